@@ -10,17 +10,25 @@ export CGO_CFLAGS := -O2 -g -Wno-deprecated-declarations
 # Go's default, given by name: flags of the environment or of `go env -w` would change what is built.
 export GOFLAGS := -mod=readonly
 
-# What the tests use: a C compiler for the race detector and the tools, iptables and busybox for real containers, and
-# Amazon's own clients.
-packages := gcc libc6-dev pkg-config libseccomp-dev ip:iproute2 iptables busybox-static /usr/bin/aws:awscli mkfs.ext4:e2fsprogs
+# What the tests use: a C compiler for the race detector and the tools, iptables and busybox for real containers, Amazon's
+# own clients, and the shells that complete command lines.
+packages := gcc libc6-dev pkg-config libseccomp-dev ip:iproute2 iptables busybox-static /usr/bin/aws:awscli mkfs.ext4:e2fsprogs zsh fish
 
 # Packages that compute and touch no container: the race detector takes them seconds.
 pure := ./raftfsm/... ./server/schedule/... ./api/ecs/taskdef ./api/ecs/view ./gpu ./gpu/sim ./gpu/nvml ./api/auth/sigv4/... ./node/logs/...
 
-.PHONY: build client bundle test conformance soak check bench fuzz demo cluster sbom vulncheck reproducible clean packages help
+.PHONY: build install client bundle test conformance soak check bench fuzz demo cluster sbom vulncheck reproducible clean packages help
 
 build: bundle ## bin/pinion, one static file with everything inside
 	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(version)" -o bin/pinion .
+
+prefix := /usr/local
+
+install: build ## pinion and the completion of bash, zsh and fish, into /usr/local (prefix=/usr, DESTDIR=DIR for a package)
+	install -D bin/pinion $(DESTDIR)$(prefix)/bin/pinion
+	bin/pinion completion bash | install -D -m 644 /dev/stdin $(DESTDIR)$(prefix)/share/bash-completion/completions/pinion
+	bin/pinion completion zsh | install -D -m 644 /dev/stdin $(DESTDIR)$(prefix)/share/zsh/site-functions/_pinion
+	bin/pinion completion fish | install -D -m 644 /dev/stdin $(DESTDIR)$(prefix)/share/fish/vendor_completions.d/pinion.fish
 
 clients := darwin/amd64 windows/arm64 darwin/arm64 windows/amd64
 

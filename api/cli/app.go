@@ -3,17 +3,21 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/cli/access"
 	"pinion/api/cli/arguments"
+	"pinion/api/cli/complete"
 	"pinion/api/cli/definition"
 	"pinion/api/cli/env"
 	"pinion/api/cli/exit"
@@ -65,7 +69,8 @@ type Program struct {
 	// Simulate replays a trace. Nil: there is no such command.
 	Simulate Simulator
 
-	system invocation.System // stand-ins for tests
+	system   invocation.System // stand-ins for tests
+	patience time.Duration     // with a completion, instead of its limit
 }
 
 // Main runs one command line (args[0] is the program's name), prints the error if there is one, and returns the exit
@@ -88,6 +93,17 @@ func runLine(ctx context.Context, app *cli.App, args []string) error {
 	return err
 }
 
+// runFor carries out further command lines for the completion of one, without a word of what goes wrong.
+func runFor(p Program) complete.Run {
+	return func(ctx context.Context, line []string) ([]byte, error) {
+		var out bytes.Buffer
+		app := New(p)
+		app.Writer, app.ErrWriter, app.Reader = &out, io.Discard, strings.NewReader("")
+		err := runLine(ctx, app, append([]string{app.Name}, line...))
+		return out.Bytes(), err
+	}
+}
+
 // wantsJSON is the metadata of a command line with -o json.
 const wantsJSON = "json"
 
@@ -105,7 +121,6 @@ func New(p Program) *cli.App {
 		OnUsageError:              wrapUsageError,
 		ExitErrHandler:            func(*cli.Context, error) {},
 		DisableSliceFlagSeparator: true,
-		EnableBashCompletion:      true,
 		Metadata:                  map[string]any{},
 		Reader:                    os.Stdin,
 		Writer:                    os.Stdout,
@@ -204,7 +219,8 @@ func commands(p Program) []*cli.Command {
 		poolCommand(p),
 		snapshotCommand(p),
 		versionCommand(p),
-		completionCommand(),
+		complete.Script(),
+		complete.Command(p.system, runFor(p), cmp.Or(p.patience, complete.Limit)),
 		pauseCommand(),
 	}
 	if p.Recover != nil {

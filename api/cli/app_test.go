@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"io"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -45,7 +44,7 @@ func TestWrongCommandLinesSayWhatToDo(t *testing.T) {
 		"a relative volume":               {"run --volume ./data:/data img", 2, "absolute path"},
 		"a variable that is not set here": {"run --env PINION_TEST_UNSET img", 2, "--env PINION_TEST_UNSET: the variable is not set here"},
 		"a log since when":                {"logs --since yesterday 3f2a", 2, `--since "yesterday" is neither an age`},
-		"a shell nobody speaks":           {"completion tcsh", 2, "bash and zsh"},
+		"a shell nobody speaks":           {"completion tcsh", 2, "bash, fish, zsh"},
 		"no host here":                    {"ps", 1, "no host runs here: there is no DIR/pinion.sock. Start one with `sudo pinion up`"},
 		"a network host without a key":    {"--host gpu1:7400 --key-id= --secret= ps", 1, "needs an access key"},
 		"a network host that is none":     {"ps --host ftp://gpu1", 2, `host "ftp://gpu1" is not HOST[:PORT]`},
@@ -110,22 +109,6 @@ func TestGlobalFlagsStandBeforeTheCommandOrAfterIt(t *testing.T) {
 	}
 	if got := pinion(t, h, "version", "--data-dir", "/nowhere/at/all"); !strings.Contains(got.err, "no host answers") {
 		t.Errorf("the flag behind the command wins, got %+v", got)
-	}
-}
-
-func TestCompletionOffersCommandsAndFlags(t *testing.T) {
-	before := os.Args // urfave looks there for the word that is being completed
-	defer func() { os.Args = before }()
-	os.Args = []string{"pinion", "--generate-bash-completion"}
-	if got := pinion(t, nil, "--generate-bash-completion"); !strings.Contains(got.out, "register") {
-		t.Errorf("commands: %q", got.out)
-	}
-	os.Args = []string{"pinion", "run", "--g", "--generate-bash-completion"}
-	if got := pinion(t, nil, "run", "--g", "--generate-bash-completion"); !strings.Contains(got.out, "--gpus") {
-		t.Errorf("flags: %q", got.out)
-	}
-	if got := pinion(t, nil, "completion", "bash"); !strings.Contains(got.out, "complete -o default -F _pinion pinion") {
-		t.Errorf("script: %+v", got)
 	}
 }
 

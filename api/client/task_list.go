@@ -10,6 +10,7 @@ type listedTask Task
 
 // ListedTasks lists the tasks of a cluster by their ids, those that stopped within the last hour included, with what lists show of
 // each. They have no overrides, names of containers and images, and no document to marshal: DescribeTasks has the rest.
+// With an error it returns those that it has read before.
 func ListedTasks(ctx context.Context, c *Client, cluster string) ([]Task, error) {
 	var tasks []Task
 	for parameters := (url.Values{"cluster": {cluster}}); ; {
@@ -18,7 +19,7 @@ func ListedTasks(ctx context.Context, c *Client, cluster string) ([]Task, error)
 			Next  string       `json:"next"`
 		}
 		if err := c.Get(ctx, "/v1/tasks", parameters, &page); err != nil {
-			return nil, err
+			return tasks, err
 		}
 		for _, task := range page.Tasks {
 			tasks = append(tasks, Task(task))

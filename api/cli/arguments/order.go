@@ -11,14 +11,11 @@ import (
 	"pinion/api/cli/exit"
 )
 
-// completionFlag ends a command line that a shell wants completed.
-const completionFlag = "--generate-bash-completion"
-
 // Order returns a command line with the flags of its command before the arguments, as the library wants them. A command whose
 // arguments end in the command of a container ("IMAGE [COMMAND...]") keeps everything from its first argument on: that is the
 // container's.
 func Order(app *cli.App, line []string) ([]string, error) {
-	if len(line) < 2 || line[len(line)-1] == completionFlag {
+	if len(line) < 2 {
 		return line, nil
 	}
 	global := reader{flags: append(slices.Clone(app.Flags), cli.VersionFlag), name: app.Name}

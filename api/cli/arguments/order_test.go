@@ -47,7 +47,6 @@ func TestFlagsStandBeforeTheArgumentsOrAfterThem(t *testing.T) {
 		"run img -- --all":                 "run img -- --all",
 		"run img --level 3":                "run img --level 3",
 		"run -- --":                        "run -- --",
-		"logs 3 -a " + completionFlag:      "logs 3 -a " + completionFlag,
 		"run --env A=1 img sh -c -- -a --": "run --env A=1 img sh -c -- -a --",
 	} {
 		got, err := Order(app(), append([]string{"pinion"}, strings.Fields(line)...))

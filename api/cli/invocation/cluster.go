@@ -31,7 +31,7 @@ func (s System) ExplainCluster(c *cli.Context, err error) error {
 	if failed != nil {
 		return err
 	}
-	clusters, failed := inv.clusters(c.Context)
+	clusters, failed := inv.Clusters(c.Context)
 	if failed != nil {
 		return err
 	}
@@ -40,15 +40,15 @@ func (s System) ExplainCluster(c *cli.Context, err error) error {
 
 // RequireCluster is the error of a cluster that does not exist.
 func (inv *Invocation) RequireCluster(ctx context.Context, name string) error {
-	clusters, err := inv.clusters(ctx)
+	clusters, err := inv.Clusters(ctx)
 	if err == nil && !slices.Contains(clusters, name) {
 		err = &client.APIError{Type: "ClusterNotFoundException", Message: "Cluster not found."}
 	}
 	return err
 }
 
-// clusters are the names of all clusters.
-func (inv *Invocation) clusters(ctx context.Context) ([]string, error) {
+// Clusters are the names of all clusters.
+func (inv *Invocation) Clusters(ctx context.Context) ([]string, error) {
 	var names []string
 	for in := map[string]any{}; ; {
 		var page struct {
