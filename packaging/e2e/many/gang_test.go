@@ -101,8 +101,19 @@ func (p *pool) testGangEndsWithOne(t *testing.T) {
 	p.sums(t)
 }
 
-// processOf finds the process of a container by a variable of its environment and its first argument.
-func processOf(t *testing.T, variable, program string) int {
+// processOf waits for the process of a container, by a variable of its environment and its first argument: a task is RUNNING a moment before
+// its program is.
+func processOf(t *testing.T, variable, program string) (pid int) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("a process %s has %s", program, variable), func() bool {
+		pid = findProcess(t, variable, program)
+		return pid > 0
+	})
+	return pid
+}
+
+// findProcess is processOf for one look; 0 when there is none.
+func findProcess(t *testing.T, variable, program string) int {
 	t.Helper()
 	is := func(process string) bool {
 		line, _ := os.ReadFile(filepath.Join(process, "cmdline"))
@@ -119,7 +130,6 @@ func processOf(t *testing.T, variable, program string) int {
 			return pid
 		}
 	}
-	t.Fatalf("no process %s has %s", program, variable)
 	return 0
 }
 
