@@ -144,6 +144,10 @@ func TestS01TheClusterIsOnePool(t *testing.T) {
 	if gpus != 8 || d.at("containerInstances", 0, "agentConnected") != true {
 		t.Errorf("%d GPUs in %v", gpus, d)
 	}
+	version := func(member string) string { return d.text("containerInstances", 0, "versionInfo", member) }
+	if version("agentVersion") == "" || version("agentHash") == "" || !strings.HasPrefix(version("dockerVersion"), "containerd ") {
+		t.Errorf("got %v", d.at("containerInstances", 0, "versionInfo"))
+	}
 	c := h.aws(t, `aws ecs describe-clusters --include STATISTICS`)
 	if c.at("clusters", 0, "registeredContainerInstancesCount") != 1.0 {
 		t.Errorf("got %v", c)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -44,6 +45,26 @@ func TestATaskReachesOnlyWhatItsHostGives(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, a, c.want)
 		}
 	}
+}
+
+// Definitions with host paths that were registered before hosts named what they give stay as they are: the refusal has the option that a start
+// needs for them to run.
+func TestADefinitionWithAHostPathRunsWithTheFlagThatItsRefusalNames(t *testing.T) {
+	h, data := newHost(t, "--gpus", "none"), t.TempDir()
+	t.Cleanup(func() { h.down(t) })
+	h.start(t)
+	container := object{"name": "main", "image": "pinion/self", "memory": 64, "command": []string{"pinion", "pause"}, "mountPoints": []object{{"sourceVolume": "v", "containerPath": "/v"}}}
+	h.mustCall(t, "RegisterTaskDefinition", object{"family": "old", "networkMode": "none", "volumes": mounting(data, false)["volumes"], "containerDefinitions": []object{container}})
+	refused := fmt.Sprint(h.mustCall(t, "RunTask", object{"taskDefinition": "old"})["failures"])
+	_, flag, _ := strings.Cut(refused, "pinion up ")
+	words := strings.Fields(flag)
+	if len(words) < 2 || words[0] != "--volume" || strings.TrimRight(words[1], ".,;`)]") != data {
+		t.Fatalf("the refusal names %q: %s", words, refused)
+	}
+	h.signalAndWait(t, syscall.SIGTERM)
+	h.flags = append(h.flags, words[0], data)
+	h.start(t)
+	h.waitStatus(t, h.runTask(t, "old"), "RUNNING")
 }
 
 // One task leaves links in its volume that lead out of it; the next one mounts them, and gets nothing.
