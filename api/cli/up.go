@@ -15,11 +15,27 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"pinion/api/cli/configfile"
 	"pinion/api/cli/exit"
 	"pinion/api/cli/invocation"
 	"pinion/api/cli/unlock"
 	"pinion/raftfsm/spec"
 )
+
+const upDescription = `Starts the container runtime, the control plane and the agent of this machine, and runs until it is stopped
+(Ctrl-C, SIGTERM). Tasks run on while pinion is stopped and are adopted at the next start.
+
+Options may stand in /etc/pinion/config.yaml, or in the file of --config, under the same names: 'gpus: auto', 'user-namespaces: true',
+'volume: [/data, "models=/mnt/models:ro"]'. One on the command line goes first, then one of the environment. Settings of the pool
+(--servers, --replace-after, --lost-after) are not options of the file: 'pinion pool set' changes them.
+
+Examples:
+   sudo pinion up
+   sudo pinion up --name gpu-7 --config /srv/pinion.yaml
+   sudo pinion up --data-dir /tmp/one --listen 127.0.0.1:7401 --gpus sim:8xh100
+   sudo pinion up --volume /data --volume models=/mnt/models:ro      # host directories that tasks may mount
+   sudo pinion up --attribute ecs.instance-type=p2.xlarge --attribute rack=a4
+   ssh root@gpu-1 pinion token | sudo pinion up --join gpu-1 --token-file -`
 
 func upCommand(up func(context.Context, UpConfig) error) *cli.Command {
 	var config UpConfig
@@ -27,19 +43,15 @@ func upCommand(up func(context.Context, UpConfig) error) *cli.Command {
 	var containers containerFlags
 	var level string
 	return &cli.Command{
-		Name:  "up",
-		Usage: "Start this machine as a host, in the foreground",
-		Description: `Starts the container runtime, the control plane and the agent of this machine, and runs until it is stopped
-(Ctrl-C, SIGTERM). Tasks run on while pinion is stopped and are adopted at the next start.
-
-Examples:
-   sudo pinion up
-   sudo pinion up --data-dir /tmp/one --listen 127.0.0.1:7401 --gpus sim:8xh100
-   sudo pinion up --volume /data --volume models=/mnt/models:ro      # host directories that tasks may mount
-   sudo pinion up --attribute ecs.instance-type=p2.xlarge --attribute rack=a4
-   ssh root@gpu-1 pinion token | sudo pinion up --join gpu-1 --token-file -`,
-		Flags: slices.Concat(upFlags(&config, &attributes, &level), containers.flags(&config.Containers)),
+		Name:        "up",
+		Usage:       "Start this machine as a host, in the foreground",
+		Description: upDescription,
+		Flags:       slices.Concat(upFlags(&config, &attributes, &level), containers.flags(&config.Containers)),
 		Action: func(c *cli.Context) error {
+			err := useFile(c)
+			if err != nil {
+				return err
+			}
 			if err := config.readToken(c.App.Reader); err != nil {
 				return err
 			}
@@ -57,7 +69,6 @@ Examples:
 			if err := localMachine().check(); err != nil {
 				return err
 			}
-			var err error
 			if config.Unlock, err = unlock.Secret(c, config.DataDir); err != nil {
 				return err
 			}
@@ -75,8 +86,19 @@ Examples:
 	}
 }
 
+// useFile sets the flags that nothing else has set as the file of options says, and tells that there is one.
+func useFile(c *cli.Context) error {
+	file, err := configfile.Apply(c)
+	if err == nil && file != "" {
+		fmt.Fprintf(c.App.ErrWriter, "options of %s are used\n", file)
+	}
+	return err
+}
+
 func upFlags(config *UpConfig, attributes *cli.StringSlice, level *string) []cli.Flag {
 	return append([]cli.Flag{
+		configfile.Flag(),
+		&cli.StringFlag{Name: "name", Destination: &config.Name, DefaultText: "the machine's host name", Usage: "`NAME` of this host in lists and commands"},
 		&cli.StringFlag{Name: "listen", Value: ":7400", Destination: &config.Listen, Usage: "`ADDRESS` of the TLS port"},
 		&cli.StringFlag{Name: "advertise", Destination: &config.Advertise, DefaultText: "auto-detected", Usage: "`HOST:PORT` by which clients and other hosts reach this host"},
 		&cli.StringFlag{Name: "gpus", Value: "auto", Destination: &config.GPUs, Usage: "`SOURCE` of GPUs: auto, none, or simulated GPUs such as sim:8xh100"},
@@ -97,6 +119,7 @@ func upFlags(config *UpConfig, attributes *cli.StringSlice, level *string) []cli
 
 var (
 	gpuSource = regexp.MustCompile(`^(auto|none|sim:[1-9][0-9]*x[a-z0-9]+)$`)
+	hostName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 	attribute = regexp.MustCompile(`^[A-Za-z0-9_./\\-]{1,128}$`)
 )
 
@@ -131,6 +154,9 @@ func (u *UpConfig) check() error {
 		if host, port, err := net.SplitHostPort(u.Advertise); err != nil || host == "" || port == "" {
 			return exit.Usagef("--advertise %q is not HOST:PORT, such as gpu1.example.com:7400", u.Advertise)
 		}
+	}
+	if u.Name != "" && !hostName.MatchString(u.Name) {
+		return exit.Usagef("--name %q is not 1 to 63 letters, digits and . _ -, beginning with a letter or a digit", u.Name)
 	}
 	if err := u.checkPool(); err != nil {
 		return err

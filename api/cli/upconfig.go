@@ -13,6 +13,8 @@ const DefaultRegistryConfig = "/etc/pinion/registries"
 type UpConfig struct {
 	// DataDir is the absolute path of the directory that holds everything the host keeps, its unix socket included.
 	DataDir string
+	// Name is what lists call the host, and commands. Empty: the host name of the machine.
+	Name string
 	// Listen is the address of the TLS port, "host:port" or ":port"; port 0 takes any free one.
 	Listen string
 	// Advertise is the "host:port" that clients and other hosts reach this host by. Empty: found from Listen and

@@ -138,7 +138,7 @@ func (h *host) openAgent(context.Context) error {
 	}
 	h.agent = node.New(node.Config{
 		Host: spec.Host{
-			ID: h.dir.HostID, Name: hostname(), Cluster: h.config.Cluster, Address: h.address.Advertised, Version: h.Version,
+			ID: h.dir.HostID, Name: nameOf(h.config), Cluster: h.config.Cluster, Address: h.address.Advertised, Version: h.Version,
 			FeatureLevel: raftfsm.FeatureLevel, Place: h.dir.Place, Starts: h.dir.Starts,
 			Build: buildHash(h.Version), Runtime: features.Version, AppArmor: features.AppArmor,
 			Attributes: attributes, CPU: size.CPU, MemoryMiB: size.MemoryMiB, Ports: []int{22, h.address.Port},

@@ -18,9 +18,12 @@ func TestOptionsThatThePoolDoesNotGoByAreTold(t *testing.T) {
 		"pool set servers=5":  {Servers: 5, ReplaceAfter: 5 * time.Minute},
 		"pool set lost-after": {LostAfter: 2 * time.Minute},
 	} {
-		notes := strings.Join(ignoredSettings(config, has), "\n")
+		notes := strings.Join(ignoredSettings(config, &has), "\n")
 		if (strings.TrimSpace(want) == "") != (notes == "") || !strings.Contains(notes, strings.TrimSpace(want)) {
 			t.Errorf("%+v: %q", config, notes)
 		}
+	}
+	if notes := ignoredSettings(cli.UpConfig{Servers: 3, LostAfter: time.Minute}, nil); len(notes) != 2 {
+		t.Errorf("on a host that does not hold the state: %q", notes)
 	}
 }

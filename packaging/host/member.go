@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"pinion/api"
+	"pinion/api/cli"
 	"pinion/api/cli/env"
 	"pinion/raftfsm/spec"
 	"pinion/server"
@@ -27,7 +29,7 @@ func (h *host) openMember(ctx context.Context) (err error) {
 	h.port.SetRefusals(h.recordRefusal)
 	h.onClose(h.port.Close)
 	h.member, err = server.OpenMember(ctx, server.MemberConfig{
-		Dir: h.dir.Path, HostID: h.dir.HostID, PoolID: h.dir.PoolID, Address: h.address.Advertised, Name: hostname(), Version: h.Version, Starts: h.dir.Starts,
+		Dir: h.dir.Path, HostID: h.dir.HostID, PoolID: h.dir.PoolID, Address: h.address.Advertised, Name: nameOf(h.config), Version: h.Version, Starts: h.dir.Starts,
 		Identity: identity, Port: h.port, Log: h.log, Join: h.config.Join, Token: h.config.Token, Cluster: h.config.Cluster,
 		Servers: h.config.Servers, ReplaceAfter: h.config.ReplaceAfter, TaskLostAfter: h.config.LostAfter, Disk: server.MemberDisk{KeepTasks: historyLimits(h.config.Disk)},
 	})
@@ -37,6 +39,9 @@ func (h *host) openMember(ctx context.Context) (err error) {
 	h.onClose(h.member.Close)
 	return nil
 }
+
+// nameOf is what the pool calls a host.
+func nameOf(c cli.UpConfig) string { return cmp.Or(c.Name, hostname()) }
 
 // hostname is the host name of the machine.
 func hostname() string {

@@ -94,16 +94,23 @@ func (h *host) printReady(ctx context.Context, out io.Writer) error {
 		gpus = " --gpus 1"
 	}
 	fmt.Fprintf(out, "Pinion is ready at https://%s\n  GPUs: %s\n  next: pinion%s run%s pinion/self\n", h.address.Local, inventory, dataDirFlag(h.dir.Path), gpus)
+	var has *spec.Settings // an agent does not hold the state
 	if view, err := h.member.StaleView(); err == nil {
-		for _, ignored := range ignoredSettings(h.config, view.Settings()) {
-			fmt.Fprintf(out, "  note: %s\n", ignored)
-		}
+		settings := view.Settings()
+		has = &settings
+	}
+	for _, ignored := range ignoredSettings(h.config, has) {
+		fmt.Fprintf(out, "  note: %s\n", ignored)
 	}
 	return nil
 }
 
-// ignoredSettings are the options of this start that are for a new pool, and differ from what the pool has.
-func ignoredSettings(c cli.UpConfig, has spec.Settings) (notes []string) {
+// ignoredSettings are the options of this start that are for a new pool, and differ from what the pool has; with nil that is not known.
+func ignoredSettings(c cli.UpConfig, pool *spec.Settings) (notes []string) {
+	has := spec.Settings{}
+	if pool != nil {
+		has = *pool
+	}
 	for _, option := range []struct {
 		name       string
 		given, has any
@@ -113,7 +120,11 @@ func ignoredSettings(c cli.UpConfig, has spec.Settings) (notes []string) {
 		{"replace-after", c.ReplaceAfter, has.ReplaceAfter, c.ReplaceAfter == 0},
 		{"lost-after", c.LostAfter, has.TaskLostAfter, c.LostAfter == 0},
 	} {
-		if !option.unset && option.given != option.has {
+		switch {
+		case option.unset:
+		case pool == nil:
+			notes = append(notes, fmt.Sprintf("--%s %v is for a new pool; this one has its own, which `pinion pool` shows on a server", option.name, option.given))
+		case option.given != option.has:
 			notes = append(notes, fmt.Sprintf("--%s %v is for a new pool; this one has %v: `pinion pool set %s=%v` changes it", option.name, option.given, option.has, option.name, option.given))
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"pinion/api/cli/words"
 )
 
-// checkValue checks the form of a value, and says what the flag takes.
-func checkValue(flag cli.Flag, written, value string) error {
+// CheckValue checks the form of a value, and says what the flag takes.
+func CheckValue(flag cli.Flag, written, value string) error {
 	takes, err := "", error(nil)
 	switch flag.(type) {
 	case *cli.IntFlag, *cli.Int64Flag:

@@ -128,7 +128,7 @@ func (r *reader) readFlag(line []string) (rest []string, err error) {
 		return rest, nil
 	}
 	word, _, _ = strings.Cut(word, "=")
-	return rest, checkValue(flag, word, value)
+	return rest, CheckValue(flag, word, value)
 }
 
 // expand takes joined short flags apart: -ad is -a -d, -p80:8080 is -p 80:8080.
