@@ -1,8 +1,11 @@
 package api
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	"pinion/raftfsm/spec"
 )
 
 const through = `"capacityProviderStrategy":[{"capacityProvider":"PINION"}]`
@@ -93,4 +96,23 @@ const notOfCluster = "The specified capacity provider strategy cannot contain a 
 // puts is the body of a PutClusterCapacityProviders.
 func puts(names, strategy string) string {
 	return `{"cluster":"default","capacityProviders":[` + names + `],"defaultCapacityProviderStrategy":[` + strategy + `]}`
+}
+
+// Who waits for a host that is not there is told at once, in a way that clients of ECS show too.
+func TestARunThatWaitsForAHostSaysSo(t *testing.T) {
+	b := ready(t)
+	b.infeasible = &spec.Failure{HostID: hostID, Reason: spec.ReasonGPU, Detail: "needs 99 GPUs, the host has 8"}
+	got := b.serve(restRequest("RunTask", `{"taskDefinition":"tensorflow-1-gpu","capacityProviderStrategy":[{"capacityProvider":"PINION"}]}`))
+	var out struct {
+		Tasks []struct{ Attributes []spec.Attribute }
+	}
+	got.decode(t, &out)
+	if len(out.Tasks) != 1 || !strings.Contains(got.Header().Get("X-Pinion-Warning"), b.infeasible.Detail) {
+		t.Fatalf("%v %s", got.Header(), got.Body)
+	}
+	if !slices.ContainsFunc(out.Tasks[0].Attributes, func(a spec.Attribute) bool {
+		return a.Name == "pinion.waits-for-host" && strings.Contains(a.Value, b.infeasible.Detail)
+	}) {
+		t.Errorf("%+v", out.Tasks[0].Attributes)
+	}
 }

@@ -32,6 +32,7 @@ type fakeStore struct {
 	disconnected map[string]bool       // hosts that have not been heard of
 	viewErr      error                 // what View and Apply answer while set
 	queueFull    bool                  // no more tasks can wait
+	infeasible   *spec.Failure         // why no host could ever run what is to wait
 	proposed     func(context.Context) // is told of each change, with the context of its request
 	asked        spec.RunRequest       // the last run
 }
@@ -116,7 +117,9 @@ func (c *fakeStore) Run(ctx context.Context, r spec.RunRequest) (spec.RunResult,
 	}
 	if r.CapacityProvider != "" {
 		c.enqueue(view, r, &launch)
-		return c.launch(launch)
+		result, err := c.launch(launch)
+		result.Infeasible = c.infeasible
+		return result, err
 	}
 	if len(hosts) == 0 {
 		return spec.RunResult{}, fmt.Errorf("cluster %s: %w", r.Cluster, spec.ErrNoHosts)

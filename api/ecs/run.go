@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -219,6 +221,19 @@ func (in launch) taskTags(cluster *spec.Cluster, definition *spec.TaskDefinition
 	return all, nil
 }
 
+// sayInfeasible tells that tasks wait for a host that is not there yet, in the answer and in each of its tasks: the queue waits for it, and
+// a client of ECS would learn of it in no other way.
+func sayInfeasible(r *Request, cluster string, lack spec.Failure, tasks []types.Task) {
+	text := "no host of cluster " + cluster + " could ever run it: " + lack.Detail
+	if host := r.View.Host(lack.HostID); host != nil {
+		text = fmt.Sprintf("no host of cluster %s could ever run it; the nearest is %s: %s", cluster, host.Name, lack.Detail)
+	}
+	r.warn("The task waits for another host: %s. With the tag %s=false RunTask fails instead.", text, spec.TagWaitForHost)
+	for i := range tasks {
+		tasks[i].Attributes = append(slices.Clone(tasks[i].Attributes), spec.Attribute{Name: "pinion.waits-for-host", Value: text})
+	}
+}
+
 // runTaskOutput turns the outcome of a run into the output.
 func runTaskOutput(r *Request, cluster string, result *spec.RunResult, err error) (*types.RunTaskOutput, error) {
 	if conflict, ok := errors.AsType[*spec.ClientTokenConflict](err); ok {
@@ -237,6 +252,9 @@ func runTaskOutput(r *Request, cluster string, result *spec.RunResult, err error
 	out := &types.RunTaskOutput{Tasks: []types.Task{}, Failures: []types.Failure{}}
 	for _, t := range result.Tasks {
 		out.Tasks = append(out.Tasks, r.render().Task(t, true))
+	}
+	if result.Infeasible != nil {
+		sayInfeasible(r, cluster, *result.Infeasible, out.Tasks)
 	}
 	for _, f := range result.Failures {
 		failure := types.Failure{Reason: f.Reason, Detail: f.Detail}

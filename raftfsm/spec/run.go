@@ -36,6 +36,10 @@ type RunRequest struct {
 type RunResult struct {
 	Tasks    []*Task   `json:"tasks"`
 	Failures []Failure `json:"failures"`
+
+	// Infeasible is why no host of the cluster could ever run the tasks, which wait for another one; nil when one could. It is never
+	// recorded: hosts come and go.
+	Infeasible *Failure `json:"-"`
 }
 
 // Failure is ECS's failure: the host that was considered (empty when none was), a reason that clients match

@@ -13,14 +13,15 @@ import (
 // Tags by which a task says how it waits, whose share it counts for, and what is done when it ends. They are tags so that
 // every client of ECS can say them; flags and fields of Pinion's own set the same tags.
 const (
-	TagPriority    = "pinion.priority"    // 0 to 100, the highest first; default 0
-	TagTeam        = "pinion.team"        // whose share and quota it counts for
-	TagTimeLimit   = "pinion.time-limit"  // it is stopped so long after it started: "30m", "12h"
-	TagPreemptible = "pinion.preemptible" // "true": it gives way to a task of higher priority, and waits again
-	TagRetries     = "pinion.retries"     // 0 to 100: so often it is run again when it fails
-	TagRetryOn     = "pinion.retry-on"    // exit codes that are worth it, "1 137"; default: all but 0
-	TagAfter       = "pinion.after"       // what has to end before: "TASK any:TASK group:NAME any:group:NAME"
-	TagGang        = "pinion.gang"        // "true": all tasks of the run or none, and one fails, all stop
+	TagPriority    = "pinion.priority"      // 0 to 100, the highest first; default 0
+	TagTeam        = "pinion.team"          // whose share and quota it counts for
+	TagTimeLimit   = "pinion.time-limit"    // it is stopped so long after it started: "30m", "12h"
+	TagPreemptible = "pinion.preemptible"   // "true": it gives way to a task of higher priority, and waits again
+	TagRetries     = "pinion.retries"       // 0 to 100: so often it is run again when it fails
+	TagRetryOn     = "pinion.retry-on"      // exit codes that are worth it, "1 137"; default: all but 0
+	TagAfter       = "pinion.after"         // what has to end before: "TASK any:TASK group:NAME any:group:NAME"
+	TagGang        = "pinion.gang"          // "true": all tasks of the run or none, and one fails, all stop
+	TagWaitForHost = "pinion.wait-for-host" // "false": a run fails that no host of the cluster could ever run, instead of waiting for one
 )
 
 // Limits of Terms.
@@ -42,6 +43,7 @@ type SchedulingOptions struct {
 	RetryOn      []int // exit codes; nil: all but 0
 	Dependencies []TaskDependency
 	Gang         bool
+	NeedsHost    bool // fails when no host there is could ever run it
 }
 
 // ParseSchedulingOptions reads the terms of a task. The error says which tag is wrong and what it may be; the other tags are read.
@@ -136,6 +138,11 @@ var schedulingTags = map[string]func(*SchedulingOptions, string) error{
 		return err
 	},
 	TagGang: func(t *SchedulingOptions, s string) (err error) { t.Gang, err = parseBool(s); return err },
+	TagWaitForHost: func(t *SchedulingOptions, s string) error {
+		waits, err := parseBool(s)
+		t.NeedsHost = err == nil && !waits
+		return err
+	},
 }
 
 func parseIntUpTo(s string, most int) (int, error) {

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"slices"
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
@@ -31,8 +32,16 @@ func (s *Scheduler) enqueue(requests []spec.RunRequest) []runReply {
 	view, now := s.node.State().View(), s.node.Now()
 	s.limit.reset(t, view)
 	entry, answered := pendingEntry{node: s.node, term: t}, []*runReply(nil)
+	lacks, found := make([]*spec.Failure, len(requests)), &infeasibilityCache{} // of the hosts of the view
 	for i, r := range requests {
 		definition, before, err := resolve(view, r)
+		var tasks []*spec.Task
+		if err == nil && before == nil {
+			tasks = schedule.NewPendingTasks(schedule.Request{Run: r, Definition: definition, IDs: id.NewTask, At: now})
+			if lacks[i] = lackOfHosts(view, tasks, definition, found); lacks[i] != nil && tasks[0].SchedulingOptions().NeedsHost {
+				before = &spec.RunResult{Failures: slices.Repeat([]spec.Failure{*lacks[i]}, r.Count)}
+			}
+		}
 		if err == nil && before == nil {
 			err = s.limit.reserve(r.Cluster, r.Count)
 		}
@@ -43,16 +52,36 @@ func (s *Scheduler) enqueue(requests []spec.RunRequest) []runReply {
 			answered = append(answered, &replies[i])
 			continue
 		}
-		tasks := schedule.NewPendingTasks(schedule.Request{Run: r, Definition: definition, IDs: id.NewTask, At: now})
 		entry.add(newLaunch(r, tasks, nil, now), r.Signatures, &replies[i])
 	}
 	entry.propose()
+	for i := range replies {
+		if replies[i].err == nil && len(replies[i].result.Tasks) > 0 {
+			replies[i].result.Infeasible = lacks[i]
+		}
+	}
 	if len(answered) > 0 && s.node.CheckLeader(t.ctx) != nil { // the view was perhaps not the latest
 		for _, reply := range answered {
 			*reply = runReply{err: spec.ErrNotLeader}
 		}
 	}
 	return replies
+}
+
+// lackOfHosts is why no host of the cluster could ever run new tasks that are alike, or the gang of all of them; nil when one could.
+func lackOfHosts(view *raftfsm.View, tasks []*spec.Task, definition *spec.TaskDefinition, found *infeasibilityCache) *spec.Failure {
+	if len(tasks) == 0 {
+		return nil
+	}
+	together := tasks[:1]
+	if tasks[0].Gang != nil {
+		together = tasks
+	}
+	e := queueEntry{view: view, infeasible: found, task: tasks[0], definition: definition, item: itemOf(view, together, definition)}
+	if why := e.infeasibility(); why != nil {
+		return &why.Failure
+	}
+	return nil
 }
 
 // pendingEntry collects launches for one log entry.
