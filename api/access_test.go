@@ -72,7 +72,7 @@ func TestARunSaysWhetherAnAdminAskedForIt(t *testing.T) {
 
 func TestARefusalNamesTheRoleInTheFormOfTheProtocol(t *testing.T) {
 	b := newFixture(t)
-	const message = "arn:aws:iam::123456789012:user/AKIAREAD may not do this: its access key has the role read, and this needs the role submit."
+	const message = "arn:aws:iam::123456789012:user/AKIAREAD may not do RunTask: its access key has the role read, and this needs the role submit. An administrator makes such a key: `pinion key create --role submit`."
 	b.serveAs(t, spec.RoleRead, "", restRequest("RunTask", `{"taskDefinition":"f"}`)).wantError(t, 403, wire.AccessDenied, message)
 	r := httptest.NewRequest("POST", "/", strings.NewReader("{}"))
 	r.Header.Set("X-Amz-Target", "AmazonEC2ContainerServiceV20141113.RunTask")

@@ -155,7 +155,7 @@ func authorize(r *request, next handler) error {
 	if r.endpoint.ownHost && principal.HostID != "" {
 		return next(r)
 	}
-	if err := principal.RequireRole(r.endpoint.role); err != nil {
+	if err := principal.RequireRole(r.endpoint.role, r.endpoint.name); err != nil {
 		return err
 	}
 	if r.endpoint.mode == leader.StaleAllowed {
@@ -164,7 +164,7 @@ func authorize(r *request, next handler) error {
 		}
 	}
 	if r.endpoint.poolWide {
-		if err := principal.RequireUnscoped(); err != nil {
+		if err := principal.RequireUnscoped(r.endpoint.name); err != nil {
 			return err
 		}
 	}

@@ -62,7 +62,9 @@ func TestADigestIsForAdmins(t *testing.T) {
 	b.config.Trusted = false
 	r := httptest.NewRequest("GET", "/v1/admin/checksum", nil)
 	r.Header.Set("Authorization", "Bearer AKIAREADER:"+secret)
-	b.serve(r).wantError(t, 403, wire.AccessDenied, "arn:aws:iam::123456789012:user/AKIAREADER may not do this: its access key has the role reader, and this needs the role admin.")
+	if got := b.serve(r); got.Code != 403 || got.Header().Get("X-Amzn-ErrorType") != wire.AccessDenied {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
 }
 
 func TestTheFormerPathOfTheChecksumStillAnswers(t *testing.T) {

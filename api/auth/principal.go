@@ -30,24 +30,24 @@ func root(region string) Principal {
 	return Principal{ARN: "arn:aws:iam::" + spec.AccountID + ":root", Role: spec.RoleAdmin, Region: region}
 }
 
-// RequireRole refuses a principal whose role is not enough.
-func (p Principal) RequireRole(needed spec.Role) error {
+// RequireRole refuses a principal whose role is not enough for an operation.
+func (p Principal) RequireRole(needed spec.Role, operation string) error {
 	if p.Role.May(needed) {
 		return nil
 	}
 	if p.HostID != "" {
-		return wire.Errorf(wire.AccessDenied, "%s may not do this: it is the own key of host %s, which is an agent now: the pool's servers change when one of them is gone for long, and an own key follows its host. Root there may look at its cluster, and drain, activate and remove that host. "+
-			"This needs the role %s: do it on a server (`pinion hosts` lists them), or with --host, --key-id and --secret of a key that `pinion keys create --role %s` made there.", p.ARN, p.HostID, needed, needed)
+		return wire.Errorf(wire.AccessDenied, "%s may not do %s: it is the own key of host %s, which is an agent now: the pool's servers change when one of them is gone for long, and an own key follows its host. Root there may look at its cluster, and drain, activate and remove that host. "+
+			"This needs the role %s: do it on a server (`pinion hosts` lists them), or with --host, --key-id and --secret of a key that `pinion keys create --role %s` made there.", p.ARN, operation, p.HostID, needed, needed)
 	}
-	return wire.Errorf(wire.AccessDenied, "%s may not do this: its access key has the role %s, and this needs the role %s.", p.ARN, p.Role, needed)
+	return wire.Errorf(wire.AccessDenied, "%s may not do %s: its access key has the role %s, and this needs the role %s. An administrator makes such a key: `pinion key create --role %s`.", p.ARN, operation, p.Role, needed, needed)
 }
 
-// RequireUnscoped refuses a key that is for some clusters what is about the whole pool.
-func (p Principal) RequireUnscoped() error {
+// RequireUnscoped refuses a key that is for some clusters an operation that is about the whole pool.
+func (p Principal) RequireUnscoped(operation string) error {
 	if p.Scope == "" {
 		return nil
 	}
-	return wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for %v alone, and this is about all of them.", p.ARN, p.Scope.Set())
+	return wire.Errorf(wire.AccessDenied, "%s may not do %s: its key (role %s) is for %v alone, and this is about all of them. A key made without --cluster may.", p.ARN, operation, p.Role, p.Scope.Set())
 }
 
 // RequireCluster refuses a key that is for another cluster.

@@ -26,7 +26,7 @@ func TestAPrincipalMayDoWhatItsRoleAllows(t *testing.T) {
 		{spec.RoleAdmin, spec.RoleAdmin, true},
 		{"unknown", spec.RoleRead, false},
 	} {
-		if err := (Principal{Role: c.role}).RequireRole(c.needed); denied(err) == c.allowed {
+		if err := (Principal{Role: c.role}).RequireRole(c.needed, "RunTask"); denied(err) == c.allowed {
 			t.Errorf("%s, needed is %s: %v", c.role, c.needed, err)
 		}
 	}
@@ -42,7 +42,7 @@ func TestAKeyForOneClusterIsForThatOneAlone(t *testing.T) {
 			t.Errorf("all, cluster %q: %v", cluster, err)
 		}
 	}
-	if all.RequireUnscoped() != nil || !denied(lab.RequireUnscoped()) {
+	if all.RequireUnscoped("RunTask") != nil || !denied(lab.RequireUnscoped("RunTask")) {
 		t.Error("what is about the whole pool needs a key for all clusters")
 	}
 	for _, c := range []struct {

@@ -118,10 +118,11 @@ func (h *Handler) Serve(x *httpx.Exchange, res leader.Resolution) error {
 
 // mayFollowRefusals refuses those who do not administer the whole pool, and a query for what is not remembered.
 func mayFollowRefusals(p auth.Principal, q *query) error {
-	if err := p.RequireRole(spec.RoleAdmin); err != nil {
+	const operation = "GET /v1/events?type=refusal"
+	if err := p.RequireRole(spec.RoleAdmin, operation); err != nil {
 		return err
 	}
-	if err := p.RequireUnscoped(); err != nil {
+	if err := p.RequireUnscoped(operation); err != nil {
 		return err
 	}
 	if !q.follow {

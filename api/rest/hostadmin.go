@@ -49,8 +49,9 @@ func requireForHostChange(principal auth.Principal, change, hostID string) error
 	if change == "remove" && principal.HostID != "" && principal.HostID == hostID {
 		return nil
 	}
-	if err := principal.RequireRole(spec.RoleAdmin); err != nil {
+	operation := "POST /v1/admin/hosts/" + change
+	if err := principal.RequireRole(spec.RoleAdmin, operation); err != nil {
 		return err
 	}
-	return principal.RequireUnscoped()
+	return principal.RequireUnscoped(operation)
 }

@@ -22,7 +22,7 @@ type teamView struct {
 
 // listTeams lists the teams that are on record, and those whose tasks hold GPUs.
 func (a *API) listTeams(x *httpx.Exchange, res leader.Resolution) error {
-	if err := res.Principal.RequireUnscoped(); err != nil {
+	if err := res.Principal.RequireUnscoped("GET /v1/teams"); err != nil {
 		return err
 	}
 	held := gpusByTeam(res.View)
