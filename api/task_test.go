@@ -272,3 +272,19 @@ func TestASickGPUShowsInTheHealthOfItsHost(t *testing.T) {
 	b.must(t, "DescribeContainerInstances", `{"containerInstances":["`+hostID+`"],"include":["CONTAINER_INSTANCE_HEALTH"]}`).golden(t, "instance-with-sick-gpu")
 	b.aws("DescribeContainerInstances", `{}`).wantError(t, 400, "ClientException", "Container Instances cannot be empty.")
 }
+
+// Ids are exact, as on ECS, and whoever has shortened one learns so.
+func TestTheBeginningOfAnIDIsNoID(t *testing.T) {
+	b := ready(t)
+	b.run(t, `{"taskDefinition":"tensorflow-1-gpu"}`)
+	for id, detail := range map[string]bool{firstTask[:8]: true, strings.Repeat("0", len(firstTask)): false} {
+		var out struct {
+			Tasks    []struct{}
+			Failures []struct{ Reason, Detail string }
+		}
+		b.must(t, "DescribeTasks", `{"tasks":["`+id+`"]}`).decode(t, &out)
+		if len(out.Tasks) != 0 || len(out.Failures) != 1 || out.Failures[0].Reason != "MISSING" || (out.Failures[0].Detail != "") != detail {
+			t.Errorf("%s: %+v", id, out)
+		}
+	}
+}

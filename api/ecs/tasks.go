@@ -49,9 +49,22 @@ func describeTasks(_ context.Context, r *Request, in *types.DescribeTasksInput) 
 			out.Tasks = append(out.Tasks, rendered)
 			continue
 		}
-		out.Failures = append(out.Failures, types.Failure{ARN: r.render().TaskARN(cluster.Name, id), Reason: spec.ReasonMissing})
+		out.Failures = append(out.Failures, missingTask(r, cluster.Name, id))
 	}
 	return out, nil
+}
+
+// taskIDLength is the number of digits of a task's id.
+const taskIDLength = 32
+
+// missingTask is the failure for a task that is not there. Ids are exact, as on ECS: a beginning that is one task's now may be two tasks'
+// later, and a program that acts on it has nobody who looks.
+func missingTask(r *Request, cluster, id string) types.Failure {
+	f := types.Failure{ARN: r.render().TaskARN(cluster, id), Reason: spec.ReasonMissing}
+	if len(id) < taskIDLength {
+		f.Detail = "The id of a task has 32 digits; its beginning is taken by the pinion command alone (pinion ps -q prints whole ids)."
+	}
+	return f
 }
 
 // maxReason bounds what a caller can put into the state.
