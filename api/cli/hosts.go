@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,20 +24,20 @@ func hostsCommand(p Program) *cli.Command {
 		Name: "host", Aliases: []string{"hosts"},
 		Usage: "List hosts and their free capacity; drain and remove them",
 		Description: `FREE CPU (cores), FREE MEMORY and FREE GPUS show free/total; nothing of a host that is LOST is free. STATUS is DRAINED when a draining
-host has no task left. ROLE is leader or server for hosts that hold the pool's state, agent for the
+host has no task left; STOPS TASKS is when it stops those that are left ('pinion drain --stop'), if it does. ROLE is leader or server for hosts that hold the pool's state, agent for the
 others. HEALTH is LOST while the host's heartbeats are missing, SICK when a GPU is unhealthy, CLOCK when its clock differs from
 the leader's by 5 s or more. Hosts with the same name are shown with the first digits of their ids, which every command accepts.
 SIM marks simulated GPUs.
 
 Examples:
    pinion hosts
-   pinion hosts --filter health!=OK
+   pinion hosts --cluster lab --filter health!=OK
    pinion hosts --format '{{.name}} {{len .free.gpus}}'
    pinion hosts -o wide       # with full ids, addresses and problems
    pinion host drain gpu-2
    pinion host rm gpu-2`,
 		Subcommands: []*cli.Command{hostsListCommand(p), drainCommand(p), activateCommand(p), hostRemoveCommand(p), hostPromoteCommand(p), hostDemoteCommand(p)},
-		Flags:       append(listing.Flags(), invocation.QuietFlag(), invocation.WatchFlag()),
+		Flags:       hostListFlags(),
 		Action:      p.listHosts,
 	}
 }
@@ -49,9 +50,14 @@ func hostsListCommand(p Program) *cli.Command {
 Examples:
    pinion host ls
    pinion host ls -o wide`,
-		Flags:  append(listing.Flags(), invocation.QuietFlag(), invocation.WatchFlag()),
+		Flags:  hostListFlags(),
 		Action: p.listHosts,
 	})
+}
+
+func hostListFlags() []cli.Flag {
+	return append(listing.Flags(), invocation.QuietFlag(), invocation.WatchFlag(),
+		&cli.StringFlag{Name: "cluster", Usage: "only hosts of the cluster `NAME`", DefaultText: "all"})
 }
 
 func (p Program) listHosts(c *cli.Context) error {
@@ -66,19 +72,35 @@ func (p Program) listHosts(c *cli.Context) error {
 
 func printHosts(ctx context.Context, c *cli.Context, inv *invocation.Invocation) error {
 	var hosts []listing.Item[client.Host]
-	if err := inv.Client.Get(ctx, "/v1/hosts", nil, &hosts); err != nil {
+	query := url.Values{}
+	if cluster := c.String("cluster"); cluster != "" {
+		query.Set("cluster", cluster)
+	}
+	if err := inv.Client.Get(ctx, "/v1/hosts", query, &hosts); err != nil {
 		return err
 	}
+	if len(hosts) == 0 && query.Has("cluster") {
+		if err := inv.RequireCluster(ctx, query.Get("cluster")); err != nil {
+			return err
+		}
+	}
 	slices.SortStableFunc(hosts, func(a, b listing.Item[client.Host]) int { return format.CompareNames(a.Value.Name, b.Value.Name) })
-	return listing.List[client.Host]{Items: hosts, ID: func(h client.Host) string { return h.ID }, Table: func(hosts []client.Host) (*table.Table, error) {
+	return listing.List[client.Host]{Items: hosts, Members: rareHostMembers, ID: func(h client.Host) string { return h.ID }, Table: func(hosts []client.Host) (*table.Table, error) {
 		return hostTable(inv, hosts), nil
 	}}.Print(c, inv)
 }
+
+// rareHostMembers are the members of a host's JSON that this command does not use.
+var rareHostMembers = []string{"allow", "custom", "featureLevel", "healthAt", "lostAt", "server", "tags", "volumes"}
 
 func hostTable(inv *invocation.Invocation, hosts []client.Host) *table.Table {
 	wide := inv.Output == invocation.Wide
 	t := &table.Table{Header: []string{"NAME", "ID", "CLUSTER", "ROLE", "STATUS", "HEALTH", "FREE CPU", "FREE MEMORY", "FREE GPUS", "TASKS", "VERSION"},
 		Optional: []string{"VERSION", "ID", "CLUSTER", "FREE CPU", "FREE MEMORY"}, Empty: "no host has joined", Footer: hostSummary(hosts)}
+	stops := wide || slices.ContainsFunc(hosts, func(h client.Host) bool { return !h.StopTasksAt.IsZero() })
+	if stops {
+		t.Header = append(t.Header, "STOPS TASKS")
+	}
 	if wide {
 		t.Header = append(t.Header, "ADDRESS", "DRIVER", "CUDA", "PROBLEM")
 	}
@@ -90,6 +112,9 @@ func hostTable(inv *invocation.Invocation, hosts []client.Host) *table.Table {
 		}
 		row := []string{names[h.ID], id, h.Cluster, cmp.Or(h.Role, "-"), hostStatus(h), hostHealth(h),
 			free(h, format.Cores(h.Free.CPU)) + "/" + format.Cores(h.CPU), freeMemory(h), gpuCount(h), strconv.Itoa(h.Tasks), h.Version}
+		if stops {
+			row = append(row, stopsTasks(inv, h))
+		}
 		if wide {
 			row = append(row, h.Address, h.GPUs.Driver, h.GPUs.CUDA, strings.Join(hostProblems(h), "; "))
 		}
@@ -123,6 +148,18 @@ func hostStatus(h client.Host) string {
 		return "DRAINED"
 	}
 	return h.Status
+}
+
+// stopsTasks is when a draining host stops its tasks: "in 25m" until then.
+func stopsTasks(inv *invocation.Invocation, h client.Host) string {
+	switch left := h.StopTasksAt.Sub(inv.Now()); {
+	case h.StopTasksAt.IsZero():
+		return "-"
+	case left <= 0:
+		return "now"
+	default:
+		return "in " + format.Age(left)
+	}
 }
 
 // free is the free amount of something, which nobody can get of a host that is LOST.

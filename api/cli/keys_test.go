@@ -30,6 +30,17 @@ func TestAKeyIsPrintedSoThatAShellCanTakeIt(t *testing.T) {
 `)
 }
 
+// A string with an address that no other machine reaches is said to be one.
+func TestAConnectionStringForThisMachineAloneIsSaidToBeOne(t *testing.T) {
+	h := newFakeHost(t)
+	h.operations["admin/keys"] = always(`{"accessKeyId":"AKIA1","secretAccessKey":"s","role":"read"}`)
+	servesItsAddress(h)
+	h.documents["/v1/hosts"] = serveDocument(`[{"id":"0123","address":"127.0.0.1:7400"}]`)
+	if got := pinion(t, h, "key", "create", "--role", "read"); !strings.Contains(got.out, "@127.0.0.1:7400") || !strings.Contains(got.err, "--advertise") || strings.Contains(got.err, "On another machine") {
+		t.Errorf("%+v", got)
+	}
+}
+
 const someFingerprint = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 
 // servesItsAddress has the fake host say where other machines reach it, and which CA it is of.

@@ -75,8 +75,13 @@ func TestFormatsAreTemplatesOverTheJSON(t *testing.T) {
 	if strings.Count(compact, "\n") != 1 || !strings.Contains(compact, `"gpuIds":["GPU-1","GPU-2"]`) {
 		t.Errorf("%q", compact)
 	}
-	if got := pinion(t, h, "ps", "--format", "{{.id}}"); got.out != "\n" || got.code != 0 || !strings.Contains(got.err, "id") {
-		t.Errorf("a member that no object has is not noted: %+v", got)
+	for _, list := range []string{"ps", "hosts", "gpus"} {
+		if got := pinion(t, h, list, "--format", "{{.nmae}}"); got.out != "" || got.code != exit.Usage || !strings.Contains(got.err, "there is no member .nmae; there are .") {
+			t.Errorf("%s with a member that there is not: %+v", list, got)
+		}
+	}
+	if got := pinion(t, h, "hosts", "--format", "{{len .tags}}{{.lostAt}}"); got.out != "0\n" || got.code != 0 {
+		t.Errorf("members that are left out today: %+v", got)
 	}
 	for _, wrong := range [][]string{{"--format", "{{"}, {"--format", "{{lower .containers}}"}, {"--format", "{{.taskArn}} {{.Names}}"}, {"--format", "{{range .containers}}{{.Colour}}{{end}}"}, {"--format", "json", "-o", "json"}} {
 		if got := pinion(t, h, append([]string{"ps"}, wrong...)...); got.code != exit.Usage || got.out != "" {

@@ -16,6 +16,7 @@ import (
 	"pinion/api/cli/past"
 	"pinion/api/cli/table"
 	"pinion/api/client"
+	"pinion/api/ecs/types"
 )
 
 func psCommand(p Program) *cli.Command {
@@ -80,8 +81,8 @@ func listTasks(ctx context.Context, c *cli.Context, inv *invocation.Invocation) 
 			return err
 		}
 	}
-	draw := taskTables(ctx, inv)
-	return listing.List[client.Task]{Items: items, ID: func(t client.Task) string { return t.ID() }, Names: format.TaskNames, Table: func(shown []client.Task) (*table.Table, error) {
+	draw := taskTables(ctx, inv, cluster)
+	return listing.List[client.Task]{Items: items, Members: listing.MembersOf[types.Task](), ID: func(t client.Task) string { return t.ID() }, Names: format.TaskNames, Table: func(shown []client.Task) (*table.Table, error) {
 		t, err := draw(shown)
 		if err == nil {
 			if t.Empty = "no tasks in cluster " + cluster; !all {
@@ -111,15 +112,42 @@ func describeAll(ctx context.Context, c *client.Client, cluster string) ([]clien
 }
 
 // taskTables makes tables of tasks; what is known of the hosts is asked once, and not before it is needed.
-func taskTables(ctx context.Context, inv *invocation.Invocation) func([]client.Task) (*table.Table, error) {
+func taskTables(ctx context.Context, inv *invocation.Invocation, cluster string) func([]client.Task) (*table.Table, error) {
 	hosts := sync.OnceValues(func() ([]client.Host, error) { return inv.Client.Hosts(ctx) })
 	return func(shown []client.Task) (*table.Table, error) {
 		hosts, err := hosts()
 		if err != nil {
 			return nil, err
 		}
-		return taskTable(inv, shown, hosts), nil
+		return taskTable(inv, shown, hosts, infeasibleTasks(ctx, inv, cluster, shown)), nil
 	}
+}
+
+// maxAskedWaiting is the number of waiting tasks up to which a list asks what they wait for: the answer is as long as the queue.
+const maxAskedWaiting = 1000
+
+// infeasibleTasks are the waiting tasks that no host of the cluster could ever run, with the reason, by id.
+func infeasibleTasks(ctx context.Context, inv *invocation.Invocation, cluster string, shown []client.Task) map[string]string {
+	waiting := 0
+	for _, task := range shown {
+		if waits(task) {
+			waiting++
+		}
+	}
+	if waiting == 0 || waiting > maxAskedWaiting {
+		return nil
+	}
+	items, err := inv.Client.Queue(ctx, cluster)
+	if err != nil {
+		return nil // best effort: the leader alone knows the queue, the list does not need it
+	}
+	reasons := map[string]string{}
+	for _, item := range items {
+		if item.Infeasible != nil {
+			reasons[item.TaskID] = "waits for " + item.WaitReason
+		}
+	}
+	return reasons
 }
 
 // waits reports whether a task has no host yet.
@@ -142,7 +170,7 @@ func shownStatus(task client.Task, lost map[string]bool) string {
 	return task.Status
 }
 
-func taskTable(inv *invocation.Invocation, tasks []client.Task, hosts []client.Host) *table.Table {
+func taskTable(inv *invocation.Invocation, tasks []client.Task, hosts []client.Host, infeasible map[string]string) *table.Table {
 	names, lost := invocation.NamesOf(hosts), map[string]bool{}
 	for _, h := range hosts {
 		lost[h.ID] = !h.Connected
@@ -153,16 +181,17 @@ func taskTable(inv *invocation.Invocation, tasks []client.Task, hosts []client.H
 		t.Header = []string{"ID", "TASK", "GROUP", "STATUS", "GPUS", "HOST", "CREATED", "STARTED", "STOPPED", "EXIT/REASON"}
 	}
 	for _, task := range tasks {
+		reason := cmp.Or(format.ExitSummary(task), infeasible[task.ID()])
 		id, gpus, host := task.ID(), gpusText(task), cmp.Or(names[client.ResourceID(task.Instance)], "-")
 		if !wide {
-			t.Add(format.ID(id), format.TaskName(task), shownStatus(task, lost), gpus, host, format.Age(inv.Now().Sub(task.CreatedAt.Time)), format.ExitSummary(task))
+			t.Add(format.ID(id), format.TaskName(task), shownStatus(task, lost), gpus, host, format.Age(inv.Now().Sub(task.CreatedAt.Time)), reason)
 			continue
 		}
 		if held := task.GPUs(); len(held) > 0 {
 			gpus = strings.Join(held, ",")
 		}
 		t.Add(id, format.TaskName(task), cmp.Or(task.Group, "-"), shownStatus(task, lost), gpus, host,
-			inv.Time(task.CreatedAt.Time), inv.Time(task.StartedAt.Time), inv.Time(task.StoppedAt.Time), format.ExitSummary(task))
+			inv.Time(task.CreatedAt.Time), inv.Time(task.StartedAt.Time), inv.Time(task.StoppedAt.Time), reason)
 	}
 	return t
 }

@@ -177,7 +177,7 @@ func TestAClusterWithoutHostsIsSaidSo(t *testing.T) {
 	h := newRunHost(t, pending)
 	h.operations["RunTask"] = always(errorReply{400, "InvalidParameterException", "No Container Instances were found in your cluster."})
 	got := pinion(t, h, "run", "--cluster", "lab", "nvidia/cuda")
-	if got.code != 1 || !strings.Contains(got.err, "cluster lab has no host") || !strings.Contains(got.err, "pinion up --cluster lab") {
+	if got.code != exit.NotStarted || !strings.Contains(got.err, "no host is in cluster lab") || !strings.Contains(got.err, "pinion token --cluster lab") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -46,12 +46,35 @@ func TestWhoWaitsForAHostIsToldSoOnce(t *testing.T) {
 func TestAGangThatIsTooLargeAndAClusterWithoutHostsAreSaidSo(t *testing.T) {
 	for shortfall, says := range map[string]string{
 		`{"reason":"RESOURCE:GPU","detail":"the 8 tasks of the gang start together, and the hosts together have room for 4 of them at most"}`: "could ever run this: the 8 tasks of the gang start together",
-		`{"reason":"MISSING","detail":"the cluster has no host"}`:                                                                             "`sudo pinion up --cluster lab` starts one",
+		`{"reason":"MISSING","detail":"the cluster has no host"}`:                                                                             "pinion token --cluster lab",
 	} {
 		h := newUnschedulableHost(t, shortfall)
 		h.operations["StopTask"] = always("{}")
 		if got := pinion(t, h, "run", "-d", "--cluster", "lab", "nvidia/cuda"); got.code != exit.NotStarted || !strings.Contains(got.err, says) {
 			t.Errorf("%s: %+v", shortfall, got)
+		}
+	}
+}
+
+func TestPsSaysWhichTasksNoHostCouldEverRun(t *testing.T) {
+	h := newFakeHost(t).withTasks(taskDocument(taskOne, `run-cuda:4","lastStatus":"PROVISIONING","containers":[]`))
+	h.documents["/v1/queue?cluster=default"] = serveDocument(`[{"taskId":"` + taskOne + `","waitsFor":"another host: no host could ever run it","impossible":` + gpuShortageDocument + `}]`)
+	if got := pinion(t, h, "ps"); !strings.Contains(got.out, "waits for another host: no host could ever run it") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// What cannot start anywhere leaves nothing behind: no definition, no task.
+func TestARunInAClusterWithoutHostsRegistersNothing(t *testing.T) {
+	for line, registers := range map[string]bool{"run -d --cluster lab nvidia/cuda": false, "run -d --no-wait --cluster lab nvidia/cuda": false, "run -d --wait-for-host --cluster lab nvidia/cuda": true} {
+		h := newUnschedulableHost(t, `{"reason":"MISSING","detail":"the cluster has no host"}`)
+		h.operations["DescribeClusters"] = always(`{"clusters":[{"clusterName":"lab","registeredContainerInstancesCount":0}]}`)
+		got := pinion(t, h, strings.Fields(line)...)
+		if registered := h.callCount("RegisterTaskDefinition") + h.callCount("RunTask"); (registered > 0) != registers || (got.code == exit.NotStarted) == registers {
+			t.Errorf("%s: %d calls, %+v", line, registered, got)
+		}
+		if !registers && (!strings.Contains(got.err, "pinion token --cluster lab") || strings.Contains(got.err, "Ask for less")) {
+			t.Errorf("%s: %s", line, got.err)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package access
 import (
 	"context"
 	"errors"
+	"net"
 
 	"pinion/api/cli/invocation"
 	"pinion/api/client"
@@ -32,6 +33,13 @@ func connectionWith(ctx context.Context, inv *invocation.Invocation, host string
 	}
 	_, err = client.ParseConnectionString(s.String())
 	return s.String(), err
+}
+
+// isLoopback reports whether an address is one that other machines do not reach.
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	ip := net.ParseIP(host)
+	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }
 
 // ownAddress is where other machines reach the host that answers.

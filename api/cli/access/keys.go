@@ -125,7 +125,9 @@ func printKey(inv *invocation.Invocation, created client.CreatedKey) error {
 	if _, err := fmt.Fprint(inv.Out, text); err != nil {
 		return err
 	}
-	if created.Connection != "" {
+	if s, err := client.ParseConnectionString(created.Connection); err == nil && isLoopback(s.Host) {
+		inv.Notef("The connection string is for this machine alone, as its host is reached by %s: --host HOST[:PORT] names another host, `pinion up --advertise HOST:PORT` gives this one another address.", s.Host)
+	} else if created.Connection != "" {
 		inv.Notef("On another machine `pinion login -` asks for the line that begins with %s, without the #.", client.ConnectionScheme)
 	}
 	inv.Notef("The secret cannot be shown again. `pinion env` prints the endpoint and the CA.")

@@ -3,6 +3,7 @@ package listing
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -55,10 +56,11 @@ func UsesJSON(c *cli.Context, inv *invocation.Invocation) bool {
 
 // List is what a command lists.
 type List[T any] struct {
-	Items []Item[T]
-	ID    func(T) string                        // of an item, for -q and --filter id=; nil: items have no ids
-	Names func(T) []string                      // what people call an item, for --filter name=; nil: that is a member of the JSON
-	Table func(items []T) (*table.Table, error) // has a row for each item, in their order
+	Members []string // that the JSON of an item may have beside those of T, for --format
+	Items   []Item[T]
+	ID      func(T) string                        // of an item, for -q and --filter id=; nil: items have no ids
+	Names   func(T) []string                      // what people call an item, for --filter name=; nil: that is a member of the JSON
+	Table   func(items []T) (*table.Table, error) // has a row for each item, in their order
 }
 
 // Flags are the flags of every command that lists.
@@ -120,6 +122,9 @@ func (l List[T]) printFormatted(inv *invocation.Invocation, template *Template) 
 	documents := make([]json.RawMessage, len(l.Items))
 	for i, item := range l.Items {
 		documents[i] = item.JSON
+	}
+	if err := template.checkMembers(slices.Concat(l.Members, MembersOf[T]()), documents); err != nil {
+		return err
 	}
 	if len(template.cells) == 0 {
 		return template.Print(inv, documents, nil)

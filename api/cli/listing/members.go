@@ -1,13 +1,17 @@
 package listing
 
 import (
+	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"text/template/parse"
 	"unicode"
 	"unicode/utf8"
+
+	"pinion/api/cli/exit"
 )
 
 // header is the template with the name of a member in the place of each action: "{{id .taskArn}}\t{{.lastStatus}}" is "TASK ARN\tLAST STATUS".
@@ -37,6 +41,46 @@ func members(root *parse.ListNode) (names []string) {
 		}
 	}
 	return names
+}
+
+// MembersOf are the members of the JSON of a type, those of embedded types included.
+func MembersOf[T any]() []string { return membersOf(reflect.TypeFor[T]()) }
+
+func membersOf(t reflect.Type) (names []string) {
+	for field := range t.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case name == "" && field.Anonymous:
+			names = append(names, membersOf(field.Type)...)
+		case name != "" && name != "-":
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// checkMembers refuses a template that names a member which the objects do not have: neither any of these, nor by their type.
+func (t *Template) checkMembers(known []string, documents []json.RawMessage) error {
+	known = slices.Clone(known)
+	for _, document := range documents {
+		var object map[string]json.RawMessage
+		if err := json.Unmarshal(document, &object); err != nil {
+			return err
+		}
+		for name := range object {
+			if !slices.Contains(known, name) {
+				known = append(known, name)
+			}
+		}
+	}
+	for _, name := range t.members {
+		if first, _ := utf8.DecodeRuneInString(name); unicode.IsUpper(first) || slices.Contains(known, name) {
+			continue
+		}
+		slices.Sort(known)
+		return exit.Usagef("--format: there is no member .%s; there are .%s", name, strings.Join(known, ", ."))
+	}
+	return nil
 }
 
 // fieldsOf are the paths that the arguments of a pipeline name.

@@ -20,6 +20,7 @@ import (
 	"pinion/api/cli/listing"
 	"pinion/api/cli/table"
 	"pinion/api/client"
+	"pinion/api/ecs/types"
 )
 
 // defaultLimit is the number of tasks that are listed unless --limit says otherwise.
@@ -104,7 +105,7 @@ func List(c *cli.Context, inv *invocation.Invocation) error {
 	if err != nil {
 		return err
 	}
-	list := listing.List[client.EndedTask]{Items: items, ID: func(e client.EndedTask) string { return e.Task.ID() }, Names: func(e client.EndedTask) []string { return format.TaskNames(e.Task) }, Table: func(tasks []client.EndedTask) (*table.Table, error) {
+	list := listing.List[client.EndedTask]{Items: items, Members: listing.MembersOf[types.Task](), ID: func(e client.EndedTask) string { return e.Task.ID() }, Names: func(e client.EndedTask) []string { return format.TaskNames(e.Task) }, Table: func(tasks []client.EndedTask) (*table.Table, error) {
 		return endedTable(inv, tasks), nil
 	}}
 	if err := list.Print(c, inv); err != nil {

@@ -20,6 +20,9 @@ type launcher struct {
 
 // launch returns the started tasks, at least one. Tasks that were not placed are reported.
 func (l *launcher) launch(ctx context.Context, definition definition) ([]client.Task, error) {
+	if err := l.refuseEmptyCluster(ctx); err != nil {
+		return nil, err
+	}
 	revision := l.request.definition
 	if revision == "" {
 		var err error

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"pinion/api/cli/exit"
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
 	"pinion/api/client"
@@ -19,7 +20,7 @@ func (l *launcher) runTaskError(err error) error {
 		return err
 	}
 	if strings.Contains(refused.Message, "No Container Instances") {
-		return fmt.Errorf("cluster %s has no host: %w. Start one with `sudo pinion up --cluster %s`", l.request.cluster, err, l.request.cluster)
+		return exit.Errorf(exit.NotStarted, "%s", noHostText(l.request.cluster))
 	}
 	return err
 }

@@ -48,14 +48,39 @@ func (l *launcher) refuseUnschedulable(ctx context.Context, tasks []client.Task,
 		return true, nil
 	}
 	stop(tasks)
+	if shortfall.Reason == client.ReasonMissing {
+		return false, exit.Errorf(exit.NotStarted, "%s", why)
+	}
 	return false, exit.Errorf(exit.NotStarted, "%s. Ask for less, or wait for another host with --wait-for-host", why)
+}
+
+// refuseEmptyCluster refuses a run in a cluster without hosts before anything is registered for it. With --wait-for-host the tasks wait there.
+func (l *launcher) refuseEmptyCluster(ctx context.Context) error {
+	if l.request.batch.waitForHost {
+		return nil
+	}
+	var out struct {
+		Clusters []struct {
+			Hosts *int `json:"registeredContainerInstancesCount"`
+		} `json:"clusters"`
+	}
+	err := l.inv.Client.Call(ctx, "DescribeClusters", map[string]any{"clusters": []string{l.request.cluster}}, &out)
+	if err != nil || len(out.Clusters) != 1 || out.Clusters[0].Hosts == nil || *out.Clusters[0].Hosts > 0 {
+		return nil // RunTask itself says what else is wrong with the cluster
+	}
+	return exit.Errorf(exit.NotStarted, "%s", noHostText(l.request.cluster))
+}
+
+// noHostText says that a cluster has no host, and how it gets one.
+func noHostText(cluster string) string {
+	return fmt.Sprintf("no host is in cluster %s: join a machine with a token of `pinion token --cluster %s`, or move a host: `pinion leave` there, then join with such a token; --wait-for-host queues the task until then", cluster, cluster)
 }
 
 // unschedulableText says what no host has; the host of the shortfall is given by its name.
 func unschedulableText(cluster string, shortfall client.Refusal) string {
 	switch {
 	case shortfall.Reason == client.ReasonMissing:
-		return fmt.Sprintf("cluster %s has no host; `sudo pinion up --cluster %s` starts one", cluster, cluster)
+		return noHostText(cluster)
 	case shortfall.HostID != "":
 		return fmt.Sprintf("no host of cluster %s could ever run this: the largest for it is %s: %s", cluster, shortfall.HostID, shortfall.Detail)
 	}
