@@ -33,7 +33,7 @@ const (
 
 // measureFleet measures what a pool does with many hosts.
 func measureFleet(ctx context.Context, o options, r *results) (err error) {
-	p, err := startPool(ctx, o.binary)
+	p, err := startPool(ctx, o.binary, poolHosts)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ const described = 100
 
 // measureFollower reads from a follower, which answers from its own state after a read index from the leader.
 func measureFollower(ctx context.Context, o options, r *results) (err error) {
-	p, err := startPool(ctx, o.binary)
+	p, err := startPool(ctx, o.binary, poolHosts)
 	if err != nil {
 		return err
 	}

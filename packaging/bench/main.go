@@ -55,6 +55,7 @@ var parts = []part{
 	{"host", inOrder(goTest("./node/logs", "^BenchmarkFollow$"), goTest("./node/logs/pinion-logger", "^BenchmarkLongLog$", "-benchtime", "1x", "-log-bytes", "1000000000"), measureHost)},
 	{"api", inOrder(goTest("./api/auth/sigv4", "^Benchmark(Sign|Verify)$"), goTest("./api", "^BenchmarkPageThrough$", "-benchtime", "1x"), goTest("./api", "^BenchmarkListDefinitions$"), measureOneHost, measureLists, measureFollower)},
 	{"builds", measureBuilds},
+	{"idle", measureIdle},
 	{"pool", measurePool},
 	{"fleet", measureFleet},
 	{"traces", goTest("./server/schedule/replay", "^BenchmarkTraces$", "-benchtime", "1x")},

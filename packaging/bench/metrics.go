@@ -47,6 +47,8 @@ var metrics = []metric{
 	{"Build", "unchanged-sec", "make build, nothing changed", below(5), source{}},
 	{"Build/cold", "sec/op", "make build, cold", below(8 * 60), source{}},
 
+	{"Servers/idle", "wire-B/min", "three idle servers, one minute on the wire", below(500e3), source{}},
+	{"Servers/idle", "leader-wakeups/s", "the same, wake-ups of the leader's threads", below(250), own("follower-wakeups/s")},
 	{"Agent/idle", "agent-B", "idle memory of an agent: pinion (VmRSS)", below(45e6), own("leader-B")},
 	{"Agent/idle", "wire-B/min", "idle agent, one minute on the wire", below(20e3), source{}},
 	{"Pool/reply/at=leader", "p50-sec", "RunTask reply, 3 servers, one client at the leader, p50", below(0.003), own("raft-p50-sec")},

@@ -14,14 +14,15 @@ import (
 )
 
 const (
-	// poolHosts run pinion: three servers, and an agent that is nothing else. One place more in the testbed is the fleet's.
+	// poolHosts run pinion in most pools: three servers, and an agent that is nothing else.
 	poolHosts = 4
 	servers   = 3
 	// waitTimeout bounds every wait. It is no target.
 	waitTimeout = 90 * time.Second
 )
 
-// pool is four Pinion hosts, each in a network namespace of its own, with eight simulated GPUs each.
+// pool is some Pinion hosts, each in a network namespace of its own, with eight simulated GPUs each. One place more in the testbed is
+// the fleet's.
 type pool struct {
 	testbed *testbed.Testbed
 	ctx     context.Context
@@ -32,7 +33,7 @@ type pool struct {
 
 // measurePool measures what several hosts do together.
 func measurePool(ctx context.Context, o options, r *results) (err error) {
-	p, err := startPool(ctx, o.binary)
+	p, err := startPool(ctx, o.binary, poolHosts)
 	if err != nil {
 		return err
 	}
@@ -45,13 +46,13 @@ func measurePool(ctx context.Context, o options, r *results) (err error) {
 	return nil
 }
 
-// startPool starts the servers first, so that the last host is an agent.
-func startPool(ctx context.Context, binary string) (*pool, error) {
+// startPool starts the servers first, so that hosts beyond them are agents.
+func startPool(ctx context.Context, binary string, hosts int) (*pool, error) {
 	dir, err := os.MkdirTemp("", "pinion-bench-")
 	if err != nil {
 		return nil, err
 	}
-	config := testbed.Config{Dir: dir, Binary: binary, Hosts: make([][]string, poolHosts+1)}
+	config := testbed.Config{Dir: dir, Binary: binary, Hosts: make([][]string, hosts+1)}
 	for i := range config.Hosts {
 		config.Hosts[i] = []string{"--gpus", "sim:8xh100"}
 	}
@@ -59,7 +60,7 @@ func startPool(ctx context.Context, binary string) (*pool, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.Remove(dir))
 	}
-	p := &pool{testbed: b, ctx: ctx, hosts: b.Hosts()[:poolHosts], spare: b.Hosts()[poolHosts], clients: map[*testbed.Host]*client{}}
+	p := &pool{testbed: b, ctx: ctx, hosts: b.Hosts()[:hosts], spare: b.Hosts()[hosts], clients: map[*testbed.Host]*client{}}
 	if err := p.start(); err != nil {
 		return nil, errors.Join(err, p.down())
 	}
@@ -75,7 +76,7 @@ func (p *pool) start() error {
 	if err := p.connect(ctx); err != nil {
 		return err
 	}
-	join, err := p.hosts[0].JoinFlags(poolHosts, "default")
+	join, err := p.hosts[0].JoinFlags(len(p.hosts), "default")
 	if err != nil {
 		return err
 	}
@@ -169,7 +170,7 @@ func (p *pool) rolesOf(all []apiclient.Host) (now roles, ready bool) {
 			now.agent = h
 		}
 	}
-	return now, connected == poolHosts && voters == servers && now.leader != nil && now.agent != nil
+	return now, connected == len(p.hosts) && voters == servers && now.leader != nil && (now.agent != nil || voters == connected)
 }
 
 // until tries again and again, until nothing is wrong or the error is permanent. Its error says what was wrong last.

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -24,6 +27,37 @@ func residentBytes(pid int) (float64, error) {
 		}
 	}
 	return 0, fmt.Errorf("process %d shows no VmRSS", pid)
+}
+
+// wakeups is how often threads of a process have given up their CPU to wait for something: each of it is a wake-up later. Threads that have
+// ended do not count.
+func wakeups(pid int) (count int64, err error) {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	if len(threads) == 0 {
+		return 0, fmt.Errorf("process %d does not run", pid)
+	}
+	for _, thread := range threads {
+		raw, err := os.ReadFile(thread)
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		for line := range strings.Lines(string(raw)) {
+			if rest, ok := strings.CutPrefix(line, "voluntary_ctxt_switches:"); ok {
+				switches, err := strconv.ParseInt(strings.TrimSpace(rest), 10, 64)
+				if err != nil {
+					return 0, err
+				}
+				count += switches
+			}
+		}
+	}
+	return count, nil
 }
 
 // cpuTime is what a process has used of all cores since it began, in user and system mode.

@@ -25,6 +25,31 @@ func TestAProcessShowsItsMemoryAndCPUTime(t *testing.T) {
 	}
 }
 
+func TestAProcessShowsHowOftenItWakesUp(t *testing.T) {
+	before, err := wakeups(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer write.Close()
+	defer read.Close()
+	for after := before; after <= before; { // until a thread has waited for another
+		go write.Write([]byte{1})
+		if _, err := read.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if after, err = wakeups(os.Getpid()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := wakeups(1 << 30); err == nil {
+		t.Error("a process that is not there wakes up")
+	}
+}
+
 func TestWhatGoesOverAnInterfaceIsCounted(t *testing.T) {
 	before, err := wireBytes(os.Getpid(), "lo")
 	if err != nil {
