@@ -7,6 +7,7 @@ import (
 
 	"pinion/node/backoff"
 	"pinion/node/runtime"
+	"pinion/packaging/tick"
 	"pinion/raftfsm/spec"
 )
 
@@ -59,7 +60,7 @@ func (n *Node) currentHost() spec.Host {
 // heartbeatLoop sends a heartbeat every second, and joins again when the pool does not know this host or the host's
 // description has changed.
 func (n *Node) heartbeatLoop(ctx context.Context) {
-	ticker := time.NewTicker(heartbeatInterval)
+	ticker := tick.New(heartbeatInterval)
 	defer ticker.Stop()
 	reachable := true
 	for {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"pinion/packaging/tick"
 )
 
 // A leader that records thousands of tasks a second produces much garbage. Each time the heap has doubled, the collector marks
@@ -31,7 +33,7 @@ func (s *Server) watchHeap(ctx context.Context) {
 	if os.Getenv("GOGC") != "" || memory == 0 {
 		return
 	}
-	tick := time.NewTicker(heapPeriod)
+	tick := tick.New(heapPeriod)
 	defer tick.Stop()
 	for {
 		if room := roomFor(liveHeap(), memory); heapRoom.Swap(room) != room {

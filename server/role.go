@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"pinion/packaging/tick"
 	"pinion/server/consensus"
 	"time"
 
@@ -25,7 +26,7 @@ type roleFollower struct{ m *Member }
 // node outside the configuration is harmless. It becomes an agent, and deletes its log, only when the leader itself confirms
 // that it is neither desired nor in Raft's configuration, so a vote that still counts is never lost.
 func (f roleFollower) followRole() {
-	tick := time.NewTicker(roleInterval)
+	tick := tick.New(roleInterval)
 	defer tick.Stop()
 	for {
 		wake := f.m.roleChanged.Wait()

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"time"
 
+	"pinion/packaging/tick"
 	"pinion/raftfsm/spec"
 )
 
@@ -22,7 +23,7 @@ const (
 // Watch holds the logs to their limits and removes those older than they are kept, until ctx ends. Logs are added up when the disk
 // has filled by a part of the limit, because that takes as long as there are many.
 func (s *Store) Watch(ctx context.Context, limits Limits, log *slog.Logger) {
-	tick := time.NewTicker(watchInterval)
+	tick := tick.New(watchInterval)
 	defer tick.Stop()
 	var scanned, pruned time.Time
 	var before int64 // free when the logs were added up

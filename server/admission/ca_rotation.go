@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"time"
 
+	"pinion/packaging/tick"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 	"pinion/server/pki"
@@ -17,7 +18,7 @@ import (
 // ask for certificates of the new one, and say when they use them. When all do, the leader has hosts drop the root before. Clients that know
 // only that verify hosts by the cross certificate, until it ends.
 const (
-	rotationInterval = 500 * time.Millisecond
+	rotationInterval = 400 * time.Millisecond
 	// overlapLimit is when nothing of a root is left in any case: no certificate that it signed is valid any more.
 	overlapLimit = 31 * 24 * time.Hour
 	// forcedWait is how long a forced rotation waits for hosts that are connected and do not renew their certificates.
@@ -71,7 +72,7 @@ func (a *Authority) narrow(ctx context.Context, recorded *spec.CA, change func(*
 
 // KeepRotating takes the steps that are left of a rotation, until ctx ends: a loop of the leader.
 func (a *Authority) KeepRotating(ctx context.Context) {
-	tick := time.NewTicker(rotationInterval)
+	tick := tick.New(rotationInterval)
 	defer tick.Stop()
 	for {
 		if err := a.dropRoot(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, spec.ErrUnavailable) {

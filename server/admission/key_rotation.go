@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"pinion/packaging/tick"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 	"pinion/server/seal"
@@ -18,7 +19,7 @@ import (
 // new key is named there after every removal that came before: a removed server never gets it.
 const (
 	resealBatch    = 200
-	resealInterval = 500 * time.Millisecond
+	resealInterval = 400 * time.Millisecond
 	shareTimeout   = 10 * time.Second // until a majority of the servers has fetched a new key
 )
 
@@ -86,7 +87,7 @@ func sealsOf(view *raftfsm.View) (names []string) {
 
 // KeepSealed seals anew what is not sealed with the sealing key, until ctx ends: a loop of the leader.
 func (a *AccessKeys) KeepSealed(ctx context.Context, log *slog.Logger) {
-	tick := time.NewTicker(resealInterval)
+	tick := tick.New(resealInterval)
 	defer tick.Stop()
 	said := ""
 	for {

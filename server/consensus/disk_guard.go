@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"pinion/packaging/tick"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 	"pinion/server/store"
@@ -74,7 +75,7 @@ const diskPollInterval = time.Second
 
 // watch logs when the disk becomes full and when there is space again, and keeps the log's blocks allocated, until ctx ends.
 func (g *diskGuard) watch(ctx context.Context) {
-	tick := time.NewTicker(diskPollInterval)
+	tick := tick.New(diskPollInterval)
 	defer tick.Stop()
 	for {
 		g.poll()

@@ -4,12 +4,16 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"pinion/packaging/tick"
 )
 
 const (
 	// maxStall is the longest harmless pause of this process: it is shorter than the election timeout, so no other server
 	// can have become the leader meanwhile.
-	maxStall = leaderLease / 2
+	maxStall = electionTimeout - 100*time.Millisecond
+	// stallInterval is how often the process is seen running at least. It leaves 300 ms for a machine that has too little of its CPUs.
+	stallInterval = 200 * time.Millisecond
 	// quarantine is the time for which a leader answers no reads after a stall. Afterwards it has either heard from a
 	// majority again or stepped down.
 	quarantine = 2 * leaderLease
@@ -24,9 +28,9 @@ type stallDetector struct {
 	quarantinedUntil time.Time // no reads are answered before
 }
 
-// watch beats until ctx ends.
+// watch sees the process running until ctx ends.
 func (p *stallDetector) watch(ctx context.Context, now func() time.Time) {
-	tick := time.NewTicker(maxStall / 4)
+	tick := tick.New(stallInterval)
 	defer tick.Stop()
 	for {
 		select {

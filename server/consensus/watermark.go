@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"pinion/packaging/atomicfile"
+	"pinion/packaging/tick"
 	"pinion/server/id"
 )
 
@@ -137,7 +138,7 @@ func (w *watermark) write() error {
 
 // keep keeps the watermark near to what the directory holds, until ctx ends.
 func (w *watermark) keep(ctx context.Context, r *raft.Raft) {
-	tick := time.NewTicker(watermarkInterval)
+	tick := tick.New(watermarkInterval)
 	defer tick.Stop()
 	for {
 		select {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"pinion/packaging/tick"
 	"pinion/raftfsm"
 	"pinion/raftfsm/ended"
 	"pinion/raftfsm/spec"
@@ -39,7 +40,7 @@ func (f *follower) follow(ctx context.Context) error {
 	if len(m.Gaps) > 0 {
 		f.logGap(m.Gaps[len(m.Gaps)-1])
 	}
-	prune := time.NewTicker(pruneInterval)
+	prune := tick.New(pruneInterval)
 	defer prune.Stop()
 	for {
 		changed, err := f.catchUp()

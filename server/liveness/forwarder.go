@@ -6,12 +6,13 @@ import (
 	"sync"
 	"time"
 
+	"pinion/packaging/tick"
 	"pinion/raftfsm/spec"
 )
 
 const (
 	// forwardInterval is how often a follower forwards the heartbeats of its hosts to the leader.
-	forwardInterval = 500 * time.Millisecond
+	forwardInterval = 400 * time.Millisecond
 	// leaderlessTimeout is how long a server keeps its hosts while it reaches no leader. It outlasts an election. After it
 	// the hosts are told to choose another server, which may reach one.
 	leaderlessTimeout = 5 * time.Second
@@ -92,9 +93,9 @@ type Batch struct {
 // Reply is the leader's answer: the hosts of the batch that it does not know, or has given up.
 type Reply struct{ Hosts []string }
 
-// Forward forwards the heartbeats of this server's hosts to the leader twice a second, while this server follows one.
+// Forward forwards the heartbeats of this server's hosts to the leader every 400 ms, while this server follows one.
 func (m *Monitor) Forward(ctx context.Context) {
-	tick := time.NewTicker(forwardInterval)
+	tick := tick.New(forwardInterval)
 	defer tick.Stop()
 	var told time.Time // the leader knows of all heartbeats before
 	for {
@@ -121,7 +122,7 @@ func (m *Monitor) forwardOnce(ctx context.Context, told time.Time) time.Time {
 	if len(batch.Hosts) == 0 || self {
 		return told
 	}
-	ctx, cancel := context.WithTimeout(ctx, 4*forwardInterval)
+	ctx, cancel := context.WithTimeout(ctx, 5*forwardInterval)
 	defer cancel()
 	ctx, release := m.leader.While(ctx, address)
 	defer release()

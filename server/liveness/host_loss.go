@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"time"
 
+	"pinion/packaging/tick"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
 
 const (
 	// lossCheckInterval is how often the leader looks at least for hosts to give up; it looks in the moment that one is due.
-	lossCheckInterval = 500 * time.Millisecond
+	lossCheckInterval = 400 * time.Millisecond
 	// pauseThreshold is how much longer than that it takes when the process was stopped meanwhile.
 	pauseThreshold = 3 * time.Second
 )
@@ -58,7 +59,7 @@ func (d *pauseDetector) paused() bool {
 
 // giveUpOnce marks the hosts and tasks that are due as lost, and returns when to look again.
 func (m *Monitor) giveUpOnce(ctx context.Context, p Proposer) time.Duration {
-	view, now, next := m.server.State().View(), m.server.Now(), lossCheckInterval
+	view, now, next := m.server.State().View(), m.server.Now(), tick.Until(lossCheckInterval)
 	after := view.Settings().TaskLostAfter
 	for _, host := range view.Hosts("") {
 		silence := m.table.silence(host.ID, now)

@@ -11,13 +11,14 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"pinion/packaging/tick"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 	"pinion/server/rpc"
 )
 
 // poolInfoInterval is how often a server looks whether the pool info has changed; another leader is seen at once.
-const poolInfoInterval = 500 * time.Millisecond
+const poolInfoInterval = 400 * time.Millisecond
 
 // removedRetention is how long hosts remember which hosts were removed: longer than any certificate lives.
 const removedRetention = 40 * 24 * time.Hour
@@ -51,7 +52,7 @@ func (p *Publisher) PoolInfoChanged() <-chan struct{} { return p.changed.Wait() 
 
 // Run follows the state, Raft's configuration and the leader until ctx ends.
 func (p *Publisher) Run(ctx context.Context) {
-	tick := time.NewTicker(poolInfoInterval)
+	tick := tick.New(poolInfoInterval)
 	defer tick.Stop()
 	for {
 		leaderChanged := p.leader.Changed()

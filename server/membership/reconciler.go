@@ -9,12 +9,13 @@ import (
 	"github.com/hashicorp/raft"
 
 	"pinion/packaging/failpoint"
+	"pinion/packaging/tick"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
 
 // reconcileInterval is how often the leader looks whether the pool has the servers that it ought to have.
-const reconcileInterval = 500 * time.Millisecond
+const reconcileInterval = 400 * time.Millisecond
 
 // Reconcile makes the pool have the servers that it ought to have, while this server leads, until ctx ends. Three
 // reconcilers each do their part until it holds, and every step is safe to repeat (see RoleState): chooseServers records
@@ -24,7 +25,7 @@ const reconcileInterval = 500 * time.Millisecond
 func (s *Servers) Reconcile(ctx context.Context) {
 	p := s.startAutopilot(ctx)
 	defer func() { <-p.Stop() }()
-	tick := time.NewTicker(reconcileInterval)
+	tick := tick.New(reconcileInterval)
 	defer tick.Stop()
 	for {
 		select {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"pinion/packaging/tick"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
@@ -41,7 +42,7 @@ func NewDrainer(p Proposer, log *slog.Logger) *Drainer {
 
 // Loop reconciles until ctx ends.
 func (d *Drainer) Loop(ctx context.Context) {
-	for sleep(ctx, drainInterval) {
+	for sleep(ctx, tick.Until(drainInterval)) {
 		if err := d.Reconcile(ctx); err != nil && ctx.Err() == nil {
 			d.log.Warn("cannot stop the tasks of a host that is drained, will try again", "error", err)
 		}

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"pinion/packaging/tick"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 	"pinion/server/schedule/queue"
@@ -15,7 +16,7 @@ const (
 	maxFollowedChanges = 4096
 	// queuePollInterval is how often the controller looks for what no change tells: hosts that reconnect, moments that have
 	// come, quotas and weights of teams.
-	queuePollInterval = 250 * time.Millisecond
+	queuePollInterval = 200 * time.Millisecond
 	// maxRoundTasks is the number of tasks that one log entry places at most. A task costs less in a bigger entry, which copies
 	// each part of the state's trees once; but other commands wait while it is applied, some 40 ms.
 	maxRoundTasks = 3000
@@ -75,7 +76,7 @@ func newQueueController(ctx context.Context, node Node, p *planner, log *slog.Lo
 // loop places pending tasks until the term ends. It sleeps until something has changed that could help one of them, and plans
 // the next entry while others are in the log.
 func (w *queueController) loop() {
-	poll := time.NewTicker(queuePollInterval)
+	poll := tick.New(queuePollInterval)
 	defer poll.Stop()
 	for w.ctx.Err() == nil {
 		_, changed := w.follower.CatchUp()
