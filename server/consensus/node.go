@@ -25,7 +25,7 @@ type Config struct {
 	Address       string           // host:port under which the other hosts reach this one
 	PoolID        string           // the pool the directory must belong to, or is made for [any, or a new one]
 	Log           *slog.Logger     // where the node says what it does
-	Transport     raft.Transport   // how servers talk to each other [in memory: a server alone]
+	Transport     raft.Transport   // how servers talk to each other, with pre-votes [in memory: a server alone]
 	Now           func() time.Time // the clock that stamps records and judges stalls [time.Now]
 	MinFree       uint64           // bytes of free disk below which nothing new is recorded [64 MiB]
 	Reserve       int64            // bytes of disk that are allocated for the log from the start [32 MiB]
@@ -74,6 +74,7 @@ type Node struct {
 	log          *slog.Logger
 	state        *raftfsm.State
 	store        *store.Store
+	network      *quiescentTransport
 	dirLock      *os.File // held while the node is open
 	raft         *raft.Raft
 	terms        *termRunner

@@ -60,20 +60,23 @@ func newNode(cfg Config) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	life := newLifecycle()
+	network := newQuiescentTransport(cfg.Transport.(transport), life.life)
 	n := &Node{
 		cfg:       cfg,
+		network:   network,
 		log:       cfg.Log,
 		state:     raftfsm.NewState(),
 		store:     log,
 		disk:      &diskGuard{dir: cfg.Dir, minFree: cfg.MinFree, store: log, log: cfg.Log},
 		watermark: watermark,
-		lifecycle: newLifecycle(),
+		lifecycle: life,
 	}
 	n.signatures = &signatureLog{FSM: raftfsm.NewFSM(n.state), now: cfg.Now}
 	n.leader = rpc.NewLeaderTracker(n.Leader)
 	n.terms = &termRunner{node: n, leaderCh: make(chan bool, 1), ready: make(chan struct{})}
 	n.leaderChecks = rpc.Batcher[struct{}, error]{Handle: n.terms.verify, MaxBatch: 4096}
-	n.failover = &fastFailover{self: raft.ServerID(cfg.HostID), transport: cfg.Transport, leader: n.leader, log: cfg.Log, connClosed: make(chan struct{}, 1)}
+	n.failover = &fastFailover{self: raft.ServerID(cfg.HostID), transport: network, leader: n.leader, log: cfg.Log, connClosed: make(chan struct{}, 1)}
 	return n, nil
 }
 
@@ -104,7 +107,7 @@ func (n *Node) Start(ctx context.Context, hooks Hooks) error {
 
 // startRaft starts Raft and the loops of the node.
 func (n *Node) startRaft() error {
-	raft, err := (&starter{n.cfg, n.store, n.disk, n.watermark, n.terms.leaderCh}).start(n.signatures)
+	raft, err := (&starter{n.cfg, n.network, n.store, n.disk, n.watermark, n.terms.leaderCh}).start(n.signatures)
 	if err != nil {
 		return err
 	}

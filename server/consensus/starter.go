@@ -15,6 +15,7 @@ import (
 // starter starts Raft on a directory.
 type starter struct {
 	cfg      Config
+	network  *quiescentTransport
 	store    *store.Store
 	disk     *diskGuard
 	seen     *watermark
@@ -45,7 +46,7 @@ func (s *starter) start(fsm raft.FSM) (*raft.Raft, error) {
 	if err := s.checkWatermark(snapshots); err != nil {
 		return nil, err
 	}
-	r, err := newRaft(conf, fsm, s.store, snapshots, s.cfg.Transport)
+	r, err := newRaft(conf, fsm, quiescentLog{s.store, s.network}, snapshots, s.network)
 	if err != nil {
 		return nil, fmt.Errorf("start raft under %s: %w", s.cfg.Dir, err)
 	}
@@ -137,7 +138,7 @@ func (s *starter) checkWatermark(snapshots raft.SnapshotStore) error {
 }
 
 // newRaft is raft.NewRaft, which panics on a log with a gap.
-func newRaft(conf *raft.Config, fsm raft.FSM, log *store.Store, snapshots raft.SnapshotStore, transport raft.Transport) (r *raft.Raft, err error) {
+func newRaft(conf *raft.Config, fsm raft.FSM, log quiescentLog, snapshots raft.SnapshotStore, transport raft.Transport) (r *raft.Raft, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the log and the snapshots do not fit together: %v", p)

@@ -158,7 +158,9 @@ func (t *termRunner) verify(reads []struct{}) []error {
 		err = spec.ErrNotLeader
 	}
 	if err == nil {
+		over := t.node.network.reading()
 		err = t.node.raft.VerifyLeader().Error()
+		over()
 	}
 	if err != nil {
 		for i := range verdicts {
