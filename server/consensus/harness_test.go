@@ -50,6 +50,12 @@ func start(t testing.TB, cfg Config) *Node {
 // startGroup opens nodes that are all voters; the first one leads.
 func startGroup(t *testing.T, size int) []*Node {
 	t.Helper()
+	return startGroupWith(t, size, func(*Config) {})
+}
+
+// startGroupWith is startGroup of nodes whose configuration is changed.
+func startGroupWith(t *testing.T, size int, change func(*Config)) []*Node {
+	t.Helper()
 	var (
 		nodes      []*Node
 		transports []*raft.InmemTransport
@@ -65,6 +71,7 @@ func startGroup(t *testing.T, size int) []*Node {
 		cfg := config(t.TempDir())
 		cfg.HostID, cfg.Address, cfg.PoolID = fmt.Sprintf("%032x", i), string(address), hostID
 		cfg.Transport, cfg.SkipBootstrap = transport, i > 0
+		change(&cfg)
 		nodes = append(nodes, start(t, cfg))
 		if i > 0 {
 			if err := nodes[0].Raft().AddVoter(raft.ServerID(cfg.HostID), address, 0, 0).Error(); err != nil {

@@ -150,7 +150,8 @@ func (t *termRunner) hasLed() bool {
 }
 
 // verify asks the other voters once for all reads of the batch. A server that loses and regains the leadership in between has
-// a new term with its own barrier, so the result is still valid.
+// a new term with its own barrier, so the result is still valid. A process that was stopped while it asked may have read answers
+// from before.
 func (t *termRunner) verify(reads []struct{}) []error {
 	verdicts := make([]error, len(reads))
 	_, err := t.node.RequireLeader()
@@ -161,6 +162,9 @@ func (t *termRunner) verify(reads []struct{}) []error {
 		over := t.node.network.reading()
 		err = t.node.raft.VerifyLeader().Error()
 		over()
+	}
+	if err == nil && !t.stalls.observe(t.node.Now()) {
+		err = spec.ErrNotLeader
 	}
 	if err != nil {
 		for i := range verdicts {
