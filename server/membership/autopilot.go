@@ -23,6 +23,40 @@ const (
 	maxTrailingLogs      = 2000
 )
 
+// voteReconciler has autopilot run while a vote is to be given or taken.
+type voteReconciler struct {
+	servers *Servers
+	running *autopilot.Autopilot // nil while no vote is
+}
+
+// reconcile starts or stops autopilot for the term of ctx.
+func (v *voteReconciler) reconcile(ctx context.Context) {
+	switch {
+	case v.settled():
+		v.stop()
+	case v.running == nil:
+		v.running = v.servers.startAutopilot(ctx)
+	}
+}
+
+func (v *voteReconciler) stop() {
+	if v.running != nil {
+		<-v.running.Stop()
+		v.running = nil
+	}
+}
+
+// settled reports whether no vote is to be given or taken.
+func (v *voteReconciler) settled() bool {
+	configured := v.servers.Configured()
+	for id := range configured {
+		if step := v.servers.stateOf(string(id), configured).Next(); step == StepPromote || step == StepDemote {
+			return false
+		}
+	}
+	return true
+}
+
 // startAutopilot starts autopilot for one term; the caller stops it.
 func (s *Servers) startAutopilot(ctx context.Context) *autopilot.Autopilot {
 	p := autopilot.New(GuardedRaft{s.consensus.Raft(), s}, &autopilotDelegate{s},

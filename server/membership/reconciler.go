@@ -20,14 +20,16 @@ const reconcileInterval = 400 * time.Millisecond
 // Reconcile makes the pool have the servers that it ought to have, while this server leads, until ctx ends. Three
 // reconcilers each do their part until it holds, and every step is safe to repeat (see RoleState): chooseServers records
 // which hosts ought to be servers (Host.Server), reconcileRaftConfig adds them to Raft's configuration without a vote and
-// removes the others, and autopilot gives and takes the votes in between. The hosts themselves start Raft when they are
-// wanted, and wipe it when they are neither wanted nor configured.
+// removes the others, and autopilot, which asks all servers how they are every second, gives and takes the votes in between while
+// one is to be given or taken. The hosts themselves start Raft when they are wanted, and wipe it when they are neither wanted nor
+// configured.
 func (s *Servers) Reconcile(ctx context.Context) {
-	p := s.startAutopilot(ctx)
-	defer func() { <-p.Stop() }()
+	votes := voteReconciler{servers: s}
+	defer votes.stop()
 	tick := tick.New(reconcileInterval)
 	defer tick.Stop()
 	for {
+		votes.reconcile(ctx)
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
