@@ -21,10 +21,13 @@ type Table struct {
 	Footer   string   // a line under the rows, for people: a pipe does not get it
 }
 
+// oneLine has a cell stay on its line.
+var oneLine = strings.NewReplacer("\n", " ", "\t", " ")
+
 // Add appends a row, of plain text: see format.Plain. A row is one line.
 func (t *Table) Add(cells ...string) {
 	for i, cell := range cells {
-		cells[i] = strings.NewReplacer("\n", " ", "\t", " ").Replace(format.Plain(cell))
+		cells[i] = oneLine.Replace(format.Plain(cell))
 	}
 	t.rows = append(t.rows, cells)
 }
