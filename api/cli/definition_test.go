@@ -7,15 +7,17 @@ import (
 
 func TestDefinitionsAreListedShownAndRemoved(t *testing.T) {
 	h := newFakeHost(t)
-	h.operations["ListTaskDefinitionFamilies"] = func(in map[string]any) any {
-		if in["nextToken"] == nil {
-			return `{"families":["run-cuda"],"nextToken":"more"}`
-		}
-		return `{"families":["trainer"]}`
-	}
-	checkEqual(t, "families", pinion(t, h, "definition", "ls").out, "run-cuda\ntrainer\n")
-	h.operations["ListTaskDefinitions"] = always(`{"taskDefinitionArns":["arn:aws:ecs:us-east-1:123456789012:task-definition/trainer:3"]}`)
-	checkEqual(t, "revisions", pinion(t, h, "definitions", "list", "trainer", "-o", "json").out, "[\n  \"trainer:3\"\n]\n")
+	h.documents["/v1/definitions"] = serveDocument(`{"definitions":[{"family":"run-cuda","revision":7,"revisions":3,"images":["cuda:12"],"gpus":8,"registeredAt":"2025-06-01T10:00:00Z"}],"next":"run-cuda"}`)
+	h.documents["/v1/definitions?after=run-cuda"] = serveDocument(`{"definitions":[{"family":"trainer","revision":3,"revisions":1,"clusters":["vision","lab"],"images":["trainer:5","proxy"],"registeredAt":"2025-06-01T09:00:00Z"}]}`)
+	checkEqual(t, "families", pinion(t, h, "definition", "ls").out, `
+FAMILY    NEWEST  REVISIONS  CLUSTER     GPUS  REGISTERED  IMAGE
+run-cuda  7       3          all         8     2h ago      cuda:12
+trainer   3       1          lab,vision  0     3h ago      trainer:5, proxy
+`[1:])
+	checkEqual(t, "names of families", pinion(t, h, "definition", "ls", "-q").out, "run-cuda\ntrainer\n")
+	h.documents["/v1/definitions?family=trainer"] = serveDocument(`{"definitions":[{"family":"trainer","revision":3,"images":["trainer:5"],"registeredAt":"2025-06-01T09:00:00Z","registeredBy":"arn:aws:iam::1:user/AKIA1"}]}`)
+	checkEqual(t, "names of revisions", pinion(t, h, "definitions", "list", "trainer", "-q").out, "trainer:3\n")
+	checkEqual(t, "revisions", pinion(t, h, "definition", "ls", "trainer").out, "DEFINITION  CLUSTER  GPUS  REGISTERED  BY     IMAGE\ntrainer:3   all      0     3h ago      AKIA1  trainer:5\n")
 	h.operations["DescribeTaskDefinition"] = always(`{"taskDefinition":{"family":"trainer"}}`)
 	checkEqual(t, "show", pinion(t, h, "definition", "show", "trainer").out, "{\n  \"family\": \"trainer\"\n}\n")
 	h.operations["DeregisterTaskDefinition"] = always(`{}`)

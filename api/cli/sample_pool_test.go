@@ -54,12 +54,17 @@ func sampleHost(t *testing.T, n int) *fakeHost {
 		return `{"tasks":[` + strings.Join(found, ",") + `]}`
 	}
 	h.documents["/v1/tasks?cluster=default"] = serveDocument(`{"tasks":[` + strings.Join(slices.Collect(maps.Values(tasks)), ",") + `]}`)
-	h.operations["ListTaskDefinitionFamilies"] = always(`{"families":[` + repeat(n, func(i int) string { return fmt.Sprintf("%q", fmt.Sprintf("run-%04d", i)) }) + `]}`)
+	h.documents["/v1/definitions"] = serveDocument(`{"definitions":[` + repeat(n, sampleDefinition) + `]}`)
 	for path, document := range sampleDocuments(n) {
 		h.documents[path] = serveDocument(document)
 	}
 	h.documents["/v1/events?follow=false"] = eventStream(slices.Repeat(compactLines(testEvents[1:]), 1+n/100)...)
 	return h
+}
+
+func sampleDefinition(n int) string {
+	return fmt.Sprintf(`{"family":"%s-%04d","revision":%d,"revisions":%d,"images":["registry.example.com/team/trainer:v%d"],"gpus":%d,"registeredAt":"2025-05-%02dT12:00:00Z"%s}`,
+		family(n), n, 1+n%30, 1+n%7, n, n%9, 1+n%30, []string{"", "", `,"clusters":["lab"]`}[n%3])
 }
 
 // repeat joins n documents with commas.

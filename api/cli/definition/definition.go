@@ -30,65 +30,6 @@ Examples:
 	}
 }
 
-func listCommand(system invocation.System) *cli.Command {
-	return &cli.Command{
-		Name: "ls", Aliases: []string{"list"},
-		Usage:     "List the families, or the revisions of a family",
-		ArgsUsage: "[FAMILY]",
-		Description: `Lists those that can be run; the newest revision is the first.
-
-Examples:
-   pinion definition ls
-   pinion definition ls trainer`,
-		Action: func(c *cli.Context) error {
-			if c.NArg() > 1 {
-				return exit.Usagef("pinion definition ls takes one family")
-			}
-			inv, err := system.Invoke(c)
-			if err != nil {
-				return err
-			}
-			operation, in := "ListTaskDefinitionFamilies", map[string]any{"status": "ACTIVE"}
-			if family := c.Args().First(); family != "" {
-				operation, in = "ListTaskDefinitions", map[string]any{"familyPrefix": family, "sort": "DESC"}
-			}
-			return list(c.Context, inv, operation, in)
-		},
-	}
-}
-
-// list prints all pages of a list of definitions.
-func list(ctx context.Context, inv *invocation.Invocation, operation string, in map[string]any) error {
-	names := []string{} // none is [], not null
-	for {
-		var page struct {
-			Families []string `json:"families"`
-			ARNs     []string `json:"taskDefinitionArns"`
-			Next     string   `json:"nextToken"`
-		}
-		if err := inv.Client.Call(ctx, operation, in, &page); err != nil {
-			return err
-		}
-		names = append(names, page.Families...)
-		for _, arn := range page.ARNs {
-			names = append(names, client.ResourceID(arn))
-		}
-		if page.Next == "" {
-			break
-		}
-		in["nextToken"] = page.Next
-	}
-	if inv.Output == invocation.JSON {
-		return inv.PrintJSON(names)
-	}
-	for _, name := range names {
-		if _, err := fmt.Fprintln(inv.Out, name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func showCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name: "show", Aliases: []string{"inspect"},
@@ -123,11 +64,11 @@ func removeCommand(system invocation.System) *cli.Command {
 		Name:      "rm",
 		Usage:     "Remove revisions: no further task can be started of them",
 		ArgsUsage: "FAMILY:REVISION...",
-		Description: `Tasks that run go on. A revision is gone for good when no task uses it any more.
+		Description: `Running tasks are not affected. A revision is deleted as soon as no task uses it.
 
 Examples:
    pinion definition rm trainer:2
-   pinion definition ls run-cuda | xargs pinion definition rm`,
+   pinion definition ls -q run-cuda | xargs pinion definition rm`,
 		Action: func(c *cli.Context) error {
 			inv, err := system.Invoke(c)
 			if err != nil {

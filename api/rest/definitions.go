@@ -1,0 +1,111 @@
+package rest
+
+import (
+	"math"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"pinion/api/httpx"
+	"pinion/api/leader"
+	"pinion/raftfsm/spec"
+)
+
+// maxListedDefinitions bounds the definitions of a page.
+const maxListedDefinitions = 1000
+
+// listedDefinition is what lists show of a task definition; DescribeTaskDefinition has the rest.
+type listedDefinition struct {
+	Family       string    `json:"family"`
+	Revision     int       `json:"revision"`
+	Revisions    int       `json:"revisions,omitempty"` // of the family that can be run; absent in a list of revisions
+	Clusters     []string  `json:"clusters,omitempty"`  // that the family belongs to; absent: the whole pool
+	Images       []string  `json:"images"`              // of its containers, each once
+	GPUs         int       `json:"gpus"`                // of a task
+	RegisteredAt time.Time `json:"registeredAt"`
+	RegisteredBy string    `json:"registeredBy,omitempty"`
+}
+
+// definitionsView is a page of definitions.
+type definitionsView struct {
+	Definitions []listedDefinition `json:"definitions"`
+	Next        string             `json:"next,omitempty"` // for ?after= of the next page; absent: there is none
+}
+
+// definitionList serves the list of task definitions.
+type definitionList struct{ api *API }
+
+func (l definitionList) routes() []Route {
+	return []Route{{Method: http.MethodGet, Path: "/v1/definitions", Role: spec.RoleRead,
+		Summary: "the newest revision of each family of task definitions that can be run, by name, with what lists show of it",
+		Query:   []Parameter{{"family", "instead the revisions of this family, the newest first"}, {"after", "next of the page before"}, staleParameter},
+		Out:     reflect.TypeFor[definitionsView](), Mode: leader.StaleAllowed, Serve: l.list}}
+}
+
+func (l definitionList) list(x *httpx.Exchange, res leader.Resolution) error {
+	query := x.Request.URL.Query()
+	page := definitionsView{Definitions: []listedDefinition{}}
+	if family := query.Get("family"); family != "" {
+		page.addRevisions(res, family, query.Get("after"))
+	} else {
+		page.addFamilies(res, query.Get("after"))
+	}
+	return reply(x, page)
+}
+
+// addRevisions adds the revisions of a family before the one named after.
+func (p *definitionsView) addRevisions(res leader.Resolution, family, after string) {
+	from := math.MaxInt
+	if before, err := strconv.Atoi(after); err == nil {
+		from = before - 1
+	}
+	for d := range res.View.DefinitionsFrom(spec.DefinitionActive, family, from, true) {
+		switch last := len(p.Definitions) - 1; {
+		case d.Family != family:
+			return
+		case last+1 == maxListedDefinitions:
+			p.Next = strconv.Itoa(p.Definitions[last].Revision)
+			return
+		case res.Principal.Scope.MayUse(res.View, d):
+			p.Definitions = append(p.Definitions, listed(res, d))
+		}
+	}
+}
+
+// addFamilies adds the families after the one named.
+func (p *definitionsView) addFamilies(res leader.Resolution, after string) {
+	for d := range res.View.DefinitionsFrom(spec.DefinitionActive, after, math.MaxInt, false) {
+		last := len(p.Definitions) - 1
+		switch {
+		case d.Family == after || !res.Principal.Scope.MayUse(res.View, d):
+		case last >= 0 && p.Definitions[last].Family == d.Family: // by revision: this one is newer
+			revisions := p.Definitions[last].Revisions
+			p.Definitions[last] = listed(res, d)
+			p.Definitions[last].Revisions = revisions + 1
+		case last+1 == maxListedDefinitions:
+			p.Next = p.Definitions[last].Family
+			return
+		default:
+			p.Definitions = append(p.Definitions, listed(res, d))
+			p.Definitions[last+1].Revisions = 1
+		}
+	}
+}
+
+func listed(res leader.Resolution, d *spec.TaskDefinition) listedDefinition {
+	demand := spec.DemandOf(d)
+	owners, _ := res.View.FamilyClusters(d.Family)
+	out := listedDefinition{Family: d.Family, Revision: d.Revision, Images: []string{}, GPUs: demand.TotalGPUs(), RegisteredAt: d.RegisteredAt, RegisteredBy: d.RegisteredBy}
+	if owners != "" {
+		out.Clusters = strings.Split(string(owners), ",")
+	}
+	for _, c := range d.Containers {
+		if !slices.Contains(out.Images, c.Image) {
+			out.Images = append(out.Images, c.Image)
+		}
+	}
+	return out
+}
