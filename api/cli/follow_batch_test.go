@@ -84,7 +84,7 @@ func TestATaskThatWaitsSaysSoAndThenWhereItIs(t *testing.T) {
 	waits := taskDocument(taskOne, `run-cuda:4","lastStatus":"PROVISIONING","containers":[{"name":"cuda"}]`)
 	h := newRunHost(t, waits, waits, waits, waits, waits, pending, running, exitedTask(0))
 	got := pinion(t, h, "run", "nvidia/cuda:12.4")
-	want := "task 3f2a00000000 is pending; `pinion why 3f2a00000000` explains why\ntask 3f2a00000000 on gpu-1 with GPU-1, GPU-2\n"
+	want := "task 3f2a00000000 is pending; `pinion why 3f2a00000000` explains why\ntask 3f2a00000000 on gpu-1 with 2 GPUs (GPU-1, GPU-2)\n"
 	if got.code != 0 || !strings.HasPrefix(got.err, want) {
 		t.Errorf("%+v", got)
 	}

@@ -106,7 +106,7 @@ func gpuTable(inv *invocation.Invocation, gpus []client.GPU) *table.Table {
 		if wide {
 			task = g.Task
 		}
-		row := []string{names[g.HostID], strconv.Itoa(g.Index), gpuModel(g), gpuMemory(g), numaNode(g), g.Health, cmp.Or(task, "-"), cmp.Or(g.Definition, "-"), cmp.Or(g.Team, "-")}
+		row := []string{names[g.HostID], strconv.Itoa(g.Index), format.GPUModel(g.Model, g.Simulated), gpuMemory(g), numaNode(g), g.Health, cmp.Or(task, "-"), cmp.Or(g.Definition, "-"), cmp.Or(g.Team, "-")}
 		if wide {
 			row = append(row, cmp.Or(g.Container, "-"), g.UUID, g.PCI, g.Problem)
 		}
@@ -131,15 +131,6 @@ func gpuSummary(gpus []client.GPU) string {
 		text += fmt.Sprintf(", %d not healthy", sick)
 	}
 	return text
-}
-
-// gpuModel is the model without the maker, which is the same for all, and marked when it is simulated.
-func gpuModel(g client.GPU) string {
-	model := strings.TrimPrefix(g.Model, "NVIDIA ")
-	if g.Simulated {
-		return "SIM " + model
-	}
-	return model
 }
 
 // gpuMemory is "-" for a GPU without memory of its own (unified memory).

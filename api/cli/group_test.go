@@ -74,20 +74,27 @@ func TestWhyOfAGroupBeginsWithItsFailures(t *testing.T) {
 			"containers":[{"name":"work","exitCode":%d}],"attributes":[{"name":"pinion.array-index","value":%q}]`, code, index))
 	}
 	const one, two, good = "5d5d0000000000000000000000000004", "6e6e0000000000000000000000000005", "7f7f0000000000000000000000000006"
-	h := newGroupHost(t).withTasks(failed(good, "0", 0), failed(one, "1", 3), failed(two, "2", 3))
+	waits := func(id, index string) string {
+		return taskDocument(id, `work:1","group":"nightly","lastStatus":"PROVISIONING","desiredStatus":"RUNNING","containers":[],"attributes":[{"name":"pinion.array-index","value":"`+index+`"}]`)
+	}
+	const next = "8a8a0000000000000000000000000007"
+	h := newGroupHost(t).withTasks(failed(good, "0", 0), failed(one, "1", 3), failed(two, "2", 3), waits(taskThree, "3"), waits(next, "4"))
+	h.documents["/v1/queue?cluster=default"] = serveDocument(`[{"taskId":"` + taskOne + `"},{"taskId":"` + taskThree + `","waitsFor":"room on a host"},{"taskId":"` + next + `","waitsFor":"room on a host"}]`)
 	h.documents["/v1/tasks/"+one+"/explain"] = serveDocument(`{"taskId":"` + one + `","status":"STOPPED","summary":"It has stopped."}`)
 	h.documents["/v1/tasks/"+one+"/logs?container=work&tail=10"] = func(w http.ResponseWriter) any { logLines(w, "no such file: data.csv"); return nil }
-	checkEqual(t, "why", pinion(t, h, "why", "--group", "nightly").out, `
-Group nightly: 2 failed, 1 succeeded.
+	for line, begins := range map[string]string{"why --group nightly": "Group nightly", "why nightly": "nightly (5 tasks)", "why work": "work (5 tasks)"} {
+		checkEqual(t, line, pinion(t, h, strings.Fields(line)...).out, begins+`: 2 failed, 1 succeeded, 2 PROVISIONING.
 
 2 tasks ended alike: 1, 2. This is the first of them:
-Task `[1:]+one+` (work:1) failed: container work exited with code 3.
+Task `+one+` (work:1) failed: container work exited with code 3.
 
 Last lines of container work (pinion logs 5d5d00000000):
    no such file: data.csv
 
+2 tasks wait for room on a host: 3, 4.
 Task `+taskThree+` is PROVISIONING. It is number 2.
 `)
+	}
 	var document struct{ TaskID string }
 	if json.Unmarshal([]byte(pinion(t, h, "why", "-o", "json", "--group", "nightly").out), &document) != nil || document.TaskID != one {
 		t.Errorf("as JSON: %+v", document)

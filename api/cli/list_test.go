@@ -19,8 +19,8 @@ ID            TASK        STATUS   GPUS  HOST   AGE  EXIT/REASON
 91bc00000000  run-cuda:1  STOPPED  0     gpu-1  2h   137 OutOfMemoryError: Container killed due to memory usage
 `[1:])
 	checkEqual(t, "pinion ps -o wide", pinion(t, h, "ps", "-o", "wide", "--utc").out, `
-ID                                TASK       GROUP           STATUS   GPUS         HOST   CREATED               STARTED  STOPPED  EXIT/REASON
-3f2a0000000000000000000000000001  trainer:3  family:trainer  RUNNING  GPU-1,GPU-2  gpu-1  2025-06-01 11:57:00Z  -        -
+ID                                TASK       GROUP           STATUS   GPUS                   HOST   CREATED               STARTED  STOPPED  EXIT/REASON
+3f2a0000000000000000000000000001  trainer:3  family:trainer  RUNNING  2 GPUs (GPU-1, GPU-2)  gpu-1  2025-06-01 11:57:00Z  -        -
 `[1:])
 }
 

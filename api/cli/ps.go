@@ -150,6 +150,9 @@ func infeasibleTasks(ctx context.Context, inv *invocation.Invocation, cluster st
 	return reasons
 }
 
+// briefReason is how much of a reason a pipe gets; -o wide has all of it.
+const briefReason = 100
+
 // waits reports whether a task has no host yet.
 func waits(t client.Task) bool { return t.Instance == "" && !t.Stopped() }
 
@@ -176,8 +179,9 @@ func taskTable(inv *invocation.Invocation, tasks []client.Task, hosts []client.H
 		lost[h.ID] = !h.Connected
 	}
 	wide := inv.Output == invocation.Wide
-	t := &table.Table{Header: []string{"ID", "TASK", "STATUS", "GPUS", "HOST", "AGE", "EXIT/REASON"}, Optional: []string{"AGE"}}
+	t := &table.Table{Header: []string{"ID", "TASK", "STATUS", "GPUS", "HOST", "AGE", "EXIT/REASON"}, Optional: []string{"AGE"}, Brief: briefReason}
 	if wide {
+		t.Brief = 0
 		t.Header = []string{"ID", "TASK", "GROUP", "STATUS", "GPUS", "HOST", "CREATED", "STARTED", "STOPPED", "EXIT/REASON"}
 	}
 	for _, task := range tasks {
@@ -188,7 +192,7 @@ func taskTable(inv *invocation.Invocation, tasks []client.Task, hosts []client.H
 			continue
 		}
 		if held := task.GPUs(); len(held) > 0 {
-			gpus = strings.Join(held, ",")
+			gpus = invocation.GPUText(hosts, held)
 		}
 		t.Add(id, format.TaskName(task), cmp.Or(task.Group, "-"), shownStatus(task, lost), gpus, host,
 			inv.Time(task.CreatedAt.Time), inv.Time(task.StartedAt.Time), inv.Time(task.StoppedAt.Time), reason)

@@ -58,7 +58,7 @@ func TestRunShowsTheLogAndExitsWithTheContainersCode(t *testing.T) {
 			t.Errorf("exit code %d, want %d", got.code, code)
 		}
 		checkEqual(t, "stdout", got.out, "epoch 1\nepoch 2\n")
-		if !strings.Contains(got.err, "task 3f2a00000000 on gpu-1 with GPU-1, GPU-2\n") || !strings.HasSuffix(got.err, "a warning\n") {
+		if !strings.Contains(got.err, "task 3f2a00000000 on gpu-1 with 2 GPUs (GPU-1, GPU-2)\n") || !strings.HasSuffix(got.err, "a warning\n") {
 			t.Errorf("stderr: %q", got.err)
 		}
 	}
@@ -143,6 +143,10 @@ func TestATaskThatDoesNotStartSaysWhy(t *testing.T) {
 	got := pinion(t, h, "run", "nvidia/cuda:12.4")
 	if got.code != 125 || !strings.HasSuffix(got.err, "pinion: task 3f2a00000000 did not start: CannotPullContainerError: nvidia/cuda:12.4: not found\n") {
 		t.Errorf("%+v", got)
+	}
+	h.operations["DescribeTaskDefinition"] = always(errorReply{400, "ClientException", "Unable to describe task definition."})
+	if got := pinion(t, h, "run", "trian:3"); !strings.Contains(got.err, `There is no task definition "trian:3" either`) {
+		t.Errorf("a word that may be a definition: %+v", got)
 	}
 }
 

@@ -197,6 +197,32 @@ func limitsText(key client.AccessKey) string {
 	return strings.Join(all, ", ")
 }
 
+// personLimits are the limits that each person of a group gets. What they use is counted for each of them, so it is not shown.
+func personLimits(limits client.KeyLimits) string {
+	var all []string
+	add := func(limit int, what string) {
+		if limit > 0 {
+			all = append(all, format.Plural(limit, what))
+		}
+	}
+	if limits.MaxGPUs != nil {
+		all = append(all, format.Plural(*limits.MaxGPUs, "GPU"))
+	}
+	add(limits.MaxTasks, "task")
+	add(limits.MaxWaiting, "waiting task")
+	add(limits.MaxRevisions, "revision")
+	if limits.MaxPriority != nil {
+		all = append(all, fmt.Sprintf("priority %d", *limits.MaxPriority))
+	}
+	if limits.RequestsPerSecond > 0 {
+		all = append(all, fmt.Sprintf("%d requests/s", limits.RequestsPerSecond))
+	}
+	if len(all) == 0 {
+		return "-"
+	}
+	return strings.Join(all, ", ")
+}
+
 func keysRemoveCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:      "rm",

@@ -185,10 +185,10 @@ func printIssuer(inv *invocation.Invocation, known issuerDocument) error {
 		return inv.PrintJSON(known)
 	}
 	inv.Notef("issuer %s, client %s, user claim %s, groups claim %s, keys live %s", known.Issuer, known.ClientID, known.UserClaim, known.GroupsClaim, known.Lifetime)
-	t := &table.Table{Header: []string{"GROUP", "ROLE", "CLUSTER", "TEAM", "LIMITS"}, Optional: []string{"TEAM"},
-		Empty: "no groups: nobody can log in; `pinion oidc allow` names one"}
+	t := &table.Table{Header: []string{"GROUP", "ROLE", "CLUSTER", "TEAM", "EACH PERSON AT MOST"}, Optional: []string{"TEAM"},
+		Empty: "no groups: nobody can log in; `pinion oidc map` names one"}
 	for _, g := range known.Groups {
-		t.Add(g.Group, g.Role, cmp.Or(g.Cluster, "all"), strings.Join(g.Teams, ","), limitsText(client.AccessKey{KeyLimits: g.KeyLimits}))
+		t.Add(g.Group, g.Role, cmp.Or(g.Cluster, "all"), strings.Join(g.Teams, ","), personLimits(g.KeyLimits))
 	}
 	return inv.PrintTable(t)
 }

@@ -154,3 +154,20 @@ var optionNames = strings.NewReplacer("(pinion.time-limit)", "(--time-limit)", "
 
 // Options names options instead of tags in a text of a host.
 func Options(text string) string { return optionNames.Replace(text) }
+
+// GPUModel is the model of a GPU without its maker, which is the same for all, and marked when it is simulated.
+func GPUModel(model string, simulated bool) string {
+	model = strings.TrimPrefix(model, "NVIDIA ")
+	if simulated {
+		return "SIM " + model
+	}
+	return model
+}
+
+// GPUID is as much of the id of a GPU as people compare: "GPU-04866c28".
+func GPUID(id string) string {
+	if parts := strings.SplitN(id, "-", 3); len(parts) == 3 {
+		return parts[0] + "-" + parts[1]
+	}
+	return id
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"pinion/api/client"
+	"pinion/raftfsm/spec"
 )
 
 // Index is the index of a task in its array, or its rank in a gang; empty when it has none.
@@ -87,24 +88,35 @@ func StatusCounts(tasks []client.Task) string {
 	return strings.Join(parts, ", ")
 }
 
+// Outcome is how a stopped task ended, in the words of the history: succeeded, failed, or stopped by somebody, the pool or a preemption. A
+// task that the pool stopped at its time limit, or because what it waited for failed, has failed.
+func Outcome(task client.Task) string {
+	pool := spec.Task{StopCode: spec.StopCode(task.StopCode), StoppedReason: task.StoppedReason}
+	switch {
+	case pool.StoppedAsFailed():
+		return "failed"
+	case pool.StopCode == spec.StopUserInitiated || pool.StopCode == spec.StopScheduler || pool.StopCode == spec.StopPreempted:
+		return "stopped"
+	case Succeeded(task):
+		return "succeeded"
+	}
+	return "failed"
+}
+
 // Outcomes counts tasks by what people ask for first: "1 failed, 3 succeeded, 2 RUNNING".
 func Outcomes(tasks []client.Task) string {
 	var parts []string
 	stopped := func(t client.Task) bool { return t.Stopped() }
-	failed, ended := 0, 0
+	count := map[string]int{}
 	for _, task := range tasks {
-		if !stopped(task) {
-			continue
-		}
-		if ended++; !Succeeded(task) {
-			failed++
+		if stopped(task) {
+			count[Outcome(task)]++
 		}
 	}
-	if failed > 0 {
-		parts = append(parts, fmt.Sprintf("%d failed", failed))
-	}
-	if ended > failed {
-		parts = append(parts, fmt.Sprintf("%d succeeded", ended-failed))
+	for _, outcome := range []string{"failed", "stopped", "succeeded"} {
+		if n := count[outcome]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, outcome))
+		}
 	}
 	if rest := StatusCounts(slices.DeleteFunc(slices.Clone(tasks), stopped)); rest != "" {
 		parts = append(parts, rest)

@@ -3,6 +3,7 @@ package invocation
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"pinion/api/cli/format"
@@ -81,6 +82,27 @@ func Disambiguate(names map[string]string) map[string]string {
 		}
 	}
 	return names
+}
+
+// GPUText names GPUs for people: how many of which model, and their ids as far as they tell them apart, such as
+// "2 x H100 80GB HBM3 (GPU-04866c28, GPU-053d32a5)". JSON has the ids.
+func GPUText(hosts []client.Host, ids []string) string {
+	var models, short []string
+	for _, h := range hosts {
+		for _, d := range h.GPUs.Devices {
+			if model := format.GPUModel(d.Model, h.GPUs.Simulated); d.Model != "" && slices.Contains(ids, d.UUID) && !slices.Contains(models, model) {
+				models = append(models, model)
+			}
+		}
+	}
+	for _, id := range ids {
+		short = append(short, format.GPUID(id))
+	}
+	what := strings.TrimSpace(fmt.Sprintf("%d x %s", len(ids), strings.Join(models, " and ")))
+	if len(models) == 0 {
+		what = format.Plural(len(ids), "GPU")
+	}
+	return fmt.Sprintf("%s (%s)", what, strings.Join(short, ", "))
 }
 
 // GPUHosts maps the ids of the hosts that have the GPUs to the names that lists show.

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -93,11 +94,12 @@ func neverRan(task client.Task) bool {
 // placement is the host and the GPUs of a task.
 func (f *follower) placement(ctx context.Context, task client.Task) string {
 	text := "on " + format.ID(client.ResourceID(task.Instance))
-	if names, err := f.inv.HostNames(ctx); err == nil { // otherwise the id is shown
-		text = "on " + names[client.ResourceID(task.Instance)]
+	hosts, err := f.inv.Client.Hosts(ctx)
+	if err == nil { // otherwise the id is shown
+		text = "on " + invocation.NamesOf(hosts)[client.ResourceID(task.Instance)]
 	}
 	if gpus := task.GPUs(); len(gpus) > 0 {
-		text += " with " + strings.Join(gpus, ", ")
+		text += " with " + invocation.GPUText(hosts, gpus)
 	}
 	return text
 }
@@ -136,7 +138,7 @@ func (f *follower) taskExitError(task client.Task) error {
 	case code == nil && task.StopCode == "UserInitiated":
 		return exit.Errorf(exit.Interrupted, "task %s was stopped before it started", format.ID(task.ID()))
 	case code == nil:
-		return exit.Errorf(exit.NotStarted, "task %s did not start: %s", format.ID(task.ID()), failureReason(task))
+		return exit.Errorf(exit.NotStarted, "task %s did not start: %s%s", format.ID(task.ID()), failureReason(task), f.otherMeaning(task))
 	}
 	if why := format.StopReason(task); why != "" {
 		f.inv.Notef("task %s: %s", format.ID(task.ID()), why)
@@ -148,6 +150,14 @@ func (f *follower) taskExitError(task client.Task) error {
 		return nil
 	}
 	return exit.Silent(*code)
+}
+
+// otherMeaning says, of a task whose image was not there, that its name was looked for among the task definitions too.
+func (f *follower) otherMeaning(task client.Task) string {
+	if f.request.unregistered == "" || !strings.HasPrefix(onlyContainer(task).Reason, "CannotPullContainerError") {
+		return ""
+	}
+	return fmt.Sprintf(". There is no task definition %q either; `pinion definition ls` lists them", f.request.unregistered)
 }
 
 // stoppedByScheduler reports whether the pool stopped the task: at its time limit, by preemption, or with its gang.

@@ -37,6 +37,9 @@ func (l *launcher) placementError(ctx context.Context, failures []client.Failure
 		if err != nil {
 			return failureError(first, "`pinion gpus` shows which are free")
 		}
+		if tasks := l.request.batch.count; l.request.scheduling.Gang && tasks > 1 && l.request.gpus > 0 {
+			return errors.New(gangShortage(tasks, l.request.gpus, failures, gpus))
+		}
 		return errors.New(gpuShortage(l.request.gpus, failures, gpus))
 	case client.ReasonCPU, client.ReasonMemory:
 		return failureError(first, "`pinion hosts` shows what is free. Wait for tasks to end, stop some, or request less")
@@ -77,6 +80,22 @@ func gpuShortage(wanted int, failures []client.Failure, gpus []client.GPU) strin
 		advice = fmt.Sprintf("A task runs on one host, and none has more than %d: request fewer", largest)
 	}
 	return fmt.Sprintf("%s: no host has %s free: %s. %s", client.ReasonGPU, format.Plural(wanted, "GPU"), strings.Join(each, ", "), advice)
+}
+
+// gangShortage says for how many tasks of a gang there is room by GPUs, now and ever.
+func gangShortage(tasks, wanted int, failures []client.Failure, gpus []client.GPU) string {
+	names, now, ever := invocation.GPUHosts(gpus), 0, 0
+	var each []string
+	for _, s := range gpuSupplies(failures, gpus) {
+		now, ever = now+s.free/wanted, ever+s.total/wanted
+		each = append(each, fmt.Sprintf("%s has %d of %d free", names[s.hostID], s.free, s.total))
+	}
+	text := fmt.Sprintf("%s: the %d tasks of the gang start together, with %s each, and there is room for %d of them: %s", client.ReasonGPU, tasks,
+		format.Plural(wanted, "GPU"), now, strings.Join(each, ", "))
+	if ever < tasks {
+		return fmt.Sprintf("%s. Also when nothing else runs there is room for %d: request fewer", text, ever)
+	}
+	return text + ". Without --no-wait the gang waits in the queue"
 }
 
 // gpuSupplies counts the GPUs of the hosts that failures name, in the order of the GPUs.

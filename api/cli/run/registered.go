@@ -83,6 +83,7 @@ func (r *request) useRegistered(ctx context.Context, c *cli.Context, inv *invoca
 	}
 	known, err := findRegistered(ctx, inv, word)
 	if known == nil || err != nil {
+		r.unregistered = word
 		return err
 	}
 	inv.Notef("running the task definition %s (an image of this name: docker.io/library/%s)", known.name(), word)

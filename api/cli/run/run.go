@@ -77,15 +77,16 @@ func Command(system invocation.System) *cli.Command {
 
 // request is the tasks that a command line asks for, apart from their definition.
 type request struct {
-	cluster    string
-	gpus       int // of each task
-	batch      batchOptions
-	tags       []spec.Tag
-	scheduling spec.SchedulingOptions // parsed from the tags
-	startedBy  string                 // by which later attempts are found
-	definition string                 // a registered one, "family:revision"; empty: one is made for the image
-	overrides  map[string]any         // of the registered definition; nil: none
-	publishes  bool                   // asks for ports of the host
+	cluster      string
+	gpus         int // of each task
+	batch        batchOptions
+	tags         []spec.Tag
+	scheduling   spec.SchedulingOptions // parsed from the tags
+	startedBy    string                 // by which later attempts are found
+	definition   string                 // a registered one, "family:revision"; empty: one is made for the image
+	overrides    map[string]any         // of the registered definition; nil: none
+	unregistered string                 // the image, when it has the form of a definition and none has its name
+	publishes    bool                   // asks for ports of the host
 }
 
 func parseRequest(ctx context.Context, c *cli.Context, inv *invocation.Invocation) (request, error) {

@@ -65,7 +65,7 @@ func ActiveOfGroup(ctx context.Context, inv *invocation.Invocation, cluster, gro
 func Members(ctx context.Context, inv *invocation.Invocation, cluster string, given []string) ([]string, error) {
 	var ids []string
 	for _, word := range given {
-		tasks, err := membersOf(ctx, inv, cluster, word)
+		tasks, err := Named(ctx, inv, cluster, word)
 		if err != nil {
 			return nil, err
 		}
@@ -84,9 +84,9 @@ func Members(ctx context.Context, inv *invocation.Invocation, cluster string, gi
 	return ids, nil
 }
 
-// membersOf are the tasks of the group that has the name, or else of the newest array or gang that was run with it; none when it is an id
+// Named are the tasks of the group that has the name, or else of the newest array or gang that was run with it; none when it is an id
 // or the name of a task.
-func membersOf(ctx context.Context, inv *invocation.Invocation, cluster, name string) ([]client.Task, error) {
+func Named(ctx context.Context, inv *invocation.Invocation, cluster, name string) ([]client.Task, error) {
 	if fullID.MatchString(strings.ToLower(client.ResourceID(name))) {
 		return nil, nil
 	}

@@ -18,6 +18,7 @@ type Table struct {
 	Optional []string // columns that are left out on a narrow terminal, the least important one first
 	Text     int      // columns that the last column gets before optional ones are left out; 0: textWidth
 	Empty    string   // what is said when there are no rows
+	Brief    int      // longest text of the last column where no width bounds it, as in a pipe; 0: as long as it is
 	Footer   string   // a line under the rows, for people: a pipe does not get it
 }
 
@@ -46,8 +47,12 @@ func (t *Table) Write(w io.Writer, screen Screen) error {
 		t = t.fit(screen.Columns)
 	}
 	widths := t.widths()
-	if screen.Columns > 0 {
+	last := len(widths) - 1
+	switch {
+	case screen.Columns > 0:
 		t.narrow(widths, screen.Columns)
+	case t.Brief > 0:
+		widths[last] = min(widths[last], t.Brief)
 	}
 	var text strings.Builder
 	t.writeRow(&text, t.Header, widths, false)

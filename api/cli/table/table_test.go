@@ -92,6 +92,13 @@ ID            TASK            STATUS   HOST             REASON
 `[1:])
 }
 
+func TestAPipeGetsTheTextBriefWhereTheTableSaysSo(t *testing.T) {
+	brief := &Table{Header: []string{"ID", "REASON"}, Brief: 12}
+	brief.Add("3f2a91c04e12", "OutOfMemoryError: Container killed")
+	checkEqual(t, "a pipe", renderAt(t, 0, brief), "ID            REASON\n3f2a91c04e12  OutOfMemory…\n")
+	checkEqual(t, "a wide terminal", renderAt(t, 200, brief), "ID            REASON\n3f2a91c04e12  OutOfMemoryError: Container killed\n")
+}
+
 func TestColoursAreForTerminalsAndNotWithNoColor(t *testing.T) {
 	tty, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {

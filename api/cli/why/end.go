@@ -7,6 +7,7 @@ import (
 
 	"pinion/api/cli/format"
 	"pinion/api/client"
+	"pinion/raftfsm/spec"
 )
 
 // end is how a stopped task ended.
@@ -52,8 +53,13 @@ func endOf(task client.Task) end {
 			e.advice = "A container is killed that goes on after SIGTERM for longer than its stop timeout (--stop-timeout, 30s), and at once by `pinion stop --force`."
 		}
 	case task.StopCode == "ServiceSchedulerInitiated":
-		e.text = "was stopped by the pool: " + reason
-		if strings.Contains(reason, "pinion.time-limit") {
+		if e.failed = format.Outcome(task) == "failed"; !e.failed {
+			e.text = "was stopped by the pool: " + reason
+			break
+		}
+		e.container, e.text = "", "failed: "+strings.NewReplacer("The task reached", "it reached", "It waited", "it waited").Replace(reason)
+		if strings.Contains(reason, spec.TagTimeLimit) {
+			e.container = container.Name // its last lines say how far it came
 			e.advice = "Give it more time with --time-limit."
 		}
 	case container.Name != "" && container.ExitCode == nil:

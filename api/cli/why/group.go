@@ -8,25 +8,25 @@ import (
 
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
-	"pinion/api/cli/selection"
 	"pinion/api/client"
 )
 
-// explainGroup explains where a group is: first how members failed, equal ends once, then what the first pending one waits for.
-func explainGroup(ctx context.Context, inv *invocation.Invocation, cluster, group string) error {
-	tasks, err := selection.GroupTasks(ctx, inv, cluster, group)
+// explainGroup explains where the tasks of a group, an array or a gang are: first how members failed, equal ends once, then what the pending
+// ones wait for, equal reasons once, and that of the first one whole.
+func explainGroup(ctx context.Context, inv *invocation.Invocation, cluster, name string, tasks []client.Task) error {
+	waiting, err := waitingOf(ctx, inv, cluster, tasks)
 	if err != nil {
 		return err
 	}
-	pending, err := firstPending(ctx, inv, cluster, group)
-	if err != nil {
-		return err
+	pending := ""
+	if len(waiting) > 0 {
+		pending = waiting[0].tasks[0].ID()
 	}
 	failures := failuresOf(tasks)
 	if inv.Output == invocation.JSON {
 		return inv.PrintDocument(ctx, client.ExplainPath(mostTelling(tasks, failures, pending)))
 	}
-	printWrapped(inv, fmt.Sprintf("Group %s: %s.", group, format.Outcomes(tasks)))
+	printWrapped(inv, fmt.Sprintf("%s: %s.", name, format.Outcomes(tasks)))
 	for _, f := range failures {
 		fmt.Fprintln(inv.Out)
 		if len(f.tasks) > 1 {
@@ -39,6 +39,11 @@ func explainGroup(ctx context.Context, inv *invocation.Invocation, cluster, grou
 	switch {
 	case pending != "":
 		fmt.Fprintln(inv.Out)
+		for _, w := range waiting {
+			if len(w.tasks) > 1 || len(waiting) > 1 {
+				printWrapped(inv, fmt.Sprintf("%s for %s: %s.", format.Plural(len(w.tasks), "task")+map[bool]string{true: " waits", false: " wait"}[len(w.tasks) == 1], w.text, format.List(labels(w.tasks))))
+			}
+		}
 		return explain(ctx, inv, cluster, pending)
 	case len(failures) == 0:
 		fmt.Fprintln(inv.Out)
@@ -47,43 +52,32 @@ func explainGroup(ctx context.Context, inv *invocation.Invocation, cluster, grou
 	return nil
 }
 
-// failure is the members of a group that failed alike.
-type failure struct {
+// alike are members of a group with the same text: how they failed, or what they wait for.
+type alike struct {
 	text  string
 	tasks []client.Task
 }
 
-// failuresOf groups the failed tasks by how they failed, the largest group first. What the pool stopped because others failed comes last.
-func failuresOf(tasks []client.Task) (failures []failure) {
+// failuresOf groups the failed tasks by how they failed, the largest group first.
+func failuresOf(tasks []client.Task) (failures []alike) {
 	for _, task := range tasks {
 		end := endOf(task)
 		if !task.Stopped() || !end.failed {
 			continue
 		}
-		at := slices.IndexFunc(failures, func(f failure) bool { return f.text == end.String() })
+		at := slices.IndexFunc(failures, func(f alike) bool { return f.text == end.String() })
 		if at < 0 {
 			at = len(failures)
-			failures = append(failures, failure{text: end.String()})
+			failures = append(failures, alike{text: end.String()})
 		}
 		failures[at].tasks = append(failures[at].tasks, task)
 	}
-	byPool := func(f failure) int {
-		if f.tasks[0].StopCode == "ServiceSchedulerInitiated" {
-			return 1
-		}
-		return 0
-	}
-	slices.SortStableFunc(failures, func(a, b failure) int {
-		if order := byPool(a) - byPool(b); order != 0 {
-			return order
-		}
-		return len(b.tasks) - len(a.tasks)
-	})
+	slices.SortStableFunc(failures, func(a, b alike) int { return len(b.tasks) - len(a.tasks) })
 	return failures
 }
 
 // mostTelling is the id of the task that says most about its group.
-func mostTelling(tasks []client.Task, failures []failure, pending string) string {
+func mostTelling(tasks []client.Task, failures []alike, pending string) string {
 	if len(failures) > 0 {
 		return failures[0].tasks[0].ID()
 	}
@@ -94,16 +88,29 @@ func mostTelling(tasks []client.Task, failures []failure, pending string) string
 	return tasks[max(at, 0)].ID()
 }
 
-// firstPending is the id of the first task of a group in the queue; empty when none waits.
-func firstPending(ctx context.Context, inv *invocation.Invocation, cluster, group string) (string, error) {
+// waitingOf groups the pending tasks by what they wait for, in the order of the queue.
+func waitingOf(ctx context.Context, inv *invocation.Invocation, cluster string, tasks []client.Task) (waiting []alike, err error) {
 	list, err := inv.Client.Queue(ctx, cluster)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	if at := slices.IndexFunc(list, func(q client.QueueItem) bool { return q.Group == group }); at >= 0 {
-		return list[at].TaskID, nil
+	byID := map[string]client.Task{}
+	for _, task := range tasks {
+		byID[task.ID()] = task
 	}
-	return "", nil
+	for _, item := range list {
+		task, member := byID[item.TaskID]
+		if !member {
+			continue
+		}
+		at := slices.IndexFunc(waiting, func(w alike) bool { return w.text == item.WaitReason })
+		if at < 0 {
+			at = len(waiting)
+			waiting = append(waiting, alike{text: item.WaitReason})
+		}
+		waiting[at].tasks = append(waiting[at].tasks, task)
+	}
+	return waiting, nil
 }
 
 // labels name tasks by their index or rank, those without by their ids.

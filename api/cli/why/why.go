@@ -21,7 +21,8 @@ func Command(system invocation.System) *cli.Command {
 		ArgsUsage: "[TASK...]",
 		Description: `For a pending task: its position in the queue, why each host cannot run it, which tasks hold what it needs and until when, and
 its earliest start, as far as time limits are known. For a task that failed: the container that failed first, how, the last lines of its
-log, and what to do. Of a group, the failures come first, equal ones once. TASK is an id, its first digits, an ARN, or a name.
+log, and what to do. Of a group, an array or a gang, the failures come first, equal ones once. TASK is an id, its first
+digits, an ARN, or a name.
 
 Examples:
    pinion why 3f2a91c0
@@ -39,23 +40,39 @@ Examples:
 			}
 			cluster := c.String("cluster")
 			if group := c.String("group"); group != "" {
-				return explainGroup(c.Context, inv, cluster, group)
+				tasks, err := selection.GroupTasks(c.Context, inv, cluster, group)
+				if err != nil {
+					return err
+				}
+				return explainGroup(c.Context, inv, cluster, "Group "+group, tasks)
 			}
-			ids, err := selection.Resolve(c.Context, inv, cluster, c.Args().Slice())
-			if err != nil {
-				return err
-			}
-			for i, id := range ids {
+			for i, word := range c.Args().Slice() {
 				if i > 0 && inv.Output != invocation.JSON {
 					fmt.Fprintln(inv.Out)
 				}
-				if err := explain(c.Context, inv, cluster, id); err != nil {
+				if err := explainWord(c.Context, inv, cluster, word); err != nil {
 					return err
 				}
 			}
 			return nil
 		},
 	}
+}
+
+// explainWord explains the task that a word names, or all tasks where it names a group, an array or a gang.
+func explainWord(ctx context.Context, inv *invocation.Invocation, cluster, word string) error {
+	tasks, err := selection.Named(ctx, inv, cluster, word)
+	if err != nil {
+		return err
+	}
+	if len(tasks) > 1 {
+		return explainGroup(ctx, inv, cluster, fmt.Sprintf("%s (%s)", word, format.Plural(len(tasks), "task")), tasks)
+	}
+	ids, err := selection.Resolve(ctx, inv, cluster, []string{word})
+	if err != nil {
+		return err
+	}
+	return explain(ctx, inv, cluster, ids[0])
 }
 
 // explain explains the task with the id.

@@ -28,17 +28,17 @@ func Hint(word string, commands []string) string {
 // Foreign returns the commands of other tools with what to do instead.
 func Foreign() map[string]string { return maps.Clone(foreign) }
 
-// Nearest is the candidate that differs from the word by the fewest edits, at most two and fewer than the word has letters; empty
-// when there is none, or when it is a word that is never suggested.
+// Nearest is the candidate that differs from the word by the fewest edits, at most two and at most one for each two letters of the word;
+// empty when there is none, or when a word that is never suggested is as near: that is what was meant.
 func Nearest(word string, candidates []string) string {
-	best, nearest := min(maxDistance, len(word)-1), ""
-	for _, candidate := range candidates {
-		if slices.Contains(neverSuggested, candidate) {
-			continue
-		}
+	best, nearest := min(maxDistance, len(word)/2), ""
+	for _, candidate := range slices.Concat(neverSuggested, candidates) {
 		if d := distance(word, candidate); d < best || d == best && nearest == "" {
 			best, nearest = d, candidate
 		}
+	}
+	if slices.Contains(neverSuggested, nearest) {
+		return ""
 	}
 	return nearest
 }

@@ -11,7 +11,7 @@ import (
 var commands = []string{"run", "ps", "logs", "stop", "why", "queue", "inspect", "hosts", "drain", "activate", "up", "down", "leave", "recover", "env", "token"}
 
 func TestAMistypedCommandIsFound(t *testing.T) {
-	for word, want := range map[string]string{"hots": "hosts", "qeueu": "queue", "lgos": "logs", "insepct": "inspect", "drian": "drain", "p": "", "x": "", "sim": "", "frobnicate": ""} {
+	for word, want := range map[string]string{"hots": "hosts", "qeueu": "queue", "lgos": "logs", "insepct": "inspect", "drian": "drain", "p": "", "x": "", "stp": "", "donw": "", "pss": "ps", "sim": "", "frobnicate": ""} {
 		if got := Nearest(word, commands); got != want {
 			t.Errorf("%s: %q, want %q", word, got, want)
 		}
