@@ -22,7 +22,7 @@ func (inv *Invocation) RetryUnavailable(ctx context.Context, step func() error) 
 	noted := false
 	backoff := client.Backoff{Min: time.Second, Max: time.Second, Tries: retryLimit, Sleep: inv.Sleep}
 	return backoff.Retry(ctx, func() (again bool, err error) {
-		if err = step(); err == nil || !client.IsUnavailable(err) {
+		if err = step(); err == nil || !client.IsUnavailable(err) || ctx.Err() != nil {
 			return false, err
 		}
 		if !noted {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"pinion/api/cli/exit"
 	"pinion/api/cli/format"
@@ -14,6 +15,9 @@ import (
 
 // interruptSource delivers interrupts until release is called.
 type interruptSource func() (signals <-chan os.Signal, release func())
+
+// oneSignal is the time in which several SIGTERM are one: timeout(1) sends it to the process, and then to its group.
+const oneSignal = time.Second
 
 // stopper turns Ctrl-C into requests to stop the tasks that are followed.
 type stopper struct {
@@ -30,11 +34,18 @@ func (s *stopper) setTasks(tasks []client.Task) { s.tasks.Store(&tasks) }
 func (s *stopper) handleSignals(ctx context.Context, signals <-chan os.Signal) {
 	stopping := false
 	var received os.Signal
+	var terminated time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case received = <-signals:
+		}
+		if received == syscall.SIGTERM {
+			again := s.inv.Now().Sub(terminated) < oneSignal
+			if terminated = s.inv.Now(); again {
+				continue
+			}
 		}
 		tasks := s.tasks.Load()
 		switch {
