@@ -21,6 +21,7 @@ const PathJoin = "/join"
 const (
 	joinTimeout = 30 * time.Second // how long a pool that cannot answer is asked again
 	joinBackoff = 500 * time.Millisecond
+	joinMaxWait = 5 * time.Second // to which the pauses between them grow
 )
 
 // Join is the joining host's side of admission.
@@ -58,14 +59,18 @@ func (j Join) do(ctx context.Context) (reply JoinReply, err error) {
 	defer cancel()
 	pool := &rpc.Client{HTTP: client}
 	request := JoinRequest{HostID: j.HostID, TokenID: token.ID, Secret: token.Secret, CSR: csr, Cluster: j.Cluster}
-	for {
+	said := ""
+	for pause := joinBackoff; ; pause = min(2*pause, joinMaxWait) {
 		err := pool.Call(ctx, j.Address, PathJoin, request, &reply)
 		if err == nil || !errors.Is(err, spec.ErrUnavailable) || errors.Is(err, peer.ErrOtherPool) {
 			return reply, err
 		}
-		j.Log.Warn("the pool cannot admit this host now; it is asked again", "address", j.Address, "error", err)
+		if text := err.Error(); text != said { // once, not with each try
+			said = text
+			j.Log.Warn("the pool cannot admit this host now; trying again for 30s", "address", j.Address, "error", err)
+		}
 		select {
-		case <-time.After(joinBackoff):
+		case <-time.After(pause):
 		case <-ctx.Done():
 			return reply, err
 		}

@@ -3,10 +3,12 @@ package consensus
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -53,17 +55,54 @@ func NewTransport(stream raft.StreamLayer, log *slog.Logger) *raft.NetworkTransp
 // Logger forwards Raft's log lines to our log: informational ones as debug, warnings and errors unchanged.
 func Logger(log *slog.Logger) hclog.Logger {
 	logger := hclog.NewInterceptLogger(&hclog.LoggerOptions{Output: io.Discard, Level: hclog.Info})
-	logger.RegisterSink(slogSink{log})
+	logger.RegisterSink(&slogSink{log: log, said: map[string]time.Time{}, now: time.Now})
 	return logger
 }
 
-type slogSink struct{ log *slog.Logger }
+// slogSink passes lines on. What Raft repeats of another server while that is away is a warning or an error once a minute, and debug between.
+type slogSink struct {
+	log *slog.Logger
+	now func() time.Time
+
+	mu   sync.Mutex
+	said map[string]time.Time // when a line about another server was passed on last, at most maxSaid of them
+}
+
+const (
+	repeatAfter = time.Minute
+	maxSaid     = 100
+)
+
+// isRepeated reports whether a line about another server was passed on within the last minute.
+func (s *slogSink) isRepeated(message string, args []any) bool {
+	about := ""
+	for i := 0; i+1 < len(args); i += 2 {
+		if name, _ := args[i].(string); slices.Contains([]string{"peer", "server-id", "target"}, name) {
+			about = fmt.Sprint(message, args[i+1])
+		}
+	}
+	if about == "" {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last, known := s.said[about]
+	if known && s.now().Sub(last) < repeatAfter {
+		return true
+	}
+	if len(s.said) >= maxSaid {
+		clear(s.said)
+	}
+	s.said[about] = s.now()
+	return false
+}
 
 // Accept is called by hclog for each line.
-func (s slogSink) Accept(_ string, level hclog.Level, message string, args ...any) {
+func (s *slogSink) Accept(_ string, level hclog.Level, message string, args ...any) {
 	to := slog.LevelDebug
 	switch {
 	case isConnClosed(message, args):
+	case level >= hclog.Warn && s.isRepeated(message, args):
 	case level >= hclog.Error:
 		to = slog.LevelError
 	case level == hclog.Warn:
