@@ -27,7 +27,7 @@ type hostView struct {
 	Revision     int64             `json:"revision"`               // +1 with each change
 	FeatureLevel int               `json:"featureLevel,omitempty"` // of the version there
 	Server       bool              `json:"server,omitempty"`       // the pool wants it to be a server
-	LostAt       time.Time         `json:"lostAt,omitzero"`        // when it was given up; absent while it is not
+	LostAt       time.Time         `json:"lostAt,omitzero"`        // when it was declared lost; absent while it is not
 	Custom       map[string]string `json:"custom,omitempty"`       // attributes of PutAttributes
 	Tags         []spec.Tag        `json:"tags,omitempty"`
 	HealthAt     time.Time         `json:"healthAt,omitzero"` // when the health of its GPUs changed last

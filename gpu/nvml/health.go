@@ -34,7 +34,7 @@ func classifyXid(e protocol.Event) (why string, fatal bool) {
 // appendMissing appends the known devices that the driver no longer lists, as unhealthy.
 func appendMissing(seen, known []gpu.Device, problem string) []gpu.Device {
 	if problem == "" {
-		problem = "the driver does not see this GPU any more: look into dmesg for what it says of it"
+		problem = "the driver does not see this GPU any more: `dmesg` shows what it says about it"
 	}
 	there := gpu.Inventory{Devices: seen}
 	for _, d := range known {

@@ -139,7 +139,7 @@ func (a *Authority) renew(ctx context.Context, hostID string, csr []byte) (JoinR
 		return JoinReply{}, fmt.Errorf("host %s was never admitted to the pool: join with a token", hostID)
 	}
 	if request.PublicKeyHash != admission.PublicKeyHash {
-		return JoinReply{}, fmt.Errorf("host %s asks for a certificate for another key than it joined with: a host keeps its key for ever; to change it, remove the host and join anew", hostID)
+		return JoinReply{}, fmt.Errorf("host %s asks for a certificate for another key than it joined with: the key of a host never changes: to get another one, remove the host and join again", hostID)
 	}
 	return a.sign(hostID, csr, admission.Names)
 }

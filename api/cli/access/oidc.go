@@ -38,7 +38,7 @@ func OIDC(system invocation.System) *cli.Command {
 		Name:  "oidc",
 		Usage: "Let people log in at an OpenID Connect issuer",
 		Description: `People run 'pinion login' and get an access key for some hours, with the rights of their groups. A group gives what 'pinion
-oidc map' says; a person without such a group is refused. What is changed here holds for further logins: 'pinion keys rm' ends the key of
+oidc map' says; a person without such a group is refused. Changes hold for later logins: 'pinion keys rm' ends the key of
 an earlier one.
 
 Examples:
@@ -116,7 +116,7 @@ Examples:
 func oidcUnmapCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:      "unmap",
-		Usage:     "Take from a group what it may do, for further logins",
+		Usage:     "Remove the rights of a group, for later logins",
 		ArgsUsage: "GROUP",
 		Description: `Examples:
    pinion oidc unmap researchers
@@ -151,7 +151,7 @@ func oidcShowCommand(system invocation.System) *cli.Command {
 func oidcRemoveCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:  "rm",
-		Usage: "Let nobody log in any more",
+		Usage: "Remove the issuer: nobody can log in",
 		Description: `The keys of earlier logins live until they expire; 'pinion keys rm' ends them.
 
 Examples:

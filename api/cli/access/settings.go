@@ -54,10 +54,9 @@ func SetSettings(system invocation.System) *cli.Command {
 		Name:      "set",
 		Usage:     "Change settings of the pool while it runs",
 		ArgsUsage: "NAME=VALUE...",
-		Description: `servers=1|3|5         how many hosts are voting servers; the pool chooses which
-replace-after=TIME    an unreachable server is replaced by another host after TIME
-lost-after=TIME       the tasks of an unreachable host are marked STOPPED after TIME
-The options of 'pinion up' with these names are for a new pool.
+		Description: `Settings are servers (1, 3 or 5: how many hosts are voting servers; the pool chooses which), replace-after (the time after which another
+host replaces an unreachable server) and lost-after (the time after which the tasks of an unreachable host are marked STOPPED). The
+options of 'pinion up' with these names are for a new pool.
 
 Examples:
    pinion pool set servers=5

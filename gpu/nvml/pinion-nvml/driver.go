@@ -41,7 +41,7 @@ func driverError(ret nvml.Return) error {
 	case nvml.ERROR_LIBRARY_NOT_FOUND:
 		return fmt.Errorf("the NVIDIA driver is not installed (libnvidia-ml.so.1 is missing): install it, then look again with `nvidia-smi`")
 	case nvml.ERROR_DRIVER_NOT_LOADED:
-		return fmt.Errorf("the NVIDIA kernel driver is not loaded: load it with `modprobe nvidia`, and look into dmesg if that fails")
+		return fmt.Errorf("the NVIDIA kernel driver is not loaded: load it with `modprobe nvidia`, and see `dmesg` if that fails")
 	case nvml.ERROR_LIB_RM_VERSION_MISMATCH:
 		return fmt.Errorf("the NVIDIA driver was updated while it was in use, its library and kernel part differ: reboot, or stop what uses GPUs and load the driver anew")
 	case nvml.ERROR_NO_PERMISSION:
