@@ -164,7 +164,7 @@ func TestCompletionKnowsEveryOptionAndArgument(t *testing.T) {
 		for _, c := range commands {
 			path := append(slices.Clone(path), c.Name)
 			for _, unknown := range complete.Unknown(c, path) {
-				t.Errorf("pinion %s: completion does not know %s", strings.Join(path, " "), unknown)
+				t.Errorf("pinion %s: completion does not know %s: say what it takes in api/cli/complete/kinds.go", strings.Join(path, " "), unknown)
 			}
 			walk(c.Subcommands, path)
 		}
