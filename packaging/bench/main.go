@@ -53,7 +53,7 @@ type part struct {
 
 var parts = []part{
 	{"host", inOrder(goTest("./node/logs", "^BenchmarkFollow$"), goTest("./node/logs/pinion-logger", "^BenchmarkLongLog$", "-benchtime", "1x", "-log-bytes", "1000000000"), measureHost)},
-	{"api", inOrder(goTest("./api/auth/sigv4", "^Benchmark(Sign|Verify)$"), goTest("./api", "^BenchmarkPageThrough$", "-benchtime", "1x"), goTest("./api", "^BenchmarkListDefinitions$"), measureOneHost, measureLists, measureFollower)},
+	{"api", inOrder(goTest("./api/auth/sigv4", "^Benchmark(Sign|Verify)$"), goTest("./api", "^BenchmarkAuthorize$"), goTest("./api", "^BenchmarkPageThrough$", "-benchtime", "1x"), goTest("./api", "^BenchmarkListDefinitions$"), measureOneHost, measureLists, measureFollower)},
 	{"builds", measureBuilds},
 	{"idle", measureIdle},
 	{"pool", measurePool},

@@ -32,6 +32,7 @@ var metrics = []metric{
 	{"Host/idle", "total-B", "idle memory: with its containerd", below(110e6), own("containerd-B")},
 
 	{"Verify", "sec/op", "check of one signature", below(40e-6), source{"Sign", "sec/op"}},
+	{"Authorize", "rights-sec", "one request: cluster, teams and limits of a key, beside an administrator's", below(10e-6), own("admin-sec")},
 	{"PageThrough", "sec/op", "ListTasks and DescribeTasks of 100,000 tasks, page by page", below(10), source{}},
 	{"PageThrough", "heap-growth-B", "the same: growth of the live heap, the client's with it", below(100e6), own("heap-before-B")},
 	{"ListDefinitions", "revisions-sec", "ListTaskDefinitions, a page of 100 of 100,000 revisions", below(0.002), own("empty-sec")},
