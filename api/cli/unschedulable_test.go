@@ -79,6 +79,17 @@ func TestARunInAClusterWithoutHostsRegistersNothing(t *testing.T) {
 	}
 }
 
+func TestARunInAClusterThatIsNotThereRegistersNothing(t *testing.T) {
+	for _, answer := range []any{`{"clusters":[],"failures":[{"reason":"MISSING"}]}`, errorReply{400, "AccessDeniedException", "its key is for other clusters"}} {
+		h := newUnschedulableHost(t, gpuShortageDocument)
+		h.operations["DescribeClusters"] = always(answer)
+		h.operations["ListClusters"] = always(map[string]any{"clusterArns": []string{"arn:aws:ecs:us-east-1:123456789012:cluster/default"}})
+		if got := pinion(t, h, "run", "-d", "--cluster", "lba", "nvidia/cuda"); got.code != exit.Failure || h.callCount("RegisterTaskDefinition") != 0 {
+			t.Errorf("%v: %+v", answer, got)
+		}
+	}
+}
+
 func TestWithNoWaitNobodyAsksWhy(t *testing.T) {
 	h := newUnschedulableHost(t, gpuShortageDocument)
 	if got := pinion(t, h, "run", "-d", "--no-wait", "nvidia/cuda"); got.err != "" || h.callCount("/v1/tasks/"+taskOne+"/explain?brief=true") != 0 {

@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -54,7 +55,7 @@ func (l *launcher) refuseUnschedulable(ctx context.Context, tasks []client.Task,
 	return false, exit.Errorf(exit.NotStarted, "%s. Ask for less, or wait for another host with --wait-for-host", why)
 }
 
-// refuseEmptyCluster refuses a run in a cluster without hosts before anything is registered for it. With --wait-for-host the tasks wait there.
+// refuseEmptyCluster refuses a run in a cluster that is not there, is not the key's or has no hosts, before anything is registered for it. With --wait-for-host the tasks wait there.
 func (l *launcher) refuseEmptyCluster(ctx context.Context) error {
 	if l.request.batch.waitForHost {
 		return nil
@@ -65,8 +66,16 @@ func (l *launcher) refuseEmptyCluster(ctx context.Context) error {
 		} `json:"clusters"`
 	}
 	err := l.inv.Client.Call(ctx, "DescribeClusters", map[string]any{"clusters": []string{l.request.cluster}}, &out)
-	if err != nil || len(out.Clusters) != 1 || out.Clusters[0].Hosts == nil || *out.Clusters[0].Hosts > 0 {
-		return nil // RunTask itself says what else is wrong with the cluster
+	if refused, is := errors.AsType[*client.APIError](err); is && refused.Type == "AccessDeniedException" {
+		return err // as RunTask would be, after the definition
+	}
+	switch {
+	case err != nil:
+		return nil // RunTask itself says what is wrong
+	case len(out.Clusters) == 0:
+		return &client.APIError{Type: "ClusterNotFoundException", Message: "Cluster not found."}
+	case out.Clusters[0].Hosts == nil || *out.Clusters[0].Hosts > 0:
+		return nil
 	}
 	return exit.Errorf(exit.NotStarted, "%s", noHostText(l.request.cluster))
 }
