@@ -11,6 +11,8 @@ func checkLabels(c container) error {
 		switch {
 		case name == "" || len(name)+len(value) > maxLabel:
 			return c.errorf("dockerLabels", "dockerLabels: %.64q must have a name, and at most %d characters with its value.", name, maxLabel)
+		case hasNUL([]string{name, value}):
+			return c.errorf("dockerLabels", "dockerLabels: %.64q must not contain NUL characters.", name)
 		case spec.ReservedLabel(name):
 			return c.errorf("dockerLabels", "dockerLabels: %q is reserved for the container runtime and Pinion: choose another name.", name)
 		}

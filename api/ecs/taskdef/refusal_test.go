@@ -69,6 +69,7 @@ var refusals = []refusal{
 	{"input that nobody writes", oneContainer(`"interactive":true`), "containerDefinitions[0].interactive", "pseudoTerminal"},
 	{"a label of the runtime", oneContainer(`"dockerLabels":{"containerd.io/gc.root":"x"}`), "containerDefinitions[0].dockerLabels", "reserved"},
 	{"a label of Pinion", oneContainer(`"dockerLabels":{"Pinion.task":"x"}`), "containerDefinitions[0].dockerLabels", "reserved"},
+	{"a label with a NUL", oneContainer(`"dockerLabels":{"a":"x\u0000y"}`), "containerDefinitions[0].dockerLabels", "NUL"},
 	{"a label without a name", oneContainer(`"dockerLabels":{"":"x"}`), "containerDefinitions[0].dockerLabels", "4096"},
 	{"a label that is too long", oneContainer(`"dockerLabels":{"a":"` + strings.Repeat("x", 4096) + `"}`), "containerDefinitions[0].dockerLabels", "4096"},
 	{"events of several lines", oneContainer(`"logConfiguration":{"logDriver":"awslogs","options":{"awslogs-multiline-pattern":"^x"}}`), "containerDefinitions[0].logConfiguration.options.awslogs-multiline-pattern", "each line is an event"},
