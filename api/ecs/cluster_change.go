@@ -95,6 +95,9 @@ func updateClusterSettings(ctx context.Context, r *Request, in *types.UpdateClus
 }
 
 func applyClusterUpdate(ctx context.Context, r *Request, change raftfsm.UpdateCluster) (types.Cluster, error) {
+	if err := r.checkUserNamespaces(change); err != nil {
+		return types.Cluster{}, err
+	}
 	cluster, err := apply[*spec.Cluster](ctx, r, change)
 	if errors.Is(err, spec.ErrNotFound) || errors.Is(err, spec.ErrInactive) {
 		return types.Cluster{}, errNoCluster
@@ -174,6 +177,21 @@ func checkExecuteCommand(exec *spec.ExecuteCommandConfiguration) error {
 	}
 	if (exec.Logging == "OVERRIDE") != (exec.Log != nil) {
 		return field.Errorf(path+".logConfiguration", path+".logConfiguration goes with logging OVERRIDE: give both or neither.")
+	}
+	return nil
+}
+
+// checkUserNamespaces refuses to take away what protects hosts from the tasks of a cluster, when the caller's key is for some clusters: that is
+// not theirs to decide who only use them.
+func (r *Request) checkUserNamespaces(change raftfsm.UpdateCluster) error {
+	known := r.View.Cluster(change.Name)
+	if r.Scope == "" || known == nil || !known.WantsUserNamespaces() {
+		return nil
+	}
+	for _, s := range change.Settings {
+		if s.Name == spec.SettingUserNamespaces && s.Value != spec.UserNamespaceSettings[1] {
+			return wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for %v alone, and the setting %s protects hosts from the tasks of the cluster. A key for all clusters can disable it.", r.Principal, r.Scope.Set(), s.Name)
+		}
 	}
 	return nil
 }
