@@ -1,13 +1,17 @@
 package api
 
 import (
+	"cmp"
+	"fmt"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"pinion/api/audit"
+	"pinion/api/httpx"
 	"pinion/raftfsm/spec"
 )
 
@@ -109,5 +113,26 @@ func TestAClientsAddressIsNotItsWord(t *testing.T) {
 	b.serve(r)
 	if all := entries(); len(all) != 1 || all[0].Address != r.RemoteAddr || all[0].Via != "" {
 		t.Errorf("%+v", all)
+	}
+}
+
+// Nor can a host that forwards its request write what it likes into the record.
+func TestOnlyAnAddressIsRecordedAsAClients(t *testing.T) {
+	b := newFixture(t)
+	entries := b.audited(t)
+	b.config.Trusted, b.config.FromPeer = false, func(*http.Request) httpx.Peer { return httpx.Peer{HostID: "somebody"} }
+	for said, want := range map[string]string{
+		"192.0.2.7:4711": "192.0.2.7:4711", "[2001:db8::1]:80": "[2001:db8::1]:80", "socket": "socket",
+		strings.Repeat("A", 50_000): "", "192.0.2.7": "", "[fe80::1%" + strings.Repeat("z", 5000) + "]:80": "",
+	} {
+		before := len(entries())
+		r := httptest.NewRequest("GET", "/v1/admin/keys", nil)
+		r.Header.Set(httpx.HeaderClient, said)
+		r.Header.Set(httpx.HeaderForwarded, "somebody")
+		r.RemoteAddr = fmt.Sprintf("192.0.2.%d:1", before) // what comes again from one address is counted
+		b.serve(r)
+		if all := entries()[before:]; len(all) != 1 || all[0].Address != cmp.Or(want, r.RemoteAddr) {
+			t.Errorf("%.40s: %d lines", said, len(all))
+		}
 	}
 }

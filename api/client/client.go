@@ -52,7 +52,7 @@ func connect(config Config) (*Client, error) {
 		config.Region = DefaultRegion
 	}
 	if config.Host == "" {
-		return &Client{&transport{config: config, base: "http://pinion", http: &http.Client{Transport: socketTransport(config.Socket)}}}, nil
+		return &Client{&transport{config: config, base: "http://pinion", http: &http.Client{Transport: socketTransport(config.Socket), CheckRedirect: noRedirect}}}, nil
 	}
 	var err error
 	if config.Host, err = Address(config.Host); err != nil {
@@ -62,7 +62,7 @@ func connect(config Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{&transport{config: config, base: "https://" + config.Host, http: &http.Client{Transport: tls}}}, nil
+	return &Client{&transport{config: config, base: "https://" + config.Host, http: &http.Client{Transport: tls, CheckRedirect: noRedirect}}}, nil
 }
 
 // Reply is the answer of an operation.

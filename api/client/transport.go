@@ -32,6 +32,9 @@ type transport struct {
 	unknown atomic.Bool // the pool does not know the key, and Config.Unknown was told
 }
 
+// noRedirect has no answer send a request elsewhere: hosts answer by themselves, and a request is signed for one of them.
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
 // get sends a GET request; the caller closes the body of the response.
 func (t *transport) get(ctx context.Context, path string, query url.Values) (*http.Response, error) {
 	if len(query) > 0 {

@@ -84,7 +84,7 @@ func (x *Exchange) ClientAddress() string {
 	case x.Origin.Client != "":
 		return x.Origin.Client
 	case address == "" || strings.HasPrefix(address, "@"):
-		return "socket"
+		return socketAddress
 	default:
 		return address
 	}

@@ -2,6 +2,7 @@ package httpx
 
 import (
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 
@@ -61,7 +62,7 @@ func PeerHeaders(peer func(*http.Request) Peer, next http.Handler) http.Handler 
 		header := r.Header
 		said := Origin{
 			Forwarded: header.Get(HeaderForwarded) != "", Socket: header.Get(HeaderSocket) != "", Authorized: header.Get(HeaderAuthorizedBy) != "",
-			Client: header.Get(HeaderClient), StateVersion: header.Get(HeaderStateVersion),
+			Client: clientAddress(header.Get(HeaderClient)), StateVersion: header.Get(HeaderStateVersion),
 		}
 		for _, name := range []string{HeaderForwarded, HeaderAuthorizedBy, HeaderSocket, HeaderClient, HeaderStateVersion} {
 			header.Del(name)
@@ -86,6 +87,22 @@ func PeerHeaders(peer func(*http.Request) Peer, next http.Handler) http.Handler 
 		next.ServeHTTP(w, r)
 	})
 }
+
+// clientAddress is the address of a client by the word of another host; empty for what is none. It is written to the audit log for each
+// request, so a text of any other form could fill that.
+func clientAddress(said string) string {
+	if at, err := netip.ParseAddrPort(said); said != socketAddress && (err != nil || len(said) > maxClientAddress || at.Addr().Zone() != "") {
+		return ""
+	}
+	return said
+}
+
+const (
+	// socketAddress stands for the address of a client of the root-only socket.
+	socketAddress = "socket"
+	// maxClientAddress is the length of an IPv6 address with a port.
+	maxClientAddress = 64
+)
 
 func withoutPrefix(u *url.URL) *url.URL {
 	stripped := *u

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"net/http"
 	"strings"
 
 	"pinion/api/httpx"
@@ -40,8 +41,24 @@ func (a *API) proxyToTaskHost(x *httpx.Exchange, task *spec.Task, host *spec.Hos
 	if err != nil {
 		return wire.Errorf(wire.Server, "Task %s is on host %s, which cannot be reached at %s: %v. Its logs are there; try again when it is back.", task.ID, host.Name, host.Address, err)
 	}
-	a.Peers.Copy(x, response, end)
+	a.Peers.Copy(x, ofTaskHost(response), end)
 	return nil
+}
+
+// ofTaskHost is the answer of a task's host as clients get it: root there has no say in where they go on, or in what this host tells others of
+// the pool with it.
+func ofTaskHost(response *http.Response) *http.Response {
+	header := http.Header{}
+	for _, name := range []string{"Content-Type", "Content-Length", "Content-Encoding", "X-Amzn-Requestid"} {
+		if value := response.Header.Get(name); value != "" {
+			header.Set(name, value)
+		}
+	}
+	if status := response.StatusCode; status != http.StatusOK && (status < http.StatusBadRequest || status == http.StatusUnauthorized || status > 599) {
+		response.StatusCode = http.StatusBadGateway
+	}
+	response.Header = header
+	return response
 }
 
 func checkContainer(task *spec.Task, name string) error {
