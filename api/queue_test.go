@@ -10,11 +10,14 @@ import (
 )
 
 // fakeQueue is a Queue of a test: it tells what it was asked for.
-type fakeQueue struct{ asked []string }
+type fakeQueue struct {
+	asked []string
+	items []spec.QueueItem
+}
 
 func (l *fakeQueue) Queue(_ context.Context, cluster string) ([]spec.QueueItem, error) {
 	l.asked = append(l.asked, "queue of "+cluster)
-	return nil, nil
+	return l.items, nil
 }
 
 func (l *fakeQueue) Explain(_ context.Context, task string) (spec.Explanation, error) {

@@ -53,15 +53,30 @@ func (p Principal) RequireUnscoped(operation string) error {
 // RequireCluster refuses a key that is for another cluster.
 func (p Principal) RequireCluster(cluster string) error { return p.Scope.Check(p.ARN, cluster) }
 
-// SeesPast reports whether the principal may see what a task of a cluster and a team was, once the state has forgotten it: a task of its
-// clusters, and, when its key is for teams, of these alone.
-func (p Principal) SeesPast(cluster, team string) bool {
-	return p.Scope.Covers(cluster) && p.Grant.SeesPastOf(team)
+// Sees reports whether the principal may see tasks of a cluster and a team, those that have ended too: of its clusters, and, when its key is
+// for teams, of these alone.
+func (p Principal) Sees(cluster, team string) bool {
+	return p.Scope.Covers(cluster) && p.Grant.SeesTeam(team)
 }
 
-// RequirePast refuses a principal that may not see what a task was; see SeesPast.
-func (p Principal) RequirePast(cluster, team string) error {
-	if err := p.RequireCluster(cluster); err != nil || p.SeesPast(cluster, team) {
+// SeesTask is Sees for a task.
+func (p Principal) SeesTask(t *spec.Task) bool {
+	return p.Scope.Covers(t.Cluster) && SeesTask(p.Grant, t)
+}
+
+// SeesTask reports whether a key with this grant sees a task of its clusters.
+func SeesTask(g spec.KeyGrant, t *spec.Task) bool {
+	return len(g.Teams) == 0 || g.SeesTeam(t.SchedulingOptions().Team)
+}
+
+// RequireTask refuses a principal that may not see a task; see Sees.
+func (p Principal) RequireTask(t *spec.Task) error {
+	return p.RequireTeam(t.Cluster, t.SchedulingOptions().Team)
+}
+
+// RequireTeam refuses a principal that may not see tasks of a cluster and a team; see Sees.
+func (p Principal) RequireTeam(cluster, team string) error {
+	if err := p.RequireCluster(cluster); err != nil || p.Sees(cluster, team) {
 		return err
 	}
 	return wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for the teams %s, and the task was of another one.", p.ARN, strings.Join(p.Grant.Teams, ", "))

@@ -52,7 +52,7 @@ func forgotten(t *testing.T) (*fixture, fakeEnded) {
 
 // asking is a request of a principal, long after the task has ended.
 func (w *fixture) asking(past fakeEnded, p auth.Principal) *Request {
-	return &Request{View: w.state.View(), Logs: w, Scope: p.Scope, Ended: past, Sees: p.SeesPast, Now: func() time.Time { return epoch.Add(48 * time.Hour) }}
+	return &Request{View: w.state.View(), Logs: w, Scope: p.Scope, Ended: past, Sees: p.Sees, Now: func() time.Time { return epoch.Add(48 * time.Hour) }}
 }
 
 func TestTheLogOfATaskThatTheStateHasForgottenIsRead(t *testing.T) {

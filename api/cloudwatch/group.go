@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"pinion/api/auth"
 	"pinion/api/wire"
 	"pinion/raftfsm/spec"
 )
@@ -108,7 +109,7 @@ func (c *Request) stream(group, name string) (stream, error) {
 	if task == nil {
 		task = c.endedTask(id)
 	}
-	if task != nil && task.HostID != "" && c.Scope.Covers(task.Cluster) {
+	if task != nil && task.HostID != "" && c.Scope.Covers(task.Cluster) && auth.SeesTask(c.Grant, task) {
 		if d := c.View.Definition(task.Definition); d != nil {
 			for i := range d.Containers {
 				s := logSource(d, &d.Containers[i])

@@ -23,6 +23,7 @@ type Logs interface {
 type Request struct {
 	Region   string            // of every ARN in the answer
 	Scope    auth.ClusterScope // the only clusters whose tasks the caller may know of
+	Grant    spec.KeyGrant     // has the only teams of whose tasks the caller may know
 	View     *raftfsm.View     // linearizable
 	Logs     Logs              // safe for concurrent use
 	Warnings []string          // what the answer lacks, for people
@@ -51,13 +52,21 @@ type Store interface {
 // tasks are those of the clusters in the scope.
 func (c *Request) tasks() []*spec.Task {
 	if c.Scope == "" {
-		return c.View.Tasks("")
+		return c.visible(c.View.Tasks(""))
 	}
 	var all []*spec.Task
 	for cluster := range c.Scope.Set().Names() {
 		all = append(all, c.View.Tasks(cluster)...)
 	}
-	return all
+	return c.visible(all)
+}
+
+// visible are those of the tasks that the caller may know of.
+func (c *Request) visible(tasks []*spec.Task) []*spec.Task {
+	if len(c.Grant.Teams) == 0 {
+		return tasks
+	}
+	return slices.DeleteFunc(slices.Clone(tasks), func(t *spec.Task) bool { return !auth.SeesTask(c.Grant, t) })
 }
 
 // definitions are the task definitions that the caller may know of: those of the scope, and those that tasks in its clusters were run

@@ -63,7 +63,7 @@ func (r *Request) endedTask(cluster, id string) *spec.Task {
 	if err != nil {
 		r.warn("tasks that the pool has forgotten an hour after their end cannot be shown now: %v", err)
 	}
-	if found == nil || found.Task.Cluster != cluster || !r.Grant.SeesPastOf(found.Team()) {
+	if found == nil || found.Task.Cluster != cluster || !r.Grant.SeesTeam(found.Team()) {
 		return nil
 	}
 	return &found.Task

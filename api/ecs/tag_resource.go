@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"pinion/api/auth"
 	"pinion/api/ecs/arn"
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/tags"
@@ -90,7 +91,7 @@ func listTagsForResource(_ context.Context, r *Request, in *types.ListTagsForRes
 	kind, id, err := parseTaggable(r, in.ResourceARN)
 	if err == nil {
 		found, err := r.View.TagsOf(kind, id)
-		if err == nil {
+		if task := r.taggedTask(kind, id); err == nil && (task == nil || auth.SeesTask(r.Grant, task)) {
 			return &types.ListTagsForResourceOutput{Tags: nonNil(found)}, nil
 		}
 		return nil, field.Errorf("resourceArn", "The specified %s was not found.", arn.KindName(string(kind)))

@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strings"
 
+	"pinion/api/auth"
 	"pinion/api/ecs/arn"
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/types"
@@ -34,6 +35,10 @@ func describeTasks(_ context.Context, r *Request, in *types.DescribeTasksInput) 
 			return nil, err
 		}
 		if t := r.View.Task(id); t != nil && t.Cluster == cluster.Name {
+			if !auth.SeesTask(r.Grant, t) {
+				out.Failures = append(out.Failures, types.Failure{ARN: r.render().TaskARN(cluster.Name, id), Reason: spec.ReasonMissing})
+				continue
+			}
 			rendered, err := r.TaskCache.Task(r.render(), t, len(in.Include) > 0)
 			if err != nil {
 				return nil, err
@@ -111,7 +116,7 @@ func listTasks(_ context.Context, r *Request, in *types.ListTasksInput) (*types.
 	matching := func(last string) iter.Seq[*spec.Task] {
 		return func(yield func(*spec.Task) bool) {
 			for t := range tasks(last) {
-				if matchesFilters(in, t) && !yield(t) {
+				if matchesFilters(in, t) && auth.SeesTask(r.Grant, t) && !yield(t) {
 					return
 				}
 			}

@@ -135,7 +135,7 @@ func (s *stream) send(changes []*raftfsm.Change) error {
 	s.chunk, s.sent = s.chunk[:0], false
 	for _, change := range changes {
 		s.at = change.Position
-		if !s.query.matches(change) {
+		if task := change.Task(); !s.query.matches(change) || task != nil && !s.principal.SeesTask(task) {
 			continue
 		}
 		s.sent = true

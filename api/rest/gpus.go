@@ -56,7 +56,10 @@ func (a *API) listGPUs(x *httpx.Exchange, res leader.Resolution) error {
 		for i := range host.GPUs.Devices {
 			view := renderGPU(host, &host.GPUs.Devices[i])
 			if owner, owned := owners[view.UUID]; owned {
-				view.Task, view.Container, view.Definition, view.Team = owner.task.ID, owner.container, owner.task.Definition, owner.team
+				view.Task = owner.task.ID
+				if res.Principal.Grant.SeesTeam(owner.team) {
+					view.Container, view.Definition, view.Team = owner.container, owner.task.Definition, owner.team
+				}
 			}
 			views = append(views, view)
 		}

@@ -85,7 +85,7 @@ func (h history) list(x *httpx.Exchange, res leader.Resolution) error {
 	}
 	text := x.Request.URL.Query()
 	q := ended.Query{Outcome: ended.Outcome(text.Get("outcome")), Team: text.Get("team"), Key: text.Get("key"), Family: text.Get("family"),
-		Group: text.Get("group"), Cluster: cluster, Allowed: res.Principal.SeesPast, Page: text.Get("page")}
+		Group: text.Get("group"), Cluster: cluster, Allowed: res.Principal.Sees, Page: text.Get("page")}
 	if q.Outcome != "" && !slices.Contains(ended.Outcomes, q.Outcome) {
 		return wire.Errorf(wire.InvalidParameter, "outcome must be succeeded, failed or stopped, not %q.", q.Outcome)
 	}
@@ -151,7 +151,7 @@ func (h history) usage(x *httpx.Exchange, res leader.Resolution) error {
 		return errNotConfigured("the history of tasks")
 	}
 	text := x.Request.URL.Query()
-	q := ended.UsageQuery{Team: text.Get("team"), Key: text.Get("key"), Family: text.Get("family"), Cluster: cluster, Allowed: res.Principal.SeesPast}
+	q := ended.UsageQuery{Team: text.Get("team"), Key: text.Get("key"), Family: text.Get("family"), Cluster: cluster, Allowed: res.Principal.Sees}
 	if q.Since, q.Until, err = parseSpan(text, h.api.Now()); err != nil {
 		return err
 	}

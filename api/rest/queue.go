@@ -68,7 +68,7 @@ type holder struct {
 	Until  time.Time `json:"until,omitzero"` // by its time limit; absent: it has none
 }
 
-// listQueue lists the tasks that wait, of every cluster or of ?cluster=NAME.
+// listQueue lists the tasks that wait, of every cluster or of ?cluster=NAME, and of the teams that the caller's key is for.
 func (a *API) listQueue(x *httpx.Exchange, res leader.Resolution) error {
 	cluster, err := res.Principal.ClusterOf(x.Request)
 	if err != nil {
@@ -83,7 +83,9 @@ func (a *API) listQueue(x *httpx.Exchange, res leader.Resolution) error {
 	}
 	views := make([]queued, 0, len(list))
 	for i := range list {
-		views = append(views, *renderQueued(&list[i]))
+		if res.Principal.Grant.SeesTeam(list[i].Team) {
+			views = append(views, *renderQueued(&list[i]))
+		}
 	}
 	return reply(x, views)
 }
@@ -116,6 +118,11 @@ func (a *API) explainTask(x *httpx.Exchange, res leader.Resolution) error {
 	if err != nil {
 		return err
 	}
+	for i := range found.Blockers { // whose they are is not the caller's business
+		if b := &found.Blockers[i]; !res.Principal.Grant.SeesTeam(b.Team) {
+			b.Group, b.Team = "", ""
+		}
+	}
 	return reply(x, renderExplanation(&found))
 }
 
@@ -125,14 +132,14 @@ func findTask(x *httpx.Exchange, res leader.Resolution, past Ended) (*spec.Task,
 	task := res.View.Task(id)
 	if task == nil {
 		if known := endedTask(x, past, id); known != nil {
-			return &known.Task, res.Principal.RequirePast(known.Task.Cluster, known.Team())
+			return &known.Task, res.Principal.RequireTeam(known.Task.Cluster, known.Team())
 		}
 		if past != nil {
 			return nil, wire.Errorf(httpx.NotFound, "There is no task %s, and none that ended has this id.", id)
 		}
 		return nil, wire.Errorf(httpx.NotFound, "There is no task %s. Stopped tasks are forgotten after an hour.", id)
 	}
-	return task, res.Principal.RequireCluster(task.Cluster)
+	return task, res.Principal.RequireTask(task)
 }
 
 func renderExplanation(e *spec.Explanation) *explanation {

@@ -45,6 +45,9 @@ func (l taskList) list(x *httpx.Exchange, res leader.Resolution) error {
 	page := tasksView{Tasks: []view.ListedTask{}}
 	last := ""
 	for task := range res.View.TasksAfter(cluster, x.Request.URL.Query().Get("after")) {
+		if !res.Principal.SeesTask(task) {
+			continue
+		}
 		if len(page.Tasks) == maxListedTasks {
 			page.Next = last
 			break

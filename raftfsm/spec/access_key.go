@@ -67,7 +67,7 @@ func (k *AccessKey) Holder() string {
 
 // KeyGrant bounds what an access key may do within its role and its clusters. What is zero or nil is not bounded.
 type KeyGrant struct {
-	Teams             []string `json:"teams,omitempty"`             // whose tasks it runs, stops and tags, and sees in the history, and no others
+	Teams             []string `json:"teams,omitempty"`             // whose tasks it runs, stops and tags, and sees, and no others
 	MaxPriority       *int     `json:"maxPriority,omitempty"`       // of the tasks that it runs
 	MaxTasks          int      `json:"maxTasks,omitempty"`          // tasks that are not STOPPED, waiting ones included
 	MaxWaiting        int      `json:"maxWaiting,omitempty"`        // tasks that wait for a place
@@ -90,8 +90,8 @@ func (g KeyGrant) CheckTeam(named string) (string, error) {
 	return "", fmt.Errorf("its key is for the team %s, not for %s", strings.Join(g.Teams, ", "), named)
 }
 
-// SeesPastOf reports whether the key sees tasks of a team in the history.
-func (g KeyGrant) SeesPastOf(team string) bool {
+// SeesTeam reports whether the key sees tasks of a team, those that have ended too.
+func (g KeyGrant) SeesTeam(team string) bool {
 	return len(g.Teams) == 0 || slices.Contains(g.Teams, team)
 }
 
