@@ -33,6 +33,36 @@ func inLeaderTime(known func(task string) *spec.Task, reports []spec.TaskReport,
 	return reports
 }
 
+// momentTolerance is how far outside of a task's life a moment may be that its host reports: the clocks of hosts that count as right differ by less.
+const momentTolerance = time.Minute
+
+// withinLife is the reports of a host with no moment before its task was made, and none that is still to come: a host has no other say in how
+// long a record is kept and what its team is charged. now and a task's creation are of the leader's clock.
+func withinLife(known func(task string) *spec.Task, reports []spec.TaskReport, now time.Time) []spec.TaskReport {
+	reports = slices.Clone(reports)
+	for i := range reports {
+		task := known(reports[i].TaskID)
+		if task == nil {
+			continue
+		}
+		recorded := task.Times
+		was, is := momentsOf(&recorded), momentsOf(&reports[i].Times)
+		for n, moment := range is {
+			early, late := moment.Before(task.CreatedAt.Add(-momentTolerance)), moment.After(now.Add(momentTolerance))
+			switch {
+			case moment.IsZero() || !early && !late:
+			case !was[n].IsZero():
+				*moment = *was[n]
+			case early:
+				*moment = task.CreatedAt
+			default:
+				*moment = now
+			}
+		}
+	}
+	return reports
+}
+
 func momentsOf(t *spec.TaskTimes) [6]*time.Time {
 	return [6]*time.Time{&t.PullStarted, &t.PullStopped, &t.Started, &t.Stopping, &t.ExecutionStopped, &t.Stopped}
 }

@@ -109,8 +109,9 @@ func (b *Backend) applyReports(batch []reportRequest) []reportReply {
 	}
 	for host, entry := range byHost {
 		if offset := b.liveness.ClockOffset(host); offset != 0 {
-			entry.Reports = inLeaderTime(b.server.State().View().Task, entry.Reports, offset, b.server.Now())
+			entry.Reports = inLeaderTime(view.Task, entry.Reports, offset, b.server.Now())
 		}
+		entry.Reports = withinLife(view.Task, entry.Reports, b.server.Now())
 	}
 	var (
 		commits sync.WaitGroup
