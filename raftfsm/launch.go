@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"pinion/raftfsm/ledger"
 	"pinion/raftfsm/spec"
 )
 
@@ -34,14 +35,14 @@ type LaunchResult struct {
 }
 
 func (c LaunchTasks) apply(tx *tx) (any, error) {
-	results, left := make([]LaunchResult, 0, len(c.Runs)), spec.NewLedger(&tx.View)
+	results, left := make([]LaunchResult, 0, len(c.Runs)), ledger.New(&tx.View)
 	for i := range c.Runs {
 		results = append(results, c.Runs[i].apply(tx, left))
 	}
 	return results, nil
 }
 
-func (l *Launch) apply(tx *tx, left *spec.Ledger) LaunchResult {
+func (l *Launch) apply(tx *tx, left *ledger.Ledger) LaunchResult {
 	before, err := tx.ClientTokenResult(l.Cluster, l.Token, l.TokenHash)
 	if err != nil {
 		return LaunchResult{Err: err}
@@ -93,7 +94,7 @@ func (l *Launch) checkLimits(v *View) error {
 }
 
 // conflict returns the conflict of a task of the run, "" when every task is placed or waits.
-func (l *Launch) conflict(v *View, left *spec.Ledger) string {
+func (l *Launch) conflict(v *View, left *ledger.Ledger) string {
 	for _, task := range l.Tasks {
 		switch {
 		case v.Task(task.ID) != nil:

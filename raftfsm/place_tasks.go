@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"pinion/raftfsm/edit"
+	"pinion/raftfsm/ledger"
 	"pinion/raftfsm/spec"
 )
 
@@ -32,7 +33,7 @@ func (v *View) Attempts(first string) []*spec.Task {
 type PlaceTasks struct{ Groups [][]spec.Placement }
 
 func (c PlaceTasks) apply(tx *tx) (any, error) {
-	answers, left := make([]string, len(c.Groups)), spec.NewLedger(&tx.View)
+	answers, left := make([]string, len(c.Groups)), ledger.New(&tx.View)
 	for i, group := range c.Groups {
 		tasks, why := tx.placeGroup(group, left)
 		if answers[i] = why; why != "" {
@@ -47,7 +48,7 @@ func (c PlaceTasks) apply(tx *tx) (any, error) {
 }
 
 // placeGroup returns the placed tasks of a group, or the tasks before the first conflict, and the conflict.
-func (tx *tx) placeGroup(group []spec.Placement, left *spec.Ledger) (tasks []*spec.Task, why string) {
+func (tx *tx) placeGroup(group []spec.Placement, left *ledger.Ledger) (tasks []*spec.Task, why string) {
 	tasks = make([]*spec.Task, 0, len(group))
 	for _, placement := range group {
 		known := tx.Task(placement.TaskID)

@@ -64,7 +64,7 @@ var floors = map[string][]string{
 	},
 	"raftfsm": {
 		".",
-		"query tally issuer ended edit change snapshot table",
+		"query tally issuer ended edit change snapshot table ledger",
 		"codec spec changelog watch sortkey",
 		"compact",
 	},

@@ -1,6 +1,11 @@
-package spec
+// Package ledger is what hosts have left while one command hands out placements.
+package ledger
 
-import "fmt"
+import (
+	"fmt"
+
+	"pinion/raftfsm/spec"
+)
 
 // Ledger is the free capacity of hosts while one command makes placements: a host's capacity is derived at first use, and
 // reduced by each reservation. It lives as long as the command, which changes no host.
@@ -11,32 +16,32 @@ type Ledger struct {
 
 // hostView is what a Ledger reads of the state.
 type hostView interface {
-	Host(hostID string) *Host
-	Free(hostID string) Free
+	Host(hostID string) *spec.Host
+	Free(hostID string) spec.Free
 }
 
 // hostCapacity is a host and its free resources.
 type hostCapacity struct {
-	*Host
-	free Free
+	*spec.Host
+	free spec.Free
 }
 
-// NewLedger returns the ledger of a command.
-func NewLedger(view hostView) *Ledger { return &Ledger{view: view, hosts: map[string]*hostCapacity{}} }
+// New returns the ledger of a command.
+func New(view hostView) *Ledger { return &Ledger{view: view, hosts: map[string]*hostCapacity{}} }
 
 // Reserve takes the resources of a placed task, or returns the conflict. Until the task is recorded, Rollback releases
 // them.
-func (l *Ledger) Reserve(task *Task) (why string) {
+func (l *Ledger) Reserve(task *spec.Task) (why string) {
 	r := l.capacity(task.HostID)
 	switch {
 	case r == nil || r.Cluster != task.Cluster:
 		return fmt.Sprintf("host %q is not in cluster %s", task.HostID, task.Cluster)
-	case r.Status != HostActive:
+	case r.Status != spec.HostActive:
 		return fmt.Sprintf("host %s is %s", r.ID, r.Status)
 	case r.Lost():
 		return fmt.Sprintf("host %s is lost", r.ID)
 	}
-	if detail, fits := FitsTask(&r.free, task); !fits {
+	if detail, fits := spec.FitsTask(&r.free, task); !fits {
 		return fmt.Sprintf("host %s: %s", r.ID, detail)
 	}
 	r.free.Subtract(task)
@@ -58,7 +63,7 @@ func (l *Ledger) capacity(hostID string) *hostCapacity {
 }
 
 // Rollback derives the hosts of the tasks again; reservations of unrecorded tasks are lost.
-func (l *Ledger) Rollback(tasks []*Task) {
+func (l *Ledger) Rollback(tasks []*spec.Task) {
 	for _, task := range tasks {
 		delete(l.hosts, task.HostID)
 	}
