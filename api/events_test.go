@@ -88,8 +88,12 @@ func TestEventsLookLikeThoseOfECS(t *testing.T) {
 	sick.GPUs.Devices[0].Health, sick.GPUs.Devices[0].Problem = gpu.Unhealthy, "Xid 79"
 	b.mustApply(t, raftfsm.PutHost{Host: sick})
 	b.mustApply(t, raftfsm.MarkHostLost{ID: hostID, At: epoch})
+	b.mustApply(t, raftfsm.RecordConnections{Hosts: []raftfsm.HeardHost{{ID: hostID, Silent: true, Heard: epoch}}, At: epoch})
+	b.mustApply(t, raftfsm.RecordLeader{HostID: "none", Term: 6, At: epoch})
+	b.mustApply(t, raftfsm.RecordLeader{HostID: hostID, Term: 7, At: epoch})
 	for name, at := range map[string]string{
 		"event-task": "since=5-0&type=task", "event-cluster": "since=6&type=cluster", "event-instance": "since=7&type=host", "event-gpu": "since=7&type=gpu",
+		"event-lost": "since=9&type=host", "event-leader": "since=11&type=leader",
 	} {
 		got := b.get("/v1/events?follow=false&" + at)
 		s := &sseStream{t: t, lines: bufio.NewScanner(got.Body)}
@@ -101,7 +105,7 @@ func TestEventsLookLikeThoseOfECS(t *testing.T) {
 func TestWhatCannotBeToldIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := withEvents(newFixture(t))
-		b.get("/v1/events?type=tasks").wantError(t, 400, invalid, `type must be of task, host, cluster, gpu and refusal, with commas between, not "tasks".`)
+		b.get("/v1/events?type=tasks").wantError(t, 400, invalid, `type must be of task, host, cluster, gpu, leader and refusal, with commas between, not "tasks".`)
 		b.get("/v1/events?follow=x").wantError(t, 400, invalid, `follow must be true or false, not "x".`)
 		for _, since := range []string{"now", "-1", "1-2-3-4", "1-x", "1-"} {
 			b.get("/v1/events?since="+since).wantError(t, 400, invalid, fmt.Sprintf("since must be the id of an event such as 1234-0, or an index such as 1234, not %q.", since))

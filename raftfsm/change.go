@@ -31,6 +31,7 @@ const (
 	HostChange    = change.Host
 	ClusterChange = change.Cluster
 	GPUChange     = change.GPU
+	LeaderChange  = change.Leader
 )
 
 // ChangeKinds lists the kinds that the nouns have registered.

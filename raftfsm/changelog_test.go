@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"pinion/gpu"
@@ -29,9 +30,10 @@ func changed(t tester, s *State, after Position) []string {
 			TaskChange:    func() string { return c.Task().ID + " " + string(c.Task().LastStatus) },
 			HostChange:    func() string { return c.Host().ID + " " + string(c.Host().Status) },
 			ClusterChange: func() string { return c.Cluster().Name + " " + string(c.Cluster().Status) },
+			LeaderChange:  func() string { return c.Object.(*Leader).HostID },
 			GPUChange:     func() string { return c.GPU().UUID + " " + string(c.GPU().Health) },
 		}[c.Kind]()
-		told = append(told, fmt.Sprintf("%d-%d %s %s in %s%s", c.Position.Index, c.Position.Offset, c.Kind, of, c.ClusterName, over))
+		told = append(told, fmt.Sprintf("%d-%d %s %s in %s%s", c.Position.Index, c.Position.Offset, c.Kind, of+strings.TrimRight(" "+string(c.Connection), " "), c.ClusterName, over))
 	}
 	return told
 }

@@ -16,7 +16,7 @@ var (
 		table: "hosts", indexes: []*table.Index[spec.Host]{hostsByID, hostsByCluster, serversByID}, refersTo: []string{"clusters", "admissions"},
 		commands: []kind{
 			compactKindOf[PutHost](7, 1), kindOf[SetHostStatus](8, 1), kindOf[SetServerRole](9, 1), kindOf[MarkHostLost](10, 1), kindOf[RemoveHost](11, 1),
-			kindOf[PutAttributes](12, 1), kindOf[DeleteAttributes](13, 1),
+			kindOf[PutAttributes](12, 1), kindOf[DeleteAttributes](13, 1), kindOf[RecordConnections](67, 1),
 		},
 		changes: change.OfHost, told: []ChangeKind{HostChange, GPUChange},
 		noExpiry: "RemoveHost deletes it",
@@ -53,7 +53,7 @@ func (c PutHost) apply(tx *tx) (any, error) {
 	if tx.Removed(host.ID) {
 		return nil, fmt.Errorf("host %s (%s): %w", host.ID, host.Name, spec.ErrRemoved)
 	}
-	host.LostAt, host.CustomAttributes, host.Tags, host.Drain = time.Time{}, nil, nil, nil
+	host.LostAt, host.CustomAttributes, host.Tags, host.Drain, host.Connection = time.Time{}, nil, nil, nil, nil
 	cluster, err := tx.HostCluster(&host)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (c PutHost) apply(tx *tx) (any, error) {
 		return &host, nil
 	}
 	host.Status, host.Server, host.CustomAttributes, host.Tags = known.Status, known.Server, known.CustomAttributes, known.Tags
-	host.RegisteredAt, host.Revision, host.Drain = known.RegisteredAt, known.Revision, known.Drain
+	host.RegisteredAt, host.Revision, host.Drain, host.Connection = known.RegisteredAt, known.Revision, known.Drain, known.Connection
 	host.GPUs = tx.keepMissingGPUs(host.GPUs, known.GPUs, host.ID)
 	if spec.EqualHealth(host.GPUs, known.GPUs) {
 		host.HealthAt = known.HealthAt

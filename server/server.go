@@ -131,6 +131,17 @@ func (s *Server) signWithCA(text []byte) ([]byte, error) {
 	return pki.SignText(ca, text)
 }
 
+// recordLeader tells the readers of events that this server leads now.
+func (s *Server) recordLeader(ctx context.Context) {
+	record := raftfsm.RecordLeader{HostID: s.cfg.HostID, Term: s.node.Raft().CurrentTerm(), At: s.node.Now().Round(0)}
+	if s.state.View().MayWrite(record) != nil {
+		return // an older server of the pool would not understand it
+	}
+	if _, err := s.node.Propose(ctx, record); err != nil && ctx.Err() == nil {
+		s.log.Warn("the events do not say that this server leads: it cannot be recorded", "error", err)
+	}
+}
+
 // startTerm makes the loops of a leader term.
 func (s *Server) startTerm(ctx context.Context) []func() {
 	s.liveness.StartTerm(time.Since(s.node.Raft().LastContact()))
@@ -141,6 +152,7 @@ func (s *Server) startTerm(ctx context.Context) []func() {
 		func() { lifecycle.Loop(ctx) },
 		func() { drainer.Loop(ctx) },
 		func() { s.liveness.GiveUpSilentHosts(ctx, s.node) },
+		func() { s.recordLeader(ctx) },
 		func() { s.accessKeys.KeepSealed(ctx, s.log) },
 		func() { s.authority.KeepRotating(ctx) },
 	)

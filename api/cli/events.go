@@ -24,13 +24,14 @@ import (
 func eventsCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:  "events",
-		Usage: "Stream state-change events of tasks, hosts, clusters and GPUs",
+		Usage: "Stream state-change events of tasks, hosts, clusters, GPUs and leaders",
 		Description: `Shows the events that the host still has (some thousands), the oldest first; with -f new events as they happen. With -o json
 each event is one line, as Amazon EventBridge would deliver it, with times in UTC.
 
 Examples:
    pinion events -f
    pinion events -f --type task --cluster lab
+   pinion events -f --type host,leader   # LOST, BACK and LEADER among them
    pinion events -f -o json | jq .detail.lastStatus
    pinion events -f --type task --format '{{id .detail.taskArn}} {{.detail.lastStatus}}'
    pinion events -f --since 1234      # events after index 1234, and new ones
@@ -38,7 +39,7 @@ Examples:
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "follow new events until Ctrl-C"},
 			&cli.StringFlag{Name: "cluster", DefaultText: "all", Usage: "only events of the cluster `NAME`"},
-			&cli.StringFlag{Name: "type", DefaultText: "all", Usage: "only events of these `KINDS`, separated by commas: task, host, cluster, gpu; refusal is none of \"all\""},
+			&cli.StringFlag{Name: "type", DefaultText: "all", Usage: "only events of these `KINDS`, separated by commas: task, host, cluster, gpu, leader; refusal is none of \"all\""},
 			&cli.StringFlag{Name: "format", Usage: "print each event by a Go `TEMPLATE` over its JSON"},
 			&cli.StringFlag{Name: "since", Usage: "only events after this `INDEX` or event id"},
 		},
@@ -105,7 +106,7 @@ func printEvent(inv *invocation.Invocation, template *listing.Template, e client
 	err := json.Unmarshal(e.Data, &envelope)
 	text := ""
 	if err == nil {
-		text, err = eventText(e.Type, envelope.Detail)
+		text, err = eventText(e.Type, envelope.Time, envelope.Detail)
 	}
 	if err != nil {
 		return fmt.Errorf("event %s cannot be read: %w. Client and host may be of different versions: see `pinion version`", e.ID, err)
@@ -115,7 +116,7 @@ func printEvent(inv *invocation.Invocation, template *listing.Template, e client
 }
 
 // eventText is the state after the event, in one line.
-func eventText(kind string, detail json.RawMessage) (string, error) {
+func eventText(kind string, at time.Time, detail json.RawMessage) (string, error) {
 	if kind == "task" {
 		var task client.Task
 		err := json.Unmarshal(detail, &task)
@@ -139,10 +140,28 @@ func eventText(kind string, detail json.RawMessage) (string, error) {
 		UUID      string `json:"uuid"`
 		Health    string `json:"health"`
 		Problem   string `json:"problem"`
+
+		Change    string    `json:"change"`
+		LastHeard time.Time `json:"lastHeardAt"`
+		Running   int       `json:"runningTasksCount"`
+		Before    string    `json:"before"`
+		Term      uint64    `json:"term"`
 	}
 	err := json.Unmarshal(detail, &now)
 	switch kind {
+	case "leader":
+		text := fmt.Sprintf("%s LEADER of term %d", now.Host, now.Term)
+		if now.Before != "" {
+			text += ", before: " + now.Before
+		}
+		return text, err
 	case "host":
+		if now.Change == "LOST" {
+			return fmt.Sprintf("%s LOST, last heard %s before, running tasks: %d", now.Machine, at.Sub(now.LastHeard).Round(time.Second), now.Running), err
+		}
+		if now.Change != "" {
+			return now.Machine + " " + now.Change, err
+		}
 		text := now.Machine + " " + now.Status
 		if !now.Connected && now.Status != "INACTIVE" {
 			text += " lost"

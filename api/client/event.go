@@ -19,15 +19,15 @@ var ErrEventsInterrupted = errors.New("event stream interrupted")
 type EventQuery struct {
 	Cluster string // name of a cluster; empty: all
 	Task    string // id of a task: only its changes; empty: all
-	Types   string // of task, host, cluster, gpu, refusal, with commas between; empty: all but refusal
+	Types   string // of task, host, cluster, gpu, leader, refusal, with commas between; empty: all but refusal
 	Since   string // events after this event id, or index; empty: from now on with Follow, else from the oldest
 	Follow  bool   // wait for more until ctx ends; otherwise only the events that the host still has
 }
 
-// Event is a state change of a task, host, cluster or GPU, or a refusal.
+// Event is a state change of a task, host, cluster, GPU or leader, or a refusal.
 type Event struct {
 	ID   string          // for EventQuery.Since
-	Type string          // task, host, cluster, gpu or refusal; empty: a heartbeat that only carries an ID
+	Type string          // task, host, cluster, gpu, leader or refusal; empty: a heartbeat that only carries an ID
 	Data json.RawMessage // EventBridge's envelope
 }
 

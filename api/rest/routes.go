@@ -87,7 +87,7 @@ func (a *API) OpenRoutes() []Route {
 // EventsRoute is the route of the stream of events, which package events serves.
 func EventsRoute(serve Handler) Route {
 	return Route{Method: http.MethodGet, Path: "/v1/events", Role: spec.RoleRead, Summary: "state-change events as server-sent events in EventBridge's envelopes",
-		Query: []Parameter{clusterParameter, {"type", "only of these kinds, with commas between: task, host, cluster, gpu; and refusal, for admin keys: what this host refuses while the stream is open"},
+		Query: []Parameter{clusterParameter, {"type", "only of these kinds, with commas between: task, host, cluster, gpu, leader; and refusal, for admin keys: what this host refuses while the stream is open"},
 			{"task", "only the changes of this task, by its id, each as soon as it is known; changes of a whole pool are collected for some milliseconds"},
 			{"since", "events after this event id, or index; without it from now on. The header Last-Event-ID means the same and takes precedence"},
 			{"follow", "false: only the events that the host still has, without since from the oldest"}}, Mode: leader.LocalFirst, Stream: true, Serve: serve}

@@ -17,6 +17,16 @@ const (
 	Host    Kind = "host"
 	Cluster Kind = "cluster"
 	GPU     Kind = "gpu"
+	Leader  Kind = "leader"
+)
+
+// Connection is what a change of a host says of its connection.
+type Connection string
+
+// What becomes of a connection.
+const (
+	HostLost Connection = "LOST" // the host is not heard of any more
+	HostBack Connection = "BACK" // it is heard of again
 )
 
 // Change is the version of one object after a log entry. It is immutable.
@@ -24,9 +34,10 @@ type Change struct {
 	Position    changelog.Position
 	At          time.Time // when the leader appended the entry to its log; zero without Raft
 	Kind        Kind
-	ClusterName string // cluster of the object
-	Deleted     bool   // the object was deleted, and Object is its last version
-	Object      any    // of the type that belongs to Kind: *spec.Task, *spec.Host, *spec.Cluster, *spec.HostGPU
+	ClusterName string     // cluster of the object
+	Connection  Connection // of a host that was lost or is back by this change
+	Deleted     bool       // the object was deleted, and Object is its last version
+	Object      any        // of the type that belongs to Kind: *spec.Task, *spec.Host, *spec.Cluster, *spec.HostGPU, *raftfsm.Leader
 }
 
 // Place is the position of the change.
@@ -70,6 +81,13 @@ func OfHost(before, after *spec.Host) []*Change {
 		host = before
 	}
 	all := []*Change{{Kind: Host, ClusterName: host.Cluster, Object: host, Deleted: over}}
+	switch {
+	case before == nil || over || before.Silent() == after.Silent():
+	case after.Silent():
+		all[0].Connection = HostLost
+	default:
+		all[0].Connection = HostBack
+	}
 	changed, gone := spec.GPUChanges(before, after)
 	for _, gpu := range changed {
 		all = append(all, &Change{Kind: GPU, ClusterName: host.Cluster, Object: gpu})

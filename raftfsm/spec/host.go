@@ -19,7 +19,7 @@ const (
 )
 
 // Host is a machine that runs `pinion up`; ECS calls it a container instance. Whether it can be reached right now is
-// not stored: that is the leader's memory (see server).
+// the leader's memory (see server): Connection follows it, for those who read events.
 type Host struct {
 	ID               string            `json:"id"`      // 32 hex digits, fixed for the life of the data directory
 	Name             string            `json:"name"`    // host name, for people
@@ -51,7 +51,19 @@ type Host struct {
 	UserNamespaces UserNamespaces `json:"userNamespaces,omitempty" level:"1"` // whether its containers can run in user namespaces, or always do
 
 	Drain *HostDrain `json:"drain,omitempty" level:"1"` // nil: while it is DRAINING, its tasks end by themselves
+
+	Connection *HostConnection `json:"connection,omitempty" level:"1"` // as it was recorded last; nil: it was never silent
 }
+
+// HostConnection says since when a host is silent, or is heard of again.
+type HostConnection struct {
+	Silent bool      `json:"silent,omitempty"`
+	At     time.Time `json:"at"`             // of the change, by the clock of the leader that recorded it
+	Heard  time.Time `json:"heard,omitzero"` // of a silent host: when it was heard of last
+}
+
+// Silent says whether the leader has recorded that the host is not heard of.
+func (h *Host) Silent() bool { return h != nil && h.Connection != nil && h.Connection.Silent }
 
 // HostDrain says when the tasks of a host that is DRAINING are stopped.
 type HostDrain struct {

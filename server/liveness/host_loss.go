@@ -25,11 +25,12 @@ type Proposer interface {
 // GiveUpSilentHosts is the leader's reconciler of silent hosts, until ctx ends. A host that was silent for the pool's
 // TaskLostAfter is lost: its tasks become STOPPED, but for those that were promised more time (see spec.Task.LostAfter),
 // whose turn comes later. It never hurries: no host was silent for longer than this server can know, so a new leader counts
-// anew. When an earlier one gave the host up (spec.Host.LostAt) says nothing here: that was by another machine's clock.
+// anew. When an earlier one gave the host up (spec.Host.LostAt) says nothing here: that was by another machine's clock. The
+// same loop has the state know which hosts are silent, see connectionRecorder.
 func (m *Monitor) GiveUpSilentHosts(ctx context.Context, p Proposer) {
 	timer := time.NewTimer(lossCheckInterval)
 	defer timer.Stop()
-	pauses := newPauseDetector()
+	pauses, connections := newPauseDetector(), &connectionRecorder{monitor: m}
 	for {
 		select {
 		case <-timer.C:
@@ -37,7 +38,7 @@ func (m *Monitor) GiveUpSilentHosts(ctx context.Context, p Proposer) {
 				now := m.server.Now()
 				m.table.resetLeases(now, now)
 			}
-			timer.Reset(m.giveUpOnce(ctx, p))
+			timer.Reset(min(m.giveUpOnce(ctx, p), connections.record(ctx, p)))
 		case <-ctx.Done():
 			return
 		}

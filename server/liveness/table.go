@@ -82,6 +82,13 @@ func (t *table) silenceAndMissed(host string, now time.Time) (silence, missed ti
 	return now.Sub(last), missed
 }
 
+// heard is when the last heartbeat of a host came, without regard to the lease; zero for a host of which nothing is known.
+func (t *table) heard(host string) time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.last[host]
+}
+
 // since lists the hosts that were heard of at that time or later, and how many milliseconds ago that was.
 func (t *table) since(from, now time.Time) Batch {
 	t.mu.Lock()

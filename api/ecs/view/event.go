@@ -11,6 +11,7 @@ import (
 	"pinion/api/ecs/types"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/change"
 	"pinion/raftfsm/spec"
 )
 
@@ -27,12 +28,13 @@ type event struct {
 	Detail     any      `json:"detail"`
 }
 
-// detailTypes are the names of the kinds of events: two of ECS, and two of Pinion's in their manner.
+// detailTypes are the names of the kinds of events: two of ECS, and those of Pinion in their manner.
 var detailTypes = map[raftfsm.ChangeKind]string{
 	raftfsm.TaskChange:    "ECS Task State Change",
 	raftfsm.HostChange:    "ECS Container Instance State Change",
 	raftfsm.ClusterChange: "Pinion Cluster State Change",
 	raftfsm.GPUChange:     "Pinion GPU State Change",
+	raftfsm.LeaderChange:  "Pinion Leader State Change",
 }
 
 // taskDetail is a task as DescribeTasks shows it, with tags.
@@ -44,8 +46,20 @@ type taskDetail struct {
 // instanceDetail is a container instance as DescribeContainerInstances shows it, with tags.
 type instanceDetail struct {
 	types.ContainerInstance
-	ClusterARN string    `json:"clusterArn"`
-	UpdatedAt  wire.Time `json:"updatedAt,omitzero"`
+	ClusterARN  string            `json:"clusterArn"`
+	Change      change.Connection `json:"change,omitempty"`     // LOST or BACK, of the event that says so
+	LastHeardAt wire.Time         `json:"lastHeardAt,omitzero"` // while it is not connected
+	UpdatedAt   wire.Time         `json:"updatedAt,omitzero"`
+}
+
+// leaderDetail is the server that leads since the event.
+type leaderDetail struct {
+	Host      string    `json:"host"` // its name; the id of a host that has not joined yet
+	HostID    string    `json:"hostId"`
+	Before    string    `json:"before,omitempty"` // name, or id, of the host that led before
+	BeforeID  string    `json:"beforeId,omitempty"`
+	Term      uint64    `json:"term"` // of Raft
+	UpdatedAt wire.Time `json:"updatedAt,omitzero"`
 }
 
 // clusterDetail is a cluster as DescribeClusters shows it, with tags, settings and configuration.
@@ -69,8 +83,8 @@ type gpuDetail struct {
 }
 
 // Event is a change as JSON, the same on every host but for members that follow from other objects: free resources, counters
-// and owners of GPUs are those of the view, which must not be older than the change. A host counts as connected until the
-// pool gives it up, because only that is in the state.
+// and owners of GPUs are those of the view, which must not be older than the change. Whether a host is connected is what the state
+// says, which the leader follows with: within seconds.
 func Event(change *raftfsm.Change, view *raftfsm.View, region string) ([]byte, error) {
 	r := &Renderer{Region: region, View: view, Hosts: recordedConnectivity{view}}
 	out := event{
@@ -94,6 +108,8 @@ func Event(change *raftfsm.Change, view *raftfsm.View, region string) ([]byte, e
 	case raftfsm.GPUChange:
 		detail := r.gpuDetail(change, at)
 		out.Detail, out.Resources = detail, []string{detail.InstanceARN}
+	case raftfsm.LeaderChange:
+		out.Detail, out.Resources = r.leaderDetail(change.Object.(*raftfsm.Leader), at), []string{}
 	default:
 		return nil, fmt.Errorf("a change of a %q has no event", change.Kind)
 	}
@@ -102,11 +118,28 @@ func Event(change *raftfsm.Change, view *raftfsm.View, region string) ([]byte, e
 }
 
 func (r *Renderer) instanceDetail(change *raftfsm.Change, at wire.Time) *instanceDetail {
-	detail := &instanceDetail{r.Instance(change.Host(), []string{"TAGS"}), r.ClusterARN(change.ClusterName), at}
+	host := change.Host()
+	detail := &instanceDetail{
+		ContainerInstance: r.Instance(host, []string{"TAGS"}), ClusterARN: r.ClusterARN(change.ClusterName), Change: change.Connection, UpdatedAt: at,
+	}
+	detail.AgentConnected = !host.Lost() && !host.Silent() // as of the change
+	if host.Silent() {
+		detail.LastHeardAt = wire.NewTime(host.Connection.Heard)
+	}
 	if change.Deleted {
 		detail.Status, detail.AgentConnected = InstanceInactive, false
 	}
 	return detail
+}
+
+func (r *Renderer) leaderDetail(l *raftfsm.Leader, at wire.Time) *leaderDetail {
+	name := func(id string) string {
+		if host := r.View.Host(id); host != nil {
+			return host.Name
+		}
+		return id
+	}
+	return &leaderDetail{Host: name(l.HostID), HostID: l.HostID, Before: name(l.Before), BeforeID: l.Before, Term: l.Term, UpdatedAt: at}
 }
 
 func (r *Renderer) gpuDetail(change *raftfsm.Change, at wire.Time) *gpuDetail {
@@ -145,10 +178,10 @@ func Refusal(e audit.Entry, region string) ([]byte, error) {
 // recordedConnectivity answers from the state alone, which is the same on every host.
 type recordedConnectivity struct{ view *raftfsm.View }
 
-// Connected is false once the pool has given the host up.
+// Connected is false once the host was recorded as silent, or the pool has given it up.
 func (c recordedConnectivity) Connected(hostID string) bool {
 	host := c.view.Host(hostID)
-	return host != nil && !host.Lost()
+	return host != nil && !host.Lost() && !host.Silent()
 }
 
 // eventID is a UUID that only this change has, whichever host renders it.

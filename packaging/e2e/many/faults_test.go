@@ -34,6 +34,7 @@ func TestFaults(t *testing.T) {
 
 // testLeaderKilled loses no accepted task, starts none twice and gives no GPU to two.
 func (p *pool) testLeaderKilled(t *testing.T) {
+	seen := p.followEvents(t, "leader")
 	sdks := p.ecsClients(t)
 	var gaps []time.Duration
 	accepted := 0
@@ -50,6 +51,7 @@ func (p *pool) testLeaderKilled(t *testing.T) {
 		p.waitConverged(t)
 		l.waitAccepted(time.Now())
 		l.stop()
+		seen.wait(t, "", "LEADER")
 		n := l.check()
 		accepted += n
 		p.checkStatesEqual(t)
@@ -65,13 +67,17 @@ func (p *pool) testLeaderKilled(t *testing.T) {
 // testEveryHostKilled kills each pinion while tasks run on all of them; others answer meanwhile.
 func (p *pool) testEveryHostKilled(t *testing.T) {
 	running := p.startTicking(t, 10, "killed")
-	var losses []time.Duration
+	var losses, tells []time.Duration
+	seen := p.followEvents(t, "host")
 	for round := range *rounds {
 		for i, h := range p.Hosts() {
+			killed := time.Now()
 			must(t, h.Kill(t.Context()))
 			other := p.Hosts()[(i+1)%len(p.Hosts())]
-			if i == round%len(p.Hosts()) {
+			if lose := i == round%len(p.Hosts()); lose {
 				losses = append(losses, p.waitLost(t, other, h))
+				tells = append(tells, seen.wait(t, h.Name, "LOST").Sub(killed))
+				defer seen.wait(t, h.Name, "BACK")
 			}
 			done := p.run(t, other, "witnessed", fmt.Sprintf("killed-%d-%s", round, h.Name))
 			p.start(t, h)
@@ -83,6 +89,7 @@ func (p *pool) testEveryHostKilled(t *testing.T) {
 	}
 	p.endTicking(t, running)
 	recordTimes(t, "kill -9 of a host -> shown as lost", losses, 0, 5*time.Second)
+	recordTimes(t, "kill -9 of a host -> event LOST at another host", tells, 0, 5*time.Second)
 	recordCount("kills of hosts while 10 tasks ran", *rounds*len(p.Hosts()))
 }
 
