@@ -49,7 +49,7 @@ func (a *API) proxyToTaskHost(x *httpx.Exchange, task *spec.Task, host *spec.Hos
 // the pool with it.
 func ofTaskHost(response *http.Response) *http.Response {
 	header := http.Header{}
-	for _, name := range []string{"Content-Type", "Content-Length", "Content-Encoding", "X-Amzn-Requestid"} {
+	for _, name := range []string{"Content-Type", "Content-Length", "Content-Encoding", "X-Amzn-Errortype", "X-Amzn-Requestid"} {
 		if value := response.Header.Get(name); value != "" {
 			header.Set(name, value)
 		}
