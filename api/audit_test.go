@@ -51,6 +51,7 @@ func TestRefusalsAndAdministrationAreRecorded(t *testing.T) {
 		{read, "POST", "/v1/RunTask", `{"taskDefinition":"f"}`, "refused AKIAREAD RunTask AccessDeniedException"},
 		{read, "POST", "/v1/ListTasks", `{"cluster":"other"}`, "refused AKIAREAD ListTasks AccessDeniedException"},
 		{read, "GET", "/v1/admin/snapshot", "", "refused AKIAREAD GET /v1/admin/snapshot AccessDeniedException"},
+		{"Bearer AKIAREAD:guess", "POST", "/v1/MadeUp", `{}`, "refused  (unknown operation) UnrecognizedClientException"},
 		{read, "POST", "/v1/ListTasks", `{}`, ""},
 		{admin, "POST", "/v1/ListTasks", `{}`, ""},
 		{admin, "GET", "/v1/admin/keys", "", "done AKIAADMIN GET /v1/admin/keys "},

@@ -63,6 +63,9 @@ type endpoint struct {
 	bind     func(*request) (call, error)
 }
 
+// unknownOperation stands in the logs for every operation that there is none of: names that anybody makes up tell no refusals apart.
+const unknownOperation = "(unknown operation)"
+
 // call is an endpoint with its input, which is decoded and within the scope of the caller's key.
 type call struct {
 	clientToken string // with the same one, doing it twice is doing it once
@@ -125,7 +128,9 @@ func (find finder) stage(r *request, next handler) (err error) {
 	if r.endpoint, err = find(r); err != nil {
 		return err
 	}
-	r.Operation = r.endpoint.name
+	if r.Operation = r.endpoint.name; r.endpoint.unknown != nil {
+		r.Operation = unknownOperation // the name is the caller's word, and nobody knows yet who that is
+	}
 	return next(r)
 }
 

@@ -33,8 +33,19 @@ type Entry struct {
 	Until     time.Time `json:"until,omitzero"`
 }
 
-// maxMessage bounds the text that a caller's input may have found its way into.
-const maxMessage = 512
+// What a caller's input may have found its way into has a bound, whoever calls.
+const (
+	maxMessage = 512
+	maxField   = 256
+)
+
+// bound cuts what is longer.
+func (e *Entry) bound() {
+	for _, field := range []*string{&e.Principal, &e.Address, &e.Via, &e.Operation, &e.Error} {
+		*field = (*field)[:min(len(*field), maxField)]
+	}
+	e.Message = e.Message[:min(len(e.Message), maxMessage)]
+}
 
 // source is what makes refusals alike: the same one again and again is counted.
 type source struct{ principal, address, operation, err string }

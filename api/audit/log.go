@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -13,12 +12,6 @@ import (
 )
 
 const (
-	// fileName is the file that is written; older ones have a number, 1 the youngest.
-	fileName = "audit.jsonl"
-	// MaxFile bounds each file; the oldest is removed.
-	MaxFile = 16 << 20
-	// MaxFiles is how many files there are at most.
-	MaxFiles = 8
 	// repeatWindow is how long refusals that are alike are counted instead of written one by one.
 	repeatWindow = time.Minute
 	// maxSources bounds the sources that are counted at once, and with it the lines of a window. Refusals from further ones are counted
@@ -28,13 +21,12 @@ const (
 
 // Log writes the record of one host. A nil Log records nothing. It is safe for concurrent use.
 type Log struct {
-	path string
-	log  *slog.Logger // for what cannot be written
-	now  func() time.Time
+	log *slog.Logger // for what cannot be written
+	now func() time.Time
 
 	mu      sync.Mutex
-	file    *os.File
-	size    int64
+	changes files     // what was not refused
+	refused files     // beside it, because whoever may do nothing decides how much it is
 	since   time.Time // when the window began
 	repeats map[source]*repeat
 	timer   *time.Timer // ends the window when nothing more comes
@@ -54,22 +46,14 @@ func Open(dir string, log *slog.Logger) (*Log, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("audit log: %w", err)
 	}
-	l := &Log{path: filepath.Join(dir, fileName), log: log, now: time.Now, repeats: map[source]*repeat{}}
-	return l, l.open()
-}
-
-func (l *Log) open() error {
-	file, err := os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("audit log: %w", err)
+	l := &Log{
+		log: log, now: time.Now, repeats: map[source]*repeat{},
+		changes: files{path: filepath.Join(dir, changesName)}, refused: files{path: filepath.Join(dir, refusedName)},
 	}
-	size, err := file.Seek(0, 2)
-	if err != nil {
-		file.Close()
-		return fmt.Errorf("audit log: %w", err)
+	if err := errors.Join(l.changes.open(), l.refused.open()); err != nil {
+		return nil, errors.Join(fmt.Errorf("audit log: %w", err), l.changes.close(), l.refused.close())
 	}
-	l.file, l.size = file, size
-	return nil
+	return l, nil
 }
 
 // Close writes what was only counted, and closes the file.
@@ -84,10 +68,7 @@ func (l *Log) Close() error {
 	if l.timer != nil {
 		l.timer.Stop()
 	}
-	if l.file == nil {
-		return nil
-	}
-	return l.file.Close()
+	return errors.Join(l.changes.close(), l.refused.close())
 }
 
 // Record adds an entry with the time of now. A refusal like one that was written within the last minute is counted.
@@ -98,7 +79,7 @@ func (l *Log) Record(e Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e.Time = l.now()
-	e.Message = e.Message[:min(len(e.Message), maxMessage)]
+	e.bound()
 	if e.Time.Sub(l.since).Abs() >= repeatWindow {
 		l.endWindow(e.Time)
 	}
@@ -157,7 +138,11 @@ func (l *Log) write(e Entry) {
 	l.tell(e)
 	line, err := json.Marshal(e)
 	if err == nil {
-		err = l.append(append(line, '\n'))
+		to := &l.changes
+		if e.Outcome == Refused {
+			to = &l.refused
+		}
+		err = to.append(append(line, '\n'))
 	}
 	if err != nil {
 		if l.lost++; l.lost == 1 {
@@ -169,37 +154,4 @@ func (l *Log) write(e Entry) {
 		l.log.Warn("the audit log is written again", "lost", l.lost)
 		l.lost = 0
 	}
-}
-
-func (l *Log) append(line []byte) error {
-	if l.file == nil || l.size+int64(len(line)) > MaxFile {
-		if err := l.rotate(); err != nil {
-			return err
-		}
-	}
-	n, err := l.file.Write(line)
-	l.size += int64(n)
-	return err
-}
-
-// rotate begins another file, and removes the oldest.
-func (l *Log) rotate() error {
-	if l.file != nil {
-		l.file.Close()
-		l.file = nil
-	}
-	for n := MaxFiles - 1; n > 0; n-- {
-		if err := os.Rename(numbered(l.path, n-1), numbered(l.path, n)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return l.open()
-}
-
-// numbered is the name of an older file; 0 is the one that is written.
-func numbered(path string, n int) string {
-	if n == 0 {
-		return path
-	}
-	return fmt.Sprintf("%s.%d", path, n)
 }

@@ -111,7 +111,7 @@ func TestFilesRotateWithinTheirBound(t *testing.T) {
 		l.Record(e)
 	}
 	files, err := os.ReadDir(dir)
-	if err != nil || len(files) != MaxFiles {
+	if err != nil || len(files) != MaxFiles+1 { // and one for refusals
 		t.Fatalf("%d files, %v", len(files), err)
 	}
 	for _, file := range files {
@@ -134,13 +134,38 @@ func TestFilesRotateWithinTheirBound(t *testing.T) {
 	}
 }
 
+// Whoever may do nothing has no say in what is kept of what others did, nor in how much memory and disk a line takes.
+func TestRefusalsPushOutNothingThatWasDone(t *testing.T) {
+	l, dir, now := newLog(t)
+	l.Record(Entry{Outcome: Done, Operation: "CreateCluster"})
+	for i := range MaxFiles * MaxFile / (6 * maxMessage) {
+		if i%maxSources == 0 {
+			*now = now.Add(repeatWindow)
+		}
+		e := refusal("192.0.2.1:1")
+		e.Operation, e.Message = fmt.Sprint(i, strings.Repeat("x", 4*maxField)), strings.Repeat("<", 2*maxMessage)
+		l.Record(e)
+	}
+	for from := range l.repeats {
+		if len(from.operation) > maxField {
+			t.Fatalf("%d bytes of an operation are remembered", len(from.operation))
+		}
+	}
+	*now = now.Add(repeatWindow)
+	l.Record(Entry{Outcome: Failed, Operation: "DeleteCluster"})
+	all := readAll(t, dir, time.Time{})
+	if all[0].Operation != "CreateCluster" || all[len(all)-1].Operation != "DeleteCluster" || len(all) < maxSources {
+		t.Errorf("%d lines, the first is %+v and the last %+v", len(all), all[0], all[len(all)-1])
+	}
+}
+
 func TestALineThatWasCutShortIsLeftOut(t *testing.T) {
 	l, dir, now := newLog(t)
 	l.Record(Entry{Outcome: Done, Operation: "one"})
 	start := *now
 	*now = now.Add(time.Hour)
 	l.Record(Entry{Outcome: Done, Operation: "two"})
-	file, err := os.OpenFile(filepath.Join(dir, fileName), os.O_APPEND|os.O_WRONLY, 0)
+	file, err := os.OpenFile(filepath.Join(dir, changesName), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

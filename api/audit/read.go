@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"time"
@@ -12,22 +13,52 @@ import (
 
 // Read calls emit for the entries in a directory since a time, the oldest first. A line that is cut short or damaged is skipped and counted.
 func Read(dir string, since time.Time, emit func(Entry) error) (damaged int, err error) {
-	for n := MaxFiles - 1; n >= 0; n-- {
-		bad, err := readFile(numbered(filepath.Join(dir, fileName), n), since, emit)
-		if damaged += bad; err != nil {
+	changed, stop := iter.Pull2(lines(filepath.Join(dir, changesName), since, &damaged))
+	defer stop()
+	refused, stop := iter.Pull2(lines(filepath.Join(dir, refusedName), since, &damaged))
+	defer stop()
+	change, changeErr, more := changed()
+	refusal, refusalErr, others := refused()
+	for more || others {
+		e, err := change, changeErr
+		if first := more && (!others || !refusal.Time.Before(change.Time)); first {
+			change, changeErr, more = changed()
+		} else {
+			e, err = refusal, refusalErr
+			refusal, refusalErr, others = refused()
+		}
+		if err == nil {
+			err = emit(e)
+		}
+		if err != nil {
 			return damaged, err
 		}
 	}
 	return damaged, nil
 }
 
-func readFile(path string, since time.Time, emit func(Entry) error) (damaged int, err error) {
+// lines are the entries of a file and of the older ones of its name. Beside an error, which is the last, there is no entry.
+func lines(path string, since time.Time, damaged *int) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		for n := MaxFiles - 1; n >= 0; n-- {
+			goOn, err := readFile(numbered(path, n), since, damaged, func(e Entry) bool { return yield(e, nil) })
+			if err != nil {
+				yield(Entry{}, err)
+			}
+			if err != nil || !goOn {
+				return
+			}
+		}
+	}
+}
+
+func readFile(path string, since time.Time, damaged *int, yield func(Entry) bool) (goOn bool, err error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
+		return true, nil
 	}
 	if err != nil {
-		return 0, err
+		return false, err
 	}
 	defer file.Close()
 	lines := bufio.NewScanner(file)
@@ -35,15 +66,15 @@ func readFile(path string, since time.Time, emit func(Entry) error) (damaged int
 	for lines.Scan() {
 		var e Entry
 		if json.Unmarshal(lines.Bytes(), &e) != nil {
-			damaged++
+			*damaged++
 			continue
 		}
 		if e.Time.Before(since) && e.Until.Before(since) {
 			continue
 		}
-		if err := emit(e); err != nil {
-			return damaged, err
+		if !yield(e) {
+			return false, nil
 		}
 	}
-	return damaged, lines.Err()
+	return true, lines.Err()
 }
