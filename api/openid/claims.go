@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"pinion/raftfsm/issuer"
@@ -59,6 +60,9 @@ func personOf(from *issuer.Issuer, payload []byte, now time.Time) (Person, error
 	if err := json.Unmarshal(payload, &all); err != nil {
 		return Person{}, refused("its claims cannot be read: %v", err)
 	}
+	if err := checkNames(all); err != nil {
+		return Person{}, refused("%w", err)
+	}
 	if err := known.checkTimes(now); err != nil {
 		return Person{}, refused("%w", err)
 	}
@@ -77,6 +81,22 @@ func personOf(from *issuer.Issuer, payload []byte, now time.Time) (Person, error
 		return Person{}, refused("%w", err)
 	}
 	return p, nil
+}
+
+// decisive are the claims that go-oidc and this package go by.
+var decisive = []string{"iss", "aud", "azp", "sub", "iat", "exp", "nbf", "email_verified"}
+
+// checkNames refuses a claim whose name is one of those but for upper and lower case: encoding/json takes the one for the other, and claims of
+// other names may be anybody's word.
+func checkNames(all map[string]json.RawMessage) error {
+	for name := range all {
+		for _, exact := range decisive {
+			if name != exact && strings.EqualFold(name, exact) {
+				return fmt.Errorf("it has a claim %.50q, which could be taken for %q", name, exact)
+			}
+		}
+	}
+	return nil
 }
 
 // checkTimes refuses a token that is over, not valid yet, or older than a login takes.

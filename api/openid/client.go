@@ -21,7 +21,7 @@ import (
 // Bounds of one request to an issuer.
 const (
 	timeout   = 10 * time.Second
-	maxAnswer = 1 << 20
+	maxAnswer = 128 << 10 // longer keys would cost more to verify with than a host can spare
 )
 
 // newClient reaches an issuer, and the places that its discovery document names: over TLS, unless the issuer is on this machine; never

@@ -24,7 +24,7 @@ import (
 const (
 	maxToken     = 16 << 10
 	maxVerifying = 16               // logins that may wait for the issuer at once
-	discoveryTTL = time.Hour        // how long the discovery document is good for
+	discoveryTTL = time.Hour        // how long the discovery document is good for, and keys that the issuer does not show any more
 	askEvery     = 10 * time.Second // no document of the issuer is asked for more often
 )
 
@@ -39,7 +39,6 @@ var algorithms = []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.E
 type Verifier struct {
 	mu        sync.Mutex
 	known     *source
-	fetching  singleflight.Group
 	verifying int
 }
 
@@ -48,8 +47,9 @@ type source struct {
 	url      string
 	ca       []byte
 	client   *http.Client
-	provider *oidc.Provider // nil: it has not answered yet
-	at       time.Time      // when it answered
+	fetching singleflight.Group // of the provider
+	provider *oidc.Provider     // nil: it has not answered yet
+	at       time.Time          // when it answered
 }
 
 // Person is whom an ID token is of.
@@ -114,14 +114,11 @@ func (v *Verifier) provider(ctx context.Context, from *issuer.Issuer, now time.T
 	if fresh {
 		return provider, known.client, nil
 	}
-	result, err, _ := v.fetching.Do(from.URL, func() (any, error) {
+	result, err, _ := known.fetching.Do("", func() (any, error) {
 		return oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), known.client), from.URL)
 	})
 	if err != nil {
-		if provider != nil { // its keys are as good as before
-			return provider, known.client, nil
-		}
-		return nil, nil, err
+		return nil, nil, err // its keys of before may be those that it has taken back
 	}
 	provider = result.(*oidc.Provider)
 	v.mu.Lock()

@@ -84,6 +84,8 @@ func TestOnlyATokenThatTheIssuerMadeForThisPoolJustNowProvesAnything(t *testing.
 		"without a subject":               claims(openidtest.Claims{"sub": nil}),
 		"with groups that are no list":    claims(openidtest.Claims{"groups": map[string]bool{"admins": true}}),
 		"with more groups than are taken": claims(openidtest.Claims{"groups": strings.Split(strings.Repeat("g,", 1001), ",")}),
+		"with another issuer's name":      claims(openidtest.Claims{"iss": other.URL, "i\u017fs": idp.URL}),
+		"with another time's name":        claims(openidtest.Claims{"Exp": now.Add(time.Hour).Unix()}),
 		"with white space in it":          parts[0] + ". " + parts[1] + "." + parts[2],
 		"in the JSON form":                `{"protected":"` + parts[0] + `","payload":"` + parts[1] + `","signature":"` + parts[2] + `"}`,
 	} {
@@ -127,6 +129,26 @@ func TestUnknownKeysMakeNobodyAskTheIssuerAgainAndAgain(t *testing.T) {
 	}
 	if _, err := v.Verify(t.Context(), pool(idp), idp.Token(idp.Claims(now, alice)), now); err != nil || idp.Asked() > 2 {
 		t.Errorf("it was asked %d times, %v", idp.Asked(), err)
+	}
+}
+
+// What was stolen of an issuer proves nothing for longer than an hour, though the issuer cannot be asked what has become of its keys.
+func TestKeysOfAnIssuerThatIsDownEnd(t *testing.T) {
+	idp := openidtest.New(t)
+	var v openid.Verifier
+	verify := func(at time.Time) error {
+		_, err := v.Verify(t.Context(), pool(idp), idp.Token(idp.Claims(at, alice)), at)
+		return err
+	}
+	if err := verify(now); err != nil {
+		t.Fatal(err)
+	}
+	idp.Close()
+	if err := verify(now.Add(59 * time.Minute)); err != nil {
+		t.Errorf("within the hour: %v", err)
+	}
+	if err := verify(now.Add(time.Hour)); typeOf(err) != wire.Server {
+		t.Errorf("after an hour: %v", err)
 	}
 }
 
