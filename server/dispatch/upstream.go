@@ -76,19 +76,6 @@ type connection struct {
 	replaced chan struct{}
 }
 
-// disconnectedError: this host has no connection to the pool. It wraps spec.ErrNotFound, so that the agent joins again.
-type disconnectedError struct {
-	text  string
-	cause error
-}
-
-func (e *disconnectedError) Error() string { return e.text }
-
-// Unwrap makes errors.Is see both that no server knows the host, and why.
-func (e *disconnectedError) Unwrap() []error { return []error{spec.ErrNotFound, e.cause} }
-
-var errDisconnected = &disconnectedError{"this host is not in touch with the pool", spec.ErrNotLeader}
-
 // Join makes this host known to the pool, through its own server or any other that answers.
 func (u *Upstream) Join(ctx context.Context, host spec.Host, running []spec.TaskReport) ([]string, error) {
 	host.FeatureLevel = raftfsm.FeatureLevel
@@ -122,6 +109,9 @@ func (u *Upstream) Join(ctx context.Context, host spec.Host, running []spec.Task
 	}
 	if err := u.failIfRemoved(u.host.CheckRemoved(ctx)); err != nil {
 		return nil, err
+	}
+	if len(failed) == 0 {
+		return nil, errNoServer
 	}
 	return nil, fmt.Errorf("no server of the pool lets this host in: %w", errors.Join(failed...))
 }
