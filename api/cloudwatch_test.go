@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -227,6 +228,24 @@ func TestThereIsAnEndToHowManyReadLogsAtOnce(t *testing.T) {
 	r := httptest.NewRequest("POST", "/", strings.NewReader("{}"))
 	r.Header.Set("X-Amz-Target", "Logs_20140328.DescribeLogGroups")
 	b.serve(r).wantError(t, 503, "ThrottlingException", "Nothing was done: this host has too many log requests at once. Try again.")
+}
+
+// Who has a task on a host in wrong hands may have reads that do not end, and keeps nobody else from reading.
+func TestOneAddressReadsSoManyLogsAtOnce(t *testing.T) {
+	b := newFixture(t)
+	b.config.Shared = NewShared()
+	reads := b.config.Shared.logReads
+	for held := true; held; _, held = reads.TryAcquire("192.0.2.1:1") {
+	}
+	ask := func(address string) int {
+		r := httptest.NewRequest("POST", "/", strings.NewReader("{}"))
+		r.Header.Set("X-Amz-Target", "Logs_20140328.DescribeLogGroups")
+		r.RemoteAddr = address
+		return b.serve(r).Code
+	}
+	if one, other := ask("192.0.2.1:2"), ask("192.0.2.2:2"); one != http.StatusServiceUnavailable || other != http.StatusOK {
+		t.Errorf("the address that reads gets %d, another %d", one, other)
+	}
 }
 
 // A retention deletes logs of tasks, which who may only start tasks must not do; a group belongs to no cluster.

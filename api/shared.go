@@ -16,7 +16,7 @@ import (
 // them has worked out serves the others.
 type Shared struct {
 	limits    *httpx.Limits
-	logReads  *httpx.Semaphore
+	logReads  *httpx.AddressSemaphore
 	replay    auth.ReplayCache
 	rates     auth.RateLimiter
 	signers   sigv4.SignerCache

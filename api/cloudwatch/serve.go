@@ -19,11 +19,20 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// maxReads is how many requests read logs at once; each holds some MiB of lines.
-const maxReads = 64
+const (
+	// maxReads is how many requests read logs at once; each holds some MiB of lines.
+	maxReads = 64
+	// maxReadsPerAddress is how many of them are of one client: who has a task on a host in wrong hands could hold them all.
+	maxReadsPerAddress = 16
+	// maxRead is how long another host may take to tell a log. Clients of AWS give up then, and a slot is held no longer by a host that
+	// never ends, or says nothing.
+	maxRead = time.Minute
+)
 
 // NewReads returns the slots of the requests that read logs, for all listeners of one process.
-func NewReads() *httpx.Semaphore { return &httpx.Semaphore{Size: maxReads} }
+func NewReads() *httpx.AddressSemaphore {
+	return &httpx.AddressSemaphore{Size: maxReads, PerAddress: maxReadsPerAddress}
+}
 
 // IsTarget reports whether the X-Amz-Target of a request names an operation of CloudWatch Logs.
 func IsTarget(r *http.Request) bool {
@@ -35,7 +44,7 @@ func IsTarget(r *http.Request) bool {
 type Handler struct {
 	Host  HostLogs // of this host
 	Peers *httpx.Peers
-	Reads *httpx.Semaphore
+	Reads *httpx.AddressSemaphore
 	Store Store
 	Ended Ended // nil: tasks that the state has forgotten are not known
 	Now   func() time.Time
@@ -49,7 +58,7 @@ type HostLogs interface {
 
 // Serve answers an operation for a principal that may call it.
 func (h *Handler) Serve(x *httpx.Exchange, res leader.Resolution, operation Operation) error {
-	release, free := h.Reads.TryAcquire()
+	release, free := h.Reads.TryAcquire(x.ClientAddress())
 	if !free {
 		return httpx.ErrThrottled("log requests")
 	}
@@ -94,7 +103,7 @@ func (l taskLogs) Read(ctx context.Context, task *spec.Task, q spec.LogQuery, em
 	return readLines(host.Name, response, emit)
 }
 
-// askLogs asks another host for GET /v1/tasks/{id}/logs, authorized by this one.
+// askLogs asks another host for GET /v1/tasks/{id}/logs, authorized by this one. All of the answer has to come within maxRead.
 func askLogs(ctx context.Context, peers *httpx.Peers, address string, q spec.LogQuery) (*http.Response, context.CancelFunc, error) {
 	query := url.Values{"container": {q.Container}}
 	if !q.Since.IsZero() {
@@ -103,12 +112,14 @@ func askLogs(ctx context.Context, peers *httpx.Peers, address string, q spec.Log
 	if q.Tail > 0 {
 		query.Set("tail", strconv.Itoa(q.Tail))
 	}
+	ctx, cancel := context.WithTimeout(ctx, maxRead)
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "/v1/tasks/"+q.Task+"/logs?"+query.Encode(), nil)
 	if err != nil {
-		return nil, func() {}, err
+		return nil, cancel, err
 	}
 	r.Host = address
-	return peers.RoundTrip(r, address, http.Header{httpx.HeaderAuthorizedBy: {peers.HostID}, "User-Agent": {""}}, nil)
+	response, end, err := peers.RoundTrip(r, address, http.Header{httpx.HeaderAuthorizedBy: {peers.HostID}, "User-Agent": {""}}, nil)
+	return response, func() { end(); cancel() }, err
 }
 
 // maxLineBytes bounds one line as a host sends it: its log has far shorter ones, and the host may be in the wrong hands.
