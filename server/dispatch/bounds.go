@@ -23,14 +23,18 @@ const (
 	maxLanes       = 1 << 10   // of NVLink between two GPUs: 18 so far
 	maxUnknown     = 10_000    // tasks of one message that are not the host's
 	maxElements    = 250_000   // of all lists of a message; a task has some ten
+	fewElements    = 20_000    // of a message, however short they are; beyond them each has sparseness bytes
+	sparseness     = 24        // an element is a report, a container or a binding, all of them longer
+	elementBytes   = 64        // that an element counts for, beside its text, in the size of a message
 	maxMembers     = 2_000_000 // of all objects of a message, these included; a task has some fifty
 )
 
 // checkShape refuses a message that is small as text and large as what it stands for: an element of a list is two bytes here, and hundreds of
-// bytes when it is decoded.
-func checkShape(text []byte) error {
+// bytes when it is decoded. size is what it counts for.
+func checkShape(text []byte) (size int, err error) {
 	var lists []bool // of each list and object that is open: whether it is a list
 	elements, members, quoted := 0, 0, false
+	most := min(maxElements, fewElements+len(text)/sparseness)
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case quoted && c == '\\':
@@ -51,11 +55,11 @@ func checkShape(text []byte) error {
 		case c == ',':
 			members++
 		}
-		if elements > maxElements || members > maxMembers {
-			return errTooMuch
+		if elements > most || members > maxMembers {
+			return 0, errTooMuch
 		}
 	}
-	return nil
+	return len(text) + elements*elementBytes, nil
 }
 
 // errTooMuch ends a session whose host says what no host has to say.

@@ -86,7 +86,7 @@ func TestAHostIsNotBelievedGPUsThatNoMachineHas(t *testing.T) {
 
 // An element of a list is two bytes in a message, and hundreds of bytes when it is decoded.
 func TestAMessageThatIsLargeOnlyDecodedIsRefused(t *testing.T) {
-	many := func(element string) string { return strings.Repeat(element+",", maxElements) + element }
+	many := func(element string) string { return strings.Repeat(element+",", 2*fewElements) + element }
 	var members strings.Builder
 	for i := range maxMembers + 2 {
 		fmt.Fprintf(&members, `%q:0,`, strconv.Itoa(i))
@@ -97,9 +97,16 @@ func TestAMessageThatIsLargeOnlyDecodedIsRefused(t *testing.T) {
 		"ports": `{"hello":{"host":{"ports":[` + many("0") + `]}}}`, "assignments": `{"hello":{"holds":{` + members.String() + `"a":0}}}`,
 		"depth": strings.Repeat("[", maxElements+1),
 	} {
-		if err := checkShape([]byte(text)); !errors.Is(err, errTooMuch) {
+		if _, err := checkShape([]byte(text)); !errors.Is(err, errTooMuch) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	sparse := `{"seq":1,"reports":[` + strings.Repeat(`{"taskId":"0123456789abcdef"},`, maxElements) + `{}]}`
+	if _, err := checkShape([]byte(sparse)); !errors.Is(err, errTooMuch) {
+		t.Errorf("more elements than a host has, however long they are: %v", err)
+	}
+	if size, err := checkShape([]byte(`{"seq":1,"reports":[` + strings.Repeat("{},", fewElements-2) + `{}]}`)); err != nil || size <= largeMessage {
+		t.Errorf("as many elements as a short message has count for %d bytes, %v: many such are handled at once", size, err)
 	}
 	read := newMessageReader(strings.NewReader(`{"seq":1,"reports":[` + many("{}") + `]}`))
 	if err := read.nextOfHost(&agentMessage{}); !errors.Is(err, errTooMuch) {

@@ -121,10 +121,11 @@ func (m *messageReader) nextOfHost(message *agentMessage) error {
 	if err := m.next(&text); err != nil {
 		return err
 	}
-	if err := checkShape(text); err != nil {
+	size, err := checkShape(text)
+	if err != nil {
 		return err
 	}
-	m.size = len(text)
+	m.size = size
 	return json.Unmarshal(text, message)
 }
 
