@@ -57,8 +57,8 @@ soak: build packages ## hours of faults on five hosts: leaders killed 200 times,
 	go test -count=1 -v -timeout 0 -run '^TestWhatIsReadableOfADamagedFileIsTakenOver$$' ./server/history -damages 2000
 	go test -count=1 -v -timeout 0 -run '^(TestADamagedSnapshotIsRefused|TestADamagedEntryNeverPanics)$$' ./raftfsm -flips 50000
 	go test -count=1 -v -timeout 0 -run '^TestSlowClientsCostWhatTheirConnectionsCost$$' ./api -slow-clients 3000
-	go test -count=1 -v -timeout 0 -run '^(TestAHostileRegistryCostsNothingButItsOwnPull|TestAHostileImageReachesNothingOfTheHost|TestALogStormStallsNoTask)$$' ./node/containerd \
-		-hostile-pulls 500 -hostile-images 100 -storm 5s -storm-targets
+	go test -count=1 -v -timeout 0 -run '^(TestAHostileRegistryCostsNothingButItsOwnPull|TestAHostileImageReachesNothingOfTheHost|TestALogStormStallsNoTask|TestAStartThatIsBrokenOffAnywhereIsMadeAgain)$$' ./node/containerd \
+		-broken-off 2000 -hostile-pulls 500 -hostile-images 100 -storm 5s -storm-targets
 
 check: packages ## format, vet, staticcheck, modules, races, and the guard tests (imports, sizes, names, documentation)
 	@unformatted=$$(gofmt -l $$(go list -f '{{.Dir}}' ./...)); if [ -n "$$unformatted" ]; then echo "run gofmt -w on: $$unformatted"; exit 1; fi

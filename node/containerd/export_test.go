@@ -24,3 +24,10 @@ func (r *Runtime) Create(ctx context.Context, c runtime.ContainerSpec) error {
 func (r *Runtime) KillToRemove(ctx context.Context, id string) error {
 	return r.killToRemove(r.inNamespace(ctx), id)
 }
+
+// BreakOff is Start until ctx ends, and no rollback: what is left when Pinion is killed.
+func (r *Runtime) BreakOff(ctx context.Context, c runtime.ContainerSpec) error {
+	ctx = r.inNamespace(ctx)
+	s := &startOperation{runtime: r, spec: c, group: cgroup.ContainerPath(c), volumes: r.volumes.start(c.ID)}
+	return errors.Join(s.run(ctx), s.volumes.release())
+}

@@ -117,7 +117,11 @@ func (r *Runtime) killToRemove(ctx context.Context, id string) error {
 		mark := containers.Container{ID: id, Labels: map[string]string{labelNotStarted: "true"}}
 		_, err = r.client.ContainerService().Update(ctx, mark, "labels."+labelNotStarted)
 	}
-	if err = errgrpc.ToNative(err); err != nil && !errdefs.IsNotFound(err) {
+	err = errgrpc.ToNative(err)
+	if errdefs.IsNotFound(err) {
+		return forgottenShims{&r.config}.end(id)
+	}
+	if err != nil {
 		return err
 	}
 	for poll := (backoff.Poll{}); ; {

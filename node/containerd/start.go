@@ -70,7 +70,8 @@ func (r *Runtime) Start(ctx context.Context, c runtime.ContainerSpec) error {
 // broke off with the process of Pinion that had asked for it, and is taken back only now.
 func isEarlierStart(err error) bool {
 	failed, ok := errors.AsType[*runtimeError](err)
-	return ok && (strings.HasSuffix(failed.text, ": file exists") || strings.HasSuffix(failed.text, "container with given ID already exists"))
+	return ok && (strings.HasSuffix(failed.text, ": file exists") || strings.HasSuffix(failed.text, "container with given ID already exists") ||
+		strings.HasPrefix(failed.text, "failed to start shim: ") && strings.Contains(failed.text, "no such file or directory")) // it removes the directory
 }
 
 func (r *Runtime) tryStart(ctx context.Context, c runtime.ContainerSpec) error {
@@ -201,6 +202,9 @@ func (s *startOperation) taskRequest() (*tasks.CreateTaskRequest, error) {
 
 // createTask starts the shim, which creates the container up to its first process. The shim's pin is written concurrently.
 func (s *startOperation) createTask(ctx context.Context, request *tasks.CreateTaskRequest) error {
+	if err := (forgottenShims{&s.runtime.config}).end(s.spec.ID); err != nil {
+		return err
+	}
 	kept := make(chan error, 1)
 	go func() { kept <- s.runtime.shims.pin(ctx, s.spec.ID) }()
 	_, err := s.runtime.client.TaskService().Create(ctx, request)
