@@ -77,21 +77,27 @@ func (p *definitionsView) addRevisions(res leader.Resolution, family, after stri
 
 // addFamilies adds the families after the one named.
 func (p *definitionsView) addFamilies(res leader.Resolution, after string) {
+	var newest []*spec.TaskDefinition // of each family
+	revisions := map[string]int{}
 	for d := range res.View.DefinitionsFrom(spec.DefinitionActive, after, math.MaxInt, false) {
-		last := len(p.Definitions) - 1
-		switch {
-		case d.Family == after || !res.Principal.Scope.MayUse(res.View, d):
-		case last >= 0 && p.Definitions[last].Family == d.Family: // by revision: this one is newer
-			revisions := p.Definitions[last].Revisions
-			p.Definitions[last] = listed(res, d)
-			p.Definitions[last].Revisions = revisions + 1
-		case last+1 == maxListedDefinitions:
-			p.Next = p.Definitions[last].Family
-			return
-		default:
-			p.Definitions = append(p.Definitions, listed(res, d))
-			p.Definitions[last+1].Revisions = 1
+		last := len(newest) - 1
+		if d.Family == after || !res.Principal.Scope.MayUse(res.View, d) {
+			continue
 		}
+		if last >= 0 && newest[last].Family == d.Family { // by revision: this one is newer
+			newest[last] = d
+		} else if len(newest) < maxListedDefinitions {
+			newest = append(newest, d)
+		} else {
+			p.Next = newest[last].Family
+			break
+		}
+		revisions[d.Family]++
+	}
+	for _, d := range newest {
+		item := listed(res, d)
+		item.Revisions = revisions[d.Family]
+		p.Definitions = append(p.Definitions, item)
 	}
 }
 

@@ -43,8 +43,7 @@ type answer struct {
 }
 
 // Command is the hidden command that the scripts of the shells call: SHELL and the command line up to the cursor, for bash also
-// COMP_WORDBREAKS. It answers within the limit;
-// run carries out another command line of the program.
+// COMP_WORDBREAKS. It answers within the limit; run carries out another command line of the program.
 func Command(system invocation.System, run Run, limit time.Duration) *cli.Command {
 	return &cli.Command{
 		Name: "__complete", Hidden: true, ArgsUsage: "SHELL LINE [BREAKS]",
