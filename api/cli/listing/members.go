@@ -61,6 +61,13 @@ func membersOf(t reflect.Type) (names []string) {
 
 // checkMembers refuses a template that names a member which the objects do not have: neither any of these, nor by their type.
 func (t *Template) checkMembers(known []string, documents []json.RawMessage) error {
+	unknown := slices.DeleteFunc(slices.Clone(t.members), func(name string) bool {
+		first, _ := utf8.DecodeRuneInString(name)
+		return unicode.IsUpper(first) || slices.Contains(known, name)
+	})
+	if len(unknown) == 0 { // the objects need not be read
+		return nil
+	}
 	known = slices.Clone(known)
 	for _, document := range documents {
 		var object map[string]json.RawMessage
@@ -73,8 +80,8 @@ func (t *Template) checkMembers(known []string, documents []json.RawMessage) err
 			}
 		}
 	}
-	for _, name := range t.members {
-		if first, _ := utf8.DecodeRuneInString(name); unicode.IsUpper(first) || slices.Contains(known, name) {
+	for _, name := range unknown {
+		if slices.Contains(known, name) {
 			continue
 		}
 		slices.Sort(known)
