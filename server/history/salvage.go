@@ -147,7 +147,7 @@ func (h *History) takeOver(ctx context.Context, store *Store) error {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	for ctx.Err() == nil && h.cfg.State.View().Pool() == nil {
+	for ctx.Err() == nil && !h.ready.Load() { // that something may be missing is on disk before the damaged file is done with
 		sleep(ctx, time.Second)
 	}
 	if ctx.Err() != nil {
