@@ -64,7 +64,7 @@ var floors = map[string][]string{
 	},
 	"raftfsm": {
 		".",
-		"query tally issuer ended edit change snapshot table ledger",
+		"query tally issuer ended edit change snapshot table ledger service",
 		"codec spec changelog watch sortkey",
 		"compact",
 	},

@@ -88,6 +88,16 @@ type Task struct {
 	Run string `json:"run,omitempty" level:"1"`
 
 	Hold *TaskHold `json:"hold,omitempty" level:"1"` // keeps it out of the queue while it waits
+
+	Service        *ServiceMember `json:"service,omitempty" level:"1"`       // the service that it is a task of
+	ProtectedUntil time.Time      `json:"protectedUntil,omitzero" level:"1"` // its service does not stop it before, but for what has failed
+}
+
+// ServiceMember is what a task records of the service that it belongs to.
+type ServiceMember struct {
+	ID         string `json:"id"`              // of the service
+	Deployment string `json:"deployment"`      // of the service, 19 digits
+	Noted      bool   `json:"noted,omitempty"` // it ended, and the service has taken that into account
 }
 
 // TaskHold keeps a task that waits out of the queue until it is released.

@@ -1,0 +1,126 @@
+package service
+
+import "time"
+
+// DeploymentStatus is the status of a deployment among those of its service, ECS's.
+type DeploymentStatus string
+
+// Statuses of a deployment.
+const (
+	Primary  DeploymentStatus = "PRIMARY"
+	Replaced DeploymentStatus = "ACTIVE" // its tasks are being replaced
+)
+
+// RolloutState is ECS's.
+type RolloutState string
+
+// States of a deployment.
+const (
+	InProgress RolloutState = "IN_PROGRESS"
+	Completed  RolloutState = "COMPLETED"
+	Failed     RolloutState = "FAILED" // the circuit breaker launches no more tasks of it
+)
+
+// Deployment is the tasks of one revision of a service, and how far they have got. ECS's deployment, ecs-svc/ID.
+type Deployment struct {
+	ID         string           `json:"id"`         // 19 digits; that of its Revision
+	Rollout    string           `json:"rollout"`    // Rollout.ID
+	Definition string           `json:"definition"` // of its revision, family:revision
+	Status     DeploymentStatus `json:"status"`
+	State      RolloutState     `json:"state"`
+	Reason     string           `json:"reason,omitempty"` // for the state, ECS's sentence
+
+	// Failures are the tasks that failed since the last one that was healthy, or since it began when the breaker counts all; FailedTasks are all.
+	Failures    int       `json:"failures,omitempty"`
+	FailedTasks int       `json:"failedTasks,omitempty"`
+	LastFailure time.Time `json:"lastFailure,omitzero"` // from which on the next launch is held back
+	Impaired    bool      `json:"impaired,omitempty"`   // an event has said that its tasks cannot start
+
+	WasCompleted bool      `json:"wasCompleted,omitempty"` // a rollback may go back to it
+	CreatedAt    time.Time `json:"createdAt"`
+	UpdatedAt    time.Time `json:"updatedAt"`
+}
+
+// DeploymentConfiguration is how tasks of one revision replace those of another.
+type DeploymentConfiguration struct {
+	MinimumHealthyPercent *int            `json:"minimumHealthyPercent,omitempty"` // of Desired, rounded up; nil: 100, of a DAEMON 0
+	MaximumPercent        *int            `json:"maximumPercent,omitempty"`        // of Desired, rounded down; nil: 200, of a DAEMON 100
+	Breaker               *CircuitBreaker `json:"deploymentCircuitBreaker,omitempty"`
+}
+
+// CircuitBreaker ends a deployment whose tasks keep failing.
+type CircuitBreaker struct {
+	Enable        bool       `json:"enable"`
+	Rollback      bool       `json:"rollback"`
+	ResetOnHealth *bool      `json:"resetOnHealthyTask,omitempty"` // nil: true; a healthy task sets the count to 0
+	Threshold     *Threshold `json:"thresholdConfiguration,omitempty"`
+}
+
+// Threshold is how many failures trip a circuit breaker.
+type Threshold struct {
+	Type  string `json:"type"` // COUNT, BOUNDED_PERCENT or UNBOUNDED_PERCENT
+	Value int    `json:"value"`
+}
+
+// Types of thresholds.
+const (
+	ThresholdCount     = "COUNT"
+	ThresholdBounded   = "BOUNDED_PERCENT" // of Desired, between the bounds below; the default, with 50
+	ThresholdUnbounded = "UNBOUNDED_PERCENT"
+
+	defaultThreshold      = 50
+	minThreshold          = 3
+	maxThreshold          = 200
+	defaultHealthyReplica = 100
+	defaultMaximumReplica = 200
+	defaultHealthyDaemon  = 0
+	defaultMaximumDaemon  = 100
+	percent               = 100
+)
+
+// MinHealthy is how many healthy tasks a deployment leaves at least.
+func (s *Service) MinHealthy() int {
+	return (s.Desired*s.healthyPercent() + percent - 1) / percent
+}
+
+// MaxTasks is how many tasks a deployment makes at most, those that it replaces counted in.
+func (s *Service) MaxTasks() int {
+	most := defaultMaximumReplica
+	if s.Strategy == Daemon {
+		most = defaultMaximumDaemon
+	}
+	if given := s.Settings.Deployment.MaximumPercent; given != nil {
+		most = *given
+	}
+	return s.Desired * most / percent
+}
+
+func (s *Service) healthyPercent() int {
+	switch given := s.Settings.Deployment.MinimumHealthyPercent; {
+	case given != nil:
+		return *given
+	case s.Strategy == Daemon:
+		return defaultHealthyDaemon
+	}
+	return defaultHealthyReplica
+}
+
+// Threshold is how many failures end a deployment; 0: none do.
+func (s *Service) Threshold() int {
+	breaker := s.Settings.Deployment.Breaker
+	if breaker == nil || !breaker.Enable {
+		return 0
+	}
+	t := Threshold{Type: ThresholdBounded, Value: defaultThreshold}
+	if breaker.Threshold != nil {
+		t = *breaker.Threshold
+	}
+	if t.Type == ThresholdCount {
+		return max(1, t.Value)
+	}
+	share := (s.Desired*t.Value + percent - 1) / percent
+	if t.Type == ThresholdBounded {
+		return min(max(share, minThreshold), maxThreshold)
+	}
+	return max(1, share)
+}

@@ -1,0 +1,104 @@
+package service
+
+import (
+	"slices"
+	"time"
+
+	"pinion/raftfsm/spec"
+)
+
+// Bounds of a service's record.
+const (
+	MaxDesired    = 5_000 // ECS's tasks of a service
+	MaxServices   = 5_000 // of a cluster, ECS's
+	MaxEvents     = 100   // ECS's; the newest stay
+	MaxRollouts   = 100   // of a service that are remembered; the newest stay
+	MaxDeployment = 10    // of a service that still have tasks; a further one waits
+)
+
+// Status is ECS's.
+type Status string
+
+// Statuses of a service. A DRAINING one has tasks that stop; an INACTIVE one is shown for a while, and its name is free.
+const (
+	Active   Status = "ACTIVE"
+	Draining Status = "DRAINING"
+	Inactive Status = "INACTIVE"
+)
+
+// Strategy is ECS's scheduling strategy.
+type Strategy string
+
+// Scheduling strategies.
+const (
+	Replica Strategy = "REPLICA" // Desired tasks, anywhere
+	Daemon  Strategy = "DAEMON"  // one task on each ACTIVE host that meets the constraints
+)
+
+// Service is a desired number of equal tasks in a cluster. It is changed by commands of package raftfsm alone, and Version counts the changes.
+type Service struct {
+	ID       string   `json:"id"` // 32 hex digits: a later service of the same name has another one
+	Cluster  string   `json:"cluster"`
+	Name     string   `json:"name"`
+	Status   Status   `json:"status"`
+	Strategy Strategy `json:"strategy"`
+	Desired  int      `json:"desired"` // of a DAEMON: the hosts that it is for, as the reconciler found last
+	Settings Settings `json:"settings"`
+
+	// Deployments are the PRIMARY one, which is what the service is to be, and behind it those whose tasks it replaces, the newest first.
+	// The last one that was COMPLETED stays until the PRIMARY one is: a rollback goes back to it.
+	Deployments []Deployment `json:"deployments"`
+	Events      []Event      `json:"events,omitempty"` // the oldest first, MaxEvents at most
+	Tags        []spec.Tag   `json:"tags,omitempty"`
+
+	Role      string          `json:"role,omitempty"` // echoed
+	CreatedAt time.Time       `json:"createdAt"`
+	CreatedBy string          `json:"createdBy"`       // ARN of the principal
+	Owner     *spec.TaskOwner `json:"owner,omitempty"` // whose limits its tasks count for; nil: root's
+	ByAdmin   bool            `json:"byAdmin,omitempty"`
+	DeletedAt time.Time       `json:"deletedAt,omitzero"` // when it became INACTIVE
+	Version   int64           `json:"version"`            // 1 at first, +1 with each change
+}
+
+// Settings are what a service says of how it is run. Changing them starts no deployment.
+type Settings struct {
+	Deployment     DeploymentConfiguration             `json:"deployment"`
+	Constraints    []spec.PlacementConstraint          `json:"constraints,omitempty"`
+	Placement      []spec.PlacementStrategy            `json:"placement,omitempty"`
+	Providers      []spec.CapacityProviderStrategyItem `json:"providers,omitempty"` // empty: the launch type of the revision
+	GraceSeconds   *int                                `json:"graceSeconds,omitempty"`
+	PropagateTags  string                              `json:"propagateTags,omitempty"` // TASK_DEFINITION, SERVICE or NONE
+	ManagedTags    bool                                `json:"managedTags,omitempty"`
+	ExecuteCommand bool                                `json:"executeCommand,omitempty"`
+	Rebalancing    string                              `json:"rebalancing,omitempty"` // ENABLED or DISABLED
+}
+
+// Revision is what the tasks of a deployment are made from. It never changes.
+type Revision struct {
+	ID         string    `json:"id"`      // 19 digits, as in its ARN; that of its deployment
+	ServiceID  string    `json:"service"` // Service.ID
+	Cluster    string    `json:"cluster"`
+	Service    string    `json:"name"`       // Service.Name
+	Definition string    `json:"definition"` // family:revision; its status does not matter
+	LaunchType string    `json:"launchType,omitempty"`
+	CreatedAt  time.Time `json:"createdAt"`
+
+	Providers []spec.CapacityProviderStrategyItem `json:"providers,omitempty"`
+}
+
+// Primary is the deployment that the service is to be.
+func (s *Service) Primary() *Deployment { return &s.Deployments[0] }
+
+// Deployment finds one of the deployments by its id, nil when there is none.
+func (s *Service) Deployment(id string) *Deployment {
+	if i := slices.IndexFunc(s.Deployments, func(d Deployment) bool { return d.ID == id }); i >= 0 {
+		return &s.Deployments[i]
+	}
+	return nil
+}
+
+// Group is the group of its tasks.
+func (s *Service) Group() string { return GroupPrefix + s.Name }
+
+// GroupPrefix begins the groups of the tasks of services, which no other task can have.
+const GroupPrefix = "service:"
