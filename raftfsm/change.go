@@ -32,6 +32,10 @@ const (
 	ClusterChange = change.Cluster
 	GPUChange     = change.GPU
 	LeaderChange  = change.Leader
+
+	ServiceChange       = change.Service
+	ServiceActionChange = change.ServiceAction
+	DeploymentChange    = change.Deployment
 )
 
 // ChangeKinds lists the kinds that the nouns have registered.

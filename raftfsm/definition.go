@@ -134,7 +134,7 @@ func (c DeleteDefinitions) apply(tx *tx) (any, error) {
 	return deleted, nil
 }
 
-// unusedDefinitions lists the revisions that expire, without those that a task runs: deleted ones, and those that were INACTIVE for
+// unusedDefinitions lists the revisions that expire, without those that a task or a service has: deleted ones, and those that were INACTIVE for
 // long.
 func (v *View) unusedDefinitions(r Reap) []*spec.TaskDefinition {
 	expired := map[string]*spec.TaskDefinition{}
@@ -151,6 +151,11 @@ func (v *View) unusedDefinitions(r Reap) []*spec.TaskDefinition {
 	}
 	for task := range tasksByID.All(v) {
 		delete(expired, task.Definition)
+	}
+	for s := range servicesByID.All(v) {
+		for _, deployment := range s.Deployments { // more tasks may be made of them
+			delete(expired, deployment.Definition)
+		}
 	}
 	return slices.SortedFunc(maps.Values(expired), func(a, b *spec.TaskDefinition) int {
 		return cmp.Or(cmp.Compare(a.Family, b.Family), cmp.Compare(a.Revision, b.Revision))

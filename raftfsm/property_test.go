@@ -60,13 +60,14 @@ func (w *model) step() {
 	w.checkNouns(after)
 	w.checkTallies(after)
 	w.checkQueue(after)
+	w.checkServices(before, after)
 }
 
 func (w *model) command() Command {
 	return rapid.OneOf(
 		rapid.Custom(w.launchTasks), rapid.Custom(w.launchTasks), rapid.Custom(w.reportTasks), rapid.Custom(w.reportTasks),
 		rapid.Custom(w.putHost), rapid.Custom(w.rare), rapid.Custom(w.ofPool), rapid.Custom(w.ofNouns),
-		rapid.Custom(w.ofQueue), rapid.Custom(w.ofLaterKind),
+		rapid.Custom(w.ofQueue), rapid.Custom(w.ofServices), rapid.Custom(w.ofLaterKind),
 	).Draw(w.T, "command")
 }
 
@@ -197,7 +198,9 @@ func (w *model) checkLives(before, after *View) {
 		case is == nil || reflect.DeepEqual(is, was):
 			continue
 		case was.LastStatus == spec.Stopped:
-			w.Fatalf("%s changed after it was STOPPED", was.ID)
+			if is.Service == nil || !is.Service.Noted || was.Service.Noted { // which is its service's memory, in it
+				w.Fatalf("%s changed after it was STOPPED", was.ID)
+			}
 		case is.LastStatus.Rank() < was.LastStatus.Rank() || is.Containers[0].LastStatus.Rank() < was.Containers[0].LastStatus.Rank():
 			w.Fatalf("%s went from %s back to %s", was.ID, was.LastStatus, is.LastStatus)
 		case was.DesiredStatus == spec.Stopped && is.DesiredStatus != spec.Stopped:

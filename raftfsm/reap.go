@@ -8,8 +8,8 @@ import (
 )
 
 // Reap deletes expired objects: tasks that stopped before Before, unless their gang or their retries are still active;
-// clusters and capacity providers that were deleted before Before; task definitions without tasks that are deleted or have been
-// INACTIVE since before InactiveBefore; and client tokens and join tokens that were used or ended before TokensBefore. The GPU time of the tasks is added to their team's
+// clusters, capacity providers and services that were deleted before Before; task definitions without tasks and services that are deleted
+// or have been INACTIVE since before InactiveBefore; rollouts that were over by then and whose revision is not deployed; and client tokens and join tokens that were used or ended before TokensBefore. The GPU time of the tasks is added to their team's
 // usage. Answer: int, the number of tasks deleted.
 type Reap struct {
 	Before, TokensBefore time.Time

@@ -15,15 +15,15 @@ import (
 var (
 	tableTasks = register(noun[spec.Task]{
 		table:    "tasks",
-		indexes:  []*table.Index[spec.Task]{tasksByID, tasksByCluster, tasksByHost, tasksStopped, tasksQueued, tasksByGang, tasksByAttempt, tasksByRun},
-		refersTo: []string{"clusters", "hosts", "definitions", "usage"},
+		indexes:  []*table.Index[spec.Task]{tasksByID, tasksByCluster, tasksByHost, tasksStopped, tasksQueued, tasksByGang, tasksByAttempt, tasksByRun, tasksByService},
+		refersTo: []string{"clusters", "hosts", "definitions", "usage", "services"},
 		commands: []kind{
 			compactKindOf[LaunchTasks](24, 1), compactKindOf[PlaceTasks](25, 1), compactKindOf[RetryTasks](26, 1), compactKindOf[ReportTasks](27, 1),
 			kindOf[StopTask](28, 1), kindOf[ResolveDependencies](29, 1),
 			kindOf[EditTasks](38, 1),
 		},
-		changes: func(_, after *spec.Task) []*Change {
-			if after == nil {
+		changes: func(before, after *spec.Task) []*Change {
+			if after == nil || before != nil && before.LastStatus == spec.Stopped {
 				return nil // it was STOPPED before
 			}
 			return []*Change{{Kind: TaskChange, ClusterName: after.Cluster, Object: after}}

@@ -18,6 +18,10 @@ const (
 	Cluster Kind = "cluster"
 	GPU     Kind = "gpu"
 	Leader  Kind = "leader"
+
+	Service       Kind = "service"
+	ServiceAction Kind = "service-action"
+	Deployment    Kind = "deployment"
 )
 
 // Connection is what a change of a host says of its connection.
@@ -37,7 +41,7 @@ type Change struct {
 	ClusterName string     // cluster of the object
 	Connection  Connection // of a host that was lost or is back by this change
 	Deleted     bool       // the object was deleted, and Object is its last version
-	Object      any        // of the type that belongs to Kind: *spec.Task, *spec.Host, *spec.Cluster, *spec.HostGPU, *raftfsm.Leader
+	Object      any        // of the type that belongs to Kind: *spec.Task, *spec.Host, *spec.Cluster, *spec.HostGPU, *raftfsm.Leader, *service.Service, *service.Happening, *service.DeploymentChange
 }
 
 // Place is the position of the change.

@@ -24,7 +24,7 @@ const (
 // Deployment is the tasks of one revision of a service, and how far they have got. ECS's deployment, ecs-svc/ID.
 type Deployment struct {
 	ID         string           `json:"id"`         // 19 digits; that of its Revision
-	Rollout    string           `json:"rollout"`    // Rollout.ID
+	Rollout    string           `json:"rollout"`    // Rollout.ID: the one that it began with, or that was rolled back to it
 	Definition string           `json:"definition"` // of its revision, family:revision
 	Status     DeploymentStatus `json:"status"`
 	State      RolloutState     `json:"state"`
@@ -33,7 +33,8 @@ type Deployment struct {
 	// Failures are the tasks that failed since the last one that was healthy, or since it began when the breaker counts all; FailedTasks are all.
 	Failures    int       `json:"failures,omitempty"`
 	FailedTasks int       `json:"failedTasks,omitempty"`
-	LastFailure time.Time `json:"lastFailure,omitzero"` // from which on the next launch is held back
+	Waves       int       `json:"waves,omitempty"`      // of failures without a healthy task between: tasks that were launched together fail in one
+	LastFailure time.Time `json:"lastFailure,omitzero"` // of a wave, when it was noted: from then on the next launch is held back
 	Impaired    bool      `json:"impaired,omitempty"`   // an event has said that its tasks cannot start
 
 	WasCompleted bool      `json:"wasCompleted,omitempty"` // a rollback may go back to it

@@ -7,6 +7,30 @@ type Event struct {
 	ID      string    `json:"id"` // UUID
 	At      time.Time `json:"at"`
 	Message string    `json:"message"`
+	Action  Action    `json:"action,omitempty"` // empty: ECS tells it in the service alone
+}
+
+// Action is the name of an ECS service action event.
+type Action string
+
+// Actions, verbatim from ECS.
+const (
+	ActionSteadyState     Action = "SERVICE_STEADY_STATE"
+	ActionStartImpaired   Action = "SERVICE_TASK_START_IMPAIRED"
+	ActionNotPlaced       Action = "SERVICE_TASK_PLACEMENT_FAILURE"
+	ActionDaemonDisplaced Action = "SERVICE_DAEMON_PLACEMENT_CONSTRAINT_VIOLATED"
+)
+
+// Happening is an event of a service, as the changelog tells it.
+type Happening struct {
+	Service *Service
+	Event   Event
+}
+
+// DeploymentChange is a deployment whose state has changed, as the changelog tells it.
+type DeploymentChange struct {
+	Service    *Service
+	Deployment Deployment
 }
 
 // AddEvents adds events to those of the service, of which the newest stay.

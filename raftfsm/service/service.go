@@ -13,7 +13,7 @@ const (
 	MaxServices   = 5_000 // of a cluster, ECS's
 	MaxEvents     = 100   // ECS's; the newest stay
 	MaxRollouts   = 100   // of a service that are remembered; the newest stay
-	MaxDeployment = 10    // of a service that still have tasks; a further one waits
+	MaxDeployment = 10    // of a service that are listed; the tasks of older ones are replaced all the same
 )
 
 // Status is ECS's.
@@ -57,7 +57,16 @@ type Service struct {
 	Owner     *spec.TaskOwner `json:"owner,omitempty"` // whose limits its tasks count for; nil: root's
 	ByAdmin   bool            `json:"byAdmin,omitempty"`
 	DeletedAt time.Time       `json:"deletedAt,omitzero"` // when it became INACTIVE
-	Version   int64           `json:"version"`            // 1 at first, +1 with each change
+	Said      Said            `json:"said,omitzero"`
+	Version   int64           `json:"version"` // 1 at first, +1 with each change
+}
+
+// Said is what the events of a service have said and is still so: it is said once, until it ends.
+type Said struct {
+	Steady   time.Time `json:"steady,omitzero"`    // when it was said last that the service is steady; zero: it is not
+	Unplaced bool      `json:"unplaced,omitempty"` // a task waits without a place
+	Blocked  bool      `json:"blocked,omitempty"`  // the rollout waits for room
+	Limited  bool      `json:"limited,omitempty"`  // a limit refuses tasks
 }
 
 // Settings are what a service says of how it is run. Changing them starts no deployment.
@@ -69,8 +78,8 @@ type Settings struct {
 	GraceSeconds   *int                                `json:"graceSeconds,omitempty"`
 	PropagateTags  string                              `json:"propagateTags,omitempty"` // TASK_DEFINITION, SERVICE or NONE
 	ManagedTags    bool                                `json:"managedTags,omitempty"`
-	ExecuteCommand bool                                `json:"executeCommand,omitempty"`
-	Rebalancing    string                              `json:"rebalancing,omitempty"` // ENABLED or DISABLED
+	ExecuteCommand bool                                `json:"executeCommand,omitempty"` // of tasks that are made from then on
+	Rebalancing    string                              `json:"rebalancing,omitempty"`    // ENABLED or DISABLED
 }
 
 // Revision is what the tasks of a deployment are made from. It never changes.

@@ -36,6 +36,9 @@ const (
 	AttributeAllow   = "pinion.allow"
 )
 
+// AttributeHostID is the id of a host, for constraints of the pool's own: it is in no list of attributes.
+const AttributeHostID = "pinion.host-id"
+
 // derivedAttributes follow from other fields of a host, so its own word for them does not count.
 var derivedAttributes = []string{
 	AttributeGPUModel, AttributeGPUCount, AttributeGPUMemory, AttributeDriver, AttributeCUDA, AttributeVolumes, AttributeAllow,
@@ -60,6 +63,9 @@ func ReservedAttribute(name string) bool {
 func (h *Host) Attribute(name string) (value string, carried bool) {
 	if value, carried, known := h.capability(name); known {
 		return value, carried
+	}
+	if name == AttributeHostID {
+		return h.ID, true
 	}
 	if !slices.Contains(derivedAttributes, name) {
 		if value, carried = h.CustomAttributes[name]; !carried {

@@ -32,6 +32,7 @@ const (
 	ResourceHost             ResourceKind = "container-instance"
 	ResourceCapacityProvider ResourceKind = "capacity-provider"
 	ResourceLogGroup         ResourceKind = "log-group"
+	ResourceService          ResourceKind = "service"
 )
 
 // Reserved says whether the tag is one that ECS sets itself; see ReservedTag.

@@ -97,7 +97,9 @@ type Task struct {
 type ServiceMember struct {
 	ID         string `json:"id"`              // of the service
 	Deployment string `json:"deployment"`      // of the service, 19 digits
-	Noted      bool   `json:"noted,omitempty"` // it ended, and the service has taken that into account
+	Noted      bool   `json:"noted,omitempty"` // it is STOPPED, and the service has taken that into account
+
+	Host string `json:"host,omitempty" level:"1"` // of a DAEMON: the host that it is for
 }
 
 // TaskHold keeps a task that waits out of the queue until it is released.

@@ -28,13 +28,17 @@ type event struct {
 	Detail     any      `json:"detail"`
 }
 
-// detailTypes are the names of the kinds of events: two of ECS, and those of Pinion in their manner.
+// detailTypes are the names of the kinds of events: four of ECS, and those of Pinion in their manner.
 var detailTypes = map[raftfsm.ChangeKind]string{
 	raftfsm.TaskChange:    "ECS Task State Change",
 	raftfsm.HostChange:    "ECS Container Instance State Change",
 	raftfsm.ClusterChange: "Pinion Cluster State Change",
 	raftfsm.GPUChange:     "Pinion GPU State Change",
 	raftfsm.LeaderChange:  "Pinion Leader State Change",
+
+	raftfsm.ServiceChange:       "Pinion Service State Change",
+	raftfsm.ServiceActionChange: "ECS Service Action",
+	raftfsm.DeploymentChange:    "ECS Deployment State Change",
 }
 
 // taskDetail is a task as DescribeTasks shows it, with tags.
@@ -110,6 +114,9 @@ func Event(change *raftfsm.Change, view *raftfsm.View, region string) ([]byte, e
 		out.Detail, out.Resources = detail, []string{detail.InstanceARN}
 	case raftfsm.LeaderChange:
 		out.Detail, out.Resources = r.leaderDetail(change.Object.(*raftfsm.Leader), at), []string{}
+	case raftfsm.ServiceChange, raftfsm.ServiceActionChange, raftfsm.DeploymentChange:
+		detail, serviceARN := r.serviceDetail(change, at)
+		out.Detail, out.Resources = detail, []string{serviceARN}
 	default:
 		return nil, fmt.Errorf("a change of a %q has no event", change.Kind)
 	}

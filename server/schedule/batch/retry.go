@@ -18,7 +18,7 @@ const (
 // Retry returns the pending tasks that have to be recorded to retry an ended task, or its whole gang. Nil: there is no retry,
 // the gang has not ended yet, or the retry is already recorded. ids returns 32 new hex digits at each call.
 func Retry(v *raftfsm.View, t *spec.Task, now time.Time, ids func() string) []*spec.Task {
-	if t.Gang == nil && t.StopCode != spec.StopPreempted && t.SchedulingOptions().Retries <= t.Failed {
+	if t.Service != nil || t.Gang == nil && t.StopCode != spec.StopPreempted && t.SchedulingOptions().Retries <= t.Failed {
 		return nil // fast path: most tasks
 	}
 	tasks := gangOrTask(v, t)
@@ -53,10 +53,11 @@ func backoff(failed int) time.Duration {
 	return min(MinBackoff<<failed, MaxBackoff)
 }
 
-// shouldRetry reports whether a task or gang is retried, and whether it failed; preemption is not a failure.
+// shouldRetry reports whether a task or gang is retried, and whether it failed; preemption is not a failure. A task of a service never is: its
+// service replaces it.
 func shouldRetry(v *raftfsm.View, tasks []*spec.Task) (again, failed bool) {
 	first := firstFailure(v, tasks)
-	if first == nil || !allStopped(tasks) || first.Gang != nil && len(tasks) != first.Gang.Size {
+	if first == nil || first.Service != nil || !allStopped(tasks) || first.Gang != nil && len(tasks) != first.Gang.Size {
 		return false, false
 	}
 	preempted := func(t *spec.Task) bool { return t.StopCode == spec.StopPreempted }

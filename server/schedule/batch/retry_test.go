@@ -107,3 +107,20 @@ func TestGivingWayIsNoFailure(t *testing.T) {
 		t.Errorf("%+v", third)
 	}
 }
+
+// A service replaces its tasks itself: the same task would be there twice.
+func TestATaskOfAServiceIsNotTriedAgain(t *testing.T) {
+	for name, end := range map[string]func(*history){
+		"failed":    func(h *history) { h.exits("a", 1, 10) },
+		"preempted": func(h *history) { h.stop(spec.StopPreempted, "a"); h.exits("a", 143, 10) },
+	} {
+		h := newHistory(t)
+		task := newTask("a", tag("retries", "3"))
+		task.Service = &spec.ServiceMember{ID: "svc"}
+		h.launch(task)
+		end(h)
+		if again := h.again("a"); len(again) > 0 {
+			t.Errorf("%s: it is tried again", name)
+		}
+	}
+}

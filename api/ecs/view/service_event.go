@@ -1,0 +1,59 @@
+package view
+
+import (
+	"pinion/api/wire"
+	"pinion/raftfsm"
+	"pinion/raftfsm/service"
+)
+
+// serviceDetail is what a change of a service says; DescribeServices says the rest.
+type serviceDetail struct {
+	ServiceARN   string    `json:"serviceArn"`
+	ServiceName  string    `json:"serviceName"`
+	ClusterARN   string    `json:"clusterArn"`
+	Status       string    `json:"status"`
+	DesiredCount int       `json:"desiredCount"`
+	Version      int64     `json:"version"`
+	UpdatedAt    wire.Time `json:"updatedAt,omitzero"`
+}
+
+// actionDetail is ECS's of a service action and of a change of a deployment's state.
+type actionDetail struct {
+	EventType    string    `json:"eventType"` // INFO, WARN or ERROR
+	EventName    string    `json:"eventName"`
+	ClusterARN   string    `json:"clusterArn,omitempty"`
+	DeploymentID string    `json:"deploymentId,omitempty"`
+	CreatedAt    wire.Time `json:"createdAt,omitzero"`
+	UpdatedAt    wire.Time `json:"updatedAt,omitzero"`
+	Reason       string    `json:"reason,omitempty"`
+}
+
+// Types of events, ECS's.
+const (
+	eventInfo  = "INFO"
+	eventWarn  = "WARN"
+	eventError = "ERROR"
+)
+
+// serviceDetail is the detail of a change of a service, an event of it, or a deployment, and the ARN of the service.
+func (r *Renderer) serviceDetail(change *raftfsm.Change, at wire.Time) (detail any, serviceARN string) {
+	switch o := change.Object.(type) {
+	case *service.Happening:
+		detail := &actionDetail{EventType: eventWarn, EventName: string(o.Event.Action), ClusterARN: r.ClusterARN(o.Service.Cluster),
+			CreatedAt: wire.NewTime(o.Event.At), Reason: o.Event.Message}
+		if o.Event.Action == service.ActionSteadyState {
+			detail.EventType = eventInfo
+		}
+		return detail, r.ServiceARN(o.Service.Cluster, o.Service.Name)
+	case *service.DeploymentChange:
+		detail := &actionDetail{EventType: eventInfo, EventName: "SERVICE_DEPLOYMENT_" + string(o.Deployment.State),
+			DeploymentID: service.DeploymentName(o.Deployment.ID), UpdatedAt: at, Reason: o.Deployment.Reason}
+		if o.Deployment.State == service.Failed {
+			detail.EventType = eventError
+		}
+		return detail, r.ServiceARN(o.Service.Cluster, o.Service.Name)
+	}
+	s := change.Object.(*service.Service)
+	arn := r.ServiceARN(s.Cluster, s.Name)
+	return &serviceDetail{arn, s.Name, r.ClusterARN(s.Cluster), string(s.Status), s.Desired, s.Version, at}, arn
+}

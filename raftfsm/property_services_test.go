@@ -1,0 +1,109 @@
+package raftfsm
+
+import (
+	"fmt"
+	"slices"
+
+	"pgregory.net/rapid"
+
+	"pinion/raftfsm/service"
+	"pinion/raftfsm/spec"
+)
+
+// ofServices is a command about services.
+func (w *model) ofServices(r *rapid.T) Command {
+	w.launched++
+	name, fresh := pick(r, "web", "api"), fmt.Sprintf("s%03d", w.launched)
+	revision := service.Revision{ID: fresh, Definition: pick(r, "gpu:1", "cpu:1", "gpu:2")}
+	rollout := service.Rollout{ID: fresh, CreatedAt: w.moment(r)}
+	rollouts := []string{"none"}
+	for _, s := range w.View().Services("") {
+		for _, r := range w.View().ServiceRollouts(s.ID) {
+			rollouts = append(rollouts, r.ID)
+		}
+	}
+	desired := rapid.IntRange(0, 3).Draw(r, "desired")
+	tags := pick(r, nil, []spec.Tag{{Key: service.TagRollout, Value: pick(r, "wait", "never")}})
+	return pick[Command](r,
+		CreateService{service.Service{ID: fresh, Cluster: pick(r, spec.DefaultCluster, "lab"), Name: name, Desired: desired, Strategy: service.Replica, Tags: tags}, revision, rollout},
+		UpdateService{Cluster: spec.DefaultCluster, Name: name, Change: service.Change{Desired: &desired}, At: w.moment(r)},
+		UpdateService{Cluster: spec.DefaultCluster, Name: name, Change: service.Change{Revision: &revision, Rollout: &rollout}, At: w.moment(r)},
+		DeleteService{Cluster: spec.DefaultCluster, Name: name, Force: rapid.Bool().Draw(r, "force"), At: w.moment(r)},
+		w.stepService(r), w.stepService(r), w.stepService(r),
+		RollBackService{Cluster: spec.DefaultCluster, Name: name, Rollout: pick(r, rollouts...), At: w.moment(r)},
+		ProtectTasks{Cluster: spec.DefaultCluster, Tasks: []string{w.task(r), w.task(r)}, Until: w.moment(r)},
+	)
+}
+
+func (w *model) stepService(r *rapid.T) Command {
+	known := w.View().Services("")
+	if len(known) == 0 {
+		return StepService{ServiceID: "none"}
+	}
+	s := pick(r, known...)
+	c := StepService{ServiceID: s.ID, Version: s.Version - pick[int64](r, 0, 0, 0, 1), Service: *s, At: w.moment(r), Noted: []string{w.task(r)},
+		Stops: []ServiceStop{{TaskID: w.task(r), Failed: rapid.Bool().Draw(r, "failed")}}, Events: []service.Event{{ID: fmt.Sprint("e", w.launched)}}}
+	for range rapid.IntRange(0, 2).Draw(r, "starts") {
+		w.launched++
+		start := waiting(fmt.Sprintf("t%03d", w.launched), 1)
+		start.Service = &spec.ServiceMember{ID: pick(r, s.ID, s.ID, s.ID, "other"), Deployment: s.Primary().ID}
+		c.Starts = append(c.Starts, start)
+	}
+	for _, t := range w.View().ServiceTasks(s.ID) {
+		c.Noted = append(c.Noted, t.ID)
+		c.Stops = append(c.Stops, ServiceStop{TaskID: t.ID})
+	}
+	return c
+}
+
+// checkServices: a service is one of its name, what it refers to is there, its version counts, and at most one of its rollouts goes on. One
+// that has ended has no tasks.
+func (w *model) checkServices(before, after *View) {
+	for _, s := range after.Services("") {
+		if was := before.ServiceByID(s.ID); was != nil && was != s && s.Version <= was.Version {
+			w.Fatalf("service %s changed without a new version", s.Name)
+		}
+		if after.Service(s.Cluster, s.Name) != s || after.ServiceByID(s.ID) != s {
+			w.Fatalf("service %s is there twice", s.Name)
+		}
+		for i, d := range s.Deployments {
+			if (d.Status == service.Primary) != (i == 0) || after.ServiceRevision(d.ID) == nil {
+				w.Fatalf("service %s: deployment %d is %+v", s.Name, i, d)
+			}
+			if s.Status != service.Inactive && after.Definition(d.Definition) == nil {
+				w.Fatalf("service %s: %s was forgotten", s.Name, d.Definition)
+			}
+		}
+		w.checkRollouts(s, after)
+		w.checkServiceTasks(s, after)
+	}
+	for r := range rolloutsByID.All(after) {
+		if after.ServiceByID(r.ServiceID) == nil || after.ServiceRevision(r.Target.Revision) == nil {
+			w.Fatalf("rollout %s has lost its service or its revision", r.ID)
+		}
+	}
+}
+
+func (w *model) checkRollouts(s *service.Service, v *View) {
+	for _, r := range v.ServiceRollouts(s.ID) {
+		if !r.Over() && (r.ID != s.Primary().Rollout || s.Status != service.Active) {
+			w.Fatalf("service %s is %s, and rollout %s goes on beside %s", s.Name, s.Status, r.ID, s.Primary().Rollout)
+		}
+	}
+}
+
+func (w *model) checkServiceTasks(s *service.Service, v *View) {
+	var want []*spec.Task
+	for _, t := range v.Tasks("") {
+		if t.Service == nil || t.Service.ID != s.ID || t.Service.Noted {
+			continue
+		}
+		if want = append(want, t); t.LastStatus != spec.Stopped && s.Status == service.Inactive {
+			w.Fatalf("service %s has ended, and task %s is %s", s.Name, t.ID, t.LastStatus)
+		}
+	}
+	slices.SortStableFunc(want, func(a, b *spec.Task) int { return int(stoppedRank(a) - stoppedRank(b)) })
+	if got := v.ServiceTasks(s.ID); !slices.Equal(got, want) {
+		w.Fatalf("service %s has %v, want %v", s.Name, ids(got), ids(want))
+	}
+}

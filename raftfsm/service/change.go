@@ -1,0 +1,100 @@
+package service
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"pinion/raftfsm/spec"
+)
+
+// Change is what an update makes of a service; what is nil stays.
+type Change struct {
+	Desired  *int
+	Settings *Settings // whole
+	Revision *Revision // with a Rollout: a new deployment
+	Rollout  *Rollout
+}
+
+// Why a service is not changed. They are wrapped with its name.
+var (
+	ErrScaled      = fmt.Errorf("%w: it is scaled above 0: set its desired count to 0 first, or use force", spec.ErrInUse)
+	ErrRolloutOver = errors.New("the rollout is not in progress any more")
+	ErrNoRollback  = errors.New("no other deployment of the service was ever completed: there is none to go back to")
+	ErrTooMany     = fmt.Errorf("%w: a cluster may have %d services", spec.ErrLimit, MaxServices)
+	ErrHasServices = fmt.Errorf("%w: it has services that are not INACTIVE: delete them first", spec.ErrInUse)
+)
+
+// Begin makes a deployment of the revision the PRIMARY one of a service that is the caller's own copy. Those before it are replaced.
+func (s *Service) Begin(revision *Revision, rollout *Rollout) {
+	at := rollout.CreatedAt
+	before := slices.Clone(s.Deployments)
+	for i := range before {
+		if before[i].Status == Primary {
+			before[i].Status, before[i].UpdatedAt = Replaced, at
+		}
+	}
+	s.Deployments = append([]Deployment{{
+		ID: revision.ID, Rollout: rollout.ID, Definition: revision.Definition, Status: Primary, State: InProgress,
+		Reason: fmt.Sprintf("ECS deployment %s in progress.", DeploymentName(revision.ID)), CreatedAt: at, UpdatedAt: at,
+	}}, before...)
+	s.bound()
+}
+
+// bound drops the oldest deployments beyond MaxDeployment, but for the one that a rollback goes back to.
+func (s *Service) bound() {
+	last := s.LastCompleted()
+	for i := len(s.Deployments) - 1; i > 0 && len(s.Deployments) > MaxDeployment; i-- {
+		if last == nil || s.Deployments[i].ID != last.ID {
+			s.Deployments = slices.Delete(s.Deployments, i, i+1)
+			last = s.LastCompleted()
+		}
+	}
+}
+
+// LastCompleted is the newest replaced deployment that was COMPLETED once, to which a rollback goes back; nil when there is none.
+func (s *Service) LastCompleted() *Deployment {
+	for i := range s.Deployments {
+		if i > 0 && s.Deployments[i].WasCompleted {
+			return &s.Deployments[i]
+		}
+	}
+	return nil
+}
+
+// RollBack makes the last deployment that was COMPLETED the PRIMARY one again, in a service that is the caller's own copy, and gives the
+// rollout as it is then. The PRIMARY one before FAILED. ErrRolloutOver, ErrNoRollback.
+func (s *Service) RollBack(r *Rollout, reason string, at time.Time) (*Rollout, error) {
+	last := s.LastCompleted()
+	switch {
+	case r.Over() || r.Rollback != nil || r.ID != s.Primary().Rollout:
+		return nil, ErrRolloutOver
+	case last == nil:
+		return nil, ErrNoRollback
+	}
+	back, failed := *last, *s.Primary()
+	back.Rollout, back.Status, back.State, back.UpdatedAt = r.ID, Primary, InProgress, at
+	back.Reason = fmt.Sprintf("ECS deployment %s in progress.", DeploymentName(back.ID))
+	back.Failures, back.Waves, back.LastFailure, back.Impaired = 0, 0, time.Time{}, false
+	failed.Status, failed.State, failed.Reason, failed.UpdatedAt = Replaced, Failed, reason, at
+	others := slices.DeleteFunc(slices.Clone(s.Deployments[1:]), func(d Deployment) bool { return d.ID == back.ID })
+	s.Deployments = append([]Deployment{back, failed}, others...)
+	changed := *r
+	changed.Status, changed.Reason, changed.UpdatedAt = RolloutRollbackInProgress, reason, at
+	changed.Rollback = &Rollback{Revision: back.ID, Reason: reason, StartedAt: at}
+	return &changed, nil
+}
+
+// End is the rollout with its last status.
+func (r *Rollout) End(status RolloutStatus, reason string, at time.Time) *Rollout {
+	ended := *r
+	ended.Status, ended.Reason, ended.UpdatedAt, ended.FinishedAt = status, reason, at, at
+	if status == RolloutStopped {
+		ended.StoppedAt = at
+	}
+	return &ended
+}
+
+// DeploymentName is ECS's id of a deployment, also what its tasks are started by.
+func DeploymentName(id string) string { return "ecs-svc/" + id }
