@@ -73,7 +73,7 @@ func (p *pool) upFromSnapshot(t *testing.T) {
 	_, err := first.Pinion("recover")
 	must(t, err)
 	p.start(t, first)
-	p.makeKey(t)
+	p.makeKey(t, p.Hosts()[0])
 	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	join, err := first.JoinFlags(len(others), "default")

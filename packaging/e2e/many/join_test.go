@@ -16,7 +16,7 @@ func TestThreeCommandsMakeAClusterOfThree(t *testing.T) {
 	join, err := one.JoinFlags(2, "default")
 	must(t, err)
 	must(t, two.Start(ctx, join...))
-	p.makeKey(t)
+	p.makeKey(t, p.Hosts()[0])
 	p.define(t, "first", 1, onceScript+"echo it ran on $(hostname)")
 	began := time.Now()
 	must(t, three.Start(ctx, join...))

@@ -84,7 +84,7 @@ func (p *pool) up(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	must(t, p.Up(ctx))
-	p.makeKey(t)
+	p.makeKey(t, p.Hosts()[0])
 	p.waitConverged(t)
 }
 
@@ -95,9 +95,9 @@ type accessKey struct {
 }
 
 // makeKey makes an access key: root of an agent has none that may change anything.
-func (p *pool) makeKey(t testing.TB) {
+func (p *pool) makeKey(t testing.TB, on *testbed.Host) {
 	t.Helper()
-	text, err := p.Hosts()[0].Pinion("keys", "create", "--role", "admin", "-o", "json")
+	text, err := on.Pinion("keys", "create", "--role", "admin", "-o", "json")
 	must(t, err)
 	must(t, json.Unmarshal([]byte(text), &p.key))
 }
