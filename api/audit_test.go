@@ -84,6 +84,25 @@ func TestRefusalsAndAdministrationAreRecorded(t *testing.T) {
 	}
 }
 
+// Whatever is refused leaves a line, and so does all that only an administrator may do.
+func TestEveryLineOfTheTablesIsRecorded(t *testing.T) {
+	for line, needed := range requiredRoles() {
+		method, path, _ := strings.Cut(line, " ")
+		for role, recorded := range map[spec.Role]bool{"reader": needed != "", spec.RoleAdmin: needed == spec.RoleAdmin} {
+			if !recorded {
+				continue
+			}
+			b, _ := newAdminFixture(t)
+			entries := b.audited(t)
+			got := b.serveAs(t, role, "", httptest.NewRequest(method, path, strings.NewReader("{}")))
+			all := entries()
+			if len(all) != 1 || (all[0].Outcome == audit.Refused) != (role == "reader") || all[0].Time.IsZero() || all[0].Principal == "" || all[0].Status != got.Code {
+				t.Errorf("%s by %s: %d, recorded as %+v", line, role, got.Code, all)
+			}
+		}
+	}
+}
+
 // The leader decides on a forwarded request, and records whose it is; the host that forwards it does not record it again.
 func TestAForwardedRequestIsRecordedWhereItIsDecided(t *testing.T) {
 	p := newTwoHosts(t)

@@ -109,6 +109,12 @@ func TestAKeyThatWasRemovedRunsNothing(t *testing.T) {
 	if result := h.launch(t, Launch{Tasks: []*spec.Task{ownedBy("gone", "a", 0)}}); !errors.Is(result.Err, spec.ErrKeyRemoved) {
 		t.Errorf("%v", result.Err)
 	}
+	h.do(t, newKey("k", spec.KeyGrant{}))
+	h.launch(t, Launch{Tasks: []*spec.Task{ownedBy("k", "b", 0)}})
+	h.do(t, DeleteAccessKey{"k"})
+	if task := h.View().Task("b"); task == nil || task.DesiredStatus == spec.Stopped {
+		t.Errorf("a task of the key is ended with it: %+v", task)
+	}
 }
 
 func TestThePoolIsHeldToItsLimits(t *testing.T) {

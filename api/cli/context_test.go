@@ -119,6 +119,12 @@ func TestAConnectionStringIsALogin(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", config)
 	ca := newAuthority(t)
 	h := newTLSHost(t, ca, ca, "127.0.0.1")
+	if _, _, err := logInWith(client.ConnectionString{Host: h.address, CA: ca.fingerprint(), KeyID: "AKIAGONE", Secret: "s"}); err == nil {
+		t.Error("a key that the host refuses is a login")
+	}
+	if left, _ := os.ReadDir(filepath.Join(config, "pinion")); len(left) != 0 {
+		t.Errorf("of a key that the host refuses %v was kept", left)
+	}
 	s := client.ConnectionString{Host: h.address, CA: ca.fingerprint(), KeyID: "AKIAGOOD", Secret: "se/c:r@t+?"}
 	if out, _, err := logInWith(s, "--context", "lab"); err != nil || !strings.Contains(out, "context lab") {
 		t.Fatalf("%s %v", out, err)

@@ -226,6 +226,9 @@ func TestASnapshotIsThereWhenItIsWholeAndGood(t *testing.T) {
 			t.Errorf("%s: %s, %v", name, saved, err)
 		}
 	}
+	if got := pinion(t, h, "snapshot", "save", filepath.Dir(file)); got.code != exit.Usage || !strings.Contains(got.err, "is a directory") {
+		t.Errorf("into a directory: %+v", got)
+	}
 	bad := Program{InspectSnapshot: func(io.Writer, string, bool) error { return errors.New("the checksum is wrong") }}
 	other := filepath.Join(t.TempDir(), "s")
 	if got := pinionWith(t, bad, h, "snapshot", "save", other); got.code != 1 || got.err != "pinion: the checksum is wrong\n" {

@@ -33,8 +33,8 @@ func TestAnIssuerElsewhereNamesNoAddressOfThisMachine(t *testing.T) {
 		"http://idp.example.org/keys": "http://127.0.0.1:1",
 	} {
 		client, err := newClient(&issuer.Issuer{URL: from})
-		if err != nil {
-			t.Fatal(err)
+		if err != nil || client.Timeout != timeout {
+			t.Fatal(err, client)
 		}
 		request, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 		if _, err := client.Transport.(bounded).RoundTrip(request); err == nil {

@@ -109,6 +109,9 @@ func TestTheCAIsNotGoodForAWS(t *testing.T) {
 			if err := verifyCert(leaf, []*x509.Certificate{pair.cert}, x509.ExtKeyUsageServerAuth, r.clock.now); (err == nil) != (len(names) == 1) {
 				t.Errorf("%s root: a certificate for %q: %v", what, names, err)
 			}
+			if verifyCert(leaf, []*x509.Certificate{pair.cert}, x509.ExtKeyUsageCodeSigning, r.clock.now) == nil {
+				t.Errorf("%s root: a certificate signs programs", what)
+			}
 		}
 	}
 }
