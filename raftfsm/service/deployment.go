@@ -81,29 +81,29 @@ const (
 
 // MinHealthy is how many healthy tasks a deployment leaves at least.
 func (s *Service) MinHealthy() int {
-	return (s.Desired*s.healthyPercent() + percent - 1) / percent
+	healthy, _ := s.Settings.Deployment.Percents(s.Strategy)
+	return (s.Desired*healthy + percent - 1) / percent
 }
 
 // MaxTasks is how many tasks a deployment makes at most, those that it replaces counted in.
 func (s *Service) MaxTasks() int {
-	most := defaultMaximumReplica
-	if s.Strategy == Daemon {
-		most = defaultMaximumDaemon
-	}
-	if given := s.Settings.Deployment.MaximumPercent; given != nil {
-		most = *given
-	}
+	_, most := s.Settings.Deployment.Percents(s.Strategy)
 	return s.Desired * most / percent
 }
 
-func (s *Service) healthyPercent() int {
-	switch given := s.Settings.Deployment.MinimumHealthyPercent; {
-	case given != nil:
-		return *given
-	case s.Strategy == Daemon:
-		return defaultHealthyDaemon
+// Percents are the minimum healthy and the maximum percent of a service of that strategy.
+func (c *DeploymentConfiguration) Percents(of Strategy) (healthy, most int) {
+	healthy, most = defaultHealthyReplica, defaultMaximumReplica
+	if of == Daemon {
+		healthy, most = defaultHealthyDaemon, defaultMaximumDaemon
 	}
-	return defaultHealthyReplica
+	if c.MinimumHealthyPercent != nil {
+		healthy = *c.MinimumHealthyPercent
+	}
+	if c.MaximumPercent != nil {
+		most = *c.MaximumPercent
+	}
+	return healthy, most
 }
 
 // Threshold is how many failures end a deployment; 0: none do.

@@ -140,6 +140,9 @@ func (i Isolation) RefusedBy(h *Host, byAdmin bool) string {
 	return i.refusedInUserNamespaces(h)
 }
 
+// NeedsAdmin reports whether there are hosts that run such a task for an access key of the role admin alone.
+func (i Isolation) NeedsAdmin() bool { return len(i.powers) > 0 }
+
 // mayHaveGPUs also counts a host whose GPUs cannot be detected at the moment.
 func (h *Host) mayHaveGPUs() bool { return len(h.GPUs.Devices) > 0 || h.GPUs.Problem != "" }
 
