@@ -10,6 +10,7 @@ import (
 
 	"pinion/api/ecs/arn"
 	"pinion/api/ecs/field"
+	"pinion/api/ecs/paging"
 	"pinion/api/ecs/types"
 	"pinion/api/wire"
 	"pinion/raftfsm"
@@ -158,7 +159,7 @@ func listAttributes(_ context.Context, r *Request, in *types.ListAttributesInput
 			}
 		}
 	}
-	page, next, err := paginate(in.Paging, found, false, func(a types.TargetedAttribute) string { return a.TargetID + "\x00" + a.Name })
+	page, next, err := paging.Cut(in.Paging, found, false, func(a types.TargetedAttribute) string { return a.TargetID + "\x00" + a.Name })
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"pinion/api/ecs/arn"
 	"pinion/api/ecs/field"
+	"pinion/api/ecs/scaling"
 	"pinion/api/ecs/tags"
 	"pinion/api/ecs/types"
 	"pinion/api/ecs/view"
@@ -39,10 +40,10 @@ func createCapacityProvider(ctx context.Context, r *Request, in *types.CreateCap
 	p := spec.CapacityProvider{Name: in.Name, Tags: in.Tags, CreatedAt: r.Now()}
 	if group := in.AutoScalingGroupProvider; group != nil {
 		if group.AutoScalingGroupARN == "" {
-			return nil, field.Errorf(scalingPath+".autoScalingGroupArn", "autoScalingGroupProvider.autoScalingGroupArn must name a group: its ARN or its name.")
+			return nil, field.Errorf(scaling.Path+".autoScalingGroupArn", "autoScalingGroupProvider.autoScalingGroupArn must name a group: its ARN or its name.")
 		}
 		var err error
-		if p.AutoScaling, err = parseScaling(spec.AutoScalingProvider{ARN: group.AutoScalingGroupARN}, scalingUpdate(group)); err != nil {
+		if p.AutoScaling, err = scaling.Parse(spec.AutoScalingProvider{ARN: group.AutoScalingGroupARN}, scaling.UpdateOf(group)); err != nil {
 			return nil, err
 		}
 	}
@@ -80,9 +81,9 @@ func updateCapacityProvider(ctx context.Context, r *Request, in *types.UpdateCap
 		return nil, errNoProvider
 	}
 	if in.AutoScalingGroupProvider == nil {
-		return nil, field.Errorf(scalingPath, "autoScalingGroupProvider must be given: it is what can be changed.")
+		return nil, field.Errorf(scaling.Path, "autoScalingGroupProvider must be given: it is what can be changed.")
 	}
-	changed, err := parseScaling(*view.Scaling(known), in.AutoScalingGroupProvider)
+	changed, err := scaling.Parse(*view.Scaling(known), in.AutoScalingGroupProvider)
 	if err != nil {
 		return nil, err
 	}

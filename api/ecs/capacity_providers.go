@@ -7,6 +7,7 @@ import (
 
 	"pinion/api/ecs/arn"
 	"pinion/api/ecs/field"
+	"pinion/api/ecs/paging"
 	"pinion/api/ecs/types"
 	"pinion/raftfsm/spec"
 )
@@ -25,7 +26,7 @@ func describeCapacityProviders(_ context.Context, r *Request, in *types.Describe
 		}
 		usable = func(name string) bool { return usableIn(cluster, name) }
 	}
-	paging, err := withLimit(in.Paging, maxProviderPage)
+	limited, err := paging.WithLimit(in.Paging, maxProviderPage)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +40,7 @@ func describeCapacityProviders(_ context.Context, r *Request, in *types.Describe
 		}
 	} else {
 		slices.SortFunc(found, func(a, b *spec.CapacityProvider) int { return strings.Compare(a.Name, b.Name) })
-		if found, out.NextToken, err = paginate(paging, found, false, func(p *spec.CapacityProvider) string { return p.Name }); err != nil {
+		if found, out.NextToken, err = paging.Cut(limited, found, false, func(p *spec.CapacityProvider) string { return p.Name }); err != nil {
 			return nil, err
 		}
 	}
@@ -51,8 +52,8 @@ func describeCapacityProviders(_ context.Context, r *Request, in *types.Describe
 
 // findProviders finds the providers of a list. What is not there becomes a failure of the output.
 func findProviders(r *Request, names []string, usable func(string) bool, out *types.DescribeCapacityProvidersOutput) ([]*spec.CapacityProvider, error) {
-	if len(names) > maxPage {
-		return nil, field.Errorf("capacityProviders", "capacityProviders can have at most %d items.", maxPage)
+	if len(names) > paging.Max {
+		return nil, field.Errorf("capacityProviders", "capacityProviders can have at most %d items.", paging.Max)
 	}
 	var found []*spec.CapacityProvider
 	for _, given := range names {

@@ -12,6 +12,7 @@ import (
 	"pinion/api/ecs/view"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 )
 
@@ -114,6 +115,7 @@ var deleteClusterErrors = []struct {
 	refusal *wire.Error
 }{
 	{spec.ErrNotFound, errNoCluster},
+	{service.ErrHasServices, wire.Errorf("ClusterContainsServicesException", "The Cluster cannot be deleted while Services are active.")},
 	{spec.ErrClusterHasTasks, wire.Errorf("ClusterContainsTasksException", "The Cluster cannot be deleted while Tasks are active.")},
 	{spec.ErrClusterHasHosts, wire.Errorf("ClusterContainsContainerInstancesException", "The Cluster cannot be deleted while Container Instances are active or draining.")},
 	{spec.ErrDefaultCluster, wire.Errorf(wire.Client, "The cluster default cannot be deleted: requests and hosts that name no cluster mean it.")},

@@ -6,13 +6,14 @@ import (
 
 	"pinion/api/ecs/arn"
 	"pinion/api/ecs/field"
+	"pinion/api/ecs/paging"
 	"pinion/api/ecs/types"
 	"pinion/raftfsm/spec"
 )
 
 func describeClusters(_ context.Context, r *Request, in *types.DescribeClustersInput) (*types.DescribeClustersOutput, error) {
-	if len(in.Clusters) > maxPage {
-		return nil, field.Errorf("clusters", "clusters can have at most %d items.", maxPage)
+	if len(in.Clusters) > paging.Max {
+		return nil, field.Errorf("clusters", "clusters can have at most %d items.", paging.Max)
 	}
 	if len(in.Clusters) == 0 {
 		in.Clusters = []string{spec.DefaultCluster}
@@ -36,7 +37,7 @@ func listClusters(_ context.Context, r *Request, in *types.ListClustersInput) (*
 	active := slices.DeleteFunc(slices.Clone(r.View.Clusters()), func(cluster *spec.Cluster) bool {
 		return cluster.Status != spec.ClusterActive || !r.Scope.Covers(cluster.Name)
 	})
-	page, next, err := paginate(in.Paging, active, false, func(cluster *spec.Cluster) string { return cluster.Name })
+	page, next, err := paging.Cut(in.Paging, active, false, func(cluster *spec.Cluster) string { return cluster.Name })
 	if err != nil {
 		return nil, err
 	}

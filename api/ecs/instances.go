@@ -6,6 +6,7 @@ import (
 
 	"pinion/api/ecs/arn"
 	"pinion/api/ecs/field"
+	"pinion/api/ecs/paging"
 	"pinion/api/ecs/types"
 	"pinion/api/wire"
 	"pinion/raftfsm/query"
@@ -20,8 +21,8 @@ func describeContainerInstances(_ context.Context, r *Request, in *types.Describ
 	if len(in.ContainerInstances) == 0 {
 		return nil, wire.Errorf(wire.Client, "Container Instances cannot be empty.")
 	}
-	if len(in.ContainerInstances) > maxPage {
-		return nil, field.Errorf("containerInstances", "instanceIds can have at most %d items.", maxPage)
+	if len(in.ContainerInstances) > paging.Max {
+		return nil, field.Errorf("containerInstances", "instanceIds can have at most %d items.", paging.Max)
 	}
 	out := &types.DescribeContainerInstancesOutput{ContainerInstances: []types.ContainerInstance{}, Failures: []types.Failure{}}
 	for _, given := range in.ContainerInstances {
@@ -51,7 +52,7 @@ func listContainerInstances(_ context.Context, r *Request, in *types.ListContain
 	hosts := slices.DeleteFunc(slices.Clone(r.View.Hosts(cluster.Name)), func(h *spec.Host) bool {
 		return in.Status != "" && in.Status != string(h.Status) || !selected(h)
 	})
-	page, next, err := paginate(in.Paging, hosts, false, func(h *spec.Host) string { return h.ID })
+	page, next, err := paging.Cut(in.Paging, hosts, false, func(h *spec.Host) string { return h.ID })
 	if err != nil {
 		return nil, err
 	}

@@ -93,11 +93,18 @@ var Operations = operationTable(
 	admin("DeleteAccountSetting", poolWide, deleteAccountSetting),
 	read("ListAccountSettings", unscoped, listAccountSettings),
 
+	submit("CreateService", inCluster("cluster").using("taskDefinition"), createService),
+	submit("UpdateService", inCluster("cluster").using("taskDefinition"), updateService),
+	submit("DeleteService", inCluster("cluster"), deleteService),
 	read("ListServices", inCluster("cluster"), listServices),
 	read("ListServicesByNamespace", poolWide, listServicesByNamespace),
 	read("DescribeServices", inCluster("cluster"), describeServices),
 	read("ListServiceDeployments", inCluster("cluster"), listServiceDeployments),
 	read("DescribeServiceDeployments", inCluster("serviceDeploymentArns"), describeServiceDeployments),
+	read("DescribeServiceRevisions", inCluster("serviceRevisionArns"), describeServiceRevisions),
+	submit("StopServiceDeployment", inCluster("serviceDeploymentArn"), stopServiceDeployment),
+	read("GetTaskProtection", inCluster("cluster"), getTaskProtection),
+	submit("UpdateTaskProtection", inCluster("cluster"), updateTaskProtection),
 )
 
 // byHost lets a host's own key call an operation, whose handler holds it to that host.

@@ -6,6 +6,7 @@ import (
 
 	"pinion/api/ecs/arn"
 	"pinion/api/ecs/field"
+	"pinion/api/ecs/paging"
 	"pinion/api/ecs/types"
 	"pinion/raftfsm"
 	"pinion/raftfsm/edit"
@@ -75,8 +76,8 @@ func (r *Request) editTasks(ctx context.Context, in tasksInput, change edit.Edit
 	switch {
 	case len(in.Tasks) == 0:
 		return nil, field.Errorf("tasks", "Tasks cannot be empty.")
-	case len(in.Tasks) > maxPage:
-		return nil, field.Errorf("tasks", "tasks can have at most %d items.", maxPage)
+	case len(in.Tasks) > paging.Max:
+		return nil, field.Errorf("tasks", "tasks can have at most %d items.", paging.Max)
 	case len(in.Reason) > maxReason:
 		return nil, field.Errorf("reason", "reason must be at most %d characters long, not %d.", maxReason, len(in.Reason))
 	}

@@ -46,6 +46,7 @@ type Request struct {
 	Warnings   []string          // what was accepted but ignored or rewritten, for people
 
 	renderer *view.Renderer
+	rendered *view.Services // likewise of services
 }
 
 // Ended is the history of tasks that have ended.
@@ -78,6 +79,14 @@ func (r *Request) render() *view.Renderer {
 		r.renderer = &view.Renderer{Region: r.Region, View: r.View, Hosts: r.Store, Now: r.Now}
 	}
 	return r.renderer
+}
+
+// services renders the services of the request's view.
+func (r *Request) services() *view.Services {
+	if r.rendered == nil {
+		r.rendered = view.NewServices(r.render())
+	}
+	return r.rendered
 }
 
 // warn adds a warning for the caller: an input that was accepted but has not the effect that it seems to have.

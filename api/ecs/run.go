@@ -11,10 +11,12 @@ import (
 
 	"pinion/api/ecs/arn"
 	"pinion/api/ecs/field"
+	"pinion/api/ecs/placement"
 	"pinion/api/ecs/tags"
 	"pinion/api/ecs/taskdef"
 	"pinion/api/ecs/types"
 	"pinion/api/wire"
+	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 )
 
@@ -199,7 +201,7 @@ func (in launch) check() error {
 		return field.Errorf("group", "group must not contain control characters, as %q does.", in.Group)
 	case len(in.Group) > 255:
 		return field.Errorf("group", "group must be at most 255 characters long, not %d.", len(in.Group))
-	case strings.HasPrefix(in.Group, serviceGroup):
+	case strings.HasPrefix(in.Group, service.GroupPrefix):
 		return field.Errorf("group", "Invalid namespace for group: service: is reserved for services.")
 	}
 	return tags.Check(in.Tags)
@@ -219,6 +221,16 @@ func (in launch) taskTags(cluster *spec.Cluster, definition *spec.TaskDefinition
 		all = append(all[:len(all):len(all)], spec.Tag{Key: tags.ManagedKey, Value: cluster.Name})
 	}
 	return all, nil
+}
+
+// addPlacement adds the placement constraints and strategies of the input to the request.
+func addPlacement(request *spec.RunRequest, in *types.RunTaskInput, d *spec.TaskDefinition) (err error) {
+	if err := taskdef.CheckConstraints(in.PlacementConstraints, len(d.PlacementConstraints)); err != nil {
+		return err
+	}
+	request.Constraints = in.PlacementConstraints
+	request.Strategy, err = placement.ParseStrategies(in.PlacementStrategy)
+	return err
 }
 
 // sayInfeasible tells that tasks wait for a host that is not there yet, in the answer and in each of its tasks: the queue waits for it, and

@@ -2,13 +2,14 @@ package ecs
 
 import "testing"
 
-// Clients look for services before they do something else: there are none, and that is no fault.
+// Clients look for services before they do something else: where there are none, that is no fault.
 func TestWhatDoesNotExistHereIsMissing(t *testing.T) {
 	b := newFixture(t)
 	for _, c := range []struct{ operation, body, want string }{
 		{"ListServices", `{"launchType":"EC2"}`, `{"serviceArns":[]}`},
 		{"DescribeServices", `{"services":["web"]}`, `{"services":[],"failures":[{"arn":"` + arnPrefix + `service/default/web","reason":"MISSING"}]}`},
 		{"DescribeServiceDeployments", `{"serviceDeploymentArns":["a"]}`, `{"serviceDeployments":[],"failures":[{"arn":"a","reason":"MISSING"}]}`},
+		{"DescribeServiceRevisions", `{"serviceRevisionArns":["a"]}`, `{"serviceRevisions":[],"failures":[{"arn":"a","reason":"MISSING"}]}`},
 	} {
 		if got := b.must(t, c.operation, c.body).Body.String(); got != c.want {
 			t.Errorf("%s: %s", c.operation, got)
@@ -18,6 +19,7 @@ func TestWhatDoesNotExistHereIsMissing(t *testing.T) {
 	b.call("DescribeServices", `{}`).wantError(t, invalid, "Services cannot be empty.")
 	b.call("ListServiceDeployments", `{"service":"web","createdAt":{"after":1}}`).wantError(t, "ServiceNotFoundException", "Service not found.")
 	b.call("ListServicesByNamespace", `{"namespace":"mesh"}`).wantError(t, "NamespaceNotFoundException", "The namespace mesh was not found: there is no service discovery here.")
+	b.call("StopServiceDeployment", `{"serviceDeploymentArn":"`+arnPrefix+`service-deployment/default/web/x"}`).wantError(t, "ServiceDeploymentNotFoundException", "Service deployment not found.")
 }
 
 func TestAgentsRegisterAndUpdateThemselves(t *testing.T) {

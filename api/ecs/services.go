@@ -5,54 +5,76 @@ import (
 
 	"pinion/api/ecs/arn"
 	"pinion/api/ecs/field"
+	"pinion/api/ecs/paging"
 	"pinion/api/ecs/types"
 	"pinion/api/wire"
+	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 )
 
-// The operations that look at services and their deployments. They answer from the list of services in view.Renderer, which is
-// empty so far, as ECS answers where there is none: clients that look around go on.
-
 // ECS's limits for one request.
 const (
-	maxServices           = 10
-	maxServiceDeployments = 20
+	maxServices       = 10
+	listedServices    = 10 // where a request names no number
+	listedDeployments = 20 // likewise
+	maxDescribed      = 20 // service deployments, service revisions
 )
 
+// Errors in ECS's words, which clients match.
+var (
+	errNoService        = wire.Errorf("ServiceNotFoundException", "Service not found.")
+	errServiceNotActive = wire.Errorf("ServiceNotActiveException", "Service was not ACTIVE.")
+)
+
+// seesService reports whether the caller's key may know of a service: its tasks count for a team.
+func (r *Request) seesService(s *service.Service) bool {
+	if len(r.Grant.Teams) == 0 {
+		return true
+	}
+	options, _ := spec.ParseSchedulingOptions(s.Tags) // they were checked
+	return r.Grant.SeesTeam(options.Team)
+}
+
+// service finds a service of the cluster by its name or ARN. Those of others are not found.
+func (r *Request) service(cluster, given string) (*service.Service, error) {
+	name, err := parseInCluster(cluster, arn.Service, given)
+	if err != nil {
+		return nil, err
+	}
+	if s := r.View.Service(cluster, name); s != nil && r.seesService(s) {
+		return s, nil
+	}
+	return nil, errNoService
+}
+
+// listServices lists the ACTIVE services: ECS leaves out one that is being deleted, too.
 func listServices(_ context.Context, r *Request, in *types.ListServicesInput) (*types.ListServicesOutput, error) {
 	cluster, err := r.cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	return listServiceARNs(in.Paging, r.render().Services(cluster.Name), func(s *types.Service) bool {
-		return (in.LaunchType == "" || in.LaunchType == s.LaunchType) &&
-			(in.SchedulingStrategy == "" || in.SchedulingStrategy == s.SchedulingStrategy) &&
-			(in.ResourceManagementType == "" || in.ResourceManagementType == s.ResourceManagementType)
-	})
-}
-
-// listServiceARNs is a page of the services that match, in the order of their names.
-func listServiceARNs(p types.Paging, services []*types.Service, matches func(*types.Service) bool) (*types.ListServicesOutput, error) {
-	out := &types.ListServicesOutput{ServiceARNs: []string{}}
-	var matching []*types.Service
-	for _, service := range services {
-		if matches(service) {
-			matching = append(matching, service)
+	var matching []*service.Service
+	for _, s := range r.View.Services(cluster.Name) {
+		if s.Status == service.Active && r.seesService(s) &&
+			(in.LaunchType == "" || in.LaunchType == r.services().LaunchType(s)) &&
+			(in.SchedulingStrategy == "" || in.SchedulingStrategy == string(s.Strategy)) &&
+			(in.ResourceManagementType == "" || in.ResourceManagementType == types.ResourceManagementTypes[0]) {
+			matching = append(matching, s)
 		}
 	}
-	page, next, err := paginate(p, matching, false, func(s *types.Service) string { return s.ServiceName })
+	page, next, err := paging.Cut(paging.WithDefault(in.Paging, listedServices), matching, false, func(s *service.Service) string { return s.Name })
 	if err != nil {
 		return nil, err
 	}
-	out.NextToken = next
-	for _, service := range page {
-		out.ServiceARNs = append(out.ServiceARNs, service.ServiceARN)
+	out := &types.ListServicesOutput{ServiceARNs: []string{}, NextToken: next}
+	for _, s := range page {
+		out.ServiceARNs = append(out.ServiceARNs, r.render().ServiceARN(s.Cluster, s.Name))
 	}
 	return out, nil
 }
 
 func listServicesByNamespace(_ context.Context, _ *Request, in *types.ListServicesByNamespaceInput) (*types.ListServicesByNamespaceOutput, error) {
-	if _, err := listServiceARNs(in.Paging, nil, nil); err != nil {
+	if _, _, err := paging.Cut(in.Paging, []string{}, false, nil); err != nil {
 		return nil, err
 	}
 	return nil, wire.Errorf("NamespaceNotFoundException", "The namespace %s was not found: there is no service discovery here.", in.Namespace)
@@ -75,55 +97,11 @@ func describeServices(_ context.Context, r *Request, in *types.DescribeServicesI
 		if err != nil {
 			return nil, err
 		}
-		if service := r.render().Service(cluster.Name, name); service != nil {
-			out.Services = append(out.Services, *service)
+		if s := r.View.Service(cluster.Name, name); s != nil && r.seesService(s) {
+			out.Services = append(out.Services, r.services().Service(s, len(in.Include) > 0))
 			continue
 		}
 		out.Failures = append(out.Failures, types.Failure{ARN: r.render().ServiceARN(cluster.Name, name), Reason: spec.ReasonMissing})
-	}
-	return out, nil
-}
-
-func listServiceDeployments(_ context.Context, r *Request, in *types.ListServiceDeploymentsInput) (*types.ListServiceDeploymentsOutput, error) {
-	cluster, err := r.cluster(in.Cluster)
-	if err != nil {
-		return nil, err
-	}
-	page, next, err := paginate(in.Paging, []types.ServiceDeploymentBrief{}, false, func(d types.ServiceDeploymentBrief) string { return d.ServiceDeploymentARN })
-	if err != nil {
-		return nil, err
-	}
-	if err := checkService(r, cluster, in.Service); err != nil {
-		return nil, err
-	}
-	return &types.ListServiceDeploymentsOutput{ServiceDeployments: page, NextToken: next}, nil
-}
-
-// checkService refuses a service that the cluster does not have.
-func checkService(r *Request, cluster *spec.Cluster, given string) error {
-	parsed, err := arn.Parse(arn.Service, given)
-	if err != nil || r.render().Service(cluster.Name, parsed.Name) == nil {
-		return wire.Errorf("ServiceNotFoundException", "Service not found.")
-	}
-	return nil
-}
-
-// groupOf is the group of the tasks of a service, which is given by name or ARN.
-func groupOf(service string) string {
-	parsed, _ := arn.Parse(arn.Service, service) // checkService has read it
-	return serviceGroup + parsed.Name
-}
-
-// serviceGroup begins the groups that services give to their tasks.
-const serviceGroup = "service:"
-
-func describeServiceDeployments(_ context.Context, _ *Request, in *types.DescribeServiceDeploymentsInput) (*types.DescribeServiceDeploymentsOutput, error) {
-	if len(in.ServiceDeploymentARNs) == 0 || len(in.ServiceDeploymentARNs) > maxServiceDeployments {
-		return nil, field.Errorf("serviceDeploymentArns", "serviceDeploymentArns must have 1 to %d items, not %d.", maxServiceDeployments, len(in.ServiceDeploymentARNs))
-	}
-	out := &types.DescribeServiceDeploymentsOutput{ServiceDeployments: []types.ServiceDeployment{}, Failures: []types.Failure{}}
-	for _, given := range in.ServiceDeploymentARNs {
-		out.Failures = append(out.Failures, types.Failure{ARN: given, Reason: spec.ReasonMissing})
 	}
 	return out, nil
 }

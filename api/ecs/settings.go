@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"pinion/api/ecs/field"
+	"pinion/api/ecs/paging"
 	"pinion/api/ecs/types"
 	"pinion/api/ecs/view"
 	"pinion/raftfsm"
@@ -152,11 +153,11 @@ func listAccountSettings(_ context.Context, r *Request, in *types.ListAccountSet
 			return nil, err
 		}
 	}
-	paging, err := withLimit(in.Paging, maxSettings)
+	limited, err := paging.WithLimit(in.Paging, maxSettings)
 	if err != nil {
 		return nil, err
 	}
-	page, next, err := paginate(paging, selectSettings(r, principal, in), false, func(s types.Setting) string { return s.Name })
+	page, next, err := paging.Cut(limited, selectSettings(r, principal, in), false, func(s types.Setting) string { return s.Name })
 	if err != nil {
 		return nil, err
 	}

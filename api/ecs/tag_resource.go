@@ -1,6 +1,7 @@
 package ecs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -15,7 +16,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// tagResource puts tags on a cluster, a task definition, a task, a container instance or a capacity provider, each in place
+// tagResource puts tags on a cluster, a task definition, a task, a container instance, a capacity provider or a service, each in place
 // of the one with its key.
 func tagResource(ctx context.Context, r *Request, in *types.TagResourceInput) (*types.TagResourceOutput, error) {
 	kind, id, err := parseTaggable(r, in.ResourceARN)
@@ -33,10 +34,8 @@ func tagResource(ctx context.Context, r *Request, in *types.TagResourceInput) (*
 			return nil, err
 		}
 	}
-	if task := r.taggedTask(kind, id); task != nil {
-		if err := r.checkTagsOf(task, in.Tags, nil); err != nil {
-			return nil, err
-		}
+	if err := r.checkTagged(kind, id, in.Tags, nil); err != nil {
+		return nil, err
 	}
 	return &types.TagResourceOutput{}, setTags(ctx, r, raftfsm.SetTags{Kind: kind, ID: id, Put: in.Tags})
 }
@@ -52,12 +51,22 @@ func untagResource(ctx context.Context, r *Request, in *types.UntagResourceInput
 	if err := tags.CheckKeys(in.TagKeys); err != nil {
 		return nil, err
 	}
-	if task := r.taggedTask(kind, id); task != nil {
-		if err := r.checkTagsOf(task, nil, in.TagKeys); err != nil {
-			return nil, err
-		}
+	if err := r.checkTagged(kind, id, nil, in.TagKeys); err != nil {
+		return nil, err
 	}
 	return &types.UntagResourceOutput{}, setTags(ctx, r, raftfsm.SetTags{Kind: kind, ID: id, Remove: in.TagKeys})
+}
+
+// checkTagged refuses a change of tags after which a task, or the tasks of a service, would count for a team or have a priority that the
+// caller's key is not for.
+func (r *Request) checkTagged(kind spec.ResourceKind, id string, put []spec.Tag, remove []string) error {
+	if task := r.taggedTask(kind, id); task != nil {
+		return r.checkTagsOf(task, put, remove)
+	}
+	if kind != spec.ResourceService {
+		return nil
+	}
+	return r.checkServiceTags(r.View.ServiceByID(id), put, remove)
 }
 
 // taggedTask is the task whose tags change; nil: there is none, or they are another resource's.
@@ -109,7 +118,7 @@ func errResourceNotFound(what string) error {
 }
 
 // taggable are the kinds of resources that have tags here.
-var taggable = []spec.ResourceKind{spec.ResourceCluster, spec.ResourceDefinition, spec.ResourceTask, spec.ResourceHost, spec.ResourceCapacityProvider}
+var taggable = []spec.ResourceKind{spec.ResourceCluster, spec.ResourceDefinition, spec.ResourceTask, spec.ResourceHost, spec.ResourceCapacityProvider, spec.ResourceService}
 
 // parseTaggable reads the ARN of a resource with tags, in the long form or the old one. It has to belong to the cluster that
 // the ARN names. ECS's other resources with tags do not exist here, so they are not found.
@@ -119,7 +128,7 @@ func parseTaggable(r *Request, given string) (kind spec.ResourceKind, id string,
 	}
 	parsed, err := arn.ParseAny(given)
 	if err != nil && parsed.Kind != "" && !arn.Known(parsed.Kind) {
-		return "", "", field.Errorf("resourceArn", "resourceArn %s is not the ARN of a cluster, a task definition, a task, a container instance or a capacity provider.", given)
+		return "", "", field.Errorf("resourceArn", "resourceArn %s is not the ARN of a cluster, a task definition, a task, a container instance, a capacity provider or a service.", given)
 	}
 	if err != nil {
 		return "", "", err
@@ -127,7 +136,23 @@ func parseTaggable(r *Request, given string) (kind spec.ResourceKind, id string,
 	if kind = spec.ResourceKind(parsed.Kind); !slices.Contains(taggable, kind) {
 		return "", "", errResourceNotFound(arn.KindName(parsed.Kind))
 	}
+	if kind == spec.ResourceService {
+		return r.taggableService(parsed)
+	}
 	return kind, parsed.Name, checkARNCluster(r, kind, parsed)
+}
+
+// taggableService finds the service whose tags a request is about; the state knows it by its id.
+func (r *Request) taggableService(parsed arn.Resource) (kind spec.ResourceKind, id string, err error) {
+	cluster := cmp.Or(parsed.Cluster, spec.DefaultCluster)
+	if r.View.Cluster(cluster) == nil {
+		return "", "", errNoCluster
+	}
+	s := r.View.Service(cluster, parsed.Name)
+	if s == nil || !r.seesService(s) {
+		return "", "", errResourceNotFound(arn.Service)
+	}
+	return spec.ResourceService, s.ID, nil
 }
 
 // checkARNCluster refuses a resource of another cluster than its ARN says, and a cluster that is not known.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"pinion/api/ecs/field"
+	"pinion/api/ecs/paging"
 	"pinion/api/ecs/types"
 	"pinion/raftfsm/spec"
 )
@@ -26,7 +27,7 @@ func listTaskDefinitions(_ context.Context, r *Request, in *types.ListTaskDefini
 	if in.Status != "" {
 		status = spec.DefinitionStatus(in.Status)
 	}
-	page, next, err := paginateFrom(in.Paging, func(last string) iter.Seq[*spec.TaskDefinition] {
+	page, next, err := paging.CutFrom(in.Paging, func(last string) iter.Seq[*spec.TaskDefinition] {
 		return definitionsAfter(r, status, in.FamilyPrefix, last, in.Sort == "DESC")
 	}, definitionSortKey)
 	if err != nil {
@@ -81,7 +82,7 @@ func listTaskDefinitionFamilies(_ context.Context, r *Request, in *types.ListTas
 	if err := field.OneOf("status", in.Status, types.TaskDefinitionFamilyStatuses...); err != nil {
 		return nil, err
 	}
-	page, next, err := paginateFrom(in.Paging, func(last string) iter.Seq[string] {
+	page, next, err := paging.CutFrom(in.Paging, func(last string) iter.Seq[string] {
 		return familiesAfter(r, in.FamilyPrefix, last, in.Status)
 	}, func(family string) string { return family })
 	if err != nil {

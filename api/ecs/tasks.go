@@ -11,9 +11,11 @@ import (
 	"pinion/api/auth"
 	"pinion/api/ecs/arn"
 	"pinion/api/ecs/field"
+	"pinion/api/ecs/paging"
 	"pinion/api/ecs/types"
 	"pinion/api/ecs/view"
 	"pinion/raftfsm"
+	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 )
 
@@ -25,8 +27,8 @@ func describeTasks(_ context.Context, r *Request, in *types.DescribeTasksInput) 
 	if len(in.Tasks) == 0 {
 		return nil, field.Errorf("tasks", "Tasks cannot be empty.")
 	}
-	if len(in.Tasks) > maxPage {
-		return nil, field.Errorf("tasks", "taskIds can have at most %d items.", maxPage)
+	if len(in.Tasks) > paging.Max {
+		return nil, field.Errorf("tasks", "taskIds can have at most %d items.", paging.Max)
 	}
 	out := &types.DescribeTasksOutput{Tasks: make([]*types.RenderedTask, 0, len(in.Tasks)), Failures: []types.Failure{}}
 	for _, given := range in.Tasks {
@@ -122,7 +124,7 @@ func listTasks(_ context.Context, r *Request, in *types.ListTasksInput) (*types.
 			}
 		}
 	}
-	page, next, err := paginateFrom(in.Paging, matching, func(t *spec.Task) string { return t.ID })
+	page, next, err := paging.CutFrom(in.Paging, matching, func(t *spec.Task) string { return t.ID })
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +152,7 @@ func tasksFrom(r *Request, cluster *spec.Cluster, instance string) (func(last st
 
 func checkTaskFilters(r *Request, cluster *spec.Cluster, in *types.ListTasksInput) error {
 	if in.ServiceName != "" {
-		if err := checkService(r, cluster, in.ServiceName); err != nil {
+		if _, err := r.service(cluster.Name, in.ServiceName); err != nil {
 			return err
 		}
 	}
@@ -166,6 +168,12 @@ func matchesFilters(in *types.ListTasksInput, t *spec.Task) bool {
 	return string(t.DesiredStatus) == cmp.Or(in.DesiredStatus, string(spec.Running)) &&
 		(in.Family == "" || in.Family == family) &&
 		(in.StartedBy == "" || in.StartedBy == t.StartedBy) &&
-		(in.ServiceName == "" || t.Group == groupOf(in.ServiceName)) &&
+		(in.ServiceName == "" || t.Service != nil && t.Group == groupOf(in.ServiceName)) &&
 		(in.LaunchType == "" || in.LaunchType == cmp.Or(t.LaunchType, view.LaunchEC2))
+}
+
+// groupOf is the group of the tasks of a service, which is given by name or ARN.
+func groupOf(given string) string {
+	parsed, _ := arn.Parse(arn.Service, given) // it was found
+	return service.GroupPrefix + parsed.Name
 }

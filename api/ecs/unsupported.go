@@ -9,21 +9,19 @@ import (
 
 // Why operations of ECS are refused.
 const (
-	reasonServices      = "services are not built yet; run tasks with RunTask"
+	reasonTaskSets      = "task sets belong to the deployment controller EXTERNAL; services here have the controller ECS"
+	reasonHooks         = "deployments have no lifecycle hooks that could wait for it"
 	reasonExec          = "running a command inside a task is not built yet"
 	reasonAgentProtocol = "hosts speak Pinion's own protocol with the cluster, not that of the Amazon ECS agent"
 	reasonGateways      = "gateways are a service of AWS; there is none here"
-	reasonDaemons       = "daemons are not built yet; run a task on each host with StartTask"
+	reasonDaemons       = "daemons of their own are not built; a service with the scheduling strategy DAEMON runs a task on each host"
 )
 
 // unsupportedOperations are the operations of ECS that Pinion knows by name and does not do, by the reason.
 var unsupportedOperations = map[string][]string{
-	reasonServices: {
-		"ContinueServiceDeployment", "CreateService", "CreateTaskSet", "DeleteService", "DeleteTaskSet", "DescribeServiceRevisions",
-		"DescribeTaskSets", "GetTaskProtection", "StopServiceDeployment", "UpdateService", "UpdateServicePrimaryTaskSet",
-		"UpdateTaskProtection", "UpdateTaskSet",
-	},
-	reasonExec: {"ExecuteCommand"},
+	reasonTaskSets: {"CreateTaskSet", "DeleteTaskSet", "DescribeTaskSets", "UpdateServicePrimaryTaskSet", "UpdateTaskSet"},
+	reasonHooks:    {"ContinueServiceDeployment"},
+	reasonExec:     {"ExecuteCommand"},
 	reasonAgentProtocol: {
 		"DiscoverPollEndpoint", "SubmitAttachmentStateChanges", "SubmitContainerStateChange", "SubmitTaskStateChange",
 	},

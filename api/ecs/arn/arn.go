@@ -18,13 +18,14 @@ const (
 	CapacityProvider  = "capacity-provider"
 	Service           = "service"
 	ServiceDeployment = "service-deployment"
+	ServiceRevision   = "service-revision"
 )
 
 // Resource is a parsed reference to a resource: a name, an id or an ARN.
 type Resource struct {
 	Kind    string
 	Cluster string // that the resource belongs to, or that it is; empty when it belongs to none, or the name does not say
-	Name    string // name or id; of a service deployment SERVICE/ID
+	Name    string // name or id; of a service deployment and a service revision SERVICE/ID
 }
 
 // Make makes the ARN of a resource, "cluster/default", in a region.
@@ -54,16 +55,16 @@ func Parse(kind, given string) (Resource, error) {
 
 // parts are the numbers of names behind the kind in an ARN: the least is the form without the cluster.
 var parts = map[string]struct{ least, most int }{
-	Cluster:            {1, 1},
-	TaskDefinition:     {1, 1},
-	CapacityProvider:   {1, 1},
-	Task:               {1, 2},
-	ContainerInstance:  {1, 2},
-	Service:            {1, 2},
-	ServiceDeployment:  {3, 3},
-	"service-revision": {3, 3},
-	"task-set":         {3, 3},
-	"daemon":           {2, 2},
+	Cluster:           {1, 1},
+	TaskDefinition:    {1, 1},
+	CapacityProvider:  {1, 1},
+	Task:              {1, 2},
+	ContainerInstance: {1, 2},
+	Service:           {1, 2},
+	ServiceDeployment: {3, 3},
+	ServiceRevision:   {3, 3},
+	"task-set":        {3, 3},
+	"daemon":          {2, 2},
 }
 
 // ParseAny reads the ARN of a resource of any known kind. With an error it returns the kind alone, as far as there is one.

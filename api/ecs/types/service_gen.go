@@ -7,44 +7,60 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// ListServicesInput is the input of ListServices.
-type ListServicesInput struct {
-	Paging
-	Cluster                string `json:"cluster"`
-	LaunchType             string `json:"launchType"`
-	SchedulingStrategy     string `json:"schedulingStrategy"`
-	ResourceManagementType string `json:"resourceManagementType"`
+// CreateServiceInput is the input of CreateService.
+type CreateServiceInput struct {
+	Cluster                       string                        `json:"cluster"`
+	ServiceName                   string                        `json:"serviceName"` // required
+	TaskDefinition                string                        `json:"taskDefinition"`
+	AvailabilityZoneRebalancing   string                        `json:"availabilityZoneRebalancing"`
+	LoadBalancers                 wire.Unsupported              `json:"loadBalancers" why:"Pinion balances no load and registers no names of services yet; tasks publish ports of their hosts"`
+	ServiceRegistries             wire.Unsupported              `json:"serviceRegistries" why:"Pinion balances no load and registers no names of services yet; tasks publish ports of their hosts"`
+	DesiredCount                  *int                          `json:"desiredCount"`
+	ClientToken                   string                        `json:"clientToken"`
+	LaunchType                    string                        `json:"launchType"`
+	CapacityProviderStrategy      []StrategyItem                `json:"capacityProviderStrategy"`
+	PlatformVersion               string                        `json:"platformVersion"`
+	Role                          string                        `json:"role"`
+	DeploymentConfiguration       *DeploymentConfigurationInput `json:"deploymentConfiguration"`
+	PlacementConstraints          []spec.PlacementConstraint    `json:"placementConstraints"`
+	PlacementStrategy             []spec.PlacementStrategy      `json:"placementStrategy"`
+	NetworkConfiguration          any                           `json:"networkConfiguration"`
+	HealthCheckGracePeriodSeconds *int                          `json:"healthCheckGracePeriodSeconds"`
+	SchedulingStrategy            string                        `json:"schedulingStrategy"`
+	DeploymentController          *DeploymentControllerInput    `json:"deploymentController"`
+	Tags                          []spec.Tag                    `json:"tags"`
+	EnableECSManagedTags          *bool                         `json:"enableECSManagedTags"`
+	PropagateTags                 string                        `json:"propagateTags"`
+	EnableExecuteCommand          *bool                         `json:"enableExecuteCommand"`
+	ServiceConnectConfiguration   any                           `json:"serviceConnectConfiguration"`
+	VolumeConfigurations          wire.Unsupported              `json:"volumeConfigurations" why:"there is no EBS here; volumes are directories of the host, or scratch space of the task"`
+	VpcLatticeConfigurations      wire.Unsupported              `json:"vpcLatticeConfigurations" why:"VPC Lattice is a service of AWS"`
+	GatewayConnectors             wire.Unsupported              `json:"gatewayConnectors" why:"gateways are a service of AWS"`
+	Monitoring                    wire.Unsupported              `json:"monitoring" why:"it belongs to Amazon CloudWatch"`
 }
 
-// ListServicesOutput is the output of ListServices.
-type ListServicesOutput struct {
-	ServiceARNs []string `json:"serviceArns"`
-	NextToken   string   `json:"nextToken,omitempty"`
+// CreateServiceOutput is the output of CreateService.
+type CreateServiceOutput struct {
+	Service Service `json:"service"`
 }
 
-// ListServicesByNamespaceInput is the input of ListServicesByNamespace.
-type ListServicesByNamespaceInput struct {
-	Paging
-	Namespace string `json:"namespace"` // required
+// DeploymentConfigurationInput is ECS's DeploymentConfiguration in an input.
+type DeploymentConfigurationInput struct {
+	DeploymentCircuitBreaker *DeploymentCircuitBreakerInput `json:"deploymentCircuitBreaker"`
+	MaximumPercent           *int                           `json:"maximumPercent"`
+	MinimumHealthyPercent    *int                           `json:"minimumHealthyPercent"`
+	Alarms                   *DeploymentAlarmsInput         `json:"alarms"`
+	Strategy                 string                         `json:"strategy"`
+	BakeTimeInMinutes        *int                           `json:"bakeTimeInMinutes"`
+	LifecycleHooks           wire.Unsupported               `json:"lifecycleHooks" why:"nothing shifts traffic yet: deployments replace tasks, which is ROLLING"`
+	LinearConfiguration      wire.Unsupported               `json:"linearConfiguration" why:"nothing shifts traffic yet: deployments replace tasks, which is ROLLING"`
+	CanaryConfiguration      wire.Unsupported               `json:"canaryConfiguration" why:"nothing shifts traffic yet: deployments replace tasks, which is ROLLING"`
+	EarlySuccessCriteria     wire.Unsupported               `json:"earlySuccessCriteria" why:"a deployment is complete when all of its tasks are healthy"`
 }
 
-// ListServicesByNamespaceOutput is the output of ListServicesByNamespace.
-type ListServicesByNamespaceOutput struct {
-	ServiceARNs []string `json:"serviceArns"`
-	NextToken   string   `json:"nextToken,omitempty"`
-}
-
-// DescribeServicesInput is the input of DescribeServices.
-type DescribeServicesInput struct {
-	Cluster  string   `json:"cluster"`
-	Services []string `json:"services"` // required
-	Include  []string `json:"include"`
-}
-
-// DescribeServicesOutput is the output of DescribeServices.
-type DescribeServicesOutput struct {
-	Services []Service `json:"services"`
-	Failures []Failure `json:"failures"`
+// DeploymentControllerInput is ECS's DeploymentController in an input.
+type DeploymentControllerInput struct {
+	Type string `json:"type"` // required
 }
 
 // Service is ECS's Service.
@@ -81,6 +97,21 @@ type Service struct {
 	EnableExecuteCommand          bool                            `json:"enableExecuteCommand"`
 	AvailabilityZoneRebalancing   string                          `json:"availabilityZoneRebalancing,omitempty"`
 	ResourceManagementType        string                          `json:"resourceManagementType,omitempty"`
+}
+
+// DeploymentCircuitBreakerInput is ECS's DeploymentCircuitBreaker in an input.
+type DeploymentCircuitBreakerInput struct {
+	Enable                 bool                         `json:"enable"`   // required
+	Rollback               bool                         `json:"rollback"` // required
+	ResetOnHealthyTask     *bool                        `json:"resetOnHealthyTask"`
+	ThresholdConfiguration *ThresholdConfigurationInput `json:"thresholdConfiguration"`
+}
+
+// DeploymentAlarmsInput is ECS's DeploymentAlarms in an input.
+type DeploymentAlarmsInput struct {
+	AlarmNames []string `json:"alarmNames"` // required
+	Rollback   bool     `json:"rollback"`   // required
+	Enable     bool     `json:"enable"`     // required
 }
 
 // LoadBalancer is ECS's LoadBalancer.
@@ -152,10 +183,18 @@ type DeploymentController struct {
 	Type string `json:"type"`
 }
 
+// ThresholdConfigurationInput is ECS's ThresholdConfiguration in an input.
+type ThresholdConfigurationInput struct {
+	Type  string `json:"type"`  // required
+	Value *int   `json:"value"` // required
+}
+
 // DeploymentCircuitBreaker is ECS's DeploymentCircuitBreaker.
 type DeploymentCircuitBreaker struct {
-	Enable   bool `json:"enable"`
-	Rollback bool `json:"rollback"`
+	Enable                 bool                    `json:"enable"`
+	Rollback               bool                    `json:"rollback"`
+	ResetOnHealthyTask     *bool                   `json:"resetOnHealthyTask,omitempty"`
+	ThresholdConfiguration *ThresholdConfiguration `json:"thresholdConfiguration,omitempty"`
 }
 
 // DeploymentAlarms is ECS's DeploymentAlarms.
@@ -172,93 +211,93 @@ type AwsVpcConfiguration struct {
 	AssignPublicIp string   `json:"assignPublicIp,omitempty"`
 }
 
-// ListServiceDeploymentsInput is the input of ListServiceDeployments.
-type ListServiceDeploymentsInput struct {
+// ThresholdConfiguration is ECS's ThresholdConfiguration.
+type ThresholdConfiguration struct {
+	Type  string `json:"type"`
+	Value int    `json:"value"`
+}
+
+// UpdateServiceInput is the input of UpdateService.
+type UpdateServiceInput struct {
+	Cluster                       string                        `json:"cluster"`
+	Service                       string                        `json:"service"` // required
+	DesiredCount                  *int                          `json:"desiredCount"`
+	TaskDefinition                string                        `json:"taskDefinition"`
+	CapacityProviderStrategy      []StrategyItem                `json:"capacityProviderStrategy"`
+	DeploymentConfiguration       *DeploymentConfigurationInput `json:"deploymentConfiguration"`
+	AvailabilityZoneRebalancing   string                        `json:"availabilityZoneRebalancing"`
+	NetworkConfiguration          any                           `json:"networkConfiguration"`
+	PlacementConstraints          []spec.PlacementConstraint    `json:"placementConstraints"`
+	PlacementStrategy             []spec.PlacementStrategy      `json:"placementStrategy"`
+	PlatformVersion               string                        `json:"platformVersion"`
+	ForceNewDeployment            bool                          `json:"forceNewDeployment"`
+	HealthCheckGracePeriodSeconds *int                          `json:"healthCheckGracePeriodSeconds"`
+	DeploymentController          *DeploymentControllerInput    `json:"deploymentController"`
+	EnableExecuteCommand          *bool                         `json:"enableExecuteCommand"`
+	EnableECSManagedTags          *bool                         `json:"enableECSManagedTags"`
+	LoadBalancers                 wire.Unsupported              `json:"loadBalancers" why:"Pinion balances no load and registers no names of services yet; tasks publish ports of their hosts"`
+	PropagateTags                 string                        `json:"propagateTags"`
+	ServiceRegistries             wire.Unsupported              `json:"serviceRegistries" why:"Pinion balances no load and registers no names of services yet; tasks publish ports of their hosts"`
+	ServiceConnectConfiguration   any                           `json:"serviceConnectConfiguration"`
+	VolumeConfigurations          wire.Unsupported              `json:"volumeConfigurations" why:"there is no EBS here; volumes are directories of the host, or scratch space of the task"`
+	VpcLatticeConfigurations      wire.Unsupported              `json:"vpcLatticeConfigurations" why:"VPC Lattice is a service of AWS"`
+	GatewayConnectors             wire.Unsupported              `json:"gatewayConnectors" why:"gateways are a service of AWS"`
+	Monitoring                    wire.Unsupported              `json:"monitoring" why:"it belongs to Amazon CloudWatch"`
+}
+
+// UpdateServiceOutput is the output of UpdateService.
+type UpdateServiceOutput struct {
+	Service Service `json:"service"`
+}
+
+// DeleteServiceInput is the input of DeleteService.
+type DeleteServiceInput struct {
+	Cluster string `json:"cluster"`
+	Service string `json:"service"` // required
+	Force   bool   `json:"force"`
+}
+
+// DeleteServiceOutput is the output of DeleteService.
+type DeleteServiceOutput struct {
+	Service Service `json:"service"`
+}
+
+// DescribeServicesInput is the input of DescribeServices.
+type DescribeServicesInput struct {
+	Cluster  string   `json:"cluster"`
+	Services []string `json:"services"` // required
+	Include  []string `json:"include"`
+}
+
+// DescribeServicesOutput is the output of DescribeServices.
+type DescribeServicesOutput struct {
+	Services []Service `json:"services"`
+	Failures []Failure `json:"failures"`
+}
+
+// ListServicesInput is the input of ListServices.
+type ListServicesInput struct {
 	Paging
-	Service   string   `json:"service"` // required
-	Cluster   string   `json:"cluster"`
-	Status    []string `json:"status"`
-	CreatedAt any      `json:"createdAt"`
+	Cluster                string `json:"cluster"`
+	LaunchType             string `json:"launchType"`
+	SchedulingStrategy     string `json:"schedulingStrategy"`
+	ResourceManagementType string `json:"resourceManagementType"`
 }
 
-// ListServiceDeploymentsOutput is the output of ListServiceDeployments.
-type ListServiceDeploymentsOutput struct {
-	ServiceDeployments []ServiceDeploymentBrief `json:"serviceDeployments"`
-	NextToken          string                   `json:"nextToken,omitempty"`
+// ListServicesOutput is the output of ListServices.
+type ListServicesOutput struct {
+	ServiceARNs []string `json:"serviceArns"`
+	NextToken   string   `json:"nextToken,omitempty"`
 }
 
-// ServiceDeploymentBrief is ECS's ServiceDeploymentBrief.
-type ServiceDeploymentBrief struct {
-	ServiceDeploymentARN     string    `json:"serviceDeploymentArn"`
-	ServiceARN               string    `json:"serviceArn"`
-	ClusterARN               string    `json:"clusterArn"`
-	StartedAt                wire.Time `json:"startedAt,omitzero"`
-	CreatedAt                wire.Time `json:"createdAt,omitzero"`
-	FinishedAt               wire.Time `json:"finishedAt,omitzero"`
-	TargetServiceRevisionARN string    `json:"targetServiceRevisionArn"`
-	Status                   string    `json:"status"`
-	StatusReason             string    `json:"statusReason,omitempty"`
+// ListServicesByNamespaceInput is the input of ListServicesByNamespace.
+type ListServicesByNamespaceInput struct {
+	Paging
+	Namespace string `json:"namespace"` // required
 }
 
-// DescribeServiceDeploymentsInput is the input of DescribeServiceDeployments.
-type DescribeServiceDeploymentsInput struct {
-	ServiceDeploymentARNs []string `json:"serviceDeploymentArns"` // required
-}
-
-// DescribeServiceDeploymentsOutput is the output of DescribeServiceDeployments.
-type DescribeServiceDeploymentsOutput struct {
-	ServiceDeployments []ServiceDeployment `json:"serviceDeployments"`
-	Failures           []Failure           `json:"failures"`
-}
-
-// ServiceDeployment is ECS's ServiceDeployment.
-type ServiceDeployment struct {
-	ServiceDeploymentARN     string                           `json:"serviceDeploymentArn"`
-	ServiceARN               string                           `json:"serviceArn"`
-	ClusterARN               string                           `json:"clusterArn"`
-	CreatedAt                wire.Time                        `json:"createdAt,omitzero"`
-	StartedAt                wire.Time                        `json:"startedAt,omitzero"`
-	FinishedAt               wire.Time                        `json:"finishedAt,omitzero"`
-	StoppedAt                wire.Time                        `json:"stoppedAt,omitzero"`
-	UpdatedAt                wire.Time                        `json:"updatedAt,omitzero"`
-	SourceServiceRevisions   []ServiceRevisionSummary         `json:"sourceServiceRevisions"`
-	TargetServiceRevision    *ServiceRevisionSummary          `json:"targetServiceRevision,omitempty"`
-	Status                   string                           `json:"status"`
-	StatusReason             string                           `json:"statusReason,omitempty"`
-	LifecycleStage           string                           `json:"lifecycleStage,omitempty"`
-	DeploymentConfiguration  *DeploymentConfiguration         `json:"deploymentConfiguration,omitempty"`
-	Rollback                 *Rollback                        `json:"rollback,omitempty"`
-	DeploymentCircuitBreaker *ServiceDeploymentCircuitBreaker `json:"deploymentCircuitBreaker,omitempty"`
-	Alarms                   *ServiceDeploymentAlarms         `json:"alarms,omitempty"`
-}
-
-// ServiceRevisionSummary is ECS's ServiceRevisionSummary.
-type ServiceRevisionSummary struct {
-	ARN                              string      `json:"arn"`
-	RequestedTaskCount               int         `json:"requestedTaskCount"`
-	RunningTaskCount                 int         `json:"runningTaskCount"`
-	PendingTaskCount                 int         `json:"pendingTaskCount"`
-	RequestedTestTrafficWeight       wire.Double `json:"requestedTestTrafficWeight"`
-	RequestedProductionTrafficWeight wire.Double `json:"requestedProductionTrafficWeight"`
-}
-
-// Rollback is ECS's Rollback.
-type Rollback struct {
-	Reason             string    `json:"reason"`
-	StartedAt          wire.Time `json:"startedAt,omitzero"`
-	ServiceRevisionARN string    `json:"serviceRevisionArn"`
-}
-
-// ServiceDeploymentCircuitBreaker is ECS's ServiceDeploymentCircuitBreaker.
-type ServiceDeploymentCircuitBreaker struct {
-	Status       string `json:"status"`
-	FailureCount int    `json:"failureCount"`
-	Threshold    int    `json:"threshold"`
-}
-
-// ServiceDeploymentAlarms is ECS's ServiceDeploymentAlarms.
-type ServiceDeploymentAlarms struct {
-	Status              string   `json:"status"`
-	AlarmNames          []string `json:"alarmNames"`
-	TriggeredAlarmNames []string `json:"triggeredAlarmNames"`
+// ListServicesByNamespaceOutput is the output of ListServicesByNamespace.
+type ListServicesByNamespaceOutput struct {
+	ServiceARNs []string `json:"serviceArns"`
+	NextToken   string   `json:"nextToken,omitempty"`
 }

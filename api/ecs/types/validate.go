@@ -102,3 +102,21 @@ func (in *ListServicesInput) Validate() error {
 func (in *DescribeServicesInput) Validate() error {
 	return field.AllOf("include", in.Include, ServiceFields...)
 }
+
+// Validate checks what can be checked without the state.
+func (in *CreateServiceInput) Validate() error {
+	return field.OneOf("launchType", in.LaunchType, LaunchTypes...)
+}
+
+// Validate checks what can be checked without the state.
+func (in *ListServiceDeploymentsInput) Validate() error {
+	return field.AllOf("status", in.Status, ServiceDeploymentStatuses...)
+}
+
+// Validate checks what can be checked without the state. ECS has only one way to stop a deployment.
+func (in *StopServiceDeploymentInput) Validate() error {
+	if in.StopType == "ABORT" {
+		return field.Errorf("stopType", "stopType ABORT is not supported: a deployment is stopped by ROLLBACK, or by updating the service.")
+	}
+	return field.OneOf("stopType", in.StopType, StopTypes...)
+}

@@ -4,22 +4,23 @@ import (
 	"slices"
 
 	"pinion/api/ecs/types"
+	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 )
 
 // Cluster renders a cluster, with counters that follow from its hosts and tasks.
 func (r *Renderer) Cluster(cluster *spec.Cluster, include []string) types.Cluster {
-	count, services := countTasks(r.View.Tasks(cluster.Name)), r.Services(cluster.Name)
+	count := countTasks(r.View.Tasks(cluster.Name))
 	out := types.Cluster{
 		ClusterARN: r.ClusterARN(cluster.Name), ClusterName: cluster.Name, Status: string(cluster.Status),
 		RegisteredContainerInstancesCount: len(r.View.Hosts(cluster.Name)),
 		RunningTasksCount:                 count.running(), PendingTasksCount: count.pending(),
-		ActiveServicesCount: int(countServices(services, serviceActive, "")),
+		ActiveServicesCount: int(NewServices(r).count(cluster.Name, service.Active, "")),
 		Statistics:          []types.KeyValuePair{}, Tags: []spec.Tag{}, Settings: []spec.Setting{},
 		CapacityProviders: nonNil(cluster.CapacityProviders), DefaultCapacityProviderStrategy: strategy(cluster.DefaultStrategy),
 	}
 	if slices.Contains(include, "STATISTICS") {
-		out.Statistics = slices.Concat(count.statistics(), serviceStatistics(services), r.capacityStatistics(cluster.Name))
+		out.Statistics = slices.Concat(count.statistics(), NewServices(r).statistics(cluster.Name), r.capacityStatistics(cluster.Name))
 	}
 	if slices.Contains(include, "TAGS") {
 		out.Tags = nonNil(cluster.Tags)

@@ -1,46 +1,199 @@
 package view
 
 import (
+	"cmp"
+	"slices"
+
+	"pinion/api/ecs/arn"
 	"pinion/api/ecs/types"
+	"pinion/api/wire"
+	"pinion/raftfsm/service"
+	"pinion/raftfsm/spec"
 )
 
-// Services are the services of a cluster. There are none yet: the counts, lists and lookups of services all follow from this
-// list.
-func (r *Renderer) Services(string) []*types.Service { return nil }
-
-// Service finds a service of a cluster by its name, nil when there is none.
-func (r *Renderer) Service(cluster, name string) *types.Service {
-	for _, service := range r.Services(cluster) {
-		if service.ServiceName == name {
-			return service
-		}
-	}
-	return nil
+// Services renders services and their deployments, with what a Renderer knows. It is used by one goroutine.
+type Services struct {
+	Added *service.Revision // a revision that was recorded after the view; nil: none
+	r     *Renderer
 }
 
-const (
-	serviceActive   = "ACTIVE"
-	serviceDraining = "DRAINING"
-)
+// NewServices renders what a Renderer's view has.
+func NewServices(r *Renderer) *Services { return &Services{r: r} }
 
-// countServices is how many services have that status and launch type; an empty launch type is any.
-func countServices(services []*types.Service, status, launchType string) int64 {
-	var n int64
-	for _, service := range services {
-		if service.Status == status && (launchType == "" || service.LaunchType == launchType) {
+// revision is a revision of a service, nil when there is none of that id.
+func (v *Services) revision(id string) *service.Revision {
+	if v.Added != nil && v.Added.ID == id {
+		return v.Added
+	}
+	return v.r.View.ServiceRevision(id)
+}
+
+// Service renders a service, with counters that follow from its tasks.
+func (v *Services) Service(s *service.Service, withTags bool) types.Service {
+	counts, primary := v.revisionCounts(s.ID), s.Primary()
+	out := types.Service{
+		ServiceARN: v.r.ServiceARN(s.Cluster, s.Name), ServiceName: s.Name, ClusterARN: v.r.ClusterARN(s.Cluster), Status: string(s.Status),
+		LoadBalancers: []types.LoadBalancer{}, ServiceRegistries: []types.ServiceRegistry{}, DesiredCount: s.Desired,
+		CapacityProviderStrategy: strategy(s.Settings.Providers), TaskDefinition: v.r.DefinitionARN(primary.Definition),
+		DeploymentConfiguration: deploymentConfiguration(&s.Settings.Deployment, s.Strategy), DeploymentController: &types.DeploymentController{Type: "ECS"},
+		RoleARN: s.Role, Events: serviceEvents(s.Events), CreatedAt: wire.NewTime(s.CreatedAt), CreatedBy: s.CreatedBy,
+		CurrentServiceDeployment: v.rolloutARN(s.Cluster, s.Name, primary.Rollout), PlacementConstraints: nonNil(s.Settings.Constraints),
+		PlacementStrategy: nonNil(s.Settings.Placement), HealthCheckGracePeriodSeconds: s.Settings.GraceSeconds, SchedulingStrategy: string(s.Strategy),
+		Tags: []spec.Tag{}, EnableECSManagedTags: s.Settings.ManagedTags, PropagateTags: s.Settings.PropagateTags,
+		EnableExecuteCommand: s.Settings.ExecuteCommand, AvailabilityZoneRebalancing: s.Settings.Rebalancing, ResourceManagementType: "CUSTOMER",
+		Deployments: []types.Deployment{}, CurrentServiceRevisions: []types.ServiceCurrentRevisionSummary{},
+	}
+	if withTags {
+		out.Tags = nonNil(s.Tags)
+	}
+	if len(s.Settings.Providers) == 0 {
+		out.LaunchType = v.launchType(primary.ID)
+	}
+	for _, n := range counts {
+		out.RunningCount, out.PendingCount = out.RunningCount+n.running, out.PendingCount+n.pending
+	}
+	if s.Status == service.Inactive {
+		return out
+	}
+	for i := range s.Deployments {
+		d := &s.Deployments[i]
+		out.Deployments = append(out.Deployments, v.deployment(s, d, counts[d.ID]))
+		out.CurrentServiceRevisions = append(out.CurrentServiceRevisions, types.ServiceCurrentRevisionSummary{
+			ARN: v.revisionARN(s.Cluster, s.Name, d.ID), RequestedTaskCount: requested(s, d, counts[d.ID]),
+			RunningTaskCount: counts[d.ID].running, PendingTaskCount: counts[d.ID].pending,
+		})
+	}
+	return out
+}
+
+// RevisionCounts are the revisions that a service has now, with their tasks, the newest first.
+func (v *Services) RevisionCounts(s *service.Service) (all []service.RevisionCount) {
+	counts := v.revisionCounts(s.ID)
+	for i := range s.Deployments {
+		d := &s.Deployments[i]
+		n := counts[d.ID]
+		all = append(all, service.RevisionCount{Revision: d.ID, Requested: requested(s, d, n), Running: n.running, Pending: n.pending})
+	}
+	return all
+}
+
+// revisionCount is how many tasks of a revision there are.
+type revisionCount struct {
+	running, pending int
+	wanted           int // that are not to stop
+}
+
+// revisionCounts counts the tasks of a service by their revision, which has the id of its deployment.
+func (v *Services) revisionCounts(serviceID string) map[string]revisionCount {
+	counts := map[string]revisionCount{}
+	for _, t := range v.r.View.ServiceTasks(serviceID) {
+		n := counts[t.Service.Deployment]
+		switch t.LastStatus {
+		case spec.Running:
+			n.running++
+		case spec.Provisioning, spec.Pending:
+			n.pending++
+		}
+		if t.DesiredStatus == spec.Running {
+			n.wanted++
+		}
+		counts[t.Service.Deployment] = n
+	}
+	return counts
+}
+
+// requested is how many tasks of a deployment there are to be: of one that is being replaced those that are left.
+func requested(s *service.Service, d *service.Deployment, n revisionCount) int {
+	if d.Status == service.Primary {
+		return s.Desired
+	}
+	return n.wanted
+}
+
+func (v *Services) deployment(s *service.Service, d *service.Deployment, n revisionCount) types.Deployment {
+	out := types.Deployment{
+		ID: service.DeploymentName(d.ID), Status: string(d.Status), TaskDefinition: v.r.DefinitionARN(d.Definition), DesiredCount: requested(s, d, n),
+		PendingCount: n.pending, RunningCount: n.running, FailedTasks: d.FailedTasks, CreatedAt: wire.NewTime(d.CreatedAt), UpdatedAt: wire.NewTime(d.UpdatedAt),
+		CapacityProviderStrategy: []types.StrategyItem{}, RolloutState: string(d.State), RolloutStateReason: d.Reason,
+	}
+	if revision := v.revision(d.ID); revision != nil {
+		out.CapacityProviderStrategy = strategy(revision.Providers)
+	}
+	if len(out.CapacityProviderStrategy) == 0 {
+		out.LaunchType = v.launchType(d.ID)
+	}
+	return out
+}
+
+// launchType is that of the tasks of a revision.
+func (v *Services) launchType(revision string) string {
+	if known := v.revision(revision); known != nil {
+		return cmp.Or(known.LaunchType, LaunchEC2)
+	}
+	return LaunchEC2
+}
+
+// serviceEvents are the newest first, as ECS shows them.
+func serviceEvents(events []service.Event) []types.ServiceEvent {
+	out := []types.ServiceEvent{}
+	for _, e := range slices.Backward(events) {
+		out = append(out, types.ServiceEvent{ID: e.ID, CreatedAt: wire.NewTime(e.At), Message: e.Message})
+	}
+	return out
+}
+
+// deploymentConfiguration fills in what a service has not said, as ECS shows it.
+func deploymentConfiguration(d *service.DeploymentConfiguration, of service.Strategy) *types.DeploymentConfiguration {
+	healthy, most := d.Percents(of)
+	bake := 0
+	out := &types.DeploymentConfiguration{
+		MinimumHealthyPercent: &healthy, MaximumPercent: &most, Strategy: "ROLLING", BakeTimeInMinutes: &bake, DeploymentCircuitBreaker: &types.DeploymentCircuitBreaker{},
+	}
+	if b := d.Breaker; b != nil {
+		out.DeploymentCircuitBreaker = &types.DeploymentCircuitBreaker{Enable: b.Enable, Rollback: b.Rollback, ResetOnHealthyTask: b.ResetOnHealth}
+		if b.Threshold != nil {
+			out.DeploymentCircuitBreaker.ThresholdConfiguration = &types.ThresholdConfiguration{Type: b.Threshold.Type, Value: b.Threshold.Value}
+		}
+	}
+	return out
+}
+
+// count is how many services have that status and launch type; an empty launch type is any.
+func (v *Services) count(cluster string, status service.Status, launchType string) (n int64) {
+	for _, s := range v.r.View.Services(cluster) {
+		if s.Status == status && (launchType == "" || v.LaunchType(s) == launchType) {
 			n++
 		}
 	}
 	return n
 }
 
-// serviceStatistics are ECS's, name by name.
-func serviceStatistics(services []*types.Service) []types.KeyValuePair {
+// LaunchType is the launch type of a service, empty for one with capacity providers.
+func (v *Services) LaunchType(s *service.Service) string {
+	if len(s.Settings.Providers) > 0 {
+		return ""
+	}
+	return v.launchType(s.Primary().ID)
+}
+
+// statistics are ECS's, name by name.
+func (v *Services) statistics(cluster string) []types.KeyValuePair {
 	var all []types.KeyValuePair
-	for _, status := range []struct{ name, status string }{{"active", serviceActive}, {"draining", serviceDraining}} {
+	for _, status := range []struct {
+		name   string
+		status service.Status
+	}{{"active", service.Active}, {"draining", service.Draining}} {
 		for _, launch := range []struct{ name, launchType string }{{"EC2", LaunchEC2}, {"Fargate", LaunchFargate}, {"External", LaunchExternal}} {
-			all = append(all, statistic(status.name+launch.name+"ServiceCount", countServices(services, status.status, launch.launchType)))
+			all = append(all, statistic(status.name+launch.name+"ServiceCount", v.count(cluster, status.status, launch.launchType)))
 		}
 	}
 	return all
+}
+
+func (v *Services) rolloutARN(cluster, name, id string) string {
+	return arn.Make(v.r.Region, arn.ServiceDeployment+"/"+cluster+"/"+name+"/"+id)
+}
+
+func (v *Services) revisionARN(cluster, name, id string) string {
+	return arn.Make(v.r.Region, arn.ServiceRevision+"/"+cluster+"/"+name+"/"+id)
 }

@@ -1,12 +1,10 @@
 package view
 
 import (
-	"encoding/json"
 	"slices"
 	"testing"
 	"time"
 
-	"pinion/api/ecs/types"
 	"pinion/gpu"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
@@ -197,26 +195,6 @@ func TestTheHealthOfAnInstance(t *testing.T) {
 		if got.OverallStatus != c.overall || !slices.Equal(details, c.details) {
 			t.Errorf("%s: %s %v", name, got.OverallStatus, details)
 		}
-	}
-}
-
-// Every count of services follows from one list.
-func TestServicesAreCounted(t *testing.T) {
-	services := []*types.Service{
-		{Status: "ACTIVE", LaunchType: "EC2"}, {Status: "ACTIVE", LaunchType: "EXTERNAL"}, {Status: "DRAINING", LaunchType: "EC2"}, {Status: "INACTIVE", LaunchType: "EC2"},
-	}
-	text, err := json.Marshal(serviceStatistics(services))
-	const want = `[{"name":"activeEC2ServiceCount","value":"1"},{"name":"activeFargateServiceCount","value":"0"},{"name":"activeExternalServiceCount","value":"1"},` +
-		`{"name":"drainingEC2ServiceCount","value":"1"},{"name":"drainingFargateServiceCount","value":"0"},{"name":"drainingExternalServiceCount","value":"0"}]`
-	if err != nil || string(text) != want {
-		t.Errorf("%s, %v", text, err)
-	}
-	if n := countServices(services, "ACTIVE", ""); n != 2 {
-		t.Errorf("%d are active", n)
-	}
-	f := newFixture(t)
-	if cluster := f.renderer().Cluster(f.state.View().Cluster("default"), []string{"STATISTICS"}); cluster.ActiveServicesCount != 0 || len(cluster.Statistics) != 18 {
-		t.Errorf("%+v", cluster)
 	}
 }
 

@@ -38,13 +38,17 @@ var operations = []struct {
 	{"attribute_gen.go", []string{"PutAttributes", "DeleteAttributes", "ListAttributes"}},
 	{"capacity_provider_gen.go", []string{"CreateCapacityProvider", "UpdateCapacityProvider", "DeleteCapacityProvider", "DescribeCapacityProviders"}},
 	{"account_gen.go", []string{"TagResource", "UntagResource", "ListTagsForResource", "PutAccountSetting", "PutAccountSettingDefault", "DeleteAccountSetting", "ListAccountSettings"}},
-	{"service_gen.go", []string{"ListServices", "ListServicesByNamespace", "DescribeServices", "ListServiceDeployments", "DescribeServiceDeployments"}},
+	{"service_gen.go", []string{"CreateService", "UpdateService", "DeleteService", "DescribeServices", "ListServices", "ListServicesByNamespace"}},
+	{"service_deployment_gen.go", []string{"ListServiceDeployments", "DescribeServiceDeployments", "DescribeServiceRevisions", "StopServiceDeployment"}},
+	{"task_protection_gen.go", []string{"GetTaskProtection", "UpdateTaskProtection"}},
 }
 
 // enums are those whose values checks read, by the name of the variable.
 var enums = map[string]string{
 	"ApplicationProtocols": "ApplicationProtocol", "CapacityProviderFields": "CapacityProviderField", "ClusterFields": "ClusterField",
 	"ContainerConditions": "ContainerCondition", "ContainerInstanceFields": "ContainerInstanceField",
+	"DeploymentControllers": "DeploymentControllerType", "DeploymentStrategies": "DeploymentStrategy", "Rebalancings": "AvailabilityZoneRebalancing",
+	"ServiceDeploymentStatuses": "ServiceDeploymentStatus", "StopTypes": "StopServiceDeploymentStopType", "TagSources": "PropagateTags", "ThresholdTypes": "ThresholdType",
 	"ContainerInstanceStatuses": "ContainerInstanceStatus", "DesiredStatuses": "DesiredStatus",
 	"ExecuteCommandLoggings": "ExecuteCommandLogging", "LaunchTypes": "LaunchType", "ManagedDrainings": "ManagedDraining",
 	"ManagedScalingStatuses": "ManagedScalingStatus", "ManagedTerminationProtections": "ManagedTerminationProtection",
@@ -77,6 +81,11 @@ const (
 	noEBS      = "there is no EBS here; volumes are directories of the host, or scratch space of the task"
 	noExec     = "running a command inside a task is not built yet"
 	askForGPUs = "GPUs are asked for with resourceRequirements"
+	noTraffic  = "Pinion balances no load and registers no names of services yet; tasks publish ports of their hosts"
+	noLattice  = "VPC Lattice is a service of AWS"
+	noGateways = "gateways are a service of AWS"
+	noMonitors = "it belongs to Amazon CloudWatch"
+	noShifting = "nothing shifts traffic yet: deployments replace tasks, which is ROLLING"
 )
 
 // Why answers leave members out.
@@ -88,7 +97,7 @@ const (
 	neverFails         = "what is shown never fails later"
 	agentIsPinion      = "the agent is a part of pinion"
 	noTaskSets         = "task sets are not built"
-	onlyRolling        = "there are no deployments yet, and only rolling ones are planned"
+	onlyRolling        = "deployments are rolling ones"
 	noServiceConnect   = "there is no Service Connect and no VPC Lattice here"
 )
 
@@ -132,8 +141,23 @@ var inputs = map[string]overlay{
 	"DeleteCapacityProviderRequest": {Refused: map[string]string{"cluster": hostsOnly}},
 	"AutoScalingGroupProvider":      {Name: "AutoScalingGroupProviderInput"},
 	"ManagedScaling":                {Name: "ManagedScalingInput"},
+	"CreateServiceRequest":          {Types: serviceTypes, Refused: serviceRefused},
+	"UpdateServiceRequest":          {Types: serviceTypes, Refused: serviceRefused},
+	"DeploymentConfiguration":       {Refused: map[string]string{"lifecycleHooks": noShifting, "linearConfiguration": noShifting, "canaryConfiguration": noShifting, "earlySuccessCriteria": "a deployment is complete when all of its tasks are healthy"}},
+	"DeploymentCircuitBreaker":      {Types: map[string]string{"resetOnHealthyTask": "*bool"}},
 	"ListServiceDeploymentsRequest": {Types: map[string]string{"createdAt": "any"}},
 }
+
+// What CreateService and UpdateService have in common. Whether a switch is given matters to an update.
+var (
+	serviceTypes = map[string]string{
+		"networkConfiguration": "any", "serviceConnectConfiguration": "any", "enableECSManagedTags": "*bool", "enableExecuteCommand": "*bool",
+	}
+	serviceRefused = map[string]string{
+		"loadBalancers": noTraffic, "serviceRegistries": noTraffic, "volumeConfigurations": noEBS, "vpcLatticeConfigurations": noLattice,
+		"gatewayConnectors": noGateways, "monitoring": noMonitors,
+	}
+)
 
 // outputs are the structures that operations answer with.
 var outputs = map[string]overlay{
@@ -200,7 +224,7 @@ var outputs = map[string]overlay{
 		Optional: "strategy deploymentCircuitBreaker alarms",
 		LeftOut:  map[string]string{onlyRolling: "lifecycleHooks linearConfiguration canaryConfiguration earlySuccessCriteria"},
 	},
-	"DeploymentCircuitBreaker": {LeftOut: map[string]string{onlyRolling: "resetOnHealthyTask thresholdConfiguration"}},
+	"DeploymentCircuitBreaker": {Optional: "thresholdConfiguration", Types: map[string]string{"resetOnHealthyTask": "*bool,omitempty"}},
 	"Deployment": {
 		Optional: "launchType rolloutState rolloutStateReason networkConfiguration",
 		LeftOut: map[string]string{
@@ -217,4 +241,13 @@ var outputs = map[string]overlay{
 		LeftOut:  map[string]string{onlyRolling: "lifecycleHookDetails"},
 	},
 	"ServiceDeploymentBrief": {Optional: "statusReason"},
+	"ServiceRevisionSummary": {LeftOut: map[string]string{onlyRolling: "requestedTestTrafficWeight requestedProductionTrafficWeight"}},
+	"ServiceRevision": {
+		Optional: "launchType networkConfiguration",
+		LeftOut: map[string]string{
+			noFargate: "platformVersion platformFamily fargateEphemeralStorage", noServiceConnect: "serviceConnectConfiguration vpcLatticeConfigurations resolvedConfiguration",
+			noEBS: "volumeConfigurations", inputRefused: "gatewayConnectors monitoring overrides", noManagedInstances: "ecsManagedResources",
+		},
+	},
+	"ContainerImage": {Optional: "imageDigest"},
 }

@@ -1,4 +1,5 @@
-package ecs
+// Package paging cuts the lists of answers into pages.
+package paging
 
 import (
 	"encoding/base64"
@@ -11,11 +12,11 @@ import (
 	"pinion/api/ecs/types"
 )
 
-// maxPage is ECS's limit of names in one answer, and the default.
-const maxPage = 100
+// Max is ECS's limit of names in one answer, and the default.
+const Max = 100
 
-// withLimit is the paging of an operation whose limit, which is the default too, is less than maxPage.
-func withLimit(p types.Paging, most int) (types.Paging, error) {
+// WithLimit is the paging of an operation whose limit, which is the default too, is less than Max.
+func WithLimit(p types.Paging, most int) (types.Paging, error) {
 	if p.MaxResults == nil {
 		p.MaxResults = &most
 	}
@@ -25,11 +26,19 @@ func withLimit(p types.Paging, most int) (types.Paging, error) {
 	return p, nil
 }
 
-// paginate cuts a page out of items, which are in the order of their keys (or the other way round when descending). The token for
+// WithDefault is the paging of an operation that lists fewer than Max where a request names no number.
+func WithDefault(p types.Paging, number int) types.Paging {
+	if p.MaxResults == nil {
+		p.MaxResults = &number
+	}
+	return p
+}
+
+// Cut cuts a page out of items, which are in the order of their keys (or the other way round when descending). The token for
 // the next page is empty on the last one. A token names the last key of a page, so paging goes on at the right place whatever
 // was added or removed in between.
-func paginate[T any](p types.Paging, items []T, descending bool, key func(T) string) (page []T, next string, err error) {
-	return paginateFrom(p, func(last string) iter.Seq[T] {
+func Cut[T any](p types.Paging, items []T, descending bool, key func(T) string) (page []T, next string, err error) {
+	return CutFrom(p, func(last string) iter.Seq[T] {
 		start := 0
 		if p.NextToken != "" {
 			start = sort.Search(len(items), func(i int) bool { return isAfter(key(items[i]), last, descending) })
@@ -38,14 +47,14 @@ func paginate[T any](p types.Paging, items []T, descending bool, key func(T) str
 	}, key)
 }
 
-// paginateFrom is paginate for items that need not be listed first: from visits those after a key, all when it is empty.
-func paginateFrom[T any](p types.Paging, from func(last string) iter.Seq[T], key func(T) string) (page []T, next string, err error) {
-	size := maxPage
+// CutFrom is Cut for items that need not be listed first: from visits those after a key, all when it is empty.
+func CutFrom[T any](p types.Paging, from func(last string) iter.Seq[T], key func(T) string) (page []T, next string, err error) {
+	size := Max
 	if p.MaxResults != nil {
 		size = *p.MaxResults
 	}
-	if size < 1 || size > maxPage {
-		return nil, "", field.Errorf("maxResults", "maxResults must be between 1 and %d, not %d", maxPage, size)
+	if size < 1 || size > Max {
+		return nil, "", field.Errorf("maxResults", "maxResults must be between 1 and %d, not %d", Max, size)
 	}
 	last := ""
 	if p.NextToken != "" {

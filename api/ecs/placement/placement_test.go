@@ -1,4 +1,4 @@
-package ecs
+package placement
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 )
 
 func TestStrategiesAreWrittenInOneForm(t *testing.T) {
-	got, err := parseStrategies([]spec.PlacementStrategy{
+	got, err := ParseStrategies([]spec.PlacementStrategy{
 		{Type: "spread", Field: "attribute:ecs.availability-zone"}, {Type: "spread", Field: "host"}, {Type: "binpack", Field: "MEMORY"},
 		{Type: "binpack", Field: "gpu"}, {Type: "random", Field: "x"},
 	})
@@ -35,23 +35,10 @@ func TestStrategiesAreChecked(t *testing.T) {
 		{[]spec.PlacementStrategy{{Type: "spread", Field: "attribute:"}}, "placementStrategy[0].field", `"attribute:"`},
 		{make([]spec.PlacementStrategy, 6), "placementStrategy", "at most 5 items, not 6"},
 	} {
-		_, err := parseStrategies(c.strategies)
+		_, err := ParseStrategies(c.strategies)
 		wrong, ok := errors.AsType[*field.Error](err)
 		if !ok || wrong.Path != c.path || !strings.Contains(wrong.Message, c.says) {
 			t.Errorf("%v: %v, want what is wrong with %s: %s", c.strategies, err, c.path, c.says)
-		}
-	}
-}
-
-func TestArraysAndCountsAreChecked(t *testing.T) {
-	for text, want := range map[string][2]int{"0-99": {0, 100}, "7-7": {7, 1}, "10-12": {10, 3}} {
-		if from, count, err := parseArray(text); err != nil || [2]int{from, count} != want {
-			t.Errorf("%s: %d, %d, %v", text, from, count, err)
-		}
-	}
-	for _, bad := range []string{"", "5", "-1-2", "2-1", "0-9999999999", "a-b"} {
-		if _, _, err := parseArray(bad); err == nil {
-			t.Errorf("%q is taken", bad)
 		}
 	}
 }

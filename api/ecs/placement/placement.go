@@ -1,29 +1,18 @@
-package ecs
+// Package placement reads the placement strategies of requests. It is pure.
+package placement
 
 import (
 	"strings"
 
 	"pinion/api/ecs/field"
-	"pinion/api/ecs/taskdef"
-	"pinion/api/ecs/types"
 	"pinion/raftfsm/spec"
 )
 
 // maxStrategies is ECS's limit for the placement strategies of a call.
 const maxStrategies = 5
 
-// addPlacement adds the placement constraints and strategies of the input to the request.
-func addPlacement(request *spec.RunRequest, in *types.RunTaskInput, d *spec.TaskDefinition) (err error) {
-	if err := taskdef.CheckConstraints(in.PlacementConstraints, len(d.PlacementConstraints)); err != nil {
-		return err
-	}
-	request.Constraints = in.PlacementConstraints
-	request.Strategy, err = parseStrategies(in.PlacementStrategy)
-	return err
-}
-
-// parseStrategies checks strategies and writes them in one way: ECS takes fields in capitals too, and host for instanceId.
-func parseStrategies(given []spec.PlacementStrategy) ([]spec.PlacementStrategy, error) {
+// ParseStrategies checks strategies and writes them in one way: ECS takes fields in capitals too, and host for instanceId.
+func ParseStrategies(given []spec.PlacementStrategy) ([]spec.PlacementStrategy, error) {
 	if len(given) > maxStrategies {
 		return nil, field.Errorf("placementStrategy", "placementStrategy can have at most %d items, not %d.", maxStrategies, len(given))
 	}

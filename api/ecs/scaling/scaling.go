@@ -1,4 +1,5 @@
-package ecs
+// Package scaling reads the scaling group of a capacity provider. It is pure.
+package scaling
 
 import (
 	"cmp"
@@ -9,19 +10,19 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// scalingPath is where the members of a scaling group stand.
-const scalingPath = "autoScalingGroupProvider"
+// Path is where the members of a scaling group stand.
+const Path = "autoScalingGroupProvider"
 
-// scalingUpdate are the members of a scaling group that can be changed later.
-func scalingUpdate(in *types.AutoScalingGroupProviderInput) *types.AutoScalingGroupProviderUpdateInput {
+// UpdateOf are the members of a scaling group that can be changed later.
+func UpdateOf(in *types.AutoScalingGroupProviderInput) *types.AutoScalingGroupProviderUpdateInput {
 	return &types.AutoScalingGroupProviderUpdateInput{
 		ManagedScaling: in.ManagedScaling, ManagedTerminationProtection: in.ManagedTerminationProtection, ManagedDraining: in.ManagedDraining,
 	}
 }
 
-// parseScaling merges a scaling group: the input over the record, and both over ECS's defaults. Pinion starts no machines: a
+// Parse merges a scaling group: the input over the record, and both over ECS's defaults. Pinion starts no machines: a
 // scaling group is checked and shown, and managed scaling decides whether tasks wait.
-func parseScaling(recorded spec.AutoScalingProvider, in *types.AutoScalingGroupProviderUpdateInput) (*spec.AutoScalingProvider, error) {
+func Parse(recorded spec.AutoScalingProvider, in *types.AutoScalingGroupProviderUpdateInput) (*spec.AutoScalingProvider, error) {
 	if err := checkScalingInput(in); err != nil {
 		return nil, err
 	}
@@ -85,7 +86,7 @@ func checkScalingInput(in *types.AutoScalingGroupProviderUpdateInput) error {
 		{"instanceWarmupPeriod", scaling.InstanceWarmupPeriod, 0, 10000},
 	} {
 		if number.given != nil && (*number.given < number.least || *number.given > number.most) {
-			return field.Errorf(scalingPath+".managedScaling."+number.member, "managedScaling.%s must be between %d and %d, not %d.", number.member, number.least, number.most, *number.given)
+			return field.Errorf(Path+".managedScaling."+number.member, "managedScaling.%s must be between %d and %d, not %d.", number.member, number.least, number.most, *number.given)
 		}
 	}
 	return nil
@@ -94,10 +95,10 @@ func checkScalingInput(in *types.AutoScalingGroupProviderUpdateInput) error {
 // checkScaling holds the rules for a scaling group as it will be recorded.
 func checkScaling(p *spec.AutoScalingProvider) error {
 	if p.TerminationProtection == view.Enabled && p.ManagedScaling.Status != view.Enabled {
-		return field.Errorf(scalingPath+".managedTerminationProtection", "managedTerminationProtection ENABLED needs managedScaling with status ENABLED.")
+		return field.Errorf(Path+".managedTerminationProtection", "managedTerminationProtection ENABLED needs managedScaling with status ENABLED.")
 	}
 	if p.ManagedScaling.MinStep > p.ManagedScaling.MaxStep {
-		return field.Errorf(scalingPath+".managedScaling", "managedScaling.minimumScalingStepSize is %d, which is more than maximumScalingStepSize, %d.", p.ManagedScaling.MinStep, p.ManagedScaling.MaxStep)
+		return field.Errorf(Path+".managedScaling", "managedScaling.minimumScalingStepSize is %d, which is more than maximumScalingStepSize, %d.", p.ManagedScaling.MinStep, p.ManagedScaling.MaxStep)
 	}
 	return nil
 }

@@ -1,0 +1,159 @@
+package ecs
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"strconv"
+
+	"pinion/api/ecs/field"
+	"pinion/api/ecs/servicedef"
+	"pinion/api/ecs/types"
+	"pinion/raftfsm"
+	"pinion/raftfsm/service"
+	"pinion/raftfsm/spec"
+)
+
+// Refusals in ECS's words, which clients match.
+var (
+	errNotIdempotent = field.Errorf("serviceName", "Creation of service was not idempotent.")
+	errStillDraining = field.Errorf("serviceName", "Unable to Start a service that is still Draining.")
+)
+
+// createService is idempotent, as on ECS: a service of that name that was asked for in the same way is answered as it is.
+func createService(ctx context.Context, r *Request, in *types.CreateServiceInput) (*types.CreateServiceOutput, error) {
+	cluster, err := r.cluster(in.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	command, err := newService(r, cluster, in)
+	if err != nil {
+		return nil, err
+	}
+	if known := r.View.Service(cluster.Name, in.ServiceName); known != nil && known.Status != service.Inactive {
+		switch {
+		case known.Status == service.Draining:
+			return nil, errStillDraining
+		case !r.seesService(known) || !sameService(known, command):
+			return nil, errNotIdempotent
+		}
+		return &types.CreateServiceOutput{Service: r.services().Service(known, true)}, nil
+	}
+	created, err := apply[*service.Service](ctx, r, command)
+	switch {
+	case errors.Is(err, spec.ErrInUse):
+		return nil, errNotIdempotent
+	case errors.Is(err, service.ErrTooMany):
+		return nil, field.Errorf("serviceName", "The maximum number of services has been reached: a cluster can have %d.", service.MaxServices)
+	case err != nil:
+		return nil, err
+	}
+	r.services().Added = &command.Revision
+	return &types.CreateServiceOutput{Service: r.services().Service(created, true)}, nil
+}
+
+// newService checks a request and makes the command of it.
+func newService(r *Request, cluster *spec.Cluster, in *types.CreateServiceInput) (raftfsm.CreateService, error) {
+	s := service.Service{
+		ID: newHexID(), Cluster: cluster.Name, Name: in.ServiceName, Role: in.Role, CreatedAt: r.Now(), CreatedBy: r.Principal, ByAdmin: r.Role == spec.RoleAdmin,
+	}
+	if r.Holder != "" {
+		s.Owner = &spec.TaskOwner{Key: r.Holder}
+	}
+	if err := checkCreateService(in); err != nil {
+		return raftfsm.CreateService{}, err
+	}
+	var err error
+	if s.Strategy, err = servicedef.ParseStrategy(in.SchedulingStrategy); err != nil {
+		return raftfsm.CreateService{}, err
+	}
+	if s.Desired, err = servicedef.ParseDesired(in.DesiredCount, s.Strategy); err != nil {
+		return raftfsm.CreateService{}, err
+	}
+	definition, err := activeDefinition(r, in.TaskDefinition)
+	if err != nil {
+		return raftfsm.CreateService{}, err
+	}
+	launchType, err := resolveLaunchType(definition, in.LaunchType)
+	if err != nil {
+		return raftfsm.CreateService{}, err
+	}
+	given := serviceSettings{
+		deployment: in.DeploymentConfiguration, constraints: in.PlacementConstraints, placement: in.PlacementStrategy, providers: in.CapacityProviderStrategy,
+		graceSeconds: in.HealthCheckGracePeriodSeconds, propagateTags: in.PropagateTags, managedTags: in.EnableECSManagedTags,
+		executeCommand: in.EnableExecuteCommand, rebalancing: in.AvailabilityZoneRebalancing,
+	}
+	if in.LaunchType == "" && given.providers == nil {
+		given.providers = []types.StrategyItem{} // the cluster's default
+	}
+	s.Settings = service.Settings{PropagateTags: servicedef.NoTags, Rebalancing: servicedef.NotRebalanced}
+	if err := given.change(r, cluster, &s, definition); err != nil {
+		return raftfsm.CreateService{}, err
+	}
+	if s.Tags, err = r.serviceTags(in.Tags, s.Settings.PropagateTags, definition); err != nil {
+		return raftfsm.CreateService{}, err
+	}
+	revision, rollout := newDeployment(r, &s, definition, launchType)
+	return raftfsm.CreateService{Service: s, Revision: *revision, Rollout: *rollout}, nil
+}
+
+// checkCreateService checks what needs nothing but the input.
+func checkCreateService(in *types.CreateServiceInput) error {
+	if in.LaunchType != "" && len(in.CapacityProviderStrategy) > 0 {
+		return field.Errorf("launchType", "Specifying both a launch type and capacity provider strategy is not supported. Remove one and try again.")
+	}
+	return cmp.Or(
+		servicedef.CheckName(in.ServiceName), servicedef.CheckToken(in.ClientToken), checkLaunchType(in.LaunchType),
+		servicedef.CheckController(in.DeploymentController), servicedef.CheckConnect(in.ServiceConnectConfiguration),
+		servicedef.CheckNetwork(in.NetworkConfiguration), servicedef.CheckTags(in.Tags),
+	)
+}
+
+// newDeployment makes the records of a new deployment of a service.
+func newDeployment(r *Request, s *service.Service, definition *spec.TaskDefinition, launchType string) (*service.Revision, *service.Rollout) {
+	at := r.Now()
+	revision := &service.Revision{
+		ID: newDeploymentID(), ServiceID: s.ID, Cluster: s.Cluster, Service: s.Name, Definition: definition.Name(), LaunchType: launchType,
+		Providers: s.Settings.Providers, CreatedAt: at,
+	}
+	rollout := &service.Rollout{
+		ID: rand.Text()[:rolloutIDLength], ServiceID: s.ID, Cluster: s.Cluster, Service: s.Name, Status: service.RolloutInProgress,
+		Target: service.RevisionCount{Revision: revision.ID, Requested: s.Desired}, Configuration: s.Settings.Deployment, Threshold: s.Threshold(),
+		CreatedAt: at, StartedAt: at, UpdatedAt: at,
+	}
+	return revision, rollout
+}
+
+// sameService reports whether a service is as a request asks for it.
+func sameService(known *service.Service, asked raftfsm.CreateService) bool {
+	text := func(s *service.Service, definition string) []byte {
+		encoded, _ := json.Marshal([]any{s.Strategy, s.Desired, s.Settings, s.Tags, s.Role, definition}) // of strings, numbers and lists
+		return encoded
+	}
+	return bytes.Equal(text(known, known.Primary().Definition), text(&asked.Service, asked.Revision.Definition))
+}
+
+// Lengths of ids, as on ECS.
+const (
+	rolloutIDLength = 21
+	firstOf19Digits = 1_000_000_000_000_000_000
+	idBytes         = 16
+)
+
+func newHexID() string {
+	var id [idBytes]byte
+	rand.Read(id[:]) // never fails
+	return hex.EncodeToString(id[:])
+}
+
+// newDeploymentID is 19 digits.
+func newDeploymentID() string {
+	var random [8]byte
+	rand.Read(random[:]) // never fails
+	return strconv.FormatUint(firstOf19Digits+binary.BigEndian.Uint64(random[:])%(9*firstOf19Digits), 10)
+}

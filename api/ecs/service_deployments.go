@@ -1,0 +1,145 @@
+package ecs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"pinion/api/ecs/arn"
+	"pinion/api/ecs/field"
+	"pinion/api/ecs/paging"
+	"pinion/api/ecs/servicedef"
+	"pinion/api/ecs/types"
+	"pinion/api/wire"
+	"pinion/raftfsm"
+	"pinion/raftfsm/service"
+	"pinion/raftfsm/spec"
+)
+
+// listServiceDeployments lists the rollouts of a service, the newest first.
+func listServiceDeployments(_ context.Context, r *Request, in *types.ListServiceDeploymentsInput) (*types.ListServiceDeploymentsOutput, error) {
+	cluster, err := r.cluster(in.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	after, before, err := servicedef.ParseCreatedAt(in.CreatedAt)
+	if err != nil {
+		return nil, err
+	}
+	s, err := r.service(cluster.Name, in.Service)
+	if err != nil {
+		return nil, err
+	}
+	var matching []*service.Rollout
+	for _, rollout := range slices.Backward(r.View.ServiceRollouts(s.ID)) {
+		if (len(in.Status) == 0 || slices.Contains(in.Status, string(rollout.Status))) && !rollout.CreatedAt.Before(after) && !rollout.CreatedAt.After(before) {
+			matching = append(matching, rollout)
+		}
+	}
+	page, next, err := paging.Cut(paging.WithDefault(in.Paging, listedDeployments), matching, true, func(d *service.Rollout) string {
+		return fmt.Sprintf("%019d/%s", d.CreatedAt.UnixNano(), d.ID)
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &types.ListServiceDeploymentsOutput{ServiceDeployments: []types.ServiceDeploymentBrief{}, NextToken: next}
+	for _, rollout := range page {
+		out.ServiceDeployments = append(out.ServiceDeployments, r.services().ServiceDeploymentBrief(rollout))
+	}
+	return out, nil
+}
+
+func describeServiceDeployments(_ context.Context, r *Request, in *types.DescribeServiceDeploymentsInput) (*types.DescribeServiceDeploymentsOutput, error) {
+	if err := checkDescribed("serviceDeploymentArns", in.ServiceDeploymentARNs); err != nil {
+		return nil, err
+	}
+	out := &types.DescribeServiceDeploymentsOutput{ServiceDeployments: []types.ServiceDeployment{}, Failures: []types.Failure{}}
+	for _, given := range in.ServiceDeploymentARNs {
+		if rollout := r.rollout(given); rollout != nil {
+			out.ServiceDeployments = append(out.ServiceDeployments, r.services().ServiceDeployment(rollout))
+			continue
+		}
+		out.Failures = append(out.Failures, types.Failure{ARN: given, Reason: spec.ReasonMissing})
+	}
+	return out, nil
+}
+
+func describeServiceRevisions(_ context.Context, r *Request, in *types.DescribeServiceRevisionsInput) (*types.DescribeServiceRevisionsOutput, error) {
+	if err := checkDescribed("serviceRevisionArns", in.ServiceRevisionARNs); err != nil {
+		return nil, err
+	}
+	out := &types.DescribeServiceRevisionsOutput{ServiceRevisions: []types.ServiceRevision{}, Failures: []types.Failure{}}
+	for _, given := range in.ServiceRevisionARNs {
+		cluster, name, id := parseOfService(arn.ServiceRevision, given)
+		if v := r.View.ServiceRevision(id); v != nil && v.Cluster == cluster && v.Service == name && r.seesServiceID(v.ServiceID) {
+			out.ServiceRevisions = append(out.ServiceRevisions, r.services().ServiceRevision(v))
+			continue
+		}
+		out.Failures = append(out.Failures, types.Failure{ARN: given, Reason: spec.ReasonMissing})
+	}
+	return out, nil
+}
+
+func checkDescribed(member string, arns []string) error {
+	if len(arns) == 0 || len(arns) > maxDescribed {
+		return field.Errorf(member, "%s must have 1 to %d items, not %d.", member, maxDescribed, len(arns))
+	}
+	return nil
+}
+
+// parseOfService reads the ARN of a service deployment or a service revision: the id in it, empty when it is none.
+func parseOfService(kind, given string) (cluster, name, id string) {
+	parsed, err := arn.ParseAny(given)
+	if err != nil || parsed.Kind != kind {
+		return "", "", ""
+	}
+	name, id, _ = strings.Cut(parsed.Name, "/")
+	return parsed.Cluster, name, id
+}
+
+// rollout is the one with that ARN, nil when there is none that the caller's key may know of.
+func (r *Request) rollout(given string) *service.Rollout {
+	cluster, name, id := parseOfService(arn.ServiceDeployment, given)
+	found := r.View.ServiceRollout(id)
+	if found == nil || found.Cluster != cluster || found.Service != name || !r.seesServiceID(found.ServiceID) {
+		return nil
+	}
+	return found
+}
+
+func (r *Request) seesServiceID(id string) bool {
+	s := r.View.ServiceByID(id)
+	return s != nil && r.seesService(s)
+}
+
+// stopServiceDeployment rolls a service back to its last completed deployment.
+func stopServiceDeployment(ctx context.Context, r *Request, in *types.StopServiceDeploymentInput) (*types.StopServiceDeploymentOutput, error) {
+	rollout := r.rollout(in.ServiceDeploymentARN)
+	if rollout == nil {
+		return nil, errNoServiceDeployment
+	}
+	_, err := r.Store.Propose(ctx, raftfsm.RollBackService{
+		Cluster: rollout.Cluster, Name: rollout.Service, Rollout: rollout.ID, Reason: "Service deployment rolled back because " + spec.PrincipalName(r.Principal) + " asked for it.", At: r.Now(),
+	})
+	switch {
+	case errors.Is(err, spec.ErrNotFound):
+		return nil, errNoServiceDeployment
+	case errors.Is(err, service.ErrNoRollback):
+		return nil, conflict(in.ServiceDeploymentARN, "The service deployment cannot be rolled back: no deployment of the service was ever completed. Update the service, or set its desired count to 0.")
+	case errors.Is(err, service.ErrRolloutOver), errors.Is(err, spec.ErrInactive):
+		return nil, conflict(in.ServiceDeploymentARN, "The service deployment cannot be stopped: it is not in progress.")
+	case err != nil:
+		return nil, err
+	}
+	return &types.StopServiceDeploymentOutput{ServiceDeploymentARN: in.ServiceDeploymentARN}, nil
+}
+
+var errNoServiceDeployment = wire.Errorf("ServiceDeploymentNotFoundException", "Service deployment not found.")
+
+func conflict(arn, message string) error {
+	refusal := wire.Errorf("ConflictException", "%s", message)
+	refusal.ResourceIDs = []string{arn}
+	return refusal
+}

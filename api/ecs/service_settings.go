@@ -1,0 +1,142 @@
+package ecs
+
+import (
+	"cmp"
+	"slices"
+
+	"pinion/api/ecs/placement"
+	"pinion/api/ecs/servicedef"
+	"pinion/api/ecs/tags"
+	"pinion/api/ecs/taskdef"
+	"pinion/api/ecs/types"
+	"pinion/api/wire"
+	"pinion/raftfsm/service"
+	"pinion/raftfsm/spec"
+)
+
+// serviceSettings are the members by which CreateService and UpdateService set what starts no deployment. What is absent stays.
+type serviceSettings struct {
+	deployment     *types.DeploymentConfigurationInput
+	constraints    []spec.PlacementConstraint
+	placement      []spec.PlacementStrategy
+	providers      []types.StrategyItem // nil: the launch type; empty: the cluster's default
+	graceSeconds   *int
+	propagateTags  string
+	managedTags    *bool
+	executeCommand *bool
+	rebalancing    string
+}
+
+// change checks the members and sets them in a service that is the caller's own copy.
+func (in serviceSettings) change(r *Request, cluster *spec.Cluster, s *service.Service, definition *spec.TaskDefinition) (err error) {
+	err = cmp.Or(servicedef.CheckGrace(in.graceSeconds), servicedef.CheckPropagation(in.propagateTags), servicedef.CheckRebalancing(in.rebalancing),
+		servicedef.CheckPlacement(s.Strategy, in.placement, in.constraints), taskdef.CheckConstraints(in.constraints, len(definition.PlacementConstraints)))
+	if err != nil {
+		return err
+	}
+	to := &s.Settings
+	if to.Deployment, err = servicedef.ParseDeployment(in.deployment, to.Deployment, s.Strategy); err != nil {
+		return err
+	}
+	if in.placement != nil {
+		if to.Placement, err = placement.ParseStrategies(in.placement); err != nil {
+			return err
+		}
+	}
+	if in.providers != nil {
+		if to.Providers, err = serviceProviders(cluster, in.providers); err != nil {
+			return err
+		}
+	}
+	if in.constraints != nil {
+		to.Constraints = in.constraints
+	}
+	if in.graceSeconds != nil {
+		to.GraceSeconds = in.graceSeconds
+	}
+	if in.managedTags != nil {
+		to.ManagedTags = *in.managedTags
+	}
+	if in.executeCommand != nil {
+		to.ExecuteCommand = *in.executeCommand
+	}
+	to.PropagateTags, to.Rebalancing = cmp.Or(in.propagateTags, to.PropagateTags), cmp.Or(in.rebalancing, to.Rebalancing)
+	in.warn(r)
+	return nil
+}
+
+// warn tells of members that are kept and shown, and have no effect yet.
+func (in serviceSettings) warn(r *Request) {
+	if in.executeCommand != nil && *in.executeCommand {
+		r.warn("enableExecuteCommand is kept and shown, but running a command inside a task is not built yet")
+	}
+	if in.rebalancing != "" && in.rebalancing != servicedef.NotRebalanced {
+		r.warn("availabilityZoneRebalancing is kept and shown, but tasks that run are not moved; placementStrategy spread over attribute:ecs.availability-zone spreads new ones")
+	}
+}
+
+// serviceProviders are the items of the capacity provider strategy of a service: those given, or the cluster's default.
+func serviceProviders(cluster *spec.Cluster, given []types.StrategyItem) ([]spec.CapacityProviderStrategyItem, error) {
+	if len(given) == 0 {
+		return cluster.DefaultStrategy, nil
+	}
+	items, err := parseStrategy("capacityProviderStrategy", given, func(name string) bool { return usableIn(cluster, name) })
+	if err != nil {
+		return nil, err
+	}
+	counts := func(i spec.CapacityProviderStrategyItem) bool { return i.Base > 0 || i.Weight > 0 }
+	if len(items) > 1 && !slices.ContainsFunc(items, counts) {
+		return nil, errNoWeight
+	}
+	return items, nil
+}
+
+// serviceTags are the tags of a service of that definition, with the team of the caller's key where they name none. Tags that its tasks would have, and that the
+// key may not give to tasks, are refused.
+func (r *Request) serviceTags(given []spec.Tag, propagate string, definition *spec.TaskDefinition) ([]spec.Tag, error) {
+	ofTasks := servicedef.OfTasks(given)
+	if propagate == "TASK_DEFINITION" {
+		ofTasks = tags.Merge(definition.Tags, ofTasks)
+	}
+	if err := tags.CheckScheduling(ofTasks); err != nil {
+		return nil, err
+	}
+	granted, err := r.grantedTags(ofTasks)
+	if err != nil || len(granted) == len(ofTasks) {
+		return given, err
+	}
+	return append(slices.Clone(given), granted[len(ofTasks):]...), nil
+}
+
+// checkServiceTags refuses a change of the tags of a service after which they would not be those of one that the caller could create.
+func (r *Request) checkServiceTags(s *service.Service, put []spec.Tag, remove []string) error {
+	after, err := spec.ChangeTags(s.Tags, put, remove)
+	if err != nil || after == nil {
+		return nil // the state says what is wrong
+	}
+	if len(after) > 0 {
+		if err := servicedef.CheckTags(slices.DeleteFunc(slices.Clone(after), spec.Tag.Reserved)); err != nil {
+			return err
+		}
+	}
+	options, _ := spec.ParseSchedulingOptions(after)
+	if team, err := r.Grant.CheckTeam(options.Team); err != nil || team != options.Team {
+		return wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for the tasks of %v alone, and those of the service %s would count for %q.", r.Principal, r.Grant.Teams, s.Name, options.Team)
+	}
+	before, _ := spec.ParseSchedulingOptions(s.Tags)
+	if before.Priority != options.Priority {
+		if err := r.Grant.CheckPriority(options.Priority); err != nil {
+			return r.denied(err)
+		}
+	}
+	return nil
+}
+
+// checkPowers refuses to have tasks that an administrator's service vouches for do what only an administrator may ask for.
+func (r *Request) checkPowers(s *service.Service, definition *spec.TaskDefinition) error {
+	if !s.ByAdmin || r.Role == spec.RoleAdmin || !definition.Isolation().NeedsAdmin() {
+		return nil
+	}
+	return wire.Errorf(wire.AccessDenied, "%s may not do this: an administrator created the service %s, so that its tasks may have what only an administrator can ask for, and %s asks for that. Use a key of the role admin, or a service of your own.",
+		r.Principal, s.Name, definition.Name())
+}

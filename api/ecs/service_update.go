@@ -1,0 +1,132 @@
+package ecs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"pinion/api/ecs/field"
+	"pinion/api/ecs/servicedef"
+	"pinion/api/ecs/types"
+	"pinion/raftfsm"
+	"pinion/raftfsm/service"
+	"pinion/raftfsm/spec"
+)
+
+// updateService changes what is given. Another task definition, or forceNewDeployment, starts a deployment; nothing else does.
+func updateService(ctx context.Context, r *Request, in *types.UpdateServiceInput) (*types.UpdateServiceOutput, error) {
+	cluster, err := r.cluster(in.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	known, err := r.service(cluster.Name, in.Service)
+	if err != nil {
+		return nil, err
+	}
+	if known.Status != service.Active {
+		return nil, errServiceNotActive
+	}
+	change, err := serviceChange(r, cluster, known, in)
+	if err != nil {
+		return nil, err
+	}
+	updated, err := apply[*service.Service](ctx, r, raftfsm.UpdateService{Cluster: cluster.Name, Name: known.Name, Change: change, At: r.Now()})
+	switch {
+	case errors.Is(err, spec.ErrNotFound):
+		return nil, errNoService
+	case errors.Is(err, spec.ErrInactive): // since it was looked up
+		return nil, errServiceNotActive
+	case err != nil:
+		return nil, err
+	}
+	r.services().Added = change.Revision
+	return &types.UpdateServiceOutput{Service: r.services().Service(updated, true)}, nil
+}
+
+// serviceChange checks an update and makes the change of it.
+func serviceChange(r *Request, cluster *spec.Cluster, known *service.Service, in *types.UpdateServiceInput) (change service.Change, err error) {
+	err = cmp.Or(servicedef.CheckDesired(in.DesiredCount, known.Strategy), servicedef.CheckController(in.DeploymentController),
+		servicedef.CheckConnect(in.ServiceConnectConfiguration), servicedef.CheckNetwork(in.NetworkConfiguration))
+	if err != nil {
+		return change, err
+	}
+	definition, deploys, err := deployedDefinition(r, known, in)
+	if err != nil {
+		return change, err
+	}
+	after := *known
+	if in.DesiredCount != nil {
+		after.Desired = *in.DesiredCount
+	}
+	given := serviceSettings{
+		deployment: in.DeploymentConfiguration, constraints: in.PlacementConstraints, placement: in.PlacementStrategy, providers: in.CapacityProviderStrategy,
+		graceSeconds: in.HealthCheckGracePeriodSeconds, propagateTags: in.PropagateTags, managedTags: in.EnableECSManagedTags,
+		executeCommand: in.EnableExecuteCommand, rebalancing: in.AvailabilityZoneRebalancing,
+	}
+	if err := given.change(r, cluster, &after, definition); err != nil {
+		return change, err
+	}
+	if _, err := r.serviceTags(known.Tags, after.Settings.PropagateTags, definition); err != nil {
+		return change, err
+	}
+	change.Desired, change.Settings = in.DesiredCount, &after.Settings
+	if deploys {
+		launchType, err := resolveLaunchType(definition, launchTypeOf(r, known))
+		if err != nil {
+			return change, err
+		}
+		change.Revision, change.Rollout = newDeployment(r, &after, definition, launchType)
+		change.Rollout.Sources = r.services().RevisionCounts(known)
+	}
+	return change, nil
+}
+
+// deployedDefinition is the definition of the service after an update, and whether the update deploys it.
+func deployedDefinition(r *Request, s *service.Service, in *types.UpdateServiceInput) (definition *spec.TaskDefinition, deploys bool, err error) {
+	current := r.View.Definition(s.Primary().Definition)
+	if in.TaskDefinition != "" {
+		if definition, err = activeDefinition(r, in.TaskDefinition); err != nil {
+			return nil, false, err
+		}
+		if definition.Name() != s.Primary().Definition {
+			return definition, true, r.checkPowers(s, definition)
+		}
+	}
+	switch {
+	case current == nil:
+		return nil, false, field.Errorf("taskDefinition", "The task definition %s of the service is gone. Name another one with taskDefinition.", s.Primary().Definition)
+	case in.ForceNewDeployment && current.Status != spec.DefinitionActive:
+		return nil, false, field.Errorf("taskDefinition", "TaskDefinition is inactive")
+	}
+	return current, in.ForceNewDeployment, nil
+}
+
+// launchTypeOf is the launch type of the tasks of a service, empty when its revision is not known.
+func launchTypeOf(r *Request, s *service.Service) string {
+	if revision := r.View.ServiceRevision(s.Primary().ID); revision != nil {
+		return revision.LaunchType
+	}
+	return ""
+}
+
+// deleteService ends a service and stops its tasks. Until they have stopped it is DRAINING.
+func deleteService(ctx context.Context, r *Request, in *types.DeleteServiceInput) (*types.DeleteServiceOutput, error) {
+	cluster, err := r.cluster(in.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	known, err := r.service(cluster.Name, in.Service)
+	if err != nil {
+		return nil, err
+	}
+	deleted, err := apply[*service.Service](ctx, r, raftfsm.DeleteService{Cluster: cluster.Name, Name: known.Name, Force: in.Force, At: r.Now()})
+	switch {
+	case errors.Is(err, service.ErrScaled):
+		return nil, field.Errorf("service", "The service cannot be stopped while it is scaled above 0.")
+	case errors.Is(err, spec.ErrNotFound), errors.Is(err, spec.ErrInactive):
+		return nil, errNoService
+	case err != nil:
+		return nil, err
+	}
+	return &types.DeleteServiceOutput{Service: r.services().Service(deleted, true)}, nil
+}

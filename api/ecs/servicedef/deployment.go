@@ -1,0 +1,97 @@
+package servicedef
+
+import (
+	"pinion/api/ecs/field"
+	"pinion/api/ecs/types"
+	"pinion/raftfsm/service"
+)
+
+const (
+	deploymentPath = "deploymentConfiguration"
+	rolling        = "ROLLING"
+	maxPercent     = 10_000
+)
+
+// ParseDeployment reads a deployment configuration over the one of before, whose members stay where the input has none.
+func ParseDeployment(in *types.DeploymentConfigurationInput, before service.DeploymentConfiguration, strategy service.Strategy) (service.DeploymentConfiguration, error) {
+	if in == nil {
+		return before, nil
+	}
+	if err := checkRolling(in); err != nil {
+		return before, err
+	}
+	after := before
+	if in.MinimumHealthyPercent != nil {
+		after.MinimumHealthyPercent = in.MinimumHealthyPercent
+	}
+	if in.MaximumPercent != nil {
+		after.MaximumPercent = in.MaximumPercent
+	}
+	if err := checkPercents(&after, strategy); err != nil {
+		return before, err
+	}
+	if in.DeploymentCircuitBreaker != nil {
+		breaker, err := parseBreaker(in.DeploymentCircuitBreaker)
+		if err != nil {
+			return before, err
+		}
+		after.Breaker = breaker
+	}
+	return after, nil
+}
+
+// checkRolling refuses what only other strategies than ROLLING have.
+func checkRolling(in *types.DeploymentConfigurationInput) error {
+	if err := field.OneOf(deploymentPath+".strategy", in.Strategy, types.DeploymentStrategies...); err != nil {
+		return err
+	}
+	switch {
+	case in.Strategy != "" && in.Strategy != rolling:
+		return field.Errorf(deploymentPath+".strategy", "deploymentConfiguration.strategy %s is not supported: Pinion shifts no traffic yet, its deployments are ROLLING.", in.Strategy)
+	case in.BakeTimeInMinutes != nil && *in.BakeTimeInMinutes != 0:
+		return field.Errorf(deploymentPath+".bakeTimeInMinutes", "deploymentConfiguration.bakeTimeInMinutes belongs to the strategies BLUE_GREEN, LINEAR and CANARY: remove it.")
+	case in.Alarms != nil && in.Alarms.Enable:
+		return field.Errorf(deploymentPath+".alarms", "deploymentConfiguration.alarms is not supported: there is no CloudWatch here whose alarms could end a deployment. Use deploymentCircuitBreaker and a health check.")
+	}
+	return nil
+}
+
+// checkPercents: a deployment that may neither stop a task nor make one more gets nowhere.
+func checkPercents(c *service.DeploymentConfiguration, strategy service.Strategy) error {
+	healthy, most := c.Percents(strategy)
+	switch {
+	case healthy < 0 || healthy > 100:
+		return field.Errorf(deploymentPath+".minimumHealthyPercent", "deploymentConfiguration.minimumHealthyPercent must be between 0 and 100, not %d.", healthy)
+	case strategy == service.Daemon && most > 100:
+		return field.Errorf(deploymentPath+".maximumPercent", "The daemon scheduling strategy does not support values over 100 for maximumPercent in the deployment configuration. Change the value and try again.")
+	case most < 100 || most > maxPercent:
+		return field.Errorf(deploymentPath+".maximumPercent", "deploymentConfiguration.maximumPercent must be between 100 and %d, not %d.", maxPercent, most)
+	case healthy == 100 && most == 100:
+		return field.Errorf(deploymentPath, "Both maximumPercent and minimumHealthyPercent cannot be 100 as this will block deployments.")
+	}
+	return nil
+}
+
+func parseBreaker(in *types.DeploymentCircuitBreakerInput) (*service.CircuitBreaker, error) {
+	breaker := &service.CircuitBreaker{Enable: in.Enable, Rollback: in.Rollback, ResetOnHealth: in.ResetOnHealthyTask}
+	if in.ThresholdConfiguration == nil {
+		return breaker, nil
+	}
+	path := deploymentPath + ".deploymentCircuitBreaker.thresholdConfiguration"
+	threshold := service.Threshold{Type: in.ThresholdConfiguration.Type}
+	if in.ThresholdConfiguration.Value != nil {
+		threshold.Value = *in.ThresholdConfiguration.Value
+	}
+	if err := field.Choice(path+".type", path+".type", threshold.Type, types.ThresholdTypes...); err != nil {
+		return nil, err
+	}
+	most := 100
+	if threshold.Type == service.ThresholdCount {
+		most = service.MaxDesired
+	}
+	if threshold.Value < 1 || threshold.Value > most {
+		return nil, field.Errorf(path+".value", "%s.value must be between 1 and %d for %s, not %d.", path, most, threshold.Type, threshold.Value)
+	}
+	breaker.Threshold = &threshold
+	return breaker, nil
+}

@@ -1,0 +1,161 @@
+// Package servicedef reads what requests say of services: checks it by ECS's rules, and turns it into what the state records. It is pure.
+package servicedef
+
+import (
+	"slices"
+	"strings"
+
+	"pinion/api/ecs/field"
+	"pinion/api/ecs/tags"
+	"pinion/api/ecs/types"
+	"pinion/raftfsm/service"
+	"pinion/raftfsm/spec"
+)
+
+const (
+	maxGrace      = 1<<31 - 1
+	controllerECS = "ECS"
+	namePath      = "serviceName"
+)
+
+// CheckName checks the name of a service by ECS's rules.
+func CheckName(name string) error {
+	if !spec.ValidName(name) {
+		return field.Errorf(namePath, "serviceName must be 1 to 255 letters, digits, hyphens and underscores, not %q.", name)
+	}
+	return nil
+}
+
+// ParseDesired reads the desired count of a new service, which one of REPLICA has to have.
+func ParseDesired(given *int, strategy service.Strategy) (int, error) {
+	if given == nil && strategy == service.Replica {
+		return 0, field.Errorf("desiredCount", "desiredCount must be given: how many tasks the service is to have.")
+	}
+	if given == nil {
+		return 0, nil
+	}
+	return *given, CheckDesired(given, strategy)
+}
+
+// CheckDesired checks a desired count, which only services of REPLICA have.
+func CheckDesired(given *int, strategy service.Strategy) error {
+	switch {
+	case given == nil:
+		return nil
+	case strategy == service.Daemon:
+		return field.Errorf("desiredCount", "The daemon scheduling strategy does not support a desired count for services. Remove a desired count value and try again.")
+	case *given < 0 || *given > service.MaxDesired:
+		return field.Errorf("desiredCount", "desiredCount must be between 0 and %d, not %d.", service.MaxDesired, *given)
+	}
+	return nil
+}
+
+// CheckController refuses the deployment controllers that Pinion has not.
+func CheckController(given *types.DeploymentControllerInput) error {
+	if given == nil || given.Type == "" || given.Type == controllerECS {
+		return nil
+	}
+	if err := field.OneOf("deploymentController.type", given.Type, types.DeploymentControllers...); err != nil {
+		return err
+	}
+	return field.Errorf("deploymentController.type", "deploymentController %s is not supported: Pinion replaces the tasks of a service itself, which is the controller ECS.", given.Type)
+}
+
+// CheckGrace checks how long a service ignores that a new task is not healthy.
+func CheckGrace(given *int) error {
+	if given != nil && *given < 0 {
+		return field.Errorf("healthCheckGracePeriodSeconds", "healthCheckGracePeriodSeconds must be between 0 and %d, not %d.", maxGrace, *given)
+	}
+	return nil
+}
+
+// CheckConnect refuses Service Connect, unless it is switched off. given is JSON.
+func CheckConnect(given any) error {
+	members, isObject := given.(map[string]any)
+	switch {
+	case given == nil || isObject && len(members) == 0 || isObject && members["enabled"] == false:
+		return nil
+	case !isObject:
+		return field.Errorf("serviceConnectConfiguration", "serviceConnectConfiguration must be an object.")
+	}
+	return field.Errorf("serviceConnectConfiguration", "serviceConnectConfiguration is not supported by Pinion yet: it makes no names for services. Remove it, or set enabled to false.")
+}
+
+// CheckNetwork refuses the network configuration of awsvpc. given is JSON.
+func CheckNetwork(given any) error {
+	if members, isObject := given.(map[string]any); given == nil || isObject && len(members) == 0 {
+		return nil
+	}
+	return field.Errorf("networkConfiguration", "Network Configuration is not valid for the given networkMode of this task definition. Remove networkConfiguration: Pinion has no awsvpc yet.")
+}
+
+// CheckPlacement refuses strategies and constraints that a DAEMON cannot have: it has one task on every host.
+func CheckPlacement(strategy service.Strategy, placement []spec.PlacementStrategy, constraints []spec.PlacementConstraint) error {
+	if strategy != service.Daemon {
+		return nil
+	}
+	if len(placement) > 0 {
+		return field.Errorf("placementStrategy", "The daemon scheduling strategy does not support the placementStrategy parameter. Remove it and try again.")
+	}
+	distinct := func(c spec.PlacementConstraint) bool { return c.Type == spec.DistinctInstance }
+	if i := slices.IndexFunc(constraints, distinct); i >= 0 {
+		return field.Errorf(field.Index("placementConstraints", i), "The daemon scheduling strategy does not support the distinctInstance placement constraint. Remove it and try again.")
+	}
+	return nil
+}
+
+// oneByOne are the scheduling options that tie the tasks of one run together, or follow one task. A service replaces tasks by itself.
+var oneByOne = []string{spec.TagGang, spec.TagAfter, spec.TagRetries, spec.TagRetryOn}
+
+// CheckTags checks the tags of a service. Those of Pinion's own are for its tasks, but for two that say how it is rolled out.
+func CheckTags(all []spec.Tag) error {
+	if err := tags.Check(all); err != nil {
+		return err
+	}
+	if err := service.CheckTags(all); err != nil {
+		return field.Errorf("tags", "%v.", err)
+	}
+	for i, tag := range all {
+		if slices.Contains(oneByOne, tag.Key) {
+			return field.Errorf(field.Join(field.Index("tags", i), "key"), "The tag %s is not for services, which start and replace each task by itself: remove it.", tag.Key)
+		}
+	}
+	return tags.CheckScheduling(OfTasks(all))
+}
+
+// OfTasks are the tags of a service without those that only the service has a use for.
+func OfTasks(all []spec.Tag) []spec.Tag {
+	return slices.DeleteFunc(slices.Clone(all), func(t spec.Tag) bool { return t.Key == service.TagRollout || t.Key == service.TagHealthyAfter })
+}
+
+// What a service has that says nothing of it: its tasks get no tags but those of Pinion's own, and are not moved once they run.
+const (
+	NoTags        = "NONE"
+	NotRebalanced = "DISABLED"
+)
+
+// CheckPropagation checks where tasks get tags from.
+func CheckPropagation(given string) error {
+	return field.OneOf("propagateTags", given, types.TagSources...)
+}
+
+// ParseStrategy reads a scheduling strategy.
+func ParseStrategy(given string) (service.Strategy, error) {
+	if given == "" {
+		return service.Replica, nil
+	}
+	return service.Strategy(given), field.OneOf("schedulingStrategy", given, types.SchedulingStrategies...)
+}
+
+// CheckRebalancing checks whether tasks are to be spread over availability zones anew.
+func CheckRebalancing(given string) error {
+	return field.OneOf("availabilityZoneRebalancing", given, types.Rebalancings...)
+}
+
+// CheckToken checks a client token.
+func CheckToken(token string) error {
+	if outside := func(c rune) bool { return c < 33 || c > 126 }; strings.ContainsFunc(token, outside) || len(token) > 36 {
+		return field.Errorf("clientToken", "clientToken must be up to 36 printable ASCII characters without blanks.")
+	}
+	return nil
+}
