@@ -26,6 +26,7 @@ import (
 	"pinion/api/cli/login"
 	"pinion/api/cli/past"
 	"pinion/api/cli/run"
+	"pinion/api/cli/service"
 	"pinion/api/cli/unlock"
 	"pinion/api/cli/why"
 	"pinion/api/cli/words"
@@ -160,7 +161,7 @@ var (
 	groups     = []string{"Tasks", "Hosts", "Access", "State and tools", "This machine"}
 	categories = map[string]string{
 		"run": "Tasks", "register": "Tasks", "ps": "Tasks", "queue": "Tasks", "why": "Tasks", "inspect": "Tasks", "logs": "Tasks", "stop": "Tasks", "events": "Tasks", "usage": "Tasks",
-		"task": "Tasks", "definition": "Tasks",
+		"service": "Tasks", "task": "Tasks", "definition": "Tasks",
 		"host": "Hosts", "gpu": "Hosts", "drain": "Hosts", "activate": "Hosts",
 		"env": "Access", "login": "Access", "context": "Access", "whoami": "Access", "oidc": "Access", "key": "Access", "ca": "Access", "token": "Access", "team": "Access", "limits": "Access", "audit": "Access",
 		"up": "This machine", "down": "This machine", "leave": "This machine", "doctor": "This machine", "unlock": "This machine", "recover": "This machine",
@@ -193,6 +194,7 @@ func commands(p Program) []*cli.Command {
 		inspectCommand(p),
 		eventsCommand(p),
 		definition.Register(p.system),
+		service.Command(p.system, serviceLogsCommand(p)),
 		taskCommand(p),
 		definition.Command(p.system),
 		hostsCommand(p),

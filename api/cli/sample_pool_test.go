@@ -55,6 +55,11 @@ func sampleHost(t *testing.T, n int) *fakeHost {
 	}
 	h.documents["/v1/tasks?cluster=default"] = serveDocument(`{"tasks":[` + strings.Join(slices.Collect(maps.Values(tasks)), ",") + `]}`)
 	h.documents["/v1/definitions"] = serveDocument(`{"definitions":[` + repeat(n, sampleDefinition) + `]}`)
+	h.operations["ListServices"] = always(`{"serviceArns":[` + repeat(n, func(i int) string { return fmt.Sprintf("%q", "x/"+sampleServiceName(i)) }) + `]}`)
+	h.operations["DescribeServices"] = func(in map[string]any) any {
+		names := in["services"].([]any)
+		return `{"services":[` + repeat(len(names), func(i int) string { return sampleService(names[i].(string)) }) + `]}`
+	}
 	for path, document := range sampleDocuments(n) {
 		h.documents[path] = serveDocument(document)
 	}
@@ -171,6 +176,23 @@ func sampleQueueItem(n int) string {
 	reason := []string{"room on a host", "task " + taskOne + ", which comes before it", "group:prepare to end (pinion.after)", "another host: no host is large enough: the largest is gpu-1 (23 GiB, needs 64 GiB)"}[n%4]
 	return fmt.Sprintf(`{"place":%d,"taskId":"%s","tasks":%d,"group":"family:%s","definition":"%s","index":"%s","team":"%s","priority":%d,"cpu":4096,"memoryMiB":%d,"gpus":%d,"since":"2025-06-01T11:%02d:00Z","waitsFor":"%s"}`,
 		n+1, sampleID("3f", 3*n+1), 1+n%4/3*7, family(n), pick(sampleFamilies, n), []string{"", "", strconv.Itoa(n)}[n%3], pick(sampleTeams, n), n%3*50, 2048<<(n%6), n%9, n%60, reason)
+}
+
+func sampleServiceName(n int) string { return fmt.Sprintf("%s-%04d", family(n), n) }
+
+// sampleService is steady, rolling out or failed, by its name.
+func sampleService(name string) string {
+	n, _ := strconv.Atoi(name[strings.LastIndex(name, "-")+1:])
+	deployment := func(revision, running int, state string) string {
+		return fmt.Sprintf(`{"id":"%d","taskDefinition":"x/service-%s:%d","desiredCount":%d,"runningCount":%d,"failedTasks":%d,"rolloutState":"%s","rolloutStateReason":"ECS deployment circuit breaker: tasks failed to start."}`,
+			revision, name, revision, 1+n%8, running, n%4/3*5, state)
+	}
+	state, deployments := []string{"COMPLETED", "IN_PROGRESS", "FAILED"}[n%3], ""
+	if state == "IN_PROGRESS" {
+		deployments = "," + deployment(1+n%5, 1, "COMPLETED")
+	}
+	return fmt.Sprintf(`{"serviceName":"%s","status":"ACTIVE","schedulingStrategy":"%s","desiredCount":%d,"runningCount":%d,"pendingCount":0,"taskDefinition":"x/service-%s:%d","createdAt":%d,"deployments":[%s%s]}`,
+		name, []string{"REPLICA", "DAEMON"}[n/4%2], 1+n%8, 1+n%8, name, 2+n%5, 1748779200-3600*n, deployment(2+n%5, max(0, 1+n%8-len(deployments)%7), state), deployments)
 }
 
 func sampleKey(n int) string {

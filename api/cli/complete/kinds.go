@@ -29,6 +29,7 @@ const (
 	after       kind = "AFTER"
 	logins      kind = "LOGIN GROUP"
 	containers  kind = "CONTAINER"
+	services    kind = "SERVICE"
 )
 
 // flagKinds says for every flag with a value what that is; a flag of one command, such as "up gpus", goes before the others of its name.
@@ -39,7 +40,7 @@ var flagKinds = map[string]kind{
 
 	"output": "table wide json", "role": "read submit admin", "token role": "host", "token create role": "host", "state": "succeeded failed stopped", "network": "bridge host none",
 	"shell": "sh fish", "type": "task host cluster gpu refusal", "log-level": "debug info warn error", "by": "team key family day", "servers": "1 3 5",
-	"up gpus": "auto none sim:8xh100", "allow": "privileged host-pid host-ipc", "run lost-after": "10m never",
+	"up gpus": "auto none sim:8xh100", "allow": "privileged host-pid host-ipc", "run lost-after": "10m never", "definition": definitions, "rollout": "stop-first wait", "service update container": free,
 
 	"data-dir": file, "config": file, "ca": file, "env-file": file, "file": file, "token-file": file, "registry-config": file, "containerd": file, "hosts": file,
 	"tasks": file, "issuer-ca": file, "volume": file, "policy": "default", "unlock": "ask file:", "new": "ask file:",
@@ -51,6 +52,7 @@ var flagKinds = map[string]kind{
 	"max-task-logs": free, "max-tasks": free, "max-waiting": free, "memory": free, "min-free": free, "name": free, "pids-limit": free, "priority": free,
 	"publish": free, "reason": free, "region": free, "replace-after": free, "retry-on": free, "retries": free, "revisions": free, "revisions-of-family": free, "scope": free,
 	"secret": free, "seeds": free, "shm-size": free, "since": free, "stop-timeout": free, "tail": free, "limits tasks": free, "time-limit": free, "timeout": free,
+	"grace": free, "healthy-after": free, "image": free, "max": free, "min-healthy": free, "replicas": free,
 	"token": free, "ttl": free, "ulimit": free, "until": free, "user": free, "user-claim": free, "uses": free, "waiting": free, "weight": free, "workdir": free,
 }
 
@@ -58,7 +60,7 @@ var flagKinds = map[string]kind{
 var argumentKinds = map[string]kind{
 	"TASK": tasks, "HOST": hosts, "TEAM": teams, "FILE": file, "FAMILY": families, "FAMILY[:REVISION]": definitions, "FAMILY:REVISION": definitions,
 	"IMAGE|FAMILY[:REVISION]": images, "bash|zsh|fish": "bash zsh fish", "context NAME": contexts, "NAME=VALUE": "servers= replace-after= lost-after=",
-	"key ID": keys, "token ID": tokens, "GROUP": logins, "PRIORITY": free, "-": free, "save|restore|inspect": free, "|": free, "HOST[:PORT]]": free,
+	"SERVICE": services, "SERVICE=N": services, "key ID": keys, "token ID": tokens, "GROUP": logins, "PRIORITY": free, "-": free, "save|restore|inspect": free, "|": free, "HOST[:PORT]]": free,
 }
 
 // flagKind is what the value of a flag stands for.

@@ -14,6 +14,7 @@ import (
 
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
+	"pinion/api/client"
 )
 
 // Run carries out a command line of the program, without the program's name, and returns what it prints.
@@ -79,6 +80,13 @@ func (s source) cluster() string { return cmp.Or(s.line.flags["cluster"], "defau
 var sources = map[kind]func(source, *invocation.Invocation) ([]offer, error){
 	tasks: taskOffers, groups: groupOffers, after: afterOffers, containers: containerOffers, hosts: hostOffers, clusters: clusterOffers, teams: teamOffers,
 	families: familyOffers, definitions: definitionOffers, images: imageOffers, keys: keyOffers, tokens: tokenOffers, logins: loginOffers,
+	services: serviceOffers,
+}
+
+// serviceOffers are the names of services; behind one that is to be scaled its count follows.
+func serviceOffers(s source, inv *invocation.Invocation) ([]offer, error) {
+	names, err := client.ServiceNames(s.ctx, inv.Client, s.cluster())
+	return offersOf(names), err
 }
 
 func hostOffers(s source, inv *invocation.Invocation) (offers []offer, err error) {

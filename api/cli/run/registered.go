@@ -74,6 +74,33 @@ func (r *registered) madeOf(d definition) bool {
 	return err1 == nil && err2 == nil && bytes.Equal(one, two)
 }
 
+// derivedMembers are the JSON names of derived.
+var derivedMembers = []string{"taskDefinitionArn", "revision", "status", "requiresAttributes", "compatibilities", "registeredAt", "registeredBy", "deregisteredAt"}
+
+// withImage is the definition as it is registered anew, with another image of one container.
+func (r *registered) withImage(container, image string) ([]byte, error) {
+	var document map[string]any
+	exact := json.NewDecoder(bytes.NewReader(r.document))
+	exact.UseNumber()
+	if err := exact.Decode(&document); err != nil {
+		return nil, err
+	}
+	for _, member := range derivedMembers {
+		delete(document, member)
+	}
+	if container == "" && len(r.Containers) > 1 {
+		return nil, exit.Usagef("the task definition %s has %d containers: say whose image it is with --container NAME", r.name(), len(r.Containers))
+	}
+	containers, _ := document["containerDefinitions"].([]any)
+	for _, c := range containers {
+		if c, is := c.(map[string]any); is && (container == "" || c["name"] == container) {
+			c["image"] = image
+			return json.Marshal(document)
+		}
+	}
+	return nil, exit.Usagef("the task definition %s has no container %q", r.name(), container)
+}
+
 // useRegistered makes the request one for a registered definition if the first argument names one. An image of the same name has to
 // be written with its registry.
 func (r *request) useRegistered(ctx context.Context, c *cli.Context, inv *invocation.Invocation) error {

@@ -26,7 +26,7 @@ var foreign = map[string]string{
 	"system":    "`pinion doctor` checks this machine, `pinion hosts` lists the hosts of the pool",
 	"diff":      "What a container changed is not shown: mount a directory with `pinion run --volume HOST:CONTAINER` for what is to stay",
 	"rename":    "A task keeps its name: `pinion run --name NAME` gives it one",
-	"restart":   "`pinion run --retries N` restarts a task that fails; to run one again: `pinion run`",
+	"restart":   "`pinion run --retries N` restarts a task that fails, `pinion service update NAME --force` replaces the tasks of a service; to run one again: `pinion run`",
 	"rm":        "Stopped tasks are removed by themselves after an hour; `pinion stop TASK` stops one, `pinion host rm HOST` removes a host",
 	"start":     "`pinion run IMAGE` starts a task, `sudo pinion up` starts this machine as a host",
 	"volume":    "`pinion up --volume DIR` gives tasks a directory of the host, `pinion run --volume HOST:CONTAINER` mounts it",
@@ -40,10 +40,8 @@ var foreign = map[string]string{
 	"nvidia-smi": "`pinion gpus` shows which task holds which GPU",
 
 	// services
-	"service":  "Services are not supported yet; `pinion run -d --retries N IMAGE` starts a task that is tried again",
-	"services": "Services are not supported yet; `pinion run -d --retries N IMAGE` starts a task that is tried again",
-	"scale":    "Services are not supported yet; `pinion run --count N IMAGE` starts several tasks",
-	"deploy":   "Services are not supported yet; `pinion run IMAGE` starts a task",
+	"scale":  "`pinion service scale NAME=N` sets the number of tasks of a service; `pinion run --count N IMAGE` starts several tasks",
+	"deploy": "`pinion service create IMAGE` keeps tasks running, `pinion service update NAME --image IMAGE` replaces them",
 
 	// the pool
 	"join":      "On the machine that is to join: `sudo pinion up --join HOST --token-file FILE`; `pinion token` prints the token",

@@ -1,0 +1,80 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"pinion/api/cli/exit"
+	"pinion/api/cli/invocation"
+)
+
+// DefinitionFlags are the flags that say what a container is, as `pinion run` has them.
+func DefinitionFlags() []cli.Flag {
+	resources := slices.DeleteFunc(flags(), func(f cli.Flag) bool {
+		return !slices.Contains([]string{"gpus", "cpus", "memory", "shm-size"}, f.Names()[0])
+	})
+	container := slices.DeleteFunc(containerFlags(), func(f cli.Flag) bool { return f.Names()[0] == "name" || f.Names()[0] == "rm" })
+	return slices.Concat(resources, inCategory("Container", container))
+}
+
+// DefinitionFor is the task definition that a command line names by its first argument, or one that it registers for the image: of the family prefix + name, with the
+// container name. An empty name is made from the image, or is the family. It returns the name, and the definition as family:revision.
+func DefinitionFor(ctx context.Context, c *cli.Context, inv *invocation.Invocation, prefix, name string) (used, revision string, err error) {
+	word := c.Args().First()
+	if definitionName.MatchString(word) {
+		known, err := findRegistered(ctx, inv, word)
+		if err != nil {
+			return "", "", err
+		}
+		if known != nil {
+			if name == "" {
+				name = known.Family
+			}
+			return name, known.name(), refuseDefinitionFlags(c, known.name())
+		}
+	}
+	d, err := parseDefinition(c)
+	if err != nil {
+		return "", "", err
+	}
+	if name == "" {
+		name = d.Containers[0].Name
+	}
+	d.Family, d.Containers[0].Name = prefix+name, name
+	revision, err = (&launcher{inv: inv}).register(ctx, d)
+	return name, revision, err
+}
+
+// refuseDefinitionFlags refuses what a registered definition says itself.
+func refuseDefinitionFlags(c *cli.Context, definition string) error {
+	for _, flag := range DefinitionFlags() {
+		if name := flag.Names()[0]; c.IsSet(name) {
+			return exit.Usagef("--%s is a part of the task definition %s: register a revision with it, or give an image", name, definition)
+		}
+	}
+	if c.NArg() > 1 {
+		return exit.Usagef("%q is a part of the task definition %s: register a revision with it, or give an image", strings.Join(c.Args().Tail(), " "), definition)
+	}
+	return nil
+}
+
+// WithImage registers a revision of a definition, "family:revision", whose container runs another image. container may be empty where there is one.
+func WithImage(ctx context.Context, inv *invocation.Invocation, definition, container, image string) (revision string, err error) {
+	known, err := findRegistered(ctx, inv, definition)
+	if err != nil {
+		return "", err
+	}
+	if known == nil {
+		return "", fmt.Errorf("the task definition %s is gone: give another one with --definition", definition)
+	}
+	document, err := known.withImage(container, image)
+	if err != nil {
+		return "", err
+	}
+	revision, _, err = inv.RegisterTaskDefinition(ctx, "application/json", document)
+	return revision, err
+}

@@ -1,0 +1,69 @@
+package service
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"pinion/api/cli/invocation"
+	"pinion/api/client"
+)
+
+func removeCommand(system invocation.System) *cli.Command {
+	return &cli.Command{
+		Name:      "rm",
+		Usage:     "Remove services and stop their tasks",
+		ArgsUsage: "SERVICE...",
+		Description: `Waits until the tasks have stopped, and prints the names. Task definitions stay.
+
+Examples:
+   pinion service rm web
+   pinion service ls -q | xargs pinion service rm -d`,
+		Flags: []cli.Flag{detachFlag(), invocation.ClusterFlag()},
+		Action: func(c *cli.Context) error {
+			inv, err := system.Invoke(c)
+			if err != nil {
+				return err
+			}
+			for _, name := range c.Args().Slice() {
+				if err := remove(c.Context, inv, c.String("cluster"), name, c.Bool("detach")); err != nil {
+					return fmt.Errorf("service %s: %w", name, err)
+				}
+				if _, err := fmt.Fprintln(inv.Out, name); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// remove deletes a service, and waits until its tasks have stopped unless detach is set.
+func remove(ctx context.Context, inv *invocation.Invocation, cluster, name string, detach bool) error {
+	gone, err := send(ctx, inv, "DeleteService", map[string]any{"cluster": cluster, "service": name, "force": true})
+	if err != nil {
+		return err
+	}
+	shown := -1
+	for s := gone.Value; !detach && s.Status == "DRAINING"; {
+		if left := s.Running + s.Pending; left != shown {
+			inv.Notef("%s: %d tasks are stopping ...", name, left)
+			shown = left
+		}
+		if err := inv.Sleep(ctx, pollInterval); err != nil {
+			return err
+		}
+		err := inv.RetryUnavailable(ctx, func() (err error) {
+			var now client.Service
+			if now, err = find(ctx, inv, cluster, name); err == nil {
+				s = now
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"pinion/api/cli/selection"
+	"pinion/raftfsm/service"
+)
+
+// serviceLogsCommand is `pinion logs` of all tasks of a service.
+func serviceLogsCommand(p Program) *cli.Command {
+	logs := logsCommand(p)
+	var flags []cli.Flag
+	for _, flag := range logs.Flags {
+		if flag.Names()[0] != "group" {
+			flags = append(flags, flag)
+		}
+	}
+	return &cli.Command{
+		Name:      "logs",
+		Usage:     "Show the logs of the tasks of a service",
+		ArgsUsage: "SERVICE",
+		Description: `Shows the tasks that run and those that stopped within the last hour. Lines begin with the task.
+
+Examples:
+   pinion service logs web --tail 20
+   pinion service logs web -f --since 10m`,
+		Flags: flags,
+		Action: func(c *cli.Context) error {
+			inv, err := p.system.Invoke(c)
+			if err != nil {
+				return err
+			}
+			q, err := logQuery(c, inv.Now())
+			if err != nil {
+				return err
+			}
+			tasks, err := selection.GroupTasks(c.Context, inv, c.String("cluster"), service.GroupPrefix+c.Args().First())
+			if err != nil {
+				return err
+			}
+			return printLogs(c.Context, inv, tasks, q, c.Bool("timestamps"))
+		},
+	}
+}

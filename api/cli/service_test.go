@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// serviceDocument is the service web with deployments, the PRIMARY one first.
+func serviceDocument(status string, running int, deployments ...string) string {
+	return fmt.Sprintf(`{"serviceArn":"arn:aws:ecs:us-east-1:123456789012:service/default/web","serviceName":"web","status":%q,"schedulingStrategy":"REPLICA","desiredCount":2,
+		"runningCount":%d,"pendingCount":0,"taskDefinition":"x/web:2","currentServiceDeployment":"x/now","createdAt":1748779020,"deployments":[%s],
+		"events":[{"id":"e%d","createdAt":1748779200,"message":"(service web) has %d tasks."}]}`, status, running, strings.Join(deployments, ","), running, running)
+}
+
+func deploymentDocument(id, definition, state string, running int) string {
+	return fmt.Sprintf(`{"id":%q,"status":"PRIMARY","taskDefinition":"x/%s","desiredCount":2,"runningCount":%d,"rolloutState":%q,"rolloutStateReason":"tasks failed to start."}`, id, definition, running, state)
+}
+
+var (
+	beginning = serviceDocument("ACTIVE", 1, deploymentDocument("2", "web:2", "IN_PROGRESS", 1), deploymentDocument("1", "web:1", "COMPLETED", 1))
+	steady    = serviceDocument("ACTIVE", 2, deploymentDocument("2", "web:2", "COMPLETED", 2))
+	failed    = serviceDocument("ACTIVE", 0, deploymentDocument("2", "web:2", "FAILED", 0))
+	back      = serviceDocument("ACTIVE", 2, deploymentDocument("1", "web:1", "COMPLETED", 2))
+	gone      = serviceDocument("INACTIVE", 0)
+)
+
+// withService answers about the service web: first as it begins, then what follows, the last one for ever.
+func withService(t *testing.T, follows ...string) *fakeHost {
+	h := newFakeHost(t)
+	answer := `{"service":` + beginning + `}`
+	for _, operation := range []string{"CreateService", "UpdateService"} {
+		h.operations[operation] = always(answer)
+	}
+	h.operations["DescribeServices"] = func(map[string]any) any {
+		now := follows[0]
+		follows = follows[min(1, len(follows)-1):]
+		return `{"services":[` + now + `]}`
+	}
+	h.operations["ListServices"] = always(`{"serviceArns":["x/web"]}`)
+	h.operations["DescribeTaskDefinition"] = func(in map[string]any) any {
+		if in["taskDefinition"] != "web:2" && in["taskDefinition"] != "trainer" {
+			return errorReply{400, "ClientException", "Unable to describe task definition."}
+		}
+		return `{"taskDefinition":{"family":"web","revision":2,"status":"ACTIVE","registeredAt":1.5,"cpu":"1024","containerDefinitions":[{"name":"main","image":"my/server:1","memory":64}]}}`
+	}
+	h.operations["RegisterTaskDefinition"] = always(`{"taskDefinition":{"family":"web","revision":3}}`)
+	return h
+}
+
+// body is the last input of an operation.
+func (h *fakeHost) body(t *testing.T, operation string) (in map[string]any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(h.bodies[operation]), &in); err != nil {
+		t.Fatalf("%s: %v", operation, err)
+	}
+	return in
+}
+
+func TestAServiceIsCreatedAndFollowed(t *testing.T) {
+	h := withService(t, beginning, beginning, steady)
+	got := pinion(t, h, strings.Fields("service create --name web --replicas 2 --gpus 1 --grace 10m --team vision --rollout wait --min-healthy 50 -p 80 my/server -- serve")...)
+	if got.code != 0 || got.out != "web\n" || strings.Count(got.err, "web:2 1 of 2 run; web:1 1 run") != 1 || !strings.Contains(got.err, "(service web) has 2 tasks.") {
+		t.Errorf("%+v", got)
+	}
+	in := h.body(t, "CreateService")
+	tags, _ := json.Marshal(in["tags"])
+	deployment, _ := json.Marshal(in["deploymentConfiguration"])
+	if in["desiredCount"] != 2.0 || in["healthCheckGracePeriodSeconds"] != 600.0 || in["taskDefinition"] != "web:3" ||
+		string(tags) != `[{"key":"pinion.team","value":"vision"},{"key":"pinion.rollout","value":"wait"}]` ||
+		string(deployment) != `{"deploymentCircuitBreaker":{"enable":true,"rollback":true},"minimumHealthyPercent":50}` {
+		t.Errorf("%v", in)
+	}
+	if registered := h.body(t, "RegisterTaskDefinition"); registered["family"] != "service-web" {
+		t.Errorf("%v", registered)
+	}
+}
+
+func TestHowARolloutEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		ends string
+		code int
+		says string
+	}{
+		"well":        {steady, 0, ""},
+		"failed":      {failed, 1, "failed: tasks failed to start."},
+		"rolled back": {back, 1, "runs web:1 again"},
+		"deleted":     {gone, 1, "somebody deleted it"},
+	} {
+		got := pinion(t, withService(t, beginning, c.ends), "service", "update", "web", "--force")
+		if got.code != c.code || !strings.Contains(got.err, c.says) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// A new image is a new revision of what the service runs, which keeps all else.
+func TestAServiceGetsAnotherImage(t *testing.T) {
+	h := withService(t, steady)
+	if got := pinion(t, h, "service", "update", "web", "--image", "my/server:2", "-d"); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	checkEqual(t, "the new revision", h.bodies["RegisterTaskDefinition"], `{"containerDefinitions":[{"image":"my/server:2","memory":64,"name":"main"}],"cpu":"1024","family":"web"}`)
+	if in := h.body(t, "UpdateService"); in["taskDefinition"] != "web:3" {
+		t.Errorf("%v", in)
+	}
+}
+
+// Where no rollout is in progress, what another one that succeeded had deployed is deployed again.
+func TestAServiceGoesBack(t *testing.T) {
+	h := withService(t, steady)
+	h.operations["StopServiceDeployment"] = always(errorReply{400, "ConflictException", "not in progress"})
+	h.operations["ListServiceDeployments"] = always(`{"serviceDeployments":[{"targetServiceRevisionArn":"x/2"},{"targetServiceRevisionArn":"x/1"}]}`)
+	h.operations["DescribeServiceRevisions"] = func(in map[string]any) any {
+		id := strings.TrimPrefix(in["serviceRevisionArns"].([]any)[0].(string), "x/")
+		return `{"serviceRevisions":[{"taskDefinition":"x/web:` + id + `"}]}`
+	}
+	if got := pinion(t, h, "service", "rollback", "web", "-d"); got.code != 0 || h.body(t, "UpdateService")["taskDefinition"] != "x/web:1" {
+		t.Errorf("%+v", got)
+	}
+	h.operations["StopServiceDeployment"] = always(`{}`)
+	if got := pinion(t, h, "service", "rollback", "web", "-d"); got.code != 0 || h.callCount("UpdateService") != 1 {
+		t.Errorf("in progress: %+v", got)
+	}
+}
+
+func TestAServiceIsScaledAndRemoved(t *testing.T) {
+	h := withService(t, serviceDocument("DRAINING", 1), gone)
+	h.operations["DeleteService"] = always(`{"service":` + serviceDocument("DRAINING", 2) + `}`)
+	if got := pinion(t, h, "service", "scale", "web=4", "-d"); got.code != 0 || h.body(t, "UpdateService")["desiredCount"] != 4.0 {
+		t.Errorf("%+v", got)
+	}
+	if got := pinion(t, h, "service", "rm", "web"); got.code != 0 || got.out != "web\n" || h.body(t, "DeleteService")["force"] != true || strings.Count(got.err, "stopping") != 2 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestTheEventsOfAServiceAreShownOnce(t *testing.T) {
+	h := withService(t, steady)
+	got := pinion(t, h, "service", "events", "web", "--utc")
+	checkEqual(t, "events", got.out, "2025-06-01 12:00:00Z  (service web) has 2 tasks.\n")
+	if got := pinion(t, h, "service", "ls", "-q"); got.out != "web\n" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestWrongLinesAboutServices(t *testing.T) {
+	h := withService(t, steady)
+	for line, says := range map[string]string{
+		"service scale web":                           "is not SERVICE=N",
+		"service update web":                          "say what is to change",
+		"service update web --image a --definition b": "one of the two",
+		"service create --daemon --replicas 2 a/b":    "one of the two",
+		"service create --gpus 1 trainer":             "is a part of the task definition",
+		"service create --grace soon a/b":             "is not a time",
+	} {
+		if got := pinion(t, h, strings.Fields(line)...); got.code != 2 || !strings.Contains(got.err, says) {
+			t.Errorf("%s: %+v", line, got)
+		}
+	}
+	if asked := slices.Contains(h.calls, "CreateService"); asked {
+		t.Error("a service was created")
+	}
+}

@@ -1,0 +1,73 @@
+package client
+
+import "context"
+
+// Service is an ECS service: the members that are read most.
+type Service struct {
+	ARN         string              `json:"serviceArn"`
+	Name        string              `json:"serviceName"`
+	Status      string              `json:"status"`
+	Strategy    string              `json:"schedulingStrategy"`
+	Desired     int                 `json:"desiredCount"`
+	Running     int                 `json:"runningCount"`
+	Pending     int                 `json:"pendingCount"`
+	Definition  string              `json:"taskDefinition"`
+	Rollout     string              `json:"currentServiceDeployment"` // its ARN
+	Deployments []ServiceDeployment `json:"deployments"`              // the PRIMARY one first
+	Events      []ServiceEvent      `json:"events"`                   // the newest first
+	CreatedAt   Timestamp           `json:"createdAt"`
+}
+
+// ServiceDeployment is the tasks of one revision of a service.
+type ServiceDeployment struct {
+	ID         string `json:"id"`
+	Status     string `json:"status"` // PRIMARY, or ACTIVE while it is being replaced
+	Definition string `json:"taskDefinition"`
+	Desired    int    `json:"desiredCount"`
+	Running    int    `json:"runningCount"`
+	Pending    int    `json:"pendingCount"`
+	Failed     int    `json:"failedTasks"`
+	State      string `json:"rolloutState"` // IN_PROGRESS, COMPLETED or FAILED
+	Reason     string `json:"rolloutStateReason"`
+}
+
+// ServiceEvent is something that happened to a service.
+type ServiceEvent struct {
+	ID        string    `json:"id"`
+	CreatedAt Timestamp `json:"createdAt"`
+	Message   string    `json:"message"`
+}
+
+// Primary is the deployment that the service is to be; nil of one that is INACTIVE.
+func (s *Service) Primary() *ServiceDeployment {
+	if len(s.Deployments) == 0 {
+		return nil
+	}
+	return &s.Deployments[0]
+}
+
+// Steady reports whether a service is as it is to be: one deployment, which is complete, with all of its tasks.
+func (s *Service) Steady() bool {
+	p := s.Primary()
+	return s.Status == "ACTIVE" && len(s.Deployments) == 1 && p.State == "COMPLETED" && s.Running == s.Desired && s.Pending == 0
+}
+
+// ServiceNames lists the services of a cluster that are ACTIVE, by name.
+func ServiceNames(ctx context.Context, c *Client, cluster string) (names []string, err error) {
+	for in := (map[string]any{"cluster": cluster, "maxResults": describeLimit}); ; {
+		var page struct {
+			ARNs []string `json:"serviceArns"`
+			Next string   `json:"nextToken"`
+		}
+		if err := c.Call(ctx, "ListServices", in, &page); err != nil {
+			return nil, err
+		}
+		for _, arn := range page.ARNs {
+			names = append(names, ResourceID(arn))
+		}
+		if page.Next == "" {
+			return names, nil
+		}
+		in["nextToken"] = page.Next
+	}
+}
