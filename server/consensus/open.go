@@ -107,15 +107,17 @@ func (n *Node) Start(ctx context.Context, hooks Hooks) error {
 
 // startRaft starts Raft and the loops of the node.
 func (n *Node) startRaft() error {
-	raft, err := (&starter{n.cfg, n.network, n.store, n.disk, n.watermark, n.terms.leaderCh}).start(n.signatures)
+	starter := &starter{cfg: n.cfg, network: n.network, store: n.store, disk: n.disk, seen: n.watermark, leaderCh: n.terms.leaderCh}
+	raft, err := starter.start(n.signatures)
 	if err != nil {
 		return err
 	}
 	n.raft, n.failover.raft = raft, raft
 	n.store.OnFatal(n.fail)
 	keepWatermark := func(ctx context.Context) { n.watermark.keep(ctx, raft) }
+	bound := &logBound{raft: raft, store: n.store, snapshots: starter.snapshots, most: n.cfg.MaxLog, log: n.log}
 	sayLeaderless := func(ctx context.Context) { logLeaderless(ctx, n.leader, n.log) }
-	for _, loop := range append(n.hooks.Loops, n.terms.watch, n.terms.watchLeader, n.failover.loop, n.disk.watch, keepWatermark, sayLeaderless) {
+	for _, loop := range append(n.hooks.Loops, n.terms.watch, n.terms.watchLeader, n.failover.loop, n.disk.watch, keepWatermark, bound.keep, sayLeaderless) {
 		n.loops.Go(func() { loop(n.life) })
 	}
 	return nil

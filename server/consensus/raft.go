@@ -18,8 +18,8 @@ import (
 
 const (
 	retainSnapshots = 2
-	// A snapshot every so many entries, and so many entries kept behind it for a follower that lags. Entries are small
-	// and carry many changes each; both together keep the log within the space set aside for it.
+	// A snapshot every so many entries, and so many entries kept behind it for a follower that lags. Entries are mostly small
+	// and carry many changes each; both together keep the log within the space set aside for it. See logBound for large ones.
 	snapshotThreshold = 4096
 	trailingLogs      = 2048
 	// maxAppendEntries is how many entries share one write to the disk at most.

@@ -20,6 +20,8 @@ type starter struct {
 	disk     *diskGuard
 	seen     *watermark
 	leaderCh chan bool // gets leadership that comes or goes
+
+	snapshots raft.SnapshotStore // of the directory, once it has started
 }
 
 // start starts Raft on the store. It begins a pool when nothing was ever recorded.
@@ -29,6 +31,7 @@ func (s *starter) start(fsm raft.FSM) (*raft.Raft, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the snapshots under %s: %w", s.cfg.Dir, err)
 	}
+	s.snapshots = snapshots
 	conf := s.config(logger)
 	if !s.cfg.SkipBootstrap {
 		if err := s.bootstrap(conf, snapshots); err != nil {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -48,6 +49,8 @@ type backend interface {
 type Store struct {
 	inner backend
 	opts  Options
+
+	records, bytes atomic.Int64 // see Written
 
 	mu      sync.Mutex
 	onFatal func(error) // nil until OnFatal

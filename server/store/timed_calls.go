@@ -54,9 +54,16 @@ func (s *Store) StoreLogs(logs []*raft.Log) error {
 	if err := s.inner.StoreLogs(sealed); err != nil {
 		return fmt.Errorf("write to the log %s: %w", s.opts.Path, err)
 	}
+	for _, l := range logs {
+		s.bytes.Add(int64(len(l.Data) + len(l.Extensions)))
+	}
+	s.records.Add(int64(len(logs)))
 	failpoint.Reached(failpoint.EntryStored)
 	return nil
 }
+
+// Written is how many records, and bytes in them, StoreLogs has written since Open.
+func (s *Store) Written() (records, bytes int64) { return s.records.Load(), s.bytes.Load() }
 
 // DeleteRange removes the records from min to max, both included.
 func (s *Store) DeleteRange(min, max uint64) error {
