@@ -2,6 +2,7 @@
 package change
 
 import (
+	"encoding/json"
 	"time"
 
 	"pinion/raftfsm/changelog"
@@ -46,6 +47,22 @@ type Change struct {
 
 // Place is the position of the change.
 func (c *Change) Place() changelog.Position { return c.Position }
+
+// Size is about how many bytes the change keeps in memory that no other one does: what a host has said grows with its words.
+func (c *Change) Size() int {
+	size := 1 << 10
+	switch object := c.Object.(type) {
+	case *spec.Host:
+		text, _ := json.Marshal(object) // hosts change seldom
+		size += len(text)
+	case *spec.Task:
+		for i := range object.Containers {
+			container := &object.Containers[i]
+			size += 256 + len(container.Reason) + len(container.RuntimeID) + len(container.ImageDigest) + 64*len(container.Bindings)
+		}
+	}
+	return size
+}
 
 // Task returns the task of a change of a task, nil for another kind.
 func (c *Change) Task() *spec.Task {

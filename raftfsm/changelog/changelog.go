@@ -9,10 +9,13 @@ import (
 	"sync"
 )
 
-// Max is the least number of changes that a Log keeps; it keeps a quarter more at most. They take 30 to 40 MB when
+// Max is the least number of changes that a Log keeps, unless they are large (MaxBytes); it keeps a quarter more at most. They take 30 to 40 MB when
 // the state has none of their objects any more. They span minutes of a busy pool, and most of a second while a queue is
 // filled or drained at full rate: long enough for a follower to rebuild and continue from there.
 const Max = 20_000
+
+// MaxBytes is about how much memory the changes of a Log keep at most: a host that says much of itself, over and over, takes no more.
+const MaxBytes = 256 << 20
 
 // Position is a place in the log, the same on every server.
 type Position struct {
@@ -39,11 +42,19 @@ func (f *CompactedError) Error() string {
 	return fmt.Sprintf("what was changed then is not remembered any more, only what came after %d: list what there is again, and go on from now", f.Oldest.Index)
 }
 
+// Change is what a Log keeps.
+type Change interface {
+	Place() Position
+	Size() int // about how many bytes it keeps in memory
+}
+
 // Log keeps the newest changes. Readers share the list: it is append-only, and copied when it has grown too long. The zero value
 // is ready.
-type Log[C interface{ Place() Position }] struct {
+type Log[C Change] struct {
 	mu          sync.Mutex
 	list        []C
+	sizes       []int         // of the changes in the list
+	bytes       int           // all sizes together
 	compactedTo Position      // the list has every change after it
 	changed     chan struct{} // closed at the next change; nil while nobody waits
 }
@@ -56,18 +67,34 @@ func (l *Log[C]) Append(changes []C) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.list = append(l.list, changes...)
-	if extra := len(l.list) - Max; extra > Max/4 { // not at each append: compaction copies the list
-		l.compactedTo = l.list[extra-1].Place()
-		l.list = slices.Clone(l.list[extra:])
+	for _, change := range changes {
+		size := change.Size()
+		l.sizes, l.bytes = append(l.sizes, size), l.bytes+size
+	}
+	if len(l.list) > Max*5/4 || l.bytes > MaxBytes { // not at each append: compaction copies the list
+		l.compact()
 	}
 	l.notify()
+}
+
+// compact drops the oldest changes: all but Max, and more while they keep over half of MaxBytes.
+func (l *Log[C]) compact() {
+	extra := 0
+	for ; len(l.list)-extra > Max || l.bytes > MaxBytes/2 && extra < len(l.list); extra++ {
+		l.bytes -= l.sizes[extra]
+	}
+	if extra == 0 {
+		return
+	}
+	l.compactedTo = l.list[extra-1].Place()
+	l.list, l.sizes = slices.Clone(l.list[extra:]), slices.Clone(l.sizes[extra:])
 }
 
 // Reset drops all changes, because a snapshot of that index replaced the state.
 func (l *Log[C]) Reset(index uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.list, l.compactedTo = nil, After(index)
+	l.list, l.sizes, l.bytes, l.compactedTo = nil, nil, 0, After(index)
 	l.notify()
 }
 

@@ -11,6 +11,30 @@ type change Position
 
 func (c change) Place() Position { return Position(c) }
 
+func (c change) Size() int { return 1 }
+
+// large is a change that keeps a quarter of MaxBytes.
+type large struct{ change }
+
+func (large) Size() int { return MaxBytes / 4 }
+
+// However large the changes are, and though there are few, what is remembered of them has a bound.
+func TestLargeChangesAreRememberedWithinABound(t *testing.T) {
+	var c Log[large]
+	for index := range uint64(100) {
+		c.Append([]large{{change{Index: index + 1}}})
+		if len(c.list) > 4 {
+			t.Fatalf("%d are remembered after %d", len(c.list), index+1)
+		}
+	}
+	if _, _, err := c.After(Position{Index: 50}, 10); !errors.As(err, new(*CompactedError)) {
+		t.Errorf("those before are %v", err)
+	}
+	if newest, _, err := c.After(Position{Index: 99}, 10); err != nil || len(newest) != 1 {
+		t.Errorf("the newest: %v, %v", newest, err)
+	}
+}
+
 // Whoever reads on from where they were misses nothing, reads nothing twice, or is told that something is missing.
 func TestReadersMissNothingOrAreToldSo(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
