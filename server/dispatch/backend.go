@@ -123,9 +123,7 @@ func (b *Backend) register(ctx context.Context, r Registration) (RegistrationRep
 			return RegistrationReply{}, err
 		}
 	}
-	if r.Host.RegisteredAt.IsZero() {
-		r.Host.RegisteredAt = now
-	}
+	r.Host.RegisteredAt = now // of a new host; the oldest come first when servers are chosen
 	if r.Host.HealthAt = now; state.View().MayWrite(raftfsm.PutHost{Host: r.Host}) != nil {
 		r.Host.HealthAt = time.Time{} // a server of the pool does not know it yet
 	}

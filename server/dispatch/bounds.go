@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"pinion/gpu"
@@ -123,13 +124,23 @@ func boundedReports(view *raftfsm.View, hostID string, reports []spec.TaskReport
 	return bounded
 }
 
-// boundedReport is a report of a task with so many containers.
+// imageDigest is the form of a digest. That of one host is what the others of its cluster pull for the tasks of the same run.
+var imageDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
+// boundedReport is a report of a task with so many containers. That a task gave way to another one is the pool's word alone: it is run again
+// without a limit.
 func boundedReport(r spec.TaskReport, containers int) spec.TaskReport {
+	if r.StopCode == spec.StopPreempted {
+		r.StopCode = ""
+	}
 	r.Status, r.StopCode, r.StoppedReason = spec.Status(clip(string(r.Status))), spec.StopCode(clip(string(r.StopCode))), clip(r.StoppedReason)
 	given := r.Containers[:min(len(r.Containers), containers)]
 	r.Containers = make([]spec.ContainerReport, 0, len(given))
 	for _, c := range given {
-		c.Name, c.Reason, c.RuntimeID, c.ImageDigest = clip(c.Name), clip(c.Reason), clip(c.RuntimeID), clip(c.ImageDigest)
+		c.Name, c.Reason, c.RuntimeID = clip(c.Name), clip(c.Reason), clip(c.RuntimeID)
+		if !imageDigest.MatchString(c.ImageDigest) {
+			c.ImageDigest = ""
+		}
 		c.Status, c.Health = spec.Status(clip(string(c.Status))), spec.Health(clip(string(c.Health)))
 		c.PeakMemory = max(c.PeakMemory, 0)
 		c.Bindings = c.Bindings[:min(len(c.Bindings), maxBindings)]

@@ -11,10 +11,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"pinion/gpu"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/server/id"
+	"pinion/server/schedule/batch"
 )
 
 // newBackend is that of a server that leads, with the hosts mine and other, and a task of each with its name.
@@ -198,5 +201,40 @@ func TestReportsAreRecordedWithinBounds(t *testing.T) {
 	}
 	if mine, other := state.View().Task("mine"), state.View().Task("other"); mine.LastStatus != spec.Running || other.LastStatus != spec.Pending {
 		t.Errorf("the tasks are %s and %s", mine.LastStatus, other.LastStatus)
+	}
+}
+
+// Why a task ended, and which image its run has, is a host's word within limits: a preempted task is run again as often as it ends, and a
+// digest is pulled by other hosts.
+func TestAHostSaysNothingThatOthersActOn(t *testing.T) {
+	b, state := newBackend(t)
+	digest := "sha256:" + strings.Repeat("0a", 32)
+	for said, want := range map[string]string{digest: digest, "sha256:0a": "", "latest": "", digest + "/../other": "", "sha512:" + strings.Repeat("0a", 64): ""} {
+		got := boundedReport(spec.TaskReport{Containers: []spec.ContainerReport{{Name: "c", ImageDigest: said}}}, 1)
+		if got.Containers[0].ImageDigest != want {
+			t.Errorf("%.80s is taken for the digest %.80q", said, got.Containers[0].ImageDigest)
+		}
+	}
+	preempted := spec.TaskReport{TaskID: "mine", Status: spec.Stopped, StopCode: spec.StopPreempted, StoppedReason: "says the host"}
+	if _, err := b.Report(t.Context(), "mine", []spec.TaskReport{preempted}); err != nil {
+		t.Fatal(err)
+	}
+	task := state.View().Task("mine")
+	if task.LastStatus != spec.Stopped || task.StopCode == spec.StopPreempted || task.StoppedReason != preempted.StoppedReason {
+		t.Errorf("it is %s by %s: %s", task.LastStatus, task.StopCode, task.StoppedReason)
+	}
+	if again := batch.Retry(state.View(), task, time.Time{}, id.New); again != nil {
+		t.Errorf("%d tasks take its place, which no limit counts", len(again))
+	}
+}
+
+// The oldest hosts are the first to become servers: their age is the leader's word.
+func TestAHostDoesNotSayHowOldItIs(t *testing.T) {
+	b, state := newBackend(t)
+	if _, err := b.Register(t.Context(), Registration{Host: spec.Host{ID: "new", Name: "new", Cluster: "default", RegisteredAt: time.Unix(1, 0)}}); err != nil {
+		t.Fatal(err)
+	}
+	if at := state.View().Host("new").RegisteredAt; at.Equal(time.Unix(1, 0)) {
+		t.Errorf("it is there since %s", at)
 	}
 }
