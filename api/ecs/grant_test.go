@@ -30,7 +30,7 @@ func newGrantStore(t testing.TB) *grantStore {
 	for _, team := range []string{"", "vision", "speech"} {
 		task := &spec.Task{ID: "task" + team, Cluster: "lab", Definition: "mine:1", LastStatus: spec.Provisioning, DesiredStatus: spec.Running, Version: 1}
 		if team != "" {
-			task.Tags = []spec.Tag{{Key: spec.TagTeam, Value: team}, {Key: spec.TagPriority, Value: "90"}}
+			task.Tags, task.Group = []spec.Tag{{Key: spec.TagTeam, Value: team}, {Key: spec.TagPriority, Value: "90"}}, team+"-group"
 		}
 		answer, err := s.Propose(t.Context(), raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: "lab", Tasks: []*spec.Task{task}}}})
 		if err != nil || len(answer.([]raftfsm.LaunchResult)[0].Result.Tasks) != 1 {

@@ -87,7 +87,8 @@ func setHostStatus(ctx context.Context, r *Request, cluster, id string, status s
 	return apply[*spec.Host](ctx, r, raftfsm.SetHostStatus{ID: id, Status: status, Drain: drain})
 }
 
-// deregisterContainerInstance removes a host from the pool. With force its tasks count as STOPPED at once.
+// deregisterContainerInstance removes a host from the pool. With force its tasks count as STOPPED at once. A server serves all clusters, so a
+// key for some of them does not remove one.
 func deregisterContainerInstance(ctx context.Context, r *Request, in *types.DeregisterContainerInstanceInput) (*types.DeregisterContainerInstanceOutput, error) {
 	cluster, err := r.cluster(in.Cluster)
 	if err != nil {
@@ -96,6 +97,9 @@ func deregisterContainerInstance(ctx context.Context, r *Request, in *types.Dere
 	host, err := findInstance(r, cluster, in.ContainerInstance)
 	if err != nil {
 		return nil, err
+	}
+	if host.Server && r.Scope != "" {
+		return nil, wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for %v alone, and %s is one of the pool's servers, which serve all clusters. A key made without --cluster may.", r.Principal, r.Scope.Set(), host.Name)
 	}
 	if r.Hosts == nil {
 		return nil, wire.Errorf(wire.Client, "pinion: DeregisterContainerInstance is not supported here: this pinion serves one host, which cannot be removed from itself")

@@ -4,7 +4,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"pinion/api/auth"
+	"pinion/api/wire"
+	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
 
@@ -63,6 +67,27 @@ func TestAHostIsDeregisteredWhenItsTasksAreOverOrByForce(t *testing.T) {
 	}
 	if want := []string{"remove " + hostID + " false", "remove " + hostID + " true"}; !slices.Equal(b.removals, want) {
 		t.Errorf("%q", b.removals)
+	}
+}
+
+// The servers of a pool serve all its clusters: who administers one does not remove them.
+func TestAKeyForOneClusterRemovesNoServer(t *testing.T) {
+	f := newFixture(t)
+	remove := func(scope auth.ClusterScope) error {
+		r := &Request{Region: "us-east-1", Principal: "me", Scope: scope, Role: spec.RoleAdmin, View: f.state.View(), Store: f, Hosts: f, Now: func() time.Time { return epoch }}
+		bound, err := Operations["DeregisterContainerInstance"].Prepare(r, []byte(`{"containerInstance":"`+hostID+`","force":true}`), wire.DecodeJSON)
+		if err == nil {
+			_, err = bound.Run(t.Context())
+		}
+		return err
+	}
+	f.mustApply(t, raftfsm.SetServerRole{ID: hostID, Server: true})
+	if err := remove(spec.DefaultCluster); errorType(err) != wire.AccessDenied || len(f.removals) > 0 {
+		t.Errorf("a server: %v, %q", err, f.removals)
+	}
+	f.mustApply(t, raftfsm.SetServerRole{ID: hostID})
+	if err := remove(spec.DefaultCluster); err != nil || len(f.removals) != 1 {
+		t.Errorf("an agent: %v, %q", err, f.removals)
 	}
 }
 

@@ -67,3 +67,22 @@ func TestATaskOfAnotherClusterIsNothingToWaitFor(t *testing.T) {
 		t.Errorf("a key for another cluster: %v", unknown)
 	}
 }
+
+// Nor can a task or a group of another team.
+func TestATaskOfAnotherTeamIsNothingToWaitFor(t *testing.T) {
+	s := newGrantStore(t)
+	for _, c := range []struct {
+		teams []string
+		after string
+		known bool
+	}{
+		{nil, "taskspeech", true}, {[]string{"speech"}, "taskspeech", true}, {[]string{"vision"}, "taskspeech", false}, {[]string{"vision"}, "task", false},
+		{nil, "group:speech-group", true}, {[]string{"speech"}, "group:speech-group", true}, {[]string{"vision"}, "any:group:speech-group", false},
+	} {
+		r := &Request{Principal: "me", Holder: "AKIA1", Grant: spec.KeyGrant{Teams: c.teams}, View: s.state.View(), Store: s}
+		err := checkTaskDependencies(r, &spec.RunRequest{Cluster: "lab", Tags: []spec.Tag{{Key: spec.TagAfter, Value: c.after}}})
+		if (err == nil) != c.known {
+			t.Errorf("a key for %q waits for %s: %v", c.teams, c.after, err)
+		}
+	}
+}

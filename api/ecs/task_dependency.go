@@ -1,13 +1,14 @@
 package ecs
 
 import (
+	"pinion/api/auth"
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/tags"
 	"pinion/raftfsm/spec"
 )
 
 // checkTaskDependencies refuses a dependency on an unknown task or group: it could never be met, or would be met already. A task of a cluster
-// that the caller's key is not for is unknown to it.
+// or a team that the caller's key is not for is unknown to it: a task that waits is told how the other one ended.
 func checkTaskDependencies(r *Request, request *spec.RunRequest) error {
 	options, _ := spec.ParseSchedulingOptions(request.Tags)
 	for _, after := range options.Dependencies {
@@ -25,12 +26,12 @@ func checkTaskDependencies(r *Request, request *spec.RunRequest) error {
 
 func (r *Request) knowsTask(id string) bool {
 	task := r.View.Task(id)
-	return task != nil && r.Scope.Covers(task.Cluster)
+	return task != nil && r.Scope.Covers(task.Cluster) && auth.SeesTask(r.Grant, task)
 }
 
 func hasGroup(r *Request, cluster, group string) bool {
 	for t := range r.View.TasksAfter(cluster, "") {
-		if t.Group == group {
+		if t.Group == group && auth.SeesTask(r.Grant, t) {
 			return true
 		}
 	}
