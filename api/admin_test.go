@@ -48,7 +48,7 @@ func TestOperatorsChangeHostsAndTokens(t *testing.T) {
 	b.rest("admin/hosts/remove", `{"host":"nope"}`).wantError(t, 404, httpx.NotFound, `There is no host with the id "nope".`)
 	b.rest("admin/tokens", `{"ttl":"soon"}`).wantError(t, 400, invalid, `ttl must be a duration such as 30m or 24h, not "soon".`)
 	b.rest("admin/tokens", `{"uses":0}`).wantError(t, 400, invalid, "uses must be a number of hosts from 1, not 0.")
-	b.rest("admin/tokens", `{"role":"server"}`).wantError(t, 400, invalid, `role must be host, which is all that joins with a token, not "server".`)
+	b.rest("admin/tokens", `{"role":"server"}`).wantError(t, 400, invalid, `role must be host, or agent for hosts that never become servers, not "server".`)
 	if got := b.rest("admin/tokens", `{"cluster":"a/b"}`); got.Code != 400 {
 		t.Errorf("a token for the cluster a/b: %d %s", got.Code, got.Body)
 	}

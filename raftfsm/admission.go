@@ -25,7 +25,7 @@ func (v *View) Admission(hostID string) *spec.Admission {
 
 // AdmitHost checks the join token and counts its use in one step. The caller may then sign a certificate for this host and
 // key. A host that asks again with the same token and key, because the first answer was lost, is admitted again and counts
-// once. Its cluster is the token's, and its names are those of the last time. It may use another token, never another key: a
+// once. Its cluster, and whether it may become a server, are the token's, and its names are those of the last time. It may use another token, never another key: a
 // certificate is no proof, for whoever has once had the key of the CA has one for every host. Refusals: ErrRemoved, the errors of
 // join tokens, and ErrInUse when the id belongs to a host with another key. Answer: *Admission.
 type AdmitHost struct {
@@ -65,7 +65,7 @@ func (c AdmitHost) apply(tx *tx) (any, error) {
 	if err := token.CheckCluster(c.Cluster); err != nil {
 		return nil, err
 	}
-	admission := &spec.Admission{HostID: c.HostID, PublicKeyHash: c.Key, TokenID: c.TokenID, At: c.At, Cluster: token.Cluster, Names: c.Names}
+	admission := &spec.Admission{HostID: c.HostID, PublicKeyHash: c.Key, TokenID: c.TokenID, At: c.At, Cluster: token.Cluster, Names: c.Names, AgentOnly: token.Role == spec.TokenRoleAgent}
 	if again {
 		if admission.At, admission.Root = known.At, known.Root; equal(admission, known) {
 			return known, nil

@@ -32,7 +32,7 @@ func TestWrongCommandLinesSayWhatToDo(t *testing.T) {
 		"a subcommand nobody knows":       {"snapshot send x", 2, `pinion snapshot has no "send"`},
 		"no subcommand":                   {"snapshot", 2, "pinion snapshot needs an argument: pinion snapshot save|restore|inspect FILE"},
 		"a subcommand without its host":   {"hosts rm", 2, "pinion host rm needs an argument: pinion host rm HOST"},
-		"a token for whom":                {"token --role king", 2, `--role "king": the only role of a token is host`},
+		"a token for whom":                {"token --role king", 2, `--role "king": the role of a token is host or agent`},
 		"no file":                         {"register", 2, "pinion register needs -f FILE"},
 		"an output nobody knows":          {"ps -o xml", 2, `-o "xml" is not one of table, wide, json`},
 		"no image before --":              {"run -- --", 2, "needs an image"},

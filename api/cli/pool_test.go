@@ -46,7 +46,7 @@ func TestTokenPrintsTheTokenAndHowToUseIt(t *testing.T) {
 	got := pinion(t, h, "token", "--ttl", "1h", "--uses", "3")
 	checkEqual(t, "stdout", got.out, "pinion1.ca.id.secret\n")
 	checkEqual(t, "stderr", got.err, "On the machine that joins: sudo pinion up --join 10.0.0.5:7400 --token-file FILE   # a file with the token, or - to paste it\n")
-	checkEqual(t, "asked", h.bodies["admin/tokens"], `{"cluster":"","ttl":"1h0m0s","uses":3}`)
+	checkEqual(t, "asked", h.bodies["admin/tokens"], `{"cluster":"","role":"host","ttl":"1h0m0s","uses":3}`)
 }
 
 // A token for no host would be a token for the default number of hosts to whoever does not look.

@@ -108,6 +108,7 @@ Examples:
 				}
 				fmt.Fprintf(c.App.ErrWriter, "restored into %s; `pinion up` with this data directory starts the pool\n", h.DataDir)
 				fmt.Fprintln(c.App.ErrWriter, "  first stop the old hosts permanently: pending tasks of the snapshot start here, and would run twice")
+				fmt.Fprintln(c.App.ErrWriter, "  then remove again what was removed since it was saved: `pinion key ls`, `pinion token ls` and `pinion hosts` show what is back")
 				return nil
 			})
 		},

@@ -8,7 +8,7 @@ import (
 // JoinToken is a join token without its secret.
 type JoinToken struct {
 	ID        string    `json:"id"`
-	Role      string    `json:"role"` // of what joins with it: "host"
+	Role      string    `json:"role"` // "host", or "agent": the hosts never become servers
 	Uses      int       `json:"uses"` // number of hosts that may join with it
 	Used      int       `json:"used"`
 	Cluster   string    `json:"cluster"` // whose tasks the hosts run
@@ -23,9 +23,9 @@ type CreatedToken struct {
 }
 
 // CreateToken creates a join token for hosts of a cluster, the default one when it is empty. A zero ttl or number of uses is the
-// pool's default: an hour, one host.
-func (c *Client) CreateToken(ctx context.Context, ttl time.Duration, uses int, cluster string) (CreatedToken, error) {
-	in := map[string]any{"cluster": cluster}
+// pool's default: an hour, one host. role is that of JoinToken.
+func (c *Client) CreateToken(ctx context.Context, ttl time.Duration, uses int, role, cluster string) (CreatedToken, error) {
+	in := map[string]any{"role": role, "cluster": cluster}
 	if uses > 0 {
 		in["uses"] = uses
 	}

@@ -59,7 +59,7 @@ type Admin struct {
 
 // TokenStore makes and ends the tokens that let hosts join. Which there are is in the state.
 type TokenStore interface {
-	// CreateToken makes a token for uses hosts within ttl; 0 of either is the default. role is "host". The hosts serve the
+	// CreateToken makes a token for uses hosts within ttl; 0 of either is the default. role is one of spec's. The hosts serve the
 	// cluster, the default one when it is empty.
 	CreateToken(ctx context.Context, ttl time.Duration, uses int, role, cluster string) (token string, err error)
 	// RevokeToken ends a token. spec.ErrNotFound.

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"pinion/api/httpx"
@@ -24,7 +25,7 @@ type tokenView struct {
 type tokenInput struct {
 	TTL     string `json:"ttl"`     // a duration such as 30m; 1h by default
 	Uses    *int   `json:"uses"`    // how many hosts it lets in; 1 by default
-	Role    string `json:"role"`    // host
+	Role    string `json:"role"`    // host; or agent, for hosts that never become servers
 	Cluster string `json:"cluster"` // whose tasks they run; the default one when it is absent
 }
 
@@ -57,8 +58,8 @@ func (a *API) createToken(x *httpx.Exchange, res leader.Resolution) error {
 			return wire.Errorf(wire.InvalidParameter, "uses must be a number of hosts from 1, not %d.", uses)
 		}
 	}
-	if in.Role != "" && in.Role != "host" {
-		return wire.Errorf(wire.InvalidParameter, "role must be host, which is all that joins with a token, not %q.", in.Role)
+	if !slices.Contains([]string{"", spec.TokenRoleHost, spec.TokenRoleAgent}, in.Role) {
+		return wire.Errorf(wire.InvalidParameter, "role must be host, or agent for hosts that never become servers, not %q.", in.Role)
 	}
 	cluster := cmp.Or(in.Cluster, spec.DefaultCluster)
 	if !spec.ValidName(cluster) {

@@ -17,6 +17,8 @@ type Admission struct {
 	// Root is which root of the pool's CA signed the certificate that the host has in use, as it said last: hex SHA-256 of the root's certificate.
 	// Empty before the first rotation of the CA.
 	Root string `json:"root,omitempty" level:"1"`
+	// AgentOnly says that the host never becomes a server: so its token had it.
+	AgentOnly bool `json:"agentOnly,omitempty" level:"1"`
 }
 
 // ClusterName is the cluster whose tasks the host runs.

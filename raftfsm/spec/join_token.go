@@ -7,11 +7,17 @@ import (
 	"time"
 )
 
+// Roles of join tokens.
+const (
+	TokenRoleHost  = "host"  // the pool chooses servers among the hosts
+	TokenRoleAgent = "agent" // the hosts never become servers
+)
+
 // JoinToken lets hosts into the pool: as many as Uses, until Expires. The state knows its secret by the hash only.
 type JoinToken struct {
 	ID         string    `json:"id"`         // part of the token's text; names it in lists
 	SecretHash string    `json:"secretHash"` // hex SHA-256 of the secret
-	Role       string    `json:"role"`       // "host"
+	Role       string    `json:"role"`       // TokenRoleHost, TokenRoleAgent
 	Uses       int       `json:"uses"`       // hosts that it lets in, from 1
 	Used       int       `json:"used"`       // hosts that it has let in
 	Expires    time.Time `json:"expires"`

@@ -18,7 +18,6 @@ import (
 const (
 	tokenVersion         = "pinion1"
 	tokenFingerprintSize = 16 // bytes of the CA's fingerprint in a token
-	tokenRole            = "host"
 	defaultTTL           = time.Hour
 	defaultUses          = 1
 )
@@ -76,11 +75,11 @@ type JoinTokens struct {
 	Now         func() time.Time
 }
 
-// CreateToken makes a token for uses hosts within ttl; 0 of either is the default (1 host, 1 h). role is "host". The hosts serve
-// the cluster, the default one when it is empty.
+// CreateToken makes a token for uses hosts within ttl; 0 of either is the default (1 host, 1 h). role is one of spec's, TokenRoleHost when it
+// is empty. The hosts serve the cluster, the default one when it is empty.
 func (j *JoinTokens) CreateToken(ctx context.Context, ttl time.Duration, uses int, role, cluster string) (string, error) {
-	if role = cmp.Or(role, tokenRole); role != tokenRole {
-		return "", fmt.Errorf("the role of a join token is %q, not %q", tokenRole, role)
+	if role = cmp.Or(role, spec.TokenRoleHost); role != spec.TokenRoleHost && role != spec.TokenRoleAgent {
+		return "", fmt.Errorf("the role of a join token is %q or %q, not %q", spec.TokenRoleHost, spec.TokenRoleAgent, role)
 	}
 	if ttl < 0 || uses < 0 {
 		return "", errors.New("a join token has a lifetime and a number of uses above 0")

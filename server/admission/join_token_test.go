@@ -33,7 +33,7 @@ func TestWhatIsNoTokenIsRefused(t *testing.T) {
 	}
 }
 
-func TestATokenIsForHostsOnlyAndNotForThePast(t *testing.T) {
+func TestATokenIsForHostsAndAgentsAndNotForThePast(t *testing.T) {
 	tokens := &JoinTokens{Fingerprint: func() string { return strings.Repeat("ab", 32) }, Now: time.Now}
 	for name, create := range map[string]func() (string, error){
 		"another role":     func() (string, error) { return tokens.CreateToken(t.Context(), 0, 0, "admin", "") },

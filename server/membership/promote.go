@@ -35,6 +35,9 @@ func (s *Servers) swapRole(ctx context.Context, id string, promote bool) error {
 	if host.host.Server == promote {
 		return nil
 	}
+	if promote && host.agent {
+		return fmt.Errorf("host %s: %w: it joined with a token for agents, which never become servers: to have it as one, join it again with another token", host.host.Name, spec.ErrInUse)
+	}
 	if promote && (!host.alive || !s.hasNoRaftState(ctx, host.host)) {
 		return fmt.Errorf("host %s: %w: it cannot be reached, or has not wiped the log of an earlier time yet; try again", host.host.Name, spec.ErrUnavailable)
 	}
@@ -56,7 +59,7 @@ func (s *Servers) swapCandidate(ctx context.Context, all []candidate, promote bo
 	var best *candidate
 	for i := range all {
 		c := &all[i]
-		if c.host.Server != promote || promote && c.self || !promote && (!c.alive || !s.hasNoRaftState(ctx, c.host)) {
+		if c.host.Server != promote || promote && c.self || !promote && (!c.alive || c.agent || !s.hasNoRaftState(ctx, c.host)) {
 			continue
 		}
 		if best == nil || promote == (bySeniority(*c, *best) > 0) {

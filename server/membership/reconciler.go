@@ -49,6 +49,7 @@ type candidate struct {
 	alive  bool
 	absent bool // it is not alive now, but not given up either: it may be slow, or restarting
 	silent bool // silent for the pool's ReplaceAfter
+	agent  bool // it never becomes a server: its token was for agents
 }
 
 // isDead reports whether the host is gone for good. This host is not, whatever it has heard of itself.
@@ -76,10 +77,16 @@ func (s *Servers) candidates(view *raftfsm.View, hosts []*spec.Host) []candidate
 		heard := s.liveness.Heard(host.ID)
 		all = append(all, candidate{
 			host: host, self: host.ID == s.hostID, voter: is && server.Suffrage == raft.Voter,
-			alive: fit && heard, absent: fit && !heard && !silent, silent: silent,
+			alive: fit && heard, absent: fit && !heard && !silent, silent: silent, agent: isAgentOnly(view, host.ID),
 		})
 	}
 	return all
+}
+
+// isAgentOnly reports whether a host never becomes a server, because its token was for agents: whoever is root there gets nothing of the pool.
+func isAgentOnly(view *raftfsm.View, hostID string) bool {
+	admission := view.Admission(hostID)
+	return admission != nil && admission.AgentOnly
 }
 
 // chooseServers records which hosts ought to be servers when that has changed.

@@ -123,7 +123,7 @@ func (s *Servers) replacement() *spec.Host {
 		case host.ID == s.hostID || !s.liveness.Connected(host.ID) || host.Lost():
 		case s.isVoter(host.ID):
 			return host
-		case host.Status != spec.HostDraining && (agent == nil || host.RegisteredAt.Before(agent.RegisteredAt)):
+		case host.Status != spec.HostDraining && !isAgentOnly(s.view(), host.ID) && (agent == nil || host.RegisteredAt.Before(agent.RegisteredAt)):
 			agent = host
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // odd and at most limit. A server stays one unless it is gone for good; of the other hosts the oldest come first. A server
 // that is gone stays too while there is no spare host: its vote may come back, and two copies are better than one. And one
 // server too many for an odd number stays while a host that could make the number odd is only absent: no server pays for
-// another host's slowness.
+// another host's slowness. What joined as an agent is no host here.
 func selectServers(all []candidate, limit int) (want, drop []candidate) {
 	var servers, dead, spares []candidate
 	absent := 0
@@ -20,6 +20,7 @@ func selectServers(all []candidate, limit int) (want, drop []candidate) {
 			dead = append(dead, c)
 		case c.host.Server:
 			servers = append(servers, c)
+		case c.agent:
 		case c.alive && c.host.Status != spec.HostDraining:
 			spares = append(spares, c)
 		case c.absent && c.host.Status != spec.HostDraining:

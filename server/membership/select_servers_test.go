@@ -10,7 +10,7 @@ import (
 )
 
 // Hosts are written as letters in the order of their age: L leads, V votes, J is wanted without a vote, G votes and is
-// gone for good, a could be a server, x cannot be reached now, g is gone for good. Upper case is wanted as a server; f is a voter whose seat is
+// gone for good, a could be a server, n joined as an agent, x cannot be reached now, g is gone for good. Upper case is wanted as a server; f is a voter whose seat is
 // not recorded yet (the pool's first moment).
 func TestWhichHostsOughtToBeServers(t *testing.T) {
 	for _, c := range []struct {
@@ -39,6 +39,9 @@ func TestWhichHostsOughtToBeServers(t *testing.T) {
 		{"what a leader has left halfway is finished", "LGVVa", 3, "", "1"},
 		{"the youngest goes when fewer are wanted", "VLVVV", 3, "", "34"},
 		{"those that are gone go first", "LGVVG", 3, "", "14"},
+		{"what joined as an agent is no server", "Lnnn", 3, "", ""},
+		{"also when one is gone", "LGVn", 3, "", ""},
+		{"another host is", "LnGVa", 3, "4", "2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var all []candidate
@@ -46,7 +49,7 @@ func TestWhichHostsOughtToBeServers(t *testing.T) {
 				all = append(all, candidate{
 					host:  &spec.Host{ID: fmt.Sprint(i), Server: strings.ContainsRune("LVJG", letter)},
 					voter: strings.ContainsRune("LVGf", letter), self: strings.ContainsRune("Lf", letter),
-					alive: strings.ContainsRune("LVJaf", letter), absent: letter == 'x', silent: strings.ContainsRune("Gg", letter),
+					alive: strings.ContainsRune("LVJafn", letter), agent: letter == 'n', absent: letter == 'x', silent: strings.ContainsRune("Gg", letter),
 				})
 			}
 			want, drop := selectServers(all, c.limit)

@@ -35,13 +35,14 @@ Examples:
    ssh root@gpu-1 pinion token | sudo pinion up --join gpu-1 --token-file -
    pinion token --uses 20 --ttl 30m    # for a rack of machines
    pinion token --cluster lab          # what joins with it runs tasks of this cluster
+   pinion token --role agent           # whoever is root there never gets the state of the pool
    pinion token ls
    pinion token revoke 7k2m`,
 		Flags: []cli.Flag{
 			&cli.DurationFlag{Name: "ttl", DefaultText: "1h", Usage: "`TIME` until it expires, such as 30m or 24h"},
 			&cli.IntFlag{Name: "uses", DefaultText: "1", Usage: "number of hosts, `N`, that may join with it"},
 			&cli.StringFlag{Name: "cluster", DefaultText: "default", Usage: "`NAME` of the cluster whose tasks they run"},
-			&cli.StringFlag{Name: "role", Value: "host", Usage: "what joins with it: host"},
+			&cli.StringFlag{Name: "role", Value: spec.TokenRoleHost, Usage: "`ROLE` of what joins with it: host, or agent, which never becomes a server"},
 		},
 		Action: func(c *cli.Context) error {
 			if c.IsSet("uses") && c.Int("uses") < 1 || c.IsSet("ttl") && c.Duration("ttl") <= 0 {
@@ -50,14 +51,14 @@ Examples:
 			if cluster := c.String("cluster"); cluster != "" && !spec.ValidName(cluster) {
 				return exit.Usagef("--cluster %q is not a cluster name: 1 to 255 letters, digits, - and _", cluster)
 			}
-			if role := c.String("role"); role != "host" {
-				return exit.Usagef("--role %q: the only role of a token is host", role)
+			if role := c.String("role"); role != spec.TokenRoleHost && role != spec.TokenRoleAgent {
+				return exit.Usagef("--role %q: the role of a token is host or agent", role)
 			}
 			inv, err := system.Invoke(c)
 			if err != nil {
 				return err
 			}
-			created, err := inv.Client.CreateToken(c.Context, c.Duration("ttl"), c.Int("uses"), c.String("cluster"))
+			created, err := inv.Client.CreateToken(c.Context, c.Duration("ttl"), c.Int("uses"), c.String("role"), c.String("cluster"))
 			if err != nil {
 				return err
 			}
