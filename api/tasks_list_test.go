@@ -22,10 +22,14 @@ func TestListedTasksAreThoseOfDescribeTasks(t *testing.T) {
 			Tasks []client.Task `json:"tasks"`
 			Next  string        `json:"next"`
 		}
-		if err := json.Unmarshal(b.get("/v1/tasks?after="+after).Body.Bytes(), &page); err != nil {
+		answer := b.get("/v1/tasks?after=" + after)
+		if err := json.Unmarshal(answer.Body.Bytes(), &page); err != nil {
 			t.Fatal(err)
 		}
 		listed = append(listed, page.Tasks...)
+		if linked := strings.Contains(answer.Header().Get("Link"), "after="+page.Next+`>; rel="next"`); linked != (page.Next != "") {
+			t.Fatalf("the header says %q, the page %q", answer.Header().Get("Link"), page.Next)
+		}
 		if after = page.Next; after == "" {
 			break
 		}

@@ -14,15 +14,23 @@ import (
 )
 
 // A leader that records thousands of tasks a second produces much garbage. Each time the heap has doubled, the collector marks
-// the whole live state, and meanwhile the leader has a third of its throughput. So a large heap may grow to three times its
-// live bytes instead of twice; a small heap keeps Go's default.
+// the whole live state, which is a third of what a placement costs. So a heap that is not small may grow further; a small heap
+// keeps Go's default.
 const (
 	heapPeriod = 5 * time.Second
-	largeHeap  = 256 << 20 // bytes that live
-	usualRoom  = 100       // percent of what lives, as Go has it
-	largeRoom  = 200
-	heapShare  = 4 // a large heap with its room takes at most a quarter of the machine's memory: that is for tasks
+	usualRoom  = 100 // percent of what lives, as Go has it
 )
+
+// wideRooms are the rooms of larger heaps, the widest first. A heap with its room takes at most a share of the machine's memory: the rest
+// is for tasks.
+var wideRooms = []struct {
+	live  uint64 // bytes at least
+	room  uint64 // percent of them
+	share uint64 // of the memory: one of so many parts
+}{
+	{live: 64 << 20, room: 300, share: 16},
+	{live: 256 << 20, room: 200, share: 4},
+}
 
 // heapRoom is the last value given to the collector, which is global to the process.
 var heapRoom atomic.Int64
@@ -49,8 +57,10 @@ func (s *Server) watchHeap(ctx context.Context) {
 
 // roomFor is how much the heap may grow between two collections, in percent of the bytes that live.
 func roomFor(live, memory uint64) int64 {
-	if live >= largeHeap && live+live*largeRoom/100 <= memory/heapShare {
-		return largeRoom
+	for _, wide := range wideRooms {
+		if live >= wide.live && live+live*wide.room/100 <= memory/wide.share {
+			return int64(wide.room)
+		}
 	}
 	return usualRoom
 }

@@ -101,14 +101,9 @@ func (c *Client) Send(ctx context.Context, operation, contentType string, body [
 
 // Get reads a document of Pinion's own API, such as /v1/hosts, into out.
 func (c *Client) Get(ctx context.Context, path string, query url.Values, out any) error {
-	response, err := c.transport.get(ctx, path, query)
+	_, body, err := c.transport.read(ctx, path, query)
 	if err != nil {
 		return err
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		return fmt.Errorf("%s: the answer was cut off: %w", path, err)
 	}
 	return decode(path, body, out)
 }

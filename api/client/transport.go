@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -41,6 +42,20 @@ func (t *transport) get(ctx context.Context, path string, query url.Values) (*ht
 		path += "?" + query.Encode()
 	}
 	return t.do(ctx, http.MethodGet, path, http.Header{}, nil)
+}
+
+// read reads a document as it is.
+func (t *transport) read(ctx context.Context, path string, query url.Values) (http.Header, []byte, error) {
+	response, err := t.get(ctx, path, query)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: the answer was cut off: %w", path, err)
+	}
+	return response.Header, body, nil
 }
 
 // versionPath is of a document that any caller gets, with less in it for a key that the host does not know.

@@ -12,8 +12,9 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// maxListedTasks bounds the tasks of a page: some 5 MB.
-const maxListedTasks = 10_000
+// maxListedTasks bounds the tasks of a page: some 1 MB. A client asks for the next page while it reads one, so that neither waits for the
+// whole list of the other.
+const maxListedTasks = 2_000
 
 // tasksView is a page of the tasks of a cluster.
 type tasksView struct {
@@ -42,14 +43,17 @@ func (l taskList) list(x *httpx.Exchange, res leader.Resolution) error {
 		return wire.Errorf("ClusterNotFoundException", "Cluster not found.")
 	}
 	renderer := &view.Renderer{Region: res.Principal.Region, View: res.View, Hosts: l.api.Store, Now: l.api.Now}
+	query := x.Request.URL.Query()
 	page := tasksView{Tasks: []view.ListedTask{}}
 	last := ""
-	for task := range res.View.TasksAfter(cluster, x.Request.URL.Query().Get("after")) {
+	for task := range res.View.TasksAfter(cluster, query.Get("after")) {
 		if !res.Principal.SeesTask(task) {
 			continue
 		}
 		if len(page.Tasks) == maxListedTasks {
 			page.Next = last
+			query.Set("after", last)
+			x.Header().Set("Link", "<"+x.Request.URL.Path+"?"+query.Encode()+`>; rel="next"`)
 			break
 		}
 		page.Tasks, last = append(page.Tasks, renderer.ListedTask(task)), task.ID

@@ -67,6 +67,8 @@ type Said struct {
 	Unplaced bool      `json:"unplaced,omitempty"` // a task waits without a place
 	Blocked  bool      `json:"blocked,omitempty"`  // the rollout waits for room
 	Limited  bool      `json:"limited,omitempty"`  // a limit refuses tasks
+
+	Freed time.Time `json:"freed,omitzero" level:"1"` // when a task was noted that has left its place, last: the queue gives it to another
 }
 
 // Settings are what a service says of how it is run. Changing them starts no deployment.

@@ -1,0 +1,123 @@
+package rollout
+
+import (
+	"slices"
+	"time"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/service"
+	"pinion/raftfsm/spec"
+)
+
+const (
+	// noPlaceAfter is how long a task waits that counts as one without a place: the queue places what can be placed sooner.
+	noPlaceAfter = 5 * time.Second
+	// limitRetry is when tasks are tried again that a limit has refused: nothing of the service tells that there is room.
+	limitRetry = 10 * time.Second
+	// steadyInterval is how often a steady service says so.
+	steadyInterval = 6 * time.Hour
+	// maxStepTasks is the number of tasks that one step starts, and that it stops, so that its entry stays below a megabyte.
+	maxStepTasks = 500
+)
+
+// Facts are what a step depends on beside the state.
+type Facts struct {
+	Now   time.Time
+	NewID func() string // 32 hex digits, others at each call
+	Hosts []*spec.Host  // that a DAEMON is for, by id
+
+	// StartAtMost is how many tasks limits let start, and Limit why not more; an empty Limit is none.
+	StartAtMost int
+	Limit       string
+
+	// Infeasible is why no host could ever run a task that waits; empty when one could. NoPlace is why none can now, as the end of a sentence.
+	Infeasible func(*spec.Task) string
+	NoPlace    func(*spec.Task) string
+}
+
+// Next is the next step of a service. changes is false when there is nothing to do, and wake is when there may be something without a change
+// of the state; zero: never.
+func Next(v *raftfsm.View, s *service.Service, f Facts) (step raftfsm.StepService, wake time.Time, changes bool) {
+	p := newPlanner(v, s, f)
+	p.noteEnds()
+	if s.Status == service.Draining {
+		p.readTasks()
+		p.end()
+	} else {
+		p.tripBreaker()
+		p.readTasks()
+		p.start()
+		p.stopReplaced()
+		p.makeRoom()
+		p.journal.stopped(p.live)
+		p.sayUnplaced()
+		p.complete()
+		p.saySteady()
+	}
+	p.dropReplaced()
+	p.step.Service = *p.s
+	p.step.Events = p.journal.events
+	return p.step, p.rules.wake, p.changes()
+}
+
+// planner makes one step.
+type planner struct {
+	v     *raftfsm.View
+	f     Facts
+	now   time.Time
+	was   *service.Service
+	s     *service.Service // as it is after the step
+	step  raftfsm.StepService
+	rules *rules
+
+	journal   journal
+	live      replicas
+	stopping  int // tasks that were asked to stop and still hold what they have
+	displaced int // tasks that ended through no fault of theirs since the last step, and are replaced at once
+	short     int // current tasks that are missing and find no room within MaxTasks
+}
+
+func newPlanner(v *raftfsm.View, s *service.Service, f Facts) *planner {
+	after := *s
+	after.Deployments = slices.Clone(s.Deployments)
+	if s.Strategy == service.Daemon && s.Status == service.Active {
+		after.Desired = len(f.Hosts)
+	}
+	p := &planner{v: v, f: f, now: f.Now, was: s, s: &after, rules: &rules{v: v, s: &after, now: f.Now}}
+	p.journal = journal{service: s.Name, now: f.Now, newID: f.NewID}
+	p.step.ServiceID, p.step.Version, p.step.At = s.ID, s.Version, f.Now
+	return p
+}
+
+// changes reports whether the step is worth an entry.
+func (p *planner) changes() bool {
+	ended := p.s.Status == service.Draining && len(p.live) == 0 && p.stopping == 0
+	return ended || len(p.step.Starts)+len(p.step.Stops)+len(p.step.Noted)+len(p.step.Events)+len(p.step.Rollouts) > 0 ||
+		p.s.Desired != p.was.Desired || p.s.Said != p.was.Said || !slices.Equal(p.s.Deployments, p.was.Deployments)
+}
+
+// stop stops a task; a protected one only when it has failed, or with its service.
+func (p *planner) stop(r *replica, reason string, failed bool) bool {
+	if r.stopped || len(p.step.Stops) >= maxStepTasks || p.isProtected(r.Task) && !failed {
+		return false
+	}
+	r.stopped = true
+	p.step.Stops = append(p.step.Stops, raftfsm.ServiceStop{TaskID: r.ID, Reason: reason, Failed: failed})
+	return true
+}
+
+func (p *planner) isProtected(t *spec.Task) bool {
+	if p.s.Status == service.Draining || !t.ProtectedUntil.After(p.now) {
+		return false
+	}
+	p.rules.wakeAt(t.ProtectedUntil)
+	return true
+}
+
+// end stops every task of a service that is deleted. It is INACTIVE when none is left.
+func (p *planner) end() {
+	for _, r := range p.live {
+		p.stop(r, "The service was deleted", false)
+	}
+	p.journal.stopped(p.live)
+}

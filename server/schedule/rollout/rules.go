@@ -1,0 +1,109 @@
+package rollout
+
+import (
+	"slices"
+	"time"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/service"
+	"pinion/raftfsm/spec"
+)
+
+// rules say what a task is to its service at a moment, and when that may change by itself.
+type rules struct {
+	v    *raftfsm.View
+	s    *service.Service
+	now  time.Time
+	wake time.Time
+}
+
+// wakeAt has the service looked at again at a moment.
+func (u *rules) wakeAt(at time.Time) {
+	if at.After(u.now) && (u.wake.IsZero() || at.Before(u.wake)) {
+		u.wake = at
+	}
+}
+
+func (u *rules) replica(t *spec.Task) *replica {
+	r := &replica{Task: t}
+	r.healthy, r.unhealthy = u.health(t)
+	if t.LastStatus == spec.Provisioning && t.Hold == nil {
+		since := t.CreatedAt
+		if u.s.Said.Freed.After(since) {
+			since = u.s.Said.Freed
+		}
+		r.noPlace = !u.now.Before(since.Add(noPlaceAfter))
+		u.wakeAt(since.Add(noPlaceAfter))
+	}
+	host := u.v.Host(t.HostID)
+	r.current = t.Service.Deployment == u.s.Primary().ID && !r.unhealthy && (host == nil || host.Status != spec.HostDraining)
+	return r
+}
+
+// health is that of the task's essential containers with a health check; without any the task is healthy some time after its start. It is
+// unhealthy only after the service's grace.
+func (u *rules) health(t *spec.Task) (healthy, unhealthy bool) {
+	if t.LastStatus != spec.Running {
+		return false, false
+	}
+	checked := u.checkedContainers(t)
+	if len(checked) == 0 {
+		u.wakeAt(t.Times.Started.Add(u.s.HealthyAfter()))
+		return !u.now.Before(t.Times.Started.Add(u.s.HealthyAfter())), false
+	}
+	healthy = true
+	for _, c := range checked {
+		healthy = healthy && c.Health == spec.Healthy
+		unhealthy = unhealthy || c.Health == spec.Unhealthy
+	}
+	if unhealthy {
+		ends := t.Times.Started.Add(u.grace())
+		u.wakeAt(ends)
+		unhealthy = !u.now.Before(ends)
+	}
+	return healthy, unhealthy
+}
+
+func (u *rules) grace() time.Duration {
+	if u.s.Settings.GraceSeconds == nil {
+		return 0
+	}
+	return time.Duration(*u.s.Settings.GraceSeconds) * time.Second
+}
+
+// checkedContainers are the essential containers of a task that have a health check.
+func (u *rules) checkedContainers(t *spec.Task) (checked []spec.Container) {
+	definition := u.v.Definition(t.Definition)
+	if definition == nil {
+		return nil
+	}
+	for _, d := range definition.Containers {
+		i := slices.IndexFunc(t.Containers, func(c spec.Container) bool { return c.Name == d.Name })
+		if i >= 0 && d.HealthCheck != nil && (d.Essential == nil || *d.Essential) {
+			checked = append(checked, t.Containers[i])
+		}
+	}
+	return checked
+}
+
+// outcome is that of a task that is STOPPED.
+func (u *rules) outcome(t *spec.Task) outcome {
+	switch {
+	case t.StopCode == spec.StopScheduler && t.StoppedReason == reasonUnhealthy:
+		return failed
+	case t.StopCode == spec.StopUserInitiated, t.StopCode == spec.StopPreempted, t.StopCode == spec.StopScheduler, lostHost(t):
+		return displaced
+	case t.Times.Started.IsZero():
+		return failed
+	}
+	checked := u.checkedContainers(t)
+	for _, c := range checked {
+		if c.Health != spec.Healthy {
+			return failed
+		}
+	}
+	if len(checked) == 0 && t.Times.Stopped.Sub(t.Times.Started) < u.s.HealthyAfter() {
+		return failed
+	}
+	return crashed
+}

@@ -1,0 +1,129 @@
+package rollout
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"pinion/raftfsm/service"
+	"pinion/raftfsm/spec"
+)
+
+// maxNamed is how many tasks an event names.
+const maxNamed = 10
+
+// journal is the events of a step.
+type journal struct {
+	service string
+	now     time.Time
+	newID   func() string
+	events  []service.Event
+}
+
+// say adds an event in ECS's form: "(service NAME) ...".
+func (j *journal) say(action service.Action, format string, a ...any) {
+	j.events = append(j.events, service.Event{
+		ID: uuid(j.newID()), At: j.now, Action: action, Message: fmt.Sprintf("(service %s) ", j.service) + fmt.Sprintf(format, a...),
+	})
+}
+
+// once says something when it begins to be so, and remembers whether it is.
+func (j *journal) once(said *bool, is bool, action service.Action, format string, a ...any) {
+	if is && !*said {
+		j.say(action, format, a...)
+	}
+	*said = is
+}
+
+// uuid is an id of 32 hex digits in the form of a UUID.
+func uuid(id string) string {
+	return fmt.Sprintf("%s-%s-%s-%s-%s", id[:8], id[8:12], id[12:16], id[16:20], id[20:])
+}
+
+// deployment names a deployment in an event.
+func deployment(id string) string { return fmt.Sprintf("(deployment %s)", service.DeploymentName(id)) }
+
+func named(ids []string) string {
+	var text strings.Builder
+	for i, id := range ids {
+		if i == maxNamed {
+			fmt.Fprintf(&text, " and %d more", len(ids)-i)
+			break
+		}
+		fmt.Fprintf(&text, " (task %s)", id)
+	}
+	return text.String()
+}
+
+func (j *journal) started(tasks []*spec.Task) {
+	var ids []string
+	for _, t := range tasks {
+		ids = append(ids, t.ID)
+	}
+	j.say("", "has started %d tasks:%s.", len(ids), named(ids))
+}
+
+// stopped tells which tasks the step stops, those that run and the others.
+func (j *journal) stopped(all replicas) {
+	var running, others []string
+	for _, r := range all {
+		switch {
+		case !r.stopped:
+		case r.LastStatus == spec.Running:
+			running = append(running, r.ID)
+		default:
+			others = append(others, r.ID)
+		}
+	}
+	if len(running) > 0 {
+		j.say("", "has stopped %d running tasks:%s.", len(running), named(running))
+	}
+	if len(others) > 0 {
+		j.say("", "has stopped %d pending tasks:%s.", len(others), named(others))
+	}
+}
+
+func (j *journal) impaired() {
+	j.say(service.ActionStartImpaired, "is unable to consistently start tasks successfully. For more information, see the Troubleshooting section of the Amazon ECS Developer Guide.")
+}
+
+func (j *journal) failed(d *service.Deployment) {
+	j.say("", "%s deployment failed: tasks failed to start.", deployment(d.ID))
+}
+
+// sayUnplaced says why a task has no place, unless the service makes room for it.
+func (p *planner) sayUnplaced() {
+	first, why := p.live.firstWithoutPlace(), ""
+	if !p.s.Said.Unplaced && first != nil {
+		if p.live.count(isOutdated)+len(p.step.Stops)+p.stopping > 0 && p.isMoving() {
+			return
+		}
+		why = p.f.NoPlace(first)
+	}
+	p.journal.once(&p.s.Said.Unplaced, first != nil, service.ActionNotPlaced,
+		"was unable to place a task because no container instance met all of its requirements. %s", why)
+}
+
+// sayBlocked says that the rollout waits for room, and what makes it go on.
+func (p *planner) sayBlocked(blocked bool) {
+	p.journal.once(&p.s.Said.Blocked, blocked, service.ActionNotPlaced,
+		"%s waits for room: its tasks find none beside the %d that are healthy, and minimumHealthyPercent lets it stop none of these. "+
+			"It goes on when there is room, with a lower minimumHealthyPercent, or with the tag %s=%s, which stops %d of them at a time.",
+		deployment(p.s.Primary().ID), p.live.count(isHealthy), service.TagRollout, service.StopFirst, max(1, p.s.Desired/slowest))
+}
+
+// saySteady says that the service is what it is to be: when it is so again, and from time to time.
+func (p *planner) saySteady() {
+	said := &p.s.Said.Steady
+	steady := p.s.Primary().State == service.Completed && p.stopping == 0 && len(p.step.Starts)+len(p.step.Stops) == 0 &&
+		p.live.count(isAny) == p.s.Desired && p.live.count(isCurrentHealthy) == p.s.Desired
+	switch {
+	case !steady:
+		*said = time.Time{}
+		return
+	case said.IsZero() || !p.now.Before(said.Add(steadyInterval)):
+		*said = p.now
+		p.journal.say(service.ActionSteadyState, "has reached a steady state.")
+	}
+	p.rules.wakeAt(said.Add(steadyInterval))
+}

@@ -1,0 +1,42 @@
+package rollout
+
+import "pinion/raftfsm/service"
+
+// start starts the current tasks that are missing, as far as there is room within MaxTasks, the pause after failures is over and limits allow.
+func (p *planner) start() {
+	if p.s.Primary().State == service.Failed {
+		return
+	}
+	missing := max(0, p.s.Desired-p.live.count(isCurrent))
+	if held := heldUntil(p.s.Primary()); held.After(p.now) && missing > p.displaced {
+		p.rules.wakeAt(held)
+		missing = p.displaced
+	}
+	room := max(0, max(p.s.MaxTasks(), p.s.Desired)-p.live.count(isAny))
+	p.short = max(0, missing-room)
+	n := min(missing-p.short, maxStepTasks)
+	limited := p.f.Limit != "" && n > p.f.StartAtMost
+	if limited {
+		n = p.f.StartAtMost
+		p.rules.wakeAt(p.now.Add(limitRetry))
+	}
+	p.journal.once(&p.s.Said.Limited, limited, service.ActionStartImpaired, "was unable to start a task: %s", p.f.Limit)
+	p.startTasks(n)
+}
+
+// startTasks makes n tasks of the PRIMARY deployment; those of a DAEMON for the hosts that miss one.
+func (p *planner) startTasks(n int) {
+	definition := p.v.Definition(p.s.Primary().Definition)
+	if n <= 0 || definition == nil {
+		return
+	}
+	hosts, template := p.live.hostsInNeed(p.f.Hosts), &template{p.v, p.s, definition}
+	for i := range n {
+		host := ""
+		if p.s.Strategy == service.Daemon {
+			host = hosts[i]
+		}
+		p.step.Starts = append(p.step.Starts, template.task(host, p.f.NewID, p.now))
+	}
+	p.journal.started(p.step.Starts)
+}

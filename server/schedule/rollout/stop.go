@@ -1,0 +1,83 @@
+package rollout
+
+import (
+	"fmt"
+
+	"pinion/raftfsm/service"
+	"pinion/raftfsm/spec"
+)
+
+// slowest is the part of Desired that a rollout without room may be below MinHealthy, at least one.
+const slowest = 16
+
+// stopReplaced stops current tasks that are too many, and outdated ones that are replaced or are of no use to the service.
+func (p *planner) stopReplaced() {
+	for _, r := range p.live.stopOrder(isCurrent) {
+		if p.live.count(isCurrent) > p.s.Desired && p.isSpare(r) {
+			p.stop(r, p.scaling(), false)
+		}
+	}
+	kept := max(0, p.s.Desired-p.live.count(isCurrentHealthy))
+	for _, r := range p.live.stopOrder(isOutdated) {
+		useless := r.LastStatus != spec.Running || p.s.Strategy == service.Daemon && !isFor(p.f.Hosts, r)
+		if useless || p.live.count(isOutdated) > kept && p.isSpare(r) {
+			p.stop(r, p.reason(r), r.unhealthy)
+		}
+	}
+}
+
+// isSpare reports whether as many healthy tasks as there have to be are left without this one.
+func (p *planner) isSpare(r *replica) bool {
+	return !r.healthy || p.live.count(isHealthy) > p.minHealthy()
+}
+
+func (p *planner) minHealthy() int { return min(p.s.MinHealthy(), p.s.Desired) }
+
+func (p *planner) scaling() string {
+	return fmt.Sprintf(reasonScaling, service.DeploymentName(p.s.Primary().ID))
+}
+
+func (p *planner) reason(r *replica) string {
+	if r.unhealthy {
+		return reasonUnhealthy
+	}
+	return p.scaling()
+}
+
+// makeRoom stops as many outdated tasks as current ones need that find no room: beyond MaxTasks, or on the hosts. Those that are not healthy
+// go first. Of the healthy ones MinHealthy stay, or a few less where RoomPolicy says so. While tasks of the new deployment fail, none is
+// stopped for them.
+func (p *planner) makeRoom() {
+	wanted := max(p.short, p.waiting()-p.stopping) - len(p.step.Stops)
+	spare, below := p.live.count(isHealthy)-p.minHealthy(), 0
+	if p.s.RoomPolicy() == service.StopFirst {
+		below = max(1, p.s.Desired/slowest)
+	}
+	blocked := false
+	for _, r := range p.live.stopOrder(isOutdated) {
+		if wanted <= 0 || r.healthy && (p.s.Primary().Waves > 0 || spare+below <= 0) {
+			blocked = wanted > 0 && below == 0 && !p.isMoving()
+			break
+		}
+		if p.stop(r, p.reason(r), r.unhealthy) {
+			if wanted--; r.healthy {
+				spare--
+			}
+		}
+	}
+	p.sayBlocked(blocked)
+}
+
+// isMoving reports whether something changes by itself: tasks start or stop, or have a place and are not healthy yet.
+func (p *planner) isMoving() bool {
+	return len(p.step.Stops)+len(p.step.Starts)+p.stopping > 0 || p.live.count(func(r *replica) bool { return r.current && !r.healthy && !r.noPlace }) > 0
+}
+
+// waiting is the number of current tasks that wait without a place, though there is a host that could run them.
+func (p *planner) waiting() int {
+	waiting := p.live.count(func(r *replica) bool { return r.current && r.noPlace })
+	if waiting == 0 || p.f.Infeasible(p.live.firstWithoutPlace()) != "" {
+		return 0
+	}
+	return waiting
+}

@@ -1,0 +1,92 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/service"
+	"pinion/raftfsm/spec"
+	"pinion/server/schedule"
+)
+
+// template makes tasks of the PRIMARY deployment of a service.
+type template struct {
+	v          *raftfsm.View
+	s          *service.Service
+	definition *spec.TaskDefinition
+}
+
+// task makes one, of a DAEMON for a host.
+func (t *template) task(host string, newID func() string, now time.Time) *spec.Task {
+	task := schedule.NewPendingTasks(schedule.Request{Run: t.request(host), Definition: t.definition, IDs: newID, At: now})[0]
+	task.Service = &spec.ServiceMember{ID: t.s.ID, Deployment: t.s.Primary().ID, Host: host}
+	if task.Run = ""; t.definition.ResolvesOnce() {
+		task.Run = t.s.Primary().ID // all tasks of a deployment have the same digests
+	}
+	return task
+}
+
+func (t *template) request(host string) spec.RunRequest {
+	launchType, providers := "", t.s.Settings.Providers
+	if revision := t.v.ServiceRevision(t.s.Primary().ID); revision != nil {
+		launchType = revision.LaunchType
+		if len(providers) == 0 {
+			providers = revision.Providers
+		}
+	}
+	r := spec.RunRequest{
+		Cluster: t.s.Cluster, Definition: t.definition.Name(), Count: 1, Group: t.s.Group(), StartedBy: service.DeploymentName(t.s.Primary().ID),
+		LaunchType: launchType, Tags: t.taskTags(), ByAdmin: t.s.ByAdmin,
+		Constraints: t.s.Settings.Constraints, Strategy: t.s.Settings.Placement, CapacityProvider: provider(providers),
+	}
+	if t.s.Owner != nil {
+		r.Key = t.s.Owner.Key
+	}
+	if host != "" {
+		on := spec.PlacementConstraint{Type: spec.MemberOf, Expression: fmt.Sprintf("attribute:%s == %s", spec.AttributeHostID, host)}
+		r.Constraints = append(slices.Clip(r.Constraints), on)
+	}
+	return r
+}
+
+// provider is the capacity provider that tasks wait in: the first of the strategy that has a base or a weight.
+func provider(items []spec.CapacityProviderStrategyItem) string {
+	for _, item := range items {
+		if len(items) == 1 || item.Base > 0 || item.Weight > 0 {
+			return item.CapacityProvider
+		}
+	}
+	return spec.BuiltinCapacityProvider
+}
+
+// Tags that the tasks of a service never have: a service replaces its tasks itself, one by one.
+var notOfServices = []string{spec.TagGang, spec.TagRetries, spec.TagRetryOn, spec.TagAfter, spec.TagWaitForHost}
+
+// Keys of the tags of managed tags, ECS's.
+const (
+	clusterTag = spec.ReservedTag + "ecs:clusterName"
+	serviceTag = spec.ReservedTag + "ecs:serviceName"
+)
+
+// taskTags are the tags of a task: those that are propagated, ECS's own, and those of the service that say how its tasks are scheduled.
+func (t *template) taskTags() (tags []spec.Tag) {
+	from := t.s.Tags
+	if t.s.Settings.PropagateTags == "TASK_DEFINITION" {
+		from = slices.Concat(t.definition.Tags, t.s.Tags)
+	}
+	for _, tag := range from {
+		ofService := slices.Contains(t.s.Tags, tag) && t.s.Settings.PropagateTags != "SERVICE"
+		if slices.Contains(notOfServices, tag.Key) || ofService && !slices.Contains(spec.ReservedTagKeys(), tag.Key) {
+			continue
+		}
+		tags = slices.DeleteFunc(tags, func(other spec.Tag) bool { return other.Key == tag.Key })
+		tags = append(tags, tag)
+	}
+	tags = tags[:min(len(tags), spec.MaxTags)]
+	if t.s.Settings.ManagedTags {
+		tags = append(tags, spec.Tag{Key: clusterTag, Value: t.s.Cluster}, spec.Tag{Key: serviceTag, Value: t.s.Name})
+	}
+	return tags
+}
