@@ -146,11 +146,12 @@ func (s *Server) recordLeader(ctx context.Context) {
 func (s *Server) startTerm(ctx context.Context) []func() {
 	s.liveness.StartTerm(time.Since(s.node.Raft().LastContact()))
 	reaper, lifecycle := orchestrator.NewReaper(s.node, s.log), orchestrator.NewTaskLifecycle(s.node, s.log)
-	drainer := orchestrator.NewDrainer(s.node, s.log)
+	drainer, services := orchestrator.NewDrainer(s.node, s.log), orchestrator.NewServices(s.node, s.liveness.Schedulable, s.log)
 	loops := append(s.scheduler.StartTerm(ctx),
 		func() { reaper.Loop(ctx) },
 		func() { lifecycle.Loop(ctx) },
 		func() { drainer.Loop(ctx) },
+		func() { services.Loop(ctx) },
 		func() { s.liveness.GiveUpSilentHosts(ctx, s.node) },
 		func() { s.recordLeader(ctx) },
 		func() { s.accessKeys.KeepSealed(ctx, s.log) },

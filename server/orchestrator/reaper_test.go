@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
@@ -10,14 +11,17 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// memProposer applies what is proposed to a state in memory.
+// memProposer applies what is proposed to a state in memory, one after the other.
 type memProposer struct {
+	mu    sync.Mutex
 	state *raftfsm.State
 	index uint64
 	now   time.Time
 }
 
 func (p *memProposer) Propose(_ context.Context, c raftfsm.Command) (any, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.index++
 	return p.state.Apply(p.index, c)
 }

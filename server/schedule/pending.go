@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
 
@@ -44,4 +45,13 @@ func ClassKey(r Request) string {
 		return a.fingerprint()
 	}
 	return fmt.Sprintf("%s\x00%q %q %q", a.fingerprint(), constraints, r.Run.Strategy, a.group)
+}
+
+// RequestFor asks for the place of one pending task.
+func RequestFor(view *raftfsm.View, t *spec.Task, definition *spec.TaskDefinition) Request {
+	run := spec.RunRequest{Cluster: t.Cluster, Definition: t.Definition, Count: 1, Group: t.Group, Tags: t.Tags, ByAdmin: t.ByAdmin}
+	if t.Queue != nil {
+		run.Constraints, run.Strategy = t.Queue.Constraints, t.Queue.Strategy
+	}
+	return Request{Run: run, Definition: definition, Quiet: true, UserNamespaces: view.Cluster(t.Cluster).WantsUserNamespaces()}
 }

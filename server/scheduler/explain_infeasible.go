@@ -65,7 +65,7 @@ func (e *queueEntry) infeasibility() *infeasibility {
 	if known, is := e.infeasible.known[key]; is {
 		return known
 	}
-	request := requestFor(e.view, e.task, e.definition)
+	request := schedule.RequestFor(e.view, e.task, e.definition)
 	request.Run.Count = len(item.Tasks)
 	var found *infeasibility
 	if failure, infeasible := schedule.Infeasible(e.view.Hosts(e.task.Cluster), request); infeasible {

@@ -114,7 +114,7 @@ func itemOf(view *raftfsm.View, tasks []*spec.Task, definition *spec.TaskDefinit
 		Since:    t.CreatedAt,
 		Limit:    options.TimeLimit,
 		GPUs:     gpusOf(view, t.Cluster, spec.DemandOf(definition)),
-		Class:    schedule.ClassKey(requestFor(view, t, definition)),
+		Class:    schedule.ClassKey(schedule.RequestFor(view, t, definition)),
 	}
 	for _, task := range tasks {
 		item.Tasks = append(item.Tasks, task.ID)
@@ -140,22 +140,13 @@ func gpusOf(view *raftfsm.View, cluster string, demand spec.Demand) int {
 	return most
 }
 
-// requestFor asks for a place for a pending task.
-func requestFor(view *raftfsm.View, t *spec.Task, definition *spec.TaskDefinition) schedule.Request {
-	run := spec.RunRequest{Cluster: t.Cluster, Definition: t.Definition, Count: 1, Group: t.Group, Tags: t.Tags, ByAdmin: t.ByAdmin}
-	if t.Queue != nil {
-		run.Constraints, run.Strategy = t.Queue.Constraints, t.Queue.Strategy
-	}
-	return schedule.Request{Run: run, Definition: definition, Quiet: true, UserNamespaces: view.Cluster(t.Cluster).WantsUserNamespaces()}
-}
-
 // requestOf asks for the places of an item; nil when it is not pending any more.
 func requestOf(view *raftfsm.View, item *queue.Item) *schedule.Request {
 	task := view.Task(item.ID())
 	if task == nil || task.LastStatus != spec.Provisioning {
 		return nil
 	}
-	r := requestFor(view, task, spec.Effective(view.Definition(task.Definition), task.Overrides))
+	r := schedule.RequestFor(view, task, spec.Effective(view.Definition(task.Definition), task.Overrides))
 	r.Run.Count = len(item.Tasks)
 	return &r
 }

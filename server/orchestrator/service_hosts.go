@@ -1,0 +1,64 @@
+package orchestrator
+
+import (
+	"fmt"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/service"
+	"pinion/raftfsm/spec"
+	"pinion/server/schedule"
+)
+
+// hostAsker answers what hosts say to tasks of services.
+type hostAsker struct {
+	view        *raftfsm.View
+	schedulable func(hostID string) bool
+}
+
+// infeasible is why no host of the cluster could ever run a task that waits; empty when one could.
+func (a *hostAsker) infeasible(t *spec.Task) string {
+	definition := a.view.Definition(t.Definition)
+	if definition == nil {
+		return fmt.Sprintf("the task definition %s is gone", t.Definition)
+	}
+	lack, impossible := schedule.Infeasible(a.view.Hosts(t.Cluster), schedule.RequestFor(a.view, t, definition))
+	if !impossible {
+		return ""
+	}
+	return lack.Detail
+}
+
+// noPlace is why no host has room for a task that waits, as ECS says it.
+func (a *hostAsker) noPlace(t *spec.Task) string {
+	if why := a.infeasible(t); why != "" {
+		return fmt.Sprintf("No host could ever run it: %s.", why)
+	}
+	request := schedule.RequestFor(a.view, t, a.view.Definition(t.Definition))
+	refusals, willing := schedule.HostsOf(a.view, t.Cluster, a.schedulable).Refusals(request)
+	if willing > 0 || len(refusals) == 0 {
+		return fmt.Sprintf("It waits for its turn in the queue: pinion why %s.", t.ID)
+	}
+	nearest := refusals[0]
+	return fmt.Sprintf("The closest matching (container-instance %s) has not what it needs: %s.", nearest.HostID, nearest.Detail)
+}
+
+// daemonHosts are the hosts that a DAEMON is for: ACTIVE, and ones that could run its task.
+func (a *hostAsker) daemonHosts(s *service.Service) (hosts []*spec.Host) {
+	definition := a.view.Definition(s.Primary().Definition)
+	if definition == nil {
+		return nil
+	}
+	request := schedule.Request{
+		Run:        spec.RunRequest{Cluster: s.Cluster, Definition: definition.Name(), Count: 1, Group: s.Group(), ByAdmin: s.ByAdmin, Constraints: s.Settings.Constraints},
+		Definition: definition, UserNamespaces: a.view.Cluster(s.Cluster).WantsUserNamespaces(),
+	}
+	for _, host := range a.view.Hosts(s.Cluster) {
+		if host.Status == spec.HostDraining || host.Lost() {
+			continue
+		}
+		if _, impossible := schedule.Infeasible([]*spec.Host{host}, request); !impossible {
+			hosts = append(hosts, host)
+		}
+	}
+	return hosts
+}

@@ -1,0 +1,110 @@
+package orchestrator
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/service"
+	"pinion/raftfsm/spec"
+)
+
+// serviceHistory has a host, a definition without demands, and n services of a task each; those of the key k have more than it may.
+func serviceHistory(t *testing.T, n int, owner *spec.TaskOwner, desired int) *memProposer {
+	p := &memProposer{state: raftfsm.NewState(), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	p.do(t, raftfsm.CreatePool{Pool: spec.Pool{ID: "p"}})
+	p.do(t, raftfsm.PutHost{Host: spec.Host{ID: "h", Name: "gpu-1", Cluster: spec.DefaultCluster, CPU: 9999, MemoryMiB: 9999}})
+	p.do(t, raftfsm.RegisterDefinition{Definition: spec.TaskDefinition{Family: "f", Containers: []spec.ContainerDefinition{{Name: "c", Memory: 4}}}})
+	p.do(t, raftfsm.CreateAccessKey{Key: spec.AccessKey{ID: "k", Secret: "s", Grant: spec.KeyGrant{MaxTasks: 2}}})
+	for i := range n {
+		id := fmt.Sprint("s", i)
+		p.do(t, raftfsm.CreateService{
+			Service:  service.Service{ID: id, Cluster: spec.DefaultCluster, Name: id, Strategy: service.Replica, Desired: desired, Owner: owner},
+			Revision: service.Revision{ID: id, Definition: "f:1"}, Rollout: service.Rollout{ID: id, CreatedAt: p.now},
+		})
+	}
+	return p
+}
+
+func (p *memProposer) do(t *testing.T, c raftfsm.Command) {
+	t.Helper()
+	if _, err := p.Propose(t.Context(), c); err != nil {
+		t.Fatalf("%T: %v", c, err)
+	}
+}
+
+// settle takes steps until no service is to be looked at.
+func (p *memProposer) settle(t *testing.T, s *Services) {
+	t.Helper()
+	for s.follower.CatchUp(); len(s.touched) > 0; s.follower.CatchUp() {
+		if err := s.Reconcile(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func everywhere(string) bool { return true }
+
+// As many tasks start as the limits of the owner's key allow; the service says why not more, and tries again.
+func TestAServiceStartsWhatItsLimitsAllow(t *testing.T) {
+	p := serviceHistory(t, 1, &spec.TaskOwner{Key: "k"}, 5)
+	s := NewServices(p, everywhere, slog.New(slog.DiscardHandler))
+	p.settle(t, s)
+	known := p.state.View().ServiceByID("s0")
+	if n := len(p.state.View().ServiceTasks("s0")); n != 2 || !strings.Contains(known.Events[0].Message, "--max-tasks") {
+		t.Errorf("%d tasks, %+v", n, known.Events)
+	}
+	before := p.index
+	p.settle(t, s)
+	if at := s.wakes["s0"]; p.index != before || !at.After(p.now) {
+		t.Errorf("%d entries for nothing, and it looks again at %s", p.index-before, at)
+	}
+}
+
+// Of many services only those are looked at of which something has changed.
+func TestOnlyServicesThatChangedAreLookedAt(t *testing.T) {
+	p := serviceHistory(t, 20, nil, 1)
+	s := NewServices(p, everywhere, slog.New(slog.DiscardHandler))
+	p.settle(t, s)
+	p.do(t, raftfsm.StopTask{ID: p.state.View().ServiceTasks("s7")[0].ID, At: p.now})
+	if s.follower.CatchUp(); len(s.touched) != 1 || !s.touched["s7"] {
+		t.Errorf("%v", s.touched)
+	}
+	p.do(t, raftfsm.SetHostStatus{ID: "h", Status: spec.HostDraining})
+	if s.follower.CatchUp(); len(s.touched) != 1 {
+		t.Errorf("none has a task on the host, and %v are looked at", s.touched)
+	}
+}
+
+// BenchmarkServicesAfterALeaderChange is a term's first look at 1,000 services of 10 tasks each, of which nothing has to change.
+func BenchmarkServicesAfterALeaderChange(b *testing.B) {
+	p := &memProposer{state: raftfsm.NewState(), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	do := func(c raftfsm.Command) {
+		if _, err := p.Propose(b.Context(), c); err != nil {
+			b.Fatalf("%T: %v", c, err)
+		}
+	}
+	do(raftfsm.CreatePool{Pool: spec.Pool{ID: "p"}})
+	do(raftfsm.RegisterDefinition{Definition: spec.TaskDefinition{Family: "f", Containers: []spec.ContainerDefinition{{Name: "c", Memory: 4}}}})
+	for i := range 1000 {
+		id := fmt.Sprintf("s%04d", i)
+		do(raftfsm.CreateService{Service: service.Service{ID: id, Cluster: spec.DefaultCluster, Name: id, Strategy: service.Replica, Desired: 10},
+			Revision: service.Revision{ID: id, Definition: "f:1"}, Rollout: service.Rollout{ID: id, CreatedAt: p.now}})
+	}
+	s := NewServices(p, everywhere, slog.New(slog.DiscardHandler))
+	for s.follower.CatchUp(); len(s.touched) > 0; s.follower.CatchUp() {
+		if err := s.Reconcile(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for b.Loop() {
+		s.follower.Reset()
+		s.follower.CatchUp()
+		if steps := s.steps(p.state.View()); len(steps) > 0 {
+			b.Fatalf("%d steps", len(steps))
+		}
+	}
+}
