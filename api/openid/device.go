@@ -20,6 +20,9 @@ type Prompt struct {
 	Complete string // URL with the code in it; may be empty
 }
 
+// maxInterval is how many seconds an issuer may have a device wait between two questions.
+const maxInterval = 300
+
 // LogIn gets an ID token by the device authorization flow (RFC 8628): ask shows the person the prompt, and the person logs in in any
 // browser. It ends when the person has, has declined, or the code has expired.
 func LogIn(ctx context.Context, at *issuer.Issuer, ask func(Prompt)) (token string, err error) {
@@ -43,6 +46,9 @@ func LogIn(ctx context.Context, at *issuer.Issuer, ask func(Prompt)) (token stri
 	device, err := flow.DeviceAuth(ctx)
 	if err != nil {
 		return "", fmt.Errorf("the issuer %s: %w", at.URL, err)
+	}
+	if device.Interval < 0 || device.Interval > maxInterval {
+		return "", fmt.Errorf("the issuer %s wants to be asked every %d seconds whether somebody has logged in: at most %d are waited", at.URL, device.Interval, maxInterval)
 	}
 	prompt := Prompt{URL: device.VerificationURI, Code: device.UserCode, Complete: device.VerificationURIComplete}
 	if strings.ContainsFunc(prompt.URL+prompt.Code+prompt.Complete, func(r rune) bool { return !unicode.IsPrint(r) }) {
