@@ -12,16 +12,20 @@ const slowest = 16
 
 // stopReplaced stops current tasks that are too many, and outdated ones that are replaced or are of no use to the service.
 func (p *planner) stopReplaced() {
+	surplus := p.live.count(isCurrent) - p.s.Desired
 	for _, r := range p.live.stopOrder(isCurrent) {
-		if p.live.count(isCurrent) > p.s.Desired && p.isSpare(r) {
-			p.stop(r, p.scaling(), false)
+		if surplus <= 0 || !p.isSpare(r) {
+			break // those that come later are healthy too
+		}
+		if p.stop(r, p.scaling(), false) {
+			surplus--
 		}
 	}
-	kept := max(0, p.s.Desired-p.live.count(isCurrentHealthy))
+	replaced := p.live.count(isOutdated) - max(0, p.s.Desired-p.live.count(isCurrentHealthy))
 	for _, r := range p.live.stopOrder(isOutdated) {
 		useless := r.LastStatus != spec.Running || p.s.Strategy == service.Daemon && !isFor(p.f.Hosts, r)
-		if useless || p.live.count(isOutdated) > kept && p.isSpare(r) {
-			p.stop(r, p.reason(r), r.unhealthy)
+		if (useless || replaced > 0 && p.isSpare(r)) && p.stop(r, p.reason(r), r.unhealthy) {
+			replaced--
 		}
 	}
 }
