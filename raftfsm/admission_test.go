@@ -51,7 +51,7 @@ func TestEachRefusalOfATokenHasItsOwnWords(t *testing.T) {
 		{"revoked", admit("new", "key", "revoked", 1), spec.ErrJoinTokenRevoked, "was revoked: make a new one with `pinion token` (at 2026-01-02T03:05:05Z)"},
 		{"expired", admit("new", "key", "good", 60), spec.ErrJoinTokenExpired, "has expired"},
 		{"used up", admit("new", "key", "used", 1), spec.ErrJoinTokenUsedUp, "is used up: make a new one with `pinion token` (1 of 1)"},
-		{"removed host", admit("gone", "key", "good", 1), spec.ErrRemoved, "delete its data directory"},
+		{"removed host", admit("gone", "key", "good", 1), spec.ErrRemoved, "pinion down --purge"},
 		{"another's name", admit("h1", "key", "good", 1), spec.ErrInUse, "belongs to the pool with another key"},
 		{"another's name, admitted", admit("old", "other key", "good", 1), spec.ErrInUse, "belongs to the pool with another key"},
 		{"no name", admit("", "key", "good", 1), nil, "its id and its public key"},

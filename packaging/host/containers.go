@@ -5,9 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"log/slog"
 	"maps"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"pinion/gpu"
 	"pinion/gpu/nvml"
@@ -85,6 +87,31 @@ func (h *host) openRuntime(ctx context.Context) (err error) {
 	h.onClose(h.network.Close)
 	if problem := h.network.Problem(); problem != "" {
 		h.log.Warn("network", "problem", problem)
+	}
+	return nil
+}
+
+// endTasksTimeout bounds how long a host that was removed takes to end its tasks.
+const endTasksTimeout = time.Minute
+
+// endTasks ends the tasks of a host that was removed from its pool: there they are over, and nobody else would ever end them.
+func endTasks(runtime *containerd.Runtime, log *slog.Logger) error {
+	if runtime == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), endTasksTimeout)
+	defer cancel()
+	found, err := runtime.List(ctx)
+	if err != nil {
+		return fmt.Errorf("ending the tasks of this host: %w: `pinion down --purge --force` ends them", err)
+	}
+	for _, c := range found {
+		if err := runtime.Remove(ctx, c.ID); err != nil {
+			return fmt.Errorf("ending container %s: %w: `pinion down --purge --force` ends it", c.ID, err)
+		}
+	}
+	if tasks := containerd.TasksOf(found); len(tasks) > 0 {
+		log.Warn("the tasks of this host were ended: it was removed from its pool", "tasks", tasks)
 	}
 	return nil
 }

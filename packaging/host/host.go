@@ -4,6 +4,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -23,6 +24,7 @@ import (
 	"pinion/node/volume"
 	"pinion/packaging/atomicfile"
 	"pinion/packaging/bundle"
+	"pinion/raftfsm/spec"
 	"pinion/server"
 	"pinion/server/peer"
 )
@@ -86,6 +88,9 @@ func (h *host) run(ctx context.Context) error {
 	for _, open := range []func(context.Context) error{h.openDirectory, unlock, h.prepareDirectory, h.openVolumes, h.listen, h.openGPUs, h.openRuntime, h.openAudit, h.openMember, h.openAgent} {
 		if err := open(ctx); err != nil {
 			h.failed = true
+			if errors.Is(err, spec.ErrRemoved) {
+				err = errors.Join(err, endTasks(h.runtime, h.log))
+			}
 			return err
 		}
 	}

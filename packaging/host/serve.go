@@ -71,6 +71,9 @@ func (h *host) apiConfig() api.Config {
 func (h *host) watchFatal(ctx context.Context) error {
 	select {
 	case err := <-h.member.Fatal():
+		if errors.Is(err, spec.ErrRemoved) {
+			err = errors.Join(err, endTasks(h.runtime, h.log))
+		}
 		h.fatal <- err
 		return err
 	case <-ctx.Done():

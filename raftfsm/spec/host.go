@@ -111,7 +111,7 @@ var ErrHostElsewhere = fmt.Errorf("another process is this host: to add this mac
 	"if this is the right one, stop the other, remove the host with `pinion hosts rm --force`, and join anew likewise")
 
 // ErrRemoved refuses a host that was removed from the pool.
-var ErrRemoved = fmt.Errorf("the host was removed from the pool: to add this machine again, delete its data directory and join with a new token")
+var ErrRemoved = fmt.Errorf("the host was removed from the pool, and its tasks ended with it: to add this machine again, run `pinion down --purge` on it and join with a new token")
 
 // HostGPU is a GPU and its host.
 type HostGPU struct {

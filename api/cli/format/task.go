@@ -69,8 +69,9 @@ func StopReason(task client.Task) string {
 			return c.Reason
 		}
 	}
-	if task.StopCode == "EssentialContainerExited" {
-		return ""
+	exited := slices.ContainsFunc(task.Containers, func(c client.Container) bool { return c.ExitCode != nil })
+	if task.StopCode == "EssentialContainerExited" && exited {
+		return "" // a task that was given up with its host has no exit code, and its reason names the host
 	}
 	return Options(task.StoppedReason)
 }
