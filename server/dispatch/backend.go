@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"pinion/raftfsm"
@@ -58,6 +59,7 @@ type Backend struct {
 	refusals peer.Refusals
 
 	reports  rpc.Batcher[reportRequest, reportReply]
+	rate     registrationRate
 	versions assignmentVersions
 	balancer sessionBalancer
 }
@@ -107,6 +109,9 @@ func (b *Backend) register(ctx context.Context, r Registration) (RegistrationRep
 		return RegistrationReply{}, err
 	}
 	now, state := b.server.Now(), b.server.State()
+	if !b.rate.allow(r.Host.ID, now) {
+		return RegistrationReply{}, fmt.Errorf("host %s describes itself more often than once a second: %w", r.Host.ID, spec.ErrBusy)
+	}
 	if known := state.View().Host(r.Host.ID); known != nil {
 		if err := known.CheckProcess(r.Host.Place, r.Host.Starts, !known.Lost() && b.liveness.Heard(known.ID)); err != nil {
 			return RegistrationReply{}, err

@@ -238,3 +238,27 @@ func TestAHostDoesNotSayHowOldItIs(t *testing.T) {
 		t.Errorf("it is there since %s", at)
 	}
 }
+
+// A host that describes itself without end is put off, and keeps no other one from it.
+func TestAHostDescribesItselfNoMoreThanOnceASecond(t *testing.T) {
+	b, state := newBackend(t)
+	describe := func(id string) error {
+		_, err := b.Register(t.Context(), Registration{Host: spec.Host{ID: id, Name: id, Cluster: "default"}})
+		return err
+	}
+	recorded, before := 0, state.View().Index()
+	for range 10 * registrationBurst {
+		switch err := describe("loud"); {
+		case err == nil:
+			recorded++
+		case !errors.Is(err, spec.ErrBusy):
+			t.Fatal(err)
+		}
+	}
+	if recorded < registrationBurst || recorded > 2*registrationBurst {
+		t.Errorf("%d of %d descriptions were taken, entries %d to %d", recorded, 10*registrationBurst, before, state.View().Index())
+	}
+	if err := describe("quiet"); err != nil {
+		t.Error(err)
+	}
+}
