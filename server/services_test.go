@@ -17,6 +17,8 @@ func hostOfTest(t testing.TB, s *Server) (leave func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
+		beat := time.NewTicker(200 * time.Millisecond)
+		defer beat.Stop()
 		for ctx.Err() == nil {
 			assigned, changed := s.state.View().Assignments(hostID)
 			for _, a := range assigned {
@@ -26,6 +28,8 @@ func hostOfTest(t testing.TB, s *Server) (leave func()) {
 			}
 			select {
 			case <-changed:
+			case <-beat.C:
+				_ = s.Heartbeat(ctx, hostID)
 			case <-ctx.Done():
 			}
 		}
@@ -137,5 +141,23 @@ func TestADaemonRunsOnEachHost(t *testing.T) {
 	untilSteady(t, s, definition, 1)
 	if web, tasks := view(t, s).Service(spec.DefaultCluster, "web"), view(t, s).ServiceTasks("svc"); web.Desired != 1 || tasks[0].HostID != hostID || tasks[0].Service.Host != hostID {
 		t.Errorf("desired %d, %+v: the other host has no GPU and could never run it", web.Desired, tasks[0])
+	}
+}
+
+// Where every GPU is in use, the new task waits; when it has had its time in the queue, an old one makes room for it.
+func TestARolloutOnAFullHostStopsFirst(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	joinWith(t, s, 1)
+	defer hostOfTest(t, s)()
+	first := define(t, s, 1)
+	newService(t, s, first, 1, service.Replica)
+	untilSteady(t, s, first, 1)
+	second := define(t, s, 1)
+	updateService(t, s, service.Change{Revision: &service.Revision{ID: "2", Definition: second}, Rollout: &service.Rollout{ID: "2", CreatedAt: s.cfg.Now()}})
+	untilSteady(t, s, second, 1)
+	for _, e := range view(t, s).Service(spec.DefaultCluster, "web").Events {
+		if e.Action == service.ActionNotPlaced {
+			t.Errorf("it makes room itself, and says %q", e.Message)
+		}
 	}
 }

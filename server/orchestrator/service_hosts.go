@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"fmt"
+	"slices"
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/service"
@@ -15,22 +16,29 @@ type hostAsker struct {
 	schedulable func(hostID string) bool
 }
 
-// infeasible is why no host of the cluster could ever run a task that waits; empty when one could.
+// infeasible is why no host that takes tasks now could run one that waits, however empty; empty when one could.
 func (a *hostAsker) infeasible(t *spec.Task) string {
+	return a.lack(t, slices.DeleteFunc(a.view.Hosts(t.Cluster), func(h *spec.Host) bool { return !takesTasks(h) || !a.schedulable(h.ID) }))
+}
+
+func (a *hostAsker) lack(t *spec.Task, hosts []*spec.Host) string {
 	definition := a.view.Definition(t.Definition)
 	if definition == nil {
 		return fmt.Sprintf("the task definition %s is gone", t.Definition)
 	}
-	lack, impossible := schedule.Infeasible(a.view.Hosts(t.Cluster), schedule.RequestFor(a.view, t, definition))
+	lack, impossible := schedule.Infeasible(hosts, schedule.RequestFor(a.view, t, definition))
 	if !impossible {
 		return ""
 	}
 	return lack.Detail
 }
 
+// takesTasks reports whether new tasks may be placed on a host, as far as the state knows.
+func takesTasks(h *spec.Host) bool { return h.Status != spec.HostDraining && !h.Lost() }
+
 // noPlace is why no host has room for a task that waits, as ECS says it.
 func (a *hostAsker) noPlace(t *spec.Task) string {
-	if why := a.infeasible(t); why != "" {
+	if why := a.lack(t, a.view.Hosts(t.Cluster)); why != "" {
 		return fmt.Sprintf("No host could ever run it: %s.", why)
 	}
 	request := schedule.RequestFor(a.view, t, a.view.Definition(t.Definition))
@@ -53,10 +61,7 @@ func (a *hostAsker) daemonHosts(s *service.Service) (hosts []*spec.Host) {
 		Definition: definition, UserNamespaces: a.view.Cluster(s.Cluster).WantsUserNamespaces(),
 	}
 	for _, host := range a.view.Hosts(s.Cluster) {
-		if host.Status == spec.HostDraining || host.Lost() {
-			continue
-		}
-		if _, impossible := schedule.Infeasible([]*spec.Host{host}, request); !impossible {
+		if _, impossible := schedule.Infeasible([]*spec.Host{host}, request); takesTasks(host) && !impossible {
 			hosts = append(hosts, host)
 		}
 	}

@@ -108,3 +108,27 @@ func BenchmarkServicesAfterALeaderChange(b *testing.B) {
 		}
 	}
 }
+
+// Nothing is stopped for tasks that would find no host with more room either: the only one is not connected.
+func TestARolloutStopsNothingWhileNoHostTakesTasks(t *testing.T) {
+	p := serviceHistory(t, 1, nil, 1)
+	connected := true
+	s := NewServices(p, func(string) bool { return connected }, slog.New(slog.DiscardHandler))
+	p.settle(t, s)
+	old := p.state.View().ServiceTasks("s0")[0]
+	p.do(t, raftfsm.PlaceTasks{Groups: [][]spec.Placement{{{TaskID: old.ID, HostID: "h"}}}})
+	p.do(t, raftfsm.ReportTasks{HostID: "h", Reports: []spec.TaskReport{{TaskID: old.ID, Status: spec.Running, Times: spec.TaskTimes{Started: p.now}}}})
+	p.now = p.now.Add(time.Minute)
+	p.settle(t, s)
+	revision, rollout := &service.Revision{ID: "2", Definition: "f:1"}, &service.Rollout{ID: "2", CreatedAt: p.now}
+	p.do(t, raftfsm.UpdateService{Cluster: spec.DefaultCluster, Name: "s0", Change: service.Change{Revision: revision, Rollout: rollout}, At: p.now})
+	p.settle(t, s)
+	for _, connected = range []bool{false, true} {
+		p.now = p.now.Add(time.Minute)
+		s.touched["s0"] = true
+		p.settle(t, s)
+		if stops := p.state.View().Task(old.ID).DesiredStatus == spec.Stopped; stops != connected {
+			t.Errorf("connected %t: the old task is to stop: %t", connected, stops)
+		}
+	}
+}

@@ -30,7 +30,8 @@ type Facts struct {
 	StartAtMost int
 	Limit       string
 
-	// Infeasible is why no host could ever run a task that waits; empty when one could. NoPlace is why none can now, as the end of a sentence.
+	// Infeasible is why no host that takes tasks now could run one that waits, however empty: nothing is stopped for it. Empty when one could.
+	// NoPlace is why none does, as a sentence.
 	Infeasible func(*spec.Task) string
 	NoPlace    func(*spec.Task) string
 }

@@ -77,7 +77,7 @@ func (p *planner) isMoving() bool {
 	return len(p.step.Stops)+len(p.step.Starts)+p.stopping > 0 || p.live.count(func(r *replica) bool { return r.current && !r.healthy && !r.noPlace }) > 0
 }
 
-// waiting is the number of current tasks that wait without a place, though there is a host that could run them.
+// waiting is the number of current tasks that wait without a place, though there is a host that could run them with more room.
 func (p *planner) waiting() int {
 	waiting := p.live.count(func(r *replica) bool { return r.current && r.noPlace })
 	if waiting == 0 || p.f.Infeasible(p.live.firstWithoutPlace()) != "" {
