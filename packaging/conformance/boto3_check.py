@@ -38,6 +38,16 @@ for task in tasks:
 ecs.get_waiter("tasks_stopped").wait(tasks=tasks, WaiterConfig=quickly)
 assert {t["stoppedReason"] for t in ecs.describe_tasks(tasks=tasks)["tasks"]} == {"enough"}
 
+for n in range(2):
+    ecs.create_service(serviceName=f"paged-{n}", taskDefinition=arns[n], desiredCount=1, tags=[{"key": "pinion.healthy-after", "value": "1s"}])
+services = pages("list_services", "serviceArns")
+ecs.get_waiter("services_stable").wait(services=services, WaiterConfig=quickly)
+assert [s["runningCount"] for s in ecs.describe_services(services=services)["services"]] == [1, 1]
+for arn in services:
+    ecs.update_service(service=arn, desiredCount=0)
+    ecs.delete_service(service=arn)
+ecs.get_waiter("services_inactive").wait(services=services, WaiterConfig=quickly)
+
 for arn in arns:
     ecs.deregister_task_definition(taskDefinition=arn)
 for arn in clusters:

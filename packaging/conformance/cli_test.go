@@ -103,12 +103,17 @@ aws ecs list-tasks --started-by loops --page-size 1 --query 'taskArns[]' | wc -w
 aws ecs stop-task --task "$first" --query task.desiredStatus
 aws ecs stop-task --task "$second" --query task.desiredStatus
 aws ecs wait tasks-stopped --tasks "$first" "$second"
+aws ecs create-service --service-name loops --task-definition "$definition" --desired-count 1 --tags key=pinion.healthy-after,value=1s --query service.status
+aws ecs wait services-stable --services loops
+aws ecs update-service --service loops --desired-count 0 --query service.desiredCount
+aws ecs delete-service --service loops --query service.serviceName
+aws ecs wait services-inactive --services loops
 aws ecs deregister-task-definition --task-definition "$definition" --query taskDefinition.status`
 	out, err := c.pool.run(c.pool.command("env", "cli="+c.program, "options="+strings.Join(c.options, " "), "bash", "-c", sh, "loops", container))
 	if _, refusal, err := c.call("DescribeTasks", `{"cluster":"nowhere","tasks":["t"]}`); refusal != clusterNotFound {
 		t.Errorf("an unknown cluster is refused with %q, %v", refusal, err)
 	}
-	if got := strings.Fields(string(out)); err != nil || strings.Join(got, " ") != "2 STOPPED STOPPED INACTIVE" {
+	if got := strings.Fields(string(out)); err != nil || strings.Join(got, " ") != "2 STOPPED STOPPED ACTIVE 0 loops INACTIVE" {
 		t.Errorf("%s\n%v", out, err)
 	}
 }

@@ -99,7 +99,7 @@ func successes() []step {
 }
 
 func TestEveryOperationOfTierOneHasItsCases(t *testing.T) {
-	for _, name := range coreOperations {
+	for _, name := range slices.Concat(coreOperations, serviceOperations) {
 		if _, there := ecs.Operations[name]; !there {
 			t.Errorf("%s is not in the table of operations", name)
 		}

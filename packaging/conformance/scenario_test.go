@@ -35,9 +35,9 @@ const (
 	manyResults      = `{"maxResults":1000}`
 )
 
-// scenario is the life of a cluster, a definition, tasks, hosts, tags and settings: each operation once or more with
+// taskScenario is the life of a cluster, a definition, tasks, hosts, tags and settings: each operation once or more with
 // success and with an error. It leaves the host as it was; the one host of the cluster spare-$me leaves for good.
-var scenario = []step{
+var taskScenario = []step{
 	{operation: "CreateCluster", body: `{"clusterName":"$me","settings":[{"name":"containerInsights","value":"enabled"}],"tags":[{"key":"team","value":"vision"}]}`, saves: "cluster=cluster.clusterArn"},
 	{operation: "CreateCluster", body: `{"clusterName":"a b"}`, wantError: invalidParameter},
 	{operation: "DescribeClusters", body: `{"clusters":["$me","nowhere"],"include":["ATTACHMENTS","CONFIGURATIONS","SETTINGS","STATISTICS","TAGS"]}`, until: "failures.0.reason=MISSING"},

@@ -1,4 +1,4 @@
-# A cluster with a queue, and a task definition, with what Terraform compares most closely. The variable is what changes.
+# A cluster with a queue, a task definition, and a service, with what Terraform compares most closely. The variable is what changes.
 
 terraform {
   required_providers {
@@ -107,5 +107,43 @@ resource "aws_ecs_task_definition" "train" {
   placement_constraints {
     type       = "memberOf"
     expression = "attribute:rack == r1"
+  }
+}
+
+resource "aws_ecs_task_definition" "web" {
+  family       = "terraform-web"
+  network_mode = "bridge"
+
+  container_definitions = jsonencode([{
+    name        = "web"
+    image       = var.team == "vision" ? "pinion/self" : "pinion/self:latest"
+    memory      = 32
+    essential   = true
+    command     = ["/pinion", "pause"]
+    environment = [{ name = "TEAM", value = var.team }]
+  }])
+}
+
+resource "aws_ecs_service" "web" {
+  name                               = "terraform-web"
+  cluster                            = "default"
+  task_definition                    = aws_ecs_task_definition.web.arn
+  desired_count                      = var.team == "vision" ? 2 : 3
+  deployment_minimum_healthy_percent = var.team == "vision" ? 100 : 50
+  deployment_maximum_percent         = var.team == "vision" ? 200 : 150
+  enable_ecs_managed_tags            = true
+  propagate_tags                     = "SERVICE"
+  health_check_grace_period_seconds  = 10
+  wait_for_steady_state              = true
+  tags                               = { team = var.team, "pinion.healthy-after" = "1s" }
+
+  deployment_circuit_breaker {
+    enable   = true
+    rollback = true
+  }
+
+  ordered_placement_strategy {
+    type  = "spread"
+    field = "instanceId"
   }
 }
