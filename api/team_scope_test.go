@@ -16,6 +16,7 @@ func TestAKeyForOneTeamSeesTheTasksOfThatOneAlone(t *testing.T) {
 	for _, team := range []string{"mine", "theirs"} {
 		arn := b.run(t, `{"taskDefinition":"tensorflow-1-gpu","startedBy":"`+team+`-secret","tags":[{"key":"pinion.team","value":"`+team+`"}]}`).Tasks[0].ARN
 		ids[team] = arn[strings.LastIndex(arn, "/")+1:]
+		b.must(t, "CreateService", `{"serviceName":"`+team+`-service","taskDefinition":"tensorflow-1-gpu","desiredCount":1,"tags":[{"key":"pinion.team","value":"`+team+`"}]}`)
 	}
 	bearer := b.withKey(t, spec.AccessKey{ID: "AKIATEAM", Role: spec.RoleSubmit, Grant: spec.KeyGrant{Teams: []string{"mine"}}})
 	for _, path := range []string{"/v1/tasks", "/v1/tasks/ID/logs", "/v1/tasks/ID/pulls", "/v1/tasks/ID/explain", "/v1/tasks?stale=true", "/v1/queue", "/v1/gpus", "/v1/events?follow=false", "/v1/events?follow=false&task=ID"} {

@@ -9,6 +9,7 @@ import (
 
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 )
 
@@ -67,6 +68,17 @@ func (p Principal) SeesTask(t *spec.Task) bool {
 // SeesTask reports whether a key with this grant sees a task of its clusters.
 func SeesTask(g spec.KeyGrant, t *spec.Task) bool {
 	return len(g.Teams) == 0 || g.SeesTeam(t.SchedulingOptions().Team)
+}
+
+// SeesService is Sees for a service.
+func (p Principal) SeesService(s *service.Service) bool {
+	return p.Scope.Covers(s.Cluster) && SeesService(p.Grant, s)
+}
+
+// SeesService reports whether a key with this grant sees a service of its clusters: one whose tasks count for a team of the key.
+func SeesService(g spec.KeyGrant, s *service.Service) bool {
+	options, _ := spec.ParseSchedulingOptions(s.Tags) // they were checked
+	return g.SeesTeam(options.Team)
 }
 
 // RequireTask refuses a principal that may not see a task; see Sees.

@@ -24,7 +24,7 @@ import (
 func eventsCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:  "events",
-		Usage: "Stream state-change events of tasks, hosts, clusters, GPUs and leaders",
+		Usage: "Stream state-change events of tasks, services, hosts, clusters, GPUs and leaders",
 		Description: `Shows the events that the host still has (some thousands), the oldest first; with -f new events as they happen. With -o json
 each event is one line, as Amazon EventBridge would deliver it, with times in UTC.
 
@@ -39,7 +39,7 @@ Examples:
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "follow new events until Ctrl-C"},
 			&cli.StringFlag{Name: "cluster", DefaultText: "all", Usage: "only events of the cluster `NAME`"},
-			&cli.StringFlag{Name: "type", DefaultText: "all", Usage: "only events of these `KINDS`, separated by commas: task, host, cluster, gpu, leader; refusal is none of \"all\""},
+			&cli.StringFlag{Name: "type", DefaultText: "all", Usage: "only events of these `KINDS`, separated by commas: task, host, cluster, gpu, leader, service, service-action, deployment; refusal is none of \"all\""},
 			&cli.StringFlag{Name: "format", Usage: "print each event by a Go `TEMPLATE` over its JSON"},
 			&cli.StringFlag{Name: "since", Usage: "only events after this `INDEX` or event id"},
 		},
@@ -105,7 +105,11 @@ func printEvent(inv *invocation.Invocation, template *listing.Template, e client
 	}
 	err := json.Unmarshal(e.Data, &envelope)
 	text := ""
-	if err == nil {
+	switch {
+	case err != nil:
+	case e.Type == "service" || e.Type == "service-action" || e.Type == "deployment":
+		text, err = serviceEventText(e.Type, envelope.Detail)
+	default:
 		text, err = eventText(e.Type, envelope.Time, envelope.Detail)
 	}
 	if err != nil {
@@ -174,4 +178,20 @@ func eventText(kind string, at time.Time, detail json.RawMessage) (string, error
 		return strings.TrimSpace(fmt.Sprintf("%s on %s %s %s", now.UUID, now.Host, now.Health, now.Problem)), err
 	}
 	return now.Cluster + " " + now.Status, err
+}
+
+// serviceEventText is eventText for what happens to services.
+func serviceEventText(kind string, detail json.RawMessage) (string, error) {
+	var now struct {
+		Service string `json:"serviceName"`
+		Status  string `json:"status"`
+		Desired int    `json:"desiredCount"`
+		Event   string `json:"eventName"`
+		Reason  string `json:"reason"`
+	}
+	err := json.Unmarshal(detail, &now)
+	if kind == "service" {
+		return fmt.Sprintf("%s %s, %d wanted", now.Service, now.Status, now.Desired), err
+	}
+	return strings.TrimSpace(now.Event + " " + now.Reason), err
 }

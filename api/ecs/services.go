@@ -3,6 +3,7 @@ package ecs
 import (
 	"context"
 
+	"pinion/api/auth"
 	"pinion/api/ecs/arn"
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/paging"
@@ -26,14 +27,8 @@ var (
 	errServiceNotActive = wire.Errorf("ServiceNotActiveException", "Service was not ACTIVE.")
 )
 
-// seesService reports whether the caller's key may know of a service: its tasks count for a team.
-func (r *Request) seesService(s *service.Service) bool {
-	if len(r.Grant.Teams) == 0 {
-		return true
-	}
-	options, _ := spec.ParseSchedulingOptions(s.Tags) // they were checked
-	return r.Grant.SeesTeam(options.Team)
-}
+// seesService reports whether the caller's key may know of a service.
+func (r *Request) seesService(s *service.Service) bool { return auth.SeesService(r.Grant, s) }
 
 // service finds a service of the cluster by its name or ARN. Those of others are not found.
 func (r *Request) service(cluster, given string) (*service.Service, error) {

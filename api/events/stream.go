@@ -13,6 +13,8 @@ import (
 	"pinion/api/httpx"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/service"
+	"pinion/raftfsm/spec"
 )
 
 const (
@@ -125,6 +127,21 @@ func (s *stream) start() error {
 	return s.heartbeat()
 }
 
+// sees reports whether a principal may learn of a change: of tasks and services of its teams, and of all else.
+func sees(p auth.Principal, change *raftfsm.Change) bool {
+	switch o := change.Object.(type) {
+	case *spec.Task:
+		return p.SeesTask(o)
+	case *service.Service:
+		return p.SeesService(o)
+	case *service.Happening:
+		return p.SeesService(o.Service)
+	case *service.DeploymentChange:
+		return p.SeesService(o.Service)
+	}
+	return true
+}
+
 // heartbeat says that the stream lives, and up to where it has come: an id without an event.
 func (s *stream) heartbeat() error {
 	return s.write([]byte("id: " + formatID(s.at, s.view.Settings().Incarnation) + "\n\n"))
@@ -135,7 +152,7 @@ func (s *stream) send(changes []*raftfsm.Change) error {
 	s.chunk, s.sent = s.chunk[:0], false
 	for _, change := range changes {
 		s.at = change.Position
-		if task := change.Task(); !s.query.matches(change) || task != nil && !s.principal.SeesTask(task) {
+		if !s.query.matches(change) || !sees(s.principal, change) {
 			continue
 		}
 		s.sent = true
