@@ -51,6 +51,7 @@ var serviceScenario = []step{
 	{operation: "DescribeServiceDeployments", body: `{"serviceDeploymentArns":[]}`, wantError: invalidParameter},
 	{operation: "StopServiceDeployment", body: `{"serviceDeploymentArn":"$rollout","stopType":"ROLLBACK"}`},
 	{operation: "StopServiceDeployment", body: `{"serviceDeploymentArn":"$rollout-not"}`, wantError: "ServiceDeploymentNotFoundException"},
+	{operation: "UpdateService", body: `{"service":"$me","taskDefinition":"$web"}`}, // which it has again, but for a client that cannot roll back
 	{operation: "DescribeServices", body: `{"services":["$me"]}`, until: "services.0.taskDefinition=$web"},
 	{operation: "DescribeServices", body: `{"services":["$me"]}`, until: "services.0.deployments.0.rolloutState=COMPLETED"},
 
