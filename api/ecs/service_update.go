@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"reflect"
 
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/servicedef"
@@ -69,7 +70,9 @@ func serviceChange(r *Request, cluster *spec.Cluster, known *service.Service, in
 	if _, err := r.serviceTags(known.Tags, after.Settings.PropagateTags, definition); err != nil {
 		return change, err
 	}
-	change.Desired, change.Settings = in.DesiredCount, &after.Settings
+	if change.Desired = in.DesiredCount; !reflect.DeepEqual(after.Settings, known.Settings) {
+		change.Settings = &after.Settings // else an update of the count alone would undo one of the settings that came between
+	}
 	if deploys {
 		launchType, err := resolveLaunchType(definition, launchTypeOf(r, known))
 		if err != nil {
