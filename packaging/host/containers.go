@@ -102,13 +102,11 @@ func endTasks(runtime *containerd.Runtime, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(context.Background(), endTasksTimeout)
 	defer cancel()
 	found, err := runtime.List(ctx)
+	if err == nil {
+		err = removeAll(ctx, runtime, found)
+	}
 	if err != nil {
 		return fmt.Errorf("ending the tasks of this host: %w: `pinion down --purge --force` ends them", err)
-	}
-	for _, c := range found {
-		if err := runtime.Remove(ctx, c.ID); err != nil {
-			return fmt.Errorf("ending container %s: %w: `pinion down --purge --force` ends it", c.ID, err)
-		}
 	}
 	if tasks := containerd.TasksOf(found); len(tasks) > 0 {
 		log.Warn("the tasks of this host were ended: it was removed from its pool", "tasks", tasks)

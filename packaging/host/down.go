@@ -15,6 +15,7 @@ import (
 	"pinion/node/datadir"
 	"pinion/node/logs"
 	"pinion/node/network"
+	noderuntime "pinion/node/runtime"
 )
 
 // Down stops everything that belongs to a data directory: its pinion process, tasks, containerd and networks. With Purge it
@@ -134,10 +135,18 @@ func (h *host) removeContainers(ctx context.Context, force bool) (ended int, err
 	if !force && len(running) > 0 {
 		return 0, runningError(running)
 	}
-	for _, c := range found {
-		if err := runtime.Remove(ctx, c.ID); err != nil {
-			return 0, err
-		}
+	if err := removeAll(ctx, runtime, found); err != nil {
+		return 0, err
 	}
 	return len(running), network.Destroy(ctx, h.tools.CNI, h.dir.Join("network"))
+}
+
+// removeAll stops and removes containers, until one cannot be removed.
+func removeAll(ctx context.Context, runtime *containerd.Runtime, found []noderuntime.ExistingContainer) error {
+	for _, c := range found {
+		if err := runtime.Remove(ctx, c.ID); err != nil {
+			return fmt.Errorf("container %s: %w", c.ID, err)
+		}
+	}
+	return nil
 }
