@@ -45,21 +45,26 @@ Examples:
 			if err := selection.CheckGroup(c); err != nil {
 				return err
 			}
-			inv, err := p.system.Invoke(c)
-			if err != nil {
-				return err
-			}
-			q, err := logQuery(c, inv.Now())
-			if err != nil {
-				return err
-			}
-			tasks, err := tasksToShow(inv, c)
-			if err != nil {
-				return err
-			}
-			return printLogs(c.Context, inv, tasks, q, c.Bool("timestamps"))
+			return showLogs(p, c, tasksToShow)
 		},
 	}
+}
+
+// showLogs shows the logs of the tasks that find finds, as the flags of `pinion logs` say.
+func showLogs(p Program, c *cli.Context, find func(*invocation.Invocation, *cli.Context) ([]client.Task, error)) error {
+	inv, err := p.system.Invoke(c)
+	if err != nil {
+		return err
+	}
+	q, err := logQuery(c, inv.Now())
+	if err != nil {
+		return err
+	}
+	tasks, err := find(inv, c)
+	if err != nil {
+		return err
+	}
+	return printLogs(c.Context, inv, tasks, q, c.Bool("timestamps"))
 }
 
 func logQuery(c *cli.Context, now time.Time) (client.LogQuery, error) {

@@ -3,7 +3,9 @@ package cli
 import (
 	"github.com/urfave/cli/v2"
 
+	"pinion/api/cli/invocation"
 	"pinion/api/cli/selection"
+	"pinion/api/client"
 	"pinion/raftfsm/service"
 )
 
@@ -27,19 +29,9 @@ Examples:
    pinion service logs web -f --since 10m`,
 		Flags: flags,
 		Action: func(c *cli.Context) error {
-			inv, err := p.system.Invoke(c)
-			if err != nil {
-				return err
-			}
-			q, err := logQuery(c, inv.Now())
-			if err != nil {
-				return err
-			}
-			tasks, err := selection.GroupTasks(c.Context, inv, c.String("cluster"), service.GroupPrefix+c.Args().First())
-			if err != nil {
-				return err
-			}
-			return printLogs(c.Context, inv, tasks, q, c.Bool("timestamps"))
+			return showLogs(p, c, func(inv *invocation.Invocation, c *cli.Context) ([]client.Task, error) {
+				return selection.GroupTasks(c.Context, inv, c.String("cluster"), service.GroupPrefix+c.Args().First())
+			})
 		},
 	}
 }
