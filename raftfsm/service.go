@@ -117,7 +117,7 @@ func (v *View) ServiceTasks(serviceID string) (tasks []*spec.Task) {
 }
 
 // hasLiveTasks reports whether a task of the service, or of one deployment of it, is not STOPPED.
-func (v *View) hasLiveTasks(serviceID, deployment string) bool {
+func hasLiveTasks(v *View, serviceID, deployment string) bool {
 	return slices.ContainsFunc(v.ServiceTasks(serviceID), func(t *spec.Task) bool {
 		return t.LastStatus != spec.Stopped && (deployment == "" || t.Service.Deployment == deployment)
 	})
@@ -223,7 +223,7 @@ func (c DeleteService) apply(tx *tx) (any, error) {
 	}
 	tx.stopRollout(s, "The service is deleted.", c.At)
 	s.Status, s.Desired = service.Draining, 0
-	if !tx.hasLiveTasks(s.ID, "") {
+	if !hasLiveTasks(&tx.View, s.ID, "") {
 		s.Status, s.DeletedAt = service.Inactive, c.At
 	}
 	tx.put(tableServices, s)

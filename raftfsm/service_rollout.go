@@ -25,7 +25,7 @@ var (
 		expired: func(v *View, r Reap) iter.Seq[*service.Rollout] {
 			return func(yield func(*service.Rollout) bool) {
 				for old := range rolloutsOver.Until(v, func(o *service.Rollout) bool { return !o.FinishedAt.Before(r.InactiveBefore) }) {
-					if !v.isDeployed(old) && !yield(old) {
+					if !isDeployed(v, old) && !yield(old) {
 						return
 					}
 				}
@@ -60,7 +60,7 @@ func (v *View) ServiceRollouts(serviceID string) []*service.Rollout {
 }
 
 // isDeployed reports whether a deployment of the service has the revision that the rollout led to.
-func (v *View) isDeployed(r *service.Rollout) bool {
+func isDeployed(v *View, r *service.Rollout) bool {
 	s := v.ServiceByID(r.ServiceID)
 	return s != nil && s.Deployment(r.Target.Revision) != nil
 }
@@ -84,7 +84,7 @@ func (tx *tx) deploy(s *service.Service, revision service.Revision, rollout serv
 	s.Begin(&revision, &rollout)
 	s.Deployments = slices.DeleteFunc(s.Deployments, func(d service.Deployment) bool {
 		last := s.LastCompleted()
-		return d.Status != service.Primary && (last == nil || last.ID != d.ID) && !tx.hasLiveTasks(s.ID, d.ID)
+		return d.Status != service.Primary && (last == nil || last.ID != d.ID) && !hasLiveTasks(&tx.View, s.ID, d.ID)
 	})
 	tx.put(tableServiceRevisions, &revision)
 	tx.put(tableServiceRollouts, &rollout)
@@ -166,7 +166,7 @@ func (c ProtectTasks) apply(tx *tx) (any, error) {
 	answers := make([]string, len(c.Tasks))
 	for i, id := range c.Tasks {
 		known := tx.Task(id)
-		if answers[i] = tx.cannotProtect(known, c); answers[i] != "" || known.ProtectedUntil.Equal(c.Until) {
+		if answers[i] = c.refusal(&tx.View, known); answers[i] != "" || known.ProtectedUntil.Equal(c.Until) {
 			continue
 		}
 		task := *known
@@ -177,7 +177,8 @@ func (c ProtectTasks) apply(tx *tx) (any, error) {
 	return answers, nil
 }
 
-func (v *View) cannotProtect(t *spec.Task, c ProtectTasks) string {
+// refusal is ECS's reason why a task cannot be protected; t is nil when it is unknown.
+func (c ProtectTasks) refusal(v *View, t *spec.Task) string {
 	switch {
 	case t == nil || t.Cluster != c.Cluster || t.LastStatus == spec.Stopped:
 		return spec.ReasonMissing

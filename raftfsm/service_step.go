@@ -62,7 +62,7 @@ func (c StepService) apply(tx *tx) (any, error) {
 	if s.Strategy == service.Daemon {
 		s.Desired = c.Service.Desired
 	}
-	if s.Status == service.Draining && !tx.hasLiveTasks(s.ID, "") {
+	if s.Status == service.Draining && !hasLiveTasks(&tx.View, s.ID, "") {
 		s.Status, s.DeletedAt, s.Desired = service.Inactive, c.At, 0
 	}
 	s.AddEvents(c.Events...)
