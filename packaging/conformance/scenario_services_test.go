@@ -44,7 +44,8 @@ var serviceScenario = []step{
 	{operation: "UpdateTaskProtection", body: `{"cluster":"nowhere","tasks":["$replica"],"protectionEnabled":false}`, wantError: clusterNotFound},
 	{operation: "GetTaskProtection", body: `{"cluster":"nowhere","tasks":["$replica"]}`, wantError: clusterNotFound},
 
-	{operation: "UpdateService", body: `{"service":"$me","taskDefinition":"$broken"}`, until: "service.deployments.0.rolloutState=IN_PROGRESS"},
+	// Without a circuit breaker the rollout goes on until it is stopped, however slow the client is.
+	{operation: "UpdateService", body: `{"service":"$me","taskDefinition":"$broken","deploymentConfiguration":{"deploymentCircuitBreaker":{"enable":false,"rollback":false}}}`, until: "service.deployments.0.rolloutState=IN_PROGRESS"},
 	{operation: "UpdateService", body: `{"service":"nothing","desiredCount":0}`, wantError: serviceNotFound},
 	{operation: "ListServiceDeployments", body: `{"service":"$me","status":["IN_PROGRESS"]}`, saves: "rollout=serviceDeployments.0.serviceDeploymentArn"},
 	{operation: "DescribeServiceDeployments", body: `{"serviceDeploymentArns":["$rollout"]}`, until: "serviceDeployments.0.status=IN_PROGRESS"},
