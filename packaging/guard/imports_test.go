@@ -12,7 +12,7 @@ import (
 var rooms = map[string]string{
 	"api":     "raftfsm gpu packaging/atomicfile packaging/clientnet",
 	"server":  "raftfsm gpu packaging/atomicfile packaging/clientnet packaging/failpoint packaging/keystore packaging/tick",
-	"node":    "raftfsm/spec gpu packaging/atomicfile packaging/failpoint packaging/tick",
+	"node":    "raftfsm/spec raftfsm/traffic gpu packaging/atomicfile packaging/failpoint packaging/tick",
 	"raftfsm": "gpu",
 	"gpu":     "",
 }
@@ -65,7 +65,7 @@ var floors = map[string][]string{
 	},
 	"raftfsm": {
 		".",
-		"query tally issuer ended edit change snapshot table ledger service",
+		"query tally issuer ended edit change snapshot table ledger service traffic",
 		"codec spec changelog watch sortkey",
 		"compact",
 	},
