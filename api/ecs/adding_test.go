@@ -20,7 +20,7 @@ type countTasksOutput struct {
 }
 
 func countTasks(_ context.Context, r *Request, in *countTasksInput) (*countTasksOutput, error) {
-	cluster, err := r.cluster(in.Cluster)
+	cluster, err := r.Cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}

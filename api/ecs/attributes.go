@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"pinion/api/ecs/arn"
+	"pinion/api/ecs/call"
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/paging"
 	"pinion/api/ecs/types"
@@ -74,7 +75,7 @@ func attributePath(at int, member string) string {
 
 // attributeTargets finds the host of each attribute.
 func attributeTargets(r *Request, named string, attributes []types.TargetedAttribute) ([]*spec.Host, error) {
-	cluster, err := r.cluster(named)
+	cluster, err := r.Cluster(named)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +90,7 @@ func attributeTargets(r *Request, named string, attributes []types.TargetedAttri
 		if err := checkAttribute(i, a); err != nil {
 			return nil, err
 		}
-		id, err := parseInCluster(cluster.Name, arn.ContainerInstance, a.TargetID)
+		id, err := call.ParseInCluster(cluster.Name, arn.ContainerInstance, a.TargetID)
 		if err != nil {
 			return nil, err
 		}
@@ -138,12 +139,12 @@ func changedAttributes(r *Request, attributes []types.TargetedAttribute, hosts [
 }
 
 func targetedAttribute(r *Request, h *spec.Host, name, value string) types.TargetedAttribute {
-	return types.TargetedAttribute{Name: name, Value: value, TargetID: r.render().InstanceARN(h.Cluster, h.ID)}
+	return types.TargetedAttribute{Name: name, Value: value, TargetID: r.Render().InstanceARN(h.Cluster, h.ID)}
 }
 
 // listAttributes lists the attributes of every container instance of a cluster, custom and built-in.
 func listAttributes(_ context.Context, r *Request, in *types.ListAttributesInput) (*types.ListAttributesOutput, error) {
-	cluster, err := r.cluster(in.Cluster)
+	cluster, err := r.Cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -163,5 +164,5 @@ func listAttributes(_ context.Context, r *Request, in *types.ListAttributesInput
 	if err != nil {
 		return nil, err
 	}
-	return &types.ListAttributesOutput{Attributes: nonNil(page), NextToken: next}, nil
+	return &types.ListAttributesOutput{Attributes: call.NonNil(page), NextToken: next}, nil
 }

@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 
+	"pinion/api/ecs/account"
 	"pinion/api/ecs/arn"
+	"pinion/api/ecs/call"
+	"pinion/api/ecs/capacity"
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/tags"
 	"pinion/api/ecs/types"
@@ -41,27 +44,27 @@ func createCluster(ctx context.Context, r *Request, in *types.CreateClusterInput
 	if in.ServiceConnectDefaults != nil {
 		cluster.Namespace = in.ServiceConnectDefaults.Namespace
 	}
-	if cluster.CapacityProviders, cluster.DefaultStrategy, err = parseClusterProviders(r, in.CapacityProviders, in.DefaultCapacityProviderStrategy); err != nil {
+	if cluster.CapacityProviders, cluster.DefaultStrategy, err = capacity.ParseProviders(r, in.CapacityProviders, in.DefaultCapacityProviderStrategy); err != nil {
 		return nil, err
 	}
-	created, err := apply[*spec.Cluster](ctx, r, raftfsm.CreateCluster{Cluster: cluster})
+	created, err := call.Apply[*spec.Cluster](ctx, r, raftfsm.CreateCluster{Cluster: cluster})
 	if err != nil {
 		return nil, err
 	}
-	return &types.CreateClusterOutput{Cluster: changedCluster(r, created)}, nil
+	return &types.CreateClusterOutput{Cluster: r.ChangedCluster(created)}, nil
 }
 
 // defaultClusterSettings are the settings of a new cluster that names none: the account setting, if somebody chose one.
 func defaultClusterSettings(r *Request) []spec.Setting {
-	value := effectiveSetting(r, r.Principal, containerInsights)
-	if value == containerInsights.values[0] {
+	value := account.ContainerInsights(r)
+	if value == account.ContainerInsightsValues[0] {
 		return nil
 	}
-	return []spec.Setting{{Name: containerInsights.name, Value: value}}
+	return []spec.Setting{{Name: view.ContainerInsights, Value: value}}
 }
 
 func updateCluster(ctx context.Context, r *Request, in *types.UpdateClusterInput) (*types.UpdateClusterOutput, error) {
-	cluster, err := r.namedCluster(in.Cluster)
+	cluster, err := r.NamedCluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +84,7 @@ func updateCluster(ctx context.Context, r *Request, in *types.UpdateClusterInput
 }
 
 func updateClusterSettings(ctx context.Context, r *Request, in *types.UpdateClusterSettingsInput) (*types.UpdateClusterSettingsOutput, error) {
-	cluster, err := r.namedCluster(in.Cluster)
+	cluster, err := r.NamedCluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -96,17 +99,17 @@ func updateClusterSettings(ctx context.Context, r *Request, in *types.UpdateClus
 }
 
 func applyClusterUpdate(ctx context.Context, r *Request, change raftfsm.UpdateCluster) (types.Cluster, error) {
-	if err := r.checkUserNamespaces(change); err != nil {
+	if err := checkUserNamespaces(r, change); err != nil {
 		return types.Cluster{}, err
 	}
-	cluster, err := apply[*spec.Cluster](ctx, r, change)
+	cluster, err := call.Apply[*spec.Cluster](ctx, r, change)
 	if errors.Is(err, spec.ErrNotFound) || errors.Is(err, spec.ErrInactive) {
-		return types.Cluster{}, errNoCluster
+		return types.Cluster{}, call.ErrNoCluster
 	}
 	if err != nil {
 		return types.Cluster{}, err
 	}
-	return changedCluster(r, cluster), nil
+	return r.ChangedCluster(cluster), nil
 }
 
 // deleteClusterErrors are the errors of DeleteCluster in ECS's words. Terraform matches them and tries again.
@@ -114,7 +117,7 @@ var deleteClusterErrors = []struct {
 	err     error
 	refusal *wire.Error
 }{
-	{spec.ErrNotFound, errNoCluster},
+	{spec.ErrNotFound, call.ErrNoCluster},
 	{service.ErrHasServices, wire.Errorf("ClusterContainsServicesException", "The Cluster cannot be deleted while Services are active.")},
 	{spec.ErrClusterHasTasks, wire.Errorf("ClusterContainsTasksException", "The Cluster cannot be deleted while Tasks are active.")},
 	{spec.ErrClusterHasHosts, wire.Errorf("ClusterContainsContainerInstancesException", "The Cluster cannot be deleted while Container Instances are active or draining.")},
@@ -124,13 +127,13 @@ var deleteClusterErrors = []struct {
 // deleteCluster is idempotent: a deleted cluster is answered as it is.
 func deleteCluster(ctx context.Context, r *Request, in *types.DeleteClusterInput) (*types.DeleteClusterOutput, error) {
 	if in.Cluster == "" {
-		return nil, errBlankCluster
+		return nil, call.ErrBlankCluster
 	}
 	parsed, err := arn.Parse(arn.Cluster, in.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	cluster, err := apply[*spec.Cluster](ctx, r, raftfsm.DeleteCluster{Name: parsed.Name, At: r.Now()})
+	cluster, err := call.Apply[*spec.Cluster](ctx, r, raftfsm.DeleteCluster{Name: parsed.Name, At: r.Now()})
 	for _, known := range deleteClusterErrors {
 		if errors.Is(err, known.err) {
 			return nil, known.refusal
@@ -139,12 +142,7 @@ func deleteCluster(ctx context.Context, r *Request, in *types.DeleteClusterInput
 	if err != nil {
 		return nil, err
 	}
-	return &types.DeleteClusterOutput{Cluster: changedCluster(r, cluster)}, nil
-}
-
-// changedCluster is a cluster in the output of an operation that changed it: all members but the statistics.
-func changedCluster(r *Request, cluster *spec.Cluster) types.Cluster {
-	return r.render().Cluster(cluster, []string{"CONFIGURATIONS", "SETTINGS", "TAGS"})
+	return &types.DeleteClusterOutput{Cluster: r.ChangedCluster(cluster)}, nil
 }
 
 // parseClusterConfiguration checks a configuration by ECS's rules. Empty members count as absent: some clients send them.
@@ -185,7 +183,7 @@ func checkExecuteCommand(exec *spec.ExecuteCommandConfiguration) error {
 
 // checkUserNamespaces refuses to take away what protects hosts from the tasks of a cluster, when the caller's key is for some clusters: that is
 // not theirs to decide who only use them.
-func (r *Request) checkUserNamespaces(change raftfsm.UpdateCluster) error {
+func checkUserNamespaces(r *Request, change raftfsm.UpdateCluster) error {
 	known := r.View.Cluster(change.Name)
 	if r.Scope == "" || known == nil || !known.WantsUserNamespaces() {
 		return nil
@@ -200,7 +198,7 @@ func (r *Request) checkUserNamespaces(change raftfsm.UpdateCluster) error {
 
 // clusterSettings are the values of each setting of a cluster: ECS's, and those of Pinion.
 var clusterSettings = map[string][]string{
-	view.ContainerInsights:     containerInsights.values,
+	view.ContainerInsights:     account.ContainerInsightsValues,
 	spec.SettingUserNamespaces: spec.UserNamespaceSettings,
 }
 

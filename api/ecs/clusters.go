@@ -25,10 +25,10 @@ func describeClusters(_ context.Context, r *Request, in *types.DescribeClustersI
 			return nil, err
 		}
 		if known := r.View.Cluster(parsed.Name); known != nil {
-			out.Clusters = append(out.Clusters, r.render().Cluster(known, in.Include))
+			out.Clusters = append(out.Clusters, r.Render().Cluster(known, in.Include))
 			continue
 		}
-		out.Failures = append(out.Failures, types.Failure{ARN: r.render().ClusterARN(parsed.Name), Reason: spec.ReasonMissing})
+		out.Failures = append(out.Failures, types.Failure{ARN: r.Render().ClusterARN(parsed.Name), Reason: spec.ReasonMissing})
 	}
 	return out, nil
 }
@@ -43,7 +43,7 @@ func listClusters(_ context.Context, r *Request, in *types.ListClustersInput) (*
 	}
 	out := &types.ListClustersOutput{ClusterARNs: []string{}, NextToken: next}
 	for _, cluster := range page {
-		out.ClusterARNs = append(out.ClusterARNs, r.render().ClusterARN(cluster.Name))
+		out.ClusterARNs = append(out.ClusterARNs, r.Render().ClusterARN(cluster.Name))
 	}
 	return out, nil
 }

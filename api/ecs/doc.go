@@ -3,3 +3,19 @@
 //
 // An operation is a function of a Request and its input, and one line of the table in operations.go.
 package ecs
+
+import (
+	"pinion/api/ecs/call"
+	"pinion/api/ecs/view"
+)
+
+// Request is one call of one operation; see call.Request.
+type Request = call.Request
+
+// What a request is given by package api; see package call.
+type (
+	Store       = call.Store
+	HostRemover = call.HostRemover
+	Ended       = call.Ended
+	TaskCache   = view.TaskCache
+)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"pinion/api/ecs/account"
 	"pinion/api/wire"
 	"pinion/gpu"
 	"pinion/raftfsm"
@@ -135,7 +136,7 @@ type reply struct {
 // call carries out an operation for the account itself, as an AWS client does.
 func (f *fixture) call(operation, body string) reply {
 	r := &Request{
-		Region: "us-east-1", Principal: rootARN, MaxCount: 10, View: f.state.View(), Store: f, Hosts: f,
+		Region: "us-east-1", Principal: account.RootARN, MaxCount: 10, View: f.state.View(), Store: f, Hosts: f,
 		Now: func() time.Time { return epoch },
 	}
 	bound, err := Operations[operation].Prepare(r, []byte(body), wire.DecodeJSON)

@@ -9,14 +9,14 @@ import (
 
 // grantedTags are the tags of tasks that the caller's key may run: with the key's team where they name none. A team or a priority that the
 // key is not for is refused.
-func (r *Request) grantedTags(given []spec.Tag) ([]spec.Tag, error) {
+func grantedTags(r *Request, given []spec.Tag) ([]spec.Tag, error) {
 	options, _ := spec.ParseSchedulingOptions(given) // they were checked
 	team, err := r.Grant.CheckTeam(options.Team)
 	if err == nil {
 		err = r.Grant.CheckPriority(options.Priority)
 	}
 	if err != nil {
-		return nil, r.denied(err)
+		return nil, denied(r, err)
 	}
 	if team == options.Team {
 		return given, nil
@@ -25,7 +25,7 @@ func (r *Request) grantedTags(given []spec.Tag) ([]spec.Tag, error) {
 }
 
 // checkTeamOf refuses a change of a task that counts for a team which the caller's key is not for.
-func (r *Request) checkTeamOf(task *spec.Task) error {
+func checkTeamOf(r *Request, task *spec.Task) error {
 	if team := task.SchedulingOptions().Team; len(r.Grant.Teams) > 0 && !slices.Contains(r.Grant.Teams, team) {
 		return wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for the tasks of %v alone, and task %s counts for %q.", r.Principal, r.Grant.Teams, task.ID, team)
 	}
@@ -33,8 +33,8 @@ func (r *Request) checkTeamOf(task *spec.Task) error {
 }
 
 // checkTagsOf refuses a change of a task's tags that would give it a team or a priority which the caller's key is not for.
-func (r *Request) checkTagsOf(task *spec.Task, put []spec.Tag, remove []string) error {
-	if err := r.checkTeamOf(task); err != nil {
+func checkTagsOf(r *Request, task *spec.Task, put []spec.Tag, remove []string) error {
+	if err := checkTeamOf(r, task); err != nil {
 		return err
 	}
 	changed := *task
@@ -42,17 +42,17 @@ func (r *Request) checkTagsOf(task *spec.Task, put []spec.Tag, remove []string) 
 		return slices.Contains(remove, t.Key) || slices.ContainsFunc(put, func(p spec.Tag) bool { return p.Key == t.Key })
 	})
 	changed.Tags = append(changed.Tags, put...)
-	if err := r.checkTeamOf(&changed); err != nil {
+	if err := checkTeamOf(r, &changed); err != nil {
 		return err
 	}
 	if before, after := task.SchedulingOptions().Priority, changed.SchedulingOptions().Priority; after != before {
 		if err := r.Grant.CheckPriority(after); err != nil {
-			return r.denied(err)
+			return denied(r, err)
 		}
 	}
 	return nil
 }
 
-func (r *Request) denied(why error) error {
+func denied(r *Request, why error) error {
 	return wire.Errorf(wire.AccessDenied, "%s may not do this: %v.", r.Principal, why)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pinion/api/ecs/arn"
+	"pinion/api/ecs/call"
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/types"
 	"pinion/api/ecs/view"
@@ -14,18 +15,12 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// HostRemover ends a host's membership of the pool.
-type HostRemover interface {
-	// RemoveHost removes a host for ever. spec.ErrInUse while it has tasks, unless force; spec.ErrNotFound.
-	RemoveHost(ctx context.Context, id string, force bool) error
-}
-
 // maxUpdatedInstances is how many instances one UpdateContainerInstancesState may name.
 const maxUpdatedInstances = 10
 
 // updateContainerInstancesState drains hosts, or makes them active again. Tasks on a draining host are left alone.
 func updateContainerInstancesState(ctx context.Context, r *Request, in *types.UpdateContainerInstancesStateInput) (*types.UpdateContainerInstancesStateOutput, error) {
-	cluster, err := r.cluster(in.Cluster)
+	cluster, err := r.Cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +36,7 @@ func updateContainerInstancesState(ctx context.Context, r *Request, in *types.Up
 	}
 	out := &types.UpdateContainerInstancesStateOutput{ContainerInstances: []types.ContainerInstance{}, Failures: []types.Failure{}}
 	for _, given := range in.ContainerInstances {
-		id, err := parseInCluster(cluster.Name, arn.ContainerInstance, given)
+		id, err := call.ParseInCluster(cluster.Name, arn.ContainerInstance, given)
 		if err != nil {
 			return nil, err
 		}
@@ -51,11 +46,11 @@ func updateContainerInstancesState(ctx context.Context, r *Request, in *types.Up
 		host, err := setHostStatus(ctx, r, cluster.Name, id, spec.HostStatus(in.Status), drain)
 		switch {
 		case errors.Is(err, spec.ErrNotFound):
-			out.Failures = append(out.Failures, types.Failure{ARN: r.render().InstanceARN(cluster.Name, id), Reason: spec.ReasonMissing})
+			out.Failures = append(out.Failures, types.Failure{ARN: r.Render().InstanceARN(cluster.Name, id), Reason: spec.ReasonMissing})
 		case err != nil:
 			return nil, err
 		default:
-			out.ContainerInstances = append(out.ContainerInstances, r.render().Instance(host, nil))
+			out.ContainerInstances = append(out.ContainerInstances, r.Render().Instance(host, nil))
 		}
 	}
 	return out, nil
@@ -84,13 +79,13 @@ func setHostStatus(ctx context.Context, r *Request, cluster, id string, status s
 	if host := r.View.Host(id); host == nil || host.Cluster != cluster {
 		return nil, spec.ErrNotFound
 	}
-	return apply[*spec.Host](ctx, r, raftfsm.SetHostStatus{ID: id, Status: status, Drain: drain})
+	return call.Apply[*spec.Host](ctx, r, raftfsm.SetHostStatus{ID: id, Status: status, Drain: drain})
 }
 
 // deregisterContainerInstance removes a host from the pool. With force its tasks count as STOPPED at once. A server serves all clusters, so a
 // key for some of them does not remove one.
 func deregisterContainerInstance(ctx context.Context, r *Request, in *types.DeregisterContainerInstanceInput) (*types.DeregisterContainerInstanceOutput, error) {
-	cluster, err := r.cluster(in.Cluster)
+	cluster, err := r.Cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +107,7 @@ func deregisterContainerInstance(ctx context.Context, r *Request, in *types.Dere
 	case err != nil:
 		return nil, err
 	}
-	removed := r.render().Instance(host, nil)
+	removed := r.Render().Instance(host, nil)
 	removed.Status, removed.AgentConnected = view.InstanceInactive, false
 	return &types.DeregisterContainerInstanceOutput{ContainerInstance: removed}, nil
 }
@@ -120,7 +115,7 @@ func deregisterContainerInstance(ctx context.Context, r *Request, in *types.Dere
 // registerContainerInstance always refuses. On ECS it is the agent's own call, made by no client; here hosts join with
 // their certificates.
 func registerContainerInstance(_ context.Context, r *Request, in *types.RegisterContainerInstanceInput) (*types.RegisterContainerInstanceOutput, error) {
-	cluster, err := r.cluster(in.Cluster)
+	cluster, err := r.Cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +124,7 @@ func registerContainerInstance(_ context.Context, r *Request, in *types.Register
 
 // updateContainerAgent never finds a newer agent: the agent is a part of pinion, and the host's own packages update that.
 func updateContainerAgent(_ context.Context, r *Request, in *types.UpdateContainerAgentInput) (*types.UpdateContainerAgentOutput, error) {
-	cluster, err := r.cluster(in.Cluster)
+	cluster, err := r.Cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"pinion/api/ecs/arn"
+	"pinion/api/ecs/call"
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/paging"
 	"pinion/api/ecs/types"
@@ -14,7 +15,7 @@ import (
 )
 
 func describeContainerInstances(_ context.Context, r *Request, in *types.DescribeContainerInstancesInput) (*types.DescribeContainerInstancesOutput, error) {
-	cluster, err := r.cluster(in.Cluster)
+	cluster, err := r.Cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -26,22 +27,22 @@ func describeContainerInstances(_ context.Context, r *Request, in *types.Describ
 	}
 	out := &types.DescribeContainerInstancesOutput{ContainerInstances: []types.ContainerInstance{}, Failures: []types.Failure{}}
 	for _, given := range in.ContainerInstances {
-		id, err := parseInCluster(cluster.Name, arn.ContainerInstance, given)
+		id, err := call.ParseInCluster(cluster.Name, arn.ContainerInstance, given)
 		if err != nil {
 			return nil, err
 		}
 		host := r.View.Host(id)
 		if host == nil || host.Cluster != cluster.Name {
-			out.Failures = append(out.Failures, types.Failure{ARN: r.render().InstanceARN(cluster.Name, id), Reason: spec.ReasonMissing})
+			out.Failures = append(out.Failures, types.Failure{ARN: r.Render().InstanceARN(cluster.Name, id), Reason: spec.ReasonMissing})
 			continue
 		}
-		out.ContainerInstances = append(out.ContainerInstances, r.render().Instance(host, in.Include))
+		out.ContainerInstances = append(out.ContainerInstances, r.Render().Instance(host, in.Include))
 	}
 	return out, nil
 }
 
 func listContainerInstances(_ context.Context, r *Request, in *types.ListContainerInstancesInput) (*types.ListContainerInstancesOutput, error) {
-	cluster, err := r.cluster(in.Cluster)
+	cluster, err := r.Cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +59,7 @@ func listContainerInstances(_ context.Context, r *Request, in *types.ListContain
 	}
 	out := &types.ListContainerInstancesOutput{ContainerInstanceARNs: []string{}, NextToken: next}
 	for _, h := range page {
-		out.ContainerInstanceARNs = append(out.ContainerInstanceARNs, r.render().InstanceARN(cluster.Name, h.ID))
+		out.ContainerInstanceARNs = append(out.ContainerInstanceARNs, r.Render().InstanceARN(cluster.Name, h.ID))
 	}
 	return out, nil
 }
@@ -86,7 +87,7 @@ var errNoInstance = field.Errorf("containerInstance", "The referenced container 
 
 // findInstance finds the one container instance of the cluster that a request is about.
 func findInstance(r *Request, cluster *spec.Cluster, given string) (*spec.Host, error) {
-	id, err := parseInCluster(cluster.Name, arn.ContainerInstance, given)
+	id, err := call.ParseInCluster(cluster.Name, arn.ContainerInstance, given)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"reflect"
 
+	"pinion/api/ecs/account"
+	"pinion/api/ecs/capacity"
 	"pinion/api/ecs/field"
 	"pinion/api/wire"
 	"pinion/raftfsm/spec"
@@ -78,20 +80,20 @@ var Operations = operationTable(
 	admin("DeleteAttributes", inCluster("cluster"), deleteAttributes),
 	read("ListAttributes", inCluster("cluster"), listAttributes),
 
-	admin("CreateCapacityProvider", poolWide, createCapacityProvider),
-	admin("UpdateCapacityProvider", poolWide, updateCapacityProvider),
-	admin("DeleteCapacityProvider", poolWide, deleteCapacityProvider),
-	read("DescribeCapacityProviders", inCluster("cluster"), describeCapacityProviders),
-	admin("PutClusterCapacityProviders", inCluster("cluster"), putClusterCapacityProviders),
+	admin("CreateCapacityProvider", poolWide, capacity.Create),
+	admin("UpdateCapacityProvider", poolWide, capacity.Update),
+	admin("DeleteCapacityProvider", poolWide, capacity.Delete),
+	read("DescribeCapacityProviders", inCluster("cluster"), capacity.Describe),
+	admin("PutClusterCapacityProviders", inCluster("cluster"), capacity.PutCluster),
 
 	submit("TagResource", inCluster("resourceArn"), tagResource),
 	submit("UntagResource", inCluster("resourceArn"), untagResource),
 	read("ListTagsForResource", inCluster("resourceArn").using(), listTagsForResource),
 
-	admin("PutAccountSetting", poolWide, putAccountSetting),
-	admin("PutAccountSettingDefault", poolWide, putAccountSettingDefault),
-	admin("DeleteAccountSetting", poolWide, deleteAccountSetting),
-	read("ListAccountSettings", unscoped, listAccountSettings),
+	admin("PutAccountSetting", poolWide, account.PutSetting),
+	admin("PutAccountSettingDefault", poolWide, account.PutSettingDefault),
+	admin("DeleteAccountSetting", poolWide, account.DeleteSetting),
+	read("ListAccountSettings", unscoped, account.ListSettings),
 
 	submit("CreateService", inCluster("cluster").using("taskDefinition"), createService),
 	submit("UpdateService", inCluster("cluster").using("taskDefinition"), updateService),

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"pinion/api/ecs/arn"
+	"pinion/api/ecs/call"
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/paging"
 	"pinion/api/ecs/types"
@@ -41,11 +42,11 @@ type changedTasksOutput struct {
 
 func holdTasks(ctx context.Context, r *Request, in *tasksInput) (*changedTasksOutput, error) {
 	hold := &spec.TaskHold{By: r.Principal, At: r.Now(), Reason: in.Reason, Admin: r.Role.May(spec.RoleAdmin)}
-	return r.editTasks(ctx, *in, edit.Edit{Hold: hold})
+	return editTasks(r, ctx, *in, edit.Edit{Hold: hold})
 }
 
 func releaseTasks(ctx context.Context, r *Request, in *releaseTasksInput) (*changedTasksOutput, error) {
-	return r.editTasks(ctx, tasksInput{in.Cluster, in.Tasks, ""}, edit.Edit{Release: &edit.Release{Admin: r.Role.May(spec.RoleAdmin)}})
+	return editTasks(r, ctx, tasksInput{in.Cluster, in.Tasks, ""}, edit.Edit{Release: &edit.Release{Admin: r.Role.May(spec.RoleAdmin)}})
 }
 
 func setTaskPriority(ctx context.Context, r *Request, in *setTaskPriorityInput) (*changedTasksOutput, error) {
@@ -53,9 +54,9 @@ func setTaskPriority(ctx context.Context, r *Request, in *setTaskPriorityInput) 
 		return nil, field.Errorf("priority", "priority must be a whole number from 0 to %d.", spec.MaxPriority)
 	}
 	if err := r.Grant.CheckPriority(*in.Priority); err != nil {
-		return nil, r.denied(err)
+		return nil, denied(r, err)
 	}
-	return r.editTasks(ctx, tasksInput{in.Cluster, in.Tasks, ""}, edit.Edit{Priority: in.Priority})
+	return editTasks(r, ctx, tasksInput{in.Cluster, in.Tasks, ""}, edit.Edit{Priority: in.Priority})
 }
 
 func requeueTasks(ctx context.Context, r *Request, in *tasksInput) (*changedTasksOutput, error) {
@@ -63,13 +64,13 @@ func requeueTasks(ctx context.Context, r *Request, in *tasksInput) (*changedTask
 	if in.Reason != "" {
 		reason += ": " + in.Reason
 	}
-	return r.editTasks(ctx, *in, edit.Edit{Requeue: &edit.Requeue{Reason: reason, At: r.Now()}})
+	return editTasks(r, ctx, *in, edit.Edit{Requeue: &edit.Requeue{Reason: reason, At: r.Now()}})
 }
 
 // editTasks records a change of tasks that the caller's key may change. The call is refused as a whole when one of them is not the key's
 // to change.
-func (r *Request) editTasks(ctx context.Context, in tasksInput, change edit.Edit) (*changedTasksOutput, error) {
-	cluster, err := r.cluster(in.Cluster)
+func editTasks(r *Request, ctx context.Context, in tasksInput, change edit.Edit) (*changedTasksOutput, error) {
+	cluster, err := r.Cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -83,18 +84,18 @@ func (r *Request) editTasks(ctx context.Context, in tasksInput, change edit.Edit
 	}
 	ids := make([]string, len(in.Tasks))
 	for i, task := range in.Tasks {
-		if ids[i], err = parseInCluster(cluster.Name, arn.Task, task); err != nil {
+		if ids[i], err = call.ParseInCluster(cluster.Name, arn.Task, task); err != nil {
 			return nil, err
 		}
 		known := r.View.Task(ids[i])
 		if known == nil || known.Cluster != cluster.Name {
 			return nil, field.Errorf("tasks", "The referenced task %s was not found.", ids[i])
 		}
-		if err := r.checkTeamOfGang(known); err != nil {
+		if err := checkTeamOfGang(r, known); err != nil {
 			return nil, err
 		}
 	}
-	answers, err := apply[[]string](ctx, r, raftfsm.EditTasks{IDs: ids, Edit: change})
+	answers, err := call.Apply[[]string](ctx, r, raftfsm.EditTasks{IDs: ids, Edit: change})
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +104,7 @@ func (r *Request) editTasks(ctx context.Context, in tasksInput, change edit.Edit
 	}
 	out := &changedTasksOutput{TaskARNs: []string{}, Failures: []types.Failure{}}
 	for i, why := range answers {
-		name := r.render().TaskARN(cluster.Name, ids[i])
+		name := r.Render().TaskARN(cluster.Name, ids[i])
 		switch why {
 		case "":
 			out.TaskARNs = append(out.TaskARNs, name)
@@ -117,12 +118,12 @@ func (r *Request) editTasks(ctx context.Context, in tasksInput, change edit.Edit
 }
 
 // checkTeamOfGang is checkTeamOf for a task with all of its gang, which changes with it.
-func (r *Request) checkTeamOfGang(task *spec.Task) error {
+func checkTeamOfGang(r *Request, task *spec.Task) error {
 	if task.Gang == nil {
-		return r.checkTeamOf(task)
+		return checkTeamOf(r, task)
 	}
 	for _, member := range r.View.Gang(task.Gang.ID) {
-		if err := r.checkTeamOf(member); err != nil {
+		if err := checkTeamOf(r, member); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"unicode"
 
 	"pinion/api/ecs/arn"
+	"pinion/api/ecs/call"
+	"pinion/api/ecs/capacity"
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/placement"
 	"pinion/api/ecs/tags"
@@ -21,11 +23,11 @@ import (
 )
 
 func runTask(ctx context.Context, r *Request, in *types.RunTaskInput) (*types.RunTaskOutput, error) {
-	cluster, err := r.cluster(in.Cluster)
+	cluster, err := r.Cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	hash, token := runTaskHash(cluster.Name, in), r.ownToken(in.ClientToken)
+	hash, token := runTaskHash(cluster.Name, in), ownToken(r, in.ClientToken)
 	if in.ClientToken != "" {
 		// A retry is answered with the first result, whatever became of the definition since.
 		first, err := r.View.ClientTokenResult(cluster.Name, token, hash)
@@ -56,7 +58,7 @@ func runTask(ctx context.Context, r *Request, in *types.RunTaskInput) (*types.Ru
 
 // ownToken is a client token as the state has it: each holder of access keys has tokens of its own. Otherwise one key could get the tasks of another
 // for a token that it guessed, or keep the other from running them.
-func (r *Request) ownToken(given string) string {
+func ownToken(r *Request, given string) string {
 	if given == "" || r.Holder == "" {
 		return given
 	}
@@ -68,7 +70,7 @@ func resolveQueue(r *Request, cluster *spec.Cluster, in *types.RunTaskInput, req
 	if request.Array, request.ArrayFrom, request.Count, err = taskTotal(in, r.MaxCount); err != nil {
 		return err
 	}
-	if request.CapacityProvider, err = queueProvider(r, cluster, in); err != nil {
+	if request.CapacityProvider, err = capacity.Queue(r, cluster, in); err != nil {
 		return err
 	}
 	if request.CapacityProvider == "" {
@@ -96,7 +98,7 @@ func checkRunTask(in *types.RunTaskInput) error {
 const maxInstances = 10
 
 func startTask(ctx context.Context, r *Request, in *types.StartTaskInput) (*types.StartTaskOutput, error) {
-	cluster, err := r.cluster(in.Cluster)
+	cluster, err := r.Cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +113,7 @@ func startTask(ctx context.Context, r *Request, in *types.StartTaskInput) (*type
 		return nil, field.Errorf("containerInstances", "containerInstances can have at most %d items, not %d.", maxInstances, len(in.ContainerInstances))
 	}
 	for _, given := range in.ContainerInstances {
-		id, err := parseInCluster(cluster.Name, arn.ContainerInstance, given)
+		id, err := call.ParseInCluster(cluster.Name, arn.ContainerInstance, given)
 		if err != nil {
 			return nil, err
 		}
@@ -162,7 +164,7 @@ func newRunRequest(r *Request, cluster *spec.Cluster, in launch) (spec.RunReques
 	if err := tags.CheckScheduling(request.Tags); err != nil {
 		return spec.RunRequest{}, nil, err
 	}
-	request.Tags, err = r.grantedTags(request.Tags)
+	request.Tags, err = grantedTags(r, request.Tags)
 	return request, definition, err
 }
 
@@ -240,7 +242,7 @@ func sayInfeasible(r *Request, cluster string, lack spec.Failure, tasks []types.
 	if host := r.View.Host(lack.HostID); host != nil {
 		text = fmt.Sprintf("no host of cluster %s could ever run it; the nearest is %s: %s", cluster, host.Name, lack.Detail)
 	}
-	r.warn("The task waits for another host: %s. With the tag %s=false RunTask fails instead.", text, spec.TagWaitForHost)
+	r.Warn("The task waits for another host: %s. With the tag %s=false RunTask fails instead.", text, spec.TagWaitForHost)
 	for i := range tasks {
 		tasks[i].Attributes = append(slices.Clone(tasks[i].Attributes), spec.Attribute{Name: "pinion.waits-for-host", Value: text})
 	}
@@ -251,7 +253,7 @@ func runTaskOutput(r *Request, cluster string, result *spec.RunResult, err error
 	if conflict, ok := errors.AsType[*spec.ClientTokenConflict](err); ok {
 		refusal := wire.Errorf("ConflictException", "The clientToken was used before with other parameters. resourceIds are the tasks that it started.")
 		for _, id := range conflict.TaskIDs {
-			refusal.ResourceIDs = append(refusal.ResourceIDs, r.render().TaskARN(cluster, id))
+			refusal.ResourceIDs = append(refusal.ResourceIDs, r.Render().TaskARN(cluster, id))
 		}
 		return nil, refusal
 	}
@@ -263,7 +265,7 @@ func runTaskOutput(r *Request, cluster string, result *spec.RunResult, err error
 	}
 	out := &types.RunTaskOutput{Tasks: []types.Task{}, Failures: []types.Failure{}}
 	for _, t := range result.Tasks {
-		out.Tasks = append(out.Tasks, r.render().Task(t, true))
+		out.Tasks = append(out.Tasks, r.Render().Task(t, true))
 	}
 	if result.Infeasible != nil {
 		sayInfeasible(r, cluster, *result.Infeasible, out.Tasks)
@@ -271,7 +273,7 @@ func runTaskOutput(r *Request, cluster string, result *spec.RunResult, err error
 	for _, f := range result.Failures {
 		failure := types.Failure{Reason: f.Reason, Detail: f.Detail}
 		if f.HostID != "" {
-			failure.ARN = r.render().InstanceARN(cluster, f.HostID)
+			failure.ARN = r.Render().InstanceARN(cluster, f.HostID)
 		}
 		out.Failures = append(out.Failures, failure)
 	}

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"strconv"
 
+	"pinion/api/ecs/call"
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/servicedef"
 	"pinion/api/ecs/types"
@@ -27,7 +28,7 @@ var (
 
 // createService is idempotent, as on ECS: a service of that name that was asked for in the same way is answered as it is.
 func createService(ctx context.Context, r *Request, in *types.CreateServiceInput) (*types.CreateServiceOutput, error) {
-	cluster, err := r.cluster(in.Cluster)
+	cluster, err := r.Cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -39,12 +40,12 @@ func createService(ctx context.Context, r *Request, in *types.CreateServiceInput
 		switch {
 		case known.Status == service.Draining:
 			return nil, errStillDraining
-		case !r.seesService(known) || !sameService(known, command):
+		case !seesService(r, known) || !sameService(known, command):
 			return nil, errNotIdempotent
 		}
-		return &types.CreateServiceOutput{Service: r.services().Service(known, true)}, nil
+		return &types.CreateServiceOutput{Service: r.Services().Service(known, true)}, nil
 	}
-	created, err := apply[*service.Service](ctx, r, command)
+	created, err := call.Apply[*service.Service](ctx, r, command)
 	switch {
 	case errors.Is(err, spec.ErrInUse):
 		return nil, errNotIdempotent
@@ -53,8 +54,8 @@ func createService(ctx context.Context, r *Request, in *types.CreateServiceInput
 	case err != nil:
 		return nil, err
 	}
-	r.services().Added = &command.Revision
-	return &types.CreateServiceOutput{Service: r.services().Service(created, true)}, nil
+	r.Services().Added = &command.Revision
+	return &types.CreateServiceOutput{Service: r.Services().Service(created, true)}, nil
 }
 
 // newService checks a request and makes the command of it.
@@ -95,7 +96,7 @@ func newService(r *Request, cluster *spec.Cluster, in *types.CreateServiceInput)
 	if err := given.change(r, cluster, &s, definition); err != nil {
 		return raftfsm.CreateService{}, err
 	}
-	if s.Tags, err = r.serviceTags(in.Tags, s.Settings.PropagateTags, definition); err != nil {
+	if s.Tags, err = serviceTags(r, in.Tags, s.Settings.PropagateTags, definition); err != nil {
 		return raftfsm.CreateService{}, err
 	}
 	revision, rollout := newDeployment(r, &s, definition, launchType)

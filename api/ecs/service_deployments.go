@@ -20,7 +20,7 @@ import (
 
 // listServiceDeployments lists the rollouts of a service, the newest first.
 func listServiceDeployments(_ context.Context, r *Request, in *types.ListServiceDeploymentsInput) (*types.ListServiceDeploymentsOutput, error) {
-	cluster, err := r.cluster(in.Cluster)
+	cluster, err := r.Cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +28,7 @@ func listServiceDeployments(_ context.Context, r *Request, in *types.ListService
 	if err != nil {
 		return nil, err
 	}
-	s, err := r.service(cluster.Name, in.Service)
+	s, err := findService(r, cluster.Name, in.Service)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func listServiceDeployments(_ context.Context, r *Request, in *types.ListService
 	}
 	out := &types.ListServiceDeploymentsOutput{ServiceDeployments: []types.ServiceDeploymentBrief{}, NextToken: next}
 	for _, rollout := range page {
-		out.ServiceDeployments = append(out.ServiceDeployments, r.services().ServiceDeploymentBrief(rollout))
+		out.ServiceDeployments = append(out.ServiceDeployments, r.Services().ServiceDeploymentBrief(rollout))
 	}
 	return out, nil
 }
@@ -57,8 +57,8 @@ func describeServiceDeployments(_ context.Context, r *Request, in *types.Describ
 	}
 	out := &types.DescribeServiceDeploymentsOutput{ServiceDeployments: []types.ServiceDeployment{}, Failures: []types.Failure{}}
 	for _, given := range in.ServiceDeploymentARNs {
-		if rollout := r.rollout(given); rollout != nil {
-			out.ServiceDeployments = append(out.ServiceDeployments, r.services().ServiceDeployment(rollout))
+		if rollout := findRollout(r, given); rollout != nil {
+			out.ServiceDeployments = append(out.ServiceDeployments, r.Services().ServiceDeployment(rollout))
 			continue
 		}
 		out.Failures = append(out.Failures, types.Failure{ARN: given, Reason: spec.ReasonMissing})
@@ -73,8 +73,8 @@ func describeServiceRevisions(_ context.Context, r *Request, in *types.DescribeS
 	out := &types.DescribeServiceRevisionsOutput{ServiceRevisions: []types.ServiceRevision{}, Failures: []types.Failure{}}
 	for _, given := range in.ServiceRevisionARNs {
 		cluster, name, id := parseOfService(arn.ServiceRevision, given)
-		if v := r.View.ServiceRevision(id); v != nil && v.Cluster == cluster && v.Service == name && r.seesServiceID(v.ServiceID) {
-			out.ServiceRevisions = append(out.ServiceRevisions, r.services().ServiceRevision(v))
+		if v := r.View.ServiceRevision(id); v != nil && v.Cluster == cluster && v.Service == name && seesServiceID(r, v.ServiceID) {
+			out.ServiceRevisions = append(out.ServiceRevisions, r.Services().ServiceRevision(v))
 			continue
 		}
 		out.Failures = append(out.Failures, types.Failure{ARN: given, Reason: spec.ReasonMissing})
@@ -99,24 +99,24 @@ func parseOfService(kind, given string) (cluster, name, id string) {
 	return parsed.Cluster, name, id
 }
 
-// rollout is the one with that ARN, nil when there is none that the caller's key may know of.
-func (r *Request) rollout(given string) *service.Rollout {
+// findRollout is the one with that ARN, nil when there is none that the caller's key may know of.
+func findRollout(r *Request, given string) *service.Rollout {
 	cluster, name, id := parseOfService(arn.ServiceDeployment, given)
 	found := r.View.ServiceRollout(id)
-	if found == nil || found.Cluster != cluster || found.Service != name || !r.seesServiceID(found.ServiceID) {
+	if found == nil || found.Cluster != cluster || found.Service != name || !seesServiceID(r, found.ServiceID) {
 		return nil
 	}
 	return found
 }
 
-func (r *Request) seesServiceID(id string) bool {
+func seesServiceID(r *Request, id string) bool {
 	s := r.View.ServiceByID(id)
-	return s != nil && r.seesService(s)
+	return s != nil && seesService(r, s)
 }
 
 // stopServiceDeployment rolls a service back to its last completed deployment.
 func stopServiceDeployment(ctx context.Context, r *Request, in *types.StopServiceDeploymentInput) (*types.StopServiceDeploymentOutput, error) {
-	rollout := r.rollout(in.ServiceDeploymentARN)
+	rollout := findRollout(r, in.ServiceDeploymentARN)
 	if rollout == nil {
 		return nil, errNoServiceDeployment
 	}

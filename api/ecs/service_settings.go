@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"pinion/api/ecs/capacity"
 	"pinion/api/ecs/placement"
 	"pinion/api/ecs/servicedef"
 	"pinion/api/ecs/tags"
@@ -68,10 +69,10 @@ func (in serviceSettings) change(r *Request, cluster *spec.Cluster, s *service.S
 // warn tells of members that are kept and shown, and have no effect yet.
 func (in serviceSettings) warn(r *Request) {
 	if in.executeCommand != nil && *in.executeCommand {
-		r.warn("enableExecuteCommand is kept and shown, but running a command inside a task is not built yet")
+		r.Warn("enableExecuteCommand is kept and shown, but running a command inside a task is not built yet")
 	}
 	if in.rebalancing != "" && in.rebalancing != servicedef.NotRebalanced {
-		r.warn("availabilityZoneRebalancing is kept and shown, but tasks that run are not moved; placementStrategy spread over attribute:ecs.availability-zone spreads new ones")
+		r.Warn("availabilityZoneRebalancing is kept and shown, but tasks that run are not moved; placementStrategy spread over attribute:ecs.availability-zone spreads new ones")
 	}
 }
 
@@ -80,20 +81,20 @@ func serviceProviders(cluster *spec.Cluster, given []types.StrategyItem) ([]spec
 	if len(given) == 0 {
 		return cluster.DefaultStrategy, nil
 	}
-	items, err := parseStrategy("capacityProviderStrategy", given, func(name string) bool { return usableIn(cluster, name) })
+	items, err := capacity.ParseStrategy("capacityProviderStrategy", given, func(name string) bool { return capacity.UsableIn(cluster, name) })
 	if err != nil {
 		return nil, err
 	}
 	counts := func(i spec.CapacityProviderStrategyItem) bool { return i.Base > 0 || i.Weight > 0 }
 	if len(items) > 1 && !slices.ContainsFunc(items, counts) {
-		return nil, errNoWeight
+		return nil, capacity.ErrNoWeight
 	}
 	return items, nil
 }
 
 // serviceTags are the tags of a service of that definition, with the team of the caller's key where they name none. Tags that its tasks would have, and that the
 // key may not give to tasks, are refused.
-func (r *Request) serviceTags(given []spec.Tag, propagate string, definition *spec.TaskDefinition) ([]spec.Tag, error) {
+func serviceTags(r *Request, given []spec.Tag, propagate string, definition *spec.TaskDefinition) ([]spec.Tag, error) {
 	ofTasks := servicedef.OfTasks(given)
 	if propagate == "TASK_DEFINITION" {
 		ofTasks = tags.Merge(definition.Tags, ofTasks)
@@ -101,7 +102,7 @@ func (r *Request) serviceTags(given []spec.Tag, propagate string, definition *sp
 	if err := tags.CheckScheduling(ofTasks); err != nil {
 		return nil, err
 	}
-	granted, err := r.grantedTags(ofTasks)
+	granted, err := grantedTags(r, ofTasks)
 	if err != nil || len(granted) == len(ofTasks) {
 		return given, err
 	}
@@ -109,7 +110,7 @@ func (r *Request) serviceTags(given []spec.Tag, propagate string, definition *sp
 }
 
 // checkServiceTags refuses a change of the tags of a service after which they would not be those of one that the caller could create.
-func (r *Request) checkServiceTags(s *service.Service, put []spec.Tag, remove []string) error {
+func checkServiceTags(r *Request, s *service.Service, put []spec.Tag, remove []string) error {
 	after, err := spec.ChangeTags(s.Tags, put, remove)
 	if err != nil || after == nil {
 		return nil // the state says what is wrong
@@ -126,14 +127,14 @@ func (r *Request) checkServiceTags(s *service.Service, put []spec.Tag, remove []
 	before, _ := spec.ParseSchedulingOptions(s.Tags)
 	if before.Priority != options.Priority {
 		if err := r.Grant.CheckPriority(options.Priority); err != nil {
-			return r.denied(err)
+			return denied(r, err)
 		}
 	}
 	return nil
 }
 
 // checkPowers refuses to have tasks that an administrator's service vouches for do what only an administrator may ask for.
-func (r *Request) checkPowers(s *service.Service, definition *spec.TaskDefinition) error {
+func checkPowers(r *Request, s *service.Service, definition *spec.TaskDefinition) error {
 	if !s.ByAdmin || r.Role == spec.RoleAdmin || !definition.Isolation().NeedsAdmin() {
 		return nil
 	}

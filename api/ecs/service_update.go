@@ -6,6 +6,7 @@ import (
 	"errors"
 	"reflect"
 
+	"pinion/api/ecs/call"
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/servicedef"
 	"pinion/api/ecs/types"
@@ -16,11 +17,11 @@ import (
 
 // updateService changes what is given. Another task definition, or forceNewDeployment, starts a deployment; nothing else does.
 func updateService(ctx context.Context, r *Request, in *types.UpdateServiceInput) (*types.UpdateServiceOutput, error) {
-	cluster, err := r.cluster(in.Cluster)
+	cluster, err := r.Cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	known, err := r.service(cluster.Name, in.Service)
+	known, err := findService(r, cluster.Name, in.Service)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +32,7 @@ func updateService(ctx context.Context, r *Request, in *types.UpdateServiceInput
 	if err != nil {
 		return nil, err
 	}
-	updated, err := apply[*service.Service](ctx, r, raftfsm.UpdateService{Cluster: cluster.Name, Name: known.Name, Change: change, At: r.Now()})
+	updated, err := call.Apply[*service.Service](ctx, r, raftfsm.UpdateService{Cluster: cluster.Name, Name: known.Name, Change: change, At: r.Now()})
 	switch {
 	case errors.Is(err, spec.ErrNotFound):
 		return nil, errNoService
@@ -40,8 +41,8 @@ func updateService(ctx context.Context, r *Request, in *types.UpdateServiceInput
 	case err != nil:
 		return nil, err
 	}
-	r.services().Added = change.Revision
-	return &types.UpdateServiceOutput{Service: r.services().Service(updated, true)}, nil
+	r.Services().Added = change.Revision
+	return &types.UpdateServiceOutput{Service: r.Services().Service(updated, true)}, nil
 }
 
 // serviceChange checks an update and makes the change of it.
@@ -67,7 +68,7 @@ func serviceChange(r *Request, cluster *spec.Cluster, known *service.Service, in
 	if err := given.change(r, cluster, &after, definition); err != nil {
 		return change, err
 	}
-	if _, err := r.serviceTags(known.Tags, after.Settings.PropagateTags, definition); err != nil {
+	if _, err := serviceTags(r, known.Tags, after.Settings.PropagateTags, definition); err != nil {
 		return change, err
 	}
 	if change.Desired = in.DesiredCount; !reflect.DeepEqual(after.Settings, known.Settings) {
@@ -79,7 +80,7 @@ func serviceChange(r *Request, cluster *spec.Cluster, known *service.Service, in
 			return change, err
 		}
 		change.Revision, change.Rollout = newDeployment(r, &after, definition, launchType)
-		change.Rollout.Sources = r.services().RevisionCounts(known)
+		change.Rollout.Sources = r.Services().RevisionCounts(known)
 	}
 	return change, nil
 }
@@ -92,7 +93,7 @@ func deployedDefinition(r *Request, s *service.Service, in *types.UpdateServiceI
 			return nil, false, err
 		}
 		if definition.Name() != s.Primary().Definition {
-			return definition, true, r.checkPowers(s, definition)
+			return definition, true, checkPowers(r, s, definition)
 		}
 	}
 	switch {
@@ -114,15 +115,15 @@ func launchTypeOf(r *Request, s *service.Service) string {
 
 // deleteService ends a service and stops its tasks. Until they have stopped it is DRAINING.
 func deleteService(ctx context.Context, r *Request, in *types.DeleteServiceInput) (*types.DeleteServiceOutput, error) {
-	cluster, err := r.cluster(in.Cluster)
+	cluster, err := r.Cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	known, err := r.service(cluster.Name, in.Service)
+	known, err := findService(r, cluster.Name, in.Service)
 	if err != nil {
 		return nil, err
 	}
-	deleted, err := apply[*service.Service](ctx, r, raftfsm.DeleteService{Cluster: cluster.Name, Name: known.Name, Force: in.Force, At: r.Now()})
+	deleted, err := call.Apply[*service.Service](ctx, r, raftfsm.DeleteService{Cluster: cluster.Name, Name: known.Name, Force: in.Force, At: r.Now()})
 	switch {
 	case errors.Is(err, service.ErrScaled):
 		return nil, field.Errorf("service", "The service cannot be stopped while it is scaled above 0.")
@@ -131,5 +132,5 @@ func deleteService(ctx context.Context, r *Request, in *types.DeleteServiceInput
 	case err != nil:
 		return nil, err
 	}
-	return &types.DeleteServiceOutput{Service: r.services().Service(deleted, true)}, nil
+	return &types.DeleteServiceOutput{Service: r.Services().Service(deleted, true)}, nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"pinion/api/auth"
 	"pinion/api/ecs/arn"
+	"pinion/api/ecs/call"
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/paging"
 	"pinion/api/ecs/types"
@@ -28,15 +29,15 @@ var (
 )
 
 // seesService reports whether the caller's key may know of a service.
-func (r *Request) seesService(s *service.Service) bool { return auth.SeesService(r.Grant, s) }
+func seesService(r *Request, s *service.Service) bool { return auth.SeesService(r.Grant, s) }
 
-// service finds a service of the cluster by its name or ARN. Those of others are not found.
-func (r *Request) service(cluster, given string) (*service.Service, error) {
-	name, err := parseInCluster(cluster, arn.Service, given)
+// findService finds a service of the cluster by its name or ARN. Those of others are not found.
+func findService(r *Request, cluster, given string) (*service.Service, error) {
+	name, err := call.ParseInCluster(cluster, arn.Service, given)
 	if err != nil {
 		return nil, err
 	}
-	if s := r.View.Service(cluster, name); s != nil && r.seesService(s) {
+	if s := r.View.Service(cluster, name); s != nil && seesService(r, s) {
 		return s, nil
 	}
 	return nil, errNoService
@@ -44,14 +45,14 @@ func (r *Request) service(cluster, given string) (*service.Service, error) {
 
 // listServices lists the ACTIVE services: ECS leaves out one that is being deleted, too.
 func listServices(_ context.Context, r *Request, in *types.ListServicesInput) (*types.ListServicesOutput, error) {
-	cluster, err := r.cluster(in.Cluster)
+	cluster, err := r.Cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
 	var matching []*service.Service
 	for _, s := range r.View.Services(cluster.Name) {
-		if s.Status == service.Active && r.seesService(s) &&
-			(in.LaunchType == "" || in.LaunchType == r.services().LaunchType(s)) &&
+		if s.Status == service.Active && seesService(r, s) &&
+			(in.LaunchType == "" || in.LaunchType == r.Services().LaunchType(s)) &&
 			(in.SchedulingStrategy == "" || in.SchedulingStrategy == string(s.Strategy)) &&
 			(in.ResourceManagementType == "" || in.ResourceManagementType == types.ResourceManagementTypes[0]) {
 			matching = append(matching, s)
@@ -63,7 +64,7 @@ func listServices(_ context.Context, r *Request, in *types.ListServicesInput) (*
 	}
 	out := &types.ListServicesOutput{ServiceARNs: []string{}, NextToken: next}
 	for _, s := range page {
-		out.ServiceARNs = append(out.ServiceARNs, r.render().ServiceARN(s.Cluster, s.Name))
+		out.ServiceARNs = append(out.ServiceARNs, r.Render().ServiceARN(s.Cluster, s.Name))
 	}
 	return out, nil
 }
@@ -76,7 +77,7 @@ func listServicesByNamespace(_ context.Context, _ *Request, in *types.ListServic
 }
 
 func describeServices(_ context.Context, r *Request, in *types.DescribeServicesInput) (*types.DescribeServicesOutput, error) {
-	cluster, err := r.cluster(in.Cluster)
+	cluster, err := r.Cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -88,15 +89,15 @@ func describeServices(_ context.Context, r *Request, in *types.DescribeServicesI
 	}
 	out := &types.DescribeServicesOutput{Services: []types.Service{}, Failures: []types.Failure{}}
 	for _, given := range in.Services {
-		name, err := parseInCluster(cluster.Name, arn.Service, given)
+		name, err := call.ParseInCluster(cluster.Name, arn.Service, given)
 		if err != nil {
 			return nil, err
 		}
-		if s := r.View.Service(cluster.Name, name); s != nil && r.seesService(s) {
-			out.Services = append(out.Services, r.services().Service(s, len(in.Include) > 0))
+		if s := r.View.Service(cluster.Name, name); s != nil && seesService(r, s) {
+			out.Services = append(out.Services, r.Services().Service(s, len(in.Include) > 0))
 			continue
 		}
-		out.Failures = append(out.Failures, types.Failure{ARN: r.render().ServiceARN(cluster.Name, name), Reason: spec.ReasonMissing})
+		out.Failures = append(out.Failures, types.Failure{ARN: r.Render().ServiceARN(cluster.Name, name), Reason: spec.ReasonMissing})
 	}
 	return out, nil
 }

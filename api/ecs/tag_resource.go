@@ -8,6 +8,8 @@ import (
 
 	"pinion/api/auth"
 	"pinion/api/ecs/arn"
+	"pinion/api/ecs/call"
+	"pinion/api/ecs/capacity"
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/tags"
 	"pinion/api/ecs/types"
@@ -34,7 +36,7 @@ func tagResource(ctx context.Context, r *Request, in *types.TagResourceInput) (*
 			return nil, err
 		}
 	}
-	if err := r.checkTagged(kind, id, in.Tags, nil); err != nil {
+	if err := checkTagged(r, kind, id, in.Tags, nil); err != nil {
 		return nil, err
 	}
 	return &types.TagResourceOutput{}, setTags(ctx, r, raftfsm.SetTags{Kind: kind, ID: id, Put: in.Tags})
@@ -51,7 +53,7 @@ func untagResource(ctx context.Context, r *Request, in *types.UntagResourceInput
 	if err := tags.CheckKeys(in.TagKeys); err != nil {
 		return nil, err
 	}
-	if err := r.checkTagged(kind, id, nil, in.TagKeys); err != nil {
+	if err := checkTagged(r, kind, id, nil, in.TagKeys); err != nil {
 		return nil, err
 	}
 	return &types.UntagResourceOutput{}, setTags(ctx, r, raftfsm.SetTags{Kind: kind, ID: id, Remove: in.TagKeys})
@@ -59,18 +61,18 @@ func untagResource(ctx context.Context, r *Request, in *types.UntagResourceInput
 
 // checkTagged refuses a change of tags after which a task, or the tasks of a service, would count for a team or have a priority that the
 // caller's key is not for.
-func (r *Request) checkTagged(kind spec.ResourceKind, id string, put []spec.Tag, remove []string) error {
-	if task := r.taggedTask(kind, id); task != nil {
-		return r.checkTagsOf(task, put, remove)
+func checkTagged(r *Request, kind spec.ResourceKind, id string, put []spec.Tag, remove []string) error {
+	if task := taggedTask(r, kind, id); task != nil {
+		return checkTagsOf(r, task, put, remove)
 	}
 	if kind != spec.ResourceService {
 		return nil
 	}
-	return r.checkServiceTags(r.View.ServiceByID(id), put, remove)
+	return checkServiceTags(r, r.View.ServiceByID(id), put, remove)
 }
 
 // taggedTask is the task whose tags change; nil: there is none, or they are another resource's.
-func (r *Request) taggedTask(kind spec.ResourceKind, id string) *spec.Task {
+func taggedTask(r *Request, kind spec.ResourceKind, id string) *spec.Task {
 	if kind != spec.ResourceTask {
 		return nil
 	}
@@ -87,7 +89,7 @@ func setTags(ctx context.Context, r *Request, change raftfsm.SetTags) error {
 	case errors.Is(err, spec.ErrInactive):
 		return field.Errorf("resourceArn", "The specified %s is inactive. Specify an active %s and try again.", what, what)
 	case errors.Is(err, spec.ErrInUse):
-		return errProviderBuiltIn
+		return capacity.ErrBuiltIn
 	case errors.Is(err, spec.ErrTooManyTags):
 		return wire.Errorf("LimitExceededException", "A %s can have %d tags: remove some first.", what, spec.MaxTags)
 	default:
@@ -100,8 +102,8 @@ func listTagsForResource(_ context.Context, r *Request, in *types.ListTagsForRes
 	kind, id, err := parseTaggable(r, in.ResourceARN)
 	if err == nil {
 		found, err := r.View.TagsOf(kind, id)
-		if task := r.taggedTask(kind, id); err == nil && (task == nil || auth.SeesTask(r.Grant, task)) {
-			return &types.ListTagsForResourceOutput{Tags: nonNil(found)}, nil
+		if task := taggedTask(r, kind, id); err == nil && (task == nil || auth.SeesTask(r.Grant, task)) {
+			return &types.ListTagsForResourceOutput{Tags: call.NonNil(found)}, nil
 		}
 		return nil, field.Errorf("resourceArn", "The specified %s was not found.", arn.KindName(string(kind)))
 	}
@@ -137,19 +139,19 @@ func parseTaggable(r *Request, given string) (kind spec.ResourceKind, id string,
 		return "", "", errResourceNotFound(arn.KindName(parsed.Kind))
 	}
 	if kind == spec.ResourceService {
-		return r.taggableService(parsed)
+		return taggableService(r, parsed)
 	}
 	return kind, parsed.Name, checkARNCluster(r, kind, parsed)
 }
 
 // taggableService finds the service whose tags a request is about; the state knows it by its id.
-func (r *Request) taggableService(parsed arn.Resource) (kind spec.ResourceKind, id string, err error) {
+func taggableService(r *Request, parsed arn.Resource) (kind spec.ResourceKind, id string, err error) {
 	cluster := cmp.Or(parsed.Cluster, spec.DefaultCluster)
 	if r.View.Cluster(cluster) == nil {
-		return "", "", errNoCluster
+		return "", "", call.ErrNoCluster
 	}
 	s := r.View.Service(cluster, parsed.Name)
-	if s == nil || !r.seesService(s) {
+	if s == nil || !seesService(r, s) {
 		return "", "", errResourceNotFound(arn.Service)
 	}
 	return spec.ResourceService, s.ID, nil
@@ -175,7 +177,7 @@ func checkARNCluster(r *Request, kind spec.ResourceKind, parsed arn.Resource) er
 		return errResourceNotFound(arn.KindName(string(kind)))
 	}
 	if r.View.Cluster(parsed.Cluster) == nil {
-		return errNoCluster
+		return call.ErrNoCluster
 	}
 	return nil
 }

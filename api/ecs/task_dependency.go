@@ -13,7 +13,7 @@ func checkTaskDependencies(r *Request, request *spec.RunRequest) error {
 	options, _ := spec.ParseSchedulingOptions(request.Tags)
 	for _, after := range options.Dependencies {
 		switch {
-		case after.Group == "" && !r.knowsTask(after.Task):
+		case after.Group == "" && !knowsTask(r, after.Task):
 			return field.Errorf("tags", "The tag %s names task %s, which is not known: there was none of that id within the last hour.", spec.TagAfter, after.Task)
 		case after.Group != "" && after.Group == request.Group:
 			return field.Errorf("tags", "The tag %s names group %s, which is the group of the tasks themselves.", spec.TagAfter, after.Group)
@@ -24,7 +24,7 @@ func checkTaskDependencies(r *Request, request *spec.RunRequest) error {
 	return nil
 }
 
-func (r *Request) knowsTask(id string) bool {
+func knowsTask(r *Request, id string) bool {
 	task := r.View.Task(id)
 	return task != nil && r.Scope.Covers(task.Cluster) && auth.SeesTask(r.Grant, task)
 }

@@ -6,6 +6,7 @@ import (
 
 	"pinion/api/auth"
 	"pinion/api/ecs/arn"
+	"pinion/api/ecs/call"
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/paging"
 	"pinion/api/ecs/types"
@@ -22,7 +23,7 @@ const (
 )
 
 func getTaskProtection(_ context.Context, r *Request, in *types.GetTaskProtectionInput) (*types.GetTaskProtectionOutput, error) {
-	cluster, err := r.cluster(in.Cluster)
+	cluster, err := r.Cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +47,7 @@ func getTaskProtection(_ context.Context, r *Request, in *types.GetTaskProtectio
 }
 
 func updateTaskProtection(ctx context.Context, r *Request, in *types.UpdateTaskProtectionInput) (*types.UpdateTaskProtectionOutput, error) {
-	cluster, err := r.cluster(in.Cluster)
+	cluster, err := r.Cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +63,7 @@ func updateTaskProtection(ctx context.Context, r *Request, in *types.UpdateTaskP
 	if len(ids) == 0 {
 		return out, nil
 	}
-	refusals, err := apply[[]string](ctx, r, raftfsm.ProtectTasks{Cluster: cluster.Name, Tasks: ids, Until: until})
+	refusals, err := call.Apply[[]string](ctx, r, raftfsm.ProtectTasks{Cluster: cluster.Name, Tasks: ids, Until: until})
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +99,7 @@ func protectable(r *Request, cluster *spec.Cluster, given []string, most int) (i
 	}
 	seen, failures := map[string]bool{}, []types.Failure{}
 	for _, text := range given {
-		id, err := parseInCluster(cluster.Name, arn.Task, text)
+		id, err := call.ParseInCluster(cluster.Name, arn.Task, text)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -122,11 +123,11 @@ var protectionDetails = map[string]string{
 }
 
 func notProtectable(r *Request, cluster, id, reason string) types.Failure {
-	return types.Failure{ARN: r.render().TaskARN(cluster, id), Reason: reason, Detail: protectionDetails[reason]}
+	return types.Failure{ARN: r.Render().TaskARN(cluster, id), Reason: reason, Detail: protectionDetails[reason]}
 }
 
 func protectedTask(r *Request, cluster, id string, until time.Time) types.ProtectedTask {
-	out := types.ProtectedTask{TaskARN: r.render().TaskARN(cluster, id)}
+	out := types.ProtectedTask{TaskARN: r.Render().TaskARN(cluster, id)}
 	if until.After(r.Now()) {
 		out.ProtectionEnabled, out.ExpirationDate = true, wire.NewTime(until)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"pinion/api/ecs/arn"
+	"pinion/api/ecs/call"
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/types"
 	"pinion/raftfsm"
@@ -47,12 +48,12 @@ func deleteTaskDefinitions(ctx context.Context, r *Request, in *types.DeleteTask
 	if len(command.Names) == 0 {
 		return out, nil
 	}
-	deleted, err := apply[[]*spec.TaskDefinition](ctx, r, command)
+	deleted, err := call.Apply[[]*spec.TaskDefinition](ctx, r, command)
 	if err != nil {
 		return nil, err
 	}
 	for _, definition := range deleted {
-		out.TaskDefinitions = append(out.TaskDefinitions, r.render().Definition(definition))
+		out.TaskDefinitions = append(out.TaskDefinitions, r.Render().Definition(definition))
 	}
 	return out, nil
 }

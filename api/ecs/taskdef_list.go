@@ -35,7 +35,7 @@ func listTaskDefinitions(_ context.Context, r *Request, in *types.ListTaskDefini
 	}
 	out := &types.ListTaskDefinitionsOutput{TaskDefinitionARNs: []string{}, NextToken: next}
 	for _, d := range page {
-		out.TaskDefinitionARNs = append(out.TaskDefinitionARNs, r.render().DefinitionARN(d.Name()))
+		out.TaskDefinitionARNs = append(out.TaskDefinitionARNs, r.Render().DefinitionARN(d.Name()))
 	}
 	return out, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"pinion/api/ecs/arn"
+	"pinion/api/ecs/call"
 	"pinion/api/ecs/taskdef"
 	"pinion/api/ecs/types"
 	"pinion/api/wire"
@@ -21,23 +22,23 @@ func registerTaskDefinition(ctx context.Context, r *Request, in *types.RegisterT
 		return nil, withType(wire.Client, err)
 	}
 	if in.Version != nil {
-		r.warn("version is ignored: a task definition has revisions, which Pinion counts")
+		r.Warn("version is ignored: a task definition has revisions, which Pinion counts")
 	}
 	if definition.SharesGPU() {
-		r.warn("sharingStrategy is kept, but no host shares GPUs yet: tasks of this definition are refused with ATTRIBUTE")
+		r.Warn("sharingStrategy is kept, but no host shares GPUs yet: tasks of this definition are refused with ATTRIBUTE")
 	}
 	if definition.TaskRoleARN != "" || definition.ExecutionRoleARN != "" {
-		r.warn("taskRoleArn and executionRoleArn are kept and shown, but give a task nothing: there are no IAM roles outside AWS")
+		r.Warn("taskRoleArn and executionRoleArn are kept and shown, but give a task nothing: there are no IAM roles outside AWS")
 	}
 	if namesPorts(definition) {
-		r.warn("name and appProtocol of portMappings are kept and shown: they are for Service Connect, which Pinion has not, so nothing reads them")
+		r.Warn("name and appProtocol of portMappings are kept and shown: they are for Service Connect, which Pinion has not, so nothing reads them")
 	}
 	definition.RegisteredAt, definition.RegisteredBy = r.Now(), r.Principal
-	stored, err := apply[*spec.TaskDefinition](ctx, r, raftfsm.RegisterDefinition{Definition: *definition, Clusters: r.Scope.Set()})
+	stored, err := call.Apply[*spec.TaskDefinition](ctx, r, raftfsm.RegisterDefinition{Definition: *definition, Clusters: r.Scope.Set()})
 	if err != nil {
 		return nil, err
 	}
-	return &types.RegisterTaskDefinitionOutput{TaskDefinition: r.render().Definition(stored), Tags: stored.Tags}, nil
+	return &types.RegisterTaskDefinitionOutput{TaskDefinition: r.Render().Definition(stored), Tags: stored.Tags}, nil
 }
 
 // namesPorts reports whether a port has what only Service Connect reads.
@@ -62,11 +63,11 @@ func deregisterTaskDefinition(ctx context.Context, r *Request, in *types.Deregis
 	if r.View.Definition(name) == nil {
 		return nil, errNoDefinition
 	}
-	stored, err := apply[*spec.TaskDefinition](ctx, r, raftfsm.DeregisterDefinition{Name: name, At: r.Now()})
+	stored, err := call.Apply[*spec.TaskDefinition](ctx, r, raftfsm.DeregisterDefinition{Name: name, At: r.Now()})
 	if err != nil {
 		return nil, err
 	}
-	return &types.DeregisterTaskDefinitionOutput{TaskDefinition: r.render().Definition(stored)}, nil
+	return &types.DeregisterTaskDefinitionOutput{TaskDefinition: r.Render().Definition(stored)}, nil
 }
 
 // errNoDefinition is the text that clients match: the operations on one task definition have no NotFound type.
@@ -81,9 +82,9 @@ func describeTaskDefinition(_ context.Context, r *Request, in *types.DescribeTas
 	if known == nil {
 		return nil, errNoDefinition
 	}
-	out := &types.DescribeTaskDefinitionOutput{TaskDefinition: r.render().Definition(known), Tags: []spec.Tag{}}
+	out := &types.DescribeTaskDefinitionOutput{TaskDefinition: r.Render().Definition(known), Tags: []spec.Tag{}}
 	if len(in.Include) > 0 {
-		out.Tags = nonNil(known.Tags)
+		out.Tags = call.NonNil(known.Tags)
 	}
 	return out, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"pinion/api/auth"
 	"pinion/api/ecs/arn"
+	"pinion/api/ecs/call"
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/paging"
 	"pinion/api/ecs/types"
@@ -20,7 +21,7 @@ import (
 )
 
 func describeTasks(_ context.Context, r *Request, in *types.DescribeTasksInput) (*types.DescribeTasksOutput, error) {
-	cluster, err := r.cluster(in.Cluster)
+	cluster, err := r.Cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -32,24 +33,24 @@ func describeTasks(_ context.Context, r *Request, in *types.DescribeTasksInput) 
 	}
 	out := &types.DescribeTasksOutput{Tasks: make([]*types.RenderedTask, 0, len(in.Tasks)), Failures: []types.Failure{}}
 	for _, given := range in.Tasks {
-		id, err := parseInCluster(cluster.Name, arn.Task, given)
+		id, err := call.ParseInCluster(cluster.Name, arn.Task, given)
 		if err != nil {
 			return nil, err
 		}
 		if t := r.View.Task(id); t != nil && t.Cluster == cluster.Name {
 			if !auth.SeesTask(r.Grant, t) {
-				out.Failures = append(out.Failures, types.Failure{ARN: r.render().TaskARN(cluster.Name, id), Reason: spec.ReasonMissing})
+				out.Failures = append(out.Failures, types.Failure{ARN: r.Render().TaskARN(cluster.Name, id), Reason: spec.ReasonMissing})
 				continue
 			}
-			rendered, err := r.TaskCache.Task(r.render(), t, len(in.Include) > 0)
+			rendered, err := r.TaskCache.Task(r.Render(), t, len(in.Include) > 0)
 			if err != nil {
 				return nil, err
 			}
 			out.Tasks = append(out.Tasks, rendered)
 			continue
 		}
-		if t := r.endedTask(cluster.Name, id); t != nil {
-			rendered, err := r.TaskCache.Task(r.render(), t, len(in.Include) > 0)
+		if t := r.EndedTask(cluster.Name, id); t != nil {
+			rendered, err := r.TaskCache.Task(r.Render(), t, len(in.Include) > 0)
 			if err != nil {
 				return nil, err
 			}
@@ -67,7 +68,7 @@ const taskIDLength = 32
 // missingTask is the failure for a task that is not there. Ids are exact, as on ECS: a beginning that is one task's now may be two tasks'
 // later, and a program that acts on it has nobody who looks.
 func missingTask(r *Request, cluster, id string) types.Failure {
-	f := types.Failure{ARN: r.render().TaskARN(cluster, id), Reason: spec.ReasonMissing}
+	f := types.Failure{ARN: r.Render().TaskARN(cluster, id), Reason: spec.ReasonMissing}
 	if len(id) < taskIDLength {
 		f.Detail = "The id of a task has 32 digits; its beginning is taken by the pinion command alone (pinion ps -q prints whole ids)."
 	}
@@ -78,11 +79,11 @@ func missingTask(r *Request, cluster, id string) types.Failure {
 const maxReason = 1024
 
 func stopTask(ctx context.Context, r *Request, in *types.StopTaskInput) (*types.StopTaskOutput, error) {
-	cluster, err := r.cluster(in.Cluster)
+	cluster, err := r.Cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	id, err := parseInCluster(cluster.Name, arn.Task, in.Task)
+	id, err := call.ParseInCluster(cluster.Name, arn.Task, in.Task)
 	if err != nil {
 		return nil, err
 	}
@@ -93,18 +94,18 @@ func stopTask(ctx context.Context, r *Request, in *types.StopTaskInput) (*types.
 	if known == nil || known.Cluster != cluster.Name {
 		return nil, field.Errorf("task", "The referenced task was not found.")
 	}
-	if err := r.checkTeamOf(known); err != nil {
+	if err := checkTeamOf(r, known); err != nil {
 		return nil, err
 	}
-	stopped, err := apply[*spec.Task](ctx, r, raftfsm.StopTask{ID: id, Code: spec.StopUserInitiated, Reason: in.Reason, At: r.Now(), Force: in.Force})
+	stopped, err := call.Apply[*spec.Task](ctx, r, raftfsm.StopTask{ID: id, Code: spec.StopUserInitiated, Reason: in.Reason, At: r.Now(), Force: in.Force})
 	if err != nil {
 		return nil, err
 	}
-	return &types.StopTaskOutput{Task: r.render().Task(stopped, false)}, nil
+	return &types.StopTaskOutput{Task: r.Render().Task(stopped, false)}, nil
 }
 
 func listTasks(_ context.Context, r *Request, in *types.ListTasksInput) (*types.ListTasksOutput, error) {
-	cluster, err := r.cluster(in.Cluster)
+	cluster, err := r.Cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +131,7 @@ func listTasks(_ context.Context, r *Request, in *types.ListTasksInput) (*types.
 	}
 	out := &types.ListTasksOutput{TaskARNs: []string{}, NextToken: next}
 	for _, t := range page {
-		out.TaskARNs = append(out.TaskARNs, r.render().TaskARN(t.Cluster, t.ID))
+		out.TaskARNs = append(out.TaskARNs, r.Render().TaskARN(t.Cluster, t.ID))
 	}
 	return out, nil
 }
@@ -152,7 +153,7 @@ func tasksFrom(r *Request, cluster *spec.Cluster, instance string) (func(last st
 
 func checkTaskFilters(r *Request, cluster *spec.Cluster, in *types.ListTasksInput) error {
 	if in.ServiceName != "" {
-		if _, err := r.service(cluster.Name, in.ServiceName); err != nil {
+		if _, err := findService(r, cluster.Name, in.ServiceName); err != nil {
 			return err
 		}
 	}

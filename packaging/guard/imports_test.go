@@ -35,7 +35,8 @@ var floors = map[string][]string{
 	"api": {
 		". cli",
 		"ecs cloudwatch events rest elb autoscaling ssm secrets web",
-		"leader client",
+		"ecs/capacity ecs/account",
+		"leader client ecs/call",
 		"openid",
 		"auth",
 		"ecs/scaling",

@@ -1,4 +1,4 @@
-package ecs
+package capacity
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"regexp"
 
 	"pinion/api/ecs/arn"
+	"pinion/api/ecs/call"
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/scaling"
 	"pinion/api/ecs/tags"
@@ -24,13 +25,13 @@ var reservedProviderName = regexp.MustCompile(`(?i)^(aws|ecs|fargate)`)
 
 // Errors in ECS's words, which clients match.
 var (
-	errNoProvider      = wire.Errorf(wire.Client, "The specified capacity provider does not exist. Specify a valid name or ARN and try again.")
-	errProviderExists  = wire.Errorf(wire.Client, "The specified capacity provider already exists. To change the configuration of an existing capacity provider, update the capacity provider.")
-	errProviderBuiltIn = wire.Errorf(wire.Client, "The capacity provider %s is built in: it can be neither changed nor deleted.", spec.BuiltinCapacityProvider)
+	errNoProvider     = wire.Errorf(wire.Client, "The specified capacity provider does not exist. Specify a valid name or ARN and try again.")
+	errProviderExists = wire.Errorf(wire.Client, "The specified capacity provider already exists. To change the configuration of an existing capacity provider, update the capacity provider.")
+	ErrBuiltIn        = wire.Errorf(wire.Client, "The capacity provider %s is built in: it can be neither changed nor deleted.", spec.BuiltinCapacityProvider)
 )
 
-// createCapacityProvider records a capacity provider, which is a queue. The scaling group is optional.
-func createCapacityProvider(ctx context.Context, r *Request, in *types.CreateCapacityProviderInput) (*types.CreateCapacityProviderOutput, error) {
+// Create records a capacity provider, which is a queue. The scaling group is optional.
+func Create(ctx context.Context, r *call.Request, in *types.CreateCapacityProviderInput) (*types.CreateCapacityProviderOutput, error) {
 	if !spec.ValidName(in.Name) || reservedProviderName.MatchString(in.Name) {
 		return nil, field.Errorf("name", "name must be 1 to 255 letters, digits, hyphens and underscores that do not begin with aws, ecs or fargate, not %q.", in.Name)
 	}
@@ -50,18 +51,18 @@ func createCapacityProvider(ctx context.Context, r *Request, in *types.CreateCap
 	if countProviders(r) >= maxProviders {
 		return nil, wire.Errorf("LimitExceededException", "A pool can have %d capacity providers: delete some first.", maxProviders)
 	}
-	created, err := apply[*spec.CapacityProvider](ctx, r, raftfsm.CreateCapacityProvider{Provider: p})
+	created, err := call.Apply[*spec.CapacityProvider](ctx, r, raftfsm.CreateCapacityProvider{Provider: p})
 	if errors.Is(err, spec.ErrInUse) {
 		return nil, errProviderExists
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &types.CreateCapacityProviderOutput{CapacityProvider: r.render().CapacityProvider(created, true)}, nil
+	return &types.CreateCapacityProviderOutput{CapacityProvider: r.Render().CapacityProvider(created, true)}, nil
 }
 
 // countProviders counts the active capacity providers on record.
-func countProviders(r *Request) int {
+func countProviders(r *call.Request) int {
 	n := 0
 	for _, p := range r.View.CapacityProviders() {
 		if p.Status == spec.CapacityProviderActive {
@@ -71,8 +72,8 @@ func countProviders(r *Request) int {
 	return n - 1 // the built-in one is no record
 }
 
-// updateCapacityProvider changes the given members and leaves the others.
-func updateCapacityProvider(ctx context.Context, r *Request, in *types.UpdateCapacityProviderInput) (*types.UpdateCapacityProviderOutput, error) {
+// Update changes the given members and leaves the others.
+func Update(ctx context.Context, r *call.Request, in *types.UpdateCapacityProviderInput) (*types.UpdateCapacityProviderOutput, error) {
 	known, err := mutableProvider(r, in.Name)
 	if err != nil {
 		return nil, err
@@ -87,25 +88,25 @@ func updateCapacityProvider(ctx context.Context, r *Request, in *types.UpdateCap
 	if err != nil {
 		return nil, err
 	}
-	p, err := apply[*spec.CapacityProvider](ctx, r, raftfsm.UpdateCapacityProvider{Name: known.Name, AutoScaling: changed, At: r.Now()})
+	p, err := call.Apply[*spec.CapacityProvider](ctx, r, raftfsm.UpdateCapacityProvider{Name: known.Name, AutoScaling: changed, At: r.Now()})
 	if errors.Is(err, spec.ErrNotFound) { // deleted meanwhile
 		return nil, errNoProvider
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &types.UpdateCapacityProviderOutput{CapacityProvider: r.render().CapacityProvider(p, true)}, nil
+	return &types.UpdateCapacityProviderOutput{CapacityProvider: r.Render().CapacityProvider(p, true)}, nil
 }
 
-// deleteCapacityProvider is idempotent: a deleted provider is answered as it is. ECS answers with updateStatus
+// Delete is idempotent: a deleted provider is answered as it is. ECS answers with updateStatus
 // DELETE_FAILED while a cluster still names the provider; here the call is refused, so that no client waits for the deletion.
-func deleteCapacityProvider(ctx context.Context, r *Request, in *types.DeleteCapacityProviderInput) (*types.DeleteCapacityProviderOutput, error) {
+func Delete(ctx context.Context, r *call.Request, in *types.DeleteCapacityProviderInput) (*types.DeleteCapacityProviderOutput, error) {
 	p, err := mutableProvider(r, in.CapacityProvider)
 	if err != nil {
 		return nil, err
 	}
 	if p.Status == spec.CapacityProviderActive {
-		p, err = apply[*spec.CapacityProvider](ctx, r, raftfsm.DeleteCapacityProvider{Name: p.Name, At: r.Now()})
+		p, err = call.Apply[*spec.CapacityProvider](ctx, r, raftfsm.DeleteCapacityProvider{Name: p.Name, At: r.Now()})
 	}
 	switch {
 	case errors.Is(err, spec.ErrInUse):
@@ -115,17 +116,17 @@ func deleteCapacityProvider(ctx context.Context, r *Request, in *types.DeleteCap
 	case err != nil:
 		return nil, err
 	}
-	return &types.DeleteCapacityProviderOutput{CapacityProvider: r.render().CapacityProvider(p, true)}, nil
+	return &types.DeleteCapacityProviderOutput{CapacityProvider: r.Render().CapacityProvider(p, true)}, nil
 }
 
 // mutableProvider finds a capacity provider on record, by name or ARN.
-func mutableProvider(r *Request, given string) (*spec.CapacityProvider, error) {
+func mutableProvider(r *call.Request, given string) (*spec.CapacityProvider, error) {
 	parsed, err := arn.Parse(arn.CapacityProvider, given)
 	if err != nil {
 		return nil, err
 	}
 	if parsed.Name == spec.BuiltinCapacityProvider {
-		return nil, errProviderBuiltIn
+		return nil, ErrBuiltIn
 	}
 	known := r.View.CapacityProvider(parsed.Name)
 	if known == nil {

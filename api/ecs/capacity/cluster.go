@@ -1,10 +1,11 @@
-package ecs
+package capacity
 
 import (
 	"context"
 	"errors"
 
 	"pinion/api/ecs/arn"
+	"pinion/api/ecs/call"
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/types"
 	"pinion/api/wire"
@@ -15,9 +16,9 @@ import (
 // maxClusterProviders is ECS's limit of capacity providers in a cluster, and of items in a strategy.
 const maxClusterProviders = 20
 
-// putClusterCapacityProviders replaces both lists of a cluster.
-func putClusterCapacityProviders(ctx context.Context, r *Request, in *types.PutClusterCapacityProvidersInput) (*types.PutClusterCapacityProvidersOutput, error) {
-	cluster, err := r.cluster(in.Cluster)
+// PutCluster replaces both lists of a cluster.
+func PutCluster(ctx context.Context, r *call.Request, in *types.PutClusterCapacityProvidersInput) (*types.PutClusterCapacityProvidersOutput, error) {
+	cluster, err := r.Cluster(in.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -25,25 +26,25 @@ func putClusterCapacityProviders(ctx context.Context, r *Request, in *types.PutC
 		return nil, field.Errorf("capacityProviders", "capacityProviders and defaultCapacityProviderStrategy must both be given; [] is for none.")
 	}
 	change := raftfsm.PutClusterCapacityProviders{Cluster: cluster.Name}
-	if change.Providers, change.Strategy, err = parseClusterProviders(r, in.CapacityProviders, in.DefaultCapacityProviderStrategy); err != nil {
+	if change.Providers, change.Strategy, err = ParseProviders(r, in.CapacityProviders, in.DefaultCapacityProviderStrategy); err != nil {
 		return nil, err
 	}
-	changed, err := apply[*spec.Cluster](ctx, r, change)
+	changed, err := call.Apply[*spec.Cluster](ctx, r, change)
 	switch {
 	case errors.Is(err, spec.ErrInUse):
 		return nil, wire.Errorf("ResourceInUseException", "The specified capacity provider is in use and cannot be removed: %v.", err)
 	case errors.Is(err, spec.ErrInactive):
-		return nil, errNoCluster
+		return nil, call.ErrNoCluster
 	case errors.Is(err, spec.ErrNotFound): // deleted meanwhile
 		return nil, field.Errorf("capacityProviders", "%v.", err)
 	case err != nil:
 		return nil, err
 	}
-	return &types.PutClusterCapacityProvidersOutput{Cluster: changedCluster(r, changed)}, nil
+	return &types.PutClusterCapacityProvidersOutput{Cluster: r.ChangedCluster(changed)}, nil
 }
 
-// parseClusterProviders checks the capacity providers that a cluster shall have, and its default strategy.
-func parseClusterProviders(r *Request, given []string, strategy []types.StrategyItem) ([]string, []spec.CapacityProviderStrategyItem, error) {
+// ParseProviders checks the capacity providers that a cluster shall have, and its default strategy.
+func ParseProviders(r *call.Request, given []string, strategy []types.StrategyItem) ([]string, []spec.CapacityProviderStrategyItem, error) {
 	if len(given) > maxClusterProviders {
 		return nil, nil, field.Errorf("capacityProviders", "capacityProviders can have at most %d items, not %d.", maxClusterProviders, len(given))
 	}
@@ -61,11 +62,11 @@ func parseClusterProviders(r *Request, given []string, strategy []types.Strategy
 			names, has[parsed.Name] = append(names, parsed.Name), true
 		}
 	}
-	items, err := parseStrategy("defaultCapacityProviderStrategy", strategy, func(name string) bool { return has[name] })
+	items, err := ParseStrategy("defaultCapacityProviderStrategy", strategy, func(name string) bool { return has[name] })
 	return names, items, err
 }
 
-func checkAttachable(r *Request, path, name string) error {
+func checkAttachable(r *call.Request, path, name string) error {
 	if reservedProviderName.MatchString(name) {
 		return field.Errorf(path, "The capacity provider %s is not supported: Pinion runs tasks on your own hosts.", name)
 	}

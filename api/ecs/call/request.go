@@ -1,4 +1,5 @@
-package ecs
+// Package call is one call of one operation: who calls, the state at that time, and what handlers of every noun do with them.
+package call
 
 import (
 	"cmp"
@@ -9,6 +10,7 @@ import (
 	"pinion/api/auth"
 	"pinion/api/ecs/arn"
 	"pinion/api/ecs/field"
+	"pinion/api/ecs/types"
 	"pinion/api/ecs/view"
 	"pinion/api/wire"
 	"pinion/raftfsm"
@@ -55,14 +57,14 @@ type Ended interface {
 	Task(id string) (*ended.Task, error)
 }
 
-// endedTask is a task of the cluster in the history, nil when it is not known there.
-func (r *Request) endedTask(cluster, id string) *spec.Task {
+// EndedTask is a task of the cluster in the history, nil when it is not known there.
+func (r *Request) EndedTask(cluster, id string) *spec.Task {
 	if r.Ended == nil {
 		return nil
 	}
 	found, err := r.Ended.Task(id)
 	if err != nil {
-		r.warn("tasks that the pool has forgotten an hour after their end cannot be shown now: %v", err)
+		r.Warn("tasks that the pool has forgotten an hour after their end cannot be shown now: %v", err)
 	}
 	if found == nil || found.Task.Cluster != cluster || !r.Grant.SeesTeam(found.Team()) {
 		return nil
@@ -70,58 +72,70 @@ func (r *Request) endedTask(cluster, id string) *spec.Task {
 	return &found.Task
 }
 
+// HostRemover ends a host's membership of the pool.
+type HostRemover interface {
+	// RemoveHost removes a host for ever. spec.ErrInUse while it has tasks, unless force; spec.ErrNotFound.
+	RemoveHost(ctx context.Context, id string, force bool) error
+}
+
 // TaskCache keeps rendered tasks for all requests of a process; see view.TaskCache.
 type TaskCache = view.TaskCache
 
-// render is the renderer of the request's view.
-func (r *Request) render() *view.Renderer {
+// Render is the renderer of the request's view.
+func (r *Request) Render() *view.Renderer {
 	if r.renderer == nil {
 		r.renderer = &view.Renderer{Region: r.Region, View: r.View, Hosts: r.Store, Now: r.Now}
 	}
 	return r.renderer
 }
 
-// services renders the services of the request's view.
-func (r *Request) services() *view.Services {
+// Services renders the services of the request's view.
+func (r *Request) Services() *view.Services {
 	if r.rendered == nil {
-		r.rendered = view.NewServices(r.render())
+		r.rendered = view.NewServices(r.Render())
 	}
 	return r.rendered
 }
 
-// warn adds a warning for the caller: an input that was accepted but has not the effect that it seems to have.
-func (r *Request) warn(format string, args ...any) {
+// Warn adds a warning for the caller: an input that was accepted but has not the effect that it seems to have.
+func (r *Request) Warn(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
-// cluster finds the cluster that a request is about: a name, an ARN, or nothing for the default one.
-func (r *Request) cluster(given string) (*spec.Cluster, error) {
+// Cluster finds the cluster that a request is about: a name, an ARN, or nothing for the default one.
+func (r *Request) Cluster(given string) (*spec.Cluster, error) {
 	parsed, err := arn.Parse(arn.Cluster, cmp.Or(given, spec.DefaultCluster))
 	if err != nil {
 		return nil, err
 	}
 	known := r.View.Cluster(parsed.Name)
 	if known == nil || known.Status != spec.ClusterActive {
-		return nil, errNoCluster
+		return nil, ErrNoCluster
 	}
 	return known, nil
 }
 
-// namedCluster is cluster for operations that mean no cluster when they name none.
-func (r *Request) namedCluster(given string) (*spec.Cluster, error) {
-	if given == "" {
-		return nil, errBlankCluster
-	}
-	return r.cluster(given)
+// ChangedCluster is a cluster in the output of an operation that changed it: all members but the statistics.
+func (r *Request) ChangedCluster(cluster *spec.Cluster) types.Cluster {
+	return r.Render().Cluster(cluster, []string{"CONFIGURATIONS", "SETTINGS", "TAGS"})
 }
 
+// NamedCluster is Cluster for operations that mean no cluster when they name none.
+func (r *Request) NamedCluster(given string) (*spec.Cluster, error) {
+	if given == "" {
+		return nil, ErrBlankCluster
+	}
+	return r.Cluster(given)
+}
+
+// Refusals of a cluster, in ECS's words.
 var (
-	errNoCluster    = wire.Errorf("ClusterNotFoundException", "Cluster not found.")
-	errBlankCluster = field.Errorf("cluster", "Cluster can not be blank.")
+	ErrNoCluster    = wire.Errorf("ClusterNotFoundException", "Cluster not found.")
+	ErrBlankCluster = field.Errorf("cluster", "Cluster can not be blank.")
 )
 
-// parseInCluster reads a name, an id or an ARN of a resource that must belong to the cluster of the request.
-func parseInCluster(cluster, kind, given string) (id string, err error) {
+// ParseInCluster reads a name, an id or an ARN of a resource that must belong to the cluster of the request.
+func ParseInCluster(cluster, kind, given string) (id string, err error) {
 	parsed, err := arn.Parse(kind, given)
 	if err != nil {
 		return "", err
@@ -132,8 +146,8 @@ func parseInCluster(cluster, kind, given string) (id string, err error) {
 	return parsed.Name, nil
 }
 
-// apply records a command whose answer is a T.
-func apply[T any](ctx context.Context, r *Request, command raftfsm.Command) (T, error) {
+// Apply records a command whose answer is a T.
+func Apply[T any](ctx context.Context, r *Request, command raftfsm.Command) (T, error) {
 	var zero T
 	answer, err := r.Store.Propose(ctx, command)
 	if err != nil {
@@ -146,8 +160,8 @@ func apply[T any](ctx context.Context, r *Request, command raftfsm.Command) (T, 
 	return typed, nil
 }
 
-// nonNil turns a list that is absent into an empty one: where ECS always shows a list, it is [] and not left out.
-func nonNil[T any](items []T) []T {
+// NonNil turns a list that is absent into an empty one: where ECS always shows a list, it is [] and not left out.
+func NonNil[T any](items []T) []T {
 	if items == nil {
 		return []T{}
 	}

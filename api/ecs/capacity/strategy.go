@@ -1,7 +1,8 @@
-package ecs
+package capacity
 
 import (
 	"pinion/api/ecs/arn"
+	"pinion/api/ecs/call"
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/types"
 	"pinion/api/ecs/view"
@@ -17,11 +18,11 @@ const (
 // ECS's words for a strategy that cannot be followed.
 var (
 	errNotAssociated = field.Errorf("capacityProviderStrategy", "The specified capacity provider strategy cannot contain a capacity provider that is not associated with the cluster. Associate the capacity provider with the cluster or specify a valid capacity provider and try again.")
-	errNoWeight      = field.Errorf("capacityProviderStrategy", "There are no capacity providers with a weight value greater than zero in the capacity provider strategy. At least one capacity provider must have a weight value greater than zero: specify one and try again.")
+	ErrNoWeight      = field.Errorf("capacityProviderStrategy", "There are no capacity providers with a weight value greater than zero in the capacity provider strategy. At least one capacity provider must have a weight value greater than zero: specify one and try again.")
 )
 
-// parseStrategy checks a capacity provider strategy by ECS's rules. The cluster must have each provider.
-func parseStrategy(path string, given []types.StrategyItem, has func(string) bool) ([]spec.CapacityProviderStrategyItem, error) {
+// ParseStrategy checks a capacity provider strategy by ECS's rules. The cluster must have each provider.
+func ParseStrategy(path string, given []types.StrategyItem, has func(string) bool) ([]spec.CapacityProviderStrategyItem, error) {
 	if len(given) > maxClusterProviders {
 		return nil, field.Errorf(path, "%s can have at most %d items, not %d.", path, maxClusterProviders, len(given))
 	}
@@ -54,10 +55,10 @@ func parseStrategy(path string, given []types.StrategyItem, has func(string) boo
 	return items, nil
 }
 
-// queueProvider is the capacity provider that the tasks of a call wait in: the first of the call's strategy, or of the cluster's,
+// Queue is the capacity provider that the tasks of a call wait in: the first of the call's strategy, or of the cluster's,
 // that has a base or a weight. It is empty where tasks are placed at once or not at all: with a launch type, where there
 // is no strategy, and through a provider without managed scaling.
-func queueProvider(r *Request, cluster *spec.Cluster, in *types.RunTaskInput) (string, error) {
+func Queue(r *call.Request, cluster *spec.Cluster, in *types.RunTaskInput) (string, error) {
 	items := cluster.DefaultStrategy
 	switch {
 	case in.LaunchType != "" && len(in.CapacityProviderStrategy) > 0:
@@ -66,7 +67,7 @@ func queueProvider(r *Request, cluster *spec.Cluster, in *types.RunTaskInput) (s
 		return "", nil
 	case len(in.CapacityProviderStrategy) > 0:
 		var err error
-		if items, err = parseStrategy("capacityProviderStrategy", in.CapacityProviderStrategy, func(name string) bool { return usableIn(cluster, name) }); err != nil {
+		if items, err = ParseStrategy("capacityProviderStrategy", in.CapacityProviderStrategy, func(name string) bool { return UsableIn(cluster, name) }); err != nil {
 			return "", err
 		}
 	}
@@ -79,13 +80,13 @@ func queueProvider(r *Request, cluster *spec.Cluster, in *types.RunTaskInput) (s
 			return "", errNotAssociated
 		}
 		if !view.QueuesTasks(p) {
-			r.warn("the capacity provider %s has no managed scaling, so tasks do not wait in it: what has no place fails at once", p.Name)
+			r.Warn("the capacity provider %s has no managed scaling, so tasks do not wait in it: what has no place fails at once", p.Name)
 			return "", nil
 		}
 		return p.Name, nil
 	}
 	if len(items) > 0 {
-		return "", errNoWeight
+		return "", ErrNoWeight
 	}
 	return "", nil
 }

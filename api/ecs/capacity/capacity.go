@@ -1,4 +1,5 @@
-package ecs
+// Package capacity has the operations of capacity providers, which are queues.
+package capacity
 
 import (
 	"context"
@@ -6,6 +7,7 @@ import (
 	"strings"
 
 	"pinion/api/ecs/arn"
+	"pinion/api/ecs/call"
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/paging"
 	"pinion/api/ecs/types"
@@ -15,16 +17,16 @@ import (
 // maxProviderPage is ECS's limit of capacity providers in one answer, and the default.
 const maxProviderPage = 10
 
-// describeCapacityProviders shows the named providers, deleted ones too, or all active ones. With a cluster it shows only the
+// Describe shows the named providers, deleted ones too, or all active ones. With a cluster it shows only the
 // providers that tasks of that cluster can use.
-func describeCapacityProviders(_ context.Context, r *Request, in *types.DescribeCapacityProvidersInput) (*types.DescribeCapacityProvidersOutput, error) {
+func Describe(_ context.Context, r *call.Request, in *types.DescribeCapacityProvidersInput) (*types.DescribeCapacityProvidersOutput, error) {
 	usable := func(string) bool { return true }
 	if in.Cluster != "" {
-		cluster, err := r.cluster(in.Cluster)
+		cluster, err := r.Cluster(in.Cluster)
 		if err != nil {
 			return nil, err
 		}
-		usable = func(name string) bool { return usableIn(cluster, name) }
+		usable = func(name string) bool { return UsableIn(cluster, name) }
 	}
 	limited, err := paging.WithLimit(in.Paging, maxProviderPage)
 	if err != nil {
@@ -45,13 +47,13 @@ func describeCapacityProviders(_ context.Context, r *Request, in *types.Describe
 		}
 	}
 	for _, p := range found {
-		out.CapacityProviders = append(out.CapacityProviders, r.render().CapacityProvider(p, len(in.Include) > 0))
+		out.CapacityProviders = append(out.CapacityProviders, r.Render().CapacityProvider(p, len(in.Include) > 0))
 	}
 	return out, nil
 }
 
 // findProviders finds the providers of a list. What is not there becomes a failure of the output.
-func findProviders(r *Request, names []string, usable func(string) bool, out *types.DescribeCapacityProvidersOutput) ([]*spec.CapacityProvider, error) {
+func findProviders(r *call.Request, names []string, usable func(string) bool, out *types.DescribeCapacityProvidersOutput) ([]*spec.CapacityProvider, error) {
 	if len(names) > paging.Max {
 		return nil, field.Errorf("capacityProviders", "capacityProviders can have at most %d items.", paging.Max)
 	}
@@ -65,12 +67,12 @@ func findProviders(r *Request, names []string, usable func(string) bool, out *ty
 			found = append(found, p)
 			continue
 		}
-		out.Failures = append(out.Failures, types.Failure{ARN: r.render().ProviderARN(parsed.Name), Reason: spec.ReasonMissing})
+		out.Failures = append(out.Failures, types.Failure{ARN: r.Render().ProviderARN(parsed.Name), Reason: spec.ReasonMissing})
 	}
 	return found, nil
 }
 
-// usableIn says whether tasks can be run through a provider in a cluster: it is among the cluster's own, or the built-in.
-func usableIn(cluster *spec.Cluster, name string) bool {
+// UsableIn says whether tasks can be run through a provider in a cluster: it is among the cluster's own, or the built-in.
+func UsableIn(cluster *spec.Cluster, name string) bool {
 	return name == spec.BuiltinCapacityProvider || slices.Contains(cluster.CapacityProviders, name)
 }

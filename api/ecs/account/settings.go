@@ -1,4 +1,5 @@
-package ecs
+// Package account has the account settings of ECS and their operations.
+package account
 
 import (
 	"cmp"
@@ -6,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"pinion/api/ecs/call"
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/paging"
 	"pinion/api/ecs/types"
@@ -21,7 +23,10 @@ type accountSetting struct {
 	managed bool     // by AWS; nobody can choose
 }
 
-var containerInsights = accountSetting{name: view.ContainerInsights, values: []string{view.ContainerInsightsDefault, "enabled", "enhanced"}}
+// ContainerInsightsValues are the values that containerInsights can have, the default first.
+var ContainerInsightsValues = []string{view.ContainerInsightsDefault, "enabled", "enhanced"}
+
+var containerInsights = accountSetting{name: view.ContainerInsights, values: ContainerInsightsValues}
 
 // accountSettings are all there are, in the order in which they are listed.
 var accountSettings = []accountSetting{
@@ -38,21 +43,24 @@ var accountSettings = []accountSetting{
 	{name: "taskLongArnFormat", values: []string{"enabled"}},
 }
 
+// maxPrincipal bounds what a caller can put into the state.
+const maxPrincipal = 1024
+
 // parsePrincipal returns the principal as the state records it: empty for the account itself, whose settings are the defaults of
 // all principals.
-func parsePrincipal(r *Request, given string) (string, error) {
+func parsePrincipal(r *call.Request, given string) (string, error) {
 	principal := cmp.Or(given, r.Principal)
-	if principal == rootARN {
+	if principal == RootARN {
 		return "", nil
 	}
-	if !strings.HasPrefix(principal, "arn:aws:iam::"+spec.AccountID+":") || len(principal) > maxReason {
-		return "", field.Errorf("principalArn", "principalArn %s is not the ARN of an access key of this account, arn:aws:iam::%s:user/KEYID, nor that of the account, %s.", principal, spec.AccountID, rootARN)
+	if !strings.HasPrefix(principal, "arn:aws:iam::"+spec.AccountID+":") || len(principal) > maxPrincipal {
+		return "", field.Errorf("principalArn", "principalArn %s is not the ARN of an access key of this account, arn:aws:iam::%s:user/KEYID, nor that of the account, %s.", principal, spec.AccountID, RootARN)
 	}
 	return principal, nil
 }
 
-// rootARN is the account itself. Its settings count for every principal without a setting of its own.
-const rootARN = "arn:aws:iam::" + spec.AccountID + ":root"
+// RootARN is the account itself. Its settings count for every principal without a setting of its own.
+const RootARN = "arn:aws:iam::" + spec.AccountID + ":root"
 
 func findSetting(name string) (accountSetting, error) {
 	at := slices.IndexFunc(accountSettings, func(s accountSetting) bool { return s.name == name })
@@ -66,8 +74,13 @@ func findSetting(name string) (accountSetting, error) {
 	return accountSetting{}, field.Errorf("name", "name must be one of %s, not %q", strings.Join(names, ", "), name)
 }
 
+// ContainerInsights is the value of containerInsights that counts for the caller.
+func ContainerInsights(r *call.Request) string {
+	return effectiveSetting(r, r.Principal, containerInsights)
+}
+
 // effectiveSetting is the value that counts for a principal: its own, the account's, or the default.
-func effectiveSetting(r *Request, principal string, s accountSetting) string {
+func effectiveSetting(r *call.Request, principal string, s accountSetting) string {
 	for _, whose := range []string{principal, ""} {
 		if chosen := r.View.AccountSetting(whose, s.name); chosen != nil {
 			return chosen.Value
@@ -81,10 +94,11 @@ func (s accountSetting) output(principal, value string) types.Setting {
 	if s.managed {
 		kind = "aws_managed"
 	}
-	return types.Setting{Name: s.name, Value: value, PrincipalARN: cmp.Or(principal, rootARN), Type: kind}
+	return types.Setting{Name: s.name, Value: value, PrincipalARN: cmp.Or(principal, RootARN), Type: kind}
 }
 
-func putAccountSetting(ctx context.Context, r *Request, in *types.PutAccountSettingInput) (*types.PutAccountSettingOutput, error) {
+// PutSetting sets what a principal chose.
+func PutSetting(ctx context.Context, r *call.Request, in *types.PutAccountSettingInput) (*types.PutAccountSettingOutput, error) {
 	principal, err := parsePrincipal(r, in.PrincipalARN)
 	if err != nil {
 		return nil, err
@@ -93,12 +107,13 @@ func putAccountSetting(ctx context.Context, r *Request, in *types.PutAccountSett
 	return &types.PutAccountSettingOutput{Setting: setting}, err
 }
 
-func putAccountSettingDefault(ctx context.Context, r *Request, in *types.PutAccountSettingDefaultInput) (*types.PutAccountSettingDefaultOutput, error) {
+// PutSettingDefault sets what counts for every principal without a setting of its own.
+func PutSettingDefault(ctx context.Context, r *call.Request, in *types.PutAccountSettingDefaultInput) (*types.PutAccountSettingDefaultOutput, error) {
 	setting, err := putSetting(ctx, r, "", in.Name, in.Value)
 	return &types.PutAccountSettingDefaultOutput{Setting: setting}, err
 }
 
-func putSetting(ctx context.Context, r *Request, principal, name, value string) (types.Setting, error) {
+func putSetting(ctx context.Context, r *call.Request, principal, name, value string) (types.Setting, error) {
 	setting, err := findSetting(name)
 	if err != nil {
 		return types.Setting{}, err
@@ -112,15 +127,15 @@ func putSetting(ctx context.Context, r *Request, principal, name, value string) 
 	if err := field.Choice("value", "value of "+setting.name, value, setting.values...); err != nil {
 		return types.Setting{}, err
 	}
-	stored, err := apply[*spec.AccountSetting](ctx, r, raftfsm.PutAccountSetting{Setting: spec.AccountSetting{Name: setting.name, Value: value, Principal: principal}})
+	stored, err := call.Apply[*spec.AccountSetting](ctx, r, raftfsm.PutAccountSetting{Setting: spec.AccountSetting{Name: setting.name, Value: value, Principal: principal}})
 	if err != nil {
 		return types.Setting{}, err
 	}
 	return setting.output(principal, stored.Value), nil
 }
 
-// deleteAccountSetting answers with the value that counts from now on.
-func deleteAccountSetting(ctx context.Context, r *Request, in *types.DeleteAccountSettingInput) (*types.DeleteAccountSettingOutput, error) {
+// DeleteSetting answers with the value that counts from now on.
+func DeleteSetting(ctx context.Context, r *call.Request, in *types.DeleteAccountSettingInput) (*types.DeleteAccountSettingOutput, error) {
 	setting, err := findSetting(in.Name)
 	if err != nil {
 		return nil, err
@@ -142,8 +157,8 @@ func deleteAccountSetting(ctx context.Context, r *Request, in *types.DeleteAccou
 // maxSettings is ECS's limit of settings in one answer, and the default.
 const maxSettings = 10
 
-// listAccountSettings lists what a principal chose, or with effectiveSettings what counts for it.
-func listAccountSettings(_ context.Context, r *Request, in *types.ListAccountSettingsInput) (*types.ListAccountSettingsOutput, error) {
+// ListSettings lists what a principal chose, or with effectiveSettings what counts for it.
+func ListSettings(_ context.Context, r *call.Request, in *types.ListAccountSettingsInput) (*types.ListAccountSettingsOutput, error) {
 	principal, err := parsePrincipal(r, in.PrincipalARN)
 	if err != nil {
 		return nil, err
@@ -161,10 +176,10 @@ func listAccountSettings(_ context.Context, r *Request, in *types.ListAccountSet
 	if err != nil {
 		return nil, err
 	}
-	return &types.ListAccountSettingsOutput{Settings: nonNil(page), NextToken: next}, nil
+	return &types.ListAccountSettingsOutput{Settings: call.NonNil(page), NextToken: next}, nil
 }
 
-func selectSettings(r *Request, principal string, in *types.ListAccountSettingsInput) []types.Setting {
+func selectSettings(r *call.Request, principal string, in *types.ListAccountSettingsInput) []types.Setting {
 	var found []types.Setting
 	for _, setting := range accountSettings {
 		chosen := r.View.AccountSetting(principal, setting.name)
