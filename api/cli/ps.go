@@ -74,7 +74,7 @@ func listTasks(ctx context.Context, c *cli.Context, inv *invocation.Invocation) 
 	if !all {
 		tasks = slices.DeleteFunc(tasks, func(t client.Task) bool { return t.Stopped() })
 	}
-	slices.SortFunc(tasks, newestFirst)
+	tasks = newestFirst(tasks)
 	items := listing.Bare(tasks)
 	if !short {
 		if items, err = listing.Items(tasks); err != nil {
@@ -93,12 +93,23 @@ func listTasks(ctx context.Context, c *cli.Context, inv *invocation.Invocation) 
 	}}.Print(c, inv)
 }
 
-// newestFirst orders tasks; those that were started together by index or rank. It asks for no more than decides.
-func newestFirst(a, b client.Task) int {
-	if order := b.CreatedAt.Compare(a.CreatedAt.Time); order != 0 {
-		return order
+// newestFirst are tasks in order; those that were started together by index or rank. It sorts pointers, as tasks are large.
+func newestFirst(tasks []client.Task) []client.Task {
+	order := make([]*client.Task, len(tasks))
+	for i := range tasks {
+		order[i] = &tasks[i]
 	}
-	return cmp.Or(format.CompareIndex(a, b), strings.Compare(a.ARN, b.ARN))
+	slices.SortFunc(order, func(a, b *client.Task) int {
+		if order := b.CreatedAt.Compare(a.CreatedAt.Time); order != 0 {
+			return order
+		}
+		return cmp.Or(format.CompareIndex(a, b), strings.Compare(a.ARN, b.ARN))
+	})
+	sorted := make([]client.Task, len(tasks))
+	for i, task := range order {
+		sorted[i] = *task
+	}
+	return sorted
 }
 
 // describeAll reads the whole documents of all tasks of a cluster.

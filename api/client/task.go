@@ -149,8 +149,11 @@ func (e *Timestamp) UnmarshalJSON(text []byte) error {
 	if len(text) > 0 && text[0] == '"' {
 		return e.Time.UnmarshalJSON(text)
 	}
-	var seconds float64
-	if err := json.Unmarshal(text, &seconds); err != nil {
+	if string(text) == "null" {
+		return nil
+	}
+	seconds, err := strconv.ParseFloat(string(text), 64)
+	if err != nil {
 		return err
 	}
 	e.Time = time.UnixMilli(int64(seconds*1000 + 0.5))

@@ -10,12 +10,25 @@ import (
 // Plain is text for a terminal without what could steer it: control characters and those that turn the direction of writing are blanks. Line
 // ends and tabs stay. What users name, and what their programs say, reaches the terminals of others.
 func Plain(text string) string {
+	if isPrintableASCII(text) {
+		return text
+	}
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && steersTerminal(r) {
 			return ' '
 		}
 		return r
 	}, text)
+}
+
+// isPrintableASCII is true of nearly all cells of large tables, which need no closer look.
+func isPrintableASCII(text string) bool {
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // PlainJSON writes JSON with such characters escaped: for programs it is the same document.

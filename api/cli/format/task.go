@@ -38,8 +38,13 @@ func TaskNames(task client.Task) []string {
 	return names
 }
 
-// CompareIndex orders tasks that were started together by array index and rank.
-func CompareIndex(a, b client.Task) int {
+// SortByIndex orders tasks that were started together by array index and rank.
+func SortByIndex(tasks []client.Task) {
+	slices.SortStableFunc(tasks, func(a, b client.Task) int { return CompareIndex(&a, &b) })
+}
+
+// CompareIndex is the order of two tasks that were started together.
+func CompareIndex(a, b *client.Task) int {
 	for _, attribute := range []string{"pinion.array-index", "pinion.rank"} {
 		if order := cmp.Compare(a.IntAttribute(attribute), b.IntAttribute(attribute)); order != 0 {
 			return order

@@ -42,7 +42,7 @@ func GroupTasks(ctx context.Context, inv *invocation.Invocation, cluster, group 
 	if len(tasks) == 0 {
 		return nil, fmt.Errorf("cluster %s has no task of the group %q; `pinion ps -a -o wide` shows the groups", cluster, group)
 	}
-	slices.SortStableFunc(tasks, format.CompareIndex)
+	format.SortByIndex(tasks)
 	return tasks, nil
 }
 
@@ -108,6 +108,6 @@ func Named(ctx context.Context, inv *invocation.Invocation, cluster, name string
 			return format.Index(newest) == "" || format.Index(t) == "" || t.Definition != newest.Definition
 		})
 	}
-	slices.SortStableFunc(tasks, format.CompareIndex)
+	format.SortByIndex(tasks)
 	return tasks, nil
 }

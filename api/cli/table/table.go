@@ -28,7 +28,10 @@ var oneLine = strings.NewReplacer("\n", " ", "\t", " ")
 // Add appends a row, of plain text: see format.Plain. A row is one line.
 func (t *Table) Add(cells ...string) {
 	for i, cell := range cells {
-		cells[i] = oneLine.Replace(format.Plain(cell))
+		if cell = format.Plain(cell); strings.ContainsAny(cell, "\n\t") {
+			cell = oneLine.Replace(cell)
+		}
+		cells[i] = cell
 	}
 	t.rows = append(t.rows, cells)
 }
@@ -68,7 +71,10 @@ func (t *Table) Write(w io.Writer, screen Screen) error {
 
 func (t *Table) widths() []int {
 	widths := make([]int, len(t.Header))
-	for _, row := range append([][]string{t.Header}, t.rows...) {
+	for i, header := range t.Header {
+		widths[i] = utf8.RuneCountInString(header)
+	}
+	for _, row := range t.rows {
 		for i, cell := range row {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
@@ -78,21 +84,29 @@ func (t *Table) widths() []int {
 
 // writeRow writes one line. The last column is text, the others are names.
 func (t *Table) writeRow(text *strings.Builder, row []string, widths []int, color bool) {
-	var line strings.Builder
+	blanks := 0 // that come before the next text; those at the end of a line are left out
 	for i, cell := range row {
 		cut := format.TruncateName
 		if i == len(row)-1 {
 			cut = format.Truncate
 		}
 		shown := cut(cell, widths[i])
-		padding := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(shown))
+		padding := widths[i] - utf8.RuneCountInString(shown)
 		if color && slices.Contains(coloredColumns, t.Header[i]) {
 			shown = colored(cell, shown)
 		}
-		if i > 0 {
-			line.WriteString(columnGap)
+		if shown != "" {
+			writeBlanks(text, blanks)
+			text.WriteString(shown)
+			blanks = 0
 		}
-		line.WriteString(shown + padding)
+		blanks += padding + len(columnGap)
 	}
-	text.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	text.WriteByte('\n')
+}
+
+func writeBlanks(text *strings.Builder, n int) {
+	for range n {
+		text.WriteByte(' ')
+	}
 }
