@@ -3,7 +3,6 @@ package raftfsm
 import (
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 
 	"pinion/raftfsm/codec"
@@ -89,7 +88,7 @@ var (
 )
 
 func init() {
-	tables = inOrder(registered)
+	tables = table.InOrder(registered, anyTable.references)
 	all := slices.Clone(commonKinds)
 	for i, t := range tables {
 		t.SetPosition(i)
@@ -97,30 +96,6 @@ func init() {
 		ChangeKinds = append(ChangeKinds, t.changeKinds()...)
 	}
 	kinds = codec.NewKinds(all)
-}
-
-// inOrder sorts tables by name, each after the tables that it refers to.
-func inOrder(all []anyTable) (sorted []anyTable) {
-	left := map[string]anyTable{}
-	for _, t := range all {
-		if name := t.Name(); left[name] == nil {
-			left[name] = t
-		} else {
-			panic(fmt.Sprintf("table %s is registered twice", name))
-		}
-	}
-	for len(left) > 0 {
-		next := slices.IndexFunc(slices.Sorted(maps.Keys(left)), func(name string) bool {
-			return !slices.ContainsFunc(left[name].references(), func(other string) bool { return left[other] != nil })
-		})
-		if next < 0 {
-			panic(fmt.Sprintf("tables refer to one another in a circle: %v", slices.Sorted(maps.Keys(left))))
-		}
-		name := slices.Sorted(maps.Keys(left))[next]
-		sorted = append(sorted, left[name])
-		delete(left, name)
-	}
-	return sorted
 }
 
 func (t *nounTable[T]) references() []string      { return t.refersTo }

@@ -73,7 +73,7 @@ func TestTablesStandBehindWhatTheyReferTo(t *testing.T) {
 		return &nounTable[window]{noun: noun[window]{refersTo: refersTo}, Table: table.New[window](name)}
 	}
 	var names []string
-	for _, sorted := range inOrder([]anyTable{named("a", "c", "unknown"), named("b"), named("c", "d"), named("d")}) {
+	for _, sorted := range table.InOrder([]anyTable{named("a", "c", "unknown"), named("b"), named("c", "d"), named("d")}, anyTable.references) {
 		names = append(names, sorted.Name())
 	}
 	if !slices.Equal(names, []string{"b", "d", "c", "a"}) {
@@ -88,7 +88,7 @@ func TestTablesStandBehindWhatTheyReferTo(t *testing.T) {
 					t.Errorf("%s: %q", problem, text)
 				}
 			}()
-			inOrder(all)
+			table.InOrder(all, anyTable.references)
 		}()
 	}
 }

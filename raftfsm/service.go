@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"pinion/raftfsm/change"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
@@ -19,7 +20,7 @@ var (
 			kindOf[CreateService](90, 1), kindOf[UpdateService](91, 1), kindOf[DeleteService](92, 1),
 			compactKindOf[StepService](93, 1), kindOf[RollBackService](94, 1), kindOf[ProtectTasks](95, 1),
 		},
-		changes: serviceChanges,
+		changes: change.OfService,
 		told:    []ChangeKind{ServiceChange, ServiceActionChange, DeploymentChange},
 		expired: func(v *View, r Reap) iter.Seq[*service.Service] {
 			return servicesGone.Until(v, func(s *service.Service) bool { return !s.DeletedAt.Before(r.Before) })
@@ -62,31 +63,6 @@ func settledRank(t *spec.Task) int64 {
 		return 2
 	}
 	return stoppedRank(t)
-}
-
-// serviceChanges tells of the service, of its new events that ECS tells too, and of its deployments whose state has changed.
-func serviceChanges(before, after *service.Service) []*Change {
-	if after == nil {
-		return nil // it was INACTIVE before
-	}
-	if before == nil || before.ID != after.ID {
-		before = &service.Service{}
-	}
-	all := []*Change{{Kind: ServiceChange, ClusterName: after.Cluster, Object: after}}
-	for i := len(after.Events) - 1; i >= 0; i-- {
-		if n := len(before.Events); n > 0 && before.Events[n-1].ID == after.Events[i].ID {
-			break
-		}
-		if e := after.Events[i]; e.Action != "" {
-			all = slices.Insert(all, 1, &Change{Kind: ServiceActionChange, ClusterName: after.Cluster, Object: &service.Happening{Service: after, Event: e}})
-		}
-	}
-	for _, d := range after.Deployments {
-		if was := before.Deployment(d.ID); was == nil || was.State != d.State {
-			all = append(all, &Change{Kind: DeploymentChange, ClusterName: after.Cluster, Object: &service.DeploymentChange{Service: after, Deployment: d}})
-		}
-	}
-	return all
 }
 
 // Service returns nil when the cluster has no service of the name; one that is INACTIVE is there for a while.

@@ -65,8 +65,11 @@ var floors = map[string][]string{
 		"machine",
 	},
 	"raftfsm": {
+		"routing",
 		".",
-		"query tally issuer ended edit change snapshot table ledger service traffic",
+		"loadbalancer",
+		"query tally issuer ended edit change snapshot table ledger",
+		"service traffic",
 		"codec spec changelog watch sortkey",
 		"compact",
 	},

@@ -1,0 +1,32 @@
+package change
+
+import (
+	"slices"
+
+	"pinion/raftfsm/service"
+)
+
+// OfService tells of the service, of its new events that ECS tells too, and of its deployments whose state has changed.
+func OfService(before, after *service.Service) []*Change {
+	if after == nil {
+		return nil // it was INACTIVE before
+	}
+	if before == nil || before.ID != after.ID {
+		before = &service.Service{}
+	}
+	all := []*Change{{Kind: Service, ClusterName: after.Cluster, Object: after}}
+	for i := len(after.Events) - 1; i >= 0; i-- {
+		if n := len(before.Events); n > 0 && before.Events[n-1].ID == after.Events[i].ID {
+			break
+		}
+		if e := after.Events[i]; e.Action != "" {
+			all = slices.Insert(all, 1, &Change{Kind: ServiceAction, ClusterName: after.Cluster, Object: &service.Happening{Service: after, Event: e}})
+		}
+	}
+	for _, d := range after.Deployments {
+		if was := before.Deployment(d.ID); was == nil || was.State != d.State {
+			all = append(all, &Change{Kind: Deployment, ClusterName: after.Cluster, Object: &service.DeploymentChange{Service: after, Deployment: d}})
+		}
+	}
+	return all
+}
