@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"pinion/raftfsm/scaling"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 )
@@ -31,8 +32,14 @@ func (w *model) ofServices(r *rapid.T) Command {
 		DeleteService{Cluster: spec.DefaultCluster, Name: name, Force: rapid.Bool().Draw(r, "force"), At: w.moment(r)},
 		w.stepService(r), w.stepService(r), w.stepService(r),
 		RollBackService{Cluster: spec.DefaultCluster, Name: name, Rollout: pick(r, rollouts...), At: w.moment(r)},
+		ChangeScaling{Cluster: spec.DefaultCluster, Service: name, Change: w.scalingChange(r, desired), ID: fresh, At: w.moment(r)},
 		ProtectTasks{Cluster: spec.DefaultCluster, Tasks: []string{w.task(r), w.task(r)}, Until: w.moment(r)},
 	)
+}
+
+func (w *model) scalingChange(r *rapid.T, n int) scaling.Change {
+	return pick(r, between(n, 3), between(0, n), scaling.Change{Deregister: true}, scaling.Change{Scale: &scaling.Move{From: pick(r, 0, 1, 2, 3), To: n}},
+		scaling.Change{PutPolicy: &scaling.Policy{Name: "load"}}, scaling.Change{PutAction: &scaling.ScheduledAction{Name: "night", Min: &n, Max: &n}}, scaling.Change{Run: &scaling.Run{Action: "night"}})
 }
 
 func (w *model) stepService(r *rapid.T) Command {
@@ -76,6 +83,11 @@ func (w *model) checkServices(before, after *View) {
 		}
 		w.checkRollouts(s, after)
 		w.checkServiceTasks(s, after)
+	}
+	for _, t := range ScalableTargets(after) {
+		if s := after.ServiceByID(t.ServiceID); s == nil || s.Status != service.Active || t.Min > t.Max {
+			w.Fatalf("target %+v of service %+v", t, s)
+		}
 	}
 	for r := range rolloutsByID.All(after) {
 		if after.ServiceByID(r.ServiceID) == nil || after.ServiceRevision(r.Target.Revision) == nil {

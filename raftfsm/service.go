@@ -198,6 +198,9 @@ func (c DeleteService) apply(tx *tx) (any, error) {
 		return nil, fmt.Errorf("service %s in cluster %s: %w", c.Name, c.Cluster, service.ErrScaled)
 	}
 	tx.stopRollout(s, "The service is deleted.", c.At)
+	if t := ScalableTarget(&tx.View, s.ID); t != nil {
+		tx.remove(tableScalableTargets, t)
+	}
 	s.Status, s.Desired = service.Draining, 0
 	if !hasLiveTasks(&tx.View, s.ID, "") {
 		s.Status, s.DeletedAt = service.Inactive, c.At

@@ -69,7 +69,7 @@ var floors = map[string][]string{
 		".",
 		"loadbalancer",
 		"query tally issuer ended edit change snapshot table ledger",
-		"service traffic",
+		"service traffic scaling",
 		"codec spec changelog watch sortkey",
 		"compact",
 	},

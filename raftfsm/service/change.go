@@ -23,6 +23,7 @@ var (
 	ErrRolloutOver = errors.New("the rollout is not in progress any more")
 	ErrNoRollback  = errors.New("no other deployment of the service was ever completed: there is none to go back to")
 	ErrTooMany     = fmt.Errorf("%w: a cluster may have %d services", spec.ErrLimit, MaxServices)
+	ErrDaemon      = errors.New("a DAEMON service has a task on each host: it cannot be scaled")
 	ErrHasServices = fmt.Errorf("%w: it has services that are not INACTIVE: delete them first", spec.ErrInUse)
 )
 

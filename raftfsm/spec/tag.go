@@ -33,6 +33,7 @@ const (
 	ResourceCapacityProvider ResourceKind = "capacity-provider"
 	ResourceLogGroup         ResourceKind = "log-group"
 	ResourceService          ResourceKind = "service"
+	ResourceScalableTarget   ResourceKind = "scalable-target"
 )
 
 // Reserved says whether the tag is one that ECS sets itself; see ReservedTag.

@@ -1,0 +1,3 @@
+// Package scaling has the types and the pure rules of what scales a service: its scalable target with policies, scheduled actions and
+// activities, in the words of Application Auto Scaling. Package server/schedule/autoscale decides by them.
+package scaling
