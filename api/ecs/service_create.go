@@ -96,9 +96,10 @@ func newService(r *Request, cluster *spec.Cluster, in *types.CreateServiceInput)
 	if err := given.change(r, cluster, &s, definition); err != nil {
 		return raftfsm.CreateService{}, err
 	}
-	if s.Tags, err = serviceTags(r, in.Tags, s.Settings.PropagateTags, definition); err != nil {
+	if s.Tags, err = serviceTags(r, in.Tags); err != nil {
 		return raftfsm.CreateService{}, err
 	}
+	warnOfTags(r, &s, definition)
 	revision, rollout := newDeployment(r, &s, definition, launchType)
 	return raftfsm.CreateService{Service: s, Revision: *revision, Rollout: *rollout}, nil
 }
@@ -109,7 +110,7 @@ func checkCreateService(in *types.CreateServiceInput) error {
 		return field.Errorf("launchType", "Specifying both a launch type and capacity provider strategy is not supported. Remove one and try again.")
 	}
 	return cmp.Or(
-		servicedef.CheckName(in.ServiceName), servicedef.CheckToken(in.ClientToken), checkLaunchType(in.LaunchType),
+		servicedef.CheckName(in.ServiceName), servicedef.CheckRole(in.Role), servicedef.CheckToken(in.ClientToken), checkLaunchType(in.LaunchType),
 		servicedef.CheckController(in.DeploymentController), servicedef.CheckConnect(in.ServiceConnectConfiguration),
 		servicedef.CheckNetwork(in.NetworkConfiguration), servicedef.CheckTags(in.Tags),
 	)

@@ -58,10 +58,11 @@ func with(members string, defaults ...string) string {
 func TestWhatANewServiceCannotBe(t *testing.T) {
 	f := ready(t)
 	for members, want := range map[string]string{
-		`"serviceName":"a b"`:                                                                                                "serviceName must be",
-		`"serviceName":"web"`:                                                                                                "desiredCount must be given",
-		`"serviceName":"web","launchType":"FARGATE"`:                                                                         "launchType FARGATE is not supported",
-		`"serviceName":"web","schedulingStrategy":"ALWAYS"`:                                                                  "schedulingStrategy must be one of",
+		`"serviceName":"a b"`:                               "serviceName must be",
+		`"serviceName":"web"`:                               "desiredCount must be given",
+		`"serviceName":"web","launchType":"FARGATE"`:        "launchType FARGATE is not supported",
+		`"serviceName":"web","schedulingStrategy":"ALWAYS"`: "schedulingStrategy must be one of",
+		`"serviceName":"web","desiredCount":1,"role":"` + strings.Repeat("r", 2049) + `"`:                                    "role must be at most 2048",
 		`"serviceName":"web","clientToken":"a b"`:                                                                            "clientToken must be",
 		`"serviceName":"web","schedulingStrategy":"DAEMON","desiredCount":1`:                                                 "does not support a desired count",
 		`"serviceName":"web","schedulingStrategy":"DAEMON","placementStrategy":[{"type":"random"}]`:                          "does not support the placementStrategy",

@@ -2,6 +2,7 @@ package ecs
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -107,19 +108,30 @@ func TestWhoMayHaveAServiceAskForPowers(t *testing.T) {
 	}
 }
 
-// What a definition says of its tasks reaches those of a service that propagates its tags, so a key for a team is held to it there too.
-func TestATeamIsNotLeftThroughADefinition(t *testing.T) {
+// A key with limits of tasks does not have tasks run that count for others: it scales their services down, and no more.
+func TestLimitsAreNotLeftThroughAServiceOfOthers(t *testing.T) {
 	f := ready(t)
-	vision := spec.KeyGrant{Teams: []string{"vision"}, MaxPriority: new(int)}
-	f.must(t, "RegisterTaskDefinition", strings.Replace(oneGPU, `{"family"`, `{"tags":[{"key":"pinion.priority","value":"90"}],"family"`, 1))
-	create := `{` + serving + `,"desiredCount":1,"propagateTags":`
-	if got := f.asKey(spec.RoleSubmit, vision, "", "CreateService", create+`"TASK_DEFINITION"}`); errorType(got.err) != wire.AccessDenied {
-		t.Errorf("created: %v", got.err)
-	}
-	if got := f.asKey(spec.RoleSubmit, vision, "", "CreateService", create+`"SERVICE"}`); got.err != nil {
-		t.Fatal(got.err)
-	}
-	if got := f.asKey(spec.RoleSubmit, vision, "", "UpdateService", `{"service":"web","propagateTags":"TASK_DEFINITION"}`); errorType(got.err) != wire.AccessDenied {
-		t.Errorf("updated: %v", got.err)
+	one := 1
+	f.must(t, "CreateService", `{"serviceName":"root","taskDefinition":"tensorflow-1-gpu:1","desiredCount":2}`)
+	f.must(t, "RegisterTaskDefinition", oneGPU)
+	for i, limit := range []spec.KeyGrant{{MaxTasks: 1}, {MaxWaiting: 1}, {MaxGPUs: &one}, {}} {
+		limited, mine := i < 3, fmt.Sprint("mine-", i)
+		if got := f.asKey(spec.RoleSubmit, limit, "", "CreateService", `{"serviceName":"`+mine+`","taskDefinition":"tensorflow-1-gpu:1","desiredCount":1}`); got.err != nil {
+			t.Fatal(got.err)
+		}
+		for _, c := range []struct {
+			service, change string
+			denied          bool
+		}{
+			{"root", `"desiredCount":3`, limited}, {"root", `"taskDefinition":"tensorflow-1-gpu:2"`, limited},
+			{"root", `"forceNewDeployment":true`, limited}, {"root", `"deploymentConfiguration":{"maximumPercent":400}`, limited},
+			{"root", `"desiredCount":1`, false}, {mine, `"desiredCount":9`, false}, {mine, `"taskDefinition":"tensorflow-1-gpu:2"`, false},
+		} {
+			got := f.asKey(spec.RoleSubmit, limit, "", "UpdateService", `{"service":"`+c.service+`",`+c.change+`}`)
+			if denied := errorType(got.err) == wire.AccessDenied; denied != c.denied || !denied && got.err != nil {
+				t.Errorf("%+v: %s %s: %v", limit, c.service, c.change, got.err)
+			}
+			f.must(t, "UpdateService", `{"service":"root","taskDefinition":"tensorflow-1-gpu:1","desiredCount":2}`)
+		}
 	}
 }

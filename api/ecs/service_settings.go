@@ -7,7 +7,6 @@ import (
 	"pinion/api/ecs/capacity"
 	"pinion/api/ecs/placement"
 	"pinion/api/ecs/servicedef"
-	"pinion/api/ecs/tags"
 	"pinion/api/ecs/taskdef"
 	"pinion/api/ecs/types"
 	"pinion/api/wire"
@@ -92,21 +91,27 @@ func serviceProviders(cluster *spec.Cluster, given []types.StrategyItem) ([]spec
 	return items, nil
 }
 
-// serviceTags are the tags of a service of that definition, with the team of the caller's key where they name none. Tags that its tasks would have, and that the
-// key may not give to tasks, are refused.
-func serviceTags(r *Request, given []spec.Tag, propagate string, definition *spec.TaskDefinition) ([]spec.Tag, error) {
+// serviceTags are the tags of a service, with the team of the caller's key where they name none. Tags that its tasks would have, and that the key
+// may not give to tasks, are refused.
+func serviceTags(r *Request, given []spec.Tag) ([]spec.Tag, error) {
 	ofTasks := servicedef.OfTasks(given)
-	if propagate == "TASK_DEFINITION" {
-		ofTasks = tags.Merge(definition.Tags, ofTasks)
-	}
-	if err := tags.CheckScheduling(ofTasks); err != nil {
-		return nil, err
-	}
 	granted, err := grantedTags(r, ofTasks)
 	if err != nil || len(granted) == len(ofTasks) {
 		return given, err
 	}
 	return append(slices.Clone(given), granted[len(ofTasks):]...), nil
+}
+
+// warnOfTags tells of tags of the definition that the tasks of a service do not get, though it propagates them.
+func warnOfTags(r *Request, s *service.Service, definition *spec.TaskDefinition) {
+	if s.Settings.PropagateTags != "TASK_DEFINITION" {
+		return
+	}
+	for _, tag := range definition.Tags {
+		if slices.Contains(spec.ReservedTagKeys(), tag.Key) && tag.Key != spec.TagShare {
+			r.Warn("the tag %s of %s has no effect on the tasks of a service: give it to the service", tag.Key, definition.Name())
+		}
+	}
 }
 
 // checkServiceTags refuses a change of the tags of a service after which they would not be those of one that the caller could create.
@@ -140,4 +145,17 @@ func checkPowers(r *Request, s *service.Service, definition *spec.TaskDefinition
 	}
 	return wire.Errorf(wire.AccessDenied, "%s may not do this: an administrator created the service %s, so that its tasks may have what only an administrator can ask for, and %s asks for that. Use a key of the role admin, or a service of your own.",
 		r.Principal, s.Name, definition.Name())
+}
+
+// checkAccount holds a key to its limits of tasks: a service whose tasks count for somebody else it may scale down, and have do nothing that its own
+// tasks might not.
+func checkAccount(r *Request, s *service.Service, change service.Change) error {
+	if !r.Grant.LimitsTasks() || s.Owner != nil && s.Owner.Key == r.Holder {
+		return nil
+	}
+	if change.Settings == nil && change.Revision == nil && (change.Desired == nil || *change.Desired <= s.Desired) {
+		return nil
+	}
+	return wire.Errorf(wire.AccessDenied, "%s may not do this: its key has limits of tasks or GPUs, and the tasks of the service %s count for another key. It may scale it down. Use a key without limits, or a service of your own.",
+		r.Principal, s.Name)
 }

@@ -68,9 +68,10 @@ func serviceChange(r *Request, cluster *spec.Cluster, known *service.Service, in
 	if err := given.change(r, cluster, &after, definition); err != nil {
 		return change, err
 	}
-	if _, err := serviceTags(r, known.Tags, after.Settings.PropagateTags, definition); err != nil {
+	if _, err := serviceTags(r, known.Tags); err != nil {
 		return change, err
 	}
+	warnOfTags(r, &after, definition)
 	if change.Desired = in.DesiredCount; !reflect.DeepEqual(after.Settings, known.Settings) {
 		change.Settings = &after.Settings // else an update of the count alone would undo one of the settings that came between
 	}
@@ -82,7 +83,7 @@ func serviceChange(r *Request, cluster *spec.Cluster, known *service.Service, in
 		change.Revision, change.Rollout = newDeployment(r, &after, definition, launchType)
 		change.Rollout.Sources = r.Services().RevisionCounts(known)
 	}
-	return change, nil
+	return change, checkAccount(r, known, change)
 }
 
 // deployedDefinition is the definition of the service after an update, and whether the update deploys it.

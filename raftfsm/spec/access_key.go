@@ -76,6 +76,9 @@ type KeyGrant struct {
 	RequestsPerSecond int      `json:"requestsPerSecond,omitempty"` // at each server; twice as many may come at once
 }
 
+// LimitsTasks reports whether the key may have a limited number of tasks or GPUs.
+func (g KeyGrant) LimitsTasks() bool { return g.MaxTasks > 0 || g.MaxWaiting > 0 || g.MaxGPUs != nil }
+
 // CheckTeam returns the team that a task of this key counts for when it names this one: none stands for the key's only team. The error says
 // what may be named.
 func (g KeyGrant) CheckTeam(named string) (string, error) {

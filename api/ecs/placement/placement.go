@@ -9,7 +9,11 @@ import (
 )
 
 // maxStrategies is ECS's limit for the placement strategies of a call.
-const maxStrategies = 5
+// Bounds: each task that waits has its strategies.
+const (
+	maxStrategies = 5
+	maxAttribute  = 128
+)
 
 // ParseStrategies checks strategies and writes them in one way: ECS takes fields in capitals too, and host for instanceId.
 func ParseStrategies(given []spec.PlacementStrategy) ([]spec.PlacementStrategy, error) {
@@ -49,6 +53,9 @@ func parseBinpackField(path, given string) (string, error) {
 
 func parseSpreadField(path, given string) (string, error) {
 	if name, ok := strings.CutPrefix(given, "attribute:"); ok && name != "" {
+		if len(name) > maxAttribute {
+			return "", field.Errorf(path, "placementStrategy.field names an attribute of %d characters, and an attribute has at most %d.", len(name), maxAttribute)
+		}
 		return given, nil
 	}
 	switch strings.ToLower(given) {

@@ -33,6 +33,7 @@ func TestStrategiesAreChecked(t *testing.T) {
 		{[]spec.PlacementStrategy{{Type: "random"}, {Type: "binpack", Field: "disk"}}, "placementStrategy[1].field", `"disk"`},
 		{[]spec.PlacementStrategy{{Type: "spread"}}, "placementStrategy[0].field", "attribute:NAME"},
 		{[]spec.PlacementStrategy{{Type: "spread", Field: "attribute:"}}, "placementStrategy[0].field", `"attribute:"`},
+		{[]spec.PlacementStrategy{{Type: "spread", Field: "attribute:" + strings.Repeat("a", 129)}}, "placementStrategy[0].field", "at most 128"},
 		{make([]spec.PlacementStrategy, 6), "placementStrategy", "at most 5 items, not 6"},
 	} {
 		_, err := ParseStrategies(c.strategies)

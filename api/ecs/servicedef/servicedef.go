@@ -14,6 +14,7 @@ import (
 
 const (
 	maxGrace      = 1<<31 - 1
+	maxRole       = 2048 // IAM's ARNs
 	controllerECS = "ECS"
 	namePath      = "serviceName"
 )
@@ -22,6 +23,14 @@ const (
 func CheckName(name string) error {
 	if !spec.ValidName(name) {
 		return field.Errorf(namePath, "serviceName must be 1 to 255 letters, digits, hyphens and underscores, not %q.", name)
+	}
+	return nil
+}
+
+// CheckRole bounds what is kept of a role.
+func CheckRole(role string) error {
+	if len(role) > maxRole {
+		return field.Errorf("role", "role must be at most %d characters long, not %d.", maxRole, len(role))
 	}
 	return nil
 }

@@ -70,19 +70,18 @@ const (
 	serviceTag = spec.ReservedTag + "ecs:serviceName"
 )
 
-// taskTags are the tags of a task: those that are propagated, ECS's own, and those of the service that say how its tasks are scheduled.
+// taskTags are the tags of a task: those of the service that say how its tasks are scheduled, those that are propagated, as many as a task can have,
+// and ECS's own. A definition says nothing of how the tasks of a service are scheduled: who may tag it is not held to what the service was granted.
 func (t *template) taskTags() (tags []spec.Tag) {
-	from := t.s.Tags
-	if t.s.Settings.PropagateTags == "TASK_DEFINITION" {
-		from = slices.Concat(t.definition.Tags, t.s.Tags)
-	}
-	for _, tag := range from {
-		ofService := slices.Contains(t.s.Tags, tag) && t.s.Settings.PropagateTags != "SERVICE"
-		if slices.Contains(notOfServices, tag.Key) || ofService && !slices.Contains(spec.ReservedTagKeys(), tag.Key) {
-			continue
+	for _, tag := range t.s.Tags {
+		if schedules(tag) && !slices.Contains(notOfServices, tag.Key) {
+			tags = append(tags, tag)
 		}
-		tags = slices.DeleteFunc(tags, func(other spec.Tag) bool { return other.Key == tag.Key })
-		tags = append(tags, tag)
+	}
+	for _, tag := range t.propagated() {
+		if !schedules(tag) {
+			tags = append(tags, tag)
+		}
 	}
 	tags = tags[:min(len(tags), spec.MaxTags)]
 	if t.s.Settings.ManagedTags {
@@ -90,3 +89,17 @@ func (t *template) taskTags() (tags []spec.Tag) {
 	}
 	return tags
 }
+
+// propagated are the tags of which tasks get what does not say how they are scheduled.
+func (t *template) propagated() []spec.Tag {
+	switch t.s.Settings.PropagateTags {
+	case "TASK_DEFINITION":
+		return t.definition.Tags
+	case "SERVICE":
+		return t.s.Tags
+	}
+	return nil
+}
+
+// schedules reports whether a tag says how a task is scheduled.
+func schedules(tag spec.Tag) bool { return slices.Contains(spec.ReservedTagKeys(), tag.Key) }
