@@ -167,17 +167,19 @@ type AffinityBy string
 // What a group's affinity may go by.
 const (
 	ByHeader   AffinityBy = "header"    // the value of the header Name
-	ByCookie   AffinityBy = "cookie"    // the value of the client's cookie Name
+	ByCookie   AffinityBy = "cookie"    // a cookie that the proxy sets: the target that answered first, as of ELB's lb_cookie
 	ByBody     AffinityBy = "body"      // the first Length bytes of the body
 	BySourceIP AffinityBy = "source-ip" // the client's address; the only one of TCP
 )
 
 // Affinity sends requests that have something in common to the same target, as long as that one has no more than its share in flight
-// (consistent hashing with bounded loads). Requests without it are balanced.
+// (consistent hashing with bounded loads; a cookie counts whatever is in flight). Requests without it are balanced.
 type Affinity struct {
 	By     AffinityBy `json:"by"`
-	Name   string     `json:"name,omitempty"`
+	Name   string     `json:"name,omitempty"`   // of the header, or of the cookie: AWSALB unless it says otherwise
 	Length int        `json:"length,omitempty"` // at most MaxAffinityLength
+	// Duration is how long the client keeps the cookie; 0 is until it ends.
+	Duration time.Duration `json:"duration,omitempty"`
 }
 
 // MaxAffinityLength is how much of a body is held back at most to choose a target.

@@ -1,0 +1,132 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"pinion/raftfsm/traffic"
+)
+
+// unavailableError says why no target takes a request now.
+type unavailableError struct{ reason string }
+
+func (e *unavailableError) Error() string { return e.reason }
+
+// acquire is the target for one more request, which is in flight to it until release. None of tried is taken. While no target is eligible it waits,
+// within the bounds of the group; after a failed attempt it does not wait.
+func (g *group) acquire(ctx context.Context, prefer preference, tried []*target) (*target, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if t := g.take(prefer, tried); t != nil {
+		return t, nil
+	}
+	if len(tried) > 0 {
+		return nil, &unavailableError{fmt.Sprintf("group %s has no other healthy target", g.id)}
+	}
+	return g.wait(ctx, prefer)
+}
+
+// wait takes the first target that becomes eligible. g.mu is held, but not while it waits.
+func (g *group) wait(ctx context.Context, prefer preference) (*target, error) {
+	most, timeout := g.config.MaxWaiting, g.config.WaitTimeout
+	if most == 0 {
+		most = traffic.DefaultMaxWaiting
+	}
+	if timeout == 0 {
+		timeout = traffic.DefaultWaitTimeout
+	}
+	if g.waiting >= most || timeout < 0 {
+		return nil, &unavailableError{fmt.Sprintf("group %s has no healthy target, and %d requests wait for one already", g.id, g.waiting)}
+	}
+	g.waiting++
+	defer func() { g.waiting-- }()
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	for !g.closed {
+		wake := g.wake
+		g.mu.Unlock()
+		select {
+		case <-wake:
+		case <-ctx.Done():
+		}
+		g.mu.Lock()
+		if ctx.Err() != nil {
+			return nil, &unavailableError{fmt.Sprintf("group %s had no healthy target for %v", g.id, timeout)}
+		}
+		if t := g.take(prefer, nil); t != nil {
+			return t, nil
+		}
+	}
+	return nil, &unavailableError{fmt.Sprintf("group %s is gone", g.id)}
+}
+
+// take chooses a target and counts the request. g.mu is held.
+func (g *group) take(prefer preference, tried []*target) *target {
+	now := time.Now()
+	if !g.rejoins.IsZero() && !now.Before(g.rejoins) {
+		g.rebuild(now)
+	}
+	t := g.choose(now, prefer, without(g.eligible, tried))
+	if t == nil {
+		return nil
+	}
+	t.inFlight++
+	g.inFlight++
+	return t
+}
+
+// outcome is how an attempt to use a target ended.
+type outcome int
+
+const (
+	succeeded outcome = iota
+	failed            // it did not answer, or says that it is overloaded: what counts for ejection
+	abandoned         // the client left
+)
+
+// Outlier ejection, as of Service Connect.
+const (
+	failuresToEject = 5
+	ejectionTime    = 30 * time.Second
+)
+
+// observe counts failures in a row, and ejects a target with too many: it gets no requests for a while. The last eligible one is never ejected.
+func (g *group) observe(t *target, how outcome) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch how {
+	case succeeded:
+		t.failures = 0
+	case failed:
+		t.failures++
+	}
+	if t.failures < failuresToEject || len(without(g.eligible, []*target{t})) == 0 {
+		return
+	}
+	now := time.Now()
+	t.failures, t.ejectedUntil = 0, now.Add(ejectionTime)
+	g.rebuild(now)
+}
+
+// release ends what acquire began.
+func (g *group) release(t *target) {
+	g.mu.Lock()
+	t.inFlight--
+	g.inFlight--
+	drained := g.takeDrained(t)
+	if len(drained) > 0 && !g.isTarget(t.id) {
+		delete(g.targets, t.id)
+	}
+	g.mu.Unlock()
+	g.tell(drained)
+}
+
+func (g *group) isTarget(id string) bool {
+	for i := range g.config.Targets {
+		if g.config.Targets[i].ID == id {
+			return true
+		}
+	}
+	return false
+}

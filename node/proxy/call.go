@@ -1,0 +1,43 @@
+package proxy
+
+import (
+	"net/http"
+	"time"
+
+	"pinion/raftfsm/traffic"
+)
+
+// call is one request, or one connection of a TCP listener, from its acceptance to its end: what metrics and access log say of it.
+type call struct {
+	access    *accessLog
+	listener  *traffic.Listener
+	request   *http.Request // nil of a connection
+	client    string        // address and port
+	group     *group        // nil when none was chosen
+	target    *target       // the last one tried, or nil
+	attempts  int
+	began     time.Time
+	firstByte time.Duration // until the target began to answer; 0 before
+	status    int           // of HTTP; clientGone when the client left before
+	sent      int64         // bytes of the answer's body
+	broken    bool          // the target failed before its answer was whole
+}
+
+// clientGone is what nginx writes into its log.
+const clientGone = 499
+
+// answered notes that the target has begun to answer.
+func (c *call) answered() { c.firstByte = time.Since(c.began) }
+
+// finish counts the call and logs it.
+func (c *call) finish() {
+	took := time.Since(c.began)
+	isError := c.broken || c.status >= http.StatusInternalServerError
+	if c.group != nil {
+		c.group.record(isError, took, c.firstByte)
+	}
+	if c.target != nil {
+		c.target.record(isError, took, c.firstByte)
+	}
+	c.access.add(c, took)
+}

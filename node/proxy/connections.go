@@ -1,0 +1,214 @@
+package proxy
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// connections accepts those of one listener and holds them to two bounds: how many there are, and how long each may be silent. A deadline for each
+// read would do the second, but net/http sets its own.
+type connections struct {
+	net.Listener
+	most        int
+	idleTimeout func() time.Duration
+
+	mu    sync.Mutex
+	open  map[*connection]struct{}
+	empty chan struct{} // closed when none is open; nil while nobody waits
+	end   chan struct{} // closed by Close
+}
+
+// connection is one client. It is idle between two requests, not within one.
+type connection struct {
+	net.Conn
+	all  *connections
+	used atomic.Int64 // when something was last read or written, in ns of time.Since(began)
+	idle atomic.Bool
+}
+
+// began makes the time of connections one number that no step of the wall clock moves.
+var began = time.Now()
+
+func newConnections(socket net.Listener, most int, idleTimeout func() time.Duration) *connections {
+	c := &connections{Listener: socket, most: most, idleTimeout: idleTimeout, open: map[*connection]struct{}{}, end: make(chan struct{})}
+	go c.sweep()
+	return c
+}
+
+// Accept returns the next client's connection. At the bound it cuts off a part of the idle ones; when none is idle, the new one.
+func (c *connections) Accept() (net.Conn, error) {
+	for {
+		accepted, err := c.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		conn := &connection{Conn: accepted, all: c}
+		conn.idle.Store(true)
+		conn.touch()
+		if c.add(conn) {
+			return conn, nil
+		}
+		accepted.Close()
+	}
+}
+
+func (c *connections) add(conn *connection) bool {
+	c.mu.Lock()
+	full := len(c.open) >= c.most
+	if !full {
+		c.open[conn] = struct{}{}
+	}
+	c.mu.Unlock()
+	if !full {
+		return true
+	}
+	if c.cutOldest() == 0 {
+		return false
+	}
+	return c.add(conn)
+}
+
+// cutOldest closes one in 64 of the connections, those that have been idle for longest, and says how many.
+func (c *connections) cutOldest() int {
+	idle := c.chosen(func(conn *connection) bool { return conn.idle.Load() })
+	slices.SortFunc(idle, func(a, b *connection) int { return cmp.Compare(a.used.Load(), b.used.Load()) })
+	idle = idle[:min(len(idle), c.most/64+1)]
+	for _, conn := range idle {
+		conn.Close()
+	}
+	return len(idle)
+}
+
+func (c *connections) chosen(fits func(*connection) bool) (all []*connection) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for conn := range c.open {
+		if fits(conn) {
+			all = append(all, conn)
+		}
+	}
+	return all
+}
+
+const (
+	shortestSweep = 10 * time.Millisecond
+	longestSweep  = 15 * time.Second
+	sweeps        = 4 // in one idle timeout
+)
+
+// sweep closes connections that have been silent for longer than the idle timeout, until none can come any more and none is open.
+func (c *connections) sweep() {
+	for {
+		timeout := c.idleTimeout()
+		pause := time.NewTimer(min(max(timeout/sweeps, shortestSweep), longestSweep))
+		select {
+		case <-pause.C:
+		case <-c.end:
+			pause.Stop()
+			return
+		}
+		before := int64(time.Since(began) - timeout - timeout/sweeps)
+		for _, conn := range c.chosen(func(conn *connection) bool { return conn.used.Load() < before }) {
+			conn.Close()
+		}
+	}
+}
+
+// Close stops accepting. Open connections go on.
+func (c *connections) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed() {
+		return nil
+	}
+	close(c.end)
+	return c.Listener.Close()
+}
+
+func (c *connections) closed() bool {
+	select {
+	case <-c.end:
+		return true
+	default:
+		return false
+	}
+}
+
+// wait returns when no connection is open, or when ctx ends.
+func (c *connections) wait(ctx context.Context) {
+	c.mu.Lock()
+	c.empty = make(chan struct{})
+	empty := c.empty
+	if len(c.open) == 0 {
+		close(empty)
+		c.empty = nil
+	}
+	c.mu.Unlock()
+	select {
+	case <-empty:
+	case <-ctx.Done():
+	}
+}
+
+// cut closes all open connections.
+func (c *connections) cut() {
+	for _, conn := range c.chosen(func(*connection) bool { return true }) {
+		conn.Close()
+	}
+}
+
+// setState is http.Server's hook: it knows when a connection is between two requests.
+func (c *connections) setState(conn net.Conn, state http.ConnState) {
+	if wrapped, ok := conn.(interface{ NetConn() net.Conn }); ok {
+		conn = wrapped.NetConn()
+	}
+	if mine, ok := conn.(*connection); ok {
+		mine.idle.Store(state == http.StateIdle || state == http.StateNew)
+	}
+}
+
+func (c *connection) touch() { c.used.Store(int64(time.Since(began))) }
+
+func (c *connection) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.touch()
+	return n, err
+}
+
+func (c *connection) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	c.touch()
+	return n, err
+}
+
+// CloseWrite tells the client that nothing more comes.
+func (c *connection) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+func (c *connection) Close() error {
+	c.all.remove(c)
+	return c.Conn.Close()
+}
+
+func (c *connections) remove(conn *connection) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, open := c.open[conn]; !open {
+		return
+	}
+	delete(c.open, conn)
+	if len(c.open) == 0 && c.empty != nil {
+		close(c.empty)
+		c.empty = nil
+	}
+}

@@ -1,0 +1,108 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"pinion/raftfsm/traffic"
+)
+
+// listener is one open port. What it does with connections and requests is its table, which may be replaced while they are served.
+type listener struct {
+	proxy    *Proxy
+	port     int
+	protocol traffic.Protocol
+	table    atomic.Pointer[table]
+	conns    *connections
+	serving  server
+	done     chan struct{} // closed when nothing is accepted any more
+}
+
+// server is what serves the connections of a listener: http.Server, or streams.
+type server interface {
+	Serve(net.Listener) error
+	// Shutdown closes the listener, has what is served finish, and returns when it has or ctx ends.
+	Shutdown(ctx context.Context) error
+}
+
+var (
+	_ server = (*http.Server)(nil)
+	_ server = (*streams)(nil)
+)
+
+// Limits of what a client may send before it is answered. ELB's are 64 KiB for all headers, too.
+const (
+	maxHeaderBytes  = 60 << 10         // net/http allows 4 KiB more
+	headerTimeout   = 10 * time.Second // and of a TLS handshake
+	maxHTTP2Streams = 250
+)
+
+func (p *Proxy) open(socket net.Listener, t *table) *listener {
+	l := &listener{proxy: p, port: t.config.Port, protocol: t.config.Protocol, done: make(chan struct{})}
+	l.table.Store(t)
+	l.conns = newConnections(socket, p.config.MaxConnections, func() time.Duration { return l.table.Load().idleTimeout })
+	var accepted net.Listener = l.conns
+	if l.protocol.EndsTLS() {
+		accepted = tls.NewListener(accepted, l.tlsConfig())
+	}
+	if l.protocol.IsHTTP() {
+		l.serving = l.httpServer()
+	} else {
+		l.serving = newStreams(l)
+	}
+	go func() {
+		defer close(l.done)
+		if err := l.serving.Serve(accepted); err != nil && !l.conns.closed() {
+			p.config.Log.Error("a listener accepts no more connections", "port", l.port, "error", err)
+		}
+	}()
+	return l
+}
+
+// httpServer has no timeouts for bodies: a stream may take as long as it likes. connections cuts off what is silent.
+func (l *listener) httpServer() *http.Server {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(l.protocol == traffic.HTTPS)
+	protocols.SetUnencryptedHTTP2(l.protocol == traffic.HTTP)
+	return &http.Server{
+		Handler:           http.HandlerFunc(l.serveHTTP),
+		Protocols:         protocols,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxHTTP2Streams},
+		ReadHeaderTimeout: headerTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ConnState:         l.conns.setState,
+		ErrorLog:          slog.NewLogLogger(l.proxy.config.Log.Handler(), slog.LevelDebug), // what clients do wrong
+	}
+}
+
+func (l *listener) tlsConfig() *tls.Config {
+	config := &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			return l.table.Load().certificates.choose(hello)
+		},
+	}
+	if l.protocol.IsHTTP() {
+		config.NextProtos = []string{"h2", "http/1.1"}
+	}
+	return config
+}
+
+// stop frees the port.
+func (l *listener) stop() {
+	l.conns.Close()
+	<-l.done
+}
+
+// finish waits until nothing is served any more; when ctx ends it is cut off.
+func (l *listener) finish(ctx context.Context) {
+	_ = l.serving.Shutdown(ctx)
+	l.conns.wait(ctx) // for WebSockets, which http.Server has forgotten
+	l.conns.cut()
+}

@@ -1,0 +1,105 @@
+package proxy
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Bounds are the upper bounds of the buckets of each Histogram, but of the last one, which has none.
+var Bounds = [...]time.Duration{
+	time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond, 50 * time.Millisecond,
+	100 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2500 * time.Millisecond, 5 * time.Second,
+	10 * time.Second, 30 * time.Second, time.Minute, 5 * time.Minute,
+}
+
+// Histogram is how often something took how long, since the proxy began.
+type Histogram struct {
+	Counts [len(Bounds) + 1]uint64 // in each bucket
+	Sum    time.Duration
+}
+
+// Metrics are those of a group or of one of its targets. All but InFlight and Waiting only grow.
+type Metrics struct {
+	Group, Target string // IDs; Target is empty in those of the group
+	Requests      uint64 // that have ended, or connections of TCP
+	Errors        uint64 // of them answered 5xx, or broken off by the target
+	InFlight      int
+	Waiting       int // for a healthy target; of a group only
+	Latency       Histogram
+	FirstByte     Histogram // until the target began to answer
+}
+
+// Metrics returns those of each group and of each of its targets.
+func (p *Proxy) Metrics() []Metrics {
+	p.mu.Lock()
+	groups := make([]*group, 0, len(p.groups))
+	for _, g := range p.groups {
+		groups = append(groups, g)
+	}
+	p.mu.Unlock()
+	var all []Metrics
+	for _, g := range groups {
+		all = append(all, g.metrics()...)
+	}
+	return all
+}
+
+// Dropped is how many lines the access log could not take.
+func (p *Proxy) Dropped() uint64 { return p.access.dropped.Load() }
+
+func (g *group) metrics() []Metrics {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	own := g.counters.read()
+	own.Group, own.InFlight, own.Waiting = g.id, g.inFlight, g.waiting
+	all := []Metrics{own}
+	for _, t := range g.targets {
+		m := t.counters.read()
+		m.Group, m.Target, m.InFlight = g.id, t.id, t.inFlight
+		all = append(all, m)
+	}
+	return all
+}
+
+// counters are Metrics as they are counted.
+type counters struct {
+	requests, errors   atomic.Uint64
+	latency, firstByte histogram
+}
+
+type histogram struct {
+	counts [len(Bounds) + 1]atomic.Uint64
+	sum    atomic.Int64
+}
+
+func (c *counters) record(isError bool, took, firstByte time.Duration) {
+	c.requests.Add(1)
+	if isError {
+		c.errors.Add(1)
+	}
+	c.latency.observe(took)
+	if firstByte > 0 {
+		c.firstByte.observe(firstByte)
+	}
+}
+
+func (c *counters) read() Metrics {
+	return Metrics{Requests: c.requests.Load(), Errors: c.errors.Load(), Latency: c.latency.read(), FirstByte: c.firstByte.read()}
+}
+
+func (h *histogram) observe(d time.Duration) {
+	i := 0
+	for i < len(Bounds) && d > Bounds[i] {
+		i++
+	}
+	h.counts[i].Add(1)
+	h.sum.Add(int64(d))
+}
+
+func (h *histogram) read() (all Histogram) {
+	for i := range h.counts {
+		all.Counts[i] = h.counts[i].Load()
+	}
+	all.Sum = time.Duration(h.sum.Load())
+	return all
+}

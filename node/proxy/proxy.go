@@ -1,0 +1,212 @@
+package proxy
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	"pinion/raftfsm/traffic"
+)
+
+// Config is what a Proxy needs from its host. Only the fields said to be so are required.
+type Config struct {
+	// Certificates is the directory of NAME.crt and NAME.key, for listeners that end TLS.
+	Certificates string
+	// Listen opens a listener's port; nil is the port of all addresses.
+	Listen func(port int) (net.Listener, error)
+	// AccessLog gets a line of JSON for each request; nil is no log. It may block: lines that it cannot take are dropped, and counted.
+	AccessLog io.Writer
+	// Drained is called once for each target that is draining, as soon as this proxy has nothing in flight to it. It must not block.
+	Drained func(target string)
+	// MaxConnections is how many clients may be connected to one listener; 0 is 16,384. Beyond it those that have been idle longest are cut off.
+	MaxConnections int
+	// Log gets what happens to listeners; required.
+	Log *slog.Logger
+}
+
+const (
+	defaultMaxConnections = 16384
+	retryInterval         = time.Second     // between two attempts to open a listener
+	drainTimeout          = 5 * time.Minute // for the requests of a listener that is gone
+)
+
+// Proxy carries requests to targets. Its methods may be called at any time, also at once.
+type Proxy struct {
+	config   Config
+	upstream *upstream
+	access   *accessLog
+
+	mu        sync.Mutex
+	closed    bool
+	routing   traffic.Routing
+	groups    map[string]*group
+	listeners map[int]*listener // by port
+	problems  map[string]error  // by listener ID
+	retry     *time.Timer
+	draining  context.Context // of listeners that were closed and still have requests: when it ends, those are cut off
+	cut       context.CancelFunc
+	closing   sync.WaitGroup // those listeners
+}
+
+// New returns a Proxy that listens nowhere until Apply.
+func New(config Config) *Proxy {
+	if config.Listen == nil {
+		config.Listen = func(port int) (net.Listener, error) { return net.Listen("tcp", ":"+strconv.Itoa(port)) }
+	}
+	if config.MaxConnections == 0 {
+		config.MaxConnections = defaultMaxConnections
+	}
+	p := &Proxy{config: config, upstream: newUpstream(), access: newAccessLog(config.AccessLog),
+		groups: map[string]*group{}, listeners: map[int]*listener{}}
+	p.draining, p.cut = context.WithCancel(context.Background())
+	p.retry = time.AfterFunc(time.Hour, p.again)
+	p.retry.Stop()
+	return p
+}
+
+// Apply makes routing what the proxy does, and returns what is wrong with each listener that does not serve it, by its ID. Those are tried again
+// until they serve or another Routing comes. Connections and requests of what did not change are not touched; those of a listener that is gone may
+// finish.
+func (p *Proxy) Apply(routing traffic.Routing) map[string]error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil
+	}
+	p.routing = routing
+	p.apply()
+	return maps.Clone(p.problems)
+}
+
+// Problems returns what is wrong with each listener that does not serve the latest Routing, by its ID.
+func (p *Proxy) Problems() map[string]error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.problems)
+}
+
+func (p *Proxy) again() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		p.apply()
+	}
+}
+
+func (p *Proxy) apply() {
+	p.updateGroups()
+	before := p.problems
+	p.problems = p.updateListeners()
+	for id, err := range p.problems {
+		if before[id] == nil || before[id].Error() != err.Error() {
+			p.config.Log.Warn("a listener does not serve; it is tried again", "listener", id, "error", err)
+		}
+	}
+	for id := range before {
+		if p.problems[id] == nil {
+			p.config.Log.Info("a listener serves again, or is gone", "listener", id)
+		}
+	}
+	if len(p.problems) > 0 {
+		p.retry.Reset(retryInterval)
+	}
+}
+
+func (p *Proxy) updateGroups() {
+	next := make(map[string]*group, len(p.routing.Groups))
+	for _, config := range p.routing.Groups {
+		g := p.groups[config.ID]
+		if g == nil {
+			g = newGroup(config.ID, p.config.Drained)
+		}
+		g.update(config)
+		next[config.ID] = g
+	}
+	for id, g := range p.groups {
+		if next[id] == nil {
+			g.close()
+		}
+	}
+	p.groups = next
+}
+
+// updateListeners opens, changes and closes listeners until they are those of the routing. What is closed goes first: another may want its port.
+func (p *Proxy) updateListeners() map[string]error {
+	problems := map[string]error{}
+	wanted := map[int]traffic.Listener{}
+	for _, config := range p.routing.Listeners {
+		if other, taken := wanted[config.Port]; taken {
+			problems[config.ID] = fmt.Errorf("port %d is already that of listener %s: choose another", config.Port, other.ID)
+			continue
+		}
+		wanted[config.Port] = config
+	}
+	for port, l := range p.listeners {
+		if config, stays := wanted[port]; !stays || config.Protocol != l.protocol {
+			p.closeLater(l)
+		}
+	}
+	for _, config := range wanted {
+		if err := p.updateListener(config); err != nil {
+			problems[config.ID] = err
+		}
+	}
+	return problems
+}
+
+// updateListener has the listener of a port do what its config says, and opens it if need be.
+func (p *Proxy) updateListener(config traffic.Listener) error {
+	l := p.listeners[config.Port]
+	if l != nil && l.table.Load().isOf(config, p.groups) {
+		return nil
+	}
+	table, err := newTable(config, p.groups, p.config.Certificates)
+	if err != nil {
+		return err
+	}
+	if l != nil {
+		l.table.Store(table)
+		return nil
+	}
+	socket, err := p.config.Listen(config.Port)
+	if err != nil {
+		return fmt.Errorf("cannot listen on port %d: %w; free the port or choose another", config.Port, err)
+	}
+	p.listeners[config.Port] = p.open(socket, table)
+	return nil
+}
+
+func (p *Proxy) closeLater(l *listener) {
+	delete(p.listeners, l.port)
+	l.stop()
+	p.closing.Go(func() {
+		ctx, cancel := context.WithTimeout(p.draining, drainTimeout)
+		defer cancel()
+		l.finish(ctx)
+	})
+}
+
+// Close stops listening at once. Requests in flight may finish until ctx ends; then they are cut off.
+func (p *Proxy) Close(ctx context.Context) {
+	p.mu.Lock()
+	p.closed = true
+	p.retry.Stop()
+	for _, l := range p.listeners {
+		p.closeLater(l)
+	}
+	for _, g := range p.groups {
+		g.close()
+	}
+	p.mu.Unlock()
+	defer context.AfterFunc(ctx, p.cut)()
+	p.closing.Wait()
+	p.cut()
+	p.upstream.close()
+	p.access.close()
+}

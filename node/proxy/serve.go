@@ -1,0 +1,151 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httputil"
+	"strconv"
+	"strings"
+	"time"
+
+	"pinion/raftfsm/traffic"
+)
+
+// serveHTTP answers one request.
+func (l *listener) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	t := l.table.Load()
+	c := &call{access: l.proxy.access, listener: &t.config, request: r, client: r.RemoteAddr, began: time.Now()}
+	defer c.finish()
+	if status, why := refuse(r); status != 0 {
+		w.Header().Set("Connection", "close")
+		c.answer(w, status, why)
+		return
+	}
+	closeAfter(w, r)
+	a := t.actionFor(r)
+	switch {
+	case a.fixed != nil:
+		c.fixed(w, a.fixed)
+		return
+	case a.redirect != nil:
+		c.redirect(w, r, a.redirect)
+		return
+	}
+	if c.group = a.group(); c.group == nil {
+		c.answer(w, http.StatusServiceUnavailable, "no target group takes this request")
+		return
+	}
+	settings := c.group.settings()
+	x := exchange{call: c, table: t, settings: settings, upstream: l.proxy.upstream.of(settings.Version)}
+	x.serve(w, r)
+}
+
+// rewrite makes the request of a client one for a target. httputil has removed what is only between client and proxy, and what a client may not
+// say of itself.
+func (x *exchange) rewrite(r *httputil.ProxyRequest) {
+	r.Out.URL.RawQuery = r.In.URL.RawQuery // as it was sent
+	r.Out.Trailer = nil
+	if r.In.Header.Get("Forwarded") != "" {
+		r.Out.Header["Forwarded"] = r.In.Header["Forwarded"]
+	}
+	if host := r.In.Header["X-Forwarded-Host"]; host != nil {
+		r.Out.Header["X-Forwarded-Host"] = host
+	}
+	dropAliases(r.Out.Header)
+	setForwarded(r.Out.Header, r.In, &x.table.config)
+}
+
+// setForwarded tells the target of the client, as ELB does.
+func setForwarded(h http.Header, in *http.Request, l *traffic.Listener) {
+	h.Set("X-Forwarded-Proto", strings.ToLower(string(l.Protocol)))
+	h.Set("X-Forwarded-Port", strconv.Itoa(l.Port))
+	before := in.Header["X-Forwarded-For"]
+	switch l.XForwardedFor {
+	case traffic.XFFRemove:
+		return
+	case traffic.XFFPreserve:
+		if before != nil {
+			h["X-Forwarded-For"] = before
+		}
+		return
+	}
+	client := withoutPort(in.RemoteAddr)
+	if l.XFFClientPort {
+		client = in.RemoteAddr
+	}
+	h.Set("X-Forwarded-For", strings.Join(append(before[:len(before):len(before)], client), ", "))
+}
+
+// fail answers for a target that did not.
+func (x *exchange) fail(w http.ResponseWriter, r *http.Request, err error) {
+	var unavailable *unavailableError
+	status, why := http.StatusBadGateway, fmt.Sprintf("no target of group %s answered", x.group.id)
+	switch {
+	case x.request.Context().Err() != nil || errors.Is(err, context.Canceled):
+		x.status = clientGone
+		panic(http.ErrAbortHandler)
+	case errors.As(err, &unavailable):
+		status, why = http.StatusServiceUnavailable, unavailable.reason
+		w.Header().Set("Retry-After", "1")
+	case errors.Is(err, errSilent):
+		status, why = http.StatusGatewayTimeout, fmt.Sprintf("a target of group %s did not answer for %v", x.group.id, x.table.idleTimeout)
+	}
+	if x.settings.Version == traffic.GRPC && strings.HasPrefix(x.request.Header.Get("Content-Type"), "application/grpc") {
+		x.failGRPC(w, why)
+		return
+	}
+	x.answer(w, status, why)
+}
+
+const grpcUnavailable = "14"
+
+// failGRPC says the same as a gRPC status, which a client of gRPC understands.
+func (x *exchange) failGRPC(w http.ResponseWriter, why string) {
+	h := w.Header()
+	h.Set("Content-Type", "application/grpc")
+	h.Set("Grpc-Status", grpcUnavailable)
+	h.Set("Grpc-Message", why)
+	x.broken = true
+	x.status = http.StatusOK
+	w.WriteHeader(http.StatusOK)
+}
+
+// answer answers for the proxy itself.
+func (c *call) answer(w http.ResponseWriter, status int, why string) {
+	c.fixed(w, &traffic.FixedResponse{StatusCode: status, Body: fmt.Sprintf("%d %s: %s\n", status, http.StatusText(status), why)})
+}
+
+func (c *call) fixed(w http.ResponseWriter, f *traffic.FixedResponse) {
+	c.status = f.StatusCode
+	h := w.Header()
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	if f.ContentType != "" {
+		h.Set("Content-Type", f.ContentType)
+	}
+	h.Set("Content-Length", strconv.Itoa(len(f.Body)))
+	w.WriteHeader(f.StatusCode)
+	n, _ := w.Write([]byte(f.Body))
+	c.sent = int64(n)
+}
+
+// redirect answers with the address that the action makes of the request's.
+func (c *call) redirect(w http.ResponseWriter, r *http.Request, to *traffic.Redirect) {
+	of := strings.NewReplacer(
+		"#{protocol}", strings.ToLower(string(c.listener.Protocol)), "#{host}", withoutPort(r.Host), "#{port}", strconv.Itoa(c.listener.Port),
+		"#{path}", strings.TrimPrefix(r.URL.EscapedPath(), "/"), "#{query}", r.URL.RawQuery)
+	part := func(given, usual string) string {
+		if given == "" {
+			given = usual
+		}
+		return of.Replace(given)
+	}
+	query := part(to.Query, "#{query}")
+	if query != "" {
+		query = "?" + query
+	}
+	w.Header().Set("Location", strings.ToLower(part(to.Protocol, "#{protocol}"))+"://"+part(to.Host, "#{host}")+":"+part(to.Port, "#{port}")+
+		part(to.Path, "/#{path}")+query)
+	c.fixed(w, &traffic.FixedResponse{StatusCode: to.StatusCode})
+}

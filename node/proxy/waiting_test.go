@@ -1,0 +1,80 @@
+package proxy_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"pinion/raftfsm/traffic"
+)
+
+func TestARequestWaitsForATarget(t *testing.T) {
+	s := newSite(t)
+	s.apply(toGroup(group("web")))
+	answers := make(chan string)
+	for range 10 {
+		go func() {
+			_, body := s.get(80, "/")
+			answers <- body
+		}()
+	}
+	s.eventually(func() bool { return s.metrics("web", "").Waiting == 10 })
+	ready := s.named("ready")
+	s.apply(toGroup(group("web", in(ready, traffic.Initial))))
+	s.apply(toGroup(group("web", ready)))
+	for range 10 {
+		if body := <-answers; body != "ready" {
+			t.Error(body)
+		}
+	}
+}
+
+func TestWaitingIsBounded(t *testing.T) {
+	refused := func(name string, change func(*traffic.Group)) {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			g := group("web")
+			change(&g)
+			s.apply(toGroup(g))
+			answer, err := http.Get("http://" + s.address(80))
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer.Body.Close()
+			if answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "" {
+				t.Error(answer.StatusCode, answer.Header)
+			}
+		})
+	}
+	refused("in number", func(g *traffic.Group) { g.MaxWaiting = -1 })
+	refused("in time", func(g *traffic.Group) { g.WaitTimeout = time.Millisecond })
+}
+
+func TestNobodyWaitsForAGroupThatIsGone(t *testing.T) {
+	s := newSite(t)
+	routing := toGroup(group("web"))
+	s.apply(routing)
+	status := make(chan int)
+	go func() {
+		code, _ := s.get(80, "/")
+		status <- code
+	}()
+	s.eventually(func() bool { return s.metrics("web", "").Waiting == 1 })
+	routing.Groups[0].ID = "other"
+	routing.Listeners = []traffic.Listener{listener(80, traffic.HTTP, forward("other"))}
+	routing.Groups = []traffic.Group{group("other")}
+	s.apply(routing)
+	if code := <-status; code != http.StatusServiceUnavailable {
+		t.Error(code)
+	}
+}
+
+func TestASilentTargetIsA504(t *testing.T) {
+	s := newSite(t)
+	routing := toGroup(group("web", s.server(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })))
+	routing.Listeners[0].IdleTimeout = 200 * time.Millisecond
+	s.apply(routing)
+	if status, body := s.get(80, "/"); status != http.StatusGatewayTimeout {
+		t.Error(status, body)
+	}
+}
