@@ -20,7 +20,7 @@ var (
 		commands: []kind{
 			compactKindOf[LaunchTasks](24, 1), compactKindOf[PlaceTasks](25, 1), compactKindOf[RetryTasks](26, 1), compactKindOf[ReportTasks](27, 1),
 			kindOf[StopTask](28, 1), kindOf[ResolveDependencies](29, 1),
-			kindOf[EditTasks](38, 1),
+			kindOf[EditTasks](38, 1), kindOf[RecordDrained](39, 1),
 		},
 		changes: func(before, after *spec.Task) []*Change {
 			if after == nil || before != nil && before.LastStatus == spec.Stopped {

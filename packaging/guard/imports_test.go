@@ -69,9 +69,9 @@ var floors = map[string][]string{
 		".",
 		"loadbalancer",
 		"query tally issuer ended edit change snapshot table ledger",
-		"service traffic scaling",
+		"service scaling",
 		"codec spec changelog watch sortkey",
-		"compact",
+		"compact traffic",
 	},
 	"gpu": {
 		"nvml sim mps mig inside",

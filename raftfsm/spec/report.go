@@ -1,5 +1,7 @@
 package spec
 
+import "pinion/raftfsm/traffic"
+
 // Assignment is a task as its host must run it. Overrides are already merged into Definition (see Effective).
 type Assignment struct {
 	Task       *Task
@@ -12,12 +14,13 @@ type Assignment struct {
 // TaskReport is a host's whole view of one of its tasks: the latest, not the history. Fields that have not happened
 // are zero; a zero field never erases what was reported before.
 type TaskReport struct {
-	TaskID        string            `json:"taskId" compact:"own"`
-	Status        Status            `json:"status"`
-	StopCode      StopCode          `json:"stopCode,omitempty"`
-	StoppedReason string            `json:"stoppedReason,omitempty"`
-	Times         TaskTimes         `json:"times"`
-	Containers    []ContainerReport `json:"containers"`
+	TaskID        string                 `json:"taskId" compact:"own"`
+	Status        Status                 `json:"status"`
+	StopCode      StopCode               `json:"stopCode,omitempty"`
+	StoppedReason string                 `json:"stoppedReason,omitempty"`
+	Times         TaskTimes              `json:"times"`
+	Containers    []ContainerReport      `json:"containers"`
+	Targets       []traffic.TargetHealth `json:"targets,omitempty" level:"1"` // of those of its targets whose health is known
 }
 
 // ContainerReport is the part of a container that its host knows.

@@ -3,6 +3,8 @@ package spec
 import (
 	"fmt"
 	"time"
+
+	"pinion/raftfsm/traffic"
 )
 
 // Status is ECS's task and container status. A task's last status only grows in the order of the constants.
@@ -91,6 +93,9 @@ type Task struct {
 
 	Service        *ServiceMember `json:"service,omitempty" level:"1"`       // the service that it is a task of
 	ProtectedUntil time.Time      `json:"protectedUntil,omitzero" level:"1"` // its service does not stop it before, but for what has failed
+
+	Targets []traffic.TargetHealth `json:"targets,omitempty" level:"1"` // what its host found of its targets, by group, container and port
+	Drained bool                   `json:"drained,omitempty" level:"1"` // it is asked to stop, and no proxy has a request in flight to it
 }
 
 // ServiceMember is what a task records of the service that it belongs to.
@@ -182,6 +187,11 @@ type NetworkBinding struct {
 	ContainerPort int    `json:"containerPort"`
 	HostPort      int    `json:"hostPort"`
 	Protocol      string `json:"protocol"`
+}
+
+// Drains reports whether the task is to stop and its containers run on for the requests that are in flight to its targets.
+func (t *Task) Drains() bool {
+	return t.DesiredStatus == Stopped && t.LastStatus == Running && len(t.Targets) > 0 && !t.Drained && !t.ForceStop
 }
 
 // GPUs lists the UUIDs of all the task's containers.

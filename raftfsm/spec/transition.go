@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"pinion/raftfsm/traffic"
 )
 
 // WithReport is the task with a report of its host merged in: its status only grows, and a zero field of the report erases nothing.
@@ -22,6 +24,7 @@ func (t *Task) WithReport(r TaskReport) *Task {
 			}
 		}
 	}
+	task.Targets = traffic.MergeHealth(t.Targets, r.Targets)
 	if task.LastStatus.Rank() >= Stopping.Rank() {
 		task.DesiredStatus = Stopped
 	}

@@ -152,7 +152,11 @@ type Group struct {
 	// DefaultMaxWaiting and DefaultWaitTimeout; less than 0 is none.
 	MaxWaiting  int           `json:"maxWaiting,omitempty"`
 	WaitTimeout time.Duration `json:"waitTimeout,omitempty"`
-	Targets     []Target      `json:"targets,omitempty"`
+	// Health is how the host of a target checks it; the proxy does not.
+	Health HealthCheck `json:"health,omitzero"`
+	// DeregistrationDelay is how long a target is draining at most, before its task is stopped with requests in flight.
+	DeregistrationDelay time.Duration `json:"deregistrationDelay,omitempty"`
+	Targets             []Target      `json:"targets,omitempty"`
 }
 
 // What waits for a healthy target, unless the group says otherwise.
@@ -198,7 +202,7 @@ const (
 
 // Target is one place that requests go to: a container port of a task.
 type Target struct {
-	ID      string      `json:"id"`      // task id, container and port; the same as long as it is the same process
+	ID      string      `json:"id"`      // a TargetID; the same as long as it is the same process
 	Address string      `json:"address"` // host:port, as other hosts reach it
 	State   TargetState `json:"state"`
 	Since   time.Time   `json:"since,omitzero"` // of State

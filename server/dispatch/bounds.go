@@ -10,6 +10,7 @@ import (
 	"pinion/gpu"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/traffic"
 )
 
 // Bounds on what a host says of itself and of its tasks, which every server of the pool writes down. A host stays far below them; root of an
@@ -19,6 +20,7 @@ const (
 	maxTextBytes   = 4 << 10   // of each text in a report
 	maxTaskIDBytes = 64
 	maxBindings    = 256       // of a container
+	maxTargets     = 64        // of a task: its container ports in each of their target groups
 	maxCapacity    = 1 << 40   // CPU units or MiB of a host: sums over thousands of hosts stay whole numbers
 	maxGPUs        = 64        // of a host: no driver knows more than 32
 	maxLanes       = 1 << 10   // of NVLink between two GPUs: 18 so far
@@ -145,6 +147,11 @@ func boundedReport(r spec.TaskReport, containers int) spec.TaskReport {
 		c.PeakMemory = max(c.PeakMemory, 0)
 		c.Bindings = c.Bindings[:min(len(c.Bindings), maxBindings)]
 		r.Containers = append(r.Containers, c)
+	}
+	r.Targets = slices.Clone(r.Targets[:min(len(r.Targets), maxTargets)])
+	for i := range r.Targets {
+		h := &r.Targets[i]
+		h.Group, h.Container, h.State, h.Reason, h.Detail = clip(h.Group), clip(h.Container), traffic.TargetState(clip(string(h.State))), clip(h.Reason), clip(h.Detail)
 	}
 	return r
 }

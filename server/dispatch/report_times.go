@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/traffic"
 )
 
 // inLeaderTime is the reports of a host whose clock is off, with their moments as the leader's clock has them: by when a task stopped
@@ -65,4 +66,22 @@ func withinLife(known func(task string) *spec.Task, reports []spec.TaskReport, n
 
 func momentsOf(t *spec.TaskTimes) [6]*time.Time {
 	return [6]*time.Time{&t.PullStarted, &t.PullStopped, &t.Started, &t.Stopping, &t.ExecutionStopped, &t.Stopped}
+}
+
+// stampTargets says since when the targets of reports are as they are: since now by the leader's clock, or what is on record already. The lists
+// of targets are the caller's own.
+func stampTargets(known func(task string) *spec.Task, reports []spec.TaskReport, now time.Time) {
+	for _, r := range reports {
+		task := known(r.TaskID)
+		if task == nil {
+			continue
+		}
+		for i := range r.Targets {
+			h := &r.Targets[i]
+			h.Since = now
+			if was := traffic.FindHealth(task.Targets, h.Group, h.Container, h.Port); was != nil && was.State == h.State {
+				h.Since = was.Since
+			}
+		}
+	}
 }

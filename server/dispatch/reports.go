@@ -112,6 +112,7 @@ func (b *Backend) applyReports(batch []reportRequest) []reportReply {
 			entry.Reports = inLeaderTime(view.Task, entry.Reports, offset, b.server.Now())
 		}
 		entry.Reports = withinLife(view.Task, entry.Reports, b.server.Now())
+		stampTargets(view.Task, entry.Reports, b.server.Now())
 	}
 	var (
 		commits sync.WaitGroup
