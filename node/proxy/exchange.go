@@ -75,6 +75,9 @@ func mayRepeat(r *http.Request, err error) bool {
 	return false
 }
 
+// errBadBody is a client whose body cannot be read: no fault of the target.
+var errBadBody = errors.New("the body of the request is malformed or ends too early")
+
 // errSilent is a target that has not begun to answer within the listener's idle timeout.
 var errSilent = errors.New("the target did not answer in time")
 
@@ -86,8 +89,9 @@ func (x *exchange) send(r *http.Request, t *target) (*http.Response, error) {
 	address := *r.URL
 	address.Scheme, address.Host = "http", t.address
 	out.URL = &address
+	body := &requestBody{ReadCloser: r.Body, used: func() { silence.Reset(x.table.idleTimeout) }}
 	if r.Body != nil {
-		out.Body = &requestBody{ReadCloser: r.Body, used: func() { silence.Reset(x.table.idleTimeout) }}
+		out.Body = body
 	}
 	answer, err := x.upstream.RoundTrip(out)
 	silence.Stop()
@@ -96,7 +100,10 @@ func (x *exchange) send(r *http.Request, t *target) (*http.Response, error) {
 			err = cause
 		}
 		cancel(nil)
-		if r.Context().Err() == nil {
+		switch {
+		case body.broken.Load():
+			return nil, errBadBody
+		case r.Context().Err() == nil:
 			x.group.observe(t, failed)
 		}
 		return nil, err
@@ -107,10 +114,10 @@ func (x *exchange) send(r *http.Request, t *target) (*http.Response, error) {
 	if a := x.settings.Affinity; a != nil && a.By == traffic.ByCookie && x.prefer.target != t.hash {
 		answer.Header.Add("Set-Cookie", stickTo(t, a).String())
 	}
-	body := &answerBody{ReadCloser: answer.Body, of: x, cancel: cancel}
-	answer.Body = body
-	if writer, ok := body.ReadCloser.(io.Writer); ok && answer.StatusCode == http.StatusSwitchingProtocols {
-		answer.Body = &upgradedBody{body, writer}
+	whole := &answerBody{ReadCloser: answer.Body, of: x, cancel: cancel}
+	answer.Body = whole
+	if writer, ok := whole.ReadCloser.(io.Writer); ok && answer.StatusCode == http.StatusSwitchingProtocols {
+		answer.Body = &upgradedBody{whole, writer}
 	}
 	return answer, nil
 }
@@ -127,13 +134,18 @@ func outcomeOf(status int) outcome {
 // requestBody is a client's body on its way to a target.
 type requestBody struct {
 	io.ReadCloser
-	used func()
+	used   func()
+	broken atomic.Bool // it cannot be read
 }
 
 // Read notes that the client still sends.
 func (b *requestBody) Read(p []byte) (int, error) {
 	b.used()
-	return b.ReadCloser.Read(p)
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		b.broken.Store(true)
+	}
+	return n, err
 }
 
 // Close leaves the body open: after a target that could not be connected to, another one gets it.

@@ -71,13 +71,14 @@ func (l *listener) httpServer() *http.Server {
 	protocols.SetHTTP2(l.protocol == traffic.HTTPS)
 	protocols.SetUnencryptedHTTP2(l.protocol == traffic.HTTP)
 	return &http.Server{
-		Handler:           http.HandlerFunc(l.serveHTTP),
-		Protocols:         protocols,
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxHTTP2Streams},
-		ReadHeaderTimeout: headerTimeout,
-		MaxHeaderBytes:    maxHeaderBytes,
-		ConnState:         l.conns.setState,
-		ErrorLog:          slog.NewLogLogger(l.proxy.config.Log.Handler(), slog.LevelDebug), // what clients do wrong
+		Handler:                      http.HandlerFunc(l.serveHTTP),
+		Protocols:                    protocols,
+		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: maxHTTP2Streams},
+		ReadHeaderTimeout:            headerTimeout,
+		MaxHeaderBytes:               maxHeaderBytes,
+		DisableGeneralOptionsHandler: true,
+		ConnState:                    l.conns.setState,
+		ErrorLog:                     slog.NewLogLogger(l.proxy.config.Log.Handler(), slog.LevelDebug), // what clients do wrong
 	}
 }
 

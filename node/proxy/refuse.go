@@ -23,6 +23,8 @@ func refuse(r *http.Request) (status int, why string) {
 		return http.StatusBadRequest, "the request target must be a path that begins with /"
 	case !httpguts.ValidHeaderFieldName(r.Method): // a method is a token, as a name is
 		return http.StatusBadRequest, "the method is no token"
+	case len(r.Header["Content-Length"]) > 1: // net/http refuses them in HTTP/1.1, not in HTTP/2
+		return http.StatusBadRequest, "there is more than one Content-Length"
 	}
 	if size, count := largest(r.Header); count > maxHeaders || size > maxHeaderSize {
 		return http.StatusRequestHeaderFieldsTooLarge, "at most 200 headers of 16 KiB are read"

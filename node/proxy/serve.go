@@ -89,6 +89,9 @@ func (x *exchange) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.As(err, &unavailable):
 		status, why = http.StatusServiceUnavailable, unavailable.reason
 		w.Header().Set("Retry-After", "1")
+	case errors.Is(err, errBadBody):
+		status, why = http.StatusBadRequest, err.Error()
+		w.Header().Set("Connection", "close")
 	case errors.Is(err, errSilent):
 		status, why = http.StatusGatewayTimeout, fmt.Sprintf("a target of group %s did not answer for %v", x.group.id, x.table.idleTimeout)
 	}
