@@ -34,7 +34,7 @@ const (
 )
 
 // BenchmarkRunTask measures the path of a RunTask: planned, recorded by three servers with their logs on the disk, answered. The
-// hosts are filled up to nine tenths.
+// hosts are filled up to nine tenths. In the last run tasks keep every CPU busy meanwhile.
 func BenchmarkRunTask(b *testing.B) {
 	for _, hosts := range []int{1000, offeredHosts, 10_000} {
 		b.Run(fmt.Sprintf("hosts=%d", hosts), func(b *testing.B) {
@@ -44,6 +44,13 @@ func BenchmarkRunTask(b *testing.B) {
 			b.ReportMetric(0, "ns/op")
 		})
 	}
+	b.Run(fmt.Sprintf("hosts=%d,CPUs=busy", offeredHosts), func(b *testing.B) {
+		runBusyTasks(b)
+		for b.Loop() {
+			newInprocCluster(b, offeredHosts / *scale).fillHosts(true)
+		}
+		b.ReportMetric(0, "ns/op")
+	})
 }
 
 // fillHosts fills the hosts: first at the offered rate, if asked to, then as fast as it goes.
