@@ -216,6 +216,14 @@ require (
 	sigs.k8s.io/knftables v0.0.18 // indirect
 )
 
+require (
+	github.com/compose-spec/compose-go/v2 v2.11.0
+	github.com/docker/go-connections v0.7.0 // indirect
+	github.com/go-viper/mapstructure/v2 v2.5.0 // indirect
+	github.com/xhit/go-str2duration/v2 v2.1.0 // indirect
+	go.yaml.in/yaml/v4 v4.0.0-rc.4 // indirect
+)
+
 tool (
 	github.com/containerd/containerd/v2/cmd/containerd
 	github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2

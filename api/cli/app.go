@@ -18,6 +18,7 @@ import (
 	"pinion/api/cli/access"
 	"pinion/api/cli/arguments"
 	"pinion/api/cli/complete"
+	"pinion/api/cli/compose"
 	"pinion/api/cli/definition"
 	"pinion/api/cli/env"
 	"pinion/api/cli/exit"
@@ -195,6 +196,7 @@ func commands(p Program) []*cli.Command {
 		eventsCommand(p),
 		definition.Register(p.system),
 		service.Command(p.system, serviceLogsCommand(p)),
+		compose.Command(p.system),
 		taskCommand(p),
 		definition.Command(p.system),
 		hostsCommand(p),

@@ -16,6 +16,13 @@ type Service struct {
 	Deployments []ServiceDeployment `json:"deployments"`              // the PRIMARY one first
 	Events      []ServiceEvent      `json:"events"`                   // the newest first
 	CreatedAt   Timestamp           `json:"createdAt"`
+	Tags        []Tag               `json:"tags"` // where they were asked for
+}
+
+// Tag is a tag of a resource.
+type Tag struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
 }
 
 // ServiceDeployment is the tasks of one revision of a service.

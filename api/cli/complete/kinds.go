@@ -42,7 +42,7 @@ var flagKinds = map[string]kind{
 	"shell": "sh fish", "type": "task host cluster gpu leader service service-action deployment refusal", "log-level": "debug info warn error", "by": "team key family day", "servers": "1 3 5",
 	"up gpus": "auto none sim:8xh100", "allow": "privileged host-pid host-ipc", "run lost-after": "10m never", "definition": definitions, "rollout": "stop-first wait", "service update container": free,
 
-	"data-dir": file, "config": file, "ca": file, "env-file": file, "file": file, "token-file": file, "registry-config": file, "containerd": file, "hosts": file,
+	"project-name": free, "profile": free, "data-dir": file, "config": file, "ca": file, "env-file": file, "file": file, "token-file": file, "registry-config": file, "containerd": file, "hosts": file,
 	"tasks": file, "issuer-ca": file, "volume": file, "policy": "default", "unlock": "ask file:", "new": "ask file:",
 
 	"advertise": free, "array": free, "attribute": free, "client-id": free, "count": free, "cpus": free, "deadline": free, "entrypoint": free, "env": free, "gpus": free,

@@ -50,8 +50,8 @@ func inCategory(name string, flags []cli.Flag) []cli.Flag {
 	return flags
 }
 
-// definition is the RegisterTaskDefinition request of `pinion run`: one essential container.
-type definition struct {
+// Definition is a RegisterTaskDefinition request, as far as commands make one: of `pinion run` it has one essential container.
+type Definition struct {
 	Family      string                     `json:"family"`
 	NetworkMode string                     `json:"networkMode,omitempty"`
 	CPU         string                     `json:"cpu,omitempty"`
@@ -63,29 +63,29 @@ type definition struct {
 const defaultReservationMiB = 256
 
 // parseDefinition builds the request from the command line.
-func parseDefinition(c *cli.Context) (definition, error) {
+func parseDefinition(c *cli.Context) (Definition, error) {
 	image, command, err := imageAndCommand(c.Args().Slice())
 	if err != nil {
-		return definition{}, err
+		return Definition{}, err
 	}
 	name := c.String("name")
 	if name == "" {
 		name = imageName(image)
 	}
 	if !spec.ValidName("run-" + name) {
-		return definition{}, exit.Usagef("--name %q is not a container name: up to 250 letters, digits, - and _", name)
+		return Definition{}, exit.Usagef("--name %q is not a container name: up to 250 letters, digits, - and _", name)
 	}
 	essential := true
 	container := spec.ContainerDefinition{
 		Name: name, Image: image, Command: command, Essential: &essential,
 		PortMappings: []spec.PortMapping{}, VolumesFrom: []spec.VolumeFrom{},
 	}
-	d := definition{Family: "run-" + name, NetworkMode: c.String("network")}
-	for _, apply := range []func(*cli.Context, *definition, *spec.ContainerDefinition) error{
+	d := Definition{Family: "run-" + name, NetworkMode: c.String("network")}
+	for _, apply := range []func(*cli.Context, *Definition, *spec.ContainerDefinition) error{
 		applyGPUs, applyCPUs, applyMemory, applyEnvironment, applyVolumes, applyPorts, applyProcess,
 	} {
 		if err := apply(c, &d, &container); err != nil {
-			return definition{}, err
+			return Definition{}, err
 		}
 	}
 	d.Containers = []spec.ContainerDefinition{container}
@@ -116,7 +116,7 @@ func imageName(image string) string {
 	return name[:min(len(name), 250)]
 }
 
-func applyGPUs(c *cli.Context, _ *definition, container *spec.ContainerDefinition) error {
+func applyGPUs(c *cli.Context, _ *Definition, container *spec.ContainerDefinition) error {
 	n := c.Int("gpus")
 	if n < 0 {
 		return exit.Usagef("--gpus %d: must be 0 or more", n)
@@ -127,7 +127,7 @@ func applyGPUs(c *cli.Context, _ *definition, container *spec.ContainerDefinitio
 	return nil
 }
 
-func applyCPUs(c *cli.Context, d *definition, container *spec.ContainerDefinition) error {
+func applyCPUs(c *cli.Context, d *Definition, container *spec.ContainerDefinition) error {
 	n := c.Float64("cpus")
 	if !c.IsSet("cpus") {
 		return nil
@@ -140,7 +140,7 @@ func applyCPUs(c *cli.Context, d *definition, container *spec.ContainerDefinitio
 	return nil
 }
 
-func applyMemory(c *cli.Context, _ *definition, container *spec.ContainerDefinition) error {
+func applyMemory(c *cli.Context, _ *Definition, container *spec.ContainerDefinition) error {
 	container.MemoryReservation = defaultReservationMiB
 	if text := c.String("memory"); text != "" {
 		limit, err := format.ParseMemory(text)
@@ -159,7 +159,7 @@ func applyMemory(c *cli.Context, _ *definition, container *spec.ContainerDefinit
 	return nil
 }
 
-func applyEnvironment(c *cli.Context, _ *definition, container *spec.ContainerDefinition) error {
+func applyEnvironment(c *cli.Context, _ *Definition, container *spec.ContainerDefinition) error {
 	container.Environment = []spec.KeyValue{}
 	var variables []string
 	for _, path := range c.StringSlice("env-file") {
@@ -190,7 +190,7 @@ func isVolumeSource(text string) bool {
 	return strings.HasPrefix(text, "/") || spec.ValidVolumeName(name)
 }
 
-func applyVolumes(c *cli.Context, d *definition, container *spec.ContainerDefinition) error {
+func applyVolumes(c *cli.Context, d *Definition, container *spec.ContainerDefinition) error {
 	container.MountPoints = []spec.MountPoint{}
 	for i, given := range c.StringSlice("volume") {
 		parts := strings.Split(given, ":")

@@ -49,7 +49,7 @@ func readEnvFile(path string) (variables []string, err error) {
 	return variables, lines.Err()
 }
 
-func applyProcess(c *cli.Context, _ *definition, container *spec.ContainerDefinition) error {
+func applyProcess(c *cli.Context, _ *Definition, container *spec.ContainerDefinition) error {
 	container.WorkingDirectory, container.User = c.String("workdir"), c.String("user")
 	if program := c.String("entrypoint"); program != "" {
 		container.EntryPoint = []string{program}
@@ -91,7 +91,7 @@ func applyProcess(c *cli.Context, _ *definition, container *spec.ContainerDefini
 	return nil
 }
 
-func applyPorts(c *cli.Context, _ *definition, container *spec.ContainerDefinition) error {
+func applyPorts(c *cli.Context, _ *Definition, container *spec.ContainerDefinition) error {
 	for _, given := range c.StringSlice("publish") {
 		ports, protocol, found := strings.Cut(given, "/")
 		if strings.Count(ports, ":") > 1 {

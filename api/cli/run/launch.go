@@ -19,14 +19,14 @@ type launcher struct {
 }
 
 // launch returns the started tasks, at least one. Tasks that were not placed are reported.
-func (l *launcher) launch(ctx context.Context, definition definition) ([]client.Task, error) {
+func (l *launcher) launch(ctx context.Context, definition Definition) ([]client.Task, error) {
 	if err := l.refuseEmptyCluster(ctx); err != nil {
 		return nil, err
 	}
 	revision := l.request.definition
 	if revision == "" {
 		var err error
-		if revision, err = l.register(ctx, definition); err != nil {
+		if revision, err = Register(ctx, l.inv, definition); err != nil {
 			return nil, err
 		}
 	}

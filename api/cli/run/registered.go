@@ -58,9 +58,9 @@ type derived struct {
 }
 
 // madeOf reports whether the definition says what d says and nothing else: all of it is compared, as somebody else may have registered it.
-func (r *registered) madeOf(d definition) bool {
+func (r *registered) madeOf(d Definition) bool {
 	var known struct {
-		definition
+		Definition
 		derived
 		Constraints []json.RawMessage `json:"placementConstraints"`
 	}
@@ -69,7 +69,7 @@ func (r *registered) madeOf(d definition) bool {
 	if strict.Decode(&known) != nil || len(known.Constraints) > 0 {
 		return false
 	}
-	one, err1 := json.Marshal(known.definition)
+	one, err1 := json.Marshal(known.Definition)
 	two, err2 := json.Marshal(d)
 	return err1 == nil && err2 == nil && bytes.Equal(one, two)
 }
@@ -136,9 +136,9 @@ func overridesOf(c *cli.Context, of *registered) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var d definition
+	var d Definition
 	var container spec.ContainerDefinition
-	for _, apply := range []func(*cli.Context, *definition, *spec.ContainerDefinition) error{applyGPUs, applyCPUs, applyMemory, applyEnvironment} {
+	for _, apply := range []func(*cli.Context, *Definition, *spec.ContainerDefinition) error{applyGPUs, applyCPUs, applyMemory, applyEnvironment} {
 		if err := apply(c, &d, &container); err != nil {
 			return nil, err
 		}
@@ -169,9 +169,9 @@ func overridesOf(c *cli.Context, of *registered) (map[string]any, error) {
 	return map[string]any{"containerOverrides": []any{override}}, nil
 }
 
-// register returns the revision for a definition, and makes it unless the newest of the family says the same.
-func (l *launcher) register(ctx context.Context, d definition) (revision string, err error) {
-	known, err := findRegistered(ctx, l.inv, d.Family)
+// Register returns the revision for a definition, "family:revision", and makes it unless the newest of the family says the same.
+func Register(ctx context.Context, inv *invocation.Invocation, d Definition) (revision string, err error) {
+	known, err := findRegistered(ctx, inv, d.Family)
 	if err != nil {
 		return "", err
 	}
@@ -182,6 +182,6 @@ func (l *launcher) register(ctx context.Context, d definition) (revision string,
 	if err != nil {
 		return "", err
 	}
-	revision, _, err = l.inv.RegisterTaskDefinition(ctx, "application/json", document)
+	revision, _, err = inv.RegisterTaskDefinition(ctx, "application/json", document)
 	return revision, err
 }

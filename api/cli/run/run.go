@@ -134,7 +134,7 @@ func (r *request) mayRetry() bool { return r.scheduling.Retries > 0 || r.schedul
 
 // run starts tasks and, unless detached, follows them. It has a context of its own: the first interrupt stops the tasks
 // and goes on showing their output, the second one cancels, with the reason as the cause.
-func run(ctx context.Context, l *launcher, interrupts interruptSource, definition definition, detach bool) error {
+func run(ctx context.Context, l *launcher, interrupts interruptSource, definition Definition, detach bool) error {
 	signals, release := interrupts()
 	defer release()
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))

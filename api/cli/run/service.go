@@ -45,7 +45,7 @@ func DefinitionFor(ctx context.Context, c *cli.Context, inv *invocation.Invocati
 		name = d.Containers[0].Name
 	}
 	d.Family, d.Containers[0].Name = prefix+name, name
-	revision, err = (&launcher{inv: inv}).register(ctx, d)
+	revision, err = Register(ctx, inv, d)
 	return name, revision, err
 }
 

@@ -78,8 +78,8 @@ type follower struct {
 	event   string // id of the newest event that was shown, or was there before
 }
 
-// follow follows the rollout of a service that an answer shows, until it is steady. A rollout that failed, or was replaced by another one, is an error.
-func follow(ctx context.Context, inv *invocation.Invocation, cluster string, began client.Service) error {
+// Follow follows the rollout of a service that an answer shows, until it is steady. A rollout that failed, or was replaced by another one, is an error.
+func Follow(ctx context.Context, inv *invocation.Invocation, cluster string, began client.Service) error {
 	f := &follower{inv: inv, cluster: cluster, name: began.Name}
 	if len(began.Events) > 0 {
 		f.event = began.Events[0].ID
@@ -142,7 +142,7 @@ func (f *follower) show(s *client.Service) {
 func finish(ctx context.Context, inv *invocation.Invocation, cluster string, changed listing.Item[client.Service], detach bool) error {
 	name := changed.Value.Name
 	if !detach {
-		if err := follow(ctx, inv, cluster, changed.Value); err != nil {
+		if err := Follow(ctx, inv, cluster, changed.Value); err != nil {
 			return err
 		}
 	}

@@ -27,7 +27,7 @@ Examples:
 				return err
 			}
 			for _, name := range c.Args().Slice() {
-				if err := remove(c.Context, inv, c.String("cluster"), name, c.Bool("detach")); err != nil {
+				if err := Remove(c.Context, inv, c.String("cluster"), name, c.Bool("detach")); err != nil {
 					return fmt.Errorf("service %s: %w", name, err)
 				}
 				if _, err := fmt.Fprintln(inv.Out, name); err != nil {
@@ -39,8 +39,8 @@ Examples:
 	}
 }
 
-// remove deletes a service, and waits until its tasks have stopped unless detach is set.
-func remove(ctx context.Context, inv *invocation.Invocation, cluster, name string, detach bool) error {
+// Remove deletes a service, and waits until its tasks have stopped unless detach is set.
+func Remove(ctx context.Context, inv *invocation.Invocation, cluster, name string, detach bool) error {
 	gone, err := send(ctx, inv, "DeleteService", map[string]any{"cluster": cluster, "service": name, "force": true})
 	if err != nil {
 		return err

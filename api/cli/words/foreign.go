@@ -31,7 +31,6 @@ var foreign = map[string]string{
 	"start":     "`pinion run IMAGE` starts a task, `sudo pinion up` starts this machine as a host",
 	"volume":    "`pinion up --volume DIR` gives tasks a directory of the host, `pinion run --volume HOST:CONTAINER` mounts it",
 	"volumes":   "`pinion up --volume DIR` gives tasks a directory of the host, `pinion run --volume HOST:CONTAINER` mounts it",
-	"compose":   "`pinion register -f FILE` registers a task definition, which may have several containers",
 	"wait":      "`pinion run` without -d waits for the task; `pinion logs -f TASK` returns when a task has stopped",
 
 	// what is being used

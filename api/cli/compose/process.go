@@ -1,0 +1,48 @@
+package compose
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/compose-spec/compose-go/v2/types"
+
+	"pinion/api/cli/run"
+	"pinion/raftfsm/spec"
+)
+
+// setProcess sets what the processes of the container may do, and how they end.
+func setProcess(_ *run.Definition, container *spec.ContainerDefinition, s types.ServiceConfig) error {
+	if s.StopGracePeriod != nil {
+		timeout := seconds(s.StopGracePeriod, 0)
+		container.StopTimeout = &timeout
+	}
+	if len(s.CapAdd)+len(s.CapDrop) > 0 {
+		linuxOf(container).Capabilities = &spec.Capabilities{Add: s.CapAdd, Drop: s.CapDrop}
+	}
+	if s.ShmSize > 0 {
+		linuxOf(container).SharedMemorySize = inMiB(s.ShmSize)
+	}
+	if s.Init != nil && *s.Init {
+		linuxOf(container).InitProcessEnabled = s.Init
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Ulimits)) {
+		limit := s.Ulimits[name]
+		soft, hard := limit.Soft, limit.Hard
+		if limit.Single != 0 {
+			soft, hard = limit.Single, limit.Single
+		}
+		container.Ulimits = append(container.Ulimits, spec.Ulimit{Name: name, SoftLimit: int64(soft), HardLimit: int64(hard)})
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Sysctls)) {
+		container.SystemControls = append(container.SystemControls, spec.SystemControl{Namespace: name, Value: s.Sysctls[name]})
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.ExtraHosts)) {
+		for _, address := range s.ExtraHosts[name] {
+			container.ExtraHosts = append(container.ExtraHosts, spec.HostEntry{Hostname: name, IPAddress: address})
+		}
+	}
+	if s.Logging != nil {
+		container.LogConfiguration = &spec.LogConfiguration{LogDriver: s.Logging.Driver, Options: s.Logging.Options}
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package compose
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/compose-spec/compose-go/v2/types"
+
+	"pinion/api/cli/exit"
+)
+
+// instead says what to do in place of what is refused.
+var instead = map[string]string{
+	"build":          "build the image, push it, and name it with image",
+	"container_name": "a service has several containers; it is called PROJECT-SERVICE",
+	"networks":       "services reach each other by the addresses of hosts and published ports",
+	"links":          "services reach each other by the addresses of hosts and published ports",
+	"secrets":        "give the program a file of its host, or a variable",
+	"configs":        "give the program a file of its host, or a variable",
+	"tmpfs":          "use volumes with type: tmpfs and a size",
+	"restart":        "a service is started again whenever it ends: `pinion run` is for what ends",
+}
+
+// unsupportedIn refuses what a file has beside services that the pool has nothing for.
+func unsupportedIn(p *types.Project) error {
+	networks := slices.DeleteFunc(slices.Sorted(maps.Keys(p.Networks)), func(name string) bool { return name == "default" })
+	for name, n := range map[string]int{"networks": len(networks), "secrets": len(p.Secrets), "configs": len(p.Configs), "models": len(p.Models)} {
+		if n > 0 {
+			return exit.Usagef("%w", refuse("", name))
+		}
+	}
+	for name, v := range p.Volumes {
+		if v.Driver != "" && v.Driver != "local" || len(v.DriverOpts) > 0 || bool(v.External) {
+			return exit.Usagef("the volume %s has a driver, options or is external: a named volume is a directory of the host that runs the task", name)
+		}
+	}
+	if len(p.Services) == 0 {
+		return exit.Usagef("the project %s has no services, or none of the profiles that were asked for", p.Name)
+	}
+	return nil
+}
+
+func refuse(in, name string) error {
+	if do := instead[name]; do != "" {
+		return fmt.Errorf("%s%s is not supported: %s", in, name, do)
+	}
+	return fmt.Errorf("%s%s is not supported: leave it out", in, name)
+}
+
+// unsupported refuses the members of a service that newService does nothing with: it takes out what is known, and what is left is refused.
+func unsupported(s types.ServiceConfig) error {
+	deploy := deployOf(s)
+	restart, condition := s.Restart, ""
+	if deploy.RestartPolicy != nil {
+		condition = deploy.RestartPolicy.Condition
+	}
+	network, isDefault := s.Networks["default"]
+	switch {
+	case restart == "no", condition == "none":
+		return refuse("", "restart")
+	case len(s.Networks) > 1, len(s.Networks) == 1 && !isDefault, network != nil:
+		return refuse("", "networks")
+	}
+	for on, how := range s.DependsOn {
+		if how.Condition == types.ServiceConditionCompletedSuccessfully {
+			return fmt.Errorf("depends_on %s until it has completed is not supported: a service does not complete", on)
+		}
+	}
+	s.Name, s.Image, s.Command, s.Entrypoint, s.Environment, s.EnvFiles = "", "", nil, nil, nil, nil
+	s.WorkingDir, s.User, s.Hostname, s.Labels, s.Ports, s.Expose = "", "", "", nil, nil, nil
+	s.Volumes, s.DNS, s.DNSSearch, s.SecurityOpt, s.ExtraHosts, s.Sysctls = nil, nil, nil, nil, nil, nil
+	s.Privileged, s.ReadOnly, s.Tty, s.StdinOpen, s.Init, s.Logging = false, false, false, false, nil, nil
+	s.Networks, s.NetworkMode, s.DependsOn, s.Restart, s.Profiles, s.Scale = nil, "", nil, "", nil, nil
+	s.CPUS, s.MemLimit, s.MemReservation, s.ShmSize, s.Gpus = 0, 0, 0, 0, nil
+	s.StopGracePeriod, s.CapAdd, s.CapDrop, s.Ulimits, s.HealthCheck = nil, nil, nil, nil, nil
+	s.Deploy = nil
+	if err := leftOver("", s); err != nil {
+		return err
+	}
+	return unsupportedDeploy(deploy)
+}
+
+func unsupportedDeploy(d types.DeployConfig) error {
+	if d.RestartPolicy != nil {
+		policy := *d.RestartPolicy
+		if policy.Condition = ""; leftOver("", policy) != nil {
+			return leftOver("deploy.restart_policy.", policy)
+		}
+	}
+	if d.UpdateConfig != nil {
+		update := *d.UpdateConfig
+		if update.FailureAction == "pause" {
+			return fmt.Errorf("deploy.update_config.failure_action pause is not supported: rollback and continue are")
+		}
+		if update.Order, update.FailureAction = "", ""; leftOver("", update) != nil {
+			return leftOver("deploy.update_config.", update)
+		}
+	}
+	for name, r := range map[string]*types.Resource{"limits": d.Resources.Limits, "reservations": d.Resources.Reservations} {
+		if r == nil {
+			continue
+		}
+		rest := *r
+		rest.NanoCPUs, rest.MemoryBytes = 0, 0
+		if name == "reservations" {
+			rest.Devices = nil
+		}
+		if err := leftOver("deploy.resources."+name+".", rest); err != nil {
+			return err
+		}
+	}
+	d.Mode, d.Replicas, d.Labels, d.RestartPolicy, d.UpdateConfig, d.Resources = "", nil, nil, nil, nil, types.Resources{}
+	return leftOver("deploy.", d)
+}
+
+// leftOver refuses the first member that has a value.
+func leftOver(in string, part any) error {
+	document, err := json.Marshal(part)
+	if err != nil {
+		return err
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(document, &members); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if text := string(members[name]); !slices.Contains([]string{"null", "0", `""`, "{}", "[]", "false", `"0s"`}, strings.TrimSpace(text)) {
+			return refuse(in, name)
+		}
+	}
+	return nil
+}
