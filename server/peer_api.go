@@ -51,10 +51,16 @@ func (m *Member) HandleAPI(h http.Handler) { m.apiHandler.Store(&h) }
 func (a peerAPI) peerHandler() http.Handler {
 	all := http.NewServeMux()
 	all.HandleFunc(pathAPI, a.serveAPI)
+	calls := new(rpc.Limit)
 	for path, handle := range a.routes() {
 		all.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
-			if from, ok := a.authenticated(w, r); ok {
+			from, ok := a.authenticated(w, r)
+			switch {
+			case !ok:
+			case path == dispatch.PathSession || a.isServer(from): // sessions have limits of their own
 				handle(w, r, from)
+			default:
+				calls.Handle(w, "host "+from, func() { handle(w, r, from) })
 			}
 		})
 	}

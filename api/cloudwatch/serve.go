@@ -58,7 +58,7 @@ type HostLogs interface {
 
 // Serve answers an operation for a principal that may call it.
 func (h *Handler) Serve(x *httpx.Exchange, res leader.Resolution, operation Operation) error {
-	release, free := h.Reads.TryAcquire(x.ClientAddress())
+	release, free := h.Reads.TryAcquire(x.LimitAddress())
 	if !free {
 		return httpx.ErrThrottled("log requests")
 	}

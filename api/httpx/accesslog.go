@@ -90,6 +90,15 @@ func (x *Exchange) ClientAddress() string {
 	}
 }
 
+// LimitAddress is the address that a request counts for where clients have a part of something each. The word of an agent counts for nothing there: the
+// requests that it forwards are its own.
+func (x *Exchange) LimitAddress() string {
+	if x.Origin.Peer.HostID != "" && !x.Origin.Peer.Server {
+		return x.Request.RemoteAddr
+	}
+	return x.ClientAddress()
+}
+
 func (x *Exchange) recovered(r *http.Request, cause any) {
 	if cause == http.ErrAbortHandler {
 		panic(cause) // a stream that broke off: the server closes the connection

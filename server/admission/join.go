@@ -105,9 +105,10 @@ func JoinHandler(admit func(ctx context.Context, r JoinRequest) (JoinReply, erro
 		return removal(s.HostID), nil
 	})
 	mux.HandleFunc("POST "+PathRemovalStatus, func(w http.ResponseWriter, r *http.Request) { status(w, r, "") })
+	calls := new(rpc.Limit)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Date", now().UTC().Format(http.TimeFormat)) // a host whose clock is off learns by how much
-		mux.ServeHTTP(w, r)
+		calls.Handle(w, clientnet.Of(r.RemoteAddr).String(), func() { mux.ServeHTTP(w, r) })
 	})
 }
 

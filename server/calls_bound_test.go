@@ -1,0 +1,91 @@
+package server
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"pinion/raftfsm/spec"
+	"pinion/server/admission"
+	"pinion/server/membership"
+	"pinion/server/peer"
+)
+
+// unending makes calls on one connection whose bodies do not end until end, and waits until so many are refused.
+func (c caller) unending(t *testing.T, alpn, path string, calls, refused int) (end func()) {
+	t.Helper()
+	type hidden struct{ net.Conn }
+	ctx, cancel := context.WithCancel(t.Context())
+	transport := &http.Transport{Protocols: new(http.Protocols), DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		conn, err := c.dial(ctx, alpn)
+		return hidden{conn}, err
+	}}
+	transport.Protocols.SetUnencryptedHTTP2(true)
+	answers := make(chan string, calls)
+	t.Cleanup(cancel)
+	for range calls {
+		body, write := io.Pipe()
+		go func() { _, _ = io.WriteString(write, `{"hostId":"`) }()
+		context.AfterFunc(ctx, func() { write.Close() })
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+c.at+path, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			answer, err := transport.RoundTrip(request)
+			if err != nil {
+				answers <- err.Error()
+				return
+			}
+			defer answer.Body.Close()
+			text, _ := io.ReadAll(answer.Body)
+			answers <- string(text)
+		}()
+	}
+	for range refused {
+		if text := <-answers; !strings.Contains(text, spec.ErrUnavailable.Error()) {
+			t.Fatalf("it is answered %s", text)
+		}
+	}
+	return func() {
+		cancel()
+		for range calls - refused {
+			<-answers
+		}
+		transport.CloseIdleConnections()
+	}
+}
+
+// Anybody may ask to join, and every host may make calls, on as many streams as HTTP/2 has: of one caller few are read at once, so that calls
+// that never end hold little of a server's memory. Other hosts are heard meanwhile.
+func TestCallsThatNeverEndHoldFewPlaces(t *testing.T) {
+	const calls, most = 100, 64
+	r := newRights(t)
+	anybody := caller{at: r.server.where}
+	hosts := map[*testHost]caller{}
+	for _, h := range []*testHost{r.a, r.b} {
+		hosts[h] = caller{r.server.where, certOf(t, h)}
+	}
+	for name, k := range map[string]struct {
+		caller     caller
+		alpn, path string
+	}{
+		"a stranger": {anybody, peer.Join, admission.PathJoin}, "a stranger who asks for a removal": {anybody, peer.Join, admission.PathRemovalStatus},
+		"an agent": {hosts[r.a], peer.Peer, membership.PathRole},
+	} {
+		t.Run(name, func(t *testing.T) {
+			end := k.caller.unending(t, k.alpn, k.path, calls, calls-most)
+			if status, text := hosts[r.b].post(t, peer.Peer, membership.PathRole, struct{}{}); status != http.StatusOK {
+				t.Errorf("another host is answered %d %s", status, text)
+			}
+			end()
+			eventually(t, "it is heard again", func() bool {
+				_, text := k.caller.post(t, k.alpn, k.path, struct{}{})
+				return len(text) > 0 && !strings.Contains(string(text), spec.ErrUnavailable.Error())
+			})
+		})
+	}
+}
