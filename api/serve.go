@@ -23,6 +23,7 @@ func Serve(ctx context.Context, l net.Listener, c Config) error {
 	// No ReadTimeout: it would end a followed log. The body has a deadline of its own (see httpx.Limits).
 	s := &http.Server{
 		Handler: newHandler(c, ctx.Done()), ReadHeaderTimeout: httpx.HeaderTimeout, IdleTimeout: httpx.IdleTimeout, MaxHeaderBytes: httpx.MaxHeader,
+		HTTP2:    httpx.HTTP2,
 		ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug),
 	}
 	ended := make(chan struct{})

@@ -2,6 +2,7 @@ package httpx
 
 import (
 	"cmp"
+	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -43,6 +44,9 @@ const (
 	// maxLists is how many lists of any length are put together at once.
 	maxLists = 16
 )
+
+// HTTP2 bounds what a connection may send before the bodies of its requests are read. Go takes a megabyte, of clients whom nobody knows yet.
+var HTTP2 = &http.HTTP2Config{MaxReadFrameSize: 16 << 10, MaxReceiveBufferPerConnection: 128 << 10, MaxReceiveBufferPerStream: SmallBody}
 
 // Limits bound the requests of all listeners of one process together.
 type Limits struct {

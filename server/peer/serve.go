@@ -51,8 +51,7 @@ func Certificate(ctx context.Context) *x509.Certificate {
 // under way, streams too, end with it. Requests and answers may be read and written at the same time, for hours.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
 	s := &http.Server{
-		Handler: limitJoinBody(h), Protocols: new(http.Protocols), MaxHeaderBytes: 64 << 10,
-		HTTP2:       &http.HTTP2Config{SendPingTimeout: 2 * pingInterval, PingTimeout: pingTimeout, WriteByteTimeout: 2 * pingInterval},
+		Handler: limitJoinBody(h), Protocols: new(http.Protocols), MaxHeaderBytes: 64 << 10, HTTP2: configHTTP2(l),
 		BaseContext: func(net.Listener) context.Context { return ctx },
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, hostConnKey{}, c)
@@ -77,6 +76,15 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger
 	}
 	<-ended
 	return nil
+}
+
+// configHTTP2 is how a listener speaks HTTP/2. Anybody may connect to that of joining hosts, so what is sent before it is read is little there.
+func configHTTP2(l net.Listener) *http.HTTP2Config {
+	config := &http.HTTP2Config{SendPingTimeout: 2 * pingInterval, PingTimeout: pingTimeout, WriteByteTimeout: 2 * pingInterval}
+	if of, is := l.(*protocolListener); is && of.protocol == Join {
+		config.MaxReadFrameSize, config.MaxReceiveBufferPerConnection, config.MaxReceiveBufferPerStream = 16<<10, maxJoinBody, maxJoinBody
+	}
+	return config
 }
 
 func limitJoinBody(h http.Handler) http.Handler {

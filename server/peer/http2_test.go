@@ -1,0 +1,62 @@
+package peer
+
+import (
+	"crypto/tls"
+	"encoding/binary"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+)
+
+// unread are the bytes that a server of HTTP/2 takes on a connection before anybody reads them: the window of the connection, and of each
+// stream, and the longest frame.
+func unread(t *testing.T, c net.Conn) (ofConnection, ofStream, frame uint32) {
+	t.Helper()
+	if _, err := io.WriteString(c, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"); err != nil { // and empty settings
+		t.Fatal(err)
+	}
+	ofConnection, ofStream, frame = 1<<16-1, 1<<16-1, 16<<10
+	for settled := false; ; {
+		head := make([]byte, 9)
+		if _, err := io.ReadFull(c, head); err != nil {
+			t.Fatal(err)
+		}
+		payload := make([]byte, int(head[0])<<16|int(head[1])<<8|int(head[2]))
+		if _, err := io.ReadFull(c, payload); err != nil {
+			t.Fatal(err)
+		}
+		switch kind := head[3]; {
+		case kind == 4 && len(payload) == 0: // it has read ours: what it had to say at first is said
+			settled = true
+		case kind == 4:
+			for ; len(payload) >= 6; payload = payload[6:] {
+				switch value := binary.BigEndian.Uint32(payload[2:]); binary.BigEndian.Uint16(payload) {
+				case 4:
+					ofStream = value
+				case 5:
+					frame = value
+				}
+			}
+		case kind == 8:
+			ofConnection += binary.BigEndian.Uint32(payload)
+		}
+		if settled {
+			return ofConnection, ofStream, frame
+		}
+	}
+}
+
+// Anybody may connect as a host that joins, so what such a connection takes before it is read is little.
+func TestAConnectionOfAJoiningHostHoldsLittleThatIsNotRead(t *testing.T) {
+	port := listen(t, newPool(t).first)
+	serve(t, port.Join(), func(http.ResponseWriter, *http.Request) {})
+	c, err := tls.Dial("tcp", port.Addr().String(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{Join}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if ofConnection, ofStream, frame := unread(t, c); ofConnection > 64<<10 || ofStream > 64<<10 || frame > 16<<10 {
+		t.Errorf("a connection takes %d bytes unread, a stream %d, in frames of %d", ofConnection, ofStream, frame)
+	}
+}
