@@ -15,6 +15,7 @@ import (
 	"pinion/server/history"
 	"pinion/server/liveness"
 	"pinion/server/membership"
+	"pinion/server/metrics"
 	"pinion/server/orchestrator"
 	"pinion/server/peer"
 	"pinion/server/pki"
@@ -75,6 +76,7 @@ type Server struct {
 	authority  *admission.Authority
 	accessKeys *admission.AccessKeys
 	history    *history.History // nil: none is kept
+	metrics    *metrics.Store
 }
 
 // Open opens a server on its directory; see consensus.New and consensus.Node.Start for what is refused.
@@ -105,7 +107,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 }
 
 func newServer(cfg Config, node *consensus.Node, keyring *seal.Keyring) *Server {
-	s := &Server{cfg: cfg, log: cfg.Log, node: node, state: node.State(), leader: node.Tracker()}
+	s := &Server{cfg: cfg, log: cfg.Log, node: node, state: node.State(), leader: node.Tracker(), metrics: metrics.NewStore()}
 	s.liveness = liveness.New(core{s}, s.log, s.leader, cfg.peers, cfg.DisconnectedAfter)
 	s.servers = membership.NewServers(node, s.liveness, cfg.peers, cfg.HostID, s.log, consensus.Logger(s.log))
 	s.publisher = membership.NewPublisher(cfg.PoolID, s.servers, s.leader, s.signWithCA)
@@ -147,11 +149,13 @@ func (s *Server) startTerm(ctx context.Context) []func() {
 	s.liveness.StartTerm(time.Since(s.node.Raft().LastContact()))
 	reaper, lifecycle := orchestrator.NewReaper(s.node, s.log), orchestrator.NewTaskLifecycle(s.node, s.log)
 	drainer, services := orchestrator.NewDrainer(s.node, s.log), orchestrator.NewServices(s.node, s.liveness.Schedulable, s.log)
+	autoscaler := orchestrator.NewAutoscaler(s.node, s.metrics, s.log)
 	loops := append(s.scheduler.StartTerm(ctx),
 		func() { reaper.Loop(ctx) },
 		func() { lifecycle.Loop(ctx) },
 		func() { drainer.Loop(ctx) },
 		func() { services.Loop(ctx) },
+		func() { autoscaler.Loop(ctx) },
 		func() { s.liveness.GiveUpSilentHosts(ctx, s.node) },
 		func() { s.recordLeader(ctx) },
 		func() { s.accessKeys.KeepSealed(ctx, s.log) },

@@ -52,7 +52,7 @@ var floors = map[string][]string{
 		"liveness",
 		"consensus",
 		"rpc",
-		"peer seal",
+		"peer seal metrics",
 		"pki store schedule id",
 	},
 	"node": {

@@ -38,14 +38,12 @@ type Source string
 
 // Sources. Each is the name of a metric in Namespace.
 const (
-	RunningTasks Source = "RunningTasks" // of the service
-	PendingTasks Source = "PendingTasks" // of the service, without a place
-	QueueDepth   Source = "QueueDepth"   // tasks of the cluster that wait for a place, but for those of services
+	QueueDepth Source = "QueueDepth" // tasks of the cluster that wait for a place, but for those of services
 )
 
 // sources are what is said of each, per task.
 var sources = map[Source]string{
-	RunningTasks: "running tasks", PendingTasks: "pending tasks", QueueDepth: "waiting tasks of the cluster per replica",
+	QueueDepth: "waiting tasks of the cluster per replica",
 }
 
 // Words is what a series is in a sentence.

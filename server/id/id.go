@@ -12,6 +12,12 @@ import (
 // New makes an id of 32 hex digits, the form of every id in ECS.
 func New() string { return hex.EncodeToString(RandomBytes(16)) }
 
+// NewUUID makes the id of an event or an activity, 32 hex digits with dashes.
+func NewUUID() string {
+	digits := New()
+	return digits[:8] + "-" + digits[8:12] + "-" + digits[12:16] + "-" + digits[16:20] + "-" + digits[20:]
+}
+
 // taskCount is the number of task ids that this process has made.
 var taskCount atomic.Uint32
 

@@ -1,0 +1,80 @@
+// Package metrics keeps what hosts have measured of tasks lately, in the memory of the leader.
+package metrics
+
+import (
+	"sync"
+	"time"
+
+	"pinion/raftfsm/scaling"
+	"pinion/raftfsm/spec"
+)
+
+// Fresh is how old a host's report may be that counts. Hosts report about every 10 s.
+const Fresh = 30 * time.Second
+
+// Key names a measure of a task.
+type Key struct {
+	TaskID string
+	Source scaling.Source
+}
+
+// Store keeps the last report of each host. It is safe for concurrent use; its zero value is empty.
+type Store struct {
+	mu      sync.Mutex
+	reports map[string]report // by host id
+	waiting chan struct{}     // holds one token from when a host reports that requests wait
+}
+
+type report struct {
+	spec.MetricsReport
+	at time.Time
+}
+
+// NewStore makes an empty store.
+func NewStore() *Store {
+	return &Store{reports: map[string]report{}, waiting: make(chan struct{}, 1)}
+}
+
+// Put takes a host's report in place of the one before. Reports that are not fresh any more are forgotten.
+func (s *Store) Put(hostID string, r spec.MetricsReport, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, old := range s.reports {
+		if !old.fresh(now) {
+			delete(s.reports, id)
+		}
+	}
+	s.reports[hostID] = report{r, now}
+	if len(r.Waiting) > 0 {
+		select {
+		case s.waiting <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Waiting receives when a host has reported that requests wait.
+func (s *Store) Waiting() <-chan struct{} { return s.waiting }
+
+// Sums are the fresh measures of all tasks, each the sum of what the hosts have reported of it, and by service id how many requests wait.
+func (s *Store) Sums(now time.Time) (sums map[Key]float64, waiting map[string]int) {
+	sums, waiting = map[Key]float64{}, map[string]int{}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.reports {
+		if !r.fresh(now) {
+			continue
+		}
+		for _, m := range r.Tasks {
+			if m.Value >= 0 { // a host may say anything
+				sums[Key{m.TaskID, scaling.Source(m.Name)}] += m.Value
+			}
+		}
+		for _, w := range r.Waiting {
+			waiting[w.ServiceID] += max(w.Requests, 0)
+		}
+	}
+	return sums, waiting
+}
+
+func (r report) fresh(now time.Time) bool { return now.Sub(r.at).Abs() <= Fresh }

@@ -1,0 +1,47 @@
+package metrics
+
+import (
+	"testing"
+	"time"
+
+	"pinion/raftfsm/spec"
+)
+
+var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func TestTheMeasuresOfATaskAreTheSumOfWhatHostsReportedLately(t *testing.T) {
+	s := NewStore()
+	of := func(task string, value float64) spec.MetricsReport {
+		return spec.MetricsReport{Tasks: []spec.TaskMetric{{TaskID: task, Name: "m", Value: value}}}
+	}
+	s.Put("h1", of("a", 1), now)
+	s.Put("h1", of("a", 2), now.Add(time.Second))
+	s.Put("h2", of("a", 4), now.Add(time.Second))
+	s.Put("h3", of("b", -1), now)
+	if sums, waiting := s.Sums(now.Add(2 * time.Second)); sums[Key{"a", "m"}] != 6 || len(sums) != 1 || len(waiting) != 0 {
+		t.Errorf("%v %v", sums, waiting)
+	}
+	s.Put("h2", of("a", 8), now.Add(Fresh))
+	if sums, _ := s.Sums(now.Add(Fresh + 2*time.Second)); sums[Key{"a", "m"}] != 8 {
+		t.Errorf("an old report counts: %v", sums)
+	}
+	if s.Put("h2", of("a", 8), now.Add(3*Fresh)); len(s.reports) != 1 {
+		t.Errorf("%d reports are kept", len(s.reports))
+	}
+}
+
+func TestWaitingRequestsWakeTheLeaderOnce(t *testing.T) {
+	s := NewStore()
+	for range 3 {
+		s.Put("h1", spec.MetricsReport{Waiting: []spec.WaitingRequests{{ServiceID: "svc", Requests: 2}, {ServiceID: "none", Requests: -5}}}, now)
+	}
+	<-s.Waiting()
+	select {
+	case <-s.Waiting():
+		t.Error("it is woken twice for the same")
+	default:
+	}
+	if _, waiting := s.Sums(now); waiting["svc"] != 2 || waiting["none"] != 0 {
+		t.Errorf("%v", waiting)
+	}
+}

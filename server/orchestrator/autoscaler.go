@@ -1,0 +1,158 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/scaling"
+	"pinion/raftfsm/service"
+	"pinion/raftfsm/spec"
+	"pinion/server/id"
+	"pinion/server/metrics"
+	"pinion/server/schedule/autoscale"
+)
+
+// scaleInterval is how often metrics become samples and services are scaled.
+const scaleInterval = 10 * time.Second
+
+// Autoscaler is the reconciler of scalable targets: it carries out scheduled actions, and what package autoscale decides. The series that it
+// decides by begin with the leader term, so a new leader takes nothing away before it has seen a whole window. One goroutine uses it.
+type Autoscaler struct {
+	proposer Proposer
+	metrics  *metrics.Store
+	log      *slog.Logger
+	series   map[seriesKey][]autoscale.Sample
+}
+
+type seriesKey struct {
+	serviceID string
+	source    scaling.Source
+}
+
+// NewAutoscaler makes the reconciler for one leader term.
+func NewAutoscaler(p Proposer, m *metrics.Store, log *slog.Logger) *Autoscaler {
+	return &Autoscaler{proposer: p, metrics: m, log: log, series: map[seriesKey][]autoscale.Sample{}}
+}
+
+// Loop scales until ctx ends: at each interval, and at once when requests wait.
+func (a *Autoscaler) Loop(ctx context.Context) {
+	ticker := time.NewTicker(scaleInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			a.sample()
+		case <-a.metrics.Waiting():
+		case <-ctx.Done():
+			return
+		}
+		a.Scale(ctx)
+	}
+}
+
+// sample adds the present metrics to the series of the policies, and drops series that no policy follows any more.
+func (a *Autoscaler) sample() {
+	now, view := a.proposer.Now(), a.proposer.State().View()
+	sums, _ := a.metrics.Sums(now)
+	series := map[seriesKey][]autoscale.Sample{}
+	queued := map[string]int{} // by cluster
+	for _, t := range raftfsm.ScalableTargets(view) {
+		for i := range t.Policies {
+			tracking := &t.Policies[i].Tracking
+			source, err := tracking.Metric.Source()
+			if err != nil {
+				continue // it was checked
+			}
+			key := seriesKey{t.ServiceID, source}
+			if _, sampled := series[key]; !sampled {
+				series[key] = a.series[key]
+				if sample, measured := measure(view, t, source, sums, queued); measured {
+					sample.At = now
+					series[key] = append(series[key], sample)
+				}
+			}
+		}
+	}
+	for key, samples := range series {
+		old, _ := slices.BinarySearchFunc(samples, now.Add(-autoscale.MaxInWindow), func(s autoscale.Sample, at time.Time) int { return s.At.Compare(at) })
+		series[key] = samples[old:]
+	}
+	a.series = series
+}
+
+// measure is the present sample of a source, if anything was measured.
+func measure(v *raftfsm.View, t *scaling.Target, source scaling.Source, sums map[metrics.Key]float64, queued map[string]int) (sample autoscale.Sample, measured bool) {
+	if source == scaling.QueueDepth {
+		if _, counted := queued[t.Cluster]; !counted {
+			queued[t.Cluster] = queueDepth(v, t.Cluster)
+		}
+		return autoscale.Sample{Total: float64(queued[t.Cluster]), Count: v.ServiceByID(t.ServiceID).Desired}, true
+	}
+	for _, task := range v.ServiceTasks(t.ServiceID) {
+		if value, known := sums[metrics.Key{TaskID: task.ID, Source: source}]; known && task.LastStatus == spec.Running {
+			sample.Total, sample.Count = sample.Total+value, sample.Count+1
+		}
+	}
+	return sample, sample.Count > 0
+}
+
+// queueDepth counts the tasks of a cluster that wait for a place and are not of services: what is of one is its own doing.
+func queueDepth(v *raftfsm.View, cluster string) (n int) {
+	for t := range v.QueuedTasks(cluster) {
+		if t.Service == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// Scale carries out the scheduled actions that are due, and the decisions of the policies.
+func (a *Autoscaler) Scale(ctx context.Context) {
+	now, view := a.proposer.Now(), a.proposer.State().View()
+	_, waiting := a.metrics.Sums(now)
+	for _, t := range raftfsm.ScalableTargets(view) {
+		due := dueActions(t, now)
+		for _, name := range due {
+			a.change(ctx, t, scaling.Change{Run: &scaling.Run{Action: name}})
+		}
+		if len(due) > 0 {
+			continue // what they have changed decides at the next interval
+		}
+		s := view.ServiceByID(t.ServiceID)
+		rollout := view.ServiceRollout(s.Primary().Rollout)
+		facts := autoscale.Facts{
+			Target: t, Desired: s.Desired, Deploying: rollout != nil && rollout.Status == service.RolloutInProgress, Waiting: waiting[t.ServiceID], Now: now,
+			Series: func(source scaling.Source) []autoscale.Sample { return a.series[seriesKey{t.ServiceID, source}] },
+		}
+		if move, ok := autoscale.Decide(facts); ok {
+			a.change(ctx, t, scaling.Change{Scale: &move})
+		}
+	}
+}
+
+// dueActions are the names of the scheduled actions of a target that are due, by the times for which they are.
+func dueActions(t *scaling.Target, now time.Time) (names []string) {
+	if t.Suspended.Scheduled {
+		return nil
+	}
+	times := map[string]time.Time{}
+	for i := range t.Actions {
+		if due := t.Actions[i].Due(now); !due.IsZero() {
+			names = append(names, t.Actions[i].Name)
+			times[t.Actions[i].Name] = due
+		}
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return times[a].Compare(times[b]) })
+	return names
+}
+
+func (a *Autoscaler) change(ctx context.Context, t *scaling.Target, change scaling.Change) {
+	_, err := a.proposer.Propose(ctx, raftfsm.ChangeScaling{Cluster: t.Cluster, Service: t.Service, Change: change, ID: id.NewUUID(), At: a.proposer.Now()})
+	if err != nil && !errors.Is(err, scaling.ErrMoved) && ctx.Err() == nil {
+		a.log.Warn("cannot scale a service, will try again", "service", t.Service, "cluster", t.Cluster, "error", err)
+	}
+}

@@ -1,0 +1,178 @@
+package autoscale
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"pinion/raftfsm/scaling"
+)
+
+const (
+	// OutWindow is what of a series decides whether to scale out: its average over so long, of which the last sample is not older.
+	OutWindow = 30 * time.Second
+	// MinInWindow is the least of a series that decides whether to scale in.
+	MinInWindow = time.Minute
+	// MaxInWindow bounds it, as series do.
+	MaxInWindow = 3 * time.Hour
+)
+
+// InWindow is how long a load has to be gone before tasks are taken away: as long as the policy's cooldown.
+func InWindow(t *scaling.Tracking) time.Duration {
+	_, in := t.Cooldowns()
+	return min(max(in, MinInWindow), MaxInWindow)
+}
+
+// Sample is a metric at a moment: its total over the replicas that were measured.
+type Sample struct {
+	At    time.Time
+	Total float64
+	Count int
+}
+
+// Facts are what a decision rests on.
+type Facts struct {
+	Target    *scaling.Target
+	Desired   int
+	Deploying bool                          // a rollout is in progress: nothing is taken away meanwhile
+	Waiting   int                           // requests that wait because no task serves them
+	Series    func(scaling.Source) []Sample // the oldest first
+	Now       time.Time
+}
+
+// Decide is the move that the policies of a target want now; ok when there is one.
+//
+// Each policy wants as many tasks as bring the metric down to its target: the total by the target, rounded up. The largest number scales out.
+// To scale in, all policies that may have to agree, over their whole window: a policy without data wants nothing taken away, and a replica
+// that was not measured counts as one that is just busy enough. From 0 a waiting request is enough.
+func Decide(f Facts) (move scaling.Move, ok bool) {
+	if f.Desired == 0 && f.Waiting > 0 && f.Target.Within(1) > 0 && !f.Target.Suspended.Out {
+		to := f.Target.Within(1)
+		return scaling.Move{From: 0, To: to, Cause: fmt.Sprintf("requests that wait %d: 0 -> %d", f.Waiting, to)}, true
+	}
+	out := f.most(f.out, func(*scaling.Policy) bool { return true })
+	if move, ok := f.scaleOut(out); ok {
+		return move, ok
+	}
+	return f.scaleIn(out)
+}
+
+// most is the vote for the largest number among those of some policies.
+func (f *Facts) most(of func(*scaling.Policy) vote, among func(*scaling.Policy) bool) (largest vote) {
+	for i := range f.Target.Policies {
+		if p := &f.Target.Policies[i]; among(p) {
+			if v := of(p); v.cause != "" && (largest.cause == "" || v.want > largest.want) {
+				largest = v
+			}
+		}
+	}
+	return largest
+}
+
+// vote is how many tasks one policy wants, and why; without a cause it does not know.
+type vote struct {
+	policy *scaling.Policy
+	want   int
+	cause  string
+}
+
+// out is what a policy wants by the average over OutWindow.
+func (f *Facts) out(p *scaling.Policy) vote {
+	var sum, replicas float64
+	n := 0
+	for _, s := range f.since(p, OutWindow) {
+		sum, replicas, n = sum+s.Total, replicas+float64(s.Count), n+1
+	}
+	if n == 0 {
+		return vote{}
+	}
+	return f.vote(p, sum/float64(n), replicas/float64(n), 0)
+}
+
+// in is what the busiest moment of a policy's window wants, when the series covers it.
+func (f *Facts) in(p *scaling.Policy) (busiest vote) {
+	window := InWindow(&p.Tracking)
+	samples := f.since(p, window)
+	if len(samples) == 0 || samples[0].At.After(f.Now.Add(-window+OutWindow)) || samples[len(samples)-1].At.Before(f.Now.Add(-OutWindow)) {
+		return vote{}
+	}
+	for i, s := range samples {
+		if v := f.vote(p, s.Total, float64(s.Count), max(0, f.Desired-s.Count)); i == 0 || v.want > busiest.want {
+			busiest = v
+		}
+	}
+	return busiest
+}
+
+// since are the samples of a policy's series that are not older than a span of time.
+func (f *Facts) since(p *scaling.Policy, span time.Duration) []Sample {
+	source, err := p.Tracking.Metric.Source()
+	if err != nil {
+		return nil // it was checked
+	}
+	all := f.Series(source)
+	from := len(all)
+	for from > 0 && !all[from-1].At.Before(f.Now.Add(-span)) {
+		from--
+	}
+	return all[from:]
+}
+
+// vote is what a total over measured replicas wants beside those that were not measured.
+func (f *Facts) vote(p *scaling.Policy, total, replicas float64, unmeasured int) vote {
+	const tolerance = 1e-9 // of a quotient that is whole but for its last bits
+	target := p.Tracking.Target.Float()
+	needed := math.Ceil(total/target - tolerance)
+	want := int(min(max(needed, 0), math.MaxInt32)) + unmeasured
+	source, _ := p.Tracking.Metric.Source()
+	return vote{policy: p, want: want, cause: fmt.Sprintf("%s %s of %s", source.Words(), number(total/max(replicas, 1)), number(target))}
+}
+
+func (f *Facts) scaleOut(v vote) (scaling.Move, bool) {
+	to := f.Target.Within(v.want)
+	if v.cause == "" || to <= f.Desired || f.Target.Suspended.Out {
+		return scaling.Move{}, false
+	}
+	cooldown, _ := v.policy.Tracking.Cooldowns()
+	cooling := f.Desired > 0 && f.Now.Before(f.Target.Out.At.Add(cooldown))
+	if cooling && to-f.Desired <= f.Target.Out.By {
+		return scaling.Move{}, false // only a larger step than the last one comes before the end of the cooldown
+	}
+	return f.move(v, to), true
+}
+
+func (f *Facts) scaleIn(out vote) (scaling.Move, bool) {
+	mayScaleIn := func(p *scaling.Policy) bool { return !p.Tracking.NoScaleIn }
+	v := f.most(f.in, mayScaleIn)
+	for i := range f.Target.Policies {
+		if p := &f.Target.Policies[i]; mayScaleIn(p) && f.in(p).cause == "" {
+			return scaling.Move{}, false // no data, no scale in
+		}
+	}
+	if v.cause == "" || f.Deploying || f.Waiting > 0 || f.Target.Suspended.In {
+		return scaling.Move{}, false
+	}
+	to := f.Target.Within(v.want)
+	if out.cause != "" {
+		to = max(to, f.Target.Within(out.want)) // what a policy needs now that may not scale in itself
+	}
+	_, cooldown := v.policy.Tracking.Cooldowns()
+	if to >= f.Desired || f.Now.Before(f.Target.In.At.Add(cooldown)) {
+		return scaling.Move{}, false
+	}
+	return f.move(v, to), true
+}
+
+func (f *Facts) move(v vote, to int) scaling.Move {
+	limit := ""
+	switch {
+	case v.want > f.Target.Max:
+		limit = fmt.Sprintf(" (%d needed, maximum capacity %d)", v.want, f.Target.Max)
+	case v.want < f.Target.Min:
+		limit = fmt.Sprintf(" (%d needed, minimum capacity %d)", v.want, f.Target.Min)
+	}
+	return scaling.Move{From: f.Desired, To: to, Cause: fmt.Sprintf("%s: %d -> %d%s, policy %s", v.cause, f.Desired, to, limit, v.policy.Name)}
+}
+
+// number is a number with three digits behind the point at most.
+func number(f float64) string { return fmt.Sprint(math.Round(f*1000) / 1000) }
