@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pinion/api/auth"
+	"pinion/api/autoscaling"
 	"pinion/api/cloudwatch"
 	"pinion/api/httpx"
 	"pinion/api/leader"
@@ -61,6 +62,8 @@ func signedService(r *http.Request) string {
 		return "ecs"
 	case cloudwatch.IsTarget(r):
 		return cloudwatch.Service
+	case autoscaling.IsTarget(r):
+		return autoscaling.Service
 	case isQuery(r):
 		return stsService
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"pinion/api/autoscaling"
 	"pinion/api/cloudwatch"
 	"pinion/api/ecs"
 	"pinion/api/leader"
@@ -22,7 +23,7 @@ const (
 	maxCountPlain = 1000
 )
 
-// operationEndpoints finds the endpoints of the operations of ECS and CloudWatch Logs.
+// operationEndpoints finds the endpoints of the operations of ECS, CloudWatch Logs and Application Auto Scaling.
 type operationEndpoints struct {
 	store Store
 	hosts ecs.HostRemover // nil where no host can be removed
@@ -69,8 +70,10 @@ func (o *operationEndpoints) byTarget(r *request) (*endpoint, error) {
 		return nil, errNoTarget
 	case service == cloudwatch.Target:
 		return o.cloudWatchLogs(name), nil
+	case service == autoscaling.Target:
+		return o.autoScaling(name), nil
 	case service != ecs.Target:
-		return nil, wire.Errorf(wire.UnknownOperation, "%s is not an operation of Amazon ECS or CloudWatch Logs, which is all that Pinion answers here", target)
+		return nil, wire.Errorf(wire.UnknownOperation, "%s is not an operation of Amazon ECS, CloudWatch Logs or Application Auto Scaling, which is all that Pinion answers here", target)
 	}
 	return o.find(name, &o.awsJSON), nil
 }
@@ -145,6 +148,24 @@ func (o *operationEndpoints) cloudWatchLogs(name string) *endpoint {
 		writes: operation.Writes, poolWide: operation.Writes, repeats: true,
 		bind: func(r *request) (call, error) {
 			return call{run: func(context.Context) error { return o.logs.Serve(r.Exchange, r.Resolution, operation) }}, nil
+		},
+	}
+}
+
+// autoScaling is the endpoint of an operation of Application Auto Scaling. It is about services, and decides itself which those are.
+func (o *operationEndpoints) autoScaling(name string) *endpoint {
+	operation, unknown := autoscaling.Find(name)
+	return &endpoint{
+		name: autoscaling.Service + ":" + name, role: cmp.Or(operation.Role, spec.RoleRead), unknown: unknown, writes: operation.Writes, repeats: true,
+		bind: func(r *request) (call, error) {
+			return call{run: func(ctx context.Context) error {
+				output, err := operation.Run(ctx, &autoscaling.Request{Principal: r.Resolution.Principal, View: r.View, Store: o.store, Now: o.now}, r.Body)
+				if err != nil {
+					return err
+				}
+				r.Reply(http.StatusOK, output)
+				return nil
+			}}, nil
 		},
 	}
 }

@@ -81,6 +81,15 @@ func SeesService(g spec.KeyGrant, s *service.Service) bool {
 	return g.SeesTeam(options.Team)
 }
 
+// CheckAccount holds a key to its limits of tasks: it does not have tasks run of a service whose tasks count for somebody else.
+func CheckAccount(principal string, g spec.KeyGrant, holder string, s *service.Service) error {
+	if !g.LimitsTasks() || s.Owner != nil && s.Owner.Key == holder {
+		return nil
+	}
+	return wire.Errorf(wire.AccessDenied, "%s may not do this: its key has limits of tasks or GPUs, and the tasks of the service %s count for another key. It may scale it down. Use a key without limits, or a service of your own.",
+		principal, s.Name)
+}
+
 // RequireTask refuses a principal that may not see a task; see Sees.
 func (p Principal) RequireTask(t *spec.Task) error {
 	return p.RequireTeam(t.Cluster, t.SchedulingOptions().Team)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"pinion/api/auth"
 	"pinion/api/ecs/capacity"
 	"pinion/api/ecs/placement"
 	"pinion/api/ecs/servicedef"
@@ -150,12 +151,8 @@ func checkPowers(r *Request, s *service.Service, definition *spec.TaskDefinition
 // checkAccount holds a key to its limits of tasks: a service whose tasks count for somebody else it may scale down, and have do nothing that its own
 // tasks might not.
 func checkAccount(r *Request, s *service.Service, change service.Change) error {
-	if !r.Grant.LimitsTasks() || s.Owner != nil && s.Owner.Key == r.Holder {
-		return nil
-	}
 	if change.Settings == nil && change.Revision == nil && (change.Desired == nil || *change.Desired <= s.Desired) {
 		return nil
 	}
-	return wire.Errorf(wire.AccessDenied, "%s may not do this: its key has limits of tasks or GPUs, and the tasks of the service %s count for another key. It may scale it down. Use a key without limits, or a service of your own.",
-		r.Principal, s.Name)
+	return auth.CheckAccount(r.Principal, r.Grant, r.Holder, s)
 }

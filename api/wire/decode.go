@@ -156,6 +156,16 @@ func scalar(path string, v any, target reflect.Value) error {
 			return err
 		}
 		target.SetInt(n)
+	case reflect.Float64:
+		number, ok := v.(json.Number)
+		if !ok {
+			return wrongType(path, "a number", v)
+		}
+		f, err := number.Float64()
+		if err != nil {
+			return Errorf(Serialization, "%s is out of range: %s", path, number)
+		}
+		target.SetFloat(f)
 	default:
 		panic("wire: no decoding into " + target.Type().String())
 	}

@@ -12,7 +12,7 @@ import (
 var rooms = map[string]string{
 	"api":     "raftfsm gpu packaging/atomicfile packaging/clientnet",
 	"server":  "raftfsm gpu packaging/atomicfile packaging/clientnet packaging/failpoint packaging/keystore packaging/tick",
-	"node":    "raftfsm/spec raftfsm/traffic gpu packaging/atomicfile packaging/failpoint packaging/tick",
+	"node":    "raftfsm/spec raftfsm/metric raftfsm/traffic gpu packaging/atomicfile packaging/failpoint packaging/tick",
 	"raftfsm": "gpu",
 	"gpu":     "",
 }
@@ -70,7 +70,7 @@ var floors = map[string][]string{
 		"loadbalancer",
 		"query tally issuer ended edit change snapshot table ledger",
 		"service scaling",
-		"codec spec changelog watch sortkey",
+		"codec spec metric changelog watch sortkey",
 		"compact traffic",
 	},
 	"gpu": {

@@ -2,8 +2,8 @@ package scaling
 
 import (
 	"fmt"
-	"slices"
-	"strings"
+
+	"pinion/raftfsm/metric"
 )
 
 // Metric says what a policy follows, in AWS's words. Source gives the series.
@@ -33,43 +33,17 @@ const (
 	PredefinedRequests = "ALBRequestCountPerTarget"
 )
 
-// Source names a series of a service that policies can follow.
-type Source string
-
-// Sources. Each is the name of a metric in Namespace.
-const (
-	QueueDepth Source = "QueueDepth" // tasks of the cluster that wait for a place, but for those of services
-)
-
-// sources are what is said of each, per task.
-var sources = map[Source]string{
-	QueueDepth: "waiting tasks of the cluster per replica",
-}
-
-// Words is what a series is in a sentence.
-func (s Source) Words() string { return sources[s] }
-
 // Source is the series that the metric is of, or why there is none.
-func (m *Metric) Source() (Source, error) {
+func (m *Metric) Source() (metric.Name, error) {
 	if m.Predefined != "" {
 		return "", fmt.Errorf("PredefinedMetricType %s is not supported: Pinion has no such metric yet", m.Predefined)
 	}
-	source := Source(m.Name)
+	source := metric.Name(m.Name)
 	switch {
 	case m.Namespace != Namespace:
-		return "", fmt.Errorf("the namespace %q is not supported: metrics are in the namespace %s, %s", m.Namespace, Namespace, Names())
-	case sources[source] == "":
-		return "", fmt.Errorf("the metric %q is not known: in the namespace %s there are %s", m.Name, Namespace, Names())
+		return "", fmt.Errorf("the namespace %q is not supported: metrics are in the namespace %s: %v", m.Namespace, Namespace, metric.Names())
+	case source.Words() == "":
+		return "", fmt.Errorf("the metric %q is not known: in the namespace %s there are %v", m.Name, Namespace, metric.Names())
 	}
 	return source, nil
-}
-
-// Names lists the metrics of Namespace.
-func Names() string {
-	var names []string
-	for source := range sources {
-		names = append(names, string(source))
-	}
-	slices.Sort(names)
-	return strings.Join(names, ", ")
 }

@@ -5,8 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"pinion/raftfsm/scaling"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/metric"
 )
 
 // Fresh is how old a host's report may be that counts. Hosts report about every 10 s.
@@ -15,7 +14,7 @@ const Fresh = 30 * time.Second
 // Key names a measure of a task.
 type Key struct {
 	TaskID string
-	Source scaling.Source
+	Source metric.Name
 }
 
 // Store keeps the last report of each host. It is safe for concurrent use; its zero value is empty.
@@ -26,7 +25,7 @@ type Store struct {
 }
 
 type report struct {
-	spec.MetricsReport
+	metric.Report
 	at time.Time
 }
 
@@ -36,7 +35,7 @@ func NewStore() *Store {
 }
 
 // Put takes a host's report in place of the one before. Reports that are not fresh any more are forgotten.
-func (s *Store) Put(hostID string, r spec.MetricsReport, now time.Time) {
+func (s *Store) Put(hostID string, r metric.Report, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, old := range s.reports {
@@ -67,7 +66,7 @@ func (s *Store) Sums(now time.Time) (sums map[Key]float64, waiting map[string]in
 		}
 		for _, m := range r.Tasks {
 			if m.Value >= 0 { // a host may say anything
-				sums[Key{m.TaskID, scaling.Source(m.Name)}] += m.Value
+				sums[Key{m.TaskID, m.Name}] += m.Value
 			}
 		}
 		for _, w := range r.Waiting {

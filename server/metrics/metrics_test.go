@@ -4,15 +4,15 @@ import (
 	"testing"
 	"time"
 
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/metric"
 )
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func TestTheMeasuresOfATaskAreTheSumOfWhatHostsReportedLately(t *testing.T) {
 	s := NewStore()
-	of := func(task string, value float64) spec.MetricsReport {
-		return spec.MetricsReport{Tasks: []spec.TaskMetric{{TaskID: task, Name: "m", Value: value}}}
+	of := func(task string, value float64) metric.Report {
+		return metric.Report{Tasks: []metric.Task{{TaskID: task, Name: "m", Value: value}}}
 	}
 	s.Put("h1", of("a", 1), now)
 	s.Put("h1", of("a", 2), now.Add(time.Second))
@@ -33,7 +33,7 @@ func TestTheMeasuresOfATaskAreTheSumOfWhatHostsReportedLately(t *testing.T) {
 func TestWaitingRequestsWakeTheLeaderOnce(t *testing.T) {
 	s := NewStore()
 	for range 3 {
-		s.Put("h1", spec.MetricsReport{Waiting: []spec.WaitingRequests{{ServiceID: "svc", Requests: 2}, {ServiceID: "none", Requests: -5}}}, now)
+		s.Put("h1", metric.Report{Waiting: []metric.Waiting{{ServiceID: "svc", Requests: 2}, {ServiceID: "none", Requests: -5}}}, now)
 	}
 	<-s.Waiting()
 	select {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/metric"
 	"pinion/raftfsm/scaling"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
@@ -30,7 +31,7 @@ type Autoscaler struct {
 
 type seriesKey struct {
 	serviceID string
-	source    scaling.Source
+	source    metric.Name
 }
 
 // NewAutoscaler makes the reconciler for one leader term.
@@ -85,8 +86,8 @@ func (a *Autoscaler) sample() {
 }
 
 // measure is the present sample of a source, if anything was measured.
-func measure(v *raftfsm.View, t *scaling.Target, source scaling.Source, sums map[metrics.Key]float64, queued map[string]int) (sample autoscale.Sample, measured bool) {
-	if source == scaling.QueueDepth {
+func measure(v *raftfsm.View, t *scaling.Target, source metric.Name, sums map[metrics.Key]float64, queued map[string]int) (sample autoscale.Sample, measured bool) {
+	if source == metric.QueueDepth {
 		if _, counted := queued[t.Cluster]; !counted {
 			queued[t.Cluster] = queueDepth(v, t.Cluster)
 		}
@@ -126,7 +127,7 @@ func (a *Autoscaler) Scale(ctx context.Context) {
 		rollout := view.ServiceRollout(s.Primary().Rollout)
 		facts := autoscale.Facts{
 			Target: t, Desired: s.Desired, Deploying: rollout != nil && rollout.Status == service.RolloutInProgress, Waiting: waiting[t.ServiceID], Now: now,
-			Series: func(source scaling.Source) []autoscale.Sample { return a.series[seriesKey{t.ServiceID, source}] },
+			Series: func(source metric.Name) []autoscale.Sample { return a.series[seriesKey{t.ServiceID, source}] },
 		}
 		if move, ok := autoscale.Decide(facts); ok {
 			a.change(ctx, t, scaling.Change{Scale: &move})

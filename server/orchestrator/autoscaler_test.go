@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/metric"
 	"pinion/raftfsm/scaling"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
@@ -50,7 +51,7 @@ func (p *memProposer) queue(t *testing.T, n int) {
 	}
 }
 
-var byQueue = scaling.Policy{ID: "p", Name: "load", Tracking: scaling.Tracking{Target: "2", Metric: scaling.Metric{Namespace: scaling.Namespace, Name: string(scaling.QueueDepth)}}}
+var byQueue = scaling.Policy{ID: "p", Name: "load", Tracking: scaling.Tracking{Target: "2", Metric: scaling.Metric{Namespace: scaling.Namespace, Name: string(metric.QueueDepth)}}}
 
 func TestAServiceFollowsTheQueue(t *testing.T) {
 	p, a := scaledService(t)
@@ -85,7 +86,7 @@ func TestARequestThatWaitsStartsATask(t *testing.T) {
 	if got := p.pass(t, a, time.Minute); got != 0 {
 		t.Fatalf("%d for nobody", got)
 	}
-	a.metrics.Put("h", spec.MetricsReport{Waiting: []spec.WaitingRequests{{ServiceID: "s0", Requests: 2}}}, p.now)
+	a.metrics.Put("h", metric.Report{Waiting: []metric.Waiting{{ServiceID: "s0", Requests: 2}}}, p.now)
 	<-a.metrics.Waiting()
 	if a.Scale(t.Context()); p.state.View().ServiceByID("s0").Desired != 1 {
 		t.Error("it goes on waiting")

@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"pinion/raftfsm/metric"
 	"pinion/raftfsm/scaling"
 )
 
@@ -34,9 +35,9 @@ type Sample struct {
 type Facts struct {
 	Target    *scaling.Target
 	Desired   int
-	Deploying bool                          // a rollout is in progress: nothing is taken away meanwhile
-	Waiting   int                           // requests that wait because no task serves them
-	Series    func(scaling.Source) []Sample // the oldest first
+	Deploying bool                       // a rollout is in progress: nothing is taken away meanwhile
+	Waiting   int                        // requests that wait because no task serves them
+	Series    func(metric.Name) []Sample // the oldest first
 	Now       time.Time
 }
 

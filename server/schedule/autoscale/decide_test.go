@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"pinion/raftfsm/metric"
 	"pinion/raftfsm/scaling"
 )
 
@@ -15,7 +16,7 @@ var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // follows is a policy by the queue with a target per replica, and cooldowns in seconds.
 func follows(name, target string, out, in int) scaling.Policy {
 	return scaling.Policy{Name: name, Tracking: scaling.Tracking{
-		Target: scaling.Number(target), OutCooldown: &out, InCooldown: &in, Metric: scaling.Metric{Namespace: scaling.Namespace, Name: string(scaling.QueueDepth)},
+		Target: scaling.Number(target), OutCooldown: &out, InCooldown: &in, Metric: scaling.Metric{Namespace: scaling.Namespace, Name: string(metric.QueueDepth)},
 	}}
 }
 
@@ -30,7 +31,7 @@ func steady(total float64, count int, span time.Duration) (series []Sample) {
 func facts(desired int, series []Sample, policies ...scaling.Policy) Facts {
 	return Facts{
 		Target: &scaling.Target{Min: 1, Max: 6, Policies: policies}, Desired: desired, Now: now,
-		Series: func(scaling.Source) []Sample { return series },
+		Series: func(metric.Name) []Sample { return series },
 	}
 }
 
@@ -99,11 +100,11 @@ func TestScalingToZeroAndBack(t *testing.T) {
 	if move, ok := Decide(f); !ok || move.To != 0 {
 		t.Errorf("%+v", move)
 	}
-	f.Series = func(scaling.Source) []Sample { return steady(0.1, 2, time.Hour) }
+	f.Series = func(metric.Name) []Sample { return steady(0.1, 2, time.Hour) }
 	if move, ok := Decide(f); !ok || move.To != 1 {
 		t.Errorf("a little load needs a task: %+v", move)
 	}
-	f.Desired, f.Series = 0, func(scaling.Source) []Sample { return nil }
+	f.Desired, f.Series = 0, func(metric.Name) []Sample { return nil }
 	if _, ok := Decide(f); ok {
 		t.Error("nothing wakes it")
 	}
@@ -130,7 +131,7 @@ func TestAnyDecisionIsWithinBounds(t *testing.T) {
 		load := rapid.Float64Range(0, 1e6).Draw(r, "load")
 		f := Facts{Target: target, Desired: rapid.IntRange(0, 40).Draw(r, "desired"), Now: now, Waiting: rapid.IntRange(0, 2).Draw(r, "waiting")}
 		covered := rapid.SampledFrom([]time.Duration{0, time.Minute, time.Hour}).Draw(r, "covered")
-		f.Series = func(scaling.Source) []Sample { return steady(load, f.Desired, covered) }
+		f.Series = func(metric.Name) []Sample { return steady(load, f.Desired, covered) }
 		out := true
 		for range 5 {
 			move, ok := Decide(f)

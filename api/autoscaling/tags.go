@@ -1,0 +1,122 @@
+package autoscaling
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"pinion/api/ecs/field"
+	"pinion/api/ecs/tags"
+	"pinion/api/wire"
+	"pinion/raftfsm"
+	"pinion/raftfsm/scaling"
+	"pinion/raftfsm/spec"
+)
+
+type arnInput struct {
+	ResourceARN string `json:"ResourceARN"`
+}
+
+type tagsOutput struct {
+	Tags map[string]string `json:"Tags"`
+}
+
+type tagInput struct {
+	ResourceARN string            `json:"ResourceARN"`
+	Tags        map[string]string `json:"Tags"`
+}
+
+type untagInput struct {
+	ResourceARN string   `json:"ResourceARN"`
+	TagKeys     []string `json:"TagKeys"`
+}
+
+func (r *Request) listTagsForResource(_ context.Context, in *arnInput) (*tagsOutput, error) {
+	target, err := r.tagged(in.ResourceARN)
+	if err != nil {
+		return nil, err
+	}
+	out := &tagsOutput{Tags: map[string]string{}}
+	for _, tag := range target.Tags {
+		out.Tags[tag.Key] = tag.Value
+	}
+	return out, nil
+}
+
+func (r *Request) tagResource(ctx context.Context, in *tagInput) (*emptyOutput, error) {
+	put, err := tagList(in.Tags)
+	if err != nil {
+		return nil, err
+	}
+	return r.setTags(ctx, in.ResourceARN, put, nil)
+}
+
+func (r *Request) untagResource(ctx context.Context, in *untagInput) (*emptyOutput, error) {
+	if err := asInvalid(tags.CheckKeys(in.TagKeys)); err != nil {
+		return nil, err
+	}
+	return r.setTags(ctx, in.ResourceARN, nil, in.TagKeys)
+}
+
+func (r *Request) setTags(ctx context.Context, arn string, put []spec.Tag, remove []string) (*emptyOutput, error) {
+	target, err := r.tagged(arn)
+	if err != nil {
+		return nil, err
+	}
+	if s, err := r.scalable(target.Cluster, target.Service); err != nil || s == nil {
+		return nil, errors.Join(err, errNoTagged(arn))
+	}
+	_, err = r.Store.Propose(ctx, raftfsm.SetTags{Kind: spec.ResourceScalableTarget, ID: target.ServiceID, Put: put, Remove: remove})
+	switch {
+	case errors.Is(err, spec.ErrTooManyTags):
+		return nil, wire.Errorf(tooManyTags, "%v", err)
+	case errors.Is(err, spec.ErrNotFound):
+		return nil, errNoTagged(arn)
+	}
+	return &emptyOutput{}, err
+}
+
+// tagged is the target with that ARN, if the caller may know of it.
+func (r *Request) tagged(arn string) (*scaling.Target, error) {
+	fields := strings.SplitN(arn, ":", 6)
+	id, isTarget := "", false
+	if len(fields) == 6 && fields[2] == Service && fields[4] == spec.AccountID {
+		id, isTarget = strings.CutPrefix(fields[5], "scalable-target/"+targetIDPrefix)
+	}
+	if target := raftfsm.ScalableTarget(r.View, id); isTarget && target != nil {
+		if s := r.View.ServiceByID(id); s != nil && r.Principal.SeesService(s) {
+			return target, nil
+		}
+	}
+	return nil, errNoTagged(arn)
+}
+
+func errNoTagged(arn string) error {
+	return wire.Errorf(resourceNotFound, "No scalable target found with ARN: %.300s", arn)
+}
+
+// tagList checks tags by ECS's rules, and sorts them.
+func tagList(given map[string]string) (list []spec.Tag, err error) {
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		list = append(list, spec.Tag{Key: key, Value: given[key]})
+	}
+	return list, asInvalid(tags.Check(list))
+}
+
+func asInvalid(err error) error {
+	if wrong, ok := errors.AsType[*field.Error](err); ok {
+		return errInvalid("%s", wrong.Message)
+	}
+	return err
+}
+
+// newUUID makes the id of a policy, a scheduled action or an activity.
+func newUUID() string {
+	var id [16]byte
+	rand.Read(id[:]) // never fails
+	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
+}
