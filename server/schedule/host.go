@@ -16,6 +16,8 @@ type Host struct {
 	// Tasks returns the host's tasks, with or without STOPPED ones. It is called once. Nil: no tasks.
 	Tasks func() []*spec.Task
 
+	listenerPorts []int // of the pool, which no task may have
+
 	tasks    []*spec.Task // not STOPPED, by id, including planned ones
 	gpus     gpu.Topology
 	idle     gpu.DeviceSet // Free.GPUs as a set
@@ -31,9 +33,16 @@ func (h *Host) readInventory(boards *gpu.TopologyCache) {
 	h.location = topologyOf(h.Host)
 }
 
+// free is what its tasks and the listeners of the pool leave.
+func (h *Host) free() spec.Free {
+	free := spec.NewFree(h.Host, h.tasks)
+	free.TakePorts(h.listenerPorts)
+	return free
+}
+
 // derive recomputes the free resources from the tasks.
 func (h *Host) derive() {
-	h.Free = spec.NewFree(h.Host, h.tasks)
+	h.Free = h.free()
 	h.idle = h.gpus.HealthySet(h.Free.GPUs)
 }
 

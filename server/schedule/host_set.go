@@ -16,7 +16,8 @@ type HostSet struct {
 	disconnected map[string]*Host // hosts without a recent heartbeat
 	gpuBoards    gpu.TopologyCache
 
-	reconnected map[string]string // see Reconnected
+	reconnected   map[string]string // see Reconnected
+	listenerPorts []int             // that no task may have; see SetListenerPorts
 }
 
 // NewHostSet returns an empty host set.
@@ -42,15 +43,30 @@ func (f *HostSet) PutHost(host *spec.Host, connected bool) {
 		known = nil
 	}
 	if known == nil {
-		f.add(Host{Host: host, Free: spec.NewFree(host, nil), Connected: connected})
+		added := Host{Host: host, listenerPorts: f.listenerPorts, Connected: connected}
+		added.Free = added.free()
+		f.add(added)
 		return
 	}
 	c := f.cluster(host.Cluster)
 	known.Host = host
 	f.SetConnected(host.ID, connected)
-	known.Free = spec.NewFree(host, known.tasks)
+	known.Free = known.free()
 	known.readInventory(&f.gpuBoards)
 	c.markChanged(known)
+}
+
+// SetListenerPorts takes the ports of the pool's listeners off every host, in place of those of before.
+func (f *HostSet) SetListenerPorts(ports []int) {
+	if slices.Equal(ports, f.listenerPorts) {
+		return
+	}
+	f.listenerPorts = ports
+	for _, h := range f.hosts {
+		h.listenerPorts = ports
+		h.derive()
+		f.cluster(h.Host.Cluster).markChanged(h)
+	}
 }
 
 // RemoveHost removes a host and its tasks.

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"pinion/raftfsm"
+	"pinion/raftfsm/loadbalancer"
 	"pinion/raftfsm/spec"
 )
 
@@ -18,9 +19,10 @@ func HostSetOf(view *raftfsm.View, connected func(hostID string) bool) *HostSet 
 // HostsOf builds a host set for queries: the hosts of one cluster, or all hosts when cluster is empty, without pending tasks.
 func HostsOf(view *raftfsm.View, cluster string, connected func(hostID string) bool) *HostSet {
 	f := NewHostSet()
+	f.listenerPorts = loadbalancer.Ports(view)
 	for _, host := range view.Hosts(cluster) {
 		tasks := func() []*spec.Task { return view.TasksOn(host.ID) }
-		f.add(Host{Host: host, Free: view.Free(host.ID), Connected: connected(host.ID), Tasks: tasks})
+		f.add(Host{Host: host, Free: view.Free(host.ID), listenerPorts: f.listenerPorts, Connected: connected(host.ID), Tasks: tasks})
 	}
 	return f
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/loadbalancer"
 	"pinion/raftfsm/spec"
 	"pinion/server/schedule"
 )
@@ -134,6 +135,7 @@ func (p *planner) failures() int {
 // catchUp brings hosts up to date, and returns a view of that moment or of a later one.
 func (p *planner) catchUp() *raftfsm.View {
 	view, _ := p.follower.CatchUp()
+	p.hosts.SetListenerPorts(loadbalancer.Ports(view)) // listeners are not among the changes
 	now := p.node.Now()
 	all := now.Sub(p.livenessAt).Abs() >= livenessInterval
 	if all {
