@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"pinion/raftfsm/loadbalancer"
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/table"
@@ -123,13 +124,15 @@ func (v *View) TasksAfter(cluster, id string) iter.Seq[*spec.Task] {
 // TasksOn lists the tasks of a host, STOPPED ones last, until they are reaped.
 func (v *View) TasksOn(hostID string) []*spec.Task { return tasksByHost.List(v, hostID) }
 
-// Free is the host's free capacity, derived from the host and its tasks. An unknown host has none.
+// Free is the host's free capacity, derived from the host, its tasks and the listeners of the pool. An unknown host has none.
 func (v *View) Free(hostID string) spec.Free {
 	host := v.Host(hostID)
 	if host == nil {
 		return spec.Free{}
 	}
-	return spec.NewFree(host, v.liveTasksOn(hostID))
+	free := spec.NewFree(host, v.liveTasksOn(hostID))
+	free.TakePorts(loadbalancer.Ports(v))
+	return free
 }
 
 // AccessKey returns nil when the id is unknown.

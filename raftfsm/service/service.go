@@ -95,6 +95,24 @@ type Revision struct {
 	CreatedAt  time.Time `json:"createdAt"`
 
 	Providers []spec.CapacityProviderStrategyItem `json:"providers,omitempty"`
+
+	LoadBalancers []LoadBalancer `json:"loadBalancers,omitempty" level:"1"`
+}
+
+// Registers reports whether the tasks of the revision are registered with a target group.
+func (r *Revision) Registers(group string) bool {
+	return slices.ContainsFunc(r.LoadBalancers, func(b LoadBalancer) bool { return b.Group == group })
+}
+
+// MaxLoadBalancers of a service, ECS's.
+const MaxLoadBalancers = 5
+
+// LoadBalancer registers a container port of each task with a target group.
+type LoadBalancer struct {
+	Group     string `json:"group"` // loadbalancer.Group.ID
+	ARN       string `json:"arn"`   // of it, as the user wrote it
+	Container string `json:"container"`
+	Port      int    `json:"port"` // of the container
 }
 
 // Primary is the deployment that the service is to be.

@@ -61,6 +61,9 @@ func (f *Free) Take(t *Task) {
 	f.Subtract(t)
 }
 
+// TakePorts takes TCP ports off in place, which no task may have. Only the owner of f may.
+func (f *Free) TakePorts(ports []int) { markPorts(&f.Ports, ports) }
+
 // Subtract takes what the task holds off in place. Only the owner of f may: copies share its ports and GPUs, see Take.
 func (f *Free) Subtract(t *Task) {
 	f.CPU -= t.CPU

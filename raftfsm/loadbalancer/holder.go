@@ -1,0 +1,40 @@
+package loadbalancer
+
+import (
+	"slices"
+
+	"pinion/raftfsm/service"
+	"pinion/raftfsm/spec"
+)
+
+// portHolder says what has a TCP port of a host, for people: a host itself, or a task that is not STOPPED; empty: nothing does.
+func portHolder(p Pool, port int) string {
+	for _, h := range p.Hosts("") {
+		if !h.Lost() && slices.Contains(h.Ports, port) {
+			return "host " + h.Name + " itself, such as SSH or Pinion"
+		}
+	}
+	for _, task := range p.Tasks("") {
+		if task.LastStatus != spec.Stopped && holdsPort(task, port) {
+			return "task " + task.ID
+		}
+	}
+	return ""
+}
+
+// serviceOf is the name of an ACTIVE service whose tasks are registered with a target group; empty: none does that.
+func serviceOf(p Pool, group string) string {
+	for _, s := range p.Services("") {
+		revision := p.ServiceRevision(s.Primary().ID)
+		if s.Status == service.Active && revision != nil && revision.Registers(group) {
+			return s.Name
+		}
+	}
+	return ""
+}
+
+// holdsPort reports whether a task has a TCP port of its host, by its definition or as a published port.
+func holdsPort(t *spec.Task, port int) bool {
+	published := func(b spec.NetworkBinding) bool { return b.HostPort == port && b.Protocol != "udp" }
+	return slices.Contains(t.Ports, port) || slices.ContainsFunc(t.Containers, func(c spec.Container) bool { return slices.ContainsFunc(c.Bindings, published) })
+}

@@ -1,0 +1,107 @@
+// Package routing makes of a state what the proxies of hosts need to know: traffic.Routing. It computes and nothing else.
+package routing
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/loadbalancer"
+	"pinion/raftfsm/traffic"
+)
+
+// Of is the Routing of a state: its listeners by port, and its target groups by name with their targets. All that it has follows from the
+// state, and an equal state has an equal Routing.
+func Of(v *raftfsm.View) traffic.Routing {
+	var r traffic.Routing
+	for _, l := range loadbalancer.AllListeners(v) {
+		r.Listeners = append(r.Listeners, listenerOf(v, l))
+	}
+	targets := targetsOf(v)
+	for _, g := range loadbalancer.Groups(v) {
+		r.Groups = append(r.Groups, groupOf(g, targets[g.ID]))
+	}
+	return r
+}
+
+// Targets are the targets of one group.
+func Targets(v *raftfsm.View, g *loadbalancer.Group) []traffic.Target {
+	return groupOf(g, targetsOf(v)[g.ID]).Targets
+}
+
+// listenerOf is a listener with its rules, and with what its load balancer says of all of its listeners.
+func listenerOf(v *raftfsm.View, l *loadbalancer.Listener) traffic.Listener {
+	out := traffic.Listener{ID: l.ID, Port: l.Port, Protocol: l.Protocol}
+	for _, c := range l.Certificates {
+		out.Certificates = append(out.Certificates, c.Name)
+	}
+	for _, rule := range loadbalancer.Rules(v, l.ID) {
+		out.Rules = append(out.Rules, traffic.Rule{ID: rule.ID, Conditions: rule.Conditions, Action: rule.Action})
+	}
+	if !l.Protocol.IsHTTP() {
+		out.IdleTimeout = seconds(l.Attributes[loadbalancer.TCPIdleTimeout])
+		return out
+	}
+	if b := loadbalancer.Find(v, l.LoadBalancer); b != nil {
+		out.IdleTimeout = seconds(b.Attributes[loadbalancer.IdleTimeout])
+		out.XForwardedFor = traffic.XFFMode(b.Attributes[loadbalancer.XFFMode])
+		out.XFFClientPort = b.Attributes[loadbalancer.XFFClientPort] == "true"
+	}
+	return out
+}
+
+// groupOf is a target group with its targets: those of tasks, and behind them those that are registered by address. Nobody checks the health of
+// these.
+func groupOf(g *loadbalancer.Group, ofTasks []traffic.Target) traffic.Group {
+	out := traffic.Group{
+		ID: g.ID, Protocol: g.Protocol, Version: g.Version, Algorithm: traffic.Algorithm(g.Attributes[loadbalancer.Algorithm]),
+		SlowStart: seconds(g.Attributes[loadbalancer.SlowStart]), Affinity: affinityOf(g), ProxyProtocol: g.Attributes[loadbalancer.ProxyProtocol] == "true",
+		Health: g.Health, DeregistrationDelay: g.DeregistrationDelay(), Targets: ofTasks,
+	}
+	if most, set := g.Tag(loadbalancer.TagMaxWaiting); set {
+		out.MaxWaiting = number(most)
+		if out.MaxWaiting == 0 {
+			out.MaxWaiting = -1 // none, which is 0 in the tag
+		}
+	}
+	if span, set := g.Tag(loadbalancer.TagWaitTimeout); set {
+		out.WaitTimeout, _ = time.ParseDuration(span)
+	}
+	for _, t := range g.Targets {
+		address := join(t.Address, t.Port)
+		out.Targets = append(out.Targets, traffic.Target{ID: address, Address: address, State: traffic.Healthy})
+	}
+	return out
+}
+
+// affinityOf is the affinity of a group by its tag, or by ELB's attributes; nil: none.
+func affinityOf(g *loadbalancer.Group) *traffic.Affinity {
+	if tag, set := g.Tag(loadbalancer.TagAffinity); set {
+		if affinity, err := loadbalancer.ParseAffinity(tag); err == nil {
+			return affinity
+		}
+	}
+	if g.Attributes[loadbalancer.Stickiness] != "true" {
+		return nil
+	}
+	if g.Attributes[loadbalancer.StickinessType] == loadbalancer.AppCookie {
+		return &traffic.Affinity{By: traffic.ByCookie, Name: g.Attributes[loadbalancer.StickinessCookie]}
+	}
+	return &traffic.Affinity{By: traffic.BySourceIP}
+}
+
+func number(text string) int {
+	n, _ := strconv.Atoi(text) // what was recorded was checked
+	return n
+}
+
+func seconds(text string) time.Duration { return time.Duration(number(text)) * time.Second }
+
+// join is host:port.
+func join(host string, port int) string {
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	return host + ":" + strconv.Itoa(port)
+}

@@ -1,0 +1,65 @@
+package routing
+
+import (
+	"pinion/raftfsm"
+	"pinion/raftfsm/service"
+	"pinion/raftfsm/spec"
+	"pinion/raftfsm/traffic"
+)
+
+// targetsOf lists the targets that are tasks of services, by the group; those of one service lie together, by the ids of its tasks.
+func targetsOf(v *raftfsm.View) map[string][]traffic.Target {
+	all := map[string][]traffic.Target{}
+	for _, s := range v.Services("") {
+		if s.Status == service.Inactive {
+			continue
+		}
+		balancers := map[string][]service.LoadBalancer{} // by deployment
+		for i := range s.Deployments {
+			if revision := v.ServiceRevision(s.Deployments[i].ID); revision != nil && len(revision.LoadBalancers) > 0 {
+				balancers[revision.ID] = revision.LoadBalancers
+			}
+		}
+		if len(balancers) == 0 {
+			continue
+		}
+		for _, task := range v.ServiceTasks(s.ID) {
+			for _, b := range balancers[task.Service.Deployment] {
+				if target, is := TargetOf(v, task, b); is {
+					all[b.Group] = append(all[b.Group], target)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// TargetOf is the target that a task is for a load balancer of its service. It is none before it runs, when it has stopped, and when it has no
+// such port.
+func TargetOf(v *raftfsm.View, task *spec.Task, b service.LoadBalancer) (target traffic.Target, is bool) {
+	host, port := v.Host(task.HostID), hostPort(v, task, b)
+	if host == nil || host.Lost() || port == 0 || task.LastStatus != spec.Running && task.LastStatus != spec.Stopping {
+		return traffic.Target{}, false
+	}
+	target = traffic.Target{ID: traffic.TargetID{Group: b.Group, Task: task.ID, Container: b.Container, Port: b.Port}.String(), Address: join(spec.WithoutPort(host.Address), port)}
+	target.State, target.Since = stateOf(task, b)
+	return target, true
+}
+
+// hostPort is the port of the host that a container's port has; 0: none.
+func hostPort(v *raftfsm.View, task *spec.Task, b service.LoadBalancer) int {
+	for i := range task.Containers {
+		if task.Containers[i].Name != b.Container {
+			continue
+		}
+		for _, binding := range task.Containers[i].Bindings {
+			if binding.ContainerPort == b.Port && binding.Protocol != "udp" {
+				return binding.HostPort
+			}
+		}
+		if d := v.Definition(task.Definition); d != nil && d.NetworkMode == "host" {
+			return b.Port
+		}
+	}
+	return 0
+}
