@@ -88,7 +88,7 @@ func (a *accessLog) close() {
 
 func (c *call) entry(took time.Duration) entry {
 	e := entry{Time: c.began.Add(took), Listener: c.listener.ID, Client: c.client, Protocol: string(c.listener.Protocol), Status: c.status,
-		Sent: c.sent, Attempts: c.attempts, Broken: c.broken, FirstByte: milliseconds(c.firstByte), Took: milliseconds(took)}
+		Sent: c.sent.Load(), Attempts: c.attempts, Broken: c.broken.Load(), FirstByte: milliseconds(c.firstByte), Took: milliseconds(took)}
 	if r := c.request; r != nil {
 		e.Method, e.Host, e.URI, e.Protocol, e.UserAgent = cut(r.Method), cut(r.Host), cut(r.RequestURI), r.Proto, cut(r.UserAgent())
 	}

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"pinion/raftfsm/traffic"
@@ -19,8 +20,10 @@ type call struct {
 	began     time.Time
 	firstByte time.Duration // until the target began to answer; 0 before
 	status    int           // of HTTP; clientGone when the client left before
-	sent      int64         // bytes of the answer's body
-	broken    bool          // the target failed before its answer was whole
+
+	// These two are written beside finish while a WebSocket is cut off.
+	sent   atomic.Int64 // bytes of the answer's body
+	broken atomic.Bool  // the target failed before its answer was whole
 }
 
 // clientGone is what nginx writes into its log.
@@ -32,7 +35,7 @@ func (c *call) answered() { c.firstByte = time.Since(c.began) }
 // finish counts the call and logs it.
 func (c *call) finish() {
 	took := time.Since(c.began)
-	isError := c.broken || c.status >= http.StatusInternalServerError
+	isError := c.broken.Load() || c.status >= http.StatusInternalServerError
 	if c.group != nil {
 		c.group.record(isError, took, c.firstByte)
 	}

@@ -162,9 +162,9 @@ type answerBody struct {
 // Read counts bytes and notes when the target breaks off.
 func (b *answerBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	b.of.sent += int64(n)
+	b.of.sent.Add(int64(n))
 	if err != nil && err != io.EOF && !errors.Is(err, context.Canceled) {
-		b.of.broken = true
+		b.of.broken.Store(true)
 	}
 	return n, err
 }

@@ -192,9 +192,13 @@ func (p *Proxy) closeLater(l *listener) {
 	})
 }
 
-// Close stops listening at once. Requests in flight may finish until ctx ends; then they are cut off.
+// Close stops listening at once, for good. Requests in flight may finish until ctx ends; then they are cut off.
 func (p *Proxy) Close(ctx context.Context) {
 	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return
+	}
 	p.closed = true
 	p.retry.Stop()
 	for _, l := range p.listeners {

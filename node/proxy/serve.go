@@ -110,7 +110,7 @@ func (x *exchange) failGRPC(w http.ResponseWriter, why string) {
 	h.Set("Content-Type", "application/grpc")
 	h.Set("Grpc-Status", grpcUnavailable)
 	h.Set("Grpc-Message", why)
-	x.broken = true
+	x.broken.Store(true)
 	x.status = http.StatusOK
 	w.WriteHeader(http.StatusOK)
 }
@@ -130,7 +130,7 @@ func (c *call) fixed(w http.ResponseWriter, f *traffic.FixedResponse) {
 	h.Set("Content-Length", strconv.Itoa(len(f.Body)))
 	w.WriteHeader(f.StatusCode)
 	n, _ := w.Write([]byte(f.Body))
-	c.sent = int64(n)
+	c.sent.Store(int64(n))
 }
 
 // redirect answers with the address that the action makes of the request's.

@@ -63,10 +63,10 @@ func (s *streams) serve(client net.Conn) {
 	defer c.finish()
 	upstream, err := s.connect(c, client)
 	if err != nil {
-		c.broken = true
+		c.broken.Store(true)
 		return
 	}
-	c.sent = join(client, upstream)
+	c.sent.Store(join(client, upstream))
 	upstream.Close()
 	g.release(c.target)
 }
