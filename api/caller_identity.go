@@ -3,9 +3,7 @@ package api
 import (
 	"context"
 	"encoding/xml"
-	"mime"
 	"net/http"
-	"net/url"
 
 	"pinion/api/httpx"
 	"pinion/api/leader"
@@ -14,12 +12,6 @@ import (
 
 // stsService is the service that requests to AWS's security token service are signed for.
 const stsService = "sts"
-
-// isQuery reports whether a request is in the query protocol, which AWS's older services speak.
-func isQuery(r *http.Request) bool {
-	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	return r.Header.Get("X-Amz-Target") == "" && kind == "application/x-www-form-urlencoded"
-}
 
 // callerIdentity is sts:GetCallerIdentity, with which AWS's tools show and check whose key they use.
 type callerIdentity struct {
@@ -32,19 +24,12 @@ type callerIdentity struct {
 	RequestID string `xml:"ResponseMetadata>RequestId"`
 }
 
-// byAction finds the operation of a request in the query protocol.
-func byAction(r *request) (*endpoint, error) {
-	r.Format = httpx.QueryXML
-	form, _ := url.ParseQuery(string(r.Body)) // what cannot be read names no action
-	if form.Get("Action") != "GetCallerIdentity" {
-		return nil, errNoAction(form)
-	}
-	return &endpoint{
-		name: stsService + ":GetCallerIdentity", mode: leader.FollowerRead, role: spec.RoleRead,
-		bind: func(r *request) (call, error) {
-			return call{run: func(context.Context) error { return replyIdentity(r) }}, nil
-		},
-	}, nil
+// identity is the endpoint of sts:GetCallerIdentity.
+var identity = endpoint{
+	name: stsService + ":GetCallerIdentity", mode: leader.FollowerRead, role: spec.RoleRead,
+	bind: func(r *request) (call, error) {
+		return call{run: func(context.Context) error { return replyIdentity(r) }}, nil
+	},
 }
 
 func replyIdentity(r *request) error {

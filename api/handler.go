@@ -65,7 +65,7 @@ func signedService(r *http.Request) string {
 	case autoscaling.IsTarget(r):
 		return autoscaling.Service
 	case isQuery(r):
-		return stsService
+		return queryService(httpx.Of(r).Body)
 	}
 	return "ecs"
 }

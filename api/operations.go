@@ -65,7 +65,7 @@ func (o *operationEndpoints) byTarget(r *request) (*endpoint, error) {
 	service, name, _ := strings.Cut(target, ".")
 	switch {
 	case target == "" && isQuery(r.Request):
-		return byAction(r)
+		return o.byAction(r)
 	case target == "":
 		return nil, errNoTarget
 	case service == cloudwatch.Target:

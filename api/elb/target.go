@@ -1,0 +1,161 @@
+package elb
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pinion/api/wire"
+	"pinion/raftfsm/loadbalancer"
+	"pinion/raftfsm/routing"
+	"pinion/raftfsm/traffic"
+)
+
+// targetView is a target and whether it gets requests.
+type targetView struct {
+	Target struct {
+		Id   string
+		Port int
+	}
+	HealthCheckPort string
+	TargetHealth    struct {
+		State       string
+		Reason      string `xml:",omitempty"`
+		Description string `xml:",omitempty"`
+	}
+}
+
+// reasons are ELB's for the states of targets.
+var reasons = map[traffic.TargetState][2]string{
+	traffic.Initial:   {"Elb.InitialHealthChecking", "Initial health checks in progress"},
+	traffic.Unhealthy: {"Target.FailedHealthChecks", "Health checks failed"},
+	traffic.Draining:  {"Target.DeregistrationInProgress", "Target deregistration is in progress"},
+}
+
+// describeTargetHealth tells of the targets that are tasks which the caller may see, and of those that were registered by address.
+func describeTargetHealth(_ context.Context, r *Request, in form) (any, error) {
+	g, err := r.findGroup(in)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := targetsIn(in, g, false)
+	if err != nil {
+		return nil, err
+	}
+	var views []targetView
+	for _, t := range routing.Targets(r.View, g) {
+		if view, may := r.showTarget(g, t); may && (len(asked) == 0 || isAsked(asked, view)) {
+			views = append(views, view)
+		}
+	}
+	for _, t := range asked {
+		if !slices.ContainsFunc(views, func(v targetView) bool { return isAsked([]loadbalancer.Target{t}, v) }) {
+			var v targetView
+			v.Target.Id, v.Target.Port, v.HealthCheckPort = t.Address, t.Port, trafficPort
+			v.TargetHealth.State, v.TargetHealth.Reason, v.TargetHealth.Description = "unused", "Target.NotRegistered", "Target is not registered to the target group"
+			views = append(views, v)
+		}
+	}
+	return struct {
+		TargetHealthDescriptions []targetView `xml:"TargetHealthDescriptions>member"`
+	}{views}, nil
+}
+
+// isAsked reports whether a target is one of those asked for: by its address, and by its port unless that is 0.
+func isAsked(asked []loadbalancer.Target, v targetView) bool {
+	return slices.ContainsFunc(asked, func(t loadbalancer.Target) bool {
+		return t.Address == v.Target.Id && (t.Port == 0 || t.Port == v.Target.Port)
+	})
+}
+
+// showTarget shows a target, and reports whether the caller may see it.
+func (r *Request) showTarget(g *loadbalancer.Group, t traffic.Target) (v targetView, may bool) {
+	if id, ofTask := traffic.ParseTargetID(t.ID); ofTask {
+		if task := r.View.Task(id.Task); task == nil || !r.Principal.SeesTask(task) {
+			return v, false
+		}
+	}
+	at := strings.LastIndexByte(t.Address, ':')
+	v.Target.Id = strings.Trim(t.Address[:at], "[]")
+	v.Target.Port, _ = strconv.Atoi(t.Address[at+1:])
+	v.HealthCheckPort = itoa(v.Target.Port)
+	if g.Health.Port != 0 {
+		v.HealthCheckPort = itoa(g.Health.Port)
+	}
+	v.TargetHealth.State = string(t.State)
+	v.TargetHealth.Reason, v.TargetHealth.Description = reasons[t.State][0], reasons[t.State][1]
+	return v, true
+}
+
+// targetsIn reads the targets that a request names; their ports are those of the group where they have none and have to have one.
+func targetsIn(in form, g *loadbalancer.Group, withPort bool) (all []loadbalancer.Target, err error) {
+	given, err := in.structures("Targets")
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range given {
+		otherwise := 0
+		if withPort {
+			otherwise = g.Port
+		}
+		port, err := one.number("Port", 1, maxPort, otherwise)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, loadbalancer.Target{Address: one.text("Id"), Port: port})
+	}
+	return all, nil
+}
+
+func registerTargets(ctx context.Context, r *Request, in form) (any, error) {
+	g, err := r.findGroup(in)
+	if err != nil {
+		return nil, err
+	}
+	targets, err := targetsIn(in, g, true)
+	if err != nil {
+		return nil, err
+	}
+	if len(targets) == 0 {
+		return nil, invalid("Targets must be given.")
+	}
+	for _, t := range targets {
+		address, err := netip.ParseAddr(t.Address)
+		switch {
+		case g.TargetType != loadbalancer.IP:
+			return nil, wire.Errorf("InvalidTarget", "pinion: the target group '%s' is of the type instance: tasks of services that name it in loadBalancers are its targets. Make it of the type ip to register addresses.", g.Name)
+		case err != nil || address.Zone() != "" || address.IsUnspecified() || address.IsMulticast() || address.IsLoopback() || address.IsLinkLocalUnicast():
+			return nil, wire.Errorf("InvalidTarget", "The IP address '%s' is not a valid target: write an address that all hosts of the pool reach", t.Address)
+		case t.Port == 0:
+			return nil, invalid("The target %s needs a port, because the target group has none.", t.Address)
+		}
+	}
+	_, err = change[*loadbalancer.Group](ctx, r, loadbalancer.UpdateGroup{ID: g.ID, Register: targets})
+	return empty{}, err
+}
+
+func deregisterTargets(ctx context.Context, r *Request, in form) (any, error) {
+	g, err := r.findGroup(in)
+	if err != nil {
+		return nil, err
+	}
+	targets, err := targetsIn(in, g, false)
+	if err != nil {
+		return nil, err
+	}
+	var gone []loadbalancer.Target
+	for _, known := range g.Targets {
+		if slices.ContainsFunc(targets, func(t loadbalancer.Target) bool {
+			return t.Address == known.Address && (t.Port == 0 || t.Port == known.Port)
+		}) {
+			gone = append(gone, known)
+		}
+	}
+	if len(gone) == 0 {
+		return empty{}, nil
+	}
+	_, err = change[*loadbalancer.Group](ctx, r, loadbalancer.UpdateGroup{ID: g.ID, Deregister: gone})
+	return empty{}, err
+}
