@@ -70,7 +70,7 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	close(n.joined)
 	var loops sync.WaitGroup
-	for _, loop := range []func(context.Context){n.reporter.run, n.heartbeatLoop, n.watchGPUs, n.watchAssignments, n.pruneImages} {
+	for _, loop := range []func(context.Context){n.reporter.run, n.heartbeatLoop, n.watchGPUs, n.watchAssignments, n.pruneImages, n.measureTasks} {
 		loops.Go(func() { loop(ctx) })
 	}
 	loops.Wait()

@@ -75,6 +75,7 @@ func (a peerAPI) routes() map[string]rpc.HandlerFunc {
 		admission.PathKeyring:   a.requireServer(rpc.ServerJSON(a.handleKeyring)),
 		dispatch.PathRegister:   a.requireServer(rpc.ServerJSON(a.handleRegister)),
 		dispatch.PathReports:    a.requireServer(dispatch.ReportsHandler(a.leadingBackend)),
+		dispatch.PathMetrics:    a.requireServer(dispatch.MetricsHandler(a.leadingBackend)),
 		liveness.PathHeartbeats: a.requireServer(rpc.ServerJSON(a.handleHeartbeats)),
 		history.PathRead:        a.requireServer(rpc.ServerJSON(a.handleHistory)),
 		membership.PathRole:     rpc.JSON(a.handleRole),

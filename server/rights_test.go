@@ -129,6 +129,7 @@ func TestAnAgentSpeaksForItselfAlone(t *testing.T) {
 		admission.PathKeyring:   "is no server",
 		dispatch.PathRegister:   "is no server",
 		dispatch.PathReports:    "is no server",
+		dispatch.PathMetrics:    "is no server",
 		liveness.PathHeartbeats: "is no server",
 		history.PathRead:        "is no server",
 		pathRenew:               "request",

@@ -9,11 +9,21 @@ import (
 // Name is a metric that services can be scaled by. It is the name in the namespace Pinion, too.
 type Name string
 
+// CPU and Memory are what a task uses. Hosts report it in CPU units and MiB, and the leader takes it by what the task has reserved, in percent.
+const (
+	CPU    Name = "CPUUtilization"
+	Memory Name = "MemoryUtilization"
+)
+
+// OfHosts reports whether hosts have to measure the metric.
+func (n Name) OfHosts() bool { return n == CPU || n == Memory }
+
 // QueueDepth is the tasks of the cluster that wait for a place, but for those of services. The leader counts them.
 const QueueDepth Name = "QueueDepth"
 
 // words are what is said of each, per replica.
 var words = map[Name]string{
+	CPU: "CPU utilization in percent", Memory: "memory utilization in percent",
 	QueueDepth: "waiting tasks of the cluster per replica",
 }
 

@@ -35,6 +35,12 @@ const (
 
 // Source is the series that the metric is of, or why there is none.
 func (m *Metric) Source() (metric.Name, error) {
+	switch m.Predefined {
+	case PredefinedCPU:
+		return metric.CPU, nil
+	case PredefinedMemory:
+		return metric.Memory, nil
+	}
 	if m.Predefined != "" {
 		return "", fmt.Errorf("PredefinedMetricType %s is not supported: Pinion has no such metric yet", m.Predefined)
 	}

@@ -118,6 +118,14 @@ func (n Number) Float() float64 {
 // Within is n, or what of Min to Max is nearest to it.
 func (t *Target) Within(n int) int { return min(max(n, t.Min), t.Max) }
 
+// FollowsHosts reports whether a policy follows a metric that hosts have to measure.
+func (t *Target) FollowsHosts() bool {
+	return slices.ContainsFunc(t.Policies, func(p Policy) bool {
+		name, err := p.Tracking.Metric.Source()
+		return err == nil && name.OfHosts()
+	})
+}
+
 // Policy finds a policy by its name, nil when there is none.
 func (t *Target) Policy(name string) *Policy {
 	if i, known := slices.BinarySearchFunc(t.Policies, name, byPolicyName); known {

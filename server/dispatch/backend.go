@@ -57,6 +57,7 @@ type Backend struct {
 	poolInfo PoolInfo
 	client   *rpc.Client
 	refusals peer.Refusals
+	metrics  Metrics
 
 	reports  rpc.Batcher[reportRequest, reportReply]
 	rate     registrationRate
@@ -65,9 +66,9 @@ type Backend struct {
 }
 
 // NewBackend returns the backend of a server; client is nil in a pool of one server. refusals is told of hosts that may not
-// register.
-func NewBackend(server Server, liveness Liveness, poolInfo PoolInfo, client *rpc.Client, refusals peer.Refusals) *Backend {
-	b := &Backend{server: server, liveness: liveness, poolInfo: poolInfo, client: client, refusals: refusals}
+// register, metrics what they measure while this server leads.
+func NewBackend(server Server, liveness Liveness, poolInfo PoolInfo, client *rpc.Client, refusals peer.Refusals, metrics Metrics) *Backend {
+	b := &Backend{server: server, liveness: liveness, poolInfo: poolInfo, client: client, refusals: refusals, metrics: metrics}
 	b.reports = rpc.Batcher[reportRequest, reportReply]{Handle: b.forwardReports, MaxBatch: maxReportBatch}
 	return b
 }

@@ -16,6 +16,7 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/server/metrics"
 )
 
 // fakeServer is a server that leads, whose reports wait until the test lets them go.
@@ -78,7 +79,7 @@ type agentEnd struct {
 func openAgentEnd(t *testing.T, server *fakeServer) *agentEnd {
 	t.Helper()
 	host := &fakeHost{}
-	host.backend = NewBackend(server, host, fakePoolInfo{}, nil, nil)
+	host.backend = NewBackend(server, host, fakePoolInfo{}, nil, nil, metrics.NewStore())
 	requests, toServer := io.Pipe()
 	toAgent, answers := io.Pipe()
 	r := httptest.NewRequest(http.MethodPost, PathSession, requests).WithContext(t.Context())

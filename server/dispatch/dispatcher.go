@@ -174,6 +174,8 @@ func (s *dispatchSession) handle(ctx context.Context, message agentMessage) erro
 	switch h := message.Handshake; {
 	case h != nil && h.Host.ID == s.hostID:
 		reply.Unknown, err = s.backend.Join(ctx, h.Host, h.Running)
+	case h == nil && message.Metrics != nil:
+		reply.Measure, err = s.backend.Measure(ctx, s.hostID, *message.Metrics)
 	case h == nil:
 		reply.Unknown, err = s.backend.Report(ctx, s.hostID, message.Reports)
 	default:

@@ -17,6 +17,7 @@ import (
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 	"pinion/server/id"
+	"pinion/server/metrics"
 	"pinion/server/schedule/batch"
 )
 
@@ -36,7 +37,7 @@ func newBackend(t *testing.T) (*Backend, *raftfsm.State) {
 			t.Fatal(err)
 		}
 	}
-	return NewBackend(server, host, fakePoolInfo{}, nil, nil), server.state
+	return NewBackend(server, host, fakePoolInfo{}, nil, nil, metrics.NewStore()), server.state
 }
 
 func TestAHostThatSaysTooMuchOfItselfIsRefused(t *testing.T) {

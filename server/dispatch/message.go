@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"pinion/raftfsm/metric"
 	"pinion/raftfsm/spec"
 	"pinion/server/rpc"
 )
@@ -17,8 +18,9 @@ import (
 // Where hosts find a server's side.
 const (
 	PathSession  = "/peer/session"
-	PathRegister = "/peer/leader/enter"  // of a server that does not lead: a Registration
-	PathReports  = "/peer/leader/report" // of a server that does not lead: reports of its hosts
+	PathRegister = "/peer/leader/enter"   // of a server that does not lead: a Registration
+	PathMetrics  = "/peer/leader/measure" // of a server that does not lead: what one of its hosts has measured
+	PathReports  = "/peer/leader/report"  // of a server that does not lead: reports of its hosts
 )
 
 // maxMessage is the size of one message at most, of either end. A host with 10,000 tasks stays far below it.
@@ -30,6 +32,7 @@ type agentMessage struct {
 	Seq       uint64            `json:"seq,omitempty"`     // of a handshake or reports: the reply carries it
 	Handshake *handshake        `json:"hello,omitempty"`   // the first message, and again when something about the host has changed
 	Reports   []spec.TaskReport `json:"reports,omitempty"` // to be recorded
+	Metrics   *metric.Report    `json:"metrics,omitempty"` // what the host has measured of the tasks that the answer before has named
 }
 
 // handshake is what a host is and runs. Nothing is assigned to it before this was recorded.
@@ -82,6 +85,7 @@ func (m serverMessage) isHeartbeat() bool {
 type sessionReply struct {
 	Seq     uint64         `json:"seq"`
 	Unknown []string       `json:"unknown,omitempty"` // tasks that the host should not run
+	Measure []string       `json:"measure,omitempty"` // tasks that the host is to measure
 	Error   *rpc.WireError `json:"fault,omitempty"`
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"pinion/raftfsm/metric"
 	"pinion/raftfsm/spec"
 	"pinion/server/liveness"
 	"pinion/server/rpc"
@@ -205,7 +206,7 @@ func (s *Session) send(message agentMessage) error {
 }
 
 // call sends a message and waits for the reply.
-func (s *Session) call(ctx context.Context, message agentMessage) ([]string, error) {
+func (s *Session) call(ctx context.Context, message agentMessage) (sessionReply, error) {
 	got := make(chan sessionReply, 1)
 	s.mu.Lock()
 	s.seq++
@@ -218,15 +219,15 @@ func (s *Session) call(ctx context.Context, message agentMessage) ([]string, err
 		delete(s.pending, message.Seq)
 	}()
 	if err := s.send(message); err != nil {
-		return nil, err
+		return sessionReply{}, err
 	}
 	select {
 	case a := <-got:
-		return a.Unknown, a.Error.Err()
+		return a, a.Error.Err()
 	case <-s.ended:
-		return nil, s.closedErr()
+		return sessionReply{}, s.closedErr()
 	case <-ctx.Done():
-		return nil, fmt.Errorf("%w (%w)", spec.ErrOutcomeUnknown, context.Cause(ctx))
+		return sessionReply{}, fmt.Errorf("%w (%w)", spec.ErrOutcomeUnknown, context.Cause(ctx))
 	}
 }
 
@@ -235,7 +236,14 @@ func (s *Session) Report(ctx context.Context, _ string, reports []spec.TaskRepor
 	if len(reports) == 0 {
 		return nil, nil
 	}
-	return s.call(ctx, agentMessage{Reports: reports})
+	reply, err := s.call(ctx, agentMessage{Reports: reports})
+	return reply.Unknown, err
+}
+
+// Measure is Backend.Measure.
+func (s *Session) Measure(ctx context.Context, _ string, r metric.Report) ([]string, error) {
+	reply, err := s.call(ctx, agentMessage{Metrics: &r})
+	return reply.Measure, err
 }
 
 // Heartbeat sends a heartbeat. It does not wait for the answer: without one the session ends by itself.

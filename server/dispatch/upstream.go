@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/metric"
 	"pinion/raftfsm/spec"
 )
 
@@ -63,6 +64,7 @@ type assignmentSource interface {
 	Assignments(ctx context.Context, hostID string, after, minIndex uint64) ([]spec.Assignment, uint64, error)
 	Report(ctx context.Context, hostID string, reports []spec.TaskReport) ([]string, error)
 	Heartbeat(ctx context.Context, hostID string) error
+	Measure(ctx context.Context, hostID string, r metric.Report) ([]string, error)
 }
 
 var (
@@ -93,7 +95,8 @@ func (u *Upstream) Join(ctx context.Context, host spec.Host, running []spec.Task
 		failed = append(failed, err)
 	}
 	if s := u.Session(); s != nil {
-		return s.call(ctx, u.handshake(r, nil))
+		reply, err := s.call(ctx, u.handshake(r, nil))
+		return reply.Unknown, err
 	}
 	for range 2 {
 		for _, address := range u.servers() {
@@ -131,14 +134,14 @@ func (u *Upstream) openSession(ctx context.Context, address string, r Registrati
 	s := dial(u.client, address, u.host, known)
 	ctx, cancel := context.WithTimeout(ctx, sessionOpenTimeout)
 	defer cancel()
-	unknown, err := s.call(ctx, u.handshake(r, knownFrom(known)))
+	reply, err := s.call(ctx, u.handshake(r, knownFrom(known)))
 	if err != nil {
 		s.close(err)
 		return nil, err
 	}
 	u.last.Store(s)
 	u.set(s)
-	return unknown, nil
+	return reply.Unknown, nil
 }
 
 // Session is the session in use; nil when there is none that is alive.
@@ -149,6 +152,15 @@ func (u *Upstream) Session() *Session {
 		}
 	}
 	return nil
+}
+
+// Measure is Backend.Measure at the endpoint in use.
+func (u *Upstream) Measure(ctx context.Context, hostID string, r metric.Report) ([]string, error) {
+	c := u.current.Load()
+	if c == nil {
+		return nil, errDisconnected
+	}
+	return c.Measure(ctx, hostID, r)
 }
 
 // Connected reports whether the agent has joined.

@@ -95,10 +95,25 @@ func measure(v *raftfsm.View, t *scaling.Target, source metric.Name, sums map[me
 	}
 	for _, task := range v.ServiceTasks(t.ServiceID) {
 		if value, known := sums[metrics.Key{TaskID: task.ID, Source: source}]; known && task.LastStatus == spec.Running {
-			sample.Total, sample.Count = sample.Total+value, sample.Count+1
+			if value, known = utilization(task, source, value); known {
+				sample.Total, sample.Count = sample.Total+value, sample.Count+1
+			}
 		}
 	}
 	return sample, sample.Count > 0
+}
+
+// utilization turns what a task uses into percent of what it has reserved. A task that has reserved nothing has no utilization.
+func utilization(t *spec.Task, source metric.Name, value float64) (percent float64, known bool) {
+	reserved := t.CPU
+	switch source {
+	case metric.CPU:
+	case metric.Memory:
+		reserved = t.MemoryMiB
+	default:
+		return value, true
+	}
+	return 100 * value / float64(max(reserved, 1)), reserved > 0
 }
 
 // queueDepth counts the tasks of a cluster that wait for a place and are not of services: what is of one is its own doing.

@@ -129,6 +129,13 @@ func TestMeasuresOfAServiceAreThoseOfItsRunningTasks(t *testing.T) {
 	}
 	p.do(t, raftfsm.PlaceTasks{Groups: [][]spec.Placement{{{TaskID: task.ID, HostID: "h"}}}})
 	p.do(t, raftfsm.ReportTasks{HostID: "h", Reports: []spec.TaskReport{{TaskID: task.ID, Status: spec.Running}}})
+	for name, want := range map[metric.Name]float64{metric.CPU: 350, metric.Memory: 0} { // of 2 units, and of no memory
+		reserved := *p.state.View().Task(task.ID)
+		reserved.CPU, reserved.MemoryMiB = 2, 0
+		if got, known := utilization(&reserved, name, 7); known != (want > 0) || known && got != want {
+			t.Errorf("%s: %v %v", name, got, known)
+		}
+	}
 	if sample, _ := measure(p.state.View(), target, "m", sums, nil); sample.Total != 7 || sample.Count != 1 {
 		t.Errorf("%+v", sample)
 	}

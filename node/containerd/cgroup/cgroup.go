@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -33,6 +34,9 @@ type Manager interface {
 	OOMKills(group string) int
 	// PeakMemory is the most memory in bytes that the group has used since it was made; 0 when the kernel does not tell.
 	PeakMemory(group string) int64
+	// Usage is the CPU time that the group has taken since it was made, and the memory in bytes that it holds without what the kernel can drop at
+	// once; not ok when the group does not exist.
+	Usage(group string) (cpu time.Duration, memory int64, ok bool)
 	// Processes lists the processes in the group and its subgroups; none when the group does not exist.
 	Processes(group string) ([]int, error)
 	// Remove removes an empty group. A missing group, or one that is not empty and stays, is not an error.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 func TestGroupMountsAreFound(t *testing.T) {
@@ -50,6 +51,34 @@ func TestThePeakMemoryIsThatOfTheKernel(t *testing.T) {
 		}
 		if got := c.manager.PeakMemory(group); got != 32<<20 {
 			t.Errorf("version %s: %d", version, got)
+		}
+	}
+}
+
+func TestWhatAGroupUsesIsWhatTheKernelCannotDrop(t *testing.T) {
+	dir := t.TempDir()
+	for version, c := range map[string]struct {
+		manager Manager
+		files   map[string]string
+	}{
+		"1": {v1{mounts: map[string]string{"memory": dir, "cpu": dir}}, map[string]string{
+			"memory.usage_in_bytes": "9000\n", "memory.stat": "inactive_file 1\ntotal_inactive_file 2000\n", "cpuacct.usage": "5000000000\n"}},
+		"2": {v2{root: dir}, map[string]string{"memory.current": "9000\n", "memory.stat": "anon 1\ninactive_file 2000\n", "cpu.stat": "usage_usec 5000000\nuser_usec 1\n"}},
+	} {
+		group := "/pinion/u" + version
+		if _, _, ok := c.manager.Usage(group); ok {
+			t.Errorf("version %s: a group that is not there uses something", version)
+		}
+		if err := os.MkdirAll(dir+group, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range c.files {
+			if err := os.WriteFile(filepath.Join(dir+group, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if cpu, memory, ok := c.manager.Usage(group); !ok || cpu != 5*time.Second || memory != 7000 {
+			t.Errorf("version %s: %s, %d, %v", version, cpu, memory, ok)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // v1 is cgroup version 1: a tree for each controller.
@@ -62,6 +63,23 @@ func (g v1) OOMKills(group string) int {
 
 func (g v1) PeakMemory(group string) int64 {
 	return readNumber(g.mounts["memory"] + group + "/memory.max_usage_in_bytes")
+}
+
+func (g v1) Usage(group string) (cpu time.Duration, memory int64, ok bool) {
+	if _, err := os.Stat(g.mounts["memory"] + group); err != nil {
+		return 0, 0, false
+	}
+	used := readNumber(g.mounts["memory"]+group+"/memory.usage_in_bytes") - int64(readCounter(g.mounts["memory"]+group+"/memory.stat", "total_inactive_file"))
+	return g.cpuTime(group), max(used, 0), true
+}
+
+// cpuTime is by cpuacct, which is mostly mounted with cpu.
+func (g v1) cpuTime(group string) time.Duration {
+	mount := g.mounts["cpuacct"]
+	if mount == "" {
+		mount = g.mounts["cpu"]
+	}
+	return time.Duration(readNumber(mount + group + "/cpuacct.usage"))
 }
 
 func (g v1) Processes(group string) ([]int, error) {

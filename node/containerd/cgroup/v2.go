@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // v2 is cgroup version 2: one tree.
@@ -45,6 +46,15 @@ func (g v2) OOMKills(group string) int {
 
 // PeakMemory needs Linux 5.19.
 func (g v2) PeakMemory(group string) int64 { return readNumber(g.root + group + "/memory.peak") }
+
+func (g v2) Usage(group string) (cpu time.Duration, memory int64, ok bool) {
+	if _, err := os.Stat(g.root + group); err != nil {
+		return 0, 0, false
+	}
+	cpu = time.Duration(readCounter(g.root+group+"/cpu.stat", "usage_usec")) * time.Microsecond
+	memory = readNumber(g.root+group+"/memory.current") - int64(readCounter(g.root+group+"/memory.stat", "inactive_file"))
+	return cpu, max(memory, 0), true
+}
 
 func (g v2) Processes(group string) ([]int, error) { return listProcesses(g.root + group) }
 
