@@ -71,7 +71,7 @@ func (o *operationEndpoints) byTarget(r *request) (*endpoint, error) {
 	case service == cloudwatch.Target:
 		return o.cloudWatchLogs(name), nil
 	case service == autoscaling.Target:
-		return o.autoScaling(name), nil
+		return o.autoScaling(name, o.awsJSON.strictness), nil
 	case service != ecs.Target:
 		return nil, wire.Errorf(wire.UnknownOperation, "%s is not an operation of Amazon ECS, CloudWatch Logs or Application Auto Scaling, which is all that Pinion answers here", target)
 	}
@@ -84,7 +84,11 @@ func (o *operationEndpoints) byPath(r *request) (*endpoint, error) {
 	if isYAML(r.Request) {
 		d = &o.yaml
 	}
-	return o.find(r.Request.PathValue("operation"), d), nil
+	name := r.Request.PathValue("operation")
+	if ecs.Operations[name].Name == "" && autoscaling.Has(name) {
+		return o.autoScaling(name, d.strictness), nil
+	}
+	return o.find(name, d), nil
 }
 
 func (o *operationEndpoints) find(name string, d *dialect) *endpoint {
@@ -153,13 +157,13 @@ func (o *operationEndpoints) cloudWatchLogs(name string) *endpoint {
 }
 
 // autoScaling is the endpoint of an operation of Application Auto Scaling. It is about services, and decides itself which those are.
-func (o *operationEndpoints) autoScaling(name string) *endpoint {
+func (o *operationEndpoints) autoScaling(name string, strict wire.Strictness) *endpoint {
 	operation, unknown := autoscaling.Find(name)
 	return &endpoint{
 		name: autoscaling.Service + ":" + name, role: cmp.Or(operation.Role, spec.RoleRead), unknown: unknown, writes: operation.Writes, repeats: true,
 		bind: func(r *request) (call, error) {
 			return call{run: func(ctx context.Context) error {
-				output, err := operation.Run(ctx, &autoscaling.Request{Principal: r.Resolution.Principal, View: r.View, Store: o.store, Now: o.now}, r.Body)
+				output, err := operation.Run(ctx, &autoscaling.Request{Principal: r.Resolution.Principal, View: r.View, Store: o.store, Now: o.now, Strictness: strict}, r.Body)
 				if err != nil {
 					return err
 				}

@@ -42,6 +42,8 @@ type Request struct {
 	View      *raftfsm.View // linearizable
 	Store     Store         // for changes
 	Now       func() time.Time
+
+	Strictness wire.Strictness // what becomes of unknown members
 }
 
 // Operation is one line of the table.
@@ -70,6 +72,9 @@ var operations = table(
 	change("TagResource", (*Request).tagResource),
 	change("UntagResource", (*Request).untagResource),
 )
+
+// Has reports whether there is an operation of that name.
+func Has(name string) bool { return operations[name].Name != "" }
 
 // Find returns the operation of that name, or an error that names the known ones.
 func Find(name string) (Operation, error) {
@@ -101,7 +106,7 @@ func table(lines ...Operation) map[string]Operation {
 func read[In, Out any](name string, call func(*Request, context.Context, *In) (*Out, error)) Operation {
 	return Operation{Name: name, Role: spec.RoleRead, run: func(ctx context.Context, r *Request, body []byte) (any, error) {
 		in := new(In)
-		if err := decode(body, in); err != nil {
+		if err := decode(body, in, r.Strictness); err != nil {
 			return nil, err
 		}
 		return call(r, ctx, in)
@@ -116,8 +121,8 @@ func change[In, Out any](name string, call func(*Request, context.Context, *In) 
 }
 
 // decode reads an input. The service has no ClientException: an error in a field is a ValidationException.
-func decode(body []byte, in any) error {
-	err := wire.DecodeJSON(body, in, wire.Lenient)
+func decode(body []byte, in any, strict wire.Strictness) error {
+	err := wire.DecodeJSON(body, in, strict)
 	if refusal, ok := errors.AsType[*wire.Error](err); ok && refusal.Type == wire.Client {
 		return errInvalid("%s", refusal.Message)
 	}

@@ -91,7 +91,7 @@ func inspectCommand(system invocation.System) *cli.Command {
 		Name:      "inspect",
 		Usage:     "Show services as JSON",
 		ArgsUsage: "SERVICE...",
-		Description: `Shows what DescribeServices answers: deployments, settings, events.
+		Description: `Shows what DescribeServices answers: deployments, settings, events; and with 'scaling' what the number of tasks follows.
 
 Examples:
    pinion service inspect web
@@ -106,7 +106,11 @@ Examples:
 			if err != nil {
 				return err
 			}
-			return inv.PrintJSON(services)
+			documents, err := withScaling(c.Context, inv, c.String("cluster"), services)
+			if err != nil {
+				return err
+			}
+			return inv.PrintJSON(documents)
 		},
 	}
 }

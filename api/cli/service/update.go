@@ -86,40 +86,6 @@ func updateInput(c *cli.Context, inv *invocation.Invocation) (map[string]any, er
 	return in, nil
 }
 
-func scaleCommand(system invocation.System) *cli.Command {
-	return &cli.Command{
-		Name:      "scale",
-		Usage:     "Set the number of tasks of services",
-		ArgsUsage: "SERVICE=N...",
-		Description: `Tasks are started and stopped until there are so many; none is replaced.
-
-Examples:
-   pinion service scale web=5
-   pinion service scale web=0 worker=0 -d`,
-		Flags: []cli.Flag{detachFlag(), invocation.ClusterFlag()},
-		Action: func(c *cli.Context) error {
-			counts, err := parseCounts(c.Args().Slice())
-			if err != nil {
-				return err
-			}
-			inv, err := system.Invoke(c)
-			if err != nil {
-				return err
-			}
-			for _, given := range counts {
-				changed, err := send(c.Context, inv, "UpdateService", map[string]any{"cluster": c.String("cluster"), "service": given.service, "desiredCount": given.count})
-				if err == nil {
-					err = finish(c.Context, inv, c.String("cluster"), changed, c.Bool("detach"))
-				}
-				if err != nil {
-					return fmt.Errorf("service %s: %w", given.service, err)
-				}
-			}
-			return nil
-		},
-	}
-}
-
 type serviceCount struct {
 	service string
 	count   int

@@ -15,8 +15,9 @@ provider "aws" {
   skip_requesting_account_id  = true
   skip_region_validation      = true
   endpoints {
-    ecs  = var.endpoint
-    logs = var.endpoint
+    ecs                    = var.endpoint
+    logs                   = var.endpoint
+    applicationautoscaling = var.endpoint
   }
 }
 
@@ -145,5 +146,45 @@ resource "aws_ecs_service" "web" {
   ordered_placement_strategy {
     type  = "spread"
     field = "instanceId"
+  }
+}
+
+resource "aws_appautoscaling_target" "web" {
+  service_namespace  = "ecs"
+  scalable_dimension = "ecs:service:DesiredCount"
+  resource_id        = "service/default/${aws_ecs_service.web.name}"
+  min_capacity       = 1
+  max_capacity       = var.team == "vision" ? 6 : 8
+  tags               = { team = var.team }
+}
+
+resource "aws_appautoscaling_policy" "cpu" {
+  name               = "cpu"
+  policy_type        = "TargetTrackingScaling"
+  service_namespace  = aws_appautoscaling_target.web.service_namespace
+  scalable_dimension = aws_appautoscaling_target.web.scalable_dimension
+  resource_id        = aws_appautoscaling_target.web.resource_id
+
+  target_tracking_scaling_policy_configuration {
+    target_value       = var.team == "vision" ? 60 : 55.5
+    scale_out_cooldown = 30
+
+    predefined_metric_specification {
+      predefined_metric_type = "ECSServiceAverageCPUUtilization"
+    }
+  }
+}
+
+resource "aws_appautoscaling_scheduled_action" "night" {
+  name               = "night"
+  service_namespace  = aws_appautoscaling_target.web.service_namespace
+  scalable_dimension = aws_appautoscaling_target.web.scalable_dimension
+  resource_id        = aws_appautoscaling_target.web.resource_id
+  schedule           = "cron(0 22 1 1 ? 2099)"
+  timezone           = "Europe/Berlin"
+
+  scalable_target_action {
+    min_capacity = 1
+    max_capacity = var.team == "vision" ? 2 : 3
   }
 }
