@@ -6,7 +6,10 @@ import (
 	"pinion/node/containerd/cgroup"
 )
 
+// Meter reads what tasks use.
+type Meter struct{ Runtime *Runtime }
+
 // Usage is the CPU time that the containers of a task have taken, and the memory in bytes that they hold; not ok when the task has no cgroup here.
-func (r *Runtime) Usage(taskID string) (cpu time.Duration, memory int64, ok bool) {
-	return r.cgroups.Usage(cgroup.TaskPath(taskID))
+func (m Meter) Usage(taskID string) (cpu time.Duration, memory int64, ok bool) {
+	return m.Runtime.cgroups.Usage(cgroup.TaskPath(taskID))
 }

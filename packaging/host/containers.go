@@ -171,7 +171,7 @@ func (h *host) openAgent(context.Context) error {
 		},
 		Volumes: h.volumes, MaxStopTimeout: h.config.Containers.MaxStopTimeout,
 		Control: h.member.Agent(), Images: h.runtime, Containers: h.runtime, Execer: h.runtime, Network: h.network, GPUs: h.gpus, Logs: h.logs,
-		Dir: h.dir.Path, Log: h.log, Meter: h.runtime, Metrics: h.member.Agent(),
+		Dir: h.dir.Path, Log: h.log, Meter: containerd.Meter{Runtime: h.runtime}, Metrics: h.member.Agent(),
 	})
 	return nil
 }

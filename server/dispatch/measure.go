@@ -67,3 +67,12 @@ func measuredTasks(v *raftfsm.View, hostID string) (ids []string) {
 	}
 	return ids
 }
+
+// Measure is Backend.Measure at the endpoint in use.
+func (u *Upstream) Measure(ctx context.Context, hostID string, r metric.Report) ([]string, error) {
+	c := u.current.Load()
+	if c == nil {
+		return nil, errDisconnected
+	}
+	return c.Measure(ctx, hostID, r)
+}

@@ -154,15 +154,6 @@ func (u *Upstream) Session() *Session {
 	return nil
 }
 
-// Measure is Backend.Measure at the endpoint in use.
-func (u *Upstream) Measure(ctx context.Context, hostID string, r metric.Report) ([]string, error) {
-	c := u.current.Load()
-	if c == nil {
-		return nil, errDisconnected
-	}
-	return c.Measure(ctx, hostID, r)
-}
-
 // Connected reports whether the agent has joined.
 func (u *Upstream) Connected() bool { return u.current.Load() != nil }
 
