@@ -3,11 +3,13 @@ package proxy
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -45,6 +47,11 @@ func newConnections(socket net.Listener, most int, idleTimeout func() time.Durat
 func (c *connections) Accept() (net.Conn, error) {
 	for {
 		accepted, err := c.Listener.Accept()
+		if err != nil && isShortage(err) && !c.closed() {
+			c.cutOldest()
+			c.pause(shortagePause)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -55,6 +62,28 @@ func (c *connections) Accept() (net.Conn, error) {
 			return conn, nil
 		}
 		accepted.Close()
+	}
+}
+
+const shortagePause = 50 * time.Millisecond
+
+// isShortage reports whether accepting may succeed later: this process or the machine is out of files or memory, or the client has left.
+func isShortage(err error) bool {
+	for _, one := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED} {
+		if errors.Is(err, one) {
+			return true
+		}
+	}
+	return false
+}
+
+// pause waits, but not beyond Close.
+func (c *connections) pause(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-c.end:
 	}
 }
 
@@ -106,11 +135,8 @@ const (
 func (c *connections) sweep() {
 	for {
 		timeout := c.idleTimeout()
-		pause := time.NewTimer(min(max(timeout/sweeps, shortestSweep), longestSweep))
-		select {
-		case <-pause.C:
-		case <-c.end:
-			pause.Stop()
+		c.pause(min(max(timeout/sweeps, shortestSweep), longestSweep))
+		if c.closed() {
 			return
 		}
 		before := int64(time.Since(began) - timeout - timeout/sweeps)

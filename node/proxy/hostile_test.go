@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -88,6 +90,45 @@ func TestBeyondTheBoundTheOldestIdleConnectionsGo(t *testing.T) {
 	finish <- true
 	if status := <-slow; status != http.StatusOK {
 		t.Errorf("what was in flight: %d", status)
+	}
+}
+
+// shortOfFiles accepts nothing at first, as when a process may open no more files.
+type shortOfFiles struct {
+	net.Listener
+	left atomic.Int32
+}
+
+func (l *shortOfFiles) Accept() (net.Conn, error) {
+	if l.left.Add(-1) >= 0 {
+		return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
+	}
+	return l.Listener.Accept()
+}
+
+func TestAListenerOutlivesALackOfFiles(t *testing.T) {
+	for _, protocol := range []traffic.Protocol{traffic.HTTP, traffic.TCP} {
+		var address string
+		s := newSite(t, func(c *proxy.Config) {
+			c.Listen = func(int) (net.Listener, error) {
+				l, err := net.Listen("tcp", "127.0.0.1:0")
+				address = l.Addr().String()
+				short := &shortOfFiles{Listener: l}
+				short.left.Store(3)
+				return short, err
+			}
+		})
+		routing := toGroup(group("web", s.named("web")))
+		routing.Listeners[0].Protocol = protocol
+		s.apply(routing)
+		answer, err := http.Get("http://" + address)
+		if err != nil {
+			t.Fatal(protocol, err)
+		}
+		if body := read(t, answer.Body); body != "web" {
+			t.Errorf("%s: %q", protocol, body)
+		}
+		http.DefaultClient.CloseIdleConnections()
 	}
 }
 
