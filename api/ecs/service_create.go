@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 
 	"pinion/api/ecs/call"
@@ -40,7 +41,7 @@ func createService(ctx context.Context, r *Request, in *types.CreateServiceInput
 		switch {
 		case known.Status == service.Draining:
 			return nil, errStillDraining
-		case !seesService(r, known) || !sameService(known, command):
+		case !seesService(r, known) || !sameService(known, command) || !slices.Equal(balancersOf(r, known), command.Revision.LoadBalancers):
 			return nil, errNotIdempotent
 		}
 		return &types.CreateServiceOutput{Service: r.Services().Service(known, true)}, nil
@@ -101,6 +102,9 @@ func newService(r *Request, cluster *spec.Cluster, in *types.CreateServiceInput)
 	}
 	warnOfTags(r, &s, definition)
 	revision, rollout := newDeployment(r, &s, definition, launchType)
+	if revision.LoadBalancers, err = loadBalancers(r, cluster.Name, in.LoadBalancers, nil, definition); err != nil {
+		return raftfsm.CreateService{}, err
+	}
 	return raftfsm.CreateService{Service: s, Revision: *revision, Rollout: *rollout}, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 
 	"pinion/api/ecs/call"
 	"pinion/api/ecs/field"
@@ -75,12 +76,18 @@ func serviceChange(r *Request, cluster *spec.Cluster, known *service.Service, in
 	if change.Desired = in.DesiredCount; !reflect.DeepEqual(after.Settings, known.Settings) {
 		change.Settings = &after.Settings // else an update of the count alone would undo one of the settings that came between
 	}
-	if deploys {
+	had := balancersOf(r, known)
+	balancers, err := loadBalancers(r, cluster.Name, in.LoadBalancers, had, definition)
+	if err != nil && (deploys || in.LoadBalancers != nil) {
+		return change, err
+	}
+	if deploys || in.LoadBalancers != nil && !slices.Equal(balancers, had) {
 		launchType, err := resolveLaunchType(definition, launchTypeOf(r, known))
 		if err != nil {
 			return change, err
 		}
 		change.Revision, change.Rollout = newDeployment(r, &after, definition, launchType)
+		change.Revision.LoadBalancers = balancers
 		change.Rollout.Sources = r.Services().RevisionCounts(known)
 	}
 	return change, checkAccount(r, known, change)

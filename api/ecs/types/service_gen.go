@@ -13,8 +13,8 @@ type CreateServiceInput struct {
 	ServiceName                   string                        `json:"serviceName"` // required
 	TaskDefinition                string                        `json:"taskDefinition"`
 	AvailabilityZoneRebalancing   string                        `json:"availabilityZoneRebalancing"`
-	LoadBalancers                 wire.Unsupported              `json:"loadBalancers" why:"Pinion balances no load and registers no names of services yet; tasks publish ports of their hosts"`
-	ServiceRegistries             wire.Unsupported              `json:"serviceRegistries" why:"Pinion balances no load and registers no names of services yet; tasks publish ports of their hosts"`
+	LoadBalancers                 []LoadBalancerInput           `json:"loadBalancers"`
+	ServiceRegistries             wire.Unsupported              `json:"serviceRegistries" why:"Pinion registers no names of services yet; loadBalancers with a target group reach their tasks"`
 	DesiredCount                  *int                          `json:"desiredCount"`
 	ClientToken                   string                        `json:"clientToken"`
 	LaunchType                    string                        `json:"launchType"`
@@ -42,6 +42,15 @@ type CreateServiceInput struct {
 // CreateServiceOutput is the output of CreateService.
 type CreateServiceOutput struct {
 	Service Service `json:"service"`
+}
+
+// LoadBalancerInput is ECS's LoadBalancer.
+type LoadBalancerInput struct {
+	TargetGroupARN        string           `json:"targetGroupArn"`
+	LoadBalancerName      wire.Unsupported `json:"loadBalancerName" why:"there are no classic load balancers; name a target group"`
+	ContainerName         string           `json:"containerName"`
+	ContainerPort         *int             `json:"containerPort"`
+	AdvancedConfiguration wire.Unsupported `json:"advancedConfiguration" why:"nothing shifts traffic yet: deployments replace tasks, which is ROLLING"`
 }
 
 // DeploymentConfigurationInput is ECS's DeploymentConfiguration in an input.
@@ -235,9 +244,9 @@ type UpdateServiceInput struct {
 	DeploymentController          *DeploymentControllerInput    `json:"deploymentController"`
 	EnableExecuteCommand          *bool                         `json:"enableExecuteCommand"`
 	EnableECSManagedTags          *bool                         `json:"enableECSManagedTags"`
-	LoadBalancers                 wire.Unsupported              `json:"loadBalancers" why:"Pinion balances no load and registers no names of services yet; tasks publish ports of their hosts"`
+	LoadBalancers                 []LoadBalancerInput           `json:"loadBalancers"`
 	PropagateTags                 string                        `json:"propagateTags"`
-	ServiceRegistries             wire.Unsupported              `json:"serviceRegistries" why:"Pinion balances no load and registers no names of services yet; tasks publish ports of their hosts"`
+	ServiceRegistries             wire.Unsupported              `json:"serviceRegistries" why:"Pinion registers no names of services yet; loadBalancers with a target group reach their tasks"`
 	ServiceConnectConfiguration   any                           `json:"serviceConnectConfiguration"`
 	VolumeConfigurations          wire.Unsupported              `json:"volumeConfigurations" why:"there is no EBS here; volumes are directories of the host, or scratch space of the task"`
 	VpcLatticeConfigurations      wire.Unsupported              `json:"vpcLatticeConfigurations" why:"VPC Lattice is a service of AWS"`

@@ -69,7 +69,7 @@ func (v *Services) ServiceDeploymentBrief(d *service.Rollout) types.ServiceDeplo
 func (v *Services) ServiceRevision(of *service.Revision) types.ServiceRevision {
 	out := types.ServiceRevision{
 		ServiceRevisionARN: v.revisionARN(of.Cluster, of.Service, of.ID), ServiceARN: v.r.ServiceARN(of.Cluster, of.Service), ClusterARN: v.r.ClusterARN(of.Cluster),
-		TaskDefinition: v.r.DefinitionARN(of.Definition), CapacityProviderStrategy: strategy(of.Providers), LoadBalancers: []types.LoadBalancer{},
+		TaskDefinition: v.r.DefinitionARN(of.Definition), CapacityProviderStrategy: strategy(of.Providers), LoadBalancers: loadBalancers(of),
 		ServiceRegistries: []types.ServiceRegistry{}, ContainerImages: containerImages(v.r.definition(of.Definition)), CreatedAt: wire.NewTime(of.CreatedAt),
 	}
 	if len(of.Providers) == 0 {
@@ -88,4 +88,17 @@ func containerImages(d *spec.TaskDefinition) []types.ContainerImage {
 		images = append(images, types.ContainerImage{ContainerName: d.Containers[i].Name, Image: d.Containers[i].Image})
 	}
 	return images
+}
+
+// loadBalancers are those of a revision; nil has none.
+func loadBalancers(of *service.Revision) []types.LoadBalancer {
+	all := []types.LoadBalancer{}
+	if of == nil {
+		return all
+	}
+	for i := range of.LoadBalancers {
+		b := &of.LoadBalancers[i]
+		all = append(all, types.LoadBalancer{TargetGroupARN: b.ARN, ContainerName: b.Container, ContainerPort: &b.Port})
+	}
+	return all
 }

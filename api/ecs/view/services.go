@@ -33,7 +33,7 @@ func (v *Services) Service(s *service.Service, withTags bool) types.Service {
 	counts, primary := v.revisionCounts(s.ID), s.Primary()
 	out := types.Service{
 		ServiceARN: v.r.ServiceARN(s.Cluster, s.Name), ServiceName: s.Name, ClusterARN: v.r.ClusterARN(s.Cluster), Status: string(s.Status),
-		LoadBalancers: []types.LoadBalancer{}, ServiceRegistries: []types.ServiceRegistry{}, DesiredCount: s.Desired,
+		LoadBalancers: loadBalancers(v.revision(primary.ID)), ServiceRegistries: []types.ServiceRegistry{}, DesiredCount: s.Desired,
 		CapacityProviderStrategy: strategy(s.Settings.Providers), TaskDefinition: v.r.DefinitionARN(primary.Definition),
 		DeploymentConfiguration: deploymentConfiguration(&s.Settings.Deployment, s.Strategy), DeploymentController: &types.DeploymentController{Type: "ECS"},
 		RoleARN: s.Role, Events: serviceEvents(s.Events), CreatedAt: wire.NewTime(s.CreatedAt), CreatedBy: s.CreatedBy,

@@ -81,7 +81,7 @@ const (
 	noEBS      = "there is no EBS here; volumes are directories of the host, or scratch space of the task"
 	noExec     = "running a command inside a task is not built yet"
 	askForGPUs = "GPUs are asked for with resourceRequirements"
-	noTraffic  = "Pinion balances no load and registers no names of services yet; tasks publish ports of their hosts"
+	noTraffic  = "Pinion registers no names of services yet; loadBalancers with a target group reach their tasks"
 	noLattice  = "VPC Lattice is a service of AWS"
 	noGateways = "gateways are a service of AWS"
 	noMonitors = "it belongs to Amazon CloudWatch"
@@ -141,6 +141,7 @@ var inputs = map[string]overlay{
 	"DeleteCapacityProviderRequest": {Refused: map[string]string{"cluster": hostsOnly}},
 	"AutoScalingGroupProvider":      {Name: "AutoScalingGroupProviderInput"},
 	"ManagedScaling":                {Name: "ManagedScalingInput"},
+	"LoadBalancer":                  {Name: "LoadBalancerInput", Refused: map[string]string{"loadBalancerName": "there are no classic load balancers; name a target group", "advancedConfiguration": noShifting}},
 	"CreateServiceRequest":          {Types: serviceTypes, Refused: serviceRefused},
 	"UpdateServiceRequest":          {Types: serviceTypes, Refused: serviceRefused},
 	"DeploymentConfiguration":       {Refused: map[string]string{"lifecycleHooks": noShifting, "linearConfiguration": noShifting, "canaryConfiguration": noShifting, "earlySuccessCriteria": "a deployment is complete when all of its tasks are healthy"}},
@@ -154,7 +155,7 @@ var (
 		"networkConfiguration": "any", "serviceConnectConfiguration": "any", "enableECSManagedTags": "*bool", "enableExecuteCommand": "*bool",
 	}
 	serviceRefused = map[string]string{
-		"loadBalancers": noTraffic, "serviceRegistries": noTraffic, "volumeConfigurations": noEBS, "vpcLatticeConfigurations": noLattice,
+		"serviceRegistries": noTraffic, "volumeConfigurations": noEBS, "vpcLatticeConfigurations": noLattice,
 		"gatewayConnectors": noGateways, "monitoring": noMonitors,
 	}
 )
