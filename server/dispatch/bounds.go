@@ -129,12 +129,8 @@ func boundedReports(view *raftfsm.View, hostID string, reports []spec.TaskReport
 // imageDigest is the form of a digest. That of one host is what the others of its cluster pull for the tasks of the same run.
 var imageDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
-// boundedReport is a report of a task with so many containers. That a task gave way to another one is the pool's word alone: it is run again
-// without a limit.
+// boundedReport is a report of a task with so many containers.
 func boundedReport(r spec.TaskReport, containers int) spec.TaskReport {
-	if r.StopCode == spec.StopPreempted {
-		r.StopCode = ""
-	}
 	r.Status, r.StopCode, r.StoppedReason = spec.Status(clip(string(r.Status))), spec.StopCode(clip(string(r.StopCode))), clip(r.StoppedReason)
 	given := r.Containers[:min(len(r.Containers), containers)]
 	r.Containers = make([]spec.ContainerReport, 0, len(given))

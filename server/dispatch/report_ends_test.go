@@ -1,0 +1,61 @@
+package dispatch
+
+import (
+	"testing"
+	"time"
+
+	"pinion/raftfsm/spec"
+)
+
+// Who stopped a task, and whether its host was lost, is for the pool to say: a service replaces such a task at once, and a host that says so of each
+// would have tasks made without end. Of its own accord a host stops a task that failed, and one whose time limit is over.
+func TestAHostDoesNotSayThatThePoolStoppedATask(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	limit := []spec.Tag{{Key: spec.TagTimeLimit, Value: "1h"}}
+	ofService := &spec.ServiceMember{ID: "web"}
+	for _, k := range []struct {
+		task       spec.Task
+		said, want spec.StopCode
+	}{
+		{spec.Task{}, spec.StopUserInitiated, ""}, {spec.Task{}, spec.StopPreempted, ""}, {spec.Task{}, "SomeOtherCode", ""},
+		{spec.Task{}, spec.StopFailedToStart, spec.StopFailedToStart}, {spec.Task{}, spec.StopEssentialExited, spec.StopEssentialExited},
+		{spec.Task{}, spec.StopScheduler, ""}, {spec.Task{Service: ofService}, spec.StopScheduler, ""},
+		{spec.Task{Tags: limit, CreatedAt: now}, spec.StopScheduler, spec.StopScheduler},
+		{spec.Task{Tags: limit, CreatedAt: now, Service: ofService}, spec.StopScheduler, ""},
+		{spec.Task{Tags: limit, CreatedAt: now.Add(-time.Hour), Service: ofService}, spec.StopScheduler, spec.StopScheduler},
+	} {
+		reports := []spec.TaskReport{{TaskID: "a", StopCode: k.said}, {TaskID: "unknown", StopCode: k.said}}
+		withinRights(func(id string) *spec.Task {
+			if id == "a" {
+				return &k.task
+			}
+			return nil
+		}, reports, now)
+		if reports[0].StopCode != k.want || reports[1].StopCode != k.said {
+			t.Errorf("%s of %+v is taken for %q", k.said, k.task, reports[0].StopCode)
+		}
+	}
+}
+
+// A task that its host says has ended, and not how, did not lose its host. What the pool stopped may have had no container yet.
+func TestAHostThatSpeaksIsNotLost(t *testing.T) {
+	now, zero := time.Unix(1_000_000, 0), 0
+	ended := func(task spec.Task, containers ...spec.ContainerReport) time.Time {
+		reports := []spec.TaskReport{{TaskID: "a", Status: spec.Stopped, Times: spec.TaskTimes{Stopping: now, Stopped: now}, Containers: containers}}
+		withinRights(func(string) *spec.Task { return &task }, reports, now)
+		return reports[0].Times.ExecutionStopped
+	}
+	if !ended(spec.Task{}, spec.ContainerReport{Name: "c"}).Equal(now) || !ended(spec.Task{}).Equal(now) {
+		t.Error("it passes for a task of a lost host")
+	}
+	known := spec.Task{Containers: []spec.Container{{Name: "c", ExitCode: &zero}}}
+	for name, at := range map[string]time.Time{
+		"with an exit code":       ended(spec.Task{}, spec.ContainerReport{Name: "c", ExitCode: &zero}),
+		"with a reason":           ended(spec.Task{}, spec.ContainerReport{Name: "c", Reason: "CannotPullContainerError"}),
+		"with one that was known": ended(known), "stopped by the pool": ended(spec.Task{StopCode: spec.StopUserInitiated}),
+	} {
+		if !at.IsZero() {
+			t.Errorf("%s: its execution is said to have stopped", name)
+		}
+	}
+}
