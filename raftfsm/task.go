@@ -83,6 +83,9 @@ func runRank(t *spec.Task) int64 {
 	return 1 + stoppedRank(t)
 }
 
+// StoppedTasks is how many tasks are STOPPED, and which, in the order of their ends.
+func (v *View) StoppedTasks() (int, iter.Seq[*spec.Task]) { return tasksStopped.Counted(v) }
+
 // firstOfRun is the first task of a run that has that rank, nil when there is none.
 func (v *View) firstOfRun(run string, rank int64) *spec.Task {
 	for t := range tasksByRun.Seek(v, sortkey.Key{First: run, Number: rank}) {
@@ -108,10 +111,7 @@ func (v *View) takeDigests(task, known *spec.Task) {
 func expiredTasks(v *View, r Reap) iter.Seq[*spec.Task] {
 	return func(yield func(*spec.Task) bool) {
 		gangs := map[string]bool{}
-		for task := range tasksStopped.All(v) {
-			if !task.Times.Stopped.Before(r.Before) {
-				return // the remaining tasks stopped later
-			}
+		for task := range tasksStopped.Until(v, func(t *spec.Task) bool { return !t.Times.Stopped.Before(r.Before) }) {
 			if task.Gang != nil && v.gangAlive(task.Gang.ID, gangs) || v.retryInProgress(task) || v.knowsDigests(task) {
 				continue
 			}

@@ -59,6 +59,9 @@ func (o *Index[T]) List(r Reader, first string) (found []*T) {
 	return found
 }
 
+// Counted is how many objects the index has, and All.
+func (o *Index[T]) Counted(r Reader) (int, iter.Seq[*T]) { return o.tree(r).Len(), o.All(r) }
+
 // Seek visits the objects of the key's first part, starting at the key. The table must not change during the visit.
 func (o *Index[T]) Seek(r Reader, k sortkey.Key) iter.Seq[*T] {
 	from := o.Lookup(k)

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"pinion/packaging/tick"
 	"pinion/raftfsm"
 )
 
@@ -14,27 +15,40 @@ const (
 	tokenRetention    = 24 * time.Hour
 	inactiveRetention = 90 * 24 * time.Hour
 	reapInterval      = time.Minute
+	fullInterval      = time.Second
 	tokenReapInterval = time.Hour // client tokens are not listed in a view, so they are reaped this often
 )
 
-// Reaper keeps the state bounded: it forgets stopped tasks after an hour, client tokens after a day, INACTIVE task
+const (
+	// maxStopped is how many stopped tasks the state remembers, of some kilobytes each: a service that is scaled up and down makes thousands a second.
+	maxStopped = 100_000
+	// minRetention is how long a stopped task is there in any case: servers write it into their histories meanwhile.
+	minRetention = 30 * time.Second
+)
+
+// Reaper keeps the state bounded: it forgets stopped tasks after an hour, sooner when there are very many, client tokens after a day, INACTIVE task
 // definitions that no task runs after 90 days, and old usage.
 type Reaper struct {
 	proposer Proposer
 	log      *slog.Logger
+	keep     int // stopped tasks at most
 }
 
 // NewReaper makes the reaper of one leader term.
-func NewReaper(p Proposer, log *slog.Logger) *Reaper { return &Reaper{p, log} }
+func NewReaper(p Proposer, log *slog.Logger) *Reaper { return &Reaper{p, log, maxStopped} }
 
 // Loop reaps until ctx ends. It goes by the time that has passed since the term began: when somebody sets the clock, no record
 // is forgotten early.
 func (r *Reaper) Loop(ctx context.Context) {
 	began := r.proposer.Now()
-	reapedAt := began
-	for sleep(ctx, reapInterval) {
-		now := began.Add(r.proposer.Now().Sub(began))
-		if now.Sub(reapedAt) < tokenReapInterval && !r.proposer.State().View().HasExpired(expired(now)) {
+	lookedAt, reapedAt := began, began
+	for sleep(ctx, tick.Until(fullInterval)) {
+		now, view := began.Add(r.proposer.Now().Sub(began)), r.proposer.State().View()
+		if stopped, _ := view.StoppedTasks(); stopped <= r.keep && now.Sub(lookedAt) < reapInterval {
+			continue
+		}
+		lookedAt = now
+		if now.Sub(reapedAt) < tokenReapInterval && !view.HasExpired(r.expired(view, now)) {
 			continue
 		}
 		if err := r.Reap(ctx, now); err != nil {
@@ -47,7 +61,7 @@ func (r *Reaper) Loop(ctx context.Context) {
 
 // Reap forgets what has expired at now.
 func (r *Reaper) Reap(ctx context.Context, now time.Time) error {
-	reap := expired(now)
+	reap := r.expired(r.proposer.State().View(), now)
 	reap.TokensBefore = now.Add(-tokenRetention)
 	tasks, err := r.proposer.Propose(ctx, reap)
 	if err == nil {
@@ -57,6 +71,28 @@ func (r *Reaper) Reap(ctx context.Context, now time.Time) error {
 }
 
 // expired is what a view shows to have expired at now.
-func expired(now time.Time) raftfsm.Reap {
-	return raftfsm.Reap{Before: now.Add(-stoppedRetention), InactiveBefore: now.Add(-inactiveRetention)}
+func (r *Reaper) expired(v *raftfsm.View, now time.Time) raftfsm.Reap {
+	before := now.Add(-stoppedRetention)
+	if full := r.fullBefore(v); full.After(before) {
+		before = full
+	}
+	if latest := now.Add(-minRetention); before.After(latest) {
+		before = latest
+	}
+	return raftfsm.Reap{Before: before, InactiveBefore: now.Add(-inactiveRetention)}
+}
+
+// fullBefore is the moment before which all stopped tasks of a view have ended but the last of them; zero while there are not too many.
+func (r *Reaper) fullBefore(v *raftfsm.View) time.Time {
+	stopped, first := v.StoppedTasks()
+	more := stopped - r.keep
+	if more <= 0 {
+		return time.Time{}
+	}
+	for t := range first {
+		if more--; more == 0 {
+			return t.Times.Stopped.Add(1) // those of the same moment too
+		}
+	}
+	return time.Time{}
 }

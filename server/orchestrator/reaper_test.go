@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"testing"
@@ -55,5 +56,48 @@ func TestStoppedTasksAreForgottenAfterAnHour(t *testing.T) {
 	}
 	if err := reaper.Reap(t.Context(), later); err != nil || p.state.View().Task("t") != nil {
 		t.Errorf("still there after the hour (%v)", err)
+	}
+}
+
+// However many tasks end, the state remembers so many of them, the last. What ended a moment ago is there in any case: servers have yet to write it
+// into their histories.
+func TestSoManyStoppedTasksAreRemembered(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	p := &memProposer{state: raftfsm.NewState(), now: now}
+	do := func(c raftfsm.Command) {
+		t.Helper()
+		if _, err := p.Propose(t.Context(), c); err != nil {
+			t.Fatalf("%T: %v", c, err)
+		}
+	}
+	do(raftfsm.CreatePool{Pool: spec.Pool{ID: "p"}})
+	do(raftfsm.RegisterDefinition{Definition: spec.TaskDefinition{Family: "f", Status: spec.DefinitionActive, Containers: []spec.ContainerDefinition{{Name: "c"}}}})
+	const most, more, batch = 2_000, 10, 1000
+	for first := 0; first < most+more; first += batch {
+		var tasks []*spec.Task
+		for n := first; n < min(first+batch, most+more); n++ {
+			tasks = append(tasks, &spec.Task{ID: fmt.Sprintf("%032d", n), Cluster: spec.DefaultCluster, Definition: "f:1", LastStatus: spec.Provisioning, DesiredStatus: spec.Running})
+		}
+		do(raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: spec.DefaultCluster, Tasks: tasks}}})
+		for n, task := range tasks {
+			do(raftfsm.StopTask{ID: task.ID, At: now.Add(time.Duration(first+n) * time.Microsecond)})
+		}
+	}
+	reaper := &Reaper{p, slog.New(slog.DiscardHandler), most}
+	left := func(at time.Duration) int {
+		t.Helper()
+		if err := reaper.Reap(t.Context(), now.Add(at)); err != nil {
+			t.Fatal(err)
+		}
+		return len(p.state.View().Tasks(spec.DefaultCluster))
+	}
+	if n := left(minRetention); n != most+more {
+		t.Errorf("%d are left of those that ended a moment ago", n)
+	}
+	if n := left(minRetention + time.Minute); n != most || p.state.View().Task(fmt.Sprintf("%032d", more)) == nil {
+		t.Errorf("%d are left", n)
+	}
+	if n := left(stoppedRetention + time.Minute); n != 0 {
+		t.Errorf("%d are left after the hour", n)
 	}
 }
