@@ -15,9 +15,11 @@ provider "aws" {
   skip_requesting_account_id  = true
   skip_region_validation      = true
   endpoints {
-    ecs                    = var.endpoint
-    logs                   = var.endpoint
     applicationautoscaling = var.endpoint
+    ec2                    = var.endpoint
+    ecs                    = var.endpoint
+    elbv2                  = var.endpoint
+    logs                   = var.endpoint
   }
 }
 
@@ -122,6 +124,7 @@ resource "aws_ecs_task_definition" "web" {
     essential   = true
     command     = ["/pinion", "pause"]
     environment = [{ name = "TEAM", value = var.team }]
+    portMappings = [{ containerPort = 8000 }]
   }])
 }
 
@@ -141,6 +144,12 @@ resource "aws_ecs_service" "web" {
   deployment_circuit_breaker {
     enable   = true
     rollback = true
+  }
+
+  load_balancer {
+    target_group_arn = aws_lb_target_group.web.arn
+    container_name   = "web"
+    container_port   = 8000
   }
 
   ordered_placement_strategy {
