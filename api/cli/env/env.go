@@ -161,7 +161,8 @@ func variablesOf(a Access, getenv func(string) string) []Variable {
 		{Name: "AWS_ENDPOINT_URL_ECS", Value: a.Endpoint},
 		{Name: "AWS_ENDPOINT_URL_CLOUDWATCH_LOGS", Value: a.Endpoint}, // for 'aws logs'
 		{Name: "AWS_ENDPOINT_URL_APPLICATION_AUTO_SCALING", Value: a.Endpoint},
-		{Name: "AWS_ENDPOINT_URL_STS", Value: a.Endpoint}, // for 'aws sts get-caller-identity'
+		{Name: "AWS_ENDPOINT_URL_ELASTIC_LOAD_BALANCING_V2", Value: a.Endpoint}, // for 'aws elbv2'
+		{Name: "AWS_ENDPOINT_URL_STS", Value: a.Endpoint},                       // for 'aws sts get-caller-identity'
 		{Name: "AWS_ACCESS_KEY_ID", Value: a.KeyID},
 		{Name: "AWS_SECRET_ACCESS_KEY", Value: a.Secret},
 		{Name: "AWS_REGION", Value: a.Region},
