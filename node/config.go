@@ -13,7 +13,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Config is what an agent is made of. Everything but Volumes, MaxStopTimeout, Hooks, Meter, Metrics and Boot is required.
+// Config is what an agent is made of. Everything but Volumes, Proxy, MaxStopTimeout, Hooks, Meter, Metrics and Boot is required.
 type Config struct {
 	// Host is the host as it describes itself: id, name, cluster, address, version, attributes, CPU and memory. The
 	// agent fills in GPUs; Status, RegisteredAt and Revision belong to the pool.
@@ -27,6 +27,8 @@ type Config struct {
 	Logs       LogReader
 	// Volumes are the directories of the host that tasks may mount, those of Host.Volumes; nil: none.
 	Volumes *volume.Roots
+	// Proxy carries requests to targets; nil: this host carries none. Its owner has it call Node.Routes.TargetDrained.
+	Proxy Proxy
 	// MaxStopTimeout bounds the stop timeout of containers; 0: only their definitions do.
 	MaxStopTimeout time.Duration
 	// Hooks makes a task's hooks beside the built-in ones; nil: none.

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/traffic"
 )
 
 // Control is what the agent needs from the cluster. A server satisfies it in process; a peer client will satisfy it
@@ -19,6 +20,8 @@ type Control interface {
 	Assignments(ctx context.Context, hostID string, after uint64) ([]spec.Assignment, uint64, error)
 	// Report delivers the latest report of each task; when it returns nil they are recorded for good.
 	Report(ctx context.Context, hostID string, reports []spec.TaskReport) (unknown []string, err error)
-	// Heartbeat says that the host lives; it never reaches the log.
-	Heartbeat(ctx context.Context, hostID string) error
+	// Heartbeat says that the host lives, and to which of the targets that are draining it has no request in flight; it never reaches the log.
+	Heartbeat(ctx context.Context, hostID string, drained []string) error
+	// Routing waits until the Routing is another value than seen, which is one that it has returned, and nil at first. Nobody may change it.
+	Routing(ctx context.Context, hostID string, seen *traffic.Routing) (*traffic.Routing, error)
 }

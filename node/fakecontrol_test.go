@@ -14,6 +14,7 @@ import (
 
 	"pinion/node/runtime"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/traffic"
 )
 
 var errUnreachable = errors.New("no server can be reached")
@@ -31,6 +32,8 @@ type fakeControl struct {
 	tasks         map[string]spec.Assignment
 	reports       map[string][]spec.TaskReport // every report, by task
 	lastHeartbeat time.Time                    // last heartbeat
+	drained       []string                     // that it told
+	routing       *traffic.Routing
 	index         uint64
 	changed       chan struct{}
 	reported      chan struct{} // closed and replaced when reports come in
@@ -84,7 +87,7 @@ func (c *fakeControl) Report(_ context.Context, _ string, reports []spec.TaskRep
 	return c.recordReports(reports), nil
 }
 
-func (c *fakeControl) Heartbeat(_ context.Context, id string) error {
+func (c *fakeControl) Heartbeat(_ context.Context, id string, drained []string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.down {
@@ -93,7 +96,7 @@ func (c *fakeControl) Heartbeat(_ context.Context, id string) error {
 	if _, known := c.hosts[id]; !known {
 		return fmt.Errorf("host %s: %w", id, spec.ErrNotFound)
 	}
-	c.lastHeartbeat = time.Now()
+	c.lastHeartbeat, c.drained = time.Now(), drained
 	return nil
 }
 
@@ -113,6 +116,7 @@ func (c *fakeControl) recordReports(reports []spec.TaskReport) (unknown []string
 		}
 		task := *a.Task
 		task.LastStatus, task.StopCode, task.StoppedReason, task.Times = report.Status, report.StopCode, report.StoppedReason, report.Times
+		task.Targets = traffic.MergeHealth(task.Targets, report.Targets)
 		task.Containers = slices.Clone(task.Containers)
 		for _, r := range report.Containers {
 			mine := &task.Containers[slices.IndexFunc(task.Containers, func(c spec.Container) bool { return c.Name == r.Name })]

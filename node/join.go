@@ -69,6 +69,8 @@ func (n *Node) heartbeatLoop(ctx context.Context) {
 			return
 		case <-n.rejoinCh:
 			_ = n.join(ctx)
+		case <-n.Routes.kick:
+			_ = n.sendHeartbeat(ctx)
 		case <-ticker.C:
 			err := n.sendHeartbeat(ctx)
 			if (err == nil) != reachable && ctx.Err() == nil {
@@ -82,7 +84,7 @@ func (n *Node) heartbeatLoop(ctx context.Context) {
 func (n *Node) sendHeartbeat(ctx context.Context) error {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	err := n.config.Control.Heartbeat(call, n.config.Host.ID)
+	err := n.config.Control.Heartbeat(call, n.config.Host.ID, n.Routes.drainedTargets())
 	n.rejoinIfNotFound(err)
 	return err
 }

@@ -20,6 +20,7 @@ type Node struct {
 	tasks    task.Config
 	gpuLocks *gpulock.Locks
 	reporter *reporter
+	Routes   *Routes       // what Config.Proxy tells of
 	joined   chan struct{} // closed when the pool knows this host
 	rejoinCh chan struct{} // holds a value when the host has to join again
 	assigned chan struct{} // closed when the first assignments have their runners
@@ -50,10 +51,11 @@ func New(c Config) *Node {
 		runners:  map[string]*runningTask{}, existing: map[string][]runtime.ExistingContainer{},
 		runnersAdded: make(chan struct{}), reportedCh: make(chan struct{}),
 	}
+	n.Routes = newRoutes(n)
 	n.reporter = newReporter(c.Log, n.sendReports)
 	n.tasks = task.Config{
 		Images: c.Images, Containers: c.Containers, Execer: c.Execer, Network: c.Network, GPULocks: n.gpuLocks,
-		Reporter: n.reporter, Host: n.currentHost, Volumes: c.Volumes, MaxStopTimeout: c.MaxStopTimeout, Dir: c.Dir, Log: c.Log, Boot: c.Boot, Hooks: c.Hooks,
+		Reporter: n.reporter, Host: n.currentHost, Volumes: c.Volumes, MaxStopTimeout: c.MaxStopTimeout, DrainDelay: n.Routes.drainDelay, Dir: c.Dir, Log: c.Log, Boot: c.Boot, Hooks: c.Hooks,
 	}
 	return n
 }
@@ -70,7 +72,7 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	close(n.joined)
 	var loops sync.WaitGroup
-	for _, loop := range []func(context.Context){n.reporter.run, n.heartbeatLoop, n.watchGPUs, n.watchAssignments, n.pruneImages, n.measureTasks} {
+	for _, loop := range []func(context.Context){n.reporter.run, n.heartbeatLoop, n.watchGPUs, n.watchAssignments, n.Routes.watch, n.pruneImages, n.measureTasks} {
 		loops.Go(func() { loop(ctx) })
 	}
 	loops.Wait()

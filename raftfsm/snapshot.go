@@ -55,6 +55,7 @@ func (s *State) Restore(r io.Reader) error {
 	s.current.Store(&View{versions: table.Load(tables, objects), tallies: tally.Count(objects), state: s})
 	s.changes.Reset(s.View().Index())
 	s.hostWatches.NotifyAll()
+	s.routing.NotifyIf(true)
 	s.applied.Notify()
 	return nil
 }

@@ -9,9 +9,11 @@ package raftfsm
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
+	"pinion/raftfsm/change"
 	"pinion/raftfsm/changelog"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/table"
@@ -40,6 +42,7 @@ type State struct {
 	changes     changelog.Log[*Change]
 	hostWatches watch.Keys // by host: its tasks that are not STOPPED
 	applied     watch.Signal
+	routing     watch.Versions // of what may be in the Routing
 }
 
 // NewState returns an empty state.
@@ -73,10 +76,14 @@ func (s *State) ApplyAt(index uint64, at time.Time, c Command) (any, error) {
 		tx.commit()
 		s.changes.Append(changes) // after the state: a reader that sees a change finds it in the state
 		s.hostWatches.Notify(hostsWithChanges(tx.mutations)...)
+		s.routing.NotifyIf(slices.ContainsFunc(tx.mutations, func(m mutation) bool { return change.AffectsRouting(m.before, m.after) }))
 		s.applied.Notify()
 	}
 	return answer, nil
 }
+
+// RoutingVersion grows with each change of what may be in the Routing of the state, and changed is closed by the next one.
+func (s *State) RoutingVersion() (version uint64, changed <-chan struct{}) { return s.routing.Wait() }
 
 // hostsWithChanges lists the hosts of which a task has changed that was not STOPPED, or is not.
 func hostsWithChanges(made []mutation) (hosts []string) {
@@ -90,8 +97,7 @@ func hostsWithChanges(made []mutation) (hosts []string) {
 	return hosts
 }
 
-// WaitForIndex waits until the state has the change at index and all before it. The error is the cause of the context's
-// end.
+// WaitForIndex waits until the state has the change at index and all before it. The error is the cause of the context's end.
 func (s *State) WaitForIndex(ctx context.Context, index uint64) error {
 	for {
 		applied := s.applied.Wait()

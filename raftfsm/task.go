@@ -196,14 +196,11 @@ type RecordDrained struct{ Tasks []string }
 
 func (c RecordDrained) apply(tx *tx) (any, error) {
 	for _, id := range c.Tasks {
-		known := tx.Task(id)
-		if known == nil || !known.Drains() {
-			continue
+		if known := tx.Task(id); known != nil && known.Drains() {
+			task := *known
+			task.Drained, task.Version = true, task.Version+1
+			tx.put(tableTasks, &task)
 		}
-		task := *known
-		task.Drained = true
-		task.Version++
-		tx.put(tableTasks, &task)
 	}
 	return nil, nil
 }

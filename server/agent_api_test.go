@@ -94,7 +94,7 @@ func TestAHostThatIsNotKnownIsToldToJoin(t *testing.T) {
 	if _, _, err := s.Assignments(t.Context(), hostID, 0); !errors.Is(err, spec.ErrNotFound) {
 		t.Errorf("assignments: %v", err)
 	}
-	if err := s.Heartbeat(t.Context(), hostID); !errors.Is(err, spec.ErrNotFound) {
+	if err := s.Heartbeat(t.Context(), hostID, nil); !errors.Is(err, spec.ErrNotFound) {
 		t.Errorf("heartbeat: %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/traffic"
 )
 
 // core is what the packages of the server are given of it; each declares the part that it needs.
@@ -70,9 +71,14 @@ func (s *Server) Report(ctx context.Context, hostID string, reports []spec.TaskR
 	return s.agents.Report(ctx, hostID, reports)
 }
 
-// Heartbeat takes the heartbeat of a host.
-func (s *Server) Heartbeat(ctx context.Context, hostID string) error {
-	return s.agents.Heartbeat(ctx, hostID)
+// Heartbeat takes the heartbeat of a host, with the draining targets to which it has no request in flight.
+func (s *Server) Heartbeat(ctx context.Context, hostID string, drained []string) error {
+	return s.agents.Heartbeat(ctx, hostID, drained)
+}
+
+// Routing waits for another Routing than seen.
+func (s *Server) Routing(ctx context.Context, hostID string, seen *traffic.Routing) (*traffic.Routing, error) {
+	return s.agents.Routing(ctx, hostID, seen)
 }
 
 // Connected reports whether the pool has the host, has not given it up, and heard of it within Config.LostAfter. Only the

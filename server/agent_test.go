@@ -77,7 +77,7 @@ func (a *testAgent) stayKnown(ctx context.Context, m *Member) {
 	for {
 		if !joined {
 			joined = a.join(ctx, m) == nil
-		} else if err := m.Agent().Heartbeat(ctx, a.host.ID); errors.Is(err, spec.ErrNotFound) {
+		} else if err := m.Agent().Heartbeat(ctx, a.host.ID, nil); errors.Is(err, spec.ErrNotFound) {
 			a.record("lost")
 			joined = a.join(ctx, m) == nil
 		}

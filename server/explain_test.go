@@ -19,7 +19,7 @@ func TestWhatWaitsIsExplained(t *testing.T) {
 	limited := run(t.Context(), t, s, queuedRun(one, tag(spec.TagTimeLimit, "1h"), tag(spec.TagTeam, "vision"))).Tasks[0]
 	reportRunning(t, s, limited.ID)
 	c.pass(time.Minute)
-	if err := s.Heartbeat(t.Context(), hostID); err != nil {
+	if err := s.Heartbeat(t.Context(), hostID, nil); err != nil {
 		t.Fatal(err)
 	}
 	endless := run(t.Context(), t, s, queuedRun(one)).Tasks[0]

@@ -20,7 +20,7 @@ func TestAFollowerPassesOnWhatItsHostsSay(t *testing.T) {
 
 	guest := spec.Host{ID: id.New(), Name: "guest", Cluster: "guests", CPU: 1 << 20, MemoryMiB: 1 << 20}
 	stray := []spec.TaskReport{{TaskID: "stray", Status: spec.Running}}
-	if err := follower.Heartbeat(t.Context(), guest.ID); !errors.Is(err, spec.ErrNotFound) {
+	if err := follower.Heartbeat(t.Context(), guest.ID, nil); !errors.Is(err, spec.ErrNotFound) {
 		t.Errorf("a heartbeat before it joined: %v", err)
 	}
 	unknown, err := follower.Join(t.Context(), guest, stray)
@@ -56,7 +56,7 @@ func TestAFollowerPassesOnWhatItsHostsSay(t *testing.T) {
 	}
 
 	eventually(t, "the leader hears that the host lives", func() bool {
-		if err := follower.Heartbeat(t.Context(), guest.ID); err != nil {
+		if err := follower.Heartbeat(t.Context(), guest.ID, nil); err != nil {
 			t.Fatal(err)
 		}
 		return leader.liveness.Silence(guest.ID) < 250*time.Millisecond
@@ -65,6 +65,6 @@ func TestAFollowerPassesOnWhatItsHostsSay(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "a host that was given up is told to join again", func() bool {
-		return errors.Is(follower.Heartbeat(t.Context(), guest.ID), spec.ErrNotFound)
+		return errors.Is(follower.Heartbeat(t.Context(), guest.ID, nil), spec.ErrNotFound)
 	})
 }

@@ -150,12 +150,14 @@ func (s *Server) startTerm(ctx context.Context) []func() {
 	reaper, lifecycle := orchestrator.NewReaper(s.node, s.log), orchestrator.NewTaskLifecycle(s.node, s.log)
 	drainer, services := orchestrator.NewDrainer(s.node, s.log), orchestrator.NewServices(s.node, s.liveness.Schedulable, s.log)
 	autoscaler := orchestrator.NewAutoscaler(s.node, s.metrics, s.log)
+	targets := &orchestrator.TargetDrainer{Proposer: s.node, Routing: s.agents.CurrentRouting, Drained: s.liveness.Drained, Log: s.log}
 	loops := append(s.scheduler.StartTerm(ctx),
 		func() { reaper.Loop(ctx) },
 		func() { lifecycle.Loop(ctx) },
 		func() { drainer.Loop(ctx) },
 		func() { services.Loop(ctx) },
 		func() { autoscaler.Loop(ctx) },
+		func() { targets.Loop(ctx) },
 		func() { s.liveness.GiveUpSilentHosts(ctx, s.node) },
 		func() { s.recordLeader(ctx) },
 		func() { s.accessKeys.KeepSealed(ctx, s.log) },

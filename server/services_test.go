@@ -29,7 +29,7 @@ func hostOfTest(t testing.TB, s *Server) (leave func()) {
 			select {
 			case <-changed:
 			case <-beat.C:
-				_ = s.Heartbeat(ctx, hostID)
+				_ = s.Heartbeat(ctx, hostID, nil)
 			case <-ctx.Done():
 			}
 		}

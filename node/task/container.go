@@ -111,6 +111,7 @@ func (c *Container) recordExit(e runtime.Exit) {
 	failpoint.Reached(failpoint.ExitKnown)
 	c.exited.set()
 	if c.Def.IsEssential() || r.containers.allExited() {
+		r.Traffic.over.set()
 		r.beginStop(spec.StopEssentialExited, "Essential container in task exited")
 		return
 	}

@@ -6,6 +6,12 @@ import (
 	"pinion/raftfsm/spec"
 )
 
+// resolution has happened when the pool knows the digests of a task's run.
+type resolution struct {
+	*latch
+	task *spec.Task // with the digests; not to be read before
+}
+
 // Update takes note of what the pool has changed of the task: for how long it may run, as its tags say, and the digests of its run,
 // which are those of the first task of the run that resolved its images.
 func (r *Runner) Update(task *spec.Task) {
@@ -13,7 +19,7 @@ func (r *Runner) Update(task *spec.Task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.resolved.happened() && task.Resolved() {
-		r.resolvedTask = task
+		r.resolved.task = task
 		r.resolved.set()
 	}
 }
@@ -47,7 +53,7 @@ func (h *imageHook) agree(ctx context.Context, starts []*Start) (others []*Start
 		return nil, ctx.Err()
 	}
 	for _, s := range starts {
-		decided := r.resolvedTask.ImageDigest(s.Spec.Def.Name)
+		decided := r.resolved.task.ImageDigest(s.Spec.Def.Name)
 		if s.Spec.Def.ResolvesOnce() && decided != "" && decided != s.Spec.Image.Digest {
 			s.Container.updateReport(func(report *spec.ContainerReport) { report.ImageDigest = decided })
 			others = append(others, s)

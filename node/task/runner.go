@@ -16,7 +16,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Config is what the runners of a host share. Everything but Volumes, MaxStopTimeout and Hooks is required.
+// Config is what the runners of a host share. Everything but Volumes, MaxStopTimeout, DrainDelay and Hooks is required.
 type Config struct {
 	Images     runtime.Images
 	Containers runtime.Containers
@@ -35,6 +35,8 @@ type Config struct {
 	Log *slog.Logger
 	// Boot counts the time limits of tasks.
 	Boot machine.BootClock
+	// DrainDelay is how long a task may drain that is to stop; nil: none does.
+	DrainDelay func(taskID string) time.Duration
 	// Hooks makes a task's hooks beside the built-in ones; nil: none.
 	Hooks func(spec.Assignment) []Hook
 }
@@ -67,8 +69,9 @@ type Runner struct {
 	supervisors sync.WaitGroup
 	forced      *latch // its containers are to be killed, without waiting for their stop timeouts
 
-	resolved     *latch     // the pool knows the digests of the task's run
-	resolvedTask *spec.Task // with these digests; not to be read before resolved
+	Traffic *Traffic // the task as a target of requests
+
+	resolved resolution // the digests of the task's run
 
 	mu        sync.Mutex    // guards closing of the two that follow
 	stopping  chan struct{} // closed when the task has a reason to stop, see beginStop
@@ -81,7 +84,7 @@ func New(c Config, a spec.Assignment, existing []runtime.ExistingContainer) *Run
 	r := &Runner{
 		config: c, task: a.Task, def: a.Definition, userns: a.UserNamespaces, mode: a.Definition.NetworkMode,
 		dir: newTaskDir(c.Dir, a.Task.ID), log: c.Log.With("task", a.Task.ID),
-		stopping: make(chan struct{}), forced: newLatch(), resolved: newLatch(), logsDone: make(chan struct{}), abandoned: make(chan struct{}),
+		stopping: make(chan struct{}), forced: newLatch(), resolved: resolution{latch: newLatch()}, logsDone: make(chan struct{}), abandoned: make(chan struct{}),
 	}
 	if r.mode == "" {
 		r.mode = runtime.NetworkBridge
@@ -93,6 +96,7 @@ func New(c Config, a spec.Assignment, existing []runtime.ExistingContainer) *Run
 	}
 	r.timeLimit = newTimeLimit(c.Boot, a.Task.SchedulingOptions().TimeLimit)
 	r.Update(a.Task)
+	r.Traffic = newTraffic(r)
 	r.images = &imageHook{runner: r}
 	r.hooks = builtinHooks(r)
 	if c.Hooks != nil {
@@ -129,7 +133,7 @@ func (r *Runner) Run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer r.supervisors.Wait()
 	defer cancel()
-	for _, step := range []func(context.Context){r.restore, r.start, r.waitStop, r.stop, r.release, r.reportStopped, r.cleanUp} {
+	for _, step := range []func(context.Context){r.restore, r.start, r.waitStop, r.Traffic.drain, r.stop, r.release, r.reportStopped, r.cleanUp} {
 		if step(ctx); ctx.Err() != nil {
 			return
 		}
@@ -163,6 +167,7 @@ func (r *Runner) Abandoned() bool { return isClosed(r.abandoned) }
 
 // RequestStop asks the task to stop, as its desired status says, with the reason that the task carries.
 func (r *Runner) RequestStop(task *spec.Task) {
+	r.Traffic.note(task)
 	code := task.StopCode
 	if code == "" {
 		code = spec.StopUserInitiated

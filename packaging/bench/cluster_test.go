@@ -164,7 +164,7 @@ func (c *inprocCluster) beat(ctx context.Context, through *server.Member, hosts 
 	defer tick.Stop()
 	for {
 		for _, id := range hosts() {
-			_ = through.Agent().Heartbeat(ctx, id) // what is not heard now is heard in a second
+			_ = through.Agent().Heartbeat(ctx, id, nil) // what is not heard now is heard in a second
 		}
 		select {
 		case <-tick.C:

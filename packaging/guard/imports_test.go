@@ -58,7 +58,7 @@ var floors = map[string][]string{
 	"node": {
 		".",
 		"task",
-		"containerd network logs proxy metadata runtime/fake runtime/runtimetest",
+		"containerd network logs proxy target metadata runtime/fake runtime/runtimetest",
 		"containerd/daemon containerd/images containerd/cgroup gpulock",
 		"runtime",
 		"backoff datadir volume",

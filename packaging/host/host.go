@@ -15,7 +15,6 @@ import (
 	"pinion/api/audit"
 	"pinion/api/cli"
 	"pinion/gpu"
-	"pinion/node"
 	"pinion/node/containerd"
 	"pinion/node/datadir"
 	"pinion/node/logs"
@@ -52,7 +51,7 @@ type host struct {
 	port     *peer.Port
 	audit    *audit.Log
 	member   *server.Member
-	agent    *node.Node
+	agent    *agent
 	closers  []func() error // in the order of opening
 	failed   bool           // a part could not be opened: what was begun is taken back
 	fatal    chan error     // receives one error when this host cannot continue

@@ -1,7 +1,10 @@
 // Package watch wakes goroutines that wait for a change of the state. It knows nothing of what has changed.
 package watch
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // Signal wakes all that wait for the next change. The zero value is ready, and it is safe for concurrent use.
 type Signal struct {
@@ -26,6 +29,26 @@ func (s *Signal) Notify() {
 	if s.c != nil {
 		close(s.c)
 		s.c = nil
+	}
+}
+
+// Versions counts changes, and wakes all that wait for the next. The zero value is ready, and it is safe for concurrent use.
+type Versions struct {
+	signal Signal
+	count  atomic.Uint64
+}
+
+// Wait returns how many changes there were, and a channel that the next one closes.
+func (v *Versions) Wait() (version uint64, changed <-chan struct{}) {
+	changed = v.signal.Wait()
+	return v.count.Load(), changed
+}
+
+// NotifyIf counts a change, if it is one, and wakes all that wait.
+func (v *Versions) NotifyIf(changed bool) {
+	if changed {
+		v.count.Add(1)
+		v.signal.Notify()
 	}
 }
 

@@ -27,7 +27,7 @@ type knownAssignments map[string]desiredState
 
 // desiredState is what a host acts on of a task that it knows: the desired status, and after a space whether it stops without
 // waiting for the stop timeouts of its containers, or its time limit, which may be changed while it runs, and whether the digests of
-// its run are known.
+// its run are known, or whether it has drained.
 type desiredState string
 
 func desiredStateOf(t *spec.Task) desiredState {
@@ -35,6 +35,9 @@ func desiredStateOf(t *spec.Task) desiredState {
 		return "STOPPED at once"
 	}
 	state := desiredState(t.DesiredStatus)
+	if t.Drained {
+		state += " drained"
+	}
 	if limit := t.SchedulingOptions().TimeLimit; limit > 0 {
 		state += desiredState(fmt.Sprint(" ", limit))
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/routing"
 	"pinion/raftfsm/spec"
 	"pinion/server/peer"
 	"pinion/server/rpc"
@@ -32,6 +33,8 @@ type Liveness interface {
 	// Heard reports whether the leader has heard of the host lately.
 	Heard(hostID string) bool
 	CutOff() bool
+	// RecordDrained takes the draining targets to which a host has no request in flight.
+	RecordDrained(hostID string, targets []string)
 	Clocks
 }
 
@@ -58,6 +61,7 @@ type Backend struct {
 	client   *rpc.Client
 	refusals peer.Refusals
 	metrics  Metrics
+	routings routings
 
 	reports  rpc.Batcher[reportRequest, reportReply]
 	rate     registrationRate
@@ -69,6 +73,7 @@ type Backend struct {
 // register, metrics what they measure while this server leads.
 func NewBackend(server Server, liveness Liveness, poolInfo PoolInfo, client *rpc.Client, refusals peer.Refusals, metrics Metrics) *Backend {
 	b := &Backend{server: server, liveness: liveness, poolInfo: poolInfo, client: client, refusals: refusals, metrics: metrics}
+	b.routings.of = routing.Of
 	b.reports = rpc.Batcher[reportRequest, reportReply]{Handle: b.forwardReports, MaxBatch: maxReportBatch}
 	return b
 }
@@ -144,9 +149,13 @@ func (b *Backend) register(ctx context.Context, r Registration) (RegistrationRep
 	return RegistrationReply{unknown, state.View().Index()}, nil
 }
 
-// Heartbeat takes the heartbeat of a host: see liveness.Monitor.
-func (b *Backend) Heartbeat(ctx context.Context, hostID string) error {
-	return b.liveness.Heartbeat(ctx, hostID)
+// Heartbeat takes the heartbeat of a host, with the draining targets to which it has no request in flight: see liveness.Monitor.
+func (b *Backend) Heartbeat(ctx context.Context, hostID string, drained []string) error {
+	if err := b.liveness.Heartbeat(ctx, hostID); err != nil {
+		return err
+	}
+	b.liveness.RecordDrained(hostID, drained)
+	return nil
 }
 
 // CutOff reports whether this server has reached no leader for too long: its hosts choose another.

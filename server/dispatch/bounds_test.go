@@ -61,6 +61,7 @@ func (f *fakeHost) CutOff() bool                                { return false }
 func (f *fakeHost) Heard(string) bool                           { return false }
 func (f *fakeHost) ClockOffset(string) time.Duration            { return 0 }
 func (f *fakeHost) RecordClock(string, time.Time) time.Duration { return 0 }
+func (f *fakeHost) RecordDrained(string, []string)              {}
 
 // fakePoolInfo is a server that has nothing to tell of the pool.
 type fakePoolInfo struct{}

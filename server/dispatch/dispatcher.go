@@ -111,6 +111,9 @@ func (s *dispatchSession) serve(ctx context.Context, end context.CancelFunc) err
 	defer s.backend.balancer.add(-1)
 	handlers.Go(func() { s.streamAssignments(ctx, end, first.Handshake) })
 	handlers.Go(func() { s.streamPoolInfo(ctx) })
+	if known := first.Handshake.Routing; known != nil {
+		handlers.Go(func() { s.streamRouting(ctx, known) })
+	}
 	for {
 		message, err := s.receive(agentIdleTimeout)
 		if err != nil {
@@ -191,7 +194,7 @@ func (s *dispatchSession) heartbeat(message agentMessage) error {
 	if known := s.backend.server.State().View().Host(s.hostID); known != nil && known.Place != s.place {
 		return known.CheckProcess(s.place, 0, true) // it was silent, and another process has joined as this host
 	}
-	if err := s.backend.Heartbeat(context.Background(), s.hostID); err != nil {
+	if err := s.backend.Heartbeat(context.Background(), s.hostID, message.Drained); err != nil {
 		return err
 	}
 	if s.backend.balancer.shouldMove(s.backend.server.Now(), s.backend.maxSessions) {

@@ -33,6 +33,7 @@ type agentMessage struct {
 	Handshake *handshake        `json:"hello,omitempty"`   // the first message, and again when something about the host has changed
 	Reports   []spec.TaskReport `json:"reports,omitempty"` // to be recorded
 	Metrics   *metric.Report    `json:"metrics,omitempty"` // what the host has measured of the tasks that the answer before has named
+	Drained   []string          `json:"drained,omitempty"` // of a heartbeat: the targets that are draining and have no request in flight from this host
 }
 
 // handshake is what a host is and runs. Nothing is assigned to it before this was recorded.
@@ -40,6 +41,7 @@ type handshake struct {
 	Registration
 	After       uint64           `json:"after"`           // the newest index that the host has seen: a server that lags behind it waits
 	Known       knownAssignments `json:"holds"`           // the assignments that the host knows, of the first message only: only the difference is sent
+	Routing     knownRouting     `json:"routing"`         // likewise the Routing; null: it takes none
 	Incarnation int              `json:"incarnation"`     // of the pool, as the host knows it
 	Proof       *spec.PoolInfo   `json:"proof,omitempty"` // of a pool that was recovered: who its servers are, which its CA has signed
 }
@@ -71,6 +73,7 @@ type RegistrationReply struct {
 type serverMessage struct {
 	Reply       *sessionReply    `json:"answer,omitempty"`
 	Assignments *assignmentDelta `json:"assignments,omitempty"`
+	Routing     *routingDelta    `json:"routing,omitempty"`
 	PoolInfo    *PoolInfoUpdate  `json:"news,omitempty"`
 	ClockOffset int64            `json:"clockOffset,omitempty"` // by how many milliseconds the host's clock is ahead of the server's, when it is off
 	Error       *rpc.WireError   `json:"fault,omitempty"`       // the session is over
@@ -78,7 +81,7 @@ type serverMessage struct {
 
 // isHeartbeat reports whether the message is nothing but the answer to a heartbeat.
 func (m serverMessage) isHeartbeat() bool {
-	return m.Reply == nil && m.Assignments == nil && m.PoolInfo == nil && m.Error == nil
+	return m.Reply == nil && m.Assignments == nil && m.Routing == nil && m.PoolInfo == nil && m.Error == nil
 }
 
 // sessionReply is to the message with the same Seq.

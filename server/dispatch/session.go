@@ -12,6 +12,7 @@ import (
 
 	"pinion/raftfsm/metric"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/traffic"
 	"pinion/server/liveness"
 	"pinion/server/rpc"
 )
@@ -42,17 +43,19 @@ type Session struct {
 	pending     map[uint64]chan sessionReply
 	assignments []spec.Assignment // of this host; before the first delta those of the session before
 	index       uint64            // of the assignments; 0 before the first delta
+	routing     *traffic.Routing  // before the first delta that of the session before
+	routed      bool              // the first delta of the Routing has come
 	changed     rpc.Broadcast
 	err         error // why it ended
 }
 
 // dial begins a session of a host that knows these assignments. What is at the other end, and whether it lets this host
 // in, shows with the first handshake.
-func dial(client *http.Client, address string, host Host, known []spec.Assignment) *Session {
+func dial(client *http.Client, address string, host Host, known []spec.Assignment, routing *traffic.Routing) *Session {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Session{
 		Address: address, onPoolInfo: host.OnPoolInfo, onClock: func(offset time.Duration) { host.OnClock(address, offset) }, now: host.Now, outbox: make(chan agentMessage, maxOutbox), ended: make(chan struct{}), cancel: cancel,
-		pending: make(map[uint64]chan sessionReply), assignments: known,
+		pending: make(map[uint64]chan sessionReply), assignments: known, routing: routing,
 	}
 	s.idleTimer = time.AfterFunc(sessionOpenTimeout, func() { s.close(fmt.Errorf("server %s says nothing", address)) })
 	body, write := io.Pipe()
@@ -127,6 +130,9 @@ func (s *Session) handle(message serverMessage) error {
 		if err := s.applyDelta(*message.Assignments); err != nil {
 			return err
 		}
+	}
+	if message.Routing != nil {
+		s.applyRouting(*message.Routing)
 	}
 	if message.Reply != nil {
 		s.mu.Lock()
@@ -247,11 +253,11 @@ func (s *Session) Measure(ctx context.Context, _ string, r metric.Report) ([]str
 }
 
 // Heartbeat sends a heartbeat. It does not wait for the answer: without one the session ends by itself.
-func (s *Session) Heartbeat(context.Context, string) error {
+func (s *Session) Heartbeat(_ context.Context, _ string, drained []string) error {
 	if !s.alive() {
 		return s.closedErr()
 	}
-	return s.send(agentMessage{Clock: s.now().UnixMilli()})
+	return s.send(agentMessage{Clock: s.now().UnixMilli(), Drained: drained})
 }
 
 // Assignments is Backend.Assignments; the handshake has told the server what this host has seen.

@@ -12,6 +12,7 @@ import (
 	"pinion/raftfsm"
 	"pinion/raftfsm/metric"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/traffic"
 )
 
 // Host is what an Upstream needs of the host whose agent it serves.
@@ -63,8 +64,9 @@ func NewUpstream(host Host, address string, client *http.Client, log *slog.Logge
 type assignmentSource interface {
 	Assignments(ctx context.Context, hostID string, after, minIndex uint64) ([]spec.Assignment, uint64, error)
 	Report(ctx context.Context, hostID string, reports []spec.TaskReport) ([]string, error)
-	Heartbeat(ctx context.Context, hostID string) error
+	Heartbeat(ctx context.Context, hostID string, drained []string) error
 	Measure(ctx context.Context, hostID string, r metric.Report) ([]string, error)
+	Routing(ctx context.Context, hostID string, seen *traffic.Routing) (*traffic.Routing, error)
 }
 
 var (
@@ -95,7 +97,7 @@ func (u *Upstream) Join(ctx context.Context, host spec.Host, running []spec.Task
 		failed = append(failed, err)
 	}
 	if s := u.Session(); s != nil {
-		reply, err := s.call(ctx, u.handshake(r, nil))
+		reply, err := s.call(ctx, u.handshake(r, nil, nil))
 		return reply.Unknown, err
 	}
 	for range 2 {
@@ -119,8 +121,8 @@ func (u *Upstream) Join(ctx context.Context, host spec.Host, running []spec.Task
 	return nil, fmt.Errorf("no server of the pool lets this host in: %w", errors.Join(failed...))
 }
 
-func (u *Upstream) handshake(r Registration, known knownAssignments) agentMessage {
-	h := &handshake{Registration: r, After: u.minIndex.Load(), Known: known}
+func (u *Upstream) handshake(r Registration, known knownAssignments, routing knownRouting) agentMessage {
+	h := &handshake{Registration: r, After: u.minIndex.Load(), Known: known, Routing: routing}
 	h.claim(u.host.PoolInfo())
 	return agentMessage{Handshake: h}
 }
@@ -128,13 +130,14 @@ func (u *Upstream) handshake(r Registration, known knownAssignments) agentMessag
 // openSession opens a session with a server.
 func (u *Upstream) openSession(ctx context.Context, address string, r Registration) ([]string, error) {
 	var known []spec.Assignment
+	routing := new(traffic.Routing)
 	if last := u.last.Load(); last != nil {
-		known = last.lastAssignments()
+		known, routing = last.lastAssignments(), last.lastRouting()
 	}
-	s := dial(u.client, address, u.host, known)
+	s := dial(u.client, address, u.host, known, routing)
 	ctx, cancel := context.WithTimeout(ctx, sessionOpenTimeout)
 	defer cancel()
-	reply, err := s.call(ctx, u.handshake(r, knownFrom(known)))
+	reply, err := s.call(ctx, u.handshake(r, knownFrom(known), digestsOf(routing)))
 	if err != nil {
 		s.close(err)
 		return nil, err
@@ -240,15 +243,8 @@ func (u *Upstream) Assignments(ctx context.Context, hostID string, after uint64)
 
 // assignmentsAt is Assignments at one endpoint; replaced when another has taken its place meanwhile.
 func (u *Upstream) assignmentsAt(ctx context.Context, c *connection, hostID string, after uint64) (list []spec.Assignment, index uint64, replaced bool, err error) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := c.untilReplaced(ctx)
 	defer cancel()
-	go func() {
-		select {
-		case <-c.replaced:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
 	list, index, err = c.Assignments(ctx, hostID, after, max(after, u.minIndex.Load()))
 	select {
 	case <-c.replaced:
@@ -279,12 +275,12 @@ func (u *Upstream) Report(ctx context.Context, hostID string, reports []spec.Tas
 }
 
 // Heartbeat is Backend.Heartbeat at the endpoint in use, which is given up when it reaches no leader for too long.
-func (u *Upstream) Heartbeat(ctx context.Context, hostID string) error {
+func (u *Upstream) Heartbeat(ctx context.Context, hostID string, drained []string) error {
 	c := u.current.Load()
 	if c == nil {
 		return errDisconnected
 	}
-	err := c.Heartbeat(ctx, hostID)
+	err := c.Heartbeat(ctx, hostID, drained)
 	if errors.Is(err, spec.ErrUnavailable) || errors.Is(err, spec.ErrClosed) {
 		u.drop(c.assignmentSource)
 		return &disconnectedError{err.Error(), err}

@@ -88,6 +88,8 @@ type Batch struct {
 	Ages   []int64
 	Clock  int64            // of the server that forwards, in milliseconds since 1970
 	Clocks map[string]int64 `json:",omitempty"` // of the hosts whose clock is off: by how many milliseconds it is ahead of that server's
+
+	Drained map[string][]string `json:",omitempty"` // of the hosts that have some: see Monitor.RecordDrained
 }
 
 // Reply is the leader's answer: the hosts of the batch that it does not know, or has given up.
@@ -153,6 +155,7 @@ func (m *Monitor) Receive(b Batch) Reply {
 		if i < len(b.Ages) {
 			at = now.Add(-max(0, time.Duration(b.Ages[i])*time.Millisecond))
 		}
+		m.RecordDrained(host, b.Drained[host])
 		m.table.record(host, at)
 	}
 	return unknown

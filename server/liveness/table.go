@@ -23,6 +23,8 @@ type table struct {
 	last  map[string]time.Time
 
 	clocks map[string]time.Duration // how far the clocks are off that are; by host
+
+	drained map[string][]string // by host: the draining targets to which it has no request in flight
 }
 
 // record notes that the host lived at that time.
@@ -97,6 +99,12 @@ func (t *table) since(from, now time.Time) Batch {
 	for host, at := range t.last {
 		if !at.Before(from) {
 			b.Hosts, b.Ages = append(b.Hosts, host), append(b.Ages, now.Sub(at).Milliseconds())
+			if targets := t.drained[host]; len(targets) > 0 {
+				if b.Drained == nil {
+					b.Drained = make(map[string][]string)
+				}
+				b.Drained[host] = targets
+			}
 			if offset := t.clocks[host]; offset != 0 {
 				if b.Clocks == nil {
 					b.Clocks = make(map[string]int64)

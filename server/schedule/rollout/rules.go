@@ -7,6 +7,7 @@ import (
 	"pinion/raftfsm"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/traffic"
 )
 
 // rules say what a task is to its service at a moment, and when that may change by itself.
@@ -40,14 +41,14 @@ func (u *rules) replica(t *spec.Task) *replica {
 	return r
 }
 
-// health is that of the task's essential containers with a health check; without any the task is healthy some time after its start. It is
-// unhealthy only after the service's grace.
+// health is that of the task's essential containers with a health check, and of its targets; without any the task is healthy some time after its
+// start. It is unhealthy only after the service's grace.
 func (u *rules) health(t *spec.Task) (healthy, unhealthy bool) {
 	if t.LastStatus != spec.Running {
 		return false, false
 	}
-	checked := u.checkedContainers(t)
-	if len(checked) == 0 {
+	checked, balancers := u.checkedContainers(t), u.balancers(t)
+	if len(checked)+len(balancers) == 0 {
 		u.wakeAt(t.Times.Started.Add(u.s.HealthyAfter()))
 		return !u.now.Before(t.Times.Started.Add(u.s.HealthyAfter())), false
 	}
@@ -55,6 +56,11 @@ func (u *rules) health(t *spec.Task) (healthy, unhealthy bool) {
 	for _, c := range checked {
 		healthy = healthy && c.Health == spec.Healthy
 		unhealthy = unhealthy || c.Health == spec.Unhealthy
+	}
+	for _, b := range balancers {
+		found := traffic.FindHealth(t.Targets, b.Group, b.Container, b.Port)
+		healthy = healthy && found != nil && found.State == traffic.Healthy
+		unhealthy = unhealthy || found != nil && found.State == traffic.Unhealthy
 	}
 	if unhealthy {
 		ends := t.Times.Started.Add(u.grace())
@@ -69,6 +75,14 @@ func (u *rules) grace() time.Duration {
 		return 0
 	}
 	return time.Duration(*u.s.Settings.GraceSeconds) * time.Second
+}
+
+// balancers are the load balancers that a task is a target of.
+func (u *rules) balancers(t *spec.Task) []service.LoadBalancer {
+	if revision := u.v.ServiceRevision(t.Service.Deployment); revision != nil {
+		return revision.LoadBalancers
+	}
+	return nil
 }
 
 // checkedContainers are the essential containers of a task that have a health check.
@@ -102,7 +116,13 @@ func (u *rules) outcome(t *spec.Task) outcome {
 			return failed
 		}
 	}
-	if len(checked) == 0 && t.Times.Stopped.Sub(t.Times.Started) < u.s.HealthyAfter() {
+	balancers := u.balancers(t)
+	for _, b := range balancers {
+		if found := traffic.FindHealth(t.Targets, b.Group, b.Container, b.Port); found == nil || found.State != traffic.Healthy {
+			return failed
+		}
+	}
+	if len(checked)+len(balancers) == 0 && t.Times.Stopped.Sub(t.Times.Started) < u.s.HealthyAfter() {
 		return failed
 	}
 	return crashed

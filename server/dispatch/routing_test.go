@@ -1,0 +1,82 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/loadbalancer"
+	"pinion/raftfsm/routing"
+	"pinion/raftfsm/spec"
+	"pinion/raftfsm/traffic"
+)
+
+// someRouting draws a Routing of a few parts, by id.
+func someRouting(t *rapid.T) traffic.Routing {
+	var r traffic.Routing
+	for i := range 4 {
+		if port := rapid.IntRange(0, 2).Draw(t, "port"); port > 0 {
+			r.Listeners = append(r.Listeners, traffic.Listener{ID: fmt.Sprint("l", i), Port: port})
+		}
+		if targets := rapid.IntRange(0, 2).Draw(t, "targets"); targets > 0 {
+			r.Groups = append(r.Groups, traffic.Group{ID: fmt.Sprint("g", i), Targets: make([]traffic.Target, targets)})
+		}
+	}
+	return r
+}
+
+// A delta leads from any Routing to any other, and has nothing of what is the same in both.
+func TestADeltaOfTheRoutingIsTheDifference(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		before, after := someRouting(t), someRouting(t)
+		next := &versionedRouting{after, digestsOf(&after)}
+		delta, needed := digestsOf(&before).diff(next)
+		if needed == reflect.DeepEqual(before, after) {
+			t.Fatalf("needed %t: %+v, %+v", needed, before, after)
+		}
+		if got := delta.apply(before); !reflect.DeepEqual(got, after) {
+			t.Fatalf("%+v\nthen %+v\nis   %+v", before, delta, got)
+		}
+		for _, l := range delta.Listeners {
+			for _, known := range before.Listeners {
+				if reflect.DeepEqual(l, known) {
+					t.Fatalf("listener %s is sent, and has not changed", l.ID)
+				}
+			}
+		}
+	})
+}
+
+// Who waits for the Routing is woken by a change of it, and by no other change.
+func TestAChangeOfTheRoutingWakesWhoWaits(t *testing.T) {
+	state, index := raftfsm.NewState(), uint64(0)
+	do := func(c raftfsm.Command) {
+		t.Helper()
+		if index++; true {
+			if _, err := state.Apply(index, c); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	do(raftfsm.CreatePool{Pool: spec.Pool{ID: "p"}})
+	r := routings{of: routing.Of}
+	empty, changed := r.current(state)
+	do(raftfsm.PutHost{Host: spec.Host{ID: "h", Address: "h:7400"}})
+	<-changed // it may be another one, and is not
+	if now, _ := r.current(state); now != empty {
+		t.Error("a host makes another Routing")
+	}
+	waited := make(chan *versionedRouting)
+	go func() {
+		next, _ := r.wait(context.Background(), state, empty)
+		waited <- next
+	}()
+	do(raftfsm.Traffic[loadbalancer.CreateGroup]{Command: loadbalancer.CreateGroup{Group: loadbalancer.Group{ID: "g", Name: "web", Protocol: traffic.HTTP}}})
+	if next := <-waited; len(next.Groups) != 1 || next.Groups[0].ID != "g" {
+		t.Errorf("%+v", next)
+	}
+}

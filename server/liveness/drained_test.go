@@ -1,0 +1,34 @@
+package liveness
+
+import (
+	"slices"
+	"testing"
+
+	"pinion/raftfsm"
+)
+
+// A target is drained when every host says so that is heard of; a lost one has nothing in flight.
+func TestATargetIsDrainedWhenEveryHostSaysSo(t *testing.T) {
+	p := newRecordedPool(t, 3)
+	say := func(host int, targets ...string) { p.monitor.RecordDrained(hostID(host), targets) }
+	for _, step := range []struct {
+		name string
+		do   func()
+		want []string
+	}{
+		{"nobody", func() {}, nil},
+		{"one of three", func() { say(0, "a", "b") }, nil},
+		{"two of three", func() { say(1, "b", "c") }, nil},
+		{"all", func() { say(2, "c", "b") }, []string{"b"}},
+		{"one takes it back by knowing of it no more", func() { say(2, "c") }, nil},
+		{"that one is lost", func() {
+			if _, err := p.Propose(t.Context(), raftfsm.MarkHostLost{ID: hostID(2), At: p.now}); err != nil {
+				t.Fatal(err)
+			}
+		}, []string{"b"}},
+	} {
+		if step.do(); !slices.Equal(p.monitor.Drained(), step.want) {
+			t.Errorf("%s: %v, want %v", step.name, p.monitor.Drained(), step.want)
+		}
+	}
+}
