@@ -67,7 +67,9 @@ func (w *model) command() Command {
 	return rapid.OneOf(
 		rapid.Custom(w.launchTasks), rapid.Custom(w.launchTasks), rapid.Custom(w.reportTasks), rapid.Custom(w.reportTasks),
 		rapid.Custom(w.putHost), rapid.Custom(w.rare), rapid.Custom(w.ofPool), rapid.Custom(w.ofNouns),
-		rapid.Custom(w.ofQueue), rapid.Custom(w.ofServices), rapid.Custom(w.ofLaterKind),
+		rapid.Custom(w.ofQueue), rapid.Custom(w.ofServices),
+		// Of the later kinds there are the most: each has to be drawn.
+		rapid.Custom(w.ofLaterKind), rapid.Custom(w.ofLaterKind), rapid.Custom(w.ofLaterKind),
 	).Draw(w.T, "command")
 }
 
