@@ -1,0 +1,141 @@
+package many
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pinion/packaging/testbed"
+)
+
+var streamRate = flag.Int("streams", 20, "how many streams of two seconds begin in a second while a service is rolled out")
+
+const (
+	listenerPort = 8085
+	replicas     = 8
+)
+
+// TestRolloutsUnderStreams replaces the eight tasks of a service that has every GPU of the pool, behind a load balancer, while clients read
+// streams from them through every host. A task ends at SIGTERM at once: whatever is lost then, Pinion has lost.
+func TestRolloutsUnderStreams(t *testing.T) {
+	two := func() []string { return []string{"--gpus", "sim:2xh100"} }
+	p := up(t, two(), two(), two(), two())
+	p.buildStreamServer(t)
+	p.serveStreams(t)
+	t.Run("no stream is lost, and seven tasks run at least", p.testRolloutIsNotNoticed)
+	t.Run("nor when the new tasks fail, and the service goes back by itself", p.testBrokenRolloutGoesBack)
+	t.Run("the leader is killed, and loses those through itself alone", p.testLeaderKilledInARollout)
+}
+
+func (p *pool) buildStreamServer(t *testing.T) {
+	t.Helper()
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(p.witness, "streamserver"), "./streamserver")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// serveStreams makes the load balancer and the service, and waits until every host has a target.
+func (p *pool) serveStreams(t *testing.T) {
+	t.Helper()
+	h := p.Hosts()[0]
+	out, err := p.sh(t, h, fmt.Sprintf(`set -e
+register() { aws ecs register-task-definition --family streams --network-mode bridge --volumes '[{"name":"w","host":{"sourcePath":"%s"}}]' --container-definitions '[{"name":"main","image":"busybox",
+	"memory":64,"entryPoint":["/w/streamserver"],"command":['"$1"'],"mountPoints":[{"sourceVolume":"w","containerPath":"/w"}],"portMappings":[{"containerPort":8000}],
+	"resourceRequirements":[{"type":"GPU","value":"1"}]}]' >/dev/null; }
+register; register '"broken"'
+lb=$(aws elbv2 create-load-balancer --name front --subnets any --query 'LoadBalancers[0].LoadBalancerArn' --output text)
+tg=$(aws elbv2 create-target-group --name streams --protocol HTTP --port 8000 --health-check-path /health --health-check-interval-seconds 5 --query 'TargetGroups[0].TargetGroupArn' --output text)
+aws elbv2 create-listener --load-balancer-arn $lb --protocol HTTP --port %d --default-actions Type=forward,TargetGroupArn=$tg >/dev/null
+aws ecs create-service --service-name streams --task-definition streams:1 --desired-count %d --load-balancers targetGroupArn=$tg,containerName=main,containerPort=8000 \
+	--tags key=pinion.healthy-after,value=1s --deployment-configuration 'deploymentCircuitBreaker={enable=true,rollback=true}' >/dev/null`,
+		p.witness, listenerPort, replicas))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	p.waitSteady(t, h, "streams:1")
+	s := p.startStreams(t, listenerPort, 1)
+	s.stop()
+	for _, h := range p.Hosts() {
+		eventually(t, "the listener of "+h.Name+" answers", func() bool { return s.answers(h, listenerPort) })
+	}
+}
+
+// service is the part of DescribeServices that tests read.
+type service struct {
+	Running     int    `json:"runningCount"`
+	Definition  string `json:"taskDefinition"`
+	Deployments []struct {
+		State  string `json:"rolloutState"`
+		Failed int    `json:"failedTasks"`
+	} `json:"deployments"`
+}
+
+func (p *pool) describeStreams(t *testing.T, at *testbed.Host) service {
+	t.Helper()
+	var out struct{ Services []service }
+	p.mustCall(t, at, "DescribeServices", object{"services": []string{"streams"}}, &out)
+	if len(out.Services) != 1 {
+		t.Fatalf("%+v", out)
+	}
+	return out.Services[0]
+}
+
+// waitSteady waits until the service runs that definition alone, and returns the fewest of its tasks that ran meanwhile.
+func (p *pool) waitSteady(t *testing.T, at *testbed.Host, definition string) (fewest int) {
+	t.Helper()
+	fewest = replicas
+	eventually(t, "the service runs "+definition+" alone", func() bool {
+		now := p.describeStreams(t, at)
+		fewest = min(fewest, now.Running)
+		return strings.HasSuffix(now.Definition, "/"+definition) && len(now.Deployments) == 1 && now.Deployments[0].State == "COMPLETED" && now.Running == replicas
+	})
+	return fewest
+}
+
+func (p *pool) testRolloutIsNotNoticed(t *testing.T) {
+	h := p.leader(t)
+	s := p.startStreams(t, listenerPort, *streamRate)
+	p.mustCall(t, h, "UpdateService", object{"service": "streams", "forceNewDeployment": true}, &object{})
+	if fewest := p.waitSteady(t, h, "streams:1"); fewest < replicas-1 {
+		t.Errorf("only %d of %d tasks ran at some time", fewest, replicas)
+	}
+	s.mustBeWhole("")
+}
+
+func (p *pool) testBrokenRolloutGoesBack(t *testing.T) {
+	h := p.leader(t)
+	s := p.startStreams(t, listenerPort, *streamRate)
+	p.mustCall(t, h, "UpdateService", object{"service": "streams", "taskDefinition": "streams:2"}, &object{})
+	eventually(t, "tasks of the new revision fail", func() bool {
+		now := p.describeStreams(t, h)
+		return len(now.Deployments) > 1 && (now.Deployments[0].Failed > 0 || now.Deployments[1].State == "FAILED")
+	})
+	p.waitSteady(t, h, "streams:1")
+	s.mustBeWhole("")
+}
+
+func (p *pool) testLeaderKilledInARollout(t *testing.T) {
+	leader := p.leader(t)
+	other := p.Hosts()[0]
+	if other == leader {
+		other = p.Hosts()[1]
+	}
+	s := p.startStreams(t, listenerPort, *streamRate)
+	p.mustCall(t, other, "UpdateService", object{"service": "streams", "forceNewDeployment": true}, &object{})
+	eventually(t, "a task was replaced", func() bool {
+		now := p.describeStreams(t, other)
+		return len(now.Deployments) > 1 && now.Running < replicas
+	})
+	must(t, leader.Kill(t.Context()))
+	testbed.Rest(t.Context(), time.Second) // streams of that host fail meanwhile
+	p.start(t, leader)
+	p.waitSteady(t, other, "streams:1")
+	s.mustBeWhole(leader.Name)
+}
