@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 func serveMeasured(at string) {
 	port, address, _ := strings.Cut(at, " ")
 	number, _ := strconv.Atoi(port)
-	p := proxy.New(proxy.Config{Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+	p := proxy.New(proxy.Config{Address: "127.0.0.1:7400", Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		Listen: func(port int) (net.Listener, error) { return net.Listen("tcp", fmt.Sprint("127.0.0.1:", port)) }})
 	routing := toGroup(group("web", target(address)))
 	routing.Listeners[0].Port = number

@@ -27,7 +27,7 @@ type site struct {
 
 func newSite(t *testing.T, change ...func(*proxy.Config)) *site {
 	s := &site{T: t, opened: map[int]net.Listener{}, refuse: map[int]error{}, drained: make(chan string, 100)}
-	config := proxy.Config{Listen: s.listen, Drained: func(id string) { s.drained <- id }, Log: slog.New(slog.DiscardHandler)}
+	config := proxy.Config{Address: "127.0.0.1:7400", Listen: s.listen, Drained: func(id string) { s.drained <- id }, Log: slog.New(slog.DiscardHandler)}
 	for _, c := range change {
 		c(&config)
 	}

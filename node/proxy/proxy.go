@@ -16,6 +16,9 @@ import (
 
 // Config is what a Proxy needs from its host. Only the fields said to be so are required.
 type Config struct {
+	// Address is what this host advertises. Targets of a loopback address are connected to only when this one is, too; those of other addresses that
+	// mean another machine on each host never.
+	Address string
 	// Certificates is the directory of NAME.crt and NAME.key, for listeners that end TLS.
 	Certificates string
 	// Listen opens a listener's port; nil is the port of all addresses.
@@ -39,6 +42,7 @@ const (
 // Proxy carries requests to targets. Its methods may be called at any time, also at once.
 type Proxy struct {
 	config   Config
+	dialer   *targetDialer
 	upstream *upstream
 	access   *accessLog
 
@@ -62,7 +66,8 @@ func New(config Config) *Proxy {
 	if config.MaxConnections == 0 {
 		config.MaxConnections = defaultMaxConnections
 	}
-	p := &Proxy{config: config, upstream: newUpstream(), access: newAccessLog(config.AccessLog),
+	dialer := newTargetDialer(config.Address)
+	p := &Proxy{config: config, dialer: dialer, upstream: newUpstream(dialer), access: newAccessLog(config.AccessLog),
 		groups: map[string]*group{}, listeners: map[int]*listener{}}
 	p.draining, p.cut = context.WithCancel(context.Background())
 	p.retry = time.AfterFunc(time.Hour, p.again)

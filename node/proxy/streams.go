@@ -83,7 +83,7 @@ func (s *streams) connect(c *call, client net.Conn) (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		conn, err := dial(s.ctx, t.address)
+		conn, err := s.of.proxy.dialer.dial(s.ctx, t.address)
 		if err == nil && settings.ProxyProtocol {
 			_, err = conn.Write(proxyHeader(client.RemoteAddr(), client.LocalAddr()))
 		}

@@ -5,10 +5,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"pinion/raftfsm/traffic"
 )
@@ -27,18 +24,18 @@ const (
 	maxAnswerHeaders = 64 << 10
 )
 
-func newUpstream() *upstream {
-	return &upstream{http1: newTransport((*http.Protocols).SetHTTP1), http2: newTransport((*http.Protocols).SetUnencryptedHTTP2)}
+func newUpstream(d *targetDialer) *upstream {
+	return &upstream{http1: newTransport(d, (*http.Protocols).SetHTTP1), http2: newTransport(d, (*http.Protocols).SetUnencryptedHTTP2)}
 }
 
 // newTransport keeps connections for a second only. Servers close idle ones after 2 s (gunicorn) or 5 s (uvicorn, Node.js), and a POST that meets
 // such an end cannot be repeated.
-func newTransport(speak func(*http.Protocols, bool)) *http.Transport {
+func newTransport(d *targetDialer, speak func(*http.Protocols, bool)) *http.Transport {
 	protocols := new(http.Protocols)
 	speak(protocols, true)
 	return &http.Transport{
 		Protocols:              protocols,
-		DialContext:            func(ctx context.Context, _, address string) (net.Conn, error) { return dial(ctx, address) },
+		DialContext:            func(ctx context.Context, _, address string) (net.Conn, error) { return d.dial(ctx, address) },
 		DisableCompression:     true,
 		MaxIdleConnsPerHost:    idleUpstreams,
 		IdleConnTimeout:        idleUpstreamTime,
@@ -57,35 +54,6 @@ func (u *upstream) of(version traffic.Version) http.RoundTripper {
 func (u *upstream) close() {
 	u.http1.CloseIdleConnections()
 	u.http2.CloseIdleConnections()
-}
-
-// dialError is a target that cannot be connected to: it has seen nothing of the request.
-type dialError struct{ error }
-
-// Unwrap returns the reason.
-func (e *dialError) Unwrap() error { return e.error }
-
-var dialer = net.Dialer{
-	Timeout:         dialTimeout,
-	KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: deadPeer / 2, Interval: time.Second, Count: 5},
-	Control: func(_, _ string, raw syscall.RawConn) error {
-		var failed error
-		err := raw.Control(func(fd uintptr) {
-			failed = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(deadPeer.Milliseconds()))
-		})
-		if err != nil {
-			return err
-		}
-		return failed
-	},
-}
-
-func dial(ctx context.Context, address string) (net.Conn, error) {
-	conn, err := dialer.DialContext(ctx, "tcp", address)
-	if err != nil {
-		return nil, &dialError{err}
-	}
-	return conn, nil
 }
 
 // buffers are for copying; httputil.ReverseProxy takes them, too.

@@ -20,7 +20,10 @@ type agent struct {
 // newAgent makes an agent whose proxy has its certificates in a directory.
 func newAgent(certificates string, config node.Config) *agent {
 	a := new(agent)
-	a.proxy = proxy.New(proxy.Config{Certificates: certificates, Drained: func(target string) { a.Routes.TargetDrained(target) }, Log: config.Log})
+	a.proxy = proxy.New(proxy.Config{
+		Address: config.Host.Address, Certificates: certificates, Log: config.Log,
+		Drained: func(target string) { a.Routes.TargetDrained(target) },
+	})
 	config.Proxy = a.proxy
 	a.Node = node.New(config)
 	return a
