@@ -79,6 +79,16 @@ func TestAComposeFileBecomesTaskDefinitions(t *testing.T) {
 	}
 }
 
+func TestTheExampleOfAComposeFileCanBeRun(t *testing.T) {
+	example, err := os.ReadFile("../../examples/compose.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := pinion(t, withCompose(t, string(example)), "compose", "config"); got.code != 0 || strings.Count(got.out, `"family": "compose-chat-`) != 2 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestComposeUpCreatesWhatIsMissingInOrder(t *testing.T) {
 	h := withCompose(t, strings.Replace(composeFile, "{condition: service_healthy}", "{condition: service_started}", 1))
 	var created []string
