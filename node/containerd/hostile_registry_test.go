@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"pinion/node/backoff"
 	"pinion/node/containerd"
 	"pinion/node/containerd/images"
 	"pinion/node/runtime"
@@ -163,6 +164,7 @@ func (h *host) pullHostile(t *testing.T, c hostileCase, victim string) {
 	ref := fmt.Sprintf("%s/some/image%d:1", hostile.self, c.seed) // another case may have had this port
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
+	h.waitForRoom(ctx, t)
 	image, err := h.runtime.Pull(ctx, ref, nil)
 	t.Log(err)
 	switch {
@@ -176,8 +178,26 @@ func (h *host) pullHostile(t *testing.T, c hostileCase, victim string) {
 		checkRefusal(t, err, ref)
 		h.checkNothingOf(t, hostile, ref)
 		s.be(build())
+		h.waitForRoom(ctx, t)
 		if _, err := h.runtime.Pull(ctx, ref, nil); err != nil {
 			t.Errorf("the next honest pull: %v", err)
+		}
+	}
+}
+
+// waitForRoom waits until what an earlier pull has filled the disk with is gone: containerd frees it a moment after the pull has ended.
+func (h *host) waitForRoom(ctx context.Context, t *testing.T) {
+	t.Helper()
+	for poll := (backoff.Poll{}); ; {
+		var disk unix.Statfs_t
+		if err := unix.Statfs(h.config.Dir, &disk); err != nil {
+			t.Fatal(err)
+		}
+		if free := int64(disk.Bavail) * disk.Bsize; free >= h.config.Images.Floor {
+			return
+		}
+		if err := poll.Wait(ctx); err != nil {
+			t.Fatal("a pull that failed leaves the disk full")
 		}
 	}
 }

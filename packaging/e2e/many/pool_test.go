@@ -227,7 +227,13 @@ func proxyConn(conn net.Conn, address string) {
 // eventually polls ok until it is true; for events in another process.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
+	eventuallyWithin(t, waitTimeout, what, ok)
+}
+
+// eventuallyWithin is eventually for what takes many steps.
+func eventuallyWithin(t testing.TB, timeout time.Duration, what string, ok func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -235,7 +241,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			t.Fatalf("after %v still not: %s", waitTimeout, what)
+			t.Fatalf("after %v still not: %s", timeout, what)
 		}
 	}
 }

@@ -18,6 +18,8 @@ var streamRate = flag.Int("streams", 20, "how many streams of two seconds begin 
 const (
 	listenerPort = 8085
 	replicas     = 8
+	// rolloutTimeout is for eight replacements, one after the other.
+	rolloutTimeout = 3 * waitTimeout
 )
 
 // TestRolloutsUnderStreams replaces the eight tasks of a service that has every GPU of the pool, behind a load balancer, while clients read
@@ -91,7 +93,7 @@ func (p *pool) describeStreams(t *testing.T, at *testbed.Host) service {
 func (p *pool) waitSteady(t *testing.T, at *testbed.Host, definition string) (fewest int) {
 	t.Helper()
 	fewest = replicas
-	eventually(t, "the service runs "+definition+" alone", func() bool {
+	eventuallyWithin(t, rolloutTimeout, "the service runs "+definition+" alone", func() bool {
 		now := p.describeStreams(t, at)
 		fewest = min(fewest, now.Running)
 		return strings.HasSuffix(now.Definition, "/"+definition) && len(now.Deployments) == 1 && now.Deployments[0].State == "COMPLETED" && now.Running == replicas
