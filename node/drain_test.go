@@ -28,11 +28,12 @@ func (c *fakeControl) Routing(ctx context.Context, _ string, seen *traffic.Routi
 	}
 }
 
-// balanced assigns a task whose port is a healthy target, in a group with a deregistration delay of a minute.
-func (c *fakeControl) balanced(id string) (task, target string) {
-	c.run(id, container("main"))
+// balanced assigns a task whose port is a healthy target, in a group with a deregistration delay of a minute. A task is a target once it runs.
+func (w *simHost) balanced(id string) (task, target string) {
+	w.control.run(id, container("main"))
+	w.waitIdle()
 	target = traffic.TargetID{Group: "g", Task: id, Container: "main", Port: 80}.String()
-	c.route(target, traffic.Initial)
+	w.control.route(target, traffic.Initial)
 	return id, target
 }
 
@@ -69,7 +70,7 @@ func TestATaskDrainsBeforeItStops(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			simulate(t, func(w *simHost) {
 				w.boot()
-				task, target := w.control.balanced("t1")
+				task, target := w.balanced("t1")
 				w.waitIdle()
 				if found := w.control.lastReport(task).Targets; len(found) != 1 || found[0].State != traffic.Healthy {
 					t.Fatalf("%+v", found)
