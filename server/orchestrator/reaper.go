@@ -44,7 +44,7 @@ func (r *Reaper) Loop(ctx context.Context) {
 	lookedAt, reapedAt := began, began
 	for sleep(ctx, tick.Until(fullInterval)) {
 		now, view := began.Add(r.proposer.Now().Sub(began)), r.proposer.State().View()
-		if stopped, _ := view.StoppedTasks(); stopped <= r.keep && now.Sub(lookedAt) < reapInterval {
+		if stopped, _ := raftfsm.StoppedTasks(view); stopped <= r.keep && now.Sub(lookedAt) < reapInterval {
 			continue
 		}
 		lookedAt = now
@@ -84,7 +84,7 @@ func (r *Reaper) expired(v *raftfsm.View, now time.Time) raftfsm.Reap {
 
 // fullBefore is the moment before which all stopped tasks of a view have ended but the last of them; zero while there are not too many.
 func (r *Reaper) fullBefore(v *raftfsm.View) time.Time {
-	stopped, first := v.StoppedTasks()
+	stopped, first := raftfsm.StoppedTasks(v)
 	more := stopped - r.keep
 	if more <= 0 {
 		return time.Time{}
