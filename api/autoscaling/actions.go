@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"pinion/api/httpx"
 	"pinion/api/wire"
 	"pinion/raftfsm/scaling"
 	"pinion/raftfsm/service"
@@ -56,7 +57,7 @@ func (r *Request) putScheduledAction(ctx context.Context, in *putActionInput) (*
 
 // knownAction is the action of that name, or a new one.
 func (r *Request) knownAction(in *putActionInput) (scaling.ScheduledAction, error) {
-	fresh := scaling.ScheduledAction{ID: newUUID(), Name: in.ScheduledActionName, CreatedAt: r.Now()}
+	fresh := scaling.ScheduledAction{ID: httpx.NewUUID(), Name: in.ScheduledActionName, CreatedAt: r.Now()}
 	targets, err := r.targets(in.ServiceNamespace, in.ScalableDimension, []string{in.ResourceID})
 	if err != nil {
 		return fresh, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"pinion/api/httpx"
 	"pinion/api/wire"
 	"pinion/raftfsm/scaling"
 	"pinion/raftfsm/spec"
@@ -82,7 +83,7 @@ func (r *Request) putScalingPolicy(ctx context.Context, in *putPolicyInput) (*pu
 	if err != nil {
 		return nil, err
 	}
-	target, err := r.change(ctx, &in.resource, scaling.Change{PutPolicy: &scaling.Policy{ID: newUUID(), Name: in.PolicyName, Tracking: *tracking, CreatedAt: r.Now()}})
+	target, err := r.change(ctx, &in.resource, scaling.Change{PutPolicy: &scaling.Policy{ID: httpx.NewUUID(), Name: in.PolicyName, Tracking: *tracking, CreatedAt: r.Now()}})
 	if err != nil {
 		return nil, err
 	}

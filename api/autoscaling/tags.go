@@ -2,11 +2,7 @@ package autoscaling
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
-	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"pinion/api/ecs/field"
@@ -100,10 +96,8 @@ func errNoTagged(arn string) error {
 }
 
 // tagList checks tags by ECS's rules, and sorts them.
-func tagList(given map[string]string) (list []spec.Tag, err error) {
-	for _, key := range slices.Sorted(maps.Keys(given)) {
-		list = append(list, spec.Tag{Key: key, Value: given[key]})
-	}
+func tagList(given map[string]string) ([]spec.Tag, error) {
+	list := tags.List(given)
 	return list, asInvalid(tags.Check(list))
 }
 
@@ -112,11 +106,4 @@ func asInvalid(err error) error {
 		return errInvalid("%s", wrong.Message)
 	}
 	return err
-}
-
-// newUUID makes the id of a policy, a scheduled action or an activity.
-func newUUID() string {
-	var id [16]byte
-	rand.Read(id[:]) // never fails
-	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -181,10 +180,8 @@ func (c *Request) setTags(ctx context.Context, group string, put map[string]stri
 }
 
 // tagList checks tags by ECS's rules, and sorts them.
-func tagList(given map[string]string) (list []spec.Tag, err error) {
-	for _, key := range slices.Sorted(maps.Keys(given)) {
-		list = append(list, spec.Tag{Key: key, Value: given[key]})
-	}
+func tagList(given map[string]string) ([]spec.Tag, error) {
+	list := tags.List(given)
 	return list, asInvalid(tags.Check(list))
 }
 

@@ -23,7 +23,7 @@ const requestIDHeader = "x-amzn-RequestId"
 func AccessLog(log *slog.Logger, record *audit.Log, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		x := &Exchange{ResponseWriter: w, ID: newRequestID(), Log: log, Format: JSON, status: http.StatusOK}
+		x := &Exchange{ResponseWriter: w, ID: NewUUID(), Log: log, Format: JSON, status: http.StatusOK}
 		r = r.WithContext(x.context(r))
 		x.Request = r
 		// The deadline of the previous response on this connection would still hold.
@@ -111,8 +111,8 @@ func (x *Exchange) recovered(r *http.Request, cause any) {
 	x.Refuse(wire.Errorf(wire.Server, "An internal error occurred. The host's log has it under request id %s.", x.ID))
 }
 
-// newRequestID is a random UUID (version 4).
-func newRequestID() string {
+// NewUUID is a random UUID (version 4), as requests and what is made have for ids.
+func NewUUID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80

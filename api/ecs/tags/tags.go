@@ -3,6 +3,7 @@
 package tags
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,6 +18,14 @@ var text = regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$`)
 
 // ManagedKey is the key of the tag that enableECSManagedTags puts on tasks.
 const ManagedKey = spec.ReservedTag + "ecs:clusterName"
+
+// List is tags that a request gives by their keys, in the order of these; nil for none.
+func List(given map[string]string) (list []spec.Tag) {
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		list = append(list, spec.Tag{Key: key, Value: given[key]})
+	}
+	return list
+}
 
 // Check checks tags by ECS's rules. An empty list is refused, as on ECS; an absent one passes.
 func Check(all []spec.Tag) error {
