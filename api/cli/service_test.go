@@ -44,7 +44,7 @@ func withService(t *testing.T, follows ...string) *fakeHost {
 		if in["taskDefinition"] != "web:2" && in["taskDefinition"] != "trainer" {
 			return errorReply{400, "ClientException", "Unable to describe task definition."}
 		}
-		return `{"taskDefinition":{"family":"web","revision":2,"status":"ACTIVE","registeredAt":1.5,"cpu":"1024","containerDefinitions":[{"name":"main","image":"my/server:1","memory":64}]}}`
+		return `{"taskDefinition":{"family":"web","revision":2,"status":"ACTIVE","registeredAt":1.5,"cpu":"1024","containerDefinitions":[{"name":"main","image":"my/server:1","memory":64}]},"tags":[{"key":"cost","value":"ml"}]}`
 	}
 	h.operations["RegisterTaskDefinition"] = always(`{"taskDefinition":{"family":"web","revision":3}}`)
 	return h
@@ -102,7 +102,7 @@ func TestAServiceGetsAnotherImage(t *testing.T) {
 	if got := pinion(t, h, "service", "update", "web", "--image", "my/server:2", "-d"); got.code != 0 {
 		t.Fatalf("%+v", got)
 	}
-	checkEqual(t, "the new revision", h.bodies["RegisterTaskDefinition"], `{"containerDefinitions":[{"image":"my/server:2","memory":64,"name":"main"}],"cpu":"1024","family":"web"}`)
+	checkEqual(t, "the new revision", h.bodies["RegisterTaskDefinition"], `{"containerDefinitions":[{"image":"my/server:2","memory":64,"name":"main"}],"cpu":"1024","family":"web","tags":[{"key":"cost","value":"ml"}]}`)
 	if in := h.body(t, "UpdateService"); in["taskDefinition"] != "web:3" {
 		t.Errorf("%v", in)
 	}

@@ -26,6 +26,7 @@ type registered struct {
 	Revision   int
 	Containers []struct{ Name string } `json:"containerDefinitions"`
 	document   json.RawMessage
+	tags       []spec.Tag
 }
 
 func (r *registered) name() string { return fmt.Sprintf("%s:%d", r.Family, r.Revision) }
@@ -34,15 +35,16 @@ func (r *registered) name() string { return fmt.Sprintf("%s:%d", r.Family, r.Rev
 func findRegistered(ctx context.Context, inv *invocation.Invocation, name string) (*registered, error) {
 	var out struct {
 		Definition json.RawMessage `json:"taskDefinition"`
+		Tags       []spec.Tag      `json:"tags"`
 	}
-	err := inv.Client.Call(ctx, "DescribeTaskDefinition", map[string]any{"taskDefinition": name}, &out)
+	err := inv.Client.Call(ctx, "DescribeTaskDefinition", map[string]any{"taskDefinition": name, "include": []string{"TAGS"}}, &out)
 	if refused, is := errors.AsType[*client.APIError](err); is && refused.Type == "ClientException" {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	known := registered{document: out.Definition}
+	known := registered{document: out.Definition, tags: out.Tags}
 	return &known, json.Unmarshal(out.Definition, &known)
 }
 
@@ -77,7 +79,7 @@ func (r *registered) madeOf(d Definition) bool {
 // derivedMembers are the JSON names of derived.
 var derivedMembers = []string{"taskDefinitionArn", "revision", "status", "requiresAttributes", "compatibilities", "registeredAt", "registeredBy", "deregisteredAt"}
 
-// withImage is the definition as it is registered anew, with another image of one container.
+// withImage is the definition as it is registered anew, tags included, with another image of one container.
 func (r *registered) withImage(container, image string) ([]byte, error) {
 	var document map[string]any
 	exact := json.NewDecoder(bytes.NewReader(r.document))
@@ -87,6 +89,9 @@ func (r *registered) withImage(container, image string) ([]byte, error) {
 	}
 	for _, member := range derivedMembers {
 		delete(document, member)
+	}
+	if len(r.tags) > 0 {
+		document["tags"] = r.tags
 	}
 	if container == "" && len(r.Containers) > 1 {
 		return nil, exit.Usagef("the task definition %s has %d containers: say whose image it is with --container NAME", r.name(), len(r.Containers))
