@@ -35,7 +35,7 @@ func TestThePageOfOperationsIsWhatTheTablesSay(t *testing.T) {
 
 // allRoutes is every line of the tables of routes.
 func allRoutes() []rest.Route {
-	routes := newRoutes(Config{Shared: NewShared()}, &httpx.Peers{})
+	routes := newRoutes(Config{Shared: NewShared()}, &httpx.Peers{}, &operationEndpoints{})
 	return routes.all()
 }
 

@@ -34,7 +34,7 @@ func newHandler(config Config, stop httpx.Stop) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("POST /{$}", c.handler(httpx.AWSJSON, "", operations.byTarget))
 	mux.Handle("POST /v1/{operation}", c.handler(httpx.JSON, "", operations.byPath))
-	c.mount(mux, newRoutes(config, peers))
+	c.mount(mux, newRoutes(config, peers, operations))
 	mux.Handle("/", serve(httpx.JSON, "", notFound))
 	return httpx.AccessLog(config.Log, config.Audit, httpx.PeerHeaders(config.FromPeer, mux))
 }

@@ -22,13 +22,13 @@ type routes struct {
 	openapi rest.Route   // needs none, and describes all of them
 }
 
-func newRoutes(config Config, peers *httpx.Peers) routes {
+func newRoutes(config Config, peers *httpx.Peers, operations *operationEndpoints) routes {
 	api := &rest.API{
 		Store: config.Store, Tasks: config.TaskHost, Queue: config.Queue, Ended: config.Ended, Admin: config.Admin, Leader: config.Leader, Peers: peers,
 		HostID: config.HostID, Version: config.Version, Now: config.Now, CheckTeam: ecs.CheckTeam, IDTokens: &config.Shared.idTokens,
 	}
 	changes := &events.Handler{History: config.History, Local: config.Local, Shared: config.Shared.events, Stop: peers.Stop, Audit: config.Audit, Refusal: view.Refusal}
-	t := routes{keyed: append(api.Routes(), rest.EventsRoute(changes.Serve)), open: api.OpenRoutes(), login: rest.LoginRoutes(api)}
+	t := routes{keyed: append(api.Routes(), operations.planRoute(config.Services), rest.EventsRoute(changes.Serve)), open: api.OpenRoutes(), login: rest.LoginRoutes(api)}
 	t.openapi = openapiRoute(func() []rest.Route { return t.all() })
 	return t
 }

@@ -79,8 +79,7 @@ func (tx *tx) deploy(s *service.Service, revision service.Revision, rollout serv
 	}
 	revision.ServiceID, revision.Cluster, revision.Service = s.ID, s.Cluster, s.Name
 	rollout.ServiceID, rollout.Cluster, rollout.Service = s.ID, s.Cluster, s.Name
-	rollout.Target.Revision, rollout.Status, rollout.Rollback = revision.ID, service.RolloutInProgress, nil
-	rollout.FinishedAt, rollout.StoppedAt = time.Time{}, time.Time{}
+	rollout.Target.Revision, rollout.Status, rollout.Rollback, rollout.FinishedAt, rollout.StoppedAt = revision.ID, service.RolloutInProgress, nil, time.Time{}, time.Time{}
 	s.Begin(&revision, &rollout)
 	s.Deployments = slices.DeleteFunc(s.Deployments, func(d service.Deployment) bool {
 		last := s.LastCompleted()

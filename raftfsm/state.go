@@ -47,8 +47,13 @@ type State struct {
 
 // NewState returns an empty state.
 func NewState() *State {
+	return Fork(&View{versions: table.Load(tables, nil), tallies: new(tally.Tallies)})
+}
+
+// Fork returns a state of its own that begins as a view is: what is applied to it changes no other.
+func Fork(v *View) *State {
 	s := new(State)
-	s.current.Store(&View{versions: table.Load(tables, nil), tallies: new(tally.Tallies), state: s})
+	s.current.Store(&View{versions: v.versions, tallies: v.tallies, state: s})
 	return s
 }
 

@@ -6,8 +6,10 @@ import (
 	"io"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 	"pinion/server/backup"
+	"pinion/server/dryrun"
 )
 
 // The methods below answer API requests while this host leads; otherwise api forwards them to the leader. See Leadership.
@@ -76,6 +78,18 @@ func (q Queue) ExplainBriefly(ctx context.Context, task string) (spec.Explanatio
 		return spec.Explanation{}, errNotServer
 	}
 	return own.scheduler.ExplainBriefly(ctx, task)
+}
+
+// ServicePlans tells what becomes of services. Its method fails with spec.ErrNotLeader on an agent.
+type ServicePlans struct{ Member *Member }
+
+// PlanService is what the pool will do with a service of a fork of its state, which it changes. spec.ErrNotFound.
+func (p ServicePlans) PlanService(ctx context.Context, fork *raftfsm.State, cluster, name string) (service.Plan, error) {
+	own := p.Member.localServer()
+	if own == nil {
+		return service.Plan{}, errNotServer
+	}
+	return dryrun.PlanService(ctx, fork, cluster, name, own.node.Now(), own.liveness.Schedulable)
 }
 
 // StaleView returns this host's copy of the state, which may lag behind. An agent has none: spec.ErrUnavailable.

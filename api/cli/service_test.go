@@ -164,3 +164,22 @@ func TestWrongLinesAboutServices(t *testing.T) {
 		t.Error("a service was created")
 	}
 }
+
+// A plan registers nothing: the pool is sent what would be registered, tags included, and what would be updated.
+func TestAPlanShowsWhatAnUpdateWouldDo(t *testing.T) {
+	h := withService(t, steady)
+	h.operations["services/plan"] = always(`{"service":"web","definition":"web:3","desiredCount":2,"healthy":2,"leastHealthy":1,"stopFirst":true,"why":"No GPU is free.","completes":true,
+		"moves":[{"action":"stop","task":"0123456789abcdef0123456789abcdef","definition":"web:2","host":"gpu-1","gpus":1,"healthy":1},{"action":"start","task":"new 1","definition":"web:3","host":"gpu-1","gpus":1,"healthy":1}]}`)
+	got := pinion(t, h, strings.Fields("service plan web --image my/server:2")...)
+	if got.code != 0 || !strings.Contains(got.out, "start   new 1") || !strings.Contains(got.out, "at least 1 all the time. Old tasks stop first: No GPU is free.") ||
+		!strings.Contains(got.out, "ends with 2 tasks of web:3") {
+		t.Errorf("%+v", got)
+	}
+	definition, _ := h.body(t, "services/plan")["definition"].(map[string]any)
+	if tags := fmt.Sprint(definition["tags"]); tags != "[map[key:cost value:ml]]" || h.bodies["RegisterTaskDefinition"] != "" || h.bodies["UpdateService"] != "" {
+		t.Errorf("%v, registered: %q, updated: %q", definition, h.bodies["RegisterTaskDefinition"], h.bodies["UpdateService"])
+	}
+	if got := pinion(t, h, strings.Fields("service plan web -f x.json --image y")...); got.code != 2 {
+		t.Errorf("%+v", got)
+	}
+}

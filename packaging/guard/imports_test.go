@@ -48,6 +48,7 @@ var floors = map[string][]string{
 	},
 	"server": {
 		".",
+		"dryrun",
 		"scheduler orchestrator membership dispatch admission backup history",
 		"liveness",
 		"consensus",

@@ -3,6 +3,7 @@ package table
 import (
 	"iter"
 	"slices"
+	"sync"
 
 	"github.com/tidwall/btree"
 
@@ -79,7 +80,12 @@ func (t *Table[T]) Objects(r Reader) iter.Seq[any] {
 	}
 }
 
+// copying is held by those who copy a version: a copy marks its original as shared, and states that were forked copy the same ones.
+var copying sync.Mutex
+
 func (t *Table[T]) writable(of any) any {
+	copying.Lock()
+	defer copying.Unlock()
 	before, _ := of.(trees[T])
 	version := make(trees[T], len(t.indexes))
 	for i, o := range t.indexes {

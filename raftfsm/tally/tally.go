@@ -3,6 +3,8 @@
 package tally
 
 import (
+	"sync"
+
 	"github.com/tidwall/btree"
 
 	"pinion/raftfsm/spec"
@@ -32,6 +34,9 @@ func (t *Tallies) Len() int { return t.byHolder.Len() }
 // Scan visits the holders that have anything, until visit returns false.
 func (t *Tallies) Scan(visit func(holder string, has spec.Tally) bool) { t.byHolder.Scan(visit) }
 
+// copying is held by those who copy a version: a copy marks its original as shared, and states that were forked copy the same ones.
+var copying sync.Mutex
+
 // Replaced is a version in which an object counts for what it is now instead of what it was before; nil is no object. It is t itself when
 // nothing changes, and t is changed in place when it is the caller's own already.
 func (t *Tallies) Replaced(before, after any, own bool) *Tallies {
@@ -41,7 +46,9 @@ func (t *Tallies) Replaced(before, after any, own bool) *Tallies {
 		return t // as most changes of a task
 	}
 	if !own {
+		copying.Lock()
 		t = &Tallies{byHolder: *t.byHolder.Copy()}
+		copying.Unlock()
 	}
 	t.add(had, was, -1)
 	t.add(has, is, 1)

@@ -164,7 +164,7 @@ func (s *Services) steps(view *raftfsm.View) (steps []raftfsm.StepService) {
 			delete(s.daemons, serviceID)
 			continue
 		}
-		step, wake, changes := s.next(view, known)
+		step, wake, changes := s.Next(view, known)
 		if !wake.IsZero() {
 			s.wakes[serviceID] = wake
 		}
@@ -175,8 +175,8 @@ func (s *Services) steps(view *raftfsm.View) (steps []raftfsm.StepService) {
 	return steps
 }
 
-// next is the next step of a service within the limits that its tasks count for.
-func (s *Services) next(v *raftfsm.View, known *service.Service) (raftfsm.StepService, time.Time, bool) {
+// Next is the next step of a service, as rollout.Next has it, within the limits that its tasks count for.
+func (s *Services) Next(v *raftfsm.View, known *service.Service) (raftfsm.StepService, time.Time, bool) {
 	facts := s.facts(v, known)
 	step, wake, changes := rollout.Next(v, known, facts)
 	check := func(n int) error {
@@ -206,4 +206,9 @@ func (s *Services) facts(v *raftfsm.View, known *service.Service) rollout.Facts 
 		facts.Hosts = asker.daemonHosts(known)
 	}
 	return facts
+}
+
+// NoPlace is why no host has room for a task of a service that waits, as a sentence.
+func (s *Services) NoPlace(v *raftfsm.View, t *spec.Task) string {
+	return (&hostAsker{v, s.schedulable}).noPlace(t)
 }

@@ -70,6 +70,27 @@ func readDocument(path string, stdin io.Reader) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
+// ReadJSON reads a task definition of a file in JSON or YAML, - for standard input, as JSON.
+func ReadJSON(path string, stdin io.Reader) ([]byte, error) {
+	document, err := readDocument(path, stdin)
+	if err != nil {
+		return nil, err
+	}
+	return toJSON(document)
+}
+
+// toJSON is a document of either type as JSON.
+func toJSON(document []byte) ([]byte, error) {
+	if documentType(document) != "application/yaml" {
+		return document, nil
+	}
+	document, err := yaml.YAMLToJSONStrict(document)
+	if err != nil {
+		return nil, fmt.Errorf("not a YAML document: %w", err)
+	}
+	return document, nil
+}
+
 // documentType is JSON or YAML by the first character, so that broken JSON is reported as JSON.
 func documentType(document []byte) string {
 	if bytes.HasPrefix(bytes.TrimSpace(document), []byte("{")) {
@@ -80,11 +101,9 @@ func documentType(document []byte) string {
 
 // replaceFamily is the document as JSON with the family replaced.
 func replaceFamily(document []byte, family string) ([]byte, error) {
-	if documentType(document) == "application/yaml" {
-		var err error
-		if document, err = yaml.YAMLToJSONStrict(document); err != nil {
-			return nil, fmt.Errorf("not a YAML document: %w", err)
-		}
+	document, err := toJSON(document)
+	if err != nil {
+		return nil, err
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(document, &fields); err != nil {

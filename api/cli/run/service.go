@@ -62,19 +62,15 @@ func refuseDefinitionFlags(c *cli.Context, definition string) error {
 	return nil
 }
 
-// WithImage registers a revision of a definition, "family:revision", whose container runs another image. container may be empty where there is one.
-func WithImage(ctx context.Context, inv *invocation.Invocation, definition, container, image string) (revision string, err error) {
+// WithImage is the document of a definition, "family:revision", to register it anew with another image of a container. container may be empty
+// where there is one.
+func WithImage(ctx context.Context, inv *invocation.Invocation, definition, container, image string) (document []byte, err error) {
 	known, err := findRegistered(ctx, inv, definition)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if known == nil {
-		return "", fmt.Errorf("the task definition %s is gone: give another one with --definition", definition)
+		return nil, fmt.Errorf("the task definition %s is gone: give another one with --definition", definition)
 	}
-	document, err := known.withImage(container, image)
-	if err != nil {
-		return "", err
-	}
-	revision, _, err = inv.RegisterTaskDefinition(ctx, "application/json", document)
-	return revision, err
+	return known.withImage(container, image)
 }

@@ -25,7 +25,7 @@ Examples:
    pinion service update web --image my/server:2
    pinion service ls`,
 		Subcommands: []*cli.Command{
-			createCommand(system), updateCommand(system), listCommand(system), inspectCommand(system), logs, scaleCommand(system),
+			createCommand(system), updateCommand(system), planCommand(system), listCommand(system), inspectCommand(system), logs, scaleCommand(system),
 			rollbackCommand(system), removeCommand(system), eventsCommand(system),
 		},
 	}

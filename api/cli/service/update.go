@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -16,14 +15,18 @@ import (
 	"pinion/api/client"
 )
 
-func updateCommand(system invocation.System) *cli.Command {
-	own := []cli.Flag{
+// updateFlags say what changes of a service.
+func updateFlags() []cli.Flag {
+	return append([]cli.Flag{
 		&cli.StringFlag{Name: "image", Usage: "run `IMAGE`: a new revision of the task definition is registered"},
 		&cli.StringFlag{Name: "container", DefaultText: "the only one", Usage: "with --image, the container `NAME`"},
 		&cli.StringFlag{Name: "definition", Usage: "run the task definition `FAMILY[:REVISION]`"},
 		&cli.BoolFlag{Name: "force", Usage: "replace all tasks although nothing has changed"},
 		&cli.IntFlag{Name: "replicas", DefaultText: "as before", Usage: "`N` tasks"},
-	}
+	}, rolloutFlags()...)
+}
+
+func updateCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:      "update",
 		Usage:     "Change a service and wait until its tasks have been replaced",
@@ -35,15 +38,20 @@ Examples:
    pinion service update web --image my/server:2
    pinion service update web --definition trainer:4 --replicas 5
    pinion service update web --force -d`,
-		Flags: slices.Concat(own, rolloutFlags(), []cli.Flag{detachFlag(), invocation.ClusterFlag()}),
+		Flags: append(updateFlags(), detachFlag(), invocation.ClusterFlag()),
 		Action: func(c *cli.Context) error {
 			inv, err := system.Invoke(c)
 			if err != nil {
 				return err
 			}
-			in, err := updateInput(c, inv)
+			in, document, err := updateInput(c, inv)
 			if err != nil {
 				return err
+			}
+			if document != nil {
+				if in["taskDefinition"], _, err = inv.RegisterTaskDefinition(c.Context, "application/json", document); err != nil {
+					return err
+				}
 			}
 			changed, err := send(c.Context, inv, "UpdateService", in)
 			if err != nil {
@@ -54,36 +62,35 @@ Examples:
 	}
 }
 
-// updateInput is the input of UpdateService; a new revision is registered for it where --image asks for one.
-func updateInput(c *cli.Context, inv *invocation.Invocation) (map[string]any, error) {
+// updateInput is the input of UpdateService, and the document of the revision that has to be registered for it, where --image asks for one.
+func updateInput(c *cli.Context, inv *invocation.Invocation) (in map[string]any, document []byte, err error) {
 	name, cluster := c.Args().First(), c.String("cluster")
-	in := map[string]any{"cluster": cluster, "service": name, "forceNewDeployment": c.Bool("force")}
+	in = map[string]any{"cluster": cluster, "service": name, "forceNewDeployment": c.Bool("force")}
 	if c.NArg() > 1 {
-		return nil, exit.Usagef("pinion service update takes one service")
+		return nil, nil, exit.Usagef("pinion service %s takes one service", c.Command.Name)
 	}
 	if c.IsSet("replicas") {
 		in["desiredCount"] = c.Int("replicas")
 	}
 	if err := addRollout(c, in); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	switch {
 	case c.String("image") != "" && c.String("definition") != "":
-		return nil, exit.Usagef("give --image or --definition, one of the two")
+		return nil, nil, exit.Usagef("give --image or --definition, one of the two")
 	case c.String("definition") != "":
 		in["taskDefinition"] = c.String("definition")
 	case c.String("image") != "":
 		now, err := find(c.Context, inv, cluster, name)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if in["taskDefinition"], err = run.WithImage(c.Context, inv, client.ResourceID(now.Definition), c.String("container"), c.String("image")); err != nil {
-			return nil, err
-		}
-	case len(in) == 3 && !c.Bool("force"):
-		return nil, exit.Usagef("say what is to change: --image, --definition, --replicas or --force; see pinion service update --help")
+		document, err := run.WithImage(c.Context, inv, client.ResourceID(now.Definition), c.String("container"), c.String("image"))
+		return in, document, err
+	case len(in) == 3 && !c.Bool("force") && c.String("file") == "":
+		return nil, nil, exit.Usagef("say what is to change: --image, --definition, --replicas or --force; see pinion service %s --help", c.Command.Name)
 	}
-	return in, nil
+	return in, nil, nil
 }
 
 type serviceCount struct {

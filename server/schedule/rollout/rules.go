@@ -70,6 +70,17 @@ func (u *rules) health(t *spec.Task) (healthy, unhealthy bool) {
 	return healthy, unhealthy
 }
 
+// Healthy is how many tasks of a service are healthy, of those that were not asked to stop.
+func Healthy(v *raftfsm.View, s *service.Service, now time.Time) (n int) {
+	u := &rules{v: v, s: s, now: now}
+	for _, t := range v.ServiceTasks(s.ID) {
+		if healthy, _ := u.health(t); healthy && t.DesiredStatus != spec.Stopped {
+			n++
+		}
+	}
+	return n
+}
+
 func (u *rules) grace() time.Duration {
 	if u.s.Settings.GraceSeconds == nil {
 		return 0

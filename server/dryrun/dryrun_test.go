@@ -1,0 +1,143 @@
+package dryrun_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pinion/gpu"
+	"pinion/raftfsm"
+	"pinion/raftfsm/service"
+	"pinion/raftfsm/spec"
+	"pinion/server/dryrun"
+)
+
+var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// pool is a state with hosts of four GPUs each, and a service web.
+type pool struct {
+	*testing.T
+	*raftfsm.State
+}
+
+func (p *pool) do(c raftfsm.Command) {
+	p.Helper()
+	if _, err := p.Apply(p.View().Index()+1, c); err != nil {
+		p.Fatalf("%T: %v", c, err)
+	}
+}
+
+// newPool has the service web run, whose tasks take a GPU each.
+func newPool(t *testing.T, hosts, desired int, settings service.Settings) *pool {
+	p := &pool{t, raftfsm.NewState()}
+	p.do(raftfsm.CreatePool{Pool: spec.Pool{ID: "pool", CreatedAt: epoch}})
+	for i := range hosts {
+		host := spec.Host{ID: fmt.Sprintf("%032x", i), Name: fmt.Sprint("gpu-", i), Cluster: spec.DefaultCluster, Address: "h:7400", CPU: 99999, MemoryMiB: 99999, RegisteredAt: epoch}
+		for g := range 4 {
+			host.GPUs.Devices = append(host.GPUs.Devices, gpu.Device{UUID: fmt.Sprintf("%d-%d", i, g), Index: g, Health: gpu.Healthy})
+		}
+		p.do(raftfsm.PutHost{Host: host})
+	}
+	for _, gpus := range []string{"1", "1", "8"} {
+		main := spec.ContainerDefinition{Name: "main", Image: "busybox", Memory: 1, ResourceRequirements: []spec.ResourceRequirement{{Type: "GPU", Value: gpus}}}
+		main.HealthCheck = &spec.HealthCheck{Command: []string{"CMD", "true"}}
+		p.do(raftfsm.RegisterDefinition{Definition: spec.TaskDefinition{Family: "web", RegisteredAt: epoch, Containers: []spec.ContainerDefinition{main}}})
+	}
+	web := service.Service{ID: "svc", Cluster: spec.DefaultCluster, Name: "web", Strategy: service.Replica, Desired: desired, Settings: settings, CreatedAt: epoch}
+	p.do(raftfsm.CreateService{Service: web, Revision: service.Revision{ID: "1", Definition: "web:1"}, Rollout: service.Rollout{ID: "1", CreatedAt: epoch}})
+	if first := p.plan(p.State); !first.Completes || len(first.Moves) != desired || first.StopFirst {
+		t.Fatalf("the first rollout: %+v", first)
+	}
+	return p
+}
+
+// plan has the rollout carried out on a state.
+func (p *pool) plan(on *raftfsm.State) service.Plan {
+	p.Helper()
+	plan, err := dryrun.PlanService(p.Context(), on, spec.DefaultCluster, "web", epoch, func(string) bool { return true })
+	if err != nil {
+		p.Fatal(err)
+	}
+	return plan
+}
+
+// deploy plans a rollout to a definition, which is not carried out.
+func (p *pool) deploy(definition string) service.Plan {
+	p.Helper()
+	before := p.View()
+	on := &pool{p.T, raftfsm.Fork(before)}
+	change := service.Change{Revision: &service.Revision{ID: "2", Definition: definition}, Rollout: &service.Rollout{ID: "2", CreatedAt: epoch}}
+	on.do(raftfsm.UpdateService{Cluster: spec.DefaultCluster, Name: "web", Change: change, At: epoch})
+	plan := on.plan(on.State)
+	if p.View() != before || p.View().Service(spec.DefaultCluster, "web").Primary().Definition != "web:1" {
+		p.Error("the plan has changed the state that it was made for")
+	}
+	return plan
+}
+
+func percents(healthy, most int) (s service.Settings) {
+	s.Deployment.MinimumHealthyPercent, s.Deployment.MaximumPercent = &healthy, &most
+	return s
+}
+
+// moves are those of a plan in short: "stop gpu-0 7" leaves seven healthy tasks.
+func moves(p service.Plan) (all []string) {
+	for _, m := range p.Moves {
+		all = append(all, fmt.Sprint(m.Action, " ", m.Host, " ", m.Healthy))
+	}
+	return all
+}
+
+func TestARolloutWithRoomStartsFirst(t *testing.T) {
+	plan := newPool(t, 2, 2, service.Settings{}).deploy("web:2")
+	if !plan.Completes || plan.StopFirst || plan.LeastHealthy != 2 || plan.Definition != "web:2" || len(plan.Moves) != 4 ||
+		plan.Moves[0].Action != service.MoveStart || plan.Moves[0].Task != "new 1" || plan.Moves[3].Action != service.MoveStop {
+		t.Errorf("%+v", plan)
+	}
+}
+
+// On eight of eight GPUs one old task at a time makes room for a new one.
+func TestARolloutWithoutRoomStopsFirst(t *testing.T) {
+	plan := newPool(t, 2, 8, service.Settings{}).deploy("web:2")
+	if !plan.Completes || !plan.StopFirst || plan.Healthy != 8 || plan.LeastHealthy != 7 || len(plan.Moves) != 16 || !strings.Contains(plan.Why, "GPU") {
+		t.Fatalf("%+v", plan)
+	}
+	for i, m := range plan.Moves {
+		before := plan.Moves[max(0, i-1)]
+		if want := []service.MoveAction{service.MoveStop, service.MoveStart}[i%2]; m.Action != want || m.Action == service.MoveStart && m.Host != before.Host {
+			t.Fatalf("move %d: %v", i, moves(plan))
+		}
+	}
+}
+
+func TestMaximumPercentIsAReasonToStopFirst(t *testing.T) {
+	plan := newPool(t, 4, 4, percents(50, 100)).deploy("web:2")
+	if !plan.Completes || !plan.StopFirst || plan.LeastHealthy != 2 || !strings.Contains(plan.Why, "maximumPercent lets the service have 4 tasks") {
+		t.Errorf("%+v", plan)
+	}
+}
+
+// What cannot go on says so: a rollout that may stop nothing, and a definition that no host could run, for which nothing is stopped.
+func TestAPlanSaysWhatARolloutWaitsFor(t *testing.T) {
+	for definition, why := range map[string]string{"web:2": "waits for room", "web:3": "unable to place"} {
+		settings := service.Settings{}
+		if definition == "web:2" {
+			settings = percents(100, 200)
+		}
+		plan := newPool(t, 2, 8, settings).deploy(definition)
+		stops := slices.ContainsFunc(plan.Moves, func(m service.Move) bool { return m.Action == service.MoveStop })
+		if plan.Completes || stops || plan.LeastHealthy != 8 || !strings.Contains(plan.WaitsFor, why) {
+			t.Errorf("%s: %+v", definition, plan)
+		}
+	}
+}
+
+func TestThereIsNoPlanForAServiceThatIsNotThere(t *testing.T) {
+	_, err := dryrun.PlanService(t.Context(), raftfsm.NewState(), "default", "web", epoch, nil)
+	if !errors.Is(err, spec.ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+}
