@@ -149,7 +149,7 @@ func (c CreateService) apply(tx *tx) (any, error) {
 }
 
 // UpdateService changes an ACTIVE service; what the change leaves out stays. With a revision it begins a new deployment, which stops the
-// rollout in progress. ErrNotFound, ErrInactive, also of the new revision's definition. Answer: *service.Service.
+// rollout in progress. ErrNotFound, ErrInactive, also of the new revision's definition; service.ErrChanged. Answer: *service.Service.
 type UpdateService struct {
 	Cluster, Name string
 	Change        service.Change
@@ -161,11 +161,8 @@ func (c UpdateService) apply(tx *tx) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Change.Desired != nil {
-		s.Desired = *c.Change.Desired
-	}
-	if c.Change.Settings != nil {
-		s.Settings = *c.Change.Settings
+	if err := s.Update(c.Change); err != nil {
+		return nil, fmt.Errorf("service %s in cluster %s: %w", c.Name, c.Cluster, err)
 	}
 	if c.Change.Revision != nil && c.Change.Rollout != nil {
 		tx.stopRollout(s, "Stopped by a newer deployment of the service.", c.At)

@@ -156,10 +156,7 @@ type ProtectTasks struct {
 }
 
 // Reasons of ProtectTasks beside spec.ReasonMissing, verbatim from ECS.
-const (
-	ReasonTaskNotValid      = "TASK_NOT_VALID"
-	ReasonDeploymentBlocked = "DEPLOYMENT_BLOCKED"
-)
+const ReasonTaskNotValid, ReasonDeploymentBlocked = "TASK_NOT_VALID", "DEPLOYMENT_BLOCKED"
 
 func (c ProtectTasks) apply(tx *tx) (any, error) {
 	answers := make([]string, len(c.Tasks))

@@ -110,6 +110,9 @@ func (f *fixture) Run(_ context.Context, r spec.RunRequest) (spec.RunResult, err
 	return result.Result, result.Err
 }
 
+// View is the state as it is.
+func (f *fixture) View(context.Context) (*raftfsm.View, error) { return f.state.View(), nil }
+
 // Connected is true of every host that a test has not disconnected.
 func (f *fixture) Connected(id string) bool { return !f.disconnected[id] }
 

@@ -21,6 +21,9 @@ type stateStore struct {
 	index uint64
 }
 
+// View is the state as it is.
+func (s *stateStore) View(context.Context) (*raftfsm.View, error) { return s.state.View(), nil }
+
 func newStateStore(t testing.TB, commands ...raftfsm.Command) *stateStore {
 	t.Helper()
 	s := &stateStore{state: raftfsm.NewState()}

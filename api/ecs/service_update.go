@@ -16,8 +16,25 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// updateService changes what is given. Another task definition, or forceNewDeployment, starts a deployment; nothing else does.
+// maxUpdateAttempts is how often an update is made anew that others came before.
+const maxUpdateAttempts = 5
+
+// updateService changes what is given. Another task definition, or forceNewDeployment, starts a deployment; nothing else does. Updates of a service
+// at the same time are made one after another: each changes what it names of what the one before has made.
 func updateService(ctx context.Context, r *Request, in *types.UpdateServiceInput) (*types.UpdateServiceOutput, error) {
+	for range maxUpdateAttempts {
+		out, err := updateServiceOnce(ctx, r, in)
+		if !errors.Is(err, service.ErrChanged) {
+			return out, err
+		}
+		if err := r.Renew(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return nil, spec.ErrBusy
+}
+
+func updateServiceOnce(ctx context.Context, r *Request, in *types.UpdateServiceInput) (*types.UpdateServiceOutput, error) {
 	cluster, err := r.Cluster(in.Cluster)
 	if err != nil {
 		return nil, err
@@ -74,7 +91,7 @@ func serviceChange(r *Request, cluster *spec.Cluster, known *service.Service, in
 	}
 	warnOfTags(r, &after, definition)
 	if change.Desired = in.DesiredCount; !reflect.DeepEqual(after.Settings, known.Settings) {
-		change.Settings = &after.Settings // else an update of the count alone would undo one of the settings that came between
+		change.Settings, change.Before = &after.Settings, &known.Settings
 	}
 	had := balancersOf(r, known)
 	balancers, err := loadBalancers(r, cluster.Name, in.LoadBalancers, had, definition)
@@ -88,6 +105,7 @@ func serviceChange(r *Request, cluster *spec.Cluster, known *service.Service, in
 		}
 		change.Revision, change.Rollout = newDeployment(r, &after, definition, launchType)
 		change.Revision.LoadBalancers = balancers
+		change.From = known.Primary().ID
 		change.Rollout.Sources = r.Services().RevisionCounts(known)
 	}
 	return change, checkAccount(r, known, change)

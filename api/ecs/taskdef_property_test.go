@@ -94,6 +94,9 @@ type registrar struct {
 	index uint64
 }
 
+// View is the state as it is.
+func (r *registrar) View(context.Context) (*raftfsm.View, error) { return r.state.View(), nil }
+
 func newRegistrar(t *rapid.T) *registrar {
 	r := &registrar{state: raftfsm.NewState()}
 	if _, err := r.Propose(context.Background(), raftfsm.CreatePool{Pool: spec.Pool{ID: "p"}}); err != nil {

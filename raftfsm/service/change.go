@@ -1,6 +1,8 @@
 package service
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,6 +17,10 @@ type Change struct {
 	Settings *Settings // whole
 	Revision *Revision // with a Rollout: a new deployment
 	Rollout  *Rollout
+
+	// What the update was made from: of another one Settings or Revision are refused. nil and empty: whatever there is.
+	Before *Settings `level:"1"` // of Settings
+	From   string    `level:"1"` // of Revision: the id of the PRIMARY deployment
 }
 
 // Why a service is not changed. They are wrapped with its name.
@@ -23,9 +29,34 @@ var (
 	ErrRolloutOver = errors.New("the rollout is not in progress any more")
 	ErrNoRollback  = errors.New("no other deployment of the service was ever completed: there is none to go back to")
 	ErrTooMany     = fmt.Errorf("%w: a cluster may have %d services", spec.ErrLimit, MaxServices)
+	ErrChanged     = errors.New("another update of the service came between")
 	ErrDaemon      = errors.New("a DAEMON service has a task on each host: it cannot be scaled")
 	ErrHasServices = fmt.Errorf("%w: it has services that are not INACTIVE: delete them first", spec.ErrInUse)
 )
+
+// Update changes a service that is the caller's own copy, but for the deployment that begins. ErrChanged.
+func (s *Service) Update(c Change) error {
+	switch {
+	case c.Settings != nil && c.Before != nil && !sameSettings(c.Before, &s.Settings):
+		return ErrChanged
+	case c.Revision != nil && c.From != "" && c.From != s.Primary().ID:
+		return ErrChanged
+	}
+	if c.Desired != nil {
+		s.Desired = *c.Desired
+	}
+	if c.Settings != nil {
+		s.Settings = *c.Settings
+	}
+	return nil
+}
+
+// sameSettings compares settings as they are recorded: an empty list is none.
+func sameSettings(a, b *Settings) bool {
+	one, err1 := json.Marshal(a)
+	two, err2 := json.Marshal(b)
+	return err1 == nil && err2 == nil && bytes.Equal(one, two)
+}
 
 // Begin makes a deployment of the revision the PRIMARY one of a service that is the caller's own copy. Those before it are replaced.
 func (s *Service) Begin(revision *Revision, rollout *Rollout) {

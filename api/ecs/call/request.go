@@ -20,6 +20,8 @@ import (
 
 // Store is the replicated state as operations change it; they read the view of their request.
 type Store interface {
+	// View is linearizable: it holds every change acknowledged before the call.
+	View(ctx context.Context) (*raftfsm.View, error)
 	// Propose records a command and returns its answer; refusals are raftfsm's errors, wrapped.
 	Propose(ctx context.Context, c raftfsm.Command) (any, error)
 	// Run places and records tasks.
@@ -80,6 +82,16 @@ type HostRemover interface {
 
 // TaskCache keeps rendered tasks for all requests of a process; see view.TaskCache.
 type TaskCache = view.TaskCache
+
+// Renew has the request begin anew with the state as it is now.
+func (r *Request) Renew(ctx context.Context) error {
+	view, err := r.Store.View(ctx)
+	if err != nil {
+		return err
+	}
+	r.View, r.renderer, r.rendered, r.Warnings = view, nil, nil, nil
+	return nil
+}
 
 // Render is the renderer of the request's view.
 func (r *Request) Render() *view.Renderer {
