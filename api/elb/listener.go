@@ -209,7 +209,8 @@ func certificatesIn(in form) (all []loadbalancer.Certificate, err error) {
 	for _, one := range given {
 		arn := one.text("CertificateArn")
 		name := arn[strings.LastIndexByte(arn, '/')+1:]
-		if strings.HasPrefix(arn, "arn:") && !strings.Contains(arn, "certificate/") || !certificateName.MatchString(name) {
+		isARN := strings.HasPrefix(arn, "arn:") && strings.Contains(arn, "certificate/")
+		if !isARN && name != arn || !certificateName.MatchString(name) {
 			return nil, wire.Errorf("CertificateNotFound", "Certificate '%s' not found: write arn:aws:acm:REGION:%s:certificate/NAME, where NAME.crt and NAME.key lie in each host's directory of certificates", arn, spec.AccountID)
 		}
 		all = append(all, loadbalancer.Certificate{ARN: arn, Name: name})
