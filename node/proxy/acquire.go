@@ -71,7 +71,7 @@ func (g *group) take(prefer preference, tried []*target) *target {
 	if t == nil {
 		return nil
 	}
-	t.inFlight++
+	t.count(1)
 	g.inFlight++
 	return t
 }
@@ -112,7 +112,7 @@ func (g *group) observe(t *target, how outcome) {
 // release ends what acquire began.
 func (g *group) release(t *target) {
 	g.mu.Lock()
-	t.inFlight--
+	t.count(-1)
 	g.inFlight--
 	drained := g.takeDrained(t)
 	if len(drained) > 0 && !g.isTarget(t.id) {

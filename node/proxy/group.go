@@ -38,6 +38,8 @@ type target struct {
 	since   time.Time
 
 	inFlight     int
+	busy         float64 // Metrics.Busy until counted
+	counted      time.Time
 	failures     int // in a row
 	ejectedUntil time.Time
 	told         bool // drained was called

@@ -24,7 +24,8 @@ type Metrics struct {
 	Requests      uint64 // that have ended, or connections of TCP
 	Errors        uint64 // of them answered 5xx, or broken off by the target
 	InFlight      int
-	Waiting       int // for a healthy target; of a group only
+	Busy          float64 // seconds for which requests were in flight, added up over the requests; of a target only
+	Waiting       int     // for a healthy target; of a group only
 	Latency       Histogram
 	FirstByte     Histogram // until the target began to answer
 }
@@ -44,6 +45,21 @@ func (p *Proxy) Metrics() []Metrics {
 	return all
 }
 
+// Waiting is how many requests wait for a healthy target, by the ids of the groups where some do.
+func (p *Proxy) Waiting() map[string]int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	waiting := map[string]int{}
+	for id, g := range p.groups {
+		g.mu.Lock()
+		if g.waiting > 0 {
+			waiting[id] = g.waiting
+		}
+		g.mu.Unlock()
+	}
+	return waiting
+}
+
 // Dropped is how many lines the access log could not take.
 func (p *Proxy) Dropped() uint64 { return p.access.dropped.Load() }
 
@@ -55,10 +71,19 @@ func (g *group) metrics() []Metrics {
 	all := []Metrics{own}
 	for _, t := range g.targets {
 		m := t.counters.read()
-		m.Group, m.Target, m.InFlight = g.id, t.id, t.inFlight
+		t.count(0)
+		m.Group, m.Target, m.InFlight, m.Busy = g.id, t.id, t.inFlight, t.busy
 		all = append(all, m)
 	}
 	return all
+}
+
+// count adds to what is in flight. The group's mu is held.
+func (t *target) count(more int) {
+	now := time.Now()
+	t.busy += float64(t.inFlight) * now.Sub(t.counted).Seconds()
+	t.counted = now
+	t.inFlight += more
 }
 
 // counters are Metrics as they are counted.

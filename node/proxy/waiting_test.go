@@ -1,6 +1,7 @@
 package proxy_test
 
 import (
+	"maps"
 	"net/http"
 	"testing"
 	"time"
@@ -18,7 +19,9 @@ func TestARequestWaitsForATarget(t *testing.T) {
 			answers <- body
 		}()
 	}
-	s.eventually(func() bool { return s.metrics("web", "").Waiting == 10 })
+	s.eventually(func() bool {
+		return s.metrics("web", "").Waiting == 10 && maps.Equal(s.Waiting(), map[string]int{"web": 10})
+	})
 	ready := s.named("ready")
 	s.apply(toGroup(group("web", in(ready, traffic.Initial))))
 	s.apply(toGroup(group("web", ready)))
@@ -26,6 +29,9 @@ func TestARequestWaitsForATarget(t *testing.T) {
 		if body := <-answers; body != "ready" {
 			t.Error(body)
 		}
+	}
+	if waiting := s.Waiting(); len(waiting) > 0 {
+		t.Errorf("%v wait still", waiting)
 	}
 }
 
