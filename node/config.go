@@ -13,7 +13,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Config is what an agent is made of. Everything but Volumes, Proxy, MaxStopTimeout, Hooks, Meter, Metrics and Boot is required.
+// Config is what an agent is made of. Everything but Volumes, Proxy, MaxStopTimeout, Hooks and Boot is required.
 type Config struct {
 	// Host is the host as it describes itself: id, name, cluster, address, version, attributes, CPU and memory. The
 	// agent fills in GPUs; Status, RegisteredAt and Revision belong to the pool.
@@ -37,9 +37,6 @@ type Config struct {
 	// /etc/hosts and /etc/resolv.conf of its containers.
 	Dir string
 	Log *slog.Logger
-	// Meter and Metrics measure tasks of services that are scaled by what they use; nil: nothing is measured.
-	Meter   Meter
-	Metrics MetricsControl
 	// Boot counts the time limits of tasks; zero: this machine's.
 	Boot machine.BootClock
 }

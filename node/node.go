@@ -72,7 +72,7 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	close(n.joined)
 	var loops sync.WaitGroup
-	for _, loop := range []func(context.Context){n.reporter.run, n.heartbeatLoop, n.watchGPUs, n.watchAssignments, n.Routes.watch, n.pruneImages, n.measureTasks} {
+	for _, loop := range []func(context.Context){n.reporter.run, n.heartbeatLoop, n.watchGPUs, n.watchAssignments, n.Routes.watch, n.pruneImages} {
 		loops.Go(func() { loop(ctx) })
 	}
 	loops.Wait()

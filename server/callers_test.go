@@ -159,7 +159,7 @@ func (r *rightsTest) secrets() map[string]any {
 		admission.PathKeyring:    struct{}{},
 		dispatch.PathRegister:    dispatch.Registration{Host: victim},
 		dispatch.PathReports:     []map[string]any{{"host": victim.ID, "reports": []spec.TaskReport{{TaskID: "task", Status: spec.Stopped}}}},
-		dispatch.PathMetrics:     map[string]any{"host": victim.ID, "report": metric.Report{Waiting: []metric.Waiting{{ServiceID: "svc", Requests: 1}}}},
+		dispatch.PathMetrics:     map[string]any{"host": victim.ID, "report": metric.Report{Waiting: []metric.Waiting{{Group: "g", Requests: 1}}}},
 		liveness.PathHeartbeats:  liveness.Batch{Hosts: []string{victim.ID}},
 		history.PathRead:         history.Request{To: time.Now()},
 		membership.PathRole:      struct{}{},

@@ -83,6 +83,9 @@ func (r *Request) putScalingPolicy(ctx context.Context, in *putPolicyInput) (*pu
 	if err != nil {
 		return nil, err
 	}
+	if err := r.checkMetric(&in.resource, &tracking.Metric); err != nil {
+		return nil, err
+	}
 	target, err := r.change(ctx, &in.resource, scaling.Change{PutPolicy: &scaling.Policy{ID: httpx.NewUUID(), Name: in.PolicyName, Tracking: *tracking, CreatedAt: r.Now()}})
 	if err != nil {
 		return nil, err

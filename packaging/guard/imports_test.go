@@ -58,7 +58,7 @@ var floors = map[string][]string{
 	},
 	"node": {
 		".",
-		"task",
+		"task measure",
 		"containerd network logs proxy target metadata runtime/fake runtime/runtimetest",
 		"containerd/daemon containerd/images containerd/cgroup gpulock",
 		"runtime",

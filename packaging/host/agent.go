@@ -2,36 +2,52 @@ package host
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"pinion/node"
+	"pinion/node/measure"
 	"pinion/node/proxy"
 )
 
 // proxyGrace is for the requests that this host has in flight when it is stopped.
 const proxyGrace = 5 * time.Second
 
-// agent is the agent of this host with its proxy.
+// agent is the agent of this host with its proxy, and with what measures both.
 type agent struct {
 	*node.Node
 	proxy *proxy.Proxy
+	meter measure.Meter
 }
 
-// newAgent makes an agent whose proxy has its certificates in a directory.
-func newAgent(certificates string, config node.Config) *agent {
-	a := new(agent)
+// newAgent makes an agent whose proxy has its certificates in a directory. meter has what only the caller knows.
+func newAgent(certificates string, meter measure.Meter, config node.Config) *agent {
+	a := &agent{meter: meter}
 	a.proxy = proxy.New(proxy.Config{
 		Address: config.Host.Address, Certificates: certificates, Log: config.Log,
 		Drained: func(target string) { a.Routes.TargetDrained(target) },
 	})
+	a.meter.HostID, a.meter.Proxy, a.meter.Log = config.Host.ID, a.proxy, config.Log
 	config.Proxy = a.proxy
 	a.Node = node.New(config)
 	return a
 }
 
-// Run is node.Node.Run; behind it the proxy listens no more, and lets the requests in flight finish.
+// Run is node.Node.Run, and measures what the pool asks for from when it knows the host. Behind it the proxy listens no more, and lets the requests
+// in flight finish.
 func (a *agent) Run(ctx context.Context) error {
+	measured, stop := context.WithCancel(ctx)
+	var meter sync.WaitGroup
+	meter.Go(func() {
+		select {
+		case <-a.Joined():
+			a.meter.Run(measured)
+		case <-measured.Done():
+		}
+	})
 	err := a.Node.Run(ctx)
+	stop()
+	meter.Wait()
 	end, cancel := context.WithTimeout(context.Background(), proxyGrace)
 	defer cancel()
 	a.proxy.Close(end)

@@ -20,6 +20,7 @@ import (
 	"pinion/node/datadir"
 	"pinion/node/logs"
 	"pinion/node/machine"
+	"pinion/node/measure"
 	"pinion/node/network"
 	"pinion/node/volume"
 	"pinion/raftfsm"
@@ -161,7 +162,7 @@ func (h *host) openAgent(context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.agent = newAgent(h.dir.Join("certificates"), node.Config{
+	h.agent = newAgent(h.dir.Join("certificates"), measure.Meter{Usage: containerd.Meter{Runtime: h.runtime}, Control: h.member.Agent()}, node.Config{
 		Host: spec.Host{
 			ID: h.dir.HostID, Name: nameOf(h.config), Cluster: h.config.Cluster, Address: h.address.Advertised, Version: h.Version,
 			FeatureLevel: raftfsm.FeatureLevel, Place: h.dir.Place, Starts: h.dir.Starts,
@@ -171,7 +172,7 @@ func (h *host) openAgent(context.Context) error {
 		},
 		Volumes: h.volumes, MaxStopTimeout: h.config.Containers.MaxStopTimeout,
 		Control: h.member.Agent(), Images: h.runtime, Containers: h.runtime, Execer: h.runtime, Network: h.network, GPUs: h.gpus, Logs: h.logs,
-		Dir: h.dir.Path, Log: h.log, Meter: containerd.Meter{Runtime: h.runtime}, Metrics: h.member.Agent(),
+		Dir: h.dir.Path, Log: h.log,
 	})
 	return nil
 }

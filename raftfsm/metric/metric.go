@@ -4,6 +4,7 @@ package metric
 import (
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Name is a metric that services can be scaled by. It is the name in the namespace Pinion, too.
@@ -15,20 +16,46 @@ const (
 	Memory Name = "MemoryUtilization"
 )
 
-// OfHosts reports whether hosts have to measure the metric.
-func (n Name) OfHosts() bool { return n == CPU || n == Memory }
+// InFlight and Requests are what the proxies of all hosts send to a task: how many requests it has to answer on average, and how many it has
+// answered in a minute. Of a target group (see Of) they are what is sent to the task as a target of it.
+const (
+	InFlight Name = "RequestsInFlight"
+	Requests Name = "RequestCountPerTarget"
+)
 
 // QueueDepth is the tasks of the cluster that wait for a place, but for those of services. The leader counts them.
 const QueueDepth Name = "QueueDepth"
 
+// Of is the part of a metric that is of one thing, such as the requests of one target group.
+func (n Name) Of(part string) Name { return n + "/" + Name(part) }
+
+// whole is the metric of which the name is a part, or itself.
+func (n Name) whole() Name {
+	whole, _, _ := strings.Cut(string(n), "/")
+	return Name(whole)
+}
+
+// Part is the part of Of, empty of the whole metric.
+func (n Name) Part() string {
+	_, part, _ := strings.Cut(string(n), "/")
+	return part
+}
+
+// OfHosts reports whether the host of a task has to measure the metric.
+func (n Name) OfHosts() bool { return n == CPU || n == Memory }
+
+// OfProxies reports whether the proxies of all hosts have to measure the metric.
+func (n Name) OfProxies() bool { return n.whole() == InFlight || n.whole() == Requests }
+
 // words are what is said of each, per replica.
 var words = map[Name]string{
 	CPU: "CPU utilization in percent", Memory: "memory utilization in percent",
+	InFlight: "requests in flight per replica", Requests: "requests a minute per replica",
 	QueueDepth: "waiting tasks of the cluster per replica",
 }
 
 // Words is what a metric is in a sentence, empty when it is not known.
-func (n Name) Words() string { return words[n] }
+func (n Name) Words() string { return words[n.whole()] }
 
 // Names lists all metrics.
 func Names() []Name { return slices.Sorted(maps.Keys(words)) }
@@ -40,6 +67,7 @@ const MaxReported = 20_000
 type Report struct {
 	Tasks   []Task    `json:"tasks,omitempty"`
 	Waiting []Waiting `json:"waiting,omitempty"`
+	Proxy   bool      `json:"proxy,omitempty"` // what the host's proxy sends is there: a task that is left out gets nothing from it
 }
 
 // Task is one measure of a task. Several hosts may each know a part of it, such as the requests that their proxies have sent there.
@@ -47,10 +75,17 @@ type Task struct {
 	TaskID string  `json:"task"`
 	Name   Name    `json:"name"`
 	Value  float64 `json:"value"`
+	Group  string  `json:"group,omitempty"` // target group, of InFlight and Requests
 }
 
-// Waiting are requests that a host's proxy holds because no task of the service serves them.
+// Waiting are requests that a host's proxy holds because no target of the group serves them.
 type Waiting struct {
-	ServiceID string `json:"service"`
-	Requests  int    `json:"requests"`
+	Group    string `json:"group"`
+	Requests int    `json:"requests"`
+}
+
+// Wanted is what a host is to measure.
+type Wanted struct {
+	Tasks []string `json:"tasks,omitempty"` // that run here
+	Proxy bool     `json:"proxy,omitempty"` // what its proxy sends
 }

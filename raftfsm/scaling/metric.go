@@ -2,6 +2,8 @@ package scaling
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"pinion/raftfsm/metric"
 )
@@ -33,23 +35,72 @@ const (
 	PredefinedRequests = "ALBRequestCountPerTarget"
 )
 
+// DimensionGroup is the dimension of InFlight and Requests that says of which target group: targetgroup/NAME/ID.
+const DimensionGroup = "TargetGroup"
+
 // Source is the series that the metric is of, or why there is none.
 func (m *Metric) Source() (metric.Name, error) {
 	switch m.Predefined {
+	case "":
+		return m.customized()
 	case PredefinedCPU:
 		return metric.CPU, nil
 	case PredefinedMemory:
 		return metric.Memory, nil
+	case PredefinedRequests:
+		_, group, ok := m.LabelIDs()
+		if !ok {
+			return "", fmt.Errorf("ResourceLabel of %s must be app/LOAD-BALANCER/ID/targetgroup/TARGET-GROUP/ID, not %q", m.Predefined, m.Label)
+		}
+		return metric.Requests.Of(group), nil
 	}
-	if m.Predefined != "" {
-		return "", fmt.Errorf("PredefinedMetricType %s is not supported: Pinion has no such metric yet", m.Predefined)
+	return "", fmt.Errorf("PredefinedMetricType %s is not supported: there are %s, %s and %s", m.Predefined, PredefinedCPU, PredefinedMemory, PredefinedRequests)
+}
+
+// LabelIDs are the ids of the load balancer and of the target group in a resource label.
+func (m *Metric) LabelIDs() (balancer, group string, ok bool) {
+	parts := strings.Split(m.Label, "/")
+	if len(parts) != 6 || parts[0] != "app" || slices.Contains(parts, "") {
+		return "", "", false
 	}
+	group, ok = groupID(strings.Join(parts[3:], "/"))
+	return parts[2], group, ok
+}
+
+// groupID is the id in targetgroup/NAME/ID.
+func groupID(text string) (id string, ok bool) {
+	parts := strings.Split(text, "/")
+	if len(parts) != 3 || parts[0] != "targetgroup" || slices.Contains(parts, "") {
+		return "", false
+	}
+	return parts[2], true
+}
+
+func (m *Metric) customized() (metric.Name, error) {
 	source := metric.Name(m.Name)
 	switch {
 	case m.Namespace != Namespace:
 		return "", fmt.Errorf("the namespace %q is not supported: metrics are in the namespace %s: %v", m.Namespace, Namespace, metric.Names())
-	case source.Words() == "":
+	case !slices.Contains(metric.Names(), source):
 		return "", fmt.Errorf("the metric %q is not known: in the namespace %s there are %v", m.Name, Namespace, metric.Names())
 	}
-	return source, nil
+	group := m.Dimension(DimensionGroup)
+	if group == "" {
+		return source, nil
+	}
+	id, ok := groupID(group)
+	if !ok || !source.OfProxies() {
+		return "", fmt.Errorf("the dimension %s must be targetgroup/NAME/ID, not %q, and is of %s and %s only", DimensionGroup, group, metric.InFlight, metric.Requests)
+	}
+	return source.Of(id), nil
+}
+
+// Dimension is the value of a dimension, empty when there is none of that name.
+func (m *Metric) Dimension(name string) string {
+	for _, d := range m.Dimensions {
+		if d.Name == name {
+			return d.Value
+		}
+	}
+	return ""
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"pinion/raftfsm/metric"
 	"pinion/raftfsm/spec"
 )
 
@@ -118,11 +119,11 @@ func (n Number) Float() float64 {
 // Within is n, or what of Min to Max is nearest to it.
 func (t *Target) Within(n int) int { return min(max(n, t.Min), t.Max) }
 
-// FollowsHosts reports whether a policy follows a metric that hosts have to measure.
-func (t *Target) FollowsHosts() bool {
+// Follows reports whether a policy follows one of some metrics.
+func (t *Target) Follows(some func(metric.Name) bool) bool {
 	return slices.ContainsFunc(t.Policies, func(p Policy) bool {
 		name, err := p.Tracking.Metric.Source()
-		return err == nil && name.OfHosts()
+		return err == nil && some(name)
 	})
 }
 

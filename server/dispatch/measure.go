@@ -3,10 +3,12 @@ package dispatch
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/metric"
+	"pinion/raftfsm/scaling"
 	"pinion/raftfsm/spec"
 	"pinion/server/rpc"
 )
@@ -22,17 +24,19 @@ type measureRequest struct {
 	Report metric.Report `json:"report"`
 }
 
-// Measure takes what a host has measured, and returns the tasks that the host is to measure from now on: those of services that follow a metric
-// of hosts. A report is only for the leader's memory: one that is lost is followed by the next.
-func (b *Backend) Measure(ctx context.Context, hostID string, r metric.Report) ([]string, error) {
+// Measure takes what a host has measured, and returns what the host is to measure from now on. What it says of tasks of other hosts is dropped, but
+// for what its proxy sends them. A report is only for the leader's memory: one that is lost is followed by the next.
+func (b *Backend) Measure(ctx context.Context, hostID string, r metric.Report) (metric.Wanted, error) {
 	ctx, done, err := b.server.Begin(ctx)
 	if err != nil {
-		return nil, err
+		return metric.Wanted{}, err
 	}
 	defer done()
+	wanted := wantedOf(b.server.State().View(), hostID)
 	if n := len(r.Tasks) + len(r.Waiting); n > metric.MaxReported {
-		return nil, fmt.Errorf("host %s reports %d measures at once: %w: %d are allowed", hostID, n, spec.ErrLimit, metric.MaxReported)
-	} else if n > 0 {
+		return metric.Wanted{}, fmt.Errorf("host %s reports %d measures at once: %w: %d are allowed", hostID, n, spec.ErrLimit, metric.MaxReported)
+	} else if n > 0 || r.Proxy {
+		r.Tasks = slices.DeleteFunc(slices.Clone(r.Tasks), func(t metric.Task) bool { return !t.Name.OfProxies() && !slices.Contains(wanted.Tasks, t.TaskID) })
 		err = b.server.CallLeader(ctx, func() error {
 			b.metrics.Put(hostID, r, b.server.Now())
 			return nil
@@ -40,7 +44,7 @@ func (b *Backend) Measure(ctx context.Context, hostID string, r metric.Report) (
 			return b.client.Call(ctx, address, PathMetrics, measureRequest{hostID, r}, &struct{}{})
 		})
 	}
-	return measuredTasks(b.server.State().View(), hostID), err
+	return wanted, err
 }
 
 // MetricsHandler is the leader's side of measures that another server forwards. leader is this host's backend while its server leads.
@@ -55,24 +59,25 @@ func MetricsHandler(leader func() (*Backend, error)) rpc.HandlerFunc {
 	})
 }
 
-// measuredTasks are the running tasks of a host whose services follow a metric of hosts.
-func measuredTasks(v *raftfsm.View, hostID string) (ids []string) {
+// wantedOf is what a host is to measure: the running tasks whose services follow a metric of hosts, and what its proxy sends, when any service does.
+func wantedOf(v *raftfsm.View, hostID string) (w metric.Wanted) {
+	w.Proxy = slices.ContainsFunc(raftfsm.ScalableTargets(v), func(t *scaling.Target) bool { return t.Follows(metric.Name.OfProxies) })
 	for _, t := range v.TasksOn(hostID) {
 		if t.Service == nil || t.LastStatus != spec.Running {
 			continue
 		}
-		if target := raftfsm.ScalableTarget(v, t.Service.ID); target != nil && target.FollowsHosts() {
-			ids = append(ids, t.ID)
+		if target := raftfsm.ScalableTarget(v, t.Service.ID); target != nil && target.Follows(metric.Name.OfHosts) {
+			w.Tasks = append(w.Tasks, t.ID)
 		}
 	}
-	return ids
+	return w
 }
 
 // Measure is Backend.Measure at the endpoint in use.
-func (u *Upstream) Measure(ctx context.Context, hostID string, r metric.Report) ([]string, error) {
+func (u *Upstream) Measure(ctx context.Context, hostID string, r metric.Report) (metric.Wanted, error) {
 	c := u.current.Load()
 	if c == nil {
-		return nil, errDisconnected
+		return metric.Wanted{}, errDisconnected
 	}
 	return c.Measure(ctx, hostID, r)
 }

@@ -13,7 +13,7 @@ import (
 	"pinion/server/metrics"
 )
 
-// A host measures the running tasks of services that follow a metric of hosts, and no others.
+// A host measures the running tasks of services that follow a metric of hosts, and no others. Of tasks elsewhere it tells only what its proxy sends.
 func TestAHostIsToldWhatToMeasure(t *testing.T) {
 	b, state := newBackend(t)
 	server := b.server.(*fakeServer)
@@ -25,11 +25,11 @@ func TestAHostIsToldWhatToMeasure(t *testing.T) {
 	}
 	wanted := func() []string {
 		t.Helper()
-		tasks, err := b.Measure(t.Context(), "mine", metric.Report{Tasks: []metric.Task{{TaskID: "t", Name: metric.CPU, Value: 7}}})
+		tasks, err := b.Measure(t.Context(), "mine", metric.Report{Tasks: []metric.Task{{TaskID: "t", Name: metric.CPU, Value: 7}, {TaskID: "other", Name: metric.CPU, Value: 7}, {TaskID: "other", Name: metric.InFlight, Value: 5}}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return tasks
+		return tasks.Tasks
 	}
 	do(raftfsm.CreateService{Service: service.Service{ID: "svc", Cluster: "default", Name: "web", Strategy: service.Replica, Desired: 1}, Revision: service.Revision{ID: "r", Definition: "f:1"}, Rollout: service.Rollout{ID: "r"}})
 	s := *state.View().ServiceByID("svc")
@@ -50,7 +50,7 @@ func TestAHostIsToldWhatToMeasure(t *testing.T) {
 	if follow(scaling.Metric{Predefined: scaling.PredefinedCPU}); !slices.Equal(wanted(), []string{"t"}) {
 		t.Errorf("%v", wanted())
 	}
-	if sums, _ := b.metrics.(*metrics.Store).Sums(server.Now()); sums[metrics.Key{TaskID: "t", Source: metric.CPU}] != 7 {
+	if sums := b.metrics.(*metrics.Store).Sums(server.Now()).Of; sums[metrics.Key{TaskID: "t", Source: metric.CPU}] != 7 || sums[metrics.Key{TaskID: "other", Source: metric.InFlight}] != 5 || len(sums) != 2 {
 		t.Errorf("%v", sums)
 	}
 	if _, err := b.Measure(t.Context(), "mine", metric.Report{Tasks: make([]metric.Task, metric.MaxReported+1)}); err == nil {

@@ -88,7 +88,7 @@ func (m serverMessage) isHeartbeat() bool {
 type sessionReply struct {
 	Seq     uint64         `json:"seq"`
 	Unknown []string       `json:"unknown,omitempty"` // tasks that the host should not run
-	Measure []string       `json:"measure,omitempty"` // tasks that the host is to measure
+	Measure metric.Wanted  `json:"measure,omitzero"`  // what the host is to measure
 	Error   *rpc.WireError `json:"fault,omitempty"`
 }
 

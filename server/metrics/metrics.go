@@ -11,6 +11,9 @@ import (
 // Fresh is how old a host's report may be that counts. Hosts report about every 10 s.
 const Fresh = 30 * time.Second
 
+// maxWaiting is the most requests that count as waiting in one proxy.
+const maxWaiting = 1 << 20
+
 // Key names a measure of a task.
 type Key struct {
 	TaskID string
@@ -55,25 +58,36 @@ func (s *Store) Put(hostID string, r metric.Report, now time.Time) {
 // Waiting receives when a host has reported that requests wait.
 func (s *Store) Waiting() <-chan struct{} { return s.waiting }
 
-// Sums are the fresh measures of all tasks, each the sum of what the hosts have reported of it, and by service id how many requests wait.
-func (s *Store) Sums(now time.Time) (sums map[Key]float64, waiting map[string]int) {
-	sums, waiting = map[Key]float64{}, map[string]int{}
+// Sums are the fresh measures of all tasks, each the sum of what the hosts have reported of it.
+type Sums struct {
+	Of      map[Key]float64
+	Waiting map[string]int  // requests, by target group
+	Proxies map[string]bool // ids of the hosts that have told what their proxies send
+}
+
+// Sums adds up what is fresh.
+func (s *Store) Sums(now time.Time) Sums {
+	sums := Sums{map[Key]float64{}, map[string]int{}, map[string]bool{}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, r := range s.reports {
+	for hostID, r := range s.reports {
 		if !r.fresh(now) {
 			continue
 		}
+		sums.Proxies[hostID] = r.Proxy
 		for _, m := range r.Tasks {
 			if m.Value >= 0 { // a host may say anything
-				sums[Key{m.TaskID, m.Name}] += m.Value
+				sums.Of[Key{m.TaskID, m.Name}] += m.Value
+				if m.Group != "" {
+					sums.Of[Key{m.TaskID, m.Name.Of(m.Group)}] += m.Value
+				}
 			}
 		}
 		for _, w := range r.Waiting {
-			waiting[w.ServiceID] += max(w.Requests, 0)
+			sums.Waiting[w.Group] += min(max(w.Requests, 0), maxWaiting) // likewise
 		}
 	}
-	return sums, waiting
+	return sums
 }
 
 func (r report) fresh(now time.Time) bool { return now.Sub(r.at).Abs() <= Fresh }

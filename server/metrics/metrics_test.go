@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -18,11 +19,11 @@ func TestTheMeasuresOfATaskAreTheSumOfWhatHostsReportedLately(t *testing.T) {
 	s.Put("h1", of("a", 2), now.Add(time.Second))
 	s.Put("h2", of("a", 4), now.Add(time.Second))
 	s.Put("h3", of("b", -1), now)
-	if sums, waiting := s.Sums(now.Add(2 * time.Second)); sums[Key{"a", "m"}] != 6 || len(sums) != 1 || len(waiting) != 0 {
-		t.Errorf("%v %v", sums, waiting)
+	if sums := s.Sums(now.Add(2 * time.Second)); sums.Of[Key{"a", "m"}] != 6 || len(sums.Of) != 1 || len(sums.Waiting) != 0 {
+		t.Errorf("%v", sums)
 	}
 	s.Put("h2", of("a", 8), now.Add(Fresh))
-	if sums, _ := s.Sums(now.Add(Fresh + 2*time.Second)); sums[Key{"a", "m"}] != 8 {
+	if sums := s.Sums(now.Add(Fresh + 2*time.Second)); sums.Of[Key{"a", "m"}] != 8 {
 		t.Errorf("an old report counts: %v", sums)
 	}
 	if s.Put("h2", of("a", 8), now.Add(3*Fresh)); len(s.reports) != 1 {
@@ -33,7 +34,7 @@ func TestTheMeasuresOfATaskAreTheSumOfWhatHostsReportedLately(t *testing.T) {
 func TestWaitingRequestsWakeTheLeaderOnce(t *testing.T) {
 	s := NewStore()
 	for range 3 {
-		s.Put("h1", metric.Report{Waiting: []metric.Waiting{{ServiceID: "svc", Requests: 2}, {ServiceID: "none", Requests: -5}}}, now)
+		s.Put("h1", metric.Report{Waiting: []metric.Waiting{{Group: "svc", Requests: 2}, {Group: "none", Requests: -5}, {Group: "many", Requests: math.MaxInt}, {Group: "many", Requests: math.MaxInt}}}, now)
 	}
 	<-s.Waiting()
 	select {
@@ -41,7 +42,7 @@ func TestWaitingRequestsWakeTheLeaderOnce(t *testing.T) {
 		t.Error("it is woken twice for the same")
 	default:
 	}
-	if _, waiting := s.Sums(now); waiting["svc"] != 2 || waiting["none"] != 0 {
+	if waiting := s.Sums(now).Waiting; waiting["svc"] != 2 || waiting["none"] != 0 || waiting["many"] <= 0 {
 		t.Errorf("%v", waiting)
 	}
 }

@@ -58,7 +58,8 @@ func (a *Autoscaler) Loop(ctx context.Context) {
 // sample adds the present metrics to the series of the policies, and drops series that no policy follows any more.
 func (a *Autoscaler) sample() {
 	now, view := a.proposer.Now(), a.proposer.State().View()
-	sums, _ := a.metrics.Sums(now)
+	sums := a.metrics.Sums(now)
+	proxied := allProxies(view, sums)
 	series := map[seriesKey][]autoscale.Sample{}
 	queued := map[string]int{} // by cluster
 	for _, t := range raftfsm.ScalableTargets(view) {
@@ -71,7 +72,7 @@ func (a *Autoscaler) sample() {
 			key := seriesKey{t.ServiceID, source}
 			if _, sampled := series[key]; !sampled {
 				series[key] = a.series[key]
-				if sample, measured := measure(view, t, source, sums, queued); measured {
+				if sample, measured := sampleOf(view, t, source, measures{sums.Of, proxied, queued}); measured {
 					sample.At = now
 					series[key] = append(series[key], sample)
 				}
@@ -85,16 +86,40 @@ func (a *Autoscaler) sample() {
 	a.series = series
 }
 
-// measure is the present sample of a source, if anything was measured.
-func measure(v *raftfsm.View, t *scaling.Target, source metric.Name, sums map[metrics.Key]float64, queued map[string]int) (sample autoscale.Sample, measured bool) {
-	if source == metric.QueueDepth {
-		if _, counted := queued[t.Cluster]; !counted {
-			queued[t.Cluster] = queueDepth(v, t.Cluster)
+// measures is what samples are made of.
+type measures struct {
+	sums    map[metrics.Key]float64
+	proxied bool           // every proxy has told what it sends
+	queued  map[string]int // waiting tasks by cluster, as they are counted
+}
+
+// allProxies reports whether every host that is not LOST has told what its proxy sends.
+func allProxies(v *raftfsm.View, sums metrics.Sums) bool {
+	return !slices.ContainsFunc(v.Hosts(""), func(h *spec.Host) bool { return !h.Lost() && !sums.Proxies[h.ID] })
+}
+
+// waitingFor counts the requests that wait for a service: those of the target groups that its tasks are registered with.
+func waitingFor(v *raftfsm.View, s *service.Service, waiting map[string]int) (n int) {
+	revision := v.ServiceRevision(s.Primary().ID)
+	for group, requests := range waiting {
+		if revision != nil && revision.Registers(group) {
+			n += requests
 		}
-		return autoscale.Sample{Total: float64(queued[t.Cluster]), Count: v.ServiceByID(t.ServiceID).Desired}, true
 	}
+	return n
+}
+
+// sampleOf is the present sample of a source, if anything was measured.
+func sampleOf(v *raftfsm.View, t *scaling.Target, source metric.Name, m measures) (sample autoscale.Sample, measured bool) {
+	if source == metric.QueueDepth {
+		if _, counted := m.queued[t.Cluster]; !counted {
+			m.queued[t.Cluster] = queueDepth(v, t.Cluster)
+		}
+		return autoscale.Sample{Total: float64(m.queued[t.Cluster]), Count: v.ServiceByID(t.ServiceID).Desired}, true
+	}
+	sample.Partial = source.OfProxies() && !m.proxied
 	for _, task := range v.ServiceTasks(t.ServiceID) {
-		if value, known := sums[metrics.Key{TaskID: task.ID, Source: source}]; known && task.LastStatus == spec.Running {
+		if value, known := m.sums[metrics.Key{TaskID: task.ID, Source: source}]; (known || source.OfProxies()) && task.LastStatus == spec.Running {
 			if value, known = utilization(task, source, value); known {
 				sample.Total, sample.Count = sample.Total+value, sample.Count+1
 			}
@@ -129,7 +154,7 @@ func queueDepth(v *raftfsm.View, cluster string) (n int) {
 // Scale carries out the scheduled actions that are due, and the decisions of the policies.
 func (a *Autoscaler) Scale(ctx context.Context) {
 	now, view := a.proposer.Now(), a.proposer.State().View()
-	_, waiting := a.metrics.Sums(now)
+	waiting := a.metrics.Sums(now).Waiting
 	for _, t := range raftfsm.ScalableTargets(view) {
 		due := dueActions(t, now)
 		for _, name := range due {
@@ -141,7 +166,7 @@ func (a *Autoscaler) Scale(ctx context.Context) {
 		s := view.ServiceByID(t.ServiceID)
 		rollout := view.ServiceRollout(s.Primary().Rollout)
 		facts := autoscale.Facts{
-			Target: t, Desired: s.Desired, Deploying: rollout != nil && rollout.Status == service.RolloutInProgress, Waiting: waiting[t.ServiceID], Now: now,
+			Target: t, Desired: s.Desired, Deploying: rollout != nil && rollout.Status == service.RolloutInProgress, Waiting: waitingFor(view, s, waiting), Now: now,
 			Series: func(source metric.Name) []autoscale.Sample { return a.series[seriesKey{t.ServiceID, source}] },
 		}
 		if move, ok := autoscale.Decide(facts); ok {

@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"fmt"
 	"log/slog"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -15,9 +16,16 @@ import (
 	"pinion/server/metrics"
 )
 
+// targetGroup is what the tasks of the scaled service are registered with.
+const targetGroup = "0123456789abcdef"
+
 // scaledService is service s0 of one desired task, which is scaled between 0 and 6.
 func scaledService(t *testing.T) (*memProposer, *Autoscaler) {
-	p := serviceHistory(t, 1, nil, 1)
+	p := serviceHistory(t, 0, nil, 1)
+	p.do(t, raftfsm.CreateService{
+		Service: service.Service{ID: "s0", Cluster: spec.DefaultCluster, Name: "s0", Strategy: service.Replica, Desired: 1}, Rollout: service.Rollout{ID: "s0", CreatedAt: p.now},
+		Revision: service.Revision{ID: "s0", Definition: "f:1", LoadBalancers: []service.LoadBalancer{{Group: targetGroup, Container: "c", Port: 80}}},
+	})
 	s := *p.state.View().ServiceByID("s0")
 	over := p.state.View().ServiceRollout("s0").End(service.RolloutSuccessful, "", p.now)
 	p.do(t, raftfsm.StepService{ServiceID: "s0", Version: s.Version, Service: s, Rollouts: []service.Rollout{*over}})
@@ -80,16 +88,103 @@ func TestAServiceFollowsTheQueue(t *testing.T) {
 	}
 }
 
+// A request that waits for a target of a service without tasks starts one; those of other groups do not.
 func TestARequestThatWaitsStartsATask(t *testing.T) {
 	p, a := scaledService(t)
 	p.do(t, raftfsm.UpdateService{Cluster: spec.DefaultCluster, Name: "s0", Change: service.Change{Desired: new(int)}})
+	a.metrics.Put("h", metric.Report{Waiting: []metric.Waiting{{Group: "other", Requests: 2}}}, p.now)
 	if got := p.pass(t, a, time.Minute); got != 0 {
 		t.Fatalf("%d for nobody", got)
 	}
-	a.metrics.Put("h", metric.Report{Waiting: []metric.Waiting{{ServiceID: "s0", Requests: 2}}}, p.now)
+	a.metrics.Put("h", metric.Report{Waiting: []metric.Waiting{{Group: targetGroup, Requests: 2}}}, p.now)
 	<-a.metrics.Waiting()
 	if a.Scale(t.Context()); p.state.View().ServiceByID("s0").Desired != 1 {
 		t.Error("it goes on waiting")
+	}
+}
+
+// runTasks has every task of the service run on the host.
+func (p *memProposer) runTasks(t *testing.T, s *Services) {
+	t.Helper()
+	p.settle(t, s)
+	for _, task := range p.state.View().ServiceTasks("s0") {
+		if task.LastStatus == spec.Provisioning {
+			p.do(t, raftfsm.PlaceTasks{Groups: [][]spec.Placement{{{TaskID: task.ID, HostID: "h"}}}})
+			p.do(t, raftfsm.ReportTasks{HostID: "h", Reports: []spec.TaskReport{{TaskID: task.ID, Status: spec.Running}}})
+		}
+	}
+}
+
+// sends is a report of a proxy that has so many requests in flight to each task.
+func (p *memProposer) sends(each float64) (r metric.Report) {
+	r.Proxy = true
+	for _, task := range p.state.View().ServiceTasks("s0") {
+		if each > 0 {
+			r.Tasks = append(r.Tasks, metric.Task{TaskID: task.ID, Name: metric.InFlight, Group: targetGroup, Value: each})
+		}
+	}
+	return r
+}
+
+// Requests in flight are the sum of what all proxies send. Tasks are taken away only while every proxy tells of it, so that a host that cannot be
+// heard, and goes on sending, does not lose its tasks.
+func TestAServiceFollowsItsRequests(t *testing.T) {
+	p, a := scaledService(t)
+	s := NewServices(p, everywhere, slog.New(slog.DiscardHandler))
+	p.do(t, raftfsm.PutHost{Host: spec.Host{ID: "h2", Name: "gpu-2", Cluster: spec.DefaultCluster}})
+	byRequests := scaling.Policy{ID: "p", Name: "load", Tracking: scaling.Tracking{Target: "4", Metric: scaling.Metric{Namespace: scaling.Namespace, Name: string(metric.InFlight)}}}
+	p.change(t, scaling.Change{PutPolicy: &byRequests})
+	p.runTasks(t, s)
+	follow := func(span time.Duration, each float64, hosts ...string) (desired int) {
+		for range span / scaleInterval {
+			for _, host := range hosts {
+				a.metrics.Put(host, p.sends(each), p.now.Add(scaleInterval))
+			}
+			desired = p.pass(t, a, scaleInterval)
+		}
+		return desired
+	}
+	if got := follow(scaleInterval, 6, "h"); got != 2 {
+		t.Errorf("%d tasks for six requests that one proxy tells of", got)
+	}
+	p.runTasks(t, s)
+	if got := follow(6*time.Minute, 4, "h", "h2"); got != 4 {
+		t.Errorf("%d tasks for sixteen requests", got)
+	}
+	p.runTasks(t, s)
+	if got := follow(10*time.Minute, 0, "h"); got != 4 {
+		t.Errorf("%d tasks while one proxy tells of nothing", got)
+	}
+	if got := follow(6*time.Minute, 0, "h", "h2"); got != 0 {
+		t.Errorf("%d tasks without any request", got)
+	}
+	events := p.state.View().ServiceByID("s0").Events
+	if last := events[len(events)-1].Message; !strings.Contains(last, "requests in flight per replica 0 of 4: 4 -> 0, policy load") {
+		t.Error(last)
+	}
+}
+
+// A stolen host says of requests and tasks what it likes. It sways its services between their capacities, and no further.
+func TestWhatAHostSaysScalesWithinTheCapacities(t *testing.T) {
+	p, a := scaledService(t)
+	s := NewServices(p, everywhere, slog.New(slog.DiscardHandler))
+	p.change(t, scaling.Change{Register: &scaling.Registration{Min: ptr(2), Max: ptr(3)}})
+	byRequests := scaling.Policy{ID: "p", Name: "load", Tracking: scaling.Tracking{Target: "4", Metric: scaling.Metric{Namespace: scaling.Namespace, Name: string(metric.InFlight)}}}
+	p.change(t, scaling.Change{PutPolicy: &byRequests})
+	for _, lie := range []float64{math.MaxFloat64, 0, -math.MaxFloat64, math.MaxFloat64} {
+		for range 60 {
+			p.runTasks(t, s)
+			report := p.sends(1)
+			for i := range report.Tasks {
+				report.Tasks[i].Value = lie
+			}
+			report.Tasks = append(report.Tasks, report.Tasks...)
+			report.Waiting = []metric.Waiting{{Group: targetGroup, Requests: math.MaxInt}, {Group: targetGroup, Requests: math.MaxInt}}
+			a.metrics.Put("h", report, p.now.Add(scaleInterval))
+			if got := p.pass(t, a, scaleInterval); got < 2 || got > 3 {
+				t.Fatalf("%v in flight: %d tasks", lie, got)
+			}
+		}
 	}
 }
 
@@ -124,7 +219,7 @@ func TestMeasuresOfAServiceAreThoseOfItsRunningTasks(t *testing.T) {
 	task := p.state.View().ServiceTasks("s0")[0]
 	sums := map[metrics.Key]float64{{TaskID: task.ID, Source: "m"}: 7, {TaskID: "other", Source: "m"}: 9}
 	target := raftfsm.ScalableTarget(p.state.View(), "s0")
-	if sample, measured := measure(p.state.View(), target, "m", sums, nil); measured {
+	if sample, measured := sampleOf(p.state.View(), target, "m", measures{sums: sums}); measured {
 		t.Errorf("it waits, and was measured: %+v", sample)
 	}
 	p.do(t, raftfsm.PlaceTasks{Groups: [][]spec.Placement{{{TaskID: task.ID, HostID: "h"}}}})
@@ -136,7 +231,7 @@ func TestMeasuresOfAServiceAreThoseOfItsRunningTasks(t *testing.T) {
 			t.Errorf("%s: %v %v", name, got, known)
 		}
 	}
-	if sample, _ := measure(p.state.View(), target, "m", sums, nil); sample.Total != 7 || sample.Count != 1 {
+	if sample, _ := sampleOf(p.state.View(), target, "m", measures{sums: sums}); sample.Total != 7 || sample.Count != 1 {
 		t.Errorf("%+v", sample)
 	}
 }

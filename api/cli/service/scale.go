@@ -21,7 +21,7 @@ import (
 )
 
 // metrics are what --target can name.
-var metrics = map[string]metric.Name{"cpu": metric.CPU, "memory": metric.Memory, "queue-depth": metric.QueueDepth}
+var metrics = map[string]metric.Name{"cpu": metric.CPU, "memory": metric.Memory, "queue-depth": metric.QueueDepth, "requests": metric.InFlight, "requests-per-minute": metric.Requests}
 
 func metricNames() string { return strings.Join(slices.Sorted(maps.Keys(metrics)), ", ") }
 
@@ -37,6 +37,7 @@ Examples:
    pinion service scale web=5
    pinion service scale web=0 worker=0 -d
    pinion service scale web --min 1 --max 6 --target cpu=60
+   pinion service scale web --min 0 --max 6 --target requests=4 --in-cooldown 10m
    pinion service scale web --fixed`,
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "min", DefaultText: "as before", Usage: "`N` tasks at least"},

@@ -24,11 +24,12 @@ func InWindow(t *scaling.Tracking) time.Duration {
 	return min(max(in, MinInWindow), MaxInWindow)
 }
 
-// Sample is a metric at a moment: its total over the replicas that were measured.
+// Sample is a metric at a moment: its total over the replicas that were measured. Of a partial one there may be more: it takes nothing away.
 type Sample struct {
-	At    time.Time
-	Total float64
-	Count int
+	At      time.Time
+	Total   float64
+	Count   int
+	Partial bool
 }
 
 // Facts are what a decision rests on.
@@ -98,6 +99,9 @@ func (f *Facts) in(p *scaling.Policy) (busiest vote) {
 		return vote{}
 	}
 	for i, s := range samples {
+		if s.Partial {
+			return vote{}
+		}
 		if v := f.vote(p, s.Total, float64(s.Count), max(0, f.Desired-s.Count)); i == 0 || v.want > busiest.want {
 			busiest = v
 		}
@@ -158,7 +162,11 @@ func (f *Facts) scaleIn(out vote) (scaling.Move, bool) {
 		to = max(to, f.Target.Within(out.want)) // what a policy needs now that may not scale in itself
 	}
 	_, cooldown := v.policy.Tracking.Cooldowns()
-	if to >= f.Desired || f.Now.Before(f.Target.In.At.Add(cooldown)) {
+	last := f.Target.In.At
+	if f.Target.Out.At.After(last) {
+		last = f.Target.Out.At // what was added is not taken away by what was measured before
+	}
+	if to >= f.Desired || f.Now.Before(last.Add(cooldown)) {
 		return scaling.Move{}, false
 	}
 	return f.move(v, to), true

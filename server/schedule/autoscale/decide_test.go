@@ -23,7 +23,7 @@ func follows(name, target string, out, in int) scaling.Policy {
 // steady is a series that has had one value for so long, each 10 s.
 func steady(total float64, count int, span time.Duration) (series []Sample) {
 	for at := now.Add(-span); !at.After(now); at = at.Add(10 * time.Second) {
-		series = append(series, Sample{at, total, count})
+		series = append(series, Sample{At: at, Total: total, Count: count})
 	}
 	return series
 }
@@ -49,14 +49,16 @@ func TestTargetTracking(t *testing.T) {
 		"in, when the whole window agrees":           {facts(5, steady(4, 5, hour), p), 2, "waiting tasks of the cluster per replica 0.8 of 2: 5 -> 2"},
 		"no less than the minimum":                   {facts(5, steady(0, 5, hour), p), 1, "(0 needed, minimum capacity 1)"},
 		"not in before the window is over":           {f: facts(5, steady(4, 5, 4*time.Minute), p)},
-		"not in for a window that was busy once":     {f: facts(5, append([]Sample{{now.Add(-299 * time.Second), 10, 5}}, steady(4, 5, 280*time.Second)...), p)},
+		"not in for a window that was busy once":     {f: facts(5, append([]Sample{{At: now.Add(-299 * time.Second), Total: 10, Count: 5}}, steady(4, 5, 280*time.Second)...), p)},
 		"not in without data":                        {f: facts(5, nil, p)},
 		"not in by data that is old":                 {f: facts(5, steady(4, 5, hour)[:355], p)},
 		"not out by data that is old":                {f: facts(1, steady(9, 1, hour)[:355], p)},
+		"not in while some proxy has told nothing":   {f: facts(5, append(steady(4, 5, hour)[:360], Sample{At: now, Total: 4, Count: 5, Partial: true}), p)},
+		"out by what the others have told":           {facts(1, []Sample{{At: now, Total: 8, Count: 1, Partial: true}}, p), 4, "1 -> 4"},
 		"what is not measured counts as busy":        {facts(5, steady(2, 2, hour), p), 4, "5 -> 4"},
 		"the largest of several":                     {facts(1, steady(8, 1, time.Minute), p, follows("other", "1.6", 60, 300)), 5, "policy other"},
 		"all have to agree":                          {f: facts(5, steady(4, 5, hour), p, follows("other", "0.8", 60, 300))},
-		"a short spike is averaged away":             {f: facts(2, []Sample{{now.Add(-20 * time.Second), 3, 2}, {now.Add(-10 * time.Second), 3, 2}, {now, 6, 2}}, p)},
+		"a short spike is averaged away":             {f: facts(2, []Sample{{At: now.Add(-20 * time.Second), Total: 3, Count: 2}, {At: now.Add(-10 * time.Second), Total: 3, Count: 2}, {At: now, Total: 6, Count: 2}}, p)},
 	} {
 		move, ok := Decide(c.f)
 		if ok != (c.to != 0) || ok && (move.To != c.to || move.From != c.f.Desired || !strings.Contains(move.Cause, c.cause)) {
@@ -75,6 +77,7 @@ func TestWhatKeepsAPolicyFromScaling(t *testing.T) {
 		"the cooldown of scaling out":   {out, func(f *Facts) { f.Target.Out = scaling.Step{At: now.Add(-59 * time.Second), By: 4} }},
 		"scaling in is suspended":       {in, func(f *Facts) { f.Target.Suspended.In = true }},
 		"the cooldown of scaling in":    {in, func(f *Facts) { f.Target.In = scaling.Step{At: now.Add(-299 * time.Second), By: 1} }},
+		"a scale-out a moment ago":      {in, func(f *Facts) { f.Target.Out = scaling.Step{At: now.Add(-299 * time.Second), By: 1} }},
 		"a rollout":                     {in, func(f *Facts) { f.Deploying = true }},
 		"a policy that only scales out": {in, func(f *Facts) { f.Target.Policies[0].Tracking.NoScaleIn = true }},
 	} {

@@ -1,0 +1,145 @@
+package measure
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"pinion/node/proxy"
+	"pinion/packaging/tick"
+	"pinion/raftfsm/metric"
+)
+
+// measureInterval is how often tasks are measured, waitInterval how often it is looked whether requests wait for one.
+const (
+	measureInterval = 10 * time.Second
+	waitInterval    = time.Second
+	callTimeout     = 15 * time.Second
+)
+
+// Usage reads what tasks use of this host.
+type Usage interface {
+	// Usage is the CPU time that a task has taken since it started, and the memory in bytes that it holds; not ok when it does not run here.
+	Usage(taskID string) (cpu time.Duration, memory int64, ok bool)
+}
+
+// Proxy is this host's.
+type Proxy interface {
+	Metrics() []proxy.Metrics
+	// Waiting are the requests that wait for a healthy target, by the ids of the groups where some do.
+	Waiting() map[string]int
+}
+
+// Control takes what is measured.
+type Control interface {
+	// Measure delivers a report, and returns what to measure from then on.
+	Measure(ctx context.Context, hostID string, r metric.Report) (metric.Wanted, error)
+}
+
+// Meter measures what the pool asks for. All fields are required.
+type Meter struct {
+	HostID  string
+	Usage   Usage
+	Proxy   Proxy
+	Control Control
+	Log     *slog.Logger
+}
+
+// Run measures until ctx ends. Requests that begin to wait are reported within waitInterval, the rest every measureInterval. A report that does not
+// arrive is not repeated: the next one has what it had.
+func (m *Meter) Run(ctx context.Context) {
+	ticker := tick.New(waitInterval)
+	defer ticker.Stop()
+	s := series{Meter: m}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if err := s.next(ctx, time.Now()); err != nil && ctx.Err() == nil {
+			m.Log.Debug("what tasks use was not reported", "error", err) // the heartbeat tells of a pool that cannot be reached
+		}
+	}
+}
+
+// series is what a Meter has measured before.
+type series struct {
+	*Meter
+	wanted  metric.Wanted
+	before  moment
+	tried   time.Time       // when everything was measured last
+	report  metric.Report   // the last that the pool has got
+	waiting map[string]bool // the groups of which it told
+}
+
+// moment is what had been counted at a time.
+type moment struct {
+	at      time.Time
+	cpu     map[string]time.Duration // by task
+	targets map[string]proxy.Metrics // by target; nil: the proxy was not asked
+}
+
+// next reports when it is time to.
+func (s *series) next(ctx context.Context, now time.Time) error {
+	waiting := s.Proxy.Waiting()
+	report, counted := s.report, s.before // requests that begin to wait are told of with what was measured last
+	if now.Sub(s.tried).Abs() >= measureInterval {
+		s.tried = now
+		report, counted = s.measure(now)
+	} else if !s.begins(waiting) {
+		return nil
+	}
+	report.Waiting = nil
+	told := map[string]bool{}
+	for group, requests := range waiting {
+		report.Waiting = append(report.Waiting, metric.Waiting{Group: group, Requests: requests})
+		told[group] = true
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	wanted, err := s.Control.Measure(ctx, s.HostID, report)
+	if err != nil {
+		s.waiting = nil // it is said again at once
+		return err
+	}
+	s.wanted, s.before, s.report, s.waiting = wanted, counted, report, told
+	return nil
+}
+
+// begins reports whether requests wait in a group of which the pool does not know that.
+func (s *series) begins(waiting map[string]int) bool {
+	for group := range waiting {
+		if !s.waiting[group] {
+			return true
+		}
+	}
+	return false
+}
+
+// measure measures everything that is wanted, since the moment before.
+func (s *series) measure(now time.Time) (r metric.Report, counted moment) {
+	counted = moment{at: now, cpu: map[string]time.Duration{}}
+	span := now.Sub(s.before.at)
+	for _, id := range s.wanted.Tasks {
+		cpu, memory, ok := s.Usage.Usage(id)
+		if !ok {
+			continue
+		}
+		counted.cpu[id] = cpu
+		if memory > 0 {
+			r.Tasks = append(r.Tasks, metric.Task{TaskID: id, Name: metric.Memory, Value: float64(memory) / (1 << 20)})
+		}
+		if old, known := s.before.cpu[id]; known && span > 0 && cpu >= old {
+			const units = 1024 // of a CPU
+			r.Tasks = append(r.Tasks, metric.Task{TaskID: id, Name: metric.CPU, Value: units * float64(cpu-old) / float64(span)})
+		}
+	}
+	if s.wanted.Proxy {
+		counted.targets = targetsOf(s.Proxy.Metrics())
+		if r.Proxy = s.before.targets != nil && span > 0; r.Proxy {
+			r.Tasks = append(r.Tasks, sent(counted.targets, s.before.targets, span)...)
+		}
+	}
+	return r, counted
+}
