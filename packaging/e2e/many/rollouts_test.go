@@ -71,12 +71,18 @@ aws ecs create-service --service-name streams --task-definition streams:1 --desi
 
 // service is the part of DescribeServices that tests read.
 type service struct {
-	Running     int    `json:"runningCount"`
-	Definition  string `json:"taskDefinition"`
+	Running     int     `json:"runningCount"`
+	Desired     int     `json:"desiredCount"`
+	Definition  string  `json:"taskDefinition"`
+	Events      []event `json:"events"`
 	Deployments []struct {
 		State  string `json:"rolloutState"`
 		Failed int    `json:"failedTasks"`
 	} `json:"deployments"`
+}
+
+type event struct {
+	Message string `json:"message"`
 }
 
 func (p *pool) describeStreams(t *testing.T, at *testbed.Host) service {
