@@ -185,7 +185,7 @@ func helpGroups(commands []*cli.Command) []help.Group {
 
 func commands(p Program) []*cli.Command {
 	all := []*cli.Command{
-		run.Command(p.system),
+		run.Command(p.system, service.CreateFromRun),
 		psCommand(p),
 		logsCommand(p),
 		why.Command(p.system),

@@ -6,6 +6,7 @@ import (
 	"pinion/api/cli/access"
 	"pinion/api/cli/change"
 	"pinion/api/cli/run"
+	"pinion/api/cli/service"
 	"pinion/api/cli/why"
 )
 
@@ -24,7 +25,7 @@ func taskCommand(p Program) *cli.Command {
    pinion task ls
    pinion task hold 3f2a91c0`,
 		Subcommands: append([]*cli.Command{
-			run.Command(p.system), listVerb(psCommand(p)), inspectCommand(p), logsCommand(p), why.Command(p.system), stopCommand(p), queueCommand(p),
+			run.Command(p.system, service.CreateFromRun), listVerb(psCommand(p)), inspectCommand(p), logsCommand(p), why.Command(p.system), stopCommand(p), queueCommand(p),
 		}, change.Commands(p.system)...),
 	}
 }

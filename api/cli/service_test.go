@@ -165,6 +165,25 @@ func TestWrongLinesAboutServices(t *testing.T) {
 	}
 }
 
+func TestARunBecomesAService(t *testing.T) {
+	h := withService(t, beginning, steady)
+	got := pinion(t, h, strings.Fields("run --service web --count 2 --gpus 1 --team vision -p 80 my/server -- serve")...)
+	in := h.body(t, "CreateService")
+	settings, _ := json.Marshal([]any{in["tags"], in["deploymentConfiguration"]})
+	if got.code != 0 || got.out != "web\n" || in["serviceName"] != "web" || in["desiredCount"] != 2.0 || in["taskDefinition"] != "web:3" ||
+		string(settings) != `[[{"key":"pinion.team","value":"vision"}],{"deploymentCircuitBreaker":{"enable":true,"rollback":true}}]` {
+		t.Errorf("%+v %v", got, in)
+	}
+	if registered := h.body(t, "RegisterTaskDefinition"); registered["family"] != "service-web" {
+		t.Errorf("%v", registered)
+	}
+	for _, flags := range []string{"--array 0-3", "--gang", "--retries 3", "--after group:a", "--no-wait", "--name other", "--group g"} {
+		if got := pinion(t, h, strings.Fields("run --service web "+flags+" my/server")...); got.code != 2 || !strings.Contains(got.err, strings.Fields(flags)[0]) {
+			t.Errorf("%s: %+v", flags, got)
+		}
+	}
+}
+
 // A plan registers nothing: the pool is sent what would be registered, tags included, and what would be updated.
 func TestAPlanShowsWhatAnUpdateWouldDo(t *testing.T) {
 	h := withService(t, steady)

@@ -130,8 +130,8 @@ var tagFlags = []struct{ flag, tag string }{
 	{"gang", spec.TagGang},
 }
 
-// parseTags returns the flags that tasks carry as tags.
-func parseTags(c *cli.Context) ([]spec.Tag, error) {
+// ParseTags returns the flags that tasks carry as tags.
+func ParseTags(c *cli.Context) ([]spec.Tag, error) {
 	var tags []spec.Tag
 	for _, known := range tagFlags {
 		if !c.IsSet(known.flag) {

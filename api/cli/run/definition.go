@@ -20,6 +20,7 @@ import (
 func flags() []cli.Flag {
 	all := []cli.Flag{
 		&cli.BoolFlag{Name: "detach", Aliases: []string{"d"}, Usage: "print the id of the task and return"},
+		&cli.StringFlag{Name: "service", Usage: "keep the tasks running as the service `NAME`, --count of them, instead of running them once"},
 		invocation.ClusterFlag(),
 	}
 	all = append(all, inCategory("Resources", []cli.Flag{

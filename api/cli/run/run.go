@@ -40,10 +40,11 @@ Examples:
    pinion run --array 0-99 --retries 3 --retry-on 137 --group nightly my/worker
    pinion run --after group:nightly --priority 50 --team vision --time-limit 2h my/report
    pinion run --no-wait --preemptible my/experiment
+   pinion run --service web --count 3 --gpus 1 -p 8000 my/server
    pinion run -o json my/trainer | jq '.containers[0].exitCode'`
 
-// Command is the command `pinion run`.
-func Command(system invocation.System) *cli.Command {
+// Command is the command `pinion run`. serve is what becomes of it with --service.
+func Command(system invocation.System, serve func(*cli.Context, *invocation.Invocation) error) *cli.Command {
 	return &cli.Command{
 		Name:        "run",
 		Usage:       "Run a container as a task and show its output",
@@ -54,6 +55,9 @@ func Command(system invocation.System) *cli.Command {
 			inv, err := system.Invoke(c)
 			if err != nil {
 				return err
+			}
+			if c.IsSet("service") {
+				return serve(c, inv)
 			}
 			if err := refuseInput(c.App.Reader); err != nil {
 				return err
@@ -92,7 +96,7 @@ type request struct {
 func parseRequest(ctx context.Context, c *cli.Context, inv *invocation.Invocation) (request, error) {
 	r := request{cluster: c.String("cluster"), gpus: c.Int("gpus"), startedBy: "pinion-run", publishes: c.IsSet("publish")}
 	var err error
-	if r.tags, err = parseTags(c); err != nil {
+	if r.tags, err = ParseTags(c); err != nil {
 		return r, err
 	}
 	if r.batch, err = parseBatchOptions(c); err != nil {

@@ -64,21 +64,34 @@ Examples:
 			if err != nil {
 				return err
 			}
-			if in["serviceName"], in["taskDefinition"], err = run.DefinitionFor(c.Context, c, inv, familyPrefix, c.String("name")); err != nil {
-				return err
-			}
-			created, err := send(c.Context, inv, "CreateService", in)
-			if err != nil {
-				return err
-			}
-			return finish(c.Context, inv, c.String("cluster"), created, c.Bool("detach"))
+			return create(c, inv, in, c.String("name"))
 		},
 	}
 }
 
+// create creates the service of that name of a command line, the image's when it is empty, and follows it.
+func create(c *cli.Context, inv *invocation.Invocation, in map[string]any, name string) (err error) {
+	if in["serviceName"], in["taskDefinition"], err = run.DefinitionFor(c.Context, c, inv, familyPrefix, name); err != nil {
+		return err
+	}
+	created, err := send(c.Context, inv, "CreateService", in)
+	if err != nil {
+		return err
+	}
+	return finish(c.Context, inv, c.String("cluster"), created, c.Bool("detach"))
+}
+
+// newInput is what every input of CreateService has that a command line makes.
+func newInput(c *cli.Context) map[string]any {
+	return map[string]any{"cluster": c.String("cluster"), "clientToken": strings.ToLower(rand.Text()), "propagateTags": "SERVICE"}
+}
+
+// rollBackByItself ends a rollout whose tasks keep failing.
+func rollBackByItself() map[string]any { return map[string]any{"enable": true, "rollback": true} }
+
 // createInput is the input of CreateService without the name and the definition.
 func createInput(c *cli.Context) (map[string]any, error) {
-	in := map[string]any{"cluster": c.String("cluster"), "clientToken": strings.ToLower(rand.Text()), "propagateTags": "SERVICE"}
+	in := newInput(c)
 	switch {
 	case c.Bool("daemon") && c.IsSet("replicas"):
 		return nil, exit.Usagef("give --daemon or --replicas, one of the two")
@@ -95,7 +108,7 @@ func createInput(c *cli.Context) (map[string]any, error) {
 		deployment = map[string]any{}
 	}
 	if !c.Bool("no-rollback") {
-		deployment["deploymentCircuitBreaker"] = map[string]any{"enable": true, "rollback": true}
+		deployment["deploymentCircuitBreaker"] = rollBackByItself()
 	}
 	in["deploymentConfiguration"] = deployment
 	var tags []spec.Tag
