@@ -256,7 +256,7 @@ func report(b *testing.B, tallies map[string]*tally) {
 		t := tallies[name]
 		b.ReportMetric((t.percentile(50)-direct.percentile(50))*1e9, prefix+"added-p50-ns")
 		b.ReportMetric((t.percentile(99)-direct.percentile(99))*1e9, prefix+"added-p99-ns")
-		b.ReportMetric(float64(len(t.took))/t.cpu.Seconds(), prefix+"requests/CPU-sec")
+		b.ReportMetric(float64(len(t.took))/t.cpu.Seconds(), prefix+"requests/CPU/s")
 	}
 	b.ReportMetric(0, "ns/op")
 }
