@@ -2,22 +2,19 @@ package proxy
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"io"
-	"log"
 	"net/http"
-	"net/http/httputil"
 	"sync/atomic"
-	"time"
 
+	"pinion/node/proxy/http1"
 	"pinion/raftfsm/traffic"
 )
 
 // exchange carries one request to a target of a group and its answer back.
 type exchange struct {
 	*call
-	upstream http.RoundTripper
+	upstream sender
 	table    *table
 	settings *traffic.Group
 	prefer   preference
@@ -25,21 +22,33 @@ type exchange struct {
 
 const maxAttempts = 3
 
-// silent has no log: what httputil would log is in the access log and the metrics.
-var silent = log.New(io.Discard, "", 0)
-
 func (x *exchange) serve(w http.ResponseWriter, r *http.Request) {
 	var err error
 	if x.prefer, err = preferenceOf(x.settings.Affinity, r); err != nil {
-		x.fail(w, r, err)
+		x.fail(w, err)
 		return
 	}
-	reverse := httputil.ReverseProxy{Rewrite: x.rewrite, Transport: x, ErrorHandler: x.fail, BufferPool: buffers, ErrorLog: silent}
-	reverse.ServeHTTP(w, r)
+	x.rewrite(r)
+	if r.Body != nil {
+		body := &requestBody{from: r.Body}
+		r.Body = body
+		defer body.end()
+	}
+	answer, err := x.exchange(w, r)
+	if err != nil {
+		x.fail(w, err)
+		return
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode == http.StatusSwitchingProtocols {
+		x.upgrade(w, r, answer)
+		return
+	}
+	passOn(w, answer)
 }
 
-// RoundTrip sends the request to a target, and to another one when the first cannot have acted on it.
-func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
+// exchange sends the request to a target, and to another one when the first cannot have acted on it.
+func (x *exchange) exchange(w http.ResponseWriter, r *http.Request) (*http.Response, error) {
 	var tried []*target
 	var last error
 	for {
@@ -49,7 +58,7 @@ func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		x.target = t
 		x.attempts++
-		answer, err := x.send(r, t)
+		answer, err := x.send(w, r, t)
 		if err == nil {
 			return answer, nil
 		}
@@ -70,7 +79,7 @@ func mayRepeat(r *http.Request, err error) bool {
 	}
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
-		return r.Body == nil && !errors.Is(err, errSilent)
+		return r.Body == nil && !errors.Is(err, http1.ErrSilent)
 	}
 	return false
 }
@@ -78,30 +87,14 @@ func mayRepeat(r *http.Request, err error) bool {
 // errBadBody is a client whose body cannot be read: no fault of the target.
 var errBadBody = errors.New("the body of the request is malformed or ends too early")
 
-// errSilent is a target that has not begun to answer within the listener's idle timeout.
-var errSilent = errors.New("the target did not answer in time")
-
 // send tries one target. What it returns without an error is in flight until its body is closed.
-func (x *exchange) send(r *http.Request, t *target) (*http.Response, error) {
-	ctx, cancel := context.WithCancelCause(r.Context())
-	silence := time.AfterFunc(x.table.idleTimeout, func() { cancel(errSilent) })
-	out := r.WithContext(ctx)
-	address := *r.URL
-	address.Scheme, address.Host = "http", t.address
-	out.URL = &address
-	body := &requestBody{ReadCloser: r.Body, used: func() { silence.Reset(x.table.idleTimeout) }}
-	if r.Body != nil {
-		out.Body = body
-	}
-	answer, err := x.upstream.RoundTrip(out)
-	silence.Stop()
+func (x *exchange) send(w http.ResponseWriter, r *http.Request, t *target) (*http.Response, error) {
+	r.URL.Host = t.address
+	answer, err := x.upstream.Send(r, http1.Options{Patience: x.table.idleTimeout, Informed: func(status int, h http.Header) { inform(w, status, h) }})
 	if err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			err = cause
-		}
-		cancel(nil)
+		body, ok := r.Body.(*requestBody)
 		switch {
-		case body.broken.Load():
+		case ok && body.broken.Load():
 			return nil, errBadBody
 		case r.Context().Err() == nil:
 			x.group.observe(t, failed)
@@ -114,11 +107,7 @@ func (x *exchange) send(r *http.Request, t *target) (*http.Response, error) {
 	if a := x.settings.Affinity; a != nil && a.By == traffic.ByCookie && x.prefer.target != t.hash {
 		answer.Header.Add("Set-Cookie", stickTo(t, a).String())
 	}
-	whole := &answerBody{ReadCloser: answer.Body, of: x, cancel: cancel}
-	answer.Body = whole
-	if writer, ok := whole.ReadCloser.(io.Writer); ok && answer.StatusCode == http.StatusSwitchingProtocols {
-		answer.Body = &upgradedBody{whole, writer}
-	}
+	answer.Body = &answerBody{ReadCloser: answer.Body, of: x}
 	return answer, nil
 }
 
@@ -133,15 +122,17 @@ func outcomeOf(status int) outcome {
 
 // requestBody is a client's body on its way to a target.
 type requestBody struct {
-	io.ReadCloser
-	used   func()
+	from   io.Reader
 	broken atomic.Bool // it cannot be read
+	ended  atomic.Bool // the request is answered: net/http allows no more reads
 }
 
-// Read notes that the client still sends.
+// Read reads nothing more once the request is answered.
 func (b *requestBody) Read(p []byte) (int, error) {
-	b.used()
-	n, err := b.ReadCloser.Read(p)
+	if b.ended.Load() {
+		return 0, http.ErrBodyReadAfterClose
+	}
+	n, err := b.from.Read(p)
 	if err != nil && err != io.EOF {
 		b.broken.Store(true)
 	}
@@ -151,36 +142,4 @@ func (b *requestBody) Read(p []byte) (int, error) {
 // Close leaves the body open: after a target that could not be connected to, another one gets it.
 func (b *requestBody) Close() error { return nil }
 
-// answerBody is a target's answer on its way to the client.
-type answerBody struct {
-	io.ReadCloser
-	of     *exchange
-	cancel context.CancelCauseFunc
-	closed atomic.Bool
-}
-
-// Read counts bytes and notes when the target breaks off.
-func (b *answerBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	b.of.sent.Add(int64(n))
-	if err != nil && err != io.EOF && !errors.Is(err, context.Canceled) {
-		b.of.broken.Store(true)
-	}
-	return n, err
-}
-
-// Close ends the exchange.
-func (b *answerBody) Close() error {
-	err := b.ReadCloser.Close()
-	if !b.closed.Swap(true) {
-		b.cancel(nil)
-		b.of.group.release(b.of.target)
-	}
-	return err
-}
-
-// upgradedBody is a connection that is no HTTP any more.
-type upgradedBody struct {
-	*answerBody
-	io.Writer
-}
+func (b *requestBody) end() { b.ended.Store(true) }

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httputil"
 	"strconv"
 	"strings"
 	"time"
 
+	"pinion/node/proxy/http1"
 	"pinion/raftfsm/traffic"
 )
 
@@ -42,44 +42,8 @@ func (l *listener) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	x.serve(w, r)
 }
 
-// rewrite makes the request of a client one for a target. httputil has removed what is only between client and proxy, and what a client may not
-// say of itself.
-func (x *exchange) rewrite(r *httputil.ProxyRequest) {
-	r.Out.URL.RawQuery = r.In.URL.RawQuery // as it was sent
-	r.Out.Trailer = nil
-	if r.In.Header.Get("Forwarded") != "" {
-		r.Out.Header["Forwarded"] = r.In.Header["Forwarded"]
-	}
-	if host := r.In.Header["X-Forwarded-Host"]; host != nil {
-		r.Out.Header["X-Forwarded-Host"] = host
-	}
-	dropAliases(r.Out.Header)
-	setForwarded(r.Out.Header, r.In, &x.table.config)
-}
-
-// setForwarded tells the target of the client, as ELB does.
-func setForwarded(h http.Header, in *http.Request, l *traffic.Listener) {
-	h.Set("X-Forwarded-Proto", strings.ToLower(string(l.Protocol)))
-	h.Set("X-Forwarded-Port", strconv.Itoa(l.Port))
-	before := in.Header["X-Forwarded-For"]
-	switch l.XForwardedFor {
-	case traffic.XFFRemove:
-		return
-	case traffic.XFFPreserve:
-		if before != nil {
-			h["X-Forwarded-For"] = before
-		}
-		return
-	}
-	client := withoutPort(in.RemoteAddr)
-	if l.XFFClientPort {
-		client = in.RemoteAddr
-	}
-	h.Set("X-Forwarded-For", strings.Join(append(before[:len(before):len(before)], client), ", "))
-}
-
 // fail answers for a target that did not.
-func (x *exchange) fail(w http.ResponseWriter, r *http.Request, err error) {
+func (x *exchange) fail(w http.ResponseWriter, err error) {
 	var unavailable *unavailableError
 	status, why := http.StatusBadGateway, fmt.Sprintf("no target of group %s answered", x.group.id)
 	switch {
@@ -92,7 +56,7 @@ func (x *exchange) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, errBadBody):
 		status, why = http.StatusBadRequest, err.Error()
 		w.Header().Set("Connection", "close")
-	case errors.Is(err, errSilent):
+	case errors.Is(err, http1.ErrSilent):
 		status, why = http.StatusGatewayTimeout, fmt.Sprintf("a target of group %s did not answer for %v", x.group.id, x.table.idleTimeout)
 	}
 	if x.settings.Version == traffic.GRPC && strings.HasPrefix(x.request.Header.Get("Content-Type"), "application/grpc") {

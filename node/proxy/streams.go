@@ -103,7 +103,7 @@ func (s *streams) connect(c *call, client net.Conn) (net.Conn, error) {
 }
 
 // join copies both ways, and returns how much the client got, until both ends have said that nothing more comes, or one of them is closed.
-func join(client, upstream net.Conn) (sent int64) {
+func join(client, upstream io.ReadWriteCloser) (sent int64) {
 	var both sync.WaitGroup
 	both.Go(func() { pipe(upstream, client) })
 	both.Go(func() { sent = pipe(client, upstream) })
@@ -112,10 +112,10 @@ func join(client, upstream net.Conn) (sent int64) {
 }
 
 // pipe copies until from ends, and passes the end on. After an error nothing can be passed on: both are closed.
-func pipe(to, from net.Conn) int64 {
-	buffer := buffers.Get()
+func pipe(to, from io.ReadWriteCloser) int64 {
+	buffer := buffers.Get().(*[bufferSize]byte)
 	defer buffers.Put(buffer)
-	n, err := io.CopyBuffer(onlyWriter{to}, onlyReader{from}, buffer)
+	n, err := io.CopyBuffer(onlyWriter{to}, onlyReader{from}, buffer[:])
 	if half, ok := to.(interface{ CloseWrite() error }); err == nil && ok && half.CloseWrite() == nil {
 		return n
 	}
@@ -129,3 +129,7 @@ type (
 	onlyReader struct{ io.Reader }
 	onlyWriter struct{ io.Writer }
 )
+
+const bufferSize = 32 << 10
+
+var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}

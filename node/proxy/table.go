@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"reflect"
+	"strconv"
+	"strings"
 	"time"
 
 	"pinion/raftfsm/traffic"
@@ -16,6 +18,7 @@ type table struct {
 	idleTimeout  time.Duration
 	certificates *certificates // nil without TLS
 	rules        []rule        // the last one always holds
+	proto, port  []string      // X-Forwarded-Proto and X-Forwarded-Port
 }
 
 type rule struct {
@@ -33,7 +36,7 @@ type action struct {
 }
 
 func newTable(config traffic.Listener, groups map[string]*group, directory string) (*table, error) {
-	t := &table{config: config, idleTimeout: config.IdleTimeout}
+	t := &table{config: config, idleTimeout: config.IdleTimeout, proto: []string{strings.ToLower(string(config.Protocol))}, port: []string{strconv.Itoa(config.Port)}}
 	if t.idleTimeout == 0 {
 		t.idleTimeout = traffic.DefaultTCPIdleTimeout
 		if config.Protocol.IsHTTP() {

@@ -60,7 +60,7 @@ var floors = map[string][]string{
 		".",
 		"task measure",
 		"containerd network logs proxy target metadata runtime/fake runtime/runtimetest",
-		"containerd/daemon containerd/images containerd/cgroup gpulock",
+		"containerd/daemon containerd/images containerd/cgroup gpulock proxy/http1",
 		"runtime",
 		"backoff datadir volume",
 		"machine",
