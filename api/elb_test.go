@@ -73,8 +73,8 @@ func TestASignatureForAnotherServiceChangesNoLoadBalancer(t *testing.T) {
 // A key for one team or cluster sees the targets alone that are its tasks.
 func TestTargetsAreSeenByThoseWhoSeeTheTask(t *testing.T) {
 	b := ready(t)
-	b.mustApply(t, raftfsm.Traffic[loadbalancer.CreateGroup]{Command: loadbalancer.CreateGroup{Group: loadbalancer.Group{
-		ID: "g", Name: "web", Protocol: traffic.HTTP, TargetType: loadbalancer.IP, Targets: []loadbalancer.Target{{Address: "10.9.9.9", Port: 80}}}}})
+	b.mustApply(t, raftfsm.Wrap(loadbalancer.CreateGroup{Group: loadbalancer.Group{
+		ID: "g", Name: "web", Protocol: traffic.HTTP, TargetType: loadbalancer.IP, Targets: []loadbalancer.Target{{Address: "10.9.9.9", Port: 80}}}}))
 	b.mustApply(t, raftfsm.CreateService{
 		Service:  service.Service{ID: "s", Cluster: "default", Name: "web", Desired: 1, Strategy: service.Replica},
 		Revision: service.Revision{ID: "1", Definition: "tensorflow-1-gpu:1", LoadBalancers: []service.LoadBalancer{{Group: "g", Container: "main", Port: 80}}},

@@ -30,7 +30,7 @@ func TestKindsAreAppendOnly(t *testing.T) {
 			form = "compact"
 		}
 		if k.Code < madeUpKinds {
-			fmt.Fprintf(&now, "%d %v %s, level %d\n", k.Code, k.Type, form, k.Level)
+			fmt.Fprintf(&now, "%d %v %s, level %d\n", k.Code, writtenType(k), form, k.Level)
 		}
 	}
 	for line := range strings.Lines(string(written)) {

@@ -23,7 +23,7 @@ func balanced(t *testing.T) *fixture {
 		if clusters != "" {
 			group.Tags = []spec.Tag{{Key: loadbalancer.TagCluster, Value: clusters}}
 		}
-		f.mustApply(t, raftfsm.Traffic[loadbalancer.CreateGroup]{Command: loadbalancer.CreateGroup{Group: group}})
+		f.mustApply(t, raftfsm.Wrap(loadbalancer.CreateGroup{Group: group}))
 	}
 	return f
 }

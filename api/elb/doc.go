@@ -15,7 +15,7 @@ import (
 
 	"pinion/api/auth"
 	"pinion/raftfsm"
-	"pinion/raftfsm/loadbalancer"
+	"pinion/raftfsm/command"
 )
 
 // Service is the name in the scope of signatures, Version that of the protocol.
@@ -39,8 +39,8 @@ type Store interface {
 }
 
 // change records a command, and returns its answer or the refusal in ELB's terms.
-func change[T any, C loadbalancer.Command](ctx context.Context, r *Request, c C) (answer T, err error) {
-	given, err := r.Store.Propose(ctx, raftfsm.Traffic[C]{Command: c})
+func change[T any, C command.Command](ctx context.Context, r *Request, c C) (answer T, err error) {
+	given, err := r.Store.Propose(ctx, raftfsm.Wrap(c))
 	if err != nil {
 		return answer, refusalOf(err)
 	}

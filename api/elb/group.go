@@ -126,7 +126,7 @@ func createTargetGroup(ctx context.Context, r *Request, in form) (any, error) {
 	if known := loadbalancer.GroupNamed(r.View, g.Name); known != nil && sameGroup(*known, *g) {
 		return r.showGroups(known), nil
 	}
-	_, err = r.Store.Propose(ctx, raftfsm.Traffic[loadbalancer.CreateGroup]{Command: loadbalancer.CreateGroup{Group: *g}})
+	_, err = r.Store.Propose(ctx, raftfsm.Wrap(loadbalancer.CreateGroup{Group: *g}))
 	if errors.Is(err, loadbalancer.ErrNameTaken) {
 		return nil, wire.Errorf("DuplicateTargetGroupName", "A target group with the same name '%s' exists, but with different settings", g.Name)
 	}

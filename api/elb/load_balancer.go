@@ -104,7 +104,7 @@ func createLoadBalancer(ctx context.Context, r *Request, in form) (any, error) {
 	if known := loadbalancer.Named(r.View, b.Name); known != nil && known.Type == b.Type && known.Scheme == b.Scheme && slices.Equal(known.Subnets, b.Subnets) && slices.Equal(known.Tags, b.Tags) {
 		return r.showLoadBalancers(known), nil
 	}
-	_, err = r.Store.Propose(ctx, raftfsm.Traffic[loadbalancer.Create]{Command: loadbalancer.Create{LoadBalancer: *b}})
+	_, err = r.Store.Propose(ctx, raftfsm.Wrap(loadbalancer.Create{LoadBalancer: *b}))
 	if errors.Is(err, loadbalancer.ErrNameTaken) {
 		return nil, wire.Errorf("DuplicateLoadBalancerName", "A load balancer with the same name '%s' exists, but with different settings", b.Name)
 	}

@@ -69,6 +69,7 @@ var floors = map[string][]string{
 		"routing",
 		".",
 		"loadbalancer",
+		"command",
 		"query tally issuer ended edit change snapshot table ledger",
 		"service scaling",
 		"codec spec metric changelog watch sortkey",

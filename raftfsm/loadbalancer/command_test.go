@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/command"
 	"pinion/raftfsm/loadbalancer"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/traffic"
@@ -29,7 +30,7 @@ func newPool(t *testing.T) *pool {
 	return p
 }
 
-func do[C loadbalancer.Command](c C) raftfsm.Command { return raftfsm.Traffic[C]{Command: c} }
+func do[C command.Command](c C) raftfsm.Command { return raftfsm.Wrap(c) }
 
 func (p *pool) try(c raftfsm.Command) error {
 	entry, err := raftfsm.Encode(c)

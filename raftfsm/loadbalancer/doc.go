@@ -10,31 +10,8 @@ import (
 	"errors"
 	"fmt"
 
-	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
-	"pinion/raftfsm/table"
 )
-
-// Transaction is the state while a command is applied.
-type Transaction interface {
-	table.Reader
-	Pool
-	Put(object any) // in place of the one with its key
-	Remove(object any)
-}
-
-// Pool is what else a command looks at; the clusters are all when empty. A raftfsm.View is one.
-type Pool interface {
-	Hosts(cluster string) []*spec.Host
-	Tasks(cluster string) []*spec.Task
-	Services(cluster string) []*service.Service
-	ServiceRevision(id string) *service.Revision // nil: unknown
-}
-
-// Command changes what the package has. It is pure: ids and times are fields of it. A refusal is an error and changes nothing.
-type Command interface {
-	Apply(tx Transaction) (any, error)
-}
 
 // Kinds of resources with tags, as in the ARNs of Elastic Load Balancing; no request to ECS reaches them.
 const (

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"pinion/raftfsm/command"
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/table"
@@ -76,7 +77,7 @@ func (g *Group) OpenTo(cluster string) bool {
 type CreateGroup struct{ Group Group }
 
 // Apply carries the command out.
-func (c CreateGroup) Apply(tx Transaction) (any, error) {
+func (c CreateGroup) Apply(tx command.Transaction) (any, error) {
 	g := &c.Group
 	switch {
 	case GroupNamed(tx, g.Name) != nil || FindGroup(tx, g.ID) != nil:
@@ -99,7 +100,7 @@ type UpdateGroup struct {
 }
 
 // Apply carries the command out.
-func (c UpdateGroup) Apply(tx Transaction) (any, error) {
+func (c UpdateGroup) Apply(tx command.Transaction) (any, error) {
 	known := FindGroup(tx, c.ID)
 	if known == nil {
 		return nil, fmt.Errorf("%w: %s", ErrNoGroup, c.ID)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"pinion/raftfsm/command"
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/table"
@@ -66,7 +67,7 @@ type CreateListener struct {
 }
 
 // Apply carries the command out.
-func (c CreateListener) Apply(tx Transaction) (any, error) {
+func (c CreateListener) Apply(tx command.Transaction) (any, error) {
 	l := &c.Listener
 	b := Find(tx, l.LoadBalancer)
 	switch {
@@ -101,7 +102,7 @@ type UpdateListener struct {
 }
 
 // Apply carries the command out.
-func (c UpdateListener) Apply(tx Transaction) (any, error) {
+func (c UpdateListener) Apply(tx command.Transaction) (any, error) {
 	known := FindListener(tx, c.ID)
 	if known == nil {
 		return nil, fmt.Errorf("listener %s: %w", c.ID, spec.ErrNotFound)
@@ -144,7 +145,7 @@ func (c UpdateListener) Apply(tx Transaction) (any, error) {
 }
 
 // checkPort refuses a port that another listener has, or that something else has on a host.
-func checkPort(tx Transaction, l *Listener) error {
+func checkPort(tx command.Transaction, l *Listener) error {
 	if other := ListenersByPort.Get(tx, sortkey.Key{Number: int64(l.Port)}); other != nil {
 		name := other.LoadBalancer
 		if b := Find(tx, name); b != nil {
@@ -159,7 +160,7 @@ func checkPort(tx Transaction, l *Listener) error {
 }
 
 // checkListener refuses protocols that do not fit together, and a default rule that cannot be.
-func checkListener(tx Transaction, b *LoadBalancer, l *Listener, standard *Rule) error {
+func checkListener(tx command.Transaction, b *LoadBalancer, l *Listener, standard *Rule) error {
 	switch {
 	case !b.Accepts(l.Protocol):
 		return fmt.Errorf("a listener of %s: %w a load balancer of the type %s", l.Protocol, ErrMisfit, b.Type)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"pinion/raftfsm/command"
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/table"
@@ -58,7 +59,7 @@ func (b *LoadBalancer) Accepts(p traffic.Protocol) bool { return p.IsHTTP() == (
 type Create struct{ LoadBalancer LoadBalancer }
 
 // Apply carries the command out.
-func (c Create) Apply(tx Transaction) (any, error) {
+func (c Create) Apply(tx command.Transaction) (any, error) {
 	b := &c.LoadBalancer
 	switch {
 	case Named(tx, b.Name) != nil || Find(tx, b.ID) != nil:
@@ -81,7 +82,7 @@ type Update struct {
 }
 
 // Apply carries the command out.
-func (c Update) Apply(tx Transaction) (any, error) {
+func (c Update) Apply(tx command.Transaction) (any, error) {
 	known := Find(tx, c.ID)
 	if known == nil {
 		return nil, fmt.Errorf("load balancer %s: %w", c.ID, spec.ErrNotFound)
@@ -124,7 +125,7 @@ func merge(known, given map[string]string) (map[string]string, error) {
 type Delete struct{ LoadBalancer, Listener, Rule, Group string }
 
 // Apply carries the command out.
-func (c Delete) Apply(tx Transaction) (any, error) {
+func (c Delete) Apply(tx command.Transaction) (any, error) {
 	if b := Find(tx, c.LoadBalancer); b != nil {
 		for _, l := range Listeners(tx, b.ID) {
 			removeListener(tx, l)
@@ -150,7 +151,7 @@ func (c Delete) Apply(tx Transaction) (any, error) {
 }
 
 // removeListener forgets a listener and its rules.
-func removeListener(tx Transaction, l *Listener) {
+func removeListener(tx command.Transaction, l *Listener) {
 	for _, rule := range Rules(tx, l.ID) {
 		tx.Remove(rule)
 	}
@@ -158,7 +159,7 @@ func removeListener(tx Transaction, l *Listener) {
 }
 
 // groupUser says what needs a target group; empty: nothing does.
-func groupUser(tx Transaction, id string) string {
+func groupUser(tx command.Transaction, id string) string {
 	for rule := range RulesByID.All(tx) {
 		if names(&rule.Action, id) {
 			return "rule " + rule.ID + " of listener " + rule.Listener

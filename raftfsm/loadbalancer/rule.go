@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"pinion/raftfsm/command"
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/table"
@@ -50,7 +51,7 @@ func Rules(r table.Reader, listener string) []*Rule { return RulesOf.List(r, lis
 type CreateRule struct{ Rule Rule }
 
 // Apply carries the command out.
-func (c CreateRule) Apply(tx Transaction) (any, error) {
+func (c CreateRule) Apply(tx command.Transaction) (any, error) {
 	rule := &c.Rule
 	l := FindListener(tx, rule.Listener)
 	switch {
@@ -82,7 +83,7 @@ type RuleChange struct {
 }
 
 // Apply carries the command out.
-func (c UpdateRules) Apply(tx Transaction) (any, error) {
+func (c UpdateRules) Apply(tx command.Transaction) (any, error) {
 	var changed []*Rule
 	for _, change := range c.Changes {
 		known := FindRule(tx, change.ID)
@@ -114,7 +115,7 @@ func (c UpdateRules) Apply(tx Transaction) (any, error) {
 }
 
 // checkRule refuses a priority that another rule has, and an action that cannot be.
-func checkRule(tx Transaction, l *Listener, rule *Rule) error {
+func checkRule(tx command.Transaction, l *Listener, rule *Rule) error {
 	if rule.Priority < 1 || rule.Priority > MaxPriority {
 		return fmt.Errorf("priority %d: %w: priorities are 1 to %d", rule.Priority, ErrMisfit, MaxPriority)
 	}
@@ -128,7 +129,7 @@ func checkRule(tx Transaction, l *Listener, rule *Rule) error {
 
 // checkAction refuses an action that forwards to a group that is not there or speaks another protocol, and one that a listener of connections
 // cannot take.
-func checkAction(tx Transaction, p traffic.Protocol, a *traffic.Action) error {
+func checkAction(tx command.Transaction, p traffic.Protocol, a *traffic.Action) error {
 	if !p.IsHTTP() && len(a.Forward) == 0 {
 		return fmt.Errorf("an action that does not forward: it %w a listener of %s", ErrMisfit, p)
 	}

@@ -42,11 +42,11 @@ func withService(t *testing.T, mode string) *state {
 				{Group: "g", Container: "web", Port: 8000}, {Group: "g", Container: "web", Port: 9999}, {Group: "other", Container: "none", Port: 8000}}},
 			Rollout: service.Rollout{ID: "r"},
 		},
-		raftfsm.Traffic[loadbalancer.CreateGroup]{Command: loadbalancer.CreateGroup{Group: loadbalancer.Group{
+		raftfsm.Wrap(loadbalancer.CreateGroup{Group: loadbalancer.Group{
 			ID: "g", Name: "web", Protocol: traffic.HTTP, TargetType: loadbalancer.IP, Targets: []loadbalancer.Target{{Address: "10.1.1.1", Port: 80}},
 			Attributes: map[string]string{loadbalancer.SlowStart: "30", loadbalancer.DeregistrationDelay: "5", "unheard.of": "kept"},
 			Tags:       []spec.Tag{{Key: loadbalancer.TagAffinity, Value: "body:256"}, {Key: loadbalancer.TagMaxWaiting, Value: "0"}, {Key: loadbalancer.TagWaitTimeout, Value: "90s"}},
-		}}})
+		}}))
 	task := &spec.Task{ID: "t", Cluster: "default", Definition: "d:1", LastStatus: spec.Running, DesiredStatus: spec.Running, HostID: "h",
 		Service: &spec.ServiceMember{ID: "s", Deployment: "1"}, Containers: []spec.Container{{ID: "c", Name: "web", LastStatus: spec.Running}}}
 	if mode != "host" {
@@ -87,13 +87,13 @@ func TestTasksOfServicesAreTargets(t *testing.T) {
 func TestAttributesAndTagsReachTheProxies(t *testing.T) {
 	s := withService(t, "bridge")
 	s.must(
-		raftfsm.Traffic[loadbalancer.Create]{Command: loadbalancer.Create{LoadBalancer: loadbalancer.LoadBalancer{
-			ID: "b", Name: "front", Type: loadbalancer.Application, Attributes: map[string]string{loadbalancer.IdleTimeout: "60", loadbalancer.XFFMode: "preserve", loadbalancer.XFFClientPort: "true"}}}},
-		raftfsm.Traffic[loadbalancer.CreateListener]{Command: loadbalancer.CreateListener{
+		raftfsm.Wrap(loadbalancer.Create{LoadBalancer: loadbalancer.LoadBalancer{
+			ID: "b", Name: "front", Type: loadbalancer.Application, Attributes: map[string]string{loadbalancer.IdleTimeout: "60", loadbalancer.XFFMode: "preserve", loadbalancer.XFFClientPort: "true"}}}),
+		raftfsm.Wrap(loadbalancer.CreateListener{
 			Listener: loadbalancer.Listener{ID: "l", LoadBalancer: "b", Port: 443, Protocol: traffic.HTTPS, Certificates: []loadbalancer.Certificate{{Name: "example.org"}}},
-			Default:  loadbalancer.Rule{ID: "l", Action: traffic.Action{FixedResponse: &traffic.FixedResponse{StatusCode: 404}}}}},
-		raftfsm.Traffic[loadbalancer.CreateRule]{Command: loadbalancer.CreateRule{Rule: loadbalancer.Rule{ID: "r", Listener: "l", Priority: 1,
-			Conditions: []traffic.Condition{{Field: traffic.PathPattern, Values: []string{"/api/*"}}}, Action: traffic.Action{Forward: []traffic.WeightedGroup{{Group: "g", Weight: 1}}}}}},
+			Default:  loadbalancer.Rule{ID: "l", Action: traffic.Action{FixedResponse: &traffic.FixedResponse{StatusCode: 404}}}}),
+		raftfsm.Wrap(loadbalancer.CreateRule{Rule: loadbalancer.Rule{ID: "r", Listener: "l", Priority: 1,
+			Conditions: []traffic.Condition{{Field: traffic.PathPattern, Values: []string{"/api/*"}}}, Action: traffic.Action{Forward: []traffic.WeightedGroup{{Group: "g", Weight: 1}}}}}),
 	)
 	r := routing.Of(s.View())
 	l, g := r.Listeners[0], r.Groups[0]

@@ -75,7 +75,7 @@ func TestAChangeOfTheRoutingWakesWhoWaits(t *testing.T) {
 		next, _ := r.wait(context.Background(), state, empty)
 		waited <- next
 	}()
-	do(raftfsm.Traffic[loadbalancer.CreateGroup]{Command: loadbalancer.CreateGroup{Group: loadbalancer.Group{ID: "g", Name: "web", Protocol: traffic.HTTP}}})
+	do(raftfsm.Wrap(loadbalancer.CreateGroup{Group: loadbalancer.Group{ID: "g", Name: "web", Protocol: traffic.HTTP}}))
 	if next := <-waited; len(next.Groups) != 1 || next.Groups[0].ID != "g" {
 		t.Errorf("%+v", next)
 	}

@@ -1,0 +1,30 @@
+// Package command is what commands of nouns in packages below raftfsm have in common. Such a package has its types, their indexes, its reads
+// and its commands; package raftfsm registers them.
+package command
+
+import (
+	"pinion/raftfsm/service"
+	"pinion/raftfsm/spec"
+	"pinion/raftfsm/table"
+)
+
+// Command changes the state. It is pure: ids and times are fields of it. A refusal is an error and changes nothing.
+type Command interface {
+	Apply(tx Transaction) (any, error)
+}
+
+// Transaction is the state while a command is applied.
+type Transaction interface {
+	table.Reader
+	State
+	Put(object any) // in place of the one with its key; it is immutable afterwards
+	Remove(object any)
+}
+
+// State is what a command may ask of nouns of package raftfsm; the clusters are all when empty. A raftfsm.View is one.
+type State interface {
+	Hosts(cluster string) []*spec.Host
+	Tasks(cluster string) []*spec.Task
+	Services(cluster string) []*service.Service
+	ServiceRevision(id string) *service.Revision // nil: unknown
+}
