@@ -3,6 +3,7 @@ package raftfsm
 import (
 	"pgregory.net/rapid"
 
+	"pinion/raftfsm/loggroup"
 	"pinion/raftfsm/spec"
 )
 
@@ -22,9 +23,9 @@ func (w *model) ofNouns(r *rapid.T) Command {
 		DeleteAttributes{attribute},
 		PutAccountSetting{spec.AccountSetting{Name: "containerInsights", Value: pick(r, "enabled", "disabled"), Principal: pick(r, "", "me")}},
 		DeleteAccountSetting{Name: "containerInsights", Principal: pick(r, "", "me")},
-		CreateLogGroup{spec.LogGroup{Name: pick(r, "g", "h"), CreatedAt: w.moment(r)}},
-		SetLogRetention{Name: pick(r, "g", "h"), Days: pick(r, 0, 3, 7)},
-		DeleteLogGroup{Name: pick(r, "g", "h")},
+		Wrap(loggroup.Create{Group: loggroup.Group{Name: pick(r, "g", "h"), CreatedAt: w.moment(r)}}),
+		Wrap(loggroup.SetRetention{Name: pick(r, "g", "h"), Days: pick(r, 0, 3, 7)}),
+		Wrap(loggroup.Delete{Name: pick(r, "g", "h")}),
 	)
 }
 

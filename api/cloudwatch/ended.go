@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pinion/raftfsm/ended"
+	"pinion/raftfsm/loggroup"
 	"pinion/raftfsm/spec"
 )
 
@@ -33,7 +34,7 @@ func (c *Request) endedTasks(group string, sources map[string][]source) (tasks [
 		return nil
 	}
 	kept := spec.LogRetention
-	if known := c.View.LogGroup(group); known != nil && known.RetentionDays > 0 {
+	if known := loggroup.Find(c.View, group); known != nil && known.RetentionDays > 0 {
 		kept = time.Duration(known.RetentionDays) * 24 * time.Hour
 	}
 	var families []string

@@ -7,6 +7,7 @@ import (
 
 	"pinion/api/auth"
 	"pinion/api/wire"
+	"pinion/raftfsm/loggroup"
 	"pinion/raftfsm/spec"
 )
 
@@ -66,11 +67,11 @@ func (c *Request) sources(group string) (map[string][]source, error) {
 }
 
 // created is what was recorded of a group; nil when nothing was, and for a key of one cluster: groups belong to no cluster.
-func (c *Request) created(group string) *spec.LogGroup {
+func (c *Request) created(group string) *loggroup.Group {
 	if c.Scope != "" {
 		return nil
 	}
-	return c.View.LogGroup(group)
+	return loggroup.Find(c.View, group)
 }
 
 // streams lists the streams of a group by name.
@@ -80,7 +81,7 @@ func (c *Request) streams(group string) ([]stream, error) {
 		return nil, err
 	}
 	var all []stream
-	deletedAt := c.View.LogsDeletedAt(group)
+	deletedAt := loggroup.DeletedAt(c.View, group)
 	for _, task := range c.tasks() {
 		if task.HostID == "" {
 			continue // it has not run anywhere
@@ -113,7 +114,7 @@ func (c *Request) stream(group, name string) (stream, error) {
 		if d := c.View.Definition(task.Definition); d != nil {
 			for i := range d.Containers {
 				s := logSource(d, &d.Containers[i])
-				if found := s.streamOf(task, c.View.LogsDeletedAt(group)); s.group == group && found.name == name && !found.isDeleted() {
+				if found := s.streamOf(task, loggroup.DeletedAt(c.View, group)); s.group == group && found.name == name && !found.isDeleted() {
 					return found, nil
 				}
 			}

@@ -13,6 +13,7 @@ import (
 	"pinion/api/ecs/tags"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/loggroup"
 	"pinion/raftfsm/spec"
 )
 
@@ -66,11 +67,11 @@ func createLogGroup(c *Request, ctx context.Context, in *createLogGroupInput) (*
 	if err != nil {
 		return nil, err
 	}
-	_, err = c.Store.Propose(ctx, raftfsm.CreateLogGroup{Group: spec.LogGroup{Name: in.LogGroupName, CreatedAt: c.Now(), Tags: list}})
+	_, err = c.Store.Propose(ctx, raftfsm.Wrap(loggroup.Create{Group: loggroup.Group{Name: in.LogGroupName, CreatedAt: c.Now(), Tags: list}}))
 	switch {
 	case errors.Is(err, spec.ErrInUse):
 		return nil, wire.Errorf(alreadyExists, "The specified log group already exists")
-	case errors.Is(err, spec.ErrTooManyLogGroups):
+	case errors.Is(err, loggroup.ErrTooMany):
 		return nil, wire.Errorf(limitExceeded, "%v", err)
 	}
 	return &emptyOutput{}, err
@@ -86,12 +87,12 @@ func deleteLogGroup(c *Request, ctx context.Context, in *groupInput) (*emptyOutp
 	if len(named) > 0 {
 		c.warn("the logs, the retention and the tags of %s are deleted; the group stays as long as task definitions name it, and what running containers have written lately until they end", in.LogGroupName)
 	}
-	_, err = c.Store.Propose(ctx, raftfsm.DeleteLogGroup{Name: in.LogGroupName, At: c.Now()})
+	_, err = c.Store.Propose(ctx, raftfsm.Wrap(loggroup.Delete{Name: in.LogGroupName, At: c.Now()}))
 	return &emptyOutput{}, err
 }
 
 func putRetentionPolicy(c *Request, ctx context.Context, in *retentionInput) (*emptyOutput, error) {
-	if days := spec.LogRetentions(); !slices.Contains(days, in.RetentionInDays) {
+	if days := loggroup.Retentions(); !slices.Contains(days, in.RetentionInDays) {
 		return nil, wire.Errorf(wire.InvalidParameter, "retentionInDays must be one of %s, not %d.", strings.Trim(fmt.Sprint(days), "[]"), in.RetentionInDays)
 	}
 	return c.setRetention(ctx, in.LogGroupName, in.RetentionInDays)
@@ -106,7 +107,7 @@ func (c *Request) setRetention(ctx context.Context, group string, days int) (*em
 	if err := c.record(ctx, group); err != nil {
 		return nil, err
 	}
-	_, err := c.Store.Propose(ctx, raftfsm.SetLogRetention{Name: group, Days: days})
+	_, err := c.Store.Propose(ctx, raftfsm.Wrap(loggroup.SetRetention{Name: group, Days: days}))
 	return &emptyOutput{}, missingGroup(err)
 }
 
@@ -115,14 +116,14 @@ func (c *Request) record(ctx context.Context, group string) error {
 	if _, err := c.sources(group); err != nil {
 		return err
 	}
-	if c.View.LogGroup(group) != nil {
+	if loggroup.Find(c.View, group) != nil {
 		return nil
 	}
-	_, err := c.Store.Propose(ctx, raftfsm.CreateLogGroup{Group: spec.LogGroup{Name: group, CreatedAt: c.groupCreationTimes()[group]}})
+	_, err := c.Store.Propose(ctx, raftfsm.Wrap(loggroup.Create{Group: loggroup.Group{Name: group, CreatedAt: c.groupCreationTimes()[group]}}))
 	switch {
 	case errors.Is(err, spec.ErrInUse): // another request has just done it
 		return nil
-	case errors.Is(err, spec.ErrTooManyLogGroups):
+	case errors.Is(err, loggroup.ErrTooMany):
 		return wire.Errorf(limitExceeded, "%v", err)
 	}
 	return err

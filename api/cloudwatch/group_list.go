@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pinion/api/wire"
+	"pinion/raftfsm/loggroup"
 )
 
 type describeLogGroupsInput struct {
@@ -85,7 +86,7 @@ func (c *Request) groupCreationTimes() map[string]time.Time {
 		}
 	}
 	if c.Scope == "" {
-		for _, group := range c.View.LogGroups() {
+		for _, group := range loggroup.All(c.View) {
 			created[group.Name] = group.CreatedAt
 		}
 	}

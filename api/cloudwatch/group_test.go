@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pinion/api/auth"
+	"pinion/raftfsm/loggroup"
 )
 
 type in = map[string]any
@@ -173,7 +174,7 @@ func TestAGroupThatDefinitionsNameCanBeCreatedToo(t *testing.T) {
 	w.call(t, "PutRetentionPolicy", in{"logGroupName": "h", "retentionInDays": 1})
 	w.call(t, "TagLogGroup", in{"logGroupName": "h", "tags": in{"a": "1"}})
 	w.call(t, "UntagLogGroup", in{"logGroupName": "h", "tags": []string{"a"}})
-	if got := w.state.View().LogGroup("h"); got == nil || got.RetentionDays != 1 || len(got.Tags) != 0 {
+	if got := loggroup.Find(w.state.View(), "h"); got == nil || got.RetentionDays != 1 || len(got.Tags) != 0 {
 		t.Errorf("%+v", got)
 	}
 	if got := w.call(t, "DeleteLogGroup", in{"logGroupName": "g"}); len(got.warnings) != 1 {
@@ -200,7 +201,7 @@ func TestADeletedGroupHasLostItsLogs(t *testing.T) {
 	}
 	same(t, "events", texts, []string{"after"})
 	w.wantError(t, "GetLogEvents", in{"logGroupName": "g", "logStreamName": "p/c/ended"}, notFound, "The specified log stream does not exist.")
-	if got := w.state.View().DeletedLogGroups(); len(got) != 1 {
+	if got := loggroup.Deleted(w.state.View()); len(got) != 1 {
 		t.Errorf("hosts are told of %v", got)
 	}
 }

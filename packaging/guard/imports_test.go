@@ -68,7 +68,7 @@ var floors = map[string][]string{
 	"raftfsm": {
 		"routing",
 		".",
-		"loadbalancer",
+		"loadbalancer loggroup",
 		"command",
 		"query tally issuer ended edit change snapshot table ledger",
 		"service scaling",

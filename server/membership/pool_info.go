@@ -13,6 +13,7 @@ import (
 
 	"pinion/packaging/tick"
 	"pinion/raftfsm"
+	"pinion/raftfsm/loggroup"
 	"pinion/raftfsm/spec"
 	"pinion/server/rpc"
 )
@@ -195,7 +196,7 @@ func recentlyRemoved(view *raftfsm.View, now time.Time) []string {
 
 // logRetentions are the log groups whose logs are kept for another time than the hosts' default, with the days.
 func logRetentions(view *raftfsm.View) (days map[string]int) {
-	for _, group := range view.LogGroups() {
+	for _, group := range loggroup.All(view) {
 		if group.RetentionDays > 0 {
 			if days == nil {
 				days = map[string]int{}
@@ -208,7 +209,7 @@ func logRetentions(view *raftfsm.View) (days map[string]int) {
 
 // deletedLogs are the log groups that were deleted, with the moments.
 func deletedLogs(view *raftfsm.View) (moments map[string]int64) {
-	for _, group := range view.DeletedLogGroups() {
+	for _, group := range loggroup.Deleted(view) {
 		if moments == nil {
 			moments = map[string]int64{}
 		}

@@ -1,7 +1,10 @@
 package raftfsm
 
 import (
+	"iter"
+
 	"pinion/raftfsm/loadbalancer"
+	"pinion/raftfsm/loggroup"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/table"
 )
@@ -20,9 +23,21 @@ var (
 		indexes(loadbalancer.RulesByID, loadbalancer.RulesOf), kindOf[Wrapped[loadbalancer.CreateRule]](107, 1), kindOf[Wrapped[loadbalancer.UpdateRules]](108, 1))
 )
 
+var _ = register(noun[loggroup.Group]{
+	table: "logGroups", indexes: indexes(loggroup.ByName), noChanges: "ECS has no event of it",
+	commands: []kind{wrappedKindOf[loggroup.Create](60, 1), wrappedKindOf[loggroup.SetRetention](61, 1), wrappedKindOf[loggroup.Delete](62, 1)},
+	expired:  func(v *View, r Reap) iter.Seq[*loggroup.Group] { return loggroup.Expired(v, r.Before) },
+	tags:     &tagging[loggroup.Group]{kind: spec.ResourceLogGroup, find: inView(loggroup.Find), tags: func(g *loggroup.Group) *[]spec.Tag { return &g.Tags }},
+})
+
+// inView is a read of a package as a method of View.
+func inView[T any](find func(table.Reader, string) *T) func(*View, string) *T {
+	return func(v *View, id string) *T { return find(v, id) }
+}
+
 func trafficNoun[T any](name string, resource spec.ResourceKind, find func(table.Reader, string) *T, tags func(*T) *[]spec.Tag, indexes []*table.Index[T], commands ...kind) *nounTable[T] {
 	return register(noun[T]{
 		table: name, indexes: indexes, commands: commands, noChanges: "readers compare what Routing is made of them", noExpiry: "a deleted one is gone",
-		tags: &tagging[T]{kind: resource, find: func(v *View, id string) *T { return find(v, id) }, tags: tags},
+		tags: &tagging[T]{kind: resource, find: inView(find), tags: tags},
 	})
 }
