@@ -14,7 +14,7 @@ import (
 func TestAPolicyFollowsTheRequestsOfATargetGroup(t *testing.T) {
 	f := newFixture(t)
 	for _, c := range []raftfsm.Command{
-		raftfsm.Traffic[loadbalancer.Create]{Command: loadbalancer.Create{LoadBalancer: loadbalancer.LoadBalancer{ID: "b1", Name: "front"}}},
+		raftfsm.Wrap(loadbalancer.Create{LoadBalancer: loadbalancer.LoadBalancer{ID: "b1", Name: "front"}}),
 		raftfsm.CreateService{
 			Service:  service.Service{ID: "front", Cluster: spec.DefaultCluster, Name: "front", Strategy: service.Replica},
 			Revision: service.Revision{ID: "f1", Definition: "f:1", LoadBalancers: []service.LoadBalancer{{Group: "g1", Container: "c", Port: 80}}}, Rollout: service.Rollout{ID: "f1"},
