@@ -43,7 +43,7 @@ func TestAServiceFollowsItsLoad(t *testing.T) {
 func TestWhatCannotBeFollowed(t *testing.T) {
 	h := withScaling(t)
 	for arguments, says := range map[string]string{
-		"web --target load=3": "there are cpu, memory, queue-depth, requests, requests-per-minute",
+		"web --target load=3": "there are cpu, gpu, memory, queue-depth, requests, requests-per-minute",
 		"web --target cpu=0":  "a value is more than 0",
 		"web --target cpu":    "is not METRIC=VALUE",
 		"web=3 --min 1":       "name one service, without a number",

@@ -37,7 +37,10 @@ type Source struct {
 	retryTimer  *time.Timer       // signals Changed while the inventory has a problem
 }
 
-var _ gpu.Source = (*Source)(nil)
+var (
+	_ gpu.Source = (*Source)(nil)
+	_ gpu.Meter  = (*Source)(nil)
+)
 
 // Open creates the source; path is the helper program. It does not fail: a host without a driver, or without GPUs, reports
 // that in its inventory. The helper is started at first use, which on hosts without NVIDIA hardware is never.
@@ -149,6 +152,18 @@ func (s *Source) Processes(ctx context.Context, uuid string) ([]int, error) {
 		return nil, fmt.Errorf("list the processes on GPU %s: %w", uuid, err)
 	}
 	return answer.Processes, nil
+}
+
+// Utilization is for how much of the time the device has computed, in percent, since the call before.
+func (s *Source) Utilization(ctx context.Context, uuid string) (percent float64, err error) {
+	answer, err := s.callDevice(ctx, protocol.Request{Kind: protocol.Utilization, UUID: uuid})
+	if err == nil && answer.Utilization == nil {
+		err = errors.New("pinion-nvml answered without a utilization: it is of another version than pinion")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("utilization of GPU %s: %w", uuid, err)
+	}
+	return *answer.Utilization, nil
 }
 
 // callDevice is call for requests that need NVIDIA hardware.

@@ -34,6 +34,10 @@ func healthy(r protocol.Request) protocol.Message {
 	case protocol.Processes:
 		return protocol.Message{ID: r.ID, Processes: []int{7, 8}}
 	}
+	if r.Kind == protocol.Utilization {
+		busy := 42.5
+		return protocol.Message{ID: r.ID, Utilization: &busy}
+	}
 	return protocol.Message{ID: r.ID, Inventory: &twoGPUs}
 }
 

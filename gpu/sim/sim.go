@@ -23,6 +23,7 @@ type source struct {
 	devices []gpu.Device // all of them healthy
 	nodes   []node       // of the devices in order, then the shared ones
 	broken  string       // directory of health, see readBroken
+	busy    string       // directory of utilization, see Utilization
 	absent  string       // file that says why there are no GPUs yet, see readAbsent
 	spec    []byte
 	changed chan struct{}
@@ -30,10 +31,13 @@ type source struct {
 	done    chan struct{}
 }
 
-var _ gpu.Source = (*source)(nil)
+var (
+	_ gpu.Source = (*source)(nil)
+	_ gpu.Meter  = (*source)(nil)
+)
 
 // Open simulates the machine that spec describes, "8xh100". It keeps its seed, its device nodes (dir/dev) and its health
-// (dir/broken/INDEX holds why that GPU is broken, dir/absent why there are none yet) under dir, so a restart finds the same GPUs and two hosts have different
+// (dir/broken/INDEX holds why that GPU is broken, dir/absent why there are none yet) and utilization (dir/utilization/INDEX) under dir, so a restart finds the same GPUs and two hosts have different
 // ones. self is the absolute path of the pinion binary, which containers get as nvidia-smi; with an empty self they get
 // none. Open requires root. The device nodes outlive Close, because containers do.
 func Open(spec, dir string, self string) (gpu.Source, error) {
@@ -47,7 +51,7 @@ func Open(spec, dir string, self string) (gpu.Source, error) {
 	if err := checkSelf(self); err != nil {
 		return nil, err
 	}
-	s := &source{model: m, broken: filepath.Join(dir, "broken"), absent: filepath.Join(dir, "absent"), changed: make(chan struct{}, 1), done: make(chan struct{})}
+	s := &source{model: m, broken: filepath.Join(dir, "broken"), busy: filepath.Join(dir, "utilization"), absent: filepath.Join(dir, "absent"), changed: make(chan struct{}, 1), done: make(chan struct{})}
 	if err := s.createFiles(dir, count, self); err != nil {
 		return nil, err
 	}

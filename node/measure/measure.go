@@ -3,8 +3,10 @@ package measure
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
+	"pinion/gpu"
 	"pinion/node/proxy"
 	"pinion/packaging/tick"
 	"pinion/raftfsm/metric"
@@ -36,10 +38,11 @@ type Control interface {
 	Measure(ctx context.Context, hostID string, r metric.Report) (metric.Wanted, error)
 }
 
-// Meter measures what the pool asks for. All fields are required.
+// Meter measures what the pool asks for. All fields but GPUs are required.
 type Meter struct {
 	HostID  string
 	Usage   Usage
+	GPUs    gpu.Meter // nil: nobody knows how busy GPUs are
 	Proxy   Proxy
 	Control Control
 	Log     *slog.Logger
@@ -50,7 +53,10 @@ type Meter struct {
 func (m *Meter) Run(ctx context.Context) {
 	ticker := tick.New(waitInterval)
 	defer ticker.Stop()
-	s := series{Meter: m}
+	s := series{Meter: m, slow: newSampler(m)}
+	var slow sync.WaitGroup
+	slow.Go(func() { s.slow.run(ctx) })
+	defer slow.Wait()
 	for {
 		select {
 		case <-ctx.Done():
@@ -66,6 +72,7 @@ func (m *Meter) Run(ctx context.Context) {
 // series is what a Meter has measured before.
 type series struct {
 	*Meter
+	slow    *sampler
 	wanted  metric.Wanted
 	before  moment
 	tried   time.Time       // when everything was measured last
@@ -121,7 +128,9 @@ func (s *series) begins(waiting map[string]int) bool {
 func (s *series) measure(now time.Time) (r metric.Report, counted moment) {
 	counted = moment{at: now, cpu: map[string]time.Duration{}}
 	span := now.Sub(s.before.at)
-	for _, id := range s.wanted.Tasks {
+	r.Tasks = s.slow.take(s.wanted.Tasks, now)
+	for _, task := range s.wanted.Tasks {
+		id := task.ID
 		cpu, memory, ok := s.Usage.Usage(id)
 		if !ok {
 			continue

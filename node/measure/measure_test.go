@@ -18,6 +18,7 @@ import (
 // rig is a host whose pool wants everything measured, and which a test has do things.
 type rig struct {
 	cpu     map[string]time.Duration
+	gpus    busy
 	targets []proxy.Metrics
 	waiting map[string]int
 	wanted  metric.Wanted
@@ -50,7 +51,7 @@ func (r *rig) during(t *testing.T, scenario func()) {
 		r.start = time.Now()
 		done := make(chan struct{})
 		go func() {
-			(&Meter{HostID: "h", Usage: r, Proxy: r, Control: r, Log: slog.New(slog.DiscardHandler)}).Run(ctx)
+			(&Meter{HostID: "h", Usage: r, GPUs: r.gpus, Proxy: r, Control: r, Log: slog.New(slog.DiscardHandler)}).Run(ctx)
 			close(done)
 		}()
 		scenario()
@@ -70,7 +71,7 @@ var target = traffic.TargetID{Group: "g", Task: "web", Container: "c", Port: 80}
 
 // What tasks use of the CPU is since the last report: a task that is new, or has begun again, has none yet.
 func TestWhatTasksUse(t *testing.T) {
-	r := &rig{wanted: metric.Wanted{Tasks: []string{"a", "new", "again", "elsewhere"}}, cpu: map[string]time.Duration{"a": time.Second, "again": time.Hour, "unasked": 0}}
+	r := &rig{wanted: metric.Wanted{Tasks: []metric.WantedTask{{ID: "a"}, {ID: "new"}, {ID: "again"}, {ID: "elsewhere"}}}, cpu: map[string]time.Duration{"a": time.Second, "again": time.Hour, "unasked": 0}}
 	r.during(t, func() {
 		pass(25 * time.Second)
 		r.cpu["a"], r.cpu["again"], r.cpu["new"] = 6*time.Second, time.Second, time.Minute

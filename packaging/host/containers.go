@@ -162,7 +162,7 @@ func (h *host) openAgent(context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.agent = newAgent(h.dir.Join("certificates"), measure.Meter{Usage: containerd.Meter{Runtime: h.runtime}, Control: h.member.Agent()}, node.Config{
+	h.agent = newAgent(h.dir.Join("certificates"), measure.Meter{Usage: containerd.Meter{Runtime: h.runtime}, GPUs: gpuMeter(h.gpus), Control: h.member.Agent()}, node.Config{
 		Host: spec.Host{
 			ID: h.dir.HostID, Name: nameOf(h.config), Cluster: h.config.Cluster, Address: h.address.Advertised, Version: h.Version,
 			FeatureLevel: raftfsm.FeatureLevel, Place: h.dir.Place, Starts: h.dir.Starts,
@@ -175,6 +175,12 @@ func (h *host) openAgent(context.Context) error {
 		Dir: h.dir.Path, Log: h.log,
 	})
 	return nil
+}
+
+// gpuMeter reads how busy GPUs are; nil where nobody can say.
+func gpuMeter(source gpu.Source) gpu.Meter {
+	meter, _ := source.(gpu.Meter)
+	return meter
 }
 
 // userNamespaces is what this host does about user namespaces. One that is to run all tasks in them and cannot runs none.

@@ -16,6 +16,9 @@ const (
 	Memory Name = "MemoryUtilization"
 )
 
+// GPU is for how much of the time the GPUs of a task compute, on average over them, in percent.
+const GPU Name = "GPUUtilization"
+
 // InFlight and Requests are what the proxies of all hosts send to a task: how many requests it has to answer on average, and how many it has
 // answered in a minute. Of a target group (see Of) they are what is sent to the task as a target of it.
 const (
@@ -42,14 +45,14 @@ func (n Name) Part() string {
 }
 
 // OfHosts reports whether the host of a task has to measure the metric.
-func (n Name) OfHosts() bool { return n == CPU || n == Memory }
+func (n Name) OfHosts() bool { return n == CPU || n == Memory || n == GPU }
 
 // OfProxies reports whether the proxies of all hosts have to measure the metric.
 func (n Name) OfProxies() bool { return n.whole() == InFlight || n.whole() == Requests }
 
 // words are what is said of each, per replica.
 var words = map[Name]string{
-	CPU: "CPU utilization in percent", Memory: "memory utilization in percent",
+	CPU: "CPU utilization in percent", Memory: "memory utilization in percent", GPU: "GPU utilization in percent",
 	InFlight: "requests in flight per replica", Requests: "requests a minute per replica",
 	QueueDepth: "waiting tasks of the cluster per replica",
 }
@@ -86,6 +89,12 @@ type Waiting struct {
 
 // Wanted is what a host is to measure.
 type Wanted struct {
-	Tasks []string `json:"tasks,omitempty"` // that run here
-	Proxy bool     `json:"proxy,omitempty"` // what its proxy sends
+	Tasks []WantedTask `json:"tasks,omitempty"` // that run here
+	Proxy bool         `json:"proxy,omitempty"` // what its proxy sends
+}
+
+// WantedTask is a task whose use of its host is measured.
+type WantedTask struct {
+	ID   string   `json:"id"`
+	GPUs []string `json:"gpus,omitempty"` // UUIDs; empty: their utilization is not asked for
 }

@@ -36,7 +36,7 @@ func (b *Backend) Measure(ctx context.Context, hostID string, r metric.Report) (
 	if n := len(r.Tasks) + len(r.Waiting); n > metric.MaxReported {
 		return metric.Wanted{}, fmt.Errorf("host %s reports %d measures at once: %w: %d are allowed", hostID, n, spec.ErrLimit, metric.MaxReported)
 	} else if n > 0 || r.Proxy {
-		r.Tasks = slices.DeleteFunc(slices.Clone(r.Tasks), func(t metric.Task) bool { return !t.Name.OfProxies() && !slices.Contains(wanted.Tasks, t.TaskID) })
+		r.Tasks = slices.DeleteFunc(slices.Clone(r.Tasks), func(t metric.Task) bool { return !t.Name.OfProxies() && !measures(wanted, t.TaskID) })
 		err = b.server.CallLeader(ctx, func() error {
 			b.metrics.Put(hostID, r, b.server.Now())
 			return nil
@@ -67,7 +67,23 @@ func wantedOf(v *raftfsm.View, hostID string) (w metric.Wanted) {
 			continue
 		}
 		if target := raftfsm.ScalableTarget(v, t.Service.ID); target != nil && target.Follows(metric.Name.OfHosts) {
-			w.Tasks = append(w.Tasks, t.ID)
+			w.Tasks = append(w.Tasks, wantedTask(t, target))
+		}
+	}
+	return w
+}
+
+// measures reports whether a host is to measure a task.
+func measures(w metric.Wanted, taskID string) bool {
+	return slices.ContainsFunc(w.Tasks, func(t metric.WantedTask) bool { return t.ID == taskID })
+}
+
+// wantedTask is what a host is to measure of a task by what its service follows.
+func wantedTask(t *spec.Task, target *scaling.Target) metric.WantedTask {
+	w := metric.WantedTask{ID: t.ID}
+	if target.Follows(func(n metric.Name) bool { return n == metric.GPU }) {
+		for i := range t.Containers {
+			w.GPUs = append(w.GPUs, t.Containers[i].GPUs...)
 		}
 	}
 	return w

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -29,7 +30,11 @@ func TestAHostIsToldWhatToMeasure(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return tasks.Tasks
+		ids := make([]string, 0, len(tasks.Tasks))
+		for _, task := range tasks.Tasks {
+			ids = append(ids, fmt.Sprint(task.ID, task.GPUs))
+		}
+		return ids
 	}
 	do(raftfsm.CreateService{Service: service.Service{ID: "svc", Cluster: "default", Name: "web", Strategy: service.Replica, Desired: 1}, Revision: service.Revision{ID: "r", Definition: "f:1"}, Rollout: service.Rollout{ID: "r"}})
 	s := *state.View().ServiceByID("svc")
@@ -47,7 +52,10 @@ func TestAHostIsToldWhatToMeasure(t *testing.T) {
 	if follow(scaling.Metric{Namespace: scaling.Namespace, Name: string(metric.QueueDepth)}); len(wanted()) > 0 {
 		t.Error("measured for the queue")
 	}
-	if follow(scaling.Metric{Predefined: scaling.PredefinedCPU}); !slices.Equal(wanted(), []string{"t"}) {
+	if follow(scaling.Metric{Predefined: scaling.PredefinedCPU}); !slices.Equal(wanted(), []string{"t[]"}) {
+		t.Errorf("%v", wanted())
+	}
+	if follow(scaling.Metric{Namespace: scaling.Namespace, Name: string(metric.GPU)}); !slices.Equal(wanted(), []string{"t[]"}) {
 		t.Errorf("%v", wanted())
 	}
 	if sums := b.metrics.(*metrics.Store).Sums(server.Now()).Of; sums[metrics.Key{TaskID: "t", Source: metric.CPU}] != 7 || sums[metrics.Key{TaskID: "other", Source: metric.InFlight}] != 5 || len(sums) != 2 {
@@ -55,6 +63,17 @@ func TestAHostIsToldWhatToMeasure(t *testing.T) {
 	}
 	if _, err := b.Measure(t.Context(), "mine", metric.Report{Tasks: make([]metric.Task, metric.MaxReported+1)}); err == nil {
 		t.Error("a report without bound is taken")
+	}
+}
+
+// The utilization of GPUs is asked for where the service follows it.
+func TestAHostIsToldWhichGPUsToMeasure(t *testing.T) {
+	task := &spec.Task{ID: "t", Containers: []spec.Container{{GPUs: []string{"GPU-1"}}, {}, {GPUs: []string{"GPU-2"}}}}
+	for name, want := range map[metric.Name]int{metric.GPU: 2, metric.CPU: 0} {
+		target := &scaling.Target{Policies: []scaling.Policy{{Tracking: scaling.Tracking{Metric: scaling.Metric{Namespace: scaling.Namespace, Name: string(name)}}}}}
+		if got := wantedTask(task, target); len(got.GPUs) != want || got.ID != "t" {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 )
 
 // metrics are what --target can name.
-var metrics = map[string]metric.Name{"cpu": metric.CPU, "memory": metric.Memory, "queue-depth": metric.QueueDepth, "requests": metric.InFlight, "requests-per-minute": metric.Requests}
+var metrics = map[string]metric.Name{"cpu": metric.CPU, "memory": metric.Memory, "gpu": metric.GPU, "queue-depth": metric.QueueDepth, "requests": metric.InFlight, "requests-per-minute": metric.Requests}
 
 func metricNames() string { return strings.Join(slices.Sorted(maps.Keys(metrics)), ", ") }
 

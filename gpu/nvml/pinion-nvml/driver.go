@@ -18,6 +18,8 @@ type driver struct {
 	self  string               // path of this program, for hooks
 	event func(protocol.Event) // called for each event of the driver
 
+	sampled map[string]uint64 // by UUID: the driver's time of the last sample of utilization that was told
+
 	ready bool // the library is loaded and connected to the kernel module
 }
 

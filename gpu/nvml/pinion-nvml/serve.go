@@ -40,6 +40,8 @@ func (d *driver) answer(request protocol.Request) protocol.Message {
 		answer.CDI, err = d.cdi()
 	case protocol.Processes:
 		answer.Processes, err = d.processes(request.UUID)
+	case protocol.Utilization:
+		answer.Utilization, err = d.utilization(request.UUID)
 	default:
 		err = fmt.Errorf("unknown request %q", request.Kind)
 	}

@@ -13,26 +13,28 @@ import (
 type Kind string
 
 const (
-	Inventory Kind = "inventory" // the devices as they are now; never answered with an error, see gpu.Inventory.Problem
-	CDI       Kind = "cdi"       // the Container Device Interface specification of the devices
-	Processes Kind = "processes" // the processes that compute on one device
+	Inventory   Kind = "inventory"   // the devices as they are now; never answered with an error, see gpu.Inventory.Problem
+	CDI         Kind = "cdi"         // the Container Device Interface specification of the devices
+	Processes   Kind = "processes"   // the processes that compute on one device
+	Utilization Kind = "utilization" // for how much of the time one device has computed, see gpu.Meter
 )
 
 // Request is a line to the helper.
 type Request struct {
 	ID   uint64 `json:"id"` // chosen by the client, at least 1
 	Kind Kind   `json:"kind"`
-	UUID string `json:"uuid,omitempty"` // of the device, for Processes
+	UUID string `json:"uuid,omitempty"` // of the device, for Processes and Utilization
 }
 
 // Message is a line from the helper: the answer to the request with the same ID, or an event with ID 0.
 type Message struct {
-	ID        uint64         `json:"id,omitempty"`
-	Error     string         `json:"error,omitempty"` // why the request failed
-	Inventory *gpu.Inventory `json:"inventory,omitempty"`
-	CDI       *Spec          `json:"cdi,omitempty"`
-	Processes []int          `json:"processes,omitempty"`
-	Event     *Event         `json:"event,omitempty"`
+	ID          uint64         `json:"id,omitempty"`
+	Error       string         `json:"error,omitempty"` // why the request failed
+	Inventory   *gpu.Inventory `json:"inventory,omitempty"`
+	CDI         *Spec          `json:"cdi,omitempty"`
+	Processes   []int          `json:"processes,omitempty"`
+	Utilization *float64       `json:"utilization,omitempty"` // percent
+	Event       *Event         `json:"event,omitempty"`
 }
 
 // Spec is a Container Device Interface specification; its device names are UUIDs.

@@ -1,0 +1,82 @@
+package measure
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"pinion/packaging/tick"
+	"pinion/raftfsm/metric"
+)
+
+// sampler measures what takes its time, beside the reports: a driver or a task that hangs keeps nothing else from the pool.
+type sampler struct {
+	*Meter
+
+	mu     sync.Mutex
+	wanted []metric.WantedTask
+	found  []metric.Task
+	at     time.Time // when that was
+}
+
+func newSampler(m *Meter) *sampler { return &sampler{Meter: m} }
+
+// take returns what was found lately, and has these tasks measured from then on.
+func (s *sampler) take(wanted []metric.WantedTask, now time.Time) []metric.Task {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wanted = wanted
+	if now.Sub(s.at) > 2*measureInterval {
+		return nil
+	}
+	return slices.Clone(s.found)
+}
+
+// run measures every measureInterval until ctx ends. What is not there when the next time comes is not measured.
+func (s *sampler) run(ctx context.Context) {
+	ticker := tick.New(measureInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		s.mu.Lock()
+		wanted := s.wanted
+		s.mu.Unlock()
+		sampling, cancel := context.WithTimeout(ctx, measureInterval)
+		found := s.sample(sampling, wanted)
+		cancel()
+		s.mu.Lock()
+		s.found, s.at = found, time.Now()
+		s.mu.Unlock()
+	}
+}
+
+// sample measures tasks now.
+func (s *sampler) sample(ctx context.Context, wanted []metric.WantedTask) (found []metric.Task) {
+	for _, task := range wanted {
+		if busy, ok := s.gpus(ctx, task.GPUs); ok {
+			found = append(found, metric.Task{TaskID: task.ID, Name: metric.GPU, Value: busy})
+		}
+	}
+	return found
+}
+
+// gpus is the average utilization of some GPUs; not ok when that of one is not known.
+func (s *sampler) gpus(ctx context.Context, uuids []string) (percent float64, ok bool) {
+	if s.GPUs == nil || len(uuids) == 0 {
+		return 0, false
+	}
+	for _, uuid := range uuids {
+		busy, err := s.GPUs.Utilization(ctx, uuid)
+		if err != nil {
+			s.Log.Debug("how busy a GPU is is not known", "error", err)
+			return 0, false
+		}
+		percent += busy / float64(len(uuids))
+	}
+	return percent, true
+}
