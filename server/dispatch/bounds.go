@@ -20,7 +20,6 @@ const (
 	maxTextBytes   = 4 << 10   // of each text in a report
 	maxTaskIDBytes = 64
 	maxBindings    = 256       // of a container
-	maxTargets     = 64        // of a task: its container ports in each of their target groups
 	maxCapacity    = 1 << 40   // CPU units or MiB of a host: sums over thousands of hosts stay whole numbers
 	maxGPUs        = 64        // of a host: no driver knows more than 32
 	maxLanes       = 1 << 10   // of NVLink between two GPUs: 18 so far
@@ -117,6 +116,7 @@ func boundedReports(view *raftfsm.View, hostID string, reports []spec.TaskReport
 		}
 		seen[r.TaskID] = true
 		if task := view.Task(r.TaskID); task != nil && task.HostID == hostID {
+			r.Targets = ownTargets(view, task, r.Targets)
 			bounded = append(bounded, boundedReport(r, len(task.Containers)))
 		} else if unknown++; unknown <= maxUnknown {
 			bounded = append(bounded, spec.TaskReport{TaskID: r.TaskID, Status: spec.Pending})
@@ -144,12 +144,26 @@ func boundedReport(r spec.TaskReport, containers int) spec.TaskReport {
 		c.Bindings = c.Bindings[:min(len(c.Bindings), maxBindings)]
 		r.Containers = append(r.Containers, c)
 	}
-	r.Targets = slices.Clone(r.Targets[:min(len(r.Targets), maxTargets)])
-	for i := range r.Targets {
-		h := &r.Targets[i]
-		h.Group, h.Container, h.State, h.Reason, h.Detail = clip(h.Group), clip(h.Container), traffic.TargetState(clip(string(h.State))), clip(h.Reason), clip(h.Detail)
-	}
 	return r
+}
+
+// ownTargets is what a host has found of the targets that its task is by its service. The state keeps what was found of each target, so others would
+// add up there.
+func ownTargets(view *raftfsm.View, task *spec.Task, found []traffic.TargetHealth) (own []traffic.TargetHealth) {
+	if task.Service == nil {
+		return nil
+	}
+	revision := view.ServiceRevision(task.Service.Deployment)
+	if revision == nil {
+		return nil
+	}
+	for _, b := range revision.LoadBalancers {
+		h := traffic.FindHealth(found, b.Group, b.Container, b.Port)
+		if h != nil && (h.State == traffic.Healthy || h.State == traffic.Unhealthy) {
+			own = append(own, traffic.TargetHealth{Group: b.Group, Container: b.Container, Port: b.Port, State: h.State, Reason: clip(h.Reason), Detail: clip(h.Detail)})
+		}
+	}
+	return own
 }
 
 func clip(text string) string { return text[:min(len(text), maxTextBytes)] }
