@@ -123,9 +123,9 @@ func TestAScalableTargetIsDescribedWholly(t *testing.T) {
 			}
 		}
 	}
-	for operation, member := range map[string]string{"DeleteScalingPolicy": `,"PolicyName":"load"`, "DeleteScheduledAction": `,"ScheduledActionName":"night"`, "DeregisterScalableTarget": ``} {
-		f.must(t, operation, of("default/web", member))
-	}
+	f.must(t, "DeleteScalingPolicy", of("default/web", `,"PolicyName":"load"`))
+	f.must(t, "DeleteScheduledAction", of("default/web", `,"ScheduledActionName":"night"`))
+	f.must(t, "DeregisterScalableTarget", of("default/web", ``))
 	if got := f.must(t, "DescribeScalableTargets", `{"ServiceNamespace":"ecs","ResourceIds":["service/default/web"]}`); got != `{"ScalableTargets":[]}` {
 		t.Errorf("%s", got)
 	}
