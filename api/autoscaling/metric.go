@@ -1,9 +1,11 @@
 package autoscaling
 
 import (
+	"slices"
+
 	"pinion/raftfsm/loadbalancer"
-	"pinion/raftfsm/metric"
 	"pinion/raftfsm/scaling"
+	"pinion/raftfsm/spec"
 )
 
 // checkMetric refuses a metric that is of something else than the service: it would never be measured, or be another than the caller means.
@@ -29,18 +31,22 @@ func (r *Request) checkMetric(in *resource, m *scaling.Metric) error {
 	if balancer, _, ok := m.LabelIDs(); ok && loadbalancer.Find(r.View, balancer) == nil {
 		return errInvalid("ResourceLabel %s: there is no such load balancer", m.Label)
 	}
-	return r.checkGroup(cluster, name, source)
-}
-
-// checkGroup refuses a metric of a target group with which the service does not register its tasks.
-func (r *Request) checkGroup(cluster, name string, source metric.Name) error {
-	group := source.Part()
 	s, err := r.scalable(cluster, name)
-	if group == "" || s == nil || err != nil {
+	if s == nil || err != nil {
 		return nil // that is told when it is changed
 	}
-	if revision := r.View.ServiceRevision(s.Primary().ID); revision == nil || !revision.Registers(group) {
+	revision := r.View.ServiceRevision(s.Primary().ID)
+	switch group := source.Part(); {
+	case revision == nil || group == "":
+	case source.OfProxies() && !revision.Registers(group):
 		return errInvalid("the service %s does not register its tasks with the target group %s: its loadBalancers have to name it", name, group)
+	case !source.OfProxies() && !exports(r.View.Definition(revision.Definition)):
+		return errInvalid("no container of the task definition of the service %s exports metrics: give one the docker label %s with the port", name, spec.LabelMetricPort)
 	}
 	return nil
+}
+
+// exports reports whether a container exports metrics.
+func exports(d *spec.TaskDefinition) bool {
+	return d != nil && slices.ContainsFunc(d.Containers, func(c spec.ContainerDefinition) bool { return c.DockerLabels[spec.LabelMetricPort] != "" })
 }

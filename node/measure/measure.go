@@ -41,6 +41,7 @@ type Control interface {
 // Meter measures what the pool asks for. All fields but GPUs are required.
 type Meter struct {
 	HostID  string
+	Address string // host:port that the host advertises: its tasks' ports are there
 	Usage   Usage
 	GPUs    gpu.Meter // nil: nobody knows how busy GPUs are
 	Proxy   Proxy

@@ -6,9 +6,14 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"pinion/packaging/tick"
 	"pinion/raftfsm/metric"
 )
+
+// maxAtOnce bounds the tasks that are measured at the same time.
+const maxAtOnce = 8
 
 // sampler measures what takes its time, beside the reports: a driver or a task that hangs keeps nothing else from the pool.
 type sampler struct {
@@ -18,9 +23,11 @@ type sampler struct {
 	wanted []metric.WantedTask
 	found  []metric.Task
 	at     time.Time // when that was
+
+	counters map[string]counter // by task and name
 }
 
-func newSampler(m *Meter) *sampler { return &sampler{Meter: m} }
+func newSampler(m *Meter) *sampler { return &sampler{Meter: m, counters: map[string]counter{}} }
 
 // take returns what was found lately, and has these tasks measured from then on.
 func (s *sampler) take(wanted []metric.WantedTask, now time.Time) []metric.Task {
@@ -57,11 +64,30 @@ func (s *sampler) run(ctx context.Context) {
 
 // sample measures tasks now.
 func (s *sampler) sample(ctx context.Context, wanted []metric.WantedTask) (found []metric.Task) {
-	for _, task := range wanted {
-		if busy, ok := s.gpus(ctx, task.GPUs); ok {
-			found = append(found, metric.Task{TaskID: task.ID, Name: metric.GPU, Value: busy})
-		}
+	var mu sync.Mutex
+	var all errgroup.Group
+	all.SetLimit(maxAtOnce)
+	add := func(task string, name metric.Name, value float64) {
+		mu.Lock()
+		defer mu.Unlock()
+		found = append(found, metric.Task{TaskID: task, Name: name, Value: value})
 	}
+	s.forget(wanted)
+	for _, task := range wanted {
+		all.Go(func() error {
+			s.scrape(ctx, task, add)
+			return nil
+		})
+	}
+	for _, task := range wanted { // behind them, because a driver that hangs keeps its place until ctx ends
+		all.Go(func() error {
+			if busy, ok := s.gpus(ctx, task.GPUs); ok {
+				add(task.ID, metric.GPU, busy)
+			}
+			return nil
+		})
+	}
+	all.Wait()
 	return found
 }
 

@@ -27,7 +27,7 @@ func newAgent(certificates string, meter measure.Meter, config node.Config) *age
 		Address: config.Host.Address, Certificates: certificates, Log: config.Log,
 		Drained: func(target string) { a.Routes.TargetDrained(target) },
 	})
-	a.meter.HostID, a.meter.Proxy, a.meter.Log = config.Host.ID, a.proxy, config.Log
+	a.meter.HostID, a.meter.Address, a.meter.Proxy, a.meter.Log = config.Host.ID, config.Host.Address, a.proxy, config.Log
 	config.Proxy = a.proxy
 	a.Node = node.New(config)
 	return a

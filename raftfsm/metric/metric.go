@@ -26,6 +26,9 @@ const (
 	Requests Name = "RequestCountPerTarget"
 )
 
+// Exported is a metric of Prometheus that a container of a task exports; see Of.
+const Exported Name = "Exported"
+
 // QueueDepth is the tasks of the cluster that wait for a place, but for those of services. The leader counts them.
 const QueueDepth Name = "QueueDepth"
 
@@ -45,7 +48,7 @@ func (n Name) Part() string {
 }
 
 // OfHosts reports whether the host of a task has to measure the metric.
-func (n Name) OfHosts() bool { return n == CPU || n == Memory || n == GPU }
+func (n Name) OfHosts() bool { return n == CPU || n == Memory || n == GPU || n.whole() == Exported }
 
 // OfProxies reports whether the proxies of all hosts have to measure the metric.
 func (n Name) OfProxies() bool { return n.whole() == InFlight || n.whole() == Requests }
@@ -58,7 +61,12 @@ var words = map[Name]string{
 }
 
 // Words is what a metric is in a sentence, empty when it is not known.
-func (n Name) Words() string { return words[n.whole()] }
+func (n Name) Words() string {
+	if n.whole() == Exported {
+		return n.Part() + " per replica"
+	}
+	return words[n.whole()]
+}
 
 // Names lists all metrics.
 func Names() []Name { return slices.Sorted(maps.Keys(words)) }
@@ -97,4 +105,13 @@ type Wanted struct {
 type WantedTask struct {
 	ID   string   `json:"id"`
 	GPUs []string `json:"gpus,omitempty"` // UUIDs; empty: their utilization is not asked for
+
+	Export *Export `json:"export,omitempty"` // nil: what it exports is not asked for
+}
+
+// Export is where on its host a task exports metrics of Prometheus, and which of them are wanted.
+type Export struct {
+	Port  int      `json:"port"`
+	Path  string   `json:"path"`
+	Names []string `json:"names"`
 }

@@ -37,7 +37,7 @@ func targetsOf(v *raftfsm.View) map[string][]traffic.Target {
 // TargetOf is the target that a task is for a load balancer of its service. It is none before it runs, when it has stopped, and when it has no
 // such port.
 func TargetOf(v *raftfsm.View, task *spec.Task, b service.LoadBalancer) (target traffic.Target, is bool) {
-	host, port := v.Host(task.HostID), hostPort(v, task, b)
+	host, port := v.Host(task.HostID), HostPort(v, task, b.Container, b.Port)
 	if host == nil || host.Lost() || port == 0 || task.LastStatus != spec.Running && task.LastStatus != spec.Stopping {
 		return traffic.Target{}, false
 	}
@@ -46,19 +46,19 @@ func TargetOf(v *raftfsm.View, task *spec.Task, b service.LoadBalancer) (target 
 	return target, true
 }
 
-// hostPort is the port of the host that a container's port has; 0: none.
-func hostPort(v *raftfsm.View, task *spec.Task, b service.LoadBalancer) int {
+// HostPort is the port of the host that a container's port has; 0: none.
+func HostPort(v *raftfsm.View, task *spec.Task, container string, port int) int {
 	for i := range task.Containers {
-		if task.Containers[i].Name != b.Container {
+		if task.Containers[i].Name != container {
 			continue
 		}
 		for _, binding := range task.Containers[i].Bindings {
-			if binding.ContainerPort == b.Port && binding.Protocol != "udp" {
+			if binding.ContainerPort == port && binding.Protocol != "udp" {
 				return binding.HostPort
 			}
 		}
 		if d := v.Definition(task.Definition); d != nil && d.NetworkMode == "host" {
-			return b.Port
+			return port
 		}
 	}
 	return 0

@@ -2,6 +2,7 @@ package scaling
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -25,8 +26,14 @@ type Dimension struct {
 	Value string `json:"value"`
 }
 
-// Namespace is where Pinion's own metrics are.
-const Namespace = "Pinion"
+// Namespace is where Pinion's own metrics are, NamespaceExported where those are that containers export.
+const (
+	Namespace         = "Pinion"
+	NamespaceExported = "Pinion/Prometheus"
+)
+
+// exportedName is a name that Prometheus takes without quotes.
+var exportedName = regexp.MustCompile(`^[a-zA-Z_:][a-zA-Z0-9_:]{0,254}$`)
 
 // Predefined metric types, verbatim from AWS.
 const (
@@ -78,9 +85,15 @@ func groupID(text string) (id string, ok bool) {
 
 func (m *Metric) customized() (metric.Name, error) {
 	source := metric.Name(m.Name)
+	if m.Namespace == NamespaceExported {
+		if !exportedName.MatchString(m.Name) {
+			return "", fmt.Errorf("%q is no name of a Prometheus metric: it has to be of letters, digits, _ and :, at most 255", m.Name)
+		}
+		return metric.Exported.Of(m.Name), nil
+	}
 	switch {
 	case m.Namespace != Namespace:
-		return "", fmt.Errorf("the namespace %q is not supported: metrics are in the namespace %s: %v", m.Namespace, Namespace, metric.Names())
+		return "", fmt.Errorf("the namespace %q is not supported: metrics are in the namespace %s: %v, and those that containers export in %s", m.Namespace, Namespace, metric.Names(), NamespaceExported)
 	case !slices.Contains(metric.Names(), source):
 		return "", fmt.Errorf("the metric %q is not known: in the namespace %s there are %v", m.Name, Namespace, metric.Names())
 	}

@@ -8,6 +8,7 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/metric"
+	"pinion/raftfsm/routing"
 	"pinion/raftfsm/scaling"
 	"pinion/raftfsm/spec"
 	"pinion/server/rpc"
@@ -67,7 +68,7 @@ func wantedOf(v *raftfsm.View, hostID string) (w metric.Wanted) {
 			continue
 		}
 		if target := raftfsm.ScalableTarget(v, t.Service.ID); target != nil && target.Follows(metric.Name.OfHosts) {
-			w.Tasks = append(w.Tasks, wantedTask(t, target))
+			w.Tasks = append(w.Tasks, wantedTask(v, t, target))
 		}
 	}
 	return w
@@ -79,14 +80,32 @@ func measures(w metric.Wanted, taskID string) bool {
 }
 
 // wantedTask is what a host is to measure of a task by what its service follows.
-func wantedTask(t *spec.Task, target *scaling.Target) metric.WantedTask {
+func wantedTask(v *raftfsm.View, t *spec.Task, target *scaling.Target) metric.WantedTask {
 	w := metric.WantedTask{ID: t.ID}
 	if target.Follows(func(n metric.Name) bool { return n == metric.GPU }) {
 		for i := range t.Containers {
 			w.GPUs = append(w.GPUs, t.Containers[i].GPUs...)
 		}
 	}
+	w.Export = exportOf(v, t, target)
 	return w
+}
+
+// exportOf is what a host is to read of the metrics that a task exports; nil: nothing.
+func exportOf(v *raftfsm.View, t *spec.Task, target *scaling.Target) *metric.Export {
+	names := target.Exported()
+	definition := v.Definition(t.Definition)
+	if len(names) == 0 || definition == nil {
+		return nil
+	}
+	for i := range definition.Containers {
+		c := &definition.Containers[i]
+		port, path, err := scaling.ExportPort(c.DockerLabels)
+		if at := routing.HostPort(v, t, c.Name, port); err == nil && port > 0 && at > 0 {
+			return &metric.Export{Port: at, Path: path, Names: names}
+		}
+	}
+	return nil
 }
 
 // Measure is Backend.Measure at the endpoint in use.

@@ -1,6 +1,9 @@
 package taskdef
 
-import "pinion/raftfsm/spec"
+import (
+	"pinion/raftfsm/scaling"
+	"pinion/raftfsm/spec"
+)
 
 // maxLabel is how long a label and its value may be together: containerd's limit.
 const maxLabel = 4096
@@ -16,6 +19,9 @@ func checkLabels(c container) error {
 		case spec.ReservedLabel(name):
 			return c.errorf("dockerLabels", "dockerLabels: %q is reserved for the container runtime and Pinion: choose another name.", name)
 		}
+	}
+	if _, _, err := scaling.ExportPort(c.DockerLabels); err != nil {
+		return c.errorf("dockerLabels", "dockerLabels: %v.", err)
 	}
 	return nil
 }

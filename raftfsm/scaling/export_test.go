@@ -1,0 +1,38 @@
+package scaling
+
+import (
+	"slices"
+	"testing"
+
+	"pinion/raftfsm/spec"
+)
+
+func TestWhereAContainerExportsItsMetrics(t *testing.T) {
+	for _, c := range []struct {
+		port, path string
+		wantPort   int
+		wantPath   string
+		ok         bool
+	}{
+		{"", "", 0, "/metrics", true}, {"8000", "", 8000, "/metrics", true}, {"8000", "/stats", 8000, "/stats", true},
+		{"0", "", 0, "", false}, {"65536", "", 0, "", false}, {"web", "", 0, "", false}, {"8000", "stats", 0, "", false}, {"8000", "/a b", 0, "", false},
+	} {
+		labels := map[string]string{}
+		if c.port != "" {
+			labels[spec.LabelMetricPort] = c.port
+		}
+		if c.path != "" {
+			labels[spec.LabelMetricPath] = c.path
+		}
+		if port, path, err := ExportPort(labels); port != c.wantPort || path != c.wantPath || (err == nil) != c.ok {
+			t.Errorf("%v: %d %q %v", labels, port, path, err)
+		}
+	}
+	exported := func(name string) Policy {
+		return Policy{Tracking: Tracking{Metric: Metric{Namespace: NamespaceExported, Name: name}}}
+	}
+	target := &Target{Policies: []Policy{exported("a"), {Tracking: Tracking{Metric: Metric{Predefined: PredefinedCPU}}}, exported("b:c"), exported("a")}}
+	if got := target.Exported(); !slices.Equal(got, []string{"a", "b:c"}) {
+		t.Errorf("%v", got)
+	}
+}
