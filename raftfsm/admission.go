@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"pinion/raftfsm/jointoken"
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/table"
@@ -43,12 +44,12 @@ func (c AdmitHost) apply(tx *tx) (any, error) {
 	if c.HostID == "" || c.Key == "" {
 		return nil, fmt.Errorf("a host that wants to join has to send its id and its public key")
 	}
-	token := tx.JoinToken(c.TokenID)
+	token := jointoken.Find(tx, c.TokenID)
 	if token == nil {
-		return nil, fmt.Errorf("join token %q: %w", c.TokenID, spec.ErrJoinTokenUnknown)
+		return nil, fmt.Errorf("join token %q: %w", c.TokenID, jointoken.ErrUnknown)
 	}
 	if !token.Matches(c.SecretHash) {
-		return nil, fmt.Errorf("join token %s: %w", c.TokenID, spec.ErrJoinTokenWrong)
+		return nil, fmt.Errorf("join token %s: %w", c.TokenID, jointoken.ErrWrong)
 	}
 	known := tx.Admission(c.HostID)
 	again := known != nil && known.PublicKeyHash == c.Key && known.TokenID == c.TokenID
@@ -65,7 +66,7 @@ func (c AdmitHost) apply(tx *tx) (any, error) {
 	if err := token.CheckCluster(c.Cluster); err != nil {
 		return nil, err
 	}
-	admission := &spec.Admission{HostID: c.HostID, PublicKeyHash: c.Key, TokenID: c.TokenID, At: c.At, Cluster: token.Cluster, Names: c.Names, AgentOnly: token.Role == spec.TokenRoleAgent}
+	admission := &spec.Admission{HostID: c.HostID, PublicKeyHash: c.Key, TokenID: c.TokenID, At: c.At, Cluster: token.Cluster, Names: c.Names, AgentOnly: token.Role == jointoken.RoleAgent}
 	if again {
 		if admission.At, admission.Root = known.At, known.Root; equal(admission, known) {
 			return known, nil

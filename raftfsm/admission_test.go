@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"pinion/raftfsm/jointoken"
 	"pinion/raftfsm/spec"
 )
 
@@ -18,7 +19,7 @@ func admit(host, key, token string, minute int) AdmitHost {
 
 func TestATokenLetsAsManyHostsInAsItSays(t *testing.T) {
 	h := newHistory(t)
-	h.do(t, CreateJoinToken{joinToken("a", 2)})
+	h.do(t, Wrap(jointoken.Create{Token: joinToken("a", 2)}))
 	for i := range 2 {
 		id := fmt.Sprint("new", i)
 		admitted := h.do(t, admit(id, "key", "a", i)).(*spec.Admission)
@@ -26,10 +27,10 @@ func TestATokenLetsAsManyHostsInAsItSays(t *testing.T) {
 			t.Errorf("%+v", admitted)
 		}
 	}
-	if token := h.View().JoinToken("a"); token.Used != 2 || !token.EndedAt.Equal(at(1)) {
+	if token := jointoken.Find(h.View(), "a"); token.Used != 2 || !token.EndedAt.Equal(at(1)) {
 		t.Errorf("%+v", token)
 	}
-	if _, err := h.try(t, admit("new3", "key", "a", 3)); !errors.Is(err, spec.ErrJoinTokenUsedUp) {
+	if _, err := h.try(t, admit("new3", "key", "a", 3)); !errors.Is(err, jointoken.ErrUsedUp) {
 		t.Errorf("the third: %v", err)
 	}
 }
@@ -45,12 +46,12 @@ func TestEachRefusalOfATokenHasItsOwnWords(t *testing.T) {
 		want    error
 		words   string
 	}{
-		{"unknown", admit("new", "key", "none", 1), spec.ErrJoinTokenUnknown, "has not made such a join token"},
-		{"wrong", wrong, spec.ErrJoinTokenWrong, "secret of the join token is wrong"},
-		{"who does not have the secret learns nothing else", wrongAndRevoked, spec.ErrJoinTokenWrong, "secret of the join token is wrong"},
-		{"revoked", admit("new", "key", "revoked", 1), spec.ErrJoinTokenRevoked, "was revoked: make a new one with `pinion token` (at 2026-01-02T03:05:05Z)"},
-		{"expired", admit("new", "key", "good", 60), spec.ErrJoinTokenExpired, "has expired"},
-		{"used up", admit("new", "key", "used", 1), spec.ErrJoinTokenUsedUp, "is used up: make a new one with `pinion token` (1 of 1)"},
+		{"unknown", admit("new", "key", "none", 1), jointoken.ErrUnknown, "has not made such a join token"},
+		{"wrong", wrong, jointoken.ErrWrong, "secret of the join token is wrong"},
+		{"who does not have the secret learns nothing else", wrongAndRevoked, jointoken.ErrWrong, "secret of the join token is wrong"},
+		{"revoked", admit("new", "key", "revoked", 1), jointoken.ErrRevoked, "was revoked: make a new one with `pinion token` (at 2026-01-02T03:05:05Z)"},
+		{"expired", admit("new", "key", "good", 60), jointoken.ErrExpired, "has expired"},
+		{"used up", admit("new", "key", "used", 1), jointoken.ErrUsedUp, "is used up: make a new one with `pinion token` (1 of 1)"},
 		{"removed host", admit("gone", "key", "good", 1), spec.ErrRemoved, "pinion down --purge"},
 		{"another's name", admit("h1", "key", "good", 1), spec.ErrInUse, "belongs to the pool with another key"},
 		{"another's name, admitted", admit("old", "other key", "good", 1), spec.ErrInUse, "belongs to the pool with another key"},
@@ -76,13 +77,13 @@ func TestEachRefusalOfATokenHasItsOwnWords(t *testing.T) {
 func admitting(t tester) *history {
 	h := newHistory(t)
 	for _, id := range []string{"used", "revoked"} {
-		h.do(t, CreateJoinToken{joinToken(id, 1)})
+		h.do(t, Wrap(jointoken.Create{Token: joinToken(id, 1)}))
 	}
-	h.do(t, CreateJoinToken{joinToken("good", 9)})
+	h.do(t, Wrap(jointoken.Create{Token: joinToken("good", 9)}))
 	h.do(t, admit("old", "key", "used", 0))
 	h.do(t, admit("gone", "key", "good", 0))
 	h.do(t, RemoveHost{ID: "gone"})
-	h.do(t, RevokeJoinToken{ID: "revoked", At: at(1)})
+	h.do(t, Wrap(jointoken.Revoke{ID: "revoked", At: at(1)}))
 	return h
 }
 
@@ -95,22 +96,22 @@ func TestAHostWhoseAnswerWasLostIsLetInAgain(t *testing.T) {
 	if !bytes.Equal(before, h.snapshot(t)) {
 		t.Error("it counted twice")
 	}
-	if _, err := h.try(t, admit("old", "key", "used", 60)); !errors.Is(err, spec.ErrJoinTokenExpired) {
+	if _, err := h.try(t, admit("old", "key", "used", 60)); !errors.Is(err, jointoken.ErrExpired) {
 		t.Errorf("later than the token: %v", err)
 	}
-	h.do(t, RevokeJoinToken{ID: "used", At: at(6)})
-	if _, err := h.try(t, admit("old", "key", "used", 7)); !errors.Is(err, spec.ErrJoinTokenRevoked) {
+	h.do(t, Wrap(jointoken.Revoke{ID: "used", At: at(6)}))
+	if _, err := h.try(t, admit("old", "key", "used", 7)); !errors.Is(err, jointoken.ErrRevoked) {
 		t.Errorf("after the token was revoked: %v", err)
 	}
 }
 
 func TestAHostMayComeBackWithAnotherToken(t *testing.T) {
 	h := admitting(t)
-	used := h.View().JoinToken("good").Used
+	used := jointoken.Find(h.View(), "good").Used
 	if got := h.do(t, admit("old", "key", "good", 5)).(*spec.Admission); got.TokenID != "good" {
 		t.Errorf("%+v", got)
 	}
-	if h.View().JoinToken("good").Used != used+1 {
+	if jointoken.Find(h.View(), "good").Used != used+1 {
 		t.Error("the token was not used")
 	}
 }

@@ -4,12 +4,13 @@ import (
 	"errors"
 	"testing"
 
+	"pinion/raftfsm/capacityprovider"
 	"pinion/raftfsm/spec"
 )
 
 func TestAQueueInUseStays(t *testing.T) {
 	h := newHistory(t)
-	night := spec.CapacityProvider{Name: "night", CreatedAt: epoch}
+	night := capacityprovider.Provider{Name: "night", CreatedAt: epoch}
 	uses := func(names ...string) Command {
 		c := PutClusterCapacityProviders{Cluster: spec.DefaultCluster, Providers: names}
 		for _, name := range names {
@@ -25,23 +26,23 @@ func TestAQueueInUseStays(t *testing.T) {
 		want    error
 	}{
 		{"named before it is there", uses("night"), spec.ErrNotFound},
-		{"made", CreateCapacityProvider{night}, nil},
-		{"made twice", CreateCapacityProvider{night}, spec.ErrInUse},
-		{"the built-in one is there", CreateCapacityProvider{spec.CapacityProvider{Name: spec.BuiltinCapacityProvider}}, spec.ErrInUse},
-		{"and stays", DeleteCapacityProvider{Name: spec.BuiltinCapacityProvider}, spec.ErrInUse},
+		{"made", Wrap(capacityprovider.Create{Provider: night}), nil},
+		{"made twice", Wrap(capacityprovider.Create{Provider: night}), spec.ErrInUse},
+		{"the built-in one is there", Wrap(capacityprovider.Create{Provider: capacityprovider.Provider{Name: spec.BuiltinCapacityProvider}}), spec.ErrInUse},
+		{"and stays", Wrap(capacityprovider.Delete{Name: spec.BuiltinCapacityProvider}), spec.ErrInUse},
 		{"named by a cluster", uses("night", spec.BuiltinCapacityProvider), nil},
-		{"deleted while it is named", DeleteCapacityProvider{Name: "night", At: at(1)}, spec.ErrInUse},
+		{"deleted while it is named", Wrap(capacityprovider.Delete{Name: "night", At: at(1)}), spec.ErrInUse},
 		{"a task waits in it", LaunchTasks{[]Launch{{Cluster: spec.DefaultCluster, Tasks: []*spec.Task{waits}}}}, nil},
 		{"taken away meanwhile", uses(), spec.ErrInUse},
 		{"the task is stopped", StopTask{ID: "a", At: at(1)}, nil},
 		{"taken away", uses(), nil},
 		{"named by a new cluster", CreateCluster{spec.Cluster{Name: "lab", CapacityProviders: []string{"night"}}}, nil},
-		{"deleted while the new cluster names it", DeleteCapacityProvider{Name: "night", At: at(1)}, spec.ErrInUse},
+		{"deleted while the new cluster names it", Wrap(capacityprovider.Delete{Name: "night", At: at(1)}), spec.ErrInUse},
 		{"the new cluster is deleted", DeleteCluster{Name: "lab", At: at(1)}, nil},
 		{"tagged", SetTags{Kind: spec.ResourceCapacityProvider, ID: "night", Put: []spec.Tag{{Key: "a", Value: "b"}}}, nil},
 		{"the built-in one is not tagged", SetTags{Kind: spec.ResourceCapacityProvider, ID: spec.BuiltinCapacityProvider, Put: []spec.Tag{{Key: "a", Value: "b"}}}, spec.ErrInUse},
-		{"deleted", DeleteCapacityProvider{Name: "night", At: at(2)}, nil},
-		{"deleted twice", DeleteCapacityProvider{Name: "night", At: at(2)}, spec.ErrNotFound},
+		{"deleted", Wrap(capacityprovider.Delete{Name: "night", At: at(2)}), nil},
+		{"deleted twice", Wrap(capacityprovider.Delete{Name: "night", At: at(2)}), spec.ErrNotFound},
 		{"tagged when it is deleted", SetTags{Kind: spec.ResourceCapacityProvider, ID: "night", Put: []spec.Tag{{Key: "a", Value: "c"}}}, spec.ErrInactive},
 		{"named by a new cluster when it is deleted", CreateCluster{spec.Cluster{Name: "den", CapacityProviders: []string{"night"}}}, spec.ErrNotFound},
 	} {
@@ -49,11 +50,11 @@ func TestAQueueInUseStays(t *testing.T) {
 			t.Errorf("%s: %v", step.name, err)
 		}
 	}
-	if got := h.View().CapacityProviders(); len(got) != 2 || got[0].Name != spec.BuiltinCapacityProvider || got[1].Status != spec.CapacityProviderInactive || len(got[1].Tags) != 1 {
+	if got := capacityprovider.All(h.View()); len(got) != 2 || got[0].Name != spec.BuiltinCapacityProvider || got[1].Status != capacityprovider.Inactive || len(got[1].Tags) != 1 {
 		t.Errorf("%+v", got)
 	}
 	h.do(t, Reap{Before: at(3)})
-	if got := h.View().CapacityProvider("night"); got != nil {
+	if got := capacityprovider.Find(h.View(), "night"); got != nil {
 		t.Errorf("still there: %+v", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"pinion/raftfsm/jointoken"
 	"pinion/raftfsm/spec"
 )
 
@@ -84,7 +85,7 @@ func TestAHostStaysInTheClusterOfItsToken(t *testing.T) {
 	}
 	token := joinToken("a", 3)
 	token.Cluster = "lab"
-	h.do(t, CreateJoinToken{token})
+	h.do(t, Wrap(jointoken.Create{Token: token}))
 	ask := admit("n1", "k1", "a", 1)
 	ask.Cluster = "prod"
 	if _, err := h.try(t, ask); err == nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"pinion/raftfsm/jointoken"
 	"pinion/raftfsm/spec"
 )
 
@@ -65,7 +66,7 @@ func TestARemovedHostNeverComesBack(t *testing.T) {
 
 func TestAHostThatWasAdmittedAndNeverCameCanBeRemoved(t *testing.T) {
 	h := newHistory(t)
-	h.do(t, CreateJoinToken{joinToken("a", 1)})
+	h.do(t, Wrap(jointoken.Create{Token: joinToken("a", 1)}))
 	h.do(t, admit("h2", "key", "a", 1))
 	h.do(t, RemoveHost{ID: "h2", At: at(2)})
 	if v := h.View(); v.Admission("h2") != nil || !v.Removed("h2") {

@@ -3,6 +3,9 @@ package raftfsm
 import (
 	"iter"
 
+	"pinion/raftfsm/accountsetting"
+	"pinion/raftfsm/capacityprovider"
+	"pinion/raftfsm/jointoken"
 	"pinion/raftfsm/loadbalancer"
 	"pinion/raftfsm/loggroup"
 	"pinion/raftfsm/spec"
@@ -28,6 +31,31 @@ var _ = register(noun[loggroup.Group]{
 	commands: []kind{wrappedKindOf[loggroup.Create](60, 1), wrappedKindOf[loggroup.SetRetention](61, 1), wrappedKindOf[loggroup.Delete](62, 1)},
 	expired:  func(v *View, r Reap) iter.Seq[*loggroup.Group] { return loggroup.Expired(v, r.Before) },
 	tags:     &tagging[loggroup.Group]{kind: spec.ResourceLogGroup, find: inView(loggroup.Find), tags: func(g *loggroup.Group) *[]spec.Tag { return &g.Tags }},
+})
+
+var _ = register(noun[capacityprovider.Provider]{
+	table: "capacityProviders", indexes: indexes(capacityprovider.ByName), noChanges: "ECS has no event of it",
+	commands: []kind{
+		wrappedKindOf[capacityprovider.Create](18, 1), wrappedKindOf[capacityprovider.Update](19, 1), wrappedKindOf[capacityprovider.Delete](20, 1),
+	},
+	expired: func(v *View, r Reap) iter.Seq[*capacityprovider.Provider] {
+		return capacityprovider.Expired(v, r.Before)
+	},
+	tags: &tagging[capacityprovider.Provider]{
+		kind: spec.ResourceCapacityProvider, find: func(v *View, name string) *capacityprovider.Provider { return capacityprovider.Find(v, name) },
+		tags: func(p *capacityprovider.Provider) *[]spec.Tag { return &p.Tags }, closed: capacityprovider.Closed,
+	},
+})
+
+var tableJoinTokens = register(noun[jointoken.Token]{
+	table: "joinTokens", indexes: indexes(jointoken.ByID), noChanges: "only administrators may list them", noCluster: "the first host of a cluster creates it",
+	commands: []kind{wrappedKindOf[jointoken.Create](4, 1), wrappedKindOf[jointoken.Revoke](5, 1)},
+	expired:  func(v *View, r Reap) iter.Seq[*jointoken.Token] { return jointoken.Expired(v, r.TokensBefore) },
+})
+
+var _ = register(noun[accountsetting.Setting]{
+	table: "accountSettings", indexes: indexes(accountsetting.ByPrincipal), noChanges: "ECS has no event of it", noExpiry: "a command deletes it",
+	commands: []kind{wrappedKindOf[accountsetting.Put](33, 1), wrappedKindOf[accountsetting.Delete](34, 1)},
 })
 
 // inView is a read of a package as a method of View.

@@ -3,6 +3,7 @@ package raftfsm
 import (
 	"pgregory.net/rapid"
 
+	"pinion/raftfsm/accountsetting"
 	"pinion/raftfsm/loggroup"
 	"pinion/raftfsm/spec"
 )
@@ -21,8 +22,8 @@ func (w *model) ofNouns(r *rapid.T) Command {
 		SetTags{Kind: spec.ResourceCluster, ID: cluster, Put: []spec.Tag{{Key: "a", Value: "x"}}},
 		PutAttributes{attribute},
 		DeleteAttributes{attribute},
-		PutAccountSetting{spec.AccountSetting{Name: "containerInsights", Value: pick(r, "enabled", "disabled"), Principal: pick(r, "", "me")}},
-		DeleteAccountSetting{Name: "containerInsights", Principal: pick(r, "", "me")},
+		Wrap(accountsetting.Put{Setting: accountsetting.Setting{Name: "containerInsights", Value: pick(r, "enabled", "disabled"), Principal: pick(r, "", "me")}}),
+		Wrap(accountsetting.Delete{Name: "containerInsights", Principal: pick(r, "", "me")}),
 		Wrap(loggroup.Create{Group: loggroup.Group{Name: pick(r, "g", "h"), CreatedAt: w.moment(r)}}),
 		Wrap(loggroup.SetRetention{Name: pick(r, "g", "h"), Days: pick(r, 0, 3, 7)}),
 		Wrap(loggroup.Delete{Name: pick(r, "g", "h")}),

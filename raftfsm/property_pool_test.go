@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"pinion/raftfsm/jointoken"
 	"pinion/raftfsm/spec"
 )
 
@@ -19,11 +20,11 @@ func (w *model) ofPool(r *rapid.T) Command {
 		MarkHostLost{ID: host, At: w.moment(r)},
 		SetHostStatus{host, pick(r, spec.HostActive, spec.HostActive, spec.HostDraining, "GONE"), pick(r, nil, &spec.HostDrain{At: w.moment(r), After: time.Hour, Kill: true})},
 		SetServerRole{host, rapid.Bool().Draw(r, "server")},
-		CreateJoinToken{joinToken(token, rapid.IntRange(0, 3).Draw(r, "uses"))},
+		Wrap(jointoken.Create{Token: joinToken(token, rapid.IntRange(0, 3).Draw(r, "uses"))}),
 		admitWith(r, host, token, w.moment(r).Sub(epoch).Minutes()),
 		admitWith(r, pick(r, "n1", "n2", "n3"), token, w.moment(r).Sub(epoch).Minutes()),
 		AdmitFounder{spec.Admission{HostID: host, PublicKeyHash: pick(r, "k1", "k2")}},
-		RevokeJoinToken{ID: token, At: w.moment(r)},
+		Wrap(jointoken.Revoke{ID: token, At: w.moment(r)}),
 		RemoveHost{ID: pick(r, "h3", "h4", "n1", "n2"), Force: rapid.Bool().Draw(r, "force"), At: w.moment(r)},
 		PutSettings{spec.Settings{Servers: rapid.IntRange(0, 5).Draw(r, "servers"), Incarnation: rapid.IntRange(0, 4).Draw(r, "incarnation")}},
 		PutCA{spec.CA{Certificate: []byte(pick(r, "x", "y"))}},
@@ -53,8 +54,8 @@ func (w *model) checkPool(before, after *View) {
 			w.Fatalf("%s has another key", is.HostID)
 		}
 	}
-	for token := range joinTokensByID.All(after) {
-		w.checkToken(before.JoinToken(token.ID), token)
+	for token := range jointoken.ByID.All(after) {
+		w.checkToken(jointoken.Find(before, token.ID), token)
 	}
 	if was, is := before.CA(), after.CA(); was != nil && was != is {
 		w.Fatal("the authority changed")
@@ -64,7 +65,7 @@ func (w *model) checkPool(before, after *View) {
 	}
 }
 
-func (w *model) checkToken(was, is *spec.JoinToken) {
+func (w *model) checkToken(was, is *jointoken.Token) {
 	state := fmt.Sprintf("%+v, then %+v", was, is)
 	if is.Used > is.Uses {
 		w.Fatal("it let more hosts in than it may: " + state)

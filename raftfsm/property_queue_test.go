@@ -5,6 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"pinion/raftfsm/capacityprovider"
 	"pinion/raftfsm/edit"
 	"pinion/raftfsm/spec"
 )
@@ -19,9 +20,9 @@ func (w *model) ofQueue(r *rapid.T) Command {
 		w.placeTasks(r), w.placeTasks(r), w.placeTasks(r),
 		RetryTasks{[]*spec.Task{again}},
 		ResolveDependencies{[]Resolution{{w.task(r), []string{"a"}}, {again.ID, []string{"group:b"}}}},
-		CreateCapacityProvider{spec.CapacityProvider{Name: name, CreatedAt: w.moment(r)}},
-		UpdateCapacityProvider{Name: name, AutoScaling: &spec.AutoScalingProvider{ARN: pick(r, "a", "b")}},
-		DeleteCapacityProvider{Name: name, At: w.moment(r)},
+		Wrap(capacityprovider.Create{Provider: capacityprovider.Provider{Name: name, CreatedAt: w.moment(r)}}),
+		Wrap(capacityprovider.Update{Name: name, AutoScaling: &capacityprovider.AutoScaling{ARN: pick(r, "a", "b")}}),
+		Wrap(capacityprovider.Delete{Name: name, At: w.moment(r)}),
 		PutClusterCapacityProviders{Cluster: spec.DefaultCluster, Providers: pick(r, nil, []string{name}), Strategy: pick(r, nil, []spec.CapacityProviderStrategyItem{{CapacityProvider: name}})},
 		PutTeam{spec.Team{Name: pick(r, "a", "b"), GPUs: &quota, Weight: rapid.IntRange(0, 2).Draw(r, "weight")}},
 		DeleteTeam{pick(r, "a", "b")},
@@ -73,7 +74,7 @@ func (w *model) checkQueue(v *View) {
 	}
 	for _, cluster := range v.Clusters() {
 		for _, item := range cluster.DefaultStrategy {
-			if provider := v.CapacityProvider(item.CapacityProvider); provider == nil || provider.Status != spec.CapacityProviderActive {
+			if provider := capacityprovider.Find(v, item.CapacityProvider); provider == nil || provider.Status != capacityprovider.Active {
 				w.Fatalf("cluster %s goes by capacity provider %s, which is not there", cluster.Name, item.CapacityProvider)
 			}
 		}

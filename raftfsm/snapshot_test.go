@@ -14,6 +14,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"pinion/raftfsm/accountsetting"
+	"pinion/raftfsm/capacityprovider"
+	"pinion/raftfsm/jointoken"
 	"pinion/raftfsm/spec"
 )
 
@@ -27,14 +30,14 @@ func everything(t tester) *history {
 	h.running(t, task("t2", "h1", "h1-gpu1"))
 	h.do(t, PutCA{spec.CA{Certificate: []byte("c"), SealedKey: []byte("k"), Seal: "s"}})
 	h.do(t, PutSettings{spec.Settings{Servers: 5}})
-	h.do(t, CreateJoinToken{joinToken("a", 3)})
+	h.do(t, Wrap(jointoken.Create{Token: joinToken("a", 3)}))
 	h.do(t, admit("h2", "key", "a", 1))
 	h.do(t, PutHost{hostWith("h3", 0)})
 	h.do(t, MarkHostLost{ID: "h3", At: at(2)})
 	h.do(t, PutHost{hostWith("h4", 0)})
 	h.do(t, RemoveHost{ID: "h4", At: at(3)})
-	h.do(t, PutAccountSetting{spec.AccountSetting{Name: "containerInsights", Value: "enabled"}})
-	h.do(t, CreateCapacityProvider{spec.CapacityProvider{Name: "night", CreatedAt: epoch}})
+	h.do(t, Wrap(accountsetting.Put{Setting: accountsetting.Setting{Name: "containerInsights", Value: "enabled"}}))
+	h.do(t, Wrap(capacityprovider.Create{Provider: capacityprovider.Provider{Name: "night", CreatedAt: epoch}}))
 	h.do(t, PutTeam{spec.Team{Name: "vision", Weight: 2}})
 	ended(t, h, "t0", "vision", at(0), at(1))
 	h.do(t, Reap{Before: at(2)})

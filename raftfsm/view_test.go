@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"pinion/raftfsm/jointoken"
 	"pinion/raftfsm/spec"
 )
 
@@ -24,7 +25,7 @@ func TestAViewIsOneMoment(t *testing.T) {
 func TestUnknownNamesAreNil(t *testing.T) {
 	v := NewState().View()
 	if v.Pool() != nil || v.Cluster("x") != nil || v.Host("x") != nil || v.Definition("x") != nil || v.Task("x") != nil ||
-		v.AccessKey("x") != nil || v.CA() != nil || v.JoinToken("x") != nil || v.Admission("x") != nil || v.Removed("x") || v.Index() != 0 || len(v.Free("x").GPUs) != 0 || len(v.Tasks("")) != 0 {
+		v.AccessKey("x") != nil || v.CA() != nil || jointoken.Find(v, "x") != nil || v.Admission("x") != nil || v.Removed("x") || v.Index() != 0 || len(v.Free("x").GPUs) != 0 || len(v.Tasks("")) != 0 {
 		t.Error("something is in an empty state")
 	}
 }

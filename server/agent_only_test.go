@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"pinion/raftfsm/jointoken"
 	"pinion/raftfsm/spec"
 )
 
@@ -13,7 +14,7 @@ func TestAHostThatJoinedAsAnAgentNeverBecomesAServer(t *testing.T) {
 	t.Parallel()
 	p := newPool(t)
 	first := p.found(nil)
-	token, err := first.member.Tokens().CreateToken(t.Context(), 0, 9, spec.TokenRoleAgent, "")
+	token, err := first.member.Tokens().CreateToken(t.Context(), 0, 9, jointoken.RoleAgent, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"pinion/raftfsm/jointoken"
 	"pinion/raftfsm/spec"
 	"pinion/server/admission"
 	"pinion/server/peer"
@@ -108,10 +109,10 @@ func TestTokensThatLetNobodyIn(t *testing.T) {
 		want  error
 	}{
 		"no token at all":  {"", admission.ErrTokenFormat},
-		"another's secret": {strings.Join([]string{parts[0], parts[1], parts[2], "aaaa"}, "."), spec.ErrJoinTokenWrong},
-		"nobody's token":   {strings.Join([]string{parts[0], parts[1], "beef", parts[3]}, "."), spec.ErrJoinTokenUnknown},
-		"used up":          {once, spec.ErrJoinTokenUsedUp},
-		"revoked":          {revoked, spec.ErrJoinTokenRevoked},
+		"another's secret": {strings.Join([]string{parts[0], parts[1], parts[2], "aaaa"}, "."), jointoken.ErrWrong},
+		"nobody's token":   {strings.Join([]string{parts[0], parts[1], "beef", parts[3]}, "."), jointoken.ErrUnknown},
+		"used up":          {once, jointoken.ErrUsedUp},
+		"revoked":          {revoked, jointoken.ErrRevoked},
 		"of another pool":  {foreign, peer.ErrOtherPool},
 		"cut short":        {good[:len(good)-50], admission.ErrTokenFormat},
 	} {

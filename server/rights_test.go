@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/jointoken"
 	"pinion/raftfsm/spec"
 	"pinion/server/admission"
 	"pinion/server/dispatch"
@@ -95,8 +96,8 @@ func TestTheListenerForJoiningHostsKnowsOnlyTokens(t *testing.T) {
 		ask  admission.JoinRequest
 		want error
 	}{
-		"no token":          {admission.JoinRequest{HostID: id.New(), CSR: request(r.foreign)}, spec.ErrJoinTokenUnknown},
-		"a guessed secret":  {admission.JoinRequest{HostID: id.New(), TokenID: good.ID, Secret: "guess", CSR: request(r.foreign)}, spec.ErrJoinTokenWrong},
+		"no token":          {admission.JoinRequest{HostID: id.New(), CSR: request(r.foreign)}, jointoken.ErrUnknown},
+		"a guessed secret":  {admission.JoinRequest{HostID: id.New(), TokenID: good.ID, Secret: "guess", CSR: request(r.foreign)}, jointoken.ErrWrong},
 		"another's name":    {admission.JoinRequest{HostID: r.b.cfg.HostID, TokenID: good.ID, Secret: good.Secret, CSR: request(r.foreign)}, spec.ErrInUse},
 		"a removed host":    {admission.JoinRequest{HostID: r.removed.cfg.HostID, TokenID: good.ID, Secret: good.Secret, CSR: request(r.removed)}, spec.ErrRemoved},
 		"the server's name": {admission.JoinRequest{HostID: r.server.cfg.HostID, TokenID: good.ID, Secret: good.Secret, CSR: request(r.foreign)}, spec.ErrInUse},
@@ -107,7 +108,7 @@ func TestTheListenerForJoiningHostsKnowsOnlyTokens(t *testing.T) {
 			t.Errorf("%s: %d %s", name, status, text)
 		}
 	}
-	if after := r.server.member.localServer().state.View(); len(after.Hosts("")) != len(before.Hosts("")) || after.JoinToken(good.ID).Used != before.JoinToken(good.ID).Used {
+	if after := r.server.member.localServer().state.View(); len(after.Hosts("")) != len(before.Hosts("")) || jointoken.Find(after, good.ID).Used != jointoken.Find(before, good.ID).Used {
 		t.Error("somebody was let in")
 	}
 	status, text := anybody.post(t, peer.Join, admission.PathRemovalStatus, admission.RemovalStatus{HostID: r.removed.cfg.HostID})

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"pinion/raftfsm/jointoken"
 	"pinion/raftfsm/spec"
 	"pinion/server/admission"
 	"pinion/server/id"
@@ -165,7 +166,7 @@ func TestARefusedJoinIsWrittenNowhereButInTheLogOfTheHost(t *testing.T) {
 	if n := written(); n != 0 {
 		t.Errorf("what was refused is in the log of Raft %d times", n)
 	}
-	if own.state.View().JoinToken(good.ID).Used != 0 {
+	if jointoken.Find(own.state.View(), good.ID).Used != 0 {
 		t.Error("a refused join counts")
 	}
 	if n := bytes.Count([]byte(r.log.String()), []byte("a host that wants to join is refused")); n != 10 {

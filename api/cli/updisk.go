@@ -9,7 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/cli/exit"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/logdriver"
 )
 
 // DiskConfig bounds what a host keeps on its disk. A field that is 0 has the default of its flag.
@@ -78,8 +78,8 @@ func (d *DiskConfig) check() error {
 		return exit.Usagef("--keep-tasks-count is a number of tasks, 1 or more")
 	case d.ImageMaxAge < 0:
 		return exit.Usagef("--image-max-age is a duration such as 168h, and not negative")
-	case d.ContainerLogs > spec.MaxLogBytes:
-		return exit.Usagef("--max-container-logs is at most %dg, as task definitions have it", spec.MaxLogBytes>>30)
+	case d.ContainerLogs > logdriver.MaxBytes:
+		return exit.Usagef("--max-container-logs is at most %dg, as task definitions have it", logdriver.MaxBytes>>30)
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ type diskSize int64
 
 // Set is flag.Value.
 func (s *diskSize) Set(text string) error {
-	n, err := spec.ParseSize(text)
+	n, err := logdriver.ParseSize(text)
 	*s = diskSize(n)
 	return err
 }

@@ -13,6 +13,7 @@ import (
 
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/spec"
 )
 
@@ -53,7 +54,7 @@ func (w *fixture) do(t testing.TB, command raftfsm.Command) any {
 func (w *fixture) define(t testing.TB, family, group string) {
 	container := spec.ContainerDefinition{Name: "c", Image: "i", Essential: new(true)}
 	if group != "" {
-		container.LogConfiguration = &spec.LogConfiguration{LogDriver: "awslogs", Options: map[string]string{"awslogs-group": group, "awslogs-stream-prefix": "p"}}
+		container.LogConfiguration = &logdriver.Configuration{LogDriver: "awslogs", Options: map[string]string{"awslogs-group": group, "awslogs-stream-prefix": "p"}}
 	}
 	w.do(t, raftfsm.RegisterDefinition{Definition: spec.TaskDefinition{Family: family, Status: spec.DefinitionActive, Containers: []spec.ContainerDefinition{container}, RegisteredAt: epoch}})
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"pinion/raftfsm"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/capacityprovider"
 )
 
 const (
@@ -100,7 +100,7 @@ func puts(names, strategy string) string {
 func TestAPoolHasSoManyCapacityProviders(t *testing.T) {
 	b := newFixture(t)
 	for i := range 100 {
-		b.mustApply(t, raftfsm.CreateCapacityProvider{Provider: spec.CapacityProvider{Name: fmt.Sprintf("p%02d", i)}})
+		b.mustApply(t, raftfsm.Wrap(capacityprovider.Create{Provider: capacityprovider.Provider{Name: fmt.Sprintf("p%02d", i)}}))
 	}
 	b.call("CreateCapacityProvider", `{"name":"x"}`).wantError(t, "LimitExceededException", "A pool can have 100 capacity providers: delete some first.")
 	var page struct {

@@ -8,6 +8,7 @@ import (
 	"pinion/api/httpx"
 	"pinion/api/leader"
 	"pinion/api/wire"
+	"pinion/raftfsm/jointoken"
 	"pinion/raftfsm/spec"
 )
 
@@ -36,7 +37,7 @@ type newTokenView struct {
 
 func (a *API) listTokens(x *httpx.Exchange, res leader.Resolution) error {
 	views := []tokenView{}
-	for _, t := range res.View.JoinTokens() {
+	for _, t := range jointoken.All(res.View) {
 		views = append(views, tokenView{ID: t.ID, Role: t.Role, Uses: t.Uses, Used: t.Used, Cluster: t.ClusterName(), Expires: t.Expires, CreatedAt: t.CreatedAt})
 	}
 	return reply(x, views)
@@ -58,7 +59,7 @@ func (a *API) createToken(x *httpx.Exchange, res leader.Resolution) error {
 			return wire.Errorf(wire.InvalidParameter, "uses must be a number of hosts from 1, not %d.", uses)
 		}
 	}
-	if !slices.Contains([]string{"", spec.TokenRoleHost, spec.TokenRoleAgent}, in.Role) {
+	if !slices.Contains([]string{"", jointoken.RoleHost, jointoken.RoleAgent}, in.Role) {
 		return wire.Errorf(wire.InvalidParameter, "role must be host, or agent for hosts that never become servers, not %q.", in.Role)
 	}
 	cluster := cmp.Or(in.Cluster, spec.DefaultCluster)

@@ -16,6 +16,7 @@ import (
 	"pinion/node/containerd/containerdtest"
 	"pinion/node/logs"
 	"pinion/node/runtime"
+	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/spec"
 )
 
@@ -83,7 +84,7 @@ func newStorm(t *testing.T, logDir string) *storm {
 		c.Def.Command = []string{"/shared/writer", "/shared/result", strconv.Itoa(stormRate), stormTime.String(), "/shared/go-on"}
 		c.Def.MountPoints = []spec.MountPoint{{SourceVolume: "shared", ContainerPath: "/shared"}}
 		c.Volumes = map[string]runtime.Volume{"shared": {Path: dir}}
-		c.Def.LogConfiguration = &spec.LogConfiguration{LogDriver: "json-file", Options: map[string]string{"max-size": "1g"}}
+		c.Def.LogConfiguration = &logdriver.Configuration{LogDriver: "json-file", Options: map[string]string{"max-size": "1g"}}
 	})
 	return s
 }

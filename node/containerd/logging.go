@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"pinion/node/runtime"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/logdriver"
 )
 
 // LogLimits are what this host gives to logs, whatever the definitions ask for. 0 is no limit.
@@ -42,7 +42,7 @@ func (r *Runtime) logURI(c runtime.ContainerSpec) (string, error) {
 
 // logRotation is what the definition asks for within the limits of this host. The containers of a task have equal shares of its
 // limit.
-func (r *Runtime) logRotation(c runtime.ContainerSpec) (spec.LogRotation, error) {
+func (r *Runtime) logRotation(c runtime.ContainerSpec) (logdriver.Rotation, error) {
 	asked, err := c.Def.LogConfiguration.Rotation()
 	if err != nil {
 		return asked, err

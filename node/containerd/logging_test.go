@@ -8,13 +8,14 @@ import (
 
 	"pinion/node/containerd"
 	"pinion/node/runtime"
+	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/spec"
 )
 
 func TestLogOptions(t *testing.T) {
 	h := newHost(t).withBusybox()
 	c := h.start(sh("seq 1 5000"), func(c *runtime.ContainerSpec) {
-		c.Def.LogConfiguration = &spec.LogConfiguration{LogDriver: "json-file", Options: map[string]string{"max-size": "64k", "max-file": "2"}}
+		c.Def.LogConfiguration = &logdriver.Configuration{LogDriver: "json-file", Options: map[string]string{"max-size": "64k", "max-file": "2"}}
 	})
 	h.wait(c)
 	files, err := filepath.Glob(h.logs.Path(c.Task.ID, "main") + "*")
@@ -32,7 +33,7 @@ func TestAHostBoundsWhatLogOptionsAskFor(t *testing.T) {
 		c.LogLimits = containerd.LogLimits{Container: 256 << 10, Task: 256 << 10}
 	}).withBusybox()
 	c := h.start(sh("seq 1 200000"), func(c *runtime.ContainerSpec) {
-		c.Def.LogConfiguration = &spec.LogConfiguration{LogDriver: "json-file", Options: map[string]string{"max-size": "1g", "max-file": "16"}}
+		c.Def.LogConfiguration = &logdriver.Configuration{LogDriver: "json-file", Options: map[string]string{"max-size": "1g", "max-file": "16"}}
 		c.TaskDef.Containers = append(c.TaskDef.Containers, spec.ContainerDefinition{Name: "beside"})
 	})
 	h.wait(c)

@@ -13,6 +13,7 @@ import (
 
 	"pinion/node/containerd/containerdtest"
 	"pinion/node/runtime"
+	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/spec"
 )
 
@@ -152,7 +153,7 @@ func TestAStartThatFailsSaysWhyAndLeavesNothing(t *testing.T) {
 			c.Def.LinuxParameters = &spec.LinuxParameters{InitProcessEnabled: &yes}
 		}, "initProcessEnabled", true},
 		"a size in the wrong": {func(c *runtime.ContainerSpec) {
-			c.Def.LogConfiguration = &spec.LogConfiguration{Options: map[string]string{"max-size": "big"}}
+			c.Def.LogConfiguration = &logdriver.Configuration{Options: map[string]string{"max-size": "big"}}
 		}, "max-size", true},
 		"an image that went": {func(c *runtime.ContainerSpec) { c.Image.Digest = "sha256:" + strings.Repeat("0", 64) }, "not on this host any more", true},
 	} {

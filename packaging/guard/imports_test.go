@@ -12,7 +12,7 @@ import (
 var rooms = map[string]string{
 	"api":     "raftfsm gpu packaging/atomicfile packaging/clientnet",
 	"server":  "raftfsm gpu packaging/atomicfile packaging/clientnet packaging/failpoint packaging/keystore packaging/tick",
-	"node":    "raftfsm/spec raftfsm/metric raftfsm/traffic gpu packaging/atomicfile packaging/failpoint packaging/tick",
+	"node":    "raftfsm/spec raftfsm/logdriver raftfsm/metric raftfsm/traffic gpu packaging/atomicfile packaging/failpoint packaging/tick",
 	"raftfsm": "gpu",
 	"gpu":     "",
 }
@@ -68,12 +68,12 @@ var floors = map[string][]string{
 	"raftfsm": {
 		"routing",
 		".",
-		"loadbalancer loggroup",
+		"loadbalancer loggroup jointoken capacityprovider accountsetting",
 		"command",
 		"query tally issuer ended edit change snapshot table ledger",
 		"service scaling",
 		"codec spec metric changelog watch sortkey",
-		"compact traffic",
+		"compact traffic logdriver",
 	},
 	"gpu": {
 		"nvml sim mps mig inside",

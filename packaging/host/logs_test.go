@@ -18,6 +18,7 @@ import (
 	"pinion/node/logs"
 	"pinion/node/logs/record"
 	"pinion/raftfsm"
+	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/spec"
 )
 
@@ -84,7 +85,7 @@ func (c *cloudWatchLogs) pages(name string, first map[string]any, next func(page
 // taskView is a state with one task that logs to the group g.
 func taskView(t *rapid.T) *raftfsm.View {
 	state, began := raftfsm.NewState(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	container := spec.ContainerDefinition{Name: "c", Image: "i", Essential: new(true), LogConfiguration: &spec.LogConfiguration{
+	container := spec.ContainerDefinition{Name: "c", Image: "i", Essential: new(true), LogConfiguration: &logdriver.Configuration{
 		LogDriver: "awslogs", Options: map[string]string{"awslogs-group": "g", "awslogs-stream-prefix": "p"}}}
 	task := &spec.Task{ID: "t", Cluster: "default", Definition: "f:1", HostID: "h", LastStatus: spec.Pending, DesiredStatus: spec.Running,
 		Version: 1, CreatedAt: began, Containers: []spec.Container{{ID: "t", Name: "c", Image: "i", LastStatus: spec.Pending}}}

@@ -15,14 +15,17 @@ type Command interface {
 
 // Transaction is the state while a command is applied.
 type Transaction interface {
-	table.Reader
-	State
+	View
 	Put(object any) // in place of the one with its key; it is immutable afterwards
 	Remove(object any)
 }
 
-// State is what a command may ask of nouns of package raftfsm; the clusters are all when empty. A raftfsm.View is one.
-type State interface {
+// View is a read of the state: the tables of nouns in packages, and what a command may ask of the nouns of package raftfsm, the clusters being
+// all when empty. A raftfsm.View is one.
+type View interface {
+	table.Reader
+	Pool() *spec.Pool // nil before it was created
+	Clusters() []*spec.Cluster
 	Hosts(cluster string) []*spec.Host
 	Tasks(cluster string) []*spec.Task
 	Services(cluster string) []*service.Service

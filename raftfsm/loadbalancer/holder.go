@@ -9,7 +9,7 @@ import (
 )
 
 // portHolder says what has a TCP port of a host, for people: a host itself, or a task that is not STOPPED; empty: nothing does.
-func portHolder(p command.State, port int) string {
+func portHolder(p command.View, port int) string {
 	for _, h := range p.Hosts("") {
 		if !h.Lost() && slices.Contains(h.Ports, port) {
 			return "host " + h.Name + " itself, such as SSH or Pinion"
@@ -24,7 +24,7 @@ func portHolder(p command.State, port int) string {
 }
 
 // serviceOf is the name of an ACTIVE service whose tasks are registered with a target group; empty: none does that.
-func serviceOf(p command.State, group string) string {
+func serviceOf(p command.View, group string) string {
 	for _, s := range p.Services("") {
 		revision := p.ServiceRevision(s.Primary().ID)
 		if s.Status == service.Active && revision != nil && revision.Registers(group) {

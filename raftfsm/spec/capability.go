@@ -3,15 +3,18 @@ package spec
 import (
 	"slices"
 	"strings"
+
+	"pinion/raftfsm/logdriver"
 )
 
 // Names of ECS's capability attributes: what a host can do beside running plain containers. The names are those of the
 // Amazon ECS agent; a definition requires them by the fields it uses.
 const (
 	agentCapabilityPrefix = "com.amazonaws.ecs.capability."
+	logDriverPrefix       = agentCapabilityPrefix + "logging-driver."
 
-	CapabilityAwslogs     = agentCapabilityPrefix + "logging-driver.awslogs"
-	CapabilityJSONFile    = agentCapabilityPrefix + "logging-driver.json-file"
+	CapabilityAwslogs     = logDriverPrefix + logdriver.Awslogs
+	CapabilityJSONFile    = logDriverPrefix + logdriver.JSONFile
 	CapabilityPrivileged  = agentCapabilityPrefix + "privileged-container"
 	CapabilityAppArmor    = agentCapabilityPrefix + "apparmor"
 	CapabilityTaskLimits  = "ecs.capability.task-cpu-mem-limit"
@@ -104,8 +107,9 @@ func (d *TaskDefinition) RequiredAttributes() []Attribute {
 
 func (c *ContainerDefinition) addRequirements(needs map[string]bool) {
 	if c.LogConfiguration != nil {
-		driver, _ := FindLogDriver(strings.ToLower(c.LogConfiguration.LogDriver))
-		needs[driver.Capability] = true // of a driver that is not known there is none
+		if driver, known := logdriver.Find(strings.ToLower(c.LogConfiguration.LogDriver)); known {
+			needs[logDriverPrefix+driver.Name] = true
+		}
 	}
 	for name, needed := range map[string]bool{
 		CapabilityPrivileged:  c.Privileged != nil && *c.Privileged,

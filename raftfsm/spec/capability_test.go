@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"pinion/gpu"
+	"pinion/raftfsm/logdriver"
 )
 
 func names(attributes []Attribute) []string {
@@ -51,7 +52,7 @@ func TestWhatADefinitionRequires(t *testing.T) {
 	d := &TaskDefinition{
 		CPU: "1024", IPCMode: "host", RequiresAttributes: []Attribute{{Name: "rack", Value: "7"}},
 		Containers: []ContainerDefinition{
-			{Name: "a", Privileged: &privileged, LogConfiguration: &LogConfiguration{LogDriver: "json-file"}, RestartPolicy: &RestartPolicy{}},
+			{Name: "a", Privileged: &privileged, LogConfiguration: &logdriver.Configuration{LogDriver: "json-file"}, RestartPolicy: &RestartPolicy{}},
 			{Name: "b", HealthCheck: &HealthCheck{}, DependsOn: []ContainerDependency{{ContainerName: "a", Condition: DependStart}}, DNSServers: []string{"1.1.1.1"}},
 			{Name: "c", ResourceRequirements: []ResourceRequirement{{Type: "GPU", SharingStrategy: &SharingStrategy{}}}},
 		},
@@ -100,5 +101,15 @@ func TestEveryGPUOfAHost(t *testing.T) {
 	whole := Demand{GPUs: []int{2}}
 	if got := whole.ForHost(four); !slices.Equal(got.GPUs, []int{2}) {
 		t.Errorf("a number became %v", got.GPUs)
+	}
+}
+
+// Each log driver can be required of a host.
+func TestADefinitionRequiresItsLogDriver(t *testing.T) {
+	for _, driver := range logdriver.All() {
+		d := TaskDefinition{Containers: []ContainerDefinition{{LogConfiguration: &logdriver.Configuration{LogDriver: driver.Name}}}}
+		if want := (Attribute{Name: "com.amazonaws.ecs.capability.logging-driver." + driver.Name}); !slices.Contains(d.RequiredAttributes(), want) {
+			t.Errorf("%s: a definition does not require %s", driver.Name, want.Name)
+		}
 	}
 }

@@ -194,3 +194,14 @@ var UserNamespaceSettings = []string{"disabled", "enabled"}
 func (c *Cluster) WantsUserNamespaces() bool {
 	return c != nil && slices.Contains(c.Settings, Setting{SettingUserNamespaces, UserNamespaceSettings[1]})
 }
+
+// BuiltinCapacityProvider is the queue that every cluster has. It is no record, and can be neither changed nor deleted.
+const BuiltinCapacityProvider = "PINION"
+
+// CapacityProviderStrategyItem is one line of a strategy. The first provider of a strategy that is not empty is the queue;
+// base and weight are echoed, as every queue leads to the same hosts.
+type CapacityProviderStrategyItem struct {
+	CapacityProvider string `json:"capacityProvider"`
+	Weight           int    `json:"weight,omitempty"` // 0 to 1000
+	Base             int    `json:"base,omitempty"`   // 0 to 100000
+}

@@ -1,32 +1,34 @@
 package spec
 
+import "pinion/raftfsm/logdriver"
+
 // ContainerDefinition is one container of a task definition, as ECS documents it.
 type ContainerDefinition struct {
-	Name                   string                `json:"name"`
-	Image                  string                `json:"image"`
-	CPU                    int64                 `json:"cpu"`                         // units: weight of this container within the task
-	Memory                 int64                 `json:"memory,omitempty"`            // MiB, hard limit
-	MemoryReservation      int64                 `json:"memoryReservation,omitempty"` // MiB, soft limit, what placement counts when given
-	Essential              *bool                 `json:"essential"`                   // never nil once stored
-	EntryPoint             []string              `json:"entryPoint,omitempty"`
-	Command                []string              `json:"command,omitempty"`
-	Environment            []KeyValue            `json:"environment"`
-	WorkingDirectory       string                `json:"workingDirectory,omitempty"`
-	User                   string                `json:"user,omitempty"`
-	Hostname               string                `json:"hostname,omitempty"`
-	PortMappings           []PortMapping         `json:"portMappings"`
-	MountPoints            []MountPoint          `json:"mountPoints"`
-	VolumesFrom            []VolumeFrom          `json:"volumesFrom"`
-	LinuxParameters        *LinuxParameters      `json:"linuxParameters,omitempty"`
-	Ulimits                []Ulimit              `json:"ulimits,omitempty"`
-	LogConfiguration       *LogConfiguration     `json:"logConfiguration,omitempty"`
-	ResourceRequirements   []ResourceRequirement `json:"resourceRequirements,omitempty"`
-	StopTimeout            *int                  `json:"stopTimeout,omitempty"` // seconds from SIGTERM to SIGKILL, 30 when nil
-	Privileged             *bool                 `json:"privileged,omitempty"`
-	ReadonlyRootFilesystem *bool                 `json:"readonlyRootFilesystem,omitempty"`
-	PseudoTerminal         *bool                 `json:"pseudoTerminal,omitempty"`
-	Interactive            *bool                 `json:"interactive,omitempty"`
-	DockerLabels           map[string]string     `json:"dockerLabels,omitempty"`
+	Name                   string                   `json:"name"`
+	Image                  string                   `json:"image"`
+	CPU                    int64                    `json:"cpu"`                         // units: weight of this container within the task
+	Memory                 int64                    `json:"memory,omitempty"`            // MiB, hard limit
+	MemoryReservation      int64                    `json:"memoryReservation,omitempty"` // MiB, soft limit, what placement counts when given
+	Essential              *bool                    `json:"essential"`                   // never nil once stored
+	EntryPoint             []string                 `json:"entryPoint,omitempty"`
+	Command                []string                 `json:"command,omitempty"`
+	Environment            []KeyValue               `json:"environment"`
+	WorkingDirectory       string                   `json:"workingDirectory,omitempty"`
+	User                   string                   `json:"user,omitempty"`
+	Hostname               string                   `json:"hostname,omitempty"`
+	PortMappings           []PortMapping            `json:"portMappings"`
+	MountPoints            []MountPoint             `json:"mountPoints"`
+	VolumesFrom            []VolumeFrom             `json:"volumesFrom"`
+	LinuxParameters        *LinuxParameters         `json:"linuxParameters,omitempty"`
+	Ulimits                []Ulimit                 `json:"ulimits,omitempty"`
+	LogConfiguration       *logdriver.Configuration `json:"logConfiguration,omitempty"`
+	ResourceRequirements   []ResourceRequirement    `json:"resourceRequirements,omitempty"`
+	StopTimeout            *int                     `json:"stopTimeout,omitempty"` // seconds from SIGTERM to SIGKILL, 30 when nil
+	Privileged             *bool                    `json:"privileged,omitempty"`
+	ReadonlyRootFilesystem *bool                    `json:"readonlyRootFilesystem,omitempty"`
+	PseudoTerminal         *bool                    `json:"pseudoTerminal,omitempty"`
+	Interactive            *bool                    `json:"interactive,omitempty"`
+	DockerLabels           map[string]string        `json:"dockerLabels,omitempty"`
 
 	HealthCheck        *HealthCheck          `json:"healthCheck,omitempty"`
 	DependsOn          []ContainerDependency `json:"dependsOn,omitempty"`
@@ -99,12 +101,6 @@ type Ulimit struct {
 	Name      string `json:"name"`
 	SoftLimit int64  `json:"softLimit"`
 	HardLimit int64  `json:"hardLimit"`
-}
-
-// LogConfiguration chooses the log driver (see LogDrivers) and its options. The output is kept by the host's own logger.
-type LogConfiguration struct {
-	LogDriver string            `json:"logDriver"`
-	Options   map[string]string `json:"options,omitempty"`
 }
 
 // Conditions of a Dependency, in the order in which a container comes to meet them.

@@ -30,6 +30,9 @@ type Pull struct {
 	Total int64  `json:"total"` // bytes in all, 0 while unknown
 }
 
+// MaxLogTail is the longest tail of a log that is read for one request: as many lines as CloudWatch Logs answers with.
+const MaxLogTail = 10_000
+
 // LogRetention is the time that a task's logs are kept after its last line, unless its log group has another.
 const LogRetention = 7 * 24 * time.Hour
 

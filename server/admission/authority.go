@@ -10,6 +10,7 @@ import (
 
 	"pinion/packaging/failpoint"
 	"pinion/raftfsm"
+	"pinion/raftfsm/jointoken"
 	"pinion/raftfsm/spec"
 	"pinion/server/peer"
 	"pinion/server/pki"
@@ -93,12 +94,12 @@ func (a *Authority) Admit(ctx context.Context, r JoinRequest) (JoinReply, error)
 // checkToken looks the token up in the leader's state, which has every token that was ever given out. The state machine
 // decides again, and counts.
 func (a *Authority) checkToken(c raftfsm.AdmitHost) error {
-	token := a.Server.State().View().JoinToken(c.TokenID)
+	token := jointoken.Find(a.Server.State().View(), c.TokenID)
 	switch {
 	case token == nil:
-		return fmt.Errorf("join token %q: %w", c.TokenID, spec.ErrJoinTokenUnknown)
+		return fmt.Errorf("join token %q: %w", c.TokenID, jointoken.ErrUnknown)
 	case !token.Matches(c.SecretHash):
-		return fmt.Errorf("join token %s: %w", c.TokenID, spec.ErrJoinTokenWrong)
+		return fmt.Errorf("join token %s: %w", c.TokenID, jointoken.ErrWrong)
 	}
 	if err := token.Ended(c.At); err != nil {
 		return fmt.Errorf("join token %s: %w", c.TokenID, err)

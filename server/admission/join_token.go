@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/jointoken"
 	"pinion/server/id"
 )
 
@@ -78,8 +78,8 @@ type JoinTokens struct {
 // CreateToken makes a token for uses hosts within ttl; 0 of either is the default (1 host, 1 h). role is one of spec's, TokenRoleHost when it
 // is empty. The hosts serve the cluster, the default one when it is empty.
 func (j *JoinTokens) CreateToken(ctx context.Context, ttl time.Duration, uses int, role, cluster string) (string, error) {
-	if role = cmp.Or(role, spec.TokenRoleHost); role != spec.TokenRoleHost && role != spec.TokenRoleAgent {
-		return "", fmt.Errorf("the role of a join token is %q or %q, not %q", spec.TokenRoleHost, spec.TokenRoleAgent, role)
+	if role = cmp.Or(role, jointoken.RoleHost); role != jointoken.RoleHost && role != jointoken.RoleAgent {
+		return "", fmt.Errorf("the role of a join token is %q or %q, not %q", jointoken.RoleHost, jointoken.RoleAgent, role)
 	}
 	if ttl < 0 || uses < 0 {
 		return "", errors.New("a join token has a lifetime and a number of uses above 0")
@@ -89,24 +89,24 @@ func (j *JoinTokens) CreateToken(ctx context.Context, ttl time.Duration, uses in
 		return "", err
 	}
 	now := j.Now()
-	_, err = j.Store.Propose(ctx, raftfsm.CreateJoinToken{Token: spec.JoinToken{
+	_, err = j.Store.Propose(ctx, raftfsm.Wrap(jointoken.Create{Token: jointoken.Token{
 		ID: token.ID, SecretHash: sha256Hex([]byte(token.Secret)), Role: role,
 		Uses: cmp.Or(uses, defaultUses), CreatedAt: now, Expires: now.Add(cmp.Or(ttl, defaultTTL)), Cluster: cluster,
-	}})
+	}}))
 	return token.String(), err
 }
 
 // RevokeToken ends a token. spec.ErrNotFound.
 func (j *JoinTokens) RevokeToken(ctx context.Context, tokenID string) error {
-	_, err := j.Store.Propose(ctx, raftfsm.RevokeJoinToken{ID: tokenID, At: j.Now()})
+	_, err := j.Store.Propose(ctx, raftfsm.Wrap(jointoken.Revoke{ID: tokenID, At: j.Now()}))
 	return err
 }
 
 // Tokens lists the pool's join tokens.
-func (j *JoinTokens) Tokens(ctx context.Context) ([]*spec.JoinToken, error) {
+func (j *JoinTokens) Tokens(ctx context.Context) ([]*jointoken.Token, error) {
 	view, err := j.Store.View(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return view.JoinTokens(), nil
+	return jointoken.All(view), nil
 }

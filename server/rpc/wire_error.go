@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/jointoken"
 	"pinion/raftfsm/spec"
 )
 
@@ -25,11 +26,11 @@ var wireKinds = []struct {
 	{"unavailable", spec.ErrUnavailable},
 	{"removed", spec.ErrRemoved},
 	{"elsewhere", spec.ErrHostElsewhere},
-	{"tokenUnknown", spec.ErrJoinTokenUnknown},
-	{"tokenWrong", spec.ErrJoinTokenWrong},
-	{"tokenRevoked", spec.ErrJoinTokenRevoked},
-	{"tokenExpired", spec.ErrJoinTokenExpired},
-	{"tokenUsedUp", spec.ErrJoinTokenUsedUp},
+	{"tokenUnknown", jointoken.ErrUnknown},
+	{"tokenWrong", jointoken.ErrWrong},
+	{"tokenRevoked", jointoken.ErrRevoked},
+	{"tokenExpired", jointoken.ErrExpired},
+	{"tokenUsedUp", jointoken.ErrUsedUp},
 	{"notFound", spec.ErrNotFound},
 	{"inUse", spec.ErrInUse},
 	{"inactive", spec.ErrInactive},

@@ -12,6 +12,7 @@ import (
 	"pinion/api/cli/listing"
 	"pinion/api/cli/table"
 	"pinion/api/client"
+	"pinion/raftfsm/jointoken"
 	"pinion/raftfsm/spec"
 )
 
@@ -42,7 +43,7 @@ Examples:
 			&cli.DurationFlag{Name: "ttl", DefaultText: "1h", Usage: "`TIME` until it expires, such as 30m or 24h"},
 			&cli.IntFlag{Name: "uses", DefaultText: "1", Usage: "number of hosts, `N`, that may join with it"},
 			&cli.StringFlag{Name: "cluster", DefaultText: "default", Usage: "`NAME` of the cluster whose tasks they run"},
-			&cli.StringFlag{Name: "role", Value: spec.TokenRoleHost, Usage: "`ROLE` of what joins with it: host, or agent, which never becomes a server"},
+			&cli.StringFlag{Name: "role", Value: jointoken.RoleHost, Usage: "`ROLE` of what joins with it: host, or agent, which never becomes a server"},
 		},
 		Action: func(c *cli.Context) error {
 			if c.IsSet("uses") && c.Int("uses") < 1 || c.IsSet("ttl") && c.Duration("ttl") <= 0 {
@@ -51,7 +52,7 @@ Examples:
 			if cluster := c.String("cluster"); cluster != "" && !spec.ValidName(cluster) {
 				return exit.Usagef("--cluster %q is not a cluster name: 1 to 255 letters, digits, - and _", cluster)
 			}
-			if role := c.String("role"); role != spec.TokenRoleHost && role != spec.TokenRoleAgent {
+			if role := c.String("role"); role != jointoken.RoleHost && role != jointoken.RoleAgent {
 				return exit.Usagef("--role %q: the role of a token is host or agent", role)
 			}
 			inv, err := system.Invoke(c)

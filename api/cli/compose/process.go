@@ -7,6 +7,7 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 
 	"pinion/api/cli/run"
+	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/spec"
 )
 
@@ -42,7 +43,7 @@ func setProcess(_ *run.Definition, container *spec.ContainerDefinition, s types.
 		}
 	}
 	if s.Logging != nil {
-		container.LogConfiguration = &spec.LogConfiguration{LogDriver: s.Logging.Driver, Options: s.Logging.Options}
+		container.LogConfiguration = &logdriver.Configuration{LogDriver: s.Logging.Driver, Options: s.Logging.Options}
 	}
 	return nil
 }

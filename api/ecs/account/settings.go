@@ -13,6 +13,7 @@ import (
 	"pinion/api/ecs/types"
 	"pinion/api/ecs/view"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accountsetting"
 	"pinion/raftfsm/spec"
 )
 
@@ -82,7 +83,7 @@ func ContainerInsights(r *call.Request) string {
 // effectiveSetting is the value that counts for a principal: its own, the account's, or the default.
 func effectiveSetting(r *call.Request, principal string, s accountSetting) string {
 	for _, whose := range []string{principal, ""} {
-		if chosen := r.View.AccountSetting(whose, s.name); chosen != nil {
+		if chosen := accountsetting.Find(r.View, whose, s.name); chosen != nil {
 			return chosen.Value
 		}
 	}
@@ -127,7 +128,7 @@ func putSetting(ctx context.Context, r *call.Request, principal, name, value str
 	if err := field.Choice("value", "value of "+setting.name, value, setting.values...); err != nil {
 		return types.Setting{}, err
 	}
-	stored, err := call.Apply[*spec.AccountSetting](ctx, r, raftfsm.PutAccountSetting{Setting: spec.AccountSetting{Name: setting.name, Value: value, Principal: principal}})
+	stored, err := call.Apply[*accountsetting.Setting](ctx, r, raftfsm.Wrap(accountsetting.Put{Setting: accountsetting.Setting{Name: setting.name, Value: value, Principal: principal}}))
 	if err != nil {
 		return types.Setting{}, err
 	}
@@ -144,11 +145,11 @@ func DeleteSetting(ctx context.Context, r *call.Request, in *types.DeleteAccount
 	if err != nil {
 		return nil, err
 	}
-	if _, err := r.Store.Propose(ctx, raftfsm.DeleteAccountSetting{Principal: principal, Name: setting.name}); err != nil {
+	if _, err := r.Store.Propose(ctx, raftfsm.Wrap(accountsetting.Delete{Principal: principal, Name: setting.name})); err != nil {
 		return nil, err
 	}
 	value := setting.values[0]
-	if forAll := r.View.AccountSetting("", setting.name); forAll != nil && principal != "" {
+	if forAll := accountsetting.Find(r.View, "", setting.name); forAll != nil && principal != "" {
 		value = forAll.Value
 	}
 	return &types.DeleteAccountSettingOutput{Setting: setting.output(principal, value)}, nil
@@ -182,7 +183,7 @@ func ListSettings(_ context.Context, r *call.Request, in *types.ListAccountSetti
 func selectSettings(r *call.Request, principal string, in *types.ListAccountSettingsInput) []types.Setting {
 	var found []types.Setting
 	for _, setting := range accountSettings {
-		chosen := r.View.AccountSetting(principal, setting.name)
+		chosen := accountsetting.Find(r.View, principal, setting.name)
 		if chosen == nil && !in.EffectiveSettings || in.Name != "" && in.Name != setting.name {
 			continue
 		}

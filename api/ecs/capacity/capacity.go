@@ -11,6 +11,7 @@ import (
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/paging"
 	"pinion/api/ecs/types"
+	"pinion/raftfsm/capacityprovider"
 	"pinion/raftfsm/spec"
 )
 
@@ -33,16 +34,16 @@ func Describe(_ context.Context, r *call.Request, in *types.DescribeCapacityProv
 		return nil, err
 	}
 	out := &types.DescribeCapacityProvidersOutput{CapacityProviders: []types.CapacityProvider{}, Failures: []types.Failure{}}
-	found := slices.DeleteFunc(r.View.CapacityProviders(), func(p *spec.CapacityProvider) bool {
-		return p.Status != spec.CapacityProviderActive || !usable(p.Name)
+	found := slices.DeleteFunc(capacityprovider.All(r.View), func(p *capacityprovider.Provider) bool {
+		return p.Status != capacityprovider.Active || !usable(p.Name)
 	})
 	if len(in.CapacityProviders) > 0 {
 		if found, err = findProviders(r, in.CapacityProviders, usable, out); err != nil {
 			return nil, err
 		}
 	} else {
-		slices.SortFunc(found, func(a, b *spec.CapacityProvider) int { return strings.Compare(a.Name, b.Name) })
-		if found, out.NextToken, err = paging.Cut(limited, found, false, func(p *spec.CapacityProvider) string { return p.Name }); err != nil {
+		slices.SortFunc(found, func(a, b *capacityprovider.Provider) int { return strings.Compare(a.Name, b.Name) })
+		if found, out.NextToken, err = paging.Cut(limited, found, false, func(p *capacityprovider.Provider) string { return p.Name }); err != nil {
 			return nil, err
 		}
 	}
@@ -53,17 +54,17 @@ func Describe(_ context.Context, r *call.Request, in *types.DescribeCapacityProv
 }
 
 // findProviders finds the providers of a list. What is not there becomes a failure of the output.
-func findProviders(r *call.Request, names []string, usable func(string) bool, out *types.DescribeCapacityProvidersOutput) ([]*spec.CapacityProvider, error) {
+func findProviders(r *call.Request, names []string, usable func(string) bool, out *types.DescribeCapacityProvidersOutput) ([]*capacityprovider.Provider, error) {
 	if len(names) > paging.Max {
 		return nil, field.Errorf("capacityProviders", "capacityProviders can have at most %d items.", paging.Max)
 	}
-	var found []*spec.CapacityProvider
+	var found []*capacityprovider.Provider
 	for _, given := range names {
 		parsed, err := arn.Parse(arn.CapacityProvider, given)
 		if err != nil {
 			return nil, err
 		}
-		if p := r.View.CapacityProvider(parsed.Name); p != nil && usable(parsed.Name) {
+		if p := capacityprovider.Find(r.View, parsed.Name); p != nil && usable(parsed.Name) {
 			found = append(found, p)
 			continue
 		}

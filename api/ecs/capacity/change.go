@@ -14,6 +14,7 @@ import (
 	"pinion/api/ecs/view"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/capacityprovider"
 	"pinion/raftfsm/spec"
 )
 
@@ -38,20 +39,20 @@ func Create(ctx context.Context, r *call.Request, in *types.CreateCapacityProvid
 	if err := tags.Check(in.Tags); err != nil {
 		return nil, err
 	}
-	p := spec.CapacityProvider{Name: in.Name, Tags: in.Tags, CreatedAt: r.Now()}
+	p := capacityprovider.Provider{Name: in.Name, Tags: in.Tags, CreatedAt: r.Now()}
 	if group := in.AutoScalingGroupProvider; group != nil {
 		if group.AutoScalingGroupARN == "" {
 			return nil, field.Errorf(scaling.Path+".autoScalingGroupArn", "autoScalingGroupProvider.autoScalingGroupArn must name a group: its ARN or its name.")
 		}
 		var err error
-		if p.AutoScaling, err = scaling.Parse(spec.AutoScalingProvider{ARN: group.AutoScalingGroupARN}, scaling.UpdateOf(group)); err != nil {
+		if p.AutoScaling, err = scaling.Parse(capacityprovider.AutoScaling{ARN: group.AutoScalingGroupARN}, scaling.UpdateOf(group)); err != nil {
 			return nil, err
 		}
 	}
 	if countProviders(r) >= maxProviders {
 		return nil, wire.Errorf("LimitExceededException", "A pool can have %d capacity providers: delete some first.", maxProviders)
 	}
-	created, err := call.Apply[*spec.CapacityProvider](ctx, r, raftfsm.CreateCapacityProvider{Provider: p})
+	created, err := call.Apply[*capacityprovider.Provider](ctx, r, raftfsm.Wrap(capacityprovider.Create{Provider: p}))
 	if errors.Is(err, spec.ErrInUse) {
 		return nil, errProviderExists
 	}
@@ -64,8 +65,8 @@ func Create(ctx context.Context, r *call.Request, in *types.CreateCapacityProvid
 // countProviders counts the active capacity providers on record.
 func countProviders(r *call.Request) int {
 	n := 0
-	for _, p := range r.View.CapacityProviders() {
-		if p.Status == spec.CapacityProviderActive {
+	for _, p := range capacityprovider.All(r.View) {
+		if p.Status == capacityprovider.Active {
 			n++
 		}
 	}
@@ -78,7 +79,7 @@ func Update(ctx context.Context, r *call.Request, in *types.UpdateCapacityProvid
 	if err != nil {
 		return nil, err
 	}
-	if known.Status != spec.CapacityProviderActive {
+	if known.Status != capacityprovider.Active {
 		return nil, errNoProvider
 	}
 	if in.AutoScalingGroupProvider == nil {
@@ -88,7 +89,7 @@ func Update(ctx context.Context, r *call.Request, in *types.UpdateCapacityProvid
 	if err != nil {
 		return nil, err
 	}
-	p, err := call.Apply[*spec.CapacityProvider](ctx, r, raftfsm.UpdateCapacityProvider{Name: known.Name, AutoScaling: changed, At: r.Now()})
+	p, err := call.Apply[*capacityprovider.Provider](ctx, r, raftfsm.Wrap(capacityprovider.Update{Name: known.Name, AutoScaling: changed, At: r.Now()}))
 	if errors.Is(err, spec.ErrNotFound) { // deleted meanwhile
 		return nil, errNoProvider
 	}
@@ -105,8 +106,8 @@ func Delete(ctx context.Context, r *call.Request, in *types.DeleteCapacityProvid
 	if err != nil {
 		return nil, err
 	}
-	if p.Status == spec.CapacityProviderActive {
-		p, err = call.Apply[*spec.CapacityProvider](ctx, r, raftfsm.DeleteCapacityProvider{Name: p.Name, At: r.Now()})
+	if p.Status == capacityprovider.Active {
+		p, err = call.Apply[*capacityprovider.Provider](ctx, r, raftfsm.Wrap(capacityprovider.Delete{Name: p.Name, At: r.Now()}))
 	}
 	switch {
 	case errors.Is(err, spec.ErrInUse):
@@ -120,7 +121,7 @@ func Delete(ctx context.Context, r *call.Request, in *types.DeleteCapacityProvid
 }
 
 // mutableProvider finds a capacity provider on record, by name or ARN.
-func mutableProvider(r *call.Request, given string) (*spec.CapacityProvider, error) {
+func mutableProvider(r *call.Request, given string) (*capacityprovider.Provider, error) {
 	parsed, err := arn.Parse(arn.CapacityProvider, given)
 	if err != nil {
 		return nil, err
@@ -128,7 +129,7 @@ func mutableProvider(r *call.Request, given string) (*spec.CapacityProvider, err
 	if parsed.Name == spec.BuiltinCapacityProvider {
 		return nil, ErrBuiltIn
 	}
-	known := r.View.CapacityProvider(parsed.Name)
+	known := capacityprovider.Find(r.View, parsed.Name)
 	if known == nil {
 		return nil, errNoProvider
 	}

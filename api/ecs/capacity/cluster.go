@@ -10,6 +10,7 @@ import (
 	"pinion/api/ecs/types"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/capacityprovider"
 	"pinion/raftfsm/spec"
 )
 
@@ -70,7 +71,7 @@ func checkAttachable(r *call.Request, path, name string) error {
 	if reservedProviderName.MatchString(name) {
 		return field.Errorf(path, "The capacity provider %s is not supported: Pinion runs tasks on your own hosts.", name)
 	}
-	if p := r.View.CapacityProvider(name); p == nil || p.Status != spec.CapacityProviderActive {
+	if p := capacityprovider.Find(r.View, name); p == nil || p.Status != capacityprovider.Active {
 		return field.Errorf(path, "The specified capacity provider '%s' was not found. Specify a valid capacity provider and try again.", name)
 	}
 	return nil

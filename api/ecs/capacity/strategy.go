@@ -6,6 +6,7 @@ import (
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/types"
 	"pinion/api/ecs/view"
+	"pinion/raftfsm/capacityprovider"
 	"pinion/raftfsm/spec"
 )
 
@@ -75,8 +76,8 @@ func Queue(r *call.Request, cluster *spec.Cluster, in *types.RunTaskInput) (stri
 		if len(items) > 1 && item.Base == 0 && item.Weight == 0 {
 			continue
 		}
-		p := r.View.CapacityProvider(item.CapacityProvider)
-		if p == nil || p.Status != spec.CapacityProviderActive {
+		p := capacityprovider.Find(r.View, item.CapacityProvider)
+		if p == nil || p.Status != capacityprovider.Active {
 			return "", errNotAssociated
 		}
 		if !view.QueuesTasks(p) {

@@ -7,7 +7,7 @@ import (
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/types"
 	"pinion/api/ecs/view"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/capacityprovider"
 )
 
 // Path is where the members of a scaling group stand.
@@ -22,7 +22,7 @@ func UpdateOf(in *types.AutoScalingGroupProviderInput) *types.AutoScalingGroupPr
 
 // Parse merges a scaling group: the input over the record, and both over ECS's defaults. Pinion starts no machines: a
 // scaling group is checked and shown, and managed scaling decides whether tasks wait.
-func Parse(recorded spec.AutoScalingProvider, in *types.AutoScalingGroupProviderUpdateInput) (*spec.AutoScalingProvider, error) {
+func Parse(recorded capacityprovider.AutoScaling, in *types.AutoScalingGroupProviderUpdateInput) (*capacityprovider.AutoScaling, error) {
 	if err := checkScalingInput(in); err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func Parse(recorded spec.AutoScalingProvider, in *types.AutoScalingGroupProvider
 		applyScaling(given, &scaling)
 	}
 	scaling.Status = status
-	merged := &spec.AutoScalingProvider{
+	merged := &capacityprovider.AutoScaling{
 		ARN: recorded.ARN, ManagedScaling: &scaling,
 		TerminationProtection: cmp.Or(in.ManagedTerminationProtection, recorded.TerminationProtection, view.Disabled),
 		ManagedDraining:       cmp.Or(in.ManagedDraining, recorded.ManagedDraining, view.Enabled),
@@ -47,7 +47,7 @@ func Parse(recorded spec.AutoScalingProvider, in *types.AutoScalingGroupProvider
 	return merged, checkScaling(merged)
 }
 
-func applyScaling(in *types.ManagedScalingInput, to *spec.ManagedScaling) {
+func applyScaling(in *types.ManagedScalingInput, to *capacityprovider.ManagedScaling) {
 	for _, number := range []struct{ from, to *int }{
 		{in.TargetCapacity, &to.TargetCapacity}, {in.MinimumScalingStepSize, &to.MinStep}, {in.MaximumScalingStepSize, &to.MaxStep},
 	} {
@@ -93,7 +93,7 @@ func checkScalingInput(in *types.AutoScalingGroupProviderUpdateInput) error {
 }
 
 // checkScaling holds the rules for a scaling group as it will be recorded.
-func checkScaling(p *spec.AutoScalingProvider) error {
+func checkScaling(p *capacityprovider.AutoScaling) error {
 	if p.TerminationProtection == view.Enabled && p.ManagedScaling.Status != view.Enabled {
 		return field.Errorf(Path+".managedTerminationProtection", "managedTerminationProtection ENABLED needs managedScaling with status ENABLED.")
 	}

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/logdriver"
 )
 
 func checkLogConfiguration(c container) error {
 	if c.LogConfiguration == nil {
 		return nil
 	}
-	driver, known := spec.FindLogDriver(c.LogConfiguration.LogDriver)
+	driver, known := logdriver.Find(c.LogConfiguration.LogDriver)
 	if !known {
 		return c.errorf("logConfiguration.logDriver", "logConfiguration.logDriver %q is not supported by Pinion yet: use awslogs or json-file, whose logs the host keeps.", c.LogConfiguration.LogDriver)
 	}
@@ -33,7 +33,7 @@ func checkLogConfiguration(c container) error {
 }
 
 // checkLogOption refuses an option that would have no effect.
-func checkLogOption(c container, driver spec.LogDriver, name string) error {
+func checkLogOption(c container, driver logdriver.Driver, name string) error {
 	known := make([]string, 0, len(driver.Options))
 	for _, option := range driver.Options {
 		if option.Name == name {
@@ -42,7 +42,7 @@ func checkLogOption(c container, driver spec.LogDriver, name string) error {
 		known = append(known, option.Name)
 	}
 	member := "logConfiguration.options." + name
-	if why := spec.RefusedLogOption(name); why != "" {
+	if why := logdriver.Refused(name); why != "" {
 		return c.errorf(member, "logConfiguration.options %s is not supported by Pinion yet: %s. Remove it.", name, why)
 	}
 	return c.errorf(member, "logConfiguration.options %q is not an option of %s that Pinion knows: there are %s.", name, driver.Name, strings.Join(known, ", "))

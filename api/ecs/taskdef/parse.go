@@ -69,7 +69,7 @@ func parseContainer(in *types.ContainerDefinitionInput, path, networkMode, ipcMo
 		d.LinuxParameters = &in.LinuxParameters.LinuxParameters
 	}
 	if in.LogConfiguration != nil {
-		d.LogConfiguration = &in.LogConfiguration.LogConfiguration
+		d.LogConfiguration = &in.LogConfiguration.Configuration
 	}
 	var err error
 	if d.HealthCheck, err = parseHealthCheck(c, in.HealthCheck); err != nil {

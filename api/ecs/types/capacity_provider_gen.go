@@ -4,6 +4,7 @@ package types
 
 import (
 	"pinion/api/wire"
+	"pinion/raftfsm/capacityprovider"
 	"pinion/raftfsm/spec"
 )
 
@@ -31,13 +32,13 @@ type AutoScalingGroupProviderInput struct {
 
 // CapacityProvider is ECS's CapacityProvider.
 type CapacityProvider struct {
-	CapacityProviderARN      string                    `json:"capacityProviderArn"`
-	Name                     string                    `json:"name"`
-	Status                   string                    `json:"status"`
-	AutoScalingGroupProvider *spec.AutoScalingProvider `json:"autoScalingGroupProvider"`
-	UpdateStatus             string                    `json:"updateStatus,omitempty"`
-	Tags                     []spec.Tag                `json:"tags"`
-	Type                     string                    `json:"type"`
+	CapacityProviderARN      string                        `json:"capacityProviderArn"`
+	Name                     string                        `json:"name"`
+	Status                   string                        `json:"status"`
+	AutoScalingGroupProvider *capacityprovider.AutoScaling `json:"autoScalingGroupProvider"`
+	UpdateStatus             string                        `json:"updateStatus,omitempty"`
+	Tags                     []spec.Tag                    `json:"tags"`
+	Type                     string                        `json:"type"`
 }
 
 // ManagedScalingInput is ECS's ManagedScaling.

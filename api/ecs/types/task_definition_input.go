@@ -2,6 +2,7 @@ package types
 
 import (
 	"pinion/api/wire"
+	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/spec"
 )
 
@@ -58,7 +59,7 @@ type LinuxParametersInput struct {
 
 // LogConfigurationInput is ECS's LogConfiguration in an input.
 type LogConfigurationInput struct {
-	spec.LogConfiguration
+	logdriver.Configuration
 	SecretOptions wire.Unsupported `json:"secretOptions" why:"there is no secret store yet"`
 }
 

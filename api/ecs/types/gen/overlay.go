@@ -169,7 +169,7 @@ var outputs = map[string]overlay{
 		inputRefused: "credentialSpecs disableNetworking environmentFiles firelensConfiguration links repositoryCredentials secrets",
 	}},
 	"LinuxParameters":  {Go: "spec.LinuxParameters", LeftOut: map[string]string{inputRefused: "devices maxSwap swappiness"}},
-	"LogConfiguration": {Go: "spec.LogConfiguration", LeftOut: map[string]string{inputRefused: "secretOptions"}},
+	"LogConfiguration": {Go: "logdriver.Configuration", LeftOut: map[string]string{inputRefused: "secretOptions"}},
 	"PortMapping":      {Go: "spec.PortMapping", LeftOut: map[string]string{inputRefused: "containerPortRange"}},
 	"Volume": {Go: "spec.Volume", LeftOut: map[string]string{
 		inputRefused: "configuredAtLaunch dockerVolumeConfiguration efsVolumeConfiguration fsxWindowsFileServerVolumeConfiguration s3filesVolumeConfiguration",
@@ -177,7 +177,7 @@ var outputs = map[string]overlay{
 	"NetworkBinding":           {Go: "spec.NetworkBinding", LeftOut: map[string]string{inputRefused: "containerPortRange hostPortRange"}},
 	"TaskOverride":             {Go: "TaskOverrides", LeftOut: map[string]string{inputRefused: "ephemeralStorage"}},
 	"ContainerOverride":        {Go: "spec.ContainerOverride", LeftOut: map[string]string{inputRefused: "environmentFiles"}},
-	"AutoScalingGroupProvider": {Go: "*spec.AutoScalingProvider"},
+	"AutoScalingGroupProvider": {Go: "*capacityprovider.AutoScaling"},
 	"Failure":                  {Optional: "arn detail"},
 	"Cluster": {
 		Optional: "attachmentsStatus",
@@ -210,7 +210,7 @@ var outputs = map[string]overlay{
 	"InstanceHealthCheckResult": {Optional: "statusReason"},
 	"CapacityProvider": {
 		Optional: "updateStatus",
-		Types:    map[string]string{"autoScalingGroupProvider": "*spec.AutoScalingProvider"},
+		Types:    map[string]string{"autoScalingGroupProvider": "*capacityprovider.AutoScaling"},
 		LeftOut:  map[string]string{noManagedInstances: "cluster managedInstancesProvider", neverFails: "updateStatusReason"},
 	},
 	"PutAttributesResponse":    {Types: map[string]string{"attributes": "[]TargetedAttribute"}},

@@ -1,4 +1,4 @@
-package spec
+package logdriver
 
 import (
 	"strings"
@@ -18,11 +18,11 @@ func TestALogIsBounded(t *testing.T) {
 		{"5g", "4", "log options max-size times max-file are more than 16 GiB, which is the most for one container"},
 		{"1k", "1001", `log option max-file: "1001" is not a number of files from 1 to 1000`},
 	} {
-		l := &LogConfiguration{LogDriver: LogDriverJSONFile, Options: map[string]string{optionMaxSize: c.size, optionMaxFile: c.files}}
+		l := &Configuration{LogDriver: JSONFile, Options: map[string]string{optionMaxSize: c.size, optionMaxFile: c.files}}
 		got := ""
 		if r, err := l.Rotation(); err != nil {
 			got = err.Error()
-		} else if r.Bytes() > MaxLogBytes {
+		} else if r.Bytes() > MaxBytes {
 			t.Errorf("%+v", r)
 		}
 		if got != c.want {
@@ -33,7 +33,7 @@ func TestALogIsBounded(t *testing.T) {
 
 func TestARotationFitsWhatAHostGives(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		asked := LogRotation{rapid.Int64Range(1, 1<<34).Draw(t, "size"), rapid.IntRange(1, MaxLogFiles).Draw(t, "files")}
+		asked := Rotation{MaxSize: rapid.Int64Range(1, 1<<34).Draw(t, "size"), MaxFiles: rapid.IntRange(1, MaxFiles).Draw(t, "files")}
 		given := rapid.Int64Range(1<<10, 1<<40).Draw(t, "given")
 		got := asked.Within(given)
 		if got.Bytes() > given || got.MaxSize < 1 || got.MaxFiles < 1 || got.MaxSize > asked.MaxSize || got.MaxFiles > asked.MaxFiles {

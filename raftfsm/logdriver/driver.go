@@ -1,4 +1,5 @@
-package spec
+// Package logdriver has the log drivers of ECS that hosts run, their options, and what a container's configuration makes of them.
+package logdriver
 
 import (
 	"fmt"
@@ -11,19 +12,18 @@ import (
 
 // Names of the log drivers that hosts run.
 const (
-	LogDriverAwslogs  = "awslogs"
-	LogDriverJSONFile = "json-file"
+	Awslogs  = "awslogs"
+	JSONFile = "json-file"
 )
 
-// LogDriver is one of ECS's log drivers.
-type LogDriver struct {
-	Name       string
-	Capability string      // that a host must have
-	Options    []LogOption // all that it has
+// Driver is one of ECS's log drivers.
+type Driver struct {
+	Name    string
+	Options []Option // all that it has
 }
 
-// LogOption is an option of a log driver.
-type LogOption struct {
+// Option is an option of a log driver.
+type Option struct {
 	Name  string
 	Want  string            // what its value must be, for people
 	Valid func(string) bool // nil: any value
@@ -41,14 +41,14 @@ const (
 )
 
 // rotation are the options by which the logger bounds the files of a container, whatever its driver.
-var rotation = []LogOption{
-	{optionMaxSize, fmt.Sprintf("a size such as 500k, 10m or 1g, at most %dg", MaxLogBytes>>30), func(text string) bool { _, err := parseLogSize(text); return err == nil }},
-	{optionMaxFile, fmt.Sprintf("a number of files from 1 to %d", MaxLogFiles), isLogFiles},
+var rotation = []Option{
+	{optionMaxSize, fmt.Sprintf("a size such as 500k, 10m or 1g, at most %dg", MaxBytes>>30), func(text string) bool { _, err := parseLogSize(text); return err == nil }},
+	{optionMaxFile, fmt.Sprintf("a number of files from 1 to %d", MaxFiles), isLogFiles},
 }
 
 func isLogFiles(text string) bool {
 	n, err := strconv.Atoi(text)
-	return err == nil && n >= 1 && n <= MaxLogFiles
+	return err == nil && n >= 1 && n <= MaxFiles
 }
 
 const wantLogName = "a name of at most 512 characters, none of which is a control character"
@@ -59,13 +59,13 @@ func isLogName(text string) bool {
 
 // delivery are the options that say what becomes of a container whose log cannot be written. Here it never waits: its lines go to the
 // disk at once, and those that do not fit are dropped and counted. So no buffer is larger than it may be.
-var delivery = []LogOption{
+var delivery = []Option{
 	{optionMode, "non-blocking: a container never waits for its log here", func(text string) bool { return text == "non-blocking" }},
 	{optionBufferSize, "a size such as 25m", func(text string) bool { _, err := parseLogSize(text); return err == nil }},
 }
 
-// refusedLogOptions are options of ECS's log drivers that would have no effect, with the reason.
-var refusedLogOptions = map[string]string{
+// refused are options of ECS's log drivers that would have no effect, with the reason.
+var refused = map[string]string{
 	"awslogs-datetime-format":      "each line is an event of its own",
 	"awslogs-multiline-pattern":    "each line is an event of its own",
 	"awslogs-endpoint":             "logs are kept by the host",
@@ -78,35 +78,41 @@ var refusedLogOptions = map[string]string{
 	"compress":                     "old files are kept as they are",
 }
 
-// RefusedLogOption is why an option of ECS's log drivers is not supported; empty for any other name.
-func RefusedLogOption(name string) string { return refusedLogOptions[name] }
+// Refused is why an option of ECS's log drivers is not supported; empty for any other name.
+func Refused(name string) string { return refused[name] }
 
-// logDrivers is the one table of log drivers. A driver that is added here is accepted in task definitions, required of hosts by
+// drivers is the one table of log drivers. A driver that is added here is accepted in task definitions, required of hosts by
 // its capability and passed to the logger, which must know it.
-var logDrivers = []LogDriver{
-	{LogDriverAwslogs, CapabilityAwslogs, slices.Concat(rotation, delivery, []LogOption{
+var drivers = []Driver{
+	{Awslogs, slices.Concat(rotation, delivery, []Option{
 		{optionGroup, wantLogName, isLogName}, {optionStreamPrefix, wantLogName, isLogName}, {Name: optionRegion},
 		{optionCreateGroup, "true or false", func(text string) bool { return text == "true" || text == "false" }},
 	})},
-	{LogDriverJSONFile, CapabilityJSONFile, slices.Concat(rotation, delivery)},
+	{JSONFile, slices.Concat(rotation, delivery)},
 }
 
-// LogDrivers are the log drivers that hosts run. The list must not be changed.
-func LogDrivers() []LogDriver { return logDrivers }
+// All are the log drivers that hosts run. The list must not be changed.
+func All() []Driver { return drivers }
 
-// FindLogDriver is the log driver of that name.
-func FindLogDriver(name string) (driver LogDriver, known bool) {
-	at := slices.IndexFunc(logDrivers, func(d LogDriver) bool { return d.Name == name })
+// Find is the log driver of that name.
+func Find(name string) (driver Driver, known bool) {
+	at := slices.IndexFunc(drivers, func(d Driver) bool { return d.Name == name })
 	if at < 0 {
-		return LogDriver{}, false
+		return Driver{}, false
 	}
-	return logDrivers[at], true
+	return drivers[at], true
 }
 
 // Awslogs are the log group and the stream prefix of a container with the driver awslogs; empty where it names none.
-func (l *LogConfiguration) Awslogs() (group, streamPrefix string) {
-	if l == nil || l.LogDriver != LogDriverAwslogs {
+func (l *Configuration) Awslogs() (group, streamPrefix string) {
+	if l == nil || l.LogDriver != Awslogs {
 		return "", ""
 	}
 	return l.Options[optionGroup], l.Options[optionStreamPrefix]
+}
+
+// Configuration chooses the log driver (see All) and its options. The output is kept by the host's own logger.
+type Configuration struct {
+	LogDriver string            `json:"logDriver"`
+	Options   map[string]string `json:"options,omitempty"`
 }

@@ -1,4 +1,4 @@
-package spec
+package logdriver
 
 import (
 	"fmt"
@@ -9,46 +9,44 @@ import (
 )
 
 const (
-	// MaxLogTail is the longest tail of a log that is read for one request: as many lines as CloudWatch Logs answers with.
-	MaxLogTail = 10_000
-	// MaxLogBytes bounds what a definition may ask for as the log of one container: max-size times max-file. Hosts bound it
+	// MaxBytes bounds what a definition may ask for as the log of one container: max-size times max-file. Hosts bound it
 	// further.
-	MaxLogBytes = 16 << 30
-	// MaxLogFiles bounds max-file: a rotation renames each file.
-	MaxLogFiles = 1000
+	MaxBytes = 16 << 30
+	// MaxFiles bounds max-file: a rotation renames each file.
+	MaxFiles = 1000
 )
 
 // Of a container whose definition does not say.
 const (
-	DefaultLogSize  = 64 << 20 // bytes of one file
-	DefaultLogFiles = 4
+	DefaultSize  = 64 << 20 // bytes of one file
+	DefaultFiles = 4
 )
 
-// LogRotation are the bounds of a container's log.
-type LogRotation struct {
+// Rotation are the bounds of a container's log.
+type Rotation struct {
 	MaxSize  int64 // bytes of one file
 	MaxFiles int   // the current one included
 }
 
 // Bytes is how large the log can become.
-func (r LogRotation) Bytes() int64 { return r.MaxSize * int64(r.MaxFiles) }
+func (r Rotation) Bytes() int64 { return r.MaxSize * int64(r.MaxFiles) }
 
-// minLogFile is the least size that Within makes a file.
-const minLogFile = 64 << 10
+// minFile is the least size that Within makes a file.
+const minFile = 64 << 10
 
 // Within is the rotation with as many bytes at most: with smaller files, and fewer when they would get too small.
-func (r LogRotation) Within(bytes int64) LogRotation {
+func (r Rotation) Within(bytes int64) Rotation {
 	if r.Bytes() <= bytes {
 		return r
 	}
-	r.MaxFiles = int(max(1, min(int64(r.MaxFiles), bytes/minLogFile)))
+	r.MaxFiles = int(max(1, min(int64(r.MaxFiles), bytes/minFile)))
 	r.MaxSize = max(1, min(r.MaxSize, bytes/int64(r.MaxFiles)))
 	return r
 }
 
 // Rotation are the bounds of the container's log that its definition asks for.
-func (l *LogConfiguration) Rotation() (LogRotation, error) {
-	r := LogRotation{DefaultLogSize, DefaultLogFiles}
+func (l *Configuration) Rotation() (Rotation, error) {
+	r := Rotation{DefaultSize, DefaultFiles}
 	if l == nil {
 		return r, nil
 	}
@@ -59,12 +57,12 @@ func (l *LogConfiguration) Rotation() (LogRotation, error) {
 		}
 	}
 	if text := l.Options[optionMaxFile]; text != "" {
-		if r.MaxFiles, err = strconv.Atoi(text); err != nil || r.MaxFiles < 1 || r.MaxFiles > MaxLogFiles {
-			return r, fmt.Errorf("log option %s: %q is not a number of files from 1 to %d", optionMaxFile, text, MaxLogFiles)
+		if r.MaxFiles, err = strconv.Atoi(text); err != nil || r.MaxFiles < 1 || r.MaxFiles > MaxFiles {
+			return r, fmt.Errorf("log option %s: %q is not a number of files from 1 to %d", optionMaxFile, text, MaxFiles)
 		}
 	}
-	if r.Bytes() > MaxLogBytes {
-		return r, fmt.Errorf("log options %s times %s are more than %d GiB, which is the most for one container", optionMaxSize, optionMaxFile, MaxLogBytes>>30)
+	if r.Bytes() > MaxBytes {
+		return r, fmt.Errorf("log options %s times %s are more than %d GiB, which is the most for one container", optionMaxSize, optionMaxFile, MaxBytes>>30)
 	}
 	return r, nil
 }
@@ -88,8 +86,8 @@ func ParseSize(text string) (int64, error) {
 // parseLogSize reads the size of one log file.
 func parseLogSize(text string) (int64, error) {
 	n, err := ParseSize(text)
-	if err == nil && n > MaxLogBytes {
-		err = fmt.Errorf("%q is more than %d GiB, which is the most for one container", text, MaxLogBytes>>30)
+	if err == nil && n > MaxBytes {
+		err = fmt.Errorf("%q is more than %d GiB, which is the most for one container", text, MaxBytes>>30)
 	}
 	return n, err
 }

@@ -1,4 +1,4 @@
-package spec
+package logdriver
 
 import (
 	"slices"
@@ -18,29 +18,25 @@ func TestLogSizes(t *testing.T) {
 	}
 }
 
-// Each driver can be required of a host, and each value that passes the check of an option can be used for the rotation.
+// Each value that passes the check of an option can be used for the rotation.
 func TestLogDriverTable(t *testing.T) {
-	for _, driver := range LogDrivers() {
-		d := TaskDefinition{Containers: []ContainerDefinition{{LogConfiguration: &LogConfiguration{LogDriver: driver.Name}}}}
-		if !slices.Contains(d.RequiredAttributes(), Attribute{Name: driver.Capability}) {
-			t.Errorf("%s: a definition does not require %s", driver.Name, driver.Capability)
-		}
-		if found, known := FindLogDriver(driver.Name); !known || found.Name != driver.Name {
+	for _, driver := range All() {
+		if found, known := Find(driver.Name); !known || found.Name != driver.Name {
 			t.Errorf("%s is not found", driver.Name)
 		}
 		for _, option := range rotation {
-			if !slices.ContainsFunc(driver.Options, func(o LogOption) bool { return o.Name == option.Name }) {
+			if !slices.ContainsFunc(driver.Options, func(o Option) bool { return o.Name == option.Name }) {
 				t.Errorf("%s has no %s", driver.Name, option.Name)
 			}
 			for _, value := range []string{"1", "10m", "512KB", "999999999", "0", "big", "-1", "1.5g"} {
-				_, err := (&LogConfiguration{LogDriver: driver.Name, Options: map[string]string{option.Name: value}}).Rotation()
+				_, err := (&Configuration{LogDriver: driver.Name, Options: map[string]string{option.Name: value}}).Rotation()
 				if option.Valid != nil && option.Valid(value) != (err == nil) {
 					t.Errorf("%s %s=%s: valid %t, %v", driver.Name, option.Name, value, option.Valid(value), err)
 				}
 			}
 		}
 	}
-	if _, known := FindLogDriver("syslog"); known {
+	if _, known := Find("syslog"); known {
 		t.Error("syslog is no driver")
 	}
 }
@@ -48,12 +44,12 @@ func TestLogDriverTable(t *testing.T) {
 func TestAwslogsOptionsAreThoseOfTheDriver(t *testing.T) {
 	options := map[string]string{"awslogs-group": "/train", "awslogs-stream-prefix": "run"}
 	for driver, want := range map[string][2]string{"awslogs": {"/train", "run"}, "json-file": {}} {
-		group, prefix := (&LogConfiguration{LogDriver: driver, Options: options}).Awslogs()
+		group, prefix := (&Configuration{LogDriver: driver, Options: options}).Awslogs()
 		if got := [2]string{group, prefix}; got != want {
 			t.Errorf("%s: %v", driver, got)
 		}
 	}
-	if group, prefix := (*LogConfiguration)(nil).Awslogs(); group != "" || prefix != "" {
+	if group, prefix := (*Configuration)(nil).Awslogs(); group != "" || prefix != "" {
 		t.Errorf("no configuration: %s, %s", group, prefix)
 	}
 }
