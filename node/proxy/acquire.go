@@ -18,6 +18,9 @@ func (e *unavailableError) Error() string { return e.reason }
 func (g *group) acquire(ctx context.Context, prefer preference, tried []*target) (*target, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if err := g.isFull(); err != nil {
+		return nil, err
+	}
 	if t := g.take(prefer, tried); t != nil {
 		return t, nil
 	}
@@ -25,6 +28,14 @@ func (g *group) acquire(ctx context.Context, prefer preference, tried []*target)
 		return nil, &unavailableError{fmt.Sprintf("group %s has no other healthy target", g.id)}
 	}
 	return g.wait(ctx, prefer)
+}
+
+// isFull says when the group has as many requests in flight as it may have; those that wait count. g.mu is held.
+func (g *group) isFull() error {
+	if most := g.config.MaxInFlight; most > 0 && g.inFlight+g.waiting >= most {
+		return &unavailableError{fmt.Sprintf("group %s has %d requests in flight on this host, which is its limit", g.id, most)}
+	}
+	return nil
 }
 
 // wait takes the first target that becomes eligible. g.mu is held, but not while it waits.

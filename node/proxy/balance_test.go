@@ -93,7 +93,7 @@ func TestSlowStartSparesAFreshTarget(t *testing.T) {
 func TestATargetThatKeepsFailingIsEjectedButNeverTheLast(t *testing.T) {
 	s := newSite(t)
 	broken := func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusServiceUnavailable)
+		w.WriteHeader(http.StatusBadGateway)
 		_, _ = io.WriteString(w, "broken")
 	}
 	g := group("web", s.server(broken), s.named("good"))

@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"cmp"
 	"errors"
 	"io"
 	"net/http"
@@ -47,39 +46,48 @@ func (x *exchange) serve(w http.ResponseWriter, r *http.Request) {
 	passOn(w, answer)
 }
 
-// exchange sends the request to a target, and to another one when the first cannot have acted on it.
+// exchange sends the request to a target, and to another one when the first cannot have acted on it or has no room. When there is no other, what the
+// first one said is the answer.
 func (x *exchange) exchange(w http.ResponseWriter, r *http.Request) (*http.Response, error) {
-	var tried []*target
-	var last error
-	for {
-		t, err := x.group.acquire(r.Context(), x.prefer, tried)
-		if err != nil {
-			return nil, cmp.Or(last, err)
-		}
+	t, err := x.group.acquire(r.Context(), x.prefer, nil)
+	if err != nil {
+		return nil, err
+	}
+	for tried := []*target{t}; ; tried = append(tried, t) {
 		x.target = t
 		x.attempts++
 		answer, err := x.send(w, r, t)
-		if err == nil {
-			return answer, nil
+		if err != nil {
+			x.group.release(t)
 		}
-		x.group.release(t)
-		tried, last = append(tried, t), err
-		if r.Context().Err() != nil || len(tried) == maxAttempts || !mayRepeat(r, err) {
-			return nil, err
+		if len(tried) == maxAttempts || r.Context().Err() != nil || !mayRepeat(r, answer, err) {
+			return answer, err
+		}
+		if t, _ = x.group.acquire(r.Context(), x.prefer, tried); t == nil {
+			return answer, err
+		}
+		if err == nil {
+			answer.Body.Close()
 		}
 	}
 }
 
-// mayRepeat reports whether a request that has failed before any byte of an answer may be sent again: its target has seen nothing of it, or it has
-// no body and means the same twice.
-func mayRepeat(r *http.Request, err error) bool {
+// mayRepeat reports whether a request may be sent again: its target has seen nothing of it, or it has no body, means the same twice, and either failed
+// before any byte of an answer or was answered that there is no room for it now.
+func mayRepeat(r *http.Request, answer *http.Response, err error) bool {
 	var notSent *dialError
 	if errors.As(err, &notSent) {
 		return true
 	}
+	if r.Body != nil || errors.Is(err, http1.ErrSilent) {
+		return false
+	}
+	if err == nil && answer.StatusCode != http.StatusTooManyRequests && answer.StatusCode != http.StatusServiceUnavailable {
+		return false
+	}
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
-		return r.Body == nil && !errors.Is(err, http1.ErrSilent)
+		return true
 	}
 	return false
 }

@@ -167,3 +167,33 @@ func TestABrokenAnswerIsNotPassedOnAsWhole(t *testing.T) {
 	}
 	s.eventually(func() bool { return s.metrics("web", "").Errors == 1 && s.metrics("web", "").InFlight == 0 })
 }
+
+// TestATargetWithoutRoomIsPassedOver: another one gets the request, if it may be sent twice; what the first one says is the answer when there is no other.
+func TestATargetWithoutRoomIsPassedOver(t *testing.T) {
+	for _, busy := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
+		s := newSite(t)
+		full := s.server(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "7")
+			w.WriteHeader(busy)
+		})
+		g := group("web", full, s.named("room"))
+		g.Algorithm = traffic.RoundRobin
+		s.apply(toGroup(g))
+		if counts := s.counted(4, nil); counts["room"] != 4 {
+			t.Errorf("%d: %v", busy, counts)
+		}
+		asPost := func(r *http.Request) { r.Method = http.MethodPost }
+		if counts := s.counted(4, asPost); counts["room"] != 2 {
+			t.Errorf("%d to POST: %v", busy, counts)
+		}
+		s.apply(toGroup(group("web", full)))
+		answer, err := http.Get("http://" + s.address(80))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != busy || answer.Header.Get("Retry-After") != "7" {
+			t.Error(answer.StatusCode, answer.Header)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package proxy_test
 import (
 	"maps"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -82,5 +83,37 @@ func TestASilentTargetIsA504(t *testing.T) {
 	s.apply(routing)
 	if status, body := s.get(80, "/"); status != http.StatusGatewayTimeout {
 		t.Error(status, body)
+	}
+}
+
+// TestALimitIsOfWhatIsInFlight: beyond it a request is refused at once, with the reason; what ends makes room.
+func TestALimitIsOfWhatIsInFlight(t *testing.T) {
+	s := newSite(t)
+	begun, finish := make(chan bool), make(chan bool)
+	g := group("web", s.server(func(http.ResponseWriter, *http.Request) { begun <- true; <-finish }))
+	g.MaxInFlight = 2
+	s.apply(toGroup(g))
+	statuses := make(chan int)
+	ask := func() { status, _ := s.get(80, "/"); statuses <- status }
+	for range 2 {
+		go ask()
+		<-begun
+	}
+	status, body := s.get(80, "/")
+	if status != http.StatusServiceUnavailable || !strings.Contains(body, "has 2 requests in flight on this host, which is its limit") {
+		t.Errorf("%d %s", status, body)
+	}
+	finish <- true
+	if status := <-statuses; status != http.StatusOK {
+		t.Error(status)
+	}
+	s.eventually(func() bool { return s.metrics("web", "").InFlight == 1 })
+	go ask()
+	<-begun
+	close(finish)
+	for range 2 {
+		if status := <-statuses; status != http.StatusOK {
+			t.Error(status)
+		}
 	}
 }

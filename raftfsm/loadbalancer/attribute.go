@@ -34,9 +34,10 @@ const (
 
 // Tags of a target group that say what ELB has no attribute for.
 const (
-	TagAffinity    = "pinion.affinity"     // header:NAME, cookie:NAME, body:BYTES or source-ip
-	TagMaxWaiting  = "pinion.max-waiting"  // requests that wait for a healthy target
-	TagWaitTimeout = "pinion.wait-timeout" // how long, such as 90s
+	TagAffinity    = "pinion.affinity"      // header:NAME, cookie:NAME, body:BYTES or source-ip
+	TagMaxInFlight = "pinion.max-in-flight" // requests in flight at each host
+	TagMaxWaiting  = "pinion.max-waiting"   // requests that wait for a healthy target
+	TagWaitTimeout = "pinion.wait-timeout"  // how long, such as 90s
 )
 
 // DefaultDeregistrationDelay is how long requests in flight may take when their target goes, unless the group says otherwise.
@@ -98,6 +99,10 @@ func CheckTags(tags []spec.Tag) error {
 			if n, wrong := strconv.Atoi(tag.Value); wrong != nil || n < 0 || n > MaxMaxWaiting {
 				err = fmt.Errorf("write a number of requests from 0 to %d", MaxMaxWaiting)
 			}
+		case TagMaxInFlight:
+			if n, wrong := strconv.Atoi(tag.Value); wrong != nil || n < 1 || n > MaxMaxInFlight {
+				err = fmt.Errorf("write a number of requests from 1 to %d", MaxMaxInFlight)
+			}
 		case TagWaitTimeout:
 			if span, wrong := time.ParseDuration(tag.Value); wrong != nil || span <= 0 || span > MaxWaitTimeout {
 				err = errors.New(`write a span of time up to 30m, such as "90s"`)
@@ -112,6 +117,7 @@ func CheckTags(tags []spec.Tag) error {
 
 // Bounds of tags.
 const (
+	MaxMaxInFlight = 1_000_000
 	MaxMaxWaiting  = 10_000
 	MaxWaitTimeout = 30 * time.Minute
 )

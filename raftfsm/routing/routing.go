@@ -65,6 +65,9 @@ func groupOf(g *loadbalancer.Group, ofTasks []traffic.Target) traffic.Group {
 			out.MaxWaiting = -1 // none, which is 0 in the tag
 		}
 	}
+	if most, set := g.Tag(loadbalancer.TagMaxInFlight); set {
+		out.MaxInFlight = number(most)
+	}
 	if span, set := g.Tag(loadbalancer.TagWaitTimeout); set {
 		out.WaitTimeout, _ = time.ParseDuration(span)
 	}

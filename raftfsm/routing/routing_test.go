@@ -45,7 +45,7 @@ func withService(t *testing.T, mode string) *state {
 		raftfsm.Wrap(loadbalancer.CreateGroup{Group: loadbalancer.Group{
 			ID: "g", Name: "web", Protocol: traffic.HTTP, TargetType: loadbalancer.IP, Targets: []loadbalancer.Target{{Address: "10.1.1.1", Port: 80}},
 			Attributes: map[string]string{loadbalancer.SlowStart: "30", loadbalancer.DeregistrationDelay: "5", "unheard.of": "kept"},
-			Tags:       []spec.Tag{{Key: loadbalancer.TagAffinity, Value: "body:256"}, {Key: loadbalancer.TagMaxWaiting, Value: "0"}, {Key: loadbalancer.TagWaitTimeout, Value: "90s"}},
+			Tags:       []spec.Tag{{Key: loadbalancer.TagAffinity, Value: "body:256"}, {Key: loadbalancer.TagMaxWaiting, Value: "0"}, {Key: loadbalancer.TagMaxInFlight, Value: "50"}, {Key: loadbalancer.TagWaitTimeout, Value: "90s"}},
 		}}))
 	task := &spec.Task{ID: "t", Cluster: "default", Definition: "d:1", LastStatus: spec.Running, DesiredStatus: spec.Running, HostID: "h",
 		Service: &spec.ServiceMember{ID: "s", Deployment: "1"}, Containers: []spec.Container{{ID: "c", Name: "web", LastStatus: spec.Running}}}
@@ -103,7 +103,7 @@ func TestAttributesAndTagsReachTheProxies(t *testing.T) {
 	if len(l.Rules) != 2 || l.Rules[0].ID != "r" || l.Rules[1].Action.FixedResponse == nil {
 		t.Errorf("%+v", l.Rules)
 	}
-	if g.SlowStart != 30*time.Second || g.DeregistrationDelay != 5*time.Second || g.MaxWaiting != -1 || g.WaitTimeout != 90*time.Second {
+	if g.SlowStart != 30*time.Second || g.DeregistrationDelay != 5*time.Second || g.MaxWaiting != -1 || g.MaxInFlight != 50 || g.WaitTimeout != 90*time.Second {
 		t.Errorf("%+v", g)
 	}
 	if g.Affinity == nil || *g.Affinity != (traffic.Affinity{By: traffic.ByBody, Length: 256}) {

@@ -152,6 +152,8 @@ type Group struct {
 	// DefaultMaxWaiting and DefaultWaitTimeout; less than 0 is none.
 	MaxWaiting  int           `json:"maxWaiting,omitempty"`
 	WaitTimeout time.Duration `json:"waitTimeout,omitempty"`
+	// MaxInFlight requests of the group may be in flight or wait at each host; the others are answered 503 with Retry-After. 0 is no limit.
+	MaxInFlight int `json:"maxInFlight,omitempty"`
 	// Health is how the host of a target checks it; the proxy does not.
 	Health HealthCheck `json:"health,omitzero"`
 	// DeregistrationDelay is how long a target is draining at most, before its task is stopped with requests in flight.
