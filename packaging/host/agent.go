@@ -20,13 +20,27 @@ type agent struct {
 	meter measure.Meter
 }
 
-// newAgent makes an agent whose proxy has its certificates in a directory. meter has what only the caller knows.
-func newAgent(certificates string, meter measure.Meter, config node.Config) *agent {
+// proxyConfig is what only this host says of its proxy.
+func proxyConfig(h *host) (proxy.Config, error) {
+	config := proxy.Config{Certificates: h.dir.Join("certificates")}
+	if !h.config.AccessLog {
+		return config, nil
+	}
+	files, err := proxy.OpenAccessLog(h.dir.Join("access"))
+	if err != nil {
+		return config, err
+	}
+	h.onClose(files.Close)
+	config.AccessLog = files
+	return config, nil
+}
+
+// newAgent makes an agent with its proxy. traffic and meter have what only the caller knows.
+func newAgent(traffic proxy.Config, meter measure.Meter, config node.Config) *agent {
 	a := &agent{meter: meter}
-	a.proxy = proxy.New(proxy.Config{
-		Address: config.Host.Address, Certificates: certificates, Log: config.Log,
-		Drained: func(target string) { a.Routes.TargetDrained(target) },
-	})
+	traffic.Address, traffic.Log = config.Host.Address, config.Log
+	traffic.Drained = func(target string) { a.Routes.TargetDrained(target) }
+	a.proxy = proxy.New(traffic)
 	a.meter.HostID, a.meter.Address, a.meter.Proxy, a.meter.Log = config.Host.ID, config.Host.Address, a.proxy, config.Log
 	config.Proxy = a.proxy
 	a.Node = node.New(config)

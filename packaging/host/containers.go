@@ -162,7 +162,11 @@ func (h *host) openAgent(context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.agent = newAgent(h.dir.Join("certificates"), measure.Meter{Usage: containerd.Meter{Runtime: h.runtime}, GPUs: gpuMeter(h.gpus), Control: h.member.Agent()}, node.Config{
+	traffic, err := proxyConfig(h)
+	if err != nil {
+		return err
+	}
+	h.agent = newAgent(traffic, measure.Meter{Usage: containerd.Meter{Runtime: h.runtime}, GPUs: gpuMeter(h.gpus), Control: h.member.Agent()}, node.Config{
 		Host: spec.Host{
 			ID: h.dir.HostID, Name: nameOf(h.config), Cluster: h.config.Cluster, Address: h.address.Advertised, Version: h.Version,
 			FeatureLevel: raftfsm.FeatureLevel, Place: h.dir.Place, Starts: h.dir.Starts,
