@@ -31,6 +31,13 @@ func TestAServiceFollowsItsLoad(t *testing.T) {
 	if in := h.body(t, "PutScalingPolicy"); in["PolicyName"] != "cpu" || !reflect.DeepEqual(in["TargetTrackingScalingPolicyConfiguration"], want) {
 		t.Errorf("%v", in)
 	}
+	if got := pinion(t, h, "service", "scale", "web", "--target", "prometheus/vllm:num_requests_waiting=4"); got.code != 0 {
+		t.Fatal(got.err)
+	}
+	want = map[string]any{"Namespace": "Pinion/Prometheus", "MetricName": "vllm:num_requests_waiting", "Statistic": "Average"}
+	if in := h.body(t, "PutScalingPolicy"); in["PolicyName"] != "prometheus-vllm-num_requests_waiting" || !reflect.DeepEqual(in["TargetTrackingScalingPolicyConfiguration"].(map[string]any)["CustomizedMetricSpecification"], want) {
+		t.Errorf("%v", in)
+	}
 	got := pinion(t, h, "service", "inspect", "web")
 	if got.code != 0 || !strings.Contains(strings.Join(strings.Fields(got.out), ""), `"scaling":{"target":{"MinCapacity":1,"MaxCapacity":6},"policies":[{"PolicyName":"cpu"}],"scheduledActions":[]}`) {
 		t.Errorf("%s %s", got.out, got.err)
@@ -43,7 +50,7 @@ func TestAServiceFollowsItsLoad(t *testing.T) {
 func TestWhatCannotBeFollowed(t *testing.T) {
 	h := withScaling(t)
 	for arguments, says := range map[string]string{
-		"web --target load=3": "there are cpu, gpu, memory, queue-depth, requests, requests-per-minute",
+		"web --target load=3": "there are cpu, gpu, memory, queue-depth, requests, requests-per-minute and prometheus/NAME",
 		"web --target cpu=0":  "a value is more than 0",
 		"web --target cpu":    "is not METRIC=VALUE",
 		"web=3 --min 1":       "name one service, without a number",

@@ -23,7 +23,23 @@ import (
 // metrics are what --target can name.
 var metrics = map[string]metric.Name{"cpu": metric.CPU, "memory": metric.Memory, "gpu": metric.GPU, "queue-depth": metric.QueueDepth, "requests": metric.InFlight, "requests-per-minute": metric.Requests}
 
-func metricNames() string { return strings.Join(slices.Sorted(maps.Keys(metrics)), ", ") }
+// exported begins what --target names of the metrics that containers export.
+const exported = "prometheus/"
+
+func metricNames() string {
+	return strings.Join(slices.Sorted(maps.Keys(metrics)), ", ") + " and " + exported + "NAME"
+}
+
+// metricOf is the namespace and the name of what --target names; no name of what it cannot.
+func metricOf(word string) (namespace string, name metric.Name) {
+	if of, is := strings.CutPrefix(word, exported); is {
+		return scaling.NamespaceExported, metric.Name(of)
+	}
+	return scaling.Namespace, metrics[word]
+}
+
+// policyName is a word without what the name of a policy cannot have.
+var policyName = strings.NewReplacer("/", "-", ":", "-")
 
 func scaleCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
@@ -38,6 +54,7 @@ Examples:
    pinion service scale web=0 worker=0 -d
    pinion service scale web --min 1 --max 6 --target cpu=60
    pinion service scale web --min 0 --max 6 --target requests=4 --in-cooldown 10m
+   pinion service scale web --target prometheus/vllm:num_requests_waiting=4
    pinion service scale web --fixed`,
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "min", DefaultText: "as before", Usage: "`N` tasks at least"},
@@ -120,14 +137,15 @@ func parseTargets(c *cli.Context) (policies []map[string]any, err error) {
 	for _, word := range c.StringSlice("target") {
 		name, number, _ := strings.Cut(word, "=")
 		value, err := strconv.ParseFloat(number, 64)
-		if metrics[name] == "" || err != nil || value <= 0 {
+		namespace, source := metricOf(name)
+		if source == "" || err != nil || value <= 0 {
 			return nil, exit.Usagef("%q is not METRIC=VALUE, such as cpu=60: there are %s, and a value is more than 0", word, metricNames())
 		}
 		policies = append(policies, map[string]any{
-			"PolicyName": name, "PolicyType": "TargetTrackingScaling",
+			"PolicyName": policyName.Replace(name), "PolicyType": "TargetTrackingScaling",
 			"TargetTrackingScalingPolicyConfiguration": map[string]any{
 				"TargetValue": value, "ScaleOutCooldown": int(c.Duration("out-cooldown") / time.Second), "ScaleInCooldown": int(c.Duration("in-cooldown") / time.Second),
-				"CustomizedMetricSpecification": map[string]any{"Namespace": scaling.Namespace, "MetricName": metrics[name], "Statistic": "Average"},
+				"CustomizedMetricSpecification": map[string]any{"Namespace": namespace, "MetricName": source, "Statistic": "Average"},
 			},
 		})
 	}
