@@ -23,6 +23,10 @@ func refuse(r *http.Request) (status int, why string) {
 		return http.StatusBadRequest, "the request target must be a path that begins with /"
 	case !httpguts.ValidHeaderFieldName(r.Method): // a method is a token, as a name is
 		return http.StatusBadRequest, "the method is no token"
+	case strings.ContainsAny(r.URL.RawQuery, " \t"): // net/http refuses these two in HTTP/1.1, not in HTTP/2
+		return http.StatusBadRequest, "there is a space in the query"
+	case !isHost(r.Host):
+		return http.StatusBadRequest, "the host is malformed"
 	case len(r.Header["Content-Length"]) > 1: // net/http refuses them in HTTP/1.1, not in HTTP/2
 		return http.StatusBadRequest, "there is more than one Content-Length"
 	}
@@ -33,6 +37,12 @@ func refuse(r *http.Request) (status int, why string) {
 		return refuseUpgrade(r, upgrade)
 	}
 	return 0, ""
+}
+
+// isHost reports whether a target can be told the host of a request.
+func isHost(host string) bool {
+	ascii, err := httpguts.PunycodeHostPort(host)
+	return err == nil && httpguts.ValidHostHeader(ascii)
 }
 
 // refuseUpgrade allows WebSocket only. After an upgrade to h2c a client could send requests past the rules.

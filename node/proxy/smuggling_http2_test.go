@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	"pinion/raftfsm/traffic"
 )
 
 // fields are headers in pairs of name and value; those of a request to / are added where they lack.
@@ -88,5 +90,34 @@ func (s *site) overHTTP2(headers []hpack.HeaderField, body string) string {
 		if err != nil {
 			return err.Error()
 		}
+	}
+}
+
+// TestWhatHTTP2SaysWrongIsNoFaultOfATarget: HTTP/2 carries hosts and queries that HTTP/1.1 has no form for. They are refused before a target is
+// blamed for them.
+func TestWhatHTTP2SaysWrongIsNoFaultOfATarget(t *testing.T) {
+	for name, field := range map[string][]hpack.HeaderField{
+		"a space in the query":      fields(":method", "GET", ":path", "/?a b"),
+		"a space in the authority":  fields(":method", "GET", ":authority", "a b"),
+		"a quote in the authority":  fields(":method", "GET", ":authority", "a\"b"),
+		"no text in the authority":  fields(":method", "GET", ":authority", "\xff"),
+		"a domain that cannot be":   fields(":method", "GET", ":authority", "xn--\u00fc"),
+		"a zone in the authority":   fields(":method", "GET", ":authority", "[fe80::1%25eth0]"),
+		"a zone without an address": fields(":method", "GET", ":authority", "%eth0"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			g := group("web", s.named("a"), s.named("b"))
+			g.Algorithm = traffic.RoundRobin
+			s.apply(toGroup(g))
+			for range 20 {
+				if got := s.overHTTP2(field, ""); got == "502" {
+					t.Fatal("a target is blamed")
+				}
+			}
+			if counts := s.counted(20, nil); counts["a"] != 10 || counts["b"] != 10 {
+				t.Errorf("requests go to %v: a target was driven out", counts)
+			}
+		})
 	}
 }
