@@ -97,21 +97,44 @@ func (c *connections) add(conn *connection) bool {
 	if !full {
 		return true
 	}
-	if c.cutOldest() == 0 {
+	if c.cutOldest() == 0 && c.cutMost(addressOf(conn)) == 0 {
 		return false
 	}
 	return c.add(conn)
 }
 
+// cutMost closes as many, those that were used least lately, of the address that has the most connections, and says how many; none when another one
+// of newcomer would make that the address with the most. So who sends many requests slowly from one address keeps nobody else out.
+func (c *connections) cutMost(newcomer string) int {
+	counts, most := map[string]int{}, ""
+	for _, conn := range c.chosen(func(*connection) bool { return true }) {
+		from := addressOf(conn)
+		if counts[from]++; counts[from] > counts[most] {
+			most = from
+		}
+	}
+	if counts[most] <= counts[newcomer]+1 {
+		return 0
+	}
+	return c.cutSome(func(conn *connection) bool { return addressOf(conn) == most })
+}
+
+func addressOf(conn *connection) string { return withoutPort(conn.RemoteAddr().String()) }
+
 // cutOldest closes one in 64 of the connections, those that have been idle for longest, and says how many.
 func (c *connections) cutOldest() int {
-	idle := c.chosen(func(conn *connection) bool { return conn.idle.Load() })
-	slices.SortFunc(idle, func(a, b *connection) int { return cmp.Compare(a.used.Load(), b.used.Load()) })
-	idle = idle[:min(len(idle), c.most/64+1)]
-	for _, conn := range idle {
+	return c.cutSome(func(conn *connection) bool { return conn.idle.Load() })
+}
+
+// cutSome closes one in 64 of the connections, those of the fitting ones that were used least lately, and says how many.
+func (c *connections) cutSome(fits func(*connection) bool) int {
+	some := c.chosen(fits)
+	slices.SortFunc(some, func(a, b *connection) int { return cmp.Compare(a.used.Load(), b.used.Load()) })
+	some = some[:min(len(some), c.most/64+1)]
+	for _, conn := range some {
 		conn.Close()
 	}
-	return len(idle)
+	return len(some)
 }
 
 func (c *connections) chosen(fits func(*connection) bool) (all []*connection) {

@@ -19,6 +19,7 @@ type listener struct {
 	protocol traffic.Protocol
 	table    atomic.Pointer[table]
 	conns    *connections
+	requests atomic.Int64 // of HTTP that are under way
 	serving  server
 	done     chan struct{} // closed when nothing is accepted any more
 }

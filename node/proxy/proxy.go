@@ -27,7 +27,8 @@ type Config struct {
 	AccessLog io.Writer
 	// Drained is called once for each target that is draining, as soon as this proxy has nothing in flight to it. It must not block.
 	Drained func(target string)
-	// MaxConnections is how many clients may be connected to one listener; 0 is 16,384. Beyond it those that have been idle longest are cut off.
+	// MaxConnections is how many clients may be connected to one listener; 0 is 16,384. Beyond it those that have been idle longest are cut off. As many
+	// requests of HTTP may be under way: a connection of HTTP/2 has up to 250 of them, each with a connection to a target.
 	MaxConnections int
 	// Log gets what happens to listeners; required.
 	Log *slog.Logger
