@@ -69,6 +69,9 @@ func parseYAML(body []byte) (map[string]any, error) {
 	if starts := secondDocument.FindAllIndex(bytes.TrimSpace(body), -1); len(starts) > 1 || len(starts) == 1 && starts[0][0] > 0 && hasContent(body, starts[0][0]) {
 		return nil, Errorf(Serialization, "the YAML body holds more than one document (---): send them one by one")
 	}
+	if err := checkAliases(body); err != nil {
+		return nil, err
+	}
 	text, err := yaml.YAMLToJSONStrict(body)
 	if err != nil {
 		return nil, Errorf(Serialization, "the body is not valid YAML: %v", err)
