@@ -43,6 +43,34 @@ for n in range(2):
 services = pages("list_services", "serviceArns")
 ecs.get_waiter("services_stable").wait(services=services, WaiterConfig=quickly)
 assert [s["runningCount"] for s in ecs.describe_services(services=services)["services"]] == [1, 1]
+scaling = boto3.client("application-autoscaling")
+named = {"ServiceNamespace": "ecs", "ResourceId": "service/default/paged-0", "ScalableDimension": "ecs:service:DesiredCount"}
+target = scaling.register_scalable_target(**named, MinCapacity=0, MaxCapacity=3, Tags={"team": "vision"})["ScalableTargetARN"]
+metrics = {"queue": ("Pinion", "QueueDepth"), "gpu": ("Pinion", "GPUUtilization"), "requests": ("Pinion", "RequestsInFlight")}
+for name, (namespace, metric) in metrics.items():
+    customized = {"Namespace": namespace, "MetricName": metric, "Statistic": "Average"}
+    scaling.put_scaling_policy(**named, PolicyName=name, PolicyType="TargetTrackingScaling",
+                               TargetTrackingScalingPolicyConfiguration={"TargetValue": 2.5, "CustomizedMetricSpecification": customized})
+scaling.put_scheduled_action(**named, ScheduledActionName="night", Schedule="cron(0 22 * * ? *)", ScalableTargetAction={"MaxCapacity": 1})
+try:
+    scaling.put_scaling_policy(**named, PolicyName="step", PolicyType="StepScaling", StepScalingPolicyConfiguration={"AdjustmentType": "ChangeInCapacity"})
+    raise AssertionError("StepScaling was taken")
+except scaling.exceptions.ValidationException as refused:
+    assert "StepScaling" in str(refused) and "TargetTrackingScaling" in str(refused), refused
+
+
+def scaled(operation, key):
+    pages = scaling.get_paginator(operation).paginate(ServiceNamespace="ecs", PaginationConfig={"PageSize": 1})
+    return [entry for page in pages for entry in page[key]]
+
+
+assert [t["ScalableTargetARN"] for t in scaled("describe_scalable_targets", "ScalableTargets")] == [target]
+assert sorted(p["PolicyName"] for p in scaled("describe_scaling_policies", "ScalingPolicies")) == sorted(metrics)
+assert [a["ScheduledActionName"] for a in scaled("describe_scheduled_actions", "ScheduledActions")] == ["night"]
+assert scaling.list_tags_for_resource(ResourceARN=target)["Tags"] == {"team": "vision"}
+scaling.deregister_scalable_target(**named)
+assert scaled("describe_scalable_targets", "ScalableTargets") == []
+
 for arn in services:
     ecs.update_service(service=arn, desiredCount=0)
     ecs.delete_service(service=arn)
