@@ -1,6 +1,7 @@
 package raftfsm
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -127,17 +128,14 @@ func (c CreateService) apply(tx *tx) (any, error) {
 	if known != nil && known.Status != service.Inactive || tx.ServiceByID(s.ID) != nil {
 		return nil, fmt.Errorf("service %s in cluster %s: %w: there is one of that name", s.Name, s.Cluster, spec.ErrInUse)
 	}
-	if err := tx.checkActive(s.Cluster); err != nil {
-		return nil, err
-	}
-	if err := service.CheckTags(s.Tags); err != nil {
+	if err := cmp.Or(tx.checkActive(s.Cluster), service.CheckTags(s.Tags)); err != nil {
 		return nil, err
 	}
 	active := slices.DeleteFunc(tx.Services(s.Cluster), func(s *service.Service) bool { return s.Status == service.Inactive })
 	if len(active) >= service.MaxServices {
 		return nil, fmt.Errorf("cluster %s: %w", s.Cluster, service.ErrTooMany)
 	}
-	s.Status, s.Deployments, s.Events, s.DeletedAt, s.Said, s.Version = service.Active, nil, nil, time.Time{}, service.Said{}, 1
+	s.Status, s.Deployments, s.Events, s.DeletedAt, s.Said, s.Version, s.Names = service.Active, nil, nil, time.Time{}, service.Said{}, 1, nil
 	if err := tx.deploy(&s, c.Revision, c.Rollout); err != nil {
 		return nil, err
 	}

@@ -94,7 +94,7 @@ func (tx *tx) deploy(s *service.Service, revision service.Revision, rollout serv
 			tx.forgetRevision(old)
 		}
 	}
-	return nil
+	return s.HoldNames(tx)
 }
 
 // stopRollout ends the rollout in progress of a service, if there is one.

@@ -59,6 +59,7 @@ func (c StepService) apply(tx *tx) (any, error) {
 	}
 	s := *known
 	s.Deployments, s.Said = c.Service.Deployments, c.Service.Said
+	s.LeaveNames(tx)
 	if s.Strategy == service.Daemon {
 		s.Desired = c.Service.Desired
 	}

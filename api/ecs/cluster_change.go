@@ -31,6 +31,9 @@ func createCluster(ctx context.Context, r *Request, in *types.CreateClusterInput
 	if err := checkClusterSettings(in.Settings); err != nil {
 		return nil, err
 	}
+	if err := checkNamespace(r, name, in.ServiceConnectDefaults); err != nil {
+		return nil, err
+	}
 	configuration, err := parseClusterConfiguration(in.Configuration)
 	if err != nil {
 		return nil, err
@@ -77,6 +80,9 @@ func updateCluster(ctx context.Context, r *Request, in *types.UpdateClusterInput
 	}
 	change := raftfsm.UpdateCluster{Name: cluster.Name, Settings: in.Settings, Configuration: configuration}
 	if in.ServiceConnectDefaults != nil {
+		if err := checkNamespace(r, cluster.Name, in.ServiceConnectDefaults); err != nil {
+			return nil, err
+		}
 		change.Namespace = &in.ServiceConnectDefaults.Namespace
 	}
 	updated, err := applyClusterUpdate(ctx, r, change)

@@ -99,7 +99,7 @@ var Operations = operationTable(
 	submit("UpdateService", inCluster("cluster").using("taskDefinition"), updateService),
 	submit("DeleteService", inCluster("cluster"), deleteService),
 	read("ListServices", inCluster("cluster"), listServices),
-	read("ListServicesByNamespace", poolWide, listServicesByNamespace),
+	read("ListServicesByNamespace", unscoped, listServicesByNamespace),
 	read("DescribeServices", inCluster("cluster"), describeServices),
 	read("ListServiceDeployments", inCluster("cluster"), listServiceDeployments),
 	read("DescribeServiceDeployments", inCluster("serviceDeploymentArns"), describeServiceDeployments),

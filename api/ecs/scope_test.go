@@ -82,7 +82,7 @@ func TestAKeyForOneClusterIsHeldToItByEachMember(t *testing.T) {
 		{"DescribeServiceDeployments", `{"serviceDeploymentArns":["` + arnPrefix + `service-deployment/other/web/d1"]}`, true},
 		{"DescribeServiceDeployments", `{"serviceDeploymentArns":["` + arnPrefix + `service-deployment/lab/web/d1"]}`, false},
 		{"DescribeServiceDeployments", `{"serviceDeploymentArns":["` + arnPrefix + `service-deployment/lab/web/d1","` + arnPrefix + `service-deployment/other/web/d1"]}`, true},
-		{"ListServicesByNamespace", `{"namespace":"n"}`, true},
+		{"ListServicesByNamespace", `{"namespace":"n"}`, false}, // of the key's own clusters
 		{"DescribeClusters", `{"clusters":["lab","` + arnPrefix + `cluster/other"]}`, true},
 		{"TagResource", `{"resourceArn":"` + arnPrefix + `cluster/other","tags":[{"key":"a"}]}`, true},
 		{"TagResource", `{"resourceArn":"` + arnPrefix + `task/0123","tags":[{"key":"a"}]}`, true}, // of no cluster that is known

@@ -1,6 +1,7 @@
 package ecs
 
 import (
+	"reflect"
 	"slices"
 
 	"pinion/api/ecs/field"
@@ -54,4 +55,9 @@ func balancersOf(r *Request, s *service.Service) []service.LoadBalancer {
 		return revision.LoadBalancers
 	}
 	return nil
+}
+
+// sameTraffic reports whether a service gets its requests as a revision says.
+func sameTraffic(r *Request, s *service.Service, revision *service.Revision) bool {
+	return slices.Equal(balancersOf(r, s), revision.LoadBalancers) && reflect.DeepEqual(connectOf(r, s), revision.Connect)
 }

@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strconv"
 
 	"pinion/api/ecs/call"
@@ -41,13 +40,15 @@ func createService(ctx context.Context, r *Request, in *types.CreateServiceInput
 		switch {
 		case known.Status == service.Draining:
 			return nil, errStillDraining
-		case !seesService(r, known) || !sameService(known, command) || !slices.Equal(balancersOf(r, known), command.Revision.LoadBalancers):
+		case !seesService(r, known) || !sameService(known, command) || !sameTraffic(r, known, &command.Revision):
 			return nil, errNotIdempotent
 		}
 		return &types.CreateServiceOutput{Service: r.Services().Service(known, true)}, nil
 	}
 	created, err := call.Apply[*service.Service](ctx, r, command)
 	switch {
+	case errors.Is(err, service.ErrNameTaken), errors.Is(err, service.ErrNamespace):
+		return nil, connectError(err)
 	case errors.Is(err, spec.ErrInUse):
 		return nil, errNotIdempotent
 	case errors.Is(err, service.ErrTooMany):
@@ -105,6 +106,9 @@ func newService(r *Request, cluster *spec.Cluster, in *types.CreateServiceInput)
 	if revision.LoadBalancers, err = loadBalancers(r, cluster.Name, in.LoadBalancers, nil, definition); err != nil {
 		return raftfsm.CreateService{}, err
 	}
+	if revision.Connect, err = connect(r, cluster.Name, in.ServiceConnectConfiguration, nil, definition); err != nil {
+		return raftfsm.CreateService{}, err
+	}
 	return raftfsm.CreateService{Service: s, Revision: *revision, Rollout: *rollout}, nil
 }
 
@@ -115,8 +119,7 @@ func checkCreateService(in *types.CreateServiceInput) error {
 	}
 	return cmp.Or(
 		servicedef.CheckName(in.ServiceName), servicedef.CheckRole(in.Role), servicedef.CheckToken(in.ClientToken), checkLaunchType(in.LaunchType),
-		servicedef.CheckController(in.DeploymentController), servicedef.CheckConnect(in.ServiceConnectConfiguration),
-		servicedef.CheckNetwork(in.NetworkConfiguration), servicedef.CheckTags(in.Tags),
+		servicedef.CheckController(in.DeploymentController), servicedef.CheckNetwork(in.NetworkConfiguration), servicedef.CheckTags(in.Tags),
 	)
 }
 

@@ -18,7 +18,7 @@ func TestWhatDoesNotExistHereIsMissing(t *testing.T) {
 	b.call("ListServices", `{"cluster":"nope"}`).wantError(t, noCluster, "Cluster not found.")
 	b.call("DescribeServices", `{}`).wantError(t, invalid, "Services cannot be empty.")
 	b.call("ListServiceDeployments", `{"service":"web","createdAt":{"after":1}}`).wantError(t, "ServiceNotFoundException", "Service not found.")
-	b.call("ListServicesByNamespace", `{"namespace":"mesh"}`).wantError(t, "NamespaceNotFoundException", "The namespace mesh was not found: there is no service discovery here.")
+	b.call("ListServicesByNamespace", `{"namespace":"mesh"}`).wantError(t, "NamespaceNotFoundException", "The namespace mesh was not found: a cluster has the namespace of its serviceConnectDefaults, or that of its own name.")
 	b.call("StopServiceDeployment", `{"serviceDeploymentArn":"`+arnPrefix+`service-deployment/default/web/x"}`).wantError(t, "ServiceDeploymentNotFoundException", "Service deployment not found.")
 }
 

@@ -57,7 +57,7 @@ func updateServiceOnce(ctx context.Context, r *Request, in *types.UpdateServiceI
 	case errors.Is(err, spec.ErrInactive): // since it was looked up
 		return nil, errServiceNotActive
 	case err != nil:
-		return nil, err
+		return nil, connectError(err)
 	}
 	r.Services().Added = change.Revision
 	return &types.UpdateServiceOutput{Service: r.Services().Service(updated, true)}, nil
@@ -66,7 +66,7 @@ func updateServiceOnce(ctx context.Context, r *Request, in *types.UpdateServiceI
 // serviceChange checks an update and makes the change of it.
 func serviceChange(r *Request, cluster *spec.Cluster, known *service.Service, in *types.UpdateServiceInput) (change service.Change, err error) {
 	err = cmp.Or(servicedef.CheckDesired(in.DesiredCount, known.Strategy), servicedef.CheckController(in.DeploymentController),
-		servicedef.CheckConnect(in.ServiceConnectConfiguration), servicedef.CheckNetwork(in.NetworkConfiguration))
+		servicedef.CheckNetwork(in.NetworkConfiguration))
 	if err != nil {
 		return change, err
 	}
@@ -98,13 +98,17 @@ func serviceChange(r *Request, cluster *spec.Cluster, known *service.Service, in
 	if err != nil && (deploys || in.LoadBalancers != nil) {
 		return change, err
 	}
-	if deploys || in.LoadBalancers != nil && !slices.Equal(balancers, had) {
+	connected, err := connect(r, cluster.Name, in.ServiceConnectConfiguration, connectOf(r, known), definition)
+	if err != nil && (deploys || in.ServiceConnectConfiguration != nil) {
+		return change, err
+	}
+	if deploys || in.LoadBalancers != nil && !slices.Equal(balancers, had) || in.ServiceConnectConfiguration != nil && !reflect.DeepEqual(connected, connectOf(r, known)) {
 		launchType, err := resolveLaunchType(definition, launchTypeOf(r, known))
 		if err != nil {
 			return change, err
 		}
 		change.Revision, change.Rollout = newDeployment(r, &after, definition, launchType)
-		change.Revision.LoadBalancers = balancers
+		change.Revision.LoadBalancers, change.Revision.Connect = balancers, connected
 		change.From = known.Primary().ID
 		change.Rollout.Sources = r.Services().RevisionCounts(known)
 	}

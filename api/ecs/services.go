@@ -69,13 +69,6 @@ func listServices(_ context.Context, r *Request, in *types.ListServicesInput) (*
 	return out, nil
 }
 
-func listServicesByNamespace(_ context.Context, _ *Request, in *types.ListServicesByNamespaceInput) (*types.ListServicesByNamespaceOutput, error) {
-	if _, _, err := paging.Cut(in.Paging, []string{}, false, nil); err != nil {
-		return nil, err
-	}
-	return nil, wire.Errorf("NamespaceNotFoundException", "The namespace %s was not found: there is no service discovery here.", in.Namespace)
-}
-
 func describeServices(_ context.Context, r *Request, in *types.DescribeServicesInput) (*types.DescribeServicesOutput, error) {
 	cluster, err := r.Cluster(in.Cluster)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"pinion/raftfsm/traffic"
 )
 
-// Of is the Routing of a state: its listeners by port, and its target groups by name with their targets. All that it has follows from the
+// Of is the Routing of a state: its listeners by port, and its target groups by name with their targets; behind them those of Service Connect. All that it has follows from the
 // state, and an equal state has an equal Routing.
 func Of(v *raftfsm.View) traffic.Routing {
 	var r traffic.Routing
@@ -22,6 +22,8 @@ func Of(v *raftfsm.View) traffic.Routing {
 	for _, g := range loadbalancer.Groups(v) {
 		r.Groups = append(r.Groups, groupOf(g, targets[g.ID]))
 	}
+	listeners, groups := connected(v, targets)
+	r.Listeners, r.Groups = append(r.Listeners, listeners...), append(r.Groups, groups...)
 	return r
 }
 

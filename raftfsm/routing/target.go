@@ -14,17 +14,17 @@ func targetsOf(v *raftfsm.View) map[string][]traffic.Target {
 		if s.Status == service.Inactive {
 			continue
 		}
-		balancers := map[string][]service.LoadBalancer{} // by deployment
+		ports := map[string][]service.LoadBalancer{} // by deployment
 		for i := range s.Deployments {
-			if revision := v.ServiceRevision(s.Deployments[i].ID); revision != nil && len(revision.LoadBalancers) > 0 {
-				balancers[revision.ID] = revision.LoadBalancers
+			if revision := v.ServiceRevision(s.Deployments[i].ID); revision != nil && len(revision.Targets()) > 0 {
+				ports[revision.ID] = revision.Targets()
 			}
 		}
-		if len(balancers) == 0 {
+		if len(ports) == 0 {
 			continue
 		}
 		for _, task := range v.ServiceTasks(s.ID) {
-			for _, b := range balancers[task.Service.Deployment] {
+			for _, b := range ports[task.Service.Deployment] {
 				if target, is := TargetOf(v, task, b); is {
 					all[b.Group] = append(all[b.Group], target)
 				}
@@ -34,7 +34,7 @@ func targetsOf(v *raftfsm.View) map[string][]traffic.Target {
 	return all
 }
 
-// TargetOf is the target that a task is for a load balancer of its service. It is none before it runs, when it has stopped, and when it has no
+// TargetOf is the target that a task is for a port of its service that gets requests. It is none before it runs, when it has stopped, and when it has no
 // such port.
 func TargetOf(v *raftfsm.View, task *spec.Task, b service.LoadBalancer) (target traffic.Target, is bool) {
 	host, port := v.Host(task.HostID), HostPort(v, task, b.Container, b.Port)

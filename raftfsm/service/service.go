@@ -59,6 +59,7 @@ type Service struct {
 	DeletedAt time.Time       `json:"deletedAt,omitzero"` // when it became INACTIVE
 	Said      Said            `json:"said,omitzero"`
 	Version   int64           `json:"version"` // 1 at first, +1 with each change
+	Names     []Name          `json:"names,omitempty" level:"1"`
 }
 
 // Said is what the events of a service have said and is still so: it is said once, until it ends.
@@ -97,6 +98,12 @@ type Revision struct {
 	Providers []spec.CapacityProviderStrategyItem `json:"providers,omitempty"`
 
 	LoadBalancers []LoadBalancer `json:"loadBalancers,omitempty" level:"1"`
+	Connect       *Connect       `json:"connect,omitempty" level:"1"` // nil: no Service Connect
+}
+
+// Targets are the ports of each task of the revision that get requests: of load balancers, and of Service Connect.
+func (r *Revision) Targets() []LoadBalancer {
+	return append(slices.Clip(r.LoadBalancers), r.Connect.Targets()...)
 }
 
 // Registers reports whether the tasks of the revision are registered with a target group.

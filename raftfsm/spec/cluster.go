@@ -33,7 +33,7 @@ type Cluster struct {
 	CreatedAt time.Time     `json:"createdAt"`
 
 	Configuration *ClusterConfiguration `json:"configuration,omitempty"`    // accepted and shown, without effect
-	Namespace     string                `json:"serviceNamespace,omitempty"` // of service connect: the same
+	Namespace     string                `json:"serviceNamespace,omitempty"` // of service connect, by name or ARN; empty: Name
 	DeletedAt     time.Time             `json:"deletedAt,omitzero"`         // when it became INACTIVE
 
 	CapacityProviders []string                       `json:"capacityProviders,omitempty"` // queues, beside the built-in one

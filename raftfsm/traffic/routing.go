@@ -36,6 +36,8 @@ type Listener struct {
 	XForwardedFor XFFMode       `json:"xForwardedFor,omitempty"`
 	// XFFClientPort writes the client's port behind its address into X-Forwarded-For.
 	XFFClientPort bool `json:"xffClientPort,omitempty"`
+	// Virtual is the one address of the port; nil: all addresses of each host.
+	Virtual *Virtual `json:"virtual,omitempty"`
 }
 
 // Idle timeouts of connections, unless the listener says otherwise.

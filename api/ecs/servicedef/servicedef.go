@@ -78,18 +78,6 @@ func CheckGrace(given *int) error {
 	return nil
 }
 
-// CheckConnect refuses Service Connect, unless it is switched off. given is JSON.
-func CheckConnect(given any) error {
-	members, isObject := given.(map[string]any)
-	switch {
-	case given == nil || isObject && len(members) == 0 || isObject && members["enabled"] == false:
-		return nil
-	case !isObject:
-		return field.Errorf("serviceConnectConfiguration", "serviceConnectConfiguration must be an object.")
-	}
-	return field.Errorf("serviceConnectConfiguration", "serviceConnectConfiguration is not supported by Pinion yet: it makes no names for services. Remove it, or set enabled to false.")
-}
-
 // CheckNetwork refuses the network configuration of awsvpc. given is JSON.
 func CheckNetwork(given any) error {
 	if members, isObject := given.(map[string]any); given == nil || isObject && len(members) == 0 {

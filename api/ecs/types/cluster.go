@@ -7,7 +7,7 @@ type StrategyItem struct {
 	Weight           int    `json:"weight"`
 }
 
-// ServiceConnectDefaults is ECS's ClusterServiceConnectDefaults. It is recorded and has no effect.
+// ServiceConnectDefaults is ECS's ClusterServiceConnectDefaults: the namespace of the services of a cluster.
 type ServiceConnectDefaults struct {
 	Namespace string `json:"namespace"`
 }

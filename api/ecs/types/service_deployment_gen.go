@@ -108,18 +108,19 @@ type DescribeServiceRevisionsOutput struct {
 
 // ServiceRevision is ECS's ServiceRevision.
 type ServiceRevision struct {
-	ServiceRevisionARN       string                `json:"serviceRevisionArn"`
-	ServiceARN               string                `json:"serviceArn"`
-	ClusterARN               string                `json:"clusterArn"`
-	TaskDefinition           string                `json:"taskDefinition"`
-	CapacityProviderStrategy []StrategyItem        `json:"capacityProviderStrategy"`
-	LaunchType               string                `json:"launchType,omitempty"`
-	LoadBalancers            []LoadBalancer        `json:"loadBalancers"`
-	ServiceRegistries        []ServiceRegistry     `json:"serviceRegistries"`
-	NetworkConfiguration     *NetworkConfiguration `json:"networkConfiguration,omitempty"`
-	ContainerImages          []ContainerImage      `json:"containerImages"`
-	GuardDutyEnabled         bool                  `json:"guardDutyEnabled"`
-	CreatedAt                wire.Time             `json:"createdAt,omitzero"`
+	ServiceRevisionARN          string                       `json:"serviceRevisionArn"`
+	ServiceARN                  string                       `json:"serviceArn"`
+	ClusterARN                  string                       `json:"clusterArn"`
+	TaskDefinition              string                       `json:"taskDefinition"`
+	CapacityProviderStrategy    []StrategyItem               `json:"capacityProviderStrategy"`
+	LaunchType                  string                       `json:"launchType,omitempty"`
+	LoadBalancers               []LoadBalancer               `json:"loadBalancers"`
+	ServiceRegistries           []ServiceRegistry            `json:"serviceRegistries"`
+	NetworkConfiguration        *NetworkConfiguration        `json:"networkConfiguration,omitempty"`
+	ContainerImages             []ContainerImage             `json:"containerImages"`
+	GuardDutyEnabled            bool                         `json:"guardDutyEnabled"`
+	ServiceConnectConfiguration *ServiceConnectConfiguration `json:"serviceConnectConfiguration,omitempty"`
+	CreatedAt                   wire.Time                    `json:"createdAt,omitzero"`
 }
 
 // ContainerImage is ECS's ContainerImage.

@@ -14,7 +14,7 @@ type CreateServiceInput struct {
 	TaskDefinition                string                        `json:"taskDefinition"`
 	AvailabilityZoneRebalancing   string                        `json:"availabilityZoneRebalancing"`
 	LoadBalancers                 []LoadBalancerInput           `json:"loadBalancers"`
-	ServiceRegistries             wire.Unsupported              `json:"serviceRegistries" why:"Pinion registers no names of services yet; loadBalancers with a target group reach their tasks"`
+	ServiceRegistries             wire.Unsupported              `json:"serviceRegistries" why:"names of services are made with serviceConnectConfiguration, and every host answers DNS for them"`
 	DesiredCount                  *int                          `json:"desiredCount"`
 	ClientToken                   string                        `json:"clientToken"`
 	LaunchType                    string                        `json:"launchType"`
@@ -32,7 +32,7 @@ type CreateServiceInput struct {
 	EnableECSManagedTags          *bool                         `json:"enableECSManagedTags"`
 	PropagateTags                 string                        `json:"propagateTags"`
 	EnableExecuteCommand          *bool                         `json:"enableExecuteCommand"`
-	ServiceConnectConfiguration   any                           `json:"serviceConnectConfiguration"`
+	ServiceConnectConfiguration   *ServiceConnectInput          `json:"serviceConnectConfiguration"`
 	VolumeConfigurations          wire.Unsupported              `json:"volumeConfigurations" why:"there is no EBS here; volumes are directories of the host, or scratch space of the task"`
 	VpcLatticeConfigurations      wire.Unsupported              `json:"vpcLatticeConfigurations" why:"VPC Lattice is a service of AWS"`
 	GatewayConnectors             wire.Unsupported              `json:"gatewayConnectors" why:"gateways are a service of AWS"`
@@ -70,6 +70,16 @@ type DeploymentConfigurationInput struct {
 // DeploymentControllerInput is ECS's DeploymentController in an input.
 type DeploymentControllerInput struct {
 	Type string `json:"type"` // required
+}
+
+// ServiceConnectInput is ECS's ServiceConnectConfiguration.
+type ServiceConnectInput struct {
+	Enabled                 bool                         `json:"enabled"` // required
+	Namespace               string                       `json:"namespace"`
+	Services                []ServiceConnectServiceInput `json:"services"`
+	LogConfiguration        wire.Unsupported             `json:"logConfiguration" why:"the proxy of each host carries the requests, not a container beside the task"`
+	AccessLogConfiguration  wire.Unsupported             `json:"accessLogConfiguration" why:"the proxy of each host carries the requests, not a container beside the task"`
+	ContainerConfigurations wire.Unsupported             `json:"containerConfigurations" why:"the proxy of each host carries the requests, not a container beside the task"`
 }
 
 // Service is ECS's Service.
@@ -123,6 +133,16 @@ type DeploymentAlarmsInput struct {
 	Enable     bool     `json:"enable"`     // required
 }
 
+// ServiceConnectServiceInput is ECS's ServiceConnectService.
+type ServiceConnectServiceInput struct {
+	PortName            string                     `json:"portName"` // required
+	DiscoveryName       string                     `json:"discoveryName"`
+	ClientAliases       []ServiceConnectAliasInput `json:"clientAliases"`
+	IngressPortOverride wire.Unsupported           `json:"ingressPortOverride" why:"the proxy of each host carries the requests, not a container beside the task; clients choose the port with clientAliases"`
+	Timeout             *TimeoutConfigurationInput `json:"timeout"`
+	Tls                 wire.Unsupported           `json:"tls" why:"requests between hosts are not encrypted"`
+}
+
 // LoadBalancer is ECS's LoadBalancer.
 type LoadBalancer struct {
 	TargetGroupARN   string `json:"targetGroupArn,omitempty"`
@@ -151,20 +171,22 @@ type DeploymentConfiguration struct {
 
 // Deployment is ECS's Deployment.
 type Deployment struct {
-	ID                       string                `json:"id"`
-	Status                   string                `json:"status"`
-	TaskDefinition           string                `json:"taskDefinition"`
-	DesiredCount             int                   `json:"desiredCount"`
-	PendingCount             int                   `json:"pendingCount"`
-	RunningCount             int                   `json:"runningCount"`
-	FailedTasks              int                   `json:"failedTasks"`
-	CreatedAt                wire.Time             `json:"createdAt,omitzero"`
-	UpdatedAt                wire.Time             `json:"updatedAt,omitzero"`
-	CapacityProviderStrategy []StrategyItem        `json:"capacityProviderStrategy"`
-	LaunchType               string                `json:"launchType,omitempty"`
-	NetworkConfiguration     *NetworkConfiguration `json:"networkConfiguration,omitempty"`
-	RolloutState             string                `json:"rolloutState,omitempty"`
-	RolloutStateReason       string                `json:"rolloutStateReason,omitempty"`
+	ID                          string                          `json:"id"`
+	Status                      string                          `json:"status"`
+	TaskDefinition              string                          `json:"taskDefinition"`
+	DesiredCount                int                             `json:"desiredCount"`
+	PendingCount                int                             `json:"pendingCount"`
+	RunningCount                int                             `json:"runningCount"`
+	FailedTasks                 int                             `json:"failedTasks"`
+	CreatedAt                   wire.Time                       `json:"createdAt,omitzero"`
+	UpdatedAt                   wire.Time                       `json:"updatedAt,omitzero"`
+	CapacityProviderStrategy    []StrategyItem                  `json:"capacityProviderStrategy"`
+	LaunchType                  string                          `json:"launchType,omitempty"`
+	NetworkConfiguration        *NetworkConfiguration           `json:"networkConfiguration,omitempty"`
+	RolloutState                string                          `json:"rolloutState,omitempty"`
+	RolloutStateReason          string                          `json:"rolloutStateReason,omitempty"`
+	ServiceConnectConfiguration *ServiceConnectConfiguration    `json:"serviceConnectConfiguration,omitempty"`
+	ServiceConnectResources     []ServiceConnectServiceResource `json:"serviceConnectResources,omitempty"`
 }
 
 // ServiceEvent is ECS's ServiceEvent.
@@ -198,6 +220,19 @@ type ThresholdConfigurationInput struct {
 	Value *int   `json:"value"` // required
 }
 
+// ServiceConnectAliasInput is ECS's ServiceConnectClientAlias.
+type ServiceConnectAliasInput struct {
+	Port             *int             `json:"port"` // required
+	DnsName          string           `json:"dnsName"`
+	TestTrafficRules wire.Unsupported `json:"testTrafficRules" why:"nothing shifts traffic yet: deployments replace tasks, which is ROLLING"`
+}
+
+// TimeoutConfigurationInput is ECS's TimeoutConfiguration in an input.
+type TimeoutConfigurationInput struct {
+	IdleTimeoutSeconds       *int `json:"idleTimeoutSeconds"`
+	PerRequestTimeoutSeconds *int `json:"perRequestTimeoutSeconds"`
+}
+
 // DeploymentCircuitBreaker is ECS's DeploymentCircuitBreaker.
 type DeploymentCircuitBreaker struct {
 	Enable                 bool                    `json:"enable"`
@@ -213,6 +248,19 @@ type DeploymentAlarms struct {
 	Enable     bool     `json:"enable"`
 }
 
+// ServiceConnectConfiguration is ECS's ServiceConnectConfiguration.
+type ServiceConnectConfiguration struct {
+	Enabled   bool                    `json:"enabled"`
+	Namespace string                  `json:"namespace,omitempty"`
+	Services  []ServiceConnectService `json:"services,omitempty"`
+}
+
+// ServiceConnectServiceResource is ECS's ServiceConnectServiceResource.
+type ServiceConnectServiceResource struct {
+	DiscoveryName string `json:"discoveryName"`
+	DiscoveryARN  string `json:"discoveryArn"`
+}
+
 // AwsVpcConfiguration is ECS's AwsVpcConfiguration.
 type AwsVpcConfiguration struct {
 	Subnets        []string `json:"subnets"`
@@ -224,6 +272,26 @@ type AwsVpcConfiguration struct {
 type ThresholdConfiguration struct {
 	Type  string `json:"type"`
 	Value int    `json:"value"`
+}
+
+// ServiceConnectService is ECS's ServiceConnectService.
+type ServiceConnectService struct {
+	PortName      string                      `json:"portName"`
+	DiscoveryName string                      `json:"discoveryName,omitempty"`
+	ClientAliases []ServiceConnectClientAlias `json:"clientAliases,omitempty"`
+	Timeout       *TimeoutConfiguration       `json:"timeout,omitempty"`
+}
+
+// ServiceConnectClientAlias is ECS's ServiceConnectClientAlias.
+type ServiceConnectClientAlias struct {
+	Port    int    `json:"port"`
+	DnsName string `json:"dnsName,omitempty"`
+}
+
+// TimeoutConfiguration is ECS's TimeoutConfiguration.
+type TimeoutConfiguration struct {
+	IdleTimeoutSeconds       int `json:"idleTimeoutSeconds,omitempty"`
+	PerRequestTimeoutSeconds int `json:"perRequestTimeoutSeconds,omitempty"`
 }
 
 // UpdateServiceInput is the input of UpdateService.
@@ -246,8 +314,8 @@ type UpdateServiceInput struct {
 	EnableECSManagedTags          *bool                         `json:"enableECSManagedTags"`
 	LoadBalancers                 []LoadBalancerInput           `json:"loadBalancers"`
 	PropagateTags                 string                        `json:"propagateTags"`
-	ServiceRegistries             wire.Unsupported              `json:"serviceRegistries" why:"Pinion registers no names of services yet; loadBalancers with a target group reach their tasks"`
-	ServiceConnectConfiguration   any                           `json:"serviceConnectConfiguration"`
+	ServiceRegistries             wire.Unsupported              `json:"serviceRegistries" why:"names of services are made with serviceConnectConfiguration, and every host answers DNS for them"`
+	ServiceConnectConfiguration   *ServiceConnectInput          `json:"serviceConnectConfiguration"`
 	VolumeConfigurations          wire.Unsupported              `json:"volumeConfigurations" why:"there is no EBS here; volumes are directories of the host, or scratch space of the task"`
 	VpcLatticeConfigurations      wire.Unsupported              `json:"vpcLatticeConfigurations" why:"VPC Lattice is a service of AWS"`
 	GatewayConnectors             wire.Unsupported              `json:"gatewayConnectors" why:"gateways are a service of AWS"`

@@ -70,7 +70,7 @@ func (v *Services) ServiceRevision(of *service.Revision) types.ServiceRevision {
 	out := types.ServiceRevision{
 		ServiceRevisionARN: v.revisionARN(of.Cluster, of.Service, of.ID), ServiceARN: v.r.ServiceARN(of.Cluster, of.Service), ClusterARN: v.r.ClusterARN(of.Cluster),
 		TaskDefinition: v.r.DefinitionARN(of.Definition), CapacityProviderStrategy: strategy(of.Providers), LoadBalancers: loadBalancers(of),
-		ServiceRegistries: []types.ServiceRegistry{}, ContainerImages: containerImages(v.r.definition(of.Definition)), CreatedAt: wire.NewTime(of.CreatedAt),
+		ServiceRegistries: []types.ServiceRegistry{}, ServiceConnectConfiguration: serviceConnect(of), ContainerImages: containerImages(v.r.definition(of.Definition)), CreatedAt: wire.NewTime(of.CreatedAt),
 	}
 	if len(of.Providers) == 0 {
 		out.LaunchType = cmp.Or(of.LaunchType, LaunchEC2)

@@ -118,6 +118,7 @@ func (v *Services) deployment(s *service.Service, d *service.Deployment, n revis
 	}
 	if revision := v.revision(d.ID); revision != nil {
 		out.CapacityProviderStrategy = strategy(revision.Providers)
+		out.ServiceConnectConfiguration, out.ServiceConnectResources = serviceConnect(revision), v.connectResources(revision)
 	}
 	if len(out.CapacityProviderStrategy) == 0 {
 		out.LaunchType = v.launchType(d.ID)

@@ -78,7 +78,7 @@ func (p *planner) noteHealthy(d *service.Deployment, t *spec.Task) {
 		return
 	}
 	since := t.Times.Started
-	if len(p.rules.checkedContainers(t))+len(p.rules.balancers(t)) == 0 {
+	if len(p.rules.checkedContainers(t))+len(p.rules.targets(t)) == 0 {
 		since = since.Add(p.s.HealthyAfter())
 	}
 	if healthy, _ := p.rules.health(t); !healthy || !since.After(d.LastFailure) {

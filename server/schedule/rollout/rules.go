@@ -47,8 +47,8 @@ func (u *rules) health(t *spec.Task) (healthy, unhealthy bool) {
 	if t.LastStatus != spec.Running {
 		return false, false
 	}
-	checked, balancers := u.checkedContainers(t), u.balancers(t)
-	if len(checked)+len(balancers) == 0 {
+	checked, targets, judged := u.checkedContainers(t), u.targets(t), u.judged(t)
+	if len(checked)+len(targets) == 0 {
 		u.wakeAt(t.Times.Started.Add(u.s.HealthyAfter()))
 		return !u.now.Before(t.Times.Started.Add(u.s.HealthyAfter())), false
 	}
@@ -57,10 +57,10 @@ func (u *rules) health(t *spec.Task) (healthy, unhealthy bool) {
 		healthy = healthy && c.Health == spec.Healthy
 		unhealthy = unhealthy || c.Health == spec.Unhealthy
 	}
-	for _, b := range balancers {
+	for i, b := range targets {
 		found := traffic.FindHealth(t.Targets, b.Group, b.Container, b.Port)
 		healthy = healthy && found != nil && found.State == traffic.Healthy
-		unhealthy = unhealthy || found != nil && found.State == traffic.Unhealthy
+		unhealthy = unhealthy || found != nil && found.State == traffic.Unhealthy && i < judged
 	}
 	if unhealthy {
 		ends := t.Times.Started.Add(u.grace())
@@ -88,12 +88,21 @@ func (u *rules) grace() time.Duration {
 	return time.Duration(*u.s.Settings.GraceSeconds) * time.Second
 }
 
-// balancers are the load balancers that a task is a target of.
-func (u *rules) balancers(t *spec.Task) []service.LoadBalancer {
+// targets are the ports of a task that get requests: of load balancers first, then of Service Connect.
+func (u *rules) targets(t *spec.Task) []service.LoadBalancer {
 	if revision := u.v.ServiceRevision(t.Service.Deployment); revision != nil {
-		return revision.LoadBalancers
+		return revision.Targets()
 	}
 	return nil
+}
+
+// judged is how many of the targets of a task make it unhealthy when they are: those of load balancers, as on ECS. A port of Service Connect that
+// does not answer yet may belong to a program that loads for long.
+func (u *rules) judged(t *spec.Task) int {
+	if revision := u.v.ServiceRevision(t.Service.Deployment); revision != nil {
+		return len(revision.LoadBalancers)
+	}
+	return 0
 }
 
 // checkedContainers are the essential containers of a task that have a health check.
@@ -127,13 +136,13 @@ func (u *rules) outcome(t *spec.Task) outcome {
 			return failed
 		}
 	}
-	balancers := u.balancers(t)
-	for _, b := range balancers {
+	targets := u.targets(t)
+	for _, b := range targets {
 		if found := traffic.FindHealth(t.Targets, b.Group, b.Container, b.Port); found == nil || found.State != traffic.Healthy {
 			return failed
 		}
 	}
-	if len(checked)+len(balancers) == 0 && t.Times.Stopped.Sub(t.Times.Started) < u.s.HealthyAfter() {
+	if len(checked)+len(targets) == 0 && t.Times.Stopped.Sub(t.Times.Started) < u.s.HealthyAfter() {
 		return failed
 	}
 	return crashed

@@ -81,7 +81,8 @@ const (
 	noEBS      = "there is no EBS here; volumes are directories of the host, or scratch space of the task"
 	noExec     = "running a command inside a task is not built yet"
 	askForGPUs = "GPUs are asked for with resourceRequirements"
-	noTraffic  = "Pinion registers no names of services yet; loadBalancers with a target group reach their tasks"
+	noRegistry = "names of services are made with serviceConnectConfiguration, and every host answers DNS for them"
+	noSidecar  = "the proxy of each host carries the requests, not a container beside the task"
 	noLattice  = "VPC Lattice is a service of AWS"
 	noGateways = "gateways are a service of AWS"
 	noMonitors = "it belongs to Amazon CloudWatch"
@@ -98,7 +99,7 @@ const (
 	agentIsPinion      = "the agent is a part of pinion"
 	noTaskSets         = "task sets are not built"
 	onlyRolling        = "deployments are rolling ones"
-	noServiceConnect   = "there is no Service Connect and no VPC Lattice here"
+	noLatticeHere      = "there is no VPC Lattice here"
 )
 
 // inputs are the structures that operations read.
@@ -146,16 +147,23 @@ var inputs = map[string]overlay{
 	"UpdateServiceRequest":          {Types: serviceTypes, Refused: serviceRefused},
 	"DeploymentConfiguration":       {Refused: map[string]string{"lifecycleHooks": noShifting, "linearConfiguration": noShifting, "canaryConfiguration": noShifting, "earlySuccessCriteria": "a deployment is complete when all of its tasks are healthy"}},
 	"DeploymentCircuitBreaker":      {Types: map[string]string{"resetOnHealthyTask": "*bool"}},
+	"ServiceConnectConfiguration": {Name: "ServiceConnectInput", Refused: map[string]string{
+		"logConfiguration": noSidecar, "accessLogConfiguration": noSidecar, "containerConfigurations": noSidecar,
+	}},
+	"ServiceConnectService": {Name: "ServiceConnectServiceInput", Refused: map[string]string{
+		"ingressPortOverride": noSidecar + "; clients choose the port with clientAliases", "tls": "requests between hosts are not encrypted",
+	}},
+	"ServiceConnectClientAlias":     {Name: "ServiceConnectAliasInput", Refused: map[string]string{"testTrafficRules": noShifting}},
 	"ListServiceDeploymentsRequest": {Types: map[string]string{"createdAt": "any"}},
 }
 
 // What CreateService and UpdateService have in common. Whether a switch is given matters to an update.
 var (
 	serviceTypes = map[string]string{
-		"networkConfiguration": "any", "serviceConnectConfiguration": "any", "enableECSManagedTags": "*bool", "enableExecuteCommand": "*bool",
+		"networkConfiguration": "any", "enableECSManagedTags": "*bool", "enableExecuteCommand": "*bool",
 	}
 	serviceRefused = map[string]string{
-		"serviceRegistries": noTraffic, "volumeConfigurations": noEBS, "vpcLatticeConfigurations": noLattice,
+		"serviceRegistries": noRegistry, "volumeConfigurations": noEBS, "vpcLatticeConfigurations": noLattice,
 		"gatewayConnectors": noGateways, "monitoring": noMonitors,
 	}
 )
@@ -227,9 +235,9 @@ var outputs = map[string]overlay{
 	},
 	"DeploymentCircuitBreaker": {Optional: "thresholdConfiguration", Types: map[string]string{"resetOnHealthyTask": "*bool,omitempty"}},
 	"Deployment": {
-		Optional: "launchType rolloutState rolloutStateReason networkConfiguration",
+		Optional: "launchType rolloutState rolloutStateReason networkConfiguration serviceConnectConfiguration serviceConnectResources",
 		LeftOut: map[string]string{
-			noFargate: "platformVersion platformFamily fargateEphemeralStorage", noServiceConnect: "serviceConnectConfiguration serviceConnectResources vpcLatticeConfigurations",
+			noFargate: "platformVersion platformFamily fargateEphemeralStorage", noLatticeHere: "vpcLatticeConfigurations",
 			noEBS: "volumeConfigurations",
 		},
 	},
@@ -244,11 +252,18 @@ var outputs = map[string]overlay{
 	"ServiceDeploymentBrief": {Optional: "statusReason"},
 	"ServiceRevisionSummary": {LeftOut: map[string]string{onlyRolling: "requestedTestTrafficWeight requestedProductionTrafficWeight"}},
 	"ServiceRevision": {
-		Optional: "launchType networkConfiguration",
+		Optional: "launchType networkConfiguration serviceConnectConfiguration",
 		LeftOut: map[string]string{
-			noFargate: "platformVersion platformFamily fargateEphemeralStorage", noServiceConnect: "serviceConnectConfiguration vpcLatticeConfigurations resolvedConfiguration",
+			noFargate: "platformVersion platformFamily fargateEphemeralStorage", noLatticeHere: "vpcLatticeConfigurations", onlyRolling: "resolvedConfiguration",
 			noEBS: "volumeConfigurations", inputRefused: "gatewayConnectors monitoring overrides", noManagedInstances: "ecsManagedResources",
 		},
 	},
-	"ContainerImage": {Optional: "imageDigest"},
+	"ContainerImage":              {Optional: "imageDigest"},
+	"ServiceConnectConfiguration": {Optional: "namespace services", LeftOut: map[string]string{inputRefused: "logConfiguration accessLogConfiguration containerConfigurations"}},
+	"ServiceConnectService": {
+		Optional: "discoveryName timeout clientAliases",
+		LeftOut:  map[string]string{inputRefused: "ingressPortOverride tls"},
+	},
+	"ServiceConnectClientAlias": {Optional: "dnsName", LeftOut: map[string]string{inputRefused: "testTrafficRules"}},
+	"TimeoutConfiguration":      {Optional: "idleTimeoutSeconds perRequestTimeoutSeconds"},
 }
