@@ -13,7 +13,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Config is what an agent is made of. Everything but Volumes, Proxy, MaxStopTimeout, Hooks and Boot is required.
+// Config is what an agent is made of. Everything but Volumes, Proxy, Resolver, MaxStopTimeout, Hooks and Boot is required.
 type Config struct {
 	// Host is the host as it describes itself: id, name, cluster, address, version, attributes, CPU and memory. The
 	// agent fills in GPUs; Status, RegisteredAt and Revision belong to the pool.
@@ -29,6 +29,8 @@ type Config struct {
 	Volumes *volume.Roots
 	// Proxy carries requests to targets; nil: this host carries none. Its owner has it call Node.Routes.TargetDrained.
 	Proxy Proxy
+	// Resolver is where tasks resolve names, and the domain of names without a dot; nil or empty: where the host does.
+	Resolver func() (address, domain string)
 	// MaxStopTimeout bounds the stop timeout of containers; 0: only their definitions do.
 	MaxStopTimeout time.Duration
 	// Hooks makes a task's hooks beside the built-in ones; nil: none.

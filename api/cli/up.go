@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -41,12 +42,13 @@ func upCommand(up func(context.Context, UpConfig) error) *cli.Command {
 	var config UpConfig
 	var attributes cli.StringSlice
 	var containers containerFlags
+	var names nameFlags
 	var level string
 	return &cli.Command{
 		Name:        "up",
 		Usage:       "Start this machine as a host, in the foreground",
 		Description: upDescription,
-		Flags:       slices.Concat(upFlags(&config, &attributes, &level), containers.flags(&config.Containers)),
+		Flags:       slices.Concat(upFlags(&config, &attributes, &level), containers.flags(&config.Containers), names.flags(&config.Names)),
 		Action: func(c *cli.Context) error {
 			err := useFile(c)
 			if err != nil {
@@ -63,7 +65,7 @@ func upCommand(up func(context.Context, UpConfig) error) *cli.Command {
 			if err := config.complete(invocation.DataDir(c), attributes.Value(), level); err != nil {
 				return err
 			}
-			if err := containers.complete(&config.Containers); err != nil {
+			if err := cmp.Or(containers.complete(&config.Containers), names.complete(&config.Names)); err != nil {
 				return err
 			}
 			if err := localMachine().check(); err != nil {

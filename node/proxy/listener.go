@@ -15,7 +15,7 @@ import (
 // listener is one open port. What it does with connections and requests is its table, which may be replaced while they are served.
 type listener struct {
 	proxy    *Proxy
-	port     int
+	socket   socket
 	protocol traffic.Protocol
 	table    atomic.Pointer[table]
 	conns    *connections
@@ -43,10 +43,10 @@ const (
 	maxHTTP2Streams = 250
 )
 
-func (p *Proxy) open(socket net.Listener, t *table) *listener {
-	l := &listener{proxy: p, port: t.config.Port, protocol: t.config.Protocol, done: make(chan struct{})}
+func (p *Proxy) open(opened net.Listener, t *table) *listener {
+	l := &listener{proxy: p, socket: socketOf(t.config), protocol: t.config.Protocol, done: make(chan struct{})}
 	l.table.Store(t)
-	l.conns = newConnections(socket, p.config.MaxConnections, func() time.Duration { return l.table.Load().idleTimeout })
+	l.conns = newConnections(opened, p.config.MaxConnections, func() time.Duration { return l.table.Load().idleTimeout })
 	var accepted net.Listener = l.conns
 	if l.protocol.EndsTLS() {
 		accepted = tls.NewListener(accepted, l.tlsConfig())
@@ -59,7 +59,7 @@ func (p *Proxy) open(socket net.Listener, t *table) *listener {
 	go func() {
 		defer close(l.done)
 		if err := l.serving.Serve(accepted); err != nil && !l.conns.closed() {
-			p.config.Log.Error("a listener accepts no more connections", "port", l.port, "error", err)
+			p.config.Log.Error("a listener accepts no more connections", "listener", t.config.ID, "error", err)
 		}
 	}()
 	return l

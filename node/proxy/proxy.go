@@ -23,6 +23,8 @@ type Config struct {
 	Certificates string
 	// Listen opens a listener's port; nil is the port of all addresses.
 	Listen func(port int) (net.Listener, error)
+	// ListenVirtual opens a port of a virtual address by its number; nil: the host has none.
+	ListenVirtual func(number, port int) (net.Listener, error)
 	// AccessLog gets a line of JSON for each request; nil is no log. It may block: lines that it cannot take are dropped, and counted.
 	AccessLog io.Writer
 	// Drained is called once for each target that is draining, as soon as this proxy has nothing in flight to it. It must not block.
@@ -51,8 +53,8 @@ type Proxy struct {
 	closed    bool
 	routing   traffic.Routing
 	groups    map[string]*group
-	listeners map[int]*listener // by port
-	problems  map[string]error  // by listener ID
+	listeners map[socket]*listener
+	problems  map[string]error // by listener ID
 	retry     *time.Timer
 	draining  context.Context // of listeners that were closed and still have requests: when it ends, those are cut off
 	cut       context.CancelFunc
@@ -69,7 +71,7 @@ func New(config Config) *Proxy {
 	}
 	dialer := newTargetDialer(config.Address)
 	p := &Proxy{config: config, dialer: dialer, upstream: newUpstream(dialer), access: newAccessLog(config.AccessLog),
-		groups: map[string]*group{}, listeners: map[int]*listener{}}
+		groups: map[string]*group{}, listeners: map[socket]*listener{}}
 	p.draining, p.cut = context.WithCancel(context.Background())
 	p.retry = time.AfterFunc(time.Hour, p.again)
 	p.retry.Stop()
@@ -145,16 +147,17 @@ func (p *Proxy) updateGroups() {
 // updateListeners opens, changes and closes listeners until they are those of the routing. What is closed goes first: another may want its port.
 func (p *Proxy) updateListeners() map[string]error {
 	problems := map[string]error{}
-	wanted := map[int]traffic.Listener{}
+	wanted := map[socket]traffic.Listener{}
 	for _, config := range p.routing.Listeners {
-		if other, taken := wanted[config.Port]; taken {
+		at := socketOf(config)
+		if other, taken := wanted[at]; taken {
 			problems[config.ID] = fmt.Errorf("port %d is already that of listener %s: choose another", config.Port, other.ID)
 			continue
 		}
-		wanted[config.Port] = config
+		wanted[at] = config
 	}
-	for port, l := range p.listeners {
-		if config, stays := wanted[port]; !stays || config.Protocol != l.protocol {
+	for at, l := range p.listeners {
+		if config, stays := wanted[at]; !stays || config.Protocol != l.protocol {
 			p.closeLater(l)
 		}
 	}
@@ -168,7 +171,8 @@ func (p *Proxy) updateListeners() map[string]error {
 
 // updateListener has the listener of a port do what its config says, and opens it if need be.
 func (p *Proxy) updateListener(config traffic.Listener) error {
-	l := p.listeners[config.Port]
+	at := socketOf(config)
+	l := p.listeners[at]
 	if l != nil && l.table.Load().isOf(config, p.groups) {
 		return nil
 	}
@@ -180,16 +184,16 @@ func (p *Proxy) updateListener(config traffic.Listener) error {
 		l.table.Store(table)
 		return nil
 	}
-	socket, err := p.config.Listen(config.Port)
+	opened, err := p.listen(at)
 	if err != nil {
-		return fmt.Errorf("cannot listen on port %d: %w; free the port or choose another", config.Port, err)
+		return err
 	}
-	p.listeners[config.Port] = p.open(socket, table)
+	p.listeners[at] = p.open(opened, table)
 	return nil
 }
 
 func (p *Proxy) closeLater(l *listener) {
-	delete(p.listeners, l.port)
+	delete(p.listeners, l.socket)
 	l.stop()
 	p.closing.Go(func() {
 		ctx, cancel := context.WithTimeout(p.draining, drainTimeout)

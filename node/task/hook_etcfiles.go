@@ -12,7 +12,10 @@ import (
 )
 
 // etcFilesHook gives containers their /etc/hosts and /etc/resolv.conf.
-type etcFilesHook struct{ mode string }
+type etcFilesHook struct {
+	mode     string
+	resolver func() (address, domain string) // of Config
+}
 
 var _ SpecHook = (*etcFilesHook)(nil)
 
@@ -20,9 +23,38 @@ func (h *etcFilesHook) Name() string { return "names" }
 
 // BuildSpec writes the files anew: a restarted container may have another address.
 func (h *etcFilesHook) BuildSpec(s *Start) error {
-	files, err := writeEtcFiles(s.Dir, h.mode, s.Spec.Def, s.Address)
+	def := s.Spec.Def
+	if h.resolver != nil && h.mode != runtime.NetworkNone && len(def.DNSServers) == 0 {
+		address, domain := h.resolver()
+		def = withResolver(def, address, domain)
+	}
+	files, err := writeEtcFiles(s.Dir, h.mode, def, s.Address)
 	s.Spec.HostsFile, s.Spec.ResolvFile = files.hosts, files.resolv
 	return err
+}
+
+// withResolver is a definition with a resolver of its host's, which asks those of the host itself. The domain comes before the host's own search
+// domains, unless the definition has some.
+func withResolver(def *spec.ContainerDefinition, address, domain string) *spec.ContainerDefinition {
+	if address == "" {
+		return def
+	}
+	changed := *def
+	changed.DNSServers = []string{address}
+	if len(def.DNSSearchDomains) == 0 {
+		changed.DNSSearchDomains = append([]string{domain}, searchDomains(readFirstExisting(hostResolvPaths))...)
+	}
+	return &changed
+}
+
+// searchDomains are those of a resolv.conf, whose last line about them counts.
+func searchDomains(resolv string) (domains []string) {
+	for line := range strings.Lines(resolv) {
+		if fields := strings.Fields(line); len(fields) > 1 && (fields[0] == "search" || fields[0] == "domain") {
+			domains = fields[1:]
+		}
+	}
+	return domains
 }
 
 // etcFiles are the files a container resolves names with, as paths on this host.

@@ -82,7 +82,7 @@ func builtinHooks(r *Runner) []Hook {
 		r.images,
 		&networkHook{runner: r},
 		&gpuHook{runner: r},
-		&etcFilesHook{mode: r.mode},
+		&etcFilesHook{mode: r.mode, resolver: r.config.Resolver},
 		environmentHook{},
 		visibleDevicesHook{},
 		&healthHook{runner: r},

@@ -37,6 +37,8 @@ type Config struct {
 	Boot machine.BootClock
 	// DrainDelay is how long a task may drain that is to stop; nil: none does.
 	DrainDelay func(taskID string) time.Duration
+	// Resolver is where tasks resolve names, and the domain of names without a dot; nil or empty: where the host does.
+	Resolver func() (address, domain string)
 	// Hooks makes a task's hooks beside the built-in ones; nil: none.
 	Hooks func(spec.Assignment) []Hook
 }

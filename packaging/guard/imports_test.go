@@ -59,7 +59,7 @@ var floors = map[string][]string{
 	"node": {
 		".",
 		"task measure",
-		"containerd network logs proxy target metadata runtime/fake runtime/runtimetest",
+		"containerd network logs proxy names target metadata runtime/fake runtime/runtimetest",
 		"containerd/daemon containerd/images containerd/cgroup gpulock proxy/http1",
 		"runtime",
 		"backoff datadir volume",

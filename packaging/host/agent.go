@@ -5,8 +5,10 @@ import (
 	"sync"
 	"time"
 
+	"pinion/api/cli"
 	"pinion/node"
 	"pinion/node/measure"
+	"pinion/node/names"
 	"pinion/node/proxy"
 )
 
@@ -18,6 +20,7 @@ type agent struct {
 	*node.Node
 	proxy *proxy.Proxy
 	meter measure.Meter
+	names *names.Names
 }
 
 // proxyConfig is what only this host says of its proxy.
@@ -36,15 +39,19 @@ func proxyConfig(h *host) (proxy.Config, error) {
 }
 
 // newAgent makes an agent with its proxy. traffic and meter have what only the caller knows.
-func newAgent(traffic proxy.Config, meter measure.Meter, config node.Config) *agent {
+func newAgent(traffic proxy.Config, options cli.NameOptions, meter measure.Meter, config node.Config) (*agent, error) {
 	a := &agent{meter: meter}
-	traffic.Address, traffic.Log = config.Host.Address, config.Log
+	var err error
+	if a.names, err = names.New(names.Config{Range: options.Addresses, Site: options.Listen, Log: config.Log}); err != nil {
+		return nil, err
+	}
+	traffic.Address, traffic.Log, traffic.ListenVirtual = config.Host.Address, config.Log, a.names.Listen
 	traffic.Drained = func(target string) { a.Routes.TargetDrained(target) }
 	a.proxy = proxy.New(traffic)
 	a.meter.HostID, a.meter.Address, a.meter.Proxy, a.meter.Log = config.Host.ID, config.Host.Address, a.proxy, config.Log
-	config.Proxy = a.proxy
+	config.Proxy, config.Resolver = a.names.Before(a.proxy), a.names.Resolver
 	a.Node = node.New(config)
-	return a
+	return a, nil
 }
 
 // Run is node.Node.Run, and measures what the pool asks for from when it knows the host. Behind it the proxy listens no more, and lets the requests
@@ -65,5 +72,6 @@ func (a *agent) Run(ctx context.Context) error {
 	end, cancel := context.WithTimeout(context.Background(), proxyGrace)
 	defer cancel()
 	a.proxy.Close(end)
+	a.names.Close()
 	return err
 }

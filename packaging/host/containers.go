@@ -166,7 +166,7 @@ func (h *host) openAgent(context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.agent = newAgent(traffic, measure.Meter{Usage: containerd.Meter{Runtime: h.runtime}, GPUs: gpuMeter(h.gpus), Control: h.member.Agent()}, node.Config{
+	h.agent, err = newAgent(traffic, h.config.Names, measure.Meter{Usage: containerd.Meter{Runtime: h.runtime}, GPUs: gpuMeter(h.gpus), Control: h.member.Agent()}, node.Config{
 		Host: spec.Host{
 			ID: h.dir.HostID, Name: nameOf(h.config), Cluster: h.config.Cluster, Address: h.address.Advertised, Version: h.Version,
 			FeatureLevel: raftfsm.FeatureLevel, Place: h.dir.Place, Starts: h.dir.Starts,
@@ -178,7 +178,7 @@ func (h *host) openAgent(context.Context) error {
 		Control: h.member.Agent(), Images: h.runtime, Containers: h.runtime, Execer: h.runtime, Network: h.network, GPUs: h.gpus, Logs: h.logs,
 		Dir: h.dir.Path, Log: h.log,
 	})
-	return nil
+	return err
 }
 
 // gpuMeter reads how busy GPUs are; nil where nobody can say.

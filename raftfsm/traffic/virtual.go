@@ -10,7 +10,7 @@ type Virtual struct {
 	Clusters []string `json:"clusters"` // whose hosts have the address: those of the name's namespace
 }
 
-// For is the Routing of the hosts of a cluster: without the names of others.
+// For is the Routing for the hosts of a cluster: without the names of others.
 func (r Routing) For(cluster string) Routing {
 	r.Listeners = slices.DeleteFunc(slices.Clone(r.Listeners), func(l Listener) bool {
 		return l.Virtual != nil && !slices.Contains(l.Virtual.Clusters, cluster)

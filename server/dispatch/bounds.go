@@ -157,7 +157,7 @@ func ownTargets(view *raftfsm.View, task *spec.Task, found []traffic.TargetHealt
 	if revision == nil {
 		return nil
 	}
-	for _, b := range revision.LoadBalancers {
+	for _, b := range revision.Targets() {
 		h := traffic.FindHealth(found, b.Group, b.Container, b.Port)
 		if h != nil && (h.State == traffic.Healthy || h.State == traffic.Unhealthy) {
 			own = append(own, traffic.TargetHealth{Group: b.Group, Container: b.Container, Port: b.Port, State: h.State, Reason: clip(h.Reason), Detail: clip(h.Detail)})

@@ -13,14 +13,15 @@ import (
 // routingSpacing is the least time between two computations of the Routing: what changes in it meanwhile goes out together.
 const routingSpacing = 20 * time.Millisecond
 
-// routings is the Routing of this server's state, which is computed once for all of its sessions, when one waits for it. The zero value with of
-// is ready.
+// routings is the Routing of this server's state, which is computed once for all of its sessions, when one waits for it. The hosts of a cluster
+// get theirs without the names of others. The zero value with of is ready.
 type routings struct {
 	of func(*raftfsm.View) traffic.Routing
 
-	mu      sync.Mutex
-	version uint64 // of the state
-	latest  *versionedRouting
+	mu       sync.Mutex
+	version  uint64 // of the state
+	latest   *traffic.Routing
+	clusters map[string]*versionedRouting // what of the latest is for the hosts of a cluster, as far as one has asked
 }
 
 // versionedRouting is a Routing with the digests of its parts. Another value is another pointer, and nobody changes it.
@@ -29,25 +30,46 @@ type versionedRouting struct {
 	digests knownRouting
 }
 
-// current is the Routing of the state as it is now; changed is closed when it may be another.
-func (r *routings) current(state *raftfsm.State) (_ *versionedRouting, changed <-chan struct{}) {
-	version, changed := state.RoutingVersion()
+// all is the Routing of the state as it is now; changed is closed when it may be another.
+func (r *routings) all(state *raftfsm.State) (_ *traffic.Routing, changed <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.update(state)
+}
+
+// update is all; r.mu is held.
+func (r *routings) update(state *raftfsm.State) (_ *traffic.Routing, changed <-chan struct{}) {
+	version, changed := state.RoutingVersion()
 	if r.latest != nil && r.version >= version {
 		return r.latest, changed
 	}
 	routing := r.of(state.View())
-	if r.version = version; r.latest == nil || !reflect.DeepEqual(r.latest.Routing, routing) {
-		r.latest = &versionedRouting{routing, digestsOf(&routing)}
+	if r.version = version; r.latest == nil || !reflect.DeepEqual(*r.latest, routing) {
+		r.latest, r.clusters = &routing, map[string]*versionedRouting{}
 	}
 	return r.latest, changed
 }
 
-// wait waits until the Routing is another one than seen, nil for any.
-func (r *routings) wait(ctx context.Context, state *raftfsm.State, seen *versionedRouting) (*versionedRouting, error) {
+// current is the Routing of a host.
+func (r *routings) current(state *raftfsm.State, host string) (_ *versionedRouting, changed <-chan struct{}) {
+	cluster := "" // of a host that is not known: it gets no names
+	if known := state.View().Host(host); known != nil {
+		cluster = known.Cluster
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	latest, changed := r.update(state)
+	if r.clusters[cluster] == nil {
+		ours := latest.For(cluster)
+		r.clusters[cluster] = &versionedRouting{ours, digestsOf(&ours)}
+	}
+	return r.clusters[cluster], changed
+}
+
+// wait waits until the Routing of a host is another one than seen, nil for any.
+func (r *routings) wait(ctx context.Context, state *raftfsm.State, host string, seen *versionedRouting) (*versionedRouting, error) {
 	for {
-		latest, changed := r.current(state)
+		latest, changed := r.current(state, host)
 		if latest != seen {
 			return latest, nil
 		}
@@ -71,22 +93,22 @@ func pause(ctx context.Context, d time.Duration) {
 
 // CurrentRouting is the Routing of this server's state.
 func (b *Backend) CurrentRouting() traffic.Routing {
-	latest, _ := b.routings.current(b.server.State())
-	return latest.Routing
+	latest, _ := b.routings.all(b.server.State())
+	return *latest
 }
 
 // Routing waits until the Routing is another value than seen, which is one that it has returned; nil: any. Nobody may change it.
-func (b *Backend) Routing(ctx context.Context, _ string, seen *traffic.Routing) (*traffic.Routing, error) {
+func (b *Backend) Routing(ctx context.Context, hostID string, seen *traffic.Routing) (*traffic.Routing, error) {
 	ctx, done, err := b.server.Begin(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	known, _ := b.routings.current(b.server.State())
+	known, _ := b.routings.current(b.server.State(), hostID)
 	if seen != &known.Routing {
 		return &known.Routing, nil
 	}
-	latest, err := b.routings.wait(ctx, b.server.State(), known)
+	latest, err := b.routings.wait(ctx, b.server.State(), hostID, known)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +119,7 @@ func (b *Backend) Routing(ctx context.Context, _ string, seen *traffic.Routing) 
 func (s *dispatchSession) streamRouting(ctx context.Context, known knownRouting) {
 	var seen *versionedRouting
 	for {
-		latest, err := s.backend.routings.wait(ctx, s.backend.server.State(), seen)
+		latest, err := s.backend.routings.wait(ctx, s.backend.server.State(), s.hostID, seen)
 		if err != nil {
 			return
 		}

@@ -64,19 +64,42 @@ func TestAChangeOfTheRoutingWakesWhoWaits(t *testing.T) {
 	}
 	do(raftfsm.CreatePool{Pool: spec.Pool{ID: "p"}})
 	r := routings{of: routing.Of}
-	empty, changed := r.current(state)
+	empty, changed := r.current(state, "of none")
 	do(raftfsm.PutHost{Host: spec.Host{ID: "h", Address: "h:7400"}})
 	<-changed // it may be another one, and is not
-	if now, _ := r.current(state); now != empty {
+	if now, _ := r.current(state, "of none"); now != empty {
 		t.Error("a host makes another Routing")
 	}
 	waited := make(chan *versionedRouting)
 	go func() {
-		next, _ := r.wait(context.Background(), state, empty)
+		next, _ := r.wait(context.Background(), state, "of none", empty)
 		waited <- next
 	}()
 	do(raftfsm.Wrap(loadbalancer.CreateGroup{Group: loadbalancer.Group{ID: "g", Name: "web", Protocol: traffic.HTTP}}))
 	if next := <-waited; len(next.Groups) != 1 || next.Groups[0].ID != "g" {
 		t.Errorf("%+v", next)
+	}
+}
+
+// A host gets the names of its own cluster's namespace, and the groups of all: what it says of requests in flight is about each target.
+func TestAHostGetsTheNamesOfItsCluster(t *testing.T) {
+	state := raftfsm.NewState()
+	for i, cluster := range []string{"lab", "prod"} {
+		for j, c := range []raftfsm.Command{raftfsm.CreateCluster{Cluster: spec.Cluster{Name: cluster}}, raftfsm.PutHost{Host: spec.Host{ID: cluster, Name: cluster, Cluster: cluster, Address: cluster + ":7400"}}} {
+			if _, err := state.Apply(uint64(2*i+j+1), c); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	named := func(id string, clusters ...string) traffic.Listener {
+		return traffic.Listener{ID: id, Virtual: &traffic.Virtual{Name: id, Number: 2, Clusters: clusters}}
+	}
+	whole := traffic.Routing{Listeners: []traffic.Listener{{ID: "all"}, named("llm.lab", "lab"), named("llm.both", "lab", "prod")}, Groups: []traffic.Group{{ID: "llm.lab"}}}
+	r := routings{of: func(*raftfsm.View) traffic.Routing { return whole }}
+	for host, want := range map[string]int{"lab": 3, "prod": 2, "nobody": 1} {
+		got, _ := r.current(state, host)
+		if again, _ := r.current(state, host); len(got.Listeners) != want || len(got.Groups) != 1 || again != got {
+			t.Errorf("host %s: %+v", host, got)
+		}
 	}
 }

@@ -44,7 +44,8 @@ func TestAHostReportsTheTargetsThatItsTasksAre(t *testing.T) {
 	task := &spec.Task{ID: "t", Cluster: "default", Definition: "f:1", HostID: "mine", LastStatus: spec.Running, DesiredStatus: spec.Running, Service: &spec.ServiceMember{ID: "s", Deployment: "1"}}
 	for _, c := range []raftfsm.Command{
 		raftfsm.CreateService{Service: service.Service{ID: "s", Cluster: "default", Name: "web", Strategy: service.Replica, Desired: 1}, Rollout: service.Rollout{ID: "1"},
-			Revision: service.Revision{ID: "1", Definition: "f:1", LoadBalancers: []service.LoadBalancer{{Group: "g", Container: "c", Port: 80}}}},
+			Revision: service.Revision{ID: "1", Definition: "f:1", LoadBalancers: []service.LoadBalancer{{Group: "g", Container: "c", Port: 80}},
+				Connect: &service.Connect{Namespace: "default", Endpoints: []service.Endpoint{{PortName: "llm", Container: "c", Port: 80}}}}},
 		raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: "default", Tasks: []*spec.Task{task}}}},
 	} {
 		if _, err := b.server.Propose(t.Context(), c); err != nil {
@@ -54,15 +55,16 @@ func TestAHostReportsTheTargetsThatItsTasksAre(t *testing.T) {
 	for i := range 3 {
 		made := traffic.TargetHealth{Group: fmt.Sprint("made up ", i), Container: "c", Port: 80, State: traffic.Healthy}
 		own := traffic.TargetHealth{Group: "g", Container: "c", Port: 80, State: traffic.Unhealthy, Detail: strings.Repeat("x", 1<<20)}
+		named := traffic.TargetHealth{Group: "llm.default", Container: "c", Port: 80, State: traffic.Healthy}
 		for _, id := range []string{"t", "mine"} {
-			if _, err := b.Report(t.Context(), "mine", []spec.TaskReport{{TaskID: id, Status: spec.Running, Targets: []traffic.TargetHealth{made, own}}}); err != nil {
+			if _, err := b.Report(t.Context(), "mine", []spec.TaskReport{{TaskID: id, Status: spec.Running, Targets: []traffic.TargetHealth{made, own, named}}}); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	got := state.View().Task("t").Targets
-	if len(got) != 1 || got[0].Group != "g" || got[0].State != traffic.Unhealthy || len(got[0].Detail) != maxTextBytes {
-		t.Errorf("of one target %d are recorded", len(got))
+	if len(got) != 2 || got[0].Group != "g" || got[0].State != traffic.Unhealthy || len(got[0].Detail) != maxTextBytes || got[1].Group != "llm.default" {
+		t.Errorf("of two targets %d are recorded", len(got))
 	}
 	if got := state.View().Task("mine").Targets; len(got) != 0 {
 		t.Errorf("a task of no service has %d targets", len(got))

@@ -76,7 +76,7 @@ func (r *run) running(t *spec.Task) spec.TaskReport {
 		report.Containers = append(report.Containers, has)
 	}
 	if revision := r.state.View().ServiceRevision(t.Service.Deployment); revision != nil {
-		for _, b := range revision.LoadBalancers {
+		for _, b := range revision.Targets() {
 			if traffic.FindHealth(t.Targets, b.Group, b.Container, b.Port) == nil {
 				report.Targets = append(report.Targets, traffic.TargetHealth{Group: b.Group, Container: b.Container, Port: b.Port, State: traffic.Healthy, Since: r.now})
 			}

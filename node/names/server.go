@@ -1,0 +1,133 @@
+package names
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/miekg/dns"
+	"golang.org/x/net/netutil"
+)
+
+// Bounds of what is asked.
+const (
+	maxForwarded   = 256             // questions that wait for another resolver at once
+	maxConnections = 256             // of DNS over TCP
+	maxQuestions   = 100             // over one connection
+	idleTimeout    = 5 * time.Second // of a connection
+	forwardTimeout = 2 * time.Second // of each resolver that is asked
+	maxResolvers   = 3
+)
+
+// resolvConf is where a host names its resolvers.
+const resolvConf = "/etc/resolv.conf"
+
+// server answers DNS over UDP and TCP.
+type server struct {
+	address  string // without the port
+	log      *slog.Logger
+	answer   func(s *server, request *dns.Msg, overTCP bool) *dns.Msg
+	slots    chan struct{} // one for each question that is forwarded
+	resolver string        // the file that names resolvers
+	port     string        // of these
+	udp, tcp *dns.Server
+}
+
+func newServer(log *slog.Logger, answer func(*server, *dns.Msg, bool) *dns.Msg) *server {
+	return &server{log: log, answer: answer, slots: make(chan struct{}, maxForwarded), resolver: resolvConf, port: "53"}
+}
+
+// listen opens both ports and answers there until close.
+func (s *server) listen(address string) error {
+	packets, err := net.ListenPacket("udp", address)
+	if err != nil {
+		return fmt.Errorf("answer DNS: %w", err)
+	}
+	connections, err := net.Listen("tcp", packets.LocalAddr().String())
+	if err != nil {
+		_ = packets.Close()
+		return fmt.Errorf("answer DNS: %w", err)
+	}
+	s.udp = &dns.Server{PacketConn: packets, Handler: s.handler(false)}
+	s.tcp = &dns.Server{
+		Listener: netutil.LimitListener(connections, maxConnections), Handler: s.handler(true), MaxTCPQueries: maxQuestions,
+		ReadTimeout: idleTimeout, WriteTimeout: idleTimeout, IdleTimeout: func() time.Duration { return idleTimeout },
+	}
+	for _, each := range []*dns.Server{s.udp, s.tcp} {
+		started := make(chan struct{})
+		each.NotifyStartedFunc = func() { close(started) }
+		go func() {
+			if err := each.ActivateAndServe(); err != nil && !errors.Is(err, net.ErrClosed) {
+				s.log.Error("DNS is not answered any more", "address", address, "error", err)
+			}
+		}()
+		<-started
+	}
+	return nil
+}
+
+func (s *server) close() {
+	_ = s.udp.Shutdown() // the sockets are closed in any case
+	_ = s.tcp.Shutdown()
+}
+
+// handler answers one question of the Internet; what is no such question is refused.
+func (s *server) handler(overTCP bool) dns.HandlerFunc {
+	return func(w dns.ResponseWriter, request *dns.Msg) {
+		var reply *dns.Msg
+		switch {
+		case request.Response:
+			return // answers are never answered
+		case request.Opcode != dns.OpcodeQuery || len(request.Question) != 1:
+			reply = failure(request, dns.RcodeNotImplemented)
+		case request.Question[0].Qclass != dns.ClassINET || request.Question[0].Qtype == dns.TypeAXFR || request.Question[0].Qtype == dns.TypeIXFR:
+			reply = failure(request, dns.RcodeRefused)
+		default:
+			reply = s.answer(s, request, overTCP)
+		}
+		if !overTCP {
+			size := dns.MinMsgSize
+			if opt := request.IsEdns0(); opt != nil {
+				size = max(size, int(opt.UDPSize()))
+			}
+			reply.Truncate(size)
+		}
+		_ = w.WriteMsg(reply) // the client asks again
+	}
+}
+
+// forward has the resolvers of the host answer a question, one after another until one does.
+func (s *server) forward(request *dns.Msg, overTCP bool, own netip.Prefix) *dns.Msg {
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	default:
+		return failure(request, dns.RcodeServerFailure)
+	}
+	config, err := dns.ClientConfigFromFile(s.resolver)
+	if err != nil {
+		return failure(request, dns.RcodeServerFailure)
+	}
+	client := &dns.Client{Net: "udp", Timeout: forwardTimeout}
+	if overTCP {
+		client.Net = "tcp"
+	}
+	question := request.Copy()
+	for _, address := range config.Servers[:min(len(config.Servers), maxResolvers)] {
+		if a, err := netip.ParseAddr(address); err == nil && own.Contains(a.Unmap()) {
+			continue // the host resolves by this very server
+		}
+		question.Id = dns.Id()
+		reply, _, err := client.Exchange(question, net.JoinHostPort(address, s.port))
+		if err != nil || len(reply.Question) != 1 || !strings.EqualFold(reply.Question[0].String(), request.Question[0].String()) {
+			continue
+		}
+		reply.Id = request.Id
+		return reply
+	}
+	return failure(request, dns.RcodeServerFailure)
+}
