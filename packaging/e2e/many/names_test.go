@@ -11,17 +11,20 @@ import (
 // answering serves a page that says which task it is; asking asks for it by the alias and by the full name, and notes each answer.
 const (
 	answering = `mkdir /www && hostname > /www/index.html && exec httpd -f -p 8000 -h /www`
-	asking    = `while :; do for name in chat llm.default; do wget -T 5 -qO- http://$name:80/ >> /w/$ME-$name; done; nslookup chat.default > /w/$ME-dns.new 2>&1; mv /w/$ME-dns.new /w/$ME-dns; usleep 200000; done`
+	asking    = `OUT=/w/$ME exec /w/asker chat llm.default`
 )
 
 // TestNamesOfServices has tasks in both modes of network on two hosts ask a service, whose replicas are on both, by its names.
 func TestNamesOfServices(t *testing.T) {
 	p := up(t, []string{"--gpus", "none"}, []string{"--gpus", "none"})
+	p.build(t, "asker")
 	p.serveNamed(t)
 	askers := []string{"bridge-1", "bridge-2", "host-1", "host-2"}
 	for _, name := range askers {
 		mode, _, _ := strings.Cut(name, "-")
-		p.run(t, p.Hosts()[0], "asks-"+mode, name)
+		run := namedRunTask("asks-"+mode, name)
+		run["placementStrategy"] = []object{{"type": "spread", "field": "instanceId"}}
+		p.mustCall(t, p.Hosts()[0], "RunTask", run, &object{})
 	}
 	t.Run("every task gets answers of both replicas", func(t *testing.T) {
 		for _, replica := range p.replicas(t) {
@@ -40,7 +43,7 @@ func TestNamesOfServices(t *testing.T) {
 	t.Run("the names of a service that is gone are gone", func(t *testing.T) {
 		p.mustCall(t, p.Hosts()[0], "DeleteService", object{"service": "llm", "force": true}, &object{})
 		for _, name := range askers {
-			eventually(t, name+" finds no name", func() bool { return strings.Contains(p.note(name+"-dns"), "NXDOMAIN") })
+			eventually(t, name+" finds no name", func() bool { return strings.Contains(p.note(name+"-llm.default.error"), "no such host") })
 		}
 	})
 }

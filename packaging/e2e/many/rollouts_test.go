@@ -27,16 +27,17 @@ const (
 func TestRolloutsUnderStreams(t *testing.T) {
 	two := func() []string { return []string{"--gpus", "sim:2xh100"} }
 	p := up(t, two(), two(), two(), two())
-	p.buildStreamServer(t)
+	p.build(t, "streamserver")
 	p.serveStreams(t)
 	t.Run("no stream is lost, and seven tasks run at least", p.testRolloutIsNotNoticed)
 	t.Run("nor when the new tasks fail, and the service goes back by itself", p.testBrokenRolloutGoesBack)
 	t.Run("the leader is killed, and loses those through itself alone", p.testLeaderKilledInARollout)
 }
 
-func (p *pool) buildStreamServer(t *testing.T) {
+// build makes a program of a folder here, for containers, as /w/PROGRAM.
+func (p *pool) build(t *testing.T, program string) {
 	t.Helper()
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(p.witness, "streamserver"), "./streamserver")
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(p.witness, program), "./"+program)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -17,7 +17,7 @@ const scaledMost = 6
 func TestScalingByRequests(t *testing.T) {
 	two := func() []string { return []string{"--gpus", "sim:2xh100"} }
 	p := up(t, two(), two(), two())
-	p.buildStreamServer(t)
+	p.build(t, "streamserver")
 	p.serveScaled(t)
 	p.define(t, "batch", 1, "trap 'exit 0' TERM; while :; do usleep 100000; done")
 	p.mustCall(t, p.Hosts()[0], "RunTask", object{
