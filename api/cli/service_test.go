@@ -202,3 +202,27 @@ func TestAPlanShowsWhatAnUpdateWouldDo(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// An alias names the first port that is published, and is the discovery name of it.
+func TestAServiceWithAnAlias(t *testing.T) {
+	for _, c := range []struct{ alias, port, connect string }{
+		{"llm", `[{"appProtocol":"http","containerPort":8000,"hostPort":0,"name":"http","protocol":"tcp"}]`, `{"enabled":true,"services":[{"discoveryName":"llm","portName":"http"}]}`},
+		{"grpc://llm:80", `[{"appProtocol":"grpc","containerPort":8000,"hostPort":0,"name":"grpc","protocol":"tcp"}]`, `{"enabled":true,"services":[{"clientAliases":[{"port":80}],"discoveryName":"llm","portName":"grpc"}]}`},
+		{"tcp://llm", `[{"containerPort":8000,"hostPort":0,"name":"tcp","protocol":"tcp"}]`, `{"enabled":true,"services":[{"discoveryName":"llm","portName":"tcp"}]}`},
+	} {
+		h := withService(t, steady)
+		if got := pinion(t, h, "service", "create", "-d", "--name", "web", "--alias", c.alias, "-p", "8000", "my/server"); got.code != 0 {
+			t.Errorf("%+v", got)
+		}
+		connect, _ := json.Marshal(h.body(t, "CreateService")["serviceConnectConfiguration"])
+		ports, _ := json.Marshal(h.body(t, "RegisterTaskDefinition")["containerDefinitions"].([]any)[0].(map[string]any)["portMappings"])
+		if string(connect) != c.connect || string(ports) != c.port {
+			t.Errorf("%s: %s, %s", c.alias, connect, ports)
+		}
+	}
+	for _, bad := range [][]string{{"--alias", "ftp://llm", "-p", "1"}, {"--alias", "llm:0", "-p", "1"}, {"--alias", ":80", "-p", "1"}, {"--alias", "llm"}, {"--alias", "llm", "-p", "1/udp"}} {
+		if got := pinion(t, withService(t, steady), append(append([]string{"service", "create"}, bad...), "my/server")...); got.code != 2 {
+			t.Errorf("%v: %+v", bad, got)
+		}
+	}
+}

@@ -111,5 +111,20 @@ func applyPorts(c *cli.Context, _ *Definition, container *spec.ContainerDefiniti
 		}
 		container.PortMappings = append(container.PortMappings, spec.PortMapping{ContainerPort: int(inner), HostPort: int(outer), Protocol: protocol})
 	}
+	return nameFirstPort(c, container.PortMappings)
+}
+
+// nameFirstPort gives the first port the name that the alias of a service leads to.
+func nameFirstPort(c *cli.Context, ports []spec.PortMapping) error {
+	alias, err := ParseAlias(c)
+	if alias == nil || err != nil {
+		return err
+	}
+	if len(ports) == 0 || ports[0].Protocol != "tcp" {
+		return exit.Usagef("--alias %s needs a port to lead to: publish one of TCP first, such as -p 8000", alias.Name)
+	}
+	if ports[0].Name = alias.Protocol; alias.Protocol != "tcp" {
+		ports[0].AppProtocol = alias.Protocol
+	}
 	return nil
 }

@@ -41,6 +41,7 @@ func createCommand(system invocation.System) *cli.Command {
 		&cli.StringFlag{Name: "team", Usage: "`NAME` of the team that the tasks count for"},
 		&cli.IntFlag{Name: "priority", DefaultText: "0", Usage: "priority `N` of the tasks while they wait, 0 to 100"},
 		&cli.StringFlag{Name: "rollout", DefaultText: "stop-first unless --min-healthy is given", Usage: "`WHAT` a rollout does without room for new tasks: stop-first or wait"},
+		run.AliasFlag(),
 		&cli.StringFlag{Name: "healthy-after", DefaultText: "40s", Usage: "a task without a health check is healthy `TIME` after its start"},
 	}
 	return &cli.Command{
@@ -53,6 +54,7 @@ tasks until the service is steady. Ctrl-C leaves, and the rollout goes on. A rol
 Examples:
    pinion service create --name web --replicas 3 --gpus 1 -p 8000 my/server
    pinion service create --replicas 2 --grace 10m trainer:3
+   pinion service create --name llm --alias llm:80 -p 8000 my/server    # http://llm in tasks
    pinion service create --name exporter --daemon -d my/exporter`,
 		Flags: slices.Concat(own, rolloutFlags(), []cli.Flag{detachFlag(), invocation.ClusterFlag()}, run.DefinitionFlags()),
 		Action: func(c *cli.Context) error {
@@ -111,6 +113,13 @@ func createInput(c *cli.Context) (map[string]any, error) {
 		deployment["deploymentCircuitBreaker"] = rollBackByItself()
 	}
 	in["deploymentConfiguration"] = deployment
+	alias, err := run.ParseAlias(c)
+	if err != nil {
+		return nil, err
+	}
+	if alias != nil {
+		in["serviceConnectConfiguration"] = alias.Connect()
+	}
 	var tags []spec.Tag
 	for _, flag := range []struct{ name, tag string }{{"team", spec.TagTeam}, {"rollout", service.TagRollout}, {"healthy-after", service.TagHealthyAfter}} {
 		if value := c.String(flag.name); value != "" {
