@@ -95,17 +95,6 @@ func wantRefused(t *testing.T, got reply, field string) {
 	}
 }
 
-// What is kept and shown without effect is said: nobody takes an echo for a feature.
-func TestNamesOfPortsAreSaidToHaveNoEffect(t *testing.T) {
-	b := newFixture(t)
-	for port, want := range map[string]bool{`"name":"web"`: true, `"appProtocol":"http"`: true, `"hostPort":80`: false} {
-		got := b.rest("RegisterTaskDefinition", `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64,"portMappings":[{"containerPort":80,`+port+`}]}]}`)
-		if warned := strings.Contains(got.Header().Get("X-Pinion-Warning"), "appProtocol"); got.Code != http.StatusOK || warned != want {
-			t.Errorf("%s: %d %q %s", port, got.Code, got.Header().Get("X-Pinion-Warning"), got.Body)
-		}
-	}
-}
-
 // Document 4 as it is: YAML with a compose version and gpuCount, and no family.
 func TestDocument4RegistersOnceItHasAFamily(t *testing.T) {
 	b := newFixture(t)

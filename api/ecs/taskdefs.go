@@ -2,7 +2,6 @@ package ecs
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -30,22 +29,12 @@ func registerTaskDefinition(ctx context.Context, r *Request, in *types.RegisterT
 	if definition.TaskRoleARN != "" || definition.ExecutionRoleARN != "" {
 		r.Warn("taskRoleArn and executionRoleArn are kept and shown, but give a task nothing: there are no IAM roles outside AWS")
 	}
-	if namesPorts(definition) {
-		r.Warn("name and appProtocol of portMappings are kept and shown: they are for Service Connect, which Pinion has not, so nothing reads them")
-	}
 	definition.RegisteredAt, definition.RegisteredBy = r.Now(), r.Principal
 	stored, err := call.Apply[*spec.TaskDefinition](ctx, r, raftfsm.RegisterDefinition{Definition: *definition, Clusters: r.Scope.Set()})
 	if err != nil {
 		return nil, err
 	}
 	return &types.RegisterTaskDefinitionOutput{TaskDefinition: r.Render().Definition(stored), Tags: stored.Tags}, nil
-}
-
-// namesPorts reports whether a port has what only Service Connect reads.
-func namesPorts(d *spec.TaskDefinition) bool {
-	return slices.ContainsFunc(d.Containers, func(c spec.ContainerDefinition) bool {
-		return slices.ContainsFunc(c.PortMappings, func(p spec.PortMapping) bool { return p.Name != "" || p.AppProtocol != "" })
-	})
 }
 
 func deregisterTaskDefinition(ctx context.Context, r *Request, in *types.DeregisterTaskDefinitionInput) (*types.DeregisterTaskDefinitionOutput, error) {

@@ -58,7 +58,7 @@ type PortMapping struct {
 	HostPort      int    `json:"hostPort"`
 	Protocol      string `json:"protocol"` // tcp or udp
 	Name          string `json:"name,omitempty"`
-	AppProtocol   string `json:"appProtocol,omitempty"` // http, http2 or grpc: shown, without effect
+	AppProtocol   string `json:"appProtocol,omitempty"` // http, http2 or grpc: what Service Connect carries; empty: TCP
 }
 
 // MountPoint mounts one of the task's volumes into a container.
