@@ -48,7 +48,7 @@ func upCommand(up func(context.Context, UpConfig) error) *cli.Command {
 		Name:        "up",
 		Usage:       "Start this machine as a host, in the foreground",
 		Description: upDescription,
-		Flags:       slices.Concat(upFlags(&config, &attributes, &level), containers.flags(&config.Containers), names.flags(&config.Names)),
+		Flags:       slices.Concat(upFlags(&config, &attributes, &level), containers.flags(&config.Containers), names.flags(&config.Containers.Names)),
 		Action: func(c *cli.Context) error {
 			err := useFile(c)
 			if err != nil {
@@ -65,7 +65,7 @@ func upCommand(up func(context.Context, UpConfig) error) *cli.Command {
 			if err := config.complete(invocation.DataDir(c), attributes.Value(), level); err != nil {
 				return err
 			}
-			if err := cmp.Or(containers.complete(&config.Containers), names.complete(&config.Names)); err != nil {
+			if err := cmp.Or(containers.complete(&config.Containers), names.complete(&config.Containers.Names)); err != nil {
 				return err
 			}
 			if err := localMachine().check(); err != nil {

@@ -26,6 +26,8 @@ type ContainerOptions struct {
 	NoNewPrivileges bool
 	// UserNamespaces runs all tasks in user namespaces, not only those of clusters that want it.
 	UserNamespaces bool
+	// Names is how they reach services by name.
+	Names NameOptions
 }
 
 // containerFlags are the flags of `pinion up` that are parsed into ContainerOptions.

@@ -44,8 +44,6 @@ type UpConfig struct {
 
 	// Containers is what the containers of tasks may reach and use on this host.
 	Containers ContainerOptions
-	// Names is how the host has the names of services.
-	Names NameOptions
 
 	// Join is the "host:port" of any host of the pool to join. Empty: this host begins a pool of its own, or goes
 	// on in the one that it belongs to.
