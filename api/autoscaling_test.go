@@ -38,7 +38,7 @@ $scale list-tags-for-resource --resource-arn $arn --query Tags --output text
 $scale delete-scheduled-action $of --scheduled-action-name night
 $scale delete-scaling-policy $of --policy-name load
 $scale deregister-scalable-target $of
-$scale deregister-scalable-target $of 2>&1 | grep -o ObjectNotFoundException
+$scale delete-scaling-policy $of --policy-name load-2 2>&1 | grep -o ObjectNotFoundException
 aws ecs describe-services --services web --query 'services[].desiredCount' --output text`)
 		want := "1\n1\n:resource/ecs/service/default/web:policyName/load\nservice/default/web\t2\t6\nload\t2\nnight\tcron(0 22 * * ? *)\n" +
 			"minimum capacity was set to 2: 1 -> 2\nd\nObjectNotFoundException\n2\n"
