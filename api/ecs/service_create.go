@@ -103,7 +103,7 @@ func newService(r *Request, cluster *spec.Cluster, in *types.CreateServiceInput)
 	}
 	warnOfTags(r, &s, definition)
 	revision, rollout := newDeployment(r, &s, definition, launchType)
-	if revision.LoadBalancers, err = loadBalancers(r, cluster.Name, in.LoadBalancers, nil, definition); err != nil {
+	if revision.LoadBalancers, err = loadBalancers(r, cluster.Name, in.LoadBalancers, nil, &s.Settings.Deployment, definition); err != nil {
 		return raftfsm.CreateService{}, err
 	}
 	if revision.Connect, err = connect(r, cluster.Name, in.ServiceConnectConfiguration, nil, definition); err != nil {

@@ -93,9 +93,9 @@ func serviceChange(r *Request, cluster *spec.Cluster, known *service.Service, in
 	if change.Desired = in.DesiredCount; !reflect.DeepEqual(after.Settings, known.Settings) {
 		change.Settings, change.Before = &after.Settings, &known.Settings
 	}
-	had := balancersOf(r, known)
-	balancers, err := loadBalancers(r, cluster.Name, in.LoadBalancers, had, definition)
-	if err != nil && (deploys || in.LoadBalancers != nil) {
+	had, how := askedBalancers(r, known), &after.Settings.Deployment
+	balancers, err := loadBalancers(r, cluster.Name, in.LoadBalancers, had, how, definition)
+	if err != nil && (deploys || in.LoadBalancers != nil || how.StrategyName() != known.Settings.Deployment.StrategyName()) {
 		return change, err
 	}
 	connected, err := connect(r, cluster.Name, in.ServiceConnectConfiguration, connectOf(r, known), definition)
@@ -108,7 +108,7 @@ func serviceChange(r *Request, cluster *spec.Cluster, known *service.Service, in
 			return change, err
 		}
 		change.Revision, change.Rollout = newDeployment(r, &after, definition, launchType)
-		change.Revision.LoadBalancers, change.Revision.Connect = balancers, connected
+		change.Revision.LoadBalancers, change.Revision.Connect = service.Beside(balancers, balancersOf(r, known.Source()), how.Shifts()), connected
 		change.From = known.Primary().ID
 		change.Rollout.Sources = r.Services().RevisionCounts(known)
 	}

@@ -15,8 +15,9 @@ import (
 // state, and an equal state has an equal Routing.
 func Of(v *raftfsm.View) traffic.Routing {
 	var r traffic.Routing
+	shares := sharesOf(v)
 	for _, l := range loadbalancer.AllListeners(v) {
-		r.Listeners = append(r.Listeners, listenerOf(v, l))
+		r.Listeners = append(r.Listeners, listenerOf(v, l, shares))
 	}
 	targets := targetsOf(v)
 	for _, g := range loadbalancer.Groups(v) {
@@ -33,13 +34,13 @@ func Targets(v *raftfsm.View, g *loadbalancer.Group) []traffic.Target {
 }
 
 // listenerOf is a listener with its rules, and with what its load balancer says of all of its listeners.
-func listenerOf(v *raftfsm.View, l *loadbalancer.Listener) traffic.Listener {
+func listenerOf(v *raftfsm.View, l *loadbalancer.Listener, shares map[string][]share) traffic.Listener {
 	out := traffic.Listener{ID: l.ID, Port: l.Port, Protocol: l.Protocol}
 	for _, c := range l.Certificates {
 		out.Certificates = append(out.Certificates, c.Name)
 	}
 	for _, rule := range loadbalancer.Rules(v, l.ID) {
-		out.Rules = append(out.Rules, traffic.Rule{ID: rule.ID, Conditions: rule.Conditions, Action: rule.Action})
+		out.Rules = append(out.Rules, traffic.Rule{ID: rule.ID, Conditions: rule.Conditions, Action: shared(rule.Action, shares[rule.ID])})
 	}
 	if !l.Protocol.IsHTTP() {
 		out.IdleTimeout = seconds(l.Attributes[loadbalancer.TCPIdleTimeout])

@@ -60,7 +60,10 @@ func sameSettings(a, b *Settings) bool {
 
 // Begin makes a deployment of the revision the PRIMARY one of a service that is the caller's own copy. Those before it are replaced.
 func (s *Service) Begin(revision *Revision, rollout *Rollout) {
-	at := rollout.CreatedAt
+	at, source := rollout.CreatedAt, ""
+	if len(s.Deployments) > 0 {
+		source = s.Source().ID
+	}
 	before := slices.Clone(s.Deployments)
 	for i := range before {
 		if before[i].Status == Primary {
@@ -71,6 +74,7 @@ func (s *Service) Begin(revision *Revision, rollout *Rollout) {
 		ID: revision.ID, Rollout: rollout.ID, Definition: revision.Definition, Status: Primary, State: InProgress,
 		Reason: fmt.Sprintf("ECS deployment %s in progress.", DeploymentName(revision.ID)), CreatedAt: at, UpdatedAt: at,
 	}}, before...)
+	s.beginShift(source, at)
 	s.bound()
 }
 
@@ -78,7 +82,7 @@ func (s *Service) Begin(revision *Revision, rollout *Rollout) {
 func (s *Service) bound() {
 	last := s.LastCompleted()
 	for i := len(s.Deployments) - 1; i > 0 && len(s.Deployments) > MaxDeployment; i-- {
-		if last == nil || s.Deployments[i].ID != last.ID {
+		if (last == nil || s.Deployments[i].ID != last.ID) && s.Deployments[i].ID != s.Shift.From {
 			s.Deployments = slices.Delete(s.Deployments, i, i+1)
 			last = s.LastCompleted()
 		}
@@ -112,6 +116,7 @@ func (s *Service) RollBack(r *Rollout, reason string, at time.Time) (*Rollout, e
 	failed.Status, failed.State, failed.Reason, failed.UpdatedAt = Replaced, Failed, reason, at
 	others := slices.DeleteFunc(slices.Clone(s.Deployments[1:]), func(d Deployment) bool { return d.ID == back.ID })
 	s.Deployments = append([]Deployment{back, failed}, others...)
+	s.shiftBack(failed.ID, at)
 	changed := *r
 	changed.Status, changed.Reason, changed.UpdatedAt = RolloutRollbackInProgress, reason, at
 	changed.Rollback = &Rollback{Revision: back.ID, Reason: reason, StartedAt: at}

@@ -47,6 +47,10 @@ type DeploymentConfiguration struct {
 	MinimumHealthyPercent *int            `json:"minimumHealthyPercent,omitempty"` // of Desired, rounded up; nil: 100, of a DAEMON 0
 	MaximumPercent        *int            `json:"maximumPercent,omitempty"`        // of Desired, rounded down; nil: 200, of a DAEMON 100
 	Breaker               *CircuitBreaker `json:"deploymentCircuitBreaker,omitempty"`
+
+	Strategy    string `json:"strategy,omitempty" level:"1"`          // empty: ROLLING
+	BakeMinutes *int   `json:"bakeTimeInMinutes,omitempty" level:"1"` // of the strategies that move traffic
+	Steps       *Steps `json:"steps,omitempty" level:"1"`             // of LINEAR and CANARY; nil: ECS's
 }
 
 // CircuitBreaker ends a deployment whose tasks keep failing.

@@ -60,6 +60,7 @@ type Service struct {
 	Said      Said            `json:"said,omitzero"`
 	Version   int64           `json:"version"` // 1 at first, +1 with each change
 	Names     []Name          `json:"names,omitempty" level:"1"`
+	Shift     Shift           `json:"shift,omitzero" level:"1"`
 }
 
 // Said is what the events of a service have said and is still so: it is said once, until it ends.
@@ -106,9 +107,11 @@ func (r *Revision) Targets() []LoadBalancer {
 	return append(slices.Clip(r.LoadBalancers), r.Connect.Targets()...)
 }
 
-// Registers reports whether the tasks of the revision are registered with a target group.
+// Registers reports whether the tasks of the revision, or of the one that follows it, are registered with a target group.
 func (r *Revision) Registers(group string) bool {
-	return slices.ContainsFunc(r.LoadBalancers, func(b LoadBalancer) bool { return b.Group == group })
+	return slices.ContainsFunc(r.LoadBalancers, func(b LoadBalancer) bool {
+		return group != "" && (b.Group == group || b.Advanced.Group == group || b.Advanced.Alternate == group)
+	})
 }
 
 // MaxLoadBalancers of a service, ECS's.
@@ -117,9 +120,11 @@ const MaxLoadBalancers = 5
 // LoadBalancer registers a container port of each task with a target group.
 type LoadBalancer struct {
 	Group     string `json:"group"` // loadbalancer.Group.ID
-	ARN       string `json:"arn"`   // of it, as the user wrote it
+	ARN       string `json:"arn"`   // of the target group that the user named, as it was written
 	Container string `json:"container"`
 	Port      int    `json:"port"` // of the container
+
+	Advanced Advanced `json:"advanced,omitzero" level:"1"` // of services whose deployments move traffic
 }
 
 // Primary is the deployment that the service is to be.

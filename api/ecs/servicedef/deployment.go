@@ -8,8 +8,8 @@ import (
 
 const (
 	deploymentPath = "deploymentConfiguration"
-	rolling        = "ROLLING"
 	maxPercent     = 10_000
+	maxBake        = 1440 // minutes, a day: ECS's
 )
 
 // ParseDeployment reads a deployment configuration over the one of before, whose members stay where the input has none.
@@ -17,10 +17,13 @@ func ParseDeployment(in *types.DeploymentConfigurationInput, before service.Depl
 	if in == nil {
 		return before, nil
 	}
-	if err := checkRolling(in); err != nil {
+	if in.Alarms != nil && in.Alarms.Enable {
+		return before, field.Errorf(deploymentPath+".alarms", "deploymentConfiguration.alarms is not supported: there is no CloudWatch here whose alarms could end a deployment. Use deploymentCircuitBreaker and a health check.")
+	}
+	after, err := parseStrategy(in, before, strategy)
+	if err != nil {
 		return before, err
 	}
-	after := before
 	if in.MinimumHealthyPercent != nil {
 		after.MinimumHealthyPercent = in.MinimumHealthyPercent
 	}
@@ -38,22 +41,6 @@ func ParseDeployment(in *types.DeploymentConfigurationInput, before service.Depl
 		after.Breaker = breaker
 	}
 	return after, nil
-}
-
-// checkRolling refuses what only other strategies than ROLLING have.
-func checkRolling(in *types.DeploymentConfigurationInput) error {
-	if err := field.OneOf(deploymentPath+".strategy", in.Strategy, types.DeploymentStrategies...); err != nil {
-		return err
-	}
-	switch {
-	case in.Strategy != "" && in.Strategy != rolling:
-		return field.Errorf(deploymentPath+".strategy", "deploymentConfiguration.strategy %s is not supported: Pinion shifts no traffic yet, its deployments are ROLLING.", in.Strategy)
-	case in.BakeTimeInMinutes != nil && *in.BakeTimeInMinutes != 0:
-		return field.Errorf(deploymentPath+".bakeTimeInMinutes", "deploymentConfiguration.bakeTimeInMinutes belongs to the strategies BLUE_GREEN, LINEAR and CANARY: remove it.")
-	case in.Alarms != nil && in.Alarms.Enable:
-		return field.Errorf(deploymentPath+".alarms", "deploymentConfiguration.alarms is not supported: there is no CloudWatch here whose alarms could end a deployment. Use deploymentCircuitBreaker and a health check.")
-	}
-	return nil
 }
 
 // checkPercents: a deployment that may neither stop a task nor make one more gets nowhere.

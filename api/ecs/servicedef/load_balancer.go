@@ -25,9 +25,23 @@ func ParseLoadBalancers(given []types.LoadBalancerInput) (all []service.LoadBala
 		case one.ContainerName == "" || one.ContainerPort == nil:
 			return nil, field.Errorf(at, "The load balancer needs containerName and containerPort.")
 		}
-		all = append(all, service.LoadBalancer{Group: group, ARN: one.TargetGroupARN, Container: one.ContainerName, Port: *one.ContainerPort})
+		advanced, err := parseAdvanced(at, one.AdvancedConfiguration, group)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, service.LoadBalancer{Group: group, ARN: one.TargetGroupARN, Container: one.ContainerName, Port: *one.ContainerPort, Advanced: advanced})
 	}
 	return all, nil
+}
+
+// ruleID is the id in the ARN of a listener rule, or of a listener, which is that of its default rule.
+func ruleID(arn string) (id string, is bool) {
+	fields := strings.SplitN(arn, ":", 6)
+	if len(fields) != 6 || fields[0] != "arn" || fields[2] != "elasticloadbalancing" || fields[4] != spec.AccountID {
+		return "", false
+	}
+	names := strings.Split(fields[5], "/")
+	return names[len(names)-1], len(names) >= 5 && strings.HasPrefix(names[0], "listener") && names[len(names)-1] != ""
 }
 
 // groupID is the id in the ARN of a target group.

@@ -68,10 +68,12 @@ type ServiceDeployment struct {
 
 // ServiceRevisionSummary is ECS's ServiceRevisionSummary.
 type ServiceRevisionSummary struct {
-	ARN                string `json:"arn"`
-	RequestedTaskCount int    `json:"requestedTaskCount"`
-	RunningTaskCount   int    `json:"runningTaskCount"`
-	PendingTaskCount   int    `json:"pendingTaskCount"`
+	ARN                              string   `json:"arn"`
+	RequestedTaskCount               int      `json:"requestedTaskCount"`
+	RunningTaskCount                 int      `json:"runningTaskCount"`
+	PendingTaskCount                 int      `json:"pendingTaskCount"`
+	RequestedTestTrafficWeight       *float64 `json:"requestedTestTrafficWeight,omitempty"`
+	RequestedProductionTrafficWeight *float64 `json:"requestedProductionTrafficWeight,omitempty"`
 }
 
 // Rollback is ECS's Rollback.

@@ -46,11 +46,11 @@ type CreateServiceOutput struct {
 
 // LoadBalancerInput is ECS's LoadBalancer.
 type LoadBalancerInput struct {
-	TargetGroupARN        string           `json:"targetGroupArn"`
-	LoadBalancerName      wire.Unsupported `json:"loadBalancerName" why:"there are no classic load balancers; name a target group"`
-	ContainerName         string           `json:"containerName"`
-	ContainerPort         *int             `json:"containerPort"`
-	AdvancedConfiguration wire.Unsupported `json:"advancedConfiguration" why:"nothing shifts traffic yet: deployments replace tasks, which is ROLLING"`
+	TargetGroupARN        string                      `json:"targetGroupArn"`
+	LoadBalancerName      wire.Unsupported            `json:"loadBalancerName" why:"there are no classic load balancers; name a target group"`
+	ContainerName         string                      `json:"containerName"`
+	ContainerPort         *int                        `json:"containerPort"`
+	AdvancedConfiguration *AdvancedConfigurationInput `json:"advancedConfiguration"`
 }
 
 // DeploymentConfigurationInput is ECS's DeploymentConfiguration in an input.
@@ -61,9 +61,9 @@ type DeploymentConfigurationInput struct {
 	Alarms                   *DeploymentAlarmsInput         `json:"alarms"`
 	Strategy                 string                         `json:"strategy"`
 	BakeTimeInMinutes        *int                           `json:"bakeTimeInMinutes"`
-	LifecycleHooks           wire.Unsupported               `json:"lifecycleHooks" why:"nothing shifts traffic yet: deployments replace tasks, which is ROLLING"`
-	LinearConfiguration      wire.Unsupported               `json:"linearConfiguration" why:"nothing shifts traffic yet: deployments replace tasks, which is ROLLING"`
-	CanaryConfiguration      wire.Unsupported               `json:"canaryConfiguration" why:"nothing shifts traffic yet: deployments replace tasks, which is ROLLING"`
+	LifecycleHooks           wire.Unsupported               `json:"lifecycleHooks" why:"deployments have no lifecycle hooks: there is no Lambda here, and no pause yet"`
+	LinearConfiguration      *LinearConfigurationInput      `json:"linearConfiguration"`
+	CanaryConfiguration      *CanaryConfigurationInput      `json:"canaryConfiguration"`
 	EarlySuccessCriteria     wire.Unsupported               `json:"earlySuccessCriteria" why:"a deployment is complete when all of its tasks are healthy"`
 }
 
@@ -118,6 +118,14 @@ type Service struct {
 	ResourceManagementType        string                          `json:"resourceManagementType,omitempty"`
 }
 
+// AdvancedConfigurationInput is ECS's AdvancedConfiguration.
+type AdvancedConfigurationInput struct {
+	AlternateTargetGroupARN string `json:"alternateTargetGroupArn"`
+	ProductionListenerRule  string `json:"productionListenerRule"`
+	TestListenerRule        string `json:"testListenerRule"`
+	RoleARN                 string `json:"roleArn"`
+}
+
 // DeploymentCircuitBreakerInput is ECS's DeploymentCircuitBreaker in an input.
 type DeploymentCircuitBreakerInput struct {
 	Enable                 bool                         `json:"enable"`   // required
@@ -133,6 +141,18 @@ type DeploymentAlarmsInput struct {
 	Enable     bool     `json:"enable"`     // required
 }
 
+// LinearConfigurationInput is ECS's LinearConfiguration.
+type LinearConfigurationInput struct {
+	StepPercent           *float64 `json:"stepPercent"`
+	StepBakeTimeInMinutes *int     `json:"stepBakeTimeInMinutes"`
+}
+
+// CanaryConfigurationInput is ECS's CanaryConfiguration.
+type CanaryConfigurationInput struct {
+	CanaryPercent           *float64 `json:"canaryPercent"`
+	CanaryBakeTimeInMinutes *int     `json:"canaryBakeTimeInMinutes"`
+}
+
 // ServiceConnectServiceInput is ECS's ServiceConnectService.
 type ServiceConnectServiceInput struct {
 	PortName            string                     `json:"portName"` // required
@@ -145,10 +165,11 @@ type ServiceConnectServiceInput struct {
 
 // LoadBalancer is ECS's LoadBalancer.
 type LoadBalancer struct {
-	TargetGroupARN   string `json:"targetGroupArn,omitempty"`
-	LoadBalancerName string `json:"loadBalancerName,omitempty"`
-	ContainerName    string `json:"containerName"`
-	ContainerPort    *int   `json:"containerPort,omitempty"`
+	TargetGroupARN        string                 `json:"targetGroupArn,omitempty"`
+	LoadBalancerName      string                 `json:"loadBalancerName,omitempty"`
+	ContainerName         string                 `json:"containerName"`
+	ContainerPort         *int                   `json:"containerPort,omitempty"`
+	AdvancedConfiguration *AdvancedConfiguration `json:"advancedConfiguration,omitempty"`
 }
 
 // ServiceRegistry is ECS's ServiceRegistry.
@@ -167,6 +188,8 @@ type DeploymentConfiguration struct {
 	Alarms                   *DeploymentAlarms         `json:"alarms,omitempty"`
 	Strategy                 string                    `json:"strategy,omitempty"`
 	BakeTimeInMinutes        *int                      `json:"bakeTimeInMinutes,omitempty"`
+	LinearConfiguration      *LinearConfiguration      `json:"linearConfiguration,omitempty"`
+	CanaryConfiguration      *CanaryConfiguration      `json:"canaryConfiguration,omitempty"`
 }
 
 // Deployment is ECS's Deployment.
@@ -224,13 +247,21 @@ type ThresholdConfigurationInput struct {
 type ServiceConnectAliasInput struct {
 	Port             *int             `json:"port"` // required
 	DnsName          string           `json:"dnsName"`
-	TestTrafficRules wire.Unsupported `json:"testTrafficRules" why:"nothing shifts traffic yet: deployments replace tasks, which is ROLLING"`
+	TestTrafficRules wire.Unsupported `json:"testTrafficRules" why:"test traffic of a deployment has testListenerRule alone"`
 }
 
 // TimeoutConfigurationInput is ECS's TimeoutConfiguration in an input.
 type TimeoutConfigurationInput struct {
 	IdleTimeoutSeconds       *int `json:"idleTimeoutSeconds"`
 	PerRequestTimeoutSeconds *int `json:"perRequestTimeoutSeconds"`
+}
+
+// AdvancedConfiguration is ECS's AdvancedConfiguration.
+type AdvancedConfiguration struct {
+	AlternateTargetGroupARN string `json:"alternateTargetGroupArn"`
+	ProductionListenerRule  string `json:"productionListenerRule"`
+	TestListenerRule        string `json:"testListenerRule,omitempty"`
+	RoleARN                 string `json:"roleArn"`
 }
 
 // DeploymentCircuitBreaker is ECS's DeploymentCircuitBreaker.
@@ -246,6 +277,18 @@ type DeploymentAlarms struct {
 	AlarmNames []string `json:"alarmNames"`
 	Rollback   bool     `json:"rollback"`
 	Enable     bool     `json:"enable"`
+}
+
+// LinearConfiguration is ECS's LinearConfiguration.
+type LinearConfiguration struct {
+	StepPercent           float64 `json:"stepPercent"`
+	StepBakeTimeInMinutes int     `json:"stepBakeTimeInMinutes"`
+}
+
+// CanaryConfiguration is ECS's CanaryConfiguration.
+type CanaryConfiguration struct {
+	CanaryPercent           float64 `json:"canaryPercent"`
+	CanaryBakeTimeInMinutes int     `json:"canaryBakeTimeInMinutes"`
 }
 
 // ServiceConnectConfiguration is ECS's ServiceConnectConfiguration.

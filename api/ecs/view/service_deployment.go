@@ -28,6 +28,7 @@ func (v *Services) ServiceDeployment(d *service.Rollout) types.ServiceDeployment
 		Status: string(d.Status), StatusReason: d.Reason, DeploymentConfiguration: deploymentConfiguration(&d.Configuration, strategy),
 		DeploymentCircuitBreaker: &types.ServiceDeploymentCircuitBreaker{Status: breakerStatus(d), FailureCount: d.Failures, Threshold: d.Threshold},
 	}
+	v.lifecycle(d, &out)
 	for _, source := range d.Sources {
 		out.SourceServiceRevisions = append(out.SourceServiceRevisions, v.revisionSummary(d, source))
 	}
@@ -98,7 +99,7 @@ func loadBalancers(of *service.Revision) []types.LoadBalancer {
 	}
 	for i := range of.LoadBalancers {
 		b := &of.LoadBalancers[i]
-		all = append(all, types.LoadBalancer{TargetGroupARN: b.ARN, ContainerName: b.Container, ContainerPort: &b.Port})
+		all = append(all, types.LoadBalancer{TargetGroupARN: b.ARN, ContainerName: b.Container, ContainerPort: &b.Port, AdvancedConfiguration: advanced(&b.Advanced)})
 	}
 	return all
 }

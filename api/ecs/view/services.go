@@ -143,22 +143,6 @@ func serviceEvents(events []service.Event) []types.ServiceEvent {
 	return out
 }
 
-// deploymentConfiguration fills in what a service has not said, as ECS shows it.
-func deploymentConfiguration(d *service.DeploymentConfiguration, of service.Strategy) *types.DeploymentConfiguration {
-	healthy, most := d.Percents(of)
-	bake := 0
-	out := &types.DeploymentConfiguration{
-		MinimumHealthyPercent: &healthy, MaximumPercent: &most, Strategy: "ROLLING", BakeTimeInMinutes: &bake, DeploymentCircuitBreaker: &types.DeploymentCircuitBreaker{},
-	}
-	if b := d.Breaker; b != nil {
-		out.DeploymentCircuitBreaker = &types.DeploymentCircuitBreaker{Enable: b.Enable, Rollback: b.Rollback, ResetOnHealthyTask: b.ResetOnHealth}
-		if b.Threshold != nil {
-			out.DeploymentCircuitBreaker.ThresholdConfiguration = &types.ThresholdConfiguration{Type: b.Threshold.Type, Value: b.Threshold.Value}
-		}
-	}
-	return out
-}
-
 // count is how many services have that status and launch type; an empty launch type is any.
 func (v *Services) count(cluster string, status service.Status, launchType string) (n int64) {
 	for _, s := range v.r.View.Services(cluster) {

@@ -86,6 +86,6 @@ func (p *planner) dropReplaced() {
 		back = last.ID
 	}
 	p.s.Deployments = slices.DeleteFunc(p.s.Deployments, func(d service.Deployment) bool {
-		return d.Status != service.Primary && d.ID != back && !has[d.ID]
+		return d.Status != service.Primary && d.ID != back && d.ID != p.s.Shift.From && !has[d.ID]
 	})
 }

@@ -166,7 +166,12 @@ func (p *pool) reconcile() {
 // checkStep holds a step to its bounds: of all tasks and of healthy ones.
 func (p *pool) checkStep(step raftfsm.StepService, s *service.Service, healthy, live int) {
 	p.t.Helper()
-	if most := max(s.MaxTasks(), s.Desired, live); s.Strategy == service.Replica && len(p.live()) > most {
+	most := max(s.MaxTasks(), s.Desired, live)
+	if s.Shift.IsOn() || step.Service.Shift.IsOn() { // a rollback in the step may begin one
+		most += s.Desired
+		p.checkKept(step, s)
+	}
+	if s.Strategy == service.Replica && len(p.live()) > most {
 		p.t.Fatalf("%d tasks, of at most %d", len(p.live()), most)
 	}
 	least := min(s.MinHealthy(), s.Desired)
@@ -184,6 +189,16 @@ func (p *pool) checkStep(step raftfsm.StepService, s *service.Service, healthy, 
 	going := slices.DeleteFunc(p.View().ServiceRollouts("svc"), (*service.Rollout).Over)
 	if len(going) > 1 {
 		p.t.Fatalf("%d rollouts go on", len(going))
+	}
+}
+
+// checkKept fails when a step stops a task that the traffic comes from, while it may have to go back to it.
+func (p *pool) checkKept(step raftfsm.StepService, s *service.Service) {
+	p.t.Helper()
+	for _, stop := range step.Stops {
+		if t := p.View().Task(stop.TaskID); step.Service.Shift.IsOn() && t.Service.Deployment == s.Shift.From {
+			p.t.Fatalf("the step stops task %s, which the traffic comes from: %+v", t.ID, s.Shift)
+		}
 	}
 }
 

@@ -44,6 +44,7 @@ func (m *mess) settings() service.Settings {
 		s = percents(pick(m.T, 0, 50, 87, 100), pick(m.T, 100, 125, 200))
 	}
 	s.Deployment.Breaker = pick(m.T, nil, breaker(true).Deployment.Breaker, breaker(false).Deployment.Breaker)
+	s.Deployment.Strategy = pick(m.T, "", "", service.BlueGreen, service.Linear, service.Canary)
 	grace := pick(m.T, 0, 0, 15)
 	s.GraceSeconds = &grace
 	return s

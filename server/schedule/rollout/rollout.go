@@ -47,7 +47,10 @@ func Next(v *raftfsm.View, s *service.Service, f Facts) (step raftfsm.StepServic
 	} else {
 		p.tripBreaker()
 		p.readTasks()
+		traffic := trafficMove{p}
+		traffic.advance()
 		p.start()
+		traffic.startKept()
 		p.stopReplaced()
 		p.makeRoom()
 		p.journal.stopped(p.live)
@@ -94,7 +97,7 @@ func newPlanner(v *raftfsm.View, s *service.Service, f Facts) *planner {
 func (p *planner) changes() bool {
 	ended := p.s.Status == service.Draining && len(p.live) == 0 && p.stopping == 0
 	return ended || len(p.step.Starts)+len(p.step.Stops)+len(p.step.Noted)+len(p.step.Events)+len(p.step.Rollouts) > 0 ||
-		p.s.Desired != p.was.Desired || p.s.Said != p.was.Said || !slices.Equal(p.s.Deployments, p.was.Deployments)
+		p.s.Desired != p.was.Desired || p.s.Said != p.was.Said || p.s.Shift != p.was.Shift || !slices.Equal(p.s.Deployments, p.was.Deployments)
 }
 
 // stop stops a task; a protected one only when it has failed, or with its service.

@@ -95,7 +95,7 @@ func (j *journal) failed(d *service.Deployment) {
 func (p *planner) sayUnplaced() {
 	first, why := p.live.firstWithoutPlace(), ""
 	if !p.s.Said.Unplaced && first != nil {
-		if p.live.count(isOutdated)+len(p.step.Stops)+p.stopping > 0 && p.isMoving() {
+		if p.live.count(p.isReplaced)+len(p.step.Stops)+p.stopping > 0 && p.isMoving() {
 			return
 		}
 		why = p.f.NoPlace(first)

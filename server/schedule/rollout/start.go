@@ -1,6 +1,9 @@
 package rollout
 
-import "pinion/raftfsm/service"
+import (
+	"pinion/raftfsm/service"
+	"pinion/raftfsm/spec"
+)
 
 // start starts the current tasks that are missing, as far as there is room within MaxTasks, the pause after failures is over and limits allow.
 func (p *planner) start() {
@@ -12,7 +15,7 @@ func (p *planner) start() {
 		p.rules.wakeAt(held)
 		missing = p.displaced
 	}
-	room := max(0, max(p.s.MaxTasks(), p.s.Desired)-p.live.count(isAny))
+	room := max(0, max(p.s.MaxTasks(), p.s.Desired)-p.live.count(func(r *replica) bool { return !p.isKept(r) }))
 	p.short = max(0, missing-room)
 	n := min(missing-p.short, maxStepTasks)
 	limited := p.f.Limit != "" && n > p.f.StartAtMost
@@ -21,22 +24,24 @@ func (p *planner) start() {
 		p.rules.wakeAt(p.now.Add(limitRetry))
 	}
 	p.journal.once(&p.s.Said.Limited, limited, service.ActionStartImpaired, "was unable to start a task: %s", p.f.Limit)
-	p.startTasks(n)
+	p.startTasks(p.s.Primary(), n)
 }
 
-// startTasks makes n tasks of the PRIMARY deployment; those of a DAEMON for the hosts that miss one.
-func (p *planner) startTasks(n int) {
-	definition := p.v.Definition(p.s.Primary().Definition)
+// startTasks makes n tasks of a deployment; those of a DAEMON for the hosts that miss one.
+func (p *planner) startTasks(of *service.Deployment, n int) {
+	definition := p.v.Definition(of.Definition)
 	if n <= 0 || definition == nil {
 		return
 	}
-	hosts, template := p.live.hostsInNeed(p.f.Hosts), &template{p.v, p.s, definition}
+	hosts, template := p.live.hostsInNeed(p.f.Hosts), &template{p.v, p.s, of, definition}
+	var started []*spec.Task
 	for i := range n {
 		host := ""
 		if p.s.Strategy == service.Daemon {
 			host = hosts[i]
 		}
-		p.step.Starts = append(p.step.Starts, template.task(host, p.f.NewID, p.now))
+		started = append(started, template.task(host, p.f.NewID, p.now))
 	}
-	p.journal.started(p.step.Starts)
+	p.step.Starts = append(p.step.Starts, started...)
+	p.journal.started(started)
 }

@@ -21,8 +21,8 @@ func (p *planner) stopReplaced() {
 			surplus--
 		}
 	}
-	replaced := p.live.count(isOutdated) - max(0, p.s.Desired-p.live.count(isCurrentHealthy))
-	for _, r := range p.live.stopOrder(isOutdated) {
+	replaced := p.live.count(p.isReplaced) - max(0, p.s.Desired-p.live.count(isCurrentHealthy))
+	for _, r := range p.live.stopOrder(p.isReplaced) {
 		useless := r.LastStatus != spec.Running || p.s.Strategy == service.Daemon && !isFor(p.f.Hosts, r)
 		if (useless || replaced > 0 && p.isSpare(r)) && p.stop(r, p.reason(r), r.unhealthy) {
 			replaced--
@@ -58,7 +58,7 @@ func (p *planner) makeRoom() {
 		below = max(1, p.s.Desired/slowest)
 	}
 	blocked := false
-	for _, r := range p.live.stopOrder(isOutdated) {
+	for _, r := range p.live.stopOrder(p.isReplaced) {
 		if wanted <= 0 || r.healthy && (p.s.Primary().Waves > 0 || spare+below <= 0) {
 			blocked = wanted > 0 && below == 0 && !p.isMoving()
 			break

@@ -11,33 +11,34 @@ import (
 	"pinion/server/schedule"
 )
 
-// template makes tasks of the PRIMARY deployment of a service.
+// template makes tasks of a deployment of a service.
 type template struct {
 	v          *raftfsm.View
 	s          *service.Service
+	of         *service.Deployment
 	definition *spec.TaskDefinition
 }
 
 // task makes one, of a DAEMON for a host.
 func (t *template) task(host string, newID func() string, now time.Time) *spec.Task {
 	task := schedule.NewPendingTasks(schedule.Request{Run: t.request(host), Definition: t.definition, IDs: newID, At: now})[0]
-	task.Service = &spec.ServiceMember{ID: t.s.ID, Deployment: t.s.Primary().ID, Host: host}
+	task.Service = &spec.ServiceMember{ID: t.s.ID, Deployment: t.of.ID, Host: host}
 	if task.Run = ""; t.definition.ResolvesOnce() {
-		task.Run = t.s.Primary().ID // all tasks of a deployment have the same digests
+		task.Run = t.of.ID // all tasks of a deployment have the same digests
 	}
 	return task
 }
 
 func (t *template) request(host string) spec.RunRequest {
 	launchType, providers := "", t.s.Settings.Providers
-	if revision := t.v.ServiceRevision(t.s.Primary().ID); revision != nil {
+	if revision := t.v.ServiceRevision(t.of.ID); revision != nil {
 		launchType = revision.LaunchType
 		if len(providers) == 0 {
 			providers = revision.Providers
 		}
 	}
 	r := spec.RunRequest{
-		Cluster: t.s.Cluster, Definition: t.definition.Name(), Count: 1, Group: t.s.Group(), StartedBy: service.DeploymentName(t.s.Primary().ID),
+		Cluster: t.s.Cluster, Definition: t.definition.Name(), Count: 1, Group: t.s.Group(), StartedBy: service.DeploymentName(t.of.ID),
 		LaunchType: launchType, Tags: t.taskTags(), ByAdmin: t.s.ByAdmin,
 		Constraints: t.s.Settings.Constraints, Strategy: t.s.Settings.Placement, CapacityProvider: provider(providers),
 	}

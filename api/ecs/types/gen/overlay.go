@@ -75,18 +75,19 @@ var both = map[string]overlay{
 
 // Why inputs are refused.
 const (
-	noFargate  = "it belongs to Fargate"
-	hostsOnly  = "a capacity provider is for all clusters here; PutClusterCapacityProviders says which use it"
-	ownHosts   = "machines are your own here; give autoScalingGroupProvider, or the name alone"
-	noEBS      = "there is no EBS here; volumes are directories of the host, or scratch space of the task"
-	noExec     = "running a command inside a task is not built yet"
-	askForGPUs = "GPUs are asked for with resourceRequirements"
-	noRegistry = "names of services are made with serviceConnectConfiguration, and every host answers DNS for them"
-	noSidecar  = "the proxy of each host carries the requests, not a container beside the task"
-	noLattice  = "VPC Lattice is a service of AWS"
-	noGateways = "gateways are a service of AWS"
-	noMonitors = "it belongs to Amazon CloudWatch"
-	noShifting = "nothing shifts traffic yet: deployments replace tasks, which is ROLLING"
+	noFargate   = "it belongs to Fargate"
+	hostsOnly   = "a capacity provider is for all clusters here; PutClusterCapacityProviders says which use it"
+	ownHosts    = "machines are your own here; give autoScalingGroupProvider, or the name alone"
+	noEBS       = "there is no EBS here; volumes are directories of the host, or scratch space of the task"
+	noExec      = "running a command inside a task is not built yet"
+	askForGPUs  = "GPUs are asked for with resourceRequirements"
+	noRegistry  = "names of services are made with serviceConnectConfiguration, and every host answers DNS for them"
+	noSidecar   = "the proxy of each host carries the requests, not a container beside the task"
+	noLattice   = "VPC Lattice is a service of AWS"
+	noGateways  = "gateways are a service of AWS"
+	noMonitors  = "it belongs to Amazon CloudWatch"
+	noHooks     = "deployments have no lifecycle hooks: there is no Lambda here, and no pause yet"
+	noTestRules = "test traffic of a deployment has testListenerRule alone"
 )
 
 // Why answers leave members out.
@@ -98,7 +99,7 @@ const (
 	neverFails         = "what is shown never fails later"
 	agentIsPinion      = "the agent is a part of pinion"
 	noTaskSets         = "task sets are not built"
-	onlyRolling        = "deployments are rolling ones"
+	hooksRefused       = "lifecycle hooks are refused"
 	noLatticeHere      = "there is no VPC Lattice here"
 )
 
@@ -142,10 +143,13 @@ var inputs = map[string]overlay{
 	"DeleteCapacityProviderRequest": {Refused: map[string]string{"cluster": hostsOnly}},
 	"AutoScalingGroupProvider":      {Name: "AutoScalingGroupProviderInput"},
 	"ManagedScaling":                {Name: "ManagedScalingInput"},
-	"LoadBalancer":                  {Name: "LoadBalancerInput", Refused: map[string]string{"loadBalancerName": "there are no classic load balancers; name a target group", "advancedConfiguration": noShifting}},
+	"LoadBalancer":                  {Name: "LoadBalancerInput", Refused: map[string]string{"loadBalancerName": "there are no classic load balancers; name a target group"}},
+	"AdvancedConfiguration":         {Name: "AdvancedConfigurationInput"},
+	"LinearConfiguration":           {Name: "LinearConfigurationInput", Types: map[string]string{"stepPercent": "*float64", "stepBakeTimeInMinutes": "*int"}},
+	"CanaryConfiguration":           {Name: "CanaryConfigurationInput", Types: map[string]string{"canaryPercent": "*float64", "canaryBakeTimeInMinutes": "*int"}},
 	"CreateServiceRequest":          {Types: serviceTypes, Refused: serviceRefused},
 	"UpdateServiceRequest":          {Types: serviceTypes, Refused: serviceRefused},
-	"DeploymentConfiguration":       {Refused: map[string]string{"lifecycleHooks": noShifting, "linearConfiguration": noShifting, "canaryConfiguration": noShifting, "earlySuccessCriteria": "a deployment is complete when all of its tasks are healthy"}},
+	"DeploymentConfiguration":       {Refused: map[string]string{"lifecycleHooks": noHooks, "earlySuccessCriteria": "a deployment is complete when all of its tasks are healthy"}},
 	"DeploymentCircuitBreaker":      {Types: map[string]string{"resetOnHealthyTask": "*bool"}},
 	"ServiceConnectConfiguration": {Name: "ServiceConnectInput", Refused: map[string]string{
 		"logConfiguration": noSidecar, "accessLogConfiguration": noSidecar, "containerConfigurations": noSidecar,
@@ -153,7 +157,7 @@ var inputs = map[string]overlay{
 	"ServiceConnectService": {Name: "ServiceConnectServiceInput", Refused: map[string]string{
 		"ingressPortOverride": noSidecar + "; clients choose the port with clientAliases", "tls": "requests between hosts are not encrypted",
 	}},
-	"ServiceConnectClientAlias":     {Name: "ServiceConnectAliasInput", Refused: map[string]string{"testTrafficRules": noShifting}},
+	"ServiceConnectClientAlias":     {Name: "ServiceConnectAliasInput", Refused: map[string]string{"testTrafficRules": noTestRules}},
 	"ListServiceDeploymentsRequest": {Types: map[string]string{"createdAt": "any"}},
 }
 
@@ -230,8 +234,8 @@ var outputs = map[string]overlay{
 		LeftOut: map[string]string{noFargate: "platformVersion platformFamily", noTaskSets: "taskSets"},
 	},
 	"DeploymentConfiguration": {
-		Optional: "strategy deploymentCircuitBreaker alarms",
-		LeftOut:  map[string]string{onlyRolling: "lifecycleHooks linearConfiguration canaryConfiguration earlySuccessCriteria"},
+		Optional: "strategy deploymentCircuitBreaker alarms linearConfiguration canaryConfiguration",
+		LeftOut:  map[string]string{hooksRefused: "lifecycleHooks earlySuccessCriteria"},
 	},
 	"DeploymentCircuitBreaker": {Optional: "thresholdConfiguration", Types: map[string]string{"resetOnHealthyTask": "*bool,omitempty"}},
 	"Deployment": {
@@ -241,20 +245,23 @@ var outputs = map[string]overlay{
 			noEBS: "volumeConfigurations",
 		},
 	},
-	"NetworkConfiguration": {Optional: "awsvpcConfiguration"},
-	"AwsVpcConfiguration":  {Optional: "assignPublicIp"},
-	"LoadBalancer":         {Optional: "targetGroupArn loadBalancerName", LeftOut: map[string]string{onlyRolling: "advancedConfiguration"}},
-	"ServiceRegistry":      {Optional: "containerName"},
+	"NetworkConfiguration":  {Optional: "awsvpcConfiguration"},
+	"AwsVpcConfiguration":   {Optional: "assignPublicIp"},
+	"LoadBalancer":          {Optional: "targetGroupArn loadBalancerName advancedConfiguration"},
+	"AdvancedConfiguration": {Optional: "testListenerRule"},
+	"LinearConfiguration":   {Types: map[string]string{"stepPercent": "float64", "stepBakeTimeInMinutes": "int"}},
+	"CanaryConfiguration":   {Types: map[string]string{"canaryPercent": "float64", "canaryBakeTimeInMinutes": "int"}},
+	"ServiceRegistry":       {Optional: "containerName"},
 	"ServiceDeployment": {
 		Optional: "statusReason lifecycleStage deploymentConfiguration rollback alarms deploymentCircuitBreaker targetServiceRevision",
-		LeftOut:  map[string]string{onlyRolling: "lifecycleHookDetails"},
+		LeftOut:  map[string]string{hooksRefused: "lifecycleHookDetails"},
 	},
 	"ServiceDeploymentBrief": {Optional: "statusReason"},
-	"ServiceRevisionSummary": {LeftOut: map[string]string{onlyRolling: "requestedTestTrafficWeight requestedProductionTrafficWeight"}},
+	"ServiceRevisionSummary": {Optional: "requestedTestTrafficWeight requestedProductionTrafficWeight", Types: map[string]string{"requestedTestTrafficWeight": "*float64,omitempty", "requestedProductionTrafficWeight": "*float64,omitempty"}},
 	"ServiceRevision": {
 		Optional: "launchType networkConfiguration serviceConnectConfiguration",
 		LeftOut: map[string]string{
-			noFargate: "platformVersion platformFamily fargateEphemeralStorage", noLatticeHere: "vpcLatticeConfigurations", onlyRolling: "resolvedConfiguration",
+			noFargate: "platformVersion platformFamily fargateEphemeralStorage", noLatticeHere: "vpcLatticeConfigurations resolvedConfiguration",
 			noEBS: "volumeConfigurations", inputRefused: "gatewayConnectors monitoring overrides", noManagedInstances: "ecsManagedResources",
 		},
 	},

@@ -1,0 +1,62 @@
+package view
+
+import (
+	"time"
+
+	"pinion/api/ecs/types"
+	"pinion/raftfsm/service"
+)
+
+// percent is thousandths of the traffic of a service, as ECS shows them.
+func percent(perMille int) float64 { return float64(perMille) / 10 }
+
+// deploymentConfiguration fills in what a service has not said, as ECS shows it.
+func deploymentConfiguration(d *service.DeploymentConfiguration, of service.Strategy) *types.DeploymentConfiguration {
+	healthy, most := d.Percents(of)
+	bake := int(d.BakeTime() / time.Minute)
+	out := &types.DeploymentConfiguration{
+		MinimumHealthyPercent: &healthy, MaximumPercent: &most, Strategy: d.StrategyName(), BakeTimeInMinutes: &bake, DeploymentCircuitBreaker: &types.DeploymentCircuitBreaker{},
+	}
+	switch steps := d.TrafficSteps(); d.StrategyName() {
+	case service.Linear:
+		out.LinearConfiguration = &types.LinearConfiguration{StepPercent: percent(steps.PerMille), StepBakeTimeInMinutes: steps.BakeMinutes}
+	case service.Canary:
+		out.CanaryConfiguration = &types.CanaryConfiguration{CanaryPercent: percent(steps.PerMille), CanaryBakeTimeInMinutes: steps.BakeMinutes}
+	}
+	if b := d.Breaker; b != nil {
+		out.DeploymentCircuitBreaker = &types.DeploymentCircuitBreaker{Enable: b.Enable, Rollback: b.Rollback, ResetOnHealthyTask: b.ResetOnHealth}
+		if b.Threshold != nil {
+			out.DeploymentCircuitBreaker.ThresholdConfiguration = &types.ThresholdConfiguration{Type: b.Threshold.Type, Value: b.Threshold.Value}
+		}
+	}
+	return out
+}
+
+// advanced is what moves the traffic of a load balancer, nil when nothing does.
+func advanced(a *service.Advanced) *types.AdvancedConfiguration {
+	if a.Group == "" {
+		return nil
+	}
+	return &types.AdvancedConfiguration{AlternateTargetGroupARN: a.AlternateARN, ProductionListenerRule: a.ProductionRule, TestListenerRule: a.TestRule, RoleARN: a.RoleARN}
+}
+
+// lifecycle shows how far a rollout that is under way has moved the traffic of its service: its stage, and the share of each revision.
+func (v *Services) lifecycle(d *service.Rollout, out *types.ServiceDeployment) {
+	s := v.r.View.ServiceByID(d.ServiceID)
+	if s == nil || d.Over() || s.Primary().Rollout != d.ID || !d.Configuration.Shifts() {
+		return
+	}
+	if out.LifecycleStage = string(service.StageCleanUp); s.Shift.IsOn() {
+		out.LifecycleStage = string(s.Shift.Stage)
+	}
+	production, test := percent(service.AllTraffic), percent(service.AllTraffic)
+	if s.Shift.IsOn() {
+		if production = percent(s.Shift.PerMille); !s.Shift.Tests() {
+			test = 0
+		}
+	}
+	if s.Primary().ID != d.Target.Revision { // it is rolled back
+		production, test = 100-production, 100-test
+	}
+	out.TargetServiceRevision.RequestedProductionTrafficWeight, out.TargetServiceRevision.RequestedTestTrafficWeight = &production, &test
+}

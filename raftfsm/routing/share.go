@@ -1,0 +1,71 @@
+package routing
+
+import (
+	"slices"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/service"
+	"pinion/raftfsm/traffic"
+)
+
+// share is how a service divides what a rule gives its two target groups.
+type share struct {
+	groups   [2]string // the one that its PRIMARY deployment is registered with first
+	perMille int       // of the first
+}
+
+// sharesOf are the shares of services, by the rules that they are of. A service whose deployments move traffic decides between its two groups;
+// what the rule itself gives the two together, and others, stays.
+func sharesOf(v *raftfsm.View) map[string][]share {
+	shares := map[string][]share{}
+	for _, s := range v.Services("") {
+		if s.Status == service.Inactive {
+			continue
+		}
+		revision := v.ServiceRevision(s.Primary().ID)
+		if revision == nil {
+			continue
+		}
+		from := v.ServiceRevision(s.Shift.From)
+		for _, b := range revision.LoadBalancers {
+			moving := s.Shift.IsOn() && from != nil && slices.ContainsFunc(from.LoadBalancers, func(had service.LoadBalancer) bool { return had.Group == b.Other() })
+			at := share{groups: [2]string{b.Group, b.Other()}, perMille: service.AllTraffic}
+			if moving {
+				at.perMille = s.Shift.PerMille
+			}
+			if b.Advanced.Production != "" {
+				shares[b.Advanced.Production] = append(shares[b.Advanced.Production], at)
+			}
+			if at.perMille = service.AllTraffic; moving && !s.Shift.Tests() {
+				at.perMille = 0
+			}
+			if b.Advanced.Test != "" {
+				shares[b.Advanced.Test] = append(shares[b.Advanced.Test], at)
+			}
+		}
+	}
+	return shares
+}
+
+// shared is the action of a rule with the shares of services.
+func shared(a traffic.Action, shares []share) traffic.Action {
+	for _, s := range shares {
+		pair, others := 0, []traffic.WeightedGroup(nil)
+		for _, w := range a.Forward {
+			if slices.Contains(s.groups[:], w.Group) {
+				pair += w.Weight
+			} else {
+				others = append(others, traffic.WeightedGroup{Group: w.Group, Weight: w.Weight * service.AllTraffic})
+			}
+		}
+		if len(others) == len(a.Forward) {
+			continue // the rule has neither of the two
+		}
+		if pair == 0 && len(others) == 0 {
+			pair = 1
+		}
+		a.Forward = append(others, traffic.WeightedGroup{Group: s.groups[0], Weight: pair * s.perMille},
+			traffic.WeightedGroup{Group: s.groups[1], Weight: pair * (service.AllTraffic - s.perMille)})
+	}
+	return a
+}
