@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"maps"
-	"mime"
 	"net"
 	"net/http"
 	"strings"
@@ -86,8 +85,8 @@ func isStream(answer *http.Response) bool {
 	if answer.ContentLength == -1 {
 		return true
 	}
-	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
-	return kind == "text/event-stream"
+	kind, _, _ := strings.Cut(answer.Header.Get("Content-Type"), ";")
+	return strings.EqualFold(strings.TrimSpace(kind), "text/event-stream")
 }
 
 func flush(w http.ResponseWriter) {
