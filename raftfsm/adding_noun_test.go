@@ -36,7 +36,7 @@ var (
 			}
 			return []*Change{{Kind: windowChange, ClusterName: after.Cluster, Object: after, Deleted: !after.DeletedAt.IsZero()}}
 		},
-		told: []ChangeKind{windowChange},
+		emits: []ChangeKind{windowChange},
 		expired: func(v *View, r Reap) iter.Seq[*window] {
 			return windowsByName.Matching(v, func(w *window) bool { return !w.DeletedAt.IsZero() && w.DeletedAt.Before(r.Before) })
 		},
@@ -50,7 +50,7 @@ var (
 		},
 		tags: &tagging[window]{
 			kind: "window", find: (*View).window, tags: func(w *window) *[]spec.Tag { return &w.Tags },
-			closed: func(w *window) error { return inactiveIf(!w.DeletedAt.IsZero(), "window", w.Name) },
+			readOnly: func(w *window) error { return inactiveIf(!w.DeletedAt.IsZero(), "window", w.Name) },
 		},
 	})
 	windowsByName = table.By(func(w *window) string { return w.Name })

@@ -22,7 +22,7 @@ var (
 			}
 			return []*Change{{Kind: ClusterChange, ClusterName: after.Name, Object: after}}
 		},
-		told: []ChangeKind{ClusterChange},
+		emits: []ChangeKind{ClusterChange},
 		expired: func(v *View, r Reap) iter.Seq[*spec.Cluster] {
 			return clustersByName.Matching(v, func(c *spec.Cluster) bool {
 				return c.Status == spec.ClusterInactive && c.DeletedAt.Before(r.Before)
@@ -30,7 +30,7 @@ var (
 		},
 		tags: &tagging[spec.Cluster]{
 			kind: spec.ResourceCluster, find: (*View).Cluster, tags: func(c *spec.Cluster) *[]spec.Tag { return &c.Tags },
-			closed: func(c *spec.Cluster) error {
+			readOnly: func(c *spec.Cluster) error {
 				return inactiveIf(c.Status == spec.ClusterInactive, spec.ResourceCluster, c.Name)
 			},
 		},

@@ -18,7 +18,7 @@ var (
 			compactKindOf[PutHost](7, 1), kindOf[SetHostStatus](8, 1), kindOf[SetServerRole](9, 1), kindOf[MarkHostLost](10, 1), kindOf[RemoveHost](11, 1),
 			kindOf[PutAttributes](12, 1), kindOf[DeleteAttributes](13, 1), kindOf[RecordConnections](67, 1),
 		},
-		changes: change.OfHost, told: []ChangeKind{HostChange, GPUChange},
+		changes: change.OfHost, emits: []ChangeKind{HostChange, GPUChange},
 		noExpiry: "RemoveHost deletes it",
 		keepsCluster: func(v *View, cluster string) error {
 			if len(v.Hosts(cluster)) > 0 {

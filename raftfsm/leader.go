@@ -12,7 +12,7 @@ var (
 		table: "leader", indexes: []*table.Index[Leader]{leaderIndex},
 		commands: []kind{kindOf[RecordLeader](66, 1)},
 		changes:  func(_, after *Leader) []*Change { return []*Change{{Kind: LeaderChange, Object: after}} },
-		told:     []ChangeKind{LeaderChange},
+		emits:    []ChangeKind{LeaderChange},
 		noExpiry: "it is one record",
 	})
 	leaderIndex = table.By(func(*Leader) string { return "" })

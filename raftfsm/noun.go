@@ -23,13 +23,13 @@ type noun[T any] struct {
 	// changes returns the changelog's entries for a change of an object. before is nil for a new object, after for a
 	// deleted one.
 	changes   func(before, after *T) []*Change
-	told      []ChangeKind // the kinds of changes that changes returns
+	emits     []ChangeKind // the kinds of changes that changes returns
 	noChanges string       // replaces both: why the changelog leaves the noun out
 
-	// expired visits the objects that Reap deletes; reaped is called once they are gone.
-	expired  func(v *View, r Reap) iter.Seq[*T]
-	reaped   func(tx *tx, gone []*T, r Reap)
-	noExpiry string // replaces expired: what deletes the objects, or why they stay
+	// expired visits the objects that Reap deletes; afterReap is called once they are gone.
+	expired   func(v *View, r Reap) iter.Seq[*T]
+	afterReap func(tx *tx, gone []*T, r Reap)
+	noExpiry  string // replaces expired: what deletes the objects, or why they stay
 
 	// keepsCluster returns why a cluster cannot be deleted while objects of this noun belong to it.
 	keepsCluster func(v *View, cluster string) error
@@ -40,12 +40,12 @@ type noun[T any] struct {
 
 // tagging gives access to the tags of a noun.
 type tagging[T any] struct {
-	kind   spec.ResourceKind
-	find   func(v *View, id string) *T // nil when there is none
-	tags   func(object *T) *[]spec.Tag
-	closed func(object *T) error                  // refusal of any change of tags; nil: never
-	check  func(object *T, tags []spec.Tag) error // refusal of these tags; nil: never
-	change func(object *T)                        // further changes with the tags, such as a version; nil: none
+	kind     spec.ResourceKind
+	find     func(v *View, id string) *T // nil when there is none
+	tags     func(object *T) *[]spec.Tag
+	readOnly func(object *T) error                  // why the tags cannot be changed any more; nil: they always can
+	check    func(object *T, tags []spec.Tag) error // refusal of these tags; nil: never
+	change   func(object *T)                        // further changes with the tags, such as a version; nil: none
 }
 
 // nounTable is the table of a noun with its descriptor.
@@ -100,7 +100,7 @@ func init() {
 
 func (t *nounTable[T]) references() []string      { return t.refersTo }
 func (t *nounTable[T]) commandKinds() []kind      { return t.commands }
-func (t *nounTable[T]) changeKinds() []ChangeKind { return t.told }
+func (t *nounTable[T]) changeKinds() []ChangeKind { return t.emits }
 
 func (t *nounTable[T]) changesOf(before, after any) []*Change {
 	was, _ := before.(*T)
@@ -130,8 +130,8 @@ func (t *nounTable[T]) reap(tx *tx, r Reap) int {
 		tx.remove(t, object)
 		gone = append(gone, object)
 	}
-	if t.reaped != nil {
-		t.reaped(tx, gone, r)
+	if t.afterReap != nil {
+		t.afterReap(tx, gone, r)
 	}
 	return len(gone)
 }
@@ -163,8 +163,8 @@ func (t *nounTable[T]) setTags(tx *tx, c SetTags) ([]spec.Tag, error) {
 	if object == nil {
 		return nil, c.notFound()
 	}
-	if t.tags.closed != nil {
-		if err := t.tags.closed(object); err != nil {
+	if t.tags.readOnly != nil {
+		if err := t.tags.readOnly(object); err != nil {
 			return nil, err
 		}
 	}

@@ -24,10 +24,10 @@ func (t *nounTable[T]) omissions() (all []string) {
 		}
 	}
 	omitted((t.changes == nil) == (t.noChanges == ""), "changes, or noChanges and why")
-	omitted((t.changes == nil) != (len(t.told) == 0), "told, the kinds of its changes")
+	omitted((t.changes == nil) != (len(t.emits) == 0), "emits, the kinds of its changes")
 	omitted((t.expired == nil) == (t.noExpiry == ""), "expired, or noExpiry and why")
 	omitted(t.expired == nil && has("DeletedAt", reflect.TypeFor[time.Time]()), "expired: a deleted one is not kept for ever")
-	omitted(t.reaped != nil && t.expired == nil, "expired: nothing is reaped")
+	omitted(t.afterReap != nil && t.expired == nil, "expired: nothing is reaped")
 	omitted(has("Cluster", reflect.TypeFor[string]()) && (t.keepsCluster == nil) == (t.noCluster == ""), "keepsCluster, or noCluster and why")
 	omitted(has("Tags", reflect.TypeFor[[]spec.Tag]()) != (t.tags != nil), "tags")
 	return all
@@ -50,7 +50,7 @@ func TestWhatIsForgottenIsNoticed(t *testing.T) {
 	complete := tableWindows.noun
 	for name, change := range map[string]func(n *noun[window]){
 		"changes":      func(n *noun[window]) { n.changes = nil },
-		"told":         func(n *noun[window]) { n.told = nil },
+		"emits":        func(n *noun[window]) { n.emits = nil },
 		"expired":      func(n *noun[window]) { n.expired = nil },
 		"keepsCluster": func(n *noun[window]) { n.keepsCluster = nil },
 		"tags":         func(n *noun[window]) { n.tags = nil },

@@ -43,7 +43,7 @@ var _ = register(noun[capacityprovider.Provider]{
 	},
 	tags: &tagging[capacityprovider.Provider]{
 		kind: spec.ResourceCapacityProvider, find: func(v *View, name string) *capacityprovider.Provider { return capacityprovider.Find(v, name) },
-		tags: func(p *capacityprovider.Provider) *[]spec.Tag { return &p.Tags }, closed: capacityprovider.Closed,
+		tags: func(p *capacityprovider.Provider) *[]spec.Tag { return &p.Tags }, readOnly: capacityprovider.ReadOnly,
 	},
 })
 

@@ -22,11 +22,11 @@ var (
 			compactKindOf[StepService](93, 1), kindOf[RollBackService](94, 1), kindOf[ProtectTasks](95, 1),
 		},
 		changes: change.OfService,
-		told:    []ChangeKind{ServiceChange, ServiceActionChange, DeploymentChange},
+		emits:   []ChangeKind{ServiceChange, ServiceActionChange, DeploymentChange},
 		expired: func(v *View, r Reap) iter.Seq[*service.Service] {
 			return servicesGone.Until(v, func(s *service.Service) bool { return !s.DeletedAt.Before(r.Before) })
 		},
-		reaped: func(tx *tx, gone []*service.Service, _ Reap) {
+		afterReap: func(tx *tx, gone []*service.Service, _ Reap) {
 			for _, s := range gone {
 				tx.forgetRollouts(s.ID)
 			}
@@ -41,9 +41,9 @@ var (
 		},
 		tags: &tagging[service.Service]{
 			kind: spec.ResourceService, find: (*View).ServiceByID, tags: func(s *service.Service) *[]spec.Tag { return &s.Tags },
-			closed: func(s *service.Service) error { return inactiveIf(s.Status == service.Inactive, "service", s.Name) },
-			check:  func(_ *service.Service, tags []spec.Tag) error { return service.CheckTags(tags) },
-			change: func(s *service.Service) { s.Version++ },
+			readOnly: func(s *service.Service) error { return inactiveIf(s.Status == service.Inactive, "service", s.Name) },
+			check:    func(_ *service.Service, tags []spec.Tag) error { return service.CheckTags(tags) },
+			change:   func(s *service.Service) { s.Version++ },
 		},
 	})
 	servicesByName = table.By(func(s *service.Service) string { return s.Cluster }).Then(func(s *service.Service) string { return s.Name })

@@ -31,7 +31,7 @@ var (
 				}
 			}
 		},
-		reaped: func(tx *tx, gone []*service.Rollout, _ Reap) {
+		afterReap: func(tx *tx, gone []*service.Rollout, _ Reap) {
 			for _, old := range gone {
 				tx.forgetRevision(old)
 			}

@@ -28,9 +28,9 @@ var (
 			}
 			return []*Change{{Kind: TaskChange, ClusterName: after.Cluster, Object: after}}
 		},
-		told:    []ChangeKind{TaskChange},
+		emits:   []ChangeKind{TaskChange},
 		expired: expiredTasks,
-		reaped: func(tx *tx, gone []*spec.Task, r Reap) {
+		afterReap: func(tx *tx, gone []*spec.Task, r Reap) {
 			tx.reaps = len(gone) > 0
 			tx.recordUsage(gone, r.Before)
 		},
@@ -42,9 +42,9 @@ var (
 		},
 		tags: &tagging[spec.Task]{
 			kind: spec.ResourceTask, find: (*View).Task, tags: func(t *spec.Task) *[]spec.Tag { return &t.Tags },
-			closed: func(t *spec.Task) error { return inactiveIf(t.LastStatus == spec.Stopped, spec.ResourceTask, t.ID) },
-			check:  spec.GangStays,
-			change: func(t *spec.Task) { t.Version++ },
+			readOnly: func(t *spec.Task) error { return inactiveIf(t.LastStatus == spec.Stopped, spec.ResourceTask, t.ID) },
+			check:    spec.GangStays,
+			change:   func(t *spec.Task) { t.Version++ },
 		},
 	})
 	tasksByID      = table.By(taskID)

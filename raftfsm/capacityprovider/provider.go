@@ -149,8 +149,8 @@ func Expired(v command.View, before time.Time) iter.Seq[*Provider] {
 	return ByName.Matching(v, func(p *Provider) bool { return p.Status == Inactive && p.DeletedAt.Before(before) })
 }
 
-// Closed refuses changes of the tags of a provider: spec.ErrInUse of the built-in one, spec.ErrInactive.
-func Closed(p *Provider) error {
+// ReadOnly refuses changes of the tags of a provider: spec.ErrInUse of the built-in one, spec.ErrInactive.
+func ReadOnly(p *Provider) error {
 	switch {
 	case p.Name == spec.BuiltinCapacityProvider:
 		return errBuiltin
