@@ -154,7 +154,7 @@ func signedFor(t *testing.T, hostID string, authority *pki.CA, now time.Time) *t
 func (r *rightsTest) secrets() map[string]any {
 	victim := r.b.agent.host
 	return map[string]any{
-		dispatch.PathSession:     map[string]any{"seq": 1, "hello": dispatch.Registration{Host: victim}},
+		dispatch.PathSession:     map[string]any{"seq": 1, "handshake": dispatch.Registration{Host: victim}},
 		membership.PathStats:     struct{}{},
 		admission.PathKeyring:    struct{}{},
 		dispatch.PathRegister:    dispatch.Registration{Host: victim},

@@ -31,7 +31,7 @@ func TestAnAgentEndsNoServerByClaimingARecovery(t *testing.T) {
 	forged.ServerIDs = []string{r.a.cfg.HostID}
 	for name, proof := range map[string]*spec.PoolInfo{"without proof": nil, "with that of another incarnation": &signed, "with a forged one": &forged} {
 		hello := map[string]any{"host": r.a.agent.host, "incarnation": 9, "proof": proof}
-		if _, text := agent.post(t, peer.Peer, dispatch.PathSession, map[string]any{"seq": 1, "hello": hello}); len(text) == 0 {
+		if _, text := agent.post(t, peer.Peer, dispatch.PathSession, map[string]any{"seq": 1, "handshake": hello}); len(text) == 0 {
 			t.Errorf("%s: no answer", name)
 		}
 	}

@@ -48,8 +48,8 @@ func (r JoinRequest) check() error {
 // JoinReply is the answer to a JoinRequest, and to the renewal of a certificate.
 type JoinReply struct {
 	Certificate []byte        `json:"certificate"` // of this host (PEM)
-	CA          []byte        `json:"authority"`   // certificate of the pool's CA (PEM)
-	PoolInfo    spec.PoolInfo `json:"outlook"`
+	CA          []byte        `json:"ca"`          // certificate of the pool's CA (PEM)
+	PoolInfo    spec.PoolInfo `json:"poolInfo"`
 }
 
 // Authority admits hosts and signs their certificates with the pool's CA. It works on the leader alone.

@@ -12,7 +12,7 @@ import (
 )
 
 // PathKeyring is where a server gives its keyring to another server, and to nobody else.
-const PathKeyring = "/peer/seals"
+const PathKeyring = "/peer/keyring"
 
 const (
 	keyringFetchTimeout = 2 * time.Second // of one round

@@ -17,7 +17,7 @@ import (
 // PathRemovalStatus tells whether a host was removed. The peer listener refuses a removed host before it can ask anything,
 // so it would try for ever and never learn why. The join listener tells anybody, and tells nothing else but the time, as every
 // HTTP server does.
-const PathRemovalStatus = "/standing"
+const PathRemovalStatus = "/removal-status"
 
 // RemovalStatus is the question (HostID) and its answer. Signature is of the pool's CA: a removed host may know none of the servers
 // that are left, and cannot learn of them any more.

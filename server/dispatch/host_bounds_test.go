@@ -97,8 +97,8 @@ func TestAMessageThatIsLargeOnlyDecodedIsRefused(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"reports": `{"seq":1,"reports":[` + many("{}") + `]}`, "nothings": `{"seq":1,"reports":[` + many("null") + `]}`,
-		"containers": `{"seq":1,"reports":[{"containers":[` + many("null") + `]}]}`, "tasks that it runs": `{"hello":{"running":[` + many("{}") + `]}}`,
-		"ports": `{"hello":{"host":{"ports":[` + many("0") + `]}}}`, "assignments": `{"hello":{"holds":{` + members.String() + `"a":0}}}`,
+		"containers": `{"seq":1,"reports":[{"containers":[` + many("null") + `]}]}`, "tasks that it runs": `{"handshake":{"running":[` + many("{}") + `]}}`,
+		"ports": `{"handshake":{"host":{"ports":[` + many("0") + `]}}}`, "assignments": `{"handshake":{"known":{` + members.String() + `"a":0}}}`,
 		"depth": strings.Repeat("[", maxElements+1),
 	} {
 		if _, err := checkShape([]byte(text)); !errors.Is(err, errTooMuch) {

@@ -18,9 +18,9 @@ import (
 // Where hosts find a server's side.
 const (
 	PathSession  = "/peer/session"
-	PathRegister = "/peer/leader/enter"   // of a server that does not lead: a Registration
-	PathMetrics  = "/peer/leader/measure" // of a server that does not lead: what one of its hosts has measured
-	PathReports  = "/peer/leader/report"  // of a server that does not lead: reports of its hosts
+	PathRegister = "/peer/leader/register" // of a server that does not lead: a Registration
+	PathMetrics  = "/peer/leader/metrics"  // of a server that does not lead: what one of its hosts has measured
+	PathReports  = "/peer/leader/reports"  // of a server that does not lead: reports of its hosts
 )
 
 // maxMessage is the size of one message at most, of either end. A host with 10,000 tasks stays far below it.
@@ -28,19 +28,19 @@ const maxMessage = 32 << 20
 
 // agentMessage is a message of the host.
 type agentMessage struct {
-	Clock     int64             `json:"clock,omitempty"`   // of a heartbeat: what the host's clock says, in milliseconds since 1970
-	Seq       uint64            `json:"seq,omitempty"`     // of a handshake or reports: the reply carries it
-	Handshake *handshake        `json:"hello,omitempty"`   // the first message, and again when something about the host has changed
-	Reports   []spec.TaskReport `json:"reports,omitempty"` // to be recorded
-	Metrics   *metric.Report    `json:"metrics,omitempty"` // what the host has measured of the tasks that the answer before has named
-	Drained   []string          `json:"drained,omitempty"` // of a heartbeat: the targets that are draining and have no request in flight from this host
+	Clock     int64             `json:"clock,omitempty"`     // of a heartbeat: what the host's clock says, in milliseconds since 1970
+	Seq       uint64            `json:"seq,omitempty"`       // of a handshake or reports: the reply carries it
+	Handshake *handshake        `json:"handshake,omitempty"` // the first message, and again when something about the host has changed
+	Reports   []spec.TaskReport `json:"reports,omitempty"`   // to be recorded
+	Metrics   *metric.Report    `json:"metrics,omitempty"`   // what the host has measured of the tasks that the answer before has named
+	Drained   []string          `json:"drained,omitempty"`   // of a heartbeat: the targets that are draining and have no request in flight from this host
 }
 
 // handshake is what a host is and runs. Nothing is assigned to it before this was recorded.
 type handshake struct {
 	Registration
 	After       uint64           `json:"after"`           // the newest index that the host has seen: a server that lags behind it waits
-	Known       knownAssignments `json:"holds"`           // the assignments that the host knows, of the first message only: only the difference is sent
+	Known       knownAssignments `json:"known"`           // the assignments that the host knows, of the first message only: only the difference is sent
 	Routing     knownRouting     `json:"routing"`         // likewise the Routing; null: it takes none
 	Incarnation int              `json:"incarnation"`     // of the pool, as the host knows it
 	Proof       *spec.PoolInfo   `json:"proof,omitempty"` // of a pool that was recovered: who its servers are, which its CA has signed
@@ -71,12 +71,12 @@ type RegistrationReply struct {
 
 // serverMessage is a message of the server.
 type serverMessage struct {
-	Reply       *sessionReply    `json:"answer,omitempty"`
+	Reply       *sessionReply    `json:"reply,omitempty"`
 	Assignments *assignmentDelta `json:"assignments,omitempty"`
 	Routing     *routingDelta    `json:"routing,omitempty"`
-	PoolInfo    *PoolInfoUpdate  `json:"news,omitempty"`
+	PoolInfo    *PoolInfoUpdate  `json:"poolInfo,omitempty"`
 	ClockOffset int64            `json:"clockOffset,omitempty"` // by how many milliseconds the host's clock is ahead of the server's, when it is off
-	Error       *rpc.WireError   `json:"fault,omitempty"`       // the session is over
+	Error       *rpc.WireError   `json:"error,omitempty"`       // the session is over
 }
 
 // isHeartbeat reports whether the message is nothing but the answer to a heartbeat.
@@ -89,12 +89,12 @@ type sessionReply struct {
 	Seq     uint64         `json:"seq"`
 	Unknown []string       `json:"unknown,omitempty"` // tasks that the host should not run
 	Measure metric.Wanted  `json:"measure,omitzero"`  // what the host is to measure
-	Error   *rpc.WireError `json:"fault,omitempty"`
+	Error   *rpc.WireError `json:"error,omitempty"`
 }
 
 // PoolInfoUpdate is sent at first and after each change.
 type PoolInfoUpdate struct {
-	PoolInfo    spec.PoolInfo `json:"outlook"`
+	PoolInfo    spec.PoolInfo `json:"poolInfo"`
 	SameRemoved bool          `json:"sameRemoved,omitempty"` // PoolInfo.Removed is left out: it is as in the update before
 	Server      bool          `json:"server"`                // the pool wants this host to be a server
 }

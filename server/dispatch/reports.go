@@ -27,7 +27,7 @@ type reportRequest struct {
 
 type reportReply struct {
 	Unknown []string       `json:"unknown,omitempty"`
-	Error   *rpc.WireError `json:"fault,omitempty"`
+	Error   *rpc.WireError `json:"error,omitempty"`
 }
 
 // Report records the latest report of each task and returns the ids of tasks that the host should not run. Reports that

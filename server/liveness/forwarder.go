@@ -79,7 +79,7 @@ func (f *forwarding) tooLong() bool {
 }
 
 // PathHeartbeats is where the leader takes the heartbeats that another server forwards.
-const PathHeartbeats = "/peer/leader/beats"
+const PathHeartbeats = "/peer/leader/heartbeats"
 
 // Batch is the heartbeats that a server forwards. Ages go with them, because no moment is told by two hosts' clocks: how many
 // milliseconds ago each host was heard of.
