@@ -27,7 +27,7 @@ type Config struct {
 	Logs       LogReader
 	// Volumes are the directories of the host that tasks may mount, those of Host.Volumes; nil: none.
 	Volumes *volume.Roots
-	// Proxy carries requests to targets; nil: this host carries none. Its owner has it call Node.Routes.TargetDrained.
+	// Proxy carries requests to targets; nil: this host carries none. Its owner has it call Node.Routes.TargetDrained and SetListenerProblems.
 	Proxy Proxy
 	// Resolver is where tasks resolve names, and the domain of names without a dot; nil or empty: where the host does.
 	Resolver func() (address, domain string)

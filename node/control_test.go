@@ -8,6 +8,7 @@ import (
 	"pinion/gpu"
 	"pinion/node/runtime/fake"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/traffic"
 )
 
 // neverLeaves ignores SIGTERM.
@@ -148,6 +149,22 @@ func TestTheHostDescribesItsGPUsAndTellsOfChanges(t *testing.T) {
 		w.gpus.changed <- struct{}{}
 		w.waitIdle()
 		w.want("joins when nothing changed", w.control.joins, 2)
+	})
+}
+
+func TestTheHostTellsWhichListenersItsProxyDoesNotServe(t *testing.T) {
+	simulate(t, func(w *simHost) {
+		w.boot()
+		var many []traffic.ListenerProblem
+		for port := range 30 {
+			many = append(many, traffic.ListenerProblem{Listener: "l", Port: port, Problem: "address already in use"})
+		}
+		w.node.Routes.SetListenerProblems(many)
+		w.waitIdle()
+		w.want("problems", len(w.control.hosts[hostID].ListenerProblems), 20)
+		w.node.Routes.SetListenerProblems(nil)
+		w.waitIdle()
+		w.want("problems when all listeners serve", len(w.control.hosts[hostID].ListenerProblems), 0)
 	})
 }
 

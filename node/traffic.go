@@ -78,6 +78,18 @@ func (r *Routes) TargetDrained(id string) {
 	}
 }
 
+// maxListenerProblems bounds what a host tells the pool of its listeners; what is beyond is in the host's log.
+const maxListenerProblems = 20
+
+// SetListenerProblems takes from the proxy what is wrong with its listeners. The pool records it with what the host says of itself.
+func (r *Routes) SetListenerProblems(all []traffic.ListenerProblem) {
+	n := r.node
+	n.mu.Lock()
+	n.host.ListenerProblems = all[:min(len(all), maxListenerProblems)]
+	n.mu.Unlock()
+	n.requestRejoin()
+}
+
 func (r *Routes) current() *traffic.Routing {
 	r.mu.Lock()
 	defer r.mu.Unlock()

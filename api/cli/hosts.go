@@ -26,7 +26,7 @@ func hostsCommand(p Program) *cli.Command {
 		Description: `FREE CPU (cores), FREE MEMORY and FREE GPUS show free/total; nothing of a host that is LOST is free. STATUS is DRAINED when a draining
 host has no task left; STOPS TASKS is when it stops those that are left ('pinion drain --stop'), if it does. ROLE is leader or server for hosts that hold the pool's state, agent for the
 others. HEALTH is LOST while the host's heartbeats are missing, SICK when a GPU is unhealthy, CLOCK when its clock differs from
-the leader's by 5 s or more. Hosts with the same name are shown with the first digits of their ids, which every command accepts.
+the leader's by 5 s or more, LISTENER when a load balancer's listener does not serve there. Hosts with the same name are shown with the first digits of their ids, which every command accepts.
 SIM marks simulated GPUs.
 
 Examples:
@@ -178,11 +178,13 @@ func hostHealth(h client.Host) string {
 		return "SICK"
 	case h.ClockMS != 0:
 		return "CLOCK"
+	case len(h.ListenerProblems) > 0:
+		return "LISTENER"
 	}
 	return "OK"
 }
 
-// hostProblems are the problems of a host's GPUs and of its clock.
+// hostProblems are the problems of a host's GPUs, of its clock and of its listeners.
 func hostProblems(h client.Host) []string {
 	problems := gpuProblems(h)
 	switch offset := (time.Duration(h.ClockMS) * time.Millisecond).Round(time.Second); {
@@ -190,6 +192,9 @@ func hostProblems(h client.Host) []string {
 		problems = append(problems, fmt.Sprintf("its clock is %v ahead of the leader's", offset))
 	case offset < 0:
 		problems = append(problems, fmt.Sprintf("its clock is %v behind the leader's", -offset))
+	}
+	for _, l := range h.ListenerProblems {
+		problems = append(problems, fmt.Sprintf("the listener of port %d does not serve: %s", l.Port, l.Problem))
 	}
 	return problems
 }

@@ -36,3 +36,13 @@ func TestHostsShowWhenADrainStopsTheTasks(t *testing.T) {
 		t.Errorf("a column that says nothing: %s", got.out)
 	}
 }
+
+func TestHostsSayWhichListenersDoNotServe(t *testing.T) {
+	h := newFakeHost(t)
+	problem := `"listenerProblems":[{"listener":"l","port":443,"problem":"address already in use"}],"status":"ACTIVE"`
+	h.documents["/v1/hosts"] = serveDocument(strings.Replace(hostsDocument, `"status":"ACTIVE"`, problem, 1))
+	got := pinion(t, h, "hosts", "-o", "wide").out
+	if !strings.Contains(got, "LISTENER") || !strings.Contains(got, "port 443 does not serve: address already in use") {
+		t.Error(got)
+	}
+}

@@ -24,10 +24,19 @@ type Host struct {
 	StopTasksAt  time.Time         `json:"stopTasksAt"`   // when its tasks are stopped, while it drains with that; zero: they are not
 	Connected    bool              `json:"connected"`     // false when its heartbeats are missing
 	ClockMS      int64             `json:"clockOffsetMs"` // how much its clock is ahead of the leader's, negative when it is behind; 0: it is not off
-	Free         Free              `json:"free"`
-	Used         Used              `json:"used"`
-	Tasks        int               `json:"tasks"` // tasks there that are not STOPPED
-	Role         string            `json:"role"`  // "leader", "server", "joining" or "agent"; empty when unknown
+	// ListenerProblems are the listeners of load balancers and services that its proxy does not serve, by port.
+	ListenerProblems []ListenerProblem `json:"listenerProblems"`
+	Free             Free              `json:"free"`
+	Used             Used              `json:"used"`
+	Tasks            int               `json:"tasks"` // tasks there that are not STOPPED
+	Role             string            `json:"role"`  // "leader", "server", "joining" or "agent"; empty when unknown
+}
+
+// ListenerProblem is a listener that a host does not serve. The host tries it again until it does.
+type ListenerProblem struct {
+	Listener string `json:"listener"` // its id
+	Port     int    `json:"port"`
+	Problem  string `json:"problem"`
 }
 
 // Inventory is the GPUs of a host.

@@ -8,6 +8,7 @@ import (
 	"pinion/gpu"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/traffic"
 )
 
 // hostView is a host: what it says of itself, and what the pool knows beside that.
@@ -33,6 +34,8 @@ type hostView struct {
 	HealthAt     time.Time         `json:"healthAt,omitzero"` // when the health of its GPUs changed last
 	Volumes      []spec.VolumeRoot `json:"volumes,omitempty"` // directories that tasks may mount
 	Allow        []string          `json:"allow,omitempty"`   // what containers may have beyond what every host gives
+
+	ListenerProblems []traffic.ListenerProblem `json:"listenerProblems,omitempty"` // the listeners that its proxy does not serve, by port
 
 	StopTasksAt time.Time `json:"stopTasksAt,omitzero"` // when its tasks are stopped, while it drains with that
 
@@ -83,7 +86,7 @@ func (a *API) renderHost(view *raftfsm.View, h *spec.Host, role string) hostView
 		ID: h.ID, Name: h.Name, Cluster: h.Cluster, Address: h.Address, Version: h.Version, Status: h.Status, Attributes: h.Attributes,
 		CPU: h.CPU, MemoryMiB: h.MemoryMiB, Ports: h.Ports, GPUs: h.GPUs, RegisteredAt: h.RegisteredAt, Revision: h.Revision,
 		FeatureLevel: h.FeatureLevel, Server: h.Server, LostAt: h.LostAt, Custom: h.CustomAttributes, Tags: h.Tags, HealthAt: h.HealthAt,
-		Volumes: h.Volumes, Allow: h.Allow,
+		Volumes: h.Volumes, Allow: h.Allow, ListenerProblems: h.ListenerProblems,
 		Connected: a.Store.Connected(h.ID), Role: role,
 		Free: freeView{CPU: free.CPU, MemoryMiB: free.MemoryMiB, GPUs: append([]string{}, free.GPUs...)},
 		Used: usedView{GPUs: []string{}},

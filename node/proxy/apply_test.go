@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"pinion/node/proxy"
 	"pinion/raftfsm/traffic"
 )
 
@@ -78,7 +79,8 @@ func TestAListenerThatIsGoneFinishesItsRequests(t *testing.T) {
 }
 
 func TestWhatIsWrongWithAListenerIsSaidAndTriedAgain(t *testing.T) {
-	s := newSite(t)
+	told := make(chan []traffic.ListenerProblem, 10)
+	s := newSite(t, func(c *proxy.Config) { c.Problems = func(all []traffic.ListenerProblem) { told <- all } })
 	web := group("web", s.named("web"))
 	good, bad := listener(80, traffic.HTTP, forward("web")), listener(81, traffic.HTTP, forward("web"))
 	s.allow(81, errors.New("address already in use"))
@@ -86,11 +88,16 @@ func TestWhatIsWrongWithAListenerIsSaidAndTriedAgain(t *testing.T) {
 	if len(problems) != 1 || !strings.Contains(fmt.Sprint(problems[bad.ID]), "cannot listen on port 81: address already in use; free the port") {
 		t.Fatal(problems)
 	}
+	if all := <-told; len(all) != 1 || all[0] != (traffic.ListenerProblem{Listener: bad.ID, Port: 81, Problem: problems[bad.ID].Error()}) {
+		t.Errorf("what the host was told: %+v", all)
+	}
 	if _, body := s.get(80, "/"); body != "web" {
 		t.Errorf("the other listener: %q", body)
 	}
 	s.allow(81, nil)
-	s.eventually(func() bool { return len(s.Problems()) == 0 })
+	if all := <-told; len(all) != 0 {
+		t.Errorf("what the host was told when the listener served: %+v", all)
+	}
 	if _, body := s.get(81, "/"); body != "web" {
 		t.Errorf("the listener that was tried again: %q", body)
 	}

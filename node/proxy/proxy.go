@@ -1,12 +1,14 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"maps"
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -29,6 +31,9 @@ type Config struct {
 	AccessLog io.Writer
 	// Drained is called once for each target that is draining, as soon as this proxy has nothing in flight to it. It must not block.
 	Drained func(target string)
+	// Problems is called with what is wrong with each listener that does not serve, by port, whenever that has changed. It must neither block nor call
+	// the Proxy.
+	Problems func([]traffic.ListenerProblem)
 	// MaxConnections is how many clients may be connected to one listener; 0 is 16,384. Beyond it those that have been idle longest are cut off. As many
 	// requests of HTTP may be under way: a connection of HTTP/2 has up to 250 of them, each with a connection to a target.
 	MaxConnections int
@@ -92,13 +97,6 @@ func (p *Proxy) Apply(routing traffic.Routing) map[string]error {
 	return maps.Clone(p.problems)
 }
 
-// Problems returns what is wrong with each listener that does not serve the latest Routing, by its ID.
-func (p *Proxy) Problems() map[string]error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return maps.Clone(p.problems)
-}
-
 func (p *Proxy) again() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,19 +109,36 @@ func (p *Proxy) apply() {
 	p.updateGroups()
 	before := p.problems
 	p.problems = p.updateListeners()
+	changed := false
 	for id, err := range p.problems {
 		if before[id] == nil || before[id].Error() != err.Error() {
+			changed = true
 			p.config.Log.Warn("a listener does not serve; it is tried again", "listener", id, "error", err)
 		}
 	}
 	for id := range before {
 		if p.problems[id] == nil {
+			changed = true
 			p.config.Log.Info("a listener serves again, or is gone", "listener", id)
 		}
+	}
+	if changed && p.config.Problems != nil {
+		p.config.Problems(p.listProblems())
 	}
 	if len(p.problems) > 0 {
 		p.retry.Reset(retryInterval)
 	}
+}
+
+// listProblems is what is wrong with each listener, by port.
+func (p *Proxy) listProblems() (all []traffic.ListenerProblem) {
+	for _, l := range p.routing.Listeners {
+		if err := p.problems[l.ID]; err != nil {
+			all = append(all, traffic.ListenerProblem{Listener: l.ID, Port: l.Port, Problem: err.Error()})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b traffic.ListenerProblem) int { return cmp.Compare(a.Port, b.Port) })
+	return all
 }
 
 func (p *Proxy) updateGroups() {

@@ -10,6 +10,7 @@ import (
 	"pinion/node/measure"
 	"pinion/node/names"
 	"pinion/node/proxy"
+	"pinion/raftfsm/traffic"
 )
 
 // proxyGrace is for the requests that this host has in flight when it is stopped.
@@ -38,16 +39,17 @@ func proxyConfig(h *host) (proxy.Config, error) {
 	return config, nil
 }
 
-// newAgent makes an agent with its proxy. traffic and meter have what only the caller knows.
-func newAgent(traffic proxy.Config, options cli.NameOptions, meter measure.Meter, config node.Config) (*agent, error) {
+// newAgent makes an agent with its proxy. serving and meter have what only the caller knows.
+func newAgent(serving proxy.Config, options cli.NameOptions, meter measure.Meter, config node.Config) (*agent, error) {
 	a := &agent{meter: meter}
 	var err error
 	if a.names, err = names.New(names.Config{Range: options.Addresses, Site: options.Listen, Log: config.Log}); err != nil {
 		return nil, err
 	}
-	traffic.Address, traffic.Log, traffic.ListenVirtual = config.Host.Address, config.Log, a.names.Listen
-	traffic.Drained = func(target string) { a.Routes.TargetDrained(target) }
-	a.proxy = proxy.New(traffic)
+	serving.Address, serving.Log, serving.ListenVirtual = config.Host.Address, config.Log, a.names.Listen
+	serving.Drained = func(target string) { a.Routes.TargetDrained(target) }
+	serving.Problems = func(all []traffic.ListenerProblem) { a.Routes.SetListenerProblems(all) }
+	a.proxy = proxy.New(serving)
 	a.meter.HostID, a.meter.Address, a.meter.Proxy, a.meter.Log = config.Host.ID, config.Host.Address, a.proxy, config.Log
 	config.Proxy, config.Resolver = a.names.Before(a.proxy), a.names.Resolver
 	a.Node = node.New(config)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pinion/gpu"
+	"pinion/raftfsm/traffic"
 )
 
 // HostStatus is ECS's container instance status, the part of it that is stored.
@@ -53,6 +54,8 @@ type Host struct {
 	Drain *HostDrain `json:"drain,omitempty" level:"1"` // nil: while it is DRAINING, its tasks end by themselves
 
 	Connection *HostConnection `json:"connection,omitempty" level:"1"` // as it was recorded last; nil: it was never silent
+
+	ListenerProblems []traffic.ListenerProblem `json:"listenerProblems,omitempty" level:"1"` // the listeners that its proxy does not serve, by port
 }
 
 // HostConnection says since when a host is silent, or is heard of again.
