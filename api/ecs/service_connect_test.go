@@ -57,17 +57,18 @@ func TestNamesThatARequestCannotHave(t *testing.T) {
 	f.must(t, "CreateService", `{"serviceName":"known","taskDefinition":"served","desiredCount":0,`+connectedAs(``)+`}`)
 	for body, says := range map[string]string{
 		connectedAs(``): "another service has the name: known in the cluster default",
-		strings.Replace(connectedAs(``), "http", "other", 1):                                          "The port name other does not exist in the task definition served:1",
-		strings.Replace(connectedAs(``), "http", "udp", 1):                                            "is a UDP port",
-		connectedAs(`,"clientAliases":[{"dnsName":"x"}]`):                                             "must be between 1 and 65535",
-		connectedAs(`,"clientAliases":[{"port":80,"dnsName":"api.example.com"}]`):                     "is no name of the namespace default",
-		connectedAs(`,"timeout":{"perRequestTimeoutSeconds":5}`):                                      "perRequestTimeoutSeconds is not supported",
-		connectedAs(`,"timeout":{"idleTimeoutSeconds":0}`):                                            "idleTimeoutSeconds must be between",
-		connectedAs(`,"tls":{"roleArn":"r"}`):                                                         "tls is not supported",
-		connectedAs(`,"ingressPortOverride":1`):                                                       "ingressPortOverride is not supported",
-		`"serviceConnectConfiguration":{"enabled":true,"logConfiguration":{"logDriver":"json-file"}}`: "logConfiguration is not supported",
-		`"serviceConnectConfiguration":{"enabled":true,"namespace":"prod"}`:                           "have their names in the namespace default, not in prod",
-		`"serviceRegistries":[{"registryArn":"arn:aws:servicediscovery:eu-west-1:1:service/x"}]`:      "made with serviceConnectConfiguration",
+		connectedAs(`,"discoveryName":"green"`) + `,"deploymentConfiguration":{"strategy":"BLUE_GREEN"}`: "BLUE_GREEN moves the traffic of load balancers alone",
+		strings.Replace(connectedAs(``), "http", "other", 1):                                             "The port name other does not exist in the task definition served:1",
+		strings.Replace(connectedAs(``), "http", "udp", 1):                                               "is a UDP port",
+		connectedAs(`,"clientAliases":[{"dnsName":"x"}]`):                                                "must be between 1 and 65535",
+		connectedAs(`,"clientAliases":[{"port":80,"dnsName":"api.example.com"}]`):                        "is no name of the namespace default",
+		connectedAs(`,"timeout":{"perRequestTimeoutSeconds":5}`):                                         "perRequestTimeoutSeconds is not supported",
+		connectedAs(`,"timeout":{"idleTimeoutSeconds":0}`):                                               "idleTimeoutSeconds must be between",
+		connectedAs(`,"tls":{"roleArn":"r"}`):                                                            "tls is not supported",
+		connectedAs(`,"ingressPortOverride":1`):                                                          "ingressPortOverride is not supported",
+		`"serviceConnectConfiguration":{"enabled":true,"logConfiguration":{"logDriver":"json-file"}}`:    "logConfiguration is not supported",
+		`"serviceConnectConfiguration":{"enabled":true,"namespace":"prod"}`:                              "have their names in the namespace default, not in prod",
+		`"serviceRegistries":[{"registryArn":"arn:aws:servicediscovery:eu-west-1:1:service/x"}]`:         "made with serviceConnectConfiguration",
 	} {
 		err := f.call("CreateService", `{"serviceName":"llm","taskDefinition":"served","desiredCount":0,`+body+`}`).err
 		if err == nil || !strings.Contains(err.Error(), says) {

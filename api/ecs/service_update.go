@@ -95,11 +95,12 @@ func serviceChange(r *Request, cluster *spec.Cluster, known *service.Service, in
 	}
 	had, how := askedBalancers(r, known), &after.Settings.Deployment
 	balancers, err := loadBalancers(r, cluster.Name, in.LoadBalancers, had, how, definition)
-	if err != nil && (deploys || in.LoadBalancers != nil || how.StrategyName() != known.Settings.Deployment.StrategyName()) {
+	decides := deploys || how.StrategyName() != known.Settings.Deployment.StrategyName()
+	if err != nil && (decides || in.LoadBalancers != nil) {
 		return change, err
 	}
 	connected, err := connect(r, cluster.Name, in.ServiceConnectConfiguration, connectOf(r, known), definition)
-	if err != nil && (deploys || in.ServiceConnectConfiguration != nil) {
+	if err = cmp.Or(err, servicedef.CheckNames(connected, how)); err != nil && (decides || in.ServiceConnectConfiguration != nil) {
 		return change, err
 	}
 	if deploys || in.LoadBalancers != nil && !slices.Equal(balancers, had) || in.ServiceConnectConfiguration != nil && !reflect.DeepEqual(connected, connectOf(r, known)) {
