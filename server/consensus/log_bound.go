@@ -49,12 +49,12 @@ func (b *logBound) keep(ctx context.Context) {
 	}
 }
 
-// enforce takes a snapshot when the log has grown by its bound since the last one, or by the size of the state where that is larger: so
-// snapshots write no more than the log does. Of the log it keeps what half the bound has room for.
+// enforce takes a snapshot when the log has grown by half its bound since the last one, or by the size of the state where that is larger: so
+// snapshots write little more than the log does. Of the log it keeps what the other half has room for.
 func (b *logBound) enforce() error {
 	records, bytes := b.store.Written()
 	grown := bytes - b.bytes
-	if grown < b.most || time.Now().Before(b.again) || grown < b.stateSize() {
+	if grown < b.most/2 || time.Now().Before(b.again) || grown < b.stateSize() {
 		return nil
 	}
 	average := grown / max(1, records-b.records)

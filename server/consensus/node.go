@@ -29,7 +29,7 @@ type Config struct {
 	Now           func() time.Time // the clock that stamps records and judges stalls [time.Now]
 	MinFree       uint64           // bytes of free disk below which nothing new is recorded [64 MiB]
 	Reserve       int64            // bytes of disk that are allocated for the log from the start [32 MiB]
-	MaxLog        int64            // bytes of new entries after which a snapshot takes the place of older ones [64 MiB]
+	MaxLog        int64            // bytes of the log: after half of them in new entries a snapshot takes the place of older ones [64 MiB]
 	SkipBootstrap bool             // for a server of a pool that exists: the directory never begins a pool
 	Recover       bool             // make this server the only one of a new incarnation of the pool
 	Watermark     string           // file outside of Dir that tells an older copy of it [none: a copy goes unnoticed]
