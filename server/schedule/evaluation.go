@@ -71,7 +71,7 @@ func (a *evaluation) place(h *Host) *spec.Task {
 		a.placed++
 		return withPlacement(a.Waiting[a.placed-1], h.Host.ID, gpus)
 	}
-	return a.task(h.Host.ID, gpus)
+	return a.task(h.Host.ID, gpus, spec.Pending)
 }
 
 // refuseSplitGPUs is the refusal of a host for which place returned nil.
@@ -80,54 +80,34 @@ func refuseSplitGPUs(h *Host) spec.Failure {
 		Detail: "enough GPUs are free, but not ones that one container can have together"}
 }
 
-// task returns the complete task record. It is the only function that writes a task's placement.
-func (a *evaluation) task(hostID string, gpus [][]string) *spec.Task {
+// task returns the complete record of the next task: with its place, or with none while it waits for one.
+func (a *evaluation) task(hostID string, gpus [][]string, status spec.Status) *spec.Task {
 	if a.common == nil {
 		a.common = a.newCommon()
 	}
 	task := *a.common
-	task.ID, task.HostID, task.ArrayIndex = a.IDs(), hostID, a.arrayIndex()
+	task.ID, task.HostID, task.LastStatus, task.ArrayIndex = a.IDs(), hostID, status, a.arrayIndex()
 	if max(a.Run.Count, len(a.Run.Hosts)) > 1 && a.Definition.ResolvesOnce() {
 		a.run = cmp.Or(a.run, task.ID)
 		task.Run = a.run
 	}
 	task.Containers = make([]spec.Container, len(a.Definition.Containers))
 	a.placed++
-	for i := range task.Containers {
-		container := &a.Definition.Containers[i]
-		task.Containers[i] = spec.Container{
-			ID:         uuid(a.IDs()),
-			Name:       container.Name,
-			Image:      container.Image,
-			GPUs:       gpus[i],
-			LastStatus: spec.Pending,
-		}
+	for i, container := range a.Definition.Containers {
+		task.Containers[i] = newContainer(a.IDs(), container.Name, container.Image, status)
+		task.Containers[i].GPUs = gpus[i]
 	}
 	return &task
 }
 
 // newCommon returns the fields that all tasks of the request share.
 func (a *evaluation) newCommon() *spec.Task {
-	return &spec.Task{
-		Cluster:       a.Run.Cluster,
-		Definition:    a.Definition.Name(),
-		Group:         a.group,
-		StartedBy:     a.Run.StartedBy,
-		LaunchType:    cmp.Or(a.Run.LaunchType, "EC2"),
-		Overrides:     a.overrides(),
-		CPU:           a.demand.CPU,
-		MemoryMiB:     a.demand.MemoryMiB,
-		Ports:         a.demand.Ports,
-		UDPPorts:      a.demand.UDPPorts,
-		LastStatus:    spec.Pending,
-		DesiredStatus: spec.Running,
-		Tags:          a.Run.Tags,
-		Version:       1,
-		CreatedAt:     a.At,
-		Queue:         a.pendingSpec(),
-		ByAdmin:       a.Run.ByAdmin,
-		Owner:         ownerOf(a.Run, a.demand),
-	}
+	task := newTask(a.Run.Cluster, &a.demand, spec.Pending, a.At)
+	task.Definition, task.Overrides, task.Group = a.Definition.Name(), a.overrides(), a.group
+	task.StartedBy, task.LaunchType, task.Tags = a.Run.StartedBy, cmp.Or(a.Run.LaunchType, "EC2"), a.Run.Tags
+	task.ByAdmin, task.Owner = a.Run.ByAdmin, ownerOf(a.Run, a.demand)
+	task.Queue = a.pendingSpec()
+	return task
 }
 
 // ownerOf is the access key of the call, with the GPUs that a task counts for while it waits.

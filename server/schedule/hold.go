@@ -56,14 +56,8 @@ func (a *evaluation) holdOn(h *Host, tasks int, o Reservation, ends EndTime) (pl
 		later = free
 	}
 	held := free.Hold(demand, tasks, &later.Capacity)
-	return &spec.Task{
-		HostID:     h.Host.ID,
-		Cluster:    h.Host.Cluster,
-		CPU:        held.CPU,
-		MemoryMiB:  held.MemoryMiB,
-		LastStatus: spec.Pending,
-		Containers: []spec.Container{{GPUs: h.Free.GPUs[len(h.Free.GPUs)-held.TotalGPUs():]}},
-		Ports:      held.Ports,
-		UDPPorts:   held.UDPPorts,
-	}, true
+	placeholder = newTask(h.Host.Cluster, &held, spec.Pending, o.At)
+	placeholder.HostID = h.Host.ID
+	placeholder.Containers = []spec.Container{{GPUs: h.Free.GPUs[len(h.Free.GPUs)-held.TotalGPUs():]}}
+	return placeholder, true
 }

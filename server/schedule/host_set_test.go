@@ -154,8 +154,8 @@ func (p *stateHistory) dropUnrecorded(d Decision) {
 func (p *stateHistory) enqueue() {
 	r := drawRequests(p.T)[0]
 	gpus := rapid.IntRange(1, 4).Draw(p.T, "revision") + 3 // behind the revisions of drawState
-	task := newEvaluation(r).task("", make([][]string, len(r.Definition.Containers)))
-	task.ID, task.LastStatus, task.Queue = p.id(), spec.Provisioning, &spec.QueueSpec{}
+	task := newEvaluation(r).task("", make([][]string, len(r.Definition.Containers)), spec.Provisioning)
+	task.ID, task.Queue = p.id(), &spec.QueueSpec{}
 	task.Definition, task.Containers = fmt.Sprint("work:", gpus), task.Containers[:1]
 	p.apply(raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: task.Cluster, Tasks: []*spec.Task{task}, At: now}}})
 }

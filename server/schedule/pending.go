@@ -20,11 +20,8 @@ func NewPendingTasks(r Request) []*spec.Task {
 	}
 	tasks := make([]*spec.Task, 0, r.Run.Count)
 	for i := range r.Run.Count {
-		task := a.task("", none)
-		task.LastStatus, task.CapacityProvider, task.Queue = spec.Provisioning, r.Run.CapacityProvider, wait
-		for c := range task.Containers {
-			task.Containers[c].LastStatus = spec.Provisioning
-		}
+		task := a.task("", none, spec.Provisioning)
+		task.CapacityProvider, task.Queue = r.Run.CapacityProvider, wait
 		if gang != "" {
 			task.Gang = &spec.GangMember{ID: gang, Rank: i, Size: r.Run.Count}
 		}

@@ -17,33 +17,13 @@ func RetryTask(t *spec.Task, ids func() string, gang string, at, notBefore time.
 		wait = *t.Queue
 	}
 	wait.NotBefore = notBefore
-	again := &spec.Task{
-		ID:               ids(),
-		Cluster:          t.Cluster,
-		Definition:       t.Definition,
-		Group:            t.Group,
-		StartedBy:        t.StartedBy,
-		LaunchType:       t.LaunchType,
-		Overrides:        t.Overrides,
-		CPU:              t.CPU,
-		MemoryMiB:        t.MemoryMiB,
-		Ports:            t.Ports,
-		UDPPorts:         t.UDPPorts,
-		LastStatus:       spec.Provisioning,
-		DesiredStatus:    spec.Running,
-		Tags:             t.Tags,
-		Version:          1,
-		CreatedAt:        at,
-		CapacityProvider: cmp.Or(t.CapacityProvider, spec.BuiltinCapacityProvider),
-		Queue:            &wait,
-		ArrayIndex:       t.ArrayIndex,
-		RetryOf:          cmp.Or(t.RetryOf, t.ID),
-		Attempt:          t.Attempt + 1,
-		Failed:           t.Failed,
-		ByAdmin:          t.ByAdmin,
-		Owner:            t.Owner,
-		Run:              t.Run,
-	}
+	again := newTask(t.Cluster, &spec.Demand{CPU: t.CPU, MemoryMiB: t.MemoryMiB, Ports: t.Ports, UDPPorts: t.UDPPorts}, spec.Provisioning, at)
+	again.ID, again.Run = ids(), t.Run
+	again.Definition, again.Overrides, again.Group = t.Definition, t.Overrides, t.Group
+	again.StartedBy, again.LaunchType, again.Tags = t.StartedBy, t.LaunchType, t.Tags
+	again.ByAdmin, again.Owner = t.ByAdmin, t.Owner
+	again.CapacityProvider, again.Queue, again.ArrayIndex = cmp.Or(t.CapacityProvider, spec.BuiltinCapacityProvider), &wait, t.ArrayIndex
+	again.RetryOf, again.Attempt, again.Failed = cmp.Or(t.RetryOf, t.ID), t.Attempt+1, t.Failed
 	if t.Gang != nil {
 		again.Gang = &spec.GangMember{ID: gang, Rank: t.Gang.Rank, Size: t.Gang.Size}
 		if t.Gang.Rank == 0 && t.Gang.Port != 0 {
@@ -51,8 +31,7 @@ func RetryTask(t *spec.Task, ids func() string, gang string, at, notBefore time.
 		}
 	}
 	for _, c := range t.Containers {
-		again.Containers = append(again.Containers, spec.Container{
-			ID: uuid(ids()), Name: c.Name, Image: c.Image, LastStatus: spec.Provisioning})
+		again.Containers = append(again.Containers, newContainer(ids(), c.Name, c.Image, spec.Provisioning))
 	}
 	return again
 }
