@@ -31,27 +31,39 @@ const (
 	CapabilityOptions = "pinion.capability.container-options"
 )
 
-// capability is the name of a capability and the feature level that brought it. What a host can do whatever it is made of follows from the
-// version that runs there: hosts of the level and above have it, and none has to report it. Level 0 has a rule of its own.
+// capability is the name of a capability, the feature level that brought it, and what of a definition requires it: something of the
+// task, or of any of its containers. What a host can do whatever it is made of follows from the version that runs there: hosts of the
+// level and above have it, and none has to report it. Level 0 has a rule of its own.
 type capability struct {
-	name  string
-	level int
+	name      string
+	level     int
+	task      func(*TaskDefinition) bool
+	container func(*ContainerDefinition) bool
 }
 
 // capabilities lists every capability in the order in which they are shown.
 var capabilities = []capability{
-	{CapabilityAwslogs, 1},
-	{CapabilityJSONFile, 1},
-	{CapabilityPrivileged, 0},
-	{CapabilityAppArmor, 0},
-	{CapabilityTaskLimits, 1},
-	{CapabilitySharedPIDs, 1},
-	{CapabilityOrdering, 1},
-	{CapabilityHealthCheck, 1},
-	{CapabilityRestarts, 1},
-	{CapabilityOptions, 1},
-	{CapabilityGPUDriver, 0},
-	{CapabilityGPUSharing, 0},
+	{name: CapabilityAwslogs, level: 1, container: logsTo(logdriver.Awslogs)},
+	{name: CapabilityJSONFile, level: 1, container: logsTo(logdriver.JSONFile)},
+	{name: CapabilityPrivileged, container: func(c *ContainerDefinition) bool { return c.Privileged != nil && *c.Privileged }},
+	{name: CapabilityAppArmor, container: func(c *ContainerDefinition) bool { return c.AppArmorProfile() != "" }},
+	{name: CapabilityTaskLimits, level: 1, task: func(d *TaskDefinition) bool { return d.CPU != "" || d.Memory != "" }},
+	{name: CapabilitySharedPIDs, level: 1, task: func(d *TaskDefinition) bool { return d.PIDMode != "" || d.IPCMode != "" }},
+	{name: CapabilityOrdering, level: 1, container: func(c *ContainerDefinition) bool { return len(c.DependsOn) > 0 }},
+	{name: CapabilityHealthCheck, level: 1, container: func(c *ContainerDefinition) bool { return c.HealthCheck != nil }},
+	{name: CapabilityRestarts, level: 1, container: func(c *ContainerDefinition) bool { return c.RestartPolicy != nil }},
+	{name: CapabilityOptions, level: 1, container: func(c *ContainerDefinition) bool {
+		return len(c.ExtraHosts)+len(c.DNSServers)+len(c.DNSSearchDomains)+len(c.SystemControls)+len(c.VolumesFrom) > 0
+	}},
+	{name: CapabilityGPUDriver}, // no field requires it: a definition may, by name
+	{name: CapabilityGPUSharing, task: (*TaskDefinition).SharesGPU},
+}
+
+// logsTo tells containers whose log configuration names the driver.
+func logsTo(driver string) func(*ContainerDefinition) bool {
+	return func(c *ContainerDefinition) bool {
+		return c.LogConfiguration != nil && strings.ToLower(c.LogConfiguration.LogDriver) == driver
+	}
 }
 
 // Capabilities are the capability attributes of the host, in a fixed order.
@@ -88,37 +100,23 @@ func (h *Host) capability(name string) (value string, carried, known bool) {
 // RequiredAttributes are the attributes that a host needs to run the definition: its requiresAttributes, and the capabilities that
 // its fields require.
 func (d *TaskDefinition) RequiredAttributes() []Attribute {
-	needs := map[string]bool{
-		CapabilityTaskLimits: d.CPU != "" || d.Memory != "",
-		CapabilitySharedPIDs: d.PIDMode != "" || d.IPCMode != "",
-		CapabilityGPUSharing: d.SharesGPU(),
-	}
-	for i := range d.Containers {
-		d.Containers[i].addRequirements(needs)
-	}
 	all := d.RequiresAttributes[:len(d.RequiresAttributes):len(d.RequiresAttributes)]
-	for _, c := range capabilities {
-		if needs[c.name] {
-			all = append(all, Attribute{Name: c.name})
+	for i := range capabilities {
+		if capabilities[i].requiredBy(d) {
+			all = append(all, Attribute{Name: capabilities[i].name})
 		}
 	}
 	return all
 }
 
-func (c *ContainerDefinition) addRequirements(needs map[string]bool) {
-	if c.LogConfiguration != nil {
-		if driver, known := logdriver.Find(strings.ToLower(c.LogConfiguration.LogDriver)); known {
-			needs[logDriverPrefix+driver.Name] = true
+func (c *capability) requiredBy(d *TaskDefinition) bool {
+	if c.task != nil {
+		return c.task(d)
+	}
+	for i := range d.Containers {
+		if c.container != nil && c.container(&d.Containers[i]) {
+			return true
 		}
 	}
-	for name, needed := range map[string]bool{
-		CapabilityPrivileged:  c.Privileged != nil && *c.Privileged,
-		CapabilityAppArmor:    c.AppArmorProfile() != "",
-		CapabilityOrdering:    len(c.DependsOn) > 0,
-		CapabilityHealthCheck: c.HealthCheck != nil,
-		CapabilityRestarts:    c.RestartPolicy != nil,
-		CapabilityOptions:     len(c.ExtraHosts)+len(c.DNSServers)+len(c.DNSSearchDomains)+len(c.SystemControls)+len(c.VolumesFrom) > 0,
-	} {
-		needs[name] = needs[name] || needed
-	}
+	return false
 }

@@ -22,7 +22,7 @@ type evaluation struct {
 	terms           spec.SchedulingOptions
 	placed          int        // number of tasks so far
 	run             string     // see spec.Task.Run; empty before the first task
-	common          *spec.Task // see newCommon; nil before the first task
+	common          *spec.Task // what record copies; nil before the first of several tasks
 	fingerprintText string     // see fingerprint; empty before its first use
 
 	// Set by parse from the constraints and the strategy; StartTask has neither.
@@ -82,31 +82,40 @@ func refuseSplitGPUs(h *Host) spec.Failure {
 
 // task returns the complete record of the next task: with its place, or with none while it waits for one.
 func (a *evaluation) task(hostID string, gpus [][]string, status spec.Status) *spec.Task {
-	if a.common == nil {
-		a.common = a.newCommon()
-	}
-	task := *a.common
+	task := a.record()
 	task.ID, task.HostID, task.LastStatus, task.ArrayIndex = a.IDs(), hostID, status, a.arrayIndex()
-	if max(a.Run.Count, len(a.Run.Hosts)) > 1 && a.Definition.ResolvesOnce() {
+	if sizeOf(a.Run) > 1 && a.Definition.ResolvesOnce() {
 		a.run = cmp.Or(a.run, task.ID)
 		task.Run = a.run
 	}
 	task.Containers = make([]spec.Container, len(a.Definition.Containers))
 	a.placed++
-	for i, container := range a.Definition.Containers {
+	for i := range task.Containers {
+		container := &a.Definition.Containers[i]
 		task.Containers[i] = newContainer(a.IDs(), container.Name, container.Image, status)
 		task.Containers[i].GPUs = gpus[i]
 	}
-	return &task
+	return task
 }
 
-// newCommon returns the fields that all tasks of the request share.
-func (a *evaluation) newCommon() *spec.Task {
+// sizeOf is the number of tasks of a request.
+func sizeOf(r spec.RunRequest) int { return max(r.Count, len(r.Hosts)) }
+
+// record returns a new record with the fields that all tasks of the request share. They are computed once.
+func (a *evaluation) record() *spec.Task {
+	if a.common != nil {
+		task := *a.common
+		return &task
+	}
 	task := newTask(a.Run.Cluster, &a.demand, spec.Pending, a.At)
 	task.Definition, task.Overrides, task.Group = a.Definition.Name(), a.overrides(), a.group
 	task.StartedBy, task.LaunchType, task.Tags = a.Run.StartedBy, cmp.Or(a.Run.LaunchType, "EC2"), a.Run.Tags
 	task.ByAdmin, task.Owner = a.Run.ByAdmin, ownerOf(a.Run, a.demand)
 	task.Queue = a.pendingSpec()
+	if sizeOf(a.Run) > 1 {
+		common := *task
+		a.common = &common
+	}
 	return task
 }
 
