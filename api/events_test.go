@@ -93,7 +93,7 @@ func TestEventsLookLikeThoseOfECS(t *testing.T) {
 	b.mustApply(t, raftfsm.RecordLeader{HostID: hostID, Term: 7, At: epoch})
 	for name, at := range map[string]string{
 		"event-task": "since=5-0&type=task", "event-cluster": "since=6&type=cluster", "event-instance": "since=7&type=host", "event-gpu": "since=7&type=gpu",
-		"event-lost": "since=9&type=host", "event-leader": "since=11&type=leader",
+		"event-lost": "since=8&type=host", "event-disconnected": "since=9&type=host", "event-leader": "since=11&type=leader",
 	} {
 		got := b.get("/v1/events?follow=false&" + at)
 		s := &sseStream{t: t, lines: bufio.NewScanner(got.Body)}

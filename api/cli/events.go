@@ -31,7 +31,7 @@ each event is one line, as Amazon EventBridge would deliver it, with times in UT
 Examples:
    pinion events -f
    pinion events -f --type task --cluster lab
-   pinion events -f --type host,leader   # LOST, BACK and LEADER among them
+   pinion events -f --type host,leader   # DISCONNECTED, LOST, BACK and LEADER among them
    pinion events -f -o json | jq .detail.lastStatus
    pinion events -f --type task --format '{{id .detail.taskArn}} {{.detail.lastStatus}}'
    pinion events -f --since 1234      # events after index 1234, and new ones
@@ -160,15 +160,15 @@ func eventText(kind string, at time.Time, detail json.RawMessage) (string, error
 		}
 		return text, err
 	case "host":
-		if now.Change == "LOST" {
-			return fmt.Sprintf("%s LOST, last heard %s before, running tasks: %d", now.Machine, at.Sub(now.LastHeard).Round(time.Second), now.Running), err
+		if now.Change == "DISCONNECTED" {
+			return fmt.Sprintf("%s DISCONNECTED, last heard %s before, running tasks: %d", now.Machine, at.Sub(now.LastHeard).Round(time.Second), now.Running), err
 		}
 		if now.Change != "" {
 			return now.Machine + " " + now.Change, err
 		}
 		text := now.Machine + " " + now.Status
 		if !now.Connected && now.Status != "INACTIVE" {
-			text += " lost"
+			text += " disconnected"
 		}
 		return text, err
 	case "gpu":

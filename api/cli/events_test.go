@@ -28,7 +28,7 @@ var testEvents = []string{
 		"createdAt":"2025-06-01T11:58:00.000Z","lastStatus":"STOPPED","stopCode":"EssentialContainerExited","containers":[{"exitCode":137,"reason":"OutOfMemoryError"}]}`),
 	eventFrame("5-0", "host", `{"ec2InstanceId":"gpu-1","status":"DRAINING","agentConnected":false}`),
 	eventFrame("6-0", "gpu", `{"uuid":"GPU-1","host":"gpu-1","status":"INACTIVE","health":"HEALTHY"}`),
-	eventFrame("7-0", "host", `{"ec2InstanceId":"gpu-1","status":"ACTIVE","agentConnected":false,"change":"LOST","lastHeardAt":"2025-06-01T11:58:56.000Z","runningTasksCount":3}`),
+	eventFrame("7-0", "host", `{"ec2InstanceId":"gpu-1","status":"ACTIVE","agentConnected":false,"change":"DISCONNECTED","lastHeardAt":"2025-06-01T11:58:56.000Z","runningTasksCount":3}`),
 	eventFrame("8-0", "host", `{"ec2InstanceId":"gpu-1","status":"ACTIVE","agentConnected":true,"change":"BACK"}`),
 	eventFrame("9-0", "leader", `{"host":"gpu-2","hostId":"h2","before":"gpu-1","beforeId":"h1","term":7}`),
 	eventFrame("10-0", "leader", `{"host":"gpu-2","hostId":"h2","term":1}`),
@@ -52,9 +52,9 @@ func TestEventsAreToldInOneLineEach(t *testing.T) {
 2025-06-01 11:59:00Z  host     gpu-1 ACTIVE
 2025-06-01 11:59:00Z  gpu      GPU-1 on gpu-1 UNHEALTHY Xid 79
 2025-06-01 11:59:00Z  task     3f2a00000000 trainer:3 STOPPED 137 OutOfMemoryError
-2025-06-01 11:59:00Z  host     gpu-1 DRAINING lost
+2025-06-01 11:59:00Z  host     gpu-1 DRAINING disconnected
 2025-06-01 11:59:00Z  gpu      GPU-1 on gpu-1 gone
-2025-06-01 11:59:00Z  host     gpu-1 LOST, last heard 4s before, running tasks: 3
+2025-06-01 11:59:00Z  host     gpu-1 DISCONNECTED, last heard 4s before, running tasks: 3
 2025-06-01 11:59:00Z  host     gpu-1 BACK
 2025-06-01 11:59:00Z  leader   gpu-2 LEADER of term 7, before: gpu-1
 2025-06-01 11:59:00Z  leader   gpu-2 LEADER of term 1

@@ -23,9 +23,9 @@ func hostsCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name: "host", Aliases: []string{"hosts"},
 		Usage: "List hosts and their free capacity; drain and remove them",
-		Description: `FREE CPU (cores), FREE MEMORY and FREE GPUS show free/total; nothing of a host that is LOST is free. STATUS is DRAINED when a draining
+		Description: `FREE CPU (cores), FREE MEMORY and FREE GPUS show free/total; nothing of a host that is LOST or UNKNOWN is free. STATUS is DRAINED when a draining
 host has no task left; STOPS TASKS is when it stops those that are left ('pinion drain --stop'), if it does. ROLE is leader or server for hosts that hold the pool's state, agent for the
-others. HEALTH is LOST while the host's heartbeats are missing, SICK when a GPU is unhealthy, CLOCK when its clock differs from
+others. HEALTH is UNKNOWN while the host's heartbeats are missing, LOST when it was given up and its tasks are STOPPED, SICK when a GPU is unhealthy, CLOCK when its clock differs from
 the leader's by 5 s or more, LISTENER when a load balancer's listener does not serve there. Hosts with the same name are shown with the first digits of their ids, which every command accepts.
 SIM marks simulated GPUs.
 
@@ -91,7 +91,7 @@ func printHosts(ctx context.Context, c *cli.Context, inv *invocation.Invocation)
 }
 
 // rareHostMembers are the members of a host's JSON that this command does not use.
-var rareHostMembers = []string{"allow", "custom", "featureLevel", "healthAt", "lostAt", "server", "tags", "volumes"}
+var rareHostMembers = []string{"allow", "custom", "featureLevel", "healthAt", "server", "tags", "volumes"}
 
 func hostTable(inv *invocation.Invocation, hosts []client.Host) *table.Table {
 	wide := inv.Output == invocation.Wide
@@ -123,21 +123,23 @@ func hostTable(inv *invocation.Invocation, hosts []client.Host) *table.Table {
 	return t
 }
 
-// hostSummary is "3 hosts, 1 LOST; 14 of 24 GPUs free". What a host that is LOST or gets no tasks has is not free.
+// hostSummary is "3 hosts, 1 LOST; 14 of 24 GPUs free". What a host that cannot be reached or gets no tasks has is not free.
 func hostSummary(hosts []client.Host) string {
-	lost, freeGPUs, gpus := 0, 0, 0
+	unreachable, freeGPUs, gpus := map[string]int{}, 0, 0
 	for _, h := range hosts {
 		gpus += len(h.GPUs.Devices)
 		switch {
-		case !h.Connected:
-			lost++
+		case format.Unreachable(h) != "":
+			unreachable[format.Unreachable(h)]++
 		case h.Status == client.Active:
 			freeGPUs += len(h.Free.GPUs)
 		}
 	}
 	text := format.Plural(len(hosts), "host")
-	if lost > 0 {
-		text += fmt.Sprintf(", %d LOST", lost)
+	for _, how := range []string{format.Lost, format.Unknown} {
+		if n := unreachable[how]; n > 0 {
+			text += fmt.Sprintf(", %d %s", n, how)
+		}
 	}
 	return text + fmt.Sprintf("; %d of %s free", freeGPUs, format.Plural(gpus, "GPU"))
 }
@@ -162,9 +164,9 @@ func stopsTasks(inv *invocation.Invocation, h client.Host) string {
 	}
 }
 
-// free is the free amount of something, which nobody can get of a host that is LOST.
+// free is the free amount of something, which nobody can get of a host that cannot be reached.
 func free(h client.Host, amount string) string {
-	if !h.Connected {
+	if format.Unreachable(h) != "" {
 		return "-"
 	}
 	return amount
@@ -172,8 +174,8 @@ func free(h client.Host, amount string) string {
 
 func hostHealth(h client.Host) string {
 	switch {
-	case !h.Connected:
-		return "LOST"
+	case format.Unreachable(h) != "":
+		return format.Unreachable(h)
 	case len(gpuProblems(h)) > 0:
 		return "SICK"
 	case h.ClockMS != 0:

@@ -74,11 +74,20 @@ old   default  1/1   2d   expired
 	}
 }
 
-func TestHostsShowsWhoIsLostAndWhoIsSick(t *testing.T) {
+func TestHostsShowsWhoIsSilentAndWhoIsSick(t *testing.T) {
 	got := pinion(t, newTwoHostPool(t), "hosts", "-o", "wide").out
-	if !strings.Contains(got, "LOST") || !strings.Contains(got, "GPU 0: fell off the bus") || !strings.Contains(got, "leader") {
+	if !strings.Contains(got, "UNKNOWN") || strings.Contains(got, "LOST") || !strings.Contains(got, "GPU 0: fell off the bus") || !strings.Contains(got, "leader") {
 		t.Errorf("%s", got)
 	}
+}
+
+// A host is UNKNOWN while it may come back to its tasks, as they are, and LOST once they are STOPPED.
+func TestAHostIsLostOnceItsTasksAreGivenUp(t *testing.T) {
+	h := newFakeHost(t)
+	h.documents["/v1/hosts"] = serveDocument(`[{"id":"` + hostOne + `","name":"gpu-1","connected":false,"status":"ACTIVE"},
+		{"id":"` + hostTwo + `","name":"gpu-2","connected":false,"status":"ACTIVE","lostAt":"2025-06-01T11:00:00Z"}]`)
+	got := pinion(t, h, "hosts", "--format", "{{.NAME}} {{.HEALTH}}").out
+	checkEqual(t, "health", got, "gpu-1 UNKNOWN\ngpu-2 LOST\n")
 }
 
 func TestHostsAreNamedByNameIdOrItsBeginning(t *testing.T) {

@@ -167,16 +167,13 @@ const briefReason = 100
 // waits reports whether a task has no host yet.
 func waits(t client.Task) bool { return t.Instance == "" && !t.Stopped() }
 
-// unknownStatus is the status that people see of a task on a host whose heartbeats are missing: what the host said last may be over.
-const unknownStatus = "UNKNOWN"
-
 // heldStatus is the status that people see of a task that waits and is held.
 const heldStatus = "HELD"
 
-// shownStatus is the status of a task, on a host or waiting for one; lost are the ids of the hosts whose heartbeats are missing.
-func shownStatus(task client.Task, lost map[string]bool) string {
-	if lost[client.ResourceID(task.Instance)] && !task.Stopped() {
-		return unknownStatus
+// shownStatus is the status of a task, on a host or waiting for one; silent are the ids of the hosts whose heartbeats are missing.
+func shownStatus(task client.Task, silent map[string]bool) string {
+	if silent[client.ResourceID(task.Instance)] && !task.Stopped() {
+		return format.Unknown
 	}
 	if task.Attribute("pinion.held-by") != "" {
 		return heldStatus
@@ -185,9 +182,9 @@ func shownStatus(task client.Task, lost map[string]bool) string {
 }
 
 func taskTable(inv *invocation.Invocation, tasks []client.Task, hosts []client.Host, infeasible map[string]string) *table.Table {
-	names, lost := invocation.NamesOf(hosts), map[string]bool{}
+	names, silent := invocation.NamesOf(hosts), map[string]bool{}
 	for _, h := range hosts {
-		lost[h.ID] = !h.Connected
+		silent[h.ID] = !h.Connected
 	}
 	wide := inv.Output == invocation.Wide
 	t := &table.Table{Header: []string{"ID", "TASK", "STATUS", "GPUS", "HOST", "AGE", "EXIT/REASON"}, Optional: []string{"AGE"}, Brief: briefReason}
@@ -199,13 +196,13 @@ func taskTable(inv *invocation.Invocation, tasks []client.Task, hosts []client.H
 		reason := cmp.Or(format.ExitSummary(task), infeasible[task.ID()])
 		id, gpus, host := task.ID(), gpusText(task), cmp.Or(names[client.ResourceID(task.Instance)], "-")
 		if !wide {
-			t.Add(format.ID(id), format.TaskName(task), shownStatus(task, lost), gpus, host, format.Age(inv.Now().Sub(task.CreatedAt.Time)), reason)
+			t.Add(format.ID(id), format.TaskName(task), shownStatus(task, silent), gpus, host, format.Age(inv.Now().Sub(task.CreatedAt.Time)), reason)
 			continue
 		}
 		if held := task.GPUs(); len(held) > 0 {
 			gpus = invocation.GPUText(hosts, held)
 		}
-		t.Add(id, format.TaskName(task), cmp.Or(task.Group, "-"), shownStatus(task, lost), gpus, host,
+		t.Add(id, format.TaskName(task), cmp.Or(task.Group, "-"), shownStatus(task, silent), gpus, host,
 			inv.Time(task.CreatedAt.Time), inv.Time(task.StartedAt.Time), inv.Time(task.StoppedAt.Time), reason)
 	}
 	return t

@@ -156,9 +156,13 @@ func sampleHostDocument(n int) string {
 	if n > 2 {
 		role = "agent"
 	}
-	return fmt.Sprintf(`{"id":"%s","name":"%s","cluster":"default","address":"10.0.0.5:7400","version":"0.1.0","status":"%s","role":"%s","connected":%t,
+	lost := ""
+	if n%14 == 13 {
+		lost = `"lostAt":"2025-06-01T11:00:00Z",`
+	}
+	return fmt.Sprintf(`{"id":"%s","name":"%s","cluster":"default","address":"10.0.0.5:7400","version":"0.1.0","status":"%s","role":"%s",%s"connected":%t,
 		"cpu":196608,"memoryMiB":2063597,"tasks":%d,"free":{"cpu":%d,"memoryMiB":1963597,"gpus":["GPU-3"]},"gpus":{"devices":[{"uuid":"1"},{"uuid":"2"},{"uuid":"3"},{"uuid":"4"},{"uuid":"5"},{"uuid":"6"},{"uuid":"7"},{"uuid":"8"}]}}`,
-		sampleID("aa", n), sampleName(n), status, role, n%7 != 6, n%6, 1024*(n%192))
+		sampleID("aa", n), sampleName(n), status, role, lost, n%7 != 6, n%6, 1024*(n%192))
 }
 
 func sampleGPU(n int) string {

@@ -23,6 +23,7 @@ type Host struct {
 	RegisteredAt time.Time         `json:"registeredAt"`
 	StopTasksAt  time.Time         `json:"stopTasksAt"`   // when its tasks are stopped, while it drains with that; zero: they are not
 	Connected    bool              `json:"connected"`     // false when its heartbeats are missing
+	LostAt       time.Time         `json:"lostAt"`        // when it was given up and its tasks marked STOPPED; zero: it is not
 	ClockMS      int64             `json:"clockOffsetMs"` // how much its clock is ahead of the leader's, negative when it is behind; 0: it is not off
 	// ListenerProblems are the listeners of load balancers and services that its proxy does not serve, by port.
 	ListenerProblems []ListenerProblem `json:"listenerProblems"`

@@ -30,8 +30,9 @@ type Connection string
 
 // What becomes of a connection.
 const (
-	HostLost Connection = "LOST" // the host is not heard of any more
-	HostBack Connection = "BACK" // it is heard of again
+	HostDisconnected Connection = "DISCONNECTED" // the host is not heard of any more; its tasks may run on
+	HostLost         Connection = "LOST"         // it was given up, and its tasks are STOPPED
+	HostBack         Connection = "BACK"         // it is heard of again
 )
 
 // Change is the version of one object after a log entry. It is immutable.
@@ -40,7 +41,7 @@ type Change struct {
 	At          time.Time // when the leader appended the entry to its log; zero without Raft
 	Kind        Kind
 	ClusterName string     // cluster of the object
-	Connection  Connection // of a host that was lost or is back by this change
+	Connection  Connection // of a host that is disconnected, lost or back by this change
 	Deleted     bool       // the object was deleted, and Object is its last version
 	Object      any        // of the type that belongs to Kind: *spec.Task, *spec.Host, *spec.Cluster, *spec.HostGPU, *raftfsm.Leader, *service.Service, *service.Happening, *service.DeploymentChange
 }
@@ -103,9 +104,12 @@ func OfHost(before, after *spec.Host) []*Change {
 	}
 	all := []*Change{{Kind: Host, ClusterName: host.Cluster, Object: host, Deleted: over}}
 	switch {
-	case before == nil || over || before.Silent() == after.Silent():
-	case after.Silent():
+	case before == nil || over:
+	case after.Lost() && !before.Lost():
 		all[0].Connection = HostLost
+	case before.Silent() == after.Silent():
+	case after.Silent():
+		all[0].Connection = HostDisconnected
 	default:
 		all[0].Connection = HostBack
 	}

@@ -99,7 +99,7 @@ func TestTheHostsOfARackAreLostAndBackInFewEntries(t *testing.T) {
 	}
 	p.run(t, r, hosts, 30*time.Second, cut)
 	for host, told := range p.told(t) {
-		if len(told) != 2 || told[0] != change.HostLost || told[1] != change.HostBack {
+		if len(told) != 2 || told[0] != change.HostDisconnected || told[1] != change.HostBack {
 			t.Fatalf("%s: %v", host, told)
 		}
 	}
@@ -124,7 +124,7 @@ func TestAHostThatFlapsIsToldOfOnceInTenSeconds(t *testing.T) {
 		t.Errorf("%d entries in %v", p.entries, lasts)
 	}
 	for i, told := range p.told(t)[hostID(0)] {
-		if want := []change.Connection{change.HostLost, change.HostBack}[i%2]; told != want {
+		if want := []change.Connection{change.HostDisconnected, change.HostBack}[i%2]; told != want {
 			t.Errorf("record %d is %s, not %s", i, told, want)
 		}
 	}
@@ -149,7 +149,7 @@ func TestWhatCouldNotBeRecordedIsRecordedLater(t *testing.T) {
 	p.run(t, r, 1, 8*time.Second, silent)
 	p.broken = false
 	p.run(t, r, 1, time.Second, silent)
-	if told := p.told(t)[hostID(0)]; len(told) != 1 || told[0] != change.HostLost {
+	if told := p.told(t)[hostID(0)]; len(told) != 1 || told[0] != change.HostDisconnected {
 		t.Errorf("told %v", told)
 	}
 }

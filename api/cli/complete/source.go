@@ -97,9 +97,7 @@ func hostOffers(s source, inv *invocation.Invocation) (offers []offer, err error
 	}
 	for _, h := range hosts {
 		about := fmt.Sprintf("%s, %s free", h.Status, format.Plural(len(h.Free.GPUs), "GPU"))
-		if !h.Connected {
-			about = "LOST"
-		}
+		about = cmp.Or(format.Unreachable(h), about)
 		name := h.Name
 		if count[h.Name] > 1 {
 			name, about = format.ID(h.ID), h.Name+", "+about // the name alone is ambiguous

@@ -51,7 +51,7 @@ type taskDetail struct {
 type instanceDetail struct {
 	types.ContainerInstance
 	ClusterARN  string            `json:"clusterArn"`
-	Change      change.Connection `json:"change,omitempty"`     // LOST or BACK, of the event that says so
+	Change      change.Connection `json:"change,omitempty"`     // DISCONNECTED, LOST or BACK, of the event that says so
 	LastHeardAt wire.Time         `json:"lastHeardAt,omitzero"` // while it is not connected
 	UpdatedAt   wire.Time         `json:"updatedAt,omitzero"`
 }

@@ -76,7 +76,7 @@ func (p *pool) testEveryHostKilled(t *testing.T) {
 			other := p.Hosts()[(i+1)%len(p.Hosts())]
 			if lose := i == round%len(p.Hosts()); lose {
 				losses = append(losses, p.waitLost(t, other, h))
-				tells = append(tells, seen.wait(t, h.Name, "LOST").Sub(killed))
+				tells = append(tells, seen.wait(t, h.Name, "DISCONNECTED").Sub(killed))
 				defer seen.wait(t, h.Name, "BACK")
 			}
 			done := p.run(t, other, "witnessed", fmt.Sprintf("killed-%d-%s", round, h.Name))
@@ -89,7 +89,7 @@ func (p *pool) testEveryHostKilled(t *testing.T) {
 	}
 	p.endTicking(t, running)
 	recordTimes(t, "kill -9 of a host -> shown as lost", losses, 0, 5*time.Second)
-	recordTimes(t, "kill -9 of a host -> event LOST at another host", tells, 0, 5*time.Second)
+	recordTimes(t, "kill -9 of a host -> event DISCONNECTED at another host", tells, 0, 5*time.Second)
 	recordCount("kills of hosts while 10 tasks ran", *rounds*len(p.Hosts()))
 }
 
