@@ -5,12 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"pinion/raftfsm/jointoken"
 	"pinion/raftfsm/spec"
 )
+
+// joinToken lets uses hosts in within the first hour; its secret's hash is "hash of " + id.
+func joinToken(id string, uses int) jointoken.Token {
+	return jointoken.Token{ID: id, SecretHash: "hash of " + id, Role: "host", Uses: uses, CreatedAt: epoch, Expires: at(60)}
+}
 
 // admit asks for a host's admission with the right secret of the token.
 func admit(host, key, token string, minute int) AdmitHost {
@@ -137,4 +143,38 @@ func TestAFounderIsKnownByItsKey(t *testing.T) {
 		t.Errorf("a removed host: %v", err)
 	}
 	h.do(t, admit("h1", "key", "good", 6))
+}
+
+func TestTokensAreForgottenSomeTimeAfterTheirEnd(t *testing.T) {
+	h := newHistory(t)
+	for _, id := range []string{"expired", "revoked", "used"} {
+		h.do(t, Wrap(jointoken.Create{Token: joinToken(id, 1)}))
+	}
+	h.do(t, Wrap(jointoken.Revoke{ID: "revoked", At: at(30)}))
+	h.do(t, admit("h2", "key", "used", 20))
+	steps := []struct {
+		before int
+		known  []string
+	}{
+		{20, []string{"expired", "revoked", "used"}},
+		{21, []string{"expired", "revoked"}},
+		{31, []string{"expired"}},
+		{60, []string{"expired"}},
+		{61, nil},
+	}
+	for _, step := range steps {
+		h.do(t, Reap{TokensBefore: at(step.before)})
+		var known []string
+		for _, id := range []string{"expired", "revoked", "used"} {
+			if jointoken.Find(h.View(), id) != nil {
+				known = append(known, id)
+			}
+		}
+		if !slices.Equal(known, step.known) {
+			t.Errorf("ended before minute %d forgotten: %v are known, want %v", step.before, known, step.known)
+		}
+	}
+	if h.View().Admission("h2") == nil {
+		t.Error("the host was forgotten with its token")
+	}
 }

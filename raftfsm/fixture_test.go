@@ -2,7 +2,9 @@ package raftfsm
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"testing"
 	"time"
 
 	"pinion/gpu"
@@ -134,4 +136,12 @@ type tester interface {
 	Helper()
 	Fatal(...any)
 	Fatalf(string, ...any)
+}
+
+// refuse applies a command that must be refused with the error.
+func refuse(t *testing.T, h *history, c Command, want error) {
+	t.Helper()
+	if _, err := h.try(t, c); !errors.Is(err, want) {
+		t.Errorf("%#v: %v, want %v", c, err, want)
+	}
 }

@@ -66,7 +66,7 @@ var floors = map[string][]string{
 		"machine",
 	},
 	"raftfsm": {
-		"routing",
+		"routing raftfsmtest",
 		".",
 		"loadbalancer loggroup jointoken capacityprovider accountsetting",
 		"command",
