@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	goruntime "runtime"
 	"slices"
 	"strings"
 
@@ -36,19 +38,40 @@ func (v *Volume) Make() error {
 		return err
 	}
 	defer dir.Close()
-	below, err := os.OpenRoot(descriptorPath(dir))
-	if err != nil {
-		return v.explain(err)
-	}
-	defer below.Close()
-	if err := below.MkdirAll(v.below, 0o755); err != nil {
+	if err := v.makeBelow(dir); err != nil {
 		return v.explain(err)
 	}
 	if file, err = v.Open(); err != nil {
 		return err
 	}
-	defer file.Close()
-	return os.Chmod(descriptorPath(file), v.root.mode) // past the umask
+	return file.Close()
+}
+
+// makeBelow makes the directory below that of the root. It has its mode from the first moment on, past the umask, which a thread of its own is
+// without: what is found by its path afterwards may be something that a task has put there meanwhile, and whose mode is not ours to change.
+func (v *Volume) makeBelow(dir *os.File) error {
+	below, err := os.OpenRoot(descriptorPath(dir))
+	if err != nil {
+		return err
+	}
+	defer below.Close()
+	if err := below.MkdirAll(filepath.Dir(v.below), 0o755); err != nil {
+		return err
+	}
+	made := make(chan error, 1)
+	go func() {
+		goruntime.LockOSThread() // for good: the thread ends with the goroutine
+		if err := unix.Unshare(unix.CLONE_FS); err != nil {
+			made <- fmt.Errorf("a thread with a umask of its own: %w", err)
+			return
+		}
+		unix.Umask(0)
+		made <- below.Mkdir(v.below, v.root.mode)
+	}()
+	if err := <-made; err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
 }
 
 // Open opens the volume without reading it or following a link out of its root. It is what a mount of the file is of, whatever

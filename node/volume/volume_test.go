@@ -165,6 +165,31 @@ func TestALinkThatComesAndGoesWinsNoRace(t *testing.T) {
 	}
 }
 
+// Another task has a link to a closed directory come and go where a volume is made: that directory stays closed.
+func TestMakingAVolumeOpensNoOtherDirectory(t *testing.T) {
+	f := newFixture(t)
+	closed, made := filepath.Join(f.given, "closed"), filepath.Join(f.given, "made")
+	f.must(os.Mkdir(closed, 0o700))
+	roots := f.roots()
+	var stop atomic.Bool
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for !stop.Load() {
+			_ = os.Remove(made)
+			_ = os.Symlink("closed", made)
+		}
+	}()
+	for range 3000 {
+		_, _ = f.open(roots, made)
+	}
+	stop.Store(true)
+	<-stopped
+	if info, err := os.Stat(closed); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the closed directory has mode %v, %v", info.Mode(), err)
+	}
+}
+
 // The root itself is opened by its real path: a link in the place of a part of it is not followed.
 func TestARootThatBecameALinkIsNotFollowed(t *testing.T) {
 	f := newFixture(t)
