@@ -24,8 +24,11 @@ const (
 	reasonMismatch = "Target.ResponseCodeMismatch"
 )
 
-// maxBody is how much of an answer is read.
-const maxBody = 64 << 10
+// Bounds of an answer, whatever a container sends: the head, which the proxy holds to the same bound, and how much is read of the body.
+const (
+	maxHead = 64 << 10
+	maxBody = 64 << 10
+)
 
 // once checks the target once.
 func (k *check) once(ctx context.Context) (passed bool, reason, detail string) {
@@ -66,7 +69,10 @@ func (k *check) ask(ctx context.Context, address string) (code int, err error) {
 	protocols.SetHTTP1(k.version != traffic.HTTP2 && k.version != traffic.GRPC)
 	protocols.SetUnencryptedHTTP2(!protocols.HTTP1())
 	client := &http.Client{
-		Transport:     &http.Transport{DisableKeepAlives: true, Protocols: protocols},
+		Transport: &http.Transport{
+			DisableKeepAlives: true, Protocols: protocols, MaxResponseHeaderBytes: maxHead,
+			HTTP2: &http.HTTP2Config{MaxReceiveBufferPerConnection: maxBody, MaxReceiveBufferPerStream: maxBody},
+		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	defer client.CloseIdleConnections()

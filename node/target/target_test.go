@@ -111,3 +111,25 @@ func TestMatchers(t *testing.T) {
 		}
 	}
 }
+
+// A container that answers with headers without end is not healthy, and is given up at the bound.
+func TestTheHeadOfAnAnswerIsBounded(t *testing.T) {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Long", strings.Repeat("x", map[string]int{"/long": 2 * maxHead, "/short": maxHead / 2}[r.URL.Path]))
+	}))
+	server.Config.Protocols = protocols
+	server.Start()
+	defer server.Close()
+	for _, version := range []traffic.Version{"", traffic.HTTP2} {
+		for path, want := range map[string]string{"/short": "", "/long": reasonFailed} {
+			health := traffic.HealthCheck{Protocol: traffic.HTTP, Path: path, Timeout: 30 * time.Second}
+			k := &check{address: strings.TrimPrefix(server.URL, "http://"), version: version, health: health}
+			if _, reason, detail := k.once(t.Context()); reason != want {
+				t.Errorf("version %q, %s: %q %s, want %q", version, path, reason, detail, want)
+			}
+		}
+	}
+}
