@@ -1,8 +1,10 @@
 package names
 
 import (
+	"math/rand/v2"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/miekg/dns"
@@ -10,6 +12,10 @@ import (
 
 // ttl is how many seconds an answer may be kept: names come and go with services.
 const ttl = 5
+
+// maxReplicas is how many tasks one answer has: a service may have thousands, which no client asks for, and which a question of a few bytes is not to
+// cost.
+const maxReplicas = 128
 
 // answerHost answers the host and its tasks: names with their virtual addresses, and the rest as the host's own resolvers do.
 func (n *Names) answerHost(s *server, request *dns.Msg, overTCP bool) *dns.Msg {
@@ -27,7 +33,7 @@ func (n *Names) answerSite(_ *server, request *dns.Msg, _ bool) *dns.Msg {
 		return failure(request, dns.RcodeRefused)
 	}
 	return t.answer(request, func(e *entry) (all []netip.Addr) {
-		for _, r := range e.replicas {
+		for _, r := range e.some() {
 			if a, err := netip.ParseAddr(r.host); err == nil {
 				all = append(all, a)
 			}
@@ -70,8 +76,7 @@ func (t *table) answer(request *dns.Msg, addresses func(*entry) []netip.Addr) *d
 // services are where the tasks behind a name listen, with the addresses of these places.
 func (t *table) services(reply *dns.Msg, e *entry) {
 	name := reply.Question[0].Name
-	for i := range e.replicas {
-		r := &e.replicas[i]
+	for _, r := range e.some() {
 		target, addresses := dns.Fqdn(r.host), r.addresses()
 		if len(addresses) > 0 {
 			target = r.label + "." + name
@@ -81,6 +86,16 @@ func (t *table) services(reply *dns.Msg, e *entry) {
 			reply.Extra = append(reply.Extra, records(target, kind, addresses)...)
 		}
 	}
+}
+
+// some are the replicas of one answer: all, or as many as it has room for, from a random one on, so that each has its share.
+func (e *entry) some() []replica {
+	if len(e.replicas) <= maxReplicas {
+		return e.replicas
+	}
+	start := rand.IntN(len(e.replicas))
+	first := e.replicas[start:min(start+maxReplicas, len(e.replicas))]
+	return slices.Concat(first, e.replicas[:maxReplicas-len(first)])
 }
 
 // addresses is the one address of a replica, or none when its host goes by a name.

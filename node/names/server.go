@@ -21,6 +21,7 @@ const (
 	idleTimeout    = 5 * time.Second // of a connection
 	forwardTimeout = 2 * time.Second // of each resolver that is asked
 	maxResolvers   = 3
+	maxDatagram    = 1232 // of an answer over UDP, whatever the client says that it takes: one packet, and little for who asks in the name of another
 )
 
 // resolvConf is where a host names its resolvers.
@@ -89,13 +90,14 @@ func (s *server) handler(overTCP bool) dns.HandlerFunc {
 		default:
 			reply = s.answer(s, request, overTCP)
 		}
+		size := dns.MaxMsgSize
 		if !overTCP {
-			size := dns.MinMsgSize
+			size = dns.MinMsgSize
 			if opt := request.IsEdns0(); opt != nil {
-				size = max(size, int(opt.UDPSize()))
+				size = min(max(size, int(opt.UDPSize())), maxDatagram)
 			}
-			reply.Truncate(size)
 		}
+		reply.Truncate(size)
 		_ = w.WriteMsg(reply) // the client asks again
 	}
 }
