@@ -5,13 +5,23 @@ import (
 	"slices"
 )
 
-// maxDrained is how many draining targets are kept of a host: the rest is drained when their time is over.
-const maxDrained = 4096
+// Bounds of the draining targets that are kept of a host, which root there may make up: the rest is drained when their time is over.
+const (
+	maxDrained      = 4096
+	maxDrainedBytes = 1 << 20 // of their ids; one has some 100
+)
 
 // RecordDrained takes the draining targets to which a host has no request in flight. It does not matter how old its word is: a host sends no
 // request to a target of which it knows that it is draining, and no target is anything else afterwards.
 func (m *Monitor) RecordDrained(hostID string, targets []string) {
-	m.table.setDrained(hostID, targets[:min(len(targets), maxDrained)])
+	targets, bytes := targets[:min(len(targets), maxDrained)], 0
+	for i, target := range targets {
+		if bytes += len(target); bytes > maxDrainedBytes {
+			targets = targets[:i]
+			break
+		}
+	}
+	m.table.setDrained(hostID, targets)
 }
 
 // Drained lists the targets to which none of the hosts has a request in flight that are heard of. What a silent host has in flight goes with it.

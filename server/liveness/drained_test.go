@@ -1,7 +1,9 @@
 package liveness
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"pinion/raftfsm"
@@ -30,5 +32,22 @@ func TestATargetIsDrainedWhenEveryHostSaysSo(t *testing.T) {
 		if step.do(); !slices.Equal(p.monitor.Drained(), step.want) {
 			t.Errorf("%s: %v, want %v", step.name, p.monitor.Drained(), step.want)
 		}
+	}
+}
+
+// What root of a host makes up takes little of the leader's memory.
+func TestLittleIsKeptOfWhatAHostSaysIsDrained(t *testing.T) {
+	p := newRecordedPool(t, 1)
+	long := make([]string, maxDrained)
+	for i := range long {
+		long[i] = fmt.Sprintf("%08d%s", i, strings.Repeat("x", 8<<10))
+	}
+	p.monitor.RecordDrained(hostID(0), append([]string{"a"}, long...))
+	kept := p.monitor.Drained()
+	if bytes := len(strings.Join(kept, "")); bytes > maxDrainedBytes {
+		t.Errorf("%d bytes are kept", bytes)
+	}
+	if !slices.Contains(kept, "a") {
+		t.Error("what came first is not kept")
 	}
 }
