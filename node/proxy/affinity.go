@@ -75,15 +75,10 @@ func readPrefix(r *http.Request, length int) ([]byte, error) {
 	if r.ContentLength == 0 || length <= 0 {
 		return nil, nil
 	}
-	if r.ContentLength > 0 {
-		length = int(min(int64(length), r.ContentLength))
-	}
-	prefix := make([]byte, length)
-	n, err := io.ReadFull(r.Body, prefix)
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
+	prefix, err := io.ReadAll(io.LimitReader(r.Body, int64(length))) // which takes memory for what has come, not for what was announced
+	if err == io.ErrUnexpectedEOF {
 		err = nil
 	}
-	prefix = prefix[:n]
 	r.Body = &prefixedBody{Reader: io.MultiReader(bytes.NewReader(prefix), r.Body), Closer: r.Body}
 	return prefix, err
 }
