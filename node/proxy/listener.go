@@ -41,6 +41,8 @@ const (
 	maxHeaderBytes  = 60 << 10         // net/http allows 4 KiB more
 	headerTimeout   = 10 * time.Second // and of a TLS handshake
 	maxHTTP2Streams = 250
+	// maxUnread is how much of one connection of HTTP/2 to a client, and of one stream to a target, is taken before it is read.
+	maxUnread = 128 << 10
 )
 
 func (p *Proxy) open(opened net.Listener, t *table) *listener {
@@ -74,7 +76,7 @@ func (l *listener) httpServer() *http.Server {
 	return &http.Server{
 		Handler:                      http.HandlerFunc(l.serveHTTP),
 		Protocols:                    protocols,
-		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: maxHTTP2Streams},
+		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: maxHTTP2Streams, MaxReceiveBufferPerConnection: maxUnread, MaxReceiveBufferPerStream: maxUnread},
 		ReadHeaderTimeout:            headerTimeout,
 		MaxHeaderBytes:               maxHeaderBytes,
 		DisableGeneralOptionsHandler: true,

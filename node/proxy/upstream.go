@@ -47,7 +47,10 @@ func newUpstream(d *targetDialer) *upstream {
 		DisableCompression:     true,
 		IdleConnTimeout:        idleHTTP2Time,
 		MaxResponseHeaderBytes: maxAnswerHeaders,
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: deadPeer, PingTimeout: deadPeer},
+		HTTP2: &http.HTTP2Config{
+			SendPingTimeout: deadPeer, PingTimeout: deadPeer,
+			MaxReceiveBufferPerStream: maxUnread, // a client that does not read holds up its own stream only
+		},
 	}}}
 }
 

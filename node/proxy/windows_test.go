@@ -1,0 +1,66 @@
+package proxy_test
+
+import (
+	"io"
+	"net"
+	"testing"
+
+	"golang.org/x/net/http2"
+
+	"pinion/raftfsm/traffic"
+)
+
+// mostUnread is what a connection of HTTP/2 to a client, and a stream to a target, may hold before anybody reads it.
+const mostUnread = 128 << 10
+
+// windows are what the other end of a connection of HTTP/2 takes before anybody reads it, by its frames until one of a type.
+func windows(t *testing.T, framer *http2.Framer, last http2.FrameType) (connection, stream uint32) {
+	t.Helper()
+	connection, stream = 65_535, 65_535
+	for {
+		frame, err := framer.ReadFrame()
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch f := frame.(type) {
+		case *http2.SettingsFrame:
+			if size, given := f.Value(http2.SettingInitialWindowSize); given {
+				stream = size
+			}
+		case *http2.WindowUpdateFrame:
+			connection += f.Increment
+		}
+		if frame.Header().Type == last {
+			return connection, stream
+		}
+	}
+}
+
+func TestAListenersConnectionOfHTTP2HoldsLittleThatIsNotRead(t *testing.T) {
+	s := newSite(t)
+	s.apply(toGroup(group("web", s.named("web"))))
+	conn := s.dial(80)
+	framer := http2.NewFramer(conn, conn)
+	_, _ = io.WriteString(conn, http2.ClientPreface)
+	_ = framer.WriteSettings()
+	_ = framer.WritePing(false, [8]byte{})
+	if connection, stream := windows(t, framer, http2.FramePing); connection > mostUnread || stream > mostUnread {
+		t.Errorf("a connection takes %d bytes unread, a stream %d", connection, stream)
+	}
+}
+
+// A target that sends much to a client who does not read has the proxy hold little of it.
+func TestAStreamOfATargetHoldsLittleThatIsNotRead(t *testing.T) {
+	s, unread := newSite(t), make(chan uint32, 1)
+	g := group("web", s.tcpServer(func(c net.Conn) {
+		_, _ = io.ReadFull(c, make([]byte, len(http2.ClientPreface)))
+		_, stream := windows(t, http2.NewFramer(c, c), http2.FrameHeaders)
+		unread <- stream
+	}))
+	g.Version = traffic.HTTP2
+	s.apply(toGroup(g))
+	s.get(80, "/")
+	if stream := <-unread; stream > mostUnread {
+		t.Errorf("a stream takes %d bytes unread", stream)
+	}
+}
