@@ -100,35 +100,16 @@ func (c *inprocCluster) inBackground(loop func(context.Context)) {
 
 // open starts one server; the first one begins the pool.
 func (c *inprocCluster) open(i int, join, token string) (address string, err error) {
-	ctx, id, name := c.Context(), scatteredID(0, i), fmt.Sprint("server-", i)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
+	ctx, id := c.Context(), scatteredID(0, i)
+	if err := c.addDisk(serverName(i)); err != nil {
 		return "", err
 	}
-	address, log := listener.Addr().String(), c.log
-	if err := c.addDisk(name); err != nil {
-		return "", errors.Join(err, listener.Close())
-	}
-	identity, err := pki.OpenWith(filepath.Join(c.dir, name, "pki"), id, []string{"127.0.0.1"}, pki.Options{Joining: join != "", Log: log})
-	if err != nil {
-		return "", errors.Join(err, listener.Close())
-	}
-	port := peer.Listen(listener, identity, log)
-	c.atEnd(port.Close)
-	member, err := server.OpenMember(ctx, server.MemberConfig{
-		Dir: filepath.Join(c.dir, name), HostID: id, Address: address, Name: name, Version: "bench",
-		Identity: identity, Port: port, Log: log, Join: join, Token: token,
-	})
+	member, port, identity, err := c.openMember(spec.Host{ID: id, Name: serverName(i), Cluster: spec.DefaultCluster}, join, token)
 	if err != nil {
 		return "", err
 	}
 	c.members = append(c.members, member)
-	c.atEnd(member.Close)
-	if _, err := member.Agent().Join(ctx, spec.Host{ID: id, Name: name, Cluster: spec.DefaultCluster, Address: address}, nil); err != nil {
-		return "", err
-	}
-	c.inBackground(func(ctx context.Context) { c.beat(ctx, member, func() []string { return []string{id} }) })
-	local := api.Config{Store: member, Log: log, Version: "bench", HostID: id, Leader: member.Leadership(), Forward: member.Forwarder(),
+	local := api.Config{Store: member, Log: c.log, Version: "bench", HostID: id, Leader: member.Leadership(), Forward: member.Forwarder(),
 		Local: member, Admin: rest.Admin{Keys: member.Keys()}}
 	fromPeers := local
 	fromPeers.FromPeer = func(r *http.Request) httpx.Peer {
@@ -136,6 +117,7 @@ func (c *inprocCluster) open(i int, join, token string) (address string, err err
 		return httpx.Peer{HostID: hostID, Server: isServer}
 	}
 	member.HandleAPI(api.NewHandler(fromPeers))
+	address = port.Addr().String()
 	if i > 0 {
 		return address, nil
 	}
@@ -143,6 +125,37 @@ func (c *inprocCluster) open(i int, join, token string) (address string, err err
 	c.first = credentials{Endpoint: "https://" + address, KeyID: key.ID, Secret: key.Secret, CAFile: identity.CAFile()}
 	c.inBackground(func(ctx context.Context) { _ = api.Serve(ctx, port.API(), local) })
 	return address, err
+}
+
+func serverName(i int) string { return fmt.Sprint("server-", i) }
+
+// openMember has a host of this process begin the pool, or join it: its agent's connection is up, and its heartbeats are sent until the end.
+func (c *inprocCluster) openMember(host spec.Host, join, token string) (*server.Member, *peer.Port, *pki.Identity, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	host.Address = listener.Addr().String()
+	dir := filepath.Join(c.dir, host.Name)
+	identity, err := pki.OpenWith(filepath.Join(dir, "pki"), host.ID, []string{"127.0.0.1"}, pki.Options{Joining: join != "", Log: c.log})
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, listener.Close())
+	}
+	port := peer.Listen(listener, identity, c.log)
+	c.atEnd(port.Close)
+	member, err := server.OpenMember(c.Context(), server.MemberConfig{
+		Dir: dir, HostID: host.ID, Address: host.Address, Name: host.Name, Version: "bench",
+		Identity: identity, Port: port, Log: c.log, Join: join, Token: token,
+	})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	c.atEnd(member.Close)
+	if _, err := member.Agent().Join(c.Context(), host, nil); err != nil {
+		return nil, nil, nil, err
+	}
+	c.inBackground(func(ctx context.Context) { c.beat(ctx, member, func() []string { return []string{host.ID} }) })
+	return member, port, identity, nil
 }
 
 // addDisk makes the disk of a server where its directory will be, if it is to have its own.

@@ -65,6 +65,7 @@ var parts = []part{
 	{"waiting", goTest("./packaging/bench", "^Benchmark(BareRaft|Queue)$", "-benchtime", "1x")},
 	{"state", goTest("./raftfsm", "^BenchmarkRunningTasks$", "-benchtime", "1x", "-tasks", "1000000")},
 	{"history", goTest("./server/history", "^BenchmarkHistory$", "-benchtime", "1x", "-timeout", "20m", "-tasks", "1000000")},
+	{"services", goTest("./packaging/bench", "^Benchmark(Services|Routing)$", "-benchtime", "1x")},
 	{"proxy", goTest("./node/proxy", "^BenchmarkProxy$", "-benchtime", "1x")}, // beside nginx and HAProxy, when their packages are installed
 	{"links", goTest("./packaging/bench", "^Benchmark(LinkScores|Pick4Of16)$", "-benchtime", "1x")},
 }

@@ -107,6 +107,9 @@ var metrics = []metric{
 	{"History", "usage-slowest-sec", "history: usage of 30 days by team, slowest", below(1), own("bare-scan-sec")},
 	{"History", "longest-write-of-2000-sec", "history: longest write of 2000 tasks", below(5), source{}},
 
+	{"Services", "CPU-%", "1000 services with 10,000 tasks at rest: CPU of three servers, of one core", below(3), own("hosts-CPU-%")},
+	{"Services", "reconciled-sec", "the leader leaves and a task of each is stopped -> each has another one", below(2), source{}},
+	{"Routing", "p99-sec", "an endpoint changes -> the proxies of 100 hosts know, p99", below(0.5), own("p50-sec")},
 	{"Proxy/clients=1", "added-p50-sec", "proxy: added to a request, one client, p50", times(1.5, own("haproxy-added-p50-sec"), 0), own("haproxy-added-p50-sec")},
 	{"Proxy/clients=1", "added-p99-sec", "the same, p99", target{}, own("haproxy-added-p99-sec")},
 	{"Proxy/clients=1", "nginx-added-p50-sec", "the same by nginx, p50", target{}, own("haproxy-added-p50-sec")},
