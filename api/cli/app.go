@@ -23,9 +23,9 @@ import (
 	"pinion/api/cli/env"
 	"pinion/api/cli/exit"
 	"pinion/api/cli/help"
+	"pinion/api/cli/history"
 	"pinion/api/cli/invocation"
 	"pinion/api/cli/login"
-	"pinion/api/cli/past"
 	"pinion/api/cli/run"
 	"pinion/api/cli/service"
 	"pinion/api/cli/unlock"
@@ -191,7 +191,7 @@ func commands(p Program) []*cli.Command {
 		why.Command(p.system),
 		stopCommand(p),
 		queueCommand(p),
-		past.Usage(p.system),
+		history.Usage(p.system),
 		inspectCommand(p),
 		eventsCommand(p),
 		definition.Register(p.system),

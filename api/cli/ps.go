@@ -11,9 +11,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/cli/format"
+	"pinion/api/cli/history"
 	"pinion/api/cli/invocation"
 	"pinion/api/cli/listing"
-	"pinion/api/cli/past"
 	"pinion/api/cli/table"
 	"pinion/api/client"
 	"pinion/api/ecs/types"
@@ -44,14 +44,14 @@ Examples:
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "include stopped tasks"},
 			invocation.QuietFlag(), invocation.WatchFlag(), invocation.ClusterFlag(),
-		}, slices.Concat(listing.Flags(), past.Flags())...),
+		}, slices.Concat(listing.Flags(), history.Flags())...),
 		Action: func(c *cli.Context) error {
 			inv, err := p.system.Invoke(c)
 			if err != nil {
 				return err
 			}
-			if past.Asked(c) {
-				return past.List(c, inv)
+			if history.Asked(c) {
+				return history.List(c, inv)
 			}
 			return inv.List(c, func(ctx context.Context, inv *invocation.Invocation) error {
 				return listTasks(ctx, c, inv)

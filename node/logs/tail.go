@@ -35,7 +35,7 @@ func tailOffset(f *os.File, n int) (offset int64, missing int, err error) {
 	if err != nil {
 		return 0, n, err
 	}
-	lines := newBackward(f, info.Size())
+	lines := newReverse(f, info.Size())
 	for n > 0 {
 		at, line, err := lines.line()
 		if err == io.EOF {

@@ -19,7 +19,7 @@ func BenchmarkStarvedRunTask(b *testing.B) {
 		var terms termCounter
 		c := newInprocClusterWith(b, offeredHosts / *scale, inprocOptions{disk: starvedDisk, log: slog.New(&terms)})
 		c.inBackground(func(ctx context.Context) {
-			if err := testbed.Starve(ctx, c.disks); err != nil {
+			if err := testbed.Stress(ctx, c.disks); err != nil {
 				b.Error(err)
 			}
 		})

@@ -64,5 +64,5 @@ func (p *pool) holdBack(t *testing.T, length time.Duration) {
 	for i, h := range p.Hosts() {
 		disks[i] = h.Disk
 	}
-	must(t, testbed.Starve(ctx, disks))
+	must(t, testbed.Stress(ctx, disks))
 }

@@ -5,21 +5,21 @@ import (
 	"io"
 )
 
-// backwardBlock is how much of a file is read at once from its end towards its beginning.
-const backwardBlock = 64 << 10
+// reverseBlock is how much of a file is read at once from its end towards its beginning.
+const reverseBlock = 64 << 10
 
-// backward reads the lines of a file from the last to the first. It holds one block, or the longest line.
-type backward struct {
+// reverse reads the lines of a file from the last to the first. It holds one block, or the longest line.
+type reverse struct {
 	file  io.ReaderAt
 	begin int64  // offset of rest in the file
 	rest  []byte // what was read and not returned yet
 }
 
-func newBackward(file io.ReaderAt, size int64) *backward { return &backward{file: file, begin: size} }
+func newReverse(file io.ReaderAt, size int64) *reverse { return &reverse{file: file, begin: size} }
 
 // line returns the line before the last one that was returned, its line end included, and its offset. The error is io.EOF at the
 // beginning of the file. The line is valid until the next call.
-func (b *backward) line() (offset int64, line []byte, err error) {
+func (b *reverse) line() (offset int64, line []byte, err error) {
 	for {
 		if n := len(b.rest); n > 0 {
 			if before := bytes.LastIndexByte(b.rest[:n-1], '\n'); before >= 0 {
@@ -33,7 +33,7 @@ func (b *backward) line() (offset int64, line []byte, err error) {
 			}
 			return 0, line, nil
 		}
-		size := min(b.begin, backwardBlock)
+		size := min(b.begin, reverseBlock)
 		grown := make([]byte, int(size)+len(b.rest))
 		if _, err := b.file.ReadAt(grown[:size], b.begin-size); err != nil {
 			return 0, nil, err

@@ -18,9 +18,9 @@ const (
 	diskWorks = time.Second
 )
 
-// Starve makes each disk hang for 300 ms time and again, each at its own times, and shares the CPUs with four busy loops, until the
+// Stress makes each disk hang for 300 ms time and again, each at its own times, and shares the CPUs with four busy loops, until the
 // context ends. The disks work again when it returns.
-func Starve(ctx context.Context, disks []Disk) error {
+func Stress(ctx context.Context, disks []Disk) error {
 	starving, ctx := errgroup.WithContext(ctx)
 	for range busyLoops {
 		loop := exec.CommandContext(ctx, "sh", "-c", "while :; do :; done")

@@ -1,5 +1,5 @@
-// Package past has the commands about tasks that have ended, which the history keeps.
-package past
+// Package history has the commands about tasks that have ended, which the history keeps.
+package history
 
 import (
 	"cmp"
