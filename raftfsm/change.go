@@ -78,3 +78,7 @@ func coalesce(all []mutation) []mutation {
 	}
 	return all
 }
+
+// ChangesEnd is the position up to which Changes knows every change. A reader that was told of none after its own position has missed
+// nothing up to where this was before it asked; of a View that is not so: the state has an entry a moment before Changes has it.
+func (s *State) ChangesEnd() Position { return s.changes.End() }

@@ -122,3 +122,31 @@ func TestWhatASnapshotSkippedIsForgotten(t *testing.T) {
 		t.Errorf("%v %v", changes, err)
 	}
 }
+
+// A reader that is told of no change and goes on from ChangesEnd misses none, however its questions and the entries fall together.
+func TestAReaderThatGoesOnFromTheEndMissesNothing(t *testing.T) {
+	const entries = 10_000
+	s := NewState()
+	read := make(chan int)
+	go func() {
+		told := 0
+		for at := (Position{}); at.Index < entries; {
+			end := s.ChangesEnd()
+			changes, _, _ := s.Changes(at, entries) // none is compacted: they are fewer than changelog.Max
+			if told += len(changes); len(changes) > 0 {
+				at = changes[len(changes)-1].Position
+			} else if end.Compare(at) > 0 {
+				at = end
+			}
+		}
+		read <- told
+	}()
+	for n := range uint64(entries) {
+		if _, err := s.Apply(n+1, CreateCluster{spec.Cluster{Name: fmt.Sprint("lab", n)}}); err != nil {
+			t.Error(err)
+		}
+	}
+	if told := <-read; told != entries {
+		t.Errorf("%d of %d changes were read", told, entries)
+	}
+}

@@ -79,7 +79,7 @@ func (s *State) ApplyAt(index uint64, at time.Time, c Command) (any, error) {
 		}
 		tx.put(tableApplied, applied)
 		tx.commit()
-		s.changes.Append(changes) // after the state: a reader that sees a change finds it in the state
+		s.changes.Append(index, changes) // after the state: a reader that sees a change finds it in the state
 		s.hostWatches.Notify(hostsWithChanges(tx.mutations)...)
 		s.routing.NotifyIf(slices.ContainsFunc(tx.mutations, func(m mutation) bool { return change.AffectsRouting(m.before, m.after) }))
 		s.applied.Notify()

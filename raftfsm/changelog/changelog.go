@@ -56,16 +56,17 @@ type Log[C Change] struct {
 	sizes       []int         // of the changes in the list
 	bytes       int           // all sizes together
 	compactedTo Position      // the list has every change after it
+	end         Position      // after the last entry, whether that had changes or not
 	changed     chan struct{} // closed at the next change; nil while nobody waits
 }
 
-// Append adds the changes of an entry.
-func (l *Log[C]) Append(changes []C) {
-	if len(changes) == 0 {
-		return
-	}
+// Append adds the changes of the entry at an index, which may have none.
+func (l *Log[C]) Append(index uint64, changes []C) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.end = After(index); len(changes) == 0 {
+		return
+	}
 	l.list = append(l.list, changes...)
 	for _, change := range changes {
 		size := change.Size()
@@ -95,7 +96,16 @@ func (l *Log[C]) Reset(index uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.list, l.sizes, l.bytes, l.compactedTo = nil, nil, 0, After(index)
+	l.end = After(index)
 	l.notify()
+}
+
+// End is the position up to which the Log has been told of every entry. The state of which it tells may be further by the entry, or the
+// snapshot, that it takes in just now.
+func (l *Log[C]) End() Position {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.end
 }
 
 func (l *Log[C]) notify() {

@@ -22,7 +22,7 @@ func (large) Size() int { return MaxBytes / 4 }
 func TestLargeChangesAreRememberedWithinABound(t *testing.T) {
 	var c Log[large]
 	for index := range uint64(100) {
-		c.Append([]large{{change{Index: index + 1}}})
+		c.Append(index+1, []large{{change{Index: index + 1}}})
 		if len(c.list) > 4 {
 			t.Fatalf("%d are remembered after %d", len(c.list), index+1)
 		}
@@ -48,7 +48,7 @@ func TestReadersMissNothingOrAreToldSo(t *testing.T) {
 				for i := range made {
 					made[i] = change{index, i}
 				}
-				c.Append(made)
+				c.Append(index, made)
 				told += len(made)
 			}
 			if rapid.IntRange(0, 9).Draw(r, "a snapshot comes") == 0 {

@@ -71,7 +71,7 @@ func (f *follower) follow(ctx context.Context) error {
 // catchUp adds all that has ended; changed is closed at the next change.
 func (f *follower) catchUp() (changed <-chan struct{}, err error) {
 	for {
-		v := f.cfg.State.View()
+		v, end := f.cfg.State.View(), f.cfg.State.ChangesEnd()
 		pool := v.Pool()
 		if pool != nil && f.cursor.Pool != "" && f.cursor.Pool != pool.ID {
 			return nil, errOtherPool
@@ -93,7 +93,7 @@ func (f *follower) catchUp() (changed <-chan struct{}, err error) {
 			return changed, nil
 		}
 		if len(changes) == 0 {
-			f.moveTo(v) // v is from before: all of its changes were read
+			f.moveTo(v, end) // which is from before: all changes up to there were read
 			return changed, f.saveIfReaped(v)
 		}
 		if err := f.apply(changes); err != nil {
@@ -135,7 +135,7 @@ func (f *follower) rebuild(v *raftfsm.View, gone bool) error {
 	if gone {
 		f.cursor.Position = raftfsm.Position{}
 	}
-	f.moveTo(v)
+	f.moveTo(v, raftfsm.PositionAfter(v.Index()))
 	reaped := raftfsm.PositionAfter(v.Reaped())
 	if v.Reaped() == 0 || !gone && before.Position.Compare(reaped) >= 0 {
 		return f.add(v, tasks, nil)
@@ -155,9 +155,8 @@ func (f *follower) rebuild(v *raftfsm.View, gone bool) error {
 	return nil
 }
 
-// moveTo moves the cursor to a view, never back.
-func (f *follower) moveTo(v *raftfsm.View) {
-	position := raftfsm.PositionAfter(v.Index())
+// moveTo moves the cursor to a position, never back.
+func (f *follower) moveTo(v *raftfsm.View, position raftfsm.Position) {
 	if f.cursor.Position.Compare(position) > 0 {
 		position = f.cursor.Position
 	}
