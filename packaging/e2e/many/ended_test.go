@@ -23,6 +23,8 @@ const (
 	endedFlush = 5 * time.Second
 	// maxEndedRest is the longest time between two kills.
 	maxEndedRest = 4 * time.Second
+	// diskPause is the time between two looks at the file of a server that runs.
+	diskPause = 200 * time.Millisecond
 )
 
 // TestKillsLoseNoEndedTask kills whole servers at random times while tasks end. Every task that a client was told has ended is in the
@@ -42,7 +44,7 @@ func TestKillsLoseNoEndedTask(t *testing.T) {
 		m.waitKept()
 	}
 	m.stop()
-	m.waitKept()
+	lags := m.waitOnDisks()
 	for _, h := range p.Hosts() {
 		must(t, h.Terminate(t.Context()))
 	}
@@ -51,6 +53,7 @@ func TestKillsLoseNoEndedTask(t *testing.T) {
 	}
 	recordCount(fmt.Sprintf("ended tasks after %d kills of servers, each in the history of each server once", *endedKills), len(m.acked))
 	recordTimes(t, "an ended task is acknowledged -> it is on the disk of a server that is killed", late, 0, endedFlush)
+	recordTimes(t, "the last task is acknowledged -> it is on the disk of each server", lags, 0, 0)
 }
 
 // victims are the servers to kill in a round.
@@ -95,11 +98,7 @@ func (m *endedModel) killAll(victims []*testbed.Host, healthy time.Time) (late [
 // readFile reads a copy of the history of a host that is down.
 func (m *endedModel) readFile(h *testbed.Host) (kept map[string]*ended.Task, page ended.Page) {
 	m.t.Helper()
-	file, err := os.ReadFile(filepath.Join(h.Dir, "history.db"))
-	must(m.t, err)
-	path := filepath.Join(m.t.TempDir(), "history.db")
-	must(m.t, os.WriteFile(path, file, 0o600))
-	store, err := endedstore.OpenStore(path)
+	store, err := m.openCopy(h)
 	must(m.t, err)
 	defer store.Close()
 	kept = map[string]*ended.Task{}
@@ -119,6 +118,55 @@ func (m *endedModel) readFile(h *testbed.Host) (kept map[string]*ended.Task, pag
 		m.t.Errorf("%s: the usage counts %d tasks, %d are kept", h.Name, total, len(kept))
 	}
 	return kept, page
+}
+
+// openCopy opens a copy of a host's history. While the host runs, the copy may be torn, which opening it tells.
+func (m *endedModel) openCopy(h *testbed.Host) (*endedstore.Store, error) {
+	file, err := os.ReadFile(filepath.Join(h.Dir, "history.db"))
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "history")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir) // the store has it open
+	path := filepath.Join(dir, "history.db")
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		return nil, err
+	}
+	return endedstore.OpenStore(path)
+}
+
+// waitOnDisks waits until the file of each server that runs has all that was acknowledged so far, and answers how long that took for each.
+// It gives up after a while: checkFile says then what is missing.
+func (m *endedModel) waitOnDisks() (lags []time.Duration) {
+	m.t.Helper()
+	want, began := int64(len(m.snapshot())), time.Now()
+	for _, h := range m.pool.Hosts() {
+		has := m.countOnDisk(h)
+		for ; has < want && time.Since(began) < waitTimeout; has = m.countOnDisk(h) {
+			testbed.Rest(m.t.Context(), diskPause)
+		}
+		if lags = append(lags, time.Since(began)); has < want {
+			m.t.Errorf("%s: %d of %d ended tasks are on its disk after %v", h.Name, has, want, waitTimeout)
+		}
+	}
+	return lags
+}
+
+// countOnDisk is how many tasks the file of a host that runs has; 0 while that cannot be read.
+func (m *endedModel) countOnDisk(h *testbed.Host) int64 {
+	store, err := m.openCopy(h)
+	if err != nil {
+		return 0
+	}
+	defer store.Close()
+	usage, err := store.Usage(ended.UsageQuery{})
+	if err != nil {
+		return 0
+	}
+	return sumTasks(usage)
 }
 
 func sumTasks(usage ended.Usage) (total int64) {
@@ -143,10 +191,17 @@ func (m *endedModel) waitKept() {
 func (m *endedModel) checkFile(h *testbed.Host) {
 	m.t.Helper()
 	kept, page := m.readFile(h)
+	var missing []time.Duration // how long before the end each was acknowledged
 	for id, e := range m.acked {
-		if is := kept[id]; is == nil || is.Outcome != e.Outcome || string(is.Task.StopCode) != e.StopCode {
+		switch is := kept[id]; {
+		case is == nil:
+			missing = append(missing, time.Since(e.ackedAt).Round(time.Second))
+		case is.Outcome != e.Outcome || string(is.Task.StopCode) != e.StopCode:
 			m.t.Errorf("%s: task %s ended as %+v, and the history has %+v", h.Name, id, e, is)
 		}
+	}
+	if len(missing) > 0 {
+		m.t.Errorf("%s: %d tasks are missing, which ended %v to %v ago", h.Name, len(missing), slices.Min(missing), slices.Max(missing))
 	}
 	if len(kept) != len(m.acked) || len(page.Gaps) != 0 {
 		m.t.Errorf("%s: %d tasks and the gaps %v in the history, %d tasks have ended", h.Name, len(kept), page.Gaps, len(m.acked))
