@@ -51,7 +51,7 @@ func NoVerb(noun, word string, verbs []*cli.Command) error {
 // unknown is the error for a flag that the command has not.
 func (r *reader) unknown(word string) error {
 	name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
-	hint := foreignHint(r.name, name)
+	hint := otherToolsHint(r.name, name)
 	if near := words.Nearest(name, r.names()); hint == "" && near != "" {
 		hint = "did you mean --" + near + "?"
 	}

@@ -10,8 +10,8 @@ const (
 	stopTimes   = "a task has its time to end from `pinion run --stop-timeout`; --force ends it at once"
 )
 
-// foreign answers flags of Docker, Slurm and Kubernetes that a command has not, by the last word of its name; "" is for every command.
-var foreign = map[string]map[string]string{
+// otherTools answers flags of Docker, Slurm and Kubernetes that a command has not, by the last word of its name; "" is for every command.
+var otherTools = map[string]map[string]string{
 	"": {"namespace": "--cluster NAME is a named part of the pool", "partition": "--cluster NAME is a named part of the pool", "no-trunc": "-o wide shows ids and names in full"},
 	"run": {
 		"i": interactive, "it": interactive, "ti": interactive, "tty": interactive, "interactive": interactive,
@@ -53,14 +53,14 @@ var foreign = map[string]map[string]string{
 	},
 }
 
-// foreignHint is what to do instead of a flag that a command, such as "pinion task run", has not; empty when nothing is known of it.
-func foreignHint(command, flag string) string {
+// otherToolsHint is what to do instead of a flag that a command, such as "pinion task run", has not; empty when nothing is known of it.
+func otherToolsHint(command, flag string) string {
 	verb := command[strings.LastIndex(command, " ")+1:]
 	if verb == "ls" && strings.HasSuffix(command, " task ls") {
 		verb = "ps"
 	}
-	if hint := foreign[verb][flag]; hint != "" {
+	if hint := otherTools[verb][flag]; hint != "" {
 		return hint
 	}
-	return foreign[""][flag]
+	return otherTools[""][flag]
 }

@@ -73,7 +73,7 @@ func findByName(ctx context.Context, inv *invocation.Invocation, cluster, name s
 	active := slices.DeleteFunc(slices.Clone(tasks), func(t client.Task) bool { return t.Stopped() })
 	switch {
 	case len(tasks) == 0:
-		if id := past(ctx, inv, cluster, name); id != "" {
+		if id := endedTask(ctx, inv, cluster, name); id != "" {
 			return id, nil
 		}
 		return "", fmt.Errorf("no task has the name, the family or the group %q, and no id begins with it; `pinion ps -a` lists the tasks", name)

@@ -1,7 +1,7 @@
 package words
 
-// foreign answers the commands of Docker, Slurm, Kubernetes, Nomad and the AWS CLI with Pinion's.
-var foreign = map[string]string{
+// otherTools answers the commands of Docker, Slurm, Kubernetes, Nomad and the AWS CLI with Pinion's.
+var otherTools = map[string]string{
 	// Docker
 	"attach":    "`pinion logs -f TASK` follows the output of a task; attaching to its input is not supported yet",
 	"build":     "Pinion does not build images: use docker, buildah or kaniko, and `pinion run REGISTRY/IMAGE`",

@@ -16,7 +16,7 @@ var neverSuggested = []string{"down", "stop", "leave", "recover", "rm", "remove"
 
 // Hint is what to do about a word that is no command; empty when nothing is known of it.
 func Hint(word string, commands []string) string {
-	if ours, known := foreign[word]; known {
+	if ours, known := otherTools[word]; known {
 		return ours
 	}
 	if near := Nearest(word, commands); near != "" {
@@ -26,7 +26,7 @@ func Hint(word string, commands []string) string {
 }
 
 // Foreign returns the commands of other tools with what to do instead.
-func Foreign() map[string]string { return maps.Clone(foreign) }
+func Foreign() map[string]string { return maps.Clone(otherTools) }
 
 // Nearest is the candidate that differs from the word by the fewest edits, at most two and at most one for each two letters of the word;
 // empty when there is none, or when a word that is never suggested is as near: that is what was meant.

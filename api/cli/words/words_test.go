@@ -47,7 +47,7 @@ func TestWordsOfOtherToolsAreAnsweredWithOurs(t *testing.T) {
 			t.Errorf("%s: %q", word, hint)
 		}
 	}
-	for word, hint := range foreign {
+	for word, hint := range otherTools {
 		if strings.HasSuffix(hint, ".") || hint == "" {
 			t.Errorf("%s: %q is to end without a full stop: it is put into a sentence", word, hint)
 		}
