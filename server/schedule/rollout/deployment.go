@@ -52,11 +52,11 @@ func (p *planner) tripBreaker() {
 	p.putRollout(tripped.End(service.RolloutStopped, reason, p.now))
 }
 
-// complete completes the PRIMARY deployment: its tasks are there and healthy, and those of others are gone or going.
+// complete completes the PRIMARY deployment: its tasks are there and healthy, those of others are gone or going, and all of the traffic is its own.
 func (p *planner) complete() {
 	d := p.s.Primary()
 	others := p.live.count(func(r *replica) bool { return r.Service.Deployment != d.ID })
-	if d.State != service.InProgress || others > 0 || p.live.count(isCurrentHealthy) < p.s.Desired || len(p.step.Starts) > 0 {
+	if d.State != service.InProgress || p.s.Shift.IsOn() || others > 0 || p.live.count(isCurrentHealthy) < p.s.Desired || len(p.step.Starts) > 0 {
 		return
 	}
 	d.State, d.WasCompleted, d.UpdatedAt = service.Completed, true, p.now

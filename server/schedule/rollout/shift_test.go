@@ -150,3 +150,19 @@ func TestWhatServesIsKeptWholeWhileTrafficMoves(t *testing.T) {
 		t.Error("no time has passed")
 	}
 }
+
+// A service at zero moves its traffic all the same: its rollout is over when the bake time is, as with tasks.
+func TestAServiceWithoutTasksMovesItsTraffic(t *testing.T) {
+	p := shifting(t, service.BlueGreen, nil)
+	p.scale(0)
+	p.run(20)
+	p.deploy("good:2")
+	p.run(30)
+	if s := p.web(); s.Shift.Stage != service.StageBake || s.Shift.PerMille != service.AllTraffic || p.rollout().Status != service.RolloutInProgress {
+		t.Errorf("before the end of the bake time: %+v, %s", s.Shift, p.rollout().Status)
+	}
+	p.run(60)
+	if s := p.web(); s.Shift.IsOn() || p.rollout().Status != service.RolloutSuccessful {
+		t.Errorf("after it: %+v, %s", s.Shift, p.rollout().Status)
+	}
+}
