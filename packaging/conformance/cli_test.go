@@ -70,7 +70,7 @@ func (c awsCLI) call(operation, body string) (answer []byte, refusal string, err
 		c.t.Logf("NOT TESTED: %s of %s, which this version does not know", unknown[1], operation)
 		return c.call(operation, withoutMember(c.t, body, unknown[1]))
 	}
-	if strings.Contains(err.Error(), "Invalid choice") {
+	if strings.Contains(err.Error(), "Invalid choice") || strings.Contains(err.Error(), "Unknown parameter in ") {
 		err = errClientTooOld
 	}
 	return nil, "", err

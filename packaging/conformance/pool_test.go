@@ -28,6 +28,8 @@ type testPool struct {
 	key    string                   // the shell's exports of an access key of role admin
 	env    map[string]string        // what `pinion env` sets, with that key
 	http   *http.Client             // reaches the pool's network and trusts its certificates
+
+	listeners int // of load balancers, each on a port of its own
 }
 
 // newTestPool starts a pool of one host, with places for spare ones. The test's end takes all of it away.

@@ -24,7 +24,8 @@ var errClientTooOld = errors.New("this client is older than the operation")
 // runScenario goes through steps of the scenario with a client.
 func (on *testPool) runScenario(t *testing.T, c caller, me string, steps []step) {
 	on.spare(t, me)
-	saved, older := map[string]string{"me": me}, map[string]bool{}
+	saved, older := on.newBalancer(t, me), map[string]bool{}
+	saved["me"] = me
 	for i, s := range steps {
 		lacks := ""
 		expand := func(name string) string {
@@ -34,7 +35,9 @@ func (on *testPool) runScenario(t *testing.T, c caller, me string, steps []step)
 			return saved[name]
 		}
 		body := os.Expand(s.body, expand)
+		name, from, keeps := strings.Cut(s.saves, "=")
 		if older[lacks] {
+			older[name] = keeps
 			t.Logf("NOT TESTED: step %d, %s: this client is older than what tells it $%s", i, s.operation, lacks)
 			continue
 		}
@@ -44,7 +47,6 @@ func (on *testPool) runScenario(t *testing.T, c caller, me string, steps []step)
 		path, want, waits := strings.Cut(os.Expand(s.until, expand), "=")
 		eventually(t, fmt.Sprintf("%s has %s", s.operation, s.until), func() bool {
 			answer := runStep(t, c, s, body)
-			name, from, keeps := strings.Cut(s.saves, "=")
 			older[name] = keeps && answer == nil
 			if keeps && answer != nil {
 				if saved[name] = textAt(answer, from); saved[name] == "" {
