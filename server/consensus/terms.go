@@ -5,12 +5,19 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/hashicorp/raft"
 
 	"pinion/packaging/failpoint"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+)
+
+// minBeginPause and maxBeginPause bound the pause between two tries to begin a term; it doubles.
+const (
+	minBeginPause = 50 * time.Millisecond
+	maxBeginPause = 2 * time.Second
 )
 
 // term is a leader term in which this node may answer: everything that earlier leaders acknowledged is in its state.
@@ -59,8 +66,7 @@ func (t *termRunner) run(life context.Context) {
 
 // lead waits until the state has caught up, opens the term, and runs the leader's loops until ctx ends.
 func (t *termRunner) lead(ctx context.Context) {
-	if err := t.catchUp(ctx); err != nil {
-		t.node.log.Warn("leadership was lost before it began", "error", err)
+	if !t.awaitBegin(ctx) {
 		return
 	}
 	failpoint.Reached(failpoint.TermBegun)
@@ -79,6 +85,26 @@ func (t *termRunner) lead(ctx context.Context) {
 		loops.Go(loop)
 	}
 	loops.Wait()
+}
+
+// awaitBegin repeats catchUp until it succeeds; false when the term has ended before. A leader that gave up here would be followed, answer
+// nobody, and be replaced by nobody.
+func (t *termRunner) awaitBegin(ctx context.Context) bool {
+	for pause := minBeginPause; ; pause = min(2*pause, maxBeginPause) {
+		err := t.catchUp(ctx)
+		if err == nil {
+			return true
+		}
+		if ctx.Err() == nil {
+			t.node.log.Warn("this server was elected and cannot begin its term: nothing can be recorded in the pool until it can; it tries again", "error", err, "after", pause)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			t.node.log.Warn("leadership was lost before the term began", "error", err)
+			return false
+		}
+	}
 }
 
 // catchUp returns when every entry of earlier terms is in the state, and the pool has its identity.
