@@ -5,13 +5,11 @@ package run
 import (
 	"context"
 	"crypto/rand"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/cli/invocation"
-	"pinion/api/cli/words"
 	"pinion/api/client"
 	"pinion/raftfsm/spec"
 )
@@ -70,7 +68,6 @@ func Command(system invocation.System, serve func(*cli.Context, *invocation.Invo
 			if err != nil {
 				return err
 			}
-			request.warnOfTeam(c.Context, inv)
 			if err := request.useRegistered(c.Context, c, inv); err != nil {
 				return err
 			}
@@ -108,29 +105,11 @@ func parseRequest(ctx context.Context, c *cli.Context, inv *invocation.Invocatio
 	if r.scheduling, err = spec.ParseSchedulingOptions(r.tags); err != nil {
 		return r, err
 	}
-	warnOfTeam(ctx, inv, r.scheduling.Team)
+	r.warnOfTeam(ctx, inv)
 	if r.mayRetry() {
 		r.startedBy += "-" + strings.ToLower(rand.Text())
 	}
 	return r, nil
-}
-
-// warnOfTeam warns of a team that looks like a misspelt one. A team needs no settings, so one that is not known may be meant.
-func warnOfTeam(ctx context.Context, inv *invocation.Invocation, name string) {
-	if name == "" {
-		return
-	}
-	teams, err := inv.Client.Teams(ctx)
-	if err != nil {
-		return // best effort: the host says what it refuses
-	}
-	var known []string
-	for _, team := range teams {
-		known = append(known, team.Name)
-	}
-	if near := words.Nearest(name, known); near != "" && !slices.Contains(known, name) {
-		inv.Notef("no team %s is set; did you mean %s?", name, near)
-	}
 }
 
 // mayRetry reports whether there can be later attempts at the work of the tasks.
