@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net"
 	"os"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,12 +49,39 @@ type testHost struct {
 
 func newPool(t *testing.T) *pool { return &pool{t: t, now: time.Now} }
 
-// testLog says everything when PINION_TEST_LOG is set.
-func testLog(name string) *slog.Logger {
+// testLog says everything when PINION_TEST_LOG is set. Without it, the newest lines are printed when the test has failed.
+func testLog(t *testing.T, name string) *slog.Logger {
+	var to io.Writer = os.Stderr
 	if os.Getenv("PINION_TEST_LOG") == "" {
-		return quiet()
+		newest := &newestLines{}
+		t.Cleanup(func() {
+			if t.Failed() {
+				t.Logf("the newest lines of %s:\n%s", name, newest)
+			}
+		})
+		to = newest
 	}
-	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})).With("on", name)
+	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{Level: slog.LevelDebug})).With("on", name)
+}
+
+// newestLines are at most 300 lines of a log.
+type newestLines struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *newestLines) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, string(line))
+	l.lines = l.lines[max(0, len(l.lines)-300):]
+	return len(line), nil
+}
+
+func (l *newestLines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.lines, "")
 }
 
 // host prepares another host. change, which may be nil, has a last look at its configuration.
@@ -60,7 +90,7 @@ func (p *pool) host(change func(*MemberConfig)) *testHost {
 	h := &testHost{pool: p, n: n, dir: p.t.TempDir(), where: freeAddress(p.t)}
 	h.cfg = MemberConfig{
 		Dir: h.dir, HostID: fmt.Sprintf("%032x", n+1), PoolID: id.New(), Name: fmt.Sprint("host-", n), Version: "test",
-		Log: testLog(fmt.Sprint("host-", n)), Now: p.now, Disk: MemberDisk{MinFree: 1, Reserve: 1 << 20},
+		Log: testLog(p.t, fmt.Sprint("host-", n)), Now: p.now, Disk: MemberDisk{MinFree: 1, Reserve: 1 << 20},
 	}
 	if change != nil {
 		change(&h.cfg)

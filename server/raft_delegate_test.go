@@ -32,30 +32,6 @@ func TestARemovedServerDoesNotComeBackByWhatAutopilotSawEarlier(t *testing.T) {
 	}
 }
 
-// Two new voters of which one knows neither change would not elect one another, and with the leader gone nobody would lead.
-func TestAServerGetsNoVoteBeforeItHasTheLastChangeOfTheServers(t *testing.T) {
-	p := newPool(t)
-	p.found(nil)
-	p.join(2)
-	p.waitForVoters(3)
-	own, behind := p.leader().member.localServer(), p.followers()[0]
-	give := func() error {
-		return membership.GuardedRaft{Raft: own.node.Raft(), Servers: own.servers}.AddVoter(raft.ServerID(behind.cfg.HostID), raft.ServerAddress(behind.where), 0, 0).Error()
-	}
-	if err := give(); err != nil {
-		t.Fatal(err)
-	}
-	if err := behind.member.localServer().node.Raft().Shutdown().Error(); err != nil { // it gets no more entries, and says so
-		t.Fatal(err)
-	}
-	if err := own.node.Raft().AddNonvoter("another", "127.0.0.1:1", 0, 0).Error(); err != nil {
-		t.Fatal(err)
-	}
-	if err := give(); err == nil || !strings.Contains(err.Error(), "gets no vote yet") {
-		t.Errorf("got %v", err)
-	}
-}
-
 func TestAServerThatTheMajorityNeedsIsNotRemoved(t *testing.T) {
 	p := newPool(t)
 	p.found(nil)

@@ -79,6 +79,7 @@ type Node struct {
 	state        *raftfsm.State
 	store        *store.Store
 	network      *quiescentTransport
+	candidates   *candidateTransport
 	dirLock      *os.File // held while the node is open
 	raft         *raft.Raft
 	terms        *termRunner

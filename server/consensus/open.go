@@ -61,16 +61,18 @@ func newNode(cfg Config) (*Node, error) {
 		return nil, err
 	}
 	life := newLifecycle()
-	network := newQuiescentTransport(cfg.Transport.(transport), life.life)
+	candidates := &candidateTransport{transport: cfg.Transport.(transport), requests: make(chan raft.RPC)}
+	network := newQuiescentTransport(candidates, life.life)
 	n := &Node{
-		cfg:       cfg,
-		network:   network,
-		log:       cfg.Log,
-		state:     raftfsm.NewState(),
-		store:     log,
-		disk:      &diskGuard{dir: cfg.Dir, minFree: cfg.MinFree, store: log, log: cfg.Log},
-		watermark: watermark,
-		lifecycle: life,
+		cfg:        cfg,
+		network:    network,
+		candidates: candidates,
+		log:        cfg.Log,
+		state:      raftfsm.NewState(),
+		store:      log,
+		disk:       &diskGuard{dir: cfg.Dir, minFree: cfg.MinFree, store: log, log: cfg.Log},
+		watermark:  watermark,
+		lifecycle:  life,
 	}
 	n.signatures = &signatureLog{FSM: raftfsm.NewFSM(n.state), now: cfg.Now}
 	n.leader = rpc.NewLeaderTracker(n.Leader)
@@ -112,12 +114,12 @@ func (n *Node) startRaft() error {
 	if err != nil {
 		return err
 	}
-	n.raft, n.failover.raft = raft, raft
+	n.raft, n.failover.raft, n.candidates.raft = raft, raft, raft
 	n.store.OnFatal(n.fail)
 	keepWatermark := func(ctx context.Context) { n.watermark.keep(ctx, raft) }
 	bound := &logBound{raft: raft, store: n.store, snapshots: starter.snapshots, most: n.cfg.MaxLog, log: n.log}
 	sayLeaderless := func(ctx context.Context) { logLeaderless(ctx, n.leader, n.log) }
-	for _, loop := range append(n.hooks.Loops, n.terms.watch, n.terms.watchLeader, n.failover.loop, n.disk.watch, keepWatermark, bound.keep, sayLeaderless) {
+	for _, loop := range append(n.hooks.Loops, n.candidates.forward, n.terms.watch, n.terms.watchLeader, n.failover.loop, n.disk.watch, keepWatermark, bound.keep, sayLeaderless) {
 		n.loops.Go(func() { loop(n.life) })
 	}
 	return nil

@@ -41,6 +41,7 @@ const (
 type transport interface {
 	raft.Transport
 	raft.WithPreVote
+	raft.WithClose
 }
 
 // quiescentTransport is a transport that holds back what an idle leader's requests repeat, until life ends.
@@ -65,14 +66,6 @@ type acknowledgement struct {
 // newQuiescentTransport returns the transport that holds back. It ends every wait with life.
 func newQuiescentTransport(t transport, life context.Context) *quiescentTransport {
 	return &quiescentTransport{transport: t, life: life, peers: map[raft.ServerID]acknowledgement{}}
-}
-
-// Close closes the transport, if it can be closed.
-func (t *quiescentTransport) Close() error {
-	if c, ok := t.transport.(raft.WithClose); ok {
-		return c.Close()
-	}
-	return nil
 }
 
 // AppendEntries sends entries, a heartbeat or the index of the last commit to a follower, when it would tell it anything.

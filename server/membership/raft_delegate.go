@@ -1,7 +1,6 @@
 package membership
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -12,9 +11,6 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// indexPollInterval is how often a server is asked whether it has got an entry.
-const indexPollInterval = 10 * time.Millisecond
-
 // GuardedRaft is Raft as autopilot sees it. Autopilot decides by what it saw up to some seconds ago; a server that was
 // removed since must not come back by that, or the pool would count on the vote of a host that is gone for ever.
 type GuardedRaft struct {
@@ -22,46 +18,24 @@ type GuardedRaft struct {
 	Servers *Servers
 }
 
-// AddVoter gives a vote to a host that stands in Raft's configuration and is wanted as a server, once its log has that configuration. Raft
-// tells nobody the index of its configuration (GetConfiguration has 0), so a removal in the same moment is not noticed here: the reconciler
-// does it again.
+// AddVoter gives a vote to a host that stands in Raft's configuration and is wanted as a server. Raft tells nobody the index of its
+// configuration (GetConfiguration has 0), so a removal in the same moment is not noticed here: the reconciler does it again.
 func (b GuardedRaft) AddVoter(id raft.ServerID, address raft.ServerAddress, _ uint64, timeout time.Duration) raft.IndexFuture {
-	last := b.LastIndex() // at or after the last change of the servers
 	host := b.Servers.view().Host(string(id))
-	if host == nil || !host.Server || !b.Servers.isConfigured(id) {
-		return voteRefused{fmt.Errorf("host %s is no server any more: it gets no vote", id)}
-	}
-	if err := b.Servers.awaitIndex(string(id), last); err != nil {
-		return voteRefused{fmt.Errorf("host %s gets no vote yet, because its log lacks the last change of the servers: %w", id, err)}
+	if _, configured := b.Servers.Configured()[id]; !configured || host == nil || !host.Server {
+		return voteRefused{id}
 	}
 	failpoint.Reached(failpoint.VoterAdding)
 	return b.Raft.AddVoter(id, address, 0, timeout)
 }
 
-// awaitIndex waits until the log of a host has the entry at an index, for promotionInterval at most. A server refuses its vote to a
-// candidate that is no voter in its own configuration. So with two votes given while one of the new voters has neither change, and the
-// leader lost then, the other new voter would ask it in vain, and nobody would lead.
-func (s *Servers) awaitIndex(hostID string, index uint64) error {
-	ctx, cancel := context.WithTimeout(context.Background(), promotionInterval)
-	defer cancel()
-	for {
-		stats, err := s.FetchStats(ctx, hostID)
-		if err == nil && stats.LastIndex >= index {
-			return nil
-		}
-		select {
-		case <-time.After(indexPollInterval):
-		case <-ctx.Done():
-			return cmp.Or(err, fmt.Errorf("it ends at index %d, and %d is to be there", stats.LastIndex, index))
-		}
-	}
-}
-
 // voteRefused is the outcome of a change that was not made.
-type voteRefused struct{ why error }
+type voteRefused struct{ id raft.ServerID }
 
-// Error says why.
-func (r voteRefused) Error() error { return r.why }
+// Error names the host.
+func (r voteRefused) Error() error {
+	return fmt.Errorf("host %s is no server any more: it gets no vote", r.id)
+}
 
 // Index is 0: nothing was recorded.
 func (r voteRefused) Index() uint64 { return 0 }

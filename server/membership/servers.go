@@ -69,12 +69,6 @@ func (s *Servers) IsServer(hostID string) bool {
 	return state.Configured || state.Wanted
 }
 
-// isConfigured reports whether the host stands in Raft's configuration.
-func (s *Servers) isConfigured(id raft.ServerID) bool {
-	_, is := s.Configured()[id]
-	return is
-}
-
 // isVoter reports whether the host has a vote in Raft.
 func (s *Servers) isVoter(hostID string) bool {
 	server, is := s.Configured()[raft.ServerID(hostID)]
