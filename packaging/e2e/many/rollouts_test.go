@@ -31,7 +31,7 @@ func TestRolloutsUnderStreams(t *testing.T) {
 	p.serveStreams(t)
 	t.Run("no stream is lost, and seven tasks run at least", p.testRolloutIsNotNoticed)
 	t.Run("nor when the new tasks fail, and the service goes back by itself", p.testBrokenRolloutGoesBack)
-	t.Run("the leader is killed, and loses those through itself alone", p.testLeaderKilledInARollout)
+	t.Run("hosts are killed, and lose those through themselves alone", p.testHostsKilledInARollout)
 }
 
 // build makes a program of a folder here, for containers, as /w/PROGRAM.
@@ -77,8 +77,9 @@ type service struct {
 	Definition  string  `json:"taskDefinition"`
 	Events      []event `json:"events"`
 	Deployments []struct {
-		State  string `json:"rolloutState"`
-		Failed int    `json:"failedTasks"`
+		State   string `json:"rolloutState"`
+		Running int    `json:"runningCount"`
+		Failed  int    `json:"failedTasks"`
 	} `json:"deployments"`
 }
 
@@ -115,7 +116,7 @@ func (p *pool) testRolloutIsNotNoticed(t *testing.T) {
 	if fewest := p.waitSteady(t, h, "streams:1"); fewest < replicas-1 {
 		t.Errorf("only %d of %d tasks ran at some time", fewest, replicas)
 	}
-	s.mustBeWhole("")
+	s.mustBeWhole()
 }
 
 func (p *pool) testBrokenRolloutGoesBack(t *testing.T) {
@@ -127,24 +128,26 @@ func (p *pool) testBrokenRolloutGoesBack(t *testing.T) {
 		return len(now.Deployments) > 1 && (now.Deployments[0].Failed > 0 || now.Deployments[1].State == "FAILED")
 	})
 	p.waitSteady(t, h, "streams:1")
-	s.mustBeWhole("")
+	s.mustBeWhole()
 }
 
-func (p *pool) testLeaderKilledInARollout(t *testing.T) {
+// An agent, a server and the leader are killed while one rollout goes on.
+func (p *pool) testHostsKilledInARollout(t *testing.T) {
 	leader := p.leader(t)
-	other := p.Hosts()[0]
-	if other == leader {
-		other = p.Hosts()[1]
-	}
+	killed := []*testbed.Host{p.anyHost(t, []string{"agent"}), p.otherServer(t, leader), leader}
+	witness := killed[0]
 	s := p.startStreams(t, listenerPort, *streamRate)
-	p.mustCall(t, other, "UpdateService", object{"service": "streams", "forceNewDeployment": true}, &object{})
-	eventually(t, "a task was replaced", func() bool {
-		now := p.describeStreams(t, other)
-		return len(now.Deployments) > 1 && now.Running < replicas
-	})
-	must(t, leader.Kill(t.Context()))
-	testbed.Rest(t.Context(), time.Second) // streams of that host fail meanwhile
-	p.start(t, leader)
-	p.waitSteady(t, other, "streams:1")
-	s.mustBeWhole(leader.Name)
+	p.mustCall(t, witness, "UpdateService", object{"service": "streams", "forceNewDeployment": true}, &object{})
+	for n, h := range killed {
+		from := killed[(n+1)%len(killed)] // which runs
+		eventuallyWithin(t, rolloutTimeout, "more tasks were replaced", func() bool {
+			now := p.describeStreams(t, from)
+			return len(now.Deployments) > 1 && now.Deployments[0].Running > 2*n
+		})
+		must(t, h.Kill(t.Context()))
+		testbed.Rest(t.Context(), time.Second) // streams through that host fail meanwhile
+		p.start(t, h)
+	}
+	p.waitSteady(t, witness, "streams:1")
+	s.mustBeWhole(killed...)
 }

@@ -85,7 +85,7 @@ func (p *pool) testWokenByARequest(t *testing.T) {
 func (p *pool) testFollowsRequests(t *testing.T) {
 	s := p.startStreams(t, listenerPort, 8) // of two seconds: sixteen in flight
 	p.waitShared(t, scaledMost, 0)
-	s.mustBeWhole("")
+	s.mustBeWhole()
 	p.mustHaveSaid(t, "maximum capacity 6), policy requests", "has set its desired count to 6: requests in flight per replica")
 	p.waitShared(t, 0, scaledMost)
 	p.mustHaveSaid(t, " -> 0, policy requests")
