@@ -1,6 +1,7 @@
 package raftfsm
 
 import (
+	"pinion/raftfsm/acme"
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/table"
@@ -18,19 +19,29 @@ var (
 // SealingKey is the key that everything is to be sealed with, nil before the first rotation.
 func (v *View) SealingKey() *spec.SealingKey { return sealingKeyIndex.Get(v, sortkey.Key{}) }
 
-// SealedOtherwise are the access keys whose secrets are not sealed with the sealing key yet, and whether the key of the CA is one
-// of them. Before the first rotation there are none.
-func (v *View) SealedOtherwise() (keys []*spec.AccessKey, ca bool) {
+// Unsealed is what is not sealed with the sealing key yet.
+type Unsealed struct {
+	CA         bool // the key of the pool's CA
+	AccessKeys []*spec.AccessKey
+	ACME       []*acme.Entry
+}
+
+// Empty reports whether everything is sealed with it.
+func (u Unsealed) Empty() bool { return !u.CA && len(u.AccessKeys) == 0 && len(u.ACME) == 0 }
+
+// SealedOtherwise is what is not sealed with the sealing key yet; nothing before the first rotation.
+func (v *View) SealedOtherwise() (u Unsealed) {
 	sealing := v.SealingKey()
 	if sealing == nil {
-		return nil, false
+		return u
 	}
 	for key := range accessKeysByID.All(v) {
 		if key.Seal != "" && key.Seal != sealing.Name {
-			keys = append(keys, key)
+			u.AccessKeys = append(u.AccessKeys, key)
 		}
 	}
-	return keys, v.CA() != nil && v.CA().Seal != sealing.Name
+	u.CA, u.ACME = v.CA() != nil && v.CA().Seal != sealing.Name, acme.SealedOtherwise(v, sealing.Name)
+	return u
 }
 
 // RotateSealingKey names another sealing key. Answer: *SealingKey.

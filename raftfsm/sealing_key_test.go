@@ -13,14 +13,14 @@ func TestASealingKeyIsReplacedInStepsThatAnyLeaderTakes(t *testing.T) {
 	for _, id := range []string{"a", "b", "gone"} {
 		h.do(t, CreateAccessKey{spec.AccessKey{ID: id, Sealed: []byte(id + "1"), Seal: "one"}})
 	}
-	if keys, ca := h.View().SealedOtherwise(); len(keys) > 0 || ca {
+	if !h.View().SealedOtherwise().Empty() {
 		t.Error("something is to be sealed anew before anybody asked for it")
 	}
 	h.do(t, RotateSealingKey{spec.SealingKey{Name: "two", Since: at(1), Retired: []string{"one"}}})
 	left := func(want int, wantCA bool) {
 		t.Helper()
-		if keys, ca := h.View().SealedOtherwise(); len(keys) != want || ca != wantCA {
-			t.Errorf("%d are left, the CA %t", len(keys), ca)
+		if u := h.View().SealedOtherwise(); len(u.AccessKeys) != want || u.CA != wantCA {
+			t.Errorf("%d are left, the CA %t", len(u.AccessKeys), u.CA)
 		}
 	}
 	left(3, true)

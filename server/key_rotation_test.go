@@ -67,8 +67,7 @@ func (p *pool) waitUntilSealed() {
 	p.t.Helper()
 	eventually(p.t, "everything is sealed with the new key, and the one before is gone", func() bool {
 		view := p.view()
-		keys, ca := view.SealedOtherwise()
-		if view.SealingKey() == nil || len(keys) > 0 || ca {
+		if view.SealingKey() == nil || !view.SealedOtherwise().Empty() {
 			return false
 		}
 		return !slices.ContainsFunc(p.hosts, func(h *testHost) bool {

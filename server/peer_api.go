@@ -84,6 +84,7 @@ func (a peerAPI) routes() map[string]rpc.HandlerFunc {
 		pathAdmit:               rpc.JSON(a.handleAdmit),
 		pathHostKey:             rpc.JSON(a.handleHostKey),
 		pathRoot:                rpc.JSON(a.handleRoot),
+		pathACME:                rpc.JSON(a.handleACME),
 	}
 }
 

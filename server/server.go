@@ -75,6 +75,7 @@ type Server struct {
 	publisher  *membership.Publisher
 	authority  *admission.Authority
 	accessKeys *admission.AccessKeys
+	acme       *admission.ACMECache
 	history    *history.History // nil: none is kept
 	metrics    *metrics.Store
 }
@@ -114,6 +115,7 @@ func newServer(cfg Config, node *consensus.Node, keyring *seal.Keyring) *Server 
 	s.agents = dispatch.NewBackend(core{s}, s.liveness, s.publisher, cfg.peers, cfg.refusals, s.metrics)
 	s.authority = &admission.Authority{Server: node, Keyring: keyring, PoolInfo: func() spec.PoolInfo { return s.publisher.Build() }, Connected: s.liveness.Connected, Refusals: cfg.refusals, Log: s.log}
 	s.accessKeys = &admission.AccessKeys{Server: node, Keyring: keyring}
+	s.acme = &admission.ACMECache{Keys: s.accessKeys}
 	if cfg.peers != nil {
 		s.accessKeys.Fetch = &admission.KeyringFetcher{Client: cfg.peers, Others: s.otherServers, Log: s.log}
 	}

@@ -48,7 +48,7 @@ func upCommand(up func(context.Context, UpConfig) error) *cli.Command {
 		Name:        "up",
 		Usage:       "Start this machine as a host, in the foreground",
 		Description: upDescription,
-		Flags:       slices.Concat(upFlags(&config, &attributes, &level), containers.flags(&config.Containers), names.flags(&config.Containers.Names)),
+		Flags:       slices.Concat(upFlags(&config, &attributes, &level), containers.flags(&config.Containers), names.flags(&config.Containers.Names), config.Traffic.ACME.flags()),
 		Action: func(c *cli.Context) error {
 			err := useFile(c)
 			if err != nil {
@@ -65,7 +65,7 @@ func upCommand(up func(context.Context, UpConfig) error) *cli.Command {
 			if err := config.complete(invocation.DataDir(c), attributes.Value(), level); err != nil {
 				return err
 			}
-			if err := cmp.Or(containers.complete(&config.Containers), names.complete(&config.Containers.Names)); err != nil {
+			if err := cmp.Or(containers.complete(&config.Containers), names.complete(&config.Containers.Names), config.Traffic.ACME.complete()); err != nil {
 				return err
 			}
 			if err := localMachine().check(); err != nil {
@@ -107,7 +107,7 @@ func upFlags(config *UpConfig, attributes *cli.StringSlice, level *string) []cli
 		&cli.StringFlag{Name: "containerd", Destination: &config.Containerd, DefaultText: "built in", Usage: "use the machine's own containerd at this `SOCKET`"},
 		&cli.StringSliceFlag{Name: "attribute", Destination: attributes, Usage: "custom attribute `NAME=VALUE` for placement constraints; may be repeated"},
 		&cli.StringFlag{Name: "cluster", Destination: &config.Cluster, DefaultText: "that of the join token, or default", Usage: "`NAME` of the cluster whose tasks this host runs"},
-		&cli.BoolFlag{Name: "access-log", Destination: &config.AccessLog, Usage: "write a line for each request of load balancers that this host carries, into access/ of the data directory"},
+		&cli.BoolFlag{Name: "access-log", Destination: &config.Traffic.AccessLog, Usage: "write a line for each request of load balancers that this host carries, into access/ of the data directory"},
 		&cli.StringFlag{Name: "log-level", Value: "info", Destination: level, Usage: "minimum `LEVEL` to log: debug, info, warn, error"},
 		&cli.StringFlag{Name: "join", Destination: &config.Join, DefaultText: "create a pool", Usage: "join the pool of the host at `HOST[:PORT]`"},
 		&cli.StringFlag{Name: "token-file", Destination: &config.TokenFile, Usage: "`FILE` with the join token, required the first time; - reads it from standard input"},

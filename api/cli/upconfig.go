@@ -30,8 +30,8 @@ type UpConfig struct {
 	// Cluster is the ECS cluster whose tasks the host runs. Empty: that of the join token, and the default one of a
 	// pool that this host creates.
 	Cluster string
-	// AccessLog has the host log each request that its proxy carries.
-	AccessLog bool
+	// Traffic is how the host carries the traffic of load balancers.
+	Traffic TrafficOptions
 	// LogLevel is the least severe level that is logged, to standard error.
 	LogLevel slog.Level
 	// RegistryConfig is a directory with registry logins (config.json, as `docker login` writes it) and mirrors

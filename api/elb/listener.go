@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"regexp"
 	"slices"
-	"strings"
 
 	"pinion/api/wire"
 	"pinion/raftfsm/loadbalancer"
@@ -195,27 +193,6 @@ func listenerUnsupported(in form) error {
 		return refused("AlpnPolicy is not supported: a listener of TLS passes bytes on.")
 	}
 	return err
-}
-
-// certificateName is the form of the names of files of certificates.
-var certificateName = regexp.MustCompile(`^[A-Za-z0-9*_][A-Za-z0-9*._-]{0,127}$`)
-
-// certificatesIn are the certificates of a request: names, or ARNs that end in /NAME.
-func certificatesIn(in form) (all []loadbalancer.Certificate, err error) {
-	given, err := in.structures("Certificates")
-	if err != nil {
-		return nil, err
-	}
-	for _, one := range given {
-		arn := one.text("CertificateArn")
-		name := arn[strings.LastIndexByte(arn, '/')+1:]
-		isARN := strings.HasPrefix(arn, "arn:") && strings.Contains(arn, "certificate/")
-		if !isARN && name != arn || !certificateName.MatchString(name) {
-			return nil, wire.Errorf("CertificateNotFound", "Certificate '%s' not found: write arn:aws:acm:REGION:%s:certificate/NAME, where NAME.crt and NAME.key lie in each host's directory of certificates", arn, spec.AccountID)
-		}
-		all = append(all, loadbalancer.Certificate{ARN: arn, Name: name})
-	}
-	return all, nil
 }
 
 // without are the certificates whose ARN none of the others has.

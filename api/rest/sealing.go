@@ -22,8 +22,8 @@ func (s sealing) show(x *httpx.Exchange, res leader.Resolution) error {
 	if key := res.View.SealingKey(); key != nil {
 		out.Key, out.Since = key.Name, key.Since
 	}
-	keys, ca := res.View.SealedOtherwise()
-	if out.Left = len(keys); ca {
+	left := res.View.SealedOtherwise()
+	if out.Left = len(left.AccessKeys) + len(left.ACME); left.CA {
 		out.Left++
 	}
 	return reply(x, out)

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -92,8 +93,16 @@ func (l *listener) tlsConfig() *tls.Config {
 			return l.table.Load().certificates.choose(hello)
 		},
 	}
+	challenge := config.Clone()
+	challenge.NextProtos = []string{"acme-tls/1"} // RFC 8737
 	if l.protocol.IsHTTP() {
 		config.NextProtos = []string{"h2", "http/1.1"}
+	}
+	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		if slices.Equal(hello.SupportedProtos, challenge.NextProtos) {
+			return challenge, nil
+		}
+		return nil, nil
 	}
 	return config
 }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,6 +24,8 @@ type Config struct {
 	Address string
 	// Certificates is the directory of NAME.crt and NAME.key, for listeners that end TLS.
 	Certificates string
+	// ACME has the certificates that come by ACME; nil: this host asks no CA.
+	ACME ACME
 	// Listen opens a listener's port; nil is the port of all addresses.
 	Listen func(port int) (net.Listener, error)
 	// ListenVirtual opens a port of a virtual address by its number; nil: the host has none.
@@ -107,6 +110,7 @@ func (p *Proxy) again() {
 
 func (p *Proxy) apply() {
 	p.updateGroups()
+	p.setNames()
 	before := p.problems
 	p.problems = p.updateListeners()
 	changed := false
@@ -189,22 +193,38 @@ func (p *Proxy) updateListener(config traffic.Listener) error {
 	at := socketOf(config)
 	l := p.listeners[at]
 	if l != nil && l.table.Load().isOf(config, p.groups) {
-		return nil
+		return l.table.Load().certificates.problem()
 	}
-	table, err := newTable(config, p.groups, p.config.Certificates)
+	table, err := newTable(config, p.groups, p.config)
 	if err != nil {
 		return err
 	}
 	if l != nil {
 		l.table.Store(table)
-		return nil
+		return table.certificates.problem()
 	}
 	opened, err := p.listen(at)
 	if err != nil {
 		return err
 	}
 	p.listeners[at] = p.open(opened, table)
-	return nil
+	return table.certificates.problem()
+}
+
+// setNames tells ACME of the names for which listeners have certificates.
+func (p *Proxy) setNames() {
+	if p.config.ACME == nil {
+		return
+	}
+	var names []string
+	for _, l := range p.routing.Listeners {
+		for _, certificate := range l.Certificates {
+			if name, is := strings.CutPrefix(certificate, traffic.ACMEPrefix); is {
+				names = append(names, name)
+			}
+		}
+	}
+	p.config.ACME.SetNames(names)
 }
 
 func (p *Proxy) closeLater(l *listener) {

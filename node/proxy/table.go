@@ -35,7 +35,7 @@ type action struct {
 	fixed    *traffic.FixedResponse
 }
 
-func newTable(config traffic.Listener, groups map[string]*group, directory string) (*table, error) {
+func newTable(config traffic.Listener, groups map[string]*group, of Config) (*table, error) {
 	t := &table{config: config, idleTimeout: config.IdleTimeout, proto: []string{strings.ToLower(string(config.Protocol))}, port: []string{strconv.Itoa(config.Port)}}
 	if t.idleTimeout == 0 {
 		t.idleTimeout = traffic.DefaultTCPIdleTimeout
@@ -57,7 +57,7 @@ func newTable(config traffic.Listener, groups map[string]*group, directory strin
 		return t, nil
 	}
 	var err error
-	t.certificates, err = loadCertificates(directory, config.Certificates)
+	t.certificates, err = loadCertificates(of, config.Certificates)
 	return t, err
 }
 

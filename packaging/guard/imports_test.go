@@ -59,7 +59,7 @@ var floors = map[string][]string{
 	"node": {
 		".",
 		"task measure",
-		"containerd network logs proxy names target metadata runtime/fake runtime/runtimetest",
+		"containerd network logs proxy acme names target metadata runtime/fake runtime/runtimetest",
 		"containerd/daemon containerd/images containerd/cgroup gpulock proxy/http1",
 		"runtime",
 		"backoff datadir volume",
@@ -68,7 +68,7 @@ var floors = map[string][]string{
 	"raftfsm": {
 		"routing raftfsmtest",
 		".",
-		"loadbalancer loggroup jointoken capacityprovider accountsetting",
+		"loadbalancer loggroup jointoken capacityprovider accountsetting acme",
 		"command",
 		"query tally issuer ended edit change snapshot table ledger",
 		"service scaling",

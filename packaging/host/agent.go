@@ -2,15 +2,20 @@ package host
 
 import (
 	"context"
+	"crypto/x509"
+	"fmt"
+	"os"
 	"sync"
 	"time"
 
 	"pinion/api/cli"
 	"pinion/node"
+	"pinion/node/acme"
 	"pinion/node/measure"
 	"pinion/node/names"
 	"pinion/node/proxy"
 	"pinion/raftfsm/traffic"
+	"pinion/server"
 )
 
 // proxyGrace is for the requests that this host has in flight when it is stopped.
@@ -20,6 +25,7 @@ const proxyGrace = 5 * time.Second
 type agent struct {
 	*node.Node
 	proxy *proxy.Proxy
+	acme  *acme.Certificates // nil: this host asks no CA
 	meter measure.Meter
 	names *names.Names
 }
@@ -27,7 +33,7 @@ type agent struct {
 // proxyConfig is what only this host says of its proxy.
 func proxyConfig(h *host) (proxy.Config, error) {
 	config := proxy.Config{Certificates: h.dir.Join("certificates")}
-	if !h.config.AccessLog {
+	if !h.config.Traffic.AccessLog {
 		return config, nil
 	}
 	files, err := proxy.OpenAccessLog(h.dir.Join("access"))
@@ -39,9 +45,36 @@ func proxyConfig(h *host) (proxy.Config, error) {
 	return config, nil
 }
 
+// acmeCertificates are those that this host gets by ACME, nil when it asks no CA.
+func acmeCertificates(h *host) (*acme.Certificates, error) {
+	options := h.config.Traffic.ACME
+	if options.Directory == "" {
+		return nil, nil
+	}
+	config := acme.Config{Directory: options.Directory, Email: options.Email, Cache: server.ACMECache{Member: h.member}, Log: h.log}
+	if config.Directory == cli.LetsEncrypt {
+		config.Directory = acme.LetsEncrypt
+	}
+	if options.CA == "" {
+		return acme.New(config), nil
+	}
+	text, err := os.ReadFile(options.CA)
+	if err != nil {
+		return nil, fmt.Errorf("--acme-ca: %w", err)
+	}
+	config.Roots = x509.NewCertPool()
+	if !config.Roots.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("--acme-ca: %s holds no certificate in PEM", options.CA)
+	}
+	return acme.New(config), nil
+}
+
 // newAgent makes an agent with its proxy. serving and meter have what only the caller knows.
-func newAgent(serving proxy.Config, options cli.NameOptions, meter measure.Meter, config node.Config) (*agent, error) {
-	a := &agent{meter: meter}
+func newAgent(serving proxy.Config, certificates *acme.Certificates, options cli.NameOptions, meter measure.Meter, config node.Config) (*agent, error) {
+	a := &agent{meter: meter, acme: certificates}
+	if certificates != nil {
+		serving.ACME = certificates
+	}
 	var err error
 	if a.names, err = names.New(names.Config{Range: options.Addresses, Site: options.Listen, Log: config.Log}); err != nil {
 		return nil, err
@@ -59,18 +92,21 @@ func newAgent(serving proxy.Config, options cli.NameOptions, meter measure.Meter
 // Run is node.Node.Run, and measures what the pool asks for from when it knows the host. Behind it the proxy listens no more, and lets the requests
 // in flight finish.
 func (a *agent) Run(ctx context.Context) error {
-	measured, stop := context.WithCancel(ctx)
-	var meter sync.WaitGroup
-	meter.Go(func() {
+	joined, stop := context.WithCancel(ctx)
+	var loops sync.WaitGroup
+	loops.Go(func() {
 		select {
 		case <-a.Joined():
-			a.meter.Run(measured)
-		case <-measured.Done():
+			a.meter.Run(joined)
+		case <-joined.Done():
 		}
 	})
+	if a.acme != nil {
+		loops.Go(func() { a.acme.Run(joined) })
+	}
 	err := a.Node.Run(ctx)
 	stop()
-	meter.Wait()
+	loops.Wait()
 	end, cancel := context.WithTimeout(context.Background(), proxyGrace)
 	defer cancel()
 	a.proxy.Close(end)

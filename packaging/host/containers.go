@@ -166,7 +166,11 @@ func (h *host) openAgent(context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.agent, err = newAgent(traffic, h.config.Containers.Names, measure.Meter{Usage: containerd.Meter{Runtime: h.runtime}, GPUs: gpuMeter(h.gpus), Control: h.member.Agent()}, node.Config{
+	certificates, err := acmeCertificates(h)
+	if err != nil {
+		return err
+	}
+	h.agent, err = newAgent(traffic, certificates, h.config.Containers.Names, measure.Meter{Usage: containerd.Meter{Runtime: h.runtime}, GPUs: gpuMeter(h.gpus), Control: h.member.Agent()}, node.Config{
 		Host: spec.Host{
 			ID: h.dir.HostID, Name: nameOf(h.config), Cluster: h.config.Cluster, Address: h.address.Advertised, Version: h.Version,
 			FeatureLevel: raftfsm.FeatureLevel, Place: h.dir.Place, Starts: h.dir.Starts,

@@ -20,12 +20,15 @@ const (
 	TLS   Protocol = "TLS" // ended at the proxy; the targets get TCP
 )
 
+// ACMEPrefix is what the name of a certificate begins with that comes from a CA by ACME (RFC 8555); the rest is a DNS name.
+const ACMEPrefix = "acme/"
+
 // Listener is one port that each host listens on.
 type Listener struct {
 	ID       string   `json:"id"`
 	Port     int      `json:"port"`
 	Protocol Protocol `json:"protocol"`
-	// Certificates are names: NAME.crt and NAME.key lie in the host's directory of certificates. The name that the client asks for (SNI) chooses
+	// Certificates are names: NAME.crt and NAME.key lie in the host's directory of certificates; acme/DNSNAME comes by ACME. The name that the client asks for (SNI) chooses
 	// among them; the first is for clients whose name none fits.
 	Certificates []string `json:"certificates,omitempty"`
 	// Rules are in the order of their priorities, the default one, without conditions, last. A listener of TCP or TLS has that one only, and it

@@ -9,12 +9,13 @@ import (
 
 	"pinion/packaging/tick"
 	"pinion/raftfsm"
+	"pinion/raftfsm/acme"
 	"pinion/raftfsm/spec"
 	"pinion/server/seal"
 )
 
 // Everything that is sealed moves to another sealing key in steps, each of which any leader goes on with: the state names the new key;
-// servers fetch it; when a majority has it, the leader seals the CA anew and then the access keys, resealBatch at a time; each
+// servers fetch it; when a majority has it, the leader seals the CA anew and then the access keys and what is of ACME, resealBatch at a time; each
 // server then removes the keys before from its disk. A server gives away only keys that its own state names (see Shared), and the
 // new key is named there after every removal that came before: a removed server never gets it.
 const (
@@ -34,7 +35,7 @@ func (a *AccessKeys) RotateSealingKey(ctx context.Context) error {
 	}
 	a.FetchKeyring(ctx)
 	known := view.SealingKey()
-	if keys, ca := view.SealedOtherwise(); known != nil && (ca || len(keys) > 0) && a.Keyring.Has(known.Name) {
+	if known != nil && !view.SealedOtherwise().Empty() && a.Keyring.Has(known.Name) {
 		return nil
 	}
 	name, err := a.Keyring.Generate()
@@ -81,6 +82,9 @@ func sealsOf(view *raftfsm.View) (names []string) {
 			names = append(names, key.Seal)
 		}
 	}
+	for entry := range acme.ByKey.All(view) {
+		names = append(names, entry.Seal)
+	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
@@ -107,21 +111,24 @@ func (a *AccessKeys) KeepSealed(ctx context.Context, log *slog.Logger) {
 func (a *AccessKeys) reseal(ctx context.Context) error {
 	for ctx.Err() == nil {
 		view := a.Server.State().View()
-		keys, ca := view.SealedOtherwise()
-		if len(keys) == 0 && !ca {
+		left := view.SealedOtherwise()
+		if left.Empty() {
 			return nil
 		}
 		name := view.SealingKey().Name
 		if err := a.checkShared(ctx, name); err != nil {
 			return err
 		}
-		if ca {
-			if err := a.resealCA(ctx, *view.CA(), name); err != nil {
-				return err
-			}
-			continue
+		var err error
+		switch {
+		case left.CA:
+			err = a.resealCA(ctx, *view.CA(), name)
+		case len(left.AccessKeys) > 0:
+			err = a.resealAccessKeys(ctx, left.AccessKeys, name)
+		default:
+			err = a.resealACME(ctx, left.ACME, name)
 		}
-		if err := a.resealAccessKeys(ctx, keys, name); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -187,11 +194,34 @@ func (a *AccessKeys) resealAccessKeys(ctx context.Context, keys []*spec.AccessKe
 	return err
 }
 
+// resealACME seals a batch of entries anew. One that cannot be read is deleted: hosts get another certificate.
+func (a *AccessKeys) resealACME(ctx context.Context, entries []*acme.Entry, name string) (err error) {
+	var again acme.Put
+	for _, entry := range entries[:min(len(entries), resealBatch)] {
+		value, unreadable := a.Keyring.Open(acmeSealID+entry.Key, entry.Sealed, entry.Seal)
+		if unreadable != nil {
+			if _, err := a.Server.Propose(ctx, raftfsm.Wrap(acme.Delete{Key: entry.Key})); err != nil {
+				return err
+			}
+			continue
+		}
+		copied := *entry
+		if copied.Sealed, copied.Seal, err = a.Keyring.Seal(acmeSealID+entry.Key, value, name); err != nil {
+			return err
+		}
+		again.Entries = append(again.Entries, copied)
+	}
+	if len(again.Entries) > 0 {
+		_, err = a.Server.Propose(ctx, raftfsm.Wrap(again))
+	}
+	return err
+}
+
 // DropRetired removes from this server's disk the sealing keys that were replaced, once nothing in its state is sealed with them.
 func (a *AccessKeys) DropRetired() error {
 	view := a.Server.State().View()
 	sealing := view.SealingKey()
-	if keys, ca := view.SealedOtherwise(); sealing == nil || ca || len(keys) > 0 || view.CA() == nil || !a.Keyring.Has(sealing.Name) {
+	if sealing == nil || !view.SealedOtherwise().Empty() || view.CA() == nil || !a.Keyring.Has(sealing.Name) {
 		return nil
 	}
 	return a.Keyring.Remove(sealing.Retired...)

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"pinion/raftfsm/spec"
 	"pinion/server/rpc"
 )
 
@@ -90,13 +89,9 @@ func (a *AccessKeys) FetchKeyring(ctx context.Context) {
 // lacksKey reports whether a secret in the state is sealed with a key that the keyring lacks.
 func (a *AccessKeys) lacksKey() bool {
 	view := a.Server.State().View()
-	if ca := view.CA(); ca != nil && !a.Keyring.Has(ca.Seal) {
-		return true
+	needed := sealsOf(view)
+	if sealing := view.SealingKey(); sealing != nil {
+		needed = append(needed, sealing.Name)
 	}
-	if sealing := view.SealingKey(); sealing != nil && !a.Keyring.Has(sealing.Name) {
-		return true
-	}
-	return slices.ContainsFunc(view.AccessKeys(), func(key *spec.AccessKey) bool {
-		return key.Seal != "" && !a.Keyring.Has(key.Seal)
-	})
+	return slices.ContainsFunc(needed, func(name string) bool { return !a.Keyring.Has(name) })
 }

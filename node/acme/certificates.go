@@ -1,0 +1,231 @@
+// Package acme gets the certificates of listeners from a CA that speaks ACME (RFC 8555), such as Let's Encrypt, with the challenge TLS-ALPN-01:
+// the CA asks for it at port 443 of the name, which any host of the pool answers.
+package acme
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/crypto/acme"
+	"golang.org/x/crypto/acme/autocert"
+
+	"pinion/raftfsm/spec"
+)
+
+// LetsEncrypt is the directory of Let's Encrypt.
+const LetsEncrypt = autocert.DefaultACMEDirectory
+
+const (
+	// minRetry and maxRetry bound the pause between two orders of a certificate that failed; it doubles. Let's Encrypt refuses more than five
+	// failed orders of a name in an hour.
+	minRetry = time.Minute
+	maxRetry = time.Hour
+	// requestTimeout bounds one request to the CA.
+	requestTimeout = 30 * time.Second
+)
+
+// Cache is what the hosts of the pool share: the account, certificates with their keys, and answers to challenges. Get's error for a key without
+// a value wraps spec.ErrNotFound.
+type Cache interface {
+	Get(ctx context.Context, key string) ([]byte, error)
+	Put(ctx context.Context, key string, value []byte) error
+	Delete(ctx context.Context, key string) error
+}
+
+// Config is what Certificates need. All fields but Email and Roots are required.
+type Config struct {
+	Directory string // URL of the CA's directory
+	Email     string // where the CA writes when something is wrong with a certificate
+	Roots     *x509.CertPool
+	Cache     Cache
+	Log       *slog.Logger
+}
+
+// Certificates are those of the names that SetNames was told of. Its methods may be called at any time, also at once.
+type Certificates struct {
+	manager *autocert.Manager
+	log     *slog.Logger
+	renamed chan struct{} // holds a value when SetNames has changed something
+
+	mu    sync.Mutex
+	names map[string]*name
+}
+
+// name is how far the certificate of a name is.
+type name struct {
+	ready bool // it is there, and renewed by itself
+	err   error
+	next  time.Time // of the next order
+	pause time.Duration
+}
+
+// New returns Certificates of no names. They are ordered by Run.
+func New(config Config) *Certificates {
+	c := &Certificates{log: config.Log, renamed: make(chan struct{}, 1), names: map[string]*name{}}
+	c.manager = &autocert.Manager{
+		Prompt:     autocert.AcceptTOS,
+		Cache:      cache{config.Cache},
+		HostPolicy: func(_ context.Context, host string) error { return c.check(host) },
+		Client:     &acme.Client{DirectoryURL: config.Directory, HTTPClient: httpClient(config.Roots), UserAgent: "pinion"},
+		Email:      config.Email,
+	}
+	return c
+}
+
+func httpClient(roots *x509.CertPool) *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	return &http.Client{Transport: transport, Timeout: requestTimeout}
+}
+
+// SetNames makes these the names for which there are certificates.
+func (c *Certificates) SetNames(names []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	changed := false
+	for known := range c.names {
+		if !slices.Contains(names, known) {
+			delete(c.names, known)
+		}
+	}
+	for _, wanted := range names {
+		if c.names[wanted] == nil {
+			c.names[wanted], changed = &name{pause: minRetry}, true
+		}
+	}
+	if !changed {
+		return
+	}
+	select {
+	case c.renamed <- struct{}{}:
+	default:
+	}
+}
+
+// check refuses names that no listener has.
+func (c *Certificates) check(host string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.names[host] == nil {
+		return fmt.Errorf("no listener has a certificate for %s", host)
+	}
+	return nil
+}
+
+// Certificate is that of the name that the client asks for, or the answer to a challenge of the CA.
+func (c *Certificates) Certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	if !IsChallenge(hello) {
+		if err := c.Problem(hello.ServerName); err != nil {
+			return nil, err
+		}
+	}
+	return c.manager.GetCertificate(hello)
+}
+
+// IsChallenge reports whether a handshake is the CA's, which asks for the answer to a challenge.
+func IsChallenge(hello *tls.ClientHelloInfo) bool {
+	return len(hello.SupportedProtos) == 1 && hello.SupportedProtos[0] == acme.ALPNProto
+}
+
+// Problem is why there is no certificate for a name; nil when there is one.
+func (c *Certificates) Problem(host string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch n := c.names[host]; {
+	case n == nil:
+		return fmt.Errorf("no listener has a certificate for %s", host)
+	case n.ready:
+		return nil
+	case n.err != nil:
+		return fmt.Errorf("the certificate of %s could not be had by ACME, it is tried again at %s: %w", host, n.next.Format(time.TimeOnly), n.err)
+	}
+	return fmt.Errorf("the certificate of %s is on its way from the CA", host)
+}
+
+// Run orders certificates, one after the other, until ctx ends. Those that are there are renewed 30 days before their end.
+func (c *Certificates) Run(ctx context.Context) {
+	for {
+		host, wait := c.due(time.Now())
+		if host != "" {
+			ordered := make(chan struct{})
+			go func() { // autocert takes no context: what is not over when ctx ends ends by itself
+				defer close(ordered)
+				c.order(host)
+			}()
+			select {
+			case <-ordered:
+				continue
+			case <-ctx.Done():
+				return
+			}
+		}
+		select {
+		case <-c.renamed:
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// due is a name whose certificate is to be ordered now, or else how long none is.
+func (c *Certificates) due(now time.Time) (host string, wait time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	wait = maxRetry
+	for host, n := range c.names {
+		if n.ready {
+			continue
+		}
+		if !n.next.After(now) {
+			return host, 0
+		}
+		wait = min(wait, n.next.Sub(now))
+	}
+	return "", wait
+}
+
+// order gets the certificate of a name, from the cache or from the CA. While another host orders it, it is asked for again soon.
+func (c *Certificates) order(host string) {
+	_, err := c.manager.GetCertificate(&tls.ClientHelloInfo{ServerName: host, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.names[host]
+	if n == nil {
+		return
+	}
+	if n.err = err; err == nil {
+		n.ready = true
+		c.log.Info("a certificate is there by ACME", "name", host)
+		return
+	}
+	if errors.Is(err, spec.ErrUnavailable) {
+		n.next = time.Now().Add(elsewhereRetry)
+		return
+	}
+	n.next, n.pause = time.Now().Add(n.pause), min(2*n.pause, maxRetry)
+	c.log.Warn("a certificate could not be had by ACME: the CA has to reach port 443 of the name, at a listener of this pool; it is tried again", "name", host, "error", err, "at", n.next)
+}
+
+// elsewhereRetry is when a certificate is looked for again that another host orders.
+const elsewhereRetry = 2 * time.Second
+
+// cache is a Cache as autocert has it.
+type cache struct{ Cache }
+
+// Get has autocert's error for what is not there.
+func (c cache) Get(ctx context.Context, key string) ([]byte, error) {
+	value, err := c.Cache.Get(ctx, key)
+	if errors.Is(err, spec.ErrNotFound) {
+		return nil, autocert.ErrCacheMiss
+	}
+	return value, err
+}

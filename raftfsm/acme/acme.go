@@ -1,0 +1,82 @@
+// Package acme has what the hosts of a pool share to get certificates from a CA by ACME (RFC 8555): the account, the certificates with their
+// keys, and the answers to challenges, each sealed. Package raftfsm registers the noun and its commands.
+package acme
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"pinion/raftfsm/command"
+	"pinion/raftfsm/sortkey"
+	"pinion/raftfsm/spec"
+	"pinion/raftfsm/table"
+)
+
+const (
+	// Max is how many entries there are: two for each of 500 names.
+	Max = 1000
+	// MaxSize bounds what is sealed in an entry, in bytes: a chain of certificates with its key has some 10,000.
+	MaxSize = 64 << 10
+	// lifetime is how long an entry is kept that nobody puts again: certificates that live for longer are renewed before.
+	lifetime = 400 * 24 * time.Hour
+)
+
+// Entry is a value that a host has put.
+type Entry struct {
+	Key    string    `json:"key"` // of autocert: the account, or a DNS name with what the entry is for
+	Sealed []byte    `json:"sealed"`
+	Seal   string    `json:"seal"` // name of the sealing key
+	PutAt  time.Time `json:"putAt"`
+}
+
+// ByKey has every entry.
+var ByKey = table.By(func(e *Entry) string { return e.Key })
+
+// Find returns the entry of a key; nil when there is none.
+func Find(r table.Reader, key string) *Entry { return ByKey.Get(r, sortkey.Key{First: key}) }
+
+// SealedOtherwise lists the entries that are not sealed with a sealing key.
+func SealedOtherwise(r table.Reader, seal string) []*Entry {
+	return slices.Collect(ByKey.Matching(r, func(e *Entry) bool { return e.Seal != seal }))
+}
+
+// Expired visits the entries that were put so long ago that no host can need them.
+func Expired(r table.Reader, before time.Time) iter.Seq[*Entry] {
+	return ByKey.Matching(r, func(e *Entry) bool { return e.PutAt.Before(before.Add(-lifetime)) })
+}
+
+// Put records entries, each in the place of an earlier one. spec.ErrLimit for more than Max. Answer: nil.
+type Put struct{ Entries []Entry }
+
+// Apply carries the command out.
+func (c Put) Apply(tx command.Transaction) (any, error) {
+	known := 0
+	for range ByKey.All(tx) {
+		known++
+	}
+	for i := range c.Entries {
+		if Find(tx, c.Entries[i].Key) == nil {
+			known++
+		}
+	}
+	if known > Max {
+		return nil, fmt.Errorf("certificates by ACME: %w: a pool keeps %d entries", spec.ErrLimit, Max)
+	}
+	for i := range c.Entries {
+		tx.Put(&c.Entries[i])
+	}
+	return nil, nil
+}
+
+// Delete deletes the entry of a key; a missing one is no error. Answer: nil.
+type Delete struct{ Key string }
+
+// Apply carries the command out.
+func (c Delete) Apply(tx command.Transaction) (any, error) {
+	if known := Find(tx, c.Key); known != nil {
+		tx.Remove(known)
+	}
+	return nil, nil
+}
