@@ -2,7 +2,7 @@
 package change
 
 import (
-	"encoding/json"
+	"reflect"
 	"time"
 
 	"pinion/raftfsm/changelog"
@@ -54,8 +54,7 @@ func (c *Change) Size() int {
 	size := 1 << 10
 	switch object := c.Object.(type) {
 	case *spec.Host:
-		text, _ := json.Marshal(object) // hosts change seldom
-		size += len(text)
+		size += bytesOf(reflect.ValueOf(object))
 	case *spec.Task:
 		for i := range object.Containers {
 			container := &object.Containers[i]

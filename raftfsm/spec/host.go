@@ -118,9 +118,9 @@ var ErrRemoved = fmt.Errorf("the host was removed from the pool, and its tasks e
 
 // HostGPU is a GPU and its host.
 type HostGPU struct {
-	gpu.Device
-	Simulated bool  `json:"simulated"`
-	Host      *Host `json:"-"`
+	*gpu.Device       // of the host
+	Simulated   bool  `json:"simulated"`
+	Host        *Host `json:"-"`
 }
 
 // GPUChanges are the GPUs in which two versions of a host differ, those that are new or changed and those that are gone, with the host that has
@@ -130,15 +130,19 @@ func GPUChanges(before, after *Host) (changed, gone []*HostGPU) {
 	if after == nil {
 		host = before
 	}
-	of := func(device gpu.Device) *HostGPU { return &HostGPU{device, host.GPUs.Simulated, host} }
-	for _, device := range after.devices() {
-		if was, known := before.device(device.UUID); !known || !reflect.DeepEqual(was, device) {
-			changed = append(changed, of(device))
+	was, is := before.devices(), after.devices()
+	if len(was) == len(is) && len(is) > 0 && &was[0] == &is[0] {
+		return nil, nil // another change of the host
+	}
+	of := func(device *gpu.Device) *HostGPU { return &HostGPU{device, host.GPUs.Simulated, host} }
+	for i := range is {
+		if known := find(was, is[i].UUID); known == nil || !reflect.DeepEqual(known, &is[i]) {
+			changed = append(changed, of(&is[i]))
 		}
 	}
-	for _, device := range before.devices() {
-		if _, there := after.device(device.UUID); !there {
-			gone = append(gone, of(device))
+	for i := range was {
+		if find(is, was[i].UUID) == nil {
+			gone = append(gone, of(&was[i]))
 		}
 	}
 	return changed, gone
@@ -151,11 +155,14 @@ func (h *Host) devices() []gpu.Device {
 	return h.GPUs.Devices
 }
 
-func (h *Host) device(uuid string) (gpu.Device, bool) {
-	if h == nil {
-		return gpu.Device{}, false
+// find returns the device with the UUID, nil when there is none.
+func find(devices []gpu.Device, uuid string) *gpu.Device {
+	for i := range devices {
+		if devices[i].UUID == uuid {
+			return &devices[i]
+		}
 	}
-	return h.GPUs.Device(uuid)
+	return nil
 }
 
 // EqualHealth reports whether two inventories have the same devices with the same health.
