@@ -263,7 +263,7 @@ func runTaskOutput(r *Request, cluster string, result *spec.RunResult, err error
 	if err != nil {
 		return nil, err
 	}
-	out := &types.RunTaskOutput{Tasks: []types.Task{}, Failures: []types.Failure{}}
+	out := &types.RunTaskOutput{Tasks: make([]types.Task, 0, len(result.Tasks)), Failures: []types.Failure{}}
 	for _, t := range result.Tasks {
 		out.Tasks = append(out.Tasks, r.Render().Task(t, true))
 	}
