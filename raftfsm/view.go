@@ -173,7 +173,8 @@ func (v *View) liveTasksOn(hostID string) (live []*spec.Task) {
 // listByCluster lists the objects of one cluster, or all of them when it is empty.
 func listByCluster[T any](v *View, cluster string, byID, byCluster *table.Index[T]) []*T {
 	if cluster == "" {
-		return slices.Collect(byID.All(v))
+		n, all := byID.Counted(v)
+		return slices.AppendSeq(make([]*T, 0, n), all)
 	}
 	return byCluster.List(v, cluster)
 }
