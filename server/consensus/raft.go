@@ -24,6 +24,8 @@ const (
 	trailingLogs      = 2048
 	// maxAppendEntries is how many entries share one write to the disk at most.
 	maxAppendEntries = 512
+	// cachedEntries are the newest of the log that are kept in memory: what is sent to a follower, or applied by one, was written a moment ago.
+	cachedEntries = 32
 )
 
 // A follower calls an election after one to two silences without a word of the leader, which speaks every tenth of one;

@@ -147,5 +147,9 @@ func newRaft(conf *raft.Config, fsm raft.FSM, log quiescentLog, snapshots raft.S
 			err = fmt.Errorf("the log and the snapshots do not fit together: %v", p)
 		}
 	}()
-	return raft.NewRaft(conf, fsm, log, log, snapshots, transport)
+	newest, err := raft.NewLogCache(cachedEntries, log)
+	if err != nil {
+		return nil, err
+	}
+	return raft.NewRaft(conf, fsm, newest, log, snapshots, transport)
 }
