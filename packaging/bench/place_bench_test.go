@@ -6,7 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -28,6 +27,8 @@ const (
 	runCount = 10
 	// runClients wait for their answers at the same time, each on a connection of its own.
 	runClients = 128
+	// answerSize is more than the bytes of an answer.
+	answerSize = 16 << 10
 	// offeredRate is how many placements a second are asked for when replies are timed, for offeredTime.
 	offeredRate = 4000
 	offeredTime = 5 * time.Second
@@ -131,11 +132,12 @@ func (r *taskRunner) send(ctx context.Context, body []byte) (retry bool, err err
 	if err != nil {
 		return true, err
 	}
-	answer, err := io.ReadAll(response.Body)
+	answer := bytes.NewBuffer(make([]byte, 0, answerSize))
+	_, err = answer.ReadFrom(response.Body)
 	err = errors.Join(err, response.Body.Close())
-	placed := bytes.Count(answer, []byte(`"taskArn"`))
+	placed := bytes.Count(answer.Bytes(), []byte(`"taskArn"`))
 	if err == nil && (response.StatusCode != http.StatusOK || placed < runCount) {
-		err = fmt.Errorf("%d, %d tasks: %.300s", response.StatusCode, placed, answer)
+		err = fmt.Errorf("%d, %d tasks: %.300s", response.StatusCode, placed, answer.Bytes())
 	}
 	return placed == 0 && response.StatusCode != http.StatusBadRequest, err
 }
