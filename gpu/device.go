@@ -22,7 +22,7 @@ type Device struct {
 	MemoryMiB int64  `json:"memoryMiB,omitempty"` // 0 when the device has no memory of its own to report (unified memory)
 	NUMANode  int    `json:"numaNode"`            // CPU-side NUMA node, -1 when unknown
 	MIG       []MIG  `json:"mig,omitempty"`       // slices of a partitioned device; empty when MIG is off
-	Links     []Link `json:"links,omitempty"`     // how the device reaches each of its peers on this host
+	Links     Links  `json:"links,omitempty"`     // how the device reaches each of its peers on this host
 	Health    Health `json:"health"`
 	Problem   string `json:"problem,omitempty"` // why the device is not healthy, in words for people
 }

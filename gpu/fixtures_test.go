@@ -74,7 +74,7 @@ func machine(t testing.TB, matrix string) []Device {
 		d := Device{UUID: name(i), Index: i, Minor: i, NUMANode: numa, Health: Healthy}
 		for peer, cell := range cells[:len(cells)-1] {
 			if peer != i {
-				d.Links = append(d.Links, readLink(t, peer, cell))
+				d.Links += PackLinks(readLink(t, peer, cell))
 			}
 		}
 		devices = append(devices, d)

@@ -23,11 +23,12 @@ func (i Inventory) Healthy() []string {
 // LinkTo returns the kind of link from the device to a peer. ok is false for the device itself and for a peer without a
 // recorded link.
 func (d Device) LinkTo(peer string) (link Link, ok bool) {
-	at := slices.IndexFunc(d.Links, func(l Link) bool { return l.Peer == peer })
-	if at < 0 {
-		return Link{}, false
+	for link := range d.Links.All() {
+		if link.Peer == peer {
+			return link, true
+		}
 	}
-	return d.Links[at], true
+	return Link{}, false
 }
 
 // ordered returns the devices with the lowest indices, sorted by index.

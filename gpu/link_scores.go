@@ -33,12 +33,12 @@ func scoreLinks(devices []*Device) linkScores {
 	w := newLinkScores(len(devices))
 	position := make(map[string]int, len(devices))
 	for i, d := range devices {
-		position[d.UUID] = i
+		position[string(appendPeer(nil, d.UUID))] = i
 	}
 	for i, d := range devices {
-		for _, link := range d.Links {
+		for peer, link := range d.Links.packed() {
 			// A source may report a link in one direction only; the score applies to both.
-			if j, ok := position[link.Peer]; ok && i != j {
+			if j, ok := position[peer]; ok && i != j {
 				value := max(pairScore(d, devices[j], link), w.row(i)[j])
 				w.row(i)[j], w.row(j)[i] = value, value
 			}

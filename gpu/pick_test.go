@@ -160,7 +160,7 @@ func anyMachine(t *rapid.T) []Device {
 		}
 		for peer := range size {
 			if cell := rapid.SampledFrom(cells).Draw(t, "link"); peer != i && cell != "" {
-				devices[i].Links = append(devices[i].Links, drawnLink(peer, cell))
+				devices[i].Links += PackLinks(drawnLink(peer, cell))
 			}
 		}
 	}
@@ -227,9 +227,9 @@ func cubes(size int) []Device {
 			switch {
 			case peer == i:
 			case peer/4 == i/4:
-				devices[i].Links = append(devices[i].Links, Link{Peer: name(peer), Kind: LinkNVLink, Lanes: 1 + (i+peer)%2})
+				devices[i].Links += PackLinks(Link{Peer: name(peer), Kind: LinkNVLink, Lanes: 1 + (i+peer)%2})
 			default:
-				devices[i].Links = append(devices[i].Links, Link{Peer: name(peer), Kind: LinkSystem})
+				devices[i].Links += PackLinks(Link{Peer: name(peer), Kind: LinkSystem})
 			}
 		}
 	}

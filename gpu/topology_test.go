@@ -70,9 +70,12 @@ func TestHostsThatAreWiredAlikeShareWhatWasChosen(t *testing.T) {
 	h100, sick, t4 := machine(t, hgxH100), machine(t, hgxH100), machine(t, t4s)
 	for i := range sick {
 		sick[i].UUID = "other-" + sick[i].UUID
-		for j := range sick[i].Links {
-			sick[i].Links[j].Peer = "other-" + sick[i].Links[j].Peer
+		var renamed Links
+		for link := range sick[i].Links.All() {
+			link.Peer = "other-" + link.Peer
+			renamed += PackLinks(link)
 		}
+		sick[i].Links = renamed
 	}
 	sick[0].Health = Unhealthy
 	one, other, third := cache.Topology(h100), cache.Topology(sick), cache.Topology(t4)

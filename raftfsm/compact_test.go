@@ -76,6 +76,12 @@ func draw(r *rapid.T, v reflect.Value, depth int) {
 		v.Set(reflect.ValueOf(pick(r, time.Time{}, epoch, at(-1<<20), epoch.Add(1), epoch.In(time.FixedZone("", 2*60*60)))))
 		return
 	}
+	if packed, is := v.Addr().Interface().(compact.Packed); is {
+		form := reflect.New(compact.FormOf(v.Type()))
+		draw(r, form.Elem(), depth)
+		packed.Pack(form.Interface())
+		return
+	}
 	switch v.Kind() {
 	case reflect.Bool:
 		v.SetBool(rapid.Bool().Draw(r, "flag"))

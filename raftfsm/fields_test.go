@@ -40,6 +40,7 @@ func listFields(types ...reflect.Type) map[string][]string {
 func structsIn(types ...reflect.Type) map[string]reflect.Type {
 	all := map[string]reflect.Type{}
 	for _, t := range types {
+		t = compact.FormOf(t)
 		switch t.Kind() {
 		case reflect.Slice, reflect.Map, reflect.Pointer:
 			maps.Copy(all, structsIn(t.Elem()))

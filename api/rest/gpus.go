@@ -72,7 +72,7 @@ func renderGPU(host *spec.Host, d *gpu.Device) gpuView {
 		UUID: d.UUID, Index: d.Index, Minor: d.Minor, PCI: d.PCI, Model: d.Model, MemoryMiB: d.MemoryMiB, NUMANode: d.NUMANode,
 		Health: d.Health, Problem: d.Problem, Host: host.Name, HostID: host.ID, Simulated: host.GPUs.Simulated,
 	}
-	for _, link := range d.Links {
+	for link := range d.Links.All() {
 		view.Links = append(view.Links, linkView{Kind: link.Kind, Lanes: link.Lanes, Peer: link.Peer})
 	}
 	for _, slice := range d.MIG {

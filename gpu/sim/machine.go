@@ -25,7 +25,7 @@ func newDevices(m model, count int, seed string) []gpu.Device {
 	for i := range devices {
 		for peer := range devices {
 			if peer != i {
-				devices[i].Links = append(devices[i].Links, link(m, i, peer, devices[peer].UUID))
+				devices[i].Links += gpu.PackLinks(link(m, i, peer, devices[peer].UUID))
 			}
 		}
 	}

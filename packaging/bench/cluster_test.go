@@ -270,10 +270,12 @@ func renamed(model gpu.Inventory, host string) gpu.Inventory {
 	model.Devices = slices.Clone(model.Devices)
 	for i := range model.Devices {
 		d := &model.Devices[i]
-		d.UUID, d.Links = name(d.UUID), slices.Clone(d.Links)
-		for l := range d.Links {
-			d.Links[l].Peer = name(d.Links[l].Peer)
+		var links gpu.Links
+		for link := range d.Links.All() {
+			link.Peer = name(link.Peer)
+			links += gpu.PackLinks(link)
 		}
+		d.UUID, d.Links = name(d.UUID), links
 	}
 	return model
 }

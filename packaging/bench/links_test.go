@@ -37,9 +37,9 @@ func TestScoresAreComparedCaseByCase(t *testing.T) {
 	for i := range 3 {
 		m.devices = append(m.devices, gpu.Device{Index: i, UUID: string(rune('a' + i)), NUMANode: -1, Health: gpu.Healthy})
 	}
-	m.devices[0].Links = []gpu.Link{{Peer: "b", Kind: gpu.LinkNVLink, Lanes: 2}, {Peer: "c", Kind: gpu.LinkSwitch}}
-	m.devices[1].Links = []gpu.Link{{Peer: "a", Kind: gpu.LinkNVLink, Lanes: 2}, {Peer: "c", Kind: gpu.LinkNode}}
-	m.devices[2].Links = []gpu.Link{{Peer: "a", Kind: gpu.LinkSwitch}, {Peer: "b", Kind: gpu.LinkNode}}
+	m.devices[0].Links = gpu.PackLinks(gpu.Link{Peer: "b", Kind: gpu.LinkNVLink, Lanes: 2}, gpu.Link{Peer: "c", Kind: gpu.LinkSwitch})
+	m.devices[1].Links = gpu.PackLinks(gpu.Link{Peer: "a", Kind: gpu.LinkNVLink, Lanes: 2}, gpu.Link{Peer: "c", Kind: gpu.LinkNode})
+	m.devices[2].Links = gpu.PackLinks(gpu.Link{Peer: "a", Kind: gpu.LinkSwitch}, gpu.Link{Peer: "b", Kind: gpu.LinkNode})
 	theirs, c := newBestEffort(m.devices), newComparison()
 	if got := []int{theirs.score(0b011), theirs.score(0b101), theirs.score(0b110)}; got[0] != 210 || got[1] != 50 || got[2] != 20 {
 		t.Fatalf("scores are %v, want 210, 50 and 20", got)

@@ -60,7 +60,7 @@ func drawMachine(size int, chance *rand.Rand) machine {
 			}
 			for _, ends := range [][2]int{{i, j}, {j, i}} {
 				link.Peer = devices[ends[1]].UUID
-				devices[ends[0]].Links = append(devices[ends[0]].Links, link)
+				devices[ends[0]].Links += gpu.PackLinks(link)
 			}
 		}
 	}

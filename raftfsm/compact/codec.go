@@ -81,6 +81,18 @@ func codecFor(k codecKey) *codec {
 	}
 	p := &codec{goType: k.goType, wireType: k.goType.String(), isZero: reflect.Value.IsZero}
 	codecs[k] = p // before its parts: types may refer to themselves
+	if form := FormOf(k.goType); form != k.goType {
+		p.initPacked(form, k.noIntern)
+	} else {
+		p.init(k)
+	}
+	if p.writeField == nil {
+		p.writeField, p.readField = p.write, p.read
+	}
+	return p
+}
+
+func (p *codec) init(k codecKey) {
 	switch k.goType.Kind() {
 	case reflect.Bool:
 		p.wireType, p.write, p.read = "bool", writeBool, readBool
@@ -104,10 +116,6 @@ func codecFor(k codecKey) *codec {
 	default:
 		panic(fmt.Sprintf("compact: a %s has no form", k.goType))
 	}
-	if p.writeField == nil {
-		p.writeField, p.readField = p.write, p.read
-	}
-	return p
 }
 
 func (p *codec) initSlice(noIntern bool) {

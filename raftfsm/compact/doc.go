@@ -15,6 +15,8 @@
 // Lists and maps without entries are zero, and decoded as nil, where the field has JSON's omitempty: a value read from JSON and one read from
 // here are the same.
 //
+// A Packed type is written as its form.
+//
 // Where the bitmap says already that a pointer is not nil, its byte is left out. A text is its length in bytes, two bits of its encoding, and
 // its bytes; texts of hexadecimal digits take half of theirs. Fields with the tag `compact:"own"` are not interned: their values are unique
 // anyway. Fields with the tag `compact:"same"` are interned whole: the value is a text that has it in a stream of its own, and all structs

@@ -11,6 +11,7 @@ import (
 type Levels struct {
 	fields []leveledField // of a struct
 	elem   *Levels        // of what a slice, a map or a pointer has
+	packed bool           // elem is of the form of a Packed type
 }
 
 type leveledField struct {
@@ -21,6 +22,12 @@ type leveledField struct {
 
 // LevelsOf returns nil when no field was added later.
 func LevelsOf(t reflect.Type) *Levels {
+	if form := FormOf(t); form != t {
+		if elem := LevelsOf(form); elem != nil {
+			return &Levels{elem: elem, packed: true}
+		}
+		return nil
+	}
 	switch t.Kind() {
 	case reflect.Slice, reflect.Map, reflect.Pointer:
 		if elem := LevelsOf(t.Elem()); elem != nil {
@@ -59,6 +66,9 @@ func (l *Levels) Needed(v reflect.Value) int {
 	needed := 1
 	if l == nil || v.IsZero() {
 		return needed
+	}
+	if l.packed {
+		return l.elem.Needed(unpacked(v))
 	}
 	switch v.Kind() {
 	case reflect.Pointer:

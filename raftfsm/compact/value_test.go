@@ -3,6 +3,7 @@ package compact
 import (
 	"math"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 )
@@ -154,3 +155,61 @@ func TestTypesWithoutAFormAreRefused(t *testing.T) {
 		}()
 	}
 }
+
+// letters is a list of texts of one letter each, kept as one text.
+type letters string
+
+func (l *letters) Unpack() any {
+	list := strings.Split(string(*l), "")
+	return &list
+}
+
+func (l *letters) Pack(form any) { *l = letters(strings.Join(*form.(*[]string), "")) }
+
+func TestAPackedTypeIsWrittenAsItsForm(t *testing.T) {
+	packed := struct {
+		Letters letters `json:",omitempty"`
+		Sets    map[string]letters
+		Own     *letters `compact:"own"`
+	}{"aba", map[string]letters{"x": "ab"}, new(letters)}
+	*packed.Own = "ca"
+	form := struct {
+		Letters []string `json:",omitempty"`
+		Sets    map[string][]string
+		Own     *[]string `compact:"own"`
+	}{[]string{"a", "b", "a"}, map[string][]string{"x": {"a", "b"}}, &[]string{"c", "a"}}
+	written := new(Writer).Append(nil, &packed)
+	if expected := new(Writer).Append(nil, &form); string(written) != string(expected) {
+		t.Errorf("% x, want % x", written, expected)
+	}
+	got := packed
+	got.Letters, got.Sets, got.Own = "", nil, nil
+	if err := new(Reader).Read(written, &got); err != nil || !reflect.DeepEqual(got, packed) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if is, was := Fields(&packed), Fields(&form); len(is) != len(was) {
+		t.Errorf("fields %v, want %v", is, was)
+	}
+}
+
+func TestALevelInTheFormOfAPackedTypeIsNeeded(t *testing.T) {
+	type leveled struct {
+		Packed packedPart
+	}
+	levels := LevelsOf(reflect.TypeFor[leveled]())
+	for value, want := range map[leveled]int{{}: 1, {"a"}: 2} {
+		if needed := levels.Needed(reflect.ValueOf(value)); needed != want {
+			t.Errorf("%+v needs the level %d, not %d", value, needed, want)
+		}
+	}
+}
+
+type packedPart string
+
+func (p *packedPart) Unpack() any {
+	return &struct {
+		Name string `level:"2"`
+	}{string(*p)}
+}
+
+func (*packedPart) Pack(any) {}

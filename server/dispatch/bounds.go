@@ -96,7 +96,7 @@ func checkGPUs(hostID string, gpus gpu.Inventory) error {
 		if d.MemoryMiB < 0 || d.MemoryMiB > maxCapacity {
 			return fmt.Errorf("host %s says that its GPU %s has %d MiB, which none has", hostID, d.UUID, d.MemoryMiB)
 		}
-		for _, link := range d.Links {
+		for link := range d.Links.All() {
 			if link.Lanes < 0 || link.Lanes > maxLanes {
 				return fmt.Errorf("host %s says that its GPU %s has %d lanes to another one, which none has", hostID, d.UUID, link.Lanes)
 			}

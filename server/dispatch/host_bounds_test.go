@@ -61,21 +61,21 @@ func TestAHostThatSaysTooMuchOfItselfIsRefused(t *testing.T) {
 
 func TestAHostIsNotBelievedGPUsThatNoMachineHas(t *testing.T) {
 	b, _ := newBackend(t)
-	one := gpu.Device{UUID: "GPU-1", Health: gpu.Healthy, MemoryMiB: 81559, Links: []gpu.Link{{Peer: "GPU-2", Kind: gpu.LinkNVLink, Lanes: 18}}}
+	one := gpu.Device{UUID: "GPU-1", Health: gpu.Healthy, MemoryMiB: 81559, Links: gpu.PackLinks(gpu.Link{Peer: "GPU-2", Kind: gpu.LinkNVLink, Lanes: 18})}
 	many := make([]gpu.Device, maxGPUs+1)
 	for i := range many {
 		many[i].UUID = fmt.Sprint("GPU-", i)
 	}
 	changed := func(change func(*gpu.Device)) []gpu.Device {
 		d := one
-		d.Links = slices.Clone(one.Links)
 		change(&d)
 		return []gpu.Device{d}
 	}
 	for name, devices := range map[string][]gpu.Device{
 		"too many": many, "one twice": {one, one}, "one without a name": changed(func(d *gpu.Device) { d.UUID = "" }),
 		"negative memory": changed(func(d *gpu.Device) { d.MemoryMiB = -1 }), "endless memory": changed(func(d *gpu.Device) { d.MemoryMiB = math.MaxInt64 }),
-		"negative lanes": changed(func(d *gpu.Device) { d.Links[0].Lanes = -1 }), "endless lanes": changed(func(d *gpu.Device) { d.Links[0].Lanes = math.MaxInt32 }),
+		"negative lanes": changed(func(d *gpu.Device) { d.Links = gpu.PackLinks(gpu.Link{Lanes: -1}) }),
+		"endless lanes":  changed(func(d *gpu.Device) { d.Links = gpu.PackLinks(gpu.Link{Lanes: math.MaxInt32}) }),
 	} {
 		h := spec.Host{ID: "mine", Name: "mine", Cluster: "default", GPUs: gpu.Inventory{Devices: devices}}
 		if _, err := b.Register(t.Context(), Registration{Host: h}); err == nil {

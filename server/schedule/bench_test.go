@@ -83,7 +83,7 @@ func linkAll(devices []gpu.Device) {
 	for i := range devices {
 		for peer := range devices {
 			if peer != i {
-				devices[i].Links = append(devices[i].Links, gpu.Link{Peer: devices[peer].UUID, Kind: gpu.LinkNVLink, Lanes: 18})
+				devices[i].Links += gpu.PackLinks(gpu.Link{Peer: devices[peer].UUID, Kind: gpu.LinkNVLink, Lanes: 18})
 			}
 		}
 	}

@@ -15,7 +15,7 @@ func wiredHost(id string, n int, kind gpu.LinkKind, lanes int) Host {
 			for peer := range n {
 				if peer != i {
 					link := gpu.Link{Peer: fmt.Sprintf("%s-gpu%d", id, peer), Kind: kind, Lanes: lanes}
-					h.GPUs.Devices[i].Links = append(h.GPUs.Devices[i].Links, link)
+					h.GPUs.Devices[i].Links += gpu.PackLinks(link)
 				}
 			}
 		}

@@ -92,7 +92,7 @@ func (p *stateHistory) putHost() {
 		for e := range h.GPUs.Devices[:d] {
 			if kind := rapid.SampledFrom([]gpu.LinkKind{"", gpu.LinkSystem, gpu.LinkSwitch}).Draw(p.T, "link"); kind != "" {
 				link := gpu.Link{Peer: h.GPUs.Devices[e].UUID, Kind: kind}
-				h.GPUs.Devices[d].Links = append(h.GPUs.Devices[d].Links, link)
+				h.GPUs.Devices[d].Links += gpu.PackLinks(link)
 			}
 		}
 	}

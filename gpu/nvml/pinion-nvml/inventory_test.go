@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,8 +84,8 @@ func TestInventoryOfADGX(t *testing.T) {
 		got.MemoryMiB != 40960 || got.NUMANode != 1 || got.Health != gpu.Healthy || len(got.MIG) != 0 {
 		t.Errorf("device %+v", got)
 	}
-	if len(got.Links) != 7 || got.Links[0] != (gpu.Link{Peer: devices[0].UUID, Kind: gpu.LinkNVLink, Lanes: 12}) {
-		t.Errorf("links %+v", got.Links)
+	if links := slices.Collect(got.Links.All()); len(links) != 7 || links[0] != (gpu.Link{Peer: devices[0].UUID, Kind: gpu.LinkNVLink, Lanes: 12}) {
+		t.Errorf("links %+v", links)
 	}
 }
 
@@ -167,7 +168,7 @@ func TestLinksWithoutNVLinkFollowThePCITree(t *testing.T) {
 		}
 	}
 	var kinds []gpu.LinkKind
-	for _, link := range d.inventory().Devices[0].Links {
+	for link := range d.inventory().Devices[0].Links.All() {
 		kinds = append(kinds, link.Kind)
 	}
 	want := []gpu.LinkKind{gpu.LinkSwitch, gpu.LinkSwitches, gpu.LinkHost, gpu.LinkNode, gpu.LinkSystem}
@@ -191,7 +192,7 @@ func TestDirectNVLinksAreCountedByPeer(t *testing.T) {
 			return nvml.TOPOLOGY_SYSTEM, nvml.SUCCESS
 		}
 	}
-	links := d.inventory().Devices[0].Links
+	links := slices.Collect(d.inventory().Devices[0].Links.All())
 	if links[0] != (gpu.Link{Peer: devices[1].UUID, Kind: gpu.LinkNVLink, Lanes: 12}) || links[1].Kind != gpu.LinkSystem {
 		t.Errorf("links %+v", links)
 	}

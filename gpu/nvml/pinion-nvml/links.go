@@ -29,9 +29,9 @@ func (d *driver) link(devices []gpu.Device, handles []nvml.Device) {
 				continue
 			}
 			if kind, n := nvlinkLanes(nvlinks[i], nvlinks[j], devices[j].PCI); n > 0 {
-				devices[i].Links = append(devices[i].Links, gpu.Link{Peer: devices[j].UUID, Kind: kind, Lanes: n})
+				devices[i].Links += gpu.PackLinks(gpu.Link{Peer: devices[j].UUID, Kind: kind, Lanes: n})
 			} else if kind, ok := pciePath(handles[i], handles[j]); ok {
-				devices[i].Links = append(devices[i].Links, gpu.Link{Peer: devices[j].UUID, Kind: kind})
+				devices[i].Links += gpu.PackLinks(gpu.Link{Peer: devices[j].UUID, Kind: kind})
 			}
 		}
 	}
