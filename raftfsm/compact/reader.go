@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"strings"
 	"time"
 )
 
@@ -21,6 +22,7 @@ var (
 type Reader struct {
 	in          []byte
 	dictionary  []string
+	texts       strings.Builder // has room for more of them; see shared
 	lastSeconds int64
 	interned    map[internedKey]reflect.Value
 	err         error
@@ -143,11 +145,34 @@ func (r *Reader) text() string {
 	if r.err != nil {
 		return ""
 	}
-	s, ok := unpack(header%formCount, packed)
+	var short [shortText]byte
+	text, ok := unpack(short[:0], header%formCount, packed)
 	if !ok {
 		r.fail(ErrDamaged)
+		return ""
 	}
-	return s
+	return r.shared(text)
+}
+
+// Short texts that are read one after the other, mostly those of one object, share an allocation: the state of a pool has millions. It is no larger
+// than a text may keep in memory for others that are gone.
+const (
+	shortText  = 64
+	sharedText = 256
+)
+
+// shared is the text as a string.
+func (r *Reader) shared(text []byte) string {
+	if len(text) > shortText {
+		return string(text)
+	}
+	if r.texts.Cap()-r.texts.Len() < len(text) {
+		r.texts = strings.Builder{}
+		r.texts.Grow(min(sharedText, len(text)+5*len(r.in)/2)) // 16 bytes are a text of 40 at most
+	}
+	from := r.texts.Len()
+	r.texts.Write(text)
+	return r.texts.String()[from:]
 }
 
 // internedValue reads a value by its text, or shares it when the text was read before.

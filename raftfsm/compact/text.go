@@ -81,36 +81,28 @@ func nibble(c byte) byte {
 	return c - 'a' + 10
 }
 
-// unpack is the text of these bytes; false when they are not of that form.
-func unpack(form uint64, packed []byte) (s string, ok bool) {
+// unpack is the text of these bytes, in out when it is not plain; false when they are not of that form.
+func unpack(out []byte, form uint64, packed []byte) (text []byte, ok bool) {
 	switch form {
 	case plain:
-		return string(packed), true
+		return packed, true
 	case hexDigits:
-		return hexText(packed), true
+		return hex.AppendEncode(out, packed), true
 	case uuid:
-		return uuidText("", packed)
+		return appendUUID(out, packed)
 	}
-	return uuidText(gpuPrefix, packed)
+	return appendUUID(append(out, gpuPrefix...), packed)
 }
 
-// hexText decodes short texts without a second allocation.
-func hexText(packed []byte) string {
-	var short [64]byte
-	return string(hex.AppendEncode(short[:0], packed))
-}
-
-func uuidText(prefix string, packed []byte) (string, bool) {
+func appendUUID(out, packed []byte) ([]byte, bool) {
 	if len(packed) != uuidBytes {
-		return "", false
+		return nil, false
 	}
-	var all [len(gpuPrefix) + uuidLength]byte
-	out := append(all[:0], prefix...)
 	for at := 0; at < uuidBytes; at += 2 {
 		if at == 4 || at == 6 || at == 8 || at == 10 {
 			out = append(out, '-')
 		}
 		out = hex.AppendEncode(out, packed[at:at+2])
 	}
-	return string(out), true
+	return out, true
 }

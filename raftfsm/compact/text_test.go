@@ -1,6 +1,8 @@
 package compact
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -71,5 +73,31 @@ func TestATextIsWrittenOnceInAStream(t *testing.T) {
 		if err := r.Read(chunk, &got); err != nil || got != (named{"busybox", "f00f"}) {
 			t.Errorf("%+v, %v", got, err)
 		}
+	}
+}
+
+// What is read stays as it was, and short texts share allocations: of small objects a state has millions.
+func TestShortTextsShareAllocations(t *testing.T) {
+	type texts struct {
+		All []string `compact:"own"`
+	}
+	var value texts
+	for i := range 200 {
+		value.All = append(value.All, strings.Repeat("x", i%shortText), fmt.Sprintf("GPU-0b5e7a10-9c8d-4e6f-8a7b-%012x", i), fmt.Sprintf("%032x", i))
+	}
+	value.All = append(value.All, strings.Repeat("y", 10*sharedText))
+	written := new(Writer).Append(nil, &value)
+	var got texts
+	allocations := testing.AllocsPerRun(10, func() {
+		got = texts{}
+		if err := new(Reader).Read(written, &got); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if !slices.Equal(got.All, value.All) {
+		t.Errorf("%q came back as %q", value.All, got.All)
+	}
+	if most := float64(len(value.All) / 4); allocations > most {
+		t.Errorf("%d texts take %v allocations, not %v at most", len(value.All), allocations, most)
 	}
 }
