@@ -123,3 +123,21 @@ func TestAFileThatOthersMayWriteIsNotUsed(t *testing.T) {
 		}
 	}
 }
+
+// Nor is a file of somebody else's, whatever its mode.
+func TestAFileOfAnotherUserIsNotUsed(t *testing.T) {
+	if err := localMachine().check(); err != nil {
+		t.Skip(err)
+	}
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, []byte("allow: privileged\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(path, 65534, 65534); err != nil {
+		t.Fatal(err)
+	}
+	up := func(context.Context, UpConfig) error { t.Error("it went through"); return nil }
+	if ran := pinionWith(t, Program{Up: up}, nil, "up", "--config", path); ran.code != exit.Failure || !strings.Contains(ran.err, "belongs to another user") {
+		t.Errorf("%+v", ran)
+	}
+}

@@ -3,6 +3,7 @@
 package datadir
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -54,8 +55,8 @@ type identity struct {
 
 // Open makes the directory when it is missing (mode 0711: everybody may reach the CA certificate in it by its name, and
 // nothing else in it is readable to others), locks it, and reads or writes the host's identity.
-// It refuses a directory that another process uses, that a newer Pinion wrote, or that holds somebody else's files: the
-// directory is Pinion's alone, and Purge removes all of it.
+// It refuses a directory that another process uses, that a newer Pinion wrote, that others may change, or that holds somebody else's files:
+// the directory is Pinion's alone, and Purge removes all of it.
 func Open(path string) (*Dir, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -64,7 +65,7 @@ func Open(path string) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o711); err != nil {
 		return nil, fmt.Errorf("data directory: %w; choose another with --data-dir", err)
 	}
-	if err := checkForeignFiles(path); err != nil {
+	if err := cmp.Or(checkOwner(path), checkForeignFiles(path)); err != nil {
 		return nil, err
 	}
 	lock, err := acquireLock(filepath.Join(path, lockFile))
@@ -92,12 +93,12 @@ func Look(path string) (*Dir, error) {
 	return &Dir{Path: path, HostID: id.HostID, PoolID: id.PoolID}, nil
 }
 
-// checkIsDataDir refuses a directory without an identity.
+// checkIsDataDir refuses a directory without an identity, and one of somebody else's.
 func checkIsDataDir(path string) error {
 	if _, err := os.Stat(filepath.Join(path, identityFile)); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is not a data directory of pinion; name the one that `pinion up` used with --data-dir", path)
 	}
-	return nil
+	return checkOwner(path)
 }
 
 // Join is the path of a name inside the directory.

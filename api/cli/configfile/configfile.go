@@ -76,7 +76,7 @@ func Apply(c *cli.Context) (path string, err error) {
 	return path, nil
 }
 
-// read reads a file that only its owner may change, for it decides what tasks may do here.
+// read reads a file that only root, or who runs this, may change, for it decides what tasks may do here.
 func read(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -89,6 +89,8 @@ func read(path string) ([]byte, error) {
 		return nil, err
 	case !info.Mode().IsRegular():
 		return nil, errors.New("it is not a regular file")
+	case belongsToOthers(info):
+		return nil, errors.New("it belongs to another user, and it decides what tasks may do on this host: `chown root` it once you know what is in it")
 	case info.Mode().Perm()&0o022 != 0:
 		return nil, errors.New("others may change it, and it decides what tasks may do on this host: `chmod go-w` it")
 	case info.Size() > maxBytes:
