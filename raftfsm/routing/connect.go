@@ -33,6 +33,9 @@ func connected(v *raftfsm.View, targets map[string][]traffic.Target) (listeners 
 				continue
 			}
 			c := revision.Connect
+			if !slices.Contains(clusters[c.Namespace], s.Cluster) {
+				continue // its cluster has left the namespace
+			}
 			for j := range c.Endpoints {
 				e := &c.Endpoints[j]
 				if group := connectGroup(c, e, targets); !seenGroups[group.ID] {

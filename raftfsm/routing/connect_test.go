@@ -70,3 +70,23 @@ func TestNamesVanishWithTheirService(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// A cluster that leaves its namespace takes its names out of it: else who may change the namespace of one cluster could take names, leave, and have
+// them lead to its tasks in the cluster that gets the namespace later.
+func TestNamesOfANamespaceThatTheClusterHasLeftLeadNowhere(t *testing.T) {
+	s := withNames(t, service.Endpoint{})
+	s.must(raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "later", Namespace: "default"}})
+	if got := len(routing.Of(s.View()).For("later").Listeners); got != 1 {
+		t.Fatalf("%d listeners while both have the namespace", got)
+	}
+	left := "elsewhere"
+	s.must(raftfsm.UpdateCluster{Name: "default", Namespace: &left})
+	if r := routing.Of(s.View()).For("later"); len(r.Listeners) > 0 {
+		t.Errorf("%+v", r.Listeners)
+	}
+	left = ""
+	s.must(raftfsm.UpdateCluster{Name: "default", Namespace: &left})
+	if got := len(routing.Of(s.View()).For("later").Listeners); got != 1 {
+		t.Errorf("%d listeners after it came back", got)
+	}
+}
