@@ -19,6 +19,8 @@ var (
 	ErrOutcomeUnknown = Unavailable("outcome unknown, the change may or may not have been recorded; look before you repeat it, or repeat it with the same client token")
 	// ErrReadOnly: nothing was recorded because the disk is full; reads go on.
 	ErrReadOnly = Unavailable("nothing was recorded, pinion is read-only because its disk is full")
+	// ErrStateFull: nothing was recorded because the state takes its share of the leader's memory; what stops or deletes is recorded.
+	ErrStateFull = Unavailable("nothing was recorded, the state of the pool is as large as the memory of its leader allows")
 	// ErrOutdated: one of the two hosts does not know yet that the pool was recovered. Nothing was done.
 	ErrOutdated = Unavailable("nothing was done: the pool was recovered since, and one of the two hosts does not know it yet")
 	// ErrBehind: the server's state does not have the changes yet that the request needs.

@@ -133,5 +133,5 @@ func ended(ctx context.Context, err error) error {
 // Repeatable reports whether a call that is harmless to repeat is worth another try after this error: no leader has
 // answered it.
 func Repeatable(err error) bool {
-	return errors.Is(err, spec.ErrUnavailable) && !errors.Is(err, spec.ErrReadOnly) && !errors.Is(err, spec.ErrClosed)
+	return errors.Is(err, spec.ErrUnavailable) && !errors.Is(err, spec.ErrReadOnly) && !errors.Is(err, spec.ErrStateFull) && !errors.Is(err, spec.ErrClosed)
 }

@@ -22,6 +22,7 @@ var wireKinds = []struct {
 	{"outcomeUnknown", spec.ErrOutcomeUnknown},
 	{"notLeader", spec.ErrNotLeader},
 	{"readOnly", spec.ErrReadOnly},
+	{"stateFull", spec.ErrStateFull},
 	{"outdated", spec.ErrOutdated},
 	{"unavailable", spec.ErrUnavailable},
 	{"removed", spec.ErrRemoved},

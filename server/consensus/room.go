@@ -1,0 +1,33 @@
+package consensus
+
+import (
+	"pinion/raftfsm"
+	"pinion/raftfsm/loggroup"
+)
+
+// checkRoom refuses a command that adds to what users have in the state, while room does; see Config.Room. Counts of tasks and revisions do not
+// bound the bytes that these have, and every server holds all of them in memory.
+func checkRoom(room func() error, c raftfsm.Command) error {
+	if room == nil || !takesRoom(c) {
+		return nil
+	}
+	return room()
+}
+
+// takesRoom reports whether a command records something for a user that was not there before, or makes it larger. What stops, deletes and
+// replaces goes on, and so does what the pool records of itself.
+func takesRoom(c raftfsm.Command) bool {
+	switch c := c.(type) {
+	case raftfsm.RegisterDefinition, raftfsm.LaunchTasks, raftfsm.CreateService, raftfsm.CreateCluster, raftfsm.Wrapped[loggroup.Create]:
+		return true
+	case raftfsm.UpdateService:
+		return c.Change.Revision != nil
+	case raftfsm.StepService:
+		return len(c.Starts) > 0
+	case raftfsm.ChangeScaling:
+		return c.Change.PutPolicy != nil || c.Change.PutAction != nil || c.Change.Register != nil
+	case raftfsm.SetTags:
+		return len(c.Put) > 0
+	}
+	return false
+}
