@@ -41,7 +41,7 @@ var (
 const (
 	maxHeaderBytes  = 60 << 10         // net/http allows 4 KiB more
 	headerTimeout   = 10 * time.Second // and of a TLS handshake
-	maxHTTP2Streams = 250
+	maxHTTP2Streams = 128              // of a connection, ELB's; Go has four times as many wait that were reset at once, with their headers
 	// maxUnread is how much of one connection of HTTP/2 to a client, and of one stream to a target, is taken before it is read.
 	maxUnread = 128 << 10
 )

@@ -13,10 +13,10 @@ import (
 // mostUnread is what a connection of HTTP/2 to a client, and a stream to a target, may hold before anybody reads it.
 const mostUnread = 128 << 10
 
-// windows are what the other end of a connection of HTTP/2 takes before anybody reads it, by its frames until one of a type.
-func windows(t *testing.T, framer *http2.Framer, last http2.FrameType) (connection, stream uint32) {
+// windows are what the other end of a connection of HTTP/2 takes before anybody reads it, by its frames until one of a type, and how many streams.
+func windows(t *testing.T, framer *http2.Framer, last http2.FrameType) (connection, stream, streams uint32) {
 	t.Helper()
-	connection, stream = 65_535, 65_535
+	connection, stream, streams = 65_535, 65_535, 1<<32-1
 	for {
 		frame, err := framer.ReadFrame()
 		if err != nil {
@@ -27,11 +27,14 @@ func windows(t *testing.T, framer *http2.Framer, last http2.FrameType) (connecti
 			if size, given := f.Value(http2.SettingInitialWindowSize); given {
 				stream = size
 			}
+			if most, given := f.Value(http2.SettingMaxConcurrentStreams); given {
+				streams = most
+			}
 		case *http2.WindowUpdateFrame:
 			connection += f.Increment
 		}
 		if frame.Header().Type == last {
-			return connection, stream
+			return connection, stream, streams
 		}
 	}
 }
@@ -44,8 +47,8 @@ func TestAListenersConnectionOfHTTP2HoldsLittleThatIsNotRead(t *testing.T) {
 	_, _ = io.WriteString(conn, http2.ClientPreface)
 	_ = framer.WriteSettings()
 	_ = framer.WritePing(false, [8]byte{})
-	if connection, stream := windows(t, framer, http2.FramePing); connection > mostUnread || stream > mostUnread {
-		t.Errorf("a connection takes %d bytes unread, a stream %d", connection, stream)
+	if connection, stream, streams := windows(t, framer, http2.FramePing); connection > mostUnread || stream > mostUnread || streams > 128 {
+		t.Errorf("a connection takes %d bytes unread, a stream %d, on %d streams", connection, stream, streams)
 	}
 }
 
@@ -54,7 +57,7 @@ func TestAStreamOfATargetHoldsLittleThatIsNotRead(t *testing.T) {
 	s, unread := newSite(t), make(chan uint32, 1)
 	g := group("web", s.tcpServer(func(c net.Conn) {
 		_, _ = io.ReadFull(c, make([]byte, len(http2.ClientPreface)))
-		_, stream := windows(t, http2.NewFramer(c, c), http2.FrameHeaders)
+		_, stream, _ := windows(t, http2.NewFramer(c, c), http2.FrameHeaders)
 		unread <- stream
 	}))
 	g.Version = traffic.HTTP2

@@ -82,6 +82,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger
 func configHTTP2(l net.Listener) *http.HTTP2Config {
 	config := &http.HTTP2Config{SendPingTimeout: 2 * pingInterval, PingTimeout: pingTimeout, WriteByteTimeout: 2 * pingInterval}
 	if of, is := l.(*protocolListener); is && of.protocol == Join {
+		config.MaxConcurrentStreams = 16
 		config.MaxReadFrameSize, config.MaxReceiveBufferPerConnection, config.MaxReceiveBufferPerStream = 16<<10, maxJoinBody, maxJoinBody
 	}
 	return config
