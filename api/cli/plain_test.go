@@ -20,3 +20,15 @@ func TestWhatOthersWriteSteersNoTerminal(t *testing.T) {
 		}
 	}
 }
+
+// A host says itself how it is called.
+func TestTheNameOfAHostSteersNoTerminal(t *testing.T) {
+	h := newTwoHostPool(t)
+	h.documents["/v1/hosts"] = serveDocument(`[{"id":"` + hostTwo + `","cluster":"lab","name":"a\u001b[2J\u009b31m"}]`)
+	for _, line := range []string{"hosts rm --force bb", "activate bb"} {
+		got := pinion(t, h, strings.Fields(line)...)
+		if shown := strings.TrimSpace(got.out); got.code != 0 || shown == "" || strings.ContainsFunc(shown, unicode.IsControl) {
+			t.Errorf("%s: %+v", line, got)
+		}
+	}
+}

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -10,6 +9,8 @@ import (
 
 	"pinion/api/cli"
 	"pinion/api/cli/exit"
+	"pinion/api/cli/format"
+	"pinion/api/cli/invocation"
 	"pinion/api/client"
 	"pinion/packaging/doctor"
 )
@@ -38,10 +39,7 @@ func Doctor(ctx context.Context, out io.Writer, c cli.DoctorConfig) error {
 func printFindings(out io.Writer, found []doctor.Finding, asJSON bool) error {
 	failed, warnings := doctor.Count(found, doctor.Failed), doctor.Count(found, doctor.Warning)
 	if asJSON {
-		lines := json.NewEncoder(out)
-		lines.SetIndent("", "  ")
-		lines.SetEscapeHTML(false)
-		return lines.Encode(struct {
+		return invocation.PrintJSON(out, struct {
 			Findings []doctor.Finding `json:"findings"`
 			Failed   int              `json:"failed"`
 			Warnings int              `json:"warnings"`
@@ -55,6 +53,6 @@ func printFindings(out io.Writer, found []doctor.Finding, asJSON bool) error {
 		}
 	}
 	fmt.Fprintf(&text, "%d checks: %d failed, %d warnings\n", len(found), failed, warnings)
-	_, err := io.WriteString(out, text.String())
+	_, err := io.WriteString(out, format.Plain(text.String())) // names and problems are other hosts' words
 	return err
 }

@@ -31,6 +31,7 @@ func (inv *Invocation) FindHost(ctx context.Context, given string) (client.Host,
 		case 0:
 			continue
 		case 1:
+			found[0].Name = format.Plain(found[0].Name) // the host's own word
 			return found[0], nil
 		}
 		return client.Host{}, ambiguousHostError(given, found)

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"pinion/api/cli/exit"
+	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
 	"pinion/api/client"
 )
@@ -47,7 +48,7 @@ func logInWith(c *cli.Context, context, word string) error {
 	if err := login.Save(context, ca); err != nil {
 		return fmt.Errorf("the connection string is good, and cannot be kept: %w", err)
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "Logged in to %s with the access key %s as context %s\n", s.Host, s.KeyID, context)
+	_, err = fmt.Fprintln(c.App.Writer, format.Plain(fmt.Sprintf("Logged in to %s with the access key %s as context %s", s.Host, s.KeyID, context)))
 	return err
 }
 

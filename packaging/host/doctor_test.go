@@ -1,0 +1,25 @@
+package host
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode"
+
+	"pinion/packaging/doctor"
+)
+
+// What another host says of its GPUs, and how it is called, steers no terminal of the administrator who looks.
+func TestAFindingSteersNoTerminal(t *testing.T) {
+	found := []doctor.Finding{{Level: doctor.Warning, Check: "pool", Found: "host a\x1b[2J\u009b31m\u202e is unreachable", Do: "`pinion hosts rm a\x1b[2J`"}}
+	for _, asJSON := range []bool{false, true} {
+		var out bytes.Buffer
+		if err := printFindings(&out, found, asJSON); err != nil {
+			t.Fatal(err)
+		}
+		shown := strings.ReplaceAll(out.String(), "\n", "")
+		if !strings.Contains(shown, "is unreachable") || strings.ContainsFunc(shown, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }) {
+			t.Errorf("%q", shown)
+		}
+	}
+}
