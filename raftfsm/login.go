@@ -70,7 +70,8 @@ func (DeleteIssuer) apply(tx *tx) (any, error) {
 
 // Login records the access key of a person whom the issuer vouches for, with the rights of the groups among Key.Login.Groups that are mapped, and
 // the issuer's lifetime from Key.CreatedAt on. The caller has verified the ID token. ErrNotFound when the issuer is not that of the pool,
-// issuer.ErrNoRights, ErrInUse for an ID token that was used, ErrLimit. Answer: *AccessKey.
+// issuer.ErrNoRights, ErrInUse for an ID token that was used and for a name under which another account of the issuer is logged in, ErrLimit.
+// Answer: *AccessKey.
 type Login struct {
 	Key        spec.AccessKey
 	ClientID   string    // that the ID token is for
@@ -94,6 +95,12 @@ func (c Login) apply(tx *tx) (any, error) {
 		return nil, err
 	}
 	live := accessKeysByPerson.List(&tx.View, login.Person)
+	if slices.ContainsFunc(live, func(k *spec.AccessKey) bool {
+		return k.Login.Issuer == login.Issuer && k.Login.Subject != login.Subject && !k.Expired(c.Key.CreatedAt)
+	}) {
+		return nil, fmt.Errorf("%s: %w: another account of the issuer has this name, and an access key: an administrator chooses a claim that names each person differently (`pinion oidc set --user-claim sub`), or removes the key",
+			login.Person, spec.ErrInUse)
+	}
 	for _, key := range live[:max(0, len(live)-issuer.MaxKeysOfPerson+1)] {
 		tx.remove(tableAccessKeys, key)
 	}

@@ -88,6 +88,26 @@ func TestAPersonHasABoundedNumberOfKeys(t *testing.T) {
 }
 
 // Whoever logs in again has what is left of the limits, not all of them anew.
+// Who may choose the name in their ID token does not become somebody else: not in the audit log, not in the limits, and they end no key of theirs.
+func TestTwoAccountsOfTheIssuerAreNotOnePerson(t *testing.T) {
+	h := newHistory(t)
+	putIssuer(t, h)
+	h.do(t, loginOf(1, epoch))
+	for n := 2; n < 3+issuer.MaxKeysOfPerson; n++ {
+		other := loginOf(n, at(1))
+		other.Key.Login.Subject = "2"
+		if key, err := h.try(t, other); !errors.Is(err, spec.ErrInUse) {
+			t.Errorf("%v, %v", key, err)
+		}
+	}
+	if h.View().AccessKey("AKIA1") == nil {
+		t.Error("the key of the first account is gone")
+	}
+	late := loginOf(20, epoch.Add(issuer.DefaultLifetime))
+	late.Key.Login.Subject = "2"
+	h.do(t, late) // nobody is logged in under the name any more
+}
+
 func TestLimitsCountForAPersonWhateverTheKey(t *testing.T) {
 	h := newHistory(t)
 	putIssuer(t, h)
