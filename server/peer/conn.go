@@ -4,6 +4,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net"
+	"slices"
 
 	"pinion/packaging/clientnet"
 )
@@ -12,6 +13,7 @@ import (
 type conn struct {
 	net.Conn
 	port     *Port
+	reserved bool   // beyond the bounds of clients: only a host of the pool is heard; the port's mutex guards it
 	protocol string // that its caller speaks, once it has said so; of the goroutine of the handshake
 	claimed  string // id in the certificate that its caller showed, verified or not; likewise
 }
@@ -26,7 +28,7 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// track makes a connection known to Close; nil when the port is closed already or has too many clients.
+// track makes a connection known to Close; nil when the port is closed already.
 func (p *Port) track(raw net.Conn) *conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -34,14 +36,35 @@ func (p *Port) track(raw net.Conn) *conn {
 		raw.Close()
 		return nil
 	}
-	if from := clientnet.Of(raw.RemoteAddr().String()); !p.clients.add(from) {
-		p.clients.warn(p.log, from)
-		raw.Close()
-		return nil
-	}
 	c := &conn{Conn: raw, port: p}
 	p.conns[c] = ""
+	if from := clientnet.Of(raw.RemoteAddr().String()); !p.clients.add(from) {
+		p.clients.warn(p.log, from)
+		p.reserve(c)
+	}
 	return c
+}
+
+// reserve keeps a connection beyond the bounds of clients for a while. It is called with the mutex held.
+func (p *Port) reserve(c *conn) {
+	c.reserved = true
+	p.reserved = append(p.reserved, c)
+	if len(p.reserved) > maxReserved {
+		oldest := p.reserved[0]
+		delete(p.conns, oldest)
+		p.forget(oldest, "")
+		oldest.Conn.Close()
+	}
+}
+
+// checkReserved refuses a client beyond the bounds, who says no protocol of hosts.
+func (p *Port) checkReserved(c *conn) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c.reserved && c.protocol != Peer && c.protocol != Raft {
+		return errTooMany
+	}
+	return nil
 }
 
 // setHost makes a connection known to CloseHost. It counts as the host's and not as a client's any more; the error is that the host
@@ -64,7 +87,10 @@ func (p *Port) setHost(c *conn, hostID string) error {
 
 // forget has a connection not count any more. It is called with the mutex held.
 func (p *Port) forget(c *conn, hostID string) {
-	if hostID == "" {
+	if c.reserved {
+		c.reserved = false
+		p.reserved = slices.DeleteFunc(p.reserved, func(r *conn) bool { return r == c })
+	} else if hostID == "" {
 		p.clients.remove(clientnet.Of(c.RemoteAddr().String()))
 	} else if p.hosts[hostID]--; p.hosts[hostID] == 0 {
 		delete(p.hosts, hostID)

@@ -56,6 +56,9 @@ func (p *Port) handshake(ctx context.Context, c *conn) error {
 	return nil
 }
 
+// errTooMany refuses a client.
+var errTooMany = errors.New("there are too many connections of clients, or of clients at this address")
+
 // errNobody refuses a protocol whose listener is not open.
 var errNobody = errors.New("nobody accepts this protocol here")
 
@@ -86,6 +89,9 @@ func (p *Port) config(c *conn) *tls.Config {
 		c.protocol = speaks
 		if p.listenerFor(speaks) == nil {
 			return nil, fmt.Errorf("%w: %q", errNobody, speaks)
+		}
+		if err := p.checkReserved(c); err != nil {
+			return nil, err
 		}
 		return p.configFor(c, speaks), nil
 	}

@@ -14,6 +14,9 @@ const (
 	maxClientsPerAddress = 2 << 10
 	// maxPerHost bounds the connections of one host of the pool. It needs a handful.
 	maxPerHost = 64
+	// maxReserved is how many connections beyond those bounds may show the certificate of a host, which takes milliseconds: the oldest goes when
+	// there is another one. A container has the address of its host, and must not keep that from the servers.
+	maxReserved = 256
 	// warnInterval is the least time between two lines about refused connections.
 	warnInterval = time.Minute
 )

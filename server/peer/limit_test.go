@@ -50,6 +50,39 @@ func TestOneAddressHasSoManyConnections(t *testing.T) {
 	open(clientConfig(nil), "api")
 }
 
+// A container shares the address of its host: whatever connections it holds, its host reaches the servers. So do the servers each other when
+// addresses without number hold all connections of clients.
+func TestNumbersOfClientsKeepNoHostOut(t *testing.T) {
+	pool := newPool(t)
+	port := listen(t, pool.first)
+	port.mu.Lock()
+	port.clients.mostPerAddress = 2
+	port.mu.Unlock()
+	serveGreeting(port.Peer(), "peer")
+	for range 2 + 2*maxReserved { // those that say nothing beyond the bound make room for one another
+		raw, err := net.Dial("tcp", port.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer raw.Close()
+	}
+	waitClients(t, port, 2)
+	c, err := tls.Dial("tcp", port.Addr().String(), clientConfig(certificate(t, pool.host("host-2")), Peer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	got := make([]byte, len("peer"))
+	if _, err := c.Read(got); string(got) != "peer" {
+		t.Errorf("%q answers, %v", got, err)
+	}
+	port.mu.Lock()
+	defer port.mu.Unlock()
+	if waiting := len(port.reserved); waiting > maxReserved || port.clients.all != 2 {
+		t.Errorf("%d wait beyond the bound, and %d clients count", waiting, port.clients.all)
+	}
+}
+
 // waitClients waits until the port counts so many clients.
 func waitClients(t *testing.T, port *Port, want int) {
 	t.Helper()

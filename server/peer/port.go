@@ -33,6 +33,7 @@ type Port struct {
 	listeners map[string]*protocolListener // the open ones, by ALPN
 	conns     map[*conn]string             // every live connection -> id of the host at its other end, empty for clients
 	clients   clientCount                  // of conns
+	reserved  []*conn                      // of conns, those beyond the bounds of clients, the oldest first
 	hosts     map[string]int               // of conns, by id
 }
 
