@@ -148,7 +148,7 @@ func (m *Member) startServer(ctx context.Context, joins bool) error {
 		Config: consensus.Config{
 			Dir: m.raftDir(), HostID: m.cfg.HostID, Address: m.cfg.Address, PoolID: pool, Log: m.log,
 			Transport: peer.BindRaft(network), Now: m.cfg.Now, MinFree: m.cfg.Disk.MinFree, Reserve: m.cfg.Disk.Reserve, SkipBootstrap: joins,
-			Room: checkStateRoom, Watermark: watermarkOf(m.raftDir()), Alone: m.poolCache.OnlyServer(m.cfg.Address),
+			CheckMemory: checkStateMemory, Watermark: watermarkOf(m.raftDir()), Alone: m.poolCache.OnlyServer(m.cfg.Address),
 			Settings: spec.Settings{Servers: m.cfg.Servers, ReplaceAfter: m.cfg.ReplaceAfter, TaskLostAfter: m.cfg.TaskLostAfter},
 		},
 		HistoryFile: filepath.Join(m.cfg.Dir, historyFile), KeepTasks: m.cfg.Disk.KeepTasks,

@@ -36,9 +36,9 @@ type Config struct {
 	Alone         bool             // this host was the pool's only server, so an older copy of Dir may be put back
 	Settings      spec.Settings    // of a pool that begins here; PoolID and these are recorded once
 
-	// Room refuses what adds to what users have in the state, with an error that wraps spec.ErrStateFull, while the memory of this server has no
-	// room for it. [it always has]
-	Room func() error
+	// CheckMemory refuses what adds to what users have in the state, with an error that wraps spec.ErrStateFull, while this server has no memory
+	// for it. [it always has]
+	CheckMemory func() error
 
 	// BeginTerm is what a leader records first, given what is recorded. [nothing]
 	BeginTerm func(view *raftfsm.View) ([]raftfsm.Command, error)

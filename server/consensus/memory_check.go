@@ -5,18 +5,18 @@ import (
 	"pinion/raftfsm/loggroup"
 )
 
-// checkRoom refuses a command that adds to what users have in the state, while room does; see Config.Room. Counts of tasks and revisions do not
+// checkMemory refuses a command that adds to what users have in the state, while check does; see Config.CheckMemory. Counts of tasks and revisions do not
 // bound the bytes that these have, and every server holds all of them in memory.
-func checkRoom(room func() error, c raftfsm.Command) error {
-	if room == nil || !takesRoom(c) {
+func checkMemory(check func() error, c raftfsm.Command) error {
+	if check == nil || !growsState(c) {
 		return nil
 	}
-	return room()
+	return check()
 }
 
-// takesRoom reports whether a command records something for a user that was not there before, or makes it larger. What stops, deletes and
+// growsState reports whether a command records something for a user that was not there before, or makes it larger. What stops, deletes and
 // replaces goes on, and so does what the pool records of itself.
-func takesRoom(c raftfsm.Command) bool {
+func growsState(c raftfsm.Command) bool {
 	switch c := c.(type) {
 	case raftfsm.RegisterDefinition, raftfsm.LaunchTasks, raftfsm.CreateService, raftfsm.CreateCluster, raftfsm.Wrapped[loggroup.Create]:
 		return true

@@ -18,11 +18,11 @@ func TestTheStateHasAShareOfTheMemory(t *testing.T) {
 		"more than a quarter":                  {4*giga + 1, 16 * giga, true},
 		"a kernel that does not say":           {4 * giga, 0, false},
 	} {
-		if err := stateRoom(c.live, c.memory); errors.Is(err, spec.ErrStateFull) != c.full || (err != nil) != c.full {
+		if err := stateMemory(c.live, c.memory); errors.Is(err, spec.ErrStateFull) != c.full || (err != nil) != c.full {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := checkStateRoom(); err != nil {
+	if err := checkStateMemory(); err != nil {
 		t.Error(err)
 	}
 }

@@ -11,10 +11,10 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// While the state has no room nothing is added to it, and what takes away from it goes on.
-func TestWithoutRoomTheStateOnlyShrinks(t *testing.T) {
+// While the memory is full nothing is added to it, and what takes away from it goes on.
+func TestBeyondItsMemoryTheStateOnlyShrinks(t *testing.T) {
 	cfg, full := config(t.TempDir()), false
-	cfg.Room = func() error {
+	cfg.CheckMemory = func() error {
 		if full {
 			return spec.ErrStateFull
 		}

@@ -10,10 +10,10 @@ import (
 // again, and the rest is for tasks, which the kernel would end before pinion.
 const stateShare = 4
 
-// checkStateRoom refuses to add to the state while the live heap has its share of the memory.
-func checkStateRoom() error { return stateRoom(liveHeap(), totalMemory()) }
+// checkStateMemory refuses to add to the state while the live heap has its share of the memory.
+func checkStateMemory() error { return stateMemory(liveHeap(), totalMemory()) }
 
-func stateRoom(live, memory uint64) error {
+func stateMemory(live, memory uint64) error {
 	if memory == 0 || live <= memory/stateShare {
 		return nil
 	}
