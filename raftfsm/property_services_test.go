@@ -17,21 +17,26 @@ func (w *model) ofServices(r *rapid.T) Command {
 	name, fresh := pick(r, "web", "api"), fmt.Sprintf("s%03d", w.launched)
 	revision := service.Revision{ID: fresh, Definition: pick(r, "gpu:1", "cpu:1", "gpu:2")}
 	rollout := service.Rollout{ID: fresh, CreatedAt: w.moment(r)}
-	rollouts := []string{"none"}
+	rollouts, hooks := []string{"none"}, []string{"none"}
 	for _, s := range w.View().Services("") {
 		for _, r := range w.View().ServiceRollouts(s.ID) {
 			rollouts = append(rollouts, r.ID)
+			for _, pause := range r.Pauses {
+				hooks = append(hooks, pause.ID)
+			}
 		}
 	}
-	desired := rapid.IntRange(0, 3).Draw(r, "desired")
+	desired, settings := rapid.IntRange(0, 3).Draw(r, "desired"), service.Settings{}
+	settings.Deployment.Hooks = pick(r, nil, []service.Hook{{Stages: []service.Stage{service.StagePreScaleUp}}})
 	tags := pick(r, nil, []spec.Tag{{Key: service.TagRollout, Value: pick(r, "wait", "never")}})
 	return pick[Command](r,
 		CreateService{service.Service{ID: fresh, Cluster: pick(r, spec.DefaultCluster, "lab"), Name: name, Desired: desired, Strategy: service.Replica, Tags: tags}, revision, rollout},
-		UpdateService{Cluster: spec.DefaultCluster, Name: name, Change: service.Change{Desired: &desired}, At: w.moment(r)},
+		UpdateService{Cluster: spec.DefaultCluster, Name: name, Change: service.Change{Desired: &desired, Settings: &settings}, At: w.moment(r)},
 		UpdateService{Cluster: spec.DefaultCluster, Name: name, Change: service.Change{Revision: &revision, Rollout: &rollout}, At: w.moment(r)},
 		DeleteService{Cluster: spec.DefaultCluster, Name: name, Force: rapid.Bool().Draw(r, "force"), At: w.moment(r)},
 		w.stepService(r), w.stepService(r), w.stepService(r),
 		RollBackService{Cluster: spec.DefaultCluster, Name: name, Rollout: pick(r, rollouts...), At: w.moment(r)},
+		ContinueService{Cluster: spec.DefaultCluster, Name: name, Rollout: pick(r, rollouts...), Hook: pick(r, hooks...), Action: pick(r, service.HookContinue, service.HookRollback), EventID: fresh, At: w.moment(r)},
 		ChangeScaling{Cluster: spec.DefaultCluster, Service: name, Change: w.scalingChange(r, desired), ID: fresh, At: w.moment(r)},
 		ProtectTasks{Cluster: spec.DefaultCluster, Tasks: []string{w.task(r), w.task(r)}, Until: w.moment(r)},
 	)
@@ -50,6 +55,10 @@ func (w *model) stepService(r *rapid.T) Command {
 	s := pick(r, known...)
 	c := StepService{ServiceID: s.ID, Version: s.Version - pick[int64](r, 0, 0, 0, 1), Service: *s, At: w.moment(r), Noted: []string{w.task(r)},
 		Stops: []ServiceStop{{TaskID: w.task(r), Failed: rapid.Bool().Draw(r, "failed")}}, Events: []service.Event{{ID: fmt.Sprint("e", w.launched)}}}
+	if rollout := w.View().ServiceRollout(s.Primary().Rollout); rollout != nil && rapid.Bool().Draw(r, "pauses") {
+		paused := rollout.Pause(service.StagePreScaleUp, func() string { return fmt.Sprint("p", w.launched) }, c.At)
+		c.Rollouts = append(c.Rollouts, *paused)
+	}
 	for range rapid.IntRange(0, 2).Draw(r, "starts") {
 		w.launched++
 		start := waiting(fmt.Sprintf("t%03d", w.launched), 1)
@@ -98,6 +107,9 @@ func (w *model) checkServices(before, after *View) {
 
 func (w *model) checkRollouts(s *service.Service, v *View) {
 	for _, r := range v.ServiceRollouts(s.ID) {
+		if r.Over() && r.Paused() {
+			w.Fatalf("rollout %s of service %s is %s, and waits for an answer", r.ID, s.Name, r.Status)
+		}
 		if !r.Over() && (r.ID != s.Primary().Rollout || s.Status != service.Active) {
 			w.Fatalf("service %s is %s, and rollout %s goes on beside %s", s.Name, s.Status, r.ID, s.Primary().Rollout)
 		}

@@ -20,6 +20,7 @@ var (
 		commands: []kind{
 			kindOf[CreateService](90, 1), kindOf[UpdateService](91, 1), kindOf[DeleteService](92, 1),
 			compactKindOf[StepService](93, 1), kindOf[RollBackService](94, 1), kindOf[ProtectTasks](95, 1),
+			kindOf[ContinueService](96, 1),
 		},
 		changes: change.OfService,
 		emits:   []ChangeKind{ServiceChange, ServiceActionChange, DeploymentChange},

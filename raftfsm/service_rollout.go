@@ -79,6 +79,7 @@ func (tx *tx) deploy(s *service.Service, revision service.Revision, rollout serv
 	}
 	revision.ServiceID, revision.Cluster, revision.Service = s.ID, s.Cluster, s.Name
 	rollout.ServiceID, rollout.Cluster, rollout.Service = s.ID, s.Cluster, s.Name
+	rollout.Configuration, rollout.Pauses = s.Settings.Deployment, nil
 	rollout.Target.Revision, rollout.Status, rollout.Rollback, rollout.FinishedAt, rollout.StoppedAt = revision.ID, service.RolloutInProgress, nil, time.Time{}, time.Time{}
 	s.Begin(&revision, &rollout)
 	s.Deployments = slices.DeleteFunc(s.Deployments, func(d service.Deployment) bool {
@@ -142,6 +143,39 @@ func (c RollBackService) apply(tx *tx) (any, error) {
 		return nil, fmt.Errorf("rollout %s of service %s: %w", c.Rollout, c.Name, err)
 	}
 	tx.put(tableServiceRollouts, back)
+	tx.put(tableServices, s)
+	return s, nil
+}
+
+// ContinueService answers a hook that has paused the rollout of an ACTIVE service: the rollout goes on, or the service goes back to its last completed
+// deployment. ErrNotFound, ErrInactive; service.ErrRolloutOver unless the rollout is in progress, service.ErrNotPaused unless the hook waits,
+// service.ErrNoRollback. Answer: *service.Service.
+type ContinueService struct {
+	Cluster, Name string
+	Rollout       string
+	Hook          string // service.Pause.ID
+	Action        service.HookAction
+	By            string // who has asked for it
+	EventID       string // UUID
+	At            time.Time
+}
+
+func (c ContinueService) apply(tx *tx) (any, error) {
+	s, err := tx.mutableService(c.Cluster, c.Name)
+	if err != nil {
+		return nil, err
+	}
+	r := tx.ServiceRollout(c.Rollout)
+	if r == nil || r.ServiceID != s.ID {
+		return nil, fmt.Errorf("rollout %s of service %s: %w", c.Rollout, c.Name, spec.ErrNotFound)
+	}
+	paused := s.Primary().ID
+	answered, pause, err := s.Answer(r, c.Hook, c.Action, c.By, c.At)
+	if err != nil {
+		return nil, fmt.Errorf("rollout %s of service %s: %w", c.Rollout, c.Name, err)
+	}
+	s.AddEvents(service.Event{ID: c.EventID, At: c.At, Message: pause.Message(s, paused, c.By)})
+	tx.put(tableServiceRollouts, answered)
 	tx.put(tableServices, s)
 	return s, nil
 }

@@ -175,6 +175,38 @@ func TestARolloutIsRolledBackToTheLastCompletedDeployment(t *testing.T) {
 	refuse(t, h, back, service.ErrRolloutOver)
 }
 
+// An answer is one to a hook that waits, once; a step that was made before it is not taken.
+func TestAPausedRolloutIsAnswered(t *testing.T) {
+	h := newHistory(t)
+	h.create(t, 0)
+	settings := service.Settings{}
+	settings.Deployment.Hooks = []service.Hook{{Stages: []service.Stage{service.StagePreScaleUp}}}
+	h.do(t, UpdateService{Cluster: spec.DefaultCluster, Name: "web", Change: service.Change{Settings: &settings}, At: at(1)})
+	s := h.deploy(t, "2", 2)
+	if !s.Shift.StartsNothing() || len(h.View().ServiceRollout("2").Configuration.Hooks) != 1 {
+		t.Fatalf("%+v, %+v", s.Shift, h.View().ServiceRollout("2"))
+	}
+	paused := h.View().ServiceRollout("2").Pause(service.StagePreScaleUp, func() string { return "p" }, at(3))
+	h.step(t, StepService{Rollouts: []service.Rollout{*paused}, At: at(3)})
+	stale := StepService{ServiceID: "svc", Version: h.web().Version, Service: *h.web(), Rollouts: []service.Rollout{*paused}}
+	c := ContinueService{Cluster: spec.DefaultCluster, Name: "web", Rollout: "2", Hook: "ecs-pause-p", Action: service.HookContinue, By: "ann", EventID: "e", At: at(4)}
+	for wrong, want := range map[*ContinueService]error{
+		{Cluster: c.Cluster, Name: "other", Rollout: c.Rollout, Hook: c.Hook}: spec.ErrNotFound, {Cluster: c.Cluster, Name: c.Name, Rollout: "3", Hook: c.Hook}: spec.ErrNotFound,
+		{Cluster: c.Cluster, Name: c.Name, Rollout: "1", Hook: c.Hook}: service.ErrRolloutOver, {Cluster: c.Cluster, Name: c.Name, Rollout: "2", Hook: "p"}: service.ErrNotPaused,
+		{Cluster: c.Cluster, Name: c.Name, Rollout: "2", Hook: c.Hook, Action: service.HookRollback}: service.ErrNoRollback,
+	} {
+		refuse(t, h, *wrong, want)
+	}
+	h.do(t, c)
+	if r, e := h.View().ServiceRollout("2"), h.web().Events; r.Paused() || r.Pauses[0].Status != service.HookSucceeded || !r.UpdatedAt.Equal(at(4)) || len(e) != 1 {
+		t.Errorf("%+v, %+v", r, e)
+	}
+	refuse(t, h, c, service.ErrNotPaused)
+	if h.do(t, stale); h.View().ServiceRollout("2").Paused() {
+		t.Error("a step from before the answer has undone it")
+	}
+}
+
 func TestAStepIsTakenForItsVersionAlone(t *testing.T) {
 	h := newHistory(t)
 	s := h.create(t, 2)

@@ -27,6 +27,7 @@ type Change struct {
 var (
 	ErrScaled      = fmt.Errorf("%w: it is scaled above 0: set its desired count to 0 first, or use force", spec.ErrInUse)
 	ErrRolloutOver = errors.New("the rollout is not in progress any more")
+	ErrNotPaused   = errors.New("it does not wait for an answer, or not any more")
 	ErrNoRollback  = errors.New("no other deployment of the service was ever completed: there is none to go back to")
 	ErrTooMany     = fmt.Errorf("%w: a cluster may have %d services", spec.ErrLimit, MaxServices)
 	ErrChanged     = errors.New("another update of the service came between")
@@ -120,6 +121,7 @@ func (s *Service) RollBack(r *Rollout, reason string, at time.Time) (*Rollout, e
 	changed := *r
 	changed.Status, changed.Reason, changed.UpdatedAt = RolloutRollbackInProgress, reason, at
 	changed.Rollback = &Rollback{Revision: back.ID, Reason: reason, StartedAt: at}
+	changed.failPauses()
 	return &changed, nil
 }
 
@@ -130,6 +132,7 @@ func (r *Rollout) End(status RolloutStatus, reason string, at time.Time) *Rollou
 	if status == RolloutStopped {
 		ended.StoppedAt = at
 	}
+	ended.failPauses()
 	return &ended
 }
 

@@ -51,6 +51,8 @@ type DeploymentConfiguration struct {
 	Strategy    string `json:"strategy,omitempty" level:"1"`          // empty: ROLLING
 	BakeMinutes *int   `json:"bakeTimeInMinutes,omitempty" level:"1"` // of the strategies that move traffic
 	Steps       *Steps `json:"steps,omitempty" level:"1"`             // of LINEAR and CANARY; nil: ECS's
+
+	Hooks []Hook `json:"hooks,omitempty" level:"1"`
 }
 
 // CircuitBreaker ends a deployment whose tasks keep failing.

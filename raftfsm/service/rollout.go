@@ -40,6 +40,8 @@ type Rollout struct {
 	UpdatedAt  time.Time `json:"updatedAt"`
 	FinishedAt time.Time `json:"finishedAt,omitzero"`
 	StoppedAt  time.Time `json:"stoppedAt,omitzero"`
+
+	Pauses []Pause `json:"pauses,omitempty" level:"1"` // by the hooks of the last stage that has some
 }
 
 // Rollback is what a rollout goes back to, and why.

@@ -31,14 +31,19 @@ const AllTraffic = 1000
 // Stage is ECS's lifecycle stage of a service deployment.
 type Stage string
 
-// Stages of a deployment that moves traffic, in their order.
+// Stages of a deployment that moves traffic, in their order. From SCALE_UP on its tasks run, from TEST_TRAFFIC_SHIFT on they get test traffic.
 const (
-	StageReconcile   Stage = "RECONCILE_SERVICE"
-	StageScaleUp     Stage = "SCALE_UP"
-	StageTestTraffic Stage = "TEST_TRAFFIC_SHIFT"
-	StageProduction  Stage = "PRODUCTION_TRAFFIC_SHIFT"
-	StageBake        Stage = "BAKE_TIME"
-	StageCleanUp     Stage = "CLEAN_UP" // the traffic has moved for good: the tasks that it came from are stopped
+	StageReconcile       Stage = "RECONCILE_SERVICE"
+	StagePreScaleUp      Stage = "PRE_SCALE_UP"
+	StageScaleUp         Stage = "SCALE_UP"
+	StagePostScaleUp     Stage = "POST_SCALE_UP"
+	StageTestTraffic     Stage = "TEST_TRAFFIC_SHIFT"
+	StagePostTestTraffic Stage = "POST_TEST_TRAFFIC_SHIFT"
+	StagePreProduction   Stage = "PRE_PRODUCTION_TRAFFIC_SHIFT" // before each step of traffic
+	StageProduction      Stage = "PRODUCTION_TRAFFIC_SHIFT"
+	StagePostProduction  Stage = "POST_PRODUCTION_TRAFFIC_SHIFT"
+	StageBake            Stage = "BAKE_TIME"
+	StageCleanUp         Stage = "CLEAN_UP" // the traffic has moved for good: the tasks that it came from are stopped
 )
 
 // Shift is a move of traffic from one deployment to the PRIMARY one. The tasks of both are kept until it is over. The zero one is none: all of the
@@ -55,7 +60,12 @@ func (s *Shift) IsOn() bool { return s.From != "" }
 
 // Tests reports whether the test traffic is the PRIMARY deployment's.
 func (s *Shift) Tests() bool {
-	return !s.IsOn() || s.Stage == StageTestTraffic || s.Stage == StageProduction || s.Stage == StageBake
+	return !s.IsOn() || !s.StartsNothing() && s.Stage != StageScaleUp && s.Stage != StagePostScaleUp
+}
+
+// StartsNothing reports whether the PRIMARY deployment is to have no tasks yet.
+func (s *Shift) StartsNothing() bool {
+	return s.IsOn() && (s.Stage == StageReconcile || s.Stage == StagePreScaleUp)
 }
 
 // StrategyName is the deployment strategy.
@@ -112,10 +122,12 @@ func (s *Service) Source() *Deployment {
 	return s.Primary()
 }
 
-// beginShift begins to move the traffic of a deployment to the PRIMARY one, if the strategy says so.
+// beginShift begins to move the traffic of a deployment to the PRIMARY one, if the strategy says so. Without one that does, it keeps the tasks of that
+// deployment until the hooks before the first new task let the rollout go on.
 func (s *Service) beginShift(source string, at time.Time) {
-	s.Shift = Shift{}
-	if s.Settings.Deployment.Shifts() && s.Strategy != Daemon && source != "" {
+	how := &s.Settings.Deployment
+	waits := len(how.HooksAt(StageReconcile))+len(how.HooksAt(StagePreScaleUp)) > 0
+	if s.Shift = (Shift{}); (how.Shifts() || waits) && s.Strategy != Daemon && source != "" {
 		s.Shift = Shift{From: source, Stage: StageReconcile, Since: at}
 	}
 }
@@ -127,7 +139,7 @@ func (s *Service) shiftBack(failed string, at time.Time) {
 	if s.Shift.IsOn() {
 		from = s.Shift.From
 	}
-	if s.Shift = (Shift{}); from != s.Primary().ID {
+	if s.Shift = (Shift{}); from != s.Primary().ID && s.Settings.Deployment.Shifts() {
 		s.beginShift(from, at)
 	}
 }

@@ -41,22 +41,29 @@ func (p *planner) tripBreaker() {
 		return
 	}
 	p.journal.failed(d)
-	if p.s.Settings.Deployment.Breaker.Rollback {
-		if back, err := p.s.RollBack(&tripped, reason, p.now); err == nil {
-			p.putRollout(back)
+	p.giveUp(&tripped, p.s.Settings.Deployment.Breaker.Rollback, reason)
+}
+
+// giveUp ends the PRIMARY deployment: with back the service goes back to the last one that was completed. Otherwise, and where there is none, it starts
+// no more tasks.
+func (p *planner) giveUp(r *service.Rollout, back bool, reason string) {
+	d := p.s.Primary()
+	if back {
+		if rolled, err := p.s.RollBack(r, reason, p.now); err == nil {
+			p.putRollout(rolled)
 			p.journal.say("", "%s rolling back to %s.", deployment(d.ID), deployment(p.s.Primary().ID))
 			return
 		}
 	}
 	d.State, d.Reason, d.UpdatedAt = service.Failed, reason, p.now
-	p.putRollout(tripped.End(service.RolloutStopped, reason, p.now))
+	p.putRollout(r.End(service.RolloutStopped, reason, p.now))
 }
 
 // complete completes the PRIMARY deployment: its tasks are there and healthy, those of others are gone or going, and all of the traffic is its own.
 func (p *planner) complete() {
 	d := p.s.Primary()
 	others := p.live.count(func(r *replica) bool { return r.Service.Deployment != d.ID })
-	if d.State != service.InProgress || p.s.Shift.IsOn() || others > 0 || p.live.count(isCurrentHealthy) < p.s.Desired || len(p.step.Starts) > 0 {
+	if d.State != service.InProgress || p.s.Shift.IsOn() || others > 0 || p.live.count(isCurrentHealthy) < p.s.Desired || len(p.step.Starts) > 0 || (pauses{p}).complete() {
 		return
 	}
 	d.State, d.WasCompleted, d.UpdatedAt = service.Completed, true, p.now

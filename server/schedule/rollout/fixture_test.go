@@ -111,12 +111,16 @@ func (p *pool) live() []*spec.Task {
 // healthy lists those that are, by a rule of the test's own.
 func (p *pool) healthy() (all []*spec.Task) {
 	for _, t := range p.live() {
-		checked := strings.HasPrefix(t.Definition, "checked") || strings.HasPrefix(t.Definition, "sick")
-		if t.LastStatus == spec.Running && (checked && t.Containers[0].Health == spec.Healthy || !checked && p.now.Sub(t.Times.Started) >= 10*time.Second) {
+		if p.isHealthy(t) {
 			all = append(all, t)
 		}
 	}
 	return all
+}
+
+func (p *pool) isHealthy(t *spec.Task) bool {
+	checked := strings.HasPrefix(t.Definition, "checked") || strings.HasPrefix(t.Definition, "sick")
+	return t.LastStatus == spec.Running && (checked && t.Containers[0].Health == spec.Healthy || !checked && p.now.Sub(t.Times.Started) >= 10*time.Second)
 }
 
 // run lets seconds pass: the queue and the hosts do what they do, and the reconciler looks after each.
@@ -153,12 +157,13 @@ func (p *pool) reconcile() {
 		if p.wake = wake; !changes {
 			return
 		}
-		healthy, live := len(p.healthy()), len(p.live())
+		healthy, live, rollout := len(p.healthy()), len(p.live()), p.rollout()
 		p.steps++
 		if answer := p.do(step).(raftfsm.ServiceStep); answer.Service == nil {
 			p.t.Fatalf("the step was not taken: %v", answer.Refused)
 		}
 		p.checkStep(step, s, healthy, live)
+		p.checkPaused(step, s, rollout)
 	}
 	p.t.Fatalf("the reconciler does not rest: %+v", p.web())
 }
@@ -192,12 +197,31 @@ func (p *pool) checkStep(step raftfsm.StepService, s *service.Service, healthy, 
 	}
 }
 
-// checkKept fails when a step stops a task that the traffic comes from, while it may have to go back to it.
+// checkKept fails when a step stops a healthy task that the traffic comes from, while it may have to go back to it, unless as many are left as there are to be.
 func (p *pool) checkKept(step raftfsm.StepService, s *service.Service) {
 	p.t.Helper()
+	left := slices.DeleteFunc(p.healthy(), func(t *spec.Task) bool { return t.Service.Deployment != s.Shift.From })
 	for _, stop := range step.Stops {
-		if t := p.View().Task(stop.TaskID); step.Service.Shift.IsOn() && t.Service.Deployment == s.Shift.From {
-			p.t.Fatalf("the step stops task %s, which the traffic comes from: %+v", t.ID, s.Shift)
+		t := p.View().Task(stop.TaskID)
+		if step.Service.Shift.IsOn() && t.Service.Deployment == s.Shift.From && p.isHealthy(t) && len(left) < s.Desired {
+			p.t.Fatalf("the step stops task %s, which the traffic comes from, of %d of %d: %+v", t.ID, len(left), s.Desired, s.Shift)
+		}
+	}
+}
+
+// checkPaused fails when a step goes on with a rollout that waits for an answer, before or after it.
+func (p *pool) checkPaused(step raftfsm.StepService, s *service.Service, was *service.Rollout) {
+	p.t.Helper()
+	r := p.rollout()
+	if r == nil || was == nil || !was.Paused() || !r.Paused() {
+		return
+	}
+	if now := p.web().Shift; now.PerMille > s.Shift.PerMille || now.From != s.Shift.From || p.web().Primary().State == service.Completed {
+		p.t.Fatalf("the rollout is paused, and its traffic has moved from %+v to %+v", s.Shift, now)
+	}
+	for _, start := range step.Starts {
+		if s.Shift.StartsNothing() && start.Service.Deployment == s.Primary().ID {
+			p.t.Fatalf("the rollout is paused at %s, and task %s of it starts", s.Shift.Stage, start.ID)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 )
 
 // TestAServiceConvergesFromAnyState draws a service and what happens to it: updates in the middle of rollouts, broken revisions, lost and
-// drained hosts, tasks that are stopped, preempted and protected. Each step is held to its bounds (pool.checkStep), and the reconciler, which
+// drained hosts, tasks that are stopped, preempted and protected, hooks that pause rollouts and are answered or not. Each step is held to its bounds (pool.checkStep), and the reconciler, which
 // has no memory, rests after a few. When it is left in peace with a revision that works and room for it, the service is what it is to be.
 func TestAServiceConvergesFromAnyState(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
@@ -45,6 +46,10 @@ func (m *mess) settings() service.Settings {
 	}
 	s.Deployment.Breaker = pick(m.T, nil, breaker(true).Deployment.Breaker, breaker(false).Deployment.Breaker)
 	s.Deployment.Strategy = pick(m.T, "", "", service.BlueGreen, service.Linear, service.Canary)
+	for range pick(m.T, 0, 0, 1, 2) {
+		timeout := &service.HookTimeout{Minutes: pick(m.T, 0, 1), Action: pick(m.T, "", service.HookContinue, service.HookRollback)}
+		s.Deployment.Hooks = append(s.Deployment.Hooks, service.Hook{Stages: []service.Stage{pick(m.T, service.PauseStages...), pick(m.T, service.PauseStages...)}, Timeout: timeout})
+	}
 	grace := pick(m.T, 0, 0, 15)
 	s.GraceSeconds = &grace
 	return s
@@ -57,7 +62,7 @@ func (m *mess) happen() {
 		task = pick(m.T, live...)
 	}
 	host := pick(m.T, m.View().Hosts("")...)
-	switch what := rapid.IntRange(0, 9).Draw(m.T, "what"); {
+	switch what := rapid.IntRange(0, 10).Draw(m.T, "what"); {
 	case what == 0:
 		m.deploy(m.definition())
 	case what == 1:
@@ -74,11 +79,25 @@ func (m *mess) happen() {
 		m.do(raftfsm.MarkHostLost{ID: host.ID, At: m.now})
 	case what == 5 && m.web().LastCompleted() != nil && m.rollout().Status == service.RolloutInProgress:
 		m.do(raftfsm.RollBackService{Cluster: spec.DefaultCluster, Name: "web", Rollout: m.rollout().ID, At: m.now})
+	case what == 10:
+		m.answer(pick(m.T, service.HookContinue, service.HookContinue, service.HookRollback))
 	case task != nil && what == 6:
 		m.do(raftfsm.StopTask{ID: task.ID, Code: pick(m.T, spec.StopUserInitiated, spec.StopPreempted), At: m.now})
 	case task != nil && what == 7:
 		m.do(raftfsm.ProtectTasks{Cluster: spec.DefaultCluster, Tasks: []string{task.ID}, Until: m.now.Add(pick(m.T, time.Minute, time.Hour))})
 	}
+}
+
+// answer answers the first hook that waits, with CONTINUE where there is nothing to go back to.
+func (m *mess) answer(action service.HookAction) {
+	if m.rollout() == nil || !m.rollout().Paused() {
+		return
+	}
+	if m.web().LastCompleted() == nil {
+		action = service.HookContinue
+	}
+	waits := slices.IndexFunc(m.rollout().Pauses, func(p service.Pause) bool { return p.Status == service.HookAwaiting })
+	m.do(raftfsm.ContinueService{Cluster: spec.DefaultCluster, Name: "web", Rollout: m.rollout().ID, Hook: m.rollout().Pauses[waits].ID, Action: action, EventID: m.newID(), At: m.now})
 }
 
 // settle leaves the service in peace with a revision that works, on hosts that do, and checks what it becomes.

@@ -11,6 +11,7 @@ import (
 // replica is a live task of the service.
 type replica struct {
 	*spec.Task
+	fit       bool // neither unhealthy nor on a draining host
 	current   bool // it is what the service is to have
 	healthy   bool
 	unhealthy bool // its health check fails, and its grace is over

@@ -45,12 +45,14 @@ func Next(v *raftfsm.View, s *service.Service, f Facts) (step raftfsm.StepServic
 		p.readTasks()
 		p.end()
 	} else {
+		pauses{p}.expire()
 		p.tripBreaker()
 		p.readTasks()
 		traffic := trafficMove{p}
 		traffic.advance()
 		p.start()
 		traffic.startKept()
+		traffic.stopKept()
 		p.stopReplaced()
 		p.makeRoom()
 		p.journal.stopped(p.live)

@@ -37,7 +37,8 @@ func (u *rules) replica(t *spec.Task) *replica {
 		u.wakeAt(since.Add(noPlaceAfter))
 	}
 	host := u.v.Host(t.HostID)
-	r.current = t.Service.Deployment == u.s.Primary().ID && !r.unhealthy && (host == nil || host.Status != spec.HostDraining)
+	r.fit = !r.unhealthy && (host == nil || host.Status != spec.HostDraining)
+	r.current = r.fit && t.Service.Deployment == u.s.Primary().ID
 	return r
 }
 

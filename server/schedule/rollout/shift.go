@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -23,16 +24,19 @@ func (m trafficMove) advance() {
 	case from == nil || r != nil && r.Rollback != nil && ready:
 		*shift = service.Shift{}
 	case r != nil && r.Rollback != nil:
-	case shift.Stage == service.StageReconcile:
+	case p.s.Primary().State == service.Failed:
+		m.takeBack()
+	case shift.StartsNothing():
 		m.nextStage(from)
-	case p.s.Primary().State == service.Failed, p.live.count(isCurrentHealthy) == 0 && p.s.Desired > 0:
+	case p.live.count(isCurrentHealthy) == 0 && p.s.Desired > 0:
 		m.takeBack()
 	case ready:
 		m.nextStage(from)
 	}
 }
 
-// takeBack has all of the traffic be that of the deployment that it came from: no task of the PRIMARY one is healthy.
+// takeBack has all of the traffic be that of the deployment that it came from: no task of the PRIMARY one is healthy. A pause is over then: its stage
+// comes again.
 func (m trafficMove) takeBack() {
 	p, shift := m.p, &m.p.s.Shift
 	if shift.Stage == service.StageScaleUp {
@@ -42,37 +46,79 @@ func (m trafficMove) takeBack() {
 		p.journal.say("", "%s has all of the production traffic again: %s has no healthy task.", deployment(shift.From), deployment(p.s.Primary().ID))
 	}
 	m.enter(service.StageScaleUp, 0)
+	if (pauses{p}).wait() {
+		again := *p.rollout()
+		again.Pauses = nil
+		p.putRollout(&again)
+	}
 }
 
+// enter begins a stage, and the pauses of its hooks.
 func (m trafficMove) enter(stage service.Stage, perMille int) {
 	m.p.s.Shift.Stage, m.p.s.Shift.PerMille, m.p.s.Shift.Since = stage, perMille, m.p.now
+	if hooks := (pauses{m.p}); hooks.areAt(stage) {
+		hooks.begin(m.p.rollout(), stage)
+	}
 }
 
-// nextStage is what comes after a stage whose tasks are ready.
+// nextStage is what comes after a stage whose tasks are ready, once its hooks have let the rollout go on.
 func (m trafficMove) nextStage(from *service.Deployment) {
 	p, shift, how := m.p, &m.p.s.Shift, &m.p.s.Settings.Deployment
-	switch shift.Stage {
-	case service.StageReconcile:
-		p.journal.say("", "%s starts its %d tasks beside those of %s, which serve until all of the traffic has moved (%s): both need their room at once.",
-			deployment(p.s.Primary().ID), p.s.Desired, deployment(from.ID), how.StrategyName())
-		m.enter(service.StageScaleUp, 0)
-	case service.StageScaleUp:
-		m.enter(service.StageTestTraffic, 0)
-	case service.StageTestTraffic:
-		m.enter(service.StageProduction, 0)
-	case service.StageProduction:
-		if shift.PerMille == service.AllTraffic {
-			m.enter(service.StageBake, service.AllTraffic)
-		} else if shift.PerMille == 0 || m.isAfter(how.StepBake()) {
-			m.enter(service.StageProduction, how.NextTraffic(shift.PerMille))
-			percent := strconv.FormatFloat(float64(shift.PerMille)/10, 'f', -1, 64)
-			p.journal.say("", "%s has %s %% of the production traffic.", deployment(p.s.Primary().ID), percent)
+	after := shift.Stage
+	switch {
+	case pauses{p}.wait(), after == service.StageReconcile && pauses{p}.reconcile():
+		return
+	case after == service.StageProduction && shift.PerMille < service.AllTraffic:
+		if !m.isAfter(how.StepBake()) {
+			return
 		}
-	case service.StageBake:
+		after = service.StagePostTestTraffic // what comes before the next step
+	case after == service.StageBake:
 		if m.isAfter(how.BakeTime()) {
 			*shift = service.Shift{}
 		}
+		return
 	}
+	m.begin(m.following(after), from)
+}
+
+// following is the stage behind another one. Those at which nothing happens are stages only with hooks.
+func (m trafficMove) following(after service.Stage) service.Stage {
+	order := []service.Stage{
+		service.StageReconcile, service.StagePreScaleUp, service.StageScaleUp, service.StagePostScaleUp, service.StageTestTraffic, service.StagePostTestTraffic,
+		service.StagePreProduction, service.StageProduction, service.StagePostProduction, service.StageBake,
+	}
+	for _, stage := range order[slices.Index(order, after)+1:] {
+		if !slices.Contains(service.PauseStages, stage) || (pauses{m.p}).areAt(stage) {
+			return stage
+		}
+	}
+	return service.StageBake
+}
+
+// begin enters a stage and tells what begins with it. A ROLLING deployment has moved nothing: with its first tasks begins what it always does.
+func (m trafficMove) begin(stage service.Stage, from *service.Deployment) {
+	p, shift, how := m.p, &m.p.s.Shift, &m.p.s.Settings.Deployment
+	switch {
+	case stage == service.StageScaleUp && !m.isOn():
+		*shift = service.Shift{}
+	case stage == service.StageScaleUp:
+		p.journal.say("", "%s starts its %d tasks beside those of %s, which serve until all of the traffic has moved (%s): both need their room at once.",
+			deployment(p.s.Primary().ID), p.s.Desired, deployment(from.ID), how.StrategyName())
+		m.enter(stage, 0)
+	case stage == service.StageProduction:
+		m.enter(stage, how.NextTraffic(shift.PerMille))
+		percent := strconv.FormatFloat(float64(shift.PerMille)/10, 'f', -1, 64)
+		p.journal.say("", "%s has %s %% of the production traffic.", deployment(p.s.Primary().ID), percent)
+	default:
+		m.enter(stage, shift.PerMille)
+	}
+}
+
+// isOn reports whether the rollout moves traffic, as it was to when it began.
+func (m trafficMove) isOn() bool {
+	r := m.p.rollout()
+	return r == nil || r.Configuration.Shifts()
 }
 
 // isAfter reports whether the stage or step goes on for so long already.
@@ -90,7 +136,7 @@ func (p *planner) isKept(r *replica) bool {
 // isReplaced reports whether a task is to go as soon as current ones have taken its place.
 func (p *planner) isReplaced(r *replica) bool { return isOutdated(r) && !p.isKept(r) }
 
-// startKept makes good what the deployment that the traffic comes from has lost.
+// startKept makes good what the deployment that the traffic comes from has lost, and what is not fit any more.
 func (m trafficMove) startKept() {
 	p := m.p
 	from, r := p.s.Deployment(p.s.Shift.From), p.rollout()
@@ -102,5 +148,19 @@ func (m trafficMove) startKept() {
 		return
 	}
 	room := max(p.s.MaxTasks(), p.s.Desired) + p.s.Desired - p.live.count(isAny) - len(p.step.Starts)
-	p.startTasks(from, min(p.s.Desired-p.live.count(p.isKept), room, maxStepTasks-len(p.step.Starts)))
+	p.startTasks(from, min(p.s.Desired-p.live.count(p.isKeptFit), room, maxStepTasks-len(p.step.Starts)))
 }
+
+// stopKept stops the tasks of the deployment that the traffic comes from that are too many: since the service was scaled in, or since others are
+// healthy in place of those that are not fit. A pause may last for days, in which the service is run as ever.
+func (m trafficMove) stopKept() {
+	p := m.p
+	for _, r := range p.live.stopOrder(p.isKept) {
+		spare := p.live.count(func(r *replica) bool { return r.healthy && p.isKeptFit(r) }) - p.s.Desired
+		if !r.fit && spare >= 0 || r.healthy && spare > 0 || r.fit && !r.healthy && p.live.count(p.isKeptFit) > p.s.Desired {
+			p.stop(r, p.reason(r), r.unhealthy)
+		}
+	}
+}
+
+func (p *planner) isKeptFit(r *replica) bool { return r.fit && p.isKept(r) }

@@ -7,7 +7,7 @@ import (
 
 // start starts the current tasks that are missing, as far as there is room within MaxTasks, the pause after failures is over and limits allow.
 func (p *planner) start() {
-	if p.s.Primary().State == service.Failed {
+	if r := p.rollout(); p.s.Primary().State == service.Failed || p.s.Shift.StartsNothing() && (r == nil || r.Rollback == nil) {
 		return
 	}
 	missing := max(0, p.s.Desired-p.live.count(isCurrent))

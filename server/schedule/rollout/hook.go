@@ -1,0 +1,91 @@
+package rollout
+
+import (
+	"fmt"
+	"time"
+
+	"pinion/raftfsm/service"
+)
+
+// pauses is the part of a step that pauses the rollout at its hooks.
+type pauses struct{ p *planner }
+
+// begin has the rollout wait at a stage for an answer to each of its hooks.
+func (h pauses) begin(r *service.Rollout, stage service.Stage) {
+	p, paused := h.p, r.Pause(stage, h.p.f.NewID, h.p.now)
+	for _, pause := range paused.Pauses {
+		p.journal.say("", "%s is paused at %s by %s. ContinueServiceDeployment or `pinion service continue %s` has it go on; without an answer by %s it %s.",
+			deployment(p.s.Primary().ID), stage, pause.ID, p.s.Name, pause.ExpiresAt.UTC().Format(time.RFC3339), becomes(pause.Action))
+		p.rules.wakeAt(pause.ExpiresAt)
+	}
+	p.putRollout(paused)
+}
+
+// becomes says what an action makes of a deployment.
+func becomes(action service.HookAction) string {
+	if action == service.HookContinue {
+		return "goes on"
+	}
+	return "is rolled back"
+}
+
+// expire does what is to be done about pauses that nobody has answered in time.
+func (h pauses) expire() {
+	p, r := h.p, h.p.rollout()
+	if r == nil || r.Over() {
+		return
+	}
+	for _, pause := range r.Pauses {
+		if pause.Status == service.HookAwaiting {
+			p.rules.wakeAt(pause.ExpiresAt)
+		}
+	}
+	expired, over := r.Expire(p.now)
+	if expired == nil {
+		return
+	}
+	p.putRollout(expired)
+	for _, pause := range over {
+		p.journal.say("", "%s was not answered at %s in time: %s %s.", pause.ID, pause.Stage, deployment(p.s.Primary().ID), becomes(pause.Action))
+		if pause.Action == service.HookRollback {
+			p.giveUp(expired, true, fmt.Sprintf("Service deployment rolled back because it was not continued at %s in time.", pause.Stage))
+			return
+		}
+	}
+}
+
+// wait reports whether the rollout waits for an answer.
+func (h pauses) wait() bool {
+	r := h.p.rollout()
+	return r != nil && !r.Over() && r.Paused()
+}
+
+// areAt reports whether the rollout is to be paused at a stage. One that goes back is not.
+func (h pauses) areAt(stage service.Stage) bool {
+	r := h.p.rollout()
+	return r != nil && !r.Over() && r.Rollback == nil && len(r.Configuration.HooksAt(stage)) > 0
+}
+
+// reconcile has a rollout that took the place of one under way wait for the hooks of RECONCILE_SERVICE, once; for others it is no stage to wait at.
+func (h pauses) reconcile() bool {
+	r := h.p.rollout()
+	if len(h.p.s.Deployments) <= 2 || !h.areAt(service.StageReconcile) || r.PausedAt(service.StageReconcile) {
+		return false
+	}
+	h.begin(r, service.StageReconcile)
+	return true
+}
+
+// complete has a ROLLING deployment, all of whose tasks are healthy, wait for the hooks of POST_SCALE_UP before it is complete, as long as there is one to
+// go back to.
+func (h pauses) complete() bool {
+	r := h.p.rollout()
+	if !h.areAt(service.StagePostScaleUp) || r.Configuration.Shifts() || h.p.s.LastCompleted() == nil {
+		return false
+	}
+	if !r.PausedAt(service.StagePostScaleUp) {
+		h.begin(r, service.StagePostScaleUp)
+		return true
+	}
+	return r.Paused()
+}
