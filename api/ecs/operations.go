@@ -105,6 +105,7 @@ var Operations = operationTable(
 	read("DescribeServiceDeployments", inCluster("serviceDeploymentArns"), describeServiceDeployments),
 	read("DescribeServiceRevisions", inCluster("serviceRevisionArns"), describeServiceRevisions),
 	submit("StopServiceDeployment", inCluster("serviceDeploymentArn"), stopServiceDeployment),
+	submit("ContinueServiceDeployment", inCluster("serviceDeploymentArn"), continueServiceDeployment),
 	read("GetTaskProtection", inCluster("cluster"), getTaskProtection),
 	submit("UpdateTaskProtection", inCluster("cluster"), updateTaskProtection),
 )

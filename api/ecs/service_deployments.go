@@ -1,17 +1,20 @@
 package ecs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"pinion/api/auth"
 	"pinion/api/ecs/arn"
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/paging"
 	"pinion/api/ecs/servicedef"
 	"pinion/api/ecs/types"
+	"pinion/api/httpx"
 	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/service"
@@ -134,6 +137,39 @@ func stopServiceDeployment(ctx context.Context, r *Request, in *types.StopServic
 		return nil, err
 	}
 	return &types.StopServiceDeploymentOutput{ServiceDeploymentARN: in.ServiceDeploymentARN}, nil
+}
+
+// continueServiceDeployment answers a hook that has paused a deployment. Who may is who may update the service to what it deploys.
+func continueServiceDeployment(ctx context.Context, r *Request, in *types.ContinueServiceDeploymentInput) (*types.ContinueServiceDeploymentOutput, error) {
+	rollout := findRollout(r, in.ServiceDeploymentARN)
+	if rollout == nil {
+		return nil, errNoServiceDeployment
+	}
+	s, action := r.View.ServiceByID(rollout.ServiceID), cmp.Or(service.HookAction(in.Action), service.HookContinue)
+	if err := auth.CheckAccount(r.Principal, r.Grant, r.Holder, s); err != nil {
+		return nil, err
+	}
+	if deploys := r.View.Definition(s.Primary().Definition); deploys != nil && action == service.HookContinue {
+		if err := checkPowers(r, s, deploys); err != nil {
+			return nil, err
+		}
+	}
+	_, err := r.Store.Propose(ctx, raftfsm.ContinueService{
+		Cluster: rollout.Cluster, Name: rollout.Service, Rollout: rollout.ID, Hook: in.HookID, Action: action, By: spec.PrincipalName(r.Principal), EventID: httpx.NewUUID(), At: r.Now(),
+	})
+	switch {
+	case errors.Is(err, spec.ErrNotFound):
+		return nil, errNoServiceDeployment
+	case errors.Is(err, service.ErrNotPaused):
+		return nil, field.Errorf("hookId", "The service deployment does not wait for the hook %q: lifecycleHookDetails of DescribeServiceDeployments has those with the status %s.", in.HookID, service.HookAwaiting)
+	case errors.Is(err, service.ErrNoRollback):
+		return nil, field.Errorf("action", "The service deployment cannot be rolled back: no deployment of the service was ever completed. Update the service, or set its desired count to 0.")
+	case errors.Is(err, service.ErrRolloutOver), errors.Is(err, spec.ErrInactive):
+		return nil, field.Errorf("serviceDeploymentArn", "The service deployment cannot be continued: it is not in progress.")
+	case err != nil:
+		return nil, err
+	}
+	return &types.ContinueServiceDeploymentOutput{ServiceDeploymentARN: in.ServiceDeploymentARN}, nil
 }
 
 var errNoServiceDeployment = wire.Errorf("ServiceDeploymentNotFoundException", "Service deployment not found.")

@@ -16,7 +16,7 @@ func TestWhatAServiceCannotBe(t *testing.T) {
 		`"deploymentConfiguration":{"strategy":"CANARY","canaryConfiguration":{"canaryPercent":0.15}}`:                                               "multiple of 0.1 between 0.1 and 100",
 		`"deploymentConfiguration":{"strategy":"CANARY","canaryConfiguration":{"canaryBakeTimeInMinutes":1441}}`:                                     "between 0 and 1440",
 		`"deploymentConfiguration":{"strategy":"BLUE_GREEN","bakeTimeInMinutes":-1}`:                                                                 "between 0 and 1440",
-		`"deploymentConfiguration":{"strategy":"BLUE_GREEN","lifecycleHooks":[{"hookTargetArn":"l"}]}`:                                               "lifecycleHooks is not supported",
+		`"deploymentConfiguration":{"strategy":"BLUE_GREEN","lifecycleHooks":[{"hookTargetArn":"l"}]}`:                                               "there is no Lambda here",
 		`"deploymentConfiguration":{"strategy":"SOME"}`:                                                                                              "must be one of ROLLING",
 		`"deploymentConfiguration":{"bakeTimeInMinutes":1}`:                                                                                          "bakeTimeInMinutes",
 		`"deploymentConfiguration":{"alarms":{"enable":true,"alarmNames":["a"]}}`:                                                                    "alarms is not supported",

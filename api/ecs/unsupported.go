@@ -10,7 +10,6 @@ import (
 // Why operations of ECS are refused.
 const (
 	reasonTaskSets      = "task sets belong to the deployment controller EXTERNAL; services here have the controller ECS"
-	reasonHooks         = "deployments have no lifecycle hooks that could wait for it"
 	reasonExec          = "running a command inside a task is not built yet"
 	reasonAgentProtocol = "hosts speak Pinion's own protocol with the cluster, not that of the Amazon ECS agent"
 	reasonGateways      = "gateways are a service of AWS; there is none here"
@@ -20,7 +19,6 @@ const (
 // unsupportedOperations are the operations of ECS that Pinion knows by name and does not do, by the reason.
 var unsupportedOperations = map[string][]string{
 	reasonTaskSets: {"CreateTaskSet", "DeleteTaskSet", "DescribeTaskSets", "UpdateServicePrimaryTaskSet", "UpdateTaskSet"},
-	reasonHooks:    {"ContinueServiceDeployment"},
 	reasonExec:     {"ExecuteCommand"},
 	reasonAgentProtocol: {
 		"DiscoverPollEndpoint", "SubmitAttachmentStateChanges", "SubmitContainerStateChange", "SubmitTaskStateChange",

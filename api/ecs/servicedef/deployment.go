@@ -1,6 +1,8 @@
 package servicedef
 
 import (
+	"cmp"
+
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/types"
 	"pinion/raftfsm/service"
@@ -30,7 +32,10 @@ func ParseDeployment(in *types.DeploymentConfigurationInput, before service.Depl
 	if in.MaximumPercent != nil {
 		after.MaximumPercent = in.MaximumPercent
 	}
-	if err := checkPercents(&after, strategy); err != nil {
+	if after.Hooks, err = parseHooks(in.LifecycleHooks, before.Hooks); err != nil {
+		return before, err
+	}
+	if err := cmp.Or(checkPercents(&after, strategy), checkHooks(&after, strategy)); err != nil {
 		return before, err
 	}
 	if in.DeploymentCircuitBreaker != nil {

@@ -14,6 +14,9 @@ var (
 	DeploymentStrategies          = []string{"ROLLING", "BLUE_GREEN", "LINEAR", "CANARY"}
 	DesiredStatuses               = []string{"RUNNING", "PENDING", "STOPPED"}
 	ExecuteCommandLoggings        = []string{"NONE", "DEFAULT", "OVERRIDE"}
+	HookActions                   = []string{"ROLLBACK", "CONTINUE"}
+	HookStages                    = []string{"RECONCILE_SERVICE", "PRE_SCALE_UP", "POST_SCALE_UP", "TEST_TRAFFIC_SHIFT", "POST_TEST_TRAFFIC_SHIFT", "PRE_PRODUCTION_TRAFFIC_SHIFT", "PRODUCTION_TRAFFIC_SHIFT", "POST_PRODUCTION_TRAFFIC_SHIFT"}
+	HookTargets                   = []string{"AWS_LAMBDA", "PAUSE"}
 	LaunchTypes                   = []string{"EC2", "FARGATE", "EXTERNAL", "MANAGED_INSTANCES"}
 	ManagedDrainings              = []string{"ENABLED", "DISABLED"}
 	ManagedScalingStatuses        = []string{"ENABLED", "DISABLED"}

@@ -60,6 +60,7 @@ type ServiceDeployment struct {
 	Status                   string                           `json:"status"`
 	StatusReason             string                           `json:"statusReason,omitempty"`
 	LifecycleStage           string                           `json:"lifecycleStage,omitempty"`
+	LifecycleHookDetails     []DeploymentLifecycleHookDetail  `json:"lifecycleHookDetails,omitempty"`
 	DeploymentConfiguration  *DeploymentConfiguration         `json:"deploymentConfiguration,omitempty"`
 	Rollback                 *Rollback                        `json:"rollback,omitempty"`
 	DeploymentCircuitBreaker *ServiceDeploymentCircuitBreaker `json:"deploymentCircuitBreaker,omitempty"`
@@ -74,6 +75,15 @@ type ServiceRevisionSummary struct {
 	PendingTaskCount                 int      `json:"pendingTaskCount"`
 	RequestedTestTrafficWeight       *float64 `json:"requestedTestTrafficWeight,omitempty"`
 	RequestedProductionTrafficWeight *float64 `json:"requestedProductionTrafficWeight,omitempty"`
+}
+
+// DeploymentLifecycleHookDetail is ECS's DeploymentLifecycleHookDetail.
+type DeploymentLifecycleHookDetail struct {
+	HookID        string    `json:"hookId"`
+	TargetType    string    `json:"targetType"`
+	Status        string    `json:"status"`
+	ExpiresAt     wire.Time `json:"expiresAt,omitzero"`
+	TimeoutAction string    `json:"timeoutAction"`
 }
 
 // Rollback is ECS's Rollback.
@@ -140,5 +150,17 @@ type StopServiceDeploymentInput struct {
 
 // StopServiceDeploymentOutput is the output of StopServiceDeployment.
 type StopServiceDeploymentOutput struct {
+	ServiceDeploymentARN string `json:"serviceDeploymentArn"`
+}
+
+// ContinueServiceDeploymentInput is the input of ContinueServiceDeployment.
+type ContinueServiceDeploymentInput struct {
+	ServiceDeploymentARN string `json:"serviceDeploymentArn"` // required
+	HookID               string `json:"hookId"`               // required
+	Action               string `json:"action"`
+}
+
+// ContinueServiceDeploymentOutput is the output of ContinueServiceDeployment.
+type ContinueServiceDeploymentOutput struct {
 	ServiceDeploymentARN string `json:"serviceDeploymentArn"`
 }

@@ -61,7 +61,7 @@ type DeploymentConfigurationInput struct {
 	Alarms                   *DeploymentAlarmsInput         `json:"alarms"`
 	Strategy                 string                         `json:"strategy"`
 	BakeTimeInMinutes        *int                           `json:"bakeTimeInMinutes"`
-	LifecycleHooks           wire.Unsupported               `json:"lifecycleHooks" why:"deployments have no lifecycle hooks: there is no Lambda here, and no pause yet"`
+	LifecycleHooks           []DeploymentLifecycleHookInput `json:"lifecycleHooks"`
 	LinearConfiguration      *LinearConfigurationInput      `json:"linearConfiguration"`
 	CanaryConfiguration      *CanaryConfigurationInput      `json:"canaryConfiguration"`
 	EarlySuccessCriteria     wire.Unsupported               `json:"earlySuccessCriteria" why:"a deployment is complete when all of its tasks are healthy"`
@@ -141,6 +141,16 @@ type DeploymentAlarmsInput struct {
 	Enable     bool     `json:"enable"`     // required
 }
 
+// DeploymentLifecycleHookInput is ECS's DeploymentLifecycleHook in an input.
+type DeploymentLifecycleHookInput struct {
+	TargetType           string                                            `json:"targetType"`
+	HookTargetARN        wire.Unsupported                                  `json:"hookTargetArn" why:"there is no Lambda here; a hook of the targetType PAUSE has nothing but stages and a timeout"`
+	RoleARN              wire.Unsupported                                  `json:"roleArn" why:"there is no Lambda here; a hook of the targetType PAUSE has nothing but stages and a timeout"`
+	LifecycleStages      []string                                          `json:"lifecycleStages"`
+	HookDetails          wire.Unsupported                                  `json:"hookDetails" why:"there is no Lambda here; a hook of the targetType PAUSE has nothing but stages and a timeout"`
+	TimeoutConfiguration *DeploymentLifecycleHookTimeoutConfigurationInput `json:"timeoutConfiguration"`
+}
+
 // LinearConfigurationInput is ECS's LinearConfiguration.
 type LinearConfigurationInput struct {
 	StepPercent           *float64 `json:"stepPercent"`
@@ -188,6 +198,7 @@ type DeploymentConfiguration struct {
 	Alarms                   *DeploymentAlarms         `json:"alarms,omitempty"`
 	Strategy                 string                    `json:"strategy,omitempty"`
 	BakeTimeInMinutes        *int                      `json:"bakeTimeInMinutes,omitempty"`
+	LifecycleHooks           []DeploymentLifecycleHook `json:"lifecycleHooks,omitempty"`
 	LinearConfiguration      *LinearConfiguration      `json:"linearConfiguration,omitempty"`
 	CanaryConfiguration      *CanaryConfiguration      `json:"canaryConfiguration,omitempty"`
 }
@@ -243,6 +254,12 @@ type ThresholdConfigurationInput struct {
 	Value *int   `json:"value"` // required
 }
 
+// DeploymentLifecycleHookTimeoutConfigurationInput is ECS's DeploymentLifecycleHookTimeoutConfiguration in an input.
+type DeploymentLifecycleHookTimeoutConfigurationInput struct {
+	TimeoutInMinutes *int   `json:"timeoutInMinutes"`
+	Action           string `json:"action"`
+}
+
 // ServiceConnectAliasInput is ECS's ServiceConnectClientAlias.
 type ServiceConnectAliasInput struct {
 	Port             *int             `json:"port"` // required
@@ -277,6 +294,13 @@ type DeploymentAlarms struct {
 	AlarmNames []string `json:"alarmNames"`
 	Rollback   bool     `json:"rollback"`
 	Enable     bool     `json:"enable"`
+}
+
+// DeploymentLifecycleHook is ECS's DeploymentLifecycleHook.
+type DeploymentLifecycleHook struct {
+	TargetType           string                                       `json:"targetType"`
+	LifecycleStages      []string                                     `json:"lifecycleStages"`
+	TimeoutConfiguration *DeploymentLifecycleHookTimeoutConfiguration `json:"timeoutConfiguration,omitempty"`
 }
 
 // LinearConfiguration is ECS's LinearConfiguration.
@@ -315,6 +339,12 @@ type AwsVpcConfiguration struct {
 type ThresholdConfiguration struct {
 	Type  string `json:"type"`
 	Value int    `json:"value"`
+}
+
+// DeploymentLifecycleHookTimeoutConfiguration is ECS's DeploymentLifecycleHookTimeoutConfiguration.
+type DeploymentLifecycleHookTimeoutConfiguration struct {
+	TimeoutInMinutes int    `json:"timeoutInMinutes,omitempty"`
+	Action           string `json:"action,omitempty"`
 }
 
 // ServiceConnectService is ECS's ServiceConnectService.

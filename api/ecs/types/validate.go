@@ -120,3 +120,8 @@ func (in *StopServiceDeploymentInput) Validate() error {
 	}
 	return field.OneOf("stopType", in.StopType, StopTypes...)
 }
+
+// Validate checks what can be checked without the state.
+func (in *ContinueServiceDeploymentInput) Validate() error {
+	return field.OneOf("action", in.Action, HookActions...)
+}

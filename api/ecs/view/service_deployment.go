@@ -27,6 +27,7 @@ func (v *Services) ServiceDeployment(d *service.Rollout) types.ServiceDeployment
 		UpdatedAt: wire.NewTime(d.UpdatedAt), SourceServiceRevisions: []types.ServiceRevisionSummary{}, TargetServiceRevision: &summary,
 		Status: string(d.Status), StatusReason: d.Reason, DeploymentConfiguration: deploymentConfiguration(&d.Configuration, strategy),
 		DeploymentCircuitBreaker: &types.ServiceDeploymentCircuitBreaker{Status: breakerStatus(d), FailureCount: d.Failures, Threshold: d.Threshold},
+		LifecycleHookDetails:     hookDetails(d),
 	}
 	v.lifecycle(d, &out)
 	for _, source := range d.Sources {

@@ -4,8 +4,12 @@ import (
 	"time"
 
 	"pinion/api/ecs/types"
+	"pinion/api/wire"
 	"pinion/raftfsm/service"
 )
+
+// pauseHook is the target type of lifecycle hooks, of which there are no others here.
+const pauseHook = "PAUSE"
 
 // percent is thousandths of the traffic of a service, as ECS shows them.
 func percent(perMille int) float64 { return float64(perMille) / 10 }
@@ -23,6 +27,9 @@ func deploymentConfiguration(d *service.DeploymentConfiguration, of service.Stra
 	case service.Canary:
 		out.CanaryConfiguration = &types.CanaryConfiguration{CanaryPercent: percent(steps.PerMille), CanaryBakeTimeInMinutes: steps.BakeMinutes}
 	}
+	for _, hook := range d.Hooks {
+		out.LifecycleHooks = append(out.LifecycleHooks, lifecycleHook(&hook))
+	}
 	if b := d.Breaker; b != nil {
 		out.DeploymentCircuitBreaker = &types.DeploymentCircuitBreaker{Enable: b.Enable, Rollback: b.Rollback, ResetOnHealthyTask: b.ResetOnHealth}
 		if b.Threshold != nil {
@@ -30,6 +37,27 @@ func deploymentConfiguration(d *service.DeploymentConfiguration, of service.Stra
 		}
 	}
 	return out
+}
+
+func lifecycleHook(h *service.Hook) types.DeploymentLifecycleHook {
+	out := types.DeploymentLifecycleHook{TargetType: pauseHook}
+	for _, stage := range h.Stages {
+		out.LifecycleStages = append(out.LifecycleStages, string(stage))
+	}
+	if t := h.Timeout; t != nil {
+		out.TimeoutConfiguration = &types.DeploymentLifecycleHookTimeoutConfiguration{TimeoutInMinutes: t.Minutes, Action: string(t.Action)}
+	}
+	return out
+}
+
+// hookDetails are the hooks that have paused a rollout last.
+func hookDetails(d *service.Rollout) (all []types.DeploymentLifecycleHookDetail) {
+	for _, p := range d.Pauses {
+		all = append(all, types.DeploymentLifecycleHookDetail{
+			HookID: p.ID, TargetType: pauseHook, Status: string(p.Status), ExpiresAt: wire.NewTime(p.ExpiresAt), TimeoutAction: string(p.Action),
+		})
+	}
+	return all
 }
 
 // advanced is what moves the traffic of a load balancer, nil when nothing does.
@@ -43,7 +71,13 @@ func advanced(a *service.Advanced) *types.AdvancedConfiguration {
 // lifecycle shows how far a rollout that is under way has moved the traffic of its service: its stage, and the share of each revision.
 func (v *Services) lifecycle(d *service.Rollout, out *types.ServiceDeployment) {
 	s := v.r.View.ServiceByID(d.ServiceID)
-	if s == nil || d.Over() || s.Primary().Rollout != d.ID || !d.Configuration.Shifts() {
+	if s == nil || d.Over() || s.Primary().Rollout != d.ID {
+		return
+	}
+	if !d.Configuration.Shifts() { // it has stages where it is paused alone
+		if d.Paused() {
+			out.LifecycleStage = string(d.Pauses[0].Stage)
+		}
 		return
 	}
 	if out.LifecycleStage = string(service.StageCleanUp); s.Shift.IsOn() {

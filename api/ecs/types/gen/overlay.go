@@ -39,7 +39,7 @@ var operations = []struct {
 	{"capacity_provider_gen.go", []string{"CreateCapacityProvider", "UpdateCapacityProvider", "DeleteCapacityProvider", "DescribeCapacityProviders"}},
 	{"account_gen.go", []string{"TagResource", "UntagResource", "ListTagsForResource", "PutAccountSetting", "PutAccountSettingDefault", "DeleteAccountSetting", "ListAccountSettings"}},
 	{"service_gen.go", []string{"CreateService", "UpdateService", "DeleteService", "DescribeServices", "ListServices", "ListServicesByNamespace"}},
-	{"service_deployment_gen.go", []string{"ListServiceDeployments", "DescribeServiceDeployments", "DescribeServiceRevisions", "StopServiceDeployment"}},
+	{"service_deployment_gen.go", []string{"ListServiceDeployments", "DescribeServiceDeployments", "DescribeServiceRevisions", "StopServiceDeployment", "ContinueServiceDeployment"}},
 	{"task_protection_gen.go", []string{"GetTaskProtection", "UpdateTaskProtection"}},
 }
 
@@ -47,7 +47,8 @@ var operations = []struct {
 var enums = map[string]string{
 	"ApplicationProtocols": "ApplicationProtocol", "CapacityProviderFields": "CapacityProviderField", "ClusterFields": "ClusterField",
 	"ContainerConditions": "ContainerCondition", "ContainerInstanceFields": "ContainerInstanceField",
-	"DeploymentControllers": "DeploymentControllerType", "DeploymentStrategies": "DeploymentStrategy", "Rebalancings": "AvailabilityZoneRebalancing",
+	"DeploymentControllers": "DeploymentControllerType", "HookActions": "DeploymentLifecycleHookAction", "HookStages": "DeploymentLifecycleHookStage",
+	"HookTargets": "DeploymentLifecycleHookTargetType", "DeploymentStrategies": "DeploymentStrategy", "Rebalancings": "AvailabilityZoneRebalancing",
 	"ServiceDeploymentStatuses": "ServiceDeploymentStatus", "StopTypes": "StopServiceDeploymentStopType", "TagSources": "PropagateTags", "ThresholdTypes": "ThresholdType",
 	"ContainerInstanceStatuses": "ContainerInstanceStatus", "DesiredStatuses": "DesiredStatus",
 	"ExecuteCommandLoggings": "ExecuteCommandLogging", "LaunchTypes": "LaunchType", "ManagedDrainings": "ManagedDraining",
@@ -86,7 +87,7 @@ const (
 	noLattice   = "VPC Lattice is a service of AWS"
 	noGateways  = "gateways are a service of AWS"
 	noMonitors  = "it belongs to Amazon CloudWatch"
-	noHooks     = "deployments have no lifecycle hooks: there is no Lambda here, and no pause yet"
+	noLambda    = "there is no Lambda here; a hook of the targetType PAUSE has nothing but stages and a timeout"
 	noTestRules = "test traffic of a deployment has testListenerRule alone"
 )
 
@@ -99,7 +100,7 @@ const (
 	neverFails         = "what is shown never fails later"
 	agentIsPinion      = "the agent is a part of pinion"
 	noTaskSets         = "task sets are not built"
-	hooksRefused       = "lifecycle hooks are refused"
+	noLambdaHere       = "there is no Lambda here"
 	noLatticeHere      = "there is no VPC Lattice here"
 )
 
@@ -149,8 +150,9 @@ var inputs = map[string]overlay{
 	"CanaryConfiguration":           {Name: "CanaryConfigurationInput", Types: map[string]string{"canaryPercent": "*float64", "canaryBakeTimeInMinutes": "*int"}},
 	"CreateServiceRequest":          {Types: serviceTypes, Refused: serviceRefused},
 	"UpdateServiceRequest":          {Types: serviceTypes, Refused: serviceRefused},
-	"DeploymentConfiguration":       {Refused: map[string]string{"lifecycleHooks": noHooks, "earlySuccessCriteria": "a deployment is complete when all of its tasks are healthy"}},
+	"DeploymentConfiguration":       {Refused: map[string]string{"earlySuccessCriteria": "a deployment is complete when all of its tasks are healthy"}},
 	"DeploymentCircuitBreaker":      {Types: map[string]string{"resetOnHealthyTask": "*bool"}},
+	"DeploymentLifecycleHook":       {Refused: map[string]string{"hookTargetArn": noLambda, "roleArn": noLambda, "hookDetails": noLambda}},
 	"ServiceConnectConfiguration": {Name: "ServiceConnectInput", Refused: map[string]string{
 		"logConfiguration": noSidecar, "accessLogConfiguration": noSidecar, "containerConfigurations": noSidecar,
 	}},
@@ -234,8 +236,8 @@ var outputs = map[string]overlay{
 		LeftOut: map[string]string{noFargate: "platformVersion platformFamily", noTaskSets: "taskSets"},
 	},
 	"DeploymentConfiguration": {
-		Optional: "strategy deploymentCircuitBreaker alarms linearConfiguration canaryConfiguration",
-		LeftOut:  map[string]string{hooksRefused: "lifecycleHooks earlySuccessCriteria"},
+		Optional: "strategy deploymentCircuitBreaker alarms linearConfiguration canaryConfiguration lifecycleHooks",
+		LeftOut:  map[string]string{inputRefused: "earlySuccessCriteria"},
 	},
 	"DeploymentCircuitBreaker": {Optional: "thresholdConfiguration", Types: map[string]string{"resetOnHealthyTask": "*bool,omitempty"}},
 	"Deployment": {
@@ -253,11 +255,15 @@ var outputs = map[string]overlay{
 	"CanaryConfiguration":   {Types: map[string]string{"canaryPercent": "float64", "canaryBakeTimeInMinutes": "int"}},
 	"ServiceRegistry":       {Optional: "containerName"},
 	"ServiceDeployment": {
-		Optional: "statusReason lifecycleStage deploymentConfiguration rollback alarms deploymentCircuitBreaker targetServiceRevision",
-		LeftOut:  map[string]string{hooksRefused: "lifecycleHookDetails"},
+		Optional: "statusReason lifecycleStage deploymentConfiguration rollback alarms deploymentCircuitBreaker targetServiceRevision lifecycleHookDetails",
 	},
-	"ServiceDeploymentBrief": {Optional: "statusReason"},
-	"ServiceRevisionSummary": {Optional: "requestedTestTrafficWeight requestedProductionTrafficWeight", Types: map[string]string{"requestedTestTrafficWeight": "*float64,omitempty", "requestedProductionTrafficWeight": "*float64,omitempty"}},
+	"DeploymentLifecycleHook": {
+		Optional: "timeoutConfiguration", LeftOut: map[string]string{noLambdaHere: "hookTargetArn roleArn hookDetails"},
+	},
+	"DeploymentLifecycleHookTimeoutConfiguration": {Optional: "timeoutInMinutes action"},
+	"DeploymentLifecycleHookDetail":               {LeftOut: map[string]string{noLambdaHere: "targetArn"}},
+	"ServiceDeploymentBrief":                      {Optional: "statusReason"},
+	"ServiceRevisionSummary":                      {Optional: "requestedTestTrafficWeight requestedProductionTrafficWeight", Types: map[string]string{"requestedTestTrafficWeight": "*float64,omitempty", "requestedProductionTrafficWeight": "*float64,omitempty"}},
 	"ServiceRevision": {
 		Optional: "launchType networkConfiguration serviceConnectConfiguration",
 		LeftOut: map[string]string{
