@@ -15,7 +15,8 @@ type Plan struct {
 	WaitsFor     string `json:"waitsFor,omitempty"` // what it waits for when it does not
 	Queued       int    `json:"queued,omitempty"`   // other tasks that wait in the cluster's queue: they may take room before it
 
-	Moves []Move `json:"moves"` // in their order
+	Moves  []Move  `json:"moves"`            // in their order
+	Pauses []Stage `json:"pauses,omitempty"` // at which it waits for an answer, each as often as it does
 }
 
 // Move is one task that starts, or stops.

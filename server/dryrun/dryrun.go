@@ -77,13 +77,13 @@ func (r *run) Propose(_ context.Context, c raftfsm.Command) (any, error) {
 func (r *run) service() *service.Service { return r.state.View().ServiceByID(r.id) }
 func (r *run) healthy() int              { return rollout.Healthy(r.state.View(), r.service(), r.now) }
 
-// step does the next thing that happens: the reconciler, the queue, the hosts, and time, in this order. It is false when nothing does.
+// step does the next thing that happens: the reconciler, the queue, the hosts, who is asked to have the rollout go on, and time, in this order. It is false when nothing does.
 func (r *run) step(ctx context.Context) (goesOn bool, err error) {
 	step, wake, changes := r.services.Next(r.state.View(), r.service())
 	if changes {
 		return r.take(ctx, step)
 	}
-	for _, act := range []func(context.Context) (bool, error){r.place, r.report} {
+	for _, act := range []func(context.Context) (bool, error){r.place, r.report, r.answer} {
 		if acted, err := act(ctx); acted || err != nil {
 			return acted, err
 		}
@@ -93,6 +93,26 @@ func (r *run) step(ctx context.Context) (goesOn bool, err error) {
 	}
 	r.now = wake
 	return true, nil
+}
+
+// answer has the rollout go on from a pause: what it does otherwise is no question.
+func (r *run) answer(ctx context.Context) (acted bool, err error) {
+	s := r.service()
+	rollout := r.state.View().ServiceRollout(s.Primary().Rollout)
+	if rollout == nil {
+		return false, nil
+	}
+	for _, pause := range rollout.Pauses {
+		if pause.Status != service.HookAwaiting {
+			continue
+		}
+		_, err := r.Propose(ctx, raftfsm.ContinueService{Cluster: s.Cluster, Name: s.Name, Rollout: rollout.ID, Hook: pause.ID, Action: service.HookContinue, EventID: pause.ID, At: r.now})
+		if err != nil {
+			return false, err
+		}
+		r.plan.Pauses, acted = append(r.plan.Pauses, pause.Stage), true
+	}
+	return acted, nil
 }
 
 // take records a step of the reconciler, and the tasks that it stops.

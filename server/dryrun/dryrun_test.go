@@ -135,6 +135,18 @@ func TestAPlanSaysWhatARolloutWaitsFor(t *testing.T) {
 	}
 }
 
+// A plan supposes that whoever is asked has the rollout go on, and says where it asks.
+func TestAPlanGoesOnFromPauses(t *testing.T) {
+	settings := percents(100, 200)
+	settings.Deployment.Strategy, settings.Deployment.Hooks = service.Linear, []service.Hook{{Stages: []service.Stage{service.StagePreScaleUp, service.StagePreProduction}}}
+	settings.Deployment.Steps = &service.Steps{PerMille: 500, BakeMinutes: 60}
+	plan := newPool(t, 2, 2, settings).deploy("web:2")
+	want := []service.Stage{service.StagePreScaleUp, service.StagePreProduction, service.StagePreProduction}
+	if !plan.Completes || !slices.Equal(plan.Pauses, want) || len(plan.Moves) != 4 {
+		t.Errorf("%+v", plan)
+	}
+}
+
 func TestThereIsNoPlanForAServiceThatIsNotThere(t *testing.T) {
 	_, err := dryrun.PlanService(t.Context(), raftfsm.NewState(), "default", "web", epoch, nil)
 	if !errors.Is(err, spec.ErrNotFound) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -87,6 +88,15 @@ func printPlan(inv *invocation.Invocation, p *service.Plan) error {
 	return nil
 }
 
+// stagesOf lists stages in a sentence.
+func stagesOf(all []service.Stage) string {
+	var names []string
+	for _, stage := range all {
+		names = append(names, string(stage))
+	}
+	return strings.Join(names, ", ")
+}
+
 // summary says in sentences how a rollout goes.
 func summary(p *service.Plan) (lines []string) {
 	line := fmt.Sprintf("%d tasks are healthy now, and at least %d all the time.", p.Healthy, p.LeastHealthy)
@@ -96,6 +106,9 @@ func summary(p *service.Plan) (lines []string) {
 	lines = append(lines, line)
 	if p.Queued > 0 {
 		lines = append(lines, fmt.Sprintf("%d other tasks wait in the queue: what they take of the room is not foreseen.", p.Queued))
+	}
+	if len(p.Pauses) > 0 {
+		lines = append(lines, fmt.Sprintf("It waits %d times until `pinion service continue %s` has it go on: at %s.", len(p.Pauses), p.Service, stagesOf(p.Pauses)))
 	}
 	if p.Completes {
 		return append(lines, fmt.Sprintf("The rollout ends with %d tasks of %s.", p.Desired, p.Definition))

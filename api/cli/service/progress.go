@@ -75,6 +75,7 @@ type follower struct {
 	cluster string
 	name    string
 	shown   string // the last line of progress
+	waits   string // the last line of what the rollout waits for
 	event   string // id of the newest event that was shown, or was there before
 }
 
@@ -91,7 +92,9 @@ func Follow(ctx context.Context, inv *invocation.Invocation, cluster string, beg
 		if err != nil {
 			return f.left(ctx, err)
 		}
-		f.show(&s)
+		if err := f.show(ctx, &s); err != nil {
+			return f.left(ctx, err)
+		}
 		if over, err := outcome(&s, mine); over {
 			return err
 		}
@@ -126,8 +129,8 @@ func outcome(s *client.Service, mine string) (over bool, err error) {
 	return true, nil
 }
 
-// show prints what has changed: new events, and how many tasks of each deployment there are.
-func (f *follower) show(s *client.Service) {
+// show prints what has changed: new events, how many tasks of each deployment there are, and once nothing starts or stops, which answer the rollout waits for.
+func (f *follower) show(ctx context.Context, s *client.Service) error {
 	for _, e := range newEvents(s, f.event) {
 		f.inv.Notef("%s", e.Message)
 		f.event = e.ID
@@ -135,7 +138,18 @@ func (f *follower) show(s *client.Service) {
 	if line := progressOf(s); line != f.shown {
 		f.inv.Notef("%s: %s", f.name, line)
 		f.shown = line
+		return nil
 	}
+	if p := s.Primary(); p == nil || p.State != "IN_PROGRESS" || s.Rollout == "" {
+		return nil
+	}
+	var now pause
+	err := f.inv.RetryUnavailable(ctx, func() (err error) { now, err = pauseOf(ctx, f.inv, s.Rollout); return err })
+	if line := now.sentence(f.inv, f.name); line != "" && line != f.waits {
+		f.inv.Notef("%s: %s", f.name, line)
+		f.waits = line
+	}
+	return err
 }
 
 // finish prints a service that was changed, once it is steady unless detach is set.

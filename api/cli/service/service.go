@@ -26,7 +26,7 @@ Examples:
    pinion service ls`,
 		Subcommands: []*cli.Command{
 			createCommand(system), updateCommand(system), planCommand(system), listCommand(system), inspectCommand(system), logs, scaleCommand(system),
-			rollbackCommand(system), removeCommand(system), eventsCommand(system),
+			rollbackCommand(system), continueCommand(system), removeCommand(system), eventsCommand(system),
 		},
 	}
 }
