@@ -8,7 +8,7 @@ var scenario = slices.Concat(taskScenario, serviceScenario, trafficScenario)
 // serviceOperations are the operations that tools for services use.
 var serviceOperations = []string{
 	"CreateService", "UpdateService", "DeleteService", "DescribeServices", "ListServices",
-	"ListServiceDeployments", "DescribeServiceDeployments", "DescribeServiceRevisions", "StopServiceDeployment",
+	"ListServiceDeployments", "DescribeServiceDeployments", "DescribeServiceRevisions", "StopServiceDeployment", "ContinueServiceDeployment",
 	"GetTaskProtection", "UpdateTaskProtection",
 }
 

@@ -26,12 +26,34 @@ var trafficScenario = slices.Concat(
 	movedBy(`"strategy":"BLUE_GREEN","bakeTimeInMinutes":60`, "BAKE_TIME"),
 	movedBy(`"strategy":"CANARY","canaryConfiguration":{"canaryPercent":10,"canaryBakeTimeInMinutes":60}`, "PRODUCTION_TRAFFIC_SHIFT"),
 	movedBy(`"strategy":"LINEAR","linearConfiguration":{"stepPercent":25,"stepBakeTimeInMinutes":60}`, "PRODUCTION_TRAFFIC_SHIFT"),
+	pausedAt("POST_TEST_TRAFFIC_SHIFT", "CONTINUE"), pausedAt("PRE_SCALE_UP", "ROLLBACK"),
 	[]step{
 		{operation: "UpdateService", body: `{"service":"$traffic","deploymentConfiguration":{"strategy":"CANARY","canaryConfiguration":{"canaryPercent":101}}}`, wantError: invalidParameter},
+		{operation: "UpdateService", body: `{"service":"$traffic","deploymentConfiguration":{"lifecycleHooks":[{"targetType":"AWS_LAMBDA","lifecycleStages":["PRE_SCALE_UP"]}]}}`, wantError: invalidParameter},
 		{operation: "DeleteService", body: `{"service":"$traffic","force":true}`},
 		{operation: "DeregisterTaskDefinition", body: `{"taskDefinition":"$server"}`},
 	},
 )
+
+// pausedAt are the steps of a rollout that waits at a stage and is answered.
+func pausedAt(stage, action string) []step {
+	steps := movedBy(`"strategy":"BLUE_GREEN","bakeTimeInMinutes":60,"lifecycleHooks":[{"targetType":"PAUSE","lifecycleStages":["`+stage+`"],
+		"timeoutConfiguration":{"timeoutInMinutes":60,"action":"ROLLBACK"}}]`, stage)
+	const paused = "serviceDeployments.0.lifecycleHookDetails.0."
+	look := step{operation: "DescribeServiceDeployments", body: `{"serviceDeploymentArns":["$move"]}`}
+	waits, hook, rests := look, look, look
+	waits.until, hook.saves, rests.until = paused+"status=AWAITING_ACTION", "hook="+paused+"hookId", "serviceDeployments.0.lifecycleStage=BAKE_TIME"
+	answered := []step{
+		waits, hook,
+		{operation: "ContinueServiceDeployment", body: `{"serviceDeploymentArn":"$move","hookId":"$hook-not"}`, wantError: invalidParameter},
+		{operation: "ContinueServiceDeployment", body: `{"serviceDeploymentArn":"$move-not","hookId":"$hook"}`, wantError: "ServiceDeploymentNotFoundException"},
+		{operation: "ContinueServiceDeployment", body: `{"serviceDeploymentArn":"$move","hookId":"$hook","action":"` + action + `"}`},
+	}
+	if action == "ROLLBACK" {
+		return slices.Concat(steps[:len(steps)-2], answered, steps[len(steps)-1:])
+	}
+	return slices.Concat(steps[:len(steps)-2], answered, []step{rests}, steps[len(steps)-2:])
+}
 
 // movedBy are the steps of a rollout that rests at a stage.
 func movedBy(configuration, rests string) []step {
