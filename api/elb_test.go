@@ -104,6 +104,40 @@ func TestTargetsAreSeenByThoseWhoSeeTheTask(t *testing.T) {
 	}
 }
 
+// A target that its host found unhealthy has ELB's code and what the host found; before that, and without such words, ELB's own.
+func TestTheHealthOfATargetSaysWhatItsHostFound(t *testing.T) {
+	b := ready(t)
+	b.mustApply(t, raftfsm.Wrap(loadbalancer.CreateGroup{Group: loadbalancer.Group{ID: "g", Name: "web", Protocol: traffic.HTTP, TargetType: loadbalancer.Instance}}))
+	b.mustApply(t, raftfsm.CreateService{
+		Service:  service.Service{ID: "s", Cluster: "default", Name: "web", Desired: 1, Strategy: service.Replica},
+		Revision: service.Revision{ID: "1", Definition: "tensorflow-1-gpu:1", LoadBalancers: []service.LoadBalancer{{Group: "g", Container: "main", Port: 80}}},
+		Rollout:  service.Rollout{ID: "r"},
+	})
+	b.mustApply(t, raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: "default", Tasks: []*spec.Task{{
+		ID: "t", Cluster: "default", HostID: hostID, Definition: "tensorflow-1-gpu:1", LastStatus: spec.Running, DesiredStatus: spec.Running, Service: &spec.ServiceMember{ID: "s", Deployment: "1"},
+		Containers: []spec.Container{{Name: "main", Bindings: []spec.NetworkBinding{{ContainerPort: 80, HostPort: 32770, Protocol: "tcp"}}}},
+	}}}}})
+	for _, c := range []struct {
+		found traffic.TargetHealth
+		want  string
+	}{
+		{traffic.TargetHealth{}, "<State>initial</State><Reason>Elb.InitialHealthChecking</Reason><Description>Initial health checks in progress</Description>"},
+		{traffic.TargetHealth{State: traffic.Unhealthy, Reason: "Target.ResponseCodeMismatch", Detail: "Health checks failed with these codes: [200]"},
+			"<State>unhealthy</State><Reason>Target.ResponseCodeMismatch</Reason><Description>Health checks failed with these codes: [200]</Description>"},
+		{traffic.TargetHealth{State: traffic.Unhealthy}, "<State>unhealthy</State><Reason>Target.FailedHealthChecks</Reason><Description>Health checks failed</Description>"},
+		{traffic.TargetHealth{State: traffic.Healthy}, "<State>healthy</State></TargetHealth>"},
+	} {
+		if c.found.State != "" {
+			c.found.Group, c.found.Container, c.found.Port = "g", "main", 80
+			b.mustApply(t, raftfsm.ReportTasks{HostID: hostID, Reports: []spec.TaskReport{{TaskID: "t", Status: spec.Running, Targets: []traffic.TargetHealth{c.found}}}})
+		}
+		got := b.serve(balancing("DescribeTargetHealth", "TargetGroupArn", "arn:aws:elasticloadbalancing:us-east-1:"+spec.AccountID+":targetgroup/web/g")).Body.String()
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%+v: %s", c.found, got)
+		}
+	}
+}
+
 // The AWS CLI makes, shows, changes and deletes everything, with its waiters.
 func TestTheAWSCLIMakesLoadBalancers(t *testing.T) {
 	t.Parallel()

@@ -26,7 +26,7 @@ type StepService struct {
 type ServiceStop struct {
 	TaskID string
 	Reason string
-	Failed bool // it is unhealthy: being protected does not keep it
+	Failed bool // it is unhealthy: being protected does not keep it, and ServiceMember.Unhealthy says so
 }
 
 // ServiceStep is the answer of StepService.
@@ -108,6 +108,9 @@ func (c *StepService) stop(tx *tx, s *service.Service, stop ServiceStop) {
 		return
 	}
 	if task := known.WithStop(spec.StopScheduler, stop.Reason, c.At, false); task != known {
+		member := *known.Service
+		member.Unhealthy = stop.Failed
+		task.Service = &member
 		task.Version++
 		tx.put(tableTasks, task)
 	}

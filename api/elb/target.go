@@ -1,6 +1,7 @@
 package elb
 
 import (
+	"cmp"
 	"context"
 	"net/netip"
 	"slices"
@@ -85,8 +86,20 @@ func (r *Request) showTarget(g *loadbalancer.Group, t traffic.Target) (v targetV
 		v.HealthCheckPort = itoa(g.Health.Port)
 	}
 	v.TargetHealth.State = string(t.State)
-	v.TargetHealth.Reason, v.TargetHealth.Description = reasons[t.State][0], reasons[t.State][1]
+	v.TargetHealth.Reason, v.TargetHealth.Description = r.reason(t)
 	return v, true
+}
+
+// reason is ELB's code for the state of a target, and the same in words: what the host of a task found, where it has found it unhealthy.
+func (r *Request) reason(t traffic.Target) (code, words string) {
+	code, words = reasons[t.State][0], reasons[t.State][1]
+	id, _ := traffic.ParseTargetID(t.ID)
+	if task := r.View.Task(id.Task); task != nil && t.State == traffic.Unhealthy {
+		if found := traffic.FindHealth(task.Targets, id.Group, id.Container, id.Port); found != nil {
+			code, words = cmp.Or(found.Reason, code), cmp.Or(found.Detail, words)
+		}
+	}
+	return code, words
 }
 
 // targetsIn reads the targets that a request names; their ports are those of the group where they have none and have to have one.

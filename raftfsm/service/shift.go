@@ -156,6 +156,14 @@ type Advanced struct {
 	RoleARN        string `json:"roleArn,omitempty"` // echoed
 }
 
+// GroupARN is the ARN of Group.
+func (b LoadBalancer) GroupARN() string {
+	if b.Group == b.Advanced.Alternate && b.Group != b.Advanced.Group {
+		return b.Advanced.AlternateARN
+	}
+	return b.ARN
+}
+
 // Asked is a load balancer as the user asked for it, whichever of its groups the tasks of a revision are registered with.
 func (b LoadBalancer) Asked() LoadBalancer {
 	if b.Advanced.Group != "" {

@@ -105,6 +105,8 @@ type ServiceMember struct {
 	Noted      bool   `json:"noted,omitempty"` // it is STOPPED, and the service has taken that into account
 
 	Host string `json:"host,omitempty" level:"1"` // of a DAEMON: the host that it is for
+
+	Unhealthy bool `json:"unhealthy,omitempty" level:"1"` // its service has stopped it because it was
 }
 
 // TaskHold keeps a task that waits out of the queue until it is released.

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/loadbalancer"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/traffic"
 	"pinion/server/schedule"
 	"pinion/server/schedule/batch"
 )
@@ -230,5 +232,19 @@ func placementSummary(view *raftfsm.View, t *spec.Task) string {
 	case len(t.GPUs()) > 0:
 		host += fmt.Sprintf(" with %d GPUs", len(t.GPUs()))
 	}
-	return fmt.Sprintf("It is placed on host %s.", host) + drainSummary(view.Host(t.HostID))
+	return fmt.Sprintf("It is placed on host %s.", host) + targetSummary(view, t) + drainSummary(view.Host(t.HostID))
+}
+
+// targetSummary tells which of a task's targets its host finds unhealthy, and why.
+func targetSummary(view *raftfsm.View, t *spec.Task) (text string) {
+	for i := range t.Targets {
+		if h := &t.Targets[i]; h.State == traffic.Unhealthy {
+			group := h.Group // of Service Connect, where it is a name
+			if known := loadbalancer.FindGroup(view, group); known != nil {
+				group = known.Name
+			}
+			text += fmt.Sprintf(" Port %d of container %s is unhealthy in the target group %s.", h.Port, h.Container, group) + asSentence(h.Detail)
+		}
+	}
+	return text
 }

@@ -14,9 +14,10 @@ const (
 	impairedFrom = 3 // waves, from which on an event says so
 )
 
-// What the stopped reasons of a service are. That of an unhealthy task says that it has failed.
+// What the stopped reasons of a service are, ECS's.
 const (
 	reasonUnhealthy = "Task failed container health checks"
+	reasonTarget    = "Task failed ELB health checks in (target-group %s)"
 	reasonScaling   = "Scaling activity initiated by (deployment %s)"
 )
 

@@ -71,6 +71,21 @@ func (u *rules) health(t *spec.Task) (healthy, unhealthy bool) {
 	return healthy, unhealthy
 }
 
+// unhealthyTarget is the first target that makes a task unhealthy, and what its host found of it; nil when its containers do.
+func (u *rules) unhealthyTarget(t *spec.Task) (b service.LoadBalancer, found *traffic.TargetHealth) {
+	for _, c := range u.checkedContainers(t) {
+		if c.Health == spec.Unhealthy {
+			return b, nil
+		}
+	}
+	for _, b := range u.targets(t)[:u.judged(t)] {
+		if found := traffic.FindHealth(t.Targets, b.Group, b.Container, b.Port); found != nil && found.State == traffic.Unhealthy {
+			return b, found
+		}
+	}
+	return b, nil
+}
+
 // Healthy is how many tasks of a service are healthy, of those that were not asked to stop.
 func Healthy(v *raftfsm.View, s *service.Service, now time.Time) (n int) {
 	u := &rules{v: v, s: s, now: now}
@@ -124,7 +139,7 @@ func (u *rules) checkedContainers(t *spec.Task) (checked []spec.Container) {
 // outcome is that of a task that is STOPPED.
 func (u *rules) outcome(t *spec.Task) outcome {
 	switch {
-	case t.StopCode == spec.StopScheduler && t.StoppedReason == reasonUnhealthy:
+	case t.StopCode == spec.StopScheduler && t.Service.Unhealthy:
 		return failed
 	case t.StopCode == spec.StopUserInitiated, t.StopCode == spec.StopPreempted, t.StopCode == spec.StopScheduler, lostHost(t):
 		return displaced

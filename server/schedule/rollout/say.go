@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -80,6 +81,23 @@ func (j *journal) stopped(all replicas) {
 	}
 	if len(others) > 0 {
 		j.say("", "has stopped %d pending tasks:%s.", len(others), named(others))
+	}
+}
+
+// sayUnhealthy tells why the step stops tasks whose targets are unhealthy, each reason once and maxNamed at most.
+func (p *planner) sayUnhealthy() {
+	said := map[string]bool{}
+	for _, r := range p.live {
+		if !r.stopped || !r.unhealthy || len(said) == maxNamed {
+			continue
+		}
+		if b, found := p.rules.unhealthyTarget(r.Task); found != nil {
+			why := fmt.Sprintf("(port %d) is unhealthy in (target-group %s) due to (reason %s).", b.Port, b.GroupARN(), cmp.Or(found.Detail, "Health checks failed"))
+			if !said[why] {
+				p.journal.say("", "%s", why)
+			}
+			said[why] = true
+		}
 	}
 }
 

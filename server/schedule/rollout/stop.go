@@ -42,10 +42,13 @@ func (p *planner) scaling() string {
 }
 
 func (p *planner) reason(r *replica) string {
-	if r.unhealthy {
-		return reasonUnhealthy
+	if !r.unhealthy {
+		return p.scaling()
 	}
-	return p.scaling()
+	if b, found := p.rules.unhealthyTarget(r.Task); found != nil {
+		return fmt.Sprintf(reasonTarget, b.GroupARN())
+	}
+	return reasonUnhealthy
 }
 
 // makeRoom stops as many outdated tasks as current ones need that find no room: beyond MaxTasks, or on the hosts. Those that are not healthy
