@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -25,7 +26,7 @@ func (g *group) acquire(ctx context.Context, prefer preference, tried []*target)
 		return t, nil
 	}
 	if len(tried) > 0 {
-		return nil, &unavailableError{fmt.Sprintf("group %s has no other healthy target", g.id)}
+		return nil, &unavailableError{fmt.Sprintf("target group %s has no other healthy target", g.name())}
 	}
 	return g.wait(ctx, prefer)
 }
@@ -33,10 +34,13 @@ func (g *group) acquire(ctx context.Context, prefer preference, tried []*target)
 // isFull says when the group has as many requests in flight as it may have; those that wait count. g.mu is held.
 func (g *group) isFull() error {
 	if most := g.config.MaxInFlight; most > 0 && g.inFlight+g.waiting >= most {
-		return &unavailableError{fmt.Sprintf("group %s has %d requests in flight on this host, which is its limit", g.id, most)}
+		return &unavailableError{fmt.Sprintf("target group %s has %d requests in flight on this host, which is its limit", g.name(), most)}
 	}
 	return nil
 }
+
+// name is what people call the group. g.mu is held.
+func (g *group) name() string { return cmp.Or(g.config.Name, g.id) }
 
 // wait takes the first target that becomes eligible. g.mu is held, but not while it waits.
 func (g *group) wait(ctx context.Context, prefer preference) (*target, error) {
@@ -47,8 +51,11 @@ func (g *group) wait(ctx context.Context, prefer preference) (*target, error) {
 	if timeout == 0 {
 		timeout = traffic.DefaultWaitTimeout
 	}
-	if g.waiting >= most || timeout < 0 {
-		return nil, &unavailableError{fmt.Sprintf("group %s has no healthy target, and %d requests wait for one already", g.id, g.waiting)}
+	switch {
+	case most < 0 || timeout < 0:
+		return nil, &unavailableError{fmt.Sprintf("target group %s has no healthy target", g.name())}
+	case g.waiting >= most:
+		return nil, &unavailableError{fmt.Sprintf("target group %s has no healthy target, and %d requests wait for one already", g.name(), g.waiting)}
 	}
 	g.waiting++
 	defer func() { g.waiting-- }()
@@ -63,13 +70,13 @@ func (g *group) wait(ctx context.Context, prefer preference) (*target, error) {
 		}
 		g.mu.Lock()
 		if ctx.Err() != nil {
-			return nil, &unavailableError{fmt.Sprintf("group %s had no healthy target for %v", g.id, timeout)}
+			return nil, &unavailableError{fmt.Sprintf("target group %s had no healthy target for %v", g.name(), timeout)}
 		}
 		if t := g.take(prefer, nil); t != nil {
 			return t, nil
 		}
 	}
-	return nil, &unavailableError{fmt.Sprintf("group %s is gone", g.id)}
+	return nil, &unavailableError{fmt.Sprintf("target group %s is gone", g.name())}
 }
 
 // take chooses a target and counts the request. g.mu is held.

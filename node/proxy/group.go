@@ -89,7 +89,7 @@ func (g *group) close() {
 	g.mu.Lock()
 	g.closed = true
 	g.mu.Unlock()
-	g.update(traffic.Group{ID: g.id})
+	g.update(traffic.Group{ID: g.id, Name: g.settings().Name})
 }
 
 // rebuild says which targets are eligible, in the order of their IDs, and wakes what waits for one. g.mu is held.

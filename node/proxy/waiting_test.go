@@ -1,6 +1,7 @@
 package proxy_test
 
 import (
+	"io"
 	"maps"
 	"net/http"
 	"strings"
@@ -37,7 +38,7 @@ func TestARequestWaitsForATarget(t *testing.T) {
 }
 
 func TestWaitingIsBounded(t *testing.T) {
-	refused := func(name string, change func(*traffic.Group)) {
+	refused := func(name, why string, change func(*traffic.Group)) {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
 			g := group("web")
@@ -47,14 +48,15 @@ func TestWaitingIsBounded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			body, _ := io.ReadAll(answer.Body)
 			answer.Body.Close()
-			if answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "" {
-				t.Error(answer.StatusCode, answer.Header)
+			if answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "" || !strings.Contains(string(body), why) {
+				t.Errorf("%d %v %s", answer.StatusCode, answer.Header, body)
 			}
 		})
 	}
-	refused("in number", func(g *traffic.Group) { g.MaxWaiting = -1 })
-	refused("in time", func(g *traffic.Group) { g.WaitTimeout = time.Millisecond })
+	refused("in number", "target group web has no healthy target", func(g *traffic.Group) { g.MaxWaiting = -1 })
+	refused("in time", "target group Web had no healthy target for 1ms", func(g *traffic.Group) { g.Name, g.WaitTimeout = "Web", time.Millisecond })
 }
 
 func TestNobodyWaitsForAGroupThatIsGone(t *testing.T) {

@@ -19,9 +19,11 @@ func Of(v *raftfsm.View) traffic.Routing {
 	for _, l := range loadbalancer.AllListeners(v) {
 		r.Listeners = append(r.Listeners, listenerOf(v, l, shares))
 	}
-	targets := targetsOf(v)
+	targets, awaited := targetsOf(v), awaited(v)
 	for _, g := range loadbalancer.Groups(v) {
-		r.Groups = append(r.Groups, groupOf(g, targets[g.ID]))
+		group := groupOf(g, targets[g.ID])
+		group.MaxWaiting = maxWaiting(g, awaited[g.ID])
+		r.Groups = append(r.Groups, group)
 	}
 	listeners, groups := connected(v, targets)
 	r.Listeners, r.Groups = append(r.Listeners, listeners...), append(r.Groups, groups...)
@@ -58,15 +60,9 @@ func listenerOf(v *raftfsm.View, l *loadbalancer.Listener, shares map[string][]s
 // these.
 func groupOf(g *loadbalancer.Group, ofTasks []traffic.Target) traffic.Group {
 	out := traffic.Group{
-		ID: g.ID, Protocol: g.Protocol, Version: g.Version, Algorithm: traffic.Algorithm(g.Attributes[loadbalancer.Algorithm]),
+		ID: g.ID, Name: g.Name, Protocol: g.Protocol, Version: g.Version, Algorithm: traffic.Algorithm(g.Attributes[loadbalancer.Algorithm]),
 		SlowStart: seconds(g.Attributes[loadbalancer.SlowStart]), Affinity: affinityOf(g), ProxyProtocol: g.Attributes[loadbalancer.ProxyProtocol] == "true",
 		Health: g.Health, DeregistrationDelay: g.DeregistrationDelay(), Targets: ofTasks,
-	}
-	if most, set := g.Tag(loadbalancer.TagMaxWaiting); set {
-		out.MaxWaiting = number(most)
-		if out.MaxWaiting == 0 {
-			out.MaxWaiting = -1 // none, which is 0 in the tag
-		}
 	}
 	if most, set := g.Tag(loadbalancer.TagMaxInFlight); set {
 		out.MaxInFlight = number(most)

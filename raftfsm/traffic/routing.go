@@ -147,6 +147,7 @@ const (
 // Group is a target group as a proxy sees it.
 type Group struct {
 	ID            string        `json:"id"`
+	Name          string        `json:"name,omitempty"`    // as people know it; empty: ID
 	Protocol      Protocol      `json:"protocol"`          // HTTP or TCP
 	Version       Version       `json:"version,omitempty"` // of HTTP; empty is HTTP1
 	Algorithm     Algorithm     `json:"algorithm,omitempty"`
