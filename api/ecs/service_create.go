@@ -89,7 +89,7 @@ func newService(r *Request, cluster *spec.Cluster, in *types.CreateServiceInput)
 	given := serviceSettings{
 		deployment: in.DeploymentConfiguration, constraints: in.PlacementConstraints, placement: in.PlacementStrategy, providers: in.CapacityProviderStrategy,
 		graceSeconds: in.HealthCheckGracePeriodSeconds, propagateTags: in.PropagateTags, managedTags: in.EnableECSManagedTags,
-		executeCommand: in.EnableExecuteCommand, rebalancing: in.AvailabilityZoneRebalancing,
+		rebalancing: in.AvailabilityZoneRebalancing,
 	}
 	if in.LaunchType == "" && given.providers == nil {
 		given.providers = []types.StrategyItem{} // the cluster's default

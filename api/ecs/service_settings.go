@@ -17,15 +17,14 @@ import (
 
 // serviceSettings are the members by which CreateService and UpdateService set what starts no deployment. What is absent stays.
 type serviceSettings struct {
-	deployment     *types.DeploymentConfigurationInput
-	constraints    []spec.PlacementConstraint
-	placement      []spec.PlacementStrategy
-	providers      []types.StrategyItem // nil: the launch type; empty: the cluster's default
-	graceSeconds   *int
-	propagateTags  string
-	managedTags    *bool
-	executeCommand *bool
-	rebalancing    string
+	deployment    *types.DeploymentConfigurationInput
+	constraints   []spec.PlacementConstraint
+	placement     []spec.PlacementStrategy
+	providers     []types.StrategyItem // nil: the launch type; empty: the cluster's default
+	graceSeconds  *int
+	propagateTags string
+	managedTags   *bool
+	rebalancing   string
 }
 
 // change checks the members and sets them in a service that is the caller's own copy.
@@ -58,9 +57,6 @@ func (in serviceSettings) change(r *Request, cluster *spec.Cluster, s *service.S
 	if in.managedTags != nil {
 		to.ManagedTags = *in.managedTags
 	}
-	if in.executeCommand != nil {
-		to.ExecuteCommand = *in.executeCommand
-	}
 	to.PropagateTags, to.Rebalancing = cmp.Or(in.propagateTags, to.PropagateTags), cmp.Or(in.rebalancing, to.Rebalancing)
 	in.warn(r)
 	return nil
@@ -68,9 +64,6 @@ func (in serviceSettings) change(r *Request, cluster *spec.Cluster, s *service.S
 
 // warn tells of members that are kept and shown, and have no effect yet.
 func (in serviceSettings) warn(r *Request) {
-	if in.executeCommand != nil && *in.executeCommand {
-		r.Warn("enableExecuteCommand is kept and shown, but running a command inside a task is not built yet")
-	}
 	if in.rebalancing != "" && in.rebalancing != servicedef.NotRebalanced {
 		r.Warn("availabilityZoneRebalancing is kept and shown, but tasks that run are not moved; placementStrategy spread over attribute:ecs.availability-zone spreads new ones")
 	}

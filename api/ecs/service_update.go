@@ -81,7 +81,7 @@ func serviceChange(r *Request, cluster *spec.Cluster, known *service.Service, in
 	given := serviceSettings{
 		deployment: in.DeploymentConfiguration, constraints: in.PlacementConstraints, placement: in.PlacementStrategy, providers: in.CapacityProviderStrategy,
 		graceSeconds: in.HealthCheckGracePeriodSeconds, propagateTags: in.PropagateTags, managedTags: in.EnableECSManagedTags,
-		executeCommand: in.EnableExecuteCommand, rebalancing: in.AvailabilityZoneRebalancing,
+		rebalancing: in.AvailabilityZoneRebalancing,
 	}
 	if err := given.change(r, cluster, &after, definition); err != nil {
 		return change, err

@@ -124,7 +124,7 @@ func TestWhatStartsADeployment(t *testing.T) {
 		starts bool
 	}{
 		{`"desiredCount":3`, false}, {`"taskDefinition":"tensorflow-1-gpu:1"`, false}, {`"deploymentConfiguration":{"maximumPercent":150}`, false},
-		{`"placementStrategy":[{"type":"random"}],"enableExecuteCommand":true,"enableECSManagedTags":true,"propagateTags":"TASK_DEFINITION"`, false},
+		{`"placementStrategy":[{"type":"random"}],"enableExecuteCommand":false,"enableECSManagedTags":true,"propagateTags":"TASK_DEFINITION"`, false},
 		{`"capacityProviderStrategy":[],"availabilityZoneRebalancing":"ENABLED","healthCheckGracePeriodSeconds":5,"platformVersion":"LATEST"`, false},
 		{`"forceNewDeployment":true`, true}, {`"taskDefinition":"tensorflow-1-gpu:1","forceNewDeployment":true`, true},
 	} {

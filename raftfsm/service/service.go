@@ -82,7 +82,7 @@ type Settings struct {
 	GraceSeconds   *int                                `json:"graceSeconds,omitempty"`
 	PropagateTags  string                              `json:"propagateTags,omitempty"` // TASK_DEFINITION, SERVICE or NONE
 	ManagedTags    bool                                `json:"managedTags,omitempty"`
-	ExecuteCommand bool                                `json:"executeCommand,omitempty"` // of tasks that are made from then on
+	ExecuteCommand bool                                `json:"executeCommand,omitempty"` // nobody sets it: nothing can run a command in a task yet
 	Rebalancing    string                              `json:"rebalancing,omitempty"`    // ENABLED or DISABLED
 }
 

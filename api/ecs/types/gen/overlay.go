@@ -166,11 +166,11 @@ var inputs = map[string]overlay{
 // What CreateService and UpdateService have in common. Whether a switch is given matters to an update.
 var (
 	serviceTypes = map[string]string{
-		"networkConfiguration": "any", "enableECSManagedTags": "*bool", "enableExecuteCommand": "*bool",
+		"networkConfiguration": "any", "enableECSManagedTags": "*bool",
 	}
 	serviceRefused = map[string]string{
 		"serviceRegistries": noRegistry, "volumeConfigurations": noEBS, "vpcLatticeConfigurations": noLattice,
-		"gatewayConnectors": noGateways, "monitoring": noMonitors,
+		"gatewayConnectors": noGateways, "monitoring": noMonitors, "enableExecuteCommand": noExec,
 	}
 )
 
