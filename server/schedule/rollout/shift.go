@@ -46,7 +46,7 @@ func (m trafficMove) takeBack() {
 		p.journal.say("", "%s has all of the production traffic again: %s has no healthy task.", deployment(shift.From), deployment(p.s.Primary().ID))
 	}
 	m.enter(service.StageScaleUp, 0)
-	if (pauses{p}).wait() {
+	if pauses(m).wait() {
 		again := *p.rollout()
 		again.Pauses = nil
 		p.putRollout(&again)
@@ -56,17 +56,17 @@ func (m trafficMove) takeBack() {
 // enter begins a stage, and the pauses of its hooks.
 func (m trafficMove) enter(stage service.Stage, perMille int) {
 	m.p.s.Shift.Stage, m.p.s.Shift.PerMille, m.p.s.Shift.Since = stage, perMille, m.p.now
-	if hooks := (pauses{m.p}); hooks.areAt(stage) {
+	if hooks := pauses(m); hooks.areAt(stage) {
 		hooks.begin(m.p.rollout(), stage)
 	}
 }
 
 // nextStage is what comes after a stage whose tasks are ready, once its hooks have let the rollout go on.
 func (m trafficMove) nextStage(from *service.Deployment) {
-	p, shift, how := m.p, &m.p.s.Shift, &m.p.s.Settings.Deployment
+	shift, how := &m.p.s.Shift, &m.p.s.Settings.Deployment
 	after := shift.Stage
 	switch {
-	case pauses{p}.wait(), after == service.StageReconcile && pauses{p}.reconcile():
+	case pauses(m).wait(), after == service.StageReconcile && pauses(m).reconcile():
 		return
 	case after == service.StageProduction && shift.PerMille < service.AllTraffic:
 		if !m.isAfter(how.StepBake()) {
@@ -89,7 +89,7 @@ func (m trafficMove) following(after service.Stage) service.Stage {
 		service.StagePreProduction, service.StageProduction, service.StagePostProduction, service.StageBake,
 	}
 	for _, stage := range order[slices.Index(order, after)+1:] {
-		if !slices.Contains(service.PauseStages, stage) || (pauses{m.p}).areAt(stage) {
+		if !slices.Contains(service.PauseStages, stage) || pauses(m).areAt(stage) {
 			return stage
 		}
 	}
@@ -148,7 +148,7 @@ func (m trafficMove) startKept() {
 		return
 	}
 	room := max(p.s.MaxTasks(), p.s.Desired) + p.s.Desired - p.live.count(isAny) - len(p.step.Starts)
-	p.startTasks(from, min(p.s.Desired-p.live.count(p.isKeptFit), room, maxStepTasks-len(p.step.Starts)))
+	p.startTasks(from, min(p.s.Desired-p.live.count(m.isKeptFit), room, maxStepTasks-len(p.step.Starts)))
 }
 
 // stopKept stops the tasks of the deployment that the traffic comes from that are too many: since the service was scaled in, or since others are
@@ -156,11 +156,11 @@ func (m trafficMove) startKept() {
 func (m trafficMove) stopKept() {
 	p := m.p
 	for _, r := range p.live.stopOrder(p.isKept) {
-		spare := p.live.count(func(r *replica) bool { return r.healthy && p.isKeptFit(r) }) - p.s.Desired
-		if !r.fit && spare >= 0 || r.healthy && spare > 0 || r.fit && !r.healthy && p.live.count(p.isKeptFit) > p.s.Desired {
+		spare := p.live.count(func(r *replica) bool { return r.healthy && m.isKeptFit(r) }) - p.s.Desired
+		if !r.fit && spare >= 0 || r.healthy && spare > 0 || r.fit && !r.healthy && p.live.count(m.isKeptFit) > p.s.Desired {
 			p.stop(r, p.reason(r), r.unhealthy)
 		}
 	}
 }
 
-func (p *planner) isKeptFit(r *replica) bool { return r.fit && p.isKept(r) }
+func (m trafficMove) isKeptFit(r *replica) bool { return r.fit && m.p.isKept(r) }
