@@ -11,6 +11,7 @@ import (
 	"pinion/raftfsm/loggroup"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/table"
+	"pinion/raftfsm/taskset"
 )
 
 // The nouns of package loadbalancer. In entries of theirs the command is a member of an object.
@@ -63,6 +64,15 @@ var _ = register(noun[acme.Entry]{
 	table: "acme", indexes: indexes(acme.ByKey), noChanges: "only hosts read them", noCluster: "they are the pool's",
 	commands: []kind{wrappedKindOf[acme.Put](120, 1), wrappedKindOf[acme.Delete](121, 1)},
 	expired:  func(v *View, r Reap) iter.Seq[*acme.Entry] { return acme.Expired(v, r.Before) },
+})
+
+var _ = register(noun[taskset.Set]{
+	table: "taskSets", indexes: indexes(taskset.ByID), refersTo: []string{"services", "serviceRevisions"},
+	noChanges: "its service is told", noExpiry: "it goes with its deployment", noCluster: "its service does",
+	commands: []kind{
+		wrappedKindOf[taskset.Create](130, 1), wrappedKindOf[taskset.Scale](131, 1), wrappedKindOf[taskset.Delete](132, 1), wrappedKindOf[taskset.MakePrimary](133, 1),
+	},
+	tags: &tagging[taskset.Set]{kind: spec.ResourceTaskSet, find: inView(taskset.Find), tags: func(s *taskset.Set) *[]spec.Tag { return &s.Tags }},
 })
 
 // inView is a read of a package as a method of View.

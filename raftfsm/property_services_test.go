@@ -9,6 +9,7 @@ import (
 	"pinion/raftfsm/scaling"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/taskset"
 )
 
 // ofServices is a command about services.
@@ -31,6 +32,8 @@ func (w *model) ofServices(r *rapid.T) Command {
 	tags := pick(r, nil, []spec.Tag{{Key: service.TagRollout, Value: pick(r, "wait", "never")}})
 	return pick[Command](r,
 		CreateService{service.Service{ID: fresh, Cluster: pick(r, spec.DefaultCluster, "lab"), Name: name, Desired: desired, Strategy: service.Replica, Tags: tags}, revision, rollout},
+		CreateService{Service: service.Service{ID: fresh, Cluster: spec.DefaultCluster, Name: name, Desired: desired, Strategy: service.Replica, Controller: service.External}},
+		w.ofTaskSets(r, name), w.ofTaskSets(r, name),
 		UpdateService{Cluster: spec.DefaultCluster, Name: name, Change: service.Change{Desired: &desired, Settings: &settings}, At: w.moment(r)},
 		UpdateService{Cluster: spec.DefaultCluster, Name: name, Change: service.Change{Revision: &revision, Rollout: &rollout}, At: w.moment(r)},
 		DeleteService{Cluster: spec.DefaultCluster, Name: name, Force: rapid.Bool().Draw(r, "force"), At: w.moment(r)},
@@ -39,6 +42,25 @@ func (w *model) ofServices(r *rapid.T) Command {
 		ContinueService{Cluster: spec.DefaultCluster, Name: name, Rollout: pick(r, rollouts...), Hook: pick(r, hooks...), Action: pick(r, service.HookContinue, service.HookRollback), EventID: fresh, At: w.moment(r)},
 		ChangeScaling{Cluster: spec.DefaultCluster, Service: name, Change: w.scalingChange(r, desired), ID: fresh, At: w.moment(r)},
 		ProtectTasks{Cluster: spec.DefaultCluster, Tasks: []string{w.task(r), w.task(r)}, Until: w.moment(r)},
+	)
+}
+
+// ofTaskSets is a command about the task sets of a service, if it has any.
+func (w *model) ofTaskSets(r *rapid.T, name string) Command {
+	w.launched++
+	fresh := fmt.Sprintf("s%03d", w.launched)
+	ids := []string{fresh}
+	if s := w.View().Service(spec.DefaultCluster, name); s != nil {
+		for _, d := range s.Deployments {
+			ids = append(ids, d.ID)
+		}
+	}
+	id, scale, force := pick(r, ids...), pick[scaling.Number](r, "0", "33.3", "100"), rapid.Bool().Draw(r, "force")
+	return pick(r,
+		Wrap(taskset.Create{Set: taskset.Set{ID: fresh, Cluster: spec.DefaultCluster, Service: name, Scale: scale, Token: pick(r, "", "a", "b")}, Revision: service.Revision{Definition: pick(r, "gpu:1", "cpu:1")}, At: w.moment(r)}),
+		Wrap(taskset.Scale{Cluster: spec.DefaultCluster, Service: name, ID: id, Scale: scale, At: w.moment(r)}),
+		Wrap(taskset.Delete{Cluster: spec.DefaultCluster, Service: name, ID: id, Force: force, At: w.moment(r)}),
+		Wrap(taskset.MakePrimary{Cluster: spec.DefaultCluster, Service: name, ID: id, At: w.moment(r)}),
 	)
 }
 
@@ -65,6 +87,11 @@ func (w *model) stepService(r *rapid.T) Command {
 		start.Service = &spec.ServiceMember{ID: pick(r, s.ID, s.ID, s.ID, "other"), Deployment: s.Primary().ID}
 		c.Starts = append(c.Starts, start)
 	}
+	if s.IsExternal() {
+		c.Service.Deployments = slices.DeleteFunc(slices.Clone(s.Deployments), func(d service.Deployment) bool {
+			return d.Status == service.DrainingSet && !hasLiveTasks(w.View(), s.ID, d.ID)
+		})
+	}
 	for _, t := range w.View().ServiceTasks(s.ID) {
 		c.Noted = append(c.Noted, t.ID)
 		c.Stops = append(c.Stops, ServiceStop{TaskID: t.ID})
@@ -83,7 +110,11 @@ func (w *model) checkServices(before, after *View) {
 			w.Fatalf("service %s is there twice", s.Name)
 		}
 		for i, d := range s.Deployments {
-			if (d.Status == service.Primary) != (i == 0) || after.ServiceRevision(d.ID) == nil {
+			first := i == 0
+			if s.IsExternal() {
+				first = d.ID == s.Primary().ID
+			}
+			if (d.Status == service.Primary) != first || after.ServiceRevision(d.ID) == nil || (taskset.Find(after, d.ID) != nil) != s.IsExternal() {
 				w.Fatalf("service %s: deployment %d is %+v", s.Name, i, d)
 			}
 			if s.Status != service.Inactive && after.Definition(d.Definition) == nil {
@@ -92,6 +123,11 @@ func (w *model) checkServices(before, after *View) {
 		}
 		w.checkRollouts(s, after)
 		w.checkServiceTasks(s, after)
+	}
+	for set := range taskset.ByID.All(after) {
+		if s := after.ServiceByID(set.ServiceID); s == nil || s.Deployment(set.ID) == nil {
+			w.Fatalf("task set %s has lost its service", set.ID)
+		}
 	}
 	for _, t := range ScalableTargets(after) {
 		if s := after.ServiceByID(t.ServiceID); s == nil || s.Status != service.Active || t.Min > t.Max {

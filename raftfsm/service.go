@@ -12,6 +12,7 @@ import (
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/table"
+	"pinion/raftfsm/taskset"
 )
 
 var (
@@ -115,11 +116,11 @@ func (v *View) mutableService(cluster, name string) (*service.Service, error) {
 	return &changed, nil
 }
 
-// CreateService records a service with its first deployment. An INACTIVE one of the name is forgotten. Another one is ErrInUse; ErrNotFound
+// CreateService records a service with its first deployment, or an EXTERNAL one without any. An INACTIVE one of the name is forgotten. Another one is ErrInUse; ErrNotFound
 // and ErrInactive for cluster and definition, service.ErrTooMany, and an error for tags without a meaning. Answer: *service.Service.
 type CreateService struct {
 	Service  service.Service
-	Revision service.Revision
+	Revision service.Revision // with Rollout; of an EXTERNAL service there are none
 	Rollout  service.Rollout
 }
 
@@ -137,8 +138,10 @@ func (c CreateService) apply(tx *tx) (any, error) {
 		return nil, fmt.Errorf("cluster %s: %w", s.Cluster, service.ErrTooMany)
 	}
 	s.Status, s.Deployments, s.Events, s.DeletedAt, s.Said, s.Version, s.Names = service.Active, nil, nil, time.Time{}, service.Said{}, 1, nil
-	if err := tx.deploy(&s, c.Revision, c.Rollout); err != nil {
-		return nil, err
+	if !s.IsExternal() {
+		if err := tx.deploy(&s, c.Revision, c.Rollout); err != nil {
+			return nil, err
+		}
 	}
 	if known != nil {
 		tx.forgetRollouts(known.ID)
@@ -148,7 +151,7 @@ func (c CreateService) apply(tx *tx) (any, error) {
 }
 
 // UpdateService changes an ACTIVE service; what the change leaves out stays. With a revision it begins a new deployment, which stops the
-// rollout in progress. ErrNotFound, ErrInactive, also of the new revision's definition; service.ErrChanged. Answer: *service.Service.
+// rollout in progress. ErrNotFound, ErrInactive, also of the new revision's definition; service.ErrChanged, service.ErrExternal. Answer: *service.Service.
 type UpdateService struct {
 	Cluster, Name string
 	Change        service.Change
@@ -174,8 +177,8 @@ func (c UpdateService) apply(tx *tx) (any, error) {
 }
 
 // DeleteService ends a service: it is DRAINING while tasks of it are not STOPPED, which are stopped, and INACTIVE then. One that ends already
-// is not changed. ErrNotFound; ErrInactive for one that has ended; service.ErrScaled for a REPLICA whose desired count is not 0, without
-// Force. Answer: *service.Service.
+// is not changed. ErrNotFound; ErrInactive for one that has ended; without Force service.ErrScaled for a REPLICA whose desired count is
+// not 0, and service.ErrHasTaskSets. Answer: *service.Service.
 type DeleteService struct {
 	Cluster, Name string
 	Force         bool
@@ -193,14 +196,28 @@ func (c DeleteService) apply(tx *tx) (any, error) {
 	if s.Desired > 0 && !c.Force && s.Strategy != service.Daemon {
 		return nil, fmt.Errorf("service %s in cluster %s: %w", c.Name, c.Cluster, service.ErrScaled)
 	}
+	if s.IsExternal() && len(s.Deployments) > 0 && !c.Force {
+		return nil, fmt.Errorf("service %s in cluster %s: %w", c.Name, c.Cluster, service.ErrHasTaskSets)
+	}
 	tx.stopRollout(s, "The service is deleted.", c.At)
 	if t := ScalableTarget(&tx.View, s.ID); t != nil {
 		tx.remove(tableScalableTargets, t)
 	}
 	s.Status, s.Desired = service.Draining, 0
-	if !hasLiveTasks(&tx.View, s.ID, "") {
-		s.Status, s.DeletedAt = service.Inactive, c.At
-	}
+	tx.endService(s, c.At)
 	tx.put(tableServices, s)
 	return s, nil
+}
+
+// endService makes a DRAINING service, which is the command's own copy, INACTIVE when it has no tasks. Its task sets are forgotten then.
+func (tx *tx) endService(s *service.Service, at time.Time) {
+	if s.Status != service.Draining || hasLiveTasks(&tx.View, s.ID, "") {
+		return
+	}
+	s.Status, s.DeletedAt, s.Desired = service.Inactive, at, 0
+	if s.IsExternal() {
+		before := *s
+		s.Deployments = nil
+		taskset.Forget(tx, &before, s)
+	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/taskset"
 )
 
 // StepService takes a service one step to what it is to be: all of it, or nothing. It does nothing when the service has another version,
@@ -37,7 +38,7 @@ type ServiceStep struct {
 
 func (c StepService) apply(tx *tx) (any, error) {
 	known := tx.ServiceByID(c.ServiceID)
-	if known == nil || known.Version != c.Version || known.Status == service.Inactive || len(c.Service.Deployments) == 0 {
+	if known == nil || known.Version != c.Version || known.Status == service.Inactive || len(c.Service.Deployments) == 0 && !known.IsExternal() {
 		return ServiceStep{}, nil
 	}
 	if err := c.checkStarts(&tx.View, known); err != nil {
@@ -60,12 +61,11 @@ func (c StepService) apply(tx *tx) (any, error) {
 	s := *known
 	s.Deployments, s.Said, s.Shift = c.Service.Deployments, c.Service.Said, c.Service.Shift
 	s.LeaveNames(tx)
+	taskset.Forget(tx, known, &s)
 	if s.Strategy == service.Daemon {
 		s.Desired = c.Service.Desired
 	}
-	if s.Status == service.Draining && !hasLiveTasks(&tx.View, s.ID, "") {
-		s.Status, s.DeletedAt, s.Desired = service.Inactive, c.At, 0
-	}
+	tx.endService(&s, c.At)
 	s.AddEvents(c.Events...)
 	s.Version++
 	tx.put(tableServices, &s)

@@ -23,6 +23,9 @@ func OfService(before, after *service.Service) []*Change {
 			all = slices.Insert(all, 1, &Change{Kind: ServiceAction, ClusterName: after.Cluster, Object: &service.Happening{Service: after, Event: e}})
 		}
 	}
+	if after.IsExternal() {
+		return all // ECS tells of task sets in events of their service alone
+	}
 	for _, d := range after.Deployments {
 		if was := before.Deployment(d.ID); was == nil || was.State != d.State {
 			all = append(all, &Change{Kind: Deployment, ClusterName: after.Cluster, Object: &service.DeploymentChange{Service: after, Deployment: d}})

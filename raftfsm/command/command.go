@@ -29,5 +29,7 @@ type View interface {
 	Hosts(cluster string) []*spec.Host
 	Tasks(cluster string) []*spec.Task
 	Services(cluster string) []*service.Service
-	ServiceRevision(id string) *service.Revision // nil: unknown
+	Service(cluster, name string) *service.Service // nil: unknown; it may be INACTIVE
+	ServiceRevision(id string) *service.Revision   // nil: unknown
+	Definition(name string) *spec.TaskDefinition   // of a family the newest ACTIVE revision; nil: unknown
 }

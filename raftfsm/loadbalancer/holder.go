@@ -26,8 +26,7 @@ func portHolder(p command.View, port int) string {
 // serviceOf is the name of an ACTIVE service whose tasks are registered with a target group; empty: none does that.
 func serviceOf(p command.View, group string) string {
 	for _, s := range p.Services("") {
-		revision := p.ServiceRevision(s.Primary().ID)
-		if s.Status == service.Active && revision != nil && revision.Registers(group) {
+		if s.Status == service.Active && s.Registers(p, group) {
 			return s.Name
 		}
 	}

@@ -35,9 +35,11 @@ var (
 	ErrHasServices = fmt.Errorf("%w: it has services that are not INACTIVE: delete them first", spec.ErrInUse)
 )
 
-// Update changes a service that is the caller's own copy, but for the deployment that begins. ErrChanged.
+// Update changes a service that is the caller's own copy, but for the deployment that begins. ErrChanged, ErrExternal.
 func (s *Service) Update(c Change) error {
 	switch {
+	case c.Revision != nil && s.IsExternal():
+		return ErrExternal
 	case c.Settings != nil && c.Before != nil && !sameSettings(c.Before, &s.Settings):
 		return ErrChanged
 	case c.Revision != nil && c.From != "" && c.From != s.Primary().ID:

@@ -8,7 +8,9 @@ type DeploymentStatus string
 // Statuses of a deployment.
 const (
 	Primary  DeploymentStatus = "PRIMARY"
-	Replaced DeploymentStatus = "ACTIVE" // its tasks are being replaced
+	Replaced DeploymentStatus = "ACTIVE" // its tasks are being replaced; of a task set: it is not the PRIMARY one
+
+	DrainingSet DeploymentStatus = "DRAINING" // of a task set that is deleted: its tasks are stopped, and it goes with the last of them
 )
 
 // RolloutState is ECS's.
@@ -17,8 +19,8 @@ type RolloutState string
 // States of a deployment.
 const (
 	InProgress RolloutState = "IN_PROGRESS"
-	Completed  RolloutState = "COMPLETED"
-	Failed     RolloutState = "FAILED" // the circuit breaker launches no more tasks of it
+	Completed  RolloutState = "COMPLETED" // of a task set, which can be IN_PROGRESS again: it is steady
+	Failed     RolloutState = "FAILED"    // the circuit breaker launches no more tasks of it
 )
 
 // Deployment is the tasks of one revision of a service, and how far they have got. ECS's deployment, ecs-svc/ID.
@@ -40,6 +42,8 @@ type Deployment struct {
 	WasCompleted bool      `json:"wasCompleted,omitempty"` // a rollback may go back to it
 	CreatedAt    time.Time `json:"createdAt"`
 	UpdatedAt    time.Time `json:"updatedAt"`
+
+	Said Said `json:"said,omitzero" level:"1"` // of a task set, as Service.Said
 }
 
 // DeploymentConfiguration is how tasks of one revision replace those of another.

@@ -16,6 +16,7 @@ type Action string
 // Actions, verbatim from ECS.
 const (
 	ActionSteadyState     Action = "SERVICE_STEADY_STATE"
+	ActionTaskSetSteady   Action = "TASKSET_STEADY_STATE"
 	ActionStartImpaired   Action = "SERVICE_TASK_START_IMPAIRED"
 	ActionNotPlaced       Action = "SERVICE_TASK_PLACEMENT_FAILURE"
 	ActionDaemonDisplaced Action = "SERVICE_DAEMON_PLACEMENT_CONSTRAINT_VIOLATED"

@@ -46,7 +46,7 @@ type Service struct {
 	Settings Settings `json:"settings"`
 
 	// Deployments are the PRIMARY one, which is what the service is to be, and behind it those whose tasks it replaces, the newest first.
-	// The last one that was COMPLETED stays until the PRIMARY one is: a rollback goes back to it.
+	// The last one that was COMPLETED stays until the PRIMARY one is: a rollback goes back to it. Those of an EXTERNAL service are its task sets.
 	Deployments []Deployment `json:"deployments"`
 	Events      []Event      `json:"events,omitempty"` // the oldest first, MaxEvents at most
 	Tags        []spec.Tag   `json:"tags,omitempty"`
@@ -61,6 +61,8 @@ type Service struct {
 	Version   int64           `json:"version"` // 1 at first, +1 with each change
 	Names     []Name          `json:"names,omitempty" level:"1"`
 	Shift     Shift           `json:"shift,omitzero" level:"1"`
+
+	Controller string `json:"controller,omitempty" level:"1"` // External; empty: ECS, which is Pinion itself
 }
 
 // Said is what the events of a service have said and is still so: it is said once, until it ends.
@@ -127,8 +129,16 @@ type LoadBalancer struct {
 	Advanced Advanced `json:"advanced,omitzero" level:"1"` // of services whose deployments move traffic
 }
 
-// Primary is the deployment that the service is to be.
-func (s *Service) Primary() *Deployment { return &s.Deployments[0] }
+// Primary is the deployment that the service is to be; an empty one of an EXTERNAL service that has no PRIMARY task set.
+func (s *Service) Primary() *Deployment {
+	if !s.IsExternal() {
+		return &s.Deployments[0]
+	}
+	if i := slices.IndexFunc(s.Deployments, func(d Deployment) bool { return d.Status == Primary }); i >= 0 {
+		return &s.Deployments[i]
+	}
+	return &Deployment{}
+}
 
 // Deployment finds one of the deployments by its id, nil when there is none.
 func (s *Service) Deployment(id string) *Deployment {

@@ -34,6 +34,7 @@ const (
 	ResourceLogGroup         ResourceKind = "log-group"
 	ResourceService          ResourceKind = "service"
 	ResourceScalableTarget   ResourceKind = "scalable-target"
+	ResourceTaskSet          ResourceKind = "task-set"
 )
 
 // Reserved says whether the tag is one that ECS sets itself; see ReservedTag.

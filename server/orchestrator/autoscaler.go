@@ -100,9 +100,8 @@ func allProxies(v *raftfsm.View, sums metrics.Sums) bool {
 
 // waitingFor counts the requests that wait for a service: those of the target groups that its tasks are registered with.
 func waitingFor(v *raftfsm.View, s *service.Service, waiting map[string]int) (n int) {
-	revision := v.ServiceRevision(s.Primary().ID)
 	for group, requests := range waiting {
-		if revision != nil && revision.Registers(group) {
+		if s.Registers(v, group) {
 			n += requests
 		}
 	}

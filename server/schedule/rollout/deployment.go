@@ -80,10 +80,10 @@ func (p *planner) complete() {
 	}
 }
 
-// dropReplaced drops the deployments that are replaced: without tasks, and not the one that a rollback goes back to.
+// dropReplaced drops the deployments that are replaced: without tasks, and not the one that a rollback goes back to. Task sets end with their service.
 func (p *planner) dropReplaced() {
 	has := map[string]bool{}
-	for _, t := range p.v.ServiceTasks(p.s.ID) {
+	for _, t := range p.tasks {
 		if t.LastStatus != spec.Stopped {
 			has[t.Service.Deployment] = true
 		}

@@ -5,4 +5,7 @@
 // a host that is DRAINING; the others are outdated and are replaced. A step starts tasks until there are enough current ones, as far as
 // MaxTasks, limits and the back-off after failures allow; it stops those that current and healthy ones have replaced; and where the new ones
 // find no room, it stops as many outdated ones first as they need, as far as MinHealthy allows.
+//
+// The deployments of an EXTERNAL service are task sets, of which none replaces another. A step is of one of them, by the same rules, as if it were
+// the one deployment of a service with its part of the desired count.
 package rollout

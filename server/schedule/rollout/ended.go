@@ -32,7 +32,7 @@ const (
 
 // noteEnds takes the tasks into account that have ended, and healthy ones that end a series of failures.
 func (p *planner) noteEnds() {
-	for _, t := range p.v.ServiceTasks(p.s.ID) {
+	for _, t := range p.tasks {
 		d := p.s.Deployment(t.Service.Deployment)
 		if t.LastStatus != spec.Stopped {
 			p.noteHealthy(d, t)

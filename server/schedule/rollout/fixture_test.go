@@ -148,7 +148,7 @@ func (p *pool) facts() Facts {
 // reconcile takes steps until there is nothing to do.
 func (p *pool) reconcile() {
 	p.t.Helper()
-	for range 10 {
+	for range 10 * (1 + service.MaxTaskSets) { // a step is of one task set
 		s := p.web()
 		if s == nil || s.Status == service.Inactive {
 			return
@@ -171,6 +171,10 @@ func (p *pool) reconcile() {
 // checkStep holds a step to its bounds: of all tasks and of healthy ones.
 func (p *pool) checkStep(step raftfsm.StepService, s *service.Service, healthy, live int) {
 	p.t.Helper()
+	if s.IsExternal() {
+		p.checkSetStep(step)
+		return
+	}
 	most := max(s.MaxTasks(), s.Desired, live)
 	if s.Shift.IsOn() || step.Service.Shift.IsOn() { // a rollback in the step may begin one
 		most += s.Desired

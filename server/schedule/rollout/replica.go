@@ -24,7 +24,7 @@ type replicas []*replica
 
 // readTasks finds the live tasks and what they are.
 func (p *planner) readTasks() {
-	for _, t := range p.v.ServiceTasks(p.s.ID) {
+	for _, t := range p.tasks {
 		switch {
 		case t.LastStatus == spec.Stopped:
 		case t.DesiredStatus == spec.Stopped:

@@ -39,6 +39,9 @@ type Facts struct {
 // Next is the next step of a service. changes is false when there is nothing to do, and wake is when there may be something without a change
 // of the state; zero: never.
 func Next(v *raftfsm.View, s *service.Service, f Facts) (step raftfsm.StepService, wake time.Time, changes bool) {
+	if s.IsExternal() && s.Status == service.Active {
+		return nextOfTaskSets(v, s, f)
+	}
 	p := newPlanner(v, s, f)
 	p.noteEnds()
 	if s.Status == service.Draining {
@@ -62,6 +65,11 @@ func Next(v *raftfsm.View, s *service.Service, f Facts) (step raftfsm.StepServic
 		p.saySteady()
 	}
 	p.dropReplaced()
+	return p.result()
+}
+
+// result is the step, when there may be something to do without it, and whether it is worth an entry.
+func (p *planner) result() (step raftfsm.StepService, wake time.Time, changes bool) {
 	p.step.Service = *p.s
 	p.step.Events = p.journal.events
 	return p.step, p.rules.wake, p.changes()
@@ -77,6 +85,7 @@ type planner struct {
 	step  raftfsm.StepService
 	rules *rules
 
+	tasks     []*spec.Task // that the step is about, as View.ServiceTasks lists them
 	journal   journal
 	live      replicas
 	stopping  int // tasks that were asked to stop and still hold what they have
@@ -90,8 +99,8 @@ func newPlanner(v *raftfsm.View, s *service.Service, f Facts) *planner {
 	if s.Strategy == service.Daemon && s.Status == service.Active {
 		after.Desired = len(f.Hosts)
 	}
-	p := &planner{v: v, f: f, now: f.Now, was: s, s: &after, rules: &rules{v: v, s: &after, now: f.Now}}
-	p.journal = journal{service: s.Name, now: f.Now, newID: f.NewID}
+	p := &planner{v: v, f: f, now: f.Now, was: s, s: &after, tasks: v.ServiceTasks(s.ID), rules: &rules{v: v, s: &after, now: f.Now}}
+	p.journal = journal{of: "service " + s.Name, now: f.Now, newID: f.NewID, steady: service.ActionSteadyState}
 	p.step.ServiceID, p.step.Version, p.step.At = s.ID, s.Version, f.Now
 	return p
 }

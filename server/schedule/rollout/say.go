@@ -15,16 +15,17 @@ const maxNamed = 10
 
 // journal is the events of a step.
 type journal struct {
-	service string
-	now     time.Time
-	newID   func() string
-	events  []service.Event
+	of     string // "service NAME", and for one of its task sets ", taskSet ecs-svc/ID"
+	now    time.Time
+	newID  func() string
+	steady service.Action // of the event that says that it is steady
+	events []service.Event
 }
 
 // say adds an event in ECS's form: "(service NAME) ...".
 func (j *journal) say(action service.Action, format string, a ...any) {
 	j.events = append(j.events, service.Event{
-		ID: uuid(j.newID()), At: j.now, Action: action, Message: fmt.Sprintf("(service %s) ", j.service) + fmt.Sprintf(format, a...),
+		ID: uuid(j.newID()), At: j.now, Action: action, Message: fmt.Sprintf("(%s) ", j.of) + fmt.Sprintf(format, a...),
 	})
 }
 
@@ -133,15 +134,19 @@ func (p *planner) sayBlocked(blocked bool) {
 // saySteady says that the service is what it is to be: when it is so again, and from time to time.
 func (p *planner) saySteady() {
 	said := &p.s.Said.Steady
-	steady := p.s.Primary().State == service.Completed && p.stopping == 0 && len(p.step.Starts)+len(p.step.Stops) == 0 &&
-		p.live.count(isAny) == p.s.Desired && p.live.count(isCurrentHealthy) == p.s.Desired
+	steady := p.s.Primary().State == service.Completed && p.isAtRest() && p.live.count(isCurrentHealthy) == p.s.Desired
 	switch {
 	case !steady:
 		*said = time.Time{}
 		return
 	case said.IsZero() || !p.now.Before(said.Add(steadyInterval)):
 		*said = p.now
-		p.journal.say(service.ActionSteadyState, "has reached a steady state.")
+		p.journal.say(p.journal.steady, "has reached a steady state.")
 	}
 	p.rules.wakeAt(said.Add(steadyInterval))
+}
+
+// isAtRest reports whether there are as many tasks as there are to be, and none starts or stops by this step.
+func (p *planner) isAtRest() bool {
+	return p.stopping == 0 && len(p.step.Starts)+len(p.step.Stops) == 0 && p.live.count(isAny) == p.s.Desired
 }

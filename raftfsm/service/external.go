@@ -1,0 +1,42 @@
+package service
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"pinion/raftfsm/spec"
+)
+
+// External is the deployment controller of services whose deployments are task sets: somebody else makes them, scales each to a part of Desired,
+// and says which one is PRIMARY. Nothing replaces one by another.
+const External = "EXTERNAL"
+
+// MaxTaskSets of a service, ECS's; those that are DRAINING count.
+const MaxTaskSets = 5
+
+// Why a service of the one controller is not changed like one of the other. They are wrapped with its name.
+var (
+	ErrExternal    = errors.New("its deployments are task sets: create another one")
+	ErrNotExternal = fmt.Errorf("it has no task sets, as its deployment controller is not %s", External)
+	ErrHasTaskSets = fmt.Errorf("%w: it has task sets: delete them first, or use force", spec.ErrInUse)
+)
+
+// IsExternal reports whether the deployments of the service are task sets.
+func (s *Service) IsExternal() bool { return s.Controller == External }
+
+// Wanted are the deployments whose tasks the service is to have: the PRIMARY one, or the task sets that are not deleted.
+func (s *Service) Wanted() []Deployment {
+	if !s.IsExternal() {
+		return s.Deployments[:1]
+	}
+	return slices.DeleteFunc(slices.Clone(s.Deployments), func(d Deployment) bool { return d.Status == DrainingSet })
+}
+
+// Registers reports whether tasks that the service is to have are registered with a target group; see Revision.Registers.
+func (s *Service) Registers(p interface{ ServiceRevision(id string) *Revision }, group string) bool {
+	return slices.ContainsFunc(s.Wanted(), func(d Deployment) bool {
+		revision := p.ServiceRevision(d.ID)
+		return revision != nil && revision.Registers(group)
+	})
+}

@@ -1,0 +1,80 @@
+package rollout
+
+import (
+	"slices"
+	"time"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/service"
+	"pinion/raftfsm/spec"
+	"pinion/raftfsm/taskset"
+)
+
+// nextOfTaskSets is a step of the first task set of a service that has anything to do. After it the service is looked at again.
+func nextOfTaskSets(v *raftfsm.View, s *service.Service, f Facts) (step raftfsm.StepService, wake time.Time, changes bool) {
+	for i := range s.Deployments {
+		step, at, changes := nextOfTaskSet(v, s, i, f)
+		if changes {
+			return step, at, true
+		}
+		if !at.IsZero() && (wake.IsZero() || at.Before(wake)) {
+			wake = at
+		}
+	}
+	return step, wake, false
+}
+
+// nextOfTaskSet is a step of one task set: that of a service which has it as its PRIMARY deployment, and nothing else.
+func nextOfTaskSet(v *raftfsm.View, s *service.Service, i int, f Facts) (step raftfsm.StepService, wake time.Time, changes bool) {
+	set := s.Deployments[i]
+	alone := *s
+	alone.Deployments, alone.Said, alone.Desired = []service.Deployment{set}, set.Said, taskset.Find(v, set.ID).Desired(s, &set)
+	alone.Deployments[0].Status = service.Primary
+	p := newPlanner(v, &alone, f)
+	p.tasks = slices.DeleteFunc(p.tasks, func(t *spec.Task) bool { return t.Service.Deployment != set.ID })
+	p.journal.of += ", taskSet " + service.DeploymentName(set.ID)
+	p.journal.steady = service.ActionTaskSetSteady
+	p.noteEnds()
+	p.readTasks()
+	p.start()
+	p.stopReplaced()
+	p.makeRoom()
+	p.journal.stopped(p.live)
+	p.sayUnplaced()
+	if set.Status != service.DrainingSet {
+		stability{p}.record()
+		p.saySteady()
+	}
+	step, wake, changes = p.result()
+	step.Service = *s
+	step.Service.Deployments = slices.Clone(s.Deployments)
+	if set.Status == service.DrainingSet && len(p.live)+p.stopping == 0 {
+		step.Service.Deployments = slices.Delete(step.Service.Deployments, i, i+1)
+		return step, wake, true
+	}
+	after := &step.Service.Deployments[i]
+	*after = *p.s.Primary()
+	after.Status, after.Said = set.Status, p.s.Said
+	return step, wake, changes
+}
+
+// stability is the part of a step that finds whether a task set is steady, as ECS has it: it has as many tasks as it is to have, they run, on hosts
+// that do not drain, and are healthy as far as anything checks them.
+type stability struct{ p *planner }
+
+func (t stability) record() {
+	p, state := t.p, service.InProgress
+	if p.isAtRest() && p.live.count(t.has) == p.s.Desired {
+		state = service.Completed
+	}
+	d := p.s.Primary()
+	if d.State != state {
+		d.State, d.UpdatedAt = state, p.now
+	}
+}
+
+// has reports whether a task does not keep its task set from being steady.
+func (t stability) has(r *replica) bool {
+	unchecked := len(t.p.rules.checkedContainers(r.Task))+len(t.p.rules.targets(r.Task)) == 0
+	return r.current && r.LastStatus == spec.Running && (r.healthy || unchecked)
+}
