@@ -72,10 +72,14 @@ func (o *operationEndpoints) planService(x *httpx.Exchange, res leader.Resolutio
 		Service struct {
 			Name    string `json:"serviceName"`
 			Cluster string `json:"clusterArn"`
+			Sets    []any  `json:"taskSets"`
 		} `json:"service"`
 	}
 	if err := o.onFork(ctx, x, res, fork, "UpdateService", in.Update, &updated); err != nil {
 		return err
+	}
+	if len(updated.Service.Sets) > 0 {
+		return wire.Errorf(wire.InvalidParameter, "The service %s has task sets, of which none replaces another: there is nothing to plan.", updated.Service.Name)
 	}
 	plan, err := planner.PlanService(ctx, fork.fork, nameInARN(updated.Service.Cluster), updated.Service.Name)
 	if err != nil {

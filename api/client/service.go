@@ -1,6 +1,9 @@
 package client
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // Service is an ECS service: the members that are read most.
 type Service struct {
@@ -13,10 +16,14 @@ type Service struct {
 	Pending     int                 `json:"pendingCount"`
 	Definition  string              `json:"taskDefinition"`
 	Rollout     string              `json:"currentServiceDeployment"` // its ARN
-	Deployments []ServiceDeployment `json:"deployments"`              // the PRIMARY one first
+	Deployments []ServiceDeployment `json:"deployments"`              // the PRIMARY one first; none of one with task sets
+	TaskSets    []TaskSet           `json:"taskSets"`                 // the newest first
 	Events      []ServiceEvent      `json:"events"`                   // the newest first
 	CreatedAt   Timestamp           `json:"createdAt"`
 	Tags        []Tag               `json:"tags"` // where they were asked for
+	Controller  struct {
+		Type string `json:"type"`
+	} `json:"deploymentController"`
 }
 
 // Tag is a tag of a resource.
@@ -38,6 +45,17 @@ type ServiceDeployment struct {
 	Reason     string `json:"rolloutStateReason"`
 }
 
+// TaskSet is tasks of one revision of a service whose deployment controller is EXTERNAL.
+type TaskSet struct {
+	ID         string `json:"id"`
+	Status     string `json:"status"` // PRIMARY, ACTIVE or DRAINING
+	Definition string `json:"taskDefinition"`
+	Desired    int    `json:"computedDesiredCount"`
+	Running    int    `json:"runningCount"`
+	Pending    int    `json:"pendingCount"`
+	Stability  string `json:"stabilityStatus"` // STEADY_STATE or STABILIZING
+}
+
 // ServiceEvent is something that happened to a service.
 type ServiceEvent struct {
 	ID        string    `json:"id"`
@@ -45,7 +63,10 @@ type ServiceEvent struct {
 	Message   string    `json:"message"`
 }
 
-// Primary is the deployment that the service is to be; nil of one that is INACTIVE.
+// IsExternal reports whether somebody else makes the deployments of the service, which are task sets.
+func (s *Service) IsExternal() bool { return s.Controller.Type == "EXTERNAL" }
+
+// Primary is the deployment that the service is to be; nil of one that is INACTIVE, or EXTERNAL.
 func (s *Service) Primary() *ServiceDeployment {
 	if len(s.Deployments) == 0 {
 		return nil
@@ -53,8 +74,11 @@ func (s *Service) Primary() *ServiceDeployment {
 	return &s.Deployments[0]
 }
 
-// Steady reports whether a service is as it is to be: one deployment, which is complete, with all of its tasks.
+// Steady reports whether a service is as it is to be: one deployment, which is complete, with all of its tasks; or all of its task sets are steady.
 func (s *Service) Steady() bool {
+	if s.IsExternal() {
+		return s.Status == "ACTIVE" && !slices.ContainsFunc(s.TaskSets, func(t TaskSet) bool { return t.Stability != "STEADY_STATE" })
+	}
 	p := s.Primary()
 	return s.Status == "ACTIVE" && len(s.Deployments) == 1 && p.State == "COMPLETED" && s.Running == s.Desired && s.Pending == 0
 }

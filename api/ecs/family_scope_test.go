@@ -99,7 +99,7 @@ func TestAKeyHasItsRightsOnFamilies(t *testing.T) {
 				s := newFamilies(t)
 				_, err := s.call(t, operation, auth.ClusterScope(c.scope), strings.Replace(body, `"cluster":"lab"`, fmt.Sprintf(`"cluster":%q`, firstOf(c.scope)), 1))
 				allowed := c.change
-				if slices.Contains([]string{"DescribeTaskDefinition", "ListTagsForResource", "RunTask", "StartTask", "CreateService", "UpdateService"}, name) {
+				if slices.Contains([]string{"DescribeTaskDefinition", "ListTagsForResource", "RunTask", "StartTask", "CreateService", "UpdateService", "CreateTaskSet"}, name) {
 					allowed = c.use
 				}
 				if denied := errorType(err) == wire.AccessDenied; denied == allowed {

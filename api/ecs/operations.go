@@ -106,6 +106,11 @@ var Operations = operationTable(
 	read("DescribeServiceRevisions", inCluster("serviceRevisionArns"), describeServiceRevisions),
 	submit("StopServiceDeployment", inCluster("serviceDeploymentArn"), stopServiceDeployment),
 	submit("ContinueServiceDeployment", inCluster("serviceDeploymentArn"), continueServiceDeployment),
+	startsTasks(submit("CreateTaskSet", inCluster("cluster").using("taskDefinition"), createTaskSet)),
+	submit("UpdateTaskSet", inCluster("cluster"), updateTaskSet),
+	submit("DeleteTaskSet", inCluster("cluster"), deleteTaskSet),
+	read("DescribeTaskSets", inCluster("cluster"), describeTaskSets),
+	submit("UpdateServicePrimaryTaskSet", inCluster("cluster"), updateServicePrimaryTaskSet),
 	read("GetTaskProtection", inCluster("cluster"), getTaskProtection),
 	submit("UpdateTaskProtection", inCluster("cluster"), updateTaskProtection),
 )

@@ -40,7 +40,7 @@ func createService(ctx context.Context, r *Request, in *types.CreateServiceInput
 		switch {
 		case known.Status == service.Draining:
 			return nil, errStillDraining
-		case !seesService(r, known) || !sameService(known, command) || !sameTraffic(r, known, &command.Revision):
+		case !seesService(r, known) || !sameService(known, command) || !known.IsExternal() && !sameTraffic(r, known, &command.Revision):
 			return nil, errNotIdempotent
 		}
 		return &types.CreateServiceOutput{Service: r.Services().Service(known, true)}, nil
@@ -56,7 +56,9 @@ func createService(ctx context.Context, r *Request, in *types.CreateServiceInput
 	case err != nil:
 		return nil, err
 	}
-	r.Services().Added = &command.Revision
+	if !created.IsExternal() {
+		r.Services().Added = &command.Revision
+	}
 	return &types.CreateServiceOutput{Service: r.Services().Service(created, true)}, nil
 }
 
@@ -72,6 +74,13 @@ func newService(r *Request, cluster *spec.Cluster, in *types.CreateServiceInput)
 		return raftfsm.CreateService{}, err
 	}
 	var err error
+	if s.Controller, err = servicedef.ParseController(in.DeploymentController); err != nil {
+		return raftfsm.CreateService{}, err
+	}
+	s.Settings = service.Settings{PropagateTags: servicedef.NoTags, Rebalancing: servicedef.NotRebalanced}
+	if s.IsExternal() {
+		return newExternalService(r, cluster, s, in)
+	}
 	if s.Strategy, err = servicedef.ParseStrategy(in.SchedulingStrategy); err != nil {
 		return raftfsm.CreateService{}, err
 	}
@@ -86,15 +95,10 @@ func newService(r *Request, cluster *spec.Cluster, in *types.CreateServiceInput)
 	if err != nil {
 		return raftfsm.CreateService{}, err
 	}
-	given := serviceSettings{
-		deployment: in.DeploymentConfiguration, constraints: in.PlacementConstraints, placement: in.PlacementStrategy, providers: in.CapacityProviderStrategy,
-		graceSeconds: in.HealthCheckGracePeriodSeconds, propagateTags: in.PropagateTags, managedTags: in.EnableECSManagedTags,
-		rebalancing: in.AvailabilityZoneRebalancing,
-	}
+	given := settingsOf(in)
 	if in.LaunchType == "" && given.providers == nil {
 		given.providers = []types.StrategyItem{} // the cluster's default
 	}
-	s.Settings = service.Settings{PropagateTags: servicedef.NoTags, Rebalancing: servicedef.NotRebalanced}
 	if err := given.change(r, cluster, &s, definition); err != nil {
 		return raftfsm.CreateService{}, err
 	}
@@ -115,6 +119,36 @@ func newService(r *Request, cluster *spec.Cluster, in *types.CreateServiceInput)
 	return raftfsm.CreateService{Service: s, Revision: *revision, Rollout: *rollout}, nil
 }
 
+// settingsOf are the members of a request for a service that start no deployment.
+func settingsOf(in *types.CreateServiceInput) serviceSettings {
+	return serviceSettings{
+		deployment: in.DeploymentConfiguration, constraints: in.PlacementConstraints, placement: in.PlacementStrategy, providers: in.CapacityProviderStrategy,
+		graceSeconds: in.HealthCheckGracePeriodSeconds, propagateTags: in.PropagateTags, managedTags: in.EnableECSManagedTags,
+		rebalancing: in.AvailabilityZoneRebalancing,
+	}
+}
+
+// newExternalService is newService for one whose deployments are task sets.
+func newExternalService(r *Request, cluster *spec.Cluster, s service.Service, in *types.CreateServiceInput) (raftfsm.CreateService, error) {
+	s.Strategy = service.Replica
+	err := cmp.Or(servicedef.CheckExternal(in), field.OneOf("schedulingStrategy", in.SchedulingStrategy, types.SchedulingStrategies...), servicedef.CheckDesired(in.DesiredCount, s.Strategy))
+	if err != nil {
+		return raftfsm.CreateService{}, err
+	}
+	if in.DesiredCount != nil {
+		s.Desired = *in.DesiredCount
+	}
+	given := settingsOf(in)
+	given.providers = nil
+	if err := given.change(r, cluster, &s, &spec.TaskDefinition{}); err != nil {
+		return raftfsm.CreateService{}, err
+	}
+	if s.Tags, err = serviceTags(r, in.Tags); err != nil {
+		return raftfsm.CreateService{}, err
+	}
+	return raftfsm.CreateService{Service: s}, nil
+}
+
 // checkCreateService checks what needs nothing but the input.
 func checkCreateService(in *types.CreateServiceInput) error {
 	if in.LaunchType != "" && len(in.CapacityProviderStrategy) > 0 {
@@ -122,7 +156,7 @@ func checkCreateService(in *types.CreateServiceInput) error {
 	}
 	return cmp.Or(
 		servicedef.CheckName(in.ServiceName), servicedef.CheckRole(in.Role), servicedef.CheckToken(in.ClientToken), checkLaunchType(in.LaunchType),
-		servicedef.CheckController(in.DeploymentController), servicedef.CheckNetwork(in.NetworkConfiguration), servicedef.CheckTags(in.Tags),
+		servicedef.CheckNetwork(in.NetworkConfiguration), servicedef.CheckTags(in.Tags),
 	)
 }
 
@@ -144,8 +178,11 @@ func newDeployment(r *Request, s *service.Service, definition *spec.TaskDefiniti
 // sameService reports whether a service is as a request asks for it.
 func sameService(known *service.Service, asked raftfsm.CreateService) bool {
 	text := func(s *service.Service, definition string) []byte {
-		encoded, _ := json.Marshal([]any{s.Strategy, s.Desired, s.Settings, s.Tags, s.Role, definition}) // of strings, numbers and lists
+		encoded, _ := json.Marshal([]any{s.Controller, s.Strategy, s.Desired, s.Settings, s.Tags, s.Role, definition}) // of strings, numbers and lists
 		return encoded
+	}
+	if known.IsExternal() {
+		return bytes.Equal(text(known, ""), text(&asked.Service, ""))
 	}
 	return bytes.Equal(text(known, known.Primary().Definition), text(&asked.Service, asked.Revision.Definition))
 }

@@ -9,7 +9,6 @@ func TestWhatAServiceCannotBe(t *testing.T) {
 	f := ready(t)
 	f.must(t, "CreateService", `{"serviceName":"known","taskDefinition":"tensorflow-1-gpu","desiredCount":1}`)
 	for members, want := range map[string]string{
-		`"deploymentController":{"type":"EXTERNAL"}`:                                                                                                 "deploymentController EXTERNAL is not supported",
 		`"deploymentController":{"type":"CODE_DEPLOY"}`:                                                                                              "deploymentController CODE_DEPLOY is not supported",
 		`"deploymentConfiguration":{"strategy":"LINEAR","canaryConfiguration":{}}`:                                                                   "belongs to the strategy CANARY",
 		`"deploymentConfiguration":{"strategy":"LINEAR","linearConfiguration":{"stepPercent":2.9}}`:                                                  "multiple of 0.1 between 3 and 100",

@@ -65,10 +65,13 @@ func updateServiceOnce(ctx context.Context, r *Request, in *types.UpdateServiceI
 
 // serviceChange checks an update and makes the change of it.
 func serviceChange(r *Request, cluster *spec.Cluster, known *service.Service, in *types.UpdateServiceInput) (change service.Change, err error) {
-	err = cmp.Or(servicedef.CheckDesired(in.DesiredCount, known.Strategy), servicedef.CheckController(in.DeploymentController),
+	err = cmp.Or(servicedef.CheckDesired(in.DesiredCount, known.Strategy), servicedef.CheckController(in.DeploymentController, known.Controller),
 		servicedef.CheckNetwork(in.NetworkConfiguration))
 	if err != nil {
 		return change, err
+	}
+	if known.IsExternal() {
+		return externalChange(r, cluster, known, in)
 	}
 	definition, deploys, err := deployedDefinition(r, known, in)
 	if err != nil {
@@ -116,6 +119,28 @@ func serviceChange(r *Request, cluster *spec.Cluster, known *service.Service, in
 	return change, checkAccount(r, known, change)
 }
 
+// externalChange is serviceChange for a service whose deployments are task sets.
+func externalChange(r *Request, cluster *spec.Cluster, known *service.Service, in *types.UpdateServiceInput) (change service.Change, err error) {
+	if err := servicedef.CheckExternalUpdate(in); err != nil {
+		return change, err
+	}
+	after := *known
+	given := serviceSettings{
+		constraints: in.PlacementConstraints, placement: in.PlacementStrategy, graceSeconds: in.HealthCheckGracePeriodSeconds,
+		propagateTags: in.PropagateTags, managedTags: in.EnableECSManagedTags,
+	}
+	if err := given.change(r, cluster, &after, &spec.TaskDefinition{}); err != nil {
+		return change, err
+	}
+	if _, err := serviceTags(r, known.Tags); err != nil {
+		return change, err
+	}
+	if change.Desired = in.DesiredCount; !reflect.DeepEqual(after.Settings, known.Settings) {
+		change.Settings, change.Before = &after.Settings, &known.Settings
+	}
+	return change, checkAccount(r, known, change)
+}
+
 // deployedDefinition is the definition of the service after an update, and whether the update deploys it.
 func deployedDefinition(r *Request, s *service.Service, in *types.UpdateServiceInput) (definition *spec.TaskDefinition, deploys bool, err error) {
 	current := r.View.Definition(s.Primary().Definition)
@@ -158,6 +183,8 @@ func deleteService(ctx context.Context, r *Request, in *types.DeleteServiceInput
 	switch {
 	case errors.Is(err, service.ErrScaled):
 		return nil, field.Errorf("service", "The service cannot be stopped while it is scaled above 0.")
+	case errors.Is(err, service.ErrHasTaskSets):
+		return nil, field.Errorf("service", "The service cannot be stopped while deployments are active.")
 	case errors.Is(err, spec.ErrNotFound), errors.Is(err, spec.ErrInactive):
 		return nil, errNoService
 	case err != nil:

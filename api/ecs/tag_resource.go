@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"pinion/api/auth"
 	"pinion/api/ecs/arn"
@@ -18,7 +19,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// tagResource puts tags on a cluster, a task definition, a task, a container instance, a capacity provider or a service, each in place
+// tagResource puts tags on a cluster, a task definition, a task, a container instance, a capacity provider, a service or a task set, each in place
 // of the one with its key.
 func tagResource(ctx context.Context, r *Request, in *types.TagResourceInput) (*types.TagResourceOutput, error) {
 	kind, id, err := parseTaggable(r, in.ResourceARN)
@@ -120,7 +121,7 @@ func errResourceNotFound(what string) error {
 }
 
 // taggable are the kinds of resources that have tags here.
-var taggable = []spec.ResourceKind{spec.ResourceCluster, spec.ResourceDefinition, spec.ResourceTask, spec.ResourceHost, spec.ResourceCapacityProvider, spec.ResourceService}
+var taggable = []spec.ResourceKind{spec.ResourceCluster, spec.ResourceDefinition, spec.ResourceTask, spec.ResourceHost, spec.ResourceCapacityProvider, spec.ResourceService, spec.ResourceTaskSet}
 
 // parseTaggable reads the ARN of a resource with tags, in the long form or the old one. It has to belong to the cluster that
 // the ARN names. ECS's other resources with tags do not exist here, so they are not found.
@@ -130,7 +131,7 @@ func parseTaggable(r *Request, given string) (kind spec.ResourceKind, id string,
 	}
 	parsed, err := arn.ParseAny(given)
 	if err != nil && parsed.Kind != "" && !arn.Known(parsed.Kind) {
-		return "", "", field.Errorf("resourceArn", "resourceArn %s is not the ARN of a cluster, a task definition, a task, a container instance, a capacity provider or a service.", given)
+		return "", "", field.Errorf("resourceArn", "resourceArn %s is not the ARN of a cluster, a task definition, a task, a container instance, a capacity provider, a service or a task set.", given)
 	}
 	if err != nil {
 		return "", "", err
@@ -138,8 +139,11 @@ func parseTaggable(r *Request, given string) (kind spec.ResourceKind, id string,
 	if kind = spec.ResourceKind(parsed.Kind); !slices.Contains(taggable, kind) {
 		return "", "", errResourceNotFound(arn.KindName(parsed.Kind))
 	}
-	if kind == spec.ResourceService {
+	switch kind {
+	case spec.ResourceService:
 		return taggableService(r, parsed)
+	case spec.ResourceTaskSet:
+		return taggableTaskSet(r, parsed, given)
 	}
 	return kind, parsed.Name, checkARNCluster(r, kind, parsed)
 }
@@ -155,6 +159,20 @@ func taggableService(r *Request, parsed arn.Resource) (kind spec.ResourceKind, i
 		return "", "", errResourceNotFound(arn.Service)
 	}
 	return spec.ResourceService, s.ID, nil
+}
+
+// taggableTaskSet finds the task set whose tags a request is about.
+func taggableTaskSet(r *Request, parsed arn.Resource, given string) (kind spec.ResourceKind, id string, err error) {
+	if r.View.Cluster(parsed.Cluster) == nil {
+		return "", "", call.ErrNoCluster
+	}
+	name, _, _ := strings.Cut(parsed.Name, "/")
+	if s := r.View.Service(parsed.Cluster, name); s != nil && seesService(r, s) {
+		if d := findTaskSet(s, given); d != nil {
+			return spec.ResourceTaskSet, d.ID, nil
+		}
+	}
+	return "", "", errResourceNotFound(arn.KindName(arn.TaskSet))
 }
 
 // checkARNCluster refuses a resource of another cluster than its ARN says, and a cluster that is not known.

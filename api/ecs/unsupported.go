@@ -9,7 +9,6 @@ import (
 
 // Why operations of ECS are refused.
 const (
-	reasonTaskSets      = "task sets belong to the deployment controller EXTERNAL; services here have the controller ECS"
 	reasonExec          = "running a command inside a task is not built yet"
 	reasonAgentProtocol = "hosts speak Pinion's own protocol with the cluster, not that of the Amazon ECS agent"
 	reasonGateways      = "gateways are a service of AWS; there is none here"
@@ -18,8 +17,7 @@ const (
 
 // unsupportedOperations are the operations of ECS that Pinion knows by name and does not do, by the reason.
 var unsupportedOperations = map[string][]string{
-	reasonTaskSets: {"CreateTaskSet", "DeleteTaskSet", "DescribeTaskSets", "UpdateServicePrimaryTaskSet", "UpdateTaskSet"},
-	reasonExec:     {"ExecuteCommand"},
+	reasonExec: {"ExecuteCommand"},
 	reasonAgentProtocol: {
 		"DiscoverPollEndpoint", "SubmitAttachmentStateChanges", "SubmitContainerStateChange", "SubmitTaskStateChange",
 	},

@@ -69,6 +69,8 @@ func tasksOf(s client.Service) string { return strconv.Itoa(s.Running) + "/" + s
 func rolloutOf(s *client.Service) string {
 	p := s.Primary()
 	switch {
+	case s.Status == "ACTIVE" && s.IsExternal():
+		return taskSetsOf(s)
 	case s.Status != "ACTIVE" || p == nil:
 		return s.Status
 	case s.Steady():
@@ -84,6 +86,20 @@ func rolloutOf(s *client.Service) string {
 		text += fmt.Sprintf(", %d failed", p.Failed)
 	}
 	return text
+}
+
+// taskSetsOf is how many task sets a service has, and how many of them are not steady.
+func taskSetsOf(s *client.Service) string {
+	moving := 0
+	for _, set := range s.TaskSets {
+		if set.Stability != "STEADY_STATE" {
+			moving++
+		}
+	}
+	if moving == 0 {
+		return fmt.Sprintf("%d task sets, steady", len(s.TaskSets))
+	}
+	return fmt.Sprintf("%d task sets, %d not steady", len(s.TaskSets), moving)
 }
 
 func inspectCommand(system invocation.System) *cli.Command {

@@ -66,6 +66,9 @@ func progressOf(s *client.Service) string {
 			parts = append(parts, text)
 		}
 	}
+	for _, set := range s.TaskSets {
+		parts = append(parts, fmt.Sprintf("%s (%s) %d of %d run", client.ResourceID(set.Definition), set.ID, set.Running, set.Desired))
+	}
 	return strings.Join(parts, "; ")
 }
 
@@ -85,7 +88,10 @@ func Follow(ctx context.Context, inv *invocation.Invocation, cluster string, beg
 	if len(began.Events) > 0 {
 		f.event = began.Events[0].ID
 	}
-	mine := began.Primary().ID
+	mine := ""
+	if p := began.Primary(); p != nil {
+		mine = p.ID
+	}
 	for {
 		var s client.Service
 		err := inv.RetryUnavailable(ctx, func() (err error) { s, err = find(ctx, inv, cluster, began.Name); return err })
@@ -117,6 +123,8 @@ func (f *follower) left(ctx context.Context, err error) error {
 func outcome(s *client.Service, mine string) (over bool, err error) {
 	p := s.Primary()
 	switch {
+	case s.Status == "ACTIVE" && s.IsExternal():
+		return s.Steady(), nil
 	case s.Status != "ACTIVE" || p == nil:
 		return true, fmt.Errorf("the service %s is %s: somebody deleted it", s.Name, s.Status)
 	case p.ID == mine && p.State == "FAILED":

@@ -19,13 +19,14 @@ const (
 	Service           = "service"
 	ServiceDeployment = "service-deployment"
 	ServiceRevision   = "service-revision"
+	TaskSet           = "task-set"
 )
 
 // Resource is a parsed reference to a resource: a name, an id or an ARN.
 type Resource struct {
 	Kind    string
 	Cluster string // that the resource belongs to, or that it is; empty when it belongs to none, or the name does not say
-	Name    string // name or id; of a service deployment and a service revision SERVICE/ID
+	Name    string // name or id; of a service deployment and a service revision SERVICE/ID, of a task set SERVICE/ecs-svc/ID
 }
 
 // Make makes the ARN of a resource, "cluster/default", in a region.
@@ -63,7 +64,7 @@ var parts = map[string]struct{ least, most int }{
 	Service:           {1, 2},
 	ServiceDeployment: {3, 3},
 	ServiceRevision:   {3, 3},
-	"task-set":        {3, 3},
+	TaskSet:           {4, 4},
 	"daemon":          {2, 2},
 }
 

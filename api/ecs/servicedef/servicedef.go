@@ -13,10 +13,9 @@ import (
 )
 
 const (
-	maxGrace      = 1<<31 - 1
-	maxRole       = 2048 // IAM's ARNs
-	controllerECS = "ECS"
-	namePath      = "serviceName"
+	maxGrace = 1<<31 - 1
+	maxRole  = 2048 // IAM's ARNs
+	namePath = "serviceName"
 )
 
 // CheckName checks the name of a service by ECS's rules.
@@ -57,17 +56,6 @@ func CheckDesired(given *int, strategy service.Strategy) error {
 		return field.Errorf("desiredCount", "desiredCount must be between 0 and %d, not %d.", service.MaxDesired, *given)
 	}
 	return nil
-}
-
-// CheckController refuses the deployment controllers that Pinion has not.
-func CheckController(given *types.DeploymentControllerInput) error {
-	if given == nil || given.Type == "" || given.Type == controllerECS {
-		return nil
-	}
-	if err := field.OneOf("deploymentController.type", given.Type, types.DeploymentControllers...); err != nil {
-		return err
-	}
-	return field.Errorf("deploymentController.type", "deploymentController %s is not supported: Pinion replaces the tasks of a service itself, which is the controller ECS.", given.Type)
 }
 
 // CheckGrace checks how long a service ignores that a new task is not healthy.

@@ -23,6 +23,7 @@ var (
 	ManagedTerminationProtections = []string{"ENABLED", "DISABLED"}
 	Rebalancings                  = []string{"ENABLED", "DISABLED"}
 	ResourceManagementTypes       = []string{"CUSTOMER", "ECS"}
+	ScaleUnits                    = []string{"PERCENT"}
 	SchedulingStrategies          = []string{"REPLICA", "DAEMON"}
 	ServiceDeploymentStatuses     = []string{"PENDING", "SUCCESSFUL", "STOPPED", "STOP_REQUESTED", "IN_PROGRESS", "ROLLBACK_REQUESTED", "ROLLBACK_IN_PROGRESS", "ROLLBACK_SUCCESSFUL", "ROLLBACK_FAILED"}
 	ServiceFields                 = []string{"TAGS"}
@@ -35,6 +36,7 @@ var (
 	TaskDefinitionFields          = []string{"TAGS"}
 	TaskDefinitionStatuses        = []string{"ACTIVE", "INACTIVE", "DELETE_IN_PROGRESS"}
 	TaskFields                    = []string{"TAGS"}
+	TaskSetFields                 = []string{"TAGS"}
 	ThresholdTypes                = []string{"COUNT", "BOUNDED_PERCENT", "UNBOUNDED_PERCENT"}
 	TransportProtocols            = []string{"tcp", "udp"}
 	UlimitNames                   = []string{"core", "cpu", "data", "fsize", "locks", "memlock", "msgqueue", "nice", "nofile", "nproc", "rss", "rtprio", "rttime", "sigpending", "stack"}

@@ -95,8 +95,9 @@ type Service struct {
 	PendingCount                  int                             `json:"pendingCount"`
 	LaunchType                    string                          `json:"launchType,omitempty"`
 	CapacityProviderStrategy      []StrategyItem                  `json:"capacityProviderStrategy"`
-	TaskDefinition                string                          `json:"taskDefinition"`
+	TaskDefinition                string                          `json:"taskDefinition,omitempty"`
 	DeploymentConfiguration       *DeploymentConfiguration        `json:"deploymentConfiguration,omitempty"`
+	TaskSets                      []TaskSet                       `json:"taskSets,omitempty"`
 	Deployments                   []Deployment                    `json:"deployments"`
 	RoleARN                       string                          `json:"roleArn,omitempty"`
 	Events                        []ServiceEvent                  `json:"events"`
@@ -201,6 +202,31 @@ type DeploymentConfiguration struct {
 	LifecycleHooks           []DeploymentLifecycleHook `json:"lifecycleHooks,omitempty"`
 	LinearConfiguration      *LinearConfiguration      `json:"linearConfiguration,omitempty"`
 	CanaryConfiguration      *CanaryConfiguration      `json:"canaryConfiguration,omitempty"`
+}
+
+// TaskSet is ECS's TaskSet.
+type TaskSet struct {
+	ID                       string                `json:"id"`
+	TaskSetARN               string                `json:"taskSetArn"`
+	ServiceARN               string                `json:"serviceArn"`
+	ClusterARN               string                `json:"clusterArn"`
+	ExternalID               string                `json:"externalId,omitempty"`
+	Status                   string                `json:"status"`
+	TaskDefinition           string                `json:"taskDefinition"`
+	ComputedDesiredCount     int                   `json:"computedDesiredCount"`
+	PendingCount             int                   `json:"pendingCount"`
+	RunningCount             int                   `json:"runningCount"`
+	CreatedAt                wire.Time             `json:"createdAt,omitzero"`
+	UpdatedAt                wire.Time             `json:"updatedAt,omitzero"`
+	LaunchType               string                `json:"launchType,omitempty"`
+	CapacityProviderStrategy []StrategyItem        `json:"capacityProviderStrategy"`
+	NetworkConfiguration     *NetworkConfiguration `json:"networkConfiguration,omitempty"`
+	LoadBalancers            []LoadBalancer        `json:"loadBalancers"`
+	ServiceRegistries        []ServiceRegistry     `json:"serviceRegistries"`
+	Scale                    Scale                 `json:"scale"`
+	StabilityStatus          string                `json:"stabilityStatus"`
+	StabilityStatusAt        wire.Time             `json:"stabilityStatusAt,omitzero"`
+	Tags                     []spec.Tag            `json:"tags"`
 }
 
 // Deployment is ECS's Deployment.
@@ -313,6 +339,12 @@ type LinearConfiguration struct {
 type CanaryConfiguration struct {
 	CanaryPercent           float64 `json:"canaryPercent"`
 	CanaryBakeTimeInMinutes int     `json:"canaryBakeTimeInMinutes"`
+}
+
+// Scale is ECS's Scale.
+type Scale struct {
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"`
 }
 
 // ServiceConnectConfiguration is ECS's ServiceConnectConfiguration.

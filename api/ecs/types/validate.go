@@ -125,3 +125,13 @@ func (in *StopServiceDeploymentInput) Validate() error {
 func (in *ContinueServiceDeploymentInput) Validate() error {
 	return field.OneOf("action", in.Action, HookActions...)
 }
+
+// Validate checks what can be checked without the state.
+func (in *CreateTaskSetInput) Validate() error {
+	return field.OneOf("launchType", in.LaunchType, LaunchTypes...)
+}
+
+// Validate checks what can be checked without the state.
+func (in *DescribeTaskSetsInput) Validate() error {
+	return field.AllOf("include", in.Include, TaskSetFields...)
+}

@@ -41,7 +41,7 @@ func (r *Renderer) serviceDetail(change *raftfsm.Change, at wire.Time) (detail a
 	case *service.Happening:
 		detail := &actionDetail{EventType: eventWarn, EventName: string(o.Event.Action), ClusterARN: r.ClusterARN(o.Service.Cluster),
 			CreatedAt: wire.NewTime(o.Event.At), Reason: o.Event.Message}
-		if o.Event.Action == service.ActionSteadyState {
+		if o.Event.Action == service.ActionSteadyState || o.Event.Action == service.ActionTaskSetSteady {
 			detail.EventType = eventInfo
 		}
 		return detail, r.ServiceARN(o.Service.Cluster, o.Service.Name)

@@ -9,12 +9,14 @@ import (
 	"pinion/api/wire"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/taskset"
 )
 
 // Services renders services and their deployments, with what a Renderer knows. It is used by one goroutine.
 type Services struct {
-	Added *service.Revision // a revision that was recorded after the view; nil: none
-	r     *Renderer
+	Added   *service.Revision // a revision that was recorded after the view; nil: none
+	Changed *taskset.Set      // a task set that was recorded after the view; nil: none
+	r       *Renderer
 }
 
 // NewServices renders what a Renderer's view has.
@@ -30,14 +32,12 @@ func (v *Services) revision(id string) *service.Revision {
 
 // Service renders a service, with counters that follow from its tasks.
 func (v *Services) Service(s *service.Service, withTags bool) types.Service {
-	counts, primary := v.revisionCounts(s.ID), s.Primary()
+	counts := v.revisionCounts(s.ID)
 	out := types.Service{
 		ServiceARN: v.r.ServiceARN(s.Cluster, s.Name), ServiceName: s.Name, ClusterARN: v.r.ClusterARN(s.Cluster), Status: string(s.Status),
-		LoadBalancers: loadBalancers(v.revision(primary.ID)), ServiceRegistries: []types.ServiceRegistry{}, DesiredCount: s.Desired,
-		CapacityProviderStrategy: strategy(s.Settings.Providers), TaskDefinition: v.r.DefinitionARN(primary.Definition),
-		DeploymentConfiguration: deploymentConfiguration(&s.Settings.Deployment, s.Strategy), DeploymentController: &types.DeploymentController{Type: "ECS"},
-		RoleARN: s.Role, Events: serviceEvents(s.Events), CreatedAt: wire.NewTime(s.CreatedAt), CreatedBy: s.CreatedBy,
-		CurrentServiceDeployment: v.rolloutARN(s.Cluster, s.Name, primary.Rollout), PlacementConstraints: nonNil(s.Settings.Constraints),
+		ServiceRegistries: []types.ServiceRegistry{}, DesiredCount: s.Desired, CapacityProviderStrategy: strategy(s.Settings.Providers),
+		DeploymentConfiguration: deploymentConfiguration(&s.Settings.Deployment, s.Strategy), DeploymentController: &types.DeploymentController{Type: cmp.Or(s.Controller, "ECS")},
+		RoleARN: s.Role, Events: serviceEvents(s.Events), CreatedAt: wire.NewTime(s.CreatedAt), CreatedBy: s.CreatedBy, PlacementConstraints: nonNil(s.Settings.Constraints),
 		PlacementStrategy: nonNil(s.Settings.Placement), HealthCheckGracePeriodSeconds: s.Settings.GraceSeconds, SchedulingStrategy: string(s.Strategy),
 		Tags: []spec.Tag{}, EnableECSManagedTags: s.Settings.ManagedTags, PropagateTags: s.Settings.PropagateTags,
 		EnableExecuteCommand: s.Settings.ExecuteCommand, AvailabilityZoneRebalancing: s.Settings.Rebalancing, ResourceManagementType: "CUSTOMER",
@@ -46,13 +46,14 @@ func (v *Services) Service(s *service.Service, withTags bool) types.Service {
 	if withTags {
 		out.Tags = nonNil(s.Tags)
 	}
-	if len(s.Settings.Providers) == 0 {
-		out.LaunchType = v.launchType(primary.ID)
-	}
+	v.ofPrimary(s, &out)
 	for _, n := range counts {
 		out.RunningCount, out.PendingCount = out.RunningCount+n.running, out.PendingCount+n.pending
 	}
-	if s.Status == service.Inactive {
+	if s.IsExternal() {
+		out.TaskSets = v.TaskSets(s, withTags)
+	}
+	if s.Status == service.Inactive || s.IsExternal() {
 		return out
 	}
 	for i := range s.Deployments {
@@ -64,6 +65,23 @@ func (v *Services) Service(s *service.Service, withTags bool) types.Service {
 		})
 	}
 	return out
+}
+
+// ofPrimary shows what a service has of its PRIMARY deployment: of an EXTERNAL one nothing until a task set is it.
+func (v *Services) ofPrimary(s *service.Service, out *types.Service) {
+	primary := s.Primary()
+	revision := v.revision(primary.ID)
+	if out.LoadBalancers = loadBalancers(revision); primary.ID == "" {
+		return
+	}
+	if out.TaskDefinition = v.r.DefinitionARN(primary.Definition); !s.IsExternal() {
+		out.CurrentServiceDeployment = v.rolloutARN(s.Cluster, s.Name, primary.Rollout)
+	} else if revision != nil {
+		out.CapacityProviderStrategy = strategy(revision.Providers)
+	}
+	if len(out.CapacityProviderStrategy) == 0 {
+		out.LaunchType = v.launchType(primary.ID)
+	}
 }
 
 // RevisionCounts are the revisions that a service has now, with their tasks, the newest first.

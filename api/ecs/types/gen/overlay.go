@@ -40,6 +40,7 @@ var operations = []struct {
 	{"account_gen.go", []string{"TagResource", "UntagResource", "ListTagsForResource", "PutAccountSetting", "PutAccountSettingDefault", "DeleteAccountSetting", "ListAccountSettings"}},
 	{"service_gen.go", []string{"CreateService", "UpdateService", "DeleteService", "DescribeServices", "ListServices", "ListServicesByNamespace"}},
 	{"service_deployment_gen.go", []string{"ListServiceDeployments", "DescribeServiceDeployments", "DescribeServiceRevisions", "StopServiceDeployment", "ContinueServiceDeployment"}},
+	{"task_set_gen.go", []string{"CreateTaskSet", "UpdateTaskSet", "DeleteTaskSet", "DescribeTaskSets", "UpdateServicePrimaryTaskSet"}},
 	{"task_protection_gen.go", []string{"GetTaskProtection", "UpdateTaskProtection"}},
 }
 
@@ -56,7 +57,7 @@ var enums = map[string]string{
 	"ResourceManagementTypes": "ResourceManagementType", "SchedulingStrategies": "SchedulingStrategy", "ServiceFields": "ServiceField",
 	"SettingNames": "SettingName", "SortOrders": "SortOrder", "TargetTypes": "TargetType",
 	"TaskDefinitionFamilyStatuses": "TaskDefinitionFamilyStatus", "TaskDefinitionFields": "TaskDefinitionField",
-	"TaskDefinitionStatuses": "TaskDefinitionStatus", "TaskFields": "TaskField", "TransportProtocols": "TransportProtocol",
+	"TaskDefinitionStatuses": "TaskDefinitionStatus", "TaskFields": "TaskField", "TaskSetFields": "TaskSetField", "ScaleUnits": "ScaleUnit", "TransportProtocols": "TransportProtocol",
 	"UlimitNames": "UlimitName",
 }
 
@@ -83,6 +84,7 @@ const (
 	noExec      = "running a command inside a task is not built yet"
 	askForGPUs  = "GPUs are asked for with resourceRequirements"
 	noRegistry  = "names of services are made with serviceConnectConfiguration, and every host answers DNS for them"
+	noCloudMap  = "there is no AWS Cloud Map here; a task set has a load balancer"
 	noSidecar   = "the proxy of each host carries the requests, not a container beside the task"
 	noLattice   = "VPC Lattice is a service of AWS"
 	noGateways  = "gateways are a service of AWS"
@@ -99,7 +101,7 @@ const (
 	noSharing          = "no host shares GPUs yet"
 	neverFails         = "what is shown never fails later"
 	agentIsPinion      = "the agent is a part of pinion"
-	noTaskSets         = "task sets are not built"
+	ofCodeDeploy       = "only AWS CodeDeploy sets it"
 	noLambdaHere       = "there is no Lambda here"
 	noLatticeHere      = "there is no VPC Lattice here"
 )
@@ -160,6 +162,8 @@ var inputs = map[string]overlay{
 		"ingressPortOverride": noSidecar + "; clients choose the port with clientAliases", "tls": "requests between hosts are not encrypted",
 	}},
 	"ServiceConnectClientAlias":     {Name: "ServiceConnectAliasInput", Refused: map[string]string{"testTrafficRules": noTestRules}},
+	"CreateTaskSetRequest":          {Types: map[string]string{"networkConfiguration": "any"}, Refused: map[string]string{"serviceRegistries": noCloudMap}},
+	"Scale":                         {Name: "ScaleInput", Types: map[string]string{"value": "*float64"}},
 	"ListServiceDeploymentsRequest": {Types: map[string]string{"createdAt": "any"}},
 }
 
@@ -232,9 +236,14 @@ var outputs = map[string]overlay{
 	"ListAttributesResponse":   {Types: map[string]string{"attributes": "[]TargetedAttribute"}},
 	"Service": {
 		Optional: "launchType roleArn createdBy propagateTags availabilityZoneRebalancing resourceManagementType currentServiceDeployment " +
-			"networkConfiguration deploymentConfiguration deploymentController",
-		LeftOut: map[string]string{noFargate: "platformVersion platformFamily", noTaskSets: "taskSets"},
+			"taskDefinition taskSets networkConfiguration deploymentConfiguration deploymentController",
+		LeftOut: map[string]string{noFargate: "platformVersion platformFamily"},
 	},
+	"TaskSet": {
+		Optional: "externalId launchType networkConfiguration",
+		LeftOut:  map[string]string{noFargate: "platformVersion platformFamily fargateEphemeralStorage", ofCodeDeploy: "startedBy"},
+	},
+	"Scale": {Types: map[string]string{"value": "float64"}},
 	"DeploymentConfiguration": {
 		Optional: "strategy deploymentCircuitBreaker alarms linearConfiguration canaryConfiguration lifecycleHooks",
 		LeftOut:  map[string]string{inputRefused: "earlySuccessCriteria"},
