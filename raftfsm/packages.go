@@ -5,6 +5,7 @@ import (
 
 	"pinion/raftfsm/accountsetting"
 	"pinion/raftfsm/acme"
+	"pinion/raftfsm/alarm"
 	"pinion/raftfsm/capacityprovider"
 	"pinion/raftfsm/jointoken"
 	"pinion/raftfsm/loadbalancer"
@@ -73,6 +74,12 @@ var _ = register(noun[taskset.Set]{
 		wrappedKindOf[taskset.Create](130, 1), wrappedKindOf[taskset.Scale](131, 1), wrappedKindOf[taskset.Delete](132, 1), wrappedKindOf[taskset.MakePrimary](133, 1),
 	},
 	tags: &tagging[taskset.Set]{kind: spec.ResourceTaskSet, find: inView(taskset.Find), tags: func(s *taskset.Set) *[]spec.Tag { return &s.Tags }},
+})
+
+var _ = register(noun[alarm.Alarm]{
+	table: "alarms", indexes: alarm.Indexes(), noChanges: "services tell of what their alarms start", noExpiry: "a command deletes it", noCluster: "its data are missing then",
+	commands: []kind{wrappedKindOf[alarm.Put](115, 1), wrappedKindOf[alarm.Delete](116, 1), wrappedKindOf[alarm.SetState](117, 1)},
+	tags:     &tagging[alarm.Alarm]{kind: alarm.Resource, find: inView(alarm.Find), tags: func(a *alarm.Alarm) *[]spec.Tag { return &a.Tags }},
 })
 
 // inView is a read of a package as a method of View.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"pinion/raftfsm/alarm"
+	"pinion/raftfsm/metric"
 	"pinion/raftfsm/scaling"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/sortkey"
@@ -31,6 +33,19 @@ func ScalableTarget(v *View, serviceID string) *scaling.Target {
 
 // ScalableTargets lists all of them, by the ids of their services.
 func ScalableTargets(v *View) []*scaling.Target { return slices.Collect(targetsByService.All(v)) }
+
+// Followed are the series that policies and alarms follow of a service.
+func Followed(v *View, s *service.Service) (names []metric.Name) {
+	if target := ScalableTarget(v, s.ID); target != nil {
+		names = target.Sources()
+	}
+	for _, a := range alarm.OfService(v, s.Cluster, s.Name) {
+		if source := a.Source(); source != "" && !slices.Contains(names, source) {
+			names = append(names, source)
+		}
+	}
+	return names
+}
 
 // ChangeScaling changes the scalable target of an ACTIVE service that is no DAEMON, and by it the service's desired count. ErrNotFound and
 // ErrInactive of the service; service.ErrDaemon; the errors of package scaling. Answer: *scaling.Target, nil when it was deregistered.

@@ -9,6 +9,7 @@ import (
 	"pinion/api/wire"
 	"pinion/raftfsm/scaling"
 	"pinion/raftfsm/service"
+	"pinion/raftfsm/spec"
 )
 
 type targetAction struct {
@@ -153,7 +154,7 @@ func (r *Request) describeScheduledActions(_ context.Context, in *describeAction
 		for i := range t.Actions {
 			if a := &t.Actions[i]; wanted(in.ScheduledActionNames, a.Name) {
 				all = append(all, scheduledAction{
-					named: nameOf(t), ScheduledActionName: a.Name, ScheduledActionARN: r.partARN("scheduledAction", a.ID, t) + ":scheduledActionName/" + a.Name, Schedule: a.Schedule, Timezone: a.Timezone,
+					named: nameOf(t), ScheduledActionName: a.Name, ScheduledActionARN: r.actionARN(t, a), Schedule: a.Schedule, Timezone: a.Timezone,
 					StartTime: wire.NewTime(a.Start), EndTime: wire.NewTime(a.End), ScalableTarget: targetAction{a.Min, a.Max}, CreationTime: wire.NewTime(a.CreatedAt),
 				})
 			}
@@ -164,4 +165,8 @@ func (r *Request) describeScheduledActions(_ context.Context, in *describeAction
 		return nil, err
 	}
 	return &describeActionsOutput{all[page.from:page.to], next}, nil
+}
+
+func (r *Request) actionARN(t *scaling.Target, a *scaling.ScheduledAction) string {
+	return "arn:aws:autoscaling:" + r.Principal.Region + ":" + spec.AccountID + ":scheduledAction:" + a.ID + ":resource/ecs/" + resourceID(t.Cluster, t.Service) + ":scheduledActionName/" + a.Name
 }

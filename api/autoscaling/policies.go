@@ -7,11 +7,13 @@ import (
 	"pinion/api/httpx"
 	"pinion/api/wire"
 	"pinion/raftfsm/scaling"
-	"pinion/raftfsm/spec"
 )
 
-// targetTracking is the one type of policies here.
-const targetTracking = "TargetTrackingScaling"
+// The types of policies here.
+const (
+	targetTracking = "TargetTrackingScaling"
+	stepScaling    = "StepScaling"
+)
 
 type dimensionOfMetric struct {
 	Name  string `json:"Name"`
@@ -46,17 +48,20 @@ type putPolicyInput struct {
 	PolicyName string                 `json:"PolicyName"`
 	PolicyType string                 `json:"PolicyType"`
 	Tracking   *trackingConfiguration `json:"TargetTrackingScalingPolicyConfiguration"`
-	Step       wire.Unsupported       `json:"StepScalingPolicyConfiguration" why:"a CloudWatch alarm would have to start it, and there are none: use PolicyType TargetTrackingScaling"`
-	Predictive wire.Unsupported       `json:"PredictiveScalingPolicyConfiguration" why:"use PolicyType TargetTrackingScaling, or scheduled actions"`
+	Step       *stepConfiguration     `json:"StepScalingPolicyConfiguration"`
+	Predictive wire.Unsupported       `json:"PredictiveScalingPolicyConfiguration" why:"use PolicyType TargetTrackingScaling or StepScaling, or scheduled actions"`
 }
 
 type putPolicyOutput struct {
-	PolicyARN string  `json:"PolicyARN"`
-	Alarms    []alarm `json:"Alarms"`
+	PolicyARN string       `json:"PolicyARN"`
+	Alarms    []namedAlarm `json:"Alarms"`
 }
 
-// alarm is there for the shape: policies follow their metrics without alarms.
-type alarm struct{}
+// namedAlarm is an alarm that starts a step scaling policy. Target tracking follows its metric without alarms.
+type namedAlarm struct {
+	AlarmName string `json:"AlarmName"`
+	AlarmARN  string `json:"AlarmARN"`
+}
 
 // Bounds of what a policy says; those of names and cooldowns are AWS's or wider.
 const (
@@ -68,29 +73,45 @@ const (
 
 // putScalingPolicy makes a policy, or changes the one of that name.
 func (r *Request) putScalingPolicy(ctx context.Context, in *putPolicyInput) (*putPolicyOutput, error) {
-	switch {
-	case in.PolicyType == "StepScaling":
-		return nil, errInvalid("PolicyType StepScaling is not supported by Pinion yet: a CloudWatch alarm would have to start it, and there are none. Use %s.", targetTracking)
-	case in.PolicyType != targetTracking:
-		return nil, errInvalid("PolicyType must be %s, the only one here, not %q", targetTracking, in.PolicyType)
-	case in.Tracking == nil:
-		return nil, errInvalid("TargetTrackingScalingPolicyConfiguration must be given")
-	}
 	if err := checkName("PolicyName", in.PolicyName); err != nil {
 		return nil, err
+	}
+	policy, err := in.policy()
+	if err != nil {
+		return nil, err
+	}
+	if policy.Step == nil {
+		if err := r.checkMetric(&in.resource, &policy.Tracking.Metric); err != nil {
+			return nil, err
+		}
+	}
+	policy.ID, policy.Name, policy.CreatedAt = httpx.NewUUID(), in.PolicyName, r.Now()
+	target, err := r.change(ctx, &in.resource, scaling.Change{PutPolicy: policy})
+	if err != nil {
+		return nil, err
+	}
+	known := target.Policy(in.PolicyName)
+	return &putPolicyOutput{PolicyARN: r.policyARN(target, known), Alarms: append([]namedAlarm{}, r.alarms()[known.ID]...)}, nil
+}
+
+// policy checks the configuration of the type.
+func (in *putPolicyInput) policy() (*scaling.Policy, error) {
+	switch {
+	case in.PolicyType != targetTracking && in.PolicyType != stepScaling:
+		return nil, errInvalid("PolicyType must be %s or %s, not %q", targetTracking, stepScaling, in.PolicyType)
+	case in.PolicyType == stepScaling && (in.Step == nil || in.Tracking != nil):
+		return nil, errInvalid("StepScalingPolicyConfiguration must be given with PolicyType %s, and no other one", stepScaling)
+	case in.PolicyType == stepScaling:
+		step, err := in.Step.parse()
+		return &scaling.Policy{Step: step}, err
+	case in.Tracking == nil || in.Step != nil:
+		return nil, errInvalid("TargetTrackingScalingPolicyConfiguration must be given with PolicyType %s, and no other one", targetTracking)
 	}
 	tracking, err := in.Tracking.parse()
 	if err != nil {
 		return nil, err
 	}
-	if err := r.checkMetric(&in.resource, &tracking.Metric); err != nil {
-		return nil, err
-	}
-	target, err := r.change(ctx, &in.resource, scaling.Change{PutPolicy: &scaling.Policy{ID: httpx.NewUUID(), Name: in.PolicyName, Tracking: *tracking, CreatedAt: r.Now()}})
-	if err != nil {
-		return nil, err
-	}
-	return &putPolicyOutput{PolicyARN: r.policyARN(target, target.Policy(in.PolicyName)), Alarms: []alarm{}}, nil
+	return &scaling.Policy{Tracking: *tracking}, nil
 }
 
 // parse checks a configuration.
@@ -163,12 +184,13 @@ type describePoliciesInput struct {
 
 type scalingPolicy struct {
 	named
-	PolicyARN    string                `json:"PolicyARN"`
-	PolicyName   string                `json:"PolicyName"`
-	PolicyType   string                `json:"PolicyType"`
-	Tracking     trackingConfiguration `json:"TargetTrackingScalingPolicyConfiguration"`
-	Alarms       []alarm               `json:"Alarms"`
-	CreationTime wire.Time             `json:"CreationTime"`
+	PolicyARN    string                 `json:"PolicyARN"`
+	PolicyName   string                 `json:"PolicyName"`
+	PolicyType   string                 `json:"PolicyType"`
+	Tracking     *trackingConfiguration `json:"TargetTrackingScalingPolicyConfiguration,omitempty"`
+	Step         *stepConfiguration     `json:"StepScalingPolicyConfiguration,omitempty"`
+	Alarms       []namedAlarm           `json:"Alarms"`
+	CreationTime wire.Time              `json:"CreationTime"`
 }
 
 type describePoliciesOutput struct {
@@ -181,14 +203,11 @@ func (r *Request) describeScalingPolicies(_ context.Context, in *describePolicie
 	if err != nil {
 		return nil, err
 	}
-	all := []scalingPolicy{}
+	all, alarms := []scalingPolicy{}, r.alarms()
 	for _, t := range targets {
 		for i := range t.Policies {
 			if p := &t.Policies[i]; wanted(in.PolicyNames, p.Name) {
-				all = append(all, scalingPolicy{
-					named: nameOf(t), PolicyARN: r.policyARN(t, p), PolicyName: p.Name, PolicyType: targetTracking, Tracking: describeTracking(&p.Tracking),
-					Alarms: []alarm{}, CreationTime: wire.NewTime(p.CreatedAt),
-				})
+				all = append(all, r.describePolicy(t, p, alarms[p.ID]))
 			}
 		}
 	}
@@ -199,9 +218,19 @@ func (r *Request) describeScalingPolicies(_ context.Context, in *describePolicie
 	return &describePoliciesOutput{all[page.from:page.to], next}, nil
 }
 
-func describeTracking(t *scaling.Tracking) trackingConfiguration {
+func (r *Request) describePolicy(t *scaling.Target, p *scaling.Policy, alarms []namedAlarm) scalingPolicy {
+	out := scalingPolicy{named: nameOf(t), PolicyARN: r.policyARN(t, p), PolicyName: p.Name, PolicyType: targetTracking, Alarms: append([]namedAlarm{}, alarms...), CreationTime: wire.NewTime(p.CreatedAt)}
+	if p.Step != nil {
+		out.PolicyType, out.Step = stepScaling, describeStep(p.Step)
+	} else {
+		out.Tracking = describeTracking(&p.Tracking)
+	}
+	return out
+}
+
+func describeTracking(t *scaling.Tracking) *trackingConfiguration {
 	value := t.Target.Float()
-	c := trackingConfiguration{TargetValue: &value, ScaleOutCooldown: t.OutCooldown, ScaleInCooldown: t.InCooldown, DisableScaleIn: t.NoScaleIn}
+	c := &trackingConfiguration{TargetValue: &value, ScaleOutCooldown: t.OutCooldown, ScaleInCooldown: t.InCooldown, DisableScaleIn: t.NoScaleIn}
 	if m := t.Metric; m.Predefined != "" {
 		c.Predefined = &predefinedMetric{m.Predefined, m.Label}
 	} else {
@@ -214,9 +243,5 @@ func describeTracking(t *scaling.Tracking) trackingConfiguration {
 }
 
 func (r *Request) policyARN(t *scaling.Target, p *scaling.Policy) string {
-	return r.partARN("scalingPolicy", p.ID, t) + ":policyName/" + p.Name
-}
-
-func (r *Request) partARN(kind, id string, t *scaling.Target) string {
-	return "arn:aws:autoscaling:" + r.Principal.Region + ":" + spec.AccountID + ":" + kind + ":" + id + ":resource/ecs/" + resourceID(t.Cluster, t.Service)
+	return scaling.PolicyName{ID: p.ID, Cluster: t.Cluster, Service: t.Service, Name: p.Name}.ARN(r.Principal.Region)
 }

@@ -68,7 +68,7 @@ var floors = map[string][]string{
 	"raftfsm": {
 		"routing raftfsmtest",
 		".",
-		"loadbalancer loggroup jointoken capacityprovider accountsetting acme taskset",
+		"alarm loadbalancer loggroup jointoken capacityprovider accountsetting acme taskset",
 		"command",
 		"query tally issuer ended edit change snapshot table ledger",
 		"service scaling",

@@ -47,8 +47,11 @@ func (n Name) Part() string {
 	return part
 }
 
+// IsExported reports whether containers export the metric; Part is its name there.
+func (n Name) IsExported() bool { return n.whole() == Exported }
+
 // OfHosts reports whether the host of a task has to measure the metric.
-func (n Name) OfHosts() bool { return n == CPU || n == Memory || n == GPU || n.whole() == Exported }
+func (n Name) OfHosts() bool { return n == CPU || n == Memory || n == GPU || n.IsExported() }
 
 // OfProxies reports whether the proxies of all hosts have to measure the metric.
 func (n Name) OfProxies() bool { return n.whole() == InFlight || n.whole() == Requests }
@@ -62,7 +65,7 @@ var words = map[Name]string{
 
 // Words is what a metric is in a sentence, empty when it is not known.
 func (n Name) Words() string {
-	if n.whole() == Exported {
+	if n.IsExported() {
 		return n.Part() + " per replica"
 	}
 	return words[n.whole()]

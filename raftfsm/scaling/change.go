@@ -48,6 +48,7 @@ type Run struct{ Action string }
 type Move struct {
 	From, To int
 	Cause    string
+	Added    int `json:",omitempty" level:"1"` // by the steps within one cooldown, this one included; 0: To - From
 }
 
 // Apply makes the change to a target, nil where there is none, of a service with so many desired tasks. After is nil when there is none any
@@ -151,7 +152,7 @@ func (t *Target) scale(m *Move, desired int, id string, at time.Time) error {
 		return ErrMoved
 	}
 	if m.To > m.From {
-		t.Out = Step{at, m.To - m.From}
+		t.Out = Step{at, max(m.Added, m.To-m.From)}
 	} else {
 		t.In = Step{at, m.From - m.To}
 	}

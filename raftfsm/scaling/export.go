@@ -3,7 +3,6 @@ package scaling
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -27,15 +26,4 @@ func ExportPort(labels map[string]string) (port int, path string, err error) {
 		return 0, "", fmt.Errorf("%s must be a port of the container, 1 to 65535, not %.99q", spec.LabelMetricPort, text)
 	}
 	return port, path, nil
-}
-
-// Exported are the names of the exported metrics that policies follow.
-func (t *Target) Exported() (names []string) {
-	for i := range t.Policies {
-		source, err := t.Policies[i].Tracking.Metric.Source()
-		if err == nil && t.Policies[i].Tracking.Metric.Namespace == NamespaceExported && !slices.Contains(names, source.Part()) {
-			names = append(names, source.Part())
-		}
-	}
-	return names
 }

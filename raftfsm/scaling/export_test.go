@@ -1,7 +1,6 @@
 package scaling
 
 import (
-	"slices"
 	"testing"
 
 	"pinion/raftfsm/spec"
@@ -27,12 +26,5 @@ func TestWhereAContainerExportsItsMetrics(t *testing.T) {
 		if port, path, err := ExportPort(labels); port != c.wantPort || path != c.wantPath || (err == nil) != c.ok {
 			t.Errorf("%v: %d %q %v", labels, port, path, err)
 		}
-	}
-	exported := func(name string) Policy {
-		return Policy{Tracking: Tracking{Metric: Metric{Namespace: NamespaceExported, Name: name}}}
-	}
-	target := &Target{Policies: []Policy{exported("a"), {Tracking: Tracking{Metric: Metric{Predefined: PredefinedCPU}}}, exported("b:c"), exported("a")}}
-	if got := target.Exported(); !slices.Equal(got, []string{"a", "b:c"}) {
-		t.Errorf("%v", got)
 	}
 }

@@ -26,11 +26,17 @@ type Dimension struct {
 	Value string `json:"value"`
 }
 
-// Namespace is where Pinion's own metrics are, NamespaceExported where those are that containers export.
+// Namespace is where Pinion's own metrics are, NamespaceExported where those are that containers export. Some metrics have their names of AWS
+// too, in NamespaceECS and NamespaceELB.
 const (
 	Namespace         = "Pinion"
 	NamespaceExported = "Pinion/Prometheus"
+	NamespaceECS      = "AWS/ECS"
+	NamespaceELB      = "AWS/ApplicationELB"
 )
+
+// namesOfAWS are the metrics that have the same name in a namespace of AWS.
+var namesOfAWS = map[string][]metric.Name{NamespaceECS: {metric.CPU, metric.Memory}, NamespaceELB: {metric.Requests}}
 
 // exportedName is a name that Prometheus takes without quotes.
 var exportedName = regexp.MustCompile(`^[a-zA-Z_:][a-zA-Z0-9_:]{0,254}$`)
@@ -92,6 +98,7 @@ func (m *Metric) customized() (metric.Name, error) {
 		return metric.Exported.Of(m.Name), nil
 	}
 	switch {
+	case slices.Contains(namesOfAWS[m.Namespace], source):
 	case m.Namespace != Namespace:
 		return "", fmt.Errorf("the namespace %q is not supported: metrics are in the namespace %s: %v, and those that containers export in %s", m.Namespace, Namespace, metric.Names(), NamespaceExported)
 	case !slices.Contains(metric.Names(), source):

@@ -58,12 +58,13 @@ type Activity struct {
 	Cause string    `json:"cause"`
 }
 
-// Policy has a service follow a metric.
+// Policy has a service follow a metric, or go by steps when alarms say so.
 type Policy struct {
 	ID        string    `json:"id"` // UUID, in its ARN
 	Name      string    `json:"name"`
-	Tracking  Tracking  `json:"tracking"`
+	Tracking  Tracking  `json:"tracking,omitzero"` // where Step is nil
 	CreatedAt time.Time `json:"createdAt"`
+	Step      *Stepping `json:"step,omitempty" level:"1"`
 }
 
 // Tracking keeps a metric near a value, by as many tasks as that needs.
@@ -119,12 +120,16 @@ func (n Number) Float() float64 {
 // Within is n, or what of Min to Max is nearest to it.
 func (t *Target) Within(n int) int { return min(max(n, t.Min), t.Max) }
 
-// Follows reports whether a policy follows one of some metrics.
-func (t *Target) Follows(some func(metric.Name) bool) bool {
-	return slices.ContainsFunc(t.Policies, func(p Policy) bool {
-		name, err := p.Tracking.Metric.Source()
-		return err == nil && some(name)
-	})
+// Sources are the series that policies follow.
+func (t *Target) Sources() (names []metric.Name) {
+	for i := range t.Policies {
+		if p := &t.Policies[i]; p.Step == nil {
+			if name, err := p.Tracking.Metric.Source(); err == nil && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // Policy finds a policy by its name, nil when there is none.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/alarm"
 	"pinion/raftfsm/metric"
 	"pinion/raftfsm/routing"
 	"pinion/raftfsm/scaling"
@@ -60,15 +61,20 @@ func MetricsHandler(leader func() (*Backend, error)) rpc.HandlerFunc {
 	})
 }
 
-// wantedOf is what a host is to measure: the running tasks whose services follow a metric of hosts, and what its proxy sends, when any service does.
+// wantedOf is what a host is to measure: the running tasks of whose services a metric of hosts is followed, and what its proxy sends, when that is
+// of any service.
 func wantedOf(v *raftfsm.View, hostID string) (w metric.Wanted) {
-	w.Proxy = slices.ContainsFunc(raftfsm.ScalableTargets(v), func(t *scaling.Target) bool { return t.Follows(metric.Name.OfProxies) })
+	w.Proxy = alarm.AnyOfProxies(v) || slices.ContainsFunc(raftfsm.ScalableTargets(v), func(t *scaling.Target) bool { return slices.ContainsFunc(t.Sources(), metric.Name.OfProxies) })
 	for _, t := range v.TasksOn(hostID) {
 		if t.Service == nil || t.LastStatus != spec.Running {
 			continue
 		}
-		if target := raftfsm.ScalableTarget(v, t.Service.ID); target != nil && target.Follows(metric.Name.OfHosts) {
-			w.Tasks = append(w.Tasks, wantedTask(v, t, target))
+		s := v.ServiceByID(t.Service.ID)
+		if s == nil {
+			continue
+		}
+		if followed := raftfsm.Followed(v, s); slices.ContainsFunc(followed, metric.Name.OfHosts) {
+			w.Tasks = append(w.Tasks, wantedTask(v, t, followed))
 		}
 	}
 	return w
@@ -79,21 +85,26 @@ func measures(w metric.Wanted, taskID string) bool {
 	return slices.ContainsFunc(w.Tasks, func(t metric.WantedTask) bool { return t.ID == taskID })
 }
 
-// wantedTask is what a host is to measure of a task by what its service follows.
-func wantedTask(v *raftfsm.View, t *spec.Task, target *scaling.Target) metric.WantedTask {
+// wantedTask is what a host is to measure of a task by what is followed of its service.
+func wantedTask(v *raftfsm.View, t *spec.Task, followed []metric.Name) metric.WantedTask {
 	w := metric.WantedTask{ID: t.ID}
-	if target.Follows(func(n metric.Name) bool { return n == metric.GPU }) {
+	if slices.Contains(followed, metric.GPU) {
 		for i := range t.Containers {
 			w.GPUs = append(w.GPUs, t.Containers[i].GPUs...)
 		}
 	}
-	w.Export = exportOf(v, t, target)
+	w.Export = exportOf(v, t, followed)
 	return w
 }
 
 // exportOf is what a host is to read of the metrics that a task exports; nil: nothing.
-func exportOf(v *raftfsm.View, t *spec.Task, target *scaling.Target) *metric.Export {
-	names := target.Exported()
+func exportOf(v *raftfsm.View, t *spec.Task, followed []metric.Name) *metric.Export {
+	var names []string
+	for _, n := range followed {
+		if n.IsExported() {
+			names = append(names, n.Part())
+		}
+	}
 	definition := v.Definition(t.Definition)
 	if len(names) == 0 || definition == nil {
 		return nil

@@ -70,8 +70,7 @@ func TestAHostIsToldWhatToMeasure(t *testing.T) {
 func TestAHostIsToldWhichGPUsToMeasure(t *testing.T) {
 	task := &spec.Task{ID: "t", Containers: []spec.Container{{GPUs: []string{"GPU-1"}}, {}, {GPUs: []string{"GPU-2"}}}}
 	for name, want := range map[metric.Name]int{metric.GPU: 2, metric.CPU: 0} {
-		target := &scaling.Target{Policies: []scaling.Policy{{Tracking: scaling.Tracking{Metric: scaling.Metric{Namespace: scaling.Namespace, Name: string(name)}}}}}
-		if got := wantedTask(raftfsm.NewState().View(), task, target); len(got.GPUs) != want || got.ID != "t" {
+		if got := wantedTask(raftfsm.NewState().View(), task, []metric.Name{name}); len(got.GPUs) != want || got.ID != "t" {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
