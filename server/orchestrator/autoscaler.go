@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/alarm"
 	"pinion/raftfsm/metric"
 	"pinion/raftfsm/scaling"
 	"pinion/raftfsm/service"
@@ -20,13 +21,17 @@ import (
 // scaleInterval is how often metrics become samples and services are scaled.
 const scaleInterval = 10 * time.Second
 
-// Autoscaler is the reconciler of scalable targets: it carries out scheduled actions, and what package autoscale decides. The series that it
-// decides by begin with the leader term, so a new leader takes nothing away before it has seen a whole window. One goroutine uses it.
+// Autoscaler is the reconciler of scalable targets and alarms: it carries out scheduled actions, and what package autoscale decides. The series
+// that it decides by begin with the leader term, so a new leader takes nothing away before it has seen a whole window. One goroutine uses it.
 type Autoscaler struct {
 	proposer Proposer
 	metrics  *metrics.Store
 	log      *slog.Logger
-	series   map[seriesKey][]autoscale.Sample
+	series   map[seriesKey]autoscale.Watched
+
+	began     time.Time            // of the first sample
+	evaluated map[string]time.Time // alarms by name: the moment that they were evaluated for last
+	triggers  []autoscale.Trigger  // of alarms that were evaluated since Scale
 }
 
 type seriesKey struct {
@@ -36,7 +41,7 @@ type seriesKey struct {
 
 // NewAutoscaler makes the reconciler for one leader term.
 func NewAutoscaler(p Proposer, m *metrics.Store, log *slog.Logger) *Autoscaler {
-	return &Autoscaler{proposer: p, metrics: m, log: log, series: map[seriesKey][]autoscale.Sample{}}
+	return &Autoscaler{proposer: p, metrics: m, log: log, series: map[seriesKey]autoscale.Watched{}, evaluated: map[string]time.Time{}}
 }
 
 // Loop scales until ctx ends: at each interval, and at once when requests wait.
@@ -47,6 +52,7 @@ func (a *Autoscaler) Loop(ctx context.Context) {
 		select {
 		case <-ticker.C:
 			a.sample()
+			a.evaluate(ctx)
 		case <-a.metrics.Waiting():
 		case <-ctx.Done():
 			return
@@ -55,35 +61,53 @@ func (a *Autoscaler) Loop(ctx context.Context) {
 	}
 }
 
-// sample adds the present metrics to the series of the policies, and drops series that no policy follows any more.
+// maxSeries is how long samples are kept: the longest window of a policy, or of an alarm that is evaluated each minute.
+const maxSeries = autoscale.MaxInWindow + autoscale.MaxAlarmStride
+
+// sample adds the present metrics to the series that policies and alarms follow, and drops those that nobody follows any more.
 func (a *Autoscaler) sample() {
 	now, view := a.proposer.Now(), a.proposer.State().View()
+	if a.began.IsZero() {
+		a.began = now
+	}
 	sums := a.metrics.Sums(now)
-	proxied := allProxies(view, sums)
-	series := map[seriesKey][]autoscale.Sample{}
-	queued := map[string]int{} // by cluster
-	for _, t := range raftfsm.ScalableTargets(view) {
-		for i := range t.Policies {
-			tracking := &t.Policies[i].Tracking
-			source, err := tracking.Metric.Source()
-			if err != nil {
-				continue // it was checked
+	m := measures{sums.Of, allProxies(view, sums), map[string]int{}}
+	series := map[seriesKey]autoscale.Watched{}
+	for _, s := range followedServices(view) {
+		for _, source := range raftfsm.Followed(view, s) {
+			key := seriesKey{s.ID, source}
+			watched, known := a.series[key]
+			if !known {
+				watched.Since = now
 			}
-			key := seriesKey{t.ServiceID, source}
-			if _, sampled := series[key]; !sampled {
-				series[key] = a.series[key]
-				if sample, measured := sampleOf(view, t, source, measures{sums.Of, proxied, queued}); measured {
-					sample.At = now
-					series[key] = append(series[key], sample)
-				}
+			if sample, measured := sampleOf(view, s, source, m); measured {
+				sample.At = now
+				watched.Samples = append(watched.Samples, sample)
 			}
+			old, _ := slices.BinarySearchFunc(watched.Samples, now.Add(-maxSeries), func(s autoscale.Sample, at time.Time) int { return s.At.Compare(at) })
+			watched.Samples = watched.Samples[old:]
+			series[key] = watched
 		}
 	}
-	for key, samples := range series {
-		old, _ := slices.BinarySearchFunc(samples, now.Add(-autoscale.MaxInWindow), func(s autoscale.Sample, at time.Time) int { return s.At.Compare(at) })
-		series[key] = samples[old:]
-	}
 	a.series = series
+}
+
+// followedServices are those that have a scalable target or an alarm.
+func followedServices(v *raftfsm.View) (all []*service.Service) {
+	seen := map[string]bool{}
+	add := func(s *service.Service) {
+		if s != nil && !seen[s.ID] {
+			seen[s.ID] = true
+			all = append(all, s)
+		}
+	}
+	for _, t := range raftfsm.ScalableTargets(v) {
+		add(v.ServiceByID(t.ServiceID))
+	}
+	for _, a := range alarm.All(v) {
+		add(v.Service(a.Cluster, a.Service))
+	}
+	return all
 }
 
 // measures is what samples are made of.
@@ -109,15 +133,15 @@ func waitingFor(v *raftfsm.View, s *service.Service, waiting map[string]int) (n 
 }
 
 // sampleOf is the present sample of a source, if anything was measured.
-func sampleOf(v *raftfsm.View, t *scaling.Target, source metric.Name, m measures) (sample autoscale.Sample, measured bool) {
+func sampleOf(v *raftfsm.View, s *service.Service, source metric.Name, m measures) (sample autoscale.Sample, measured bool) {
 	if source == metric.QueueDepth {
-		if _, counted := m.queued[t.Cluster]; !counted {
-			m.queued[t.Cluster] = queueDepth(v, t.Cluster)
+		if _, counted := m.queued[s.Cluster]; !counted {
+			m.queued[s.Cluster] = queueDepth(v, s.Cluster)
 		}
-		return autoscale.Sample{Total: float64(m.queued[t.Cluster]), Count: v.ServiceByID(t.ServiceID).Desired}, true
+		return autoscale.Sample{Total: float64(m.queued[s.Cluster]), Count: s.Desired}, true
 	}
 	sample.Partial = source.OfProxies() && !m.proxied
-	for _, task := range v.ServiceTasks(t.ServiceID) {
+	for _, task := range v.ServiceTasks(s.ID) {
 		if value, known := m.sums[metrics.Key{TaskID: task.ID, Source: source}]; (known || source.OfProxies()) && task.LastStatus == spec.Running {
 			if value, known = utilization(task, source, value); known {
 				sample.Total, sample.Count = sample.Total+value, sample.Count+1
@@ -154,6 +178,8 @@ func queueDepth(v *raftfsm.View, cluster string) (n int) {
 func (a *Autoscaler) Scale(ctx context.Context) {
 	now, view := a.proposer.Now(), a.proposer.State().View()
 	waiting := a.metrics.Sums(now).Waiting
+	triggers := a.triggers
+	a.triggers = nil // what they start is decided once
 	for _, t := range raftfsm.ScalableTargets(view) {
 		due := dueActions(t, now)
 		for _, name := range due {
@@ -166,7 +192,8 @@ func (a *Autoscaler) Scale(ctx context.Context) {
 		rollout := view.ServiceRollout(s.Primary().Rollout)
 		facts := autoscale.Facts{
 			Target: t, Desired: s.Desired, Deploying: rollout != nil && rollout.Status == service.RolloutInProgress, Waiting: waitingFor(view, s, waiting), Now: now,
-			Series: func(source metric.Name) []autoscale.Sample { return a.series[seriesKey{t.ServiceID, source}] },
+			Series:   func(source metric.Name) []autoscale.Sample { return a.series[seriesKey{t.ServiceID, source}].Samples },
+			Triggers: triggers,
 		}
 		if move, ok := autoscale.Decide(facts); ok {
 			a.change(ctx, t, scaling.Change{Scale: &move})

@@ -46,6 +46,7 @@ func (p *memProposer) pass(t *testing.T, a *Autoscaler, span time.Duration) int 
 	for range span / scaleInterval {
 		p.now = p.now.Add(scaleInterval)
 		a.sample()
+		a.evaluate(t.Context())
 		a.Scale(t.Context())
 	}
 	return p.state.View().ServiceByID("s0").Desired
@@ -218,8 +219,8 @@ func TestMeasuresOfAServiceAreThoseOfItsRunningTasks(t *testing.T) {
 	p.settle(t, s)
 	task := p.state.View().ServiceTasks("s0")[0]
 	sums := map[metrics.Key]float64{{TaskID: task.ID, Source: "m"}: 7, {TaskID: "other", Source: "m"}: 9}
-	target := raftfsm.ScalableTarget(p.state.View(), "s0")
-	if sample, measured := sampleOf(p.state.View(), target, "m", measures{sums: sums}); measured {
+	scaled := p.state.View().ServiceByID("s0")
+	if sample, measured := sampleOf(p.state.View(), scaled, "m", measures{sums: sums}); measured {
 		t.Errorf("it waits, and was measured: %+v", sample)
 	}
 	p.do(t, raftfsm.PlaceTasks{Groups: [][]spec.Placement{{{TaskID: task.ID, HostID: "h"}}}})
@@ -231,7 +232,7 @@ func TestMeasuresOfAServiceAreThoseOfItsRunningTasks(t *testing.T) {
 			t.Errorf("%s: %v %v", name, got, known)
 		}
 	}
-	if sample, _ := sampleOf(p.state.View(), target, "m", measures{sums: sums}); sample.Total != 7 || sample.Count != 1 {
+	if sample, _ := sampleOf(p.state.View(), scaled, "m", measures{sums: sums}); sample.Total != 7 || sample.Count != 1 {
 		t.Errorf("%+v", sample)
 	}
 }

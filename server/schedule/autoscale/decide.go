@@ -39,6 +39,7 @@ type Facts struct {
 	Deploying bool                       // a rollout is in progress: nothing is taken away meanwhile
 	Waiting   int                        // requests that wait because no task serves them
 	Series    func(metric.Name) []Sample // the oldest first
+	Triggers  []Trigger
 	Now       time.Time
 }
 
@@ -46,23 +47,35 @@ type Facts struct {
 //
 // Each policy wants as many tasks as bring the metric down to its target: the total by the target, rounded up. The largest number scales out.
 // To scale in, all policies that may have to agree, over their whole window: a policy without data wants nothing taken away, and a replica
-// that was not measured counts as one that is just busy enough. From 0 a waiting request is enough.
+// that was not measured counts as one that is just busy enough. From 0 a waiting request is enough. Step scaling policies that alarms start come
+// beside them: the larger number wins, out and in.
 func Decide(f Facts) (move scaling.Move, ok bool) {
 	if f.Desired == 0 && f.Waiting > 0 && f.Target.Within(1) > 0 && !f.Target.Suspended.Out {
 		to := f.Target.Within(1)
 		return scaling.Move{From: 0, To: to, Cause: fmt.Sprintf("requests that wait %d: 0 -> %d", f.Waiting, to)}, true
 	}
 	out := f.most(f.out, func(*scaling.Policy) bool { return true })
-	if move, ok := f.scaleOut(out); ok {
-		return move, ok
+	tracked, _ := f.scaleOut(out)
+	if move := larger(tracked, f.stepOut()); move != (scaling.Move{}) {
+		return move, true
 	}
-	return f.scaleIn(out)
+	tracked, _ = f.scaleIn(out)
+	move = larger(tracked, f.stepIn(out))
+	return move, move != (scaling.Move{})
+}
+
+// larger is the move to more tasks; a zero one is none.
+func larger(a, b scaling.Move) scaling.Move {
+	if a == (scaling.Move{}) || b != (scaling.Move{}) && b.To > a.To {
+		return b
+	}
+	return a
 }
 
 // most is the vote for the largest number among those of some policies.
 func (f *Facts) most(of func(*scaling.Policy) vote, among func(*scaling.Policy) bool) (largest vote) {
 	for i := range f.Target.Policies {
-		if p := &f.Target.Policies[i]; among(p) {
+		if p := &f.Target.Policies[i]; p.Step == nil && among(p) {
 			if v := of(p); v.cause != "" && (largest.cause == "" || v.want > largest.want) {
 				largest = v
 			}
@@ -139,48 +152,57 @@ func (f *Facts) scaleOut(v vote) (scaling.Move, bool) {
 		return scaling.Move{}, false
 	}
 	cooldown, _ := v.policy.Tracking.Cooldowns()
-	cooling := f.Desired > 0 && f.Now.Before(f.Target.Out.At.Add(cooldown))
-	if cooling && to-f.Desired <= f.Target.Out.By {
+	if f.coolingOut(cooldown) && to-f.Desired <= f.Target.Out.By {
 		return scaling.Move{}, false // only a larger step than the last one comes before the end of the cooldown
 	}
 	return f.move(v, to), true
+}
+
+func (f *Facts) coolingOut(cooldown time.Duration) bool {
+	return f.Desired > 0 && f.Now.Before(f.Target.Out.At.Add(cooldown))
 }
 
 func (f *Facts) scaleIn(out vote) (scaling.Move, bool) {
 	mayScaleIn := func(p *scaling.Policy) bool { return !p.Tracking.NoScaleIn }
 	v := f.most(f.in, mayScaleIn)
 	for i := range f.Target.Policies {
-		if p := &f.Target.Policies[i]; mayScaleIn(p) && f.in(p).cause == "" {
+		if p := &f.Target.Policies[i]; p.Step == nil && mayScaleIn(p) && f.in(p).cause == "" {
 			return scaling.Move{}, false // no data, no scale in
 		}
 	}
-	if v.cause == "" || f.Deploying || f.Waiting > 0 || f.Target.Suspended.In {
+	if v.cause == "" || !f.mayScaleIn() {
 		return scaling.Move{}, false
 	}
 	to := f.Target.Within(v.want)
 	if out.cause != "" {
 		to = max(to, f.Target.Within(out.want)) // what a policy needs now that may not scale in itself
 	}
-	_, cooldown := v.policy.Tracking.Cooldowns()
-	last := f.Target.In.At
-	if f.Target.Out.At.After(last) {
-		last = f.Target.Out.At // what was added is not taken away by what was measured before
-	}
-	if to >= f.Desired || f.Now.Before(last.Add(cooldown)) {
+	if _, cooldown := v.policy.Tracking.Cooldowns(); to >= f.Desired || f.coolingIn(cooldown) {
 		return scaling.Move{}, false
 	}
 	return f.move(v, to), true
 }
 
+func (f *Facts) mayScaleIn() bool { return !f.Deploying && f.Waiting == 0 && !f.Target.Suspended.In }
+
+// coolingIn reports whether the last step is no older than the cooldown: what was added is not taken away by what was measured before.
+func (f *Facts) coolingIn(cooldown time.Duration) bool {
+	return f.Now.Before(f.Target.In.At.Add(cooldown)) || f.Now.Before(f.Target.Out.At.Add(cooldown))
+}
+
 func (f *Facts) move(v vote, to int) scaling.Move {
-	limit := ""
+	return scaling.Move{From: f.Desired, To: to, Cause: fmt.Sprintf("%s: %d -> %d%s, policy %s", v.cause, f.Desired, to, f.limit(v.want), v.policy.Name)}
+}
+
+// limit says which capacity keeps the service from a number, empty when none does.
+func (f *Facts) limit(want int) string {
 	switch {
-	case v.want > f.Target.Max:
-		limit = fmt.Sprintf(" (%d needed, maximum capacity %d)", v.want, f.Target.Max)
-	case v.want < f.Target.Min:
-		limit = fmt.Sprintf(" (%d needed, minimum capacity %d)", v.want, f.Target.Min)
+	case want > f.Target.Max:
+		return fmt.Sprintf(" (%d needed, maximum capacity %d)", want, f.Target.Max)
+	case want < f.Target.Min:
+		return fmt.Sprintf(" (%d needed, minimum capacity %d)", want, f.Target.Min)
 	}
-	return scaling.Move{From: f.Desired, To: to, Cause: fmt.Sprintf("%s: %d -> %d%s, policy %s", v.cause, f.Desired, to, limit, v.policy.Name)}
+	return ""
 }
 
 // number is a number with three digits behind the point at most.
