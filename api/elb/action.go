@@ -143,7 +143,7 @@ func redirectIn(in form) (*traffic.Redirect, error) {
 		Protocol: cmp.Or(in.text("Protocol"), "#{protocol}"), Host: cmp.Or(in.text("Host"), "#{host}"), Port: cmp.Or(in.text("Port"), "#{port}"),
 		Path: cmp.Or(in.text("Path"), "/#{path}"), Query: "#{query}",
 	}
-	if in.values.Has(in.prefix + "Query") {
+	if in.Values.Has(in.prefix + "Query") {
 		d.Query = in.text("Query")
 	}
 	switch in.text("StatusCode") {

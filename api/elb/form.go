@@ -2,51 +2,31 @@ package elb
 
 import (
 	"fmt"
-	"net/url"
 	"strconv"
 	"strings"
 
+	"pinion/api/query"
 	"pinion/api/wire"
 )
 
-const (
-	maxParameters = 5_000 // of a request
-	maxMembers    = 1_000 // of a list
-)
+const maxMembers = 1_000 // of a list
 
 // form is the parameters of a request in the query protocol: lists are X.member.1, and structures X.Field.
 type form struct {
-	values  url.Values
-	parents map[string]bool // of which a part is there: A and A.member of A.member.1
-	prefix  string          // of the structure that it is, with the last dot
+	query.Form
+	prefix string // of the structure that it is, with the last dot
 }
 
 func parseForm(body []byte) (form, error) {
-	values, err := url.ParseQuery(string(body))
-	if err != nil {
-		return form{}, invalid("The body is not a form: %v.", err)
-	}
-	if len(values) > maxParameters {
-		return form{}, invalid("A request can have %d parameters, not %d.", maxParameters, len(values))
-	}
-	parents := map[string]bool{}
-	for key := range values {
-		for i, c := range key {
-			if c == '.' {
-				parents[key[:i]] = true
-			}
-		}
-	}
-	return form{values: values, parents: parents}, nil
+	f, err := query.Parse(body)
+	return form{Form: f}, err
 }
 
 // text is a parameter, empty when it is not there.
-func (f form) text(name string) string { return f.values.Get(f.prefix + name) }
+func (f form) text(name string) string { return f.Values.Get(f.prefix + name) }
 
 // has reports whether the parameter is there, or a structure or list of the name.
-func (f form) has(name string) bool {
-	return f.values.Has(f.prefix+name) || f.parents[f.prefix+name]
-}
+func (f form) has(name string) bool { return f.Has(f.prefix + name) }
 
 // required is a parameter that has to be there.
 func (f form) required(name string) (string, error) {
@@ -70,19 +50,19 @@ func (f form) number(name string, least, most, otherwise int) (int, error) {
 }
 
 // in is a structure of the form.
-func (f form) in(name string) form { return form{f.values, f.parents, f.prefix + name + "."} }
+func (f form) in(name string) form { return form{f.Form, f.prefix + name + "."} }
 
 // list is a list of texts.
 func (f form) list(name string) (all []string, err error) {
 	for i := 1; ; i++ {
 		key := f.prefix + name + ".member." + strconv.Itoa(i)
-		if !f.values.Has(key) {
+		if !f.Values.Has(key) {
 			return all, nil
 		}
 		if i > maxMembers {
 			return nil, invalid("%s can have %d members.", f.prefix+name, maxMembers)
 		}
-		all = append(all, f.values.Get(key))
+		all = append(all, f.Values.Get(key))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"pinion/api/query"
 	"pinion/api/wire"
 	"pinion/raftfsm/spec"
 )
@@ -102,5 +103,5 @@ func (o Operation) Run(ctx context.Context, r *Request, body []byte, requestID s
 	if err != nil {
 		return nil, err
 	}
-	return response(o.Name, result, requestID)
+	return query.Response(namespace, o.Name, result, requestID)
 }

@@ -34,6 +34,7 @@ var besides = map[string]string{
 var floors = map[string][]string{
 	"api": {
 		". cli",
+		"monitoring",
 		"ecs cloudwatch events rest elb autoscaling ssm secrets web",
 		"ecs/capacity ecs/account",
 		"leader client ecs/call",
@@ -43,7 +44,7 @@ var floors = map[string][]string{
 		"ecs/taskdef ecs/view ecs/servicedef ecs/placement ecs/paging",
 		"ecs/arn ecs/tags ecs/types",
 		"ecs/field ecs/internal",
-		"httpx sigv4 openapi",
+		"httpx sigv4 openapi query",
 		"wire audit",
 	},
 	"server": {
