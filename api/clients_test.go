@@ -217,7 +217,7 @@ func shell(t testing.TB, server *httptest.Server, script string) (string, error)
 	}
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", script)
 	cmd.Dir = dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "AWS_ENDPOINT_URL_ECS=" + server.URL, "AWS_ENDPOINT_URL_ELASTIC_LOAD_BALANCING_V2=" + server.URL, "AWS_ENDPOINT_URL_CLOUDWATCH_LOGS=" + server.URL, "AWS_ENDPOINT_URL_APPLICATION_AUTO_SCALING=" + server.URL, "AWS_ACCESS_KEY_ID=" + keyID,
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "AWS_ENDPOINT_URL_ECS=" + server.URL, "AWS_ENDPOINT_URL_ELASTIC_LOAD_BALANCING_V2=" + server.URL, "AWS_ENDPOINT_URL_CLOUDWATCH_LOGS=" + server.URL, "AWS_ENDPOINT_URL_CLOUDWATCH=" + server.URL, "AWS_ENDPOINT_URL_APPLICATION_AUTO_SCALING=" + server.URL, "AWS_ACCESS_KEY_ID=" + keyID,
 		"AWS_SECRET_ACCESS_KEY=" + secret, "AWS_REGION=us-east-1", "AWS_DEFAULT_REGION=us-east-1", "AWS_PAGER=", "AWS_MAX_ATTEMPTS=1"}
 	out, err := cmd.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {

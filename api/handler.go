@@ -10,6 +10,7 @@ import (
 	"pinion/api/cloudwatch"
 	"pinion/api/httpx"
 	"pinion/api/leader"
+	"pinion/api/monitoring"
 	"pinion/api/wire"
 )
 
@@ -33,6 +34,7 @@ func newHandler(config Config, stop httpx.Stop) http.Handler {
 	})
 	mux := http.NewServeMux()
 	mux.Handle("POST /{$}", c.handler(httpx.AWSJSON, "", operations.byTarget))
+	mux.Handle(monitoring.PathPattern, c.handler(httpx.CBOR, "", operations.byPathOfCBOR))
 	mux.Handle("POST /v1/{operation}", c.handler(httpx.JSON, "", operations.byPath))
 	c.mount(mux, newRoutes(config, peers, operations))
 	mux.Handle("/", serve(httpx.JSON, "", notFound))
@@ -54,16 +56,20 @@ func newChain(config Config, peers *httpx.Peers) *chain {
 	}
 }
 
-// signedService is the service that a request must be signed for: at the path of AWS's protocols the one that its target or its form
+// signedService is the service that a request must be signed for: at the paths of AWS's protocols the one that its target or its form
 // belongs to, elsewhere ECS.
 func signedService(r *http.Request) string {
 	switch {
+	case monitoring.IsPath(r):
+		return monitoring.Service
 	case r.URL.Path != "/":
 		return "ecs"
 	case cloudwatch.IsTarget(r):
 		return cloudwatch.Service
 	case autoscaling.IsTarget(r):
 		return autoscaling.Service
+	case monitoring.IsTarget(r):
+		return monitoring.Service
 	case isQuery(r):
 		return queryService(httpx.Of(r).Body)
 	}

@@ -13,6 +13,7 @@ import (
 	"pinion/api/cloudwatch"
 	"pinion/api/ecs"
 	"pinion/api/leader"
+	"pinion/api/monitoring"
 	"pinion/api/wire"
 	"pinion/raftfsm/spec"
 )
@@ -23,7 +24,7 @@ const (
 	maxCountPlain = 1000
 )
 
-// operationEndpoints finds the endpoints of the operations of ECS, CloudWatch Logs and Application Auto Scaling.
+// operationEndpoints finds the endpoints of the operations of ECS, and of the services of AWS beside it.
 type operationEndpoints struct {
 	store Store
 	hosts ecs.HostRemover // nil where no host can be removed
@@ -72,8 +73,10 @@ func (o *operationEndpoints) byTarget(r *request) (*endpoint, error) {
 		return o.cloudWatchLogs(name), nil
 	case service == autoscaling.Target:
 		return o.autoScaling(name, o.awsJSON.strictness), nil
+	case service == monitoring.Target:
+		return o.alarms(name, monitoring.JSON), nil
 	case service != ecs.Target:
-		return nil, wire.Errorf(wire.UnknownOperation, "%s is not an operation of Amazon ECS, CloudWatch Logs or Application Auto Scaling, which is all that Pinion answers here", target)
+		return nil, wire.Errorf(wire.UnknownOperation, "%s is not an operation of Amazon ECS, CloudWatch, CloudWatch Logs or Application Auto Scaling, which is all that Pinion answers here", target)
 	}
 	return o.find(name, &o.awsJSON), nil
 }
@@ -89,6 +92,11 @@ func (o *operationEndpoints) byPath(r *request) (*endpoint, error) {
 		return o.autoScaling(name, d.strictness), nil
 	}
 	return o.find(name, d), nil
+}
+
+// byPathOfCBOR finds the operation of RPC v2 CBOR.
+func (o *operationEndpoints) byPathOfCBOR(r *request) (*endpoint, error) {
+	return o.alarms(r.Request.PathValue("operation"), monitoring.CBOR), nil
 }
 
 func (o *operationEndpoints) find(name string, d *dialect) *endpoint {
@@ -168,6 +176,25 @@ func (o *operationEndpoints) autoScaling(name string, strict wire.Strictness) *e
 					return err
 				}
 				r.Reply(http.StatusOK, output)
+				return nil
+			}}, nil
+		},
+	}
+}
+
+// alarms is the endpoint of an operation of CloudWatch. It is about services, and decides itself which those are.
+func (o *operationEndpoints) alarms(name string, p monitoring.Protocol) *endpoint {
+	operation, unknown := monitoring.Find(name)
+	return &endpoint{
+		name: monitoring.Service + ":" + name, role: operation.Role, unknown: unknown, writes: operation.Writes, repeats: true,
+		bind: func(r *request) (call, error) {
+			return call{run: func(ctx context.Context) error {
+				in := &monitoring.Request{ID: r.ID, Principal: r.Resolution.Principal, View: r.View, Store: o.store, Now: o.now}
+				text, err := operation.Run(ctx, in, p, r.Body)
+				if err != nil {
+					return err
+				}
+				r.ReplyEncoded(http.StatusOK, text)
 				return nil
 			}}, nil
 		},

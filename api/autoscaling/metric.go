@@ -1,10 +1,14 @@
 package autoscaling
 
 import (
+	"fmt"
 	"slices"
 
+	"pinion/raftfsm"
 	"pinion/raftfsm/loadbalancer"
+	"pinion/raftfsm/metric"
 	"pinion/raftfsm/scaling"
+	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 )
 
@@ -35,13 +39,21 @@ func (r *Request) checkMetric(in *resource, m *scaling.Metric) error {
 	if s == nil || err != nil {
 		return nil // that is told when it is changed
 	}
-	revision := r.View.ServiceRevision(s.Primary().ID)
+	if err := CheckMeasured(r.View, s, source); err != nil {
+		return errInvalid("%v", err)
+	}
+	return nil
+}
+
+// CheckMeasured refuses a series that nobody would measure of a service.
+func CheckMeasured(v *raftfsm.View, s *service.Service, source metric.Name) error {
+	revision := v.ServiceRevision(s.Primary().ID)
 	switch group := source.Part(); {
 	case revision == nil || group == "":
 	case source.OfProxies() && !revision.Registers(group):
-		return errInvalid("the service %s does not register its tasks with the target group %s: its loadBalancers have to name it", name, group)
-	case !source.OfProxies() && !exports(r.View.Definition(revision.Definition)):
-		return errInvalid("no container of the task definition of the service %s exports metrics: give one the docker label %s with the port", name, spec.LabelMetricPort)
+		return fmt.Errorf("the service %s does not register its tasks with the target group %s: its loadBalancers have to name it", s.Name, group)
+	case !source.OfProxies() && !exports(v.Definition(revision.Definition)):
+		return fmt.Errorf("no container of the task definition of the service %s exports metrics: give one the docker label %s with the port", s.Name, spec.LabelMetricPort)
 	}
 	return nil
 }

@@ -56,17 +56,21 @@ func (in *resource) where() string {
 	return fmt.Sprintf("service namespace: %s, resource ID: %s, scalable dimension: %s", in.ServiceNamespace, in.ResourceID, in.ScalableDimension)
 }
 
-// scalable finds a service that the caller may scale, which is whoever may change its desired count; nil when it has none to know of.
+// Scalable finds a service that the caller may scale, which is whoever may change its desired count; nil when it has none to know of.
 // This is the one place where that is decided.
-func (r *Request) scalable(cluster, name string) (*service.Service, error) {
-	if err := r.Principal.RequireCluster(cluster); err != nil {
+func Scalable(p auth.Principal, v *raftfsm.View, cluster, name string) (*service.Service, error) {
+	if err := p.RequireCluster(cluster); err != nil {
 		return nil, err
 	}
-	s := r.View.Service(cluster, name)
-	if s == nil || s.Status != service.Active || !r.Principal.SeesService(s) {
+	s := v.Service(cluster, name)
+	if s == nil || s.Status != service.Active || !p.SeesService(s) {
 		return nil, nil
 	}
-	return s, auth.CheckAccount(r.Principal.ARN, r.Principal.Grant, r.Principal.Holder, s)
+	return s, auth.CheckAccount(p.ARN, p.Grant, p.Holder, s)
+}
+
+func (r *Request) scalable(cluster, name string) (*service.Service, error) {
+	return Scalable(r.Principal, r.View, cluster, name)
 }
 
 // change changes the scaling of a service that the caller may scale.

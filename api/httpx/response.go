@@ -23,7 +23,7 @@ func (x *Exchange) Reply(status int, v any) {
 	x.ReplyEncoded(status, text)
 }
 
-// ReplyEncoded writes text, which is JSON already.
+// ReplyEncoded writes text, which is in the format of the response already.
 func (x *Exchange) ReplyEncoded(status int, text []byte) {
 	if err := x.holdAnswer(len(text)); err != nil {
 		x.Refuse(err)
@@ -31,6 +31,9 @@ func (x *Exchange) ReplyEncoded(status int, text []byte) {
 	}
 	x.answer = Answer{status: status, text: text, warnings: x.Header()[headerWarning]}
 	x.Header().Set("Content-Type", x.Format)
+	if x.Format == CBOR {
+		x.Header().Set("Smithy-Protocol", "rpc-v2-cbor")
+	}
 	x.Header().Add("Vary", "Accept-Encoding")
 	if len(text) >= gzipThreshold && acceptsGzip(x.Request) {
 		x.Header().Set("Content-Encoding", "gzip")
@@ -101,6 +104,10 @@ func (x *Exchange) Refuse(err error) {
 		status = http.StatusBadRequest // as the model of ECS has it
 	}
 	x.Header().Set("X-Amzn-ErrorType", refusal.Type)
+	if x.Format == CBOR {
+		x.refuseCBOR(refusal, status)
+		return
+	}
 	x.Reply(status, refusal)
 }
 

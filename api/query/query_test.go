@@ -72,7 +72,7 @@ func TestAnAnswerHasItsEnvelope(t *testing.T) {
 	}{[]part{{"n", "<v>"}}}
 	for want, result := range map[string]any{
 		`<DoResponse xmlns="urn:x"><DoResult><Parts><member><Name>n</Name><Value>&lt;v&gt;</Value></member></Parts></DoResult><ResponseMetadata><RequestId>r</RequestId></ResponseMetadata></DoResponse>`: result,
-		`<DoResponse xmlns="urn:x"><ResponseMetadata><RequestId>r</RequestId></ResponseMetadata></DoResponse>`:                                                                                            nil,
+		`<DoResponse xmlns="urn:x"><DoResult></DoResult><ResponseMetadata><RequestId>r</RequestId></ResponseMetadata></DoResponse>`:                                                                       struct{}{},
 	} {
 		if got, err := Response("urn:x", "Do", result, "r"); err != nil || string(got) != want {
 			t.Errorf("%v %s", err, got)

@@ -5,7 +5,7 @@ import (
 	"encoding/xml"
 )
 
-// Response is the text of an answer: the result, if there is one, in its envelope of the namespace.
+// Response is the text of an answer: the result in its envelope of the namespace. An empty one is there too: clients look for it.
 func Response(namespace, operation string, result any, requestID string) ([]byte, error) {
 	var text bytes.Buffer
 	w := xml.NewEncoder(&text)
@@ -16,12 +16,7 @@ func Response(namespace, operation string, result any, requestID string) ([]byte
 	named := func(name string) xml.StartElement { return xml.StartElement{Name: xml.Name{Local: name}} }
 	for _, step := range []func() error{
 		func() error { return w.EncodeToken(envelope) },
-		func() error {
-			if result == nil {
-				return nil
-			}
-			return w.EncodeElement(result, named(operation+"Result"))
-		},
+		func() error { return w.EncodeElement(result, named(operation+"Result")) },
 		func() error { return w.EncodeElement(metadata, named("ResponseMetadata")) },
 		func() error { return w.EncodeToken(envelope.End()) },
 		w.Close,

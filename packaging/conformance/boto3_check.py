@@ -52,11 +52,31 @@ for name, (namespace, metric) in metrics.items():
     scaling.put_scaling_policy(**named, PolicyName=name, PolicyType="TargetTrackingScaling",
                                TargetTrackingScalingPolicyConfiguration={"TargetValue": 2.5, "CustomizedMetricSpecification": customized})
 scaling.put_scheduled_action(**named, ScheduledActionName="night", Schedule="cron(0 22 * * ? *)", ScalableTargetAction={"MaxCapacity": 1})
+steps = {"AdjustmentType": "ChangeInCapacity", "StepAdjustments": [{"MetricIntervalLowerBound": 0, "ScalingAdjustment": 1}], "Cooldown": 60}
+policy = scaling.put_scaling_policy(**named, PolicyName="steps", PolicyType="StepScaling", StepScalingPolicyConfiguration=steps)["PolicyARN"]
+watching = boto3.client("cloudwatch")
+alarm = {"Namespace": "AWS/ECS", "MetricName": "CPUUtilization", "Statistic": "Average", "Period": 60, "EvaluationPeriods": 2, "Threshold": 70.5,
+         "ComparisonOperator": "GreaterThanThreshold", "Dimensions": [{"Name": "ClusterName", "Value": "default"}, {"Name": "ServiceName", "Value": "paged-0"}]}
+for n in range(3):
+    watching.put_metric_alarm(AlarmName=f"paged-{n}", AlarmActions=[policy], Tags=[{"Key": "team", "Value": "vision"}], **alarm)
+described = [a for page in watching.get_paginator("describe_alarms").paginate(PaginationConfig={"PageSize": 1}) for a in page["MetricAlarms"]]
+assert [a["AlarmName"] for a in described] == ["paged-0", "paged-1", "paged-2"]
+assert {name: described[0][name] for name in alarm} == alarm and described[0]["StateValue"] in ("INSUFFICIENT_DATA", "OK"), described[0]
+assert described[0]["StateUpdatedTimestamp"].tzinfo, described[0]
+assert watching.list_tags_for_resource(ResourceARN=described[0]["AlarmArn"])["Tags"] == [{"Key": "team", "Value": "vision"}]
+configured = scaling.describe_scaling_policies(ServiceNamespace="ecs", PolicyNames=["steps"])["ScalingPolicies"][0]
+assert configured["StepScalingPolicyConfiguration"] == steps and len(configured["Alarms"]) == 3, configured
 try:
-    scaling.put_scaling_policy(**named, PolicyName="step", PolicyType="StepScaling", StepScalingPolicyConfiguration={"AdjustmentType": "ChangeInCapacity"})
-    raise AssertionError("StepScaling was taken")
-except scaling.exceptions.ValidationException as refused:
-    assert "StepScaling" in str(refused) and "TargetTrackingScaling" in str(refused), refused
+    watching.put_metric_alarm(AlarmName="mail", AlarmActions=["arn:aws:sns:us-east-1:123456789012:mail"], **alarm)
+    raise AssertionError("an action of SNS was taken")
+except watching.exceptions.ClientError as refused:
+    assert refused.response["Error"]["Code"] == "ValidationError" and "sns" in str(refused), refused
+watching.delete_alarms(AlarmNames=[a["AlarmName"] for a in described])
+try:
+    watching.delete_alarms(AlarmNames=["paged-0"])
+    raise AssertionError("an alarm was deleted twice")
+except watching.exceptions.ResourceNotFound:
+    scaling.delete_scaling_policy(**named, PolicyName="steps")
 
 
 def scaled(operation, key):

@@ -59,14 +59,14 @@ func (f terraform) mustRun(t *testing.T, arguments ...string) string {
 	return string(out)
 }
 
-// TestTerraform makes a cluster with a queue, a log group, an account setting, a service that is scaled, behind a load balancer, one with a task set, and task definitions, changes all of them, and ends them. After each change a
+// TestTerraform makes a cluster with a queue, a log group, an account setting, a service that is scaled, by alarms too, behind a load balancer, one with a task set, and task definitions, changes all of them, and ends them. After each change a
 // second plan is empty: Terraform finds what it asked for.
 func TestTerraform(t *testing.T) {
 	t.Parallel()
 	f := newTerraform(t)
 	f.pool = newTestPool(t)
 	f.mustRun(t, "init", "-input=false")
-	done := map[string]string{"vision": "19 added, 0 changed, 0 destroyed", "speech": "2 added, 15 changed, 2 destroyed"}
+	done := map[string]string{"vision": "22 added, 0 changed, 0 destroyed", "speech": "2 added, 18 changed, 2 destroyed"}
 	for _, team := range []string{"vision", "speech"} {
 		if output := f.mustRun(t, "apply", "-auto-approve", "-var", "team="+team); !strings.Contains(output, done[team]) {
 			t.Errorf("terraform apply for %s does not say %q:\n%s", team, done[team], output)

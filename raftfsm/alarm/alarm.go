@@ -19,6 +19,12 @@ const Resource spec.ResourceKind = "alarm"
 // Max is how many alarms a pool can have: the leader evaluates all of them each minute.
 const Max = 1000
 
+// MaxSpan bounds how far back an alarm looks, because metrics are kept for so long.
+const MaxSpan = 3 * time.Hour
+
+// BeyondPeriods is how many periods before its own an alarm looks at, for datapoints in place of those that are missing.
+const BeyondPeriods = 2
+
 // ErrTooMany refuses alarms beyond Max.
 var ErrTooMany = fmt.Errorf("%w: a pool can have %d alarms", spec.ErrLimit, Max)
 
@@ -127,6 +133,9 @@ func (a *Alarm) Needed() int {
 	}
 	return a.Datapoints
 }
+
+// Length is that of a period.
+func (a *Alarm) Length() time.Duration { return time.Duration(a.Period) * time.Second }
 
 // Of are the actions of a state.
 func (a Actions) Of(state Value) []string {

@@ -56,6 +56,9 @@ func (n Name) OfHosts() bool { return n == CPU || n == Memory || n == GPU || n.I
 // OfProxies reports whether the proxies of all hosts have to measure the metric.
 func (n Name) OfProxies() bool { return n.whole() == InFlight || n.whole() == Requests }
 
+// OfRequests reports whether the metric counts the requests of a minute.
+func (n Name) OfRequests() bool { return n.whole() == Requests }
+
 // words are what is said of each, per replica.
 var words = map[Name]string{
 	CPU: "CPU utilization in percent", Memory: "memory utilization in percent", GPU: "GPU utilization in percent",

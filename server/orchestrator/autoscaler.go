@@ -62,7 +62,7 @@ func (a *Autoscaler) Loop(ctx context.Context) {
 }
 
 // maxSeries is how long samples are kept: the longest window of a policy, or of an alarm that is evaluated each minute.
-const maxSeries = autoscale.MaxInWindow + autoscale.MaxAlarmStride
+const maxSeries = max(autoscale.MaxInWindow, alarm.MaxSpan) + autoscale.MaxAlarmStride
 
 // sample adds the present metrics to the series that policies and alarms follow, and drops those that nobody follows any more.
 func (a *Autoscaler) sample() {

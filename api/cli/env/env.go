@@ -160,6 +160,7 @@ func variablesOf(a Access, getenv func(string) string) []Variable {
 	variables := []Variable{
 		{Name: "AWS_ENDPOINT_URL_ECS", Value: a.Endpoint},
 		{Name: "AWS_ENDPOINT_URL_CLOUDWATCH_LOGS", Value: a.Endpoint}, // for 'aws logs'
+		{Name: "AWS_ENDPOINT_URL_CLOUDWATCH", Value: a.Endpoint},      // for alarms
 		{Name: "AWS_ENDPOINT_URL_APPLICATION_AUTO_SCALING", Value: a.Endpoint},
 		{Name: "AWS_ENDPOINT_URL_ELASTIC_LOAD_BALANCING_V2", Value: a.Endpoint}, // for 'aws elbv2'
 		{Name: "AWS_ENDPOINT_URL_STS", Value: a.Endpoint},                       // for 'aws sts get-caller-identity'

@@ -16,6 +16,7 @@ provider "aws" {
   skip_region_validation      = true
   endpoints {
     applicationautoscaling = var.endpoint
+    cloudwatch             = var.endpoint
     ec2                    = var.endpoint
     ecs                    = var.endpoint
     elbv2                  = var.endpoint
@@ -182,6 +183,62 @@ resource "aws_appautoscaling_policy" "cpu" {
       predefined_metric_type = "ECSServiceAverageCPUUtilization"
     }
   }
+}
+
+resource "aws_appautoscaling_policy" "steps" {
+  name               = "steps"
+  policy_type        = "StepScaling"
+  service_namespace  = aws_appautoscaling_target.web.service_namespace
+  scalable_dimension = aws_appautoscaling_target.web.scalable_dimension
+  resource_id        = aws_appautoscaling_target.web.resource_id
+
+  step_scaling_policy_configuration {
+    adjustment_type          = "PercentChangeInCapacity"
+    cooldown                 = var.team == "vision" ? 60 : 120
+    metric_aggregation_type  = "Maximum"
+    min_adjustment_magnitude = 1
+
+    step_adjustment {
+      metric_interval_lower_bound = 0
+      metric_interval_upper_bound = 15.5
+      scaling_adjustment          = 10
+    }
+
+    step_adjustment {
+      metric_interval_lower_bound = 15.5
+      scaling_adjustment          = 50
+    }
+  }
+}
+
+resource "aws_cloudwatch_metric_alarm" "busy" {
+  alarm_name          = "terraform-busy"
+  alarm_description   = "the tasks of ${aws_ecs_service.web.name} are busy"
+  namespace           = "AWS/ECS"
+  metric_name         = "CPUUtilization"
+  dimensions          = { ClusterName = "default", ServiceName = aws_ecs_service.web.name }
+  statistic           = "Average"
+  period              = 60
+  evaluation_periods  = 3
+  datapoints_to_alarm = 2
+  comparison_operator = "GreaterThanOrEqualToThreshold"
+  threshold           = var.team == "vision" ? 70 : 72.5
+  treat_missing_data  = "notBreaching"
+  alarm_actions       = [aws_appautoscaling_policy.steps.arn]
+  tags                = { team = var.team }
+}
+
+resource "aws_cloudwatch_metric_alarm" "queue" {
+  alarm_name          = "terraform-queue"
+  namespace           = "Pinion"
+  metric_name         = "QueueDepth"
+  dimensions          = { ClusterName = "default", ServiceName = aws_ecs_service.web.name }
+  statistic           = "Maximum"
+  period              = 10
+  evaluation_periods  = 1
+  comparison_operator = "GreaterThanThreshold"
+  threshold           = 4
+  ok_actions          = var.team == "vision" ? [] : [aws_appautoscaling_policy.steps.arn]
 }
 
 resource "aws_appautoscaling_scheduled_action" "night" {

@@ -14,19 +14,9 @@ import (
 // MaxAlarmStride is how often an alarm is evaluated; one with a shorter period once a period.
 const MaxAlarmStride = time.Minute
 
-// beyondPeriods is how many periods before its own an alarm looks at, for datapoints in place of those that are missing.
-const beyondPeriods = 2
-
-// AlarmSpan is how far back an alarm looks.
-func AlarmSpan(a *alarm.Alarm) time.Duration {
-	return time.Duration(a.Periods+beyondPeriods) * period(a)
-}
-
-func period(a *alarm.Alarm) time.Duration { return time.Duration(a.Period) * time.Second }
-
 // AlarmMoment is the end of the periods that an alarm is evaluated by at a time.
 func AlarmMoment(a *alarm.Alarm, now time.Time) time.Time {
-	return now.Truncate(min(period(a), MaxAlarmStride))
+	return now.Truncate(min(a.Length(), MaxAlarmStride))
 }
 
 // Verdict is what an alarm says of a moment.
@@ -54,13 +44,13 @@ type datapoint struct {
 func Evaluate(a *alarm.Alarm, series Watched, moment time.Time) (v Verdict, ok bool) {
 	var found []datapoint // the latest first
 	unknown := 0
-	for i := range a.Periods + beyondPeriods {
-		until := moment.Add(-time.Duration(i) * period(a))
+	for i := range a.Periods + alarm.BeyondPeriods {
+		until := moment.Add(-time.Duration(i) * a.Length())
 		point := pointOf(a, series.Samples, until)
 		switch {
 		case len(point.samples) > 0 && len(found) < a.Periods:
 			found = append(found, point)
-		case len(point.samples) == 0 && until.Add(-period(a)).Before(series.Since):
+		case len(point.samples) == 0 && until.Add(-a.Length()).Before(series.Since):
 			unknown++
 		}
 	}
@@ -112,7 +102,7 @@ func withMissing(a *alarm.Alarm, found, breaching int) alarm.Value {
 
 // pointOf is the datapoint of the period until a time. Of what is partial there may be more, so nothing says that it is below a threshold.
 func pointOf(a *alarm.Alarm, series []Sample, until time.Time) (point datapoint) {
-	from := until.Add(-period(a))
+	from := until.Add(-a.Length())
 	first, _ := slices.BinarySearchFunc(series, from, func(s Sample, at time.Time) int {
 		if s.At.After(at) {
 			return 1
@@ -121,7 +111,7 @@ func pointOf(a *alarm.Alarm, series []Sample, until time.Time) (point datapoint)
 	})
 	source, scale := a.Source(), 1.0
 	if a.Metric.Statistic == "Sum" { // of requests a minute: those of the whole period
-		scale = period(a).Minutes()
+		scale = a.Length().Minutes()
 	}
 	for _, s := range series[first:] {
 		if s.At.After(until) {
