@@ -185,7 +185,7 @@ func (r *Request) checkActions(in *putAlarmInput) (first scaling.PolicyName, err
 		}
 		for _, arn := range list.arns {
 			name, ok := scaling.ParsePolicyARN(arn)
-			if !ok {
+			if !ok || len(arn) > maxText {
 				return first, errInvalid("%s: %.300s is not supported by Pinion: an alarm here starts step scaling policies, by the PolicyARN that application-autoscaling PutScalingPolicy returns, and nothing else", list.member, arn)
 			}
 			if err := r.checkPolicy(list.member, arn, name); err != nil {

@@ -2,6 +2,7 @@ package consensus
 
 import (
 	"pinion/raftfsm"
+	"pinion/raftfsm/alarm"
 	"pinion/raftfsm/loggroup"
 )
 
@@ -18,7 +19,7 @@ func checkMemory(check func() error, c raftfsm.Command) error {
 // replaces goes on, and so does what the pool records of itself.
 func growsState(c raftfsm.Command) bool {
 	switch c := c.(type) {
-	case raftfsm.RegisterDefinition, raftfsm.LaunchTasks, raftfsm.CreateService, raftfsm.CreateCluster, raftfsm.Wrapped[loggroup.Create]:
+	case raftfsm.RegisterDefinition, raftfsm.LaunchTasks, raftfsm.CreateService, raftfsm.CreateCluster, raftfsm.Wrapped[loggroup.Create], raftfsm.Wrapped[alarm.Put]:
 		return true
 	case raftfsm.UpdateService:
 		return c.Change.Revision != nil
