@@ -13,6 +13,7 @@ import (
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/table"
 	"pinion/raftfsm/taskset"
+	"pinion/raftfsm/virtualip"
 )
 
 // The nouns of package loadbalancer. In entries of theirs the command is a member of an object.
@@ -80,6 +81,17 @@ var _ = register(noun[alarm.Alarm]{
 	table: "alarms", indexes: alarm.Indexes(), noChanges: "services tell of what their alarms start", noExpiry: "a command deletes it", noCluster: "its data are missing then",
 	commands: []kind{wrappedKindOf[alarm.Put](115, 1), wrappedKindOf[alarm.Delete](116, 1), wrappedKindOf[alarm.SetState](117, 1)},
 	tags:     &tagging[alarm.Alarm]{kind: alarm.Resource, find: inView(alarm.Find), tags: func(a *alarm.Alarm) *[]spec.Tag { return &a.Tags }},
+})
+
+var _ = register(noun[virtualip.Address]{
+	table: "virtualIPs", indexes: indexes(virtualip.ByIP), noChanges: "hosts and the list of hosts say who holds one",
+	commands: []kind{wrappedKindOf[virtualip.Assign](111, 1)},
+	expired:  func(v *View, r Reap) iter.Seq[*virtualip.Address] { return virtualip.Expired(v, r.Before) },
+})
+
+var _ = register(noun[virtualip.Assigner]{
+	table: "virtualIPAssigner", indexes: indexes(virtualip.Assigners), noChanges: "it is the leader, of which there is an event", noExpiry: "there is one",
+	commands: []kind{wrappedKindOf[virtualip.Lead](112, 1)},
 })
 
 // inView is a read of a package as a method of View.

@@ -59,7 +59,7 @@ var floors = map[string][]string{
 	},
 	"node": {
 		".",
-		"task measure",
+		"task measure virtualip",
 		"containerd network logs proxy acme names target metadata runtime/fake runtime/runtimetest",
 		"containerd/daemon containerd/images containerd/cgroup gpulock proxy/http1",
 		"runtime",
@@ -69,7 +69,7 @@ var floors = map[string][]string{
 	"raftfsm": {
 		"routing raftfsmtest",
 		".",
-		"alarm loadbalancer loggroup jointoken capacityprovider accountsetting acme taskset",
+		"alarm loadbalancer loggroup jointoken capacityprovider accountsetting acme taskset virtualip",
 		"command",
 		"query tally issuer ended edit change snapshot table ledger",
 		"service scaling",

@@ -9,9 +9,9 @@ import (
 // pure packages compute and nothing else: no clock, chance, goroutine, network or log line. A package may be listed before
 // it exists.
 var pure = []string{
-	"raftfsm", "raftfsm/spec", "raftfsm/query", "raftfsm/compact", "raftfsm/watch", "raftfsm/sortkey", "raftfsm/issuer", "raftfsm/service", "raftfsm/traffic", "raftfsm/loadbalancer", "raftfsm/routing", "raftfsm/scaling", "raftfsm/taskset", "raftfsm/alarm",
+	"raftfsm", "raftfsm/spec", "raftfsm/query", "raftfsm/compact", "raftfsm/watch", "raftfsm/sortkey", "raftfsm/issuer", "raftfsm/service", "raftfsm/traffic", "raftfsm/loadbalancer", "raftfsm/routing", "raftfsm/scaling", "raftfsm/taskset", "raftfsm/alarm", "raftfsm/virtualip",
 	"server/schedule", "server/schedule/pack", "server/schedule/queue", "server/schedule/batch", "server/schedule/rollout", "server/schedule/tournament",
-	"server/schedule/autoscale",
+	"server/schedule/autoscale", "server/schedule/virtualip",
 	"api/ecs/types", "api/ecs/taskdef", "api/ecs/view", "api/ecs/arn", "api/ecs/tags", "api/ecs/field",
 }
 

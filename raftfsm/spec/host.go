@@ -56,6 +56,8 @@ type Host struct {
 	Connection *HostConnection `json:"connection,omitempty" level:"1"` // as it was recorded last; nil: it was never silent
 
 	ListenerProblems []traffic.ListenerProblem `json:"listenerProblems,omitempty" level:"1"` // the listeners that its proxy does not serve, by port
+
+	VirtualIPs []VirtualIP `json:"virtualIPs,omitempty" level:"1"` // addresses that it offers to hold for the pool
 }
 
 // HostConnection says since when a host is silent, or is heard of again.
