@@ -51,6 +51,9 @@ func (c core) Begin(ctx context.Context) (_ context.Context, done func(), err er
 // CheckLeader fails when this server may not answer as the leader.
 func (c core) CheckLeader(ctx context.Context) error { return c.s.node.CheckLeader(ctx) }
 
+// CurrentTerm is Raft's.
+func (c core) CurrentTerm() uint64 { return c.s.node.Raft().CurrentTerm() }
+
 // Raft is the Raft node.
 func (c core) Raft() *raft.Raft { return c.s.node.Raft() }
 

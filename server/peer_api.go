@@ -76,6 +76,7 @@ func (a peerAPI) routes() map[string]rpc.HandlerFunc {
 		dispatch.PathRegister:   a.requireServer(rpc.ServerJSON(a.handleRegister)),
 		dispatch.PathReports:    a.requireServer(dispatch.ReportsHandler(a.leadingBackend)),
 		dispatch.PathMetrics:    a.requireServer(dispatch.MetricsHandler(a.leadingBackend)),
+		dispatch.PathLease:      a.requireServer(dispatch.LeaseHandler(a.leadingBackend)),
 		liveness.PathHeartbeats: a.requireServer(rpc.ServerJSON(a.handleHeartbeats)),
 		history.PathRead:        a.requireServer(rpc.ServerJSON(a.handleHistory)),
 		membership.PathRole:     rpc.JSON(a.handleRole),

@@ -78,6 +78,7 @@ type Server struct {
 	acme       *admission.ACMECache
 	history    *history.History // nil: none is kept
 	metrics    *metrics.Store
+	leases     *liveness.VirtualIPs
 }
 
 // Open opens a server on its directory; see consensus.New and consensus.Node.Start for what is refused.
@@ -110,9 +111,10 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 func newServer(cfg Config, node *consensus.Node, keyring *seal.Keyring) *Server {
 	s := &Server{cfg: cfg, log: cfg.Log, node: node, state: node.State(), leader: node.Tracker(), metrics: metrics.NewStore()}
 	s.liveness = liveness.New(core{s}, s.log, s.leader, cfg.peers, cfg.DisconnectedAfter)
+	s.leases = liveness.NewVirtualIPs(core{s})
 	s.servers = membership.NewServers(node, s.liveness, cfg.peers, cfg.HostID, s.log, consensus.Logger(s.log))
 	s.publisher = membership.NewPublisher(cfg.PoolID, s.servers, s.leader, s.signWithCA)
-	s.agents = dispatch.NewBackend(core{s}, s.liveness, s.publisher, cfg.peers, cfg.refusals, s.metrics)
+	s.agents = dispatch.NewBackend(core{s}, s.liveness, s.publisher, cfg.peers, cfg.refusals, s.metrics, s.leases)
 	s.authority = &admission.Authority{Server: node, Keyring: keyring, PoolInfo: func() spec.PoolInfo { return s.publisher.Build() }, Connected: s.liveness.Connected, Refusals: cfg.refusals, Log: s.log}
 	s.accessKeys = &admission.AccessKeys{Server: node, Keyring: keyring}
 	s.acme = &admission.ACMECache{Keys: s.accessKeys}
@@ -153,6 +155,7 @@ func (s *Server) startTerm(ctx context.Context) []func() {
 	drainer, services := orchestrator.NewDrainer(s.node, s.log), orchestrator.NewServices(s.node, s.liveness.Schedulable, s.log)
 	autoscaler := orchestrator.NewAutoscaler(s.node, s.metrics, s.log)
 	targets := &orchestrator.TargetDrainer{Proposer: s.node, Routing: s.agents.CurrentRouting, Drained: s.liveness.Drained, Log: s.log}
+	virtualIPs := &orchestrator.VirtualIPs{Proposer: s.node, Leases: s.leases, Log: s.log}
 	loops := append(s.scheduler.StartTerm(ctx),
 		func() { reaper.Loop(ctx) },
 		func() { lifecycle.Loop(ctx) },
@@ -160,6 +163,7 @@ func (s *Server) startTerm(ctx context.Context) []func() {
 		func() { services.Loop(ctx) },
 		func() { autoscaler.Loop(ctx) },
 		func() { targets.Loop(ctx) },
+		func() { virtualIPs.Loop(ctx) },
 		func() { s.liveness.GiveUpSilentHosts(ctx, s.node) },
 		func() { s.recordLeader(ctx) },
 		func() { s.accessKeys.KeepSealed(ctx, s.log) },

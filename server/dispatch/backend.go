@@ -61,6 +61,7 @@ type Backend struct {
 	client   *rpc.Client
 	refusals peer.Refusals
 	metrics  Metrics
+	leases   Leases
 	routings routings
 
 	reports  rpc.Batcher[reportRequest, reportReply]
@@ -70,9 +71,9 @@ type Backend struct {
 }
 
 // NewBackend returns the backend of a server; client is nil in a pool of one server. refusals is told of hosts that may not
-// register, metrics what they measure while this server leads.
-func NewBackend(server Server, liveness Liveness, poolInfo PoolInfo, client *rpc.Client, refusals peer.Refusals, metrics Metrics) *Backend {
-	b := &Backend{server: server, liveness: liveness, poolInfo: poolInfo, client: client, refusals: refusals, metrics: metrics}
+// register, metrics what they measure and leases which virtual IPs they ask for while this server leads.
+func NewBackend(server Server, liveness Liveness, poolInfo PoolInfo, client *rpc.Client, refusals peer.Refusals, metrics Metrics, leases Leases) *Backend {
+	b := &Backend{server: server, liveness: liveness, poolInfo: poolInfo, client: client, refusals: refusals, metrics: metrics, leases: leases}
 	b.routings.of = routing.Of
 	b.reports = rpc.Batcher[reportRequest, reportReply]{Handle: b.forwardReports, MaxBatch: maxReportBatch}
 	return b

@@ -75,6 +75,14 @@ func checkHost(h *spec.Host) error {
 	if err := checkGPUs(h.ID, h.GPUs); err != nil {
 		return err
 	}
+	if len(h.VirtualIPs) > spec.MaxVirtualIPs {
+		return fmt.Errorf("host %s offers %d virtual IPs, at most %d are recorded", h.ID, len(h.VirtualIPs), spec.MaxVirtualIPs)
+	}
+	for _, v := range h.VirtualIPs {
+		if err := spec.CheckVirtualIP(v); err != nil {
+			return fmt.Errorf("host %s offers a virtual IP: %w", h.ID, err)
+		}
+	}
 	text, err := json.Marshal(h)
 	if err == nil && len(text) > maxHostBytes {
 		err = fmt.Errorf("host %s describes itself in %d KiB, at most %d are recorded: give it fewer attributes", h.ID, len(text)>>10, maxHostBytes>>10)

@@ -80,7 +80,7 @@ type agentEnd struct {
 func openAgentEnd(t *testing.T, server *fakeServer) *agentEnd {
 	t.Helper()
 	host := &fakeHost{}
-	host.backend = NewBackend(server, host, fakePoolInfo{}, nil, nil, metrics.NewStore())
+	host.backend = NewBackend(server, host, fakePoolInfo{}, nil, nil, metrics.NewStore(), fakeLeases{})
 	requests, toServer := io.Pipe()
 	toAgent, answers := io.Pipe()
 	r := httptest.NewRequest(http.MethodPost, PathSession, requests).WithContext(t.Context())

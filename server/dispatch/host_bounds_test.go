@@ -37,7 +37,7 @@ func newBackend(t *testing.T) (*Backend, *raftfsm.State) {
 			t.Fatal(err)
 		}
 	}
-	return NewBackend(server, host, fakePoolInfo{}, nil, nil, metrics.NewStore()), server.state
+	return NewBackend(server, host, fakePoolInfo{}, nil, nil, metrics.NewStore(), nil), server.state
 }
 
 func TestAHostThatSaysTooMuchOfItselfIsRefused(t *testing.T) {

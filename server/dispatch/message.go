@@ -20,6 +20,7 @@ const (
 	PathSession  = "/peer/session"
 	PathRegister = "/peer/leader/register" // of a server that does not lead: a Registration
 	PathMetrics  = "/peer/leader/metrics"  // of a server that does not lead: what one of its hosts has measured
+	PathLease    = "/peer/leader/lease"    // of a server that does not lead: a host asks for a virtual IP
 	PathReports  = "/peer/leader/reports"  // of a server that does not lead: reports of its hosts
 )
 
@@ -34,6 +35,8 @@ type agentMessage struct {
 	Reports   []spec.TaskReport `json:"reports,omitempty"`   // to be recorded
 	Metrics   *metric.Report    `json:"metrics,omitempty"`   // what the host has measured of the tasks that the answer before has named
 	Drained   []string          `json:"drained,omitempty"`   // of a heartbeat: the targets that are draining and have no request in flight from this host
+
+	VirtualIP *spec.VirtualIPRequest `json:"virtualIP,omitempty"` // the host asks whether it holds one
 }
 
 // handshake is what a host is and runs. Nothing is assigned to it before this was recorded.
@@ -90,6 +93,8 @@ type sessionReply struct {
 	Unknown []string       `json:"unknown,omitempty"` // tasks that the host should not run
 	Measure metric.Wanted  `json:"measure,omitzero"`  // what the host is to measure
 	Error   *rpc.WireError `json:"error,omitempty"`
+
+	VirtualIP spec.VirtualIPAnswer `json:"virtualIP,omitzero"`
 }
 
 // PoolInfoUpdate is sent at first and after each change.

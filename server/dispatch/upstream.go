@@ -67,6 +67,7 @@ type assignmentSource interface {
 	Heartbeat(ctx context.Context, hostID string, drained []string) error
 	Measure(ctx context.Context, hostID string, r metric.Report) (metric.Wanted, error)
 	Routing(ctx context.Context, hostID string, seen *traffic.Routing) (*traffic.Routing, error)
+	leaseSource
 }
 
 var (
