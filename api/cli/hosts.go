@@ -25,8 +25,9 @@ func hostsCommand(p Program) *cli.Command {
 		Usage: "List hosts and their free capacity; drain and remove them",
 		Description: `FREE CPU (cores), FREE MEMORY and FREE GPUS show free/total; nothing of a host that is LOST or UNKNOWN is free. STATUS is DRAINED when a draining
 host has no task left; STOPS TASKS is when it stops those that are left ('pinion drain --stop'), if it does. ROLE is leader or server for hosts that hold the pool's state, agent for the
-others. HEALTH is UNKNOWN while the host's heartbeats are missing, LOST when it was given up and its tasks are STOPPED, SICK when a GPU is unhealthy, CLOCK when its clock differs from
-the leader's by 5 s or more, LISTENER when a load balancer's listener does not serve there. Hosts with the same name are shown with the first digits of their ids, which every command accepts.
+others. VIRTUAL IPS are the
+addresses that a host has for the pool, and in parentheses those that it would take over. HEALTH is UNKNOWN while the host's heartbeats are missing, LOST when it was given up and its tasks are STOPPED, SICK when a GPU is unhealthy, CLOCK when its clock differs from
+the leader's by 5 s or more, LISTENER when a load balancer's listener does not serve there, VIRTUAL-IP when it cannot take one that it offers. Hosts with the same name are shown with the first digits of their ids, which every command accepts.
 SIM marks simulated GPUs.
 
 Examples:
@@ -101,6 +102,10 @@ func hostTable(inv *invocation.Invocation, hosts []client.Host) *table.Table {
 	if stops {
 		t.Header = append(t.Header, "STOPS TASKS")
 	}
+	virtual := slices.ContainsFunc(hosts, func(h client.Host) bool { return len(h.VirtualIPs) > 0 })
+	if virtual {
+		t.Header = append(t.Header, "VIRTUAL IPS")
+	}
 	if wide {
 		t.Header = append(t.Header, "ADDRESS", "DRIVER", "CUDA", "PROBLEM")
 	}
@@ -114,6 +119,9 @@ func hostTable(inv *invocation.Invocation, hosts []client.Host) *table.Table {
 			free(h, format.Cores(h.Free.CPU)) + "/" + format.Cores(h.CPU), freeMemory(h), gpuCount(h), strconv.Itoa(h.Tasks), h.Version}
 		if stops {
 			row = append(row, stopsTasks(inv, h))
+		}
+		if virtual {
+			row = append(row, virtualIPs(h))
 		}
 		if wide {
 			row = append(row, h.Address, h.GPUs.Driver, h.GPUs.CUDA, strings.Join(hostProblems(h), "; "))
@@ -164,6 +172,19 @@ func stopsTasks(inv *invocation.Invocation, h client.Host) string {
 	}
 }
 
+// virtualIPs are "10.0.0.100, (10.0.0.101)": the first is here.
+func virtualIPs(h client.Host) string {
+	var all []string
+	for _, v := range h.VirtualIPs {
+		if v.Held {
+			all = append(all, v.IP)
+		} else {
+			all = append(all, "("+v.IP+")")
+		}
+	}
+	return cmp.Or(strings.Join(all, ", "), "-")
+}
+
 // free is the free amount of something, which nobody can get of a host that cannot be reached.
 func free(h client.Host, amount string) string {
 	if format.Unreachable(h) != "" {
@@ -182,11 +203,13 @@ func hostHealth(h client.Host) string {
 		return "CLOCK"
 	case len(h.ListenerProblems) > 0:
 		return "LISTENER"
+	case slices.ContainsFunc(h.VirtualIPs, func(v client.VirtualIP) bool { return v.Problem != "" }):
+		return "VIRTUAL-IP"
 	}
 	return "OK"
 }
 
-// hostProblems are the problems of a host's GPUs, of its clock and of its listeners.
+// hostProblems are the problems of a host's GPUs, of its clock, of its listeners and of its virtual IPs.
 func hostProblems(h client.Host) []string {
 	problems := gpuProblems(h)
 	switch offset := (time.Duration(h.ClockMS) * time.Millisecond).Round(time.Second); {
@@ -197,6 +220,11 @@ func hostProblems(h client.Host) []string {
 	}
 	for _, l := range h.ListenerProblems {
 		problems = append(problems, fmt.Sprintf("the listener of port %d does not serve: %s", l.Port, l.Problem))
+	}
+	for _, v := range h.VirtualIPs {
+		if v.Problem != "" {
+			problems = append(problems, fmt.Sprintf("the virtual IP %s: %s", v.IP, v.Problem))
+		}
 	}
 	return problems
 }

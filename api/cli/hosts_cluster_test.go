@@ -46,3 +46,15 @@ func TestHostsSayWhichListenersDoNotServe(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestHostsShowWhoHoldsAVirtualIP(t *testing.T) {
+	h := newFakeHost(t)
+	offers := `"virtualIPs":[{"ip":"10.0.0.100","bits":24,"held":true},{"ip":"10.0.0.101","bits":24,"held":false,"problem":"in use"}],"status":"ACTIVE"`
+	h.documents["/v1/hosts"] = serveDocument(strings.Replace(hostsDocument, `"status":"ACTIVE"`, offers, 1))
+	got := pinion(t, h, "hosts", "-o", "wide").out
+	for _, says := range []string{"VIRTUAL IPS", "10.0.0.100, (10.0.0.101)", "VIRTUAL-IP", "the virtual IP 10.0.0.101: in use"} {
+		if !strings.Contains(got, says) {
+			t.Errorf("%q is not there: %s", says, got)
+		}
+	}
+}

@@ -43,12 +43,13 @@ func upCommand(up func(context.Context, UpConfig) error) *cli.Command {
 	var attributes cli.StringSlice
 	var containers containerFlags
 	var names nameFlags
+	var virtualIPs virtualIPFlags
 	var level string
 	return &cli.Command{
 		Name:        "up",
 		Usage:       "Start this machine as a host, in the foreground",
 		Description: upDescription,
-		Flags:       slices.Concat(upFlags(&config, &attributes, &level), containers.flags(&config.Containers), names.flags(&config.Containers.Names), config.Traffic.ACME.flags()),
+		Flags:       slices.Concat(upFlags(&config, &attributes, &level), containers.flags(&config.Containers), names.flags(&config.Containers.Names), config.Traffic.ACME.flags(), virtualIPs.flags()),
 		Action: func(c *cli.Context) error {
 			err := useFile(c)
 			if err != nil {
@@ -66,6 +67,9 @@ func upCommand(up func(context.Context, UpConfig) error) *cli.Command {
 				return err
 			}
 			if err := cmp.Or(containers.complete(&config.Containers), names.complete(&config.Containers.Names), config.Traffic.ACME.complete()); err != nil {
+				return err
+			}
+			if config.Traffic.VirtualIPs, err = virtualIPs.complete(); err != nil {
 				return err
 			}
 			if err := localMachine().check(); err != nil {

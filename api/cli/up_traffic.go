@@ -6,12 +6,15 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/cli/exit"
+	"pinion/raftfsm/spec"
 )
 
 // TrafficOptions is how a host carries the traffic of load balancers.
 type TrafficOptions struct {
 	// AccessLog has the host log each request that its proxy carries.
 	AccessLog bool
+	// VirtualIPs are the addresses that the host offers to hold for the pool.
+	VirtualIPs []spec.VirtualIP
 	// ACME is where the certificates of listeners come from that come by ACME.
 	ACME ACMEOptions
 }

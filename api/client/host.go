@@ -27,10 +27,12 @@ type Host struct {
 	ClockMS      int64             `json:"clockOffsetMs"` // how much its clock is ahead of the leader's, negative when it is behind; 0: it is not off
 	// ListenerProblems are the listeners of load balancers and services that its proxy does not serve, by port.
 	ListenerProblems []ListenerProblem `json:"listenerProblems"`
-	Free             Free              `json:"free"`
-	Used             Used              `json:"used"`
-	Tasks            int               `json:"tasks"` // tasks there that are not STOPPED
-	Role             string            `json:"role"`  // "leader", "server", "joining" or "agent"; empty when unknown
+	// VirtualIPs are the addresses that it offers to hold for the pool.
+	VirtualIPs []VirtualIP `json:"virtualIPs"`
+	Free       Free        `json:"free"`
+	Used       Used        `json:"used"`
+	Tasks      int         `json:"tasks"` // tasks there that are not STOPPED
+	Role       string      `json:"role"`  // "leader", "server", "joining" or "agent"; empty when unknown
 }
 
 // ListenerProblem is a listener that a host does not serve. The host tries it again until it does.
@@ -38,6 +40,15 @@ type ListenerProblem struct {
 	Listener string `json:"listener"` // its id
 	Port     int    `json:"port"`
 	Problem  string `json:"problem"`
+}
+
+// VirtualIP is an address that a host offers to hold for the pool. One of the hosts that offer it has it at a time.
+type VirtualIP struct {
+	IP      string `json:"ip"`
+	Bits    int    `json:"bits"`    // of the network that it is in
+	Device  string `json:"device"`  // that gets it; empty: the one in the network
+	Held    bool   `json:"held"`    // the pool has assigned it to this host
+	Problem string `json:"problem"` // why the host cannot hold it; empty: it can
 }
 
 // Inventory is the GPUs of a host.

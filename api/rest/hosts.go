@@ -9,6 +9,7 @@ import (
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/traffic"
+	"pinion/raftfsm/virtualip"
 )
 
 // hostView is a host: what it says of itself, and what the pool knows beside that.
@@ -37,6 +38,8 @@ type hostView struct {
 
 	ListenerProblems []traffic.ListenerProblem `json:"listenerProblems,omitempty"` // the listeners that its proxy does not serve, by port
 
+	VirtualIPs []virtualIPView `json:"virtualIPs,omitempty"` // addresses that it offers to hold for the pool
+
 	StopTasksAt time.Time `json:"stopTasksAt,omitzero"` // when its tasks are stopped, while it drains with that
 
 	Connected bool     `json:"connected"`               // heard of lately
@@ -45,6 +48,12 @@ type hostView struct {
 	Used      usedView `json:"used"`
 	Tasks     int      `json:"tasks"`          // that are not STOPPED
 	Role      string   `json:"role,omitempty"` // "leader", "server", "joining" or "agent"
+}
+
+// virtualIPView is an address that a host offers to hold for the pool.
+type virtualIPView struct {
+	spec.VirtualIP
+	Held bool `json:"held"` // the pool has assigned it to this host
 }
 
 // freeView is the free capacity of a host.
@@ -90,6 +99,9 @@ func (a *API) renderHost(view *raftfsm.View, h *spec.Host, role string) hostView
 		Connected: a.Store.Connected(h.ID), Role: role,
 		Free: freeView{CPU: free.CPU, MemoryMiB: free.MemoryMiB, GPUs: append([]string{}, free.GPUs...)},
 		Used: usedView{GPUs: []string{}},
+	}
+	for _, v := range h.VirtualIPs {
+		out.VirtualIPs = append(out.VirtualIPs, virtualIPView{v, virtualip.Holder(view, v.IP) == h.ID})
 	}
 	if h.Drain != nil {
 		out.StopTasksAt = h.Drain.At

@@ -108,6 +108,12 @@ var lacking = []struct {
 	{"pool", Warning, "Xid 79", func(_ *testing.T, h *Host) {
 		h.hosts(client.Host{Connected: true, GPUs: client.Inventory{Devices: []client.Device{{Health: "UNHEALTHY", Problem: "Xid 79"}}}})
 	}},
+	{"pool", Warning, "no host holds the virtual IP 10.0.0.100", func(_ *testing.T, h *Host) {
+		h.hosts(client.Host{Connected: true, VirtualIPs: []client.VirtualIP{{IP: "10.0.0.100"}}})
+	}},
+	{"pool", Warning, "in use", func(_ *testing.T, h *Host) {
+		h.hosts(client.Host{Connected: true, VirtualIPs: []client.VirtualIP{{IP: "10.0.0.100", Held: true, Problem: "in use"}}})
+	}},
 	{"other hosts", Failed, "refused", func(_ *testing.T, h *Host) {
 		h.Machine.Date = func(context.Context, string) (time.Time, error) { return time.Time{}, errors.New("connection refused") }
 	}},

@@ -49,8 +49,30 @@ func checkPool(ctx context.Context, h *Host) (all []Finding) {
 			}
 		}
 	}
+	all = append(all, checkVirtualIPs(hosts)...)
 	if len(all) == 0 {
 		all = append(all, ok(fmt.Sprintf("every host of the pool (%d) is connected, and its GPUs are healthy", len(hosts))))
+	}
+	return all
+}
+
+// checkVirtualIPs finds hosts that cannot hold an address that they offer, and addresses that no host holds.
+func checkVirtualIPs(hosts []client.Host) (all []Finding) {
+	held, offered := map[string]bool{}, []string{}
+	for _, host := range hosts {
+		for _, v := range host.VirtualIPs {
+			if v.Problem != "" {
+				all = append(all, warning(fmt.Sprintf("host %s cannot hold the virtual IP %s: %s", host.Name, v.IP, v.Problem), "mend it there: pinion tries again every 10 s"))
+			}
+			held[v.IP] = held[v.IP] || v.Held
+			offered = append(offered, v.IP)
+		}
+	}
+	slices.Sort(offered)
+	for _, ip := range slices.Compact(offered) {
+		if !held[ip] {
+			all = append(all, warning(fmt.Sprintf("no host holds the virtual IP %s", ip), "`pinion hosts -o wide` says why: one of the hosts that offer it has to be ACTIVE and healthy; after a start it takes some seconds"))
+		}
 	}
 	return all
 }

@@ -11,9 +11,12 @@ import (
 	"pinion/api/cli"
 	"pinion/node"
 	"pinion/node/acme"
+	"pinion/node/machine"
 	"pinion/node/measure"
 	"pinion/node/names"
 	"pinion/node/proxy"
+	"pinion/node/virtualip"
+	"pinion/raftfsm/spec"
 	"pinion/raftfsm/traffic"
 	"pinion/server"
 )
@@ -21,13 +24,16 @@ import (
 // proxyGrace is for the requests that this host has in flight when it is stopped.
 const proxyGrace = 5 * time.Second
 
-// agent is the agent of this host with its proxy, and with what measures both.
+// agent is the agent of this host with its proxy, with what measures both, and with its virtual IPs.
 type agent struct {
 	*node.Node
 	proxy *proxy.Proxy
 	acme  *acme.Certificates // nil: this host asks no CA
 	meter measure.Meter
 	names *names.Names
+
+	host   spec.Host         // as its configuration describes it
+	leases virtualip.Control // of virtual IPs; it is asked when the host offers some
 }
 
 // proxyConfig is what only this host says of its proxy.
@@ -71,7 +77,7 @@ func acmeCertificates(h *host) (*acme.Certificates, error) {
 
 // newAgent makes an agent with its proxy. serving and meter have what only the caller knows.
 func newAgent(serving proxy.Config, certificates *acme.Certificates, options cli.NameOptions, meter measure.Meter, config node.Config) (*agent, error) {
-	a := &agent{meter: meter, acme: certificates}
+	a := &agent{meter: meter, acme: certificates, host: config.Host}
 	if certificates != nil {
 		serving.ACME = certificates
 	}
@@ -89,18 +95,21 @@ func newAgent(serving proxy.Config, certificates *acme.Certificates, options cli
 	return a, nil
 }
 
-// Run is node.Node.Run, and measures what the pool asks for from when it knows the host. Behind it the proxy listens no more, and lets the requests
+// Run is node.Node.Run. From when the pool knows the host it measures what the pool asks for, and has the virtual IPs that the pool gives to it.
+// Behind it the proxy listens no more, and lets the requests
 // in flight finish.
 func (a *agent) Run(ctx context.Context) error {
 	joined, stop := context.WithCancel(ctx)
 	var loops sync.WaitGroup
-	loops.Go(func() {
-		select {
-		case <-a.Joined():
-			a.meter.Run(joined)
-		case <-joined.Done():
-		}
-	})
+	for _, loop := range []func(context.Context){a.meter.Run, func(ctx context.Context) { keepVirtualIPs(ctx, a) }} {
+		loops.Go(func() {
+			select {
+			case <-a.Joined():
+				loop(joined)
+			case <-joined.Done():
+			}
+		})
+	}
 	if a.acme != nil {
 		loops.Go(func() { a.acme.Run(joined) })
 	}
@@ -112,4 +121,11 @@ func (a *agent) Run(ctx context.Context) error {
 	a.proxy.Close(end)
 	a.names.Close()
 	return err
+}
+
+// keepVirtualIPs has the virtual IPs that this host offers while the leader gives them to it.
+func keepVirtualIPs(ctx context.Context, a *agent) {
+	virtualip.Run(ctx, virtualip.Config{
+		HostID: a.host.ID, Starts: a.host.Starts, Control: a.leases, Device: virtualip.OnLink, Problem: a.SetVirtualIPProblem, Boot: machine.Boot(), Log: a.meter.Log,
+	}, a.host.VirtualIPs)
 }

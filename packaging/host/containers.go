@@ -176,12 +176,15 @@ func (h *host) openAgent(context.Context) error {
 			FeatureLevel: raftfsm.FeatureLevel, Place: h.dir.Place, Starts: h.dir.Starts,
 			Build: buildHash(h.Version), Runtime: features.Version, AppArmor: features.AppArmor,
 			Attributes: attributes, CPU: size.CPU, MemoryMiB: size.MemoryMiB, Ports: []int{22, h.address.Port},
-			Volumes: h.volumes.List(), Allow: h.config.Containers.Allow, UserNamespaces: userNamespaces,
+			Volumes: h.volumes.List(), Allow: h.config.Containers.Allow, UserNamespaces: userNamespaces, VirtualIPs: h.config.Traffic.VirtualIPs,
 		},
 		Volumes: h.volumes, MaxStopTimeout: h.config.Containers.MaxStopTimeout,
 		Control: h.member.Agent(), Images: h.runtime, Containers: h.runtime, Execer: h.runtime, Network: h.network, GPUs: h.gpus, Logs: h.logs,
 		Dir: h.dir.Path, Log: h.log,
 	})
+	if err == nil {
+		h.agent.leases = h.member.Agent()
+	}
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 	"pinion/packaging/tick"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/virtualip"
 	"pinion/server/store"
 )
 
@@ -37,10 +38,11 @@ func (g *diskGuard) check(c raftfsm.Command) error {
 // allowedWhenFull reports whether the command frees space (stopping tasks, recording that they stopped, removing them) or is a
 // precondition of such commands: a pool begins with CreatePool, and a returning host exchanges assignments and reports only
 // after PutHost. The consequences of a task's end must be recorded before the task is removed, and are bounded by the number
-// of ended tasks.
+// of ended tasks. Virtual IPs move away from hosts that have died; they are few.
 func allowedWhenFull(c raftfsm.Command) bool {
 	switch c.(type) {
-	case raftfsm.StopTask, raftfsm.ReportTasks, raftfsm.Reap, raftfsm.CreatePool, raftfsm.PutHost, raftfsm.RetryTasks, raftfsm.ResolveDependencies:
+	case raftfsm.StopTask, raftfsm.ReportTasks, raftfsm.Reap, raftfsm.CreatePool, raftfsm.PutHost, raftfsm.RetryTasks, raftfsm.ResolveDependencies,
+		raftfsm.Wrapped[virtualip.Lead], raftfsm.Wrapped[virtualip.Assign]:
 		return true
 	}
 	return false
