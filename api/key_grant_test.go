@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -216,16 +217,28 @@ func TestTheVersionIsToldToThoseWithAKey(t *testing.T) {
 
 func TestACallerIsToldWhatItsKeyMayDo(t *testing.T) {
 	b := newFixture(t)
-	bearer := b.withKey(t, spec.AccessKey{ID: "AKIAREAD", Role: spec.RoleRead, Cluster: "lab", Grant: spec.KeyGrant{Teams: []string{"vision"}}})
+	bearer := b.withKey(t, spec.AccessKey{ID: "AKIAREAD", Name: "ci", Role: spec.RoleRead, Cluster: "lab", Grant: spec.KeyGrant{Teams: []string{"vision"}}})
 	var got struct {
 		KeyID   string `json:"accessKeyId"`
+		Name    string
 		Role    spec.Role
 		Cluster string
 		Teams   []string
 	}
 	b.as(bearer, httptest.NewRequest("GET", "/v1/whoami", nil)).decode(t, &got)
-	if got.KeyID != "AKIAREAD" || got.Role != spec.RoleRead || got.Cluster != "lab" || !slices.Equal(got.Teams, []string{"vision"}) {
+	if got.KeyID != "AKIAREAD" || got.Name != "ci" || got.Role != spec.RoleRead || got.Cluster != "lab" || !slices.Equal(got.Teams, []string{"vision"}) {
 		t.Errorf("%+v", got)
+	}
+}
+
+// The name of a key is shown in tables and logs, so it is one word.
+func TestTheNameOfAKeyIsAWord(t *testing.T) {
+	b, _ := newAdminFixture(t)
+	for _, name := range []string{"two words", "line\nbreak", strings.Repeat("n", 129)} {
+		got := b.serveAs(t, spec.RoleAdmin, "", restRequest("admin/keys", `{"role":"read","name":`+strconv.Quote(name)+`}`))
+		if got.Code != 400 || !strings.Contains(got.Body.String(), "name must have at most 128 letters") {
+			t.Errorf("%q: %d %s", name, got.Code, got.Body)
+		}
 	}
 }
 

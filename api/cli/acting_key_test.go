@@ -97,11 +97,12 @@ func TestALoginThatDoesNotActIsNamed(t *testing.T) {
 func TestWhoAmISaysWhichKeyActsAndWhy(t *testing.T) {
 	withoutKeys(t)
 	h := poolWithKey(t, "AKIAOURS")
-	h.documents["/v1/whoami"] = serveDocument(map[string]any{"arn": "a", "accessKeyId": "AKIAOURS", "role": "read", "cluster": "lab", "teams": []string{"vision"}})
+	h.documents["/v1/whoami"] = serveDocument(map[string]any{"arn": "a", "accessKeyId": "AKIAOURS", "name": "ci", "role": "read", "cluster": "lab", "teams": []string{"vision"},
+		"maxGpus": 2, "inUse": map[string]any{"gpus": 1}})
 	t.Setenv("AWS_ACCESS_KEY_ID", "AKIAOURS")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "s")
 	checkEqual(t, "whoami", strings.ReplaceAll(pinion(t, h, "whoami").out, h.dir, "DIR"),
-		"identity  AKIAOURS\nrole      read\nclusters  lab\nteams     vision\nfrom      AWS_ACCESS_KEY_ID\nhost      DIR/pinion.sock\n")
+		"identity  AKIAOURS (ci)\nrole      read\nclusters  lab\nteams     vision\nlimits    gpus 1/2\nfrom      AWS_ACCESS_KEY_ID\nhost      DIR/pinion.sock\n")
 	t.Setenv("AWS_ACCESS_KEY_ID", "AKIAAMAZONS")
 	var document map[string]any
 	if err := json.Unmarshal([]byte(pinion(t, h, "whoami", "-o", "json").out), &document); err != nil || document["passedOver"] == nil {

@@ -53,13 +53,13 @@ func servesItsAddress(h *fakeHost) {
 func TestKeysAreListedAndRemoved(t *testing.T) {
 	h := newFakeHost(t)
 	h.documents["/v1/admin/keys"] = serveDocument(`[{"id":"AKIA1","role":"admin","hostId":"0123456789abcdef0123456789abcdef","createdAt":"2025-05-30T12:00:00Z"},
-		{"id":"AKIA2","role":"submit","cluster":"lab,night","createdAt":"2025-06-01T11:00:00Z","teams":["vision","speech"],"maxPriority":0,"maxTasks":100,
+		{"id":"AKIA2","name":"ci","role":"submit","cluster":"lab,night","createdAt":"2025-06-01T11:00:00Z","teams":["vision","speech"],"maxPriority":0,"maxTasks":100,
 		"maxWaiting":50,"maxGpus":0,"maxRevisions":9,"requestsPerSecond":20,"inUse":{"tasks":3,"waiting":1,"gpus":0,"revisions":2}}]`)
 	h.operations["admin/keys/remove"] = always("{}")
 	checkEqual(t, "keys ls", pinion(t, h, "keys", "ls").out, `
 ID     ROLE    CLUSTER    TEAM           AGE  USE            LIMITS
 AKIA1  admin   all                       2d   host 01234567
-AKIA2  submit  lab,night  vision,speech  60m                 tasks 3/100, waiting 1/50, gpus 0/0, revisions 2/9, priority 0, 20 requests/s
+AKIA2  submit  lab,night  vision,speech  60m  ci             tasks 3/100, waiting 1/50, gpus 0/0, revisions 2/9, priority 0, 20 requests/s
 `[1:])
 	checkEqual(t, "keys rm", pinion(t, h, "keys", "rm", "AKIA2", "AKIA1").out, "AKIA2\nAKIA1\n")
 	if h.callCount("admin/keys/remove") != 2 {
@@ -85,12 +85,16 @@ func TestTheSealingKeyIsReplaced(t *testing.T) {
 func TestAKeyIsMadeWithItsLimits(t *testing.T) {
 	h := newFakeHost(t)
 	h.operations["admin/keys"] = always(`{"accessKeyId":"AKIA1","secretAccessKey":"s","role":"submit"}`)
-	got := pinion(t, h, "keys", "create", "--role", "submit", "--cluster", "lab,night", "--team", "vision", "--team", "speech", "--max-priority", "0", "--max-tasks", "9",
+	got := pinion(t, h, "keys", "create", "--name", "ci", "--role", "submit", "--cluster", "lab,night", "--team", "vision", "--team", "speech", "--max-priority", "0", "--max-tasks", "9",
 		"--max-waiting", "8", "--max-gpus", "0", "--max-revisions", "7", "--max-requests", "6")
 	if !strings.Contains(got.err, "There is no connection string for it: ") {
 		t.Errorf("without an address: %s", got.err)
 	}
-	checkEqual(t, "asked", h.bodies["admin/keys"], `{"role":"submit","cluster":"lab,night","teams":["vision","speech"],"maxPriority":0,"maxTasks":9,"maxWaiting":8,"maxGpus":0,"maxRevisions":7,"requestsPerSecond":6}`)
+	checkEqual(t, "asked", h.bodies["admin/keys"], `{"name":"ci","role":"submit","cluster":"lab,night","teams":["vision","speech"],"maxPriority":0,"maxTasks":9,"maxWaiting":8,"maxGpus":0,"maxRevisions":7,"requestsPerSecond":6}`)
+	h.operations["admin/keys"] = always(`{"accessKeyId":"AKIA1","secretAccessKey":"s","role":"submit","cluster":"lab,night"}`)
+	if got := pinion(t, h, "keys", "create", "--role", "submit", "--cluster", "lab,night"); !strings.Contains(got.err, "Those of keys for all clusters it does not see, unless their tag pinion.share names a cluster of it: pinion.share=lab.") {
+		t.Errorf("what it does not see: %s", got.err)
+	}
 	if got := pinion(t, h, "keys", "create", "--role", "submit", "--max-tasks", "0"); got.code != exit.Usage {
 		t.Errorf("no tasks: %d %s", got.code, got.err)
 	}

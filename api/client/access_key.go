@@ -8,6 +8,7 @@ import (
 // AccessKey is an access key without its secret.
 type AccessKey struct {
 	ID        string    `json:"id"`
+	Name      string    `json:"name,omitempty"`
 	Role      string    `json:"role"`    // "read", "submit" or "admin"
 	Cluster   string    `json:"cluster"` // the only clusters that it may name, with commas between; empty: all
 	HostID    string    `json:"hostId"`  // of the host whose own key it is: `pinion env` prints it there
@@ -38,6 +39,7 @@ type KeyUse struct {
 
 // NewKey is what a key is to be for.
 type NewKey struct {
+	Name    string `json:"name,omitempty"` // what it is for; keys may have the same
 	Role    string `json:"role"`
 	Cluster string `json:"cluster"` // names with commas between; empty: all
 	KeyLimits
@@ -47,6 +49,7 @@ type NewKey struct {
 type CreatedKey struct {
 	ID      string `json:"accessKeyId"`
 	Secret  string `json:"secretAccessKey"`
+	Name    string `json:"name,omitempty"`
 	Role    string `json:"role"`
 	Cluster string `json:"cluster,omitempty"`
 	KeyLimits

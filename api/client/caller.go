@@ -6,10 +6,12 @@ import "context"
 type Caller struct {
 	ARN     string `json:"arn"`
 	KeyID   string `json:"accessKeyId,omitempty"` // empty for root through the socket of a server
+	Name    string `json:"name,omitempty"`        // of the key
 	Role    string `json:"role"`
 	Cluster string `json:"cluster,omitempty"` // the only ones that the key is for, with commas between
 	HostID  string `json:"hostId,omitempty"`  // of the host whose own key it is
 	KeyLimits
+	InUse KeyUse `json:"inUse,omitzero"`
 }
 
 // CallerOf asks the pool who sends the requests of a client.

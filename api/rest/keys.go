@@ -9,6 +9,7 @@ import (
 	"pinion/api/httpx"
 	"pinion/api/leader"
 	"pinion/api/wire"
+	"pinion/raftfsm"
 	"pinion/raftfsm/issuer"
 	"pinion/raftfsm/spec"
 )
@@ -16,6 +17,7 @@ import (
 // keyView is an access key without its secret.
 type keyView struct {
 	ID        string    `json:"id"`
+	Name      string    `json:"name,omitempty"`
 	Role      spec.Role `json:"role"`
 	Cluster   string    `json:"cluster,omitempty"` // the only ones that it is for, with commas between
 	HostID    string    `json:"hostId,omitempty"`  // of the host whose own key it is: `pinion env` prints it there
@@ -54,6 +56,7 @@ type keyUse struct {
 }
 
 type keyInput struct {
+	Name    string `json:"name"` // what the key is for; keys may have the same
 	Role    string `json:"role"`
 	Cluster string `json:"cluster"` // or several, with commas between
 	keyLimits
@@ -63,6 +66,7 @@ type keyInput struct {
 type newKeyView struct {
 	KeyID   string    `json:"accessKeyId"`
 	Secret  string    `json:"secretAccessKey"`
+	Name    string    `json:"name,omitempty"`
 	Role    spec.Role `json:"role"`
 	Cluster string    `json:"cluster,omitempty"`
 	keyLimits
@@ -76,14 +80,20 @@ type idInput struct {
 func (a *API) listKeys(x *httpx.Exchange, res leader.Resolution) error {
 	views := []keyView{}
 	for _, key := range res.View.AccessKeys() {
-		view := keyView{ID: key.ID, Role: key.Role, Cluster: key.Cluster, HostID: key.HostID, CreatedAt: key.CreatedAt, Login: (*keyLogin)(key.Login), keyLimits: keyLimits(key.Grant)}
-		if has := res.View.KeyTally(key.Holder()); has != (spec.Tally{}) {
-			view.InUse = (*keyUse)(&has)
-		}
+		view := keyView{ID: key.ID, Name: key.Name, Role: key.Role, Cluster: key.Cluster, HostID: key.HostID, CreatedAt: key.CreatedAt, Login: (*keyLogin)(key.Login), keyLimits: keyLimits(key.Grant)}
+		view.InUse = useOf(res.View, key.Holder())
 		views = append(views, view)
 	}
 	slices.SortFunc(views, func(a, b keyView) int { return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.ID, b.ID)) })
 	return reply(x, views)
+}
+
+// useOf is what the holder of a key has of what its limits count; nil: nothing.
+func useOf(v *raftfsm.View, holder string) *keyUse {
+	if has := v.KeyTally(holder); has != (spec.Tally{}) {
+		return (*keyUse)(&has)
+	}
+	return nil
 }
 
 func (a *API) createKey(x *httpx.Exchange, res leader.Resolution) error {
@@ -95,14 +105,17 @@ func (a *API) createKey(x *httpx.Exchange, res leader.Resolution) error {
 	if err != nil {
 		return err
 	}
+	if in.Name != "" && issuer.CheckPerson(in.Name) != nil {
+		return wire.Errorf(wire.InvalidParameter, "name must have at most 128 letters, digits and characters of _+=,.@:|-, as ci or night-jobs, not %.200q.", in.Name)
+	}
 	if a.Admin.Keys == nil {
 		return errNotConfigured("making access keys")
 	}
-	key, err := a.Admin.Keys.CreateKey(x.Context(), spec.AccessKey{Role: rights.Role, Cluster: rights.Cluster, Grant: rights.Grant})
+	key, err := a.Admin.Keys.CreateKey(x.Context(), spec.AccessKey{Name: in.Name, Role: rights.Role, Cluster: rights.Cluster, Grant: rights.Grant})
 	if err != nil {
 		return err
 	}
-	return reply(x, newKeyView{KeyID: key.ID, Secret: key.Secret, Role: key.Role, Cluster: key.Cluster, keyLimits: keyLimits(key.Grant)})
+	return reply(x, newKeyView{KeyID: key.ID, Secret: key.Secret, Name: key.Name, Role: key.Role, Cluster: key.Cluster, keyLimits: keyLimits(key.Grant)})
 }
 
 // rightsOf checks what a key is to be for.

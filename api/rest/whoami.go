@@ -13,10 +13,12 @@ import (
 type callerView struct {
 	ARN     string    `json:"arn"`
 	KeyID   string    `json:"accessKeyId,omitempty"` // left out for root through the socket of a server
+	Name    string    `json:"name,omitempty"`        // of the key
 	Role    spec.Role `json:"role"`
 	Cluster string    `json:"cluster,omitempty"` // the only ones that the key is for, with commas between
 	HostID  string    `json:"hostId,omitempty"`  // of the host whose own key it is
 	keyLimits
+	InUse *keyUse `json:"inUse,omitempty"` // nothing when it is left out
 }
 
 func callerRoutes() []Route {
@@ -27,5 +29,9 @@ func callerRoutes() []Route {
 // showCaller answers who sends the request.
 func showCaller(x *httpx.Exchange, res leader.Resolution) error {
 	p := res.Principal
-	return reply(x, callerView{ARN: p.ARN, KeyID: p.KeyID, Role: p.Role, Cluster: string(p.Scope), HostID: p.HostID, keyLimits: keyLimits(p.Grant)})
+	view := callerView{ARN: p.ARN, KeyID: p.KeyID, Role: p.Role, Cluster: string(p.Scope), HostID: p.HostID, keyLimits: keyLimits(p.Grant)}
+	if key := res.View.AccessKey(p.KeyID); key != nil {
+		view.Name, view.InUse = key.Name, useOf(res.View, p.Holder)
+	}
+	return reply(x, view)
 }

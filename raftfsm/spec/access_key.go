@@ -38,6 +38,7 @@ type AccessKey struct {
 	CreatedAt time.Time `json:"createdAt"`
 	Grant     KeyGrant  `json:"grant,omitzero" level:"1"`
 	Login     *KeyLogin `json:"login,omitempty" level:"1"` // of a key that `pinion login` made; nil: it does not expire
+	Name      string    `json:"name,omitempty" level:"1"`  // what it is for, in words of who made it; keys may have the same
 }
 
 // KeyLogin says whose key it is that `pinion login` made, and until when.

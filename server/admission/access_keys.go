@@ -60,7 +60,7 @@ func clusterOf(view *raftfsm.View, hostID string) string {
 
 // CreateKey makes an access key with the role, the clusters and the grant of this one. Only its answer has the secret in clear.
 func (a *AccessKeys) CreateKey(ctx context.Context, like spec.AccessKey) (spec.AccessKey, error) {
-	return a.record(ctx, spec.AccessKey{Role: like.Role, Cluster: like.Cluster, Grant: like.Grant}, create)
+	return a.record(ctx, spec.AccessKey{Name: like.Name, Role: like.Role, Cluster: like.Cluster, Grant: like.Grant}, create)
 }
 
 // Login makes the access key of a person who has logged in; see raftfsm.Login, which decides on its rights. Only its answer has the secret in

@@ -47,15 +47,16 @@ func keysCreateCommand(system invocation.System) *cli.Command {
 what would go beyond it is refused.
 
 Examples:
-   pinion keys create --role submit
+   pinion keys create --role submit --name ci
    pinion keys create --role read --cluster lab,vision -o json
    pinion keys create --role submit --team vision --max-priority 10 --max-gpus 8 --max-waiting 1000`,
-		Flags: rightsFlags(),
+		Flags: append([]cli.Flag{&cli.StringFlag{Name: "name", Usage: "`NAME` of what the key is for, such as ci: 'pinion key ls' and 'pinion whoami' show it"}}, rightsFlags()...),
 		Action: func(c *cli.Context) error {
 			rights, err := keyRights(c)
 			if err != nil {
 				return err
 			}
+			rights.Name = c.String("name")
 			inv, err := system.Invoke(c)
 			if err != nil {
 				return err
@@ -130,6 +131,9 @@ func printKey(inv *invocation.Invocation, created client.CreatedKey) error {
 	} else if created.Connection != "" {
 		inv.Notef("On another machine `pinion login -` asks for the line that begins with %s, without the #.", client.ConnectionScheme)
 	}
+	if created.Cluster != "" && created.Role == "submit" {
+		inv.Notef("It runs the task definitions that keys for %s have registered. Those of keys for all clusters it does not see, unless their tag pinion.share names a cluster of it: pinion.share=%s.", created.Cluster, strings.Split(created.Cluster, ",")[0])
+	}
 	inv.Notef("The secret cannot be shown again. `pinion env` prints the endpoint and the CA.")
 	return nil
 }
@@ -162,39 +166,16 @@ func keysListCommand(system invocation.System) *cli.Command {
 func keyTable(inv *invocation.Invocation, keys []client.AccessKey) *table.Table {
 	t := &table.Table{Header: []string{"ID", "ROLE", "CLUSTER", "TEAM", "AGE", "USE", "LIMITS"}, Optional: []string{"TEAM", "USE"}, Empty: "no access keys; `pinion key create --role ROLE` makes one"}
 	for _, key := range keys {
-		cluster, use := cmp.Or(key.Cluster, "all"), ""
+		cluster, use := cmp.Or(key.Cluster, "all"), key.Name
 		if key.HostID != "" {
 			use = fmt.Sprintf("host %.8s", key.HostID)
 		}
 		if key.Login != nil {
 			use = fmt.Sprintf("%s until %s", key.Login.Person, inv.Time(key.Login.ExpiresAt))
 		}
-		t.Add(key.ID, key.Role, cluster, strings.Join(key.Teams, ","), format.Age(inv.Now().Sub(key.CreatedAt)), use, limitsText(key))
+		t.Add(key.ID, key.Role, cluster, strings.Join(key.Teams, ","), format.Age(inv.Now().Sub(key.CreatedAt)), use, format.KeyLimits(key.KeyLimits, key.InUse))
 	}
 	return t
-}
-
-// limitsText shows the limits of a key, each with what it has of it: "gpus 2/8".
-func limitsText(key client.AccessKey) string {
-	var all []string
-	add := func(what string, used, limit int) {
-		if limit > 0 {
-			all = append(all, fmt.Sprintf("%s %d/%d", what, used, limit))
-		}
-	}
-	add("tasks", key.InUse.Tasks, key.MaxTasks)
-	add("waiting", key.InUse.Waiting, key.MaxWaiting)
-	if key.MaxGPUs != nil {
-		all = append(all, fmt.Sprintf("gpus %d/%d", key.InUse.GPUs, *key.MaxGPUs))
-	}
-	add("revisions", key.InUse.Revisions, key.MaxRevisions)
-	if key.MaxPriority != nil {
-		all = append(all, fmt.Sprintf("priority %d", *key.MaxPriority))
-	}
-	if key.RequestsPerSecond > 0 {
-		all = append(all, fmt.Sprintf("%d requests/s", key.RequestsPerSecond))
-	}
-	return strings.Join(all, ", ")
 }
 
 // personLimits are the limits that each person of a group gets. What they use is counted for each of them, so it is not shown.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
 	"pinion/api/client"
 )
@@ -56,7 +57,11 @@ func showCaller(inv *invocation.Invocation, caller client.Caller) error {
 		}{caller, because, cmp.Or(to.Host, to.Socket), to.Passed})
 	}
 	teams := cmp.Or(strings.Join(caller.Teams, ", "), "all")
-	_, err := fmt.Fprintf(inv.Out, "identity  %s\nrole      %s\nclusters  %s\nteams     %s\nfrom      %s\nhost      %s\n",
-		cmp.Or(caller.KeyID, "root"), caller.Role, cmp.Or(caller.Cluster, "all"), teams, because, cmp.Or(to.Host, to.Socket))
+	identity := cmp.Or(caller.KeyID, "root")
+	if caller.Name != "" {
+		identity += " (" + caller.Name + ")"
+	}
+	_, err := fmt.Fprintf(inv.Out, "identity  %s\nrole      %s\nclusters  %s\nteams     %s\nlimits    %s\nfrom      %s\nhost      %s\n", identity, caller.Role,
+		cmp.Or(caller.Cluster, "all"), teams, cmp.Or(format.KeyLimits(caller.KeyLimits, caller.InUse), "none"), because, cmp.Or(to.Host, to.Socket))
 	return err
 }
