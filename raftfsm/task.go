@@ -34,8 +34,8 @@ var (
 			tx.reaps = len(gone) > 0
 			tx.recordUsage(gone, r.Before)
 		},
-		keepsCluster: func(v *View, cluster string) error {
-			if slices.ContainsFunc(v.Tasks(cluster), func(t *spec.Task) bool { return t.LastStatus != spec.Stopped }) {
+		keepsCluster: func(v *View, cluster string) error { // those of a service do not: it does
+			if slices.ContainsFunc(v.Tasks(cluster), func(t *spec.Task) bool { return t.LastStatus != spec.Stopped && t.Service == nil }) {
 				return spec.ErrClusterHasTasks
 			}
 			return nil

@@ -92,6 +92,15 @@ func TestATaskThatIsNotThereIsSaidSo(t *testing.T) {
 	}
 }
 
+// A word that no task has may be the name of a service.
+func TestTheNameOfAServiceIsSaidToBeOne(t *testing.T) {
+	h := newFakeHost(t).withTasks(runningTask)
+	h.operations["DescribeServices"] = always(`{"services":[{"serviceName":"web","status":"ACTIVE"}]}`)
+	if got := pinion(t, h, "why", "web"); got.code != 1 || !strings.Contains(got.err, "and no id begins with it; there is a service web: `pinion service events web`") {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestHostsAndGPUsSayWhatIsFreeAndWhatIsSimulated(t *testing.T) {
 	h := newFakeHost(t).withTasks()
 	checkEqual(t, "pinion hosts", pinion(t, h, "hosts").out, `

@@ -85,7 +85,7 @@ func upCommand(up func(context.Context, UpConfig) error) *cli.Command {
 				return err
 			}
 			if ctx.Err() != nil {
-				fmt.Fprintln(c.App.ErrWriter, "pinion has stopped; its tasks run on, `pinion down` ends them")
+				fmt.Fprintln(c.App.ErrWriter, "pinion has stopped; its tasks run on until `pinion down` ends them")
 			}
 			return nil
 		},

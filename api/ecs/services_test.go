@@ -206,7 +206,15 @@ func TestAClusterWithServicesIsNotDeleted(t *testing.T) {
 	f := ready(t)
 	f.must(t, "CreateCluster", `{"clusterName":"lab"}`)
 	f.must(t, "CreateService", `{"cluster":"lab",`+serving+`,"desiredCount":1}`)
-	f.call("DeleteCluster", `{"cluster":"lab"}`).wantError(t, "ClusterContainsServicesException", "The Cluster cannot be deleted while Services are active.")
+	refused := func() {
+		f.call("DeleteCluster", `{"cluster":"lab"}`).wantError(t, "ClusterContainsServicesException", "The Cluster cannot be deleted while Services are active.")
+	}
+	refused()
+	s := f.state.View().Service("lab", "web")
+	task := &spec.Task{ID: "0123", Cluster: "lab", Definition: s.Primary().Definition, LastStatus: spec.Provisioning, DesiredStatus: spec.Running, Service: &spec.ServiceMember{ID: s.ID, Deployment: s.Primary().ID}}
+	f.mustApply(t, raftfsm.StepService{ServiceID: s.ID, Version: s.Version, Service: *s, Starts: []*spec.Task{task}})
+	refused()
+	f.mustApply(t, raftfsm.StopTask{ID: task.ID, Code: spec.StopUserInitiated})
 	f.must(t, "DeleteService", `{"cluster":"lab","service":"web","force":true}`)
 	f.must(t, "DeleteCluster", `{"cluster":"lab"}`)
 }
