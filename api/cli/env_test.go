@@ -57,7 +57,7 @@ func TestEvalOfPinionEnvLeavesExactlyWhatClientsNeed(t *testing.T) {
 			got[name] = value
 		}
 		for name, want := range map[string]string{
-			"AWS_ENDPOINT_URL_ECS": "https://10.0.0.5:7400", "AWS_ENDPOINT_URL_CLOUDWATCH_LOGS": "https://10.0.0.5:7400", "AWS_ENDPOINT_URL_CLOUDWATCH": "https://10.0.0.5:7400", "AWS_ENDPOINT_URL_APPLICATION_AUTO_SCALING": "https://10.0.0.5:7400", "AWS_ENDPOINT_URL_ELASTIC_LOAD_BALANCING_V2": "https://10.0.0.5:7400",
+			"AWS_ENDPOINT_URL": "https://10.0.0.5:7400", "AWS_ENDPOINT_URL_ECS": "https://10.0.0.5:7400", "AWS_ENDPOINT_URL_CLOUDWATCH_LOGS": "https://10.0.0.5:7400", "AWS_ENDPOINT_URL_CLOUDWATCH": "https://10.0.0.5:7400", "AWS_ENDPOINT_URL_APPLICATION_AUTO_SCALING": "https://10.0.0.5:7400", "AWS_ENDPOINT_URL_ELASTIC_LOAD_BALANCING_V2": "https://10.0.0.5:7400",
 			"AWS_ACCESS_KEY_ID": "AKIAEXAMPLEEXAMPLE00", "AWS_SECRET_ACCESS_KEY": specialCharacters,
 			"AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1", "AWS_CA_BUNDLE": "/var/lib/pinion/pki/ca.crt", "AWS_PAGER": "",
 			"AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "false", "AWS_USE_FIPS_ENDPOINT": "false", "AWS_USE_DUALSTACK_ENDPOINT": "false",

@@ -158,6 +158,7 @@ type Variable struct {
 // configuration files in clients, so it sets every value that a file could set.
 func variablesOf(a Access, getenv func(string) string) []Variable {
 	variables := []Variable{
+		{Name: "AWS_ENDPOINT_URL", Value: a.Endpoint}, // of services that Pinion refuses: AWS is not asked with its key
 		{Name: "AWS_ENDPOINT_URL_ECS", Value: a.Endpoint},
 		{Name: "AWS_ENDPOINT_URL_CLOUDWATCH_LOGS", Value: a.Endpoint}, // for 'aws logs'
 		{Name: "AWS_ENDPOINT_URL_CLOUDWATCH", Value: a.Endpoint},      // for alarms
