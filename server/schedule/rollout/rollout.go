@@ -58,7 +58,7 @@ func Next(v *raftfsm.View, s *service.Service, f Facts) (step raftfsm.StepServic
 		traffic.stopKept()
 		p.stopReplaced()
 		p.makeRoom()
-		p.sayUnhealthy()
+		p.journal.unhealthy(p.live, p.rules)
 		p.journal.stopped(p.live)
 		p.sayUnplaced()
 		p.complete()

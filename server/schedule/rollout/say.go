@@ -85,17 +85,17 @@ func (j *journal) stopped(all replicas) {
 	}
 }
 
-// sayUnhealthy tells why the step stops tasks whose targets are unhealthy, each reason once and maxNamed at most.
-func (p *planner) sayUnhealthy() {
+// unhealthy tells why the step stops tasks whose targets are unhealthy, each reason once and maxNamed at most.
+func (j *journal) unhealthy(all replicas, rules *rules) {
 	said := map[string]bool{}
-	for _, r := range p.live {
+	for _, r := range all {
 		if !r.stopped || !r.unhealthy || len(said) == maxNamed {
 			continue
 		}
-		if b, found := p.rules.unhealthyTarget(r.Task); found != nil {
+		if b, found := rules.unhealthyTarget(r.Task); found != nil {
 			why := fmt.Sprintf("(port %d) is unhealthy in (target-group %s) due to (reason %s).", b.Port, b.GroupARN(), cmp.Or(found.Detail, "Health checks failed"))
 			if !said[why] {
-				p.journal.say("", "%s", why)
+				j.say("", "%s", why)
 			}
 			said[why] = true
 		}

@@ -158,7 +158,7 @@ func (m trafficMove) stopKept() {
 	for _, r := range p.live.stopOrder(p.isKept) {
 		spare := p.live.count(func(r *replica) bool { return r.healthy && m.isKeptFit(r) }) - p.s.Desired
 		if !r.fit && spare >= 0 || r.healthy && spare > 0 || r.fit && !r.healthy && p.live.count(m.isKeptFit) > p.s.Desired {
-			p.stop(r, p.reason(r), r.unhealthy)
+			p.stop(r, p.rules.reason(r, p.scaling()), r.unhealthy)
 		}
 	}
 }

@@ -24,7 +24,7 @@ func (p *planner) stopReplaced() {
 	replaced := p.live.count(p.isReplaced) - max(0, p.s.Desired-p.live.count(isCurrentHealthy))
 	for _, r := range p.live.stopOrder(p.isReplaced) {
 		useless := r.LastStatus != spec.Running || p.s.Strategy == service.Daemon && !isFor(p.f.Hosts, r)
-		if (useless || replaced > 0 && p.isSpare(r)) && p.stop(r, p.reason(r), r.unhealthy) {
+		if (useless || replaced > 0 && p.isSpare(r)) && p.stop(r, p.rules.reason(r, p.scaling()), r.unhealthy) {
 			replaced--
 		}
 	}
@@ -41,11 +41,12 @@ func (p *planner) scaling() string {
 	return fmt.Sprintf(reasonScaling, service.DeploymentName(p.s.Primary().ID))
 }
 
-func (p *planner) reason(r *replica) string {
+// reason is why a task is stopped: because it is unhealthy, or otherwise what is given.
+func (u *rules) reason(r *replica, otherwise string) string {
 	if !r.unhealthy {
-		return p.scaling()
+		return otherwise
 	}
-	if b, found := p.rules.unhealthyTarget(r.Task); found != nil {
+	if b, found := u.unhealthyTarget(r.Task); found != nil {
 		return fmt.Sprintf(reasonTarget, b.GroupARN())
 	}
 	return reasonUnhealthy
@@ -66,7 +67,7 @@ func (p *planner) makeRoom() {
 			blocked = wanted > 0 && below == 0 && !p.isMoving()
 			break
 		}
-		if p.stop(r, p.reason(r), r.unhealthy) {
+		if p.stop(r, p.rules.reason(r, p.scaling()), r.unhealthy) {
 			if wanted--; r.healthy {
 				spare--
 			}
