@@ -30,6 +30,8 @@ func TestFiltersKeepWhatHasAValue(t *testing.T) {
 		"name=cuda name!=work":         taskTwo,
 		"group= status=RUNNING":        "00f1" + taskOne[4:],
 		"status=nothing":               "",
+		"STATUS=stopped":               taskTwo,
+		"EXIT_REASON=*OutOfMemory*":    taskTwo,
 		"desiredStatus=RUNNING gpus=2": taskOne,
 	} {
 		line := []string{"ps", "-a", "-q"}

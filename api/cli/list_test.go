@@ -18,9 +18,10 @@ ID            TASK        STATUS   GPUS  HOST   AGE  EXIT/REASON
 3f2a00000000  trainer:3   RUNNING  2     gpu-1  3m
 91bc00000000  run-cuda:1  STOPPED  0     gpu-1  2h   137 OutOfMemoryError: Container killed due to memory usage
 `[1:])
-	checkEqual(t, "pinion ps -o wide", pinion(t, h, "ps", "-o", "wide", "--utc").out, `
-ID                                TASK       GROUP           STATUS   GPUS                   HOST   CREATED               STARTED  STOPPED  EXIT/REASON
-3f2a0000000000000000000000000001  trainer:3  family:trainer  RUNNING  2 GPUs (GPU-1, GPU-2)  gpu-1  2025-06-01 11:57:00Z  -        -
+	checkEqual(t, "pinion ps -o wide", pinion(t, newFakeHost(t).withTasks(strings.Replace(runningTask, `"gpuIds"`,
+		`"networkBindings":[{"hostPort":8080,"containerPort":80},{"hostPort":53,"containerPort":53,"protocol":"udp"}],"gpuIds"`, 1)), "ps", "-o", "wide", "--utc").out, `
+ID                                TASK       GROUP           KEY   STATUS   GPUS                   HOST   PORTS                     CREATED               STARTED  STOPPED  EXIT/REASON
+3f2a0000000000000000000000000001  trainer:3  family:trainer  root  RUNNING  2 GPUs (GPU-1, GPU-2)  gpu-1  8080->80/tcp, 53->53/udp  2025-06-01 11:57:00Z  -        -
 `[1:])
 }
 

@@ -35,7 +35,7 @@ Examples:
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "follow the log until the task has stopped"},
 			&cli.IntFlag{Name: "tail", Aliases: []string{"n"}, DefaultText: "all", Usage: "only the last `N` lines, at most 10000"},
-			&cli.StringFlag{Name: "since", Usage: "only lines since `TIME`: how long ago, such as 10m, or a time such as 2006-01-02T15:04:05Z"},
+			&cli.StringFlag{Name: "since", Usage: "only lines since `TIME`: an age such as 10m or 1d, a time such as 14:40, or a date, 2006-01-02T15:04:05Z"},
 			&cli.StringFlag{Name: "container", DefaultText: "all", Usage: "only the container `NAME`"},
 			&cli.BoolFlag{Name: "timestamps", Aliases: []string{"t"}, Usage: "show the time of each line"},
 			selection.GroupFlag("show all tasks of"),

@@ -41,6 +41,27 @@ func TestANameStandsForATask(t *testing.T) {
 	}
 }
 
+// The column TASK of `pinion ps` is a name, too. What has a slash is the name of an image, unless it is an ARN.
+func TestWhatPsShowsIsATask(t *testing.T) {
+	indexed := func(id, index string) string {
+		return strings.Replace(namedTask(id, "run-arr:2", "RUNNING", -5), `"containers"`, `"attributes":[{"name":"pinion.array-index","value":"`+index+`"}],"containers"`, 1)
+	}
+	h := newFakeHost(t).withTasks(namedTask("11110000", "run-http2:1", "RUNNING", -9), namedTask("22220000", "run-http2:2", "RUNNING", -5), indexed("33330000", "3"), indexed("44440000", "4"))
+	for name, id := range map[string]string{
+		"run-http2:1": "11110000", "http2:2": "22220000", "arr[3]": "33330000", "run-arr:2[4]": "44440000", "run-arr[4]": "44440000",
+		arnOf(namedTask("11110000", "run-http2:1", "RUNNING", -9)): "11110000",
+	} {
+		if got := pinion(t, h, "inspect", name); strings.Count(got.out, "taskArn") != 1 || !strings.Contains(got.out, id+taskOne[8:]) {
+			t.Errorf("%s is not %s: %+v", name, id, got)
+		}
+	}
+	for _, name := range []string{"foo/http2", "127.0.0.1:7511/http2", "http2:3", "arr[5]", "run-arr:1[4]"} {
+		if got := pinion(t, h, "stop", name); got.code != 1 || h.callCount("StopTask") != 0 || !strings.Contains(got.err, "no task has the name") {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 func TestTheLogsOfSeveralTasksAreToldApart(t *testing.T) {
 	h := newFakeHost(t).withTasks(namedTask("11110000", "run-train:1", "STOPPED", -9), namedTask("22220000", "eval:2", "RUNNING", -5))
 	for id, text := range map[string]string{"11110000": "one", "22220000": "two"} {

@@ -14,6 +14,7 @@ import (
 	"pinion/api/cli/history"
 	"pinion/api/cli/invocation"
 	"pinion/api/cli/listing"
+	"pinion/api/cli/selection"
 	"pinion/api/cli/table"
 	"pinion/api/client"
 	"pinion/api/ecs/types"
@@ -24,6 +25,7 @@ func psCommand(p Program) *cli.Command {
 		Name:  "ps",
 		Usage: "List tasks",
 		Description: `Lists the tasks of a cluster that have not stopped, the newest first; with -a also tasks that stopped within the last hour.
+--mine leaves the tasks that your access key, or your login, has run; KEY of -o wide tells whose each is.
 With --since, --until, --state, --team, --family, --group or --key: the tasks that ended, the last one first, as far back as the hosts keep them.
 TASK is its definition, with its index in an array or its rank in a gang in brackets. GPUS is what it has, or in parentheses what it asks
 for while it waits. STATUS is UNKNOWN while the heartbeats of the task's host are missing; the task may run on there.
@@ -37,12 +39,13 @@ Examples:
    pinion ps --since 2d --state failed
    pinion ps --filter host=gpu-7 --filter status!=RUNNING
    pinion ps --filter name=train
+   pinion ps --mine
    pinion ps --format 'table {{id .taskArn}}\t{{.lastStatus}}\t{{time .startedAt}}'
    pinion ps --format '{{.ID}} {{.TASK}} {{.HOST}}'      # columns of the table
-   pinion ps -o wide          # with full ids, groups, GPU ids and times
+   pinion ps -o wide          # with full ids, groups, keys, GPU ids, ports and times
    pinion ps -o json          # all fields, as in DescribeTasks`,
 		Flags: append([]cli.Flag{
-			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "include stopped tasks"},
+			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "include stopped tasks"}, invocation.MineFlag("list"),
 			invocation.QuietFlag(), invocation.WatchFlag(), invocation.ClusterFlag(),
 		}, slices.Concat(listing.Flags(), history.Flags())...),
 		Action: func(c *cli.Context) error {
@@ -74,6 +77,9 @@ func listTasks(ctx context.Context, c *cli.Context, inv *invocation.Invocation) 
 	if !all {
 		tasks = slices.DeleteFunc(tasks, func(t client.Task) bool { return t.Stopped() })
 	}
+	if tasks, err = selection.Mine(ctx, c, inv, tasks); err != nil {
+		return err
+	}
 	tasks = newestFirst(tasks)
 	items := listing.Bare(tasks)
 	if !short {
@@ -82,7 +88,9 @@ func listTasks(ctx context.Context, c *cli.Context, inv *invocation.Invocation) 
 		}
 	}
 	draw := taskTables(ctx, inv, cluster)
-	return listing.List[client.Task]{Items: items, Members: listing.MembersOf[types.Task](), ID: func(t client.Task) string { return t.ID() }, Names: format.TaskNames, Table: func(shown []client.Task) (*table.Table, error) {
+	return listing.List[client.Task]{Items: items, Members: listing.MembersOf[types.Task](), ID: func(t client.Task) string { return t.ID() }, Fields: map[string]func(client.Task) []string{
+		"name": format.TaskNames, "key": func(t client.Task) []string { return []string{format.Key(t)} },
+	}, Table: func(shown []client.Task) (*table.Table, error) {
 		t, err := draw(shown)
 		if err == nil {
 			if t.Empty = "no tasks in cluster " + cluster; !all {
@@ -190,7 +198,7 @@ func taskTable(inv *invocation.Invocation, tasks []client.Task, hosts []client.H
 	t := &table.Table{Header: []string{"ID", "TASK", "STATUS", "GPUS", "HOST", "AGE", "EXIT/REASON"}, Optional: []string{"AGE"}, Brief: briefReason}
 	if wide {
 		t.Brief = 0
-		t.Header = []string{"ID", "TASK", "GROUP", "STATUS", "GPUS", "HOST", "CREATED", "STARTED", "STOPPED", "EXIT/REASON"}
+		t.Header = []string{"ID", "TASK", "GROUP", "KEY", "STATUS", "GPUS", "HOST", "PORTS", "CREATED", "STARTED", "STOPPED", "EXIT/REASON"}
 	}
 	for _, task := range tasks {
 		reason := cmp.Or(format.ExitSummary(task), infeasible[task.ID()])
@@ -202,7 +210,7 @@ func taskTable(inv *invocation.Invocation, tasks []client.Task, hosts []client.H
 		if held := task.GPUs(); len(held) > 0 {
 			gpus = invocation.GPUText(hosts, held)
 		}
-		t.Add(id, format.TaskName(task), cmp.Or(task.Group, "-"), shownStatus(task, silent), gpus, host,
+		t.Add(id, format.TaskName(task), cmp.Or(task.Group, "-"), format.Key(task), shownStatus(task, silent), gpus, host, cmp.Or(format.Ports(task), "-"),
 			inv.Time(task.CreatedAt.Time), inv.Time(task.StartedAt.Time), inv.Time(task.StoppedAt.Time), reason)
 	}
 	return t

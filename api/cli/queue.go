@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,9 +30,10 @@ On a narrow terminal, less important columns are left out; -o wide has all.
 Examples:
    pinion queue
    pinion queue --filter team=vision
+   pinion queue --mine
    pinion queue --cluster lab -o wide      # with full ids and all columns
    pinion queue -o json`,
-		Flags: append(listing.Flags(), invocation.QuietFlag(), invocation.WatchFlag(), invocation.ClusterFlag()),
+		Flags: append(listing.Flags(), invocation.MineFlag("list"), invocation.QuietFlag(), invocation.WatchFlag(), invocation.ClusterFlag()),
 		Action: func(c *cli.Context) error {
 			inv, err := p.system.Invoke(c)
 			if err != nil {
@@ -55,7 +57,16 @@ func printQueue(ctx context.Context, c *cli.Context, inv *invocation.Invocation)
 			return err
 		}
 	}
-	return listing.List[client.QueueItem]{Items: items, ID: func(q client.QueueItem) string { return q.TaskID }, Table: func(queue []client.QueueItem) (*table.Table, error) {
+	if c.Bool("mine") {
+		holder, err := inv.Holder(ctx)
+		if err != nil {
+			return err
+		}
+		items = slices.DeleteFunc(items, func(i listing.Item[client.QueueItem]) bool { return i.Value.Key != holder })
+	}
+	return listing.List[client.QueueItem]{Items: items, Fields: map[string]func(client.QueueItem) []string{
+		"key": func(q client.QueueItem) []string { return []string{cmp.Or(q.Key, format.Root)} },
+	}, ID: func(q client.QueueItem) string { return q.TaskID }, Table: func(queue []client.QueueItem) (*table.Table, error) {
 		t := queueTable(inv, queue)
 		t.Empty = "nothing waits in cluster " + cluster
 		return t, nil

@@ -21,19 +21,22 @@ func stopCommand(p Program) *cli.Command {
 		ArgsUsage: "[TASK...]",
 		Description: `Sends SIGTERM to the containers, SIGKILL after their stop timeout, and waits until the tasks have stopped and their GPUs are
 free. TASK is an id, its first digits, an ARN, or a name: that of 'pinion run --name', a family or a group. Of a group, an array or a
-gang it stops all tasks. Prints the ids of the stopped tasks.
+gang it stops all tasks. Prints the ids of the stopped tasks. A key may stop tasks of other keys too, unless it is for other teams or clusters
+('pinion key create --team').
 
 Examples:
    pinion stop 3f2a91c0
    pinion stop --reason "wrong data set" 3f2a91c0 91bc04de
    pinion stop --no-wait 3f2a91c0
    pinion stop --force 3f2a91c0     # SIGKILL at once, also for a task that is stopping already
-   pinion stop --group nightly      # all tasks of an array, a gang or another group`,
+   pinion stop --group nightly      # all tasks of an array, a gang or another group
+   pinion stop --mine               # all tasks that you have run, but for those of services
+   pinion ps -q --filter team=vision | xargs pinion stop`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "reason", Value: "stopped with pinion stop", Usage: "stopped reason, `TEXT`"},
 			&cli.BoolFlag{Name: "no-wait", Usage: "return as soon as the request is recorded"},
 			&cli.BoolFlag{Name: "force", Usage: "kill the containers at once, without their stop timeouts"},
-			selection.GroupFlag("stop all tasks of"),
+			selection.GroupFlag("stop all tasks of"), invocation.MineFlag("stop"),
 			invocation.ClusterFlag(),
 		},
 		Action: func(c *cli.Context) error {
@@ -60,6 +63,9 @@ Examples:
 
 // taskIDsToStop are the tasks that a command line names.
 func taskIDsToStop(inv *invocation.Invocation, c *cli.Context) ([]string, error) {
+	if c.Bool("mine") {
+		return selection.ActiveOfMine(c.Context, c, inv)
+	}
 	if group := c.String("group"); group != "" {
 		return selection.ActiveOfGroup(c.Context, inv, c.String("cluster"), group)
 	}

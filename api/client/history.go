@@ -52,11 +52,24 @@ func (q HistoryQuery) values() url.Values {
 // historyPage is the number of tasks of one request.
 const historyPage = 1000
 
+// MaxSearched is the number of ended tasks of which EndedTasksThat looks for those that are wanted.
+const MaxSearched = 100 * historyPage
+
 // EndedTasks lists tasks that have ended, the last one first, at most limit of them; more: there are others.
 func EndedTasks(ctx context.Context, c *Client, q HistoryQuery, limit int) (tasks []EndedTask, gaps []HistoryGap, more bool, err error) {
+	return EndedTasksThat(ctx, c, q, limit, nil)
+}
+
+// EndedTasksThat is EndedTasks for those tasks alone that keep leaves of each page, which it is given in order; nil keeps all. more with fewer tasks
+// than limit: it has seen MaxSearched tasks.
+func EndedTasksThat(ctx context.Context, c *Client, q HistoryQuery, limit int, keep func([]EndedTask) ([]EndedTask, error)) (tasks []EndedTask, gaps []HistoryGap, more bool, err error) {
+	pageSize := historyPage
+	if keep == nil {
+		pageSize, keep = min(historyPage, limit), func(page []EndedTask) ([]EndedTask, error) { return page, nil }
+	}
 	values := q.values()
-	for {
-		values.Set("limit", strconv.Itoa(min(historyPage, limit-len(tasks))))
+	values.Set("limit", strconv.Itoa(pageSize))
+	for searched := 0; ; {
 		var page struct {
 			Tasks []EndedTask  `json:"tasks"`
 			Next  string       `json:"next"`
@@ -65,9 +78,13 @@ func EndedTasks(ctx context.Context, c *Client, q HistoryQuery, limit int) (task
 		if err := c.Get(ctx, "/v1/history", values, &page); err != nil {
 			return nil, nil, false, err
 		}
-		tasks = append(tasks, page.Tasks...)
-		if page.Next == "" || len(tasks) >= limit {
-			return tasks, page.Gaps, page.Next != "", nil
+		kept, err := keep(page.Tasks)
+		if err != nil {
+			return nil, nil, false, err
+		}
+		tasks, searched = append(tasks, kept...), searched+len(page.Tasks)
+		if page.Next == "" || len(tasks) >= limit || searched >= max(limit, MaxSearched) {
+			return tasks[:min(len(tasks), limit)], page.Gaps, page.Next != "" || len(tasks) > limit, nil
 		}
 		values.Set("page", page.Next)
 	}

@@ -38,7 +38,16 @@ type Container struct {
 	GPUs     []string `json:"gpuIds"`
 	Image    string   `json:"image"`
 
+	Bindings []NetworkBinding `json:"networkBindings"`
+
 	PeakMemory int64 `json:"peakMemory"` // bytes that it used at most; 0 while it runs, and when that is not known
+}
+
+// NetworkBinding is a port of a container that is published on its host.
+type NetworkBinding struct {
+	ContainerPort int    `json:"containerPort"`
+	HostPort      int    `json:"hostPort"`
+	Protocol      string `json:"protocol"`
 }
 
 // ContainerMemory is the memory limit of a container of a task in MiB; 0 when it has none of its own.
@@ -128,6 +137,15 @@ func (t *Task) ID() string { return ResourceID(t.ARN) }
 
 // Stopped reports whether the task has ended and its GPUs are free.
 func (t *Task) Stopped() bool { return t.Status == "STOPPED" }
+
+// Service is the name of the service that the task is of; empty when it is of none.
+func (t *Task) Service() string {
+	name, _ := strings.CutPrefix(t.Group, "service:")
+	if name == t.Group {
+		return ""
+	}
+	return name
+}
 
 // GPUs lists the UUIDs of the GPUs of all containers of the task.
 func (t *Task) GPUs() []string {

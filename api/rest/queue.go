@@ -20,6 +20,7 @@ type queued struct {
 	Definition string    `json:"definition"`      // "family:revision"
 	Index      string    `json:"index,omitempty"` // of a task of an array
 	Team       string    `json:"team,omitempty"`
+	Key        string    `json:"key,omitempty"` // holder of the access key that ran it; absent: root
 	Priority   int       `json:"priority"`
 	CPU        int64     `json:"cpu"` // units, of each task
 	MemoryMiB  int64     `json:"memoryMiB"`
@@ -161,7 +162,7 @@ func renderQueued(q *spec.QueueItem) *queued {
 		return nil
 	}
 	return &queued{
-		Place: q.Position, TaskID: q.TaskID, Tasks: q.Tasks, Cluster: q.Cluster, Group: q.Group, Definition: q.Definition, Index: q.Index, Team: q.Team, Priority: q.Priority,
+		Place: q.Position, TaskID: q.TaskID, Tasks: q.Tasks, Cluster: q.Cluster, Group: q.Group, Definition: q.Definition, Index: q.Index, Team: q.Team, Key: q.Key, Priority: q.Priority,
 		CPU: q.CPU, MemoryMiB: q.MemoryMiB, GPUs: q.GPUs, Since: q.Since, WaitsFor: q.WaitReason, Impossible: renderFailure(q.Infeasible),
 	}
 }

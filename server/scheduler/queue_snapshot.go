@@ -132,7 +132,7 @@ func (q *queueSnapshot) isCommitting(task string) bool {
 func (q *queueSnapshot) entry(t *spec.Task, item, head *queue.Item) queueEntry {
 	options := t.SchedulingOptions()
 	e := queueEntry{view: q.view, infeasible: q.infeasible, task: t, item: item}
-	e.QueueItem = spec.QueueItem{TaskID: t.ID, Tasks: 1, Cluster: t.Cluster, Group: t.Group, Definition: t.Definition, Team: options.Team, Priority: options.Priority,
+	e.QueueItem = spec.QueueItem{TaskID: t.ID, Tasks: 1, Cluster: t.Cluster, Group: t.Group, Definition: t.Definition, Team: options.Team, Key: t.KeyHolder(), Priority: options.Priority,
 		CPU: t.CPU, MemoryMiB: t.MemoryMiB, Since: t.CreatedAt}
 	if t.Gang != nil {
 		e.Tasks = t.Gang.Size

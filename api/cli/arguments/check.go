@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/cli/exit"
+	"pinion/api/cli/format"
 	"pinion/api/cli/words"
 )
 
@@ -22,7 +23,7 @@ func CheckValue(flag cli.Flag, written, value string) error {
 		takes = "a number"
 		_, err = strconv.ParseFloat(value, 64)
 	case *cli.DurationFlag:
-		takes = "a time such as 90s, 30m or 12h"
+		takes = "a time such as 90s, 30m, 12h or 2d"
 		_, err = time.ParseDuration(value)
 	case *cli.BoolFlag:
 		takes = "true or false, or stands alone"
@@ -35,6 +36,18 @@ func CheckValue(flag cli.Flag, written, value string) error {
 		return exit.Usagef("%s takes %s, not %q", written, takes, value)
 	}
 	return nil
+}
+
+// withoutDays is the value of a flag for a span of time as the library reads it, which knows no days; another value as it is.
+func withoutDays(flag cli.Flag, value string) string {
+	if _, is := flag.(*cli.DurationFlag); !is || !strings.Contains(value, "d") {
+		return value
+	}
+	span, err := format.ParseSpan(value)
+	if err != nil {
+		return value
+	}
+	return span.String()
 }
 
 // NoVerb is the error for a word behind a noun, such as "pinion team", that is none of its verbs.

@@ -20,10 +20,14 @@ func Order(app *cli.App, line []string) ([]string, error) {
 	}
 	global := reader{flags: append(slices.Clone(app.Flags), cli.VersionFlag), name: app.Name}
 	rest, err := global.read(line[1:], true)
+	ordered := append([]string{line[0]}, global.ordered...)
+	if err == nil && len(rest) > 1 && rest[0] == "help" && app.Command(rest[1]) != nil {
+		path, _, _ := leaf(app.Command(rest[1]), rest[1:])
+		return slices.Concat(ordered, path, []string{"--help"}), nil
+	}
 	if err != nil || len(rest) == 0 || app.Command(rest[0]) == nil {
 		return line, err
 	}
-	ordered := append([]string{line[0]}, global.ordered...)
 	path, command, rest := leaf(app.Command(rest[0]), rest)
 	r := reader{flags: command.Flags, name: app.Name + " " + strings.Join(path, " ")}
 	words, err := r.read(rest, takesCommand(command))
@@ -32,6 +36,9 @@ func Order(app *cli.App, line []string) ([]string, error) {
 			return nil, NoVerb(r.name, rest[0], command.Subcommands) // its flags are not understood, because the verb is not
 		}
 		return nil, err
+	}
+	if r.help { // of the command, whatever else stands there; the library would look for the help of the first argument
+		return slices.Concat(ordered, path, []string{"--help"}), nil
 	}
 	if takesCommand(command) && len(words) > 1 {
 		if err := r.refuseOwnFlag(words[1], command); err != nil {
@@ -82,6 +89,7 @@ type reader struct {
 	flags   []cli.Flag
 	name    string // of the command, for errors
 	ordered []string
+	help    bool // --help is among the flags
 }
 
 // read collects the flags in ordered, and returns the arguments. With first it ends at the first argument, and returns all from there.
@@ -115,17 +123,24 @@ func (r *reader) readFlag(line []string) (rest []string, err error) {
 		expanded, err := r.expand(word)
 		return append(expanded, line[1:]...), err
 	}
-	switch {
-	case isBool(flag) || joined:
-		r.ordered, rest = append(r.ordered, word), line[1:]
-	case len(line) == 1:
-		return nil, exit.Usagef("%s needs a value; see %s --help", word, r.name)
-	default:
-		value, rest = line[1], line[2:]
-		r.ordered = append(r.ordered, word, value)
-	}
+	r.help = r.help || flag == cli.HelpFlag
+	full := "--" + flag.Names()[0] // the library refuses a line with two forms of the same flag
 	if isBool(flag) && !joined {
-		return rest, nil
+		r.ordered = append(r.ordered, full)
+		return line[1:], nil
+	}
+	rest = line[1:]
+	if !joined {
+		if len(line) == 1 {
+			return nil, exit.Usagef("%s needs a value; see %s --help", word, r.name)
+		}
+		value, rest = line[1], line[2:]
+	}
+	value = withoutDays(flag, value)
+	if joined {
+		r.ordered = append(r.ordered, full+"="+value)
+	} else {
+		r.ordered = append(r.ordered, full, value)
 	}
 	word, _, _ = strings.Cut(word, "=")
 	return rest, CheckValue(flag, word, value)

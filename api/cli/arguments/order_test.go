@@ -1,6 +1,7 @@
 package arguments
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -28,21 +29,29 @@ func app() *cli.App {
 
 func TestFlagsStandBeforeTheArgumentsOrAfterThem(t *testing.T) {
 	for line, want := range map[string]string{
-		"logs 3f2a -a":                     "logs -a 3f2a",
-		"logs 3f2a -n 5 91bc --all":        "logs -n 5 --all 3f2a 91bc",
+		"logs 3f2a -a":                     "logs --all 3f2a",
+		"logs 3f2a -n 5 91bc --all":        "logs --tail 5 --all 3f2a 91bc",
 		"logs 3f2a --tail=5":               "logs --tail=5 3f2a",
-		"logs 3f2a -aq":                    "logs -a -q 3f2a",
-		"logs -aqn5 3f2a":                  "logs -a -q -n 5 3f2a",
+		"logs 3f2a -aq":                    "logs --all --quiet 3f2a",
+		"logs -aqn5 3f2a":                  "logs --all --quiet --tail 5 3f2a",
 		"logs -- -a":                       "logs -- -a",
 		"logs 3f2a -- -a":                  "logs -- 3f2a -a",
 		"logs -":                           "logs -",
-		"-o json logs 3f2a -a":             "-o json logs -a 3f2a",
-		"key --all rm x -n 5 y":            "key rm --all -n 5 x y",
-		"key -n 5 rm x":                    "key rm -n 5 x",
+		"-o json logs 3f2a -a":             "--output json logs --all 3f2a",
+		"key --all rm x -n 5 y":            "key rm --all --tail 5 x y",
+		"key -n 5 rm x":                    "key rm --tail 5 x",
 		"keys":                             "keys",
 		"logs --help":                      "logs --help",
+		"logs -h 3f2a":                     "logs --help",
+		"run -e --help img":                "run --env --help img",
+		"run -h h img true":                "run --help",
+		"run --all --help img":             "run --help",
+		"help keys rm":                     "keys rm --help",
+		"help nothing":                     "help nothing",
+		"logs --ttl 1d12h 3f2a":            "logs --ttl 36h0m0s 3f2a",
+		"run -e A=1 --env B=2 img":         "run --env A=1 --env B=2 img",
 		"nothing --at all":                 "nothing --at all",
-		"run -eA=1 img ls -la":             "run -e A=1 img ls -la",
+		"run -eA=1 img ls -la":             "run --env A=1 img ls -la",
 		"run img ls --all -n 5":            "run img ls --all -n 5",
 		"run img -- --all":                 "run img -- --all",
 		"run img --level 3":                "run img --level 3",
@@ -79,7 +88,7 @@ func TestTheCommandOfAContainerIsLeftAsItIs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.SampledFrom([]string{"-a", "--all", "--tail", "-n", "5", "--", "-", "x", "--tail=5", "-x", ""})
 		command := rapid.SliceOf(word).Draw(t, "command")
-		line := append([]string{"pinion", "run", "-a", "img", "sh"}, command...)
+		line := append([]string{"pinion", "run", "--all", "img", "sh"}, command...)
 		got, err := Order(app(), slices.Clone(line))
 		if err != nil || !slices.Equal(got, line) {
 			t.Fatalf("%q became %q, %v", line, got, err)
@@ -95,7 +104,8 @@ func TestAMixedLineMeansTheSame(t *testing.T) {
 			part := rapid.SampledFrom([][]string{{"-a"}, {"--tail", "5"}, {"-e", "-a"}, {"--env=x"}, {"one"}, {"two"}, {"3"}}).Draw(t, "part")
 			mixed = append(mixed, part...)
 			if isFlag(part[0]) {
-				flags = append(flags, part...)
+				flags = append(flags, cmp.Or(map[string]string{"-a": "--all", "-e": "--env"}[part[0]], part[0]))
+				flags = append(flags, part[1:]...)
 			} else {
 				words = append(words, part...)
 			}

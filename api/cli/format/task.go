@@ -38,6 +38,23 @@ func TaskNames(task client.Task) []string {
 	return names
 }
 
+// Root is who ran a task, or keeps it, when no access key did.
+const Root = "root"
+
+// Key is the holder of the access key that ran a task, or Root.
+func Key(task client.Task) string { return cmp.Or(task.Attribute("pinion.key"), Root) }
+
+// Ports are the published ports of a task, as docker writes them: "8080->80/tcp".
+func Ports(task client.Task) string {
+	var ports []string
+	for _, c := range task.Containers {
+		for _, b := range c.Bindings {
+			ports = append(ports, fmt.Sprintf("%d->%d/%s", b.HostPort, b.ContainerPort, cmp.Or(b.Protocol, "tcp")))
+		}
+	}
+	return strings.Join(ports, ", ")
+}
+
 // SortByIndex orders tasks that were started together by array index and rank.
 func SortByIndex(tasks []client.Task) {
 	slices.SortStableFunc(tasks, func(a, b client.Task) int { return CompareIndex(&a, &b) })

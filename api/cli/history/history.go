@@ -3,8 +3,6 @@ package history
 
 import (
 	"cmp"
-	"context"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -40,7 +38,7 @@ func Flags() []cli.Flag {
 
 func spanFlags(since string) []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "since", Value: since, Usage: "tasks that ended at `TIME` or later: an age such as 36h or 7d, today, yesterday, or a date"},
+		&cli.StringFlag{Name: "since", Value: since, Usage: "tasks that ended at `TIME` or later: an age such as 36h or 7d, today, yesterday, 14:40, or a date"},
 		&cli.StringFlag{Name: "until", Usage: "tasks that ended before `TIME`"},
 	}
 }
@@ -54,37 +52,14 @@ func Asked(c *cli.Context) bool {
 func query(c *cli.Context, now time.Time) (q client.HistoryQuery, err error) {
 	q = client.HistoryQuery{Outcome: strings.ToLower(c.String("state")), Team: c.String("team"), Family: c.String("family"), Group: c.String("group"), Key: c.String("key"), Cluster: c.String("cluster")}
 	if !slices.Contains([]string{"", "succeeded", "failed", "stopped"}, q.Outcome) {
-		return q, exit.Usagef("--state %s: it is succeeded, failed or stopped", q.Outcome)
+		return q, exit.Usagef("--state %s: it is how a task ended: succeeded, failed or stopped; for tasks that have not ended: --filter status=RUNNING, or PROVISIONING for those in the queue", q.Outcome)
 	}
 	for name, at := range map[string]*time.Time{"since": &q.Since, "until": &q.Until} {
-		if *at, err = moment(c.String(name), now); err != nil {
+		if *at, err = invocation.ParseTime(c.String(name), now); err != nil {
 			return q, exit.Usagef("--%s %s: %v", name, c.String(name), err)
 		}
 	}
 	return q, nil
-}
-
-// moment reads a time or an age before now; the empty text is no time.
-func moment(text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if ago := slices.Index([]string{"today", "yesterday"}, strings.ToLower(text)); ago >= 0 {
-		year, month, day := now.Local().Date()
-		return time.Date(year, month, day-ago, 0, 0, 0, 0, time.Local), nil
-	}
-	if days, err := strconv.ParseFloat(strings.TrimSuffix(text, "d"), 64); err == nil && strings.HasSuffix(text, "d") && days >= 0 {
-		return now.Add(-time.Duration(days * float64(24*time.Hour))), nil
-	}
-	if age, err := time.ParseDuration(text); err == nil && age >= 0 {
-		return now.Add(-age), nil
-	}
-	for _, layout := range []string{time.RFC3339, time.DateTime, "2006-01-02 15:04", time.DateOnly} {
-		if at, err := time.ParseInLocation(layout, text, time.Local); err == nil {
-			return at, nil
-		}
-	}
-	return time.Time{}, fmt.Errorf("an age such as 36h or 7d, today, yesterday, or a date such as 2026-01-31 is needed")
 }
 
 // List prints the tasks that ended.
@@ -96,25 +71,101 @@ func List(c *cli.Context, inv *invocation.Invocation) error {
 	if c.Int("limit") < 1 {
 		return exit.Usagef("--limit %d: it is 1 or more", c.Int("limit"))
 	}
-	tasks, gaps, more, err := client.EndedTasks(c.Context, inv.Client, q, c.Int("limit"))
+	wanted := selector{c: c, inv: inv}
+	if err := wanted.onlyMine(&q); err != nil {
+		return err
+	}
+	tasks, gaps, more, err := client.EndedTasksThat(c.Context, inv.Client, q, c.Int("limit"), wanted.keep())
 	if err != nil {
 		return err
 	}
 	noteGaps(inv, gaps, q.Since)
-	items, err := endedItems(tasks)
+	found := len(tasks)
+	if found == 0 {
+		tasks = wanted.first // the filters say of these what they have instead
+	}
+	list, err := endedList(c, inv, tasks)
 	if err != nil {
 		return err
 	}
-	list := listing.List[client.EndedTask]{Items: items, Members: listing.MembersOf[types.Task](), ID: func(e client.EndedTask) string { return e.Task.ID() }, Names: func(e client.EndedTask) []string { return format.TaskNames(e.Task) }, Table: func(tasks []client.EndedTask) (*table.Table, error) {
-		return endedTable(inv, tasks), nil
-	}}
 	if err := list.Print(c, inv); err != nil {
 		return err
 	}
-	if more && inv.Output != invocation.JSON {
-		inv.Notef("there are more than these %d: choose with --since, --state, --team, --family, or --limit", len(tasks))
+	switch {
+	case !more || inv.Output == invocation.JSON:
+	case found < c.Int("limit"):
+		inv.Notef("only the last %d tasks were searched: choose with --until, --state, --team or --family", client.MaxSearched)
+	default:
+		inv.Notef("there are more than %s: choose with --since, --state, --team, --family, or --limit", format.Plural(found, "task"))
 	}
 	return nil
+}
+
+// selector chooses among ended tasks what the history cannot choose by itself.
+type selector struct {
+	c     *cli.Context
+	inv   *invocation.Invocation
+	root  bool               // only the tasks that no key ran
+	first []client.EndedTask // of the first page, where the filters let none through
+}
+
+// onlyMine makes the query one for the tasks of the caller, with --mine.
+func (s *selector) onlyMine(q *client.HistoryQuery) (err error) {
+	if !s.c.Bool("mine") {
+		return nil
+	}
+	if q.Key != "" {
+		return exit.Usagef("give --mine or --key, one of the two")
+	}
+	q.Key, err = s.inv.Holder(s.c.Context)
+	s.root = q.Key == ""
+	return err
+}
+
+// keep leaves the wanted tasks of a page; nil: all are wanted.
+func (s *selector) keep() func([]client.EndedTask) ([]client.EndedTask, error) {
+	filters := s.c.StringSlice("filter")
+	if len(filters) == 0 && !s.root {
+		return nil
+	}
+	return func(page []client.EndedTask) ([]client.EndedTask, error) {
+		if s.root {
+			page = slices.DeleteFunc(page, func(e client.EndedTask) bool { return e.Key != "" })
+		}
+		if len(s.first) == 0 {
+			s.first = page
+		}
+		list, err := endedList(s.c, s.inv, page)
+		if err != nil {
+			return nil, err
+		}
+		list.Items, err = list.Matching(filters)
+		return list.Values(), err
+	}
+}
+
+// endedList is ended tasks as they are listed.
+func endedList(c *cli.Context, inv *invocation.Invocation, tasks []client.EndedTask) (listing.List[client.EndedTask], error) {
+	items, err := endedItems(tasks)
+	return listing.List[client.EndedTask]{Items: items, Members: listing.MembersOf[types.Task](), ID: func(e client.EndedTask) string { return e.Task.ID() },
+		Fields: map[string]func(client.EndedTask) []string{
+			"name": func(e client.EndedTask) []string { return format.TaskNames(e.Task) },
+			"key":  func(e client.EndedTask) []string { return []string{cmp.Or(e.Key, format.Root)} },
+		}, Table: func(tasks []client.EndedTask) (*table.Table, error) {
+			t := endedTable(inv, tasks)
+			t.Empty += liveFilter(c)
+			return t, nil
+		}}, err
+}
+
+// liveFilter says how tasks that have not ended are chosen by what a command line asks of ended ones; empty when they are not.
+func liveFilter(c *cli.Context) string {
+	for flag, key := range map[string]string{"group": "group", "family": "name", "key": "key"} {
+		if c.IsSet(flag) && !c.IsSet("since") && !c.IsSet("until") {
+			return fmt.Sprintf("; for tasks that have not ended: pinion ps --filter %s=%s", key, c.String(flag))
+		}
+	}
+	return ""
 }
 
 // endedItems have the JSON of a task as `pinion ps` shows it, with what the history knows of it beside that.
@@ -173,86 +224,4 @@ func noteGaps(inv *invocation.Invocation, gaps []client.HistoryGap, since time.T
 		}
 		inv.Notef("the history is incomplete from %s to %s: tasks that ended then may be missing", from, g.To.Local().Format(time.DateTime))
 	}
-}
-
-// Usage is the command that sums up GPU time.
-func Usage(system invocation.System) *cli.Command {
-	return &cli.Command{
-		Name:  "usage",
-		Usage: "Sum the GPU-hours of ended tasks by team, key, family or day",
-		Description: `Sums over tasks that have ended, by whole days in UTC: GPU-hours on the days on which they ran, tasks and failures on the day on which
-they ended.
-
-Examples:
-   pinion usage                             # of the last 30 days, by team
-   pinion usage --since 7d --by day,team
-   pinion usage --by family --csv > usage.csv`,
-		Flags: append(append(spanFlags("30d"), listing.Flags()...),
-			&cli.StringFlag{Name: "by", Value: "team", Usage: "`WHAT` the lines differ in, with commas between: day, cluster, team, key, family"},
-			&cli.StringFlag{Name: "team", Usage: "only this `TEAM`"},
-			&cli.StringFlag{Name: "family", Usage: "only this `FAMILY` of task definitions"},
-			&cli.StringFlag{Name: "key", Usage: "only this access `KEY`"},
-			&cli.StringFlag{Name: "cluster", Usage: "only this `CLUSTER`", DefaultText: "all"},
-			&cli.BoolFlag{Name: "csv", Usage: "print comma-separated values"},
-		),
-		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return exit.Usagef("pinion usage takes no arguments; see pinion usage --help")
-			}
-			inv, err := system.Invoke(c)
-			if err != nil {
-				return err
-			}
-			return printUsage(c.Context, c, inv)
-		},
-	}
-}
-
-func printUsage(ctx context.Context, c *cli.Context, inv *invocation.Invocation) error {
-	q, err := query(c, inv.Now())
-	if err != nil {
-		return err
-	}
-	usage, err := client.SumUsage(ctx, inv.Client, q, c.String("by"))
-	if err != nil {
-		return err
-	}
-	noteGaps(inv, usage.Gaps, q.Since)
-	if usage.More {
-		inv.Notef("there are more rows than these: sum by less, or over a shorter time")
-	}
-	by := strings.Split(c.String("by"), ",")
-	header := append(slices.Clone(by), "gpu_hours", "tasks", "failed")
-	if c.Bool("csv") {
-		w := csv.NewWriter(inv.Out)
-		_ = w.Write(header) // Flush keeps the error
-		for _, row := range usage.Rows {
-			_ = w.Write(cells(row, by, "", 3))
-		}
-		w.Flush()
-		return w.Error()
-	}
-	for i := range header {
-		header[i] = strings.ToUpper(strings.ReplaceAll(header[i], "_", "-"))
-	}
-	items, err := listing.Items(usage.Rows)
-	if err != nil {
-		return err
-	}
-	return listing.List[client.UsageRow]{Items: items, Table: func(rows []client.UsageRow) (*table.Table, error) {
-		t := &table.Table{Header: header, Empty: "no tasks ended then with these properties"}
-		for _, row := range rows {
-			t.Add(cells(row, by, "-", 1)...)
-		}
-		return t, nil
-	}}.Print(c, inv)
-}
-
-// cells are the fields of a row, its GPU-hours with so many decimals; none stands for one that is empty.
-func cells(row client.UsageRow, by []string, none string, decimals int) (fields []string) {
-	values := map[string]string{"day": row.Day, "cluster": row.Cluster, "team": row.Team, "key": row.Key, "family": row.Family}
-	for _, name := range by {
-		fields = append(fields, cmp.Or(values[name], none))
-	}
-	return append(fields, strconv.FormatFloat(float64(row.GPUSeconds)/3600, 'f', decimals, 64), strconv.FormatInt(row.Tasks, 10), strconv.FormatInt(row.Failed, 10))
 }

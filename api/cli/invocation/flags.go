@@ -3,11 +3,9 @@ package invocation
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"pinion/api/cli/exit"
 	"pinion/api/client"
 )
 
@@ -74,19 +72,9 @@ func ClusterFlag() cli.Flag {
 	return &cli.StringFlag{Name: "cluster", Value: "default", Usage: "`NAME` of the cluster"}
 }
 
-// ParseSince reads an age ("10m", "10m ago") or a time in RFC 3339; empty is the beginning.
-func ParseSince(text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if ago, err := time.ParseDuration(strings.TrimSpace(strings.TrimSuffix(text, " ago"))); err == nil && ago >= 0 {
-		return now.Add(-ago), nil
-	}
-	moment, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return time.Time{}, exit.Usagef("--since %q is neither an age (90s, 10m, 2h) nor a time such as 2006-01-02T15:04:05Z", text)
-	}
-	return moment, nil
+// MineFlag is the flag of commands that can leave out the tasks of others.
+func MineFlag(does string) cli.Flag {
+	return &cli.BoolFlag{Name: "mine", Usage: does + " only tasks that your access key or your login ran (as root: those that no key ran)"}
 }
 
 // LooksLikeFlag reports whether an argument was probably meant as a flag.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"pinion/api/client"
+	"pinion/raftfsm/spec"
 )
 
 // DescribeTasks reads tasks that must all exist.
@@ -24,4 +25,10 @@ func (inv *Invocation) DescribeTasks(ctx context.Context, cluster string, ids []
 func StopOrder(tasks []client.Task) []client.Task {
 	placed := func(t client.Task) int { return min(len(t.Instance), 1) }
 	return slices.SortedStableFunc(slices.Values(tasks), func(a, b client.Task) int { return placed(a) - placed(b) })
+}
+
+// Holder is who sends the requests, as tasks record it: the holder of the access key; empty for root.
+func (inv *Invocation) Holder(ctx context.Context) (string, error) {
+	caller, err := client.CallerOf(ctx, inv.Client)
+	return spec.HolderOfARN(caller.ARN), err
 }

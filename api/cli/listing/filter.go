@@ -3,6 +3,7 @@ package listing
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -21,6 +22,9 @@ type filter struct {
 }
 
 var filterForm = regexp.MustCompile(`^([^=!]+)(!?=)(.*)$`)
+
+// errUnknownKey is wrapped by the error for a key that no item has anything for.
+var errUnknownKey = errors.New("there is no such column, and no object has such a member")
 
 func parseFilter(text string) (filter, error) {
 	parts := filterForm.FindStringSubmatch(text)
@@ -75,6 +79,15 @@ func (l List[T]) filtered(texts []string) (kept []Item[T], has string, err error
 	return kept, has, nil
 }
 
+// Matching are the items that meet the filters; none where no item has anything for a key.
+func (l List[T]) Matching(filters []string) ([]Item[T], error) {
+	kept, _, err := l.filtered(filters)
+	if errors.Is(err, errUnknownKey) {
+		return nil, nil
+	}
+	return kept, err
+}
+
 // distinct are the values that are not empty, each once, in order.
 func distinct(values [][]string) []string {
 	all := slices.Compact(slices.Sorted(slices.Values(slices.Concat(values...))))
@@ -100,7 +113,7 @@ func (l List[T]) fields(key string, t *table.Table) ([][]string, error) {
 	var columns []string
 	for i, header := range t.Header {
 		columns = append(columns, columnKey(header))
-		if columnKey(header) == key {
+		if columnKey(header) == columnKey(strings.ReplaceAll(key, "_", "-")) { // as --format names it, too
 			column, known = i, true
 		}
 	}
@@ -110,8 +123,8 @@ func (l List[T]) fields(key string, t *table.Table) ([][]string, error) {
 		case key == "id" && l.ID != nil:
 			id := l.ID(item.Value)
 			values[i], known = []string{id, format.ID(id)}, true
-		case key == "name" && l.Names != nil:
-			values[i], known = l.Names(item.Value), true
+		case l.Fields[key] != nil:
+			values[i], known = l.Fields[key](item.Value), true
 		case column >= 0:
 			values[i] = []string{t.Cell(i, column)}
 		default:
@@ -124,7 +137,7 @@ func (l List[T]) fields(key string, t *table.Table) ([][]string, error) {
 		}
 	}
 	if !known {
-		return nil, exit.Usagef("--filter %s: there is no such column, and no object has such a member. The columns are %s; -o json shows the members", key, strings.Join(columns, ", "))
+		return nil, exit.Usagef("--filter %s: %w. The columns are %s; -o json shows the members", key, errUnknownKey, strings.Join(columns, ", "))
 	}
 	return values, nil
 }

@@ -59,7 +59,7 @@ type List[T any] struct {
 	Members []string // that the JSON of an item may have beside those of T, for --format
 	Items   []Item[T]
 	ID      func(T) string                        // of an item, for -q and --filter id=; nil: items have no ids
-	Names   func(T) []string                      // what people call an item, for --filter name=; nil: that is a member of the JSON
+	Fields  map[string]func(T) []string           // keys of filters beside the columns and the members of the JSON, such as name
 	Table   func(items []T) (*table.Table, error) // has a row for each item, in their order
 }
 

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/cli/exit"
+	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
 	"pinion/api/cli/selection"
 	"pinion/raftfsm/spec"
@@ -35,7 +37,7 @@ func waitFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "priority", DefaultText: "0", Usage: "`N` from 0 to 100; the highest is next in the queue"},
 		&cli.StringFlag{Name: "team", Usage: "run for the team `NAME`: its quota, weight and usage count (see pinion team)"},
-		&cli.StringFlag{Name: "time-limit", DefaultText: "none", Usage: "stop a task `TIME` after its start, such as 12h; lets it backfill the queue"},
+		&cli.StringFlag{Name: "time-limit", DefaultText: "none", Usage: "stop a task `TIME` after its start, such as 12h or 2d; lets it backfill the queue"},
 		&cli.BoolFlag{Name: "preemptible", Usage: "may be stopped for tasks of higher priority, and then queues again"},
 		&cli.BoolFlag{Name: "no-wait", Usage: "fail at once when no host can run the task now"},
 		&cli.BoolFlag{Name: "wait-for-host", Usage: "wait, instead of failing, when no host there is could ever run the task"},
@@ -130,6 +132,9 @@ var tagFlags = []struct{ flag, tag string }{
 	{"gang", spec.TagGang},
 }
 
+// spanFlags are those of them that take a span of time.
+var spanFlags = []string{"lost-after", "time-limit"}
+
 // ParseTags returns the flags that tasks carry as tags.
 func ParseTags(c *cli.Context) ([]spec.Tag, error) {
 	var tags []spec.Tag
@@ -140,6 +145,9 @@ func ParseTags(c *cli.Context) ([]spec.Tag, error) {
 		value := fmt.Sprint(c.Value(known.flag))
 		if slice, several := c.Value(known.flag).(cli.StringSlice); several {
 			value = strings.Join(slice.Value(), " ")
+		}
+		if span, err := format.ParseSpan(value); err == nil && slices.Contains(spanFlags, known.flag) && strings.Contains(value, "d") {
+			value = span.String() // hosts know no days
 		}
 		tag := spec.Tag{Key: known.tag, Value: value}
 		if err := validateTag(tag); err != nil {

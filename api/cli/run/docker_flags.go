@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/cli/exit"
+	"pinion/api/cli/format"
 	"pinion/raftfsm/spec"
 )
 
@@ -58,7 +59,7 @@ func applyProcess(c *cli.Context, _ *Definition, container *spec.ContainerDefini
 		if _, err := strconv.Atoi(text); err == nil {
 			text += "s"
 		}
-		timeout, err := time.ParseDuration(text)
+		timeout, err := format.ParseSpan(text)
 		seconds := int(timeout.Round(time.Second).Seconds())
 		if err != nil || seconds < 1 {
 			return exit.Usagef("--stop-timeout %q is not a time of 1 s or more, such as 90 or 2m", c.String("stop-timeout"))

@@ -19,8 +19,14 @@ func GroupFlag(does string) cli.Flag {
 	return &cli.StringFlag{Name: "group", Usage: does + " the group `NAME` instead of a TASK, such as --group nightly"}
 }
 
-// CheckGroup checks that a command line names either tasks or a group.
+// CheckGroup checks that a command line names either tasks, or a group, or with --mine those of the caller.
 func CheckGroup(c *cli.Context) error {
+	if c.Bool("mine") {
+		if c.Args().Present() || c.String("group") != "" {
+			return exit.Usagef("%s --mine takes no TASK and no --group; see %s --help", c.Command.HelpName, c.Command.HelpName)
+		}
+		return nil
+	}
 	if c.Args().Present() == (c.String("group") != "") {
 		return exit.Usagef("%s needs a TASK or --group NAME, one of the two; see %s --help", c.Command.HelpName, c.Command.HelpName)
 	}
@@ -87,7 +93,7 @@ func Members(ctx context.Context, inv *invocation.Invocation, cluster string, gi
 // Named are the tasks of the group that has the name, or else of the newest array or gang that was run with it; none when it is an id
 // or the name of a task.
 func Named(ctx context.Context, inv *invocation.Invocation, cluster, name string) ([]client.Task, error) {
-	if fullID.MatchString(strings.ToLower(client.ResourceID(name))) {
+	if fullID.MatchString(strings.ToLower(resourceID(name))) || parseName(name).index != "" {
 		return nil, nil
 	}
 	known, err := inv.Client.TaskIDs(ctx, cluster)

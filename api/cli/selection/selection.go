@@ -26,7 +26,7 @@ func Resolve(ctx context.Context, inv *invocation.Invocation, cluster string, gi
 	var known []string
 	ids := make([]string, len(given))
 	for i, word := range given {
-		name := client.ResourceID(word)
+		name := resourceID(word)
 		if fullID.MatchString(strings.ToLower(name)) {
 			ids[i] = strings.ToLower(name)
 			continue
@@ -44,6 +44,14 @@ func Resolve(ctx context.Context, inv *invocation.Invocation, cluster string, gi
 		ids[i] = id
 	}
 	return ids, nil
+}
+
+// resourceID is the last part of an ARN, or any other word as it is: what has a slash and is no ARN is the name of an image.
+func resourceID(word string) string {
+	if strings.HasPrefix(word, "arn:") {
+		return client.ResourceID(word)
+	}
+	return word
 }
 
 // find is the one task that a word means: the beginning of an id goes before a name.
@@ -111,9 +119,10 @@ func commonGroup(tasks []client.Task) string {
 }
 
 // named reads the tasks with a name: a family goes before a group, which only the tasks themselves tell.
-func named(ctx context.Context, inv *invocation.Invocation, cluster, name string, known []string) ([]client.Task, error) {
+func named(ctx context.Context, inv *invocation.Invocation, cluster, word string, known []string) ([]client.Task, error) {
+	name := parseName(word)
 	var ids []string
-	for _, family := range []string{name, "run-" + name} {
+	for _, family := range name.families() {
 		found, err := client.TaskIDsOfFamily(ctx, inv.Client, cluster, family)
 		if err != nil {
 			return nil, err
@@ -125,15 +134,12 @@ func named(ctx context.Context, inv *invocation.Invocation, cluster, name string
 	if err != nil {
 		return nil, err
 	}
-	tasks = slices.DeleteFunc(tasks, func(t client.Task) bool {
-		family, _, _ := strings.Cut(client.ResourceID(t.Definition), ":")
-		return family != name && family != "run-"+name
-	})
+	tasks = slices.DeleteFunc(tasks, func(t client.Task) bool { return !name.isOf(t) })
 	if len(tasks) > 0 {
 		return tasks, nil
 	}
 	tasks, _, err = inv.Client.DescribeTasks(ctx, cluster, known)
-	return slices.DeleteFunc(tasks, func(t client.Task) bool { return t.Group != name }), err
+	return slices.DeleteFunc(tasks, func(t client.Task) bool { return !name.isGroupOf(t) }), err
 }
 
 // candidates names tasks with what tells them apart: "3f2a91c04e12 (RUNNING, 3m)".

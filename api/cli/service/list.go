@@ -48,7 +48,7 @@ func list(ctx context.Context, c *cli.Context, inv *invocation.Invocation) error
 		return err
 	}
 	return listing.List[client.Service]{
-		Items: services, ID: func(s client.Service) string { return s.Name }, Names: func(s client.Service) []string { return []string{s.Name} },
+		Items: services, ID: func(s client.Service) string { return s.Name }, Fields: map[string]func(client.Service) []string{"name": func(s client.Service) []string { return []string{s.Name} }},
 		Table: func(shown []client.Service) (*table.Table, error) { return serviceTable(inv, shown, cluster), nil },
 	}.Print(c, inv)
 }

@@ -25,9 +25,10 @@ type ListedTask struct {
 
 // ListedContainer is the part of a container that lists show.
 type ListedContainer struct {
-	ExitCode *int     `json:"exitCode,omitempty"`
-	Reason   string   `json:"reason,omitempty"`
-	GPUs     []string `json:"gpuIds,omitempty"`
+	ExitCode *int                  `json:"exitCode,omitempty"`
+	Reason   string                `json:"reason,omitempty"`
+	GPUs     []string              `json:"gpuIds,omitempty"`
+	Bindings []spec.NetworkBinding `json:"networkBindings,omitempty"`
 }
 
 // ListedTask renders the part of a task that lists show.
@@ -43,7 +44,7 @@ func (r *Renderer) ListedTask(t *spec.Task) ListedTask {
 	}
 	for i := range t.Containers {
 		c := &t.Containers[i]
-		out.Containers[i] = ListedContainer{ExitCode: c.ExitCode, Reason: c.Reason, GPUs: c.GPUs}
+		out.Containers[i] = ListedContainer{ExitCode: c.ExitCode, Reason: c.Reason, GPUs: c.GPUs, Bindings: c.Bindings}
 	}
 	return out
 }

@@ -1,0 +1,100 @@
+package history
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"pinion/api/cli/exit"
+	"pinion/api/cli/invocation"
+	"pinion/api/cli/listing"
+	"pinion/api/cli/table"
+	"pinion/api/client"
+)
+
+// Usage is the command that sums up GPU time.
+func Usage(system invocation.System) *cli.Command {
+	return &cli.Command{
+		Name:  "usage",
+		Usage: "Sum the GPU-hours of ended tasks by team, key, family or day",
+		Description: `Sums over tasks that have ended, by whole days in UTC: GPU-hours on the days on which they ran, tasks and failures on the day on which
+they ended.
+
+Examples:
+   pinion usage                             # of the last 30 days, by team
+   pinion usage --since 7d --by day,team
+   pinion usage --by family --csv > usage.csv`,
+		Flags: append(append(spanFlags("30d"), listing.Flags()...),
+			&cli.StringFlag{Name: "by", Value: "team", Usage: "`WHAT` the lines differ in, with commas between: day, cluster, team, key, family"},
+			&cli.StringFlag{Name: "team", Usage: "only this `TEAM`"},
+			&cli.StringFlag{Name: "family", Usage: "only this `FAMILY` of task definitions"},
+			&cli.StringFlag{Name: "key", Usage: "only this access `KEY`"},
+			&cli.StringFlag{Name: "cluster", Usage: "only this `CLUSTER`", DefaultText: "all"},
+			&cli.BoolFlag{Name: "csv", Usage: "print comma-separated values"},
+		),
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return exit.Usagef("pinion usage takes no arguments; see pinion usage --help")
+			}
+			inv, err := system.Invoke(c)
+			if err != nil {
+				return err
+			}
+			return printUsage(c.Context, c, inv)
+		},
+	}
+}
+
+func printUsage(ctx context.Context, c *cli.Context, inv *invocation.Invocation) error {
+	q, err := query(c, inv.Now())
+	if err != nil {
+		return err
+	}
+	usage, err := client.SumUsage(ctx, inv.Client, q, c.String("by"))
+	if err != nil {
+		return err
+	}
+	noteGaps(inv, usage.Gaps, q.Since)
+	if usage.More {
+		inv.Notef("there are more rows than these: sum by less, or over a shorter time")
+	}
+	by := strings.Split(c.String("by"), ",")
+	header := append(slices.Clone(by), "gpu_hours", "tasks", "failed")
+	if c.Bool("csv") {
+		w := csv.NewWriter(inv.Out)
+		_ = w.Write(header) // Flush keeps the error
+		for _, row := range usage.Rows {
+			_ = w.Write(cells(row, by, "", 3))
+		}
+		w.Flush()
+		return w.Error()
+	}
+	for i := range header {
+		header[i] = strings.ToUpper(strings.ReplaceAll(header[i], "_", "-"))
+	}
+	items, err := listing.Items(usage.Rows)
+	if err != nil {
+		return err
+	}
+	return listing.List[client.UsageRow]{Items: items, Table: func(rows []client.UsageRow) (*table.Table, error) {
+		t := &table.Table{Header: header, Empty: "no tasks ended then with these properties"}
+		for _, row := range rows {
+			t.Add(cells(row, by, "-", 1)...)
+		}
+		return t, nil
+	}}.Print(c, inv)
+}
+
+// cells are the fields of a row, its GPU-hours with so many decimals; none stands for one that is empty.
+func cells(row client.UsageRow, by []string, none string, decimals int) (fields []string) {
+	values := map[string]string{"day": row.Day, "cluster": row.Cluster, "team": row.Team, "key": row.Key, "family": row.Family}
+	for _, name := range by {
+		fields = append(fields, cmp.Or(values[name], none))
+	}
+	return append(fields, strconv.FormatFloat(float64(row.GPUSeconds)/3600, 'f', decimals, 64), strconv.FormatInt(row.Tasks, 10), strconv.FormatInt(row.Failed, 10))
+}
