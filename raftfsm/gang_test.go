@@ -44,14 +44,14 @@ func TestTheTasksOfAGangFindOneAnother(t *testing.T) {
 	h.do(t, PutHost{second})
 	gangOn(t, h, "h1", "h2")
 	first, ports := told(h.View(), "h1")
-	want := map[string]string{"MASTER_ADDR": "h1", "MASTER_PORT": "29500", "RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "PINION_GANG_HOSTS": "h1,fd00::2"}
+	want := map[string]string{"MASTER_ADDR": "h1", "MASTER_PORT": "29500", "RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "PINION_GANG_HOSTS": "h1,fd00::2", "PINION_TASK_ID": "a"}
 	if !maps.Equal(first, want) {
 		t.Errorf("rank 0 is told %v", first)
 	}
 	if !slices.Equal(ports, []spec.PortMapping{{ContainerPort: 29500, HostPort: 29500, Protocol: "tcp"}}) {
 		t.Errorf("rank 0 publishes %v", ports)
 	}
-	want["RANK"] = "1"
+	want["RANK"], want["PINION_TASK_ID"] = "1", "b"
 	if second, ports := told(h.View(), "h2"); !maps.Equal(second, want) || len(ports) != 0 {
 		t.Errorf("rank 1 is told %v and publishes %v", second, ports)
 	}
@@ -75,14 +75,15 @@ func TestAGangInTheNetworksOfItsHostsPublishesNothing(t *testing.T) {
 	}
 }
 
-func TestATaskIsToldItsNumberAndItsAttempt(t *testing.T) {
+// Whatever a definition or an override says of them.
+func TestATaskIsToldItsIDItsNumberAndItsAttempt(t *testing.T) {
 	h := newHistory(t)
 	index := 7
 	one := task("a", "h1", "h1-gpu0")
 	one.ArrayIndex, one.Attempt = &index, 2
-	one.Overrides.Containers = []spec.ContainerOverride{{Name: "main", Environment: []spec.KeyValue{{Name: spec.EnvArrayIndex, Value: "12"}, {Name: "MINE", Value: "1"}}}}
+	one.Overrides.Containers = []spec.ContainerOverride{{Name: "main", Environment: []spec.KeyValue{{Name: spec.EnvArrayIndex, Value: "12"}, {Name: spec.EnvTaskID, Value: "other"}, {Name: "MINE", Value: "1"}}}}
 	h.launch(t, Launch{Tasks: []*spec.Task{one}})
-	if got, _ := told(h.View(), "h1"); !maps.Equal(got, map[string]string{"PINION_ARRAY_INDEX": "7", "PINION_ATTEMPT": "2", "MINE": "1"}) {
+	if got, _ := told(h.View(), "h1"); !maps.Equal(got, map[string]string{"PINION_ARRAY_INDEX": "7", "PINION_ATTEMPT": "2", "PINION_TASK_ID": "a", "MINE": "1"}) {
 		t.Errorf("%v", got)
 	}
 }

@@ -15,12 +15,14 @@ const (
 	EnvWorldSize  = "WORLD_SIZE"  // tasks of the gang
 	EnvLocalRank  = "LOCAL_RANK"  // always 0: each task sees its own GPUs alone, counted from 0
 	EnvGangHosts  = "PINION_GANG_HOSTS"
+	EnvTaskID     = "PINION_TASK_ID" // the id that commands and ECS's API take
 	EnvArrayIndex = "PINION_ARRAY_INDEX"
 	EnvAttempt    = "PINION_ATTEMPT" // 0 the first time; only in tasks that may be tried again
 )
 
 // Environment is what the containers of a task are told of it alone, without its gang.
-func (t *Task) Environment() (told []KeyValue) {
+func (t *Task) Environment() []KeyValue {
+	told := []KeyValue{{Name: EnvTaskID, Value: t.ID}}
 	if t.ArrayIndex != nil {
 		told = append(told, KeyValue{Name: EnvArrayIndex, Value: strconv.Itoa(*t.ArrayIndex)})
 	}
@@ -88,15 +90,12 @@ func NewGangAddresses(size int, tasks []*Task, addressOf func(hostID string) str
 	return &GangAddresses{Master: addresses[0], Hosts: strings.Join(addresses, ",")}
 }
 
-// WithTaskEnv returns the effective definition with the environment of the task: gang, array index, attempt. It is merged
+// WithTaskEnv returns the effective definition with the environment of the task: id, gang, array index, attempt. It is merged
 // last, so that neither an image nor a definition can override it. gangs has the addresses of the task's gang, by its id.
 func WithTaskEnv(d *TaskDefinition, t *Task, gangs map[string]*GangAddresses) *TaskDefinition {
 	told := t.Environment()
 	if t.Gang != nil {
 		told = append(told, t.Gang.Environment(gangs[t.Gang.ID].Master, gangs[t.Gang.ID].Hosts)...)
-	}
-	if len(told) == 0 {
-		return d
 	}
 	own := *d
 	own.Containers = slices.Clone(d.Containers)
