@@ -41,8 +41,12 @@ type changedTasksOutput struct {
 }
 
 func holdTasks(ctx context.Context, r *Request, in *tasksInput) (*changedTasksOutput, error) {
-	hold := &spec.TaskHold{By: r.Principal, At: r.Now(), Reason: in.Reason, Admin: r.Role.May(spec.RoleAdmin)}
-	return editTasks(r, ctx, *in, edit.Edit{Hold: hold})
+	return editTasks(r, ctx, *in, edit.Edit{Hold: holdOf(r, in.Reason)})
+}
+
+// holdOf is a hold of the caller, from now on.
+func holdOf(r *Request, reason string) *spec.TaskHold {
+	return &spec.TaskHold{By: r.Principal, At: r.Now(), Reason: reason, Admin: r.Role.May(spec.RoleAdmin)}
 }
 
 func releaseTasks(ctx context.Context, r *Request, in *releaseTasksInput) (*changedTasksOutput, error) {

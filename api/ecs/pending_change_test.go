@@ -74,3 +74,15 @@ func TestASubmitKeyCannotReleaseWhatAnAdministratorHolds(t *testing.T) {
 		}
 	}
 }
+
+// A task that is held from the beginning has no moment in which it could start.
+func TestRunTaskHoldsWhatItIsToHold(t *testing.T) {
+	const held = `{"cluster":"lab","taskDefinition":"mine:1","tags":[{"key":"pinion.hold","value":"true"}]`
+	s := newGrantStore(t)
+	if err := s.callWith(t, spec.KeyGrant{}, "RunTask", held+`,"capacityProviderStrategy":[{"capacityProvider":"PINION"}]}`); err != nil || s.run == nil || s.run.Hold == nil || s.run.Hold.By != "me" || s.run.Hold.Admin {
+		t.Errorf("%v, %+v", err, s.run)
+	}
+	if s = newGrantStore(t); errorType(s.callWith(t, spec.KeyGrant{}, "RunTask", held+`}`)) != wire.InvalidParameter || s.run != nil {
+		t.Errorf("what does not wait cannot be held: %+v", s.run)
+	}
+}

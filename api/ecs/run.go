@@ -76,6 +76,9 @@ func resolveQueue(r *Request, cluster *spec.Cluster, in *types.RunTaskInput, req
 	if request.CapacityProvider == "" {
 		return checkUnqueued(request)
 	}
+	if options, _ := spec.ParseSchedulingOptions(request.Tags); options.Hold {
+		request.Hold = holdOf(r, "")
+	}
 	return checkTaskDependencies(r, request)
 }
 

@@ -86,7 +86,7 @@ func (r *Requeue) apply(t *spec.Task) (*spec.Task, string) {
 	case t.LastStatus == spec.Provisioning:
 		return nil, "it waits in the queue already"
 	case t.LastStatus == spec.Stopped:
-		return nil, "it has stopped: run it again"
+		return nil, "it has stopped: pinion run " + t.Definition + " runs another one of its definition"
 	case t.DesiredStatus == spec.Stopped && t.StopCode != spec.StopPreempted:
 		return nil, "it is being stopped"
 	}

@@ -30,6 +30,8 @@ type RunRequest struct {
 	CapacityProvider string // the queue that the tasks wait in; empty: what has no place fails at once
 	ArrayFrom        int    // with Array: the index of the first of the Count tasks
 	Array            bool   // each task gets a number
+
+	Hold *TaskHold // of tasks that wait: they are held from the beginning
 }
 
 // RunResult is the outcome, task by task: what was placed and why the rest was not.

@@ -22,6 +22,7 @@ const (
 	TagAfter       = "pinion.after"         // what has to end before: "TASK any:TASK group:NAME any:group:NAME"
 	TagGang        = "pinion.gang"          // "true": all tasks of the run or none, and one fails, all stop
 	TagWaitForHost = "pinion.wait-for-host" // "false": a run fails that no host of the cluster could ever run, instead of waiting for one
+	TagHold        = "pinion.hold"          // "true": RunTask holds the tasks, which wait until they are released; later it says nothing
 )
 
 // Limits of Terms.
@@ -43,6 +44,7 @@ type SchedulingOptions struct {
 	RetryOn      []int // exit codes; nil: all but 0
 	Dependencies []TaskDependency
 	Gang         bool
+	Hold         bool // is held from the beginning
 	NeedsHost    bool // fails when no host there is could ever run it
 }
 
@@ -137,6 +139,7 @@ var schedulingTags = map[string]func(*SchedulingOptions, string) error{
 		t.Dependencies, err = parseDependencies(s)
 		return err
 	},
+	TagHold: func(t *SchedulingOptions, s string) (err error) { t.Hold, err = parseBool(s); return err },
 	TagGang: func(t *SchedulingOptions, s string) (err error) { t.Gang, err = parseBool(s); return err },
 	TagWaitForHost: func(t *SchedulingOptions, s string) error {
 		waits, err := parseBool(s)

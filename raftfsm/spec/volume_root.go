@@ -87,11 +87,15 @@ func (v volumeUse) refusedBy(h *Host) string {
 	root, _, found := FindVolumeRoot(h.Volumes, v.sourcePath)
 	switch {
 	case !found && path.IsAbs(v.sourcePath):
+		dir := path.Clean(v.sourcePath)
+		if path.Ext(dir) != "" {
+			dir = path.Dir(dir) // it may well be a file, and a host gives directories
+		}
 		return fmt.Sprintf("volume %s: %s is in no directory that this host gives to tasks: start the host with pinion up --volume %s, or use a path of %s/",
-			v.volume, v.sourcePath, path.Clean(v.sourcePath), LocalVolumes)
+			v.volume, v.sourcePath, dir, LocalVolumes)
 	case !found:
 		name, _, _ := strings.Cut(v.sourcePath, "/")
-		return fmt.Sprintf("volume %s: this host has no directory by the name %s: start the host with pinion up --volume %s=DIR", v.volume, name, name)
+		return fmt.Sprintf("volume %s: this host has no directory by the name %s: start the host with pinion up --volume %s=DIR, or write %s/%s, a directory of its own on each host", v.volume, name, name, LocalVolumes, v.sourcePath)
 	case root.ReadOnly && v.writer != "":
 		return fmt.Sprintf("volume %s: this host gives %s to be read only, and container %s writes to it: set readOnly in its mountPoints", v.volume, root, v.writer)
 	}

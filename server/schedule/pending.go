@@ -21,7 +21,7 @@ func NewPendingTasks(r Request) []*spec.Task {
 	tasks := make([]*spec.Task, 0, r.Run.Count)
 	for i := range r.Run.Count {
 		task := a.task("", none, spec.Provisioning)
-		task.CapacityProvider, task.Queue = r.Run.CapacityProvider, wait
+		task.CapacityProvider, task.Queue, task.Hold = r.Run.CapacityProvider, wait, r.Run.Hold
 		if gang != "" {
 			task.Gang = &spec.GangMember{ID: gang, Rank: i, Size: r.Run.Count}
 		}

@@ -90,7 +90,7 @@ func CheckPlacement(strategy service.Strategy, placement []spec.PlacementStrateg
 }
 
 // oneByOne are the scheduling options that tie the tasks of one run together, or follow one task. A service replaces tasks by itself.
-var oneByOne = []string{spec.TagGang, spec.TagAfter, spec.TagRetries, spec.TagRetryOn}
+var oneByOne = []string{spec.TagGang, spec.TagAfter, spec.TagRetries, spec.TagRetryOn, spec.TagHold}
 
 // CheckTags checks the tags of a service. Those of Pinion's own are for its tasks, but for two that say how it is rolled out.
 func CheckTags(all []spec.Tag) error {

@@ -212,3 +212,14 @@ func TestAnEventFollowsFromTheStateAlone(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+func TestATaskTellsWhoRanItAndItsPorts(t *testing.T) {
+	f := newFixture(t)
+	task := &spec.Task{ID: taskID, Cluster: spec.DefaultCluster, Definition: "f:1", Owner: &spec.TaskOwner{Key: "AKIA1"},
+		Containers: []spec.Container{{Name: "a", Bindings: []spec.NetworkBinding{{HostPort: 8080, ContainerPort: 80, Protocol: "tcp"}}}}}
+	key := spec.Attribute{Name: "pinion.key", Value: "AKIA1"}
+	listed := f.renderer().ListedTask(task)
+	if !slices.Contains(f.renderer().Task(task, false).Attributes, key) || !slices.Contains(listed.Attributes, key) || listed.Containers[0].Bindings[0].HostPort != 8080 {
+		t.Errorf("%+v", listed)
+	}
+}
