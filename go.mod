@@ -42,7 +42,7 @@ require (
 	github.com/opencontainers/image-spec v1.1.1
 	github.com/opencontainers/runtime-spec v1.3.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
-	github.com/sirupsen/logrus v1.10.2 // the logger of nvcdi, in pinion-nvml only
+	github.com/sirupsen/logrus v1.10.2 // the logger of compose-go, and of nvcdi in pinion-nvml
 	github.com/tidwall/btree v1.8.2
 	github.com/urfave/cli/v2 v2.27.7
 	github.com/urfave/cli/v3 v3.11.0 // what the hook commands of the NVIDIA toolkit are built on, in pinion-nvml only

@@ -225,7 +225,7 @@ func commands(p Program) []*cli.Command {
 		versionCommand(p),
 		complete.Script(),
 		complete.Command(p.system, runFor(p), cmp.Or(p.patience, complete.Limit)),
-		pauseCommand(),
+		pauseCommand(p),
 	}
 	if p.Recover != nil {
 		all = append(all, recoverCommand(p))

@@ -149,7 +149,7 @@ func TestComposeDownRemovesTheServicesOfTheProject(t *testing.T) {
 // What the pool has nothing for is refused by its name before anything is asked of it.
 func TestComposeRefusesByName(t *testing.T) {
 	for part, says := range map[string]string{
-		"build: .": "build", "container_name: a": "container_name", "networks: [back]": "networks", "restart: 'no'": "restart", "tmpfs: /run": "tmpfs",
+		"build: .": "build", "container_name: a": "container_name", "networks: [back]": "networks", "restart: 'no'": "restart", "restart: on-failure:3": "restart", "deploy: {restart_policy: {condition: on-failure}}": "restart_policy.condition", "tmpfs: /run": "tmpfs",
 		"ipc: host": "ipc", "pid: host": "pid", "devices: [/dev/fuse]": "devices", "cpu_shares: 512": "cpu_shares", "platform: linux/arm64": "platform",
 		"deploy: {placement: {constraints: [node.role==manager]}}": "deploy.placement", "deploy: {endpoint_mode: dnsrr}": "deploy.endpoint_mode",
 		"deploy: {update_config: {parallelism: 2}}": "deploy.update_config.parallelism", "deploy: {restart_policy: {max_attempts: 3}}": "deploy.restart_policy.max_attempts",

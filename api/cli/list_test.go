@@ -97,7 +97,7 @@ func TestATaskThatIsNotThereIsSaidSo(t *testing.T) {
 func TestTheNameOfAServiceIsSaidToBeOne(t *testing.T) {
 	h := newFakeHost(t).withTasks(runningTask)
 	h.operations["DescribeServices"] = always(`{"services":[{"serviceName":"web","status":"ACTIVE"}]}`)
-	if got := pinion(t, h, "why", "web"); got.code != 1 || !strings.Contains(got.err, "and no id begins with it; there is a service web: `pinion service events web`") {
+	if got := pinion(t, h, "why", "web"); got.code != 1 || !strings.Contains(got.err, "web is a service: `pinion service events web`") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"strconv"
 	"sync"
 	"time"
 
@@ -34,7 +35,7 @@ Examples:
    pinion logs --since 10m --timestamps --container trainer 3f2a91c0`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "follow the log until the task has stopped"},
-			&cli.IntFlag{Name: "tail", Aliases: []string{"n"}, DefaultText: "all", Usage: "only the last `N` lines, at most 10000"},
+			&cli.StringFlag{Name: "tail", Aliases: []string{"n"}, DefaultText: "all", Usage: "only the last `N` lines, at most 10000; with 0 and -f only those to come"},
 			&cli.StringFlag{Name: "since", Usage: "only lines since `TIME`: an age such as 10m or 1d, a time such as 14:40, or a date, 2006-01-02T15:04:05Z"},
 			&cli.StringFlag{Name: "container", DefaultText: "all", Usage: "only the container `NAME`"},
 			&cli.BoolFlag{Name: "timestamps", Aliases: []string{"t"}, Usage: "show the time of each line"},
@@ -68,16 +69,25 @@ func showLogs(p Program, c *cli.Context, find func(*invocation.Invocation, *cli.
 }
 
 func logQuery(c *cli.Context, now time.Time) (client.LogQuery, error) {
-	q := client.LogQuery{Container: c.String("container"), Tail: c.Int("tail"), Follow: c.Bool("follow")}
-	if q.Tail < 0 || c.IsSet("tail") && q.Tail == 0 {
-		return q, exit.Usagef("--tail %d: must be 1 or more", q.Tail)
-	}
-	if q.Tail > spec.MaxLogTail {
-		return q, exit.Usagef("--tail %d: must be at most %d; for more, leave it out or read from a moment on with --since", q.Tail, spec.MaxLogTail)
-	}
+	q := client.LogQuery{Container: c.String("container"), Follow: c.Bool("follow")}
 	var err error
-	q.Since, err = invocation.ParseSince(c.String("since"), now)
-	return q, err
+	if q.Since, err = invocation.ParseSince(c.String("since"), now); err != nil {
+		return q, err
+	}
+	text := c.String("tail")
+	if text == "" && !c.IsSet("tail") || text == "all" {
+		return q, nil
+	}
+	q.Tail, err = strconv.Atoi(text)
+	switch {
+	case err != nil || q.Tail < 0:
+		return q, exit.Usagef("--tail %s: it is a number of lines, 0 or more, or all", text)
+	case q.Tail > spec.MaxLogTail:
+		return q, exit.Usagef("--tail %d: must be at most %d; for more, leave it out or read from a moment on with --since", q.Tail, spec.MaxLogTail)
+	case q.Tail == 0:
+		q.Since = now // none of those before
+	}
+	return q, nil
 }
 
 // tasksToShow are the tasks that a command line names.

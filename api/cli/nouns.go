@@ -18,12 +18,14 @@ func listVerb(c *cli.Command) *cli.Command {
 
 // taskCommand has the commands about tasks by noun and verb. The daily ones stand at the top level too.
 func taskCommand(p Program) *cli.Command {
+	list := psCommand(p)
 	return &cli.Command{
 		Name: "task", Aliases: []string{"tasks"},
 		Usage: "Run, list, explain, hold, requeue and stop tasks",
 		Description: `Examples:
    pinion task ls
    pinion task hold 3f2a91c0`,
+		Flags: list.Flags, Action: list.Action,
 		Subcommands: append([]*cli.Command{
 			run.Command(p.system, service.CreateFromRun), listVerb(psCommand(p)), inspectCommand(p), logsCommand(p), why.Command(p.system), stopCommand(p), queueCommand(p),
 		}, change.Commands(p.system)...),

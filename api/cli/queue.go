@@ -81,7 +81,7 @@ func queueTable(inv *invocation.Invocation, list []client.QueueItem) *table.Tabl
 		t.Header[2] = "GROUP"
 	}
 	for _, q := range list {
-		position, id, name, reason := "-", q.TaskID, q.Group, format.Options(q.WaitReason)
+		position, id, name, reason := "-", q.TaskID, q.Group, inv.LocalTimes(format.Options(q.WaitReason))
 		if q.Position > 0 && q.Infeasible == nil {
 			position = strconv.Itoa(q.Position)
 		}

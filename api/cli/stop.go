@@ -56,7 +56,7 @@ Examples:
 					return fmt.Errorf("task %s: %w", format.ID(id), err)
 				}
 			}
-			return printStopped(c.Context, inv, c.String("cluster"), ids, !c.Bool("no-wait"))
+			return printStopped(c.Context, inv, c.String("cluster"), ids, !c.Bool("no-wait"), c.Bool("force"))
 		},
 	}
 }
@@ -86,11 +86,15 @@ func taskIDsToStop(inv *invocation.Invocation, c *cli.Context) ([]string, error)
 }
 
 // printStopped prints the ids of the tasks, as soon as they have stopped if it waits.
-func printStopped(ctx context.Context, inv *invocation.Invocation, cluster string, ids []string, wait bool) error {
+func printStopped(ctx context.Context, inv *invocation.Invocation, cluster string, ids []string, wait, force bool) error {
 	var stopped []client.Task
+	seen := func(client.Task) {}
 	for _, id := range ids {
+		if wait {
+			seen = statusPrinter(inv, force)
+		}
 		watch := inv.WatchTask(cluster, id)
-		task, err := watch.Until(ctx, func(t client.Task) bool { return !wait || t.Stopped() }, statusPrinter(inv))
+		task, err := watch.Until(ctx, func(t client.Task) bool { return !wait || t.Stopped() }, seen)
 		watch.Close()
 		if err != nil {
 			return err
@@ -108,8 +112,8 @@ func printStopped(ctx context.Context, inv *invocation.Invocation, cluster strin
 	return nil
 }
 
-// statusPrinter notes each new status of a task until it is STOPPED.
-func statusPrinter(inv *invocation.Invocation) func(client.Task) {
+// statusPrinter notes each new status of a task until it is STOPPED; force: it is killed at once.
+func statusPrinter(inv *invocation.Invocation, force bool) func(client.Task) {
 	printed := ""
 	return func(task client.Task) {
 		if task.Status == printed || task.Stopped() {
@@ -117,7 +121,7 @@ func statusPrinter(inv *invocation.Invocation) func(client.Task) {
 		}
 		printed = task.Status
 		hint := ""
-		if task.Status == "STOPPING" {
+		if task.Status == "STOPPING" && !force {
 			hint = "; `pinion stop --force` does not wait for its stop timeout"
 		}
 		inv.Notef("%s is %s ...%s", format.ID(task.ID()), task.Status, hint)

@@ -21,6 +21,7 @@ var keyRoles = []string{"read", "submit", "admin"}
 
 // Keys is the command `pinion key`.
 func Keys(system invocation.System) *cli.Command {
+	list := keysListCommand(system)
 	return &cli.Command{
 		Name: "key", Aliases: []string{"keys"},
 		Usage: "Manage access keys of clients",
@@ -35,6 +36,7 @@ Examples:
    pinion keys ls
    pinion keys rm AKIAIOSFODNN7EXAMPLE
    pinion keys rotate`,
+		Flags: list.Flags, Action: list.Action,
 		Subcommands: []*cli.Command{keysCreateCommand(system), keysListCommand(system), keysRemoveCommand(system), keysRotateCommand(system)},
 	}
 }

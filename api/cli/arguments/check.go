@@ -58,6 +58,9 @@ func NoVerb(noun, word string, verbs []*cli.Command) error {
 			names = append(names, verb.Name)
 		}
 	}
+	if hint := otherVerbs[noun][word]; hint != "" {
+		return exit.Usagef("%s has no %q: %s", noun, word, hint)
+	}
 	return exit.Usagef("%s has no %q; there are %s", noun, word, strings.Join(names, ", "))
 }
 

@@ -6,8 +6,14 @@ const (
 	interactive = "interactive sessions are not supported yet"
 	memoryFlag  = "--memory SIZE, such as 64g, limits the memory"
 	countFlag   = "--count N starts several tasks; with --gang they start and stop together, with RANK and WORLD_SIZE"
-	holdVerb    = "`pinion task hold TASK` keeps a task from starting until `pinion task release TASK`"
+	holdFlag    = "--hold keeps a task from starting until `pinion task release TASK`"
+	field       = "a field of task definitions, `pinion register`"
+	ownTasks    = "--mine is for the tasks of your key or login"
+	placeFlags  = "--on-host NAME and --constraint EXPRESSION choose among the hosts, such as --constraint 'ec2InstanceId != gpu-7'"
+	output      = "the output of a task is kept on its host: `pinion logs TASK`; PINION_TASK_ID names a file of its own"
 	stopTimes   = "a task has its time to end from `pinion run --stop-timeout`; --force ends it at once"
+
+	inspectFormat = "`pinion ps --format TEMPLATE` shows members of tasks, `pinion inspect TASK | jq` of one"
 )
 
 // otherTools answers flags of Docker, Slurm and Kubernetes that a command has not, by the last word of its name; "" is for every command.
@@ -39,12 +45,42 @@ var otherTools = map[string]map[string]string{
 		"A":             "--team NAME",
 		"account":       "--team NAME",
 		"exclusive":     "GPUs are always exclusive to a task; one that asks for all GPUs of a host shares them with none",
-		"begin":         "a start at a given time is not supported; " + holdVerb,
-		"hold":          holdVerb,
-		"H":             holdVerb,
+		"begin":         "a start at a given time is not supported; " + holdFlag,
+		"H":             holdFlag,
+		"nice":          "--priority N, from 0 to 100, the highest first",
+		"qos":           "--priority N, or --preemptible",
+		"requeue":       "--retries N runs a task again that fails, --preemptible one that gave way",
+		"nodelist":      placeFlags,
+		"exclude":       placeFlags,
+		"x":             placeFlags,
+		"G":             "--gpus N gives a task GPUs",
+		"gpus-per-node": "--gpus N gives a task GPUs",
+		"gpus-per-task": "--gpus N gives a task GPUs",
+		"D":             "--workdir DIR",
+		"chdir":         "--workdir DIR",
+		"wrap":          "`pinion run IMAGE -- sh -c 'COMMAND'`",
+		"error":         output,
+
+		"init":        "`linuxParameters.initProcessEnabled` is " + field,
+		"read-only":   "`readonlyRootFilesystem` is " + field,
+		"hostname":    "`hostname` is " + field,
+		"add-host":    "`extraHosts` is " + field,
+		"dns":         "`dnsServers` is " + field,
+		"pid":         "`pidMode` is " + field + "; the host has to allow it, `pinion up --allow host-pid`",
+		"net":         "--network MODE",
+		"pull":        "a host pulls an image when it does not have it",
+		"platform":    "a task runs on the hosts whose architecture its image has",
+		"stop-signal": "a container gets SIGTERM; --stop-timeout TIME is how long it has to end",
 	},
-	"stop": {"t": stopTimes, "time": stopTimes, "timeout": stopTimes},
+	"stop": {
+		"t": stopTimes, "time": stopTimes, "timeout": stopTimes, "me": ownTasks, "u": ownTasks, "user": ownTasks,
+		"a": "--mine stops your tasks, `pinion ps -q | xargs pinion stop` all of the cluster", "all": "--mine stops your tasks, `pinion ps -q | xargs pinion stop` all of the cluster",
+	},
+	"queue":   {"me": ownTasks, "u": ownTasks, "user": ownTasks},
+	"inspect": {"f": inspectFormat, "format": inspectFormat},
+	"drain":   {"reason": "no reason is kept with a drain"},
 	"ps": {
+		"me": ownTasks, "u": ownTasks + "; --filter key=KEY is for those of another", "user": ownTasks + "; --filter key=KEY is for those of another",
 		"f":      "--filter KEY=VALUE",
 		"n":      "--since 1d --limit N lists the last N tasks that ended",
 		"last":   "--since 1d --limit N lists the last N tasks that ended",
@@ -63,4 +99,20 @@ func otherToolsHint(command, flag string) string {
 		return hint
 	}
 	return otherTools[""][flag]
+}
+
+// otherVerbs answers verbs of docker that a noun of ours has not.
+var otherVerbs = map[string]map[string]string{
+	"pinion compose": {
+		"ps": "`pinion service ls` lists the services, `pinion ps` their tasks", "ls": "`pinion service ls` lists the services",
+		"logs":    "`pinion service logs PROJECT-SERVICE`",
+		"stop":    "`pinion service scale PROJECT-SERVICE=0` stops the tasks of a service, `pinion compose down` removes them all",
+		"start":   "`pinion service scale PROJECT-SERVICE=N`, or `pinion compose up`",
+		"restart": "`pinion service update PROJECT-SERVICE --force` replaces the tasks of a service",
+		"scale":   "`pinion service scale PROJECT-SERVICE=N`",
+		"exec":    "commands in a running task are not supported yet",
+		"run":     "`pinion run IMAGE` starts a task",
+		"build":   "Pinion does not build images: build and push them, and name them with image",
+		"pull":    "hosts pull images by themselves",
+	},
 }

@@ -36,7 +36,7 @@ Examples:
 		Action: func(c *cli.Context) error {
 			priority, err := strconv.Atoi(c.Args().First())
 			if err != nil || priority < 0 || priority > 100 {
-				return exit.Usagef("PRIORITY is a whole number from 0 to 100, not %q", c.Args().First())
+				return exit.Usagef("PRIORITY goes first and is a whole number from 0 to 100, not %q: pinion task set-priority 80 TASK", c.Args().First())
 			}
 			return apply(c, system, client.SetTaskPriority, c.Args().Tail(), map[string]any{"priority": priority})
 		},
@@ -136,6 +136,9 @@ func apply(c *cli.Context, system invocation.System, what client.TaskChange, wor
 		for _, arn := range changed.ARNs {
 			if id := client.ResourceID(arn); held(id) {
 				done = append(done, id)
+				if what == client.RequeueTasks {
+					inv.Notef("when it has stopped, another task does the work of %s again: `pinion why %s` names it", format.ID(id), format.ID(id))
+				}
 			} else {
 				inv.Notef("task %s was not held", format.ID(id))
 			}

@@ -5,9 +5,11 @@ import (
 	"slices"
 
 	compose "github.com/compose-spec/compose-go/v2/cli"
+	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/cli/exit"
+	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
 	"pinion/api/cli/run"
 )
@@ -74,11 +76,22 @@ func load(c *cli.Context) (*project, error) {
 	if err != nil {
 		return nil, exit.Usagef("%w", err)
 	}
+	// The library warns of variables that are not set, and of members that mean nothing.
+	logrus.SetOutput(c.App.ErrWriter)
+	logrus.SetFormatter(plainWarning{})
 	read, err := options.LoadProject(c.Context)
 	if err != nil {
 		return nil, exit.Usagef("%w", err)
 	}
 	return newProject(read)
+}
+
+// plainWarning writes a warning of the library as the command writes its own: the message alone.
+type plainWarning struct{}
+
+// Format is logrus.Formatter.
+func (plainWarning) Format(e *logrus.Entry) ([]byte, error) {
+	return []byte(format.Plain(e.Message) + "\n"), nil
 }
 
 // healthyFirst reports whether a later service starts when this one is healthy.

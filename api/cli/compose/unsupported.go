@@ -14,14 +14,16 @@ import (
 
 // instead says what to do in place of what is refused.
 var instead = map[string]string{
-	"build":          "build the image, push it, and name it with image",
-	"container_name": "a service has several containers; it is called PROJECT-SERVICE",
-	"networks":       "services reach each other by the addresses of hosts and published ports",
-	"links":          "services reach each other by the addresses of hosts and published ports",
-	"secrets":        "give the program a file of its host, or a variable",
-	"configs":        "give the program a file of its host, or a variable",
-	"tmpfs":          "use volumes with type: tmpfs and a size",
-	"restart":        "a service is started again whenever it ends: `pinion run` is for what ends",
+	"build":                    "build the image, push it, and name it with image",
+	"container_name":           "a service has several containers; it is called PROJECT-SERVICE",
+	"networks":                 "services reach each other by the addresses of hosts and published ports",
+	"links":                    "services reach each other by the addresses of hosts and published ports",
+	"secrets":                  "give the program a file of its host, or a variable",
+	"configs":                  "give the program a file of its host, or a variable",
+	"tmpfs":                    "use volumes with type: tmpfs and a size",
+	"restart_policy.condition": "a service is started again whenever it ends: any is supported",
+
+	"restart": "a service is started again whenever it ends, as with always: `pinion run --retries N` is for what ends",
 }
 
 // unsupportedIn refuses what a file has beside services that the pool has nothing for.
@@ -59,8 +61,10 @@ func unsupported(s types.ServiceConfig) error {
 	}
 	network, isDefault := s.Networks["default"]
 	switch {
-	case restart == "no", condition == "none":
+	case !slices.Contains([]string{"", "always", "unless-stopped"}, restart):
 		return refuse("", "restart")
+	case !slices.Contains([]string{"", "any"}, condition):
+		return refuse("deploy.", "restart_policy.condition")
 	case len(s.Networks) > 1, len(s.Networks) == 1 && !isDefault, network != nil:
 		return refuse("", "networks")
 	}

@@ -170,8 +170,25 @@ func leadingNumber(text string) (number, rest string) {
 // optionNames are the names that the options of `pinion run` have as tags, in parentheses as texts of hosts have them.
 var optionNames = strings.NewReplacer("(pinion.time-limit)", "(--time-limit)", "(pinion.after)", "(--after)")
 
-// Options names options instead of tags in a text of a host.
-func Options(text string) string { return optionNames.Replace(text) }
+// Options names options instead of tags, and cores instead of CPU units, in a text of a host.
+func Options(text string) string {
+	text = optionNames.Replace(text)
+	if !strings.Contains(text, " CPU units") {
+		return text
+	}
+	return cpuUnits.ReplaceAllStringFunc(text, func(part string) string {
+		amounts := cpuUnits.FindStringSubmatch(part)
+		needs, err1 := strconv.ParseInt(amounts[1], 10, 64)
+		has, err2 := strconv.ParseInt(amounts[2], 10, 64)
+		if err1 != nil || err2 != nil {
+			return part
+		}
+		return fmt.Sprintf("needs %s cores, %s free", Cores(needs), Cores(has))
+	})
+}
+
+// cpuUnits is how hosts say that they have too few cores, of 1024 units each.
+var cpuUnits = regexp.MustCompile(`needs (\d+) CPU units, (\d+) free`)
 
 // GPUModel is the model of a GPU without its maker, which is the same for all, and marked when it is simulated.
 func GPUModel(model string, simulated bool) string {

@@ -96,5 +96,9 @@ func cells(row client.UsageRow, by []string, none string, decimals int) (fields 
 	for _, name := range by {
 		fields = append(fields, cmp.Or(values[name], none))
 	}
-	return append(fields, strconv.FormatFloat(float64(row.GPUSeconds)/3600, 'f', decimals, 64), strconv.FormatInt(row.Tasks, 10), strconv.FormatInt(row.Failed, 10))
+	hours := float64(row.GPUSeconds) / 3600
+	if hours > 0 && hours < 0.1 {
+		decimals = 3 // a little is not nothing
+	}
+	return append(fields, strconv.FormatFloat(hours, 'f', decimals, 64), strconv.FormatInt(row.Tasks, 10), strconv.FormatInt(row.Failed, 10))
 }

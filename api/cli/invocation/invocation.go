@@ -134,6 +134,9 @@ func OutputFormat(c *cli.Context) (string, error) {
 	case Table, Wide, JSON:
 		return format, nil
 	default:
+		if c.Command != nil && c.Command.Name == "run" {
+			return "", exit.Usagef("-o %q is not one of table, wide, json; the output of a task is kept on its host: `pinion logs TASK`", format)
+		}
 		return "", exit.Usagef("-o %q is not one of table, wide, json", format)
 	}
 }

@@ -2,6 +2,7 @@ package invocation
 
 import (
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -9,6 +10,20 @@ import (
 	"pinion/api/cli/exit"
 	"pinion/api/cli/format"
 )
+
+// hostTime is how hosts write a time in a text.
+var hostTime = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+
+// LocalTimes is a text of a host with its times in the zone that the user has asked for.
+func (inv *Invocation) LocalTimes(text string) string {
+	return hostTime.ReplaceAllStringFunc(text, func(written string) string {
+		at, err := time.Parse(time.RFC3339, written)
+		if err != nil {
+			return written
+		}
+		return inv.Time(at)
+	})
+}
 
 // ParseSince reads the value of --since, as ParseTime does.
 func ParseSince(text string, now time.Time) (time.Time, error) {

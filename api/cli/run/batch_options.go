@@ -41,6 +41,7 @@ func waitFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "preemptible", Usage: "may be stopped for tasks of higher priority, and then queues again"},
 		&cli.BoolFlag{Name: "no-wait", Usage: "fail at once when no host can run the task now"},
 		&cli.BoolFlag{Name: "wait-for-host", Usage: "wait, instead of failing, when no host there is could ever run the task"},
+		&cli.BoolFlag{Name: "hold", Usage: "keep the task in the queue until 'pinion task release'"},
 		&cli.StringFlag{Name: "retries", DefaultText: "0", Usage: "retry a failed task up to `N` times, after 1 s, 2 s, 4 s ...; PINION_ATTEMPT counts"},
 		&cli.StringSliceFlag{Name: "retry-on", DefaultText: "all but 0", Usage: "retry only on exit `CODE`, such as 137; repeatable"},
 		&cli.StringFlag{Name: "lost-after", DefaultText: "the pool's", Usage: "`TIME` until the task is STOPPED when its host is unreachable, such as 10m; or never"},
@@ -74,7 +75,7 @@ func parseBatchOptions(c *cli.Context) (batchOptions, error) {
 			return m, err
 		}
 	}
-	for _, flag := range []string{"after", "array"} {
+	for _, flag := range []string{"after", "array", "hold"} {
 		if !m.wait && c.IsSet(flag) {
 			return m, exit.Usagef("--%s and --no-wait exclude each other: the task may have to wait", flag)
 		}
@@ -88,7 +89,7 @@ func parseBatchOptions(c *cli.Context) (batchOptions, error) {
 func (o *batchOptions) parseArray() error {
 	parts := arrayRange.FindStringSubmatch(o.array)
 	if parts == nil {
-		return exit.Usagef("--array %q: write the first and the last index, such as 0-99", o.array)
+		return exit.Usagef("--array %q: write the first and the last index, such as 0-99. There are no lists (1,3), steps (0-9:3) and throttles (0-9%%2): a team's quota bounds what runs at once", o.array)
 	}
 	first, _ := strconv.Atoi(parts[1])
 	last, _ := strconv.Atoi(parts[2])
@@ -129,6 +130,7 @@ var tagFlags = []struct{ flag, tag string }{
 	{"retry-on", spec.TagRetryOn},
 	{"after", spec.TagAfter},
 	{"preemptible", spec.TagPreemptible},
+	{"hold", spec.TagHold},
 	{"gang", spec.TagGang},
 }
 

@@ -29,7 +29,7 @@ func flags() []cli.Flag {
 		&cli.StringFlag{Name: "memory", Aliases: []string{"m"}, DefaultText: "no limit, 256 MiB reserved", Usage: "limit of `SIZE`, such as 64g, 512m or 1.5GiB; a bare number is MiB (of docker: bytes)"},
 		&cli.StringFlag{Name: "shm-size", Usage: "`SIZE` of /dev/shm, such as 16g; data loaders and NCCL need it"},
 	})...)
-	return slices.Concat(all, inCategory("Container", containerFlags()), inCategory("Several tasks", batchFlags()), inCategory("Waiting and failures", waitFlags()))
+	return slices.Concat(all, inCategory("Container", containerFlags()), inCategory("Hosts", placementFlags()), inCategory("Several tasks", batchFlags()), inCategory("Waiting and failures", waitFlags()))
 }
 
 // inCategory gives flags a category, under which the help shows them.

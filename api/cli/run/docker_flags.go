@@ -42,10 +42,19 @@ func readEnvFile(path string) (variables []string, err error) {
 	}
 	defer file.Close()
 	lines := bufio.NewScanner(file)
-	for lines.Scan() {
-		if line := strings.TrimSpace(lines.Text()); line != "" && line[0] != '#' {
-			variables = append(variables, line)
+	for number := 1; lines.Scan(); number++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || line[0] == '#' {
+			continue
 		}
+		name, _, given := strings.Cut(line, "=")
+		if _, here := os.LookupEnv(name); !given && !here {
+			return nil, exit.Usagef("--env-file %s:%d: the variable %s is not set here; write %s=VALUE", path, number, name, name)
+		}
+		if strings.ContainsAny(name, " \t") {
+			return nil, exit.Usagef("--env-file %s:%d: %q is no name of a variable: the file is read line by line as NAME=VALUE, and by no shell", path, number, name)
+		}
+		variables = append(variables, line)
 	}
 	return variables, lines.Err()
 }

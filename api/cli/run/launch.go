@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"maps"
 	"strings"
 
 	"pinion/api/cli/exit"
@@ -53,6 +54,7 @@ func (l *launcher) runTaskInput(definition string) map[string]any {
 		"clientToken": strings.ToLower(rand.Text()),
 	}
 	l.request.batch.addToInput(in)
+	maps.Copy(in, l.request.placement)
 	if l.request.overrides != nil {
 		in["overrides"] = l.request.overrides
 	}

@@ -38,6 +38,7 @@ Examples:
    pinion run --array 0-99 --retries 3 --retry-on 137 --group nightly my/worker
    pinion run --after group:nightly --priority 50 --team vision --time-limit 2h my/report
    pinion run --no-wait --preemptible my/experiment
+   pinion run --gpus 8 --gpu-model H100 --constraint 'ec2InstanceId != gpu-7' my/trainer
    pinion run --service web --count 3 --gpus 1 -p 8000 my/server
    pinion run -o json my/trainer | jq '.containers[0].exitCode'`
 
@@ -88,11 +89,15 @@ type request struct {
 	overrides    map[string]any         // of the registered definition; nil: none
 	unregistered string                 // the image, when it has the form of a definition and none has its name
 	publishes    bool                   // asks for ports of the host
+	placement    map[string]any         // what it asks of hosts, as RunTask takes it
 }
 
 func parseRequest(ctx context.Context, c *cli.Context, inv *invocation.Invocation) (request, error) {
-	r := request{cluster: c.String("cluster"), gpus: c.Int("gpus"), startedBy: "pinion-run", publishes: c.IsSet("publish")}
-	var err error
+	r := request{cluster: c.String("cluster"), gpus: c.Int("gpus"), startedBy: "pinion-run", publishes: c.IsSet("publish"), placement: map[string]any{}}
+	err := AddPlacement(c, r.placement)
+	if err != nil {
+		return r, err
+	}
 	if r.tags, err = ParseTags(c); err != nil {
 		return r, err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"pinion/api/cli/exit"
@@ -52,6 +53,9 @@ func (l *launcher) refuseUnschedulable(ctx context.Context, tasks []client.Task,
 	if shortfall.Reason == client.ReasonMissing {
 		return false, exit.Errorf(exit.NotStarted, "%s", why)
 	}
+	if !isAmount(*shortfall) {
+		return false, exit.Errorf(exit.NotStarted, "%s. Or wait for another host with --wait-for-host", why)
+	}
 	return false, exit.Errorf(exit.NotStarted, "%s. Ask for less, or wait for another host with --wait-for-host", why)
 }
 
@@ -85,15 +89,20 @@ func noHostText(cluster string) string {
 	return fmt.Sprintf("no host is in cluster %s: join a machine with a token of `pinion token --cluster %s`, or move a host: `pinion leave` there, then join with such a token; --wait-for-host queues the task until then", cluster, cluster)
 }
 
+// isAmount reports whether a host has too little of something, and not another thing than what is asked for.
+func isAmount(shortfall client.Refusal) bool { return strings.HasPrefix(shortfall.Reason, "RESOURCE:") }
+
 // unschedulableText says what no host has; the host of the shortfall is given by its name.
 func unschedulableText(cluster string, shortfall client.Refusal) string {
 	switch {
 	case shortfall.Reason == client.ReasonMissing:
 		return noHostText(cluster)
+	case shortfall.HostID != "" && !isAmount(shortfall):
+		return fmt.Sprintf("no host of cluster %s could ever run this: %s: %s", cluster, shortfall.HostID, format.Options(shortfall.Detail))
 	case shortfall.HostID != "":
-		return fmt.Sprintf("no host of cluster %s could ever run this: the largest for it is %s: %s", cluster, shortfall.HostID, shortfall.Detail)
+		return fmt.Sprintf("no host of cluster %s could ever run this: the largest for it is %s: %s", cluster, shortfall.HostID, format.Options(shortfall.Detail))
 	}
-	return fmt.Sprintf("no host of cluster %s could ever run this: %s", cluster, shortfall.Detail)
+	return fmt.Sprintf("no host of cluster %s could ever run this: %s", cluster, format.Options(shortfall.Detail))
 }
 
 // noteTakenPort tells of a port that another task has on every host that is left: a detached task would wait for it in silence.

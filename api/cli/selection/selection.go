@@ -84,7 +84,10 @@ func findByName(ctx context.Context, inv *invocation.Invocation, cluster, name s
 		if id := endedTask(ctx, inv, cluster, name); id != "" {
 			return id, nil
 		}
-		return "", fmt.Errorf("no task has the name, the family or the group %q, and no id begins with it; %s", name, whatElse(ctx, inv, cluster, name))
+		if services, err := client.ServiceNames(ctx, inv.Client, cluster); err == nil && slices.Contains(services, name) { // best effort
+			return "", fmt.Errorf("%s is a service: `pinion service events %s`, `pinion service logs %s`; for its tasks: --group service:%s where the command has it", name, name, name, name)
+		}
+		return "", fmt.Errorf("no task has the name, the family or the group %q, and no id begins with it; `pinion ps -a` lists the tasks", name)
 	case len(active) > 1:
 		return "", fmt.Errorf("%s have the name %q: %s; give an id, or --group %s where the command has it", format.Plural(len(active), "task"), name, candidates(inv, active), cmp.Or(commonGroup(active), "NAME"))
 	case len(active) == 1:
@@ -95,18 +98,6 @@ func findByName(ctx context.Context, inv *invocation.Invocation, cluster, name s
 		inv.Notef("%s: the newest of %s, %s", name, format.Plural(len(tasks), "task"), candidates(inv, []client.Task{newest}))
 	}
 	return newest.ID(), nil
-}
-
-// whatElse is what to do when no task has a name: a service may have it.
-func whatElse(ctx context.Context, inv *invocation.Invocation, cluster, name string) string {
-	var out struct {
-		Services []struct{ Status string }
-	}
-	err := inv.Client.Call(ctx, "DescribeServices", map[string]any{"cluster": cluster, "services": []string{name}}, &out)
-	if err == nil && len(out.Services) == 1 && out.Services[0].Status != "INACTIVE" {
-		return fmt.Sprintf("there is a service %s: `pinion service events %s`", name, name)
-	}
-	return "`pinion ps -a` lists the tasks"
 }
 
 // commonGroup is the group that all the tasks are in; empty when there is none.

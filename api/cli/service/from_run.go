@@ -9,7 +9,7 @@ import (
 )
 
 // notOfServices are flags of `pinion run` that a service has no use for: it starts and replaces each task by itself, under its own name.
-var notOfServices = []string{"array", "gang", "group", "after", "retries", "retry-on", "no-wait", "wait-for-host", "name"}
+var notOfServices = []string{"array", "gang", "group", "after", "retries", "retry-on", "no-wait", "wait-for-host", "hold", "name"}
 
 // CreateFromRun creates the service that --service of `pinion run` names, of the tasks that its other flags describe.
 func CreateFromRun(c *cli.Context, inv *invocation.Invocation) error {
@@ -24,6 +24,9 @@ func CreateFromRun(c *cli.Context, inv *invocation.Invocation) error {
 	in := newInput(c)
 	in["desiredCount"] = c.Int("count")
 	in["deploymentConfiguration"] = map[string]any{"deploymentCircuitBreaker": rollBackByItself()}
+	if err := run.AddPlacement(c, in); err != nil {
+		return err
+	}
 	tags, err := run.ParseTags(c)
 	if err != nil {
 		return err

@@ -146,6 +146,9 @@ func (f *follower) show(ctx context.Context, s *client.Service) error {
 	if line := progressOf(s); line != f.shown {
 		f.inv.Notef("%s: %s", f.name, line)
 		f.shown = line
+		if p := s.Primary(); p != nil && p.Desired > 0 && p.Running >= p.Desired && !s.Steady() {
+			f.inv.Notef("%s: all run; waiting until they have been healthy for a while (--healthy-after)", f.name)
+		}
 		return nil
 	}
 	if p := s.Primary(); p == nil || p.State != "IN_PROGRESS" || s.Rollout == "" {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
 	"pinion/api/client"
 )
@@ -48,7 +49,7 @@ func Remove(ctx context.Context, inv *invocation.Invocation, cluster, name strin
 	shown := -1
 	for s := gone.Value; !detach && s.Status == "DRAINING"; {
 		if left := s.Running + s.Pending; left != shown {
-			inv.Notef("%s: %d tasks are stopping ...", name, left)
+			inv.Notef("%s: waiting for %s to stop ...", name, format.Plural(left, "task"))
 			shown = left
 		}
 		if err := inv.Sleep(ctx, pollInterval); err != nil {

@@ -15,6 +15,7 @@ import (
 
 // Command is `pinion service`. logs is its verb for the logs of the tasks.
 func Command(system invocation.System, logs *cli.Command) *cli.Command {
+	list := listCommand(system)
 	return &cli.Command{
 		Name: "service", Aliases: []string{"services"},
 		Usage: "Keep tasks running: replicas, rolling updates, rollback",
@@ -24,6 +25,7 @@ Examples:
    pinion service create --name web --replicas 3 --gpus 1 -p 8000 my/server
    pinion service update web --image my/server:2
    pinion service ls`,
+		Flags: list.Flags, Action: list.Action,
 		Subcommands: []*cli.Command{
 			createCommand(system), updateCommand(system), planCommand(system), listCommand(system), inspectCommand(system), logs, scaleCommand(system),
 			rollbackCommand(system), continueCommand(system), removeCommand(system), eventsCommand(system),

@@ -57,7 +57,7 @@ func refusalTable(refusals []client.Refusal, names map[string]string) *table.Tab
 	var order []reason
 	hosts := map[reason][]string{}
 	for _, r := range refusals {
-		why := reason{r.Reason, r.Detail}
+		why := reason{r.Reason, format.Options(r.Detail)}
 		if !slices.Contains(order, why) {
 			order = append(order, why)
 		}

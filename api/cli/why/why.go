@@ -153,7 +153,7 @@ func printLogEnd(ctx context.Context, inv *invocation.Invocation, task client.Ta
 
 // printWrapped prints a paragraph as wide as the terminal.
 func printWrapped(inv *invocation.Invocation, text string) {
-	for _, line := range format.Wrap(format.Options(text), inv.TableWidth()) {
+	for _, line := range format.Wrap(inv.LocalTimes(format.Options(text)), inv.TableWidth()) {
 		fmt.Fprintln(inv.Out, line)
 	}
 }
