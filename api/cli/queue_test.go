@@ -42,6 +42,14 @@ POS  ID            TASK            TEAM  PRIORITY  GPUS  CPU  MEMORY  AGE  WAITI
 	}
 }
 
+func TestTimesInWhatTasksWaitForAreThoseOfTheUser(t *testing.T) {
+	h := newFakeHost(t).withTasks()
+	h.documents["/v1/queue?cluster=default"] = serveDocument(`[{"taskId":"` + taskOne + `","tasks":1,"group":"g","waitsFor":"its release (held by root since 2025-06-01T10:00:00Z)"}]`)
+	if got := pinion(t, h, "queue", "--utc"); !strings.Contains(got.out, "(held by root since 2025-06-01 10:00:00Z)") {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestAnEmptyQueueIsAHeaderAndAnEmptyJSONList(t *testing.T) {
 	h := newFakeHost(t).withTasks()
 	h.documents["/v1/queue?cluster=default"] = serveDocument("[]")

@@ -59,7 +59,7 @@ func TestStopNeedNotWait(t *testing.T) {
 func TestAForcedStopSaysSo(t *testing.T) {
 	h := newFakeHost(t).withTasks(runningTask)
 	h.operations["StopTask"] = always("{}")
-	if got := pinion(t, h, "stop", "--no-wait", "--force", "3f2a"); got.code != 0 || !strings.Contains(h.bodies["StopTask"], `"force":true`) {
+	if got := pinion(t, h, "stop", "--no-wait", "--force", "3f2a"); got.code != 0 || got.err != "" || !strings.Contains(h.bodies["StopTask"], `"force":true`) {
 		t.Errorf("%+v, sent %s", got, h.bodies["StopTask"])
 	}
 }

@@ -33,6 +33,24 @@ func TestWhatNoHostCouldEverRunFailsAndIsStopped(t *testing.T) {
 	}
 }
 
+// Who asked for another thing than hosts have is not told to ask for less of it.
+func TestWhatHostsHaveNotIsNoAmount(t *testing.T) {
+	h := newUnschedulableHost(t, `{"hostId":"`+hostOne+`","reason":"ATTRIBUTE","detail":"volume volume-1: this host has no directory by the name mydata: write local/mydata"}`)
+	h.operations["StopTask"] = always("{}")
+	want := "pinion: no host of cluster default could ever run this: gpu-1: volume volume-1: this host has no directory by the name mydata: write local/mydata. Or wait for another host with --wait-for-host\n"
+	if got := pinion(t, h, "run", "-d", "-v", "mydata:/w", "nvidia/cuda"); got.code != exit.NotStarted || got.err != want {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestCoresAreCoresInWhatHostsSay(t *testing.T) {
+	h := newUnschedulableHost(t, `{"hostId":"`+hostOne+`","reason":"RESOURCE:CPU","detail":"needs 9216 CPU units, 8192 free"}`)
+	h.operations["StopTask"] = always("{}")
+	if got := pinion(t, h, "run", "-d", "--cpus", "9", "nvidia/cuda"); !strings.Contains(got.err, "needs 9 cores, 8 free. Ask for less") {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestWhoWaitsForAHostIsToldSoOnce(t *testing.T) {
 	got := pinion(t, newUnschedulableHost(t, gpuShortageDocument), "run", "--wait-for-host", "--gpus", "9", "nvidia/cuda")
 	first, rest, _ := strings.Cut(got.err, "\n")

@@ -42,6 +42,18 @@ func (a TaskDependency) String() string {
 	return word
 }
 
+// Describe says to people what has to happen before: "task 3f2a... to succeed".
+func (a TaskDependency) Describe() string {
+	text := "task " + a.Task
+	if a.Group != "" {
+		text = "group " + a.Group
+	}
+	if a.Any {
+		return text + " to end"
+	}
+	return text + " to succeed"
+}
+
 func parseDependencies(s string) ([]TaskDependency, error) {
 	var all []TaskDependency
 	for _, word := range strings.Fields(s) {

@@ -108,7 +108,7 @@ func (e *explanationBuilder) build() spec.Explanation {
 	case e.entry != nil && e.entry.task.Held():
 		x.Summary = fmt.Sprintf("It is %s. It waits until it is released (pinion task release).", e.entry.task.Hold)
 	case e.entry != nil:
-		x.Summary = "It is not in the queue yet: " + x.Queue.WaitReason + "."
+		x.Summary = "It is not in the queue yet: it waits for " + x.Queue.WaitReason + "."
 		if x.Queue.Infeasible != nil {
 			x.Summary += " Then it waits for " + waitsForHost(e.snapshot.view, *x.Queue.Infeasible) + "."
 		}

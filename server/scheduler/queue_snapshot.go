@@ -156,9 +156,9 @@ func (q *queueSnapshot) waitReason(t *spec.Task, item, head *queue.Item) string 
 	case t.Blocked():
 		var words []string
 		for _, dependency := range t.Dependencies() {
-			words = append(words, dependency.String())
+			words = append(words, dependency.Describe())
 		}
-		return strings.Join(words, " ") + " to end (" + spec.TagAfter + ")"
+		return strings.Join(words, " and ") + " (" + spec.TagAfter + ")"
 	case retryAt(t).After(q.now):
 		return retryAt(t).UTC().Format(time.RFC3339) + ", before which it is not tried again"
 	case q.isCommitting(t.ID):

@@ -26,6 +26,7 @@ Examples:
    pinion compose up
    pinion compose up -f compose.yaml -p demo -d
    pinion compose config              # the task definitions, as JSON
+   pinion service logs -f demo-web    # of the service web in the project demo
    pinion compose down`,
 		Subcommands: []*cli.Command{upCommand(system), downCommand(system), configCommand(system)},
 	}
