@@ -96,7 +96,7 @@ func TestATaskThatIsNotThereIsSaidSo(t *testing.T) {
 // A word that no task has may be the name of a service.
 func TestTheNameOfAServiceIsSaidToBeOne(t *testing.T) {
 	h := newFakeHost(t).withTasks(runningTask)
-	h.operations["DescribeServices"] = always(`{"services":[{"serviceName":"web","status":"ACTIVE"}]}`)
+	h.operations["ListServices"] = always(`{"serviceArns":["x/web"]}`)
 	if got := pinion(t, h, "why", "web"); got.code != 1 || !strings.Contains(got.err, "web is a service: `pinion service events web`") {
 		t.Errorf("%+v", got)
 	}

@@ -88,7 +88,7 @@ func TestWhatAnExternalServiceCannotSay(t *testing.T) {
 	f.call("CreateService", `{`+serving+`,"desiredCount":0}`).wantError(t, invalid, "Creation of service was not idempotent.")
 	for _, update := range []string{
 		`"taskDefinition":"tensorflow-1-gpu"`, `"forceNewDeployment":true`, `"loadBalancers":[]`, `"capacityProviderStrategy":[]`, `"deploymentConfiguration":{"maximumPercent":200}`,
-		`"platformVersion":"LATEST"`, `"serviceConnectConfiguration":{"enabled":false}`, `"enableExecuteCommand":true`, `"availabilityZoneRebalancing":"ENABLED"`,
+		`"platformVersion":"LATEST"`, `"serviceConnectConfiguration":{"enabled":false}`, `"availabilityZoneRebalancing":"ENABLED"`,
 		`"deploymentController":{"type":"ECS"}`,
 	} {
 		if got := errorType(f.call("UpdateService", `{"service":"web",`+update+`}`).err); got != invalid {

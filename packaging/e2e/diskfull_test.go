@@ -67,7 +67,7 @@ func smallDefinition(family string) object {
 // mountSmallDisk puts a file system of its own under the directory; the clean-ups take the host down, then it.
 func mountSmallDisk(t *testing.T, dir string) {
 	t.Helper()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=600m"); err != nil {
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=600m,mode=700"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
