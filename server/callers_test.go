@@ -168,6 +168,8 @@ func (r *rightsTest) secrets() map[string]any {
 		pathAdmit:                admission.JoinRequest{HostID: victim.ID, TokenID: "token", Secret: "secret"},
 		pathHostKey:              struct{}{},
 		pathRoot:                 strings.Repeat("0", 64),
+		pathACME:                 acmeCall{Do: "get", Key: "www.example.org"},
+		dispatch.PathLease:       map[string]any{"host": victim.ID, "request": spec.VirtualIPRequest{IP: "192.0.2.1", Released: 1}},
 		pathAPI + "v1/ListTasks": struct{}{},
 	}
 }

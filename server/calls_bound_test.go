@@ -14,19 +14,26 @@ import (
 	"pinion/server/peer"
 )
 
-// unending makes calls on one connection whose bodies do not end until end, and waits until so many are refused.
+// callsPerConnection is below what any listener allows.
+const callsPerConnection = 10
+
+// unending makes calls whose bodies do not end until end, and waits until so many are refused.
 func (c caller) unending(t *testing.T, alpn, path string, calls, refused int) (end func()) {
 	t.Helper()
 	type hidden struct{ net.Conn }
 	ctx, cancel := context.WithCancel(t.Context())
-	transport := &http.Transport{Protocols: new(http.Protocols), DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		conn, err := c.dial(ctx, alpn)
-		return hidden{conn}, err
-	}}
-	transport.Protocols.SetUnencryptedHTTP2(true)
+	var transports []*http.Transport
+	for range (calls + callsPerConnection - 1) / callsPerConnection {
+		transport := &http.Transport{Protocols: new(http.Protocols), DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			conn, err := c.dial(ctx, alpn)
+			return hidden{conn}, err
+		}}
+		transport.Protocols.SetUnencryptedHTTP2(true)
+		transports = append(transports, transport)
+	}
 	answers := make(chan string, calls)
 	t.Cleanup(cancel)
-	for range calls {
+	for n := range calls {
 		body, write := io.Pipe()
 		go func() { _, _ = io.WriteString(write, `{"hostId":"`) }()
 		context.AfterFunc(ctx, func() { write.Close() })
@@ -35,7 +42,7 @@ func (c caller) unending(t *testing.T, alpn, path string, calls, refused int) (e
 			t.Fatal(err)
 		}
 		go func() {
-			answer, err := transport.RoundTrip(request)
+			answer, err := transports[n/callsPerConnection].RoundTrip(request)
 			if err != nil {
 				answers <- err.Error()
 				return
@@ -55,11 +62,13 @@ func (c caller) unending(t *testing.T, alpn, path string, calls, refused int) (e
 		for range calls - refused {
 			<-answers
 		}
-		transport.CloseIdleConnections()
+		for _, transport := range transports {
+			transport.CloseIdleConnections()
+		}
 	}
 }
 
-// Anybody may ask to join, and every host may make calls, on as many streams as HTTP/2 has: of one caller few are read at once, so that calls
+// Anybody may ask to join, and every host may make calls, over as many connections as it likes: of one caller few are read at once, so that calls
 // that never end hold little of a server's memory. Other hosts are heard meanwhile.
 func TestCallsThatNeverEndHoldFewPlaces(t *testing.T) {
 	const calls, most = 100, 64
