@@ -75,7 +75,7 @@ check: packages ## format, vet, staticcheck, modules, races, and the guard tests
 flags :=
 
 bench: build ## what Pinion promises, measured, each metric beside its reference; needs root
-	@packaging/apt.sh git:git ip:iproute2 iptables:iptables mkfs.ext4:e2fsprogs
+	@packaging/apt.sh git:git ip:iproute2 iptables:iptables mkfs.ext4:e2fsprogs nginx:nginx haproxy:haproxy
 	go run -buildvcs=false ./packaging/bench $(flags)
 
 # As many inputs for each target. What an input is cut down to when it fails is looked for 20 times, not for a minute.

@@ -24,6 +24,13 @@ if ((EUID != 0)); then
 fi
 echo "apt.sh: installing ${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive
+# Debian starts the daemon of a package when it installs it, unless this file says no. Programs are wanted here, not daemons.
+policy=/usr/sbin/policy-rc.d
+if [[ ! -e $policy ]]; then
+	trap 'rm -f "$policy"' EXIT
+	printf '#!/bin/sh\nexit 101\n' >"$policy"
+	chmod 755 "$policy"
+fi
 apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null 2>&1 && exit 0
 # The package lists are absent on a fresh machine, or too old.
 apt-get update -qq
