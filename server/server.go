@@ -98,7 +98,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	cfg.PoolID = node.PoolID()
 	s := newServer(cfg, node, keyring)
 	hooks := consensus.Hooks{StartTerm: s.startTerm, LeaderChanged: cfg.onLeader,
-		Loops: []func(context.Context){s.liveness.Forward, s.publisher.Run, s.watchHeap}}
+		Loops: []func(context.Context){s.liveness.Forward, s.publisher.Run}}
 	if s.history != nil {
 		hooks.Loops = append(hooks.Loops, s.history.Run)
 	}

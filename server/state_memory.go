@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 
+	"pinion/packaging/heap"
 	"pinion/raftfsm/spec"
 )
 
@@ -11,7 +12,7 @@ import (
 const stateShare = 4
 
 // checkStateMemory refuses to add to the state while the live heap has its share of the memory.
-func checkStateMemory() error { return stateMemory(liveHeap(), totalMemory()) }
+func checkStateMemory() error { return stateMemory(heap.Live(), heap.Memory()) }
 
 func stateMemory(live, memory uint64) error {
 	if memory == 0 || live <= memory/stateShare {

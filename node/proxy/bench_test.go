@@ -23,7 +23,10 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"pinion/node/proxy"
+	"pinion/packaging/heap"
 )
 
 // measuredAt is the environment variable with which this program is the proxy that is measured: the port and the target.
@@ -47,6 +50,7 @@ func serveMeasured(at string) {
 	p.Apply(routing)
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer cancel()
+	heap.Adjust(ctx) // as a host does
 	<-ctx.Done()
 }
 
@@ -141,16 +145,15 @@ func freePort(b *testing.B) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// cpu is the time on processors that a contender has had.
+// cpu is the time on processors that a contender has had, by the clock of its process (clock_getcpuclockid(3)).
 func (c contender) cpu() time.Duration {
 	if c.process == nil {
 		return 0
 	}
-	raw, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.process.Pid))
-	words := strings.Fields(string(raw[bytes.LastIndexByte(raw, ')')+1:]))
-	user, _ := strconv.Atoi(words[11])
-	system, _ := strconv.Atoi(words[12])
-	return time.Duration(user+system) * 10 * time.Millisecond
+	const scheduled = 2 // CPUCLOCK_SCHED: nanoseconds, not ticks
+	var had unix.Timespec
+	_ = unix.ClockGettime(int32(^c.process.Pid<<3|scheduled), &had)
+	return time.Duration(had.Nano())
 }
 
 // tally is what was measured of a contender.

@@ -11,8 +11,8 @@ import (
 // rooms are what a host is put together from, each with the rooms that it may import. They meet in packaging/host.
 var rooms = map[string]string{
 	"api":     "raftfsm gpu packaging/atomicfile packaging/clientnet",
-	"server":  "raftfsm gpu packaging/atomicfile packaging/clientnet packaging/failpoint packaging/keystore packaging/tick",
-	"node":    "raftfsm/spec raftfsm/logdriver raftfsm/metric raftfsm/traffic gpu packaging/atomicfile packaging/failpoint packaging/tick",
+	"server":  "raftfsm gpu packaging/atomicfile packaging/clientnet packaging/failpoint packaging/heap packaging/keystore packaging/tick",
+	"node":    "raftfsm/spec raftfsm/logdriver raftfsm/metric raftfsm/traffic gpu packaging/atomicfile packaging/failpoint packaging/heap packaging/tick",
 	"raftfsm": "gpu",
 	"gpu":     "",
 }

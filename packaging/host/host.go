@@ -23,6 +23,7 @@ import (
 	"pinion/node/volume"
 	"pinion/packaging/atomicfile"
 	"pinion/packaging/bundle"
+	"pinion/packaging/heap"
 	"pinion/raftfsm/spec"
 	"pinion/server"
 	"pinion/server/peer"
@@ -93,6 +94,7 @@ func (h *host) run(ctx context.Context) error {
 			return err
 		}
 	}
+	go heap.Adjust(ctx)
 	return h.serve(ctx)
 }
 
