@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+	"golang.org/x/time/rate"
 
 	"pinion/node/proxy"
 	"pinion/packaging/heap"
@@ -190,15 +191,23 @@ func BenchmarkProxy(b *testing.B) {
 		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
 			for b.Loop() {
 				takeTurns(b, all, rounds, func(address string) []time.Duration {
-					return load(b, address, "/some/path", clients, each/clients, whole)
+					return load(b, address, "/some/path", clients, each/clients, rate.Inf, whole)
 				})
 			}
 		})
 	}
+	// At their own pace 50 clients leave the processors time: what is added is the proxy's work, not the queue for the processors.
+	b.Run("clients=50,rate=2000", func(b *testing.B) {
+		for b.Loop() {
+			takeTurns(b, all, rounds, func(address string) []time.Duration {
+				return load(b, address, "/some/path", 50, each/50, 2000, whole)
+			})
+		}
+	})
 	b.Run("stream", func(b *testing.B) {
 		for b.Loop() {
 			takeTurns(b, all, rounds, func(address string) []time.Duration {
-				return load(b, address, "/stream", 1, each/10, func(body io.Reader) { firstByte(body); next <- true })
+				return load(b, address, "/stream", 1, each/10, rate.Inf, func(body io.Reader) { firstByte(body); next <- true })
 			})
 		}
 	})
@@ -221,8 +230,10 @@ func takeTurns(b *testing.B, all []contender, rounds int, measure func(address s
 	report(b, tallies)
 }
 
-// load is how long each request took, until answered has returned; what is left of the body then is read, too.
-func load(b *testing.B, address, path string, clients, each int, answered func(io.Reader)) []time.Duration {
+// load is how long each request took, until answered has returned; what is left of the body then is read, too. All clients together begin no more
+// requests in a second than the limit.
+func load(b *testing.B, address, path string, clients, each int, limit rate.Limit, answered func(io.Reader)) []time.Duration {
+	pace := rate.NewLimiter(limit, 1)
 	var all sync.WaitGroup
 	took := make([][]time.Duration, clients)
 	for i := range clients {
@@ -235,6 +246,7 @@ func load(b *testing.B, address, path string, clients, each int, answered func(i
 			defer conn.Close()
 			reader := bufio.NewReader(conn)
 			for range each {
+				_ = pace.Wait(b.Context())
 				begun := time.Now()
 				_, _ = io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: a\r\nUser-Agent: bench\r\nAccept: */*\r\n\r\n")
 				answer, err := http.ReadResponse(reader, nil)

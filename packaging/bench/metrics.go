@@ -118,6 +118,9 @@ var metrics = []metric{
 	{"Proxy/clients=50", "added-p50-sec", "proxy: added to a request, 50 clients, p50", times(1.5, own("haproxy-added-p50-sec"), 0), own("haproxy-added-p50-sec")},
 	{"Proxy/clients=50", "requests/CPU/s", "proxy: requests of one processor, 50 clients", target{kind: atLeast, of: own("haproxy-requests/CPU/s"), factor: 0.5}, own("haproxy-requests/CPU/s")},
 	{"Proxy/clients=50", "nginx-requests/CPU/s", "the same by nginx", target{}, source{}},
+	{"Proxy/clients=50,rate=2000", "added-p50-sec", "proxy: added to a request, 50 clients with 2000 requests a second, p50", times(1.5, own("haproxy-added-p50-sec"), 0), own("haproxy-added-p50-sec")},
+	{"Proxy/clients=50,rate=2000", "added-p99-sec", "the same, p99", target{}, own("haproxy-added-p99-sec")},
+	{"Proxy/clients=50,rate=2000", "requests/CPU/s", "proxy: requests of one processor meanwhile", target{}, own("haproxy-requests/CPU/s")},
 	{"Proxy/stream", "added-p99-sec", "proxy: added to the first byte of a stream, p99", below(0.001), own("haproxy-added-p99-sec")},
 
 	{"LinkScores", "worst-score-ratio", "score of the chosen GPUs, ours / go-gpuallocator's, worst case", exactly(above(1)), own("cases")},
