@@ -19,6 +19,7 @@ func TestRunChoosesAmongTheHosts(t *testing.T) {
 		"--spread host":                            `"placementStrategy":[{"field":"host","type":"spread"}]`,
 		"--hold":                                   `"tags":[{"key":"pinion.hold","value":"true"}]`,
 		"--time-limit 1d12h":                       `{"key":"pinion.time-limit","value":"36h0m0s"}`,
+		"--time-limit 00:00:03":                    `{"key":"pinion.time-limit","value":"3s"}`,
 		"--env A=1 -e B=2 -v /a:/a --volume /b:/b": `"count":1`,
 	} {
 		h := newRunHost(t, running)

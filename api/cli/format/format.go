@@ -65,24 +65,6 @@ func ParseMemory(text string) (int64, error) {
 	return int64(math.Ceil(amount * unit / (1 << 20))), nil
 }
 
-// ParseSpan reads a span of time as Go writes it, which may begin with days: "90s", "1h30m", "7d", "1d12h".
-func ParseSpan(text string) (time.Duration, error) {
-	number, rest, hasDays := strings.Cut(text, "d")
-	if !hasDays {
-		return time.ParseDuration(text)
-	}
-	days, err := strconv.ParseFloat(number, 64)
-	if err != nil || days != days || days < 0 || days > 36500 {
-		return 0, fmt.Errorf("%q is no span of time such as 7d or 1d12h", text)
-	}
-	span := time.Duration(days * float64(24*time.Hour))
-	if rest == "" {
-		return span, nil
-	}
-	more, err := time.ParseDuration(rest)
-	return span + more, err
-}
-
 // Plural is "1 task", "2 tasks".
 func Plural(n int, noun string) string {
 	if n == 1 {

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -37,7 +37,7 @@ func waitFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "priority", DefaultText: "0", Usage: "`N` from 0 to 100; the highest is next in the queue"},
 		&cli.StringFlag{Name: "team", Usage: "run for the team `NAME`: its quota, weight and usage count (see pinion team)"},
-		&cli.StringFlag{Name: "time-limit", DefaultText: "none", Usage: "stop a task `TIME` after its start, such as 12h or 2d; lets it backfill the queue"},
+		&cli.StringFlag{Name: "time-limit", DefaultText: "none", Usage: "stop a task `TIME` after its start, such as 12h or 2d, or as Slurm writes it (MM, HH:MM:SS, D-HH); lets it backfill the queue"},
 		&cli.BoolFlag{Name: "preemptible", Usage: "may be stopped for tasks of higher priority, and then queues again"},
 		&cli.BoolFlag{Name: "no-wait", Usage: "fail at once when no host can run the task now"},
 		&cli.BoolFlag{Name: "wait-for-host", Usage: "wait, instead of failing, when no host there is could ever run the task"},
@@ -134,8 +134,20 @@ var tagFlags = []struct{ flag, tag string }{
 	{"gang", spec.TagGang},
 }
 
-// spanFlags are those of them that take a span of time.
-var spanFlags = []string{"lost-after", "time-limit"}
+// spanFlags are those of them that take a span of time, with how it is read.
+var spanFlags = map[string]func(string) (time.Duration, error){"lost-after": format.ParseSpan, "time-limit": format.ParseTimeLimit}
+
+// hostSpan is a span of time as hosts read it, which know no days and no form of Slurm's; what is none stays as it is, and is refused.
+func hostSpan(text string, parse func(string) (time.Duration, error)) string {
+	if _, err := time.ParseDuration(text); err == nil {
+		return text
+	}
+	span, err := parse(text)
+	if err != nil {
+		return text
+	}
+	return span.String()
+}
 
 // ParseTags returns the flags that tasks carry as tags.
 func ParseTags(c *cli.Context) ([]spec.Tag, error) {
@@ -148,10 +160,10 @@ func ParseTags(c *cli.Context) ([]spec.Tag, error) {
 		if slice, several := c.Value(known.flag).(cli.StringSlice); several {
 			value = strings.Join(slice.Value(), " ")
 		}
-		if span, err := format.ParseSpan(value); err == nil && slices.Contains(spanFlags, known.flag) && strings.Contains(value, "d") {
-			value = span.String() // hosts know no days
-		}
 		tag := spec.Tag{Key: known.tag, Value: value}
+		if parse := spanFlags[known.flag]; parse != nil {
+			tag.Value = hostSpan(value, parse)
+		}
 		if err := validateTag(tag); err != nil {
 			return nil, exit.Usagef("--%s %s: %w", known.flag, value, err)
 		}
