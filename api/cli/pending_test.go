@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 )
@@ -17,11 +18,11 @@ func newPendingHost(t *testing.T) *fakeHost {
 
 func TestChangesOfPendingTasksTakeIDsNamesAndGroups(t *testing.T) {
 	for line, want := range map[string][]string{
-		"task set-priority 80 4c4c 91bc":           {"SetTaskPriority", `"priority":80`, taskThree, taskTwo},
-		"task set-priority --group nightly 0":      {"SetTaskPriority", `"priority":0`, taskThree},
-		"task hold 4c4c --reason later":            {"HoldTasks", `"reason":"later"`, taskThree},
-		"task requeue --group nightly --reason x":  {"RequeueTasks", `"reason":"x"`, taskTwo},
-		"task requeue 91bc --reason of-the-driver": {"RequeueTasks", `"reason":"of-the-driver"`, taskTwo},
+		"task set-priority 80 4c4c 91bc":                     {"SetTaskPriority", `"priority":80`, taskThree, taskTwo},
+		"task set-priority --group nightly 0":                {"SetTaskPriority", `"priority":0`, taskThree},
+		"task hold 4c4c --reason later":                      {"HoldTasks", `"reason":"later"`, taskThree},
+		"task requeue --group nightly --no-wait --reason x":  {"RequeueTasks", `"reason":"x"`, taskTwo},
+		"task requeue 91bc --no-wait --reason of-the-driver": {"RequeueTasks", `"reason":"of-the-driver"`, taskTwo},
 	} {
 		h := newPendingHost(t)
 		got := pinion(t, h, strings.Fields(line)...)
@@ -36,6 +37,23 @@ func TestChangesOfPendingTasksTakeIDsNamesAndGroups(t *testing.T) {
 				t.Errorf("%s: %d, sent %s", line, got.code, h.bodies[want[0]])
 			}
 		}
+	}
+}
+
+func TestRequeueNamesTheTaskThatDoesTheWorkAgain(t *testing.T) {
+	h := newRunHost(t, running, taskState("STOPPING", `"containers":[]`), exitedTask(143))
+	h.operations["RequeueTasks"] = always(`{"taskArns":["arn:aws:ecs:x:0:task/default/` + taskOne + `"],"failures":[]}`)
+	next, reads := "", 0
+	h.documents["/v1/tasks/"+taskOne+"/explain?brief=true"] = func(http.ResponseWriter) any {
+		if reads++; reads > 2 { // the queue adds it a moment after the end of the first
+			next = taskTwo
+		}
+		return map[string]any{"taskId": taskOne, "status": "STOPPED", "retryAs": next}
+	}
+	got := pinion(t, h, "task", "requeue", taskOne)
+	checkEqual(t, "stdout", got.out, taskOne+"\n")
+	if got.code != 0 || !strings.Contains(got.err, taskTwo) {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -76,24 +76,6 @@ func release(system invocation.System) *cli.Command {
 	}
 }
 
-func requeue(system invocation.System) *cli.Command {
-	return &cli.Command{
-		Name:      "requeue",
-		Usage:     "Stop running tasks and put their work back into the queue",
-		ArgsUsage: "[TASK...]",
-		Description: `The containers get SIGTERM, and SIGKILL after their stop timeout. Then another task does the work again, with the same priority; it
-counts as no failed attempt. 'pinion why' names it. Of a gang, all tasks are requeued.
-
-Examples:
-   pinion task requeue 3f2a91c0
-   pinion task requeue --reason "new driver" --group nightly`,
-		Flags: []cli.Flag{reasonFlag("part of the stopped reason"), selection.GroupFlag("requeue all running tasks of"), invocation.ClusterFlag()},
-		Action: func(c *cli.Context) error {
-			return apply(c, system, client.RequeueTasks, c.Args().Slice(), reason(c))
-		},
-	}
-}
-
 func reasonFlag(usage string) cli.Flag {
 	return &cli.StringFlag{Name: "reason", Usage: usage + ", `TEXT`"}
 }
@@ -136,19 +118,15 @@ func apply(c *cli.Context, system invocation.System, what client.TaskChange, wor
 		for _, arn := range changed.ARNs {
 			if id := client.ResourceID(arn); held(id) {
 				done = append(done, id)
-				if what == client.RequeueTasks {
-					inv.Notef("when it has stopped, another task does the work of %s again: `pinion why %s` names it", format.ID(id), format.ID(id))
-				}
 			} else {
 				inv.Notef("task %s was not held", format.ID(id))
 			}
 		}
-		err = inv.PrintLines(done)
+		if err = inv.PrintLines(done); err == nil && what == client.RequeueTasks {
+			err = noteNextAttempts(c, inv, done)
+		}
 	}
-	if err != nil {
-		return err
-	}
-	var refused []error
+	refused := []error{err}
 	for _, failure := range changed.Failures {
 		refused = append(refused, fmt.Errorf("task %s: %s", format.ID(client.ResourceID(failure.ARN)), cmp.Or(failure.Detail, failure.Reason)))
 	}
