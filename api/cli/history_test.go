@@ -62,6 +62,21 @@ func TestThePastOfAGroupIsListed(t *testing.T) {
 	}
 }
 
+// The reason of an end is cut in a pipe as that of 'pinion ps' is, and by -o wide not at all.
+func TestAPipeGetsTheReasonBrief(t *testing.T) {
+	reason := "CannotPullContainerError: " + strings.Repeat("x", 200)
+	h := newFakeHost(t)
+	task := taskDocument(taskOne, `x:1","lastStatus":"STOPPED","desiredStatus":"STOPPED","stopCode":"TaskFailedToStart","containers":[{"name":"c","reason":"`+reason+`"}]`)
+	h.withTasks(task)
+	h.documents["/v1/history?cluster=default&group=nightly&limit=1000"] = serveDocument(`{"tasks":[{"task":` + task + `,"outcome":"failed"}]}`)
+	for _, line := range []string{"ps -a", "ps --group nightly"} {
+		brief, whole := pinion(t, h, strings.Fields(line)...), pinion(t, h, strings.Fields(line+" -o wide")...)
+		if shown := strings.Count(brief.out, "x"); shown > 100 || shown < 50 || !strings.Contains(whole.out, reason) {
+			t.Errorf("%s: %+v, %+v", line, brief, whole)
+		}
+	}
+}
+
 func TestUpKeepsTasksAsLongAsItIsTold(t *testing.T) {
 	if err := localMachine().check(); err != nil {
 		t.Skip(err)

@@ -30,7 +30,7 @@ With --since, --until, --state, --team, --family, --group or --key: the tasks th
 TASK is its definition, with its index in an array or its rank in a gang in brackets. GPUS is what it has, or in parentheses what it asks
 for while it waits. STATUS is UNKNOWN while the heartbeats of the task's host are missing; the task may run on there.
 HELD is a pending task that waits for 'pinion task release'. Otherwise it is that of ECS: PROVISIONING (in the queue), PENDING, RUNNING,
-STOPPING, STOPPED and those between them.
+STOPPING, STOPPED and those between them. In a pipe EXIT/REASON has up to 100 characters; -o wide cuts nothing.
 
 Examples:
    pinion ps
@@ -169,9 +169,6 @@ func infeasibleTasks(ctx context.Context, inv *invocation.Invocation, cluster st
 	return reasons
 }
 
-// briefReason is how much of a reason a pipe gets; -o wide has all of it.
-const briefReason = 100
-
 // waits reports whether a task has no host yet.
 func waits(t client.Task) bool { return t.Instance == "" && !t.Stopped() }
 
@@ -195,7 +192,7 @@ func taskTable(inv *invocation.Invocation, tasks []client.Task, hosts []client.H
 		silent[h.ID] = !h.Connected
 	}
 	wide := inv.Output == invocation.Wide
-	t := &table.Table{Header: []string{"ID", "TASK", "STATUS", "GPUS", "HOST", "AGE", "EXIT/REASON"}, Optional: []string{"AGE"}, Brief: briefReason}
+	t := &table.Table{Header: []string{"ID", "TASK", "STATUS", "GPUS", "HOST", "AGE", "EXIT/REASON"}, Optional: []string{"AGE"}, Brief: table.BriefReason}
 	if wide {
 		t.Brief = 0
 		t.Header = []string{"ID", "TASK", "GROUP", "KEY", "STATUS", "GPUS", "HOST", "PORTS", "CREATED", "STARTED", "STOPPED", "EXIT/REASON"}

@@ -19,7 +19,7 @@ func TestAHeldTaskWaitsForItsRelease(t *testing.T) {
 	s.apply(raftfsm.EditTasks{IDs: []string{held.ID}, Edit: edit.Edit{Hold: &spec.TaskHold{By: spec.HolderARN("anna"), At: epoch, Reason: "data"}}})
 	s.apply(raftfsm.EditTasks{IDs: []string{held.ID}, Edit: edit.Edit{Priority: new(90)}})
 	list, err := s.Queue(t.Context(), "")
-	if err != nil || len(list) != 2 || list[0].TaskID != other.ID || list[1].Position != 0 || !strings.Contains(list[1].WaitReason, "held by anna") {
+	if err != nil || len(list) != 2 || list[0].TaskID != other.ID || list[1].Position != 0 || !strings.HasPrefix(list[1].WaitReason, "its release: data (held by anna") {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	if e, err := s.Explain(t.Context(), held.ID); err != nil || !strings.Contains(e.Summary, "held by anna since") || len(e.Hosts) != 0 {

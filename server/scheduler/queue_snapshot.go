@@ -148,11 +148,20 @@ func (q *queueSnapshot) entry(t *spec.Task, item, head *queue.Item) queueEntry {
 	return e
 }
 
+// waitsForRelease says why a task is held before it says who holds it: where the text is cut, the reason stays.
+func waitsForRelease(hold spec.TaskHold) string {
+	why := ""
+	if hold.Reason != "" {
+		why, hold.Reason = ": "+hold.Reason, ""
+	}
+	return fmt.Sprintf("its release%s (%s)", why, &hold)
+}
+
 // waitReason is what a pending task waits for, in a few words.
 func (q *queueSnapshot) waitReason(t *spec.Task, item, head *queue.Item) string {
 	switch {
 	case t.Held():
-		return "its release (" + t.Hold.String() + ")"
+		return waitsForRelease(*t.Hold)
 	case t.Blocked():
 		var words []string
 		for _, dependency := range t.Dependencies() {

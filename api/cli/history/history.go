@@ -194,7 +194,10 @@ func endedItems(tasks []client.EndedTask) ([]listing.Item[client.EndedTask], err
 func endedTable(inv *invocation.Invocation, tasks []client.EndedTask) *table.Table {
 	wide := inv.Output == invocation.Wide
 	t := &table.Table{Header: []string{"ID", "TASK", "TEAM", "STATE", "GPUS", "HOST", "ENDED", "RAN", "EXIT/REASON"}, Optional: []string{"RAN", "TEAM"},
-		Empty: "no tasks ended then with these properties"}
+		Empty: "no tasks ended then with these properties", Brief: table.BriefReason}
+	if wide {
+		t.Brief = 0
+	}
 	for _, e := range tasks {
 		id, ended := format.ID(e.Task.ID()), format.Age(inv.Now().Sub(e.Task.StoppedAt.Time))
 		if wide {

@@ -6,13 +6,14 @@ import (
 )
 
 // Widths on a narrow terminal. Names are cut to nameWidth and the text to Table.Text, or textWidth, before columns are left out; when that is not enough,
-// to minNameWidth and minTextWidth, and then whatever is the widest.
+// other names than those of tasks to otherNameWidth, then names and text to minNameWidth and minTextWidth, and then whatever is the widest.
 const (
-	nameWidth    = 18
-	minNameWidth = 12
-	textWidth    = 24
-	minTextWidth = 16
-	minWidth     = 6
+	nameWidth      = 18
+	otherNameWidth = 16
+	minNameWidth   = 12
+	textWidth      = 24
+	minTextWidth   = 16
+	minWidth       = 6
 )
 
 // fit is a copy of the table with as many columns as fit a terminal. Columns that are empty in every row are left out first, then the
@@ -79,14 +80,17 @@ func (t *Table) removeColumn(at int) {
 
 // narrow cuts widths until a row fits, or every column is as narrow as it may be: first names, then the text.
 func (t *Table) narrow(widths []int, columns int) {
-	names, last := make([]int, 0, len(widths)), len(widths)-1
+	var names, others []int
+	last := len(widths) - 1
 	for i := range last {
-		names = append(names, i)
+		if names = append(names, i); t.Header[i] != "TASK" {
+			others = append(others, i)
+		}
 	}
 	for _, step := range []struct {
 		columns []int
 		width   int
-	}{{names, nameWidth}, {[]int{last}, cmp.Or(t.Text, textWidth)}, {names, minNameWidth}, {[]int{last}, minTextWidth}} {
+	}{{names, nameWidth}, {[]int{last}, cmp.Or(t.Text, textWidth)}, {others, otherNameWidth}, {names, minNameWidth}, {[]int{last}, minTextWidth}} {
 		cut(widths, step.columns, columns, func(i int) int { return t.nameWidth(i, step.width) })
 	}
 	cut(widths, append(names, last), columns, func(int) int { return minWidth })

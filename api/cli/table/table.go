@@ -22,6 +22,9 @@ type Table struct {
 	Footer   string   // a line under the rows, for people: a pipe does not get it
 }
 
+// BriefReason is how much of the reason of a task's end a pipe gets: an error of a registry or of runc may be a page long. -o wide has all of it.
+const BriefReason = 100
+
 // oneLine has a cell stay on its line.
 var oneLine = strings.NewReplacer("\n", " ", "\t", " ")
 

@@ -92,6 +92,16 @@ ID            TASK            STATUS   HOST             REASON
 `[1:])
 }
 
+// What a row is about is recognized as well among many columns as among few.
+func TestOtherNamesAreCutBeforeThoseOfTasks(t *testing.T) {
+	shown := &Table{Header: []string{"ID", "TASK", "HOST", "REASON"}}
+	shown.Add("3f2a91c04e12", "run-training-of-a-model:26", "gpu-of-the-large-lab-3", "OutOfMemoryError: Container killed")
+	checkEqual(t, "76 columns", renderAt(t, 76, shown), `
+ID            TASK                HOST              REASON
+3f2a91c04e12  run-training-o…:26  gpu-of-the-larg…  OutOfMemoryError: Conta…
+`[1:])
+}
+
 func TestAPipeGetsTheTextBriefWhereTheTableSaysSo(t *testing.T) {
 	brief := &Table{Header: []string{"ID", "REASON"}, Brief: 12}
 	brief.Add("3f2a91c04e12", "OutOfMemoryError: Container killed")
