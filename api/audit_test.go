@@ -40,7 +40,7 @@ func TestRefusalsAndAdministrationAreRecorded(t *testing.T) {
 	b, _ := newAdminFixture(t)
 	entries := b.audited(t)
 	b.config.Trusted = false
-	read := b.withKey(t, spec.AccessKey{ID: "AKIAREAD", Role: spec.RoleRead, Cluster: "default"})
+	read := b.withKey(t, spec.AccessKey{ID: "AKIAREAD", Name: "ci", Role: spec.RoleRead, Cluster: "default"})
 	admin := b.withKey(t, spec.AccessKey{ID: "AKIAADMIN", Role: spec.RoleAdmin})
 	for _, c := range []struct {
 		bearer, method, path, body string
@@ -78,6 +78,9 @@ func TestRefusalsAndAdministrationAreRecorded(t *testing.T) {
 		}
 		e := all[0]
 		line := strings.Join([]string{string(e.Outcome), strings.TrimPrefix(e.Principal, spec.HolderARN("")), e.Operation, e.Error}, " ")
+		if named := strings.Contains(c.want, "AKIAREAD "); named != (e.KeyName == "ci") {
+			t.Errorf("%s: the name of the key is %q", c.want, e.KeyName)
+		}
 		if line != c.want || e.RequestID != got.Header().Get("x-amzn-RequestId") || e.Address != r.RemoteAddr || e.Status != got.Code {
 			t.Errorf("%s %s: %q, %+v", c.method, c.path, line, e)
 		}

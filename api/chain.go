@@ -136,7 +136,7 @@ func (find finder) stage(r *request, next handler) (err error) {
 
 func (c *chain) resolve(r *request, next handler) error {
 	resolution, answered, err := c.router.Resolve(r.Exchange, r.endpoint.mode, r.endpoint.writes)
-	r.Exchange.Principal = resolution.Principal.ARN
+	r.Exchange.Principal, r.Exchange.KeyName = resolution.Principal.ARN, resolution.Principal.KeyName
 	if err != nil || answered {
 		return err
 	}

@@ -22,6 +22,7 @@ type Entry struct {
 	Time      time.Time `json:"time"`
 	Outcome   Outcome   `json:"outcome"`
 	Principal string    `json:"principal,omitempty"` // ARN; empty: nobody whom the credentials prove
+	KeyName   string    `json:"keyName,omitempty"`   // of the access key, at the time: what it was for
 	Address   string    `json:"address"`             // of the client; "socket" for the root-only one
 	Via       string    `json:"via,omitempty"`       // id of the host that forwarded the request
 	Operation string    `json:"operation,omitempty"` // "RunTask", or the method and path of a route
@@ -41,7 +42,7 @@ const (
 
 // bound cuts what is longer.
 func (e *Entry) bound() {
-	for _, field := range []*string{&e.Principal, &e.Address, &e.Via, &e.Operation, &e.Error} {
+	for _, field := range []*string{&e.Principal, &e.KeyName, &e.Address, &e.Via, &e.Operation, &e.Error} {
 		*field = (*field)[:min(len(*field), maxField)]
 	}
 	e.Message = e.Message[:min(len(e.Message), maxMessage)]

@@ -152,7 +152,7 @@ func (c Credential) Principal(view *raftfsm.View) (Principal, error) {
 		return Principal{}, ErrKeyRemoved(c.key.ID)
 	}
 	return Principal{
-		ARN: spec.HolderARN(key.Holder()), KeyID: key.ID, Holder: key.Holder(), HostID: key.HostID, Role: key.Role, Scope: ClusterScope(key.Cluster), Grant: key.Grant,
+		ARN: spec.HolderARN(key.Holder()), KeyID: key.ID, KeyName: key.Name, Holder: key.Holder(), HostID: key.HostID, Role: key.Role, Scope: ClusterScope(key.Cluster), Grant: key.Grant,
 		Region: c.region, Signature: c.signature,
 	}, nil
 }

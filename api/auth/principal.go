@@ -17,6 +17,7 @@ import (
 type Principal struct {
 	ARN       string
 	KeyID     string        // of the access key; empty for root through the socket
+	KeyName   string        // of the access key: what it is for, empty when nobody said so
 	Holder    string        // of the access key: whom its limits count for
 	HostID    string        // of the host whose own key that is; empty for any other
 	Role      spec.Role     // of the access key

@@ -41,6 +41,28 @@ func TestUsageIsATableOrCSVOrJSON(t *testing.T) {
 	}
 }
 
+func TestUsageNamesKeysAndHasTheirIDsForPrograms(t *testing.T) {
+	newHost := func(whoami string) *fakeHost {
+		h := newFakeHost(t)
+		h.documents["/v1/whoami"] = serveDocument(whoami)
+		h.documents["/v1/admin/keys"] = serveDocument(`[{"id":"AKIA1","name":"ci"},{"id":"AKIA2","name":"lab"},{"id":"AKIA3","name":"lab"}]`)
+		h.documents["/v1/usage?by=key&"+lastMonth] = serveDocument(`{"rows":[{"key":"AKIA1"},{"key":"AKIA2"},{"key":"AKIAGONE"},{"key":""}]}`)
+		return h
+	}
+	keys := func(h *fakeHost, more ...string) string {
+		return strings.Join(strings.Fields(pinion(t, h, append([]string{"usage", "--by", "key", "--format", "{{.KEY}},"}, more...)...).out), " ")
+	}
+	checkEqual(t, "for an administrator", keys(newHost(`{"role":"admin"}`)), "ci, lab (AKIA2), AKIAGONE, -,")
+	other := newHost(`{"role":"submit","accessKeyId":"AKIA2","name":"lab"}`)
+	checkEqual(t, "for another key", keys(other), "AKIA1, lab, AKIAGONE, -,")
+	if other.callCount("/v1/admin/keys") > 0 {
+		t.Error("it asked for what it may not know, which the audit log records")
+	}
+	if got := pinion(t, newHost(`{"role":"admin"}`), "usage", "--by", "key", "-o", "json"); !strings.Contains(got.out, `"AKIA1"`) {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestUsageRefusesWhatItDoesNotUnderstand(t *testing.T) {
 	for _, arguments := range [][]string{{"usage", "vision"}, {"usage", "--since", "soon"}, {"usage", "--until", "tomorrow"}} {
 		if got := pinion(t, newFakeHost(t), arguments...); got.code != 2 || got.out != "" {

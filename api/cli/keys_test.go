@@ -126,13 +126,13 @@ func TestTheAuditLogIsShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log.Record(audit.Entry{Outcome: audit.Refused, Principal: "arn:aws:iam::123456789012:user/AKIA1", Address: "192.0.2.1:5", Operation: "RunTask", Error: "AccessDeniedException", Message: "no"})
+	log.Record(audit.Entry{Outcome: audit.Refused, Principal: "arn:aws:iam::123456789012:user/AKIA1", KeyName: "ci", Address: "192.0.2.1:5", Operation: "RunTask", Error: "AccessDeniedException", Message: "no"})
 	log.Record(audit.Entry{Outcome: audit.Done, Principal: "arn:aws:iam::123456789012:root", Address: "socket", Operation: "CreateCluster"})
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
 	got := pinion(t, h, "audit", "--data-dir", dir)
-	for _, text := range []string{"refused  AKIA1      192.0.2.1:5  RunTask              AccessDeniedException: no", "done     root       socket       CreateCluster"} {
+	for _, text := range []string{"refused  ci (AKIA1)  192.0.2.1:5  RunTask              AccessDeniedException: no", "done     root        socket       CreateCluster"} {
 		if !strings.Contains(got.out, text) {
 			t.Errorf("%q is missing: %s%s", text, got.out, got.err)
 		}

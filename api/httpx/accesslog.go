@@ -67,7 +67,7 @@ func (x *Exchange) audit(record *audit.Log) {
 		return
 	}
 	e := audit.Entry{
-		Outcome: audit.Done, Principal: x.Principal, Address: x.ClientAddress(), Via: x.Origin.Peer.HostID, Operation: x.Operation, RequestID: x.ID, Status: x.status,
+		Outcome: audit.Done, Principal: x.Principal, KeyName: x.KeyName, Address: x.ClientAddress(), Via: x.Origin.Peer.HostID, Operation: x.Operation, RequestID: x.ID, Status: x.status,
 	}
 	if x.refusal != nil {
 		e.Outcome, e.Error, e.Message = audit.Failed, x.refusal.Type, x.refusal.Message

@@ -30,9 +30,7 @@ type Exchange struct {
 	Principal string // ARN; empty until the request is authenticated
 	Writes    bool   // the request was authorized to change the state
 
-	// For the audit log.
-	Audited   bool // whatever becomes of it: the operation is an administrator's, or a login
-	Forwarded bool // another host has decided on it, and records it
+	Auditing
 
 	refusal *wire.Error // what was replied; nil: no error
 
@@ -44,6 +42,13 @@ type Exchange struct {
 	onHeader func()            // releases the slots of a request that is worked on; nil when none is held
 	answers  *AddressSemaphore // nil: unlimited
 	onEnd    []func()          // release what is held until the response is over: the slots of an open request, of a large body and of a large answer
+}
+
+// Auditing is what the audit log has to know of a request.
+type Auditing struct {
+	KeyName   string // what the access key is for, as its name says
+	Audited   bool   // whatever becomes of it: the operation is an administrator's, or a login
+	Forwarded bool   // another host has decided on it, and records it
 }
 
 // exchangeKey is the key of the Exchange in a request's context.

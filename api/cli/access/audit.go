@@ -81,7 +81,15 @@ func AuditRow(e audit.Entry, utc bool) []string {
 	if e.Message != "" {
 		what += ": " + e.Message
 	}
-	return []string{invocation.ShowTime(e.Time, utc), string(e.Outcome), shortPrincipal(e.Principal), e.Address, e.Operation, more, what}
+	return []string{invocation.ShowTime(e.Time, utc), string(e.Outcome), principalName(e), e.Address, e.Operation, more, what}
+}
+
+// principalName is the access key of an entry with its name before it, as several keys may have the same name.
+func principalName(e audit.Entry) string {
+	if e.KeyName == "" {
+		return shortPrincipal(e.Principal)
+	}
+	return fmt.Sprintf("%s (%s)", e.KeyName, shortPrincipal(e.Principal))
 }
 
 // shortPrincipal is the access key of an ARN, or "root".

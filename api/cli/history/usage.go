@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/urfave/cli/v2"
 
@@ -23,7 +24,7 @@ func Usage(system invocation.System) *cli.Command {
 		Name:  "usage",
 		Usage: "Sum the GPU-hours of ended tasks by team, key, family or day",
 		Description: `Sums over tasks that have ended, by whole days in UTC: GPU-hours on the days on which they ran, tasks and failures on the day on which
-they ended.
+they ended. KEY is the name of a key where you may know it, else its id, which --csv and -o json have.
 
 Examples:
    pinion usage                             # of the last 30 days, by team
@@ -77,6 +78,7 @@ func printUsage(ctx context.Context, c *cli.Context, inv *invocation.Invocation)
 	for i := range header {
 		header[i] = strings.ToUpper(strings.ReplaceAll(header[i], "_", "-"))
 	}
+	names := sync.OnceValues(func() (func(string) string, error) { return inv.KeyNames(ctx) })
 	items, err := listing.Items(usage.Rows)
 	if err != nil {
 		return err
@@ -84,6 +86,13 @@ func printUsage(ctx context.Context, c *cli.Context, inv *invocation.Invocation)
 	return listing.List[client.UsageRow]{Items: items, Table: func(rows []client.UsageRow) (*table.Table, error) {
 		t := &table.Table{Header: header, Empty: "no tasks ended then with these properties"}
 		for _, row := range rows {
+			if row.Key != "" {
+				name, err := names()
+				if err != nil {
+					return nil, err
+				}
+				row.Key = name(row.Key)
+			}
 			t.Add(cells(row, by, "-", 1)...)
 		}
 		return t, nil

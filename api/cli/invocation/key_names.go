@@ -1,0 +1,42 @@
+package invocation
+
+import (
+	"context"
+	"fmt"
+
+	"pinion/api/client"
+)
+
+// KeyNames tells what people call the access key with an id: by its name, with the id where several keys have that name, or by the host whose own it is. An
+// administrator of the pool may know all names, others know their own. A key without a name, or that is gone, is called by its id.
+func (inv *Invocation) KeyNames(ctx context.Context) (func(id string) string, error) {
+	caller, err := client.CallerOf(ctx, inv.Client)
+	if err != nil {
+		return nil, err
+	}
+	keys := []client.AccessKey{{ID: caller.KeyID, Name: caller.Name, HostID: caller.HostID}}
+	if caller.Role == "admin" && caller.Cluster == "" {
+		if keys, err = inv.Client.Keys(ctx); err != nil {
+			return nil, err
+		}
+	}
+	names, holders := map[string]string{}, map[string]int{}
+	for _, key := range keys {
+		name := key.Name
+		if key.HostID != "" {
+			name = fmt.Sprintf("host %.8s", key.HostID)
+		}
+		names[key.ID] = name
+		holders[name]++
+	}
+	return func(id string) string {
+		switch name := names[id]; {
+		case name == "":
+			return id
+		case holders[name] > 1:
+			return fmt.Sprintf("%s (%s)", name, id)
+		default:
+			return name
+		}
+	}, nil
+}
