@@ -32,12 +32,14 @@ Examples:
    pinion logs 3f2a91c0
    pinion logs train -f --tail 20
    pinion logs --group nightly
-   pinion logs --since 10m --timestamps --container trainer 3f2a91c0`,
+   pinion logs --since 10m --timestamps --container trainer 3f2a91c0
+   pinion logs --path 3f2a91c0            # HOST:FILE of each container`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "follow the log until the task has stopped"},
 			&cli.StringFlag{Name: "tail", Aliases: []string{"n"}, DefaultText: "all", Usage: "only the last `N` lines, at most 10000; with 0 and -f only those to come"},
 			&cli.StringFlag{Name: "since", Usage: "only lines since `TIME`: an age such as 10m or 1d, a time such as 14:40, or a date, 2006-01-02T15:04:05Z"},
 			&cli.StringFlag{Name: "container", DefaultText: "all", Usage: "only the container `NAME`"},
+			&cli.BoolFlag{Name: "path", Usage: "show the host and the file that have the log, instead of its lines"},
 			&cli.BoolFlag{Name: "timestamps", Aliases: []string{"t"}, Usage: "show the time of each line"},
 			selection.GroupFlag("show all tasks of"),
 			invocation.ClusterFlag(),
@@ -64,6 +66,9 @@ func showLogs(p Program, c *cli.Context, find func(*invocation.Invocation, *cli.
 	tasks, err := find(inv, c)
 	if err != nil {
 		return err
+	}
+	if c.Bool("path") {
+		return printLogPaths(c.Context, c, inv, tasks)
 	}
 	return printLogs(c.Context, inv, tasks, q, c.Bool("timestamps"))
 }

@@ -90,6 +90,20 @@ func TestLogsOfSeveralContainersNamesThem(t *testing.T) {
 	checkEqual(t, "as JSON", pinion(t, h, "logs", "-o", "json", "91").out, `{"time":"2025-06-01T11:59:00Z","container":"cuda","stream":"stdout","text":"out"}`+"\n")
 }
 
+func TestTheFileOfALogIsToldWithItsHost(t *testing.T) {
+	h := newFakeHost(t).withTasks(failedTask, taskDocument(taskOne, `x:1","lastStatus":"PROVISIONING","desiredStatus":"RUNNING","containers":[{"name":"c"}]`))
+	got := pinion(t, h, "logs", "--path", "91")
+	checkEqual(t, "stdout", strings.ReplaceAll(got.out, h.dir, "DIR"), "gpu-1:DIR/logs/"+taskTwo+"/cuda.log\n")
+	if got := pinion(t, h, "logs", "--path", "3f"); got.out != "" || !strings.Contains(got.err, "no host") {
+		t.Errorf("of a task that waits: %+v", got)
+	}
+	if got := pinion(t, h, "logs", "--path", "-f", "91"); got.code != 2 {
+		t.Errorf("%+v", got)
+	}
+	checkEqual(t, "as JSON", strings.Join(strings.Fields(strings.ReplaceAll(pinion(t, h, "logs", "--path", "-o", "json", "91").out, h.dir, "DIR")), ""),
+		`[{"task":"`+taskTwo+`","container":"cuda","host":"gpu-1","path":"DIR/logs/`+taskTwo+`/cuda.log"}]`)
+}
+
 func TestALogThatCannotBeReadIsAnError(t *testing.T) {
 	h := newFakeHost(t).withTasks(failedTask)
 	h.documents["/v1/tasks/"+taskTwo+"/logs?container=trainer"] = func(http.ResponseWriter) any {
