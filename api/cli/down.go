@@ -49,11 +49,15 @@ Examples:
 			if err := localMachine().check(); err != nil {
 				return err
 			}
+			owners := ""
+			if config.Force { // without it no task ends
+				owners = ownersHere(c.Context, config.DataDir)
+			}
 			ended, err := p.Down(c.Context, config)
 			if err != nil {
 				return err
 			}
-			printDown(c.App.ErrWriter, config, ended)
+			printDown(c.App.ErrWriter, config, ended, owners)
 			return nil
 		},
 	}
@@ -62,11 +66,14 @@ Examples:
 // unitLink is there while systemd starts Pinion at boot.
 const unitLink = "/etc/systemd/system/multi-user.target.wants/pinion.service"
 
-// printDown says what `pinion down` did, and what starts this host again.
-func printDown(w io.Writer, config DownConfig, ended int) {
+// printDown says what `pinion down` did, whose tasks it ended as far as that is known, and what starts this host again.
+func printDown(w io.Writer, config DownConfig, ended int, owners string) {
 	done := "ended " + format.Plural(ended, "task")
-	if ended == 0 {
+	switch {
+	case ended == 0:
 		done = "no task was running"
+	case owners != "":
+		done += " (" + owners + ")"
 	}
 	if config.Purge {
 		done += ", removed " + config.DataDir

@@ -67,6 +67,7 @@ func leavePool(ctx context.Context, inv *invocation.Invocation, options leaveOpt
 			return err
 		}
 	}
+	owners := ownersHere(ctx, options.down.DataDir)
 	if err := inv.RetryUnavailable(ctx, func() error { return removeHost(ctx, inv, self, options.force) }); err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func leavePool(ctx context.Context, inv *invocation.Invocation, options leaveOpt
 	if err != nil {
 		return fmt.Errorf("this host was removed from its pool, but cleaning up failed: %w. Try again with `pinion down --purge --force`", err)
 	}
-	printDown(inv.Err, options.down, ended)
+	printDown(inv.Err, options.down, ended, owners)
 	_, err = fmt.Fprintf(inv.Out, "%s has left\n", self.Name)
 	return err
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -54,6 +55,33 @@ func TestMineAreTheTasksOfTheCallersKeyOrLogin(t *testing.T) {
 		if got := pinion(t, newSharedHost(t, "root"), strings.Fields(wrong)...); got.code != exit.Usage {
 			t.Errorf("%s: %+v", wrong, got)
 		}
+	}
+}
+
+// An administrator may stop the tasks of others, and is to see when that happened.
+func TestStopSaysWhoseTasksTheyWere(t *testing.T) {
+	h := newSharedHost(t, "user/AKIAANNA")
+	if got := pinion(t, h, "stop", "--no-wait", "0001"); got.err != "" {
+		t.Errorf("her own: %+v", got)
+	}
+	got := pinion(t, h, "stop", "--no-wait", "0001", "0002", "0003", "0005")
+	checkEqual(t, "stderr", got.err, "run by AKIABOB, not by you: 000200000000\nrun by login/carl, not by you: 000500000000\nrun by root, not by you: 000300000000\n")
+	h = newSharedHost(t, "root")
+	h.documents["/v1/whoami"] = serveDocument(`{"arn":"arn:aws:iam::123456789012:root","role":"admin"}`)
+	h.documents["/v1/admin/keys"] = serveDocument(`[{"id":"AKIABOB","name":"ci"}]`)
+	checkEqual(t, "with its name", pinion(t, h, "stop", "--no-wait", "0002").err, "run by ci, not by you: 000200000000\n")
+}
+
+func TestDownSaysWhoseTasksItEnded(t *testing.T) {
+	if err := localMachine().check(); err != nil {
+		t.Skip(err)
+	}
+	task := taskDocument(taskOne, `x:1","containerInstanceArn":"`+instance+`","lastStatus":"RUNNING","desiredStatus":"RUNNING","containers":[],"attributes":[{"name":"pinion.key","value":"AKIABOB"}]`)
+	h := newFakeHost(t).withTasks(task)
+	h.documents["/v1/version"] = serveDocument(`{"hostId":"` + hostOne + `"}`)
+	p := Program{Down: func(context.Context, DownConfig) (int, error) { return 1, nil }}
+	if got := pinionWith(t, p, h, "down", "--force"); got.code != 0 || !strings.Contains(got.err, "1 of AKIABOB") {
+		t.Errorf("%+v", got)
 	}
 }
 

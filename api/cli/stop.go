@@ -21,7 +21,7 @@ func stopCommand(p Program) *cli.Command {
 		ArgsUsage: "[TASK...]",
 		Description: `Sends SIGTERM to the containers, SIGKILL after their stop timeout, and waits until the tasks have stopped and their GPUs are
 free. TASK is an id, its first digits, an ARN, or a name: that of 'pinion run --name', a family or a group. Of a group, an array or a
-gang it stops all tasks. Prints the ids of the stopped tasks. A key may stop tasks of other keys too, unless it is for other teams or clusters
+gang it stops all tasks. Prints the ids of the stopped tasks, and says which of them somebody else had run. A key may stop tasks of other keys too, unless it is for other teams or clusters
 ('pinion key create --team').
 
 Examples:
@@ -101,6 +101,7 @@ func printStopped(ctx context.Context, inv *invocation.Invocation, cluster strin
 		}
 		stopped = append(stopped, task)
 	}
+	noteOwners(ctx, inv, stopped)
 	if inv.Output == invocation.JSON {
 		return inv.PrintJSON(stopped)
 	}
