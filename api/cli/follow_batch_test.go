@@ -83,8 +83,9 @@ func TestRunRefusesWhatIsOutOfRange(t *testing.T) {
 func TestATaskThatWaitsSaysSoAndThenWhereItIs(t *testing.T) {
 	waits := taskDocument(taskOne, `run-cuda:4","lastStatus":"PROVISIONING","containers":[{"name":"cuda"}]`)
 	h := newRunHost(t, waits, waits, waits, waits, waits, pending, running, exitedTask(0))
+	h.documents["/v1/tasks/"+taskOne+"/explain?brief=true"] = serveDocument(`{"status":"PROVISIONING","queue":{"place":1,"waitsFor":"room on a host"}}`)
 	got := pinion(t, h, "run", "nvidia/cuda:12.4")
-	want := "task 3f2a00000000 is pending; `pinion why 3f2a00000000` explains why\ntask 3f2a00000000 on gpu-1 with 2 GPUs (GPU-1, GPU-2)\n"
+	want := "task 3f2a00000000 is pending and waits for room on a host; `pinion why 3f2a00000000` explains why\ntask 3f2a00000000 on gpu-1 with 2 GPUs (GPU-1, GPU-2)\n"
 	if got.code != 0 || !strings.HasPrefix(got.err, want) {
 		t.Errorf("%+v", got)
 	}
@@ -145,7 +146,7 @@ func TestSeveralTasksAreFollowedToTheirEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newBatchHost(t, []string{one, one, c.first}, []string{two, two, c.second})
 			got := pinion(t, h, "run", "--gang", "--count", "2", "nvidia/cuda")
-			if got.code != c.code || !strings.HasPrefix(got.err, "2 tasks started") || !strings.HasSuffix(got.err, c.says) || !strings.Contains(got.err, "\n2 RUNNING\n") {
+			if got.code != c.code || !strings.HasPrefix(got.err, "2 tasks: 3f2a00000000 91bc00000000;") || !strings.HasSuffix(got.err, c.says) || !strings.Contains(got.err, "\n2 RUNNING\n") {
 				t.Errorf("%+v", got)
 			}
 		})

@@ -60,6 +60,17 @@ func (h *fakeHost) body(t *testing.T, operation string) (in map[string]any) {
 	return in
 }
 
+// A task that a service has made may wait in the queue.
+func TestAServiceDoesNotSayThatATaskHasStartedBeforeItHas(t *testing.T) {
+	h := withService(t, strings.Replace(steady, "has 2 tasks.", "has started 2 tasks: (task 1) (task 2).", 1))
+	if got := pinion(t, h, "service", "events", "web"); !strings.Contains(got.out, "(service web) has made 2 tasks: (task 1)") {
+		t.Errorf("%+v", got)
+	}
+	if got := pinion(t, h, "service", "events", "web", "-o", "json"); !strings.Contains(got.out, "has started 2 tasks:") {
+		t.Errorf("programs get ECS's words: %+v", got)
+	}
+}
+
 func TestAServiceIsCreatedAndFollowed(t *testing.T) {
 	h := withService(t, beginning, beginning, steady)
 	got := pinion(t, h, strings.Fields("service create --name web --replicas 2 --gpus 1 --grace 10m --team vision --rollout wait --min-healthy 50 -p 80 my/server -- serve")...)

@@ -52,14 +52,27 @@ func (f *follower) awaitPlacement(ctx context.Context, watch *invocation.TaskWat
 	task, err := watch.Until(ctx,
 		func(t client.Task) bool { return t.Instance != "" || t.Stopped() },
 		func(t client.Task) {
-			if reads++; reads == pendingReads && !f.unschedulable && t.Instance == "" && !t.Stopped() {
-				f.inv.Notef("task %s is pending; `pinion why %s` explains why", format.ID(t.ID()), format.ID(t.ID()))
+			if reads++; reads == pendingReads && !f.unschedulable {
+				f.notePending(ctx, []client.Task{t})
 			}
 		})
 	if err == nil && task.Instance != "" {
 		f.inv.Notef("task %s %s", format.ID(task.ID()), f.placement(ctx, task))
 	}
 	return task, err
+}
+
+// notePending tells what the first of the tasks waits for that has no host yet.
+func (f *follower) notePending(ctx context.Context, tasks []client.Task) {
+	at := slices.IndexFunc(tasks, func(t client.Task) bool { return t.Instance == "" && !t.Stopped() })
+	if at < 0 {
+		return
+	}
+	id, waits := format.ID(tasks[at].ID()), ""
+	if e, err := f.inv.Client.Explain(ctx, tasks[at].ID(), true); err == nil && e.Queue != nil && e.Queue.WaitReason != "" { // best effort: pinion why says it
+		waits = " and waits for " + format.ShortIDs(f.inv.LocalTimes(format.Options(e.Queue.WaitReason)))
+	}
+	f.inv.Notef("task %s is pending%s; `pinion why %s` explains why", id, waits, id)
 }
 
 // followOne follows one attempt to its end: placement, pull, log.

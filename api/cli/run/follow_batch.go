@@ -20,7 +20,7 @@ const maxListedFailures = 10
 
 // followBatch follows several tasks until all have stopped. The exit code is that of the first one that failed by itself.
 func (f *follower) followBatch(ctx context.Context, tasks []client.Task) error {
-	f.inv.Notef("%s started: %s; `pinion logs TASK` shows the output of one", format.Plural(len(tasks), "task"), idList(tasks))
+	f.inv.Notef("%s: %s; `pinion logs TASK` shows the output of one", format.Plural(len(tasks), "task"), idList(tasks))
 	printed, idle := "", 0
 	for {
 		latest, err := f.latestAttempts(ctx, tasks)
@@ -30,6 +30,9 @@ func (f *follower) followBatch(ctx context.Context, tasks []client.Task) error {
 		if counts := format.StatusCounts(latest); counts != printed {
 			f.inv.Notef("%s", counts)
 			printed, idle = counts, 0
+		}
+		if idle == pendingReads && !f.unschedulable {
+			f.notePending(ctx, latest)
 		}
 		stopped := !slices.ContainsFunc(latest, func(t client.Task) bool { return !t.Stopped() })
 		if idle++; stopped && (idle > attemptPolls || !slices.ContainsFunc(latest, f.expectRetry)) {

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 
@@ -190,6 +191,15 @@ func printEvent(inv *invocation.Invocation, e client.ServiceEvent) error {
 	if inv.Output == invocation.JSON {
 		return printLine(inv, e)
 	}
-	_, err := fmt.Fprintf(inv.Out, "%s  %s\n", inv.Time(e.CreatedAt.Time), format.Plain(e.Message))
+	_, err := fmt.Fprintf(inv.Out, "%s  %s\n", inv.Time(e.CreatedAt.Time), format.Plain(eventText(e)))
 	return err
+}
+
+// startedText is what ECS says of tasks that a service has made.
+var startedText = regexp.MustCompile(`^(\(service [^)]*\)) has started ([0-9]+ tasks:)`)
+
+// eventText is the message of an event as it is true here: in ECS a task that a service starts has its place, in Pinion it may wait for one in the queue. JSON has
+// ECS's words.
+func eventText(e client.ServiceEvent) string {
+	return startedText.ReplaceAllString(e.Message, "$1 has made $2")
 }

@@ -48,7 +48,7 @@ func printLine(inv *invocation.Invocation, value any) error {
 	return format.PlainJSON(inv.Out, text.Bytes())
 }
 
-// progressOf is "web:4 2 of 3 run, 1 starts; web:3 1 runs": the new tasks of a service, and the old ones.
+// progressOf is "web:4 2 of 3 run, 1 pending; web:3 1 run": the new tasks of a service, and the old ones.
 func progressOf(s *client.Service) string {
 	var parts []string
 	for i, d := range s.Deployments {
@@ -57,7 +57,7 @@ func progressOf(s *client.Service) string {
 			text = fmt.Sprintf("%s %d of %d run", client.ResourceID(d.Definition), d.Running, d.Desired)
 		}
 		if d.Pending > 0 {
-			text += fmt.Sprintf(", %d start", d.Pending)
+			text += fmt.Sprintf(", %d pending", d.Pending)
 		}
 		if d.Failed > 0 {
 			text += fmt.Sprintf(", %d failed", d.Failed)
@@ -140,7 +140,7 @@ func outcome(s *client.Service, mine string) (over bool, err error) {
 // show prints what has changed: new events, how many tasks of each deployment there are, and once nothing starts or stops, which answer the rollout waits for.
 func (f *follower) show(ctx context.Context, s *client.Service) error {
 	for _, e := range newEvents(s, f.event) {
-		f.inv.Notef("%s", e.Message)
+		f.inv.Notef("%s", eventText(e))
 		f.event = e.ID
 	}
 	if line := progressOf(s); line != f.shown {
