@@ -22,6 +22,7 @@ import (
 	"pinion/api/cli/definition"
 	"pinion/api/cli/env"
 	"pinion/api/cli/exit"
+	"pinion/api/cli/hello"
 	"pinion/api/cli/help"
 	"pinion/api/cli/history"
 	"pinion/api/cli/invocation"
@@ -226,6 +227,7 @@ func commands(p Program) []*cli.Command {
 		complete.Script(),
 		complete.Command(p.system, runFor(p), cmp.Or(p.patience, complete.Limit)),
 		pauseCommand(p),
+		hello.Command(),
 	}
 	if p.Recover != nil {
 		all = append(all, recoverCommand(p))

@@ -17,7 +17,7 @@ import (
 const description = `Registers a task definition for the image (family run-NAME), unless the newest of that family is the same, or takes a registered
 one (FAMILY[:REVISION]; command, --env, --gpus, --cpus and --memory go before what it says). It starts a task of it, shows the pull and then the output of the
 container, and exits with the container's exit code. Ctrl-C stops the task; a second Ctrl-C leaves at once.
-The image pinion/self is built in and has no shell: its commands are pinion's own, such as "pinion pause", which waits.
+The image pinion/self is built in and has no shell: its commands are pinion's own, such as "pinion pause", which waits, and "pinion hello", which answers HTTP.
 A task that no host can run now waits in the queue: "pinion why TASK" explains it; one that no host could ever run fails at
 once, unless --wait-for-host is given. When the terminal goes away (SIGHUP), the task runs on. Several tasks are followed by their statuses; "pinion logs TASK" shows the output of one.
 
