@@ -41,6 +41,9 @@ type Dir struct {
 	PoolID string // the cluster of hosts this directory belongs to, made at first start
 	lock   *os.File
 
+	// Listed is the mode with which Open found a directory that others could list, and made it one that they cannot; 0: it was none.
+	Listed fs.FileMode
+
 	// What tells one process with the host's identity from another, after Claim.
 	Place  string // this directory on this machine since its boot; one process at a time has it, for the directory is locked
 	Starts int64  // starts of this host, this one included
@@ -54,7 +57,7 @@ type identity struct {
 }
 
 // Open makes the directory when it is missing (mode 0711: everybody may reach the CA certificate in it by its name, and
-// nothing else in it is readable to others), locks it, and reads or writes the host's identity.
+// nothing else in it is readable to others), locks it, and reads or writes the host's identity. Of one that is there it takes the right to list it from others.
 // It refuses a directory that another process uses, that a newer Pinion wrote, that others may change, or that holds somebody else's files:
 // the directory is Pinion's alone, and Purge removes all of it.
 func Open(path string) (*Dir, error) {
@@ -77,7 +80,12 @@ func Open(path string) (*Dir, error) {
 		lock.Close()
 		return nil, err
 	}
-	return &Dir{Path: path, HostID: id.HostID, PoolID: id.PoolID, lock: lock}, nil
+	listed, err := hideNames(path)
+	if err != nil {
+		lock.Close()
+		return nil, err
+	}
+	return &Dir{Path: path, HostID: id.HostID, PoolID: id.PoolID, lock: lock, Listed: listed}, nil
 }
 
 // Look returns a data directory without the lock: for what only reads it, also while a process uses it. It refuses what is not a
@@ -106,15 +114,6 @@ func (d *Dir) Join(name ...string) string { return filepath.Join(append([]string
 
 // Close unlocks the directory.
 func (d *Dir) Close() error { return d.lock.Close() }
-
-// Purge removes the directory with everything in it. What is still mounted inside is unmounted first. Close stays to
-// be called.
-func (d *Dir) Purge() error {
-	if err := unmountUnder(d.Path); err != nil {
-		return err
-	}
-	return os.RemoveAll(d.Path)
-}
 
 // StopOwner sends SIGTERM to the process that uses the directory and waits until it has released the lock. Nil when no
 // process uses it. It refuses what is not a data directory, because Purge may be next.
@@ -203,40 +202,6 @@ func ownerLives(f *os.File) bool {
 func writePID(f *os.File) error {
 	_, err := f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	return err
-}
-
-// mountPoint undoes the kernel's spelling of blanks in its list of mounts.
-var mountPoint = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
-
-// unmountUnder unmounts what is mounted below the directory, the deepest first.
-func unmountUnder(dir string) error {
-	dir, err := filepath.EvalSymlinks(dir) // the kernel lists mounts by their real paths
-	if err != nil {
-		return err
-	}
-	raw, err := os.ReadFile("/proc/self/mounts")
-	if err != nil {
-		return err
-	}
-	var below []string
-	for line := range strings.Lines(string(raw)) {
-		if point := mountPoint.Replace(strings.Fields(line)[1]); strings.HasPrefix(point, dir+"/") {
-			below = append(below, point)
-		}
-	}
-	slices.Sort(below)
-	for _, point := range below {
-		// Where a mount below it is shared with the host, unmounting it here would unmount the host's.
-		if err := unix.Mount("", point, "", unix.MS_PRIVATE, ""); err != nil {
-			return fmt.Errorf("making %s private: %w", point, err)
-		}
-	}
-	for _, point := range slices.Backward(below) {
-		if err := unix.Unmount(point, unix.MNT_DETACH); err != nil {
-			return fmt.Errorf("unmounting %s: %w", point, err)
-		}
-	}
-	return nil
 }
 
 // ownFiles may be in a directory that is not Pinion's yet. The keys of a server are put there before a snapshot is restored.

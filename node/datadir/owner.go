@@ -2,6 +2,7 @@ package datadir
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"syscall"
 )
@@ -23,4 +24,21 @@ func checkOwner(path string) error {
 		}
 	}
 	return nil
+}
+
+// hideNames takes the right to list the directory from others, as a directory has it that was made by hand, and returns the mode that it had then; 0 without a change. The
+// names in it are those of volumes, of certificates and of tasks.
+func hideNames(path string) (had fs.FileMode, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, fmt.Errorf("data directory: %w", err)
+	}
+	mode := info.Mode().Perm()
+	if mode&0o044 == 0 {
+		return 0, nil
+	}
+	if err := os.Chmod(path, mode&^0o044); err != nil {
+		return 0, fmt.Errorf("data directory: others may list it (mode %04o), which cannot be changed: %w; choose another with --data-dir", mode, err)
+	}
+	return mode, nil
 }

@@ -49,6 +49,21 @@ func TestADirectoryThatOthersMayChangeIsRefused(t *testing.T) {
 	}
 }
 
+// A directory that was made by hand has the mode 0755. Who may see it is changed, and told.
+func TestOthersDoNotListADirectoryThatWasMadeByHand(t *testing.T) {
+	for before, want := range map[os.FileMode]struct{ after, told os.FileMode }{0o755: {0o711, 0o755}, 0o750: {0o710, 0o750}, 0o711: {0o711, 0}, 0o700: {0o700, 0}} {
+		path := t.TempDir()
+		if err := os.Chmod(path, before); err != nil {
+			t.Fatal(err)
+		}
+		dir := open(t, path)
+		dir.Close()
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want.after || dir.Listed != want.told {
+			t.Errorf("%04o becomes %v (%v), told is %04o", before, info.Mode(), err, dir.Listed)
+		}
+	}
+}
+
 // An operator moves a data directory to a larger disk and leaves a link.
 func TestALinkOfRootLeadsToADirectory(t *testing.T) {
 	target, path := t.TempDir(), filepath.Join(t.TempDir(), "data")

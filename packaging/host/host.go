@@ -116,6 +116,9 @@ func (h *host) openDirectory(context.Context) (err error) {
 		return err
 	}
 	h.onClose(h.dir.Close)
+	if had := h.dir.Listed; had != 0 {
+		h.log.Warn("others could list the data directory: they no longer can", "directory", h.dir.Path, "mode was", fmt.Sprintf("%04o", had))
+	}
 	return nil
 }
 
