@@ -7,6 +7,29 @@ import (
 	"pinion/api/cli/exit"
 )
 
+// Who has several options wrong is told all of them at once.
+func TestAllThatIsWrongWithALineIsSaidAtOnce(t *testing.T) {
+	h := newRunHost(t, running)
+	for line, says := range map[string][]string{
+		"run --gpu 1 --memroy 2g --cpus two img":                              {"did you mean --gpus", "did you mean --memory", "--cpus takes a number"},
+		"run --gpus -1 --cpus 0 --volume ./a:/a --priority 500 --count 0 img": {"--gpus -1", "--cpus 0", `--volume "./a:/a"`, "--priority 500", "--count 0"},
+		"run --service web --array 0-3 --retries 2 --priority 500 img":        {"--array is not for services", "--retries is not for services", "--priority 500"},
+		"ps --al --filtr a=b": {"did you mean --all", "did you mean --filter"},
+		"service create --volume /a:/a --user 1 registered:3": {"--volume is a part", "--user is a part"},
+	} {
+		h.operations["DescribeTaskDefinition"] = always(`{"taskDefinition":{"family":"registered","revision":3,"containerDefinitions":[{"name":"c"}]}}`)
+		got := pinion(t, h, strings.Fields(line)...)
+		if got.code != exit.Usage || strings.Count(got.err, "\n") != len(says) {
+			t.Errorf("%s: %+v", line, got)
+		}
+		for _, text := range says {
+			if !strings.Contains(got.err, text) {
+				t.Errorf("%s: %q is missing: %s", line, text, got.err)
+			}
+		}
+	}
+}
+
 // Who comes from docker or Slurm types what is typed there, and is told what it is called here.
 func TestOptionsOfOtherToolsAreAnsweredWithOurs(t *testing.T) {
 	for name, c := range map[string]struct{ line, says string }{

@@ -68,7 +68,7 @@ func NoVerb(noun, word string, verbs []*cli.Command) error {
 func (r *reader) unknown(word string) error {
 	name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
 	hint := otherToolsHint(r.name, name)
-	if near := words.Nearest(name, r.names()); hint == "" && near != "" {
+	if near := r.nearest(name); hint == "" && near != "" {
 		hint = "did you mean --" + near + "?"
 	}
 	if hint == "" {
@@ -76,6 +76,9 @@ func (r *reader) unknown(word string) error {
 	}
 	return exit.Usagef("%s has no option %s: %s", r.name, word, hint)
 }
+
+// nearest is the flag that was probably meant by a name; empty when none is near.
+func (r *reader) nearest(name string) string { return words.Nearest(name, r.names()) }
 
 // names are the long names of the flags that the help shows.
 func (r *reader) names() (names []string) {

@@ -89,50 +89,60 @@ type reader struct {
 	flags   []cli.Flag
 	name    string // of the command, for errors
 	ordered []string
-	help    bool // --help is among the flags
+	help    bool    // --help is among the flags
+	wrong   []error // what is wrong with the flags so far: all of it is said at once
 }
 
-// read collects the flags in ordered, and returns the arguments. With first it ends at the first argument, and returns all from there.
+// read collects the flags in ordered, and returns the arguments. With first it ends at the first argument, and returns all from there. The error is all that is
+// wrong.
 func (r *reader) read(line []string, first bool) (words []string, err error) {
+	words = r.readWords(line, first)
+	return words, exit.Join(r.wrong...)
+}
+
+func (r *reader) readWords(line []string, first bool) (words []string) {
 	for len(line) > 0 {
 		word := line[0]
 		switch {
 		case word == "--" && first:
-			return line, nil
+			return line
 		case word == "--":
-			return append(words, line[1:]...), nil
+			return append(words, line[1:]...)
 		case !isFlag(word) && first:
-			return line, nil
+			return line
 		case !isFlag(word):
 			words, line = append(words, word), line[1:]
 		default:
-			if line, err = r.readFlag(line); err != nil {
-				return nil, err
-			}
+			line = r.readFlag(line)
 		}
 	}
-	return words, nil
+	return words
 }
 
 // readFlag takes the flag at the beginning of the line, with its value.
-func (r *reader) readFlag(line []string) (rest []string, err error) {
+func (r *reader) readFlag(line []string) (rest []string) {
 	word := line[0]
 	name, value, joined := strings.Cut(strings.TrimLeft(word, "-"), "=")
 	flag := lookUp(r.flags, name)
 	if flag == nil {
 		expanded, err := r.expand(word)
-		return append(expanded, line[1:]...), err
+		if err != nil {
+			r.wrong = append(r.wrong, err)
+			return r.behindUnknown(name, joined, line[1:])
+		}
+		return append(expanded, line[1:]...)
 	}
 	r.help = r.help || flag == cli.HelpFlag
 	full := "--" + flag.Names()[0] // the library refuses a line with two forms of the same flag
 	if isBool(flag) && !joined {
 		r.ordered = append(r.ordered, full)
-		return line[1:], nil
+		return line[1:]
 	}
 	rest = line[1:]
 	if !joined {
 		if len(line) == 1 {
-			return nil, exit.Usagef("%s needs a value; see %s --help", word, r.name)
+			r.wrong = append(r.wrong, exit.Usagef("%s needs a value; see %s --help", word, r.name))
+			return nil
 		}
 		value, rest = line[1], line[2:]
 	}
@@ -143,7 +153,19 @@ func (r *reader) readFlag(line []string) (rest []string, err error) {
 		r.ordered = append(r.ordered, full, value)
 	}
 	word, _, _ = strings.Cut(word, "=")
-	return rest, CheckValue(flag, word, value)
+	if err := CheckValue(flag, word, value); err != nil {
+		r.wrong = append(r.wrong, err)
+	}
+	return rest
+}
+
+// behindUnknown is what follows an unknown flag, without the value that the flag takes which was meant, so that what comes then is looked at too.
+func (r *reader) behindUnknown(name string, joined bool, rest []string) []string {
+	meant := lookUp(r.flags, r.nearest(name))
+	if meant == nil || isBool(meant) || joined || len(rest) == 0 || isFlag(rest[0]) {
+		return rest
+	}
+	return rest[1:]
 }
 
 // expand takes joined short flags apart: -ad is -a -d, -p80:8080 is -p 80:8080.

@@ -47,6 +47,16 @@ func Errorf(code int, format string, args ...any) error {
 // Usagef is the error of a command line that is wrong.
 func Usagef(format string, args ...any) error { return Errorf(Usage, format, args...) }
 
+// Join is one error of several, a line each, with the exit code of the first one; nil are left out, and without any it is nil.
+func Join(errs ...error) error {
+	joined := errors.Join(errs...)
+	several, is := joined.(interface{ Unwrap() []error })
+	if is && len(several.Unwrap()) == 1 {
+		return several.Unwrap()[0]
+	}
+	return joined
+}
+
 // Report prints an error as the user sees it, and returns the exit code: 0 without an error.
 func Report(w io.Writer, err error) int {
 	if err == nil {

@@ -149,9 +149,10 @@ func hostSpan(text string, parse func(string) (time.Duration, error)) string {
 	return span.String()
 }
 
-// ParseTags returns the flags that tasks carry as tags.
+// ParseTags returns the flags that tasks carry as tags. The error is all that is wrong with them.
 func ParseTags(c *cli.Context) ([]spec.Tag, error) {
 	var tags []spec.Tag
+	var wrong []error
 	for _, known := range tagFlags {
 		if !c.IsSet(known.flag) {
 			continue
@@ -165,11 +166,11 @@ func ParseTags(c *cli.Context) ([]spec.Tag, error) {
 			tag.Value = hostSpan(value, parse)
 		}
 		if err := validateTag(tag); err != nil {
-			return nil, exit.Usagef("--%s %s: %w", known.flag, value, err)
+			wrong = append(wrong, exit.Usagef("--%s %s: %w", known.flag, value, err))
 		}
 		tags = append(tags, tag)
 	}
-	return tags, nil
+	return tags, exit.Join(wrong...)
 }
 
 func validateTag(tag spec.Tag) error {

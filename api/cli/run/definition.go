@@ -82,15 +82,21 @@ func parseDefinition(c *cli.Context) (Definition, error) {
 		PortMappings: []spec.PortMapping{}, VolumesFrom: []spec.VolumeFrom{},
 	}
 	d := Definition{Family: "run-" + name, NetworkMode: c.String("network")}
-	for _, apply := range []func(*cli.Context, *Definition, *spec.ContainerDefinition) error{
-		applyGPUs, applyCPUs, applyMemory, applyEnvironment, applyVolumes, applyPorts, applyProcess,
-	} {
-		if err := apply(c, &d, &container); err != nil {
-			return Definition{}, err
-		}
-	}
+	err = applyAll(c, &d, &container, applyGPUs, applyCPUs, applyMemory, applyEnvironment, applyVolumes, applyPorts, applyProcess)
 	d.Containers = []spec.ContainerDefinition{container}
-	return d, nil
+	return d, err
+}
+
+// apply adds what some flags say to a definition and its container.
+type apply func(*cli.Context, *Definition, *spec.ContainerDefinition) error
+
+// applyAll adds what all of the flags say. The error is all that is wrong with them.
+func applyAll(c *cli.Context, d *Definition, container *spec.ContainerDefinition, all ...apply) error {
+	var wrong []error
+	for _, apply := range all {
+		wrong = append(wrong, apply(c, d, container))
+	}
+	return exit.Join(wrong...)
 }
 
 // imageAndCommand splits IMAGE [--] COMMAND ARGUMENTS...

@@ -127,12 +127,21 @@ func (r *request) useRegistered(ctx context.Context, c *cli.Context, inv *invoca
 // fixedFlags are the flags that a task cannot override in its definition.
 var fixedFlags = []string{"volume", "publish", "network", "workdir", "user", "entrypoint", "ulimit", "stop-timeout", "label", "shm-size"}
 
+// refuseFlags refuses those of some flags that the command line has: a definition says itself what they would. do is what is done with an image.
+func refuseFlags(c *cli.Context, definition, do string, names []string) error {
+	var wrong []error
+	for _, name := range names {
+		if c.IsSet(name) {
+			wrong = append(wrong, exit.Usagef("--%s is a part of the task definition %s: register a revision with it, or %s an image", name, definition, do))
+		}
+	}
+	return exit.Join(wrong...)
+}
+
 // overridesOf is what the command line asks of the tasks instead of what the definition says, as RunTask takes it; nil for nothing.
 func overridesOf(c *cli.Context, of *registered) (map[string]any, error) {
-	for _, flag := range fixedFlags {
-		if c.IsSet(flag) {
-			return nil, exit.Usagef("--%s is a part of the task definition %s: register a revision with it, or run an image", flag, of.name())
-		}
+	if err := refuseFlags(c, of.name(), "run", fixedFlags); err != nil {
+		return nil, err
 	}
 	if len(of.Containers) == 0 {
 		return nil, fmt.Errorf("the task definition %s has no container", of.name())
@@ -143,10 +152,8 @@ func overridesOf(c *cli.Context, of *registered) (map[string]any, error) {
 	}
 	var d Definition
 	var container spec.ContainerDefinition
-	for _, apply := range []func(*cli.Context, *Definition, *spec.ContainerDefinition) error{applyGPUs, applyCPUs, applyMemory, applyEnvironment} {
-		if err := apply(c, &d, &container); err != nil {
-			return nil, err
-		}
+	if err := applyAll(c, &d, &container, applyGPUs, applyCPUs, applyMemory, applyEnvironment); err != nil {
+		return nil, err
 	}
 	name := of.Containers[0].Name
 	if c.IsSet("name") {

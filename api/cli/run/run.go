@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"pinion/api/cli/exit"
 	"pinion/api/cli/invocation"
 	"pinion/api/client"
 	"pinion/raftfsm/spec"
@@ -61,12 +62,12 @@ func Command(system invocation.System, serve func(*cli.Context, *invocation.Invo
 			if err := refuseInput(c.App.Reader); err != nil {
 				return err
 			}
-			definition, err := parseDefinition(c)
-			if err != nil {
+			definition, wrong := parseDefinition(c)
+			request, err := parseRequest(c)
+			if err := exit.Join(wrong, err); err != nil {
 				return err
 			}
-			request, err := parseRequest(c.Context, c, inv)
-			if err != nil {
+			if err := request.complete(c.Context, inv); err != nil {
 				return err
 			}
 			if err := request.useRegistered(c.Context, c, inv); err != nil {
@@ -92,29 +93,28 @@ type request struct {
 	placement    map[string]any         // what it asks of hosts, as RunTask takes it
 }
 
-func parseRequest(ctx context.Context, c *cli.Context, inv *invocation.Invocation) (request, error) {
+// parseRequest reads the flags. The error is all that is wrong with them.
+func parseRequest(c *cli.Context) (request, error) {
 	r := request{cluster: c.String("cluster"), gpus: c.Int("gpus"), startedBy: "pinion-run", publishes: c.IsSet("publish"), placement: map[string]any{}}
-	err := AddPlacement(c, r.placement)
-	if err != nil {
-		return r, err
-	}
-	if r.tags, err = ParseTags(c); err != nil {
-		return r, err
-	}
-	if r.batch, err = parseBatchOptions(c); err != nil {
-		return r, err
-	}
+	wrong := []error{AddPlacement(c, r.placement), nil, nil}
+	r.tags, wrong[1] = ParseTags(c)
+	r.batch, wrong[2] = parseBatchOptions(c)
+	return r, exit.Join(wrong...)
+}
+
+// complete asks the pool what the request needs to know of it.
+func (r *request) complete(ctx context.Context, inv *invocation.Invocation) (err error) {
 	if err := resolveDependencies(ctx, inv, r.cluster, r.tags); err != nil {
-		return r, err
+		return err
 	}
 	if r.scheduling, err = spec.ParseSchedulingOptions(r.tags); err != nil {
-		return r, err
+		return err
 	}
 	r.warnOfTeam(ctx, inv)
 	if r.mayRetry() {
 		r.startedBy += "-" + strings.ToLower(rand.Text())
 	}
-	return r, nil
+	return nil
 }
 
 // mayRetry reports whether there can be later attempts at the work of the tasks.

@@ -51,10 +51,12 @@ func DefinitionFor(ctx context.Context, c *cli.Context, inv *invocation.Invocati
 
 // refuseDefinitionFlags refuses what a registered definition says itself.
 func refuseDefinitionFlags(c *cli.Context, definition string) error {
+	var names []string
 	for _, flag := range DefinitionFlags() {
-		if name := flag.Names()[0]; c.IsSet(name) {
-			return exit.Usagef("--%s is a part of the task definition %s: register a revision with it, or give an image", name, definition)
-		}
+		names = append(names, flag.Names()[0])
+	}
+	if err := refuseFlags(c, definition, "give", names); err != nil {
+		return err
 	}
 	if c.NArg() > 1 {
 		return exit.Usagef("%q is a part of the task definition %s: register a revision with it, or give an image", strings.Join(c.Args().Tail(), " "), definition)

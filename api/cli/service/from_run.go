@@ -13,22 +13,20 @@ var notOfServices = []string{"array", "gang", "group", "after", "retries", "retr
 
 // CreateFromRun creates the service that --service of `pinion run` names, of the tasks that its other flags describe.
 func CreateFromRun(c *cli.Context, inv *invocation.Invocation) error {
+	var wrong []error
 	for _, flag := range notOfServices {
 		if c.IsSet(flag) {
-			return exit.Usagef("--%s is not for services, which start and replace each task by themselves: leave it out", flag)
+			wrong = append(wrong, exit.Usagef("--%s is not for services, which start and replace each task by themselves: leave it out", flag))
 		}
 	}
 	if c.String("service") == "" {
-		return exit.Usagef("--service needs a name")
+		wrong = append(wrong, exit.Usagef("--service needs a name"))
 	}
 	in := newInput(c)
 	in["desiredCount"] = c.Int("count")
 	in["deploymentConfiguration"] = map[string]any{"deploymentCircuitBreaker": rollBackByItself()}
-	if err := run.AddPlacement(c, in); err != nil {
-		return err
-	}
 	tags, err := run.ParseTags(c)
-	if err != nil {
+	if err := exit.Join(append(wrong, run.AddPlacement(c, in), err)...); err != nil {
 		return err
 	}
 	if len(tags) > 0 {
