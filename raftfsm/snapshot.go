@@ -50,7 +50,7 @@ func (s *State) Restore(r io.Reader) error {
 		objects[position] = append(objects[position], object)
 	}
 	if err := snapshot.Read(bufio.NewReaderSize(r, 1<<20), ownLevel, tableToRead, put); err != nil {
-		return fmt.Errorf("restore snapshot: %w", err)
+		return fmt.Errorf("snapshot: %w", err)
 	}
 	s.current.Store(&View{versions: table.Load(tables, objects), tallies: tally.Count(objects), state: s})
 	s.changes.Reset(s.View().Index())

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +21,9 @@ import (
 	"pinion/api/cli/listing"
 	"pinion/api/client"
 )
+
+// eventID is the id of an event, or the index in it.
+var eventID = regexp.MustCompile(`^[0-9]+(-[0-9]+)?$`)
 
 func eventsCommand(p Program) *cli.Command {
 	return &cli.Command{
@@ -46,6 +50,9 @@ Examples:
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return exit.Usagef("pinion events takes no arguments; see pinion events --help")
+			}
+			if since := c.String("since"); since != "" && !eventID.MatchString(since) {
+				return exit.Usagef("--since %s: events are chosen by an index or an id such as 1234 or 1234-0, not by a time; `pinion ps --since TIME` lists the tasks that ended since then", since)
 			}
 			inv, err := p.system.Invoke(c)
 			if err != nil {

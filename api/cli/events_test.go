@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"pinion/api/cli/exit"
 )
 
 // eventFrame is an event of a stream with only what the command line reads.
@@ -46,6 +48,9 @@ func compactLines(events []string) []string {
 func TestEventsAreToldInOneLineEach(t *testing.T) {
 	h := newFakeHost(t)
 	h.documents["/v1/events?cluster=lab&follow=false&since=1&type=task%2Chost"] = eventStream(compactLines(testEvents)...)
+	if wrong := pinion(t, h, "events", "--since", "10m"); wrong.code != exit.Usage {
+		t.Errorf("a time is no place in the events: %+v", wrong)
+	}
 	got := pinion(t, h, "events", "--utc", "--cluster", "lab", "--type", "task,host", "--since", "1")
 	checkEqual(t, "stdout", got.out, `
 2025-06-01 11:59:00Z  cluster  lab ACTIVE

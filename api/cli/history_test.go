@@ -52,9 +52,9 @@ func TestUsageNamesKeysAndHasTheirIDsForPrograms(t *testing.T) {
 	keys := func(h *fakeHost, more ...string) string {
 		return strings.Join(strings.Fields(pinion(t, h, append([]string{"usage", "--by", "key", "--format", "{{.KEY}},"}, more...)...).out), " ")
 	}
-	checkEqual(t, "for an administrator", keys(newHost(`{"role":"admin"}`)), "ci, lab (AKIA2), AKIAGONE, -,")
+	checkEqual(t, "for an administrator", keys(newHost(`{"role":"admin"}`)), "ci, lab (AKIA2), AKIAGONE, root,")
 	other := newHost(`{"role":"submit","accessKeyId":"AKIA2","name":"lab"}`)
-	checkEqual(t, "for another key", keys(other), "AKIA1, lab, AKIAGONE, -,")
+	checkEqual(t, "for another key", keys(other), "AKIA1, lab, AKIAGONE, root,")
 	if other.callCount("/v1/admin/keys") > 0 {
 		t.Error("it asked for what it may not know, which the audit log records")
 	}
@@ -64,7 +64,7 @@ func TestUsageNamesKeysAndHasTheirIDsForPrograms(t *testing.T) {
 }
 
 func TestUsageRefusesWhatItDoesNotUnderstand(t *testing.T) {
-	for _, arguments := range [][]string{{"usage", "vision"}, {"usage", "--since", "soon"}, {"usage", "--until", "tomorrow"}} {
+	for _, arguments := range [][]string{{"usage", "vision"}, {"usage", "--since", "soon"}, {"usage", "--until", "tomorrow"}, {"usage", "--by", "team,host"}} {
 		if got := pinion(t, newFakeHost(t), arguments...); got.code != 2 || got.out != "" {
 			t.Errorf("%v: %+v", arguments, got)
 		}

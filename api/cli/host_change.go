@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -74,6 +75,10 @@ func (p Program) changeHost(c *cli.Context, change client.HostChange, result str
 	switch {
 	case is && refusal.Type == "ResourceInUseException" && host.Tasks > 0 && change == client.RemoveHost:
 		return fmt.Errorf("%s still runs %s: `pinion host drain %s` first, or --force", host.Name, format.Plural(host.Tasks, "task"), host.Name)
+	case is: // it names the host by its id
+		short := *refusal
+		short.Message = strings.TrimPrefix(strings.TrimPrefix(short.Message, "host "+host.ID+": "), "in use: ")
+		return fmt.Errorf("host %s: %w", host.Name, &short)
 	case err != nil:
 		return fmt.Errorf("host %s: %w", host.Name, err)
 	}

@@ -39,3 +39,13 @@ func TestRemovingAHostWithTasksSaysWhatToDo(t *testing.T) {
 	got := pinion(t, h, "hosts", "rm", "gpu-1")
 	checkEqual(t, "stderr", got.err, "pinion: gpu-1 still runs 1 task: `pinion host drain gpu-1` first, or --force\n")
 }
+
+// A refusal names the host by its id, as programs do.
+func TestARefusedChangeNamesItsHostOnce(t *testing.T) {
+	h := newTwoHostPool(t)
+	h.operations["admin/hosts/remove"] = always(errorReply{400, "ResourceInUseException", "host " + hostOne + ": in use: it is the pool's only server"})
+	checkEqual(t, "stderr", pinion(t, h, "hosts", "rm", "gpu-1").err, "pinion: host gpu-1: it is the pool's only server\n")
+	if got := pinion(t, h, "hosts", "rm", "gpu-1", "-o", "json"); !strings.Contains(got.err, "(ResourceInUseException)") {
+		t.Errorf("%+v", got)
+	}
+}

@@ -12,11 +12,15 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/cli/exit"
+	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
 	"pinion/api/cli/listing"
 	"pinion/api/cli/table"
 	"pinion/api/client"
 )
+
+// dimensions are what usage is summed by.
+var dimensions = []string{"day", "cluster", "team", "key", "family"}
 
 // Usage is the command that sums up GPU time.
 func Usage(system invocation.System) *cli.Command {
@@ -56,6 +60,12 @@ func printUsage(ctx context.Context, c *cli.Context, inv *invocation.Invocation)
 	if err != nil {
 		return err
 	}
+	by := strings.Split(c.String("by"), ",")
+	for _, name := range by {
+		if !slices.Contains(dimensions, name) {
+			return exit.Usagef("--by %s: lines differ in one or several of %s", name, strings.Join(dimensions, ", "))
+		}
+	}
 	usage, err := client.SumUsage(ctx, inv.Client, q, c.String("by"))
 	if err != nil {
 		return err
@@ -64,7 +74,6 @@ func printUsage(ctx context.Context, c *cli.Context, inv *invocation.Invocation)
 	if usage.More {
 		inv.Notef("there are more rows than these: sum by less, or over a shorter time")
 	}
-	by := strings.Split(c.String("by"), ",")
 	header := append(slices.Clone(by), "gpu_hours", "tasks", "failed")
 	if c.Bool("csv") {
 		w := csv.NewWriter(inv.Out)
@@ -93,6 +102,7 @@ func printUsage(ctx context.Context, c *cli.Context, inv *invocation.Invocation)
 				}
 				row.Key = name(row.Key)
 			}
+			row.Key = cmp.Or(row.Key, format.Root)
 			t.Add(cells(row, by, "-", 1)...)
 		}
 		return t, nil
