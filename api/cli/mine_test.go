@@ -80,7 +80,12 @@ func TestDownSaysWhoseTasksItEnded(t *testing.T) {
 	h := newFakeHost(t).withTasks(task)
 	h.documents["/v1/version"] = serveDocument(`{"hostId":"` + hostOne + `"}`)
 	p := Program{Down: func(context.Context, DownConfig) (int, error) { return 1, nil }}
-	if got := pinionWith(t, p, h, "down", "--force"); got.code != 0 || !strings.Contains(got.err, "1 of AKIABOB") {
+	if got := pinionWith(t, p, h, "down", "--force"); got.code != 0 || !strings.Contains(got.err, "(1 of AKIABOB)") {
+		t.Errorf("%+v", got)
+	}
+	h.documents["/v1/whoami"] = serveDocument(`{"role":"admin"}`)
+	h.documents["/v1/admin/keys"] = serveDocument(`[{"id":"AKIABOB","name":"ci"}]`)
+	if got := pinionWith(t, p, h, "down", "--force"); !strings.Contains(got.err, "(1 of ci)") {
 		t.Errorf("%+v", got)
 	}
 }

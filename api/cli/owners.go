@@ -30,19 +30,25 @@ func noteOwners(ctx context.Context, inv *invocation.Invocation, stopped []clien
 	if len(others) == 0 {
 		return
 	}
-	name, err := inv.KeyNames(ctx)
-	if err != nil {
-		name = func(id string) string { return id }
-	}
+	name := namesOrIDs(ctx, inv.Client)
 	for _, key := range slices.Sorted(maps.Keys(others)) {
 		inv.Notef("run by %s, not by you: %s", name(key), format.List(others[key]))
 	}
 }
 
+// namesOrIDs names keys, by their ids when nobody tells their names.
+func namesOrIDs(ctx context.Context, c *client.Client) func(id string) string {
+	name, err := invocation.KeyNames(ctx, c)
+	if err != nil {
+		return func(id string) string { return id }
+	}
+	return name
+}
+
 // ownersTimeout bounds how long `pinion down` asks whose tasks it is about to end.
 const ownersTimeout = 2 * time.Second
 
-// ownersHere counts the tasks of this machine's host by who ran them: "2 of AKIA1, 1 of root". Empty when the host does not answer: `pinion down` does without.
+// ownersHere counts the tasks of this machine's host by who ran them: "2 of ci, 1 of root". Empty when the host does not answer: `pinion down` does without.
 func ownersHere(ctx context.Context, dataDir string) string {
 	ctx, done := context.WithTimeout(ctx, ownersTimeout)
 	defer done()
@@ -70,8 +76,9 @@ func ownersHere(ctx context.Context, dataDir string) string {
 		}
 	}
 	var owners []string
+	name := namesOrIDs(ctx, host)
 	for _, key := range slices.Sorted(maps.Keys(count)) {
-		owners = append(owners, fmt.Sprintf("%d of %s", count[key], key))
+		owners = append(owners, fmt.Sprintf("%d of %s", count[key], name(key)))
 	}
 	return strings.Join(owners, ", ")
 }

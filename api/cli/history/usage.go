@@ -87,7 +87,7 @@ func printUsage(ctx context.Context, c *cli.Context, inv *invocation.Invocation)
 	for i := range header {
 		header[i] = strings.ToUpper(strings.ReplaceAll(header[i], "_", "-"))
 	}
-	names := sync.OnceValues(func() (func(string) string, error) { return inv.KeyNames(ctx) })
+	names := sync.OnceValues(func() (func(string) string, error) { return invocation.KeyNames(ctx, inv.Client) })
 	items, err := listing.Items(usage.Rows)
 	if err != nil {
 		return err

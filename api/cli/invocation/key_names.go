@@ -9,14 +9,14 @@ import (
 
 // KeyNames tells what people call the access key with an id: by its name, with the id where several keys have that name, or by the host whose own it is. An
 // administrator of the pool may know all names, others know their own. A key without a name, or that is gone, is called by its id.
-func (inv *Invocation) KeyNames(ctx context.Context) (func(id string) string, error) {
-	caller, err := client.CallerOf(ctx, inv.Client)
+func KeyNames(ctx context.Context, c *client.Client) (func(id string) string, error) {
+	caller, err := client.CallerOf(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	keys := []client.AccessKey{{ID: caller.KeyID, Name: caller.Name, HostID: caller.HostID}}
 	if caller.Role == "admin" && caller.Cluster == "" {
-		if keys, err = inv.Client.Keys(ctx); err != nil {
+		if keys, err = c.Keys(ctx); err != nil {
 			return nil, err
 		}
 	}
