@@ -29,6 +29,7 @@ func (w *model) ofServices(r *rapid.T) Command {
 	}
 	desired, settings := rapid.IntRange(0, 3).Draw(r, "desired"), service.Settings{}
 	settings.Deployment.Hooks = pick(r, nil, []service.Hook{{Stages: []service.Stage{service.StagePreScaleUp}}})
+	settings.Rebalancing = pick(r, "", service.Rebalanced)
 	tags := pick(r, nil, []spec.Tag{{Key: service.TagRollout, Value: pick(r, "wait", "never")}})
 	return pick[Command](r,
 		CreateService{service.Service{ID: fresh, Cluster: pick(r, spec.DefaultCluster, "lab"), Name: name, Desired: desired, Strategy: service.Replica, Tags: tags}, revision, rollout},
@@ -86,6 +87,9 @@ func (w *model) stepService(r *rapid.T) Command {
 		start := waiting(fmt.Sprintf("t%03d", w.launched), 1)
 		start.Service = &spec.ServiceMember{ID: pick(r, s.ID, s.ID, s.ID, "other"), Deployment: s.Primary().ID}
 		c.Starts = append(c.Starts, start)
+	}
+	if s.Rebalances() && len(c.Starts) > 0 {
+		c.Service.Said.Balance = service.Balance{On: true, Task: c.Starts[0].ID, Zone: "a"}
 	}
 	if s.IsExternal() {
 		c.Service.Deployments = slices.DeleteFunc(slices.Clone(s.Deployments), func(d service.Deployment) bool {

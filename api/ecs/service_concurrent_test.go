@@ -79,7 +79,7 @@ func TestAnUpdateIsCheckedWithWhatTheOthersChanged(t *testing.T) {
 	f := ready(t)
 	f.must(t, "CreateService", `{`+serving+`,"desiredCount":1,"deploymentConfiguration":{"minimumHealthyPercent":50}}`)
 	o := &overtaken{f, []string{`{"service":"web","deploymentConfiguration":{"minimumHealthyPercent":100}}`}}
-	err := o.update(t, `{"service":"web","deploymentConfiguration":{"maximumPercent":100}}`)
+	err := o.update(t, `{"service":"web","availabilityZoneRebalancing":"DISABLED","deploymentConfiguration":{"maximumPercent":100}}`)
 	if err == nil || !strings.Contains(err.Error(), "will block deployments") {
 		t.Errorf("%v", err)
 	}

@@ -37,6 +37,9 @@ func createService(ctx context.Context, r *Request, in *types.CreateServiceInput
 		return nil, err
 	}
 	if known := r.View.Service(cluster.Name, in.ServiceName); known != nil && known.Status != service.Inactive {
+		if in.AvailabilityZoneRebalancing == "" {
+			command.Service.Settings.Rebalancing = known.Settings.Rebalancing
+		}
 		switch {
 		case known.Status == service.Draining:
 			return nil, errStillDraining
@@ -77,7 +80,7 @@ func newService(r *Request, cluster *spec.Cluster, in *types.CreateServiceInput)
 	if s.Controller, err = servicedef.ParseController(in.DeploymentController); err != nil {
 		return raftfsm.CreateService{}, err
 	}
-	s.Settings = service.Settings{PropagateTags: servicedef.NoTags, Rebalancing: servicedef.NotRebalanced}
+	s.Settings = service.Settings{PropagateTags: servicedef.NoTags, Rebalancing: service.NotRebalanced}
 	if s.IsExternal() {
 		return newExternalService(r, cluster, s, in)
 	}
@@ -101,6 +104,9 @@ func newService(r *Request, cluster *spec.Cluster, in *types.CreateServiceInput)
 	}
 	if err := given.change(r, cluster, &s, definition); err != nil {
 		return raftfsm.CreateService{}, err
+	}
+	if in.AvailabilityZoneRebalancing == "" && s.CannotRebalance() == "" {
+		s.Settings.Rebalancing = service.Rebalanced
 	}
 	if s.Tags, err = serviceTags(r, in.Tags); err != nil {
 		return raftfsm.CreateService{}, err

@@ -29,7 +29,7 @@ type serviceSettings struct {
 
 // change checks the members and sets them in a service that is the caller's own copy.
 func (in serviceSettings) change(r *Request, cluster *spec.Cluster, s *service.Service, definition *spec.TaskDefinition) (err error) {
-	err = cmp.Or(servicedef.CheckGrace(in.graceSeconds), servicedef.CheckPropagation(in.propagateTags), servicedef.CheckRebalancing(in.rebalancing),
+	err = cmp.Or(servicedef.CheckGrace(in.graceSeconds), servicedef.CheckPropagation(in.propagateTags),
 		servicedef.CheckPlacement(s.Strategy, in.placement, in.constraints), taskdef.CheckConstraints(in.constraints, len(definition.PlacementConstraints)))
 	if err != nil {
 		return err
@@ -58,15 +58,7 @@ func (in serviceSettings) change(r *Request, cluster *spec.Cluster, s *service.S
 		to.ManagedTags = *in.managedTags
 	}
 	to.PropagateTags, to.Rebalancing = cmp.Or(in.propagateTags, to.PropagateTags), cmp.Or(in.rebalancing, to.Rebalancing)
-	in.warn(r)
-	return nil
-}
-
-// warn tells of members that are kept and shown, and have no effect yet.
-func (in serviceSettings) warn(r *Request) {
-	if in.rebalancing != "" && in.rebalancing != servicedef.NotRebalanced {
-		r.Warn("availabilityZoneRebalancing is kept and shown, but tasks that run are not moved; placementStrategy spread over attribute:ecs.availability-zone spreads new ones")
-	}
+	return servicedef.CheckRebalancing(in.rebalancing, s)
 }
 
 // serviceProviders are the items of the capacity provider strategy of a service: those given, or the cluster's default.

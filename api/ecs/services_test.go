@@ -32,14 +32,15 @@ type described struct {
 }
 
 type shownService struct {
-	ServiceARN               string
-	Status                   string
-	TaskDefinition           string
-	DesiredCount             int
-	RunningCount             int
-	PendingCount             int
-	CurrentServiceDeployment string
-	Deployments              []struct {
+	AvailabilityZoneRebalancing string
+	ServiceARN                  string
+	Status                      string
+	TaskDefinition              string
+	DesiredCount                int
+	RunningCount                int
+	PendingCount                int
+	CurrentServiceDeployment    string
+	Deployments                 []struct {
 		ID, Status, TaskDefinition              string
 		DesiredCount, RunningCount, FailedTasks int
 	}
@@ -124,8 +125,8 @@ func TestWhatStartsADeployment(t *testing.T) {
 		starts bool
 	}{
 		{`"desiredCount":3`, false}, {`"taskDefinition":"tensorflow-1-gpu:1"`, false}, {`"deploymentConfiguration":{"maximumPercent":150}`, false},
-		{`"placementStrategy":[{"type":"random"}],"enableExecuteCommand":false,"enableECSManagedTags":true,"propagateTags":"TASK_DEFINITION"`, false},
-		{`"capacityProviderStrategy":[],"availabilityZoneRebalancing":"ENABLED","healthCheckGracePeriodSeconds":5,"platformVersion":"LATEST"`, false},
+		{`"availabilityZoneRebalancing":"DISABLED","placementStrategy":[{"type":"random"}],"enableExecuteCommand":false,"enableECSManagedTags":true,"propagateTags":"TASK_DEFINITION"`, false},
+		{`"capacityProviderStrategy":[],"availabilityZoneRebalancing":"ENABLED","placementStrategy":[],"healthCheckGracePeriodSeconds":5,"platformVersion":"LATEST"`, false},
 		{`"forceNewDeployment":true`, true}, {`"taskDefinition":"tensorflow-1-gpu:1","forceNewDeployment":true`, true},
 	} {
 		before := f.web(t).CurrentServiceDeployment
@@ -138,6 +139,46 @@ func TestWhatStartsADeployment(t *testing.T) {
 	f.must(t, "UpdateService", `{"service":"web","taskDefinition":"tensorflow-1-gpu"}`)
 	if got := f.web(t); got.TaskDefinition != arnPrefix+"task-definition/tensorflow-1-gpu:2" || got.DesiredCount != 3 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A new service whose tasks can be moved between availability zones is one that does, as on ECS; a stated value stays as it is, and what ECS does not
+// rebalance is refused.
+func TestWhichServicesAreRebalanced(t *testing.T) {
+	const spread = `"placementStrategy":[{"type":"spread","field":"attribute:ecs.availability-zone"},{"type":"binpack","field":"memory"}]`
+	unlike := map[string]string{
+		`"desiredCount":1,"placementStrategy":[{"type":"spread","field":"instanceId"}]`:                "a first placement strategy",
+		`"desiredCount":1,"deploymentConfiguration":{"maximumPercent":100,"minimumHealthyPercent":50}`: "maximumPercent <= 100 %",
+		`"schedulingStrategy":"DAEMON"`: "DAEMON services",
+		`"desiredCount":1,"placementConstraints":[{"type":"memberOf","expression":"attribute:ecs.availability-zone == rack-1"}]`:                 "placement constraints",
+		`"desiredCount":1,"placementStrategy":[{"type":"binpack","field":"memory"},{"type":"spread","field":"attribute:ecs.availability-zone"}]`: "a first placement strategy",
+	}
+	for settings, want := range map[string]string{`"desiredCount":1`: "ENABLED", `"desiredCount":1,` + spread: "ENABLED", `"desiredCount":1,"availabilityZoneRebalancing":"DISABLED"`: "DISABLED"} {
+		f := ready(t)
+		f.must(t, "CreateService", `{`+serving+`,`+settings+`}`)
+		if got := f.web(t).AvailabilityZoneRebalancing; got != want {
+			t.Errorf("%s: %s", settings, got)
+		}
+		if f.must(t, "CreateService", `{`+serving+`,`+settings+`}`); want == "DISABLED" {
+			continue
+		}
+		if got := f.call("UpdateService", `{"service":"web","placementStrategy":[{"type":"random"}]}`); !strings.Contains(fmt.Sprint(got.err), "first placement strategy") {
+			t.Errorf("%s, and then placed at random: %v", settings, got.err)
+		}
+		f.must(t, "UpdateService", `{"service":"web","availabilityZoneRebalancing":"DISABLED","placementStrategy":[{"type":"random"}]}`)
+		if got := f.web(t).AvailabilityZoneRebalancing; got != "DISABLED" {
+			t.Errorf("%s, and DISABLED: %s", settings, got)
+		}
+	}
+	for settings, says := range unlike {
+		f := ready(t)
+		if got := f.call("CreateService", `{`+serving+`,"availabilityZoneRebalancing":"ENABLED",`+settings+`}`); !strings.Contains(fmt.Sprint(got.err), "Rebalancing does not support "+says) {
+			t.Errorf("%s: %v", settings, got.err)
+		}
+		f.must(t, "CreateService", `{`+serving+`,`+settings+`}`)
+		if got := f.web(t).AvailabilityZoneRebalancing; got != "DISABLED" {
+			t.Errorf("%s: %s", settings, got)
+		}
 	}
 }
 

@@ -20,6 +20,13 @@ const (
 	ActionStartImpaired   Action = "SERVICE_TASK_START_IMPAIRED"
 	ActionNotPlaced       Action = "SERVICE_TASK_PLACEMENT_FAILURE"
 	ActionDaemonDisplaced Action = "SERVICE_DAEMON_PLACEMENT_CONSTRAINT_VIOLATED"
+
+	ActionRebalancing      Action = "SERVICE_REBALANCING_STARTED"
+	ActionRebalanced       Action = "SERVICE_REBALANCING_COMPLETED"
+	ActionRebalanceStopped Action = "SERVICE_REBALANCING_STOPPED"
+	ActionTasksStarted     Action = "TASKS_STARTED" // to rebalance
+	ActionTasksStopped     Action = "TASKS_STOPPED" // to rebalance
+	ActionTasksProtected   Action = "TASKSET_SCALE_IN_FAILURE_BY_TASK_PROTECTION"
 )
 
 // Happening is an event of a service, as the changelog tells it.

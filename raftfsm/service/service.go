@@ -73,6 +73,8 @@ type Said struct {
 	Limited  bool      `json:"limited,omitempty"`  // a limit refuses tasks
 
 	Freed time.Time `json:"freed,omitzero" level:"1"` // when a task was noted that has left its place, last: the queue gives it to another
+
+	Balance Balance `json:"balance,omitzero" level:"1"`
 }
 
 // Settings are what a service says of how it is run. Changing them starts no deployment.
@@ -85,7 +87,7 @@ type Settings struct {
 	PropagateTags  string                              `json:"propagateTags,omitempty"` // TASK_DEFINITION, SERVICE or NONE
 	ManagedTags    bool                                `json:"managedTags,omitempty"`
 	ExecuteCommand bool                                `json:"executeCommand,omitempty"` // nobody sets it: nothing can run a command in a task yet
-	Rebalancing    string                              `json:"rebalancing,omitempty"`    // ENABLED or DISABLED
+	Rebalancing    string                              `json:"rebalancing,omitempty"`    // Rebalanced or NotRebalanced
 }
 
 // Revision is what the tasks of a deployment are made from. It never changes.

@@ -30,6 +30,9 @@ const (
 	AttributeRack   = "pinion.rack"
 )
 
+// AttributeZone is the one that people give hosts to say in which availability zone these are, ECS's.
+const AttributeZone = "ecs.availability-zone"
+
 // Attributes that say what `pinion up --volume` and `--allow` give to tasks, with commas between.
 const (
 	AttributeVolumes = "pinion.volumes"

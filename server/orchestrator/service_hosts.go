@@ -2,12 +2,14 @@ package orchestrator
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 	"pinion/server/schedule"
+	"pinion/server/schedule/rollout"
 )
 
 // hostAsker answers what hosts say to tasks of services.
@@ -48,6 +50,45 @@ func (a *hostAsker) noPlace(t *spec.Task) string {
 	}
 	nearest := refusals[0]
 	return fmt.Sprintf("The closest matching (container-instance %s) has not what it needs: %s.", nearest.HostID, nearest.Detail)
+}
+
+// zoneOf is the availability zone of a host that takes tasks; empty when it has none.
+func (a *hostAsker) zoneOf(h *spec.Host) string {
+	zone, _ := h.Attribute(spec.AttributeZone)
+	if zone == "" || !takesTasks(h) || !a.schedulable(h.ID) {
+		return ""
+	}
+	return zone
+}
+
+// zones are those of the hosts of a cluster, by name.
+func (a *hostAsker) zones(cluster string) []string {
+	zones := map[string]bool{}
+	for _, host := range a.view.Hosts(cluster) {
+		zones[a.zoneOf(host)] = true
+	}
+	delete(zones, "")
+	return slices.Sorted(maps.Keys(zones))
+}
+
+// zonesFor are the availability zones with a host that could run a task, by name, and whether one of them has room now.
+func (a *hostAsker) zonesFor(t *spec.Task) (zones []rollout.Zone) {
+	definition := a.view.Definition(t.Definition)
+	if definition == nil {
+		return nil
+	}
+	request, hosts := schedule.RequestFor(a.view, t, definition), map[string][]string{}
+	for _, host := range a.view.Hosts(t.Cluster) {
+		zone := a.zoneOf(host)
+		if _, impossible := schedule.Infeasible([]*spec.Host{host}, request); zone != "" && !impossible {
+			hosts[zone] = append(hosts[zone], host.ID)
+		}
+	}
+	all := schedule.HostsOf(a.view, t.Cluster, a.schedulable)
+	for _, zone := range slices.Sorted(maps.Keys(hosts)) {
+		zones = append(zones, rollout.Zone{Name: zone, HasRoom: all.AnyFeasible(request, hosts[zone])})
+	}
+	return zones
 }
 
 // daemonHosts are the hosts that a DAEMON is for: ACTIVE, and ones that could run its task.

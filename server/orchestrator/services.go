@@ -33,7 +33,9 @@ type Services struct {
 
 	touched map[string]bool      // ids of services to look at
 	wakes   map[string]time.Time // when others are to be looked at
-	daemons map[string]string    // clusters of the DAEMON services, by id
+	zones   map[string][]string  // see zonesOf, by cluster
+	zonesAt uint64               // the index of the state that they are of
+	onHosts map[string]string    // clusters of the services that any host of it may matter to, by id: of DAEMON ones, and those rebalanced between zones
 }
 
 // NewServices makes the reconciler for one leader term. schedulable reports whether a host was heard of lately enough for new tasks.
@@ -78,7 +80,7 @@ func (s *Services) wait(ctx context.Context, changed <-chan struct{}) {
 }
 
 func (s *Services) touchAll(v *raftfsm.View) {
-	s.touched, s.wakes, s.daemons = map[string]bool{}, map[string]time.Time{}, map[string]string{}
+	s.touched, s.wakes, s.onHosts = map[string]bool{}, map[string]time.Time{}, map[string]string{}
 	for _, known := range v.Services("") {
 		s.touch(known)
 	}
@@ -101,19 +103,20 @@ func (s *Services) touchChanged(v *raftfsm.View, changes []*raftfsm.Change) {
 
 func (s *Services) touch(known *service.Service) {
 	s.touched[known.ID] = true
-	if known.Strategy == service.Daemon {
-		s.daemons[known.ID] = known.Cluster
+	delete(s.onHosts, known.ID)
+	if known.Strategy == service.Daemon || known.Rebalances() {
+		s.onHosts[known.ID] = known.Cluster
 	}
 }
 
-// touchHost has the services looked at that have a task on a host, and those that are to have one.
+// touchHost has the services looked at that have a task on a host, and those that may be to have one.
 func (s *Services) touchHost(v *raftfsm.View, host *spec.Host) {
 	for _, t := range v.TasksOn(host.ID) {
 		if t.Service != nil && t.LastStatus != spec.Stopped {
 			s.touched[t.Service.ID] = true
 		}
 	}
-	for id, cluster := range s.daemons {
+	for id, cluster := range s.onHosts {
 		if cluster == host.Cluster {
 			s.touched[id] = true
 		}
@@ -161,7 +164,7 @@ func (s *Services) steps(view *raftfsm.View) (steps []raftfsm.StepService) {
 		delete(s.wakes, serviceID)
 		known := view.ServiceByID(serviceID)
 		if known == nil || known.Status == service.Inactive {
-			delete(s.daemons, serviceID)
+			delete(s.onHosts, serviceID)
 			continue
 		}
 		step, wake, changes := s.Next(view, known)
@@ -201,11 +204,27 @@ func (s *Services) Next(v *raftfsm.View, known *service.Service) (raftfsm.StepSe
 
 func (s *Services) facts(v *raftfsm.View, known *service.Service) rollout.Facts {
 	asker := &hostAsker{v, s.schedulable}
-	facts := rollout.Facts{Now: s.proposer.Now(), NewID: id.NewTask, Infeasible: asker.infeasible, NoPlace: asker.noPlace}
+	facts := rollout.Facts{Now: s.proposer.Now(), NewID: id.NewTask, Infeasible: asker.infeasible, NoPlace: asker.noPlace, ZonesFor: asker.zonesFor}
 	if known.Strategy == service.Daemon {
 		facts.Hosts = asker.daemonHosts(known)
 	}
+	if known.Rebalances() {
+		facts.Zones = s.zonesOf(v, known.Cluster)
+	}
 	return facts
+}
+
+// zonesOf are the availability zones of the hosts of a cluster that take tasks. Many services ask at once, of one state.
+func (s *Services) zonesOf(v *raftfsm.View, cluster string) []string {
+	if s.zones == nil || s.zonesAt != v.Index() {
+		s.zones, s.zonesAt = map[string][]string{}, v.Index()
+	}
+	zones, known := s.zones[cluster]
+	if !known {
+		zones = (&hostAsker{v, s.schedulable}).zones(cluster)
+		s.zones[cluster] = zones
+	}
+	return zones
 }
 
 // NoPlace is why no host has room for a task of a service that waits, as a sentence.

@@ -10,6 +10,7 @@ import (
 	"pinion/raftfsm"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
+	"pinion/server/schedule"
 )
 
 // serviceHistory has a host, a definition without demands, and n services of a task each; those of the key k have more than it may.
@@ -130,5 +131,41 @@ func TestARolloutStopsNothingWhileNoHostTakesTasks(t *testing.T) {
 		if stops := p.state.View().Task(old.ID).DesiredStatus == spec.Stopped; stops != connected {
 			t.Errorf("connected %t: the old task is to stop: %t", connected, stops)
 		}
+	}
+}
+
+// A host in another availability zone that comes, or gets a GPU free, is one that a service moves a task to; a host that could not run it is none.
+func TestAServiceMovesATaskToAZoneThatHasCome(t *testing.T) {
+	p := serviceHistory(t, 0, nil, 0)
+	host := func(id, zone string, memory int64) {
+		p.do(t, raftfsm.PutHost{Host: spec.Host{ID: id, Name: id, Cluster: spec.DefaultCluster, CPU: 9999, MemoryMiB: memory, Attributes: map[string]string{spec.AttributeZone: zone}}})
+	}
+	host("h", "a", 9999)
+	p.do(t, raftfsm.CreateService{
+		Service:  service.Service{ID: "s0", Cluster: spec.DefaultCluster, Name: "s0", Strategy: service.Replica, Desired: 2, Settings: service.Settings{Rebalancing: service.Rebalanced}},
+		Revision: service.Revision{ID: "1", Definition: "f:1"}, Rollout: service.Rollout{ID: "1", CreatedAt: p.now},
+	})
+	s := NewServices(p, everywhere, slog.New(slog.DiscardHandler))
+	p.settle(t, s)
+	for _, task := range p.state.View().ServiceTasks("s0") {
+		p.do(t, raftfsm.PlaceTasks{Groups: [][]spec.Placement{{{TaskID: task.ID, HostID: "h"}}}})
+		p.do(t, raftfsm.ReportTasks{HostID: "h", Reports: []spec.TaskReport{{TaskID: task.ID, Status: spec.Running, Times: spec.TaskTimes{Started: p.now}}}})
+	}
+	p.now = p.now.Add(time.Minute)
+	p.settle(t, s)
+	moves := func() service.Balance { return p.state.View().ServiceByID("s0").Said.Balance }
+	host("small", "b", 1)
+	if p.settle(t, s); moves() != (service.Balance{}) {
+		t.Fatalf("no host of the zone could ever run it: %+v", moves())
+	}
+	host("i", "it's b", 9999)
+	p.settle(t, s)
+	started := p.state.View().Task(moves().Task)
+	if started == nil || moves().Zone != "it's b" {
+		t.Fatalf("%+v, %+v", moves(), p.state.View().ServiceByID("s0").Events)
+	}
+	request := schedule.RequestFor(p.state.View(), started, p.state.View().Definition("f:1"))
+	if _, willing := schedule.HostsOf(p.state.View(), spec.DefaultCluster, everywhere).Refusals(request); willing != 1 {
+		t.Errorf("%d hosts take it: %+v", willing, started.Queue)
 	}
 }

@@ -29,6 +29,7 @@ func rolloutFlags() []cli.Flag {
 		&cli.IntFlag{Name: "min-healthy", DefaultText: "100", Usage: "`PERCENT` of the replicas that stay healthy in a rollout"},
 		&cli.IntFlag{Name: "max", DefaultText: "200", Usage: "`PERCENT` of the replicas that there are at most in a rollout"},
 		&cli.StringFlag{Name: "grace", Usage: "`TIME` in which a new task need not be healthy, such as 10m while a model loads"},
+		&cli.BoolFlag{Name: "no-rebalance", Usage: "leave replicas where they run, also when another availability zone has fewer"},
 		&cli.BoolFlag{Name: "no-rollback", Usage: "when tasks of a rollout keep failing, go on trying"},
 	}
 }
@@ -149,6 +150,12 @@ func addRollout(c *cli.Context, in map[string]any) error {
 	}
 	if len(deployment) > 0 {
 		in["deploymentConfiguration"] = deployment
+	}
+	switch {
+	case c.Bool("no-rebalance"), c.IsSet("max") && c.Int("max") <= 100: // to move a replica takes one more for a while
+		in["availabilityZoneRebalancing"] = service.NotRebalanced
+	case c.IsSet("no-rebalance"):
+		in["availabilityZoneRebalancing"] = service.Rebalanced
 	}
 	if text := c.String("grace"); text != "" {
 		grace, err := time.ParseDuration(text)

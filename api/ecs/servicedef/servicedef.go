@@ -113,11 +113,8 @@ func OfTasks(all []spec.Tag) []spec.Tag {
 	return slices.DeleteFunc(slices.Clone(all), func(t spec.Tag) bool { return t.Key == service.TagRollout || t.Key == service.TagHealthyAfter })
 }
 
-// What a service has that says nothing of it: its tasks get no tags but those of Pinion's own, and are not moved once they run.
-const (
-	NoTags        = "NONE"
-	NotRebalanced = "DISABLED"
-)
+// NoTags is what a service has that says nothing of tags: its tasks get none but those of Pinion's own.
+const NoTags = "NONE"
 
 // CheckPropagation checks where tasks get tags from.
 func CheckPropagation(given string) error {
@@ -132,10 +129,18 @@ func ParseStrategy(given string) (service.Strategy, error) {
 	return service.Strategy(given), field.OneOf("schedulingStrategy", given, types.SchedulingStrategies...)
 }
 
-// CheckRebalancing checks whether tasks are to be spread over availability zones anew.
-func CheckRebalancing(given string) error {
-	return field.OneOf("availabilityZoneRebalancing", given, types.Rebalancings...)
+// CheckRebalancing checks whether the tasks of a service, as it is to be, are to be moved between availability zones.
+func CheckRebalancing(given string, s *service.Service) error {
+	if err := field.OneOf(rebalancingPath, given, types.Rebalancings...); err != nil {
+		return err
+	}
+	if why := s.CannotRebalance(); why != "" && s.Settings.Rebalancing == service.Rebalanced && (given != "" || !s.IsExternal()) {
+		return field.Errorf(rebalancingPath, "Availability Zone Rebalancing does not support %s. Set availabilityZoneRebalancing to DISABLED, or change that.", why)
+	}
+	return nil
 }
+
+const rebalancingPath = "availabilityZoneRebalancing"
 
 // CheckToken checks a client token.
 func CheckToken(token string) error {

@@ -1,6 +1,8 @@
 package view
 
 import (
+	"slices"
+
 	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/service"
@@ -35,13 +37,19 @@ const (
 	eventError = "ERROR"
 )
 
+// informs are the actions that need nobody to act.
+var informs = []service.Action{
+	service.ActionSteadyState, service.ActionTaskSetSteady, service.ActionRebalancing, service.ActionRebalanced, service.ActionRebalanceStopped,
+	service.ActionTasksStarted, service.ActionTasksStopped, service.ActionTasksProtected,
+}
+
 // serviceDetail is the detail of a change of a service, an event of it, or a deployment, and the ARN of the service.
 func (r *Renderer) serviceDetail(change *raftfsm.Change, at wire.Time) (detail any, serviceARN string) {
 	switch o := change.Object.(type) {
 	case *service.Happening:
 		detail := &actionDetail{EventType: eventWarn, EventName: string(o.Event.Action), ClusterARN: r.ClusterARN(o.Service.Cluster),
 			CreatedAt: wire.NewTime(o.Event.At), Reason: o.Event.Message}
-		if o.Event.Action == service.ActionSteadyState || o.Event.Action == service.ActionTaskSetSteady {
+		if slices.Contains(informs, o.Event.Action) {
 			detail.EventType = eventInfo
 		}
 		return detail, r.ServiceARN(o.Service.Cluster, o.Service.Name)

@@ -56,7 +56,7 @@ func (r *Renderer) addHost(out *types.Task, t *spec.Task) {
 	if host == nil {
 		return
 	}
-	out.AvailabilityZone, _ = host.Attribute("ecs.availability-zone")
+	out.AvailabilityZone, _ = host.Attribute(spec.AttributeZone)
 	if arch, _ := host.Attribute("ecs.cpu-architecture"); arch != "" {
 		out.Attributes = append(out.Attributes, spec.Attribute{Name: "ecs.cpu-architecture", Value: arch})
 	}

@@ -151,3 +151,51 @@ func (p *pool) testHostsKilledInARollout(t *testing.T) {
 	p.waitSteady(t, witness, "streams:1")
 	s.mustBeWhole(killed...)
 }
+
+// TestTasksMoveToAnAvailabilityZoneThatIsBack drains the one host of a zone while a service starts, so that its tasks are all in the other zone, and takes
+// it back: one task after the other moves there, while as many as ever run.
+func TestTasksMoveToAnAvailabilityZoneThatIsBack(t *testing.T) {
+	zoned := func(zone string) []string {
+		return []string{"--gpus", "sim:4xh100", "--attribute", "ecs.availability-zone=" + zone}
+	}
+	p := up(t, zoned("a"), zoned("b"))
+	h, away := p.Hosts()[0], p.Hosts()[1]
+	p.mustCall(t, h, "RegisterTaskDefinition", object{"family": "idle", "networkMode": "none", "containerDefinitions": []object{{
+		"name": "main", "image": "busybox", "memory": 16, "command": []string{"sleep", "9999"}, "stopTimeout": 2, "resourceRequirements": []object{{"type": "GPU", "value": "1"}},
+	}}}, &object{})
+	if _, err := p.sh(t, h, `pinion --data-dir "$0" drain `+away.Name); err != nil {
+		t.Fatal(err)
+	}
+	p.mustCall(t, h, "CreateService", object{"serviceName": "idle", "taskDefinition": "idle", "desiredCount": 4, "tags": []object{{"key": "pinion.healthy-after", "value": "1s"}}}, &object{})
+	now := func() (s service, zones map[string]int) {
+		var out struct{ Services []service }
+		p.mustCall(t, h, "DescribeServices", object{"services": []string{"idle"}}, &out)
+		var tasks struct {
+			Tasks []struct {
+				Zone string `json:"availabilityZone"`
+			}
+		}
+		if running := p.list(t, h, "ListTasks", object{"serviceName": "idle", "desiredStatus": "RUNNING"}); len(running) > 0 {
+			p.mustCall(t, h, "DescribeTasks", object{"tasks": running}, &tasks)
+		}
+		zones = map[string]int{}
+		for _, task := range tasks.Tasks {
+			zones[task.Zone]++
+		}
+		return out.Services[0], zones
+	}
+	eventually(t, "all tasks run in a", func() bool {
+		s, zones := now()
+		return s.Deployments[0].State == "COMPLETED" && zones["a"] == 4
+	})
+	if _, err := p.sh(t, h, `pinion --data-dir "$0" activate `+away.Name); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "two run in each", func() bool {
+		s, zones := now()
+		if s.Running < 4 {
+			t.Errorf("%d run: %+v", s.Running, zones)
+		}
+		return zones["a"] == 2 && zones["b"] == 2 && s.Running == 4
+	})
+}

@@ -19,6 +19,8 @@ const (
 	reasonUnhealthy = "Task failed container health checks"
 	reasonTarget    = "Task failed ELB health checks in (target-group %s)"
 	reasonScaling   = "Scaling activity initiated by (deployment %s)"
+
+	reasonRebalancing = "Availability-zone rebalancing initiated by (deployment %s)"
 )
 
 // outcome is what the end of a task says of its deployment.

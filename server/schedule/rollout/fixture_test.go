@@ -31,6 +31,7 @@ type pool struct {
 	made  int
 	wake  time.Time // as the last step had it
 	steps int       // entries of the reconciler
+	zones []string  // of the hosts, in turn; empty: they have none
 }
 
 func newPool(t tester, hosts, gpus int) *pool {
@@ -53,6 +54,9 @@ func newPool(t tester, hosts, gpus int) *pool {
 
 func (p *pool) putHost(i, gpus int) {
 	host := spec.Host{ID: fmt.Sprintf("%032x", i), Name: fmt.Sprint("h", i), Cluster: spec.DefaultCluster, Address: "h:7400", CPU: 99999, MemoryMiB: 99999, RegisteredAt: epoch}
+	if len(p.zones) > 0 {
+		host.Attributes = map[string]string{spec.AttributeZone: p.zones[i%len(p.zones)]}
+	}
 	for g := range gpus {
 		host.GPUs.Devices = append(host.GPUs.Devices, gpu.Device{UUID: fmt.Sprintf("%d-%d", i, g), Index: g, Health: gpu.Healthy})
 	}
@@ -141,6 +145,10 @@ func (p *pool) facts() Facts {
 		if host.Status != spec.HostDraining && !host.Lost() {
 			f.Hosts = append(f.Hosts, host)
 		}
+	}
+	f.ZonesFor = p.zonesFor
+	for _, zone := range p.zonesFor(nil) {
+		f.Zones = append(f.Zones, zone.Name)
 	}
 	return f
 }
@@ -234,9 +242,8 @@ func (p *pool) checkPaused(step raftfsm.StepService, s *service.Service, was *se
 func (p *pool) place() {
 	for t := range p.View().QueuedTasks(spec.DefaultCluster) {
 		for _, host := range p.View().Hosts(spec.DefaultCluster) {
-			only := t.Service.Host
 			free := p.View().Free(host.ID).GPUs
-			if host.Status == spec.HostDraining || host.Lost() || len(free) == 0 || only != "" && only != host.ID {
+			if host.Status == spec.HostDraining || host.Lost() || len(free) == 0 || !p.meets(t, host) {
 				continue
 			}
 			p.do(raftfsm.PlaceTasks{Groups: [][]spec.Placement{{{TaskID: t.ID, HostID: host.ID, GPUs: [][]string{free[:1]}}}}})

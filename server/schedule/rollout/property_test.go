@@ -13,11 +13,13 @@ import (
 )
 
 // TestAServiceConvergesFromAnyState draws a service and what happens to it: updates in the middle of rollouts, broken revisions, lost and
-// drained hosts, tasks that are stopped, preempted and protected, hooks that pause rollouts and are answered or not. Each step is held to its bounds (pool.checkStep), and the reconciler, which
+// drained hosts, tasks that are stopped, preempted and protected, hooks that pause rollouts and are answered or not,
+// and zones of the hosts. Each step is held to its bounds (pool.checkStep), and the reconciler, which
 // has no memory, rests after a few. When it is left in peace with a revision that works and room for it, the service is what it is to be.
 func TestAServiceConvergesFromAnyState(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		m := &mess{T: r, pool: newPool(r, rapid.IntRange(1, 4).Draw(r, "hosts"), rapid.IntRange(1, 4).Draw(r, "gpus"))}
+		m.zoned(pick(r, nil, []string{"a", "b"}, []string{"a", "a", "b", "c"})...)
 		strategy := pick(r, service.Replica, service.Replica, service.Replica, service.Daemon)
 		m.create(service.Service{Strategy: strategy, Desired: rapid.IntRange(0, 8).Draw(r, "desired"), Settings: m.settings()}, m.definition())
 		for range rapid.IntRange(0, 25).Draw(r, "events") {
@@ -50,6 +52,7 @@ func (m *mess) settings() service.Settings {
 		timeout := &service.HookTimeout{Minutes: pick(m.T, 0, 1), Action: pick(m.T, "", service.HookContinue, service.HookRollback)}
 		s.Deployment.Hooks = append(s.Deployment.Hooks, service.Hook{Stages: []service.Stage{pick(m.T, service.PauseStages...), pick(m.T, service.PauseStages...)}, Timeout: timeout})
 	}
+	s.Rebalancing = pick(m.T, "", service.Rebalanced)
 	grace := pick(m.T, 0, 0, 15)
 	s.GraceSeconds = &grace
 	return s
@@ -113,6 +116,7 @@ func (m *mess) settle(strategy service.Strategy) {
 		settings = percents(100, 200)
 		m.putHost(9, 20)
 	}
+	settings.Rebalancing = pick(m.T, "", service.Rebalanced)
 	m.update(service.Change{Settings: &settings})
 	m.deploy(pick(m.T, "good:1", "checked:2"))
 	m.run(200)
@@ -125,6 +129,9 @@ func (m *mess) settle(strategy service.Strategy) {
 	}
 	if len(live) != want || len(m.healthy()) != want || s.Primary().State != service.Completed || s.Said.Steady.IsZero() || len(s.Deployments) != 1 {
 		m.Fatalf("%d live, %d healthy, want %d: %+v", len(live), len(m.healthy()), want, s)
+	}
+	if s.Rebalances() {
+		m.checkBalanced(true)
 	}
 	before := m.steps
 	if m.run(100); m.steps > before {

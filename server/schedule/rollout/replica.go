@@ -14,9 +14,11 @@ type replica struct {
 	fit       bool // neither unhealthy nor on a draining host
 	current   bool // it is what the service is to have
 	healthy   bool
-	unhealthy bool // its health check fails, and its grace is over
-	noPlace   bool // it waits, and the queue has had the time to find it a place
-	stopped   bool // by this step
+	unhealthy bool   // its health check fails, and its grace is over
+	noPlace   bool   // it waits, and the queue has had the time to find it a place
+	stopped   bool   // by this step
+	told      bool   // an event has said that it is stopped
+	zone      string // of its host, when the service rebalances
 }
 
 // replicas are live tasks of the service.
@@ -55,7 +57,7 @@ func isCurrentHealthy(r *replica) bool { return r.current && r.healthy }
 func isAny(*replica) bool              { return true }
 
 // stopOrder lists the live tasks that are so in the order in which they are stopped: those without a place first, then those that do not run,
-// are unhealthy or not healthy yet, then those of the host with most tasks of the service, the newest first.
+// are unhealthy or not healthy yet, then one of the zone that has most tasks of the service then, of the host with most, the newest first.
 func (all replicas) stopOrder(is func(*replica) bool) replicas {
 	onHost := map[string]int{}
 	var some replicas
@@ -71,6 +73,12 @@ func (all replicas) stopOrder(is func(*replica) bool) replicas {
 	slices.SortFunc(some, func(a, b *replica) int {
 		return cmp.Or(a.rank()-b.rank(), onHost[b.HostID]-onHost[a.HostID], b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
+	left, inZone := all.byZone(), map[*replica]int{} // tasks of the zone before each is stopped
+	for _, r := range some {
+		inZone[r] = left[r.zone]
+		left[r.zone]--
+	}
+	slices.SortStableFunc(some, func(a, b *replica) int { return cmp.Or(a.rank()-b.rank(), inZone[b]-inZone[a]) })
 	return some
 }
 

@@ -34,6 +34,10 @@ type Facts struct {
 	// NoPlace is why none does, as a sentence.
 	Infeasible func(*spec.Task) string
 	NoPlace    func(*spec.Task) string
+
+	// Zones are the availability zones of the hosts that take tasks, by name. ZonesFor are those of them with a host that could run a task, however full.
+	Zones    []string
+	ZonesFor func(*spec.Task) []Zone
 }
 
 // Next is the next step of a service. changes is false when there is nothing to do, and wake is when there may be something without a change
@@ -53,6 +57,7 @@ func Next(v *raftfsm.View, s *service.Service, f Facts) (step raftfsm.StepServic
 		p.readTasks()
 		traffic := trafficMove{p}
 		traffic.advance()
+		balance{p}.follow()
 		p.start()
 		traffic.startKept()
 		traffic.stopKept()
@@ -63,6 +68,7 @@ func Next(v *raftfsm.View, s *service.Service, f Facts) (step raftfsm.StepServic
 		p.sayUnplaced()
 		p.complete()
 		p.saySteady()
+		balance{p}.begin()
 	}
 	p.dropReplaced()
 	return p.result()

@@ -37,6 +37,9 @@ func (u *rules) replica(t *spec.Task) *replica {
 		u.wakeAt(since.Add(noPlaceAfter))
 	}
 	host := u.v.Host(t.HostID)
+	if host != nil && u.s.Rebalances() {
+		r.zone, _ = host.Attribute(spec.AttributeZone)
+	}
 	r.fit = !r.unhealthy && (host == nil || host.Status != spec.HostDraining)
 	r.current = r.fit && t.Service.Deployment == u.s.Primary().ID
 	return r

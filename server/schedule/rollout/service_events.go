@@ -70,7 +70,7 @@ func (j *journal) stopped(all replicas) {
 	var running, others []string
 	for _, r := range all {
 		switch {
-		case !r.stopped:
+		case !r.stopped || r.told:
 		case r.LastStatus == spec.Running:
 			running = append(running, r.ID)
 		default:

@@ -33,7 +33,7 @@ func (p *planner) startTasks(of *service.Deployment, n int) {
 	if n <= 0 || definition == nil {
 		return
 	}
-	hosts, template := p.live.hostsInNeed(p.f.Hosts), &template{p.v, p.s, of, definition}
+	hosts, template := p.live.hostsInNeed(p.f.Hosts), templateOf(p, of)
 	var started []*spec.Task
 	for i := range n {
 		host := ""

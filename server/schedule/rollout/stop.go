@@ -12,7 +12,7 @@ const slowest = 16
 
 // stopReplaced stops current tasks that are too many, and outdated ones that are replaced or are of no use to the service.
 func (p *planner) stopReplaced() {
-	surplus := p.live.count(isCurrent) - p.s.Desired
+	surplus := balance{p}.surplus() - balance{p}.held()
 	for _, r := range p.live.stopOrder(isCurrent) {
 		if surplus <= 0 || !p.isSpare(r) {
 			break // those that come later are healthy too

@@ -3,6 +3,7 @@ package rollout
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"pinion/raftfsm"
@@ -17,6 +18,12 @@ type template struct {
 	s          *service.Service
 	of         *service.Deployment
 	definition *spec.TaskDefinition
+	zones      int // of the hosts
+}
+
+// templateOf is that of the tasks of a deployment.
+func templateOf(p *planner, of *service.Deployment) *template {
+	return &template{p.v, p.s, of, p.v.Definition(of.Definition), len(p.f.Zones)}
 }
 
 // task makes one, of a DAEMON for a host.
@@ -26,6 +33,15 @@ func (t *template) task(host string, newID func() string, now time.Time) *spec.T
 	if task.Run = ""; t.definition.ResolvesOnce() {
 		task.Run = t.of.ID // all tasks of a deployment have the same digests
 	}
+	return task
+}
+
+// taskIn makes one for an availability zone.
+func (t *template) taskIn(zone string, newID func() string, now time.Time) *spec.Task {
+	task := t.task("", newID, now)
+	quoted := "'" + strings.ReplaceAll(zone, "'", "''") + "'"
+	in := spec.PlacementConstraint{Type: spec.MemberOf, Expression: fmt.Sprintf("%s == %s", service.SpreadOverZones.Field, quoted)}
+	task.Queue.Constraints = append(slices.Clip(task.Queue.Constraints), in)
 	return task
 }
 
@@ -40,7 +56,7 @@ func (t *template) request(host string) spec.RunRequest {
 	r := spec.RunRequest{
 		Cluster: t.s.Cluster, Definition: t.definition.Name(), Count: 1, Group: t.s.Group(), StartedBy: service.DeploymentName(t.of.ID),
 		LaunchType: launchType, Tags: t.taskTags(), ByAdmin: t.s.ByAdmin,
-		Constraints: t.s.Settings.Constraints, Strategy: t.s.Settings.Placement, CapacityProvider: provider(providers),
+		Constraints: t.s.Settings.Constraints, Strategy: t.strategy(), CapacityProvider: provider(providers),
 	}
 	if t.s.Owner != nil {
 		r.Key = t.s.Owner.Key
@@ -50,6 +66,14 @@ func (t *template) request(host string) spec.RunRequest {
 		r.Constraints = append(slices.Clip(r.Constraints), on)
 	}
 	return r
+}
+
+// strategy is the placement strategy: without a word of the user's, tasks that are rebalanced between zones are spread over them from the beginning.
+func (t *template) strategy() []spec.PlacementStrategy {
+	if len(t.s.Settings.Placement) == 0 && t.zones > 1 && t.s.Rebalances() {
+		return []spec.PlacementStrategy{service.SpreadOverZones}
+	}
+	return t.s.Settings.Placement
 }
 
 // provider is the capacity provider that tasks wait in: the first of the strategy that has a base or a weight.
