@@ -105,7 +105,7 @@ func TestEventsLookLikeThoseOfECS(t *testing.T) {
 func TestWhatCannotBeToldIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := withEvents(newFixture(t))
-		b.get("/v1/events?type=tasks").wantError(t, 400, invalid, `type must be of task, host, cluster, gpu, leader, service, service-action, deployment and refusal, with commas between, not "tasks".`)
+		b.get("/v1/events?type=tasks").wantError(t, 400, invalid, `type must be of task, host, cluster, gpu, leader, service, service-action, deployment, hook and refusal, with commas between, not "tasks".`)
 		b.get("/v1/events?follow=x").wantError(t, 400, invalid, `follow must be true or false, not "x".`)
 		for _, since := range []string{"now", "-1", "1-2-3-4", "1-x", "1-"} {
 			b.get("/v1/events?since="+since).wantError(t, 400, invalid, fmt.Sprintf("since must be the id of an event such as 1234-0, or an index such as 1234, not %q.", since))

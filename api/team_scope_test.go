@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"pinion/raftfsm"
+	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 )
 
@@ -18,6 +20,15 @@ func TestAKeyForOneTeamSeesTheTasksOfThatOneAlone(t *testing.T) {
 		ids[team] = arn[strings.LastIndex(arn, "/")+1:]
 		b.must(t, "CreateService", `{"serviceName":"`+team+`-service","taskDefinition":"tensorflow-1-gpu","desiredCount":1,"tags":[{"key":"pinion.team","value":"`+team+`"}]}`)
 	}
+	for _, team := range []string{"mine", "theirs"} { // a hook of each service waits
+		of := b.state.View().Service(spec.DefaultCluster, team+"-service")
+		paused := *b.state.View().ServiceRollout(of.Primary().Rollout)
+		paused.Configuration.Hooks = []service.Hook{{Stages: []service.Stage{service.StagePreScaleUp}}}
+		step := raftfsm.StepService{ServiceID: of.ID, Version: of.Version, Service: *of, Rollouts: []service.Rollout{*paused.Pause(service.StagePreScaleUp, func() string { return team }, epoch)}}
+		if _, err := b.Propose(t.Context(), step); err != nil {
+			t.Fatal(err)
+		}
+	}
 	bearer := b.withKey(t, spec.AccessKey{ID: "AKIATEAM", Role: spec.RoleSubmit, Grant: spec.KeyGrant{Teams: []string{"mine"}}})
 	for _, path := range []string{"/v1/tasks", "/v1/tasks/ID/logs", "/v1/tasks/ID/pulls", "/v1/tasks/ID/explain", "/v1/tasks?stale=true", "/v1/queue", "/v1/gpus", "/v1/events?follow=false", "/v1/events?follow=false&task=ID"} {
 		theirs := b.as(bearer, httptest.NewRequest("GET", strings.ReplaceAll(path, "ID", ids["theirs"]), nil)).Body.String()
@@ -27,6 +38,9 @@ func TestAKeyForOneTeamSeesTheTasksOfThatOneAlone(t *testing.T) {
 		if mine := b.as(bearer, httptest.NewRequest("GET", strings.ReplaceAll(path, "ID", ids["mine"]), nil)); strings.Contains(mine.Body.String(), "AccessDenied") {
 			t.Errorf("%s of its own: %s", path, mine.Body)
 		}
+	}
+	if got := b.as(bearer, httptest.NewRequest("GET", "/v1/events?type=hook&follow=false", nil)).Body.String(); !strings.Contains(got, "ecs-pause-mine") || strings.Contains(got, "theirs") {
+		t.Errorf("hooks of its services alone: %s", got)
 	}
 	arn := "arn:aws:ecs:us-east-1:" + spec.AccountID + ":task/default/"
 	for operation, body := range map[string]string{

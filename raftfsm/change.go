@@ -36,6 +36,7 @@ const (
 	ServiceChange       = change.Service
 	ServiceActionChange = change.ServiceAction
 	DeploymentChange    = change.Deployment
+	HookChange          = change.Hook
 )
 
 // ChangeKinds lists the kinds that the nouns have registered.

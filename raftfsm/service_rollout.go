@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"pinion/raftfsm/change"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
@@ -21,7 +22,7 @@ var (
 
 	tableServiceRollouts = register(noun[service.Rollout]{
 		table: "serviceRollouts", indexes: []*table.Index[service.Rollout]{rolloutsByID, rolloutsByService, rolloutsOver}, refersTo: []string{"services", "serviceRevisions"},
-		noChanges: "its deployment is told", noCluster: "its service does",
+		changes: change.OfRollout, emits: []ChangeKind{HookChange}, noCluster: "its service does",
 		expired: func(v *View, r Reap) iter.Seq[*service.Rollout] {
 			return func(yield func(*service.Rollout) bool) {
 				for old := range rolloutsOver.Until(v, func(o *service.Rollout) bool { return !o.FinishedAt.Before(r.InactiveBefore) }) {

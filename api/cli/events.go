@@ -43,7 +43,7 @@ Examples:
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "follow new events until Ctrl-C"},
 			&cli.StringFlag{Name: "cluster", DefaultText: "all", Usage: "only events of the cluster `NAME`"},
-			&cli.StringFlag{Name: "type", DefaultText: "all", Usage: "only events of these `KINDS`, separated by commas: task, host, cluster, gpu, leader, service, service-action, deployment; refusal is none of \"all\""},
+			&cli.StringFlag{Name: "type", DefaultText: "all", Usage: "only events of these `KINDS`, separated by commas: task, host, cluster, gpu, leader, service, service-action, deployment, hook; refusal is none of \"all\""},
 			&cli.StringFlag{Name: "format", Usage: "print each event by a Go `TEMPLATE` over its JSON"},
 			&cli.StringFlag{Name: "since", Usage: "only events after this `INDEX` or event id"},
 		},
@@ -114,7 +114,7 @@ func printEvent(inv *invocation.Invocation, template *listing.Template, e client
 	text := ""
 	switch {
 	case err != nil:
-	case e.Type == "service" || e.Type == "service-action" || e.Type == "deployment":
+	case e.Type == "service" || e.Type == "service-action" || e.Type == "deployment" || e.Type == "hook":
 		text, err = serviceEventText(e.Type, envelope.Detail)
 	default:
 		text, err = eventText(e.Type, envelope.Time, envelope.Detail)
@@ -195,10 +195,15 @@ func serviceEventText(kind string, detail json.RawMessage) (string, error) {
 		Desired int    `json:"desiredCount"`
 		Event   string `json:"eventName"`
 		Reason  string `json:"reason"`
+		Stage   string `json:"lifecycleStage"`
+		ARN     string `json:"serviceArn"`
 	}
 	err := json.Unmarshal(detail, &now)
 	if kind == "service" {
 		return fmt.Sprintf("%s %s, %d wanted", now.Service, now.Status, now.Desired), err
+	}
+	if kind == "hook" {
+		return fmt.Sprintf("%s %s at %s", now.Event, client.ResourceID(now.ARN), now.Stage), err
 	}
 	return strings.TrimSpace(now.Event + " " + now.Reason), err
 }

@@ -170,7 +170,7 @@ func parseKinds(text string) (kinds []raftfsm.ChangeKind, refusals bool, err err
 		case kind == refusalKind:
 			refusals = true
 		case !slices.Contains(raftfsm.ChangeKinds, kind):
-			return nil, false, wire.Errorf(wire.InvalidParameter, "type must be of task, host, cluster, gpu, leader, service, service-action, deployment and refusal, with commas between, not %q.", name)
+			return nil, false, wire.Errorf(wire.InvalidParameter, "type must be of task, host, cluster, gpu, leader, service, service-action, deployment, hook and refusal, with commas between, not %q.", name)
 		default:
 			kinds = append(kinds, kind)
 		}

@@ -128,7 +128,7 @@ func (s *stream) start() error {
 }
 
 // sees reports whether a principal may learn of a change: of tasks and services of its teams, and of all else.
-func sees(p auth.Principal, change *raftfsm.Change) bool {
+func sees(p auth.Principal, view *raftfsm.View, change *raftfsm.Change) bool {
 	switch o := change.Object.(type) {
 	case *spec.Task:
 		return p.SeesTask(o)
@@ -138,6 +138,9 @@ func sees(p auth.Principal, change *raftfsm.Change) bool {
 		return p.SeesService(o.Service)
 	case *service.DeploymentChange:
 		return p.SeesService(o.Service)
+	case *service.HookChange:
+		s := view.ServiceByID(o.Rollout.ServiceID)
+		return s != nil && p.SeesService(s)
 	}
 	return true
 }
@@ -152,7 +155,7 @@ func (s *stream) send(changes []*raftfsm.Change) error {
 	s.chunk, s.sent = s.chunk[:0], false
 	for _, change := range changes {
 		s.at = change.Position
-		if !s.query.matches(change) || !sees(s.principal, change) {
+		if !s.query.matches(change) || !sees(s.principal, s.view, change) {
 			continue
 		}
 		s.sent = true

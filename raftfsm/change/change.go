@@ -23,6 +23,7 @@ const (
 	Service       Kind = "service"
 	ServiceAction Kind = "service-action"
 	Deployment    Kind = "deployment"
+	Hook          Kind = "hook"
 )
 
 // Connection is what a change of a host says of its connection.
@@ -43,7 +44,7 @@ type Change struct {
 	ClusterName string     // cluster of the object
 	Connection  Connection // of a host that is disconnected, lost or back by this change
 	Deleted     bool       // the object was deleted, and Object is its last version
-	Object      any        // of the type that belongs to Kind: *spec.Task, *spec.Host, *spec.Cluster, *spec.HostGPU, *raftfsm.Leader, *service.Service, *service.Happening, *service.DeploymentChange
+	Object      any        // of the type that belongs to Kind: *spec.Task, *spec.Host, *spec.Cluster, *spec.HostGPU, *raftfsm.Leader, *service.Service, *service.Happening, *service.DeploymentChange, *service.HookChange
 }
 
 // Place is the position of the change.

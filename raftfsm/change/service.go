@@ -33,3 +33,34 @@ func OfService(before, after *service.Service) []*Change {
 	}
 	return all
 }
+
+// OfRollout tells of the hooks that have paused a rollout, and how each pause ended. One that is gone while it waited has FAILED: its stage comes again.
+func OfRollout(before, after *service.Rollout) (all []*Change) {
+	if after == nil {
+		return nil // it was over before
+	}
+	if before == nil {
+		before = &service.Rollout{}
+	}
+	find := func(of *service.Rollout, id string) *service.Pause {
+		if i := slices.IndexFunc(of.Pauses, func(p service.Pause) bool { return p.ID == id }); i >= 0 {
+			return &of.Pauses[i]
+		}
+		return nil
+	}
+	tell := func(p service.Pause) {
+		all = append(all, &Change{Kind: Hook, ClusterName: after.Cluster, Object: &service.HookChange{Rollout: after, Pause: p}})
+	}
+	for _, p := range before.Pauses {
+		if p.Status == service.HookAwaiting && find(after, p.ID) == nil {
+			p.Status = service.HookFailed
+			tell(p)
+		}
+	}
+	for _, p := range after.Pauses {
+		if was := find(before, p.ID); was == nil || was.Status != p.Status {
+			tell(p)
+		}
+	}
+	return all
+}

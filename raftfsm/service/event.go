@@ -41,6 +41,12 @@ type DeploymentChange struct {
 	Deployment Deployment
 }
 
+// HookChange is a pause of a rollout whose status has changed, as the changelog tells it.
+type HookChange struct {
+	Rollout *Rollout
+	Pause   Pause
+}
+
 // AddEvents adds events to those of the service, of which the newest stay.
 func (s *Service) AddEvents(events ...Event) {
 	all := append(append([]Event(nil), s.Events...), events...)

@@ -12,6 +12,7 @@ import (
 	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/change"
+	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 )
 
@@ -28,7 +29,7 @@ type event struct {
 	Detail     any      `json:"detail"`
 }
 
-// detailTypes are the names of the kinds of events: four of ECS, and those of Pinion in their manner.
+// detailTypes are the names of the kinds of events: five of ECS, and those of Pinion in their manner.
 var detailTypes = map[raftfsm.ChangeKind]string{
 	raftfsm.TaskChange:    "ECS Task State Change",
 	raftfsm.HostChange:    "ECS Container Instance State Change",
@@ -39,6 +40,7 @@ var detailTypes = map[raftfsm.ChangeKind]string{
 	raftfsm.ServiceChange:       "Pinion Service State Change",
 	raftfsm.ServiceActionChange: "ECS Service Action",
 	raftfsm.DeploymentChange:    "ECS Deployment State Change",
+	raftfsm.HookChange:          "ECS Hook State Change",
 }
 
 // taskDetail is a task as DescribeTasks shows it, with tags.
@@ -117,6 +119,9 @@ func Event(change *raftfsm.Change, view *raftfsm.View, region string) ([]byte, e
 	case raftfsm.ServiceChange, raftfsm.ServiceActionChange, raftfsm.DeploymentChange:
 		detail, serviceARN := r.serviceDetail(change, at)
 		out.Detail, out.Resources = detail, []string{serviceARN}
+	case raftfsm.HookChange:
+		detail := r.hookDetail(change.Object.(*service.HookChange), at)
+		out.Detail, out.Resources = detail, []string{detail.ServiceDeploymentARN}
 	default:
 		return nil, fmt.Errorf("a change of a %q has no event", change.Kind)
 	}

@@ -30,6 +30,20 @@ type actionDetail struct {
 	Reason       string    `json:"reason,omitempty"`
 }
 
+// hookDetail is ECS's of a lifecycle hook whose status has changed.
+type hookDetail struct {
+	EventType            string    `json:"eventType"`
+	EventName            string    `json:"eventName"`
+	HookID               string    `json:"hookId"`
+	HookType             string    `json:"hookType"`
+	ExpiresAt            wire.Time `json:"expiresAt,omitzero"`
+	LifecycleStage       string    `json:"lifecycleStage"`
+	ClusterARN           string    `json:"clusterArn"`
+	ServiceARN           string    `json:"serviceArn"`
+	ServiceDeploymentARN string    `json:"serviceDeploymentArn"`
+	UpdatedAt            wire.Time `json:"updatedAt,omitzero"`
+}
+
 // Types of events, ECS's.
 const (
 	eventInfo  = "INFO"
@@ -64,4 +78,14 @@ func (r *Renderer) serviceDetail(change *raftfsm.Change, at wire.Time) (detail a
 	s := change.Object.(*service.Service)
 	arn := r.ServiceARN(s.Cluster, s.Name)
 	return &serviceDetail{arn, s.Name, r.ClusterARN(s.Cluster), string(s.Status), s.Desired, s.Version, at}, arn
+}
+
+// hookDetail is the detail of a pause of a rollout whose status has changed.
+func (r *Renderer) hookDetail(c *service.HookChange, at wire.Time) *hookDetail {
+	of := c.Rollout
+	return &hookDetail{
+		EventType: eventInfo, EventName: "HOOK_" + string(c.Pause.Status), HookID: c.Pause.ID, HookType: pauseHook, ExpiresAt: wire.NewTime(c.Pause.ExpiresAt),
+		LifecycleStage: string(c.Pause.Stage), ClusterARN: r.ClusterARN(of.Cluster), ServiceARN: r.ServiceARN(of.Cluster, of.Service),
+		ServiceDeploymentARN: r.serviceDeploymentARN(of.Cluster, of.Service, of.ID), UpdatedAt: at,
+	}
 }

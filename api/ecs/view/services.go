@@ -194,7 +194,11 @@ func (v *Services) statistics(cluster string) []types.KeyValuePair {
 }
 
 func (v *Services) rolloutARN(cluster, name, id string) string {
-	return arn.Make(v.r.Region, arn.ServiceDeployment+"/"+cluster+"/"+name+"/"+id)
+	return v.r.serviceDeploymentARN(cluster, name, id)
+}
+
+func (r *Renderer) serviceDeploymentARN(cluster, name, id string) string {
+	return arn.Make(r.Region, arn.ServiceDeployment+"/"+cluster+"/"+name+"/"+id)
 }
 
 func (v *Services) revisionARN(cluster, name, id string) string {
