@@ -64,7 +64,7 @@ func sameSettings(a, b *Settings) bool {
 // Begin makes a deployment of the revision the PRIMARY one of a service that is the caller's own copy. Those before it are replaced.
 func (s *Service) Begin(revision *Revision, rollout *Rollout) {
 	at, source := rollout.CreatedAt, ""
-	if len(s.Deployments) > 0 {
+	if len(s.Deployments) > 0 && !s.Shift.IsFirst() { // what waits for its first answer is nothing to go on from
 		source = s.Source().ID
 	}
 	before := slices.Clone(s.Deployments)

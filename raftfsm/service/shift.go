@@ -47,7 +47,7 @@ const (
 )
 
 // Shift is a move of traffic from one deployment to the PRIMARY one. The tasks of both are kept until it is over. The zero one is none: all of the
-// traffic is the PRIMARY deployment's.
+// traffic is the PRIMARY deployment's. So it is with a Stage alone, which the first deployment of a service with hooks is at.
 type Shift struct {
 	From     string    `json:"from,omitempty"`     // Deployment.ID
 	Stage    Stage     `json:"stage,omitempty"`    //
@@ -63,9 +63,12 @@ func (s *Shift) Tests() bool {
 	return !s.IsOn() || !s.StartsNothing() && s.Stage != StageScaleUp && s.Stage != StagePostScaleUp
 }
 
+// IsFirst reports whether the first deployment of the service goes through its stages.
+func (s *Shift) IsFirst() bool { return s.From == "" && s.Stage != "" }
+
 // StartsNothing reports whether the PRIMARY deployment is to have no tasks yet.
 func (s *Shift) StartsNothing() bool {
-	return s.IsOn() && (s.Stage == StageReconcile || s.Stage == StagePreScaleUp)
+	return s.Stage == StageReconcile || s.Stage == StagePreScaleUp
 }
 
 // StrategyName is the deployment strategy.
@@ -123,11 +126,13 @@ func (s *Service) Source() *Deployment {
 }
 
 // beginShift begins to move the traffic of a deployment to the PRIMARY one, if the strategy says so. Without one that does, it keeps the tasks of that
-// deployment until the hooks before the first new task let the rollout go on.
+// deployment until the hooks before the first new task let the rollout go on. The first deployment has none before it, and waits for the same hooks.
 func (s *Service) beginShift(source string, at time.Time) {
 	how := &s.Settings.Deployment
 	waits := len(how.HooksAt(StageReconcile))+len(how.HooksAt(StagePreScaleUp)) > 0
-	if s.Shift = (Shift{}); (how.Shifts() || waits) && s.Strategy != Daemon && source != "" {
+	switch s.Shift = (Shift{}); {
+	case s.Strategy == Daemon:
+	case source == "" && len(how.Hooks) > 0, source != "" && (how.Shifts() || waits):
 		s.Shift = Shift{From: source, Stage: StageReconcile, Since: at}
 	}
 }

@@ -80,7 +80,7 @@ func (v *Services) lifecycle(d *service.Rollout, out *types.ServiceDeployment) {
 		}
 		return
 	}
-	if out.LifecycleStage = string(service.StageCleanUp); s.Shift.IsOn() {
+	if out.LifecycleStage = string(service.StageCleanUp); s.Shift.Stage != "" {
 		out.LifecycleStage = string(s.Shift.Stage)
 	}
 	production, test := percent(service.AllTraffic), percent(service.AllTraffic)

@@ -16,16 +16,62 @@ func paused(t *testing.T, strategy string, steps *service.Steps, hooks ...servic
 	p := newPool(t, 2, 4)
 	one := 1
 	settings := percents(50, 200)
-	settings.Deployment.Strategy, settings.Deployment.Steps, settings.Deployment.Hooks = strategy, steps, hooks
+	settings.Deployment.Strategy, settings.Deployment.Steps = strategy, steps
 	if strategy != "" {
 		settings.Deployment.BakeMinutes = &one
 	}
 	p.create(service.Service{Desired: 2, Settings: settings}, "good:1")
 	p.run(20)
-	if s := p.web(); s.Primary().State != service.Completed || len(p.rollout().Pauses) != 0 {
-		t.Fatalf("the first deployment has nothing beside it, and is paused: %+v, %+v", s, p.rollout())
-	}
+	settings.Deployment.Hooks = hooks
+	p.update(service.Change{Settings: &settings})
 	return p
+}
+
+// The first deployment of a service waits like any other, though nothing was there before it: no task starts before the first answer, and when
+// all are healthy the later stages are asked. What cannot be of it, as no other deployment is under way, is not.
+func TestTheFirstDeploymentIsPaused(t *testing.T) {
+	for strategy, want := range map[string][]service.Stage{
+		"": {service.StagePreScaleUp, service.StagePostScaleUp}, service.BlueGreen: service.PauseStages[1:], service.Canary: service.PauseStages[1:],
+	} {
+		p := newPool(t, 2, 4)
+		var settings service.Settings
+		settings.Deployment.Strategy, settings.Deployment.Hooks = strategy, []service.Hook{at(want...)}
+		if strategy != "" {
+			settings.Deployment.Hooks = append(settings.Deployment.Hooks, at(service.StageReconcile))
+		}
+		p.create(service.Service{Desired: 2, Settings: settings}, "good:1")
+		for i, stage := range want {
+			p.run(30)
+			if waits := p.waiting(); len(waits) != 1 || waits[0].Stage != stage || p.web().Primary().State != service.InProgress {
+				t.Fatalf("%q: at %s: %+v, %+v", strategy, stage, waits, p.web().Shift)
+			}
+			if (p.of("good:1") == 0) != (i == 0) {
+				t.Errorf("%q: at %s there are %d tasks", strategy, stage, p.of("good:1"))
+			}
+			p.answer(service.HookContinue)
+		}
+		p.run(30)
+		if s := p.web(); s.Primary().State != service.Completed || s.Shift != (service.Shift{}) || p.rollout().Status != service.RolloutSuccessful {
+			t.Errorf("%q: %+v", strategy, s)
+		}
+	}
+}
+
+// A deployment that takes the place of one which was never answered is a first one, too: no task of either starts before the answer.
+func TestAnotherDeploymentDoesNotAnswerForTheFirst(t *testing.T) {
+	p := newPool(t, 2, 4)
+	var settings service.Settings
+	settings.Deployment.Strategy, settings.Deployment.Hooks = service.BlueGreen, []service.Hook{at(service.StagePreScaleUp)}
+	p.create(service.Service{Desired: 2, Settings: settings}, "good:1")
+	p.run(10)
+	p.deploy("good:2")
+	if p.run(30); len(p.live()) != 0 || len(p.waiting()) != 1 {
+		t.Fatalf("%d tasks, %+v", len(p.live()), p.rollout())
+	}
+	p.answer(service.HookContinue)
+	if p.run(30); p.of("good:2") != 2 || p.of("good:1") != 0 || p.web().Primary().State != service.Completed {
+		t.Errorf("%+v", p.web())
+	}
 }
 
 func at(stages ...service.Stage) service.Hook { return service.Hook{Stages: stages} }

@@ -15,6 +15,9 @@ type trafficMove struct{ p *planner }
 // kept until it is over, so that it can go back at any moment; it goes on only while all tasks of the PRIMARY deployment are healthy.
 func (m trafficMove) advance() {
 	p, shift := m.p, &m.p.s.Shift
+	if shift.IsFirst() {
+		m.advanceFirst()
+	}
 	if !shift.IsOn() {
 		return
 	}
@@ -33,6 +36,30 @@ func (m trafficMove) advance() {
 	case ready:
 		m.nextStage(from)
 	}
+}
+
+// advanceFirst takes the first deployment of a service to the next stage that has a hook: before its first task, or when all are healthy and serve
+// already, as nothing else does.
+func (m trafficMove) advanceFirst() {
+	p, shift, r := m.p, &m.p.s.Shift, m.p.rollout()
+	switch {
+	case r == nil || r.Over() || r.Rollback != nil:
+		*shift = service.Shift{}
+	case pauses(m).wait():
+	case shift.StartsNothing(), p.live.count(isCurrentHealthy) >= p.s.Desired:
+		for _, stage := range firstStages[slices.Index(firstStages, shift.Stage)+1:] {
+			if stage == service.StageScaleUp || pauses(m).areAt(stage) {
+				m.enter(stage, 0)
+				return
+			}
+		}
+		*shift = service.Shift{}
+	}
+}
+
+// firstStages are those of the first deployment of a service: there is no other one that traffic could move from. A ROLLING one has no hooks at the last.
+var firstStages = []service.Stage{
+	service.StagePreScaleUp, service.StageScaleUp, service.StagePostScaleUp, service.StagePostTestTraffic, service.StagePreProduction, service.StagePostProduction,
 }
 
 // takeBack has all of the traffic be that of the deployment that it came from: no task of the PRIMARY one is healthy. A pause is over then: its stage
