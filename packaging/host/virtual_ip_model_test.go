@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"pinion/node/virtualip"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 	assigned "pinion/raftfsm/virtualip"
@@ -39,6 +40,7 @@ type ipModel struct {
 	servers  [modelHosts]*modelServer
 	hosts    [modelHosts]*modelHost
 	calm     bool // no message is late or lost
+	stable   bool // elections are rare, so that a leader has the time to move addresses to hosts with fewer
 	moves    int  // how often a host has taken the address
 	overlaps []string
 }
@@ -239,6 +241,23 @@ func (p *modelProcess) AskVirtualIP(ctx context.Context, hostID string, r spec.V
 	case <-ctx.Done():
 		return spec.VirtualIPAnswer{}, errModel
 	}
+}
+
+// otherAddress is one of those that a host offers beside the address of the model: which host has more decides whether that one moves.
+type otherAddress struct{}
+
+func (otherAddress) Check(context.Context) error               { return nil }
+func (otherAddress) Take(context.Context, time.Duration) error { return nil }
+func (otherAddress) Extend(time.Duration) error                { return nil }
+func (otherAddress) Announce() error                           { return nil }
+func (otherAddress) Remove() error                             { return nil }
+
+// device is what a process does to an address.
+func (p *modelProcess) device(v spec.VirtualIP) virtualip.Device {
+	if v.IP == modelIP {
+		return p
+	}
+	return otherAddress{}
 }
 
 func (p *modelProcess) Check(context.Context) error { return nil }

@@ -17,8 +17,12 @@ import (
 	choice "pinion/server/schedule/virtualip"
 )
 
-// virtualIPInterval is how often the leader looks at the virtual IPs.
-const virtualIPInterval = 200 * time.Millisecond
+const (
+	// virtualIPInterval is how often the leader looks at the virtual IPs.
+	virtualIPInterval = 200 * time.Millisecond
+	// moveInterval is the least time between two virtual IPs that are taken from hosts which serve, since others have fewer: connections end with each.
+	moveInterval = time.Minute
+)
 
 // Leases are the leases of virtual IPs in one leader term.
 type Leases interface {
@@ -34,13 +38,15 @@ type Leases interface {
 }
 
 // VirtualIPs is the reconciler of virtual IPs: it assigns each to one of the hosts that offer it, and to another one when that one is gone, is
-// drained or does not serve, once the lease of the first has ended. One goroutine uses it.
+// drained or does not serve, or has two more of them, once the lease of the first has ended. One goroutine uses it.
 type VirtualIPs struct {
 	Proposer Proposer
 	Leases   Leases
 	Log      *slog.Logger
 
-	token string // of this term; empty: no lease is granted yet
+	token  string    // of this term; empty: no lease is granted yet
+	moving string    // the address that is moved to a host with fewer
+	moved  time.Time // when that began, or the term
 }
 
 // Loop reconciles until ctx ends.
@@ -58,7 +64,7 @@ func (v *VirtualIPs) begin(ctx context.Context) error {
 	token := id.New()
 	err := v.Leases.StartTerm(ctx, token)
 	if err == nil {
-		v.token = token
+		v.token, v.moved = token, v.Proposer.Now() // the hosts are to be heard of first
 	}
 	return err
 }
@@ -87,6 +93,9 @@ func (v *VirtualIPs) Reconcile(ctx context.Context) error {
 			a = &virtualip.Address{IP: ip}
 		}
 		chosen := choose(candidates[ip], holds, a.Holder)
+		if other := choose(candidates[ip], holds, ""); chosen == a.Holder && v.moves(ip, holds[chosen]-holds[other]) {
+			chosen = other
+		}
 		if !v.due(a, chosen) {
 			continue
 		}
@@ -113,6 +122,15 @@ func (v *VirtualIPs) due(a *virtualip.Address, chosen string) bool {
 		return false
 	}
 	return v.Leases.End(a.IP, a.Epoch)
+}
+
+// moves reports whether an address is to leave its holder, which serves, for a host that serves as well and has so many addresses fewer. Two make the
+// hosts more equal. It goes on until the lease of the holder has ended.
+func (v *VirtualIPs) moves(ip string, fewer int) bool {
+	if now := v.Proposer.Now(); fewer >= 2 && now.Sub(v.moved) >= moveInterval {
+		v.moving, v.moved = ip, now
+	}
+	return fewer >= 2 && v.moving == ip
 }
 
 // candidates are the hosts that may hold each address that is offered, one without any included.

@@ -85,3 +85,49 @@ func TestAVirtualIPGoesToAHostThatServes(t *testing.T) {
 		}
 	}
 }
+
+// A host that comes back gets some of the addresses that the other one has meanwhile, one a minute, each when the lease of the other has ended: then
+// nothing moves.
+func TestVirtualIPsGoBackToAHostWithFewer(t *testing.T) {
+	p := &memProposer{state: raftfsm.NewState(), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	leases := &fakeLeases{ended: true, silent: map[string]bool{}, revoked: map[string]bool{}}
+	r := &VirtualIPs{Proposer: p, Leases: leases, Log: slog.New(slog.DiscardHandler), token: "mine"}
+	host := func(id string, lacks ...traffic.ListenerProblem) {
+		h := spec.Host{ID: id, Name: id, ListenerProblems: lacks}
+		for i := range spec.MaxVirtualIPs {
+			h.VirtualIPs = append(h.VirtualIPs, spec.VirtualIP{IP: fmt.Sprint("10.0.0.10", i), Bits: 24})
+		}
+		p.do(t, raftfsm.PutHost{Host: h})
+	}
+	p.do(t, raftfsm.CreatePool{Pool: spec.Pool{ID: "p"}})
+	p.do(t, raftfsm.Wrap(virtualip.Lead{Token: "mine"}))
+	host("a")
+	look := func(wait time.Duration) (holds string) {
+		p.now = p.now.Add(wait)
+		if err := r.Reconcile(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range virtualip.All(p.State().View()) {
+			holds += a.Holder
+		}
+		return holds
+	}
+	for _, step := range []struct {
+		name string
+		do   func()
+		wait time.Duration
+		want string
+	}{
+		{"one host has them all", func() {}, 0, "aaaa"},
+		{"the other one lacks a listener", func() { host("b", traffic.ListenerProblem{Port: 80}) }, time.Hour, "aaaa"},
+		{"it serves, and a lease of the first is in force", func() { leases.ended = false; host("b") }, time.Second, "aaaa"},
+		{"the lease has ended", func() { leases.ended = true }, time.Second, "baaa"},
+		{"the next one has to wait", func() {}, time.Second, "baaa"},
+		{"a minute later", func() {}, time.Minute, "bbaa"},
+		{"they are even", func() {}, time.Hour, "bbaa"},
+	} {
+		if step.do(); look(step.wait) != step.want {
+			t.Errorf("%s: not %s: %+v", step.name, step.want, virtualip.All(p.State().View()))
+		}
+	}
+}
