@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"pinion/raftfsm/service"
 )
 
 // composeFile has of each kind something: two services, GPUs in both forms, limits, ports, volumes, a health check, an order.
@@ -59,12 +62,12 @@ func TestAComposeFileBecomesTaskDefinitions(t *testing.T) {
 	got := pinion(t, withCompose(t, composeFile), "compose", "config")
 	const want = `[{"family":"compose-shop-llm","cpu":"4096","volumes":[{"name":"volume-1","host":{"sourcePath":"local/shop_cache"}},{"name":"volume-2","host":{"sourcePath":"/srv/models"}}],
 		"containerDefinitions":[{"name":"llm","image":"vllm/vllm-openai:v0.6","cpu":4096,"memory":32768,"essential":true,"command":["--model","tiny"],
-		"environment":[{"name":"HF_HOME","value":"/cache"}],"portMappings":[{"containerPort":8000,"hostPort":0,"protocol":"tcp"}],
+		"environment":[{"name":"HF_HOME","value":"/cache"}],"portMappings":[{"containerPort":8000,"hostPort":0,"protocol":"tcp","name":"tcp-8000"}],
 		"mountPoints":[{"sourceVolume":"volume-1","containerPath":"/cache"},{"sourceVolume":"volume-2","containerPath":"/models","readOnly":true}],"volumesFrom":[],
 		"linuxParameters":{"sharedMemorySize":16384,"tmpfs":[{"containerPath":"/scratch","size":64}]},"resourceRequirements":[{"type":"GPU","value":"1"}],
 		"healthCheck":{"command":["CMD-SHELL","curl -f localhost:8000/health"],"interval":10,"timeout":5,"retries":3,"startPeriod":120}}]},
 		{"family":"compose-shop-web","containerDefinitions":[{"name":"web","image":"nginx","cpu":0,"memoryReservation":256,"essential":true,"environment":[],
-		"portMappings":[{"containerPort":80,"hostPort":8080,"protocol":"tcp"}],"mountPoints":[],"volumesFrom":[],
+		"portMappings":[{"containerPort":80,"hostPort":8080,"protocol":"tcp","name":"tcp-80"}],"mountPoints":[],"volumesFrom":[],
 		"ulimits":[{"name":"memlock","softLimit":-1,"hardLimit":-1}],"resourceRequirements":[{"type":"GPU","value":"2"}],"stopTimeout":90}]}]`
 	var was, is any
 	if err := json.Unmarshal([]byte(want), &was); err != nil {
@@ -102,6 +105,44 @@ func TestComposeUpCreatesWhatIsMissingInOrder(t *testing.T) {
 	tags, _ := json.Marshal(h.body(t, "CreateService")["tags"])
 	if string(tags) != `[{"key":"com.docker.compose.project","value":"shop"}]` {
 		t.Errorf("%s", tags)
+	}
+}
+
+// The services of a file reach each other by their names in it, which are those of the cluster's namespace: the real API takes them. Those of another
+// project with the same names are reached by theirs in the cluster.
+func TestServicesOfAComposeFileHaveTheirNames(t *testing.T) {
+	h, state := newAPIHost(t)
+	names := func(project string) (all []string) {
+		for _, s := range state.View().Services("") {
+			for _, n := range s.Names {
+				if strings.HasPrefix(s.Name, project+"-") {
+					all = append(all, n.Name)
+				}
+			}
+		}
+		slices.Sort(all)
+		return all
+	}
+	t.Chdir(t.TempDir())
+	for _, c := range []struct{ project, note, want string }{
+		{"shop", "", "cache.default shop-cache.default shop-web-9000.default shop-web.default web.default"},
+		{"shop", "", "cache.default shop-cache.default shop-web-9000.default shop-web.default web.default"}, // nothing has changed
+		{"blog", "as blog-web alone", "blog-cache.default blog-web-9000.default blog-web.default"},
+	} {
+		file := "name: " + c.project + "\nservices:\n  web: {image: nginx, ports: ['80', '9000', '53:53/udp']}\n  cache: {image: redis, expose: [6379]}\n  job: {image: busybox}\n"
+		if err := os.WriteFile("compose.yaml", []byte(file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := pinion(t, h, "compose", "up", "-d"); got.code != 0 || !strings.Contains(got.err, c.note) {
+			t.Fatalf("%s: %+v", c.project, got)
+		}
+		if got := strings.Join(names(c.project), " "); got != c.want {
+			t.Errorf("%s: %s", c.project, got)
+		}
+	}
+	web := state.View().Service("default", "shop-web")
+	if connect := state.View().ServiceRevision(web.Primary().ID).Connect; len(web.Deployments) != 1 || !slices.Contains(connect.Addresses(&connect.Endpoints[0]), service.Address{Name: "web.default", Port: 80}) {
+		t.Errorf("%+v, %+v", web, connect)
 	}
 }
 
@@ -154,7 +195,7 @@ func TestComposeRefusesByName(t *testing.T) {
 		"deploy: {placement: {constraints: [node.role==manager]}}": "deploy.placement", "deploy: {endpoint_mode: dnsrr}": "deploy.endpoint_mode",
 		"deploy: {update_config: {parallelism: 2}}": "deploy.update_config.parallelism", "deploy: {restart_policy: {max_attempts: 3}}": "deploy.restart_policy.max_attempts",
 		"deploy: {resources: {limits: {pids: 9}}}": "deploy.resources.limits.pids", "deploy: {mode: global-job}": "deploy.mode",
-		"gpus: all": "say how many", "volumes: [./data:/data]": "relative path", "ports: ['127.0.0.1:80:80']": "host_ip", "ports: ['80-81:80']": "80-81",
+		"gpus: all": "say how many", "volumes: [./data:/data]": "relative path", "ports: ['127.0.0.1:80:80']": "host_ip", "ports: ['80-81:80']": "80-81", "expose: ['80-81']": "expose",
 		"depends_on: {b: {condition: service_completed_successfully}}": "completed", "pull_policy: always": "pull_policy",
 		"deploy: {resources: {reservations: {devices: [{driver: nvidia, device_ids: ['0'], capabilities: [gpu]}]}}}": "device_ids",
 	} {

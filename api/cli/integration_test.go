@@ -67,8 +67,8 @@ func (l *apiHost) Run(ctx context.Context, r spec.RunRequest) (spec.RunResult, e
 	return result, err
 }
 
-// newAPIHost serves a lab on a socket.
-func newAPIHost(t *testing.T) *fakeHost {
+// newAPIHost serves a lab on a socket, and gives its state.
+func newAPIHost(t *testing.T) (*fakeHost, *raftfsm.State) {
 	t.Helper()
 	l := &apiHost{state: raftfsm.NewState()}
 	host := spec.Host{ID: hostOne, Name: "gpu-1", Cluster: "default", Address: "10.0.0.5:7400", Version: "0.1.0", Status: spec.HostActive, CPU: 4096, MemoryMiB: 8192,
@@ -86,11 +86,11 @@ func newAPIHost(t *testing.T) *fakeHost {
 	server := &http.Server{Handler: api.NewHandler(api.Config{Store: l, TaskHost: l, Trusted: true, Version: "0.1.0", Log: slog.New(slog.NewTextHandler(io.Discard, nil))})}
 	go server.Serve(socket)
 	t.Cleanup(func() { server.Close() })
-	return h
+	return h, l.state
 }
 
 func TestTheAPIServesEveryCommand(t *testing.T) {
-	h := newAPIHost(t)
+	h, _ := newAPIHost(t)
 	got := pinion(t, h, "run", "--gpus", "1", "--cpus", "2", "--shm-size", "1g", "--volume", "/data:/data:ro", "--env", "A=1", "--network", "host", "pinion/self", "--", "true")
 	if got.code != 7 || got.out != "hello from "+taskOne+"\n" {
 		t.Fatalf("run: %+v", got)

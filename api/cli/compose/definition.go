@@ -126,7 +126,7 @@ func setPorts(_ *run.Definition, container *spec.ContainerDefinition, s types.Se
 			ContainerPort: int(p.Target), HostPort: hostPort, Protocol: p.Protocol, Name: p.Name, AppProtocol: p.AppProtocol,
 		})
 	}
-	return nil
+	return setExposed(container, s)
 }
 
 // setHealthCheck sets the health check with ECS's defaults, which the pool would fill in.

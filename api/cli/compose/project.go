@@ -67,7 +67,9 @@ func newService(project string, s types.ServiceConfig) (service, error) {
 	}
 	made.setRollout(s)
 	var err error
-	made.definition, err = newDefinition(project, s)
+	if made.definition, err = newDefinition(project, s); err == nil {
+		made.setNames(s)
+	}
 	return made, err
 }
 

@@ -16,8 +16,8 @@ import (
 var instead = map[string]string{
 	"build":                    "build the image, push it, and name it with image",
 	"container_name":           "a service has several containers; it is called PROJECT-SERVICE",
-	"networks":                 "services reach each other by the addresses of hosts and published ports",
-	"links":                    "services reach each other by the addresses of hosts and published ports",
+	"networks":                 "the services of a cluster reach each other by their names in the file",
+	"links":                    "the services of a cluster reach each other by their names in the file",
 	"secrets":                  "give the program a file of its host, or a variable",
 	"configs":                  "give the program a file of its host, or a variable",
 	"tmpfs":                    "use volumes with type: tmpfs and a size",

@@ -102,7 +102,14 @@ func (u *upgrade) apply(ctx context.Context, s service) (listing.Item[client.Ser
 	if err != nil {
 		return listing.Item[client.Service]{}, err
 	}
-	return services.Apply(ctx, u.inv, services.Wanted{Cluster: u.cluster, Name: s.name, Definition: revision, Settings: s.settings, Tags: s.tags})
+	wanted := services.Wanted{Cluster: u.cluster, Name: s.name, Definition: revision, Settings: s.settings, Tags: s.tags}
+	changed, err := services.Apply(ctx, u.inv, wanted)
+	if less, note := s.lessNames(err); less != nil {
+		u.inv.Notef("%s", note)
+		wanted.Settings = less
+		return services.Apply(ctx, u.inv, wanted)
+	}
+	return changed, err
 }
 
 // removeOrphans removes the services of the project that the file has no more, or says that they are there.

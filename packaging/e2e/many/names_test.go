@@ -48,6 +48,32 @@ func TestNamesOfServices(t *testing.T) {
 	})
 }
 
+// shop is a Compose file whose one service asks the other by its name in the file, at the port of the container, and keeps the answer.
+const shop = `
+name: shop
+services:
+  web:
+    image: busybox
+    command: [sh, -c, "mkdir /www && echo hello of web > /www/index.html && exec httpd -f -p 8000 -h /www"]
+    expose: [8000]
+  asker:
+    image: busybox
+    command: [sh, -c, "until wget -q -O /w/answer http://web:8000/; do sleep 1; done; exec sleep 9999"]
+    volumes: ["WITNESS:/w"]
+    depends_on: [web]
+`
+
+// TestServicesOfAComposeFileReachEachOther has Compose make both services of shop on two hosts.
+func TestServicesOfAComposeFileReachEachOther(t *testing.T) {
+	p := up(t, []string{"--gpus", "none"}, []string{"--gpus", "none"})
+	file := filepath.Join(p.witness, "compose.yaml")
+	must(t, os.WriteFile(file, []byte(strings.Replace(shop, "WITNESS", p.witness, 1)), 0o600))
+	if out, err := p.sh(t, p.Hosts()[0], `pinion --data-dir "$0" compose -f `+file+` up -d`); err != nil || out != "shop-web\nshop-asker\n" {
+		t.Fatalf("%q, %v", out, err)
+	}
+	eventually(t, "one has an answer of the other", func() bool { return p.note("answer") == "hello of web\n" })
+}
+
 // serveNamed makes a service with two replicas on two hosts, which is called llm and chat, and waits until it runs.
 func (p *pool) serveNamed(t *testing.T) {
 	t.Helper()
