@@ -109,8 +109,8 @@ func (c DeregisterDefinition) apply(tx *tx) (any, error) {
 }
 
 // DeleteDefinitions makes INACTIVE revisions DELETE_IN_PROGRESS; Reap deletes them when no task refers to them any more.
-// Their numbers are not used again. Unknown and ACTIVE revisions are skipped and missing in the answer. Answer:
-// []*TaskDefinition, in the order of Names.
+// Their numbers are not used again. Unknown and ACTIVE revisions are skipped and missing in the answer, but for those of daemons, which are never
+// INACTIVE. Answer: []*TaskDefinition, in the order of Names.
 type DeleteDefinitions struct {
 	Names []string // family:revision
 	At    time.Time
@@ -120,10 +120,10 @@ func (c DeleteDefinitions) apply(tx *tx) (any, error) {
 	deleted := []*spec.TaskDefinition{}
 	for _, name := range c.Names {
 		known := tx.Definition(name)
-		if known == nil || known.Name() != name || known.Status == spec.DefinitionActive {
+		if known == nil || known.Name() != name || known.Status == spec.DefinitionActive && !spec.IsOfDaemons(name) {
 			continue
 		}
-		if known.Status == spec.DefinitionInactive {
+		if known.Status != spec.DefinitionDeleting {
 			deleting := *known
 			deleting.Status, deleting.DeleteRequestedAt = spec.DefinitionDeleting, c.At
 			tx.put(tableDefinitions, &deleting)

@@ -71,7 +71,7 @@ func isDeployed(v *View, r *service.Rollout) bool {
 func (tx *tx) deploy(s *service.Service, revision service.Revision, rollout service.Rollout) error {
 	definition := tx.exactDefinition(revision.Definition)
 	switch {
-	case definition == nil:
+	case definition == nil, spec.IsOfDaemons(revision.Definition) != s.IsDaemon():
 		return fmt.Errorf("task definition %q: %w", revision.Definition, spec.ErrNotFound)
 	case definition.Status != spec.DefinitionActive:
 		return fmt.Errorf("task definition %q: %w", revision.Definition, spec.ErrInactive)
@@ -217,7 +217,7 @@ func (c ProtectTasks) refusal(v *View, t *spec.Task) string {
 		return ReasonTaskNotValid
 	}
 	s := v.ServiceByID(t.Service.ID)
-	if s == nil {
+	if s == nil || s.IsDaemon() {
 		return ReasonTaskNotValid
 	}
 	r := v.ServiceRollout(s.Primary().Rollout)

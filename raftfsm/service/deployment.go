@@ -53,10 +53,12 @@ type DeploymentConfiguration struct {
 	Breaker               *CircuitBreaker `json:"deploymentCircuitBreaker,omitempty"`
 
 	Strategy    string `json:"strategy,omitempty" level:"1"`          // empty: ROLLING
-	BakeMinutes *int   `json:"bakeTimeInMinutes,omitempty" level:"1"` // of the strategies that move traffic
+	BakeMinutes *int   `json:"bakeTimeInMinutes,omitempty" level:"1"` // of the strategies that move traffic; of a daemon see BakeTime
 	Steps       *Steps `json:"steps,omitempty" level:"1"`             // of LINEAR and CANARY; nil: ECS's
 
 	Hooks []Hook `json:"hooks,omitempty" level:"1"`
+
+	DrainPerMille *int `json:"drainPerMille,omitempty" level:"1"` // of Desired, of a daemon, in place of the percents above
 }
 
 // CircuitBreaker ends a deployment whose tasks keep failing.
@@ -91,6 +93,9 @@ const (
 
 // MinHealthy is how many healthy tasks a deployment leaves at least.
 func (s *Service) MinHealthy() int {
+	if c := &s.Settings.Deployment; c.DrainPerMille != nil {
+		return max(0, s.Desired-c.drained(s.Desired))
+	}
 	healthy, _ := s.Settings.Deployment.Percents(s.Strategy)
 	return (s.Desired*healthy + percent - 1) / percent
 }

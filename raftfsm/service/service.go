@@ -32,7 +32,7 @@ type Strategy string
 // Scheduling strategies.
 const (
 	Replica Strategy = "REPLICA" // Desired tasks, anywhere
-	Daemon  Strategy = "DAEMON"  // one task on each ACTIVE host that meets the constraints
+	Daemon  Strategy = "DAEMON"  // one task on each ACTIVE host that meets the constraints; see also IsDaemon
 )
 
 // Service is a desired number of equal tasks in a cluster. It is changed by commands of package raftfsm alone, and Version counts the changes.
@@ -104,6 +104,8 @@ type Revision struct {
 
 	LoadBalancers []LoadBalancer `json:"loadBalancers,omitempty" level:"1"`
 	Connect       *Connect       `json:"connect,omitempty" level:"1"` // nil: no Service Connect
+
+	Tagging *Tagging `json:"tagging,omitempty" level:"1"` // of a daemon; nil: Settings say it
 }
 
 // Targets are the ports of each task of the revision that get requests: of load balancers, and of Service Connect.
@@ -149,9 +151,6 @@ func (s *Service) Deployment(id string) *Deployment {
 	}
 	return nil
 }
-
-// Group is the group of its tasks.
-func (s *Service) Group() string { return GroupPrefix + s.Name }
 
 // GroupPrefix begins the groups of the tasks of services, which no other task can have.
 const GroupPrefix = "service:"

@@ -32,6 +32,21 @@ func TestHowManyTasksADeploymentLeavesAndMakes(t *testing.T) {
 	}
 }
 
+// A daemon leaves all tasks but those that its drain percent lets it replace, rounded down, and one at least.
+func TestHowManyTasksADaemonLeaves(t *testing.T) {
+	for _, c := range []struct {
+		desired int
+		drain   int // thousandths
+		want    int
+	}{{8, 250, 6}, {9, 250, 7}, {3, 250, 2}, {1, 250, 0}, {0, 250, 0}, {8, 0, 7}, {8, 1000, 0}, {8, 125, 7}, {1000, 125, 875}} {
+		s := Service{Name: "daemon/agent", Strategy: Daemon, Desired: c.desired}
+		s.Settings.Deployment.DrainPerMille = &c.drain
+		if got := s.MinHealthy(); got != c.want || s.RoomPolicy() != Wait {
+			t.Errorf("%+v: %d, %s", c, got, s.RoomPolicy())
+		}
+	}
+}
+
 // The thresholds are those of Amazon's documentation: 1 -> 3, 25 -> 13, 400 and more -> 200.
 func TestHowManyFailuresTripTheBreaker(t *testing.T) {
 	on := func(kind string, value int) *CircuitBreaker {

@@ -58,7 +58,7 @@ func (s *Service) RoomPolicy() RoomPolicy {
 	switch said := RoomPolicy(s.tag(TagRollout)); {
 	case said == StopFirst || said == Wait:
 		return said
-	case s.Settings.Deployment.MinimumHealthyPercent == nil:
+	case s.Settings.Deployment.MinimumHealthyPercent == nil && s.Settings.Deployment.DrainPerMille == nil:
 		return StopFirst
 	}
 	return Wait

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -63,6 +64,13 @@ type RuntimePlatform struct {
 	CPUArchitecture       string `json:"cpuArchitecture,omitempty"`
 	OperatingSystemFamily string `json:"operatingSystemFamily,omitempty"`
 }
+
+// DaemonPrefix begins, in the state, the names of daemons and the families of their task definitions. They are spaces of their own: no name that
+// somebody gives has a slash (ValidName), and api/ecs/arn, which reads all of them, makes one of a daemon only where a daemon is asked for.
+const DaemonPrefix = "daemon/"
+
+// IsOfDaemons reports whether a task definition, a family or "family:revision", is one that only daemons run.
+func IsOfDaemons(definition string) bool { return strings.HasPrefix(definition, DaemonPrefix) }
 
 // maxName is how long ECS lets names be.
 const maxName = 255

@@ -35,6 +35,8 @@ const (
 	ResourceService          ResourceKind = "service"
 	ResourceScalableTarget   ResourceKind = "scalable-target"
 	ResourceTaskSet          ResourceKind = "task-set"
+	ResourceDaemon           ResourceKind = "daemon"                 // tagged as the service that it is
+	ResourceDaemonDefinition ResourceKind = "daemon-task-definition" // tagged as a task definition
 )
 
 // Reserved says whether the tag is one that ECS sets itself; see ReservedTag.

@@ -29,27 +29,33 @@ type pool struct {
 	index uint64
 	now   time.Time
 	made  int
+	name  string    // of the service
 	wake  time.Time // as the last step had it
 	steps int       // entries of the reconciler
 	zones []string  // of the hosts, in turn; empty: they have none
 }
 
 func newPool(t tester, hosts, gpus int) *pool {
-	p := &pool{State: raftfsm.NewState(), t: t, now: epoch}
+	p := &pool{State: raftfsm.NewState(), t: t, now: epoch, name: "web"}
 	p.do(raftfsm.CreatePool{Pool: spec.Pool{ID: "pool", CreatedAt: epoch}})
 	for i := range hosts {
 		p.putHost(i, gpus)
 	}
-	for _, family := range []string{"good", "broken", "short", "sick", "checked"} {
+	for _, family := range []string{"good", "broken", "short", "sick", "checked", "daemon/good", "daemon/broken", "daemon/short", "daemon/checked"} {
 		for range 2 {
 			main := spec.ContainerDefinition{Name: "main", Image: "busybox", Memory: 1, ResourceRequirements: []spec.ResourceRequirement{{Type: "GPU", Value: "1"}}}
-			if family == "sick" || family == "checked" {
+			if isChecked(family) {
 				main.HealthCheck = &spec.HealthCheck{Command: []string{"CMD", "true"}}
 			}
 			p.do(raftfsm.RegisterDefinition{Definition: spec.TaskDefinition{Family: family, RegisteredAt: epoch, Containers: []spec.ContainerDefinition{main}}})
 		}
 	}
 	return p
+}
+
+func isChecked(definition string) bool {
+	family := strings.TrimPrefix(definition, spec.DaemonPrefix)
+	return strings.HasPrefix(family, "sick") || strings.HasPrefix(family, "checked")
 }
 
 func (p *pool) putHost(i, gpus int) {
@@ -75,9 +81,9 @@ func (p *pool) do(c raftfsm.Command) any {
 
 func (p *pool) newID() string { p.made++; return fmt.Sprintf("%032x", p.made) }
 
-// create records service web of a definition. Its tasks without a health check are healthy after 10 s.
+// create records the service of a definition. Its tasks without a health check are healthy after 10 s.
 func (p *pool) create(s service.Service, definition string) {
-	s.ID, s.Cluster, s.Name, s.CreatedAt = "svc", spec.DefaultCluster, "web", p.now
+	s.ID, s.Cluster, s.Name, s.CreatedAt = "svc", spec.DefaultCluster, p.name, p.now
 	if s.Strategy == "" {
 		s.Strategy = service.Replica
 	}
@@ -99,10 +105,10 @@ func (p *pool) deploy(definition string) {
 func (p *pool) scale(desired int) { p.update(service.Change{Desired: &desired}) }
 
 func (p *pool) update(c service.Change) {
-	p.do(raftfsm.UpdateService{Cluster: spec.DefaultCluster, Name: "web", Change: c, At: p.now})
+	p.do(raftfsm.UpdateService{Cluster: spec.DefaultCluster, Name: p.name, Change: c, At: p.now})
 }
 
-func (p *pool) web() *service.Service { return p.View().Service(spec.DefaultCluster, "web") }
+func (p *pool) web() *service.Service { return p.View().Service(spec.DefaultCluster, p.name) }
 
 // rollout is that of the PRIMARY deployment.
 func (p *pool) rollout() *service.Rollout { return p.View().ServiceRollout(p.web().Primary().Rollout) }
@@ -123,7 +129,7 @@ func (p *pool) healthy() (all []*spec.Task) {
 }
 
 func (p *pool) isHealthy(t *spec.Task) bool {
-	checked := strings.HasPrefix(t.Definition, "checked") || strings.HasPrefix(t.Definition, "sick")
+	checked := isChecked(t.Definition)
 	return t.LastStatus == spec.Running && (checked && t.Containers[0].Health == spec.Healthy || !checked && p.now.Sub(t.Times.Started) >= 10*time.Second)
 }
 
@@ -255,7 +261,7 @@ func (p *pool) place() {
 // report has the hosts carry tasks one step on.
 func (p *pool) report() {
 	for _, t := range p.View().ServiceTasks("svc") {
-		family, _, _ := strings.Cut(t.Definition, ":")
+		family, _, _ := strings.Cut(strings.TrimPrefix(t.Definition, spec.DaemonPrefix), ":")
 		r := spec.TaskReport{TaskID: t.ID, Status: spec.Running, Times: spec.TaskTimes{Started: p.now}}
 		c := spec.ContainerReport{Name: "main", Status: spec.Running}
 		ended := t.DesiredStatus == spec.Stopped || family == "short" && t.LastStatus == spec.Running

@@ -106,7 +106,7 @@ func newPlanner(v *raftfsm.View, s *service.Service, f Facts) *planner {
 		after.Desired = len(f.Hosts)
 	}
 	p := &planner{v: v, f: f, now: f.Now, was: s, s: &after, tasks: v.ServiceTasks(s.ID), rules: &rules{v: v, s: &after, now: f.Now}}
-	p.journal = journal{of: "service " + s.Name, now: f.Now, newID: f.NewID, steady: service.ActionSteadyState}
+	p.journal = journal{of: s.Title(), now: f.Now, newID: f.NewID, steady: service.ActionSteadyState}
 	p.step.ServiceID, p.step.Version, p.step.At = s.ID, s.Version, f.Now
 	return p
 }

@@ -46,8 +46,26 @@ func (u *rules) replica(t *spec.Task) *replica {
 }
 
 // health is that of the task's essential containers with a health check, and of its targets; without any the task is healthy some time after its
-// start. It is unhealthy only after the service's grace.
+// start. It is unhealthy only after the service's grace. One of a daemon is not healthy while it bakes.
 func (u *rules) health(t *spec.Task) (healthy, unhealthy bool) {
+	healthy, unhealthy = u.checks(t)
+	if baked := t.Times.Started.Add(u.bakeTime(t)); healthy && u.now.Before(baked) {
+		u.wakeAt(baked)
+		healthy = false
+	}
+	return healthy, unhealthy
+}
+
+// bakeTime is how long a task of a daemon has to run before it is healthy: only while its deployment is in progress.
+func (u *rules) bakeTime(t *spec.Task) time.Duration {
+	if p := u.s.Primary(); p.State != service.InProgress || p.ID != t.Service.Deployment {
+		return 0
+	}
+	return u.s.BakeTime()
+}
+
+// checks is health without the bake time.
+func (u *rules) checks(t *spec.Task) (healthy, unhealthy bool) {
 	if t.LastStatus != spec.Running {
 		return false, false
 	}
@@ -146,7 +164,7 @@ func (u *rules) outcome(t *spec.Task) outcome {
 		return failed
 	case t.StopCode == spec.StopUserInitiated, t.StopCode == spec.StopPreempted, t.StopCode == spec.StopScheduler, lostHost(t):
 		return displaced
-	case t.Times.Started.IsZero():
+	case t.Times.Started.IsZero(), t.Times.Stopped.Sub(t.Times.Started) < u.bakeTime(t):
 		return failed
 	}
 	checked := u.checkedContainers(t)

@@ -93,6 +93,7 @@ var notOfServices = []string{spec.TagGang, spec.TagRetries, spec.TagRetryOn, spe
 const (
 	clusterTag = spec.ReservedTag + "ecs:clusterName"
 	serviceTag = spec.ReservedTag + "ecs:serviceName"
+	daemonTag  = spec.ReservedTag + "ecs:daemonName"
 )
 
 // taskTags are the tags of a task: those of the service that say how its tasks are scheduled, those that are propagated, as many as a task can have,
@@ -109,15 +110,31 @@ func (t *template) taskTags() (tags []spec.Tag) {
 		}
 	}
 	tags = tags[:min(len(tags), spec.MaxTags)]
-	if t.s.Settings.ManagedTags {
-		tags = append(tags, spec.Tag{Key: clusterTag, Value: t.s.Cluster}, spec.Tag{Key: serviceTag, Value: t.s.Name})
+	if t.tagging().Managed {
+		tags = append(tags, spec.Tag{Key: clusterTag, Value: t.s.Cluster}, t.managedName())
 	}
 	return tags
 }
 
+// tagging is that of the revision of a daemon, to which a rollback goes back, or that of the service.
+func (t *template) tagging() service.Tagging {
+	if revision := t.v.ServiceRevision(t.of.ID); revision != nil && revision.Tagging != nil {
+		return *revision.Tagging
+	}
+	return service.Tagging{Propagate: t.s.Settings.PropagateTags, Managed: t.s.Settings.ManagedTags}
+}
+
+// managedName is the managed tag that names the service, or the daemon.
+func (t *template) managedName() spec.Tag {
+	if name, ok := strings.CutPrefix(t.s.Name, spec.DaemonPrefix); ok {
+		return spec.Tag{Key: daemonTag, Value: name}
+	}
+	return spec.Tag{Key: serviceTag, Value: t.s.Name}
+}
+
 // propagated are the tags of which tasks get what does not say how they are scheduled.
 func (t *template) propagated() []spec.Tag {
-	switch t.s.Settings.PropagateTags {
+	switch t.tagging().Propagate {
 	case "TASK_DEFINITION":
 		return t.definition.Tags
 	case "SERVICE":
