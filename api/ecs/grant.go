@@ -3,26 +3,10 @@ package ecs
 import (
 	"slices"
 
+	"pinion/api/ecs/call"
 	"pinion/api/wire"
 	"pinion/raftfsm/spec"
 )
-
-// grantedTags are the tags of tasks that the caller's key may run: with the key's team where they name none. A team or a priority that the
-// key is not for is refused.
-func grantedTags(r *Request, given []spec.Tag) ([]spec.Tag, error) {
-	options, _ := spec.ParseSchedulingOptions(given) // they were checked
-	team, err := r.Grant.CheckTeam(options.Team)
-	if err == nil {
-		err = r.Grant.CheckPriority(options.Priority)
-	}
-	if err != nil {
-		return nil, denied(r, err)
-	}
-	if team == options.Team {
-		return given, nil
-	}
-	return append(slices.Clone(given), spec.Tag{Key: spec.TagTeam, Value: team}), nil
-}
 
 // checkTeamOf refuses a change of a task that counts for a team which the caller's key is not for.
 func checkTeamOf(r *Request, task *spec.Task) error {
@@ -47,12 +31,8 @@ func checkTagsOf(r *Request, task *spec.Task, put []spec.Tag, remove []string) e
 	}
 	if before, after := task.SchedulingOptions().Priority, changed.SchedulingOptions().Priority; after != before {
 		if err := r.Grant.CheckPriority(after); err != nil {
-			return denied(r, err)
+			return call.Denied(r, err)
 		}
 	}
 	return nil
-}
-
-func denied(r *Request, why error) error {
-	return wire.Errorf(wire.AccessDenied, "%s may not do this: %v.", r.Principal, why)
 }

@@ -2,12 +2,11 @@ package ecs
 
 import (
 	"context"
-	"errors"
 	"reflect"
 
 	"pinion/api/ecs/account"
+	"pinion/api/ecs/call"
 	"pinion/api/ecs/capacity"
-	"pinion/api/ecs/field"
 	"pinion/api/wire"
 	"pinion/raftfsm/spec"
 )
@@ -186,17 +185,17 @@ func operation[In, Out any](name string, role spec.Role, s scope, handle handler
 		}
 		input := reflect.ValueOf(in).Elem()
 		if err := s.check(r, name, input); err != nil {
-			return BoundCall{}, withType(wire.InvalidParameter, err)
+			return BoundCall{}, call.WithType(wire.InvalidParameter, err)
 		}
 		if v, ok := any(in).(validator); ok {
 			if err := v.Validate(); err != nil {
-				return BoundCall{}, withType(wire.InvalidParameter, err)
+				return BoundCall{}, call.WithType(wire.InvalidParameter, err)
 			}
 		}
 		bound := BoundCall{Run: func(ctx context.Context) (any, error) {
 			output, err := handle(ctx, r, in)
 			if err != nil {
-				return nil, withType(wire.InvalidParameter, err)
+				return nil, call.WithType(wire.InvalidParameter, err)
 			}
 			return output, nil
 		}}
@@ -206,16 +205,4 @@ func operation[In, Out any](name string, role spec.Role, s scope, handle handler
 		return bound, nil
 	}
 	return o
-}
-
-// withType gives a field error one of AWS's types: InvalidParameterException, unless the handler of an operation whose clients
-// expect another one has given it that already.
-func withType(errorType string, err error) error {
-	wrong, ok := errors.AsType[*field.Error](err)
-	if !ok {
-		return err
-	}
-	refusal := wire.Errorf(errorType, "%s", wrong.Message)
-	refusal.Path = wrong.Path
-	return refusal
 }

@@ -58,7 +58,7 @@ func setTaskPriority(ctx context.Context, r *Request, in *setTaskPriorityInput) 
 		return nil, field.Errorf("priority", "priority must be a whole number from 0 to %d.", spec.MaxPriority)
 	}
 	if err := r.Grant.CheckPriority(*in.Priority); err != nil {
-		return nil, denied(r, err)
+		return nil, call.Denied(r, err)
 	}
 	return editTasks(r, ctx, tasksInput{in.Cluster, in.Tasks, ""}, edit.Edit{Priority: in.Priority})
 }

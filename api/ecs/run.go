@@ -167,7 +167,7 @@ func newRunRequest(r *Request, cluster *spec.Cluster, in launch) (spec.RunReques
 	if err := tags.CheckScheduling(request.Tags); err != nil {
 		return spec.RunRequest{}, nil, err
 	}
-	request.Tags, err = grantedTags(r, request.Tags)
+	request.Tags, err = call.GrantedTags(r, request.Tags)
 	return request, definition, err
 }
 

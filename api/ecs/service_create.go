@@ -4,12 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"strconv"
 
 	"pinion/api/ecs/call"
 	"pinion/api/ecs/field"
@@ -67,12 +63,8 @@ func createService(ctx context.Context, r *Request, in *types.CreateServiceInput
 
 // newService checks a request and makes the command of it.
 func newService(r *Request, cluster *spec.Cluster, in *types.CreateServiceInput) (raftfsm.CreateService, error) {
-	s := service.Service{
-		ID: newHexID(), Cluster: cluster.Name, Name: in.ServiceName, Role: in.Role, CreatedAt: r.Now(), CreatedBy: r.Principal, ByAdmin: r.Role == spec.RoleAdmin,
-	}
-	if r.Holder != "" {
-		s.Owner = &spec.TaskOwner{Key: r.Holder}
-	}
+	s := call.NewService(r, cluster.Name, in.ServiceName)
+	s.Role = in.Role
 	if err := checkCreateService(in); err != nil {
 		return raftfsm.CreateService{}, err
 	}
@@ -80,7 +72,6 @@ func newService(r *Request, cluster *spec.Cluster, in *types.CreateServiceInput)
 	if s.Controller, err = servicedef.ParseController(in.DeploymentController); err != nil {
 		return raftfsm.CreateService{}, err
 	}
-	s.Settings = service.Settings{PropagateTags: servicedef.NoTags, Rebalancing: service.NotRebalanced}
 	if s.IsExternal() {
 		return newExternalService(r, cluster, s, in)
 	}
@@ -108,11 +99,11 @@ func newService(r *Request, cluster *spec.Cluster, in *types.CreateServiceInput)
 	if in.AvailabilityZoneRebalancing == "" && s.CannotRebalance() == "" {
 		s.Settings.Rebalancing = service.Rebalanced
 	}
-	if s.Tags, err = serviceTags(r, in.Tags); err != nil {
+	if s.Tags, err = call.ServiceTags(r, in.Tags); err != nil {
 		return raftfsm.CreateService{}, err
 	}
 	warnOfTags(r, &s, definition)
-	revision, rollout := newDeployment(r, &s, definition, launchType)
+	revision, rollout := call.NewDeployment(r, &s, definition, launchType)
 	if revision.LoadBalancers, err = loadBalancers(r, cluster.Name, in.LoadBalancers, nil, &s.Settings.Deployment, definition); err != nil {
 		return raftfsm.CreateService{}, err
 	}
@@ -149,7 +140,7 @@ func newExternalService(r *Request, cluster *spec.Cluster, s service.Service, in
 	if err := given.change(r, cluster, &s, &spec.TaskDefinition{}); err != nil {
 		return raftfsm.CreateService{}, err
 	}
-	if s.Tags, err = serviceTags(r, in.Tags); err != nil {
+	if s.Tags, err = call.ServiceTags(r, in.Tags); err != nil {
 		return raftfsm.CreateService{}, err
 	}
 	return raftfsm.CreateService{Service: s}, nil
@@ -166,21 +157,6 @@ func checkCreateService(in *types.CreateServiceInput) error {
 	)
 }
 
-// newDeployment makes the records of a new deployment of a service.
-func newDeployment(r *Request, s *service.Service, definition *spec.TaskDefinition, launchType string) (*service.Revision, *service.Rollout) {
-	at := r.Now()
-	revision := &service.Revision{
-		ID: newDeploymentID(), ServiceID: s.ID, Cluster: s.Cluster, Service: s.Name, Definition: definition.Name(), LaunchType: launchType,
-		Providers: s.Settings.Providers, CreatedAt: at,
-	}
-	rollout := &service.Rollout{
-		ID: rand.Text()[:rolloutIDLength], ServiceID: s.ID, Cluster: s.Cluster, Service: s.Name, Status: service.RolloutInProgress,
-		Target: service.RevisionCount{Revision: revision.ID, Requested: s.Desired}, Configuration: s.Settings.Deployment, Threshold: s.Threshold(),
-		CreatedAt: at, StartedAt: at, UpdatedAt: at,
-	}
-	return revision, rollout
-}
-
 // sameService reports whether a service is as a request asks for it.
 func sameService(known *service.Service, asked raftfsm.CreateService) bool {
 	text := func(s *service.Service, definition string) []byte {
@@ -191,24 +167,4 @@ func sameService(known *service.Service, asked raftfsm.CreateService) bool {
 		return bytes.Equal(text(known, ""), text(&asked.Service, ""))
 	}
 	return bytes.Equal(text(known, known.Primary().Definition), text(&asked.Service, asked.Revision.Definition))
-}
-
-// Lengths of ids, as on ECS.
-const (
-	rolloutIDLength = 21
-	firstOf19Digits = 1_000_000_000_000_000_000
-	idBytes         = 16
-)
-
-func newHexID() string {
-	var id [idBytes]byte
-	rand.Read(id[:]) // never fails
-	return hex.EncodeToString(id[:])
-}
-
-// newDeploymentID is 19 digits.
-func newDeploymentID() string {
-	var random [8]byte
-	rand.Read(random[:]) // never fails
-	return strconv.FormatUint(firstOf19Digits+binary.BigEndian.Uint64(random[:])%(9*firstOf19Digits), 10)
 }

@@ -10,6 +10,7 @@ import (
 
 	"pinion/api/auth"
 	"pinion/api/ecs/arn"
+	"pinion/api/ecs/call"
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/paging"
 	"pinion/api/ecs/servicedef"
@@ -150,7 +151,7 @@ func continueServiceDeployment(ctx context.Context, r *Request, in *types.Contin
 		return nil, err
 	}
 	if deploys := r.View.Definition(s.Primary().Definition); deploys != nil && action == service.HookContinue {
-		if err := checkPowers(r, s, deploys); err != nil {
+		if err := call.CheckPowers(r, s, deploys); err != nil {
 			return nil, err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"pinion/api/auth"
+	"pinion/api/ecs/call"
 	"pinion/api/ecs/capacity"
 	"pinion/api/ecs/placement"
 	"pinion/api/ecs/servicedef"
@@ -77,17 +78,6 @@ func serviceProviders(cluster *spec.Cluster, given []types.StrategyItem) ([]spec
 	return items, nil
 }
 
-// serviceTags are the tags of a service, with the team of the caller's key where they name none. Tags that its tasks would have, and that the key
-// may not give to tasks, are refused.
-func serviceTags(r *Request, given []spec.Tag) ([]spec.Tag, error) {
-	ofTasks := servicedef.OfTasks(given)
-	granted, err := grantedTags(r, ofTasks)
-	if err != nil || len(granted) == len(ofTasks) {
-		return given, err
-	}
-	return append(slices.Clone(given), granted[len(ofTasks):]...), nil
-}
-
 // warnOfTags tells of tags of the definition that the tasks of a service do not get, though it propagates them.
 func warnOfTags(r *Request, s *service.Service, definition *spec.TaskDefinition) {
 	if s.Settings.PropagateTags != "TASK_DEFINITION" {
@@ -118,19 +108,10 @@ func checkServiceTags(r *Request, s *service.Service, put []spec.Tag, remove []s
 	before, _ := spec.ParseSchedulingOptions(s.Tags)
 	if before.Priority != options.Priority {
 		if err := r.Grant.CheckPriority(options.Priority); err != nil {
-			return denied(r, err)
+			return call.Denied(r, err)
 		}
 	}
 	return nil
-}
-
-// checkPowers refuses to have tasks that an administrator's service vouches for do what only an administrator may ask for.
-func checkPowers(r *Request, s *service.Service, definition *spec.TaskDefinition) error {
-	if !s.ByAdmin || r.Role == spec.RoleAdmin || !definition.Isolation().NeedsAdmin() {
-		return nil
-	}
-	return wire.Errorf(wire.AccessDenied, "%s may not do this: an administrator created the service %s, so that its tasks may have what only an administrator can ask for, and %s asks for that. Use a key of the role admin, or a service of your own.",
-		r.Principal, s.Name, definition.Name())
 }
 
 // checkAccount holds a key to its limits of tasks: a service whose tasks count for somebody else it may scale down, and have do nothing that its own

@@ -89,7 +89,7 @@ func serviceChange(r *Request, cluster *spec.Cluster, known *service.Service, in
 	if err := given.change(r, cluster, &after, definition); err != nil {
 		return change, err
 	}
-	if _, err := serviceTags(r, known.Tags); err != nil {
+	if _, err := call.ServiceTags(r, known.Tags); err != nil {
 		return change, err
 	}
 	warnOfTags(r, &after, definition)
@@ -111,7 +111,7 @@ func serviceChange(r *Request, cluster *spec.Cluster, known *service.Service, in
 		if err != nil {
 			return change, err
 		}
-		change.Revision, change.Rollout = newDeployment(r, &after, definition, launchType)
+		change.Revision, change.Rollout = call.NewDeployment(r, &after, definition, launchType)
 		change.Revision.LoadBalancers, change.Revision.Connect = service.Beside(balancers, balancersOf(r, known.Source()), how.Shifts()), connected
 		change.From = known.Primary().ID
 		change.Rollout.Sources = r.Services().RevisionCounts(known)
@@ -132,7 +132,7 @@ func externalChange(r *Request, cluster *spec.Cluster, known *service.Service, i
 	if err := given.change(r, cluster, &after, &spec.TaskDefinition{}); err != nil {
 		return change, err
 	}
-	if _, err := serviceTags(r, known.Tags); err != nil {
+	if _, err := call.ServiceTags(r, known.Tags); err != nil {
 		return change, err
 	}
 	if change.Desired = in.DesiredCount; !reflect.DeepEqual(after.Settings, known.Settings) {
@@ -149,7 +149,7 @@ func deployedDefinition(r *Request, s *service.Service, in *types.UpdateServiceI
 			return nil, false, err
 		}
 		if definition.Name() != s.Primary().Definition {
-			return definition, true, checkPowers(r, s, definition)
+			return definition, true, call.CheckPowers(r, s, definition)
 		}
 	}
 	switch {

@@ -2,6 +2,7 @@ package ecs
 
 import (
 	"pinion/api/auth"
+	"pinion/api/ecs/call"
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/tags"
 	"pinion/raftfsm/spec"
@@ -57,5 +58,5 @@ func checkUnqueued(request *spec.RunRequest) error {
 
 // CheckTeam checks the name of a team, which must be a valid value of a tag.
 func CheckTeam(name string) error {
-	return withType("InvalidParameterException", tags.CheckTeam(name))
+	return call.WithType("InvalidParameterException", tags.CheckTeam(name))
 }

@@ -127,10 +127,10 @@ func newTaskSet(r *Request, cluster *spec.Cluster, s *service.Service, in *types
 	if err != nil {
 		return c, err
 	}
-	if err := cmp.Or(mayRun(r, s), checkPowers(r, s, definition)); err != nil {
+	if err := cmp.Or(mayRun(r, s), call.CheckPowers(r, s, definition)); err != nil {
 		return c, err
 	}
-	revision := service.Revision{ID: newDeploymentID(), Definition: definition.Name(), CreatedAt: r.Now()}
+	revision := service.Revision{ID: call.NewDeploymentID(), Definition: definition.Name(), CreatedAt: r.Now()}
 	if revision.LaunchType, err = resolveLaunchType(definition, in.LaunchType); err != nil {
 		return c, err
 	}
@@ -149,7 +149,7 @@ func newTaskSet(r *Request, cluster *spec.Cluster, s *service.Service, in *types
 
 // mayRun refuses to have more tasks of a service run for a caller that may not give tasks its tags, or whose limits they do not count for.
 func mayRun(r *Request, s *service.Service) error {
-	_, err := serviceTags(r, s.Tags)
+	_, err := call.ServiceTags(r, s.Tags)
 	return cmp.Or(err, auth.CheckAccount(r.Principal, r.Grant, r.Holder, s))
 }
 

@@ -18,7 +18,7 @@ import (
 func registerTaskDefinition(ctx context.Context, r *Request, in *types.RegisterTaskDefinitionInput) (*types.RegisterTaskDefinitionOutput, error) {
 	definition, err := taskdef.Parse(in)
 	if err != nil {
-		return nil, withType(wire.Client, err)
+		return nil, call.WithType(wire.Client, err)
 	}
 	if in.Version != nil {
 		r.Warn("version is ignored: a task definition has revisions, which Pinion counts")

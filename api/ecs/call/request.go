@@ -4,6 +4,7 @@ package call
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -170,6 +171,18 @@ func Apply[T any](ctx context.Context, r *Request, command raftfsm.Command) (T, 
 		return zero, fmt.Errorf("the answer to %T is a %T, not a %T", command, answer, zero)
 	}
 	return typed, nil
+}
+
+// WithType gives a field error one of AWS's types: InvalidParameterException, unless the handler of an operation whose clients
+// expect another one has given it that already.
+func WithType(errorType string, err error) error {
+	wrong, ok := errors.AsType[*field.Error](err)
+	if !ok {
+		return err
+	}
+	refusal := wire.Errorf(errorType, "%s", wrong.Message)
+	refusal.Path = wrong.Path
+	return refusal
 }
 
 // NonNil turns a list that is absent into an empty one: where ECS always shows a list, it is [] and not left out.
