@@ -118,9 +118,9 @@ func theSDKForGoKnowsTheErrors(t *testing.T, _ *fixture, server *httptest.Server
 	if refusal, ok := errors.AsType[*types.ClientException](err); !ok || refusal.ErrorMessage() != "TaskDefinition not found." {
 		t.Errorf("unknown definition: %v", err)
 	}
-	_, err = client.DeleteDaemon(ctx, &ecs.DeleteDaemonInput{DaemonArn: aws.String("d")})
+	_, err = client.DeleteExpressGatewayService(ctx, &ecs.DeleteExpressGatewayServiceInput{ServiceArn: aws.String("d")})
 	if _, ok := errors.AsType[*types.UnsupportedFeatureException](err); !ok {
-		t.Errorf("a daemon: %v", err)
+		t.Errorf("a gateway: %v", err)
 	}
 	wrongSecret := ecs.New(ecs.Options{BaseEndpoint: aws.String(server.URL), Region: "us-east-2", RetryMaxAttempts: 1,
 		Credentials: credentials.NewStaticCredentialsProvider(keyID, "wrong", "")})

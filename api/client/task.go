@@ -147,6 +147,9 @@ func (t *Task) Service() string {
 	return name
 }
 
+// IsKept reports whether the task is of a service or a daemon, which starts another one when it is stopped.
+func (t *Task) IsKept() bool { return t.Service() != "" || strings.HasPrefix(t.Group, "daemon:") }
+
 // GPUs lists the UUIDs of the GPUs of all containers of the task.
 func (t *Task) GPUs() []string {
 	var all []string

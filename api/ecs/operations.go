@@ -7,6 +7,7 @@ import (
 	"pinion/api/ecs/account"
 	"pinion/api/ecs/call"
 	"pinion/api/ecs/capacity"
+	"pinion/api/ecs/daemon"
 	"pinion/api/wire"
 	"pinion/raftfsm/spec"
 )
@@ -110,6 +111,18 @@ var Operations = operationTable(
 	submit("DeleteTaskSet", inCluster("cluster"), deleteTaskSet),
 	read("DescribeTaskSets", inCluster("cluster"), describeTaskSets),
 	submit("UpdateServicePrimaryTaskSet", inCluster("cluster"), updateServicePrimaryTaskSet),
+	submit("RegisterDaemonTaskDefinition", ofFamily(changesFamily, "family").ofDaemons(), daemon.RegisterDefinition),
+	submit("DeleteDaemonTaskDefinition", ofFamily(changesFamily, "daemonTaskDefinition").ofDaemons(), daemon.DeleteDefinition),
+	read("DescribeDaemonTaskDefinition", ofFamily(usesFamily, "daemonTaskDefinition").ofDaemons(), daemon.DescribeDefinition),
+	read("ListDaemonTaskDefinitions", unscoped, daemon.ListDefinitions), // lists only those that the key may use
+	submit("CreateDaemon", inCluster("clusterArn").using("daemonTaskDefinitionArn").ofDaemons(), daemon.Create),
+	submit("UpdateDaemon", inCluster("daemonArn").using("daemonTaskDefinitionArn").ofDaemons(), daemon.Update),
+	submit("DeleteDaemon", inCluster("daemonArn"), daemon.Delete),
+	read("DescribeDaemon", inCluster("daemonArn"), daemon.Describe),
+	read("ListDaemons", inCluster("clusterArn"), daemon.List),
+	read("ListDaemonDeployments", inCluster("daemonArn"), daemon.ListDeployments),
+	read("DescribeDaemonDeployments", inCluster("daemonDeploymentArns"), daemon.DescribeDeployments),
+	read("DescribeDaemonRevisions", inCluster("daemonRevisionArns"), daemon.DescribeRevisions),
 	read("GetTaskProtection", inCluster("cluster"), getTaskProtection),
 	submit("UpdateTaskProtection", inCluster("cluster"), updateTaskProtection),
 )

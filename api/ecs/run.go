@@ -208,6 +208,8 @@ func (in launch) check() error {
 		return field.Errorf("group", "group must be at most 255 characters long, not %d.", len(in.Group))
 	case strings.HasPrefix(in.Group, service.GroupPrefix):
 		return field.Errorf("group", "Invalid namespace for group: service: is reserved for services.")
+	case strings.HasPrefix(in.Group, service.DaemonGroupPrefix):
+		return field.Errorf("group", "Invalid namespace for group: daemon: is reserved for daemons.")
 	}
 	return tags.Check(in.Tags)
 }

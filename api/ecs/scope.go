@@ -16,6 +16,7 @@ type scope struct {
 	kind     scopeKind
 	members  []string    // of the input, by their JSON names; see inCluster
 	families []string    // members that name task definitions or families, by their JSON names
+	kindOf   string      // of the task definitions in families, as ARNs name them; empty: arn.TaskDefinition
 	right    familyRight // to those, and to task definitions and capacity providers in members
 }
 
@@ -45,7 +46,7 @@ var (
 )
 
 // inCluster is about the clusters in these members of the input: names of clusters, where nothing stands for the default one,
-// or ARNs of resources in members whose names end in Arn or Arns.
+// or ARNs of resources in members whose names end in Arn or Arns, but for clusterArn.
 func inCluster(members ...string) scope { return scope{kind: scopeClusters, members: members} }
 
 // ofFamily is about the task definitions, or the families, that these members name.
@@ -56,6 +57,12 @@ func ofFamily(right familyRight, members ...string) scope {
 // using is the scope of a call that only shows what its members name, or also runs the task definitions in more of them.
 func (s scope) using(families ...string) scope {
 	s.right, s.families = usesFamily, families
+	return s
+}
+
+// ofDaemons is the scope of a call whose task definitions are those of daemons.
+func (s scope) ofDaemons() scope {
+	s.kindOf = arn.DaemonDefinition
 	return s
 }
 
@@ -74,7 +81,7 @@ func (s scope) check(r *Request, operation string, input reflect.Value) error {
 	}
 	for _, member := range s.families {
 		for _, given := range textsIn(input, member) {
-			if err := s.checkFamily(r, given); err != nil {
+			if err := s.checkFamily(r, cmp.Or(s.kindOf, arn.TaskDefinition), given); err != nil {
 				return err
 			}
 		}
@@ -84,8 +91,8 @@ func (s scope) check(r *Request, operation string, input reflect.Value) error {
 
 // checkFamily refuses a task definition of others, given as family, family:revision or ARN. What cannot be read or is not known is the
 // handler's to refuse.
-func (s scope) checkFamily(r *Request, given string) error {
-	parsed, err := arn.Parse(arn.TaskDefinition, given)
+func (s scope) checkFamily(r *Request, kind, given string) error {
+	parsed, err := arn.Parse(kind, given)
 	if err != nil {
 		return nil
 	}
@@ -102,7 +109,7 @@ func (s scope) checkFamily(r *Request, given string) error {
 func (s scope) checkMember(r *Request, member string, input reflect.Value) error {
 	for _, given := range textsIn(input, member) {
 		cluster := given
-		if strings.HasSuffix(member, "Arn") || strings.HasSuffix(member, "Arns") {
+		if isResource(member) {
 			found, shared, err := s.clusterOf(r, given)
 			if err != nil {
 				return err
@@ -125,6 +132,11 @@ func (s scope) checkMember(r *Request, member string, input reflect.Value) error
 	return nil
 }
 
+// isResource reports whether a member has ARNs of resources of clusters, and not clusters.
+func isResource(member string) bool {
+	return member != "clusterArn" && (strings.HasSuffix(member, "Arn") || strings.HasSuffix(member, "Arns"))
+}
+
 // clusterOf is the cluster of the resource with this ARN. A shared resource belongs to no single cluster, and the key has the right to it.
 func (s scope) clusterOf(r *Request, given string) (cluster string, shared bool, err error) {
 	parsed, err := arn.ParseAny(given)
@@ -132,8 +144,8 @@ func (s scope) clusterOf(r *Request, given string) (cluster string, shared bool,
 		return "", false, err
 	}
 	switch {
-	case parsed.Kind == arn.TaskDefinition:
-		return "", true, s.checkFamily(r, given)
+	case parsed.Kind == arn.TaskDefinition, parsed.Kind == arn.DaemonDefinition:
+		return "", true, s.checkFamily(r, parsed.Kind, given)
 	case parsed.Kind == arn.CapacityProvider && s.right == usesFamily:
 		return "", true, nil
 	case parsed.Kind == arn.CapacityProvider:

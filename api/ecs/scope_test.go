@@ -131,10 +131,11 @@ func TestAnOperationWithoutAScopeIsRefused(t *testing.T) {
 }
 
 // clusterMembers are the members by which inputs of ECS say which clusters they are about.
-var clusterMembers = []string{"cluster", "clusters", "clusterName", "resourceArn", "serviceDeploymentArn", "serviceDeploymentArns", "serviceRevisionArns", "serviceArn"}
+var clusterMembers = []string{"cluster", "clusters", "clusterName", "resourceArn", "serviceDeploymentArn", "serviceDeploymentArns", "serviceRevisionArns", "serviceArn",
+	"clusterArn", "daemonArn", "daemonDeploymentArns", "daemonRevisionArns"}
 
 // definitionMembers are those by which they name task definitions.
-var definitionMembers = []string{"taskDefinition", "taskDefinitions", "taskDefinitionArn"}
+var definitionMembers = []string{"taskDefinition", "taskDefinitions", "taskDefinitionArn", "daemonTaskDefinition", "daemonTaskDefinitionArn"}
 
 // Each line of the table says which clusters it is about, by members that its input has, and leaves none out.
 func TestEveryOperationHasAScope(t *testing.T) {

@@ -51,7 +51,7 @@ func listServices(_ context.Context, r *Request, in *types.ListServicesInput) (*
 	}
 	var matching []*service.Service
 	for _, s := range r.View.Services(cluster.Name) {
-		if s.Status == service.Active && seesService(r, s) &&
+		if s.Status == service.Active && !s.IsDaemon() && seesService(r, s) &&
 			(in.LaunchType == "" || in.LaunchType == r.Services().LaunchType(s)) &&
 			(in.SchedulingStrategy == "" || in.SchedulingStrategy == string(s.Strategy)) &&
 			(in.ResourceManagementType == "" || in.ResourceManagementType == types.ResourceManagementTypes[0]) {

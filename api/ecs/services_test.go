@@ -18,7 +18,7 @@ const (
 )
 
 // drawnIDs are the parts of an answer that are new each time.
-var drawnIDs = regexp.MustCompile(`(ecs-svc/|service-revision/default/web/|service-deployment/default/web/)[0-9A-Z]+`)
+var drawnIDs = regexp.MustCompile(`(ecs-svc/|service-revision/default/web/|service-deployment/default/web/|daemon-revision/default/agent/|daemon-deployment/default/agent/)[0-9A-Z]+`)
 
 // stable is a reply with x for what is new each time.
 func (r reply) stable() reply {

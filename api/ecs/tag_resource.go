@@ -19,8 +19,8 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// tagResource puts tags on a cluster, a task definition, a task, a container instance, a capacity provider, a service or a task set, each in place
-// of the one with its key.
+// tagResource puts tags on a cluster, a task definition, a task, a container instance, a capacity provider, a service, a task set, a daemon or a daemon
+// task definition, each in place of the one with its key.
 func tagResource(ctx context.Context, r *Request, in *types.TagResourceInput) (*types.TagResourceOutput, error) {
 	kind, id, err := parseTaggable(r, in.ResourceARN)
 	if err != nil {
@@ -121,7 +121,8 @@ func errResourceNotFound(what string) error {
 }
 
 // taggable are the kinds of resources that have tags here.
-var taggable = []spec.ResourceKind{spec.ResourceCluster, spec.ResourceDefinition, spec.ResourceTask, spec.ResourceHost, spec.ResourceCapacityProvider, spec.ResourceService, spec.ResourceTaskSet}
+var taggable = []spec.ResourceKind{spec.ResourceCluster, spec.ResourceDefinition, spec.ResourceTask, spec.ResourceHost, spec.ResourceCapacityProvider, spec.ResourceService, spec.ResourceTaskSet,
+	spec.ResourceDaemon, spec.ResourceDaemonDefinition}
 
 // parseTaggable reads the ARN of a resource with tags, in the long form or the old one. It has to belong to the cluster that
 // the ARN names. ECS's other resources with tags do not exist here, so they are not found.
@@ -131,7 +132,7 @@ func parseTaggable(r *Request, given string) (kind spec.ResourceKind, id string,
 	}
 	parsed, err := arn.ParseAny(given)
 	if err != nil && parsed.Kind != "" && !arn.Known(parsed.Kind) {
-		return "", "", field.Errorf("resourceArn", "resourceArn %s is not the ARN of a cluster, a task definition, a task, a container instance, a capacity provider, a service or a task set.", given)
+		return "", "", field.Errorf("resourceArn", "resourceArn %s is not the ARN of a cluster, a task definition, a task, a container instance, a capacity provider, a service, a task set, a daemon or a daemon task definition.", given)
 	}
 	if err != nil {
 		return "", "", err
@@ -140,8 +141,10 @@ func parseTaggable(r *Request, given string) (kind spec.ResourceKind, id string,
 		return "", "", errResourceNotFound(arn.KindName(parsed.Kind))
 	}
 	switch kind {
-	case spec.ResourceService:
+	case spec.ResourceService, spec.ResourceDaemon:
 		return taggableService(r, parsed)
+	case spec.ResourceDaemonDefinition:
+		return spec.ResourceDefinition, parsed.Name, nil
 	case spec.ResourceTaskSet:
 		return taggableTaskSet(r, parsed, given)
 	}
@@ -156,7 +159,7 @@ func taggableService(r *Request, parsed arn.Resource) (kind spec.ResourceKind, i
 	}
 	s := r.View.Service(cluster, parsed.Name)
 	if s == nil || !seesService(r, s) {
-		return "", "", errResourceNotFound(arn.Service)
+		return "", "", errResourceNotFound(parsed.Kind)
 	}
 	return spec.ResourceService, s.ID, nil
 }

@@ -68,7 +68,7 @@ func TestWhatCannotBeTagged(t *testing.T) {
 		"service/default/web":              {missing, "The specified service was not found."},
 		"capacity-provider/night":          {missing, "The specified capacity provider was not found."},
 		"capacity-provider/PINION":         {"ClientException", "The capacity provider PINION is built in: it can be neither changed nor deleted."},
-		"volume/x":                         {invalid, "resourceArn " + arnPrefix + "volume/x is not the ARN of a cluster, a task definition, a task, a container instance, a capacity provider, a service or a task set."},
+		"volume/x":                         {invalid, "resourceArn " + arnPrefix + "volume/x is not the ARN of a cluster, a task definition, a task, a container instance, a capacity provider, a service, a task set, a daemon or a daemon task definition."},
 	} {
 		b.call("TagResource", `{"resourceArn":"`+arnPrefix+resource+`","tags":[{"key":"a","value":"1"}]}`).wantError(t, want[0], want[1])
 	}

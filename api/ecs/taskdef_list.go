@@ -54,7 +54,7 @@ func definitionsAfter(r *Request, status spec.DefinitionStatus, family, last str
 			if family != "" && d.Family != family {
 				return
 			}
-			if definitionSortKey(d) != last && r.Scope.MayUse(r.View, d) && !yield(d) {
+			if definitionSortKey(d) != last && !spec.IsOfDaemons(d.Family) && r.Scope.MayUse(r.View, d) && !yield(d) {
 				return
 			}
 		}
@@ -108,7 +108,7 @@ func familiesAfter(r *Request, prefix, last, status string) iter.Seq[string] {
 			}
 			family, revision = next.Family, math.MaxInt
 			known, active := familyStatus(r, family)
-			if known && (status == "" || status == "ALL" || (status == "ACTIVE") == active) && !yield(family) {
+			if known && !spec.IsOfDaemons(family) && (status == "" || status == "ALL" || (status == "ACTIVE") == active) && !yield(family) {
 				return
 			}
 		}

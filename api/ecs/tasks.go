@@ -170,6 +170,7 @@ func matchesFilters(in *types.ListTasksInput, t *spec.Task) bool {
 		(in.Family == "" || in.Family == family) &&
 		(in.StartedBy == "" || in.StartedBy == t.StartedBy) &&
 		(in.ServiceName == "" || t.Service != nil && t.Group == groupOf(in.ServiceName)) &&
+		(in.DaemonName == "" || t.Service != nil && t.Group == service.DaemonGroupPrefix+in.DaemonName) &&
 		(in.LaunchType == "" || in.LaunchType == cmp.Or(t.LaunchType, view.LaunchEC2))
 }
 

@@ -12,7 +12,6 @@ const (
 	reasonExec          = "running a command inside a task is not built yet"
 	reasonAgentProtocol = "hosts speak Pinion's own protocol with the cluster, not that of the Amazon ECS agent"
 	reasonGateways      = "gateways are a service of AWS; there is none here"
-	reasonDaemons       = "daemons of their own are not built; a service with the scheduling strategy DAEMON runs a task on each host"
 )
 
 // unsupportedOperations are the operations of ECS that Pinion knows by name and does not do, by the reason.
@@ -26,11 +25,6 @@ var unsupportedOperations = map[string][]string{
 		"DescribeExpressGatewayService", "DescribeGateway", "DescribeGatewayResources", "DescribeGatewayRoute",
 		"DisassociateGatewayFromCluster", "ListGatewayClusterAssociations", "ListGatewayRoutes", "ListGateways",
 		"UpdateExpressGatewayService", "UpdateGateway",
-	},
-	reasonDaemons: {
-		"CreateDaemon", "DeleteDaemon", "DeleteDaemonTaskDefinition", "DescribeDaemon", "DescribeDaemonDeployments",
-		"DescribeDaemonRevisions", "DescribeDaemonTaskDefinition", "ListDaemonDeployments", "ListDaemonTaskDefinitions", "ListDaemons",
-		"RegisterDaemonTaskDefinition", "UpdateDaemon",
 	},
 }
 

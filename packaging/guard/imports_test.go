@@ -36,6 +36,7 @@ var floors = map[string][]string{
 		". cli",
 		"monitoring",
 		"ecs cloudwatch events rest elb autoscaling ssm secrets web",
+		"ecs/daemon",
 		"ecs/capacity ecs/account",
 		"leader client ecs/call",
 		"openid",

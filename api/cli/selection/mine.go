@@ -38,7 +38,7 @@ func ActiveOfMine(ctx context.Context, c *cli.Context, inv *invocation.Invocatio
 	}
 	tasks = slices.DeleteFunc(tasks, func(t client.Task) bool { return t.Stopped() })
 	all := len(tasks)
-	tasks = slices.DeleteFunc(tasks, func(t client.Task) bool { return t.Service() != "" })
+	tasks = slices.DeleteFunc(tasks, func(t client.Task) bool { return t.IsKept() })
 	if kept := all - len(tasks); kept > 0 {
 		inv.Notef("%s of services run on: `pinion service rm` ends a service", format.Plural(kept, "task"))
 	}

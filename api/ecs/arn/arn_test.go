@@ -22,6 +22,17 @@ func TestAnARNIsReadInBothForms(t *testing.T) {
 		"service-revision/lab/web/123":      {"service-revision", "lab", "web/123"},
 		"task-set/lab/web/ecs-svc/123":      {"task-set", "lab", "web/ecs-svc/123"},
 		"task-set/lab/web/123":              {},
+		"daemon/lab/agent":                  {Daemon, "lab", "daemon/agent"},
+		"daemon-deployment/lab/agent/abc":   {DaemonDeployment, "lab", "daemon/agent/abc"},
+		"daemon-revision/lab/agent/123":     {DaemonRevision, "lab", "daemon/agent/123"},
+		"daemon-task-definition/f:1":        {DaemonDefinition, "", "daemon/f:1"},
+		"daemon/agent":                      {},
+		"daemon-task-definition/lab/f:1":    {},
+		"task-definition/daemon/f:1":        {},
+		"service/lab/daemon/agent":          {},
+		"service-deployment/lab/daemon/a/b": {},
+		"service-revision/lab/daemon/a/1":   {},
+		"task-set/lab/daemon/a/ecs-svc/1":   {},
 		"cluster/lab/other":                 {},
 		"task-definition/lab/f:1":           {},
 		"task/lab/other/0123":               {},
@@ -61,6 +72,25 @@ func TestANameIsTakenAsItIs(t *testing.T) {
 	for kind, want := range map[string]Resource{Task: {Task, "", "x/y"}, Cluster: {Cluster, "x/y", "x/y"}} {
 		if got, err := Parse(kind, "x/y"); err != nil || got != want {
 			t.Errorf("%s: %+v, %v", kind, got, err)
+		}
+	}
+}
+
+// Nobody names a daemon, or what it runs, where a service or a task definition is asked for.
+func TestNamesOfDaemonsAreASpaceOfTheirOwn(t *testing.T) {
+	for _, kind := range []string{Cluster, TaskDefinition, Task, ContainerInstance, CapacityProvider, Service, TaskSet, Daemon, DaemonDefinition} {
+		if got, err := Parse(kind, "daemon/x"); err == nil {
+			t.Errorf("%s: %+v", kind, got)
+		}
+	}
+	for kind, want := range map[string]Resource{DaemonDefinition: {DaemonDefinition, "", "daemon/f:1"}, TaskDefinition: {TaskDefinition, "", "f:1"}} {
+		if got, err := Parse(kind, "f:1"); err != nil || got != want {
+			t.Errorf("%s: %+v, %v", kind, got, err)
+		}
+	}
+	for given, want := range map[string]string{"web": "service/lab/web", "daemon/agent": "daemon/lab/agent"} {
+		if got := InCluster(Service, Daemon, "lab", given); got != want {
+			t.Errorf("%s: %s", given, got)
 		}
 	}
 }

@@ -51,10 +51,11 @@ func parseSteps(to *service.DeploymentConfiguration, of, path string, percent *f
 		return field.Errorf(path, "%s belongs to the strategy %s, and the strategy is %s: remove it.", path, of, to.StrategyName())
 	}
 	if percent != nil {
-		if tenths := *percent * 10; *percent < least || *percent > 100 || math.Abs(tenths-math.Round(tenths)) > 1e-6 {
-			return field.Errorf(percentPath, "%s must be a multiple of 0.1 between %g and 100, not %g.", percentPath, least, *percent)
+		perMille, err := parsePercent(percentPath, *percent, least)
+		if err != nil {
+			return err
 		}
-		steps.PerMille = int(math.Round(*percent * 10))
+		steps.PerMille = perMille
 	}
 	if minutes != nil {
 		if err := checkMinutes(minutesPath, *minutes); err != nil {
@@ -64,6 +65,14 @@ func parseSteps(to *service.DeploymentConfiguration, of, path string, percent *f
 	}
 	to.Steps = &steps
 	return nil
+}
+
+// parsePercent reads a percentage of one decimal as thousandths.
+func parsePercent(path string, percent, least float64) (perMille int, err error) {
+	if tenths := percent * 10; !(percent >= least && percent <= 100) || math.Abs(tenths-math.Round(tenths)) > 1e-6 {
+		return 0, field.Errorf(path, "%s must be a multiple of 0.1 between %g and 100, not %g.", path, least, percent)
+	}
+	return int(math.Round(percent * 10)), nil
 }
 
 func checkMinutes(path string, minutes int) error {

@@ -10,6 +10,12 @@ var (
 	ContainerConditions           = []string{"START", "COMPLETE", "SUCCESS", "HEALTHY"}
 	ContainerInstanceFields       = []string{"TAGS", "CONTAINER_INSTANCE_HEALTH"}
 	ContainerInstanceStatuses     = []string{"ACTIVE", "DRAINING", "REGISTERING", "DEREGISTERING", "REGISTRATION_FAILED"}
+	DaemonDefinitionStatuses      = []string{"ACTIVE", "DELETE_IN_PROGRESS", "ALL"}
+	DaemonDeploymentStatuses      = []string{"PENDING", "SUCCESSFUL", "STOPPED", "STOP_REQUESTED", "IN_PROGRESS", "ROLLBACK_IN_PROGRESS", "ROLLBACK_SUCCESSFUL", "ROLLBACK_FAILED"}
+	DaemonIPCModes                = []string{"none", "shared"}
+	DaemonPIDModes                = []string{"none", "shared"}
+	DaemonRevisionFilters         = []string{"LAST_REGISTERED"}
+	DaemonTagSources              = []string{"DAEMON", "NONE"}
 	DeploymentControllers         = []string{"ECS", "CODE_DEPLOY", "EXTERNAL"}
 	DeploymentStrategies          = []string{"ROLLING", "BLUE_GREEN", "LINEAR", "CANARY"}
 	DesiredStatuses               = []string{"RUNNING", "PENDING", "STOPPED"}

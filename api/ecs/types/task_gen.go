@@ -157,14 +157,14 @@ type DescribeTasksOutput struct {
 // ListTasksInput is the input of ListTasks.
 type ListTasksInput struct {
 	Paging
-	Cluster           string           `json:"cluster"`
-	ContainerInstance string           `json:"containerInstance"`
-	Family            string           `json:"family"`
-	StartedBy         string           `json:"startedBy"`
-	ServiceName       string           `json:"serviceName"`
-	DesiredStatus     string           `json:"desiredStatus"`
-	LaunchType        string           `json:"launchType"`
-	DaemonName        wire.Unsupported `json:"daemonName" why:"daemons are not built yet"`
+	Cluster           string `json:"cluster"`
+	ContainerInstance string `json:"containerInstance"`
+	Family            string `json:"family"`
+	StartedBy         string `json:"startedBy"`
+	ServiceName       string `json:"serviceName"`
+	DesiredStatus     string `json:"desiredStatus"`
+	LaunchType        string `json:"launchType"`
+	DaemonName        string `json:"daemonName"`
 }
 
 // ListTasksOutput is the output of ListTasks.

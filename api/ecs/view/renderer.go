@@ -3,6 +3,7 @@
 package view
 
 import (
+	"strings"
 	"time"
 
 	"pinion/api/ecs/arn"
@@ -57,8 +58,11 @@ func (r *Renderer) ClusterARN(name string) string {
 	return arn.Make(r.Region, arn.Cluster+"/"+name)
 }
 
-// DefinitionARN is the ARN of a task definition, "family:revision".
+// DefinitionARN is the ARN of a task definition, "family:revision", or of one of daemons.
 func (r *Renderer) DefinitionARN(name string) string {
+	if own, ok := strings.CutPrefix(name, spec.DaemonPrefix); ok {
+		return arn.Make(r.Region, arn.DaemonDefinition+"/"+own)
+	}
 	return arn.Make(r.Region, arn.TaskDefinition+"/"+name)
 }
 
@@ -77,9 +81,9 @@ func (r *Renderer) ProviderARN(name string) string {
 	return arn.Make(r.Region, arn.CapacityProvider+"/"+name)
 }
 
-// ServiceARN is the ARN of a service.
+// ServiceARN is the ARN of a service, or of a daemon.
 func (r *Renderer) ServiceARN(cluster, name string) string {
-	return arn.Make(r.Region, arn.Service+"/"+cluster+"/"+name)
+	return arn.Make(r.Region, arn.InCluster(arn.Service, arn.Daemon, cluster, name))
 }
 
 func (r *Renderer) containerARN(t *spec.Task, id string) string {

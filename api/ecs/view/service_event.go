@@ -2,10 +2,12 @@ package view
 
 import (
 	"slices"
+	"strings"
 
 	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/service"
+	"pinion/raftfsm/spec"
 )
 
 // serviceDetail is what a change of a service says; DescribeServices says the rest.
@@ -77,7 +79,7 @@ func (r *Renderer) serviceDetail(change *raftfsm.Change, at wire.Time) (detail a
 	}
 	s := change.Object.(*service.Service)
 	arn := r.ServiceARN(s.Cluster, s.Name)
-	return &serviceDetail{arn, s.Name, r.ClusterARN(s.Cluster), string(s.Status), s.Desired, s.Version, at}, arn
+	return &serviceDetail{arn, strings.TrimPrefix(s.Name, spec.DaemonPrefix), r.ClusterARN(s.Cluster), string(s.Status), s.Desired, s.Version, at}, arn
 }
 
 // hookDetail is the detail of a pause of a rollout whose status has changed.

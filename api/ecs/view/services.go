@@ -161,10 +161,10 @@ func serviceEvents(events []service.Event) []types.ServiceEvent {
 	return out
 }
 
-// count is how many services have that status and launch type; an empty launch type is any.
+// count is how many services have that status and launch type; an empty launch type is any. Daemons are none.
 func (v *Services) count(cluster string, status service.Status, launchType string) (n int64) {
 	for _, s := range v.r.View.Services(cluster) {
-		if s.Status == status && (launchType == "" || v.LaunchType(s) == launchType) {
+		if s.Status == status && !s.IsDaemon() && (launchType == "" || v.LaunchType(s) == launchType) {
 			n++
 		}
 	}
@@ -198,9 +198,9 @@ func (v *Services) rolloutARN(cluster, name, id string) string {
 }
 
 func (r *Renderer) serviceDeploymentARN(cluster, name, id string) string {
-	return arn.Make(r.Region, arn.ServiceDeployment+"/"+cluster+"/"+name+"/"+id)
+	return arn.Make(r.Region, arn.InCluster(arn.ServiceDeployment, arn.DaemonDeployment, cluster, name)+"/"+id)
 }
 
 func (v *Services) revisionARN(cluster, name, id string) string {
-	return arn.Make(v.r.Region, arn.ServiceRevision+"/"+cluster+"/"+name+"/"+id)
+	return arn.Make(v.r.Region, arn.InCluster(arn.ServiceRevision, arn.DaemonRevision, cluster, name)+"/"+id)
 }

@@ -41,6 +41,10 @@ var operations = []struct {
 	{"service_gen.go", []string{"CreateService", "UpdateService", "DeleteService", "DescribeServices", "ListServices", "ListServicesByNamespace"}},
 	{"service_deployment_gen.go", []string{"ListServiceDeployments", "DescribeServiceDeployments", "DescribeServiceRevisions", "StopServiceDeployment", "ContinueServiceDeployment"}},
 	{"task_set_gen.go", []string{"CreateTaskSet", "UpdateTaskSet", "DeleteTaskSet", "DescribeTaskSets", "UpdateServicePrimaryTaskSet"}},
+	{"daemon_gen.go", []string{
+		"CreateDaemon", "UpdateDaemon", "DeleteDaemon", "DescribeDaemon", "ListDaemons", "ListDaemonDeployments", "DescribeDaemonDeployments", "DescribeDaemonRevisions",
+	}},
+	{"daemon_definition_gen.go", []string{"RegisterDaemonTaskDefinition", "DeleteDaemonTaskDefinition", "DescribeDaemonTaskDefinition", "ListDaemonTaskDefinitions"}},
 	{"task_protection_gen.go", []string{"GetTaskProtection", "UpdateTaskProtection"}},
 }
 
@@ -48,6 +52,8 @@ var operations = []struct {
 var enums = map[string]string{
 	"ApplicationProtocols": "ApplicationProtocol", "CapacityProviderFields": "CapacityProviderField", "ClusterFields": "ClusterField",
 	"ContainerConditions": "ContainerCondition", "ContainerInstanceFields": "ContainerInstanceField",
+	"DaemonDeploymentStatuses": "DaemonDeploymentStatus", "DaemonDefinitionStatuses": "DaemonTaskDefinitionStatusFilter", "DaemonRevisionFilters": "DaemonTaskDefinitionRevisionFilter",
+	"DaemonTagSources": "DaemonPropagateTags", "DaemonPIDModes": "DaemonPidMode", "DaemonIPCModes": "DaemonIpcMode",
 	"DeploymentControllers": "DeploymentControllerType", "HookActions": "DeploymentLifecycleHookAction", "HookStages": "DeploymentLifecycleHookStage",
 	"HookTargets": "DeploymentLifecycleHookTargetType", "DeploymentStrategies": "DeploymentStrategy", "Rebalancings": "AvailabilityZoneRebalancing",
 	"ServiceDeploymentStatuses": "ServiceDeploymentStatus", "StopTypes": "StopServiceDeploymentStopType", "TagSources": "PropagateTags", "ThresholdTypes": "ThresholdType",
@@ -133,9 +139,8 @@ var inputs = map[string]overlay{
 		{"stopTasks", "bool", "Pinion's own, with DRAINING: stop the tasks too"},
 		{"deadlineSeconds", "int", "Pinion's own, with stopTasks: the tasks have ended by then; 0: they are stopped now, and have their stop timeouts"},
 	}},
-	"StopTaskRequest":  {Own: []own{{"force", "bool", "Pinion's own: kill the containers at once"}}},
-	"TaskOverride":     {Refused: map[string]string{"inferenceAcceleratorOverrides": askForGPUs, "ephemeralStorage": noFargate}},
-	"ListTasksRequest": {Refused: map[string]string{"daemonName": "daemons are not built yet"}},
+	"StopTaskRequest": {Own: []own{{"force", "bool", "Pinion's own: kill the containers at once"}}},
+	"TaskOverride":    {Refused: map[string]string{"inferenceAcceleratorOverrides": askForGPUs, "ephemeralStorage": noFargate}},
 	// A host says itself what an agent says of its machine: nothing but the cluster is read.
 	"RegisterContainerInstanceRequest": {Types: map[string]string{
 		"containerInstanceArn": "any", "instanceIdentityDocument": "any", "instanceIdentityDocumentSignature": "any", "attributes": "any",
