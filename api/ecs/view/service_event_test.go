@@ -66,3 +66,22 @@ func TestEventsOfServicesAreThoseOfECS(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// Events of a daemon are about the daemon, by its own name and ARN.
+func TestEventsOfDaemonsNameThem(t *testing.T) {
+	agent := &service.Service{ID: "svc", Cluster: spec.DefaultCluster, Name: "daemon/agent", Strategy: service.Daemon, Status: service.Active}
+	state := raftfsm.NewState()
+	for _, object := range []any{agent, &service.Happening{Service: agent}, &service.DeploymentChange{Service: agent}} {
+		text, err := Event(&raftfsm.Change{Kind: raftfsm.ServiceChange, ClusterName: spec.DefaultCluster, Object: object}, state.View(), "local")
+		var e struct {
+			Resources []string
+			Detail    struct{ ServiceName string }
+		}
+		if err == nil {
+			err = json.Unmarshal(text, &e)
+		}
+		if err != nil || !slices.Equal(e.Resources, []string{"arn:aws:ecs:local:" + spec.AccountID + ":daemon/default/agent"}) || e.Detail.ServiceName != "" && e.Detail.ServiceName != "agent" {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
