@@ -211,11 +211,17 @@ func (m *model) problems(name string, value any, at string) []string {
 // ownMembers are Pinion's own, which Amazon's clients pass over.
 var ownMembers = []string{"Container.peakMemory"}
 
+// newerMembers are of the model that go.mod has, and may be missing in that of botocore.
+var newerMembers = []string{
+	"DaemonRevision.critical", "DaemonRevisionDetail.totalWithoutDaemonCount", "DaemonCapacityProvider.withoutDaemonCount",
+	"DaemonTaskDefinition.pidMode", "DaemonTaskDefinition.ipcMode",
+}
+
 func (m *model) structureProblems(name string, members map[string]any, at string) []string {
 	var all []string
 	for key, value := range members {
 		member, known := m.Shapes[name].Members[key]
-		if !known && slices.Contains(ownMembers, name+"."+key) {
+		if !known && (slices.Contains(ownMembers, name+"."+key) || slices.Contains(newerMembers, name+"."+key)) {
 			continue
 		}
 		if !known {

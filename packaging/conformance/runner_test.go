@@ -111,7 +111,7 @@ func successes() []step {
 }
 
 func TestEveryOperationOfTierOneHasItsCases(t *testing.T) {
-	for _, name := range slices.Concat(coreOperations, serviceOperations, taskSetOperations) {
+	for _, name := range slices.Concat(coreOperations, serviceOperations, taskSetOperations, daemonOperations) {
 		if _, there := ecs.Operations[name]; !there {
 			t.Errorf("%s is not in the table of operations", name)
 		}

@@ -3,7 +3,7 @@ package conformance
 import "slices"
 
 // scenario is what every client goes through.
-var scenario = slices.Concat(taskScenario, serviceScenario, trafficScenario, taskSetScenario)
+var scenario = slices.Concat(taskScenario, serviceScenario, trafficScenario, taskSetScenario, daemonScenario)
 
 // serviceOperations are the operations that tools for services use.
 var serviceOperations = []string{
