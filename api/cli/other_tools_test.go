@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -11,14 +12,15 @@ import (
 func TestAllThatIsWrongWithALineIsSaidAtOnce(t *testing.T) {
 	h := newRunHost(t, running)
 	for line, says := range map[string][]string{
-		"run --gpu 1 --memroy 2g --cpus two img":                              {"did you mean --gpus", "did you mean --memory", "--cpus takes a number"},
-		"run --gpus -1 --cpus 0 --volume ./a:/a --priority 500 --count 0 img": {"--gpus -1", "--cpus 0", `--volume "./a:/a"`, "--priority 500", "--count 0"},
-		"run --service web --array 0-3 --retries 2 --priority 500 img":        {"--array is not for services", "--retries is not for services", "--priority 500"},
+		"up --gpus 8 --log-level loud --attribute x --servers 2 --pids-limit -1": {"--gpus", "--log-level", "--attribute", "--servers", "--pids-limit"},
+		"run --gpu 1 --memroy 2g --cpus two img":                                 {"did you mean --gpus", "did you mean --memory", "--cpus takes a number"},
+		"run --gpus -1 --cpus 0 --volume ./a:/a --priority 500 --count 0 img":    {"--gpus -1", "--cpus 0", `--volume "./a:/a"`, "--priority 500", "--count 0"},
+		"run --service web --array 0-3 --retries 2 --priority 500 img":           {"--array is not for services", "--retries is not for services", "--priority 500"},
 		"ps --al --filtr a=b": {"did you mean --all", "did you mean --filter"},
 		"service create --volume /a:/a --user 1 registered:3": {"--volume is a part", "--user is a part"},
 	} {
 		h.operations["DescribeTaskDefinition"] = always(`{"taskDefinition":{"family":"registered","revision":3,"containerDefinitions":[{"name":"c"}]}}`)
-		got := pinion(t, h, strings.Fields(line)...)
+		got := pinionWith(t, Program{Up: func(context.Context, UpConfig) error { t.Error("it starts"); return nil }}, h, strings.Fields(line)...)
 		if got.code != exit.Usage || strings.Count(got.err, "\n") != len(says) {
 			t.Errorf("%s: %+v", line, got)
 		}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -58,18 +57,11 @@ func upCommand(up func(context.Context, UpConfig) error) *cli.Command {
 			if err := config.readToken(c.App.Reader); err != nil {
 				return err
 			}
-			for _, name := range []string{"replace-after", "lost-after"} { // 0 would mean the default without a word
-				if c.IsSet(name) && c.Duration(name) <= 0 {
-					return exit.Usagef("--%s %s is not a duration above 0, such as 90s or 5m", name, c.Duration(name))
-				}
-			}
-			if err := config.complete(invocation.DataDir(c), attributes.Value(), level); err != nil {
-				return err
-			}
-			if err := cmp.Or(containers.complete(&config.Containers), names.complete(&config.Containers.Names), config.Traffic.ACME.complete()); err != nil {
-				return err
-			}
-			if config.Traffic.VirtualIPs, err = virtualIPs.complete(); err != nil {
+			config.Traffic.VirtualIPs, err = virtualIPs.complete()
+			if err := exit.Join(
+				checkPositive(c, "replace-after"), checkPositive(c, "lost-after"), config.complete(invocation.DataDir(c), attributes.Value(), level),
+				containers.complete(&config.Containers), names.complete(&config.Containers.Names), config.Traffic.ACME.complete(), err,
+			); err != nil {
 				return err
 			}
 			if err := localMachine().check(); err != nil {
@@ -90,6 +82,14 @@ func upCommand(up func(context.Context, UpConfig) error) *cli.Command {
 			return nil
 		},
 	}
+}
+
+// checkPositive refuses 0, which would mean the default without a word.
+func checkPositive(c *cli.Context, name string) error {
+	if c.IsSet(name) && c.Duration(name) <= 0 {
+		return exit.Usagef("--%s %s is not a duration above 0, such as 90s or 5m", name, c.Duration(name))
+	}
+	return nil
 }
 
 // useFile sets the flags that nothing else has set as the file of options says, and tells that there is one.
@@ -130,18 +130,21 @@ var (
 	attribute = regexp.MustCompile(`^[A-Za-z0-9_./\\-]{1,128}$`)
 )
 
-// complete sets the fields that flags cannot set directly, and checks the form of all.
+// complete sets the fields that flags cannot set directly, and checks the form of all. The error is all that is wrong.
 func (u *UpConfig) complete(dataDir string, attributes []string, level string) error {
 	var err error
 	if u.DataDir, err = filepath.Abs(dataDir); err != nil {
 		return fmt.Errorf("--data-dir %s: %w", dataDir, err)
 	}
-	if err := u.LogLevel.UnmarshalText([]byte(level)); err != nil {
-		return exit.Usagef("--log-level %q is not one of debug, info, warn, error", level)
+	wrong := []error{nil, u.completeRegistry(), u.check()}
+	u.Attributes, wrong[0] = parseAttributes(attributes)
+	if u.LogLevel.UnmarshalText([]byte(level)) != nil {
+		wrong = append(wrong, exit.Usagef("--log-level %q is not one of debug, info, warn, error", level))
 	}
-	if u.Attributes, err = parseAttributes(attributes); err != nil {
-		return err
-	}
+	return exit.Join(wrong...)
+}
+
+func (u *UpConfig) completeRegistry() (err error) {
 	if u.RegistryConfig != "" {
 		if u.RegistryConfig, err = filepath.Abs(u.RegistryConfig); err != nil {
 			return fmt.Errorf("--registry-config %s: %w", u.RegistryConfig, err)
@@ -150,10 +153,24 @@ func (u *UpConfig) complete(dataDir string, attributes []string, level string) e
 			return exit.Usagef("--registry-config %s: there is no such directory", u.RegistryConfig)
 		}
 	}
-	return u.check()
+	return nil
 }
 
 func (u *UpConfig) check() error {
+	wrong := []error{u.checkAddresses(), u.checkPool(), u.Disk.check()}
+	if u.Name != "" && !hostName.MatchString(u.Name) {
+		wrong = append(wrong, exit.Usagef("--name %q is not 1 to 63 letters, digits and . _ -, beginning with a letter or a digit", u.Name))
+	}
+	if !gpuSource.MatchString(u.GPUs) {
+		wrong = append(wrong, exit.Usagef("--gpus %q is not auto, none, or a simulated set such as sim:8xh100", u.GPUs))
+	}
+	if u.Cluster != "" && !spec.ValidName(u.Cluster) {
+		wrong = append(wrong, exit.Usagef("--cluster %q is not a cluster name: 1 to 255 letters, digits, - and _", u.Cluster))
+	}
+	return exit.Join(wrong...)
+}
+
+func (u *UpConfig) checkAddresses() error {
 	if _, _, err := net.SplitHostPort(u.Listen); err != nil {
 		return exit.Usagef("--listen %q is not an address such as :7400 or 10.0.0.5:7400", u.Listen)
 	}
@@ -161,21 +178,6 @@ func (u *UpConfig) check() error {
 		if host, port, err := net.SplitHostPort(u.Advertise); err != nil || host == "" || port == "" {
 			return exit.Usagef("--advertise %q is not HOST:PORT, such as gpu1.example.com:7400", u.Advertise)
 		}
-	}
-	if u.Name != "" && !hostName.MatchString(u.Name) {
-		return exit.Usagef("--name %q is not 1 to 63 letters, digits and . _ -, beginning with a letter or a digit", u.Name)
-	}
-	if err := u.checkPool(); err != nil {
-		return err
-	}
-	if err := u.Disk.check(); err != nil {
-		return err
-	}
-	if !gpuSource.MatchString(u.GPUs) {
-		return exit.Usagef("--gpus %q is not auto, none, or a simulated set such as sim:8xh100", u.GPUs)
-	}
-	if u.Cluster != "" && !spec.ValidName(u.Cluster) {
-		return exit.Usagef("--cluster %q is not a cluster name: 1 to 255 letters, digits, - and _", u.Cluster)
 	}
 	return nil
 }
