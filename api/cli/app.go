@@ -22,6 +22,7 @@ import (
 	"pinion/api/cli/definition"
 	"pinion/api/cli/env"
 	"pinion/api/cli/exit"
+	"pinion/api/cli/format"
 	"pinion/api/cli/hello"
 	"pinion/api/cli/help"
 	"pinion/api/cli/history"
@@ -92,9 +93,17 @@ func runLine(ctx context.Context, app *cli.App, args []string) error {
 	err = app.RunContext(ctx, line)
 	if refused, is := errors.AsType[*client.APIError](err); is && refused.Type != "" && app.Metadata[wantsJSON] == true {
 		return fmt.Errorf("%w (%s)", err, refused.Type) // programs read the type, people do not
+	} else if is {
+		return &forPeople{err}
 	}
 	return err
 }
+
+// forPeople is an error of a host that names access keys as people do.
+type forPeople struct{ error }
+
+func (e *forPeople) Error() string { return format.Principals(e.error.Error()) }
+func (e *forPeople) Unwrap() error { return e.error }
 
 // runFor carries out further command lines for the completion of one, without a word of what goes wrong.
 func runFor(p Program) complete.Run {

@@ -14,12 +14,12 @@ func TestSettingsOfThePoolAreShownAndChanged(t *testing.T) {
 			t.Errorf("%s: %+v", line, got)
 		}
 	}
-	got := pinion(t, h, "pool", "set", "servers=5", "lost-after=2m")
-	checkEqual(t, "sent", h.bodies["admin/settings"], `{"lostAfter":"2m","servers":5}`)
+	got := pinion(t, h, "pool", "set", "servers=5", "lost-after=2d")
+	checkEqual(t, "sent", h.bodies["admin/settings"], `{"lostAfter":"48h0m0s","servers":5}`)
 	if got.code != 0 || !strings.Contains(got.out, "lost-after     2m ") {
 		t.Errorf("%+v", got)
 	}
-	for word, want := range map[string]string{"server=5": `"servers"`, "servers=4": "1, 3 or 5", "lost-after": "VALUE", "frobnicate=1": "replace-after"} {
+	for word, want := range map[string]string{"server=5": `"servers"`, "servers=4": "1, 3 or 5", "lost-after": "VALUE", "lost-after=soon": "2d", "frobnicate=1": "replace-after"} {
 		if got := pinion(t, h, "pool", "set", word); got.code != 2 || !strings.Contains(got.err, want) {
 			t.Errorf("%s: %+v", word, got)
 		}

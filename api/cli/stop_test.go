@@ -72,6 +72,15 @@ func TestStopOfATaskThatIsNotThereNamesIt(t *testing.T) {
 	}
 }
 
+// Programs get the words of the host.
+func TestARefusedKeyIsNamedAsPeopleDo(t *testing.T) {
+	const refused = "arn:aws:iam::123456789012:user/AKIA1 may not do StopTask"
+	h := newFakeHost(t)
+	h.operations["StopTask"] = always(errorReply{403, "AccessDeniedException", refused})
+	checkEqual(t, "for people", pinion(t, h, "stop", taskTwo).err, "pinion: task 91bc00000000: key AKIA1 may not do StopTask\n")
+	checkEqual(t, "for programs", pinion(t, h, "stop", taskTwo, "-o", "json").err, "pinion: task 91bc00000000: "+refused+" (AccessDeniedException)\n")
+}
+
 func TestLogsPutsEachStreamWhereItBelongs(t *testing.T) {
 	h := newFakeHost(t).withTasks(failedTask)
 	h.documents["/v1/tasks/"+taskTwo+"/logs?container=cuda&since=2025-06-01T11%3A50%3A00Z&tail=2"] = func(w http.ResponseWriter) any {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"pinion/api/cli"
+	"pinion/api/cli/format"
 	"pinion/node/machine"
 	"pinion/server"
 	"pinion/server/backup"
@@ -89,11 +90,12 @@ func InspectSnapshot(out io.Writer, file string, asJSON bool) error {
 	}
 	past := "no history"
 	if info.EndedTasks != nil {
-		past = fmt.Sprintf("%d tasks in the history", *info.EndedTasks)
+		past = format.Plural(*info.EndedTasks, "task") + " in the history"
 	} else if info.NoHistory != "" {
 		past += " (" + info.NoHistory + ")"
 	}
-	_, err = fmt.Fprintf(out, "pool %s of %s, incarnation %d, change %d: %d hosts, %d clusters, %d task definitions, %d tasks, %d keys, %s; checksum OK\n",
-		info.Pool, info.CreatedAt.Format(time.DateTime), info.Incarnation, info.Index, info.Hosts, info.Clusters, info.Definitions, info.Tasks, info.Keys, past)
+	_, err = fmt.Fprintf(out, "pool %s of %s, incarnation %d, change %d: %s, %s, %s, %s, %s, %s; checksum OK\n",
+		info.Pool, info.CreatedAt.Format(time.DateTime), info.Incarnation, info.Index, format.Plural(info.Hosts, "host"), format.Plural(info.Clusters, "cluster"),
+		format.Plural(info.Definitions, "task definition"), format.Plural(info.Tasks, "task"), format.Plural(info.Keys, "key"), past)
 	return err
 }

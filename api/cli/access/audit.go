@@ -79,7 +79,7 @@ func AuditRow(e audit.Entry, utc bool) []string {
 	}
 	what := e.Error
 	if e.Message != "" {
-		what += ": " + e.Message
+		what += ": " + format.Principals(e.Message)
 	}
 	return []string{invocation.ShowTime(e.Time, utc), string(e.Outcome), principalName(e), e.Address, e.Operation, more, what}
 }

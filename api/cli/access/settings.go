@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/cli/exit"
+	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
 	"pinion/api/cli/table"
 	"pinion/api/cli/words"
@@ -95,6 +96,11 @@ func parseSettings(given []string) (map[string]any, error) {
 		}
 		changes[member] = value
 		if member != "servers" {
+			span, err := format.ParseSpan(value)
+			if err != nil {
+				return nil, exit.Usagef("%s=%s is no time such as 90s, 5m or 2d", name, value)
+			}
+			changes[member] = span.String() // hosts know no days
 			continue
 		}
 		servers, err := strconv.Atoi(value)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"pinion/raftfsm/spec"
 )
 
 const idLength = 12 // digits of an id that lists show
@@ -171,6 +173,12 @@ func Options(text string) string {
 
 // cpuUnits is how hosts say that they have too few cores, of 1024 units each.
 var cpuUnits = regexp.MustCompile(`needs (\d+) CPU units, (\d+) free`)
+
+// principals are the ARNs by which hosts name access keys and people.
+var principals = strings.NewReplacer(spec.HolderARN(spec.PersonHolder), "", spec.HolderARN(""), "key ")
+
+// Principals names access keys by their ids and people by their names, instead of by ARNs, in a text of a host.
+func Principals(text string) string { return principals.Replace(text) }
 
 // GPUModel is the model of a GPU without its maker, which is the same for all, and marked when it is simulated.
 func GPUModel(model string, simulated bool) string {

@@ -40,6 +40,11 @@ func checkEqual(t *testing.T, what, got, want string) {
 	}
 }
 
+func TestPeopleReadNoARNs(t *testing.T) {
+	checkEqual(t, "of a key", Principals("arn:aws:iam::123456789012:user/AKIA1 may not do RunTask"), "key AKIA1 may not do RunTask")
+	checkEqual(t, "of a person", Principals("arn:aws:iam::123456789012:user/login/anna may not do RunTask"), "anna may not do RunTask")
+}
+
 func TestNamesAreOrderedAsPeopleCount(t *testing.T) {
 	names := []string{"gpu-10", "gpu-2", "gpu-01", "gpu", "a9z", "a10", "gpu-2b"}
 	slices.SortFunc(names, CompareNames)
