@@ -3,6 +3,7 @@ package proxy_test
 import (
 	"bytes"
 	"io"
+	"math"
 	"net"
 	"testing"
 	"time"
@@ -92,4 +93,22 @@ func TestAClientOfTCPIsClosedWhenNoTargetAnswers(t *testing.T) {
 		t.Errorf("%q, %v", all, err)
 	}
 	s.eventually(func() bool { return s.metrics("db", "").Errors == 1 })
+}
+
+// TestWeightsThatCannotBeAddedUpEndNoProxy: whatever the weights of its rules are, a listener serves.
+func TestWeightsThatCannotBeAddedUpEndNoProxy(t *testing.T) {
+	s := newSite(t)
+	echo := func() traffic.Target { return s.tcpServer(func(c net.Conn) { _, _ = io.Copy(c, c) }) }
+	routing := overTCP(group("a", echo()))
+	b := group("b", echo())
+	b.Protocol = traffic.TCP
+	routing.Groups = append(routing.Groups, b)
+	routing.Listeners[0].Rules[0].Action.Forward = []traffic.WeightedGroup{{Group: "a", Weight: math.MaxInt}, {Group: "b", Weight: math.MaxInt}}
+	s.apply(routing)
+	conn := s.dial(90)
+	_, _ = io.WriteString(conn, "x")
+	_ = conn.(*net.TCPConn).CloseWrite()
+	if all, err := io.ReadAll(conn); string(all) != "x" || err != nil {
+		t.Errorf("%q, %v", all, err)
+	}
 }

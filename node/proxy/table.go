@@ -87,10 +87,10 @@ func newRule(r traffic.Rule, groups map[string]*group) (rule, error) {
 		if g == nil {
 			return rule{}, fmt.Errorf("there is no target group %s: add it to the routing", w.Group)
 		}
-		if w.Weight > 0 {
+		if weight := min(w.Weight, traffic.MaxWeight); weight > 0 {
 			compiled.action.groups = append(compiled.action.groups, g)
-			compiled.action.weights = append(compiled.action.weights, w.Weight)
-			compiled.action.total += w.Weight
+			compiled.action.weights = append(compiled.action.weights, weight)
+			compiled.action.total += weight
 		}
 	}
 	return compiled, nil

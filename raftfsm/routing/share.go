@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"cmp"
 	"slices"
 
 	"pinion/raftfsm"
@@ -64,8 +65,24 @@ func shared(a traffic.Action, shares []share) traffic.Action {
 		if pair == 0 && len(others) == 0 {
 			pair = 1
 		}
-		a.Forward = append(others, traffic.WeightedGroup{Group: s.groups[0], Weight: pair * s.perMille},
-			traffic.WeightedGroup{Group: s.groups[1], Weight: pair * (service.AllTraffic - s.perMille)})
+		a.Forward = bounded(append(others, traffic.WeightedGroup{Group: s.groups[0], Weight: pair * s.perMille},
+			traffic.WeightedGroup{Group: s.groups[1], Weight: pair * (service.AllTraffic - s.perMille)}))
 	}
 	return a
+}
+
+// bounded are weights in about the same proportions, none above traffic.MaxWeight: each service that names the rule multiplies them, and any number
+// may. What has a part of the traffic keeps one.
+func bounded(all []traffic.WeightedGroup) []traffic.WeightedGroup {
+	most := slices.MaxFunc(all, func(a, b traffic.WeightedGroup) int { return cmp.Compare(a.Weight, b.Weight) }).Weight
+	if most <= traffic.MaxWeight {
+		return all
+	}
+	divisor := most/traffic.MaxWeight + 1
+	for i := range all {
+		if all[i].Weight > 0 {
+			all[i].Weight = max(1, all[i].Weight/divisor)
+		}
+	}
+	return all
 }

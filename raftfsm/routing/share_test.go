@@ -1,6 +1,7 @@
 package routing_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -68,5 +69,33 @@ func TestARuleFollowsTheTrafficOfItsService(t *testing.T) {
 	at(service.Shift{})
 	if w := weights(); w["r g"] != 0 || w["r a"] != 3000 {
 		t.Errorf("all of it is green: %v", w)
+	}
+}
+
+// Any number of services may name a rule, each of which divides it: the weights stay such that they can be added up, and no group that they do not
+// divide loses its part.
+func TestWeightsStayBoundedHoweverManyServicesDivideARule(t *testing.T) {
+	s := withService(t, "bridge")
+	for _, id := range []string{"blue", "green", "others"} {
+		s.must(raftfsm.Wrap(loadbalancer.CreateGroup{Group: loadbalancer.Group{ID: id, Name: id, Protocol: traffic.TCP}}))
+	}
+	s.must(raftfsm.Wrap(loadbalancer.Create{LoadBalancer: loadbalancer.LoadBalancer{ID: "b", Name: "front", Type: loadbalancer.Network}}),
+		raftfsm.Wrap(loadbalancer.CreateListener{Listener: loadbalancer.Listener{ID: "r", LoadBalancer: "b", Port: 90, Protocol: traffic.TCP},
+			Default: loadbalancer.Rule{ID: "r", Action: traffic.Action{Forward: []traffic.WeightedGroup{{Group: "others", Weight: 999}, {Group: "blue", Weight: 999}}}}}))
+	balancer := service.LoadBalancer{Group: "blue", Container: "web", Port: 8000, Advanced: service.Advanced{Group: "blue", Alternate: "green", Production: "r"}}
+	for i := range 30 {
+		id := fmt.Sprint("many-", i)
+		s.must(raftfsm.CreateService{Service: service.Service{ID: id, Cluster: "default", Name: id, Strategy: service.Replica},
+			Revision: service.Revision{ID: id, Definition: "d:1", LoadBalancers: []service.LoadBalancer{balancer, balancer}}, Rollout: service.Rollout{ID: id}})
+	}
+	part := map[string]int{}
+	for _, w := range routing.Of(s.View()).Listeners[0].Rules[0].Action.Forward {
+		if w.Weight < 0 || w.Weight > traffic.MaxWeight {
+			t.Errorf("%s has the weight %d", w.Group, w.Weight)
+		}
+		part[w.Group] += w.Weight
+	}
+	if part["others"] != part["blue"] || part["blue"] == 0 || part["green"] != 0 {
+		t.Errorf("%v", part)
 	}
 }

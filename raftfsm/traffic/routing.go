@@ -101,7 +101,10 @@ type Action struct {
 	FixedResponse *FixedResponse  `json:"fixedResponse,omitempty"`
 }
 
-// WeightedGroup gets its share of the requests: its weight of the sum of the weights. One of weight 0 gets none.
+// MaxWeight bounds a weight, so that their sum is a number however many groups a rule has.
+const MaxWeight = 1 << 30
+
+// WeightedGroup gets its share of the requests: its weight of the sum of the weights, which are MaxWeight at most. One of weight 0 gets none.
 type WeightedGroup struct {
 	Group  string `json:"group"` // Group.ID
 	Weight int    `json:"weight"`
