@@ -139,7 +139,7 @@ func registerTargets(ctx context.Context, r *Request, in form) (any, error) {
 		switch {
 		case g.TargetType != loadbalancer.IP:
 			return nil, wire.Errorf("InvalidTarget", "pinion: the target group '%s' is of the type instance: tasks of services that name it in loadBalancers are its targets. Make it of the type ip to register addresses.", g.Name)
-		case err != nil || address.Zone() != "" || address.IsUnspecified() || address.IsMulticast() || address.IsLoopback() || address.IsLinkLocalUnicast():
+		case err != nil || traffic.CheckTargetAddress(address, traffic.DefaultVirtualRange) != nil:
 			return nil, wire.Errorf("InvalidTarget", "The IP address '%s' is not a valid target: write an address that all hosts of the pool reach", t.Address)
 		case t.Port == 0:
 			return nil, invalid("The target %s needs a port, because the target group has none.", t.Address)

@@ -11,9 +11,6 @@ import (
 	"pinion/raftfsm/traffic"
 )
 
-// DefaultRange is the range of a host's virtual addresses: that of RFC 2544, for tests of networks that are apart.
-var DefaultRange = netip.MustParsePrefix("198.18.0.0/15")
-
 // maxPrefix makes the smallest range: 126 names.
 const maxPrefix = 24
 
@@ -22,7 +19,7 @@ const resolverNumber = 1
 
 // Config is what Names needs of its host.
 type Config struct {
-	Range netip.Prefix // of virtual addresses; zero: DefaultRange
+	Range netip.Prefix // of virtual addresses; zero: traffic.DefaultVirtualRange
 	// Site is the address where the names are answered for machines that are no hosts, "host:port"; empty: nowhere. They cannot reach virtual
 	// addresses, so they get those of the hosts that run the tasks.
 	Site string
@@ -49,7 +46,7 @@ type Names struct {
 // New makes Names of a host; it has none until Apply.
 func New(config Config) (*Names, error) {
 	if !config.Range.IsValid() {
-		config.Range = DefaultRange
+		config.Range = traffic.DefaultVirtualRange
 	}
 	network, err := newNetwork(config.Range)
 	if err != nil {

@@ -150,7 +150,7 @@ func TestTheRestIsForwarded(t *testing.T) {
 	var waiting sync.WaitGroup
 	for i := range maxForwarded {
 		waiting.Go(func() {
-			host.forward(new(dns.Msg).SetQuestion(fmt.Sprintf("slow%d.example.", i), dns.TypeA), false, DefaultRange)
+			host.forward(new(dns.Msg).SetQuestion(fmt.Sprintf("slow%d.example.", i), dns.TypeA), false, traffic.DefaultVirtualRange)
 		})
 	}
 	for range maxForwarded {
@@ -167,7 +167,7 @@ func TestTheRestIsForwarded(t *testing.T) {
 }
 
 func TestNumbersOfVirtualAddresses(t *testing.T) {
-	n, err := newNetwork(DefaultRange)
+	n, err := newNetwork(traffic.DefaultVirtualRange)
 	if err != nil {
 		t.Fatal(err)
 	}

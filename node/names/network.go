@@ -12,6 +12,8 @@ import (
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
+
+	"pinion/raftfsm/traffic"
 )
 
 // Interface is the name of both ends of the link between a host and its virtual addresses.
@@ -30,7 +32,7 @@ type network struct {
 // newNetwork makes one of a range of addresses. Nothing is made on the host until something listens.
 func newNetwork(all netip.Prefix) (*network, error) {
 	if !all.Addr().Is4() || all.Bits() > maxPrefix || all != all.Masked() {
-		return nil, fmt.Errorf("the range %v of virtual addresses is not a network of IPv4 with %d addresses or more, such as %v", all, 1<<(32-maxPrefix), DefaultRange)
+		return nil, fmt.Errorf("the range %v of virtual addresses is not a network of IPv4 with %d addresses or more, such as %v", all, 1<<(32-maxPrefix), traffic.DefaultVirtualRange)
 	}
 	lower := netip.PrefixFrom(all.Addr(), all.Bits()+1)
 	return &network{addresses: lower, gateway: addressAt(all, 1<<(31-all.Bits())+1), ns: netns.None()}, nil

@@ -10,11 +10,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-)
 
-// errOwnNetwork is why a target is not connected to whose address means another machine on each host: the proxy would turn clients to what only
-// programs of its own host may reach, such as a metadata service.
-var errOwnNetwork = errors.New("it is an address of the proxy's own host or link: a host must advertise an address that the others reach")
+	"pinion/raftfsm/traffic"
+)
 
 // dialError is a target that cannot be connected to: it has seen nothing of the request.
 type dialError struct{ error }
@@ -25,17 +23,18 @@ func (e *dialError) Unwrap() error { return e.error }
 // targetDialer connects to targets, whose addresses are what their hosts say.
 type targetDialer struct {
 	dialer       net.Dialer
-	ownsLoopback bool // the host itself advertises a loopback address, as a pool on one machine does
+	ownsLoopback bool         // the host itself advertises a loopback address, as a pool on one machine does
+	virtual      netip.Prefix // of the host's virtual addresses
 }
 
-// newTargetDialer makes one for a host that advertises that address, with a port or without.
-func newTargetDialer(advertised string) *targetDialer {
+// newTargetDialer makes one for a host that advertises that address, with a port or without, and has its virtual addresses in that range.
+func newTargetDialer(advertised string, virtual netip.Prefix) *targetDialer {
 	host, _, err := net.SplitHostPort(advertised)
 	if err != nil {
 		host = advertised
 	}
 	ip, err := netip.ParseAddr(host)
-	d := &targetDialer{ownsLoopback: host == "localhost" || err == nil && ip.IsLoopback()}
+	d := &targetDialer{ownsLoopback: host == "localhost" || err == nil && ip.IsLoopback(), virtual: virtual}
 	d.dialer = net.Dialer{
 		Timeout:         dialTimeout,
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: deadPeer / 2, Interval: time.Second, Count: 5},
@@ -49,17 +48,22 @@ func (d *targetDialer) dial(ctx context.Context, address string) (net.Conn, erro
 	if err != nil {
 		return nil, &dialError{err}
 	}
-	return conn, nil
+	if socket, ok := conn.(*net.TCPConn); ok {
+		err = socket.SetLinger(-1)
+	}
+	return conn, err
 }
 
-// control looks at the address that a name has been resolved to.
+// control looks at the address that a name has been resolved to. Until the connection is used its end resets it: one that nobody waits for any more
+// keeps no port, see http1.
 func (d *targetDialer) control(_, address string, raw syscall.RawConn) error {
 	if err := d.check(address); err != nil {
 		return err
 	}
 	var failed error
 	err := raw.Control(func(fd uintptr) {
-		failed = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(deadPeer.Milliseconds()))
+		failed = errors.Join(unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(deadPeer.Milliseconds())),
+			unix.SetsockoptLinger(int(fd), unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}))
 	})
 	return errors.Join(err, failed)
 }
@@ -73,8 +77,8 @@ func (d *targetDialer) check(address string) error {
 	if ip.IsLoopback() && d.ownsLoopback {
 		return nil
 	}
-	if ip.IsLoopback() || ip.IsUnspecified() || ip.IsLinkLocalUnicast() || ip.IsMulticast() {
-		return fmt.Errorf("%s: %w", address, errOwnNetwork)
+	if err := traffic.CheckTargetAddress(ip, d.virtual); err != nil {
+		return fmt.Errorf("%s is no target: %w", address, err)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"net"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,6 +29,8 @@ type Config struct {
 	ACME ACME
 	// Listen opens a listener's port; nil is the port of all addresses.
 	Listen func(port int) (net.Listener, error)
+	// Virtual is the range of this host's virtual addresses, which are no targets; zero: traffic.DefaultVirtualRange.
+	Virtual netip.Prefix
 	// ListenVirtual opens a port of a virtual address by its number; nil: the host has none.
 	ListenVirtual func(number, port int) (net.Listener, error)
 	// AccessLog gets a line of JSON for each request; nil is no log. It may block: lines that it cannot take are dropped, and counted.
@@ -38,7 +41,7 @@ type Config struct {
 	// the Proxy.
 	Problems func([]traffic.ListenerProblem)
 	// MaxConnections is how many clients may be connected to one listener; 0 is 16,384. Beyond it those that have been idle longest are cut off. As many
-	// requests of HTTP may be under way: a connection of HTTP/2 has up to 250 of them, each with a connection to a target.
+	// requests of HTTP may be under way: a connection of HTTP/2 has up to 128 of them, each with a connection to a target.
 	MaxConnections int
 	// Log gets what happens to listeners; required.
 	Log *slog.Logger
@@ -77,7 +80,10 @@ func New(config Config) *Proxy {
 	if config.MaxConnections == 0 {
 		config.MaxConnections = defaultMaxConnections
 	}
-	dialer := newTargetDialer(config.Address)
+	if !config.Virtual.IsValid() {
+		config.Virtual = traffic.DefaultVirtualRange
+	}
+	dialer := newTargetDialer(config.Address, config.Virtual)
 	p := &Proxy{config: config, dialer: dialer, upstream: newUpstream(dialer), access: newAccessLog(config.AccessLog),
 		groups: map[string]*group{}, listeners: map[socket]*listener{}}
 	p.draining, p.cut = context.WithCancel(context.Background())

@@ -85,7 +85,7 @@ func newAgent(serving proxy.Config, certificates *acme.Certificates, options cli
 	if a.names, err = names.New(names.Config{Range: options.Addresses, Site: options.Listen, Log: config.Log}); err != nil {
 		return nil, err
 	}
-	serving.Address, serving.Log, serving.ListenVirtual = config.Host.Address, config.Log, a.names.Listen
+	serving.Address, serving.Log, serving.Virtual, serving.ListenVirtual = config.Host.Address, config.Log, options.Addresses, a.names.Listen
 	serving.Drained = func(target string) { a.Routes.TargetDrained(target) }
 	serving.Problems = func(all []traffic.ListenerProblem) { a.Routes.SetListenerProblems(all) }
 	a.proxy = proxy.New(serving)
