@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/http"
@@ -12,23 +13,48 @@ import (
 )
 
 // condition reports whether a request meets it.
-type condition func(*http.Request) bool
+type condition func(*asked) bool
+
+// asked is a request whose rule is looked for. What takes long to read of it is read once, whatever the number of rules.
+type asked struct {
+	*http.Request
+	pairs *[]traffic.QueryPair // nil: no rule has looked at them
+}
+
+// query is the pairs of the query string, each one once, in small letters.
+func (r *asked) query() []traffic.QueryPair {
+	if r.pairs == nil {
+		all := []traffic.QueryPair{}
+		for key, values := range r.URL.Query() {
+			for _, value := range values {
+				all = append(all, traffic.QueryPair{Key: key, Value: value})
+			}
+		}
+		all = loweredPairs(all)
+		slices.SortFunc(all, func(a, b traffic.QueryPair) int {
+			return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value))
+		})
+		all = slices.Compact(all)
+		r.pairs = &all
+	}
+	return *r.pairs
+}
 
 func newCondition(c traffic.Condition) (condition, error) {
 	switch c.Field {
 	case traffic.HostHeader:
 		values := lowered(c.Values)
-		return func(r *http.Request) bool { return matchesAny(values, strings.ToLower(withoutPort(r.Host))) }, nil
+		return func(r *asked) bool { return matchesAny(values, hostName(r.Host)) }, nil
 	case traffic.PathPattern:
 		// The path as it was sent, as on ELB: %61 is not a.
-		return func(r *http.Request) bool { return matchesAny(c.Values, r.URL.EscapedPath()) }, nil
+		return func(r *asked) bool { return matchesAny(c.Values, r.URL.EscapedPath()) }, nil
 	case traffic.HTTPHeader:
 		name, values := http.CanonicalHeaderKey(c.Header), lowered(c.Values)
-		return func(r *http.Request) bool {
+		return func(r *asked) bool {
 			return slices.ContainsFunc(r.Header[name], func(v string) bool { return matchesAny(values, strings.ToLower(v)) })
 		}, nil
 	case traffic.RequestMethod:
-		return func(r *http.Request) bool { return slices.Contains(c.Values, r.Method) }, nil
+		return func(r *asked) bool { return slices.Contains(c.Values, r.Method) }, nil
 	case traffic.QueryString:
 		return queryCondition(c.Query), nil
 	case traffic.SourceIP:
@@ -38,24 +64,22 @@ func newCondition(c traffic.Condition) (condition, error) {
 }
 
 func queryCondition(pairs []traffic.QueryPair) condition {
-	patterns := make([]traffic.QueryPair, len(pairs))
+	patterns := loweredPairs(pairs)
+	return func(r *asked) bool {
+		return slices.ContainsFunc(r.query(), func(given traffic.QueryPair) bool {
+			return slices.ContainsFunc(patterns, func(p traffic.QueryPair) bool {
+				return (p.Key == "" || matches(p.Key, given.Key)) && matches(p.Value, given.Value)
+			})
+		})
+	}
+}
+
+func loweredPairs(pairs []traffic.QueryPair) []traffic.QueryPair {
+	all := make([]traffic.QueryPair, len(pairs))
 	for i, p := range pairs {
-		patterns[i] = traffic.QueryPair{Key: strings.ToLower(p.Key), Value: strings.ToLower(p.Value)}
+		all[i] = traffic.QueryPair{Key: strings.ToLower(p.Key), Value: strings.ToLower(p.Value)}
 	}
-	return func(r *http.Request) bool {
-		for key, values := range r.URL.Query() {
-			key = strings.ToLower(key)
-			for _, value := range values {
-				value = strings.ToLower(value)
-				for _, p := range patterns {
-					if (p.Key == "" || matches(p.Key, key)) && matches(p.Value, value) {
-						return true
-					}
-				}
-			}
-		}
-		return false
-	}
+	return all
 }
 
 func sourceCondition(blocks []string) (condition, error) {
@@ -67,7 +91,7 @@ func sourceCondition(blocks []string) (condition, error) {
 		}
 		prefixes[i] = prefix
 	}
-	return func(r *http.Request) bool {
+	return func(r *asked) bool {
 		from, err := netip.ParseAddrPort(r.RemoteAddr)
 		address := from.Addr().Unmap().WithZone("")
 		return err == nil && slices.ContainsFunc(prefixes, func(p netip.Prefix) bool { return p.Contains(address) })
@@ -106,6 +130,9 @@ func lowered(values []string) []string {
 	}
 	return all
 }
+
+// hostName is the name in a Host header. One that is written with the dot of the root is the same name.
+func hostName(host string) string { return strings.ToLower(strings.TrimSuffix(withoutPort(host), ".")) }
 
 // withoutPort is the host of a Host header, or of an address.
 func withoutPort(host string) string {

@@ -28,8 +28,8 @@ func TestConditions(t *testing.T) {
 		holds     []string // "METHOD host path NAME:value"
 		fails     []string
 	}{
-		{"host", condition(traffic.HostHeader, "Example.test", "*.b.test"), []string{"GET example.TEST:80 /", "GET a.b.test /", "GET x.a.b.test /"},
-			[]string{"GET b.test /", "GET example.test.evil /"}},
+		{"host", condition(traffic.HostHeader, "Example.test", "*.b.test"), []string{"GET example.TEST:80 /", "GET example.test. /", "GET example.test.:80 /", "GET a.b.test /", "GET x.a.b.test /"},
+			[]string{"GET b.test /", "GET example.test.evil /", "GET example.test.. /"}},
 		{"path", condition(traffic.PathPattern, "/img/*", "/v?/x"), []string{"GET a /img/", "GET a /img/a/b?q=1", "GET a /v1/x"},
 			[]string{"GET a /img", "GET a /IMG/a", "GET a /v11/x", "GET a /x?/img/", "GET a /%69mg/a"}},
 		{"header", header("user-agent", "*Chrome*"), []string{"GET a / User-Agent:xchromex"}, []string{"GET a /", "GET a / User-Agent:x"}},

@@ -98,15 +98,16 @@ func newRule(r traffic.Rule, groups map[string]*group) (rule, error) {
 
 // actionFor is the action of the first rule that holds.
 func (t *table) actionFor(r *http.Request) *action {
+	request := &asked{Request: r}
 	for i := range t.rules {
-		if t.rules[i].holds(r) {
+		if t.rules[i].holds(request) {
 			return &t.rules[i].action
 		}
 	}
 	return &action{}
 }
 
-func (r *rule) holds(request *http.Request) bool {
+func (r *rule) holds(request *asked) bool {
 	for _, holds := range r.conditions {
 		if !holds(request) {
 			return false
