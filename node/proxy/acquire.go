@@ -100,7 +100,7 @@ type outcome int
 const (
 	succeeded outcome = iota
 	failed            // it did not answer, or says that it is overloaded: what counts for ejection
-	abandoned         // the client left
+	abandoned         // the client left, or this host could not connect to anything
 )
 
 // Outlier ejection, as of Service Connect.

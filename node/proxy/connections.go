@@ -29,9 +29,10 @@ type connections struct {
 // connection is one client. It is idle between two requests, not within one.
 type connection struct {
 	net.Conn
-	all  *connections
-	used atomic.Int64 // when something was last read or written, in ns of time.Since(began)
-	idle atomic.Bool
+	all     *connections
+	network string       // whose it is, see networkOf
+	used    atomic.Int64 // when something was last read or written, in ns of time.Since(began)
+	idle    atomic.Bool
 }
 
 // began makes the time of connections one number that no step of the wall clock moves.
@@ -55,7 +56,7 @@ func (c *connections) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		conn := &connection{Conn: accepted, all: c}
+		conn := &connection{Conn: accepted, all: c, network: networkOf(accepted.RemoteAddr().String())}
 		conn.idle.Store(true)
 		conn.touch()
 		if c.add(conn) {
@@ -67,9 +68,10 @@ func (c *connections) Accept() (net.Conn, error) {
 
 const shortagePause = 50 * time.Millisecond
 
-// isShortage reports whether accepting may succeed later: this process or the machine is out of files or memory, or the client has left.
+// isShortage reports whether accepting or connecting may succeed later: this process or the machine is out of files, memory or ports, or the client has
+// left.
 func isShortage(err error) bool {
-	for _, one := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED} {
+	for _, one := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED, syscall.EADDRNOTAVAIL} {
 		if errors.Is(err, one) {
 			return true
 		}
@@ -97,29 +99,26 @@ func (c *connections) add(conn *connection) bool {
 	if !full {
 		return true
 	}
-	if c.cutOldest() == 0 && c.cutMost(addressOf(conn)) == 0 {
+	if c.cutOldest() == 0 && c.cutMost(conn.network) == 0 {
 		return false
 	}
 	return c.add(conn)
 }
 
-// cutMost closes as many, those that were used least lately, of the address that has the most connections, and says how many; none when another one
-// of newcomer would make that the address with the most. So who sends many requests slowly from one address keeps nobody else out.
+// cutMost closes as many, those that were used least lately, of the network that has the most connections, and says how many; none when another one
+// of newcomer would make that the network with the most. So who sends many requests slowly from one network keeps nobody else out.
 func (c *connections) cutMost(newcomer string) int {
 	counts, most := map[string]int{}, ""
 	for _, conn := range c.chosen(func(*connection) bool { return true }) {
-		from := addressOf(conn)
-		if counts[from]++; counts[from] > counts[most] {
-			most = from
+		if counts[conn.network]++; counts[conn.network] > counts[most] {
+			most = conn.network
 		}
 	}
 	if counts[most] <= counts[newcomer]+1 {
 		return 0
 	}
-	return c.cutSome(func(conn *connection) bool { return addressOf(conn) == most })
+	return c.cutSome(func(conn *connection) bool { return conn.network == most })
 }
-
-func addressOf(conn *connection) string { return withoutPort(conn.RemoteAddr().String()) }
 
 // cutOldest closes one in 64 of the connections, those that have been idle for longest, and says how many.
 func (c *connections) cutOldest() int {
@@ -214,12 +213,21 @@ func (c *connections) cut() {
 
 // setState is http.Server's hook: it knows when a connection is between two requests.
 func (c *connections) setState(conn net.Conn, state http.ConnState) {
+	if mine := connectionOf(conn); mine != nil {
+		mine.idle.Store(state == http.StateIdle || state == http.StateNew)
+	}
+}
+
+// connectionKey is the key of its connection in the context of a request.
+type connectionKey struct{}
+
+// connectionOf is the connection that http.Server has, or has made a TLS connection of.
+func connectionOf(conn net.Conn) *connection {
 	if wrapped, ok := conn.(interface{ NetConn() net.Conn }); ok {
 		conn = wrapped.NetConn()
 	}
-	if mine, ok := conn.(*connection); ok {
-		mine.idle.Store(state == http.StateIdle || state == http.StateNew)
-	}
+	mine, _ := conn.(*connection)
+	return mine
 }
 
 func (c *connection) touch() { c.used.Store(int64(time.Since(began))) }

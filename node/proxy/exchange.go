@@ -105,7 +105,7 @@ func (x *exchange) send(w http.ResponseWriter, r *http.Request, t *target) (*htt
 		case ok && body.broken.Load():
 			return nil, errBadBody
 		case r.Context().Err() == nil:
-			x.group.observe(t, failed)
+			x.group.observe(t, outcomeOfError(err))
 		}
 		return nil, err
 	}
@@ -117,6 +117,14 @@ func (x *exchange) send(w http.ResponseWriter, r *http.Request, t *target) (*htt
 	}
 	answer.Body = &answerBody{ReadCloser: answer.Body, of: x}
 	return answer, nil
+}
+
+// outcomeOfError is failed unless this host is short of something: that is no target's fault, and would drive out all of them.
+func outcomeOfError(err error) outcome {
+	if isShortage(err) {
+		return abandoned
+	}
+	return failed
 }
 
 // outcomeOf is failed only for what says that the target cannot serve at all: a client could provoke a 500, and so drive targets out.

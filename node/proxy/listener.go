@@ -20,7 +20,7 @@ type listener struct {
 	protocol traffic.Protocol
 	table    atomic.Pointer[table]
 	conns    *connections
-	requests atomic.Int64 // of HTTP that are under way
+	requests requests
 	serving  server
 	done     chan struct{} // closed when nothing is accepted any more
 }
@@ -37,9 +37,10 @@ var (
 	_ server = (*streams)(nil)
 )
 
-// Limits of what a client may send before it is answered. ELB's are 64 KiB for all headers, too.
+// Limits of what a client may send before it is answered. ELB takes 64 KiB of headers; here it is half of that, because one connection of HTTP/2 can
+// hold those of 640 requests.
 const (
-	maxHeaderBytes  = 60 << 10         // net/http allows 4 KiB more
+	maxHeaderBytes  = 28 << 10         // net/http allows 4 KiB more
 	headerTimeout   = 10 * time.Second // and of a TLS handshake
 	maxHTTP2Streams = 128              // of a connection, ELB's; Go has four times as many wait that were reset at once, with their headers
 	// maxUnread is how much of one connection of HTTP/2 to a client, and of one stream to a target, is taken before it is read.
@@ -49,6 +50,7 @@ const (
 func (p *Proxy) open(opened net.Listener, t *table) *listener {
 	l := &listener{proxy: p, socket: socketOf(t.config), protocol: t.config.Protocol, done: make(chan struct{})}
 	l.table.Store(t)
+	l.requests.most = p.config.MaxConnections
 	l.conns = newConnections(opened, p.config.MaxConnections, func() time.Duration { return l.table.Load().idleTimeout })
 	var accepted net.Listener = l.conns
 	if l.protocol.EndsTLS() {
@@ -82,7 +84,10 @@ func (l *listener) httpServer() *http.Server {
 		MaxHeaderBytes:               maxHeaderBytes,
 		DisableGeneralOptionsHandler: true,
 		ConnState:                    l.conns.setState,
-		ErrorLog:                     slog.NewLogLogger(l.proxy.config.Log.Handler(), slog.LevelDebug), // what clients do wrong
+		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
+			return context.WithValue(ctx, connectionKey{}, connectionOf(conn))
+		},
+		ErrorLog: slog.NewLogLogger(l.proxy.config.Log.Handler(), slog.LevelDebug), // what clients do wrong
 	}
 }
 

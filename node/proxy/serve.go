@@ -18,12 +18,13 @@ func (l *listener) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	t := l.table.Load()
 	c := &call{access: l.proxy.access, listener: &t.config, request: r, client: r.RemoteAddr, began: time.Now()}
 	defer c.finish()
-	defer l.requests.Add(-1)
-	if most := l.proxy.config.MaxConnections; l.requests.Add(1) > int64(most) {
+	conn, _ := r.Context().Value(connectionKey{}).(*connection)
+	if !l.requests.begin(conn) {
 		w.Header().Set("Retry-After", "1")
-		c.answer(w, http.StatusServiceUnavailable, fmt.Sprintf("%d requests are under way, which is the bound", most))
+		c.answer(w, http.StatusServiceUnavailable, fmt.Sprintf("%d requests are under way, which is the bound", l.requests.most))
 		return
 	}
+	defer l.requests.end(conn)
 	if status, why := refuse(r); status != 0 {
 		w.Header().Set("Connection", "close")
 		c.answer(w, status, why)

@@ -94,7 +94,7 @@ func (s *streams) connect(c *call, client net.Conn) (net.Conn, error) {
 			c.group.observe(t, succeeded)
 			return conn, nil
 		}
-		c.group.observe(t, failed)
+		c.group.observe(t, outcomeOfError(err))
 		c.group.release(t)
 		if tried = append(tried, t); len(tried) >= maxAttempts {
 			return nil, err

@@ -46,6 +46,15 @@ func newConn(dialed net.Conn, address string) *conn {
 	return c
 }
 
+// abort closes the connection of a request that was broken off. In order it would keep its port for a minute, and clients that break off many could leave
+// the host none to connect from.
+func (c *conn) abort() {
+	if socket, ok := c.Conn.(*net.TCPConn); ok {
+		_ = socket.SetLinger(0)
+	}
+	c.Close()
+}
+
 // limited reads from the connection within its limit.
 type limited conn
 

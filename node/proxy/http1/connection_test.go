@@ -2,11 +2,13 @@ package http1_test
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"io"
 	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -160,6 +162,26 @@ func TestPatienceEnds(t *testing.T) {
 	s := newServer(t)
 	answered := s.ask("GET", "", http1.Options{Patience: time.Millisecond})
 	s.want(answered, http1.ErrSilent.Error())
+}
+
+// TestARequestThatIsBrokenOffKeepsNoPort: its connection is reset, so that the port is free at once. In order it would be kept for a minute.
+func TestARequestThatIsBrokenOffKeepsNoPort(t *testing.T) {
+	s := newServer(t)
+	ctx, breakOff := context.WithCancel(t.Context())
+	r, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.Addr().String(), nil)
+	done := make(chan error)
+	go func() { _, err := s.Send(r, http1.Options{}); done <- err }()
+	conn, reader := s.accept()
+	if _, err := http.ReadRequest(reader); err != nil {
+		t.Fatal(err)
+	}
+	breakOff()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("the server reads %v", err)
+	}
 }
 
 // TestABrokenBodyEndsTheRequest: the server gets no half of a body that it might take for all.

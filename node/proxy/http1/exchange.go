@@ -29,7 +29,7 @@ type exchange struct {
 
 // send returns the head of the answer. After an error the connection is closed.
 func (e *exchange) send() (*http.Response, error) {
-	e.stop = context.AfterFunc(e.request.Context(), func() { e.conn.Close() })
+	e.stop = context.AfterFunc(e.request.Context(), e.conn.abort)
 	err := e.start()
 	var answer *http.Response
 	if err == nil {
