@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"errors"
+	"strings"
 	"testing"
 
 	"pinion/raftfsm"
@@ -55,10 +56,30 @@ func TestHostsShareTheCertificatesOfListenersAlone(t *testing.T) {
 	if err := p.view().WriteSnapshot(&state); err != nil || bytes.Contains(state.Bytes(), secret) {
 		t.Errorf("a snapshot holds it in clear: %v", err)
 	}
-	if err := caches(0).Delete(t.Context(), "a.example.org"); err != nil {
+	checkACMEKeys(t, caches)
+}
+
+// checkACMEKeys checks which keys hosts may put and delete: root of one could fill what is kept, and end certificates of others.
+func checkACMEKeys(t *testing.T, caches func(int) ACMECache) {
+	t.Helper()
+	secret := []byte("an answer to a challenge")
+	if err := caches(0).Put(t.Context(), "a.example.org+token", secret); err != nil {
 		t.Error(err)
 	}
-	if _, err := caches(1).Get(t.Context(), "a.example.org"); err == nil {
-		t.Error("it is still there")
+	if err := caches(1).Delete(t.Context(), "a.example.org+token"); err != nil {
+		t.Error(err)
+	}
+	if _, err := caches(2).Get(t.Context(), "a.example.org+token"); !errors.Is(err, spec.ErrNotFound) {
+		t.Errorf("it is still there: %v", err)
+	}
+	for _, key := range []string{"a.example.org+rsa", "a.example.org+http-01", "a.example.org+token+token", "+token", "a.example.org+" + strings.Repeat("x", 1<<10)} {
+		if err := caches(3).Put(t.Context(), key, secret); err == nil {
+			t.Errorf("%.40s is kept", key)
+		}
+	}
+	for _, key := range []string{"a.example.org", "acme_account+key"} {
+		if err := caches(3).Delete(t.Context(), key); err == nil {
+			t.Errorf("%s can be deleted", key)
+		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -28,8 +27,6 @@ const (
 	// failed orders of a name in an hour.
 	minRetry = time.Minute
 	maxRetry = time.Hour
-	// requestTimeout bounds one request to the CA.
-	requestTimeout = 30 * time.Second
 )
 
 // Cache is what the hosts of the pool share: the account, certificates with their keys, and answers to challenges. Get's error for a key without
@@ -52,6 +49,7 @@ type Config struct {
 // Certificates are those of the names that SetNames was told of. Its methods may be called at any time, also at once.
 type Certificates struct {
 	manager *autocert.Manager
+	answers answers
 	log     *slog.Logger
 	renamed chan struct{} // holds a value when SetNames has changed something
 
@@ -77,13 +75,8 @@ func New(config Config) *Certificates {
 		Client:     &acme.Client{DirectoryURL: config.Directory, HTTPClient: httpClient(config.Roots), UserAgent: "pinion"},
 		Email:      config.Email,
 	}
+	c.answers.find = c.manager.GetCertificate
 	return c
-}
-
-func httpClient(roots *x509.CertPool) *http.Client {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
-	return &http.Client{Transport: transport, Timeout: requestTimeout}
 }
 
 // SetNames makes these the names for which there are certificates.
@@ -120,14 +113,24 @@ func (c *Certificates) check(host string) error {
 	return nil
 }
 
-// Certificate is that of the name that the client asks for, or the answer to a challenge of the CA.
+// Certificate is that of the name that the client asks for, or the answer to a challenge of the CA. It is the one that was ordered, whatever else the
+// client supports: for another sort, autocert would order another certificate for every stranger who asks.
 func (c *Certificates) Certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-	if !IsChallenge(hello) {
-		if err := c.Problem(hello.ServerName); err != nil {
+	if IsChallenge(hello) {
+		if err := c.check(hello.ServerName); err != nil {
 			return nil, err
 		}
+		return c.answers.answer(hello)
 	}
-	return c.manager.GetCertificate(hello)
+	if err := c.Problem(hello.ServerName); err != nil {
+		return nil, err
+	}
+	return c.manager.GetCertificate(helloFor(hello.ServerName))
+}
+
+// helloFor asks for the one sort of certificates that is ordered, with a key of ECDSA.
+func helloFor(host string) *tls.ClientHelloInfo {
+	return &tls.ClientHelloInfo{ServerName: host, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}}
 }
 
 // IsChallenge reports whether a handshake is the CA's, which asks for the answer to a challenge.
@@ -195,7 +198,7 @@ func (c *Certificates) due(now time.Time) (host string, wait time.Duration) {
 
 // order gets the certificate of a name, from the cache or from the CA. While another host orders it, it is asked for again soon.
 func (c *Certificates) order(host string) {
-	_, err := c.manager.GetCertificate(&tls.ClientHelloInfo{ServerName: host, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}})
+	_, err := c.manager.GetCertificate(helloFor(host))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := c.names[host]

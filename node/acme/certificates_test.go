@@ -173,8 +173,14 @@ func TestAHostAnswersForTheCertificateThatAnotherOrders(t *testing.T) {
 	if together.puts[site] != 1 || together.values[site+"+token"] != nil {
 		t.Errorf("puts of each key: %v", together.puts)
 	}
-	if _, err := asked.Certificate(&tls.ClientHelloInfo{ServerName: "other.example.org"}); err == nil {
-		t.Error("a certificate for a name of no listener")
+	for _, protocols := range [][]string{nil, {"acme-tls/1"}} {
+		if _, err := asked.Certificate(&tls.ClientHelloInfo{ServerName: "other.example.org", SupportedProtos: protocols}); err == nil {
+			t.Error("a certificate for a name of no listener")
+		}
+	}
+	old := &tls.ClientHelloInfo{ServerName: site, CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_CBC_SHA}}
+	if got, err := asked.Certificate(old); err != nil || got.Leaf.DNSNames[0] != site || len(together.puts) != 3 {
+		t.Errorf("a stranger who knows RSA alone has another certificate ordered: %v, puts of each key: %v", err, together.puts)
 	}
 }
 

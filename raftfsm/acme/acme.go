@@ -52,10 +52,7 @@ type Put struct{ Entries []Entry }
 
 // Apply carries the command out.
 func (c Put) Apply(tx command.Transaction) (any, error) {
-	known := 0
-	for range ByKey.All(tx) {
-		known++
-	}
+	known, _ := ByKey.Counted(tx)
 	for i := range c.Entries {
 		if Find(tx, c.Entries[i].Key) == nil {
 			known++

@@ -1,0 +1,80 @@
+package acme
+
+import (
+	"context"
+	"crypto/tls"
+	"sync"
+	"time"
+)
+
+// lookupInterval is how long at least lies between two looks for the answer to the challenges of a name.
+const lookupInterval = 100 * time.Millisecond
+
+// answers find what to show a CA that asks for a challenge. Anybody can ask as a CA does, and each look asks the leader of the pool: there is one at a
+// time of a name, and few a second. It answers all that came before it began, and nobody who came later: what was missing may be there by then.
+type answers struct {
+	find func(*tls.ClientHelloInfo) (*tls.Certificate, error)
+
+	mu    sync.Mutex
+	names map[string]*looks
+}
+
+// looks are those of a name.
+type looks struct {
+	next *look      // has not begun; nil: nobody waits for one
+	turn sync.Mutex // is held by the look that goes on
+	last time.Time
+}
+
+// look is one look. What it has found is there when done is closed.
+type look struct {
+	done   chan struct{}
+	answer *tls.Certificate
+	err    error
+}
+
+// answer finds the answer for a name that a listener has.
+func (a *answers) answer(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	l, ctx := a.join(hello), hello.Context()
+	if ctx == nil { // of no handshake
+		ctx = context.Background()
+	}
+	select {
+	case <-l.done:
+		return l.answer, l.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// join is the next look for a name. Who is the first to wait for it has it made.
+func (a *answers) join(hello *tls.ClientHelloInfo) *look {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := a.names[hello.ServerName]
+	if n == nil {
+		n = &looks{}
+		if a.names == nil {
+			a.names = map[string]*looks{}
+		}
+		a.names[hello.ServerName] = n
+	}
+	if n.next == nil {
+		n.next = &look{done: make(chan struct{})}
+		go a.look(n, &tls.ClientHelloInfo{ServerName: hello.ServerName, SupportedProtos: hello.SupportedProtos})
+	}
+	return n.next
+}
+
+func (a *answers) look(n *looks, hello *tls.ClientHelloInfo) {
+	n.turn.Lock()
+	defer n.turn.Unlock()
+	time.Sleep(time.Until(n.last.Add(lookupInterval)))
+	a.mu.Lock()
+	l := n.next
+	n.next = nil
+	a.mu.Unlock()
+	l.answer, l.err = a.find(hello)
+	n.last = time.Now()
+	close(l.done)
+}
