@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"pinion/packaging/heap"
+	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
 
@@ -11,8 +12,21 @@ import (
 // again, and the rest is for tasks, which the kernel would end before pinion.
 const stateShare = 4
 
-// checkStateMemory refuses to add to the state while the live heap has its share of the memory.
-func checkStateMemory() error { return stateMemory(heap.Live(), heap.Memory()) }
+// checkStateMemory refuses to add to the state, which view shows, while the live heap has its share of the memory.
+func checkStateMemory(view *raftfsm.View) error {
+	return stateMemory(heap.Live(), leastMemory(heap.Memory(), view.Servers()))
+}
+
+// leastMemory is the memory of the machine that has the least: every server holds the state, and the kernel of a smaller one than the leader's would
+// end its tasks, and then it. What others have is what they have for tasks, somewhat less.
+func leastMemory(own uint64, servers []*spec.Host) uint64 {
+	for _, host := range servers {
+		if has := uint64(host.MemoryMiB) << 20; has > 0 && (own == 0 || has < own) {
+			own = has
+		}
+	}
+	return own
+}
 
 func stateMemory(live, memory uint64) error {
 	if memory == 0 || live <= memory/stateShare {

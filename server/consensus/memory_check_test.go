@@ -5,16 +5,18 @@ import (
 	"testing"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/alarm"
 	"pinion/raftfsm/loggroup"
 	"pinion/raftfsm/scaling"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/taskset"
 )
 
 // While the memory is full nothing is added to it, and what takes away from it goes on.
 func TestBeyondItsMemoryTheStateOnlyShrinks(t *testing.T) {
 	cfg, full := config(t.TempDir()), false
-	cfg.CheckMemory = func() error {
+	cfg.CheckMemory = func(*raftfsm.View) error {
 		if full {
 			return spec.ErrStateFull
 		}
@@ -32,6 +34,7 @@ func TestBeyondItsMemoryTheStateOnlyShrinks(t *testing.T) {
 		raftfsm.UpdateService{Change: service.Change{Revision: &service.Revision{}}}, raftfsm.StepService{Starts: []*spec.Task{{ID: "t"}}},
 		raftfsm.ChangeScaling{Change: scaling.Change{PutPolicy: &scaling.Policy{}}}, raftfsm.SetTags{Kind: spec.ResourceDefinition, ID: "d:1", Put: tag},
 		raftfsm.Wrap(loggroup.Create{Group: loggroup.Group{Name: "g", CreatedAt: day0}}),
+		raftfsm.Wrap(taskset.Create{}), raftfsm.Wrap(alarm.Put{}),
 	} {
 		if _, err := n.Propose(t.Context(), adds); !errors.Is(err, spec.ErrStateFull) || !errors.Is(err, spec.ErrUnavailable) {
 			t.Errorf("%T: %v", adds, err)

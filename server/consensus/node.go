@@ -37,8 +37,8 @@ type Config struct {
 	Settings      spec.Settings    // of a pool that begins here; PoolID and these are recorded once
 
 	// CheckMemory refuses what adds to what users have in the state, with an error that wraps spec.ErrStateFull, while this server has no memory
-	// for it. [it always has]
-	CheckMemory func() error
+	// for it, or another one of the state. [they always have]
+	CheckMemory func(*raftfsm.View) error
 
 	// BeginTerm is what a leader records first, given what is recorded. [nothing]
 	BeginTerm func(view *raftfsm.View) ([]raftfsm.Command, error)

@@ -35,7 +35,7 @@ func (n *Node) propose(ctx context.Context, c raftfsm.Command) (any, error) {
 	if err := n.disk.check(c); err != nil {
 		return nil, err
 	}
-	if err := checkMemory(n.cfg.CheckMemory, c); err != nil {
+	if err := checkMemory(n.cfg.CheckMemory, n.state.View(), c); err != nil {
 		return nil, err
 	}
 	entry, err := n.state.View().Encode(c)
