@@ -76,6 +76,9 @@ func (r *Request) describeAlarms(_ context.Context, in *describeAlarmsInput) (*d
 			return nil, errInvalid("MaxRecords must be 1 to %d, not %d", maxListed, size)
 		}
 	}
+	if len(in.AlarmTypes) > maxNames {
+		return nil, errInvalid("AlarmTypes can be at most %d", maxNames)
+	}
 	if len(in.AlarmNames) > maxNames || len(in.AlarmNames) > 0 && in.AlarmNamePrefix != "" {
 		return nil, errInvalid("AlarmNames can be at most %d, and come without AlarmNamePrefix", maxNames)
 	}

@@ -30,6 +30,7 @@ const (
 	resourceNotFound = "ResourceNotFoundException"
 	limitExceeded    = "LimitExceeded"
 	invalidToken     = "InvalidNextToken"
+	concurrentChange = "ConcurrentModificationException"
 )
 
 // Store is the replicated state as operations change it; they read the view of their request.

@@ -53,9 +53,10 @@ func (p Protocol) encode(operation string, out any, requestID string) ([]byte, e
 	return wire.Append(nil, out)
 }
 
-// objects has those of CBOR be what JSON has. Depth and sizes are bounded by default.
+// objects has those of CBOR be what JSON has: a member is there once, and there are no tags, such as that of a number of a million digits, which no
+// input has. Depth and sizes are bounded by default.
 var objects = func() cbor.DecMode {
-	mode, err := cbor.DecOptions{DefaultMapType: reflect.TypeFor[map[string]any]()}.DecMode()
+	mode, err := cbor.DecOptions{DefaultMapType: reflect.TypeFor[map[string]any](), DupMapKey: cbor.DupMapKeyEnforcedAPF, TagsMd: cbor.TagsForbidden}.DecMode()
 	if err != nil {
 		panic(err) // the options are these
 	}

@@ -79,14 +79,19 @@ func (r *Request) putMetricAlarm(ctx context.Context, in *putAlarmInput) (*empty
 	if err := r.place(a, first); err != nil {
 		return nil, err
 	}
+	put := alarm.Put{Alarm: *a}
 	if known := alarm.Find(r.View, a.Name); known != nil && (known.Cluster != a.Cluster || known.Service != a.Service) {
 		if err := r.mayChange(known); err != nil {
 			return nil, err
 		}
+		put.Over = known.ConfiguredAt
 	}
-	_, err = r.Store.Propose(ctx, raftfsm.Wrap(alarm.Put{Alarm: *a}))
-	if errors.Is(err, spec.ErrLimit) {
+	_, err = r.Store.Propose(ctx, raftfsm.Wrap(put))
+	switch {
+	case errors.Is(err, spec.ErrLimit):
 		return nil, wire.Errorf(limitExceeded, "%v.", err)
+	case errors.Is(err, alarm.ErrOthers): // since it was looked up
+		return nil, wire.Errorf(concurrentChange, "%v.", err)
 	}
 	return &emptyOutput{}, err
 }

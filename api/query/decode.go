@@ -33,7 +33,10 @@ func Parse(body []byte) (Form, error) {
 		return Form{}, invalid("A request can have %d parameters, not %d.", maxParameters, len(values))
 	}
 	f := Form{values, map[string]bool{}}
-	for key := range values {
+	for key, given := range values {
+		if len(given) > 1 {
+			return Form{}, invalid("The parameter %.300q is there %d times.", key, len(given))
+		}
 		if len(key) > maxKey {
 			return Form{}, invalid("The name of a parameter can have %d characters, not %d: %.40s...", maxKey, len(key), key)
 		}

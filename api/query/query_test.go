@@ -54,7 +54,7 @@ func TestAFormThatIsRefused(t *testing.T) {
 	}
 	for body, says := range map[string]string{
 		"N=seven": "N must be", "F=NaN": "F must be", "Yes=perhaps": "Yes must be", "Not.member.1.A=b": "Not is not supported",
-		"%": "is not a form", strings.Repeat(".", maxKey+1) + "=": "can have 500 characters", many.Encode(): "parameters", long.Encode(): "members",
+		"%": "is not a form", "Name=a&N=1&Name=b": "2 times", strings.Repeat(".", maxKey+1) + "=": "can have 500 characters", many.Encode(): "parameters", long.Encode(): "members",
 	} {
 		text, err := JSON([]byte(body), reflect.TypeFor[input]())
 		if err == nil {

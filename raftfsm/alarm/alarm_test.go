@@ -35,6 +35,20 @@ func TestAnAlarmThatIsConfiguredAnewKeepsItsStateAndTags(t *testing.T) {
 	}
 }
 
+// Two who put an alarm of one name at once are decided by the state: the second does not get the first one's alarm, unless it might change that one.
+func TestAnAlarmBecomesOneOfAnotherServiceKnowinglyAlone(t *testing.T) {
+	s := raftfsmtest.New(t)
+	raftfsmtest.Change(s, alarm.Put{Alarm: busy("busy", 1)})
+	other := busy("busy", 2)
+	other.Cluster, other.Service = "lab", "lab"
+	raftfsmtest.Refuse(s, alarm.Put{Alarm: other}, alarm.ErrOthers)
+	raftfsmtest.Refuse(s, alarm.Put{Alarm: other, Over: raftfsmtest.At(5)}, alarm.ErrOthers)
+	raftfsmtest.Change(s, alarm.Put{Alarm: other, Over: raftfsmtest.At(1)})
+	if got := alarm.Find(s.View(), "busy"); got.Service != "lab" {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestAlarmsOfAService(t *testing.T) {
 	s := raftfsmtest.New(t)
 	other, requests := busy("other", 1), busy("requests", 1)

@@ -8,12 +8,22 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Put creates an alarm, or configures the one of the name anew, which keeps its state and its tags. ErrTooMany. Answer: *Alarm.
-type Put struct{ Alarm Alarm }
+// Put creates an alarm, or configures the one of the name anew, which keeps its state and its tags. ErrTooMany; ErrOthers. Answer: *Alarm.
+type Put struct {
+	Alarm Alarm
+	// Over is when the alarm of the name was configured that may be of another service: whoever puts this one may change that one.
+	Over time.Time `json:",omitzero" level:"1"`
+}
+
+// ErrOthers refuses to configure an alarm that became one of another service meanwhile.
+var ErrOthers = fmt.Errorf("%w: the alarm of the name is of another service", spec.ErrInUse)
 
 // Apply carries the command out.
 func (c Put) Apply(tx command.Transaction) (any, error) {
 	known := Find(tx, c.Alarm.Name)
+	if known != nil && (known.Cluster != c.Alarm.Cluster || known.Service != c.Alarm.Service) && !known.ConfiguredAt.Equal(c.Over) {
+		return nil, fmt.Errorf("alarm %q: %w", c.Alarm.Name, ErrOthers)
+	}
 	if known != nil {
 		c.Alarm.State, c.Alarm.Tags = known.State, known.Tags
 	} else if n, _ := byName.Counted(tx); n >= Max {
