@@ -4,15 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"strings"
 
 	"pinion/api/auth"
 	"pinion/api/ecs/arn"
 	"pinion/api/ecs/call"
 	"pinion/api/ecs/field"
-	"pinion/api/ecs/paging"
 	"pinion/api/ecs/servicedef"
 	"pinion/api/ecs/types"
 	"pinion/api/httpx"
@@ -28,23 +25,11 @@ func listServiceDeployments(_ context.Context, r *Request, in *types.ListService
 	if err != nil {
 		return nil, err
 	}
-	after, before, err := servicedef.ParseCreatedAt(in.CreatedAt)
-	if err != nil {
-		return nil, err
-	}
 	s, err := findService(r, cluster.Name, in.Service)
 	if err != nil {
 		return nil, err
 	}
-	var matching []*service.Rollout
-	for _, rollout := range slices.Backward(r.View.ServiceRollouts(s.ID)) {
-		if (len(in.Status) == 0 || slices.Contains(in.Status, string(rollout.Status))) && !rollout.CreatedAt.Before(after) && !rollout.CreatedAt.After(before) {
-			matching = append(matching, rollout)
-		}
-	}
-	page, next, err := paging.Cut(paging.WithDefault(in.Paging, listedDeployments), matching, true, func(d *service.Rollout) string {
-		return fmt.Sprintf("%019d/%s", d.CreatedAt.UnixNano(), d.ID)
-	})
+	page, next, err := servicedef.PageOfRollouts(r.View, s, servicedef.RolloutFilter{Status: in.Status, CreatedAt: in.CreatedAt}, in.Paging)
 	if err != nil {
 		return nil, err
 	}

@@ -16,10 +16,9 @@ import (
 
 // ECS's limits for one request.
 const (
-	maxServices       = 10
-	listedServices    = 10 // where a request names no number
-	listedDeployments = 20 // likewise
-	maxDescribed      = 20 // service deployments, service revisions
+	maxServices    = 10
+	listedServices = 10 // where a request names no number
+	maxDescribed   = 20 // service deployments, service revisions
 )
 
 // Errors in ECS's words, which clients match.

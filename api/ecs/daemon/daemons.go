@@ -17,11 +17,8 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Numbers of ECS's: of what a request lists where it names no number, and of what one request may describe.
-const (
-	listedDeployments = 20
-	maxDescribed      = 20
-)
+// maxDescribed is how many one request may describe, ECS's number.
+const maxDescribed = 20
 
 // Errors that clients match.
 var (

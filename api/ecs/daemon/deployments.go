@@ -3,26 +3,18 @@ package daemon
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"strings"
 
 	"pinion/api/ecs/arn"
 	"pinion/api/ecs/call"
 	"pinion/api/ecs/field"
-	"pinion/api/ecs/paging"
 	"pinion/api/ecs/servicedef"
 	"pinion/api/ecs/types"
-	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 )
 
 // ListDeployments lists the rollouts of a daemon, the newest first.
 func ListDeployments(_ context.Context, r *call.Request, in *types.ListDaemonDeploymentsInput) (*types.ListDaemonDeploymentsOutput, error) {
-	after, before, err := servicedef.ParseCreatedAt(in.CreatedAt)
-	if err != nil {
-		return nil, err
-	}
 	if err := field.AllOf("status", in.Status, types.DaemonDeploymentStatuses...); err != nil {
 		return nil, err
 	}
@@ -33,15 +25,7 @@ func ListDeployments(_ context.Context, r *call.Request, in *types.ListDaemonDep
 	if err != nil {
 		return nil, err
 	}
-	var matching []*service.Rollout
-	for _, rollout := range slices.Backward(r.View.ServiceRollouts(s.ID)) {
-		if (len(in.Status) == 0 || slices.Contains(in.Status, string(rollout.Status))) && !rollout.CreatedAt.Before(after) && !rollout.CreatedAt.After(before) {
-			matching = append(matching, rollout)
-		}
-	}
-	page, next, err := paging.Cut(paging.WithDefault(in.Paging, listedDeployments), matching, true, func(d *service.Rollout) string {
-		return fmt.Sprintf("%019d/%s", d.CreatedAt.UnixNano(), d.ID)
-	})
+	page, next, err := servicedef.PageOfRollouts(r.View, s, servicedef.RolloutFilter{Status: in.Status, CreatedAt: in.CreatedAt}, in.Paging)
 	if err != nil {
 		return nil, err
 	}

@@ -7,8 +7,8 @@ import (
 	"pinion/api/ecs/field"
 )
 
-// ParseCreatedAt reads the moments between which what is listed was created. given is JSON: {"after": seconds, "before": seconds}.
-func ParseCreatedAt(given any) (after, before time.Time, err error) {
+// parseCreatedAt reads the moments between which what is listed was created. given is JSON: {"after": seconds, "before": seconds}.
+func parseCreatedAt(given any) (after, before time.Time, err error) {
 	before = time.Unix(1<<40, 0) // later than everything
 	members, isObject := given.(map[string]any)
 	if given != nil && !isObject {

@@ -20,7 +20,7 @@ func ParseDeployment(in *types.DeploymentConfigurationInput, before service.Depl
 		return before, nil
 	}
 	if in.Alarms != nil && in.Alarms.Enable {
-		return before, field.Errorf(deploymentPath+".alarms", "deploymentConfiguration.alarms is not supported: there is no CloudWatch here whose alarms could end a deployment. Use deploymentCircuitBreaker and a health check.")
+		return before, field.Errorf(deploymentPath+".alarms", "deploymentConfiguration.alarms is not supported: an alarm scales services here, and ends no deployment. Use deploymentCircuitBreaker and a health check.")
 	}
 	after, err := parseStrategy(in, before, strategy)
 	if err != nil {
