@@ -54,7 +54,7 @@ sts =
 	if out, err := as("aws ecs create-cluster --cluster-name mine"); err == nil || !strings.Contains(err.Error(), "AccessDeniedException") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if lines := h.pinion(t, "audit"); !strings.Contains(lines, "login/alice@example.com") {
+	if lines := h.pinion(t, "audit"); !strings.Contains(lines, "alice@example.com") {
 		t.Errorf("%s", lines)
 	}
 }
