@@ -89,8 +89,9 @@ func TestAlarmsThatStartNothing(t *testing.T) {
 	if got := p.pass(t, a, 4*time.Minute); got != 1 || p.stateOf("queued") != alarm.InAlarm {
 		t.Errorf("%d tasks, %s", got, p.stateOf("queued"))
 	}
+	configured := alarm.Find(p.state.View(), "queued").ConfiguredAt
 	disabled.Service = "none"
-	p.do(t, raftfsm.Wrap(alarm.Put{Alarm: disabled}))
+	p.do(t, raftfsm.Wrap(alarm.Put{Alarm: disabled, Over: configured}))
 	if p.pass(t, a, 5*time.Minute); p.stateOf("queued") != alarm.InsufficientData {
 		t.Errorf("%s of a service that is gone", p.stateOf("queued"))
 	}
