@@ -22,6 +22,7 @@ import (
 	"pinion/api/rest"
 	"pinion/gpu"
 	"pinion/gpu/sim"
+	"pinion/packaging/heap"
 	"pinion/packaging/testbed"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
@@ -121,6 +122,7 @@ func (c *inprocCluster) open(i int, join, token string) (address string, err err
 	if i > 0 {
 		return address, nil
 	}
+	c.inBackground(heap.Adjust) // as each host does for its process
 	key, err := member.HostKey(ctx)
 	c.first = credentials{Endpoint: "https://" + address, KeyID: key.ID, Secret: key.Secret, CAFile: identity.CAFile()}
 	c.inBackground(func(ctx context.Context) { _ = api.Serve(ctx, port.API(), local) })
