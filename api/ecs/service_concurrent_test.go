@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pinion/api/ecs/account"
+	"pinion/api/ecs/call"
 	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
@@ -68,7 +69,7 @@ func TestAnUpdateDoesNotTryForEver(t *testing.T) {
 	f := ready(t)
 	f.must(t, "CreateService", `{`+serving+`,"desiredCount":1}`)
 	one, two := `{"service":"web","healthCheckGracePeriodSeconds":1}`, `{"service":"web","healthCheckGracePeriodSeconds":2}`
-	o := &overtaken{f, slices.Repeat([]string{one, two}, maxUpdateAttempts)}
+	o := &overtaken{f, slices.Repeat([]string{one, two}, call.MaxAttempts)}
 	if err := o.update(t, `{"service":"web","enableECSManagedTags":true}`); !errors.Is(err, spec.ErrBusy) {
 		t.Errorf("%v", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"strings"
 
 	"pinion/api/auth"
 	"pinion/api/ecs/arn"
@@ -41,56 +40,31 @@ func listServiceDeployments(_ context.Context, r *Request, in *types.ListService
 }
 
 func describeServiceDeployments(_ context.Context, r *Request, in *types.DescribeServiceDeploymentsInput) (*types.DescribeServiceDeploymentsOutput, error) {
-	if err := checkDescribed("serviceDeploymentArns", in.ServiceDeploymentARNs); err != nil {
-		return nil, err
-	}
-	out := &types.DescribeServiceDeploymentsOutput{ServiceDeployments: []types.ServiceDeployment{}, Failures: []types.Failure{}}
-	for _, given := range in.ServiceDeploymentARNs {
-		if rollout := findRollout(r, given); rollout != nil {
-			out.ServiceDeployments = append(out.ServiceDeployments, r.Services().ServiceDeployment(rollout))
-			continue
+	deployments, failures, err := call.Describe("serviceDeploymentArns", in.ServiceDeploymentARNs, func(given string) (out types.ServiceDeployment, found bool) {
+		rollout := findRollout(r, given)
+		if rollout == nil {
+			return out, false
 		}
-		out.Failures = append(out.Failures, types.Failure{ARN: given, Reason: spec.ReasonMissing})
-	}
-	return out, nil
+		return r.Services().ServiceDeployment(rollout), true
+	})
+	return &types.DescribeServiceDeploymentsOutput{ServiceDeployments: deployments, Failures: failures}, err
 }
 
 func describeServiceRevisions(_ context.Context, r *Request, in *types.DescribeServiceRevisionsInput) (*types.DescribeServiceRevisionsOutput, error) {
-	if err := checkDescribed("serviceRevisionArns", in.ServiceRevisionARNs); err != nil {
-		return nil, err
-	}
-	out := &types.DescribeServiceRevisionsOutput{ServiceRevisions: []types.ServiceRevision{}, Failures: []types.Failure{}}
-	for _, given := range in.ServiceRevisionARNs {
-		cluster, name, id := parseOfService(arn.ServiceRevision, given)
-		if v := r.View.ServiceRevision(id); v != nil && v.Cluster == cluster && v.Service == name && seesServiceID(r, v.ServiceID) {
-			out.ServiceRevisions = append(out.ServiceRevisions, r.Services().ServiceRevision(v))
-			continue
+	revisions, failures, err := call.Describe("serviceRevisionArns", in.ServiceRevisionARNs, func(given string) (out types.ServiceRevision, found bool) {
+		cluster, name, id := call.PartOfService(arn.ServiceRevision, given)
+		revision := r.View.ServiceRevision(id)
+		if revision == nil || revision.Cluster != cluster || revision.Service != name || !seesServiceID(r, revision.ServiceID) {
+			return out, false
 		}
-		out.Failures = append(out.Failures, types.Failure{ARN: given, Reason: spec.ReasonMissing})
-	}
-	return out, nil
-}
-
-func checkDescribed(member string, arns []string) error {
-	if len(arns) == 0 || len(arns) > maxDescribed {
-		return field.Errorf(member, "%s must have 1 to %d items, not %d.", member, maxDescribed, len(arns))
-	}
-	return nil
-}
-
-// parseOfService reads the ARN of a service deployment or a service revision: the id in it, empty when it is none.
-func parseOfService(kind, given string) (cluster, name, id string) {
-	parsed, err := arn.ParseAny(given)
-	if err != nil || parsed.Kind != kind {
-		return "", "", ""
-	}
-	name, id, _ = strings.Cut(parsed.Name, "/")
-	return parsed.Cluster, name, id
+		return r.Services().ServiceRevision(revision), true
+	})
+	return &types.DescribeServiceRevisionsOutput{ServiceRevisions: revisions, Failures: failures}, err
 }
 
 // findRollout is the one with that ARN, nil when there is none that the caller's key may know of.
 func findRollout(r *Request, given string) *service.Rollout {
-	cluster, name, id := parseOfService(arn.ServiceDeployment, given)
+	cluster, name, id := call.PartOfService(arn.ServiceDeployment, given)
 	found := r.View.ServiceRollout(id)
 	if found == nil || found.Cluster != cluster || found.Service != name || !seesServiceID(r, found.ServiceID) {
 		return nil

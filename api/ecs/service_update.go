@@ -16,22 +16,10 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// maxUpdateAttempts is how often an update is made anew that others came before.
-const maxUpdateAttempts = 5
-
 // updateService changes what is given. Another task definition, or forceNewDeployment, starts a deployment; nothing else does. Updates of a service
 // at the same time are made one after another: each changes what it names of what the one before has made.
 func updateService(ctx context.Context, r *Request, in *types.UpdateServiceInput) (*types.UpdateServiceOutput, error) {
-	for range maxUpdateAttempts {
-		out, err := updateServiceOnce(ctx, r, in)
-		if !errors.Is(err, service.ErrChanged) {
-			return out, err
-		}
-		if err := r.Renew(ctx); err != nil {
-			return nil, err
-		}
-	}
-	return nil, spec.ErrBusy
+	return call.RetryOn(ctx, r, service.ErrChanged, func() (*types.UpdateServiceOutput, error) { return updateServiceOnce(ctx, r, in) })
 }
 
 func updateServiceOnce(ctx context.Context, r *Request, in *types.UpdateServiceInput) (*types.UpdateServiceOutput, error) {

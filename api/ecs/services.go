@@ -18,7 +18,6 @@ import (
 const (
 	maxServices    = 10
 	listedServices = 10 // where a request names no number
-	maxDescribed   = 20 // service deployments, service revisions
 )
 
 // Errors in ECS's words, which clients match.

@@ -60,16 +60,7 @@ func findTaskSet(s *service.Service, given string) *service.Deployment {
 
 // createTaskSet makes a task set. With the client token of one that the service has it answers that one.
 func createTaskSet(ctx context.Context, r *Request, in *types.CreateTaskSetInput) (*types.CreateTaskSetOutput, error) {
-	for range maxUpdateAttempts {
-		out, err := createTaskSetOnce(ctx, r, in)
-		if !errors.Is(err, taskset.ErrToken) {
-			return out, err
-		}
-		if err := r.Renew(ctx); err != nil {
-			return nil, err
-		}
-	}
-	return nil, spec.ErrBusy
+	return call.RetryOn(ctx, r, taskset.ErrToken, func() (*types.CreateTaskSetOutput, error) { return createTaskSetOnce(ctx, r, in) })
 }
 
 func createTaskSetOnce(ctx context.Context, r *Request, in *types.CreateTaskSetInput) (*types.CreateTaskSetOutput, error) {
@@ -184,16 +175,12 @@ func describeTaskSets(_ context.Context, r *Request, in *types.DescribeTaskSetsI
 	if len(in.TaskSets) == 0 {
 		return &types.DescribeTaskSetsOutput{TaskSets: r.Services().TaskSets(s, withTags), Failures: []types.Failure{}}, nil
 	}
-	if err := checkDescribed("taskSets", in.TaskSets); err != nil {
-		return nil, err
-	}
-	out := &types.DescribeTaskSetsOutput{TaskSets: []types.TaskSet{}, Failures: []types.Failure{}}
-	for _, given := range in.TaskSets {
-		if d := findTaskSet(s, given); d != nil {
-			out.TaskSets = append(out.TaskSets, r.Services().TaskSet(s, d, withTags))
-			continue
+	sets, failures, err := call.Describe("taskSets", in.TaskSets, func(given string) (out types.TaskSet, found bool) {
+		d := findTaskSet(s, given)
+		if d == nil {
+			return out, false
 		}
-		out.Failures = append(out.Failures, types.Failure{ARN: given, Reason: spec.ReasonMissing})
-	}
-	return out, nil
+		return r.Services().TaskSet(s, d, withTags), true
+	})
+	return &types.DescribeTaskSetsOutput{TaskSets: sets, Failures: failures}, err
 }

@@ -17,9 +17,6 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// maxUpdateAttempts is how often an update is made anew that others came before.
-const maxUpdateAttempts = 5
-
 // settings are the members by which CreateDaemon and UpdateDaemon say how a daemon is run.
 type settings struct {
 	definition    string
@@ -104,16 +101,7 @@ func Create(ctx context.Context, r *call.Request, in *types.CreateDaemonInput) (
 
 // Update changes a daemon: each update is a deployment. Updates at the same time are made one after another.
 func Update(ctx context.Context, r *call.Request, in *types.UpdateDaemonInput) (*types.UpdateDaemonOutput, error) {
-	for range maxUpdateAttempts {
-		out, err := updateOnce(ctx, r, in)
-		if !errors.Is(err, service.ErrChanged) {
-			return out, err
-		}
-		if err := r.Renew(ctx); err != nil {
-			return nil, err
-		}
-	}
-	return nil, spec.ErrBusy
+	return call.RetryOn(ctx, r, service.ErrChanged, func() (*types.UpdateDaemonOutput, error) { return updateOnce(ctx, r, in) })
 }
 
 func updateOnce(ctx context.Context, r *call.Request, in *types.UpdateDaemonInput) (*types.UpdateDaemonOutput, error) {

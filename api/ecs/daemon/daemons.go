@@ -17,9 +17,6 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// maxDescribed is how many one request may describe, ECS's number.
-const maxDescribed = 20
-
 // Errors that clients match.
 var (
 	errNotFound  = wire.Errorf("DaemonNotFoundException", "Daemon not found.")

@@ -3,14 +3,12 @@ package daemon
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"pinion/api/ecs/arn"
 	"pinion/api/ecs/call"
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/servicedef"
 	"pinion/api/ecs/types"
-	"pinion/raftfsm/spec"
 )
 
 // ListDeployments lists the rollouts of a daemon, the newest first.
@@ -38,51 +36,26 @@ func ListDeployments(_ context.Context, r *call.Request, in *types.ListDaemonDep
 
 // DescribeDeployments shows rollouts of daemons.
 func DescribeDeployments(_ context.Context, r *call.Request, in *types.DescribeDaemonDeploymentsInput) (*types.DescribeDaemonDeploymentsOutput, error) {
-	if err := checkDescribed("daemonDeploymentArns", in.DaemonDeploymentARNs); err != nil {
-		return nil, err
-	}
-	out := &types.DescribeDaemonDeploymentsOutput{DaemonDeployments: []types.DaemonDeployment{}, Failures: []types.Failure{}}
-	for _, given := range in.DaemonDeploymentARNs {
-		cluster, name, id := parseOf(arn.DaemonDeployment, given)
-		if found := r.View.ServiceRollout(id); found != nil && found.Cluster == cluster && found.Service == name && sees(r, r.View.ServiceByID(found.ServiceID)) {
-			out.DaemonDeployments = append(out.DaemonDeployments, r.Services().DaemonDeployment(found))
-			continue
+	deployments, failures, err := call.Describe("daemonDeploymentArns", in.DaemonDeploymentARNs, func(given string) (out types.DaemonDeployment, found bool) {
+		cluster, name, id := call.PartOfService(arn.DaemonDeployment, given)
+		rollout := r.View.ServiceRollout(id)
+		if rollout == nil || rollout.Cluster != cluster || rollout.Service != name || !sees(r, r.View.ServiceByID(rollout.ServiceID)) {
+			return out, false
 		}
-		out.Failures = append(out.Failures, types.Failure{ARN: given, Reason: spec.ReasonMissing})
-	}
-	return out, nil
+		return r.Services().DaemonDeployment(rollout), true
+	})
+	return &types.DescribeDaemonDeploymentsOutput{DaemonDeployments: deployments, Failures: failures}, err
 }
 
 // DescribeRevisions shows revisions of daemons.
 func DescribeRevisions(_ context.Context, r *call.Request, in *types.DescribeDaemonRevisionsInput) (*types.DescribeDaemonRevisionsOutput, error) {
-	if err := checkDescribed("daemonRevisionArns", in.DaemonRevisionARNs); err != nil {
-		return nil, err
-	}
-	out := &types.DescribeDaemonRevisionsOutput{DaemonRevisions: []types.DaemonRevision{}, Failures: []types.Failure{}}
-	for _, given := range in.DaemonRevisionARNs {
-		cluster, name, id := parseOf(arn.DaemonRevision, given)
-		if found := r.View.ServiceRevision(id); found != nil && found.Cluster == cluster && found.Service == name && sees(r, r.View.ServiceByID(found.ServiceID)) {
-			out.DaemonRevisions = append(out.DaemonRevisions, r.Services().DaemonRevision(found))
-			continue
+	revisions, failures, err := call.Describe("daemonRevisionArns", in.DaemonRevisionARNs, func(given string) (out types.DaemonRevision, found bool) {
+		cluster, name, id := call.PartOfService(arn.DaemonRevision, given)
+		revision := r.View.ServiceRevision(id)
+		if revision == nil || revision.Cluster != cluster || revision.Service != name || !sees(r, r.View.ServiceByID(revision.ServiceID)) {
+			return out, false
 		}
-		out.Failures = append(out.Failures, types.Failure{ARN: given, Reason: spec.ReasonMissing})
-	}
-	return out, nil
-}
-
-func checkDescribed(member string, arns []string) error {
-	if len(arns) == 0 || len(arns) > maxDescribed {
-		return field.Errorf(member, "%s must have 1 to %d items, not %d.", member, maxDescribed, len(arns))
-	}
-	return nil
-}
-
-// parseOf reads the ARN of a deployment or a revision of a daemon: the id in it, empty when it is none.
-func parseOf(kind, given string) (cluster, name, id string) {
-	parsed, err := arn.ParseAny(given)
-	if err != nil || parsed.Kind != kind {
-		return "", "", ""
-	}
-	end := strings.LastIndex(parsed.Name, "/")
-	return parsed.Cluster, parsed.Name[:end], parsed.Name[end+1:]
+		return r.Services().DaemonRevision(revision), true
+	})
+	return &types.DescribeDaemonRevisionsOutput{DaemonRevisions: revisions, Failures: failures}, err
 }
