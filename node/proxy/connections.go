@@ -29,10 +29,11 @@ type connections struct {
 // connection is one client. It is idle between two requests, not within one.
 type connection struct {
 	net.Conn
-	all     *connections
-	network string       // whose it is, see networkOf
-	used    atomic.Int64 // when something was last read or written, in ns of time.Since(began)
-	idle    atomic.Bool
+	all      *connections
+	network  string       // whose it is, see networkOf
+	used     atomic.Int64 // when something was last read or written, in ns of time.Since(began)
+	idle     atomic.Bool
+	requests int // of HTTP that are under way; type requests counts them, under its lock
 }
 
 // began makes the time of connections one number that no step of the wall clock moves.

@@ -15,13 +15,8 @@ type requests struct {
 
 	mu   sync.Mutex
 	all  int
-	from map[string]*clients // by network
-}
-
-// clients are the connections of a network with a request under way, and how many each has.
-type clients struct {
-	requests int
-	conns    map[*connection]int
+	from map[string]int           // by network
+	busy map[*connection]struct{} // those with requests, which they count
 }
 
 // begin counts a request, and reports whether it may be served.
@@ -32,16 +27,10 @@ func (q *requests) begin(conn *connection) bool {
 		return false
 	}
 	if q.from == nil {
-		q.from = map[string]*clients{}
+		q.from, q.busy = map[string]int{}, map[*connection]struct{}{}
 	}
-	own := q.from[conn.network]
-	if own == nil {
-		own = &clients{conns: map[*connection]int{}}
-		q.from[conn.network] = own
-	}
-	q.all++
-	own.requests++
-	own.conns[conn]++
+	q.busy[conn] = struct{}{}
+	q.count(conn, 1)
 	return true
 }
 
@@ -49,45 +38,42 @@ func (q *requests) begin(conn *connection) bool {
 func (q *requests) end(conn *connection) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if own := q.from[conn.network]; own != nil && own.conns[conn] > 0 { // it was not cut off
-		q.drop(conn, 1)
+	if conn.requests > 0 { // it was not cut off
+		q.count(conn, -1)
 	}
 }
 
 // makeRoom cuts off one in 64 of the requests, of the network that has most; none when another one of the newcomer's would make that the one with most.
 // q.mu is held.
 func (q *requests) makeRoom(newcomer string) bool {
-	has := 0
-	if own := q.from[newcomer]; own != nil {
-		has = own.requests
-	}
-	var largest *clients
-	for _, other := range q.from {
-		if largest == nil || other.requests > largest.requests {
-			largest = other
+	largest := ""
+	for network, n := range q.from {
+		if n > q.from[largest] {
+			largest = network
 		}
 	}
-	if largest == nil || largest.requests <= has+1 {
+	if q.from[largest] <= q.from[newcomer]+1 {
 		return false
 	}
-	busiest := slices.SortedFunc(maps.Keys(largest.conns), func(a, b *connection) int { return cmp.Compare(largest.conns[b], largest.conns[a]) })
+	busiest := slices.SortedFunc(maps.Keys(q.busy), func(a, b *connection) int { return cmp.Compare(b.requests, a.requests) })
+	busiest = slices.DeleteFunc(busiest, func(conn *connection) bool { return conn.network != largest })
 	for left := q.most/64 + 1; left > 0 && len(busiest) > 0; busiest = busiest[1:] {
-		left -= largest.conns[busiest[0]]
-		q.drop(busiest[0], largest.conns[busiest[0]])
+		left -= busiest[0].requests
+		q.count(busiest[0], -busiest[0].requests)
 		busiest[0].Close()
 	}
 	return true
 }
 
-// drop forgets requests of a connection. q.mu is held.
-func (q *requests) drop(conn *connection, n int) {
-	own := q.from[conn.network]
-	q.all -= n
-	own.requests -= n
-	if own.conns[conn] -= n; own.conns[conn] == 0 {
-		delete(own.conns, conn)
+// count adds to the requests of a connection, and forgets what has none. q.mu is held.
+func (q *requests) count(conn *connection, n int) {
+	q.all += n
+	conn.requests += n
+	q.from[conn.network] += n
+	if conn.requests == 0 {
+		delete(q.busy, conn)
 	}
-	if own.requests == 0 {
+	if q.from[conn.network] == 0 {
 		delete(q.from, conn.network)
 	}
 }
