@@ -67,6 +67,13 @@ func (f *forwarding) leaderAnswered() {
 	f.failingSince = time.Time{}
 }
 
+// failing reports whether the last try to reach the leader failed.
+func (f *forwarding) failing() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !f.failingSince.IsZero()
+}
+
 // isCutOff reports whether no leader was reached for leaderlessTimeout.
 func (f *forwarding) isCutOff() bool {
 	f.mu.Lock()
@@ -121,7 +128,7 @@ func (m *Monitor) forwardOnce(ctx context.Context, told time.Time) time.Time {
 		m.forwarding.leaderFailed()
 		return told
 	}
-	if len(batch.Hosts) == 0 || self {
+	if self || len(batch.Hosts) == 0 && !m.forwarding.failing() { // after a failure the call also shows that the leader is reached again
 		return told
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*forwardInterval)

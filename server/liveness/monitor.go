@@ -89,8 +89,9 @@ func (m *Monitor) LeaderFailed() { m.forwarding.leaderFailed() }
 // LeaderAnswered notes that the leader was reached.
 func (m *Monitor) LeaderAnswered() { m.forwarding.leaderAnswered() }
 
-// CutOff reports whether this server has reached no leader for so long that its hosts choose another one.
-func (m *Monitor) CutOff() bool { return m.forwarding.isCutOff() }
+// CutOff reports whether this server has reached no leader for so long that its hosts choose another one. The leader itself never is, whatever
+// it failed to reach before it was elected.
+func (m *Monitor) CutOff() bool { return !m.server.Leads() && m.forwarding.isCutOff() }
 
 // missedAfter is the silence after which a host gets no new tasks: two heartbeats are missing then.
 func (m *Monitor) missedAfter() time.Duration { return m.disconnectedAfter * 11 / 20 }
