@@ -167,6 +167,24 @@ func TestADrainingTargetKeepsWhatIsInFlightAndSaysWhenItIsDone(t *testing.T) {
 	}
 }
 
+// A host that changes to a server that lags behind sees a target as it was before it drained, and forgets that it has drained.
+func TestATargetThatDrainsAgainIsToldOfAgain(t *testing.T) {
+	s := newSite(t)
+	target := s.named("a")
+	for range 2 {
+		s.apply(toGroup(group("web", in(target, traffic.Initial))))
+		s.apply(toGroup(group("web", in(target, traffic.Draining))))
+		select {
+		case id := <-s.drained: // apply has called Drained
+			if id != target.ID {
+				t.Error(id)
+			}
+		default:
+			t.Fatal("it is not told of")
+		}
+	}
+}
+
 func TestAffinity(t *testing.T) {
 	cases := []struct {
 		name     string

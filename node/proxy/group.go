@@ -68,7 +68,10 @@ func (g *group) update(config traffic.Group) {
 			g.targets[c.ID] = t
 		}
 		if c.State == traffic.Healthy && t.state != traffic.Healthy {
-			t.failures, t.ejectedUntil, t.told = 0, time.Time{}, false
+			t.failures, t.ejectedUntil = 0, time.Time{}
+		}
+		if c.State != traffic.Draining { // a server that lags behind says so of one that was draining already: it is told of again when it drains
+			t.told = false
 		}
 		t.address, t.state, t.since = c.Address, c.State, c.Since
 	}
