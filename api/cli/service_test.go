@@ -206,6 +206,28 @@ func TestWrongLinesAboutServices(t *testing.T) {
 	}
 }
 
+// All that is wrong with a line is told at once, whether it is about the service or about its containers.
+func TestAllThatIsWrongWithAServiceIsToldAtOnce(t *testing.T) {
+	h := withService(t, steady)
+	for _, line := range []string{
+		"service create --daemon --replicas 2 --grace soon --alias :: --memory much a/b",
+		"run --service web --array 0-3 --priority 200 --memory much a/b",
+	} {
+		got := pinion(t, h, strings.Fields(line)...)
+		for _, word := range strings.Fields(line) {
+			if strings.HasPrefix(word, "--") && word != "--replicas" && word != "--service" && !strings.Contains(got.err, word) {
+				t.Errorf("%s: nothing about %s in %+v", line, word, got)
+			}
+		}
+		if got.code != 2 {
+			t.Errorf("%s: %d", line, got.code)
+		}
+	}
+	if asked := slices.Contains(h.calls, "RegisterTaskDefinition"); asked {
+		t.Error("a task definition was registered")
+	}
+}
+
 func TestARunBecomesAService(t *testing.T) {
 	h := withService(t, beginning, steady)
 	got := pinion(t, h, strings.Fields("run --service web --count 2 --gpus 1 --team vision -p 80 my/server -- serve")...)

@@ -23,7 +23,8 @@ func DefinitionFlags() []cli.Flag {
 
 // DefinitionFor is the task definition that a command line names by its first argument, or one that it registers for the image: of the family prefix + name, with the
 // container name. An empty name is made from the image, or is the family. It returns the name, and the definition as family:revision.
-func DefinitionFor(ctx context.Context, c *cli.Context, inv *invocation.Invocation, prefix, name string) (used, revision string, err error) {
+// wrong is what is wrong with the rest of the line: nothing is registered then, and the error has it too.
+func DefinitionFor(ctx context.Context, c *cli.Context, inv *invocation.Invocation, prefix, name string, wrong error) (used, revision string, err error) {
 	word := c.Args().First()
 	if definitionName.MatchString(word) {
 		known, err := findRegistered(ctx, inv, word)
@@ -34,11 +35,11 @@ func DefinitionFor(ctx context.Context, c *cli.Context, inv *invocation.Invocati
 			if name == "" {
 				name = known.Family
 			}
-			return name, known.name(), refuseDefinitionFlags(c, known.name())
+			return name, known.name(), exit.Join(refuseDefinitionFlags(c, known.name()), wrong)
 		}
 	}
 	d, err := parseDefinition(c)
-	if err != nil {
+	if err := exit.Join(err, wrong); err != nil {
 		return "", "", err
 	}
 	if name == "" {

@@ -63,18 +63,16 @@ Examples:
 			if err != nil {
 				return err
 			}
-			in, err := createInput(c)
-			if err != nil {
-				return err
-			}
-			return create(c, inv, in, c.String("name"))
+			in, wrong := createInput(c)
+			return create(c, inv, in, c.String("name"), wrong)
 		},
 	}
 }
 
-// create creates the service of that name of a command line, the image's when it is empty, and follows it.
-func create(c *cli.Context, inv *invocation.Invocation, in map[string]any, name string) (err error) {
-	if in["serviceName"], in["taskDefinition"], err = run.DefinitionFor(c.Context, c, inv, familyPrefix, name); err != nil {
+// create creates the service of that name of a command line, the image's when it is empty, and follows it. wrong is what is wrong with the flags
+// of services: it is shown with what is wrong with those of the definition.
+func create(c *cli.Context, inv *invocation.Invocation, in map[string]any, name string, wrong error) (err error) {
+	if in["serviceName"], in["taskDefinition"], err = run.DefinitionFor(c.Context, c, inv, familyPrefix, name, wrong); err != nil {
 		return err
 	}
 	created, err := send(c.Context, inv, "CreateService", in)
@@ -92,20 +90,19 @@ func newInput(c *cli.Context) map[string]any {
 // rollBackByItself ends a rollout whose tasks keep failing.
 func rollBackByItself() map[string]any { return map[string]any{"enable": true, "rollback": true} }
 
-// createInput is the input of CreateService without the name and the definition.
+// createInput is the input of CreateService without the name and the definition. The error is all that is wrong with the flags.
 func createInput(c *cli.Context) (map[string]any, error) {
 	in := newInput(c)
+	var wrong []error
 	switch {
 	case c.Bool("daemon") && c.IsSet("replicas"):
-		return nil, exit.Usagef("give --daemon or --replicas, one of the two")
+		wrong = append(wrong, exit.Usagef("give --daemon or --replicas, one of the two"))
 	case c.Bool("daemon"):
 		in["schedulingStrategy"] = string(service.Daemon)
 	default:
 		in["desiredCount"] = c.Int("replicas")
 	}
-	if err := addRollout(c, in); err != nil {
-		return nil, err
-	}
+	wrong = append(wrong, addRollout(c, in))
 	deployment, _ := in["deploymentConfiguration"].(map[string]any)
 	if deployment == nil {
 		deployment = map[string]any{}
@@ -115,9 +112,7 @@ func createInput(c *cli.Context) (map[string]any, error) {
 	}
 	in["deploymentConfiguration"] = deployment
 	alias, err := run.ParseAlias(c)
-	if err != nil {
-		return nil, err
-	}
+	wrong = append(wrong, err)
 	if alias != nil {
 		in["serviceConnectConfiguration"] = alias.Connect()
 	}
@@ -133,7 +128,7 @@ func createInput(c *cli.Context) (map[string]any, error) {
 	if len(tags) > 0 {
 		in["tags"] = tags
 	}
-	return in, nil
+	return in, exit.Join(wrong...)
 }
 
 // addRollout adds what the flags of rolloutFlags say to an input of CreateService or UpdateService.

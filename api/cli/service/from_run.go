@@ -26,11 +26,9 @@ func CreateFromRun(c *cli.Context, inv *invocation.Invocation) error {
 	in["desiredCount"] = c.Int("count")
 	in["deploymentConfiguration"] = map[string]any{"deploymentCircuitBreaker": rollBackByItself()}
 	tags, err := run.ParseTags(c)
-	if err := exit.Join(append(wrong, run.AddPlacement(c, in), err)...); err != nil {
-		return err
-	}
+	wrong = append(wrong, run.AddPlacement(c, in), err)
 	if len(tags) > 0 {
 		in["tags"] = tags
 	}
-	return create(c, inv, in, c.String("service"))
+	return create(c, inv, in, c.String("service"), exit.Join(wrong...))
 }
