@@ -138,10 +138,16 @@ func (p *pool) testHostsKilledInARollout(t *testing.T) {
 	witness := killed[0]
 	s := p.startStreams(t, listenerPort, *streamRate)
 	p.mustCall(t, witness, "UpdateService", object{"service": "streams", "forceNewDeployment": true}, &object{})
+	var now service
+	defer func() {
+		if t.Failed() {
+			t.Logf("the service as it was seen last: %+v", now)
+		}
+	}()
 	for n, h := range killed {
 		from := killed[(n+1)%len(killed)] // which runs
 		eventuallyWithin(t, rolloutTimeout, "more tasks were replaced", func() bool {
-			now := p.describeStreams(t, from)
+			now = p.describeStreams(t, from)
 			return len(now.Deployments) > 1 && now.Deployments[0].Running > 2*n
 		})
 		must(t, h.Kill(t.Context()))
