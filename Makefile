@@ -86,7 +86,7 @@ fuzz: ## every fuzz target with a million inputs, and the properties of requests
 	$(fuzz) -fuzz '^FuzzAWSJSON$$' ./api
 	$(fuzz) -fuzz '^FuzzCloudWatchLogs$$' ./api
 	$(fuzz) -fuzz '^FuzzDecode$$' ./api/wire
-	$(fuzz) -fuzz '^FuzzFilterPattern$$' ./api/cloudwatch
+	$(fuzz) -fuzz '^FuzzFilterPattern$$' ./api/cloudwatchlogs
 	$(fuzz) -fuzz '^FuzzRequest$$' ./api/auth/sigv4
 	$(fuzz) -fuzz '^FuzzAuthorization$$' ./api/auth/sigv4
 	$(fuzz) -fuzz '^FuzzParse$$' ./raftfsm/query

@@ -12,7 +12,7 @@ import (
 
 	"github.com/fxamacker/cbor/v2"
 
-	"pinion/api/monitoring"
+	"pinion/api/cloudwatch"
 	"pinion/raftfsm"
 	"pinion/raftfsm/scaling"
 	"pinion/raftfsm/service"
@@ -76,7 +76,7 @@ func withScaledService(t *testing.T, b *fixture) {
 func TestAlarmsInTheQueryProtocol(t *testing.T) {
 	b := newFixture(t)
 	post := func(parameters ...string) string {
-		form := url.Values{"Version": {monitoring.Version}}
+		form := url.Values{"Version": {cloudwatch.Version}}
 		for i := 0; i < len(parameters); i += 2 {
 			form.Set(parameters[i], parameters[i+1])
 		}

@@ -8,9 +8,9 @@ import (
 	"pinion/api/auth"
 	"pinion/api/autoscaling"
 	"pinion/api/cloudwatch"
+	"pinion/api/cloudwatchlogs"
 	"pinion/api/httpx"
 	"pinion/api/leader"
-	"pinion/api/monitoring"
 	"pinion/api/wire"
 )
 
@@ -29,12 +29,12 @@ func newHandler(config Config, stop httpx.Stop) http.Handler {
 	config.Region = cmp.Or(config.Region, DefaultRegion)
 	peers := &httpx.Peers{Transport: config.Forward, HostID: config.HostID, Stop: stop}
 	c := newChain(config, peers)
-	operations := newOperationEndpoints(config, &cloudwatch.Handler{
+	operations := newOperationEndpoints(config, &cloudwatchlogs.Handler{
 		Host: config.TaskHost, Peers: peers, Reads: config.Shared.logReads, Store: config.Store, Ended: config.Ended, Now: config.Now,
 	})
 	mux := http.NewServeMux()
 	mux.Handle("POST /{$}", c.handler(httpx.AWSJSON, "", operations.byTarget))
-	mux.Handle(monitoring.PathPattern, c.handler(httpx.CBOR, "", operations.byPathOfCBOR))
+	mux.Handle(cloudwatch.PathPattern, c.handler(httpx.CBOR, "", operations.byPathOfCBOR))
 	mux.Handle("POST /v1/{operation}", c.handler(httpx.JSON, "", operations.byPath))
 	c.mount(mux, newRoutes(config, peers, operations))
 	mux.Handle("/", serve(httpx.JSON, "", notFound))
@@ -60,16 +60,16 @@ func newChain(config Config, peers *httpx.Peers) *chain {
 // belongs to, elsewhere ECS.
 func signedService(r *http.Request) string {
 	switch {
-	case monitoring.IsPath(r):
-		return monitoring.Service
+	case cloudwatch.IsPath(r):
+		return cloudwatch.Service
 	case r.URL.Path != "/":
 		return "ecs"
-	case cloudwatch.IsTarget(r):
-		return cloudwatch.Service
+	case cloudwatchlogs.IsTarget(r):
+		return cloudwatchlogs.Service
 	case autoscaling.IsTarget(r):
 		return autoscaling.Service
-	case monitoring.IsTarget(r):
-		return monitoring.Service
+	case cloudwatch.IsTarget(r):
+		return cloudwatch.Service
 	case isQuery(r):
 		return queryService(httpx.Of(r).Body)
 	}

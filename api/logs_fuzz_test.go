@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"pinion/api/cloudwatch"
+	"pinion/api/cloudwatchlogs"
 )
 
 // logBodies are what the clients of CloudWatch Logs send, by operation.
@@ -41,7 +41,7 @@ func FuzzCloudWatchLogs(f *testing.F) {
 			name = names[len(name)%len(names)]
 		}
 		r := httptest.NewRequest("POST", "/", strings.NewReader(body))
-		r.Header.Set("X-Amz-Target", cloudwatch.Target+"."+name)
+		r.Header.Set("X-Amz-Target", cloudwatchlogs.Target+"."+name)
 		got := reply{httptest.NewRecorder()}
 		handler.ServeHTTP(got, r)
 		got.wantSound(t, name+" "+body)

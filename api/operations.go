@@ -11,9 +11,9 @@ import (
 
 	"pinion/api/autoscaling"
 	"pinion/api/cloudwatch"
+	"pinion/api/cloudwatchlogs"
 	"pinion/api/ecs"
 	"pinion/api/leader"
-	"pinion/api/monitoring"
 	"pinion/api/wire"
 	"pinion/raftfsm/spec"
 )
@@ -30,7 +30,7 @@ type operationEndpoints struct {
 	hosts ecs.HostRemover // nil where no host can be removed
 	tasks *ecs.TaskCache
 	ended ecs.Ended
-	logs  *cloudwatch.Handler
+	logs  *cloudwatchlogs.Handler
 	now   func() time.Time
 
 	awsJSON, json, yaml dialect
@@ -44,7 +44,7 @@ type dialect struct {
 	endpoints  map[string]*endpoint // of the operations of ECS, by name
 }
 
-func newOperationEndpoints(config Config, logs *cloudwatch.Handler) *operationEndpoints {
+func newOperationEndpoints(config Config, logs *cloudwatchlogs.Handler) *operationEndpoints {
 	o := &operationEndpoints{
 		store: config.Store, hosts: config.Admin.Hosts, tasks: &config.Shared.tasks, ended: config.Ended, logs: logs, now: config.Now,
 		awsJSON: dialect{decode: wire.DecodeJSON, strictness: wire.Lenient, maxCount: maxCountAWS},
@@ -69,12 +69,12 @@ func (o *operationEndpoints) byTarget(r *request) (*endpoint, error) {
 		return o.byAction(r)
 	case target == "":
 		return nil, errNoTarget
-	case service == cloudwatch.Target:
+	case service == cloudwatchlogs.Target:
 		return o.cloudWatchLogs(name), nil
 	case service == autoscaling.Target:
 		return o.autoScaling(name, o.awsJSON.strictness), nil
-	case service == monitoring.Target:
-		return o.alarms(name, monitoring.JSON), nil
+	case service == cloudwatch.Target:
+		return o.alarms(name, cloudwatch.JSON), nil
 	case service != ecs.Target:
 		return nil, wire.Errorf(wire.UnknownOperation, "%s is not an operation of Amazon ECS, CloudWatch, CloudWatch Logs or Application Auto Scaling, which is all that Pinion answers here", target)
 	}
@@ -96,7 +96,7 @@ func (o *operationEndpoints) byPath(r *request) (*endpoint, error) {
 
 // byPathOfCBOR finds the operation of RPC v2 CBOR.
 func (o *operationEndpoints) byPathOfCBOR(r *request) (*endpoint, error) {
-	return o.alarms(r.Request.PathValue("operation"), monitoring.CBOR), nil
+	return o.alarms(r.Request.PathValue("operation"), cloudwatch.CBOR), nil
 }
 
 func (o *operationEndpoints) find(name string, d *dialect) *endpoint {
@@ -154,9 +154,9 @@ func (o *operationEndpoints) input(r *request, d *dialect) *ecs.Request {
 
 // cloudWatchLogs is the endpoint of an operation of CloudWatch Logs. A key that may read a task may read its log.
 func (o *operationEndpoints) cloudWatchLogs(name string) *endpoint {
-	operation, unknown := cloudwatch.Find(name)
+	operation, unknown := cloudwatchlogs.Find(name)
 	return &endpoint{
-		name: cloudwatch.Service + ":" + name, role: cmp.Or(operation.Role, spec.RoleRead), unknown: unknown,
+		name: cloudwatchlogs.Service + ":" + name, role: cmp.Or(operation.Role, spec.RoleRead), unknown: unknown,
 		writes: operation.Writes, poolWide: operation.Writes, repeats: true,
 		bind: func(r *request) (call, error) {
 			return call{run: func(context.Context) error { return o.logs.Serve(r.Exchange, r.Resolution, operation) }}, nil
@@ -183,13 +183,13 @@ func (o *operationEndpoints) autoScaling(name string, strict wire.Strictness) *e
 }
 
 // alarms is the endpoint of an operation of CloudWatch. It is about services, and decides itself which those are.
-func (o *operationEndpoints) alarms(name string, p monitoring.Protocol) *endpoint {
-	operation, unknown := monitoring.Find(name)
+func (o *operationEndpoints) alarms(name string, p cloudwatch.Protocol) *endpoint {
+	operation, unknown := cloudwatch.Find(name)
 	return &endpoint{
-		name: monitoring.Service + ":" + name, role: operation.Role, unknown: unknown, writes: operation.Writes, repeats: true,
+		name: cloudwatch.Service + ":" + name, role: operation.Role, unknown: unknown, writes: operation.Writes, repeats: true,
 		bind: func(r *request) (call, error) {
 			return call{run: func(ctx context.Context) error {
-				in := &monitoring.Request{ID: r.ID, Principal: r.Resolution.Principal, View: r.View, Store: o.store, Now: o.now}
+				in := &cloudwatch.Request{ID: r.ID, Principal: r.Resolution.Principal, View: r.View, Store: o.store, Now: o.now}
 				text, err := operation.Run(ctx, in, p, r.Body)
 				if err != nil {
 					return err

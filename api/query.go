@@ -7,10 +7,10 @@ import (
 	"net/http"
 	"net/url"
 
+	"pinion/api/cloudwatch"
 	"pinion/api/elb"
 	"pinion/api/httpx"
 	"pinion/api/leader"
-	"pinion/api/monitoring"
 	"pinion/raftfsm/spec"
 )
 
@@ -34,8 +34,8 @@ func queryService(body []byte) string {
 	switch form.Get("Version") {
 	case elb.Version:
 		return elb.Service
-	case monitoring.Version:
-		return monitoring.Service
+	case cloudwatch.Version:
+		return cloudwatch.Service
 	case ec2Version:
 		return ec2Service
 	}
@@ -50,8 +50,8 @@ func (o *operationEndpoints) byAction(r *request) (*endpoint, error) {
 	switch service := queryService(r.Body); {
 	case service == elb.Service:
 		return o.loadBalancing(action), nil
-	case service == monitoring.Service:
-		return o.alarms(action, monitoring.Query), nil
+	case service == cloudwatch.Service:
+		return o.alarms(action, cloudwatch.Query), nil
 	case service == ec2Service && action == "DescribeNetworkInterfaces":
 		return &networkInterfaces, nil
 	case service == stsService && action == "GetCallerIdentity":

@@ -3,7 +3,7 @@ package api
 import (
 	"pinion/api/auth"
 	"pinion/api/auth/sigv4"
-	"pinion/api/cloudwatch"
+	"pinion/api/cloudwatchlogs"
 	"pinion/api/ecs"
 	"pinion/api/ecs/view"
 	"pinion/api/events"
@@ -28,5 +28,5 @@ type Shared struct {
 
 // NewShared returns the usual limits and empty caches.
 func NewShared() *Shared {
-	return &Shared{limits: httpx.NewLimits(), logReads: cloudwatch.NewReads(), events: events.NewShared(view.Event)}
+	return &Shared{limits: httpx.NewLimits(), logReads: cloudwatchlogs.NewReads(), events: events.NewShared(view.Event)}
 }

@@ -1,6 +1,6 @@
-// Package cloudwatch is Amazon CloudWatch Logs as far as Pinion speaks it: the operations that read, over the logs that the
-// hosts keep. Only serve.go knows HTTP.
+// Package cloudwatch serves the metric alarms of Amazon CloudWatch (its endpoint and signatures are called monitoring), as far as they start step
+// scaling policies: PutMetricAlarm, DescribeAlarms, DeleteAlarms and what clients call beside them. Clients speak one of three protocols, by their
+// version: JSON, the query protocol, or CBOR.
 //
-// No log is stored for it. A log group exists when it was created or a task definition names it (awslogs-group), a stream when a task of that
-// definition has a host. The log of a task ends with the task's record.
+// An alarm is of a service. Whoever may scale the service may change the alarm, and whoever sees the service sees it.
 package cloudwatch

@@ -2,60 +2,71 @@ package cloudwatch
 
 import (
 	"context"
-	"errors"
+	"maps"
+	"net/http"
+	"reflect"
 	"slices"
 	"strings"
+	"time"
 
+	"pinion/api/auth"
 	"pinion/api/wire"
+	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
 
-// Target is the prefix of X-Amz-Target, before the dot and the operation's name; Service is the name in the scope of
-// signatures.
+// Service is the name in the scope of signatures, Version that of the query protocol, and Target the prefix of X-Amz-Target and the service in
+// the paths of CBOR.
 const (
-	Target  = "Logs_20140328"
-	Service = "logs"
+	Service = "monitoring"
+	Version = "2010-08-01"
+	Target  = "GraniteServiceVersion20100801"
 )
 
-// Types of errors, from the service's model.
+// Types of errors, from the service's model, and the one of AWS's query protocol.
 const (
-	notFound      = "ResourceNotFoundException"
-	alreadyExists = "ResourceAlreadyExistsException"
-	limitExceeded = "LimitExceededException"
-	// Unavailable is what SDKs try again.
-	Unavailable = "ServiceUnavailableException"
+	invalid          = "ValidationError"
+	notFound         = "ResourceNotFound"
+	resourceNotFound = "ResourceNotFoundException"
+	limitExceeded    = "LimitExceeded"
+	invalidToken     = "InvalidNextToken"
+	concurrentChange = "ConcurrentModificationException"
 )
 
-// Operation is one line of the table. A log group belongs to no cluster, so what changes one is not for a key of one cluster.
+// Store is the replicated state as operations change it; they read the view of their request.
+type Store interface {
+	// Propose records a command and returns its answer; refusals are raftfsm's errors, wrapped.
+	Propose(ctx context.Context, c raftfsm.Command) (any, error)
+}
+
+// Request is one request for one operation. It is used by one goroutine.
+type Request struct {
+	ID        string
+	Principal auth.Principal
+	View      *raftfsm.View // linearizable
+	Store     Store         // for changes
+	Now       func() time.Time
+}
+
+// Operation is one line of the table.
 type Operation struct {
 	Name   string
 	Role   spec.Role // least role of the access keys that may call it
 	Writes bool      // changes the state
-	run    func(ctx context.Context, c *Request, body []byte) (any, error)
+	input  reflect.Type
+	run    func(ctx context.Context, r *Request, in any) (any, error)
 }
 
-// operations is the table, by name. The last ones refuse with a reason. A retention deletes logs of tasks, so it needs more than the
-// role that starts them.
+// operations is the table, by name.
 var operations = table(
-	operation("DescribeLogGroups", (*Request).describeLogGroups),
-	operation("DescribeLogStreams", (*Request).describeLogStreams),
-	operation("GetLogEvents", (*Request).getLogEvents),
-	operation("FilterLogEvents", (*Request).filterLogEvents),
-	operation("ListTagsForResource", (*Request).listTagsForResource),
-	operation("ListTagsLogGroup", (*Request).listTagsLogGroup),
+	read("DescribeAlarms", (*Request).describeAlarms),
+	read("DescribeAlarmsForMetric", (*Request).describeAlarmsForMetric),
+	read("ListTagsForResource", (*Request).listTagsForResource),
 
-	change(spec.RoleSubmit, "CreateLogGroup", createLogGroup),
-	change(spec.RoleAdmin, "DeleteLogGroup", deleteLogGroup),
-	change(spec.RoleAdmin, "PutRetentionPolicy", putRetentionPolicy),
-	change(spec.RoleAdmin, "DeleteRetentionPolicy", deleteRetentionPolicy),
-	change(spec.RoleSubmit, "TagResource", tagResource),
-	change(spec.RoleSubmit, "UntagResource", untagResource),
-	change(spec.RoleSubmit, "TagLogGroup", tagLogGroup),
-	change(spec.RoleSubmit, "UntagLogGroup", untagLogGroup),
-
-	unsupported("CreateLogStream", "streams are made by running tasks"),
-	unsupported("DeleteLogStream", "a stream goes away with its task"),
-	unsupported("PutLogEvents", "streams hold what containers write to stdout and stderr"),
+	change("PutMetricAlarm", (*Request).putMetricAlarm),
+	change("DeleteAlarms", (*Request).deleteAlarms),
+	change("TagResource", (*Request).tagResource),
+	change("UntagResource", (*Request).untagResource),
 )
 
 // Find returns the operation of that name, or an error that names the known ones.
@@ -63,17 +74,32 @@ func Find(name string) (Operation, error) {
 	if found, ok := operations[name]; ok {
 		return found, nil
 	}
-	var known []string
-	for name := range operations {
-		known = append(known, name)
-	}
-	slices.Sort(known)
-	return Operation{}, wire.Errorf(wire.UnknownOperation, "pinion: %s is not supported: of Amazon CloudWatch Logs there are %s", name, strings.Join(known, ", "))
+	return Operation{Role: spec.RoleRead}, wire.Errorf("InvalidAction", "pinion: %s is not supported: of Amazon CloudWatch there are metric alarms that start step scaling policies: %s", name, strings.Join(slices.Sorted(maps.Keys(operations)), ", "))
 }
 
-// Run decodes the input of a request and answers it.
-func (o Operation) Run(ctx context.Context, c *Request, body []byte) (any, error) {
-	return o.run(ctx, c, body)
+// IsTarget reports whether the X-Amz-Target of a request names an operation of CloudWatch.
+func IsTarget(r *http.Request) bool {
+	service, _, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	return service == Target
+}
+
+// PathPattern is where CBOR has the operations.
+const PathPattern = "POST /service/" + Target + "/operation/{operation}"
+
+// IsPath reports whether the path of a request names an operation of CloudWatch, as CBOR has it.
+func IsPath(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/service/"+Target+"/") }
+
+// Run decodes the input of a request, and answers it with the text of the response.
+func (o Operation) Run(ctx context.Context, r *Request, p Protocol, body []byte) ([]byte, error) {
+	in := reflect.New(o.input).Interface()
+	if err := p.decode(body, in); err != nil {
+		return nil, err
+	}
+	out, err := o.run(ctx, r, in)
+	if err != nil {
+		return nil, err
+	}
+	return p.encode(o.Name, out, r.ID)
 }
 
 func table(lines ...Operation) map[string]Operation {
@@ -84,28 +110,19 @@ func table(lines ...Operation) map[string]Operation {
 	return byName
 }
 
-func operation[In, Out any](name string, call func(*Request, context.Context, *In) (*Out, error)) Operation {
-	return Operation{Name: name, Role: spec.RoleRead, run: func(ctx context.Context, c *Request, body []byte) (any, error) {
-		in := new(In)
-		if err := decode(body, in); err != nil {
-			return nil, err
-		}
-		return call(c, ctx, in)
+func read[In, Out any](name string, call func(*Request, context.Context, *In) (*Out, error)) Operation {
+	return Operation{Name: name, Role: spec.RoleRead, input: reflect.TypeFor[In](), run: func(ctx context.Context, r *Request, in any) (any, error) {
+		return call(r, ctx, in.(*In))
 	}}
 }
 
 // change is an operation that changes the state.
-func change[In, Out any](role spec.Role, name string, call func(*Request, context.Context, *In) (*Out, error)) Operation {
-	o := operation(name, call)
-	o.Role, o.Writes = role, true
+func change[In, Out any](name string, call func(*Request, context.Context, *In) (*Out, error)) Operation {
+	o := read(name, call)
+	o.Role, o.Writes = spec.RoleSubmit, true
 	return o
 }
 
-// decode reads an input. The service has no ClientException: an error in a field is an InvalidParameterException.
-func decode(body []byte, in any) error {
-	err := wire.DecodeJSON(body, in, wire.Lenient)
-	if refusal, ok := errors.AsType[*wire.Error](err); ok && refusal.Type == wire.Client {
-		return wire.Errorf(wire.InvalidParameter, "%s", refusal.Message)
-	}
-	return err
-}
+func errInvalid(format string, args ...any) error { return wire.Errorf(invalid, format, args...) }
+
+type emptyOutput struct{}

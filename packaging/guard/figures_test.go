@@ -29,7 +29,7 @@ var figures = []struct {
 	{"put together 16 at once, and pages of the history have 2 MiB", map[string]string{"api/httpx.maxLists": "16", "raftfsm/ended.MaxPageBytes": "2 << 20"}},
 	{"ends its streams within a second", map[string]string{"api.keyCheckInterval": "500 * time.Millisecond"}},
 	{"one of its 64 places for those who read logs by CloudWatch's door for over a minute; one address has 16", map[string]string{
-		"api/cloudwatch.maxReads": "64", "api/cloudwatch.maxRead": "time.Minute", "api/cloudwatch.maxReadsPerAddress": "16"}},
+		"api/cloudwatchlogs.maxReads": "64", "api/cloudwatchlogs.maxRead": "time.Minute", "api/cloudwatchlogs.maxReadsPerAddress": "16"}},
 	{"are served for 31 days", map[string]string{"server/pki.crossLifetime": "hostCertLifetime + 24*time.Hour", "server/pki.hostCertLifetime": "30 * 24 * time.Hour"}},
 	{"until they expire, 24 h at most", map[string]string{"raftfsm/issuer.MaxLifetime": "24 * time.Hour"}},
 	{"(`--uses 1 --ttl 1h` unless said otherwise)", map[string]string{"server/admission.defaultUses": "1", "server/admission.defaultTTL": "time.Hour"}},

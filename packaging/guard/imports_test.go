@@ -34,8 +34,8 @@ var besides = map[string]string{
 var floors = map[string][]string{
 	"api": {
 		". cli",
-		"monitoring",
-		"ecs cloudwatch events rest elb autoscaling ssm secrets web",
+		"cloudwatch",
+		"ecs cloudwatchlogs events rest elb autoscaling ssm secrets web",
 		"ecs/daemon",
 		"ecs/capacity ecs/account",
 		"leader client ecs/call",

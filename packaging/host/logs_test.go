@@ -14,7 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"pinion/api/cloudwatch"
+	"pinion/api/cloudwatchlogs"
 	"pinion/node/logs"
 	"pinion/node/logs/record"
 	"pinion/raftfsm"
@@ -29,7 +29,7 @@ type cloudWatchLogs struct {
 	view  *raftfsm.View
 }
 
-// Read is cloudwatch.Logs.
+// Read is cloudwatchlogs.Logs.
 func (c *cloudWatchLogs) Read(ctx context.Context, _ *spec.Task, q spec.LogQuery, emit func(spec.LogLine) error) error {
 	return c.store.Read(ctx, q, nil, emit)
 }
@@ -47,12 +47,12 @@ type page struct {
 
 func (c *cloudWatchLogs) call(name string, input map[string]any) (p page) {
 	c.t.Helper()
-	operation, err := cloudwatch.Find(name)
+	operation, err := cloudwatchlogs.Find(name)
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	body, _ := json.Marshal(input)
-	out, err := operation.Run(c.t.Context(), &cloudwatch.Request{View: c.view, Logs: c}, body)
+	out, err := operation.Run(c.t.Context(), &cloudwatchlogs.Request{View: c.view, Logs: c}, body)
 	if err != nil {
 		c.t.Fatalf("%s %s: %v", name, body, err)
 	}
