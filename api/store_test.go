@@ -188,7 +188,7 @@ func (c *fakeStore) place(view *raftfsm.View, r spec.RunRequest, hosts []*spec.H
 		c.placed++
 		task := &spec.Task{
 			ID: fmt.Sprintf("%032x", c.placed), Cluster: r.Cluster, Definition: r.Definition, HostID: host.ID, Group: r.Group,
-			StartedBy: r.StartedBy, LaunchType: r.LaunchType, Overrides: r.Overrides, CPU: demand.CPU, MemoryMiB: demand.MemoryMiB,
+			StartedBy: r.StartedBy, LaunchType: r.LaunchType, Overrides: spec.Box(r.Overrides), CPU: demand.CPU, MemoryMiB: demand.MemoryMiB,
 			Ports: demand.Ports, UDPPorts: demand.UDPPorts, LastStatus: spec.Pending, DesiredStatus: spec.Running, Tags: r.Tags, Version: 1, CreatedAt: epoch, Owner: ownerOf(r),
 		}
 		left := free[host.ID].GPUs

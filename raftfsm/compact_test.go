@@ -132,6 +132,14 @@ func inUTC(v reflect.Value) {
 		v.Set(reflect.ValueOf(v.Interface().(time.Time).UTC()))
 		return
 	}
+	if v.CanAddr() {
+		if packed, is := v.Addr().Interface().(compact.Packed); is {
+			form := packed.Unpack()
+			inUTC(reflect.ValueOf(form).Elem())
+			packed.Pack(form)
+			return
+		}
+	}
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {

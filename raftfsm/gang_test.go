@@ -81,7 +81,7 @@ func TestATaskIsToldItsIDItsNumberAndItsAttempt(t *testing.T) {
 	index := 7
 	one := task("a", "h1", "h1-gpu0")
 	one.ArrayIndex, one.Attempt = &index, 2
-	one.Overrides.Containers = []spec.ContainerOverride{{Name: "main", Environment: []spec.KeyValue{{Name: spec.EnvArrayIndex, Value: "12"}, {Name: spec.EnvTaskID, Value: "other"}, {Name: "MINE", Value: "1"}}}}
+	one.Overrides = spec.Box(spec.TaskOverride{Containers: []spec.ContainerOverride{{Name: "main", Environment: []spec.KeyValue{{Name: spec.EnvArrayIndex, Value: "12"}, {Name: spec.EnvTaskID, Value: "other"}, {Name: "MINE", Value: "1"}}}}})
 	h.launch(t, Launch{Tasks: []*spec.Task{one}})
 	if got, _ := told(h.View(), "h1"); !maps.Equal(got, map[string]string{"PINION_ARRAY_INDEX": "7", "PINION_ATTEMPT": "2", "PINION_TASK_ID": "a", "MINE": "1"}) {
 		t.Errorf("%v", got)

@@ -113,7 +113,7 @@ func benchTask(n int) *spec.Task {
 		ID: benchTaskID(n), Cluster: spec.DefaultCluster, Definition: "bench:1", HostID: scatteredID(1, host), Group: "family:bench",
 		LaunchType: "EC2", CPU: 1024, MemoryMiB: 1024, LastStatus: spec.Running, DesiredStatus: spec.Running, Version: 3, CreatedAt: time.Now(),
 		Times:     spec.TaskTimes{PullStarted: time.Now(), PullStopped: time.Now(), Started: time.Now()},
-		Overrides: spec.TaskOverride{Containers: []spec.ContainerOverride{{Name: "main"}}},
+		Overrides: spec.Box(spec.TaskOverride{Containers: []spec.ContainerOverride{{Name: "main"}}}),
 		Containers: []spec.Container{{ID: fmt.Sprintf("00000000-0000-4000-8000-%012x", n), Name: "main", Image: "pinion/self",
 			GPUs: []string{benchGPU(host, device)}, LastStatus: spec.Running, RuntimeID: benchTaskID(n) + "-main",
 			ImageDigest: fmt.Sprintf("sha256:%064x", 1)}},

@@ -197,11 +197,11 @@ func (c ProtectTasks) apply(tx *tx) (any, error) {
 	answers := make([]string, len(c.Tasks))
 	for i, id := range c.Tasks {
 		known := tx.Task(id)
-		if answers[i] = c.refusal(&tx.View, known); answers[i] != "" || known.ProtectedUntil.Equal(c.Until) {
+		if answers[i] = c.refusal(&tx.View, known); answers[i] != "" || known.ProtectedUntil.Get().Equal(c.Until) {
 			continue
 		}
 		task := *known
-		task.ProtectedUntil = c.Until
+		task.ProtectedUntil = spec.Box(c.Until)
 		task.Version++
 		tx.put(tableTasks, &task)
 	}

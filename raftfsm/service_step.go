@@ -104,7 +104,7 @@ func (c *StepService) stop(tx *tx, s *service.Service, stop ServiceStop) {
 	if known == nil || known.Service == nil || known.Service.ID != s.ID {
 		return
 	}
-	if known.ProtectedUntil.After(c.At) && !stop.Failed && s.Status != service.Draining {
+	if known.ProtectedUntil.Get().After(c.At) && !stop.Failed && s.Status != service.Draining {
 		return
 	}
 	if task := known.WithStop(spec.StopScheduler, stop.Reason, c.At, false); task != known {

@@ -203,7 +203,7 @@ func TestServersAgreeHoweverTheyGotTheState(t *testing.T) {
 func emptyHanded(id, host string) *spec.Task {
 	task := task(id, host)
 	task.Tags, task.Ports, task.UDPPorts = []spec.Tag{}, []int{}, []int{}
-	task.Overrides.Containers = []spec.ContainerOverride{}
+	task.Overrides = spec.Box(spec.TaskOverride{Containers: []spec.ContainerOverride{}})
 	task.Containers[0].GPUs = []string{}
 	return task
 }

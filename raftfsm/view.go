@@ -150,7 +150,7 @@ func (v *View) Assignments(hostID string) ([]spec.Assignment, <-chan struct{}) {
 	assignments := make([]spec.Assignment, 0, len(live))
 	gangs := map[string]*spec.GangAddresses{}
 	for _, task := range live {
-		definition := v.withTaskEnv(spec.Effective(v.Definition(task.Definition), task.Overrides), task, gangs)
+		definition := v.withTaskEnv(spec.Effective(v.Definition(task.Definition), task.Overrides.Get()), task, gangs)
 		assignments = append(assignments, spec.Assignment{Task: task, Definition: definition, UserNamespaces: v.Cluster(task.Cluster).WantsUserNamespaces()})
 	}
 	return assignments, v.state.hostWatches.Wait(hostID, func() bool {

@@ -72,7 +72,7 @@ func TestListsAreOrderedAndKnowTheirCluster(t *testing.T) {
 func TestAssignmentsAreEffectiveAndWithoutWhatIsOver(t *testing.T) {
 	h := newHistory(t)
 	changed := task("t1", "h1")
-	changed.Overrides = spec.TaskOverride{Containers: []spec.ContainerOverride{{Name: "main", Command: []string{"ls"}}}}
+	changed.Overrides = spec.Box(spec.TaskOverride{Containers: []spec.ContainerOverride{{Name: "main", Command: []string{"ls"}}}})
 	h.running(t, changed)
 	h.running(t, task("t2", "h1"))
 	h.report(t, "h1", spec.TaskReport{TaskID: "t2", Status: spec.Stopped, Times: spec.TaskTimes{Stopped: at(1)}})

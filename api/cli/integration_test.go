@@ -53,7 +53,7 @@ func (l *apiHost) Run(ctx context.Context, r spec.RunRequest) (spec.RunResult, e
 	code := 7
 	task := &spec.Task{
 		ID: taskOne, Cluster: r.Cluster, Definition: r.Definition, HostID: hostOne, Group: r.Group, LaunchType: "EC2", StartedBy: r.StartedBy,
-		LastStatus: spec.Pending, DesiredStatus: spec.Running, Version: 1, CreatedAt: testTime, Overrides: r.Overrides,
+		LastStatus: spec.Pending, DesiredStatus: spec.Running, Version: 1, CreatedAt: testTime, Overrides: spec.Box(r.Overrides),
 		Containers: []spec.Container{{ID: "c", Name: "self", Image: "pinion/self", GPUs: free.GPUs[:demand.GPUs[0]], LastStatus: spec.Pending}},
 	}
 	result := spec.RunResult{Tasks: []*spec.Task{task}}

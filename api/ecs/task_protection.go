@@ -40,7 +40,7 @@ func getTaskProtection(_ context.Context, r *Request, in *types.GetTaskProtectio
 		case t.Service == nil:
 			out.Failures = append(out.Failures, notProtectable(r, cluster.Name, id, raftfsm.ReasonTaskNotValid))
 		default:
-			out.ProtectedTasks = append(out.ProtectedTasks, protectedTask(r, cluster.Name, id, t.ProtectedUntil))
+			out.ProtectedTasks = append(out.ProtectedTasks, protectedTask(r, cluster.Name, id, t.ProtectedUntil.Get()))
 		}
 	}
 	return out, nil

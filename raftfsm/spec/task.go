@@ -51,27 +51,27 @@ const (
 // Task is one running instance of a task definition on one host. What it holds of its host (CPU, memory, ports, GPUs)
 // is written when it is placed and never changes; the free resources of a host are always derived from its tasks.
 type Task struct {
-	ID            string       `json:"id" compact:"own"` // 32 hex digits, bound to one host for ever
-	Cluster       string       `json:"cluster"`
-	Definition    string       `json:"definition"` // family:revision
-	HostID        string       `json:"hostId,omitempty"`
-	Group         string       `json:"group"`
-	StartedBy     string       `json:"startedBy,omitempty"`
-	LaunchType    string       `json:"launchType"` // EC2 or EXTERNAL, as asked
-	Overrides     TaskOverride `json:"overrides" compact:"same"`
-	CPU           int64        `json:"cpu"`                // units held on the host
-	MemoryMiB     int64        `json:"memoryMiB"`          // memory held on the host
-	Ports         []int        `json:"ports,omitempty"`    // TCP ports held on the host
-	UDPPorts      []int        `json:"udpPorts,omitempty"` // UDP ports held on the host
-	Containers    []Container  `json:"containers"`
-	LastStatus    Status       `json:"lastStatus"`
-	DesiredStatus Status       `json:"desiredStatus"` // Running or Stopped, nothing else
-	StopCode      StopCode     `json:"stopCode,omitempty"`
-	StoppedReason string       `json:"stoppedReason,omitempty"`
-	Tags          []Tag        `json:"tags,omitempty" compact:"same"`
-	Version       int64        `json:"version"` // 1 at first, +1 with each change
-	CreatedAt     time.Time    `json:"createdAt"`
-	Times         TaskTimes    `json:"times"`
+	ID            string              `json:"id" compact:"own"` // 32 hex digits, bound to one host for ever
+	Cluster       string              `json:"cluster"`
+	Definition    string              `json:"definition"` // family:revision
+	HostID        string              `json:"hostId,omitempty"`
+	Group         string              `json:"group"`
+	StartedBy     string              `json:"startedBy,omitempty"`
+	LaunchType    string              `json:"launchType"` // EC2 or EXTERNAL, as asked
+	Overrides     Boxed[TaskOverride] `json:"overrides" compact:"same"`
+	CPU           int64               `json:"cpu"`                // units held on the host
+	MemoryMiB     int64               `json:"memoryMiB"`          // memory held on the host
+	Ports         []int               `json:"ports,omitempty"`    // TCP ports held on the host
+	UDPPorts      []int               `json:"udpPorts,omitempty"` // UDP ports held on the host
+	Containers    []Container         `json:"containers"`
+	LastStatus    Status              `json:"lastStatus"`
+	DesiredStatus Status              `json:"desiredStatus"` // Running or Stopped, nothing else
+	StopCode      StopCode            `json:"stopCode,omitempty"`
+	StoppedReason string              `json:"stoppedReason,omitempty"`
+	Tags          []Tag               `json:"tags,omitempty" compact:"same"`
+	Version       int64               `json:"version"` // 1 at first, +1 with each change
+	CreatedAt     time.Time           `json:"createdAt"`
+	Times         TaskTimes           `json:"times"`
 
 	CapacityProvider string      `json:"capacityProvider,omitempty"`    // the queue that it was run through
 	Queue            *QueueSpec  `json:"wait,omitempty"`                // what its place has to meet; of tasks run through a queue
@@ -91,8 +91,8 @@ type Task struct {
 
 	Hold *TaskHold `json:"hold,omitempty" level:"1"` // keeps it out of the queue while it waits
 
-	Service        *ServiceMember `json:"service,omitempty" level:"1"`       // the service that it is a task of
-	ProtectedUntil time.Time      `json:"protectedUntil,omitzero" level:"1"` // its service does not stop it before, but for what has failed
+	Service        *ServiceMember   `json:"service,omitempty" level:"1"`       // the service that it is a task of
+	ProtectedUntil Boxed[time.Time] `json:"protectedUntil,omitzero" level:"1"` // its service does not stop it before, but for what has failed
 
 	Targets []traffic.TargetHealth `json:"targets,omitempty" level:"1"` // what its host found of its targets, by group, container and port
 	Drained bool                   `json:"drained,omitempty" level:"1"` // it is asked to stop, and no proxy has a request in flight to it

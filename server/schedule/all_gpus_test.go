@@ -55,7 +55,7 @@ func TestOverridesAreRecordedWhole(t *testing.T) {
 	r := request(1, 0)
 	r.Run.Overrides = spec.TaskOverride{TaskRoleARN: "role", ExecutionRoleARN: "execution", CPU: "256"}
 	got := plan([]Host{host("a", 0)}, r)
-	o := got.Tasks[0].Overrides
+	o := got.Tasks[0].Overrides.Get()
 	if o.TaskRoleARN != "role" || o.ExecutionRoleARN != "execution" || o.CPU != "256" || len(o.Containers) != 1 || o.Containers[0].Name != "c0" {
 		t.Errorf("%+v", o)
 	}

@@ -108,7 +108,7 @@ func (a *evaluation) record() *spec.Task {
 		return &task
 	}
 	task := newTask(a.Run.Cluster, &a.demand, spec.Pending, a.At)
-	task.Definition, task.Overrides, task.Group = a.Definition.Name(), a.overrides(), a.group
+	task.Definition, task.Overrides, task.Group = a.Definition.Name(), spec.Box(a.overrides()), a.group
 	task.StartedBy, task.LaunchType, task.Tags = a.Run.StartedBy, cmp.Or(a.Run.LaunchType, "EC2"), a.Run.Tags
 	task.ByAdmin, task.Owner = a.Run.ByAdmin, ownerOf(a.Run, a.demand)
 	task.Queue = a.pendingSpec()

@@ -60,5 +60,5 @@ func demandOf(view *raftfsm.View, t *spec.Task) spec.Demand {
 	if definition == nil {
 		return spec.Demand{}
 	}
-	return spec.DemandOf(spec.Effective(definition, t.Overrides))
+	return spec.DemandOf(spec.Effective(definition, t.Overrides.Get()))
 }

@@ -19,7 +19,7 @@ func TestATaskComesOutComplete(t *testing.T) {
 	want := &spec.Task{
 		ID: "00000000000000000000000000000001", Cluster: "default", Definition: "work:3", HostID: "h1",
 		Group: "family:work", StartedBy: "me", LaunchType: "EC2",
-		Overrides: spec.TaskOverride{Memory: "300", Containers: []spec.ContainerOverride{{Name: "c0"}, override}},
+		Overrides: spec.Box(spec.TaskOverride{Memory: "300", Containers: []spec.ContainerOverride{{Name: "c0"}, override}}),
 		CPU:       200, MemoryMiB: 300, Ports: []int{8080}, UDPPorts: []int{5353},
 		Containers: []spec.Container{
 			{ID: "00000000-0000-0000-0000-000000000002", Name: "c0", Image: "busybox", GPUs: []string{"h1-gpu0", "h1-gpu1"}, LastStatus: spec.Pending},

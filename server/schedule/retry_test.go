@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"pinion/raftfsm/compact"
 	"pinion/raftfsm/spec"
 )
 
@@ -39,6 +40,12 @@ func TestARetryHasAllThatTheWorkIs(t *testing.T) {
 
 // fill sets every member to something that is not zero.
 func fill(v reflect.Value) {
+	if packed, is := v.Addr().Interface().(compact.Packed); is {
+		form := reflect.ValueOf(packed.Unpack())
+		fill(form.Elem())
+		packed.Pack(form.Interface())
+		return
+	}
 	switch v.Kind() {
 	case reflect.String:
 		v.SetString("text")

@@ -54,7 +54,7 @@ func (w *queueController) enqueueTask(view *raftfsm.View, t *spec.Task, now time
 		}
 	}
 	if definition := view.Definition(t.Definition); definition != nil {
-		item := itemOf(view, tasks, spec.Effective(definition, t.Overrides))
+		item := itemOf(view, tasks, spec.Effective(definition, t.Overrides.Get()))
 		item.Payload = &pendingUnit{tasks, definition}
 		w.queue.Add(item)
 	}
@@ -146,7 +146,7 @@ func requestOf(view *raftfsm.View, item *queue.Item) *schedule.Request {
 	if task == nil || task.LastStatus != spec.Provisioning {
 		return nil
 	}
-	r := schedule.RequestFor(view, task, spec.Effective(view.Definition(task.Definition), task.Overrides))
+	r := schedule.RequestFor(view, task, spec.Effective(view.Definition(task.Definition), task.Overrides.Get()))
 	r.Run.Count = len(item.Tasks)
 	return &r
 }

@@ -119,7 +119,7 @@ func (r *queueRound) template(item *queue.Item) *schedule.Template {
 	known := r.templates[key]
 	if known == nil {
 		unit := item.Payload.(*pendingUnit)
-		known = schedule.TemplateOf(schedule.RequestFor(r.view, unit.tasks[0], spec.Effective(unit.definition, unit.tasks[0].Overrides)))
+		known = schedule.TemplateOf(schedule.RequestFor(r.view, unit.tasks[0], spec.Effective(unit.definition, unit.tasks[0].Overrides.Get())))
 		r.templates[key] = known
 	}
 	return known

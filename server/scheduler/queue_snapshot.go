@@ -141,7 +141,7 @@ func (q *queueSnapshot) entry(t *spec.Task, item, head *queue.Item) queueEntry {
 		e.Index = strconv.Itoa(*t.ArrayIndex)
 	}
 	if definition := q.view.Definition(t.Definition); definition != nil {
-		e.definition = spec.Effective(definition, t.Overrides)
+		e.definition = spec.Effective(definition, t.Overrides.Get())
 		e.GPUs = max(0, spec.DemandOf(e.definition).TotalGPUs())
 	}
 	e.WaitReason = q.waitReason(t, item, head)

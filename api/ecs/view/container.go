@@ -11,8 +11,8 @@ import (
 // containers renders a task's containers with the sizes that its definition, nil when it is not known any more, and its
 // overrides give them.
 func (r *Renderer) containers(t *spec.Task, taskARN string, d *spec.TaskDefinition) []types.Container {
-	if d != nil && len(t.Overrides.Containers) > 0 {
-		d = spec.Effective(d, t.Overrides)
+	if d != nil {
+		d = spec.Effective(d, t.Overrides.Get())
 	}
 	out := make([]types.Container, 0, len(t.Containers))
 	for i := range t.Containers {

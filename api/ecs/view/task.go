@@ -98,7 +98,7 @@ func taskAttributes(t *spec.Task, definition *spec.TaskDefinition) []spec.Attrib
 
 // askedGPUs is the number of GPUs that a task asks for: a number, or "all" of its host.
 func askedGPUs(t *spec.Task, definition *spec.TaskDefinition) string {
-	demand := spec.DemandOf(spec.Effective(definition, t.Overrides))
+	demand := spec.DemandOf(spec.Effective(definition, t.Overrides.Get()))
 	if demand.WantsAllGPUs() {
 		return "all"
 	}
@@ -106,13 +106,14 @@ func askedGPUs(t *spec.Task, definition *spec.TaskDefinition) string {
 }
 
 func taskOverrides(t *spec.Task) types.TaskOverrides {
-	out := types.TaskOverrides{TaskOverride: t.Overrides, InferenceAcceleratorOverrides: []struct{}{}}
+	overrides := t.Overrides.Get()
+	out := types.TaskOverrides{TaskOverride: overrides, InferenceAcceleratorOverrides: []struct{}{}}
 	out.Containers = make([]spec.ContainerOverride, 0, len(t.Containers))
 	for _, running := range t.Containers {
 		override := spec.ContainerOverride{Name: running.Name}
-		given := slices.IndexFunc(t.Overrides.Containers, func(o spec.ContainerOverride) bool { return o.Name == running.Name })
+		given := slices.IndexFunc(overrides.Containers, func(o spec.ContainerOverride) bool { return o.Name == running.Name })
 		if given >= 0 {
-			override = t.Overrides.Containers[given]
+			override = overrides.Containers[given]
 		}
 		out.Containers = append(out.Containers, override)
 	}

@@ -206,7 +206,7 @@ func (p *pool) checkStep(step raftfsm.StepService, s *service.Service, healthy, 
 	}
 	for _, stop := range step.Stops {
 		if t := p.View().Task(stop.TaskID); t.DesiredStatus != spec.Stopped {
-			p.t.Fatalf("the step stops task %s, which is protected until %s", t.ID, t.ProtectedUntil)
+			p.t.Fatalf("the step stops task %s, which is protected until %s", t.ID, t.ProtectedUntil.Get())
 		}
 	}
 	going := slices.DeleteFunc(p.View().ServiceRollouts("svc"), (*service.Rollout).Over)

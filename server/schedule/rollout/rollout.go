@@ -129,10 +129,10 @@ func (p *planner) stop(r *replica, reason string, failed bool) bool {
 }
 
 func (p *planner) isProtected(t *spec.Task) bool {
-	if p.s.Status == service.Draining || !t.ProtectedUntil.After(p.now) {
+	if p.s.Status == service.Draining || !t.ProtectedUntil.Get().After(p.now) {
 		return false
 	}
-	p.rules.wakeAt(t.ProtectedUntil)
+	p.rules.wakeAt(t.ProtectedUntil.Get())
 	return true
 }
 
