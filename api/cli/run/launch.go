@@ -21,15 +21,9 @@ type launcher struct {
 
 // launch returns the started tasks, at least one. Tasks that were not placed are reported.
 func (l *launcher) launch(ctx context.Context, definition Definition) ([]client.Task, error) {
-	if err := l.refuseEmptyCluster(ctx); err != nil {
+	revision, err := l.revision(ctx, definition)
+	if err != nil {
 		return nil, err
-	}
-	revision := l.request.definition
-	if revision == "" {
-		var err error
-		if revision, err = Register(ctx, l.inv, definition); err != nil {
-			return nil, err
-		}
 	}
 	var output struct {
 		Tasks    []client.Task    `json:"tasks"`
@@ -45,6 +39,23 @@ func (l *launcher) launch(ctx context.Context, definition Definition) ([]client.
 		l.inv.Notef("%d of %s were not placed: %v", missing, format.Plural(l.request.batch.count, "task"), l.placementError(ctx, output.Failures))
 	}
 	return output.Tasks, nil
+}
+
+// revision is the definition to run, "family:revision". It is looked for while the cluster is checked, and registered after that.
+func (l *launcher) revision(ctx context.Context, d Definition) (string, error) {
+	checked := make(chan error, 1)
+	go func() { checked <- l.refuseEmptyCluster(ctx) }()
+	if l.request.definition != "" {
+		return l.request.definition, <-checked
+	}
+	known, err := findRegistered(ctx, l.inv, d.Family)
+	if refused := <-checked; refused != nil {
+		return "", refused
+	}
+	if err != nil {
+		return "", err
+	}
+	return registerUnless(ctx, l.inv, known, d)
 }
 
 // runTaskInput is the input of RunTask.

@@ -187,6 +187,11 @@ func Register(ctx context.Context, inv *invocation.Invocation, d Definition) (re
 	if err != nil {
 		return "", err
 	}
+	return registerUnless(ctx, inv, known, d)
+}
+
+// registerUnless registers the definition, unless the one that is known, which may be nil, was made of it.
+func registerUnless(ctx context.Context, inv *invocation.Invocation, known *registered, d Definition) (revision string, err error) {
 	if known != nil && known.madeOf(d) {
 		return known.name(), nil
 	}
