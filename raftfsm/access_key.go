@@ -74,7 +74,7 @@ func (c DeleteAccessKey) apply(tx *tx) (any, error) {
 // rights that its server gave the key, until the pool has recorded that it is a server.
 func (tx *tx) prepareHostKey(key *spec.AccessKey) error {
 	if tx.Removed(key.HostID) {
-		return fmt.Errorf("an access key for host %s: %w", key.HostID, spec.ErrRemoved)
+		return fmt.Errorf("an access key for %w", spec.Removed(key.HostID))
 	}
 	if host := tx.Host(key.HostID); host != nil && len(tx.Servers()) > 0 {
 		key.Role, key.Cluster = spec.HostRights(host.Server, host.Cluster)

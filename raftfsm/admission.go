@@ -87,7 +87,7 @@ func (c AdmitFounder) apply(tx *tx) (any, error) {
 		return nil, fmt.Errorf("host %s: %w: it has another key", c.Admission.HostID, spec.ErrInUse)
 	}
 	if tx.Removed(c.Admission.HostID) {
-		return nil, fmt.Errorf("host %s: %w", c.Admission.HostID, spec.ErrRemoved)
+		return nil, spec.Removed(c.Admission.HostID)
 	}
 	tx.put(tableAdmissions, &c.Admission)
 	return &c.Admission, nil
@@ -96,7 +96,7 @@ func (c AdmitFounder) apply(tx *tx) (any, error) {
 // checkIdentity returns an error when the key does not belong to the host.
 func (v *View) checkIdentity(hostID, key string) error {
 	if v.Removed(hostID) {
-		return fmt.Errorf("host %s: %w", hostID, spec.ErrRemoved)
+		return spec.Removed(hostID)
 	}
 	known := v.Admission(hostID)
 	if known != nil && known.PublicKeyHash != key || known == nil && v.Host(hostID) != nil {

@@ -51,7 +51,7 @@ func (c PutHost) apply(tx *tx) (any, error) {
 		return nil, fmt.Errorf("host %q has no id", host.Name)
 	}
 	if tx.Removed(host.ID) {
-		return nil, fmt.Errorf("host %s (%s): %w", host.ID, host.Name, spec.ErrRemoved)
+		return nil, spec.Removed(host.ID)
 	}
 	host.LostAt, host.CustomAttributes, host.Tags, host.Drain, host.Connection = time.Time{}, nil, nil, nil, nil
 	cluster, err := tx.HostCluster(&host)

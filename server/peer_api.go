@@ -93,7 +93,7 @@ func (a peerAPI) routes() map[string]rpc.HandlerFunc {
 func (a peerAPI) authenticated(w http.ResponseWriter, r *http.Request) (hostID string, ok bool) {
 	from := peer.HostID(r.Context())
 	if from == "" || !a.isMemberHost(from) {
-		a.refuse(w, r, from, fmt.Errorf("host %s: %w", from, spec.ErrRemoved))
+		a.refuse(w, r, from, spec.Removed(from))
 		return "", false
 	}
 	return from, true

@@ -46,7 +46,7 @@ func (a peerAPI) authorizeAny(hostID, key, _ string) error {
 // exchanged learns of them through its agent, see FindServers.
 func (a peerAPI) authorizePeer(hostID, key, protocol string) error {
 	if !a.isMemberHost(hostID) {
-		return fmt.Errorf("host %s: %w", hostID, spec.ErrRemoved)
+		return spec.Removed(hostID)
 	}
 	if err := a.authorizeKey(hostID, key, protocol); err != nil {
 		return err

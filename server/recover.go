@@ -44,7 +44,7 @@ func Restore(ctx context.Context, cfg MemberConfig, snapshot io.Reader) (incarna
 		return 0, errors.New("the snapshot is not of a pool: it has no identity, or no authority")
 	}
 	if view.Removed(cfg.HostID) {
-		return 0, fmt.Errorf("host %s: %w", cfg.HostID, spec.ErrRemoved)
+		return 0, spec.Removed(cfg.HostID)
 	}
 	ca, err := snapshotCA(cfg, view)
 	if err != nil {

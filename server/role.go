@@ -97,7 +97,7 @@ func (f roleFollower) shouldConfirmRole(own *Server, told *bool) bool {
 
 // failIfRemoved ends the process when the error says that this host was removed, and returns the error.
 func (f roleFollower) failIfRemoved(err error) error {
-	if errors.Is(err, spec.ErrRemoved) {
+	if spec.IsRemoved(err, f.m.cfg.HostID) {
 		f.m.fail(err)
 	}
 	return err

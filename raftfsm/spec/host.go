@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -117,6 +118,25 @@ var ErrHostElsewhere = fmt.Errorf("another process is this host: to add this mac
 
 // ErrRemoved refuses a host that was removed from the pool.
 var ErrRemoved = fmt.Errorf("the host was removed from the pool, and its tasks ended with it: to add this machine again, run `pinion down --purge` on it and join with a new token")
+
+// RemovedError is ErrRemoved of one host. A server that was removed passes the leader's refusal of itself on to the hosts that ask through it, so a
+// host believes only an error with its own id.
+type RemovedError struct{ HostID string }
+
+// Removed returns the RemovedError of a host.
+func Removed(hostID string) error { return &RemovedError{hostID} }
+
+// Error tells which host was removed, and what to do on it.
+func (e *RemovedError) Error() string { return fmt.Sprintf("host %s: %v", e.HostID, ErrRemoved) }
+
+// Unwrap makes errors.Is see ErrRemoved.
+func (e *RemovedError) Unwrap() error { return ErrRemoved }
+
+// IsRemoved reports whether the error says that this host was removed, and not another one.
+func IsRemoved(err error, hostID string) bool {
+	removed, is := errors.AsType[*RemovedError](err)
+	return is && removed.HostID == hostID
+}
 
 // HostGPU is a GPU and its host.
 type HostGPU struct {

@@ -129,7 +129,7 @@ func (a *Authority) renew(ctx context.Context, hostID string, csr []byte) (JoinR
 		return JoinReply{}, err
 	}
 	if view.Removed(hostID) {
-		return JoinReply{}, fmt.Errorf("host %s: %w", hostID, spec.ErrRemoved)
+		return JoinReply{}, spec.Removed(hostID)
 	}
 	request, err := pki.ReadRequest(csr)
 	if err != nil {

@@ -78,7 +78,7 @@ func CheckRemoved(ctx context.Context, identity *pki.Identity, hostID string, ad
 			return err
 		}
 		if removed {
-			return fmt.Errorf("host %s: %w", hostID, spec.ErrRemoved)
+			return spec.Removed(hostID)
 		}
 	}
 	return nil

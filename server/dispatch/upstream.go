@@ -93,7 +93,7 @@ func (u *Upstream) Join(ctx context.Context, host spec.Host, running []spec.Task
 			return unknown, nil
 		}
 		if !errors.Is(err, spec.ErrUnavailable) {
-			return nil, u.failIfRemoved(err)
+			return nil, u.failIfRemoved(host.ID, err)
 		}
 		failed = append(failed, err)
 	}
@@ -105,7 +105,7 @@ func (u *Upstream) Join(ctx context.Context, host spec.Host, running []spec.Task
 		for _, address := range u.servers() {
 			unknown, err := u.openSession(ctx, address, r)
 			if err == nil || !errors.Is(err, spec.ErrUnavailable) && !errors.Is(err, spec.ErrNotFound) {
-				return unknown, u.failIfRemoved(err)
+				return unknown, u.failIfRemoved(host.ID, err)
 			}
 			failed = append(failed, err)
 		}
@@ -113,7 +113,7 @@ func (u *Upstream) Join(ctx context.Context, host spec.Host, running []spec.Task
 			break
 		}
 	}
-	if err := u.failIfRemoved(u.host.CheckRemoved(ctx)); err != nil {
+	if err := u.failIfRemoved(host.ID, u.host.CheckRemoved(ctx)); err != nil {
 		return nil, err
 	}
 	if len(failed) == 0 {
@@ -213,9 +213,9 @@ func (u *Upstream) retire(c *connection) {
 }
 
 // failIfRemoved ends the process when the error says that this host was removed, or says time and again that another
-// process is this host, and returns the error.
-func (u *Upstream) failIfRemoved(err error) error {
-	if errors.Is(err, spec.ErrRemoved) || errors.Is(err, spec.ErrHostElsewhere) && u.refused.Add(1) >= maxRefused {
+// process is this host, and returns the error. A server that was removed itself says so of itself, which is not about this host.
+func (u *Upstream) failIfRemoved(hostID string, err error) error {
+	if spec.IsRemoved(err, hostID) || errors.Is(err, spec.ErrHostElsewhere) && u.refused.Add(1) >= maxRefused {
 		u.host.Fail(err)
 	}
 	return err
@@ -238,7 +238,7 @@ func (u *Upstream) Assignments(ctx context.Context, hostID string, after uint64)
 			u.drop(c.assignmentSource)
 			err = errDisconnected
 		}
-		return list, index, u.failIfRemoved(err)
+		return list, index, u.failIfRemoved(hostID, err)
 	}
 }
 
@@ -272,7 +272,7 @@ func (u *Upstream) Report(ctx context.Context, hostID string, reports []spec.Tas
 		return nil, errDisconnected
 	}
 	unknown, err := c.Report(ctx, hostID, reports)
-	return unknown, u.failIfRemoved(err)
+	return unknown, u.failIfRemoved(hostID, err)
 }
 
 // Heartbeat is Backend.Heartbeat at the endpoint in use, which is given up when it reaches no leader for too long.
@@ -286,5 +286,5 @@ func (u *Upstream) Heartbeat(ctx context.Context, hostID string, drained []strin
 		u.drop(c.assignmentSource)
 		return &disconnectedError{err.Error(), err}
 	}
-	return u.failIfRemoved(err)
+	return u.failIfRemoved(hostID, err)
 }

@@ -65,7 +65,7 @@ func (m *Monitor) checkKnown(hostID string) error {
 	view := m.server.State().View()
 	switch host := view.Host(hostID); {
 	case view.Removed(hostID):
-		return fmt.Errorf("host %s: %w", hostID, spec.ErrRemoved)
+		return spec.Removed(hostID)
 	case host == nil:
 		return fmt.Errorf("host %s: %w", hostID, spec.ErrNotFound)
 	case host.Lost():

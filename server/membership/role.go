@@ -2,7 +2,6 @@ package membership
 
 import (
 	"context"
-	"fmt"
 
 	"pinion/raftfsm/spec"
 )
@@ -25,7 +24,7 @@ func (s *Servers) ConfirmRole(ctx context.Context, hostID string) (RoleReply, er
 	}
 	view := s.view()
 	if view.Removed(hostID) {
-		return RoleReply{}, fmt.Errorf("host %s: %w", hostID, spec.ErrRemoved)
+		return RoleReply{}, spec.Removed(hostID)
 	}
 	state := s.stateOf(hostID, configured)
 	return RoleReply{state.Configured || state.Wanted, view.Settings().Incarnation}, nil

@@ -12,6 +12,7 @@ import (
 type WireError struct {
 	Kind string `json:"kind,omitempty"`
 	Text string `json:"text"`
+	Host string `json:"host,omitempty"` // of a spec.RemovedError
 }
 
 // wireKinds is the table of errors that keep their meaning between hosts; the first match counts.
@@ -45,7 +46,11 @@ func ToWire(err error) *WireError {
 	}
 	for _, known := range wireKinds {
 		if errors.Is(err, known.err) {
-			return &WireError{Kind: known.kind, Text: err.Error()}
+			wire := &WireError{Kind: known.kind, Text: err.Error()}
+			if removed, is := errors.AsType[*spec.RemovedError](err); is {
+				wire.Host = removed.HostID
+			}
+			return wire
 		}
 	}
 	return &WireError{Text: err.Error()}
@@ -55,6 +60,9 @@ func ToWire(err error) *WireError {
 func (e *WireError) Err() error {
 	if e == nil {
 		return nil
+	}
+	if e.Host != "" {
+		return &remoteError{e.Text, spec.Removed(e.Host)}
 	}
 	for _, known := range wireKinds {
 		if known.kind == e.Kind {
