@@ -2,7 +2,6 @@ package autoscaling
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -106,7 +105,7 @@ func table(lines ...Operation) map[string]Operation {
 func read[In, Out any](name string, call func(*Request, context.Context, *In) (*Out, error)) Operation {
 	return Operation{Name: name, Role: spec.RoleRead, run: func(ctx context.Context, r *Request, body []byte) (any, error) {
 		in := new(In)
-		if err := decode(body, in, r.Strictness); err != nil {
+		if err := wire.Retyped(invalid, wire.DecodeJSON(body, in, r.Strictness)); err != nil {
 			return nil, err
 		}
 		return call(r, ctx, in)
@@ -118,15 +117,6 @@ func change[In, Out any](name string, call func(*Request, context.Context, *In) 
 	o := read(name, call)
 	o.Role, o.Writes = spec.RoleSubmit, true
 	return o
-}
-
-// decode reads an input. The service has no ClientException: an error in a field is a ValidationException.
-func decode(body []byte, in any, strict wire.Strictness) error {
-	err := wire.DecodeJSON(body, in, strict)
-	if refusal, ok := errors.AsType[*wire.Error](err); ok && refusal.Type == wire.Client {
-		return errInvalid("%s", refusal.Message)
-	}
-	return err
 }
 
 func errInvalid(format string, args ...any) *wire.Error { return wire.Errorf(invalid, format, args...) }

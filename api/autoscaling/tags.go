@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"pinion/api/ecs/field"
+	"pinion/api/ecs/call"
 	"pinion/api/ecs/tags"
 	"pinion/api/wire"
 	"pinion/raftfsm"
@@ -52,7 +52,7 @@ func (r *Request) tagResource(ctx context.Context, in *tagInput) (*emptyOutput, 
 }
 
 func (r *Request) untagResource(ctx context.Context, in *untagInput) (*emptyOutput, error) {
-	if err := asInvalid(tags.CheckKeys(in.TagKeys)); err != nil {
+	if err := call.WithType(invalid, tags.CheckKeys(in.TagKeys)); err != nil {
 		return nil, err
 	}
 	return r.setTags(ctx, in.ResourceARN, nil, in.TagKeys)
@@ -98,12 +98,5 @@ func errNoTagged(arn string) error {
 // tagList checks tags by ECS's rules, and sorts them.
 func tagList(given map[string]string) ([]spec.Tag, error) {
 	list := tags.List(given)
-	return list, asInvalid(tags.Check(list))
-}
-
-func asInvalid(err error) error {
-	if wrong, ok := errors.AsType[*field.Error](err); ok {
-		return errInvalid("%s", wrong.Message)
-	}
-	return err
+	return list, call.WithType(invalid, tags.Check(list))
 }

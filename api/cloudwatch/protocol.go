@@ -2,7 +2,6 @@ package cloudwatch
 
 import (
 	"encoding/json"
-	"errors"
 	"reflect"
 
 	"github.com/fxamacker/cbor/v2"
@@ -35,11 +34,7 @@ func (p Protocol) decode(body []byte, in any) (err error) {
 	if err != nil {
 		return err
 	}
-	err = wire.DecodeJSON(body, in, wire.Lenient)
-	if refusal, ok := errors.AsType[*wire.Error](err); ok && refusal.Type == wire.Client {
-		return errInvalid("%s", refusal.Message)
-	}
-	return err
+	return wire.Retyped(invalid, wire.DecodeJSON(body, in, wire.Lenient))
 }
 
 // encode writes an output. JSON and XML have the same names.

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"pinion/api/autoscaling"
+	"pinion/api/ecs/call"
 	"pinion/api/ecs/tags"
 	"pinion/api/wire"
 	"pinion/raftfsm"
@@ -113,7 +114,7 @@ func (in *putAlarmInput) parse() (*alarm.Alarm, error) {
 		a.Tags = append(a.Tags, spec.Tag(given))
 	}
 	if a.Tags != nil {
-		if err := asInvalid(tags.Check(a.Tags)); err != nil {
+		if err := call.WithType(invalid, tags.Check(a.Tags)); err != nil {
 			return nil, err
 		}
 	}

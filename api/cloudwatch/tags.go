@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"pinion/api/ecs/field"
+	"pinion/api/ecs/call"
 	"pinion/api/ecs/tags"
 	"pinion/api/wire"
 	"pinion/raftfsm"
@@ -47,14 +47,14 @@ func (r *Request) tagResource(ctx context.Context, in *tagInput) (*emptyOutput, 
 	for _, t := range in.Tags {
 		put = append(put, spec.Tag(t))
 	}
-	if err := asInvalid(tags.Check(put)); err != nil {
+	if err := call.WithType(invalid, tags.Check(put)); err != nil {
 		return nil, err
 	}
 	return r.setTags(ctx, in.ResourceARN, put, nil)
 }
 
 func (r *Request) untagResource(ctx context.Context, in *untagInput) (*emptyOutput, error) {
-	if err := asInvalid(tags.CheckKeys(in.TagKeys)); err != nil {
+	if err := call.WithType(invalid, tags.CheckKeys(in.TagKeys)); err != nil {
 		return nil, err
 	}
 	return r.setTags(ctx, in.ResourceARN, nil, in.TagKeys)
@@ -90,12 +90,4 @@ func (r *Request) tagged(arn string) (*alarm.Alarm, error) {
 
 func errNoTagged(arn string) error {
 	return wire.Errorf(resourceNotFound, "There is no alarm with the ARN %.300s", arn)
-}
-
-// asInvalid is an error of a field in the words of this service.
-func asInvalid(err error) error {
-	if wrong, ok := errors.AsType[*field.Error](err); ok {
-		return errInvalid("%s", wrong.Message)
-	}
-	return err
 }

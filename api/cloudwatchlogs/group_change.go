@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"pinion/api/ecs/field"
+	"pinion/api/ecs/call"
 	"pinion/api/ecs/tags"
 	"pinion/api/wire"
 	"pinion/raftfsm"
@@ -165,7 +165,7 @@ func untagLogGroup(c *Request, ctx context.Context, in *untagLogGroupInput) (*em
 func (c *Request) setTags(ctx context.Context, group string, put map[string]string, remove []string) (*emptyOutput, error) {
 	list, err := tagList(put)
 	if err == nil {
-		err = asInvalid(tags.CheckKeys(remove))
+		err = call.WithType(wire.InvalidParameter, tags.CheckKeys(remove))
 	}
 	if err == nil {
 		err = c.record(ctx, group)
@@ -183,14 +183,7 @@ func (c *Request) setTags(ctx context.Context, group string, put map[string]stri
 // tagList checks tags by ECS's rules, and sorts them.
 func tagList(given map[string]string) ([]spec.Tag, error) {
 	list := tags.List(given)
-	return list, asInvalid(tags.Check(list))
-}
-
-func asInvalid(err error) error {
-	if wrong, ok := errors.AsType[*field.Error](err); ok {
-		return wire.Errorf(wire.InvalidParameter, "%s", wrong.Message)
-	}
-	return err
+	return list, call.WithType(wire.InvalidParameter, tags.Check(list))
 }
 
 type tagsOutput struct {

@@ -2,7 +2,6 @@ package cloudwatchlogs
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -87,7 +86,7 @@ func table(lines ...Operation) map[string]Operation {
 func operation[In, Out any](name string, call func(*Request, context.Context, *In) (*Out, error)) Operation {
 	return Operation{Name: name, Role: spec.RoleRead, run: func(ctx context.Context, c *Request, body []byte) (any, error) {
 		in := new(In)
-		if err := decode(body, in); err != nil {
+		if err := wire.Retyped(wire.InvalidParameter, wire.DecodeJSON(body, in, wire.Lenient)); err != nil {
 			return nil, err
 		}
 		return call(c, ctx, in)
@@ -99,13 +98,4 @@ func change[In, Out any](role spec.Role, name string, call func(*Request, contex
 	o := operation(name, call)
 	o.Role, o.Writes = role, true
 	return o
-}
-
-// decode reads an input. The service has no ClientException: an error in a field is an InvalidParameterException.
-func decode(body []byte, in any) error {
-	err := wire.DecodeJSON(body, in, wire.Lenient)
-	if refusal, ok := errors.AsType[*wire.Error](err); ok && refusal.Type == wire.Client {
-		return wire.Errorf(wire.InvalidParameter, "%s", refusal.Message)
-	}
-	return err
 }

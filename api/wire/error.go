@@ -1,6 +1,9 @@
 package wire
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Error is an error as clients see it: Type is the name that SDKs dispatch on ("ClientException"), Message is for people and
 // says what is wrong with what, and what to do. Package httpx has the status of each type.
@@ -14,6 +17,17 @@ type Error struct {
 // Errorf makes an Error.
 func Errorf(errorType, format string, args ...any) *Error {
 	return &Error{Type: errorType, Message: fmt.Sprintf(format, args...)}
+}
+
+// Retyped gives a ClientException the type that a service without one has for a field that is wrong. Other errors stay as they are.
+func Retyped(errorType string, err error) error {
+	refusal, ok := errors.AsType[*Error](err)
+	if !ok || refusal.Type != Client {
+		return err
+	}
+	typed := *refusal
+	typed.Type = errorType
+	return &typed
 }
 
 func (e *Error) Error() string { return e.Type + ": " + e.Message }
