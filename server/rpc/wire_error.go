@@ -61,11 +61,12 @@ func (e *WireError) Err() error {
 	if e == nil {
 		return nil
 	}
-	if e.Host != "" {
-		return &remoteError{e.Text, spec.Removed(e.Host)}
-	}
 	for _, known := range wireKinds {
-		if known.kind == e.Kind {
+		switch {
+		case known.kind != e.Kind:
+		case known.err == spec.ErrRemoved && e.Host != "":
+			return &remoteError{e.Text, spec.Removed(e.Host)}
+		default:
 			return &remoteError{e.Text, known.err}
 		}
 	}
