@@ -71,7 +71,7 @@ func (h *host) apiConfig() api.Config {
 func (h *host) watchFatal(ctx context.Context) error {
 	select {
 	case err := <-h.member.Fatal():
-		if errors.Is(err, spec.ErrRemoved) {
+		if spec.IsRemoved(err, h.dir.HostID) {
 			err = errors.Join(err, endTasks(h.runtime, h.log))
 		}
 		h.fatal <- err
