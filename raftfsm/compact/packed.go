@@ -18,6 +18,9 @@ func FormOf(t reflect.Type) reflect.Type {
 
 // unpacked is the form of a Packed value.
 func unpacked(v reflect.Value) reflect.Value {
+	if v.CanAddr() {
+		return reflect.ValueOf(v.Addr().Interface().(Packed).Unpack()).Elem()
+	}
 	own := reflect.New(v.Type())
 	own.Elem().Set(v)
 	return reflect.ValueOf(own.Interface().(Packed).Unpack()).Elem()
