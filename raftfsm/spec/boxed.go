@@ -5,8 +5,8 @@ import (
 	"reflect"
 )
 
-// Boxed is a value that most objects do not have, or share: it takes a pointer of each. It is written as the value itself, here as in JSON,
-// and is not to be changed in place. The zero Boxed holds the zero value.
+// Boxed is a value behind a pointer, for members that are zero in most objects. It is written as the value itself, in JSON and in the state's
+// own encoding, and nobody changes it in place: objects share it. The zero Boxed holds the zero value.
 type Boxed[T any] struct{ value *T }
 
 // Box returns a Boxed that holds the value.
