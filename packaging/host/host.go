@@ -88,7 +88,7 @@ func (h *host) run(ctx context.Context) error {
 	for _, open := range []func(context.Context) error{h.openDirectory, unlock, h.prepareDirectory, h.openVolumes, h.listen, h.openGPUs, h.openRuntime, h.openAudit, h.openMember, h.openAgent} {
 		if err := open(ctx); err != nil {
 			h.failed = true
-			if spec.IsRemoved(err, h.dir.HostID) {
+			if errors.Is(err, spec.ErrRemoved) {
 				err = errors.Join(err, endTasks(h.runtime, h.log))
 			}
 			return err

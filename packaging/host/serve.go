@@ -71,7 +71,7 @@ func (h *host) apiConfig() api.Config {
 func (h *host) watchFatal(ctx context.Context) error {
 	select {
 	case err := <-h.member.Fatal():
-		if spec.IsRemoved(err, h.dir.HostID) {
+		if errors.Is(err, spec.ErrRemoved) {
 			err = errors.Join(err, endTasks(h.runtime, h.log))
 		}
 		h.fatal <- err
