@@ -24,10 +24,15 @@ func (c caller) unending(t *testing.T, alpn, path string, calls, refused int) (e
 	ctx, cancel := context.WithCancel(t.Context())
 	var transports []*http.Transport
 	for range (calls + callsPerConnection - 1) / callsPerConnection {
-		transport := &http.Transport{Protocols: new(http.Protocols), DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			conn, err := c.dial(ctx, alpn)
-			return hidden{conn}, err
-		}}
+		transport := &http.Transport{
+			Protocols: new(http.Protocols),
+			// Calls that begin at once would each dial otherwise, and a host may have fewer connections than it makes calls here.
+			MaxConnsPerHost: 1,
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				conn, err := c.dial(ctx, alpn)
+				return hidden{conn}, err
+			},
+		}
 		transport.Protocols.SetUnencryptedHTTP2(true)
 		transports = append(transports, transport)
 	}
