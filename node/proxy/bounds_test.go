@@ -86,7 +86,7 @@ func TestRequestsOfOneAddressKeepNobodyElseOut(t *testing.T) {
 		s.eventually(func() bool { return s.metrics("web", "").InFlight == most })
 	}
 	s.eventually(func() bool {
-		conn := s.dialFrom(2)
+		conn := s.dialFrom(2, 80)
 		_, _ = io.WriteString(conn, get+"\r\n")
 		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		return err == nil && answer.StatusCode == http.StatusOK
@@ -110,16 +110,16 @@ func TestOneAddressKeepsNobodyElseOut(t *testing.T) {
 		_, _ = io.WriteString(conn, chunked("1\r\n")) // and no more
 	}
 	s.eventually(func() bool { return s.metrics("web", "").InFlight == most })
-	if err := s.request(s.dialFrom(2)); err != nil {
+	if err := s.request(s.dialFrom(2, 80)); err != nil {
 		t.Errorf("the client of another address: %v", err)
 	}
 }
 
 // dialFrom connects from an address of this machine: 127.0.0.N.
-func (s *site) dialFrom(n byte) net.Conn {
+func (s *site) dialFrom(n byte, port int) net.Conn {
 	s.Helper()
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, n)}}
-	conn, err := dialer.Dial("tcp", s.address(80))
+	conn, err := dialer.Dial("tcp", s.address(port))
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -26,14 +26,14 @@ type connections struct {
 	end   chan struct{} // closed by Close
 }
 
-// connection is one client. It is idle between two requests, not within one.
+// connection is one client.
 type connection struct {
 	net.Conn
 	all      *connections
 	network  string       // whose it is, see networkOf
 	used     atomic.Int64 // when something was last read or written, in ns of time.Since(began)
-	idle     atomic.Bool
-	requests int // of HTTP that are under way; type requests counts them, under its lock
+	idle     atomic.Bool  // between two requests, or before the first; what is carried over TCP is not
+	requests int          // of HTTP that are under way; type requests counts them, under its lock
 }
 
 // began makes the time of connections one number that no step of the wall clock moves.
