@@ -115,7 +115,7 @@ func TestOneAddressKeepsNobodyElseOut(t *testing.T) {
 	}
 }
 
-// dialFrom connects from an address of this machine: 127.0.0.N.
+// dialFrom connects to the listener of a port from an address of this machine: 127.0.0.N.
 func (s *site) dialFrom(n byte, port int) net.Conn {
 	s.Helper()
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, n)}}

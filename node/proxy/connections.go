@@ -32,7 +32,7 @@ type connection struct {
 	all      *connections
 	network  string       // whose it is, see networkOf
 	used     atomic.Int64 // when something was last read or written, in ns of time.Since(began)
-	idle     atomic.Bool  // between two requests, or before the first; what is carried over TCP is not
+	idle     atomic.Bool  // between two requests of HTTP, or before the first; during the handshake of TLS
 	requests int          // of HTTP that are under way; type requests counts them, under its lock
 }
 
@@ -45,7 +45,8 @@ func newConnections(socket net.Listener, most int, idleTimeout func() time.Durat
 	return c
 }
 
-// Accept returns the next client's connection. At the bound it cuts off a part of the idle ones; when none is idle, the new one.
+// Accept returns the next client's connection. At the bound it cuts off a part of the idle ones; when none is idle, a part of those of the network that has the
+// most, or the new one.
 func (c *connections) Accept() (net.Conn, error) {
 	for {
 		accepted, err := c.Listener.Accept()
@@ -214,15 +215,20 @@ func (c *connections) cut() {
 
 // setState is http.Server's hook: it knows when a connection is between two requests.
 func (c *connections) setState(conn net.Conn, state http.ConnState) {
+	setIdle(conn, state == http.StateIdle || state == http.StateNew)
+}
+
+// setIdle records whether the connection is idle; see connectionOf.
+func setIdle(conn net.Conn, idle bool) {
 	if mine := connectionOf(conn); mine != nil {
-		mine.idle.Store(state == http.StateIdle || state == http.StateNew)
+		mine.idle.Store(idle)
 	}
 }
 
 // connectionKey is the key of its connection in the context of a request.
 type connectionKey struct{}
 
-// connectionOf is the connection that http.Server has, or has made a TLS connection of.
+// connectionOf is the connection that http.Server or streams has, or that TLS was put over; nil of another one.
 func connectionOf(conn net.Conn) *connection {
 	if wrapped, ok := conn.(interface{ NetConn() net.Conn }); ok {
 		conn = wrapped.NetConn()

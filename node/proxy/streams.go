@@ -54,10 +54,7 @@ func (s *streams) serve(client net.Conn) {
 			return
 		}
 	}
-	// What it carries may be silent for long and is under way all the same, so that no other address has it cut off.
-	if carried := connectionOf(client); carried != nil {
-		carried.idle.Store(false)
-	}
+	setIdle(client, false) // it may be silent for long and is in use all the same, so that no other address has it cut off
 	t := s.of.table.Load()
 	g := t.rules[len(t.rules)-1].action.group()
 	if g == nil {
