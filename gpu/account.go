@@ -1,0 +1,165 @@
+package gpu
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Mode is how a GPU is given to containers, in ECS's words.
+type Mode string
+
+// The modes of a GPU.
+const (
+	ModeIdle      Mode = "IDLE"       // nobody has it
+	ModeDedicated Mode = "DEDICATED"  // one container has all of it
+	ModeMPS       Mode = "NVIDIA_MPS" // containers have shares of its memory, by NVIDIA's Multi-Process Service
+)
+
+// Account is what one GPU has given to containers. Its mode is one field that only the methods change, so a GPU is never given
+// as a whole and in shares, and gives at most its memory. A copy is independent.
+type Account struct {
+	UUID     string
+	TotalMiB int64 // of its memory
+
+	offered    bool // to new containers; see Accounts
+	shares     bool // it may be shared, of which the sick GPU and the host decide
+	mode       Mode // "" is ModeIdle
+	givenMiB   int64
+	containers int
+}
+
+// Mode is how the GPU is given now.
+func (a *Account) Mode() Mode { return cmp.Or(a.mode, ModeIdle) }
+
+// RemainingMiB is the memory that is given to nobody: none of a GPU that a container has as a whole.
+func (a *Account) RemainingMiB() int64 {
+	if a.mode == ModeDedicated {
+		return 0
+	}
+	return max(0, a.TotalMiB-a.givenMiB)
+}
+
+// Containers is how many containers have the GPU or a share of it.
+func (a *Account) Containers() int { return a.containers }
+
+// Idle reports whether the GPU is free to be given as a whole.
+func (a *Account) Idle() bool { return a.offered && a.mode == "" }
+
+// Shares is how many shares of that size the GPU has left, at most limit.
+func (a *Account) Shares(mib int64, limit int) int {
+	if !a.offered || !a.shares || mib <= 0 || a.mode == ModeDedicated {
+		return 0
+	}
+	return int(min(int64(limit), a.RemainingMiB()/mib))
+}
+
+// TakeWhole gives the whole GPU to a container. Only an idle one can be given; false: it is not, and nothing changes.
+func (a *Account) TakeWhole() bool {
+	if a.mode != "" {
+		return false
+	}
+	a.mode, a.containers = ModeDedicated, 1
+	return true
+}
+
+// TakeShare gives a share of the memory to a container. Ask Shares first whether the GPU offers one: a share that a container has
+// already is recorded even on a GPU that offers none any more. False: the whole GPU is given, and nothing changes.
+func (a *Account) TakeShare(mib int64) bool {
+	if a.mode == ModeDedicated {
+		return false
+	}
+	a.mode = ModeMPS
+	a.givenMiB += mib
+	a.containers++
+	return true
+}
+
+// ReturnWhole ends TakeWhole.
+func (a *Account) ReturnWhole() {
+	if a.mode == ModeDedicated {
+		a.mode, a.containers = "", 0
+	}
+}
+
+// ReturnShare ends one TakeShare of that size. With its last share the GPU is idle.
+func (a *Account) ReturnShare(mib int64) {
+	if a.mode != ModeMPS {
+		return
+	}
+	a.givenMiB -= mib
+	if a.containers--; a.containers == 0 {
+		a.mode, a.givenMiB = "", 0
+	}
+}
+
+// Accounts are the accounts of the GPUs of one host, by index.
+type Accounts []Account
+
+// NewAccounts are the accounts of devices that nobody has. shares says that the host keeps containers to their shares: without
+// it none is offered. A device that is sick is offered to nobody, unless sick says so; one with MIG instances, or without memory of
+// its own, is not shared.
+func NewAccounts(devices []Device, shares, sick bool) Accounts {
+	all := make(Accounts, 0, len(devices))
+	for _, d := range ordered(devices, len(devices)) {
+		all = append(all, Account{
+			UUID: d.UUID, TotalMiB: d.MemoryMiB,
+			offered: sick || d.Health == Healthy, shares: shares && d.MemoryMiB > 0 && len(d.MIG) == 0,
+		})
+	}
+	return all
+}
+
+// Of is the account of a GPU; nil when the host does not have it.
+func (a Accounts) Of(uuid string) *Account {
+	for i := range a {
+		if a[i].UUID == uuid {
+			return &a[i]
+		}
+	}
+	return nil
+}
+
+// Clone is a copy that is independent.
+func (a Accounts) Clone() Accounts { return slices.Clone(a) }
+
+// Idle is how many GPUs are free to be given as a whole.
+func (a Accounts) Idle() (n int) {
+	for i := range a {
+		if a[i].Idle() {
+			n++
+		}
+	}
+	return n
+}
+
+// Shares is how many shares of that size the GPUs have left, at most limit.
+func (a Accounts) Shares(mib int64, limit int) (n int) {
+	for i := range a {
+		if n += a[i].Shares(mib, limit-n); n >= limit {
+			break
+		}
+	}
+	return n
+}
+
+// LargestShareMiB is the size of the largest share that one of the GPUs offers.
+func (a Accounts) LargestShareMiB() (largest int64) {
+	for i := range a {
+		if a[i].Shares(1, 1) > 0 {
+			largest = max(largest, a[i].RemainingMiB())
+		}
+	}
+	return largest
+}
+
+// Fullest is the shared GPU with the least memory left on which a share of that size fits, the first among equals; nil when it
+// fits on none, idle ones aside.
+func (a Accounts) Fullest(mib int64) (best *Account) {
+	for i := range a {
+		at := &a[i]
+		if at.mode == ModeMPS && at.Shares(mib, 1) > 0 && (best == nil || at.RemainingMiB() < best.RemainingMiB()) {
+			best = at
+		}
+	}
+	return best
+}
