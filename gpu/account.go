@@ -163,3 +163,21 @@ func (a Accounts) Fullest(mib int64) (best *Account) {
 	}
 	return best
 }
+
+// TakeShares gives n shares of that size, each of the fullest shared GPU on which it fits or else of an idle one, and says how many
+// GPUs were idle before.
+func (a Accounts) TakeShares(mib int64, n int) (opened int) {
+	for range n {
+		at := a.Fullest(mib)
+		for i := 0; at == nil && i < len(a); i++ {
+			if a[i].Shares(mib, 1) > 0 {
+				at, opened = &a[i], opened+1
+			}
+		}
+		if at == nil {
+			break
+		}
+		at.TakeShare(mib)
+	}
+	return opened
+}

@@ -64,4 +64,11 @@ type Inventory struct {
 	// Problem says why the host cannot read its GPUs at all (driver missing, library missing, helper crashed). It is empty
 	// when there is no problem, also on a host without NVIDIA hardware.
 	Problem string `json:"problem,omitempty"`
+
+	// VRAMEnforcement says what keeps containers to their shares of a GPU's memory; empty: nothing does.
+	VRAMEnforcement string `json:"vramEnforcement,omitempty" level:"1"`
 }
+
+// EnforcedByMPS as Inventory.VRAMEnforcement is NVIDIA's Multi-Process Service. Of a simulated machine it means that shares are
+// placed and shown, and nothing is enforced.
+const EnforcedByMPS = "mps"

@@ -17,7 +17,19 @@ func (i Inventory) Device(uuid string) (Device, bool) {
 
 // Healthy returns the UUIDs of the healthy devices, ordered by index.
 func (i Inventory) Healthy() []string {
-	return uuids(slices.DeleteFunc(ordered(i.Devices, len(i.Devices)), func(d *Device) bool { return d.Health != Healthy }))
+	devices := i.Devices
+	byIndex := func(a, b Device) int { return a.Index - b.Index }
+	if !slices.IsSortedFunc(devices, byIndex) {
+		devices = slices.Clone(devices)
+		slices.SortStableFunc(devices, byIndex)
+	}
+	uuids := make([]string, 0, len(devices))
+	for i := range devices {
+		if devices[i].Health == Healthy {
+			uuids = append(uuids, devices[i].UUID)
+		}
+	}
+	return uuids
 }
 
 // LinkTo returns the kind of link from the device to a peer. ok is false for the device itself and for a peer without a

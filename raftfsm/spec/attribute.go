@@ -15,13 +15,15 @@ type Attribute struct {
 }
 
 // Attributes that follow from a host's GPUs. They belong to the inventory: what else a host says under these names
-// does not count. A host without GPUs has none of them, one whose driver is not known none of the last two.
+// does not count. A host without GPUs has none of them, one whose driver is not known none of the two about it.
 const (
 	AttributeGPUModel  = "pinion.gpu.model"      // of every GPU; where they differ all models, with ", " between them
 	AttributeGPUCount  = "pinion.gpu.count"      // healthy or not
 	AttributeGPUMemory = "pinion.gpu.memory-mib" // of the smallest GPU
 	AttributeDriver    = "pinion.driver-version"
 	AttributeCUDA      = "pinion.cuda-version" // highest that the driver serves
+	// AttributeVRAMEnforcement is what keeps a container to its share of a GPU's memory: mps, or none.
+	AttributeVRAMEnforcement = "pinion.vram-enforcement"
 )
 
 // Attributes that people give hosts to say what these share: tasks of a gang talk fastest within one of each.
@@ -44,7 +46,7 @@ const AttributeHostID = "pinion.host-id"
 
 // derivedAttributes follow from other fields of a host, so its own word for them does not count.
 var derivedAttributes = []string{
-	AttributeGPUModel, AttributeGPUCount, AttributeGPUMemory, AttributeDriver, AttributeCUDA, AttributeVolumes, AttributeAllow,
+	AttributeGPUModel, AttributeGPUCount, AttributeGPUMemory, AttributeDriver, AttributeCUDA, AttributeVRAMEnforcement, AttributeVolumes, AttributeAllow,
 }
 
 // ReservedAttribute says whether the name is one that Pinion decides itself: what follows from a host's GPUs or from the
@@ -110,6 +112,8 @@ func (h *Host) gpuAttribute(name string) (value string) {
 		value = h.GPUs.Driver
 	case AttributeCUDA:
 		value = h.GPUs.CUDA
+	case AttributeVRAMEnforcement:
+		value = h.vramEnforcement()
 	}
 	return value
 }
@@ -146,6 +150,14 @@ func (h *Host) gpuModels() string {
 	}
 	slices.Sort(models)
 	return strings.Join(models, ", ")
+}
+
+// vramEnforcement is what the host says, as far as it is true: nothing but what SharesGPUs relies on.
+func (h *Host) vramEnforcement() string {
+	if h.SharesGPUs() {
+		return h.GPUs.VRAMEnforcement
+	}
+	return "none"
 }
 
 // smallestGPU is "" when a GPU has no memory of its own to report.

@@ -23,9 +23,7 @@ const (
 	CapabilityHealthCheck = "ecs.capability.container-health-check"
 	CapabilityRestarts    = "ecs.capability.container-restart-policy"
 	CapabilityGPUDriver   = "ecs.capability.gpu-driver-version" // its value is the version
-	// CapabilityGPUSharing is Pinion's own name: a part of a GPU by NVIDIA MPS. No host has it yet, which is how tasks that
-	// ask for it are refused.
-	CapabilityGPUSharing = "pinion.capability.gpu-sharing.nvidia-mps"
+	CapabilityGPUSharing  = "ecs.capability.gpu-sharing-mps"    // see Host.SharesGPUs
 	// CapabilityOptions is Pinion's own name too, for fields that ECS has no capability for, because every agent of its
 	// knows them: extraHosts, dnsServers, dnsSearchDomains, systemControls, volumesFrom.
 	CapabilityOptions = "pinion.capability.container-options"
@@ -87,7 +85,7 @@ func (h *Host) capability(name string) (value string, carried, known bool) {
 	case CapabilityGPUDriver:
 		return h.GPUs.Driver, len(h.GPUs.Devices) > 0 && h.GPUs.Driver != "", true
 	case CapabilityGPUSharing:
-		return "", false, true
+		return "", h.SharesGPUs(), true
 	}
 	for _, c := range capabilities {
 		if c.name == name {

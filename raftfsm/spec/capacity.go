@@ -3,6 +3,7 @@ package spec
 import (
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,21 +17,26 @@ import (
 type Capacity struct {
 	CPU       int64 // units
 	MemoryMiB int64
-	GPUs      int
+	GPUs      int          // that are idle
 	Ports     map[int]bool // TCP host ports that are taken; shared between copies, so no method writes to it
 	UDPPorts  map[int]bool
+
+	accounts gpu.Accounts // as Free has them; shared between copies, so no method writes to it
 }
 
 // CapacityOf is what the host has when no task runs on it. GPUs that are unhealthy at the moment count.
 func CapacityOf(h *Host) Capacity {
 	c := Capacity{CPU: h.CPU, MemoryMiB: h.MemoryMiB, GPUs: len(h.GPUs.Devices)}
 	markPorts(&c.Ports, h.Ports)
+	if h.SharesGPUs() {
+		c.accounts = gpu.NewAccounts(h.GPUs.Devices, true, true)
+	}
 	return c
 }
 
 // Capacity is the amounts of what is free.
 func (f *Free) Capacity() Capacity {
-	return Capacity{f.CPU, f.MemoryMiB, len(f.GPUs), f.Ports, f.UDPPorts}
+	return Capacity{f.CPU, f.MemoryMiB, len(f.GPUs), f.Ports, f.UDPPorts, f.accounts}
 }
 
 // Slots returns how many times the demand fits, at most limit. A demand with host ports fits once at most.
@@ -46,7 +52,11 @@ func (c *Capacity) Slots(d *Demand, limit int) int {
 	}
 	slots := quotient(c.CPU, d.CPU, int64(limit))
 	slots = quotient(c.MemoryMiB, d.MemoryMiB, slots)
-	return int(quotient(int64(c.GPUs), int64(d.TotalGPUs()), slots))
+	slots = quotient(int64(c.GPUs), int64(d.TotalGPUs()), slots)
+	if share := d.ShareMiB(); share > 0 {
+		slots = int64(c.accounts.Shares(share, int(slots)))
+	}
+	return int(slots)
 }
 
 // quotient returns how many times a part is in an amount, at most limit. A part below zero is in none, zero is in any amount.
@@ -71,6 +81,9 @@ func (c *Capacity) Fits(d *Demand) (lack Shortfall, fits bool) {
 	return lack, false
 }
 
+// portsBefore is the place of ports among the amounts of Shortfalls.
+const portsBefore = 2
+
 // Shortfalls yields everything that is missing for the demand in ECS's order: CPU, memory, ports, GPUs. It yields nothing
 // when the demand fits.
 func (c *Capacity) Shortfalls(d *Demand) iter.Seq[Shortfall] {
@@ -80,9 +93,10 @@ func (c *Capacity) Shortfalls(d *Demand) iter.Seq[Shortfall] {
 			{Reason: ReasonCPU, Needs: d.CPU, Has: c.CPU, unit: "CPU units"},
 			{Reason: ReasonMemory, Needs: d.MemoryMiB, Has: c.MemoryMiB, unit: "MiB of memory"},
 			{Reason: ReasonGPU, Needs: gpus, Has: int64(c.GPUs), unit: "GPUs"},
+			{Reason: ReasonGPU, Needs: d.ShareMiB(), Has: c.accounts.LargestShareMiB(), unit: "MiB of memory on one GPU that is shared"},
 		}
 		for i, lack := range amounts {
-			if lack.Reason == ReasonGPU && !c.yieldPorts(d, yield) {
+			if i == portsBefore && !c.yieldPorts(d, yield) {
 				return
 			}
 			if quotient(lack.Has, lack.Needs, 1) == 0 && !yield(amounts[i]) {
@@ -108,6 +122,10 @@ func (c Capacity) Subtract(d *Demand, n int) Capacity {
 	c.CPU -= int64(n) * d.CPU
 	c.MemoryMiB -= int64(n) * d.MemoryMiB
 	c.GPUs -= n * d.TotalGPUs()
+	if share := d.ShareMiB(); share > 0 {
+		c.accounts = c.accounts.Clone()
+		c.GPUs -= c.accounts.TakeShares(share, n)
+	}
 	c.Ports, c.UDPPorts = withPorts(c.Ports, d.Ports), withPorts(c.UDPPorts, d.UDPPorts)
 	return c
 }
@@ -118,13 +136,37 @@ func (c Capacity) Add(h *Host, t *Task) Capacity {
 	c.MemoryMiB += t.MemoryMiB
 	for i := range t.Containers {
 		for _, uuid := range t.Containers[i].GPUs {
-			if device, known := h.GPUs.Device(uuid); known && device.Health == gpu.Healthy {
+			if device, known := h.GPUs.Device(uuid); known && device.Health == gpu.Healthy && t.Containers[i].Share == nil {
 				c.GPUs++
 			}
 		}
 	}
+	c.returnGPUs(t)
 	c.Ports, c.UDPPorts = withoutPorts(c.Ports, t.Ports), withoutPorts(c.UDPPorts, t.UDPPorts)
 	return c
+}
+
+// returnGPUs ends what the task holds in the accounts. A GPU that is idle with its last share counts as one from then on.
+func (c *Capacity) returnGPUs(t *Task) {
+	if c.accounts == nil {
+		return
+	}
+	c.accounts = c.accounts.Clone()
+	for i := range t.Containers {
+		for _, uuid := range t.Containers[i].GPUs {
+			account, share := c.accounts.Of(uuid), t.Containers[i].Share
+			switch {
+			case account == nil:
+			case share == nil:
+				account.ReturnWhole()
+			default:
+				account.ReturnShare(share.MemoryMiB)
+				if account.Idle() {
+					c.GPUs++
+				}
+			}
+		}
+	}
 }
 
 // Hold returns which part of c has to stay free now so that n tasks of the demand fit when the capacity is later, which is c
@@ -137,7 +179,20 @@ func (c *Capacity) Hold(d *Demand, n int, later *Capacity) Demand {
 		Ports:     freePorts(c.Ports, d.Ports),
 		UDPPorts:  freePorts(c.UDPPorts, d.UDPPorts),
 		GPUs:      []int{int(part(int64(c.GPUs), int64(d.TotalGPUs()), int64(later.GPUs)))},
+		Shares:    c.holdShares(d.ShareMiB(), n, later),
 	}
+}
+
+// holdShares are the shares of that size that have to stay free now so that n of them are there later: one for each.
+func (c *Capacity) holdShares(mib int64, n int, later *Capacity) (held []int64) {
+	if mib == 0 {
+		return nil
+	}
+	free, then := c.accounts.Shares(mib, math.MaxInt32), later.accounts.Shares(mib, math.MaxInt32)
+	for range min(n, free, free-(then-n)) {
+		held = append(held, mib)
+	}
+	return held
 }
 
 // Shortfall is a resource of which a host has less than a demand needs.

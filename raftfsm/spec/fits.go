@@ -17,36 +17,29 @@ type Free struct {
 	Ports     map[int]bool // TCP host ports that are taken; nil when none is
 	UDPPorts  map[int]bool // the same of UDP
 	GPUs      []string     // UUIDs of healthy devices nobody holds, by device index
+
+	accounts gpu.Accounts // of all devices; nil on a host that shares none
 }
+
+// Accounts are the accounts of the host's GPUs, nil on a host that shares none. They are not to be changed.
+func (f *Free) Accounts() gpu.Accounts { return f.accounts }
 
 // NewFree derives what the tasks of a host leave of it. STOPPED tasks hold nothing; a lost host has nothing left.
 func NewFree(h *Host, tasks []*Task) Free {
 	if h.Lost() {
 		return Free{}
 	}
-	free := Free{CPU: h.CPU, MemoryMiB: h.MemoryMiB, GPUs: healthyGPUs(h.GPUs.Devices)}
+	free := Free{CPU: h.CPU, MemoryMiB: h.MemoryMiB, GPUs: h.GPUs.Healthy()}
 	markPorts(&free.Ports, h.Ports)
+	if h.SharesGPUs() || slices.ContainsFunc(tasks, (*Task).SharesGPU) {
+		free.accounts = gpu.NewAccounts(h.GPUs.Devices, h.SharesGPUs(), false)
+	}
 	for _, task := range tasks {
 		if task.LastStatus != Stopped {
 			free.Subtract(task)
 		}
 	}
 	return free
-}
-
-func healthyGPUs(devices []gpu.Device) []string {
-	byIndex := func(a, b gpu.Device) int { return a.Index - b.Index }
-	if !slices.IsSortedFunc(devices, byIndex) {
-		devices = slices.Clone(devices)
-		slices.SortStableFunc(devices, byIndex)
-	}
-	uuids := make([]string, 0, len(devices))
-	for i := range devices {
-		if devices[i].Health == gpu.Healthy {
-			uuids = append(uuids, devices[i].UUID)
-		}
-	}
-	return uuids
 }
 
 // Take gives what the task holds to it. Ask FitsTask first.
@@ -57,7 +50,7 @@ func (f *Free) Take(t *Task) {
 	if len(t.UDPPorts) > 0 {
 		f.UDPPorts = maps.Clone(f.UDPPorts)
 	}
-	f.GPUs = slices.Clone(f.GPUs)
+	f.GPUs, f.accounts = slices.Clone(f.GPUs), f.accounts.Clone()
 	f.Subtract(t)
 }
 
@@ -75,7 +68,19 @@ func (f *Free) Subtract(t *Task) {
 			if at := slices.Index(f.GPUs, held); at >= 0 {
 				f.GPUs = slices.Delete(f.GPUs, at, at+1)
 			}
+			take(f.accounts.Of(held), t.Containers[i].Share)
 		}
+	}
+}
+
+// take gives a GPU to a container that holds it, or the share of it; nil accounts are of GPUs that are not there.
+func take(account *gpu.Account, share *GPUShare) {
+	switch {
+	case account == nil:
+	case share == nil:
+		account.TakeWhole()
+	default:
+		account.TakeShare(share.MemoryMiB)
 	}
 }
 
@@ -94,10 +99,11 @@ type Demand struct {
 	MemoryMiB int64
 	Ports     []int // TCP host ports
 	UDPPorts  []int
-	GPUs      []int // GPUs wanted, per container of the definition
+	GPUs      []int   // whole GPUs wanted, per container of the definition
+	Shares    []int64 // MiB wanted of one GPU that all containers share, per container; nil when none wants any
 }
 
-// allGPUs in Demand.GPUs is all that the host has; see Demand.On.
+// allGPUs in Demand.GPUs is all that the host has; see Demand.ForHost.
 const allGPUs = -1
 
 // ForHost is what the demand of a definition that wants every GPU of its host comes to on this one; other definitions want
@@ -131,6 +137,14 @@ func (d Demand) TotalGPUs() int {
 	return all
 }
 
+// ShareMiB is the memory of one GPU that the whole task shares; 0: none.
+func (d Demand) ShareMiB() (sum int64) {
+	for _, mib := range d.Shares {
+		sum = saturatingAdd(sum, mib)
+	}
+	return sum
+}
+
 // Amounts that cannot be read as a number become these: such a task never fits, and the refusal shows the amount.
 const (
 	unparsable     = math.MaxInt64
@@ -146,6 +160,7 @@ func DemandOf(d *TaskDefinition) Demand {
 		demand.CPU = saturatingAdd(demand.CPU, container.CPU)
 		demand.MemoryMiB = saturatingAdd(demand.MemoryMiB, container.reservedMiB())
 		demand.GPUs = append(demand.GPUs, container.gpus())
+		demand.addShare(i, container.share())
 		if d.NetworkMode != "none" {
 			demand.addPorts(container, d.NetworkMode == "host")
 		}
@@ -157,6 +172,17 @@ func DemandOf(d *TaskDefinition) Demand {
 		demand.MemoryMiB = parseAmount(d.Memory)
 	}
 	return demand
+}
+
+// addShare adds the share that the container at index i asks for. One without an amount never fits.
+func (d *Demand) addShare(i int, share *NvidiaMPS) {
+	if share == nil {
+		return
+	}
+	d.Shares = append(d.Shares, make([]int64, i+1-len(d.Shares))...)
+	if d.Shares[i] = share.Memory; share.Memory <= 0 {
+		d.Shares[i] = unparsable
+	}
 }
 
 // saturatingAdd stays at the top instead of running over into what would fit anywhere.
@@ -217,7 +243,12 @@ func (d *Demand) addPorts(c *ContainerDefinition, hostNetwork bool) {
 func DemandOfTask(t *Task) Demand {
 	held := Demand{CPU: t.CPU, MemoryMiB: t.MemoryMiB, Ports: t.Ports, UDPPorts: t.UDPPorts}
 	for i := range t.Containers {
-		held.GPUs = append(held.GPUs, len(t.Containers[i].GPUs))
+		if share := t.Containers[i].Share; share != nil {
+			held.GPUs = append(held.GPUs, 0)
+			held.addShare(i, &NvidiaMPS{Memory: share.MemoryMiB})
+		} else {
+			held.GPUs = append(held.GPUs, len(t.Containers[i].GPUs))
+		}
 	}
 	return held
 }
@@ -228,10 +259,10 @@ func Fits(f *Free, d *Demand) (lack Shortfall, fits bool) {
 	return free.Fits(d)
 }
 
-// FitsTask asks Fits for a task that names its GPUs already: each of them has to be free, and to be named once. The detail
-// says for people what is missing.
+// FitsTask asks Fits for a task that names its GPUs already: each of them has to be free, and to be named once; of a GPU that it
+// shares the share has to be. The detail says for people what is missing.
 func FitsTask(f *Free, t *Task) (detail string, fits bool) {
-	named := t.GPUs()
+	named := t.wholeGPUs()
 	held := Demand{CPU: t.CPU, MemoryMiB: t.MemoryMiB, Ports: t.Ports, UDPPorts: t.UDPPorts, GPUs: []int{len(named)}}
 	if lack, fits := Fits(f, &held); !fits {
 		return lack.Detail(), false
@@ -241,5 +272,6 @@ func FitsTask(f *Free, t *Task) (detail string, fits bool) {
 			return uuid + " is not free", false
 		}
 	}
-	return "", true
+	detail = f.fitsShares(t)
+	return detail, detail == ""
 }

@@ -46,4 +46,6 @@ type Placement struct {
 	Ports  []int      `json:"ports,omitempty"` // TCP ports that it holds besides those of its definition
 	// GangPort is the port of its gang (Seat.Port).
 	GangPort int `json:"gangPort,omitempty"`
+	// Shares are those of its GPUs, by container; one without memory is none.
+	Shares []GPUShare `json:"shares,omitempty" level:"1"`
 }

@@ -15,7 +15,7 @@ type ResourceRequirement struct {
 	SharingStrategy *SharingStrategy `json:"sharingStrategy,omitempty"`
 }
 
-// SharingStrategy asks for a part of a GPU. It is stored and shown; no host offers it (see CapabilityGPUSharing).
+// SharingStrategy asks for a share of a GPU, which hosts have whose capabilities say so (see Host.SharesGPUs).
 type SharingStrategy struct {
 	NvidiaMPS *NvidiaMPS `json:"nvidiaMps,omitempty"`
 }

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"pinion/raftfsm/traffic"
@@ -151,10 +152,7 @@ func (t *Task) CountedGPUs() (gpus int) {
 	if t.HostID == "" && t.Owner != nil {
 		return max(0, t.Owner.GPUs)
 	}
-	for i := range t.Containers {
-		gpus += len(t.Containers[i].GPUs)
-	}
-	return gpus
+	return len(t.GPUs())
 }
 
 // TaskTimes are the moments of a task's life as ECS names them; zero while they have not happened.
@@ -167,7 +165,7 @@ type TaskTimes struct {
 	Stopped          time.Time `json:"stopped,omitzero"`
 }
 
-// Container is one container of a task. Name, ID and GPUs are fixed at placement; the rest is the host's report.
+// Container is one container of a task. Name, ID, GPUs and Share are fixed at placement; the rest is the host's report.
 type Container struct {
 	ID          string           `json:"id" compact:"own"` // UUID of ECS's container ARN
 	Name        string           `json:"name"`
@@ -181,6 +179,8 @@ type Container struct {
 	Bindings    []NetworkBinding `json:"bindings,omitempty"`
 	Health      Health           `json:"health,omitempty"`               // as its health check found last
 	PeakMemory  int64            `json:"peakMemory,omitempty" level:"1"` // bytes that it used at most; 0 while it runs, and where its kernel does not tell
+
+	Share *GPUShare `json:"gpuShare,omitempty" level:"1"` // of its one GPU; nil: it owns all of each
 }
 
 // NetworkBinding is a published port.
@@ -196,11 +196,13 @@ func (t *Task) Drains() bool {
 	return t.DesiredStatus == Stopped && t.LastStatus == Running && len(t.Targets) > 0 && !t.Drained && !t.ForceStop
 }
 
-// GPUs lists the UUIDs of all the task's containers.
+// GPUs lists the UUIDs of all the task's containers; one that several of them share is in it once.
 func (t *Task) GPUs() []string {
 	var all []string
 	for i := range t.Containers {
-		all = append(all, t.Containers[i].GPUs...)
+		if c := &t.Containers[i]; c.Share == nil || len(c.GPUs) > 0 && !slices.Contains(all, c.GPUs[0]) {
+			all = append(all, c.GPUs...)
+		}
 	}
 	return all
 }

@@ -105,7 +105,7 @@ func (t *Task) MarkStopped() {
 
 // WithPlacement is the task at its place; nil when the placement is not about its containers.
 func (t *Task) WithPlacement(p Placement) *Task {
-	if len(p.GPUs) > len(t.Containers) {
+	if max(len(p.GPUs), len(p.Shares)) > len(t.Containers) {
 		return nil
 	}
 	task := *t
@@ -116,6 +116,9 @@ func (t *Task) WithPlacement(p Placement) *Task {
 		task.Containers[i].LastStatus = Pending
 		if i < len(p.GPUs) {
 			task.Containers[i].GPUs = p.GPUs[i]
+		}
+		if i < len(p.Shares) && p.Shares[i] != (GPUShare{}) {
+			task.Containers[i].Share = &p.Shares[i]
 		}
 	}
 	if t.Gang != nil {

@@ -200,7 +200,7 @@ func TestRequiredAttributes(t *testing.T) {
 		{oneContainer(`"dnsServers":["1.1.1.1"]`), "pinion.capability.container-options"},
 		{two(`"cpu":1`, `"dependsOn":[{"containerName":"a","condition":"START"}]`), "ecs.capability.task-cpu-mem-limit ecs.capability.container-ordering"},
 		{taskWith(`"pidMode":"host"`), "ecs.capability.pid-ipc-namespace-sharing"},
-		{gpuRequirement(`"sharingStrategy":{"nvidiaMps":{"memory":1024}}`), "pinion.capability.gpu-sharing.nvidia-mps"},
+		{gpuRequirement(`"sharingStrategy":{"nvidiaMps":{"memory":1024}}`), "ecs.capability.gpu-sharing-mps"},
 		{gpuRequirement(`"value":"ALL"`), ""},
 	} {
 		d, err := parse(t, c.body)
