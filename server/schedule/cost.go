@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+
+	"pinion/server/schedule/pack"
 )
 
 // cost ranks the hosts that can run a task; the lowest is the best.
 type cost struct {
-	// waste is, for a GPU task, the GPU capacity that common tasks can no longer use (pack.FragmentationScorer), in
-	// thousandths of a GPU, minus linkScore. For a task without GPUs it is the number of free GPUs on the host, which
+	// waste is, for a task with whole GPUs, the GPU capacity that common tasks can no longer use (pack.FragmentationScorer), in
+	// thousandths of a GPU, minus linkScore; see shareWaste for one that shares a GPU. For a task without GPUs it is the number of free GPUs on the host, which
 	// large tasks would miss.
 	waste    float64
 	gpus     int   // GPUs of the host, for tasks without GPUs: they prefer a host that has none
@@ -25,12 +27,18 @@ func (a *evaluation) costOn(h *Host) cost {
 	c := cost{headroom: share(h.Free.CPU-a.demand.CPU, h.Host.CPU) + share(h.Free.MemoryMiB-a.demand.MemoryMiB, h.Host.MemoryMiB)}
 	demand := a.demandOn(h)
 	if shape := shapeOf(*demand); shape.GPUs > 0 {
-		lost := float64(shape.GPUMilli()) - a.fragmentation.Score(h.Free.CPU, len(h.Free.GPUs), shape)
-		c.waste = lost - linkScore(h, slices.Max(demand.GPUs))
+		c.waste = gpuLoss(a.fragmentation, h, shape) - linkScore(h, slices.Max(demand.GPUs))
+	} else if mib := demand.ShareMiB(); mib > 0 {
+		c.waste = shareWaste(a.fragmentation, h, a.demand.CPU, mib)
 	} else {
 		c.waste, c.gpus = float64(len(h.Free.GPUs)), len(h.Host.GPUs.Devices)
 	}
 	return c
+}
+
+// gpuLoss is the GPU capacity that common tasks can no longer use when a task of the shape runs on the host, in thousandths of a GPU.
+func gpuLoss(common *pack.FragmentationScorer, h *Host, shape pack.Shape) float64 {
+	return float64(shape.GPUMilli()) - common.Score(h.Free.CPU, len(h.Free.GPUs), shape)
 }
 
 // linkWeight is the bonus for each doubling of the mean link score, in thousandths of a GPU. All doublings together stay

@@ -46,6 +46,12 @@ func (a *evaluation) encodeFingerprint() string {
 			text = binary.AppendVarint(text, int64(n))
 		}
 	}
+	for i := range a.Definition.Containers {
+		if share := a.Definition.Containers[i].ShareOf(0); share != nil {
+			text = binary.AppendVarint(binary.AppendVarint(binary.AppendVarint(text, int64(i)), share.MemoryMiB), share.ComputePercent)
+		}
+	}
+	text = binary.AppendVarint(text, -1) // end of the shares: no container has the index
 	add := func(s string) { text = append(binary.AppendVarint(text, int64(len(s))), s...) }
 	add(a.isolation.Key(a.Run.ByAdmin))
 	for _, required := range a.attributes {

@@ -33,7 +33,7 @@ type evaluation struct {
 
 func newEvaluation(r Request) *evaluation {
 	a := &evaluation{Request: r, demand: spec.DemandOf(r.Definition)}
-	a.wantsGPUs = slices.ContainsFunc(a.demand.GPUs, func(n int) bool { return n != 0 })
+	a.wantsGPUs = len(a.demand.Shares) > 0 || slices.ContainsFunc(a.demand.GPUs, func(n int) bool { return n != 0 })
 	a.wantsAllGPUs = a.demand.WantsAllGPUs()
 	a.group = cmp.Or(r.Run.Group, "family:"+r.Definition.Family)
 	a.attributes = slices.Concat(r.Definition.RequiredAttributes(), platform(r.Definition))
@@ -55,7 +55,7 @@ func (a *evaluation) demandOn(h *Host) *spec.Demand {
 // enough free GPUs but not in a combination that the containers can get.
 func (a *evaluation) place(h *Host) *spec.Task {
 	free := h.idle
-	gpus := make([][]string, len(a.demand.GPUs))
+	given := &grant{gpus: make([][]string, len(a.demand.GPUs))}
 	for i, wanted := range a.demandOn(h).GPUs {
 		if wanted == 0 {
 			continue
@@ -65,13 +65,16 @@ func (a *evaluation) place(h *Host) *spec.Task {
 			return nil
 		}
 		free &^= picked
-		gpus[i] = h.gpus.UUIDs(picked)
+		given.gpus[i] = h.gpus.UUIDs(picked)
+	}
+	if len(a.demand.Shares) > 0 && !given.addShares(h, a.Definition.Containers, a.demand.ShareMiB()) {
+		return nil
 	}
 	if len(a.Waiting) > 0 {
 		a.placed++
-		return withPlacement(a.Waiting[a.placed-1], h.Host.ID, gpus)
+		return withPlacement(a.Waiting[a.placed-1], h.Host.ID, given)
 	}
-	return a.task(h.Host.ID, gpus, spec.Pending)
+	return a.task(h.Host.ID, given, spec.Pending)
 }
 
 // refuseSplitGPUs is the refusal of a host for which place returned nil.
@@ -81,7 +84,7 @@ func refuseSplitGPUs(h *Host) spec.Failure {
 }
 
 // task returns the complete record of the next task: with its place, or with none while it waits for one.
-func (a *evaluation) task(hostID string, gpus [][]string, status spec.Status) *spec.Task {
+func (a *evaluation) task(hostID string, given *grant, status spec.Status) *spec.Task {
 	task := a.record()
 	task.ID, task.HostID, task.LastStatus, task.ArrayIndex = a.IDs(), hostID, status, a.arrayIndex()
 	if sizeOf(a.Run) > 1 && a.Definition.ResolvesOnce() {
@@ -93,7 +96,7 @@ func (a *evaluation) task(hostID string, gpus [][]string, status spec.Status) *s
 	for i := range task.Containers {
 		container := &a.Definition.Containers[i]
 		task.Containers[i] = newContainer(a.IDs(), container.Name, container.Image, status)
-		task.Containers[i].GPUs = gpus[i]
+		given.into(&task.Containers[i], i)
 	}
 	return task
 }

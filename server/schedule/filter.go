@@ -34,13 +34,21 @@ func attributes(a *evaluation, h *Host) (reason, detail string) {
 	for _, required := range a.attributes {
 		value, carried := h.Host.Attribute(required.Name)
 		if !carried {
-			return spec.ReasonAttribute, "the host does not have the attribute " + required.Name
+			return spec.ReasonAttribute, "the host does not have the attribute " + required.Name + remedy(required.Name)
 		}
 		if required.Value != "" && required.Value != value {
 			return spec.ReasonAttribute, fmt.Sprintf("attribute %s is %q, needs %q", required.Name, value, required.Value)
 		}
 	}
 	return "", ""
+}
+
+// remedy says what to do where a host lacks an attribute that few have.
+func remedy(attribute string) string {
+	if attribute == spec.CapabilityGPUSharing {
+		return ": it enforces no limit of GPU memory (" + spec.AttributeVRAMEnforcement + " is none), so it shares no GPU. Ask for whole GPUs, with value"
+	}
+	return ""
 }
 
 // isolation keeps tasks off hosts that do not give what they ask for beyond their containers. To ECS it is a capability that the

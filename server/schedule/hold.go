@@ -58,6 +58,6 @@ func (a *evaluation) holdOn(h *Host, tasks int, o Reservation, ends EndTime) (pl
 	held := free.Hold(demand, tasks, &later.Capacity)
 	placeholder = newTask(h.Host.Cluster, &held, spec.Pending, o.At)
 	placeholder.HostID = h.Host.ID
-	placeholder.Containers = []spec.Container{{GPUs: h.Free.GPUs[len(h.Free.GPUs)-held.TotalGPUs():]}}
+	placeholder.Containers = append(h.takeShares(held.Shares), spec.Container{GPUs: h.Free.GPUs[len(h.Free.GPUs)-held.TotalGPUs():]})
 	return placeholder, true
 }

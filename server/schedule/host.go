@@ -56,12 +56,12 @@ func (h *Host) assume(t *spec.Task) {
 	}
 }
 
-// release releases the resources of the task at index `at`. A port may also be used by the host itself, so a task with ports
-// makes derive recompute everything.
+// release releases the resources of the task at index `at`. A port may also be used by the host itself, and a shared GPU by other
+// tasks, so with either derive recomputes everything.
 func (h *Host) release(at int) {
 	t := h.tasks[at]
 	h.tasks = slices.Delete(h.tasks, at, at+1)
-	if h.Host.Lost() || len(t.Ports)+len(t.UDPPorts) > 0 {
+	if h.Host.Lost() || len(t.Ports)+len(t.UDPPorts) > 0 || h.Free.Accounts() != nil {
 		h.derive()
 		return
 	}

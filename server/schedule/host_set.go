@@ -160,7 +160,12 @@ func (c *clusterHosts) removePending(taskID string) {
 // planner's version and the recorded one do.
 func sameDemand(a, b *spec.Task) bool {
 	return a == b || a.CPU == b.CPU && a.MemoryMiB == b.MemoryMiB && slices.Equal(a.Ports, b.Ports) && slices.Equal(a.UDPPorts, b.UDPPorts) &&
-		slices.EqualFunc(a.Containers, b.Containers, func(a, b spec.Container) bool { return slices.Equal(a.GPUs, b.GPUs) })
+		slices.EqualFunc(a.Containers, b.Containers, sameGPUs)
+}
+
+// sameGPUs reports whether two versions of one container hold the same of the host's GPUs.
+func sameGPUs(a, b spec.Container) bool {
+	return slices.Equal(a.GPUs, b.GPUs) && (a.Share == b.Share || a.Share != nil && b.Share != nil && *a.Share == *b.Share)
 }
 
 // add adds a host that is not in the set yet.

@@ -13,7 +13,7 @@ import (
 func NewPendingTasks(r Request) []*spec.Task {
 	a := newEvaluation(r)
 	wait := &spec.QueueSpec{Constraints: r.Run.Constraints, Strategy: r.Run.Strategy, UnmetDependencies: a.dependencies()}
-	none := make([][]string, len(r.Definition.Containers))
+	none := &grant{gpus: make([][]string, len(r.Definition.Containers))}
 	gang := ""
 	if terms, _ := spec.ParseSchedulingOptions(r.Run.Tags); terms.Gang {
 		gang = r.IDs()

@@ -7,12 +7,13 @@ import (
 )
 
 // withPlacement returns a copy of a pending task with its planned host and with the GPUs of each container.
-func withPlacement(waiting *spec.Task, hostID string, gpus [][]string) *spec.Task {
+func withPlacement(waiting *spec.Task, hostID string, given *grant) *spec.Task {
 	task := *waiting
 	task.HostID, task.LastStatus = hostID, spec.Pending
 	task.Containers = slices.Clone(waiting.Containers)
 	for i := range task.Containers {
-		task.Containers[i].GPUs, task.Containers[i].LastStatus = gpus[i], spec.Pending
+		task.Containers[i].LastStatus = spec.Pending
+		given.into(&task.Containers[i], i)
 	}
 	return &task
 }
@@ -25,6 +26,10 @@ func PlacementOf(waiting, planned *spec.Task) spec.Placement {
 		if gpus := planned.Containers[i].GPUs; len(gpus) > 0 {
 			p.GPUs = append(p.GPUs, make([][]string, i+1-len(p.GPUs))...)
 			p.GPUs[i] = gpus
+		}
+		if share := planned.Containers[i].Share; share != nil {
+			p.Shares = append(p.Shares, make([]spec.GPUShare, i+1-len(p.Shares))...)
+			p.Shares[i] = *share
 		}
 	}
 	for _, port := range planned.Ports {

@@ -35,7 +35,7 @@ const profileBuckets = 32
 // maxScorers bounds the cached scorers. An oscillating workload returns to the same few profiles.
 const maxScorers = 16
 
-// shapeOf returns the shape of a demand.
+// shapeOf returns the shape of a demand. A share of a GPU is no part of it.
 func shapeOf(d spec.Demand) pack.Shape {
 	s := pack.Shape{CPU: d.CPU, GPUs: d.TotalGPUs()}
 	if s.GPUs > 0 {
@@ -48,7 +48,9 @@ func shapeOf(d spec.Demand) pack.Shape {
 func shapeOfTask(t *spec.Task) pack.Shape {
 	s := pack.Shape{CPU: t.CPU}
 	for i := range t.Containers {
-		s.GPUs += len(t.Containers[i].GPUs)
+		if t.Containers[i].Share == nil {
+			s.GPUs += len(t.Containers[i].GPUs)
+		}
 	}
 	if s.GPUs > 0 {
 		s.Milli = pack.Whole

@@ -1,0 +1,85 @@
+package schedule
+
+import (
+	"pinion/gpu"
+	"pinion/raftfsm/spec"
+	"pinion/server/schedule/pack"
+)
+
+// grant is what the containers of a task get of a host's GPUs.
+type grant struct {
+	gpus   [][]string       // UUIDs, by container
+	shares []*spec.GPUShare // by container; nil when none shares a GPU
+}
+
+// into records the grant of the container at index i.
+func (g *grant) into(c *spec.Container, i int) {
+	c.GPUs = g.gpus[i]
+	if g.shares != nil {
+		c.Share = g.shares[i]
+	}
+}
+
+// addShares grants the shares that the containers ask for, all of one GPU of the host; false: none has so much left.
+func (g *grant) addShares(h *Host, containers []spec.ContainerDefinition, mib int64) bool {
+	account := h.shareOn(mib)
+	if account == nil {
+		return false
+	}
+	g.shares = make([]*spec.GPUShare, len(g.gpus))
+	for i := range containers {
+		if share := containers[i].ShareOf(account.TotalMiB); share != nil {
+			g.gpus[i], g.shares[i] = []string{account.UUID}, share
+		}
+	}
+	return true
+}
+
+// shareOn is the GPU of the host that a share of that size goes to: the fullest shared one on which it fits, or else the idle one that a
+// container with one GPU would get of those that are large enough. Nil: it fits on none.
+func (h *Host) shareOn(mib int64) *gpu.Account {
+	accounts := h.Free.Accounts()
+	if shared := accounts.Fullest(mib); shared != nil {
+		return shared
+	}
+	var idle []string
+	for i := range accounts {
+		if accounts[i].Shares(mib, 1) > 0 {
+			idle = append(idle, accounts[i].UUID)
+		}
+	}
+	picked := h.gpus.UUIDs(h.gpus.Pick(h.gpus.HealthySet(idle), 1))
+	if len(picked) == 0 {
+		return nil
+	}
+	return accounts.Of(picked[0])
+}
+
+// sharedFirst is what a host with a shared GPU on which a share fits is ahead of any host that has to open another one, in thousandths of a
+// GPU: more than the scorer ever says of a host.
+const sharedFirst = 1e6
+
+// shareWaste is the waste of a task with so much CPU that shares a GPU of the host, where it fits: of a shared GPU what stays of it, so that
+// the fullest is filled, and the GPUs whose CPU it takes; of an idle one what a task loses the pool that takes it whole.
+func shareWaste(common *pack.FragmentationScorer, h *Host, cpu, mib int64) float64 {
+	shared := h.Free.Accounts().Fullest(mib)
+	if shared == nil {
+		return gpuLoss(common, h, shapeOf(spec.Demand{CPU: cpu, GPUs: []int{1}}))
+	}
+	return float64(share(shared.RemainingMiB()-mib, shared.TotalMiB)) + gpuLoss(common, h, pack.Shape{CPU: cpu}) - sharedFirst
+}
+
+// takeShares are containers for the shares, which the host must have: what keeps them from other tasks.
+func (h *Host) takeShares(shares []int64) (held []spec.Container) {
+	left := *h
+	for _, mib := range shares {
+		account := left.shareOn(mib)
+		if account == nil {
+			break
+		}
+		c := spec.Container{GPUs: []string{account.UUID}, Share: &spec.GPUShare{MemoryMiB: mib, TotalMiB: account.TotalMiB}}
+		left.Free.Take(&spec.Task{Containers: []spec.Container{c}})
+		held = append(held, c)
+	}
+	return held
+}
