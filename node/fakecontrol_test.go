@@ -154,7 +154,7 @@ func (c *fakeControl) assign(id string, definition spec.TaskDefinition, change .
 		if list := d.DockerLabels["gpus"]; list != "" {
 			uuids = strings.Split(list, ",")
 		}
-		task.Containers = append(task.Containers, spec.Container{Name: d.Name, LastStatus: spec.Pending, GPUs: uuids})
+		task.Containers = append(task.Containers, spec.Container{Name: d.Name, LastStatus: spec.Pending, GPUs: uuids, Share: d.ShareOf(1000)})
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -97,7 +97,7 @@ func (n *Node) listExisting(ctx context.Context) error {
 	defer n.mu.Unlock()
 	for _, c := range all {
 		n.existing[c.TaskID] = append(n.existing[c.TaskID], c)
-		n.gpuLocks.Claim(c.TaskID, c.GPUs)
+		n.gpuLocks.Claim(c.TaskID, c.GPUs, c.Shared)
 	}
 	if len(all) > 0 {
 		n.config.Log.Info("containers were found on this host", "containers", len(all), "tasks", len(n.existing))

@@ -128,7 +128,8 @@ type fakeGPUs struct {
 	mu           sync.Mutex
 	devices      []gpu.Device
 	users        map[string][]int
-	processCalls int // how often Processes was asked
+	shares       bool // a simulated machine, which shares
+	processCalls int  // how often Processes was asked
 	err          error
 	changed      chan struct{}
 }
@@ -167,7 +168,11 @@ func (g *fakeGPUs) removeDevice(uuid string) {
 func (g *fakeGPUs) Inventory(context.Context) (gpu.Inventory, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return gpu.Inventory{Devices: slices.Clone(g.devices)}, g.err
+	inventory := gpu.Inventory{Devices: slices.Clone(g.devices)}
+	if g.shares {
+		inventory.Simulated, inventory.VRAMEnforcement = true, gpu.EnforcedByMPS
+	}
+	return inventory, g.err
 }
 
 func (g *fakeGPUs) Changed() <-chan struct{} { return g.changed }

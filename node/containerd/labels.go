@@ -3,6 +3,7 @@ package containerd
 import (
 	"encoding/json"
 	"maps"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ const (
 	labelImage      = "pinion.image"
 	labelDigest     = "pinion.digest"
 	labelGPUs       = "pinion.gpus"
+	labelShared     = "pinion.gpus-shared" // "true" when other tasks may have the GPUs too
 	labelCgroup     = "pinion.cgroup"
 	labelNotStarted = "pinion.not-started" // written before a container that was created only is killed
 	labelExit       = "pinion.exit"        // written once, when the container has exited
@@ -37,6 +39,7 @@ func containerLabels(c runtime.ContainerSpec, group string) map[string]string {
 		labelImage:     c.Image.Ref,
 		labelDigest:    c.Image.Digest,
 		labelGPUs:      strings.Join(c.GPUs, ","),
+		labelShared:    strconv.FormatBool(c.Shared),
 		labelCgroup:    group,
 	})
 	return labels

@@ -45,6 +45,7 @@ func (r *Runtime) List(ctx context.Context) ([]runtime.ExistingContainer, error)
 			Image:     runtime.Image{Ref: record.Labels[labelImage], Digest: record.Labels[labelDigest]},
 			PID:       pids[record.ID],
 			GPUs:      splitList(record.Labels[labelGPUs]),
+			Shared:    record.Labels[labelShared] == "true",
 			CreatedAt: record.CreatedAt,
 			StartedAt: started,
 			Exit:      recordedExit(record.Labels),

@@ -1,5 +1,5 @@
-// Package gpulock gives each GPU of a host to one task at a time. The pool's ledger does so already; the lock is the
-// host's own guarantee.
+// Package gpulock gives each GPU of a host to one task at a time, or to tasks that share it. The pool's ledger does so already; the lock is
+// the host's own guarantee.
 package gpulock
 
 import (
@@ -18,36 +18,62 @@ type Locks struct {
 	log    *slog.Logger
 
 	mu        sync.Mutex
-	owners    map[string]string // GPU UUID -> task id
+	owners    map[string]*owner // by GPU UUID
 	knownIdle map[string]bool   // GPUs that were found idle after their last task
-	changed   chan struct{}     // closed and replaced at each release
+	changed   chan struct{}     // closed and replaced when a task can take what it could not before
+}
+
+// owner is who has a GPU: one task, or those that share it.
+type owner struct {
+	tasks   []string
+	shared  bool
+	checked bool // no process of an earlier owner has the GPU open: more tasks may share it
+}
+
+// admits reports whether the task can have the GPU beside those that do.
+func (o *owner) admits(taskID string, shared bool) bool {
+	return o == nil || o.shared == shared && (slices.Contains(o.tasks, taskID) || shared && o.checked)
 }
 
 // New makes the locks of a host with these GPUs, all of them free.
 func New(source gpu.Source, log *slog.Logger) *Locks {
-	return &Locks{source: source, log: log, owners: map[string]string{}, knownIdle: map[string]bool{}, changed: make(chan struct{})}
+	return &Locks{source: source, log: log, owners: map[string]*owner{}, knownIdle: map[string]bool{}, changed: make(chan struct{})}
 }
 
-// Claim records the GPUs of a container that runs already. It does not wait: the container has the devices open.
-func (l *Locks) Claim(taskID string, uuids []string) {
+// Claim records the GPUs of a container that runs already, and whether other tasks may share them. It does not wait: the container has the
+// devices open.
+func (l *Locks) Claim(taskID string, uuids []string, shared bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, uuid := range uuids {
-		if owner, ok := l.owners[uuid]; ok && owner != taskID {
-			l.log.Error("two tasks hold one GPU", "gpu", uuid, "task", taskID, "other", owner)
+		if o := l.owners[uuid]; !o.admits(taskID, shared) {
+			l.log.Error("two tasks hold one GPU", "gpu", uuid, "task", taskID, "other", o.tasks[0])
 			continue
 		}
-		l.owners[uuid] = taskID
+		l.own(uuid, taskID, shared).checked = true
 	}
 }
 
-// Acquire waits until the task can own all the GPUs, and takes them together or not at all. GPUs that it owns already
-// stay its own. unchecked are the GPUs to wait for with WaitIdle, because no check has found them idle since their last
-// task: all GPUs after a start of the agent, normally none, so that a start does not have to list processes.
-func (l *Locks) Acquire(ctx context.Context, taskID string, uuids []string) (unchecked []string, err error) {
+// own adds the task to the owners of a GPU.
+func (l *Locks) own(uuid, taskID string, shared bool) *owner {
+	o := l.owners[uuid]
+	if o == nil {
+		o = &owner{shared: shared}
+		l.owners[uuid] = o
+	}
+	if !slices.Contains(o.tasks, taskID) {
+		o.tasks = append(o.tasks, taskID)
+	}
+	return o
+}
+
+// Acquire waits until the task can own all the GPUs, or share them with tasks that share them too, and takes them together or not at all. GPUs
+// that it owns already stay its own. unchecked are the GPUs to wait for with WaitIdle, and to tell Checked of, because no check has found them
+// idle since their last task: all GPUs after a start of the agent, normally none, so that a start does not have to list processes.
+func (l *Locks) Acquire(ctx context.Context, taskID string, uuids []string, shared bool) (unchecked []string, err error) {
 	logged := false
 	for {
-		unchecked, owner, changed := l.tryAcquire(taskID, uuids)
+		unchecked, owner, changed := l.tryAcquire(taskID, uuids, shared)
 		if owner == "" {
 			return unchecked, nil
 		}
@@ -63,32 +89,46 @@ func (l *Locks) Acquire(ctx context.Context, taskID string, uuids []string) (unc
 	}
 }
 
-// tryAcquire takes the GPUs, or returns the owner of one of them and the channel that tells of a release.
-func (l *Locks) tryAcquire(taskID string, uuids []string) (unchecked []string, owner string, changed <-chan struct{}) {
+// tryAcquire takes the GPUs, or returns the owner of one of them and the channel that tells of a change.
+func (l *Locks) tryAcquire(taskID string, uuids []string, shared bool) (unchecked []string, owner string, changed <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, uuid := range uuids {
-		if owner, ok := l.owners[uuid]; ok && owner != taskID {
-			return nil, owner, l.changed
+		if o := l.owners[uuid]; !o.admits(taskID, shared) {
+			return nil, o.tasks[0], l.changed
 		}
 	}
 	for _, uuid := range uuids {
-		l.owners[uuid] = taskID
-		if !l.knownIdle[uuid] {
-			unchecked = append(unchecked, uuid)
+		o := l.own(uuid, taskID, shared)
+		if l.knownIdle[uuid] {
+			o.checked = true
+		} else if !shared || !o.checked && !slices.Contains(unchecked, uuid) {
+			unchecked = append(unchecked, uuid) // of an owner alone again for each container that starts: an earlier one may still be there
 		}
 		delete(l.knownIdle, uuid)
 	}
 	return unchecked, "", nil
 }
 
-// HeldBy lists the GPUs that the task owns now.
-func (l *Locks) HeldBy(taskID string) []string {
+// Checked records that WaitIdle has found GPUs of the task idle. Others may share them from then on.
+func (l *Locks) Checked(taskID string, uuids []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, uuid := range uuids {
+		if o := l.owners[uuid]; o != nil && slices.Contains(o.tasks, taskID) {
+			o.checked = true
+		}
+	}
+	l.wake()
+}
+
+// HeldAlone lists the GPUs that the task owns now and no other task shares.
+func (l *Locks) HeldAlone(taskID string) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var uuids []string
-	for uuid, owner := range l.owners {
-		if owner == taskID {
+	for uuid, o := range l.owners {
+		if len(o.tasks) == 1 && o.tasks[0] == taskID {
 			uuids = append(uuids, uuid)
 		}
 	}
@@ -96,16 +136,26 @@ func (l *Locks) HeldBy(taskID string) []string {
 	return uuids
 }
 
-// Release frees the GPUs that the task owns, after WaitIdle has found them idle.
+// Release frees the GPUs that the task owns, after WaitIdle has found those idle that it holds alone. A GPU that was shared counts as unchecked
+// afterwards: two tasks that end together have both left the check to the other.
 func (l *Locks) Release(taskID string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for uuid, owner := range l.owners {
-		if owner == taskID {
+	for uuid, o := range l.owners {
+		at := slices.Index(o.tasks, taskID)
+		if at < 0 {
+			continue
+		}
+		if o.tasks = slices.Delete(o.tasks, at, at+1); len(o.tasks) == 0 {
 			delete(l.owners, uuid)
-			l.knownIdle[uuid] = true
+			l.knownIdle[uuid] = !o.shared
 		}
 	}
+	l.wake()
+}
+
+// wake lets those that wait in Acquire look again. Called with the lock held.
+func (l *Locks) wake() {
 	close(l.changed)
 	l.changed = make(chan struct{})
 }

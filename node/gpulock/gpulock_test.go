@@ -45,23 +45,23 @@ func newLocks() (*gpulock.Locks, *source) {
 func TestGPUsAreTakenTogetherOrNotAtAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		locks, _ := newLocks()
-		locks.Claim("t1", []string{"GPU-b"})
+		locks.Claim("t1", []string{"GPU-b"}, false)
 		var unchecked []string
 		done := make(chan error, 1)
 		go func() {
 			var err error
-			unchecked, err = locks.Acquire(t.Context(), "t2", []string{"GPU-a", "GPU-b"})
+			unchecked, err = locks.Acquire(t.Context(), "t2", []string{"GPU-a", "GPU-b"}, false)
 			done <- err
 		}()
 		synctest.Wait()
-		if held := locks.HeldBy("t2"); len(held) > 0 {
+		if held := locks.HeldAlone("t2"); len(held) > 0 {
 			t.Errorf("while it waits the task holds %v", held)
 		}
 		locks.Release("t1")
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
-		if held := locks.HeldBy("t2"); !slices.Equal(held, []string{"GPU-a", "GPU-b"}) {
+		if held := locks.HeldAlone("t2"); !slices.Equal(held, []string{"GPU-a", "GPU-b"}) {
 			t.Errorf("the task holds %v", held)
 		}
 		if !slices.Equal(unchecked, []string{"GPU-a"}) { // GPU-b was found idle before its release
@@ -73,10 +73,10 @@ func TestGPUsAreTakenTogetherOrNotAtAll(t *testing.T) {
 func TestAcquireEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		locks, _ := newLocks()
-		locks.Claim("t1", []string{"GPU-a"})
+		locks.Claim("t1", []string{"GPU-a"}, false)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if _, err := locks.Acquire(ctx, "t2", []string{"GPU-a"}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := locks.Acquire(ctx, "t2", []string{"GPU-a"}, false); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Acquire returned %v", err)
 		}
 	})
@@ -95,5 +95,51 @@ func TestWaitIdleWaitsForProcessesAndNotForLostDevices(t *testing.T) {
 		if took := time.Since(begin); took < 3*time.Second || took > 5*time.Second || reasons != 1 {
 			t.Errorf("it took %v with %d reasons, want 3 to 5 s with one", took, reasons)
 		}
+	})
+}
+
+// acquire begins to take a GPU and says over the channel what has to be checked.
+func acquire(t *testing.T, locks *gpulock.Locks, task string, shared bool) (taken chan []string) {
+	taken = make(chan []string, 1)
+	go func() {
+		unchecked, err := locks.Acquire(t.Context(), task, []string{"GPU-a"}, shared)
+		if err == nil {
+			taken <- unchecked
+		}
+	}()
+	synctest.Wait()
+	return taken
+}
+
+func TestAGPUIsSharedByThoseThatShareAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		locks, _ := newLocks()
+		if unchecked := <-acquire(t, locks, "first", true); !slices.Equal(unchecked, []string{"GPU-a"}) {
+			t.Errorf("to be checked are %v", unchecked)
+		}
+		second := acquire(t, locks, "second", true)
+		if len(second) > 0 {
+			t.Error("a GPU was shared before it was found idle")
+		}
+		locks.Checked("first", []string{"GPU-a"})
+		if unchecked := <-second; len(unchecked) > 0 {
+			t.Errorf("the second waits for %v to be idle, which the first uses", unchecked)
+		}
+		whole := acquire(t, locks, "whole", false)
+		locks.Release("first")
+		if synctest.Wait(); len(whole) > 0 || len(locks.HeldAlone("second")) != 1 {
+			t.Error("a task owns a GPU that another shares")
+		}
+		locks.Release("second")
+		if unchecked := <-whole; len(unchecked) != 1 {
+			t.Error("nobody checks a GPU that was shared")
+		}
+		shares := acquire(t, locks, "third", true)
+		locks.Checked("whole", []string{"GPU-a"})
+		if synctest.Wait(); len(shares) > 0 {
+			t.Error("a task shares a GPU that another owns")
+		}
+		locks.Release("whole")
+		<-shares
 	})
 }

@@ -70,6 +70,7 @@ type ContainerSpec struct {
 	TaskDef    *spec.TaskDefinition      // effective
 	Image      Image
 	GPUs       []string          // UUIDs, only these devices are visible
+	Shared     bool              // other tasks may have the GPUs too
 	Env        []string          // "NAME=value": the final environment, laid over the image's own by name; wins over Def
 	Network    string            // path of a network namespace, "host", or "none"
 	IDs        IDRange           // of the container's user namespace, to which the network namespace belongs; zero: it has none
@@ -98,6 +99,7 @@ type ExistingContainer struct {
 	Image     Image
 	PID       int
 	GPUs      []string // as ContainerSpec.GPUs said
+	Shared    bool     // as ContainerSpec.Shared said
 	CreatedAt time.Time
 	StartedAt time.Time // zero: created, never started
 	Exit      *Exit     // nil while it runs

@@ -85,6 +85,7 @@ func builtinHooks(r *Runner) []Hook {
 		&etcFilesHook{mode: r.mode, resolver: r.config.Resolver},
 		environmentHook{},
 		visibleDevicesHook{},
+		shareHook{runner: r},
 		&healthHook{runner: r},
 	}
 }

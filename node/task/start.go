@@ -93,7 +93,7 @@ func (r *Runner) newStarts(containers []*Container) ([]*Start, error) {
 		}
 		def.MountPoints = r.mountPoints(c.Def)
 		starts = append(starts, &Start{Container: c, Dir: dir, Spec: runtime.ContainerSpec{
-			ID: c.ID, Task: r.task, Def: &def, TaskDef: r.def, GPUs: c.GPUs, Network: r.mode, IDs: ids, Volumes: volumes,
+			ID: c.ID, Task: r.task, Def: &def, TaskDef: r.def, GPUs: c.GPUs, Shared: shareOf(r.task, c.Def.Name) != nil, Network: r.mode, IDs: ids, Volumes: volumes,
 		}})
 	}
 	return starts, nil
@@ -103,6 +103,9 @@ func (r *Runner) newStarts(containers []*Container) ([]*Start, error) {
 // take its word.
 func checkIsolation(host spec.Host, a spec.Assignment) error {
 	if refusal := a.Definition.Isolation().InUserNamespaces(a.UserNamespaces).RefusedBy(&host, a.Task.ByAdmin); refusal != "" {
+		return startError(kindNotAllowed, nil, errors.New(refusal))
+	}
+	if refusal := spec.SharingRefusal(&host, a.Task, a.Definition); refusal != "" {
 		return startError(kindNotAllowed, nil, errors.New(refusal))
 	}
 	return nil

@@ -171,7 +171,7 @@ func (m *Machine) start(spec runtime.ContainerSpec) error {
 	m.starts[spec.ID]++
 	c := &container{termExitCode: program.TermExitCode, env: spec.Env, ids: spec.IDs, exited: make(chan struct{}), existing: runtime.ExistingContainer{
 		ID: spec.ID, TaskID: spec.Task.ID, Name: spec.Def.Name, Image: spec.Image, PID: m.nextPID,
-		GPUs: slices.Clone(spec.GPUs), CreatedAt: time.Now(), StartedAt: time.Now(),
+		GPUs: slices.Clone(spec.GPUs), Shared: spec.Shared, CreatedAt: time.Now(), StartedAt: time.Now(),
 	}}
 	m.containers[spec.ID] = c
 	if program.ExitCode != nil {

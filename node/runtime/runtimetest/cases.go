@@ -197,11 +197,11 @@ func (s *suite) gpus() {
 		s.Skip("this runtime has no GPUs to give")
 	}
 	spec := s.spec("gpu", RunForever)
-	spec.GPUs = s.GPUs[:1]
+	spec.GPUs, spec.Shared = s.GPUs[:1], true
 	spec.Task.Containers[0].GPUs = spec.GPUs
 	id := s.start(spec)
 	s.reopen()
-	if f := s.find(id); f == nil || !slices.Equal(f.GPUs, spec.GPUs) {
+	if f := s.find(id); f == nil || !slices.Equal(f.GPUs, spec.GPUs) || !f.Shared {
 		s.Errorf("started with %v, listed as %+v", spec.GPUs, f)
 	}
 }
