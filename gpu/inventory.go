@@ -70,6 +70,8 @@ func (i Inventory) String() string {
 		return "none can be used: " + i.Problem
 	case len(i.Devices) == 0:
 		return "none"
+	case i.Simulated && i.VRAMEnforcement != "":
+		return fmt.Sprintf("%d x %s, SIMULATED: containers see device nodes, not devices; shares are placed, and nothing enforces them", len(i.Devices), i.Devices[0].Model)
 	case i.Simulated:
 		return fmt.Sprintf("%d x %s, SIMULATED: containers see device nodes, not devices", len(i.Devices), i.Devices[0].Model)
 	default:

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"pinion/gpu"
@@ -25,6 +26,7 @@ type source struct {
 	broken  string       // directory of health, see readBroken
 	busy    string       // directory of utilization, see Utilization
 	absent  string       // file that says why there are no GPUs yet, see readAbsent
+	shares  bool         // it says that its GPUs can be shared, see Open
 	spec    []byte
 	changed chan struct{}
 	stop    context.CancelFunc
@@ -39,8 +41,10 @@ var (
 // Open simulates the machine that spec describes, "8xh100". It keeps its seed, its device nodes (dir/dev) and its health
 // (dir/broken/INDEX holds why that GPU is broken, dir/absent why there are none yet) and utilization (dir/utilization/INDEX) under dir, so a restart finds the same GPUs and two hosts have different
 // ones. self is the absolute path of the pinion binary, which containers get as nvidia-smi; with an empty self they get
-// none. Open requires root. The device nodes outlive Close, because containers do.
+// none. With ",mps" behind the spec the machine says that it keeps containers to shares of a GPU, so that sharing can be tried:
+// nothing is there to enforce, and nothing is enforced. Open requires root. The device nodes outlive Close, because containers do.
 func Open(spec, dir string, self string) (gpu.Source, error) {
+	spec, shares := strings.CutSuffix(spec, ","+gpu.EnforcedByMPS)
 	m, count, err := parse(spec)
 	if err != nil {
 		return nil, err
@@ -51,7 +55,7 @@ func Open(spec, dir string, self string) (gpu.Source, error) {
 	if err := checkSelf(self); err != nil {
 		return nil, err
 	}
-	s := &source{model: m, broken: filepath.Join(dir, "broken"), busy: filepath.Join(dir, "utilization"), absent: filepath.Join(dir, "absent"), changed: make(chan struct{}, 1), done: make(chan struct{})}
+	s := &source{model: m, shares: shares, broken: filepath.Join(dir, "broken"), busy: filepath.Join(dir, "utilization"), absent: filepath.Join(dir, "absent"), changed: make(chan struct{}, 1), done: make(chan struct{})}
 	if err := s.createFiles(dir, count, self); err != nil {
 		return nil, err
 	}
@@ -109,12 +113,16 @@ func (s *source) Inventory(context.Context) (gpu.Inventory, error) {
 	if err != nil {
 		return gpu.Inventory{}, err
 	}
-	return gpu.Inventory{
+	inventory := gpu.Inventory{
 		Devices:   withHealth(s.devices, broken),
 		Driver:    s.model.driver,
 		CUDA:      s.model.cuda,
 		Simulated: true,
-	}, nil
+	}
+	if s.shares {
+		inventory.VRAMEnforcement = gpu.EnforcedByMPS
+	}
+	return inventory, nil
 }
 
 func (s *source) Changed() <-chan struct{} { return s.changed }

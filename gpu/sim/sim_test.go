@@ -51,6 +51,18 @@ func TestTheInventorySaysThatItIsSimulated(t *testing.T) {
 	}
 }
 
+func TestAMachineSharesWhenItIsAskedToAlone(t *testing.T) {
+	for spec, want := range map[string]string{"2xh100": "", "2xh100,mps": gpu.EnforcedByMPS} {
+		inventory := inventoryOf(t, open(t, spec, t.TempDir()))
+		if inventory.VRAMEnforcement != want || !inventory.Simulated || len(inventory.Devices) != 2 {
+			t.Errorf("%s is %+v", spec, inventory)
+		}
+		if told := strings.Contains(inventory.String(), "nothing enforces"); told != (want != "") {
+			t.Errorf("%s is shown as %q", spec, inventory)
+		}
+	}
+}
+
 func TestNodesAreThereAndRefuseToOpen(t *testing.T) {
 	dir := t.TempDir()
 	open(t, "2xt4", dir)

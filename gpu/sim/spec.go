@@ -30,5 +30,5 @@ func badSpec(spec, why string) error {
 	for _, m := range models {
 		known = append(known, fmt.Sprintf("%s (1 to %d)", m.key, len(m.slots)))
 	}
-	return fmt.Errorf("cannot simulate GPUs %q: %s; write COUNTxMODEL, as in 8xh100, with one of the models %s", spec, why, strings.Join(known, ", "))
+	return fmt.Errorf("cannot simulate GPUs %q: %s; write COUNTxMODEL, as in 8xh100, or 8xh100,mps for GPUs that can be shared, with one of the models %s", spec, why, strings.Join(known, ", "))
 }

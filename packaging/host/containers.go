@@ -32,6 +32,9 @@ func (h *host) openGPUs(context.Context) (err error) {
 	switch source, spec, _ := strings.Cut(h.config.GPUs, ":"); source {
 	case "sim":
 		h.gpus, err = sim.Open(spec, h.dir.Join("sim"), h.self)
+		if strings.HasSuffix(spec, ","+gpu.EnforcedByMPS) {
+			h.log.Warn("tasks may share the simulated GPUs of this host, and NOTHING keeps them to their memory")
+		}
 	case "none":
 		h.gpus = gpu.None()
 	default:
