@@ -198,12 +198,22 @@ func (c *fakeStore) place(view *raftfsm.View, r spec.RunRequest, hosts []*spec.H
 				GPUs: left[:demand.GPUs[i]], LastStatus: spec.Pending,
 			})
 			left = left[demand.GPUs[i]:]
+			placeShare(&task.Containers[i], container, free[host.ID], demand.ShareMiB())
 		}
 		free[host.ID].Take(task)
 		launch.Tasks = append(launch.Tasks, task)
 		return
 	}
 	launch.Failures = append(launch.Failures, refused...)
+}
+
+// placeShare gives a container the share that it asks for, of the first GPU that has as much for the whole task.
+func placeShare(placed *spec.Container, asks spec.ContainerDefinition, free *spec.Free, mib int64) {
+	for _, a := range free.Accounts() {
+		if a.Shares(mib, 1) > 0 && placed.Share == nil && asks.Sharing() != nil {
+			placed.GPUs, placed.Share = []string{a.UUID}, asks.ShareOf(a.TotalMiB)
+		}
+	}
 }
 
 // reportRunning has the host of the task report it RUNNING.

@@ -24,7 +24,7 @@ func registerTaskDefinition(ctx context.Context, r *Request, in *types.RegisterT
 		r.Warn("version is ignored: a task definition has revisions, which Pinion counts")
 	}
 	if definition.SharesGPU() {
-		r.Warn("sharingStrategy is kept, but no host shares GPUs yet: tasks of this definition are refused with ATTRIBUTE")
+		r.Warn("only simulated hosts share GPUs yet, and enforce nothing (pinion up --gpus sim:8xh100,mps): others refuse tasks of this definition with ATTRIBUTE")
 	}
 	if definition.TaskRoleARN != "" || definition.ExecutionRoleARN != "" {
 		r.Warn("taskRoleArn and executionRoleArn are kept and shown, but give a task nothing: there are no IAM roles outside AWS")

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"slices"
 	"time"
 
 	"pinion/api/httpx"
@@ -109,7 +110,11 @@ func (a *API) renderHost(view *raftfsm.View, h *spec.Host, role string) hostView
 	for _, task := range view.TasksOn(h.ID) {
 		if task.LastStatus != spec.Stopped {
 			out.Tasks++
-			out.Used.GPUs = append(out.Used.GPUs, task.GPUs()...)
+			for _, uuid := range task.GPUs() {
+				if !slices.Contains(out.Used.GPUs, uuid) { // tasks may share one
+					out.Used.GPUs = append(out.Used.GPUs, uuid)
+				}
+			}
 		}
 	}
 	return out

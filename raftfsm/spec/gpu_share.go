@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -31,12 +32,21 @@ func (h *Host) SharesGPUs() bool {
 	return h.GPUs.VRAMEnforcement == gpu.EnforcedByMPS && h.GPUs.Simulated
 }
 
-// share is what the container asks for of a GPU; nil when it asks for none or for whole ones.
-func (c *ContainerDefinition) share() *NvidiaMPS {
+// Sharing is how the container asks to share a GPU; nil when it asks for none or for whole ones.
+func (c *ContainerDefinition) Sharing() *SharingStrategy {
 	for _, r := range c.ResourceRequirements {
 		if r.Type == requirementGPU && r.SharingStrategy != nil {
-			return r.SharingStrategy.NvidiaMPS
+			return r.SharingStrategy
 		}
+	}
+	return nil
+}
+
+// share is what the container asks for of a GPU; nil when it asks for none or for whole ones. A way of sharing that is not known is a share of no
+// size, which fits nowhere.
+func (c *ContainerDefinition) share() *NvidiaMPS {
+	if s := c.Sharing(); s != nil {
+		return cmp.Or(s.NvidiaMPS, &NvidiaMPS{})
 	}
 	return nil
 }

@@ -39,10 +39,8 @@ func (d *TaskDefinition) WantsAllGPUs() bool {
 // SharesGPU reports whether a container of the task wants a part of a GPU.
 func (d *TaskDefinition) SharesGPU() bool {
 	for i := range d.Containers {
-		for _, r := range d.Containers[i].ResourceRequirements {
-			if r.SharingStrategy != nil {
-				return true
-			}
+		if d.Containers[i].Sharing() != nil {
+			return true
 		}
 	}
 	return false

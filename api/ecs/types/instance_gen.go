@@ -37,6 +37,7 @@ type ContainerInstance struct {
 	Attachments          []struct{}                     `json:"attachments"`
 	Tags                 []spec.Tag                     `json:"tags"`
 	HealthStatus         *ContainerInstanceHealthStatus `json:"healthStatus,omitempty"`
+	GPUDevices           []GPUDevice                    `json:"gpuDevices,omitempty"`
 }
 
 // VersionInfo is ECS's VersionInfo.
@@ -60,6 +61,15 @@ type Resource struct {
 type ContainerInstanceHealthStatus struct {
 	OverallStatus string                      `json:"overallStatus"`
 	Details       []InstanceHealthCheckResult `json:"details"`
+}
+
+// GPUDevice is ECS's GpuDevice.
+type GPUDevice struct {
+	GPUID                string `json:"gpuId"`
+	SharingMode          string `json:"sharingMode"`
+	TotalMemoryInMiB     int64  `json:"totalMemoryInMiB"`
+	RemainingMemoryInMiB int64  `json:"remainingMemoryInMiB"`
+	ContainerCount       int    `json:"containerCount"`
 }
 
 // InstanceHealthCheckResult is ECS's InstanceHealthCheckResult.

@@ -86,23 +86,24 @@ type Task struct {
 
 // Container is ECS's Container.
 type Container struct {
-	ContainerARN      string                `json:"containerArn"`
-	TaskARN           string                `json:"taskArn"`
-	Name              string                `json:"name"`
-	Image             string                `json:"image,omitempty"`
-	ImageDigest       string                `json:"imageDigest,omitempty"`
-	RuntimeID         string                `json:"runtimeId,omitempty"`
-	LastStatus        string                `json:"lastStatus"`
-	ExitCode          *int                  `json:"exitCode,omitempty"`
-	Reason            string                `json:"reason,omitempty"`
-	NetworkBindings   []spec.NetworkBinding `json:"networkBindings,omitzero"`
-	NetworkInterfaces []struct{}            `json:"networkInterfaces"`
-	HealthStatus      string                `json:"healthStatus"`
-	CPU               string                `json:"cpu,omitempty"`
-	Memory            string                `json:"memory,omitempty"`
-	MemoryReservation string                `json:"memoryReservation,omitempty"`
-	GPUIDs            []string              `json:"gpuIds,omitempty"`
-	PeakMemory        int64                 `json:"peakMemory,omitempty"` // Pinion's own: bytes that it used at most, of one that has ended
+	ContainerARN       string                `json:"containerArn"`
+	TaskARN            string                `json:"taskArn"`
+	Name               string                `json:"name"`
+	Image              string                `json:"image,omitempty"`
+	ImageDigest        string                `json:"imageDigest,omitempty"`
+	RuntimeID          string                `json:"runtimeId,omitempty"`
+	LastStatus         string                `json:"lastStatus"`
+	ExitCode           *int                  `json:"exitCode,omitempty"`
+	Reason             string                `json:"reason,omitempty"`
+	NetworkBindings    []spec.NetworkBinding `json:"networkBindings,omitzero"`
+	NetworkInterfaces  []struct{}            `json:"networkInterfaces"`
+	HealthStatus       string                `json:"healthStatus"`
+	CPU                string                `json:"cpu,omitempty"`
+	Memory             string                `json:"memory,omitempty"`
+	MemoryReservation  string                `json:"memoryReservation,omitempty"`
+	GPUIDs             []string              `json:"gpuIds,omitempty"`
+	GPUSharingStrategy *spec.SharingStrategy `json:"gpuSharingStrategy,omitempty"`
+	PeakMemory         int64                 `json:"peakMemory,omitempty"` // Pinion's own: bytes that it used at most, of one that has ended
 }
 
 // StartTaskInput is the input of StartTask.

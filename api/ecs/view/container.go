@@ -28,6 +28,7 @@ func (r *Renderer) containers(t *spec.Task, taskARN string, d *spec.TaskDefiniti
 		}
 		if size := findContainer(d, running.Name); size != nil {
 			rendered.CPU, rendered.Memory, rendered.MemoryReservation = strconv.FormatInt(size.CPU, 10), formatMiB(size.Memory), formatMiB(size.MemoryReservation)
+			rendered.GPUSharingStrategy = size.Sharing()
 		}
 		out = append(out, rendered)
 	}

@@ -18,10 +18,10 @@ const (
 // Instance renders a host as a container instance.
 func (r *Renderer) Instance(h *spec.Host, include []string) types.ContainerInstance {
 	count := countTasks(r.View.TasksOn(h.ID))
-	connected := r.Hosts.Connected(h.ID)
+	connected, free := r.Hosts.Connected(h.ID), r.View.Free(h.ID)
 	out := types.ContainerInstance{
 		ContainerInstanceARN: r.InstanceARN(h.Cluster, h.ID), EC2InstanceID: h.Name, Version: h.Revision,
-		VersionInfo: types.VersionInfo{AgentVersion: h.Version, AgentHash: h.Build, DockerVersion: h.Runtime}, RemainingResources: remainingResources(h, r.View.Free(h.ID)),
+		VersionInfo: types.VersionInfo{AgentVersion: h.Version, AgentHash: h.Build, DockerVersion: h.Runtime}, RemainingResources: remainingResources(h, free), GPUDevices: gpuDevices(h, free),
 		RegisteredResources: registeredResources(h), Status: string(h.Status), AgentConnected: connected,
 		RunningTasksCount: count.running(), PendingTasksCount: count.pending(), Attributes: hostAttributes(h),
 		RegisteredAt: wire.NewTime(h.RegisteredAt), Attachments: []struct{}{}, Tags: []spec.Tag{},

@@ -57,3 +57,16 @@ func gpuUUIDs(h *spec.Host) []string {
 	}
 	return ids
 }
+
+// gpuDevices are the modes of the host's GPUs and what is left of their memory, of a host that shares GPUs alone.
+func gpuDevices(h *spec.Host, free spec.Free) (devices []types.GPUDevice) {
+	if !h.SharesGPUs() {
+		return nil
+	}
+	for i := range free.Accounts() {
+		a := &free.Accounts()[i]
+		devices = append(devices, types.GPUDevice{GPUID: a.UUID, SharingMode: string(a.Mode()), ContainerCount: a.Containers(),
+			TotalMemoryInMiB: a.TotalMiB, RemainingMemoryInMiB: a.RemainingMiB()})
+	}
+	return devices
+}

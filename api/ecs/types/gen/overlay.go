@@ -104,7 +104,6 @@ const (
 	inputRefused       = "an input with it is refused"
 	noAccelerators     = "it belongs to accelerators of AWS"
 	noManagedInstances = "it belongs to Amazon ECS Managed Instances"
-	noSharing          = "no host shares GPUs yet"
 	neverFails         = "what is shown never fails later"
 	agentIsPinion      = "the agent is a part of pinion"
 	ofCodeDeploy       = "only AWS CodeDeploy sets it"
@@ -219,15 +218,16 @@ var outputs = map[string]overlay{
 		LeftOut:  map[string]string{noFargate: "platformVersion platformFamily ephemeralStorage fargateEphemeralStorage", noAccelerators: "inferenceAccelerators"},
 	},
 	"Container": {
-		Optional: "image imageDigest runtimeId reason cpu memory memoryReservation gpuIds",
+		Optional: "image imageDigest runtimeId reason cpu memory memoryReservation gpuIds gpuSharingStrategy",
 		Own:      []own{{"peakMemory", "int64", "Pinion's own: bytes that it used at most, of one that has ended"}},
-		Types:    map[string]string{"networkBindings": "[]spec.NetworkBinding,omitzero"},
-		LeftOut:  map[string]string{noExec: "managedAgents", noAccelerators: "neuronDeviceIds", noSharing: "gpuSharingStrategy"},
+		Types:    map[string]string{"networkBindings": "[]spec.NetworkBinding,omitzero", "gpuSharingStrategy": "*spec.SharingStrategy"},
+		LeftOut:  map[string]string{noExec: "managedAgents", noAccelerators: "neuronDeviceIds"},
 	},
 	"ContainerInstance": {
-		Optional: "ec2InstanceId healthStatus",
-		LeftOut:  map[string]string{noManagedInstances: "capacityProviderName", neverFails: "statusReason", agentIsPinion: "agentUpdateStatus", noSharing: "gpuDevices"},
+		Optional: "ec2InstanceId healthStatus gpuDevices",
+		LeftOut:  map[string]string{noManagedInstances: "capacityProviderName", neverFails: "statusReason", agentIsPinion: "agentUpdateStatus"},
 	},
+	"GpuDevice":                 {Name: "GPUDevice", Types: map[string]string{"totalMemoryInMiB": "int64", "remainingMemoryInMiB": "int64", "containerCount": "int"}},
 	"VersionInfo":               {Optional: "agentVersion agentHash dockerVersion"},
 	"Resource":                  {Types: map[string]string{"integerValue": "int64", "stringSetValue": "[]string,omitzero"}},
 	"InstanceHealthCheckResult": {Optional: "statusReason"},
