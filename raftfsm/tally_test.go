@@ -165,7 +165,7 @@ func TestARestoredStateHasTheSameTallies(t *testing.T) {
 	if err := restored.Restore(bytes.NewReader(h.snapshot(t))); err != nil {
 		t.Fatal(err)
 	}
-	if before, after := h.View().KeyTally("k"), restored.View().KeyTally("k"); before != after || before.Tasks != 5 || before.GPUs != 10 {
+	if before, after := h.View().KeyTally("k"), restored.View().KeyTally("k"); before != after || before.Tasks != 5 || before.GPUMilli != 10*spec.GPUMilli {
 		t.Errorf("%+v and %+v", before, after)
 	}
 }

@@ -91,7 +91,7 @@ func (a *API) listKeys(x *httpx.Exchange, res leader.Resolution) error {
 // useOf is what the holder of a key has of what its limits count; nil: nothing.
 func useOf(v *raftfsm.View, holder string) *keyUse {
 	if has := v.KeyTally(holder); has != (spec.Tally{}) {
-		return (*keyUse)(&has)
+		return &keyUse{has.Tasks, has.Waiting, spec.WholeGPUs(has.GPUMilli), has.Revisions}
 	}
 	return nil
 }

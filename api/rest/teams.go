@@ -38,7 +38,7 @@ func (a *API) listTeams(x *httpx.Exchange, res leader.Resolution) error {
 	return reply(x, views)
 }
 
-// gpusByTeam counts the GPUs that the tasks of each team hold.
+// gpusByTeam counts the GPUs that the tasks of each team hold, rounded up where they share some.
 func gpusByTeam(view *raftfsm.View) map[string]int {
 	held := map[string]int{}
 	for _, host := range view.Hosts("") {
@@ -46,14 +46,13 @@ func gpusByTeam(view *raftfsm.View) map[string]int {
 			if task.LastStatus == spec.Stopped {
 				continue
 			}
-			n := 0
-			for _, container := range task.Containers {
-				n += len(container.GPUs)
-			}
-			if n > 0 {
-				held[task.SchedulingOptions().Team] += n
+			if milli := task.GPUMilli(); milli > 0 {
+				held[task.SchedulingOptions().Team] += milli
 			}
 		}
+	}
+	for team, milli := range held {
+		held[team] = spec.WholeGPUs(milli)
 	}
 	return held
 }

@@ -15,15 +15,30 @@ type GPUShare struct {
 	ComputePercent int64 `json:"computePercent,omitempty"` // of the GPU's threads that the container may use at most; 0: no limit
 }
 
-// wholeGPUMilli is what a whole GPU counts for where shares count too.
-const wholeGPUMilli = 1000
+// GPUMilli is what a whole GPU counts for where shares count too.
+const GPUMilli = 1000
 
 // Milli is what the share counts for, in thousandths of a GPU, rounded up.
-func (s *GPUShare) Milli() int {
-	if s.TotalMiB <= 0 || s.MemoryMiB >= s.TotalMiB {
-		return wholeGPUMilli
+func (s *GPUShare) Milli() int { return MilliOf(s.MemoryMiB, s.TotalMiB) }
+
+// MilliOf is what so much memory of a GPU counts for, in thousandths of the GPU, rounded up; all of it when its total is not known.
+func MilliOf(mib, totalMiB int64) int {
+	if totalMiB <= 0 || mib >= totalMiB {
+		return GPUMilli
 	}
-	return int((max(0, s.MemoryMiB)*wholeGPUMilli + s.TotalMiB - 1) / s.TotalMiB)
+	return int((max(0, mib)*GPUMilli + totalMiB - 1) / totalMiB)
+}
+
+// GPUMilli is what the task holds of GPUs, in thousandths of one.
+func (t *Task) GPUMilli() (sum int) {
+	for i := range t.Containers {
+		if c := &t.Containers[i]; c.Share != nil {
+			sum += c.Share.Milli()
+		} else {
+			sum += len(c.GPUs) * GPUMilli
+		}
+	}
+	return sum
 }
 
 // SharesGPUs reports whether the host keeps containers to shares of a GPU, so that it may be given such. Until a control daemon of

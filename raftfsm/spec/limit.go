@@ -21,13 +21,13 @@ var DefaultPoolLimits = PoolLimits{Tasks: 1_000_000, Waiting: 500_000, Revisions
 type Tally struct {
 	Tasks     int // that are not STOPPED
 	Waiting   int // of those, that are PROVISIONING
-	GPUs      int // that those hold or wait for; in a request AllHostGPUs: all of a host that is not known yet
+	GPUMilli  int // of GPUs that those hold or wait for, in thousandths of one; in a request AllHostGPUs: all of a host that is not known yet
 	Revisions int // of task definitions
 }
 
 // Plus is the sum of two tallies; with the sign -1 the difference.
 func (t Tally) Plus(other Tally, sign int) Tally {
-	return Tally{t.Tasks + sign*other.Tasks, t.Waiting + sign*other.Waiting, t.GPUs + sign*other.GPUs, t.Revisions + sign*other.Revisions}
+	return Tally{t.Tasks + sign*other.Tasks, t.Waiting + sign*other.Waiting, t.GPUMilli + sign*other.GPUMilli, t.Revisions + sign*other.Revisions}
 }
 
 // Tally is what the task counts for in limits: nothing when it is STOPPED.
@@ -36,19 +36,19 @@ func (t *Task) Tally() Tally {
 	case Stopped:
 		return Tally{}
 	case Provisioning:
-		return Tally{Tasks: 1, Waiting: 1, GPUs: t.CountedGPUs()}
+		return Tally{Tasks: 1, Waiting: 1, GPUMilli: t.countedMilli()}
 	}
-	return Tally{Tasks: 1, GPUs: t.CountedGPUs()}
+	return Tally{Tasks: 1, GPUMilli: t.countedMilli()}
 }
 
-// TallyOf is what the tasks of a run come to, and the holder of their access key: all of them have the same. GPUs are AllHostGPUs when tasks wait for all of
+// TallyOf is what the tasks of a run come to, and the holder of their access key: all of them have the same. GPUMilli is AllHostGPUs when tasks wait for all of
 // their hosts.
 func TallyOf(tasks []*Task) (sum Tally, holder string) {
 	for _, task := range tasks {
 		sum, holder = sum.Plus(task.Tally(), 1), task.KeyHolder()
 	}
 	if sum.Waiting > 0 && tasks[0].Owner != nil && tasks[0].Owner.GPUs == AllHostGPUs {
-		sum.GPUs = AllHostGPUs
+		sum.GPUMilli = AllHostGPUs
 	}
 	return sum, holder
 }
@@ -105,13 +105,14 @@ func (k *AccessKey) CheckTasks(has, more Tally) error {
 	if k.Grant.MaxGPUs != nil {
 		gpus = *k.Grant.MaxGPUs
 	}
-	if gpus != noLimit && more.GPUs == AllHostGPUs {
+	if gpus != noLimit && more.GPUMilli == AllHostGPUs {
 		return fmt.Errorf("%w: %s may have %d GPUs, and a task that waits for every GPU of its host cannot be held to that: ask for a number of GPUs", ErrLimit, of, gpus)
 	}
+	moreGPUs := WholeGPUs(more.GPUMilli)
 	return firstExceeded(
 		LimitError{Of: of, What: "tasks that are not STOPPED", Limit: unlessZero(k.Grant.MaxTasks), Used: has.Tasks, More: more.Tasks, Raise: k.raise("--max-tasks")},
 		LimitError{Of: of, What: "waiting tasks", Limit: unlessZero(k.Grant.MaxWaiting), Used: has.Waiting, More: more.Waiting, Raise: k.raise("--max-waiting")},
-		LimitError{Of: of, What: "GPUs", Limit: gpus, Used: has.GPUs, More: more.GPUs, Raise: k.raise("--max-gpus")},
+		LimitError{Of: of, What: "GPUs", Limit: gpus, Used: WholeGPUs(has.GPUMilli+more.GPUMilli) - moreGPUs, More: moreGPUs, Raise: k.raise("--max-gpus")},
 	)
 }
 
@@ -120,6 +121,9 @@ func (k *AccessKey) CheckRevision(has Tally) error {
 	return firstExceeded(LimitError{Of: k.describe(), What: "revisions of task definitions", Limit: unlessZero(k.Grant.MaxRevisions),
 		Used: has.Revisions, More: 1, Raise: deleteRevisions + k.raise("--max-revisions")})
 }
+
+// WholeGPUs is thousandths of GPUs in GPUs, rounded up.
+func WholeGPUs(milli int) int { return (milli + GPUMilli - 1) / GPUMilli }
 
 // noLimit as LimitError.Limit is none.
 const noLimit = -1

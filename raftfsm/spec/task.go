@@ -134,6 +134,8 @@ func (t *Task) Held() bool { return t.LastStatus == Provisioning && t.Hold != ni
 type TaskOwner struct {
 	Key  string `json:"key"`            // as AccessKey.Holder has it
 	GPUs int    `json:"gpus,omitempty"` // that it asks for while it waits; AllHostGPUs: all of its host
+
+	GPUMilli int `json:"gpuMilli,omitempty" level:"1"` // of a GPU that it asks to share while it waits, in thousandths
 }
 
 // AllHostGPUs as TaskOwner.GPUs is every GPU of a host that is not known yet.
@@ -147,12 +149,12 @@ func (t *Task) KeyHolder() string {
 	return t.Owner.Key
 }
 
-// CountedGPUs is what the task counts for in a limit of GPUs: what it holds, or what it asks for while it waits.
-func (t *Task) CountedGPUs() (gpus int) {
+// countedMilli is what the task counts for in a limit of GPUs, in thousandths of one: what it holds, or what it asks for while it waits.
+func (t *Task) countedMilli() int {
 	if t.HostID == "" && t.Owner != nil {
-		return max(0, t.Owner.GPUs)
+		return max(0, t.Owner.GPUs)*GPUMilli + t.Owner.GPUMilli
 	}
-	return len(t.GPUs())
+	return t.GPUMilli()
 }
 
 // TaskTimes are the moments of a task's life as ECS names them; zero while they have not happened.

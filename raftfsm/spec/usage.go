@@ -39,31 +39,6 @@ func (u *Usage) Plus(more map[int64]int64, oldest int64) *Usage {
 	return sum
 }
 
-// UsageOf is the GPU time of stopped tasks since then: the GPU-seconds of each team by hour.
-func UsageOf(tasks []*Task, since time.Time) map[string]map[int64]int64 {
-	byTeam := map[string]map[int64]int64{}
-	for _, task := range tasks {
-		if gpus := int64(len(task.GPUs())); gpus > 0 && !task.Times.Started.IsZero() {
-			team := task.SchedulingOptions().Team
-			if byTeam[team] == nil {
-				byTeam[team] = map[int64]int64{}
-			}
-			spreadOverHours(byTeam[team], gpus, max(task.Times.Started.Unix(), since.Unix()), task.Times.Stopped.Unix())
-		}
-	}
-	return byTeam
-}
-
-// spreadOverHours adds the GPU-seconds of a span of time, in seconds since 1970, to each of its hours.
-func spreadOverHours(hours map[int64]int64, gpus, from, to int64) {
-	for from < to {
-		hour := from / 3600
-		next := min(to, (hour+1)*3600)
-		hours[hour] += gpus * (next - from)
-		from = next
-	}
-}
-
 // minTime and maxTime are the range of moments with distinct numbers: the years 1677 to 2262.
 var (
 	minTime = time.Unix(0, math.MinInt64)

@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"pinion/raftfsm/ended"
+	"pinion/raftfsm/spec"
 )
 
 const (
@@ -40,12 +41,12 @@ type usageSums map[usageKey]usageSum
 func (u usageSums) count(t *ended.Task) {
 	k := usageKey{cluster: t.Task.Cluster, team: t.Team(), key: t.Task.KeyHolder(), family: t.Family()}
 	to := time.Unix(0, stoppedAt(&t.Task)).Unix()
-	if gpus := int64(len(t.Task.GPUs())); gpus > 0 && !t.Task.Times.Started.IsZero() {
+	if milli := int64(t.Task.GPUMilli()); milli > 0 && !t.Task.Times.Started.IsZero() {
 		from := max(t.Task.Times.Started.Unix(), to-maxUsageDays*daySeconds)
 		for from < to {
 			k.day = int32(from / daySeconds)
 			next := min(to, (int64(k.day)+1)*daySeconds)
-			u.add(k, usageSum{gpuSeconds: gpus * (next - from)})
+			u.add(k, usageSum{gpuSeconds: (milli*(next-from) + spec.GPUMilli/2) / spec.GPUMilli})
 			from = next
 		}
 	}

@@ -113,7 +113,7 @@ func (a *evaluation) record() *spec.Task {
 	task := newTask(a.Run.Cluster, &a.demand, spec.Pending, a.At)
 	task.Definition, task.Overrides, task.Group = a.Definition.Name(), spec.Box(a.overrides()), a.group
 	task.StartedBy, task.LaunchType, task.Tags = a.Run.StartedBy, cmp.Or(a.Run.LaunchType, "EC2"), a.Run.Tags
-	task.ByAdmin, task.Owner = a.Run.ByAdmin, ownerOf(a.Run, a.demand)
+	task.ByAdmin, task.Owner = a.Run.ByAdmin, ownerOf(a.Run, a.demand, a.SharedMiB)
 	task.Queue = a.pendingSpec()
 	if sizeOf(a.Run) > 1 {
 		common := *task
@@ -123,14 +123,18 @@ func (a *evaluation) record() *spec.Task {
 }
 
 // ownerOf is the access key of the call, with the GPUs that a task counts for while it waits.
-func ownerOf(r spec.RunRequest, demand spec.Demand) *spec.TaskOwner {
+func ownerOf(r spec.RunRequest, demand spec.Demand, sharedMiB int64) *spec.TaskOwner {
 	switch {
 	case r.Key == "":
 		return nil
 	case demand.WantsAllGPUs():
 		return &spec.TaskOwner{Key: r.Key, GPUs: spec.AllHostGPUs}
 	}
-	return &spec.TaskOwner{Key: r.Key, GPUs: demand.TotalGPUs()}
+	owner := &spec.TaskOwner{Key: r.Key, GPUs: demand.TotalGPUs()}
+	if share := demand.ShareMiB(); share > 0 {
+		owner.GPUMilli = spec.MilliOf(share, sharedMiB)
+	}
+	return owner
 }
 
 // overrides returns the overrides with an entry for every container, also for unchanged ones, as ECS does.

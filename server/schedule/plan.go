@@ -18,6 +18,7 @@ type Request struct {
 	Quiet      bool                 // leave out Failures that cost more than the decision
 	// UserNamespaces says that the cluster wants its containers in user namespaces.
 	UserNamespaces bool
+	SharedMiB      int64        // memory of the smallest GPU of the cluster that its tasks could share: what they count for while they wait; 0: not known
 	Waiting        []*spec.Task // the Run.Count pending tasks to place, by rank; empty: make new tasks
 }
 

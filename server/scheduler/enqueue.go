@@ -37,7 +37,8 @@ func (s *Scheduler) enqueue(requests []spec.RunRequest) []runReply {
 		definition, before, err := resolve(view, r)
 		var tasks []*spec.Task
 		if err == nil && before == nil {
-			tasks = schedule.NewPendingTasks(schedule.Request{Run: r, Definition: definition, IDs: id.NewTask, At: now})
+			tasks = schedule.NewPendingTasks(schedule.Request{Run: r, Definition: definition, IDs: id.NewTask, At: now,
+				SharedMiB: smallestShared(view, r.Cluster, spec.DemandOf(definition).ShareMiB())})
 			if lacks[i] = lackOfHosts(view, tasks, definition, found); lacks[i] != nil && tasks[0].SchedulingOptions().NeedsHost {
 				before = &spec.RunResult{Failures: slices.Repeat([]spec.Failure{*lacks[i]}, r.Count)}
 			}

@@ -150,7 +150,8 @@ func (e *explanationBuilder) addHosts(hosts *schedule.HostSet) {
 		e.estimate(reservation.At)
 	}
 	if q.quota.quota >= 0 && q.quota.borrows {
-		e.Estimate += fmt.Sprintf("; its team would exceed its quota (%d of %d GPUs in use), so teams within their quotas go first", q.quota.held, q.quota.quota)
+		e.Estimate += fmt.Sprintf("; its team would exceed its quota (%g of %g GPUs in use), so teams within their quotas go first",
+			float64(q.quota.held)/spec.GPUMilli, float64(q.quota.quota)/spec.GPUMilli)
 	}
 }
 
@@ -227,6 +228,8 @@ func placementSummary(view *raftfsm.View, t *spec.Task) string {
 		return "It has stopped." + asSentence(t.StoppedReason)
 	case t.DesiredStatus == spec.Stopped:
 		return fmt.Sprintf("It is being stopped on host %s.", host) + asSentence(t.StoppedReason)
+	case t.SharesGPU():
+		host += fmt.Sprintf(" with %g of a GPU", float64(t.GPUMilli())/spec.GPUMilli)
 	case len(t.GPUs()) == 1:
 		host += " with 1 GPU"
 	case len(t.GPUs()) > 0:

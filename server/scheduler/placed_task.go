@@ -18,7 +18,7 @@ const defaultStopTimeout = 30 * time.Second
 // placedTask is a task with a place that has a time limit, may be preempted, or is stopping.
 type placedTask struct {
 	team        string
-	gpus        int
+	milli       int // of GPUs, in thousandths of one
 	priority    int
 	preemptible bool
 	limit       time.Duration // 0: none
@@ -43,7 +43,7 @@ func (p placedTasks) track(t *spec.Task, options spec.SchedulingOptions, now tim
 		p[t.ID] = placed
 	}
 	placed.team, placed.priority, placed.preemptible, placed.limit = options.Team, options.Priority, options.Preemptible, options.TimeLimit
-	placed.gpus = len(t.GPUs())
+	placed.milli = t.GPUMilli()
 	if !t.Times.Started.IsZero() && placed.runningSeen.IsZero() {
 		placed.startedAt, placed.runningSeen = startedAt(t, now), now
 	}
@@ -156,7 +156,7 @@ func (p placedTasks) anyPreemptible() bool {
 // borrowed are the tasks beyond the quota of their team: its cheapest preemptible tasks, as many as it takes until the rest,
 // without those that are stopping, is within the quota.
 func (p placedTasks) borrowed(teams *queue.Teams) map[string]bool {
-	over := map[string]int{} // GPUs beyond the quota, by team
+	over := map[string]int{} // thousandths of GPUs beyond the quota, by team
 	var may []string
 	for id, placed := range p {
 		if _, known := over[placed.team]; !known {
@@ -164,8 +164,8 @@ func (p placedTasks) borrowed(teams *queue.Teams) map[string]bool {
 			over[placed.team] = held - max(0, quota)
 		}
 		if !placed.stoppingAt.IsZero() {
-			over[placed.team] -= placed.gpus
-		} else if placed.preemptible && placed.gpus > 0 {
+			over[placed.team] -= placed.milli
+		} else if placed.preemptible && placed.milli > 0 {
 			may = append(may, id)
 		}
 	}
@@ -177,7 +177,7 @@ func (p placedTasks) borrowed(teams *queue.Teams) map[string]bool {
 	for _, id := range may {
 		if placed := p[id]; over[placed.team] > 0 {
 			borrowed[id] = true
-			over[placed.team] -= placed.gpus
+			over[placed.team] -= placed.milli
 		}
 	}
 	return borrowed

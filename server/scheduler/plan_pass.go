@@ -114,10 +114,11 @@ func checkLimits(view *raftfsm.View, r spec.RunRequest, effective *spec.TaskDefi
 		more.Waiting = more.Tasks
 	}
 	switch {
+	case len(demand.Shares) > 0: // counts for what its GPU has, which is known when it is placed
 	case !demand.WantsAllGPUs():
-		more.GPUs = more.Tasks * demand.TotalGPUs()
+		more.GPUMilli = more.Tasks * demand.TotalGPUs() * spec.GPUMilli
 	case more.Waiting > 0:
-		more.GPUs = spec.AllHostGPUs
+		more.GPUMilli = spec.AllHostGPUs
 	}
 	return view.CheckTasks(r.Key, more)
 }

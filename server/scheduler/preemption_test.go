@@ -41,7 +41,7 @@ func TestWhoComesLaterInTheQueueGivesWay(t *testing.T) {
 			names := []string{"t0", "t1", "t2"}
 			for i, h := range c.held {
 				w.queue.Teams.StartUsage(names[i], h.team, 1, now, now)
-				w.placed[names[i]] = &placedTask{team: h.team, gpus: 1, priority: h.priority, preemptible: true, startedAt: now.Add(time.Duration(i))}
+				w.placed[names[i]] = &placedTask{team: h.team, milli: 1, priority: h.priority, preemptible: true, startedAt: now.Add(time.Duration(i))}
 				if h.stopping {
 					w.placed[names[i]].stoppingAt = now
 				}

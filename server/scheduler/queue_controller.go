@@ -170,12 +170,12 @@ func (w *queueController) poll() {
 func (w *queueController) loadUsage(view *raftfsm.View, now time.Time) {
 	for _, usage := range view.Usages() {
 		for _, hour := range usage.Hours {
-			w.queue.Teams.Charge(usage.Team, float64(hour.GPUSeconds), hour.Start().Add(time.Hour/2), now)
+			w.queue.Teams.Charge(usage.Team, spec.GPUMilli*float64(hour.GPUSeconds), hour.Start().Add(time.Hour/2), now)
 		}
 	}
 	for _, task := range view.Tasks("") {
-		if gpus := len(task.GPUs()); task.LastStatus == spec.Stopped && gpus > 0 && !task.Times.Started.IsZero() {
-			w.queue.Teams.StartUsage(task.ID, task.SchedulingOptions().Team, gpus, task.Times.Started, now)
+		if milli := task.GPUMilli(); task.LastStatus == spec.Stopped && milli > 0 && !task.Times.Started.IsZero() {
+			w.queue.Teams.StartUsage(task.ID, task.SchedulingOptions().Team, milli, task.Times.Started, now)
 			w.queue.Teams.EndUsage(task.ID, task.Times.Stopped, now)
 		}
 	}
@@ -190,7 +190,7 @@ func (w *queueController) setTeams(view *raftfsm.View) {
 		delete(deleted, team.Name)
 		quota := -1
 		if team.GPUs != nil {
-			quota = *team.GPUs
+			quota = *team.GPUs * spec.GPUMilli
 		}
 		w.queue.Teams.Set(team.Name, quota, team.Weight)
 	}

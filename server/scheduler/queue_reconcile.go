@@ -23,8 +23,8 @@ func (w *queueController) reconcileTask(view *raftfsm.View, t *spec.Task, now ti
 		w.dequeue(t.ID)
 		options := t.SchedulingOptions()
 		w.placed.track(t, options, now)
-		if gpus := len(t.GPUs()); gpus > 0 {
-			w.queue.Teams.StartUsage(t.ID, options.Team, gpus, startedAt(t, now), now)
+		if milli := t.GPUMilli(); milli > 0 {
+			w.queue.Teams.StartUsage(t.ID, options.Team, milli, startedAt(t, now), now)
 		}
 	}
 }
@@ -113,7 +113,7 @@ func itemOf(view *raftfsm.View, tasks []*spec.Task, definition *spec.TaskDefinit
 		Priority: options.Priority,
 		Since:    t.CreatedAt,
 		Limit:    options.TimeLimit,
-		GPUs:     gpusOf(view, t.Cluster, spec.DemandOf(definition)),
+		GPUs:     milliOf(view, t.Cluster, spec.DemandOf(definition)),
 		Class:    schedule.ClassKey(schedule.RequestFor(view, t, definition)),
 	}
 	for _, task := range tasks {
@@ -128,16 +128,35 @@ func itemOf(view *raftfsm.View, tasks []*spec.Task, definition *spec.TaskDefinit
 	return item
 }
 
-// gpusOf is the demand in GPUs. A demand for every GPU of a host counts as that of the largest host.
-func gpusOf(view *raftfsm.View, cluster string, demand spec.Demand) int {
+// milliOf is the demand for GPUs in thousandths of one. A demand for every GPU of a host counts as that of the largest host, a share as that of
+// the smallest GPU on which it fits.
+func milliOf(view *raftfsm.View, cluster string, demand spec.Demand) int {
+	if share := demand.ShareMiB(); share > 0 {
+		return spec.MilliOf(share, smallestShared(view, cluster, share))
+	}
 	if !demand.WantsAllGPUs() {
-		return demand.TotalGPUs()
+		return demand.TotalGPUs() * spec.GPUMilli
 	}
 	most := 1
 	for _, host := range view.Hosts(cluster) {
 		most = max(most, len(host.GPUs.Devices))
 	}
-	return most
+	return most * spec.GPUMilli
+}
+
+// smallestShared is the memory of the smallest GPU of a cluster that can be shared and has so much; 0: there is none.
+func smallestShared(view *raftfsm.View, cluster string, mib int64) (smallest int64) {
+	if mib == 0 {
+		return 0
+	}
+	for _, host := range view.Hosts(cluster) {
+		for i := range host.GPUs.Devices {
+			if total := host.GPUs.Devices[i].MemoryMiB; host.SharesGPUs() && total >= mib && (smallest == 0 || total < smallest) {
+				smallest = total
+			}
+		}
+	}
+	return smallest
 }
 
 // requestOf asks for the places of an item; nil when it is not pending any more.

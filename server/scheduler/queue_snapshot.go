@@ -34,7 +34,7 @@ type clusterSnapshot struct {
 
 // quotaUse is what a team uses of its quota.
 type quotaUse struct {
-	held, quota int // GPUs; a negative quota: none
+	held, quota int // thousandths of GPUs; a negative quota: none
 	borrows     bool
 }
 

@@ -17,7 +17,7 @@ type Item struct {
 	Priority int
 	Since    time.Time
 	Limit    time.Duration // time limit, from the start of the task; 0: none
-	GPUs     int           // demand of each task
+	GPUs     int           // demand of each task, in the caller's unit of usage and quotas; the scheduler counts thousandths of a GPU
 	Class    string        // equivalence class: when one item of a class finds no place, no other item of it does
 	Payload  any           // the caller's own; the queue does not look at it
 }
