@@ -46,7 +46,7 @@ var flagKinds = map[string]kind{
 	"project-name": free, "profile": free, "data-dir": file, "config": file, "ca": file, "env-file": file, "file": file, "token-file": file, "registry-config": file, "containerd": file, "hosts": file,
 	"tasks": file, "issuer-ca": file, "acme-ca": file, "acme": "letsencrypt", "volume": file, "policy": "default", "unlock": "ask file:", "new": "ask file:",
 
-	"acme-email": free, "advertise": free, "array": free, "attribute": free, "client-id": free, "count": free, "cpus": free, "deadline": free, "entrypoint": free, "env": free, "gpus": free,
+	"acme-email": free, "advertise": free, "array": free, "attribute": free, "client-id": free, "count": free, "cpus": free, "deadline": free, "entrypoint": free, "env": free, "gpus": free, "gpu-memory": free, "gpu-compute": free,
 	"groups-claim": free, "host": free, "image-gc-high": free, "image-gc-low": free, "image-max-age": free, "inflate": free, "issuer": free, "join": free,
 	"keep-tasks": free, "keep-tasks-count": free, "keep-tasks-size": free, "key-id": free, "label": free, "lifetime": free, "limit": free, "listen": free, "lost-after": free,
 	"max-container-logs": free, "max-gpus": free, "max-logs": free, "max-priority": free, "max-requests": free, "max-revisions": free, "max-stop-timeout": free,

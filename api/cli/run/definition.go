@@ -25,6 +25,8 @@ func flags() []cli.Flag {
 	}
 	all = append(all, inCategory("Resources", []cli.Flag{
 		&cli.IntFlag{Name: "gpus", DefaultText: "none", Usage: "`N` whole GPUs, exclusive to the task"},
+		&cli.StringFlag{Name: "gpu-memory", DefaultText: "none", Usage: "in place of --gpus: `SIZE` of the memory of one GPU that other tasks share, such as 10g, on hosts that keep tasks to that"},
+		&cli.IntFlag{Name: "gpu-compute", DefaultText: "no limit", Usage: "with --gpu-memory: at most `PERCENT` of the GPU's threads"},
 		&cli.Float64Flag{Name: "cpus", DefaultText: "no limit", Usage: "limit of `N` cores, such as 8 or 0.5"},
 		&cli.StringFlag{Name: "memory", Aliases: []string{"m"}, DefaultText: "no limit, 256 MiB reserved", Usage: "limit of `SIZE`, such as 64g, 512m or 1.5GiB; a bare number is MiB (of docker: bytes)"},
 		&cli.StringFlag{Name: "shm-size", Usage: "`SIZE` of /dev/shm, such as 16g; data loaders and NCCL need it"},
@@ -131,7 +133,36 @@ func applyGPUs(c *cli.Context, _ *Definition, container *spec.ContainerDefinitio
 	if n > 0 {
 		container.ResourceRequirements = []spec.ResourceRequirement{{Type: "GPU", Value: strconv.Itoa(n)}}
 	}
-	return nil
+	share, err := parseShare(c)
+	if share != nil {
+		container.ResourceRequirements = []spec.ResourceRequirement{{Type: "GPU", SharingStrategy: share}}
+	}
+	return err
+}
+
+// parseShare is the share of a GPU that the command line asks for; nil when it asks for none.
+func parseShare(c *cli.Context) (*spec.SharingStrategy, error) {
+	text, percent := c.String("gpu-memory"), int64(c.Int("gpu-compute"))
+	switch {
+	case text == "" && c.IsSet("gpu-compute"):
+		return nil, exit.Usagef("--gpu-compute goes with --gpu-memory: a task that has whole GPUs has all of their threads")
+	case text == "":
+		return nil, nil
+	case c.Int("gpus") > 0:
+		return nil, exit.Usagef("--gpu-memory is in place of --gpus: a task has whole GPUs or a share of one")
+	}
+	mib, err := format.ParseMemory(text)
+	if err != nil {
+		return nil, exit.Usagef("--gpu-memory %w", err)
+	}
+	share := &spec.NvidiaMPS{Memory: mib}
+	if c.IsSet("gpu-compute") {
+		if percent < 1 || percent > 100 {
+			return nil, exit.Usagef("--gpu-compute %d: must be 1 to 100, the percentage of the GPU's threads", percent)
+		}
+		share.MaxComputePercent = &percent
+	}
+	return &spec.SharingStrategy{NvidiaMPS: share}, nil
 }
 
 func applyCPUs(c *cli.Context, d *Definition, container *spec.ContainerDefinition) error {

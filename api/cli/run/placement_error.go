@@ -34,7 +34,7 @@ func (l *launcher) placementError(ctx context.Context, failures []client.Failure
 	switch first.Reason {
 	case client.ReasonGPU:
 		gpus, err := l.inv.Client.GPUs(ctx)
-		if err != nil {
+		if err != nil || l.request.gpus == 0 { // of a share its refusal says all
 			return failureError(first, "`pinion gpus` shows which are free")
 		}
 		if tasks := l.request.batch.count; l.request.scheduling.Gang && tasks > 1 && l.request.gpus > 0 {

@@ -15,7 +15,7 @@ import (
 // DefinitionFlags are the flags that say what a container is, as `pinion run` has them.
 func DefinitionFlags() []cli.Flag {
 	resources := slices.DeleteFunc(flags(), func(f cli.Flag) bool {
-		return !slices.Contains([]string{"gpus", "cpus", "memory", "shm-size"}, f.Names()[0])
+		return !slices.Contains([]string{"gpus", "gpu-memory", "gpu-compute", "cpus", "memory", "shm-size"}, f.Names()[0])
 	})
 	container := slices.DeleteFunc(containerFlags(), func(f cli.Flag) bool { return f.Names()[0] == "name" || f.Names()[0] == "rm" })
 	return slices.Concat(resources, inCategory("Container", container))
