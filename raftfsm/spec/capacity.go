@@ -2,13 +2,12 @@ package spec
 
 import (
 	"iter"
-	"maps"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
 	"pinion/gpu"
+	"pinion/raftfsm/hostport"
 )
 
 // Capacity is an amount of a host's resources: all that the host has, or what is free now or when some tasks have ended. It
@@ -18,8 +17,8 @@ type Capacity struct {
 	CPU       int64 // units
 	MemoryMiB int64
 	GPUs      int          // that are idle
-	Ports     map[int]bool // TCP host ports that are taken; shared between copies, so no method writes to it
-	UDPPorts  map[int]bool
+	Ports     hostport.Set // TCP host ports that are taken; shared between copies, so no method writes to it
+	UDPPorts  hostport.Set
 
 	accounts gpu.Accounts // as Free has them; shared between copies, so no method writes to it
 }
@@ -27,7 +26,7 @@ type Capacity struct {
 // CapacityOf is what the host has when no task runs on it. GPUs that are unhealthy at the moment count.
 func CapacityOf(h *Host) Capacity {
 	c := Capacity{CPU: h.CPU, MemoryMiB: h.MemoryMiB, GPUs: len(h.GPUs.Devices)}
-	markPorts(&c.Ports, h.Ports)
+	c.Ports.Add(h.Ports)
 	if h.SharesGPUs() {
 		c.accounts = gpu.NewAccounts(h.GPUs.Devices, true, true)
 	}
@@ -42,10 +41,10 @@ func (f *Free) Capacity() Capacity {
 // Slots returns how many times the demand fits, at most limit. A demand with host ports fits once at most.
 func (c *Capacity) Slots(d *Demand, limit int) int {
 	if len(d.Ports)+len(d.UDPPorts) > 0 {
-		if _, taken := portConflict(c.Ports, d.Ports); taken {
+		if _, taken := c.Ports.Conflict(d.Ports); taken {
 			return 0
 		}
-		if _, taken := portConflict(c.UDPPorts, d.UDPPorts); taken {
+		if _, taken := c.UDPPorts.Conflict(d.UDPPorts); taken {
 			return 0
 		}
 		limit = min(limit, 1)
@@ -107,10 +106,10 @@ func (c *Capacity) Shortfalls(d *Demand) iter.Seq[Shortfall] {
 }
 
 func (c *Capacity) yieldPorts(d *Demand, yield func(Shortfall) bool) (more bool) {
-	if port, taken := portConflict(c.Ports, d.Ports); taken && !yield(Shortfall{Reason: ReasonPorts, Needs: 1, port: port}) {
+	if port, taken := c.Ports.Conflict(d.Ports); taken && !yield(Shortfall{Reason: ReasonPorts, Needs: 1, port: port}) {
 		return false
 	}
-	port, taken := portConflict(c.UDPPorts, d.UDPPorts)
+	port, taken := c.UDPPorts.Conflict(d.UDPPorts)
 	return !taken || yield(Shortfall{Reason: ReasonPorts, Needs: 1, port: port, unit: udp})
 }
 
@@ -126,7 +125,7 @@ func (c Capacity) Subtract(d *Demand, n int) Capacity {
 		c.accounts = c.accounts.Clone()
 		c.GPUs -= c.accounts.TakeShares(share, n)
 	}
-	c.Ports, c.UDPPorts = withPorts(c.Ports, d.Ports), withPorts(c.UDPPorts, d.UDPPorts)
+	c.Ports, c.UDPPorts = c.Ports.With(d.Ports), c.UDPPorts.With(d.UDPPorts)
 	return c
 }
 
@@ -142,7 +141,7 @@ func (c Capacity) Add(h *Host, t *Task) Capacity {
 		}
 	}
 	c.returnGPUs(t)
-	c.Ports, c.UDPPorts = withoutPorts(c.Ports, t.Ports), withoutPorts(c.UDPPorts, t.UDPPorts)
+	c.Ports, c.UDPPorts = c.Ports.Without(t.Ports), c.UDPPorts.Without(t.UDPPorts)
 	return c
 }
 
@@ -176,8 +175,8 @@ func (c *Capacity) Hold(d *Demand, n int, later *Capacity) Demand {
 	return Demand{
 		CPU:       part(c.CPU, d.CPU, later.CPU),
 		MemoryMiB: part(c.MemoryMiB, d.MemoryMiB, later.MemoryMiB),
-		Ports:     freePorts(c.Ports, d.Ports),
-		UDPPorts:  freePorts(c.UDPPorts, d.UDPPorts),
+		Ports:     c.Ports.Free(d.Ports),
+		UDPPorts:  c.UDPPorts.Free(d.UDPPorts),
 		GPUs:      []int{int(part(int64(c.GPUs), int64(d.TotalGPUs()), int64(later.GPUs)))},
 		Shares:    c.holdShares(d.ShareMiB(), n, later),
 	}
@@ -221,39 +220,4 @@ func (s Shortfall) Need() string {
 		unit = strings.TrimSuffix(unit, "s")
 	}
 	return "needs " + strconv.FormatInt(s.Needs, 10) + " " + unit
-}
-
-// portConflict finds a wanted port that is taken, or wanted twice.
-func portConflict(taken map[int]bool, wanted []int) (port int, conflict bool) {
-	for i, port := range wanted {
-		if taken[port] || slices.Contains(wanted[:i], port) {
-			return port, true
-		}
-	}
-	return 0, false
-}
-
-func withPorts(taken map[int]bool, ports []int) map[int]bool {
-	if len(ports) > 0 {
-		taken = maps.Clone(taken)
-		markPorts(&taken, ports)
-	}
-	return taken
-}
-
-func withoutPorts(taken map[int]bool, ports []int) map[int]bool {
-	if len(ports) > 0 {
-		taken = maps.Clone(taken)
-		maps.DeleteFunc(taken, func(port int, _ bool) bool { return slices.Contains(ports, port) })
-	}
-	return taken
-}
-
-func freePorts(taken map[int]bool, ports []int) (free []int) {
-	for _, port := range ports {
-		if !taken[port] {
-			free = append(free, port)
-		}
-	}
-	return free
 }

@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"pinion/raftfsm/hostport"
 )
 
-func drawPorts(t *rapid.T, name string) (taken map[int]bool) {
-	markPorts(&taken, rapid.SliceOfN(rapid.IntRange(80, 84), 0, 3).Draw(t, name))
+func drawPorts(t *rapid.T, name string) (taken hostport.Set) {
+	taken.Add(rapid.SliceOfN(rapid.IntRange(80, 84), 0, 3).Draw(t, name))
 	return taken
 }
 

@@ -1,12 +1,12 @@
 package spec
 
 import (
-	"maps"
 	"math"
 	"slices"
 	"strconv"
 
 	"pinion/gpu"
+	"pinion/raftfsm/hostport"
 )
 
 // Free is what a host has left. It is always derived from the host and its tasks, never stored. A copy is independent:
@@ -14,8 +14,8 @@ import (
 type Free struct {
 	CPU       int64
 	MemoryMiB int64
-	Ports     map[int]bool // TCP host ports that are taken; nil when none is
-	UDPPorts  map[int]bool // the same of UDP
+	Ports     hostport.Set // TCP host ports that are taken
+	UDPPorts  hostport.Set // the same of UDP
 	GPUs      []string     // UUIDs of healthy devices nobody holds, by device index
 
 	accounts gpu.Accounts // of all devices; nil on a host that shares none
@@ -30,7 +30,7 @@ func NewFree(h *Host, tasks []*Task) Free {
 		return Free{}
 	}
 	free := Free{CPU: h.CPU, MemoryMiB: h.MemoryMiB, GPUs: h.GPUs.Healthy()}
-	markPorts(&free.Ports, h.Ports)
+	free.Ports.Add(h.Ports)
 	if h.SharesGPUs() || slices.ContainsFunc(tasks, (*Task).SharesGPU) {
 		free.accounts = gpu.NewAccounts(h.GPUs.Devices, h.SharesGPUs(), false)
 	}
@@ -44,25 +44,20 @@ func NewFree(h *Host, tasks []*Task) Free {
 
 // Take gives what the task holds to it. Ask FitsTask first.
 func (f *Free) Take(t *Task) {
-	if len(t.Ports) > 0 {
-		f.Ports = maps.Clone(f.Ports)
-	}
-	if len(t.UDPPorts) > 0 {
-		f.UDPPorts = maps.Clone(f.UDPPorts)
-	}
+	f.Ports, f.UDPPorts = f.Ports.Clone(t.Ports), f.UDPPorts.Clone(t.UDPPorts)
 	f.GPUs, f.accounts = slices.Clone(f.GPUs), f.accounts.Clone()
 	f.Subtract(t)
 }
 
 // TakePorts takes TCP ports off in place, which no task may have. Only the owner of f may.
-func (f *Free) TakePorts(ports []int) { markPorts(&f.Ports, ports) }
+func (f *Free) TakePorts(ports []int) { f.Ports.Add(ports) }
 
 // Subtract takes what the task holds off in place. Only the owner of f may: copies share its ports and GPUs, see Take.
 func (f *Free) Subtract(t *Task) {
 	f.CPU -= t.CPU
 	f.MemoryMiB -= t.MemoryMiB
-	markPorts(&f.Ports, t.Ports)
-	markPorts(&f.UDPPorts, t.UDPPorts)
+	f.Ports.Add(t.Ports)
+	f.UDPPorts.Add(t.UDPPorts)
 	for i := range t.Containers {
 		for _, held := range t.Containers[i].GPUs {
 			if at := slices.Index(f.GPUs, held); at >= 0 {
@@ -81,15 +76,6 @@ func take(account *gpu.Account, share *GPUShare) {
 		account.TakeWhole()
 	default:
 		account.TakeShare(share.MemoryMiB)
-	}
-}
-
-func markPorts(taken *map[int]bool, ports []int) {
-	if len(ports) > 0 && *taken == nil {
-		*taken = make(map[int]bool, len(ports))
-	}
-	for _, port := range ports {
-		(*taken)[port] = true
 	}
 }
 

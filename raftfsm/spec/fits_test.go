@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"pinion/gpu"
+	"pinion/raftfsm/hostport"
 )
 
 func TestDemandOf(t *testing.T) {
@@ -50,7 +51,7 @@ func TestDemandOf(t *testing.T) {
 }
 
 func TestFits(t *testing.T) {
-	free := Free{CPU: 100, MemoryMiB: 200, Ports: map[int]bool{22: true}, UDPPorts: map[int]bool{53: true}, GPUs: []string{"a", "b"}}
+	free := Free{CPU: 100, MemoryMiB: 200, Ports: hostport.Set{22: true}, UDPPorts: hostport.Set{53: true}, GPUs: []string{"a", "b"}}
 	cases := []struct {
 		name           string
 		demand         Demand
@@ -96,7 +97,7 @@ func TestFreeIsWhatTasksAndHealthLeave(t *testing.T) {
 	held.Ports = []int{80}
 	over.LastStatus = Stopped
 	got := NewFree(&host, []*Task{held, over})
-	want := Free{CPU: 3996, MemoryMiB: 8092, Ports: map[int]bool{22: true, 80: true}, GPUs: []string{"h-gpu0", "h-gpu3"}}
+	want := Free{CPU: 3996, MemoryMiB: 8092, Ports: hostport.Set{22: true, 80: true}, GPUs: []string{"h-gpu0", "h-gpu3"}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}

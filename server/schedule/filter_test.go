@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"pinion/raftfsm/hostport"
 	"pinion/raftfsm/spec"
 )
 
@@ -33,7 +34,7 @@ func TestEveryRefusalExplainsItself(t *testing.T) {
 			func(r *Request) { r.Definition.PIDMode = "host" }, "ATTRIBUTE", "needs an access key of the role admin"},
 		{"no CPU left", func(h *Host) { h.Free.CPU = 99 }, nil, "RESOURCE:CPU", "needs 100 CPU units, 99 free"},
 		{"no memory left", func(h *Host) { h.Free.MemoryMiB = 99 }, nil, "RESOURCE:MEMORY", "needs 100 MiB of memory, 99 free"},
-		{"a port taken", func(h *Host) { h.Free.Ports = map[int]bool{80: true} }, func(r *Request) {
+		{"a port taken", func(h *Host) { h.Free.Ports = hostport.Set{80: true} }, func(r *Request) {
 			r.Definition.Containers[0].PortMappings = []spec.PortMapping{{HostPort: 80}}
 		}, "RESOURCE:PORTS", "host port 80 is taken"},
 		{"no GPU left", func(h *Host) { h.Free.GPUs = nil }, nil, "RESOURCE:GPU", "needs 1 GPU, 0 free"},

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"pinion/raftfsm/hostport"
 	"pinion/raftfsm/spec"
 )
 
@@ -73,7 +74,7 @@ func TestAGangKnowsItsRanksAndHoldsAPort(t *testing.T) {
 	r := gangOf(3, 1)
 	r.Seed = 7
 	taken := host("a", 4)
-	taken.Free.Ports = map[int]bool{29507: true}
+	taken.Free.Ports = hostport.Set{29507: true}
 	d := plan([]Host{taken}, r)
 	for rank, task := range d.Tasks {
 		if seat := task.Gang; seat == nil || seat.Rank != rank || seat.Size != 3 || seat.Port != 29508 || seat.ID != d.Tasks[0].Gang.ID {
