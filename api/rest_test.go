@@ -16,12 +16,13 @@ import (
 	"pinion/api/httpx"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/volumeroot"
 )
 
 func TestHostsShowWhatTasksMayReach(t *testing.T) {
 	b := newFixture(t)
 	host := newHost(hostID, "gpu-1", 4)
-	host.Volumes, host.Allow = []spec.VolumeRoot{{Name: "models", Path: "/mnt/models", ReadOnly: true}, {Name: spec.LocalVolumes}}, []string{"host-pid"}
+	host.Volumes, host.Allow = []volumeroot.Root{{Name: "models", Path: "/mnt/models", ReadOnly: true}, {Name: volumeroot.Local}}, []string{"host-pid"}
 	b.mustApply(t, raftfsm.PutHost{Host: host})
 	const want = `"volumes":[{"name":"models","path":"/mnt/models","readOnly":true},{"name":"local"}],"allow":["host-pid"]`
 	if got := b.get("/v1/hosts").Body.String(); !strings.Contains(got, want) {

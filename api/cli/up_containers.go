@@ -10,12 +10,13 @@ import (
 
 	"pinion/api/cli/exit"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/volumeroot"
 )
 
 // ContainerOptions is what the containers of tasks may reach and use on a host.
 type ContainerOptions struct {
 	// Volumes are the directories that tasks may mount.
-	Volumes []spec.VolumeRoot
+	Volumes []volumeroot.Root
 	// Allow are the powers that containers may have beyond those that every host gives; see spec.Allowable.
 	Allow []string
 	// PidsLimit is the number of processes and threads of a container, for each of its GPUs if it has several. 0: no limit.
@@ -75,12 +76,12 @@ func (f *containerFlags) complete(o *ContainerOptions) error {
 	return nil
 }
 
-func parseVolumeRoot(given string) (spec.VolumeRoot, error) {
+func parseVolumeRoot(given string) (volumeroot.Root, error) {
 	dir, readOnly := strings.CutSuffix(given, ":ro")
-	root := spec.VolumeRoot{Path: dir, ReadOnly: readOnly}
+	root := volumeroot.Root{Path: dir, ReadOnly: readOnly}
 	if name, path, named := strings.Cut(dir, "="); named && !strings.Contains(name, "/") {
 		root.Name, root.Path = name, path
-		if !spec.ValidVolumeName(name) {
+		if !volumeroot.ValidName(name) {
 			return root, exit.Usagef("--volume %q: the name %q is not 1 to 64 letters, digits, - and _", given, name)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/volumeroot"
 )
 
 func TestUpChecksItsFlagsBeforeItTouchesAnything(t *testing.T) {
@@ -66,7 +66,7 @@ func TestUpGivesTheProgramWhatWasAskedFor(t *testing.T) {
 		Attributes: map[string]string{"ecs.instance-type": "p2.xlarge", "rack": "a,b"}, Cluster: "lab", LogLevel: slog.LevelDebug, RegistryConfig: dir,
 		Join: "gpu1.example.com:7400", Token: "pinion1.a.b.c", Servers: 5, ReplaceAfter: 10 * time.Minute, LostAfter: 90 * time.Second,
 		Containers: ContainerOptions{
-			Volumes: []spec.VolumeRoot{{Path: "/data"}, {Name: "models", Path: "/mnt/models", ReadOnly: true}}, Allow: []string{"host-pid", "NET_ADMIN", "privileged"},
+			Volumes: []volumeroot.Root{{Path: "/data"}, {Name: "models", Path: "/mnt/models", ReadOnly: true}}, Allow: []string{"host-pid", "NET_ADMIN", "privileged"},
 			PidsLimit: 16384, MaxStopTimeout: 2 * time.Minute, NoNewPrivileges: true,
 		}}
 	if !reflect.DeepEqual(got, want) {

@@ -11,6 +11,7 @@ import (
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/traffic"
 	"pinion/raftfsm/virtualip"
+	"pinion/raftfsm/volumeroot"
 )
 
 // hostView is a host: what it says of itself, and what the pool knows beside that.
@@ -34,7 +35,7 @@ type hostView struct {
 	Custom       map[string]string `json:"custom,omitempty"`       // attributes of PutAttributes
 	Tags         []spec.Tag        `json:"tags,omitempty"`
 	HealthAt     time.Time         `json:"healthAt,omitzero"` // when the health of its GPUs changed last
-	Volumes      []spec.VolumeRoot `json:"volumes,omitempty"` // directories that tasks may mount
+	Volumes      []volumeroot.Root `json:"volumes,omitempty"` // directories that tasks may mount
 	Allow        []string          `json:"allow,omitempty"`   // what containers may have beyond what every host gives
 
 	ListenerProblems []traffic.ListenerProblem `json:"listenerProblems,omitempty"` // the listeners that its proxy does not serve, by port

@@ -9,6 +9,7 @@ import (
 	"pinion/node/runtime"
 	"pinion/node/volume"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/volumeroot"
 )
 
 func TestNameServersOnLoopbackAreLeftOut(t *testing.T) {
@@ -71,7 +72,7 @@ func TestTheDefinitionsOwnNames(t *testing.T) {
 func TestVolumes(t *testing.T) {
 	dir, given := t.TempDir(), t.TempDir()
 	host := filepath.Join(given, "new", "data")
-	roots, err := volume.Open([]spec.VolumeRoot{{Path: given}}, t.TempDir())
+	roots, err := volume.Open([]volumeroot.Root{{Path: given}}, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

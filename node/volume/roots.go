@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/volumeroot"
 )
 
 // Roots are the volume roots of this host.
@@ -24,7 +24,7 @@ type Roots struct {
 
 // root is a volume root and the real path of its directory.
 type root struct {
-	spec.VolumeRoot
+	volumeroot.Root
 	dir  string
 	mode os.FileMode // of directories that are made below it
 }
@@ -34,7 +34,7 @@ var systemDirs = []string{"/etc", "/run", "/proc", "/sys", "/dev"}
 
 // Open checks the directories that the operator names, and makes the one in the data directory. private are further files and
 // directories with which a task would be root on the host, such as containerd's socket. An error names the option that is wrong.
-func Open(named []spec.VolumeRoot, dataDir string, private ...string) (*Roots, error) {
+func Open(named []volumeroot.Root, dataDir string, private ...string) (*Roots, error) {
 	r := &Roots{}
 	for _, path := range slices.Concat(systemDirs, []string{dataDir}, private) {
 		real, err := filepath.EvalSymlinks(path)
@@ -48,7 +48,7 @@ func Open(named []spec.VolumeRoot, dataDir string, private ...string) (*Roots, e
 			return nil, fmt.Errorf("--volume %s: %w", n, err)
 		}
 	}
-	if slices.ContainsFunc(r.all, func(known root) bool { return known.Name == spec.LocalVolumes }) {
+	if slices.ContainsFunc(r.all, func(known root) bool { return known.Name == volumeroot.Local }) {
 		return r, nil
 	}
 	return r, r.addLocal(filepath.Join(dataDir, "volumes"))
@@ -64,11 +64,11 @@ func (r *Roots) addLocal(dir string) error {
 	if err != nil {
 		return fmt.Errorf("directory for volumes: %w", err)
 	}
-	r.all = append(r.all, root{spec.VolumeRoot{Name: spec.LocalVolumes}, dir, 0o777})
+	r.all = append(r.all, root{volumeroot.Root{Name: volumeroot.Local}, dir, 0o777})
 	return nil
 }
 
-func (r *Roots) add(n spec.VolumeRoot) error {
+func (r *Roots) add(n volumeroot.Root) error {
 	if !filepath.IsAbs(n.Path) {
 		return fmt.Errorf("%s is not an absolute path", n.Path)
 	}
@@ -92,14 +92,14 @@ func (r *Roots) add(n spec.VolumeRoot) error {
 	}
 	for _, other := range r.all {
 		if within(dir, other.dir) || within(other.dir, dir) {
-			return fmt.Errorf("it is in the directory of --volume %s, or around it: give one of them", other.VolumeRoot)
+			return fmt.Errorf("it is in the directory of --volume %s, or around it: give one of them", other.Root)
 		}
 		if n.Name != "" && n.Name == other.Name {
-			return fmt.Errorf("--volume %s has this name already", other.VolumeRoot)
+			return fmt.Errorf("--volume %s has this name already", other.Root)
 		}
 	}
 	mode := os.FileMode(0o755)
-	if n.Name == spec.LocalVolumes {
+	if n.Name == volumeroot.Local {
 		mode = 0o777
 	}
 	n.Path = filepath.Clean(n.Path)
@@ -108,10 +108,10 @@ func (r *Roots) add(n spec.VolumeRoot) error {
 }
 
 // List is the roots as the host reports them to its pool.
-func (r *Roots) List() []spec.VolumeRoot {
-	all := make([]spec.VolumeRoot, len(r.all))
+func (r *Roots) List() []volumeroot.Root {
+	all := make([]volumeroot.Root, len(r.all))
 	for i, known := range r.all {
-		all[i] = known.VolumeRoot
+		all[i] = known.Root
 	}
 	return all
 }
@@ -130,8 +130,8 @@ type Volume struct {
 // Find finds the volume that the sourcePath of a task definition names.
 func (r *Roots) Find(sourcePath string) (*Volume, error) {
 	if r != nil {
-		if known, below, found := spec.FindVolumeRoot(r.List(), sourcePath); found {
-			at := slices.IndexFunc(r.all, func(other root) bool { return other.VolumeRoot == known })
+		if known, below, found := volumeroot.Find(r.List(), sourcePath); found {
+			at := slices.IndexFunc(r.all, func(other root) bool { return other.Root == known })
 			return &Volume{r, r.all[at], below, sourcePath}, nil
 		}
 	}

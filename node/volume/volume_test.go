@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/volumeroot"
 )
 
 // fixture is a host with a data directory, and a directory /…/data that it gives to tasks beside one that it does not.
@@ -43,9 +43,9 @@ func (f *fixture) must(err error) {
 	}
 }
 
-func (f *fixture) roots(named ...spec.VolumeRoot) *Roots {
+func (f *fixture) roots(named ...volumeroot.Root) *Roots {
 	f.t.Helper()
-	roots, err := Open(append(named, spec.VolumeRoot{Path: f.given}), f.dataDir)
+	roots, err := Open(append(named, volumeroot.Root{Path: f.given}), f.dataDir)
 	f.must(err)
 	return roots
 }
@@ -71,7 +71,7 @@ func TestDirectoriesThatTasksCanMount(t *testing.T) {
 	f := newFixture(t)
 	f.must(os.WriteFile(filepath.Join(f.given, "file"), nil, 0o600))
 	f.must(os.Symlink("inner", filepath.Join(f.given, "link")))
-	roots := f.roots(spec.VolumeRoot{Name: "more", Path: f.elsewhere})
+	roots := f.roots(volumeroot.Root{Name: "more", Path: f.elsewhere})
 	for sourcePath, want := range map[string]string{
 		f.given:                 f.given,
 		f.given + "/new/er":     f.given + "/new/er",
@@ -220,7 +220,7 @@ func TestFileSystemsOfTheKernelAreNeverGiven(t *testing.T) {
 
 func TestADirectoryToReadIsNotMade(t *testing.T) {
 	f := newFixture(t)
-	roots, err := Open([]spec.VolumeRoot{{Name: "ro", Path: f.given, ReadOnly: true}}, f.dataDir)
+	roots, err := Open([]volumeroot.Root{{Name: "ro", Path: f.given, ReadOnly: true}}, f.dataDir)
 	f.must(err)
 	if _, err := f.open(roots, "ro/new"); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "is not made") {
 		t.Errorf("got %v", err)
@@ -240,28 +240,28 @@ func TestDirectoriesThatAreNeverGiven(t *testing.T) {
 		linked := fmt.Sprint(link, i)
 		f.must(os.Symlink(target, linked))
 		for _, path := range []string{target, linked} {
-			if _, err := Open([]spec.VolumeRoot{{Path: path}}, f.dataDir, socket); err == nil || !strings.Contains(err.Error(), "--volume "+path) || !strings.Contains(err.Error(), "never given") {
+			if _, err := Open([]volumeroot.Root{{Path: path}}, f.dataDir, socket); err == nil || !strings.Contains(err.Error(), "--volume "+path) || !strings.Contains(err.Error(), "never given") {
 				t.Errorf("%s: %v", path, err)
 			}
 		}
 	}
 	f.must(os.MkdirAll(filepath.Join(f.given, "inner"), 0o755))
 	f.must(unix.Mount("/etc", f.given+"/inner", "", unix.MS_BIND, ""))
-	if _, err := Open([]spec.VolumeRoot{{Path: f.given + "/inner"}}, f.dataDir); err == nil || !strings.Contains(err.Error(), "/etc is never given") {
+	if _, err := Open([]volumeroot.Root{{Path: f.given + "/inner"}}, f.dataDir); err == nil || !strings.Contains(err.Error(), "/etc is never given") {
 		t.Errorf("/etc at another place: %v", err)
 	}
 	f.must(unix.Unmount(f.given+"/inner", 0))
 	f.must(os.WriteFile(filepath.Join(f.given, "file"), nil, 0o600))
 	for _, c := range []struct {
-		named []spec.VolumeRoot
+		named []volumeroot.Root
 		says  string
 	}{
-		{[]spec.VolumeRoot{{Path: f.given + "/none"}}, "make the directory first"},
-		{[]spec.VolumeRoot{{Path: f.given + "/file"}}, "not a directory"},
-		{[]spec.VolumeRoot{{Path: "data"}}, "not an absolute path"},
-		{[]spec.VolumeRoot{{Path: f.given}, {Name: "inner", Path: f.given + "/inner", ReadOnly: true}}, "give one of them"},
-		{[]spec.VolumeRoot{{Path: f.given}, {Name: "again", Path: f.given}}, "give one of them"},
-		{[]spec.VolumeRoot{{Name: "a", Path: f.given}, {Name: "a", Path: f.elsewhere}}, "has this name already"},
+		{[]volumeroot.Root{{Path: f.given + "/none"}}, "make the directory first"},
+		{[]volumeroot.Root{{Path: f.given + "/file"}}, "not a directory"},
+		{[]volumeroot.Root{{Path: "data"}}, "not an absolute path"},
+		{[]volumeroot.Root{{Path: f.given}, {Name: "inner", Path: f.given + "/inner", ReadOnly: true}}, "give one of them"},
+		{[]volumeroot.Root{{Path: f.given}, {Name: "again", Path: f.given}}, "give one of them"},
+		{[]volumeroot.Root{{Name: "a", Path: f.given}, {Name: "a", Path: f.elsewhere}}, "has this name already"},
 	} {
 		if _, err := Open(c.named, f.dataDir); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v: %v, want %s", c.named, err, c.says)
@@ -271,7 +271,7 @@ func TestDirectoriesThatAreNeverGiven(t *testing.T) {
 
 func TestTheLocalDirectoryCanBeElsewhere(t *testing.T) {
 	f := newFixture(t)
-	roots, err := Open([]spec.VolumeRoot{{Name: spec.LocalVolumes, Path: f.given}}, f.dataDir)
+	roots, err := Open([]volumeroot.Root{{Name: volumeroot.Local, Path: f.given}}, f.dataDir)
 	f.must(err)
 	if got, err := f.open(roots, "local/x"); err != nil || got != f.given+"/x" {
 		t.Errorf("%s, %v", got, err)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"pinion/api/cli"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/volumeroot"
 )
 
 func TestAHostDoesNotGiveAwayWhatItIsMadeOf(t *testing.T) {
@@ -19,7 +19,7 @@ func TestAHostDoesNotGiveAwayWhatItIsMadeOf(t *testing.T) {
 	for what, path := range map[string]string{"its program": filepath.Dir(binary), "its registry logins": registry, "its data": filepath.Dir(dir)} {
 		err := Build{}.Up(t.Context(), cli.UpConfig{
 			DataDir: dir, Listen: "127.0.0.1:0", GPUs: "none", RegistryConfig: registry,
-			Containers: cli.ContainerOptions{Volumes: []spec.VolumeRoot{{Path: path}}},
+			Containers: cli.ContainerOptions{Volumes: []volumeroot.Root{{Path: path}}},
 		})
 		if err == nil || !strings.Contains(err.Error(), "--volume "+path) || !strings.Contains(err.Error(), "never given to tasks") {
 			t.Errorf("%s: %v", what, err)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"pinion/raftfsm/volumeroot"
 )
 
 // Attribute is a name with an optional value that a host carries or a definition requires.
@@ -89,7 +91,7 @@ func (h *Host) Attribute(name string) (value string, carried bool) {
 	return value, value != ""
 }
 
-func joinText(roots []VolumeRoot) string {
+func joinText(roots []volumeroot.Root) string {
 	all := make([]string, len(roots))
 	for i, root := range roots {
 		all[i] = root.String()

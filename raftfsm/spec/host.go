@@ -9,6 +9,7 @@ import (
 
 	"pinion/gpu"
 	"pinion/raftfsm/traffic"
+	"pinion/raftfsm/volumeroot"
 )
 
 // HostStatus is ECS's container instance status, the part of it that is stored.
@@ -42,7 +43,7 @@ type Host struct {
 	CustomAttributes map[string]string `json:"custom,omitempty"`       // attributes of PutAttributes, never the host's own word
 	Tags             []Tag             `json:"tags,omitempty"`
 	HealthAt         time.Time         `json:"healthAt,omitzero"`            // when the health of its GPUs changed last; zero: before anybody noted it
-	Volumes          []VolumeRoot      `json:"volumes,omitempty" level:"1"`  // directories that tasks may mount
+	Volumes          []volumeroot.Root `json:"volumes,omitempty" level:"1"`  // directories that tasks may mount
 	Allow            []string          `json:"allow,omitempty" level:"1"`    // powers that containers may have: AllowPrivileged and the like, capabilities
 	Place            string            `json:"place,omitempty" level:"1"`    // its data directory on its machine since the boot: which process speaks for it; empty: it does not say
 	Starts           int64             `json:"starts,omitempty" level:"1"`   // how often it was started: who counts less has an older copy of its identity

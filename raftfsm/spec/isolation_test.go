@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"pinion/gpu"
+	"pinion/raftfsm/volumeroot"
 )
 
 // asks are definitions that ask for one thing each.
@@ -35,7 +36,7 @@ var asks = struct {
 var (
 	withGPUs    = gpu.Inventory{Devices: []gpu.Device{{UUID: "GPU-0"}}}
 	everyPower  = append([]string{AllowPrivileged, AllowHostPID, AllowHostIPC}, LinuxCapabilities...)
-	volumeRoots = []VolumeRoot{{Path: "/data"}, {Name: "models", Path: "/mnt/models", ReadOnly: true}, {Name: LocalVolumes}}
+	volumeRoots = []volumeroot.Root{{Path: "/data"}, {Name: "models", Path: "/mnt/models", ReadOnly: true}, {Name: volumeroot.Local}}
 )
 
 func TestWhatAHostGivesIsTheWordOfItsOperator(t *testing.T) {
@@ -149,7 +150,7 @@ func TestAVolumeIsFoundInItsRootOrNotAtAll(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		parts := rapid.SliceOfN(rapid.SampledFrom([]string{"data", "models", "local", "mnt", "..", ".", "", "x", "databank"}), 0, 6).Draw(r, "path")
 		source := strings.Join(parts, "/")
-		root, below, found := FindVolumeRoot(volumeRoots, source)
+		root, below, found := volumeroot.Find(volumeRoots, source)
 		if !found {
 			return
 		}

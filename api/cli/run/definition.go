@@ -15,6 +15,7 @@ import (
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/volumeroot"
 )
 
 func flags() []cli.Flag {
@@ -225,7 +226,7 @@ func applyEnvironment(c *cli.Context, _ *Definition, container *spec.ContainerDe
 // isVolumeSource accepts an absolute path, and the name of a volume root with a path below it, such as local/cache.
 func isVolumeSource(text string) bool {
 	name, _, _ := strings.Cut(text, "/")
-	return strings.HasPrefix(text, "/") || spec.ValidVolumeName(name)
+	return strings.HasPrefix(text, "/") || volumeroot.ValidName(name)
 }
 
 func applyVolumes(c *cli.Context, d *Definition, container *spec.ContainerDefinition) error {

@@ -7,6 +7,7 @@ import (
 
 	"pinion/api/ecs/field"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/volumeroot"
 )
 
 // maxPath is the kernel's limit for a path, in bytes.
@@ -21,7 +22,7 @@ func validPath(given string) bool {
 // decided at placement.
 func validSourcePath(given string) bool {
 	name, _, _ := strings.Cut(given, "/")
-	if spec.ValidVolumeName(name) && !slices.Contains(strings.Split(given, "/"), "..") {
+	if volumeroot.ValidName(name) && !slices.Contains(strings.Split(given, "/"), "..") {
 		given = "/" + given
 	}
 	return validPath(given)
@@ -41,7 +42,7 @@ func checkVolumes(volumes []spec.Volume) error {
 		if v.Host != nil && v.Host.SourcePath != "" && !validSourcePath(v.Host.SourcePath) {
 			return field.Errorf(field.Join(at, "host.sourcePath"),
 				"Volume '%s': host.sourcePath must be an absolute path, or the name of a directory that hosts give to tasks (pinion up --volume NAME=DIR) with a path below it, such as %s/cache, not %.300q.",
-				v.Name, spec.LocalVolumes, v.Host.SourcePath)
+				v.Name, volumeroot.Local, v.Host.SourcePath)
 		}
 	}
 	return nil
