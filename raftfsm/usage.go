@@ -62,7 +62,7 @@ func spreadOverHours(hours map[int64]int64, milli, from, to int64) {
 	for from < to {
 		hour := from / 3600
 		next := min(to, (hour+1)*3600)
-		hours[hour] += (milli*(next-from) + spec.GPUMilli/2) / spec.GPUMilli
+		hours[hour] += spec.GPUSeconds(milli, next-from)
 		from = next
 	}
 }

@@ -37,22 +37,28 @@ func drawDemand(t *rapid.T) Demand {
 
 func TestSlotsIsHowOftenADemandFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c, d, limit := drawCapacity(t), drawDemand(t), rapid.IntRange(0, 6).Draw(t, "limit")
-		fitted, left := 0, c
-		for fitted < limit {
-			if _, fits := left.Fits(&d); !fits {
-				break
-			}
-			left = left.Subtract(&d, 1)
-			fitted++
-		}
-		if slots := c.Slots(&d, limit); slots != fitted {
-			t.Fatalf("%d slots, it fits %d times", slots, fitted)
-		}
-		if at := c.Subtract(&d, fitted); !reflect.DeepEqual(at, left) {
-			t.Fatalf("%d at once leave %+v, one by one %+v", fitted, at, left)
-		}
+		c, d := drawCapacity(t), drawDemand(t)
+		takeOneByOne(t, &c, &d)
 	})
+}
+
+// takeOneByOne takes the demand off the capacity as often as it fits, up to a limit that it draws, and returns what is left. Slots has to say how
+// often that is, and Subtract to leave the same at once.
+func takeOneByOne(t *rapid.T, c *Capacity, d *Demand) (left Capacity) {
+	limit, fitted := rapid.IntRange(0, 6).Draw(t, "limit"), 0
+	for left = *c; fitted < limit; fitted++ {
+		if _, fits := left.Fits(d); !fits {
+			break
+		}
+		left = left.Subtract(d, 1)
+	}
+	if slots := c.Slots(d, limit); slots != fitted {
+		t.Fatalf("%d slots, it fits %d times", slots, fitted)
+	}
+	if at := c.Subtract(d, fitted); !reflect.DeepEqual(at, left) {
+		t.Fatalf("%d at once leave %+v, one by one %+v", fitted, at, left)
+	}
+	return left
 }
 
 func TestADemandFitsWhenNothingIsMissing(t *testing.T) {

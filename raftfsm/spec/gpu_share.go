@@ -29,6 +29,9 @@ func MilliOf(mib, totalMiB int64) int {
 	return int((max(0, mib)*GPUMilli + totalMiB - 1) / totalMiB)
 }
 
+// GPUSeconds is the GPU time of so many thousandths of a GPU, to the nearest second.
+func GPUSeconds(milli, seconds int64) int64 { return (milli*seconds + GPUMilli/2) / GPUMilli }
+
 // GPUMilli is what the task holds of GPUs, in thousandths of one.
 func (t *Task) GPUMilli() (sum int) {
 	for i := range t.Containers {

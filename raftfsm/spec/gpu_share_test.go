@@ -50,21 +50,8 @@ func TestSharesAreCountedAsTheyAreTaken(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := sharedHost(3)
 		free := NewFree(h, drawHolders(t, h))
-		c, d, limit := free.Capacity(), Demand{CPU: 1, Shares: rapid.SliceOfN(rapid.Int64Range(1, 600), 1, 3).Draw(t, "wants")}, rapid.IntRange(0, 6).Draw(t, "limit")
-		fitted, left := 0, c
-		for fitted < limit {
-			if _, fits := left.Fits(&d); !fits {
-				break
-			}
-			left = left.Subtract(&d, 1)
-			fitted++
-		}
-		if slots := c.Slots(&d, limit); slots != fitted {
-			t.Fatalf("%d slots, it fits %d times", slots, fitted)
-		}
-		if at := c.Subtract(&d, fitted); !reflect.DeepEqual(at, left) {
-			t.Fatalf("%d at once leave %+v, one by one %+v", fitted, at, left)
-		}
+		c, d := free.Capacity(), Demand{CPU: 1, Shares: rapid.SliceOfN(rapid.Int64Range(1, 600), 1, 3).Draw(t, "wants")}
+		left := takeOneByOne(t, &c, &d)
 		if left.GPUs != left.accounts.Idle() {
 			t.Fatalf("%d GPUs are idle, counted are %d", left.accounts.Idle(), left.GPUs)
 		}

@@ -46,7 +46,7 @@ func (u usageSums) count(t *ended.Task) {
 		for from < to {
 			k.day = int32(from / daySeconds)
 			next := min(to, (int64(k.day)+1)*daySeconds)
-			u.add(k, usageSum{gpuSeconds: (milli*(next-from) + spec.GPUMilli/2) / spec.GPUMilli})
+			u.add(k, usageSum{gpuSeconds: spec.GPUSeconds(milli, next-from)})
 			from = next
 		}
 	}

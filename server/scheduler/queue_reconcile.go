@@ -150,8 +150,11 @@ func smallestShared(view *raftfsm.View, cluster string, mib int64) (smallest int
 		return 0
 	}
 	for _, host := range view.Hosts(cluster) {
+		if !host.SharesGPUs() {
+			continue
+		}
 		for i := range host.GPUs.Devices {
-			if total := host.GPUs.Devices[i].MemoryMiB; host.SharesGPUs() && total >= mib && (smallest == 0 || total < smallest) {
+			if total := host.GPUs.Devices[i].MemoryMiB; total >= mib && (smallest == 0 || total < smallest) {
 				smallest = total
 			}
 		}
