@@ -170,7 +170,7 @@ func TestNamesThatLookAlikeAreToldApart(t *testing.T) {
 
 // alike is another name whose digest in the order of tasks by cluster is the same.
 func alike(name string) string {
-	lookup := func(name string) sortkey.Item[spec.Task] { return tasksByCluster.Lookup(sortkey.Key{First: name}) }
+	lookup := func(name string) sortkey.Item { return tasksByCluster.Lookup(sortkey.Key{First: name}) }
 	for n := 0; ; n++ {
 		if other := fmt.Sprint("cluster-", n); tasksByCluster.Interleaved(lookup(other), lookup(name)) && other != name {
 			return other

@@ -36,15 +36,14 @@ func Highest(first string) Key { return Key{First: first, Number: math.MaxInt64}
 
 // Item is an entry of an index: an object, from which its key is derived, or the key of a lookup. Only the prefix of the
 // key is stored beside the object, because there are millions of items; comparing prefixes avoids the cache misses of
-// reading the objects.
-type Item[T any] struct {
-	Object *T // nil in a lookup
+// reading the objects. It has no type parameter, so that the program has the code of a tree once, not for each type of object.
+type Item struct {
+	object any // a *T of the Order[T], or the *Key of a lookup
 	prefix uint64
-	lookup *Key
 }
 
 // Item returns the entry of an object.
-func (o *Order[T]) Item(object *T) Item[T] {
+func (o *Order[T]) Item(object *T) Item {
 	k := Key{First: o.First(object)}
 	if o.Number != nil {
 		k.Number = o.Number(object)
@@ -52,11 +51,17 @@ func (o *Order[T]) Item(object *T) Item[T] {
 	if o.HashedPrefix {
 		k.Second = o.Second(object)
 	}
-	return Item[T]{prefix: o.prefix(&k), Object: object}
+	return Item{object, o.prefix(&k)}
+}
+
+// Object returns the object of an entry, nil for the zero Item and for a lookup.
+func (o *Order[T]) Object(i Item) *T {
+	object, _ := i.object.(*T)
+	return object
 }
 
 // Lookup returns an item that compares as an object with that key does.
-func (o *Order[T]) Lookup(k Key) Item[T] { return Item[T]{prefix: o.prefix(&k), lookup: &k} }
+func (o *Order[T]) Lookup(k Key) Item { return Item{&k, o.prefix(&k)} }
 
 // prefix is compared before the key itself. It is derived from the first part of the key, or from the number if the key
 // begins with it, and has the same order. With HashedPrefix it is a checksum of the first part and the beginning of the
@@ -79,12 +84,12 @@ func prefixOf(s string) uint64 {
 }
 
 // Interleaved reports whether two items may belong to groups that HashedPrefix interleaves.
-func (o *Order[T]) Interleaved(a, b Item[T]) bool {
+func (o *Order[T]) Interleaved(a, b Item) bool {
 	return o.HashedPrefix && a.prefix>>56 == b.prefix>>56
 }
 
 // Less reports whether a sorts before b.
-func (o *Order[T]) Less(a, b Item[T]) bool {
+func (o *Order[T]) Less(a, b Item) bool {
 	if a.prefix != b.prefix {
 		return a.prefix < b.prefix
 	}
@@ -92,7 +97,7 @@ func (o *Order[T]) Less(a, b Item[T]) bool {
 }
 
 // Compare is -1, 0 or 1, as a sorts before, with or after b.
-func (o *Order[T]) Compare(a, b Item[T]) int {
+func (o *Order[T]) Compare(a, b Item) int {
 	if a.prefix != b.prefix {
 		return cmp.Compare(a.prefix, b.prefix)
 	}
@@ -100,7 +105,7 @@ func (o *Order[T]) Compare(a, b Item[T]) int {
 }
 
 // compareKeys compares the parts of two keys until one differs.
-func (o *Order[T]) compareKeys(a, b Item[T]) int {
+func (o *Order[T]) compareKeys(a, b Item) int {
 	if c := strings.Compare(o.firstOf(a), o.firstOf(b)); c != 0 {
 		return c
 	}
@@ -118,30 +123,30 @@ func (o *Order[T]) compareKeys(a, b Item[T]) int {
 	return strings.Compare(o.thirdOf(a), o.thirdOf(b))
 }
 
-func (o *Order[T]) firstOf(i Item[T]) string {
-	if i.lookup != nil {
-		return i.lookup.First
+func (o *Order[T]) firstOf(i Item) string {
+	if lookup, is := i.object.(*Key); is {
+		return lookup.First
 	}
-	return o.First(i.Object)
+	return o.First(i.object.(*T))
 }
 
-func (o *Order[T]) numberOf(i Item[T]) int64 {
-	if i.lookup != nil {
-		return i.lookup.Number
+func (o *Order[T]) numberOf(i Item) int64 {
+	if lookup, is := i.object.(*Key); is {
+		return lookup.Number
 	}
-	return o.Number(i.Object)
+	return o.Number(i.object.(*T))
 }
 
-func (o *Order[T]) secondOf(i Item[T]) string {
-	if i.lookup != nil {
-		return i.lookup.Second
+func (o *Order[T]) secondOf(i Item) string {
+	if lookup, is := i.object.(*Key); is {
+		return lookup.Second
 	}
-	return o.Second(i.Object)
+	return o.Second(i.object.(*T))
 }
 
-func (o *Order[T]) thirdOf(i Item[T]) string {
-	if i.lookup != nil {
-		return i.lookup.Third
+func (o *Order[T]) thirdOf(i Item) string {
+	if lookup, is := i.object.(*Key); is {
+		return lookup.Third
 	}
-	return o.Third(i.Object)
+	return o.Third(i.object.(*T))
 }

@@ -18,14 +18,14 @@ type Index[T any] struct {
 // Get returns the object with that key, nil when there is none.
 func (o *Index[T]) Get(r Reader, k sortkey.Key) *T {
 	found, _ := o.tree(r).Get(o.Lookup(k))
-	return found.Object
+	return o.Object(found)
 }
 
 // Last returns the object with the highest key of that first part, nil when there is none. It needs a key with a number.
 func (o *Index[T]) Last(r Reader, first string) (found *T) {
-	o.tree(r).Descend(o.Lookup(sortkey.Highest(first)), func(i sortkey.Item[T]) bool {
-		if o.First(i.Object) == first {
-			found = i.Object
+	o.tree(r).Descend(o.Lookup(sortkey.Highest(first)), func(i sortkey.Item) bool {
+		if object := o.Object(i); o.First(object) == first {
+			found = object
 		}
 		return false
 	})
@@ -39,7 +39,7 @@ func (o *Index[T]) All(r Reader) iter.Seq[*T] {
 		tree = tree.Copy()
 	}
 	return func(yield func(*T) bool) {
-		tree.Scan(func(i sortkey.Item[T]) bool { return yield(i.Object) })
+		tree.Scan(func(i sortkey.Item) bool { return yield(o.Object(i)) })
 	}
 }
 
@@ -66,9 +66,9 @@ func (o *Index[T]) Counted(r Reader) (int, iter.Seq[*T]) { return o.tree(r).Len(
 func (o *Index[T]) Seek(r Reader, k sortkey.Key) iter.Seq[*T] {
 	from := o.Lookup(k)
 	return func(yield func(*T) bool) {
-		o.tree(r).Ascend(from, func(i sortkey.Item[T]) bool {
-			if o.First(i.Object) == k.First {
-				return yield(i.Object)
+		o.tree(r).Ascend(from, func(i sortkey.Item) bool {
+			if object := o.Object(i); o.First(object) == k.First {
+				return yield(object)
 			}
 			return o.Interleaved(i, from) // interleaved groups
 		})
@@ -83,21 +83,21 @@ func (o *Index[T]) From(r Reader, k sortkey.Key, descending bool) iter.Seq[*T] {
 		visit = o.tree(r).Descend
 	}
 	return func(yield func(*T) bool) {
-		visit(o.Lookup(k), func(i sortkey.Item[T]) bool { return yield(i.Object) })
+		visit(o.Lookup(k), func(i sortkey.Item) bool { return yield(o.Object(i)) })
 	}
 }
 
 // Same reports whether nothing of the index differs between two reads.
 func (o *Index[T]) Same(a, b Reader) bool { return o.tree(a) == o.tree(b) }
 
-func (o *Index[T]) tree(r Reader) *tree[T] {
-	return r.versions().byPosition[o.table.position].(trees[T])[o.position]
+func (o *Index[T]) tree(r Reader) *tree {
+	return r.versions().byPosition[o.table.position][o.position]
 }
 
 // update replaces an object by its next version; either may be nil.
-func (o *Index[T]) update(tree *tree[T], before, after *T) {
+func (o *Index[T]) update(tree *tree, before, after *T) {
 	had, has := o.Includes(before), o.Includes(after)
-	var was, is sortkey.Item[T]
+	var was, is sortkey.Item
 	if had {
 		was = o.Item(before)
 	}

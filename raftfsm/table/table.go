@@ -34,20 +34,20 @@ type Any interface {
 	NewObject() any                 // an empty object to decode into
 	Objects(r Reader) iter.Seq[any] // by key
 
-	writable(of any) any         // a mutable copy of the version; an empty one for nil
-	put(version, object any) any // the object before; nil: none
-	bulkLoad(version any, objects []any)
-	remove(version, object any)
+	writable(of trees) trees           // a mutable copy of the version; an empty one for nil
+	put(version trees, object any) any // the object before; nil: none
+	bulkLoad(version trees, objects []any)
+	remove(version trees, object any)
 }
 
 // trees are one version of a table: a tree for each index. Versions share their unchanged nodes, so a version costs only
 // its difference.
-type trees[T any] []*tree[T]
+type trees []*tree
 
 // tree is one version of an index. Only the transaction that makes the version changes it, often near its last change: the path
 // hint starts the search there.
-type tree[T any] struct {
-	*btree.BTreeG[sortkey.Item[T]]
+type tree struct {
+	*btree.BTreeG[sortkey.Item]
 	last btree.PathHint
 }
 
@@ -83,36 +83,36 @@ func (t *Table[T]) Objects(r Reader) iter.Seq[any] {
 // copying is held by those who copy a version: a copy marks its original as shared, and states that were forked copy the same ones.
 var copying sync.Mutex
 
-func (t *Table[T]) writable(of any) any {
+func (t *Table[T]) writable(of trees) trees {
 	copying.Lock()
 	defer copying.Unlock()
-	before, _ := of.(trees[T])
-	version := make(trees[T], len(t.indexes))
+	version := make(trees, len(t.indexes))
 	for i, o := range t.indexes {
-		if before != nil {
-			version[i] = &tree[T]{BTreeG: before[i].Copy()}
+		if of != nil {
+			version[i] = &tree{BTreeG: of[i].Copy()}
 		} else {
-			version[i] = &tree[T]{BTreeG: btree.NewBTreeGOptions(o.Less, btree.Options{Degree: degree, NoLocks: true})}
+			version[i] = &tree{BTreeG: btree.NewBTreeGOptions(o.Less, btree.Options{Degree: degree, NoLocks: true})}
 		}
 	}
 	return version
 }
 
-func (t *Table[T]) put(version, object any) (before any) {
-	trees, after := version.(trees[T]), object.(*T)
-	was, replaced := trees[0].SetHint(t.indexes[0].Item(after), &trees[0].last)
+func (t *Table[T]) put(version trees, object any) (before any) {
+	after := object.(*T)
+	replaced, had := version[0].SetHint(t.indexes[0].Item(after), &version[0].last)
+	was := t.indexes[0].Object(replaced)
 	for i, o := range t.indexes[1:] {
-		o.update(trees[i+1], was.Object, after)
+		o.update(version[i+1], was, after)
 	}
-	if !replaced {
-		return nil
+	if !had {
+		return nil // and not a *T that is nil
 	}
-	return was.Object
+	return was
 }
 
 // bulkLoad fills an empty version: sorting all objects once is faster than inserting each.
-func (t *Table[T]) bulkLoad(version any, objects []any) {
-	rows := make([]sortkey.Item[T], 0, len(objects))
+func (t *Table[T]) bulkLoad(version trees, objects []any) {
+	rows := make([]sortkey.Item, 0, len(objects))
 	for i, o := range t.indexes {
 		rows = rows[:0]
 		for _, object := range objects {
@@ -122,13 +122,13 @@ func (t *Table[T]) bulkLoad(version any, objects []any) {
 		}
 		slices.SortFunc(rows, o.Compare)
 		for _, row := range rows {
-			version.(trees[T])[i].Load(row)
+			version[i].Load(row)
 		}
 	}
 }
 
-func (t *Table[T]) remove(version, object any) {
-	for i, tree := range version.(trees[T]) {
+func (t *Table[T]) remove(version trees, object any) {
+	for i, tree := range version {
 		t.indexes[i].update(tree, object.(*T), nil)
 	}
 }

@@ -7,8 +7,8 @@ import "slices"
 
 // Versions is one version of each table of a state. Only a Transaction changes it; the zero value has no tables.
 type Versions struct {
-	byPosition []any // trees[T]
-	open       bool  // a transaction is changing it
+	byPosition []trees
+	open       bool // a transaction is changing it
 }
 
 // Reader is a read of one version of each table: Versions, and whatever embeds it.
@@ -18,7 +18,7 @@ func (v *Versions) versions() *Versions { return v }
 
 // Load returns the versions that have these objects, by the position of their tables; nil is none.
 func Load[A Any](tables []A, objects [][]any) Versions {
-	loaded := Versions{byPosition: make([]any, len(tables))}
+	loaded := Versions{byPosition: make([]trees, len(tables))}
 	for i, t := range tables {
 		loaded.byPosition[i] = t.writable(nil)
 		if objects != nil {
@@ -50,7 +50,7 @@ func (tx Transaction) Remove(t Any, object any) { t.remove(tx.writable(t), objec
 func (tx Transaction) Commit() Versions { return Versions{byPosition: tx.on.byPosition} }
 
 // writable returns the version of the table that this transaction may change.
-func (tx Transaction) writable(t Any) any {
+func (tx Transaction) writable(t Any) trees {
 	i := t.Position()
 	if !tx.written[i] {
 		tx.on.byPosition[i], tx.written[i] = t.writable(tx.on.byPosition[i]), true
