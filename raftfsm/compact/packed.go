@@ -10,10 +10,10 @@ type Packed interface {
 
 // FormOf returns the type in which values of a type are written: another one if it is Packed.
 func FormOf(t reflect.Type) reflect.Type {
-	if packed, is := reflect.New(t).Interface().(Packed); is {
-		return reflect.TypeOf(packed.Unpack()).Elem()
+	if !reflect.PointerTo(t).Implements(reflect.TypeFor[Packed]()) {
+		return t
 	}
-	return t
+	return reflect.TypeOf(reflect.New(t).Interface().(Packed).Unpack()).Elem()
 }
 
 // unpacked is the form of a Packed value.
