@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -20,10 +19,11 @@ import (
 	"pinion/api/cli/invocation"
 	"pinion/api/cli/listing"
 	"pinion/api/client"
+	"pinion/raftfsm/lazyregexp"
 )
 
 // eventID is the id of an event, or the index in it.
-var eventID = regexp.MustCompile(`^[0-9]+(-[0-9]+)?$`)
+var eventID = lazyregexp.New(`^[0-9]+(-[0-9]+)?$`)
 
 func eventsCommand(p Program) *cli.Command {
 	return &cli.Command{

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"pinion/api/cli/exit"
 	"pinion/api/cli/invocation"
 	"pinion/api/cli/unlock"
+	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/spec"
 )
 
@@ -125,9 +125,9 @@ func upFlags(config *UpConfig, attributes *cli.StringSlice, level *string) []cli
 }
 
 var (
-	gpuSource = regexp.MustCompile(`^(auto|none|sim:[1-9][0-9]*x[a-z0-9]+(,mps)?)$`)
-	hostName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
-	attribute = regexp.MustCompile(`^[A-Za-z0-9_./\\-]{1,128}$`)
+	gpuSource = lazyregexp.New(`^(auto|none|sim:[1-9][0-9]*x[a-z0-9]+(,mps)?)$`)
+	hostName  = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
+	attribute = lazyregexp.New(`^[A-Za-z0-9_./\\-]{1,128}$`)
 )
 
 // complete sets the fields that flags cannot set directly, and checks the form of all. The error is all that is wrong.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"pinion/api/ecs/tags"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/loggroup"
 	"pinion/raftfsm/spec"
 )
@@ -50,7 +50,7 @@ type untagLogGroupInput struct {
 	Tags         []string `json:"tags"`
 }
 
-var groupName = regexp.MustCompile(`^[-._/#A-Za-z0-9]+$`)
+var groupName = lazyregexp.New(`^[-._/#A-Za-z0-9]+$`)
 
 // maxGroupName is how long CloudWatch lets the names of groups be.
 const maxGroupName = 512

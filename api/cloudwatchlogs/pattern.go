@@ -1,10 +1,10 @@
 package cloudwatchlogs
 
 import (
-	"regexp"
 	"strings"
 
 	"pinion/api/wire"
+	"pinion/raftfsm/lazyregexp"
 )
 
 // pattern matches lines: a line must contain every required term, no excluded one, and, where there are terms marked with ?, any
@@ -14,7 +14,7 @@ type pattern struct {
 }
 
 // term is a word, or a phrase in quotes, with its mark.
-var term = regexp.MustCompile(`^([?-]?)(?:"((?:[^"\\]|\\.)+)"|([A-Za-z0-9_]+))(?:\s+|$)`)
+var term = lazyregexp.New(`^([?-]?)(?:"((?:[^"\\]|\\.)+)"|([A-Za-z0-9_]+))(?:\s+|$)`)
 
 // parsePattern reads the part of CloudWatch's filter language for unstructured text. The other parts are refused by name.
 func parsePattern(text string) (pattern, error) {
@@ -53,7 +53,7 @@ func parsePattern(text string) (pattern, error) {
 	return p, nil
 }
 
-var unescape = regexp.MustCompile(`\\(.)`)
+var unescape = lazyregexp.New(`\\(.)`)
 
 func (p pattern) matches(text string) bool {
 	for _, word := range p.excluded {

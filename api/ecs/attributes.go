@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"pinion/api/ecs/types"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/spec"
 )
 
@@ -22,8 +22,8 @@ import (
 const maxAttributes = 10
 
 var (
-	attributeName  = regexp.MustCompile(`^[A-Za-z0-9_./\\-]{1,128}$`)
-	attributeValue = regexp.MustCompile(`^[A-Za-z0-9_.@/\\: -]{1,128}$`)
+	attributeName  = lazyregexp.New(`^[A-Za-z0-9_./\\-]{1,128}$`)
+	attributeValue = lazyregexp.New(`^[A-Za-z0-9_.@/\\: -]{1,128}$`)
 )
 
 // putAttributes gives container instances custom attributes, all of them or none.

@@ -1,18 +1,18 @@
 package ecs
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/types"
 	"pinion/api/ecs/view"
+	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/spec"
 )
 
 // arrayPattern is how the indexes of an array are written.
-var arrayPattern = regexp.MustCompile(`^([0-9]{1,9})-([0-9]{1,9})$`)
+var arrayPattern = lazyregexp.New(`^([0-9]{1,9})-([0-9]{1,9})$`)
 
 // taskTotal is how many tasks a call asks for, by count or by the indexes of an array.
 func taskTotal(in *types.RunTaskInput, most int) (array bool, from, count int, err error) {

@@ -2,10 +2,10 @@ package elb
 
 import (
 	"cmp"
-	"regexp"
 	"strconv"
 
 	"pinion/api/wire"
+	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/loadbalancer"
 	"pinion/raftfsm/traffic"
 )
@@ -174,7 +174,7 @@ const (
 )
 
 // statusCode is what a fixed response may answer, ELB's.
-var statusCode = regexp.MustCompile(`^[245]\d\d$`)
+var statusCode = lazyregexp.New(`^[245]\d\d$`)
 
 // contentTypes of fixed responses, ELB's.
 var contentTypes = []string{"text/plain", "text/css", "text/html", "application/javascript", "application/json"}

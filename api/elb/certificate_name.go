@@ -1,20 +1,20 @@
 package elb
 
 import (
-	"regexp"
 	"strings"
 
 	"pinion/api/wire"
+	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/loadbalancer"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/traffic"
 )
 
 // certificateName is the form of the names of files of certificates.
-var certificateName = regexp.MustCompile(`^[A-Za-z0-9*_][A-Za-z0-9*._-]{0,127}$`)
+var certificateName = lazyregexp.New(`^[A-Za-z0-9*_][A-Za-z0-9*._-]{0,127}$`)
 
 // acmeName is the form of the names of certificates that come by ACME: a DNS name of two labels at least, in lower case.
-var acmeName = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+var acmeName = lazyregexp.New(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
 // certificatesIn are the certificates of a request: names, or ARNs that end in /NAME or /acme/DNSNAME.
 func certificatesIn(in form) (all []loadbalancer.Certificate, err error) {

@@ -2,9 +2,9 @@ package elb
 
 import (
 	"net/netip"
-	"regexp"
 
 	"pinion/api/wire"
+	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/traffic"
 )
 
@@ -91,8 +91,8 @@ func conditionsIn(in form) (all []traffic.Condition, err error) {
 }
 
 var (
-	headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,40}$")
-	method     = regexp.MustCompile(`^[A-Z_-]{1,40}$`)
+	headerName = lazyregexp.New("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,40}$")
+	method     = lazyregexp.New(`^[A-Z_-]{1,40}$`)
 )
 
 func conditionIn(in form) (c traffic.Condition, err error) {

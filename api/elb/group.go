@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"regexp"
 	"slices"
 	"time"
 
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/loadbalancer"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/traffic"
@@ -228,7 +228,7 @@ func standardHealth(g *loadbalancer.Group) traffic.HealthCheck {
 }
 
 // matcher is codes and spans of codes: 200, 200,202 or 200-299.
-var matcher = regexp.MustCompile(`^\d{1,3}(-\d{1,3})?(,\d{1,3}(-\d{1,3})?)*$`)
+var matcher = lazyregexp.New(`^\d{1,3}(-\d{1,3})?(,\d{1,3}(-\d{1,3})?)*$`)
 
 // healthIn reads the health check of a group; what is absent stays.
 func healthIn(in form, g *loadbalancer.Group, h traffic.HealthCheck) (traffic.HealthCheck, error) {

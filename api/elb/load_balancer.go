@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/loadbalancer"
 	"pinion/raftfsm/spec"
 )
@@ -85,7 +85,7 @@ func describeLoadBalancers(_ context.Context, r *Request, in form) (any, error) 
 }
 
 // objectName is ELB's form of the names of load balancers and target groups.
-var objectName = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9-]{0,30}[A-Za-z0-9])?$`)
+var objectName = lazyregexp.New(`^[A-Za-z0-9](?:[A-Za-z0-9-]{0,30}[A-Za-z0-9])?$`)
 
 func nameIn(in form) (string, error) {
 	name, err := in.required("Name")

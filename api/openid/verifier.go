@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"sync"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	"pinion/api/httpx"
 	"pinion/api/wire"
 	"pinion/raftfsm/issuer"
+	"pinion/raftfsm/lazyregexp"
 )
 
 const (
@@ -29,7 +29,7 @@ const (
 )
 
 // compactForm is the only form of a token that is taken: others can be written in many ways.
-var compactForm = regexp.MustCompile(`^[\w-]+\.[\w-]+\.[\w-]+$`)
+var compactForm = lazyregexp.New(`^[\w-]+\.[\w-]+\.[\w-]+$`)
 
 // algorithms are those with a public key. With none, or one that needs a secret, whoever has the public key could make tokens.
 var algorithms = []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA}

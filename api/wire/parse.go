@@ -5,9 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"regexp"
 
 	"sigs.k8s.io/yaml"
+
+	"pinion/raftfsm/lazyregexp"
 )
 
 // parseJSON reads exactly one JSON object; an empty body is an empty object. Numbers keep their text. A member that is named twice is an
@@ -52,7 +53,7 @@ func position(body []byte, offset int64) (line, column int) {
 }
 
 // secondDocument is where another YAML document begins.
-var secondDocument = regexp.MustCompile(`(?m)^---(\s|$)`)
+var secondDocument = lazyregexp.New(`(?m)^---(\s|$)`)
 
 // hasContent reports whether anything but comments and directives precedes the offset.
 func hasContent(body []byte, offset int) bool {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -23,6 +22,7 @@ import (
 	"pinion/node/containerd/images"
 	"pinion/node/runtime"
 	"pinion/packaging/failpoint"
+	"pinion/raftfsm/lazyregexp"
 )
 
 const (
@@ -234,7 +234,7 @@ func (s *startOperation) rollback(ctx context.Context) {
 }
 
 // noProgram is the error of a command that is not in its image.
-var noProgram = regexp.MustCompile(`exec: "([^"]+)": (?:executable file not found in \$PATH|stat [^:]*: no such file or directory)$`)
+var noProgram = lazyregexp.New(`exec: "([^"]+)": (?:executable file not found in \$PATH|stat [^:]*: no such file or directory)$`)
 
 // shortenError keeps the part of the runtime's long error chain that helps people.
 func shortenError(err error) error {

@@ -11,12 +11,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"pinion/raftfsm/lazyregexp"
 )
 
 // Store is the directory that holds all logs of this host: <dir>/<task>/<container>.log and, rotated, .log.1, .log.2.
@@ -88,7 +89,7 @@ func locked(root *os.Root, name string) bool {
 	return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil
 }
 
-var plainName = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$`)
+var plainName = lazyregexp.New(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$`)
 
 // fileName returns a file name for a name: the name itself when it is safe, otherwise its digest.
 func fileName(name string) string {

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/spec"
 )
 
@@ -64,8 +64,8 @@ type UsedIDToken struct {
 }
 
 var (
-	person   = regexp.MustCompile(`^[\w+=,.@:|-]{1,128}$`)
-	readable = regexp.MustCompile(`^[^\s\pC](?:[^\pC]*[^\s\pC])?$`)
+	person   = lazyregexp.New(`^[\w+=,.@:|-]{1,128}$`)
+	readable = lazyregexp.New(`^[^\s\pC](?:[^\pC]*[^\s\pC])?$`)
 )
 
 // CheckPerson refuses the name of a person that could be taken for something else in an ARN, a log or a table.

@@ -3,9 +3,10 @@ package logdriver
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"pinion/raftfsm/lazyregexp"
 )
 
 const (
@@ -67,7 +68,7 @@ func (l *Configuration) Rotation() (Rotation, error) {
 	return r, nil
 }
 
-var sizeForm = regexp.MustCompile(`^([1-9][0-9]{0,8})([kmgt]?)b?$`)
+var sizeForm = lazyregexp.New(`^([1-9][0-9]{0,8})([kmgt]?)b?$`)
 
 // ParseSize reads a size as docker writes it: "10m", "1g", "500k", or bytes.
 func ParseSize(text string) (int64, error) {

@@ -2,10 +2,10 @@ package scaling
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/metric"
 )
 
@@ -39,7 +39,7 @@ const (
 var namesOfAWS = map[string][]metric.Name{NamespaceECS: {metric.CPU, metric.Memory}, NamespaceELB: {metric.Requests}}
 
 // exportedName is a name that Prometheus takes without quotes.
-var exportedName = regexp.MustCompile(`^[a-zA-Z_:][a-zA-Z0-9_:]{0,254}$`)
+var exportedName = lazyregexp.New(`^[a-zA-Z_:][a-zA-Z0-9_:]{0,254}$`)
 
 // Predefined metric types, verbatim from AWS.
 const (

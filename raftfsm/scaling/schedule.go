@@ -2,12 +2,13 @@ package scaling
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/adhocore/gronx"
+
+	"pinion/raftfsm/lazyregexp"
 )
 
 // Schedule is when a scheduled action happens: at(TIME), rate(N UNIT) or cron(FIELDS), as AWS writes them.
@@ -72,7 +73,7 @@ func parseCron(text, inner string) (Schedule, error) {
 	return s, nil
 }
 
-var weekday = regexp.MustCompile(`[#/]?\d+`)
+var weekday = lazyregexp.New(`[#/]?\d+`)
 
 // weekdays turns AWS's numbers of days, from 1 for Sunday, into cron's, from 0. Numbers behind # and / are none of a day.
 func weekdays(field string) (string, bool) {

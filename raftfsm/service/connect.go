@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
+	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/spec"
 )
 
@@ -111,7 +111,7 @@ func (c *Connect) Targets() (all []LoadBalancer) {
 }
 
 var (
-	label  = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$`)
+	label  = lazyregexp.New(`^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$`)
 	errDNS = errors.New("it consists of labels with dots between: 1 to 63 small letters, digits, hyphens and underscores each")
 )
 

@@ -1,9 +1,10 @@
 package spec
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"pinion/raftfsm/lazyregexp"
 )
 
 // NoNewPrivilegesOptions are the forms of the dockerSecurityOptions with which no process of the container gains privileges by running a
@@ -13,7 +14,7 @@ var NoNewPrivilegesOptions = []string{"no-new-privileges", "no-new-privileges:tr
 // appArmorOption begins the dockerSecurityOptions that names an AppArmor profile of the host.
 const appArmorOption = "apparmor:"
 
-var appArmorName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+var appArmorName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
 // NoNewPrivileges reports whether the container asks for it. An option that is not known, which no API takes, counts as this one.
 func (c *ContainerDefinition) NoNewPrivileges() bool {

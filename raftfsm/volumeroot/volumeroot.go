@@ -3,15 +3,16 @@ package volumeroot
 
 import (
 	"path"
-	"regexp"
 	"strings"
+
+	"pinion/raftfsm/lazyregexp"
 )
 
 // Local is the name of the volume root that every host has: a directory in its data directory, unless
 // `pinion up --volume local=DIR` names another.
 const Local = "local"
 
-var validName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+var validName = lazyregexp.New(`^[A-Za-z0-9_-]{1,64}$`)
 
 // ValidName reports whether a volume root can have the name.
 func ValidName(name string) bool { return validName.MatchString(name) }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"time"
 
 	"pinion/packaging/tick"
 	"pinion/raftfsm"
+	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/spec"
 	"pinion/server/pki"
 )
@@ -117,7 +117,7 @@ func (a *Authority) mayDrop(view *raftfsm.View, ca *spec.CA, age time.Duration) 
 	return true
 }
 
-var rootName = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var rootName = lazyregexp.New(`^[0-9a-f]{64}$`)
 
 // RecordRoot records that a host has a certificate of a root in use.
 func (a *Authority) RecordRoot(ctx context.Context, hostID, root string) error {

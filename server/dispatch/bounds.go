@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"pinion/gpu"
 	"pinion/raftfsm"
+	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/traffic"
 )
@@ -135,7 +135,7 @@ func boundedReports(view *raftfsm.View, hostID string, reports []spec.TaskReport
 }
 
 // imageDigest is the form of a digest. That of one host is what the others of its cluster pull for the tasks of the same run.
-var imageDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+var imageDigest = lazyregexp.New(`^sha256:[0-9a-f]{64}$`)
 
 // boundedReport is a report of a task with so many containers.
 func boundedReport(r spec.TaskReport, containers int) spec.TaskReport {

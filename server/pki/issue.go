@@ -13,13 +13,14 @@ import (
 	"fmt"
 	"math/big"
 	"net/url"
-	"regexp"
 	"slices"
 	"time"
+
+	"pinion/raftfsm/lazyregexp"
 )
 
 // hostName is the form of a DNS name, loose enough for machines that people have named.
-var hostName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$`)
+var hostName = lazyregexp.New(`^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$`)
 
 const (
 	hostCertLifetime = 30 * 24 * time.Hour

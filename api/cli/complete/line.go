@@ -3,8 +3,9 @@ package complete
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"pinion/raftfsm/lazyregexp"
 )
 
 // quoting is how a word that is not finished is quoted at its end.
@@ -81,7 +82,7 @@ func (l *line) end(quote quoting) {
 	l.open, l.from = false, 0
 }
 
-var variableName = regexp.MustCompile(`^\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})`)
+var variableName = lazyregexp.New(`^\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})`)
 
 // variable adds the value of the variable that the text begins with, or the text itself, and returns how many more bytes it has read.
 func (l *line) variable(text string) int {
@@ -106,7 +107,7 @@ func ofProgram(words []word, program string) []word {
 }
 
 // bare is what bash takes in a word without quotes.
-var bare = regexp.MustCompile(`^[A-Za-z0-9_./:=@%+,-]$`)
+var bare = lazyregexp.New(`^[A-Za-z0-9_./:=@%+,-]$`)
 
 // forBash is a candidate as bash has to insert it, which inserts it as it is: the part from where the word is completed, quoted as the word
 // is. There is none ("", false) where no quoting would keep it from being expanded.

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
 	"pinion/api/client"
+	"pinion/raftfsm/lazyregexp"
 )
 
 // Run carries out a command line of the program, without the program's name, and returns what it prints.
@@ -166,7 +166,7 @@ func offersOf(names []string) []offer {
 }
 
 // columnName is a column's header that filters and templates can name.
-var columnName = regexp.MustCompile(`\S+(?: \S+)*`)
+var columnName = lazyregexp.New(`\S+(?: \S+)*`)
 
 // columnOffers are the columns that the command of the line lists, by its own table.
 func (s source) columnOffers(before, behind string, spell func(string) string) (offers []offer) {

@@ -2,16 +2,16 @@ package complete
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
 	"pinion/api/client"
+	"pinion/raftfsm/lazyregexp"
 )
 
-var hexadecimal = regexp.MustCompile(`^[0-9a-f]+$`)
+var hexadecimal = lazyregexp.New(`^[0-9a-f]+$`)
 
 // ending are the commands that are about tasks which have not stopped, whole those that take the name of a group for all its tasks.
 var (

@@ -5,12 +5,12 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/spec"
 )
 
@@ -116,7 +116,7 @@ func TruncateName(name string, width int) string {
 	return string([]rune(name)[:width-1-utf8.RuneCountInString(tail)]) + "…" + tail
 }
 
-var fullIDs = regexp.MustCompile(`\b[0-9a-f]{32}\b`)
+var fullIDs = lazyregexp.New(`\b[0-9a-f]{32}\b`)
 
 // ShortIDs abbreviates the ids in a text.
 func ShortIDs(text string) string { return fullIDs.ReplaceAllStringFunc(text, ID) }
@@ -172,7 +172,7 @@ func Options(text string) string {
 }
 
 // cpuUnits is how hosts say that they have too few cores, of 1024 units each.
-var cpuUnits = regexp.MustCompile(`needs (\d+) CPU units, (\d+) free`)
+var cpuUnits = lazyregexp.New(`needs (\d+) CPU units, (\d+) free`)
 
 // principals are the ARNs by which hosts name access keys and people.
 var principals = strings.NewReplacer(spec.HolderARN(spec.PersonHolder), "", spec.HolderARN(""), "key ")

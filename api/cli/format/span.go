@@ -2,10 +2,11 @@ package format
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"pinion/raftfsm/lazyregexp"
 )
 
 // maxSpanDays bounds a span of time that is given in days.
@@ -30,7 +31,7 @@ func ParseSpan(text string) (time.Duration, error) {
 }
 
 // slurmTime is MM, MM:SS, HH:MM:SS, D-HH, D-HH:MM or D-HH:MM:SS.
-var slurmTime = regexp.MustCompile(`^(?:([0-9]{1,7})-)?([0-9]{1,7})(?::([0-9]{1,7}))?(?::([0-9]{1,7}))?$`)
+var slurmTime = lazyregexp.New(`^(?:([0-9]{1,7})-)?([0-9]{1,7})(?::([0-9]{1,7}))?(?::([0-9]{1,7}))?$`)
 
 // ParseTimeLimit reads a span of time as ParseSpan does, or as Slurm's --time does: minutes ("90"), "MM:SS", "HH:MM:SS", "D-HH", "D-HH:MM" or
 // "D-HH:MM:SS".

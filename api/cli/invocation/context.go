@@ -6,12 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"pinion/api/cli/exit"
 	"pinion/packaging/atomicfile"
+	"pinion/raftfsm/lazyregexp"
 )
 
 // DefaultContext is the context of those who name none.
@@ -22,7 +22,7 @@ const (
 	currentFile = "context" // names the current context
 )
 
-var contextName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var contextName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // errNoConfigDir is wrapped where a user has no place for contexts.
 var errNoConfigDir = errors.New("this user has no directory for configuration: set HOME or XDG_CONFIG_HOME")

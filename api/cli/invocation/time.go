@@ -2,17 +2,17 @@ package invocation
 
 import (
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"pinion/api/cli/exit"
 	"pinion/api/cli/format"
+	"pinion/raftfsm/lazyregexp"
 )
 
 // hostTime is how hosts write a time in a text.
-var hostTime = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+var hostTime = lazyregexp.New(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
 
 // LocalTimes is a text of a host with its times in the zone that the user has asked for.
 func (inv *Invocation) LocalTimes(text string) string {

@@ -12,6 +12,7 @@ import (
 	"pinion/api/cli/exit"
 	"pinion/api/cli/format"
 	"pinion/api/cli/table"
+	"pinion/raftfsm/lazyregexp"
 )
 
 // filter is a condition on the items of a list.
@@ -21,7 +22,7 @@ type filter struct {
 	value *regexp.Regexp
 }
 
-var filterForm = regexp.MustCompile(`^([^=!]+)(!?=)(.*)$`)
+var filterForm = lazyregexp.New(`^([^=!]+)(!?=)(.*)$`)
 
 // errUnknownKey is wrapped by the error for a key that no item has anything for.
 var errUnknownKey = errors.New("there is no such column, and no object has such a member")

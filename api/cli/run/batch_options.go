@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
 	"pinion/api/cli/selection"
+	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/spec"
 )
 
@@ -59,7 +59,7 @@ type batchOptions struct {
 	waitForHost bool
 }
 
-var arrayRange = regexp.MustCompile(`^([0-9]{1,9})-([0-9]{1,9})$`)
+var arrayRange = lazyregexp.New(`^([0-9]{1,9})-([0-9]{1,9})$`)
 
 // parseBatchOptions reads and checks the flags.
 func parseBatchOptions(c *cli.Context) (batchOptions, error) {

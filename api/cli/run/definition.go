@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"pinion/api/cli/exit"
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
+	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/volumeroot"
 )
@@ -114,7 +114,7 @@ func imageAndCommand(arguments []string) (image string, command []string, err er
 	return image, command, nil
 }
 
-var invalidNameCharacters = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
+var invalidNameCharacters = lazyregexp.New(`[^A-Za-z0-9_-]+`)
 
 // imageName is the last part of an image reference without tag and digest, fit for a container name: "cuda" for
 // "nvidia/cuda:12.4".

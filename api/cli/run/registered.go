@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -14,11 +13,12 @@ import (
 	"pinion/api/cli/exit"
 	"pinion/api/cli/invocation"
 	"pinion/api/client"
+	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/spec"
 )
 
 // definitionName is the form of a registered definition: FAMILY or FAMILY:REVISION. Images of a registry have a slash.
-var definitionName = regexp.MustCompile(`^[A-Za-z0-9_-]+(:[0-9]{1,9})?$`)
+var definitionName = lazyregexp.New(`^[A-Za-z0-9_-]+(:[0-9]{1,9})?$`)
 
 // registered is a task definition in the pool, as far as a run needs it.
 type registered struct {

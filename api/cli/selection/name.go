@@ -1,12 +1,12 @@
 package selection
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"pinion/api/cli/format"
 	"pinion/api/client"
+	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/spec"
 )
 
@@ -18,7 +18,7 @@ type taskName struct {
 	revision, index string // empty: any
 }
 
-var nameForm = regexp.MustCompile(`^(.+?)(?::([0-9]{1,9}))?(?:\[([0-9]{1,9})\])?$`)
+var nameForm = lazyregexp.New(`^(.+?)(?::([0-9]{1,9}))?(?:\[([0-9]{1,9})\])?$`)
 
 // parseName takes a word apart; one of another form is a name as a whole.
 func parseName(word string) taskName {

@@ -6,18 +6,18 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
 	"pinion/api/client"
+	"pinion/raftfsm/lazyregexp"
 )
 
 var (
-	fullID = regexp.MustCompile(`^[0-9a-f]{32}$`)
-	digits = regexp.MustCompile(`^[0-9a-f]+$`)
+	fullID = lazyregexp.New(`^[0-9a-f]{32}$`)
+	digits = lazyregexp.New(`^[0-9a-f]+$`)
 )
 
 // Resolve completes what people type for tasks to full ids, one for each word. Of the tasks with a name it is the one that has not

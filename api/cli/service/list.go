@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 
@@ -14,6 +13,7 @@ import (
 	"pinion/api/cli/listing"
 	"pinion/api/cli/table"
 	"pinion/api/client"
+	"pinion/raftfsm/lazyregexp"
 )
 
 func listCommand(system invocation.System) *cli.Command {
@@ -196,7 +196,7 @@ func printEvent(inv *invocation.Invocation, e client.ServiceEvent) error {
 }
 
 // startedText is what ECS says of tasks that a service has made.
-var startedText = regexp.MustCompile(`^(\(service [^)]*\)) has started ([0-9]+ tasks:)`)
+var startedText = lazyregexp.New(`^(\(service [^)]*\)) has started ([0-9]+ tasks:)`)
 
 // eventText is the message of an event as it is true here: in ECS a task that a service starts has its place, in Pinion it may wait for one in the queue. JSON has
 // ECS's words.

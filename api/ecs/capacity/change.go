@@ -3,7 +3,6 @@ package capacity
 import (
 	"context"
 	"errors"
-	"regexp"
 
 	"pinion/api/ecs/arn"
 	"pinion/api/ecs/call"
@@ -15,6 +14,7 @@ import (
 	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/capacityprovider"
+	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/spec"
 )
 
@@ -22,7 +22,7 @@ import (
 const maxProviders = 100
 
 // reservedProviderName matches the names that ECS keeps for itself.
-var reservedProviderName = regexp.MustCompile(`(?i)^(aws|ecs|fargate)`)
+var reservedProviderName = lazyregexp.New(`(?i)^(aws|ecs|fargate)`)
 
 // Errors in ECS's words, which clients match.
 var (

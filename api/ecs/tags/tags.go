@@ -4,17 +4,17 @@ package tags
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"pinion/api/ecs/field"
+	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/spec"
 )
 
 // text matches keys and values: letters, blanks and numbers of any script, and these signs.
-var text = regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$`)
+var text = lazyregexp.New(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$`)
 
 // ManagedKey is the key of the tag that enableECSManagedTags puts on tasks.
 const ManagedKey = spec.ReservedTag + "ecs:clusterName"

@@ -2,13 +2,13 @@ package taskdef
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/types"
+	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/spec"
 )
 
@@ -158,7 +158,7 @@ func parseGPUNumber(c container, path string, v any) (int, error) {
 // expectedValue describes ECS's own form of the amount.
 const expectedValue = `"ALL", or a string that holds a whole number from 1, such as "1"`
 
-var positiveNumber = regexp.MustCompile(`^[1-9][0-9]{0,8}$`)
+var positiveNumber = lazyregexp.New(`^[1-9][0-9]{0,8}$`)
 
 func parseWholeNumber(text string) (int, bool) {
 	n, err := strconv.Atoi(text)

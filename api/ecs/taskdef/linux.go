@@ -1,16 +1,16 @@
 package taskdef
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"pinion/api/ecs/field"
+	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/spec"
 )
 
 // mountOption matches the mount options that ECS takes for a tmpfs.
-var mountOption = regexp.MustCompile(`^(defaults|ro|rw|suid|nosuid|dev|nodev|exec|noexec|sync|async|dirsync|remount|mand|nomand|atime|noatime|diratime|nodiratime|` +
+var mountOption = lazyregexp.New(`^(defaults|ro|rw|suid|nosuid|dev|nodev|exec|noexec|sync|async|dirsync|remount|mand|nomand|atime|noatime|diratime|nodiratime|` +
 	`bind|rbind|unbindable|runbindable|private|rprivate|shared|rshared|slave|rslave|relatime|norelatime|strictatime|nostrictatime|` +
 	`(mode|uid|gid|nr_inodes|nr_blocks)=[0-9]+|mpol=[a-z0-9:,=-]+)$`)
 
@@ -51,7 +51,7 @@ func checkLinuxParameters(c container) error {
 var ipcControls = []string{"kernel.msgmax", "kernel.msgmnb", "kernel.msgmni", "kernel.sem", "kernel.shmall", "kernel.shmmax", "kernel.shmmni", "kernel.shm_rmid_forced"}
 
 // controlName matches the name of a kernel parameter: words with dots between them.
-var controlName = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
+var controlName = lazyregexp.New(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
 
 // checkSystemControls lets a container change kernel parameters of namespaces that are its own.
 func checkSystemControls(c container, networkMode, ipcMode string) error {

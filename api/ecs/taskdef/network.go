@@ -3,19 +3,19 @@ package taskdef
 import (
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
 
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/types"
+	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/spec"
 )
 
 var (
 	// portName is the name of a published port.
-	portName = regexp.MustCompile(`^[a-z0-9_][a-z0-9_-]{0,63}$`)
+	portName = lazyregexp.New(`^[a-z0-9_][a-z0-9_-]{0,63}$`)
 	// domainName is a host name or a domain: labels of letters, digits and hyphens with dots between them.
-	domainName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,62})(\.[A-Za-z0-9_]([A-Za-z0-9_-]{0,62}))*\.?$`)
+	domainName = lazyregexp.New(`^[A-Za-z0-9_]([A-Za-z0-9_-]{0,62})(\.[A-Za-z0-9_]([A-Za-z0-9_-]{0,62}))*\.?$`)
 )
 
 func checkPorts(c container, networkMode string) error {

@@ -1,7 +1,6 @@
 package taskdef
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,11 +8,12 @@ import (
 	"github.com/distribution/reference"
 
 	"pinion/api/ecs/field"
+	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/spec"
 )
 
 // userName matches a name in /etc/passwd or /etc/group, or a number.
-var userName = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_.-]{0,254}\$?|[0-9]{1,10})$`)
+var userName = lazyregexp.New(`^([A-Za-z_][A-Za-z0-9_.-]{0,254}\$?|[0-9]{1,10})$`)
 
 // maxUserID is the largest user or group number that container runtimes take.
 const maxUserID = 1<<31 - 1

@@ -2,14 +2,14 @@ package taskdef
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"pinion/api/ecs/field"
+	"pinion/raftfsm/lazyregexp"
 )
 
-var quantityPattern = regexp.MustCompile(`(?i)^\s*([0-9]+|[0-9]*\.[0-9]+)\s*([a-z]*)\s*$`)
+var quantityPattern = lazyregexp.New(`(?i)^\s*([0-9]+|[0-9]*\.[0-9]+)\s*([a-z]*)\s*$`)
 
 // parseCPU reads a task's cpu, "1024" or "1 vCPU", as CPU units in decimal. Empty stays empty.
 func parseCPU(path, given string) (string, error) {
