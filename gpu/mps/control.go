@@ -1,10 +1,10 @@
 // Package mps runs the control daemon of NVIDIA's Multi-Process Service for one shared GPU, and finds out whether it serves. There is one
-// daemon per GPU, because a fatal fault of a server stops it for new clients on all of its GPUs. Nothing uses the package yet: until a
-// daemon is run for shared GPUs, real hosts share none (raftfsm/spec.Host.SharesGPUs).
+// daemon per GPU, because a fatal fault of a server stops it for new clients on all of its GPUs.
 package mps
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,15 +53,14 @@ func (c Control) environment(more ...string) []string {
 	return append([]string{"PATH=" + os.Getenv("PATH"), "CUDA_MPS_PIPE_DIRECTORY=" + c.PipeDir(), "CUDA_MPS_LOG_DIRECTORY=" + c.logDir()}, more...)
 }
 
+func (c Control) timeout() time.Duration { return cmp.Or(c.Timeout, commandTimeout) }
+
 // errTimeout says that a command was not answered in time.
 var errTimeout = errors.New("the MPS control daemon did not answer in time")
 
 // Do has the daemon carry out a command, and returns its answer. The error wraps errTimeout when there was none in time.
 func (c Control) Do(ctx context.Context, command string) (string, error) {
-	limit := c.Timeout
-	if limit == 0 {
-		limit = commandTimeout
-	}
+	limit := c.timeout()
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
 	defer cancel()
 	var output bytes.Buffer

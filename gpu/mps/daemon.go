@@ -1,68 +1,78 @@
 package mps
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
 
-// startTimeout bounds how long a daemon takes to serve.
-const startTimeout = 10 * time.Second
+const (
+	// startTimeout bounds how long a daemon takes to serve, quitTimeout how long one takes to end that was asked to.
+	startTimeout = 10 * time.Second
+	quitTimeout  = 3 * time.Second
+	// killTimeout bounds how long a killed process is waited for: one that hangs in the driver does not end.
+	killTimeout = 10 * time.Second
+	exitPoll    = 20 * time.Millisecond
+	// pidFile is where a daemon writes its process id, in the directory of its pipes.
+	pidFile = "nvidia-cuda-mps-control.pid"
+	// noDaemon is in what the program says that was given an option it does not know: it is the utility then.
+	noDaemon = "Cannot find MPS control daemon"
+)
 
-// Daemon is a control daemon that runs for one GPU.
-type Daemon struct {
-	Control
-	process *exec.Cmd
-	exited  chan struct{} // closed when it has ended
-	err     error         // why; to be read when exited is closed
-}
-
-// Start runs a control daemon that sees the GPU alone, and returns when it serves. One that does not is killed. It ends with this process; whoever
-// starts it sets the GPU's compute mode to EXCLUSIVE_PROCESS before, so that no container goes around it.
-func Start(ctx context.Context, c Control, uuid string) (*Daemon, error) {
+// start runs a control daemon that sees the GPU alone, and returns when it serves. The caller stops one that does not. It goes on when this process
+// ends. Before, the GPU's compute mode is EXCLUSIVE_PROCESS, so that no container goes around the daemon.
+func (c Control) start(ctx context.Context, uuid string) error {
 	for _, dir := range []string{c.PipeDir(), c.logDir()} {
 		if err := os.RemoveAll(dir); err != nil { // the pipes of a daemon that is gone
-			return nil, fmt.Errorf("MPS of GPU %s: %w", uuid, err)
+			return err
 		}
 		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return nil, fmt.Errorf("MPS of GPU %s: %w", uuid, err)
+			return err
 		}
 	}
-	d := &Daemon{Control: c, process: exec.Command(c.Program, "-f"), exited: make(chan struct{})}
-	d.process.Env = c.environment("CUDA_VISIBLE_DEVICES=" + uuid)
-	d.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
-	if err := d.process.Start(); err != nil {
-		return nil, fmt.Errorf("MPS of GPU %s: %w", uuid, err)
+	// One server serves the containers of all users: by default each user waits until the clients of the one before have ended.
+	daemon := exec.Command(c.Program, "-f", "-multiuser-server")
+	daemon.Dir, daemon.Env = "/", c.environment("CUDA_VISIBLE_DEVICES="+uuid)
+	daemon.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	output, err := os.OpenFile(c.outputFile(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
 	}
-	go func() {
-		d.err = d.process.Wait()
-		close(d.exited)
-	}()
-	if err := d.waitServing(ctx); err != nil {
-		d.kill()
-		return nil, fmt.Errorf("MPS of GPU %s: %w", uuid, err)
+	daemon.Stdout, daemon.Stderr = output, output
+	err = daemon.Start()
+	_ = output.Close() // the daemon has one of its own
+	if err != nil {
+		return err
 	}
-	return d, nil
+	exited := make(chan error, 1)
+	go func() { exited <- daemon.Wait() }()
+	return c.waitServing(ctx, exited)
 }
 
 // waitServing returns when the daemon serves, or why it will not: it has ended, it hangs, or it takes too long.
-func (d *Daemon) waitServing(ctx context.Context) error {
+func (c Control) waitServing(ctx context.Context, exited <-chan error) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	for {
-		found, why := d.Probe(ctx)
-		if found == Serving {
+		found, why := c.Probe(ctx)
+		if found == Serving && c.process() != nil {
 			return nil
 		}
 		if found == Wedged {
 			return fmt.Errorf("the control daemon is %s: %s", found, why)
 		}
 		select {
-		case <-d.exited:
-			return fmt.Errorf("the control daemon has ended: %v", d.err)
+		case err := <-exited:
+			return c.exitReason(err)
 		case <-ctx.Done():
 			return fmt.Errorf("the control daemon is %s: %s", found, why)
 		case <-time.After(probeDelay):
@@ -70,34 +80,111 @@ func (d *Daemon) waitServing(ctx context.Context) error {
 	}
 }
 
-// Exited is closed when the daemon has ended, with Stop or by itself.
-func (d *Daemon) Exited() <-chan struct{} { return d.exited }
+// outputFile has what the daemon says before it has opened its logs.
+func (c Control) outputFile() string { return filepath.Join(c.logDir(), "output.log") }
 
-// Err is why the daemon has ended; nil while it runs and after a clean end.
-func (d *Daemon) Err() error {
-	select {
-	case <-d.exited:
-		return d.err
-	default:
+// exitReason says why a daemon has ended before it served.
+func (c Control) exitReason(exit error) error {
+	output, _ := os.ReadFile(c.outputFile())
+	if bytes.Contains(output, []byte(noDaemon)) {
+		return errors.New("the MPS of this driver does not know -multiuser-server, which lets containers of several users share a GPU (that of series 550 does not): use a newer driver")
+	}
+	return fmt.Errorf("the control daemon has ended: %v: %.300s", exit, bytes.TrimSpace(output))
+}
+
+// process is the daemon, whichever process started it; nil when none runs. Its environment tells it from a later process with the same id.
+func (c Control) process() *os.Process {
+	text, err := os.ReadFile(filepath.Join(c.PipeDir(), pidFile))
+	if err != nil {
 		return nil
 	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return nil
+	}
+	found, err := os.FindProcess(pid) // signals reach this process from here on, and no later one
+	if err != nil || !c.ownedBy(pid) {
+		return nil
+	}
+	return found
 }
 
-// Stop ends the daemon: it is asked to quit, and killed when it does not answer. Its clients have ended before, or end with it.
-func (d *Daemon) Stop(ctx context.Context) {
-	if _, err := d.Do(ctx, "quit"); err != nil {
-		d.kill()
-		return
-	}
-	select {
-	case <-d.exited:
-	case <-ctx.Done():
-		d.kill()
-	}
+// ownedBy reports whether the process is the daemon of this directory. A process that has ended and was not waited for has no environment.
+func (c Control) ownedBy(pid int) bool {
+	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	return err == nil && slices.ContainsFunc(bytes.Split(environ, []byte{0}), func(v []byte) bool {
+		return string(v) == "CUDA_MPS_PIPE_DIRECTORY="+c.PipeDir()
+	})
 }
 
-// kill ends the daemon and the servers that it has started.
-func (d *Daemon) kill() {
-	syscall.Kill(-d.process.Process.Pid, syscall.SIGKILL)
-	<-d.exited
+// servers are the process ids of the servers that the daemon has started and that run.
+func servers(daemon *os.Process) (pids []int, err error) {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", daemon.Pid))
+	if err != nil || len(threads) == 0 {
+		return nil, errors.Join(err, errors.New("the control daemon has ended"))
+	}
+	for _, path := range threads {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // a thread that has ended
+		}
+		for _, field := range strings.Fields(string(text)) {
+			if pid, err := strconv.Atoi(field); err == nil && runs(pid) {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids, nil
+}
+
+// runs reports whether the process runs: one that has ended and was not waited for yet is a zombie (proc_pid_stat(5)).
+func runs(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, state, found := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte{' '})
+	return err == nil && found && state[0] != 'Z' && state[0] != 'X'
+}
+
+// stop ends the daemon and its servers, those of a daemon that is gone too: they are asked to quit, and killed when they do not.
+func (c Control) stop(ctx context.Context) error {
+	if daemon := c.process(); daemon != nil {
+		quit := c
+		quit.Timeout = min(quitTimeout, c.timeout())
+		if _, err := quit.Do(ctx, "quit"); err == nil {
+			c.waitExit(ctx, quitTimeout)
+		}
+	}
+	for _, pid := range c.processes() {
+		if process, err := os.FindProcess(pid); err == nil && c.ownedBy(pid) {
+			_ = process.Kill()
+		}
+	}
+	if !c.waitExit(ctx, killTimeout) {
+		return fmt.Errorf("processes %v of MPS do not end: see dmesg for what the driver says", c.processes())
+	}
+	return nil
+}
+
+// processes are the daemon, its servers, which have its environment, and utilities.
+func (c Control) processes() (pids []int) {
+	entries, _ := os.ReadDir("/proc")
+	for _, entry := range entries {
+		if pid, err := strconv.Atoi(entry.Name()); err == nil && c.ownedBy(pid) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// waitExit reports whether all of them end in time.
+func (c Control) waitExit(ctx context.Context, limit time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for len(c.processes()) > 0 {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(exitPoll):
+		}
+	}
+	return true
 }

@@ -26,6 +26,7 @@ const retryInterval = 30 * time.Second
 type Source struct {
 	helper  *helper
 	root    string // file system root, "/" except in tests
+	shares  bool   // GPUs may be shared, where the driver can keep containers to their shares
 	log     *slog.Logger
 	changed chan struct{}
 	cdi     cdiCache
@@ -38,14 +39,18 @@ type Source struct {
 }
 
 var (
-	_ gpu.Source = (*Source)(nil)
-	_ gpu.Meter  = (*Source)(nil)
+	_ gpu.Source       = (*Source)(nil)
+	_ gpu.Meter        = (*Source)(nil)
+	_ gpu.ComputeModes = (*Source)(nil)
 )
 
 // Open creates the source; path is the helper program. It does not fail: a host without a driver, or without GPUs, reports
-// that in its inventory. The helper is started at first use, which on hosts without NVIDIA hardware is never.
-func Open(helperPath string, log *slog.Logger) gpu.Source {
-	return open(execHelper(helperPath), "/", log)
+// that in its inventory. The helper is started at first use, which on hosts without NVIDIA hardware is never. Unless the caller keeps
+// containers to shares of GPUs (gpu.Sharer), which shares says, no inventory offers any.
+func Open(helperPath string, shares bool, log *slog.Logger) *Source {
+	s := open(execHelper(helperPath), "/", log)
+	s.shares = shares
+	return s
 }
 
 func open(run startFunc, root string, log *slog.Logger) *Source {
@@ -88,6 +93,9 @@ func (s *Source) Inventory(ctx context.Context) (gpu.Inventory, error) {
 		seen.Problem = "pinion-nvml answered without an inventory: it is of another version than pinion"
 	default:
 		seen = *answer.Inventory
+	}
+	if !s.shares {
+		seen.VRAMEnforcement = ""
 	}
 	return s.mergeKnown(seen), nil
 }
@@ -164,6 +172,16 @@ func (s *Source) Utilization(ctx context.Context, uuid string) (percent float64,
 		return 0, fmt.Errorf("utilization of GPU %s: %w", uuid, err)
 	}
 	return *answer.Utilization, nil
+}
+
+// SetExclusive is of gpu.ComputeModes.
+func (s *Source) SetExclusive(ctx context.Context, uuid string, exclusive bool) error {
+	kind := protocol.NoExclusive
+	if exclusive {
+		kind = protocol.Exclusive
+	}
+	_, err := s.callDevice(ctx, protocol.Request{Kind: kind, UUID: uuid})
+	return err
 }
 
 // callDevice is call for requests that need NVIDIA hardware.

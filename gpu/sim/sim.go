@@ -27,6 +27,7 @@ type source struct {
 	busy    string       // directory of utilization, see Utilization
 	absent  string       // file that says why there are no GPUs yet, see readAbsent
 	shares  bool         // it says that its GPUs can be shared, see Open
+	ComputeModes
 	spec    []byte
 	changed chan struct{}
 	stop    context.CancelFunc
@@ -34,8 +35,9 @@ type source struct {
 }
 
 var (
-	_ gpu.Source = (*source)(nil)
-	_ gpu.Meter  = (*source)(nil)
+	_ gpu.Source       = (*source)(nil)
+	_ gpu.Meter        = (*source)(nil)
+	_ gpu.ComputeModes = (*source)(nil)
 )
 
 // Open simulates the machine that spec describes, "8xh100". It keeps its seed, its device nodes (dir/dev) and its health
@@ -55,7 +57,7 @@ func Open(spec, dir string, self string) (gpu.Source, error) {
 	if err := checkSelf(self); err != nil {
 		return nil, err
 	}
-	s := &source{model: m, shares: shares, broken: filepath.Join(dir, "broken"), busy: filepath.Join(dir, "utilization"), absent: filepath.Join(dir, "absent"), changed: make(chan struct{}, 1), done: make(chan struct{})}
+	s := &source{model: m, shares: shares, ComputeModes: ComputeModes{Dir: dir}, broken: filepath.Join(dir, "broken"), busy: filepath.Join(dir, "utilization"), absent: filepath.Join(dir, "absent"), changed: make(chan struct{}, 1), done: make(chan struct{})}
 	if err := s.createFiles(dir, count, self); err != nil {
 		return nil, err
 	}

@@ -93,6 +93,9 @@ func (d *driver) inventory() gpu.Inventory {
 		handles = append(handles, handle)
 	}
 	d.link(inventory.Devices, handles)
+	if d.sharesByMPS(handles) {
+		inventory.VRAMEnforcement = gpu.EnforcedByMPS
+	}
 	return inventory
 }
 

@@ -9,6 +9,8 @@ import (
 	"io"
 	"sync"
 
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+
 	"pinion/gpu/nvml/protocol"
 )
 
@@ -42,6 +44,10 @@ func (d *driver) answer(request protocol.Request) protocol.Message {
 		answer.Processes, err = d.processes(request.UUID)
 	case protocol.Utilization:
 		answer.Utilization, err = d.utilization(request.UUID)
+	case protocol.Exclusive:
+		err = d.setComputeMode(request.UUID, nvml.COMPUTEMODE_EXCLUSIVE_PROCESS)
+	case protocol.NoExclusive:
+		err = d.setComputeMode(request.UUID, nvml.COMPUTEMODE_DEFAULT)
 	default:
 		err = fmt.Errorf("unknown request %q", request.Kind)
 	}

@@ -17,13 +17,15 @@ const (
 	CDI         Kind = "cdi"         // the Container Device Interface specification of the devices
 	Processes   Kind = "processes"   // the processes that compute on one device
 	Utilization Kind = "utilization" // for how much of the time one device has computed, see gpu.Meter
+	Exclusive   Kind = "exclusive"   // sets the compute mode of one device to EXCLUSIVE_PROCESS, see gpu.ComputeModes
+	NoExclusive Kind = "default"     // sets it to DEFAULT
 )
 
 // Request is a line to the helper.
 type Request struct {
 	ID   uint64 `json:"id"` // chosen by the client, at least 1
 	Kind Kind   `json:"kind"`
-	UUID string `json:"uuid,omitempty"` // of the device, for Processes and Utilization
+	UUID string `json:"uuid,omitempty"` // of the device, for all but Inventory and CDI
 }
 
 // Message is a line from the helper: the answer to the request with the same ID, or an event with ID 0.
