@@ -11,9 +11,12 @@ import (
 
 // program is a host and its command line.
 func program() cli.Program {
-	// The simulator mounts this binary into containers as nvidia-smi.
-	if filepath.Base(os.Args[0]) == "nvidia-smi" {
+	// The simulator mounts this binary into containers as nvidia-smi, and runs it in place of NVIDIA's control of MPS.
+	switch filepath.Base(os.Args[0]) {
+	case "nvidia-smi":
 		os.Exit(sim.SMI(os.Args[1:], os.Stdout))
+	case sim.MPSProgram:
+		os.Exit(sim.MPSControl(os.Args[1:], os.Stdin, os.Stdout))
 	}
 	build := host.Build{Version: version}
 	return cli.Program{

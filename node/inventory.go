@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pinion/gpu"
+	"pinion/node/gpulock"
 )
 
 // inventoryTimeout is for a driver that hangs: the host then joins without GPUs and says why.
@@ -61,4 +62,18 @@ func markUnhealthy(last gpu.Inventory, err error) gpu.Inventory {
 		last.Devices[i].Health, last.Devices[i].Problem = gpu.Unhealthy, "its state cannot be read: "+err.Error()
 	}
 	return last
+}
+
+// endOldSharing ends the sharing of GPUs that no container has shares of any more. One that cannot be ended is tried again by the next task of
+// the GPU; the only error is that of ctx.
+func endOldSharing(ctx context.Context, c Config, locks *gpulock.Locks) error {
+	if c.Sharer == nil {
+		return nil
+	}
+	call, cancel := context.WithTimeout(ctx, inventoryTimeout)
+	defer cancel()
+	if err := c.Sharer.EndOthers(call, locks.Shared()); err != nil {
+		c.Log.Error("GPUs that were shared are not given back yet", "err", err)
+	}
+	return ctx.Err()
 }

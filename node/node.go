@@ -54,7 +54,7 @@ func New(c Config) *Node {
 	n.Routes = newRoutes(n)
 	n.reporter = newReporter(c.Log, n.sendReports)
 	n.tasks = task.Config{
-		Images: c.Images, Containers: c.Containers, Execer: c.Execer, Network: c.Network, GPULocks: n.gpuLocks,
+		Images: c.Images, Containers: c.Containers, Execer: c.Execer, Network: c.Network, GPULocks: n.gpuLocks, Sharer: c.Sharer,
 		Reporter: n.reporter, Host: n.currentHost, Volumes: c.Volumes, MaxStopTimeout: c.MaxStopTimeout, DrainDelay: n.Routes.drainDelay, Dir: c.Dir, Log: c.Log, Boot: c.Boot, Hooks: c.Hooks, Resolver: c.Resolver,
 	}
 	return n
@@ -67,7 +67,7 @@ func (n *Node) Run(ctx context.Context) error {
 	if err := os.MkdirAll(task.Dirs(n.config.Dir), 0o700); err != nil {
 		return fmt.Errorf("directory for tasks: %w", err)
 	}
-	if n.listExisting(ctx) != nil || n.refreshInventory(ctx) != nil || n.join(ctx) != nil {
+	if n.listExisting(ctx) != nil || endOldSharing(ctx, n.config, n.gpuLocks) != nil || n.refreshInventory(ctx) != nil || n.join(ctx) != nil {
 		return nil
 	}
 	close(n.joined)

@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -59,7 +60,8 @@ func TestTasksShareAGPUAndOwnersWait(t *testing.T) {
 		first, second := w.control.run("t1", a), w.control.run("t2", sharing("b", "GPU-0", 400, 100))
 		w.waitIdle()
 		w.wantRunning(id(first, "a"), id(second, "b"))
-		for _, want := range []string{"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=300M", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=50"} {
+		w.want("greatest share", w.sharer.limits["GPU-0"], int64(400))
+		for _, want := range []string{"CUDA_MPS_PIPE_DIRECTORY=/run/pinion/mps", "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=300M", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=50"} {
 			if !slices.Contains(limits["a"], want) {
 				w.Errorf("%s is not in %v", want, limits["a"])
 			}
@@ -75,5 +77,70 @@ func TestTasksShareAGPUAndOwnersWait(t *testing.T) {
 		w.control.stop(second, "enough")
 		w.advance(time.Minute)
 		w.wantRunning(id(owner, "c"))
+		if !slices.Equal(w.sharer.ended, []string{"GPU-0"}) {
+			w.Errorf("the ends of sharing were %v", w.sharer.ended)
+		}
+	})
+}
+
+// No container starts that nothing keeps to its share.
+func TestATaskWhoseGPUCannotBeSharedDoesNotStart(t *testing.T) {
+	simulate(t, func(w *simHost) {
+		w.gpus.shares = true
+		w.sharer.err = errors.New("no daemon")
+		w.boot()
+		task := w.control.run("t1", sharing("main", "GPU-0", 300, 50))
+		w.waitIdle()
+		report := w.control.lastReport(task)
+		w.want("stop code", report.StopCode, spec.StopFailedToStart)
+		w.want("reason", report.StoppedReason, "ResourceInitializationError: no daemon")
+		w.want("starts", w.machine.StartCount(id(task, "main")), 0)
+		w.wantNothingLeft()
+	})
+}
+
+// A server that crashes has lost the work of its clients, and of nobody else. Afterwards the GPU is as any other.
+func TestAFailedSharingEndsTheContainersOfItsGPU(t *testing.T) {
+	simulate(t, func(w *simHost) {
+		w.gpus.shares = true
+		w.boot()
+		first, second := w.control.run("t1", sharing("a", "GPU-0", 300, 50)), w.control.run("t2", sharing("b", "GPU-0", 300, 50))
+		other := w.control.run("t3", sharing("c", "GPU-1", 300, 50))
+		w.waitIdle()
+		w.sharer.fail("GPU-0")
+		w.advance(time.Minute)
+		w.wantRunning(id(other, "c"))
+		for _, task := range []string{first, second} {
+			report := w.control.lastReport(task)
+			w.want("status", report.Status, spec.Stopped)
+			if !strings.HasPrefix(report.StoppedReason, "GPUSharingError: ") || !strings.Contains(report.StoppedReason, "GPU-0") {
+				w.Errorf("the reason is %q", report.StoppedReason)
+			}
+		}
+		owner := w.control.run("t4", withGPUs("d", "GPU-0"))
+		w.waitIdle()
+		w.wantRunning(id(other, "c"), id(owner, "d"))
+		if !slices.Equal(w.sharer.ended, []string{"GPU-0"}) {
+			w.Errorf("the ends of sharing were %v", w.sharer.ended)
+		}
+	})
+}
+
+// An agent that comes back ends the sharing of GPUs that no container shares any more.
+func TestAnAgentEndsTheSharingThatIsLeft(t *testing.T) {
+	simulate(t, func(w *simHost) {
+		w.gpus.shares = true
+		w.boot()
+		task := w.control.run("t1", sharing("a", "GPU-0", 300, 50))
+		w.waitIdle()
+		w.crash()
+		if _, err := w.sharer.Share(t.Context(), "GPU-1", 300); err != nil { // the agent died before a container started
+			t.Fatal(err)
+		}
+		w.boot()
+		w.wantRunning(id(task, "a"))
+		if !slices.Equal(w.sharer.ended, []string{"GPU-1"}) {
+			w.Errorf("the ends of sharing were %v", w.sharer.ended)
+		}
 	})
 }

@@ -29,6 +29,7 @@ type simHost struct {
 	machine *fake.Machine
 	network *fake.Network
 	gpus    *fakeGPUs
+	sharer  *fakeSharer
 	control *fakeControl
 	dir     string
 	hooks   func(spec.Assignment) []task.Hook
@@ -48,7 +49,7 @@ type simHost struct {
 func simulate(t *testing.T, scenario func(w *simHost)) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		w := &simHost{T: t, machine: fake.New(), network: fake.NewNetwork(), gpus: newFakeGPUs("GPU-0", "GPU-1"), control: newFakeControl(), dir: dir, booted: time.Now(), crash: func() {}}
+		w := &simHost{T: t, machine: fake.New(), network: fake.NewNetwork(), gpus: newFakeGPUs("GPU-0", "GPU-1"), sharer: newFakeSharer(), control: newFakeControl(), dir: dir, booted: time.Now(), crash: func() {}}
 		defer func() { w.crash() }()
 		scenario(w)
 	})
@@ -59,7 +60,7 @@ func (w *simHost) boot() {
 	w.runtime = w.machine.Open()
 	w.node = node.New(node.Config{
 		Host: spec.Host{ID: hostID, Name: "host", Cluster: spec.DefaultCluster, Allow: w.allow, UserNamespaces: w.userns}, Control: w.control, Images: w.runtime,
-		Containers: w.runtime, Execer: w.runtime, Network: w.network, GPUs: w.gpus, Logs: emptyLogs{}, Hooks: w.hooks, Dir: w.dir, MaxStopTimeout: w.maxStopTimeout, Log: slog.New(slog.DiscardHandler),
+		Containers: w.runtime, Execer: w.runtime, Network: w.network, GPUs: w.gpus, Sharer: w.sharer, Logs: emptyLogs{}, Hooks: w.hooks, Dir: w.dir, MaxStopTimeout: w.maxStopTimeout, Log: slog.New(slog.DiscardHandler),
 		Boot: machine.BootClock{ID: "boot" + w.bootID, Since: func() time.Duration { return time.Since(w.booted) }},
 	})
 	ctx, cancel := context.WithCancel(w.Context())
@@ -128,7 +129,7 @@ type fakeGPUs struct {
 	mu           sync.Mutex
 	devices      []gpu.Device
 	users        map[string][]int
-	shares       bool // a simulated machine, which shares
+	shares       bool // containers are kept to their shares
 	processCalls int  // how often Processes was asked
 	err          error
 	changed      chan struct{}
@@ -170,7 +171,7 @@ func (g *fakeGPUs) Inventory(context.Context) (gpu.Inventory, error) {
 	defer g.mu.Unlock()
 	inventory := gpu.Inventory{Devices: slices.Clone(g.devices)}
 	if g.shares {
-		inventory.Simulated, inventory.VRAMEnforcement = true, gpu.EnforcedByMPS
+		inventory.VRAMEnforcement = gpu.EnforcedByMPS
 	}
 	return inventory, g.err
 }

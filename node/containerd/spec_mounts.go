@@ -3,6 +3,7 @@ package containerd
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -94,6 +95,12 @@ func (b *specBuilder) mounts(_ context.Context, _ oci.Client, _ *containers.Cont
 		}
 		if err != nil {
 			return fmt.Errorf("mount point %s: volume %s: %w", m.ContainerPath, m.SourceVolume, err)
+		}
+	}
+	// They come last, a directory before what is in it: no volume lies over them.
+	for _, destination := range slices.Sorted(maps.Keys(b.spec.OwnFiles)) {
+		if err := b.bind(s, b.spec.OwnFiles[destination], destination, true); err != nil {
+			return err
 		}
 	}
 	return nil

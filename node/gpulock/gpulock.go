@@ -27,7 +27,7 @@ type Locks struct {
 type owner struct {
 	tasks   []string
 	shared  bool
-	checked bool // no process of an earlier owner has the GPU open: more tasks may share it
+	checked bool // no process of an earlier owner has the GPU open: more tasks may share it, unless the last one that does leaves
 }
 
 // admits reports whether the task can have the GPU beside those that do.
@@ -122,36 +122,49 @@ func (l *Locks) Checked(taskID string, uuids []string) {
 	l.wake()
 }
 
-// HeldAlone lists the GPUs that the task owns now and no other task shares.
-func (l *Locks) HeldAlone(taskID string) []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var uuids []string
-	for uuid, o := range l.owners {
-		if len(o.tasks) == 1 && o.tasks[0] == taskID {
-			uuids = append(uuids, uuid)
-		}
-	}
-	slices.Sort(uuids)
-	return uuids
-}
-
-// Release frees the GPUs that the task owns, after WaitIdle has found those idle that it holds alone. A GPU that was shared counts as unchecked
-// afterwards: two tasks that end together have both left the check to the other.
-func (l *Locks) Release(taskID string) {
+// Leave gives up the GPUs that the task shares with others, and returns those that it alone has. The task keeps these until Release, and
+// no other task may share them any more: nobody comes to a GPU while it is made ready for its next owner.
+func (l *Locks) Leave(taskID string) (alone []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for uuid, o := range l.owners {
 		at := slices.Index(o.tasks, taskID)
-		if at < 0 {
-			continue
+		switch {
+		case at < 0:
+		case len(o.tasks) > 1:
+			o.tasks = slices.Delete(o.tasks, at, at+1)
+		default:
+			o.checked = false
+			alone = append(alone, uuid)
 		}
-		if o.tasks = slices.Delete(o.tasks, at, at+1); len(o.tasks) == 0 {
+	}
+	slices.Sort(alone)
+	return alone
+}
+
+// Release frees the GPUs that the task has left, after WaitIdle has found them idle.
+func (l *Locks) Release(taskID string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for uuid, o := range l.owners {
+		if slices.Contains(o.tasks, taskID) {
 			delete(l.owners, uuid)
-			l.knownIdle[uuid] = !o.shared
+			l.knownIdle[uuid] = true
 		}
 	}
 	l.wake()
+}
+
+// Shared lists the GPUs that tasks share.
+func (l *Locks) Shared() (uuids []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for uuid, o := range l.owners {
+		if o.shared {
+			uuids = append(uuids, uuid)
+		}
+	}
+	return uuids
 }
 
 // wake lets those that wait in Acquire look again. Called with the lock held.

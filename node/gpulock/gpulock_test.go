@@ -54,18 +54,18 @@ func TestGPUsAreTakenTogetherOrNotAtAll(t *testing.T) {
 			done <- err
 		}()
 		synctest.Wait()
-		if held := locks.HeldAlone("t2"); len(held) > 0 {
+		if held := locks.Leave("t2"); len(held) > 0 {
 			t.Errorf("while it waits the task holds %v", held)
 		}
 		locks.Release("t1")
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
-		if held := locks.HeldAlone("t2"); !slices.Equal(held, []string{"GPU-a", "GPU-b"}) {
-			t.Errorf("the task holds %v", held)
-		}
 		if !slices.Equal(unchecked, []string{"GPU-a"}) { // GPU-b was found idle before its release
 			t.Errorf("to be checked are %v, want GPU-a", unchecked)
+		}
+		if held := locks.Leave("t2"); !slices.Equal(held, []string{"GPU-a", "GPU-b"}) {
+			t.Errorf("the task holds %v", held)
 		}
 	})
 }
@@ -126,13 +126,30 @@ func TestAGPUIsSharedByThoseThatShareAlone(t *testing.T) {
 			t.Errorf("the second waits for %v to be idle, which the first uses", unchecked)
 		}
 		whole := acquire(t, locks, "whole", false)
-		locks.Release("first")
-		if synctest.Wait(); len(whole) > 0 || len(locks.HeldAlone("second")) != 1 {
-			t.Error("a task owns a GPU that another shares")
+		if alone := locks.Leave("first"); len(alone) > 0 {
+			t.Errorf("the first leaves %v to nobody, which the second shares", alone)
+		}
+		if shared := locks.Shared(); len(whole) > 0 || !slices.Equal(shared, []string{"GPU-a"}) {
+			t.Errorf("a task owns a GPU that another shares; shared are %v", shared)
+		}
+		alone := locks.Leave("second")
+		late := acquire(t, locks, "late", true)
+		if !slices.Equal(alone, []string{"GPU-a"}) || len(whole) > 0 || len(late) > 0 {
+			t.Errorf("the last one leaves %v, and others come while it is made ready", alone)
 		}
 		locks.Release("second")
-		if unchecked := <-whole; len(unchecked) != 1 {
-			t.Error("nobody checks a GPU that was shared")
+		synctest.Wait()
+		for len(whole) == 0 { // either may be first
+			<-late
+			locks.Leave("late")
+			locks.Release("late")
+			synctest.Wait()
+		}
+		if unchecked := <-whole; len(unchecked) > 0 {
+			t.Errorf("to be checked are %v, which the last of the shares has checked", unchecked)
+		}
+		if len(late) > 0 {
+			t.Error("a task shares a GPU that another owns")
 		}
 		shares := acquire(t, locks, "third", true)
 		locks.Checked("whole", []string{"GPU-a"})

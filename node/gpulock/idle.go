@@ -3,10 +3,8 @@ package gpulock
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
-	"pinion/gpu"
 	"pinion/node/backoff"
 )
 
@@ -51,10 +49,5 @@ func (l *Locks) busyReason(ctx context.Context, uuids []string) string {
 // deviceGone reports that the host does not have the device any more: no process can have it open.
 func (l *Locks) deviceGone(ctx context.Context, uuid string) bool {
 	inventory, err := l.source.Inventory(ctx)
-	if err != nil || inventory.Problem != "" {
-		return false
-	}
-	return !slices.ContainsFunc(inventory.Devices, func(d gpu.Device) bool {
-		return d.UUID == uuid || slices.ContainsFunc(d.MIG, func(m gpu.MIG) bool { return m.UUID == uuid })
-	})
+	return err == nil && inventory.Lacks(uuid)
 }

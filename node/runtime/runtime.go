@@ -77,6 +77,7 @@ type ContainerSpec struct {
 	Volumes    map[string]Volume // by name
 	HostsFile  string            // file to mount as /etc/hosts, empty: none
 	ResolvFile string            // file to mount as /etc/resolv.conf, empty: none
+	OwnFiles   map[string]string // files and directories of Pinion's own to mount read-only, by their path in the container
 }
 
 // Volume is a volume of a task on this host.

@@ -2,12 +2,10 @@ package task
 
 import (
 	"context"
-	"fmt"
-	"strconv"
+	"errors"
 	"strings"
 
 	"pinion/packaging/failpoint"
-	"pinion/raftfsm/spec"
 )
 
 // gpuHook owns the task's GPUs on this host: from before the first start until no process has them open.
@@ -20,7 +18,7 @@ var (
 
 func (h *gpuHook) Name() string { return "GPUs" }
 
-// Prestart waits until the GPUs of the containers are this task's alone and idle.
+// Prestart waits until the GPUs of the containers are this task's alone and idle, or shared by it.
 func (h *gpuHook) Prestart(ctx context.Context, starts []*Start) error {
 	var uuids []string
 	for _, s := range starts {
@@ -32,20 +30,65 @@ func (h *gpuHook) Prestart(ctx context.Context, starts []*Start) error {
 		return err
 	}
 	failpoint.Reached(failpoint.GPUsLocked)
+	if err := h.endSharing(ctx, unchecked); err != nil { // that of an earlier process of the agent
+		return err
+	}
 	err = locks.WaitIdle(ctx, unchecked, func(reason string) {
 		h.runner.log.Warn("task waits for its GPUs", "reason", reason)
 	})
-	if err == nil && len(unchecked) > 0 {
-		locks.Checked(h.runner.task.ID, unchecked)
+	if err != nil {
+		return err
 	}
+	return h.takeOver(ctx, starts, unchecked)
+}
+
+// takeOver makes GPUs ready that are the task's now. Other tasks may share those that were checked once it has begun to.
+func (h *gpuHook) takeOver(ctx context.Context, starts []*Start, unchecked []string) error {
+	for _, s := range starts {
+		if err := h.share(ctx, s); err != nil {
+			return startError(kindNotAllowed, s.Container, err)
+		}
+	}
+	if len(unchecked) > 0 {
+		h.runner.config.GPULocks.Checked(h.runner.task.ID, unchecked)
+	}
+	return nil
+}
+
+// share has the GPU of a container shared that holds a share of it.
+func (h *gpuHook) share(ctx context.Context, s *Start) (err error) {
+	share, sharer := shareOf(h.runner.task, s.Spec.Def.Name), h.runner.config.Sharer
+	switch {
+	case share == nil:
+		return nil
+	case sharer == nil:
+		return errors.New("this host shares no GPUs")
+	}
+	s.MPSPipes, err = sharer.Share(ctx, s.Spec.GPUs[0], share.MemoryMiB)
 	return err
 }
 
+// endSharing makes GPUs that were shared such as all others.
+func (h *gpuHook) endSharing(ctx context.Context, uuids []string) error {
+	for _, uuid := range uuids {
+		if sharer := h.runner.config.Sharer; sharer != nil {
+			if err := sharer.End(ctx, uuid); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // Poststop releases the GPUs once they are idle. A GPU that never becomes idle keeps the task STOPPING. One that other tasks share is theirs
-// from then on; the next task that comes to it alone waits until it is idle.
+// from then on; the last of them ends the sharing.
 func (h *gpuHook) Poststop(ctx context.Context) error {
 	locks, id := h.runner.config.GPULocks, h.runner.task.ID
-	err := locks.WaitIdle(ctx, locks.HeldAlone(id), func(reason string) {
+	alone := locks.Leave(id)
+	if err := h.endSharing(ctx, alone); err != nil {
+		return err
+	}
+	err := locks.WaitIdle(ctx, alone, func(reason string) {
 		h.runner.log.Warn("task stays STOPPING until its GPUs are free", "reason", reason)
 		h.runner.queueReport()
 	})
@@ -54,37 +97,6 @@ func (h *gpuHook) Poststop(ctx context.Context) error {
 		failpoint.Reached(failpoint.GPUsReleased)
 	}
 	return err
-}
-
-// shareHook sets the limits of NVIDIA's Multi-Process Service for a container with a share of a GPU, over whatever its definition says of
-// them.
-type shareHook struct{ runner *Runner }
-
-var _ SpecHook = shareHook{}
-
-func (shareHook) Name() string { return "share of a GPU" }
-
-func (h shareHook) BuildSpec(s *Start) error {
-	share := shareOf(h.runner.task, s.Spec.Def.Name)
-	if share == nil {
-		return nil
-	}
-	s.SetEnv("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", fmt.Sprintf("0=%dM", share.MemoryMiB))
-	if share.ComputePercent > 0 {
-		s.SetEnv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", strconv.FormatInt(share.ComputePercent, 10))
-	}
-	h.runner.log.Warn("container has a share of a simulated GPU, whose limits nothing enforces", "container", s.Spec.Def.Name, "MiB", share.MemoryMiB)
-	return nil
-}
-
-// shareOf is the share of a container of the task; nil when it has none.
-func shareOf(task *spec.Task, name string) *spec.GPUShare {
-	for i := range task.Containers {
-		if c := &task.Containers[i]; c.Name == name {
-			return c.Share
-		}
-	}
-	return nil
 }
 
 // visibleDevices tells CUDA and the NVIDIA tools inside a container which GPUs are its own.

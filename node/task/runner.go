@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"pinion/gpu"
 	"pinion/node/gpulock"
 	"pinion/node/machine"
 	"pinion/node/runtime"
@@ -16,7 +17,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Config is what the runners of a host share. Everything but Volumes, MaxStopTimeout, DrainDelay and Hooks is required.
+// Config is what the runners of a host share. Everything but Sharer, Volumes, MaxStopTimeout, DrainDelay and Hooks is required.
 type Config struct {
 	Images     runtime.Images
 	Containers runtime.Containers
@@ -24,6 +25,8 @@ type Config struct {
 	Network    runtime.Network
 	GPULocks   *gpulock.Locks
 	Reporter   Reporter
+	// Sharer keeps containers to their shares of GPUs; nil: this host shares none.
+	Sharer gpu.Sharer
 	// Host is this host as it describes itself now: what it gives to tasks.
 	Host func() spec.Host
 	// Volumes are the directories of the host that tasks may mount; nil: none.

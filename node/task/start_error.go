@@ -16,6 +16,7 @@ const (
 	kindInvalidVolume = "InvalidVolumeError"
 	kindDependency    = "TaskDependencyError"
 	kindNotAllowed    = "ResourceInitializationError"
+	kindGPUSharing    = "GPUSharingError" // Pinion's own: ECS has none for it
 )
 
 // StartError is why a task could not be started. It reads "CannotPullContainerError: ...".
