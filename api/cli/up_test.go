@@ -21,6 +21,7 @@ func TestUpChecksItsFlagsBeforeItTouchesAnything(t *testing.T) {
 		"--advertise :7400":           `--advertise ":7400" is not HOST:PORT`,
 		"--gpus 8xh100":               `--gpus "8xh100" is not auto, none, or a simulated set such as sim:8xh100`,
 		"--gpus sim:0xh100":           `--gpus "sim:0xh100" is not`,
+		"--gpus none,mps":             `--gpus "none,mps" is not`,
 		"--cluster a/b":               `--cluster "a/b" is not a cluster name`,
 		"--attribute rack":            `--attribute "rack" is not name=value`,
 		"--attribute rack=":           `--attribute "rack=" is not name=value`,

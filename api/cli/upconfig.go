@@ -21,7 +21,7 @@ type UpConfig struct {
 	// the machine's own addresses.
 	Advertise string
 	// GPUs says where GPUs come from: "auto" (the NVIDIA driver, none when there is none), "none", or
-	// "sim:COUNTxMODEL" for the simulator.
+	// "sim:COUNTxMODEL" for the simulator. With ",mps" after auto or a simulated set tasks may share GPUs.
 	GPUs string
 	// Containerd is the socket of a containerd of the machine to use. Empty: Pinion runs its own.
 	Containerd string

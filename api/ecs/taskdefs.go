@@ -23,9 +23,6 @@ func registerTaskDefinition(ctx context.Context, r *Request, in *types.RegisterT
 	if in.Version != nil {
 		r.Warn("version is ignored: a task definition has revisions, which Pinion counts")
 	}
-	if definition.SharesGPU() {
-		r.Warn("only simulated hosts share GPUs yet, and enforce nothing (pinion up --gpus sim:8xh100,mps): others refuse tasks of this definition with ATTRIBUTE")
-	}
 	if definition.TaskRoleARN != "" || definition.ExecutionRoleARN != "" {
 		r.Warn("taskRoleArn and executionRoleArn are kept and shown, but give a task nothing: there are no IAM roles outside AWS")
 	}

@@ -5,15 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"log/slog"
 	"maps"
 	"runtime/debug"
-	"strings"
 	"time"
 
-	"pinion/gpu"
-	"pinion/gpu/nvml"
-	"pinion/gpu/sim"
 	"pinion/node"
 	"pinion/node/containerd"
 	"pinion/node/containerd/daemon"
@@ -26,26 +21,6 @@ import (
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
-
-// openGPUs opens the source of GPUs. It never chooses the simulator unless the options name it.
-func (h *host) openGPUs(context.Context) (err error) {
-	switch source, spec, _ := strings.Cut(h.config.GPUs, ":"); source {
-	case "sim":
-		h.gpus, err = sim.Open(spec, h.dir.Join("sim"), h.self)
-		if strings.HasSuffix(spec, ","+gpu.EnforcedByMPS) {
-			h.log.Warn("tasks may share the simulated GPUs of this host, and NOTHING keeps them to their memory")
-		}
-	case "none":
-		h.gpus = gpu.None()
-	default:
-		h.gpus = nvml.Open(h.tools.NVML, h.log)
-	}
-	if err != nil {
-		return err
-	}
-	h.onClose(h.gpus.Close)
-	return nil
-}
 
 // openVolumes checks the directories that tasks may mount before anything is started.
 func (h *host) openVolumes(context.Context) (err error) {
@@ -99,21 +74,24 @@ func (h *host) openRuntime(ctx context.Context) (err error) {
 const endTasksTimeout = time.Minute
 
 // endTasks ends the tasks of a host that was removed from its pool: there they are over, and nobody else would ever end them.
-func endTasks(runtime *containerd.Runtime, log *slog.Logger) error {
-	if runtime == nil {
+func endTasks(h *host) error {
+	if h.runtime == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), endTasksTimeout)
 	defer cancel()
-	found, err := runtime.List(ctx)
+	found, err := h.runtime.List(ctx)
 	if err == nil {
-		err = removeAll(ctx, runtime, found)
+		err = removeAll(ctx, h.runtime, found)
+	}
+	if err == nil {
+		err = newDevices(h).endSharing(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("ending the tasks of this host: %w: `pinion down --purge --force` ends them", err)
 	}
 	if tasks := containerd.TasksOf(found); len(tasks) > 0 {
-		log.Warn("the tasks of this host were ended: it was removed from its pool", "tasks", tasks)
+		h.log.Warn("the tasks of this host were ended: it was removed from its pool", "tasks", tasks)
 	}
 	return nil
 }
@@ -134,7 +112,7 @@ func (h *host) runtimeConfig(address, snapshotter string) containerd.Config {
 	}
 	c.Namespace = containerdNamespace(h.dir.Dir, h.config.Containerd)
 	if h.gpus != nil {
-		c.CDI = h.gpus.CDI
+		c.CDI = h.gpus.source.CDI
 	}
 	return c
 }
@@ -173,7 +151,7 @@ func (h *host) openAgent(context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.agent, err = newAgent(traffic, certificates, h.config.Containers.Names, measure.Meter{Usage: containerd.Meter{Runtime: h.runtime}, GPUs: gpuMeter(h.gpus), Control: h.member.Agent()}, node.Config{
+	h.agent, err = newAgent(traffic, certificates, h.config.Containers.Names, measure.Meter{Usage: containerd.Meter{Runtime: h.runtime}, GPUs: h.gpus.meter(), Control: h.member.Agent()}, node.Config{
 		Host: spec.Host{
 			ID: h.dir.HostID, Name: nameOf(h.config), Cluster: h.config.Cluster, Address: h.address.Advertised, Version: h.Version,
 			FeatureLevel: raftfsm.FeatureLevel, Place: h.dir.Place, Starts: h.dir.Starts,
@@ -182,19 +160,13 @@ func (h *host) openAgent(context.Context) error {
 			Volumes: h.volumes.List(), Allow: h.config.Containers.Allow, UserNamespaces: userNamespaces, VirtualIPs: h.config.Traffic.VirtualIPs,
 		},
 		Volumes: h.volumes, MaxStopTimeout: h.config.Containers.MaxStopTimeout,
-		Control: h.member.Agent(), Images: h.runtime, Containers: h.runtime, Execer: h.runtime, Network: h.network, GPUs: h.gpus, Logs: h.logs,
+		Control: h.member.Agent(), Images: h.runtime, Containers: h.runtime, Execer: h.runtime, Network: h.network, GPUs: h.gpus.source, Sharer: h.gpus.sharer, Logs: h.logs,
 		Dir: h.dir.Path, Log: h.log,
 	})
 	if err == nil {
 		h.agent.leases = h.member.Agent()
 	}
 	return err
-}
-
-// gpuMeter reads how busy GPUs are; nil where nobody can say.
-func gpuMeter(source gpu.Source) gpu.Meter {
-	meter, _ := source.(gpu.Meter)
-	return meter
 }
 
 // userNamespaces is what this host does about user namespaces. One that is to run all tasks in them and cannot runs none.

@@ -104,7 +104,7 @@ func runningError(tasks []string) error {
 	return fmt.Errorf("%s still running on this host (%s): stop them with `pinion stop`, or end them at once with --force", format.Plural(len(tasks), "task"), format.List(short))
 }
 
-// removeContainers stops and removes every container of the directory, then its containerd and its networks. Unless it is
+// removeContainers stops and removes every container of the directory, then its containerd, its networks and the sharing of its GPUs. Unless it is
 // forced, it refuses while tasks run, and returns how many of them it ended. Everything it opens is closed, also after a failure.
 func (h *host) removeContainers(ctx context.Context, force bool) (ended int, err error) {
 	address, err := h.dir.Containerd()
@@ -138,7 +138,7 @@ func (h *host) removeContainers(ctx context.Context, force bool) (ended int, err
 	if err := removeAll(ctx, runtime, found); err != nil {
 		return 0, err
 	}
-	return len(running), network.Destroy(ctx, h.tools.CNI, h.dir.Join("network"))
+	return len(running), errors.Join(newDevices(h).endSharing(ctx), network.Destroy(ctx, h.tools.CNI, h.dir.Join("network")))
 }
 
 // removeAll stops and removes containers, until one cannot be removed.

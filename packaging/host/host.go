@@ -14,7 +14,6 @@ import (
 
 	"pinion/api/audit"
 	"pinion/api/cli"
-	"pinion/gpu"
 	"pinion/node/containerd"
 	"pinion/node/datadir"
 	"pinion/node/logs"
@@ -48,7 +47,7 @@ type host struct {
 	logs     *logs.Store
 	network  *network.Bridge
 	volumes  *volume.Roots
-	gpus     gpu.Source
+	gpus     *devices
 	port     *peer.Port
 	audit    *audit.Log
 	member   *server.Member
@@ -89,7 +88,7 @@ func (h *host) run(ctx context.Context) error {
 		if err := open(ctx); err != nil {
 			h.failed = true
 			if errors.Is(err, spec.ErrRemoved) {
-				err = errors.Join(err, endTasks(h.runtime, h.log))
+				err = errors.Join(err, endTasks(h))
 			}
 			return err
 		}

@@ -72,7 +72,7 @@ func (h *host) watchFatal(ctx context.Context) error {
 	select {
 	case err := <-h.member.Fatal():
 		if errors.Is(err, spec.ErrRemoved) {
-			err = errors.Join(err, endTasks(h.runtime, h.log))
+			err = errors.Join(err, endTasks(h))
 		}
 		h.fatal <- err
 		return err
@@ -88,7 +88,7 @@ func (h *host) printReady(ctx context.Context, out io.Writer) error {
 	case <-ctx.Done():
 		return nil
 	}
-	inventory, err := h.gpus.Inventory(ctx)
+	inventory, err := h.gpus.source.Inventory(ctx)
 	if err != nil {
 		inventory.Problem = err.Error()
 	}

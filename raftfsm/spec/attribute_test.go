@@ -25,8 +25,8 @@ func TestAttributesThatFollowFromGPUs(t *testing.T) {
 			AttributeGPUModel: "GB10", AttributeGPUCount: "1", AttributeVRAMEnforcement: "none"}},
 		{"a simulated host that shares", gpu.Inventory{Devices: []gpu.Device{{Model: "GB10"}}, VRAMEnforcement: gpu.EnforcedByMPS, Simulated: true}, map[string]string{
 			AttributeGPUModel: "GB10", AttributeGPUCount: "1", AttributeVRAMEnforcement: "mps"}},
-		{"a real one that says so, and runs no daemon", gpu.Inventory{Devices: []gpu.Device{{Model: "GB10"}}, VRAMEnforcement: gpu.EnforcedByMPS}, map[string]string{
-			AttributeGPUModel: "GB10", AttributeGPUCount: "1", AttributeVRAMEnforcement: "none"}},
+		{"a host that shares", gpu.Inventory{Devices: []gpu.Device{{Model: "GB10"}}, VRAMEnforcement: gpu.EnforcedByMPS}, map[string]string{
+			AttributeGPUModel: "GB10", AttributeGPUCount: "1", AttributeVRAMEnforcement: "mps"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			said := map[string]string{"rack": "7", AttributeGPUCount: "99"}

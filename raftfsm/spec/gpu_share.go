@@ -44,11 +44,9 @@ func (t *Task) GPUMilli() (sum int) {
 	return sum
 }
 
-// SharesGPUs reports whether the host keeps containers to shares of a GPU, so that it may be given such. Until a control daemon of
-// NVIDIA's Multi-Process Service is run for shared GPUs, simulated hosts alone do, and they enforce nothing.
-func (h *Host) SharesGPUs() bool {
-	return h.GPUs.VRAMEnforcement == gpu.EnforcedByMPS && h.GPUs.Simulated
-}
+// SharesGPUs reports whether the host keeps containers to shares of a GPU, so that it may be given such. A simulated host says that it does,
+// and enforces nothing.
+func (h *Host) SharesGPUs() bool { return h.GPUs.VRAMEnforcement == gpu.EnforcedByMPS }
 
 // Sharing is how the container asks to share a GPU; nil when it asks for none or for whole ones.
 func (c *ContainerDefinition) Sharing() *SharingStrategy {

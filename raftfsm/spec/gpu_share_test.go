@@ -13,7 +13,7 @@ import (
 
 // sharedHost has n GPUs of 1000 MiB, which it shares.
 func sharedHost(n int) *Host {
-	h := &Host{ID: "h", CPU: 4096, MemoryMiB: 8192, GPUs: gpu.Inventory{Simulated: true, VRAMEnforcement: gpu.EnforcedByMPS}}
+	h := &Host{ID: "h", CPU: 4096, MemoryMiB: 8192, GPUs: gpu.Inventory{VRAMEnforcement: gpu.EnforcedByMPS}}
 	for i := range n {
 		h.GPUs.Devices = append(h.GPUs.Devices, gpu.Device{UUID: fmt.Sprint("gpu", i), Index: i, MemoryMiB: 1000, Health: gpu.Healthy})
 	}
@@ -110,8 +110,8 @@ func TestAShareCountsForItsPartOfAGPU(t *testing.T) {
 
 // TestAHostRefusesSharesThatItDoesNotGive attacks a host with assignments that no scheduler makes.
 func TestAHostRefusesSharesThatItDoesNotGive(t *testing.T) {
-	shares, real, silent := sharedHost(1), sharedHost(1), sharedHost(1)
-	real.GPUs.Simulated, silent.GPUs.VRAMEnforcement = false, ""
+	shares, silent := sharedHost(1), sharedHost(1)
+	silent.GPUs.VRAMEnforcement = ""
 	whole := ContainerDefinition{Name: "c", ResourceRequirements: []ResourceRequirement{{Type: "GPU", Value: "1"}}}
 	holds := func(share *GPUShare, gpus ...string) *Task {
 		return &Task{Containers: []Container{{Name: "c", GPUs: gpus, Share: share}}}
@@ -123,9 +123,8 @@ func TestAHostRefusesSharesThatItDoesNotGive(t *testing.T) {
 		refused bool
 	}{
 		"what it asks for":                        {shares, holds(&GPUShare{300, 1000, 40}, "gpu0"), asking("c", 300, 40), false},
-		"a whole GPU":                             {real, holds(nil, "gpu0"), whole, false},
+		"a whole GPU":                             {silent, holds(nil, "gpu0"), whole, false},
 		"on a host that enforces nothing":         {silent, holds(&GPUShare{300, 1000, 0}, "gpu0"), asking("c", 300), true},
-		"on a real host, where no daemon runs":    {real, holds(&GPUShare{300, 1000, 0}, "gpu0"), asking("c", 300), true},
 		"the whole GPU in place of a share":       {shares, holds(nil, "gpu0"), asking("c", 300), true},
 		"more memory than it asks for":            {shares, holds(&GPUShare{900, 1000, 0}, "gpu0"), asking("c", 300), true},
 		"more threads than it asks for":           {shares, holds(&GPUShare{300, 1000, 90}, "gpu0"), asking("c", 300, 40), true},

@@ -46,7 +46,7 @@ func attributes(a *evaluation, h *Host) (reason, detail string) {
 // remedy says what to do where a host lacks an attribute that few have.
 func remedy(attribute string) string {
 	if attribute == spec.CapabilityGPUSharing {
-		return ": it enforces no limit of GPU memory (" + spec.AttributeVRAMEnforcement + " is none), so it shares no GPU. Ask for whole GPUs, with value"
+		return ": it enforces no limit of GPU memory (" + spec.AttributeVRAMEnforcement + " is none), so it shares no GPU. Run pinion up with --gpus auto,mps there, or ask for whole GPUs, with value"
 	}
 	return ""
 }
