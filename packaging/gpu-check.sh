@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Checks Pinion against the real NVIDIA GPUs of this machine: starts a host of its own in a scratch directory, compares
-# what it says with nvidia-smi, and looks from inside containers. Prints PASS or FAIL for each point; ends with 0 when
+# what it says with nvidia-smi, looks from inside containers, and has them share a GPU (mps-check.sh, which needs
+# nvidia-cuda-mps-control and gcc). Prints PASS or FAIL for each point; ends with 0 when
 # all passed, 1 when one failed, 2 when this machine cannot be checked. Needs root; leaves nothing behind.
 #
 #   packaging/gpu-check.sh [path of pinion]      default: bin/pinion of this repository
@@ -35,8 +36,14 @@ trap cleanup EXIT
 echo "pinion    $("$pinion" version | head -n 1)"
 echo "driver    $(nvidia-smi --query-gpu=driver_version --format=csv,noheader | head -n 1), ${#gpus[@]} GPUs: $(nvidia-smi --query-gpu=name --format=csv,noheader | sort | uniq -c | xargs)"
 
+source=auto
+if command -v nvidia-cuda-mps-control >/dev/null && command -v gcc >/dev/null && [[ $(nvidia-smi --query-gpu=compute_mode --format=csv,noheader | sort -u) == Default ]]; then
+	source=auto,mps
+else
+	echo "NOT CHECKED: shares of a GPU, which need nvidia-cuda-mps-control, gcc and GPUs in compute mode Default"
+fi
 mkdir "$scratch/glibc"
-"$pinion" --data-dir "$scratch/data" up --listen 127.0.0.1:0 --gpus auto --volume "$scratch/glibc:ro" --log-level debug >"$scratch/out" 2>"$scratch/err" &
+"$pinion" --data-dir "$scratch/data" up --listen 127.0.0.1:0 --gpus "$source" --volume "$scratch/glibc:ro" --log-level debug >"$scratch/out" 2>"$scratch/err" &
 for _ in $(seq 300); do
 	grep -q '^Pinion is ready' "$scratch/out" && break
 	kill -0 $! 2>/dev/null || { fail "pinion up"; tail -n 20 "$scratch/out" "$scratch/err"; exit 1; }
@@ -89,6 +96,7 @@ for n in $(printf '%s\n' 1 2 4 8 "${#gpus[@]}" | sort -nu); do
 done
 too_many() { ! host run --gpus $((${#gpus[@]} + 1)) pinion/self -- /pinion version; }
 check "one GPU more than there are is refused" too_many
+[[ $source == auto ]] || . "$(dirname "$0")/mps-check.sh"
 calm() { ! grep -E 'pinion-nvml died' "$scratch/err"; }
 check "the pinion-nvml helper never died" calm
 

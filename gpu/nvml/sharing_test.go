@@ -42,7 +42,9 @@ func TestTheComputeModeIsSetThroughTheHelper(t *testing.T) {
 		if want := []protocol.Request{{Kind: protocol.Exclusive, UUID: "GPU-a"}, {Kind: protocol.NoExclusive, UUID: "GPU-a"}}; !slices.Equal(asked, want) {
 			t.Errorf("the helper was asked %+v", asked)
 		}
-		a.hear = func(r protocol.Request, a *actor) { a.say(protocol.Message{ID: r.ID, Error: "Insufficient Permissions"}) }
+		a.hear = func(r protocol.Request, a *actor) {
+			a.say(protocol.Message{ID: r.ID, Error: "Insufficient Permissions"})
+		}
 		if s.SetExclusive(t.Context(), "GPU-a", true) == nil {
 			t.Error("a mode that was not set is told as set")
 		}
