@@ -20,10 +20,13 @@ type connections struct {
 	most        int
 	idleTimeout func() time.Duration
 
-	mu    sync.Mutex
-	open  map[*connection]struct{}
-	empty chan struct{} // closed when none is open; nil while nobody waits
-	end   chan struct{} // closed by Close
+	idle atomic.Int64 // how many are idle
+
+	mu       sync.Mutex
+	open     map[*connection]struct{}
+	networks networkCounts
+	empty    chan struct{} // closed when none is open; nil while nobody waits
+	end      chan struct{} // closed by Close
 }
 
 // connection is one client.
@@ -40,7 +43,7 @@ type connection struct {
 var began = time.Now()
 
 func newConnections(socket net.Listener, most int, idleTimeout func() time.Duration) *connections {
-	c := &connections{Listener: socket, most: most, idleTimeout: idleTimeout, open: map[*connection]struct{}{}, end: make(chan struct{})}
+	c := &connections{Listener: socket, most: most, idleTimeout: idleTimeout, open: map[*connection]struct{}{}, networks: newNetworkCounts(), end: make(chan struct{})}
 	go c.sweep()
 	return c
 }
@@ -59,12 +62,12 @@ func (c *connections) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		conn := &connection{Conn: accepted, all: c, network: networkOf(accepted.RemoteAddr().String())}
-		conn.idle.Store(true)
+		conn.setIdle(true)
 		conn.touch()
 		if c.add(conn) {
 			return conn, nil
 		}
-		accepted.Close()
+		conn.Close()
 	}
 }
 
@@ -96,6 +99,7 @@ func (c *connections) add(conn *connection) bool {
 	full := len(c.open) >= c.most
 	if !full {
 		c.open[conn] = struct{}{}
+		c.networks.add(conn.network, 1)
 	}
 	c.mu.Unlock()
 	if !full {
@@ -110,13 +114,10 @@ func (c *connections) add(conn *connection) bool {
 // cutMost closes as many, those that were used least lately, of the network that has the most connections, and says how many; none when another one
 // of newcomer would make that the network with the most. So who sends many requests slowly from one network keeps nobody else out.
 func (c *connections) cutMost(newcomer string) int {
-	counts, most := map[string]int{}, ""
-	for _, conn := range c.chosen(func(*connection) bool { return true }) {
-		if counts[conn.network]++; counts[conn.network] > counts[most] {
-			most = conn.network
-		}
-	}
-	if counts[most] <= counts[newcomer]+1 {
+	c.mu.Lock()
+	most, greater := c.networks.greatest(newcomer)
+	c.mu.Unlock()
+	if !greater {
 		return 0
 	}
 	return c.cutSome(func(conn *connection) bool { return conn.network == most })
@@ -124,6 +125,9 @@ func (c *connections) cutMost(newcomer string) int {
 
 // cutOldest closes one in 64 of the connections, those that have been idle for longest, and says how many.
 func (c *connections) cutOldest() int {
+	if c.idle.Load() == 0 { // newcomers at the bound may be many: no look at every connection for each
+		return 0
+	}
 	return c.cutSome(func(conn *connection) bool { return conn.idle.Load() })
 }
 
@@ -221,7 +225,16 @@ func (c *connections) setState(conn net.Conn, state http.ConnState) {
 // setIdle records whether the connection is idle; see connectionOf.
 func setIdle(conn net.Conn, idle bool) {
 	if mine := connectionOf(conn); mine != nil {
-		mine.idle.Store(idle)
+		mine.setIdle(idle)
+	}
+}
+
+func (c *connection) setIdle(idle bool) {
+	switch was := c.idle.Swap(idle); {
+	case idle && !was:
+		c.all.idle.Add(1)
+	case was && !idle:
+		c.all.idle.Add(-1)
 	}
 }
 
@@ -261,6 +274,7 @@ func (c *connection) CloseWrite() error {
 
 func (c *connection) Close() error {
 	c.all.remove(c)
+	c.setIdle(false)
 	return c.Conn.Close()
 }
 
@@ -271,6 +285,7 @@ func (c *connections) remove(conn *connection) {
 		return
 	}
 	delete(c.open, conn)
+	c.networks.add(conn.network, -1)
 	if len(c.open) == 0 && c.empty != nil {
 		close(c.empty)
 		c.empty = nil
