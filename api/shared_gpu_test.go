@@ -2,14 +2,17 @@ package api
 
 import (
 	"net/http/httptest"
+	"slices"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
 	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
+	"pinion/api/client"
 	"pinion/gpu"
 	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
 )
 
 // sharing asks for a share of a GPU; percent 0 leaves the limit of its threads out.
@@ -112,5 +115,26 @@ func TestOverridesKeepTheRulesOfShares(t *testing.T) {
 		if err == nil {
 			t.Errorf("%s was accepted", name)
 		}
+	}
+}
+
+// GET /v1/gpus shows each share of a GPU: whose it is to those who see the team, otherwise its task and memory.
+func TestEachShareOfAGPUIsShown(t *testing.T) {
+	b := newFixture(t)
+	host := newHost(hostID, "gpu-1", 1)
+	host.GPUs.VRAMEnforcement = gpu.EnforcedByMPS
+	b.mustApply(t, raftfsm.PutHost{Host: host})
+	b.must(t, "RegisterTaskDefinition", `{"family":"shared","containerDefinitions":[{"name":"c","image":"busybox","memory":64,"resourceRequirements":[{"type":"GPU","sharingStrategy":{"nvidiaMps":{"memory":10240,"maxComputePercent":30}}}]}]}`)
+	var ids []string
+	for _, team := range []string{"mine", "theirs"} {
+		arn := b.run(t, `{"taskDefinition":"shared","tags":[{"key":"pinion.team","value":"`+team+`"}]}`).Tasks[0].ARN
+		ids = append(ids, client.ResourceID(arn))
+	}
+	bearer := b.withKey(t, spec.AccessKey{ID: "AKIATEAM", Role: spec.RoleSubmit, Grant: spec.KeyGrant{Teams: []string{"mine"}}})
+	var gpus []client.GPU
+	b.as(bearer, httptest.NewRequest("GET", "/v1/gpus", nil)).decode(t, &gpus)
+	want := []client.GPUShare{{Task: ids[0], Container: "c", Definition: "shared:1", Team: "mine", MemoryMiB: 10240, ComputePercent: 30}, {Task: ids[1], MemoryMiB: 10240, ComputePercent: 30}}
+	if len(gpus) != 1 || gpus[0].Task != "" || gpus[0].Free() || !slices.Equal(gpus[0].Shares, want) {
+		t.Errorf("%+v, want %+v", gpus, want)
 	}
 }

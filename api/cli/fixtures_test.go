@@ -36,6 +36,10 @@ const gpusDocument = `[
 	{"host":"gpu-1","hostId":"` + hostOne + `","simulated":true,"uuid":"GPU-2","index":1,"model":"NVIDIA H100 80GB HBM3","memoryMiB":81559,"numaNode":0,"health":"HEALTHY","task":"` + taskOne + `","container":"trainer","definition":"trainer:3","team":"vision"},
 	{"host":"gpu-1","hostId":"` + hostOne + `","simulated":true,"uuid":"GPU-3","index":2,"model":"NVIDIA GB10","numaNode":-1,"health":"HEALTHY"}]`
 
+// sharedGPUDocument is a GPU that two containers share, one of a team that the caller does not see.
+const sharedGPUDocument = `[{"host":"gpu-1","hostId":"` + hostOne + `","uuid":"GPU-1","index":0,"model":"NVIDIA H100 80GB HBM3","memoryMiB":81559,"numaNode":0,"health":"HEALTHY","shares":[
+	{"task":"` + taskOne + `","container":"server","definition":"server:3","team":"vision","memoryMiB":10240},{"task":"` + taskTwo + `","memoryMiB":512}]}]`
+
 // withTasks makes the host answer with tasks, which never change.
 func (h *fakeHost) withTasks(documents ...string) *fakeHost {
 	h.operations["ListTasks"] = func(in map[string]any) any {

@@ -28,7 +28,8 @@ func gpusCommand(p Program) *cli.Command {
 func gpusListCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Usage: "List GPUs and the tasks that hold them",
-		Description: `With --container, inside a container, it prints what that container sees: device nodes, environment, and NVML if present.
+		Description: `A GPU that tasks share has a row for each share, with its memory.
+With --container, inside a container, it prints what that container sees: device nodes, environment, and NVML if present.
 
 Examples:
    pinion gpus
@@ -102,17 +103,27 @@ func gpuTable(inv *invocation.Invocation, gpus []client.GPU) *table.Table {
 	}
 	names := invocation.GPUHosts(gpus)
 	for _, g := range gpus {
-		task := format.ID(g.Task)
-		if wide {
-			task = g.Task
+		for _, holder := range gpuHolders(g) {
+			task := format.ID(holder.Task)
+			if wide {
+				task = holder.Task
+			}
+			row := []string{names[g.HostID], strconv.Itoa(g.Index), format.GPUModel(g.Model, g.Simulated), gpuMemory(g, holder), numaNode(g), g.Health, cmp.Or(task, "-"), cmp.Or(holder.Definition, "-"), cmp.Or(holder.Team, "-")}
+			if wide {
+				row = append(row, cmp.Or(holder.Container, "-"), g.UUID, g.PCI, g.Problem)
+			}
+			t.Add(row...)
 		}
-		row := []string{names[g.HostID], strconv.Itoa(g.Index), format.GPUModel(g.Model, g.Simulated), gpuMemory(g), numaNode(g), g.Health, cmp.Or(task, "-"), cmp.Or(g.Definition, "-"), cmp.Or(g.Team, "-")}
-		if wide {
-			row = append(row, cmp.Or(g.Container, "-"), g.UUID, g.PCI, g.Problem)
-		}
-		t.Add(row...)
 	}
 	return t
+}
+
+// gpuHolders are the rows of a GPU: its shares, or its owner, who may be nobody, with all of its memory.
+func gpuHolders(g client.GPU) []client.GPUShare {
+	if len(g.Shares) > 0 {
+		return g.Shares
+	}
+	return []client.GPUShare{{Task: g.Task, Container: g.Container, Definition: g.Definition, Team: g.Team, MemoryMiB: g.MemoryMiB}}
 }
 
 // gpuSummary is "24 GPUs: 16 in use, 7 free, 1 not healthy".
@@ -120,7 +131,7 @@ func gpuSummary(gpus []client.GPU) string {
 	used, free := 0, 0
 	for i := range gpus {
 		switch {
-		case gpus[i].Task != "":
+		case gpus[i].Task != "" || len(gpus[i].Shares) > 0:
 			used++
 		case gpus[i].Free():
 			free++
@@ -133,10 +144,13 @@ func gpuSummary(gpus []client.GPU) string {
 	return text
 }
 
-// gpuMemory is "-" for a GPU without memory of its own (unified memory).
-func gpuMemory(g client.GPU) string {
-	if g.MemoryMiB == 0 {
+// gpuMemory is "-" for a GPU without memory of its own (unified memory), and "10/79.6 GiB" for a share of it.
+func gpuMemory(g client.GPU, holder client.GPUShare) string {
+	switch {
+	case g.MemoryMiB == 0:
 		return "-"
+	case holder.MemoryMiB < g.MemoryMiB:
+		return strings.TrimSuffix(format.MiB(holder.MemoryMiB), " GiB") + "/" + format.MiB(g.MemoryMiB)
 	}
 	return format.MiB(g.MemoryMiB)
 }

@@ -118,6 +118,16 @@ gpu-1  2    SIM GB10            -         -     HEALTHY  -             -        
 	checkEqual(t, "its note", got.err, "SIMULATED: 3 GPUs of 3 here are not real hardware (pinion up --gpus sim:...)\n")
 }
 
+func TestASharedGPUHasARowForEachShare(t *testing.T) {
+	h := newFakeHost(t).withTasks()
+	h.documents["/v1/gpus"] = serveDocument(sharedGPUDocument)
+	checkEqual(t, "pinion gpus", pinion(t, h, "gpus").out, `
+HOST   IDX  MODEL           MEMORY            NUMA  HEALTH   TASK ID       TASK      TEAM
+gpu-1  0    H100 80GB HBM3  10/79.6 GiB       0     HEALTHY  3f2a00000000  server:3  vision
+gpu-1  0    H100 80GB HBM3  512 MiB/79.6 GiB  0     HEALTHY  91bc00000000  -         -
+`[1:])
+}
+
 func TestJSONIsTheDocumentOfTheHost(t *testing.T) {
 	h := newFakeHost(t).withTasks()
 	h.documents["/v1/gpus"] = serveDocument(`[{"uuid":"GPU-1","fieldOfALaterVersion":1}]`)

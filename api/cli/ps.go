@@ -27,8 +27,8 @@ func psCommand(p Program) *cli.Command {
 		Description: `Lists the tasks of a cluster that have not stopped, the newest first; with -a also tasks that stopped within the last hour.
 --mine leaves the tasks that your access key, or your login, has run; KEY of -o wide tells whose each is.
 With --since, --until, --state, --team, --family, --group or --key: the tasks that ended, the last one first, as far back as the hosts keep them.
-TASK is its definition, with its index in an array or its rank in a gang in brackets. GPUS is what it has, or in parentheses what it asks
-for while it waits. STATUS is UNKNOWN while the heartbeats of the task's host are missing; the task may run on there.
+TASK is its definition, with its index in an array or its rank in a gang in brackets. GPUS is what it has, a number or memory of a GPU that others share,
+or in parentheses what it asks for while it waits. STATUS is UNKNOWN while the heartbeats of the task's host are missing; the task may run on there.
 HELD is a pending task that waits for 'pinion task release'. Otherwise it is that of ECS: PROVISIONING (in the queue), PENDING, RUNNING,
 STOPPING, STOPPED and those between them. In a pipe EXIT/REASON has up to 100 characters; -o wide cuts nothing.
 
@@ -204,8 +204,8 @@ func taskTable(inv *invocation.Invocation, tasks []client.Task, hosts []client.H
 			t.Add(format.ID(id), format.TaskName(task), shownStatus(task, silent), gpus, host, format.Age(inv.Now().Sub(task.CreatedAt.Time)), reason)
 			continue
 		}
-		if held := task.GPUs(); len(held) > 0 {
-			gpus = invocation.GPUText(hosts, held)
+		if len(task.GPUs()) > 0 {
+			gpus = invocation.GPUText(hosts, task)
 		}
 		t.Add(id, format.TaskName(task), cmp.Or(task.Group, "-"), format.Key(task), shownStatus(task, silent), gpus, host, cmp.Or(format.Ports(task), "-"),
 			inv.Time(task.CreatedAt.Time), inv.Time(task.StartedAt.Time), inv.Time(task.StoppedAt.Time), reason)
@@ -213,10 +213,14 @@ func taskTable(inv *invocation.Invocation, tasks []client.Task, hosts []client.H
 	return t
 }
 
-// gpusText is how many GPUs a task has, or in parentheses how many it asks for while it waits.
+// gpusText is how many GPUs a task has, or how much memory of a shared one, or in parentheses how many it asks for while it waits.
 func gpusText(task client.Task) string {
-	if asked := task.Attribute("pinion.gpus"); waits(task) && asked != "" && asked != "0" {
+	asked := task.Attribute("pinion.gpus")
+	if mib, err := strconv.ParseInt(task.Attribute("pinion.gpu-memory"), 10, 64); err == nil {
+		asked = format.GPUs(0, mib)
+	}
+	if waits(task) && asked != "" && asked != "0" {
 		return "(" + asked + ")"
 	}
-	return strconv.Itoa(len(task.GPUs()))
+	return format.GPUs(len(task.GPUs()), task.GPUMemory())
 }

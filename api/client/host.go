@@ -97,10 +97,22 @@ type GPU struct {
 	Container  string `json:"container"`  // name of the container that holds it
 	Definition string `json:"definition"` // of the task, "family:revision"
 	Team       string `json:"team"`       // of the task
+
+	Shares []GPUShare `json:"shares"` // of a GPU that containers share; the members of the task are empty then
 }
 
-// Free reports whether a new task can get the GPU.
-func (g *GPU) Free() bool { return g.Task == "" && g.Health == Healthy }
+// GPUShare is the share that a container has of a GPU.
+type GPUShare struct {
+	Task           string `json:"task"`
+	Container      string `json:"container"`
+	Definition     string `json:"definition"` // of the task, "family:revision"
+	Team           string `json:"team"`
+	MemoryMiB      int64  `json:"memoryMiB"`
+	ComputePercent int64  `json:"computePercent"` // 0: no limit
+}
+
+// Free reports whether a new task can get the whole GPU.
+func (g *GPU) Free() bool { return g.Task == "" && len(g.Shares) == 0 && g.Health == Healthy }
 
 // Hosts lists the hosts of all clusters.
 func (c *Client) Hosts(ctx context.Context) ([]Host, error) {

@@ -36,11 +36,19 @@ type Container struct {
 	ExitCode *int     `json:"exitCode"` // nil until it has ended
 	Reason   string   `json:"reason"`
 	GPUs     []string `json:"gpuIds"`
+	Sharing  *sharing `json:"gpuSharingStrategy"` // nil: the GPUs are its own
 	Image    string   `json:"image"`
 
 	Bindings []NetworkBinding `json:"networkBindings"`
 
 	PeakMemory int64 `json:"peakMemory"` // bytes that it used at most; 0 while it runs, and when that is not known
+}
+
+// sharing is ECS's SharingStrategy.
+type sharing struct {
+	NvidiaMPS struct {
+		MemoryMiB int64 `json:"memory"`
+	} `json:"nvidiaMps"`
 }
 
 // NetworkBinding is a port of a container that is published on its host.
@@ -149,6 +157,16 @@ func (t *Task) Service() string {
 
 // IsKept reports whether the task is of a service or a daemon, which starts another one when it is stopped.
 func (t *Task) IsKept() bool { return t.Service() != "" || strings.HasPrefix(t.Group, "daemon:") }
+
+// GPUMemory is the memory that the containers have of a GPU which others share, in MiB; 0: none.
+func (t *Task) GPUMemory() (mib int64) {
+	for _, c := range t.Containers {
+		if c.Sharing != nil {
+			mib += c.Sharing.NvidiaMPS.MemoryMiB
+		}
+	}
+	return mib
+}
 
 // GPUs lists the UUIDs of the GPUs of all containers of the task.
 func (t *Task) GPUs() []string {

@@ -24,10 +24,21 @@ type gpuView struct {
 	NUMANode   int        `json:"numaNode"`          // -1 when unknown
 	PCI        string     `json:"pci"`               // domain:bus:device.function
 	Problem    string     `json:"problem,omitempty"` // why it is not healthy, for people
+	Shares     []gpuShare `json:"shares,omitempty"`  // of a GPU that containers share, in place of the members of its owner
 	Simulated  bool       `json:"simulated"`
 	Task       string     `json:"task,omitempty"` // whose container owns it
 	Team       string     `json:"team,omitempty"` // of the task
 	UUID       string     `json:"uuid"`
+}
+
+// gpuShare is the share of a container. Of other teams' tasks it says no more than the id and the memory.
+type gpuShare struct {
+	ComputePercent int64  `json:"computePercent,omitempty"` // absent: no limit
+	Container      string `json:"container,omitempty"`
+	Definition     string `json:"definition,omitempty"` // of its task, family:revision
+	MemoryMiB      int64  `json:"memoryMiB"`
+	Task           string `json:"task"`
+	Team           string `json:"team,omitempty"` // of the task
 }
 
 // linkView is how a GPU reaches a peer.
@@ -55,11 +66,8 @@ func (a *API) listGPUs(x *httpx.Exchange, res leader.Resolution) error {
 		owners := gpuOwners(res.View, host.ID)
 		for i := range host.GPUs.Devices {
 			view := renderGPU(host, &host.GPUs.Devices[i])
-			if owner, owned := owners[view.UUID]; owned {
-				view.Task = owner.task.ID
-				if res.Principal.Grant.SeesTeam(owner.team) {
-					view.Container, view.Definition, view.Team = owner.container, owner.task.Definition, owner.team
-				}
+			for _, owner := range owners[view.UUID] {
+				owner.render(&view, res.Principal.Grant.SeesTeam(owner.team))
 			}
 			views = append(views, view)
 		}
@@ -81,22 +89,40 @@ func renderGPU(host *spec.Host, d *gpu.Device) gpuView {
 	return view
 }
 
+// gpuOwner is a container that has a GPU, or a share of it.
 type gpuOwner struct {
-	task            *spec.Task
-	container, team string
+	task      *spec.Task
+	container *spec.Container
+	team      string
 }
 
-// gpuOwners maps the UUIDs of a host's GPUs to the containers that own them.
-func gpuOwners(view *raftfsm.View, hostID string) map[string]gpuOwner {
-	owners := map[string]gpuOwner{}
+// render says whose the GPU is, or that the owner has a share; with all of it to those who see its team.
+func (o *gpuOwner) render(view *gpuView, seen bool) {
+	if o.container.Share == nil {
+		view.Task = o.task.ID
+		if seen {
+			view.Container, view.Definition, view.Team = o.container.Name, o.task.Definition, o.team
+		}
+		return
+	}
+	share := gpuShare{Task: o.task.ID, MemoryMiB: o.container.Share.MemoryMiB, ComputePercent: o.container.Share.ComputePercent}
+	if seen {
+		share.Container, share.Definition, share.Team = o.container.Name, o.task.Definition, o.team
+	}
+	view.Shares = append(view.Shares, share)
+}
+
+// gpuOwners maps the UUIDs of a host's GPUs to the containers that have them.
+func gpuOwners(view *raftfsm.View, hostID string) map[string][]gpuOwner {
+	owners := map[string][]gpuOwner{}
 	for _, task := range view.TasksOn(hostID) {
 		if task.LastStatus == spec.Stopped {
 			continue
 		}
 		team := task.SchedulingOptions().Team
-		for _, container := range task.Containers {
-			for _, uuid := range container.GPUs {
-				owners[uuid] = gpuOwner{task, container.Name, team}
+		for i := range task.Containers {
+			for _, uuid := range task.Containers[i].GPUs {
+				owners[uuid] = append(owners[uuid], gpuOwner{task, &task.Containers[i], team})
 			}
 		}
 	}

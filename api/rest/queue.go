@@ -25,6 +25,7 @@ type queued struct {
 	CPU        int64     `json:"cpu"` // units, of each task
 	MemoryMiB  int64     `json:"memoryMiB"`
 	GPUs       int       `json:"gpus"`
+	GPUMiB     int64     `json:"gpuMemoryMiB,omitempty"` // of one GPU that others share, in place of whole ones
 	Since      time.Time `json:"since"`
 	WaitsFor   string    `json:"waitsFor"` // for people
 
@@ -163,7 +164,7 @@ func renderQueued(q *spec.QueueItem) *queued {
 	}
 	return &queued{
 		Place: q.Position, TaskID: q.TaskID, Tasks: q.Tasks, Cluster: q.Cluster, Group: q.Group, Definition: q.Definition, Index: q.Index, Team: q.Team, Key: q.Key, Priority: q.Priority,
-		CPU: q.CPU, MemoryMiB: q.MemoryMiB, GPUs: q.GPUs, Since: q.Since, WaitsFor: q.WaitReason, Impossible: renderFailure(q.Infeasible),
+		CPU: q.CPU, MemoryMiB: q.MemoryMiB, GPUs: q.GPUs, GPUMiB: q.GPUMiB, Since: q.Since, WaitsFor: q.WaitReason, Impossible: renderFailure(q.Infeasible),
 	}
 }
 

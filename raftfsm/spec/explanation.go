@@ -17,6 +17,7 @@ type QueueItem struct {
 	CPU        int64     `json:"cpu"` // units, of each task
 	MemoryMiB  int64     `json:"memoryMiB"`
 	GPUs       int       `json:"gpus"`
+	GPUMiB     int64     `json:"gpuMemoryMiB,omitempty"` // of one GPU, in place of whole ones
 	Since      time.Time `json:"since"`
 	WaitReason string    `json:"waitsFor"` // for people
 

@@ -142,7 +142,8 @@ func (q *queueSnapshot) entry(t *spec.Task, item, head *queue.Item) queueEntry {
 	}
 	if definition := q.view.Definition(t.Definition); definition != nil {
 		e.definition = spec.Effective(definition, t.Overrides.Get())
-		e.GPUs = max(0, spec.DemandOf(e.definition).TotalGPUs())
+		demand := spec.DemandOf(e.definition)
+		e.GPUs, e.GPUMiB = max(0, demand.TotalGPUs()), demand.ShareMiB()
 	}
 	e.WaitReason = q.waitReason(t, item, head)
 	return e

@@ -44,6 +44,14 @@ func MiB(n int64) string {
 	return strconv.FormatFloat(math.Round(float64(n)/1024*parts)/parts, 'f', -1, 64) + " GiB"
 }
 
+// GPUs is a number of GPUs, or the memory of a shared one in place of it: "2", "10 GiB".
+func GPUs(n int, sharedMiB int64) string {
+	if sharedMiB > 0 {
+		return MiB(sharedMiB)
+	}
+	return strconv.Itoa(n)
+}
+
 // Cores is CPU units (1024 a core) as cores: "8", "0.5".
 func Cores(units int64) string {
 	return strconv.FormatFloat(math.Round(float64(units)/1024*100)/100, 'f', -1, 64)

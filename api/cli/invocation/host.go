@@ -1,6 +1,7 @@
 package invocation
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -85,9 +86,10 @@ func Disambiguate(names map[string]string) map[string]string {
 	return names
 }
 
-// GPUText names GPUs for people: how many of which model, and their ids as far as they tell them apart, such as
-// "2 x H100 80GB HBM3 (GPU-04866c28, GPU-053d32a5)". JSON has the ids.
-func GPUText(hosts []client.Host, ids []string) string {
+// GPUText names the GPUs of a task for people: how many of which model, or how much memory of a shared one, and their ids as far as they tell
+// them apart, such as "2 x H100 80GB HBM3 (GPU-04866c28, GPU-053d32a5)", "10 GiB of H100 80GB HBM3 (GPU-04866c28)". JSON has the ids.
+func GPUText(hosts []client.Host, task client.Task) string {
+	ids := slices.Compact(task.GPUs()) // containers of a task share the same GPU
 	var models, short []string
 	for _, h := range hosts {
 		for _, d := range h.GPUs.Devices {
@@ -100,7 +102,11 @@ func GPUText(hosts []client.Host, ids []string) string {
 		short = append(short, format.GPUID(id))
 	}
 	what := strings.TrimSpace(fmt.Sprintf("%d x %s", len(ids), strings.Join(models, " and ")))
-	if len(models) == 0 {
+	shared := task.GPUMemory()
+	switch {
+	case shared > 0:
+		what = format.MiB(shared) + " of " + cmp.Or(strings.Join(models, " and "), "a GPU")
+	case len(models) == 0:
 		what = format.Plural(len(ids), "GPU")
 	}
 	return fmt.Sprintf("%s (%s)", what, strings.Join(short, ", "))

@@ -111,8 +111,8 @@ func (f *follower) placement(ctx context.Context, task client.Task) string {
 	if err == nil { // otherwise the id is shown
 		text = "on " + invocation.NamesOf(hosts)[client.ResourceID(task.Instance)]
 	}
-	if gpus := task.GPUs(); len(gpus) > 0 {
-		text += " with " + invocation.GPUText(hosts, gpus)
+	if len(task.GPUs()) > 0 {
+		text += " with " + invocation.GPUText(hosts, task)
 	}
 	return text
 }

@@ -81,7 +81,11 @@ func taskAttributes(t *spec.Task, definition *spec.TaskDefinition) []spec.Attrib
 		add("pinion.failed", strconv.Itoa(t.Failed))
 	}
 	if t.HostID == "" && t.LastStatus != spec.Stopped && definition != nil {
-		add("pinion.gpus", askedGPUs(t, definition))
+		demand := spec.DemandOf(spec.Effective(definition, t.Overrides.Get()))
+		add("pinion.gpus", askedGPUs(&demand))
+		if mib := demand.ShareMiB(); mib > 0 {
+			add("pinion.gpu-memory", strconv.FormatInt(mib, 10))
+		}
 	}
 	if t.Owner != nil {
 		add("pinion.key", t.Owner.Key)
@@ -97,8 +101,7 @@ func taskAttributes(t *spec.Task, definition *spec.TaskDefinition) []spec.Attrib
 }
 
 // askedGPUs is the number of GPUs that a task asks for: a number, or "all" of its host.
-func askedGPUs(t *spec.Task, definition *spec.TaskDefinition) string {
-	demand := spec.DemandOf(spec.Effective(definition, t.Overrides.Get()))
+func askedGPUs(demand *spec.Demand) string {
 	if demand.WantsAllGPUs() {
 		return "all"
 	}
