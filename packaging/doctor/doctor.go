@@ -63,6 +63,7 @@ var checks = []check{
 	{"gpu driver", checkDriver},
 	{"gpu fabric", checkFabric},
 	{"gpu persistence", checkPersistence},
+	{"gpu sharing", checkSharing},
 	{"disk room", checkDiskRoom},
 	{"disk type", checkDiskType},
 	{"disk sync", checkDiskSync},

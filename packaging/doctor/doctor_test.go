@@ -49,6 +49,7 @@ var lacking = []struct {
 	{"gpu driver", Failed, "nouveau", func(t *testing.T, h *Host) { h.remove(t, "proc/driver"); h.put(t, "sys/module/nouveau/refcnt", "1") }},
 	{"gpu driver", Failed, "550.54.15", func(t *testing.T, h *Host) { h.remove(t, "usr") }},
 	{"gpu fabric", Failed, "Fabric Manager", func(t *testing.T, h *Host) { h.remove(t, "proc/17") }},
+	{"gpu sharing", Warning, "not Pinion's", func(t *testing.T, h *Host) { h.put(t, "tmp/nvidia-mps/control", "") }},
 	{"gpu persistence", Warning, "off", func(_ *testing.T, h *Host) {
 		h.Machine.Persistence = func(context.Context) (string, error) { return "Enabled\nDisabled\n", nil }
 	}},

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -74,4 +76,29 @@ func checkPersistence(ctx context.Context, h *Host) []Finding {
 		return []Finding{ok("on")}
 	}
 	return []Finding{warning("persistence mode is off: the driver lets go of a GPU that nothing uses, and each first task waits for it", "`systemctl enable --now nvidia-persistenced`, or `nvidia-smi -pm 1`")}
+}
+
+// mpsPaths are where distributions have the control daemon of NVIDIA's Multi-Process Service.
+var mpsPaths = []string{"usr/bin/nvidia-cuda-mps-control", "usr/local/bin/nvidia-cuda-mps-control", "usr/local/nvidia/bin/nvidia-cuda-mps-control", "usr/sbin/nvidia-cuda-mps-control"}
+
+// lastWithoutMultiuser is the newest series of the driver whose control daemon is known not to have -multiuser-server, which Pinion needs.
+const lastWithoutMultiuser = 550
+
+// checkSharing looks at what tasks need to share GPUs. A host that lacks it runs tasks with whole GPUs.
+func checkSharing(_ context.Context, h *Host) []Finding {
+	m := &h.Machine
+	version := driverVersion.FindString(m.read("proc/driver/nvidia/version"))
+	series, _, _ := strings.Cut(version, ".")
+	number, err := strconv.Atoi(series)
+	switch {
+	case m.exists("tmp/nvidia-mps/control"):
+		return []Finding{warning("a control daemon of MPS runs that is not Pinion's: a GPU that its server has open is never given to a task", "end it: echo quit | nvidia-cuda-mps-control. With `pinion up --gpus auto,mps` Pinion runs its own")}
+	case err != nil:
+		return []Finding{ok("no driver is loaded")}
+	case number <= lastWithoutMultiuser:
+		return []Finding{ok("tasks cannot share GPUs here (pinion up --gpus auto,mps): the MPS of driver " + version + " serves one user only")}
+	case !slices.ContainsFunc(mpsPaths, m.exists):
+		return []Finding{ok("tasks cannot share GPUs here (pinion up --gpus auto,mps): the driver is installed without nvidia-cuda-mps-control")}
+	}
+	return []Finding{ok("tasks can share GPUs: pinion up --gpus auto,mps")}
 }
