@@ -5,10 +5,12 @@ package gpu
 // Health says whether a GPU may get new work.
 type Health string
 
-// There are only two states: a device whose state cannot be determined is unhealthy.
+// A host knows two states: a device whose state cannot be determined is unhealthy. The pool knows the third: an operator keeps the device from new
+// tasks, whatever the host says of it.
 const (
-	Healthy   Health = "HEALTHY"
-	Unhealthy Health = "UNHEALTHY"
+	Healthy     Health = "HEALTHY"
+	Unhealthy   Health = "UNHEALTHY"
+	Quarantined Health = "QUARANTINED"
 )
 
 // Device is one physical GPU as its host sees it. The UUID alone identifies it: index and minor may change when the driver

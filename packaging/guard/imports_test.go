@@ -76,7 +76,7 @@ var floors = map[string][]string{
 		"query tally issuer ended edit change snapshot table ledger",
 		"service scaling",
 		"codec spec metric changelog watch sortkey",
-		"compact traffic logdriver hostport volumeroot",
+		"compact traffic logdriver hostport volumeroot quarantine",
 		"lazyregexp",
 	},
 	"gpu": {

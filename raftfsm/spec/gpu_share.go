@@ -15,6 +15,18 @@ type GPUShare struct {
 	ComputePercent int64 `json:"computePercent,omitempty"` // of the GPU's threads that the container may use at most; 0: no limit
 }
 
+// Strategy is the share as ECS writes it; nil of nil.
+func (s *GPUShare) Strategy() *SharingStrategy {
+	if s == nil {
+		return nil
+	}
+	mps := &NvidiaMPS{Memory: s.MemoryMiB}
+	if s.ComputePercent > 0 {
+		mps.MaxComputePercent = &s.ComputePercent
+	}
+	return &SharingStrategy{NvidiaMPS: mps}
+}
+
 // GPUMilli is what a whole GPU counts for where shares count too.
 const GPUMilli = 1000
 

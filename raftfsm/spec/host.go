@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pinion/gpu"
+	"pinion/raftfsm/quarantine"
 	"pinion/raftfsm/traffic"
 	"pinion/raftfsm/volumeroot"
 )
@@ -60,6 +61,8 @@ type Host struct {
 	ListenerProblems []traffic.ListenerProblem `json:"listenerProblems,omitempty" level:"1"` // the listeners that its proxy does not serve, by port
 
 	VirtualIPs []VirtualIP `json:"virtualIPs,omitempty" level:"1"` // addresses that it offers to hold for the pool
+
+	Quarantine quarantine.List `json:"quarantine,omitempty" level:"1"` // its GPUs that somebody keeps from new tasks
 }
 
 // HostConnection says since when a host is silent, or is heard of again.
