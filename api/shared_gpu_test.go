@@ -137,4 +137,9 @@ func TestEachShareOfAGPUIsShown(t *testing.T) {
 	if len(gpus) != 1 || gpus[0].Task != "" || gpus[0].Free() || !slices.Equal(gpus[0].Shares, want) {
 		t.Errorf("%+v, want %+v", gpus, want)
 	}
+	var listed struct{ Tasks []client.Task }
+	b.as(bearer, httptest.NewRequest("GET", "/v1/tasks", nil)).decode(t, &listed)
+	if len(listed.Tasks) != 1 || listed.Tasks[0].GPUMemory() != 10240 {
+		t.Errorf("the tasks are %+v", listed.Tasks)
+	}
 }

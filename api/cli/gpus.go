@@ -21,7 +21,7 @@ import (
 func gpusCommand(p Program) *cli.Command {
 	command := gpusListCommand(p)
 	command.Name, command.Aliases = "gpu", []string{"gpus"}
-	command.Subcommands = []*cli.Command{listVerb(gpusListCommand(p))}
+	command.Subcommands = []*cli.Command{listVerb(gpusListCommand(p)), gpuQuarantineCommand(p), gpuReleaseCommand(p)}
 	return command
 }
 
@@ -35,6 +35,7 @@ Examples:
    pinion gpus
    pinion gpus --filter team=vision
    pinion gpus -o wide        # with GPU ids, PCI addresses and problems
+   pinion gpus quarantine gpu-2/3 --reason "ECC errors"
    pinion run --gpus 2 pinion/self -- pinion gpus --container`,
 		Flags: append(listing.Flags(),
 			&cli.BoolFlag{Name: "container", Usage: "show the GPUs that this container sees"},

@@ -72,8 +72,11 @@ type Device struct {
 	Problem   string `json:"problem"`   // why it is not healthy
 }
 
-// Healthy is the Health of a GPU that may get new work.
-const Healthy = "HEALTHY"
+// Healths of a GPU; any but Healthy gets no new work.
+const (
+	Healthy     = "HEALTHY"
+	Quarantined = "QUARANTINED" // an administrator keeps it from new work
+)
 
 // Free is the part of a host that new tasks can get.
 type Free struct {
@@ -170,6 +173,16 @@ func (c *Client) ChangeHost(ctx context.Context, change HostChange, id string, f
 		in["force"] = true
 	}
 	return c.Call(ctx, "admin/hosts/"+string(change), in, nil)
+}
+
+// QuarantineGPU keeps the GPU with the UUID from new tasks.
+func QuarantineGPU(ctx context.Context, c *Client, uuid, reason string) error {
+	return c.Call(ctx, "admin/gpus/quarantine", map[string]any{"gpu": uuid, "reason": reason}, nil)
+}
+
+// ReleaseGPU ends the quarantine of the GPU with the UUID.
+func ReleaseGPU(ctx context.Context, c *Client, uuid string) error {
+	return c.Call(ctx, "admin/gpus/release", map[string]any{"gpu": uuid}, nil)
 }
 
 // Statuses of a host that SetHostStatus sets.

@@ -44,9 +44,14 @@ func checkPool(ctx context.Context, h *Host) (all []Finding) {
 			all = append(all, warning(fmt.Sprintf("GPUs of host %s: %s", host.Name, host.GPUs.Problem), "run pinion doctor there"))
 		}
 		for _, device := range host.GPUs.Devices {
-			if device.Health != client.Healthy {
-				all = append(all, warning(fmt.Sprintf("GPU %d of host %s is %s: %s", device.Index, host.Name, device.Health, device.Problem), "`pinion gpus`; a reset of the GPU or a reboot mends most Xid errors"))
+			remedy := "`pinion gpus`; a reset of the GPU or a reboot mends most Xid errors"
+			switch device.Health {
+			case client.Healthy:
+				continue
+			case client.Quarantined:
+				remedy = fmt.Sprintf("`pinion gpus release %s/%d` when it is well again", host.Name, device.Index)
 			}
+			all = append(all, warning(fmt.Sprintf("GPU %d of host %s is %s: %s", device.Index, host.Name, device.Health, device.Problem), remedy))
 		}
 	}
 	all = append(all, checkVirtualIPs(hosts)...)

@@ -80,7 +80,7 @@ func (s source) cluster() string { return cmp.Or(s.line.flags["cluster"], "defau
 var sources = map[kind]func(source, *invocation.Invocation) ([]offer, error){
 	tasks: taskOffers, groups: groupOffers, after: afterOffers, containers: containerOffers, hosts: hostOffers, clusters: clusterOffers, teams: teamOffers,
 	families: familyOffers, definitions: definitionOffers, images: imageOffers, keys: keyOffers, tokens: tokenOffers, logins: loginOffers,
-	services: serviceOffers,
+	services: serviceOffers, gpus: gpuOffers,
 }
 
 // serviceOffers are the names of services; behind one that is to be scaled its count follows.
@@ -103,6 +103,16 @@ func hostOffers(s source, inv *invocation.Invocation) (offers []offer, err error
 			name, about = format.ID(h.ID), h.Name+", "+about // the name alone is ambiguous
 		}
 		offers = append(offers, offer{name, about})
+	}
+	return offers, err
+}
+
+// gpuOffers are the GPUs as HOST/IDX, with their health and what has them.
+func gpuOffers(s source, inv *invocation.Invocation) (offers []offer, err error) {
+	all, err := inv.Client.GPUs(s.ctx)
+	names := invocation.GPUHosts(all)
+	for _, g := range all {
+		offers = append(offers, offer{fmt.Sprintf("%s/%d", names[g.HostID], g.Index), g.Health + " " + g.UUID})
 	}
 	return offers, err
 }

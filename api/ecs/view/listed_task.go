@@ -28,6 +28,7 @@ type ListedContainer struct {
 	ExitCode *int                  `json:"exitCode,omitempty"`
 	Reason   string                `json:"reason,omitempty"`
 	GPUs     []string              `json:"gpuIds,omitempty"`
+	Sharing  *spec.SharingStrategy `json:"gpuSharingStrategy,omitempty"`
 	Bindings []spec.NetworkBinding `json:"networkBindings,omitempty"`
 }
 
@@ -44,7 +45,7 @@ func (r *Renderer) ListedTask(t *spec.Task) ListedTask {
 	}
 	for i := range t.Containers {
 		c := &t.Containers[i]
-		out.Containers[i] = ListedContainer{ExitCode: c.ExitCode, Reason: c.Reason, GPUs: c.GPUs, Bindings: c.Bindings}
+		out.Containers[i] = ListedContainer{ExitCode: c.ExitCode, Reason: c.Reason, GPUs: c.GPUs, Sharing: c.Share.Strategy(), Bindings: c.Bindings}
 	}
 	return out
 }
