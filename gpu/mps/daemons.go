@@ -108,7 +108,7 @@ func (d *Daemons) begin(ctx context.Context, s *state) error {
 	if path := filepath.Join(s.PipeDir(), longestSocket); len(path) > maxSocketPath {
 		return fmt.Errorf("the path %s is longer than the %d bytes that a socket's may have: use a data directory with a shorter path", path, maxSocketPath)
 	}
-	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil { // nobody but root reaches the pipes by their path
 		return err
 	}
 	if err := d.config.Modes.SetExclusive(ctx, s.uuid, true); err != nil {

@@ -140,3 +140,23 @@ func TestADaemonThatEndsTakesTheContainersOfItsGPUWithIt(t *testing.T) {
 	}
 	g.wantGivenBack(t, daemon)
 }
+
+// Neither volumes over the pipes nor what the task sets in its run change what it gets.
+func TestATaskPutsNothingInThePlaceOfItsDaemon(t *testing.T) {
+	g := startSharedGPU(t)
+	g.registerShell(t, "attacks", 0, shareScript, shareOf(4096),
+		object{"volumes": []object{{"name": "a", "host": object{"sourcePath": "local/a"}}, {"name": "b", "host": object{"sourcePath": "local/b"}}}},
+		object{"mountPoints": []object{{"sourceVolume": "a", "containerPath": "/run/pinion/mps"}, {"sourceVolume": "b", "containerPath": "/run"}}},
+		object{"linuxParameters": object{"tmpfs": []object{{"containerPath": "/run/pinion", "size": 1}}}})
+	lifted := []object{{"name": "main", "environment": []object{{"name": "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "value": "0=80G"}, {"name": "CUDA_MPS_PIPE_DIRECTORY", "value": "/tmp"}}}}
+	run := g.mustCall(t, "RunTask", object{"taskDefinition": "attacks", "overrides": object{"containerOverrides": lifted}})
+	if len(run.list("failures")) > 0 {
+		t.Fatal(run)
+	}
+	log := g.waitLog(t, taskID(run), "\nend")
+	for _, want := range []string{"CUDA_MPS_PIPE_DIRECTORY=/run/pinion/mps", "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=4096M", "socket=there", "privileged=0", "Read-only"} {
+		if !strings.Contains(log, want+"\n") {
+			t.Errorf("the container does not have %s:\n%s", want, log)
+		}
+	}
+}
