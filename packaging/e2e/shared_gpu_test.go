@@ -134,6 +134,16 @@ func TestADaemonThatEndsTakesTheContainersOfItsGPUWithIt(t *testing.T) {
 
 	id, _ := g.run(t)
 	daemon = g.daemon(t)
+	g.signalAndWait(t, syscall.SIGKILL)
+	must(t, syscall.Kill(daemon, syscall.SIGKILL)) // while nobody watches it
+	g.start(t)
+	if task := g.waitStopped(t, id); !strings.HasPrefix(task.text("stoppedReason"), "GPUSharingError: ") {
+		t.Errorf("task %s: %v", id, task)
+	}
+	g.wantGivenBack(t, daemon)
+
+	id, _ = g.run(t)
+	daemon = g.daemon(t)
 	g.waitStatus(t, id, "RUNNING")
 	if out, err := output(pinionDown(g.dir)); err != nil {
 		t.Fatalf("%v\n%s", err, out)
