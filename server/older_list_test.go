@@ -20,22 +20,24 @@ func TestAnOlderListOfServersIsNotBelieved(t *testing.T) {
 	p.waitForVoters(3)
 	agents := p.join(2)
 	victim, newcomer, former := agents[0], agents[1], p.followers()[0]
-	lists := func(has, lacks *testHost) (list spec.PoolInfo) {
+	lists := func(has, lacks *testHost, change func()) (list spec.PoolInfo) {
 		eventually(t, "the victim has a signed list", func() bool {
+			change()
 			list = victim.member.poolCache.PoolInfo()
 			return len(list.Signature) > 0 && slices.Contains(list.ServerIDs, has.cfg.HostID) && !slices.Contains(list.ServerIDs, lacks.cfg.HostID)
 		})
 		return list
 	}
-	older := lists(former, newcomer)
+	older := lists(former, newcomer, func() {})
 	before := filepath.Join(t.TempDir(), "servers.json")
 	if err := os.WriteFile(before, readFile(t, filepath.Join(victim.dir, "servers.json")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the newcomer is known", func() bool { return p.view().Host(newcomer.cfg.HostID) != nil })
-	apply(t, p.leader().member.localServer(), raftfsm.SetServerRole{ID: newcomer.cfg.HostID, Server: true})
-	apply(t, p.leader().member.localServer(), raftfsm.SetServerRole{ID: former.cfg.HostID})
-	later := lists(newcomer, former)
+	later := lists(newcomer, former, func() { // again and again: the leader corrects the number of servers
+		apply(t, p.leader().member.localServer(), raftfsm.SetServerRole{ID: newcomer.cfg.HostID, Server: true})
+		apply(t, p.leader().member.localServer(), raftfsm.SetServerRole{ID: former.cfg.HostID})
+	})
 	believes := func(path string, list spec.PoolInfo) bool {
 		cache, err := membership.OpenPoolCache(path)
 		if err != nil {
