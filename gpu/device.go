@@ -5,13 +5,30 @@ package gpu
 // Health says whether a GPU may get new work.
 type Health string
 
-// A host knows two states: a device whose state cannot be determined is unhealthy. The pool knows the third: an operator keeps the device from new
-// tasks, whatever the host says of it.
+// States of health. Only a healthy GPU gets new work.
 const (
 	Healthy     Health = "HEALTHY"
-	Unhealthy   Health = "UNHEALTHY"
-	Quarantined Health = "QUARANTINED"
+	Unhealthy   Health = "UNHEALTHY"    // its state cannot be read, or it cannot be given to a container
+	Suspect     Health = "SUSPECT"      // tasks have failed on it, and nobody knows yet whether it is the reason
+	NeedsReset  Health = "NEEDS_RESET"  // after an error that ends with a reset of the GPU
+	NeedsReboot Health = "NEEDS_REBOOT" // after one that ends with a reboot of the host
+	Lost        Health = "LOST"         // the driver does not reach it any more
+	Replace     Health = "REPLACE"      // it is broken
+	Quarantined Health = "QUARANTINED"  // an operator keeps it from new tasks, whatever its host says of it; the pool's word, never a host's
 )
+
+// Repair is what to do about a GPU in this state, for people; empty when there is nothing.
+func (h Health) Repair() string {
+	switch h {
+	case NeedsReset:
+		return "reset it with `pinion gpus reset`, or reboot the host"
+	case NeedsReboot, Lost:
+		return "reboot the host; if that does not help, exchange the GPU"
+	case Replace:
+		return "exchange the GPU"
+	}
+	return ""
+}
 
 // Device is one physical GPU as its host sees it. The UUID alone identifies it: index and minor may change when the driver
 // is reloaded. Only the host that owns the device writes these fields.

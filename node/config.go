@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pinion/gpu"
+	"pinion/node/gpuhealth"
 	"pinion/node/machine"
 	"pinion/node/runtime"
 	"pinion/node/task"
@@ -25,6 +26,7 @@ type Config struct {
 	Network    runtime.Network
 	GPUs       gpu.Source
 	Logs       LogReader
+	GPUHealth  *gpuhealth.Record
 	// Sharer keeps containers to their shares of GPUs; nil: this host shares none.
 	Sharer gpu.Sharer
 	// Volumes are the directories of the host that tasks may mount, those of Host.Volumes; nil: none.

@@ -79,8 +79,8 @@ func TestATaskDrainsBeforeItStops(t *testing.T) {
 				w.control.route(target, traffic.Draining)
 				w.advance(10 * time.Second)
 				w.wantRunning(id(task, "main"))
-				if !slices.Equal(w.control.drained, []string{target}) {
-					t.Errorf("a host without a proxy has a request in flight: %v", w.control.drained)
+				if told := w.control.toldDrained(); !slices.Equal(told, []string{target}) {
+					t.Errorf("a host without a proxy has a request in flight: %v", told)
 				}
 				end(w, task)
 				w.waitIdle()

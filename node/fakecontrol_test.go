@@ -101,6 +101,13 @@ func (c *fakeControl) Heartbeat(_ context.Context, id string, drained []string) 
 }
 
 // recordReports records reports as the state does: statuses grow, a stopped task is assigned no more.
+// toldDrained lists the targets to which the host has no request in flight, as its last heartbeat said.
+func (c *fakeControl) toldDrained() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.drained)
+}
+
 func (c *fakeControl) recordReports(reports []spec.TaskReport) (unknown []string) {
 	close(c.reported)
 	c.reported = make(chan struct{})

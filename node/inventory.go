@@ -2,55 +2,119 @@ package node
 
 import (
 	"context"
+	"log/slog"
 	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	"pinion/gpu"
+	"pinion/node/gpuhealth"
 	"pinion/node/gpulock"
+	"pinion/packaging/tick"
 )
 
-// inventoryTimeout is for a driver that hangs: the host then joins without GPUs and says why.
-const inventoryTimeout = 20 * time.Second
+const (
+	// inventoryTimeout is for a driver that hangs: the host then joins without GPUs and says why.
+	inventoryTimeout = 20 * time.Second
+	// inventoryInterval is how often the inventory is read while nothing is said: a driver records things of which it tells nobody.
+	inventoryInterval = 30 * time.Second
+)
 
-// watchGPUs reads the inventory again each time its source signals a change.
-func (n *Node) watchGPUs(ctx context.Context) {
+// gpus are the GPUs of this host: what their source says of them, and what is remembered.
+type gpus struct {
+	source gpu.Source
+	record *gpuhealth.Record
+	locks  *gpulock.Locks
+	log    *slog.Logger
+	rejoin func() // has the pool learn of them
+
+	mu        sync.Mutex
+	inventory gpu.Inventory // as the source says
+	shown     gpu.Inventory // with what is remembered
+}
+
+// current are the GPUs as the pool shall know them.
+func (g *gpus) current() gpu.Inventory {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.shown
+}
+
+// watch reads the inventory again each time its source signals a change, and from time to time.
+func (g *gpus) watch(ctx context.Context) {
+	ticker := tick.New(inventoryInterval)
+	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case _, open := <-n.config.GPUs.Changed():
+		case <-ticker.C:
+		case _, open := <-g.source.Changed():
 			if !open {
 				return
 			}
+			g.takeFaults()
 		}
-		before := n.currentHost().GPUs
-		if n.refreshInventory(ctx) != nil {
+		if g.read(ctx) != nil {
 			return
 		}
-		if !reflect.DeepEqual(before, n.currentHost().GPUs) {
-			n.requestRejoin()
-		}
+		g.publish()
 	}
 }
 
-// refreshInventory reads the host's GPUs. A source that fails is a state of the host, not an error; the only error is that of
+// takeFaults records what the driver has told of. That does not wait for an inventory, which takes a driver in trouble long.
+func (g *gpus) takeFaults() {
+	source, ok := g.source.(gpu.FaultSource)
+	if !ok {
+		return
+	}
+	var all []string
+	for _, d := range g.current().Devices {
+		all = append(all, d.UUID)
+	}
+	for _, fault := range source.Faults() {
+		g.record.AddFault(fault, all, time.Now())
+	}
+	g.publish()
+}
+
+// read reads the host's GPUs. A source that fails is a state of the host, not an error; the only error is that of
 // ctx.
-func (n *Node) refreshInventory(ctx context.Context) error {
+func (g *gpus) read(ctx context.Context) error {
 	call, cancel := context.WithTimeout(ctx, inventoryTimeout)
 	defer cancel()
-	inventory, err := n.config.GPUs.Inventory(call)
+	inventory, err := g.source.Inventory(call)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	if err != nil {
-		n.config.Log.Error("the GPUs of this host cannot be read", "err", err)
-		inventory = markUnhealthy(n.currentHost().GPUs, err)
+		g.log.Error("the GPUs of this host cannot be read", "err", err)
+		inventory = markUnhealthy(g.inventory, err)
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.host.GPUs = inventory
+	g.inventory = inventory
 	return nil
+}
+
+// mark shows the GPUs as their source says, with what is remembered of them. It reports whether that is news.
+func (g *gpus) mark() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	marked := g.record.Mark(g.inventory, time.Now())
+	if reflect.DeepEqual(g.shown, marked) {
+		return false
+	}
+	g.shown = marked
+	return true
+}
+
+// publish is mark, and has the pool learn of the news.
+func (g *gpus) publish() {
+	if g.mark() {
+		g.rejoin()
+	}
 }
 
 // markUnhealthy returns the last inventory with every GPU unhealthy, for a source that cannot be read: the GPUs stay known,

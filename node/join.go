@@ -54,7 +54,9 @@ func (n *Node) rejoinAndWait(ctx context.Context, why error) {
 func (n *Node) currentHost() spec.Host {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.host
+	host := n.host
+	host.GPUs = n.gpus.current()
+	return host
 }
 
 // heartbeatLoop sends a heartbeat every second, and joins again when the pool does not know this host or the host's

@@ -19,6 +19,7 @@ type Node struct {
 	config   Config
 	tasks    task.Config
 	gpuLocks *gpulock.Locks
+	gpus     *gpus
 	reporter *reporter
 	Routes   *Routes       // what Config.Proxy tells of
 	joined   chan struct{} // closed when the pool knows this host
@@ -51,10 +52,11 @@ func New(c Config) *Node {
 		runners:  map[string]*runningTask{}, existing: map[string][]runtime.ExistingContainer{},
 		runnersAdded: make(chan struct{}), reportedCh: make(chan struct{}),
 	}
+	n.gpus = &gpus{source: c.GPUs, record: c.GPUHealth, locks: n.gpuLocks, log: c.Log, rejoin: n.requestRejoin}
 	n.Routes = newRoutes(n)
 	n.reporter = newReporter(c.Log, n.sendReports)
 	n.tasks = task.Config{
-		Images: c.Images, Containers: c.Containers, Execer: c.Execer, Network: c.Network, GPULocks: n.gpuLocks, Sharer: c.Sharer,
+		Images: c.Images, Containers: c.Containers, Execer: c.Execer, Network: c.Network, GPULocks: n.gpuLocks, Sharer: c.Sharer, GPUHealth: gpuHealth{n},
 		Reporter: n.reporter, Host: n.currentHost, Volumes: c.Volumes, MaxStopTimeout: c.MaxStopTimeout, DrainDelay: n.Routes.drainDelay, Dir: c.Dir, Log: c.Log, Boot: c.Boot, Hooks: c.Hooks, Resolver: c.Resolver,
 	}
 	return n
@@ -67,12 +69,16 @@ func (n *Node) Run(ctx context.Context) error {
 	if err := os.MkdirAll(task.Dirs(n.config.Dir), 0o700); err != nil {
 		return fmt.Errorf("directory for tasks: %w", err)
 	}
-	if n.listExisting(ctx) != nil || endOldSharing(ctx, n.config, n.gpuLocks) != nil || n.refreshInventory(ctx) != nil || n.join(ctx) != nil {
+	if n.listExisting(ctx) != nil || endOldSharing(ctx, n.config, n.gpuLocks) != nil || n.gpus.read(ctx) != nil {
+		return nil
+	}
+	n.gpus.mark()
+	if n.join(ctx) != nil {
 		return nil
 	}
 	close(n.joined)
 	var loops sync.WaitGroup
-	for _, loop := range []func(context.Context){n.reporter.run, n.heartbeatLoop, n.watchGPUs, n.watchAssignments, n.Routes.watch, n.pruneImages} {
+	for _, loop := range []func(context.Context){n.reporter.run, n.heartbeatLoop, n.gpus.watch, n.gpus.check, n.watchAssignments, n.Routes.watch, n.pruneImages} {
 		loops.Go(func() { loop(ctx) })
 	}
 	loops.Wait()

@@ -20,6 +20,7 @@ import (
 	"pinion/node/containerd"
 	"pinion/node/containerd/containerdtest"
 	"pinion/node/containerd/daemon"
+	"pinion/node/gpuhealth"
 	"pinion/node/logs"
 	"pinion/node/network"
 	"pinion/node/network/networktest"
@@ -68,8 +69,11 @@ func newRealHost(t testing.TB) *realHost {
 	m.must(err)
 	t.Cleanup(func() { m.must(m.runtime.Close()) })
 	m.image = containerdtest.Registry(t, map[string]v1.Image{"busybox:1": containerdtest.Busybox(t)}) + "/busybox:1"
+	health, err := gpuhealth.Open(filepath.Join(dir, "gpu-health.json"), "", log)
+	m.must(err)
 	m.config = node.Config{
-		Host: spec.Host{ID: hostID}, Control: m.control, Images: m.runtime, Containers: m.runtime, Execer: m.runtime, Network: bridge,
+		GPUHealth: health,
+		Host:      spec.Host{ID: hostID}, Control: m.control, Images: m.runtime, Containers: m.runtime, Execer: m.runtime, Network: bridge,
 		GPUs: source, Logs: store, Dir: dir, Log: log,
 	}
 	t.Cleanup(func() { m.crash() })

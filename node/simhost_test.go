@@ -3,6 +3,7 @@ package node_test
 import (
 	"context"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"pinion/gpu"
 	"pinion/node"
+	"pinion/node/gpuhealth"
 	"pinion/node/machine"
 	"pinion/node/runtime/fake"
 	"pinion/node/task"
@@ -58,9 +60,13 @@ func simulate(t *testing.T, scenario func(w *simHost)) {
 // boot starts the agent on the host, after a crash too.
 func (w *simHost) boot() {
 	w.runtime = w.machine.Open()
+	health, err := gpuhealth.Open(filepath.Join(w.dir, "gpu-health.json"), "boot"+w.bootID, slog.New(slog.DiscardHandler))
+	if err != nil {
+		w.Fatal(err)
+	}
 	w.node = node.New(node.Config{
 		Host: spec.Host{ID: hostID, Name: "host", Cluster: spec.DefaultCluster, Allow: w.allow, UserNamespaces: w.userns}, Control: w.control, Images: w.runtime,
-		Containers: w.runtime, Execer: w.runtime, Network: w.network, GPUs: w.gpus, Sharer: w.sharer, Logs: emptyLogs{}, Hooks: w.hooks, Dir: w.dir, MaxStopTimeout: w.maxStopTimeout, Log: slog.New(slog.DiscardHandler),
+		Containers: w.runtime, Execer: w.runtime, Network: w.network, GPUs: w.gpus, GPUHealth: health, Sharer: w.sharer, Logs: emptyLogs{}, Hooks: w.hooks, Dir: w.dir, MaxStopTimeout: w.maxStopTimeout, Log: slog.New(slog.DiscardHandler),
 		Boot: machine.BootClock{ID: "boot" + w.bootID, Since: func() time.Duration { return time.Since(w.booted) }},
 	})
 	ctx, cancel := context.WithCancel(w.Context())
@@ -131,12 +137,15 @@ type fakeGPUs struct {
 	users        map[string][]int
 	shares       bool // containers are kept to their shares
 	processCalls int  // how often Processes was asked
+	faults       []gpu.Fault
+	wrong        map[string]error // by UUID: what a check finds
+	checks       int              // how many were made
 	err          error
 	changed      chan struct{}
 }
 
 func newFakeGPUs(uuids ...string) *fakeGPUs {
-	g := &fakeGPUs{users: map[string][]int{}, changed: make(chan struct{}, 1)}
+	g := &fakeGPUs{users: map[string][]int{}, wrong: map[string]error{}, changed: make(chan struct{}, 1)}
 	for i, uuid := range uuids {
 		g.devices = append(g.devices, gpu.Device{UUID: uuid, Index: i, Minor: i, Health: gpu.Healthy})
 	}
@@ -164,6 +173,35 @@ func (g *fakeGPUs) removeDevice(uuid string) {
 	defer g.mu.Unlock()
 	g.devices = slices.DeleteFunc(g.devices, func(d gpu.Device) bool { return d.UUID == uuid })
 	g.changed <- struct{}{}
+}
+
+// fault has the driver tell of an error.
+func (g *fakeGPUs) fault(uuid string, xid uint64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.faults = append(g.faults, gpu.Fault{UUID: uuid, Xid: xid})
+	g.changed <- struct{}{}
+}
+
+func (g *fakeGPUs) Faults() (faults []gpu.Fault) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	faults, g.faults = g.faults, nil
+	return faults
+}
+
+// setWrong sets what a check of the device finds.
+func (g *fakeGPUs) setWrong(uuid string, found error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.wrong[uuid] = found
+}
+
+func (g *fakeGPUs) Check(_ context.Context, uuid string, _ bool) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.checks++
+	return g.wrong[uuid]
 }
 
 func (g *fakeGPUs) Inventory(context.Context) (gpu.Inventory, error) {

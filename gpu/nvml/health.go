@@ -1,6 +1,8 @@
 package nvml
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -8,66 +10,59 @@ import (
 	"pinion/gpu/nvml/protocol"
 )
 
-// harmlessXids are the Xid errors that an application causes by itself or that the device recovers from: the list that
-// NVIDIA's own device plugin ignores. Every other Xid makes the device unhealthy.
-var harmlessXids = []uint64{
-	13,  // graphics engine exception
-	31,  // GPU memory page fault
-	43,  // GPU stopped processing
-	45,  // preemptive cleanup, due to previous errors
-	68,  // video processor exception
-	109, // context switch timeout
-}
-
-// classifyXid returns what an event means and whether its device may get new work. An event without an Xid asks for a new
-// inventory, which has more information.
-func classifyXid(e protocol.Event) (why string, fatal bool) {
-	if e.Xid == 0 {
-		return e.Text, false
-	}
-	if slices.Contains(harmlessXids, e.Xid) {
-		return fmt.Sprintf("Xid %d, an error of the program that uses the GPU", e.Xid), false
-	}
-	return fmt.Sprintf("Xid %d: look it up in NVIDIA's list of Xid errors, reset or exchange the GPU, then restart pinion", e.Xid), true
-}
-
-// appendMissing appends the known devices that the driver no longer lists, as unhealthy.
+// appendMissing appends the known devices that the driver no longer lists. They are lost, unless the driver could not be asked: then nobody knows.
 func appendMissing(seen, known []gpu.Device, problem string) []gpu.Device {
+	health := gpu.Lost
 	if problem == "" {
-		problem = "the driver does not see this GPU any more: `dmesg` shows what it says about it"
+		problem = "the driver does not see this GPU any more (`dmesg` shows what it says about it): " + gpu.Lost.Repair()
+	} else if len(seen) == 0 {
+		health = gpu.Unhealthy
 	}
 	there := gpu.Inventory{Devices: seen}
 	for _, d := range known {
 		if _, ok := there.Device(d.UUID); !ok {
-			d.Health, d.Problem = gpu.Unhealthy, problem
+			d.Health, d.Problem = health, problem
 			seen = append(seen, d)
 		}
 	}
 	return seen
 }
 
-// onEvent handles an event that the driver reported.
+// maxFaults bounds the errors that nobody has taken yet.
+const maxFaults = 256
+
+// onEvent keeps an error that the driver reported until it is taken.
 func (s *Source) onEvent(e protocol.Event) {
-	why, fatal := classifyXid(e)
-	s.log.Warn("the NVIDIA driver reported an error", "gpu", e.UUID, "error", why, "fatal", fatal)
-	if fatal {
-		s.mu.Lock()
-		for _, uuid := range s.affected(e) {
-			s.unhealthy[uuid] = why
-		}
-		s.mu.Unlock()
+	fault := gpu.Fault{UUID: e.UUID, Xid: e.Xid, Text: e.Text}
+	s.mu.Lock()
+	if !slices.Contains(s.faults, fault) && len(s.faults) < maxFaults {
+		s.faults = append(s.faults, fault)
 	}
+	s.mu.Unlock()
 	s.notifyChanged()
 }
 
-// affected returns the devices that an event is about: all of them when the driver cannot say which.
-func (s *Source) affected(e protocol.Event) []string {
-	if e.UUID != "" {
-		return []string{e.UUID}
+// Faults is of gpu.FaultSource.
+func (s *Source) Faults() []gpu.Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	faults := s.faults
+	s.faults = nil
+	return faults
+}
+
+// Check is of gpu.Checker: the driver holds nothing against the device, and every byte of its free memory keeps what a kernel of the test writes.
+func (s *Source) Check(ctx context.Context, uuid string, repaired bool) error {
+	answer, err := s.callDevice(ctx, protocol.Request{Kind: protocol.Record, UUID: uuid})
+	switch {
+	case err != nil:
+		return fmt.Errorf("the driver does not tell: %w", err)
+	case answer.Record == nil:
+		return errors.New("pinion-nvml answered without a record: it is of another version than pinion")
+	case answer.Record.Problem != "":
+		return errors.New(answer.Record.Problem)
+	case !answer.Record.Complete && !repaired:
+		return errors.New("this driver does not record what a GPU needs after an error: " + gpu.NeedsReset.Repair())
 	}
-	var all []string
-	for _, d := range s.lastDevices {
-		all = append(all, d.UUID)
-	}
-	return all
+	return s.testMemory(ctx, uuid)
 }

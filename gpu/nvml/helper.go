@@ -36,9 +36,13 @@ type helper struct {
 	retryAt time.Time     // end of the current back-off
 	err     error         // cause of the last exit
 	closed  bool
+	paused  bool // no helper may run, see suspend
 }
 
-var errClosed = errors.New("the source of GPUs is closed")
+var (
+	errClosed    = errors.New("the source of GPUs is closed")
+	errResetting = errors.New("a GPU of this host is being reset")
+)
 
 // call sends one request and waits for its response.
 func (h *helper) call(ctx context.Context, request protocol.Request) (protocol.Message, error) {
@@ -80,6 +84,9 @@ func (h *helper) ensureRunning() error {
 	if h.closed {
 		return errClosed
 	}
+	if h.paused {
+		return errResetting
+	}
 	if h.client != nil {
 		select {
 		case <-h.client.done: // failed, but its process hangs in the driver, where SIGKILL has no effect
@@ -103,13 +110,14 @@ func (h *helper) ensureRunning() error {
 // supervise reads messages from one helper until its process has exited.
 func (h *helper) supervise(client *rpcClient, startedAt time.Time) {
 	err := client.readUntilExit(h.onEvent, h.log)
+	defer close(client.exited)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.client = nil
 	if time.Since(startedAt) > backoffMax {
 		h.backoff = 0
 	}
-	if !h.closed {
+	if !h.closed && !h.paused {
 		h.log.Error("pinion-nvml died", "error", h.onExit(err))
 	}
 }
@@ -122,6 +130,35 @@ func (h *helper) onExit(why error) error {
 	h.onDown()
 	time.AfterFunc(h.backoff, h.onDown)
 	return why
+}
+
+// suspend runs f while no helper runs. Calls fail meanwhile.
+func (h *helper) suspend(ctx context.Context, f func() error) error {
+	h.mu.Lock()
+	if h.paused {
+		h.mu.Unlock()
+		return errResetting
+	}
+	h.paused = true
+	client := h.client
+	if client != nil {
+		client.fail(errResetting)
+	}
+	h.mu.Unlock()
+	defer func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.paused = false
+		h.onDown()
+	}()
+	if client != nil {
+		select {
+		case <-client.exited:
+		case <-ctx.Done():
+			return fmt.Errorf("the helper that has the GPUs open does not end: %w", ctx.Err())
+		}
+	}
+	return f()
 }
 
 // close ends the helper. It does not wait for a process that hangs in the driver.

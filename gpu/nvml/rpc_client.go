@@ -25,6 +25,7 @@ const (
 type rpcClient struct {
 	process *process
 	done    chan struct{} // closed when no more responses come
+	exited  chan struct{} // closed when the process has ended
 	err     error         // set before done is closed
 
 	mu      sync.Mutex
@@ -38,7 +39,7 @@ type pendingCall struct {
 }
 
 func newRPCClient(p *process) *rpcClient {
-	return &rpcClient{process: p, done: make(chan struct{}), pending: map[uint64]pendingCall{}}
+	return &rpcClient{process: p, done: make(chan struct{}), exited: make(chan struct{}), pending: map[uint64]pendingCall{}}
 }
 
 // register registers a request before it is sent. A late response ends the helper, whether or not the caller still waits:

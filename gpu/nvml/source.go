@@ -25,23 +25,30 @@ const retryInterval = 30 * time.Second
 // Source is the GPUs that the NVIDIA driver sees. It is safe for concurrent use.
 type Source struct {
 	helper  *helper
-	root    string // file system root, "/" except in tests
-	shares  bool   // GPUs may be shared, where the driver can keep containers to their shares
+	root    string  // file system root, "/" except in tests
+	run     runOnce // runs a program once; in tests a stand-in
+	self    string  // the helper program
+	shares  bool    // GPUs may be shared, where the driver can keep containers to their shares
 	log     *slog.Logger
 	changed chan struct{}
 	cdi     cdiCache
 
 	mu          sync.Mutex
-	lastDevices []gpu.Device      // of the last complete inventory
-	lastDriver  string            // its driver version
-	unhealthy   map[string]string // reason by UUID, from fatal events; kept until the source is closed
-	retryTimer  *time.Timer       // signals Changed while the inventory has a problem
+	lastDevices []gpu.Device // of the last complete inventory
+	lastDriver  string       // its driver version
+
+	lastInventory gpu.Inventory
+	faults        []gpu.Fault // errors of the driver that nobody has taken yet
+	retryTimer    *time.Timer // signals Changed while the inventory has a problem
 }
 
 var (
 	_ gpu.Source       = (*Source)(nil)
 	_ gpu.Meter        = (*Source)(nil)
 	_ gpu.ComputeModes = (*Source)(nil)
+	_ gpu.FaultSource  = (*Source)(nil)
+	_ gpu.Checker      = (*Source)(nil)
+	_ gpu.Resetter     = (*Source)(nil)
 )
 
 // Open creates the source; path is the helper program. It does not fail: a host without a driver, or without GPUs, reports
@@ -49,12 +56,12 @@ var (
 // containers to shares of GPUs (gpu.Sharer), which shares says, no inventory offers any.
 func Open(helperPath string, shares bool, log *slog.Logger) *Source {
 	s := open(execHelper(helperPath), "/", log)
-	s.shares = shares
+	s.shares, s.self = shares, helperPath
 	return s
 }
 
 func open(run startFunc, root string, log *slog.Logger) *Source {
-	s := &Source{root: root, log: log, changed: make(chan struct{}, 1), unhealthy: map[string]string{}}
+	s := &Source{root: root, log: log, changed: make(chan struct{}, 1), run: runProgram}
 	s.helper = &helper{run: run, log: log, callTimeout: callTimeout, onEvent: s.onEvent, onDown: s.notifyChanged}
 	return s
 }
@@ -71,8 +78,8 @@ func (s *Source) notifyChanged() {
 	}
 }
 
-// Inventory reads the devices. Devices that were seen before and are missing now stay in it as unhealthy, also while the
-// helper is down. The error is nil unless ctx ended first; Changed then fires later, because a driver that wakes many GPUs
+// Inventory reads the devices. Devices that were seen before and are missing now stay in it, as lost, or as unhealthy while the
+// helper is down. While a device is reset, it is the last inventory. The error is nil unless ctx ended first; Changed then fires later, because a driver that wakes many GPUs
 // needs longer than that.
 func (s *Source) Inventory(ctx context.Context) (gpu.Inventory, error) {
 	if !hasHardware(s.root) {
@@ -87,6 +94,8 @@ func (s *Source) Inventory(ctx context.Context) (gpu.Inventory, error) {
 	}
 	var seen gpu.Inventory
 	switch {
+	case errors.Is(err, errResetting):
+		return s.last(), nil
 	case err != nil:
 		seen.Problem = err.Error()
 	case answer.Inventory == nil:
@@ -100,23 +109,24 @@ func (s *Source) Inventory(ctx context.Context) (gpu.Inventory, error) {
 	return s.mergeKnown(seen), nil
 }
 
-// mergeKnown adds the health and the missing devices that the source remembers.
+// mergeKnown adds the missing devices that the source remembers.
 func (s *Source) mergeKnown(seen gpu.Inventory) gpu.Inventory {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	seen.Devices = appendMissing(seen.Devices, s.lastDevices, seen.Problem)
-	for i := range seen.Devices {
-		d := &seen.Devices[i]
-		if why, ok := s.unhealthy[d.UUID]; ok {
-			d.Health, d.Problem = gpu.Unhealthy, why
-		}
-	}
 	if seen.Driver != s.lastDriver || !reflect.DeepEqual(seen.Devices, s.lastDevices) {
 		s.cdi.drop()
 	}
-	s.lastDevices, s.lastDriver = slices.Clone(seen.Devices), seen.Driver
+	s.lastDevices, s.lastDriver, s.lastInventory = slices.Clone(seen.Devices), seen.Driver, seen
 	s.scheduleRetry(seen.Problem != "")
 	return seen
+}
+
+// last is the last inventory.
+func (s *Source) last() gpu.Inventory {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lastInventory
 }
 
 // scheduleRetry schedules another read of the inventory, or cancels it.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -251,28 +252,27 @@ func TestAHangIsFoundAlsoWhenNobodyWaitsThatLong(t *testing.T) {
 	})
 }
 
-func TestAFatalXidTakesItsDeviceOutAndOthersStay(t *testing.T) {
+func TestErrorsOfTheDriverAreKeptUntilTheyAreTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &actor{hear: func(r protocol.Request, a *actor) { a.say(healthy(r)) }}
 		s := opened(t, a.start)
 		defer s.Close()
 		inventory(t, s)
-		a.say(protocol.Message{Event: &protocol.Event{UUID: "GPU-a", Xid: 31}})
-		<-s.Changed()
-		if i := inventory(t, s); i.Devices[0].Health != gpu.Healthy {
-			t.Error("a page fault of a program made its GPU unhealthy")
+		for range 3 {
+			a.say(protocol.Message{Event: &protocol.Event{UUID: "GPU-a", Xid: 79}})
+			a.say(protocol.Message{Event: &protocol.Event{Xid: 62}})
 		}
-		a.say(protocol.Message{Event: &protocol.Event{UUID: "GPU-a", Xid: 79}})
+		synctest.Wait()
 		<-s.Changed()
-		i := inventory(t, s)
-		if i.Devices[0].Health != gpu.Unhealthy || i.Devices[1].Health != gpu.Healthy {
-			t.Errorf("after Xid 79: %+v", i.Devices)
+		if faults := s.Faults(); !slices.Equal(faults, []gpu.Fault{{UUID: "GPU-a", Xid: 79}, {Xid: 62}}) {
+			t.Errorf("faults %+v", faults)
 		}
-		expectProblem(t, i.Devices[0].Problem, "Xid 79")
-		a.say(protocol.Message{Event: &protocol.Event{Xid: 62}})
-		<-s.Changed()
-		if i := inventory(t, s); i.Devices[1].Health != gpu.Unhealthy {
-			t.Error("a fatal event of an unknown device left one in use")
+		for xid := range uint64(1000) {
+			a.say(protocol.Message{Event: &protocol.Event{Xid: xid}})
+		}
+		synctest.Wait()
+		if faults := s.Faults(); len(faults) != maxFaults {
+			t.Errorf("%d faults are kept", len(faults))
 		}
 	})
 }
@@ -286,7 +286,7 @@ func TestAGPUThatVanishesStaysVisible(t *testing.T) {
 		inventory(t, s)
 		seen.Devices = seen.Devices[:1]
 		i := inventory(t, s)
-		if len(i.Devices) != 2 || i.Devices[1].Health != gpu.Unhealthy || i.Devices[0].Health != gpu.Healthy {
+		if len(i.Devices) != 2 || i.Devices[1].Health != gpu.Lost || i.Devices[0].Health != gpu.Healthy {
 			t.Errorf("devices %+v", i.Devices)
 		}
 		seen = twoGPUs

@@ -10,13 +10,14 @@ import (
 	"strings"
 
 	"pinion/gpu"
+	"pinion/gpu/xid"
 )
 
 // maxReason bounds the bytes read of a reason.
 const maxReason = 300
 
 // readBroken returns, by device index, why the device is broken. A GPU breaks when a file named by its index is written
-// into dir ("Xid 79, GPU has fallen off the bus"), and recovers when the file is removed.
+// into dir ("Xid 79, GPU has fallen off the bus"), and recovers when the file is removed. One that names an Xid has the health of that.
 func readBroken(dir string, count int) (map[int]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -61,9 +62,20 @@ func withHealth(devices []gpu.Device, broken map[int]string) []gpu.Device {
 	marked := make([]gpu.Device, len(devices))
 	for i, d := range devices {
 		if why, ok := broken[d.Index]; ok {
-			d.Health, d.Problem = gpu.Unhealthy, why
+			d.Health, d.Problem = healthOf(why), why
 		}
 		marked[i] = d
 	}
 	return marked
+}
+
+// healthOf is the health of a device that is broken for the reason.
+func healthOf(reason string) gpu.Health {
+	var code uint64
+	if _, err := fmt.Sscanf(reason, "Xid %d", &code); err == nil {
+		if health := xid.Of(code).Health; health != gpu.Healthy {
+			return health
+		}
+	}
+	return gpu.Unhealthy
 }

@@ -10,13 +10,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"pinion/gpu"
 )
 
 // healthInterval is the interval at which the files that break GPUs are polled.
-const healthInterval = time.Second
+const healthInterval = 200 * time.Millisecond
 
 // source is the simulated machine. Everything except health is fixed by Open.
 type source struct {
@@ -32,16 +33,22 @@ type source struct {
 	changed chan struct{}
 	stop    context.CancelFunc
 	done    chan struct{}
+
+	mu     sync.Mutex
+	faults []gpu.Fault // that nobody has taken yet
 }
 
 var (
 	_ gpu.Source       = (*source)(nil)
 	_ gpu.Meter        = (*source)(nil)
 	_ gpu.ComputeModes = (*source)(nil)
+	_ gpu.FaultSource  = (*source)(nil)
+	_ gpu.Checker      = (*source)(nil)
+	_ gpu.Resetter     = (*source)(nil)
 )
 
 // Open simulates the machine that spec describes, "8xh100". It keeps its seed, its device nodes (dir/dev) and its health
-// (dir/broken/INDEX holds why that GPU is broken, dir/absent why there are none yet) and utilization (dir/utilization/INDEX) under dir, so a restart finds the same GPUs and two hosts have different
+// (dir/broken/INDEX holds why that GPU is broken, a file in dir/events the index and the Xid of an error to tell of, dir/absent why there are none yet) and utilization (dir/utilization/INDEX) under dir, so a restart finds the same GPUs and two hosts have different
 // ones. self is the absolute path of the pinion binary, which containers get as nvidia-smi; with an empty self they get
 // none. With ",mps" behind the spec the machine says that it keeps containers to shares of a GPU, so that sharing can be tried:
 // nothing is there to enforce, and nothing is enforced. Open requires root. The device nodes outlive Close, because containers do.
@@ -137,12 +144,11 @@ func (s *source) Processes(ctx context.Context, uuid string) ([]int, error) {
 	if why := readAbsent(s.absent); why != "" {
 		return nil, errors.New(why)
 	}
-	for i, d := range s.devices {
-		if d.UUID == uuid {
-			return openers(ctx, "/proc", s.nodes[i].number())
-		}
+	index, err := s.index(uuid)
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("this host has no simulated GPU %s", uuid)
+	return openers(ctx, "/proc", s.nodes[index].number())
 }
 
 func (s *source) Close() error {
@@ -151,8 +157,8 @@ func (s *source) Close() error {
 	return nil
 }
 
-// watchHealth signals changed when a GPU broke or recovered since the last poll, or when its health cannot be read any
-// more.
+// watchHealth signals changed when a GPU broke or recovered since the last poll, when there are errors to take, or when its health cannot be read
+// any more.
 func (s *source) watchHealth(ctx context.Context, last string) {
 	defer close(s.done)
 	ticker := time.NewTicker(healthInterval)
@@ -163,7 +169,9 @@ func (s *source) watchHealth(ctx context.Context, last string) {
 			return
 		case <-ticker.C:
 		}
-		if now := s.health(); now != last {
+		faults := s.readFaults()
+		s.addFaults(faults)
+		if now := s.health(); now != last || len(faults) > 0 {
 			last = now
 			select {
 			case s.changed <- struct{}{}:

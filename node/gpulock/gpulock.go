@@ -155,6 +155,18 @@ func (l *Locks) Release(taskID string) {
 	l.wake()
 }
 
+// Abandon gives up the GPUs of an owner that is no task, without a word on whether they are idle.
+func (l *Locks) Abandon(owner string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for uuid, o := range l.owners {
+		if slices.Contains(o.tasks, owner) {
+			delete(l.owners, uuid)
+		}
+	}
+	l.wake()
+}
+
 // Shared lists the GPUs that tasks share.
 func (l *Locks) Shared() (uuids []string) {
 	l.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"pinion/gpu"
 	"pinion/node/backoff"
 )
 
@@ -46,8 +47,12 @@ func (l *Locks) busyReason(ctx context.Context, uuids []string) string {
 	return ""
 }
 
-// deviceGone reports that the host does not have the device any more: no process can have it open.
+// deviceGone reports that the host does not have the device any more, or does not reach it: no process can compute on it.
 func (l *Locks) deviceGone(ctx context.Context, uuid string) bool {
 	inventory, err := l.source.Inventory(ctx)
-	return err == nil && inventory.Lacks(uuid)
+	if err != nil {
+		return false
+	}
+	device, _ := inventory.Device(uuid)
+	return inventory.Lacks(uuid) || device.Health == gpu.Lost
 }

@@ -3,6 +3,8 @@ package task
 import (
 	"slices"
 	"time"
+
+	"pinion/raftfsm/spec"
 )
 
 // containerList is the containers of one task, in the definition's order.
@@ -33,4 +35,26 @@ func (l containerList) lastStart() time.Time {
 		}
 	}
 	return last.UTC()
+}
+
+// mountPoints are the container's own, and those of its volumesFrom, which are read-only if it asks for that.
+func (l containerList) mountPoints(def *spec.ContainerDefinition) []spec.MountPoint {
+	mounts := slices.Clone(def.MountPoints)
+	for _, from := range def.VolumesFrom {
+		if source := l.named(from.SourceContainer); source != nil {
+			for _, m := range source.Def.MountPoints {
+				m.ReadOnly = m.ReadOnly || from.ReadOnly
+				mounts = append(mounts, m)
+			}
+		}
+	}
+	return mounts
+}
+
+// gpus are the UUIDs of the GPUs that the containers have, or have shares of.
+func (l containerList) gpus() (uuids []string) {
+	for _, c := range l {
+		uuids = append(uuids, c.GPUs...)
+	}
+	return uuids
 }

@@ -87,6 +87,7 @@ func builtinHooks(r *Runner) []Hook {
 		environmentHook{},
 		visibleDevicesHook{},
 		shareHook{runner: r},
+		faultHook{runner: r},
 		&healthHook{runner: r},
 	}
 }

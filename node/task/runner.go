@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"pinion/gpu"
+	"pinion/node/gpuhealth"
 	"pinion/node/gpulock"
 	"pinion/node/machine"
 	"pinion/node/runtime"
@@ -26,7 +27,8 @@ type Config struct {
 	GPULocks   *gpulock.Locks
 	Reporter   Reporter
 	// Sharer keeps containers to their shares of GPUs; nil: this host shares none.
-	Sharer gpu.Sharer
+	Sharer    gpu.Sharer
+	GPUHealth GPUHealth
 	// Host is this host as it describes itself now: what it gives to tasks.
 	Host func() spec.Host
 	// Volumes are the directories of the host that tasks may mount; nil: none.
@@ -166,6 +168,11 @@ func (r *Runner) PullProgress() []spec.Pull { return r.images.progress() }
 
 // LogsDone is closed when the task has no container, and none to come, that may write to its log.
 func (r *Runner) LogsDone() <-chan struct{} { return r.logsDone }
+
+// Workload is what computes on the GPUs of the task.
+func (r *Runner) Workload() gpuhealth.Workload {
+	return gpuhealth.Workload{TaskID: r.task.ID, Definition: r.task.Definition, GPUs: r.containers.gpus()}
+}
 
 // Abandoned reports that Abandon was called.
 func (r *Runner) Abandoned() bool { return isClosed(r.abandoned) }

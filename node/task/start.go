@@ -91,7 +91,7 @@ func (r *Runner) newStarts(containers []*Container) ([]*Start, error) {
 		if def.Hostname == "" && r.mode != runtime.NetworkHost {
 			def.Hostname = r.task.ID[:min(12, len(r.task.ID))]
 		}
-		def.MountPoints = r.mountPoints(c.Def)
+		def.MountPoints = r.containers.mountPoints(c.Def)
 		starts = append(starts, &Start{Container: c, Dir: dir, Spec: runtime.ContainerSpec{
 			ID: c.ID, Task: r.task, Def: &def, TaskDef: r.def, GPUs: c.GPUs, Shared: shareOf(r.task, c.Def.Name) != nil, Network: r.mode, IDs: ids, Volumes: volumes,
 		}})
@@ -109,18 +109,4 @@ func checkIsolation(host spec.Host, a spec.Assignment) error {
 		return startError(kindNotAllowed, nil, errors.New(refusal))
 	}
 	return nil
-}
-
-// mountPoints are the container's own, and those of its volumesFrom, which are read-only if it asks for that.
-func (r *Runner) mountPoints(def *spec.ContainerDefinition) []spec.MountPoint {
-	mounts := slices.Clone(def.MountPoints)
-	for _, from := range def.VolumesFrom {
-		if source := r.containers.named(from.SourceContainer); source != nil {
-			for _, m := range source.Def.MountPoints {
-				m.ReadOnly = m.ReadOnly || from.ReadOnly
-				mounts = append(mounts, m)
-			}
-		}
-	}
-	return mounts
 }

@@ -16,7 +16,8 @@ const (
 	kindInvalidVolume = "InvalidVolumeError"
 	kindDependency    = "TaskDependencyError"
 	kindNotAllowed    = "ResourceInitializationError"
-	kindGPUSharing    = "GPUSharingError" // Pinion's own: ECS has none for it
+	kindGPUSharing    = "GPUSharingError" // Pinion's own, as is the next: ECS has none for it
+	kindGPUFault      = "GPUFaultError"
 )
 
 // StartError is why a task could not be started. It reads "CannotPullContainerError: ...".

@@ -160,7 +160,7 @@ func (h *host) openAgent(context.Context) error {
 			Volumes: h.volumes.List(), Allow: h.config.Containers.Allow, UserNamespaces: userNamespaces, VirtualIPs: h.config.Traffic.VirtualIPs,
 		},
 		Volumes: h.volumes, MaxStopTimeout: h.config.Containers.MaxStopTimeout,
-		Control: h.member.Agent(), Images: h.runtime, Containers: h.runtime, Execer: h.runtime, Network: h.network, GPUs: h.gpus.source, Sharer: h.gpus.sharer, Logs: h.logs,
+		Control: h.member.Agent(), Images: h.runtime, Containers: h.runtime, Execer: h.runtime, Network: h.network, GPUs: h.gpus.source, GPUHealth: h.gpus.health, Sharer: h.gpus.sharer, Logs: h.logs,
 		Dir: h.dir.Path, Log: h.log,
 	})
 	if err == nil {

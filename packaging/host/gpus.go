@@ -13,12 +13,15 @@ import (
 	"pinion/gpu/mps"
 	"pinion/gpu/nvml"
 	"pinion/gpu/sim"
+	"pinion/node/gpuhealth"
+	"pinion/node/machine"
 )
 
 // devices are the GPUs that a host offers.
 type devices struct {
 	source gpu.Source
 	sharer gpu.Sharer // nil with --gpus none
+	health *gpuhealth.Record
 
 	dir    string // the data directory
 	self   string // path of this binary
@@ -36,7 +39,9 @@ func (h *host) openGPUs(context.Context) error {
 		return err
 	}
 	h.onClose(h.gpus.source.Close)
-	return nil
+	var err error
+	h.gpus.health, err = gpuhealth.Open(filepath.Join(h.dir.Path, "gpu-health.json"), machine.Boot().ID, h.log)
+	return err
 }
 
 // open opens what the option --gpus says. It never chooses the simulator unless that names it.

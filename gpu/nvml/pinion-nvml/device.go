@@ -35,18 +35,21 @@ func (d *driver) device(index int, handle nvml.Device) (gpu.Device, error) {
 	device.NUMANode = d.numaNode(device.PCI)
 	device.MIG = d.migSlices(&failed, handle)
 	d.checkHealth(&failed, handle)
-	if failed != "" {
-		device.Health, device.Problem = gpu.Unhealthy, string(failed)
+	if failed.text != "" {
+		device.Health, device.Problem = failed.health, failed.text
 	}
 	return device, nil
 }
 
-// problem is the first error of a device; empty when there is none.
-type problem string
+// problem is the first error of a device; without text when there is none.
+type problem struct {
+	health gpu.Health
+	text   string
+}
 
-func (t *problem) add(format string, args ...any) {
-	if *t == "" {
-		*t = problem(fmt.Sprintf(format, args...))
+func (t *problem) add(health gpu.Health, format string, args ...any) {
+	if t.text == "" {
+		*t = problem{health, fmt.Sprintf(format, args...)}
 	}
 }
 
@@ -54,8 +57,11 @@ func (t *problem) add(format string, args ...any) {
 // recorded as the problem.
 func read[T any](failed *problem, what string, ask func() (T, nvml.Return)) (value T, ok bool) {
 	value, ret := ask()
-	if ret != nvml.SUCCESS && !notSupported(ret) {
-		failed.add("its %s cannot be read: %v", what, ret)
+	switch {
+	case ret == nvml.ERROR_GPU_IS_LOST:
+		failed.add(gpu.Lost, "the driver does not reach it any more (its %s cannot be read): %s", what, gpu.Lost.Repair())
+	case ret != nvml.SUCCESS && !notSupported(ret):
+		failed.add(gpu.Unhealthy, "its %s cannot be read: %v", what, ret)
 	}
 	return value, ret == nvml.SUCCESS
 }
@@ -101,7 +107,7 @@ func (d *driver) migSlices(failed *problem, handle nvml.Device) []gpu.MIG {
 	if ret != nvml.SUCCESS || mode != nvml.DEVICE_MIG_ENABLE {
 		return nil
 	}
-	failed.add("it is partitioned, and this version of Pinion gives whole GPUs only: turn MIG off with `nvidia-smi --mig 0`")
+	failed.add(gpu.Unhealthy, "it is partitioned, and this version of Pinion gives whole GPUs only: turn MIG off with `nvidia-smi --mig 0`")
 	count, _ := read(failed, "number of MIG slices", handle.GetMaxMigDeviceCount)
 	var slices []gpu.MIG
 	for i := range count {

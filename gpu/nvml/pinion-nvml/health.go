@@ -4,35 +4,56 @@ package main
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
+
+	"pinion/gpu"
+	"pinion/gpu/nvml/protocol"
 )
 
-// recoveryActions are descriptions of the recovery that the driver requires before a device may be used again.
-var recoveryActions = map[nvml.DeviceGpuRecoveryAction]string{
-	nvml.GPU_RECOVERY_ACTION_GPU_RESET:           "a reset (`nvidia-smi --gpu-reset`)",
-	nvml.GPU_RECOVERY_ACTION_NODE_REBOOT:         "a reboot of the host",
-	nvml.GPU_RECOVERY_ACTION_DRAIN_P2P:           "all traffic to its peers stopped",
-	nvml.GPU_RECOVERY_ACTION_DRAIN_AND_RESET:     "its work finished and then a reset (`nvidia-smi --gpu-reset`)",
-	nvml.GPU_RECOVERY_ACTION_RECOVER_IMEX_DOMAIN: "its IMEX domain recovered",
-	nvml.GPU_RECOVERY_ACTION_BUS_RESET:           "a reset of its bus",
-	nvml.GPU_RECOVERY_ACTION_SYSTEM_REBOOT:       "a reboot of the host",
+// recoveryActions are what the driver requires before a device may be used again.
+var recoveryActions = map[nvml.DeviceGpuRecoveryAction]problem{
+	nvml.GPU_RECOVERY_ACTION_GPU_RESET:           {gpu.NeedsReset, "a reset"},
+	nvml.GPU_RECOVERY_ACTION_NODE_REBOOT:         {gpu.NeedsReboot, "a reboot of the host"},
+	nvml.GPU_RECOVERY_ACTION_DRAIN_P2P:           {gpu.NeedsReset, "all traffic to its peers stopped"},
+	nvml.GPU_RECOVERY_ACTION_DRAIN_AND_RESET:     {gpu.NeedsReset, "its work finished and then a reset"},
+	nvml.GPU_RECOVERY_ACTION_RECOVER_IMEX_DOMAIN: {gpu.NeedsReboot, "its IMEX domain recovered"},
+	nvml.GPU_RECOVERY_ACTION_BUS_RESET:           {gpu.NeedsReset, "a reset of its bus"},
+	nvml.GPU_RECOVERY_ACTION_SYSTEM_REBOOT:       {gpu.NeedsReboot, "a reboot of the host"},
 }
 
 // checkHealth records the errors that the driver keeps for the device. Both sources, unlike Xid events, survive the process
-// that caused the error.
-func (d *driver) checkHealth(failed *problem, handle nvml.Device) {
+// that caused the error. complete says that the driver keeps what a device needs before it may be used again.
+func (d *driver) checkHealth(failed *problem, handle nvml.Device) (complete bool) {
 	fields := []nvml.FieldValue{{FieldId: nvml.FI_DEV_GET_GPU_RECOVERY_ACTION}}
 	if ret := handle.GetFieldValues(fields); ret == nvml.SUCCESS && nvml.Return(fields[0].NvmlReturn) == nvml.SUCCESS {
+		complete = true
 		action := nvml.DeviceGpuRecoveryAction(binary.LittleEndian.Uint32(fields[0].Value[:4]))
 		if need, ok := recoveryActions[action]; ok {
-			failed.add("the driver asks for %s before the GPU is used again", need)
+			failed.add(need.health, "the driver asks for %s before the GPU is used again: %s", need.text, need.health.Repair())
 		}
 	}
 	if !d.hasFunction("nvmlDeviceGetRemappedRows") {
-		return
+		return complete
 	}
 	if _, _, _, broken, ret := handle.GetRemappedRows(); ret == nvml.SUCCESS && broken {
-		failed.add("its memory has more broken rows than it can replace: the GPU must be exchanged")
+		failed.add(gpu.Replace, "its memory has more broken rows than it can replace: %s", gpu.Replace.Repair())
 	}
+	return complete
+}
+
+// record is what the driver holds against a device.
+func (d *driver) record(uuid string) (*protocol.DriverRecord, error) {
+	if err := d.open(); err != nil {
+		return nil, err
+	}
+	handle, ret := d.lib.DeviceGetHandleByUUID(uuid)
+	if ret != nvml.SUCCESS {
+		return nil, fmt.Errorf("GPU %s: %w", uuid, ret)
+	}
+	var failed problem
+	read(&failed, "memory", handle.GetMemoryInfo)
+	complete := d.checkHealth(&failed, handle)
+	return &protocol.DriverRecord{Problem: failed.text, Complete: complete}, nil
 }

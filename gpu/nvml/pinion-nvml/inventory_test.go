@@ -104,7 +104,7 @@ func TestALostDeviceHidesNoOther(t *testing.T) {
 		d, devices := dgx(t)
 		devices[3].GetMemoryInfoFunc = func() (nvml.Memory, nvml.Return) { return nvml.Memory{}, nvml.ERROR_GPU_IS_LOST }
 		i := d.inventory()
-		if len(i.Devices) != 8 || i.Devices[3].Health != gpu.Unhealthy || !strings.Contains(i.Devices[3].Problem, "memory") {
+		if len(i.Devices) != 8 || i.Devices[3].Health != gpu.Lost || !strings.Contains(i.Devices[3].Problem, "memory") {
 			t.Errorf("device %+v", i.Devices[3])
 		}
 	})
@@ -126,8 +126,14 @@ func TestWhatTheDriverHoldsAgainstADevice(t *testing.T) {
 	}
 	devices[1].GetRemappedRowsFunc = func() (int, int, bool, bool, nvml.Return) { return 0, 8, false, true, nvml.SUCCESS }
 	i := d.inventory()
-	if !strings.Contains(i.Devices[0].Problem, "--gpu-reset") || !strings.Contains(i.Devices[1].Problem, "exchanged") || i.Devices[2].Health != gpu.Healthy {
+	if i.Devices[0].Health != gpu.NeedsReset || !strings.Contains(i.Devices[0].Problem, "a reset") || i.Devices[1].Health != gpu.Replace || i.Devices[2].Health != gpu.Healthy {
 		t.Errorf("devices %+v", i.Devices[:3])
+	}
+	if record, err := d.record(i.Devices[0].UUID); err != nil || record.Problem != i.Devices[0].Problem || !record.Complete {
+		t.Errorf("record of a GPU that needs a reset: %+v, %v", record, err)
+	}
+	if record, err := d.record(i.Devices[2].UUID); err != nil || record.Problem != "" {
+		t.Errorf("record of a healthy one: %+v, %v", record, err)
 	}
 }
 

@@ -4,7 +4,7 @@
 // and ends the process that calls a function which it lacks. The agent starts it, asks it (see package protocol) and starts
 // it again when it dies.
 //
-// As `pinion-nvml cdi-hook NAME ...` it is a hook that the container runtime runs to give a container its GPUs.
+// As `pinion-nvml memory-test UUID` it tests the memory of a GPU, and as `pinion-nvml cdi-hook NAME ...` it is a hook that the container runtime runs to give a container its GPUs.
 package main
 
 import (
@@ -13,6 +13,8 @@ import (
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 	"golang.org/x/sys/unix"
+
+	"pinion/gpu/nvml/protocol"
 )
 
 func main() {
@@ -25,6 +27,9 @@ func main() {
 func run(args []string) error {
 	if len(args) > 1 && args[1] == hookCommand {
 		return runHook(args[1:])
+	}
+	if len(args) == 3 && args[1] == protocol.MemoryTest {
+		return printMemoryTest(args[2])
 	}
 	if len(args) > 1 {
 		return fmt.Errorf("unknown argument %q; the agent starts this program without any", args[1])

@@ -9,6 +9,10 @@ import (
 	"pinion/gpu"
 )
 
+// MemoryTest is the argument of the helper, before the UUID of a device, with which it tests the memory of that device and exits: with 0 when
+// all is well.
+const MemoryTest = "memory-test"
+
 // Kind is the kind of a request.
 type Kind string
 
@@ -19,6 +23,7 @@ const (
 	Utilization Kind = "utilization" // for how much of the time one device has computed, see gpu.Meter
 	Exclusive   Kind = "exclusive"   // sets the compute mode of one device to EXCLUSIVE_PROCESS, see gpu.ComputeModes
 	NoExclusive Kind = "default"     // sets it to DEFAULT
+	Record      Kind = "record"      // what the driver has recorded against one device
 )
 
 // Request is a line to the helper.
@@ -36,7 +41,16 @@ type Message struct {
 	CDI         *Spec          `json:"cdi,omitempty"`
 	Processes   []int          `json:"processes,omitempty"`
 	Utilization *float64       `json:"utilization,omitempty"` // percent
+	Record      *DriverRecord  `json:"record,omitempty"`
 	Event       *Event         `json:"event,omitempty"`
+}
+
+// DriverRecord is what the driver holds against a device.
+type DriverRecord struct {
+	Problem string `json:"problem,omitempty"` // empty: nothing
+	// Complete says that the driver records what a device needs before it may be used again. One that does not may hold nothing against a
+	// device that needs a reset.
+	Complete bool `json:"complete,omitempty"`
 }
 
 // Spec is a Container Device Interface specification; its device names are UUIDs.

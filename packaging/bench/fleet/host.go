@@ -14,6 +14,7 @@ import (
 	"pinion/gpu"
 	"pinion/gpu/sim"
 	"pinion/node"
+	"pinion/node/gpuhealth"
 	"pinion/node/logs"
 	"pinion/node/runtime/fake"
 	"pinion/raftfsm"
@@ -94,10 +95,14 @@ func (h *host) start(ctx context.Context, in joinConfig, dir string, self spec.H
 	if err != nil {
 		return err
 	}
+	health, err := gpuhealth.Open(filepath.Join(dir, "gpu-health.json"), "", h.log)
+	if err != nil {
+		return err
+	}
 	runtime := fake.New().Open()
 	agent := node.New(node.Config{
 		Host: self, Control: h.member.Agent(), Images: runtime, Containers: runtime, Execer: runtime, Network: fake.NewNetwork(),
-		GPUs: gpus, Logs: logs.NewStore(filepath.Join(dir, "logs")), Dir: dir, Log: h.log,
+		GPUs: gpus, GPUHealth: health, Logs: logs.NewStore(filepath.Join(dir, "logs")), Dir: dir, Log: h.log,
 	})
 	running, cancelAgent := context.WithCancel(context.Background())
 	h.cancelAgent = cancelAgent

@@ -1,0 +1,135 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"pinion/gpu"
+)
+
+// maxFaults bounds the errors that wait to be taken.
+const maxFaults = 256
+
+// WriteFault has the simulated machine in the directory tell of an Xid of its GPU, once, as a driver does. The GPU is none the worse for it.
+func WriteFault(dir string, index int, code uint64) error {
+	events := filepath.Join(dir, "events")
+	if err := os.MkdirAll(events, 0o755); err != nil {
+		return fmt.Errorf("simulated GPUs: %w", err)
+	}
+	file, err := os.CreateTemp(events, ".new-*")
+	if err != nil {
+		return fmt.Errorf("simulated GPUs: %w", err)
+	}
+	_, err = fmt.Fprintf(file, "%d %d\n", index, code)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("simulated GPUs: %w", err)
+	}
+	return os.Rename(file.Name(), filepath.Join(events, strings.TrimPrefix(filepath.Base(file.Name()), ".new-")))
+}
+
+// Break breaks a GPU of the simulated machine in the directory, until Mend. The reason is for people; one that begins with "Xid N" breaks it as that
+// error does.
+func Break(dir string, index int, reason string) error {
+	path := filepath.Join(dir, "broken", strconv.Itoa(index))
+	if err := os.WriteFile(path, []byte(reason), 0o644); err != nil {
+		return fmt.Errorf("simulated GPUs: %w", err)
+	}
+	return nil
+}
+
+// Mend mends a GPU of the simulated machine in the directory. Nil when it was not broken.
+func Mend(dir string, index int) error {
+	err := os.Remove(filepath.Join(dir, "broken", strconv.Itoa(index)))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("simulated GPUs: %w", err)
+	}
+	return nil
+}
+
+// readFaults takes the errors that were written.
+func (s *source) readFaults() (faults []gpu.Fault) {
+	events := filepath.Join(s.Dir, "events")
+	entries, err := os.ReadDir(events)
+	if err != nil {
+		return nil // none was written yet
+	}
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), ".") {
+			continue
+		}
+		path := filepath.Join(events, entry.Name())
+		content, err := os.ReadFile(path)
+		if os.Remove(path) != nil || err != nil {
+			continue // somebody else has it
+		}
+		var index int
+		var code uint64
+		if _, err := fmt.Sscan(string(content), &index, &code); err == nil && index >= 0 && index < len(s.devices) {
+			faults = append(faults, gpu.Fault{UUID: s.devices[index].UUID, Xid: code})
+		}
+	}
+	return faults
+}
+
+// addFaults keeps errors until they are taken.
+func (s *source) addFaults(faults []gpu.Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = append(s.faults, faults[:min(len(faults), maxFaults-len(s.faults))]...)
+}
+
+// Faults is of gpu.FaultSource.
+func (s *source) Faults() []gpu.Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	faults := s.faults
+	s.faults = nil
+	return faults
+}
+
+// Check is of gpu.Checker: a GPU that is not broken works.
+func (s *source) Check(_ context.Context, uuid string, _ bool) error {
+	broken, err := readBroken(s.broken, len(s.devices))
+	if err != nil {
+		return err
+	}
+	index, err := s.index(uuid)
+	if err != nil {
+		return err
+	}
+	if why, ok := broken[index]; ok {
+		return errors.New(why)
+	}
+	return nil
+}
+
+// Reset is of gpu.Resetter: it mends a GPU that is broken by an error after which a reset helps.
+func (s *source) Reset(_ context.Context, uuid string) error {
+	broken, err := readBroken(s.broken, len(s.devices))
+	if err != nil {
+		return err
+	}
+	index, err := s.index(uuid)
+	if err != nil {
+		return err
+	}
+	if why, ok := broken[index]; ok && healthOf(why) != gpu.NeedsReset {
+		return fmt.Errorf("a reset does not help: %s", why)
+	}
+	return Mend(s.Dir, index)
+}
+
+func (s *source) index(uuid string) (int, error) {
+	for i, d := range s.devices {
+		if d.UUID == uuid {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("this host has no simulated GPU %s", uuid)
+}

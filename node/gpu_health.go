@@ -1,0 +1,157 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"pinion/gpu"
+	"pinion/node/gpuhealth"
+	"pinion/raftfsm/spec"
+)
+
+const (
+	// checkTimeout bounds a check of a GPU, and a reset.
+	checkTimeout = 5 * time.Minute
+	// idleTimeout bounds how long a check waits for the processes that have the GPU open.
+	idleTimeout = 10 * time.Second
+	// checkOwner owns a GPU while it is checked, as a task does.
+	checkOwner = "check of GPU "
+	// wellAfter is how long a task runs whose definition works.
+	wellAfter = time.Minute
+)
+
+// gpuHealth is the health of the node's GPUs for its tasks.
+type gpuHealth struct{ node *Node }
+
+// Watch is of task.GPUHealth.
+func (h gpuHealth) Watch(ctx context.Context, uuids []string) error {
+	return h.node.config.GPUHealth.Watch(ctx, uuids)
+}
+
+// AddTaskEnd is of task.GPUHealth.
+func (h gpuHealth) AddTaskEnd(end gpuhealth.TaskEnd) {
+	end.Elsewhere = h.runsElsewhere(end)
+	h.node.config.GPUHealth.AddTaskEnd(end, time.Now())
+}
+
+// runsElsewhere reports whether another task of the definition runs well, on other GPUs.
+func (h gpuHealth) runsElsewhere(end gpuhealth.TaskEnd) bool {
+	n := h.node
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, r := range n.runners {
+		report, other := r.Report(), r.Workload()
+		if other.TaskID != end.TaskID && other.Definition == end.Definition && !other.SharesWith(end.Workload) &&
+			report.Status == spec.Running && time.Since(report.Times.Started) >= wellAfter {
+			return true
+		}
+	}
+	return false
+}
+
+// check checks the GPUs that something was wrong with, so that they get work again, and tells the pool of those that something is wrong with.
+func (g *gpus) check(ctx context.Context) {
+	var checks sync.WaitGroup
+	defer checks.Wait()
+	running := runningChecks{uuids: map[string]bool{}}
+	for {
+		changed := g.record.Changed()
+		g.publish()
+		due, next := g.record.Due(time.Now())
+		for _, uuid := range due {
+			if running.begin(uuid) {
+				checks.Go(func() {
+					defer running.end(uuid)
+					g.checkOne(ctx, uuid)
+				})
+			}
+		}
+		if !waitUntil(ctx, changed, next) {
+			return
+		}
+	}
+}
+
+// waitUntil waits for the change or the time, if there is one. It reports whether ctx goes on.
+func waitUntil(ctx context.Context, changed <-chan struct{}, next time.Time) bool {
+	var due <-chan time.Time
+	if !next.IsZero() {
+		timer := time.NewTimer(time.Until(next))
+		defer timer.Stop()
+		due = timer.C
+	}
+	select {
+	case <-changed:
+	case <-due:
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
+}
+
+// runningChecks are the GPUs that are being checked, one check each.
+type runningChecks struct {
+	mu    sync.Mutex
+	uuids map[string]bool
+}
+
+func (c *runningChecks) begin(uuid string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.uuids[uuid] {
+		return false
+	}
+	c.uuids[uuid] = true
+	return true
+}
+
+func (c *runningChecks) end(uuid string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.uuids, uuid)
+}
+
+// checkOne checks a GPU once no task has it.
+func (g *gpus) checkOne(ctx context.Context, uuid string) {
+	if g.reserve(ctx, uuid) != nil {
+		return
+	}
+	defer g.locks.Abandon(checkOwner + uuid)
+	call, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	found := g.try(call, uuid)
+	if ctx.Err() == nil {
+		g.record.Checked(uuid, found, time.Now())
+	}
+}
+
+// reserve waits until no task has the GPU, and keeps it from tasks until it is abandoned.
+func (g *gpus) reserve(ctx context.Context, uuid string) error {
+	_, err := g.locks.Acquire(ctx, checkOwner+uuid, []string{uuid}, false)
+	return err
+}
+
+// try returns what is wrong with a GPU that no task has.
+func (g *gpus) try(ctx context.Context, uuid string) error {
+	checker, ok := g.source.(gpu.Checker)
+	if !ok {
+		return errors.New("this host has no way to check a GPU")
+	}
+	if err := g.waitIdle(ctx, uuid); err != nil {
+		return err
+	}
+	return checker.Check(ctx, uuid, g.record.Repaired(uuid))
+}
+
+func (g *gpus) waitIdle(ctx context.Context, uuid string) error {
+	ctx, cancel := context.WithTimeout(ctx, idleTimeout)
+	defer cancel()
+	why := ""
+	err := g.locks.WaitIdle(ctx, []string{uuid}, func(reason string) { why = reason })
+	if err != nil {
+		return fmt.Errorf("it is not idle: %s", why)
+	}
+	return nil
+}

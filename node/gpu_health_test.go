@@ -1,0 +1,142 @@
+package node_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pinion/gpu"
+	"pinion/raftfsm/spec"
+)
+
+// wantGPUHealth compares what the pool knows of the host's GPUs.
+func (w *simHost) wantGPUHealth(zero, one gpu.Health) {
+	w.Helper()
+	w.waitIdle()
+	w.control.mu.Lock()
+	defer w.control.mu.Unlock()
+	devices := w.control.hosts[hostID].GPUs.Devices
+	if devices[0].Health != zero || devices[1].Health != one {
+		w.Errorf("the pool knows %s %q and %s %q, want %s and %s", devices[0].Health, devices[0].Problem, devices[1].Health, devices[1].Problem, zero, one)
+	}
+}
+
+func TestALostGPUEndsItsTaskAndNoOther(t *testing.T) {
+	simulate(t, func(w *simHost) {
+		w.boot()
+		lost, other := w.control.run("t1", withGPUs("a", "GPU-0")), w.control.run("t2", withGPUs("b", "GPU-1"))
+		w.waitIdle()
+		w.gpus.setWrong("GPU-0", errors.New("no answer"))
+		w.gpus.fault("GPU-0", 79)
+		w.wantGPUHealth(gpu.Lost, gpu.Healthy)
+		w.wantRunning(id(other, "b"))
+		report := w.control.lastReport(lost)
+		w.want("status", report.Status, spec.Stopped)
+		w.want("stop code", report.StopCode, spec.StopScheduler) // another one takes its place at once
+		if !strings.HasPrefix(report.StoppedReason, "GPUFaultError: ") || !strings.Contains(report.StoppedReason, "Xid 79") {
+			w.Errorf("the reason is %q", report.StoppedReason)
+		}
+
+		w.advance(time.Hour)
+		w.wantGPUHealth(gpu.Lost, gpu.Healthy)
+		w.crash()
+		w.boot()
+		w.wantGPUHealth(gpu.Lost, gpu.Healthy) // an agent that starts knows it
+		w.gpus.setWrong("GPU-0", nil)
+		w.advance(20 * time.Minute)
+		w.wantGPUHealth(gpu.Healthy, gpu.Healthy)
+	})
+}
+
+func TestAGPUThatNeedsAResetLetsItsTaskEndAndIsCheckedAfterIt(t *testing.T) {
+	simulate(t, func(w *simHost) {
+		w.boot()
+		task := w.control.run("t1", withGPUs("a", "GPU-0"))
+		w.waitIdle()
+		w.gpus.fault("GPU-0", 48)
+		w.wantGPUHealth(gpu.NeedsReset, gpu.Healthy)
+		w.advance(time.Hour)
+		w.wantRunning(id(task, "a"))
+		w.want("checks while a task has the GPU", w.gpus.checks, 0)
+
+		w.control.stop(task, "enough")
+		w.advance(time.Minute)
+		w.want("checks", w.gpus.checks, 1)
+		w.wantGPUHealth(gpu.Healthy, gpu.Healthy)
+		w.wantNothingLeft()
+	})
+}
+
+func TestAContainedErrorEndsItsTaskAndTheGPUGoesOn(t *testing.T) {
+	simulate(t, func(w *simHost) {
+		w.boot()
+		first := w.control.run("t1", withGPUs("a", "GPU-0"))
+		w.waitIdle()
+		w.gpus.fault("GPU-0", 94)
+		w.wantGPUHealth(gpu.Healthy, gpu.Healthy)
+		w.want("status", w.control.lastReport(first).Status, spec.Stopped)
+		next := w.control.run("t2", withGPUs("a", "GPU-0"))
+		w.waitIdle()
+		w.wantRunning(id(next, "a"))
+	})
+}
+
+func TestErrorsOfThreeProgramsMakeTheirGPUSuspect(t *testing.T) {
+	simulate(t, func(w *simHost) {
+		w.boot()
+		w.gpus.setWrong("GPU-0", errors.New("12 words are not what was written"))
+		for i := range 3 {
+			w.wantGPUHealth(gpu.Healthy, gpu.Healthy)
+			task := w.control.assign(fmt.Sprint("t", i), spec.TaskDefinition{Containers: []spec.ContainerDefinition{withGPUs("a", "GPU-0")}}, func(t *spec.Task) { t.Definition = fmt.Sprintf("job%d:1", i) })
+			w.waitIdle()
+			w.machine.Exit(id(task, "a"), 134)
+			w.waitIdle()
+		}
+		w.wantGPUHealth(gpu.Suspect, gpu.Healthy)
+		w.gpus.setWrong("GPU-0", nil)
+		w.advance(time.Hour)
+		w.wantGPUHealth(gpu.Healthy, gpu.Healthy)
+	})
+}
+
+func TestOneProgramThatFailsIsSuspiciousWhereItWorksElsewhereAlone(t *testing.T) {
+	for _, elsewhere := range []bool{false, true} {
+		t.Run(fmt.Sprint("elsewhere ", elsewhere), func(t *testing.T) {
+			simulate(t, func(w *simHost) {
+				w.gpus.setWrong("GPU-0", errors.New("12 words are not what was written"))
+				w.boot()
+				if elsewhere {
+					w.control.run("well", withGPUs("a", "GPU-1"))
+					w.advance(time.Minute)
+				}
+				for i := range 3 {
+					task := w.control.run(fmt.Sprint("t", i), withGPUs("a", "GPU-0"))
+					w.waitIdle()
+					w.machine.Exit(id(task, "a"), 1)
+					w.waitIdle()
+				}
+				want := gpu.Healthy
+				if elsewhere {
+					want = gpu.Suspect
+				}
+				w.wantGPUHealth(want, gpu.Healthy)
+			})
+		})
+	}
+}
+
+func TestAGPUIsCheckedWhenNoProcessHasItOpen(t *testing.T) {
+	simulate(t, func(w *simHost) {
+		w.boot()
+		w.gpus.setProcesses("GPU-0", 4711)
+		w.gpus.fault("GPU-0", 119)
+		w.advance(5 * time.Minute)
+		w.want("checks of a GPU in use", w.gpus.checks, 0)
+		w.wantGPUHealth(gpu.NeedsReset, gpu.Healthy)
+		w.gpus.setProcesses("GPU-0")
+		w.advance(time.Hour)
+		w.wantGPUHealth(gpu.Healthy, gpu.Healthy)
+	})
+}

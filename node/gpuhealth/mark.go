@@ -1,0 +1,53 @@
+package gpuhealth
+
+import (
+	"slices"
+	"time"
+
+	"pinion/gpu"
+)
+
+// Mark shows GPUs that wait for a check as sick in what their source says of them, and remembers those of which the source itself says so. It
+// changes nothing of what it is given.
+func (r *Record) Mark(said gpu.Inventory, now time.Time) gpu.Inventory {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	shown := said
+	shown.Devices = slices.Clone(said.Devices)
+	clear(r.present)
+	for i := range shown.Devices {
+		d := &shown.Devices[i]
+		r.present[d.UUID] = true
+		if slices.Contains(severity, d.Health) {
+			r.note(d, now)
+		} else if c := r.sick[d.UUID]; c != nil && c.said {
+			c.said, c.failed, c.lastCheck = false, 0, time.Time{} // it looks well again: check it now
+			r.wake()
+		}
+		if c := r.sick[d.UUID]; c != nil && d.Health != gpu.Unhealthy {
+			d.Health, d.Problem = c.Health, c.text()
+		}
+	}
+	return shown
+}
+
+// note remembers what a source says of a device.
+func (r *Record) note(d *gpu.Device, now time.Time) {
+	known := r.sick[d.UUID]
+	if known != nil && slices.Index(severity, known.Health) >= slices.Index(severity, d.Health) {
+		known.said = true
+		return
+	}
+	r.add(d.UUID, condition{Health: d.Health, Problem: d.Problem, Since: now, EndsTasks: d.Health == gpu.Lost, said: true})
+	if d.Health == gpu.Lost {
+		r.end(d.UUID, d.Problem)
+	}
+}
+
+// text is what is wrong, and what the last check has found.
+func (c *condition) text() string {
+	if c.result == "" {
+		return c.Problem
+	}
+	return c.Problem + "; last check: " + c.result
+}

@@ -1,0 +1,204 @@
+// Package gpuhealth remembers what is wrong with the GPUs of this host: from the moment at which that is known until a check has passed, over
+// restarts of the agent and of the machine.
+package gpuhealth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"pinion/gpu"
+	"pinion/gpu/xid"
+	"pinion/packaging/atomicfile"
+)
+
+// maxGone bounds the GPUs that are remembered and that this host does not have.
+const maxGone = 64
+
+// condition is what is wrong with a GPU.
+type condition struct {
+	Health    gpu.Health `json:"health"`
+	Problem   string     `json:"problem"` // for people
+	Since     time.Time  `json:"since"`
+	Boot      string     `json:"boot"`                // id of the boot in which it began
+	EndsTasks bool       `json:"endsTasks,omitempty"` // what computes on the GPU is lost
+	Reset     bool       `json:"reset,omitempty"`     // the GPU was reset since
+
+	told      bool      // an event told of it: the driver's own record may say so later
+	said      bool      // the source says so too
+	failed    int       // checks that did not pass
+	lastCheck time.Time // zero: none
+	result    string    // what the last check has found
+}
+
+// Record is the health of this host's GPUs. It is safe for concurrent use.
+type Record struct {
+	path string
+	boot string
+	log  *slog.Logger
+
+	mu       sync.Mutex
+	present  map[string]bool           // UUIDs of the GPUs that this host has
+	sick     map[string]*condition     // by UUID
+	failures map[string][]failure      // by UUID: tasks that failed one after the other
+	watchers map[string][]chan<- error // by UUID: of tasks that end when the GPU is lost
+	changed  chan struct{}             // closed and replaced at a change
+}
+
+// Open reads the record that the file keeps. boot is the id of the machine's boot.
+func Open(path, boot string, log *slog.Logger) (*Record, error) {
+	r := &Record{
+		path: path, boot: boot, log: log, present: map[string]bool{}, sick: map[string]*condition{}, failures: map[string][]failure{}, watchers: map[string][]chan<- error{}, changed: make(chan struct{}),
+	}
+	content, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(content, &r.sick)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("health of this host's GPUs: %s: %w: if it is damaged, remove it; GPUs that were sick are then given to tasks without a check", path, err)
+	}
+	return r, nil
+}
+
+// Changed is closed at the next change: of what is wrong with a GPU, or of when it is to be checked.
+func (r *Record) Changed() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.changed
+}
+
+// AddFault records an error that the driver has told of. all are the UUIDs of the host's GPUs, for one that names none.
+func (r *Record) AddFault(f gpu.Fault, all []string, now time.Time) {
+	if f.Xid == 0 { // the inventory says more
+		r.log.Warn("the driver reports a problem of a GPU", "gpu", f.UUID, "problem", f.Text)
+		return
+	}
+	what := xid.Of(f.Xid)
+	uuids := all
+	if f.UUID != "" {
+		uuids = []string{f.UUID}
+	}
+	r.log.Warn("the driver reports an error of a GPU", "gpu", f.UUID, "error", what, "health", what.Health)
+	text := fmt.Sprintf("%s, at %s", what, now.UTC().Format(time.RFC3339))
+	if repair := what.Health.Repair(); repair != "" {
+		text += ": " + repair
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, uuid := range uuids {
+		if what.Health != gpu.Healthy {
+			r.add(uuid, condition{Health: what.Health, Problem: text, Since: now, EndsTasks: what.EndsTasks, told: true})
+		}
+		if what.EndsTasks {
+			r.end(uuid, text)
+		}
+	}
+}
+
+// forgetGone forgets the oldest of the GPUs that this host does not have, when they are too many. Called with the lock held.
+func (r *Record) forgetGone() {
+	var gone []string
+	for uuid := range r.sick {
+		if !r.present[uuid] {
+			gone = append(gone, uuid)
+		}
+	}
+	slices.SortFunc(gone, func(a, b string) int { return r.sick[a].Since.Compare(r.sick[b].Since) })
+	for _, uuid := range gone[:max(0, len(gone)-maxGone)] {
+		delete(r.sick, uuid)
+	}
+}
+
+// severity orders states: a GPU is in the worst one that is known of it.
+var severity = []gpu.Health{gpu.Suspect, gpu.NeedsReset, gpu.NeedsReboot, gpu.Lost, gpu.Replace}
+
+// add records a condition, unless a worse one is known. Called with the lock held.
+func (r *Record) add(uuid string, c condition) {
+	c.Boot = r.boot
+	old := r.sick[uuid]
+	if old != nil && slices.Index(severity, old.Health) > slices.Index(severity, c.Health) {
+		old.told, old.Reset, old.lastCheck = old.told || c.told, false, time.Time{}
+		return
+	}
+	c.said = c.said || old != nil && old.said
+	r.sick[uuid] = &c
+	r.forgetGone()
+	r.keep()
+	r.wake()
+}
+
+// end ends the tasks of a GPU that are watched. Called with the lock held.
+func (r *Record) end(uuid, problem string) {
+	for _, lost := range r.watchers[uuid] {
+		select {
+		case lost <- fmt.Errorf("GPU %s: %s", uuid, problem):
+		default: // it knows of another of its GPUs
+		}
+	}
+}
+
+func (r *Record) wake() {
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+// keep writes the file. One that cannot be written is said and not more: what is known counts as long as this process lives.
+func (r *Record) keep() {
+	content, err := json.MarshalIndent(r.sick, "", "  ")
+	if err == nil {
+		err = atomicfile.Write(r.path, append(content, '\n'), 0o600)
+	}
+	if err != nil {
+		r.log.Error("the health of this host's GPUs is not kept over a restart", "err", err)
+	}
+}
+
+// Watch returns why a task with the GPUs has to end, as soon as it has to; nil when ctx ends before.
+func (r *Record) Watch(ctx context.Context, uuids []string) error {
+	lost := make(chan error, 1)
+	if why := r.watch(uuids, lost); why != nil {
+		return why
+	}
+	defer r.unwatch(uuids, lost)
+	select {
+	case why := <-lost:
+		return why
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+func (r *Record) watch(uuids []string, lost chan<- error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, uuid := range uuids {
+		if c := r.sick[uuid]; c != nil && c.EndsTasks {
+			return fmt.Errorf("GPU %s: %s", uuid, c.Problem)
+		}
+	}
+	for _, uuid := range uuids {
+		r.watchers[uuid] = append(r.watchers[uuid], lost)
+	}
+	return nil
+}
+
+func (r *Record) unwatch(uuids []string, lost chan<- error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, uuid := range uuids {
+		r.watchers[uuid] = slices.DeleteFunc(r.watchers[uuid], func(w chan<- error) bool { return w == lost })
+		if len(r.watchers[uuid]) == 0 {
+			delete(r.watchers, uuid)
+		}
+	}
+}
