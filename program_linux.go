@@ -22,5 +22,6 @@ func program() cli.Program {
 	return cli.Program{
 		Version: version, Up: build.Up, Down: host.Down, Doctor: host.Doctor, Unlock: host.Unlock, ContainerGPUs: host.ContainerGPUs,
 		Recover: build.Recover, Restore: build.Restore, InspectSnapshot: host.InspectSnapshot, Simulate: host.Simulate,
+		SimulatedGPUs: host.SimulatedGPUs{},
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"pinion/api/ecs"
 	"pinion/api/httpx"
 	"pinion/api/rest"
+	"pinion/gpu"
 	"pinion/raftfsm/spec"
 )
 
@@ -28,6 +29,12 @@ func (a *fakeTaskHost) Logs(ctx context.Context, q spec.LogQuery, emit func(spec
 		return nil
 	}
 	return a.logs(ctx, q, emit)
+}
+
+func (a *fakeTaskHost) CheckGPU(string, bool) error { return spec.ErrNotFound }
+
+func (a *fakeTaskHost) GPUCheck(string) (gpu.CheckOutcome, error) {
+	return gpu.CheckOutcome{}, spec.ErrNotFound
 }
 
 func (a *fakeTaskHost) Pulls(taskID string) []spec.Pull {

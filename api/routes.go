@@ -107,10 +107,10 @@ func (c *chain) route(route rest.Route) http.Handler {
 		},
 	}
 	keyed := c.handler(httpx.JSON, name, func(*request) (*endpoint, error) { return e, nil })
-	if route.Task == nil {
+	if route.Host == nil {
 		return keyed
 	}
-	authorized := c.limited(name, func(r *request) error { return route.Task(r.Exchange, r.Request.PathValue("id")) })
+	authorized := c.limited(name, func(r *request) error { return route.Host(r.Exchange, r.Request.PathValue("id")) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if httpx.OriginOf(r).Authorized {
 			authorized.ServeHTTP(w, r)

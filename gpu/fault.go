@@ -28,3 +28,9 @@ type Resetter interface {
 	// Reset resets the device, which no process has open.
 	Reset(ctx context.Context, uuid string) error
 }
+
+// CheckOutcome is that of a check that an operator has asked for.
+type CheckOutcome struct {
+	Done    bool   `json:"done"`
+	Problem string `json:"problem,omitempty"` // why the device has not passed; empty: it has
+}

@@ -142,6 +142,11 @@ func (g *gpus) try(ctx context.Context, uuid string) error {
 	if err := g.waitIdle(ctx, uuid); err != nil {
 		return err
 	}
+	if g.record.WantsReset(uuid) {
+		if err := g.reset(ctx, uuid); err != nil {
+			return err
+		}
+	}
 	return checker.Check(ctx, uuid, g.record.Repaired(uuid))
 }
 
@@ -154,4 +159,34 @@ func (g *gpus) waitIdle(ctx context.Context, uuid string) error {
 		return fmt.Errorf("it is not idle: %s", why)
 	}
 	return nil
+}
+
+func (g *gpus) reset(ctx context.Context, uuid string) error {
+	resetter, ok := g.source.(gpu.Resetter)
+	if !ok {
+		return errors.New("this host has no way to reset a GPU")
+	}
+	if err := resetter.Reset(ctx, uuid); err != nil {
+		return err
+	}
+	g.record.MarkReset(uuid)
+	return nil
+}
+
+// CheckGPU has a GPU of this host checked as soon as no task has it, and reset before. Until it has passed it gets no tasks. spec.ErrNotFound.
+func (n *Node) CheckGPU(uuid string, reset bool) error {
+	if _, has := n.gpus.current().Device(uuid); !has {
+		return fmt.Errorf("GPU %s: %w", uuid, spec.ErrNotFound)
+	}
+	n.config.GPUHealth.Request(uuid, reset, time.Now())
+	return nil
+}
+
+// GPUCheck is how far the check of a GPU is that CheckGPU has asked for last. spec.ErrNotFound.
+func (n *Node) GPUCheck(uuid string) (gpu.CheckOutcome, error) {
+	outcome, ok := n.config.GPUHealth.Outcome(uuid)
+	if !ok {
+		return outcome, fmt.Errorf("a check of GPU %s: %w", uuid, spec.ErrNotFound)
+	}
+	return outcome, nil
 }

@@ -72,6 +72,8 @@ type Program struct {
 
 	// Simulate replays a trace. Nil: there is no such command.
 	Simulate Simulator
+	// SimulatedGPUs are those of hosts on this machine. Nil: there is no such command.
+	SimulatedGPUs SimulatedGPUs
 
 	system   invocation.System // stand-ins for tests
 	patience time.Duration     // with a completion, instead of its limit
@@ -241,10 +243,7 @@ func commands(p Program) []*cli.Command {
 	if p.Recover != nil {
 		all = append(all, recoverCommand(p))
 	}
-	if p.Simulate != nil {
-		all = append(all, simCommand(p))
-	}
-	return all
+	return append(all, simulationCommands(p)...)
 }
 
 // setupCommand sets the parts that all commands share.

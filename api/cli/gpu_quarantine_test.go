@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 )
@@ -30,4 +31,23 @@ func TestGPUsArePutInQuarantineAndReleased(t *testing.T) {
 	if len(asked) > 0 {
 		t.Errorf("what is wrong was asked: %v", asked)
 	}
+}
+
+func TestGPUsAreCheckedAndReset(t *testing.T) {
+	h := newFakeHost(t).withTasks()
+	var asked []string
+	h.operations["admin/gpus/GPU-1/check"] = func(map[string]any) any { asked = append(asked, "check"); return map[string]any{} }
+	h.operations["admin/gpus/GPU-1/reset"] = func(map[string]any) any { asked = append(asked, "reset"); return map[string]any{} }
+	answer := `{"done": true}`
+	h.documents["/v1/admin/gpus/GPU-1/check"] = func(http.ResponseWriter) any { return answer }
+	got := pinion(t, h, "gpus", "check", "gpu-1/0")
+	checkEqual(t, "stdout", got.out, "gpu-1/0 (GPU-1) works\n")
+	answer = `{"done": true, "problem": "12 words differ"}`
+	if got := pinion(t, h, "gpus", "reset", "gpu-1/0"); got.code == 0 || !strings.Contains(got.err, "12 words differ") {
+		t.Errorf("a GPU that is broken: %+v", got)
+	}
+	answer = `{"done": false}`
+	got = pinion(t, h, "gpus", "reset", "--no-wait", "gpu-1/0")
+	checkEqual(t, "stdout", got.out, "gpu-1/0 (GPU-1) is going to be checked\n")
+	checkEqual(t, "asked", strings.Join(asked, " "), "check reset reset")
 }

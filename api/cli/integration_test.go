@@ -33,6 +33,10 @@ var (
 func (l *apiHost) View(context.Context) (*raftfsm.View, error) { return l.state.View(), nil }
 func (l *apiHost) Connected(string) bool                       { return true }
 func (l *apiHost) Pulls(string) []spec.Pull                    { return nil }
+func (l *apiHost) CheckGPU(string, bool) error                 { return spec.ErrNotFound }
+func (l *apiHost) GPUCheck(string) (gpu.CheckOutcome, error) {
+	return gpu.CheckOutcome{}, spec.ErrNotFound
+}
 
 func (l *apiHost) Propose(_ context.Context, c raftfsm.Command) (any, error) {
 	l.index++

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"time"
 )
 
@@ -183,6 +184,25 @@ func QuarantineGPU(ctx context.Context, c *Client, uuid, reason string) error {
 // ReleaseGPU ends the quarantine of the GPU with the UUID.
 func ReleaseGPU(ctx context.Context, c *Client, uuid string) error {
 	return c.Call(ctx, "admin/gpus/release", map[string]any{"gpu": uuid}, nil)
+}
+
+// CheckGPU has the host of the GPU with the UUID check it once no task has it, and reset it before.
+func CheckGPU(ctx context.Context, c *Client, uuid string, reset bool) error {
+	action := "check"
+	if reset {
+		action = "reset"
+	}
+	return c.Call(ctx, "admin/gpus/"+url.PathEscape(uuid)+"/"+action, map[string]any{}, nil)
+}
+
+// GPUCheck is how far the check is that CheckGPU has asked for. problem is why the GPU has not passed; empty: it has.
+func GPUCheck(ctx context.Context, c *Client, uuid string) (done bool, problem string, err error) {
+	var outcome struct {
+		Done    bool
+		Problem string
+	}
+	err = c.Get(ctx, "/v1/admin/gpus/"+url.PathEscape(uuid)+"/check", nil, &outcome)
+	return outcome.Done, outcome.Problem, err
 }
 
 // Statuses of a host that SetHostStatus sets.

@@ -14,6 +14,7 @@ import (
 	"pinion/api/leader"
 	"pinion/api/openid"
 	"pinion/api/wire"
+	"pinion/gpu"
 	"pinion/raftfsm"
 	"pinion/raftfsm/issuer"
 	"pinion/raftfsm/spec"
@@ -29,13 +30,17 @@ type Store interface {
 	Connected(hostID string) bool
 }
 
-// TaskHost is the agent of this host, for the tasks that run here.
+// TaskHost is the agent of this host, for the tasks that run here and the GPUs that they have.
 type TaskHost interface {
 	// Logs calls emit for each line, oldest first. It returns when the query is answered, or, following, when the
 	// task's containers are gone and their logs are drained. An error of emit ends it and is returned.
 	Logs(ctx context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error
 	// Pulls is how far the image pulls of a task have come; empty when none is under way.
 	Pulls(taskID string) []spec.Pull
+	// CheckGPU has a GPU of this host checked as soon as no task has it, and reset before. Until it has passed it gets no tasks. spec.ErrNotFound.
+	CheckGPU(uuid string, reset bool) error
+	// GPUCheck is how far the check is that CheckGPU has asked for last. spec.ErrNotFound.
+	GPUCheck(uuid string) (gpu.CheckOutcome, error)
 }
 
 // Queue explains why tasks wait. It is asked on the leader only, which alone knows their order.
@@ -132,8 +137,8 @@ type IDTokens interface {
 // returns the error to reply with.
 type Handler func(x *httpx.Exchange, res leader.Resolution) error
 
-// TaskHandler answers a request about a task of this host.
-type TaskHandler func(x *httpx.Exchange, taskID string) error
+// HostHandler answers a request about a task or a GPU of this host.
+type HostHandler func(x *httpx.Exchange, id string) error
 
 // Route is one line of the table that the API beside ECS's operations is made from: the mux, the check of roles, the
 // description of the API and its page in docs/.
@@ -148,7 +153,7 @@ type Route struct {
 	Stream       bool         // may answer for hours, so it ends when its key is removed
 	Serve        Handler
 	OwnHost      bool        // a host's own key may call it too; Serve checks that it is about that host
-	Task         TaskHandler // beside Serve, for a route that only the host of the task {id} can answer
+	Host         HostHandler // beside Serve, for a route that only the host of the task or GPU {id} can answer
 }
 
 // Parameter is one parameter of a route's query.

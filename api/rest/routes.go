@@ -25,9 +25,9 @@ func (a *API) Routes() []Route {
 			Out: reflect.TypeFor[[]gpuView](), Mode: leader.StaleAllowed, List: true, Serve: a.listGPUs},
 		{Method: get, Path: "/v1/tasks/{id}/logs", Role: read, Summary: "the log of a task, one JSON object a line; bare text with Accept: text/plain",
 			Query: []Parameter{{"container", "only of this container, by name"}, {"tail", "only the last so many lines, at most 10000"}, {"since", "a time, or an age such as 10m"},
-				{"follow", "1: stream new lines"}, staleParameter}, Mode: leader.StaleAllowed, Stream: true, Serve: a.onTaskHost(a.logs), Task: a.logs},
+				{"follow", "1: stream new lines"}, staleParameter}, Mode: leader.StaleAllowed, Stream: true, Serve: a.onTaskHost(a.logs), Host: a.logs},
 		{Method: get, Path: "/v1/tasks/{id}/pulls", Role: read, Summary: "progress of the image pulls of a task", Query: []Parameter{staleParameter},
-			Out: reflect.TypeFor[[]pull](), Mode: leader.StaleAllowed, Serve: a.onTaskHost(a.pulls), Task: a.pulls},
+			Out: reflect.TypeFor[[]pull](), Mode: leader.StaleAllowed, Serve: a.onTaskHost(a.pulls), Host: a.pulls},
 		{Method: get, Path: "/v1/tasks/{id}/explain", Role: read, Summary: "why a task is where it is: why each host refuses it, which tasks hold what it needs, its earliest start",
 			Query: []Parameter{{"brief", "true: without the hosts; of a pending task only its position in the queue, and whether any host could run it"}},
 			Out:   reflect.TypeFor[explanation](), Serve: a.explainTask},
@@ -73,7 +73,7 @@ func (a *API) Routes() []Route {
 			Out: reflect.TypeFor[checksumView](), Mode: leader.LocalOnly, Serve: a.checksum},
 		{Method: get, Path: "/v1/admin/digest", Role: admin, Summary: "the former name of /v1/admin/checksum",
 			Out: reflect.TypeFor[checksumView](), Mode: leader.LocalOnly, Serve: a.checksum},
-	}, callerRoutes(), gpuQuarantine{a}.routes(), taskList{a}.routes(), definitionList{a}.routes(), logins{a}.adminRoutes(), history{a}.routes(), settings{a}.routes())
+	}, callerRoutes(), gpuQuarantine{a}.routes(), gpuCheck{a}.routes(), taskList{a}.routes(), definitionList{a}.routes(), logins{a}.adminRoutes(), history{a}.routes(), settings{a}.routes())
 }
 
 // OpenRoutes is the table of the routes that need no access key.

@@ -12,7 +12,7 @@ import (
 
 // onTaskHost makes a handler of what only the host of a task can answer. The request is authorized where the state is; then
 // it goes to the task's host as authorized by this one, because a host that is no server has no keys to check it with.
-func (a *API) onTaskHost(answer TaskHandler) Handler {
+func (a *API) onTaskHost(answer HostHandler) Handler {
 	return func(x *httpx.Exchange, res leader.Resolution) error {
 		task, err := findTask(x, res, a.Ended)
 		if err != nil {
@@ -33,16 +33,23 @@ func (a *API) proxyToTaskHost(x *httpx.Exchange, task *spec.Task, host *spec.Hos
 	if host == nil {
 		return wire.Errorf(httpx.NotFound, "The host that ran task %s was removed from the pool, and the task's logs with it.", task.ID)
 	}
-	header := httpx.ForwardHeader(x.Request)
-	header.Del("Authorization") // a bearer key is no business of that host
-	header.Set(httpx.HeaderAuthorizedBy, a.HostID)
-	response, end, err := a.Peers.RoundTrip(x.Request, host.Address, header, nil)
-	defer end()
-	if err != nil {
+	if err := proxyToHost(a.Peers, x, host); err != nil {
 		return wire.Errorf(wire.Server, "Task %s is on host %s, which cannot be reached at %s: %v. Its logs are there; try again when it is back.", task.ID, host.Name, host.Address, err)
 	}
-	a.Peers.Copy(x, ofTaskHost(response), end)
 	return nil
+}
+
+// proxyToHost has another host answer a request that was authorized here. An error says that it cannot be reached.
+func proxyToHost(peers *httpx.Peers, x *httpx.Exchange, host *spec.Host) error {
+	header := httpx.ForwardHeader(x.Request)
+	header.Del("Authorization") // a bearer key is no business of that host
+	header.Set(httpx.HeaderAuthorizedBy, peers.HostID)
+	response, end, err := peers.RoundTrip(x.Request, host.Address, header, nil)
+	defer end()
+	if err == nil {
+		peers.Copy(x, ofTaskHost(response), end)
+	}
+	return err
 }
 
 // ofTaskHost is the answer of a task's host as clients get it: root there has no say in where they go on, or in what this host tells others of

@@ -133,3 +133,21 @@ func (s *source) index(uuid string) (int, error) {
 	}
 	return 0, fmt.Errorf("this host has no simulated GPU %s", uuid)
 }
+
+// SetUtilization sets for how much of the time a GPU of the simulated machine in the directory computes, in percent.
+func SetUtilization(dir string, index int, percent float64) error {
+	busy := filepath.Join(dir, "utilization")
+	if err := os.MkdirAll(busy, 0o755); err != nil {
+		return fmt.Errorf("simulated GPUs: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(busy, strconv.Itoa(index)), fmt.Append(nil, percent), 0o644); err != nil {
+		return fmt.Errorf("simulated GPUs: %w", err)
+	}
+	return nil
+}
+
+// Has reports whether the simulated machine in the directory has a GPU with the index.
+func Has(dir string, index int) bool {
+	_, err := os.Stat(filepath.Join(dir, "dev", "nvidia"+strconv.Itoa(index)))
+	return err == nil
+}

@@ -128,7 +128,7 @@ func TestAGPUBreaksAndMendsFromOutside(t *testing.T) {
 		must(t, os.WriteFile(file, []byte("Xid 79, GPU has fallen off the bus\n"), 0o600))
 		<-s.Changed()
 		devices := inventoryOf(t, s).Devices
-		if devices[0].Health != gpu.Healthy || devices[1].Health != gpu.Unhealthy || devices[1].Problem != "Xid 79, GPU has fallen off the bus" {
+		if devices[0].Health != gpu.Healthy || devices[1].Health != gpu.Lost || devices[1].Problem != "Xid 79, GPU has fallen off the bus" {
 			t.Errorf("broken: %+v", devices)
 		}
 

@@ -38,6 +38,8 @@ func (r *Record) Due(now time.Time) (uuids []string, next time.Time) {
 // due is when the GPU is to be checked; zero: not by itself.
 func (c *condition) due(boot string) time.Time {
 	switch {
+	case c.asked:
+		return c.Since
 	case c.Health == gpu.Replace && !c.repaired(boot):
 		return time.Time{}
 	case !c.lastCheck.IsZero():
@@ -59,14 +61,47 @@ func (r *Record) Repaired(uuid string) bool {
 	return c != nil && c.repaired(r.boot)
 }
 
-// MarkReset records that the GPU was reset. It is checked next.
+// Outcome is that of the check of the GPU that was asked for last. False when this process was asked for none.
+func (r *Record) Outcome(uuid string) (gpu.CheckOutcome, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	o, ok := r.asked[uuid]
+	return o, ok
+}
+
+// Request has the GPU checked at once, and reset before, as an operator asks. Until it has passed the check it gets no tasks; those that have it
+// run on, and it waits for them.
+func (r *Record) Request(uuid string, reset bool, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := condition{Health: gpu.Suspect, Problem: "a check was asked for at " + now.UTC().Format(time.RFC3339), Since: now}
+	if reset {
+		c = condition{Health: gpu.NeedsReset, Problem: "a reset was asked for at " + now.UTC().Format(time.RFC3339), Since: now}
+	}
+	if r.sick[uuid] == nil {
+		r.add(uuid, c)
+	}
+	known := r.sick[uuid]
+	known.asked, known.reset, known.result = true, known.reset || reset, ""
+	r.asked[uuid] = gpu.CheckOutcome{}
+	r.wake()
+}
+
+// WantsReset reports whether the GPU is to be reset before its check.
+func (r *Record) WantsReset(uuid string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.sick[uuid]
+	return c != nil && c.reset
+}
+
+// MarkReset records that the GPU was reset.
 func (r *Record) MarkReset(uuid string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if c := r.sick[uuid]; c != nil {
-		c.Reset, c.failed, c.lastCheck, c.result = true, 0, time.Time{}, ""
+		c.Reset = true
 		r.keep()
-		r.wake()
 	}
 }
 
@@ -78,6 +113,12 @@ func (r *Record) Checked(uuid string, found error, now time.Time) {
 	if c == nil {
 		return
 	}
+	if _, ok := r.asked[uuid]; ok && c.asked {
+		r.asked[uuid] = gpu.CheckOutcome{Done: true}
+		if found != nil {
+			r.asked[uuid] = gpu.CheckOutcome{Done: true, Problem: found.Error()}
+		}
+	}
 	if found == nil {
 		r.log.Info("a GPU has passed its check and may get work again", "gpu", uuid, "was", c.Health, "since", c.Since)
 		delete(r.sick, uuid)
@@ -87,6 +128,6 @@ func (r *Record) Checked(uuid string, found error, now time.Time) {
 		return
 	}
 	r.log.Warn("a GPU has not passed its check", "gpu", uuid, "health", c.Health, "found", found)
-	c.failed, c.lastCheck, c.result = c.failed+1, now, found.Error()
+	c.failed, c.lastCheck, c.result, c.asked, c.reset = c.failed+1, now, found.Error(), false, false
 	r.wake()
 }

@@ -33,6 +33,8 @@ type condition struct {
 
 	told      bool      // an event told of it: the driver's own record may say so later
 	said      bool      // the source says so too
+	asked     bool      // an operator asks for a check
+	reset     bool      // and for a reset before it
 	failed    int       // checks that did not pass
 	lastCheck time.Time // zero: none
 	result    string    // what the last check has found
@@ -48,6 +50,7 @@ type Record struct {
 	present  map[string]bool           // UUIDs of the GPUs that this host has
 	sick     map[string]*condition     // by UUID
 	failures map[string][]failure      // by UUID: tasks that failed one after the other
+	asked    map[string]gpu.CheckOutcome       // by UUID: of checks that operators have asked for last
 	watchers map[string][]chan<- error // by UUID: of tasks that end when the GPU is lost
 	changed  chan struct{}             // closed and replaced at a change
 }
@@ -55,7 +58,7 @@ type Record struct {
 // Open reads the record that the file keeps. boot is the id of the machine's boot.
 func Open(path, boot string, log *slog.Logger) (*Record, error) {
 	r := &Record{
-		path: path, boot: boot, log: log, present: map[string]bool{}, sick: map[string]*condition{}, failures: map[string][]failure{}, watchers: map[string][]chan<- error{}, changed: make(chan struct{}),
+		path: path, boot: boot, log: log, present: map[string]bool{}, sick: map[string]*condition{}, failures: map[string][]failure{}, asked: map[string]gpu.CheckOutcome{}, watchers: map[string][]chan<- error{}, changed: make(chan struct{}),
 	}
 	content, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -163,6 +163,35 @@ func TestAGPUOfWhichTheSourceSaysThatItIsWellAgainIsCheckedAtOnce(t *testing.T) 
 	wantDue(t, r, start, "GPU-0")
 }
 
+func TestAnOperatorHasAnyGPUChecked(t *testing.T) {
+	r := newRecord(t)
+	r.Mark(said(gpu.Replace, gpu.Healthy), start)
+	r.Request("GPU-0", true, start)
+	r.Request("GPU-1", false, start)
+	wantHealth(t, r, gpu.Replace, gpu.Suspect)
+	wantDue(t, r, start, "GPU-0", "GPU-1")
+	if !r.WantsReset("GPU-0") || r.WantsReset("GPU-1") {
+		t.Error("the wrong GPU is reset")
+	}
+	wantOutcome := func(uuid string, want gpu.CheckOutcome, asked bool) {
+		t.Helper()
+		if got, ok := r.Outcome(uuid); got != want || ok != asked {
+			t.Errorf("outcome for %s: %+v %v, want %+v %v", uuid, got, ok, want, asked)
+		}
+	}
+	wantOutcome("GPU-0", gpu.CheckOutcome{}, true)
+	wantOutcome("GPU-2", gpu.CheckOutcome{}, false)
+	r.Checked("GPU-0", errors.New("no answer"), start)
+	r.Checked("GPU-1", nil, start)
+	wantOutcome("GPU-0", gpu.CheckOutcome{Done: true, Problem: "no answer"}, true)
+	wantOutcome("GPU-1", gpu.CheckOutcome{Done: true}, true)
+	wantHealth(t, r, gpu.Replace, gpu.Healthy)
+	wantDue(t, r, start.Add(time.Minute)) // once
+	if r.WantsReset("GPU-0") {
+		t.Error("a reset that did not help is made again")
+	}
+}
+
 func TestTasksEndWithTheGPUAlone(t *testing.T) {
 	r := newRecord(t)
 	ends := func(uuid string) <-chan error {

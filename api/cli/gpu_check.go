@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"pinion/api/cli/format"
+	"pinion/api/cli/invocation"
+	"pinion/api/client"
+)
+
+func gpuCheckCommand(p Program) *cli.Command {
+	return &cli.Command{
+		Name:      "check",
+		Usage:     "Check GPUs, and give those that pass to tasks again",
+		ArgsUsage: "GPU...",
+		Description: `The host of the GPU asks the driver what it holds against it, and tests all of its memory. Tasks that have the GPU run on: the check waits until
+they have ended, and the GPU gets no others until it has passed. Sick GPUs are checked without this command too, less and less often; one that needs a
+reset does not pass before it. GPU is HOST/IDX as 'pinion gpus' lists them, a UUID, or the first characters of a UUID.
+
+Examples:
+   pinion gpus check gpu-2/3
+   pinion gpus check --no-wait gpu-2/3 gpu-2/4`,
+		Flags:  []cli.Flag{&cli.BoolFlag{Name: "no-wait", Usage: "return as soon as the host knows of it"}},
+		Action: func(c *cli.Context) error { return p.checkGPUs(c, false) },
+	}
+}
+
+func gpuResetCommand(p Program) *cli.Command {
+	return &cli.Command{
+		Name:      "reset",
+		Usage:     "Reset GPUs and check them",
+		ArgsUsage: "GPU...",
+		Description: `The host of the GPU runs 'nvidia-smi --gpu-reset' once no task and no other process has the GPU, and checks it as 'pinion gpus check' does. On machines
+whose GPUs are connected by NVSwitch the driver may refuse to reset one of them: then drain and reboot the host.
+
+Examples:
+   pinion gpus reset gpu-2/3`,
+		Flags:  []cli.Flag{&cli.BoolFlag{Name: "no-wait", Usage: "return as soon as the host knows of it"}},
+		Action: func(c *cli.Context) error { return p.checkGPUs(c, true) },
+	}
+}
+
+// checkGPUs has the GPUs that the arguments name checked, or reset and checked.
+func (p Program) checkGPUs(c *cli.Context, reset bool) error {
+	wait, result := !c.Bool("no-wait"), "works"
+	if !wait {
+		result = "is going to be checked"
+	}
+	return p.changeGPUs(c, func(ctx context.Context, inv *invocation.Invocation, g client.GPU) error {
+		if err := client.CheckGPU(ctx, inv.Client, g.UUID, reset); err != nil || !wait {
+			return err
+		}
+		for _, holder := range gpuHolders(g) {
+			if holder.Task != "" {
+				inv.Notef("the check waits for task %s: `pinion stop %s` ends it", format.ID(holder.Task), format.ID(holder.Task))
+			}
+		}
+		problem, err := waitForGPUCheck(ctx, inv.Client, g.UUID)
+		if err == nil && problem != "" {
+			err = fmt.Errorf("%s/%d (%s) has not passed: %s", g.Host, g.Index, g.UUID, problem)
+		}
+		return err
+	}, result)
+}
+
+// gpuCheckInterval is how often the outcome of a check is asked for.
+const gpuCheckInterval = 500 * time.Millisecond
+
+// waitForGPUCheck waits for the outcome of a check. An agent that was restarted meanwhile knows nothing of it, and makes it all the same.
+func waitForGPUCheck(ctx context.Context, c *client.Client, uuid string) (problem string, err error) {
+	for {
+		done, problem, err := client.GPUCheck(ctx, c, uuid)
+		if refused, ok := errors.AsType[*client.APIError](err); ok && refused.Status == http.StatusNotFound {
+			return "the host was restarted during the check: `pinion gpus -o wide` shows its result", nil
+		}
+		if err != nil || done {
+			return problem, err
+		}
+		select {
+		case <-time.After(gpuCheckInterval):
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+
+	"github.com/urfave/cli/v2"
+
+	"pinion/api/cli/exit"
+	"pinion/api/cli/invocation"
+)
+
+// SimulatedGPUs are the simulated GPUs of the host with the data directory. Its methods fail where there are none.
+type SimulatedGPUs interface {
+	// Xid has the driver tell of an error once.
+	Xid(dataDir string, index int, code uint64) error
+	// Break breaks a GPU until Mend, for a reason in words for people. One that begins with "Xid N" breaks it as that error does.
+	Break(dataDir string, index int, reason string) error
+	// Mend mends a GPU. Nil when it was not broken.
+	Mend(dataDir string, index int) error
+	// SetUtilization sets for how much of the time a GPU computes, in percent.
+	SetUtilization(dataDir string, index int, percent float64) error
+}
+
+// simulationCommands are those of simulations that the program has.
+func simulationCommands(p Program) (commands []*cli.Command) {
+	if p.Simulate != nil {
+		commands = append(commands, simCommand(p))
+	}
+	if p.SimulatedGPUs != nil {
+		commands = append(commands, simGPUCommand(p.SimulatedGPUs))
+	}
+	return commands
+}
+
+func simGPUCommand(gpus SimulatedGPUs) *cli.Command {
+	change := func(name, usage, arguments string, count int, f func(dir string, index int, argument string) error) *cli.Command {
+		return &cli.Command{Name: name, Usage: usage, ArgsUsage: arguments, Action: func(c *cli.Context) error {
+			if c.NArg() != count {
+				return exit.Usagef("give %s", arguments)
+			}
+			index, err := strconv.Atoi(c.Args().First())
+			if err != nil || index < 0 {
+				return exit.Usagef("%q is no index of a GPU: `pinion gpus` lists them", c.Args().First())
+			}
+			dir, err := filepath.Abs(invocation.DataDir(c))
+			if err != nil {
+				return fmt.Errorf("--data-dir: %w", err)
+			}
+			return f(dir, index, c.Args().Get(1))
+		}}
+	}
+	return &cli.Command{
+		Name:  "sim-gpu",
+		Usage: "Have simulated GPUs of this host fail, recover and compute",
+		Description: `For hosts that were started with --gpus sim:..., as root on that host. What tasks, 'pinion gpus' and 'pinion events' make of it is as with real GPUs.
+
+Examples:
+   sudo pinion sim-gpu xid 3 94               # the driver tells of a contained error of memory
+   sudo pinion sim-gpu break 3 "Xid 79, the GPU has fallen off the bus"
+   sudo pinion sim-gpu break 4 "Xid 119"      # 'pinion gpus reset' helps
+   sudo pinion sim-gpu mend 3
+   sudo pinion sim-gpu utilization 0 95`,
+		Subcommands: []*cli.Command{
+			change("xid", "Have the driver tell of an Xid error once", "INDEX XID", 2, func(dir string, index int, argument string) error {
+				code, err := strconv.ParseUint(argument, 10, 64)
+				if err != nil || code == 0 {
+					return exit.Usagef("%q is no number of an Xid error", argument)
+				}
+				return gpus.Xid(dir, index, code)
+			}),
+			change("break", "Break a GPU until it is mended", "INDEX REASON", 2, gpus.Break),
+			change("mend", "Mend a GPU", "INDEX", 1, func(dir string, index int, _ string) error { return gpus.Mend(dir, index) }),
+			change("utilization", "Set for how much of the time a GPU computes", "INDEX PERCENT", 2, func(dir string, index int, argument string) error {
+				percent, err := strconv.ParseFloat(argument, 64)
+				if err != nil || !(percent >= 0 && percent <= 100) {
+					return exit.Usagef("%q is no number of percent from 0 to 100", argument)
+				}
+				return gpus.SetUtilization(dir, index, percent)
+			}),
+		},
+	}
+}

@@ -1,0 +1,63 @@
+package rest
+
+import (
+	"net/http"
+	"reflect"
+
+	"pinion/api/httpx"
+	"pinion/api/leader"
+	"pinion/api/wire"
+	"pinion/gpu"
+	"pinion/raftfsm/spec"
+)
+
+// gpuCheck has hosts check and reset their GPUs.
+type gpuCheck struct{ api *API }
+
+func (g gpuCheck) routes() []Route {
+	return []Route{
+		{Method: http.MethodPost, Path: "/v1/admin/gpus/{id}/check", Role: spec.RoleAdmin, Summary: "has the host of a GPU check it once no task has it; until it has passed it gets no tasks",
+			Out: reflect.TypeFor[struct{}](), Serve: g.onHost(g.check), Host: g.check},
+		{Method: http.MethodPost, Path: "/v1/admin/gpus/{id}/reset", Role: spec.RoleAdmin, Summary: "has the host of a GPU reset and check it once no task has it; until it has passed it gets no tasks",
+			Out: reflect.TypeFor[struct{}](), Serve: g.onHost(g.reset), Host: g.reset},
+		{Method: http.MethodGet, Path: "/v1/admin/gpus/{id}/check", Role: spec.RoleAdmin, Summary: "how far the check of a GPU is that was asked for last",
+			Out: reflect.TypeFor[gpu.CheckOutcome](), Serve: g.onHost(g.show), Host: g.show},
+	}
+}
+
+func (g gpuCheck) check(x *httpx.Exchange, uuid string) error { return g.request(x, uuid, false) }
+
+func (g gpuCheck) reset(x *httpx.Exchange, uuid string) error { return g.request(x, uuid, true) }
+
+func (g gpuCheck) request(x *httpx.Exchange, uuid string, reset bool) error {
+	if err := g.api.Tasks.CheckGPU(uuid, reset); err != nil {
+		return err
+	}
+	return ok(x)
+}
+
+func (g gpuCheck) show(x *httpx.Exchange, uuid string) error {
+	outcome, err := g.api.Tasks.GPUCheck(uuid)
+	if err != nil {
+		return err
+	}
+	return reply(x, outcome)
+}
+
+// onHost makes a handler of what only the host of a GPU can do. The request is authorized where the state is, as with onTaskHost.
+func (g gpuCheck) onHost(answer HostHandler) Handler {
+	return func(x *httpx.Exchange, res leader.Resolution) error {
+		uuid := x.Request.PathValue("id")
+		host := hostOfGPU(res.View, uuid)
+		if host == nil {
+			return wire.Errorf(httpx.NotFound, "There is no GPU %q: GET /v1/gpus lists them.", uuid)
+		}
+		if g.api.Peers.Transport == nil || host.ID == g.api.HostID {
+			return answer(x, uuid)
+		}
+		if err := proxyToHost(g.api.Peers, x, host); err != nil {
+			return wire.Errorf(wire.Server, "Host %s of GPU %s cannot be reached at %s: %v. Try again when it is back.", host.Name, uuid, host.Address, err)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,99 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// gpu is a GPU of the host as the pool knows it.
+func (h *host) gpu(t testing.TB, index int) document {
+	t.Helper()
+	var all []document
+	if err := json.Unmarshal([]byte(h.pinion(t, "gpus", "-o", "json")), &all); err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(all, func(g document) bool { return g.at("index") == float64(index) })
+	if at < 0 {
+		t.Fatalf("there is no GPU %d", index)
+	}
+	return all[at]
+}
+
+func (h *host) waitGPU(t testing.TB, index int, health string) document {
+	t.Helper()
+	var last document
+	eventually(t, fmt.Sprintf("GPU %d is %s", index, health), func() bool {
+		last = h.gpu(t, index)
+		return last.text("health") == health
+	})
+	return last
+}
+
+// A GPU that falls off the bus ends its task, and no other; it gets no task before it has passed a check, whatever becomes of pinion.
+func TestALostGPUEndsItsTaskAndComesBackAfterACheck(t *testing.T) {
+	h := newHost(t, "--gpus", "sim:2xh100")
+	h.registry = startDockerHub(t)
+	h.start(t)
+	h.registerShell(t, "one", 1, "trap 'exit 0' TERM; while :; do sleep 0.1; done")
+	first, second := h.runTask(t, "one"), h.runTask(t, "one")
+	h.waitStatus(t, first, "RUNNING")
+	h.waitStatus(t, second, "RUNNING")
+	uuid := h.describe(t, first).text("containers", 0, "gpuIds", 0)
+	index := 0
+	if h.gpu(t, 0).text("uuid") != uuid {
+		index = 1
+	}
+
+	h.pinion(t, "sim-gpu", "break", itoa(index), "Xid 79, the GPU has fallen off the bus")
+	if task := h.waitStopped(t, first); !strings.HasPrefix(task.text("stoppedReason"), "GPUFaultError: ") || !strings.Contains(task.text("stoppedReason"), "Xid 79") {
+		t.Errorf("task %s: %v", first, task)
+	}
+	if lost := h.waitGPU(t, index, "LOST"); !strings.Contains(lost.text("problem"), "Xid 79") {
+		t.Errorf("the GPU: %v", lost)
+	}
+	if other := h.describe(t, second); other.text("lastStatus") != "RUNNING" {
+		t.Errorf("the task of the other GPU: %v", other)
+	}
+	if a := h.mustCall(t, "RunTask", object{"taskDefinition": "one"}); !strings.Contains(fmt.Sprint(a["failures"]), "RESOURCE:GPU") {
+		t.Errorf("a task for the lost GPU: %v", a)
+	}
+	instance := h.mustCall(t, "DescribeContainerInstances", object{"containerInstances": []string{h.describe(t, second).text("containerInstanceArn")}, "include": []string{"CONTAINER_INSTANCE_HEALTH"}})
+	if text := fmt.Sprint(instance["containerInstances"]); !strings.Contains(text, "ACCELERATED_COMPUTE") || !strings.Contains(text, "IMPAIRED") {
+		t.Errorf("the health of the instance: %s", text)
+	}
+	if _, err := h.tryPinion("gpus", "check", uuid); err == nil || !strings.Contains(err.Error(), "Xid 79") {
+		t.Errorf("a check of the lost GPU: %v", err)
+	}
+	if _, err := h.tryPinion("gpus", "reset", uuid); err == nil || !strings.Contains(err.Error(), "a reset does not help") {
+		t.Errorf("a reset of the lost GPU: %v", err)
+	}
+
+	h.pinion(t, "sim-gpu", "mend", itoa(index))
+	h.waitGPU(t, index, "HEALTHY")
+	h.waitStatus(t, h.runTask(t, "one"), "RUNNING")
+}
+
+// Of a GPU that needs a reset the task runs on. The reset waits until that has ended.
+func TestAGPUIsResetAfterItsTask(t *testing.T) {
+	h := newHost(t, "--gpus", "sim:1xh100")
+	h.registry = startDockerHub(t)
+	h.start(t)
+	h.registerShell(t, "one", 1, "trap 'exit 0' TERM; while :; do sleep 0.1; done")
+	task := h.runTask(t, "one")
+	h.waitStatus(t, task, "RUNNING")
+	h.pinion(t, "sim-gpu", "break", "0", "Xid 48, an uncorrectable error of its memory")
+	h.waitGPU(t, 0, "NEEDS_RESET")
+	h.pinion(t, "gpus", "reset", "--no-wait", h.gpu(t, 0).text("uuid"))
+	if running := h.describe(t, task); running.text("lastStatus") != "RUNNING" {
+		t.Errorf("its task: %v", running)
+	}
+	h.stop(t, task)
+	h.waitGPU(t, 0, "HEALTHY")
+	h.waitStatus(t, h.runTask(t, "one"), "RUNNING")
+
+	h.pinion(t, "sim-gpu", "xid", "0", "119") // an event, after which the driver's record says nothing
+	h.waitGPU(t, 0, "NEEDS_RESET")
+}

@@ -1,0 +1,47 @@
+package host
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"pinion/api/cli"
+	"pinion/gpu/sim"
+)
+
+// SimulatedGPUs changes the simulated GPUs of hosts on this machine.
+type SimulatedGPUs struct{}
+
+var _ cli.SimulatedGPUs = SimulatedGPUs{}
+
+// Xid is of cli.SimulatedGPUs, as are the others.
+func (SimulatedGPUs) Xid(dataDir string, index int, code uint64) error {
+	return withSimulator(dataDir, index, func(dir string) error { return sim.WriteFault(dir, index, code) })
+}
+
+// Break breaks a GPU.
+func (SimulatedGPUs) Break(dataDir string, index int, reason string) error {
+	return withSimulator(dataDir, index, func(dir string) error { return sim.Break(dir, index, reason) })
+}
+
+// Mend mends a GPU.
+func (SimulatedGPUs) Mend(dataDir string, index int) error {
+	return withSimulator(dataDir, index, func(dir string) error { return sim.Mend(dir, index) })
+}
+
+// SetUtilization sets how busy a GPU is.
+func (SimulatedGPUs) SetUtilization(dataDir string, index int, percent float64) error {
+	return withSimulator(dataDir, index, func(dir string) error { return sim.SetUtilization(dir, index, percent) })
+}
+
+// withSimulator calls f with the directory of a simulator that has the GPU.
+func withSimulator(dataDir string, index int, f func(dir string) error) error {
+	dir := filepath.Join(dataDir, "sim")
+	if _, err := os.Stat(filepath.Join(dir, "broken")); err != nil {
+		return fmt.Errorf("no simulated GPUs in %s: start the host with --gpus sim:8xh100, and name its directory with --data-dir", dataDir)
+	}
+	if !sim.Has(dir, index) {
+		return fmt.Errorf("the simulated machine has no GPU %d", index)
+	}
+	return f(dir)
+}
