@@ -28,6 +28,8 @@ var metrics = []metric{
 	{"Follow", "p99-sec", "the same, p99", below(0.015), own("pipe-p99-sec")},
 	{"Host/restart", "p50-sec", "kill -9 of pinion, start -> 8 tasks re-adopted, p50", below(5), own("max-sec")},
 	{"Host/restart", "stop-p50-sec", "... -> one of them stopped by command, p50", below(5), source{}},
+	{"Host/gpu-fault", "p50-sec", "an Xid error of a GPU -> the API says so, p50", below(1), source{}},
+	{"Host/gpu-fault", "p99-sec", "the same, p99", below(1), own("p50-sec")},
 	{"Host/idle", "pinion-B", "idle memory: pinion (VmRSS)", below(60e6), source{}},
 	{"Host/idle", "total-B", "idle memory: with its containerd", below(110e6), own("containerd-B")},
 
