@@ -47,12 +47,12 @@ type Record struct {
 	log  *slog.Logger
 
 	mu       sync.Mutex
-	present  map[string]bool           // UUIDs of the GPUs that this host has
-	sick     map[string]*condition     // by UUID
-	failures map[string][]failure      // by UUID: tasks that failed one after the other
-	asked    map[string]gpu.CheckOutcome       // by UUID: of checks that operators have asked for last
-	watchers map[string][]chan<- error // by UUID: of tasks that end when the GPU is lost
-	changed  chan struct{}             // closed and replaced at a change
+	present  map[string]bool             // UUIDs of the GPUs that this host has
+	sick     map[string]*condition       // by UUID
+	failures map[string][]failure        // by UUID: tasks that failed one after the other
+	asked    map[string]gpu.CheckOutcome // by UUID: of checks that operators have asked for last
+	watchers map[string][]chan<- error   // by UUID: of tasks that end when the GPU is lost
+	changed  chan struct{}               // closed and replaced at a change
 }
 
 // Open reads the record that the file keeps. boot is the id of the machine's boot.
