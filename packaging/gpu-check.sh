@@ -55,7 +55,7 @@ pass "pinion up"
 host -o json gpus >"$scratch/gpus.json"
 listed() { [[ $(grep -o '"hostId"' "$scratch/gpus.json" | wc -l) == "${#gpus[@]}" ]] || { cat "$scratch/gpus.json"; false; }; }
 has() { grep -qE "\"$1\": *\"$2\"" "$scratch/gpus.json" || { cat "$scratch/gpus.json"; false; }; }
-sound() { ! grep -E '"health": *"UNHEALTHY"' "$scratch/gpus.json"; }
+sound() { ! grep -oE '"health": *"[A-Z_]+"' "$scratch/gpus.json" | grep -v '"HEALTHY"'; }
 check "the inventory has as many GPUs as nvidia-smi (${#gpus[@]})" listed
 check "every GPU is healthy" sound
 while IFS=, read -r uuid name; do
@@ -96,6 +96,7 @@ for n in $(printf '%s\n' 1 2 4 8 "${#gpus[@]}" | sort -nu); do
 done
 too_many() { ! host run --gpus $((${#gpus[@]} + 1)) pinion/self -- /pinion version; }
 check "one GPU more than there are is refused" too_many
+check "every GPU passes a check, with a test of its memory" host gpus check "${gpus[@]}"
 [[ $source == auto ]] || . "$(dirname "$0")/mps-check.sh"
 calm() { ! grep -E 'pinion-nvml died' "$scratch/err"; }
 check "the pinion-nvml helper never died" calm

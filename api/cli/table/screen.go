@@ -42,8 +42,8 @@ const (
 var colors = map[string]string{
 	"RUNNING": green, "ACTIVE": green, "OK": green, "HEALTHY": green, "succeeded": green,
 	"PROVISIONING": yellow, "PENDING": yellow, "ACTIVATING": yellow, "DEACTIVATING": yellow, "STOPPING": yellow, "DEPROVISIONING": yellow,
-	"DRAINING": yellow, "DRAINED": yellow, "CLOCK": yellow, "stopped": yellow,
-	"UNKNOWN": red, "LOST": red, "SICK": red, "UNHEALTHY": red, "failed": red, "refused": red,
+	"DRAINING": yellow, "DRAINED": yellow, "CLOCK": yellow, "stopped": yellow, "SUSPECT": yellow, "QUARANTINED": yellow,
+	"UNKNOWN": red, "LOST": red, "SICK": red, "UNHEALTHY": red, "NEEDS_RESET": red, "NEEDS_REBOOT": red, "REPLACE": red, "failed": red, "refused": red,
 }
 
 // colored is the shown form of a word in its colour.
