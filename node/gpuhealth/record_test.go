@@ -234,10 +234,13 @@ func TestAContainedErrorEndsTheTasksThatAreThereAndNoLater(t *testing.T) {
 }
 
 func TestThreeTasksThatFailMakeAGPUSuspect(t *testing.T) {
+	tasks := 0
 	fail := func(definition string, elsewhere bool) gpuhealth.TaskEnd {
-		return gpuhealth.TaskEnd{Workload: gpuhealth.Workload{TaskID: "t", Definition: definition, GPUs: []string{"GPU-0"}}, Failed: true, Elsewhere: elsewhere}
+		tasks++
+		return gpuhealth.TaskEnd{Workload: gpuhealth.Workload{TaskID: fmt.Sprint("t", tasks), Definition: definition, GPUs: []string{"GPU-0"}}, Failed: true, Elsewhere: elsewhere}
 	}
 	well := gpuhealth.TaskEnd{Workload: gpuhealth.Workload{TaskID: "t", Definition: "d", GPUs: []string{"GPU-0"}}}
+	again := fail("a", true)
 	tests := []struct {
 		name string
 		ends []gpuhealth.TaskEnd
@@ -247,6 +250,7 @@ func TestThreeTasksThatFailMakeAGPUSuspect(t *testing.T) {
 		{"one definition, which never works", []gpuhealth.TaskEnd{fail("a", false), fail("a", false), fail("a", false), fail("a", false)}, gpu.Healthy},
 		{"one definition, which works elsewhere", []gpuhealth.TaskEnd{fail("a", true), fail("a", true), fail("a", true)}, gpu.Suspect},
 		{"two definitions", []gpuhealth.TaskEnd{fail("a", false), fail("b", false), fail("a", false), fail("b", false)}, gpu.Healthy},
+		{"one task, told three times", []gpuhealth.TaskEnd{again, again, again}, gpu.Healthy},
 		{"a task between them that works", []gpuhealth.TaskEnd{fail("a", false), fail("b", false), well, fail("c", false)}, gpu.Healthy},
 	}
 	for _, test := range tests {

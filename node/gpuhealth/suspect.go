@@ -57,9 +57,11 @@ func (r *Record) AddTaskEnd(end TaskEnd, now time.Time) {
 	}
 }
 
-// addTelling adds a failure that says something about the GPU: not one of a definition that has failed there before and may fail everywhere.
+// addTelling adds a failure that says something about the GPU: not one of a definition that has failed there before and may fail everywhere, nor
+// one that is told again after a restart of the agent.
 func addTelling(failed []failure, f failure) []failure {
-	if len(failed) == suspectAfter || !f.elsewhere && slices.ContainsFunc(failed, func(old failure) bool { return old.definition == f.definition }) {
+	known := func(old failure) bool { return old.task == f.task || old.definition == f.definition && !f.elsewhere }
+	if len(failed) == suspectAfter || slices.ContainsFunc(failed, known) {
 		return failed
 	}
 	return append(failed, f)
