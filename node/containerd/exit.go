@@ -88,8 +88,11 @@ func (r *Runtime) waitTask(ctx context.Context, record containers.Container) (ru
 
 // deleteTask deletes the task with its shim, which drains the log, and ensures that no process is left.
 func (r *Runtime) deleteTask(ctx context.Context, id, group string) error {
-	_, err := r.client.TaskService().Delete(ctx, &tasks.DeleteTaskRequest{ContainerID: id})
-	if err = errgrpc.ToNative(err); err != nil && !errdefs.IsNotFound(err) {
+	err := untilAnswered(ctx, func(ctx context.Context) error {
+		_, err := r.client.TaskService().Delete(ctx, &tasks.DeleteTaskRequest{ContainerID: id})
+		return err
+	})
+	if err != nil && !errdefs.IsNotFound(err) {
 		return fmt.Errorf("delete task: %w", err)
 	}
 	return cgroup.Empty(ctx, r.cgroups, group)

@@ -20,8 +20,8 @@ import (
 	"pinion/node/containerd/cgroup"
 )
 
-// killTimeout bounds how long a refused signal is retried. A shim that is exiting, or a daemon that is restarting, refuses
-// it for a moment.
+// killTimeout bounds how long a refused call of a task is retried. A shim that is exiting, or a daemon that is restarting,
+// refuses it for a moment.
 const killTimeout = 10 * time.Second
 
 // Kill sends a signal to the container's first process; SIGKILL goes to all its processes.
@@ -112,12 +112,15 @@ func (r *Runtime) purge(ctx context.Context, id, group string) error {
 // killToRemove kills the container and waits until it has exited. One that was created and not started is marked first, because once
 // killed it looks like one that ran, and Pinion may die before it is removed.
 func (r *Runtime) killToRemove(ctx context.Context, id string) error {
-	got, err := r.client.TaskService().Get(ctx, &tasks.GetRequest{ContainerID: id})
-	if err == nil && got.Process.Status == task.Status_CREATED {
+	err := untilAnswered(ctx, func(ctx context.Context) error {
+		got, err := r.client.TaskService().Get(ctx, &tasks.GetRequest{ContainerID: id})
+		if err != nil || got.Process.Status != task.Status_CREATED {
+			return err
+		}
 		mark := containers.Container{ID: id, Labels: map[string]string{labelNotStarted: "true"}}
 		_, err = r.client.ContainerService().Update(ctx, mark, "labels."+labelNotStarted)
-	}
-	err = errgrpc.ToNative(err)
+		return err
+	})
 	if errdefs.IsNotFound(err) {
 		return forgottenShims{&r.config}.end(id)
 	}
@@ -134,6 +137,19 @@ func (r *Runtime) killToRemove(ctx context.Context, id string) error {
 		}
 		if waitErr := poll.Wait(ctx); waitErr != nil {
 			return errors.Join(waitErr, err)
+		}
+	}
+}
+
+// untilAnswered repeats a call of a task that is refused, for killTimeout at most. It returns the answer: nil, or that the task is not there.
+// After that time it returns the last refusal.
+func untilAnswered(ctx context.Context, call func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, killTimeout)
+	defer cancel()
+	for poll := (backoff.Poll{}); ; {
+		err := errgrpc.ToNative(call(ctx))
+		if err == nil || errdefs.IsNotFound(err) || poll.Wait(ctx) != nil {
+			return err
 		}
 	}
 }
