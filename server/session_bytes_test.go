@@ -2,6 +2,7 @@ package server
 
 import (
 	"net"
+	"reflect"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -47,13 +48,34 @@ type benchSession struct {
 	*testHost
 	leader *testHost
 	wire   *countingListener
+	told   chan struct{} // what the newest session tells first of the pool has come
 	after  uint64
+}
+
+// toldHost is a host that says when a session has told it of its pool.
+type toldHost struct {
+	sessionHost
+	told chan<- struct{}
+}
+
+func (h toldHost) OnPoolInfo(u dispatch.PoolInfoUpdate) {
+	h.sessionHost.OnPoolInfo(u)
+	select {
+	case h.told <- struct{}{}:
+	default:
+	}
+}
+
+// connect replaces the host's connection to the servers with one that knows nothing.
+func (g *benchSession) connect() {
+	g.told = make(chan struct{}, 1)
+	g.member.upstream = dispatch.NewUpstream(toldHost{sessionHost{g.member}, g.told}, g.where, g.member.client, quiet())
 }
 
 func newGuest(t *testing.T, tasks int) *benchSession {
 	t.Helper()
 	p, g := newPool(t), &benchSession{wire: new(countingListener)}
-	g.leader = p.host(nil)
+	g.leader = p.host(func(c *MemberConfig) { c.Servers = 1 }) // with more, the second host is to become one
 	g.leader.wrap = func(l net.Listener) net.Listener { g.wire.Listener = l; return g.wire }
 	if err := g.leader.start(); err != nil {
 		t.Fatal(err)
@@ -62,7 +84,12 @@ func newGuest(t *testing.T, tasks int) *benchSession {
 	eventually(t, "the guest is known", func() bool { return p.view().Host(g.cfg.HostID) != nil })
 	g.agent.stop()
 	g.member.upstream.Close() // its session must not be told of the tasks already
+	g.connect()
 	server := g.leader.member.localServer()
+	eventually(t, "the session will not be told of other servers", func() bool {
+		told, own := server.publisher.PoolInfo(), p.view().Host(g.leader.cfg.HostID)
+		return own != nil && own.Server && told != nil && reflect.DeepEqual(*told, server.publisher.Build())
+	})
 	request := runOf(define(t, server, 0))
 	request.Hosts = []string{g.cfg.HostID}
 	atOnce(tasks, func(int) {
@@ -76,13 +103,18 @@ func newGuest(t *testing.T, tasks int) *benchSession {
 	return g
 }
 
-// join begins a session and waits for its first step.
+// join begins a session and waits for what it tells first: of the pool, and what the host must run.
 func (g *benchSession) join(t *testing.T) (tasks int) {
 	t.Helper()
 	g.after = 0
+	select {
+	case <-g.told: // by the session before
+	default:
+	}
 	if _, err := g.member.upstream.Join(t.Context(), g.agent.host, nil); err != nil {
 		t.Fatal(err)
 	}
+	<-g.told
 	return len(g.next(t))
 }
 
@@ -160,7 +192,7 @@ func TestAHostThatComesBackIsToldWhatDiffers(t *testing.T) {
 
 	// What was told is forgotten with the process: then everything is told again.
 	g.member.upstream.Close()
-	g.member.upstream = dispatch.NewUpstream(sessionHost{g.member}, g.where, g.member.client, quiet())
+	g.connect()
 	if tasks := g.join(t); tasks != 199 {
 		t.Errorf("%d tasks after a restart", tasks)
 	}
