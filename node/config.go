@@ -7,6 +7,7 @@ import (
 
 	"pinion/gpu"
 	"pinion/node/gpuhealth"
+	"pinion/node/gpuusage"
 	"pinion/node/machine"
 	"pinion/node/runtime"
 	"pinion/node/task"
@@ -27,6 +28,7 @@ type Config struct {
 	GPUs       gpu.Source
 	Logs       LogReader
 	GPUHealth  *gpuhealth.Record
+	GPUUsage   *gpuusage.Record
 	// Sharer keeps containers to their shares of GPUs; nil: this host shares none.
 	Sharer gpu.Sharer
 	// Volumes are the directories of the host that tasks may mount, those of Host.Volumes; nil: none.

@@ -11,6 +11,7 @@ import (
 	"pinion/gpu"
 	"pinion/node/gpuhealth"
 	"pinion/node/gpulock"
+	"pinion/node/gpuusage"
 	"pinion/packaging/tick"
 )
 
@@ -25,6 +26,7 @@ const (
 type gpus struct {
 	source gpu.Source
 	record *gpuhealth.Record
+	usage  *gpuusage.Record
 	locks  *gpulock.Locks
 	log    *slog.Logger
 	rejoin func() // has the pool learn of them

@@ -52,7 +52,7 @@ func New(c Config) *Node {
 		runners:  map[string]*runningTask{}, existing: map[string][]runtime.ExistingContainer{},
 		runnersAdded: make(chan struct{}), reportedCh: make(chan struct{}),
 	}
-	n.gpus = &gpus{source: c.GPUs, record: c.GPUHealth, locks: n.gpuLocks, log: c.Log, rejoin: n.requestRejoin}
+	n.gpus = &gpus{source: c.GPUs, record: c.GPUHealth, usage: c.GPUUsage, locks: n.gpuLocks, log: c.Log, rejoin: n.requestRejoin}
 	n.Routes = newRoutes(n)
 	n.reporter = newReporter(c.Log, n.sendReports)
 	n.tasks = task.Config{
@@ -78,7 +78,7 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	close(n.joined)
 	var loops sync.WaitGroup
-	for _, loop := range []func(context.Context){n.reporter.run, n.heartbeatLoop, n.gpus.watch, n.gpus.check, n.watchAssignments, n.Routes.watch, n.pruneImages} {
+	for _, loop := range []func(context.Context){n.reporter.run, n.heartbeatLoop, n.gpus.watch, n.gpus.check, n.gpus.sample, n.watchAssignments, n.Routes.watch, n.pruneImages} {
 		loops.Go(func() { loop(ctx) })
 	}
 	loops.Wait()

@@ -21,6 +21,7 @@ import (
 	"pinion/node/containerd/containerdtest"
 	"pinion/node/containerd/daemon"
 	"pinion/node/gpuhealth"
+	"pinion/node/gpuusage"
 	"pinion/node/logs"
 	"pinion/node/network"
 	"pinion/node/network/networktest"
@@ -72,7 +73,7 @@ func newRealHost(t testing.TB) *realHost {
 	health, err := gpuhealth.Open(filepath.Join(dir, "gpu-health.json"), "", log)
 	m.must(err)
 	m.config = node.Config{
-		GPUHealth: health,
+		GPUHealth: health, GPUUsage: gpuusage.New(log),
 		Host:      spec.Host{ID: hostID}, Control: m.control, Images: m.runtime, Containers: m.runtime, Execer: m.runtime, Network: bridge,
 		GPUs: source, Logs: store, Dir: dir, Log: log,
 	}

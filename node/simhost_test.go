@@ -15,6 +15,7 @@ import (
 	"pinion/gpu"
 	"pinion/node"
 	"pinion/node/gpuhealth"
+	"pinion/node/gpuusage"
 	"pinion/node/machine"
 	"pinion/node/runtime/fake"
 	"pinion/node/task"
@@ -66,7 +67,7 @@ func (w *simHost) boot() {
 	}
 	w.node = node.New(node.Config{
 		Host: spec.Host{ID: hostID, Name: "host", Cluster: spec.DefaultCluster, Allow: w.allow, UserNamespaces: w.userns}, Control: w.control, Images: w.runtime,
-		Containers: w.runtime, Execer: w.runtime, Network: w.network, GPUs: w.gpus, GPUHealth: health, Sharer: w.sharer, Logs: emptyLogs{}, Hooks: w.hooks, Dir: w.dir, MaxStopTimeout: w.maxStopTimeout, Log: slog.New(slog.DiscardHandler),
+		Containers: w.runtime, Execer: w.runtime, Network: w.network, GPUs: w.gpus, GPUHealth: health, GPUUsage: gpuusage.New(slog.New(slog.DiscardHandler)), Sharer: w.sharer, Logs: emptyLogs{}, Hooks: w.hooks, Dir: w.dir, MaxStopTimeout: w.maxStopTimeout, Log: slog.New(slog.DiscardHandler),
 		Boot: machine.BootClock{ID: "boot" + w.bootID, Since: func() time.Duration { return time.Since(w.booted) }},
 	})
 	ctx, cancel := context.WithCancel(w.Context())

@@ -19,8 +19,8 @@ type SimulatedGPUs interface {
 	Break(dataDir string, index int, reason string) error
 	// Mend mends a GPU. Nil when it was not broken.
 	Mend(dataDir string, index int) error
-	// SetUtilization sets for how much of the time a GPU computes, in percent.
-	SetUtilization(dataDir string, index int, percent float64) error
+	// SetUtilization sets for how much of the time a GPU computes: a percentage, "85", or a curve that repeats, "0s:10,30s:95,60s:10".
+	SetUtilization(dataDir string, index int, load string) error
 }
 
 // simulationCommands are those of simulations that the program has.
@@ -61,7 +61,8 @@ Examples:
    sudo pinion sim-gpu break 3 "Xid 79, the GPU has fallen off the bus"
    sudo pinion sim-gpu break 4 "Xid 119"      # 'pinion gpus reset' helps
    sudo pinion sim-gpu mend 3
-   sudo pinion sim-gpu utilization 0 95`,
+   sudo pinion sim-gpu utilization 0 95
+   sudo pinion sim-gpu utilization 1 0s:10,30s:95,60s:10   # a minute, again and again`,
 		Subcommands: []*cli.Command{
 			change("xid", "Have the driver tell of an Xid error once", "INDEX XID", 2, func(dir string, index int, argument string) error {
 				code, err := strconv.ParseUint(argument, 10, 64)
@@ -72,13 +73,7 @@ Examples:
 			}),
 			change("break", "Break a GPU until it is mended", "INDEX REASON", 2, gpus.Break),
 			change("mend", "Mend a GPU", "INDEX", 1, func(dir string, index int, _ string) error { return gpus.Mend(dir, index) }),
-			change("utilization", "Set for how much of the time a GPU computes", "INDEX PERCENT", 2, func(dir string, index int, argument string) error {
-				percent, err := strconv.ParseFloat(argument, 64)
-				if err != nil || !(percent >= 0 && percent <= 100) {
-					return exit.Usagef("%q is no number of percent from 0 to 100", argument)
-				}
-				return gpus.SetUtilization(dir, index, percent)
-			}),
+			change("utilization", "Set for how much of the time a GPU computes: a percentage, or a curve that repeats", "INDEX LOAD", 2, gpus.SetUtilization),
 		},
 	}
 }

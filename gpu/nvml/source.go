@@ -172,16 +172,13 @@ func (s *Source) Processes(ctx context.Context, uuid string) ([]int, error) {
 	return answer.Processes, nil
 }
 
-// Utilization is for how much of the time the device has computed, in percent, since the call before.
-func (s *Source) Utilization(ctx context.Context, uuid string) (percent float64, err error) {
-	answer, err := s.callDevice(ctx, protocol.Request{Kind: protocol.Utilization, UUID: uuid})
-	if err == nil && answer.Utilization == nil {
-		err = errors.New("pinion-nvml answered without a utilization: it is of another version than pinion")
-	}
+// Usage is of gpu.Meter. The device's driver knows some seconds of utilization.
+func (s *Source) Usage(ctx context.Context) ([]gpu.Usage, error) {
+	answer, err := s.callDevice(ctx, protocol.Request{Kind: protocol.Usage})
 	if err != nil {
-		return 0, fmt.Errorf("utilization of GPU %s: %w", uuid, err)
+		return nil, fmt.Errorf("how the GPUs are used: %w", err)
 	}
-	return *answer.Utilization, nil
+	return answer.Usage, nil
 }
 
 // SetExclusive is of gpu.ComputeModes.

@@ -34,9 +34,9 @@ func healthy(r protocol.Request) protocol.Message {
 	case protocol.Processes:
 		return protocol.Message{ID: r.ID, Processes: []int{7, 8}}
 	}
-	if r.Kind == protocol.Utilization {
+	if r.Kind == protocol.Usage {
 		busy := 42.5
-		return protocol.Message{ID: r.ID, Utilization: &busy}
+		return protocol.Message{ID: r.ID, Usage: []gpu.Usage{{UUID: "GPU-a", Utilization: &busy}}}
 	}
 	return protocol.Message{ID: r.ID, Inventory: &twoGPUs}
 }

@@ -134,13 +134,17 @@ func (s *source) index(uuid string) (int, error) {
 	return 0, fmt.Errorf("this host has no simulated GPU %s", uuid)
 }
 
-// SetUtilization sets for how much of the time a GPU of the simulated machine in the directory computes, in percent.
-func SetUtilization(dir string, index int, percent float64) error {
+// SetUtilization sets for how much of the time a GPU of the simulated machine in the directory computes: a percentage, "85", or a curve that
+// repeats, "0s:10,30s:95,60s:10".
+func SetUtilization(dir string, index int, load string) error {
+	if _, err := parseLoad(load); err != nil {
+		return err
+	}
 	busy := filepath.Join(dir, "utilization")
 	if err := os.MkdirAll(busy, 0o755); err != nil {
 		return fmt.Errorf("simulated GPUs: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(busy, strconv.Itoa(index)), fmt.Append(nil, percent), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(busy, strconv.Itoa(index)), []byte(load), 0o644); err != nil {
 		return fmt.Errorf("simulated GPUs: %w", err)
 	}
 	return nil

@@ -2,10 +2,11 @@ package sim
 
 // model is a GPU model and the machine that usually carries it.
 type model struct {
-	key       string // as in "8xh100"
-	name      string // marketing name, as NVML reports it
-	memoryMiB int64  // 0: unified memory, which NVML does not report
-	lanes     int    // NVLink lanes between each pair of GPUs; 0 without NVLink
+	key       string  // as in "8xh100"
+	name      string  // marketing name, as NVML reports it
+	memoryMiB int64   // 0: unified memory, which NVML does not report
+	watts     float64 // at most
+	lanes     int     // NVLink lanes between each pair of GPUs; 0 without NVLink
 	driver    string
 	cuda      string
 	slots     []slot // GPU slots of the machine in NVML's enumeration order
@@ -30,14 +31,14 @@ const (
 
 // models lists the models that `--gpus sim:` accepts.
 var models = []model{
-	{"a100", "NVIDIA A100-SXM4-80GB", 81920, 12, driver580, cuda130, dgxA100},
-	{"h100", "NVIDIA H100 80GB HBM3", 81559, 18, driver580, cuda130, hgx},
-	{"h200", "NVIDIA H200", 143771, 18, driver580, cuda130, hgx},
-	{"b200", "NVIDIA B200", 183359, 18, driver580, cuda130, hgx},
-	{"l40s", "NVIDIA L40S", 46068, 0, driver580, cuda130, switched},
-	{"t4", "Tesla T4", 15360, 0, driver580, cuda130, twoSockets},
-	{"k80", "Tesla K80", 11441, 0, driver470, cuda114, dualBoards},
-	{"gb10", "NVIDIA GB10", 0, 0, driver580, cuda130, spark},
+	{"a100", "NVIDIA A100-SXM4-80GB", 81920, 400, 12, driver580, cuda130, dgxA100},
+	{"h100", "NVIDIA H100 80GB HBM3", 81559, 700, 18, driver580, cuda130, hgx},
+	{"h200", "NVIDIA H200", 143771, 700, 18, driver580, cuda130, hgx},
+	{"b200", "NVIDIA B200", 183359, 1000, 18, driver580, cuda130, hgx},
+	{"l40s", "NVIDIA L40S", 46068, 350, 0, driver580, cuda130, switched},
+	{"t4", "Tesla T4", 15360, 70, 0, driver580, cuda130, twoSockets},
+	{"k80", "Tesla K80", 11441, 150, 0, driver470, cuda114, dualBoards},
+	{"gb10", "NVIDIA GB10", 0, 140, 0, driver580, cuda130, spark},
 }
 
 // hgx is a baseboard with eight SXM modules behind NVSwitch, four to a socket, each with its own PCIe switch.

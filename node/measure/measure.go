@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"pinion/gpu"
 	"pinion/node/proxy"
 	"pinion/packaging/tick"
 	"pinion/raftfsm/metric"
@@ -23,6 +22,12 @@ const (
 type Usage interface {
 	// Usage is the CPU time that a task has taken since it started, and the memory in bytes that it holds; not ok when it does not run here.
 	Usage(taskID string) (cpu time.Duration, memory int64, ok bool)
+}
+
+// GPUs knows how busy the GPUs of this host are.
+type GPUs interface {
+	// Utilization is for how much of the time after this one a GPU has computed, in percent; not ok when that is not known.
+	Utilization(uuid string, after time.Time) (percent float64, ok bool)
 }
 
 // Proxy is this host's.
@@ -43,7 +48,7 @@ type Meter struct {
 	HostID  string
 	Address string // host:port that the host advertises: its tasks' ports are there
 	Usage   Usage
-	GPUs    gpu.Meter // nil: nobody knows how busy GPUs are
+	GPUs    GPUs // nil: nobody knows how busy GPUs are
 	Proxy   Proxy
 	Control Control
 	Log     *slog.Logger

@@ -15,7 +15,7 @@ import (
 // maxAtOnce bounds the tasks that are measured at the same time.
 const maxAtOnce = 8
 
-// sampler measures what takes its time, beside the reports: a driver or a task that hangs keeps nothing else from the pool.
+// sampler measures what takes its time, beside the reports: a task that hangs keeps nothing else from the pool.
 type sampler struct {
 	*Meter
 
@@ -79,27 +79,23 @@ func (s *sampler) sample(ctx context.Context, wanted []metric.WantedTask) (found
 			return nil
 		})
 	}
-	for _, task := range wanted { // behind them, because a driver that hangs keeps its place until ctx ends
-		all.Go(func() error {
-			if busy, ok := s.gpus(ctx, task.GPUs); ok {
-				add(task.ID, metric.GPU, busy)
-			}
-			return nil
-		})
-	}
 	all.Wait()
+	for _, task := range wanted {
+		if busy, ok := s.gpus(task.GPUs, time.Now().Add(-measureInterval)); ok {
+			add(task.ID, metric.GPU, busy)
+		}
+	}
 	return found
 }
 
-// gpus is the average utilization of some GPUs; not ok when that of one is not known.
-func (s *sampler) gpus(ctx context.Context, uuids []string) (percent float64, ok bool) {
+// gpus is the average utilization of some GPUs after a time; not ok when that of one is not known.
+func (s *sampler) gpus(uuids []string, after time.Time) (percent float64, ok bool) {
 	if s.GPUs == nil || len(uuids) == 0 {
 		return 0, false
 	}
 	for _, uuid := range uuids {
-		busy, err := s.GPUs.Utilization(ctx, uuid)
-		if err != nil {
-			s.Log.Debug("how busy a GPU is is not known", "error", err)
+		busy, ok := s.GPUs.Utilization(uuid, after)
+		if !ok {
 			return 0, false
 		}
 		percent += busy / float64(len(uuids))

@@ -1,8 +1,6 @@
 package measure
 
 import (
-	"context"
-	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -10,21 +8,15 @@ import (
 	"pinion/raftfsm/metric"
 )
 
-// busy is how busy GPUs are; one that is not in it cannot say, and one below 0 hangs.
+// busy is how busy GPUs are; of one that is not in it nothing is known.
 type busy map[string]float64
 
-func (b busy) Utilization(ctx context.Context, uuid string) (float64, error) {
+func (b busy) Utilization(uuid string, after time.Time) (float64, bool) {
 	percent, known := b[uuid]
-	if percent < 0 {
-		<-ctx.Done()
-	}
-	if !known || percent < 0 {
-		return 0, errors.New("not known")
-	}
-	return percent, nil
+	return percent, known && time.Since(after) <= measureInterval
 }
 
-// A task is as busy as its GPUs are on average. One of which not all are known is not measured, and a driver that hangs keeps no other measure.
+// A task is as busy as its GPUs are on average. One of which not all are known is not measured.
 func TestHowBusyGPUsAre(t *testing.T) {
 	r := &rig{cpu: map[string]time.Duration{"two": 0}, gpus: busy{"a": 90, "b": 30, "idle": 0}, wanted: metric.Wanted{Tasks: []metric.WantedTask{
 		{ID: "two", GPUs: []string{"a", "b"}}, {ID: "idle", GPUs: []string{"idle"}}, {ID: "unknown", GPUs: []string{"a", "c"}}, {ID: "none"},
@@ -35,7 +27,7 @@ func TestHowBusyGPUsAre(t *testing.T) {
 		if got := r.last().Tasks; !slices.Equal(got, want) {
 			t.Errorf("%+v", got)
 		}
-		r.gpus["a"] = -1
+		delete(r.gpus, "a")
 		known := len(r.reports)
 		pass(time.Minute)
 		if got := r.last().Tasks; slices.ContainsFunc(got, func(m metric.Task) bool { return m.TaskID == "two" && m.Name == metric.GPU }) || len(got) < 2 || len(r.reports) < known+5 {

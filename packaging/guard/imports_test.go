@@ -65,7 +65,7 @@ var floors = map[string][]string{
 		"containerd network logs proxy acme names target metadata runtime/fake runtime/runtimetest",
 		"containerd/daemon containerd/images containerd/cgroup gpulock proxy/http1",
 		"runtime",
-		"backoff datadir volume gpuhealth",
+		"backoff datadir volume gpuhealth gpuusage",
 		"machine",
 	},
 	"raftfsm": {

@@ -151,7 +151,7 @@ func (h *host) openAgent(context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.agent, err = newAgent(traffic, certificates, h.config.Containers.Names, measure.Meter{Usage: containerd.Meter{Runtime: h.runtime}, GPUs: h.gpus.meter(), Control: h.member.Agent()}, node.Config{
+	h.agent, err = newAgent(traffic, certificates, h.config.Containers.Names, measure.Meter{Usage: containerd.Meter{Runtime: h.runtime}, GPUs: h.gpus.usage, Control: h.member.Agent()}, node.Config{
 		Host: spec.Host{
 			ID: h.dir.HostID, Name: nameOf(h.config), Cluster: h.config.Cluster, Address: h.address.Advertised, Version: h.Version,
 			FeatureLevel: raftfsm.FeatureLevel, Place: h.dir.Place, Starts: h.dir.Starts,
@@ -160,7 +160,7 @@ func (h *host) openAgent(context.Context) error {
 			Volumes: h.volumes.List(), Allow: h.config.Containers.Allow, UserNamespaces: userNamespaces, VirtualIPs: h.config.Traffic.VirtualIPs,
 		},
 		Volumes: h.volumes, MaxStopTimeout: h.config.Containers.MaxStopTimeout,
-		Control: h.member.Agent(), Images: h.runtime, Containers: h.runtime, Execer: h.runtime, Network: h.network, GPUs: h.gpus.source, GPUHealth: h.gpus.health, Sharer: h.gpus.sharer, Logs: h.logs,
+		Control: h.member.Agent(), Images: h.runtime, Containers: h.runtime, Execer: h.runtime, Network: h.network, GPUs: h.gpus.source, GPUHealth: h.gpus.health, GPUUsage: h.gpus.usage, Sharer: h.gpus.sharer, Logs: h.logs,
 		Dir: h.dir.Path, Log: h.log,
 	})
 	if err == nil {

@@ -14,6 +14,7 @@ import (
 	"pinion/gpu/nvml"
 	"pinion/gpu/sim"
 	"pinion/node/gpuhealth"
+	"pinion/node/gpuusage"
 	"pinion/node/machine"
 )
 
@@ -22,6 +23,7 @@ type devices struct {
 	source gpu.Source
 	sharer gpu.Sharer // nil with --gpus none
 	health *gpuhealth.Record
+	usage  *gpuusage.Record
 
 	dir    string // the data directory
 	self   string // path of this binary
@@ -39,6 +41,7 @@ func (h *host) openGPUs(context.Context) error {
 		return err
 	}
 	h.onClose(h.gpus.source.Close)
+	h.gpus.usage = gpuusage.New(h.log)
 	var err error
 	h.gpus.health, err = gpuhealth.Open(filepath.Join(h.dir.Path, "gpu-health.json"), machine.Boot().ID, h.log)
 	return err
@@ -105,10 +108,4 @@ func (d *devices) endSharing(ctx context.Context) error {
 	source := nvml.Open(d.helper, false, d.log)
 	driver, simulator := d.driverDaemons(program, source), d.simulatedDaemons(gpu.None())
 	return errors.Join(driver.EndOthers(ctx, nil), simulator.EndOthers(ctx, nil), source.Close())
-}
-
-// meter reads how busy the GPUs are; nil where nobody can say.
-func (d *devices) meter() gpu.Meter {
-	meter, _ := d.source.(gpu.Meter)
-	return meter
 }

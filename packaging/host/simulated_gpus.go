@@ -30,8 +30,8 @@ func (SimulatedGPUs) Mend(dataDir string, index int) error {
 }
 
 // SetUtilization sets how busy a GPU is.
-func (SimulatedGPUs) SetUtilization(dataDir string, index int, percent float64) error {
-	return withSimulator(dataDir, index, func(dir string) error { return sim.SetUtilization(dir, index, percent) })
+func (SimulatedGPUs) SetUtilization(dataDir string, index int, load string) error {
+	return withSimulator(dataDir, index, func(dir string) error { return sim.SetUtilization(dir, index, load) })
 }
 
 // withSimulator calls f with the directory of a simulator that has the GPU.

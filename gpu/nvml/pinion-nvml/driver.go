@@ -18,7 +18,7 @@ type driver struct {
 	self  string               // path of this program, for hooks
 	event func(protocol.Event) // called for each event of the driver
 
-	sampled map[string]uint64 // by UUID: the driver's time of the last sample of utilization that was told
+	meters map[string]*meter // by UUID
 
 	ready bool // the library is loaded and connected to the kernel module
 }

@@ -42,8 +42,8 @@ func (d *driver) answer(request protocol.Request) protocol.Message {
 		answer.CDI, err = d.cdi()
 	case protocol.Processes:
 		answer.Processes, err = d.processes(request.UUID)
-	case protocol.Utilization:
-		answer.Utilization, err = d.utilization(request.UUID)
+	case protocol.Usage:
+		answer.Usage, err = d.usage()
 	case protocol.Exclusive:
 		err = d.setComputeMode(request.UUID, nvml.COMPUTEMODE_EXCLUSIVE_PROCESS)
 	case protocol.NoExclusive:

@@ -17,32 +17,32 @@ const MemoryTest = "memory-test"
 type Kind string
 
 const (
-	Inventory   Kind = "inventory"   // the devices as they are now; never answered with an error, see gpu.Inventory.Problem
-	CDI         Kind = "cdi"         // the Container Device Interface specification of the devices
-	Processes   Kind = "processes"   // the processes that compute on one device
-	Utilization Kind = "utilization" // for how much of the time one device has computed, see gpu.Meter
-	Exclusive   Kind = "exclusive"   // sets the compute mode of one device to EXCLUSIVE_PROCESS, see gpu.ComputeModes
-	NoExclusive Kind = "default"     // sets it to DEFAULT
-	Record      Kind = "record"      // what the driver has recorded against one device
+	Inventory   Kind = "inventory" // the devices as they are now; never answered with an error, see gpu.Inventory.Problem
+	CDI         Kind = "cdi"       // the Container Device Interface specification of the devices
+	Processes   Kind = "processes" // the processes that compute on one device
+	Usage       Kind = "usage"     // how the devices are used, see gpu.Meter
+	Exclusive   Kind = "exclusive" // sets the compute mode of one device to EXCLUSIVE_PROCESS, see gpu.ComputeModes
+	NoExclusive Kind = "default"   // sets it to DEFAULT
+	Record      Kind = "record"    // what the driver has recorded against one device
 )
 
 // Request is a line to the helper.
 type Request struct {
 	ID   uint64 `json:"id"` // chosen by the client, at least 1
 	Kind Kind   `json:"kind"`
-	UUID string `json:"uuid,omitempty"` // of the device, for all but Inventory and CDI
+	UUID string `json:"uuid,omitempty"` // of the device, for all but Inventory, CDI and Usage
 }
 
 // Message is a line from the helper: the answer to the request with the same ID, or an event with ID 0.
 type Message struct {
-	ID          uint64         `json:"id,omitempty"`
-	Error       string         `json:"error,omitempty"` // why the request failed
-	Inventory   *gpu.Inventory `json:"inventory,omitempty"`
-	CDI         *Spec          `json:"cdi,omitempty"`
-	Processes   []int          `json:"processes,omitempty"`
-	Utilization *float64       `json:"utilization,omitempty"` // percent
-	Record      *DriverRecord  `json:"record,omitempty"`
-	Event       *Event         `json:"event,omitempty"`
+	ID        uint64         `json:"id,omitempty"`
+	Error     string         `json:"error,omitempty"` // why the request failed
+	Inventory *gpu.Inventory `json:"inventory,omitempty"`
+	CDI       *Spec          `json:"cdi,omitempty"`
+	Processes []int          `json:"processes,omitempty"`
+	Usage     []gpu.Usage    `json:"usage,omitempty"`
+	Record    *DriverRecord  `json:"record,omitempty"`
+	Event     *Event         `json:"event,omitempty"`
 }
 
 // DriverRecord is what the driver holds against a device.

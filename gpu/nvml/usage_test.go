@@ -7,17 +7,17 @@ import (
 	"pinion/gpu/nvml/protocol"
 )
 
-func TestHowBusyADeviceIs(t *testing.T) {
+func TestHowDevicesAreUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &actor{hear: func(r protocol.Request, a *actor) { a.say(healthy(r)) }}
 		s := opened(t, a.start)
 		defer s.Close()
-		if percent, err := s.Utilization(t.Context(), "GPU-a"); err != nil || percent != 42.5 {
-			t.Errorf("%v %v", percent, err)
+		if all, err := s.Usage(t.Context()); err != nil || len(all) != 1 || *all[0].Utilization != 42.5 || all[0].PowerWatts != nil {
+			t.Errorf("%+v %v", all, err)
 		}
 		a.hear = func(r protocol.Request, a *actor) { a.say(protocol.Message{ID: r.ID, Error: "Not Supported"}) }
-		if percent, err := s.Utilization(t.Context(), "GPU-a"); err == nil {
-			t.Errorf("what nobody knows is %v", percent)
+		if all, err := s.Usage(t.Context()); err == nil {
+			t.Errorf("what nobody knows is %+v", all)
 		}
 	})
 }

@@ -1,0 +1,127 @@
+//go:build cgo
+
+package main
+
+import (
+	"encoding/binary"
+	"errors"
+	"testing"
+
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+	"github.com/NVIDIA/go-nvml/pkg/nvml/mock"
+
+	"pinion/gpu"
+)
+
+// noSymbol is a driver's library that lacks every function that is asked for.
+type noSymbol struct{ nvml.ExtendedInterface }
+
+func (noSymbol) LookupSymbol(string) error { return errors.New("undefined symbol") }
+
+type allSymbols struct{ nvml.ExtendedInterface }
+
+func (allSymbols) LookupSymbol(string) error { return nil }
+
+// The samples since the call before count, in which a device computes or not; a driver that keeps none answers with its last period.
+func TestUtilizationIsTheAverageOfTheDriversSamples(t *testing.T) {
+	taken := []nvml.Sample{}
+	sample := func(at uint64, percent uint32) {
+		s := nvml.Sample{TimeStamp: at}
+		binary.NativeEndian.PutUint32(s.SampleValue[:], percent)
+		taken = append(taken, s)
+	}
+	device := &mock.Device{
+		GetSamplesFunc: func(_ nvml.SamplingType, after uint64) (nvml.ValueType, []nvml.Sample, nvml.Return) {
+			var fresh []nvml.Sample
+			for _, s := range taken {
+				if s.TimeStamp > after {
+					fresh = append(fresh, s)
+				}
+			}
+			if len(fresh) == 0 {
+				return 0, nil, nvml.ERROR_NOT_FOUND
+			}
+			return nvml.VALUE_TYPE_UNSIGNED_INT, append(fresh, nvml.Sample{}), nvml.SUCCESS
+		},
+		GetUtilizationRatesFunc: func() (nvml.Utilization, nvml.Return) { return nvml.Utilization{Gpu: 7}, nvml.SUCCESS },
+	}
+	symbols := nvml.ExtendedInterface(allSymbols{})
+	lib := &mock.Interface{ExtensionsFunc: func() nvml.ExtendedInterface { return symbols }}
+	d, m := &driver{lib: lib, ready: true}, &meter{}
+	want := func(percent float64, after string) {
+		t.Helper()
+		if got := d.utilization(device, m); got == nil || *got != percent {
+			t.Errorf("%s: %v", after, got)
+		}
+	}
+	want(7, "no sample yet")
+	sample(100, 90)
+	sample(200, 30)
+	want(60, "two samples")
+	sample(300, 10)
+	want(10, "one more sample")
+	symbols = noSymbol{}
+	sample(400, 99)
+	want(7, "an old driver")
+	device.GetUtilizationRatesFunc = func() (nvml.Utilization, nvml.Return) { return nvml.Utilization{}, nvml.ERROR_NOT_SUPPORTED }
+	if got := d.utilization(device, m); got != nil {
+		t.Errorf("what the driver does not know is %v", *got)
+	}
+}
+
+// What one device does not measure is not known of it; one that is lost is left out, and the others are told of all the same.
+func TestUsageIsWhatEachDeviceMeasures(t *testing.T) {
+	counts := map[uint32]uint64{nvml.FI_DEV_PCIE_COUNT_RX_BYTES: 1000, nvml.FI_DEV_NVLINK_THROUGHPUT_DATA_TX: 5}
+	unsupported := func() (uint32, nvml.Return) { return 0, nvml.ERROR_NOT_SUPPORTED }
+	device := &mock.Device{
+		GetUUIDFunc:             func() (string, nvml.Return) { return "GPU-a", nvml.SUCCESS },
+		GetUtilizationRatesFunc: func() (nvml.Utilization, nvml.Return) { return nvml.Utilization{Gpu: 7}, nvml.SUCCESS },
+		GetMemoryInfoFunc:       func() (nvml.Memory, nvml.Return) { return nvml.Memory{Used: 3 << 30}, nvml.SUCCESS },
+		GetPowerUsageFunc:       func() (uint32, nvml.Return) { return 350_500, nvml.SUCCESS },
+		GetTemperatureFunc:      func(nvml.TemperatureSensors) (uint32, nvml.Return) { return unsupported() },
+		GetClockInfoFunc:        func(nvml.ClockType) (uint32, nvml.Return) { return 1980, nvml.SUCCESS },
+		GetFieldValuesFunc: func(fields []nvml.FieldValue) nvml.Return {
+			for i := range fields {
+				count, ok := counts[fields[i].FieldId]
+				if !ok {
+					fields[i].NvmlReturn = uint32(nvml.ERROR_NOT_SUPPORTED)
+				}
+				fields[i].ValueType = uint32(nvml.VALUE_TYPE_UNSIGNED_LONG_LONG)
+				binary.NativeEndian.PutUint64(fields[i].Value[:], count)
+			}
+			return nvml.SUCCESS
+		},
+	}
+	lib := &mock.Interface{
+		ExtensionsFunc:     func() nvml.ExtendedInterface { return noSymbol{} },
+		DeviceGetCountFunc: func() (int, nvml.Return) { return 2, nvml.SUCCESS },
+		DeviceGetHandleByIndexFunc: func(i int) (nvml.Device, nvml.Return) {
+			if i == 0 {
+				return nil, nvml.ERROR_GPU_IS_LOST
+			}
+			return device, nvml.SUCCESS
+		},
+	}
+	d := &driver{lib: lib, ready: true}
+	usage := func() gpu.Usage {
+		t.Helper()
+		all, err := d.usage()
+		if err != nil || len(all) != 1 {
+			t.Fatalf("%+v %v", all, err)
+		}
+		return all[0]
+	}
+	first := usage()
+	if first.UUID != "GPU-a" || *first.Utilization != 7 || *first.MemoryUsedMiB != 3072 || *first.PowerWatts != 350.5 || *first.ClockMHz != 1980 || first.Celsius != nil || first.PCIeReceived != nil {
+		t.Errorf("%+v", first)
+	}
+	counts[nvml.FI_DEV_PCIE_COUNT_RX_BYTES] += 1 << 20
+	counts[nvml.FI_DEV_NVLINK_THROUGHPUT_DATA_TX] = 1 // begun anew
+	if next := usage(); next.PCIeReceived == nil || *next.PCIeReceived <= 0 || next.PCIeSent != nil || next.NVLinkSent != nil {
+		t.Errorf("%+v", next)
+	}
+	delete(counts, nvml.FI_DEV_PCIE_COUNT_RX_BYTES)
+	if next := usage(); next.PCIeReceived != nil {
+		t.Errorf("a counter that is not there: %+v", next)
+	}
+}

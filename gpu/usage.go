@@ -1,0 +1,78 @@
+package gpu
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// Usage is how a GPU is used, as its driver measures it. What is nil is not known: the driver, or the model, does not measure it.
+type Usage struct {
+	UUID          string   `json:"uuid"`
+	Utilization   *float64 `json:"utilization,omitempty"` // percent of the time in which something computed, since the usage was read last, as far back as the driver knows
+	MemoryUsedMiB *float64 `json:"memoryUsedMiB,omitempty"`
+	PowerWatts    *float64 `json:"powerWatts,omitempty"`
+	Celsius       *float64 `json:"celsius,omitempty"`
+	ClockMHz      *float64 `json:"clockMHz,omitempty"` // of the streaming multiprocessors
+
+	// What came and went over the links, since the usage was read last, in 10^6 bytes a second.
+	PCIeReceived   *float64 `json:"pcieReceivedMBps,omitempty"`
+	PCIeSent       *float64 `json:"pcieSentMBps,omitempty"`
+	NVLinkReceived *float64 `json:"nvlinkReceivedMBps,omitempty"`
+	NVLinkSent     *float64 `json:"nvlinkSentMBps,omitempty"`
+}
+
+// UsageSample is how a GPU was used at a time.
+type UsageSample struct {
+	At time.Time `json:"at"`
+	Usage
+}
+
+// LatestUsage is how the GPUs of a host are used.
+type LatestUsage struct {
+	At      time.Time     `json:"at,omitzero"`       // when that was measured; zero: it was not yet
+	Problem string        `json:"problem,omitempty"` // why it was not measured since
+	GPUs    []RecentUsage `json:"gpus"`              // of which something is known, by UUID
+}
+
+// RecentUsage is how a GPU is used now, and how busy it was before.
+type RecentUsage struct {
+	Usage
+	Recent []float64 `json:"recent,omitempty"` // utilization in the last minute, the oldest first
+}
+
+// Meter reads how GPUs are used. A Source of GPUs that can say is one.
+type Meter interface {
+	// Usage is how the devices are used now. It leaves out those of which nothing is known. An error means that nobody knows anything.
+	Usage(ctx context.Context) ([]Usage, error)
+}
+
+// What no GPU does.
+const (
+	maxWatts     = 10_000
+	maxCelsius   = 200
+	maxClockMHz  = 20_000
+	maxLinkMBps  = 100_000_000
+	memoryMargin = 1.01 // of the used over the whole: drivers round the two in different ways
+)
+
+// Plausible is the usage without what cannot be of the device: a driver in trouble says such things. implausible names what was left out.
+func (u Usage) Plausible(d *Device) (plausible Usage, implausible []string) {
+	for _, m := range []struct {
+		name  string
+		value **float64
+		most  float64
+	}{
+		{"utilization", &u.Utilization, 100}, {"memory", &u.MemoryUsedMiB, memoryMargin * float64(d.MemoryMiB)}, {"power", &u.PowerWatts, maxWatts},
+		{"temperature", &u.Celsius, maxCelsius}, {"clock", &u.ClockMHz, maxClockMHz}, {"PCIe", &u.PCIeReceived, maxLinkMBps}, {"PCIe", &u.PCIeSent, maxLinkMBps},
+		{"NVLink", &u.NVLinkReceived, maxLinkMBps}, {"NVLink", &u.NVLinkSent, maxLinkMBps},
+	} {
+		if v := *m.value; v != nil && !(*v >= 0 && *v <= m.most) {
+			*m.value = nil
+			if !slices.Contains(implausible, m.name) {
+				implausible = append(implausible, m.name)
+			}
+		}
+	}
+	return u, implausible
+}
