@@ -20,6 +20,7 @@ import (
 type fakeTaskHost struct {
 	logs  func(ctx context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error
 	pulls func(taskID string) []spec.Pull
+	usage func() gpu.LatestUsage
 }
 
 var _ rest.TaskHost = (*fakeTaskHost)(nil)
@@ -36,6 +37,15 @@ func (a *fakeTaskHost) CheckGPU(string, bool) error { return spec.ErrNotFound }
 func (a *fakeTaskHost) GPUCheck(string) (gpu.CheckOutcome, error) {
 	return gpu.CheckOutcome{}, spec.ErrNotFound
 }
+
+func (a *fakeTaskHost) GPUUsage() gpu.LatestUsage {
+	if a.usage == nil {
+		return gpu.LatestUsage{}
+	}
+	return a.usage()
+}
+
+func (a *fakeTaskHost) GPUSamples(string, time.Time) []gpu.UsageSample { return []gpu.UsageSample{} }
 
 func (a *fakeTaskHost) Pulls(taskID string) []spec.Pull {
 	if a.pulls == nil {

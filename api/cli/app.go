@@ -30,6 +30,7 @@ import (
 	"pinion/api/cli/login"
 	"pinion/api/cli/run"
 	"pinion/api/cli/service"
+	"pinion/api/cli/top"
 	"pinion/api/cli/unlock"
 	"pinion/api/cli/why"
 	"pinion/api/cli/words"
@@ -169,32 +170,6 @@ func printHelp(w io.Writer, _ string, of any) {
 const poolAndCluster = `All hosts that have joined one another are a pool, with one common state. A cluster is, as on ECS, a named part of its hosts
 with the tasks that run there; each host is in one, "default" unless pinion up --cluster names another.`
 
-// categories group the commands in the help; groups is their order.
-var (
-	groups     = []string{"Tasks", "Hosts", "Access", "State and tools", "This machine"}
-	categories = map[string]string{
-		"run": "Tasks", "register": "Tasks", "ps": "Tasks", "queue": "Tasks", "why": "Tasks", "inspect": "Tasks", "logs": "Tasks", "stop": "Tasks", "events": "Tasks", "usage": "Tasks",
-		"service": "Tasks", "task": "Tasks", "definition": "Tasks",
-		"host": "Hosts", "gpu": "Hosts", "drain": "Hosts", "activate": "Hosts",
-		"env": "Access", "login": "Access", "context": "Access", "whoami": "Access", "oidc": "Access", "key": "Access", "ca": "Access", "token": "Access", "team": "Access", "limits": "Access", "audit": "Access",
-		"up": "This machine", "down": "This machine", "leave": "This machine", "doctor": "This machine", "unlock": "This machine", "recover": "This machine",
-	}
-)
-
-// helpGroups are the commands by their categories; what has none is a tool.
-func helpGroups(commands []*cli.Command) []help.Group {
-	all := make([]help.Group, len(groups))
-	for i, name := range groups {
-		all[i].Name = name
-		for _, command := range commands {
-			if command.Name != "help" && cmp.Or(categories[command.Name], "State and tools") == name {
-				all[i].Commands = append(all[i].Commands, command)
-			}
-		}
-	}
-	return all
-}
-
 func commands(p Program) []*cli.Command {
 	all := []*cli.Command{
 		run.Command(p.system, service.CreateFromRun),
@@ -213,6 +188,7 @@ func commands(p Program) []*cli.Command {
 		definition.Command(p.system),
 		hostsCommand(p),
 		gpusCommand(p),
+		top.Command(p.system),
 		drainCommand(p),
 		activateCommand(p),
 		env.Command(),

@@ -21,6 +21,7 @@ func TestTablesAreAsPeopleReadThem(t *testing.T) {
 		"ps": "ps", "ps-all": "ps -a", "ps-past": "ps --since 2d", "hosts": "hosts", "gpus": "gpus", "queue": "queue", "why": "why " + taskOne,
 		"teams": "team ls", "keys": "key ls", "tokens": "token ls", "usage": "usage --by day,team,family", "definitions": "definition ls", "events": "events",
 		"oidc": "oidc show", "ca": "ca ls", "limits": "limits", "services": "service ls",
+		"top": "top --once", "top-idle": "top --once --idle", "top-task": "top --once --by task",
 	} {
 		t.Run(name, func(t *testing.T) {
 			var text strings.Builder

@@ -56,7 +56,7 @@ func (p Program) checkGPUs(c *cli.Context, reset bool) error {
 		if err := client.CheckGPU(ctx, inv.Client, g.UUID, reset); err != nil || !wait {
 			return err
 		}
-		for _, holder := range gpuHolders(g) {
+		for _, holder := range g.Holders() {
 			if holder.Task != "" {
 				inv.Notef("the check waits for task %s: `pinion stop %s` ends it", format.ID(holder.Task), format.ID(holder.Task))
 			}

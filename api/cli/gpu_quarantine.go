@@ -33,7 +33,7 @@ Examples:
 				if err := client.QuarantineGPU(ctx, inv.Client, g.UUID, c.String("reason")); err != nil {
 					return err
 				}
-				for _, holder := range gpuHolders(g) {
+				for _, holder := range g.Holders() {
 					if holder.Task != "" {
 						inv.Notef("task %s keeps it: `pinion stop %s` ends that", format.ID(holder.Task), format.ID(holder.Task))
 					}

@@ -104,7 +104,7 @@ func gpuTable(inv *invocation.Invocation, gpus []client.GPU) *table.Table {
 	}
 	names := invocation.GPUHosts(gpus)
 	for _, g := range gpus {
-		for _, holder := range gpuHolders(g) {
+		for _, holder := range g.Holders() {
 			task := format.ID(holder.Task)
 			if wide {
 				task = holder.Task
@@ -117,14 +117,6 @@ func gpuTable(inv *invocation.Invocation, gpus []client.GPU) *table.Table {
 		}
 	}
 	return t
-}
-
-// gpuHolders are the rows of a GPU: its shares, or its owner, who may be nobody, with all of its memory.
-func gpuHolders(g client.GPU) []client.GPUShare {
-	if len(g.Shares) > 0 {
-		return g.Shares
-	}
-	return []client.GPUShare{{Task: g.Task, Container: g.Container, Definition: g.Definition, Team: g.Team, MemoryMiB: g.MemoryMiB}}
 }
 
 // gpuSummary is "24 GPUs: 16 in use, 7 free, 1 not healthy".

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"pinion/api"
 	"pinion/api/rest"
@@ -30,10 +31,12 @@ var (
 	_ rest.TaskHost = (*apiHost)(nil)
 )
 
-func (l *apiHost) View(context.Context) (*raftfsm.View, error) { return l.state.View(), nil }
-func (l *apiHost) Connected(string) bool                       { return true }
-func (l *apiHost) Pulls(string) []spec.Pull                    { return nil }
-func (l *apiHost) CheckGPU(string, bool) error                 { return spec.ErrNotFound }
+func (l *apiHost) View(context.Context) (*raftfsm.View, error)    { return l.state.View(), nil }
+func (l *apiHost) Connected(string) bool                          { return true }
+func (l *apiHost) Pulls(string) []spec.Pull                       { return nil }
+func (l *apiHost) CheckGPU(string, bool) error                    { return spec.ErrNotFound }
+func (l *apiHost) GPUUsage() gpu.LatestUsage                      { return gpu.LatestUsage{} }
+func (l *apiHost) GPUSamples(string, time.Time) []gpu.UsageSample { return nil }
 func (l *apiHost) GPUCheck(string) (gpu.CheckOutcome, error) {
 	return gpu.CheckOutcome{}, spec.ErrNotFound
 }

@@ -108,6 +108,7 @@ func sampleDocuments(n int) map[string]string {
 	return map[string]string{
 		"/v1/hosts":                 list(sampleHostDocument),
 		"/v1/gpus":                  list(sampleGPU),
+		"/v1/gpus/usage":            `{"gpus":` + list(sampleGPUUsage) + `,"unknown":[{"host":"gpu-9","hostId":"aa","problem":"the host cannot be reached at 10.0.0.9:7400: nothing came for 2s"}]}`,
 		"/v1/queue?cluster=default": list(sampleQueueItem),
 		"/v1/teams": list(func(i int) string {
 			return fmt.Sprintf(`{"name":"%s","weight":%d,"gpusInUse":%d%s}`, numbered(pick(sampleTeams, i), i), 1+i%3, i%9, []string{"", `,"gpus":16`}[i%2])
@@ -174,6 +175,16 @@ func sampleGPU(n int) string {
 		return document + `"health":"HEALTHY"}`
 	}
 	return document + fmt.Sprintf(`"health":"HEALTHY","task":"%s","container":"c","definition":"%s","team":"%s"}`, sampleID("3f", n/4), pick(sampleFamilies, n/4), pick(sampleTeams, n/4))
+}
+
+func sampleGPUUsage(n int) string {
+	percent := n * 37 % 101
+	recent := strings.TrimSuffix(repeat(12, func(i int) string { return strconv.Itoa(percent * (i + 1) / 12) }), ",")
+	if n%5 == 3 {
+		percent, recent = 0, "0,0,0"
+	}
+	return fmt.Sprintf(`{"hostId":"%s","uuid":"GPU-%d","utilization":%d,"memoryUsedMiB":%d,"powerWatts":%d,"celsius":%d,"clockMHz":1980,"pcieReceivedMBps":2500,"nvlinkSentMBps":120000,"recent":[%s]}`,
+		sampleID("aa", n/8), n, percent, 815*percent, 70+6*percent, 30+percent/2, recent)
 }
 
 func sampleQueueItem(n int) string {

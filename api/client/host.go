@@ -115,6 +115,14 @@ type GPUShare struct {
 	ComputePercent int64  `json:"computePercent"` // 0: no limit
 }
 
+// Holders are the shares of the GPU, or its owner with all of its memory, who may be nobody.
+func (g *GPU) Holders() []GPUShare {
+	if len(g.Shares) > 0 {
+		return g.Shares
+	}
+	return []GPUShare{{Task: g.Task, Container: g.Container, Definition: g.Definition, Team: g.Team, MemoryMiB: g.MemoryMiB}}
+}
+
 // Free reports whether a new task can get the whole GPU.
 func (g *GPU) Free() bool { return g.Task == "" && len(g.Shares) == 0 && g.Health == Healthy }
 

@@ -41,6 +41,10 @@ type TaskHost interface {
 	CheckGPU(uuid string, reset bool) error
 	// GPUCheck is how far the check is that CheckGPU has asked for last. spec.ErrNotFound.
 	GPUCheck(uuid string) (gpu.CheckOutcome, error)
+	// GPUUsage is how the GPUs of this host are used.
+	GPUUsage() gpu.LatestUsage
+	// GPUSamples is how a GPU was used after a time, in the last hour at most, the oldest sample first; none when this host does not have it.
+	GPUSamples(uuid string, after time.Time) []gpu.UsageSample
 }
 
 // Queue explains why tasks wait. It is asked on the leader only, which alone knows their order.

@@ -28,6 +28,11 @@ func (inv *Invocation) List(c *cli.Context, list func(context.Context, *Invocati
 	if !c.Bool("watch") {
 		return list(c.Context, inv)
 	}
+	return inv.Watch(c.Context, list)
+}
+
+// Watch runs a command that lists again and again until ctx ends.
+func (inv *Invocation) Watch(ctx context.Context, list func(context.Context, *Invocation) error) error {
 	shown := *inv
 	var screen bytes.Buffer
 	shown.Out, shown.Err = &screen, io.Writer(&screen)
@@ -36,7 +41,7 @@ func (inv *Invocation) List(c *cli.Context, list func(context.Context, *Invocati
 	}
 	for {
 		screen.Reset()
-		if err := inv.RetryUnavailable(c.Context, func() error { screen.Reset(); return list(c.Context, &shown) }); err != nil {
+		if err := inv.RetryUnavailable(ctx, func() error { screen.Reset(); return list(ctx, &shown) }); err != nil {
 			return endOfWatch(err)
 		}
 		clearScreen := ""
@@ -46,7 +51,7 @@ func (inv *Invocation) List(c *cli.Context, list func(context.Context, *Invocati
 		if _, err := inv.Out.Write(append([]byte(clearScreen), screen.Bytes()...)); err != nil {
 			return err
 		}
-		if err := inv.Sleep(c.Context, watchInterval); err != nil {
+		if err := inv.Sleep(ctx, watchInterval); err != nil {
 			return endOfWatch(err)
 		}
 	}

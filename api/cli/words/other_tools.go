@@ -36,7 +36,6 @@ var otherTools = map[string]string{
 	"wait":      "`pinion run` without -d waits for the task; `pinion logs -f TASK` returns when a task has stopped",
 
 	// what is being used
-	"top":        "`pinion gpus` shows which task holds which GPU; `pinion ps` lists the tasks",
 	"stats":      "`pinion gpus` shows which task holds which GPU; `pinion ps` lists the tasks",
 	"nvidia-smi": "`pinion gpus` shows which task holds which GPU",
 

@@ -1,0 +1,162 @@
+package rest
+
+import (
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"pinion/api/httpx"
+	"pinion/api/leader"
+	"pinion/api/wire"
+	"pinion/gpu"
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
+)
+
+// gpuUsage tells how the GPUs of the pool are used. Their hosts know that; the state does not.
+type gpuUsage struct {
+	api *API
+	ask *usageCache
+}
+
+// maxUsageAsks bounds the hosts that one request asks at the same time.
+const maxUsageAsks = 32
+
+// gpuUsageView is how a GPU is used.
+type gpuUsageView struct {
+	Host   string    `json:"host"` // name
+	HostID string    `json:"hostId"`
+	Index  int       `json:"index"` // NVML enumeration order, from 0
+	At     time.Time `json:"at"`    // when that was measured
+	gpu.RecentUsage
+}
+
+// unknownUsage is a host that does not say how its GPUs are used.
+type unknownUsage struct {
+	Host    string `json:"host"` // name
+	HostID  string `json:"hostId"`
+	Problem string `json:"problem"` // for people
+}
+
+// poolUsage is how the GPUs of the pool are used.
+type poolUsage struct {
+	GPUs    []gpuUsageView `json:"gpus"`              // of which something is known
+	Unknown []unknownUsage `json:"unknown,omitempty"` // hosts with GPUs of which nothing is known
+}
+
+func (g gpuUsage) routes() []Route {
+	return []Route{
+		{Method: http.MethodGet, Path: "/v1/gpus/usage", Role: spec.RoleRead, Summary: "how GPUs are used: utilization, memory, power, temperature, clock and traffic, measured every 5 s",
+			Query: []Parameter{clusterParameter, staleParameter}, Out: reflect.TypeFor[poolUsage](), Mode: leader.StaleAllowed, List: true, Serve: g.list},
+		{Method: http.MethodGet, Path: "/v1/hosts/{id}/gpus/usage", Role: spec.RoleRead, Summary: "how the GPUs of a host are used",
+			Query: []Parameter{staleParameter}, Out: reflect.TypeFor[gpu.LatestUsage](), Mode: leader.StaleAllowed, Serve: g.ofHost, Host: g.here},
+		{Method: http.MethodGet, Path: "/v1/gpus/{id}/usage", Role: spec.RoleRead, Summary: "how a GPU was used in the last hour, one sample every 5 s",
+			Query: []Parameter{{"since", "a time, or an age such as 10m"}, staleParameter}, Out: reflect.TypeFor[[]gpu.UsageSample](), Mode: leader.StaleAllowed, Serve: g.samples, Host: g.samplesHere},
+	}
+}
+
+// list tells of all hosts of the caller's clusters that have GPUs.
+func (g gpuUsage) list(x *httpx.Exchange, res leader.Resolution) error {
+	cluster, err := res.Principal.ClusterOf(x.Request)
+	if err != nil {
+		return err
+	}
+	hosts := slices.DeleteFunc(slices.Clone(res.View.Hosts(cluster)), func(h *spec.Host) bool { return len(h.GPUs.Devices) == 0 })
+	found := make([]usageAnswer, len(hosts))
+	var asks errgroup.Group
+	asks.SetLimit(maxUsageAsks)
+	for i, host := range hosts {
+		asks.Go(func() error {
+			found[i] = g.of(x, host)
+			return nil
+		})
+	}
+	_ = asks.Wait()
+	answer := poolUsage{GPUs: []gpuUsageView{}}
+	for i, host := range hosts {
+		if found[i].problem != "" {
+			answer.Unknown = append(answer.Unknown, unknownUsage{Host: host.Name, HostID: host.ID, Problem: found[i].problem})
+		}
+		for _, usage := range visibleUsage(res, host, found[i].usage.GPUs) {
+			device, _ := host.GPUs.Device(usage.UUID)
+			answer.GPUs = append(answer.GPUs, gpuUsageView{Host: host.Name, HostID: host.ID, Index: device.Index, At: found[i].usage.At, RecentUsage: usage})
+		}
+	}
+	return reply(x, answer)
+}
+
+// ofHost tells of one host.
+func (g gpuUsage) ofHost(x *httpx.Exchange, res leader.Resolution) error {
+	id := x.Request.PathValue("id")
+	host := res.View.Host(id)
+	if host == nil || !res.Principal.Scope.Covers(host.Cluster) {
+		return wire.Errorf(httpx.NotFound, "There is no host %q: GET /v1/hosts lists them.", id)
+	}
+	found := g.of(x, host)
+	found.usage.GPUs = visibleUsage(res, host, found.usage.GPUs)
+	found.usage.Problem = found.problem
+	return reply(x, found.usage)
+}
+
+// here is the answer of the host itself.
+func (g gpuUsage) here(x *httpx.Exchange, id string) error {
+	if id != g.api.HostID {
+		return wire.Errorf(httpx.NotFound, "This host is %s, not %s.", g.api.HostID, id)
+	}
+	return reply(x, g.api.Tasks.GPUUsage())
+}
+
+// samples tells of one GPU. The hour may have been that of several teams, so it is for keys that see all of them.
+func (g gpuUsage) samples(x *httpx.Exchange, res leader.Resolution) error {
+	host := hostOfGPU(res.View, x.Request.PathValue("id"))
+	if host != nil && len(res.Principal.Grant.Teams) > 0 {
+		return wire.Errorf(wire.AccessDenied, "%s may not see the last hour of a GPU: its key is for the teams %s, and tasks of others may have used it. GET /v1/gpus/usage tells how it is used now.",
+			res.Principal.ARN, strings.Join(res.Principal.Grant.Teams, ", "))
+	}
+	if host != nil && !res.Principal.Scope.Covers(host.Cluster) {
+		return wire.Errorf(httpx.NotFound, "There is no GPU %q: GET /v1/gpus lists them.", x.Request.PathValue("id"))
+	}
+	if _, err := g.after(x); err != nil {
+		return err
+	}
+	return gpuCheck{g.api}.onHost(g.samplesHere)(x, res)
+}
+
+func (g gpuUsage) samplesHere(x *httpx.Exchange, uuid string) error {
+	after, err := g.after(x)
+	if err != nil {
+		return err
+	}
+	return reply(x, g.api.Tasks.GPUSamples(uuid, after))
+}
+
+// after is the time of ?since=.
+func (g gpuUsage) after(x *httpx.Exchange) (time.Time, error) {
+	text := x.Request.URL.Query().Get("since")
+	if text == "" {
+		return time.Time{}, nil
+	}
+	return parseSince(text, g.api.Now())
+}
+
+// visibleUsage is the usage without that of GPUs that a task has which the caller may not see.
+func visibleUsage(res leader.Resolution, host *spec.Host, all []gpu.RecentUsage) []gpu.RecentUsage {
+	hidden := hiddenGPUs(res.View, host.ID, res.Principal.Grant)
+	return slices.DeleteFunc(slices.Clone(all), func(u gpu.RecentUsage) bool { return hidden[u.UUID] })
+}
+
+// hiddenGPUs are the GPUs of a host that tasks have of teams that a key does not see.
+func hiddenGPUs(view *raftfsm.View, hostID string, grant spec.KeyGrant) map[string]bool {
+	hidden := map[string]bool{}
+	if len(grant.Teams) == 0 {
+		return hidden
+	}
+	for uuid, owners := range gpuOwners(view, hostID) {
+		hidden[uuid] = slices.ContainsFunc(owners, func(o gpuOwner) bool { return !grant.SeesTeam(o.team) })
+	}
+	return hidden
+}
