@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,9 +27,48 @@ const (
 // gpuHealth is the health of the node's GPUs for its tasks.
 type gpuHealth struct{ node *Node }
 
-// Watch is of task.GPUHealth.
+// tellTimeout bounds how long the end of a task waits for the pool to know of its GPU.
+const tellTimeout = 5 * time.Second
+
+// Watch is of task.GPUHealth. The pool believes that a task ended for a lost GPU once it knows that GPU as sick.
 func (h gpuHealth) Watch(ctx context.Context, uuids []string) error {
-	return h.node.config.GPUHealth.Watch(ctx, uuids)
+	why := h.node.config.GPUHealth.Watch(ctx, uuids)
+	if why != nil {
+		h.node.waitTold(ctx, uuids)
+	}
+	return why
+}
+
+// waitTold waits until the pool knows that one of the GPUs is sick, or gone; for tellTimeout at most. It does not wait when they are well: some errors
+// end a task and leave its GPU as it was.
+func (n *Node) waitTold(ctx context.Context, uuids []string) {
+	n.gpus.publish()
+	if !anySick(n.gpus.current(), uuids) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
+	defer cancel()
+	for {
+		n.mu.Lock()
+		joined, told := n.reportedCh, n.toldGPUs
+		n.mu.Unlock()
+		if anySick(told, uuids) {
+			return
+		}
+		select {
+		case <-joined:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// anySick reports whether one of the GPUs is sick, or is none of the inventory.
+func anySick(inventory gpu.Inventory, uuids []string) bool {
+	return slices.ContainsFunc(uuids, func(uuid string) bool {
+		device, has := inventory.Device(uuid)
+		return !has || device.Health != gpu.Healthy
+	})
 }
 
 // AddTaskEnd is of task.GPUHealth.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"pinion/gpu"
 	"pinion/node/backoff"
 	"pinion/node/runtime"
 	"pinion/packaging/tick"
@@ -19,20 +20,21 @@ func (n *Node) join(ctx context.Context) error {
 	return backoff.Retry(ctx, n.config.Log, "join the cluster", func(ctx context.Context) error {
 		call, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
-		reports := n.reports()
-		unknown, err := n.config.Control.Join(call, n.currentHost(), reports)
+		host, reports := n.currentHost(), n.reports()
+		unknown, err := n.config.Control.Join(call, host, reports)
 		if err == nil {
 			n.stopUnknown(unknown)
-			n.confirmJoin(len(reports))
+			n.confirmJoin(host.GPUs, len(reports))
 		}
 		return err
 	})
 }
 
-// confirmJoin notes that the pool has recorded what runs here: from now on this host may be given work.
-func (n *Node) confirmJoin(tasks int) {
+// confirmJoin notes that the pool has recorded what this host has and runs: from now on it may be given work.
+func (n *Node) confirmJoin(gpus gpu.Inventory, tasks int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.toldGPUs = gpus
 	n.config.Log.Debug("agent: what runs here is reported", "tasks", tasks)
 	close(n.reportedCh)
 	n.reportedCh = make(chan struct{})

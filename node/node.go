@@ -6,6 +6,7 @@ import (
 	"os"
 	"sync"
 
+	"pinion/gpu"
 	"pinion/node/backoff"
 	"pinion/node/gpulock"
 	"pinion/node/machine"
@@ -32,6 +33,7 @@ type Node struct {
 	existing     map[string][]runtime.ExistingContainer // by task id: found at start, without a runner yet
 	runnersAdded chan struct{}                          // closed and replaced when runners were added
 	reportedCh   chan struct{}                          // closed and replaced when the pool has recorded a join
+	toldGPUs     gpu.Inventory                          // as the pool has recorded them last
 	runnerGroup  sync.WaitGroup
 }
 

@@ -2,7 +2,6 @@ package task
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"syscall"
@@ -38,7 +37,7 @@ func (h faultHook) Poststart(ctx context.Context, c *Container, _ time.Time) {
 		return
 	}
 	if why := h.runner.config.GPUHealth.Watch(ctx, c.GPUs); why != nil {
-		h.runner.beginStop(spec.StopScheduler, fmt.Sprintf("%s: %v", kindGPUFault, why))
+		h.runner.beginStop(spec.StopScheduler, spec.GPUFault+why.Error())
 	}
 }
 

@@ -16,8 +16,7 @@ const (
 	kindInvalidVolume = "InvalidVolumeError"
 	kindDependency    = "TaskDependencyError"
 	kindNotAllowed    = "ResourceInitializationError"
-	kindGPUSharing    = "GPUSharingError" // Pinion's own, as is the next: ECS has none for it
-	kindGPUFault      = "GPUFaultError"
+	kindGPUSharing    = "GPUSharingError" // Pinion's own, as is spec.GPUFault: ECS has none for it
 )
 
 // StartError is why a task could not be started. It reads "CannotPullContainerError: ...".

@@ -48,7 +48,7 @@ func TestALostGPUEndsItsTaskAndComesBackAfterACheck(t *testing.T) {
 	}
 
 	h.pinion(t, "sim-gpu", "break", itoa(index), "Xid 79, the GPU has fallen off the bus")
-	if task := h.waitStopped(t, first); !strings.HasPrefix(task.text("stoppedReason"), "GPUFaultError: ") || !strings.Contains(task.text("stoppedReason"), "Xid 79") {
+	if task := h.waitStopped(t, first); !strings.HasPrefix(task.text("stoppedReason"), "GPUFaultError: ") || !strings.Contains(task.text("stoppedReason"), "Xid 79") || task.text("stopCode") != "ServiceSchedulerInitiated" {
 		t.Errorf("task %s: %v", first, task)
 	}
 	if lost := h.waitGPU(t, index, "LOST"); !strings.Contains(lost.text("problem"), "Xid 79") {

@@ -80,10 +80,18 @@ const (
 	dependencyFailed = "It waited for "
 )
 
-// StoppedAsFailed reports whether the pool stopped the task because it failed: it reached its time limit, or what it waited for
-// failed. The stop code is the one of other stops too, such as that of a drained host.
+// GPUFault is what the stopped reason begins with of a task that its host ended for an error of its GPU.
+const GPUFault = "GPUFaultError: "
+
+// StoppedAsFailed reports whether the pool stopped the task because it failed: it reached its time limit, what it waited for failed, or its GPU
+// did. The stop code is the one of other stops too, such as that of a drained host.
 func (t *Task) StoppedAsFailed() bool {
-	return t.StopCode == StopScheduler && (strings.HasPrefix(t.StoppedReason, timeLimitReached) || strings.HasPrefix(t.StoppedReason, dependencyFailed))
+	return t.GPUFailed() || t.StopCode == StopScheduler && (strings.HasPrefix(t.StoppedReason, timeLimitReached) || strings.HasPrefix(t.StoppedReason, dependencyFailed))
+}
+
+// GPUFailed reports whether the host of the task ended it for an error of its GPU. That is a failure whatever its exit code, and not the task's.
+func (t *Task) GPUFailed() bool {
+	return t.StopCode != StopUserInitiated && t.StopCode != StopPreempted && strings.HasPrefix(t.StoppedReason, GPUFault)
 }
 
 // SchedulingOptions are the task's. What cannot be read was recorded before anybody checked, and counts as not said.

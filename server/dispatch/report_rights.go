@@ -2,27 +2,42 @@ package dispatch
 
 import (
 	"cmp"
+	"slices"
+	"strings"
 	"time"
 
+	"pinion/gpu"
 	"pinion/raftfsm/spec"
 )
 
 // withinRights takes out of the reports of a host what is the pool's to say: who stopped a task, and that its host was lost. A service replaces such a
-// task at once, however often. The reports are the caller's own.
-func withinRights(known func(task string) *spec.Task, reports []spec.TaskReport, now time.Time) {
+// task at once, however often. The reports are the caller's own. host is as the pool knows it, nil when it does not.
+func withinRights(host *spec.Host, known func(task string) *spec.Task, reports []spec.TaskReport, now time.Time) {
 	for i := range reports {
 		r := &reports[i]
 		task := known(r.TaskID)
 		if task == nil {
 			continue
 		}
-		if !mayStop(task, r.StopCode, now) {
+		if lostGPU := strings.HasPrefix(r.StoppedReason, spec.GPUFault) && hasSickGPU(host, task); !mayStop(task, r.StopCode, now) && !(lostGPU && r.StopCode == spec.StopScheduler) {
 			r.StopCode = ""
 		}
 		if r.Status == spec.Stopped && task.StopCode == "" && saysNothing(task, r) {
 			r.Times.ExecutionStopped = cmp.Or(r.Times.ExecutionStopped, task.Times.ExecutionStopped, now)
 		}
 	}
+}
+
+// hasSickGPU reports whether the pool knows that a GPU of the task is sick, which then gets no other task: of one that gets them at once the host has
+// no say why they end.
+func hasSickGPU(host *spec.Host, task *spec.Task) bool {
+	if host == nil {
+		return false
+	}
+	return slices.ContainsFunc(task.GPUs(), func(uuid string) bool {
+		device, has := host.GPUs.Device(uuid)
+		return !has || device.Health != gpu.Healthy
+	})
 }
 
 // mayStop reports whether a host stops a task of its own accord with that code.

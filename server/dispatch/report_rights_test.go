@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"pinion/gpu"
 	"pinion/raftfsm/spec"
 )
 
@@ -25,7 +26,7 @@ func TestAHostDoesNotSayThatThePoolStoppedATask(t *testing.T) {
 		{spec.Task{Tags: limit, CreatedAt: now.Add(-time.Hour), Service: ofService}, spec.StopScheduler, spec.StopScheduler},
 	} {
 		reports := []spec.TaskReport{{TaskID: "a", StopCode: k.said}, {TaskID: "unknown", StopCode: k.said}}
-		withinRights(func(id string) *spec.Task {
+		withinRights(nil, func(id string) *spec.Task {
 			if id == "a" {
 				return &k.task
 			}
@@ -37,12 +38,41 @@ func TestAHostDoesNotSayThatThePoolStoppedATask(t *testing.T) {
 	}
 }
 
+// A service replaces a task at once that lost a GPU. A host that says so is believed once the pool knows a GPU of the task as sick, or gone: that GPU
+// gets no other task.
+func TestAHostIsBelievedThatATaskLostASickGPU(t *testing.T) {
+	task := &spec.Task{Service: &spec.ServiceMember{ID: "web"}, Containers: []spec.Container{{Name: "c", GPUs: []string{"GPU-a", "GPU-b"}}}}
+	host := func(health gpu.Health) *spec.Host {
+		return &spec.Host{GPUs: gpu.Inventory{Devices: []gpu.Device{{UUID: "GPU-a", Health: gpu.Healthy}, {UUID: "GPU-b", Health: health}, {UUID: "GPU-other", Health: gpu.Lost}}}}
+	}
+	for name, k := range map[string]struct {
+		host   *spec.Host
+		code   spec.StopCode
+		reason string
+		want   spec.StopCode
+	}{
+		"its GPU is lost":         {host(gpu.Lost), spec.StopScheduler, spec.GPUFault + "Xid 79", spec.StopScheduler},
+		"its GPU is gone":         {&spec.Host{}, spec.StopScheduler, spec.GPUFault + "Xid 79", spec.StopScheduler},
+		"its GPUs are well":       {host(gpu.Healthy), spec.StopScheduler, spec.GPUFault + "Xid 79", ""},
+		"the host is not known":   {nil, spec.StopScheduler, spec.GPUFault + "Xid 79", ""},
+		"it says something else":  {host(gpu.Lost), spec.StopScheduler, "enough", ""},
+		"it says who stopped it":  {host(gpu.Lost), spec.StopUserInitiated, spec.GPUFault + "Xid 79", ""},
+		"the task failed by then": {host(gpu.Lost), spec.StopEssentialExited, "Essential container in task exited", spec.StopEssentialExited},
+	} {
+		reports := []spec.TaskReport{{TaskID: "a", StopCode: k.code, StoppedReason: k.reason}}
+		withinRights(k.host, func(string) *spec.Task { return task }, reports, time.Unix(1_000_000, 0))
+		if reports[0].StopCode != k.want {
+			t.Errorf("%s: %q is recorded", name, reports[0].StopCode)
+		}
+	}
+}
+
 // A task that its host says has ended, and not how, did not lose its host. What the pool stopped may have had no container yet.
 func TestAHostThatSpeaksIsNotLost(t *testing.T) {
 	now, zero := time.Unix(1_000_000, 0), 0
 	ended := func(task spec.Task, containers ...spec.ContainerReport) time.Time {
 		reports := []spec.TaskReport{{TaskID: "a", Status: spec.Stopped, Times: spec.TaskTimes{Stopping: now, Stopped: now}, Containers: containers}}
-		withinRights(func(string) *spec.Task { return &task }, reports, now)
+		withinRights(nil, func(string) *spec.Task { return &task }, reports, now)
 		return reports[0].Times.ExecutionStopped
 	}
 	if !ended(spec.Task{}, spec.ContainerReport{Name: "c"}).Equal(now) || !ended(spec.Task{}).Equal(now) {

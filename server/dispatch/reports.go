@@ -113,7 +113,7 @@ func (b *Backend) applyReports(batch []reportRequest) []reportReply {
 		}
 		entry.Reports = withinLife(view.Task, entry.Reports, b.server.Now())
 		stampTargets(view.Task, entry.Reports, b.server.Now())
-		withinRights(view.Task, entry.Reports, b.server.Now())
+		withinRights(view.Host(host), view.Task, entry.Reports, b.server.Now())
 	}
 	var (
 		commits sync.WaitGroup

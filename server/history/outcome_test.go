@@ -18,6 +18,8 @@ func TestATaskThatThePoolStoppedForItsFailureHasFailed(t *testing.T) {
 		{spec.StopScheduler, spec.TimeLimitReason(2 * time.Hour), ended.Failed},
 		{spec.StopScheduler, "It waited for group:nightly: task 3f2a91c0 failed (exit code 5)", ended.Failed},
 		{spec.StopScheduler, "Host gpu-1 is drained", ended.Stopped},
+		{spec.StopScheduler, spec.GPUFault + "GPU-a: Xid 79", ended.Failed},
+		{spec.StopUserInitiated, spec.GPUFault + "as users may write", ended.Stopped},
 		{spec.StopScheduler, "Rank 2 of its gang failed", ended.Stopped},
 		{spec.StopPreempted, spec.TimeLimitReason(2 * time.Hour), ended.Stopped},
 		{spec.StopUserInitiated, "It waited for me", ended.Stopped},

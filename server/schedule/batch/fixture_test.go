@@ -104,6 +104,15 @@ func (h *history) exits(id string, code, seconds int) {
 		Containers: []spec.ContainerReport{{Name: "main", ExitCode: &code}, {Name: "helper", ExitCode: &failed}}})
 }
 
+// gpuFails has a task end for an error of its GPU, with exit code 0.
+func (h *history) gpuFails(code spec.StopCode, id string) {
+	h.t.Helper()
+	h.runs(id)
+	zero := 0
+	h.report(spec.TaskReport{TaskID: id, Status: spec.Stopped, StopCode: code, StoppedReason: spec.GPUFault + "Xid 79", Times: spec.TaskTimes{ExecutionStopped: at(9), Stopped: at(9)},
+		Containers: []spec.ContainerReport{{Name: "main", ExitCode: &zero}}})
+}
+
 // gone has a task end without a word of its containers.
 func (h *history) gone(ids ...string) {
 	h.t.Helper()

@@ -21,9 +21,9 @@ func Succeeded(v *raftfsm.View, t *spec.Task) bool {
 	return !unknown && !slices.ContainsFunc(codes, isFailure)
 }
 
-// wasStopped reports whether a user, the scheduler or a preemption stopped the task.
+// wasStopped reports whether a user, the scheduler, a preemption or an error of its GPU stopped the task.
 func wasStopped(t *spec.Task) bool {
-	return t.StopCode == spec.StopUserInitiated || t.StopCode == spec.StopScheduler || t.StopCode == spec.StopPreempted
+	return t.GPUFailed() || t.StopCode == spec.StopUserInitiated || t.StopCode == spec.StopScheduler || t.StopCode == spec.StopPreempted
 }
 
 func isFailure(code int) bool { return code != 0 }
@@ -64,11 +64,11 @@ func hasFailed(v *raftfsm.View, t *spec.Task) bool {
 }
 
 // firstFailure returns the first task of a gang, or of a single task, that failed or was stopped, leaving out tasks that the
-// scheduler stopped; nil when there is none.
+// scheduler stopped for anything but an error of their GPU; nil when there is none.
 func firstFailure(v *raftfsm.View, tasks []*spec.Task) *spec.Task {
 	var failed *spec.Task
 	for _, t := range tasks {
-		if t.StopCode == spec.StopScheduler || !hasFailed(v, t) {
+		if t.StopCode == spec.StopScheduler && !t.GPUFailed() || !hasFailed(v, t) {
 			continue
 		}
 		if failed == nil || endTime(t).Before(endTime(failed)) {

@@ -73,10 +73,10 @@ func shouldRetry(v *raftfsm.View, tasks []*spec.Task) (again, failed bool) {
 }
 
 // isRetryable reports whether the retry rules allow another attempt of a failed task. A task that ran and left no exit code
-// lost its host, which is not the task's fault.
+// lost its host, which is not the task's fault, and neither is an error of its GPU.
 func isRetryable(v *raftfsm.View, t *spec.Task, terms spec.SchedulingOptions) bool {
 	codes, _ := exitCodes(v, t)
-	if len(terms.RetryOn) == 0 || len(codes) == 0 && !t.Times.Started.IsZero() {
+	if t.GPUFailed() || len(terms.RetryOn) == 0 || len(codes) == 0 && !t.Times.Started.IsZero() {
 		return true
 	}
 	return slices.ContainsFunc(codes, func(code int) bool { return slices.Contains(terms.RetryOn, code) })
