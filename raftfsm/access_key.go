@@ -23,7 +23,7 @@ var (
 	accessKeysByHost = table.By(func(k *spec.AccessKey) string { return k.HostID }).Where(func(k *spec.AccessKey) bool { return k.HostID != "" })
 
 	// accessKeysByPerson are those of logins; of each person the one that ends first comes first.
-	accessKeysByPerson = table.By(func(k *spec.AccessKey) string { return k.Login.Person }).ThenNumber(func(k *spec.AccessKey) int64 { return spec.TimeKey(k.Login.Expires) }).
+	accessKeysByPerson = table.By(func(k *spec.AccessKey) string { return k.Login.Person }).ThenNumber(func(k *spec.AccessKey) int64 { return sortkey.Time(k.Login.Expires) }).
 				Then(func(k *spec.AccessKey) string { return k.ID }).Where(func(k *spec.AccessKey) bool { return k.Login != nil })
 )
 

@@ -20,7 +20,7 @@ var (
 		},
 	})
 	clientTokensByID  = table.By((*clientToken).cluster).Then((*clientToken).tokenText).HashPrefix()
-	clientTokensByAge = table.ByNumber(func(t *clientToken) int64 { return spec.TimeKey(t.At) }).Then((*clientToken).cluster).Then((*clientToken).tokenText)
+	clientTokensByAge = table.ByNumber(func(t *clientToken) int64 { return sortkey.Time(t.At) }).Then((*clientToken).cluster).Then((*clientToken).tokenText)
 )
 
 func (t *clientToken) cluster() string   { return t.Cluster }

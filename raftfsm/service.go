@@ -50,7 +50,7 @@ var (
 	})
 	servicesByName = table.By(func(s *service.Service) string { return s.Cluster }).Then(func(s *service.Service) string { return s.Name })
 	servicesByID   = table.By(serviceID)
-	servicesGone   = table.ByNumber(func(s *service.Service) int64 { return spec.TimeKey(s.DeletedAt) }).Then(serviceID).
+	servicesGone   = table.ByNumber(func(s *service.Service) int64 { return sortkey.Time(s.DeletedAt) }).Then(serviceID).
 			Where(func(s *service.Service) bool { return s.Status == service.Inactive })
 
 	// The tasks of a service: those that are not STOPPED, then those that it has not noted, then the others.

@@ -39,8 +39,8 @@ var (
 		},
 	})
 	rolloutsByID      = table.By(rolloutID)
-	rolloutsByService = table.By(func(r *service.Rollout) string { return r.ServiceID }).ThenNumber(func(r *service.Rollout) int64 { return spec.TimeKey(r.CreatedAt) }).Then(rolloutID)
-	rolloutsOver      = table.ByNumber(func(r *service.Rollout) int64 { return spec.TimeKey(r.FinishedAt) }).Then(rolloutID).Where((*service.Rollout).Over)
+	rolloutsByService = table.By(func(r *service.Rollout) string { return r.ServiceID }).ThenNumber(func(r *service.Rollout) int64 { return sortkey.Time(r.CreatedAt) }).Then(rolloutID)
+	rolloutsOver      = table.ByNumber(func(r *service.Rollout) int64 { return sortkey.Time(r.FinishedAt) }).Then(rolloutID).Where((*service.Rollout).Over)
 )
 
 func rolloutID(r *service.Rollout) string { return r.ID }

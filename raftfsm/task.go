@@ -65,7 +65,7 @@ var (
 
 func taskID(t *spec.Task) string      { return t.ID }
 func taskCluster(t *spec.Task) string { return t.Cluster }
-func stoppedAt(t *spec.Task) int64    { return spec.TimeKey(t.Times.Stopped) }
+func stoppedAt(t *spec.Task) int64    { return sortkey.Time(t.Times.Stopped) }
 
 // stoppedRank is 1 for a task that holds no resources any more.
 func stoppedRank(t *spec.Task) int64 {

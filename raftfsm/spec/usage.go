@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"math"
 	"slices"
 	"time"
 )
@@ -37,21 +36,4 @@ func (u *Usage) Plus(more map[int64]int64, oldest int64) *Usage {
 	}
 	slices.SortFunc(sum.Hours, func(a, b UsageHour) int { return int(a.Hour - b.Hour) })
 	return sum
-}
-
-// minTime and maxTime are the range of moments with distinct numbers: the years 1677 to 2262.
-var (
-	minTime = time.Unix(0, math.MinInt64)
-	maxTime = time.Unix(0, math.MaxInt64)
-)
-
-// TimeKey converts a time to a sortable number. The zero time sorts first.
-func TimeKey(t time.Time) int64 {
-	switch {
-	case t.Before(minTime):
-		return math.MinInt64
-	case t.After(maxTime):
-		return math.MaxInt64
-	}
-	return t.UnixNano()
 }

@@ -10,7 +10,7 @@ import (
 
 	"pinion/raftfsm/compact"
 	"pinion/raftfsm/ended"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/sortkey"
 )
 
 // Bounds of the work for one page.
@@ -52,12 +52,12 @@ func newSearch(s *Store, q ended.Query) (*search, error) {
 		q.Limit = ended.DefaultPage
 	}
 	q.Limit = min(q.Limit, ended.MaxPage)
-	f := &search{store: s, query: q, since: keyAt(spec.TimeKey(q.Since))}
+	f := &search{store: s, query: q, since: keyAt(sortkey.Time(q.Since))}
 	for i := range f.before {
 		f.before[i] = 0xff
 	}
 	if !q.Until.IsZero() {
-		f.before = keyAt(spec.TimeKey(q.Until))
+		f.before = keyAt(sortkey.Time(q.Until))
 	}
 	if q.Page != "" {
 		text, err := hex.DecodeString(q.Page)

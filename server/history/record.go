@@ -9,13 +9,14 @@ import (
 	"slices"
 
 	"pinion/raftfsm/ended"
+	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 )
 
 // key orders tasks by the moment at which they stopped, then by id.
 type key [24]byte
 
-// keyAt is the first key of a moment, as spec.TimeKey has it.
+// keyAt is the first key of a moment, as sortkey.Time has it.
 func keyAt(moment int64) (k key) {
 	binary.BigEndian.PutUint64(k[:], uint64(moment)^1<<63) // negative ones sort first
 	return k
@@ -39,7 +40,7 @@ type record struct {
 func (r record) compare(other record) int { return bytes.Compare(r.key[:], other.key[:]) }
 
 // stoppedAt is the moment under which a task is kept. Every server computes the same one.
-func stoppedAt(t *spec.Task) int64 { return spec.TimeKey(cmp.Or(t.Times.Stopped, t.CreatedAt)) }
+func stoppedAt(t *spec.Task) int64 { return sortkey.Time(cmp.Or(t.Times.Stopped, t.CreatedAt)) }
 
 // newRecord is the record of a task. The error is about its id.
 func newRecord(t ended.Task) (record, error) {

@@ -3,9 +3,9 @@ package history
 import (
 	"time"
 
-	"go.etcd.io/bbolt"
+	"pinion/raftfsm/sortkey"
 
-	"pinion/raftfsm/spec"
+	"go.etcd.io/bbolt"
 )
 
 // Limits bound what a store keeps: whichever is met first removes the oldest tasks. Zero is no limit.
@@ -61,7 +61,7 @@ type pruner struct {
 func (s *Store) newPruner(tx *bbolt.Tx, m *meta, limits Limits, now time.Time) pruner {
 	p := pruner{store: s, tx: tx, meta: m, limits: limits, now: now}
 	if limits.Age > 0 {
-		p.oldest = keyAt(spec.TimeKey(now.Add(-limits.Age)))
+		p.oldest = keyAt(sortkey.Time(now.Add(-limits.Age)))
 	}
 	stats := s.db.Stats()
 	p.bytes = tx.Size() - int64(stats.FreePageN+stats.PendingPageN)*int64(s.db.Info().PageSize)

@@ -14,7 +14,7 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/ended"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/sortkey"
 )
 
 // The buckets of the database.
@@ -223,7 +223,7 @@ func (a *adder) unknown(records []record) (left []record, err error) {
 }
 
 // prunedTo is the moment of Pruned, smaller than any other when nothing was removed.
-func (m *meta) prunedTo() int64 { return spec.TimeKey(m.Pruned) }
+func (m *meta) prunedTo() int64 { return sortkey.Time(m.Pruned) }
 
 // blockOf is the key of the block that a key belongs to, nil when there is no block, and the key of the next block, nil when there is
 // none.

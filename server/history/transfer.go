@@ -8,7 +8,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"pinion/raftfsm/ended"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/sortkey"
 )
 
 // PathRead is where a server reads from the history of another one.
@@ -33,7 +33,7 @@ type Transfer struct {
 
 // Read reads a part of the history.
 func (s *Store) Read(r Request) (t Transfer, err error) {
-	from := keyAt(spec.TimeKey(r.From))
+	from := keyAt(sortkey.Time(r.From))
 	if r.Page != "" {
 		text, err := hex.DecodeString(r.Page)
 		if err != nil || len(text) != len(from) {
@@ -56,7 +56,7 @@ func (s *Store) Read(r Request) (t Transfer, err error) {
 				at, block = c.First()
 			}
 		}
-		for size := 0; at != nil && toKey(at).moment() <= spec.TimeKey(r.To); at, block = c.Next() {
+		for size := 0; at != nil && toKey(at).moment() <= sortkey.Time(r.To); at, block = c.Next() {
 			if size >= transferBytes {
 				t.Next = hex.EncodeToString(at)
 				return nil
