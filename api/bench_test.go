@@ -20,7 +20,6 @@ import (
 type fakeTaskHost struct {
 	logs  func(ctx context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error
 	pulls func(taskID string) []spec.Pull
-	usage func() gpu.LatestUsage
 }
 
 var _ rest.TaskHost = (*fakeTaskHost)(nil)
@@ -32,21 +31,6 @@ func (a *fakeTaskHost) Logs(ctx context.Context, q spec.LogQuery, emit func(spec
 	return a.logs(ctx, q, emit)
 }
 
-func (a *fakeTaskHost) CheckGPU(string, bool) error { return spec.ErrNotFound }
-
-func (a *fakeTaskHost) GPUCheck(string) (gpu.CheckOutcome, error) {
-	return gpu.CheckOutcome{}, spec.ErrNotFound
-}
-
-func (a *fakeTaskHost) GPUUsage() gpu.LatestUsage {
-	if a.usage == nil {
-		return gpu.LatestUsage{}
-	}
-	return a.usage()
-}
-
-func (a *fakeTaskHost) GPUSamples(string, time.Time) []gpu.UsageSample { return []gpu.UsageSample{} }
-
 func (a *fakeTaskHost) Pulls(taskID string) []spec.Pull {
 	if a.pulls == nil {
 		return nil
@@ -54,17 +38,38 @@ func (a *fakeTaskHost) Pulls(taskID string) []spec.Pull {
 	return a.pulls(taskID)
 }
 
+// fakeGPUHost has GPUs that are used as it says; nil: nothing is known.
+type fakeGPUHost struct{ usage func() gpu.LatestUsage }
+
+var _ rest.GPUHost = (*fakeGPUHost)(nil)
+
+func (*fakeGPUHost) Check(string, bool) error { return spec.ErrNotFound }
+
+func (*fakeGPUHost) CheckOutcome(string) (gpu.CheckOutcome, error) {
+	return gpu.CheckOutcome{}, spec.ErrNotFound
+}
+
+func (h *fakeGPUHost) Usage() gpu.LatestUsage {
+	if h.usage == nil {
+		return gpu.LatestUsage{}
+	}
+	return h.usage()
+}
+
+func (*fakeGPUHost) Samples(string, time.Time) []gpu.UsageSample { return []gpu.UsageSample{} }
+
 // fixture is a handler with fakes behind it, which a test may change before it serves.
 type fixture struct {
 	*fakeStore
 	agent  *fakeTaskHost
+	gpus   *fakeGPUHost
 	config Config
 }
 
 // newFixture is a handler that needs no credentials, as the unix socket has it.
 func newFixture(t testing.TB) *fixture {
-	b := &fixture{fakeStore: newFakeStore(t), agent: &fakeTaskHost{}}
-	b.config = Config{Store: b.fakeStore, TaskHost: b.agent, HostID: hostID, Admin: rest.Admin{Hosts: &fakeAdmin{fakeStore: b.fakeStore}}, Log: slog.New(slog.DiscardHandler), Version: "1.2.3", Now: func() time.Time { return epoch }, Trusted: true}
+	b := &fixture{fakeStore: newFakeStore(t), agent: &fakeTaskHost{}, gpus: &fakeGPUHost{}}
+	b.config = Config{Store: b.fakeStore, Agent: rest.Agent{Tasks: b.agent, GPUs: b.gpus}, HostID: hostID, Admin: rest.Admin{Hosts: &fakeAdmin{fakeStore: b.fakeStore}}, Log: slog.New(slog.DiscardHandler), Version: "1.2.3", Now: func() time.Time { return epoch }, Trusted: true}
 	return b
 }
 

@@ -18,15 +18,15 @@ import (
 // Config is what a handler serves from. The fields about other hosts may be left out: a host that is alone answers
 // everything itself.
 type Config struct {
-	Store    Store
-	TaskHost rest.TaskHost
-	Log      *slog.Logger
-	Audit    *audit.Log       // of refusals and of what administrators do; nil: none
-	Version  string           // of this binary, for GET /v1/version
-	HostID   string           // of this host: logs of its tasks are read here, those of other tasks at their hosts
-	Now      func() time.Time // time.Now when nil
-	Trusted  bool             // a request without credentials is root's: the root-only unix socket
-	Region   string           // of ARNs in responses to requests that name none; DefaultRegion when empty
+	Store   Store
+	Agent   rest.Agent
+	Log     *slog.Logger
+	Audit   *audit.Log       // of refusals and of what administrators do; nil: none
+	Version string           // of this binary, for GET /v1/version
+	HostID  string           // of this host: logs of its tasks are read here, those of other tasks at their hosts
+	Now     func() time.Time // time.Now when nil
+	Trusted bool             // a request without credentials is root's: the root-only unix socket
+	Region  string           // of ARNs in responses to requests that name none; DefaultRegion when empty
 
 	// FromPeer is the host that sent a request, on the listener that only hosts of the pool can reach: see httpx.PeerHeaders. It
 	// is nil on every other listener.

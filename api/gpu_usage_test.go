@@ -46,8 +46,8 @@ func TestHowTheGPUsOfThePoolAreUsed(t *testing.T) {
 	p, here, there := usagePool(t)
 	var mu sync.Mutex
 	asked := 0
-	p.leader.agent.usage = func() gpu.LatestUsage { return usageOf(10, here...) }
-	p.other.agent.usage = func() gpu.LatestUsage {
+	p.leader.gpus.usage = func() gpu.LatestUsage { return usageOf(10, here...) }
+	p.other.gpus.usage = func() gpu.LatestUsage {
 		mu.Lock()
 		defer mu.Unlock()
 		asked++
@@ -87,11 +87,11 @@ func TestHowTheGPUsOfThePoolAreUsed(t *testing.T) {
 // A host in the wrong hands tells of its own GPUs alone, and of them nothing that cannot be, and writes nothing on a terminal.
 func TestAHostThatLiesAboutItsGPUs(t *testing.T) {
 	p, here, there := usagePool(t)
-	p.leader.agent.usage = func() gpu.LatestUsage { return usageOf(10, here...) }
+	p.leader.gpus.usage = func() gpu.LatestUsage { return usageOf(10, here...) }
 	lie := usageOf(50, there[0], there[0], here[0], gpu.Device{UUID: "GPU-of-nobody"})
 	much := 1e12
 	lie.GPUs[0].MemoryUsedMiB, lie.GPUs[0].Recent, lie.Problem = &much, []float64{-1, 1e300}, "\x1b[2J"+strings.Repeat("x\n", 1e4)
-	p.other.agent.usage = func() gpu.LatestUsage { return lie }
+	p.other.gpus.usage = func() gpu.LatestUsage { return lie }
 	got := send(t, "GET", p.follower.URL+"/v1/gpus/usage", "", "Authorization", bearerKey)
 	usage := poolUsage(t, got)
 	if len(usage.GPUs) != len(here)+1 {
@@ -109,7 +109,7 @@ func TestAHostThatLiesAboutItsGPUs(t *testing.T) {
 		t.Errorf("%+v", usage.Unknown)
 	}
 	p, _, _ = usagePool(t)
-	p.other.agent.usage = func() gpu.LatestUsage { return gpu.LatestUsage{Problem: strings.Repeat("x", 1<<20)} }
+	p.other.gpus.usage = func() gpu.LatestUsage { return gpu.LatestUsage{Problem: strings.Repeat("x", 1<<20)} }
 	if usage := poolUsage(t, send(t, "GET", p.follower.URL+"/v1/gpus/usage", "", "Authorization", bearerKey)); len(usage.Unknown) != 2 || len(usage.Unknown[1].Problem) > 400 {
 		t.Errorf("an answer that does not end: %+v", usage)
 	}
@@ -118,7 +118,7 @@ func TestAHostThatLiesAboutItsGPUs(t *testing.T) {
 // A host that is away is named, and the others tell of theirs all the same.
 func TestAHostThatIsAwayIsNamed(t *testing.T) {
 	p, here, _ := usagePool(t)
-	p.leader.agent.usage = func() gpu.LatestUsage { return usageOf(10, here...) }
+	p.leader.gpus.usage = func() gpu.LatestUsage { return usageOf(10, here...) }
 	p.otherPeer.Close()
 	usage := poolUsage(t, send(t, "GET", p.follower.URL+"/v1/gpus/usage", "", "Authorization", bearerKey))
 	if len(usage.GPUs) != len(here) || len(usage.Unknown) != 1 || usage.Unknown[0].Host != "gpu-2" || usage.Unknown[0].Problem == "" {
@@ -139,7 +139,7 @@ func TestUsageIsForThoseWhoSeeTheTask(t *testing.T) {
 		}
 	}
 	devices := b.state.View().Host(hostID).GPUs.Devices
-	b.agent.usage = func() gpu.LatestUsage { return usageOf(70, devices...) }
+	b.gpus.usage = func() gpu.LatestUsage { return usageOf(70, devices...) }
 	mine := b.withKey(t, spec.AccessKey{ID: "AKIAMINE", Role: spec.RoleRead, Grant: spec.KeyGrant{Teams: []string{"mine"}}})
 	all := b.withKey(t, spec.AccessKey{ID: "AKIAALL", Role: spec.RoleRead})
 	for bearer, want := range map[string]int{mine: len(devices) - 1, all: len(devices)} {

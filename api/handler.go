@@ -30,7 +30,7 @@ func newHandler(config Config, stop httpx.Stop) http.Handler {
 	peers := &httpx.Peers{Transport: config.Forward, HostID: config.HostID, Stop: stop}
 	c := newChain(config, peers)
 	operations := newOperationEndpoints(config, &cloudwatchlogs.Handler{
-		Host: config.TaskHost, Peers: peers, Reads: config.Shared.logReads, Store: config.Store, Ended: config.Ended, Now: config.Now,
+		Host: config.Agent.Tasks, Peers: peers, Reads: config.Shared.logReads, Store: config.Store, Ended: config.Ended, Now: config.Now,
 	})
 	mux := http.NewServeMux()
 	mux.Handle("POST /{$}", c.handler(httpx.AWSJSON, "", operations.byTarget))

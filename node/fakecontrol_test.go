@@ -127,7 +127,7 @@ func (c *fakeControl) recordReports(reports []spec.TaskReport) (unknown []string
 		task.Containers = slices.Clone(task.Containers)
 		for _, r := range report.Containers {
 			mine := &task.Containers[slices.IndexFunc(task.Containers, func(c spec.Container) bool { return c.Name == r.Name })]
-			mine.LastStatus, mine.ExitCode, mine.RuntimeID, mine.Bindings, mine.Health = r.Status, r.ExitCode, r.RuntimeID, r.Bindings, r.Health
+			mine.LastStatus, mine.ExitCode, mine.RuntimeID, mine.Bindings, mine.Health, mine.GPUTotals = r.Status, r.ExitCode, r.RuntimeID, r.Bindings, r.Health, r.GPUTotals
 		}
 		a.Task = &task
 		c.tasks[report.TaskID] = a

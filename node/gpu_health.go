@@ -27,40 +27,46 @@ const (
 // gpuHealth is the health of the node's GPUs for its tasks.
 type gpuHealth struct{ node *Node }
 
-// tellTimeout bounds how long the end of a task waits for the pool to know of its GPU.
-const tellTimeout = 5 * time.Second
+// recordTimeout bounds how long the end of a task waits for the pool to know of its GPU.
+const recordTimeout = 5 * time.Second
 
 // Watch is of task.GPUHealth. The pool believes that a task ended for a lost GPU once it knows that GPU as sick.
 func (h gpuHealth) Watch(ctx context.Context, uuids []string) error {
 	why := h.node.config.GPUHealth.Watch(ctx, uuids)
 	if why != nil {
-		h.node.waitTold(ctx, uuids)
+		h.node.GPUs.waitRecorded(ctx, uuids)
 	}
 	return why
 }
 
-// waitTold waits until the pool knows that one of the GPUs is sick, or gone; for tellTimeout at most. It does not wait when they are well: some errors
-// end a task and leave its GPU as it was.
-func (n *Node) waitTold(ctx context.Context, uuids []string) {
-	n.gpus.publish()
-	if !anySick(n.gpus.current(), uuids) {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
+// waitRecorded waits until the pool knows that one of the GPUs is sick, or gone; for recordTimeout at most. It does not wait when they are well: some
+// errors end a task and leave its GPU as it was.
+func (g *GPUs) waitRecorded(ctx context.Context, uuids []string) {
+	g.publish()
+	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
-	for {
-		n.mu.Lock()
-		joined, told := n.reportedCh, n.toldGPUs
-		n.mu.Unlock()
-		if anySick(told, uuids) {
+	for anySick(g.current(), uuids) {
+		g.mu.Lock()
+		recorded, changed := g.recorded, g.recordedCh
+		g.mu.Unlock()
+		if anySick(recorded, uuids) {
 			return
 		}
 		select {
-		case <-joined:
+		case <-changed:
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// setRecorded notes how the pool has recorded the GPUs.
+func (g *GPUs) setRecorded(inventory gpu.Inventory) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.recorded = inventory
+	close(g.recordedCh)
+	g.recordedCh = make(chan struct{})
 }
 
 // anySick reports whether one of the GPUs is sick, or is none of the inventory.
@@ -92,8 +98,8 @@ func (h gpuHealth) runsElsewhere(end gpuhealth.TaskEnd) bool {
 	return false
 }
 
-// check checks the GPUs that something was wrong with, so that they get work again, and tells the pool of those that something is wrong with.
-func (g *gpus) check(ctx context.Context) {
+// checkSick checks the GPUs that something was wrong with, so that they get work again, and tells the pool of those that something is wrong with.
+func (g *GPUs) checkSick(ctx context.Context) {
 	var checks sync.WaitGroup
 	defer checks.Wait()
 	running := runningChecks{uuids: map[string]bool{}}
@@ -154,7 +160,7 @@ func (c *runningChecks) end(uuid string) {
 }
 
 // checkOne checks a GPU once no task has it.
-func (g *gpus) checkOne(ctx context.Context, uuid string) {
+func (g *GPUs) checkOne(ctx context.Context, uuid string) {
 	if g.reserve(ctx, uuid) != nil {
 		return
 	}
@@ -168,13 +174,13 @@ func (g *gpus) checkOne(ctx context.Context, uuid string) {
 }
 
 // reserve waits until no task has the GPU, and keeps it from tasks until it is abandoned.
-func (g *gpus) reserve(ctx context.Context, uuid string) error {
+func (g *GPUs) reserve(ctx context.Context, uuid string) error {
 	_, err := g.locks.Acquire(ctx, checkOwner+uuid, []string{uuid}, false)
 	return err
 }
 
 // try returns what is wrong with a GPU that no task has.
-func (g *gpus) try(ctx context.Context, uuid string) error {
+func (g *GPUs) try(ctx context.Context, uuid string) error {
 	checker, ok := g.source.(gpu.Checker)
 	if !ok {
 		return errors.New("this host has no way to check a GPU")
@@ -190,7 +196,7 @@ func (g *gpus) try(ctx context.Context, uuid string) error {
 	return checker.Check(ctx, uuid, g.record.Repaired(uuid))
 }
 
-func (g *gpus) waitIdle(ctx context.Context, uuid string) error {
+func (g *GPUs) waitIdle(ctx context.Context, uuid string) error {
 	ctx, cancel := context.WithTimeout(ctx, idleTimeout)
 	defer cancel()
 	why := ""
@@ -201,7 +207,7 @@ func (g *gpus) waitIdle(ctx context.Context, uuid string) error {
 	return nil
 }
 
-func (g *gpus) reset(ctx context.Context, uuid string) error {
+func (g *GPUs) reset(ctx context.Context, uuid string) error {
 	resetter, ok := g.source.(gpu.Resetter)
 	if !ok {
 		return errors.New("this host has no way to reset a GPU")
@@ -213,18 +219,18 @@ func (g *gpus) reset(ctx context.Context, uuid string) error {
 	return nil
 }
 
-// CheckGPU has a GPU of this host checked as soon as no task has it, and reset before. Until it has passed it gets no tasks. spec.ErrNotFound.
-func (n *Node) CheckGPU(uuid string, reset bool) error {
-	if _, has := n.gpus.current().Device(uuid); !has {
+// Check has a GPU of this host checked as soon as no task has it, and reset before. Until it has passed it gets no tasks. spec.ErrNotFound.
+func (g *GPUs) Check(uuid string, reset bool) error {
+	if _, has := g.current().Device(uuid); !has {
 		return fmt.Errorf("GPU %s: %w", uuid, spec.ErrNotFound)
 	}
-	n.config.GPUHealth.Request(uuid, reset, time.Now())
+	g.record.Request(uuid, reset, time.Now())
 	return nil
 }
 
-// GPUCheck is how far the check of a GPU is that CheckGPU has asked for last. spec.ErrNotFound.
-func (n *Node) GPUCheck(uuid string) (gpu.CheckOutcome, error) {
-	outcome, ok := n.config.GPUHealth.Outcome(uuid)
+// CheckOutcome is how far the check of a GPU is that Check has asked for last. spec.ErrNotFound.
+func (g *GPUs) CheckOutcome(uuid string) (gpu.CheckOutcome, error) {
+	outcome, ok := g.record.Outcome(uuid)
 	if !ok {
 		return outcome, fmt.Errorf("a check of GPU %s: %w", uuid, spec.ErrNotFound)
 	}

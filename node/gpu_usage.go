@@ -2,6 +2,8 @@ package node
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"pinion/gpu"
@@ -10,19 +12,21 @@ import (
 )
 
 // sample records how the GPUs are used, again and again until ctx ends. A driver that hangs costs samples and nothing else.
-func (g *gpus) sample(ctx context.Context) {
+func (g *GPUs) sample(ctx context.Context) {
 	meter, ok := g.source.(gpu.Meter)
 	if !ok {
 		return
 	}
 	ticker := tick.New(gpuusage.Interval)
 	defer ticker.Stop()
-	for {
+	for last := time.Now(); ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
+		now := time.Now()
+		passed := min(now.Sub(last), 2*gpuusage.Interval) // what was before is not known
 		devices := g.current().Devices
 		if len(devices) == 0 {
 			continue
@@ -34,14 +38,25 @@ func (g *gpus) sample(ctx context.Context) {
 			g.usage.Fail(err)
 			continue
 		}
-		g.usage.Add(time.Now(), usages, devices)
+		last = now
+		g.count(g.usage.Add(now, usages, devices), passed, now)
 	}
 }
 
-// GPUUsage is how the GPUs of this host are used.
-func (n *Node) GPUUsage() gpu.LatestUsage { return n.config.GPUUsage.Latest(time.Now()) }
+// countGPUUsage adds to the totals of the tasks.
+func (n *Node) countGPUUsage(usage map[string]gpu.Usage, passed time.Duration, now time.Time) {
+	n.mu.Lock()
+	runners := slices.Collect(maps.Values(n.runners))
+	n.mu.Unlock()
+	for _, r := range runners {
+		r.Meter.Add(usage, passed, now)
+	}
+}
 
-// GPUSamples is how a GPU was used after a time, in the last hour at most, the oldest sample first; none when this host does not have it.
-func (n *Node) GPUSamples(uuid string, after time.Time) []gpu.UsageSample {
-	return n.config.GPUUsage.Samples(uuid, after)
+// Usage is how the GPUs of this host are used.
+func (g *GPUs) Usage() gpu.LatestUsage { return g.usage.Latest(time.Now()) }
+
+// Samples is how a GPU was used after a time, in the last hour at most, the oldest sample first; none when this host does not have it.
+func (g *GPUs) Samples(uuid string, after time.Time) []gpu.UsageSample {
+	return g.usage.Samples(uuid, after)
 }

@@ -22,29 +22,33 @@ const (
 	inventoryInterval = 30 * time.Second
 )
 
-// gpus are the GPUs of this host: what their source says of them, and what is remembered.
-type gpus struct {
+// GPUs are those of this host: what their source says of them, and what is remembered. Their exported methods are safe for concurrent use.
+type GPUs struct {
 	source gpu.Source
 	record *gpuhealth.Record
 	usage  *gpuusage.Record
 	locks  *gpulock.Locks
 	log    *slog.Logger
-	rejoin func() // has the pool learn of them
+	rejoin func()                                                                // has the pool learn of them
+	count  func(usage map[string]gpu.Usage, passed time.Duration, now time.Time) // for the tasks that have them
 
 	mu        sync.Mutex
 	inventory gpu.Inventory // as the source says
 	shown     gpu.Inventory // with what is remembered
+	recorded  gpu.Inventory // as the pool has recorded them last
+
+	recordedCh chan struct{} // closed and replaced when it has
 }
 
 // current are the GPUs as the pool shall know them.
-func (g *gpus) current() gpu.Inventory {
+func (g *GPUs) current() gpu.Inventory {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.shown
 }
 
 // watch reads the inventory again each time its source signals a change, and from time to time.
-func (g *gpus) watch(ctx context.Context) {
+func (g *GPUs) watch(ctx context.Context) {
 	ticker := tick.New(inventoryInterval)
 	defer ticker.Stop()
 	for {
@@ -66,7 +70,7 @@ func (g *gpus) watch(ctx context.Context) {
 }
 
 // takeFaults records what the driver has told of. That does not wait for an inventory, which takes a driver in trouble long.
-func (g *gpus) takeFaults() {
+func (g *GPUs) takeFaults() {
 	source, ok := g.source.(gpu.FaultSource)
 	if !ok {
 		return
@@ -83,7 +87,7 @@ func (g *gpus) takeFaults() {
 
 // read reads the host's GPUs. A source that fails is a state of the host, not an error; the only error is that of
 // ctx.
-func (g *gpus) read(ctx context.Context) error {
+func (g *GPUs) read(ctx context.Context) error {
 	call, cancel := context.WithTimeout(ctx, inventoryTimeout)
 	defer cancel()
 	inventory, err := g.source.Inventory(call)
@@ -101,7 +105,7 @@ func (g *gpus) read(ctx context.Context) error {
 }
 
 // mark shows the GPUs as their source says, with what is remembered of them. It reports whether that is news.
-func (g *gpus) mark() bool {
+func (g *GPUs) mark() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	marked := g.record.Mark(g.inventory, time.Now())
@@ -113,7 +117,7 @@ func (g *gpus) mark() bool {
 }
 
 // publish is mark, and has the pool learn of the news.
-func (g *gpus) publish() {
+func (g *GPUs) publish() {
 	if g.mark() {
 		g.rejoin()
 	}

@@ -32,9 +32,9 @@ func (n *Node) join(ctx context.Context) error {
 
 // confirmJoin notes that the pool has recorded what this host has and runs: from now on it may be given work.
 func (n *Node) confirmJoin(gpus gpu.Inventory, tasks int) {
+	n.GPUs.setRecorded(gpus)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.toldGPUs = gpus
 	n.config.Log.Debug("agent: what runs here is reported", "tasks", tasks)
 	close(n.reportedCh)
 	n.reportedCh = make(chan struct{})
@@ -57,7 +57,7 @@ func (n *Node) currentHost() spec.Host {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	host := n.host
-	host.GPUs = n.gpus.current()
+	host.GPUs = n.GPUs.current()
 	return host
 }
 

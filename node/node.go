@@ -6,7 +6,6 @@ import (
 	"os"
 	"sync"
 
-	"pinion/gpu"
 	"pinion/node/backoff"
 	"pinion/node/gpulock"
 	"pinion/node/machine"
@@ -20,7 +19,7 @@ type Node struct {
 	config   Config
 	tasks    task.Config
 	gpuLocks *gpulock.Locks
-	gpus     *gpus
+	GPUs     *GPUs
 	reporter *reporter
 	Routes   *Routes       // what Config.Proxy tells of
 	joined   chan struct{} // closed when the pool knows this host
@@ -33,7 +32,6 @@ type Node struct {
 	existing     map[string][]runtime.ExistingContainer // by task id: found at start, without a runner yet
 	runnersAdded chan struct{}                          // closed and replaced when runners were added
 	reportedCh   chan struct{}                          // closed and replaced when the pool has recorded a join
-	toldGPUs     gpu.Inventory                          // as the pool has recorded them last
 	runnerGroup  sync.WaitGroup
 }
 
@@ -54,7 +52,7 @@ func New(c Config) *Node {
 		runners:  map[string]*runningTask{}, existing: map[string][]runtime.ExistingContainer{},
 		runnersAdded: make(chan struct{}), reportedCh: make(chan struct{}),
 	}
-	n.gpus = &gpus{source: c.GPUs, record: c.GPUHealth, usage: c.GPUUsage, locks: n.gpuLocks, log: c.Log, rejoin: n.requestRejoin}
+	n.GPUs = &GPUs{source: c.GPUs, record: c.GPUHealth, usage: c.GPUUsage, locks: n.gpuLocks, log: c.Log, rejoin: n.requestRejoin, count: n.countGPUUsage, recordedCh: make(chan struct{})}
 	n.Routes = newRoutes(n)
 	n.reporter = newReporter(c.Log, n.sendReports)
 	n.tasks = task.Config{
@@ -71,16 +69,16 @@ func (n *Node) Run(ctx context.Context) error {
 	if err := os.MkdirAll(task.Dirs(n.config.Dir), 0o700); err != nil {
 		return fmt.Errorf("directory for tasks: %w", err)
 	}
-	if n.listExisting(ctx) != nil || endOldSharing(ctx, n.config, n.gpuLocks) != nil || n.gpus.read(ctx) != nil {
+	if n.listExisting(ctx) != nil || endOldSharing(ctx, n.config, n.gpuLocks) != nil || n.GPUs.read(ctx) != nil {
 		return nil
 	}
-	n.gpus.mark()
+	n.GPUs.mark()
 	if n.join(ctx) != nil {
 		return nil
 	}
 	close(n.joined)
 	var loops sync.WaitGroup
-	for _, loop := range []func(context.Context){n.reporter.run, n.heartbeatLoop, n.gpus.watch, n.gpus.check, n.gpus.sample, n.watchAssignments, n.Routes.watch, n.pruneImages} {
+	for _, loop := range []func(context.Context){n.reporter.run, n.heartbeatLoop, n.GPUs.watch, n.GPUs.checkSick, n.GPUs.sample, n.watchAssignments, n.Routes.watch, n.pruneImages} {
 		loops.Go(func() { loop(ctx) })
 	}
 	loops.Wait()

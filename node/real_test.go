@@ -74,7 +74,7 @@ func newRealHost(t testing.TB) *realHost {
 	m.must(err)
 	m.config = node.Config{
 		GPUHealth: health, GPUUsage: gpuusage.New(log),
-		Host:      spec.Host{ID: hostID}, Control: m.control, Images: m.runtime, Containers: m.runtime, Execer: m.runtime, Network: bridge,
+		Host: spec.Host{ID: hostID}, Control: m.control, Images: m.runtime, Containers: m.runtime, Execer: m.runtime, Network: bridge,
 		GPUs: source, Logs: store, Dir: dir, Log: log,
 	}
 	t.Cleanup(func() { m.crash() })

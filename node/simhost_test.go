@@ -3,6 +3,7 @@ package node_test
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -139,16 +140,17 @@ type fakeGPUs struct {
 	shares       bool // containers are kept to their shares
 	processCalls int  // how often Processes was asked
 	faults       []gpu.Fault
-	wrong        map[string]error // by UUID: what a check finds
-	checks       int              // how many were made
+	wrong        map[string]error     // by UUID: what a check finds
+	checks       int                  // how many were made
+	usage        map[string]gpu.Usage // by UUID
 	err          error
 	changed      chan struct{}
 }
 
 func newFakeGPUs(uuids ...string) *fakeGPUs {
-	g := &fakeGPUs{users: map[string][]int{}, wrong: map[string]error{}, changed: make(chan struct{}, 1)}
+	g := &fakeGPUs{users: map[string][]int{}, wrong: map[string]error{}, usage: map[string]gpu.Usage{}, changed: make(chan struct{}, 1)}
 	for i, uuid := range uuids {
-		g.devices = append(g.devices, gpu.Device{UUID: uuid, Index: i, Minor: i, Health: gpu.Healthy})
+		g.devices = append(g.devices, gpu.Device{UUID: uuid, Index: i, Minor: i, MemoryMiB: 100_000, Health: gpu.Healthy})
 	}
 	return g
 }
@@ -174,6 +176,22 @@ func (g *fakeGPUs) removeDevice(uuid string) {
 	defer g.mu.Unlock()
 	g.devices = slices.DeleteFunc(g.devices, func(d gpu.Device) bool { return d.UUID == uuid })
 	g.changed <- struct{}{}
+}
+
+// setUsage sets how a device is used from now on: for so many percent of the time, with so many watts. Below 0 nobody knows.
+func (g *fakeGPUs) setUsage(uuid string, percent, watts float64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.usage, uuid)
+	if memory := 1000 * percent; percent >= 0 {
+		g.usage[uuid] = gpu.Usage{UUID: uuid, Utilization: &percent, PowerWatts: &watts, MemoryUsedMiB: &memory}
+	}
+}
+
+func (g *fakeGPUs) Usage(context.Context) ([]gpu.Usage, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Collect(maps.Values(g.usage)), g.err
 }
 
 // fault has the driver tell of an error.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"pinion/raftfsm/gpuuse"
 	"pinion/raftfsm/spec"
 )
 
@@ -20,7 +21,8 @@ func TestReportsTellALife(t *testing.T) {
 		{Containers: []spec.ContainerReport{{Name: "main", Health: spec.Healthy}}},
 		{Containers: []spec.ContainerReport{{Name: "main", Health: spec.Unhealthy}}},
 		{Status: spec.Stopping, StopCode: spec.StopEssentialExited, StoppedReason: "Essential container in task exited",
-			Containers: []spec.ContainerReport{{Name: "main", Status: spec.Stopped, ExitCode: &exit, Reason: "boom", PeakMemory: 7}}},
+			Containers: []spec.ContainerReport{{Name: "main", Status: spec.Stopped, ExitCode: &exit, Reason: "boom", PeakMemory: 7, GPUTotals: &gpuuse.Totals{MeasuredSeconds: 60, BusySeconds: 50, PeakMemoryMiB: 9}}}},
+		{Containers: []spec.ContainerReport{{Name: "main", GPUTotals: &gpuuse.Totals{MeasuredSeconds: 70, BusySeconds: 3, Joules: 5}}}}, // of an agent that has forgotten some
 		{Status: spec.Stopped, Times: spec.TaskTimes{ExecutionStopped: at(4), Stopped: at(5)}},
 	}
 	for _, step := range steps {
@@ -30,12 +32,12 @@ func TestReportsTellALife(t *testing.T) {
 		}
 	}
 	want := task("t1", "h1", "h1-gpu0")
-	want.LastStatus, want.DesiredStatus, want.Version = spec.Stopped, spec.Stopped, 7
+	want.LastStatus, want.DesiredStatus, want.Version = spec.Stopped, spec.Stopped, 8
 	want.StopCode, want.StoppedReason = spec.StopEssentialExited, "Essential container in task exited"
 	want.Times = spec.TaskTimes{PullStarted: at(1), PullStopped: at(2), Started: at(3), ExecutionStopped: at(4), Stopped: at(5)}
 	main := &want.Containers[0]
 	main.LastStatus, main.ExitCode, main.Reason = spec.Stopped, &exit, "boom"
-	main.PeakMemory = 7
+	main.PeakMemory, main.GPUTotals = 7, &gpuuse.Totals{MeasuredSeconds: 70, BusySeconds: 50, Joules: 5, PeakMemoryMiB: 9}
 	main.RuntimeID, main.ImageDigest, main.Bindings, main.Health = "r", "sha256:d", []spec.NetworkBinding{{HostPort: 80}}, spec.Unhealthy
 	if got := h.View().Task("t1"); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)

@@ -14,7 +14,7 @@ import (
 // withUsage is a host that has the usage of two teams, asked for by these members of the query.
 func withUsage(t *testing.T, query string) *fakeHost {
 	h := newFakeHost(t)
-	h.documents["/v1/usage?"+query] = serveDocument(`{"rows":[{"team":"vision","day":"2026-01-02","tasks":3,"failed":1,"gpuSeconds":9015},{"day":"2026-01-02","tasks":2,"failed":0,"gpuSeconds":0}]}`)
+	h.documents["/v1/usage?"+query] = serveDocument(`{"rows":[{"team":"vision","day":"2026-01-02","tasks":3,"failed":1,"gpuSeconds":9015,"measuredGPUSeconds":9000,"busyGPUSeconds":3600,"joules":7200000},{"day":"2026-01-02","tasks":2,"failed":0,"gpuSeconds":0}]}`)
 	return h
 }
 
@@ -23,14 +23,14 @@ var lastMonth = "since=" + url.QueryEscape(testTime.Add(-30*24*time.Hour).Format
 
 func TestUsageIsATableOrCSVOrJSON(t *testing.T) {
 	got := pinion(t, withUsage(t, "by=team&"+lastMonth), "usage")
-	for _, want := range []string{"TEAM", "GPU-HOURS", "vision", "2.5", "-"} {
+	for _, want := range []string{"TEAM", "GPU-HOURS", "vision", "2.5", "40%", "2.0", "-"} {
 		if !strings.Contains(got.out, want) {
 			t.Errorf("%q is missing: %+v", want, got)
 		}
 	}
 	got = pinion(t, withUsage(t, "by=day%2Cteam&"+lastMonth), "usage", "--by", "day,team", "--csv")
 	rows, err := csv.NewReader(strings.NewReader(got.out)).ReadAll()
-	want := [][]string{{"day", "team", "gpu_hours", "tasks", "failed"}, {"2026-01-02", "vision", "2.504", "3", "1"}, {"2026-01-02", "", "0.000", "2", "0"}}
+	want := [][]string{{"day", "team", "gpu_hours", "tasks", "failed", "measured_gpu_hours", "busy_gpu_hours", "kwh"}, {"2026-01-02", "vision", "2.504", "3", "1", "2.500", "1.000", "2.0"}, {"2026-01-02", "", "0.000", "2", "0", "0.000", "0.000", "0"}}
 	if err != nil || !reflect.DeepEqual(rows, want) {
 		t.Errorf("%v, %v, %+v", rows, err, got)
 	}

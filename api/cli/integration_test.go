@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"pinion/api"
 	"pinion/api/rest"
@@ -31,15 +30,9 @@ var (
 	_ rest.TaskHost = (*apiHost)(nil)
 )
 
-func (l *apiHost) View(context.Context) (*raftfsm.View, error)    { return l.state.View(), nil }
-func (l *apiHost) Connected(string) bool                          { return true }
-func (l *apiHost) Pulls(string) []spec.Pull                       { return nil }
-func (l *apiHost) CheckGPU(string, bool) error                    { return spec.ErrNotFound }
-func (l *apiHost) GPUUsage() gpu.LatestUsage                      { return gpu.LatestUsage{} }
-func (l *apiHost) GPUSamples(string, time.Time) []gpu.UsageSample { return nil }
-func (l *apiHost) GPUCheck(string) (gpu.CheckOutcome, error) {
-	return gpu.CheckOutcome{}, spec.ErrNotFound
-}
+func (l *apiHost) View(context.Context) (*raftfsm.View, error) { return l.state.View(), nil }
+func (l *apiHost) Connected(string) bool                       { return true }
+func (l *apiHost) Pulls(string) []spec.Pull                    { return nil }
 
 func (l *apiHost) Propose(_ context.Context, c raftfsm.Command) (any, error) {
 	l.index++
@@ -90,7 +83,7 @@ func newAPIHost(t *testing.T) (*fakeHost, *raftfsm.State) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{Handler: api.NewHandler(api.Config{Store: l, TaskHost: l, Trusted: true, Version: "0.1.0", Log: slog.New(slog.NewTextHandler(io.Discard, nil))})}
+	server := &http.Server{Handler: api.NewHandler(api.Config{Store: l, Agent: rest.Agent{Tasks: l}, Trusted: true, Version: "0.1.0", Log: slog.New(slog.NewTextHandler(io.Discard, nil))})}
 	go server.Serve(socket)
 	t.Cleanup(func() { server.Close() })
 	return h, l.state

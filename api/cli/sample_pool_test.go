@@ -127,7 +127,7 @@ func sampleDocuments(n int) map[string]string {
 			return fmt.Sprintf(`{"task":%s,"outcome":"%s","host":"%s","team":"%s","gpus":8}`, sampleTask(3*(i%900)+2, sampleID("3f", i)), []string{"succeeded", "failed", "stopped"}[i%3], sampleName(i), pick(sampleTeams, i))
 		}) + `}`,
 		"/v1/usage?by=day%2Cteam%2Cfamily&since=2025-05-02T12%3A00%3A00Z": `{"rows":` + list(func(i int) string {
-			return fmt.Sprintf(`{"day":"2025-05-%02d","team":"%s","family":"%s","gpuSeconds":%d,"tasks":%d,"failed":%d}`, 1+i%30, pick(sampleTeams, i), family(i), 86400*i, i, i/9)
+			return fmt.Sprintf(`{"day":"2025-05-%02d","team":"%s","family":"%s","gpuSeconds":%d,"measuredGPUSeconds":%d,"busyGPUSeconds":%d,"joules":%d,"tasks":%d,"failed":%d}`, 1+i%30, pick(sampleTeams, i), family(i), 86400*i, 86000*i, 860*i*(i%101), 40_000_000*i, i, i/9)
 		}) + `}`,
 		"/v1/admin/oidc": `{"issuer":"https://login.example.com","groups":` + list(func(i int) string {
 			return fmt.Sprintf(`{"group":"lab-%d-people@example.com","role":"submit","cluster":"default","teams":["vision"],"maxGpus":8}`, i)

@@ -42,6 +42,16 @@ type Container struct {
 	Bindings []NetworkBinding `json:"networkBindings"`
 
 	PeakMemory int64 `json:"peakMemory"` // bytes that it used at most; 0 while it runs, and when that is not known
+
+	GPUTotals *GPUTotals `json:"gpuTotals"` // nil: nothing was measured
+}
+
+// GPUTotals is how a container has used its GPUs, in the time in which its host has measured them.
+type GPUTotals struct {
+	MeasuredSeconds int64 `json:"measuredSeconds"` // GPU-seconds
+	BusySeconds     int64 `json:"busySeconds"`     // of these, those in which something computed
+	Joules          int64 `json:"joules"`          // of energy; 0: not known
+	PeakMemoryMiB   int64 `json:"peakMemoryMiB"`   // of one GPU at most; 0: not known
 }
 
 // sharing is ECS's SharingStrategy.

@@ -30,14 +30,14 @@ func (g gpuCheck) check(x *httpx.Exchange, uuid string) error { return g.request
 func (g gpuCheck) reset(x *httpx.Exchange, uuid string) error { return g.request(x, uuid, true) }
 
 func (g gpuCheck) request(x *httpx.Exchange, uuid string, reset bool) error {
-	if err := g.api.Tasks.CheckGPU(uuid, reset); err != nil {
+	if err := g.api.Agent.GPUs.Check(uuid, reset); err != nil {
 		return err
 	}
 	return ok(x)
 }
 
 func (g gpuCheck) show(x *httpx.Exchange, uuid string) error {
-	outcome, err := g.api.Tasks.GPUCheck(uuid)
+	outcome, err := g.api.Agent.GPUs.CheckOutcome(uuid)
 	if err != nil {
 		return err
 	}

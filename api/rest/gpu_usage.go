@@ -107,7 +107,7 @@ func (g gpuUsage) here(x *httpx.Exchange, id string) error {
 	if id != g.api.HostID {
 		return wire.Errorf(httpx.NotFound, "This host is %s, not %s.", g.api.HostID, id)
 	}
-	return reply(x, g.api.Tasks.GPUUsage())
+	return reply(x, g.api.Agent.GPUs.Usage())
 }
 
 // samples tells of one GPU. The hour may have been that of several teams, so it is for keys that see all of them.
@@ -131,7 +131,7 @@ func (g gpuUsage) samplesHere(x *httpx.Exchange, uuid string) error {
 	if err != nil {
 		return err
 	}
-	return reply(x, g.api.Tasks.GPUSamples(uuid, after))
+	return reply(x, g.api.Agent.GPUs.Samples(uuid, after))
 }
 
 // after is the time of ?since=.

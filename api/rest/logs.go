@@ -30,7 +30,7 @@ type pull struct {
 // pulls lists how far the image pulls of a task have come.
 func (a *API) pulls(x *httpx.Exchange, taskID string) error {
 	views := []pull{}
-	for _, p := range a.Tasks.Pulls(taskID) {
+	for _, p := range a.Agent.Tasks.Pulls(taskID) {
 		views = append(views, pull{Image: p.Image, Done: p.Done, Total: p.Total})
 	}
 	return reply(x, views)
@@ -50,7 +50,7 @@ func (a *API) logs(x *httpx.Exchange, taskID string) error {
 	}
 	ctx, cancel := a.Peers.Stop.Context(x.Context())
 	defer cancel()
-	err = a.Tasks.Logs(ctx, query, stream.emit)
+	err = a.Agent.Tasks.Logs(ctx, query, stream.emit)
 	if flushErr := stream.flush(); err == nil {
 		err = flushErr
 	}

@@ -30,21 +30,31 @@ type Store interface {
 	Connected(hostID string) bool
 }
 
-// TaskHost is the agent of this host, for the tasks that run here and the GPUs that they have.
+// TaskHost is the agent of this host, for the tasks that run here.
 type TaskHost interface {
 	// Logs calls emit for each line, oldest first. It returns when the query is answered, or, following, when the
 	// task's containers are gone and their logs are drained. An error of emit ends it and is returned.
 	Logs(ctx context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error
 	// Pulls is how far the image pulls of a task have come; empty when none is under way.
 	Pulls(taskID string) []spec.Pull
-	// CheckGPU has a GPU of this host checked as soon as no task has it, and reset before. Until it has passed it gets no tasks. spec.ErrNotFound.
-	CheckGPU(uuid string, reset bool) error
-	// GPUCheck is how far the check is that CheckGPU has asked for last. spec.ErrNotFound.
-	GPUCheck(uuid string) (gpu.CheckOutcome, error)
-	// GPUUsage is how the GPUs of this host are used.
-	GPUUsage() gpu.LatestUsage
-	// GPUSamples is how a GPU was used after a time, in the last hour at most, the oldest sample first; none when this host does not have it.
-	GPUSamples(uuid string, after time.Time) []gpu.UsageSample
+}
+
+// Agent is what the agent of this host has.
+type Agent struct {
+	Tasks TaskHost
+	GPUs  GPUHost
+}
+
+// GPUHost has the GPUs of this host.
+type GPUHost interface {
+	// Check has a GPU of this host checked as soon as no task has it, and reset before. Until it has passed it gets no tasks. spec.ErrNotFound.
+	Check(uuid string, reset bool) error
+	// CheckOutcome is how far the check is that Check has asked for last. spec.ErrNotFound.
+	CheckOutcome(uuid string) (gpu.CheckOutcome, error)
+	// Usage is how the GPUs of this host are used.
+	Usage() gpu.LatestUsage
+	// Samples is how a GPU was used after a time, in the last hour at most, the oldest sample first; none when this host does not have it.
+	Samples(uuid string, after time.Time) []gpu.UsageSample
 }
 
 // Queue explains why tasks wait. It is asked on the leader only, which alone knows their order.
@@ -117,7 +127,7 @@ type Snapshotter interface {
 // API serves the routes. It is safe for concurrent use.
 type API struct {
 	Store   Store
-	Tasks   TaskHost
+	Agent   Agent
 	Queue   Queue // nil: this host is alone and nothing waits
 	Ended   Ended // nil: this host keeps no history
 	Admin   Admin

@@ -88,7 +88,7 @@ func (c *usageCache) put(hostID string, answer usageAnswer) {
 // of is how the GPUs of a host are used.
 func (g gpuUsage) of(x *httpx.Exchange, host *spec.Host) usageAnswer {
 	if g.api.Peers.Transport == nil || host.ID == g.api.HostID {
-		return judge(host, g.api.Tasks.GPUUsage())
+		return credible(host, g.api.Agent.GPUs.Usage())
 	}
 	if !g.api.Store.Connected(host.ID) {
 		return usageAnswer{problem: "the host is not connected"}
@@ -100,12 +100,12 @@ func (g gpuUsage) of(x *httpx.Exchange, host *spec.Host) usageAnswer {
 		if err != nil {
 			return usageAnswer{failed: true, problem: fmt.Sprintf("the host cannot be reached at %s: %v", host.Address, err)}
 		}
-		return judge(host, usage)
+		return credible(host, usage)
 	})
 }
 
-// judge takes of what a host says only what can be: it may be in the wrong hands, and its driver in trouble.
-func judge(host *spec.Host, said gpu.LatestUsage) usageAnswer {
+// credible is of what a host says what can be: it may be in the wrong hands, and its driver in trouble.
+func credible(host *spec.Host, said gpu.LatestUsage) usageAnswer {
 	answer := usageAnswer{usage: gpu.LatestUsage{At: said.At, GPUs: []gpu.RecentUsage{}}, problem: plainText(said.Problem)}
 	if said.At.IsZero() && answer.problem == "" {
 		answer.problem = "nothing is measured yet"

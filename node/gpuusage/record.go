@@ -43,12 +43,12 @@ func New(log *slog.Logger) *Record {
 	return &Record{log: log, gpus: map[string]*series{}, said: map[string]bool{}}
 }
 
-// Add records a sample of the devices. What is implausible, or of no device, is left out.
-func (r *Record) Add(at time.Time, usages []gpu.Usage, devices []gpu.Device) {
+// Add records a sample of the devices, and returns what is recorded by UUID. What is implausible, or of no device, is left out.
+func (r *Record) Add(at time.Time, usages []gpu.Usage, devices []gpu.Device) map[string]gpu.Usage {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.at, r.problem = at, ""
-	known := map[string]*series{}
+	known, added := map[string]*series{}, map[string]gpu.Usage{}
 	for i := range devices[:min(len(devices), maxGPUs)] {
 		d := &devices[i]
 		s := r.gpus[d.UUID]
@@ -59,12 +59,14 @@ func (r *Record) Add(at time.Time, usages []gpu.Usage, devices []gpu.Device) {
 				s = &series{}
 			}
 			s.add(at, &usage)
+			added[d.UUID] = usage
 		}
 		if s != nil {
 			known[d.UUID] = s
 		}
 	}
 	r.gpus = known
+	return added
 }
 
 // doubt says once of a GPU that its driver tells of it what cannot be.

@@ -23,12 +23,12 @@ func (h *networkHook) Name() string { return "network" }
 
 // Prestart attaches all containers at the same time.
 func (h *networkHook) Prestart(ctx context.Context, starts []*Start) error {
-	switch h.runner.mode {
+	switch networkMode(h.runner.def) {
 	case runtime.NetworkBridge:
 	case runtime.NetworkHost, runtime.NetworkNone:
 		return nil
 	default:
-		return startError(kindNetworking, starts[0].Container, fmt.Errorf("network mode %q is not supported; use bridge, host or none", h.runner.mode))
+		return startError(kindNetworking, starts[0].Container, fmt.Errorf("network mode %q is not supported; use bridge, host or none", networkMode(h.runner.def)))
 	}
 	all, ctx := errgroup.WithContext(ctx)
 	for _, s := range starts {
@@ -43,7 +43,7 @@ func (h *networkHook) Prestart(ctx context.Context, starts []*Start) error {
 
 // Reattach asks for the ports of a running container: their report may have been lost.
 func (h *networkHook) Reattach(ctx context.Context, c *Container) {
-	if h.runner.mode != runtime.NetworkBridge || len(c.Def.PortMappings) == 0 {
+	if networkMode(h.runner.def) != runtime.NetworkBridge || len(c.Def.PortMappings) == 0 {
 		return
 	}
 	attachment, err := h.runner.config.Network.Attach(ctx, c.ID, runtime.IDRange{}, c.Def.PortMappings)
@@ -56,7 +56,7 @@ func (h *networkHook) Reattach(ctx context.Context, c *Container) {
 
 // Poststop detaches all containers at the same time.
 func (h *networkHook) Poststop(ctx context.Context) error {
-	if h.runner.mode != runtime.NetworkBridge {
+	if networkMode(h.runner.def) != runtime.NetworkBridge {
 		return nil
 	}
 	var all errgroup.Group

@@ -83,7 +83,7 @@ func builtinHooks(r *Runner) []Hook {
 		r.images,
 		&networkHook{runner: r},
 		&gpuHook{runner: r},
-		&etcFilesHook{mode: r.mode, resolver: r.config.Resolver},
+		&etcFilesHook{mode: networkMode(r.def), resolver: r.config.Resolver},
 		environmentHook{},
 		visibleDevicesHook{},
 		shareHook{runner: r},

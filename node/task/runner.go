@@ -3,6 +3,7 @@
 package task
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -64,7 +65,6 @@ type Runner struct {
 	config      Config
 	task        *spec.Task
 	def         *spec.TaskDefinition
-	mode        string // network mode
 	dir         taskDir
 	containers  containerList // in the definition's order
 	hooks       []Hook
@@ -76,7 +76,8 @@ type Runner struct {
 	supervisors sync.WaitGroup
 	forced      *latch // its containers are to be killed, without waiting for their stop timeouts
 
-	Traffic *Traffic // the task as a target of requests
+	Traffic *Traffic  // the task as a target of requests
+	Meter   *GPUMeter // how the task uses its GPUs
 
 	resolved resolution // the digests of the task's run
 
@@ -89,12 +90,9 @@ type Runner struct {
 // New makes the runner of an assigned task; existing are its containers that were there already.
 func New(c Config, a spec.Assignment, existing []runtime.ExistingContainer) *Runner {
 	r := &Runner{
-		config: c, task: a.Task, def: a.Definition, userns: a.UserNamespaces, mode: a.Definition.NetworkMode,
+		config: c, task: a.Task, def: a.Definition, userns: a.UserNamespaces,
 		dir: newTaskDir(c.Dir, a.Task.ID), log: c.Log.With("task", a.Task.ID),
 		stopping: make(chan struct{}), forced: newLatch(), resolved: resolution{latch: newLatch()}, logsDone: make(chan struct{}), abandoned: make(chan struct{}),
-	}
-	if r.mode == "" {
-		r.mode = runtime.NetworkBridge
 	}
 	r.report.dir = c.Dir
 	r.report.report = spec.TaskReport{TaskID: a.Task.ID, Status: maxStatus(spec.Pending, a.Task.LastStatus), Times: a.Task.Times}
@@ -104,12 +102,18 @@ func New(c Config, a spec.Assignment, existing []runtime.ExistingContainer) *Run
 	r.timeLimit = newTimeLimit(c.Boot, a.Task.SchedulingOptions().TimeLimit)
 	r.Update(a.Task)
 	r.Traffic = newTraffic(r)
+	r.Meter = newGPUMeter(r)
 	r.images = &imageHook{runner: r}
 	r.hooks = builtinHooks(r)
 	if c.Hooks != nil {
 		r.hooks = append(r.hooks, c.Hooks(a)...)
 	}
 	return r
+}
+
+// networkMode is that of a task.
+func networkMode(def *spec.TaskDefinition) string {
+	return cmp.Or(def.NetworkMode, runtime.NetworkBridge)
 }
 
 func (r *Runner) addContainer(def *spec.ContainerDefinition, existing []runtime.ExistingContainer) {
@@ -123,7 +127,7 @@ func (r *Runner) addContainer(def *spec.ContainerDefinition, existing []runtime.
 			c.GPUs = known.GPUs
 			report = spec.ContainerReport{
 				Name: def.Name, Status: known.LastStatus, ExitCode: known.ExitCode, Reason: known.Reason,
-				RuntimeID: known.RuntimeID, ImageDigest: known.ImageDigest, Bindings: known.Bindings, Health: known.Health, PeakMemory: known.PeakMemory,
+				RuntimeID: known.RuntimeID, ImageDigest: known.ImageDigest, Bindings: known.Bindings, Health: known.Health, PeakMemory: known.PeakMemory, GPUTotals: known.GPUTotals,
 			}
 		}
 	}

@@ -88,12 +88,12 @@ func (r *Runner) newStarts(containers []*Container) ([]*Start, error) {
 		}
 		failpoint.Reached(failpoint.TaskDirMade)
 		def := *c.Def
-		if def.Hostname == "" && r.mode != runtime.NetworkHost {
+		if def.Hostname == "" && networkMode(r.def) != runtime.NetworkHost {
 			def.Hostname = r.task.ID[:min(12, len(r.task.ID))]
 		}
 		def.MountPoints = r.containers.mountPoints(c.Def)
 		starts = append(starts, &Start{Container: c, Dir: dir, Spec: runtime.ContainerSpec{
-			ID: c.ID, Task: r.task, Def: &def, TaskDef: r.def, GPUs: c.GPUs, Shared: shareOf(r.task, c.Def.Name) != nil, Network: r.mode, IDs: ids, Volumes: volumes,
+			ID: c.ID, Task: r.task, Def: &def, TaskDef: r.def, GPUs: c.GPUs, Shared: shareOf(r.task, c.Def.Name) != nil, Network: networkMode(r.def), IDs: ids, Volumes: volumes,
 		}})
 	}
 	return starts, nil

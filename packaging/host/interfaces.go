@@ -23,5 +23,6 @@ var (
 	_ rest.Snapshotter  = (*server.Member)(nil)
 	_ rest.KeyStore     = server.Keys{}
 	_ rest.TaskHost     = (*node.Node)(nil)
+	_ rest.GPUHost      = (*node.GPUs)(nil)
 	_ node.Control      = (*dispatch.Upstream)(nil)
 )

@@ -116,6 +116,10 @@ type UsageRow struct {
 	Tasks      int64  `json:"tasks"`
 	Failed     int64  `json:"failed"`
 	GPUSeconds int64  `json:"gpuSeconds"`
+
+	MeasuredGPUSeconds int64 `json:"measuredGPUSeconds"` // of the GPU time, that in which the use of the GPUs was measured
+	BusyGPUSeconds     int64 `json:"busyGPUSeconds"`     // of that, the time in which something computed
+	Joules             int64 `json:"joules"`             // that the GPUs needed in that time
 }
 
 // Usage is the answer to a UsageQuery.

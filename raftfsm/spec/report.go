@@ -1,6 +1,9 @@
 package spec
 
-import "pinion/raftfsm/traffic"
+import (
+	"pinion/raftfsm/gpuuse"
+	"pinion/raftfsm/traffic"
+)
 
 // Assignment is a task as its host must run it. Overrides are already merged into Definition (see Effective).
 type Assignment struct {
@@ -34,4 +37,5 @@ type ContainerReport struct {
 	Bindings    []NetworkBinding `json:"bindings,omitempty"`
 	Health      Health           `json:"health,omitempty"`               // of a container with a health check
 	PeakMemory  int64            `json:"peakMemory,omitempty" level:"1"` // bytes that it used at most; 0 while that is not known
+	GPUTotals   *gpuuse.Totals   `json:"gpuTotals,omitempty" level:"1"`  // so far; nil: nothing was measured
 }

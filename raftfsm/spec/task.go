@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"pinion/raftfsm/gpuuse"
 	"pinion/raftfsm/traffic"
 )
 
@@ -183,6 +184,18 @@ type Container struct {
 	PeakMemory  int64            `json:"peakMemory,omitempty" level:"1"` // bytes that it used at most; 0 while it runs, and where its kernel does not tell
 
 	Share *GPUShare `json:"gpuShare,omitempty" level:"1"` // of its one GPU; nil: it owns all of each
+
+	GPUTotals *gpuuse.Totals `json:"gpuTotals,omitempty" level:"1"` // so far, as its host reported it last; nil: nothing was measured
+}
+
+// GPUTotals is how the containers of the task have used their GPUs.
+func (t *Task) GPUTotals() (sum gpuuse.Totals) {
+	for i := range t.Containers {
+		if totals := t.Containers[i].GPUTotals; totals != nil {
+			sum = sum.Plus(*totals)
+		}
+	}
+	return sum
 }
 
 // NetworkBinding is a published port.

@@ -66,6 +66,7 @@ func mergeContainer(c *Container, r ContainerReport) {
 	c.ImageDigest = cmp.Or(r.ImageDigest, c.ImageDigest)
 	c.Health = cmp.Or(r.Health, c.Health)
 	c.PeakMemory = max(r.PeakMemory, c.PeakMemory)
+	c.GPUTotals = c.GPUTotals.Later(r.GPUTotals)
 	if len(r.Bindings) > 0 {
 		c.Bindings = r.Bindings
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"pinion/gpu"
@@ -149,6 +150,10 @@ func boundedReport(r spec.TaskReport, containers int) spec.TaskReport {
 		}
 		c.Status, c.Health = spec.Status(clip(string(c.Status))), spec.Health(clip(string(c.Health)))
 		c.PeakMemory = max(c.PeakMemory, 0)
+		if c.GPUTotals != nil {
+			totals := c.GPUTotals.Bounded(math.MaxInt64)
+			c.GPUTotals = &totals
+		}
 		c.Bindings = c.Bindings[:min(len(c.Bindings), maxBindings)]
 		r.Containers = append(r.Containers, c)
 	}

@@ -32,6 +32,9 @@ var ErrDamaged = errors.New("the history on disk is damaged")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+// checksumSize is the length of a checksum.
+const checksumSize = 4
+
 // checksum is the CRC32C of texts, one after the other.
 func checksum(texts ...[]byte) []byte {
 	sum := uint32(0)

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"pinion/raftfsm/ended"
+	"pinion/raftfsm/gpuuse"
 	"pinion/raftfsm/spec"
 )
 
@@ -30,6 +31,9 @@ func endedAt(n int, stopped time.Time, ran time.Duration) ended.Task {
 	}
 	for gpu := range n % 3 {
 		t.Containers[0].GPUs = append(t.Containers[0].GPUs, fmt.Sprintf("GPU-%d", gpu))
+	}
+	if given := int64(ran.Seconds()) * int64(n%3); n%4 > 0 && given > 0 {
+		t.Containers[0].GPUTotals = &gpuuse.Totals{MeasuredSeconds: given * 9 / 10, BusySeconds: given / int64(n%4+1), Joules: 300 * given, PeakMemoryMiB: 70_000}
 	}
 	return ended.Task{Task: t, Outcome: ended.Outcomes[n%3], Host: fmt.Sprintf("host%d", n%7)}
 }

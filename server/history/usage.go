@@ -28,11 +28,23 @@ type usageKey struct {
 }
 
 // usageSum is a sum over tasks.
-type usageSum struct{ tasks, failed, gpuSeconds int64 }
+type usageSum struct {
+	tasks, failed, gpuSeconds int64
+	measured, busy, joules    int64 // of the GPU time, see gpuuse.Totals
+}
 
 func (s usageSum) plus(more usageSum) usageSum {
-	return usageSum{s.tasks + more.tasks, s.failed + more.failed, s.gpuSeconds + more.gpuSeconds}
+	return usageSum{s.tasks + more.tasks, s.failed + more.failed, s.gpuSeconds + more.gpuSeconds,
+		s.measured + more.measured, s.busy + more.busy, s.joules + more.joules}
 }
+
+// fields are the numbers in the order in which they are written. Earlier versions wrote the first three alone.
+func (s *usageSum) fields() []*int64 {
+	return []*int64{&s.tasks, &s.failed, &s.gpuSeconds, &s.measured, &s.busy, &s.joules}
+}
+
+// firstFields is the number of fields that earlier versions wrote, and that are written where the others are 0.
+const firstFields = 3
 
 // usageSums are sums that a transaction adds to those on disk.
 type usageSums map[usageKey]usageSum
@@ -42,11 +54,15 @@ func (u usageSums) count(t *ended.Task) {
 	k := usageKey{cluster: t.Task.Cluster, team: t.Team(), key: t.Task.KeyHolder(), family: t.Family()}
 	to := time.Unix(0, stoppedAt(&t.Task)).Unix()
 	if milli := int64(t.Task.GPUMilli()); milli > 0 && !t.Task.Times.Started.IsZero() {
-		from := max(t.Task.Times.Started.Unix(), to-maxUsageDays*daySeconds)
-		for from < to {
+		start := max(t.Task.Times.Started.Unix(), to-maxUsageDays*daySeconds)
+		totals := t.Task.GPUTotals().Bounded(spec.GPUSeconds(milli, max(0, to-start)))
+		for from := start; from < to; {
 			k.day = int32(from / daySeconds)
 			next := min(to, (int64(k.day)+1)*daySeconds)
-			u.add(k, usageSum{gpuSeconds: spec.GPUSeconds(milli, next-from)})
+			part := func(total int64) int64 {
+				return until(total, next-start, to-start) - until(total, from-start, to-start)
+			}
+			u.add(k, usageSum{gpuSeconds: spec.GPUSeconds(milli, next-from), measured: part(totals.MeasuredSeconds), busy: part(totals.BusySeconds), joules: part(totals.Joules)})
 			from = next
 		}
 	}
@@ -56,6 +72,11 @@ func (u usageSums) count(t *ended.Task) {
 		one.failed = 1
 	}
 	u.add(k, one)
+}
+
+// until is how much of a total comes in the first seconds of all, when it comes evenly.
+func until(total, seconds, all int64) int64 {
+	return int64(float64(total) * float64(seconds) / float64(all))
 }
 
 func (u usageSums) add(k usageKey, more usageSum) {
@@ -95,15 +116,25 @@ func decodeUsageKey(name []byte) (usageKey, error) {
 	return usageKey{int32(binary.BigEndian.Uint32(name)), string(parts[0]), string(parts[1]), string(parts[2]), string(parts[3])}, nil
 }
 
-// encode is the value under a key: three numbers, and a checksum of both.
+// encode is the value under a key: three or six numbers, and a checksum of both.
 func (s usageSum) encode(name []byte) []byte {
-	text := binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(nil, uint64(s.tasks)), uint64(s.failed)), uint64(s.gpuSeconds))
+	fields := s.fields()
+	if s.measured|s.busy|s.joules == 0 {
+		fields = fields[:firstFields]
+	}
+	var text []byte
+	for _, field := range fields {
+		text = binary.AppendUvarint(text, uint64(*field))
+	}
 	return append(text, checksum(name, text)...)
 }
 
 func decodeSum(name, text []byte) (s usageSum, err error) {
 	value := text
-	for _, field := range []*int64{&s.tasks, &s.failed, &s.gpuSeconds} {
+	for i, field := range s.fields() {
+		if i == firstFields && len(text) <= checksumSize {
+			break
+		}
 		n, size := binary.Uvarint(text)
 		if size <= 0 {
 			return s, fmt.Errorf("a sum of usage: %w", ErrDamaged)
@@ -189,6 +220,7 @@ func (k usageKey) row(by []ended.Dimension) (row ended.UsageRow) {
 func sortedRows(sums map[ended.UsageRow]usageSum) (rows []ended.UsageRow) {
 	for row, sum := range sums {
 		row.Tasks, row.Failed, row.GPUSeconds = sum.tasks, sum.failed, sum.gpuSeconds
+		row.MeasuredGPUSeconds, row.BusyGPUSeconds, row.Joules = sum.measured, sum.busy, sum.joules
 		rows = append(rows, row)
 	}
 	slices.SortFunc(rows, func(a, b ended.UsageRow) int {

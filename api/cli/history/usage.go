@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/csv"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +29,8 @@ func Usage(system invocation.System) *cli.Command {
 		Name:  "usage",
 		Usage: "Sum the GPU-hours of ended tasks by team, key, family or day",
 		Description: `Sums over tasks that have ended, by whole days in UTC: GPU-hours on the days on which they ran, tasks and failures on the day on which
-they ended. KEY is the name of a key where you may know it, else its id, which --csv and -o json have.
+they ended. BUSY is for how much of the time the GPUs computed, and KWH what they needed, as far as their drivers measure it: --csv has the GPU-hours
+that were measured. KEY is the name of a key where you may know it, else its id, which --csv and -o json have.
 
 Examples:
    pinion usage                             # of the last 30 days, by team
@@ -74,26 +76,17 @@ func printUsage(ctx context.Context, c *cli.Context, inv *invocation.Invocation)
 	if usage.More {
 		inv.Notef("there are more rows than these: sum by less, or over a shorter time")
 	}
-	header := append(slices.Clone(by), "gpu_hours", "tasks", "failed")
 	if c.Bool("csv") {
-		w := csv.NewWriter(inv.Out)
-		_ = w.Write(header) // Flush keeps the error
-		for _, row := range usage.Rows {
-			_ = w.Write(cells(row, by, "", 3))
-		}
-		w.Flush()
-		return w.Error()
+		return writeCSV(inv.Out, by, usage.Rows)
 	}
-	for i := range header {
-		header[i] = strings.ToUpper(strings.ReplaceAll(header[i], "_", "-"))
-	}
+	header := append(strings.Split(strings.ToUpper(c.String("by")), ","), "GPU-HOURS", "BUSY", "KWH", "TASKS", "FAILED")
 	names := sync.OnceValues(func() (func(string) string, error) { return invocation.KeyNames(ctx, inv.Client) })
 	items, err := listing.Items(usage.Rows)
 	if err != nil {
 		return err
 	}
 	return listing.List[client.UsageRow]{Items: items, Table: func(rows []client.UsageRow) (*table.Table, error) {
-		t := &table.Table{Header: header, Empty: "no tasks ended then with these properties"}
+		t := &table.Table{Header: header, Optional: []string{"KWH", "BUSY"}, Empty: "no tasks ended then with these properties"}
 		for _, row := range rows {
 			if row.Key != "" {
 				name, err := names()
@@ -103,21 +96,53 @@ func printUsage(ctx context.Context, c *cli.Context, inv *invocation.Invocation)
 				row.Key = name(row.Key)
 			}
 			row.Key = cmp.Or(row.Key, format.Root)
-			t.Add(cells(row, by, "-", 1)...)
+			t.Add(append(dimensionsOf(row, by, "-"), hours(row.GPUSeconds, 1), busy(row), kilowattHours(row.Joules, "-"), strconv.FormatInt(row.Tasks, 10), strconv.FormatInt(row.Failed, 10))...)
 		}
 		return t, nil
 	}}.Print(c, inv)
 }
 
-// cells are the fields of a row, its GPU-hours with so many decimals; none stands for one that is empty.
-func cells(row client.UsageRow, by []string, none string, decimals int) (fields []string) {
+// writeCSV writes the rows with all their numbers.
+func writeCSV(to io.Writer, by []string, rows []client.UsageRow) error {
+	w := csv.NewWriter(to)
+	_ = w.Write(append(slices.Clone(by), "gpu_hours", "tasks", "failed", "measured_gpu_hours", "busy_gpu_hours", "kwh")) // Flush keeps the error
+	for _, row := range rows {
+		_ = w.Write(append(dimensionsOf(row, by, ""), hours(row.GPUSeconds, 3), strconv.FormatInt(row.Tasks, 10), strconv.FormatInt(row.Failed, 10),
+			hours(row.MeasuredGPUSeconds, 3), hours(row.BusyGPUSeconds, 3), kilowattHours(row.Joules, "0")))
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// dimensionsOf are what a row differs in from others; none stands for one that is empty.
+func dimensionsOf(row client.UsageRow, by []string, none string) (fields []string) {
 	values := map[string]string{"day": row.Day, "cluster": row.Cluster, "team": row.Team, "key": row.Key, "family": row.Family}
 	for _, name := range by {
 		fields = append(fields, cmp.Or(values[name], none))
 	}
-	hours := float64(row.GPUSeconds) / 3600
+	return fields
+}
+
+// hours are seconds with so many decimals.
+func hours(seconds int64, decimals int) string {
+	hours := float64(seconds) / 3600
 	if hours > 0 && hours < 0.1 {
 		decimals = 3 // a little is not nothing
 	}
-	return append(fields, strconv.FormatFloat(hours, 'f', decimals, 64), strconv.FormatInt(row.Tasks, 10), strconv.FormatInt(row.Failed, 10))
+	return strconv.FormatFloat(hours, 'f', decimals, 64)
+}
+
+// busy is for how much of the measured time the GPUs have computed.
+func busy(row client.UsageRow) string {
+	if row.MeasuredGPUSeconds == 0 {
+		return "-"
+	}
+	return strconv.FormatInt((100*row.BusyGPUSeconds+row.MeasuredGPUSeconds/2)/row.MeasuredGPUSeconds, 10) + "%"
+}
+
+func kilowattHours(joules int64, none string) string {
+	if joules == 0 {
+		return none
+	}
+	return strconv.FormatFloat(float64(joules)/3.6e6, 'f', 1, 64)
 }

@@ -164,6 +164,28 @@ func memoryUse(task client.Task) string {
 	return fmt.Sprintf(" Its containers used at most this much memory: %s.", strings.Join(used, ", "))
 }
 
+// gpuUse is a sentence about how the task used its GPUs, as far as that was measured.
+func gpuUse(task client.Task) string {
+	var sum client.GPUTotals
+	for _, c := range task.Containers {
+		if totals := c.GPUTotals; totals != nil {
+			sum.MeasuredSeconds, sum.BusySeconds = sum.MeasuredSeconds+totals.MeasuredSeconds, sum.BusySeconds+totals.BusySeconds
+			sum.Joules, sum.PeakMemoryMiB = sum.Joules+totals.Joules, max(sum.PeakMemoryMiB, totals.PeakMemoryMiB)
+		}
+	}
+	if sum.MeasuredSeconds <= 0 {
+		return ""
+	}
+	text := fmt.Sprintf(" Its GPUs computed for %d%% of the time", (100*sum.BusySeconds+sum.MeasuredSeconds/2)/sum.MeasuredSeconds)
+	if sum.PeakMemoryMiB > 0 {
+		text += fmt.Sprintf(", with at most %s of memory in use", format.MiB(sum.PeakMemoryMiB))
+	}
+	if sum.Joules > 0 {
+		text += fmt.Sprintf(", and needed %.2g kWh", float64(sum.Joules)/3.6e6)
+	}
+	return text + "."
+}
+
 // signals are the names of the signals that end processes.
 var signals = map[int]string{
 	1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE", 15: "SIGTERM",

@@ -78,6 +78,19 @@ gpu-h7     RESOURCE:GPU  needs 8 GPUs, 4 free
 	}
 }
 
+func TestTheUseOfTheGPUsIsTold(t *testing.T) {
+	const measured = `{"name":"c","exitCode":0,"gpuTotals":{"measuredSeconds":900,"busySeconds":300,"joules":720000,"peakMemoryMiB":73728}},{"name":"d","exitCode":0,"gpuTotals":{"measuredSeconds":100,"busySeconds":100}}`
+	for containers, want := range map[string]string{
+		measured:                    " Its GPUs computed for 40% of the time, with at most 72 GiB of memory in use, and needed 0.2 kWh.",
+		`{"name":"c","exitCode":0}`: "",
+		`{"name":"c","exitCode":0,"gpuTotals":{"measuredSeconds":3600,"busySeconds":0}}`: " Its GPUs computed for 0% of the time.",
+	} {
+		if got := gpuUse(stopped(t, "EssentialContainerExited", "", containers)); got != want {
+			t.Errorf("%s: %q", containers, got)
+		}
+	}
+}
+
 func TestTheMemoryThatWasUsedIsTold(t *testing.T) {
 	for containers, want := range map[string]string{
 		`{"name":"c","exitCode":0}`:                                                                  "",

@@ -116,7 +116,7 @@ func explainEnd(ctx context.Context, inv *invocation.Invocation, cluster string,
 	if e.RetryAs != "" {
 		text += fmt.Sprintf(" Task %s does its work again.", format.ID(e.RetryAs))
 	}
-	printWrapped(inv, text+memoryUse(task))
+	printWrapped(inv, text+memoryUse(task)+gpuUse(task))
 	if end.advice != "" {
 		printWrapped(inv, end.advice)
 	}

@@ -4,6 +4,7 @@ package types
 
 import (
 	"pinion/api/wire"
+	"pinion/raftfsm/gpuuse"
 	"pinion/raftfsm/spec"
 )
 
@@ -104,6 +105,7 @@ type Container struct {
 	GPUIDs             []string              `json:"gpuIds,omitempty"`
 	GPUSharingStrategy *spec.SharingStrategy `json:"gpuSharingStrategy,omitempty"`
 	PeakMemory         int64                 `json:"peakMemory,omitempty"` // Pinion's own: bytes that it used at most, of one that has ended
+	GPUTotals          *gpuuse.Totals        `json:"gpuTotals,omitempty"`  // Pinion's own: how it has used its GPUs so far
 }
 
 // StartTaskInput is the input of StartTask.

@@ -21,7 +21,7 @@ func (r *Renderer) containers(t *spec.Task, taskARN string, d *spec.TaskDefiniti
 			ContainerARN: r.containerARN(t, running.ID), TaskARN: taskARN, Name: running.Name, Image: running.Image,
 			ImageDigest: running.ImageDigest, RuntimeID: running.RuntimeID,
 			LastStatus: string(cmp.Or(running.LastStatus, t.LastStatus)), ExitCode: running.ExitCode, Reason: running.Reason,
-			NetworkInterfaces: []struct{}{}, HealthStatus: containerHealth(running), GPUIDs: running.GPUs, PeakMemory: running.PeakMemory,
+			NetworkInterfaces: []struct{}{}, HealthStatus: containerHealth(running), GPUIDs: running.GPUs, PeakMemory: running.PeakMemory, GPUTotals: running.GPUTotals,
 		}
 		if running.LastStatus.Rank() >= spec.Running.Rank() {
 			rendered.NetworkBindings = append([]spec.NetworkBinding{}, running.Bindings...)

@@ -219,7 +219,7 @@ var outputs = map[string]overlay{
 	},
 	"Container": {
 		Optional: "image imageDigest runtimeId reason cpu memory memoryReservation gpuIds gpuSharingStrategy",
-		Own:      []own{{"peakMemory", "int64", "Pinion's own: bytes that it used at most, of one that has ended"}},
+		Own:      []own{{"peakMemory", "int64", "Pinion's own: bytes that it used at most, of one that has ended"}, {"gpuTotals", "*gpuuse.Totals", "Pinion's own: how it has used its GPUs so far"}},
 		Types:    map[string]string{"networkBindings": "[]spec.NetworkBinding,omitzero", "gpuSharingStrategy": "*spec.SharingStrategy"},
 		LeftOut:  map[string]string{noExec: "managedAgents", noAccelerators: "neuronDeviceIds"},
 	},
