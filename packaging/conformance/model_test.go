@@ -209,7 +209,7 @@ func (m *model) problems(name string, value any, at string) []string {
 }
 
 // ownMembers are Pinion's own, which Amazon's clients pass over.
-var ownMembers = []string{"Container.peakMemory"}
+var ownMembers = []string{"Container.peakMemory", "Container.gpuTotals"}
 
 // newerMembers are of the model that go.mod has, and may be missing in that of botocore.
 var newerMembers = []string{
