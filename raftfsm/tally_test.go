@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"pinion/raftfsm/gpuuse"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/tally"
 )
@@ -165,7 +166,7 @@ func TestARestoredStateHasTheSameTallies(t *testing.T) {
 	if err := restored.Restore(bytes.NewReader(h.snapshot(t))); err != nil {
 		t.Fatal(err)
 	}
-	if before, after := h.View().KeyTally("k"), restored.View().KeyTally("k"); before != after || before.Tasks != 5 || before.GPUMilli != 10*spec.GPUMilli {
+	if before, after := h.View().KeyTally("k"), restored.View().KeyTally("k"); before != after || before.Tasks != 5 || before.GPUMilli != 10*gpuuse.Milli {
 		t.Errorf("%+v and %+v", before, after)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"pinion/raftfsm/gpuuse"
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/table"
@@ -62,7 +63,7 @@ func spreadOverHours(hours map[int64]int64, milli, from, to int64) {
 	for from < to {
 		hour := from / 3600
 		next := min(to, (hour+1)*3600)
-		hours[hour] += spec.GPUSeconds(milli, next-from)
+		hours[hour] += gpuuse.Seconds(milli, next-from)
 		from = next
 	}
 }

@@ -68,7 +68,7 @@ func (m *GPUMeter) Add(usage map[string]gpu.Usage, passed time.Duration, now tim
 
 func (t *gpuTotals) add(u *gpu.Usage, seconds float64, share *spec.GPUShare) {
 	if share != nil {
-		seconds *= float64(share.Milli()) / spec.GPUMilli
+		seconds *= float64(share.Milli()) / gpuuse.Milli
 	} else if u.MemoryUsedMiB != nil {
 		t.peakMiB = max(t.peakMiB, *u.MemoryUsedMiB)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"pinion/gpu"
+	"pinion/raftfsm/gpuuse"
 )
 
 // GPUShare is the share of a GPU's memory that a container holds; the GPU is the only one in Container.GPUs.
@@ -27,22 +28,8 @@ func (s *GPUShare) Strategy() *SharingStrategy {
 	return &SharingStrategy{NvidiaMPS: mps}
 }
 
-// GPUMilli is what a whole GPU counts for where shares count too.
-const GPUMilli = 1000
-
 // Milli is what the share counts for, in thousandths of a GPU, rounded up.
-func (s *GPUShare) Milli() int { return MilliOf(s.MemoryMiB, s.TotalMiB) }
-
-// MilliOf is what so much memory of a GPU counts for, in thousandths of the GPU, rounded up; all of it when its total is not known.
-func MilliOf(mib, totalMiB int64) int {
-	if totalMiB <= 0 || mib >= totalMiB {
-		return GPUMilli
-	}
-	return int((max(0, mib)*GPUMilli + totalMiB - 1) / totalMiB)
-}
-
-// GPUSeconds is the GPU time of so many thousandths of a GPU, to the nearest second.
-func GPUSeconds(milli, seconds int64) int64 { return (milli*seconds + GPUMilli/2) / GPUMilli }
+func (s *GPUShare) Milli() int { return gpuuse.MilliOf(s.MemoryMiB, s.TotalMiB) }
 
 // GPUMilli is what the task holds of GPUs, in thousandths of one.
 func (t *Task) GPUMilli() (sum int) {
@@ -50,7 +37,7 @@ func (t *Task) GPUMilli() (sum int) {
 		if c := &t.Containers[i]; c.Share != nil {
 			sum += c.Share.Milli()
 		} else {
-			sum += len(c.GPUs) * GPUMilli
+			sum += len(c.GPUs) * gpuuse.Milli
 		}
 	}
 	return sum

@@ -3,6 +3,8 @@ package spec
 import (
 	"errors"
 	"fmt"
+
+	"pinion/raftfsm/gpuuse"
 )
 
 // PoolLimits bound what the state of the whole pool holds, whoever made it. A zero field stands for its default.
@@ -123,7 +125,7 @@ func (k *AccessKey) CheckRevision(has Tally) error {
 }
 
 // WholeGPUs is thousandths of GPUs in GPUs, rounded up.
-func WholeGPUs(milli int) int { return (milli + GPUMilli - 1) / GPUMilli }
+func WholeGPUs(milli int) int { return (milli + gpuuse.Milli - 1) / gpuuse.Milli }
 
 // noLimit as LimitError.Limit is none.
 const noLimit = -1

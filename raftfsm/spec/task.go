@@ -153,7 +153,7 @@ func (t *Task) KeyHolder() string {
 // countedMilli is what the task counts for in a limit of GPUs, in thousandths of one: what it holds, or what it asks for while it waits.
 func (t *Task) countedMilli() int {
 	if t.HostID == "" && t.Owner != nil {
-		return max(0, t.Owner.GPUs)*GPUMilli + t.Owner.GPUMilli
+		return max(0, t.Owner.GPUs)*gpuuse.Milli + t.Owner.GPUMilli
 	}
 	return t.GPUMilli()
 }

@@ -12,7 +12,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"pinion/raftfsm/ended"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/gpuuse"
 )
 
 const (
@@ -55,14 +55,14 @@ func (u usageSums) count(t *ended.Task) {
 	to := time.Unix(0, stoppedAt(&t.Task)).Unix()
 	if milli := int64(t.Task.GPUMilli()); milli > 0 && !t.Task.Times.Started.IsZero() {
 		start := max(t.Task.Times.Started.Unix(), to-maxUsageDays*daySeconds)
-		totals := t.Task.GPUTotals().Bounded(spec.GPUSeconds(milli, max(0, to-start)))
+		totals := t.Task.GPUTotals().Bounded(gpuuse.Seconds(milli, max(0, to-start)))
 		for from := start; from < to; {
 			k.day = int32(from / daySeconds)
 			next := min(to, (int64(k.day)+1)*daySeconds)
 			part := func(total int64) int64 {
 				return until(total, next-start, to-start) - until(total, from-start, to-start)
 			}
-			u.add(k, usageSum{gpuSeconds: spec.GPUSeconds(milli, next-from), measured: part(totals.MeasuredSeconds), busy: part(totals.BusySeconds), joules: part(totals.Joules)})
+			u.add(k, usageSum{gpuSeconds: gpuuse.Seconds(milli, next-from), measured: part(totals.MeasuredSeconds), busy: part(totals.BusySeconds), joules: part(totals.Joules)})
 			from = next
 		}
 	}

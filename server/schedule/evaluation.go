@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"pinion/raftfsm/gpuuse"
 	"pinion/raftfsm/query"
 	"pinion/raftfsm/spec"
 	"pinion/server/schedule/pack"
@@ -132,7 +133,7 @@ func ownerOf(r spec.RunRequest, demand spec.Demand, sharedMiB int64) *spec.TaskO
 	}
 	owner := &spec.TaskOwner{Key: r.Key, GPUs: demand.TotalGPUs()}
 	if share := demand.ShareMiB(); share > 0 {
-		owner.GPUMilli = spec.MilliOf(share, sharedMiB)
+		owner.GPUMilli = gpuuse.MilliOf(share, sharedMiB)
 	}
 	return owner
 }

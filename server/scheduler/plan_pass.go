@@ -8,6 +8,7 @@ import (
 
 	"pinion/packaging/failpoint"
 	"pinion/raftfsm"
+	"pinion/raftfsm/gpuuse"
 	"pinion/raftfsm/spec"
 	"pinion/server/id"
 	"pinion/server/schedule"
@@ -116,7 +117,7 @@ func checkLimits(view *raftfsm.View, r spec.RunRequest, effective *spec.TaskDefi
 	switch {
 	case len(demand.Shares) > 0: // counts for what its GPU has, which is known when it is placed
 	case !demand.WantsAllGPUs():
-		more.GPUMilli = more.Tasks * demand.TotalGPUs() * spec.GPUMilli
+		more.GPUMilli = more.Tasks * demand.TotalGPUs() * gpuuse.Milli
 	case more.Waiting > 0:
 		more.GPUMilli = spec.AllHostGPUs
 	}

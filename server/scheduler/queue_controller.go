@@ -7,6 +7,7 @@ import (
 
 	"pinion/packaging/tick"
 	"pinion/raftfsm"
+	"pinion/raftfsm/gpuuse"
 	"pinion/raftfsm/spec"
 	"pinion/server/schedule/queue"
 )
@@ -170,7 +171,7 @@ func (w *queueController) poll() {
 func (w *queueController) loadUsage(view *raftfsm.View, now time.Time) {
 	for _, usage := range view.Usages() {
 		for _, hour := range usage.Hours {
-			w.queue.Teams.Charge(usage.Team, spec.GPUMilli*float64(hour.GPUSeconds), hour.Start().Add(time.Hour/2), now)
+			w.queue.Teams.Charge(usage.Team, gpuuse.Milli*float64(hour.GPUSeconds), hour.Start().Add(time.Hour/2), now)
 		}
 	}
 	for _, task := range view.Tasks("") {
@@ -190,7 +191,7 @@ func (w *queueController) setTeams(view *raftfsm.View) {
 		delete(deleted, team.Name)
 		quota := -1
 		if team.GPUs != nil {
-			quota = *team.GPUs * spec.GPUMilli
+			quota = *team.GPUs * gpuuse.Milli
 		}
 		w.queue.Teams.Set(team.Name, quota, team.Weight)
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/gpuuse"
 	"pinion/raftfsm/spec"
 	"pinion/server/schedule"
 	"pinion/server/schedule/queue"
@@ -132,16 +133,16 @@ func itemOf(view *raftfsm.View, tasks []*spec.Task, definition *spec.TaskDefinit
 // the smallest GPU on which it fits.
 func milliOf(view *raftfsm.View, cluster string, demand spec.Demand) int {
 	if share := demand.ShareMiB(); share > 0 {
-		return spec.MilliOf(share, smallestShared(view, cluster, share))
+		return gpuuse.MilliOf(share, smallestShared(view, cluster, share))
 	}
 	if !demand.WantsAllGPUs() {
-		return demand.TotalGPUs() * spec.GPUMilli
+		return demand.TotalGPUs() * gpuuse.Milli
 	}
 	most := 1
 	for _, host := range view.Hosts(cluster) {
 		most = max(most, len(host.GPUs.Devices))
 	}
-	return most * spec.GPUMilli
+	return most * gpuuse.Milli
 }
 
 // smallestShared is the memory of the smallest GPU of a cluster that can be shared and has so much; 0: there is none.

@@ -1,0 +1,15 @@
+package gpuuse
+
+// Milli is what a whole GPU counts for where shares count too.
+const Milli = 1000
+
+// MilliOf is what so much memory of a GPU counts for, in thousandths of the GPU, rounded up; all of it when its total is not known.
+func MilliOf(mib, totalMiB int64) int {
+	if totalMiB <= 0 || mib >= totalMiB {
+		return Milli
+	}
+	return int((max(0, mib)*Milli + totalMiB - 1) / totalMiB)
+}
+
+// Seconds is the GPU time of so many thousandths of a GPU, to the nearest second.
+func Seconds(milli, seconds int64) int64 { return (milli*seconds + Milli/2) / Milli }
