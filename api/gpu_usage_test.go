@@ -164,3 +164,24 @@ func TestUsageIsForThoseWhoSeeTheTask(t *testing.T) {
 		}
 	}
 }
+
+// An idle timeout is for tasks that have GPUs and end once.
+func TestAnIdleTimeoutIsRefusedWhereItWouldDoNothing(t *testing.T) {
+	b := ready(t)
+	admin := b.withKey(t, spec.AccessKey{ID: "AKIAADMIN", Role: spec.RoleAdmin})
+	b.as(admin, restRequest("RegisterTaskDefinition", `{"family":"plain","containerDefinitions":[{"name":"c","image":"i","memory":64}]}`))
+	run := func(definition, timeout string) string {
+		return b.as(admin, restRequest("RunTask", `{"taskDefinition":"`+definition+`","tags":[{"key":"pinion.idle-timeout","value":"`+timeout+`"}]}`)).Body.String()
+	}
+	for name, got := range map[string]string{
+		"a task without GPUs": run("plain", "30m"), "less than a minute": run("tensorflow-1-gpu", "5s"), "no time": run("tensorflow-1-gpu", "soon"),
+		"a service": b.as(admin, restRequest("CreateService", `{"serviceName":"web","taskDefinition":"tensorflow-1-gpu","desiredCount":1,"tags":[{"key":"pinion.idle-timeout","value":"30m"}]}`)).Body.String(),
+	} {
+		if !strings.Contains(got, "pinion.idle-timeout") || !strings.Contains(got, "InvalidParameterException") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	if got := run("tensorflow-1-gpu", "30m"); !strings.Contains(got, `"lastStatus"`) {
+		t.Errorf("a task with a GPU: %s", got)
+	}
+}

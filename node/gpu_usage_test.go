@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"pinion/raftfsm/gpuuse"
+	"pinion/raftfsm/spec"
 )
 
 // wantTotals wants the totals of the task's first container to be these, but for the samples at both ends and what an agent forgets that is killed.
@@ -55,5 +56,70 @@ func TestTheUseOfASharedGPUIsDivided(t *testing.T) {
 		w.waitIdle()
 		w.advance(time.Minute)
 		w.wantTotals("a quarter of a GPU", task, gpuuse.Totals{MeasuredSeconds: 900, BusySeconds: 540, Joules: 360_000})
+	})
+}
+
+// withIdleTimeout has the task end when its GPUs do nothing for so long.
+func withIdleTimeout(timeout string) func(*spec.Task) {
+	return func(t *spec.Task) { t.Tags = []spec.Tag{{Key: spec.TagIdleTimeout, Value: timeout}} }
+}
+
+func (w *simHost) idleSince(task string) time.Time {
+	if totals := w.control.lastReport(task).Containers[0].GPUTotals; totals != nil {
+		return totals.IdleSince
+	}
+	return time.Time{}
+}
+
+// A task whose GPUs do nothing is stopped after its idle timeout, and the pool knows that half of it before. One GPU that computes is enough to go on.
+func TestATaskThatDoesNothingIsStopped(t *testing.T) {
+	simulate(t, func(w *simHost) {
+		w.boot()
+		w.gpus.setUsage("GPU-0", 0, 70)
+		w.gpus.setUsage("GPU-1", 50, 400)
+		task := w.control.assign("t1", spec.TaskDefinition{Containers: []spec.ContainerDefinition{withGPUs("a", "GPU-0,GPU-1")}}, withIdleTimeout("30m"))
+		w.waitIdle()
+		w.advance(2 * time.Hour)
+		w.wantRunning(id(task, "a"))
+		w.gpus.setUsage("GPU-1", 1, 70) // a monitor looks at it
+		w.advance(20 * time.Minute)
+		if since := time.Since(w.idleSince(task)); since < 19*time.Minute || since > 21*time.Minute {
+			w.Errorf("the pool believes that it is idle for %v", since)
+		}
+		w.gpus.setUsage("GPU-0", 30, 300)
+		w.advance(time.Minute)
+		w.gpus.setUsage("GPU-0", 0, 70)
+		if since := w.idleSince(task); !since.IsZero() {
+			w.Errorf("a task that computes is idle since %v", since)
+		}
+		w.advance(29 * time.Minute)
+		w.wantRunning(id(task, "a"))
+		w.advance(2 * time.Minute)
+		report := w.control.lastReport(task)
+		w.want("stop code", report.StopCode, spec.StopScheduler)
+		w.want("reason", report.StoppedReason, spec.IdleReason(30*time.Minute))
+		w.wantNothingLeft()
+	})
+}
+
+// What nobody knows is no idleness: a driver that says nothing, or an agent that was not there.
+func TestATaskOfWhichNothingIsKnownRunsOn(t *testing.T) {
+	simulate(t, func(w *simHost) {
+		w.boot()
+		w.gpus.setUsage("GPU-0", 0, 70)
+		task := w.control.assign("t1", spec.TaskDefinition{Containers: []spec.ContainerDefinition{withGPUs("a", "GPU-0")}}, withIdleTimeout("30m"))
+		w.waitIdle()
+		w.advance(29 * time.Minute)
+		w.gpus.setUsage("GPU-0", -1, 0)
+		w.advance(5 * time.Hour)
+		w.gpus.setUsage("GPU-0", 0, 70)
+		w.advance(29 * time.Minute)
+		w.crash()
+		w.advance(time.Hour)
+		w.boot()
+		w.advance(29 * time.Minute)
+		w.wantRunning(id(task, "a"))
+		w.advance(2 * time.Minute)
+		w.want("stop code", w.control.lastReport(task).StopCode, spec.StopScheduler)
 	})
 }

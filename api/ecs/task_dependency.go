@@ -60,3 +60,15 @@ func checkUnqueued(request *spec.RunRequest) error {
 func CheckTeam(name string) error {
 	return call.WithType("InvalidParameterException", tags.CheckTeam(name))
 }
+
+// checkIdleTimeout refuses an idle timeout for a task without GPUs, which would never end it.
+func checkIdleTimeout(request spec.RunRequest, definition *spec.TaskDefinition) error {
+	if options, _ := spec.ParseSchedulingOptions(request.Tags); options.IdleTimeout == 0 {
+		return nil
+	}
+	demand := spec.DemandOf(spec.Effective(definition, request.Overrides))
+	if demand.TotalGPUs() != 0 || demand.ShareMiB() > 0 || demand.WantsAllGPUs() {
+		return nil
+	}
+	return field.Errorf("tags", "The tag %s stops a task whose GPUs do nothing, and this task asks for none: remove it, or use %s.", spec.TagIdleTimeout, spec.TagTimeLimit)
+}

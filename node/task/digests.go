@@ -12,10 +12,12 @@ type resolution struct {
 	task *spec.Task // with the digests; not to be read before
 }
 
-// Update takes note of what the pool has changed of the task: for how long it may run, as its tags say, and the digests of its run,
+// Update takes note of what the pool has changed of the task: for how long it may run, and its GPUs do nothing, as its tags say, and the digests of its run,
 // which are those of the first task of the run that resolved its images.
 func (r *Runner) Update(task *spec.Task) {
-	r.timeLimit.set(task.SchedulingOptions().TimeLimit)
+	options := task.SchedulingOptions()
+	r.timeLimit.set(options.TimeLimit)
+	r.Meter.setIdleTimeout(options.IdleTimeout)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.resolved.happened() && task.Resolved() {

@@ -12,13 +12,19 @@ import (
 // totalsInterval is how often the pool learns how a task that runs uses its GPUs: what was counted since is lost when the agent is restarted.
 const totalsInterval = 15 * time.Minute
 
-// GPUMeter adds up how the containers of a task use their GPUs.
+// idlePercent is the utilization up to which a GPU does nothing: drivers tell of 1 % where nothing but a monitor looks at it.
+const idlePercent = 1
+
+// GPUMeter adds up how the containers of a task use their GPUs, and stops the task when they do nothing for its idle timeout.
 type GPUMeter struct {
 	runner *Runner
 
-	mu       sync.Mutex
-	totals   []gpuTotals // by container
-	reported time.Time   // when the totals were reported last
+	mu          sync.Mutex
+	totals      []gpuTotals   // by container
+	reported    time.Time     // when the totals were reported last
+	idleTimeout time.Duration // 0: none
+	idleSince   time.Time     // zero: the GPUs do something, or nobody knows
+	warned      bool          // the pool knows that the task is going to be stopped
 }
 
 // gpuTotals are gpuuse.Totals with their fractions.
@@ -34,6 +40,13 @@ func newGPUMeter(r *Runner) *GPUMeter {
 	return m
 }
 
+// setIdleTimeout replaces the timeout.
+func (m *GPUMeter) setIdleTimeout(timeout time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.idleTimeout = timeout
+}
+
 // Add counts how the GPUs were used, by their UUIDs, in the time before now. Containers that do not run use none.
 func (m *GPUMeter) Add(usage map[string]gpu.Usage, passed time.Duration, now time.Time) {
 	if len(m.runner.containers.gpus()) == 0 {
@@ -41,29 +54,57 @@ func (m *GPUMeter) Add(usage map[string]gpu.Usage, passed time.Duration, now tim
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	warned := m.warned
+	m.followIdleness(usage, now)
 	counted := false
-	m.runner.report.update(func(report *spec.TaskReport) {
-		passed = min(passed, now.Sub(report.Times.Started))
-		if report.Times.Started.IsZero() || passed <= 0 {
-			return
-		}
-		for _, c := range m.runner.containers {
-			if report.Containers[c.index].Status != spec.Running {
-				continue
-			}
-			for _, uuid := range c.GPUs {
-				if u, ok := usage[uuid]; ok && u.Utilization != nil {
-					m.totals[c.index].add(&u, passed.Seconds(), shareOf(m.runner.task, c.Def.Name))
-					report.Containers[c.index].GPUTotals = m.totals[c.index].whole()
-					counted = true
-				}
-			}
-		}
-	})
-	if counted && now.Sub(m.reported) >= totalsInterval {
+	m.runner.report.update(func(report *spec.TaskReport) { counted = m.addTo(report, usage, passed, now) })
+	if counted && (m.warned != warned || now.Sub(m.reported) >= totalsInterval) {
 		m.reported = now
 		m.runner.queueReport()
 	}
+	if m.idleTimeout > 0 && !m.idleSince.IsZero() && now.Sub(m.idleSince) >= m.idleTimeout {
+		m.runner.beginStop(spec.StopScheduler, spec.IdleReason(m.idleTimeout))
+	}
+}
+
+// followIdleness follows since when the GPUs do nothing. What nobody knows of may be busy. The pool is told when half of the timeout is over.
+func (m *GPUMeter) followIdleness(usage map[string]gpu.Usage, now time.Time) {
+	for _, uuid := range m.runner.containers.gpus() {
+		if u, ok := usage[uuid]; !ok || u.Utilization == nil || *u.Utilization > idlePercent {
+			m.idleSince, m.warned = time.Time{}, false
+			return
+		}
+	}
+	if m.idleSince.IsZero() || m.runner.Report().Status != spec.Running {
+		m.idleSince = now
+	}
+	m.warned = m.idleTimeout > 0 && now.Sub(m.idleSince) >= m.idleTimeout/2
+}
+
+// addTo adds the use to the totals of a report. It reports whether there was any.
+func (m *GPUMeter) addTo(report *spec.TaskReport, usage map[string]gpu.Usage, passed time.Duration, now time.Time) (counted bool) {
+	passed = min(passed, now.Sub(report.Times.Started))
+	if report.Times.Started.IsZero() || passed <= 0 {
+		return false
+	}
+	for _, c := range m.runner.containers {
+		if report.Containers[c.index].Status != spec.Running {
+			continue
+		}
+		for _, uuid := range c.GPUs {
+			if u, ok := usage[uuid]; ok && u.Utilization != nil {
+				m.totals[c.index].add(&u, passed.Seconds(), shareOf(m.runner.task, c.Def.Name))
+				counted = true
+			}
+		}
+		if totals := m.totals[c.index].whole(); totals.MeasuredSeconds > 0 {
+			if m.warned {
+				totals.IdleSince = m.idleSince.UTC()
+			}
+			report.Containers[c.index].GPUTotals = totals
+		}
+	}
+	return counted
 }
 
 func (t *gpuTotals) add(u *gpu.Usage, seconds float64, share *spec.GPUShare) {

@@ -100,9 +100,9 @@ func New(c Config, a spec.Assignment, existing []runtime.ExistingContainer) *Run
 		r.addContainer(&a.Definition.Containers[i], existing)
 	}
 	r.timeLimit = newTimeLimit(c.Boot, a.Task.SchedulingOptions().TimeLimit)
+	r.Meter = newGPUMeter(r)
 	r.Update(a.Task)
 	r.Traffic = newTraffic(r)
-	r.Meter = newGPUMeter(r)
 	r.images = &imageHook{runner: r}
 	r.hooks = builtinHooks(r)
 	if c.Hooks != nil {

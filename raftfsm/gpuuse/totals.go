@@ -1,6 +1,11 @@
 // Package gpuuse adds up how tasks use their GPUs.
 package gpuuse
 
+import (
+	"cmp"
+	"time"
+)
+
 // Totals is how a container has used its GPUs, in the time in which its host has measured them. A share counts as the part of the GPU that
 // it is.
 type Totals struct {
@@ -8,6 +13,9 @@ type Totals struct {
 	BusySeconds     int64 `json:"busySeconds"`             // of these, those in which something computed
 	Joules          int64 `json:"joules,omitempty"`        // of energy; 0: not known
 	PeakMemoryMiB   int64 `json:"peakMemoryMiB,omitempty"` // of one GPU at most; 0: not known, as of a GPU that is shared
+
+	// IdleSince is from when on the GPUs of the task have done nothing, for which it is going to be stopped; zero: it is not.
+	IdleSince time.Time `json:"idleSince,omitzero" level:"1"`
 }
 
 const (
@@ -30,7 +38,7 @@ func (u Totals) Bounded(gpuSeconds int64) Totals {
 func (u Totals) Plus(more Totals) Totals {
 	return Totals{
 		MeasuredSeconds: u.MeasuredSeconds + more.MeasuredSeconds, BusySeconds: u.BusySeconds + more.BusySeconds,
-		Joules: u.Joules + more.Joules, PeakMemoryMiB: max(u.PeakMemoryMiB, more.PeakMemoryMiB),
+		Joules: u.Joules + more.Joules, PeakMemoryMiB: max(u.PeakMemoryMiB, more.PeakMemoryMiB), IdleSince: cmp.Or(u.IdleSince, more.IdleSince),
 	}
 }
 
@@ -44,6 +52,6 @@ func (u *Totals) Later(r *Totals) *Totals {
 	}
 	return &Totals{
 		MeasuredSeconds: max(u.MeasuredSeconds, r.MeasuredSeconds), BusySeconds: max(u.BusySeconds, r.BusySeconds),
-		Joules: max(u.Joules, r.Joules), PeakMemoryMiB: max(u.PeakMemoryMiB, r.PeakMemoryMiB),
+		Joules: max(u.Joules, r.Joules), PeakMemoryMiB: max(u.PeakMemoryMiB, r.PeakMemoryMiB), IdleSince: r.IdleSince,
 	}
 }

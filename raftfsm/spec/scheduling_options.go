@@ -16,6 +16,7 @@ const (
 	TagPriority    = "pinion.priority"      // 0 to 100, the highest first; default 0
 	TagTeam        = "pinion.team"          // whose share and quota it counts for
 	TagTimeLimit   = "pinion.time-limit"    // it is stopped so long after it started: "30m", "12h"
+	TagIdleTimeout = "pinion.idle-timeout"  // it is stopped when its GPUs have done nothing for so long: "30m"
 	TagPreemptible = "pinion.preemptible"   // "true": it gives way to a task of higher priority, and waits again
 	TagRetries     = "pinion.retries"       // 0 to 100: so often it is run again when it fails
 	TagRetryOn     = "pinion.retry-on"      // exit codes that are worth it, "1 137"; default: all but 0
@@ -32,6 +33,7 @@ const (
 	MaxDependencies = 32
 	MinTimeLimit    = time.Second
 	MaxTimeLimit    = 10 * 365 * 24 * time.Hour
+	MinIdleTimeout  = time.Minute
 )
 
 // SchedulingOptions are what the tags of a task say.
@@ -39,6 +41,7 @@ type SchedulingOptions struct {
 	Priority     int
 	Team         string        // "" is a team as any other
 	TimeLimit    time.Duration // 0: none
+	IdleTimeout  time.Duration // 0: none
 	Preemptible  bool
 	Retries      int
 	RetryOn      []int // exit codes; nil: all but 0
@@ -72,6 +75,11 @@ func ParseSchedulingOptions(tags []Tag) (SchedulingOptions, error) {
 // TimeLimitReason is the stopped reason of a task that has reached its time limit.
 func TimeLimitReason(limit time.Duration) string {
 	return fmt.Sprintf("The task reached its time limit of %s (%s)", limit, TagTimeLimit)
+}
+
+// IdleReason is the stopped reason of a task whose GPUs have done nothing for so long.
+func IdleReason(timeout time.Duration) string {
+	return fmt.Sprintf("The GPUs of the task did nothing for %s (%s)", timeout, TagIdleTimeout)
 }
 
 // What the stopped reasons begin with of tasks that the pool stopped because they failed.
@@ -124,6 +132,14 @@ var schedulingTags = map[string]func(*SchedulingOptions, string) error{
 			return fmt.Errorf(`write a span of time from %v to %.0fh, such as "30m" or "12h"`, MinTimeLimit, MaxTimeLimit.Hours())
 		}
 		t.TimeLimit = limit
+		return nil
+	},
+	TagIdleTimeout: func(t *SchedulingOptions, s string) error {
+		timeout, err := time.ParseDuration(s)
+		if err != nil || timeout < MinIdleTimeout || timeout > MaxTimeLimit {
+			return fmt.Errorf(`write a span of time from %v to %.0fh, such as "30m" or "12h"`, MinIdleTimeout, MaxTimeLimit.Hours())
+		}
+		t.IdleTimeout = timeout
 		return nil
 	},
 	TagPreemptible: func(t *SchedulingOptions, s string) (err error) { t.Preemptible, err = parseBool(s); return err },

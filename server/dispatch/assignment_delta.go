@@ -26,7 +26,7 @@ type assignmentDelta struct {
 type knownAssignments map[string]desiredState
 
 // desiredState is what a host acts on of a task that it knows: the desired status, and after a space whether it stops without
-// waiting for the stop timeouts of its containers, or its time limit, which may be changed while it runs, and whether the digests of
+// waiting for the stop timeouts of its containers, or its time limit and its idle timeout, which may be changed while it runs, and whether the digests of
 // its run are known, or whether it has drained.
 type desiredState string
 
@@ -38,8 +38,12 @@ func desiredStateOf(t *spec.Task) desiredState {
 	if t.Drained {
 		state += " drained"
 	}
-	if limit := t.SchedulingOptions().TimeLimit; limit > 0 {
-		state += desiredState(fmt.Sprint(" ", limit))
+	options := t.SchedulingOptions()
+	if options.TimeLimit > 0 {
+		state += desiredState(fmt.Sprint(" ", options.TimeLimit))
+	}
+	if options.IdleTimeout > 0 {
+		state += desiredState(fmt.Sprint(" idle ", options.IdleTimeout))
 	}
 	if t.Run != "" && t.Resolved() {
 		state += " resolved"

@@ -45,9 +45,10 @@ func mayStop(task *spec.Task, code spec.StopCode, now time.Time) bool {
 	switch code {
 	case "", spec.StopFailedToStart, spec.StopEssentialExited:
 		return true
-	case spec.StopScheduler: // its time limit; nothing follows from that but in a service
-		limit := task.SchedulingOptions().TimeLimit
-		return limit > 0 && (task.Service == nil || !now.Before(task.CreatedAt.Add(limit)))
+	case spec.StopScheduler: // its time limit, or its GPUs do nothing; nothing follows from that but in a service
+		options := task.SchedulingOptions()
+		limit := options.TimeLimit
+		return options.IdleTimeout > 0 && task.Service == nil || limit > 0 && (task.Service == nil || !now.Before(task.CreatedAt.Add(limit)))
 	}
 	return false
 }

@@ -13,6 +13,7 @@ import (
 func TestAHostDoesNotSayThatThePoolStoppedATask(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	limit := []spec.Tag{{Key: spec.TagTimeLimit, Value: "1h"}}
+	idle := []spec.Tag{{Key: spec.TagIdleTimeout, Value: "1h"}}
 	ofService := &spec.ServiceMember{ID: "web"}
 	for _, k := range []struct {
 		task       spec.Task
@@ -22,6 +23,7 @@ func TestAHostDoesNotSayThatThePoolStoppedATask(t *testing.T) {
 		{spec.Task{}, spec.StopFailedToStart, spec.StopFailedToStart}, {spec.Task{}, spec.StopEssentialExited, spec.StopEssentialExited},
 		{spec.Task{}, spec.StopScheduler, ""}, {spec.Task{Service: ofService}, spec.StopScheduler, ""},
 		{spec.Task{Tags: limit, CreatedAt: now}, spec.StopScheduler, spec.StopScheduler},
+		{spec.Task{Tags: idle}, spec.StopScheduler, spec.StopScheduler}, {spec.Task{Tags: idle, Service: ofService}, spec.StopScheduler, ""},
 		{spec.Task{Tags: limit, CreatedAt: now, Service: ofService}, spec.StopScheduler, ""},
 		{spec.Task{Tags: limit, CreatedAt: now.Add(-time.Hour), Service: ofService}, spec.StopScheduler, spec.StopScheduler},
 	} {

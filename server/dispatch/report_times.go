@@ -60,8 +60,24 @@ func withinLife(known func(task string) *spec.Task, reports []spec.TaskReport, n
 				*moment = now
 			}
 		}
+		for n := range reports[i].Containers {
+			if totals := reports[i].Containers[n].GPUTotals; totals != nil && !totals.IdleSince.IsZero() { // nothing but what people are told follows from it
+				totals.IdleSince = clampTime(totals.IdleSince, task.CreatedAt, now)
+			}
+		}
 	}
 	return reports
+}
+
+// clampTime is the moment between two others that is nearest to at.
+func clampTime(at, from, to time.Time) time.Time {
+	switch {
+	case at.Before(from):
+		return from
+	case at.After(to):
+		return to
+	}
+	return at
 }
 
 func momentsOf(t *spec.TaskTimes) [6]*time.Time {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/gpuuse"
 	"pinion/raftfsm/loadbalancer"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/traffic"
@@ -151,7 +152,7 @@ func (e *explanationBuilder) addHosts(hosts *schedule.HostSet) {
 	}
 	if q.quota.quota >= 0 && q.quota.borrows {
 		e.Estimate += fmt.Sprintf("; its team would exceed its quota (%g of %g GPUs in use), so teams within their quotas go first",
-			float64(q.quota.held)/spec.GPUMilli, float64(q.quota.quota)/spec.GPUMilli)
+			float64(q.quota.held)/gpuuse.Milli, float64(q.quota.quota)/gpuuse.Milli)
 	}
 }
 
@@ -229,13 +230,23 @@ func placementSummary(view *raftfsm.View, t *spec.Task) string {
 	case t.DesiredStatus == spec.Stopped:
 		return fmt.Sprintf("It is being stopped on host %s.", host) + asSentence(t.StoppedReason)
 	case t.SharesGPU():
-		host += fmt.Sprintf(" with %g of a GPU", float64(t.GPUMilli())/spec.GPUMilli)
+		host += fmt.Sprintf(" with %g of a GPU", float64(t.GPUMilli())/gpuuse.Milli)
 	case len(t.GPUs()) == 1:
 		host += " with 1 GPU"
 	case len(t.GPUs()) > 0:
 		host += fmt.Sprintf(" with %d GPUs", len(t.GPUs()))
 	}
-	return fmt.Sprintf("It is placed on host %s.", host) + targetSummary(view, t) + drainSummary(view.Host(t.HostID))
+	return fmt.Sprintf("It is placed on host %s.", host) + targetSummary(view, t) + idleSummary(t) + drainSummary(view.Host(t.HostID))
+}
+
+// idleSummary tells that the GPUs of a task do nothing, for which it is going to be stopped.
+func idleSummary(t *spec.Task) string {
+	since, timeout := t.GPUTotals().IdleSince, t.SchedulingOptions().IdleTimeout
+	if since.IsZero() || timeout == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" Its GPUs have done nothing since %s. When they go on so it is stopped at %s (%s).",
+		since.UTC().Format(time.RFC3339), since.Add(timeout).UTC().Format(time.RFC3339), spec.TagIdleTimeout)
 }
 
 // targetSummary tells which of a task's targets its host finds unhealthy, and why.

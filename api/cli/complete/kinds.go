@@ -53,7 +53,7 @@ var flagKinds = map[string]kind{
 	"max-container-logs": free, "max-gpus": free, "max-logs": free, "max-priority": free, "max-requests": free, "max-revisions": free, "max-stop-timeout": free,
 	"max-task-logs": free, "max-tasks": free, "max-waiting": free, "memory": free, "min-free": free, "name": free, "pids-limit": free, "priority": free, "service": free,
 	"publish": free, "port": free, "alias": free, "virtual-addresses": free, "virtual-ip": free, "dns-listen": free, "reason": free, "region": free, "replace-after": free, "retry-on": free, "retries": free, "revisions": free, "revisions-of-family": free, "scope": free,
-	"secret": free, "seeds": free, "shm-size": free, "since": free, "stop-timeout": free, "tail": free, "limits tasks": free, "time-limit": free, "timeout": free,
+	"secret": free, "seeds": free, "shm-size": free, "since": free, "stop-timeout": free, "tail": free, "limits tasks": free, "time-limit": free, "idle-timeout": free, "timeout": free,
 	"grace": free, "healthy-after": free, "hook": free, "image": free, "max": free, "min": free, "target": "cpu= memory= queue-depth=", "in-cooldown": free, "out-cooldown": free, "min-healthy": free, "replicas": free,
 	"token": free, "ttl": free, "ulimit": free, "until": free, "user": free, "user-claim": free, "uses": free, "waiting": free, "weight": free, "workdir": free,
 }

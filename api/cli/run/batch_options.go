@@ -38,6 +38,7 @@ func waitFlags() []cli.Flag {
 		&cli.StringFlag{Name: "priority", DefaultText: "0", Usage: "`N` from 0 to 100; the highest is next in the queue"},
 		&cli.StringFlag{Name: "team", Usage: "run for the team `NAME`: its quota, weight and usage count (see pinion team)"},
 		&cli.StringFlag{Name: "time-limit", DefaultText: "none", Usage: "stop a task `TIME` after its start, such as 12h or 2d, or as Slurm writes it (MM, HH:MM:SS, D-HH); lets it backfill the queue"},
+		&cli.StringFlag{Name: "idle-timeout", DefaultText: "none", Usage: "stop a task when its GPUs have done nothing for so long `TIME`, such as 30m; half of it before, 'pinion why' and events say so"},
 		&cli.BoolFlag{Name: "preemptible", Usage: "may be stopped for tasks of higher priority, and then queues again"},
 		&cli.BoolFlag{Name: "no-wait", Usage: "fail at once when no host can run the task now"},
 		&cli.BoolFlag{Name: "wait-for-host", Usage: "wait, instead of failing, when no host there is could ever run the task"},
@@ -126,6 +127,7 @@ var tagFlags = []struct{ flag, tag string }{
 	{"priority", spec.TagPriority},
 	{"team", spec.TagTeam},
 	{"time-limit", spec.TagTimeLimit},
+	{"idle-timeout", spec.TagIdleTimeout},
 	{"retries", spec.TagRetries},
 	{"retry-on", spec.TagRetryOn},
 	{"after", spec.TagAfter},
@@ -135,7 +137,7 @@ var tagFlags = []struct{ flag, tag string }{
 }
 
 // spanFlags are those of them that take a span of time, with how it is read.
-var spanFlags = map[string]func(string) (time.Duration, error){"lost-after": format.ParseSpan, "time-limit": format.ParseTimeLimit}
+var spanFlags = map[string]func(string) (time.Duration, error){"lost-after": format.ParseSpan, "time-limit": format.ParseTimeLimit, "idle-timeout": format.ParseSpan}
 
 // hostSpan is a span of time as hosts read it, which know no days and no form of Slurm's; what is none stays as it is, and is refused.
 func hostSpan(text string, parse func(string) (time.Duration, error)) string {

@@ -55,6 +55,9 @@ func endOf(task client.Task) end {
 	case task.StopCode == "ServiceSchedulerInitiated":
 		if e.failed = format.Outcome(task) == "failed"; !e.failed {
 			e.text = "was stopped by the pool: " + reason
+			if strings.Contains(reason, spec.TagIdleTimeout) {
+				e.advice = "With a longer --idle-timeout, or none, it keeps GPUs that do nothing for longer."
+			}
 			break
 		}
 		e.container, e.text = "", "failed: "+strings.NewReplacer("The task reached", "it reached", "It waited", "it waited").Replace(reason)

@@ -90,6 +90,9 @@ func taskAttributes(t *spec.Task, definition *spec.TaskDefinition) []spec.Attrib
 	if t.Owner != nil {
 		add("pinion.key", t.Owner.Key)
 	}
+	if since := t.GPUTotals().IdleSince; !since.IsZero() && t.LastStatus == spec.Running {
+		add("pinion.idle-since", since.UTC().Format(time.RFC3339))
+	}
 	if t.Held() {
 		add("pinion.held-by", spec.PrincipalName(t.Hold.By))
 		add("pinion.held-since", t.Hold.At.UTC().Format(time.RFC3339))
