@@ -96,6 +96,18 @@ for n in $(printf '%s\n' 1 2 4 8 "${#gpus[@]}" | sort -nu); do
 done
 too_many() { ! host run --gpus $((${#gpus[@]} + 1)) pinion/self -- /pinion version; }
 check "one GPU more than there are is refused" too_many
+usage() { # what pinion measures of each GPU is what nvidia-smi shows at nearly the same time: memory to 64 MiB, temperature to 5 degrees, power to 30 W
+	sleep 6 # the next sample
+	host top --once --format '{{.uuid}} {{.usage.memoryUsedMiB}} {{.usage.powerWatts}} {{.usage.celsius}} {{.usage.utilization}}' |
+		sed 's/<no value>/-/g' >"$scratch/usage"
+	nvidia-smi --query-gpu=uuid,memory.used,power.draw,temperature.gpu --format=csv,noheader,nounits | tr -d , >"$scratch/smi-usage"
+	[[ $(wc -l <"$scratch/usage") == "${#gpus[@]}" ]] && awk '
+		function far(a, b, by) { return b ~ /^[0-9]/ && (a == "-" || a - b > by || b - a > by) } # what nvidia-smi does not know may be anything
+		NR == FNR { memory[$1] = $2; watts[$1] = $3; celsius[$1] = $4; next }
+		!($1 in memory) || far(memory[$1], $2, 64) || far(watts[$1], $3, 30) || far(celsius[$1], $4, 5) { wrong = 1 }
+		END { exit wrong }' "$scratch/usage" "$scratch/smi-usage" || { cat "$scratch/usage" "$scratch/smi-usage"; false; }
+}
+check "the measured use of every GPU is what nvidia-smi shows" usage
 check "every GPU passes a check, with a test of its memory" host gpus check "${gpus[@]}"
 [[ $source == auto ]] || . "$(dirname "$0")/mps-check.sh"
 calm() { ! grep -E 'pinion-nvml died' "$scratch/err"; }

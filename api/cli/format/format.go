@@ -160,7 +160,8 @@ func leadingNumber(text string) (number, rest string) {
 }
 
 // optionNames are the names that the options of `pinion run` have as tags, in parentheses as texts of hosts have them.
-var optionNames = strings.NewReplacer("(pinion.time-limit)", "(--time-limit)", "(pinion.after)", "(--after)")
+var optionNames = strings.NewReplacer("(pinion.time-limit)", "(--time-limit)", "(pinion.after)", "(--after)",
+	"(pinion.idle-timeout)", "(--idle-timeout)")
 
 // Options names options instead of tags, and cores instead of CPU units, in a text of a host.
 func Options(text string) string {

@@ -51,9 +51,7 @@ func (d *driver) usage() ([]gpu.Usage, error) {
 
 func (d *driver) usageOf(uuid string, handle nvml.Device, m *meter) gpu.Usage {
 	u := gpu.Usage{UUID: uuid, Utilization: d.utilization(handle, m)}
-	if memory, ret := handle.GetMemoryInfo(); ret == nvml.SUCCESS {
-		u.MemoryUsedMiB = known(float64(memory.Used) / (1 << 20))
-	}
+	u.MemoryUsedMiB = d.memoryUsed(handle)
 	if milliwatts, ret := handle.GetPowerUsage(); ret == nvml.SUCCESS {
 		u.PowerWatts = known(float64(milliwatts) / 1000)
 	}
@@ -65,6 +63,19 @@ func (d *driver) usageOf(uuid string, handle nvml.Device, m *meter) gpu.Usage {
 	}
 	m.traffic(handle, &u, time.Now())
 	return u
+}
+
+// memoryUsed is without what the driver reserves for itself, as nvidia-smi shows it, where the driver can tell the two apart (R510).
+func (d *driver) memoryUsed(handle nvml.Device) *float64 {
+	if d.hasFunction("nvmlDeviceGetMemoryInfo_v2") {
+		if memory, ret := handle.GetMemoryInfo_v2(); ret == nvml.SUCCESS {
+			return known(float64(memory.Used) / (1 << 20))
+		}
+	}
+	if memory, ret := handle.GetMemoryInfo(); ret == nvml.SUCCESS {
+		return known(float64(memory.Used) / (1 << 20))
+	}
+	return nil
 }
 
 func known(v float64) *float64 { return &v }

@@ -125,3 +125,22 @@ func TestUsageIsWhatEachDeviceMeasures(t *testing.T) {
 		t.Errorf("a counter that is not there: %+v", next)
 	}
 }
+
+// What the driver reserves for itself is in use for old drivers alone.
+func TestUsedMemoryIsWithoutWhatTheDriverReserves(t *testing.T) {
+	device := &mock.Device{
+		GetMemoryInfoFunc: func() (nvml.Memory, nvml.Return) { return nvml.Memory{Used: 3 << 30}, nvml.SUCCESS },
+		GetMemoryInfo_v2Func: func() (nvml.Memory_v2, nvml.Return) {
+			return nvml.Memory_v2{Used: 2 << 30, Reserved: 1 << 30}, nvml.SUCCESS
+		},
+	}
+	for _, k := range []struct {
+		symbols nvml.ExtendedInterface
+		mib     float64
+	}{{noSymbol{}, 3072}, {allSymbols{}, 2048}} {
+		d := &driver{lib: &mock.Interface{ExtensionsFunc: func() nvml.ExtendedInterface { return k.symbols }}, ready: true}
+		if got := d.memoryUsed(device); got == nil || *got != k.mib {
+			t.Errorf("%T: %v", k.symbols, got)
+		}
+	}
+}
