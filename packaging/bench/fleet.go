@@ -49,6 +49,9 @@ func measureFleet(ctx context.Context, o options, r *results) (err error) {
 	if err := measureFleetIdle(p, f, r); err != nil {
 		return err
 	}
+	if err := measureFleetTop(p, f, r); err != nil {
+		return err
+	}
 	return measureFleetLosses(p, f, r)
 }
 

@@ -4,17 +4,18 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"path/filepath"
 	"sync"
 
-	"pinion/gpu"
-	"pinion/gpu/sim"
 	"pinion/node"
 	"pinion/node/gpuhealth"
+	"pinion/node/gpuusage"
 	"pinion/node/logs"
 	"pinion/node/runtime/fake"
 	"pinion/raftfsm"
@@ -29,6 +30,7 @@ import (
 type host struct {
 	id      string
 	log     *slog.Logger
+	port    *peer.Port
 	member  *server.Member
 	closers []func() error // in the order of opening
 
@@ -76,12 +78,12 @@ func (h *host) open(ctx context.Context, in joinConfig, dir, name string) (addre
 	if err != nil {
 		return "", errors.Join(err, listener.Close())
 	}
-	port := peer.Listen(listener, identity, h.log)
-	h.closers = append(h.closers, port.Close)
+	h.port = peer.Listen(listener, identity, h.log)
+	h.closers = append(h.closers, h.port.Close)
 	address = listener.Addr().String()
 	h.member, err = server.OpenMember(ctx, server.MemberConfig{
 		Dir: dir, HostID: h.id, Address: address, Name: name, Version: "fleet",
-		Identity: identity, Port: port, Log: h.log, Join: in.join, Token: in.token,
+		Identity: identity, Port: h.port, Log: h.log, Join: in.join, Token: in.token,
 	})
 	if err == nil {
 		h.closers = append(h.closers, h.member.Close)
@@ -102,10 +104,11 @@ func (h *host) start(ctx context.Context, in joinConfig, dir string, self spec.H
 	runtime := fake.New().Open()
 	agent := node.New(node.Config{
 		Host: self, Control: h.member.Agent(), Images: runtime, Containers: runtime, Execer: runtime, Network: fake.NewNetwork(),
-		GPUs: gpus, GPUHealth: health, Logs: logs.NewStore(filepath.Join(dir, "logs")), Dir: dir, Log: h.log,
+		GPUs: gpus, GPUHealth: health, GPUUsage: gpuusage.New(h.log), Logs: logs.NewStore(filepath.Join(dir, "logs")), Dir: dir, Log: h.log,
 	})
 	running, cancelAgent := context.WithCancel(context.Background())
 	h.cancelAgent = cancelAgent
+	h.serveUsage(agent)
 	ended := make(chan error, 1)
 	h.agent.Go(func() { ended <- agent.Run(running) })
 	select {
@@ -116,6 +119,17 @@ func (h *host) start(ctx context.Context, in joinConfig, dir string, self spec.H
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// serveUsage answers the pool's servers, and whoever else asks, how the GPUs are used. That is all that the fleet's hosts have of the API.
+func (h *host) serveUsage(agent *node.Node) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/hosts/{id}/gpus/usage", func(w http.ResponseWriter, _ *http.Request) {
+		json.NewEncoder(w).Encode(agent.GPUs.Usage())
+	})
+	server := &http.Server{Handler: mux, ErrorLog: slog.NewLogLogger(h.log.Handler(), slog.LevelDebug)}
+	go server.Serve(h.port.API())
+	h.closers = append(h.closers, server.Close)
 }
 
 // stopAgent ends the agent and leaves its connections open, as a power cut does.
@@ -135,27 +149,4 @@ func (h *host) close() error {
 	}
 	h.closers = nil
 	return err
-}
-
-// staticGPUs is an inventory that never changes, of GPUs without device nodes.
-type staticGPUs struct {
-	gpu.Source
-	inventory gpu.Inventory
-}
-
-// Inventory returns the fixed inventory.
-func (s staticGPUs) Inventory(context.Context) (gpu.Inventory, error) { return s.inventory, nil }
-
-// Processes is empty: containers of the fleet have no processes.
-func (s staticGPUs) Processes(context.Context, string) ([]int, error) { return nil, nil }
-
-// inventory returns the GPUs of a new simulated machine, with UUIDs and links of their own.
-func inventory(ctx context.Context, spec, dir string) (gpu.Source, error) {
-	machine, err := sim.Open(spec, filepath.Join(dir, "sim"), "")
-	if err != nil {
-		return nil, err
-	}
-	defer machine.Close()
-	known, err := machine.Inventory(ctx)
-	return staticGPUs{gpu.None(), known}, err
 }
