@@ -44,6 +44,8 @@ type Device struct {
 	Links     Links  `json:"links,omitempty"`     // how the device reaches each of its peers on this host
 	Health    Health `json:"health"`
 	Problem   string `json:"problem,omitempty"` // why the device is not healthy, in words for people
+
+	ComputeCapability string `json:"computeCapability,omitempty" level:"1"` // CUDA's, "9.0"; "" when it is not known
 }
 
 // MIG is one slice of a partitioned GPU.

@@ -13,7 +13,9 @@ func TestRunChoosesAmongTheHosts(t *testing.T) {
 	for line, want := range map[string]string{
 		"--on-host gpu-7":                          `"placementConstraints":[{"expression":"ec2InstanceId in ['gpu-7']","type":"memberOf"}]`,
 		"--on-host gpu-7 --on-host it's":           `"expression":"ec2InstanceId in ['gpu-7', 'it''s']"`,
-		"--gpu-model H100":                         `"expression":"attribute:pinion.gpu.model =~ '(?i)[^,]*H100[^,]*'"`,
+		"--gpu-model H100":                         `"expression":"attribute:pinion.gpu.model =~ '(?i)[^,]*(H100)[^,]*'"`,
+		"--gpu-model H100|H200.x":                  `"expression":"attribute:pinion.gpu.model =~ '(?i)[^,]*(H100|H200\\.x)[^,]*'"`,
+		"--gpu-memory-min 80g":                     `"expression":"attribute:pinion.gpu.memory-mib >= 76293"`,
 		"--constraint a==1 --constraint b==2":      `[{"expression":"a==1","type":"memberOf"},{"expression":"b==2","type":"memberOf"}]`,
 		"--spread rack":                            `"placementStrategy":[{"field":"attribute:rack","type":"spread"}]`,
 		"--spread host":                            `"placementStrategy":[{"field":"host","type":"spread"}]`,
@@ -29,7 +31,7 @@ func TestRunChoosesAmongTheHosts(t *testing.T) {
 			t.Errorf("%s: %+v, sent %s", line, got, body)
 		}
 	}
-	for _, wrong := range []string{"--hold --no-wait", "--spread="} {
+	for _, wrong := range []string{"--hold --no-wait", "--spread=", "--gpu-model H100|", "--gpu-memory-min much"} {
 		if got := pinion(t, newRunHost(t, running), append(append([]string{"run", "-d"}, strings.Fields(wrong)...), "nvidia/cuda")...); got.code != exit.Usage {
 			t.Errorf("%s: %+v", wrong, got)
 		}

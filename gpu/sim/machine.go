@@ -12,14 +12,15 @@ func newDevices(m model, count int, seed string) []gpu.Device {
 	devices := make([]gpu.Device, count)
 	for i := range devices {
 		devices[i] = gpu.Device{
-			UUID:      uuid(seed, m.key, i),
-			Index:     i,
-			Minor:     i,
-			PCI:       m.slots[i].pci,
-			Model:     m.name,
-			MemoryMiB: m.memoryMiB,
-			NUMANode:  m.slots[i].numa,
-			Health:    gpu.Healthy,
+			UUID:              uuid(seed, m.key, i),
+			Index:             i,
+			Minor:             i,
+			PCI:               m.slots[i].pci,
+			Model:             m.name,
+			MemoryMiB:         m.memoryMiB,
+			ComputeCapability: m.compute,
+			NUMANode:          m.slots[i].numa,
+			Health:            gpu.Healthy,
 		}
 	}
 	for i := range devices {

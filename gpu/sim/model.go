@@ -5,6 +5,7 @@ type model struct {
 	key       string  // as in "8xh100"
 	name      string  // marketing name, as NVML reports it
 	memoryMiB int64   // 0: unified memory, which NVML does not report
+	compute   string  // compute capability
 	watts     float64 // at most
 	lanes     int     // NVLink lanes between each pair of GPUs; 0 without NVLink
 	driver    string
@@ -31,14 +32,14 @@ const (
 
 // models lists the models that `--gpus sim:` accepts.
 var models = []model{
-	{"a100", "NVIDIA A100-SXM4-80GB", 81920, 400, 12, driver580, cuda130, dgxA100},
-	{"h100", "NVIDIA H100 80GB HBM3", 81559, 700, 18, driver580, cuda130, hgx},
-	{"h200", "NVIDIA H200", 143771, 700, 18, driver580, cuda130, hgx},
-	{"b200", "NVIDIA B200", 183359, 1000, 18, driver580, cuda130, hgx},
-	{"l40s", "NVIDIA L40S", 46068, 350, 0, driver580, cuda130, switched},
-	{"t4", "Tesla T4", 15360, 70, 0, driver580, cuda130, twoSockets},
-	{"k80", "Tesla K80", 11441, 150, 0, driver470, cuda114, dualBoards},
-	{"gb10", "NVIDIA GB10", 0, 140, 0, driver580, cuda130, spark},
+	{"a100", "NVIDIA A100-SXM4-80GB", 81920, "8.0", 400, 12, driver580, cuda130, dgxA100},
+	{"h100", "NVIDIA H100 80GB HBM3", 81559, "9.0", 700, 18, driver580, cuda130, hgx},
+	{"h200", "NVIDIA H200", 143771, "9.0", 700, 18, driver580, cuda130, hgx},
+	{"b200", "NVIDIA B200", 183359, "10.0", 1000, 18, driver580, cuda130, hgx},
+	{"l40s", "NVIDIA L40S", 46068, "8.9", 350, 0, driver580, cuda130, switched},
+	{"t4", "Tesla T4", 15360, "7.5", 70, 0, driver580, cuda130, twoSockets},
+	{"k80", "Tesla K80", 11441, "3.7", 150, 0, driver470, cuda114, dualBoards},
+	{"gb10", "NVIDIA GB10", 0, "12.1", 140, 0, driver580, cuda130, spark},
 }
 
 // hgx is a baseboard with eight SXM modules behind NVSwitch, four to a socket, each with its own PCIe switch.

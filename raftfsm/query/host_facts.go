@@ -1,6 +1,7 @@
 package query
 
 import (
+	"pinion/gpu"
 	"pinion/raftfsm/spec"
 )
 
@@ -9,10 +10,22 @@ type HostFacts struct {
 	Host      *spec.Host
 	Connected bool         // has a recent heartbeat
 	Tasks     []*spec.Task // of the host; needed only when ReadsTasks returns true
+	GPU       *gpu.Device  // nil; or the GPU of the host of which attributes of GPUs are
 }
 
 // ReadsTasks reports whether the expression depends on HostFacts.Tasks.
 func (e *Expr) ReadsTasks() bool { return e.tasks }
+
+// ReadsGPUs reports whether the expression compares an attribute that each GPU has of its own (gpu.IsAttribute).
+func (e *Expr) ReadsGPUs() bool { return e.gpus }
+
+// attribute is the value of an attribute of the host, or of the GPU.
+func (f HostFacts) attribute(name string) (value string, carried bool) {
+	if f.GPU != nil && gpu.IsAttribute(name) {
+		return f.GPU.Attribute(name)
+	}
+	return f.Host.Attribute(name)
+}
 
 // Match reports whether the expression selects the host.
 func (e *Expr) Match(f HostFacts) bool { return e.root.match(f) }

@@ -3,6 +3,8 @@ package query
 import (
 	"strings"
 	"unicode/utf8"
+
+	"pinion/gpu"
 )
 
 // MaxLength bounds the characters of an expression.
@@ -12,6 +14,7 @@ const MaxLength = 2000
 type Expr struct {
 	root  node
 	tasks bool
+	gpus  bool
 }
 
 // Parse parses an expression. The error is an *Error with the column.
@@ -24,7 +27,7 @@ func Parse(expression string) (*Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Expr{root: root, tasks: p.tasks}, nil
+	return &Expr{root: root, tasks: p.tasks, gpus: p.gpus}, nil
 }
 
 // parser is a recursive descent parser: a method for each rule of the grammar, which leaves the token after the rule in
@@ -33,6 +36,7 @@ type parser struct {
 	scanner
 	token token
 	tasks bool // a comparison reads the host's tasks
+	gpus  bool // a comparison reads an attribute of GPUs
 }
 
 func (p *parser) advance() (err *Error) {
@@ -140,7 +144,7 @@ func (p *parser) comparison() (node, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	p.tasks = p.tasks || s.tasks
+	p.tasks, p.gpus = p.tasks || s.tasks, p.gpus || gpu.IsAttribute(name)
 	c := &comparison{subject: start.text, operator: o}
 	for _, a := range arguments {
 		c.arguments = append(c.arguments, a.text)

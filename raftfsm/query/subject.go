@@ -26,7 +26,7 @@ var attribute = subject{
 	operators: allOperators,
 	compile:   compileAttribute,
 	actual: func(f HostFacts, name string) string {
-		value, carried := f.Host.Attribute(name)
+		value, carried := f.attribute(name)
 		if !carried {
 			return "the host does not have the attribute"
 		}
@@ -72,13 +72,13 @@ var subjects = map[string]subject{
 func compileAttribute(name string, o operator, arguments []token) (func(HostFacts) bool, *Error) {
 	if o == exists || o == notExists {
 		return func(f HostFacts) bool {
-			_, carried := f.Host.Attribute(name)
+			_, carried := f.attribute(name)
 			return carried == (o == exists)
 		}, nil
 	}
 	test, err := testOf(o, arguments)
 	return func(f HostFacts) bool {
-		value, carried := f.Host.Attribute(name)
+		value, carried := f.attribute(name)
 		return carried && test(value)
 	}, err
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"pinion/gpu"
 	"pinion/raftfsm/volumeroot"
 )
 
@@ -16,14 +17,12 @@ type Attribute struct {
 	Value string `json:"value,omitempty"`
 }
 
-// Attributes that follow from a host's GPUs. They belong to the inventory: what else a host says under these names
-// does not count. A host without GPUs has none of them, one whose driver is not known none of the two about it.
+// Attributes that follow from a host's GPUs, beside those that each GPU has of its own: gpu.HostAttribute. They belong to the inventory: what
+// else a host says under these names does not count. A host without GPUs has none of them, one whose driver is not known none of the two about it.
 const (
-	AttributeGPUModel  = "pinion.gpu.model"      // of every GPU; where they differ all models, with ", " between them
-	AttributeGPUCount  = "pinion.gpu.count"      // healthy or not
-	AttributeGPUMemory = "pinion.gpu.memory-mib" // of the smallest GPU
-	AttributeDriver    = "pinion.driver-version"
-	AttributeCUDA      = "pinion.cuda-version" // highest that the driver serves
+	AttributeGPUCount = "pinion.gpu.count" // healthy or not
+	AttributeDriver   = "pinion.driver-version"
+	AttributeCUDA     = "pinion.cuda-version" // highest that the driver serves
 	// AttributeVRAMEnforcement is what keeps a container to its share of a GPU's memory: mps, or none.
 	AttributeVRAMEnforcement = "pinion.vram-enforcement"
 )
@@ -48,7 +47,7 @@ const AttributeHostID = "pinion.host-id"
 
 // derivedAttributes follow from other fields of a host, so its own word for them does not count.
 var derivedAttributes = []string{
-	AttributeGPUModel, AttributeGPUCount, AttributeGPUMemory, AttributeDriver, AttributeCUDA, AttributeVRAMEnforcement, AttributeVolumes, AttributeAllow,
+	gpu.AttributeModel, gpu.AttributeMemory, gpu.AttributeComputeCapability, AttributeGPUCount, AttributeDriver, AttributeCUDA, AttributeVRAMEnforcement, AttributeVolumes, AttributeAllow,
 }
 
 // ReservedAttribute says whether the name is one that Pinion decides itself: what follows from a host's GPUs or from the
@@ -104,18 +103,16 @@ func (h *Host) gpuAttribute(name string) (value string) {
 		return ""
 	}
 	switch name {
-	case AttributeGPUModel:
-		value = h.gpuModels()
 	case AttributeGPUCount:
 		value = strconv.Itoa(len(h.GPUs.Devices))
-	case AttributeGPUMemory:
-		value = h.smallestGPU()
 	case AttributeDriver:
 		value = h.GPUs.Driver
 	case AttributeCUDA:
 		value = h.GPUs.CUDA
 	case AttributeVRAMEnforcement:
 		value = h.vramEnforcement()
+	default:
+		value = gpu.HostAttribute(h.GPUs.Devices, name)
 	}
 	return value
 }
@@ -143,35 +140,12 @@ func (h *Host) AllAttributes() map[string]string {
 	return attributes
 }
 
-func (h *Host) gpuModels() string {
-	var models []string
-	for i := range h.GPUs.Devices {
-		if model := h.GPUs.Devices[i].Model; model != "" && !slices.Contains(models, model) {
-			models = append(models, model)
-		}
-	}
-	slices.Sort(models)
-	return strings.Join(models, ", ")
-}
-
 // vramEnforcement is what the host says, as far as it is true: nothing but what SharesGPUs relies on.
 func (h *Host) vramEnforcement() string {
 	if h.SharesGPUs() {
 		return h.GPUs.VRAMEnforcement
 	}
 	return "none"
-}
-
-// smallestGPU is "" when a GPU has no memory of its own to report.
-func (h *Host) smallestGPU() string {
-	smallest := h.GPUs.Devices[0].MemoryMiB
-	for i := range h.GPUs.Devices {
-		smallest = min(smallest, h.GPUs.Devices[i].MemoryMiB)
-	}
-	if smallest <= 0 {
-		return ""
-	}
-	return strconv.FormatInt(smallest, 10)
 }
 
 // MaxCustomAttributes bounds the custom attributes of a host, beside its own.

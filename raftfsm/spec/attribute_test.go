@@ -17,16 +17,16 @@ func TestAttributesThatFollowFromGPUs(t *testing.T) {
 	}{
 		{"no GPUs, whatever the host says", gpu.Inventory{Driver: "535"}, map[string]string{}},
 		{"all alike", gpu.Inventory{Driver: "535.104.05", CUDA: "12.2", Devices: []gpu.Device{h100, h100}}, map[string]string{
-			AttributeGPUModel: "NVIDIA H100", AttributeGPUCount: "2", AttributeGPUMemory: "81559", AttributeDriver: "535.104.05", AttributeCUDA: "12.2",
+			gpu.AttributeModel: "NVIDIA H100", AttributeGPUCount: "2", gpu.AttributeMemory: "81559", AttributeDriver: "535.104.05", AttributeCUDA: "12.2",
 			AttributeVRAMEnforcement: "none"}},
 		{"mixed, driver unknown", gpu.Inventory{Devices: []gpu.Device{h100, a10, h100}}, map[string]string{
-			AttributeGPUModel: "NVIDIA A10, NVIDIA H100", AttributeGPUCount: "3", AttributeGPUMemory: "23028", AttributeVRAMEnforcement: "none"}},
+			gpu.AttributeModel: "NVIDIA A10, NVIDIA H100", AttributeGPUCount: "3", gpu.AttributeMemory: "23028", AttributeVRAMEnforcement: "none"}},
 		{"unified memory", gpu.Inventory{Devices: []gpu.Device{{Model: "GB10"}}}, map[string]string{
-			AttributeGPUModel: "GB10", AttributeGPUCount: "1", AttributeVRAMEnforcement: "none"}},
+			gpu.AttributeModel: "GB10", AttributeGPUCount: "1", AttributeVRAMEnforcement: "none"}},
 		{"a simulated host that shares", gpu.Inventory{Devices: []gpu.Device{{Model: "GB10"}}, VRAMEnforcement: gpu.EnforcedByMPS, Simulated: true}, map[string]string{
-			AttributeGPUModel: "GB10", AttributeGPUCount: "1", AttributeVRAMEnforcement: "mps"}},
+			gpu.AttributeModel: "GB10", AttributeGPUCount: "1", AttributeVRAMEnforcement: "mps"}},
 		{"a host that shares", gpu.Inventory{Devices: []gpu.Device{{Model: "GB10"}}, VRAMEnforcement: gpu.EnforcedByMPS}, map[string]string{
-			AttributeGPUModel: "GB10", AttributeGPUCount: "1", AttributeVRAMEnforcement: "mps"}},
+			gpu.AttributeModel: "GB10", AttributeGPUCount: "1", AttributeVRAMEnforcement: "mps"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			said := map[string]string{"rack": "7", AttributeGPUCount: "99"}

@@ -42,6 +42,17 @@ func NewFree(h *Host, tasks []*Task) Free {
 	return free
 }
 
+// OnlyGPUs is what is left when these are the host's only GPUs.
+func (f *Free) OnlyGPUs(devices []gpu.Device) Free {
+	other := func(uuid string) bool {
+		return !slices.ContainsFunc(devices, func(d gpu.Device) bool { return d.UUID == uuid })
+	}
+	only := *f
+	only.GPUs = slices.DeleteFunc(slices.Clone(f.GPUs), other)
+	only.accounts = slices.DeleteFunc(f.accounts.Clone(), func(a gpu.Account) bool { return other(a.UUID) })
+	return only
+}
+
 // Take gives what the task holds to it. Ask FitsTask first.
 func (f *Free) Take(t *Task) {
 	f.Ports, f.UDPPorts = f.Ports.Clone(t.Ports), f.UDPPorts.Clone(t.UDPPorts)

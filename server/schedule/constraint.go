@@ -20,7 +20,11 @@ func (a *evaluation) parse(hosts []*Host) error {
 			if err != nil {
 				return fmt.Errorf("placement constraint %q: %w", c.Expression, err)
 			}
-			a.constraints = append(a.constraints, expression)
+			if a.wantsGPUs && expression.ReadsGPUs() {
+				a.gpuConstraints = append(a.gpuConstraints, expression)
+			} else {
+				a.constraints = append(a.constraints, expression)
+			}
 		default:
 			return fmt.Errorf("placement constraint of type %q: this version of Pinion does not know it", c.Type)
 		}
@@ -45,13 +49,12 @@ func distinctInstance(a *evaluation, h *Host) (reason, detail string) {
 
 func memberOf(a *evaluation, h *Host) (reason, detail string) {
 	for _, expression := range a.constraints {
-		facts := query.HostFacts{Host: h.Host, Connected: h.Connected}
-		if expression.ReadsTasks() {
-			facts.Tasks = h.tasks
-		}
-		if !expression.Match(facts) {
+		if facts := h.facts(expression, nil); !expression.Match(facts) {
 			return spec.ReasonConstraint, expression.Why(facts)
 		}
+	}
+	if len(a.gpuConstraints) > 0 && len(a.gpuConstraints.eligible(h)) == 0 {
+		return spec.ReasonConstraint, a.gpuConstraints.why(h)
 	}
 	return "", ""
 }

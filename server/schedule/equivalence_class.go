@@ -17,7 +17,8 @@ type equivalenceClass struct {
 // isCacheable reports whether a host's evaluation depends only on the equivalence class and the free resources, not on which
 // tasks run there.
 func (a *evaluation) isCacheable() bool {
-	return !a.distinct && len(a.strategy) == 0 && !slices.ContainsFunc(a.constraints, (*query.Expr).ReadsTasks)
+	return !a.distinct && len(a.strategy) == 0 && !slices.ContainsFunc(a.constraints, (*query.Expr).ReadsTasks) &&
+		!slices.ContainsFunc(a.gpuConstraints, (*query.Expr).ReadsTasks)
 }
 
 func (a *evaluation) class() equivalenceClass {
@@ -59,8 +60,11 @@ func (a *evaluation) encodeFingerprint() string {
 		add(required.Value)
 	}
 	add("") // end of the attributes: no attribute has an empty name
-	for _, expression := range a.constraints {
-		add(expression.String())
+	for _, all := range [][]*query.Expr{a.constraints, a.gpuConstraints} {
+		text = binary.AppendVarint(text, int64(len(all)))
+		for _, expression := range all {
+			add(expression.String())
+		}
 	}
 	return string(text)
 }

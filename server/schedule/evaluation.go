@@ -27,9 +27,10 @@ type evaluation struct {
 	fingerprintText string     // see fingerprint; empty before its first use
 
 	// Set by parse from the constraints and the strategy; StartTask has neither.
-	constraints []*query.Expr
-	distinct    bool
-	strategy    []scorer
+	constraints    []*query.Expr
+	gpuConstraints gpuConstraints
+	distinct       bool
+	strategy       []scorer
 }
 
 func newEvaluation(r Request) *evaluation {
@@ -55,7 +56,8 @@ func (a *evaluation) demandOn(h *Host) *spec.Demand {
 // place returns a task for a host that fits, with GPUs chosen container by container. It returns nil when the host has
 // enough free GPUs but not in a combination that the containers can get.
 func (a *evaluation) place(h *Host) *spec.Task {
-	free := h.idle
+	only := a.gpuConstraints.on(h)
+	free := only.idle
 	given := &grant{gpus: make([][]string, len(a.demand.GPUs))}
 	for i, wanted := range a.demandOn(h).GPUs {
 		if wanted == 0 {
@@ -68,7 +70,7 @@ func (a *evaluation) place(h *Host) *spec.Task {
 		free &^= picked
 		given.gpus[i] = h.gpus.UUIDs(picked)
 	}
-	if len(a.demand.Shares) > 0 && !given.addShares(h, a.Definition.Containers, a.demand.ShareMiB()) {
+	if len(a.demand.Shares) > 0 && !given.addShares(only, a.Definition.Containers, a.demand.ShareMiB()) {
 		return nil
 	}
 	if len(a.Waiting) > 0 {

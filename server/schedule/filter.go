@@ -61,11 +61,20 @@ func isolation(a *evaluation, h *Host) (reason, detail string) {
 }
 
 func resources(a *evaluation, h *Host) (reason, detail string) {
-	lack, fits := spec.Fits(&h.Free, a.demandOn(h))
+	only := a.gpuConstraints.on(h)
+	lack, fits := spec.Fits(&only.Free, a.demandOn(h))
 	if fits {
 		return "", ""
 	}
-	return lack.Reason, lack.Detail() + gpuProblem(lack, h)
+	return lack.Reason, lack.Detail() + ofEligible(lack, only, h) + gpuProblem(lack, h)
+}
+
+// ofEligible adds to a shortfall of GPUs that only some of the host's are counted.
+func ofEligible(lack spec.Shortfall, only, h *Host) string {
+	if lack.Reason != spec.ReasonGPU || only == h {
+		return ""
+	}
+	return fmt.Sprintf(" of the %d that meet the constraints", len(only.Host.GPUs.Devices))
 }
 
 // gpuProblem adds to a shortfall of GPUs why the host's cannot be seen.

@@ -88,6 +88,7 @@ func (a *evaluation) shortfallsOn(h *Host) (missing shortfalls) {
 	missing = append(missing, a.resourceShortfalls(h, 0)...)
 	lasting := *a
 	lasting.constraints = slices.DeleteFunc(slices.Clone(a.constraints), (*query.Expr).ReadsTasks)
+	lasting.gpuConstraints = slices.DeleteFunc(slices.Clone(a.gpuConstraints), (*query.Expr).ReadsTasks)
 	if reason, detail := memberOf(&lasting, h); reason != "" {
 		missing = append(missing, shortfall{reason, detail, math.Inf(1)})
 	}
@@ -97,7 +98,7 @@ func (a *evaluation) shortfallsOn(h *Host) (missing shortfalls) {
 // resourceShortfalls returns what the empty host lacks for one task of the request beside `others` tasks of it, which fit.
 func (a *evaluation) resourceShortfalls(h *Host, others int) (missing shortfalls) {
 	demand := a.demandOn(h)
-	left := spec.CapacityOf(h.Host).Subtract(demand, others)
+	left := spec.CapacityOf(a.gpuConstraints.inventory(h)).Subtract(demand, others)
 	for lack := range left.Shortfalls(demand) {
 		detail := lack.Detail()
 		switch {
@@ -116,7 +117,7 @@ func (a *evaluation) resourceShortfalls(h *Host, others int) (missing shortfalls
 
 // emptySlots returns how many tasks of the request fit on the host when it is empty.
 func (a *evaluation) emptySlots(h *Host) int {
-	empty, demand := capacity{spec.CapacityOf(h.Host), -1}, a.demandOn(h)
+	empty, demand := capacity{spec.CapacityOf(a.gpuConstraints.inventory(h)), -1}, a.demandOn(h)
 	if a.distinct {
 		empty.groupTasks = 0
 	}

@@ -132,7 +132,8 @@ type capacity struct {
 }
 
 func (a *evaluation) capacityOn(h *Host) capacity {
-	c := capacity{h.Free.Capacity(), -1}
+	free := a.gpuConstraints.on(h).Free
+	c := capacity{free.Capacity(), -1}
 	if a.distinct {
 		c.groupTasks = h.count(a.group)
 	}
@@ -141,7 +142,7 @@ func (a *evaluation) capacityOn(h *Host) capacity {
 
 // release adds what a task of the host holds.
 func (a *evaluation) release(c *capacity, h *Host, t *spec.Task) {
-	c.Capacity = c.Add(h.Host, t)
+	c.Capacity = c.Add(a.gpuConstraints.inventory(h), t)
 	if a.distinct && t.Group == a.group && t.DesiredStatus != spec.Stopped {
 		c.groupTasks--
 	}

@@ -1,19 +1,23 @@
 package run
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/cli/exit"
+	"pinion/api/cli/format"
+	"pinion/gpu"
 )
 
 // placementFlags are the flags that choose among the hosts.
 func placementFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "on-host", Usage: "only on the host `NAME`; repeatable, for one of several"},
-		&cli.StringFlag{Name: "gpu-model", Usage: "only on hosts whose GPUs all have `NAME` in their model, such as H100"},
+		&cli.StringFlag{Name: "gpu-model", Usage: "only GPUs that have `NAME` in their model, such as H100, or one of several: 'H100|H200'"},
+		&cli.StringFlag{Name: "gpu-memory-min", Usage: "only GPUs with so much memory, `SIZE` as vendors count it: an H100 of 79.6 GiB has 80g"},
 		&cli.StringSliceFlag{Name: "constraint", Usage: "only on hosts that meet an `EXPRESSION` of ECS's query language, such as 'attribute:rack == r1' (pinion up --attribute); repeatable"},
 		&cli.StringFlag{Name: "spread", Usage: "spread several tasks over each `WHAT`: host, or an attribute of hosts such as rack"},
 	}
@@ -29,12 +33,12 @@ func AddPlacement(c *cli.Context, in map[string]any) error {
 		}
 		expressions = append(expressions, "ec2InstanceId in ["+strings.Join(quoted, ", ")+"]")
 	}
-	if model := c.String("gpu-model"); model != "" {
-		// The models of a host that has several have commas between them.
-		expressions = append(expressions, "attribute:pinion.gpu.model =~ "+quote("(?i)[^,]*"+regexp.QuoteMeta(model)+"[^,]*"))
+	ofGPUs, err := gpuExpressions(c)
+	if err != nil {
+		return err
 	}
 	var constraints []any
-	for _, expression := range expressions {
+	for _, expression := range append(expressions, ofGPUs...) {
 		constraints = append(constraints, map[string]any{"type": "memberOf", "expression": expression})
 	}
 	if len(constraints) > 0 {
@@ -53,6 +57,32 @@ func AddPlacement(c *cli.Context, in map[string]any) error {
 	in["placementStrategy"] = []any{map[string]any{"type": "spread", "field": over}}
 	return nil
 }
+
+// gpuExpressions are what the flags ask of each GPU.
+func gpuExpressions(c *cli.Context) (expressions []string, err error) {
+	if text := c.String("gpu-model"); text != "" {
+		models := strings.Split(text, "|")
+		for i, model := range models {
+			if model = strings.TrimSpace(model); model == "" {
+				return nil, exit.Usagef("--gpu-model %s: write the names of models with | between them", text)
+			}
+			models[i] = regexp.QuoteMeta(model)
+		}
+		// To a task without GPUs a host has all of its models, with commas between them.
+		expressions = append(expressions, "attribute:"+gpu.AttributeModel+" =~ "+quote("(?i)[^,]*("+strings.Join(models, "|")+")[^,]*"))
+	}
+	if text := c.String("gpu-memory-min"); text != "" {
+		mib, err := format.ParseMemory(text)
+		if err != nil {
+			return nil, exit.Usagef("--gpu-memory-min %w", err)
+		}
+		expressions = append(expressions, fmt.Sprintf("attribute:%s >= %d", gpu.AttributeMemory, asVendorsCount(mib)))
+	}
+	return expressions, nil
+}
+
+// asVendorsCount is the MiB of a memory that is sold as one of so many: its gigabytes are of 10^9 bytes.
+func asVendorsCount(mib int64) int64 { return int64(float64(mib) * 1e9 / (1 << 30)) }
 
 // quote is a value of the query language, in which a quote is written twice.
 func quote(value string) string { return "'" + strings.ReplaceAll(value, "'", "''") + "'" }

@@ -32,6 +32,9 @@ func (d *driver) device(index int, handle nvml.Device) (gpu.Device, error) {
 	if memory, ok := read(&failed, "memory", handle.GetMemoryInfo); ok {
 		device.MemoryMiB = int64(memory.Total >> 20)
 	}
+	if major, minor, ret := handle.GetCudaComputeCapability(); ret == nvml.SUCCESS {
+		device.ComputeCapability = fmt.Sprintf("%d.%d", major, minor)
+	}
 	device.NUMANode = d.numaNode(device.PCI)
 	device.MIG = d.migSlices(&failed, handle)
 	d.checkHealth(&failed, handle)

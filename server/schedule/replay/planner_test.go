@@ -36,7 +36,7 @@ func requestOf(s pack.Shape, id func() string) schedule.Request {
 	d := &spec.TaskDefinition{Family: "task", Revision: 1, Containers: []spec.ContainerDefinition{c}}
 	run := spec.RunRequest{Cluster: spec.DefaultCluster, Definition: d.Name(), Count: 1}
 	if s.Models != "" && s.GPUs > 0 {
-		expression := fmt.Sprintf("attribute:%s in [%s]", spec.AttributeGPUModel, strings.ReplaceAll(s.Models, "|", ", "))
+		expression := fmt.Sprintf("attribute:%s in [%s]", gpu.AttributeModel, strings.ReplaceAll(s.Models, "|", ", "))
 		run.Constraints = []spec.PlacementConstraint{{Type: spec.MemberOf, Expression: expression}}
 	}
 	return schedule.Request{Run: run, Definition: d, IDs: id, Quiet: true}

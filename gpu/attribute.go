@@ -1,0 +1,69 @@
+package gpu
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Attributes that each GPU has of its own. Placement constraints that compare them select among the GPUs of a host.
+const (
+	AttributeModel             = "pinion.gpu.model"
+	AttributeMemory            = "pinion.gpu.memory-mib"         // missing where a GPU has no memory of its own to report
+	AttributeComputeCapability = "pinion.gpu.compute-capability" // such as 9.0; missing where the host does not tell it
+)
+
+// IsAttribute reports whether GPUs have the attribute.
+func IsAttribute(name string) bool {
+	return name == AttributeModel || name == AttributeMemory || name == AttributeComputeCapability
+}
+
+// Attribute is the value of one of the attributes of GPUs.
+func (d *Device) Attribute(name string) (value string, carried bool) {
+	switch name {
+	case AttributeModel:
+		value = d.Model
+	case AttributeMemory:
+		if d.MemoryMiB > 0 {
+			value = strconv.FormatInt(d.MemoryMiB, 10)
+		}
+	case AttributeComputeCapability:
+		value = d.ComputeCapability
+	}
+	return value, value != ""
+}
+
+// HostAttribute is what a host with the devices has as one of the attributes of GPUs: all models, with ", " between them; the least memory
+// and the lowest compute capability. It is "" for a host without GPUs, and where one of them does not have the attribute.
+func HostAttribute(devices []Device, name string) string {
+	var values []string
+	for i := range devices {
+		value, carried := devices[i].Attribute(name)
+		if !carried && name != AttributeModel {
+			return ""
+		}
+		if carried && !slices.Contains(values, value) {
+			values = append(values, value)
+		}
+	}
+	if len(values) == 0 {
+		return ""
+	}
+	if name == AttributeModel {
+		slices.Sort(values)
+		return strings.Join(values, ", ")
+	}
+	return slices.MinFunc(values, compareNumbers)
+}
+
+// compareNumbers compares numbers with parts that have dots between them: 8.9 is below 12.0.
+func compareNumbers(a, b string) int {
+	number := func(text string) (parts []int64) {
+		for part := range strings.SplitSeq(text, ".") {
+			n, _ := strconv.ParseInt(part, 10, 64)
+			parts = append(parts, n)
+		}
+		return parts
+	}
+	return slices.Compare(number(a), number(b))
+}

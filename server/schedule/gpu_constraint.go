@@ -1,0 +1,96 @@
+package schedule
+
+import (
+	"slices"
+	"strings"
+
+	"pinion/gpu"
+	"pinion/raftfsm/query"
+	"pinion/raftfsm/spec"
+)
+
+// gpuConstraints are those of a request for GPUs that compare attributes of GPUs. They select among the GPUs of a host: the task gets those alone
+// that meet all of them. For its request the host is one that has only these. A host of which no GPU meets them is refused by memberOf.
+type gpuConstraints []*query.Expr
+
+// inventory is the host with the GPUs alone that the request may have; the host itself when these are all, or none.
+func (c gpuConstraints) inventory(h *Host) *spec.Host {
+	if len(c) == 0 {
+		return h.Host
+	}
+	meet := c.eligible(h)
+	if len(meet) == 0 || len(meet) == len(h.Host.GPUs.Devices) {
+		return h.Host
+	}
+	only := *h.Host
+	only.GPUs.Devices = meet
+	return &only
+}
+
+// on is the host with the GPUs alone that the request may have. Nothing may be assumed on it, nor released.
+func (c gpuConstraints) on(h *Host) *Host {
+	inventory := c.inventory(h)
+	if inventory == h.Host {
+		return h
+	}
+	only := *h
+	only.Host, only.Free = inventory, h.Free.OnlyGPUs(inventory.GPUs.Devices)
+	only.idle &= h.gpus.HealthySet(only.Free.GPUs)
+	return &only
+}
+
+// eligible are the GPUs of the host that meet the constraints on GPUs, healthy or not.
+func (c gpuConstraints) eligible(h *Host) (meet []gpu.Device) {
+	devices := h.Host.GPUs.Devices
+	last := -1 // the device that was evaluated last
+	meets := false
+	for i := range devices {
+		if last < 0 || !sameKind(&devices[i], &devices[last]) {
+			meets, last = c.unmet(h, &devices[i]) == nil, i
+		}
+		if meets {
+			meet = append(meet, devices[i])
+		}
+	}
+	return meet
+}
+
+// sameKind reports whether constraints cannot tell two GPUs of a host apart.
+func sameKind(a, b *gpu.Device) bool {
+	return a.Model == b.Model && a.MemoryMiB == b.MemoryMiB && a.ComputeCapability == b.ComputeCapability
+}
+
+// unmet is the first constraint on GPUs that the GPU of the host does not meet; nil: it meets all.
+func (c gpuConstraints) unmet(h *Host, device *gpu.Device) *query.Expr {
+	at := slices.IndexFunc(c, func(e *query.Expr) bool { return !e.Match(h.facts(e, device)) })
+	if at < 0 {
+		return nil
+	}
+	return c[at]
+}
+
+// why says which constraints the GPUs of the host do not meet, each kind of GPU once.
+func (c gpuConstraints) why(h *Host) string {
+	if len(h.Host.GPUs.Devices) == 0 {
+		return "the host has no GPU"
+	}
+	var reasons []string
+	for i := range h.Host.GPUs.Devices {
+		device := &h.Host.GPUs.Devices[i]
+		if e := c.unmet(h, device); e != nil {
+			if why := e.Why(h.facts(e, device)); !slices.Contains(reasons, why) {
+				reasons = append(reasons, why)
+			}
+		}
+	}
+	return "no GPU of the host meets the constraints: " + strings.Join(reasons, "; ")
+}
+
+// facts are those of the host that the expression compares, and of one of its GPUs or none.
+func (h *Host) facts(e *query.Expr, device *gpu.Device) query.HostFacts {
+	facts := query.HostFacts{Host: h.Host, Connected: h.Connected, GPU: device}
+	if e.ReadsTasks() {
+		facts.Tasks = h.tasks
+	}
+	return facts
+}
