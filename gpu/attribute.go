@@ -8,9 +8,10 @@ import (
 
 // Attributes that each GPU has of its own. Placement constraints that compare them select among the GPUs of a host.
 const (
-	AttributeModel             = "pinion.gpu.model"
-	AttributeMemory            = "pinion.gpu.memory-mib"         // missing where a GPU has no memory of its own to report
-	AttributeComputeCapability = "pinion.gpu.compute-capability" // such as 9.0; missing where the host does not tell it
+	AttributePrefix            = "pinion.gpu." // of them, and of pinion.gpu.count, which is the host's
+	AttributeModel             = AttributePrefix + "model"
+	AttributeMemory            = AttributePrefix + "memory-mib"         // missing where a GPU has no memory of its own to report
+	AttributeComputeCapability = AttributePrefix + "compute-capability" // such as 9.0; missing where the host does not tell it
 )
 
 // IsAttribute reports whether GPUs have the attribute.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Device returns the device with the UUID.
@@ -63,6 +64,22 @@ func uuids(devices []*Device) []string {
 	return names
 }
 
+// models are the models of the devices with their numbers: "2 x Tesla T4, 6 x NVIDIA L4".
+func (i Inventory) models() string {
+	var names []string
+	count := map[string]int{}
+	for n := range i.Devices {
+		if name := i.Devices[n].Model; count[name] == 0 {
+			names = append(names, name)
+		}
+		count[i.Devices[n].Model]++
+	}
+	for n, name := range names {
+		names[n] = fmt.Sprintf("%d x %s", count[name], name)
+	}
+	return strings.Join(names, ", ")
+}
+
 // String returns a one-line summary for people.
 func (i Inventory) String() string {
 	switch {
@@ -71,10 +88,10 @@ func (i Inventory) String() string {
 	case len(i.Devices) == 0:
 		return "none"
 	case i.Simulated && i.VRAMEnforcement != "":
-		return fmt.Sprintf("%d x %s, SIMULATED: containers see device nodes, not devices; shares are placed, and nothing enforces them", len(i.Devices), i.Devices[0].Model)
+		return fmt.Sprintf("%s, SIMULATED: containers see device nodes, not devices; shares are placed, and nothing enforces them", i.models())
 	case i.Simulated:
-		return fmt.Sprintf("%d x %s, SIMULATED: containers see device nodes, not devices", len(i.Devices), i.Devices[0].Model)
+		return fmt.Sprintf("%s, SIMULATED: containers see device nodes, not devices", i.models())
 	default:
-		return fmt.Sprintf("%d x %s, driver %s", len(i.Devices), i.Devices[0].Model, i.Driver)
+		return fmt.Sprintf("%s, driver %s", i.models(), i.Driver)
 	}
 }

@@ -7,8 +7,28 @@ import (
 	"pinion/gpu"
 )
 
-// newDevices makes the devices of the machine, all of them healthy.
-func newDevices(m model, count int, seed string) []gpu.Device {
+// newDevices makes the devices of the machine, all of them healthy. Those of each model have a PCI domain of their own.
+func newDevices(groups []group, seed string) (all []gpu.Device) {
+	for domain, g := range groups {
+		devices := newGroup(g.model, g.count, seed)
+		for i := range devices {
+			d := &devices[i]
+			d.Index, d.Minor = d.Index+len(all), d.Minor+len(all)
+			d.PCI = fmt.Sprintf("%08X%s", domain, d.PCI[8:])
+		}
+		for i := range all {
+			for j := range devices {
+				all[i].Links += gpu.PackLinks(gpu.Link{Peer: devices[j].UUID, Kind: gpu.LinkSystem})
+				devices[j].Links += gpu.PackLinks(gpu.Link{Peer: all[i].UUID, Kind: gpu.LinkSystem})
+			}
+		}
+		all = append(all, devices...)
+	}
+	return all
+}
+
+// newGroup makes the devices of one model.
+func newGroup(m model, count int, seed string) []gpu.Device {
 	devices := make([]gpu.Device, count)
 	for i := range devices {
 		devices[i] = gpu.Device{

@@ -33,8 +33,8 @@ func TestEverySpecSaysWhichMachine(t *testing.T) {
 }
 
 func TestABadSpecIsToldTheModels(t *testing.T) {
-	for _, spec := range []string{"", "h100", "x", "xh100", "8x", "0xh100", "-1xh100", "9xh100", "1.5xh100", "manyxh100", "2xgb10", "8xv100", "8xh100,2xt4", "8 x h100"} {
-		_, _, err := parse(spec)
+	for _, spec := range []string{"", "h100", "x", "xh100", "8x", "0xh100", "-1xh100", "9xh100", "1.5xh100", "manyxh100", "2xgb10", "8xv100", "8xh100,2xt4", "8 x h100", "8xh100+", "4xh100+4xk80", "8xh100+8xh200+8xa100+8xb200+1xt4"} {
+		_, err := parseMachine(spec)
 		if err == nil {
 			t.Errorf("%q was accepted", spec)
 			continue
@@ -95,7 +95,7 @@ func TestMachinesAreWiredAsTheRealOnes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := matrix(newDevices(m, count, "seed")); got != unindent(want) {
+		if got := matrix(newDevices([]group{{m, count}}, "seed")); got != unindent(want) {
 			t.Errorf("%s is wired\n%s\nwant\n%s", spec, got, unindent(want))
 		}
 	}
@@ -104,7 +104,7 @@ func TestMachinesAreWiredAsTheRealOnes(t *testing.T) {
 func TestEveryMachineIsWhole(t *testing.T) {
 	for _, m := range models {
 		pci, uuids := map[string]bool{}, map[string]bool{}
-		for i, d := range newDevices(m, len(m.slots), "seed") {
+		for i, d := range newDevices([]group{{m, len(m.slots)}}, "seed") {
 			pci[d.PCI], uuids[d.UUID] = true, true
 			if d.Index != i || d.Minor != i || d.Health != gpu.Healthy || d.Model != m.name {
 				t.Errorf("%s: device %d is %+v", m.key, i, d)
@@ -129,7 +129,7 @@ func TestPickKnowsTheMachines(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		inventory := gpu.Inventory{Devices: newDevices(m, count, "seed")}
+		inventory := gpu.Inventory{Devices: newDevices([]group{{m, count}}, "seed")}
 		var got []int
 		for _, uuid := range gpu.Pick(inventory.Devices, inventory.Healthy(), 4) {
 			d, _ := inventory.Device(uuid)
@@ -166,4 +166,27 @@ func cell(d, peer gpu.Device) string {
 
 func unindent(text string) string {
 	return strings.ReplaceAll(strings.TrimSpace(text), "\n\t\t\t", "\n")
+}
+
+// A machine with GPUs of several models has them in the order of its words, on PCI domains of their own.
+func TestAMachineHasGPUsOfSeveralModels(t *testing.T) {
+	groups, err := parseMachine("2xh100+1xt4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	devices := newDevices(groups, "seed")
+	var got []string
+	for i, d := range devices {
+		if d.Index != i || d.Minor != i {
+			t.Errorf("device %d: %+v", i, d)
+		}
+		got = append(got, d.Model+" "+d.PCI+" "+d.ComputeCapability)
+	}
+	want := []string{"NVIDIA H100 80GB HBM3 00000000:1B:00.0 9.0", "NVIDIA H100 80GB HBM3 00000000:43:00.0 9.0", "Tesla T4 00000001:" + groups[1].slots[0].pci[9:] + " 7.5"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := matrix(devices); !strings.HasPrefix(got, "X NV18 SYS") {
+		t.Errorf("wired as\n%s", got)
+	}
 }

@@ -21,7 +21,7 @@ const healthInterval = 200 * time.Millisecond
 
 // source is the simulated machine. Everything except health is fixed by Open.
 type source struct {
-	model   model
+	groups  []group
 	devices []gpu.Device // all of them healthy
 	nodes   []node       // of the devices in order, then the shared ones
 	broken  string       // directory of health, see readBroken
@@ -47,14 +47,14 @@ var (
 	_ gpu.Resetter     = (*source)(nil)
 )
 
-// Open simulates the machine that spec describes, "8xh100". It keeps its seed, its device nodes (dir/dev) and its health
+// Open simulates the machine that spec describes, "8xh100", or "4xh100+2xt4" with GPUs of several models. It keeps its seed, its device nodes (dir/dev) and its health
 // (dir/broken/INDEX holds why that GPU is broken, a file in dir/events the index and the Xid of an error to tell of, dir/absent why there are none yet) and utilization (dir/utilization/INDEX) under dir, so a restart finds the same GPUs and two hosts have different
 // ones. self is the absolute path of the pinion binary, which containers get as nvidia-smi; with an empty self they get
 // none. With ",mps" behind the spec the machine says that it keeps containers to shares of a GPU, so that sharing can be tried:
 // nothing is there to enforce, and nothing is enforced. Open requires root. The device nodes outlive Close, because containers do.
 func Open(spec, dir string, self string) (gpu.Source, error) {
 	spec, shares := strings.CutSuffix(spec, ","+gpu.EnforcedByMPS)
-	m, count, err := parse(spec)
+	groups, err := parseMachine(spec)
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +64,8 @@ func Open(spec, dir string, self string) (gpu.Source, error) {
 	if err := checkSelf(self); err != nil {
 		return nil, err
 	}
-	s := &source{model: m, shares: shares, ComputeModes: ComputeModes{Dir: dir}, broken: filepath.Join(dir, "broken"), busy: filepath.Join(dir, "utilization"), absent: filepath.Join(dir, "absent"), changed: make(chan struct{}, 1), done: make(chan struct{})}
-	if err := s.createFiles(dir, count, self); err != nil {
+	s := &source{groups: groups, shares: shares, ComputeModes: ComputeModes{Dir: dir}, broken: filepath.Join(dir, "broken"), busy: filepath.Join(dir, "utilization"), absent: filepath.Join(dir, "absent"), changed: make(chan struct{}, 1), done: make(chan struct{})}
+	if err := s.createFiles(dir, self); err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -88,7 +88,7 @@ func checkSelf(self string) error {
 }
 
 // createFiles creates the machine's files on disk.
-func (s *source) createFiles(dir string, count int, self string) error {
+func (s *source) createFiles(dir string, self string) error {
 	if err := os.MkdirAll(s.broken, 0o755); err != nil {
 		return fmt.Errorf("simulated GPUs: %w", err)
 	}
@@ -105,11 +105,12 @@ func (s *source) createFiles(dir string, count int, self string) error {
 	if err != nil {
 		return err
 	}
-	s.devices, s.nodes = newDevices(s.model, count, seed), deviceNodes(dev, major, count)
+	s.devices = newDevices(s.groups, seed)
+	s.nodes = deviceNodes(dev, major, len(s.devices))
 	if err := makeNodes(dev, s.nodes); err != nil {
 		return err
 	}
-	s.spec, err = newCDISpec(s.model, s.devices, s.nodes, self)
+	s.spec, err = newCDISpec(s.groups[0].model, s.devices, s.nodes, self)
 	return err
 }
 
@@ -124,8 +125,8 @@ func (s *source) Inventory(context.Context) (gpu.Inventory, error) {
 	}
 	inventory := gpu.Inventory{
 		Devices:   withHealth(s.devices, broken),
-		Driver:    s.model.driver,
-		CUDA:      s.model.cuda,
+		Driver:    s.groups[0].driver,
+		CUDA:      s.groups[0].cuda,
 		Simulated: true,
 	}
 	if s.shares {

@@ -7,6 +7,34 @@ import (
 	"strings"
 )
 
+// maxGPUs is the largest number of GPUs in one machine that the driver knows.
+const maxGPUs = 32
+
+// group is the GPUs of a machine that are of one model.
+type group struct {
+	model
+	count int
+}
+
+// parseMachine reads "8xh100", or "4xh100+2xt4" of a machine with GPUs of several models.
+func parseMachine(spec string) (groups []group, err error) {
+	total := 0
+	for part := range strings.SplitSeq(spec, "+") {
+		m, count, err := parse(part)
+		if err != nil {
+			return nil, err
+		}
+		groups = append(groups, group{m, count})
+		if total += count; total > maxGPUs {
+			return nil, badSpec(spec, fmt.Sprintf("a machine has at most %d GPUs", maxGPUs))
+		}
+		if m.driver != groups[0].driver {
+			return nil, badSpec(spec, fmt.Sprintf("no driver serves both %s and %s", groups[0].key, m.key))
+		}
+	}
+	return groups, nil
+}
+
 // parse reads "8xh100": the number of GPUs and their model.
 func parse(spec string) (model, int, error) {
 	number, key, ok := strings.Cut(spec, "x")
@@ -30,5 +58,5 @@ func badSpec(spec, why string) error {
 	for _, m := range models {
 		known = append(known, fmt.Sprintf("%s (1 to %d)", m.key, len(m.slots)))
 	}
-	return fmt.Errorf("cannot simulate GPUs %q: %s; write COUNTxMODEL, as in 8xh100, or 8xh100,mps for GPUs that can be shared, with one of the models %s", spec, why, strings.Join(known, ", "))
+	return fmt.Errorf("cannot simulate GPUs %q: %s; write COUNTxMODEL, as in 8xh100, with + between several, or 8xh100,mps for GPUs that can be shared, with one of the models %s", spec, why, strings.Join(known, ", "))
 }

@@ -35,12 +35,23 @@ func (s *source) Usage(context.Context) ([]gpu.Usage, error) {
 			failed = err
 			continue
 		}
-		all = append(all, s.model.usage(s.devices[i].UUID, percent))
+		all = append(all, s.modelOf(i).usage(s.devices[i].UUID, percent))
 	}
 	if len(all) == 0 && failed != nil {
 		return nil, failed
 	}
 	return all, nil
+}
+
+// modelOf is the model of a device.
+func (s *source) modelOf(index int) *model {
+	for i := range s.groups {
+		if index < s.groups[i].count {
+			return &s.groups[i].model
+		}
+		index -= s.groups[i].count
+	}
+	return &s.groups[0].model
 }
 
 // usage is that of a device of the model that computes for so many percent of the time: between what an idle one needs, and what it can at most.

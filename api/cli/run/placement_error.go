@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,9 @@ func (l *launcher) placementError(ctx context.Context, failures []client.Failure
 		gpus, err := l.inv.Client.GPUs(ctx)
 		if err != nil || l.request.gpus == 0 { // of a share its refusal says all
 			return failureError(first, "`pinion gpus` shows which are free")
+		}
+		if l.request.selectsGPUs {
+			return errors.New(selectedShortage(failures, gpus))
 		}
 		if tasks := l.request.batch.count; l.request.scheduling.Gang && tasks > 1 && l.request.gpus > 0 {
 			return errors.New(gangShortage(tasks, l.request.gpus, failures, gpus))
@@ -80,6 +84,25 @@ func gpuShortage(wanted int, failures []client.Failure, gpus []client.GPU) strin
 		advice = fmt.Sprintf("A task runs on one host, and none has more than %d: request fewer", largest)
 	}
 	return fmt.Sprintf("%s: no host has %s free: %s. %s", client.ReasonGPU, format.Plural(wanted, "GPU"), strings.Join(each, ", "), advice)
+}
+
+// maxRefusals bounds the hosts of which selectedShortage tells.
+const maxRefusals = 5
+
+// selectedShortage says what each considered host refuses a task that asks for certain GPUs with.
+func selectedShortage(failures []client.Failure, gpus []client.GPU) string {
+	names := invocation.GPUHosts(gpus)
+	var each []string
+	for _, f := range failures {
+		id := client.ResourceID(f.ARN)
+		if line := cmp.Or(names[id], id) + ": " + f.Detail; !slices.Contains(each, line) {
+			each = append(each, line)
+		}
+	}
+	if more := len(each) - maxRefusals; more > 0 {
+		each = append(each[:maxRefusals], fmt.Sprintf("and %d more hosts", more))
+	}
+	return fmt.Sprintf("%s: %s. Wait for a task to end or stop one (`pinion ps`), or ask for other GPUs", client.ReasonGPU, strings.Join(each, "; "))
 }
 
 // gangShortage says for how many tasks of a gang there is room by GPUs, now and ever.

@@ -5,6 +5,7 @@ package run
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -12,6 +13,7 @@ import (
 	"pinion/api/cli/exit"
 	"pinion/api/cli/invocation"
 	"pinion/api/client"
+	"pinion/gpu"
 	"pinion/raftfsm/spec"
 )
 
@@ -91,12 +93,14 @@ type request struct {
 	unregistered string                 // the image, when it has the form of a definition and none has its name
 	publishes    bool                   // asks for ports of the host
 	placement    map[string]any         // what it asks of hosts, as RunTask takes it
+	selectsGPUs  bool                   // its constraints are on GPUs, too
 }
 
 // parseRequest reads the flags. The error is all that is wrong with them.
 func parseRequest(c *cli.Context) (request, error) {
 	r := request{cluster: c.String("cluster"), gpus: c.Int("gpus"), startedBy: "pinion-run", publishes: c.IsSet("publish"), placement: map[string]any{}}
 	wrong := []error{AddPlacement(c, r.placement), nil, nil}
+	r.selectsGPUs = strings.Contains(fmt.Sprint(r.placement), gpu.AttributePrefix)
 	r.tags, wrong[1] = ParseTags(c)
 	r.batch, wrong[2] = parseBatchOptions(c)
 	return r, exit.Join(wrong...)
