@@ -45,6 +45,8 @@ var _ rest.GPUHost = (*fakeGPUHost)(nil)
 
 func (*fakeGPUHost) Check(string, bool) error { return spec.ErrNotFound }
 
+func (*fakeGPUHost) Forget(string) error { return gpu.ErrPresent }
+
 func (*fakeGPUHost) CheckOutcome(string) (gpu.CheckOutcome, error) {
 	return gpu.CheckOutcome{}, spec.ErrNotFound
 }

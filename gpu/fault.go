@@ -1,6 +1,9 @@
 package gpu
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Fault is an error that a driver has told of.
 type Fault struct {
@@ -15,6 +18,9 @@ type FaultSource interface {
 	// nobody has taken are one, so there is a bound to them.
 	Faults() []Fault
 }
+
+// ErrPresent refuses to forget a GPU that its host has.
+var ErrPresent = errors.New("the driver lists it, so it cannot be forgotten: `pinion gpus quarantine` keeps it from tasks")
 
 // Checker is what a Source also is that can tell whether a device works.
 type Checker interface {

@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -145,10 +146,19 @@ func TestTheHostDescribesItsGPUsAndTellsOfChanges(t *testing.T) {
 		w.want("GPUs", len(w.control.hosts[hostID].GPUs.Devices), 2)
 		w.gpus.removeDevice("GPU-1")
 		w.waitIdle()
-		w.want("GPUs", len(w.control.hosts[hostID].GPUs.Devices), 1)
+		w.want("its health at first", w.control.hosts[hostID].GPUs.Devices[1].Health, gpu.Unhealthy)
 		w.gpus.changed <- struct{}{}
 		w.waitIdle()
 		w.want("joins when nothing changed", w.control.joins, 2)
+		w.advance(2 * time.Minute)
+		w.want("its health when it does not come", w.control.hosts[hostID].GPUs.Devices[1].Health, gpu.Lost)
+		w.want("forgetting the other one", errors.Is(w.node.GPUs.Forget("GPU-0"), gpu.ErrPresent), true)
+		if err := w.node.GPUs.Forget("GPU-1"); err != nil {
+			w.Error(err)
+		}
+		w.waitIdle()
+		w.want("GPUs", len(w.control.hosts[hostID].GPUs.Devices), 1)
+		w.want("forgetting it twice", errors.Is(w.node.GPUs.Forget("GPU-1"), spec.ErrNotFound), true)
 	})
 }
 

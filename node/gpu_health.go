@@ -228,6 +228,18 @@ func (g *GPUs) Check(uuid string, reset bool) error {
 	return nil
 }
 
+// Forget has this host miss a GPU no more that it had: it was taken out. gpu.ErrPresent, spec.ErrNotFound.
+func (g *GPUs) Forget(uuid string) error {
+	had, err := g.record.Forget(uuid)
+	if err == nil && !had {
+		err = spec.ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("GPU %s: %w", uuid, err)
+	}
+	return nil
+}
+
 // CheckOutcome is how far the check of a GPU is that Check has asked for last. spec.ErrNotFound.
 func (g *GPUs) CheckOutcome(uuid string) (gpu.CheckOutcome, error) {
 	outcome, ok := g.record.Outcome(uuid)

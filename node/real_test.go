@@ -70,7 +70,7 @@ func newRealHost(t testing.TB) *realHost {
 	m.must(err)
 	t.Cleanup(func() { m.must(m.runtime.Close()) })
 	m.image = containerdtest.Registry(t, map[string]v1.Image{"busybox:1": containerdtest.Busybox(t)}) + "/busybox:1"
-	health, err := gpuhealth.Open(filepath.Join(dir, "gpu-health.json"), "", log)
+	health, err := gpuhealth.Open(gpuhealth.Config{Dir: dir, Log: log})
 	m.must(err)
 	m.config = node.Config{
 		GPUHealth: health, GPUUsage: gpuusage.New(log),

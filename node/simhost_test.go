@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"maps"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -62,7 +61,7 @@ func simulate(t *testing.T, scenario func(w *simHost)) {
 // boot starts the agent on the host, after a crash too.
 func (w *simHost) boot() {
 	w.runtime = w.machine.Open()
-	health, err := gpuhealth.Open(filepath.Join(w.dir, "gpu-health.json"), "boot"+w.bootID, slog.New(slog.DiscardHandler))
+	health, err := gpuhealth.Open(gpuhealth.Config{Dir: w.dir, Boot: "boot" + w.bootID, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 func gpusCommand(p Program) *cli.Command {
 	command := gpusListCommand(p)
 	command.Name, command.Aliases = "gpu", []string{"gpus"}
-	command.Subcommands = []*cli.Command{listVerb(gpusListCommand(p)), gpuQuarantineCommand(p), gpuReleaseCommand(p), gpuCheckCommand(p), gpuResetCommand(p)}
+	command.Subcommands = []*cli.Command{listVerb(gpusListCommand(p)), gpuQuarantineCommand(p), gpuReleaseCommand(p), gpuCheckCommand(p), gpuResetCommand(p), gpuForgetCommand(p)}
 	return command
 }
 

@@ -19,6 +19,10 @@ type SimulatedGPUs interface {
 	Break(dataDir string, index int, reason string) error
 	// Mend mends a GPU. Nil when it was not broken.
 	Mend(dataDir string, index int) error
+	// Unplug takes a GPU out of the machine until Plug.
+	Unplug(dataDir string, index int) error
+	// Plug puts a GPU back. Nil when it was there.
+	Plug(dataDir string, index int) error
 	// SetUtilization sets for how much of the time a GPU computes: a percentage, "85", or a curve that repeats, "0s:10,30s:95,60s:10".
 	SetUtilization(dataDir string, index int, load string) error
 }
@@ -61,6 +65,8 @@ Examples:
    sudo pinion sim-gpu break 3 "Xid 79, the GPU has fallen off the bus"
    sudo pinion sim-gpu break 4 "Xid 119"      # 'pinion gpus reset' helps
    sudo pinion sim-gpu mend 3
+   sudo pinion sim-gpu unplug 5               # the driver does not list it any more
+   sudo pinion sim-gpu plug 5
    sudo pinion sim-gpu utilization 0 95
    sudo pinion sim-gpu utilization 1 0s:10,30s:95,60s:10   # a minute, again and again`,
 		Subcommands: []*cli.Command{
@@ -73,6 +79,8 @@ Examples:
 			}),
 			change("break", "Break a GPU until it is mended", "INDEX REASON", 2, gpus.Break),
 			change("mend", "Mend a GPU", "INDEX", 1, func(dir string, index int, _ string) error { return gpus.Mend(dir, index) }),
+			change("unplug", "Take a GPU out of the machine", "INDEX", 1, func(dir string, index int, _ string) error { return gpus.Unplug(dir, index) }),
+			change("plug", "Put a GPU back", "INDEX", 1, func(dir string, index int, _ string) error { return gpus.Plug(dir, index) }),
 			change("utilization", "Set for how much of the time a GPU computes: a percentage, or a curve that repeats", "INDEX LOAD", 2, gpus.SetUtilization),
 		},
 	}

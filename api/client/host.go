@@ -203,6 +203,11 @@ func CheckGPU(ctx context.Context, c *Client, uuid string, reset bool) error {
 	return c.Call(ctx, "admin/gpus/"+url.PathEscape(uuid)+"/"+action, map[string]any{}, nil)
 }
 
+// ForgetGPU has the host of the GPU with the UUID, which is missing there, miss it no more.
+func ForgetGPU(ctx context.Context, c *Client, uuid string) error {
+	return c.Call(ctx, "admin/gpus/"+url.PathEscape(uuid)+"/forget", map[string]any{}, nil)
+}
+
 // GPUCheck is how far the check is that CheckGPU has asked for. problem is why the GPU has not passed; empty: it has.
 func GPUCheck(ctx context.Context, c *Client, uuid string) (done bool, problem string, err error) {
 	var outcome struct {

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"errors"
 	"net/http"
 	"reflect"
 
@@ -20,6 +21,8 @@ func (g gpuCheck) routes() []Route {
 			Out: reflect.TypeFor[struct{}](), Serve: g.onHost(g.check), Host: g.check},
 		{Method: http.MethodPost, Path: "/v1/admin/gpus/{id}/reset", Role: spec.RoleAdmin, Summary: "has the host of a GPU reset and check it once no task has it; until it has passed it gets no tasks",
 			Out: reflect.TypeFor[struct{}](), Serve: g.onHost(g.reset), Host: g.reset},
+		{Method: http.MethodPost, Path: "/v1/admin/gpus/{id}/forget", Role: spec.RoleAdmin, Summary: "has the host of a GPU that is missing miss it no more: it was taken out",
+			Out: reflect.TypeFor[struct{}](), Serve: g.onHost(g.forget), Host: g.forget},
 		{Method: http.MethodGet, Path: "/v1/admin/gpus/{id}/check", Role: spec.RoleAdmin, Summary: "how far the check of a GPU is that was asked for last",
 			Out: reflect.TypeFor[gpu.CheckOutcome](), Serve: g.onHost(g.show), Host: g.show},
 	}
@@ -31,6 +34,17 @@ func (g gpuCheck) reset(x *httpx.Exchange, uuid string) error { return g.request
 
 func (g gpuCheck) request(x *httpx.Exchange, uuid string, reset bool) error {
 	if err := g.api.Agent.GPUs.Check(uuid, reset); err != nil {
+		return err
+	}
+	return ok(x)
+}
+
+func (g gpuCheck) forget(x *httpx.Exchange, uuid string) error {
+	err := g.api.Agent.GPUs.Forget(uuid)
+	if errors.Is(err, gpu.ErrPresent) {
+		return wire.Errorf(wire.InvalidParameter, "%v.", err)
+	}
+	if err != nil {
 		return err
 	}
 	return ok(x)

@@ -51,6 +51,8 @@ type GPUHost interface {
 	Check(uuid string, reset bool) error
 	// CheckOutcome is how far the check is that Check has asked for last. spec.ErrNotFound.
 	CheckOutcome(uuid string) (gpu.CheckOutcome, error)
+	// Forget has this host miss a GPU no more that it had. gpu.ErrPresent, spec.ErrNotFound.
+	Forget(uuid string) error
 	// Usage is how the GPUs of this host are used.
 	Usage() gpu.LatestUsage
 	// Samples is how a GPU was used after a time, in the last hour at most, the oldest sample first; none when this host does not have it.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -50,6 +51,39 @@ func Mend(dir string, index int) error {
 		return fmt.Errorf("simulated GPUs: %w", err)
 	}
 	return nil
+}
+
+// Unplug takes a GPU out of the simulated machine in the directory, until Plug.
+func Unplug(dir string, index int) error {
+	path := unplugged(dir, index)
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	if err == nil {
+		err = os.WriteFile(path, nil, 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("simulated GPUs: %w", err)
+	}
+	return nil
+}
+
+// Plug puts a GPU back. Nil when it was there.
+func Plug(dir string, index int) error {
+	if err := os.Remove(unplugged(dir, index)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("simulated GPUs: %w", err)
+	}
+	return nil
+}
+
+func unplugged(dir string, index int) string {
+	return filepath.Join(dir, "unplugged", strconv.Itoa(index))
+}
+
+// plugged are the devices that are in the machine.
+func (s *source) plugged(all []gpu.Device) []gpu.Device {
+	return slices.DeleteFunc(slices.Clone(all), func(d gpu.Device) bool {
+		_, err := os.Stat(unplugged(s.Dir, d.Index))
+		return err == nil
+	})
 }
 
 // readFaults takes the errors that were written.

@@ -124,7 +124,7 @@ func (s *source) Inventory(context.Context) (gpu.Inventory, error) {
 		return gpu.Inventory{}, err
 	}
 	inventory := gpu.Inventory{
-		Devices:   withHealth(s.devices, broken),
+		Devices:   s.plugged(withHealth(s.devices, broken)),
 		Driver:    s.groups[0].driver,
 		CUDA:      s.groups[0].cuda,
 		Simulated: true,
@@ -185,5 +185,5 @@ func (s *source) watchHealth(ctx context.Context, last string) {
 // health returns the health of all devices in a comparable form.
 func (s *source) health() string {
 	broken, err := readBroken(s.broken, len(s.devices))
-	return fmt.Sprint(broken, err, readAbsent(s.absent))
+	return fmt.Sprint(broken, err, readAbsent(s.absent), len(s.plugged(s.devices)))
 }

@@ -74,6 +74,10 @@ func (r *Record) Outcome(uuid string) (gpu.CheckOutcome, bool) {
 func (r *Record) Request(uuid string, reset bool, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if known := r.known.GPUs[uuid]; known != nil && !known.Missing.IsZero() {
+		r.asked[uuid] = gpu.CheckOutcome{Done: true, Problem: known.device(0, now).Problem}
+		return
+	}
 	c := condition{Health: gpu.Suspect, Problem: "a check was asked for at " + now.UTC().Format(time.RFC3339), Since: now}
 	if reset {
 		c = condition{Health: gpu.NeedsReset, Problem: "a reset was asked for at " + now.UTC().Format(time.RFC3339), Since: now}

@@ -7,15 +7,18 @@ import (
 	"pinion/gpu"
 )
 
-// Mark shows GPUs that wait for a check as sick in what their source says of them, and remembers those of which the source itself says so. It
-// changes nothing of what it is given.
+// Mark shows GPUs that wait for a check as sick in what their source says of them, and remembers those of which the source itself says so. GPUs
+// that it lists no more are shown behind the others. It changes nothing of what it is given.
 func (r *Record) Mark(said gpu.Inventory, now time.Time) gpu.Inventory {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	shown := said
 	shown.Devices = slices.Clone(said.Devices)
 	clear(r.present)
-	for i := range shown.Devices {
+	if said.Problem == "" || len(said.Devices) > 0 { // otherwise the driver is not there, and nobody knows what else is
+		r.addMissing(&shown, said.Devices, now)
+	}
+	for i := range said.Devices {
 		d := &shown.Devices[i]
 		r.present[d.UUID] = true
 		if slices.Contains(severity, d.Health) {

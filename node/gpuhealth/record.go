@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -47,6 +48,7 @@ type Record struct {
 	log  *slog.Logger
 
 	mu       sync.Mutex
+	known    *inventoryFile
 	present  map[string]bool             // UUIDs of the GPUs that this host has
 	sick     map[string]*condition       // by UUID
 	failures map[string][]failure        // by UUID: tasks that failed one after the other
@@ -55,10 +57,23 @@ type Record struct {
 	changed  chan struct{}               // closed and replaced at a change
 }
 
-// Open reads the record that the file keeps. boot is the id of the machine's boot.
-func Open(path, boot string, log *slog.Logger) (*Record, error) {
+// Config is what Open needs.
+type Config struct {
+	Dir    string // that keeps the record: gpu-health.json, and gpus.json with the GPUs that this host has or had
+	Boot   string // id of the machine's boot
+	Source string // what `pinion up --gpus` says: with another one than before no GPU is missed
+	Log    *slog.Logger
+}
+
+// Open reads the record that a directory keeps.
+func Open(c Config) (*Record, error) {
+	known, err := openInventory(filepath.Join(c.Dir, "gpus.json"), c.Source, c.Log)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(c.Dir, "gpu-health.json")
 	r := &Record{
-		path: path, boot: boot, log: log, present: map[string]bool{}, sick: map[string]*condition{}, failures: map[string][]failure{}, asked: map[string]gpu.CheckOutcome{}, watchers: map[string][]chan<- error{}, changed: make(chan struct{}),
+		path: path, boot: c.Boot, log: c.Log, known: known, present: map[string]bool{}, sick: map[string]*condition{}, failures: map[string][]failure{}, asked: map[string]gpu.CheckOutcome{}, watchers: map[string][]chan<- error{}, changed: make(chan struct{}),
 	}
 	content, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

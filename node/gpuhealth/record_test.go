@@ -21,9 +21,9 @@ var (
 	all   = []string{"GPU-0", "GPU-1"}
 )
 
-func openRecord(t *testing.T, path, boot string) *gpuhealth.Record {
+func openRecord(t *testing.T, dir, boot string) *gpuhealth.Record {
 	t.Helper()
-	r, err := gpuhealth.Open(path, boot, slog.New(slog.DiscardHandler))
+	r, err := gpuhealth.Open(gpuhealth.Config{Dir: dir, Boot: boot, Source: "auto", Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func openRecord(t *testing.T, path, boot string) *gpuhealth.Record {
 }
 
 func newRecord(t *testing.T) *gpuhealth.Record {
-	return openRecord(t, filepath.Join(t.TempDir(), "health.json"), "boot-1")
+	return openRecord(t, t.TempDir(), "boot-1")
 }
 
 // said is what a source says of two GPUs.
@@ -126,31 +126,34 @@ func TestTheWorstStateStays(t *testing.T) {
 }
 
 func TestARecordOutlivesTheAgentAndAskForACheckAfterABoot(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "health.json")
-	openRecord(t, path, "boot-1").AddFault(gpu.Fault{UUID: "GPU-0", Xid: 79}, all, start)
+	dir := t.TempDir()
+	openRecord(t, dir, "boot-1").AddFault(gpu.Fault{UUID: "GPU-0", Xid: 79}, all, start)
 
-	r := openRecord(t, path, "boot-1")
+	r := openRecord(t, dir, "boot-1")
 	wantHealth(t, r, gpu.Lost, gpu.Healthy)
 	if r.Repaired("GPU-0") {
 		t.Error("a restart of the agent repairs a GPU")
 	}
-	r = openRecord(t, path, "boot-2")
+	r = openRecord(t, dir, "boot-2")
 	wantHealth(t, r, gpu.Lost, gpu.Healthy)
 	wantDue(t, r, start, "GPU-0")
 	if !r.Repaired("GPU-0") {
 		t.Error("a boot does not count")
 	}
 	r.Checked("GPU-0", nil, start)
-	wantHealth(t, openRecord(t, path, "boot-2"), gpu.Healthy, gpu.Healthy)
+	wantHealth(t, openRecord(t, dir, "boot-2"), gpu.Healthy, gpu.Healthy)
 }
 
 func TestADamagedRecordIsNotForgotten(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "health.json")
-	if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := gpuhealth.Open(path, "boot-1", slog.Default()); err == nil || !strings.Contains(err.Error(), path) {
-		t.Errorf("opened: %v", err)
+	for _, name := range []string{"gpu-health.json", "gpus.json"} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := gpuhealth.Open(gpuhealth.Config{Dir: dir, Boot: "boot-1", Log: slog.Default()}); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("opened: %v", err)
+		}
 	}
 }
 
@@ -271,15 +274,15 @@ func TestThreeTasksThatFailMakeAGPUSuspect(t *testing.T) {
 }
 
 func TestGPUsThatHaveLeftTheHostAreForgottenAtLast(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "health.json")
-	r := openRecord(t, path, "boot-1")
+	dir := t.TempDir()
+	r := openRecord(t, dir, "boot-1")
 	r.Mark(said(gpu.Lost, gpu.Healthy), start)
 	for i := range 200 {
 		r.AddFault(gpu.Fault{UUID: fmt.Sprint("GPU-gone-", i), Xid: 79}, nil, start.Add(time.Duration(i)*time.Second))
 	}
 	wantHealth(t, r, gpu.Lost, gpu.Healthy)
 	wantDue(t, r, start.Add(time.Hour), "GPU-0") // what is not here is not checked
-	kept, err := os.ReadFile(path)
+	kept, err := os.ReadFile(filepath.Join(dir, "gpu-health.json"))
 	if text := string(kept); err != nil || strings.Count(text, "GPU-") != 65 || strings.Contains(text, `"GPU-gone-0"`) || !strings.Contains(text, `"GPU-gone-199"`) {
 		t.Errorf("kept are %s, %v", text, err)
 	}

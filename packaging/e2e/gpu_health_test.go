@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -96,4 +97,46 @@ func TestAGPUIsResetAfterItsTask(t *testing.T) {
 
 	h.pinion(t, "sim-gpu", "xid", "0", "119") // an event, after which the driver's record says nothing
 	h.waitGPU(t, 0, "NEEDS_RESET")
+}
+
+// A GPU that is not there after a restart is missed, until it is there again or somebody says that it was taken out.
+func TestAGPUThatIsMissingIsMissed(t *testing.T) {
+	h := newHost(t, "--gpus", "sim:2xh100")
+	t.Cleanup(func() { h.down(t) })
+	h.start(t)
+	first, second := h.gpu(t, 0).text("uuid"), h.gpu(t, 1).text("uuid")
+	waitHealth := func(health string) {
+		t.Helper()
+		eventually(t, "the GPU is "+health, func() bool { return h.health(t, first) == health })
+	}
+	h.pinion(t, "sim-gpu", "unplug", "0")
+	waitHealth("UNHEALTHY: the driver does not list it since")
+	if _, err := h.tryPinion("gpus", "forget", second); err == nil || !strings.Contains(err.Error(), "the driver lists it") {
+		t.Errorf("a GPU that is there was forgotten: %v", err)
+	}
+	h.signalAndWait(t, syscall.SIGTERM)
+	h.start(t)
+	waitHealth("UNHEALTHY: the driver does not list it since")
+	h.pinion(t, "sim-gpu", "plug", "0")
+	waitHealth("HEALTHY")
+
+	h.pinion(t, "sim-gpu", "unplug", "0")
+	waitHealth("UNHEALTHY: the driver does not list it since")
+	h.pinion(t, "gpus", "forget", first)
+	waitHealth("none")
+}
+
+// health is that of the GPU with the UUID, with the first words of its problem; "none" when no host has it.
+func (h *host) health(t testing.TB, uuid string) string {
+	t.Helper()
+	var all []document
+	if err := json.Unmarshal([]byte(h.pinion(t, "gpus", "-o", "json")), &all); err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(all, func(g document) bool { return g.text("uuid") == uuid })
+	if at < 0 {
+		return "none"
+	}
+	problem, _, _ := strings.Cut(all[at].text("problem"), " 2") // before the time
+	return strings.TrimSuffix(all[at].text("health")+": "+problem, ": ")
 }

@@ -29,6 +29,16 @@ func (SimulatedGPUs) Mend(dataDir string, index int) error {
 	return withSimulator(dataDir, index, func(dir string) error { return sim.Mend(dir, index) })
 }
 
+// Unplug takes a GPU out.
+func (SimulatedGPUs) Unplug(dataDir string, index int) error {
+	return withSimulator(dataDir, index, func(dir string) error { return sim.Unplug(dir, index) })
+}
+
+// Plug puts a GPU back.
+func (SimulatedGPUs) Plug(dataDir string, index int) error {
+	return withSimulator(dataDir, index, func(dir string) error { return sim.Plug(dir, index) })
+}
+
 // SetUtilization sets how busy a GPU is.
 func (SimulatedGPUs) SetUtilization(dataDir string, index int, load string) error {
 	return withSimulator(dataDir, index, func(dir string) error { return sim.SetUtilization(dir, index, load) })

@@ -97,7 +97,7 @@ func (h *host) start(ctx context.Context, in joinConfig, dir string, self spec.H
 	if err != nil {
 		return err
 	}
-	health, err := gpuhealth.Open(filepath.Join(dir, "gpu-health.json"), "", h.log)
+	health, err := gpuhealth.Open(gpuhealth.Config{Dir: dir, Log: h.log})
 	if err != nil {
 		return err
 	}

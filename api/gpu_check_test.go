@@ -1,0 +1,35 @@
+package api
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"pinion/api/client"
+	"pinion/raftfsm/spec"
+)
+
+// Only an administrator of the whole pool has hosts check, reset or forget their GPUs. What the host refuses is the caller's mistake.
+func TestChecksOfGPUsAreForAdministrators(t *testing.T) {
+	b := ready(t)
+	var gpus []client.GPU
+	b.as(b.withKey(t, spec.AccessKey{ID: "AKIAREAD", Role: spec.RoleRead}), httptest.NewRequest("GET", "/v1/gpus", nil)).decode(t, &gpus)
+	change := func(bearer, verb, uuid string) reply {
+		return b.as(bearer, httptest.NewRequest("POST", "/v1/admin/gpus/"+uuid+"/"+verb, nil))
+	}
+	for _, who := range []spec.AccessKey{{ID: "AKIASUBMIT", Role: spec.RoleSubmit}, {ID: "AKIAOTHER", Role: spec.RoleAdmin, Cluster: "other"}} {
+		bearer := b.withKey(t, who)
+		for _, verb := range []string{"check", "reset", "forget"} {
+			if got := change(bearer, verb, gpus[0].UUID); got.Code != 403 {
+				t.Errorf("%s may %s: %d %s", who.ID, verb, got.Code, got.Body)
+			}
+		}
+	}
+	admin := b.withKey(t, spec.AccessKey{ID: "AKIAADMIN", Role: spec.RoleAdmin})
+	if got := change(admin, "forget", gpus[0].UUID); got.Code != 400 || !strings.Contains(got.Body.String(), "the driver lists it") {
+		t.Errorf("a GPU that is there: %d %s", got.Code, got.Body)
+	}
+	if got := change(admin, "forget", "GPU-nowhere"); got.Code != 404 {
+		t.Errorf("no GPU: %d %s", got.Code, got.Body)
+	}
+}

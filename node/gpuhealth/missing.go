@@ -1,0 +1,179 @@
+package gpuhealth
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"pinion/gpu"
+	"pinion/packaging/atomicfile"
+)
+
+// missingGrace is how long a GPU may be missing before it counts as lost: drivers list the GPUs of a machine that boots one after the other.
+const missingGrace = time.Minute
+
+// maxKnown bounds the GPUs that are known; no machine has more. The first that went missing are forgotten first.
+const maxKnown = 32
+
+// inventoryFile is which GPUs this host has, or had, over restarts: one that is there no more after a boot is missed.
+type inventoryFile struct {
+	path string
+	log  *slog.Logger
+
+	Source string               `json:"source"` // what `pinion up --gpus` says: another source has other GPUs
+	GPUs   map[string]*knownGPU `json:"gpus"`   // by UUID
+}
+
+// knownGPU is a GPU that this host has, or had.
+type knownGPU struct {
+	Device  gpu.Device `json:"device"`
+	Missing time.Time  `json:"missing,omitzero"` // since when the driver does not list it; zero: it does
+
+	ended bool // its tasks were ended
+}
+
+func openInventory(path, source string, log *slog.Logger) (*inventoryFile, error) {
+	f := &inventoryFile{path: path, log: log}
+	content, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(content, f)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the GPUs that this host had: %s: %w: if it is damaged, remove it; GPUs that are missing are then not missed", path, err)
+	}
+	if f.Source != source || f.GPUs == nil {
+		f.Source, f.GPUs = source, map[string]*knownGPU{}
+	}
+	return f, nil
+}
+
+func (f *inventoryFile) keep() {
+	content, err := json.MarshalIndent(f, "", "  ")
+	if err == nil {
+		err = atomicfile.Write(f.path, append(content, '\n'), 0o600)
+	}
+	if err != nil {
+		f.log.Error("which GPUs this host has is not kept over a restart", "err", err)
+	}
+}
+
+// follow takes over which GPUs the source lists. It returns those that were missing long enough to be lost, with the time since when, and the
+// missing ones.
+func (f *inventoryFile) follow(listed []gpu.Device, now time.Time) (returned map[string]time.Time, missing []*knownGPU) {
+	returned = map[string]time.Time{}
+	changed := false
+	for i := range listed {
+		d := &listed[i]
+		known := f.GPUs[d.UUID]
+		if known == nil || !known.Missing.IsZero() {
+			changed = true
+			if known != nil && now.Sub(known.Missing) >= missingGrace {
+				returned[d.UUID] = known.Missing
+			}
+			f.GPUs[d.UUID] = &knownGPU{Device: gpu.Device{UUID: d.UUID, Index: d.Index, PCI: d.PCI, Model: d.Model, MemoryMiB: d.MemoryMiB, NUMANode: d.NUMANode, ComputeCapability: d.ComputeCapability}}
+		}
+	}
+	for _, uuid := range f.byAbsence() {
+		known := f.GPUs[uuid]
+		switch {
+		case slices.ContainsFunc(listed, func(d gpu.Device) bool { return d.UUID == uuid }):
+			continue
+		case slices.ContainsFunc(listed, func(d gpu.Device) bool { return d.PCI != "" && d.PCI == known.Device.PCI }):
+			f.log.Info("a GPU was exchanged for another one", "gpu", uuid, "pci", known.Device.PCI)
+			delete(f.GPUs, uuid)
+			changed = true
+			continue
+		case len(f.GPUs) > max(maxKnown, len(listed)):
+			delete(f.GPUs, uuid)
+			changed = true
+			continue
+		case known.Missing.IsZero():
+			known.Missing, changed = now, true
+		}
+		missing = append(missing, known)
+	}
+	if changed {
+		f.keep()
+	}
+	return returned, missing
+}
+
+// byAbsence are the UUIDs of the GPUs, those that are missing the longest first.
+func (f *inventoryFile) byAbsence() []string {
+	return slices.SortedFunc(maps.Keys(f.GPUs), func(a, b string) int {
+		x, y := f.GPUs[a].Missing, f.GPUs[b].Missing
+		switch {
+		case x.IsZero() && !y.IsZero():
+			return 1
+		case y.IsZero() && !x.IsZero():
+			return -1
+		}
+		return cmp.Or(x.Compare(y), cmp.Compare(a, b))
+	})
+}
+
+// device is the missing GPU as the pool sees it, with an index that no other GPU has.
+func (k *knownGPU) device(index int, now time.Time) gpu.Device {
+	d := k.Device
+	d.Index, d.Minor = index, -1
+	since := k.Missing.UTC().Format(time.RFC3339)
+	if now.Sub(k.Missing) < missingGrace {
+		d.Health, d.Problem = gpu.Unhealthy, fmt.Sprintf("the driver does not list it since %s: it may still come", since)
+	} else {
+		d.Health = gpu.Lost
+		d.Problem = fmt.Sprintf("the driver does not list it since %s, at PCI address %s: %s. When it was taken out: pinion gpus forget %s", since, d.PCI, gpu.Lost.Repair(), d.UUID)
+	}
+	return d
+}
+
+// addMissing shows the GPUs that are missing, and has those checked that were. Called with the lock held.
+func (r *Record) addMissing(shown *gpu.Inventory, listed []gpu.Device, now time.Time) {
+	returned, missing := r.known.follow(listed, now)
+	for uuid, since := range returned {
+		r.add(uuid, condition{Health: gpu.Suspect, Since: now, Problem: fmt.Sprintf("the driver did not list it from %s to %s", since.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))})
+	}
+	next := 0
+	for i := range listed {
+		next = max(next, listed[i].Index+1)
+	}
+	for i, known := range missing {
+		d := known.device(next+i, now)
+		if c := r.sick[d.UUID]; c != nil {
+			d.Problem += "; before: " + c.text()
+		}
+		if d.Health == gpu.Lost && !known.ended {
+			known.ended = true
+			r.log.Warn("a GPU is missing", "gpu", d.UUID, "model", d.Model, "problem", d.Problem)
+			r.end(d.UUID, d.Problem)
+		}
+		shown.Devices = append(shown.Devices, d)
+	}
+}
+
+// Forget forgets a GPU that is missing: it was taken out. gpu.ErrPresent; false when this host never had it.
+func (r *Record) Forget(uuid string) (had bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := r.known.GPUs[uuid]
+	switch {
+	case known == nil:
+		return false, nil
+	case known.Missing.IsZero():
+		return true, gpu.ErrPresent
+	}
+	delete(r.known.GPUs, uuid)
+	r.known.keep()
+	if r.sick[uuid] != nil {
+		delete(r.sick, uuid)
+		r.keep()
+	}
+	r.wake()
+	return true, nil
+}
