@@ -61,6 +61,8 @@ var checks = []check{
 	{"ulimits", checkUlimits},
 	{"iptables", checkIptables},
 	{"gpu driver", checkDriver},
+	{"gpu devices", checkGPUDevices},
+	{"gpu links", checkGPULinks},
 	{"gpu fabric", checkFabric},
 	{"gpu persistence", checkPersistence},
 	{"gpu sharing", checkSharing},

@@ -48,6 +48,21 @@ var lacking = []struct {
 	{"gpu driver", Failed, "no driver", func(t *testing.T, h *Host) { h.remove(t, "proc/driver") }},
 	{"gpu driver", Failed, "nouveau", func(t *testing.T, h *Host) { h.remove(t, "proc/driver"); h.put(t, "sys/module/nouveau/refcnt", "1") }},
 	{"gpu driver", Failed, "550.54.15", func(t *testing.T, h *Host) { h.remove(t, "usr") }},
+	{"gpu driver", Failed, "it was upgraded", func(t *testing.T, h *Host) {
+		h.remove(t, "usr/lib64/libnvidia-ml.so.550.54.15")
+		h.put(t, "usr/lib64/libnvidia-ml.so.580.1.2", "")
+	}},
+	{"gpu devices", Failed, "has 0 of them", func(t *testing.T, h *Host) { h.remove(t, "proc/driver/nvidia/gpus") }},
+	{"gpu devices", Failed, "/dev/nvidia-uvm", func(t *testing.T, h *Host) { h.remove(t, "dev/nvidia-uvm") }},
+	{"gpu links", Warning, "8 PCIe lanes of 16", func(t *testing.T, h *Host) { h.put(t, "sys/bus/pci/devices/0000:17/current_link_width", "8") }},
+	{"gpu links", Warning, "the IOMMU translates the addresses of 2 GPUs", func(t *testing.T, h *Host) {
+		h.remove(t, "sys/bus/pci/devices/0000:3a")
+		h.put(t, "sys/bus/pci/devices/0000:17/iommu_group/type", "DMA-FQ")
+		h.put(t, "sys/bus/pci/devices/0000:18/iommu_group/type", "DMA")
+		h.put(t, "sys/bus/pci/devices/0000:18/vendor", "0x10de")
+		h.put(t, "sys/bus/pci/devices/0000:18/class", "0x030200")
+		h.put(t, "proc/driver/nvidia/gpus/0000:18/information", "")
+	}},
 	{"gpu fabric", Failed, "Fabric Manager", func(t *testing.T, h *Host) { h.remove(t, "proc/17") }},
 	{"gpu sharing", Warning, "not Pinion's", func(t *testing.T, h *Host) { h.put(t, "tmp/nvidia-mps/control", "") }},
 	{"gpu persistence", Warning, "off", func(_ *testing.T, h *Host) {

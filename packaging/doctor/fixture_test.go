@@ -55,8 +55,11 @@ func soundHost(t *testing.T) *Host {
 	}
 	for path, text := range map[string]string{
 		"proc/sys/kernel/seccomp/actions_avail": "kill_process trap errno", "proc/sys/user/max_user_namespaces": "1000",
-		"proc/driver/nvidia/version":         "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.54.15  Release Build",
-		"usr/lib64/libnvidia-ml.so.1":        "",
+		"proc/driver/nvidia/version":                  "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.54.15  Release Build",
+		"usr/lib64/libnvidia-ml.so.1":                 "",
+		"usr/lib64/libnvidia-ml.so.550.54.15":         "",
+		"proc/driver/nvidia/gpus/0000:17/information": "", "dev/nvidiactl": "", "dev/nvidia-uvm": "",
+		"sys/bus/pci/devices/0000:17/current_link_width": "16", "sys/bus/pci/devices/0000:17/max_link_width": "16",
 		"proc/17/comm":                       "nv-fabricmanage",
 		"sys/bus/pci/devices/0000:17/vendor": "0x10de", "sys/bus/pci/devices/0000:17/class": "0x030200",
 		"sys/bus/pci/devices/0000:3a/vendor": "0x10de", "sys/bus/pci/devices/0000:3a/class": "0x068000",

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -10,16 +9,14 @@ import (
 	"strings"
 )
 
-// pciDevices counts the devices of NVIDIA with a class that begins so: 0x03 are GPUs, 0x0680 NVSwitches.
-func (m *Machine) pciDevices(class string) (n int) {
+// pciDevices are the directories of NVIDIA's devices with a class that begins so: 0x03 are GPUs, 0x0680 NVSwitches.
+func (m *Machine) pciDevices(class string) (all []string) {
 	for _, device := range m.glob("sys/bus/pci/devices/*") {
-		vendor, _ := os.ReadFile(filepath.Join(device, "vendor"))
-		is, _ := os.ReadFile(filepath.Join(device, "class"))
-		if strings.HasPrefix(string(vendor), "0x10de") && strings.HasPrefix(string(is), class) {
-			n++
+		if strings.HasPrefix(attribute(device, "vendor"), "0x10de") && strings.HasPrefix(attribute(device, "class"), class) {
+			all = append(all, device)
 		}
 	}
-	return n
+	return all
 }
 
 const (
@@ -39,7 +36,7 @@ func checkDriver(_ context.Context, h *Host) []Finding {
 	m := &h.Machine
 	text := m.read("proc/driver/nvidia/version")
 	switch {
-	case text == "" && m.pciDevices(gpuClass) == 0:
+	case text == "" && len(m.pciDevices(gpuClass)) == 0:
 		return []Finding{ok("this machine has no NVIDIA GPU: it runs tasks without")}
 	case text == "" && m.exists("sys/module/nouveau"):
 		return []Finding{failed("this machine has NVIDIA GPUs, and the driver nouveau holds them", "install NVIDIA's driver, which disables nouveau, and reboot")}
@@ -48,17 +45,33 @@ func checkDriver(_ context.Context, h *Host) []Finding {
 	}
 	version := driverVersion.FindString(text)
 	for _, path := range nvmlPaths {
-		if len(m.glob(path)) > 0 {
-			return []Finding{ok("driver " + version + ", NVML found")}
+		if len(m.glob(path)) == 0 {
+			continue
 		}
+		if other := m.otherLibrary(path, version); other != "" {
+			return []Finding{failed("driver "+version+" is loaded, and its library is of "+other+": it was upgraded. Tasks that run go on, new ones get no GPU",
+				"drain the host, end what uses GPUs, and `rmmod nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia`, or reboot")}
+		}
+		return []Finding{ok("driver " + version + ", NVML found")}
 	}
 	return []Finding{failed("driver "+version+" is loaded, and its library libnvidia-ml.so.1 is not found", "install the driver's libraries of the same version (libnvidia-compute, nvidia-driver-libs)")}
+}
+
+// otherLibrary is the version of the library beside the link at path, when it is another one than that of the driver. "" when it is not known.
+func (m *Machine) otherLibrary(path, version string) (other string) {
+	for _, file := range m.glob(strings.TrimSuffix(path, "1") + "[0-9]*.*") {
+		_, other, _ = strings.Cut(filepath.Base(file), ".so.")
+		if other == version {
+			return ""
+		}
+	}
+	return other
 }
 
 func checkFabric(_ context.Context, h *Host) []Finding {
 	m := &h.Machine
 	switch {
-	case m.pciDevices(switchClass) == 0:
+	case len(m.pciDevices(switchClass)) == 0:
 		return []Finding{ok("this machine has no NVSwitch")}
 	case !m.hasProcess("nv-fabricmanager"):
 		return []Finding{failed("this machine has NVSwitches, and the Fabric Manager does not run: CUDA does not start on its GPUs", "install nvidia-fabricmanager of the driver's version, and `systemctl enable --now nvidia-fabricmanager`")}
