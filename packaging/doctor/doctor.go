@@ -43,49 +43,71 @@ type Host struct {
 
 // check is one row of the table: its findings have its name.
 type check struct {
-	name string
-	look func(ctx context.Context, h *Host) []Finding
+	name  string
+	look  func(ctx context.Context, h *Host) []Finding
+	start when // whether `pinion up` looks too
 }
+
+// when is which starts of a host a check belongs to: those that take no time, and of which pinion says nothing otherwise.
+type when int
+
+const (
+	never    when = iota
+	always        // of every host
+	withGPUs      // of one whose GPUs are the driver's
+)
 
 // checks are looked at in this order: what everything else needs comes first.
 var checks = []check{
-	{"user", checkUser},
-	{"kernel", checkKernel},
-	{"cgroups", checkCgroups},
-	{"overlayfs", checkOverlay},
-	{"openat2", checkOpenat2},
-	{"read-only mounts", checkReadOnlyMounts},
-	{"seccomp", checkSeccomp},
-	{"apparmor", checkAppArmor},
-	{"user namespaces", checkUserNamespaces},
-	{"ulimits", checkUlimits},
-	{"iptables", checkIptables},
-	{"gpu driver", checkDriver},
-	{"gpu devices", checkGPUDevices},
-	{"gpu links", checkGPULinks},
-	{"gpu fabric", checkFabric},
-	{"gpu persistence", checkPersistence},
-	{"gpu sharing", checkSharing},
-	{"disk room", checkDiskRoom},
-	{"disk type", checkDiskType},
-	{"disk sync", checkDiskSync},
-	{"data directory", checkDataDir},
-	{"leftovers", checkLeftovers},
-	{"port", checkPort},
-	{"pool", checkPool},
-	{"other hosts", checkPeers},
-	{"clock sync", checkClockSync},
-	{"clock offset", checkClocks},
-	{"containerd", checkContainerd},
-	{"registries", checkRegistries},
+	{"user", checkUser, never},
+	{"kernel", checkKernel, never},
+	{"cgroups", checkCgroups, never},
+	{"overlayfs", checkOverlay, never},
+	{"openat2", checkOpenat2, never},
+	{"read-only mounts", checkReadOnlyMounts, never},
+	{"seccomp", checkSeccomp, never},
+	{"apparmor", checkAppArmor, never},
+	{"user namespaces", checkUserNamespaces, never},
+	{"ulimits", checkUlimits, never},
+	{"iptables", checkIptables, never},
+	{"gpu driver", checkDriver, withGPUs},
+	{"gpu devices", checkGPUDevices, withGPUs},
+	{"gpu links", checkGPULinks, withGPUs},
+	{"gpu fabric", checkFabric, withGPUs},
+	{"gpu persistence", checkPersistence, never},
+	{"gpu sharing", checkSharing, never},
+	{"disk room", checkDiskRoom, never},
+	{"disk type", checkDiskType, always},
+	{"disk sync", checkDiskSync, never},
+	{"data directory", checkDataDir, never},
+	{"leftovers", checkLeftovers, never},
+	{"port", checkPort, never},
+	{"pool", checkPool, never},
+	{"other hosts", checkPeers, never},
+	{"clock sync", checkClockSync, always},
+	{"clock offset", checkClocks, never},
+	{"containerd", checkContainerd, never},
+	{"registries", checkRegistries, never},
 }
 
 // checkTimeout bounds one check.
 const checkTimeout = 10 * time.Second
 
 // Examine runs all checks.
-func Examine(ctx context.Context, h *Host) (all []Finding) {
+func Examine(ctx context.Context, h *Host) []Finding {
+	return h.examine(ctx, func(check) bool { return true })
+}
+
+// ExamineStart runs the checks that take no time, as a host starts. gpus says that its GPUs are those of the driver.
+func ExamineStart(ctx context.Context, h *Host, gpus bool) []Finding {
+	return h.examine(ctx, func(c check) bool { return c.start == always || gpus && c.start == withGPUs })
+}
+
+func (h *Host) examine(ctx context.Context, wanted func(check) bool) (all []Finding) {
 	for _, c := range checks {
+		if !wanted(c) {
+			continue
+		}
 		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 		for _, f := range c.look(ctx, h) {
 			f.Check = c.name

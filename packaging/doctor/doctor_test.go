@@ -170,6 +170,25 @@ func TestEachCheckFindsWhatAMachineLacks(t *testing.T) {
 	}
 }
 
+// A host that starts is told what is cheap to find, of GPUs only when they are those of the driver.
+func TestAStartFindsWhatIsCheap(t *testing.T) {
+	h := soundHost(t)
+	h.remove(t, "proc/driver/nvidia/gpus")
+	h.remove(t, "proc/sys/kernel/seccomp")
+	h.Machine.ClockSynced = func() (bool, error) { return false, nil }
+	for gpus, want := range map[bool]string{true: "gpu devices, clock sync", false: "clock sync"} {
+		var got []string
+		for _, f := range ExamineStart(t.Context(), h, gpus) {
+			if f.Level != OK {
+				got = append(got, f.Check)
+			}
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("with GPUs of the driver %t: %v, want %s", gpus, got, want)
+		}
+	}
+}
+
 func chmod(t *testing.T, path string, mode os.FileMode) {
 	t.Helper()
 	if err := os.Chmod(path, mode); err != nil {

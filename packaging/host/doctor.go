@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"path/filepath"
 	"strings"
 
@@ -33,6 +34,16 @@ func Doctor(ctx context.Context, out io.Writer, c cli.DoctorConfig) error {
 		return exit.Silent(exit.Failure)
 	}
 	return nil
+}
+
+// warnOfMachine logs what the cheap checks find of this machine, as its host starts.
+func warnOfMachine(ctx context.Context, config cli.UpConfig, log *slog.Logger) {
+	found := doctor.ExamineStart(ctx, &doctor.Host{DataDir: config.DataDir, Machine: doctor.ThisMachine(nil)}, strings.HasPrefix(config.GPUs, "auto"))
+	for _, f := range found {
+		if f.Level != doctor.OK {
+			log.Warn("pinion doctor: "+f.Check, "found", f.Found, "do", f.Do)
+		}
+	}
 }
 
 // printFindings prints a line for each finding, with what to do below it.

@@ -94,6 +94,7 @@ func (h *host) run(ctx context.Context) error {
 		}
 	}
 	go heap.Adjust(ctx)
+	warnOfMachine(ctx, h.config, h.log)
 	return h.serve(ctx)
 }
 
