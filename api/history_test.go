@@ -168,3 +168,19 @@ func TestAKeyForOneTeamSeesTheHistoryOfThatOneAlone(t *testing.T) {
 		t.Errorf("its own history: %s", got)
 	}
 }
+
+func TestUsageCountsTasksThatRunWhenAsked(t *testing.T) {
+	b := ready(t)
+	past := &fakeEnded{}
+	b.config.Ended = past
+	b.run(t, `{"taskDefinition":"tensorflow-1-gpu"}`)
+	if b.get("/v1/usage"); past.usage.Running != nil {
+		t.Error("tasks that run are counted unasked")
+	}
+	if b.get("/v1/usage?running=true"); len(past.usage.Running) != 1 || past.usage.Now.IsZero() {
+		t.Errorf("the tasks that run are %v, at %v", past.usage.Running, past.usage.Now)
+	}
+	if got := b.get("/v1/usage?running=perhaps"); got.Code != 400 {
+		t.Errorf("running=perhaps: %d", got.Code)
+	}
+}

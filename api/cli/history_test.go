@@ -30,9 +30,14 @@ func TestUsageIsATableOrCSVOrJSON(t *testing.T) {
 	}
 	got = pinion(t, withUsage(t, "by=day%2Cteam&"+lastMonth), "usage", "--by", "day,team", "--csv")
 	rows, err := csv.NewReader(strings.NewReader(got.out)).ReadAll()
-	want := [][]string{{"day", "team", "gpu_hours", "tasks", "failed", "measured_gpu_hours", "busy_gpu_hours", "kwh"}, {"2026-01-02", "vision", "2.504", "3", "1", "2.500", "1.000", "2.0"}, {"2026-01-02", "", "0.000", "2", "0", "0.000", "0.000", "0"}}
+	want := [][]string{{"day", "team", "gpu_hours", "tasks", "failed", "measured_gpu_hours", "busy_gpu_hours", "kwh", "running"}, {"2026-01-02", "vision", "2.504", "3", "1", "2.500", "1.000", "2.0", "0"}, {"2026-01-02", "", "0.000", "2", "0", "0.000", "0.000", "0", "0"}}
 	if err != nil || !reflect.DeepEqual(rows, want) {
 		t.Errorf("%v, %v, %+v", rows, err, got)
+	}
+	h := newFakeHost(t)
+	h.documents["/v1/usage?by=team&running=true&"+lastMonth] = serveDocument(`{"rows":[{"team":"vision","tasks":3,"gpuSeconds":9015,"running":7}]}`)
+	if got = pinion(t, h, "usage", "--running", "--format", "{{.TEAM}} {{.RUNNING}}"); got.out != "vision 7\n" {
+		t.Errorf("with tasks that run: %+v", got)
 	}
 	got = pinion(t, withUsage(t, "by=team&"+lastMonth), "usage", "-o", "json")
 	var list []map[string]any

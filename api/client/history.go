@@ -104,6 +104,7 @@ type UsageRow struct {
 	MeasuredGPUSeconds int64 `json:"measuredGPUSeconds"` // of the GPU time, that in which the use of the GPUs was measured
 	BusyGPUSeconds     int64 `json:"busyGPUSeconds"`     // of that, the time in which something computed
 	Joules             int64 `json:"joules"`             // that the GPUs needed in that time
+	Running            int64 `json:"running"`            // tasks that run, and count in the GPU time
 }
 
 // Usage is sums over ended tasks.
@@ -114,10 +115,13 @@ type Usage struct {
 }
 
 // SumUsage sums up the tasks that the query selects, by whole days in UTC. by is what the rows differ in, with commas between: day, cluster, team,
-// key, family.
-func SumUsage(ctx context.Context, c *Client, q HistoryQuery, by string) (Usage, error) {
+// key, family. With running those count too that run, up to now.
+func SumUsage(ctx context.Context, c *Client, q HistoryQuery, by string, running bool) (Usage, error) {
 	values := q.values()
 	values.Set("by", by)
+	if running {
+		values.Set("running", "true")
+	}
 	var usage Usage
 	return usage, c.Get(ctx, "/v1/usage", values, &usage)
 }

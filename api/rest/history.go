@@ -13,6 +13,7 @@ import (
 	"pinion/api/httpx"
 	"pinion/api/leader"
 	"pinion/api/wire"
+	"pinion/raftfsm"
 	"pinion/raftfsm/ended"
 	"pinion/raftfsm/spec"
 )
@@ -69,8 +70,9 @@ func (h history) routes() []Route {
 				Parameter{"id", "only those whose ids begin with these digits"}, Parameter{"limit", "tasks of a page, at most 1000"}, Parameter{"page", "next of the page before"}),
 			Out: reflect.TypeFor[historyView](), List: true, Serve: h.list},
 		{Method: get, Path: "/v1/usage", Role: read, Summary: "GPU time, number and failures of tasks that have ended, by whole days in UTC",
-			Query: append(slices.Clone(fields), Parameter{"by", "what the rows differ in, with commas between: day, cluster, team, key, family"}),
-			Out:   reflect.TypeFor[usageView](), List: true, Serve: h.usage},
+			Query: append(slices.Clone(fields), Parameter{"by", "what the rows differ in, with commas between: day, cluster, team, key, family"},
+				Parameter{"running", "true: tasks that run count too, up to now"}),
+			Out: reflect.TypeFor[usageView](), List: true, Serve: h.usage},
 	}
 }
 
@@ -167,11 +169,26 @@ func (h history) usage(x *httpx.Exchange, res leader.Resolution) error {
 		}
 		q.By = append(q.By, ended.Dimension(by))
 	}
+	switch running := text.Get("running"); running {
+	case "", "false":
+	case "true":
+		q.Running, q.Now = runningTasks(res.View, cluster), h.api.Now()
+	default:
+		return wire.Errorf(wire.InvalidParameter, "running must be true or false, not %q.", running)
+	}
 	found, err := h.api.Ended.Usage(q)
 	if err != nil {
 		return err
 	}
 	return reply(x, usageView{Rows: append([]ended.UsageRow{}, found.Rows...), More: found.More, Gaps: found.Gaps})
+}
+
+// runningTasks are the tasks on the hosts of a cluster, or of all when it is empty.
+func runningTasks(view *raftfsm.View, cluster string) (all []*spec.Task) {
+	for _, host := range view.Hosts(cluster) {
+		all = append(all, view.TasksOn(host.ID)...)
+	}
+	return all
 }
 
 // historyCluster is the cluster that is asked for, empty for all that the caller's key is for.

@@ -103,9 +103,12 @@ type UsageQuery struct {
 	Family       string
 	Cluster      string
 	Allowed      func(cluster, team string) bool // nil: all tasks
+
+	Running []*spec.Task // that are counted too, up to Now
+	Now     time.Time
 }
 
-// UsageRow is a sum over ended tasks. What the query does not sum by is empty. The GPU time of a task counts for the days on which it
+// UsageRow is a sum over ended tasks, and those of UsageQuery.Running. What the query does not sum by is empty. The GPU time of a task counts for the days on which it
 // ran, the task itself for the day on which it ended.
 type UsageRow struct {
 	Day        string `json:"day,omitempty"` // such as 2026-01-02, in UTC
@@ -120,6 +123,7 @@ type UsageRow struct {
 	MeasuredGPUSeconds int64 `json:"measuredGPUSeconds"` // of the GPU time, that in which the use of the GPUs was measured
 	BusyGPUSeconds     int64 `json:"busyGPUSeconds"`     // of that, the time in which something computed
 	Joules             int64 `json:"joules"`             // that the GPUs needed in that time
+	Running            int64 `json:"running,omitempty"`  // tasks that run, and count in the GPU time; in the row of today
 }
 
 // Usage is the answer to a UsageQuery.

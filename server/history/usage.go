@@ -13,6 +13,7 @@ import (
 
 	"pinion/raftfsm/ended"
 	"pinion/raftfsm/gpuuse"
+	"pinion/raftfsm/spec"
 )
 
 const (
@@ -31,11 +32,12 @@ type usageKey struct {
 type usageSum struct {
 	tasks, failed, gpuSeconds int64
 	measured, busy, joules    int64 // of the GPU time, see gpuuse.Totals
+	running                   int64 // tasks; it is never on disk
 }
 
 func (s usageSum) plus(more usageSum) usageSum {
 	return usageSum{s.tasks + more.tasks, s.failed + more.failed, s.gpuSeconds + more.gpuSeconds,
-		s.measured + more.measured, s.busy + more.busy, s.joules + more.joules}
+		s.measured + more.measured, s.busy + more.busy, s.joules + more.joules, s.running + more.running}
 }
 
 // fields are the numbers in the order in which they are written. Earlier versions wrote the first three alone.
@@ -51,8 +53,24 @@ type usageSums map[usageKey]usageSum
 
 // count adds a task: its GPU time to the days on which it ran, itself to the day on which it ended.
 func (u usageSums) count(t *ended.Task) {
-	k := usageKey{cluster: t.Task.Cluster, team: t.Team(), key: t.Task.KeyHolder(), family: t.Family()}
 	to := time.Unix(0, stoppedAt(&t.Task)).Unix()
+	one := usageSum{tasks: 1}
+	if t.Outcome == ended.Failed {
+		one.failed = 1
+	}
+	u.add(u.countGPUTime(t, to), one)
+}
+
+// countRunning adds a task that runs: its GPU time up to now, itself to today.
+func (u usageSums) countRunning(t *spec.Task, now time.Time) {
+	if t.LastStatus != spec.Stopped && !t.Times.Started.IsZero() {
+		u.add(u.countGPUTime(&ended.Task{Task: *t}, now.Unix()), usageSum{running: 1})
+	}
+}
+
+// countGPUTime adds the GPU time of a task up to a moment. It returns the key of the task on the day of that.
+func (u usageSums) countGPUTime(t *ended.Task, to int64) usageKey {
+	k := usageKey{cluster: t.Task.Cluster, team: t.Team(), key: t.Task.KeyHolder(), family: t.Family()}
 	if milli := int64(t.Task.GPUMilli()); milli > 0 && !t.Task.Times.Started.IsZero() {
 		start := max(t.Task.Times.Started.Unix(), to-maxUsageDays*daySeconds)
 		totals := t.Task.GPUTotals().Bounded(gpuuse.Seconds(milli, max(0, to-start)))
@@ -67,11 +85,7 @@ func (u usageSums) count(t *ended.Task) {
 		}
 	}
 	k.day = int32(to / daySeconds)
-	one := usageSum{tasks: 1}
-	if t.Outcome == ended.Failed {
-		one.failed = 1
-	}
-	u.add(k, one)
+	return k
 }
 
 // until is how much of a total comes in the first seconds of all, when it comes evenly.
@@ -150,6 +164,15 @@ func decodeSum(name, text []byte) (s usageSum, err error) {
 // Usage sums up.
 func (s *Store) Usage(q ended.UsageQuery) (report ended.Usage, err error) {
 	sums := map[ended.UsageRow]usageSum{}
+	add := func(k usageKey, sum usageSum) {
+		row := k.row(q.By)
+		before, known := sums[row]
+		if !known && len(sums) >= 10*ended.MaxRows {
+			report.More = true // a bound of memory; sums by fewer fields are whole
+			return
+		}
+		sums[row] = before.plus(sum)
+	}
 	err = s.view(func(tx *bbolt.Tx) error {
 		m, err := readMeta(tx)
 		if err != nil {
@@ -172,16 +195,19 @@ func (s *Store) Usage(q ended.UsageQuery) (report ended.Usage, err error) {
 			if err != nil {
 				return err
 			}
-			row := k.row(q.By)
-			before, known := sums[row]
-			if !known && len(sums) >= 10*ended.MaxRows {
-				report.More = true // a bound of memory; sums by fewer fields are whole
-				continue
-			}
-			sums[row] = before.plus(sum)
+			add(k, sum)
 		}
 		return nil
 	})
+	running := usageSums{}
+	for _, t := range q.Running {
+		running.countRunning(t, q.Now)
+	}
+	for k, sum := range running {
+		if k.day >= dayOf(q.Since) && (q.Until.IsZero() || k.day <= dayOf(q.Until)) && k.matches(q) {
+			add(k, sum)
+		}
+	}
 	report.Rows = sortedRows(sums)
 	if len(report.Rows) > ended.MaxRows {
 		report.Rows, report.More = report.Rows[:ended.MaxRows], true
@@ -220,7 +246,7 @@ func (k usageKey) row(by []ended.Dimension) (row ended.UsageRow) {
 func sortedRows(sums map[ended.UsageRow]usageSum) (rows []ended.UsageRow) {
 	for row, sum := range sums {
 		row.Tasks, row.Failed, row.GPUSeconds = sum.tasks, sum.failed, sum.gpuSeconds
-		row.MeasuredGPUSeconds, row.BusyGPUSeconds, row.Joules = sum.measured, sum.busy, sum.joules
+		row.MeasuredGPUSeconds, row.BusyGPUSeconds, row.Joules, row.Running = sum.measured, sum.busy, sum.joules, sum.running
 		rows = append(rows, row)
 	}
 	slices.SortFunc(rows, func(a, b ended.UsageRow) int {

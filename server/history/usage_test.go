@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"pinion/raftfsm/ended"
 	"pinion/raftfsm/gpuuse"
+	"pinion/raftfsm/spec"
 )
 
 // What a task has used is spread over the days on which it ran, nothing of it is lost, and no more counts than what its GPUs can have done.
@@ -38,6 +40,35 @@ func TestTotalsAreSpreadOverTheDays(t *testing.T) {
 	}
 	if _, sum, _ = count(gpuuse.Totals{}); sum.measured != 0 || sum.gpuSeconds != 2*36*3600 {
 		t.Errorf("nothing measured: %+v", sum)
+	}
+}
+
+// A task that runs counts up to now, on the days on which it ran, for those who may see it.
+func TestTasksThatRunAreSummedUpToo(t *testing.T) {
+	s := fill(t, 0)
+	now := time.Date(2026, 1, 3, 6, 0, 0, 0, time.UTC)
+	running := endedAt(2, now, 36*time.Hour).Task
+	running.LastStatus, running.Times.Stopped = spec.Running, time.Time{}
+	running.Containers[0].GPUTotals = &gpuuse.Totals{MeasuredSeconds: 36 * 7200, BusySeconds: 36 * 3600}
+	stopped, pending := running, running
+	stopped.LastStatus, pending.Times.Started = spec.Stopped, time.Time{}
+	ask := func(q ended.UsageQuery) ended.Usage {
+		t.Helper()
+		q.Running, q.Now = []*spec.Task{&running, &stopped, &pending}, now
+		usage, err := s.Usage(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return usage
+	}
+	if got := ask(ended.UsageQuery{}).Rows; len(got) != 1 || got[0].GPUSeconds != 36*7200 || got[0].BusyGPUSeconds != 36*3600 || got[0].Running != 1 || got[0].Tasks != 0 {
+		t.Errorf("%+v", got)
+	}
+	if got := ask(ended.UsageQuery{By: []ended.Dimension{ended.ByDay}, Since: now.AddDate(0, 0, -1), Until: now.AddDate(0, 0, -1)}).Rows; len(got) != 1 || got[0].GPUSeconds != 2*86400 || got[0].Running != 0 {
+		t.Errorf("the day between: %+v", got)
+	}
+	if got := ask(ended.UsageQuery{Allowed: func(string, string) bool { return false }}).Rows; len(got) != 0 {
+		t.Errorf("for those who may not see it: %+v", got)
 	}
 }
 

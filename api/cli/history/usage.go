@@ -29,12 +29,13 @@ func Usage(system invocation.System) *cli.Command {
 		Name:  "usage",
 		Usage: "Sum the GPU-hours of ended tasks by team, key, family or day",
 		Description: `Sums over tasks that have ended, by whole days in UTC: GPU-hours on the days on which they ran, tasks and failures on the day on which
-they ended. BUSY is for how much of the time the GPUs computed, and KWH what they needed, as far as their drivers measure it: --csv has the GPU-hours
+they ended; with --running, tasks that run too, up to now. BUSY is for how much of the time the GPUs computed, and KWH what they needed, as far as their drivers measure it: --csv has the GPU-hours
 that were measured. KEY is the name of a key where you may know it, else its id, which --csv and -o json have.
 
 Examples:
    pinion usage                             # of the last 30 days, by team
    pinion usage --since 7d --by day,team
+   pinion usage --running                   # with what the tasks that run have used so far
    pinion usage --by family --csv > usage.csv`,
 		Flags: append(append(spanFlags("30d"), listing.Flags()...),
 			&cli.StringFlag{Name: "by", Value: "team", Usage: "`WHAT` the lines differ in, with commas between: day, cluster, team, key, family"},
@@ -42,6 +43,7 @@ Examples:
 			&cli.StringFlag{Name: "family", Usage: "only this `FAMILY` of task definitions"},
 			&cli.StringFlag{Name: "key", Usage: "only this access `KEY`"},
 			&cli.StringFlag{Name: "cluster", Usage: "only this `CLUSTER`", DefaultText: "all"},
+			&cli.BoolFlag{Name: "running", Usage: "count tasks that run too, up to now"},
 			&cli.BoolFlag{Name: "csv", Usage: "print comma-separated values"},
 		),
 		Action: func(c *cli.Context) error {
@@ -68,7 +70,7 @@ func printUsage(ctx context.Context, c *cli.Context, inv *invocation.Invocation)
 			return exit.Usagef("--by %s: lines differ in one or several of %s", name, strings.Join(dimensions, ", "))
 		}
 	}
-	usage, err := client.SumUsage(ctx, inv.Client, q, c.String("by"))
+	usage, err := client.SumUsage(ctx, inv.Client, q, c.String("by"), c.Bool("running"))
 	if err != nil {
 		return err
 	}
@@ -80,6 +82,9 @@ func printUsage(ctx context.Context, c *cli.Context, inv *invocation.Invocation)
 		return writeCSV(inv.Out, by, usage.Rows)
 	}
 	header := append(strings.Split(strings.ToUpper(c.String("by")), ","), "GPU-HOURS", "BUSY", "KWH", "TASKS", "FAILED")
+	if c.Bool("running") {
+		header = append(header, "RUNNING")
+	}
 	names := sync.OnceValues(func() (func(string) string, error) { return invocation.KeyNames(ctx, inv.Client) })
 	items, err := listing.Items(usage.Rows)
 	if err != nil {
@@ -96,7 +101,11 @@ func printUsage(ctx context.Context, c *cli.Context, inv *invocation.Invocation)
 				row.Key = name(row.Key)
 			}
 			row.Key = cmp.Or(row.Key, format.Root)
-			t.Add(append(dimensionsOf(row, by, "-"), hours(row.GPUSeconds, 1), busy(row), kilowattHours(row.Joules, "-"), strconv.FormatInt(row.Tasks, 10), strconv.FormatInt(row.Failed, 10))...)
+			cells := append(dimensionsOf(row, by, "-"), hours(row.GPUSeconds, 1), busy(row), kilowattHours(row.Joules, "-"), strconv.FormatInt(row.Tasks, 10), strconv.FormatInt(row.Failed, 10))
+			if c.Bool("running") {
+				cells = append(cells, strconv.FormatInt(row.Running, 10))
+			}
+			t.Add(cells...)
 		}
 		return t, nil
 	}}.Print(c, inv)
@@ -105,10 +114,10 @@ func printUsage(ctx context.Context, c *cli.Context, inv *invocation.Invocation)
 // writeCSV writes the rows with all their numbers.
 func writeCSV(to io.Writer, by []string, rows []client.UsageRow) error {
 	w := csv.NewWriter(to)
-	_ = w.Write(append(slices.Clone(by), "gpu_hours", "tasks", "failed", "measured_gpu_hours", "busy_gpu_hours", "kwh")) // Flush keeps the error
+	_ = w.Write(append(slices.Clone(by), "gpu_hours", "tasks", "failed", "measured_gpu_hours", "busy_gpu_hours", "kwh", "running")) // Flush keeps the error
 	for _, row := range rows {
 		_ = w.Write(append(dimensionsOf(row, by, ""), hours(row.GPUSeconds, 3), strconv.FormatInt(row.Tasks, 10), strconv.FormatInt(row.Failed, 10),
-			hours(row.MeasuredGPUSeconds, 3), hours(row.BusyGPUSeconds, 3), kilowattHours(row.Joules, "0")))
+			hours(row.MeasuredGPUSeconds, 3), hours(row.BusyGPUSeconds, 3), kilowattHours(row.Joules, "0"), strconv.FormatInt(row.Running, 10)))
 	}
 	w.Flush()
 	return w.Error()
