@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"net/http/httptest"
+	"path"
 	"strings"
 	"sync"
 	"testing"
@@ -137,16 +138,21 @@ func TestUsageIsForThoseWhoSeeTheTask(t *testing.T) {
 		if team == "theirs" {
 			given = answer.Tasks[0].Containers[0].GPUs[0]
 		}
+		b.report(t, path.Base(answer.Tasks[0].ARN), spec.TaskReport{Status: spec.Running, Times: spec.TaskTimes{Started: time.Now().Add(-8 * time.Second)}}, // in which one of the two samples was taken
+			spec.ContainerReport{Status: spec.Running})
 	}
 	devices := b.state.View().Host(hostID).GPUs.Devices
 	b.gpus.usage = func() gpu.LatestUsage { return usageOf(70, devices...) }
 	mine := b.withKey(t, spec.AccessKey{ID: "AKIAMINE", Role: spec.RoleRead, Grant: spec.KeyGrant{Teams: []string{"mine"}}})
 	all := b.withKey(t, spec.AccessKey{ID: "AKIAALL", Role: spec.RoleRead})
-	for bearer, want := range map[string]int{mine: len(devices) - 1, all: len(devices)} {
-		for _, path := range []string{"/v1/gpus/usage", "/v1/hosts/" + hostID + "/gpus/usage"} {
-			got := b.as(bearer, httptest.NewRequest("GET", path, nil)).Body.String()
+	for bearer, want := range map[string]int{mine: 1, all: len(devices)} {
+		for _, route := range []string{"/v1/gpus/usage", "/v1/hosts/" + hostID + "/gpus/usage"} {
+			got := b.as(bearer, httptest.NewRequest("GET", route, nil)).Body.String()
 			if n := strings.Count(got, `"utilization"`); n != want || want < len(devices) && strings.Contains(got, given) {
-				t.Errorf("%s: %d GPUs of %d: %s", path, n, want, got)
+				t.Errorf("%s: %d GPUs of %d: %s", route, n, want, got)
+			}
+			if bearer == mine && !strings.Contains(got, `"recent":[70]`) {
+				t.Errorf("%s tells what was before the task: %s", route, got)
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"strings"
 	"testing"
 
@@ -173,7 +174,7 @@ func TestUsageCountsTasksThatRunWhenAsked(t *testing.T) {
 	b := ready(t)
 	past := &fakeEnded{}
 	b.config.Ended = past
-	b.run(t, `{"taskDefinition":"tensorflow-1-gpu"}`)
+	b.reportRunning(t, path.Base(b.run(t, `{"taskDefinition":"tensorflow-1-gpu"}`).Tasks[0].ARN))
 	if b.get("/v1/usage"); past.usage.Running != nil {
 		t.Error("tasks that run are counted unasked")
 	}

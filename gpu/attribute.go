@@ -8,10 +8,9 @@ import (
 
 // Attributes that each GPU has of its own. Placement constraints that compare them select among the GPUs of a host.
 const (
-	AttributePrefix            = "pinion.gpu." // of them, and of pinion.gpu.count, which is the host's
-	AttributeModel             = AttributePrefix + "model"
-	AttributeMemory            = AttributePrefix + "memory-mib"         // missing where a GPU has no memory of its own to report
-	AttributeComputeCapability = AttributePrefix + "compute-capability" // such as 9.0; missing where the host does not tell it
+	AttributeModel             = "pinion.gpu.model"
+	AttributeMemory            = "pinion.gpu.memory-mib"         // missing where a GPU has no memory of its own to report
+	AttributeComputeCapability = "pinion.gpu.compute-capability" // such as 9.0; missing where the host does not tell it
 )
 
 // IsAttribute reports whether GPUs have the attribute.
@@ -34,8 +33,13 @@ func (d *Device) Attribute(name string) (value string, carried bool) {
 	return value, value != ""
 }
 
-// HostAttribute is what a host with the devices has as one of the attributes of GPUs: all models, with ", " between them; the least memory
-// and the lowest compute capability. It is "" for a host without GPUs, and where one of them does not have the attribute.
+// SameAttributes reports whether no attribute tells the two apart.
+func (d *Device) SameAttributes(o *Device) bool {
+	return d.Model == o.Model && d.MemoryMiB == o.MemoryMiB && d.ComputeCapability == o.ComputeCapability
+}
+
+// HostAttribute is the host's value of an attribute of GPUs: all models, with ", " between them; the smallest memory; the lowest compute capability.
+// It is "" without GPUs and, but for the model, when a GPU does not have the attribute.
 func HostAttribute(devices []Device, name string) string {
 	var values []string
 	for i := range devices {

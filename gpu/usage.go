@@ -22,6 +22,9 @@ type Usage struct {
 	NVLinkSent     *float64 `json:"nvlinkSentMBps,omitempty"`
 }
 
+// UsageInterval is the time between two samples of the usage of a host's GPUs.
+const UsageInterval = 5 * time.Second
+
 // UsageSample is how a GPU was used at a time.
 type UsageSample struct {
 	At time.Time `json:"at"`

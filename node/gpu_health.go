@@ -228,7 +228,8 @@ func (g *GPUs) Check(uuid string, reset bool) error {
 	return nil
 }
 
-// Forget has this host miss a GPU no more that it had: it was taken out. gpu.ErrPresent, spec.ErrNotFound.
+// Forget makes this host forget a GPU that is missing: it was taken out. gpu.ErrPresent when its driver lists it, spec.ErrNotFound when the host
+// never had it.
 func (g *GPUs) Forget(uuid string) error {
 	had, err := g.record.Forget(uuid)
 	if err == nil && !had {

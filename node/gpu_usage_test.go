@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -120,6 +121,30 @@ func TestATaskOfWhichNothingIsKnownRunsOn(t *testing.T) {
 		w.advance(29 * time.Minute)
 		w.wantRunning(id(task, "a"))
 		w.advance(2 * time.Minute)
+		w.want("stop code", w.control.lastReport(task).StopCode, spec.StopScheduler)
+	})
+}
+
+// What nobody has measured may have been work: the time begins anew after a driver that did not answer.
+func TestAGapInTheMeasurementIsNotIdleness(t *testing.T) {
+	simulate(t, func(w *simHost) {
+		w.boot()
+		w.gpus.setUsage("GPU-0", 0, 70)
+		task := w.control.assign("t1", spec.TaskDefinition{Containers: []spec.ContainerDefinition{withGPUs("a", "GPU-0")}}, withIdleTimeout("30m"))
+		w.waitIdle()
+		w.advance(20 * time.Minute)
+		if w.idleSince(task).IsZero() {
+			t.Error("the pool does not know that it is idle")
+		}
+		w.gpus.failUsage(errors.New("the driver hangs"))
+		w.advance(20 * time.Minute)
+		w.gpus.failUsage(nil)
+		w.advance(10 * time.Minute)
+		w.wantRunning(id(task, "a"))
+		if since := w.idleSince(task); !since.IsZero() {
+			t.Errorf("the pool believes that it is idle since %v", since)
+		}
+		w.advance(25 * time.Minute)
 		w.want("stop code", w.control.lastReport(task).StopCode, spec.StopScheduler)
 	})
 }

@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -142,6 +143,7 @@ type fakeGPUs struct {
 	wrong        map[string]error     // by UUID: what a check finds
 	checks       int                  // how many were made
 	usage        map[string]gpu.Usage // by UUID
+	usageErr     error
 	err          error
 	changed      chan struct{}
 }
@@ -187,10 +189,17 @@ func (g *fakeGPUs) setUsage(uuid string, percent, watts float64) {
 	}
 }
 
+// failUsage has the driver not tell how its GPUs are used; nil: it does again.
+func (g *fakeGPUs) failUsage(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.usageErr = err
+}
+
 func (g *fakeGPUs) Usage(context.Context) ([]gpu.Usage, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return slices.Collect(maps.Values(g.usage)), g.err
+	return slices.Collect(maps.Values(g.usage)), cmp.Or(g.err, g.usageErr)
 }
 
 // fault has the driver tell of an error.

@@ -49,17 +49,17 @@ Examples:
 func gpuForgetCommand(p Program) *cli.Command {
 	return &cli.Command{
 		Name:      "forget",
-		Usage:     "Have hosts not miss GPUs that were taken out",
+		Usage:     "Make hosts forget GPUs that were taken out",
 		ArgsUsage: "GPU...",
-		Description: `A GPU that a host had, and that its driver does not list any more, is LOST until it comes back. A GPU in its place, at the same PCI address, is another
-one, and the host misses the old one no more by itself.
+		Description: `A GPU that the driver of its host does not list any more is LOST until it comes back. This command removes it from the host's list. When another GPU is
+at its PCI address, the host forgets the old one by itself.
 
 Examples:
    pinion gpus forget gpu-2/7`,
 		Action: func(c *cli.Context) error {
 			return p.changeGPUs(c, func(ctx context.Context, inv *invocation.Invocation, g client.GPU) error {
 				return client.ForgetGPU(ctx, inv.Client, g.UUID)
-			}, "is not missed any more")
+			}, "is forgotten")
 		},
 	}
 }

@@ -51,6 +51,6 @@ func TestGPUsAreCheckedAndReset(t *testing.T) {
 	checkEqual(t, "stdout", got.out, "gpu-1/0 (GPU-1) is going to be checked\n")
 	h.operations["admin/gpus/GPU-1/forget"] = func(map[string]any) any { asked = append(asked, "forget"); return map[string]any{} }
 	got = pinion(t, h, "gpus", "forget", "gpu-1/0")
-	checkEqual(t, "stdout", got.out, "gpu-1/0 (GPU-1) is not missed any more\n")
+	checkEqual(t, "stdout", got.out, "gpu-1/0 (GPU-1) is forgotten\n")
 	checkEqual(t, "asked", strings.Join(asked, " "), "check reset reset forget")
 }

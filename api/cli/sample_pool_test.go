@@ -181,7 +181,7 @@ func sampleGPUUsage(n int) string {
 	percent := n * 37 % 101
 	recent := strings.TrimSuffix(repeat(12, func(i int) string { return strconv.Itoa(percent * (i + 1) / 12) }), ",")
 	if n%5 == 3 {
-		percent, recent = 0, "0,0,0"
+		percent, recent = 0, "0,0,0,0,0,0,0,0,0,0,0,0"
 	}
 	return fmt.Sprintf(`{"hostId":"%s","uuid":"GPU-%d","utilization":%d,"memoryUsedMiB":%d,"powerWatts":%d,"celsius":%d,"clockMHz":1980,"pcieReceivedMBps":2500,"nvlinkSentMBps":120000,"recent":[%s]}`,
 		sampleID("aa", n/8), n, percent, 815*percent, 70+6*percent, 30+percent/2, recent)

@@ -203,7 +203,7 @@ func CheckGPU(ctx context.Context, c *Client, uuid string, reset bool) error {
 	return c.Call(ctx, "admin/gpus/"+url.PathEscape(uuid)+"/"+action, map[string]any{}, nil)
 }
 
-// ForgetGPU has the host of the GPU with the UUID, which is missing there, miss it no more.
+// ForgetGPU makes the host of the GPU with the UUID, which is missing there, forget it.
 func ForgetGPU(ctx context.Context, c *Client, uuid string) error {
 	return c.Call(ctx, "admin/gpus/"+url.PathEscape(uuid)+"/forget", map[string]any{}, nil)
 }

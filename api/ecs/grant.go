@@ -29,6 +29,9 @@ func checkTagsOf(r *Request, task *spec.Task, put []spec.Tag, remove []string) e
 	if err := checkTeamOf(r, &changed); err != nil {
 		return err
 	}
+	if err := checkIdleTimeoutOf(task, &changed); err != nil {
+		return err
+	}
 	if before, after := task.SchedulingOptions().Priority, changed.SchedulingOptions().Priority; after != before {
 		if err := r.Grant.CheckPriority(after); err != nil {
 			return call.Denied(r, err)

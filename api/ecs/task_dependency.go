@@ -72,3 +72,17 @@ func checkIdleTimeout(request spec.RunRequest, definition *spec.TaskDefinition) 
 	}
 	return field.Errorf("tags", "The tag %s stops a task whose GPUs do nothing, and this task asks for none: remove it, or use %s.", spec.TagIdleTimeout, spec.TagTimeLimit)
 }
+
+// checkIdleTimeoutOf refuses a new idle timeout of a task of a service, which would replace it at once, and of one that runs without GPUs.
+func checkIdleTimeoutOf(task, changed *spec.Task) error {
+	if timeout := changed.SchedulingOptions().IdleTimeout; timeout == 0 || timeout == task.SchedulingOptions().IdleTimeout {
+		return nil
+	}
+	if task.Service != nil {
+		return field.Errorf("tags", "The tag %s is not for tasks of a service, which would replace the task at once.", spec.TagIdleTimeout)
+	}
+	if task.HostID != "" && len(task.GPUs()) == 0 {
+		return field.Errorf("tags", "The tag %s stops a task whose GPUs do nothing, and this task has none: use %s.", spec.TagIdleTimeout, spec.TagTimeLimit)
+	}
+	return nil
+}

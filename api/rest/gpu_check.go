@@ -21,7 +21,7 @@ func (g gpuCheck) routes() []Route {
 			Out: reflect.TypeFor[struct{}](), Serve: g.onHost(g.check), Host: g.check},
 		{Method: http.MethodPost, Path: "/v1/admin/gpus/{id}/reset", Role: spec.RoleAdmin, Summary: "has the host of a GPU reset and check it once no task has it; until it has passed it gets no tasks",
 			Out: reflect.TypeFor[struct{}](), Serve: g.onHost(g.reset), Host: g.reset},
-		{Method: http.MethodPost, Path: "/v1/admin/gpus/{id}/forget", Role: spec.RoleAdmin, Summary: "has the host of a GPU that is missing miss it no more: it was taken out",
+		{Method: http.MethodPost, Path: "/v1/admin/gpus/{id}/forget", Role: spec.RoleAdmin, Summary: "makes the host of a missing GPU forget it: it was taken out",
 			Out: reflect.TypeFor[struct{}](), Serve: g.onHost(g.forget), Host: g.forget},
 		{Method: http.MethodGet, Path: "/v1/admin/gpus/{id}/check", Role: spec.RoleAdmin, Summary: "how far the check of a GPU is that was asked for last",
 			Out: reflect.TypeFor[gpu.CheckOutcome](), Serve: g.onHost(g.show), Host: g.show},

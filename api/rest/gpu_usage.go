@@ -13,7 +13,6 @@ import (
 	"pinion/api/leader"
 	"pinion/api/wire"
 	"pinion/gpu"
-	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
 
@@ -81,7 +80,7 @@ func (g gpuUsage) list(x *httpx.Exchange, res leader.Resolution) error {
 		if found[i].problem != "" {
 			answer.Unknown = append(answer.Unknown, unknownUsage{Host: host.Name, HostID: host.ID, Problem: found[i].problem})
 		}
-		for _, usage := range visibleUsage(res, host, found[i].usage.GPUs) {
+		for _, usage := range visibleUsage(res, host, found[i].usage) {
 			device, _ := host.GPUs.Device(usage.UUID)
 			answer.GPUs = append(answer.GPUs, gpuUsageView{Host: host.Name, HostID: host.ID, Index: device.Index, At: found[i].usage.At, RecentUsage: usage})
 		}
@@ -97,7 +96,7 @@ func (g gpuUsage) ofHost(x *httpx.Exchange, res leader.Resolution) error {
 		return wire.Errorf(httpx.NotFound, "There is no host %q: GET /v1/hosts lists them.", id)
 	}
 	found := g.of(x, host)
-	found.usage.GPUs = visibleUsage(res, host, found.usage.GPUs)
+	found.usage.GPUs = visibleUsage(res, host, found.usage)
 	found.usage.Problem = found.problem
 	return reply(x, found.usage)
 }
@@ -143,20 +142,37 @@ func (g gpuUsage) after(x *httpx.Exchange) (time.Time, error) {
 	return parseSince(text, g.api.Now())
 }
 
-// visibleUsage is the usage without that of GPUs that a task has which the caller may not see.
-func visibleUsage(res leader.Resolution, host *spec.Host, all []gpu.RecentUsage) []gpu.RecentUsage {
-	hidden := hiddenGPUs(res.View, host.ID, res.Principal.Grant)
-	return slices.DeleteFunc(slices.Clone(all), func(u gpu.RecentUsage) bool { return hidden[u.UUID] })
+// visibleUsage is what of the usage a key sees. To a key for teams it is that of GPUs which its tasks have, from when on they have them: what the GPU did
+// before was of somebody else.
+func visibleUsage(res leader.Resolution, host *spec.Host, said gpu.LatestUsage) []gpu.RecentUsage {
+	grant := res.Principal.Grant
+	if len(grant.Teams) == 0 {
+		return said.GPUs
+	}
+	owners := gpuOwners(res.View, host.ID)
+	visible := []gpu.RecentUsage{}
+	for _, usage := range said.GPUs {
+		since, sees := ownedSince(owners[usage.UUID], grant)
+		had := said.At.Sub(since)
+		if !sees || had < gpu.UsageInterval {
+			continue
+		}
+		usage.Recent = usage.Recent[max(0, len(usage.Recent)-int(had/gpu.UsageInterval)):]
+		visible = append(visible, usage)
+	}
+	return visible
 }
 
-// hiddenGPUs are the GPUs of a host that tasks have of teams that a key does not see.
-func hiddenGPUs(view *raftfsm.View, hostID string, grant spec.KeyGrant) map[string]bool {
-	hidden := map[string]bool{}
-	if len(grant.Teams) == 0 {
-		return hidden
+// ownedSince is from when on all who have a GPU have it. A key that does not see one of them sees nothing of it, nor of one that nobody has.
+func ownedSince(owners []gpuOwner, grant spec.KeyGrant) (since time.Time, sees bool) {
+	for _, o := range owners {
+		started := o.task.Times.Started
+		if !grant.SeesTeam(o.team) || started.IsZero() {
+			return time.Time{}, false
+		}
+		if started.After(since) {
+			since = started
+		}
 	}
-	for uuid, owners := range gpuOwners(view, hostID) {
-		hidden[uuid] = slices.ContainsFunc(owners, func(o gpuOwner) bool { return !grant.SeesTeam(o.team) })
-	}
-	return hidden
+	return since, len(owners) > 0
 }

@@ -10,9 +10,10 @@ import (
 
 // gpuView is a GPU, where it is and the container that owns it. Members are in the order of their names.
 type gpuView struct {
-	Container  string     `json:"container,omitempty"`         // that owns it
-	Compute    string     `json:"computeCapability,omitempty"` // CUDA's, "9.0"
-	Definition string     `json:"definition,omitempty"`        // of its task, family:revision
+	ComputeCapability string `json:"computeCapability,omitempty"` // CUDA's, "9.0"
+
+	Container  string     `json:"container,omitempty"`  // that owns it
+	Definition string     `json:"definition,omitempty"` // of its task, family:revision
 	Health     gpu.Health `json:"health"`
 	Host       string     `json:"host"` // name
 	HostID     string     `json:"hostId"`
@@ -78,7 +79,7 @@ func (a *API) listGPUs(x *httpx.Exchange, res leader.Resolution) error {
 
 func renderGPU(host *spec.Host, d *gpu.Device) gpuView {
 	view := gpuView{
-		UUID: d.UUID, Index: d.Index, Minor: d.Minor, PCI: d.PCI, Model: d.Model, MemoryMiB: d.MemoryMiB, Compute: d.ComputeCapability, NUMANode: d.NUMANode,
+		UUID: d.UUID, Index: d.Index, Minor: d.Minor, PCI: d.PCI, Model: d.Model, MemoryMiB: d.MemoryMiB, ComputeCapability: d.ComputeCapability, NUMANode: d.NUMANode,
 		Health: d.Health, Problem: d.Problem, Host: host.Name, HostID: host.ID, Simulated: host.GPUs.Simulated,
 	}
 	for link := range d.Links.All() {

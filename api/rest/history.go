@@ -183,10 +183,14 @@ func (h history) usage(x *httpx.Exchange, res leader.Resolution) error {
 	return reply(x, usageView{Rows: append([]ended.UsageRow{}, found.Rows...), More: found.More, Gaps: found.Gaps})
 }
 
-// runningTasks are the tasks on the hosts of a cluster, or of all when it is empty.
+// runningTasks are the tasks that run in a cluster, or in all when it is empty.
 func runningTasks(view *raftfsm.View, cluster string) (all []*spec.Task) {
 	for _, host := range view.Hosts(cluster) {
-		all = append(all, view.TasksOn(host.ID)...)
+		for _, task := range view.TasksOn(host.ID) {
+			if task.LastStatus != spec.Stopped && !task.Times.Started.IsZero() {
+				all = append(all, task)
+			}
+		}
 	}
 	return all
 }

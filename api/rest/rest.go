@@ -51,7 +51,7 @@ type GPUHost interface {
 	Check(uuid string, reset bool) error
 	// CheckOutcome is how far the check is that Check has asked for last. spec.ErrNotFound.
 	CheckOutcome(uuid string) (gpu.CheckOutcome, error)
-	// Forget has this host miss a GPU no more that it had. gpu.ErrPresent, spec.ErrNotFound.
+	// Forget makes this host forget a GPU that is missing. gpu.ErrPresent when its driver lists it, spec.ErrNotFound when the host never had it.
 	Forget(uuid string) error
 	// Usage is how the GPUs of this host are used.
 	Usage() gpu.LatestUsage

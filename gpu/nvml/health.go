@@ -10,22 +10,24 @@ import (
 	"pinion/gpu/nvml/protocol"
 )
 
-// appendMissing appends the known devices that the driver no longer lists. They are lost, unless the driver could not be asked: then nobody knows.
-func appendMissing(seen, known []gpu.Device, problem string) []gpu.Device {
-	health := gpu.Lost
+// keepKnown adds the known devices that a driver in trouble does not list: they are lost, or unhealthy when the driver could not be asked at all.
+// One that a driver without trouble lists no more is not its matter: node/gpuhealth notices it.
+func keepKnown(listed, known []gpu.Device, problem string) []gpu.Device {
 	if problem == "" {
-		problem = "the driver does not see this GPU any more (`dmesg` shows what it says about it): " + gpu.Lost.Repair()
-	} else if len(seen) == 0 {
+		return listed
+	}
+	health := gpu.Lost
+	if len(listed) == 0 {
 		health = gpu.Unhealthy
 	}
-	there := gpu.Inventory{Devices: seen}
+	there := gpu.Inventory{Devices: listed}
 	for _, d := range known {
 		if _, ok := there.Device(d.UUID); !ok {
 			d.Health, d.Problem = health, problem
-			seen = append(seen, d)
+			listed = append(listed, d)
 		}
 	}
-	return seen
+	return listed
 }
 
 // maxFaults bounds the errors that nobody has taken yet.

@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"pinion/gpu"
@@ -32,6 +33,8 @@ type Source struct {
 	log     *slog.Logger
 	changed chan struct{}
 	cdi     cdiCache
+
+	asksUsage atomic.Bool // a request for usage has no answer yet
 
 	mu          sync.Mutex
 	lastDevices []gpu.Device // of the last complete inventory
@@ -78,8 +81,8 @@ func (s *Source) notifyChanged() {
 	}
 }
 
-// Inventory reads the devices. Devices that were seen before and are missing now stay in it, as lost, or as unhealthy while the
-// helper is down. While a device is reset, it is the last inventory. The error is nil unless ctx ended first; Changed then fires later, because a driver that wakes many GPUs
+// Inventory reads the devices. Devices that were seen before and that a driver in trouble does not list stay in it, as lost, or as unhealthy
+// while the helper is down. While a device is reset, it is the last inventory. The error is nil unless ctx ended first; Changed then fires later, because a driver that wakes many GPUs
 // needs longer than that.
 func (s *Source) Inventory(ctx context.Context) (gpu.Inventory, error) {
 	if !hasHardware(s.root) {
@@ -109,11 +112,11 @@ func (s *Source) Inventory(ctx context.Context) (gpu.Inventory, error) {
 	return s.mergeKnown(seen), nil
 }
 
-// mergeKnown adds the missing devices that the source remembers.
+// mergeKnown adds the devices that the source remembers and a driver in trouble does not list.
 func (s *Source) mergeKnown(seen gpu.Inventory) gpu.Inventory {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	seen.Devices = appendMissing(seen.Devices, s.lastDevices, seen.Problem)
+	seen.Devices = keepKnown(seen.Devices, s.lastDevices, seen.Problem)
 	if seen.Driver != s.lastDriver || !reflect.DeepEqual(seen.Devices, s.lastDevices) {
 		s.cdi.drop()
 	}
@@ -172,13 +175,29 @@ func (s *Source) Processes(ctx context.Context, uuid string) ([]int, error) {
 	return answer.Processes, nil
 }
 
-// Usage is of gpu.Meter. The device's driver knows some seconds of utilization.
+// Usage is of gpu.Meter. The device's driver knows some seconds of utilization. While an earlier call waits for a driver that takes long, whoever made it
+// may have gone, it fails: more requests would wait before those that tasks need.
 func (s *Source) Usage(ctx context.Context) ([]gpu.Usage, error) {
-	answer, err := s.callDevice(ctx, protocol.Request{Kind: protocol.Usage})
-	if err != nil {
-		return nil, fmt.Errorf("how the GPUs are used: %w", err)
+	if !s.asksUsage.CompareAndSwap(false, true) {
+		return nil, errors.New("how the GPUs are used: the driver has not answered the last question yet")
 	}
-	return answer.Usage, nil
+	answered := make(chan error, 1)
+	var answer protocol.Message
+	go func() {
+		defer s.asksUsage.Store(false)
+		var err error
+		answer, err = s.callDevice(context.WithoutCancel(ctx), protocol.Request{Kind: protocol.Usage})
+		answered <- err
+	}()
+	select {
+	case err := <-answered:
+		if err != nil {
+			return nil, fmt.Errorf("how the GPUs are used: %w", err)
+		}
+		return answer.Usage, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("how the GPUs are used: %w", ctx.Err())
+	}
 }
 
 // SetExclusive is of gpu.ComputeModes.

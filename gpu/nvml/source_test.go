@@ -277,14 +277,15 @@ func TestErrorsOfTheDriverAreKeptUntilTheyAreTaken(t *testing.T) {
 	})
 }
 
-func TestAGPUThatVanishesStaysVisible(t *testing.T) {
+// A GPU that the driver lists no more without a problem is a matter of node/gpuhealth.
+func TestAGPUThatADriverCannotReadIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seen := twoGPUs
 		a := &actor{hear: func(r protocol.Request, a *actor) { a.say(protocol.Message{ID: r.ID, Inventory: &seen}) }}
 		s := opened(t, a.start)
 		defer s.Close()
 		inventory(t, s)
-		seen.Devices = seen.Devices[:1]
+		seen.Devices, seen.Problem = seen.Devices[:1], "GPU 1 cannot be read"
 		i := inventory(t, s)
 		if len(i.Devices) != 2 || i.Devices[1].Health != gpu.Lost || i.Devices[0].Health != gpu.Healthy {
 			t.Errorf("devices %+v", i.Devices)

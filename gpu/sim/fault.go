@@ -80,10 +80,12 @@ func unplugged(dir string, index int) string {
 
 // plugged are the devices that are in the machine.
 func (s *source) plugged(all []gpu.Device) []gpu.Device {
-	return slices.DeleteFunc(slices.Clone(all), func(d gpu.Device) bool {
-		_, err := os.Stat(unplugged(s.Dir, d.Index))
-		return err == nil
-	})
+	return slices.DeleteFunc(slices.Clone(all), func(d gpu.Device) bool { return s.isUnplugged(d.Index) })
+}
+
+func (s *source) isUnplugged(index int) bool {
+	_, err := os.Stat(unplugged(s.Dir, index))
+	return err == nil
 }
 
 // readFaults takes the errors that were written.

@@ -33,7 +33,7 @@ func TestEverySpecSaysWhichMachine(t *testing.T) {
 }
 
 func TestABadSpecIsToldTheModels(t *testing.T) {
-	for _, spec := range []string{"", "h100", "x", "xh100", "8x", "0xh100", "-1xh100", "9xh100", "1.5xh100", "manyxh100", "2xgb10", "8xv100", "8xh100,2xt4", "8 x h100", "8xh100+", "4xh100+4xk80", "8xh100+8xh200+8xa100+8xb200+1xt4"} {
+	for _, spec := range []string{"", "h100", "x", "xh100", "8x", "0xh100", "-1xh100", "9xh100", "1.5xh100", "manyxh100", "2xgb10", "8xv100", "8xh100,2xt4", "8 x h100", "8xh100+", "2xh100+2xh100", "4xh100+4xk80", "8xh100+8xh200+8xa100+8xb200+1xt4"} {
 		_, err := parseMachine(spec)
 		if err == nil {
 			t.Errorf("%q was accepted", spec)

@@ -48,7 +48,7 @@ var (
 )
 
 // Open simulates the machine that spec describes, "8xh100", or "4xh100+2xt4" with GPUs of several models. It keeps its seed, its device nodes (dir/dev) and its health
-// (dir/broken/INDEX holds why that GPU is broken, a file in dir/events the index and the Xid of an error to tell of, dir/absent why there are none yet) and utilization (dir/utilization/INDEX) under dir, so a restart finds the same GPUs and two hosts have different
+// (dir/broken/INDEX holds why that GPU is broken, with dir/unplugged/INDEX it is not listed, a file in dir/events the index and the Xid of an error to tell of, dir/absent why there are none yet) and utilization (dir/utilization/INDEX) under dir, so a restart finds the same GPUs and two hosts have different
 // ones. self is the absolute path of the pinion binary, which containers get as nvidia-smi; with an empty self they get
 // none. With ",mps" behind the spec the machine says that it keeps containers to shares of a GPU, so that sharing can be tried:
 // nothing is there to enforce, and nothing is enforced. Open requires root. The device nodes outlive Close, because containers do.

@@ -24,6 +24,9 @@ func parseMachine(spec string) (groups []group, err error) {
 		if err != nil {
 			return nil, err
 		}
+		if slices.ContainsFunc(groups, func(g group) bool { return g.key == m.key }) {
+			return nil, badSpec(spec, m.key+" is there twice: write one count for it")
+		}
 		groups = append(groups, group{m, count})
 		if total += count; total > maxGPUs {
 			return nil, badSpec(spec, fmt.Sprintf("a machine has at most %d GPUs", maxGPUs))

@@ -27,7 +27,7 @@ func (s *source) Usage(context.Context) ([]gpu.Usage, error) {
 	var all []gpu.Usage
 	var failed error
 	for i := range s.devices {
-		if _, ok := broken[i]; ok {
+		if _, ok := broken[i]; ok || s.isUnplugged(i) {
 			continue
 		}
 		percent, err := readLoad(filepath.Join(s.busy, strconv.Itoa(i)), time.Now())
@@ -45,13 +45,12 @@ func (s *source) Usage(context.Context) ([]gpu.Usage, error) {
 
 // modelOf is the model of a device.
 func (s *source) modelOf(index int) *model {
-	for i := range s.groups {
-		if index < s.groups[i].count {
-			return &s.groups[i].model
-		}
-		index -= s.groups[i].count
+	at := 0
+	for index >= s.groups[at].count {
+		index -= s.groups[at].count
+		at++
 	}
-	return &s.groups[0].model
+	return &s.groups[at].model
 }
 
 // usage is that of a device of the model that computes for so many percent of the time: between what an idle one needs, and what it can at most.

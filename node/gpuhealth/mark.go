@@ -15,7 +15,7 @@ func (r *Record) Mark(said gpu.Inventory, now time.Time) gpu.Inventory {
 	shown := said
 	shown.Devices = slices.Clone(said.Devices)
 	clear(r.present)
-	if said.Problem == "" || len(said.Devices) > 0 { // otherwise the driver is not there, and nobody knows what else is
+	if said.Problem == "" || len(said.Devices) > 0 { // a driver that cannot be asked lists nothing, which does not make its GPUs missing
 		r.addMissing(&shown, said.Devices, now)
 	}
 	for i := range said.Devices {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"reflect"
 	"slices"
 	"time"
 
@@ -19,7 +20,7 @@ import (
 // missingGrace is how long a GPU may be missing before it counts as lost: drivers list the GPUs of a machine that boots one after the other.
 const missingGrace = time.Minute
 
-// maxKnown bounds the GPUs that are known; no machine has more. The first that went missing are forgotten first.
+// maxKnown bounds the GPUs that the file keeps, unless the driver lists more. Those that are missing the longest go first.
 const maxKnown = 32
 
 // inventoryFile is which GPUs this host has, or had, over restarts: one that is there no more after a boot is missed.
@@ -36,7 +37,7 @@ type knownGPU struct {
 	Device  gpu.Device `json:"device"`
 	Missing time.Time  `json:"missing,omitzero"` // since when the driver does not list it; zero: it does
 
-	ended bool // its tasks were ended
+	lost string // why its tasks end; "": they do not
 }
 
 func openInventory(path, source string, log *slog.Logger) (*inventoryFile, error) {
@@ -46,7 +47,7 @@ func openInventory(path, source string, log *slog.Logger) (*inventoryFile, error
 		err = json.Unmarshal(content, f)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("the GPUs that this host had: %s: %w: if it is damaged, remove it; GPUs that are missing are then not missed", path, err)
+		return nil, fmt.Errorf("the GPUs that this host had: %s: %w: if it is damaged, remove it; the host then forgets the GPUs that are missing now", path, err)
 	}
 	if f.Source != source || f.GPUs == nil {
 		f.Source, f.GPUs = source, map[string]*knownGPU{}
@@ -64,31 +65,51 @@ func (f *inventoryFile) keep() {
 	}
 }
 
-// follow takes over which GPUs the source lists. It returns those that were missing long enough to be lost, with the time since when, and the
-// missing ones.
-func (f *inventoryFile) follow(listed []gpu.Device, now time.Time) (returned map[string]time.Time, missing []*knownGPU) {
-	returned = map[string]time.Time{}
-	changed := false
+// remember takes over which GPUs the source lists. It returns those that were missing for as long as it takes to be lost, with the time since when.
+func (f *inventoryFile) remember(listed []gpu.Device, now time.Time) (returned map[string]time.Time) {
+	returned, changed := map[string]time.Time{}, false
+	var added []gpu.Device
 	for i := range listed {
 		d := &listed[i]
+		device := gpu.Device{UUID: d.UUID, Index: d.Index, PCI: d.PCI, Model: d.Model, MemoryMiB: d.MemoryMiB, NUMANode: d.NUMANode, ComputeCapability: d.ComputeCapability}
 		known := f.GPUs[d.UUID]
-		if known == nil || !known.Missing.IsZero() {
-			changed = true
-			if known != nil && now.Sub(known.Missing) >= missingGrace {
-				returned[d.UUID] = known.Missing
-			}
-			f.GPUs[d.UUID] = &knownGPU{Device: gpu.Device{UUID: d.UUID, Index: d.Index, PCI: d.PCI, Model: d.Model, MemoryMiB: d.MemoryMiB, NUMANode: d.NUMANode, ComputeCapability: d.ComputeCapability}}
+		if known != nil { // a sick GPU may not tell it
+			device.PCI, device.Model = cmp.Or(device.PCI, known.Device.PCI), cmp.Or(device.Model, known.Device.Model)
+		}
+		switch {
+		case known == nil:
+			added = append(added, device)
+		case !known.Missing.IsZero() && now.Sub(known.Missing) >= missingGrace:
+			returned[d.UUID] = known.Missing
+		case known.Missing.IsZero() && reflect.DeepEqual(known.Device, device):
+			continue
+		}
+		f.GPUs[d.UUID], changed = &knownGPU{Device: device}, true
+	}
+	for uuid, known := range f.GPUs {
+		exchanged := func(d gpu.Device) bool { return d.UUID != uuid && d.PCI != "" && d.PCI == known.Device.PCI }
+		if !lists(listed, uuid) && slices.ContainsFunc(added, exchanged) {
+			f.log.Info("a GPU was exchanged for another one", "gpu", uuid, "pci", known.Device.PCI)
+			delete(f.GPUs, uuid)
 		}
 	}
+	if changed {
+		f.keep()
+	}
+	return returned
+}
+
+func lists(listed []gpu.Device, uuid string) bool {
+	return slices.ContainsFunc(listed, func(d gpu.Device) bool { return d.UUID == uuid })
+}
+
+// missing are the known GPUs that the source does not list.
+func (f *inventoryFile) missing(listed []gpu.Device, now time.Time) (all []*knownGPU) {
+	changed := false
 	for _, uuid := range f.byAbsence() {
 		known := f.GPUs[uuid]
 		switch {
-		case slices.ContainsFunc(listed, func(d gpu.Device) bool { return d.UUID == uuid }):
-			continue
-		case slices.ContainsFunc(listed, func(d gpu.Device) bool { return d.PCI != "" && d.PCI == known.Device.PCI }):
-			f.log.Info("a GPU was exchanged for another one", "gpu", uuid, "pci", known.Device.PCI)
-			delete(f.GPUs, uuid)
-			changed = true
+		case lists(listed, uuid):
 			continue
 		case len(f.GPUs) > max(maxKnown, len(listed)):
 			delete(f.GPUs, uuid)
@@ -97,12 +118,12 @@ func (f *inventoryFile) follow(listed []gpu.Device, now time.Time) (returned map
 		case known.Missing.IsZero():
 			known.Missing, changed = now, true
 		}
-		missing = append(missing, known)
+		all = append(all, known)
 	}
 	if changed {
 		f.keep()
 	}
-	return returned, missing
+	return all
 }
 
 // byAbsence are the UUIDs of the GPUs, those that are missing the longest first.
@@ -125,31 +146,30 @@ func (k *knownGPU) device(index int, now time.Time) gpu.Device {
 	d.Index, d.Minor = index, -1
 	since := k.Missing.UTC().Format(time.RFC3339)
 	if now.Sub(k.Missing) < missingGrace {
-		d.Health, d.Problem = gpu.Unhealthy, fmt.Sprintf("the driver does not list it since %s: it may still come", since)
+		d.Health, d.Problem = gpu.Unhealthy, fmt.Sprintf("the driver has not listed it since %s: it is LOST after a minute", since)
 	} else {
 		d.Health = gpu.Lost
-		d.Problem = fmt.Sprintf("the driver does not list it since %s, at PCI address %s: %s. When it was taken out: pinion gpus forget %s", since, d.PCI, gpu.Lost.Repair(), d.UUID)
+		d.Problem = fmt.Sprintf("the driver has not listed it since %s (PCI address %s): %s. If it was taken out: `pinion gpus forget %s`", since, d.PCI, gpu.Lost.Repair(), d.UUID)
 	}
 	return d
 }
 
 // addMissing shows the GPUs that are missing, and has those checked that were. Called with the lock held.
 func (r *Record) addMissing(shown *gpu.Inventory, listed []gpu.Device, now time.Time) {
-	returned, missing := r.known.follow(listed, now)
-	for uuid, since := range returned {
+	for uuid, since := range r.known.remember(listed, now) {
 		r.add(uuid, condition{Health: gpu.Suspect, Since: now, Problem: fmt.Sprintf("the driver did not list it from %s to %s", since.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))})
 	}
 	next := 0
 	for i := range listed {
 		next = max(next, listed[i].Index+1)
 	}
-	for i, known := range missing {
+	for i, known := range r.known.missing(listed, now) {
 		d := known.device(next+i, now)
 		if c := r.sick[d.UUID]; c != nil {
 			d.Problem += "; before: " + c.text()
 		}
-		if d.Health == gpu.Lost && !known.ended {
-			known.ended = true
+		if d.Health == gpu.Lost && known.lost == "" {
+			known.lost = d.Problem
 			r.log.Warn("a GPU is missing", "gpu", d.UUID, "model", d.Model, "problem", d.Problem)
 			r.end(d.UUID, d.Problem)
 		}

@@ -48,7 +48,7 @@ func TestAGPUThatIsMissingAfterABootIsLost(t *testing.T) {
 	wantShown(t, r, gpu.Inventory{Problem: "the driver is not loaded"}, boot)
 	wantShown(t, r, machine("GPU-0", "GPU-2"), boot, "GPU-0 HEALTHY", "GPU-2 HEALTHY", "GPU-1 UNHEALTHY")
 	shown := wantShown(t, r, machine("GPU-0", "GPU-2"), boot.Add(61*time.Second), "GPU-0 HEALTHY", "GPU-2 HEALTHY", "GPU-1 LOST")
-	if problem := shown.Devices[2].Problem; !strings.Contains(problem, "since 2026-05-01T13:00:00Z, at PCI address 0000:01") || !strings.Contains(problem, "pinion gpus forget GPU-1") {
+	if problem := shown.Devices[2].Problem; !strings.Contains(problem, "since 2026-05-01T13:00:00Z (PCI address 0000:01)") || !strings.Contains(problem, "pinion gpus forget GPU-1") {
 		t.Errorf("its problem: %s", problem)
 	}
 	wantDue(t, r, boot.Add(time.Hour))
@@ -86,7 +86,7 @@ func TestTasksOfAGPUThatVanishesEnd(t *testing.T) {
 			r.Mark(machine("GPU-0"), start.Add(time.Duration(after)*time.Second))
 		}
 		synctest.Wait()
-		if ended == nil || !strings.Contains(ended.Error(), "does not list it") {
+		if ended == nil || !strings.Contains(ended.Error(), "has not listed it") {
 			t.Errorf("its task: %v", ended)
 		}
 	})
@@ -124,7 +124,7 @@ func TestACheckOfAMissingGPUSaysThatItIsMissing(t *testing.T) {
 	r.Mark(machine("GPU-0", "GPU-1"), start)
 	r.Mark(machine("GPU-0"), start)
 	r.Request("GPU-1", false, start.Add(time.Hour))
-	if outcome, ok := r.Outcome("GPU-1"); !ok || !outcome.Done || !strings.Contains(outcome.Problem, "does not list it") {
+	if outcome, ok := r.Outcome("GPU-1"); !ok || !outcome.Done || !strings.Contains(outcome.Problem, "has not listed it") {
 		t.Errorf("%+v, %t", outcome, ok)
 	}
 }

@@ -203,6 +203,9 @@ func (r *Record) watch(uuids []string, lost chan<- error) error {
 		if c := r.sick[uuid]; c != nil && c.EndsTasks {
 			return fmt.Errorf("GPU %s: %s", uuid, c.Problem)
 		}
+		if known := r.known.GPUs[uuid]; known != nil && known.lost != "" {
+			return fmt.Errorf("GPU %s: %s", uuid, known.lost)
+		}
 	}
 	for _, uuid := range uuids {
 		r.watchers[uuid] = append(r.watchers[uuid], lost)

@@ -14,7 +14,7 @@ import (
 
 const (
 	// Interval is the time between two samples.
-	Interval = 5 * time.Second
+	Interval = gpu.UsageInterval
 	// Kept is how long samples are kept.
 	Kept = time.Hour
 

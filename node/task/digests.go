@@ -17,7 +17,9 @@ type resolution struct {
 func (r *Runner) Update(task *spec.Task) {
 	options := task.SchedulingOptions()
 	r.timeLimit.set(options.TimeLimit)
-	r.Meter.setIdleTimeout(options.IdleTimeout)
+	if task.Service == nil { // which would replace it at once
+		r.Meter.setIdleTimeout(options.IdleTimeout)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.resolved.happened() && task.Resolved() {

@@ -24,6 +24,7 @@ type GPUMeter struct {
 	reported    time.Time     // when the totals were reported last
 	idleTimeout time.Duration // 0: none
 	idleSince   time.Time     // zero: the GPUs do something, or nobody knows
+	sampled     time.Time     // when the use was measured last
 	warned      bool          // the pool knows that the task is going to be stopped
 }
 
@@ -34,17 +35,20 @@ func newGPUMeter(r *Runner) *GPUMeter {
 	m := &GPUMeter{runner: r, totals: make([]gpuTotals, len(r.containers)), reported: time.Now()}
 	for i := range m.totals {
 		if known := r.report.container(i).GPUTotals; known != nil {
+			m.warned = m.warned || !known.IdleSince.IsZero() // which begins anew here
 			m.totals[i] = gpuTotals{float64(known.MeasuredSeconds), float64(known.BusySeconds), float64(known.Joules), float64(known.PeakMemoryMiB)}
 		}
 	}
 	return m
 }
 
-// setIdleTimeout replaces the timeout.
+// setIdleTimeout replaces the timeout. The time begins anew with another one.
 func (m *GPUMeter) setIdleTimeout(timeout time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.idleTimeout = timeout
+	if timeout != m.idleTimeout {
+		m.idleTimeout, m.idleSince = timeout, time.Time{}
+	}
 }
 
 // Add counts how the GPUs were used, by their UUIDs, in the time before now. Containers that do not run use none.
@@ -55,10 +59,14 @@ func (m *GPUMeter) Add(usage map[string]gpu.Usage, passed time.Duration, now tim
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	warned := m.warned
+	if now.Sub(m.sampled) > passed {
+		m.idleSince = time.Time{} // nobody knows what was between
+	}
+	m.sampled = now
 	m.followIdleness(usage, now)
 	counted := false
 	m.runner.report.update(func(report *spec.TaskReport) { counted = m.addTo(report, usage, passed, now) })
-	if counted && (m.warned != warned || now.Sub(m.reported) >= totalsInterval) {
+	if m.warned != warned || counted && now.Sub(m.reported) >= totalsInterval {
 		m.reported = now
 		m.runner.queueReport()
 	}
@@ -84,24 +92,27 @@ func (m *GPUMeter) followIdleness(usage map[string]gpu.Usage, now time.Time) {
 // addTo adds the use to the totals of a report. It reports whether there was any.
 func (m *GPUMeter) addTo(report *spec.TaskReport, usage map[string]gpu.Usage, passed time.Duration, now time.Time) (counted bool) {
 	passed = min(passed, now.Sub(report.Times.Started))
-	if report.Times.Started.IsZero() || passed <= 0 {
-		return false
-	}
+	measured := !report.Times.Started.IsZero() && passed > 0
 	for _, c := range m.runner.containers {
-		if report.Containers[c.index].Status != spec.Running {
-			continue
-		}
-		for _, uuid := range c.GPUs {
-			if u, ok := usage[uuid]; ok && u.Utilization != nil {
-				m.totals[c.index].add(&u, passed.Seconds(), shareOf(m.runner.task, c.Def.Name))
-				counted = true
-			}
+		if measured && report.Containers[c.index].Status == spec.Running {
+			counted = m.count(c, usage, passed) || counted
 		}
 		if totals := m.totals[c.index].whole(); totals.MeasuredSeconds > 0 {
 			if m.warned {
 				totals.IdleSince = m.idleSince.UTC()
 			}
 			report.Containers[c.index].GPUTotals = totals
+		}
+	}
+	return counted
+}
+
+// count adds how a container used its GPUs. It reports whether that is known of any.
+func (m *GPUMeter) count(c *Container, usage map[string]gpu.Usage, passed time.Duration) (counted bool) {
+	for _, uuid := range c.GPUs {
+		if u, ok := usage[uuid]; ok && u.Utilization != nil {
+			m.totals[c.index].add(&u, passed.Seconds(), shareOf(m.runner.task, c.Def.Name))
+			counted = true
 		}
 	}
 	return counted

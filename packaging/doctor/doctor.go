@@ -45,49 +45,49 @@ type Host struct {
 type check struct {
 	name  string
 	look  func(ctx context.Context, h *Host) []Finding
-	start when // whether `pinion up` looks too
+	start atStart
 }
 
-// when is which starts of a host a check belongs to: those that take no time, and of which pinion says nothing otherwise.
-type when int
+// atStart says whether a check is one of those that `pinion up` makes.
+type atStart int
 
 const (
-	never    when = iota
-	always        // of every host
-	withGPUs      // of one whose GPUs are the driver's
+	notAtStart atStart = iota
+	everyStart
+	driverGPUs // when the GPUs of the host are the driver's
 )
 
 // checks are looked at in this order: what everything else needs comes first.
 var checks = []check{
-	{"user", checkUser, never},
-	{"kernel", checkKernel, never},
-	{"cgroups", checkCgroups, never},
-	{"overlayfs", checkOverlay, never},
-	{"openat2", checkOpenat2, never},
-	{"read-only mounts", checkReadOnlyMounts, never},
-	{"seccomp", checkSeccomp, never},
-	{"apparmor", checkAppArmor, never},
-	{"user namespaces", checkUserNamespaces, never},
-	{"ulimits", checkUlimits, never},
-	{"iptables", checkIptables, never},
-	{"gpu driver", checkDriver, withGPUs},
-	{"gpu devices", checkGPUDevices, withGPUs},
-	{"gpu links", checkGPULinks, withGPUs},
-	{"gpu fabric", checkFabric, withGPUs},
-	{"gpu persistence", checkPersistence, never},
-	{"gpu sharing", checkSharing, never},
-	{"disk room", checkDiskRoom, never},
-	{"disk type", checkDiskType, always},
-	{"disk sync", checkDiskSync, never},
-	{"data directory", checkDataDir, never},
-	{"leftovers", checkLeftovers, never},
-	{"port", checkPort, never},
-	{"pool", checkPool, never},
-	{"other hosts", checkPeers, never},
-	{"clock sync", checkClockSync, always},
-	{"clock offset", checkClocks, never},
-	{"containerd", checkContainerd, never},
-	{"registries", checkRegistries, never},
+	{"user", checkUser, notAtStart},
+	{"kernel", checkKernel, notAtStart},
+	{"cgroups", checkCgroups, notAtStart},
+	{"overlayfs", checkOverlay, notAtStart},
+	{"openat2", checkOpenat2, notAtStart},
+	{"read-only mounts", checkReadOnlyMounts, notAtStart},
+	{"seccomp", checkSeccomp, notAtStart},
+	{"apparmor", checkAppArmor, notAtStart},
+	{"user namespaces", checkUserNamespaces, notAtStart},
+	{"ulimits", checkUlimits, notAtStart},
+	{"iptables", checkIptables, notAtStart},
+	{"gpu driver", checkDriver, driverGPUs},
+	{"gpu devices", checkGPUDevices, driverGPUs},
+	{"gpu links", checkGPULinks, driverGPUs},
+	{"gpu fabric", checkFabric, driverGPUs},
+	{"gpu persistence", checkPersistence, notAtStart},
+	{"gpu sharing", checkSharing, notAtStart},
+	{"disk room", checkDiskRoom, notAtStart},
+	{"disk type", checkDiskType, everyStart},
+	{"disk sync", checkDiskSync, notAtStart},
+	{"data directory", checkDataDir, notAtStart},
+	{"leftovers", checkLeftovers, notAtStart},
+	{"port", checkPort, notAtStart},
+	{"pool", checkPool, notAtStart},
+	{"other hosts", checkPeers, notAtStart},
+	{"clock sync", checkClockSync, everyStart},
+	{"clock offset", checkClocks, notAtStart},
+	{"containerd", checkContainerd, notAtStart},
+	{"registries", checkRegistries, notAtStart},
 }
 
 // checkTimeout bounds one check.
@@ -98,9 +98,10 @@ func Examine(ctx context.Context, h *Host) []Finding {
 	return h.examine(ctx, func(check) bool { return true })
 }
 
-// ExamineStart runs the checks that take no time, as a host starts. gpus says that its GPUs are those of the driver.
-func ExamineStart(ctx context.Context, h *Host, gpus bool) []Finding {
-	return h.examine(ctx, func(c check) bool { return c.start == always || gpus && c.start == withGPUs })
+// ExamineStart runs the checks that `pinion up` makes: they take no time, and nothing else says what they find. withDriver says that the GPUs of the
+// host are the driver's.
+func ExamineStart(ctx context.Context, h *Host, withDriver bool) []Finding {
+	return h.examine(ctx, func(c check) bool { return c.start == everyStart || withDriver && c.start == driverGPUs })
 }
 
 func (h *Host) examine(ctx context.Context, wanted func(check) bool) (all []Finding) {

@@ -170,8 +170,8 @@ func TestEachCheckFindsWhatAMachineLacks(t *testing.T) {
 	}
 }
 
-// A host that starts is told what is cheap to find, of GPUs only when they are those of the driver.
-func TestAStartFindsWhatIsCheap(t *testing.T) {
+// A host that starts is told of its clock, its disk and, when they are the driver's, its GPUs.
+func TestAStartMakesSomeChecks(t *testing.T) {
 	h := soundHost(t)
 	h.remove(t, "proc/driver/nvidia/gpus")
 	h.remove(t, "proc/sys/kernel/seccomp")

@@ -12,7 +12,7 @@ import (
 // pciDevices are the directories of NVIDIA's devices with a class that begins so: 0x03 are GPUs, 0x0680 NVSwitches.
 func (m *Machine) pciDevices(class string) (all []string) {
 	for _, device := range m.glob("sys/bus/pci/devices/*") {
-		if strings.HasPrefix(attribute(device, "vendor"), "0x10de") && strings.HasPrefix(attribute(device, "class"), class) {
+		if strings.HasPrefix(sysfsAttribute(device, "vendor"), "0x10de") && strings.HasPrefix(sysfsAttribute(device, "class"), class) {
 			all = append(all, device)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 // gpuDevices are the directories of NVIDIA's GPUs in sysfs.
 func (m *Machine) gpuDevices() []string { return m.pciDevices(gpuClass) }
 
-// attribute is what a file of a PCI device says, without the end of its line.
-func attribute(device, name string) string {
+// sysfsAttribute is what a file of a PCI device says, without the end of its line.
+func sysfsAttribute(device, name string) string {
 	text, _ := os.ReadFile(filepath.Join(device, name))
 	return strings.TrimSpace(string(text))
 }
@@ -40,7 +40,7 @@ func checkGPUDevices(_ context.Context, h *Host) []Finding {
 	return all
 }
 
-// checkGPULinks looks for PCIe links with fewer lanes than both ends have, and for an IOMMU between GPUs that talk to each other over PCIe. The speed of a
+// checkGPULinks looks for GPUs with fewer PCIe lanes than they can use, and for an IOMMU between GPUs that talk to each other over PCIe. The speed of a
 // link says nothing: drivers lower it while a GPU is idle.
 func checkGPULinks(_ context.Context, h *Host) []Finding {
 	m := &h.Machine
@@ -51,11 +51,11 @@ func checkGPULinks(_ context.Context, h *Host) []Finding {
 	var all []Finding
 	translated := 0
 	for _, device := range devices {
-		if now, most := attribute(device, "current_link_width"), attribute(device, "max_link_width"); now != "" && now != "0" && now != most {
+		if now, most := sysfsAttribute(device, "current_link_width"), sysfsAttribute(device, "max_link_width"); now != "" && now != "0" && now != most {
 			all = append(all, warning(fmt.Sprintf("the GPU at %s has %s PCIe lanes of %s: copies to and from it take longer", filepath.Base(device), now, most),
 				"seat the card and its riser anew, and see whether the slot has as many lanes"))
 		}
-		if strings.HasPrefix(attribute(device, "iommu_group/type"), "DMA") {
+		if strings.HasPrefix(sysfsAttribute(device, "iommu_group/type"), "DMA") {
 			translated++
 		}
 	}

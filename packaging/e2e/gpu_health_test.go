@@ -110,18 +110,18 @@ func TestAGPUThatIsMissingIsMissed(t *testing.T) {
 		eventually(t, "the GPU is "+health, func() bool { return h.health(t, first) == health })
 	}
 	h.pinion(t, "sim-gpu", "unplug", "0")
-	waitHealth("UNHEALTHY: the driver does not list it since")
+	waitHealth("UNHEALTHY: the driver has not listed it since")
 	if _, err := h.tryPinion("gpus", "forget", second); err == nil || !strings.Contains(err.Error(), "the driver lists it") {
 		t.Errorf("a GPU that is there was forgotten: %v", err)
 	}
 	h.signalAndWait(t, syscall.SIGTERM)
 	h.start(t)
-	waitHealth("UNHEALTHY: the driver does not list it since")
+	waitHealth("UNHEALTHY: the driver has not listed it since")
 	h.pinion(t, "sim-gpu", "plug", "0")
 	waitHealth("HEALTHY")
 
 	h.pinion(t, "sim-gpu", "unplug", "0")
-	waitHealth("UNHEALTHY: the driver does not list it since")
+	waitHealth("UNHEALTHY: the driver has not listed it since")
 	h.pinion(t, "gpus", "forget", first)
 	waitHealth("none")
 }

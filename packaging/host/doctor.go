@@ -36,7 +36,7 @@ func Doctor(ctx context.Context, out io.Writer, c cli.DoctorConfig) error {
 	return nil
 }
 
-// warnOfMachine logs what the cheap checks find of this machine, as its host starts.
+// warnOfMachine logs what the checks find that `pinion up` makes.
 func warnOfMachine(ctx context.Context, config cli.UpConfig, log *slog.Logger) {
 	found := doctor.ExamineStart(ctx, &doctor.Host{DataDir: config.DataDir, Machine: doctor.ThisMachine(nil)}, strings.HasPrefix(config.GPUs, "auto"))
 	for _, f := range found {

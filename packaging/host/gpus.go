@@ -43,7 +43,7 @@ func (h *host) openGPUs(context.Context) error {
 	h.onClose(h.gpus.source.Close)
 	h.gpus.usage = gpuusage.New(h.log)
 	var err error
-	h.gpus.health, err = gpuhealth.Open(gpuhealth.Config{Dir: h.dir.Path, Boot: machine.Boot().ID, Source: h.config.GPUs, Log: h.log})
+	h.gpus.health, err = gpuhealth.Open(gpuhealth.Config{Dir: h.dir.Path, Boot: machine.Boot().ID, Source: strings.TrimSuffix(h.config.GPUs, ","+gpu.EnforcedByMPS), Log: h.log})
 	return err
 }
 

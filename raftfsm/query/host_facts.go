@@ -10,7 +10,7 @@ type HostFacts struct {
 	Host      *spec.Host
 	Connected bool         // has a recent heartbeat
 	Tasks     []*spec.Task // of the host; needed only when ReadsTasks returns true
-	GPU       *gpu.Device  // nil; or the GPU of the host of which attributes of GPUs are
+	GPU       *gpu.Device  // whose attributes are compared (gpu.IsAttribute); nil: those of the host
 }
 
 // ReadsTasks reports whether the expression depends on HostFacts.Tasks.

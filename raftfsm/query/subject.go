@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"pinion/gpu"
 )
 
 // subject is the left side of a comparison.
@@ -27,7 +29,10 @@ var attribute = subject{
 	compile:   compileAttribute,
 	actual: func(f HostFacts, name string) string {
 		value, carried := f.attribute(name)
-		if !carried {
+		switch {
+		case !carried && f.GPU != nil && gpu.IsAttribute(name):
+			return "the GPU does not have the attribute"
+		case !carried:
 			return "the host does not have the attribute"
 		}
 		return fmt.Sprintf("it is %q here", value)

@@ -53,7 +53,7 @@ func memberOf(a *evaluation, h *Host) (reason, detail string) {
 			return spec.ReasonConstraint, expression.Why(facts)
 		}
 	}
-	if len(a.gpuConstraints) > 0 && len(a.gpuConstraints.eligible(h)) == 0 {
+	if a.gpuConstraints.refuse(h) {
 		return spec.ReasonConstraint, a.gpuConstraints.why(h)
 	}
 	return "", ""

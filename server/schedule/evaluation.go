@@ -56,7 +56,7 @@ func (a *evaluation) demandOn(h *Host) *spec.Demand {
 // place returns a task for a host that fits, with GPUs chosen container by container. It returns nil when the host has
 // enough free GPUs but not in a combination that the containers can get.
 func (a *evaluation) place(h *Host) *spec.Task {
-	only := a.gpuConstraints.on(h)
+	only := a.gpuConstraints.restrict(h)
 	free := only.idle
 	given := &grant{gpus: make([][]string, len(a.demand.GPUs))}
 	for i, wanted := range a.demandOn(h).GPUs {

@@ -61,10 +61,13 @@ func isolation(a *evaluation, h *Host) (reason, detail string) {
 }
 
 func resources(a *evaluation, h *Host) (reason, detail string) {
-	only := a.gpuConstraints.on(h)
+	only := a.gpuConstraints.restrict(h)
 	lack, fits := spec.Fits(&only.Free, a.demandOn(h))
 	if fits {
 		return "", ""
+	}
+	if lack.Reason == spec.ReasonGPU && a.gpuConstraints.refuse(h) {
+		return spec.ReasonConstraint, a.gpuConstraints.why(h)
 	}
 	return lack.Reason, lack.Detail() + ofEligible(lack, only, h) + gpuProblem(lack, h)
 }

@@ -9,12 +9,15 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// gpuConstraints are those of a request for GPUs that compare attributes of GPUs. They select among the GPUs of a host: the task gets those alone
-// that meet all of them. For its request the host is one that has only these. A host of which no GPU meets them is refused by memberOf.
+// gpuConstraints are placement constraints that compare attributes of a GPU. They select the GPUs of a host that a task may get. memberOf refuses a
+// host with none.
 type gpuConstraints []*query.Expr
 
-// inventory is the host with the GPUs alone that the request may have; the host itself when these are all, or none.
-func (c gpuConstraints) inventory(h *Host) *spec.Host {
+// refuse reports whether no GPU of the host meets the constraints.
+func (c gpuConstraints) refuse(h *Host) bool { return len(c) > 0 && len(c.eligible(h)) == 0 }
+
+// record is the host's record with only the eligible GPUs; that of the host itself when all or none are eligible.
+func (c gpuConstraints) record(h *Host) *spec.Host {
 	if len(c) == 0 {
 		return h.Host
 	}
@@ -27,14 +30,15 @@ func (c gpuConstraints) inventory(h *Host) *spec.Host {
 	return &only
 }
 
-// on is the host with the GPUs alone that the request may have. Nothing may be assumed on it, nor released.
-func (c gpuConstraints) on(h *Host) *Host {
-	inventory := c.inventory(h)
-	if inventory == h.Host {
+// restrict returns a copy of the host with only the eligible GPUs; the host itself when all or none are eligible. It is for reading only: no task
+// is assumed or released on it.
+func (c gpuConstraints) restrict(h *Host) *Host {
+	record := c.record(h)
+	if record == h.Host {
 		return h
 	}
 	only := *h
-	only.Host, only.Free = inventory, h.Free.OnlyGPUs(inventory.GPUs.Devices)
+	only.Host, only.Free = record, h.Free.OnlyGPUs(record.GPUs.Devices)
 	only.idle &= h.gpus.HealthySet(only.Free.GPUs)
 	return &only
 }
@@ -45,7 +49,7 @@ func (c gpuConstraints) eligible(h *Host) (meet []gpu.Device) {
 	last := -1 // the device that was evaluated last
 	meets := false
 	for i := range devices {
-		if last < 0 || !sameKind(&devices[i], &devices[last]) {
+		if last < 0 || !devices[i].SameAttributes(&devices[last]) {
 			meets, last = c.unmet(h, &devices[i]) == nil, i
 		}
 		if meets {
@@ -53,11 +57,6 @@ func (c gpuConstraints) eligible(h *Host) (meet []gpu.Device) {
 		}
 	}
 	return meet
-}
-
-// sameKind reports whether constraints cannot tell two GPUs of a host apart.
-func sameKind(a, b *gpu.Device) bool {
-	return a.Model == b.Model && a.MemoryMiB == b.MemoryMiB && a.ComputeCapability == b.ComputeCapability
 }
 
 // unmet is the first constraint on GPUs that the GPU of the host does not meet; nil: it meets all.

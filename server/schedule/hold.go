@@ -58,7 +58,7 @@ func (a *evaluation) holdOn(h *Host, tasks int, o Reservation, ends EndTime) (pl
 	held := free.Hold(demand, tasks, &later.Capacity)
 	placeholder = newTask(h.Host.Cluster, &held, spec.Pending, o.At)
 	placeholder.HostID = h.Host.ID
-	only := a.gpuConstraints.on(h)
+	only := a.gpuConstraints.restrict(h)
 	placeholder.Containers = append(only.takeShares(held.Shares), spec.Container{GPUs: only.Free.GPUs[len(only.Free.GPUs)-held.TotalGPUs():]})
 	return placeholder, true
 }

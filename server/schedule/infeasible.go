@@ -19,6 +19,8 @@ func Infeasible(hosts []*spec.Host, r Request) (lack spec.Failure, impossible bo
 	if a.parse(nil) != nil {
 		return spec.Failure{}, false
 	}
+	a.constraints = slices.DeleteFunc(a.constraints, (*query.Expr).ReadsTasks) // tasks come and go
+	a.gpuConstraints = slices.DeleteFunc(a.gpuConstraints, (*query.Expr).ReadsTasks)
 	if len(hosts) == 0 {
 		return spec.Failure{Reason: spec.ReasonMissing, Detail: "the cluster has no host"}, true
 	}
@@ -86,10 +88,7 @@ func (a *evaluation) shortfallsOn(h *Host) (missing shortfalls) {
 		}
 	}
 	missing = append(missing, a.resourceShortfalls(h, 0)...)
-	lasting := *a
-	lasting.constraints = slices.DeleteFunc(slices.Clone(a.constraints), (*query.Expr).ReadsTasks)
-	lasting.gpuConstraints = slices.DeleteFunc(slices.Clone(a.gpuConstraints), (*query.Expr).ReadsTasks)
-	if reason, detail := memberOf(&lasting, h); reason != "" {
+	if reason, detail := memberOf(a, h); reason != "" {
 		missing = append(missing, shortfall{reason, detail, math.Inf(1)})
 	}
 	return missing
@@ -98,12 +97,12 @@ func (a *evaluation) shortfallsOn(h *Host) (missing shortfalls) {
 // resourceShortfalls returns what the empty host lacks for one task of the request beside `others` tasks of it, which fit.
 func (a *evaluation) resourceShortfalls(h *Host, others int) (missing shortfalls) {
 	demand := a.demandOn(h)
-	left := spec.CapacityOf(a.gpuConstraints.inventory(h)).Subtract(demand, others)
+	left := spec.CapacityOf(a.gpuConstraints.record(h)).Subtract(demand, others)
 	for lack := range left.Shortfalls(demand) {
 		detail := lack.Detail()
 		switch {
 		case lack.Reason != spec.ReasonPorts:
-			detail = fmt.Sprintf("%s, the host has %d%s", lack.Need(), lack.Has, gpuProblem(lack, h))
+			detail = fmt.Sprintf("%s, the host has %d%s%s", lack.Need(), lack.Has, ofEligible(lack, a.gpuConstraints.restrict(h), h), gpuProblem(lack, h))
 		case others > 0:
 			detail = "each task needs its ports of a host of its own"
 		}
@@ -117,7 +116,7 @@ func (a *evaluation) resourceShortfalls(h *Host, others int) (missing shortfalls
 
 // emptySlots returns how many tasks of the request fit on the host when it is empty.
 func (a *evaluation) emptySlots(h *Host) int {
-	empty, demand := capacity{spec.CapacityOf(a.gpuConstraints.inventory(h)), -1}, a.demandOn(h)
+	empty, demand := capacity{spec.CapacityOf(a.gpuConstraints.record(h)), -1}, a.demandOn(h)
 	if a.distinct {
 		empty.groupTasks = 0
 	}

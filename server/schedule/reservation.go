@@ -132,7 +132,7 @@ type capacity struct {
 }
 
 func (a *evaluation) capacityOn(h *Host) capacity {
-	free := a.gpuConstraints.on(h).Free
+	free := a.gpuConstraints.restrict(h).Free
 	c := capacity{free.Capacity(), -1}
 	if a.distinct {
 		c.groupTasks = h.count(a.group)
@@ -142,7 +142,7 @@ func (a *evaluation) capacityOn(h *Host) capacity {
 
 // release adds what a task of the host holds.
 func (a *evaluation) release(c *capacity, h *Host, t *spec.Task) {
-	c.Capacity = c.Add(a.gpuConstraints.inventory(h), t)
+	c.Capacity = c.Add(a.gpuConstraints.record(h), t)
 	if a.distinct && t.Group == a.group && t.DesiredStatus != spec.Stopped {
 		c.groupTasks--
 	}

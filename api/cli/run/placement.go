@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -10,6 +11,7 @@ import (
 	"pinion/api/cli/exit"
 	"pinion/api/cli/format"
 	"pinion/gpu"
+	"pinion/raftfsm/query"
 )
 
 // placementFlags are the flags that choose among the hosts.
@@ -17,8 +19,8 @@ func placementFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "on-host", Usage: "only on the host `NAME`; repeatable, for one of several"},
 		&cli.StringFlag{Name: "gpu-model", Usage: "only GPUs that have `NAME` in their model, such as H100, or one of several: 'H100|H200'"},
-		&cli.StringFlag{Name: "gpu-memory-min", Usage: "only GPUs with so much memory, `SIZE` as vendors count it: an H100 of 79.6 GiB has 80g"},
-		&cli.StringSliceFlag{Name: "constraint", Usage: "only on hosts that meet an `EXPRESSION` of ECS's query language, such as 'attribute:rack == r1' (pinion up --attribute); repeatable"},
+		&cli.StringFlag{Name: "gpu-memory-min", Usage: "only GPUs with at least `SIZE` of memory; unlike in --gpu-memory, 80g is 80*10^9 bytes, as vendors count: an H100 80GB has it"},
+		&cli.StringSliceFlag{Name: "constraint", Usage: "only hosts, and GPUs of them, that meet an `EXPRESSION` of ECS's query language, such as 'attribute:rack == r1' (pinion up --attribute); repeatable"},
 		&cli.StringFlag{Name: "spread", Usage: "spread several tasks over each `WHAT`: host, or an attribute of hosts such as rack"},
 	}
 }
@@ -37,7 +39,7 @@ func AddPlacement(c *cli.Context, in map[string]any) error {
 	if err != nil {
 		return err
 	}
-	var constraints []any
+	var constraints []map[string]any
 	for _, expression := range append(expressions, ofGPUs...) {
 		constraints = append(constraints, map[string]any{"type": "memberOf", "expression": expression})
 	}
@@ -58,6 +60,16 @@ func AddPlacement(c *cli.Context, in map[string]any) error {
 	return nil
 }
 
+// selectsGPUs reports whether a placement constraint is one on GPUs.
+func selectsGPUs(placement map[string]any) bool {
+	constraints, _ := placement["placementConstraints"].([]map[string]any)
+	return slices.ContainsFunc(constraints, func(c map[string]any) bool {
+		expression, _ := c["expression"].(string)
+		parsed, err := query.Parse(expression)
+		return err == nil && parsed.ReadsGPUs()
+	})
+}
+
 // gpuExpressions are what the flags ask of each GPU.
 func gpuExpressions(c *cli.Context) (expressions []string, err error) {
 	if text := c.String("gpu-model"); text != "" {
@@ -76,13 +88,13 @@ func gpuExpressions(c *cli.Context) (expressions []string, err error) {
 		if err != nil {
 			return nil, exit.Usagef("--gpu-memory-min %w", err)
 		}
-		expressions = append(expressions, fmt.Sprintf("attribute:%s >= %d", gpu.AttributeMemory, asVendorsCount(mib)))
+		expressions = append(expressions, fmt.Sprintf("attribute:%s >= %d", gpu.AttributeMemory, vendorMiB(mib)))
 	}
 	return expressions, nil
 }
 
-// asVendorsCount is the MiB of a memory that is sold as one of so many: its gigabytes are of 10^9 bytes.
-func asVendorsCount(mib int64) int64 { return int64(float64(mib) * 1e9 / (1 << 30)) }
+// vendorMiB converts MiB of which 1024 are a gigabyte to those of a memory with as many gigabytes of 10^9 bytes.
+func vendorMiB(mib int64) int64 { return int64(float64(mib) * 1e9 / (1 << 30)) }
 
 // quote is a value of the query language, in which a quote is written twice.
 func quote(value string) string { return "'" + strings.ReplaceAll(value, "'", "''") + "'" }

@@ -32,14 +32,14 @@ func (l *launcher) placementError(ctx context.Context, failures []client.Failure
 		return errors.New("the host started no task and gave no reason; see its log")
 	}
 	first := failures[0]
+	if l.request.selectsGPUs && l.request.gpus > 0 && slices.ContainsFunc(failures, func(f client.Failure) bool { return f.Reason == client.ReasonGPU }) {
+		return l.selectedShortage(ctx, failures)
+	}
 	switch first.Reason {
 	case client.ReasonGPU:
 		gpus, err := l.inv.Client.GPUs(ctx)
 		if err != nil || l.request.gpus == 0 { // of a share its refusal says all
 			return failureError(first, "`pinion gpus` shows which are free")
-		}
-		if l.request.selectsGPUs {
-			return errors.New(selectedShortage(failures, gpus))
 		}
 		if tasks := l.request.batch.count; l.request.scheduling.Gang && tasks > 1 && l.request.gpus > 0 {
 			return errors.New(gangShortage(tasks, l.request.gpus, failures, gpus))
@@ -89,8 +89,12 @@ func gpuShortage(wanted int, failures []client.Failure, gpus []client.GPU) strin
 // maxRefusals bounds the hosts of which selectedShortage tells.
 const maxRefusals = 5
 
-// selectedShortage says what each considered host refuses a task that asks for certain GPUs with.
-func selectedShortage(failures []client.Failure, gpus []client.GPU) string {
+// selectedShortage tells, for a task that asks for certain GPUs, why each considered host refuses it.
+func (l *launcher) selectedShortage(ctx context.Context, failures []client.Failure) error {
+	gpus, err := l.inv.Client.GPUs(ctx)
+	if err != nil {
+		return failureError(failures[0], "`pinion gpus` shows which are free")
+	}
 	names := invocation.GPUHosts(gpus)
 	var each []string
 	for _, f := range failures {
@@ -100,9 +104,9 @@ func selectedShortage(failures []client.Failure, gpus []client.GPU) string {
 		}
 	}
 	if more := len(each) - maxRefusals; more > 0 {
-		each = append(each[:maxRefusals], fmt.Sprintf("and %d more hosts", more))
+		each = append(each[:maxRefusals], "and "+format.Plural(more, "more host"))
 	}
-	return fmt.Sprintf("%s: %s. Wait for a task to end or stop one (`pinion ps`), or ask for other GPUs", client.ReasonGPU, strings.Join(each, "; "))
+	return fmt.Errorf("%s: %s. Wait for a task to end or stop one (`pinion ps`), or ask for other GPUs", client.ReasonGPU, strings.Join(each, "; "))
 }
 
 // gangShortage says for how many tasks of a gang there is room by GPUs, now and ever.

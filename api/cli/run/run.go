@@ -5,7 +5,6 @@ package run
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -13,7 +12,6 @@ import (
 	"pinion/api/cli/exit"
 	"pinion/api/cli/invocation"
 	"pinion/api/client"
-	"pinion/gpu"
 	"pinion/raftfsm/spec"
 )
 
@@ -100,7 +98,7 @@ type request struct {
 func parseRequest(c *cli.Context) (request, error) {
 	r := request{cluster: c.String("cluster"), gpus: c.Int("gpus"), startedBy: "pinion-run", publishes: c.IsSet("publish"), placement: map[string]any{}}
 	wrong := []error{AddPlacement(c, r.placement), nil, nil}
-	r.selectsGPUs = strings.Contains(fmt.Sprint(r.placement), gpu.AttributePrefix)
+	r.selectsGPUs = selectsGPUs(r.placement)
 	r.tags, wrong[1] = ParseTags(c)
 	r.batch, wrong[2] = parseBatchOptions(c)
 	return r, exit.Join(wrong...)

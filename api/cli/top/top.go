@@ -68,9 +68,12 @@ const busyPercent = 1
 // held reports whether a task has the GPU.
 func (g *gpuUsage) held() bool { return g.Task != "" || len(g.Shares) > 0 }
 
-// unused reports whether a task has the GPU and has not used it in the last minute.
+// minuteOfSamples is how many samples a minute has at least: one every 5 s.
+const minuteOfSamples = 11
+
+// unused reports whether a task has the GPU and nobody has used it in the last minute.
 func (g *gpuUsage) unused() bool {
-	return g.held() && g.Usage != nil && len(g.Usage.Recent) > 0 && slices.Max(g.Usage.Recent) <= busyPercent
+	return g.held() && g.Usage != nil && len(g.Usage.Recent) >= minuteOfSamples && slices.Max(g.Usage.Recent) <= busyPercent
 }
 
 func print(ctx context.Context, c *cli.Context, inv *invocation.Invocation) error {
