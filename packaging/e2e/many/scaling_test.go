@@ -86,7 +86,7 @@ func (p *pool) testFollowsRequests(t *testing.T) {
 	s := p.startStreams(t, listenerPort, 8) // of two seconds: sixteen in flight
 	p.waitShared(t, scaledMost, 0)
 	s.mustBeWhole()
-	p.mustHaveSaid(t, "maximum capacity 6), policy requests", "has set its desired count to 6: requests in flight per replica")
+	p.mustHaveSaid(t, "has set its desired count to 6: requests in flight per replica") // in one step or two, as fast as the streams begin
 	p.waitShared(t, 0, scaledMost)
 	p.mustHaveSaid(t, " -> 0, policy requests")
 }
