@@ -41,7 +41,7 @@ bundle: # the container runtime and helpers that go inside; does nothing when th
 	@go run -buildvcs=false ./packaging/bundle/build
 
 test: build packages ## every test, the end-to-end ones included; needs root
-	go test -timeout 15m ./...
+	go test -timeout 25m ./...
 
 conformance: build packages ## the AWS CLI, boto3, the AWS SDK for Go and Terraform against a real host; needs root
 	go test -count=1 -timeout 30m -v ./packaging/conformance
