@@ -37,6 +37,7 @@ func (h *host) waitGPU(t testing.TB, index int, health string) document {
 func TestALostGPUEndsItsTaskAndComesBackAfterACheck(t *testing.T) {
 	h := newHost(t, "--gpus", "sim:2xh100")
 	h.registry = startDockerHub(t)
+	t.Cleanup(func() { h.down(t) })
 	h.start(t)
 	h.registerShell(t, "one", 1, "trap 'exit 0' TERM; while :; do sleep 0.1; done")
 	first, second := h.runTask(t, "one"), h.runTask(t, "one")
@@ -81,6 +82,7 @@ func TestALostGPUEndsItsTaskAndComesBackAfterACheck(t *testing.T) {
 func TestAGPUIsResetAfterItsTask(t *testing.T) {
 	h := newHost(t, "--gpus", "sim:1xh100")
 	h.registry = startDockerHub(t)
+	t.Cleanup(func() { h.down(t) })
 	h.start(t)
 	h.registerShell(t, "one", 1, "trap 'exit 0' TERM; while :; do sleep 0.1; done")
 	task := h.runTask(t, "one")
