@@ -184,9 +184,9 @@ func (s *Source) Usage(ctx context.Context) ([]gpu.Usage, error) {
 	answered := make(chan error, 1)
 	var answer protocol.Message
 	go func() {
-		defer s.asksUsage.Store(false)
 		var err error
 		answer, err = s.callDevice(context.WithoutCancel(ctx), protocol.Request{Kind: protocol.Usage})
+		s.asksUsage.Store(false) // before the caller goes on, who may ask again
 		answered <- err
 	}()
 	select {

@@ -94,7 +94,7 @@ func (h *host) run(ctx context.Context) error {
 		}
 	}
 	go heap.Adjust(ctx)
-	warnOfMachine(ctx, h.config, h.log)
+	go warnOfMachine(ctx, h.config, h.log) // nobody waits for it: a driver that hangs may hold it up
 	return h.serve(ctx)
 }
 
