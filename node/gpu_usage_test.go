@@ -65,6 +65,15 @@ func withIdleTimeout(timeout string) func(*spec.Task) {
 	return func(t *spec.Task) { t.Tags = []spec.Tag{{Key: spec.TagIdleTimeout, Value: timeout}} }
 }
 
+// bootIdleTask boots the host and runs a task with an idle timeout of 30 minutes, whose GPU does nothing.
+func (w *simHost) bootIdleTask() string {
+	w.boot()
+	w.gpus.setUsage("GPU-0", 0, 70)
+	task := w.control.assign("t1", spec.TaskDefinition{Containers: []spec.ContainerDefinition{withGPUs("a", "GPU-0")}}, withIdleTimeout("30m"))
+	w.waitIdle()
+	return task
+}
+
 func (w *simHost) idleSince(task string) time.Time {
 	if totals := w.control.lastReport(task).Containers[0].GPUTotals; totals != nil {
 		return totals.IdleSince
@@ -106,10 +115,7 @@ func TestATaskThatDoesNothingIsStopped(t *testing.T) {
 // What nobody knows is no idleness: a driver that says nothing, or an agent that was not there.
 func TestATaskOfWhichNothingIsKnownRunsOn(t *testing.T) {
 	simulate(t, func(w *simHost) {
-		w.boot()
-		w.gpus.setUsage("GPU-0", 0, 70)
-		task := w.control.assign("t1", spec.TaskDefinition{Containers: []spec.ContainerDefinition{withGPUs("a", "GPU-0")}}, withIdleTimeout("30m"))
-		w.waitIdle()
+		task := w.bootIdleTask()
 		w.advance(29 * time.Minute)
 		w.gpus.setUsage("GPU-0", -1, 0)
 		w.advance(5 * time.Hour)
@@ -128,10 +134,7 @@ func TestATaskOfWhichNothingIsKnownRunsOn(t *testing.T) {
 // What nobody has measured may have been work: the time begins anew after a driver that did not answer.
 func TestAGapInTheMeasurementIsNotIdleness(t *testing.T) {
 	simulate(t, func(w *simHost) {
-		w.boot()
-		w.gpus.setUsage("GPU-0", 0, 70)
-		task := w.control.assign("t1", spec.TaskDefinition{Containers: []spec.ContainerDefinition{withGPUs("a", "GPU-0")}}, withIdleTimeout("30m"))
-		w.waitIdle()
+		task := w.bootIdleTask()
 		w.advance(20 * time.Minute)
 		if w.idleSince(task).IsZero() {
 			t.Error("the pool does not know that it is idle")

@@ -172,7 +172,7 @@ func (h history) usage(x *httpx.Exchange, res leader.Resolution) error {
 	switch running := text.Get("running"); running {
 	case "", "false":
 	case "true":
-		q.Running, q.Now = runningTasks(res.View, cluster), h.api.Now()
+		q.Placed, q.Now = placedTasks(res.View, cluster), h.api.Now()
 	default:
 		return wire.Errorf(wire.InvalidParameter, "running must be true or false, not %q.", running)
 	}
@@ -183,14 +183,10 @@ func (h history) usage(x *httpx.Exchange, res leader.Resolution) error {
 	return reply(x, usageView{Rows: append([]ended.UsageRow{}, found.Rows...), More: found.More, Gaps: found.Gaps})
 }
 
-// runningTasks are the tasks that run in a cluster, or in all when it is empty.
-func runningTasks(view *raftfsm.View, cluster string) (all []*spec.Task) {
+// placedTasks are the tasks on the hosts of a cluster, or of all when it is empty.
+func placedTasks(view *raftfsm.View, cluster string) (all []*spec.Task) {
 	for _, host := range view.Hosts(cluster) {
-		for _, task := range view.TasksOn(host.ID) {
-			if task.LastStatus != spec.Stopped && !task.Times.Started.IsZero() {
-				all = append(all, task)
-			}
-		}
+		all = append(all, view.TasksOn(host.ID)...)
 	}
 	return all
 }

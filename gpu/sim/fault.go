@@ -46,8 +46,12 @@ func Break(dir string, index int, reason string) error {
 
 // Mend mends a GPU of the simulated machine in the directory. Nil when it was not broken.
 func Mend(dir string, index int) error {
-	err := os.Remove(filepath.Join(dir, "broken", strconv.Itoa(index)))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	return remove(filepath.Join(dir, "broken", strconv.Itoa(index)))
+}
+
+// remove removes a file. Nil when it was not there.
+func remove(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("simulated GPUs: %w", err)
 	}
 	return nil
@@ -67,12 +71,7 @@ func Unplug(dir string, index int) error {
 }
 
 // Plug puts a GPU back. Nil when it was there.
-func Plug(dir string, index int) error {
-	if err := os.Remove(unplugged(dir, index)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("simulated GPUs: %w", err)
-	}
-	return nil
-}
+func Plug(dir string, index int) error { return remove(unplugged(dir, index)) }
 
 func unplugged(dir string, index int) string {
 	return filepath.Join(dir, "unplugged", strconv.Itoa(index))

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"pinion/gpu"
-	"pinion/packaging/atomicfile"
 )
 
 // missingGrace is how long a GPU may be missing before it counts as lost: drivers list the GPUs of a machine that boots one after the other.
@@ -56,11 +55,7 @@ func openInventory(path, source string, log *slog.Logger) (*inventoryFile, error
 }
 
 func (f *inventoryFile) keep() {
-	content, err := json.MarshalIndent(f, "", "  ")
-	if err == nil {
-		err = atomicfile.Write(f.path, append(content, '\n'), 0o600)
-	}
-	if err != nil {
+	if err := writeJSON(f.path, f); err != nil {
 		f.log.Error("which GPUs this host has is not kept over a restart", "err", err)
 	}
 }

@@ -172,13 +172,17 @@ func (r *Record) wake() {
 
 // keep writes the file. One that cannot be written is said and not more: what is known counts as long as this process lives.
 func (r *Record) keep() {
-	content, err := json.MarshalIndent(r.sick, "", "  ")
-	if err == nil {
-		err = atomicfile.Write(r.path, append(content, '\n'), 0o600)
-	}
-	if err != nil {
+	if err := writeJSON(r.path, r.sick); err != nil {
 		r.log.Error("the health of this host's GPUs is not kept over a restart", "err", err)
 	}
+}
+
+func writeJSON(path string, v any) error {
+	content, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(path, append(content, '\n'), 0o600)
 }
 
 // Watch returns why a task with the GPUs has to end, as soon as it has to; nil when ctx ends before.

@@ -8,9 +8,6 @@ import (
 	"strings"
 )
 
-// gpuDevices are the directories of NVIDIA's GPUs in sysfs.
-func (m *Machine) gpuDevices() []string { return m.pciDevices(gpuClass) }
-
 // sysfsAttribute is what a file of a PCI device says, without the end of its line.
 func sysfsAttribute(device, name string) string {
 	text, _ := os.ReadFile(filepath.Join(device, name))
@@ -20,7 +17,7 @@ func sysfsAttribute(device, name string) string {
 // checkGPUDevices compares the GPUs on the PCI bus with those that the driver has taken, and looks for the device files that CUDA opens.
 func checkGPUDevices(_ context.Context, h *Host) []Finding {
 	m := &h.Machine
-	onBus := len(m.gpuDevices())
+	onBus := len(m.pciDevices(gpuClass))
 	if onBus == 0 || m.read("proc/driver/nvidia/version") == "" {
 		return []Finding{ok("no GPU, or no driver is loaded")}
 	}
@@ -44,7 +41,7 @@ func checkGPUDevices(_ context.Context, h *Host) []Finding {
 // link says nothing: drivers lower it while a GPU is idle.
 func checkGPULinks(_ context.Context, h *Host) []Finding {
 	m := &h.Machine
-	devices := m.gpuDevices()
+	devices := m.pciDevices(gpuClass)
 	if len(devices) == 0 {
 		return []Finding{ok("this machine has no NVIDIA GPU")}
 	}

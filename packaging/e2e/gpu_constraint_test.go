@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -29,11 +28,7 @@ func TestATaskGetsTheModelOfGPUThatItAsksFor(t *testing.T) {
 
 func (h *host) modelOf(t testing.TB, uuid string) string {
 	t.Helper()
-	var all []document
-	if err := json.Unmarshal([]byte(h.pinion(t, "gpus", "-o", "json")), &all); err != nil {
-		t.Fatal(err)
-	}
-	for _, g := range all {
+	for _, g := range h.gpus(t, "gpus") {
 		if g.text("uuid") == uuid {
 			return g.text("model")
 		}

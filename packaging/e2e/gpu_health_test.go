@@ -9,13 +9,19 @@ import (
 	"testing"
 )
 
+// gpus are the GPUs of the host, as a command lists them.
+func (h *host) gpus(t testing.TB, command ...string) (all []document) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(h.pinion(t, append(command, "-o", "json")...)), &all); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
 // gpu is a GPU of the host as the pool knows it.
 func (h *host) gpu(t testing.TB, index int) document {
 	t.Helper()
-	var all []document
-	if err := json.Unmarshal([]byte(h.pinion(t, "gpus", "-o", "json")), &all); err != nil {
-		t.Fatal(err)
-	}
+	all := h.gpus(t, "gpus")
 	at := slices.IndexFunc(all, func(g document) bool { return g.at("index") == float64(index) })
 	if at < 0 {
 		t.Fatalf("there is no GPU %d", index)
@@ -131,10 +137,7 @@ func TestAGPUThatIsMissingIsMissed(t *testing.T) {
 // health is that of the GPU with the UUID, with the first words of its problem; "none" when no host has it.
 func (h *host) health(t testing.TB, uuid string) string {
 	t.Helper()
-	var all []document
-	if err := json.Unmarshal([]byte(h.pinion(t, "gpus", "-o", "json")), &all); err != nil {
-		t.Fatal(err)
-	}
+	all := h.gpus(t, "gpus")
 	at := slices.IndexFunc(all, func(g document) bool { return g.text("uuid") == uuid })
 	if at < 0 {
 		return "none"

@@ -1,19 +1,14 @@
 package e2e
 
 import (
-	"encoding/json"
 	"testing"
 )
 
 // usage is how the GPUs of the host are used, by index, as `pinion top` has it.
 func (h *host) usage(t testing.TB) map[int]document {
 	t.Helper()
-	var all []document
-	if err := json.Unmarshal([]byte(h.pinion(t, "top", "--once", "-o", "json")), &all); err != nil {
-		t.Fatal(err)
-	}
 	byIndex := map[int]document{}
-	for _, g := range all {
+	for _, g := range h.gpus(t, "top", "--once") {
 		index, _ := g.at("index").(float64)
 		byIndex[int(index)] = g
 	}

@@ -104,11 +104,11 @@ type UsageQuery struct {
 	Cluster      string
 	Allowed      func(cluster, team string) bool // nil: all tasks
 
-	Running []*spec.Task // that are counted too, up to Now
-	Now     time.Time
+	Placed []*spec.Task // those of them that run are counted too, up to Now
+	Now    time.Time
 }
 
-// UsageRow is a sum over ended tasks, and those of UsageQuery.Running. What the query does not sum by is empty. The GPU time of a task counts for the days on which it
+// UsageRow is a sum over ended tasks, and those of UsageQuery.Placed. What the query does not sum by is empty. The GPU time of a task counts for the days on which it
 // ran, the task itself for the day on which it ended.
 type UsageRow struct {
 	Day        string `json:"day,omitempty"` // such as 2026-01-02, in UTC

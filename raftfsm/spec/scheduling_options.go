@@ -126,21 +126,13 @@ var schedulingTags = map[string]func(*SchedulingOptions, string) error{
 		}
 		return nil
 	},
-	TagTimeLimit: func(t *SchedulingOptions, s string) error {
-		limit, err := time.ParseDuration(s)
-		if err != nil || limit < MinTimeLimit || limit > MaxTimeLimit {
-			return fmt.Errorf(`write a span of time from %v to %.0fh, such as "30m" or "12h"`, MinTimeLimit, MaxTimeLimit.Hours())
-		}
-		t.TimeLimit = limit
-		return nil
+	TagTimeLimit: func(t *SchedulingOptions, s string) (err error) {
+		t.TimeLimit, err = parseSpanFrom(s, MinTimeLimit)
+		return err
 	},
-	TagIdleTimeout: func(t *SchedulingOptions, s string) error {
-		timeout, err := time.ParseDuration(s)
-		if err != nil || timeout < MinIdleTimeout || timeout > MaxTimeLimit {
-			return fmt.Errorf(`write a span of time from %v to %.0fh, such as "30m" or "12h"`, MinIdleTimeout, MaxTimeLimit.Hours())
-		}
-		t.IdleTimeout = timeout
-		return nil
+	TagIdleTimeout: func(t *SchedulingOptions, s string) (err error) {
+		t.IdleTimeout, err = parseSpanFrom(s, MinIdleTimeout)
+		return err
 	},
 	TagPreemptible: func(t *SchedulingOptions, s string) (err error) { t.Preemptible, err = parseBool(s); return err },
 	TagRetries: func(t *SchedulingOptions, s string) (err error) {
@@ -178,6 +170,14 @@ func parseIntUpTo(s string, most int) (int, error) {
 		return 0, fmt.Errorf("write a whole number from 0 to %d", most)
 	}
 	return n, nil
+}
+
+func parseSpanFrom(s string, least time.Duration) (time.Duration, error) {
+	span, err := time.ParseDuration(s)
+	if err != nil || span < least || span > MaxTimeLimit {
+		return 0, fmt.Errorf(`write a span of time from %v to %.0fh, such as "30m" or "12h"`, least, MaxTimeLimit.Hours())
+	}
+	return span, nil
 }
 
 func parseBool(s string) (bool, error) {

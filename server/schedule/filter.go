@@ -69,15 +69,15 @@ func resources(a *evaluation, h *Host) (reason, detail string) {
 	if lack.Reason == spec.ReasonGPU && a.gpuConstraints.refuse(h) {
 		return spec.ReasonConstraint, a.gpuConstraints.why(h)
 	}
-	return lack.Reason, lack.Detail() + ofEligible(lack, only, h) + gpuProblem(lack, h)
+	return lack.Reason, lack.Detail() + ofEligible(lack, only.Host, h.Host) + gpuProblem(lack, h)
 }
 
 // ofEligible adds to a shortfall of GPUs that only some of the host's are counted.
-func ofEligible(lack spec.Shortfall, only, h *Host) string {
-	if lack.Reason != spec.ReasonGPU || only == h {
+func ofEligible(lack spec.Shortfall, only, whole *spec.Host) string {
+	if lack.Reason != spec.ReasonGPU || only == whole {
 		return ""
 	}
-	return fmt.Sprintf(" of the %d that meet the constraints", len(only.Host.GPUs.Devices))
+	return fmt.Sprintf(" of the %d that meet the constraints", len(only.GPUs.Devices))
 }
 
 // gpuProblem adds to a shortfall of GPUs why the host's cannot be seen.

@@ -96,13 +96,13 @@ func (a *evaluation) shortfallsOn(h *Host) (missing shortfalls) {
 
 // resourceShortfalls returns what the empty host lacks for one task of the request beside `others` tasks of it, which fit.
 func (a *evaluation) resourceShortfalls(h *Host, others int) (missing shortfalls) {
-	demand := a.demandOn(h)
-	left := spec.CapacityOf(a.gpuConstraints.record(h)).Subtract(demand, others)
+	demand, only := a.demandOn(h), a.gpuConstraints.record(h)
+	left := spec.CapacityOf(only).Subtract(demand, others)
 	for lack := range left.Shortfalls(demand) {
 		detail := lack.Detail()
 		switch {
 		case lack.Reason != spec.ReasonPorts:
-			detail = fmt.Sprintf("%s, the host has %d%s%s", lack.Need(), lack.Has, ofEligible(lack, a.gpuConstraints.restrict(h), h), gpuProblem(lack, h))
+			detail = fmt.Sprintf("%s, the host has %d%s%s", lack.Need(), lack.Has, ofEligible(lack, only, h.Host), gpuProblem(lack, h))
 		case others > 0:
 			detail = "each task needs its ports of a host of its own"
 		}

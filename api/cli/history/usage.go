@@ -29,8 +29,8 @@ func Usage(system invocation.System) *cli.Command {
 		Name:  "usage",
 		Usage: "Sum the GPU-hours of ended tasks by team, key, family or day",
 		Description: `Sums over tasks that have ended, by whole days in UTC: GPU-hours on the days on which they ran, tasks and failures on the day on which
-they ended; with --running, tasks that run too, up to now. BUSY is the part of the measured time in which the GPUs computed, and KWH their energy in it: --csv has the GPU-hours that
-were measured. KEY is the name of a key where you may know it, else its id, which --csv and -o json have.
+they ended; with --running, tasks that run too, up to now. BUSY is the part of the measured time in which the GPUs computed, and KWH their energy in
+it: --csv has the GPU-hours that were measured. KEY is the name of a key where you may know it, else its id, which --csv and -o json have.
 
 Examples:
    pinion usage                             # of the last 30 days, by team

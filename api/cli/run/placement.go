@@ -14,7 +14,7 @@ import (
 	"pinion/raftfsm/query"
 )
 
-// placementFlags are the flags that choose among the hosts.
+// placementFlags are the flags that choose among the hosts and their GPUs.
 func placementFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "on-host", Usage: "only on the host `NAME`; repeatable, for one of several"},
