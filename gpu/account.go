@@ -96,14 +96,14 @@ func (a *Account) ReturnShare(mib int64) {
 type Accounts []Account
 
 // NewAccounts are the accounts of devices that nobody has. shares says that the host keeps containers to their shares: without
-// it none is offered. A device that is sick is offered to nobody, unless sick says so; one with MIG instances, or without memory of
+// it none is offered. A device that is sick is offered to nobody, unless sick says so; a MIG device, and one without memory of
 // its own, is not shared.
 func NewAccounts(devices []Device, shares, sick bool) Accounts {
 	all := make(Accounts, 0, len(devices))
 	for _, d := range ordered(devices, len(devices)) {
 		all = append(all, Account{
 			UUID: d.UUID, TotalMiB: d.MemoryMiB,
-			offered: sick || d.Health == Healthy, shares: shares && d.MemoryMiB > 0 && len(d.MIG) == 0,
+			offered: sick || d.Health == Healthy, shares: shares && d.MemoryMiB > 0 && d.MIGDevice == nil,
 		})
 	}
 	return all

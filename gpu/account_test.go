@@ -92,7 +92,7 @@ func checkAccounts(t *testing.T, accounts gpu.Accounts, held []holding) {
 
 func TestSharesAreOfferedWhereTheyAreEnforced(t *testing.T) {
 	sick, sliced, unified := devicesOf(1, 1000), devicesOf(1, 1000), devicesOf(1, 0)
-	sick[0].Health, sliced[0].MIG = gpu.Unhealthy, []gpu.MIG{{UUID: "MIG-1"}}
+	sick[0].Health, sliced[0].MIGDevice = gpu.Unhealthy, &gpu.MIGDevice{Profile: "1g.10gb"}
 	for name, c := range map[string]struct {
 		accounts     gpu.Accounts
 		shares, idle int

@@ -11,11 +11,12 @@ const (
 	AttributeModel             = "pinion.gpu.model"
 	AttributeMemory            = "pinion.gpu.memory-mib"         // missing where a GPU has no memory of its own to report
 	AttributeComputeCapability = "pinion.gpu.compute-capability" // such as 9.0; missing where the host does not tell it
+	AttributeMIGProfile        = "pinion.gpu.mig-profile"        // such as 1g.10gb; missing of whole GPUs
 )
 
 // IsAttribute reports whether GPUs have the attribute.
 func IsAttribute(name string) bool {
-	return name == AttributeModel || name == AttributeMemory || name == AttributeComputeCapability
+	return name == AttributeModel || name == AttributeMemory || name == AttributeComputeCapability || name == AttributeMIGProfile
 }
 
 // Attribute is the value of one of the attributes of GPUs.
@@ -29,22 +30,25 @@ func (d *Device) Attribute(name string) (value string, carried bool) {
 		}
 	case AttributeComputeCapability:
 		value = d.ComputeCapability
+	case AttributeMIGProfile:
+		value = d.Profile()
 	}
 	return value, value != ""
 }
 
 // SameAttributes reports whether no attribute tells the two apart.
 func (d *Device) SameAttributes(o *Device) bool {
-	return d.Model == o.Model && d.MemoryMiB == o.MemoryMiB && d.ComputeCapability == o.ComputeCapability
+	return d.Model == o.Model && d.MemoryMiB == o.MemoryMiB && d.ComputeCapability == o.ComputeCapability && d.Profile() == o.Profile()
 }
 
-// HostAttribute is the host's value of an attribute of GPUs: all models, with ", " between them; the smallest memory; the lowest compute capability.
-// It is "" without GPUs and, but for the model, when a GPU does not have the attribute.
+// HostAttribute is the host's value of an attribute of GPUs: all models, or profiles, with ", " between them; the smallest memory; the lowest compute
+// capability. It is "" without GPUs and, of the numbers, when a GPU does not have the attribute.
 func HostAttribute(devices []Device, name string) string {
 	var values []string
+	isText := name == AttributeModel || name == AttributeMIGProfile
 	for i := range devices {
 		value, carried := devices[i].Attribute(name)
-		if !carried && name != AttributeModel {
+		if !carried && !isText {
 			return ""
 		}
 		if carried && !slices.Contains(values, value) {
@@ -54,7 +58,7 @@ func HostAttribute(devices []Device, name string) string {
 	if len(values) == 0 {
 		return ""
 	}
-	if name == AttributeModel {
+	if isText {
 		slices.Sort(values)
 		return strings.Join(values, ", ")
 	}

@@ -30,28 +30,30 @@ func (h Health) Repair() string {
 	return ""
 }
 
-// Device is one physical GPU as its host sees it. The UUID alone identifies it: index and minor may change when the driver
-// is reloaded. Only the host that owns the device writes these fields.
+// Device is one physical GPU as its host sees it, or a MIG device of one that is partitioned, which is then not listed itself. The UUID
+// alone identifies it: index and minor may change when the driver is reloaded. Only the host that owns the device writes these fields.
 type Device struct {
-	UUID      string `json:"uuid"`                // "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", stable for the life of the card
-	Index     int    `json:"index"`               // NVML enumeration order, from 0
+	UUID      string `json:"uuid"`                // "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", stable for the life of the card; "MIG-..." of a MIG device, until its GPU is partitioned anew
+	Index     int    `json:"index"`               // NVML enumeration order, from 0; a MIG device has that of its GPU
 	Minor     int    `json:"minor"`               // N of /dev/nvidiaN
 	PCI       string `json:"pci"`                 // domain:bus:device.function, "00000000:1B:00.0"
 	Model     string `json:"model"`               // marketing name, "NVIDIA H100 80GB HBM3"
 	MemoryMiB int64  `json:"memoryMiB,omitempty"` // 0 when the device has no memory of its own to report (unified memory)
 	NUMANode  int    `json:"numaNode"`            // CPU-side NUMA node, -1 when unknown
-	MIG       []MIG  `json:"mig,omitempty"`       // slices of a partitioned device; empty when MIG is off
+	Former    []MIG  `json:"mig,omitempty"`       // nobody writes it any more; what is stored once keeps its place
 	Links     Links  `json:"links,omitempty"`     // how the device reaches each of its peers on this host
 	Health    Health `json:"health"`
 	Problem   string `json:"problem,omitempty"` // why the device is not healthy, in words for people
 
 	ComputeCapability string `json:"computeCapability,omitempty" level:"1"` // CUDA's, "9.0"; "" when it is not known
+
+	MIGDevice *MIGDevice `json:"migDevice,omitempty" level:"1"` // nil of a whole GPU
 }
 
-// MIG is one slice of a partitioned GPU.
+// MIG is what Device.Former has.
 type MIG struct {
-	UUID      string `json:"uuid"`    // "MIG-..."
-	Profile   string `json:"profile"` // "1g.10gb"
+	UUID      string `json:"uuid"`
+	Profile   string `json:"profile"`
 	MemoryMiB int64  `json:"memoryMiB"`
 }
 

@@ -19,10 +19,10 @@ func (i Inventory) Device(uuid string) (Device, bool) {
 // Healthy returns the UUIDs of the healthy devices, ordered by index.
 func (i Inventory) Healthy() []string {
 	devices := i.Devices
-	byIndex := func(a, b Device) int { return a.Index - b.Index }
-	if !slices.IsSortedFunc(devices, byIndex) {
+	byNumber := func(a, b Device) int { return compareNumber(&a, &b) }
+	if !slices.IsSortedFunc(devices, byNumber) {
 		devices = slices.Clone(devices)
-		slices.SortStableFunc(devices, byIndex)
+		slices.SortStableFunc(devices, byNumber)
 	}
 	uuids := make([]string, 0, len(devices))
 	for i := range devices {
@@ -44,14 +44,22 @@ func (d Device) LinkTo(peer string) (link Link, ok bool) {
 	return Link{}, false
 }
 
-// ordered returns the devices with the lowest indices, sorted by index.
+// compareNumber orders devices by Device.Number.
+func compareNumber(a, b *Device) int {
+	if order := cmp.Compare(a.Index, b.Index); order != 0 || a.MIGDevice == nil || b.MIGDevice == nil {
+		return order
+	}
+	return cmp.Compare(a.MIGDevice.Index, b.MIGDevice.Index)
+}
+
+// ordered returns the devices with the lowest numbers, sorted by them.
 func ordered(devices []Device, limit int) []*Device {
 	all := make([]*Device, len(devices))
 	for i := range devices {
 		all[i] = &devices[i]
 	}
 	slices.SortStableFunc(all, func(a, b *Device) int {
-		return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.UUID, b.UUID))
+		return cmp.Or(compareNumber(a, b), cmp.Compare(a.UUID, b.UUID))
 	})
 	return all[:min(len(all), limit)]
 }
@@ -69,10 +77,14 @@ func (i Inventory) models() string {
 	var names []string
 	count := map[string]int{}
 	for n := range i.Devices {
-		if name := i.Devices[n].Model; count[name] == 0 {
+		name := i.Devices[n].Model
+		if profile := i.Devices[n].Profile(); profile != "" {
+			name += " MIG " + profile
+		}
+		if count[name] == 0 {
 			names = append(names, name)
 		}
-		count[i.Devices[n].Model]++
+		count[name]++
 	}
 	for n, name := range names {
 		names[n] = fmt.Sprintf("%d x %s", count[name], name)

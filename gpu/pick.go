@@ -13,7 +13,7 @@ import "slices"
 //
 // Callers with many requests make a Topology of the host once: it gives the same results and caches them.
 func Pick(devices []Device, free []string, n int) []string {
-	candidates := slices.DeleteFunc(ordered(devices, maxDevices), func(d *Device) bool {
+	candidates := slices.DeleteFunc(ordered(devices, MaxDevices), func(d *Device) bool {
 		return d.Health != Healthy || !slices.Contains(free, d.UUID)
 	})
 	if n <= 0 || n > len(candidates) {

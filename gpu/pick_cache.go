@@ -35,7 +35,7 @@ func (c *pickCache) lookup(free DeviceSet, n int) pickResult {
 	}
 	known := &c.page(free, n)[free%256]
 	if both := known.Load(); both != 0 {
-		return pickResult{set: DeviceSet(both), score: int(both >> 32)}
+		return pickResult{set: DeviceSet(uint32(both)), score: int(both >> 32)}
 	}
 	found := c.search(free, n)
 	known.Store(uint64(found.score)<<32 | uint64(found.set))

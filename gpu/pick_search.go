@@ -8,8 +8,8 @@ const exactLimit = 16
 // bestSet returns the best n devices; n is positive and at most the number of devices.
 func bestSet(w linkScores, n int) DeviceSet {
 	switch {
-	case n == w.size:
-		return DeviceSet(1<<w.size - 1)
+	case n == w.size || !slices.ContainsFunc(w.totals, func(total int32) bool { return total != 0 }): // MIG devices have no links
+		return DeviceSet(1<<n - 1)
 	case w.size <= exactLimit:
 		return exact(w, n)
 	}

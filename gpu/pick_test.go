@@ -143,7 +143,7 @@ func pairs(w linkScores, set DeviceSet) (sum int32) {
 }
 
 func candidates(devices []Device, free []string) []*Device {
-	return slices.DeleteFunc(ordered(devices, maxDevices), func(d *Device) bool {
+	return slices.DeleteFunc(ordered(devices, MaxDevices), func(d *Device) bool {
 		return d.Health != Healthy || !slices.Contains(free, d.UUID)
 	})
 }

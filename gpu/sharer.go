@@ -29,9 +29,9 @@ type Sharer interface {
 	EndOthers(ctx context.Context, uuids []string) error
 }
 
-// Lacks reports whether the host is known not to have the device, or the MIG instance, with the UUID: nothing can have it open then.
+// Lacks reports whether the host is known not to have the device with the UUID: nothing can have it open then.
 func (i Inventory) Lacks(uuid string) bool {
 	return i.Problem == "" && !slices.ContainsFunc(i.Devices, func(d Device) bool {
-		return d.UUID == uuid || slices.ContainsFunc(d.MIG, func(m MIG) bool { return m.UUID == uuid })
+		return d.UUID == uuid
 	})
 }

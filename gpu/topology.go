@@ -22,10 +22,10 @@ type TopologyCache struct {
 	byScores map[string]*pickCache
 }
 
-// Topology returns the topology of a host with these devices, in any order. Above 32 devices, the driver's maximum, it has
-// the 32 with the lowest indices.
+// Topology returns the topology of a host with these devices, in any order. Above MaxDevices it has
+// those with the lowest numbers.
 func (b *TopologyCache) Topology(devices []Device) Topology {
-	all := ordered(devices, maxDevices)
+	all := ordered(devices, MaxDevices)
 	if len(all) == 0 {
 		return Topology{}
 	}

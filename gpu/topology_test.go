@@ -91,10 +91,10 @@ func TestHostsThatAreWiredAlikeShareWhatWasChosen(t *testing.T) {
 }
 
 func TestAHostHasTheDevicesThatADriverServes(t *testing.T) {
-	devices := cubes(40)
+	devices := cubes(MaxDevices + 8)
 	slices.Reverse(devices)
 	topology := new(TopologyCache).Topology(devices)
-	if got, want := topology.UUIDs(topology.HealthySet(allNames(devices))), allNames(cubes(32)); !slices.Equal(got, want) {
+	if got, want := topology.UUIDs(topology.HealthySet(allNames(devices))), allNames(cubes(MaxDevices)); !slices.Equal(got, want) {
 		t.Errorf("has %v, want %v", got, want)
 	}
 	if got, want := topology.UUIDs(topology.Pick(^DeviceSet(0), 32)), Pick(devices, allNames(devices), 32); !slices.Equal(got, want) || len(got) != 32 {

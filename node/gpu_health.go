@@ -212,6 +212,9 @@ func (g *GPUs) reset(ctx context.Context, uuid string) error {
 	if !ok {
 		return errors.New("this host has no way to reset a GPU")
 	}
+	if device, _ := g.current().Device(uuid); device.MIGDevice != nil {
+		return fmt.Errorf("it is a MIG device, and only its whole GPU %s is reset: drain the host, then `nvidia-smi --gpu-reset --id=%s`", device.MIGDevice.Parent, device.MIGDevice.Parent)
+	}
 	if err := resetter.Reset(ctx, uuid); err != nil {
 		return err
 	}

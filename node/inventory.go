@@ -75,12 +75,9 @@ func (g *GPUs) takeFaults() {
 	if !ok {
 		return
 	}
-	var all []string
-	for _, d := range g.current().Devices {
-		all = append(all, d.UUID)
-	}
+	devices := g.current().Devices
 	for _, fault := range source.Faults() {
-		g.record.AddFault(fault, all, time.Now())
+		g.record.AddFault(fault, devices, time.Now())
 	}
 	g.publish()
 }
@@ -100,7 +97,7 @@ func (g *GPUs) read(ctx context.Context) error {
 		g.log.Error("the GPUs of this host cannot be read", "err", err)
 		inventory = markUnhealthy(g.inventory, err)
 	}
-	g.inventory = inventory
+	g.inventory = inventory.Bounded()
 	return nil
 }
 

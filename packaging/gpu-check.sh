@@ -4,7 +4,7 @@
 # nvidia-cuda-mps-control and gcc). Prints PASS or FAIL for each point; ends with 0 when
 # all passed, 1 when one failed, 2 when this machine cannot be checked. Needs root; leaves nothing behind.
 #
-#   packaging/gpu-check.sh [path of pinion]      default: bin/pinion of this repository
+#   [PINION_CHECK_MIG=0] packaging/gpu-check.sh [path of pinion]      default: bin/pinion of this repository
 set -uo pipefail
 
 pinion=$(realpath -m "${1:-$(dirname "$0")/../bin/pinion}")
@@ -110,6 +110,11 @@ usage() { # what pinion measures of each GPU is what nvidia-smi shows at nearly 
 check "the measured use of every GPU is what nvidia-smi shows" usage
 check "every GPU passes a check, with a test of its memory" host gpus check "${gpus[@]}"
 [[ $source == auto ]] || . "$(dirname "$0")/mps-check.sh"
+if [[ ${PINION_CHECK_MIG:-} ]]; then
+	. "$(dirname "$0")/mig-check.sh"
+else
+	echo "NOT CHECKED: MIG devices; with PINION_CHECK_MIG=INDEX that GPU is partitioned for it"
+fi
 calm() { ! grep -E 'pinion-nvml died' "$scratch/err"; }
 check "the pinion-nvml helper never died" calm
 

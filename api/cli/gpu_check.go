@@ -81,7 +81,7 @@ func (p Program) checkGPUs(c *cli.Context, reset bool) error {
 		}
 		problem, err := waitForGPUCheck(ctx, inv.Client, g.UUID)
 		if err == nil && problem != "" {
-			err = fmt.Errorf("%s/%d (%s) has not passed: %s", g.Host, g.Index, g.UUID, problem)
+			err = fmt.Errorf("%s/%s (%s) has not passed: %s", g.Host, g.Number(), g.UUID, problem)
 		}
 		return err
 	}, result)

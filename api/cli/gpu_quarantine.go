@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -89,7 +88,7 @@ func (p Program) changeGPUs(c *cli.Context, change func(context.Context, *invoca
 		}
 		where := cmp.Or(g.Host, "a host that has no longer got it")
 		if g.Host != "" {
-			where += "/" + strconv.Itoa(g.Index)
+			where += "/" + g.Number()
 		}
 		if _, err := fmt.Fprintf(inv.Out, "%s (%s) %s\n", where, g.UUID, result); err != nil {
 			return err
@@ -102,7 +101,7 @@ func (p Program) changeGPUs(c *cli.Context, change func(context.Context, *invoca
 func findGPU(all []client.GPU, argument string) (found client.GPU, err error) {
 	names, matches := invocation.GPUHosts(all), 0
 	for _, g := range all {
-		index := "/" + strconv.Itoa(g.Index)
+		index := "/" + g.Number()
 		switch {
 		case g.UUID == argument:
 			return g, nil

@@ -71,7 +71,7 @@ func printGPUs(ctx context.Context, c *cli.Context, inv *invocation.Invocation) 
 		return err
 	}
 	slices.SortStableFunc(gpus, func(a, b listing.Item[client.GPU]) int {
-		return cmp.Or(format.CompareNames(a.Value.Host, b.Value.Host), strings.Compare(a.Value.HostID, b.Value.HostID), a.Value.Index-b.Value.Index)
+		return cmp.Or(format.CompareNames(a.Value.Host, b.Value.Host), strings.Compare(a.Value.HostID, b.Value.HostID), a.Value.Index-b.Value.Index, a.Value.MIGIndex()-b.Value.MIGIndex())
 	})
 	list := listing.List[client.GPU]{Items: gpus, ID: func(g client.GPU) string { return g.UUID }, Table: func(gpus []client.GPU) (*table.Table, error) {
 		return gpuTable(inv, gpus), nil
@@ -109,7 +109,7 @@ func gpuTable(inv *invocation.Invocation, gpus []client.GPU) *table.Table {
 			if wide {
 				task = holder.Task
 			}
-			row := []string{names[g.HostID], strconv.Itoa(g.Index), format.GPUModel(g.Model, g.Simulated), gpuMemory(g, holder), numaNode(g), g.Health, cmp.Or(task, "-"), cmp.Or(holder.Definition, "-"), cmp.Or(holder.Team, "-")}
+			row := []string{names[g.HostID], g.Number(), format.GPUModel(g.Model, g.Profile(), g.Simulated), gpuMemory(g, holder), numaNode(g), g.Health, cmp.Or(task, "-"), cmp.Or(holder.Definition, "-"), cmp.Or(holder.Team, "-")}
 			if wide {
 				row = append(row, cmp.Or(holder.Container, "-"), g.UUID, g.PCI, g.Problem)
 			}

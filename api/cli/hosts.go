@@ -237,7 +237,7 @@ func gpuProblems(h client.Host) []string {
 	}
 	for _, device := range h.GPUs.Devices {
 		if device.Problem != "" {
-			problems = append(problems, fmt.Sprintf("GPU %d: %s", device.Index, device.Problem))
+			problems = append(problems, fmt.Sprintf("GPU %s: %s", device.Number(), device.Problem))
 		}
 	}
 	return problems

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 )
 
@@ -71,6 +72,39 @@ type Device struct {
 	NUMANode  int    `json:"numaNode"`  // -1 when unknown
 	Health    string `json:"health"`    // Healthy, or another value when no new work is given to it
 	Problem   string `json:"problem"`   // why it is not healthy
+
+	MIGDevice *MIGDevice `json:"migDevice"` // nil of a whole GPU
+}
+
+// MIGDevice is what a MIG device is of its GPU.
+type MIGDevice struct {
+	Parent  string `json:"parent"`  // UUID of the GPU
+	Index   int    `json:"index"`   // among the MIG devices of the GPU
+	Profile string `json:"profile"` // "1g.10gb"
+}
+
+// Number names the device on its host, as NVIDIA does: "3", and "3:1" of a MIG device of GPU 3.
+func (d *Device) Number() string {
+	if d.MIGDevice == nil {
+		return strconv.Itoa(d.Index)
+	}
+	return fmt.Sprintf("%d:%d", d.Index, d.MIGDevice.Index)
+}
+
+// MIGIndex is that of a MIG device, -1 of a whole GPU.
+func (d *Device) MIGIndex() int {
+	if d.MIGDevice == nil {
+		return -1
+	}
+	return d.MIGDevice.Index
+}
+
+// Profile is that of a MIG device, "" of a whole GPU.
+func (d *Device) Profile() string {
+	if d.MIGDevice == nil {
+		return ""
+	}
+	return d.MIGDevice.Profile
 }
 
 // Healths of a GPU; any but Healthy gets no new work.

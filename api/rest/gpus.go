@@ -17,11 +17,11 @@ type gpuView struct {
 	Health     gpu.Health `json:"health"`
 	Host       string     `json:"host"` // name
 	HostID     string     `json:"hostId"`
-	Index      int        `json:"index"`           // NVML enumeration order, from 0
+	Index      int        `json:"index"`           // NVML enumeration order, from 0; of a MIG device that of its GPU
 	Links      []linkView `json:"links,omitempty"` // to its peers on the host
 	MemoryMiB  int64      `json:"memoryMiB,omitempty"`
-	MIG        []migView  `json:"mig,omitempty"` // slices of a partitioned GPU
-	Minor      int        `json:"minor"`         // N of /dev/nvidiaN
+	MIGDevice  *migView   `json:"migDevice,omitempty"` // absent of a whole GPU
+	Minor      int        `json:"minor"`               // N of /dev/nvidiaN
 	Model      string     `json:"model"`
 	NUMANode   int        `json:"numaNode"`          // -1 when unknown
 	PCI        string     `json:"pci"`               // domain:bus:device.function
@@ -50,11 +50,11 @@ type linkView struct {
 	Peer  string       `json:"peer"`            // UUID
 }
 
-// migView is a slice of a partitioned GPU.
+// migView is what a MIG device is of its GPU.
 type migView struct {
-	MemoryMiB int64  `json:"memoryMiB"`
-	Profile   string `json:"profile"` // "1g.10gb"
-	UUID      string `json:"uuid"`
+	Index   int    `json:"index"`   // among the MIG devices of the GPU, from 0
+	Parent  string `json:"parent"`  // UUID of the GPU
+	Profile string `json:"profile"` // "1g.10gb"
 }
 
 // listGPUs lists every GPU of every cluster, or of ?cluster=NAME.
@@ -85,8 +85,8 @@ func renderGPU(host *spec.Host, d *gpu.Device) gpuView {
 	for link := range d.Links.All() {
 		view.Links = append(view.Links, linkView{Kind: link.Kind, Lanes: link.Lanes, Peer: link.Peer})
 	}
-	for _, slice := range d.MIG {
-		view.MIG = append(view.MIG, migView{MemoryMiB: slice.MemoryMiB, Profile: slice.Profile, UUID: slice.UUID})
+	if mig := d.MIGDevice; mig != nil {
+		view.MIGDevice = &migView{Index: mig.Index, Parent: mig.Parent, Profile: mig.Profile}
 	}
 	return view
 }

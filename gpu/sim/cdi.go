@@ -20,19 +20,19 @@ const cdiVersion = "0.6.0"
 const smiPath = "/usr/bin/nvidia-smi"
 
 // newCDISpec builds the CDI specification. It has no hooks: nothing runs on the host.
-func newCDISpec(m model, devices []gpu.Device, nodes []node, self string) ([]byte, error) {
+func newCDISpec(m model, devices []gpu.Device, nodes machineNodes, self string) ([]byte, error) {
 	spec := cdi.Spec{Version: cdiVersion, Kind: Kind}
 	for i, d := range devices {
 		spec.Devices = append(spec.Devices, cdi.Device{
 			Name: d.UUID,
 			ContainerEdits: cdi.ContainerEdits{
-				DeviceNodes: []*cdi.DeviceNode{deviceNode(nodes[i])},
+				DeviceNodes: []*cdi.DeviceNode{deviceNode(nodes.devices[i])},
 				Env:         []string{deviceEnv(d)},
 			},
 		})
 	}
 	spec.ContainerEdits.Env = driverEnv(m)
-	for _, shared := range nodes[len(devices):] {
+	for _, shared := range nodes.shared {
 		spec.ContainerEdits.DeviceNodes = append(spec.ContainerEdits.DeviceNodes, deviceNode(shared))
 	}
 	if self != "" {

@@ -27,7 +27,11 @@ type toolDevice struct {
 }
 
 func deviceEnv(d gpu.Device) string {
-	return fmt.Sprintf("%s%d=%s,%d,%s", envDevice, d.Minor, d.UUID, d.MemoryMiB, d.Model)
+	model := d.Model
+	if profile := d.Profile(); profile != "" {
+		model += " MIG " + profile // as NVML names it
+	}
+	return fmt.Sprintf("%s%d=%s,%d,%s", envDevice, d.Minor, d.UUID, d.MemoryMiB, model)
 }
 
 func driverEnv(m model) []string {

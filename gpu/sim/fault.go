@@ -105,8 +105,8 @@ func (s *source) readFaults() (faults []gpu.Fault) {
 		}
 		var index int
 		var code uint64
-		if _, err := fmt.Sscan(string(content), &index, &code); err == nil && index >= 0 && index < len(s.devices) {
-			faults = append(faults, gpu.Fault{UUID: s.devices[index].UUID, Xid: code})
+		if _, err := fmt.Sscan(string(content), &index, &code); err == nil && index >= 0 && index < len(s.cards) {
+			faults = append(faults, gpu.Fault{UUID: s.cards[index].UUID, Xid: code})
 		}
 	}
 	return faults
@@ -128,16 +128,17 @@ func (s *source) Faults() []gpu.Fault {
 	return faults
 }
 
-// Check is of gpu.Checker: a GPU that is not broken works.
+// Check is of gpu.Checker: a device whose GPU is not broken works.
 func (s *source) Check(_ context.Context, uuid string, _ bool) error {
-	broken, err := readBroken(s.broken, len(s.devices))
+	broken, err := readBroken(s.broken, len(s.cards))
 	if err != nil {
 		return err
 	}
-	index, err := s.index(uuid)
+	at, err := s.find(uuid)
 	if err != nil {
 		return err
 	}
+	index := s.devices[at].Index
 	if why, ok := broken[index]; ok {
 		return errors.New(why)
 	}
@@ -146,21 +147,23 @@ func (s *source) Check(_ context.Context, uuid string, _ bool) error {
 
 // Reset is of gpu.Resetter: it mends a GPU that is broken by an error after which a reset helps.
 func (s *source) Reset(_ context.Context, uuid string) error {
-	broken, err := readBroken(s.broken, len(s.devices))
+	broken, err := readBroken(s.broken, len(s.cards))
 	if err != nil {
 		return err
 	}
-	index, err := s.index(uuid)
+	at, err := s.find(uuid)
 	if err != nil {
 		return err
 	}
+	index := s.devices[at].Index
 	if why, ok := broken[index]; ok && healthOf(why) != gpu.NeedsReset {
 		return fmt.Errorf("a reset does not help: %s", why)
 	}
 	return Mend(s.Dir, index)
 }
 
-func (s *source) index(uuid string) (int, error) {
+// find is the place of a device in devices.
+func (s *source) find(uuid string) (at int, err error) {
 	for i, d := range s.devices {
 		if d.UUID == uuid {
 			return i, nil

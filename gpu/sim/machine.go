@@ -7,10 +7,34 @@ import (
 	"pinion/gpu"
 )
 
-// newDevices makes the devices of the machine, all of them healthy. Those of each model have a PCI domain of their own.
-func newDevices(groups []group, seed string) (all []gpu.Device) {
+// newMachine makes the GPUs of the machine and its devices, which are these or their MIG devices, all of them healthy.
+func newMachine(groups []group, seed string) (cards, devices []gpu.Device) {
+	cards = newCards(groups, seed)
+	at := 0
+	for _, g := range groups {
+		for range g.count {
+			if g.partition == nil {
+				devices = append(devices, cards[at])
+			} else {
+				devices = append(devices, partitioned(&cards[at], g.partition)...)
+			}
+			at++
+		}
+	}
+	for i := range devices {
+		if d := &devices[i]; d.MIGDevice != nil {
+			d.Minor = firstCapability + i
+		}
+	}
+	return cards, devices
+}
+
+// newCards makes the GPUs. Those of each group have a PCI domain of their own.
+func newCards(groups []group, seed string) (all []gpu.Device) {
+	before := map[string]int{} // GPUs of the model in the groups before
 	for domain, g := range groups {
-		devices := newGroup(g.model, g.count, seed)
+		devices := newGroup(g.model, before[g.key], g.count, seed)
+		before[g.key] += g.count
 		for i := range devices {
 			d := &devices[i]
 			d.Index, d.Minor = d.Index+len(all), d.Minor+len(all)
@@ -27,12 +51,12 @@ func newDevices(groups []group, seed string) (all []gpu.Device) {
 	return all
 }
 
-// newGroup makes the devices of one model.
-func newGroup(m model, count int, seed string) []gpu.Device {
+// newGroup makes GPUs of one model, of which the machine has some before the first.
+func newGroup(m model, first, count int, seed string) []gpu.Device {
 	devices := make([]gpu.Device, count)
 	for i := range devices {
 		devices[i] = gpu.Device{
-			UUID:              uuid(seed, m.key, i),
+			UUID:              uuid(seed, m.key, first+i),
 			Index:             i,
 			Minor:             i,
 			PCI:               m.slots[i].pci,

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,7 +34,7 @@ func TestEverySpecSaysWhichMachine(t *testing.T) {
 }
 
 func TestABadSpecIsToldTheModels(t *testing.T) {
-	for _, spec := range []string{"", "h100", "x", "xh100", "8x", "0xh100", "-1xh100", "9xh100", "1.5xh100", "manyxh100", "2xgb10", "8xv100", "8xh100,2xt4", "8 x h100", "8xh100+", "2xh100+2xh100", "4xh100+4xk80", "8xh100+8xh200+8xa100+8xb200+1xt4"} {
+	for _, spec := range []string{"", "h100", "x", "xh100", "8x", "0xh100", "-1xh100", "9xh100", "1.5xh100", "manyxh100", "2xgb10", "8xv100", "8xh100,2xt4", "8 x h100", "8xh100+", "2xh100+2xh100", "4xh100+4xk80", "1xh100/", "1xh100/7x1g.5gb", "1xh100/8x1g.10gb", "1xt4/1x1g.10gb", "1xh100/2x4g.40gb", "1xh100/1x4g.40gb/1x3g.40gb/1x1g.10gb", "5xh100/7x1g.10gb+5xh100", "8xh100+8xh200+8xa100+8xb200+1xt4"} {
 		_, err := parseMachine(spec)
 		if err == nil {
 			t.Errorf("%q was accepted", spec)
@@ -95,7 +96,7 @@ func TestMachinesAreWiredAsTheRealOnes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := matrix(newDevices([]group{{m, count}}, "seed")); got != unindent(want) {
+		if got := matrix(newCards([]group{{model: m, count: count}}, "seed")); got != unindent(want) {
 			t.Errorf("%s is wired\n%s\nwant\n%s", spec, got, unindent(want))
 		}
 	}
@@ -104,7 +105,7 @@ func TestMachinesAreWiredAsTheRealOnes(t *testing.T) {
 func TestEveryMachineIsWhole(t *testing.T) {
 	for _, m := range models {
 		pci, uuids := map[string]bool{}, map[string]bool{}
-		for i, d := range newDevices([]group{{m, len(m.slots)}}, "seed") {
+		for i, d := range newCards([]group{{model: m, count: len(m.slots)}}, "seed") {
 			pci[d.PCI], uuids[d.UUID] = true, true
 			if d.Index != i || d.Minor != i || d.Health != gpu.Healthy || d.Model != m.name {
 				t.Errorf("%s: device %d is %+v", m.key, i, d)
@@ -129,7 +130,7 @@ func TestPickKnowsTheMachines(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		inventory := gpu.Inventory{Devices: newDevices([]group{{m, count}}, "seed")}
+		inventory := gpu.Inventory{Devices: newCards([]group{{model: m, count: count}}, "seed")}
 		var got []int
 		for _, uuid := range gpu.Pick(inventory.Devices, inventory.Healthy(), 4) {
 			d, _ := inventory.Device(uuid)
@@ -174,7 +175,7 @@ func TestAMachineHasGPUsOfSeveralModels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	devices := newDevices(groups, "seed")
+	devices := newCards(groups, "seed")
 	var got []string
 	for i, d := range devices {
 		if d.Index != i || d.Minor != i {
@@ -188,5 +189,57 @@ func TestAMachineHasGPUsOfSeveralModels(t *testing.T) {
 	}
 	if got := matrix(devices); !strings.HasPrefix(got, "X NV18 SYS") {
 		t.Errorf("wired as\n%s", got)
+	}
+}
+
+// The rules are of NVIDIA's guide to MIG: 7 slices of multiprocessors, 8 of memory, and places at which each profile may be.
+func TestTheDriverHasAPlaceForEachMIGDevice(t *testing.T) {
+	for spec, want := range map[string]string{
+		"1xh100/7x1g.10gb":             "1g.10gb 1g.10gb 1g.10gb 1g.10gb 1g.10gb 1g.10gb 1g.10gb",
+		"1xh100/4x1g.10gb/1x3g.40gb":   "3g.40gb 1g.10gb 1g.10gb 1g.10gb 1g.10gb",
+		"1xh200/2x3g.71gb":             "3g.71gb 3g.71gb",
+		"1xb200/3x2g.45gb/1x1g.45gb":   "2g.45gb 2g.45gb 2g.45gb 1g.45gb",
+		"1xa100/1x7g.80gb":             "7g.80gb",
+		"1xa100/1x4g.40gb/3x1g.10gb":   "4g.40gb 1g.10gb 1g.10gb 1g.10gb",
+		"1xh100/4x1g.20gb":             "1g.20gb 1g.20gb 1g.20gb 1g.20gb",
+		"1xh100/3x1g.20gb/1x1g.10gb":   "1g.20gb 1g.20gb 1g.20gb 1g.10gb",
+		"1xh100/1x3g.40gb/2x2g.20gb":   "3g.40gb 2g.20gb 2g.20gb",
+		"1xh100/1x2g.20gb/1x1g.20gb":   "2g.20gb 1g.20gb",
+		"2xh100+1xh100/2x3g.40gb+1xt4": "- - 3g.40gb 3g.40gb -",
+	} {
+		groups, err := parseMachine(spec)
+		if err != nil {
+			t.Errorf("%s: %v", spec, err)
+			continue
+		}
+		_, devices := newMachine(groups, "seed")
+		var profiles, uuids []string
+		for i := range devices {
+			profiles, uuids = append(profiles, cmp.Or(devices[i].Profile(), "-")), append(uuids, devices[i].UUID)
+		}
+		slices.Sort(uuids)
+		if got := strings.Join(profiles, " "); got != want || len(slices.Compact(uuids)) != len(devices) {
+			t.Errorf("%s has %s, want %s", spec, got, want)
+		}
+	}
+}
+
+func TestAMachineWithMIGDevices(t *testing.T) {
+	groups, err := parseMachine("1xh100+1xh100/2x3g.40gb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cards, devices := newMachine(groups, "seed")
+	var numbers []string
+	for i := range devices {
+		numbers = append(numbers, devices[i].Number())
+	}
+	mig := devices[1]
+	if len(cards) != 2 || strings.Join(numbers, " ") != "0 1:0 1:1" || !mig.IsOf(cards[1].UUID) || mig.MemoryMiB != cards[1].MemoryMiB/2 || mig.Links != "" {
+		t.Errorf("%d GPUs, devices %v, the first MIG device %+v", len(cards), numbers, mig)
+	}
+	nodes := deviceNodes("/dir", 240, cards, devices)
+	if len(nodes.devices) != 3 || nodes.devices[1].name != "nvidia-caps/nvidia-cap1001" || len(nodes.cards) != 1 || nodes.cards[0].name != "nvidia1" {
+		t.Errorf("nodes %+v", nodes)
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"pinion/gpu"
 )
 
 // The kernel reserves these character majors for local and experimental use. No driver is registered there, so opening a
@@ -35,18 +37,37 @@ type node struct {
 	minor int
 }
 
-// deviceNodes lists the nodes for count GPUs: first the nodes of the GPUs, then the shared ones, by minor.
-func deviceNodes(dir string, major, count int) []node {
-	var nodes []node
-	add := func(name string, minor int) {
-		nodes = append(nodes, node{name: name, path: filepath.Join(dir, name), major: major, minor: minor})
+// firstCapability is the minor of the first node of a MIG device, which the driver calls a capability.
+const firstCapability = 1000
+
+// nodeName is the name under /dev of the node with a minor.
+func nodeName(minor int) string {
+	if minor >= firstCapability {
+		return "nvidia-caps/nvidia-cap" + strconv.Itoa(minor)
 	}
-	for minor := range count {
-		add("nvidia"+strconv.Itoa(minor), minor)
+	return "nvidia" + strconv.Itoa(minor)
+}
+
+// machineNodes are the nodes of a machine: devices has one for each device, in their order, shared those that all containers with one get, and cards
+// those of partitioned GPUs, which no container gets.
+type machineNodes struct{ devices, shared, cards []node }
+
+func (n machineNodes) all() []node { return slices.Concat(n.devices, n.shared, n.cards) }
+
+func deviceNodes(dir string, major int, cards, devices []gpu.Device) (n machineNodes) {
+	named := func(name string, minor int) node {
+		return node{name: name, path: filepath.Join(dir, filepath.Base(name)), major: major, minor: minor}
 	}
-	add("nvidiactl", minorCtl)
-	add("nvidia-uvm", minorUVM)
-	return nodes
+	for _, d := range devices {
+		n.devices = append(n.devices, named(nodeName(d.Minor), d.Minor))
+	}
+	for _, card := range cards {
+		if !slices.ContainsFunc(devices, func(d gpu.Device) bool { return d.UUID == card.UUID }) {
+			n.cards = append(n.cards, named(nodeName(card.Minor), card.Minor))
+		}
+	}
+	n.shared = []node{named("nvidiactl", minorCtl), named("nvidia-uvm", minorUVM)}
+	return n
 }
 
 // makeNodes makes dir hold exactly these nodes. It keeps correct nodes, so it is safe to repeat at any time.
@@ -59,7 +80,7 @@ func makeNodes(dir string, nodes []node) error {
 		return fmt.Errorf("device nodes of the simulated GPUs: %w", err)
 	}
 	for _, entry := range entries {
-		if !slices.ContainsFunc(nodes, func(n node) bool { return n.name == entry.Name() }) {
+		if !slices.ContainsFunc(nodes, func(n node) bool { return filepath.Base(n.path) == entry.Name() }) {
 			if err := os.Remove(filepath.Join(dir, entry.Name())); err != nil {
 				return fmt.Errorf("device nodes of the simulated GPUs: %w", err)
 			}

@@ -22,12 +22,13 @@ const healthInterval = 200 * time.Millisecond
 // source is the simulated machine. Everything except health is fixed by Open.
 type source struct {
 	groups  []group
-	devices []gpu.Device // all of them healthy
-	nodes   []node       // of the devices in order, then the shared ones
-	broken  string       // directory of health, see readBroken
-	busy    string       // directory of utilization, see Utilization
-	absent  string       // file that says why there are no GPUs yet, see readAbsent
-	shares  bool         // it says that its GPUs can be shared, see Open
+	cards   []gpu.Device // its GPUs
+	devices []gpu.Device // these or their MIG devices, all of them healthy
+	nodes   machineNodes
+	broken  string // directory of health, see readBroken
+	busy    string // directory of utilization, see Utilization
+	absent  string // file that says why there are no GPUs yet, see readAbsent
+	shares  bool   // it says that its GPUs can be shared, see Open
 	ComputeModes
 	spec    []byte
 	changed chan struct{}
@@ -47,7 +48,7 @@ var (
 	_ gpu.Resetter     = (*source)(nil)
 )
 
-// Open simulates the machine that spec describes, "8xh100", or "4xh100+2xt4" with GPUs of several models. It keeps its seed, its device nodes (dir/dev) and its health
+// Open simulates the machine that spec describes, "8xh100", "4xh100+2xt4" with GPUs of several models, or "1xh100/7x1g.10gb" with MIG devices. It keeps its seed, its device nodes (dir/dev) and its health
 // (dir/broken/INDEX holds why that GPU is broken, with dir/unplugged/INDEX it is not listed, a file in dir/events the index and the Xid of an error to tell of, dir/absent why there are none yet) and utilization (dir/utilization/INDEX) under dir, so a restart finds the same GPUs and two hosts have different
 // ones. self is the absolute path of the pinion binary, which containers get as nvidia-smi; with an empty self they get
 // none. With ",mps" behind the spec the machine says that it keeps containers to shares of a GPU, so that sharing can be tried:
@@ -105,9 +106,9 @@ func (s *source) createFiles(dir string, self string) error {
 	if err != nil {
 		return err
 	}
-	s.devices = newDevices(s.groups, seed)
-	s.nodes = deviceNodes(dev, major, len(s.devices))
-	if err := makeNodes(dev, s.nodes); err != nil {
+	s.cards, s.devices = newMachine(s.groups, seed)
+	s.nodes = deviceNodes(dev, major, s.cards, s.devices)
+	if err := makeNodes(dev, s.nodes.all()); err != nil {
 		return err
 	}
 	s.spec, err = newCDISpec(s.groups[0].model, s.devices, s.nodes, self)
@@ -119,7 +120,7 @@ func (s *source) Inventory(context.Context) (gpu.Inventory, error) {
 	if why := readAbsent(s.absent); why != "" {
 		return gpu.Inventory{Simulated: true, Problem: why}, nil
 	}
-	broken, err := readBroken(s.broken, len(s.devices))
+	broken, err := readBroken(s.broken, len(s.cards))
 	if err != nil {
 		return gpu.Inventory{}, err
 	}
@@ -145,11 +146,11 @@ func (s *source) Processes(ctx context.Context, uuid string) ([]int, error) {
 	if why := readAbsent(s.absent); why != "" {
 		return nil, errors.New(why)
 	}
-	index, err := s.index(uuid)
+	at, err := s.find(uuid)
 	if err != nil {
 		return nil, err
 	}
-	return openers(ctx, "/proc", s.nodes[index].number())
+	return openers(ctx, "/proc", s.nodes.devices[at].number())
 }
 
 func (s *source) Close() error {
@@ -184,6 +185,6 @@ func (s *source) watchHealth(ctx context.Context, last string) {
 
 // health returns the health of all devices in a comparable form.
 func (s *source) health() string {
-	broken, err := readBroken(s.broken, len(s.devices))
+	broken, err := readBroken(s.broken, len(s.cards))
 	return fmt.Sprint(broken, err, readAbsent(s.absent), len(s.plugged(s.devices)))
 }

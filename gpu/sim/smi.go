@@ -31,7 +31,7 @@ func SMI(args []string, out io.Writer) int {
 }
 
 func nodePresent(minor int) bool {
-	_, err := deviceNumber("/dev/nvidia" + strconv.Itoa(minor))
+	_, err := deviceNumber("/dev/" + nodeName(minor))
 	return err == nil
 }
 

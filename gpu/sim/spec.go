@@ -13,21 +13,32 @@ const maxGPUs = 32
 // group is the GPUs of a machine that are of one model.
 type group struct {
 	model
-	count int
+	count     int
+	partition []migProfile // MIG devices of each GPU; nil: they are whole
 }
 
-// parseMachine reads "8xh100", or "4xh100+2xt4" of a machine with GPUs of several models.
+// parseMachine reads "8xh100", "4xh100+2xt4" of a machine with GPUs of several models, or "2xh100+2xh100/7x1g.10gb" of one with MIG devices.
 func parseMachine(spec string) (groups []group, err error) {
 	total := 0
 	for part := range strings.SplitSeq(spec, "+") {
-		m, count, err := parse(part)
+		whole, profiles, isPartitioned := strings.Cut(part, "/")
+		m, count, err := parse(whole)
 		if err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(groups, func(g group) bool { return g.key == m.key }) {
+		g := group{model: m, count: count}
+		if isPartitioned {
+			if g.partition, err = parsePartition(profiles, m); err != nil {
+				return nil, badSpec(spec, err.Error())
+			}
+		}
+		if !isPartitioned && slices.ContainsFunc(groups, func(g group) bool { return g.key == m.key && g.partition == nil }) {
 			return nil, badSpec(spec, m.key+" is there twice: write one count for it")
 		}
-		groups = append(groups, group{m, count})
+		if of := groupsOf(append(groups, g), m.key); slots(of) > len(m.slots) {
+			return nil, badSpec(spec, fmt.Sprintf("a machine has at most %d of %s", len(m.slots), m.key))
+		}
+		groups = append(groups, g)
 		if total += count; total > maxGPUs {
 			return nil, badSpec(spec, fmt.Sprintf("a machine has at most %d GPUs", maxGPUs))
 		}
@@ -36,6 +47,24 @@ func parseMachine(spec string) (groups []group, err error) {
 		}
 	}
 	return groups, nil
+}
+
+// groupsOf are the groups of a model.
+func groupsOf(groups []group, key string) (all []group) {
+	for _, g := range groups {
+		if g.key == key {
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// slots is how many GPUs the groups have.
+func slots(groups []group) (n int) {
+	for _, g := range groups {
+		n += g.count
+	}
+	return n
 }
 
 // parse reads "8xh100": the number of GPUs and their model.
@@ -61,5 +90,5 @@ func badSpec(spec, why string) error {
 	for _, m := range models {
 		known = append(known, fmt.Sprintf("%s (1 to %d)", m.key, len(m.slots)))
 	}
-	return fmt.Errorf("cannot simulate GPUs %q: %s; write COUNTxMODEL, as in 8xh100, with + between several, or 8xh100,mps for GPUs that can be shared, with one of the models %s", spec, why, strings.Join(known, ", "))
+	return fmt.Errorf("cannot simulate GPUs %q: %s; write COUNTxMODEL, as in 8xh100, with + between several, 1xh100/7x1g.10gb for GPUs with MIG devices, or 8xh100,mps for GPUs that can be shared, with one of the models %s", spec, why, strings.Join(known, ", "))
 }

@@ -20,22 +20,23 @@ func (s *source) Usage(context.Context) ([]gpu.Usage, error) {
 	if why := readAbsent(s.absent); why != "" {
 		return nil, fmt.Errorf("no simulated GPU: %s", why)
 	}
-	broken, err := readBroken(s.broken, len(s.devices))
+	broken, err := readBroken(s.broken, len(s.cards))
 	if err != nil {
 		return nil, err
 	}
 	var all []gpu.Usage
 	var failed error
 	for i := range s.devices {
-		if _, ok := broken[i]; ok || s.isUnplugged(i) {
+		d := &s.devices[i]
+		if _, ok := broken[d.Index]; ok || s.isUnplugged(d.Index) {
 			continue
 		}
-		percent, err := readLoad(filepath.Join(s.busy, strconv.Itoa(i)), time.Now())
+		percent, err := readLoad(filepath.Join(s.busy, strconv.Itoa(d.Index)), time.Now())
 		if err != nil {
 			failed = err
 			continue
 		}
-		all = append(all, s.modelOf(i).usage(s.devices[i].UUID, percent))
+		all = append(all, s.usageOf(d, percent))
 	}
 	if len(all) == 0 && failed != nil {
 		return nil, failed
@@ -43,7 +44,16 @@ func (s *source) Usage(context.Context) ([]gpu.Usage, error) {
 	return all, nil
 }
 
-// modelOf is the model of a device.
+// usageOf is how a device is used whose GPU computes for so many percent of the time. Of a MIG device a driver tells the memory alone.
+func (s *source) usageOf(d *gpu.Device, percent float64) gpu.Usage {
+	if d.MIGDevice != nil {
+		used := 0.9 * float64(d.MemoryMiB) * percent / 100
+		return gpu.Usage{UUID: d.UUID, MemoryUsedMiB: &used}
+	}
+	return s.modelOf(d.Index).usage(d.UUID, percent)
+}
+
+// modelOf is the model of a GPU.
 func (s *source) modelOf(index int) *model {
 	at := 0
 	for index >= s.groups[at].count {

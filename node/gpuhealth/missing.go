@@ -20,7 +20,7 @@ import (
 const missingGrace = time.Minute
 
 // maxKnown bounds the GPUs that the file keeps, unless the driver lists more. Those that are missing the longest go first.
-const maxKnown = 32
+const maxKnown = gpu.MaxDevices
 
 // inventoryFile is which GPUs this host has, or had, over restarts: one that is there no more after a boot is missed.
 type inventoryFile struct {
@@ -66,7 +66,7 @@ func (f *inventoryFile) remember(listed []gpu.Device, now time.Time) (returned m
 	var added []gpu.Device
 	for i := range listed {
 		d := &listed[i]
-		device := gpu.Device{UUID: d.UUID, Index: d.Index, PCI: d.PCI, Model: d.Model, MemoryMiB: d.MemoryMiB, NUMANode: d.NUMANode, ComputeCapability: d.ComputeCapability}
+		device := gpu.Device{UUID: d.UUID, Index: d.Index, PCI: d.PCI, Model: d.Model, MemoryMiB: d.MemoryMiB, NUMANode: d.NUMANode, ComputeCapability: d.ComputeCapability, MIGDevice: d.MIGDevice}
 		known := f.GPUs[d.UUID]
 		if known != nil { // a sick GPU may not tell it
 			device.PCI, device.Model = cmp.Or(device.PCI, known.Device.PCI), cmp.Or(device.Model, known.Device.Model)
@@ -82,6 +82,12 @@ func (f *inventoryFile) remember(listed []gpu.Device, now time.Time) (returned m
 		f.GPUs[d.UUID], changed = &knownGPU{Device: device}, true
 	}
 	for uuid, known := range f.GPUs {
+		if !lists(listed, uuid) && partitionedAnew(&known.Device, listed) {
+			f.log.Info("a GPU was partitioned anew", "device", uuid)
+			delete(f.GPUs, uuid)
+			changed = true
+			continue
+		}
 		exchanged := func(d gpu.Device) bool { return d.UUID != uuid && d.PCI != "" && d.PCI == known.Device.PCI }
 		if !lists(listed, uuid) && slices.ContainsFunc(added, exchanged) {
 			f.log.Info("a GPU was exchanged for another one", "gpu", uuid, "pci", known.Device.PCI)
@@ -92,6 +98,16 @@ func (f *inventoryFile) remember(listed []gpu.Device, now time.Time) (returned m
 		f.keep()
 	}
 	return returned
+}
+
+// partitionedAnew reports whether a device that is not listed is a MIG device whose GPU is there, or a whole GPU that has MIG devices now: no GPU is
+// missing then.
+func partitionedAnew(known *gpu.Device, listed []gpu.Device) bool {
+	card := known.UUID
+	if known.MIGDevice != nil {
+		card = known.MIGDevice.Parent
+	}
+	return slices.ContainsFunc(listed, func(d gpu.Device) bool { return d.IsOf(card) })
 }
 
 func lists(listed []gpu.Device, uuid string) bool {

@@ -95,17 +95,14 @@ func (r *Record) Changed() <-chan struct{} {
 	return r.changed
 }
 
-// AddFault records an error that the driver has told of. all are the UUIDs of the host's GPUs, for one that names none.
-func (r *Record) AddFault(f gpu.Fault, all []string, now time.Time) {
+// AddFault records an error that the driver has told of. all are the host's devices: an error of a GPU is one of its MIG devices, and one that names
+// no GPU one of all.
+func (r *Record) AddFault(f gpu.Fault, all []gpu.Device, now time.Time) {
 	if f.Xid == 0 { // the inventory says more
 		r.log.Warn("the driver reports a problem of a GPU", "gpu", f.UUID, "problem", f.Text)
 		return
 	}
 	what := xid.Of(f.Xid)
-	uuids := all
-	if f.UUID != "" {
-		uuids = []string{f.UUID}
-	}
 	r.log.Warn("the driver reports an error of a GPU", "gpu", f.UUID, "error", what, "health", what.Health)
 	text := fmt.Sprintf("%s, at %s", what, now.UTC().Format(time.RFC3339))
 	if repair := what.Health.Repair(); repair != "" {
@@ -113,7 +110,7 @@ func (r *Record) AddFault(f gpu.Fault, all []string, now time.Time) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, uuid := range uuids {
+	for _, uuid := range devicesOf(all, f.UUID) {
 		if what.Health != gpu.Healthy {
 			r.add(uuid, condition{Health: what.Health, Problem: text, Since: now, EndsTasks: what.EndsTasks, told: true})
 		}
@@ -121,6 +118,19 @@ func (r *Record) AddFault(f gpu.Fault, all []string, now time.Time) {
 			r.end(uuid, text)
 		}
 	}
+}
+
+// devicesOf are the UUIDs of a GPU, or of its MIG devices; of all without a UUID.
+func devicesOf(devices []gpu.Device, uuid string) (uuids []string) {
+	for i := range devices {
+		if uuid == "" || devices[i].IsOf(uuid) {
+			uuids = append(uuids, devices[i].UUID)
+		}
+	}
+	if len(uuids) == 0 && uuid != "" {
+		uuids = []string{uuid} // the inventory may be older than the GPU
+	}
+	return uuids
 }
 
 // forgetGone forgets the oldest of the GPUs that this host does not have, when they are too many. Called with the lock held.

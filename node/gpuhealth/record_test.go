@@ -19,6 +19,7 @@ import (
 var (
 	start = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	all   = []string{"GPU-0", "GPU-1"}
+	both  = machine(all...).Devices
 )
 
 func openRecord(t *testing.T, dir, boot string) *gpuhealth.Record {
@@ -59,7 +60,7 @@ func wantDue(t *testing.T, r *gpuhealth.Record, at time.Time, uuids ...string) {
 
 func TestAnErrorOfTheDriverTakesItsGPUOutOfUseUntilACheckPasses(t *testing.T) {
 	r := newRecord(t)
-	r.AddFault(gpu.Fault{UUID: "GPU-0", Xid: 119}, all, start)
+	r.AddFault(gpu.Fault{UUID: "GPU-0", Xid: 119}, both, start)
 	wantHealth(t, r, gpu.NeedsReset, gpu.Healthy)
 	wantDue(t, r, start.Add(29*time.Second)) // the driver's own record may come later than the event
 	wantDue(t, r, start.Add(30*time.Second), "GPU-0")
@@ -90,7 +91,7 @@ func TestAGPUThatIsLostEndsTheTasksOfOtherGPUsToo(t *testing.T) {
 	r := newRecord(t)
 	ended := make(chan error, 1)
 	go func() { ended <- r.Watch(t.Context(), all) }()
-	r.AddFault(gpu.Fault{Xid: 79}, all, start) // all of them at once
+	r.AddFault(gpu.Fault{Xid: 79}, both, start) // all of them at once
 	if why := <-ended; why == nil {
 		t.Error("the task goes on")
 	}
@@ -99,22 +100,22 @@ func TestAGPUThatIsLostEndsTheTasksOfOtherGPUsToo(t *testing.T) {
 func TestAnErrorOfTheProgramLeavesTheGPUInUse(t *testing.T) {
 	r := newRecord(t)
 	for _, code := range []uint64{13, 31, 43, 45, 94, 154} {
-		r.AddFault(gpu.Fault{UUID: "GPU-0", Xid: code}, all, start)
+		r.AddFault(gpu.Fault{UUID: "GPU-0", Xid: code}, both, start)
 	}
-	r.AddFault(gpu.Fault{Text: "the driver's events cannot be read"}, all, start)
+	r.AddFault(gpu.Fault{Text: "the driver's events cannot be read"}, both, start)
 	wantHealth(t, r, gpu.Healthy, gpu.Healthy)
 }
 
 func TestAnErrorThatNamesNoGPUIsOfAll(t *testing.T) {
 	r := newRecord(t)
-	r.AddFault(gpu.Fault{Xid: 79}, all, start)
+	r.AddFault(gpu.Fault{Xid: 79}, both, start)
 	wantHealth(t, r, gpu.Lost, gpu.Lost)
 }
 
 func TestTheWorstStateStays(t *testing.T) {
 	r := newRecord(t)
-	r.AddFault(gpu.Fault{UUID: "GPU-0", Xid: 79}, all, start)
-	r.AddFault(gpu.Fault{UUID: "GPU-0", Xid: 48}, all, start)
+	r.AddFault(gpu.Fault{UUID: "GPU-0", Xid: 79}, both, start)
+	r.AddFault(gpu.Fault{UUID: "GPU-0", Xid: 48}, both, start)
 	wantHealth(t, r, gpu.Lost, gpu.Healthy)
 	shown := r.Mark(said(gpu.Replace, gpu.Healthy), start)
 	if shown.Devices[0].Health != gpu.Replace {
@@ -127,7 +128,7 @@ func TestTheWorstStateStays(t *testing.T) {
 
 func TestARecordOutlivesTheAgentAndAskForACheckAfterABoot(t *testing.T) {
 	dir := t.TempDir()
-	openRecord(t, dir, "boot-1").AddFault(gpu.Fault{UUID: "GPU-0", Xid: 79}, all, start)
+	openRecord(t, dir, "boot-1").AddFault(gpu.Fault{UUID: "GPU-0", Xid: 79}, both, start)
 
 	r := openRecord(t, dir, "boot-1")
 	wantHealth(t, r, gpu.Lost, gpu.Healthy)
@@ -204,7 +205,7 @@ func TestTasksEndWithTheGPUAlone(t *testing.T) {
 		go func() { ended <- r.Watch(ctx, []string{uuid}) }()
 		return ended
 	}
-	r.AddFault(gpu.Fault{UUID: "GPU-0", Xid: 79}, all, start)
+	r.AddFault(gpu.Fault{UUID: "GPU-0", Xid: 79}, both, start)
 	if why := <-ends("GPU-0"); why == nil || !strings.Contains(why.Error(), "fallen off the bus") { // it starts on a GPU that is lost
 		t.Errorf("ended: %v", why)
 	}
@@ -224,7 +225,7 @@ func TestAContainedErrorEndsTheTasksThatAreThereAndNoLater(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- r.Watch(t.Context(), all) }()
 	for len(ended) == 0 { // the watcher may come after the fault: then the next one is for it
-		r.AddFault(gpu.Fault{UUID: "GPU-0", Xid: 94}, all, start)
+		r.AddFault(gpu.Fault{UUID: "GPU-0", Xid: 94}, both, start)
 	}
 	if why := <-ended; why == nil {
 		t.Error("the task goes on")

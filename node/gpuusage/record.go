@@ -19,8 +19,8 @@ const (
 	Kept = time.Hour
 
 	keptSamples = int(Kept / Interval)
-	// maxGPUs bounds the GPUs that are known. No host has more.
-	maxGPUs = 64
+	// maxGPUs bounds the GPUs that are known.
+	maxGPUs = gpu.MaxDevices
 	// recent is the time of gpu.RecentUsage.
 	recent = time.Minute
 	// stale is the age from which a sample says nothing of now.

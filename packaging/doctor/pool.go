@@ -49,9 +49,9 @@ func checkPool(ctx context.Context, h *Host) (all []Finding) {
 			case client.Healthy:
 				continue
 			case client.Quarantined:
-				remedy = fmt.Sprintf("`pinion gpus release %s/%d` when it is well again", host.Name, device.Index)
+				remedy = fmt.Sprintf("`pinion gpus release %s/%s` when it is well again", host.Name, device.Number())
 			}
-			all = append(all, warning(fmt.Sprintf("GPU %d of host %s is %s: %s", device.Index, host.Name, device.Health, device.Problem), remedy))
+			all = append(all, warning(fmt.Sprintf("GPU %s of host %s is %s: %s", device.Number(), host.Name, device.Health, device.Problem), remedy))
 		}
 	}
 	all = append(all, checkVirtualIPs(hosts)...)

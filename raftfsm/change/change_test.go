@@ -19,7 +19,7 @@ func TestAChangeOfAHostCountsAllThatTheHostSays(t *testing.T) {
 		"a tag":                 {Tags: []spec.Tag{{Value: much}}},
 		"ports":                 {Ports: make([]int, 1<<17)},
 		"a problem of a GPU":    {GPUs: gpu.Inventory{Devices: []gpu.Device{{Problem: much}}}},
-		"a MIG slice":           {GPUs: gpu.Inventory{Devices: []gpu.Device{{MIG: []gpu.MIG{{Profile: much}}}}}},
+		"a MIG device":          {GPUs: gpu.Inventory{Devices: []gpu.Device{{MIGDevice: &gpu.MIGDevice{Profile: much}}}}},
 	} {
 		if size := (&Change{Kind: Host, Object: host}).Size(); size < len(much) || size > len(much)+10<<10 {
 			t.Errorf("%s of 1 MiB counts %d bytes", name, size)

@@ -47,7 +47,7 @@ const AttributeHostID = "pinion.host-id"
 
 // derivedAttributes follow from other fields of a host, so its own word for them does not count.
 var derivedAttributes = []string{
-	gpu.AttributeModel, gpu.AttributeMemory, gpu.AttributeComputeCapability, AttributeGPUCount, AttributeDriver, AttributeCUDA, AttributeVRAMEnforcement, AttributeVolumes, AttributeAllow,
+	gpu.AttributeModel, gpu.AttributeMemory, gpu.AttributeComputeCapability, gpu.AttributeMIGProfile, AttributeGPUCount, AttributeDriver, AttributeCUDA, AttributeVRAMEnforcement, AttributeVolumes, AttributeAllow,
 }
 
 // ReservedAttribute says whether the name is one that Pinion decides itself: what follows from a host's GPUs or from the
@@ -104,7 +104,7 @@ func (h *Host) gpuAttribute(name string) (value string) {
 	}
 	switch name {
 	case AttributeGPUCount:
-		value = strconv.Itoa(len(h.GPUs.Devices))
+		value = strconv.Itoa(gpu.WholeGPUs(h.GPUs.Devices))
 	case AttributeDriver:
 		value = h.GPUs.Driver
 	case AttributeCUDA:

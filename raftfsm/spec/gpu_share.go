@@ -36,6 +36,8 @@ func (t *Task) GPUMilli() (sum int) {
 	for i := range t.Containers {
 		if c := &t.Containers[i]; c.Share != nil {
 			sum += c.Share.Milli()
+		} else if c.MIGMilli > 0 {
+			sum += c.MIGMilli
 		} else {
 			sum += len(c.GPUs) * gpuuse.Milli
 		}

@@ -168,7 +168,7 @@ type TaskTimes struct {
 	Stopped          time.Time `json:"stopped,omitzero"`
 }
 
-// Container is one container of a task. Name, ID, GPUs and Share are fixed at placement; the rest is the host's report.
+// Container is one container of a task. Name, ID, GPUs, Share and MIGMilli are fixed at placement; the rest is the host's report.
 type Container struct {
 	ID          string           `json:"id" compact:"own"` // UUID of ECS's container ARN
 	Name        string           `json:"name"`
@@ -186,6 +186,8 @@ type Container struct {
 	Share *GPUShare `json:"gpuShare,omitempty" level:"1"` // of its one GPU; nil: it owns all of each
 
 	GPUTotals *gpuuse.Totals `json:"gpuTotals,omitempty" level:"1"` // so far, as its host reported it last; nil: nothing was measured
+
+	MIGMilli int `json:"migMilli,omitempty" level:"1"` // what its GPUs count for, in thousandths of one, when they are MIG devices; 0: they are whole
 }
 
 // GPUTotals is how the containers of the task have used their GPUs.

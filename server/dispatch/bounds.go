@@ -22,7 +22,7 @@ const (
 	maxTaskIDBytes = 64
 	maxBindings    = 256       // of a container
 	maxCapacity    = 1 << 40   // CPU units or MiB of a host: sums over thousands of hosts stay whole numbers
-	maxGPUs        = 64        // of a host: no driver knows more than 32
+	maxGPUs        = 32 * 7    // of a host: no driver knows more than 32, with 7 MIG devices each
 	maxLanes       = 1 << 10   // of NVLink between two GPUs: 18 so far
 	maxUnknown     = 10_000    // tasks of one message that are not the host's
 	maxElements    = 250_000   // of all lists of a message; a task has some ten
@@ -104,6 +104,9 @@ func checkGPUs(hostID string, gpus gpu.Inventory) error {
 		seen[d.UUID] = true
 		if d.MemoryMiB < 0 || d.MemoryMiB > maxCapacity {
 			return fmt.Errorf("host %s says that its GPU %s has %d MiB, which none has", hostID, d.UUID, d.MemoryMiB)
+		}
+		if mig := d.MIGDevice; mig != nil && (mig.Profile == "" || mig.Parent == "" || mig.ParentMemoryMiB < 0 || mig.ParentMemoryMiB > maxCapacity) {
+			return fmt.Errorf("host %s says that its MIG device %s has the profile %q of GPU %q with %d MiB, which none has", hostID, d.UUID, mig.Profile, mig.Parent, mig.ParentMemoryMiB)
 		}
 		for link := range d.Links.All() {
 			if link.Lanes < 0 || link.Lanes > maxLanes {

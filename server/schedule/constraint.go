@@ -21,7 +21,7 @@ func (a *evaluation) parse(hosts []*Host) error {
 				return fmt.Errorf("placement constraint %q: %w", c.Expression, err)
 			}
 			if a.wantsGPUs && expression.ReadsGPUs() {
-				a.gpuConstraints = append(a.gpuConstraints, expression)
+				a.gpuConstraints.expressions = append(a.gpuConstraints.expressions, expression)
 			} else {
 				a.constraints = append(a.constraints, expression)
 			}
@@ -54,7 +54,7 @@ func memberOf(a *evaluation, h *Host) (reason, detail string) {
 		}
 	}
 	if a.gpuConstraints.refuse(h) {
-		return spec.ReasonConstraint, a.gpuConstraints.why(h)
+		return a.gpuConstraints.refusal(), a.gpuConstraints.why(h)
 	}
 	return "", ""
 }

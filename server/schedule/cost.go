@@ -27,7 +27,7 @@ func (a *evaluation) costOn(h *Host) cost {
 	c := cost{headroom: share(h.Free.CPU-a.demand.CPU, h.Host.CPU) + share(h.Free.MemoryMiB-a.demand.MemoryMiB, h.Host.MemoryMiB)}
 	demand := a.demandOn(h)
 	if shape := shapeOf(*demand); shape.GPUs > 0 {
-		c.waste = gpuLoss(a.fragmentation, h, shape) - linkScore(a.gpuConstraints.restrict(h), slices.Max(demand.GPUs))
+		c.waste = gpuLoss(a.fragmentation, a.gpuConstraints.ofKind(h), shape) - linkScore(a.gpuConstraints.restrict(h), slices.Max(demand.GPUs))
 	} else if mib := demand.ShareMiB(); mib > 0 {
 		c.waste = shareWaste(a.fragmentation, a.gpuConstraints.restrict(h), a.demand.CPU, mib)
 	} else {

@@ -18,7 +18,7 @@ type equivalenceClass struct {
 // tasks run there.
 func (a *evaluation) isCacheable() bool {
 	return !a.distinct && len(a.strategy) == 0 && !slices.ContainsFunc(a.constraints, (*query.Expr).ReadsTasks) &&
-		!slices.ContainsFunc(a.gpuConstraints, (*query.Expr).ReadsTasks)
+		!slices.ContainsFunc(a.gpuConstraints.expressions, (*query.Expr).ReadsTasks)
 }
 
 func (a *evaluation) class() equivalenceClass {
@@ -60,7 +60,7 @@ func (a *evaluation) encodeFingerprint() string {
 		add(required.Value)
 	}
 	add("") // end of the attributes: no attribute has an empty name
-	for _, all := range [][]*query.Expr{a.constraints, a.gpuConstraints} {
+	for _, all := range [][]*query.Expr{a.constraints, a.gpuConstraints.expressions} {
 		text = binary.AppendVarint(text, int64(len(all)))
 		for _, expression := range all {
 			add(expression.String())

@@ -37,6 +37,7 @@ func newEvaluation(r Request) *evaluation {
 	a := &evaluation{Request: r, demand: spec.DemandOf(r.Definition)}
 	a.wantsGPUs = len(a.demand.Shares) > 0 || slices.ContainsFunc(a.demand.GPUs, func(n int) bool { return n != 0 })
 	a.wantsAllGPUs = a.demand.WantsAllGPUs()
+	a.gpuConstraints = newGPUConstraints(r, a.wantsGPUs)
 	a.group = cmp.Or(r.Run.Group, "family:"+r.Definition.Family)
 	a.attributes = slices.Concat(r.Definition.RequiredAttributes(), platform(r.Definition))
 	a.isolation = r.Definition.Isolation().InUserNamespaces(r.UserNamespaces)
@@ -49,7 +50,7 @@ func (a *evaluation) demandOn(h *Host) *spec.Demand {
 	if !a.wantsAllGPUs {
 		return &a.demand
 	}
-	d := a.demand.ForHost(h.Host)
+	d := a.demand.ForHost(a.gpuConstraints.record(h))
 	return &d
 }
 
@@ -68,7 +69,7 @@ func (a *evaluation) place(h *Host) *spec.Task {
 			return nil
 		}
 		free &^= picked
-		given.gpus[i] = h.gpus.UUIDs(picked)
+		given.addWhole(h, i, picked)
 	}
 	if len(a.demand.Shares) > 0 && !given.addShares(only, a.Definition.Containers, a.demand.ShareMiB()) {
 		return nil

@@ -67,17 +67,9 @@ func resources(a *evaluation, h *Host) (reason, detail string) {
 		return "", ""
 	}
 	if lack.Reason == spec.ReasonGPU && a.gpuConstraints.refuse(h) {
-		return spec.ReasonConstraint, a.gpuConstraints.why(h)
+		return a.gpuConstraints.refusal(), a.gpuConstraints.why(h)
 	}
-	return lack.Reason, lack.Detail() + ofEligible(lack, only.Host, h.Host) + gpuProblem(lack, h)
-}
-
-// ofEligible adds to a shortfall of GPUs that only some of the host's are counted.
-func ofEligible(lack spec.Shortfall, only, whole *spec.Host) string {
-	if lack.Reason != spec.ReasonGPU || only == whole {
-		return ""
-	}
-	return fmt.Sprintf(" of the %d that meet the constraints", len(only.GPUs.Devices))
+	return lack.Reason, lack.Detail() + a.gpuConstraints.ofEligible(lack, only.Host, h.Host) + gpuProblem(lack, h)
 }
 
 // gpuProblem adds to a shortfall of GPUs why the host's cannot be seen.

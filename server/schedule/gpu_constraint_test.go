@@ -18,6 +18,9 @@ var (
 	h100 = gpu.Device{Model: "NVIDIA H100 80GB HBM3", MemoryMiB: 81559, ComputeCapability: "9.0"}
 	l40s = gpu.Device{Model: "NVIDIA L40S", MemoryMiB: 46068, ComputeCapability: "8.9"}
 	t4   = gpu.Device{Model: "Tesla T4", MemoryMiB: 15360, ComputeCapability: "7.5"}
+
+	mig1g = gpu.Device{Model: "NVIDIA H100 80GB HBM3", MemoryMiB: 10194, ComputeCapability: "9.0", MIGDevice: &gpu.MIGDevice{Parent: "card", ParentMemoryMiB: 81559, Profile: "1g.10gb"}}
+	mig3g = gpu.Device{Model: "NVIDIA H100 80GB HBM3", MemoryMiB: 40779, ComputeCapability: "9.0", MIGDevice: &gpu.MIGDevice{Parent: "card", ParentMemoryMiB: 81559, Profile: "3g.40gb"}}
 )
 
 // withModels makes GPU i of a host one of the i-th model.
@@ -25,7 +28,7 @@ func withModels(models ...gpu.Device) func(*spec.Host) {
 	return func(h *spec.Host) {
 		for i := range models {
 			d := &h.GPUs.Devices[i]
-			d.Model, d.MemoryMiB, d.ComputeCapability = models[i].Model, models[i].MemoryMiB, models[i].ComputeCapability
+			d.Model, d.MemoryMiB, d.ComputeCapability, d.MIGDevice = models[i].Model, models[i].MemoryMiB, models[i].ComputeCapability, models[i].MIGDevice
 		}
 	}
 }
@@ -43,6 +46,8 @@ func (r Request) with(expressions ...string) Request {
 const (
 	isH100 = "attribute:pinion.gpu.model =~ .*H100.*"
 	isT4   = "attribute:pinion.gpu.model =~ .*T4.*"
+	is1g   = "attribute:pinion.gpu.mig-profile == 1g.10gb"
+	isMIG  = "attribute:pinion.gpu.mig-profile exists"
 )
 
 func givenGPUs(d Decision) (all []string) {
@@ -154,8 +159,8 @@ func TestARequestForGPUsThatNobodyHasIsInfeasible(t *testing.T) {
 
 // Whatever is asked for, on whatever hosts: a task has only GPUs that meet its constraints, and one is refused only where too few of those are free.
 func TestOnlyGPUsThatMeetTheConstraintsAreGiven(t *testing.T) {
-	models := []gpu.Device{h100, l40s, t4}
-	expressions := []string{isH100, isT4, "not(" + isT4 + ")", "attribute:pinion.gpu.memory-mib >= 40000", "attribute:pinion.gpu.compute-capability >= 8.9", ""}
+	models := []gpu.Device{h100, l40s, t4, mig1g, mig3g}
+	expressions := []string{is1g, isMIG, isH100, isT4, "not(" + isT4 + ")", "attribute:pinion.gpu.memory-mib >= 40000", "attribute:pinion.gpu.compute-capability >= 8.9", ""}
 	rapid.Check(t, func(t *rapid.T) {
 		var hosts []Host
 		for i := range rapid.IntRange(1, 4).Draw(t, "hosts") {
@@ -177,11 +182,14 @@ func TestOnlyGPUsThatMeetTheConstraintsAreGiven(t *testing.T) {
 			wanted, text := rapid.IntRange(1, 3).Draw(t, "wanted"), rapid.SampledFrom(expressions).Draw(t, "constraint")
 			r := request(1, wanted)
 			r.IDs = newID
-			meets := func(gpu.Device) bool { return true }
+			meets := func(d gpu.Device) bool { return d.MIGDevice == nil }
 			if text != "" {
 				r = r.with(text)
 				e, _ := query.Parse(text)
-				meets = func(d gpu.Device) bool { return e.Match(query.HostFacts{Host: hosts[0].Host, GPU: &d}) }
+				asksForMIG := strings.Contains(text, "mig-profile")
+				meets = func(d gpu.Device) bool {
+					return (asksForMIG || d.MIGDevice == nil) && e.Match(query.HostFacts{Host: hosts[0].Host, GPU: &d})
+				}
 			}
 			d := f.Plan([]Request{r})[0]
 			given := givenGPUs(d)
@@ -207,4 +215,47 @@ func TestOnlyGPUsThatMeetTheConstraintsAreGiven(t *testing.T) {
 			}
 		}
 	})
+}
+
+// MIG devices are for tasks that ask for a profile, and whole GPUs for the others.
+func TestMIGDevicesAreForTasksThatAskForAProfile(t *testing.T) {
+	onlyMIG, host := host("h2", 2, withModels(mig1g, mig1g)), host("h1", 5, withModels(mig1g, h100, mig1g, mig3g, h100))
+	all := request(1, 1)
+	all.Definition.Containers[0].ResourceRequirements[0].Value = "ALL"
+	for name, k := range map[string]struct {
+		request Request
+		gpus    []string
+		milli   int
+		reason  string
+	}{
+		"whole GPUs":              {request: request(1, 2), gpus: []string{"h1-gpu1", "h1-gpu4"}, milli: 2000},
+		"more than are whole":     {request: request(1, 3), reason: spec.ReasonGPU},
+		"one of a profile":        {request: request(1, 1).with(is1g), gpus: []string{"h1-gpu0"}, milli: 125},
+		"two of a profile":        {request: request(1, 2).with(is1g), gpus: []string{"h1-gpu0", "h1-gpu2"}, milli: 250},
+		"three of a profile":      {request: request(1, 3).with(is1g), reason: spec.ReasonGPU},
+		"any with enough memory":  {request: request(1, 1).with(isMIG, "attribute:pinion.gpu.memory-mib >= 20000"), gpus: []string{"h1-gpu3"}, milli: 500},
+		"every whole GPU":         {request: all, gpus: []string{"h1-gpu1", "h1-gpu4"}, milli: 2000},
+		"a profile that no has":   {request: request(1, 1).with("attribute:pinion.gpu.mig-profile == 7g.80gb"), reason: spec.ReasonConstraint},
+		"whole by its constraint": {request: request(1, 1).with(isH100), gpus: []string{"h1-gpu1"}, milli: 1000},
+	} {
+		f := NewHostSet()
+		f.add(host)
+		d := f.Plan([]Request{k.request})[0]
+		if got := givenGPUs(d); !slices.Equal(got, k.gpus) {
+			t.Errorf("%s: got %v, want %v: %v", name, got, k.gpus, d.Failures)
+		}
+		if len(d.Tasks) == 1 && d.Tasks[0].GPUMilli() != k.milli {
+			t.Errorf("%s: counts for %d thousandths of a GPU, want %d", name, d.Tasks[0].GPUMilli(), k.milli)
+		}
+		if k.reason != "" && (len(d.Failures) != 1 || d.Failures[0].Reason != k.reason) {
+			t.Errorf("%s: refused with %v, want %s", name, d.Failures, k.reason)
+		}
+	}
+	d := plan([]Host{onlyMIG}, request(1, 1))
+	if len(d.Failures) != 1 || d.Failures[0].Reason != spec.ReasonGPU || !strings.Contains(d.Failures[0].Detail, "pinion.gpu.mig-profile") {
+		t.Errorf("a host with MIG devices alone: %v", d.Failures)
+	}
+	if milli, asks := MIGMilli([]*spec.Host{host.Host}, request(1, 2).with(isMIG)); !asks || milli != 250 {
+		t.Errorf("two of any profile count for %d while they wait", milli)
+	}
 }

@@ -21,6 +21,7 @@ type Host struct {
 	tasks    []*spec.Task // not STOPPED, by id, including planned ones
 	gpus     gpu.Topology
 	idle     gpu.DeviceSet // Free.GPUs as a set
+	mig      bool          // it has MIG devices
 	location topology
 	// Written by clusterHosts: the index in its list, and the number of the last change.
 	at, lastChange int
@@ -28,7 +29,7 @@ type Host struct {
 
 // readInventory derives GPU topology, idle GPUs and location from the host's record.
 func (h *Host) readInventory(boards *gpu.TopologyCache) {
-	h.gpus = boards.Topology(h.Host.GPUs.Devices)
+	h.gpus, h.mig = boards.Topology(h.Host.GPUs.Devices), hasMIG(h.Host)
 	h.idle = h.gpus.HealthySet(h.Free.GPUs)
 	h.location = topologyOf(h.Host)
 }

@@ -20,14 +20,14 @@ func Infeasible(hosts []*spec.Host, r Request) (lack spec.Failure, impossible bo
 		return spec.Failure{}, false
 	}
 	a.constraints = slices.DeleteFunc(a.constraints, (*query.Expr).ReadsTasks) // tasks come and go
-	a.gpuConstraints = slices.DeleteFunc(a.gpuConstraints, (*query.Expr).ReadsTasks)
+	a.gpuConstraints.expressions = slices.DeleteFunc(a.gpuConstraints.expressions, (*query.Expr).ReadsTasks)
 	if len(hosts) == 0 {
 		return spec.Failure{Reason: spec.ReasonMissing, Detail: "the cluster has no host"}, true
 	}
 	var nearest, bound shortfalls
 	room := 0
 	for _, host := range hosts {
-		h := &Host{Host: host, Connected: true}
+		h := &Host{Host: host, Connected: true, mig: hasMIG(host)}
 		missing := a.shortfallsOn(h)
 		if len(missing) == 0 {
 			fits := a.emptySlots(h)
@@ -102,7 +102,7 @@ func (a *evaluation) resourceShortfalls(h *Host, others int) (missing shortfalls
 		detail := lack.Detail()
 		switch {
 		case lack.Reason != spec.ReasonPorts:
-			detail = fmt.Sprintf("%s, the host has %d%s%s", lack.Need(), lack.Has, ofEligible(lack, only, h.Host), gpuProblem(lack, h))
+			detail = fmt.Sprintf("%s, the host has %d%s%s", lack.Need(), lack.Has, a.gpuConstraints.ofEligible(lack, only, h.Host), gpuProblem(lack, h))
 		case others > 0:
 			detail = "each task needs its ports of a host of its own"
 		}

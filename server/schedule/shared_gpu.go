@@ -9,14 +9,34 @@ import (
 // grant is what the containers of a task get of a host's GPUs.
 type grant struct {
 	gpus   [][]string       // UUIDs, by container
+	mig    []int            // what their MIG devices count for, in thousandths of a GPU, by container; nil when none has one
 	shares []*spec.GPUShare // by container; nil when none shares a GPU
 }
 
 // into records the grant of the container at index i.
 func (g *grant) into(c *spec.Container, i int) {
 	c.GPUs = g.gpus[i]
+	if g.mig != nil {
+		c.MIGMilli = g.mig[i]
+	}
 	if g.shares != nil {
 		c.Share = g.shares[i]
+	}
+}
+
+// addWhole grants devices of the host to the container at index i.
+func (g *grant) addWhole(h *Host, i int, picked gpu.DeviceSet) {
+	g.gpus[i] = h.gpus.UUIDs(picked)
+	if !h.mig {
+		return
+	}
+	for _, uuid := range g.gpus[i] {
+		if device, _ := h.Host.GPUs.Device(uuid); device.MIGDevice != nil {
+			if g.mig == nil {
+				g.mig = make([]int, len(g.gpus))
+			}
+			g.mig[i] += milliOf(&device)
+		}
 	}
 }
 

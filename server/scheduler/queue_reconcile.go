@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"pinion/gpu"
 	"pinion/raftfsm"
 	"pinion/raftfsm/gpuuse"
 	"pinion/raftfsm/spec"
@@ -107,15 +108,15 @@ func (w *queueController) requeue(item *queue.Item, now time.Time) {
 // itemOf is the queue item of a task, or of a whole gang.
 func itemOf(view *raftfsm.View, tasks []*spec.Task, definition *spec.TaskDefinition) *queue.Item {
 	t := tasks[0]
-	options := t.SchedulingOptions()
+	options, request := t.SchedulingOptions(), schedule.RequestFor(view, t, definition)
 	item := &queue.Item{
 		Cluster:  t.Cluster,
 		Team:     options.Team,
 		Priority: options.Priority,
 		Since:    t.CreatedAt,
 		Limit:    options.TimeLimit,
-		GPUs:     milliOf(view, t.Cluster, spec.DemandOf(definition)),
-		Class:    schedule.ClassKey(schedule.RequestFor(view, t, definition)),
+		GPUs:     milliOf(view, request),
+		Class:    schedule.ClassKey(request),
 	}
 	for _, task := range tasks {
 		item.Tasks = append(item.Tasks, task.ID)
@@ -130,8 +131,12 @@ func itemOf(view *raftfsm.View, tasks []*spec.Task, definition *spec.TaskDefinit
 }
 
 // milliOf is the demand for GPUs in thousandths of one. A demand for every GPU of a host counts as that of the largest host, a share as that of
-// the smallest GPU on which it fits.
-func milliOf(view *raftfsm.View, cluster string, demand spec.Demand) int {
+// the smallest GPU on which it fits, and MIG devices as the smallest ones.
+func milliOf(view *raftfsm.View, r schedule.Request) int {
+	demand, cluster := spec.DemandOf(r.Definition), r.Run.Cluster
+	if milli, asks := schedule.MIGMilli(view.Hosts(cluster), r); asks {
+		return milli
+	}
 	if share := demand.ShareMiB(); share > 0 {
 		return gpuuse.MilliOf(share, smallestShared(view, cluster, share))
 	}
@@ -140,7 +145,7 @@ func milliOf(view *raftfsm.View, cluster string, demand spec.Demand) int {
 	}
 	most := 1
 	for _, host := range view.Hosts(cluster) {
-		most = max(most, len(host.GPUs.Devices))
+		most = max(most, gpu.WholeGPUs(host.GPUs.Devices))
 	}
 	return most * gpuuse.Milli
 }

@@ -112,7 +112,7 @@ func gpuOffers(s source, inv *invocation.Invocation) (offers []offer, err error)
 	all, err := inv.Client.GPUs(s.ctx)
 	names := invocation.GPUHosts(all)
 	for _, g := range all {
-		offers = append(offers, offer{fmt.Sprintf("%s/%d", names[g.HostID], g.Index), g.Health + " " + g.UUID})
+		offers = append(offers, offer{names[g.HostID] + "/" + g.Number(), g.Health + " " + g.UUID})
 	}
 	return offers, err
 }

@@ -189,9 +189,12 @@ var principals = strings.NewReplacer(spec.HolderARN(spec.PersonHolder), "", spec
 // Principals names access keys by their ids and people by their names, instead of by ARNs, in a text of a host.
 func Principals(text string) string { return principals.Replace(text) }
 
-// GPUModel is the model of a GPU without its maker, which is the same for all, and marked when it is simulated.
-func GPUModel(model string, simulated bool) string {
+// GPUModel is the model of a GPU without its maker, which is the same for all, with the profile of a MIG device, and marked when it is simulated.
+func GPUModel(model, profile string, simulated bool) string {
 	model = strings.TrimPrefix(model, "NVIDIA ")
+	if profile != "" {
+		model += " MIG " + profile
+	}
 	if simulated {
 		return "SIM " + model
 	}

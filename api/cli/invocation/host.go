@@ -93,7 +93,7 @@ func GPUText(hosts []client.Host, task client.Task) string {
 	var models, short []string
 	for _, h := range hosts {
 		for _, d := range h.GPUs.Devices {
-			if model := format.GPUModel(d.Model, h.GPUs.Simulated); d.Model != "" && slices.Contains(ids, d.UUID) && !slices.Contains(models, model) {
+			if model := format.GPUModel(d.Model, d.Profile(), h.GPUs.Simulated); d.Model != "" && slices.Contains(ids, d.UUID) && !slices.Contains(models, model) {
 				models = append(models, model)
 			}
 		}

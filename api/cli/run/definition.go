@@ -151,6 +151,8 @@ func parseShare(c *cli.Context) (*spec.SharingStrategy, error) {
 		return nil, nil
 	case c.Int("gpus") > 0:
 		return nil, exit.Usagef("--gpu-memory is in place of --gpus: a task has whole GPUs or a share of one")
+	case c.String("mig-profile") != "":
+		return nil, exit.Usagef("--mig-profile goes with --gpus: MIG devices are not shared")
 	}
 	mib, err := format.ParseMemory(text)
 	if err != nil {

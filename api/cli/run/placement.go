@@ -19,6 +19,7 @@ func placementFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "on-host", Usage: "only on the host `NAME`; repeatable, for one of several"},
 		&cli.StringFlag{Name: "gpu-model", Usage: "only GPUs that have `NAME` in their model, such as H100, or one of several: 'H100|H200'"},
+		&cli.StringFlag{Name: "mig-profile", Usage: "MIG devices with the `PROFILE`, such as 1g.10gb, or one of several: '1g.10gb|1g.20gb'"},
 		&cli.StringFlag{Name: "gpu-memory-min", Usage: "only GPUs with at least `SIZE` of memory; unlike in --gpu-memory, 80g is 80*10^9 bytes, as vendors count: an H100 80GB has it"},
 		&cli.StringSliceFlag{Name: "constraint", Usage: "only hosts, and GPUs of them, that meet an `EXPRESSION` of ECS's query language, such as 'attribute:rack == r1' (pinion up --attribute); repeatable"},
 		&cli.StringFlag{Name: "spread", Usage: "spread several tasks over each `WHAT`: host, or an attribute of hosts such as rack"},
@@ -72,16 +73,26 @@ func selectsGPUs(placement map[string]any) bool {
 
 // gpuExpressions are what the flags ask of each GPU.
 func gpuExpressions(c *cli.Context) (expressions []string, err error) {
-	if text := c.String("gpu-model"); text != "" {
-		models := strings.Split(text, "|")
-		for i, model := range models {
-			if model = strings.TrimSpace(model); model == "" {
-				return nil, exit.Usagef("--gpu-model %s: write the names of models with | between them", text)
-			}
-			models[i] = regexp.QuoteMeta(model)
+	models, err := alternatives(c, "gpu-model")
+	if err != nil {
+		return nil, err
+	}
+	if len(models) > 0 {
+		for i := range models {
+			models[i] = regexp.QuoteMeta(models[i])
 		}
 		// To a task without GPUs a host has all of its models, with commas between them.
 		expressions = append(expressions, "attribute:"+gpu.AttributeModel+" =~ "+quote("(?i)[^,]*("+strings.Join(models, "|")+")[^,]*"))
+	}
+	profiles, err := alternatives(c, "mig-profile")
+	if err != nil {
+		return nil, err
+	}
+	if len(profiles) > 0 {
+		for i := range profiles {
+			profiles[i] = quote(profiles[i])
+		}
+		expressions = append(expressions, "attribute:"+gpu.AttributeMIGProfile+" in ["+strings.Join(profiles, ", ")+"]")
 	}
 	if text := c.String("gpu-memory-min"); text != "" {
 		mib, err := format.ParseMemory(text)
@@ -91,6 +102,21 @@ func gpuExpressions(c *cli.Context) (expressions []string, err error) {
 		expressions = append(expressions, fmt.Sprintf("attribute:%s >= %d", gpu.AttributeMemory, vendorMiB(mib)))
 	}
 	return expressions, nil
+}
+
+// alternatives are the names that a flag gives with | between them.
+func alternatives(c *cli.Context, flag string) ([]string, error) {
+	text := c.String(flag)
+	if text == "" {
+		return nil, nil
+	}
+	names := strings.Split(text, "|")
+	for i, name := range names {
+		if names[i] = strings.TrimSpace(name); names[i] == "" {
+			return nil, exit.Usagef("--%s %s: write names with | between them", flag, text)
+		}
+	}
+	return names, nil
 }
 
 // vendorMiB converts MiB of which 1024 are a gigabyte to those of a memory with as many gigabytes of 10^9 bytes.

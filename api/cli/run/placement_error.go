@@ -64,7 +64,8 @@ func failureError(f client.Failure, advice string) error {
 // gpuSupply is how many GPUs a host has, and how many of them are free.
 type gpuSupply struct {
 	hostID      string
-	free, total int
+	free, total int  // of whole ones
+	mig         bool // it has MIG devices too, which a task gets that asks for their profile
 }
 
 // gpuShortage says what each considered host has of GPUs, and whether waiting can help at all.
@@ -78,6 +79,8 @@ func gpuShortage(wanted int, failures []client.Failure, gpus []client.GPU) strin
 	}
 	advice := "Wait for a task to end or stop one (`pinion ps`), or request fewer"
 	switch {
+	case largest == 0 && slices.ContainsFunc(supplies, func(s gpuSupply) bool { return s.mig }):
+		return fmt.Sprintf("%s: no host of the cluster has a whole GPU. Ask for MIG devices with --mig-profile: `pinion gpus` lists them", client.ReasonGPU)
 	case largest == 0:
 		return fmt.Sprintf("%s: no host of the cluster has a GPU that works. See `pinion gpus -o wide` and `pinion hosts -o json`", client.ReasonGPU)
 	case wanted > largest:
@@ -140,6 +143,10 @@ func gpuSupplies(failures []client.Failure, gpus []client.GPU) []gpuSupply {
 		if at < 0 {
 			at = len(supplies)
 			supplies = append(supplies, gpuSupply{hostID: g.HostID})
+		}
+		if g.MIGDevice != nil {
+			supplies[at].mig = true
+			continue
 		}
 		supplies[at].total++
 		if g.Free() {

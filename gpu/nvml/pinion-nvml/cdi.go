@@ -23,12 +23,7 @@ func (d *driver) cdi() (*protocol.Spec, error) {
 	inventory := d.inventory()
 	var names []string
 	for _, device := range inventory.Devices {
-		if len(device.MIG) == 0 {
-			names = append(names, device.UUID)
-		}
-		for _, slice := range device.MIG {
-			names = append(names, slice.UUID)
-		}
+		names = append(names, device.UUID)
 	}
 	if len(names) == 0 {
 		return nil, fmt.Errorf("there is no GPU to describe: %s", inventory.Problem)

@@ -36,7 +36,6 @@ func (d *driver) device(index int, handle nvml.Device) (gpu.Device, error) {
 		device.ComputeCapability = fmt.Sprintf("%d.%d", major, minor)
 	}
 	device.NUMANode = d.numaNode(device.PCI)
-	device.MIG = d.migSlices(&failed, handle)
 	d.checkHealth(&failed, handle)
 	if failed.text != "" {
 		device.Health, device.Problem = failed.health, failed.text
@@ -98,36 +97,4 @@ func (d *driver) numaNode(pci string) int {
 		return -1
 	}
 	return node
-}
-
-// migSlices reads the MIG slices of a partitioned device. The device cannot be assigned as a whole, because CDI lists only
-// its slices, and Pinion does not assign slices yet.
-func (d *driver) migSlices(failed *problem, handle nvml.Device) []gpu.MIG {
-	if !d.hasFunction("nvmlDeviceGetMigMode") {
-		return nil
-	}
-	mode, _, ret := handle.GetMigMode()
-	if ret != nvml.SUCCESS || mode != nvml.DEVICE_MIG_ENABLE {
-		return nil
-	}
-	failed.add(gpu.Unhealthy, "it is partitioned, and this version of Pinion gives whole GPUs only: turn MIG off with `nvidia-smi --mig 0`")
-	count, _ := read(failed, "number of MIG slices", handle.GetMaxMigDeviceCount)
-	var slices []gpu.MIG
-	for i := range count {
-		child, ret := handle.GetMigDeviceHandleByIndex(i)
-		if ret != nvml.SUCCESS {
-			continue // an unused slot for a slice
-		}
-		slice := gpu.MIG{}
-		slice.UUID, _ = read(failed, "MIG slice", child.GetUUID)
-		if name, ok := read(failed, "MIG slice's name", child.GetName); ok {
-			// "NVIDIA A100-SXM4-40GB MIG 1g.5gb"
-			_, slice.Profile, _ = strings.Cut(name, " MIG ")
-		}
-		if memory, ok := read(failed, "MIG slice's memory", child.GetMemoryInfo); ok {
-			slice.MemoryMiB = int64(memory.Total >> 20)
-		}
-		slices = append(slices, slice)
-	}
-	return slices
 }

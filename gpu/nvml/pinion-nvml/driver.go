@@ -78,6 +78,7 @@ func (d *driver) inventory() gpu.Inventory {
 		inventory.CUDA = fmt.Sprintf("%d.%d", version/1000, version%1000/10)
 	}
 	var handles []nvml.Device
+	var partitioned []gpu.Device
 	for index := range count {
 		handle, ret := d.lib.DeviceGetHandleByIndex(index)
 		if ret != nvml.SUCCESS {
@@ -89,17 +90,26 @@ func (d *driver) inventory() gpu.Inventory {
 			inventory.Problem = err.Error()
 			continue
 		}
+		if d.isPartitioned(handle) {
+			parts := d.migDevices(&device, handle)
+			partitioned = append(partitioned, parts...)
+			if len(parts) > 0 {
+				continue
+			}
+			device.Health, device.Problem = gpu.Unhealthy, "it is in MIG mode and has no MIG device: make some with `nvidia-smi mig -cgi PROFILE -C`, or turn MIG off with `nvidia-smi -mig 0`"
+		}
 		inventory.Devices = append(inventory.Devices, device)
 		handles = append(handles, handle)
 	}
 	d.link(inventory.Devices, handles)
+	inventory.Devices = append(inventory.Devices, partitioned...)
 	if d.sharesByMPS(handles) {
 		inventory.VRAMEnforcement = gpu.EnforcedByMPS
 	}
 	return inventory
 }
 
-// processes lists the host processes that compute on a device or on its MIG slices. Graphics processes, such as a display
+// processes lists the host processes that compute on a device. Graphics processes, such as a display
 // server, are left out: they do not prevent a task from using the device.
 func (d *driver) processes(uuid string) ([]int, error) {
 	if err := d.open(); err != nil {

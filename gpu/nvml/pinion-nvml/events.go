@@ -56,7 +56,7 @@ func (d *driver) pollEvents(set nvml.EventSet) {
 		data, ret := set.Wait(uint32(eventPollInterval.Milliseconds()))
 		switch {
 		case ret == nvml.SUCCESS:
-			d.event(eventOf(data))
+			d.event(d.eventOf(data))
 		case ret != nvml.ERROR_TIMEOUT:
 			if ret != last {
 				d.event(protocol.Event{Text: fmt.Sprintf("the driver's events cannot be read: %v", ret)})
@@ -67,13 +67,11 @@ func (d *driver) pollEvents(set nvml.EventSet) {
 	}
 }
 
-func eventOf(data nvml.EventData) protocol.Event {
+func (d *driver) eventOf(data nvml.EventData) protocol.Event {
 	event := protocol.Event{Text: "a double-bit error in the GPU's memory"}
 	if data.EventType == nvml.EventTypeXidCriticalError {
 		event = protocol.Event{Xid: data.EventData}
 	}
-	if uuid, ret := data.Device.GetUUID(); ret == nvml.SUCCESS {
-		event.UUID = uuid
-	}
+	event.UUID = d.uuidOf(data)
 	return event
 }

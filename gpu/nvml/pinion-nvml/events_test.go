@@ -19,16 +19,27 @@ import (
 func TestEventsCarryTheXidAndTheDevice(t *testing.T) {
 	named := &mock.Device{GetUUIDFunc: func() (string, nvml.Return) { return "GPU-a", nvml.SUCCESS }}
 	unnamed := &mock.Device{GetUUIDFunc: func() (string, nvml.Return) { return "", nvml.ERROR_INVALID_ARGUMENT }}
+	named.GetMigModeFunc = func() (int, int, nvml.Return) { return 0, 0, nvml.ERROR_NOT_SUPPORTED }
+	d, cards := dgx(t)
+	partition(cards[0])
+	xid := func(instance, compute uint32) nvml.EventData {
+		return nvml.EventData{Device: cards[0], EventType: nvml.EventTypeXidCriticalError, EventData: 94, GpuInstanceId: instance, ComputeInstanceId: compute}
+	}
 	for _, c := range []struct {
 		name string
 		data nvml.EventData
 		want protocol.Event
 	}{
+		{"an Xid of a MIG device", xid(9, 0), protocol.Event{UUID: "MIG-c", Xid: 94}},
+		{"an Xid of a GPU instance", xid(9, unknownInstance), protocol.Event{UUID: "MIG-c", Xid: 94}},
+		{"an Xid of an instance that is gone", xid(3, 0), protocol.Event{UUID: cards[0].UUID, Xid: 94}},
+		{"an Xid of a whole GPU in MIG mode", xid(unknownInstance, unknownInstance), protocol.Event{UUID: cards[0].UUID, Xid: 94}},
+
 		{"an Xid", nvml.EventData{Device: named, EventType: nvml.EventTypeXidCriticalError, EventData: 79}, protocol.Event{UUID: "GPU-a", Xid: 79}},
 		{"an Xid of nobody", nvml.EventData{Device: unnamed, EventType: nvml.EventTypeXidCriticalError, EventData: 79}, protocol.Event{Xid: 79}},
 		{"a memory error", nvml.EventData{Device: named, EventType: nvml.EventTypeDoubleBitEccError}, protocol.Event{UUID: "GPU-a", Text: "a double-bit error in the GPU's memory"}},
 	} {
-		if got := eventOf(c.data); got != c.want {
+		if got := d.eventOf(c.data); got != c.want {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 	}

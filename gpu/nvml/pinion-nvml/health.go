@@ -48,7 +48,7 @@ func (d *driver) record(uuid string) (*protocol.DriverRecord, error) {
 	if err := d.open(); err != nil {
 		return nil, err
 	}
-	handle, ret := d.lib.DeviceGetHandleByUUID(uuid)
+	handle, ret := d.cardOf(uuid)
 	if ret != nvml.SUCCESS {
 		return nil, fmt.Errorf("GPU %s: %w", uuid, ret)
 	}

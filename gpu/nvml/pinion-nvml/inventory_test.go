@@ -81,7 +81,7 @@ func TestInventoryOfADGX(t *testing.T) {
 	}
 	got := i.Devices[5]
 	if got.UUID != devices[5].UUID || got.Index != 5 || got.Minor != 5 || got.PCI != pciOf(5) || got.Model != "Mock NVIDIA A100-SXM4-40GB" ||
-		got.MemoryMiB != 40960 || got.NUMANode != 1 || got.Health != gpu.Healthy || len(got.MIG) != 0 {
+		got.MemoryMiB != 40960 || got.NUMANode != 1 || got.Health != gpu.Healthy || got.MIGDevice != nil {
 		t.Errorf("device %+v", got)
 	}
 	if links := slices.Collect(got.Links.All()); len(links) != 7 || links[0] != (gpu.Link{Peer: devices[0].UUID, Kind: gpu.LinkNVLink, Lanes: 12}) {
@@ -134,28 +134,6 @@ func TestWhatTheDriverHoldsAgainstADevice(t *testing.T) {
 	}
 	if record, err := d.record(i.Devices[2].UUID); err != nil || record.Problem != "" {
 		t.Errorf("record of a healthy one: %+v, %v", record, err)
-	}
-}
-
-func TestSlicesOfAPartitionedDevice(t *testing.T) {
-	d, devices := dgx(t)
-	devices[0].MigMode = nvml.DEVICE_MIG_ENABLE
-	devices[0].GetMigDeviceHandleByIndexFunc = func(i int) (nvml.Device, nvml.Return) {
-		if i != 2 {
-			return nil, nvml.ERROR_NOT_FOUND
-		}
-		return &mock.Device{
-			GetUUIDFunc:       func() (string, nvml.Return) { return "MIG-c", nvml.SUCCESS },
-			GetNameFunc:       func() (string, nvml.Return) { return "NVIDIA A100-SXM4-40GB MIG 1g.5gb", nvml.SUCCESS },
-			GetMemoryInfoFunc: func() (nvml.Memory, nvml.Return) { return nvml.Memory{Total: 4864 << 20}, nvml.SUCCESS },
-		}, nvml.SUCCESS
-	}
-	got := d.inventory().Devices[0]
-	if len(got.MIG) != 1 || got.MIG[0] != (gpu.MIG{UUID: "MIG-c", Profile: "1g.5gb", MemoryMiB: 4864}) {
-		t.Errorf("slices %+v", got.MIG)
-	}
-	if got.Health != gpu.Unhealthy || !strings.Contains(got.Problem, "--mig 0") {
-		t.Errorf("a device that cannot be given whole is %s (%s)", got.Health, got.Problem)
 	}
 }
 

@@ -38,6 +38,14 @@ func (d *driver) usage() ([]gpu.Usage, error) {
 		if ret != nvml.SUCCESS {
 			continue
 		}
+		if d.isPartitioned(handle) { // the driver counts for the whole GPU, which many may have
+			for _, child := range migHandles(handle) {
+				if own, ret := child.GetUUID(); ret == nvml.SUCCESS {
+					all = append(all, gpu.Usage{UUID: own, MemoryUsedMiB: d.memoryUsed(child)})
+				}
+			}
+			continue
+		}
 		m := d.meters[uuid]
 		if m == nil {
 			m = &meter{}

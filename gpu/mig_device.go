@@ -1,0 +1,65 @@
+package gpu
+
+import (
+	"slices"
+	"strconv"
+)
+
+// MIGDevice is what a device is that is a part of a GPU: a compute instance of one of its GPU instances, in NVIDIA's words. It has memory and
+// multiprocessors of its own. Nobody changes it.
+type MIGDevice struct {
+	Parent          string `json:"parent"`                    // UUID of the GPU
+	ParentMemoryMiB int64  `json:"parentMemoryMiB,omitempty"` // 0 when it is not known
+	Index           int    `json:"index"`                     // among the MIG devices of the GPU, from 0
+	Profile         string `json:"profile"`                   // "1g.10gb": slices of the multiprocessors, and memory
+}
+
+// MaxDevices is how many GPUs and MIG devices of a host are given to tasks.
+const MaxDevices = 64
+
+// tooMany is why a device beyond MaxDevices is given to nobody.
+const tooMany = "this host has more than 64 GPUs and MIG devices, and those behind them are given to nobody"
+
+// Number names the device on its host, as NVIDIA does: "3", and "3:1" of a MIG device of GPU 3.
+func (d *Device) Number() string {
+	number := strconv.Itoa(d.Index)
+	if d.MIGDevice != nil {
+		number += ":" + strconv.Itoa(d.MIGDevice.Index)
+	}
+	return number
+}
+
+// IsOf reports whether the device is the GPU with the UUID, or a MIG device of it.
+func (d *Device) IsOf(uuid string) bool {
+	return d.UUID == uuid || d.MIGDevice != nil && d.MIGDevice.Parent == uuid
+}
+
+// Profile is that of a MIG device, "" of a whole GPU.
+func (d *Device) Profile() string {
+	if d.MIGDevice == nil {
+		return ""
+	}
+	return d.MIGDevice.Profile
+}
+
+// WholeGPUs is how many of the devices are whole GPUs.
+func WholeGPUs(devices []Device) (n int) {
+	for i := range devices {
+		if devices[i].MIGDevice == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// Bounded has the devices beyond MaxDevices, which nothing can be given of, say so.
+func (i Inventory) Bounded() Inventory {
+	if len(i.Devices) <= MaxDevices {
+		return i
+	}
+	i.Devices = slices.Clone(i.Devices)
+	for _, d := range ordered(i.Devices, len(i.Devices))[MaxDevices:] {
+		d.Health, d.Problem = Unhealthy, tooMany
+	}
+	return i
+}
