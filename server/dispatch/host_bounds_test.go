@@ -75,7 +75,9 @@ func TestAHostIsNotBelievedGPUsThatNoMachineHas(t *testing.T) {
 		"too many": many, "one twice": {one, one}, "one without a name": changed(func(d *gpu.Device) { d.UUID = "" }),
 		"negative memory": changed(func(d *gpu.Device) { d.MemoryMiB = -1 }), "endless memory": changed(func(d *gpu.Device) { d.MemoryMiB = math.MaxInt64 }),
 		"a MIG device without a profile": changed(func(d *gpu.Device) { d.MIGDevice = &gpu.MIGDevice{Parent: "GPU-2"} }),
-		"endless memory of its GPU":      changed(func(d *gpu.Device) { d.MIGDevice = &gpu.MIGDevice{Parent: "GPU-2", Profile: "1g.10gb", ParentMemoryMiB: math.MaxInt64} }),
+		"endless memory of its GPU": changed(func(d *gpu.Device) {
+			d.MIGDevice = &gpu.MIGDevice{Parent: "GPU-2", Profile: "1g.10gb", ParentMemoryMiB: math.MaxInt64}
+		}),
 		"negative lanes": changed(func(d *gpu.Device) { d.Links = gpu.PackLinks(gpu.Link{Lanes: -1}) }),
 		"endless lanes":  changed(func(d *gpu.Device) { d.Links = gpu.PackLinks(gpu.Link{Lanes: math.MaxInt32}) }),
 	} {
