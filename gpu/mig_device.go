@@ -1,8 +1,11 @@
 package gpu
 
 import (
+	"context"
 	"slices"
 	"strconv"
+
+	"pinion/gpu/mig"
 )
 
 // MIGDevice is what a device is that is a part of a GPU: a compute instance of one of its GPU instances, in NVIDIA's words. It has memory and
@@ -12,6 +15,27 @@ type MIGDevice struct {
 	ParentMemoryMiB int64  `json:"parentMemoryMiB,omitempty"` // 0 when it is not known
 	Index           int    `json:"index"`                     // among the MIG devices of the GPU, from 0
 	Profile         string `json:"profile"`                   // "1g.10gb": slices of the multiprocessors, and memory
+	Start           int    `json:"start"`                     // its first slice of memory on the GPU; -1 when it is not known
+}
+
+// Instance is the MIG device in a layout of its GPU.
+func (m *MIGDevice) Instance() mig.Instance { return mig.Instance{Profile: m.Profile, Start: m.Start} }
+
+// Layout is how the GPU with the UUID is partitioned; empty when it is whole, or not there.
+func (i Inventory) Layout(card string) (l mig.Layout) {
+	for n := range i.Devices {
+		if m := i.Devices[n].MIGDevice; m != nil && m.Parent == card {
+			l = append(l, m.Instance())
+		}
+	}
+	return mig.Sorted(l)
+}
+
+// Partitioner is what a Source also is that can partition GPUs.
+type Partitioner interface {
+	// Partition makes the MIG devices of the GPU with the UUID be those of the layout: an empty one makes it whole. Those that it has already are left
+	// alone. Nothing may have those open that go, nor a whole GPU that is to be partitioned.
+	Partition(ctx context.Context, uuid string, layout mig.Layout) error
 }
 
 // MaxDevices is how many GPUs and MIG devices of a host are given to tasks.

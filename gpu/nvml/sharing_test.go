@@ -27,9 +27,9 @@ func TestSharesAreOfferedWhereTheyAreEnforced(t *testing.T) {
 
 func TestTheComputeModeIsSetThroughTheHelper(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var asked []protocol.Request
+		var asked []string
 		a := &actor{hear: func(r protocol.Request, a *actor) {
-			asked = append(asked, protocol.Request{Kind: r.Kind, UUID: r.UUID})
+			asked = append(asked, string(r.Kind)+" "+r.UUID)
 			a.say(protocol.Message{ID: r.ID})
 		}}
 		s := opened(t, a.start)
@@ -39,7 +39,7 @@ func TestTheComputeModeIsSetThroughTheHelper(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if want := []protocol.Request{{Kind: protocol.Exclusive, UUID: "GPU-a"}, {Kind: protocol.NoExclusive, UUID: "GPU-a"}}; !slices.Equal(asked, want) {
+		if want := []string{"exclusive GPU-a", "default GPU-a"}; !slices.Equal(asked, want) {
 			t.Errorf("the helper was asked %+v", asked)
 		}
 		a.hear = func(r protocol.Request, a *actor) {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"pinion/gpu"
+	"pinion/gpu/mig"
 	"pinion/gpu/nvml/protocol"
 )
 
@@ -207,6 +208,12 @@ func (s *Source) SetExclusive(ctx context.Context, uuid string, exclusive bool) 
 		kind = protocol.Exclusive
 	}
 	_, err := s.callDevice(ctx, protocol.Request{Kind: kind, UUID: uuid})
+	return err
+}
+
+// Partition is of gpu.Partitioner.
+func (s *Source) Partition(ctx context.Context, uuid string, layout mig.Layout) error {
+	_, err := s.callDevice(ctx, protocol.Request{Kind: protocol.Partition, UUID: uuid, Layout: layout})
 	return err
 }
 

@@ -134,11 +134,11 @@ func (s *source) Check(_ context.Context, uuid string, _ bool) error {
 	if err != nil {
 		return err
 	}
-	at, err := s.find(uuid)
+	device, _, err := s.find(uuid)
 	if err != nil {
 		return err
 	}
-	index := s.devices[at].Index
+	index := device.Index
 	if why, ok := broken[index]; ok {
 		return errors.New(why)
 	}
@@ -151,25 +151,26 @@ func (s *source) Reset(_ context.Context, uuid string) error {
 	if err != nil {
 		return err
 	}
-	at, err := s.find(uuid)
+	device, _, err := s.find(uuid)
 	if err != nil {
 		return err
 	}
-	index := s.devices[at].Index
+	index := device.Index
 	if why, ok := broken[index]; ok && healthOf(why) != gpu.NeedsReset {
 		return fmt.Errorf("a reset does not help: %s", why)
 	}
 	return Mend(s.Dir, index)
 }
 
-// find is the place of a device in devices.
-func (s *source) find(uuid string) (at int, err error) {
-	for i, d := range s.devices {
+// find is the device with the UUID, and its node.
+func (s *source) find(uuid string) (gpu.Device, node, error) {
+	m := s.machine.Load()
+	for i, d := range m.devices {
 		if d.UUID == uuid {
-			return i, nil
+			return d, m.nodes.devices[i], nil
 		}
 	}
-	return 0, fmt.Errorf("this host has no simulated GPU %s", uuid)
+	return gpu.Device{}, node{}, fmt.Errorf("this host has no simulated GPU %s", uuid)
 }
 
 // SetUtilization sets for how much of the time a GPU of the simulated machine in the directory computes: a percentage, "85", or a curve that

@@ -7,28 +7,6 @@ import (
 	"pinion/gpu"
 )
 
-// newMachine makes the GPUs of the machine and its devices, which are these or their MIG devices, all of them healthy.
-func newMachine(groups []group, seed string) (cards, devices []gpu.Device) {
-	cards = newCards(groups, seed)
-	at := 0
-	for _, g := range groups {
-		for range g.count {
-			if g.partition == nil {
-				devices = append(devices, cards[at])
-			} else {
-				devices = append(devices, partitioned(&cards[at], g.partition)...)
-			}
-			at++
-		}
-	}
-	for i := range devices {
-		if d := &devices[i]; d.MIGDevice != nil {
-			d.Minor = firstCapability + i
-		}
-	}
-	return cards, devices
-}
-
 // newCards makes the GPUs. Those of each group have a PCI domain of their own.
 func newCards(groups []group, seed string) (all []gpu.Device) {
 	before := map[string]int{} // GPUs of the model in the groups before

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -192,44 +191,16 @@ func TestAMachineHasGPUsOfSeveralModels(t *testing.T) {
 	}
 }
 
-// The rules are of NVIDIA's guide to MIG: 7 slices of multiprocessors, 8 of memory, and places at which each profile may be.
-func TestTheDriverHasAPlaceForEachMIGDevice(t *testing.T) {
-	for spec, want := range map[string]string{
-		"1xh100/7x1g.10gb":             "1g.10gb 1g.10gb 1g.10gb 1g.10gb 1g.10gb 1g.10gb 1g.10gb",
-		"1xh100/4x1g.10gb/1x3g.40gb":   "3g.40gb 1g.10gb 1g.10gb 1g.10gb 1g.10gb",
-		"1xh200/2x3g.71gb":             "3g.71gb 3g.71gb",
-		"1xb200/3x2g.45gb/1x1g.45gb":   "2g.45gb 2g.45gb 2g.45gb 1g.45gb",
-		"1xa100/1x7g.80gb":             "7g.80gb",
-		"1xa100/1x4g.40gb/3x1g.10gb":   "4g.40gb 1g.10gb 1g.10gb 1g.10gb",
-		"1xh100/4x1g.20gb":             "1g.20gb 1g.20gb 1g.20gb 1g.20gb",
-		"1xh100/3x1g.20gb/1x1g.10gb":   "1g.20gb 1g.20gb 1g.20gb 1g.10gb",
-		"1xh100/1x3g.40gb/2x2g.20gb":   "3g.40gb 2g.20gb 2g.20gb",
-		"1xh100/1x2g.20gb/1x1g.20gb":   "2g.20gb 1g.20gb",
-		"2xh100+1xh100/2x3g.40gb+1xt4": "- - 3g.40gb 3g.40gb -",
-	} {
-		groups, err := parseMachine(spec)
-		if err != nil {
-			t.Errorf("%s: %v", spec, err)
-			continue
-		}
-		_, devices := newMachine(groups, "seed")
-		var profiles, uuids []string
-		for i := range devices {
-			profiles, uuids = append(profiles, cmp.Or(devices[i].Profile(), "-")), append(uuids, devices[i].UUID)
-		}
-		slices.Sort(uuids)
-		if got := strings.Join(profiles, " "); got != want || len(slices.Compact(uuids)) != len(devices) {
-			t.Errorf("%s has %s, want %s", spec, got, want)
-		}
-	}
-}
-
 func TestAMachineWithMIGDevices(t *testing.T) {
 	groups, err := parseMachine("1xh100+1xh100/2x3g.40gb")
 	if err != nil {
 		t.Fatal(err)
 	}
-	cards, devices := newMachine(groups, "seed")
+	cards := newCards(groups, "seed")
+	var devices []gpu.Device
+	for i := range cards {
+		devices = append(devices, partitioned(&cards[i], partsOf(&cards[i], groupAt(groups, i).partition, ""))...)
+	}
 	var numbers []string
 	for i := range devices {
 		numbers = append(numbers, devices[i].Number())
@@ -239,7 +210,7 @@ func TestAMachineWithMIGDevices(t *testing.T) {
 		t.Errorf("%d GPUs, devices %v, the first MIG device %+v", len(cards), numbers, mig)
 	}
 	nodes := deviceNodes("/dir", 240, cards, devices)
-	if len(nodes.devices) != 3 || nodes.devices[1].name != "nvidia-caps/nvidia-cap1001" || len(nodes.cards) != 1 || nodes.cards[0].name != "nvidia1" {
+	if len(nodes.devices) != 3 || nodes.devices[1].name != "nvidia-caps/nvidia-cap1008" || len(nodes.cards) != 1 || nodes.cards[0].name != "nvidia1" {
 		t.Errorf("nodes %+v", nodes)
 	}
 }

@@ -1,103 +1,152 @@
 package sim
 
 import (
+	"context"
 	"crypto/sha256"
+	"encoding/json"
+	"errors"
 	"fmt"
-	"slices"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"pinion/gpu"
+	"pinion/gpu/mig"
 )
 
-// migProfile is a profile of MIG devices. A GPU has 7 slices of multiprocessors and 8 of memory, which the driver numbers.
-type migProfile struct {
-	name    string
-	compute int   // slices of multiprocessors
-	memory  int   // slices of memory
-	starts  []int // slices of memory at which the driver places it
-}
-
-const (
-	computeSlices = 7
-	memorySlices  = 8
-)
-
-// migProfiles are the profiles of a model, largest first; nil: it has no MIG. The sizes are those in NVIDIA's names: of one slice of memory, two,
-// four and all.
-func migProfiles(sizes [4]int) []migProfile {
-	if sizes[0] == 0 {
-		return nil
-	}
-	return []migProfile{
-		{fmt.Sprintf("7g.%dgb", sizes[3]), 7, 8, []int{0}},
-		{fmt.Sprintf("4g.%dgb", sizes[2]), 4, 4, []int{0}},
-		{fmt.Sprintf("3g.%dgb", sizes[2]), 3, 4, []int{0, 4}},
-		{fmt.Sprintf("2g.%dgb", sizes[1]), 2, 2, []int{0, 2, 4}},
-		{fmt.Sprintf("1g.%dgb", sizes[1]), 1, 2, []int{0, 2, 4, 6}},
-		{fmt.Sprintf("1g.%dgb", sizes[0]), 1, 1, []int{0, 1, 2, 3, 4, 5, 6}},
-	}
-}
+// maxProfileCount bounds how often a spec names a profile: no GPU has more MIG devices.
+const maxProfileCount = 7
 
 // parsePartition reads "1x3g.40gb/4x1g.10gb": the MIG devices of each GPU of a model.
-func parsePartition(text string, m model) (partition []migProfile, err error) {
-	known := migProfiles(m.mig)
+func parsePartition(text string, m model) (mig.Layout, error) {
+	known := mig.Profiles(m.name)
 	if known == nil {
 		return nil, fmt.Errorf("%s has no MIG", m.key)
 	}
+	var names []string
 	for part := range strings.SplitSeq(text, "/") {
 		number, name, _ := strings.Cut(part, "x")
 		count, err := strconv.Atoi(number)
-		at := slices.IndexFunc(known, func(p migProfile) bool { return p.name == name })
-		if err != nil || count < 1 || count > computeSlices || at < 0 {
-			return nil, fmt.Errorf("%q is not like 7x%s, with one of the profiles of %s: %s", part, known[len(known)-1].name, m.key, profileNames(known))
+		if err != nil || count < 1 || count > maxProfileCount {
+			return nil, fmt.Errorf("%q is not like 7x%s", part, known[len(known)-1].Name)
 		}
-		partition = append(partition, slices.Repeat(known[at:at+1], count)...)
-	}
-	slices.SortStableFunc(partition, func(a, b migProfile) int {
-		return b.memory*memorySlices + b.compute - a.memory*memorySlices - a.compute
-	})
-	compute := 0
-	for _, p := range partition {
-		compute += p.compute
-	}
-	if compute > computeSlices || !fits(partition, 0) {
-		return nil, fmt.Errorf("the driver finds no place for all of %s on one %s, which has %d slices of multiprocessors and %d of memory", text, m.key, computeSlices, memorySlices)
-	}
-	return partition, nil
-}
-
-// fits reports whether the driver has places for the MIG devices beside the slices of memory that are used.
-func fits(partition []migProfile, used uint8) bool {
-	if len(partition) == 0 {
-		return true
-	}
-	for _, start := range partition[0].starts {
-		own := uint8((1<<partition[0].memory - 1) << start)
-		if used&own == 0 && fits(partition[1:], used|own) {
-			return true
+		for range count {
+			names = append(names, name)
 		}
 	}
-	return false
-}
-
-func profileNames(profiles []migProfile) string {
-	var names []string
-	for _, p := range profiles {
-		names = append(names, p.name)
+	layout, ok := mig.Arrange(m.name, names)
+	if !ok {
+		return nil, fmt.Errorf("the driver has no places for %s on one %s, whose profiles are %s", text, m.key, mig.Names(known))
 	}
-	return strings.Join(names, ", ")
+	return layout, nil
 }
 
-// partitioned are the MIG devices of a GPU. Each has its part of the memory; of a real GPU it is some percent less.
-func partitioned(card *gpu.Device, partition []migProfile) (devices []gpu.Device) {
-	for i, p := range partition {
+// part is a MIG device of a simulated GPU.
+type part struct {
+	mig.Instance
+	UUID string `json:"uuid"`
+}
+
+// partsOf are the MIG devices of a layout, each with a UUID of its own: another one each time that it is made, as the driver does.
+func partsOf(card *gpu.Device, layout mig.Layout, made string) (parts []part) {
+	for _, i := range layout {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%s", card.UUID, i, made))
+		parts = append(parts, part{i, fmt.Sprintf("MIG-%x-%x-%x-%x-%x", sum[0:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])})
+	}
+	return parts
+}
+
+// partitioned are the devices of a GPU with these MIG devices: itself when it has none.
+func partitioned(card *gpu.Device, parts []part) (devices []gpu.Device) {
+	if len(parts) == 0 {
+		return []gpu.Device{*card}
+	}
+	memory := map[string]int64{}
+	for _, p := range mig.Profiles(card.Model) {
+		memory[p.Name] = p.MemoryMiB(card.MemoryMiB)
+	}
+	for i, p := range parts {
 		d := *card
-		sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%d", card.UUID, p.name, i))
-		d.UUID = fmt.Sprintf("MIG-%x-%x-%x-%x-%x", sum[0:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
-		d.MIGDevice = &gpu.MIGDevice{Parent: card.UUID, ParentMemoryMiB: card.MemoryMiB, Index: i, Profile: p.name}
-		d.MemoryMiB, d.Links = card.MemoryMiB*int64(p.memory)/memorySlices, ""
+		d.UUID, d.Minor, d.MemoryMiB, d.Links = p.UUID, capability(card.Index, p.Start), memory[p.Profile], ""
+		d.MIGDevice = &gpu.MIGDevice{Parent: card.UUID, ParentMemoryMiB: card.MemoryMiB, Index: i, Profile: p.Profile, Start: p.Start}
 		devices = append(devices, d)
 	}
 	return devices
+}
+
+// Partition is of gpu.Partitioner.
+func (s *source) Partition(_ context.Context, uuid string, layout mig.Layout) error {
+	for i := range s.cards {
+		card := &s.cards[i]
+		if card.UUID != uuid {
+			continue
+		}
+		if err := layout.Check(card.Model); err != nil {
+			return err
+		}
+		s.partitioning.Lock()
+		defer s.partitioning.Unlock()
+		before, err := s.parts(i)
+		if err != nil {
+			return err
+		}
+		var parts []part
+		for _, p := range partsOf(card, layout, time.Now().UTC().String()) {
+			for _, old := range before {
+				if old.Instance == p.Instance {
+					p = old
+				}
+			}
+			parts = append(parts, p)
+		}
+		if err := s.writeParts(card.UUID, parts); err != nil {
+			return err
+		}
+		return s.assemble()
+	}
+	return fmt.Errorf("this host has no simulated GPU %s", uuid)
+}
+
+func (s *source) partsPath(uuid string) string { return filepath.Join(s.Dir, "partition", uuid) }
+
+// parts are the MIG devices of the GPU at index i: as Partition has made them last, or as the spec says.
+func (s *source) parts(i int) (parts []part, err error) {
+	content, err := os.ReadFile(s.partsPath(s.cards[i].UUID))
+	if errors.Is(err, fs.ErrNotExist) {
+		return partsOf(&s.cards[i], groupAt(s.groups, i).partition, ""), nil
+	}
+	if err == nil {
+		err = json.Unmarshal(content, &parts)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("MIG devices of a simulated GPU: %w", err)
+	}
+	return parts, nil
+}
+
+func (s *source) writeParts(uuid string, parts []part) error {
+	content, err := json.Marshal(parts)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(s.partsPath(uuid)), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(s.partsPath(uuid), content, 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("MIG devices of a simulated GPU: %w", err)
+	}
+	return nil
+}
+
+// groupAt is the group of the GPU at index i.
+func groupAt(groups []group, i int) *group {
+	at := 0
+	for i >= groups[at].count {
+		i -= groups[at].count
+		at++
+	}
+	return &groups[at]
 }

@@ -10,7 +10,6 @@ type model struct {
 	lanes     int     // NVLink lanes between each pair of GPUs; 0 without NVLink
 	driver    string
 	cuda      string
-	mig       [4]int // sizes in the names of its MIG profiles, see migProfiles; 0: it has no MIG
 	slots     []slot // GPU slots of the machine in NVML's enumeration order
 }
 
@@ -33,14 +32,14 @@ const (
 
 // models lists the models that `--gpus sim:` accepts.
 var models = []model{
-	{"a100", "NVIDIA A100-SXM4-80GB", 81920, "8.0", 400, 12, driver580, cuda130, [4]int{10, 20, 40, 80}, dgxA100},
-	{"h100", "NVIDIA H100 80GB HBM3", 81559, "9.0", 700, 18, driver580, cuda130, [4]int{10, 20, 40, 80}, hgx},
-	{"h200", "NVIDIA H200", 143771, "9.0", 700, 18, driver580, cuda130, [4]int{18, 35, 71, 141}, hgx},
-	{"b200", "NVIDIA B200", 183359, "10.0", 1000, 18, driver580, cuda130, [4]int{23, 45, 90, 180}, hgx},
-	{"l40s", "NVIDIA L40S", 46068, "8.9", 350, 0, driver580, cuda130, [4]int{}, switched},
-	{"t4", "Tesla T4", 15360, "7.5", 70, 0, driver580, cuda130, [4]int{}, twoSockets},
-	{"k80", "Tesla K80", 11441, "3.7", 150, 0, driver470, cuda114, [4]int{}, dualBoards},
-	{"gb10", "NVIDIA GB10", 0, "12.1", 140, 0, driver580, cuda130, [4]int{}, spark},
+	{"a100", "NVIDIA A100-SXM4-80GB", 81920, "8.0", 400, 12, driver580, cuda130, dgxA100},
+	{"h100", "NVIDIA H100 80GB HBM3", 81559, "9.0", 700, 18, driver580, cuda130, hgx},
+	{"h200", "NVIDIA H200", 143771, "9.0", 700, 18, driver580, cuda130, hgx},
+	{"b200", "NVIDIA B200", 183359, "10.0", 1000, 18, driver580, cuda130, hgx},
+	{"l40s", "NVIDIA L40S", 46068, "8.9", 350, 0, driver580, cuda130, switched},
+	{"t4", "Tesla T4", 15360, "7.5", 70, 0, driver580, cuda130, twoSockets},
+	{"k80", "Tesla K80", 11441, "3.7", 150, 0, driver470, cuda114, dualBoards},
+	{"gb10", "NVIDIA GB10", 0, "12.1", 140, 0, driver580, cuda130, spark},
 }
 
 // hgx is a baseboard with eight SXM modules behind NVSwitch, four to a socket, each with its own PCIe switch.

@@ -40,6 +40,9 @@ type node struct {
 // firstCapability is the minor of the first node of a MIG device, which the driver calls a capability.
 const firstCapability = 1000
 
+// capability is the minor of the node of a MIG device.
+func capability(card, start int) int { return firstCapability + card*8 + start }
+
 // nodeName is the name under /dev of the node with a minor.
 func nodeName(minor int) string {
 	if minor >= firstCapability {

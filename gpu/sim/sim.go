@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"pinion/gpu"
@@ -21,22 +22,31 @@ const healthInterval = 200 * time.Millisecond
 
 // source is the simulated machine. Everything except health is fixed by Open.
 type source struct {
-	groups  []group
-	cards   []gpu.Device // its GPUs
-	devices []gpu.Device // these or their MIG devices, all of them healthy
-	nodes   machineNodes
-	broken  string // directory of health, see readBroken
-	busy    string // directory of utilization, see Utilization
-	absent  string // file that says why there are no GPUs yet, see readAbsent
-	shares  bool   // it says that its GPUs can be shared, see Open
+	groups []group
+	cards  []gpu.Device // its GPUs, all of them healthy
+	self   string       // path of the binary that containers get as nvidia-smi
+	major  int          // of the device nodes
+	broken string       // directory of health, see readBroken
+	busy   string       // directory of utilization, see Utilization
+	absent string       // file that says why there are no GPUs yet, see readAbsent
+	shares bool         // it says that its GPUs can be shared, see Open
 	ComputeModes
-	spec    []byte
 	changed chan struct{}
 	stop    context.CancelFunc
 	done    chan struct{}
 
 	mu     sync.Mutex
 	faults []gpu.Fault // that nobody has taken yet
+
+	partitioning sync.Mutex
+	machine      atomic.Pointer[machine]
+}
+
+// machine is what Partition changes. Nobody changes one that is in use.
+type machine struct {
+	devices []gpu.Device // GPUs or their MIG devices, all of them healthy
+	nodes   machineNodes
+	spec    []byte // CDI
 }
 
 var (
@@ -46,6 +56,7 @@ var (
 	_ gpu.FaultSource  = (*source)(nil)
 	_ gpu.Checker      = (*source)(nil)
 	_ gpu.Resetter     = (*source)(nil)
+	_ gpu.Partitioner  = (*source)(nil)
 )
 
 // Open simulates the machine that spec describes, "8xh100", "4xh100+2xt4" with GPUs of several models, or "1xh100/7x1g.10gb" with MIG devices. It keeps its seed, its device nodes (dir/dev) and its health
@@ -101,18 +112,33 @@ func (s *source) createFiles(dir string, self string) error {
 	if err != nil {
 		return fmt.Errorf("simulated GPUs: %w", err)
 	}
-	dev := filepath.Join(dir, "dev")
-	major, err := freeMajor(dev, string(claimed))
-	if err != nil {
+	s.self, s.cards = self, newCards(s.groups, seed)
+	if s.major, err = freeMajor(filepath.Join(dir, "dev"), string(claimed)); err != nil {
 		return err
 	}
-	s.cards, s.devices = newMachine(s.groups, seed)
-	s.nodes = deviceNodes(dev, major, s.cards, s.devices)
-	if err := makeNodes(dev, s.nodes.all()); err != nil {
+	return s.assemble()
+}
+
+// assemble makes the devices of the machine as its GPUs are partitioned.
+func (s *source) assemble() (err error) {
+	m := &machine{}
+	for i := range s.cards {
+		parts, err := s.parts(i)
+		if err != nil {
+			return err
+		}
+		m.devices = append(m.devices, partitioned(&s.cards[i], parts)...)
+	}
+	dev := filepath.Join(s.Dir, "dev")
+	m.nodes = deviceNodes(dev, s.major, s.cards, m.devices)
+	if err := makeNodes(dev, m.nodes.all()); err != nil {
 		return err
 	}
-	s.spec, err = newCDISpec(s.groups[0].model, s.devices, s.nodes, self)
-	return err
+	if m.spec, err = newCDISpec(s.groups[0].model, m.devices, m.nodes, s.self); err != nil {
+		return err
+	}
+	s.machine.Store(m)
+	return nil
 }
 
 // Inventory returns the machine with its present health.
@@ -125,7 +151,7 @@ func (s *source) Inventory(context.Context) (gpu.Inventory, error) {
 		return gpu.Inventory{}, err
 	}
 	inventory := gpu.Inventory{
-		Devices:   s.plugged(withHealth(s.devices, broken)),
+		Devices:   s.plugged(withHealth(s.machine.Load().devices, broken)),
 		Driver:    s.groups[0].driver,
 		CUDA:      s.groups[0].cuda,
 		Simulated: true,
@@ -138,7 +164,9 @@ func (s *source) Inventory(context.Context) (gpu.Inventory, error) {
 
 func (s *source) Changed() <-chan struct{} { return s.changed }
 
-func (s *source) CDI(context.Context) (string, []byte, error) { return Kind, s.spec, nil }
+func (s *source) CDI(context.Context) (string, []byte, error) {
+	return Kind, s.machine.Load().spec, nil
+}
 
 // Processes lists the processes that have the device node open. No driver is behind it, so only O_PATH can open it; tests
 // occupy a GPU that way.
@@ -146,11 +174,11 @@ func (s *source) Processes(ctx context.Context, uuid string) ([]int, error) {
 	if why := readAbsent(s.absent); why != "" {
 		return nil, errors.New(why)
 	}
-	at, err := s.find(uuid)
+	_, own, err := s.find(uuid)
 	if err != nil {
 		return nil, err
 	}
-	return openers(ctx, "/proc", s.nodes.devices[at].number())
+	return openers(ctx, "/proc", own.number())
 }
 
 func (s *source) Close() error {
@@ -186,5 +214,5 @@ func (s *source) watchHealth(ctx context.Context, last string) {
 // health returns the health of all devices in a comparable form.
 func (s *source) health() string {
 	broken, err := readBroken(s.broken, len(s.cards))
-	return fmt.Sprint(broken, err, readAbsent(s.absent), len(s.plugged(s.devices)))
+	return fmt.Sprint(broken, err, readAbsent(s.absent), len(s.plugged(s.machine.Load().devices)))
 }

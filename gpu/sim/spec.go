@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"pinion/gpu/mig"
 )
 
 // maxGPUs is the largest number of GPUs in one machine that the driver knows.
@@ -14,7 +16,7 @@ const maxGPUs = 32
 type group struct {
 	model
 	count     int
-	partition []migProfile // MIG devices of each GPU; nil: they are whole
+	partition mig.Layout // of each GPU
 }
 
 // parseMachine reads "8xh100", "4xh100+2xt4" of a machine with GPUs of several models, or "2xh100+2xh100/7x1g.10gb" of one with MIG devices.

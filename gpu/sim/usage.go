@@ -26,8 +26,7 @@ func (s *source) Usage(context.Context) ([]gpu.Usage, error) {
 	}
 	var all []gpu.Usage
 	var failed error
-	for i := range s.devices {
-		d := &s.devices[i]
+	for _, d := range s.machine.Load().devices {
 		if _, ok := broken[d.Index]; ok || s.isUnplugged(d.Index) {
 			continue
 		}
@@ -36,7 +35,7 @@ func (s *source) Usage(context.Context) ([]gpu.Usage, error) {
 			failed = err
 			continue
 		}
-		all = append(all, s.usageOf(d, percent))
+		all = append(all, s.usageOf(&d, percent))
 	}
 	if len(all) == 0 && failed != nil {
 		return nil, failed
@@ -50,17 +49,7 @@ func (s *source) usageOf(d *gpu.Device, percent float64) gpu.Usage {
 		used := 0.9 * float64(d.MemoryMiB) * percent / 100
 		return gpu.Usage{UUID: d.UUID, MemoryUsedMiB: &used}
 	}
-	return s.modelOf(d.Index).usage(d.UUID, percent)
-}
-
-// modelOf is the model of a GPU.
-func (s *source) modelOf(index int) *model {
-	at := 0
-	for index >= s.groups[at].count {
-		index -= s.groups[at].count
-		at++
-	}
-	return &s.groups[at].model
+	return groupAt(s.groups, d.Index).usage(d.UUID, percent)
 }
 
 // usage is that of a device of the model that computes for so many percent of the time: between what an idle one needs, and what it can at most.

@@ -37,10 +37,11 @@ func migHandles(handle nvml.Device) iter.Seq2[int, nvml.Device] {
 
 // migDevices reads the MIG devices of a device in MIG mode. What is wrong with the device is wrong with each of them.
 func (d *driver) migDevices(parent *gpu.Device, handle nvml.Device) (all []gpu.Device) {
+	startOf := starts(handle)
 	for i, child := range migHandles(handle) {
 		var failed problem
 		device := *parent
-		device.MIGDevice = &gpu.MIGDevice{Parent: parent.UUID, ParentMemoryMiB: parent.MemoryMiB, Index: i}
+		device.MIGDevice = &gpu.MIGDevice{Parent: parent.UUID, ParentMemoryMiB: parent.MemoryMiB, Index: i, Start: -1}
 		device.UUID, _ = read(&failed, "UUID", child.GetUUID)
 		if name, ok := read(&failed, "name", child.GetName); ok {
 			// "NVIDIA A100-SXM4-40GB MIG 1g.5gb"
@@ -48,6 +49,11 @@ func (d *driver) migDevices(parent *gpu.Device, handle nvml.Device) (all []gpu.D
 		}
 		if memory, ok := read(&failed, "memory", child.GetMemoryInfo); ok {
 			device.MemoryMiB = int64(memory.Total >> 20)
+		}
+		if instance, ret := child.GetGpuInstanceId(); ret == nvml.SUCCESS {
+			if start, known := startOf[instance]; known {
+				device.MIGDevice.Start = start
+			}
 		}
 		if device.UUID == "" || device.MIGDevice.Profile == "" {
 			continue // without them nobody can be given it

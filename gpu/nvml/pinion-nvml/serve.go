@@ -48,6 +48,8 @@ func (d *driver) answer(request protocol.Request) protocol.Message {
 		err = d.setComputeMode(request.UUID, nvml.COMPUTEMODE_EXCLUSIVE_PROCESS)
 	case protocol.NoExclusive:
 		err = d.setComputeMode(request.UUID, nvml.COMPUTEMODE_DEFAULT)
+	case protocol.Partition:
+		err = d.partition(request.UUID, request.Layout)
 	case protocol.Record:
 		answer.Record, err = d.record(request.UUID)
 	default:

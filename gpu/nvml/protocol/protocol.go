@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 
 	"pinion/gpu"
+	"pinion/gpu/mig"
 )
 
 // MemoryTest is the argument of the helper, before the UUID of a device, with which it tests the memory of that device and exits: with 0 when
@@ -23,6 +24,7 @@ const (
 	Usage       Kind = "usage"     // how the devices are used, see gpu.Meter
 	Exclusive   Kind = "exclusive" // sets the compute mode of one device to EXCLUSIVE_PROCESS, see gpu.ComputeModes
 	NoExclusive Kind = "default"   // sets it to DEFAULT
+	Partition   Kind = "partition" // makes the MIG devices of one GPU be those of a layout, see gpu.Partitioner
 	Record      Kind = "record"    // what the driver has recorded against one device
 )
 
@@ -31,6 +33,8 @@ type Request struct {
 	ID   uint64 `json:"id"` // chosen by the client, at least 1
 	Kind Kind   `json:"kind"`
 	UUID string `json:"uuid,omitempty"` // of the device, for all but Inventory, CDI and Usage
+
+	Layout mig.Layout `json:"layout,omitempty"` // of Partition
 }
 
 // Message is a line from the helper: the answer to the request with the same ID, or an event with ID 0.
