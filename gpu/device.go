@@ -90,6 +90,8 @@ type Inventory struct {
 
 	// VRAMEnforcement says what keeps containers to their shares of a GPU's memory; empty: nothing does.
 	VRAMEnforcement string `json:"vramEnforcement,omitempty" level:"1"`
+
+	DynamicMIG bool `json:"dynamicMIG,omitempty" level:"1"` // the pool may partition its GPUs; they are shared by nothing else then
 }
 
 // EnforcedByMPS as Inventory.VRAMEnforcement is NVIDIA's Multi-Process Service. Of a simulated machine it means that shares are

@@ -17,6 +17,7 @@ var (
 		commands: []kind{
 			compactKindOf[PutHost](7, 1), kindOf[SetHostStatus](8, 1), kindOf[SetServerRole](9, 1), kindOf[MarkHostLost](10, 1), kindOf[RemoveHost](11, 1),
 			kindOf[PutAttributes](12, 1), kindOf[DeleteAttributes](13, 1), kindOf[RecordConnections](67, 1), kindOf[SetGPUQuarantine](134, 1),
+			kindOf[SetGPUPartition](135, 1),
 		},
 		changes: change.OfHost, emits: []ChangeKind{HostChange, GPUChange},
 		noExpiry: "RemoveHost deletes it",
@@ -38,7 +39,7 @@ var (
 
 func hostID(h *spec.Host) string { return h.ID }
 
-// PutHost records a host from its own description. Status, Server, RegisteredAt, Custom, Tags and Quarantine of a known host are kept,
+// PutHost records a host from its own description. Status, Server, RegisteredAt, Custom, Tags, Quarantine and Partitions of a known host are kept,
 // and HealthAt unless the health of its GPUs has changed; Attributes and GPUs are replaced; a lost host becomes connected
 // again. Its cluster is that of HostCluster. Revision grows only when something changed. A GPU that is missing while a task holds it stays with that task and
 // is not assigned to another. ErrRemoved for a host that was removed from the pool, ErrNotFound and ErrInactive for its
@@ -53,7 +54,7 @@ func (c PutHost) apply(tx *tx) (any, error) {
 	if tx.Removed(host.ID) {
 		return nil, spec.Removed(host.ID)
 	}
-	host.LostAt, host.CustomAttributes, host.Tags, host.Drain, host.Connection, host.Quarantine = time.Time{}, nil, nil, nil, nil, nil
+	host.LostAt, host.CustomAttributes, host.Tags, host.Drain, host.Connection, host.Quarantine, host.Partitions = time.Time{}, nil, nil, nil, nil, nil, nil
 	cluster, err := tx.HostCluster(&host)
 	if err != nil {
 		return nil, err
@@ -74,6 +75,7 @@ func (c PutHost) apply(tx *tx) (any, error) {
 	host.Status, host.Server, host.CustomAttributes, host.Tags = known.Status, known.Server, known.CustomAttributes, known.Tags
 	host.RegisteredAt, host.Revision, host.Drain, host.Connection = known.RegisteredAt, known.Revision, known.Drain, known.Connection
 	host.GPUs, host.Quarantine = known.Quarantine.Mark(tx.keepMissingGPUs(host.GPUs, known.GPUs, host.ID))
+	host.Partitions = known.Partitions.Settle(host.GPUs)
 	if spec.EqualHealth(host.GPUs, known.GPUs) {
 		host.HealthAt = known.HealthAt
 	}

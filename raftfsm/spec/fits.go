@@ -29,10 +29,11 @@ func NewFree(h *Host, tasks []*Task) Free {
 	if h.Lost() {
 		return Free{}
 	}
-	free := Free{CPU: h.CPU, MemoryMiB: h.MemoryMiB, GPUs: h.GPUs.Healthy()}
+	gpus := h.Partitions.Hide(h.GPUs)
+	free := Free{CPU: h.CPU, MemoryMiB: h.MemoryMiB, GPUs: gpus.Healthy()}
 	free.Ports.Add(h.Ports)
 	if h.SharesGPUs() || slices.ContainsFunc(tasks, (*Task).SharesGPU) {
-		free.accounts = gpu.NewAccounts(h.GPUs.Devices, h.SharesGPUs(), false)
+		free.accounts = gpu.NewAccounts(gpus.Devices, h.SharesGPUs(), false)
 	}
 	for _, task := range tasks {
 		if task.LastStatus != Stopped {

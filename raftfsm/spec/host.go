@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pinion/gpu"
+	"pinion/raftfsm/partition"
 	"pinion/raftfsm/quarantine"
 	"pinion/raftfsm/traffic"
 	"pinion/raftfsm/volumeroot"
@@ -63,6 +64,8 @@ type Host struct {
 	VirtualIPs []VirtualIP `json:"virtualIPs,omitempty" level:"1"` // addresses that it offers to hold for the pool
 
 	Quarantine quarantine.List `json:"quarantine,omitempty" level:"1"` // its GPUs that somebody keeps from new tasks
+
+	Partitions partition.List `json:"partitions,omitempty" level:"1"` // its GPUs that the pool partitions
 }
 
 // HostConnection says since when a host is silent, or is heard of again.

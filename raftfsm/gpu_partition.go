@@ -1,0 +1,56 @@
+package raftfsm
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"pinion/gpu"
+	"pinion/gpu/mig"
+	"pinion/raftfsm/partition"
+	"pinion/raftfsm/spec"
+)
+
+// SetGPUPartition has a host partition one of its GPUs: into the MIG devices of the layout, or, when that is empty, into none. Those that it has and
+// that are of the layout stay. ErrNotFound for the host and for the GPU; ErrInUse when a task that is not STOPPED has a device that would go, when the
+// host lets the pool partition none, and when others have partitioned the GPU; an error for a layout that the GPU cannot have. Answer: *Host.
+type SetGPUPartition struct {
+	HostID string
+	UUID   string // of the whole GPU
+	Layout mig.Layout
+	At     time.Time
+}
+
+func (c SetGPUPartition) apply(tx *tx) (any, error) {
+	known := tx.Host(c.HostID)
+	if known == nil {
+		return nil, fmt.Errorf("host %q: %w", c.HostID, spec.ErrNotFound)
+	}
+	own := slices.DeleteFunc(slices.Clone(known.GPUs.Devices), func(d gpu.Device) bool { return !d.IsOf(c.UUID) })
+	before := known.Partitions.Of(c.UUID)
+	switch {
+	case len(own) == 0:
+		return nil, fmt.Errorf("GPU %q of host %s: %w", c.UUID, known.Name, spec.ErrNotFound)
+	case !known.GPUs.DynamicMIG:
+		return nil, fmt.Errorf("%w: host %s does not let the pool partition its GPUs (pinion up --mig dynamic)", spec.ErrInUse, known.Name)
+	case before == nil && own[0].MIGDevice != nil:
+		return nil, fmt.Errorf("%w: the MIG devices of GPU %s of host %s are not the pool's", spec.ErrInUse, c.UUID, known.Name)
+	case before == nil && len(known.Partitions) >= partition.MaxGPUs:
+		return nil, fmt.Errorf("the pool partitions %d GPUs of host %s, which is the most", partition.MaxGPUs, known.Name)
+	case before != nil && slices.Equal(before.Layout, c.Layout) || before == nil && len(c.Layout) == 0:
+		return known, nil
+	}
+	if err := c.Layout.Check(own[0].Model); err != nil {
+		return nil, err
+	}
+	host := *known
+	host.Partitions = known.Partitions.Set(partition.GPU{UUID: c.UUID, Layout: c.Layout, At: c.At}).Settle(known.GPUs)
+	live := tx.liveTasksOn(c.HostID)
+	for i := range own {
+		holds := func(t *spec.Task) bool { return slices.Contains(t.GPUs(), own[i].UUID) }
+		if at := slices.IndexFunc(live, holds); at >= 0 && host.Partitions.Removes(&own[i]) {
+			return nil, fmt.Errorf("%w: task %s has GPU %s of host %s", spec.ErrInUse, live[at].ID, own[i].Number(), known.Name)
+		}
+	}
+	return tx.updateHost(&host), nil
+}

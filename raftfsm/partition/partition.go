@@ -1,0 +1,74 @@
+// Package partition is how the pool wants GPUs of a host to be partitioned into MIG devices. The host does it, and reports what it has.
+package partition
+
+import (
+	"slices"
+	"time"
+
+	"pinion/gpu"
+	"pinion/gpu/mig"
+)
+
+// MaxGPUs bounds the GPUs of a host that the pool partitions.
+const MaxGPUs = 32
+
+// GPU is one that the pool partitions.
+type GPU struct {
+	UUID   string     `json:"uuid"`
+	Layout mig.Layout `json:"layout,omitempty"` // empty: it is to be whole again
+	At     time.Time  `json:"at"`               // when the layout became this
+}
+
+// List is the GPUs of a host that the pool partitions. Its methods change neither it nor the inventory that they are given.
+type List []GPU
+
+// Of is that of the GPU; nil when the pool does not partition it.
+func (l List) Of(uuid string) *GPU {
+	at := slices.IndexFunc(l, func(g GPU) bool { return g.UUID == uuid })
+	if at < 0 {
+		return nil
+	}
+	return &l[at]
+}
+
+// Removes reports whether the device is not of the layout that its GPU is to have: it gets no tasks, and goes.
+func (l List) Removes(d *gpu.Device) bool {
+	if d.MIGDevice == nil {
+		own := l.Of(d.UUID)
+		return own != nil && len(own.Layout) > 0
+	}
+	own := l.Of(d.MIGDevice.Parent)
+	return own != nil && !slices.Contains(own.Layout, d.MIGDevice.Instance())
+}
+
+// Hide is the inventory with the devices that go as unhealthy.
+func (l List) Hide(inventory gpu.Inventory) gpu.Inventory {
+	if len(l) == 0 {
+		return inventory
+	}
+	inventory.Devices = slices.Clone(inventory.Devices)
+	for i := range inventory.Devices {
+		if d := &inventory.Devices[i]; l.Removes(d) {
+			d.Health = gpu.Unhealthy
+		}
+	}
+	return inventory
+}
+
+// Set is the list with another layout of a GPU.
+func (l List) Set(g GPU) List {
+	left := slices.DeleteFunc(slices.Clone(l), func(old GPU) bool { return old.UUID == g.UUID })
+	return append(left, g)
+}
+
+// Settle is the list without the GPUs that are whole again, as they are to be.
+func (l List) Settle(inventory gpu.Inventory) List {
+	isDone := func(g GPU) bool {
+		_, whole := inventory.Device(g.UUID)
+		return whole && len(g.Layout) == 0
+	}
+	if !slices.ContainsFunc(l, isDone) {
+		return l
+	}
+	return slices.DeleteFunc(slices.Clone(l), isDone)
+}
