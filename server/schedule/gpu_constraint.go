@@ -17,12 +17,12 @@ type gpuConstraints struct {
 	wholeOnly   bool          // MIG devices are for tasks that ask for a profile
 }
 
-// newGPUConstraints are those of a task without its placement constraints. One that wants no GPU has none.
-func newGPUConstraints(r Request, wantsGPUs bool) gpuConstraints {
-	asksForProfile := func(c spec.PlacementConstraint) bool {
+// AsksForMIG reports whether the request is for MIG devices: one of its constraints compares their profile. Others get whole GPUs alone.
+func (r *Request) AsksForMIG() bool {
+	comparesProfile := func(c spec.PlacementConstraint) bool {
 		return c.Type == spec.MemberOf && strings.Contains(c.Expression, "attribute:"+gpu.AttributeMIGProfile)
 	}
-	return gpuConstraints{wholeOnly: wantsGPUs && !slices.ContainsFunc(r.Definition.PlacementConstraints, asksForProfile) && !slices.ContainsFunc(r.Run.Constraints, asksForProfile)}
+	return slices.ContainsFunc(r.Definition.PlacementConstraints, comparesProfile) || slices.ContainsFunc(r.Run.Constraints, comparesProfile)
 }
 
 // selects reports whether some GPUs of the host may not be eligible.

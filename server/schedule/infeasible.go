@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"pinion/raftfsm/partition"
 	"pinion/raftfsm/query"
 	"pinion/raftfsm/spec"
 )
@@ -27,10 +28,8 @@ func Infeasible(hosts []*spec.Host, r Request) (lack spec.Failure, impossible bo
 	var nearest, bound shortfalls
 	room := 0
 	for _, host := range hosts {
-		h := &Host{Host: host, Connected: true, mig: hasMIG(host)}
-		missing := a.shortfallsOn(h)
+		missing, h, fits := a.bestVariant(host)
 		if len(missing) == 0 {
-			fits := a.emptySlots(h)
 			if room += fits; room >= r.Run.Count {
 				return spec.Failure{}, false
 			}
@@ -45,6 +44,27 @@ func Infeasible(hosts []*spec.Host, r Request) (lack spec.Failure, impossible bo
 	}
 	lack.Reason, lack.Detail = nearest[0].reason, nearest.String()
 	return lack, true
+}
+
+// bestVariant is the host as it could have its GPUs partitioned that takes the most tasks when it is empty, or else is the nearest to that.
+func (a *evaluation) bestVariant(host *spec.Host) (missing shortfalls, best *Host, fits int) {
+	for _, inventory := range partition.Variants(host.GPUs, host.Partitions) {
+		record := host
+		if host.GPUs.DynamicMIG {
+			variant := *host
+			variant.GPUs, record = inventory, &variant
+		}
+		h := &Host{Host: record, Connected: true, mig: hasMIG(record)}
+		switch lacks := a.shortfallsOn(h); {
+		case len(lacks) == 0:
+			if n := a.emptySlots(h); best == nil || len(missing) > 0 || n > fits {
+				missing, best, fits = nil, h, n
+			}
+		case best == nil || len(missing) > 0 && lacks.nearer(missing):
+			missing, best = lacks, h
+		}
+	}
+	return missing, best, fits
 }
 
 // shortfall is one resource or property that a host lacks for a task.

@@ -1,0 +1,129 @@
+package partition
+
+import (
+	"fmt"
+	"slices"
+
+	"pinion/gpu"
+	"pinion/gpu/mig"
+)
+
+// Card is a GPU that the pool may partition: whole, or partitioned by the pool before.
+type Card struct {
+	Whole   gpu.Device // the GPU as it is, or would be, without MIG devices
+	Layout  mig.Layout // that it has, or is to have
+	devices []gpu.Device
+}
+
+// Cards are the GPUs that the pool may partition, of a host with these devices and these partitions: none of a host that does not allow it. GPUs
+// that others have partitioned are none of the pool's, nor are those without MIG.
+func Cards(inventory gpu.Inventory, list List) (all []Card) {
+	if !inventory.DynamicMIG {
+		return nil
+	}
+	at := map[string]int{} // by the UUID of the GPU
+	for _, d := range inventory.Devices {
+		own := list.Of(parentOf(&d))
+		if mig.Profiles(d.Model) == nil || d.MIGDevice != nil && own == nil {
+			continue
+		}
+		i, known := at[parentOf(&d)]
+		if !known {
+			i = len(all)
+			at[parentOf(&d)] = i
+			all = append(all, Card{Whole: wholeOf(d)})
+			if own != nil {
+				all[i].Layout = own.Layout
+			}
+		}
+		all[i].devices = append(all[i].devices, d)
+	}
+	return all
+}
+
+func parentOf(d *gpu.Device) string {
+	if d.MIGDevice == nil {
+		return d.UUID
+	}
+	return d.MIGDevice.Parent
+}
+
+// wholeOf is the GPU of a device, as far as that tells it. The links of a GPU that is partitioned are not known.
+func wholeOf(d gpu.Device) gpu.Device {
+	if d.MIGDevice != nil {
+		d.UUID, d.MemoryMiB, d.MIGDevice = d.MIGDevice.Parent, d.MIGDevice.ParentMemoryMiB, nil
+	}
+	return d
+}
+
+// Device is the MIG device of the card that is, or would be, the instance. One that is not there yet has a name of its own in place of a UUID.
+func (c *Card) Device(i mig.Instance) gpu.Device {
+	for _, d := range c.devices {
+		if d.MIGDevice != nil && d.MIGDevice.Instance() == i {
+			return d
+		}
+	}
+	d := c.Whole
+	d.UUID, d.Links = fmt.Sprintf("%s/%s/%d", c.Whole.UUID, i.Profile, i.Start), ""
+	d.MIGDevice = &gpu.MIGDevice{Parent: c.Whole.UUID, ParentMemoryMiB: c.Whole.MemoryMiB, Index: i.Start, Profile: i.Profile, Start: i.Start}
+	for _, p := range mig.Profiles(c.Whole.Model) {
+		if p.Name == i.Profile {
+			d.MemoryMiB = p.MemoryMiB(c.Whole.MemoryMiB)
+		}
+	}
+	return d
+}
+
+// Filled is the layout with as many of the profile as there are places.
+func (c *Card) Filled(l mig.Layout, profile string) mig.Layout {
+	for {
+		added, ok := l.Add(c.Whole.Model, profile)
+		if !ok {
+			return l
+		}
+		l = l.With(added)
+	}
+}
+
+// Profiles are the names of the profiles that the cards have, the smallest first.
+func Profiles(cards []Card) (names []string) {
+	for i := range cards {
+		for _, p := range slices.Backward(mig.Profiles(cards[i].Whole.Model)) {
+			if !slices.Contains(names, p.Name) {
+				names = append(names, p.Name)
+			}
+		}
+	}
+	return names
+}
+
+// With is the inventory with the cards partitioned as layoutOf says, by their place in the list.
+func With(inventory gpu.Inventory, cards []Card, layoutOf func(i int) mig.Layout) gpu.Inventory {
+	isOfCard := func(d gpu.Device) bool {
+		return slices.ContainsFunc(cards, func(c Card) bool { return d.IsOf(c.Whole.UUID) })
+	}
+	inventory.Devices = slices.DeleteFunc(slices.Clone(inventory.Devices), isOfCard)
+	for i := range cards {
+		l := layoutOf(i)
+		if len(l) == 0 {
+			inventory.Devices = append(inventory.Devices, cards[i].Whole)
+		}
+		for _, instance := range l {
+			inventory.Devices = append(inventory.Devices, cards[i].Device(instance))
+		}
+	}
+	return inventory
+}
+
+// Variants are what a host with these devices could have: what it has, all cards whole, and all cards full of MIG devices of one profile.
+func Variants(inventory gpu.Inventory, list List) []gpu.Inventory {
+	cards := Cards(inventory, list)
+	if len(cards) == 0 {
+		return []gpu.Inventory{inventory}
+	}
+	all := []gpu.Inventory{inventory, With(inventory, cards, func(int) mig.Layout { return nil })}
+	for _, profile := range Profiles(cards) {
+		all = append(all, With(inventory, cards, func(i int) mig.Layout { return cards[i].Filled(nil, profile) }))
+	}
+	return all
+}

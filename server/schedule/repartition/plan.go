@@ -1,0 +1,258 @@
+// Package repartition decides how the pool partitions GPUs into MIG devices, so that tasks that wait get theirs, and makes GPUs whole again.
+package repartition
+
+import (
+	"fmt"
+	"slices"
+
+	"pinion/gpu/mig"
+	"pinion/raftfsm/partition"
+	"pinion/raftfsm/spec"
+	"pinion/server/schedule"
+)
+
+// Change is another layout of a GPU.
+type Change struct {
+	HostID string
+	UUID   string // of the whole GPU
+	Layout mig.Layout
+}
+
+// Instance is a MIG device that the pool has made, or makes.
+type Instance struct {
+	HostID string
+	UUID   string // of the whole GPU
+	mig.Instance
+}
+
+// Plan is how the GPUs of hosts are to be partitioned. It begins with how they are; Add changes it for one request after another.
+type Plan struct {
+	hosts []*host
+	ids   int
+}
+
+// host is a host as the plan has it.
+type host struct {
+	schedule.Host
+	record spec.Host // as it is
+	cards  []partition.Card
+	before []mig.Layout // of the cards, in the state
+	tasks  []*spec.Task // of the host, and those that the plan gives it
+}
+
+// New is the plan for hosts as they are. tasks are those of a host that are not STOPPED.
+func New(hosts []schedule.Host, tasks func(hostID string) []*spec.Task) *Plan {
+	p := &Plan{}
+	for _, h := range hosts {
+		own := &host{Host: h, record: *h.Host, cards: partition.Cards(h.Host.GPUs, h.Host.Partitions), tasks: slices.Clone(tasks(h.Host.ID))}
+		for i := range own.cards {
+			own.before = append(own.before, own.cards[i].Layout)
+		}
+		p.hosts = append(p.hosts, own)
+	}
+	return p
+}
+
+// as is the host with its cards partitioned as layoutOf says.
+func (h *host) as(layoutOf func(i int) mig.Layout) schedule.Host {
+	variant, record := h.Host, h.record
+	record.Partitions = nil // what it will have, not what goes
+	if len(h.cards) > 0 {
+		record.GPUs = partition.With(h.record.GPUs, h.cards, layoutOf)
+	}
+	variant.Host, variant.Free = &record, spec.NewFree(&record, h.tasks)
+	variant.Tasks = func() []*spec.Task { return h.tasks }
+	return variant
+}
+
+// planned is the host as the plan has its cards.
+func (h *host) planned() schedule.Host {
+	return h.as(func(i int) mig.Layout { return h.cards[i].Layout })
+}
+
+// Add partitions GPUs so that the request can be placed, if it cannot without: in free slices of GPUs, then of idle ones, then in place of MIG devices
+// that nobody has. A request for whole GPUs gets those back of which nobody has a MIG device. False: no host can take it, whatever its GPUs.
+func (p *Plan) Add(r schedule.Request) bool {
+	r.IDs = p.id
+	hosts := make([]schedule.Host, len(p.hosts))
+	for i, h := range p.hosts {
+		hosts[i] = h.planned()
+	}
+	if p.place(hosts, r) {
+		return true
+	}
+	modes := []mode{wholeAgain}
+	if r.AsksForMIG() {
+		modes = []mode{extend, open, reclaim}
+	}
+	for _, m := range modes {
+		for _, h := range p.hosts {
+			if p.repartition(h, r, m) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// mode is where room for a request is made.
+type mode int
+
+const (
+	wholeAgain mode = iota // GPUs of whose MIG devices nobody has one are whole
+	extend                 // more MIG devices on GPUs that have some
+	open                   // also on GPUs that are whole and idle
+	reclaim                // also in place of MIG devices that nobody has
+)
+
+// maxSteps bounds how often a mode is tried with one MIG device more.
+const maxSteps = 8
+
+// repartition is Add for one host, in one mode. MIG devices are of the smallest profile that the request takes, and not more than it needs.
+func (p *Plan) repartition(h *host, r schedule.Request, m mode) bool {
+	if len(h.cards) == 0 {
+		return false
+	}
+	if m == wholeAgain {
+		layouts := make([]mig.Layout, len(h.cards))
+		for i := range layouts {
+			layouts[i] = h.held(i)
+		}
+		return p.try(h, r, layouts)
+	}
+	wanted := max(1, spec.DemandOf(r.Definition).TotalGPUs()*max(1, r.Run.Count))
+	for _, profile := range partition.Profiles(h.cards) {
+		layouts := h.base(m)
+		for n := 1; n <= wanted && h.add(layouts, profile, m); n++ {
+			if (n == wanted || n <= maxSteps) && p.try(h, r, layouts) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// base is what the mode leaves of the cards' layouts.
+func (h *host) base(m mode) []mig.Layout {
+	layouts := make([]mig.Layout, len(h.cards))
+	for i := range layouts {
+		if layouts[i] = h.cards[i].Layout; m == reclaim {
+			layouts[i] = h.held(i)
+		}
+	}
+	return layouts
+}
+
+// add puts one more MIG device into the first card that has a place; false: none has.
+func (h *host) add(layouts []mig.Layout, profile string, m mode) bool {
+	for _, opened := range []bool{true, false} { // cards that have MIG devices come first
+		for i := range layouts {
+			if (len(layouts[i]) > 0) != opened || !opened && m == extend || h.isHeldWhole(i) {
+				continue
+			}
+			if added, ok := layouts[i].Add(h.cards[i].Whole.Model, profile); ok {
+				layouts[i] = layouts[i].With(added)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// try plans the request on the host with its cards partitioned so, and keeps of that what the request uses.
+func (p *Plan) try(h *host, r schedule.Request, layouts []mig.Layout) bool {
+	if !p.place([]schedule.Host{h.as(func(i int) mig.Layout { return layouts[i] })}, r) {
+		return false
+	}
+	for i := range h.cards {
+		h.cards[i].Layout = h.needed(i, layouts[i])
+	}
+	return true
+}
+
+// needed is the layout of a card with what its tasks have of the wanted one, and what it had that has a place beside that.
+func (h *host) needed(i int, wanted mig.Layout) mig.Layout {
+	card := &h.cards[i]
+	used := wanted.Without(func(instance mig.Instance) bool { return !h.holds(card.Device(instance).UUID) })
+	if h.isHeldWhole(i) {
+		return nil
+	}
+	for _, old := range card.Layout {
+		if more := used.With(old); !slices.Contains(used, old) && more.Check(card.Whole.Model) == nil {
+			used = more
+		}
+	}
+	return used
+}
+
+// place plans the request, and gives its tasks to their hosts.
+func (p *Plan) place(hosts []schedule.Host, r schedule.Request) bool {
+	decision := schedule.Plan(hosts, []schedule.Request{r})[0]
+	if decision.Err != nil || len(decision.Tasks) == 0 {
+		return false
+	}
+	for _, task := range decision.Tasks {
+		for _, h := range p.hosts {
+			if h.record.ID == task.HostID {
+				h.tasks = append(h.tasks, task)
+			}
+		}
+	}
+	return true
+}
+
+func (p *Plan) id() string {
+	p.ids++
+	return fmt.Sprintf("plan-%d", p.ids)
+}
+
+// holds reports whether a task has, or gets, the device.
+func (h *host) holds(uuid string) bool {
+	return slices.ContainsFunc(h.tasks, func(t *spec.Task) bool { return slices.Contains(t.GPUs(), uuid) })
+}
+
+func (h *host) isHeldWhole(i int) bool { return h.holds(h.cards[i].Whole.UUID) }
+
+// held is the part of a card's layout that tasks have, or get.
+func (h *host) held(i int) mig.Layout {
+	card := &h.cards[i]
+	return card.Layout.Without(func(instance mig.Instance) bool { return !h.holds(card.Device(instance).UUID) })
+}
+
+// Idle are the MIG devices of the pool that no task has or gets.
+func (p *Plan) Idle() (all []Instance) {
+	for _, h := range p.hosts {
+		for i := range h.cards {
+			held := h.held(i)
+			for _, instance := range h.cards[i].Layout {
+				if !slices.Contains(held, instance) {
+					all = append(all, Instance{h.record.ID, h.cards[i].Whole.UUID, instance})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// Remove takes a MIG device that no task has out of the plan.
+func (p *Plan) Remove(gone Instance) {
+	for _, h := range p.hosts {
+		for i := range h.cards {
+			if h.record.ID == gone.HostID && h.cards[i].Whole.UUID == gone.UUID {
+				h.cards[i].Layout = h.cards[i].Layout.Without(func(i mig.Instance) bool { return i == gone.Instance })
+			}
+		}
+	}
+}
+
+// Changes are the GPUs that the plan partitions in another way than the state has it.
+func (p *Plan) Changes() (all []Change) {
+	for _, h := range p.hosts {
+		for i := range h.cards {
+			if !slices.Equal(h.before[i], h.cards[i].Layout) {
+				all = append(all, Change{h.record.ID, h.cards[i].Whole.UUID, h.cards[i].Layout})
+			}
+		}
+	}
+	return all
+}
