@@ -15,7 +15,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Config is what an agent is made of. Everything but Sharer, Volumes, Proxy, Resolver, MaxStopTimeout, Hooks and Boot is required.
+// Config is what an agent is made of. Everything but Sharer, Partitions, Volumes, Proxy, Resolver, MaxStopTimeout, Hooks and Boot is required.
 type Config struct {
 	// Host is the host as it describes itself: id, name, cluster, address, version, attributes, CPU and memory. The
 	// agent fills in GPUs; Status, RegisteredAt and Revision belong to the pool.
@@ -31,6 +31,8 @@ type Config struct {
 	GPUUsage   *gpuusage.Record
 	// Sharer keeps containers to their shares of GPUs; nil: this host shares none.
 	Sharer gpu.Sharer
+	// Partitions is how the pool wants the GPUs to be partitioned; nil: it partitions none.
+	Partitions Partitions
 	// Volumes are the directories of the host that tasks may mount, those of Host.Volumes; nil: none.
 	Volumes *volume.Roots
 	// Proxy carries requests to targets; nil: this host carries none. Its owner has it call Node.Routes.TargetDrained and SetListenerProblems.

@@ -38,6 +38,10 @@ type GPUs struct {
 	recorded  gpu.Inventory // as the pool has recorded them last
 
 	recordedCh chan struct{} // closed and replaced when it has
+
+	partitions       Partitions // nil: the pool partitions none
+	hostID           string
+	failedPartitions map[string]*failedPartition // by UUID of the whole GPU; nil: the last try did not fail
 }
 
 // current are the GPUs as the pool shall know them.
@@ -97,7 +101,7 @@ func (g *GPUs) read(ctx context.Context) error {
 		g.log.Error("the GPUs of this host cannot be read", "err", err)
 		inventory = markUnhealthy(g.inventory, err)
 	}
-	g.inventory = inventory.Bounded()
+	g.inventory = g.withPartitions(inventory).Bounded()
 	return nil
 }
 

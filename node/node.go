@@ -52,7 +52,8 @@ func New(c Config) *Node {
 		runners:  map[string]*runningTask{}, existing: map[string][]runtime.ExistingContainer{},
 		runnersAdded: make(chan struct{}), reportedCh: make(chan struct{}),
 	}
-	n.GPUs = &GPUs{source: c.GPUs, record: c.GPUHealth, usage: c.GPUUsage, locks: n.gpuLocks, log: c.Log, rejoin: n.requestRejoin, count: n.countGPUUsage, recordedCh: make(chan struct{})}
+	n.GPUs = &GPUs{source: c.GPUs, record: c.GPUHealth, usage: c.GPUUsage, locks: n.gpuLocks, log: c.Log, rejoin: n.requestRejoin, count: n.countGPUUsage, recordedCh: make(chan struct{}),
+		partitions: c.Partitions, hostID: c.Host.ID, failedPartitions: map[string]*failedPartition{}}
 	n.Routes = newRoutes(n)
 	n.reporter = newReporter(c.Log, n.sendReports)
 	n.tasks = task.Config{
@@ -78,7 +79,7 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	close(n.joined)
 	var loops sync.WaitGroup
-	for _, loop := range []func(context.Context){n.reporter.run, n.heartbeatLoop, n.GPUs.watch, n.GPUs.checkSick, n.GPUs.sample, n.watchAssignments, n.Routes.watch, n.pruneImages} {
+	for _, loop := range []func(context.Context){n.reporter.run, n.heartbeatLoop, n.GPUs.watch, n.GPUs.checkSick, n.GPUs.sample, n.GPUs.partitionLoop, n.watchAssignments, n.Routes.watch, n.pruneImages} {
 		loops.Go(func() { loop(ctx) })
 	}
 	loops.Wait()

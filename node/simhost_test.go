@@ -40,6 +40,7 @@ type simHost struct {
 	allow   []string // what the operator allows containers
 	userns  spec.UserNamespaces
 
+	partitions     node.Partitions // nil: the pool partitions no GPUs
 	maxStopTimeout time.Duration
 	bootID         string
 	booted         time.Time
@@ -68,7 +69,7 @@ func (w *simHost) boot() {
 	}
 	w.node = node.New(node.Config{
 		Host: spec.Host{ID: hostID, Name: "host", Cluster: spec.DefaultCluster, Allow: w.allow, UserNamespaces: w.userns}, Control: w.control, Images: w.runtime,
-		Containers: w.runtime, Execer: w.runtime, Network: w.network, GPUs: w.gpus, GPUHealth: health, GPUUsage: gpuusage.New(slog.New(slog.DiscardHandler)), Sharer: w.sharer, Logs: emptyLogs{}, Hooks: w.hooks, Dir: w.dir, MaxStopTimeout: w.maxStopTimeout, Log: slog.New(slog.DiscardHandler),
+		Containers: w.runtime, Execer: w.runtime, Network: w.network, GPUs: w.gpus, GPUHealth: health, GPUUsage: gpuusage.New(slog.New(slog.DiscardHandler)), Sharer: w.sharer, Partitions: w.partitions, Logs: emptyLogs{}, Hooks: w.hooks, Dir: w.dir, MaxStopTimeout: w.maxStopTimeout, Log: slog.New(slog.DiscardHandler),
 		Boot: machine.BootClock{ID: "boot" + w.bootID, Since: func() time.Duration { return time.Since(w.booted) }},
 	})
 	ctx, cancel := context.WithCancel(w.Context())

@@ -156,6 +156,7 @@ func (s *Server) startTerm(ctx context.Context) []func() {
 	autoscaler := orchestrator.NewAutoscaler(s.node, s.metrics, s.log)
 	targets := &orchestrator.TargetDrainer{Proposer: s.node, Routing: s.agents.CurrentRouting, Drained: s.liveness.Drained, Log: s.log}
 	virtualIPs := &orchestrator.VirtualIPs{Proposer: s.node, Leases: s.leases, Log: s.log}
+	partitions := &orchestrator.GPUPartitions{Proposer: s.node, Schedulable: s.liveness.Schedulable, Log: s.log}
 	loops := append(s.scheduler.StartTerm(ctx),
 		func() { reaper.Loop(ctx) },
 		func() { lifecycle.Loop(ctx) },
@@ -164,6 +165,7 @@ func (s *Server) startTerm(ctx context.Context) []func() {
 		func() { autoscaler.Loop(ctx) },
 		func() { targets.Loop(ctx) },
 		func() { virtualIPs.Loop(ctx) },
+		func() { partitions.Loop(ctx) },
 		func() { s.liveness.GiveUpSilentHosts(ctx, s.node) },
 		func() { s.recordLeader(ctx) },
 		func() { s.accessKeys.KeepSealed(ctx, s.log) },

@@ -51,7 +51,7 @@ Examples:
 			if config.DataDir, err = filepath.Abs(invocation.DataDir(c)); err != nil {
 				return fmt.Errorf("--data-dir: %w", err)
 			}
-			host := UpConfig{Listen: config.Listen, Join: config.Join, GPUs: "auto"}
+			host := UpConfig{Listen: config.Listen, Join: config.Join, GPUs: GPUOptions{"auto", MIGStatic}}
 			if err := host.check(); err != nil {
 				return err
 			}

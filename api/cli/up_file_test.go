@@ -48,7 +48,7 @@ keep-tasks: 7d
 	if ran.code != 0 || !strings.Contains(ran.err, "FILE") {
 		t.Fatalf("%+v", ran)
 	}
-	if got.Name != "gpu-7" || got.GPUs != "sim:2xh100" || got.Attributes["rack"] != "a4" || len(got.Attributes) != 2 || got.Disk.Logs != 10<<30 || got.Disk.KeepTasks != 7*24*time.Hour {
+	if got.Name != "gpu-7" || got.GPUs.Source != "sim:2xh100" || got.Attributes["rack"] != "a4" || len(got.Attributes) != 2 || got.Disk.Logs != 10<<30 || got.Disk.KeepTasks != 7*24*time.Hour {
 		t.Errorf("%+v", got)
 	}
 	if c := got.Containers; len(c.Volumes) != 2 || !c.Volumes[1].ReadOnly || !slices.Equal(c.Allow, []string{"NET_ADMIN", "host-pid"}) || c.PidsLimit != 100 || c.MaxStopTimeout != 2*time.Minute || !c.UserNamespaces {

@@ -63,7 +63,7 @@ func TestUpGivesTheProgramWhatWasAskedFor(t *testing.T) {
 		"--attribute", "ecs.instance-type=p2.xlarge", "--attribute", "rack=a,b", "--cluster", "lab", "--log-level", "debug", "--registry-config", dir,
 		"--join", "gpu1.example.com", "--token", "pinion1.a.b.c", "--servers", "5", "--replace-after", "10m", "--lost-after", "90s",
 		"--volume", "/data/", "--volume", "models=/mnt/models:ro", "--allow", "host-pid,CAP_NET_ADMIN", "--allow", "privileged", "--max-stop-timeout", "2m", "--no-new-privileges")
-	want := UpConfig{DataDir: dir, Listen: "127.0.0.1:0", Advertise: "gpu1:7400", GPUs: "sim:8xh100", Containerd: "/run/c.sock",
+	want := UpConfig{DataDir: dir, Listen: "127.0.0.1:0", Advertise: "gpu1:7400", GPUs: GPUOptions{"sim:8xh100", MIGStatic}, Containerd: "/run/c.sock",
 		Attributes: map[string]string{"ecs.instance-type": "p2.xlarge", "rack": "a,b"}, Cluster: "lab", LogLevel: slog.LevelDebug, RegistryConfig: dir,
 		Join: "gpu1.example.com:7400", Token: "pinion1.a.b.c", Servers: 5, ReplaceAfter: 10 * time.Minute, LostAfter: 90 * time.Second,
 		Containers: ContainerOptions{
@@ -88,7 +88,7 @@ func TestUpDefaults(t *testing.T) {
 		t.Errorf("%+v", ran)
 	}
 	got.DataDir = ""
-	want := UpConfig{Listen: ":7400", GPUs: "auto", Attributes: map[string]string{}, RegistryConfig: DefaultRegistryConfig,
+	want := UpConfig{Listen: ":7400", GPUs: GPUOptions{"auto", MIGStatic}, Attributes: map[string]string{}, RegistryConfig: DefaultRegistryConfig,
 		Containers: ContainerOptions{PidsLimit: 16384, MaxStopTimeout: 10 * time.Minute}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("\n got %+v\nwant %+v", got, want)

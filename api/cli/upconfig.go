@@ -2,7 +2,11 @@ package cli
 
 import (
 	"log/slog"
+	"strings"
 	"time"
+
+	"pinion/api/cli/exit"
+	"pinion/gpu"
 )
 
 // DefaultRegistryConfig is the directory of registry logins and mirrors of a host that names no other.
@@ -20,9 +24,8 @@ type UpConfig struct {
 	// Advertise is the "host:port" that clients and other hosts reach this host by. Empty: found from Listen and
 	// the machine's own addresses.
 	Advertise string
-	// GPUs says where GPUs come from: "auto" (the NVIDIA driver, none when there is none), "none", or
-	// "sim:COUNTxMODEL" for the simulator. With ",mps" after auto or a simulated set tasks may share GPUs.
-	GPUs string
+	// GPUs are the GPUs that tasks get.
+	GPUs GPUOptions
 	// Containerd is the socket of a containerd of the machine to use. Empty: Pinion runs its own.
 	Containerd string
 	// Attributes are the host's custom attributes, which placement constraints can name.
@@ -60,4 +63,31 @@ type UpConfig struct {
 	// LostAfter, of a pool that this host creates, is the time until the tasks of an unreachable host are STOPPED.
 	// 0: a minute.
 	LostAfter time.Duration
+}
+
+// GPUOptions are the GPUs of a host.
+type GPUOptions struct {
+	// Source says where they come from: "auto" (the NVIDIA driver, none when there is none), "none", or "sim:COUNTxMODEL" for the simulator. With
+	// ",mps" after auto or a simulated set tasks may share GPUs.
+	Source string
+	// MIG says who partitions them: MIGStatic, the operator alone, or MIGDynamic, the pool too; empty: MIGStatic.
+	MIG string
+}
+
+// Values of GPUOptions.MIG.
+const (
+	MIGStatic  = "static"
+	MIGDynamic = "dynamic"
+)
+
+func (g *GPUOptions) check() error {
+	switch {
+	case !gpuSource.MatchString(g.Source):
+		return exit.Usagef("--gpus %q is not auto, none, or a simulated set such as sim:8xh100, with ,mps after it to share GPUs", g.Source)
+	case g.MIG != MIGStatic && g.MIG != MIGDynamic:
+		return exit.Usagef("--mig %q is not static or dynamic", g.MIG)
+	case g.MIG == MIGDynamic && (g.Source == "none" || strings.HasSuffix(g.Source, ","+gpu.EnforcedByMPS)):
+		return exit.Usagef("--mig dynamic is for whole GPUs: it does not go with --gpus %s", g.Source)
+	}
+	return nil
 }

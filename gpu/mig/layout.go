@@ -13,11 +13,13 @@ type Instance struct {
 	Start   int    `json:"start"`   // its first slice of memory
 }
 
+// String is for people: "1g.10gb at 6".
 func (i Instance) String() string { return fmt.Sprintf("%s at %d", i.Profile, i.Start) }
 
 // Layout is the MIG devices of one GPU, by Start. Its methods do not change it. Empty: the GPU is whole.
 type Layout []Instance
 
+// String is for people.
 func (l Layout) String() string {
 	if len(l) == 0 {
 		return "a whole GPU"

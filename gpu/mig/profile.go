@@ -4,8 +4,8 @@ package mig
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
+	"strings"
 )
 
 // Slices of a GPU that has MIG, which the driver numbers from 0.
@@ -28,23 +28,24 @@ func (p *Profile) MemoryMiB(card int64) int64 { return card * int64(p.memory) / 
 // sizes are what NVIDIA's names say of one slice of memory, two, four and all.
 type sizes [4]int
 
-// models are the GPUs that have MIG, by a part of their name.
+// models are the GPUs that have MIG, by words of their name.
 var models = []struct {
-	name *regexp.Regexp
+	words []string
 	sizes
 }{
-	{regexp.MustCompile(`\bA100\b.*\b40GB`), sizes{5, 10, 20, 40}},
-	{regexp.MustCompile(`\bA100\b`), sizes{10, 20, 40, 80}},
-	{regexp.MustCompile(`\bH100 NVL\b`), sizes{12, 24, 47, 94}},
-	{regexp.MustCompile(`\bH100\b`), sizes{10, 20, 40, 80}},
-	{regexp.MustCompile(`\bH200\b`), sizes{18, 35, 71, 141}},
-	{regexp.MustCompile(`\bB200\b`), sizes{23, 45, 90, 180}},
+	{[]string{"A100", "40GB"}, sizes{5, 10, 20, 40}},
+	{[]string{"A100"}, sizes{10, 20, 40, 80}},
+	{[]string{"H100", "NVL"}, sizes{12, 24, 47, 94}},
+	{[]string{"H100"}, sizes{10, 20, 40, 80}},
+	{[]string{"H200"}, sizes{18, 35, 71, 141}},
+	{[]string{"B200"}, sizes{23, 45, 90, 180}},
 }
 
 // Profiles are those of a model of GPUs, "NVIDIA H100 80GB HBM3", the largest first; nil: it has none, or it is not known.
 func Profiles(model string) []Profile {
+	words := strings.FieldsFunc(model, func(r rune) bool { return r == ' ' || r == '-' })
 	for _, m := range models {
-		if m.name.MatchString(model) {
+		if !slices.ContainsFunc(m.words, func(word string) bool { return !slices.Contains(words, word) }) {
 			return m.profiles()
 		}
 	}

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -54,4 +55,39 @@ func (h *host) gpuWith(t testing.TB, uuid string) document {
 	}
 	t.Fatalf("there is no GPU %s", uuid)
 	return nil
+}
+
+// A host that lets the pool partition its GPUs gets MIG devices as tasks ask for them, goes on after kill -9, and has whole GPUs again for tasks that
+// want those.
+func TestThePoolPartitionsGPUsAsTasksAsk(t *testing.T) {
+	h := newHost(t, "--gpus", "sim:1xh100", "--mig", "dynamic")
+	t.Cleanup(func() { h.down(t) })
+	h.start(t)
+	small := strings.TrimSpace(h.pinion(t, "run", "-d", "--gpus", "1", "--mig-profile", "1g.10gb", "pinion/self", "--", "pinion", "hello"))
+	h.waitStatus(t, small, "RUNNING")
+	large := strings.TrimSpace(h.pinion(t, "run", "-d", "--gpus", "1", "--mig-profile", "4g.40gb", "pinion/self", "--", "pinion", "hello"))
+	h.waitStatus(t, large, "RUNNING")
+	held := h.describe(t, small).text("containers", 0, "gpuIds", 0)
+
+	h.signalAndWait(t, syscall.SIGKILL)
+	h.start(t)
+	for id, profile := range map[string]string{small: "1g.10gb", large: "4g.40gb"} {
+		h.waitStatus(t, id, "RUNNING")
+		if got := h.gpuWith(t, h.describe(t, id).text("containers", 0, "gpuIds", 0)).text("migDevice", "profile"); got != profile {
+			t.Errorf("task %s has %q, want %q", id, got, profile)
+		}
+	}
+	if now := h.describe(t, small).text("containers", 0, "gpuIds", 0); now != held {
+		t.Errorf("the MIG device of a task that runs was made anew: %s, then %s", held, now)
+	}
+
+	whole := strings.TrimSpace(h.pinion(t, "run", "-d", "--gpus", "1", "pinion/self", "--", "pinion", "hello"))
+	h.pinion(t, "stop", small, large)
+	h.waitStatus(t, whole, "RUNNING")
+	if all := h.gpus(t, "gpus"); len(all) != 1 || all[0].at("migDevice") != nil {
+		t.Errorf("the GPU is not whole: %v", all)
+	}
+	if _, err := h.tryPinion("run", "--gpus", "1", "--mig-profile", "1g.5gb", "pinion/self", "--", "pinion", "version"); err == nil || !strings.Contains(err.Error(), "could ever run this") {
+		t.Errorf("a profile that the GPU never has: %v", err)
+	}
 }

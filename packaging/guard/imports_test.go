@@ -12,7 +12,7 @@ import (
 var rooms = map[string]string{
 	"api":     "raftfsm gpu packaging/atomicfile packaging/clientnet",
 	"server":  "raftfsm gpu packaging/atomicfile packaging/clientnet packaging/failpoint packaging/heap packaging/keystore packaging/tick",
-	"node":    "raftfsm/spec raftfsm/gpuuse raftfsm/logdriver raftfsm/metric raftfsm/traffic raftfsm/volumeroot raftfsm/lazyregexp gpu packaging/atomicfile packaging/failpoint packaging/heap packaging/tick",
+	"node":    "raftfsm/spec raftfsm/gpuuse raftfsm/logdriver raftfsm/metric raftfsm/partition raftfsm/traffic raftfsm/volumeroot raftfsm/lazyregexp gpu packaging/atomicfile packaging/failpoint packaging/heap packaging/tick",
 	"raftfsm": "gpu",
 	"gpu":     "",
 }
@@ -76,13 +76,14 @@ var floors = map[string][]string{
 		"query tally issuer ended edit change snapshot table ledger",
 		"service scaling",
 		"codec spec metric changelog watch sortkey",
-		"compact traffic logdriver hostport volumeroot quarantine gpuuse",
+		"compact traffic logdriver hostport volumeroot quarantine partition gpuuse",
 		"lazyregexp",
 	},
 	"gpu": {
-		"nvml sim mps mig inside",
+		"nvml sim mps inside",
 		"nvml/protocol xid",
 		".",
+		"mig",
 	},
 }
 

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"pinion/api/cli"
 	"pinion/node"
 	"pinion/node/containerd"
 	"pinion/node/containerd/daemon"
@@ -151,6 +152,10 @@ func (h *host) openAgent(context.Context) error {
 	if err != nil {
 		return err
 	}
+	var partitions node.Partitions
+	if h.config.GPUs.MIG == cli.MIGDynamic {
+		partitions = h.member.Agent()
+	}
 	h.agent, err = newAgent(traffic, certificates, h.config.Containers.Names, measure.Meter{Usage: containerd.Meter{Runtime: h.runtime}, GPUs: h.gpus.usage, Control: h.member.Agent()}, node.Config{
 		Host: spec.Host{
 			ID: h.dir.HostID, Name: nameOf(h.config), Cluster: h.config.Cluster, Address: h.address.Advertised, Version: h.Version,
@@ -160,7 +165,7 @@ func (h *host) openAgent(context.Context) error {
 			Volumes: h.volumes.List(), Allow: h.config.Containers.Allow, UserNamespaces: userNamespaces, VirtualIPs: h.config.Traffic.VirtualIPs,
 		},
 		Volumes: h.volumes, MaxStopTimeout: h.config.Containers.MaxStopTimeout,
-		Control: h.member.Agent(), Images: h.runtime, Containers: h.runtime, Execer: h.runtime, Network: h.network, GPUs: h.gpus.source, GPUHealth: h.gpus.health, GPUUsage: h.gpus.usage, Sharer: h.gpus.sharer, Logs: h.logs,
+		Control: h.member.Agent(), Images: h.runtime, Containers: h.runtime, Execer: h.runtime, Network: h.network, GPUs: h.gpus.source, GPUHealth: h.gpus.health, GPUUsage: h.gpus.usage, Sharer: h.gpus.sharer, Partitions: partitions, Logs: h.logs,
 		Dir: h.dir.Path, Log: h.log,
 	})
 	if err == nil {

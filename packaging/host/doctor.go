@@ -38,7 +38,7 @@ func Doctor(ctx context.Context, out io.Writer, c cli.DoctorConfig) error {
 
 // warnOfMachine logs what the checks find that `pinion up` makes.
 func warnOfMachine(ctx context.Context, config cli.UpConfig, log *slog.Logger) {
-	found := doctor.ExamineStart(ctx, &doctor.Host{DataDir: config.DataDir, Machine: doctor.ThisMachine(nil)}, strings.HasPrefix(config.GPUs, "auto"))
+	found := doctor.ExamineStart(ctx, &doctor.Host{DataDir: config.DataDir, Machine: doctor.ThisMachine(nil)}, strings.HasPrefix(config.GPUs.Source, "auto"))
 	for _, f := range found {
 		if f.Level != doctor.OK {
 			log.Warn("pinion doctor: "+f.Check, "found", f.Found, "do", f.Do)

@@ -37,13 +37,13 @@ func newDevices(h *host) *devices {
 
 func (h *host) openGPUs(context.Context) error {
 	h.gpus = newDevices(h)
-	if err := h.gpus.open(h.config.GPUs); err != nil {
+	if err := h.gpus.open(h.config.GPUs.Source); err != nil {
 		return err
 	}
 	h.onClose(h.gpus.source.Close)
 	h.gpus.usage = gpuusage.New(h.log)
 	var err error
-	h.gpus.health, err = gpuhealth.Open(gpuhealth.Config{Dir: h.dir.Path, Boot: machine.Boot().ID, Source: strings.TrimSuffix(h.config.GPUs, ","+gpu.EnforcedByMPS), Log: h.log})
+	h.gpus.health, err = gpuhealth.Open(gpuhealth.Config{Dir: h.dir.Path, Boot: machine.Boot().ID, Source: strings.TrimSuffix(h.config.GPUs.Source, ","+gpu.EnforcedByMPS), Log: h.log})
 	return err
 }
 

@@ -47,7 +47,7 @@ func startLockedHost(t *testing.T, dir, secret string) (end func() error) {
 	ended, problem := make(chan struct{}), error(nil)
 	go func() {
 		defer close(ended)
-		config := cli.UpConfig{DataDir: dir, Listen: "127.0.0.1:0", GPUs: "sim:2xh100", Cluster: "default", Servers: 1}
+		config := cli.UpConfig{DataDir: dir, Listen: "127.0.0.1:0", GPUs: cli.GPUOptions{Source: "sim:2xh100"}, Cluster: "default", Servers: 1}
 		if secret != "" {
 			config.Unlock = []byte(secret)
 		}
@@ -100,7 +100,7 @@ func TestAPortInUseStartsNothing(t *testing.T) {
 	}
 	defer taken.Close()
 	dir := newDataDir(t)
-	err = Build{}.Up(t.Context(), cli.UpConfig{DataDir: dir, Listen: taken.Addr().String(), GPUs: "none"})
+	err = Build{}.Up(t.Context(), cli.UpConfig{DataDir: dir, Listen: taken.Addr().String(), GPUs: cli.GPUOptions{Source: "none"}})
 	if err == nil || !strings.Contains(err.Error(), "--listen") {
 		t.Errorf("it answers %v", err)
 	}
@@ -112,7 +112,7 @@ func TestAPortInUseStartsNothing(t *testing.T) {
 // A host that cannot join its pool leaves neither a daemon nor programs behind.
 func TestAHostThatComesToNothingLeavesNothingRunning(t *testing.T) {
 	dir := newDataDir(t)
-	err := Build{}.Up(t.Context(), cli.UpConfig{DataDir: dir, Listen: "127.0.0.1:0", GPUs: "none", Cluster: "default", Join: "127.0.0.1:1", Token: "not a token"})
+	err := Build{}.Up(t.Context(), cli.UpConfig{DataDir: dir, Listen: "127.0.0.1:0", GPUs: cli.GPUOptions{Source: "none"}, Cluster: "default", Join: "127.0.0.1:1", Token: "not a token"})
 	if err == nil {
 		t.Fatal("it came up")
 	}

@@ -97,7 +97,7 @@ func checkRefused(t *testing.T, dir string) {
 	t.Helper()
 	before := keysOnDisk(t, dir)
 	for _, secret := range [][]byte{nil, []byte("a guess at it")} {
-		config := cli.UpConfig{DataDir: dir, Listen: "127.0.0.1:0", GPUs: "none", Cluster: "default", Unlock: secret}
+		config := cli.UpConfig{DataDir: dir, Listen: "127.0.0.1:0", GPUs: cli.GPUOptions{Source: "none"}, Cluster: "default", Unlock: secret}
 		err := Build{}.Up(t.Context(), config)
 		if coded, ok := errors.AsType[*exit.Error](err); !ok || coded.Code != exit.Locked || !errors.Is(err, keystore.ErrUnlock) {
 			t.Errorf("with the secret %q: %v", secret, err)

@@ -18,7 +18,7 @@ func TestAHostDoesNotGiveAwayWhatItIsMadeOf(t *testing.T) {
 	dir, registry := newDataDir(t), t.TempDir()
 	for what, path := range map[string]string{"its program": filepath.Dir(binary), "its registry logins": registry, "its data": filepath.Dir(dir)} {
 		err := Build{}.Up(t.Context(), cli.UpConfig{
-			DataDir: dir, Listen: "127.0.0.1:0", GPUs: "none", RegistryConfig: registry,
+			DataDir: dir, Listen: "127.0.0.1:0", GPUs: cli.GPUOptions{Source: "none"}, RegistryConfig: registry,
 			Containers: cli.ContainerOptions{Volumes: []volumeroot.Root{{Path: path}}},
 		})
 		if err == nil || !strings.Contains(err.Error(), "--volume "+path) || !strings.Contains(err.Error(), "never given to tasks") {

@@ -181,6 +181,8 @@ func (s *dispatchSession) handle(ctx context.Context, message agentMessage) erro
 		reply.Measure, err = s.backend.Measure(ctx, s.hostID, *message.Metrics)
 	case h == nil && message.VirtualIP != nil:
 		reply.VirtualIP, err = s.backend.AskVirtualIP(ctx, s.hostID, *message.VirtualIP)
+	case h == nil && message.Partitions != nil:
+		reply.Partitions, err = s.backend.GPUPartitions(ctx, s.hostID, message.Partitions.After)
 	case h == nil:
 		reply.Unknown, err = s.backend.Report(ctx, s.hostID, message.Reports)
 	default:

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"pinion/raftfsm/metric"
+	"pinion/raftfsm/partition"
 	"pinion/raftfsm/spec"
 	"pinion/server/rpc"
 )
@@ -37,6 +38,8 @@ type agentMessage struct {
 	Drained   []string          `json:"drained,omitempty"`   // of a heartbeat: the targets that are draining and have no request in flight from this host
 
 	VirtualIP *spec.VirtualIPRequest `json:"virtualIP,omitempty"` // the host asks whether it holds one
+
+	Partitions *partitionsRequest `json:"partitions,omitempty"` // the host asks how its GPUs are to be partitioned
 }
 
 // handshake is what a host is and runs. Nothing is assigned to it before this was recorded.
@@ -95,6 +98,8 @@ type sessionReply struct {
 	Error   *rpc.WireError `json:"error,omitempty"`
 
 	VirtualIP spec.VirtualIPAnswer `json:"virtualIP,omitzero"`
+
+	Partitions partition.List `json:"partitions,omitempty"` // how the host's GPUs are to be partitioned
 }
 
 // PoolInfoUpdate is sent at first and after each change.

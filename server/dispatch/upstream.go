@@ -68,6 +68,7 @@ type assignmentSource interface {
 	Measure(ctx context.Context, hostID string, r metric.Report) (metric.Wanted, error)
 	Routing(ctx context.Context, hostID string, seen *traffic.Routing) (*traffic.Routing, error)
 	leaseSource
+	partitionSource
 }
 
 var (

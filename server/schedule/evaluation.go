@@ -37,7 +37,7 @@ func newEvaluation(r Request) *evaluation {
 	a := &evaluation{Request: r, demand: spec.DemandOf(r.Definition)}
 	a.wantsGPUs = len(a.demand.Shares) > 0 || slices.ContainsFunc(a.demand.GPUs, func(n int) bool { return n != 0 })
 	a.wantsAllGPUs = a.demand.WantsAllGPUs()
-	a.gpuConstraints.wholeOnly = a.wantsGPUs && !r.AsksForMIG()
+	a.gpuConstraints.wholeOnly = a.wantsGPUs && !AsksForMIG(r)
 	a.group = cmp.Or(r.Run.Group, "family:"+r.Definition.Family)
 	a.attributes = slices.Concat(r.Definition.RequiredAttributes(), platform(r.Definition))
 	a.isolation = r.Definition.Isolation().InUserNamespaces(r.UserNamespaces)

@@ -18,7 +18,7 @@ type gpuConstraints struct {
 }
 
 // AsksForMIG reports whether the request is for MIG devices: one of its constraints compares their profile. Others get whole GPUs alone.
-func (r *Request) AsksForMIG() bool {
+func AsksForMIG(r Request) bool {
 	comparesProfile := func(c spec.PlacementConstraint) bool {
 		return c.Type == spec.MemberOf && strings.Contains(c.Expression, "attribute:"+gpu.AttributeMIGProfile)
 	}

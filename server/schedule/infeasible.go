@@ -28,7 +28,7 @@ func Infeasible(hosts []*spec.Host, r Request) (lack spec.Failure, impossible bo
 	var nearest, bound shortfalls
 	room := 0
 	for _, host := range hosts {
-		missing, h, fits := a.bestVariant(host)
+		missing, h, fits := bestVariant(a, host)
 		if len(missing) == 0 {
 			if room += fits; room >= r.Run.Count {
 				return spec.Failure{}, false
@@ -47,7 +47,7 @@ func Infeasible(hosts []*spec.Host, r Request) (lack spec.Failure, impossible bo
 }
 
 // bestVariant is the host as it could have its GPUs partitioned that takes the most tasks when it is empty, or else is the nearest to that.
-func (a *evaluation) bestVariant(host *spec.Host) (missing shortfalls, best *Host, fits int) {
+func bestVariant(a *evaluation, host *spec.Host) (missing shortfalls, best *Host, fits int) {
 	for _, inventory := range partition.Variants(host.GPUs, host.Partitions) {
 		record := host
 		if host.GPUs.DynamicMIG {

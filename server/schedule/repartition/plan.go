@@ -40,11 +40,13 @@ type host struct {
 	tasks  []*spec.Task // of the host, and those that the plan gives it
 }
 
-// New is the plan for hosts as they are. tasks are those of a host that are not STOPPED.
-func New(hosts []schedule.Host, tasks func(hostID string) []*spec.Task) *Plan {
+// New is the plan for hosts as they are. tasks are those of a host, with or without STOPPED ones. GPUs that are fixed stay as they are to be.
+func New(hosts []schedule.Host, tasks func(hostID string) []*spec.Task, isFixed func(uuid string) bool) *Plan {
 	p := &Plan{}
 	for _, h := range hosts {
-		own := &host{Host: h, record: *h.Host, cards: partition.Cards(h.Host.GPUs, h.Host.Partitions), tasks: slices.Clone(tasks(h.Host.ID))}
+		own := &host{Host: h, record: *h.Host, cards: partition.Cards(h.Host.GPUs, h.Host.Partitions)}
+		own.tasks = slices.DeleteFunc(slices.Clone(tasks(h.Host.ID)), func(t *spec.Task) bool { return t.LastStatus == spec.Stopped })
+		own.cards = slices.DeleteFunc(own.cards, func(c partition.Card) bool { return isFixed(c.Whole.UUID) })
 		for i := range own.cards {
 			own.before = append(own.before, own.cards[i].Layout)
 		}
@@ -82,7 +84,7 @@ func (p *Plan) Add(r schedule.Request) bool {
 		return true
 	}
 	modes := []mode{wholeAgain}
-	if r.AsksForMIG() {
+	if schedule.AsksForMIG(r) {
 		modes = []mode{extend, open, reclaim}
 	}
 	for _, m := range modes {

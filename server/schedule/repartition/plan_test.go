@@ -81,7 +81,7 @@ func (p *pool) plan() *repartition.Plan {
 	for _, h := range p.hosts {
 		hosts = append(hosts, schedule.Host{Host: h, Connected: true})
 	}
-	return repartition.New(hosts, func(id string) []*spec.Task { return p.tasks[id] })
+	return repartition.New(hosts, func(id string) []*spec.Task { return p.tasks[id] }, func(string) bool { return false })
 }
 
 // give gives devices to a task.

@@ -1,0 +1,148 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"pinion/gpu"
+	"pinion/gpu/mig"
+	"pinion/packaging/tick"
+	"pinion/raftfsm/partition"
+)
+
+const (
+	// partitionInterval is how often a host asks how its GPUs are to be partitioned.
+	partitionInterval = time.Second
+	// partitionTimeout bounds how long a driver takes to partition a GPU.
+	partitionTimeout = time.Minute
+	// lockTimeout bounds how long a GPU that is to be partitioned waits for a task that still has it.
+	lockTimeout = 5 * time.Second
+	// partitionRetry is the time between two tries of the same layout.
+	partitionRetry = 10 * time.Second
+	// partitionOwner owns the devices of a GPU while it is partitioned, as a task does.
+	partitionOwner = "partition of GPU "
+)
+
+// Partitions says how the pool wants the GPUs of a host to be partitioned.
+type Partitions interface {
+	GPUPartitions(ctx context.Context, hostID string) (partition.List, error)
+}
+
+// failedPartition is why a GPU did not become what it was to be.
+type failedPartition struct {
+	layout  mig.Layout
+	problem string
+	at      time.Time
+}
+
+// partitionLoop partitions GPUs as the pool wants it, until ctx ends. It compares what is with what is wanted, so it goes on after a restart, and a failure
+// is tried again.
+func (g *GPUs) partitionLoop(ctx context.Context) {
+	partitioner, able := g.source.(gpu.Partitioner)
+	if g.partitions == nil || !able {
+		return
+	}
+	ticker := tick.New(partitionInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		wanted, err := g.partitions.GPUPartitions(ctx, g.hostID)
+		if err != nil {
+			continue // the host is not connected, which others tell
+		}
+		for _, w := range wanted {
+			g.partition(ctx, partitioner, w)
+		}
+		g.forgetFailures(wanted)
+	}
+}
+
+// partition makes a GPU what it is to be. Why it cannot is its problem.
+func (g *GPUs) partition(ctx context.Context, partitioner gpu.Partitioner, wanted partition.GPU) {
+	devices := slices.DeleteFunc(slices.Clone(g.current().Devices), func(d gpu.Device) bool { return !d.IsOf(wanted.UUID) })
+	if len(devices) == 0 || slices.Equal(g.current().Layout(wanted.UUID), wanted.Layout) {
+		return
+	}
+	if failed := g.failedPartition(wanted.UUID); failed != nil && slices.Equal(failed.layout, wanted.Layout) && time.Since(failed.at) < partitionRetry {
+		return
+	}
+	err := g.partitionLocked(ctx, partitioner, wanted, devices)
+	if ctx.Err() != nil {
+		return
+	}
+	var failed *failedPartition
+	if err == nil {
+		g.log.Info("a GPU was partitioned", "gpu", wanted.UUID, "layout", wanted.Layout.String())
+	} else {
+		g.log.Error("a GPU cannot be partitioned", "gpu", wanted.UUID, "layout", wanted.Layout.String(), "err", err)
+		failed = &failedPartition{wanted.Layout, fmt.Sprintf("it cannot become what the pool wants (%s): %v", wanted.Layout, err), time.Now()}
+	}
+	g.mu.Lock()
+	g.failedPartitions[wanted.UUID] = failed
+	g.mu.Unlock()
+	if g.read(ctx) == nil {
+		g.publish()
+	}
+}
+
+func (g *GPUs) failedPartition(uuid string) *failedPartition {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.failedPartitions[uuid]
+}
+
+// partitionLocked holds the devices that go: no task may have them, and no process has them open.
+func (g *GPUs) partitionLocked(ctx context.Context, partitioner gpu.Partitioner, wanted partition.GPU, devices []gpu.Device) error {
+	var going []string
+	for i := range devices {
+		if list := (partition.List{wanted}); list.Removes(&devices[i]) {
+			going = append(going, devices[i].UUID)
+		}
+	}
+	locked, cancel := context.WithTimeout(ctx, lockTimeout)
+	defer cancel()
+	owner := partitionOwner + wanted.UUID
+	if _, err := g.locks.Acquire(locked, owner, going, false); err != nil {
+		return fmt.Errorf("a task still has it: %w", err)
+	}
+	defer g.locks.Abandon(owner)
+	why := ""
+	if err := g.locks.WaitIdle(locked, going, func(reason string) { why = reason }); err != nil {
+		return fmt.Errorf("it is not idle: %s", why)
+	}
+	call, cancelCall := context.WithTimeout(ctx, partitionTimeout)
+	defer cancelCall()
+	return partitioner.Partition(call, wanted.UUID, wanted.Layout)
+}
+
+// forgetFailures forgets those of GPUs that the pool does not partition any more.
+func (g *GPUs) forgetFailures(wanted partition.List) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	maps.DeleteFunc(g.failedPartitions, func(uuid string, _ *failedPartition) bool { return wanted.Of(uuid) == nil })
+}
+
+// withPartitions adds to the inventory whether the pool may partition the GPUs, and which cannot be. Called with the lock held.
+func (g *GPUs) withPartitions(inventory gpu.Inventory) gpu.Inventory {
+	_, able := g.source.(gpu.Partitioner)
+	if g.partitions == nil || !able {
+		return inventory
+	}
+	inventory.DynamicMIG = true
+	inventory.Devices = slices.Clone(inventory.Devices)
+	for uuid, failed := range g.failedPartitions {
+		for i := range inventory.Devices {
+			if d := &inventory.Devices[i]; failed != nil && d.IsOf(uuid) && d.Health == gpu.Healthy {
+				d.Health, d.Problem = gpu.Unhealthy, failed.problem
+			}
+		}
+	}
+	return inventory
+}

@@ -1,0 +1,154 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"pinion/gpu/mig"
+	"pinion/packaging/tick"
+	"pinion/raftfsm"
+	"pinion/raftfsm/spec"
+	"pinion/server/schedule"
+	"pinion/server/schedule/repartition"
+)
+
+const (
+	// partitionInterval is how often the leader looks for tasks that wait for a GPU to be partitioned.
+	partitionInterval = time.Second
+	// mergeAfter is how long nobody may have a MIG device before it goes: others may ask for the same.
+	mergeAfter = 5 * time.Minute
+	// partitionDeadline is how long a host may take, and partitionPause how long a GPU is left alone with which it took longer.
+	partitionDeadline = 2 * time.Minute
+	partitionPause    = 10 * time.Minute
+	// maxPartitionTasks bounds the waiting tasks of a cluster for which GPUs are partitioned at a time.
+	maxPartitionTasks = 64
+)
+
+// GPUPartitions is the reconciler of GPUs that the pool partitions: it records how they are to be partitioned for the tasks that wait, and makes them
+// whole again. Their hosts do it. One goroutine uses it.
+type GPUPartitions struct {
+	Proposer    Proposer
+	Schedulable func(hostID string) bool // a host was heard of lately enough for new tasks
+	Log         *slog.Logger
+
+	idleSince map[repartition.Instance]time.Time
+	paused    map[string]time.Time // GPUs that are left alone, by UUID: until when
+}
+
+// Loop reconciles until ctx ends.
+func (g *GPUPartitions) Loop(ctx context.Context) {
+	for sleep(ctx, tick.Until(partitionInterval)) {
+		if err := g.Reconcile(ctx); err != nil && ctx.Err() == nil {
+			g.Log.Warn("cannot record how GPUs are to be partitioned, will try again", "error", err)
+		}
+	}
+}
+
+// Reconcile records what is to change. What the state has refused meanwhile, because a task got the GPU, is planned anew.
+func (g *GPUPartitions) Reconcile(ctx context.Context) error {
+	view, now := g.Proposer.State().View(), g.Proposer.Now()
+	clusters := map[string]bool{}
+	for _, host := range view.Hosts("") {
+		if host.GPUs.DynamicMIG {
+			clusters[host.Cluster] = true
+		}
+	}
+	if len(clusters) == 0 || view.MayWrite(raftfsm.SetGPUPartition{}) != nil {
+		return nil
+	}
+	changes := g.giveUp(view, now)
+	idle := map[repartition.Instance]time.Time{}
+	for _, cluster := range slices.Sorted(maps.Keys(clusters)) {
+		changes = append(changes, g.plan(view, cluster, now, idle)...)
+	}
+	g.idleSince = idle
+	for _, c := range changes {
+		_, err := g.Proposer.Propose(ctx, raftfsm.SetGPUPartition{HostID: c.HostID, UUID: c.UUID, Layout: c.Layout, At: now.Round(0)})
+		switch {
+		case errors.Is(err, spec.ErrInUse), errors.Is(err, spec.ErrNotFound):
+			g.Log.Debug("a GPU is not partitioned", "host", c.HostID, "gpu", c.UUID, "because", err)
+		case err != nil:
+			return err
+		default:
+			g.Log.Info("a GPU is to be partitioned", "host", c.HostID, "gpu", c.UUID, "layout", c.Layout.String())
+		}
+	}
+	return nil
+}
+
+// plan is what is to change in a cluster. It adds the MIG devices that nobody has to idle, with since when.
+func (g *GPUPartitions) plan(view *raftfsm.View, cluster string, now time.Time, idle map[repartition.Instance]time.Time) []repartition.Change {
+	var hosts []schedule.Host
+	for _, host := range view.Hosts(cluster) {
+		hosts = append(hosts, schedule.Host{Host: host, Connected: g.Schedulable(host.ID)})
+	}
+	isPaused := func(uuid string) bool { return now.Before(g.paused[uuid]) }
+	plan := repartition.New(hosts, func(id string) []*spec.Task { return view.TasksOn(id) }, isPaused)
+	for _, r := range waiting(view, cluster, now) {
+		plan.Add(r)
+	}
+	for _, device := range plan.Idle() {
+		since, known := g.idleSince[device]
+		if !known {
+			since = now
+		}
+		if idle[device] = since; now.Sub(since) >= mergeAfter {
+			plan.Remove(device)
+		}
+	}
+	return plan.Changes()
+}
+
+// waiting are the requests of the tasks with GPUs that wait for a place in a cluster, the first ones of the queue. A gang is one.
+func waiting(view *raftfsm.View, cluster string, now time.Time) (requests []schedule.Request) {
+	var tasks []*spec.Task
+	for task := range view.QueuedTasks(cluster) {
+		q := task.Queue
+		if q == nil || q.NotBefore.After(now) || len(q.UnmetDependencies) > 0 || task.DesiredStatus == spec.Stopped || task.Gang != nil && task.Gang.Rank > 0 {
+			continue
+		}
+		tasks = append(tasks, task)
+	}
+	slices.SortStableFunc(tasks, func(a, b *spec.Task) int {
+		return cmp.Or(cmp.Compare(b.SchedulingOptions().Priority, a.SchedulingOptions().Priority), a.CreatedAt.Compare(b.CreatedAt))
+	})
+	for _, task := range tasks[:min(len(tasks), maxPartitionTasks)] {
+		definition := view.Definition(task.Definition)
+		if definition == nil {
+			continue
+		}
+		r := schedule.RequestFor(view, task, spec.Effective(definition, task.Overrides.Get()))
+		if task.Gang != nil {
+			r.Run.Count = len(view.Gang(task.Gang.ID))
+		}
+		if spec.DemandOf(r.Definition).TotalGPUs() > 0 {
+			requests = append(requests, r)
+		}
+	}
+	return requests
+}
+
+// giveUp has GPUs stay as they are that their hosts could not partition, and leaves them alone for a while.
+func (g *GPUPartitions) giveUp(view *raftfsm.View, now time.Time) (changes []repartition.Change) {
+	maps.DeleteFunc(g.paused, func(_ string, until time.Time) bool { return !now.Before(until) })
+	for _, host := range view.Hosts("") {
+		for _, p := range host.Partitions {
+			has := host.GPUs.Layout(p.UUID)
+			if now.Sub(p.At) < partitionDeadline || slices.Equal(has, p.Layout) || !g.Schedulable(host.ID) {
+				continue
+			}
+			if g.paused == nil {
+				g.paused = map[string]time.Time{}
+			}
+			g.paused[p.UUID] = now.Add(partitionPause)
+			g.Log.Warn("a host does not partition its GPU, which is left alone for a while", "host", host.Name, "gpu", p.UUID, "wanted", p.Layout.String(), "has", has.String())
+			changes = append(changes, repartition.Change{HostID: host.ID, UUID: p.UUID, Layout: mig.Sorted(has)})
+		}
+	}
+	return changes
+}
