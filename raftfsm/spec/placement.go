@@ -48,4 +48,6 @@ type Placement struct {
 	GangPort int `json:"gangPort,omitempty"`
 	// Shares are those of its GPUs, by container; one without memory is none.
 	Shares []GPUShare `json:"shares,omitempty" level:"1"`
+	// MIGMilli is Container.MIGMilli, by container.
+	MIGMilli []int `json:"migMilli,omitempty" level:"1"`
 }

@@ -106,7 +106,7 @@ func (t *Task) MarkStopped() {
 
 // WithPlacement is the task at its place; nil when the placement is not about its containers.
 func (t *Task) WithPlacement(p Placement) *Task {
-	if max(len(p.GPUs), len(p.Shares)) > len(t.Containers) {
+	if max(len(p.GPUs), len(p.Shares), len(p.MIGMilli)) > len(t.Containers) {
 		return nil
 	}
 	task := *t
@@ -120,6 +120,9 @@ func (t *Task) WithPlacement(p Placement) *Task {
 		}
 		if i < len(p.Shares) && p.Shares[i] != (GPUShare{}) {
 			task.Containers[i].Share = &p.Shares[i]
+		}
+		if i < len(p.MIGMilli) {
+			task.Containers[i].MIGMilli = p.MIGMilli[i]
 		}
 	}
 	if t.Gang != nil {

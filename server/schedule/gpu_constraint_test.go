@@ -255,6 +255,12 @@ func TestMIGDevicesAreForTasksThatAskForAProfile(t *testing.T) {
 	if len(d.Failures) != 1 || d.Failures[0].Reason != spec.ReasonGPU || !strings.Contains(d.Failures[0].Detail, "pinion.gpu.mig-profile") {
 		t.Errorf("a host with MIG devices alone: %v", d.Failures)
 	}
+	r := request(1, 1).with(is1g)
+	waiting := NewPendingTasks(r)
+	r.Waiting = waiting
+	if placed := waiting[0].WithPlacement(PlacementOf(waiting[0], plan([]Host{onlyMIG}, r).Tasks[0])); placed.GPUMilli() != 125 {
+		t.Errorf("a task that waited counts for %d", placed.GPUMilli())
+	}
 	if milli, asks := MIGMilli([]*spec.Host{host.Host}, request(1, 2).with(isMIG)); !asks || milli != 250 {
 		t.Errorf("two of any profile count for %d while they wait", milli)
 	}

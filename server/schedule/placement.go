@@ -32,6 +32,12 @@ func PlacementOf(waiting, planned *spec.Task) spec.Placement {
 			p.Shares[i] = *share
 		}
 	}
+	for i := range planned.Containers {
+		if milli := planned.Containers[i].MIGMilli; milli > 0 {
+			p.MIGMilli = append(p.MIGMilli, make([]int, i+1-len(p.MIGMilli))...)
+			p.MIGMilli[i] = milli
+		}
+	}
 	for _, port := range planned.Ports {
 		if !slices.Contains(waiting.Ports, port) {
 			p.Ports = append(p.Ports, port)
