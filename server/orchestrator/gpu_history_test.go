@@ -114,9 +114,7 @@ func (g *gpuHistory) step() {
 	case 7:
 		g.quarantine(h)
 	case 8:
-		if err := g.partitions.Reconcile(g.t.Context()); err != nil {
-			g.t.Fatal(err)
-		}
+		g.partition(h)
 	case 9:
 		g.carryOut(h)
 	}
@@ -146,14 +144,6 @@ func (g *gpuHistory) definition() *spec.TaskDefinition {
 
 // view is a state of some steps ago.
 func (g *gpuHistory) view() *raftfsm.View { return g.old[g.IntN(len(g.old))] }
-
-func planningHosts(view *raftfsm.View) (hosts []schedule.Host) {
-	for _, host := range view.Hosts("") {
-		tasks := view.TasksOn(host.ID)
-		hosts = append(hosts, schedule.Host{Host: host, Free: spec.NewFree(host, tasks), Connected: true, Tasks: func() []*spec.Task { return tasks }})
-	}
-	return hosts
-}
 
 // launch runs a task, at once or through the queue.
 func (g *gpuHistory) launch() {
@@ -233,6 +223,24 @@ func (g *gpuHistory) quarantine(h *historyHost) {
 	g.do(g.t, c)
 }
 
+// partition has the pool plan what GPUs are to be, or a leader that was told of nothing want anything.
+func (g *gpuHistory) partition(h *historyHost) {
+	if g.IntN(2) == 0 {
+		if err := g.partitions.Reconcile(g.t.Context()); err != nil {
+			g.t.Fatal(err)
+		}
+		return
+	}
+	var layout mig.Layout
+	for range g.IntN(4) {
+		profiles := mig.Profiles(historyModel)
+		if added, ok := layout.Add(historyModel, profiles[g.IntN(len(profiles))].Name); ok {
+			layout = layout.With(added)
+		}
+	}
+	_, _ = g.Propose(g.t.Context(), raftfsm.SetGPUPartition{HostID: h.ID, UUID: g.anyCard(h), Layout: layout, At: g.now}) // refused when a task has what goes
+}
+
 // carryOut has a host partition its GPUs as the pool wants, as far as no task has what goes.
 func (g *gpuHistory) carryOut(h *historyHost) {
 	host := g.state.View().Host(h.ID)
@@ -248,95 +256,6 @@ func (g *gpuHistory) carryOut(h *historyHost) {
 		h.layouts[p.UUID] = p.Layout
 	}
 	g.join(h)
-}
-
-// witness adds up who has what, knowing nothing of accounts and free lists.
-func (g *gpuHistory) witness(before *raftfsm.View) {
-	g.t.Helper()
-	for _, h := range g.hosts {
-		whole, shared, slicesOf := map[string]int{}, map[string]int64{}, map[string]mig.Layout{}
-		host := g.state.View().Host(h.ID)
-		for _, task := range g.live(h.ID) {
-			for i := range task.Containers {
-				c := &task.Containers[i]
-				for _, uuid := range c.GPUs {
-					if c.Share != nil {
-						shared[uuid] += c.Share.MemoryMiB
-					} else {
-						whole[uuid]++
-					}
-					g.given(before, host, task, uuid)
-					if d, has := host.GPUs.Device(uuid); has && d.MIGDevice != nil {
-						slicesOf[d.MIGDevice.Parent] = slicesOf[d.MIGDevice.Parent].With(d.MIGDevice.Instance())
-						if c.MIGMilli == 0 || c.Share != nil {
-							g.t.Fatalf("task %s has MIG device %s as %d thousandths, shared: %t", task.ID, uuid, c.MIGMilli, c.Share != nil)
-						}
-					}
-				}
-			}
-			g.placed[task.ID] = true
-		}
-		for uuid, n := range whole {
-			if n > 1 || shared[uuid] > 0 {
-				g.t.Fatalf("%s is given as a whole %d times, and %d MiB of it in shares", uuid, n, shared[uuid])
-			}
-		}
-		for uuid, mib := range shared {
-			if mib > historyMiB {
-				g.t.Fatalf("%d MiB of %s are given", mib, uuid)
-			}
-		}
-		for card, layout := range slicesOf {
-			if err := layout.Check(historyModel); err != nil || whole[card] > 0 || shared[card] > 0 {
-				g.t.Fatalf("%s is given as %v, as a whole %d times and %d MiB of it: %v", card, layout, whole[card], shared[card], err)
-			}
-		}
-	}
-}
-
-// given checks the device of a task that was just placed: it was well, in no quarantine, and not about to go.
-func (g *gpuHistory) given(before *raftfsm.View, host *spec.Host, task *spec.Task, uuid string) {
-	if g.placed[task.ID] {
-		return
-	}
-	was := before.Host(host.ID)
-	d, has := was.GPUs.Device(uuid)
-	if !has || d.Health != gpu.Healthy || was.Quarantine.Has(uuid) || was.Partitions.Removes(&d) {
-		g.t.Fatalf("task %s was given %s, there: %t, %s, in quarantine: %t, going: %t", task.ID, uuid, has, d.Health, was.Quarantine.Has(uuid), was.Partitions.Removes(&d))
-	}
-}
-
-// end ends all tasks, mends all GPUs and releases all: every device is free then, and GPUs of the pool are whole.
-func (g *gpuHistory) end() {
-	for _, task := range slices.Collect(g.state.View().QueuedTasks("")) {
-		g.do(g.t, raftfsm.StopTask{ID: task.ID, At: g.now})
-	}
-	for _, h := range g.hosts {
-		for _, task := range g.live(h.ID) {
-			g.do(g.t, raftfsm.ReportTasks{HostID: h.ID, Reports: []spec.TaskReport{{TaskID: task.ID, Status: spec.Stopped, Times: spec.TaskTimes{Stopped: g.now}}}})
-		}
-		for _, q := range g.state.View().Host(h.ID).Quarantine {
-			g.do(g.t, raftfsm.SetGPUQuarantine{HostID: h.ID, UUID: q.UUID, At: g.now})
-		}
-		clear(h.sick)
-		g.join(h)
-	}
-	for range 6 { // what the hosts have not carried out yet, GPUs that were left alone for a while, then what nobody has
-		if err := g.partitions.Reconcile(g.t.Context()); err != nil {
-			g.t.Fatal(err)
-		}
-		for _, h := range g.hosts {
-			g.carryOut(h)
-		}
-		g.now = g.now.Add(mergeAfter)
-	}
-	for _, h := range g.hosts {
-		host := g.state.View().Host(h.ID)
-		free := g.state.View().Free(h.ID)
-		if got := len(free.GPUs); got != len(host.GPUs.Devices) || len(host.Partitions) > 0 || host.GPUs.DynamicMIG && gpu.WholeGPUs(host.GPUs.Devices) != len(h.layouts) {
-			g.t.Fatalf("at the end %d of %d devices of %s are free, and the pool partitions %v", got, len(host.GPUs.Devices), h.ID, host.Partitions)
-		}
-	}
 }
 
 // TestNoGPUIsGivenTwice tries many histories of whole, shared and MIG tasks with `go test ./server/orchestrator -run NoGPUIsGivenTwice -gpu-histories 500`.
