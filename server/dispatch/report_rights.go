@@ -19,13 +19,22 @@ func withinRights(host *spec.Host, known func(task string) *spec.Task, reports [
 		if task == nil {
 			continue
 		}
-		if lostGPU := strings.HasPrefix(r.StoppedReason, spec.GPUFault) && hasSickGPU(host, task); !mayStop(task, r.StopCode, now) && !(lostGPU && r.StopCode == spec.StopScheduler) {
+		if lostGPU := strings.HasPrefix(r.StoppedReason, spec.GPUFault) && hasSickGPU(host, task) && !isYoungOfService(task, now); !mayStop(task, r.StopCode, now) && !(lostGPU && r.StopCode == spec.StopScheduler) {
 			r.StopCode = ""
 		}
 		if r.Status == spec.Stopped && task.StopCode == "" && saysNothing(task, r) {
 			r.Times.ExecutionStopped = cmp.Or(r.Times.ExecutionStopped, task.Times.ExecutionStopped, now)
 		}
 	}
+}
+
+// youngFor is less than a GPU takes to get well again: the driver's record settles for 30 s before its first check.
+const youngFor = 30 * time.Second
+
+// isYoungOfService reports whether a service has started the task lately. A host could say again and again that its GPU is lost, and well; what its
+// service replaces then counts as failed, with the pauses that follow from that.
+func isYoungOfService(task *spec.Task, now time.Time) bool {
+	return task.Service != nil && now.Sub(task.CreatedAt) < youngFor
 }
 
 // hasSickGPU reports whether the pool knows that a GPU of the task is sick, which then gets no other task: of one that gets them at once the host has

@@ -67,6 +67,11 @@ func TestAHostIsBelievedThatATaskLostASickGPU(t *testing.T) {
 			t.Errorf("%s: %q is recorded", name, reports[0].StopCode)
 		}
 	}
+	task.CreatedAt = time.Unix(1_000_000, 0).Add(-time.Second) // a host that takes each task with it that the service starts
+	reports := []spec.TaskReport{{TaskID: "a", StopCode: spec.StopScheduler, StoppedReason: spec.GPUFault + "Xid 79"}}
+	if withinRights(host(gpu.Lost), func(string) *spec.Task { return task }, reports, time.Unix(1_000_000, 0)); reports[0].StopCode != "" {
+		t.Errorf("a task that the service has just started: %q is recorded", reports[0].StopCode)
+	}
 }
 
 // A task that its host says has ended, and not how, did not lose its host. What the pool stopped may have had no container yet.
