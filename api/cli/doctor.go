@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"pinion/api/cli/doctor"
 	"pinion/api/cli/exit"
 	"pinion/api/cli/invocation"
 )
@@ -27,13 +28,18 @@ func doctorCommand(p Program) *cli.Command {
 		Usage: "Check this machine: what pinion needs and uses, and what to do about what is missing",
 		Description: `Checks the kernel, control groups, GPU driver, disk, data directory, clock, ports to other hosts, containerd and registries, on a machine
 on which pinion runs or never has. It changes nothing. Each finding is ok, a warning, or failed, with what to do. It exits with 1 when one has
-failed, and with 0 otherwise. Give it the options that 'pinion up' has.
+failed, and with 0 otherwise. Give it the options that 'pinion up' has. With --on-host or --all hosts of the pool check their machines, which takes
+the key of an administrator; --all prints only what is not well.
 
 Examples:
    sudo pinion doctor
+   pinion doctor --all
+   pinion doctor --on-host gpu-1 --on-host gpu-2
    sudo pinion doctor --join gpu-1        # a new machine: is the pool reached, and is the clock right?
    sudo pinion doctor -o json | jq '.findings[] | select(.level != "ok")'`,
 		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "all", Usage: "every host of the pool, in place of this machine"},
+			&cli.StringSliceFlag{Name: "on-host", Usage: "the host `NAME` of the pool, in place of this machine; repeatable"},
 			&cli.StringFlag{Name: "listen", Value: fmt.Sprint(":", DefaultPort), Destination: &config.Listen, Usage: "`ADDRESS` of the TLS port"},
 			&cli.StringFlag{Name: "join", Destination: &config.Join, DefaultText: "none", Usage: "a host of the pool to join, `HOST[:PORT]`"},
 			&cli.StringFlag{Name: "containerd", Destination: &config.Containerd, DefaultText: "built in", Usage: "the machine's own containerd at this `SOCKET`"},
@@ -42,6 +48,13 @@ Examples:
 		Action: func(c *cli.Context) (err error) {
 			if c.Args().Present() {
 				return exit.Usagef("pinion doctor takes no arguments; see pinion doctor --help")
+			}
+			if names := c.StringSlice("on-host"); c.Bool("all") || len(names) > 0 {
+				inv, err := p.system.Invoke(c)
+				if err != nil {
+					return err
+				}
+				return doctor.Hosts(c, inv, names)
 			}
 			output, err := invocation.OutputFormat(c)
 			if err != nil {

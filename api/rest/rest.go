@@ -41,8 +41,9 @@ type TaskHost interface {
 
 // Agent is what the agent of this host has.
 type Agent struct {
-	Tasks TaskHost
-	GPUs  GPUHost
+	Tasks  TaskHost
+	GPUs   GPUHost
+	Doctor Doctor // nil: this host does not check its machine
 }
 
 // GPUHost has the GPUs of this host.

@@ -13,6 +13,7 @@ import (
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
 	"pinion/api/client"
+	"pinion/api/rest"
 	"pinion/packaging/doctor"
 )
 
@@ -34,6 +35,26 @@ func Doctor(ctx context.Context, out io.Writer, c cli.DoctorConfig) error {
 		return exit.Silent(exit.Failure)
 	}
 	return nil
+}
+
+// machineDoctor checks the machine of a host that runs, for clients of the pool.
+type machineDoctor struct{ host *host }
+
+// Examine is of rest.Doctor.
+func (d machineDoctor) Examine(ctx context.Context) []rest.Finding {
+	config := d.host.config
+	pinion, err := client.New(client.Config{Socket: filepath.Join(config.DataDir, "pinion.sock")})
+	if err != nil {
+		return []rest.Finding{{Check: "pinion", Level: string(doctor.Failed), Found: err.Error(), Do: "run `sudo pinion doctor` on that host"}}
+	}
+	var all []rest.Finding
+	for _, f := range doctor.Examine(ctx, &doctor.Host{
+		DataDir: config.DataDir, Containerd: config.Containerd, RegistryConfig: config.RegistryConfig, Listen: config.Listen,
+		MinFree: func(size int64) int64 { return diskDefaults(config.Disk, size).MinFree }, Machine: doctor.ThisMachine(pinion),
+	}) {
+		all = append(all, rest.Finding{Check: f.Check, Level: string(f.Level), Found: f.Found, Do: f.Do})
+	}
+	return all
 }
 
 // warnOfMachine logs what the checks find that `pinion up` makes.

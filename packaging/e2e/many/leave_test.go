@@ -18,6 +18,9 @@ func TestHostsLeaveUntilOneIsLeft(t *testing.T) {
 	p.waitConverged(t)
 	p.define(t, "after", 1, onceScript)
 	first, last, follower := p.Hosts()[0], p.Hosts()[1], p.Hosts()[2]
+	if out, _ := follower.Pinion("doctor", "--all", "-o", "json"); strings.Count(out, `"check": "kernel"`) != 3 {
+		t.Errorf("the hosts check their machines: %s", out)
+	}
 	for _, leaving := range []interface {
 		Pinion(args ...string) (string, error)
 	}{follower, first} {

@@ -1,0 +1,76 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+	"sync"
+	"time"
+
+	"pinion/api/httpx"
+	"pinion/api/leader"
+	"pinion/api/wire"
+	"pinion/raftfsm/spec"
+)
+
+// Finding is what one check of a machine has found.
+type Finding struct {
+	Check string `json:"check"`
+	Level string `json:"level"` // ok, warning or failed
+	Found string `json:"found"`
+	Do    string `json:"do,omitempty"` // what to do about it; empty when all is well
+}
+
+// Doctor checks the machine of this host as `pinion doctor` does.
+type Doctor interface {
+	Examine(ctx context.Context) []Finding
+}
+
+// examineTimeout bounds all checks of a machine.
+const examineTimeout = time.Minute
+
+// doctor serves the checks of machines.
+type doctor struct {
+	api  *API
+	busy *sync.Mutex // one request at a time has this machine checked: some checks write to the disk
+}
+
+func (d doctor) routes() []Route {
+	return []Route{
+		{Method: http.MethodGet, Path: "/v1/admin/hosts/{id}/doctor", Role: spec.RoleAdmin, Summary: "has a host check its machine, as pinion doctor does there",
+			Out: reflect.TypeFor[[]Finding](), Serve: d.onHost, Host: d.here},
+	}
+}
+
+// onHost has the host itself answer.
+func (d doctor) onHost(x *httpx.Exchange, res leader.Resolution) error {
+	id := x.Request.PathValue("id")
+	host := res.View.Host(id)
+	if host == nil || !res.Principal.Scope.Covers(host.Cluster) {
+		return wire.Errorf(httpx.NotFound, "There is no host %q: GET /v1/hosts lists them.", id)
+	}
+	if d.api.Peers.Transport == nil || id == d.api.HostID {
+		return d.here(x, id)
+	}
+	if err := proxyToHost(d.api.Peers, x, host); err != nil {
+		return wire.Errorf(wire.Server, "Host %s cannot be reached at %s: %v. Look at it there, with `sudo pinion doctor`.", host.Name, host.Address, err)
+	}
+	return nil
+}
+
+// here is the answer of the host itself.
+func (d doctor) here(x *httpx.Exchange, id string) error {
+	if id != d.api.HostID {
+		return wire.Errorf(httpx.NotFound, "This host is %s, not %s.", d.api.HostID, id)
+	}
+	if d.api.Agent.Doctor == nil {
+		return wire.Errorf(wire.Server, "This host does not check its machine.")
+	}
+	if !d.busy.TryLock() {
+		return wire.Errorf(httpx.Unavailable, "This host is checking its machine for somebody else: try again in a minute.")
+	}
+	defer d.busy.Unlock()
+	ctx, cancel := context.WithTimeout(x.Request.Context(), examineTimeout)
+	defer cancel()
+	return reply(x, d.api.Agent.Doctor.Examine(ctx))
+}
