@@ -21,10 +21,11 @@ type MIGDevice struct {
 // Instance is the MIG device in a layout of its GPU.
 func (m *MIGDevice) Instance() mig.Instance { return mig.Instance{Profile: m.Profile, Start: m.Start} }
 
-// Layout is how the GPU with the UUID is partitioned; empty when it is whole, or not there.
+// Layout is how the GPU with the UUID is partitioned; empty when it is whole, or not there. It is without MIG devices of which nobody knows where they
+// are.
 func (i Inventory) Layout(card string) (l mig.Layout) {
 	for n := range i.Devices {
-		if m := i.Devices[n].MIGDevice; m != nil && m.Parent == card {
+		if m := i.Devices[n].MIGDevice; m != nil && m.Parent == card && m.Start >= 0 {
 			l = append(l, m.Instance())
 		}
 	}

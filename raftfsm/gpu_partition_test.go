@@ -93,3 +93,22 @@ func TestAGPUIsPartitionedOnlyAsItsHostAllows(t *testing.T) {
 		}
 	}
 }
+
+// What the pool wanted of GPUs that are gone, or of a host that lets it partition none any more, keeps no GPU from tasks.
+func TestAPartitionEndsWithItsGPUOrItsHostsLeave(t *testing.T) {
+	one := mig.Layout{{Profile: "1g.10gb", Start: 0}}
+	for name, change := range map[string]func(*spec.Host){
+		"the host is started without --mig dynamic": func(h *spec.Host) { h.GPUs.DynamicMIG = false },
+		"the GPU was exchanged":                     func(h *spec.Host) { h.GPUs.Devices[0].UUID = "GPU-new" },
+	} {
+		h := newHistory(t)
+		h.do(t, PutHost{dynamicHost(nil)})
+		h.do(t, SetGPUPartition{HostID: "h1", UUID: h.View().Host("h1").GPUs.Devices[0].UUID, Layout: one, At: at(1)})
+		host := dynamicHost(nil)
+		change(&host)
+		h.do(t, PutHost{host})
+		if left, free := h.View().Host("h1").Partitions, h.View().Free("h1").GPUs; len(left) != 0 || len(free) != 2 {
+			t.Errorf("%s: %+v, free are %v", name, left, free)
+		}
+	}
+}

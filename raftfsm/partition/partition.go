@@ -61,11 +61,16 @@ func (l List) Set(g GPU) List {
 	return append(left, g)
 }
 
-// Settle is the list without the GPUs that are whole again, as they are to be.
+// Settle is the list without the GPUs that are whole again, as they are to be, and without those that have left the host. Of a host that lets the pool
+// partition none it is empty: what is there is the operator's from then on.
 func (l List) Settle(inventory gpu.Inventory) List {
+	if !inventory.DynamicMIG {
+		return nil
+	}
 	isDone := func(g GPU) bool {
 		_, whole := inventory.Device(g.UUID)
-		return whole && len(g.Layout) == 0
+		isThere := slices.ContainsFunc(inventory.Devices, func(d gpu.Device) bool { return d.IsOf(g.UUID) })
+		return whole && len(g.Layout) == 0 || !isThere && inventory.Problem == ""
 	}
 	if !slices.ContainsFunc(l, isDone) {
 		return l

@@ -70,10 +70,10 @@ func (g *GPUPartitions) Reconcile(ctx context.Context) error {
 	for _, c := range changes {
 		_, err := g.Proposer.Propose(ctx, raftfsm.SetGPUPartition{HostID: c.HostID, UUID: c.UUID, Layout: c.Layout, At: now.Round(0)})
 		switch {
-		case errors.Is(err, spec.ErrInUse), errors.Is(err, spec.ErrNotFound):
-			g.Log.Debug("a GPU is not partitioned", "host", c.HostID, "gpu", c.UUID, "because", err)
-		case err != nil:
+		case ctx.Err() != nil, errors.Is(err, spec.ErrUnavailable):
 			return err
+		case err != nil: // the state has changed meanwhile
+			g.Log.Debug("a GPU is not partitioned", "host", c.HostID, "gpu", c.UUID, "because", err)
 		default:
 			g.Log.Info("a GPU is to be partitioned", "host", c.HostID, "gpu", c.UUID, "layout", c.Layout.String())
 		}

@@ -37,6 +37,7 @@ type host struct {
 	record spec.Host // as it is
 	cards  []partition.Card
 	before []mig.Layout // of the cards, in the state
+	closed bool         // its whole GPUs are for a request that waits, and was added before
 	tasks  []*spec.Task // of the host, and those that the plan gives it
 }
 
@@ -73,7 +74,8 @@ func (h *host) planned() schedule.Host {
 }
 
 // Add partitions GPUs so that the request can be placed, if it cannot without: in free slices of GPUs, then of idle ones, then in place of MIG devices
-// that nobody has. A request for whole GPUs gets those back of which nobody has a MIG device. False: no host can take it, whatever its GPUs.
+// that nobody has. A request for whole GPUs gets those back of which nobody has a MIG device; one that has no place keeps the requests after it from whole
+// GPUs that it could have. False: no host can take it now.
 func (p *Plan) Add(r schedule.Request) bool {
 	r.IDs = p.id
 	hosts := make([]schedule.Host, len(p.hosts))
@@ -94,7 +96,20 @@ func (p *Plan) Add(r schedule.Request) bool {
 			}
 		}
 	}
+	if !schedule.AsksForMIG(r) {
+		p.keepFor(r)
+	}
 	return false
+}
+
+// keepFor keeps the whole GPUs of the hosts that could run the request, were they empty: those that come after it do not delay it.
+func (p *Plan) keepFor(r schedule.Request) {
+	r.Run.Count = 1
+	for _, h := range p.hosts {
+		if _, impossible := schedule.Infeasible([]*spec.Host{&h.record}, r); !impossible {
+			h.closed = true
+		}
+	}
 }
 
 // mode is where room for a request is made.
@@ -112,7 +127,7 @@ const maxSteps = 8
 
 // repartition is Add for one host, in one mode. MIG devices are of the smallest profile that the request takes, and not more than it needs.
 func (p *Plan) repartition(h *host, r schedule.Request, m mode) bool {
-	if len(h.cards) == 0 {
+	if len(h.cards) == 0 || h.closed && m != wholeAgain && m != extend {
 		return false
 	}
 	if m == wholeAgain {
