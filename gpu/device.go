@@ -48,6 +48,7 @@ type Device struct {
 	ComputeCapability string `json:"computeCapability,omitempty" level:"1"` // CUDA's, "9.0"; "" when it is not known
 
 	MIGDevice *MIGDevice `json:"migDevice,omitempty" level:"1"` // nil of a whole GPU
+	EmptyMIG  bool       `json:"emptyMIG,omitempty" level:"1"`  // it is in MIG mode and has no MIG device, for which alone it is unhealthy
 }
 
 // MIG is what Device.Former has.

@@ -59,6 +59,16 @@ func (d *Device) IsOf(uuid string) bool {
 	return d.UUID == uuid || d.MIGDevice != nil && d.MIGDevice.Parent == uuid
 }
 
+// PartitionedAnew reports whether a device that is not listed is a MIG device whose GPU is there, or a whole GPU that has MIG devices now: nothing is
+// missing then.
+func (d *Device) PartitionedAnew(listed []Device) bool {
+	parent := d.UUID
+	if d.MIGDevice != nil {
+		parent = d.MIGDevice.Parent
+	}
+	return slices.ContainsFunc(listed, func(l Device) bool { return l.IsOf(parent) })
+}
+
 // Profile is that of a MIG device, "" of a whole GPU.
 func (d *Device) Profile() string {
 	if d.MIGDevice == nil {

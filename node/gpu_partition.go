@@ -57,25 +57,29 @@ func (g *GPUs) partitionLoop(ctx context.Context) {
 		if err != nil {
 			continue // the host is not connected, which others tell
 		}
-		for _, w := range wanted {
-			g.partition(ctx, partitioner, w)
+		if g.forgetFailures(wanted) && g.read(ctx) == nil {
+			g.publish()
 		}
-		g.forgetFailures(wanted)
+		for _, w := range wanted {
+			if g.partition(ctx, partitioner, w) {
+				break // what the pool wants of the others may be another thing by now
+			}
+		}
 	}
 }
 
-// partition makes a GPU what it is to be. Why it cannot is its problem.
-func (g *GPUs) partition(ctx context.Context, partitioner gpu.Partitioner, wanted partition.GPU) {
+// partition makes a GPU what it is to be, and reports whether there was something to do. Why it cannot is the problem of the devices that do not go.
+func (g *GPUs) partition(ctx context.Context, partitioner gpu.Partitioner, wanted partition.GPU) (tried bool) {
 	devices := slices.DeleteFunc(slices.Clone(g.current().Devices), func(d gpu.Device) bool { return !d.IsOf(wanted.UUID) })
 	if len(devices) == 0 || slices.Equal(g.current().Layout(wanted.UUID), wanted.Layout) {
-		return
+		return false
 	}
 	if failed := g.failedPartition(wanted.UUID); failed != nil && slices.Equal(failed.layout, wanted.Layout) && time.Since(failed.at) < partitionRetry {
-		return
+		return false
 	}
 	err := g.partitionLocked(ctx, partitioner, wanted, devices)
 	if ctx.Err() != nil {
-		return
+		return true
 	}
 	var failed *failedPartition
 	if err == nil {
@@ -90,6 +94,7 @@ func (g *GPUs) partition(ctx context.Context, partitioner gpu.Partitioner, wante
 	if g.read(ctx) == nil {
 		g.publish()
 	}
+	return true
 }
 
 func (g *GPUs) failedPartition(uuid string) *failedPartition {
@@ -122,11 +127,16 @@ func (g *GPUs) partitionLocked(ctx context.Context, partitioner gpu.Partitioner,
 	return partitioner.Partition(call, wanted.UUID, wanted.Layout)
 }
 
-// forgetFailures forgets those of GPUs that the pool does not partition any more.
-func (g *GPUs) forgetFailures(wanted partition.List) {
+// forgetFailures forgets those of layouts that the pool does not want any more, and reports whether there were some.
+func (g *GPUs) forgetFailures(wanted partition.List) (some bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	maps.DeleteFunc(g.failedPartitions, func(uuid string, _ *failedPartition) bool { return wanted.Of(uuid) == nil })
+	before := len(g.failedPartitions)
+	maps.DeleteFunc(g.failedPartitions, func(uuid string, failed *failedPartition) bool {
+		own := wanted.Of(uuid)
+		return failed == nil || own == nil || !slices.Equal(own.Layout, failed.layout)
+	})
+	return len(g.failedPartitions) < before
 }
 
 // withPartitions adds to the inventory whether the pool may partition the GPUs, and which cannot be. Called with the lock held.
@@ -139,7 +149,8 @@ func (g *GPUs) withPartitions(inventory gpu.Inventory) gpu.Inventory {
 	inventory.Devices = slices.Clone(inventory.Devices)
 	for uuid, failed := range g.failedPartitions {
 		for i := range inventory.Devices {
-			if d := &inventory.Devices[i]; failed != nil && d.IsOf(uuid) && d.Health == gpu.Healthy {
+			d := &inventory.Devices[i]
+			if failed != nil && d.Health == gpu.Healthy && (partition.List{{UUID: uuid, Layout: failed.layout}}).Removes(d) {
 				d.Health, d.Problem = gpu.Unhealthy, failed.problem
 			}
 		}

@@ -78,15 +78,15 @@ smi() { # smi N: nvidia-smi -L in a container with N GPUs shows exactly N
 }
 sees() { # sees N: the container has N device nodes that open, and names N UUIDs of this machine
 	local uuids
-	host run --gpus "$1" pinion/self -- /pinion gpus --container >"$scratch/sight" 2>&1 || { cat "$scratch/sight"; return 1; }
-	uuids=$(grep -o 'NVIDIA_VISIBLE_DEVICES=[^ "]*' "$scratch/sight" | head -n 1)
+	host run --gpus "$1" pinion/self -- /pinion gpus --container >"$scratch/seen" 2>&1 || { cat "$scratch/seen"; return 1; }
+	uuids=$(grep -o 'NVIDIA_VISIBLE_DEVICES=[^ "]*' "$scratch/seen" | head -n 1)
 	uuids=${uuids#*=}
 	[[ $(tr ',' '\n' <<<"$uuids" | grep -c -xFf <(printf '%s\n' "${gpus[@]}")) == "$1" &&
-		$(grep -cE '^device /dev/nvidia[0-9]+$' "$scratch/sight") == "$1" ]] || { cat "$scratch/sight"; false; }
+		$(grep -cE '^device /dev/nvidia[0-9]+$' "$scratch/seen") == "$1" ]] || { cat "$scratch/seen"; false; }
 }
 blind() { # a container that asks for no GPU sees none
-	host run pinion/self -- /pinion gpus --container >"$scratch/sight" 2>&1 || { cat "$scratch/sight"; return 1; }
-	grep -q 'NVIDIA_VISIBLE_DEVICES=void' "$scratch/sight" && ! grep -qE '/dev/nvidia' "$scratch/sight" || { cat "$scratch/sight"; false; }
+	host run pinion/self -- /pinion gpus --container >"$scratch/seen" 2>&1 || { cat "$scratch/seen"; return 1; }
+	grep -q 'NVIDIA_VISIBLE_DEVICES=void' "$scratch/seen" && ! grep -qE '/dev/nvidia' "$scratch/seen" || { cat "$scratch/seen"; false; }
 }
 check "a container without GPUs sees none" blind
 for n in $(printf '%s\n' 1 2 4 8 "${#gpus[@]}" | sort -nu); do

@@ -24,8 +24,8 @@ mig_listed() { # the host lists what nvidia-smi lists, within a minute
 	return 1
 }
 mig_inside() { # a container that asks for the profile sees one of them, and CUDA sees no other
-	host run --gpus 1 --mig-profile "$mig_profile" pinion/self -- /pinion gpus --container >"$scratch/sight" 2>&1 || { cat "$scratch/sight"; return 1; }
-	[[ $(grep -oE 'NVIDIA_VISIBLE_DEVICES=MIG-[0-9a-f-]{36}$' "$scratch/sight" | cut -d= -f2 | grep -c -xFf <(mig_uuids)) == 1 ]] || { cat "$scratch/sight"; false; }
+	host run --gpus 1 --mig-profile "$mig_profile" pinion/self -- /pinion gpus --container >"$scratch/seen" 2>&1 || { cat "$scratch/seen"; return 1; }
+	[[ $(grep -oE 'NVIDIA_VISIBLE_DEVICES=MIG-[0-9a-f-]{36}$' "$scratch/seen" | cut -d= -f2 | grep -c -xFf <(mig_uuids)) == 1 ]] || { cat "$scratch/seen"; false; }
 }
 mig_gone() {
 	for _ in $(seq 60); do

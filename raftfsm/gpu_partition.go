@@ -40,17 +40,41 @@ func (c SetGPUPartition) apply(tx *tx) (any, error) {
 	case before != nil && slices.Equal(before.Layout, c.Layout) || before == nil && len(c.Layout) == 0:
 		return known, nil
 	}
-	if err := c.Layout.Check(own[0].Model); err != nil {
+	if err := c.checkLayout(); err != nil {
 		return nil, err
 	}
 	host := *known
 	host.Partitions = known.Partitions.Set(partition.GPU{UUID: c.UUID, Layout: c.Layout, At: c.At}).Settle(known.GPUs)
 	live := tx.liveTasksOn(c.HostID)
 	for i := range own {
+		if !host.Partitions.Removes(&own[i]) {
+			continue
+		}
 		holds := func(t *spec.Task) bool { return slices.Contains(t.GPUs(), own[i].UUID) }
-		if at := slices.IndexFunc(live, holds); at >= 0 && host.Partitions.Removes(&own[i]) {
+		if at := slices.IndexFunc(live, holds); at >= 0 {
 			return nil, fmt.Errorf("%w: task %s has GPU %s of host %s", spec.ErrInUse, live[at].ID, own[i].Number(), known.Name)
+		}
+		if d := &own[i]; d.Health != gpu.Healthy && !d.EmptyMIG && !known.Partitions.Removes(d) {
+			return nil, fmt.Errorf("%w: GPU %s of host %s is %s, and its slices would go to tasks without a check", spec.ErrInUse, d.Number(), known.Name, d.Health)
 		}
 	}
 	return tx.updateHost(&host), nil
+}
+
+const (
+	maxMIGDevices   = 8  // of a GPU
+	maxProfileBytes = 32 // of the name of a profile
+)
+
+// checkLayout checks what every version of Pinion does. Whether a model has such a layout its host knows; the proposer looks that up in a table, which
+// may be another one in the next version.
+func (c *SetGPUPartition) checkLayout() error {
+	starts := map[int]bool{}
+	for _, i := range c.Layout {
+		if i.Start < 0 || i.Start >= maxMIGDevices || starts[i.Start] || i.Profile == "" || len(i.Profile) > maxProfileBytes {
+			return fmt.Errorf("GPU %s cannot be partitioned into %s", c.UUID, c.Layout)
+		}
+		starts[i.Start] = true
+	}
+	return nil
 }

@@ -85,7 +85,7 @@ func TestAGPUIsPartitionedOnlyAsItsHostAllows(t *testing.T) {
 		"no GPU":                             {SetGPUPartition{HostID: "h1", UUID: "GPU-other", Layout: one}, spec.ErrNotFound},
 		"a host that does not allow it":      {SetGPUPartition{HostID: "h2", UUID: fixed.GPUs.Devices[0].UUID, Layout: one}, spec.ErrInUse},
 		"MIG devices that somebody has made": {SetGPUPartition{HostID: "h1", UUID: first, Layout: one}, spec.ErrInUse},
-		"a layout that no GPU has":           {SetGPUPartition{HostID: "h1", UUID: second, Layout: mig.Layout{{Profile: "4g.40gb", Start: 4}}}, nil},
+		"a layout that no GPU has":           {SetGPUPartition{HostID: "h1", UUID: second, Layout: mig.Layout{{Profile: "1g.10gb", Start: 4}, {Profile: "1g.20gb", Start: 4}}}, nil},
 	} {
 		_, err := h.try(t, k.command)
 		if err == nil || k.want != nil && !errors.Is(err, k.want) {

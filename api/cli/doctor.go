@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -50,6 +52,12 @@ Examples:
 				return exit.Usagef("pinion doctor takes no arguments; see pinion doctor --help")
 			}
 			if names := c.StringSlice("on-host"); c.Bool("all") || len(names) > 0 {
+				switch ofThisMachine := []string{"listen", "join", "containerd", "registry-config"}; {
+				case c.Bool("all") && len(names) > 0:
+					return exit.Usagef("--all is every host, and --on-host some: give one of them")
+				case slices.ContainsFunc(ofThisMachine, c.IsSet):
+					return exit.Usagef("--%s are options of this machine: hosts of the pool are checked with their own", strings.Join(ofThisMachine, ", --"))
+				}
 				inv, err := p.system.Invoke(c)
 				if err != nil {
 					return err

@@ -109,7 +109,7 @@ func gpuTable(inv *invocation.Invocation, gpus []client.GPU) *table.Table {
 			if wide {
 				task = holder.Task
 			}
-			row := []string{names[g.HostID], g.Number(), format.GPUModel(g.Model, g.Profile(), g.Simulated), gpuMemory(g, holder), numaNode(g), g.Health, cmp.Or(task, "-"), cmp.Or(holder.Definition, "-"), cmp.Or(holder.Team, "-")}
+			row := []string{names[g.HostID], g.Number(), format.GPUModel(g.Model, g.Profile(), g.Simulated), gpuMemory(g, holder), numaNode(g), gpuHealth(g), cmp.Or(task, "-"), cmp.Or(holder.Definition, "-"), cmp.Or(holder.Team, "-")}
 			if wide {
 				row = append(row, cmp.Or(holder.Container, "-"), g.UUID, g.PCI, g.Problem)
 			}
@@ -146,6 +146,14 @@ func gpuMemory(g client.GPU, holder client.GPUShare) string {
 		return strings.TrimSuffix(format.MiB(holder.MemoryMiB), " GiB") + "/" + format.MiB(g.MemoryMiB)
 	}
 	return format.MiB(g.MemoryMiB)
+}
+
+// gpuHealth is the health of a GPU, or that it is being partitioned.
+func gpuHealth(g client.GPU) string {
+	if g.Partition != "" && g.Health == client.Healthy {
+		return "PARTITIONING"
+	}
+	return g.Health
 }
 
 func numaNode(g client.GPU) string {

@@ -136,6 +136,8 @@ type GPU struct {
 	Definition string `json:"definition"` // of the task, "family:revision"
 	Team       string `json:"team"`       // of the task
 
+	Partition string `json:"partition"` // what its GPU is going to be: it goes, and gets no tasks; empty: it stays
+
 	Shares []GPUShare `json:"shares"` // of a GPU that containers share; the members of the task are empty then
 }
 
@@ -158,7 +160,9 @@ func (g *GPU) Holders() []GPUShare {
 }
 
 // Free reports whether a new task can get the whole GPU.
-func (g *GPU) Free() bool { return g.Task == "" && len(g.Shares) == 0 && g.Health == Healthy }
+func (g *GPU) Free() bool {
+	return g.Task == "" && len(g.Shares) == 0 && g.Health == Healthy && g.Partition == ""
+}
 
 // Hosts lists the hosts of all clusters.
 func (c *Client) Hosts(ctx context.Context) ([]Host, error) {

@@ -29,11 +29,11 @@ type Doctor interface {
 // examineTimeout bounds all checks of a machine.
 const examineTimeout = time.Minute
 
+// examining is held while a request has this machine checked, which is one at a time: some checks write to the disk.
+var examining sync.Mutex
+
 // doctor serves the checks of machines.
-type doctor struct {
-	api  *API
-	busy *sync.Mutex // one request at a time has this machine checked: some checks write to the disk
-}
+type doctor struct{ api *API }
 
 func (d doctor) routes() []Route {
 	return []Route{
@@ -66,10 +66,10 @@ func (d doctor) here(x *httpx.Exchange, id string) error {
 	if d.api.Agent.Doctor == nil {
 		return wire.Errorf(wire.Server, "This host does not check its machine.")
 	}
-	if !d.busy.TryLock() {
+	if !examining.TryLock() {
 		return wire.Errorf(httpx.Unavailable, "This host is checking its machine for somebody else: try again in a minute.")
 	}
-	defer d.busy.Unlock()
+	defer examining.Unlock()
 	ctx, cancel := context.WithTimeout(x.Request.Context(), examineTimeout)
 	defer cancel()
 	return reply(x, d.api.Agent.Doctor.Examine(ctx))

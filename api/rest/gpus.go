@@ -23,10 +23,11 @@ type gpuView struct {
 	MIGDevice  *migView   `json:"migDevice,omitempty"` // absent of a whole GPU
 	Minor      int        `json:"minor"`               // N of /dev/nvidiaN
 	Model      string     `json:"model"`
-	NUMANode   int        `json:"numaNode"`          // -1 when unknown
-	PCI        string     `json:"pci"`               // domain:bus:device.function
-	Problem    string     `json:"problem,omitempty"` // why it is not healthy, for people
-	Shares     []gpuShare `json:"shares,omitempty"`  // of a GPU that containers share, in place of the members of its owner
+	NUMANode   int        `json:"numaNode"`            // -1 when unknown
+	Partition  string     `json:"partition,omitempty"` // what its GPU is going to be: it goes, and gets no tasks
+	PCI        string     `json:"pci"`                 // domain:bus:device.function
+	Problem    string     `json:"problem,omitempty"`   // why it is not healthy, for people
+	Shares     []gpuShare `json:"shares,omitempty"`    // of a GPU that containers share, in place of the members of its owner
 	Simulated  bool       `json:"simulated"`
 	Task       string     `json:"task,omitempty"` // whose container owns it
 	Team       string     `json:"team,omitempty"` // of the task
@@ -84,6 +85,9 @@ func renderGPU(host *spec.Host, d *gpu.Device) gpuView {
 	}
 	for link := range d.Links.All() {
 		view.Links = append(view.Links, linkView{Kind: link.Kind, Lanes: link.Lanes, Peer: link.Peer})
+	}
+	if host.Partitions.Removes(d) {
+		view.Partition = host.Partitions.OfDevice(d).Layout.String()
 	}
 	if mig := d.MIGDevice; mig != nil {
 		view.MIGDevice = &migView{Index: mig.Index, Parent: mig.Parent, Profile: mig.Profile}

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"sync"
 
 	"pinion/api/leader"
 	"pinion/raftfsm/spec"
@@ -74,7 +73,7 @@ func (a *API) Routes() []Route {
 			Out: reflect.TypeFor[checksumView](), Mode: leader.LocalOnly, Serve: a.checksum},
 		{Method: get, Path: "/v1/admin/digest", Role: admin, Summary: "the former name of /v1/admin/checksum",
 			Out: reflect.TypeFor[checksumView](), Mode: leader.LocalOnly, Serve: a.checksum},
-	}, callerRoutes(), gpuQuarantine{a}.routes(), gpuCheck{a}.routes(), gpuUsage{a, &usageCache{}}.routes(), doctor{a, &sync.Mutex{}}.routes(), taskList{a}.routes(), definitionList{a}.routes(), logins{a}.adminRoutes(), history{a}.routes(), settings{a}.routes())
+	}, callerRoutes(), gpuQuarantine{a}.routes(), gpuCheck{a}.routes(), gpuUsage{a, &usageCache{}}.routes(), doctor{a}.routes(), taskList{a}.routes(), definitionList{a}.routes(), logins{a}.adminRoutes(), history{a}.routes(), settings{a}.routes())
 }
 
 // OpenRoutes is the table of the routes that need no access key.

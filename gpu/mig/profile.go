@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Slices of a GPU that has MIG, which the driver numbers from 0.
@@ -28,20 +29,21 @@ func (p *Profile) MemoryMiB(card int64) int64 { return card * int64(p.memory) / 
 // sizes are what NVIDIA's names say of one slice of memory, two, four and all.
 type sizes [4]int
 
-// models are the GPUs that have MIG, by words of their name.
+// models are the GPUs that have MIG, by words of their name. Their profiles are made when they are asked for first.
 var models = []struct {
-	words []string
-	sizes
+	words    []string
+	profiles func() []Profile
 }{
-	{[]string{"A100", "40GB"}, sizes{5, 10, 20, 40}},
-	{[]string{"A100"}, sizes{10, 20, 40, 80}},
-	{[]string{"H100", "NVL"}, sizes{12, 24, 47, 94}},
-	{[]string{"H100"}, sizes{10, 20, 40, 80}},
-	{[]string{"H200"}, sizes{18, 35, 71, 141}},
-	{[]string{"B200"}, sizes{23, 45, 90, 180}},
+	{[]string{"A100", "40GB"}, sync.OnceValue(sizes{5, 10, 20, 40}.profiles)},
+	{[]string{"A100"}, sync.OnceValue(sizes{10, 20, 40, 80}.profiles)},
+	{[]string{"H100", "NVL"}, sync.OnceValue(sizes{12, 24, 47, 94}.profiles)},
+	{[]string{"H100"}, sync.OnceValue(sizes{10, 20, 40, 80}.profiles)},
+	{[]string{"H200"}, sync.OnceValue(sizes{18, 35, 71, 141}.profiles)},
+	{[]string{"B200"}, sync.OnceValue(sizes{23, 45, 90, 180}.profiles)},
 }
 
-// Profiles are those of a model of GPUs, "NVIDIA H100 80GB HBM3", the largest first; nil: it has none, or it is not known.
+// Profiles are those of a model of GPUs, "NVIDIA H100 80GB HBM3", the largest first; nil: it has none, or it is not known. Nobody may change
+// them.
 func Profiles(model string) []Profile {
 	words := strings.FieldsFunc(model, func(r rune) bool { return r == ' ' || r == '-' })
 	for _, m := range models {

@@ -22,7 +22,7 @@ func keepKnown(listed, known []gpu.Device, problem string) []gpu.Device {
 	}
 	there := gpu.Inventory{Devices: listed}
 	for _, d := range known {
-		if _, ok := there.Device(d.UUID); !ok {
+		if _, ok := there.Device(d.UUID); !ok && !d.PartitionedAnew(listed) {
 			d.Health, d.Problem = health, problem
 			listed = append(listed, d)
 		}

@@ -211,6 +211,8 @@ func (s *Source) SetExclusive(ctx context.Context, uuid string, exclusive bool) 
 	return err
 }
 
+var _ gpu.Partitioner = (*Source)(nil)
+
 // Partition is of gpu.Partitioner.
 func (s *Source) Partition(ctx context.Context, uuid string, layout mig.Layout) error {
 	_, err := s.callDevice(ctx, protocol.Request{Kind: protocol.Partition, UUID: uuid, Layout: layout})

@@ -82,7 +82,7 @@ func (f *inventoryFile) remember(listed []gpu.Device, now time.Time) (returned m
 		f.GPUs[d.UUID], changed = &knownGPU{Device: device}, true
 	}
 	for uuid, known := range f.GPUs {
-		if !lists(listed, uuid) && partitionedAnew(&known.Device, listed) {
+		if !lists(listed, uuid) && known.Device.PartitionedAnew(listed) {
 			f.log.Info("a GPU was partitioned anew", "device", uuid)
 			delete(f.GPUs, uuid)
 			changed = true
@@ -98,16 +98,6 @@ func (f *inventoryFile) remember(listed []gpu.Device, now time.Time) (returned m
 		f.keep()
 	}
 	return returned
-}
-
-// partitionedAnew reports whether a device that is not listed is a MIG device whose GPU is there, or a whole GPU that has MIG devices now: no GPU is
-// missing then.
-func partitionedAnew(known *gpu.Device, listed []gpu.Device) bool {
-	card := known.UUID
-	if known.MIGDevice != nil {
-		card = known.MIGDevice.Parent
-	}
-	return slices.ContainsFunc(listed, func(d gpu.Device) bool { return d.IsOf(card) })
 }
 
 func lists(listed []gpu.Device, uuid string) bool {

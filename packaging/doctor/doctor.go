@@ -82,13 +82,16 @@ var checks = []check{
 	{"data directory", checkDataDir, notAtStart},
 	{"leftovers", checkLeftovers, notAtStart},
 	{"port", checkPort, notAtStart},
-	{"pool", checkPool, notAtStart},
+	{PoolCheck, checkPool, notAtStart},
 	{"other hosts", checkPeers, notAtStart},
 	{"clock sync", checkClockSync, everyStart},
 	{"clock offset", checkClocks, notAtStart},
 	{"containerd", checkContainerd, notAtStart},
 	{"registries", checkRegistries, notAtStart},
 }
+
+// PoolCheck is the name of the check of the pool's other hosts.
+const PoolCheck = "pool"
 
 // checkTimeout bounds one check.
 const checkTimeout = 10 * time.Second

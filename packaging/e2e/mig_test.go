@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// MIG devices go to tasks that ask for a profile, through both doors; each container sees its own alone, and a GPU that is lost takes those of its
+// MIG devices go to tasks that ask for a profile, by the CLI and by the AWS CLI; each container sees its own alone, and a GPU that is lost takes those of its
 // MIG devices with it, and no other task.
 func TestMIGDevicesAreGPUsOfTheirOwn(t *testing.T) {
 	h := newHost(t, "--gpus", "sim:1xh100+1xh100/1x3g.40gb/2x1g.10gb")

@@ -52,6 +52,9 @@ func (d machineDoctor) Examine(ctx context.Context) []rest.Finding {
 		DataDir: config.DataDir, Containerd: config.Containerd, RegistryConfig: config.RegistryConfig, Listen: config.Listen,
 		MinFree: func(size int64) int64 { return diskDefaults(config.Disk, size).MinFree }, Machine: doctor.ThisMachine(pinion),
 	}) {
+		if f.Check == doctor.PoolCheck { // it is of all hosts, and each is asked
+			continue
+		}
 		all = append(all, rest.Finding{Check: f.Check, Level: string(f.Level), Found: f.Found, Do: f.Do})
 	}
 	return all

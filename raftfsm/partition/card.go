@@ -56,6 +56,10 @@ func wholeOf(d gpu.Device) gpu.Device {
 	return d
 }
 
+// leastMemory is how many percent of its slices of memory a MIG device has at least: some is the driver's. One that is not there yet promises no more,
+// or it would be made for a task that cannot have it.
+const leastMemory = 93
+
 // Device is the MIG device of the card that is, or would be, the instance. One that is not there yet has a name of its own in place of a UUID.
 func (c *Card) Device(i mig.Instance) gpu.Device {
 	for _, d := range c.devices {
@@ -64,11 +68,14 @@ func (c *Card) Device(i mig.Instance) gpu.Device {
 		}
 	}
 	d := c.Whole
+	if d.EmptyMIG {
+		d.Health, d.Problem, d.EmptyMIG = gpu.Healthy, "", false
+	}
 	d.UUID, d.Links = fmt.Sprintf("%s/%s/%d", c.Whole.UUID, i.Profile, i.Start), ""
 	d.MIGDevice = &gpu.MIGDevice{Parent: c.Whole.UUID, ParentMemoryMiB: c.Whole.MemoryMiB, Index: i.Start, Profile: i.Profile, Start: i.Start}
 	for _, p := range mig.Profiles(c.Whole.Model) {
 		if p.Name == i.Profile {
-			d.MemoryMiB = p.MemoryMiB(c.Whole.MemoryMiB)
+			d.MemoryMiB = p.MemoryMiB(c.Whole.MemoryMiB) * leastMemory / 100
 		}
 	}
 	return d

@@ -33,13 +33,18 @@ func (l List) Of(uuid string) *GPU {
 
 // Removes reports whether the device is not of the layout that its GPU is to have: it gets no tasks, and goes.
 func (l List) Removes(d *gpu.Device) bool {
-	if d.MIGDevice == nil {
-		own := l.Of(d.UUID)
-		return own != nil && len(own.Layout) > 0
+	own := l.OfDevice(d)
+	switch {
+	case own == nil:
+		return false
+	case d.MIGDevice == nil:
+		return len(own.Layout) > 0
 	}
-	own := l.Of(d.MIGDevice.Parent)
-	return own != nil && !slices.Contains(own.Layout, d.MIGDevice.Instance())
+	return !slices.Contains(own.Layout, d.MIGDevice.Instance())
 }
+
+// OfDevice is that of the GPU which the device is, or is a part of; nil when the pool does not partition it.
+func (l List) OfDevice(d *gpu.Device) *GPU { return l.Of(parentOf(d)) }
 
 // Hide is the inventory with the devices that go as unhealthy.
 func (l List) Hide(inventory gpu.Inventory) gpu.Inventory {

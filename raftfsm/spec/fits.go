@@ -104,16 +104,16 @@ type Demand struct {
 // allGPUs in Demand.GPUs is all that the host has; see Demand.ForHost.
 const allGPUs = -1
 
-// ForHost is what the demand of a definition that wants every GPU of its host comes to on this one; other definitions want
+// ForHost is what the demand of a definition that wants every GPU of its host comes to on one with so many; other definitions want
 // the same everywhere. A host without GPUs has none to give: the task wants one there, in vain.
-func (d Demand) ForHost(h *Host) Demand {
+func (d Demand) ForHost(gpus int) Demand {
 	if !slices.Contains(d.GPUs, allGPUs) {
 		return d
 	}
 	d.GPUs = slices.Clone(d.GPUs)
 	for i, wanted := range d.GPUs {
 		if wanted == allGPUs {
-			d.GPUs[i] = max(1, len(h.GPUs.Devices))
+			d.GPUs[i] = max(1, gpus)
 		}
 	}
 	return d

@@ -44,6 +44,7 @@ type historyHost struct {
 	spec.Host
 	layouts map[string]mig.Layout // of its GPUs, by UUID
 	sick    map[string]gpu.Health // by UUID of the GPU
+	made    map[string]int        // how often a MIG device was made: it has another UUID each time
 }
 
 func newGPUHistory(t *testing.T, seed uint64) *gpuHistory {
@@ -51,7 +52,7 @@ func newGPUHistory(t *testing.T, seed uint64) *gpuHistory {
 	g.partitions = &GPUPartitions{Proposer: g, Schedulable: everywhere, Log: slog.New(slog.DiscardHandler)}
 	g.do(t, raftfsm.CreatePool{Pool: spec.Pool{ID: "p"}})
 	for n := range historyHosts {
-		h := &historyHost{layouts: map[string]mig.Layout{}, sick: map[string]gpu.Health{}}
+		h := &historyHost{layouts: map[string]mig.Layout{}, sick: map[string]gpu.Health{}, made: map[string]int{}}
 		h.ID = fmt.Sprintf("h%02d", n)
 		h.Name, h.Cluster, h.CPU, h.MemoryMiB, h.Attributes = h.ID, spec.DefaultCluster, 1<<16, 1<<20, map[string]string{"ecs.cpu-architecture": "x86_64"}
 		for i := range 1 + g.IntN(8) {
@@ -85,7 +86,8 @@ func (g *gpuHistory) join(h *historyHost) {
 		}
 		for n, instance := range h.layouts[card.UUID] {
 			d := card
-			d.UUID = fmt.Sprintf("%s/%s", card.UUID, instance)
+			name := fmt.Sprintf("%s/%s", card.UUID, instance)
+			d.UUID = fmt.Sprint(name, "#", h.made[name])
 			d.MIGDevice = &gpu.MIGDevice{Parent: card.UUID, ParentMemoryMiB: card.MemoryMiB, Index: n, Profile: instance.Profile, Start: instance.Start}
 			for _, p := range mig.Profiles(historyModel) {
 				if p.Name == instance.Profile {
@@ -252,6 +254,11 @@ func (g *gpuHistory) carryOut(h *historyHost) {
 		})
 		if held {
 			g.t.Fatalf("%s is to be %v while a task has a device that goes", p.UUID, p.Layout)
+		}
+		for _, instance := range p.Layout {
+			if !slices.Contains(h.layouts[p.UUID], instance) {
+				h.made[fmt.Sprintf("%s/%s", p.UUID, instance)]++
+			}
 		}
 		h.layouts[p.UUID] = p.Layout
 	}

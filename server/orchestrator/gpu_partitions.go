@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"pinion/gpu/mig"
 	"pinion/packaging/tick"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
@@ -37,8 +36,12 @@ type GPUPartitions struct {
 	Log         *slog.Logger
 
 	idleSince map[repartition.Instance]time.Time
-	paused    map[string]time.Time // GPUs that are left alone, by UUID: until when
+	overdue   map[hostGPU]time.Time // GPUs that are not what they are to be, and whose host is there: since when
+	paused    map[hostGPU]time.Time // GPUs that are left alone: until when
 }
+
+// hostGPU is a GPU as a host names it.
+type hostGPU struct{ hostID, uuid string }
 
 // Loop reconciles until ctx ends.
 func (g *GPUPartitions) Loop(ctx context.Context) {
@@ -87,9 +90,13 @@ func (g *GPUPartitions) plan(view *raftfsm.View, cluster string, now time.Time, 
 	for _, host := range view.Hosts(cluster) {
 		hosts = append(hosts, schedule.Host{Host: host, Connected: g.Schedulable(host.ID)})
 	}
-	isPaused := func(uuid string) bool { return now.Before(g.paused[uuid]) }
+	requests := waiting(view, cluster, now)
+	if !slices.ContainsFunc(requests, schedule.AsksForMIG) && !slices.ContainsFunc(hosts, func(h schedule.Host) bool { return len(h.Host.Partitions) > 0 }) {
+		return nil
+	}
+	isPaused := func(hostID, uuid string) bool { return now.Before(g.paused[hostGPU{hostID, uuid}]) }
 	plan := repartition.New(hosts, func(id string) []*spec.Task { return view.TasksOn(id) }, isPaused)
-	for _, r := range waiting(view, cluster, now) {
+	for _, r := range requests {
 		plan.Add(r)
 	}
 	for _, device := range plan.Idle() {
@@ -104,51 +111,68 @@ func (g *GPUPartitions) plan(view *raftfsm.View, cluster string, now time.Time, 
 	return plan.Changes()
 }
 
-// waiting are the requests of the tasks with GPUs that wait for a place in a cluster, the first ones of the queue. A gang is one.
+// waiting are the requests of the tasks with GPUs that wait for a place in a cluster, by priority and age. A gang is one.
 func waiting(view *raftfsm.View, cluster string, now time.Time) (requests []schedule.Request) {
 	var tasks []*spec.Task
 	for task := range view.QueuedTasks(cluster) {
-		q := task.Queue
-		if q == nil || q.NotBefore.After(now) || len(q.UnmetDependencies) > 0 || task.DesiredStatus == spec.Stopped || task.Gang != nil && task.Gang.Rank > 0 {
-			continue
+		if isReady(view, task, now) && (task.Gang == nil || task.Gang.Rank == 0) {
+			tasks = append(tasks, task)
 		}
-		tasks = append(tasks, task)
 	}
 	slices.SortStableFunc(tasks, func(a, b *spec.Task) int {
 		return cmp.Or(cmp.Compare(b.SchedulingOptions().Priority, a.SchedulingOptions().Priority), a.CreatedAt.Compare(b.CreatedAt))
 	})
-	for _, task := range tasks[:min(len(tasks), maxPartitionTasks)] {
-		definition := view.Definition(task.Definition)
-		if definition == nil {
+	for _, task := range tasks {
+		r := schedule.RequestFor(view, task, spec.Effective(view.Definition(task.Definition), task.Overrides.Get()))
+		if demand := spec.DemandOf(r.Definition); demand.WantsAllGPUs() || demand.TotalGPUs() == 0 {
 			continue
 		}
-		r := schedule.RequestFor(view, task, spec.Effective(definition, task.Overrides.Get()))
 		if task.Gang != nil {
 			r.Run.Count = len(view.Gang(task.Gang.ID))
 		}
-		if spec.DemandOf(r.Definition).TotalGPUs() > 0 {
-			requests = append(requests, r)
+		if requests = append(requests, r); len(requests) == maxPartitionTasks {
+			break
 		}
 	}
 	return requests
 }
 
-// giveUp has GPUs stay as they are that their hosts could not partition, and leaves them alone for a while.
+// isReady reports whether a task, and its gang, waits for nothing but a place.
+func isReady(view *raftfsm.View, task *spec.Task, now time.Time) bool {
+	all := []*spec.Task{task}
+	if task.Gang != nil {
+		all = view.Gang(task.Gang.ID)
+	}
+	return !slices.ContainsFunc(all, func(t *spec.Task) bool {
+		return t.Queue == nil || t.Queue.NotBefore.After(now) || t.Held() || t.Blocked() || t.DesiredStatus == spec.Stopped || view.Definition(t.Definition) == nil
+	})
+}
+
+// giveUp has GPUs stay as they are that their hosts could not partition while they were there, and leaves them alone for a while.
 func (g *GPUPartitions) giveUp(view *raftfsm.View, now time.Time) (changes []repartition.Change) {
-	maps.DeleteFunc(g.paused, func(_ string, until time.Time) bool { return !now.Before(until) })
+	maps.DeleteFunc(g.paused, func(_ hostGPU, until time.Time) bool { return !now.Before(until) })
+	overdue := map[hostGPU]time.Time{}
 	for _, host := range view.Hosts("") {
 		for _, p := range host.Partitions {
-			has := host.GPUs.Layout(p.UUID)
-			if now.Sub(p.At) < partitionDeadline || slices.Equal(has, p.Layout) || !g.Schedulable(host.ID) {
+			key, has := hostGPU{host.ID, p.UUID}, host.GPUs.Layout(p.UUID)
+			if slices.Equal(has, p.Layout) || !g.Schedulable(host.ID) || now.Before(g.paused[key]) {
+				continue
+			}
+			since, known := g.overdue[key]
+			if !known || p.At.After(since) {
+				since = now
+			}
+			if overdue[key] = since; now.Sub(since) < partitionDeadline {
 				continue
 			}
 			if g.paused == nil {
-				g.paused = map[string]time.Time{}
+				g.paused = map[hostGPU]time.Time{}
 			}
-			g.paused[p.UUID] = now.Add(partitionPause)
+			g.paused[key] = now.Add(partitionPause)
 			g.Log.Warn("a host does not partition its GPU, which is left alone for a while", "host", host.Name, "gpu", p.UUID, "wanted", p.Layout.String(), "has", has.String())
-			changes = append(changes, repartition.Change{HostID: host.ID, UUID: p.UUID, Layout: mig.Sorted(has)})
+			changes = append(changes, repartition.Change{HostID: host.ID, UUID: p.UUID, Layout: has})
 		}
 	}
+	g.overdue = overdue
 	return changes
 }

@@ -113,6 +113,7 @@ func TestAHostThatDoesNotPartitionItsGPUIsLeftAlone(t *testing.T) {
 	p := newPartitionedPool(t)
 	p.wait("t1", "1g.10gb", nil)
 	p.want("a task waits", "1g.10gb at 6")
+	p.want("the host has not done it yet", "1g.10gb at 6")
 	p.now = p.now.Add(partitionDeadline)
 	p.want("the host does nothing", "")
 	p.want("and is left alone", "")

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"pinion/gpu"
+
 	"pinion/raftfsm/gpuuse"
 	"pinion/raftfsm/query"
 	"pinion/raftfsm/spec"
@@ -50,7 +52,11 @@ func (a *evaluation) demandOn(h *Host) *spec.Demand {
 	if !a.wantsAllGPUs {
 		return &a.demand
 	}
-	d := a.demand.ForHost(a.gpuConstraints.record(h))
+	all := gpu.WholeGPUs(h.Host.GPUs.Devices)
+	if !a.gpuConstraints.wholeOnly {
+		all = len(a.gpuConstraints.eligible(h))
+	}
+	d := a.demand.ForHost(all)
 	return &d
 }
 

@@ -39,13 +39,13 @@ func (c gpuConstraints) refusal() string {
 	return spec.ReasonConstraint
 }
 
-// record is the host's record with only the eligible GPUs; that of the host itself when all or none are eligible.
+// record is the host's record with only the eligible GPUs; that of the host itself when all are.
 func (c gpuConstraints) record(h *Host) *spec.Host {
 	if !c.selects(h) {
 		return h.Host
 	}
 	meet := c.eligible(h)
-	if len(meet) == 0 || len(meet) == len(h.Host.GPUs.Devices) {
+	if len(meet) == len(h.Host.GPUs.Devices) {
 		return h.Host
 	}
 	only := *h.Host
@@ -53,7 +53,7 @@ func (c gpuConstraints) record(h *Host) *spec.Host {
 	return &only
 }
 
-// restrict returns a copy of the host with only the eligible GPUs; the host itself when all or none are eligible. It is for reading only: no task
+// restrict returns a copy of the host with only the eligible GPUs; the host itself when all are. It is for reading only: no task
 // is assumed or released on it.
 func (c gpuConstraints) restrict(h *Host) *Host {
 	record := c.record(h)
@@ -147,7 +147,7 @@ func hasMIG(h *spec.Host) bool {
 // get. False: it asks for no MIG device, or there is none.
 func MIGMilli(hosts []*spec.Host, r Request) (milli int, asks bool) {
 	a := newEvaluation(r)
-	if !a.wantsGPUs || a.gpuConstraints.wholeOnly || a.parse(nil) != nil {
+	if a.demand.TotalGPUs() == 0 || a.wantsAllGPUs || a.gpuConstraints.wholeOnly || a.parse(nil) != nil {
 		return 0, false
 	}
 	smallest := 0

@@ -46,6 +46,7 @@ func Plan(hosts []Host, requests []Request) []Decision {
 func (c *clusterHosts) decide(r Request) Decision {
 	a := newEvaluation(r)
 	if len(r.Run.Hosts) > 0 {
+		_ = a.parse(nil) // constraints are skipped, also wrong ones, but for those on GPUs: they select among the host's
 		return c.allOrNothing(a, c.runOnHosts(a))
 	}
 	if len(c.hosts) == 0 {

@@ -48,7 +48,7 @@ func shapeOf(d spec.Demand) pack.Shape {
 func shapeOfTask(t *spec.Task) pack.Shape {
 	s := pack.Shape{CPU: t.CPU}
 	for i := range t.Containers {
-		if t.Containers[i].Share == nil {
+		if t.Containers[i].Share == nil && t.Containers[i].MIGMilli == 0 { // others take no whole GPU
 			s.GPUs += len(t.Containers[i].GPUs)
 		}
 	}

@@ -96,6 +96,7 @@ func (d *driver) inventory() gpu.Inventory {
 			if len(parts) > 0 {
 				continue
 			}
+			device.EmptyMIG = device.Health == gpu.Healthy
 			device.Health, device.Problem = gpu.Unhealthy, "it is in MIG mode and has no MIG device: make some with `nvidia-smi mig -cgi PROFILE -C`, or turn MIG off with `nvidia-smi -mig 0`"
 		}
 		inventory.Devices = append(inventory.Devices, device)

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -101,6 +102,10 @@ func (d *driver) partition(uuid string, layout mig.Layout) error {
 		if err := setMode(handle, nvml.DEVICE_MIG_ENABLE); err != nil {
 			return err
 		}
+		if err := setInstances(handle, layout); err != nil {
+			return errors.Join(err, setInstances(handle, nil), setMode(handle, nvml.DEVICE_MIG_DISABLE))
+		}
+		return nil
 	}
 	if d.isPartitioned(handle) {
 		if err := setInstances(handle, layout); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"pinion/gpu"
 	"pinion/gpu/mig"
 	"pinion/raftfsm/partition"
 	"pinion/raftfsm/spec"
@@ -34,20 +35,20 @@ type Plan struct {
 // host is a host as the plan has it.
 type host struct {
 	schedule.Host
-	record spec.Host // as it is
-	cards  []partition.Card
-	before []mig.Layout // of the cards, in the state
-	closed bool         // its whole GPUs are for a request that waits, and was added before
-	tasks  []*spec.Task // of the host, and those that the plan gives it
+	record   spec.Host // as it is
+	cards    []partition.Card
+	before   []mig.Layout // of the cards, in the state
+	reserved bool         // its GPUs are for a request that was added before and waits for whole ones
+	tasks    []*spec.Task // of the host, and those that the plan gives it
 }
 
 // New is the plan for hosts as they are. tasks are those of a host, with or without STOPPED ones. GPUs that are fixed stay as they are to be.
-func New(hosts []schedule.Host, tasks func(hostID string) []*spec.Task, isFixed func(uuid string) bool) *Plan {
+func New(hosts []schedule.Host, tasks func(hostID string) []*spec.Task, isFixed func(hostID, uuid string) bool) *Plan {
 	p := &Plan{}
 	for _, h := range hosts {
 		own := &host{Host: h, record: *h.Host, cards: partition.Cards(h.Host.GPUs, h.Host.Partitions)}
 		own.tasks = slices.DeleteFunc(slices.Clone(tasks(h.Host.ID)), func(t *spec.Task) bool { return t.LastStatus == spec.Stopped })
-		own.cards = slices.DeleteFunc(own.cards, func(c partition.Card) bool { return isFixed(c.Whole.UUID) })
+		own.cards = slices.DeleteFunc(own.cards, func(c partition.Card) bool { return isFixed(own.record.ID, c.Whole.UUID) })
 		for i := range own.cards {
 			own.before = append(own.before, own.cards[i].Layout)
 		}
@@ -74,8 +75,8 @@ func (h *host) planned() schedule.Host {
 }
 
 // Add partitions GPUs so that the request can be placed, if it cannot without: in free slices of GPUs, then of idle ones, then in place of MIG devices
-// that nobody has. A request for whole GPUs gets those back of which nobody has a MIG device; one that has no place keeps the requests after it from whole
-// GPUs that it could have. False: no host can take it now.
+// that nobody has. A request for whole GPUs gets those back of which nobody has a MIG device; after one that has no
+// place, a host is left alone. False: no host can take it now.
 func (p *Plan) Add(r schedule.Request) bool {
 	r.IDs = p.id
 	hosts := make([]schedule.Host, len(p.hosts))
@@ -97,19 +98,34 @@ func (p *Plan) Add(r schedule.Request) bool {
 		}
 	}
 	if !schedule.AsksForMIG(r) {
-		p.keepFor(r)
+		p.reserve(r)
 	}
 	return false
 }
 
-// keepFor keeps the whole GPUs of the hosts that could run the request, were they empty: those that come after it do not delay it.
-func (p *Plan) keepFor(r schedule.Request) {
+// reserve leaves alone the host that is the nearest to the request, of those that could run it were they empty: what comes after the request does not
+// delay it there.
+func (p *Plan) reserve(r schedule.Request) {
 	r.Run.Count = 1
+	var nearest *host
 	for _, h := range p.hosts {
-		if _, impossible := schedule.Infeasible([]*spec.Host{&h.record}, r); !impossible {
-			h.closed = true
+		if _, impossible := schedule.Infeasible([]*spec.Host{&h.record}, r); !impossible && !h.reserved && (nearest == nil || h.idle() > nearest.idle()) {
+			nearest = h
 		}
 	}
+	if nearest != nil {
+		nearest.reserved = true
+	}
+}
+
+// idle is how many whole GPUs of the host nobody has, or would have without MIG devices.
+func (h *host) idle() (n int) {
+	for i := range h.cards {
+		if !h.isHeldWhole(i) && len(h.held(i)) == 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // mode is where room for a request is made.
@@ -127,7 +143,7 @@ const maxSteps = 8
 
 // repartition is Add for one host, in one mode. MIG devices are of the smallest profile that the request takes, and not more than it needs.
 func (p *Plan) repartition(h *host, r schedule.Request, m mode) bool {
-	if len(h.cards) == 0 || h.closed && m != wholeAgain && m != extend {
+	if len(h.cards) == 0 || h.reserved && m != wholeAgain {
 		return false
 	}
 	if m == wholeAgain {
@@ -230,15 +246,21 @@ func (h *host) holds(uuid string) bool {
 
 func (h *host) isHeldWhole(i int) bool { return h.holds(h.cards[i].Whole.UUID) }
 
-// held is the part of a card's layout that tasks have, or get.
+// held is the part of a card's layout that stays: what tasks have, or get, and what is not well. That is checked, or released, before it goes.
 func (h *host) held(i int) mig.Layout {
 	card := &h.cards[i]
-	return card.Layout.Without(func(instance mig.Instance) bool { return !h.holds(card.Device(instance).UUID) })
+	return card.Layout.Without(func(instance mig.Instance) bool {
+		d := card.Device(instance)
+		return d.Health == gpu.Healthy && !h.holds(d.UUID)
+	})
 }
 
-// Idle are the MIG devices of the pool that no task has or gets.
+// Idle are the MIG devices of the pool that no task has or gets, of hosts that are there.
 func (p *Plan) Idle() (all []Instance) {
 	for _, h := range p.hosts {
+		if !h.Connected {
+			continue
+		}
 		for i := range h.cards {
 			held := h.held(i)
 			for _, instance := range h.cards[i].Layout {

@@ -81,7 +81,7 @@ func (p *pool) plan() *repartition.Plan {
 	for _, h := range p.hosts {
 		hosts = append(hosts, schedule.Host{Host: h, Connected: true})
 	}
-	return repartition.New(hosts, func(id string) []*spec.Task { return p.tasks[id] }, func(string) bool { return false })
+	return repartition.New(hosts, func(id string) []*spec.Task { return p.tasks[id] }, func(string, string) bool { return false })
 }
 
 // give gives devices to a task.
@@ -124,7 +124,7 @@ func TestGPUsArePartitionedForTasksThatWait(t *testing.T) {
 		"any profile with enough memory":            {newPool(t, []string{""}), nil, []schedule.Request{request(1, "attribute:pinion.gpu.mig-profile exists", "attribute:pinion.gpu.memory-mib >= 30000")}, 0, "h0-gpu0: 3g.40gb@4"},
 		"a profile that no GPU has":                 {newPool(t, []string{""}), nil, []schedule.Request{request(1, profile("1g.5gb"))}, 1, ""},
 		"seven, and one too many":                   {newPool(t, []string{""}), nil, slices.Repeat([]schedule.Request{request(1, profile("1g.10gb"))}, 8), 1, "h0-gpu0: 1g.10gb@0 1g.10gb@1 1g.10gb@2 1g.10gb@3 1g.10gb@4 1g.10gb@5 1g.10gb@6"},
-		"a task that waits for two whole GPUs":      {newPool(t, []string{"", "", "1g.10gb@6"}), []string{"h0-gpu0", "h0-gpu2/1g.10gb@6"}, []schedule.Request{request(2), request(1, profile("1g.10gb")), request(1, profile("7g.80gb"))}, 2, "h0-gpu2: 1g.10gb@4 1g.10gb@6"},
+		"a task that waits for two whole GPUs":      {newPool(t, []string{"", "", "1g.10gb@6"}), []string{"h0-gpu0", "h0-gpu2/1g.10gb@6"}, []schedule.Request{request(2), request(1, profile("1g.10gb")), request(1, profile("7g.80gb"))}, 3, ""},
 		"the next host":                             {newPool(t, []string{""}, []string{""}), []string{"h0-gpu0"}, []schedule.Request{request(1, profile("2g.20gb"))}, 0, "h1-gpu0: 2g.20gb@4"},
 	} {
 		if k.give != nil {
