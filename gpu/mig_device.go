@@ -54,19 +54,21 @@ func (d *Device) Number() string {
 	return number
 }
 
-// IsOf reports whether the device is the GPU with the UUID, or a MIG device of it.
-func (d *Device) IsOf(uuid string) bool {
-	return d.UUID == uuid || d.MIGDevice != nil && d.MIGDevice.Parent == uuid
+// GPU is the UUID of the GPU that the device is, or is a part of.
+func (d *Device) GPU() string {
+	if d.MIGDevice == nil {
+		return d.UUID
+	}
+	return d.MIGDevice.Parent
 }
+
+// IsOf reports whether the device has the UUID, or is a MIG device of the GPU with it.
+func (d *Device) IsOf(uuid string) bool { return d.UUID == uuid || d.GPU() == uuid }
 
 // PartitionedAnew reports whether a device that is not listed is a MIG device whose GPU is there, or a whole GPU that has MIG devices now: nothing is
 // missing then.
 func (d *Device) PartitionedAnew(listed []Device) bool {
-	parent := d.UUID
-	if d.MIGDevice != nil {
-		parent = d.MIGDevice.Parent
-	}
-	return slices.ContainsFunc(listed, func(l Device) bool { return l.IsOf(parent) })
+	return slices.ContainsFunc(listed, func(l Device) bool { return l.IsOf(d.GPU()) })
 }
 
 // Profile is that of a MIG device, "" of a whole GPU.

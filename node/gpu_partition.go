@@ -68,39 +68,45 @@ func (g *GPUs) partitionLoop(ctx context.Context) {
 	}
 }
 
-// partition makes a GPU what it is to be, and reports whether there was something to do. Why it cannot is the problem of the devices that do not go.
+// partition makes a GPU what it is to be, and reports whether there was something to do. Why it cannot is the problem of the devices that were to go.
 func (g *GPUs) partition(ctx context.Context, partitioner gpu.Partitioner, wanted partition.GPU) (tried bool) {
 	devices := slices.DeleteFunc(slices.Clone(g.current().Devices), func(d gpu.Device) bool { return !d.IsOf(wanted.UUID) })
 	if len(devices) == 0 || slices.Equal(g.current().Layout(wanted.UUID), wanted.Layout) {
 		return false
 	}
-	if failed := g.failedPartition(wanted.UUID); failed != nil && slices.Equal(failed.layout, wanted.Layout) && time.Since(failed.at) < partitionRetry {
+	if g.hasFailedLately(wanted) {
 		return false
 	}
 	err := g.partitionLocked(ctx, partitioner, wanted, devices)
 	if ctx.Err() != nil {
 		return true
 	}
-	var failed *failedPartition
-	if err == nil {
-		g.log.Info("a GPU was partitioned", "gpu", wanted.UUID, "layout", wanted.Layout.String())
-	} else {
-		g.log.Error("a GPU cannot be partitioned", "gpu", wanted.UUID, "layout", wanted.Layout.String(), "err", err)
-		failed = &failedPartition{wanted.Layout, fmt.Sprintf("it cannot become what the pool wants (%s): %v", wanted.Layout, err), time.Now()}
-	}
-	g.mu.Lock()
-	g.failedPartitions[wanted.UUID] = failed
-	g.mu.Unlock()
+	g.noteOutcome(wanted, err)
 	if g.read(ctx) == nil {
 		g.publish()
 	}
 	return true
 }
 
-func (g *GPUs) failedPartition(uuid string) *failedPartition {
+// noteOutcome logs the outcome of a try, and keeps why it failed.
+func (g *GPUs) noteOutcome(wanted partition.GPU, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.failedPartitions[uuid]
+	if err == nil {
+		g.log.Info("a GPU was partitioned", "gpu", wanted.UUID, "layout", wanted.Layout.String())
+		delete(g.failedPartitions, wanted.UUID)
+		return
+	}
+	g.log.Error("a GPU cannot be partitioned", "gpu", wanted.UUID, "layout", wanted.Layout.String(), "err", err)
+	g.failedPartitions[wanted.UUID] = failedPartition{wanted.Layout, fmt.Sprintf("it cannot become what the pool wants (%s): %v", wanted.Layout, err), time.Now()}
+}
+
+// hasFailedLately reports whether the same layout was tried less than partitionRetry ago.
+func (g *GPUs) hasFailedLately(wanted partition.GPU) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	failed, has := g.failedPartitions[wanted.UUID]
+	return has && slices.Equal(failed.layout, wanted.Layout) && time.Since(failed.at) < partitionRetry
 }
 
 // partitionLocked holds the devices that go: no task may have them, and no process has them open.
@@ -132,9 +138,9 @@ func (g *GPUs) forgetFailures(wanted partition.List) (some bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	before := len(g.failedPartitions)
-	maps.DeleteFunc(g.failedPartitions, func(uuid string, failed *failedPartition) bool {
+	maps.DeleteFunc(g.failedPartitions, func(uuid string, failed failedPartition) bool {
 		own := wanted.Of(uuid)
-		return failed == nil || own == nil || !slices.Equal(own.Layout, failed.layout)
+		return own == nil || !slices.Equal(own.Layout, failed.layout)
 	})
 	return len(g.failedPartitions) < before
 }
@@ -150,7 +156,7 @@ func (g *GPUs) withPartitions(inventory gpu.Inventory) gpu.Inventory {
 	for uuid, failed := range g.failedPartitions {
 		for i := range inventory.Devices {
 			d := &inventory.Devices[i]
-			if failed != nil && d.Health == gpu.Healthy && (partition.List{{UUID: uuid, Layout: failed.layout}}).Removes(d) {
+			if d.Health == gpu.Healthy && (partition.List{{UUID: uuid, Layout: failed.layout}}).Removes(d) {
 				d.Health, d.Problem = gpu.Unhealthy, failed.problem
 			}
 		}

@@ -41,7 +41,7 @@ type GPUs struct {
 
 	partitions       Partitions // nil: the pool partitions none
 	hostID           string
-	failedPartitions map[string]*failedPartition // by UUID of the whole GPU; nil: the last try did not fail
+	failedPartitions map[string]failedPartition // by UUID of the whole GPU: of those whose last try failed
 }
 
 // current are the GPUs as the pool shall know them.

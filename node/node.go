@@ -53,7 +53,7 @@ func New(c Config) *Node {
 		runnersAdded: make(chan struct{}), reportedCh: make(chan struct{}),
 	}
 	n.GPUs = &GPUs{source: c.GPUs, record: c.GPUHealth, usage: c.GPUUsage, locks: n.gpuLocks, log: c.Log, rejoin: n.requestRejoin, count: n.countGPUUsage, recordedCh: make(chan struct{}),
-		partitions: c.Partitions, hostID: c.Host.ID, failedPartitions: map[string]*failedPartition{}}
+		partitions: c.Partitions, hostID: c.Host.ID, failedPartitions: map[string]failedPartition{}}
 	n.Routes = newRoutes(n)
 	n.reporter = newReporter(c.Log, n.sendReports)
 	n.tasks = task.Config{

@@ -12,8 +12,8 @@ import (
 )
 
 // SetGPUPartition has a host partition one of its GPUs: into the MIG devices of the layout, or, when that is empty, into none. Those that it has and
-// that are of the layout stay. ErrNotFound for the host and for the GPU; ErrInUse when a task that is not STOPPED has a device that would go, when the
-// host lets the pool partition none, and when others have partitioned the GPU; an error for a layout that the GPU cannot have. Answer: *Host.
+// that are of the layout stay. ErrNotFound for the host and for the GPU; ErrInUse when a device would go that a task has which is not STOPPED, or that is
+// not healthy, when the host lets the pool partition none, and when others have partitioned the GPU; an error for a layout that no GPU has. Answer: *Host.
 type SetGPUPartition struct {
 	HostID string
 	UUID   string // of the whole GPU

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -79,35 +80,30 @@ func partitioned(card *gpu.Device, parts []part) (devices []gpu.Device) {
 
 // Partition is of gpu.Partitioner.
 func (s *source) Partition(_ context.Context, uuid string, layout mig.Layout) error {
-	for i := range s.cards {
-		card := &s.cards[i]
-		if card.UUID != uuid {
-			continue
-		}
-		if err := layout.Check(card.Model); err != nil {
-			return err
-		}
-		s.partitioning.Lock()
-		defer s.partitioning.Unlock()
-		before, err := s.parts(i)
-		if err != nil {
-			return err
-		}
-		var parts []part
-		for _, p := range partsOf(card, layout, time.Now().UTC().String()) {
-			for _, old := range before {
-				if old.Instance == p.Instance {
-					p = old
-				}
-			}
-			parts = append(parts, p)
-		}
-		if err := s.writeParts(card.UUID, parts); err != nil {
-			return err
-		}
-		return s.assemble()
+	i := slices.IndexFunc(s.cards, func(card gpu.Device) bool { return card.UUID == uuid })
+	if i < 0 {
+		return fmt.Errorf("this host has no simulated GPU %s", uuid)
 	}
-	return fmt.Errorf("this host has no simulated GPU %s", uuid)
+	card := &s.cards[i]
+	if err := layout.Check(card.Model); err != nil {
+		return err
+	}
+	s.partitioning.Lock()
+	defer s.partitioning.Unlock()
+	before, err := s.parts(i)
+	if err != nil {
+		return err
+	}
+	parts := partsOf(card, layout, time.Now().UTC().String())
+	for n := range parts {
+		if at := slices.IndexFunc(before, func(old part) bool { return old.Instance == parts[n].Instance }); at >= 0 {
+			parts[n] = before[at]
+		}
+	}
+	if err := s.writeParts(uuid, parts); err != nil {
+		return err
+	}
+	return s.assemble()
 }
 
 func (s *source) partsPath(uuid string) string { return filepath.Join(s.Dir, "partition", uuid) }

@@ -23,14 +23,14 @@ func Cards(inventory gpu.Inventory, list List) (all []Card) {
 	}
 	at := map[string]int{} // by the UUID of the GPU
 	for _, d := range inventory.Devices {
-		own := list.Of(parentOf(&d))
+		own := list.Of(d.GPU())
 		if mig.Profiles(d.Model) == nil || d.MIGDevice != nil && own == nil {
 			continue
 		}
-		i, known := at[parentOf(&d)]
+		i, known := at[d.GPU()]
 		if !known {
 			i = len(all)
-			at[parentOf(&d)] = i
+			at[d.GPU()] = i
 			all = append(all, Card{Whole: wholeOf(d)})
 			if own != nil {
 				all[i].Layout = own.Layout
@@ -39,13 +39,6 @@ func Cards(inventory gpu.Inventory, list List) (all []Card) {
 		all[i].devices = append(all[i].devices, d)
 	}
 	return all
-}
-
-func parentOf(d *gpu.Device) string {
-	if d.MIGDevice == nil {
-		return d.UUID
-	}
-	return d.MIGDevice.Parent
 }
 
 // wholeOf is the GPU of a device, as far as that tells it. The links of a GPU that is partitioned are not known.
@@ -81,8 +74,8 @@ func (c *Card) Device(i mig.Instance) gpu.Device {
 	return d
 }
 
-// Filled is the layout with as many of the profile as there are places.
-func (c *Card) Filled(l mig.Layout, profile string) mig.Layout {
+// filled is as many MIG devices of the profile as there are places.
+func (c *Card) filled(profile string) (l mig.Layout) {
 	for {
 		added, ok := l.Add(c.Whole.Model, profile)
 		if !ok {
@@ -104,18 +97,17 @@ func Profiles(cards []Card) (names []string) {
 	return names
 }
 
-// With is the inventory with the cards partitioned as layoutOf says, by their place in the list.
-func With(inventory gpu.Inventory, cards []Card, layoutOf func(i int) mig.Layout) gpu.Inventory {
+// With is the inventory with each card in its layout: layouts has one for each, in their order.
+func With(inventory gpu.Inventory, cards []Card, layouts []mig.Layout) gpu.Inventory {
 	isOfCard := func(d gpu.Device) bool {
 		return slices.ContainsFunc(cards, func(c Card) bool { return d.IsOf(c.Whole.UUID) })
 	}
 	inventory.Devices = slices.DeleteFunc(slices.Clone(inventory.Devices), isOfCard)
 	for i := range cards {
-		l := layoutOf(i)
-		if len(l) == 0 {
+		if len(layouts[i]) == 0 {
 			inventory.Devices = append(inventory.Devices, cards[i].Whole)
 		}
-		for _, instance := range l {
+		for _, instance := range layouts[i] {
 			inventory.Devices = append(inventory.Devices, cards[i].Device(instance))
 		}
 	}
@@ -128,9 +120,13 @@ func Variants(inventory gpu.Inventory, list List) []gpu.Inventory {
 	if len(cards) == 0 {
 		return []gpu.Inventory{inventory}
 	}
-	all := []gpu.Inventory{inventory, With(inventory, cards, func(int) mig.Layout { return nil })}
+	layouts := make([]mig.Layout, len(cards))
+	all := []gpu.Inventory{inventory, With(inventory, cards, layouts)}
 	for _, profile := range Profiles(cards) {
-		all = append(all, With(inventory, cards, func(i int) mig.Layout { return cards[i].Filled(nil, profile) }))
+		for i := range cards {
+			layouts[i] = cards[i].filled(profile)
+		}
+		all = append(all, With(inventory, cards, layouts))
 	}
 	return all
 }

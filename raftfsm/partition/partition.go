@@ -44,7 +44,7 @@ func (l List) Removes(d *gpu.Device) bool {
 }
 
 // OfDevice is that of the GPU which the device is, or is a part of; nil when the pool does not partition it.
-func (l List) OfDevice(d *gpu.Device) *GPU { return l.Of(parentOf(d)) }
+func (l List) OfDevice(d *gpu.Device) *GPU { return l.Of(d.GPU()) }
 
 // Hide is the inventory with the devices that go as unhealthy.
 func (l List) Hide(inventory gpu.Inventory) gpu.Inventory {

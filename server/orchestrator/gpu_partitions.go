@@ -88,14 +88,14 @@ func (g *GPUPartitions) Reconcile(ctx context.Context) error {
 func (g *GPUPartitions) plan(view *raftfsm.View, cluster string, now time.Time, idle map[repartition.Instance]time.Time) []repartition.Change {
 	var hosts []schedule.Host
 	for _, host := range view.Hosts(cluster) {
-		hosts = append(hosts, schedule.Host{Host: host, Connected: g.Schedulable(host.ID)})
+		hosts = append(hosts, schedule.Host{Host: host, Connected: g.Schedulable(host.ID), Tasks: func() []*spec.Task { return view.TasksOn(host.ID) }})
 	}
 	requests := waiting(view, cluster, now)
 	if !slices.ContainsFunc(requests, schedule.AsksForMIG) && !slices.ContainsFunc(hosts, func(h schedule.Host) bool { return len(h.Host.Partitions) > 0 }) {
 		return nil
 	}
 	isPaused := func(hostID, uuid string) bool { return now.Before(g.paused[hostGPU{hostID, uuid}]) }
-	plan := repartition.New(hosts, func(id string) []*spec.Task { return view.TasksOn(id) }, isPaused)
+	plan := repartition.New(hosts, isPaused)
 	for _, r := range requests {
 		plan.Add(r)
 	}

@@ -35,20 +35,19 @@ type Plan struct {
 // host is a host as the plan has it.
 type host struct {
 	schedule.Host
-	record   spec.Host // as it is
 	cards    []partition.Card
 	before   []mig.Layout // of the cards, in the state
 	reserved bool         // its GPUs are for a request that was added before and waits for whole ones
 	tasks    []*spec.Task // of the host, and those that the plan gives it
 }
 
-// New is the plan for hosts as they are. tasks are those of a host, with or without STOPPED ones. GPUs that are fixed stay as they are to be.
-func New(hosts []schedule.Host, tasks func(hostID string) []*spec.Task, isFixed func(hostID, uuid string) bool) *Plan {
+// New is the plan for hosts as they are, with their Tasks. GPUs that are fixed stay as they are to be.
+func New(hosts []schedule.Host, isFixed func(hostID, uuid string) bool) *Plan {
 	p := &Plan{}
 	for _, h := range hosts {
-		own := &host{Host: h, record: *h.Host, cards: partition.Cards(h.Host.GPUs, h.Host.Partitions)}
-		own.tasks = slices.DeleteFunc(slices.Clone(tasks(h.Host.ID)), func(t *spec.Task) bool { return t.LastStatus == spec.Stopped })
-		own.cards = slices.DeleteFunc(own.cards, func(c partition.Card) bool { return isFixed(own.record.ID, c.Whole.UUID) })
+		own := &host{Host: h, cards: partition.Cards(h.Host.GPUs, h.Host.Partitions)}
+		own.tasks = slices.DeleteFunc(slices.Clone(h.Tasks()), func(t *spec.Task) bool { return t.LastStatus == spec.Stopped })
+		own.cards = slices.DeleteFunc(own.cards, func(c partition.Card) bool { return isFixed(h.Host.ID, c.Whole.UUID) })
 		for i := range own.cards {
 			own.before = append(own.before, own.cards[i].Layout)
 		}
@@ -57,21 +56,19 @@ func New(hosts []schedule.Host, tasks func(hostID string) []*spec.Task, isFixed 
 	return p
 }
 
-// as is the host with its cards partitioned as layoutOf says.
-func (h *host) as(layoutOf func(i int) mig.Layout) schedule.Host {
-	variant, record := h.Host, h.record
+// record is the host as the state has it.
+func (h *host) record() *spec.Host { return h.Host.Host }
+
+// as is the host with its cards in these layouts.
+func (h *host) as(layouts []mig.Layout) schedule.Host {
+	variant, record := h.Host, *h.record()
 	record.Partitions = nil // what it will have, not what goes
 	if len(h.cards) > 0 {
-		record.GPUs = partition.With(h.record.GPUs, h.cards, layoutOf)
+		record.GPUs = partition.With(record.GPUs, h.cards, layouts)
 	}
 	variant.Host, variant.Free = &record, spec.NewFree(&record, h.tasks)
 	variant.Tasks = func() []*spec.Task { return h.tasks }
 	return variant
-}
-
-// planned is the host as the plan has its cards.
-func (h *host) planned() schedule.Host {
-	return h.as(func(i int) mig.Layout { return h.cards[i].Layout })
 }
 
 // Add partitions GPUs so that the request can be placed, if it cannot without: in free slices of GPUs, then of idle ones, then in place of MIG devices
@@ -81,13 +78,13 @@ func (p *Plan) Add(r schedule.Request) bool {
 	r.IDs = p.id
 	hosts := make([]schedule.Host, len(p.hosts))
 	for i, h := range p.hosts {
-		hosts[i] = h.planned()
+		hosts[i] = h.as(h.layouts(false))
 	}
 	if p.place(hosts, r) {
 		return true
 	}
-	modes := []mode{wholeAgain}
-	if schedule.AsksForMIG(r) {
+	modes, asksForMIG := []mode{wholeAgain}, schedule.AsksForMIG(r)
+	if asksForMIG {
 		modes = []mode{extend, open, reclaim}
 	}
 	for _, m := range modes {
@@ -97,7 +94,7 @@ func (p *Plan) Add(r schedule.Request) bool {
 			}
 		}
 	}
-	if !schedule.AsksForMIG(r) {
+	if !asksForMIG {
 		p.reserve(r)
 	}
 	return false
@@ -109,7 +106,7 @@ func (p *Plan) reserve(r schedule.Request) {
 	r.Run.Count = 1
 	var nearest *host
 	for _, h := range p.hosts {
-		if _, impossible := schedule.Infeasible([]*spec.Host{&h.record}, r); !impossible && !h.reserved && (nearest == nil || h.idle() > nearest.idle()) {
+		if _, impossible := schedule.Infeasible([]*spec.Host{h.record()}, r); !impossible && !h.reserved && (nearest == nil || h.idle() > nearest.idle()) {
 			nearest = h
 		}
 	}
@@ -147,15 +144,11 @@ func (p *Plan) repartition(h *host, r schedule.Request, m mode) bool {
 		return false
 	}
 	if m == wholeAgain {
-		layouts := make([]mig.Layout, len(h.cards))
-		for i := range layouts {
-			layouts[i] = h.held(i)
-		}
-		return p.try(h, r, layouts)
+		return p.try(h, r, h.layouts(true))
 	}
 	wanted := max(1, spec.DemandOf(r.Definition).TotalGPUs()*max(1, r.Run.Count))
 	for _, profile := range partition.Profiles(h.cards) {
-		layouts := h.base(m)
+		layouts := h.layouts(m == reclaim)
 		for n := 1; n <= wanted && h.add(layouts, profile, m); n++ {
 			if (n == wanted || n <= maxSteps) && p.try(h, r, layouts) {
 				return true
@@ -165,11 +158,11 @@ func (p *Plan) repartition(h *host, r schedule.Request, m mode) bool {
 	return false
 }
 
-// base is what the mode leaves of the cards' layouts.
-func (h *host) base(m mode) []mig.Layout {
+// layouts are those of the cards as the plan has them; onlyHeld: without the MIG devices that nobody has.
+func (h *host) layouts(onlyHeld bool) []mig.Layout {
 	layouts := make([]mig.Layout, len(h.cards))
 	for i := range layouts {
-		if layouts[i] = h.cards[i].Layout; m == reclaim {
+		if layouts[i] = h.cards[i].Layout; onlyHeld {
 			layouts[i] = h.held(i)
 		}
 	}
@@ -194,7 +187,7 @@ func (h *host) add(layouts []mig.Layout, profile string, m mode) bool {
 
 // try plans the request on the host with its cards partitioned so, and keeps of that what the request uses.
 func (p *Plan) try(h *host, r schedule.Request, layouts []mig.Layout) bool {
-	if !p.place([]schedule.Host{h.as(func(i int) mig.Layout { return layouts[i] })}, r) {
+	if !p.place([]schedule.Host{h.as(layouts)}, r) {
 		return false
 	}
 	for i := range h.cards {
@@ -226,7 +219,7 @@ func (p *Plan) place(hosts []schedule.Host, r schedule.Request) bool {
 	}
 	for _, task := range decision.Tasks {
 		for _, h := range p.hosts {
-			if h.record.ID == task.HostID {
+			if h.record().ID == task.HostID {
 				h.tasks = append(h.tasks, task)
 			}
 		}
@@ -265,7 +258,7 @@ func (p *Plan) Idle() (all []Instance) {
 			held := h.held(i)
 			for _, instance := range h.cards[i].Layout {
 				if !slices.Contains(held, instance) {
-					all = append(all, Instance{h.record.ID, h.cards[i].Whole.UUID, instance})
+					all = append(all, Instance{h.record().ID, h.cards[i].Whole.UUID, instance})
 				}
 			}
 		}
@@ -277,7 +270,7 @@ func (p *Plan) Idle() (all []Instance) {
 func (p *Plan) Remove(gone Instance) {
 	for _, h := range p.hosts {
 		for i := range h.cards {
-			if h.record.ID == gone.HostID && h.cards[i].Whole.UUID == gone.UUID {
+			if h.record().ID == gone.HostID && h.cards[i].Whole.UUID == gone.UUID {
 				h.cards[i].Layout = h.cards[i].Layout.Without(func(i mig.Instance) bool { return i == gone.Instance })
 			}
 		}
@@ -289,7 +282,7 @@ func (p *Plan) Changes() (all []Change) {
 	for _, h := range p.hosts {
 		for i := range h.cards {
 			if !slices.Equal(h.before[i], h.cards[i].Layout) {
-				all = append(all, Change{h.record.ID, h.cards[i].Whole.UUID, h.cards[i].Layout})
+				all = append(all, Change{h.record().ID, h.cards[i].Whole.UUID, h.cards[i].Layout})
 			}
 		}
 	}

@@ -79,9 +79,9 @@ func (p *pool) setLayout(h *spec.Host, uuid string, index int, l mig.Layout) {
 func (p *pool) plan() *repartition.Plan {
 	var hosts []schedule.Host
 	for _, h := range p.hosts {
-		hosts = append(hosts, schedule.Host{Host: h, Connected: true})
+		hosts = append(hosts, schedule.Host{Host: h, Connected: true, Tasks: func() []*spec.Task { return p.tasks[h.ID] }})
 	}
-	return repartition.New(hosts, func(id string) []*spec.Task { return p.tasks[id] }, func(string, string) bool { return false })
+	return repartition.New(hosts, func(string, string) bool { return false })
 }
 
 // give gives devices to a task.
