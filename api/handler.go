@@ -9,6 +9,7 @@ import (
 	"pinion/api/autoscaling"
 	"pinion/api/cloudwatch"
 	"pinion/api/cloudwatchlogs"
+	"pinion/api/exec"
 	"pinion/api/httpx"
 	"pinion/api/leader"
 	"pinion/api/wire"
@@ -29,14 +30,16 @@ func newHandler(config Config, stop httpx.Stop) http.Handler {
 	config.Region = cmp.Or(config.Region, DefaultRegion)
 	peers := &httpx.Peers{Transport: config.Forward, HostID: config.HostID, Stop: stop}
 	c := newChain(config, peers)
+	sessions := newExec(config, peers, c)
 	operations := newOperationEndpoints(config, &cloudwatchlogs.Handler{
 		Host: config.Agent.Tasks, Peers: peers, Reads: config.Shared.logReads, Store: config.Store, Ended: config.Ended, Now: config.Now,
-	})
+	}, sessions)
 	mux := http.NewServeMux()
 	mux.Handle("POST /{$}", c.handler(httpx.AWSJSON, "", operations.byTarget))
 	mux.Handle(cloudwatch.PathPattern, c.handler(httpx.CBOR, "", operations.byPathOfCBOR))
 	mux.Handle("POST /v1/{operation}", c.handler(httpx.JSON, "", operations.byPath))
 	c.mount(mux, newRoutes(config, peers, operations))
+	c.mountExec(mux, sessions)
 	mux.Handle("/", serve(httpx.JSON, "", notFound))
 	return httpx.AccessLog(config.Log, config.Audit, httpx.PeerHeaders(config.FromPeer, mux))
 }
@@ -64,6 +67,8 @@ func signedService(r *http.Request) string {
 		return cloudwatch.Service
 	case r.URL.Path != "/":
 		return "ecs"
+	case exec.IsSSM(r):
+		return exec.SSMService
 	case cloudwatchlogs.IsTarget(r):
 		return cloudwatchlogs.Service
 	case autoscaling.IsTarget(r):

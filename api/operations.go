@@ -13,6 +13,7 @@ import (
 	"pinion/api/cloudwatch"
 	"pinion/api/cloudwatchlogs"
 	"pinion/api/ecs"
+	"pinion/api/exec"
 	"pinion/api/leader"
 	"pinion/api/wire"
 	"pinion/raftfsm/spec"
@@ -31,6 +32,7 @@ type operationEndpoints struct {
 	tasks *ecs.TaskCache
 	ended ecs.Ended
 	logs  *cloudwatchlogs.Handler
+	exec  *exec.Service
 	now   func() time.Time
 
 	awsJSON, json, yaml dialect
@@ -44,9 +46,9 @@ type dialect struct {
 	endpoints  map[string]*endpoint // of the operations of ECS, by name
 }
 
-func newOperationEndpoints(config Config, logs *cloudwatchlogs.Handler) *operationEndpoints {
+func newOperationEndpoints(config Config, logs *cloudwatchlogs.Handler, sessions *exec.Service) *operationEndpoints {
 	o := &operationEndpoints{
-		store: config.Store, hosts: config.Admin.Hosts, tasks: &config.Shared.tasks, ended: config.Ended, logs: logs, now: config.Now,
+		store: config.Store, hosts: config.Admin.Hosts, tasks: &config.Shared.tasks, ended: config.Ended, logs: logs, exec: sessions, now: config.Now,
 		awsJSON: dialect{decode: wire.DecodeJSON, strictness: wire.Lenient, maxCount: maxCountAWS},
 		json:    dialect{decode: wire.DecodeJSON, strictness: wire.Strict, maxCount: maxCountPlain},
 		yaml:    dialect{decode: wire.DecodeYAML, strictness: wire.Strict, maxCount: maxCountPlain},
@@ -73,6 +75,8 @@ func (o *operationEndpoints) byTarget(r *request) (*endpoint, error) {
 		return o.cloudWatchLogs(name), nil
 	case service == autoscaling.Target:
 		return o.autoScaling(name, o.awsJSON.strictness), nil
+	case service == exec.SSMTarget:
+		return o.systemsManager(name), nil
 	case service == cloudwatch.Target:
 		return o.alarms(name, cloudwatch.JSON), nil
 	case service != ecs.Target:
@@ -149,6 +153,7 @@ func (o *operationEndpoints) input(r *request, d *dialect) *ecs.Request {
 	return &ecs.Request{
 		Region: principal.Region, Principal: principal.ARN, Holder: principal.Holder, OnlyHost: onlyHost, Scope: principal.Scope, Role: principal.Role, Grant: principal.Grant, Strictness: d.strictness, MaxCount: d.maxCount,
 		View: r.View, Store: storeOf(o.store, r.Resolution), Hosts: o.hosts, Now: o.now, TaskCache: o.tasks, Ended: o.ended,
+		Exec: execOpener{o.exec, r},
 	}
 }
 
@@ -178,6 +183,16 @@ func (o *operationEndpoints) autoScaling(name string, strict wire.Strictness) *e
 				r.Reply(http.StatusOK, output)
 				return nil
 			}}, nil
+		},
+	}
+}
+
+// systemsManager is the endpoint of an operation of AWS Systems Manager, for sessions of ExecuteCommand. It is about the sessions of the caller's key alone.
+func (o *operationEndpoints) systemsManager(name string) *endpoint {
+	return &endpoint{
+		name: exec.SSMService + ":" + name, role: exec.SSMRole, unknown: exec.FindSSM(name), writes: true, repeats: true,
+		bind: func(r *request) (call, error) {
+			return call{run: func(ctx context.Context) error { return o.exec.RunSSM(ctx, name, r.Exchange, r.Resolution.Principal, r.View) }}, nil
 		},
 	}
 }

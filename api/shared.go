@@ -7,6 +7,7 @@ import (
 	"pinion/api/ecs"
 	"pinion/api/ecs/view"
 	"pinion/api/events"
+	"pinion/api/exec"
 	"pinion/api/httpx"
 	"pinion/api/leader"
 	"pinion/api/openid"
@@ -24,6 +25,7 @@ type Shared struct {
 	tasks     ecs.TaskCache
 	events    *events.Shared
 	idTokens  openid.Verifier
+	sessions  exec.Sessions
 }
 
 // NewShared returns the usual limits and empty caches.

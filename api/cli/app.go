@@ -21,6 +21,7 @@ import (
 	"pinion/api/cli/compose"
 	"pinion/api/cli/definition"
 	"pinion/api/cli/env"
+	"pinion/api/cli/exec"
 	"pinion/api/cli/exit"
 	"pinion/api/cli/format"
 	"pinion/api/cli/hello"
@@ -175,6 +176,7 @@ func commands(p Program) []*cli.Command {
 		run.Command(p.system, service.CreateFromRun),
 		psCommand(p),
 		logsCommand(p),
+		exec.Command(p.system),
 		why.Command(p.system),
 		stopCommand(p),
 		queueCommand(p),

@@ -5,6 +5,7 @@ import (
 
 	"pinion/api/cli/access"
 	"pinion/api/cli/change"
+	"pinion/api/cli/exec"
 	"pinion/api/cli/run"
 	"pinion/api/cli/service"
 	"pinion/api/cli/why"
@@ -27,7 +28,7 @@ func taskCommand(p Program) *cli.Command {
    pinion task hold 3f2a91c0`,
 		Flags: list.Flags, Action: list.Action,
 		Subcommands: append([]*cli.Command{
-			run.Command(p.system, service.CreateFromRun), listVerb(psCommand(p)), inspectCommand(p), logsCommand(p), why.Command(p.system), stopCommand(p), queueCommand(p),
+			run.Command(p.system, service.CreateFromRun), listVerb(psCommand(p)), inspectCommand(p), logsCommand(p), exec.Command(p.system), why.Command(p.system), stopCommand(p), queueCommand(p),
 		}, change.Commands(p.system)...),
 	}
 }

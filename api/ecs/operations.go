@@ -22,7 +22,7 @@ type Operation struct {
 	Role   spec.Role // least role of the access keys that may call it
 	Host   bool      // a host's own key may call it too, about that host: see Request.OnlyHost
 	Writes bool      // changes the state, so it needs the leader; the others are answered from the request's view
-	// StartsTasks: two equal calls ask for twice as many tasks. Two equal calls of any other operation, one right after the
+	// StartsTasks: two equal calls ask for twice as many tasks, or sessions. Two equal calls of any other operation, one right after the
 	// other, ask for nothing more than one.
 	StartsTasks bool
 	Own         bool // Pinion's own, which ECS's model has not. The audit log has its calls
@@ -62,6 +62,7 @@ var Operations = operationTable(
 	startsTasks(submit("RunTask", inCluster("cluster").using("taskDefinition"), runTask)),
 	startsTasks(submit("StartTask", inCluster("cluster").using("taskDefinition"), startTask)),
 	submit("StopTask", inCluster("cluster"), stopTask),
+	startsTasks(submit("ExecuteCommand", inCluster("cluster"), executeCommand)),
 	own(submit("SetTaskPriority", inCluster("cluster"), setTaskPriority)),
 	own(submit("HoldTasks", inCluster("cluster"), holdTasks)),
 	own(submit("ReleaseTasks", inCluster("cluster"), releaseTasks)),

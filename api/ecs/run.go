@@ -140,7 +140,7 @@ func launchOf(in *types.RunTaskInput) launch {
 	return launch{
 		TaskDefinition: in.TaskDefinition, Group: in.Group, StartedBy: in.StartedBy, Overrides: in.Overrides, Tags: in.Tags,
 		PropagateTags: in.PropagateTags, NetworkConfiguration: in.NetworkConfiguration, EnableECSManagedTags: in.EnableECSManagedTags,
-		ReferenceID: in.ReferenceID,
+		ReferenceID: in.ReferenceID, EnableExecuteCommand: in.EnableExecuteCommand,
 	}
 }
 
@@ -159,7 +159,7 @@ func newRunRequest(r *Request, cluster *spec.Cluster, in launch) (spec.RunReques
 	}
 	request := spec.RunRequest{
 		Cluster: cluster.Name, Key: r.Holder, Definition: definition.Name(), Group: cmp.Or(in.Group, "family:"+definition.Family),
-		StartedBy: in.StartedBy, Overrides: overrides, ByAdmin: r.Role == spec.RoleAdmin,
+		StartedBy: in.StartedBy, Overrides: overrides, ByAdmin: r.Role == spec.RoleAdmin, Exec: in.EnableExecuteCommand,
 	}
 	if request.Tags, err = in.taskTags(cluster, definition); err != nil {
 		return spec.RunRequest{}, nil, err

@@ -120,7 +120,7 @@ func newService(r *Request, cluster *spec.Cluster, in *types.CreateServiceInput)
 func settingsOf(in *types.CreateServiceInput) serviceSettings {
 	return serviceSettings{
 		deployment: in.DeploymentConfiguration, constraints: in.PlacementConstraints, placement: in.PlacementStrategy, providers: in.CapacityProviderStrategy,
-		graceSeconds: in.HealthCheckGracePeriodSeconds, propagateTags: in.PropagateTags, managedTags: in.EnableECSManagedTags,
+		graceSeconds: in.HealthCheckGracePeriodSeconds, propagateTags: in.PropagateTags, managedTags: in.EnableECSManagedTags, executeCommand: in.EnableExecuteCommand,
 		rebalancing: in.AvailabilityZoneRebalancing,
 	}
 }

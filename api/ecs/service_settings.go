@@ -26,6 +26,8 @@ type serviceSettings struct {
 	propagateTags string
 	managedTags   *bool
 	rebalancing   string
+
+	executeCommand *bool
 }
 
 // change checks the members and sets them in a service that is the caller's own copy.
@@ -57,6 +59,9 @@ func (in serviceSettings) change(r *Request, cluster *spec.Cluster, s *service.S
 	}
 	if in.managedTags != nil {
 		to.ManagedTags = *in.managedTags
+	}
+	if in.executeCommand != nil {
+		to.ExecuteCommand = *in.executeCommand
 	}
 	to.PropagateTags, to.Rebalancing = cmp.Or(in.propagateTags, to.PropagateTags), cmp.Or(in.rebalancing, to.Rebalancing)
 	return servicedef.CheckRebalancing(in.rebalancing, s)

@@ -71,7 +71,7 @@ func serviceChange(r *Request, cluster *spec.Cluster, known *service.Service, in
 	}
 	given := serviceSettings{
 		deployment: in.DeploymentConfiguration, constraints: in.PlacementConstraints, placement: in.PlacementStrategy, providers: in.CapacityProviderStrategy,
-		graceSeconds: in.HealthCheckGracePeriodSeconds, propagateTags: in.PropagateTags, managedTags: in.EnableECSManagedTags,
+		graceSeconds: in.HealthCheckGracePeriodSeconds, propagateTags: in.PropagateTags, managedTags: in.EnableECSManagedTags, executeCommand: in.EnableExecuteCommand,
 		rebalancing: in.AvailabilityZoneRebalancing,
 	}
 	if err := given.change(r, cluster, &after, definition); err != nil {
@@ -115,7 +115,7 @@ func externalChange(r *Request, cluster *spec.Cluster, known *service.Service, i
 	after := *known
 	given := serviceSettings{
 		constraints: in.PlacementConstraints, placement: in.PlacementStrategy, graceSeconds: in.HealthCheckGracePeriodSeconds,
-		propagateTags: in.PropagateTags, managedTags: in.EnableECSManagedTags,
+		propagateTags: in.PropagateTags, managedTags: in.EnableECSManagedTags, executeCommand: in.EnableExecuteCommand,
 	}
 	if err := given.change(r, cluster, &after, &spec.TaskDefinition{}); err != nil {
 		return change, err

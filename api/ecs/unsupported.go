@@ -9,14 +9,12 @@ import (
 
 // Why operations of ECS are refused.
 const (
-	reasonExec          = "running a command inside a task is not built yet"
 	reasonAgentProtocol = "hosts speak Pinion's own protocol with the cluster, not that of the Amazon ECS agent"
 	reasonGateways      = "gateways are a service of AWS; there is none here"
 )
 
 // unsupportedOperations are the operations of ECS that Pinion knows by name and does not do, by the reason.
 var unsupportedOperations = map[string][]string{
-	reasonExec: {"ExecuteCommand"},
 	reasonAgentProtocol: {
 		"DiscoverPollEndpoint", "SubmitAttachmentStateChanges", "SubmitContainerStateChange", "SubmitTaskStateChange",
 	},

@@ -36,6 +36,17 @@ func (l *Limits) Admit(x *Exchange) error {
 	return nil
 }
 
+// AdmitStream takes a slot for a request whose body is a stream that goes on beside the response. The endpoint reads it, and bounds what it holds
+// of it.
+func (l *Limits) AdmitStream(x *Exchange) error {
+	ended, free := l.Open.TryAcquire(x.Request.RemoteAddr)
+	if !free {
+		return ErrThrottled("open requests and streams")
+	}
+	x.onEnd = append(x.onEnd, ended)
+	return nil
+}
+
 // readBody reads a bounded number of bodies at once, and holds fewer large ones.
 func (l *Limits) readBody(x *Exchange) ([]byte, error) {
 	if x.Request.ContentLength == 0 {

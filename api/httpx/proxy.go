@@ -45,6 +45,22 @@ func (p *Peers) RoundTrip(r *http.Request, address string, header http.Header, b
 	return response, end, err
 }
 
+// Stream begins a request to another host whose body goes on beside the response. end is as RoundTrip's; it also ends the body.
+func (p *Peers) Stream(ctx context.Context, address, path string, header http.Header, body io.ReadCloser) (response *http.Response, end context.CancelFunc, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	end = func() {
+		cancel()
+		body.Close()
+	}
+	request := (&http.Request{
+		Method: http.MethodPost, URL: &url.URL{Scheme: "https", Host: address, Path: PeerPrefix + path}, Header: header, Body: body, ContentLength: -1,
+	}).WithContext(ctx)
+	timeout := time.AfterFunc(ResponseTimeout, end)
+	defer timeout.Stop()
+	response, err = p.Transport.RoundTrip(request)
+	return response, end, err
+}
+
 // Copy passes a response on as it comes. One of unknown length is a stream: each chunk is flushed, and it ends when this
 // host stops.
 func (p *Peers) Copy(x *Exchange, response *http.Response, end context.CancelFunc) {

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"time"
 
+	"pinion/api/exec"
 	"pinion/api/httpx"
 	"pinion/api/leader"
 	"pinion/api/openid"
@@ -37,6 +38,8 @@ type TaskHost interface {
 	Logs(ctx context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error
 	// Pulls is how far the image pulls of a task have come; empty when none is under way.
 	Pulls(taskID string) []spec.Pull
+	// Exec runs a command in a container of a task of this host; see exec.Host.
+	Exec(ctx context.Context, r spec.ExecRequest) (code int, err error)
 }
 
 // Agent is what the agent of this host has.
@@ -139,6 +142,8 @@ type API struct {
 	HostID  string // of this host
 	Version string // of this binary
 	Now     func() time.Time
+
+	Exec    *exec.Service
 
 	CheckTeam func(name string) error // refuses a name that no team can have
 	IDTokens  IDTokens

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -20,6 +22,7 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 
 	"pinion/node/runtime"
+	"pinion/raftfsm/spec"
 )
 
 var _ runtime.Execer = (*Runtime)(nil)
@@ -51,6 +54,9 @@ func (e *execution) run(ctx context.Context, c runtime.ExecRequest) (int, error)
 		return 0, err
 	}
 	process.Args, process.Terminal = c.Cmd, c.TTY
+	if c.TTY {
+		process.Env = withTerm(process.Env)
+	}
 	spec, err := typeurl.MarshalAnyToProto(process)
 	if err != nil {
 		return 0, err
@@ -69,7 +75,7 @@ func (e *execution) run(ctx context.Context, c runtime.ExecRequest) (int, error)
 		streams.Cancel()
 		return 0, errors.Join(errgrpc.ToNative(err), streams.Close())
 	}
-	code, started, err := e.startAndWait(ctx)
+	code, started, err := e.startAndWait(ctx, c)
 	if !started {
 		streams.Cancel() // otherwise the other ends would never be closed
 	}
@@ -102,20 +108,65 @@ func (e *execution) connect(ctx context.Context, c runtime.ExecRequest) (cio.IO,
 }
 
 // startAndWait starts the command and waits until it has exited.
-func (e *execution) startAndWait(ctx context.Context) (code int, started bool, err error) {
+func (e *execution) startAndWait(ctx context.Context, c runtime.ExecRequest) (code int, started bool, err error) {
 	service := e.runtime.client.TaskService()
 	_, err = service.Start(ctx, &tasks.StartRequest{ContainerID: e.container, ExecID: e.id})
 	if err = errgrpc.ToNative(err); err != nil {
 		if stopped, _ := e.runtime.taskStopped(ctx, e.container); stopped || errdefs.IsUnavailable(err) || ctx.Err() != nil {
 			return 0, false, err
 		}
+		e.sayNotFound(c, err)
 		return exitCommandNotFound, false, nil
+	}
+	if c.Sizes != nil {
+		resizing, stop := context.WithCancel(ctx)
+		defer stop()
+		go e.resize(resizing, c.Sizes)
 	}
 	ended, err := service.Wait(ctx, &tasks.WaitRequest{ContainerID: e.container, ExecID: e.id})
 	if err != nil {
 		return 0, true, errgrpc.ToNative(err)
 	}
 	return int(ended.ExitStatus), true, nil
+}
+
+// sayNotFound writes why a command does not start where its errors would go, as a shell does.
+func (e *execution) sayNotFound(c runtime.ExecRequest, err error) {
+	to := c.Stdio.Stderr
+	if c.TTY {
+		to = c.Stdio.Stdout
+	}
+	if to == nil {
+		return
+	}
+	why := err.Error()
+	if at := strings.LastIndex(why, "exec: "); at >= 0 {
+		why = why[at:]
+	}
+	_, _ = fmt.Fprintf(to, "pinion: the command does not start: %s\r\n", strings.TrimSuffix(why, ": unknown")) // its exit code says so too
+}
+
+// resize gives the command's terminal each of its sizes until ctx ends.
+func (e *execution) resize(ctx context.Context, sizes <-chan spec.TerminalSize) {
+	for {
+		select {
+		case size := <-sizes:
+			// It fails when the command has just ended, and then nobody looks at its terminal.
+			_, _ = e.runtime.client.TaskService().ResizePty(ctx, &tasks.ResizePtyRequest{
+				ContainerID: e.container, ExecID: e.id, Width: uint32(size.Columns), Height: uint32(size.Rows),
+			})
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// withTerm is an environment with a TERM: without one, programs take a terminal for one that can do nothing.
+func withTerm(env []string) []string {
+	if slices.ContainsFunc(env, func(variable string) bool { return strings.HasPrefix(variable, "TERM=") }) {
+		return env
+	}
+	return append(env, "TERM=xterm-256color")
 }
 
 // delete removes the execution and kills a command that still runs. Anything that remains is removed with the container.

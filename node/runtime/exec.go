@@ -3,6 +3,8 @@ package runtime
 import (
 	"context"
 	"io"
+
+	"pinion/raftfsm/spec"
 )
 
 // Execer runs commands in running containers: health checks, and interactive commands.
@@ -18,7 +20,8 @@ type Execer interface {
 type ExecRequest struct {
 	Cmd   []string // program and arguments
 	Stdio Stdio
-	TTY   bool // run it on a terminal; its output then comes on Stdout alone
+	TTY   bool                     // run it on a terminal; its output then comes on Stdout alone
+	Sizes <-chan spec.TerminalSize // of the terminal, as they change; nil: it stays as it is
 }
 
 // Stdio connects a command's streams. A nil stream is not connected: no input, output dropped.

@@ -86,7 +86,7 @@ type Settings struct {
 	GraceSeconds   *int                                `json:"graceSeconds,omitempty"`
 	PropagateTags  string                              `json:"propagateTags,omitempty"` // TASK_DEFINITION, SERVICE or NONE
 	ManagedTags    bool                                `json:"managedTags,omitempty"`
-	ExecuteCommand bool                                `json:"executeCommand,omitempty"` // nobody sets it: nothing can run a command in a task yet
+	ExecuteCommand bool                                `json:"executeCommand,omitempty"` // of the tasks that it starts: see spec.Task.Exec
 	Rebalancing    string                              `json:"rebalancing,omitempty"`    // Rebalanced or NotRebalanced
 }
 
@@ -106,6 +106,8 @@ type Revision struct {
 	Connect       *Connect       `json:"connect,omitempty" level:"1"` // nil: no Service Connect
 
 	Tagging *Tagging `json:"tagging,omitempty" level:"1"` // of a daemon; nil: Settings say it
+
+	ExecuteCommand bool `json:"executeCommand,omitempty" level:"1"` // of a daemon, as Settings said it
 }
 
 // Targets are the ports of each task of the revision that get requests: of load balancers, and of Service Connect.

@@ -21,6 +21,7 @@ type RunRequest struct {
 	Token      string // client token, empty when the client sent none
 	TokenHash  string // digest of the request's parameters, to tell a retry from a different request
 	ByAdmin    bool   // the caller's role is admin; see Isolation
+	Exec       bool   // see Task.Exec
 
 	Signatures []Signature // of the signed request without a client token; recorded beside the tasks
 

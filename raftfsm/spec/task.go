@@ -98,6 +98,8 @@ type Task struct {
 
 	Targets []traffic.TargetHealth `json:"targets,omitempty" level:"1"` // what its host found of its targets, by group, container and port
 	Drained bool                   `json:"drained,omitempty" level:"1"` // it is asked to stop, and no proxy has a request in flight to it
+
+	Exec bool `json:"executeCommand,omitempty" level:"1"` // commands may be run in its containers: enableExecuteCommand
 }
 
 // ServiceMember is what a task records of the service that it belongs to.

@@ -123,7 +123,7 @@ func (a *evaluation) record() *spec.Task {
 	task := newTask(a.Run.Cluster, &a.demand, spec.Pending, a.At)
 	task.Definition, task.Overrides, task.Group = a.Definition.Name(), spec.Box(a.overrides()), a.group
 	task.StartedBy, task.LaunchType, task.Tags = a.Run.StartedBy, cmp.Or(a.Run.LaunchType, "EC2"), a.Run.Tags
-	task.ByAdmin, task.Owner = a.Run.ByAdmin, ownerOf(a.Run, a.demand, a.SharedMiB)
+	task.ByAdmin, task.Owner, task.Exec = a.Run.ByAdmin, ownerOf(a.Run, a.demand, a.SharedMiB), a.Run.Exec
 	task.Queue = a.pendingSpec()
 	if sizeOf(a.Run) > 1 {
 		common := *task

@@ -21,7 +21,7 @@ func RetryTask(t *spec.Task, ids func() string, gang string, at, notBefore time.
 	again.ID, again.Run = ids(), t.Run
 	again.Definition, again.Overrides, again.Group = t.Definition, t.Overrides, t.Group
 	again.StartedBy, again.LaunchType, again.Tags = t.StartedBy, t.LaunchType, t.Tags
-	again.ByAdmin, again.Owner = t.ByAdmin, t.Owner
+	again.ByAdmin, again.Owner, again.Exec = t.ByAdmin, t.Owner, t.Exec
 	again.CapacityProvider, again.Queue, again.ArrayIndex = cmp.Or(t.CapacityProvider, spec.BuiltinCapacityProvider), &wait, t.ArrayIndex
 	again.RetryOf, again.Attempt, again.Failed = cmp.Or(t.RetryOf, t.ID), t.Attempt+1, t.Failed
 	if t.Gang != nil {

@@ -110,7 +110,7 @@ var otherVerbs = map[string]map[string]string{
 		"start":   "`pinion service scale PROJECT-SERVICE=N`, or `pinion compose up`",
 		"restart": "`pinion service update PROJECT-SERVICE --force` replaces the tasks of a service",
 		"scale":   "`pinion service scale PROJECT-SERVICE=N`",
-		"exec":    "commands in a running task are not supported yet",
+		"exec":    "`pinion exec TASK -- COMMAND` runs a command in a task of a service; `pinion ps --group service:PROJECT-SERVICE` lists them",
 		"run":     "`pinion run IMAGE` starts a task",
 		"build":   "Pinion does not build images: build and push them, and name them with image",
 		"pull":    "hosts pull images by themselves",

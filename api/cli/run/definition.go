@@ -22,7 +22,7 @@ func flags() []cli.Flag {
 	all := []cli.Flag{
 		&cli.BoolFlag{Name: "detach", Aliases: []string{"d"}, Usage: "print the id of the task and return"},
 		&cli.StringFlag{Name: "service", Usage: "keep the tasks running as the service `NAME`, --count of them, instead of running them once"},
-		invocation.ClusterFlag(),
+		NoExecFlag(), invocation.ClusterFlag(),
 	}
 	all = append(all, inCategory("Resources", []cli.Flag{
 		&cli.IntFlag{Name: "gpus", DefaultText: "none", Usage: "`N` whole GPUs, exclusive to the task"},
@@ -33,6 +33,11 @@ func flags() []cli.Flag {
 		&cli.StringFlag{Name: "shm-size", Usage: "`SIZE` of /dev/shm, such as 16g; data loaders and NCCL need it"},
 	})...)
 	return slices.Concat(all, inCategory("Container", containerFlags()), inCategory("Hosts", placementFlags()), inCategory("Several tasks", batchFlags()), inCategory("Waiting and failures", waitFlags()))
+}
+
+// NoExecFlag keeps commands out of the containers of tasks.
+func NoExecFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "no-exec", Usage: "let nobody but administrators run commands in the containers (pinion exec)"}
 }
 
 // inCategory gives flags a category, under which the help shows them.

@@ -64,6 +64,9 @@ func (l *launcher) runTaskInput(definition string) map[string]any {
 		"cluster": l.request.cluster, "taskDefinition": definition, "startedBy": l.request.startedBy,
 		"clientToken": strings.ToLower(rand.Text()),
 	}
+	if l.request.exec {
+		in["enableExecuteCommand"] = true
+	}
 	l.request.batch.addToInput(in)
 	maps.Copy(in, l.request.placement)
 	if l.request.overrides != nil {

@@ -92,11 +92,12 @@ type request struct {
 	publishes    bool                   // asks for ports of the host
 	placement    map[string]any         // what it asks of hosts, as RunTask takes it
 	selectsGPUs  bool                   // its constraints are on GPUs, too
+	exec         bool                   // commands may be run in its containers, see NoExecFlag
 }
 
 // parseRequest reads the flags. The error is all that is wrong with them.
 func parseRequest(c *cli.Context) (request, error) {
-	r := request{cluster: c.String("cluster"), gpus: c.Int("gpus"), startedBy: "pinion-run", publishes: c.IsSet("publish"), placement: map[string]any{}}
+	r := request{cluster: c.String("cluster"), gpus: c.Int("gpus"), startedBy: "pinion-run", publishes: c.IsSet("publish"), exec: !c.Bool("no-exec"), placement: map[string]any{}}
 	wrong := []error{AddPlacement(c, r.placement), nil, nil}
 	r.selectsGPUs = selectsGPUs(r.placement)
 	r.tags, wrong[1] = ParseTags(c)

@@ -35,6 +35,7 @@ func Apply(ctx context.Context, inv *invocation.Invocation, w Wanted) (listing.I
 	}
 	if known == nil {
 		in["serviceName"], in["taskDefinition"], in["propagateTags"], in["tags"] = w.Name, w.Definition, "SERVICE", w.Tags
+		in["enableExecuteCommand"] = true
 		return send(ctx, inv, "CreateService", in)
 	}
 	if err := call(ctx, inv, "TagResource", map[string]any{"resourceArn": known.ARN, "tags": w.Tags}, nil); err != nil {

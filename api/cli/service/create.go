@@ -43,6 +43,7 @@ func createCommand(system invocation.System) *cli.Command {
 		&cli.IntFlag{Name: "priority", DefaultText: "0", Usage: "priority `N` of the tasks while they wait, 0 to 100"},
 		&cli.StringFlag{Name: "rollout", DefaultText: "stop-first unless --min-healthy is given", Usage: "`WHAT` a rollout does without room for new tasks: stop-first or wait"},
 		run.AliasFlag(),
+		run.NoExecFlag(),
 		&cli.StringFlag{Name: "healthy-after", DefaultText: "40s", Usage: "a task without a health check is healthy `TIME` after its start"},
 	}
 	return &cli.Command{
@@ -84,7 +85,7 @@ func create(c *cli.Context, inv *invocation.Invocation, in map[string]any, name 
 
 // newInput is what every input of CreateService has that a command line makes.
 func newInput(c *cli.Context) map[string]any {
-	return map[string]any{"cluster": c.String("cluster"), "clientToken": strings.ToLower(rand.Text()), "propagateTags": "SERVICE"}
+	return map[string]any{"cluster": c.String("cluster"), "clientToken": strings.ToLower(rand.Text()), "propagateTags": "SERVICE", "enableExecuteCommand": !c.Bool("no-exec")}
 }
 
 // rollBackByItself ends a rollout whose tasks keep failing.

@@ -13,6 +13,7 @@ import (
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/types"
 	"pinion/api/ecs/view"
+	"pinion/api/exec"
 	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/ended"
@@ -48,6 +49,7 @@ type Request struct {
 	Now        func() time.Time  // time stamps of records
 	TaskCache  *TaskCache        // of all requests of this process; nil: nothing is cached
 	Ended      Ended             // tasks that the state has forgotten; nil: they are not known
+	Exec       ExecOpener        // for ExecuteCommand; nil: this host opens no sessions
 	Warnings   []string          // what was accepted but ignored or rewritten, for people
 
 	renderer *view.Renderer
@@ -79,6 +81,13 @@ func (r *Request) EndedTask(cluster, id string) *spec.Task {
 type HostRemover interface {
 	// RemoveHost removes a host for ever. spec.ErrInUse while it has tasks, unless force; spec.ErrNotFound.
 	RemoveHost(ctx context.Context, id string, force bool) error
+}
+
+// ExecOpener opens exec sessions for the caller of a request.
+type ExecOpener interface {
+	// Open opens a session on the host of the task, and returns where a client of a data channel connects. Errors are wire.Errors, of the type
+	// TargetNotConnectedException when the host does not answer.
+	Open(ctx context.Context, host *spec.Host, r exec.Request) (session exec.Session, streamURL string, err error)
 }
 
 // TaskCache keeps rendered tasks for all requests of a process; see view.TaskCache.

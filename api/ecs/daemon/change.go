@@ -25,6 +25,7 @@ type settings struct {
 	deployment    *types.DaemonDeploymentConfigurationInput
 	propagateTags string
 	managedTags   *bool
+	exec          *bool // enableExecuteCommand
 }
 
 // change checks the members, sets them in a daemon that is the caller's own copy, and makes the deployment that they begin.
@@ -46,11 +47,15 @@ func (in settings) change(r *call.Request, cluster *spec.Cluster, s *service.Ser
 	if *to, err = servicedef.ParseDaemonTags(in.propagateTags, in.managedTags, *to); err != nil {
 		return nil, nil, err
 	}
+	if in.exec != nil {
+		to.ExecuteCommand = *in.exec
+	}
 	if in.critical == nil {
 		r.Warn("critical is false, which is not its default on ECS: a host stays as it is when the task of a daemon ends there, and other tasks may start before it")
 	}
 	revision, rollout := call.NewDeployment(r, s, definition, "")
 	revision.Tagging = &service.Tagging{Propagate: to.PropagateTags, Managed: to.ManagedTags}
+	revision.ExecuteCommand = to.ExecuteCommand
 	return revision, rollout, call.CheckPowers(r, s, definition)
 }
 
@@ -81,7 +86,7 @@ func Create(ctx context.Context, r *call.Request, in *types.CreateDaemonInput) (
 	if s.Tags, err = call.ServiceTags(r, in.Tags); err != nil {
 		return nil, err
 	}
-	given := settings{in.DaemonTaskDefinitionARN, in.CapacityProviderARNs, in.Critical, in.DeploymentConfiguration, in.PropagateTags, in.EnableECSManagedTags}
+	given := settings{in.DaemonTaskDefinitionARN, in.CapacityProviderARNs, in.Critical, in.DeploymentConfiguration, in.PropagateTags, in.EnableECSManagedTags, in.EnableExecuteCommand}
 	revision, rollout, err := given.change(r, cluster, &s)
 	if err != nil {
 		return nil, err
@@ -113,7 +118,7 @@ func updateOnce(ctx context.Context, r *call.Request, in *types.UpdateDaemonInpu
 		return nil, err
 	}
 	after := *known
-	given := settings{in.DaemonTaskDefinitionARN, in.CapacityProviderARNs, in.Critical, in.DeploymentConfiguration, in.PropagateTags, in.EnableECSManagedTags}
+	given := settings{in.DaemonTaskDefinitionARN, in.CapacityProviderARNs, in.Critical, in.DeploymentConfiguration, in.PropagateTags, in.EnableECSManagedTags, in.EnableExecuteCommand}
 	revision, rollout, err := given.change(r, cluster, &after)
 	if err = cmp.Or(err, auth.CheckAccount(r.Principal, r.Grant, r.Holder, known)); err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ type CreateDaemonInput struct {
 	Tags                    []spec.Tag                          `json:"tags"`
 	PropagateTags           string                              `json:"propagateTags"`
 	EnableECSManagedTags    *bool                               `json:"enableECSManagedTags"`
-	EnableExecuteCommand    wire.Unsupported                    `json:"enableExecuteCommand" why:"running a command inside a task is not built yet"`
+	EnableExecuteCommand    *bool                               `json:"enableExecuteCommand"`
 	ClientToken             string                              `json:"clientToken"`
 	Critical                *bool                               `json:"critical"`
 }
@@ -51,7 +51,7 @@ type UpdateDaemonInput struct {
 	DeploymentConfiguration *DaemonDeploymentConfigurationInput `json:"deploymentConfiguration"`
 	PropagateTags           string                              `json:"propagateTags"`
 	EnableECSManagedTags    *bool                               `json:"enableECSManagedTags"`
-	EnableExecuteCommand    wire.Unsupported                    `json:"enableExecuteCommand" why:"running a command inside a task is not built yet"`
+	EnableExecuteCommand    *bool                               `json:"enableExecuteCommand"`
 	Critical                *bool                               `json:"critical"`
 }
 

@@ -31,7 +31,7 @@ type CreateServiceInput struct {
 	Tags                          []spec.Tag                    `json:"tags"`
 	EnableECSManagedTags          *bool                         `json:"enableECSManagedTags"`
 	PropagateTags                 string                        `json:"propagateTags"`
-	EnableExecuteCommand          wire.Unsupported              `json:"enableExecuteCommand" why:"running a command inside a task is not built yet"`
+	EnableExecuteCommand          *bool                         `json:"enableExecuteCommand"`
 	ServiceConnectConfiguration   *ServiceConnectInput          `json:"serviceConnectConfiguration"`
 	VolumeConfigurations          wire.Unsupported              `json:"volumeConfigurations" why:"there is no EBS here; volumes are directories of the host, or scratch space of the task"`
 	VpcLatticeConfigurations      wire.Unsupported              `json:"vpcLatticeConfigurations" why:"VPC Lattice is a service of AWS"`
@@ -415,7 +415,7 @@ type UpdateServiceInput struct {
 	ForceNewDeployment            bool                          `json:"forceNewDeployment"`
 	HealthCheckGracePeriodSeconds *int                          `json:"healthCheckGracePeriodSeconds"`
 	DeploymentController          *DeploymentControllerInput    `json:"deploymentController"`
-	EnableExecuteCommand          wire.Unsupported              `json:"enableExecuteCommand" why:"running a command inside a task is not built yet"`
+	EnableExecuteCommand          *bool                         `json:"enableExecuteCommand"`
 	EnableECSManagedTags          *bool                         `json:"enableECSManagedTags"`
 	LoadBalancers                 []LoadBalancerInput           `json:"loadBalancers"`
 	PropagateTags                 string                        `json:"propagateTags"`

@@ -14,7 +14,7 @@ type RunTaskInput struct {
 	Cluster                  string                     `json:"cluster"`
 	Count                    *int                       `json:"count"`
 	EnableECSManagedTags     bool                       `json:"enableECSManagedTags"`
-	EnableExecuteCommand     wire.Unsupported           `json:"enableExecuteCommand" why:"running a command inside a task is not built yet"`
+	EnableExecuteCommand     bool                       `json:"enableExecuteCommand"`
 	Group                    string                     `json:"group"`
 	LaunchType               string                     `json:"launchType"`
 	NetworkConfiguration     any                        `json:"networkConfiguration"`
@@ -99,6 +99,7 @@ type Container struct {
 	NetworkBindings    []spec.NetworkBinding `json:"networkBindings,omitzero"`
 	NetworkInterfaces  []struct{}            `json:"networkInterfaces"`
 	HealthStatus       string                `json:"healthStatus"`
+	ManagedAgents      []ManagedAgent        `json:"managedAgents,omitempty"`
 	CPU                string                `json:"cpu,omitempty"`
 	Memory             string                `json:"memory,omitempty"`
 	MemoryReservation  string                `json:"memoryReservation,omitempty"`
@@ -108,12 +109,20 @@ type Container struct {
 	GPUTotals          *gpuuse.Totals        `json:"gpuTotals,omitempty"`  // Pinion's own: how it has used its GPUs so far
 }
 
+// ManagedAgent is ECS's ManagedAgent.
+type ManagedAgent struct {
+	LastStartedAt wire.Time `json:"lastStartedAt,omitzero"`
+	Name          string    `json:"name"`
+	Reason        string    `json:"reason,omitempty"`
+	LastStatus    string    `json:"lastStatus"`
+}
+
 // StartTaskInput is the input of StartTask.
 type StartTaskInput struct {
 	Cluster              string             `json:"cluster"`
 	ContainerInstances   []string           `json:"containerInstances"` // required
 	EnableECSManagedTags bool               `json:"enableECSManagedTags"`
-	EnableExecuteCommand wire.Unsupported   `json:"enableExecuteCommand" why:"running a command inside a task is not built yet"`
+	EnableExecuteCommand bool               `json:"enableExecuteCommand"`
 	Group                string             `json:"group"`
 	NetworkConfiguration any                `json:"networkConfiguration"`
 	Overrides            *TaskOverrideInput `json:"overrides"`

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"pinion/api/ecs/types"
+	"pinion/api/wire"
 	"pinion/raftfsm/spec"
 )
 
@@ -18,10 +19,13 @@ func (r *Renderer) containers(t *spec.Task, taskARN string, d *spec.TaskDefiniti
 	for i := range t.Containers {
 		running := &t.Containers[i]
 		rendered := types.Container{
-			ContainerARN: r.containerARN(t, running.ID), TaskARN: taskARN, Name: running.Name, Image: running.Image,
+			ContainerARN: r.ContainerARN(t, running.ID), TaskARN: taskARN, Name: running.Name, Image: running.Image,
 			ImageDigest: running.ImageDigest, RuntimeID: running.RuntimeID,
 			LastStatus: string(cmp.Or(running.LastStatus, t.LastStatus)), ExitCode: running.ExitCode, Reason: running.Reason,
 			NetworkInterfaces: []struct{}{}, HealthStatus: containerHealth(running), GPUIDs: running.GPUs, PeakMemory: running.PeakMemory, GPUTotals: running.GPUTotals,
+		}
+		if t.Exec {
+			rendered.ManagedAgents = execAgent(t, running)
 		}
 		if running.LastStatus.Rank() >= spec.Running.Rank() {
 			rendered.NetworkBindings = append([]spec.NetworkBinding{}, running.Bindings...)
@@ -33,6 +37,18 @@ func (r *Renderer) containers(t *spec.Task, taskARN string, d *spec.TaskDefiniti
 		out = append(out, rendered)
 	}
 	return out
+}
+
+// execAgent is what ECS says of the agent in a container that runs the commands of ExecuteCommand. Here the host does, as soon as the container runs.
+func execAgent(t *spec.Task, c *spec.Container) []types.ManagedAgent {
+	agent := types.ManagedAgent{Name: "ExecuteCommandAgent", LastStatus: string(spec.Pending)}
+	switch status := cmp.Or(c.LastStatus, t.LastStatus); {
+	case status == spec.Running:
+		agent.LastStatus, agent.LastStartedAt = string(spec.Running), wire.NewTime(t.Times.Started)
+	case status.Rank() > spec.Running.Rank():
+		agent.LastStatus = string(spec.Stopped)
+	}
+	return []types.ManagedAgent{agent}
 }
 
 // findContainer is the container of that name in a definition, nil when there is none.

@@ -86,7 +86,8 @@ func (r *Renderer) ServiceARN(cluster, name string) string {
 	return arn.Make(r.Region, arn.InCluster(arn.Service, arn.Daemon, cluster, name))
 }
 
-func (r *Renderer) containerARN(t *spec.Task, id string) string {
+// ContainerARN is the ARN of a container of a task, by the container's id.
+func (r *Renderer) ContainerARN(t *spec.Task, id string) string {
 	return arn.Make(r.Region, "container/"+t.Cluster+"/"+t.ID+"/"+id)
 }
 

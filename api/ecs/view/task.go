@@ -25,7 +25,7 @@ func (r *Renderer) Task(t *spec.Task, withTags bool) types.Task {
 	out := types.Task{
 		Attachments: []struct{}{}, Attributes: taskAttributes(t, definition), CapacityProviderName: t.CapacityProvider, ClusterARN: r.ClusterARN(t.Cluster),
 		Containers: r.containers(t, taskARN, definition), CPU: strconv.FormatInt(t.CPU, 10), CreatedAt: wire.NewTime(t.CreatedAt),
-		DesiredStatus: string(t.DesiredStatus), ExecutionStoppedAt: wire.NewTime(t.Times.ExecutionStopped), Group: t.Group,
+		DesiredStatus: string(t.DesiredStatus), EnableExecuteCommand: t.Exec, ExecutionStoppedAt: wire.NewTime(t.Times.ExecutionStopped), Group: t.Group,
 		HealthStatus: taskHealth(t, definition), LastStatus: string(t.LastStatus), LaunchType: cmp.Or(t.LaunchType, LaunchEC2),
 		Memory: strconv.FormatInt(t.MemoryMiB, 10), Overrides: taskOverrides(t), PullStartedAt: wire.NewTime(t.Times.PullStarted),
 		PullStoppedAt: wire.NewTime(t.Times.PullStopped), StartedAt: wire.NewTime(t.Times.Started), StartedBy: t.StartedBy,

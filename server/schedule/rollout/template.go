@@ -55,7 +55,7 @@ func (t *template) request(host string) spec.RunRequest {
 	}
 	r := spec.RunRequest{
 		Cluster: t.s.Cluster, Definition: t.definition.Name(), Count: 1, Group: t.s.Group(), StartedBy: service.DeploymentName(t.of.ID),
-		LaunchType: launchType, Tags: t.taskTags(), ByAdmin: t.s.ByAdmin,
+		LaunchType: launchType, Tags: t.taskTags(), ByAdmin: t.s.ByAdmin, Exec: t.s.Settings.ExecuteCommand,
 		Constraints: t.s.Settings.Constraints, Strategy: t.strategy(), CapacityProvider: provider(providers),
 	}
 	if t.s.Owner != nil {

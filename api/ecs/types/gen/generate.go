@@ -264,7 +264,7 @@ func (g *generator) fail(format string, args ...any) {
 
 // initialisms are the words that Go writes in capitals.
 var initialisms = map[string]string{
-	"Arn": "ARN", "Arns": "ARNs", "Id": "ID", "Ids": "IDs", "Cpu": "CPU", "Pid": "PID", "Ipc": "IPC", "Gpu": "GPU", "Ec2": "EC2",
+	"Arn": "ARN", "Arns": "ARNs", "Id": "ID", "Ids": "IDs", "Cpu": "CPU", "Pid": "PID", "Ipc": "IPC", "Gpu": "GPU", "Ec2": "EC2", "Url": "URL",
 }
 
 // goName is the name of the field for a member: of taskRoleArn it is TaskRoleARN.

@@ -46,6 +46,7 @@ var operations = []struct {
 	}},
 	{"daemon_definition_gen.go", []string{"RegisterDaemonTaskDefinition", "DeleteDaemonTaskDefinition", "DescribeDaemonTaskDefinition", "ListDaemonTaskDefinitions"}},
 	{"task_protection_gen.go", []string{"GetTaskProtection", "UpdateTaskProtection"}},
+	{"execute_command_gen.go", []string{"ExecuteCommand"}},
 }
 
 // enums are those whose values checks read, by the name of the variable.
@@ -87,7 +88,6 @@ const (
 	hostsOnly   = "a capacity provider is for all clusters here; PutClusterCapacityProviders says which use it"
 	ownHosts    = "machines are your own here; give autoScalingGroupProvider, or the name alone"
 	noEBS       = "there is no EBS here; volumes are directories of the host, or scratch space of the task"
-	noExec      = "running a command inside a task is not built yet"
 	askForGPUs  = "GPUs are asked for with resourceRequirements"
 	noRegistry  = "names of services are made with serviceConnectConfiguration, and every host answers DNS for them"
 	noCloudMap  = "there is no AWS Cloud Map here; a task set has a load balancer"
@@ -127,12 +127,12 @@ var inputs = map[string]overlay{
 	},
 	"RunTaskRequest": {
 		Types:   map[string]string{"networkConfiguration": "any"},
-		Refused: map[string]string{"enableExecuteCommand": noExec, "volumeConfigurations": noEBS},
+		Refused: map[string]string{"volumeConfigurations": noEBS},
 		Own:     []own{{"array", "string", `Pinion's own, in place of count: "0-99"`}},
 	},
 	"StartTaskRequest": {
 		Types:   map[string]string{"networkConfiguration": "any"},
-		Refused: map[string]string{"enableExecuteCommand": noExec, "volumeConfigurations": noEBS},
+		Refused: map[string]string{"volumeConfigurations": noEBS},
 	},
 	"UpdateContainerInstancesStateRequest": {Own: []own{
 		{"stopTasks", "bool", "Pinion's own, with DRAINING: stop the tasks too"},
@@ -174,11 +174,11 @@ var inputs = map[string]overlay{
 // What CreateService and UpdateService have in common. Whether a switch is given matters to an update.
 var (
 	serviceTypes = map[string]string{
-		"networkConfiguration": "any", "enableECSManagedTags": "*bool",
+		"networkConfiguration": "any", "enableECSManagedTags": "*bool", "enableExecuteCommand": "*bool",
 	}
 	serviceRefused = map[string]string{
 		"serviceRegistries": noRegistry, "volumeConfigurations": noEBS, "vpcLatticeConfigurations": noLattice,
-		"gatewayConnectors": noGateways, "monitoring": noMonitors, "enableExecuteCommand": noExec,
+		"gatewayConnectors": noGateways, "monitoring": noMonitors,
 	}
 )
 
@@ -218,11 +218,12 @@ var outputs = map[string]overlay{
 		LeftOut:  map[string]string{noFargate: "platformVersion platformFamily ephemeralStorage fargateEphemeralStorage", noAccelerators: "inferenceAccelerators"},
 	},
 	"Container": {
-		Optional: "image imageDigest runtimeId reason cpu memory memoryReservation gpuIds gpuSharingStrategy",
+		Optional: "image imageDigest runtimeId reason cpu memory memoryReservation gpuIds gpuSharingStrategy managedAgents",
 		Own:      []own{{"peakMemory", "int64", "Pinion's own: bytes that it used at most, of one that has ended"}, {"gpuTotals", "*gpuuse.Totals", "Pinion's own: how it has used its GPUs so far"}},
 		Types:    map[string]string{"networkBindings": "[]spec.NetworkBinding,omitzero", "gpuSharingStrategy": "*spec.SharingStrategy"},
-		LeftOut:  map[string]string{noExec: "managedAgents", noAccelerators: "neuronDeviceIds"},
+		LeftOut:  map[string]string{noAccelerators: "neuronDeviceIds"},
 	},
+	"ManagedAgent": {Optional: "reason"},
 	"ContainerInstance": {
 		Optional: "ec2InstanceId healthStatus gpuDevices",
 		LeftOut:  map[string]string{noManagedInstances: "capacityProviderName", neverFails: "statusReason", agentIsPinion: "agentUpdateStatus"},

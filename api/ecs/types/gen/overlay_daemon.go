@@ -10,10 +10,7 @@ func init() {
 }
 
 // What CreateDaemon and UpdateDaemon have in common. Whether a switch is given matters.
-var (
-	daemonTypes   = map[string]string{"critical": "*bool", "enableECSManagedTags": "*bool"}
-	daemonRefused = map[string]string{"enableExecuteCommand": noExec}
-)
+var daemonTypes = map[string]string{"critical": "*bool", "enableECSManagedTags": "*bool", "enableExecuteCommand": "*bool"}
 
 // Why answers about daemons leave members out.
 const (
@@ -25,8 +22,8 @@ const (
 
 // daemonInputs: what RegisterTaskDefinition refuses in a container is read as it comes, and refused by the same code.
 var daemonInputs = map[string]overlay{
-	"CreateDaemonRequest":           {Types: daemonTypes, Refused: daemonRefused},
-	"UpdateDaemonRequest":           {Types: daemonTypes, Refused: daemonRefused},
+	"CreateDaemonRequest":           {Types: daemonTypes},
+	"UpdateDaemonRequest":           {Types: daemonTypes},
 	"DaemonDeploymentConfiguration": {Types: map[string]string{"drainPercent": "*float64"}},
 	"ListDaemonDeploymentsRequest":  {Types: map[string]string{"createdAt": "any"}},
 	"DaemonContainerDefinition": {Types: map[string]string{

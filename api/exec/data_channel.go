@@ -1,0 +1,302 @@
+package exec
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"pinion/api/exec/datachannel"
+	"pinion/raftfsm/spec"
+)
+
+const (
+	// outputPayload is how much output one message has, and maxUnacknowledged how many messages the client may leave without acknowledgement
+	// before the command has to wait: together they bound what a session holds.
+	outputPayload     = 4 << 10
+	maxUnacknowledged = 64
+	// resendAfter is when the client is sent again what it has not acknowledged: it drops what comes before it is ready.
+	resendAfter = 200 * time.Millisecond
+)
+
+// agentVersion is said to clients. They do some things in another way for agents older than they are, and this one is newer than all.
+const agentVersion = "3.3.9999.0"
+
+// dataChannel is the host's end of a session of session-manager-plugin.
+type dataChannel struct {
+	session   string
+	opened    time.Time
+	input     *inputQueue
+	sizes     chan spec.TerminalSize
+	activity  func()            // is called when the session is used
+	terminate func(cause error) // ends the session
+	ready     chan struct{}     // closed when the client is ready for output
+
+	mu     sync.Mutex // guards what follows
+	change sync.Cond  // of what follows
+	conn   Conn       // nil: none now
+	window datachannel.Window
+	paused bool
+	over   bool // no more output is taken
+
+	order   datachannel.Order // of the goroutine that reads
+	isReady bool              // likewise
+}
+
+func newDataChannel(session string, activity func(), terminate func(error)) *dataChannel {
+	c := &dataChannel{
+		session: session, opened: time.Now(), input: newInputQueue(), sizes: make(chan spec.TerminalSize, 1), activity: activity, terminate: terminate,
+		ready: make(chan struct{}),
+	}
+	c.change.L = &c.mu
+	return c
+}
+
+// Ready is closed when the command may start.
+func (c *dataChannel) Ready() <-chan struct{} { return c.ready }
+
+// Connect fills in the streams of the command.
+func (c *dataChannel) Connect(r *spec.ExecRequest) { r.Stdin, r.Stdout, r.Sizes = c.input, c, c.sizes }
+
+// Resumable reports that the client may connect again.
+func (c *dataChannel) Resumable() bool { return true }
+
+// Serve carries messages over a connection until it ends, and then reports why. The connection before it, if it is still there, ends.
+func (c *dataChannel) Serve(ctx context.Context, conn Conn) error {
+	again := c.take(conn)
+	defer c.release(conn)
+	resending, stop := context.WithCancel(ctx)
+	defer stop()
+	for _, m := range again {
+		if err := conn.Write(m.Append(nil)); err != nil {
+			return err
+		}
+	}
+	go c.resend(resending, conn)
+	for {
+		text, err := conn.Read(ctx)
+		if err == nil {
+			err = c.receive(conn, text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// take makes conn the connection of the session, and returns what is to be sent on it first: the request for a handshake, or all that is not
+// acknowledged.
+func (c *dataChannel) take(conn Conn) []*datachannel.Message {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if before := c.conn; before != nil {
+		go before.Close("the session has another connection now") // which waits for the client
+	}
+	if c.window.Len() == 0 && !c.isReady {
+		c.window.Add(newMessage(datachannel.HandshakeRequest, datachannel.NewHandshakeRequest(agentVersion)), time.Now())
+	}
+	c.conn, c.paused = conn, false
+	c.change.Broadcast()
+	return c.window.Resend(time.Now())
+}
+
+func (c *dataChannel) release(conn Conn) {
+	conn.Close("")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.conn == conn {
+		c.conn = nil
+		c.change.Broadcast()
+	}
+}
+
+// resend sends the oldest message again that was not acknowledged in time.
+func (c *dataChannel) resend(ctx context.Context, conn Conn) {
+	tick := time.NewTicker(resendAfter / 2)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			c.mu.Lock()
+			m := c.window.Overdue(now.Add(-resendAfter), now)
+			c.mu.Unlock()
+			if m != nil && conn.Write(m.Append(nil)) != nil {
+				return
+			}
+		}
+	}
+}
+
+// receive takes one message of the client.
+func (c *dataChannel) receive(conn Conn, text []byte) error {
+	m, err := datachannel.Parse(text)
+	if err != nil {
+		return err
+	}
+	switch m.Type {
+	case datachannel.Input:
+		if c.order.Take(m, c.input.hasRoom(), c.deliver) {
+			return conn.Write(datachannel.NewAcknowledge(m, newUUID(), time.Now()).Append(nil))
+		}
+	case datachannel.Acknowledge:
+		sequence, err := m.Acknowledged()
+		if err != nil {
+			return err
+		}
+		c.mu.Lock()
+		c.window.Acknowledge(sequence)
+		c.mu.Unlock()
+		c.change.Broadcast()
+	case datachannel.PausePublication, datachannel.StartPublication:
+		c.mu.Lock()
+		c.paused = m.Type == datachannel.PausePublication
+		c.mu.Unlock()
+		c.change.Broadcast()
+	}
+	return nil
+}
+
+// deliver takes the payload of an input whose turn it is.
+func (c *dataChannel) deliver(m *datachannel.Message) {
+	switch m.PayloadType {
+	case datachannel.Data:
+		c.input.add(m.Payload)
+		c.activity()
+	case datachannel.Size:
+		if columns, rows, err := datachannel.TerminalSize(m.Payload); err == nil {
+			setSize(c.sizes, spec.TerminalSize{Columns: columns, Rows: rows})
+		}
+	case datachannel.HandshakeResponse:
+		c.completeHandshake(m.Payload)
+	case datachannel.Flag:
+		if len(m.Payload) == 4 && m.Payload[3] == datachannel.FlagTerminate {
+			c.terminate(errClientEnded)
+		}
+	}
+}
+
+// errClientEnded is the cause of the end of a session that its client has ended.
+var errClientEnded = errors.New("the client has ended it")
+
+func (c *dataChannel) completeHandshake(response []byte) {
+	if c.isReady {
+		return
+	}
+	if err := datachannel.CheckHandshakeResponse(response); err != nil {
+		c.terminate(err)
+		return
+	}
+	c.mu.Lock()
+	c.isReady = true
+	c.mu.Unlock()
+	c.send(datachannel.HandshakeComplete, datachannel.NewHandshakeComplete(time.Since(c.opened), ""))
+	close(c.ready)
+}
+
+// Write sends output of the command. It waits while the client has too much of it, has paused it, or is away.
+func (c *dataChannel) Write(output []byte) (int, error) {
+	c.activity()
+	for sent := 0; sent < len(output); {
+		chunk := output[sent:min(len(output), sent+outputPayload)]
+		if !c.awaitRoom() {
+			return sent, io.ErrClosedPipe
+		}
+		c.send(datachannel.Data, append([]byte(nil), chunk...))
+		sent += len(chunk)
+	}
+	return len(output), nil
+}
+
+// awaitRoom waits until output may be sent; false when none may any more.
+func (c *dataChannel) awaitRoom() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for !c.over && (c.paused || c.window.Len() >= maxUnacknowledged) {
+		c.change.Wait()
+	}
+	return !c.over
+}
+
+// send numbers a message and sends it, if there is a connection. Otherwise, and if it gets lost there, it is sent later.
+func (c *dataChannel) send(kind datachannel.PayloadType, payload []byte) {
+	m := newMessage(kind, payload)
+	c.mu.Lock()
+	c.window.Add(m, time.Now())
+	conn := c.conn
+	c.mu.Unlock()
+	if conn != nil && conn.Write(m.Append(nil)) != nil {
+		conn.Close("") // whoever reads it sees that
+	}
+}
+
+// Finish tells the client that the session is over, once it has all output: as long as it goes on acknowledging.
+func (c *dataChannel) Finish(_ int, cause error) {
+	c.drain()
+	c.mu.Lock()
+	conn := c.conn
+	c.over = true
+	c.mu.Unlock()
+	c.change.Broadcast()
+	c.input.close()
+	if conn == nil {
+		return
+	}
+	reason := ""
+	if cause != nil {
+		reason = fmt.Sprintf("Pinion: %v.", cause)
+	}
+	_ = conn.Write(datachannel.NewChannelClosed(c.session, reason, newUUID(), time.Now()).Append(nil)) // a client that is gone needs no word
+	conn.Close("the session is over")
+}
+
+// drain waits until everything is acknowledged, or nothing was for finishTimeout.
+func (c *dataChannel) drain() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for waiting := c.window.Len(); waiting > 0; waiting = c.window.Len() {
+		late := false
+		timer := time.AfterFunc(finishTimeout, func() {
+			c.mu.Lock()
+			late = true
+			c.mu.Unlock()
+			c.change.Broadcast()
+		})
+		for c.window.Len() == waiting && !late {
+			c.change.Wait()
+		}
+		timer.Stop()
+		if late {
+			return
+		}
+	}
+}
+
+func newMessage(kind datachannel.PayloadType, payload []byte) *datachannel.Message {
+	return &datachannel.Message{Type: datachannel.Output, ID: newUUID(), PayloadType: kind, Payload: payload, Created: time.Now()}
+}
+
+func newUUID() (id [16]byte) {
+	_, _ = rand.Read(id[:]) // never fails
+	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
+	return id
+}
+
+// setSize replaces the size that nobody has taken yet.
+func setSize(sizes chan spec.TerminalSize, size spec.TerminalSize) {
+	for {
+		select {
+		case sizes <- size:
+			return
+		default:
+		}
+		select {
+		case <-sizes:
+		default:
+		}
+	}
+}

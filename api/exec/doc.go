@@ -1,0 +1,74 @@
+// Package exec runs commands in the containers of running tasks for clients. The leader opens a session on the host of the task and gives the
+// client its token; the client connects to any host with it, which carries the messages to the host of the task. There the session lives:
+// it may lose its connection and get another. The messages are those of AWS Systems Manager for session-manager-plugin (package
+// datachannel), and Pinion's own for everything else (package stream).
+package exec
+
+import (
+	"context"
+	"time"
+
+	"pinion/api/auth"
+	"pinion/raftfsm/spec"
+)
+
+// Host is the agent of this host.
+type Host interface {
+	// Exec runs a command in a container of a task of this host, and returns its exit code when it has ended and its output is written. When
+	// ctx ends first the command is killed. spec.ErrNotFound when no such container runs here, spec.ErrExecRefused when the task does not
+	// allow it.
+	Exec(ctx context.Context, r spec.ExecRequest) (code int, err error)
+}
+
+// Limits of sessions.
+const (
+	// IdleTimeout ends a session without input and output, as on ECS.
+	IdleTimeout = 20 * time.Minute
+	// resumeTimeout is how long a session of a data channel waits for another connection when it has lost its own.
+	resumeTimeout = time.Minute
+	// openTimeout is how long a client may take to connect, and then to say what it is.
+	openTimeout = time.Minute
+	// handshakeTimeout is how long the client of a data channel may take to say what it can do.
+	handshakeTimeout = 15 * time.Second
+	// finishTimeout is how long a client may take to acknowledge some more of the last output.
+	finishTimeout = 15 * time.Second
+
+	maxSessions        = 512 // of a host
+	maxSessionsOfOne   = 256 // of them, by one principal
+	maxCommand         = 32  // arguments
+	maxCommandLength   = 32 << 10
+	maxOpening         = 8 << 10 // bytes of a client's first message
+	sessionPrefix      = "ecs-execute-command-"
+	hostIDLength       = 32 // hex digits
+	nonceBytes         = 16
+	tokenBytes         = 32
+)
+
+// Request opens a session for a command.
+type Request struct {
+	Task      string   `json:"task"`
+	Container string   `json:"container"`
+	Command   []string `json:"command"`
+	TTY       bool     `json:"tty,omitempty"`
+
+	// DataChannel: the client is session-manager-plugin. It has a terminal, and input.
+	DataChannel bool `json:"dataChannel,omitempty"`
+
+	// Who asks, as the leader has found it.
+	Principal string `json:"principal"`
+	KeyID     string `json:"keyId,omitempty"` // of the access key, with which the session ends; empty: root's, through the socket
+	KeyName   string `json:"keyName,omitempty"`
+	Address   string `json:"address,omitempty"` // of the client
+	Admin     bool   `json:"admin,omitempty"`   // the role is admin
+}
+
+// By fills in who asks: a principal at an address.
+func (r *Request) By(p auth.Principal, address string) {
+	r.Principal, r.KeyID, r.KeyName, r.Address, r.Admin = p.ARN, p.KeyID, p.KeyName, address, p.Role == spec.RoleAdmin
+}
+
+// Session is one that was opened.
+type Session struct {
+	ID    string `json:"sessionId"`
+	Token string `json:"tokenValue"` // proves once, within a minute, that the session is the client's
+}

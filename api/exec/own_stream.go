@@ -1,0 +1,118 @@
+package exec
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+
+	"pinion/api/exec/stream"
+	"pinion/raftfsm/spec"
+)
+
+// ownStream is the host's end of a session of Pinion's own clients. It has one connection, and ends with it.
+type ownStream struct {
+	input    *inputQueue
+	sizes    chan spec.TerminalSize
+	activity func()
+	tty      bool
+	ready    chan struct{} // closed when there is a connection
+
+	once sync.Once
+	conn Conn // set before ready is closed
+}
+
+func newOwnStream(tty bool, activity func()) *ownStream {
+	return &ownStream{input: newInputQueue(), sizes: make(chan spec.TerminalSize, 1), activity: activity, tty: tty, ready: make(chan struct{})}
+}
+
+// Ready is closed when the command may start.
+func (s *ownStream) Ready() <-chan struct{} { return s.ready }
+
+// Connect fills in the streams of the command.
+func (s *ownStream) Connect(r *spec.ExecRequest) {
+	r.Stdin, r.Stdout, r.Sizes = s.input, output{s, stream.Stdout}, s.sizes
+	if !s.tty {
+		r.Stderr = output{s, stream.Stderr}
+	}
+}
+
+// Resumable reports that the client may not connect again.
+func (s *ownStream) Resumable() bool { return false }
+
+// Serve takes the messages of the client until its connection ends.
+func (s *ownStream) Serve(ctx context.Context, conn Conn) error {
+	defer conn.Close("")
+	s.once.Do(func() {
+		s.conn = conn
+		close(s.ready)
+	})
+	for {
+		message, err := conn.Read(ctx)
+		if err == nil {
+			err = s.receive(message)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (s *ownStream) receive(message []byte) error {
+	if len(message) == 0 {
+		return fmt.Errorf("a message of a session is empty")
+	}
+	switch kind, payload := stream.Kind(message[0]), message[1:]; kind {
+	case stream.Stdin:
+		s.activity()
+		s.input.put(payload)
+	case stream.StdinEnd:
+		s.input.close()
+	case stream.Resize:
+		var size stream.TerminalSize
+		if err := json.Unmarshal(payload, &size); err != nil {
+			return fmt.Errorf("the size of a terminal: %w", err)
+		}
+		setSize(s.sizes, spec.TerminalSize{Columns: size.Columns, Rows: size.Rows})
+	case stream.KeepAlive:
+	default:
+		return fmt.Errorf("a client sends no message of kind %d", kind)
+	}
+	return nil
+}
+
+// Finish tells the client how the command has ended, and ends the connection.
+func (s *ownStream) Finish(code int, cause error) {
+	s.input.close()
+	select {
+	case <-s.ready:
+	default:
+		return
+	}
+	outcome := stream.Outcome{ExitCode: code}
+	if cause != nil {
+		outcome.Error = cause.Error()
+	}
+	_ = s.conn.Write(stream.JSON(stream.Exit, outcome)) // a client that is gone needs no word
+	s.conn.Close("the session is over")
+}
+
+// output sends output of the command.
+type output struct {
+	to   *ownStream
+	kind stream.Kind
+}
+
+// Write sends one or more messages.
+func (o output) Write(text []byte) (int, error) {
+	o.to.activity()
+	for sent := 0; sent < len(text); {
+		chunk := text[sent:min(len(text), sent+stream.MaxMessage-1)]
+		if err := o.to.conn.Write(append([]byte{byte(o.kind)}, chunk...)); err != nil {
+			return sent, io.ErrClosedPipe
+		}
+		sent += len(chunk)
+	}
+	return len(text), nil
+}

@@ -1,0 +1,179 @@
+package exec
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"pinion/api/audit"
+	"pinion/api/httpx"
+	"pinion/api/wire"
+)
+
+// Sessions are those whose command runs on this host. It is safe for concurrent use.
+type Sessions struct {
+	Idle time.Duration // ends a session without input and output; 0: IdleTimeout
+
+	mu     sync.Mutex // guards what follows
+	host   Host
+	hostID string     // of this host: the ids of its sessions begin with it
+	audit  *audit.Log // has the begin and the end of each session
+	stop   httpx.Stop // ends them all
+	byID   map[string]*session
+}
+
+// Setup gives the sessions their host. Each of its handlers does so; a stop ends the sessions that are opened after it was given.
+func (s *Sessions) Setup(host Host, hostID string, record *audit.Log, stop httpx.Stop) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.host, s.hostID, s.audit = host, hostID, record
+	if stop != nil {
+		s.stop = stop
+	}
+}
+
+// Open makes a session, whose command starts when its client has connected.
+func (s *Sessions) Open(r Request) (Session, error) {
+	if err := r.check(); err != nil {
+		return Session{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.checkRoom(r.Principal); err != nil {
+		return Session{}, err
+	}
+	ctx, release := context.WithCancelCause(context.Background())
+	stopWaiting := s.stop.AfterFunc(ctx, func() { release(errHostStops) })
+	made := newSession(ctx, sessionPrefix+s.hostID+randomHex(nonceBytes), r, cmp.Or(s.Idle, IdleTimeout))
+	if s.byID == nil {
+		s.byID = map[string]*session{}
+	}
+	s.byID[made.id] = made
+	token, host := made.newToken(), s.host
+	s.record(made, "", nil)
+	go func() {
+		defer stopWaiting()
+		defer release(nil)
+		code, cause := made.run(host)
+		s.mu.Lock()
+		delete(s.byID, made.id)
+		s.mu.Unlock()
+		s.record(made, made.outcome(code), cause)
+	}()
+	return Session{ID: made.id, Token: token}, nil
+}
+
+func (s *Sessions) checkRoom(principal string) error {
+	same := 0
+	for _, other := range s.byID {
+		if other.request.Principal == principal {
+			same++
+		}
+	}
+	if len(s.byID) >= maxSessions || same >= maxSessionsOfOne {
+		return wire.Errorf(httpx.Throttled, "The host of the task has %d exec sessions, %d of them of %s: %d and %d are the most. End some first.", len(s.byID), same, principal, maxSessions, maxSessionsOfOne)
+	}
+	return nil
+}
+
+// check refuses a command that no host would run.
+func (r *Request) check() error {
+	length := 0
+	for _, argument := range r.Command {
+		length += len(argument)
+		if strings.ContainsRune(argument, 0) {
+			return wire.Errorf(wire.InvalidParameter, "command must not contain NUL characters.")
+		}
+	}
+	if len(r.Command) == 0 || r.Command[0] == "" || len(r.Command) > maxCommand*maxCommand || length > maxCommandLength {
+		return wire.Errorf(wire.InvalidParameter, "command must name a program, and have at most %d bytes in %d arguments.", maxCommandLength, maxCommand*maxCommand)
+	}
+	return nil
+}
+
+// errNoSession refuses what is about a session that is not there.
+func errNoSession(id string) error {
+	return wire.Errorf(httpx.NotFound, "There is no exec session %.100q: it is over, or its token was used or has expired.", id)
+}
+
+func (s *Sessions) find(id string) (*session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if found := s.byID[id]; found != nil {
+		return found, nil
+	}
+	return nil, errNoSession(id)
+}
+
+// claim is the session that a token is for. The token is used then.
+func (s *Sessions) claim(id, token string) (*session, error) {
+	found, err := s.find(id)
+	if err == nil && !found.useToken(token) {
+		err = errNoSession(id)
+	}
+	return found, err
+}
+
+// Resume makes a token for another connection to a session that the key has opened.
+func (s *Sessions) Resume(id, keyID string) (Session, error) {
+	found, err := s.ofKey(id, keyID)
+	if err != nil {
+		return Session{}, err
+	}
+	if !found.client.Resumable() {
+		return Session{}, errNoSession(id)
+	}
+	return Session{ID: id, Token: found.newToken()}, nil
+}
+
+// Terminate ends a session that the key has opened.
+func (s *Sessions) Terminate(id, keyID string) error {
+	found, err := s.ofKey(id, keyID)
+	if err == nil {
+		found.end(errKilled)
+	}
+	return err
+}
+
+// ofKey finds a session of one access key: those of others are not there for it.
+func (s *Sessions) ofKey(id, keyID string) (*session, error) {
+	found, err := s.find(id)
+	if err == nil && found.request.KeyID != keyID {
+		err = errNoSession(id)
+	}
+	return found, err
+}
+
+// outcome says how a session ended.
+func (s *session) outcome(code int) string {
+	return fmt.Sprintf("exit code %d after %v, %d bytes in, %d bytes out", code, time.Since(s.opened).Round(time.Millisecond), s.bytesIn.Load(), s.bytesOut.Load())
+}
+
+// record writes the begin of a session, or how it ended, to the audit log.
+func (s *Sessions) record(of *session, ended string, cause error) {
+	entry := audit.Entry{
+		Outcome: audit.Done, Principal: of.request.Principal, KeyName: of.request.KeyName, Address: of.request.Address, Operation: "exec session begins", RequestID: of.id,
+		Status: http.StatusOK, Message: fmt.Sprintf("task %s, container %s: %q", of.request.Task, of.request.Container, of.request.Command),
+	}
+	if ended != "" {
+		entry.Operation, entry.Message = "exec session ends", ended+": "+entry.Message
+	}
+	if cause != nil && !errors.Is(cause, errClientEnded) {
+		entry.Outcome, entry.Message = audit.Failed, cause.Error()+"; "+entry.Message
+	}
+	s.audit.Record(entry)
+}
+
+// randomHex is so many bytes that nobody can guess, as hex digits.
+func randomHex(bytes int) string {
+	text := make([]byte, bytes)
+	_, _ = rand.Read(text) // never fails
+	return hex.EncodeToString(text)
+}

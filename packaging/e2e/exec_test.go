@@ -1,0 +1,215 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+
+	"pinion/api/client"
+)
+
+// runForExec starts a task that commands may be run in, and returns its id.
+func (h *host) runForExec(t testing.TB, family string, more ...object) string {
+	t.Helper()
+	h.registerShell(t, family, 0, "trap exit TERM; sleep 3600 & wait", more...)
+	a := h.mustCall(t, "RunTask", object{"taskDefinition": family, "enableExecuteCommand": true})
+	id := lastPart(a.text("tasks", 0, "taskArn"))
+	t.Cleanup(func() { h.pinion(t, "stop", "--force", id) })
+	h.waitStatus(t, id, "RUNNING")
+	return id
+}
+
+func lastPart(arn string) string { return arn[strings.LastIndex(arn, "/")+1:] }
+
+func TestACommandRunsInARunningTask(t *testing.T) {
+	h := sharedHost(t)
+	id := h.runForExec(t, "exec", object{"environment": []object{{"name": "COLOUR", "value": "green"}}})
+
+	t.Run("with the environment of the container", func(t *testing.T) {
+		if out := h.pinion(t, "exec", id, "sh", "-c", "echo $COLOUR"); out != "green\n" {
+			t.Errorf("it says %q", out)
+		}
+	})
+	t.Run("its exit code and its standard error come back", func(t *testing.T) {
+		command := exec.Command(binary, "--data-dir", h.dir, "exec", id, "--", "sh", "-c", "echo out; echo err >&2; exit 7")
+		var stdout, stderr bytes.Buffer
+		command.Stdout, command.Stderr = &stdout, &stderr
+		_ = command.Run() // its exit code is looked at
+		if command.ProcessState.ExitCode() != 7 || stdout.String() != "out\n" || stderr.String() != "err\n" {
+			t.Errorf("exit code %d, %q and %q", command.ProcessState.ExitCode(), &stdout, &stderr)
+		}
+	})
+	t.Run("a program that the container does not have", func(t *testing.T) {
+		command := exec.Command(binary, "--data-dir", h.dir, "exec", id, "no-such-program")
+		out, _ := command.CombinedOutput()
+		if command.ProcessState.ExitCode() != 127 || !strings.Contains(string(out), "no-such-program") {
+			t.Errorf("exit code %d: %s", command.ProcessState.ExitCode(), out)
+		}
+	})
+	t.Run("100 MB of input and of output arrive whole", func(t *testing.T) {
+		command := exec.Command(binary, "--data-dir", h.dir, "exec", "-i", id, "cat")
+		sent, got := sha256.New(), sha256.New()
+		command.Stdin = io.TeeReader(io.LimitReader(&pattern{}, 100<<20), sent)
+		command.Stdout = got
+		if err := command.Run(); err != nil || !bytes.Equal(sent.Sum(nil), got.Sum(nil)) {
+			t.Errorf("%v, %x and %x", err, sent.Sum(nil), got.Sum(nil))
+		}
+	})
+	t.Run("the audit log has it", func(t *testing.T) {
+		if log := h.pinion(t, "audit", "-o", "json"); !strings.Contains(log, "exec session ends") || !strings.Contains(log, "exit code 7") || !strings.Contains(log, `echo $COLOUR`) {
+			t.Errorf("it has:\n%s", log)
+		}
+	})
+}
+
+// pattern is bytes that are never the same for long.
+type pattern struct{ n uint64 }
+
+func (p *pattern) Read(b []byte) (int, error) {
+	for i := range b {
+		p.n = p.n*6364136223846793005 + 1442695040888963407
+		b[i] = byte(p.n >> 56)
+	}
+	return len(b), nil
+}
+
+// terminal is a command on a terminal of its own.
+type terminal struct {
+	t       *testing.T
+	command *exec.Cmd
+	file    *os.File
+	screen  *lockedBuffer
+	read    int
+}
+
+func onTerminal(t *testing.T, command *exec.Cmd, columns, rows uint16) *terminal {
+	t.Helper()
+	file, err := pty.StartWithSize(command, &pty.Winsize{Cols: columns, Rows: rows})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &terminal{t: t, command: command, file: file, screen: &lockedBuffer{}}
+	go io.Copy(s.screen, file)
+	t.Cleanup(func() {
+		command.Process.Kill()
+		file.Close()
+	})
+	return s
+}
+
+// types types a line, and waits until something is shown after all that was shown before.
+func (s *terminal) types(line, shows string) {
+	s.t.Helper()
+	s.read = len(s.screen.String())
+	fmt.Fprintf(s.file, "%s\r", line)
+	s.shows(shows)
+}
+
+func (s *terminal) shows(what string) {
+	s.t.Helper()
+	deadline := time.Now().Add(waitTimeout)
+	for !strings.Contains(s.screen.String()[s.read:], what) {
+		if time.Now().After(deadline) {
+			s.t.Fatalf("%q is not shown:\n%s", what, s.screen.String())
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func TestAShellOnATerminal(t *testing.T) {
+	h := sharedHost(t)
+	id := h.runForExec(t, "exec-shell")
+	s := onTerminal(t, exec.Command(binary, "--data-dir", h.dir, "exec", "-it", id, "--", "sh"), 120, 40)
+	checkShell(t, s)
+	s.types("exit 5", "")
+	if err := s.command.Wait(); s.command.ProcessState.ExitCode() != 5 {
+		t.Errorf("it ends with %v:\n%s", err, s.screen)
+	}
+}
+
+// checkShell holds a shell on a terminal of 120 columns and 40 rows to what people expect of one.
+func checkShell(t *testing.T, s *terminal) {
+	t.Helper()
+	s.types("stty size", "40 120")
+	if err := pty.Setsize(s.file, &pty.Winsize{Cols: 90, Rows: 30}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the terminal has its new size", func() bool {
+		s.read = len(s.screen.String())
+		fmt.Fprint(s.file, "stty size\r")
+		time.Sleep(200 * time.Millisecond)
+		return strings.Contains(s.screen.String()[s.read:], "30 90")
+	})
+	s.types("echo begin$((1+1)); sleep 1000", "begin2")
+	s.types("\x03", "")
+	s.types("echo after$((2+2))", "after4")
+}
+
+func TestTwoHundredSessionsAtOnce(t *testing.T) {
+	h := sharedHost(t)
+	id := h.runForExec(t, "exec-many", object{"memory": 512})
+	const sessions = 200
+	ctx, cancel := context.WithTimeout(context.Background(), 2*waitTimeout)
+	defer cancel()
+	var group, running sync.WaitGroup
+	running.Add(sessions)
+	release := make(chan struct{})
+	go func() { running.Wait(); close(release) }()
+	errs := make(chan error, 2*sessions)
+	for n := range sessions {
+		group.Go(func() {
+			counted := sync.OnceFunc(running.Done)
+			in, keys := io.Pipe()
+			screen, shown := io.Pipe()
+			go func() {
+				defer keys.Close()
+				fmt.Fprintf(keys, "%d\n", n)
+				line := make([]byte, 64)
+				k, _ := screen.Read(line)
+				counted()
+				if string(line[:k]) != fmt.Sprintf("%d\n", n) {
+					errs <- fmt.Errorf("session %d shows %q", n, line[:k])
+				}
+				<-release // all are open at once
+			}()
+			code, err := h.api.Exec(ctx, id, client.ExecRequest{Command: []string{"cat"}, Stdin: in, Stdout: shown, Stderr: io.Discard})
+			if err != nil || code != 0 {
+				errs <- fmt.Errorf("session %d ends with %d, %w", n, code, err)
+				counted()
+			}
+		})
+	}
+	group.Wait()
+	close(errs)
+	for err := range errs {
+		t.Error(err)
+	}
+}
+
+func TestExecIsRefusedWhereTheTaskDoesNotAllowIt(t *testing.T) {
+	h := sharedHost(t)
+	h.registerShell(t, "exec-none", 0, "trap exit TERM; sleep 3600 & wait")
+	id := h.runTask(t, "exec-none")
+	h.waitStatus(t, id, "RUNNING")
+	key := decode(t, h.pinion(t, "key", "create", "--role", "submit", "-o", "json"))
+	t.Cleanup(func() { h.pinion(t, "key", "rm", key.text("id")) })
+	asSubmit := []string{"--host", h.listen, "--ca", h.envMap(t)["AWS_CA_BUNDLE"], "--key-id", key.text("id"), "--secret", key.text("secret")}
+	if out, err := output(exec.Command(binary, append(asSubmit, "exec", id, "true")...)); err == nil || !strings.Contains(err.Error(), "enableExecuteCommand") {
+		t.Errorf("a key of the role submit: %q, %v", out, err)
+	}
+	h.pinion(t, "exec", id, "true") // root is an administrator
+	h.pinion(t, "stop", "--force", id)
+	if out, err := h.tryPinion("exec", id, "true"); err == nil || !strings.Contains(err.Error(), "STOPPED") {
+		t.Errorf("in a stopped task: %q, %v", out, err)
+	}
+}

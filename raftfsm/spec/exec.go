@@ -1,0 +1,41 @@
+package spec
+
+import (
+	"errors"
+	"io"
+)
+
+// ErrExecRefused is the error of a command that may not be run in a container; see Task.ExecRefusal.
+var ErrExecRefused = errors.New("refused")
+
+// TerminalSize is the size of a terminal in characters.
+type TerminalSize struct{ Columns, Rows uint16 }
+
+// ExecRequest is a command to run in a container of a running task.
+type ExecRequest struct {
+	Task      string // its id
+	Container string // its name in the definition
+	Command   []string
+	Admin     bool // the caller's role is admin: see ExecRefusal
+
+	TTY    bool                // run it on a terminal; its output then comes on Stdout alone
+	Sizes  <-chan TerminalSize // of the terminal, as they change; nil: it stays as it is
+	Stdin  io.Reader           // nil: no input
+	Stdout io.Writer
+	Stderr io.Writer
+}
+
+// ExecRefusal is why no command may be run in a container of the task, empty when one may: the task was run without
+// enableExecuteCommand, or it has what only a key of the role admin can ask for, and whoever runs a command in it has that too. definition is the
+// task's own, with its overrides merged. Both do not count for a key of the role admin. The API asks it, and the host of the task again.
+func (t *Task) ExecRefusal(definition *TaskDefinition, admin bool) string {
+	switch {
+	case admin:
+		return ""
+	case !t.Exec:
+		return "the task was run without enableExecuteCommand, which `pinion run` sets unless --no-exec"
+	case definition.Isolation().NeedsAdmin():
+		return "its containers have what only an administrator can ask for"
+	}
+	return ""
+}
