@@ -35,6 +35,8 @@ type dataChannel struct {
 	terminate func(cause error) // ends the session
 	ready     chan struct{}     // closed when the client is ready for output
 
+	sending sync.Mutex // is held while messages are numbered and sent: they go over each connection in their order
+
 	mu     sync.Mutex // guards what follows
 	change sync.Cond  // of what follows
 	conn   Conn       // nil: none now
@@ -66,15 +68,12 @@ func (c *dataChannel) Resumable() bool { return true }
 
 // Serve carries messages over a connection until it ends, and then reports why. The connection before it, if it is still there, ends.
 func (c *dataChannel) Serve(ctx context.Context, conn Conn) error {
-	again := c.take(conn)
 	defer c.release(conn)
+	if err := c.begin(conn); err != nil {
+		return err
+	}
 	resending, stop := context.WithCancel(ctx)
 	defer stop()
-	for _, m := range again {
-		if err := conn.Write(m.Append(nil)); err != nil {
-			return err
-		}
-	}
 	go c.resend(resending, conn)
 	for {
 		text, err := conn.Read(ctx)
@@ -87,14 +86,33 @@ func (c *dataChannel) Serve(ctx context.Context, conn Conn) error {
 	}
 }
 
-// take makes conn the connection of the session, and returns what is to be sent on it first: the request for a handshake, or all that is not
-// acknowledged.
+// begin makes conn the connection of the session, and sends what it begins with: the request for a handshake, or all that is not acknowledged.
+func (c *dataChannel) begin(conn Conn) error {
+	c.endConnection()
+	c.sending.Lock()
+	defer c.sending.Unlock()
+	for _, m := range c.take(conn) {
+		if err := conn.Write(m.Append(nil)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endConnection ends the connection of the session, and with it a message that is being sent there.
+func (c *dataChannel) endConnection() {
+	c.mu.Lock()
+	before := c.conn
+	c.mu.Unlock()
+	if before != nil {
+		before.Close("the session has another connection now")
+	}
+}
+
+// take makes conn the connection of the session, and returns what it begins with.
 func (c *dataChannel) take(conn Conn) []*datachannel.Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if before := c.conn; before != nil {
-		go before.Close("the session has another connection now") // which waits for the client
-	}
 	if c.window.Len() == 0 && !c.isReady {
 		c.window.Add(newMessage(datachannel.HandshakeRequest, datachannel.NewHandshakeRequest(agentVersion)), time.Now())
 	}
@@ -225,6 +243,8 @@ func (c *dataChannel) awaitRoom() bool {
 // send numbers a message and sends it, if there is a connection. Otherwise, and if it gets lost there, it is sent later.
 func (c *dataChannel) send(kind datachannel.PayloadType, payload []byte) {
 	m := newMessage(kind, payload)
+	c.sending.Lock()
+	defer c.sending.Unlock()
 	c.mu.Lock()
 	c.window.Add(m, time.Now())
 	conn := c.conn

@@ -145,13 +145,13 @@ func checkShell(t *testing.T, s *terminal) {
 		t.Fatal(err)
 	}
 	eventually(t, "the terminal has its new size", func() bool {
-		s.read = len(s.screen.String())
-		fmt.Fprint(s.file, "stty size\r")
-		time.Sleep(200 * time.Millisecond)
+		s.types("stty size; echo size$((3+3))", "size6")
 		return strings.Contains(s.screen.String()[s.read:], "30 90")
 	})
 	s.types("echo begin$((1+1)); sleep 1000", "begin2")
-	s.types("\x03", "")
+	s.read = len(s.screen.String())
+	fmt.Fprint(s.file, "\x03")
+	s.shows("^C") // what is typed before that is dropped with it
 	s.types("echo after$((2+2))", "after4")
 }
 

@@ -6,9 +6,14 @@ import (
 )
 
 // Window holds the messages that were sent and are not acknowledged. It is not safe for concurrent use.
+//
+// The client acknowledges each message once, and says nothing when it gets one again. A connection keeps the order of the messages, so what it
+// acknowledges there has come after all that was sent before. Until it is ready for output it is different: it then drops output without
+// a word, and acknowledges the output that follows.
 type Window struct {
 	next    int64 // sequence number of the next message
 	unacked []sent
+	inOrder bool // the client is ready for output
 }
 
 type sent struct {
@@ -28,9 +33,20 @@ func (w *Window) Add(m *Message, now time.Time) {
 // Len is the number of messages that are not acknowledged.
 func (w *Window) Len() int { return len(w.unacked) }
 
-// Acknowledge forgets a message; the acknowledgement of any other changes nothing.
+// Acknowledge forgets a message, and those before it once the client is ready for output; the acknowledgement of any other changes nothing.
 func (w *Window) Acknowledge(sequence int64) {
-	w.unacked = slices.DeleteFunc(w.unacked, func(s sent) bool { return s.message.Sequence == sequence })
+	i := slices.IndexFunc(w.unacked, func(s sent) bool { return s.message.Sequence == sequence })
+	if i < 0 {
+		return
+	}
+	if i == 0 && w.unacked[0].message.PayloadType == Data {
+		w.inOrder = true
+	}
+	first := i
+	if w.inOrder {
+		first = 0
+	}
+	w.unacked = slices.Delete(w.unacked, first, i+1)
 }
 
 // Overdue is the oldest message when it was sent before a time, and is then sent again now; nil otherwise. The client delivers messages in their order, so it
