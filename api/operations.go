@@ -192,7 +192,9 @@ func (o *operationEndpoints) systemsManager(name string) *endpoint {
 	return &endpoint{
 		name: exec.SSMService + ":" + name, role: exec.SSMRole, unknown: exec.FindSSM(name), writes: true, repeats: true,
 		bind: func(r *request) (call, error) {
-			return call{run: func(ctx context.Context) error { return o.exec.RunSSM(ctx, name, r.Exchange, r.Resolution.Principal, r.View) }}, nil
+			return call{run: func(ctx context.Context) error {
+				return o.exec.RunSSM(ctx, name, r.Exchange, r.Resolution.Principal, r.View)
+			}}, nil
 		},
 	}
 }

@@ -20,6 +20,6 @@ func (n *Node) Exec(ctx context.Context, r spec.ExecRequest) (code int, err erro
 		return 0, err
 	}
 	return n.config.Execer.Exec(ctx, id, runtime.ExecRequest{
-		Cmd: r.Command, TTY: r.TTY, Sizes: r.Sizes, Stdio: runtime.Stdio{Stdin: r.Stdin, Stdout: r.Stdout, Stderr: r.Stderr},
+		Cmd: r.Command, TTY: r.TTY, Size: r.Size, Sizes: r.Sizes, Stdio: runtime.Stdio{Stdin: r.Stdin, Stdout: r.Stdout, Stderr: r.Stderr},
 	})
 }

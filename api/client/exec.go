@@ -26,6 +26,8 @@ type ExecRequest struct {
 	Command   []string `json:"command"`             // program and arguments
 	TTY       bool     `json:"tty,omitempty"`       // run it on a terminal; its output then comes on Stdout alone
 
+	Size TerminalSize `json:"size,omitzero"` // of the terminal at first; zero: not known
+
 	Stdin          io.Reader           `json:"-"` // nil: no input. A read that waits is left alone when the command has ended
 	Stdout, Stderr io.Writer           `json:"-"` // nil: dropped
 	Sizes          <-chan TerminalSize `json:"-"` // of the terminal, as they change; nil: it stays as it is
@@ -122,7 +124,6 @@ func (s execSession) sendSizes(ctx context.Context, sizes <-chan TerminalSize) {
 		}
 	}
 }
-
 
 // receive writes the output until the session is over.
 func (s execSession) receive(ctx context.Context, r ExecRequest) (int, error) {

@@ -82,7 +82,12 @@ func (s *Service) ServePeer(x *httpx.Exchange) error {
 
 var errNotForClients = wire.Errorf(httpx.NotFound, "There is nothing here for clients: POST /v1/tasks/{id}/exec opens an exec session.")
 
-func decode(x *httpx.Exchange, into any) error { return wire.DecodeJSON(x.Body, into, wire.Lenient) }
+func decode(x *httpx.Exchange, into any) error {
+	if err := json.Unmarshal(x.Body, into); err != nil {
+		return wire.Errorf(wire.Serialization, "The call of the other host cannot be read: %v.", err)
+	}
+	return nil
+}
 
 func reply(x *httpx.Exchange) func(Session, error) error {
 	return func(s Session, err error) error {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pinion/api/auth"
+	"pinion/api/exec/stream"
 	"pinion/raftfsm/spec"
 )
 
@@ -30,18 +31,20 @@ const (
 	openTimeout = time.Minute
 	// handshakeTimeout is how long the client of a data channel may take to say what it can do.
 	handshakeTimeout = 15 * time.Second
+	// sizeTimeout is how long a command waits for the size of the terminal of such a client: it looks at it once, maybe.
+	sizeTimeout = 2 * time.Second
 	// finishTimeout is how long a client may take to acknowledge some more of the last output.
 	finishTimeout = 15 * time.Second
 
-	maxSessions        = 512 // of a host
-	maxSessionsOfOne   = 256 // of them, by one principal
-	maxCommand         = 32  // arguments
-	maxCommandLength   = 32 << 10
-	maxOpening         = 8 << 10 // bytes of a client's first message
-	sessionPrefix      = "ecs-execute-command-"
-	hostIDLength       = 32 // hex digits
-	nonceBytes         = 16
-	tokenBytes         = 32
+	maxSessions      = 512  // of a host
+	maxSessionsOfOne = 256  // of them, by one principal
+	maxArguments     = 1024 // of a command
+	maxCommandLength = 32 << 10
+	maxOpening       = 8 << 10 // bytes of a client's first message
+	sessionPrefix    = "ecs-execute-command-"
+	hostIDLength     = 32 // hex digits
+	nonceBytes       = 16
+	tokenBytes       = 32
 )
 
 // Request opens a session for a command.
@@ -50,6 +53,9 @@ type Request struct {
 	Container string   `json:"container"`
 	Command   []string `json:"command"`
 	TTY       bool     `json:"tty,omitempty"`
+
+	// Size of the terminal at first; zero: not known. The client of a data channel tells it when it has connected.
+	Size stream.TerminalSize `json:"size,omitzero"`
 
 	// DataChannel: the client is session-manager-plugin. It has a terminal, and input.
 	DataChannel bool `json:"dataChannel,omitempty"`

@@ -71,7 +71,9 @@ type ofKey struct {
 	KeyID   string `json:"keyId"`
 }
 
-func (s *Service) isHere(hostID string) bool { return s.Peers.Transport == nil || hostID == s.Peers.HostID }
+func (s *Service) isHere(hostID string) bool {
+	return s.Peers.Transport == nil || hostID == s.Peers.HostID
+}
 
 // hostIDOf is the id of the host of a session, by the session's id; empty when it is none.
 func hostIDOf(session string) string {

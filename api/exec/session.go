@@ -102,7 +102,11 @@ func (s *session) run(host Host) (code int, cause error) {
 		return 0, context.Cause(s.ctx)
 	}
 	r := spec.ExecRequest{Task: s.request.Task, Container: s.request.Container, Command: s.request.Command, Admin: s.request.Admin, TTY: s.request.TTY}
+	r.Size = spec.TerminalSize(s.request.Size)
 	s.client.Connect(&r)
+	if s.request.DataChannel {
+		s.awaitSize(&r)
+	}
 	r.Stdin, r.Stdout = countingReader{r.Stdin, &s.bytesIn}, countingWriter{r.Stdout, &s.bytesOut}
 	if r.Stderr != nil {
 		r.Stderr = countingWriter{r.Stderr, &s.bytesOut}
@@ -113,6 +117,17 @@ func (s *session) run(host Host) (code int, cause error) {
 	}
 	s.client.Finish(code, cause)
 	return code, cause
+}
+
+// awaitSize waits for the first size of the client's terminal, for a while.
+func (s *session) awaitSize(r *spec.ExecRequest) {
+	late := time.NewTimer(sizeTimeout)
+	defer late.Stop()
+	select {
+	case r.Size = <-r.Sizes:
+	case <-late.C:
+	case <-s.ctx.Done():
+	}
 }
 
 // serve carries messages over a connection until it or the session ends.

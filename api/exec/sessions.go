@@ -92,8 +92,8 @@ func (r *Request) check() error {
 			return wire.Errorf(wire.InvalidParameter, "command must not contain NUL characters.")
 		}
 	}
-	if len(r.Command) == 0 || r.Command[0] == "" || len(r.Command) > maxCommand*maxCommand || length > maxCommandLength {
-		return wire.Errorf(wire.InvalidParameter, "command must name a program, and have at most %d bytes in %d arguments.", maxCommandLength, maxCommand*maxCommand)
+	if len(r.Command) == 0 || r.Command[0] == "" || len(r.Command) > maxArguments || length > maxCommandLength {
+		return wire.Errorf(wire.InvalidParameter, "command must name a program, and have at most %d bytes in %d arguments.", maxCommandLength, maxArguments)
 	}
 	return nil
 }

@@ -1,7 +1,10 @@
 package rest
 
 import (
+	"math"
+
 	"pinion/api/exec"
+	"pinion/api/exec/stream"
 	"pinion/api/httpx"
 	"pinion/api/leader"
 	"pinion/api/wire"
@@ -13,6 +16,21 @@ type execInput struct {
 	Container string   `json:"container"` // its name; it may be left out when the task has one
 	Command   []string `json:"command"`
 	TTY       bool     `json:"tty"` // run it on a terminal
+
+	Size terminalSize `json:"size"` // of the terminal at first; it may be left out
+}
+
+// terminalSize is the size of a terminal in characters.
+type terminalSize struct {
+	Columns int `json:"columns"`
+	Rows    int `json:"rows"`
+}
+
+func (s terminalSize) check() error {
+	if s.Columns < 0 || s.Columns > math.MaxUint16 || s.Rows < 0 || s.Rows > math.MaxUint16 {
+		return wire.Errorf(wire.InvalidParameter, "size must be 0 to %d columns and rows, not %d and %d.", math.MaxUint16, s.Columns, s.Rows)
+	}
+	return nil
 }
 
 // execView is the session for it.
@@ -28,6 +46,9 @@ func (a *API) openExec(x *httpx.Exchange, res leader.Resolution) error {
 	if err := decode(x, &in); err != nil {
 		return err
 	}
+	if err := in.Size.check(); err != nil {
+		return err
+	}
 	task, err := findTask(x, res, a.Ended)
 	if err != nil {
 		return err
@@ -40,7 +61,7 @@ func (a *API) openExec(x *httpx.Exchange, res leader.Resolution) error {
 	if host == nil {
 		return wire.Errorf(httpx.NotFound, "The host of task %s was removed from the pool.", task.ID)
 	}
-	r := exec.Request{Task: task.ID, Container: container.Name, Command: in.Command, TTY: in.TTY}
+	r := exec.Request{Task: task.ID, Container: container.Name, Command: in.Command, TTY: in.TTY, Size: stream.TerminalSize{Columns: uint16(in.Size.Columns), Rows: uint16(in.Size.Rows)}}
 	r.By(res.Principal, x.ClientAddress())
 	session, err := a.Exec.Open(x.Context(), host, r, wire.Server)
 	if err != nil {

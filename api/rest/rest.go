@@ -143,7 +143,7 @@ type API struct {
 	Version string // of this binary
 	Now     func() time.Time
 
-	Exec    *exec.Service
+	Exec *exec.Service
 
 	CheckTeam func(name string) error // refuses a name that no team can have
 	IDTokens  IDTokens

@@ -57,6 +57,9 @@ func (e *execution) run(ctx context.Context, c runtime.ExecRequest) (int, error)
 	if c.TTY {
 		process.Env = withTerm(process.Env)
 	}
+	if c.TTY && c.Size != (spec.TerminalSize{}) {
+		process.ConsoleSize = &specs.Box{Width: uint(c.Size.Columns), Height: uint(c.Size.Rows)}
+	}
 	spec, err := typeurl.MarshalAnyToProto(process)
 	if err != nil {
 		return 0, err

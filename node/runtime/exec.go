@@ -21,6 +21,7 @@ type ExecRequest struct {
 	Cmd   []string // program and arguments
 	Stdio Stdio
 	TTY   bool                     // run it on a terminal; its output then comes on Stdout alone
+	Size  spec.TerminalSize        // of the terminal at first; zero: not known
 	Sizes <-chan spec.TerminalSize // of the terminal, as they change; nil: it stays as it is
 }
 

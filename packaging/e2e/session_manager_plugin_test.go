@@ -48,7 +48,6 @@ func (h *host) executeCommand(t *testing.T, address, task, command string) *exec
 		}
 		c.Env = append(c.Env, name+"="+value)
 	}
-	c.Env = append(c.Env, "SSL_CERT_FILE="+env["AWS_CA_BUNDLE"])
 	return c
 }
 

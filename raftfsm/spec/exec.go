@@ -19,6 +19,7 @@ type ExecRequest struct {
 	Admin     bool // the caller's role is admin: see ExecRefusal
 
 	TTY    bool                // run it on a terminal; its output then comes on Stdout alone
+	Size   TerminalSize        // of the terminal at first; zero: not known
 	Sizes  <-chan TerminalSize // of the terminal, as they change; nil: it stays as it is
 	Stdin  io.Reader           // nil: no input
 	Stdout io.Writer

@@ -50,7 +50,7 @@ Examples:
 			if former := os.Getenv("AWS_ACCESS_KEY_ID"); own && former != "" && former != access.KeyID {
 				fmt.Fprintf(c.App.ErrWriter, "The key %s of AWS_ACCESS_KEY_ID gives way to this host's own, %s. To go on with it: pinion env --key-id %s\n", former, access.KeyID, former)
 			}
-			variables := variablesOf(access, os.Getenv)
+			variables := append(variablesOf(access, os.Getenv), ownRoots(access.CAFile)...)
 			if output == invocation.JSON {
 				return invocation.PrintJSON(c.App.Writer, envDocument(variables))
 			}
@@ -165,6 +165,7 @@ func variablesOf(a Access, getenv func(string) string) []Variable {
 		{Name: "AWS_ENDPOINT_URL_APPLICATION_AUTO_SCALING", Value: a.Endpoint},
 		{Name: "AWS_ENDPOINT_URL_ELASTIC_LOAD_BALANCING_V2", Value: a.Endpoint}, // for 'aws elbv2'
 		{Name: "AWS_ENDPOINT_URL_STS", Value: a.Endpoint},                       // for 'aws sts get-caller-identity'
+		{Name: "AWS_ENDPOINT_URL_SSM", Value: a.Endpoint},                       // for the client of 'aws ecs execute-command'
 		{Name: "AWS_ACCESS_KEY_ID", Value: a.KeyID},
 		{Name: "AWS_SECRET_ACCESS_KEY", Value: a.Secret},
 		{Name: "AWS_REGION", Value: a.Region},

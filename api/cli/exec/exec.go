@@ -84,18 +84,28 @@ func onTerminal(ctx context.Context, inv *invocation.Invocation, task string, r 
 	defer term.Restore(keys, before) //nolint:errcheck // it was in that state
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	r.Size = sizeOfTerminal()
 	r.Sizes = terminalSizes(ctx)
 	return inv.Client.Exec(ctx, task, r)
 }
 
-// sizeOfTerminal sends the size of this process's terminal, unless one waits that was not taken.
-func sizeOfTerminal(to chan client.TerminalSize) {
+// sizeOfTerminal is the size of this process's terminal; zero when that is not known.
+func sizeOfTerminal() client.TerminalSize {
 	columns, rows, err := term.GetSize(int(os.Stdout.Fd()))
 	if err != nil {
-		return
+		return client.TerminalSize{}
+	}
+	return client.TerminalSize{Columns: uint16(columns), Rows: uint16(rows)}
+}
+
+// offer puts a size in the place of one that was not taken yet.
+func offer(to chan client.TerminalSize, size client.TerminalSize) {
+	select {
+	case <-to:
+	default:
 	}
 	select {
-	case to <- client.TerminalSize{Columns: uint16(columns), Rows: uint16(rows)}:
+	case to <- size:
 	default:
 	}
 }

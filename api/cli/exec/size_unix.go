@@ -15,13 +15,12 @@ import (
 func terminalSizes(ctx context.Context) <-chan client.TerminalSize {
 	sizes, changed := make(chan client.TerminalSize, 1), make(chan os.Signal, 1)
 	signal.Notify(changed, syscall.SIGWINCH)
-	sizeOfTerminal(sizes)
 	go func() {
 		defer signal.Stop(changed)
 		for {
 			select {
 			case <-changed:
-				sizeOfTerminal(sizes)
+				offer(sizes, sizeOfTerminal())
 			case <-ctx.Done():
 				return
 			}

@@ -13,14 +13,13 @@ const pollInterval = 500 * time.Millisecond
 // terminalSizes are the sizes of this process's terminal until ctx ends.
 func terminalSizes(ctx context.Context) <-chan client.TerminalSize {
 	sizes := make(chan client.TerminalSize, 1)
-	sizeOfTerminal(sizes)
 	go func() {
 		tick := time.NewTicker(pollInterval)
 		defer tick.Stop()
 		for {
 			select {
 			case <-tick.C:
-				sizeOfTerminal(sizes)
+				offer(sizes, sizeOfTerminal())
 			case <-ctx.Done():
 				return
 			}

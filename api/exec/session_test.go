@@ -1,0 +1,360 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pinion/api/exec/datachannel"
+	"pinion/api/exec/stream"
+	"pinion/raftfsm/spec"
+)
+
+const hostID = "0123456789abcdef0123456789abcdef"
+
+// echoHost runs commands that answer with their input in capitals, until the input ends.
+type echoHost struct{}
+
+func (echoHost) Exec(ctx context.Context, r spec.ExecRequest) (int, error) {
+	input := make(chan []byte)
+	go func() {
+		defer close(input)
+		for {
+			line := make([]byte, 100)
+			n, err := r.Stdin.Read(line)
+			if err != nil {
+				return
+			}
+			select {
+			case input <- line[:n]:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	for {
+		select {
+		case line, more := <-input:
+			if !more {
+				return 3, nil
+			}
+			fmt.Fprint(r.Stdout, strings.ToUpper(string(line)))
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+}
+
+// pipeConn is one end of a connection in memory.
+type pipeConn struct {
+	in, out chan []byte
+	closed  chan struct{} // of both ends
+	close   func()
+}
+
+func newPipe() (client, host *pipeConn) {
+	up, down, closed := make(chan []byte, 1000), make(chan []byte, 1000), make(chan struct{})
+	end := sync.OnceFunc(func() { close(closed) })
+	return &pipeConn{down, up, closed, end}, &pipeConn{up, down, closed, end}
+}
+
+func (c *pipeConn) Read(ctx context.Context) ([]byte, error) {
+	select {
+	case message := <-c.in:
+		return message, nil
+	default:
+	}
+	select {
+	case message := <-c.in:
+		return message, nil
+	case <-c.closed:
+		return nil, io.EOF
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (c *pipeConn) Write(message []byte) error {
+	select {
+	case <-c.closed:
+		return io.ErrClosedPipe
+	case c.out <- message:
+		return nil
+	}
+}
+
+func (c *pipeConn) Close(string) { c.close() }
+
+func newSessions() *Sessions {
+	s := &Sessions{}
+	s.Setup(echoHost{}, hostID, nil, nil)
+	return s
+}
+
+func (s *Sessions) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.byID)
+}
+
+func request(dataChannel bool) Request {
+	return Request{Task: "t", Container: "c", Command: []string{"sh"}, TTY: true, DataChannel: dataChannel, Principal: "arn:p", KeyID: "AKIA"}
+}
+
+// connect opens a connection to a session, as the client.
+func (s *Sessions) connect(t *testing.T, of Session) *pipeConn {
+	t.Helper()
+	found, err := s.claim(of.ID, of.Token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, host := newPipe()
+	go found.serve(t.Context(), host)
+	return client
+}
+
+// plugin is a client of a data channel: it acknowledges what it gets.
+type plugin struct {
+	t    *testing.T
+	conn *pipeConn
+	next int64
+}
+
+func (p *plugin) send(kind datachannel.PayloadType, payload string) {
+	p.t.Helper()
+	m := datachannel.Message{Type: datachannel.Input, Sequence: p.next, PayloadType: kind, Payload: []byte(payload), Created: time.Now()}
+	p.next++
+	if err := p.conn.Write(m.Append(nil)); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// receive is the next message of the host that is no acknowledgement. The client acknowledges it, unless it keeps silent.
+func (p *plugin) receive(silent bool) *datachannel.Message {
+	p.t.Helper()
+	for {
+		text, err := p.conn.Read(p.t.Context())
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		m, err := datachannel.Parse(text)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if m.Type == datachannel.Acknowledge {
+			continue
+		}
+		if !silent && m.Type == datachannel.Output {
+			p.conn.Write(datachannel.NewAcknowledge(m, [16]byte{1}, time.Now()).Append(nil))
+		}
+		return m
+	}
+}
+
+// shakeHands begins the session.
+func (p *plugin) shakeHands() {
+	p.t.Helper()
+	if m := p.receive(false); m.PayloadType != datachannel.HandshakeRequest {
+		p.t.Fatalf("the host begins with %+v", m)
+	}
+	p.send(datachannel.HandshakeResponse, `{"ProcessedClientActions":[{"ActionType":"SessionType","ActionStatus":1}]}`)
+	if m := p.receive(false); m.PayloadType != datachannel.HandshakeComplete {
+		p.t.Fatalf("the host goes on with %+v", m)
+	}
+}
+
+func open(t *testing.T, s *Sessions, r Request) Session {
+	t.Helper()
+	opened, err := s.Open(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return opened
+}
+
+func TestASessionWithoutUseEnds(t *testing.T) {
+	for name, dataChannel := range map[string]bool{"of a data channel": true, "of Pinion's own": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSessions()
+				client := s.connect(t, open(t, s, request(dataChannel)))
+				if dataChannel {
+					p := &plugin{t: t, conn: client}
+					p.shakeHands()
+				}
+				time.Sleep(IdleTimeout - time.Minute)
+				if s.count() != 1 {
+					t.Fatal("it ended before its time")
+				}
+				time.Sleep(2 * time.Minute)
+				if s.count() != 0 {
+					t.Error("it is still there")
+				}
+			})
+		})
+	}
+}
+
+func TestASessionThatNobodyConnectsToEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSessions()
+		opened := open(t, s, request(true))
+		time.Sleep(openTimeout + 2*time.Second)
+		if _, err := s.claim(opened.ID, opened.Token); err == nil || s.count() != 0 {
+			t.Errorf("%d are there, %v", s.count(), err)
+		}
+	})
+}
+
+func TestAClientThatSaysNothingIsNotWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSessions()
+		s.connect(t, open(t, s, request(true)))
+		time.Sleep(handshakeTimeout + 2*time.Second + finishTimeout)
+		if s.count() != 0 {
+			t.Error("it is still there")
+		}
+	})
+}
+
+func TestATokenIsGoodOnceAndForAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSessions()
+		opened := open(t, s, request(true))
+		if _, err := s.claim(opened.ID, opened.Token+"0"); err == nil {
+			t.Error("another token is taken")
+		}
+		s.connect(t, opened)
+		if _, err := s.claim(opened.ID, opened.Token); err == nil {
+			t.Error("the token is taken twice")
+		}
+		again, err := s.Resume(opened.ID, "AKIA")
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(openTimeout)
+		if _, err := s.claim(again.ID, again.Token); err == nil {
+			t.Error("the token is taken after a minute")
+		}
+		for _, id := range []string{"OTHER", ""} {
+			if _, err := s.Resume(opened.ID, id); err == nil {
+				t.Errorf("key %q resumes it", id)
+			}
+			if err := s.Terminate(opened.ID, id); err == nil {
+				t.Errorf("key %q ends it", id)
+			}
+		}
+		s.Terminate(opened.ID, "AKIA")
+		time.Sleep(finishTimeout + time.Second)
+	})
+}
+
+func TestASessionOutlivesItsConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSessions()
+		opened := open(t, s, request(true))
+		p := &plugin{t: t, conn: s.connect(t, opened)}
+		p.shakeHands()
+		p.send(datachannel.Data, "one")
+		if m := p.receive(false); string(m.Payload) != "ONE" {
+			t.Fatalf("it says %q", m.Payload)
+		}
+		p.send(datachannel.Data, "two")
+		if m := p.receive(true); string(m.Payload) != "TWO" { // the link is cut before it can be acknowledged
+			t.Fatalf("it says %q", m.Payload)
+		}
+		p.conn.Close("")
+		synctest.Wait()
+		again, err := s.Resume(opened.ID, "AKIA")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.conn = s.connect(t, again)
+		if m := p.receive(false); string(m.Payload) != "TWO" {
+			t.Errorf("it says %q", m.Payload)
+		}
+		p.send(datachannel.Data, "three")
+		if m := p.receive(false); string(m.Payload) != "THREE" {
+			t.Errorf("it says %q", m.Payload)
+		}
+		p.conn.Close("")
+		time.Sleep(resumeTimeout + 2*time.Second + finishTimeout)
+		if s.count() != 0 {
+			t.Error("a session whose client stays away is still there")
+		}
+	})
+}
+
+func TestAClientIsToldHowItsCommandEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSessions()
+		client := s.connect(t, open(t, s, request(false)))
+		client.Write(append([]byte{byte(stream.Stdin)}, "hello"...))
+		if message, err := client.Read(t.Context()); err != nil || string(message[1:]) != "HELLO" || stream.Kind(message[0]) != stream.Stdout {
+			t.Errorf("it says %q, %v", message, err)
+		}
+		client.Write([]byte{byte(stream.StdinEnd)})
+		if message, err := client.Read(t.Context()); err != nil || string(message[1:]) != `{"exitCode":3}` || stream.Kind(message[0]) != stream.Exit {
+			t.Errorf("it ends with %q, %v", message, err)
+		}
+	})
+}
+
+func TestAHostHasABoundOfSessions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSessions()
+		r := request(true)
+		for range maxSessionsOfOne {
+			open(t, s, r)
+		}
+		if _, err := s.Open(r); err == nil {
+			t.Error("one principal opens more than its part")
+		}
+		r.Principal = "arn:q"
+		for range maxSessions - maxSessionsOfOne {
+			open(t, s, r)
+		}
+		r.Principal = "arn:r"
+		if _, err := s.Open(r); err == nil {
+			t.Error("there are more than the bound")
+		}
+		time.Sleep(2 * openTimeout)
+		open(t, s, r)
+		time.Sleep(2 * openTimeout)
+	})
+}
+
+func TestCommandsThatNobodyCouldRunAreRefused(t *testing.T) {
+	for _, command := range [][]string{nil, {""}, {"sh", "a\x00b"}, {strings.Repeat("x", maxCommandLength+1)}, make([]string, maxArguments+1)} {
+		r := request(false)
+		r.Command = command
+		if _, err := newSessions().Open(r); err == nil {
+			t.Errorf("%.60q is taken", command)
+		}
+	}
+}
+
+// FuzzDataChannel: whatever a client sends, it ends its own connection at worst.
+func FuzzDataChannel(f *testing.F) {
+	response := (&datachannel.Message{Type: datachannel.Input, PayloadType: datachannel.HandshakeResponse, Payload: []byte(`{}`), Created: time.Now()}).Append(nil)
+	f.Add(response, (&datachannel.Message{Type: datachannel.Input, Sequence: 1, PayloadType: datachannel.Size, Payload: []byte(`{"cols":1}`), Created: time.Now()}).Append(nil))
+	f.Add((&datachannel.Message{Type: datachannel.Acknowledge, Payload: []byte(`{}`), Created: time.Now()}).Append(nil), []byte("garbage"))
+	f.Fuzz(func(t *testing.T, one, two []byte) {
+		c := newDataChannel("s", func() {}, func(error) {})
+		_, host := newPipe()
+		for _, text := range [][]byte{one, two, one} {
+			if err := c.receive(host, text); err != nil && !errors.Is(err, datachannel.ErrMalformed) {
+				t.Fatal(err)
+			}
+		}
+		if queued := len(c.input.bytes); queued > 3*datachannel.MaxPayload {
+			t.Fatalf("%d bytes are queued", queued)
+		}
+	})
+}
