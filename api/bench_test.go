@@ -20,6 +20,7 @@ import (
 type fakeTaskHost struct {
 	logs  func(ctx context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error
 	pulls func(taskID string) []spec.Pull
+	exec  func(ctx context.Context, r spec.ExecRequest) (int, error)
 }
 
 var _ rest.TaskHost = (*fakeTaskHost)(nil)
@@ -36,6 +37,13 @@ func (a *fakeTaskHost) Pulls(taskID string) []spec.Pull {
 		return nil
 	}
 	return a.pulls(taskID)
+}
+
+func (a *fakeTaskHost) Exec(ctx context.Context, r spec.ExecRequest) (int, error) {
+	if a.exec == nil {
+		return 0, spec.ErrNotFound
+	}
+	return a.exec(ctx, r)
 }
 
 // fakeGPUHost has GPUs that are used as it says; nil: nothing is known.

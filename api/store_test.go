@@ -157,7 +157,7 @@ func (c *fakeStore) enqueue(view *raftfsm.View, r spec.RunRequest, launch *raftf
 		c.placed++
 		task := &spec.Task{
 			ID: fmt.Sprintf("%032x", c.placed), Cluster: r.Cluster, Definition: r.Definition, Group: r.Group, LaunchType: r.LaunchType,
-			CapacityProvider: r.CapacityProvider, LastStatus: spec.Provisioning, DesiredStatus: spec.Running, Tags: r.Tags, Version: 1, CreatedAt: epoch, Owner: ownerOf(r),
+			CapacityProvider: r.CapacityProvider, LastStatus: spec.Provisioning, DesiredStatus: spec.Running, Tags: r.Tags, Version: 1, CreatedAt: epoch, Owner: ownerOf(r), Exec: r.Exec,
 		}
 		if index := r.ArrayFrom + i; r.Array {
 			task.ArrayIndex = &index
@@ -189,7 +189,7 @@ func (c *fakeStore) place(view *raftfsm.View, r spec.RunRequest, hosts []*spec.H
 		task := &spec.Task{
 			ID: fmt.Sprintf("%032x", c.placed), Cluster: r.Cluster, Definition: r.Definition, HostID: host.ID, Group: r.Group,
 			StartedBy: r.StartedBy, LaunchType: r.LaunchType, Overrides: spec.Box(r.Overrides), CPU: demand.CPU, MemoryMiB: demand.MemoryMiB,
-			Ports: demand.Ports, UDPPorts: demand.UDPPorts, LastStatus: spec.Pending, DesiredStatus: spec.Running, Tags: r.Tags, Version: 1, CreatedAt: epoch, Owner: ownerOf(r),
+			Ports: demand.Ports, UDPPorts: demand.UDPPorts, LastStatus: spec.Pending, DesiredStatus: spec.Running, Tags: r.Tags, Version: 1, CreatedAt: epoch, Owner: ownerOf(r), Exec: r.Exec,
 		}
 		left := free[host.ID].GPUs
 		for i, container := range definition.Containers {

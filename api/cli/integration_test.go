@@ -34,6 +34,10 @@ func (l *apiHost) View(context.Context) (*raftfsm.View, error) { return l.state.
 func (l *apiHost) Connected(string) bool                       { return true }
 func (l *apiHost) Pulls(string) []spec.Pull                    { return nil }
 
+func (l *apiHost) Exec(context.Context, spec.ExecRequest) (int, error) {
+	return 0, spec.ErrNotFound
+}
+
 func (l *apiHost) Propose(_ context.Context, c raftfsm.Command) (any, error) {
 	l.index++
 	return l.state.Apply(l.index, c)

@@ -120,9 +120,8 @@ func (s *Service) connect(ctx context.Context, session string, first []byte) (ca
 			return nil, nil, err
 		}
 		return func(ctx context.Context, client Conn) error {
-			ctx, cancel := s.WhileKeyLives(ctx, found.request.KeyID)
-			defer cancel()
-			return serveEnded(found.serve(ctx, client))
+			s.whileKeyLives(ctx, found.request.KeyID, client, func(ctx context.Context) { _ = found.serve(ctx, client) }) // that is how sessions end
+			return nil
 		}, func() {}, nil
 	}
 	address, authorized, err := s.next(ctx, session)
@@ -134,20 +133,30 @@ func (s *Service) connect(ctx context.Context, session string, first []byte) (ca
 		return nil, nil, err
 	}
 	return func(ctx context.Context, client Conn) error {
-		if authorized {
-			watched, cancel := s.WhileKeyLives(ctx, keyID)
-			defer cancel()
-			ctx = watched
-		}
-		relay(ctx, client, host)
+		s.whileKeyLives(ctx, keyID, client, func(ctx context.Context) { relay(ctx, client, host) })
 		return nil
 	}, end, nil
 }
 
-// serveEnded is the error of a connection that had carried a session: none, as that is how they end.
-func serveEnded(error) error { return nil }
+// whileKeyLives carries messages until that is over, or the access key is removed or expires, which the client is told; no key is there for ever.
+func (s *Service) whileKeyLives(ctx context.Context, keyID string, client Conn, carry func(context.Context)) {
+	lives, cancel := s.WhileKeyLives(ctx, keyID)
+	defer cancel()
+	carrying, end := context.WithCancel(context.WithoutCancel(lives))
+	defer end()
+	defer context.AfterFunc(lives, func() {
+		if httpx.KeyRemoved(lives) {
+			client.Close(shorten(context.Cause(lives))) // before it is broken off, which cannot tell why
+		}
+		end()
+	})()
+	carry(carrying)
+}
 
 func (s *Service) isServer() bool {
+	if s.Local == nil {
+		return false
+	}
 	_, err := s.Local.StaleView()
 	return err == nil
 }
@@ -203,6 +212,7 @@ func (s *Service) ServeAttach(x *httpx.Exchange) error {
 	}
 	control := x.Controller()
 	client := newBetween(x.Request.Body, &httpx.StreamWriter{Exchange: x, Flush: true}, func() { _ = control.SetReadDeadline(time.Now()) }) // reading fails then
+	defer client.shutdown(func() { _ = control.SetWriteDeadline(time.Now()) })
 	ctx, cancel := s.Peers.Stop.Context(x.Context())
 	defer cancel()
 	first, err := readFirst(ctx, client)
@@ -224,7 +234,8 @@ func (s *Service) ServeAttach(x *httpx.Exchange) error {
 		return err
 	}
 	begin(x, found.request.KeyID)
-	return serveEnded(found.serve(ctx, client))
+	_ = found.serve(ctx, client) // that is how sessions end
+	return nil
 }
 
 // begin begins the response before there are messages.

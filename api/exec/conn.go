@@ -60,9 +60,11 @@ func (s webSocket) Close(reason string) {
 type between struct {
 	in  *bufio.Reader
 	out io.Writer
-	end func() // breaks it off
+	end func() // has reading fail
 
-	mu sync.Mutex // guards out
+	writing sync.Mutex // guards out; it may be held for long
+	mu      sync.Mutex // guards what follows, and end
+	shut    bool       // neither out nor end is to be used any more
 }
 
 const lengthBytes = 4
@@ -75,14 +77,14 @@ var errTooLong = fmt.Errorf("a message is longer than %d bytes", maxMessage)
 
 // Read returns the next message.
 func (b *between) Read(ctx context.Context) ([]byte, error) {
-	defer context.AfterFunc(ctx, b.end)()
+	defer context.AfterFunc(ctx, func() { b.Close("") })()
 	var length [lengthBytes]byte
 	if _, err := io.ReadFull(b.in, length[:]); err != nil {
 		return nil, err
 	}
 	n := binary.BigEndian.Uint32(length[:])
 	if n > maxMessage {
-		b.end()
+		b.Close("")
 		return nil, errTooLong
 	}
 	message := make([]byte, n)
@@ -94,8 +96,11 @@ func (b *between) Read(ctx context.Context) ([]byte, error) {
 
 // Write sends a message.
 func (b *between) Write(message []byte) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.writing.Lock()
+	defer b.writing.Unlock()
+	if b.isShut() {
+		return io.ErrClosedPipe
+	}
 	framed := make([]byte, lengthBytes, lengthBytes+len(message))
 	binary.BigEndian.PutUint32(framed, uint32(len(message)))
 	_, err := b.out.Write(append(framed, message...))
@@ -103,7 +108,31 @@ func (b *between) Write(message []byte) error {
 }
 
 // Close breaks the connection off: the messages themselves say why.
-func (b *between) Close(string) { b.end() }
+func (b *between) Close(string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.shut {
+		b.end()
+	}
+}
+
+func (b *between) isShut() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.shut
+}
+
+// shutdown returns when the connection is not used any more: a response must not be, once its handler has returned. interrupt fails a write that is under way.
+func (b *between) shutdown(interrupt func()) {
+	b.mu.Lock()
+	b.shut = true
+	b.mu.Unlock()
+	if !b.writing.TryLock() {
+		interrupt()
+		b.writing.Lock()
+	}
+	b.writing.Unlock()
+}
 
 // relay carries messages between two connections until one ends or ctx does, and ends both.
 func relay(ctx context.Context, client, host Conn) {

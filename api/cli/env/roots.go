@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 
 	"pinion/packaging/atomicfile"
 )
@@ -19,26 +18,31 @@ var systemRoots = []string{
 }
 
 // rootsVariable names the file with the CAs that programs trust, for those that have no variable of their own: session-manager-plugin of
-// `aws ecs execute-command`. The file has the CA of the pool beside those of the system, because it takes their place. There is no variable where the
-// user has one, and outside Linux, where programs do not read it.
+// `aws ecs execute-command`. It takes the place of the file that they read otherwise, so it has the CA of the pool behind what is in that. There
+// is none outside Linux, where programs do not read the variable.
 func rootsVariable(caFile, cacheDir string, getenv func(string) string) (variables []Variable, err error) {
-	const name, prefix = "SSL_CERT_FILE", "roots-"
-	dir := filepath.Join(cacheDir, "pinion")
-	if has := getenv(name); caFile == "" || runtime.GOOS != "linux" || has != "" && !strings.HasPrefix(has, filepath.Join(dir, prefix)) {
+	const name = "SSL_CERT_FILE"
+	if caFile == "" || runtime.GOOS != "linux" {
 		return nil, nil
 	}
-	roots, err := os.ReadFile(caFile)
+	ca, err := os.ReadFile(caFile)
 	if err != nil {
 		return nil, err
 	}
-	for _, path := range systemRoots {
-		if system, err := os.ReadFile(path); err == nil {
-			roots = append(append(system, '\n'), roots...)
+	dir := filepath.Join(cacheDir, "pinion")
+	others := systemRoots
+	if has := getenv(name); has != "" && filepath.Dir(has) != dir { // the user's own, and not one of these
+		others = []string{has}
+	}
+	roots := ca
+	for _, path := range others {
+		if other, err := os.ReadFile(path); err == nil {
+			roots = append(append(other, '\n'), ca...)
 			break
 		}
 	}
 	sum := sha256.Sum256(roots)
-	path := filepath.Join(dir, prefix+hex.EncodeToString(sum[:8])+".pem")
+	path := filepath.Join(dir, "roots-"+hex.EncodeToString(sum[:8])+".pem")
 	if _, err := os.Stat(path); err == nil {
 		return []Variable{{Name: name, Value: path}}, nil
 	}
