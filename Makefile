@@ -89,6 +89,8 @@ fuzz: ## every fuzz target with a million inputs, and the properties of requests
 	$(fuzz) -fuzz '^FuzzAWSJSON$$' ./api
 	$(fuzz) -fuzz '^FuzzCloudWatchLogs$$' ./api
 	$(fuzz) -fuzz '^FuzzDecode$$' ./api/wire
+	$(fuzz) -fuzz '^FuzzMessage$$' ./api/exec/datachannel
+	$(fuzz) -fuzz '^FuzzDataChannel$$' ./api/exec
 	$(fuzz) -fuzz '^FuzzFilterPattern$$' ./api/cloudwatchlogs
 	$(fuzz) -fuzz '^FuzzRequest$$' ./api/auth/sigv4
 	$(fuzz) -fuzz '^FuzzAuthorization$$' ./api/auth/sigv4

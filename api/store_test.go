@@ -159,7 +159,8 @@ func (c *fakeStore) enqueue(view *raftfsm.View, r spec.RunRequest, launch *raftf
 			ID: fmt.Sprintf("%032x", c.placed), Cluster: r.Cluster, Definition: r.Definition, Group: r.Group, LaunchType: r.LaunchType,
 			CapacityProvider: r.CapacityProvider, LastStatus: spec.Provisioning, DesiredStatus: spec.Running, Tags: r.Tags, Version: 1, CreatedAt: epoch, Owner: ownerOf(r), Exec: r.Exec,
 		}
-		if index := r.ArrayFrom + i; r.Array {
+		if r.ArrayFrom != nil {
+			index := *r.ArrayFrom + i
 			task.ArrayIndex = &index
 		}
 		for _, container := range view.Definition(r.Definition).Containers {

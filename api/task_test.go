@@ -97,7 +97,6 @@ func TestRunTaskRefuses(t *testing.T) {
 		{"a capacity provider and a launch type", run + `"launchType":"EC2","capacityProviderStrategy":[{"capacityProvider":"x"}]}`, invalid, "Specifying both a launch type and capacity provider strategy is not supported. Remove one and try again."},
 		{"a launch type that is none", run + `"launchType":"MOON"}`, invalid, `launchType must be one of EC2, FARGATE, EXTERNAL, MANAGED_INSTANCES, not "MOON"`},
 		{"a long reference", run + `"referenceId":"` + strings.Repeat("x", 1025) + `"}`, invalid, "referenceId must be at most 1024 characters long, not 1025."},
-		{"exec", run + `"enableExecuteCommand":true}`, "ClientException", "enableExecuteCommand is not supported by Pinion yet: running a command inside a task is not built yet. Remove the field."},
 		{"an ARN of another account", `{"taskDefinition":"arn:aws:ecs:us-east-1:999999999999:task-definition/tensorflow-1-gpu"}`, invalid, "Invalid identifier: arn:aws:ecs:us-east-1:999999999999:task-definition/tensorflow-1-gpu belongs to account 999999999999, here is account 123456789012"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -135,7 +135,7 @@ func TestTasksWaitForOthersToEnd(t *testing.T) {
 	joinWith(t, s, 8)
 	definition := define(t, s, 1)
 	array := queuedRun(definition)
-	array.Count, array.Array, array.Group = 3, true, "nightly"
+	array.Count, array.ArrayFrom, array.Group = 3, new(int), "nightly"
 	before := runQueued(t, s, array)
 	after := func(word string) *spec.Task {
 		return run(t.Context(), t, s, queuedRun(definition, tags("after="+word)...)).Tasks[0]

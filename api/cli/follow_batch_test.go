@@ -9,14 +9,17 @@ import (
 	"pinion/api/cli/exit"
 )
 
-// runTask is the RunTask that was sent, without what differs each time.
+// runTask is the RunTask that was sent, without what differs each time or is always the same.
 func (h *fakeHost) runTask(t *testing.T) string {
 	t.Helper()
 	var in map[string]any
 	if err := json.Unmarshal([]byte(h.bodies["RunTask"]), &in); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"cluster", "taskDefinition", "clientToken", "startedBy"} {
+	if in["enableExecuteCommand"] != true {
+		t.Error("nobody may run commands in the tasks")
+	}
+	for _, name := range []string{"cluster", "taskDefinition", "clientToken", "startedBy", "enableExecuteCommand"} {
 		delete(in, name)
 	}
 	text, _ := json.Marshal(in)

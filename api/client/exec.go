@@ -36,7 +36,7 @@ type ExecRequest struct {
 // Exec runs a command in a container of a task, and returns its exit code when it has ended and its output is written: 127 for a command that the container
 // does not have. When ctx ends first the command is killed.
 func (c *Client) Exec(ctx context.Context, task string, r ExecRequest) (exitCode int, err error) {
-	connection, err := c.openExec(ctx, task, r)
+	connection, err := openExec(ctx, c, task, r)
 	if err != nil {
 		return 0, err
 	}
@@ -51,7 +51,7 @@ func (c *Client) Exec(ctx context.Context, task string, r ExecRequest) (exitCode
 }
 
 // openExec opens a session, and connects to it.
-func (c *Client) openExec(ctx context.Context, task string, r ExecRequest) (*websocket.Conn, error) {
+func openExec(ctx context.Context, c *Client, task string, r ExecRequest) (*websocket.Conn, error) {
 	body, err := json.Marshal(r)
 	if err != nil {
 		return nil, err

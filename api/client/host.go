@@ -56,7 +56,7 @@ type VirtualIP struct {
 // Inventory is the GPUs of a host.
 type Inventory struct {
 	Devices   []Device `json:"devices"`
-	Driver    string   `json:"driver"` // version of the kernel driver
+	Driver    string   `json:"driver"` // readVersion of the kernel driver
 	CUDA      string   `json:"cuda"`   // highest CUDA version that the driver serves
 	Simulated bool     `json:"simulated"`
 	Problem   string   `json:"problem"` // why GPUs cannot be seen; empty when they can, or there are none
@@ -178,7 +178,7 @@ func (c *Client) GPUs(ctx context.Context) ([]GPU, error) {
 
 // HostID is the id of the host that this client talks to.
 func (c *Client) HostID(ctx context.Context) (string, error) {
-	version, err := c.version(ctx)
+	version, err := readVersion(ctx, c)
 	if err == nil && version.HostID == "" {
 		err = errors.New("the host does not tell its id to this access key: use its socket, as root on its machine")
 	}
@@ -187,7 +187,7 @@ func (c *Client) HostID(ctx context.Context) (string, error) {
 
 // Version is the version of Pinion on the host that this client talks to.
 func (c *Client) Version(ctx context.Context) (string, error) {
-	version, err := c.version(ctx)
+	version, err := readVersion(ctx, c)
 	return version.Version, err
 }
 
@@ -197,7 +197,7 @@ type hostVersion struct {
 	HostID  string `json:"hostId"`
 }
 
-func (c *Client) version(ctx context.Context) (hostVersion, error) {
+func readVersion(ctx context.Context, c *Client) (hostVersion, error) {
 	var version hostVersion
 	return version, c.Get(ctx, "/v1/version", nil, &version)
 }

@@ -234,20 +234,20 @@ func (c *Client) DescribeTasks(ctx context.Context, cluster string, ids []string
 
 // TaskIDs lists the ids of all tasks of a cluster, those that stopped within the last hour included, sorted.
 func (c *Client) TaskIDs(ctx context.Context, cluster string) ([]string, error) {
-	return c.taskIDs(ctx, map[string]any{"cluster": cluster})
+	return listTasks(ctx, c, map[string]any{"cluster": cluster})
 }
 
 // TaskIDsStartedBy is TaskIDs for the tasks with this startedBy.
 func (c *Client) TaskIDsStartedBy(ctx context.Context, cluster, startedBy string) ([]string, error) {
-	return c.taskIDs(ctx, map[string]any{"cluster": cluster, "startedBy": startedBy})
+	return listTasks(ctx, c, map[string]any{"cluster": cluster, "startedBy": startedBy})
 }
 
 // TaskIDsOfFamily is Client.TaskIDs for the tasks of a family of task definitions.
 func TaskIDsOfFamily(ctx context.Context, c *Client, cluster, family string) ([]string, error) {
-	return c.taskIDs(ctx, map[string]any{"cluster": cluster, "family": family})
+	return listTasks(ctx, c, map[string]any{"cluster": cluster, "family": family})
 }
 
-func (c *Client) taskIDs(ctx context.Context, in map[string]any) ([]string, error) {
+func listTasks(ctx context.Context, c *Client, in map[string]any) ([]string, error) {
 	var ids []string
 	for _, desired := range []string{"RUNNING", "STOPPED"} {
 		in["desiredStatus"] = desired

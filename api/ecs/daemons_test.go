@@ -146,9 +146,6 @@ func TestWhatADaemonCannotSay(t *testing.T) {
 			t.Errorf("%s: %q", member, got)
 		}
 	}
-	if got := f.call("CreateDaemon", `{`+arnOf+`,"capacityProviderArns":["PINION"],"enableExecuteCommand":true}`); got.err == nil {
-		t.Error("a daemon with execute command is made")
-	}
 	f.must(t, "CreateDaemon", `{`+arnOf+`,"capacityProviderArns":["`+arnPrefix+`capacity-provider/PINION"],"critical":false,"enableExecuteCommand":false,"deploymentConfiguration":{"alarms":{"enable":false}}}`)
 	if got := errorType(f.call("CreateDaemon", `{`+arnOf+`,"capacityProviderArns":["PINION"]}`).err); got != invalid {
 		t.Errorf("a second daemon of the name: %q", got)

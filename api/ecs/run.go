@@ -67,7 +67,7 @@ func ownToken(r *Request, given string) string {
 
 // resolveQueue fills in how many tasks there are to be, and the capacity provider that they wait in.
 func resolveQueue(r *Request, cluster *spec.Cluster, in *types.RunTaskInput, request *spec.RunRequest) (err error) {
-	if request.Array, request.ArrayFrom, request.Count, err = taskTotal(in, r.MaxCount); err != nil {
+	if request.ArrayFrom, request.Count, err = taskTotal(in, r.MaxCount); err != nil {
 		return err
 	}
 	if request.CapacityProvider, err = capacity.Queue(r, cluster, in); err != nil {

@@ -15,24 +15,25 @@ import (
 var arrayPattern = lazyregexp.New(`^([0-9]{1,9})-([0-9]{1,9})$`)
 
 // taskTotal is how many tasks a call asks for, by count or by the indexes of an array.
-func taskTotal(in *types.RunTaskInput, most int) (array bool, from, count int, err error) {
+func taskTotal(in *types.RunTaskInput, most int) (arrayFrom *int, count int, err error) {
 	switch {
 	case in.Array == "" && in.Count == nil:
-		return false, 0, 1, nil
+		return nil, 1, nil
 	case in.Array == "":
 		count = *in.Count
 	case in.Count != nil:
-		return false, 0, 0, field.Errorf("array", "count and array both say how many tasks there are: give one of them.")
+		return nil, 0, field.Errorf("array", "count and array both say how many tasks there are: give one of them.")
 	default:
-		array = true
+		from := 0
 		if from, count, err = parseArray(in.Array); err != nil {
-			return false, 0, 0, err
+			return nil, 0, err
 		}
+		arrayFrom = &from
 	}
 	if count < 1 || count > most {
-		return false, 0, 0, field.Errorf("count", "count must be between 1 and %d, not %d.", most, count)
+		return nil, 0, field.Errorf("count", "count must be between 1 and %d, not %d.", most, count)
 	}
-	return array, from, count, nil
+	return arrayFrom, count, nil
 }
 
 // parseArray reads "0-99", the indexes of the tasks of an array: the first, and how many there are.

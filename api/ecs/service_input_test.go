@@ -27,7 +27,6 @@ func TestWhatAServiceCannotBe(t *testing.T) {
 		`"networkConfiguration":{"awsvpcConfiguration":{"subnets":["s"]}}`:                                                                           "Network Configuration is not valid",
 		`"loadBalancers":[{"containerName":"c"}]`:                                                                                                    "The target group ARN \"\" is not valid",
 		`"loadBalancers":[{"loadBalancerName":"c"}]`:                                                                                                 "loadBalancerName is not supported",
-		`"enableExecuteCommand":true`:                                                                                                                "enableExecuteCommand is not supported by Pinion yet: running a command inside a task is not built yet",
 		`"serviceRegistries":[{"registryArn":"c"}]`:                                                                                                  "serviceRegistries is not supported",
 		`"volumeConfigurations":[{"name":"v"}]`:                                                                                                      "volumeConfigurations is not supported",
 		`"vpcLatticeConfigurations":[{"roleArn":"v"}]`:                                                                                               "vpcLatticeConfigurations is not supported",

@@ -50,7 +50,7 @@ func checkUnqueued(request *spec.RunRequest) error {
 		return field.Errorf("tags", "The tag %s has tasks wait for others, and %s.", spec.TagAfter, how)
 	case options.Hold:
 		return field.Errorf("tags", "The tag %s holds tasks that wait, and %s.", spec.TagHold, how)
-	case request.Array:
+	case request.ArrayFrom != nil:
 		return field.Errorf("array", "array is for tasks that may wait, and %s.", how)
 	}
 	return nil

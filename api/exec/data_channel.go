@@ -2,15 +2,12 @@ package exec
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
-	"fmt"
-	"io"
 	"sync"
 	"time"
 
 	"pinion/api/exec/datachannel"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/execution"
 )
 
 const (
@@ -30,7 +27,7 @@ type dataChannel struct {
 	session   string
 	opened    time.Time
 	input     *inputQueue
-	sizes     chan spec.TerminalSize
+	sizes     chan execution.TerminalSize
 	activity  func()            // is called when the session is used
 	terminate func(cause error) // ends the session
 	ready     chan struct{}     // closed when the client is ready for output
@@ -50,7 +47,7 @@ type dataChannel struct {
 
 func newDataChannel(session string, activity func(), terminate func(error)) *dataChannel {
 	c := &dataChannel{
-		session: session, opened: time.Now(), input: newInputQueue(), sizes: make(chan spec.TerminalSize, 1), activity: activity, terminate: terminate,
+		session: session, opened: time.Now(), input: newInputQueue(), sizes: make(chan execution.TerminalSize, 1), activity: activity, terminate: terminate,
 		ready: make(chan struct{}),
 	}
 	c.change.L = &c.mu
@@ -61,7 +58,7 @@ func newDataChannel(session string, activity func(), terminate func(error)) *dat
 func (c *dataChannel) Ready() <-chan struct{} { return c.ready }
 
 // Connect fills in the streams of the command.
-func (c *dataChannel) Connect(r *spec.ExecRequest) { r.Stdin, r.Stdout, r.Sizes = c.input, c, c.sizes }
+func (c *dataChannel) Connect(r *execution.Request) { r.Stdin, r.Stdout, r.Sizes = c.input, c, c.sizes }
 
 // Resumable reports that the client may connect again.
 func (c *dataChannel) Resumable() bool { return true }
@@ -187,7 +184,7 @@ func (c *dataChannel) deliver(m *datachannel.Message) {
 		c.activity()
 	case datachannel.Size:
 		if columns, rows, err := datachannel.TerminalSize(m.Payload); err == nil {
-			setSize(c.sizes, spec.TerminalSize{Columns: columns, Rows: rows})
+			setSize(c.sizes, execution.TerminalSize{Columns: columns, Rows: rows})
 		}
 	case datachannel.HandshakeResponse:
 		c.completeHandshake(m.Payload)
@@ -216,98 +213,8 @@ func (c *dataChannel) completeHandshake(response []byte) {
 	close(c.ready)
 }
 
-// Write sends output of the command. It waits while the client has too much of it, has paused it, or is away.
-func (c *dataChannel) Write(output []byte) (int, error) {
-	c.activity()
-	for sent := 0; sent < len(output); {
-		chunk := output[sent:min(len(output), sent+outputPayload)]
-		if !c.awaitRoom() {
-			return sent, io.ErrClosedPipe
-		}
-		c.send(datachannel.Data, append([]byte(nil), chunk...))
-		sent += len(chunk)
-	}
-	return len(output), nil
-}
-
-// awaitRoom waits until output may be sent; false when none may any more.
-func (c *dataChannel) awaitRoom() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for !c.over && (c.paused || c.window.Len() >= maxUnacknowledged) {
-		c.change.Wait()
-	}
-	return !c.over
-}
-
-// send numbers a message and sends it, if there is a connection. Otherwise, and if it gets lost there, it is sent later.
-func (c *dataChannel) send(kind datachannel.PayloadType, payload []byte) {
-	m := newMessage(kind, payload)
-	c.sending.Lock()
-	defer c.sending.Unlock()
-	c.mu.Lock()
-	c.window.Add(m, time.Now())
-	conn := c.conn
-	c.mu.Unlock()
-	if conn != nil && conn.Write(m.Append(nil)) != nil {
-		conn.Close("") // whoever reads it sees that
-	}
-}
-
-// Finish tells the client that the session is over, once it has all output: as long as it goes on acknowledging.
-func (c *dataChannel) Finish(_ int, cause error) {
-	c.drain()
-	c.mu.Lock()
-	conn := c.conn
-	c.over = true
-	c.mu.Unlock()
-	c.change.Broadcast()
-	c.input.close()
-	if conn == nil {
-		return
-	}
-	reason := ""
-	if cause != nil {
-		reason = fmt.Sprintf("Pinion: %v.", cause)
-	}
-	_ = conn.Write(datachannel.NewChannelClosed(c.session, reason, newUUID(), time.Now()).Append(nil)) // a client that is gone needs no word
-	conn.Close("the session is over")
-}
-
-// drain waits until everything is acknowledged, or nothing was for finishTimeout.
-func (c *dataChannel) drain() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for waiting := c.window.Len(); waiting > 0; waiting = c.window.Len() {
-		late := false
-		timer := time.AfterFunc(finishTimeout, func() {
-			c.mu.Lock()
-			late = true
-			c.mu.Unlock()
-			c.change.Broadcast()
-		})
-		for c.window.Len() == waiting && !late {
-			c.change.Wait()
-		}
-		timer.Stop()
-		if late {
-			return
-		}
-	}
-}
-
-func newMessage(kind datachannel.PayloadType, payload []byte) *datachannel.Message {
-	return &datachannel.Message{Type: datachannel.Output, ID: newUUID(), PayloadType: kind, Payload: payload, Created: time.Now()}
-}
-
-func newUUID() (id [16]byte) {
-	_, _ = rand.Read(id[:]) // never fails
-	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
-	return id
-}
-
 // setSize replaces the size that nobody has taken yet.
-func setSize(sizes chan spec.TerminalSize, size spec.TerminalSize) {
+func setSize(sizes chan execution.TerminalSize, size execution.TerminalSize) {
 	for {
 		select {
 		case sizes <- size:

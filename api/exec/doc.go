@@ -10,15 +10,16 @@ import (
 
 	"pinion/api/auth"
 	"pinion/api/exec/stream"
+	"pinion/raftfsm/execution"
 	"pinion/raftfsm/spec"
 )
 
 // Host is the agent of this host.
 type Host interface {
 	// Exec runs a command in a container of a task of this host, and returns its exit code when it has ended and its output is written. When
-	// ctx ends first the command is killed. spec.ErrNotFound when no such container runs here, spec.ErrExecRefused when the task does not
+	// ctx ends first the command is killed. spec.ErrNotFound when no such container runs here, execution.ErrRefused when the task does not
 	// allow it.
-	Exec(ctx context.Context, r spec.ExecRequest) (code int, err error)
+	Exec(ctx context.Context, r execution.Request) (code int, err error)
 }
 
 // Limits of sessions.

@@ -11,13 +11,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/execution"
 )
 
 // clientStream is the host's end of what a client speaks.
 type clientStream interface {
 	// Connect fills in the streams of the command.
-	Connect(r *spec.ExecRequest)
+	Connect(r *execution.Request)
 	// Ready is closed when the command may start.
 	Ready() <-chan struct{}
 	// Serve carries messages over a connection until it ends, and then reports why.
@@ -101,8 +101,8 @@ func (s *session) run(host Host) (code int, cause error) {
 		s.client.Finish(0, context.Cause(s.ctx))
 		return 0, context.Cause(s.ctx)
 	}
-	r := spec.ExecRequest{Task: s.request.Task, Container: s.request.Container, Command: s.request.Command, Admin: s.request.Admin, TTY: s.request.TTY}
-	r.Size = spec.TerminalSize(s.request.Size)
+	r := execution.Request{Task: s.request.Task, Container: s.request.Container, Command: s.request.Command, Admin: s.request.Admin, TTY: s.request.TTY}
+	r.Size = execution.TerminalSize(s.request.Size)
 	s.client.Connect(&r)
 	if s.request.DataChannel {
 		s.awaitSize(&r)
@@ -120,7 +120,7 @@ func (s *session) run(host Host) (code int, cause error) {
 }
 
 // awaitSize waits for the first size of the client's terminal, for a while.
-func (s *session) awaitSize(r *spec.ExecRequest) {
+func (s *session) awaitSize(r *execution.Request) {
 	late := time.NewTimer(sizeTimeout)
 	defer late.Stop()
 	select {

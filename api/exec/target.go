@@ -7,6 +7,7 @@ import (
 
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/execution"
 	"pinion/raftfsm/spec"
 )
 
@@ -25,7 +26,7 @@ func Target(view *raftfsm.View, t *spec.Task, name string, admin, strict bool) (
 	if strict && !t.Exec {
 		return nil, wire.Errorf(wire.InvalidParameter, notEnabled)
 	}
-	if refusal := t.ExecRefusal(effective, admin); refusal != "" {
+	if refusal := execution.Refusal(t, effective, admin); refusal != "" {
 		return nil, wire.Errorf(wire.AccessDenied, "No command may be run in task %s: %s. A key of the role admin may.", t.ID, refusal)
 	}
 	if name == "" && len(t.Containers) != 1 {

@@ -2,6 +2,8 @@ package rest
 
 import (
 	"math"
+	"net/http"
+	"reflect"
 
 	"pinion/api/exec"
 	"pinion/api/exec/stream"
@@ -40,8 +42,17 @@ type execView struct {
 	Container  string `json:"container"`
 }
 
-// openExec opens a session for a command in a container of a task.
-func (a *API) openExec(x *httpx.Exchange, res leader.Resolution) error {
+// execSessions opens sessions for commands in containers.
+type execSessions struct{ api *API }
+
+func (e execSessions) routes() []Route {
+	return []Route{
+		{Method: http.MethodPost, Path: "/v1/tasks/{id}/exec", Role: spec.RoleSubmit, Summary: "opens a session for a command in a container of a task; its client connects to /v1/data-channel/ and the session's id, with a WebSocket",
+			In: reflect.TypeFor[execInput](), Out: reflect.TypeFor[execView](), Serve: e.open},
+	}
+}
+
+func (e execSessions) open(x *httpx.Exchange, res leader.Resolution) error {
 	var in execInput
 	if err := decode(x, &in); err != nil {
 		return err
@@ -49,7 +60,7 @@ func (a *API) openExec(x *httpx.Exchange, res leader.Resolution) error {
 	if err := in.Size.check(); err != nil {
 		return err
 	}
-	task, err := findTask(x, res, a.Ended)
+	task, err := findTask(x, res, e.api.Ended)
 	if err != nil {
 		return err
 	}
@@ -63,7 +74,7 @@ func (a *API) openExec(x *httpx.Exchange, res leader.Resolution) error {
 	}
 	r := exec.Request{Task: task.ID, Container: container.Name, Command: in.Command, TTY: in.TTY, Size: stream.TerminalSize{Columns: uint16(in.Size.Columns), Rows: uint16(in.Size.Rows)}}
 	r.By(res.Principal, x.ClientAddress())
-	session, err := a.Exec.Open(x.Context(), host, r, wire.Server)
+	session, err := e.api.Exec.Open(x.Context(), host, r, wire.Server)
 	if err != nil {
 		return err
 	}

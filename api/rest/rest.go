@@ -17,6 +17,7 @@ import (
 	"pinion/api/wire"
 	"pinion/gpu"
 	"pinion/raftfsm"
+	"pinion/raftfsm/execution"
 	"pinion/raftfsm/issuer"
 	"pinion/raftfsm/spec"
 )
@@ -39,7 +40,7 @@ type TaskHost interface {
 	// Pulls is how far the image pulls of a task have come; empty when none is under way.
 	Pulls(taskID string) []spec.Pull
 	// Exec runs a command in a container of a task of this host; see exec.Host.
-	Exec(ctx context.Context, r spec.ExecRequest) (code int, err error)
+	Exec(ctx context.Context, r execution.Request) (code int, err error)
 }
 
 // Agent is what the agent of this host has.

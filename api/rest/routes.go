@@ -28,8 +28,6 @@ func (a *API) Routes() []Route {
 				{"follow", "1: stream new lines"}, staleParameter}, Mode: leader.StaleAllowed, Stream: true, Serve: a.onTaskHost(a.logs), Host: a.logs},
 		{Method: get, Path: "/v1/tasks/{id}/pulls", Role: read, Summary: "progress of the image pulls of a task", Query: []Parameter{staleParameter},
 			Out: reflect.TypeFor[[]pull](), Mode: leader.StaleAllowed, Serve: a.onTaskHost(a.pulls), Host: a.pulls},
-		{Method: post, Path: "/v1/tasks/{id}/exec", Role: spec.RoleSubmit, Summary: "opens a session for a command in a container of a task; its client connects to /v1/data-channel/ and the session's id, with a WebSocket",
-			In: reflect.TypeFor[execInput](), Out: reflect.TypeFor[execView](), Serve: a.openExec},
 		{Method: get, Path: "/v1/tasks/{id}/explain", Role: read, Summary: "why a task is where it is: why each host refuses it, which tasks hold what it needs, its earliest start",
 			Query: []Parameter{{"brief", "true: without the hosts; of a pending task only its position in the queue, and whether any host could run it"}},
 			Out:   reflect.TypeFor[explanation](), Serve: a.explainTask},
@@ -75,7 +73,7 @@ func (a *API) Routes() []Route {
 			Out: reflect.TypeFor[checksumView](), Mode: leader.LocalOnly, Serve: a.checksum},
 		{Method: get, Path: "/v1/admin/digest", Role: admin, Summary: "the former name of /v1/admin/checksum",
 			Out: reflect.TypeFor[checksumView](), Mode: leader.LocalOnly, Serve: a.checksum},
-	}, callerRoutes(), gpuQuarantine{a}.routes(), gpuCheck{a}.routes(), gpuUsage{a, &usageCache{}}.routes(), doctor{a}.routes(), taskList{a}.routes(), definitionList{a}.routes(), logins{a}.adminRoutes(), history{a}.routes(), settings{a}.routes())
+	}, callerRoutes(), execSessions{a}.routes(), gpuQuarantine{a}.routes(), gpuCheck{a}.routes(), gpuUsage{a, &usageCache{}}.routes(), doctor{a}.routes(), taskList{a}.routes(), definitionList{a}.routes(), logins{a}.adminRoutes(), history{a}.routes(), settings{a}.routes())
 }
 
 // OpenRoutes is the table of the routes that need no access key.

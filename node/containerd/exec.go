@@ -22,7 +22,7 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 
 	"pinion/node/runtime"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/execution"
 )
 
 var _ runtime.Execer = (*Runtime)(nil)
@@ -33,7 +33,7 @@ const exitCommandNotFound = 127
 // Exec runs a further command in a running container, with every setting of the container's process except arguments and
 // terminal.
 func (r *Runtime) Exec(ctx context.Context, id string, c runtime.ExecRequest) (int, error) {
-	e := &execution{runtime: r, container: id, id: "exec-" + strconv.FormatInt(time.Now().UnixNano(), 36)}
+	e := &execProcess{runtime: r, container: id, id: "exec-" + strconv.FormatInt(time.Now().UnixNano(), 36)}
 	code, err := e.run(r.inNamespace(ctx), c)
 	if err != nil {
 		return 0, fmt.Errorf("run a command in container %s: %w", id, err)
@@ -41,14 +41,14 @@ func (r *Runtime) Exec(ctx context.Context, id string, c runtime.ExecRequest) (i
 	return code, nil
 }
 
-// execution is one command beside a container's own process: containerd's exec process.
-type execution struct {
+// execProcess is one command beside a container's own process: containerd's exec process.
+type execProcess struct {
 	runtime   *Runtime
 	container string
 	id        string
 }
 
-func (e *execution) run(ctx context.Context, c runtime.ExecRequest) (int, error) {
+func (e *execProcess) run(ctx context.Context, c runtime.ExecRequest) (int, error) {
 	process, err := e.runtime.processOf(ctx, e.container)
 	if err != nil {
 		return 0, err
@@ -57,7 +57,7 @@ func (e *execution) run(ctx context.Context, c runtime.ExecRequest) (int, error)
 	if c.TTY {
 		process.Env = withTerm(process.Env)
 	}
-	if c.TTY && c.Size != (spec.TerminalSize{}) {
+	if c.TTY && c.Size != (execution.TerminalSize{}) {
 		process.ConsoleSize = &specs.Box{Width: uint(c.Size.Columns), Height: uint(c.Size.Rows)}
 	}
 	spec, err := typeurl.MarshalAnyToProto(process)
@@ -88,7 +88,7 @@ func (e *execution) run(ctx context.Context, c runtime.ExecRequest) (int, error)
 }
 
 // connect creates named pipes for the streams of the request; nil when the request connects none.
-func (e *execution) connect(ctx context.Context, c runtime.ExecRequest) (cio.IO, error) {
+func (e *execProcess) connect(ctx context.Context, c runtime.ExecRequest) (cio.IO, error) {
 	if c.Stdio == (runtime.Stdio{}) {
 		return cio.NullIO(e.id)
 	}
@@ -111,7 +111,7 @@ func (e *execution) connect(ctx context.Context, c runtime.ExecRequest) (cio.IO,
 }
 
 // startAndWait starts the command and waits until it has exited.
-func (e *execution) startAndWait(ctx context.Context, c runtime.ExecRequest) (code int, started bool, err error) {
+func (e *execProcess) startAndWait(ctx context.Context, c runtime.ExecRequest) (code int, started bool, err error) {
 	service := e.runtime.client.TaskService()
 	_, err = service.Start(ctx, &tasks.StartRequest{ContainerID: e.container, ExecID: e.id})
 	if err = errgrpc.ToNative(err); err != nil {
@@ -134,7 +134,7 @@ func (e *execution) startAndWait(ctx context.Context, c runtime.ExecRequest) (co
 }
 
 // sayNotFound writes why a command does not start where its errors would go, as a shell does.
-func (e *execution) sayNotFound(c runtime.ExecRequest, err error) {
+func (e *execProcess) sayNotFound(c runtime.ExecRequest, err error) {
 	to := c.Stdio.Stderr
 	if c.TTY {
 		to = c.Stdio.Stdout
@@ -150,7 +150,7 @@ func (e *execution) sayNotFound(c runtime.ExecRequest, err error) {
 }
 
 // resize gives the command's terminal each of its sizes until ctx ends.
-func (e *execution) resize(ctx context.Context, sizes <-chan spec.TerminalSize) {
+func (e *execProcess) resize(ctx context.Context, sizes <-chan execution.TerminalSize) {
 	for {
 		select {
 		case size := <-sizes:
@@ -173,7 +173,7 @@ func withTerm(env []string) []string {
 }
 
 // delete removes the execution and kills a command that still runs. Anything that remains is removed with the container.
-func (e *execution) delete(ctx context.Context) {
+func (e *execProcess) delete(ctx context.Context) {
 	expired := ctx.Err() != nil
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTimeout)
 	defer cancel()

@@ -4,7 +4,7 @@ import (
 	"context"
 	"io"
 
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/execution"
 )
 
 // Execer runs commands in running containers: health checks, and interactive commands.
@@ -20,9 +20,9 @@ type Execer interface {
 type ExecRequest struct {
 	Cmd   []string // program and arguments
 	Stdio Stdio
-	TTY   bool                     // run it on a terminal; its output then comes on Stdout alone
-	Size  spec.TerminalSize        // of the terminal at first; zero: not known
-	Sizes <-chan spec.TerminalSize // of the terminal, as they change; nil: it stays as it is
+	TTY   bool                          // run it on a terminal; its output then comes on Stdout alone
+	Size  execution.TerminalSize        // of the terminal at first; zero: not known
+	Sizes <-chan execution.TerminalSize // of the terminal, as they change; nil: it stays as it is
 }
 
 // Stdio connects a command's streams. A nil stream is not connected: no input, output dropped.

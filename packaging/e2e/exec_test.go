@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/creack/pty"
 
@@ -117,13 +116,12 @@ func (s *terminal) types(line, shows string) {
 
 func (s *terminal) shows(what string) {
 	s.t.Helper()
-	deadline := time.Now().Add(waitTimeout)
-	for !strings.Contains(s.screen.String()[s.read:], what) {
-		if time.Now().After(deadline) {
-			s.t.Fatalf("%q is not shown:\n%s", what, s.screen.String())
+	defer func() {
+		if s.t.Failed() {
+			s.t.Logf("the terminal shows:\n%s", s.screen)
 		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	}()
+	eventually(s.t, fmt.Sprintf("the terminal shows %q", what), func() bool { return strings.Contains(s.screen.String()[s.read:], what) })
 }
 
 func TestAShellOnATerminal(t *testing.T) {

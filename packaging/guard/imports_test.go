@@ -12,7 +12,7 @@ import (
 var rooms = map[string]string{
 	"api":     "raftfsm gpu packaging/atomicfile packaging/clientnet",
 	"server":  "raftfsm gpu packaging/atomicfile packaging/clientnet packaging/failpoint packaging/heap packaging/keystore packaging/tick",
-	"node":    "raftfsm/spec raftfsm/gpuuse raftfsm/logdriver raftfsm/metric raftfsm/partition raftfsm/traffic raftfsm/volumeroot raftfsm/lazyregexp gpu packaging/atomicfile packaging/failpoint packaging/heap packaging/tick",
+	"node":    "raftfsm/spec raftfsm/execution raftfsm/gpuuse raftfsm/logdriver raftfsm/metric raftfsm/partition raftfsm/traffic raftfsm/volumeroot raftfsm/lazyregexp gpu packaging/atomicfile packaging/failpoint packaging/heap packaging/tick",
 	"raftfsm": "gpu",
 	"gpu":     "",
 }
@@ -75,7 +75,7 @@ var floors = map[string][]string{
 		".",
 		"alarm loadbalancer loggroup jointoken capacityprovider accountsetting acme taskset virtualip",
 		"command",
-		"query tally issuer ended edit change snapshot table ledger",
+		"execution query tally issuer ended edit change snapshot table ledger",
 		"service scaling",
 		"codec spec metric changelog watch sortkey",
 		"compact traffic logdriver hostport volumeroot quarantine partition gpuuse",

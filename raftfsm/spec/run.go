@@ -29,8 +29,7 @@ type RunRequest struct {
 	Strategy    []PlacementStrategy   // the first decides, the next among its equals; empty: Pinion's own order of hosts
 
 	CapacityProvider string // the queue that the tasks wait in; empty: what has no place fails at once
-	ArrayFrom        int    // with Array: the index of the first of the Count tasks
-	Array            bool   // each task gets a number
+	ArrayFrom        *int   // of an array: the index of the first of the Count tasks; nil: they have none
 
 	Hold *TaskHold // of tasks that wait: they are held from the beginning
 }

@@ -149,7 +149,7 @@ func TestStartTaskStartsAGangOnTheNamedHostsOrNowhere(t *testing.T) {
 
 func TestAnArrayIsNumbered(t *testing.T) {
 	r := request(3, 1)
-	r.Run.Array, r.Run.ArrayFrom = true, 5
+	r.Run.ArrayFrom = new(5)
 	for i, task := range append(plan([]Host{host("a", 4)}, r).Tasks, NewPendingTasks(r)...) {
 		if want := 5 + i%3; task.ArrayIndex == nil || *task.ArrayIndex != want {
 			t.Errorf("task %d has number %v", i, task.ArrayIndex)

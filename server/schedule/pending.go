@@ -25,7 +25,8 @@ func NewPendingTasks(r Request) []*spec.Task {
 		if gang != "" {
 			task.Gang = &spec.GangMember{ID: gang, Rank: i, Size: r.Run.Count}
 		}
-		if index := r.Run.ArrayFrom + i; r.Run.Array {
+		if r.Run.ArrayFrom != nil {
+			index := *r.Run.ArrayFrom + i
 			task.ArrayIndex = &index
 		}
 		tasks = append(tasks, task)

@@ -55,9 +55,9 @@ func (a *evaluation) dependencies() (words []string) {
 
 // arrayIndex returns the array index of the next task; nil outside an array.
 func (a *evaluation) arrayIndex() *int {
-	if !a.Run.Array {
+	if a.Run.ArrayFrom == nil {
 		return nil
 	}
-	index := a.Run.ArrayFrom + a.placed
+	index := *a.Run.ArrayFrom + a.placed
 	return &index
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -26,6 +27,9 @@ func rootsVariable(caFile, cacheDir string, getenv func(string) string) (variabl
 		return nil, nil
 	}
 	ca, err := os.ReadFile(caFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // of a host that makes it when it starts; AWS_CA_BUNDLE names it all the same
+	}
 	if err != nil {
 		return nil, err
 	}
