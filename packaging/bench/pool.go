@@ -38,7 +38,7 @@ func measurePool(ctx context.Context, o options, r *results) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.down()) }()
-	for _, measure := range []func(*pool, options, *results) error{measureAgent, measurePoolReplies, measureKills, measureLosses} {
+	for _, measure := range []func(*pool, options, *results) error{measureAgent, measurePoolReplies, measureKeyPresses, measureKills, measureLosses} {
 		if err := measure(p, o, r); err != nil {
 			return err
 		}

@@ -81,7 +81,7 @@ func onTerminal(ctx context.Context, inv *invocation.Invocation, task string, r 
 	if err != nil {
 		return 0, err
 	}
-	defer term.Restore(keys, before) //nolint:errcheck // it was in that state
+	defer func() { _ = term.Restore(keys, before) }() // it was in that state
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r.Size = sizeOfTerminal()
