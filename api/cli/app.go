@@ -177,6 +177,8 @@ func commands(p Program) []*cli.Command {
 		psCommand(p),
 		logsCommand(p),
 		exec.Command(p.system),
+		exec.CopyCommand(p.system),
+		run.ShellCommand(p.system, exec.Attach),
 		why.Command(p.system),
 		stopCommand(p),
 		queueCommand(p),

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -210,4 +211,38 @@ func TestExecIsRefusedWhereTheTaskDoesNotAllowIt(t *testing.T) {
 	if out, err := h.tryPinion("exec", id, "true"); err == nil || !strings.Contains(err.Error(), "STOPPED") {
 		t.Errorf("in a stopped task: %q, %v", out, err)
 	}
+}
+
+func TestFilesAreCopiedToATaskAndBack(t *testing.T) {
+	h := sharedHost(t)
+	id := h.runForExec(t, "exec-copy")
+	dir := t.TempDir()
+	writeFile(t, dir, "one", "first")
+	h.pinion(t, "cp", dir, id+":/tmp/there")
+	if out := h.pinion(t, "exec", id, "cat", "/tmp/there/one"); out != "first" {
+		t.Errorf("the task has %q", out)
+	}
+	h.pinion(t, "exec", id, "sh", "-c", "echo second > /tmp/there/two")
+	h.pinion(t, "cp", id+":/tmp/there", filepath.Join(dir, "back"))
+	if text, err := os.ReadFile(filepath.Join(dir, "back", "two")); err != nil || string(text) != "second\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+	h.pinion(t, "cp", filepath.Join(dir, "one"), id+":/tmp/there") // into the directory that is there
+	h.pinion(t, "cp", id+":/tmp/there/one", dir)
+	if out, err := h.tryPinion("cp", id+":/tmp/nothing", dir); err == nil || !strings.Contains(err.Error(), "nothing") {
+		t.Errorf("%q, %v", out, err)
+	}
+}
+
+func TestATaskEndsWithItsShell(t *testing.T) {
+	h := sharedHost(t)
+	s := onTerminal(t, exec.Command(binary, "--data-dir", h.dir, "shell", "--gpus", "1", "--name", "mine", "busybox"), 120, 40)
+	s.shows("/ # ")
+	s.types("echo gpu=$NVIDIA_VISIBLE_DEVICES; stty size", "gpu=GPU-")
+	s.shows("40 120")
+	s.types("exit 4", "")
+	if err := s.command.Wait(); s.command.ProcessState.ExitCode() != 4 {
+		t.Errorf("it ends with %v:\n%s", err, s.screen)
+	}
+	eventually(t, "the task has stopped", func() bool { return !strings.Contains(h.pinion(t, "ps"), "run-mine") })
 }

@@ -3,7 +3,7 @@ package arguments
 import "strings"
 
 const (
-	interactive = "interactive sessions are not supported yet"
+	interactive = "`pinion shell IMAGE` opens a shell in a new task, `pinion exec -it TASK -- sh` in one that runs"
 	memoryFlag  = "--memory SIZE, such as 64g, limits the memory"
 	countFlag   = "--count N starts several tasks; with --gang they start and stop together, with RANK and WORLD_SIZE"
 	holdFlag    = "--hold keeps a task from starting until `pinion task release TASK`"

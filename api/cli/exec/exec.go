@@ -71,6 +71,11 @@ func Run(ctx context.Context, inv *invocation.Invocation, task string, r client.
 	return exit.Silent(code)
 }
 
+// Attach runs a command in a task on the terminal of this process.
+func Attach(ctx context.Context, inv *invocation.Invocation, task string, command []string) error {
+	return Run(ctx, inv, task, client.ExecRequest{Command: command, TTY: term.IsTerminal(int(os.Stdin.Fd()))}, true)
+}
+
 // onTerminal runs the command, and gives it this process's terminal as it is, if it asks for one and there is one.
 func onTerminal(ctx context.Context, inv *invocation.Invocation, task string, r client.ExecRequest) (int, error) {
 	keys := int(os.Stdin.Fd())

@@ -3,10 +3,9 @@ package words
 // otherTools answers the commands of Docker, Slurm, Kubernetes, Nomad and the AWS CLI with Pinion's.
 var otherTools = map[string]string{
 	// Docker
-	"attach":    "`pinion logs -f TASK` follows the output of a task; attaching to its input is not supported yet",
+	"attach":    "`pinion logs -f TASK` follows the output of a task; `pinion exec -it TASK -- sh` opens a shell beside it",
 	"build":     "Pinion does not build images: use docker, buildah or kaniko, and `pinion run REGISTRY/IMAGE`",
 	"commit":    "Pinion does not build images: use docker, buildah or kaniko, and `pinion run REGISTRY/IMAGE`",
-	"cp":        "Copying files is not supported yet: mount a directory with `pinion run --volume HOST:CONTAINER`",
 	"sh":        "`pinion exec -it TASK -- sh` opens a shell in a running task",
 	"tag":       "Pinion does not build images: use docker, buildah or kaniko, and `pinion run REGISTRY/IMAGE`",
 	"images":    "Each host pulls the images of its tasks and removes those that are not used when its disk fills up; listing them is not supported yet",
