@@ -73,7 +73,7 @@ func TestWrongFlagsAreErrorsOfUsage(t *testing.T) {
 		"logs 3f --ttl 5": "not \"5\"",
 		"logs -nx 3f":     "-n takes",
 		"run img --all":   "comes after the image",
-		"run -it img":     "interactive",
+		"run -it img":     "pinion shell",
 		"--wrong logs":    "pinion has no option --wrong",
 	} {
 		_, err := Order(app(), append([]string{"pinion"}, strings.Fields(line)...))
