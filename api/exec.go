@@ -4,8 +4,10 @@ import (
 	"context"
 	"net/http"
 
+	"pinion/api/auth"
 	"pinion/api/exec"
 	"pinion/api/httpx"
+	"pinion/api/leader"
 	"pinion/raftfsm/spec"
 )
 
@@ -28,9 +30,14 @@ func (c *chain) mountExec(mux *http.ServeMux, s *exec.Service) {
 // contextOfKey is ctx until the access key is removed or expires; its cause is then the refusal.
 func (c *chain) contextOfKey(ctx context.Context, keyID string) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	if keyID != "" {
-		go c.watchKey(ctx, keyID, cancel)
+	if keyID == "" {
+		return ctx, func() { cancel(nil) }
 	}
+	if view, err := leader.LocalView(ctx, c.router); err == nil && auth.CheckLives(keyID, view, c.now()) != nil {
+		cancel(auth.CheckLives(keyID, view, c.now()))
+		return ctx, func() { cancel(nil) }
+	}
+	go c.watchKey(ctx, keyID, cancel)
 	return ctx, func() { cancel(nil) }
 }
 

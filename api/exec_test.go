@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -234,26 +233,6 @@ func sendTo(t *testing.T, server *httptest.Server, path, body string, header ...
 		r.Header.Set(header[i], header[i+1])
 	}
 	return exchange(t, server.Client(), r)
-}
-
-func TestASessionEndsWithItsKey(t *testing.T) {
-	p := newExecPool(t)
-	c := p.withKey(t, spec.AccessKey{ID: "AKIASUBMIT", Role: spec.RoleSubmit})
-	in, keys := io.Pipe()
-	shown, screen := io.Pipe()
-	ended := make(chan error, 1)
-	go func() {
-		_, err := c.Exec(t.Context(), p.task, client.ExecRequest{Command: []string{"cat"}, Stdin: in, Stdout: screen})
-		ended <- err
-	}()
-	fmt.Fprint(keys, "hello")
-	if _, err := io.ReadFull(shown, make([]byte, 5)); err != nil {
-		t.Fatal(err)
-	}
-	p.leader.mustApply(t, raftfsm.DeleteAccessKey{ID: "AKIASUBMIT"})
-	if err := <-ended; !errors.Is(err, client.ErrExecInterrupted) || !strings.Contains(err.Error(), "was removed") {
-		t.Errorf("it ends with %v", err)
-	}
 }
 
 // A client may connect to an agent too: it has the leader carry the messages.

@@ -190,7 +190,7 @@ func (o *operationEndpoints) autoScaling(name string, strict wire.Strictness) *e
 // systemsManager is the endpoint of an operation of AWS Systems Manager, for sessions of ExecuteCommand. It is about the sessions of the caller's key alone.
 func (o *operationEndpoints) systemsManager(name string) *endpoint {
 	return &endpoint{
-		name: exec.SSMService + ":" + name, role: exec.SSMRole, unknown: exec.FindSSM(name), writes: true, repeats: true,
+		name: exec.SSMService + ":" + name, role: exec.SSMRole, unknown: exec.FindSSM(name), writes: true, repeats: name == exec.Terminate, // a token is for one
 		bind: func(r *request) (call, error) {
 			return call{run: func(ctx context.Context) error {
 				return o.exec.RunSSM(ctx, name, r.Exchange, r.Resolution.Principal, r.View)

@@ -3,6 +3,8 @@
 package audit
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"net"
 	"time"
 )
@@ -30,6 +32,7 @@ type Entry struct {
 	Status    int       `json:"status"`
 	Error     string    `json:"error,omitempty"`   // type of the refusal
 	Message   string    `json:"message,omitempty"` // of the refusal
+	Command   string    `json:"command,omitempty"` // that was run in a task; a longer one than 4 KiB ends with its length and its SHA-256
 	Repeats   int       `json:"repeats,omitempty"` // so many more like it since, up to Until; they have no lines of their own
 	Until     time.Time `json:"until,omitzero"`
 }
@@ -38,6 +41,7 @@ type Entry struct {
 const (
 	maxMessage = 512
 	maxField   = 256
+	maxCommand = 4 << 10
 )
 
 // bound cuts what is longer.
@@ -46,6 +50,9 @@ func (e *Entry) bound() {
 		*field = (*field)[:min(len(*field), maxField)]
 	}
 	e.Message = e.Message[:min(len(e.Message), maxMessage)]
+	if len(e.Command) > maxCommand {
+		e.Command = fmt.Sprintf("%s... (%d bytes, SHA-256 %x)", e.Command[:maxCommand], len(e.Command), sha256.Sum256([]byte(e.Command)))
+	}
 }
 
 // source is what makes refusals alike: the same one again and again is counted.

@@ -178,6 +178,7 @@ func commands(p Program) []*cli.Command {
 		logsCommand(p),
 		exec.Command(p.system),
 		exec.CopyCommand(p.system),
+		exec.PortForwardCommand(p.system),
 		run.ShellCommand(p.system, exec.Attach),
 		why.Command(p.system),
 		stopCommand(p),

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -23,7 +24,8 @@ type TerminalSize = stream.TerminalSize
 // ExecRequest is a command to run in a container of a running task.
 type ExecRequest struct {
 	Container string   `json:"container,omitempty"` // its name; it may be left out when the task has one
-	Command   []string `json:"command"`             // program and arguments
+	Command   []string `json:"command,omitempty"`   // program and arguments
+	Port      int      `json:"port,omitempty"`      // in place of a command: a TCP port of the container, which Stdin and Stdout are connected to
 	TTY       bool     `json:"tty,omitempty"`       // run it on a terminal; its output then comes on Stdout alone
 
 	Size TerminalSize `json:"size,omitzero"` // of the terminal at first; zero: not known
@@ -47,6 +49,7 @@ func (c *Client) Exec(ctx context.Context, task string, r ExecRequest) (exitCode
 	session := execSession{connection}
 	go session.sendInput(ctx, r.Stdin)
 	go session.sendSizes(ctx, r.Sizes)
+	go session.keepAlive(ctx)
 	return session.receive(ctx, r)
 }
 
@@ -107,6 +110,24 @@ func (s execSession) sendInput(ctx context.Context, input io.Reader) {
 		}
 		if err != nil {
 			_ = s.send(ctx, []byte{byte(stream.StdinEnd)}) // likewise
+			return
+		}
+	}
+}
+
+// keepAliveInterval is how often a silent client is heard of, by proxies that end what they hear nothing of.
+const keepAliveInterval = 30 * time.Second
+
+func (s execSession) keepAlive(ctx context.Context) {
+	tick := time.NewTicker(keepAliveInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if s.send(ctx, []byte{byte(stream.KeepAlive)}) != nil {
+				return
+			}
+		case <-ctx.Done():
 			return
 		}
 	}

@@ -56,7 +56,7 @@ type VirtualIP struct {
 // Inventory is the GPUs of a host.
 type Inventory struct {
 	Devices   []Device `json:"devices"`
-	Driver    string   `json:"driver"` // readVersion of the kernel driver
+	Driver    string   `json:"driver"` // version of the kernel driver
 	CUDA      string   `json:"cuda"`   // highest CUDA version that the driver serves
 	Simulated bool     `json:"simulated"`
 	Problem   string   `json:"problem"` // why GPUs cannot be seen; empty when they can, or there are none

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/coder/websocket"
@@ -16,14 +17,8 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// headerKey is the access key that has opened a session, as its host tells the server that carries its messages: the session ends with the key.
-const headerKey = "X-Pinion-Exec-Key"
-
 // firstMessageTimeout is how long a client may take to prove whose session it connects to.
 const firstMessageTimeout = 10 * time.Second
-
-// pingInterval is how often a client shows that it is still there.
-const pingInterval = 20 * time.Second
 
 // ServeClient carries the messages of a session between a client, who connects with a WebSocket, and the host of the task. The token in the client's first
 // message is its only credential.
@@ -69,30 +64,7 @@ func (s *Service) carryClient(ctx context.Context, session string, client webSoc
 		return err
 	}
 	defer end()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go keepAlive(ctx, client, cancel)
 	return host(ctx, client)
-}
-
-// keepAlive ends a connection whose client does not answer any more.
-func keepAlive(ctx context.Context, client webSocket, end context.CancelFunc) {
-	tick := time.NewTicker(pingInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		waiting, cancel := context.WithTimeout(ctx, pingInterval)
-		err := client.Ping(waiting)
-		cancel()
-		if err != nil {
-			end()
-			return
-		}
-	}
 }
 
 // readFirst reads the message by which a client proves whose session it is.
@@ -104,6 +76,13 @@ func readFirst(ctx context.Context, conn Conn) ([]byte, error) {
 		err = errTooLong
 	}
 	return first, err
+}
+
+// keyOf is the access key that has opened the session, by the token of its client's first message; empty for root's. The host of the session
+// takes no token with another one.
+func keyOf(first []byte) string {
+	keyID, _, _ := strings.Cut(tokenOf(first), tokenSeparator)
+	return keyID
 }
 
 func tokenOf(first []byte) string {
@@ -119,38 +98,70 @@ func (s *Service) connect(ctx context.Context, session string, first []byte) (ca
 		if err != nil {
 			return nil, nil, err
 		}
-		return func(ctx context.Context, client Conn) error {
-			s.whileKeyLives(ctx, found.request.KeyID, client, func(ctx context.Context) { _ = found.serve(ctx, client) }) // that is how sessions end
-			return nil
-		}, func() {}, nil
+		return s.whileKeyLives(session, keyOf(first), func(ctx context.Context, client Conn) { _ = found.serve(ctx, client) }), func() {}, nil // that is how sessions end
 	}
 	address, authorized, err := s.next(ctx, session)
 	if err != nil {
 		return nil, nil, err
 	}
-	host, keyID, end, err := s.dial(ctx, address, authorized, session, first)
-	if err != nil {
+	if !authorized {
+		host, end, err := s.dial(ctx, address, false, session, first)
+		return func(ctx context.Context, client Conn) error { relay(ctx, client, host); return nil }, end, err
+	}
+	if err := s.checkKey(ctx, keyOf(first)); err != nil { // before its command may run
 		return nil, nil, err
 	}
-	return func(ctx context.Context, client Conn) error {
-		s.whileKeyLives(ctx, keyID, client, func(ctx context.Context) { relay(ctx, client, host) })
-		return nil
-	}, end, nil
+	host, end, err := s.dial(ctx, address, true, session, first)
+	return s.whileKeyLives(session, keyOf(first), func(ctx context.Context, client Conn) { relay(ctx, client, host) }), end, err
 }
 
-// whileKeyLives carries messages until that is over, or the access key is removed or expires, which the client is told; no key is there for ever.
-func (s *Service) whileKeyLives(ctx context.Context, keyID string, client Conn, carry func(context.Context)) {
+// checkKey refuses an access key that was removed or has expired.
+func (s *Service) checkKey(ctx context.Context, keyID string) error {
 	lives, cancel := s.WhileKeyLives(ctx, keyID)
 	defer cancel()
-	carrying, end := context.WithCancel(context.WithoutCancel(lives))
-	defer end()
-	defer context.AfterFunc(lives, func() {
+	if lives.Err() != nil {
+		return context.Cause(lives)
+	}
+	return nil
+}
+
+// whileKeyLives carries messages until that is over, or the access key of the session is removed or expires: then the session ends, and the client is
+// told; root's lives for ever.
+func (s *Service) whileKeyLives(session, keyID string, carry func(context.Context, Conn)) func(context.Context, Conn) error {
+	return func(ctx context.Context, client Conn) error {
+		lives, cancel := s.WhileKeyLives(ctx, keyID)
+		defer cancel()
 		if httpx.KeyRemoved(lives) {
-			client.Close(shorten(context.Cause(lives))) // before it is broken off, which cannot tell why
+			return context.Cause(lives)
 		}
-		end()
-	})()
-	carry(carrying)
+		carrying, end := context.WithCancel(context.WithoutCancel(lives))
+		defer end()
+		defer context.AfterFunc(lives, func() {
+			if !httpx.KeyRemoved(lives) {
+				end()
+				return
+			}
+			client.Close(shorten(context.Cause(lives))) // before it is broken off, which cannot tell why
+			end()
+			s.terminate(session, keyID)
+		})()
+		carry(carrying, client)
+		return nil
+	}
+}
+
+// terminateTimeout is how long a host may take to end a session.
+const terminateTimeout = 5 * time.Second
+
+// terminate ends a session whose key was removed. One whose host cannot be asked ends by itself when its client is away.
+func (s *Service) terminate(session, keyID string) {
+	ctx, cancel := context.WithTimeout(context.Background(), terminateTimeout)
+	defer cancel()
+	if s.isHere(hostIDOf(session)) {
+		_ = s.Sessions.Terminate(session, keyID) // it may be over
+	} else if view, err := s.Local.StaleView(); err == nil {
+		_ = s.Terminate(ctx, view, session, keyID) // likewise
+	}
 }
 
 func (s *Service) isServer() bool {
@@ -178,27 +189,27 @@ func (s *Service) next(ctx context.Context, session string) (address string, aut
 	return host.Address, true, nil
 }
 
-// dial connects to the session by another host. keyID is the access key of the session.
-func (s *Service) dial(ctx context.Context, address string, authorized bool, session string, first []byte) (host Conn, keyID string, end func(), err error) {
+// dial connects to the session by another host.
+func (s *Service) dial(ctx context.Context, address string, authorized bool, session string, first []byte) (host Conn, end func(), err error) {
 	header := s.header()
 	if !authorized {
 		header.Del(httpx.HeaderAuthorizedBy)
 		header.Set(httpx.HeaderForwarded, s.Peers.HostID)
 	}
 	in, out := io.Pipe()
-	go func() { _ = newBetween(nil, out, nil).Write(first) }() // it fails when the request does
+	go func() { _, _ = out.Write(frame(first)) }() // it fails when the request does
 	response, end, err := s.Peers.Stream(ctx, address, pathAttach+session, header, in)
 	if err != nil {
 		end()
-		return nil, "", nil, wire.Errorf(wire.Server, "The host of the session cannot be reached at %s: %v.", address, err)
+		return nil, nil, wire.Errorf(wire.Server, "The host of the session cannot be reached at %s: %v.", address, err)
 	}
 	if response.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(response.Body, maxReply))
 		response.Body.Close()
 		end()
-		return nil, "", nil, refusalOf(response.StatusCode, text)
+		return nil, nil, refusalOf(response.StatusCode, text)
 	}
-	return newBetween(response.Body, out, end), response.Header.Get(headerKey), end, nil
+	return newPeerConn(response.Body, out, end), end, nil
 }
 
 // ServeAttach carries the messages of a session for a host of the pool: for a server that has authorized it, to the session, which is here; for an agent, to
@@ -211,8 +222,8 @@ func (s *Service) ServeAttach(x *httpx.Exchange) error {
 		return err
 	}
 	control := x.Controller()
-	client := newBetween(x.Request.Body, &httpx.StreamWriter{Exchange: x, Flush: true}, func() { _ = control.SetReadDeadline(time.Now()) }) // reading fails then
-	defer client.shutdown(func() { _ = control.SetWriteDeadline(time.Now()) })
+	client := newPeerConn(x.Request.Body, flushing{x, control}, func() { _ = control.SetReadDeadline(time.Now()) })
+	defer client.retire(func() { _ = control.SetWriteDeadline(time.Now()) })
 	ctx, cancel := s.Peers.Stop.Context(x.Context())
 	defer cancel()
 	first, err := readFirst(ctx, client)
@@ -226,24 +237,38 @@ func (s *Service) ServeAttach(x *httpx.Exchange) error {
 			return err
 		}
 		defer end()
-		begin(x, "")
-		return carry(ctx, client)
+		begin(x)
+		_ = carry(ctx, client) // the response has begun: what ends it is in its messages
+		return nil
 	}
 	found, err := s.Sessions.claim(session, tokenOf(first))
 	if err != nil {
 		return err
 	}
-	begin(x, found.request.KeyID)
+	begin(x)
 	_ = found.serve(ctx, client) // that is how sessions end
 	return nil
 }
 
-// begin begins the response before there are messages.
-func begin(x *httpx.Exchange, keyID string) {
-	if keyID != "" {
-		x.Header().Set(headerKey, keyID)
-	}
+// begin begins the response before there are messages. It has no deadline: a session may be silent for long, and its output may wait for its client.
+func begin(x *httpx.Exchange) {
 	x.Header().Set("Content-Type", "application/octet-stream")
-	out := &httpx.StreamWriter{Exchange: x, Flush: true}
-	out.Start(http.StatusOK)
+	x.WriteHeader(http.StatusOK)
+	_ = x.Controller().SetWriteDeadline(time.Time{})
+	_ = x.Controller().Flush() // a host that is gone is noticed at the next message
+}
+
+// flushing sends each message at once.
+type flushing struct {
+	x       *httpx.Exchange
+	control *http.ResponseController
+}
+
+// Write writes and flushes.
+func (f flushing) Write(message []byte) (int, error) {
+	n, err := f.x.Write(message)
+	if err == nil {
+		err = f.control.Flush()
+	}
+	return n, err
 }

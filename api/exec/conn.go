@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"time"
 
 	"github.com/coder/websocket"
 
@@ -16,15 +15,15 @@ import (
 	"pinion/api/exec/stream"
 )
 
-// writeTimeout is how long the other end may take to take a message.
-const writeTimeout = 30 * time.Second
+// writeTimeout is how long a client may take to take a message: a person may stop the output of a command. The session has no use by then.
+const writeTimeout = IdleTimeout
 
 // maxMessage is the size of the largest message of both formats.
 const maxMessage = max(datachannel.MaxMessage, stream.MaxMessage)
 
 // Conn carries the messages of a session. It is safe for concurrent use, but one goroutine alone reads.
 type Conn interface {
-	// Read returns the next message. It fails when the other end is gone, or ctx ends, and then always.
+	// Read returns the next message. It fails when the other end is gone, and once ctx has ended or Close was called.
 	Read(ctx context.Context) ([]byte, error)
 	// Write sends a message.
 	Write(message []byte) error
@@ -56,82 +55,91 @@ func (s webSocket) Close(reason string) {
 	_ = s.Conn.Close(websocket.StatusNormalClosure, reason[:min(len(reason), maxReason)]) // it may be closed
 }
 
-// between is a Conn between two hosts: the bodies of one request, and each message after its length.
-type between struct {
+// peerConn is a Conn over the two bodies of one HTTP/2 request between hosts, each message after its length.
+type peerConn struct {
 	in  *bufio.Reader
 	out io.Writer
-	end func() // has reading fail
+	end func() // has reading and writing fail
 
 	writing sync.Mutex // guards out; it may be held for long
 	mu      sync.Mutex // guards what follows, and end
-	shut    bool       // neither out nor end is to be used any more
+	closed  bool
+	retired bool // neither out nor end is to be used any more
 }
 
 const lengthBytes = 4
 
-func newBetween(in io.Reader, out io.Writer, end func()) *between {
-	return &between{in: bufio.NewReader(in), out: out, end: end}
+func newPeerConn(in io.Reader, out io.Writer, end func()) *peerConn {
+	return &peerConn{in: bufio.NewReader(in), out: out, end: end}
 }
 
 var errTooLong = fmt.Errorf("a message is longer than %d bytes", maxMessage)
 
 // Read returns the next message.
-func (b *between) Read(ctx context.Context) ([]byte, error) {
-	defer context.AfterFunc(ctx, func() { b.Close("") })()
+func (c *peerConn) Read(ctx context.Context) ([]byte, error) {
+	defer context.AfterFunc(ctx, func() { c.Close("") })()
+	if c.isClosed() || ctx.Err() != nil {
+		return nil, io.ErrClosedPipe // what is buffered is nobody's any more
+	}
 	var length [lengthBytes]byte
-	if _, err := io.ReadFull(b.in, length[:]); err != nil {
+	if _, err := io.ReadFull(c.in, length[:]); err != nil {
 		return nil, err
 	}
 	n := binary.BigEndian.Uint32(length[:])
 	if n > maxMessage {
-		b.Close("")
+		c.Close("")
 		return nil, errTooLong
 	}
 	message := make([]byte, n)
-	if _, err := io.ReadFull(b.in, message); err != nil {
+	if _, err := io.ReadFull(c.in, message); err != nil {
 		return nil, errors.Join(err, ctx.Err())
 	}
 	return message, nil
 }
 
-// Write sends a message.
-func (b *between) Write(message []byte) error {
-	b.writing.Lock()
-	defer b.writing.Unlock()
-	if b.isShut() {
+// Write sends a message. It waits for the other end as long as the session lasts.
+func (c *peerConn) Write(message []byte) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	if c.isClosed() {
 		return io.ErrClosedPipe
 	}
-	framed := make([]byte, lengthBytes, lengthBytes+len(message))
-	binary.BigEndian.PutUint32(framed, uint32(len(message)))
-	_, err := b.out.Write(append(framed, message...))
+	_, err := c.out.Write(frame(message))
 	return err
 }
 
+// frame is a message after its length.
+func frame(message []byte) []byte {
+	framed := make([]byte, lengthBytes, lengthBytes+len(message))
+	binary.BigEndian.PutUint32(framed, uint32(len(message)))
+	return append(framed, message...)
+}
+
 // Close breaks the connection off: the messages themselves say why.
-func (b *between) Close(string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !b.shut {
-		b.end()
+func (c *peerConn) Close(string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed = true; !c.retired {
+		c.end()
 	}
 }
 
-func (b *between) isShut() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.shut
+func (c *peerConn) isClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed || c.retired
 }
 
-// shutdown returns when the connection is not used any more: a response must not be, once its handler has returned. interrupt fails a write that is under way.
-func (b *between) shutdown(interrupt func()) {
-	b.mu.Lock()
-	b.shut = true
-	b.mu.Unlock()
-	if !b.writing.TryLock() {
+// retire returns when the connection is not used any more: a response must not be, once its handler has returned. interrupt fails a write that is under way.
+func (c *peerConn) retire(interrupt func()) {
+	c.mu.Lock()
+	c.retired = true
+	c.mu.Unlock()
+	if !c.writing.TryLock() {
 		interrupt()
-		b.writing.Lock()
+		c.writing.Lock()
 	}
-	b.writing.Unlock()
+	c.writing.Unlock()
 }
 
 // relay carries messages between two connections until one ends or ctx does, and ends both.

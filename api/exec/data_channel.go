@@ -41,8 +41,9 @@ type dataChannel struct {
 	paused bool
 	over   bool // no more output is taken
 
-	order   datachannel.Order // of the goroutine that reads
-	isReady bool              // likewise
+	receiving sync.Mutex // guards what follows: two connections may be read for a moment
+	order     datachannel.Order
+	shaken    bool // the handshake is complete
 }
 
 func newDataChannel(session string, activity func(), terminate func(error)) *dataChannel {
@@ -85,10 +86,19 @@ func (c *dataChannel) Serve(ctx context.Context, conn Conn) error {
 
 // begin makes conn the connection of the session, and sends what it begins with: the request for a handshake, or all that is not acknowledged.
 func (c *dataChannel) begin(conn Conn) error {
-	c.endConnection()
+	c.mu.Lock()
+	before := c.conn
+	c.mu.Unlock()
+	if before != nil {
+		go before.Close(errReplaced.Error()) // and with it a message that is being sent there; it waits for the client
+	}
 	c.sending.Lock()
 	defer c.sending.Unlock()
-	for _, m := range c.take(conn) {
+	begins, err := c.take(conn)
+	if err != nil {
+		return err
+	}
+	for _, m := range begins {
 		if err := conn.Write(m.Append(nil)); err != nil {
 			return err
 		}
@@ -96,26 +106,22 @@ func (c *dataChannel) begin(conn Conn) error {
 	return nil
 }
 
-// endConnection ends the connection of the session, and with it a message that is being sent there.
-func (c *dataChannel) endConnection() {
-	c.mu.Lock()
-	before := c.conn
-	c.mu.Unlock()
-	if before != nil {
-		before.Close("the session has another connection now")
-	}
-}
-
 // take makes conn the connection of the session, and returns what it begins with.
-func (c *dataChannel) take(conn Conn) []*datachannel.Message {
+func (c *dataChannel) take(conn Conn) ([]*datachannel.Message, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.window.Len() == 0 && !c.isReady {
+	if c.over {
+		return nil, errors.New("the session is over")
+	}
+	if before := c.conn; before != nil {
+		go before.Close(errReplaced.Error()) // it waits for the client
+	}
+	if c.window.Len() == 0 && !c.shaken {
 		c.window.Add(newMessage(datachannel.HandshakeRequest, datachannel.NewHandshakeRequest(agentVersion)), time.Now())
 	}
 	c.conn, c.paused = conn, false
 	c.change.Broadcast()
-	return c.window.Resend(time.Now())
+	return c.window.Resend(time.Now()), nil
 }
 
 func (c *dataChannel) release(conn Conn) {
@@ -155,7 +161,11 @@ func (c *dataChannel) receive(conn Conn, text []byte) error {
 	}
 	switch m.Type {
 	case datachannel.Input:
-		if c.order.Take(m, c.input.hasRoom(), c.deliver) {
+		taken, err := c.takeInput(conn, m)
+		if err != nil {
+			return err
+		}
+		if taken {
 			return conn.Write(datachannel.NewAcknowledge(m, newUUID(), time.Now()).Append(nil))
 		}
 	case datachannel.Acknowledge:
@@ -174,6 +184,22 @@ func (c *dataChannel) receive(conn Conn, text []byte) error {
 		c.change.Broadcast()
 	}
 	return nil
+}
+
+// errReplaced ends a connection when another one has taken its place.
+var errReplaced = errors.New("the session has another connection now")
+
+// takeInput puts an input into its order. It reports whether to acknowledge it.
+func (c *dataChannel) takeInput(conn Conn, m *datachannel.Message) (acknowledge bool, err error) {
+	c.receiving.Lock()
+	defer c.receiving.Unlock()
+	c.mu.Lock()
+	replaced := c.conn != conn
+	c.mu.Unlock()
+	if replaced {
+		return false, errReplaced
+	}
+	return c.order.Take(m, c.input.hasRoom(), c.deliver), nil
 }
 
 // deliver takes the payload of an input whose turn it is.
@@ -199,7 +225,7 @@ func (c *dataChannel) deliver(m *datachannel.Message) {
 var errClientEnded = errors.New("the client has ended it")
 
 func (c *dataChannel) completeHandshake(response []byte) {
-	if c.isReady {
+	if c.shaken {
 		return
 	}
 	if err := datachannel.CheckHandshakeResponse(response); err != nil {
@@ -207,7 +233,7 @@ func (c *dataChannel) completeHandshake(response []byte) {
 		return
 	}
 	c.mu.Lock()
-	c.isReady = true
+	c.shaken = true
 	c.mu.Unlock()
 	c.send(datachannel.HandshakeComplete, datachannel.NewHandshakeComplete(time.Since(c.opened), ""))
 	close(c.ready)

@@ -47,18 +47,26 @@ func (c *dataChannel) send(kind datachannel.PayloadType, payload []byte) {
 	}
 }
 
-// Finish tells the client that the session is over, once it has all output: as long as it goes on acknowledging.
-func (c *dataChannel) Finish(_ int, cause error) {
-	c.drain()
+// Abort fails output that waits for the client, and ends the input.
+func (c *dataChannel) Abort() {
 	c.mu.Lock()
-	conn := c.conn
 	c.over = true
 	c.mu.Unlock()
 	c.change.Broadcast()
 	c.input.close()
+}
+
+// Finish tells the client that the session is over, once it has all output: as long as it goes on acknowledging, or may come back.
+func (c *dataChannel) Finish(_ int, cause error) {
+	c.drain()
+	c.Abort()
+	c.mu.Lock()
+	conn := c.conn
+	c.mu.Unlock()
 	if conn == nil {
 		return
 	}
+	defer closeAfter(conn, goodbyeTimeout)()
 	reason := ""
 	if cause != nil {
 		reason = fmt.Sprintf("Pinion: %v.", cause)
@@ -67,19 +75,23 @@ func (c *dataChannel) Finish(_ int, cause error) {
 	conn.Close("the session is over")
 }
 
-// drain waits until everything is acknowledged, or nothing was for finishTimeout.
+// drain waits until there is a client and everything is acknowledged. It ends when nothing was acknowledged for finishTimeout, when the client stays away
+// for resumeTimeout, and when the session is aborted.
 func (c *dataChannel) drain() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for waiting := c.window.Len(); waiting > 0; waiting = c.window.Len() {
-		late := false
-		timer := time.AfterFunc(finishTimeout, func() {
+	for !c.over && (c.window.Len() > 0 || c.conn == nil) {
+		waiting, conn, patience, late := c.window.Len(), c.conn, finishTimeout, false
+		if conn == nil {
+			patience = resumeTimeout
+		}
+		timer := time.AfterFunc(patience, func() {
 			c.mu.Lock()
 			late = true
 			c.mu.Unlock()
 			c.change.Broadcast()
 		})
-		for c.window.Len() == waiting && !late {
+		for !c.over && c.window.Len() == waiting && c.conn == conn && !late {
 			c.change.Wait()
 		}
 		timer.Stop()

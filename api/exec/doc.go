@@ -28,7 +28,7 @@ const (
 	IdleTimeout = 20 * time.Minute
 	// resumeTimeout is how long a session of a data channel waits for another connection when it has lost its own.
 	resumeTimeout = time.Minute
-	// openTimeout is how long a client may take to connect, and then to say what it is.
+	// openTimeout is how long a client may take to connect.
 	openTimeout = time.Minute
 	// handshakeTimeout is how long the client of a data channel may take to say what it can do.
 	handshakeTimeout = 15 * time.Second
@@ -52,7 +52,8 @@ const (
 type Request struct {
 	Task      string   `json:"task"`
 	Container string   `json:"container"`
-	Command   []string `json:"command"`
+	Command   []string `json:"command,omitempty"`
+	Port      int      `json:"port,omitempty"` // in place of a command: a TCP port of the container
 	TTY       bool     `json:"tty,omitempty"`
 
 	// Size of the terminal at first; zero: not known. The client of a data channel tells it when it has connected.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"pinion/api/exec/stream"
 	"pinion/raftfsm/execution"
@@ -82,6 +83,24 @@ func (s *ownStream) receive(message []byte) error {
 	return nil
 }
 
+// goodbyeTimeout is how long a client that takes nothing is waited for at the end.
+const goodbyeTimeout = 5 * time.Second
+
+// closeAfter closes a connection after a time, unless it is stopped before.
+func closeAfter(conn Conn, d time.Duration) (stop func() bool) {
+	return time.AfterFunc(d, func() { conn.Close("the session is over") }).Stop
+}
+
+// Abort ends the input, and the connection if it takes no output.
+func (s *ownStream) Abort() {
+	s.input.close()
+	select {
+	case <-s.ready:
+		closeAfter(s.conn, goodbyeTimeout)
+	default:
+	}
+}
+
 // Finish tells the client how the command has ended, and ends the connection.
 func (s *ownStream) Finish(code int, cause error) {
 	s.input.close()
@@ -90,6 +109,7 @@ func (s *ownStream) Finish(code int, cause error) {
 	default:
 		return
 	}
+	defer closeAfter(s.conn, goodbyeTimeout)()
 	outcome := stream.Outcome{ExitCode: code}
 	if cause != nil {
 		outcome.Error = cause.Error()

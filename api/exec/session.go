@@ -14,7 +14,7 @@ import (
 	"pinion/raftfsm/execution"
 )
 
-// clientStream is the host's end of what a client speaks.
+// clientStream is the host's end of one client protocol: a data channel or Pinion's own stream.
 type clientStream interface {
 	// Connect fills in the streams of the command.
 	Connect(r *execution.Request)
@@ -24,6 +24,8 @@ type clientStream interface {
 	Serve(ctx context.Context, conn Conn) error
 	// Resumable reports that the client may connect again.
 	Resumable() bool
+	// Abort has the streams of the command fail: it is being ended, and waits for no client any more.
+	Abort()
 	// Finish tells the client how the command has ended, and that the session is over. A cause is why its exit code means nothing.
 	Finish(code int, cause error)
 }
@@ -36,6 +38,8 @@ type session struct {
 	client  clientStream
 	ctx     context.Context // of the command; its cause is why it was ended
 	end     context.CancelCauseFunc
+	over    context.Context // ends when the client has been told how the command ended
+	finish  context.CancelFunc
 
 	used       atomic.Int64 // when there was input or output last, in nanoseconds since opened
 	bytesIn    atomic.Int64
@@ -59,6 +63,7 @@ var (
 func newSession(ctx context.Context, id string, r Request, idle time.Duration) *session {
 	s := &session{id: id, request: r, opened: time.Now(), idleExpiry: idle}
 	s.ctx, s.end = context.WithCancelCause(ctx)
+	s.over, s.finish = context.WithCancel(context.Background())
 	if r.DataChannel {
 		s.client = newDataChannel(id, s.touch, s.end)
 	} else {
@@ -70,9 +75,12 @@ func newSession(ctx context.Context, id string, r Request, idle time.Duration) *
 // touch notes that the session is used.
 func (s *session) touch() { s.used.Store(int64(time.Since(s.opened))) }
 
-// newToken makes the token of the next connection.
+// tokenSeparator stands between the access key of a session and what nobody can guess.
+const tokenSeparator = "."
+
+// newToken makes the token of the next connection. It names the access key, which the server that carries the session watches.
 func (s *session) newToken() string {
-	token := randomHex(tokenBytes)
+	token := s.request.KeyID + tokenSeparator + randomHex(tokenBytes)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tokenHash, s.tokenUntil = sha256.Sum256([]byte(token)), time.Now().Add(openTimeout)
@@ -93,7 +101,9 @@ func (s *session) useToken(token string) bool {
 
 // run runs the command as soon as the client is there, and returns how it ended. The client has been told.
 func (s *session) run(host Host) (code int, cause error) {
+	defer s.finish()
 	defer s.end(nil)
+	defer context.AfterFunc(s.ctx, s.client.Abort)()
 	go s.watch()
 	select {
 	case <-s.client.Ready():
@@ -101,7 +111,7 @@ func (s *session) run(host Host) (code int, cause error) {
 		s.client.Finish(0, context.Cause(s.ctx))
 		return 0, context.Cause(s.ctx)
 	}
-	r := execution.Request{Task: s.request.Task, Container: s.request.Container, Command: s.request.Command, Admin: s.request.Admin, TTY: s.request.TTY}
+	r := execution.Request{Task: s.request.Task, Container: s.request.Container, Command: s.request.Command, Port: s.request.Port, Admin: s.request.Admin, TTY: s.request.TTY}
 	r.Size = execution.TerminalSize(s.request.Size)
 	s.client.Connect(&r)
 	if s.request.DataChannel {
@@ -134,6 +144,7 @@ func (s *session) awaitSize(r *execution.Request) {
 func (s *session) serve(ctx context.Context, conn Conn) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	defer context.AfterFunc(s.over, cancel)()
 	s.connected.Add(1)
 	s.touch()
 	defer func() {

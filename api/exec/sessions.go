@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strings"
 	"sync"
@@ -85,6 +86,12 @@ func (s *Sessions) checkRoom(principal string) error {
 
 // check refuses a command that no host would run.
 func (r *Request) check() error {
+	if r.Port != 0 {
+		if r.Port < 1 || r.Port > math.MaxUint16 || len(r.Command) > 0 || r.TTY {
+			return wire.Errorf(wire.InvalidParameter, "port must be from 1 to %d, and stands alone.", math.MaxUint16)
+		}
+		return nil
+	}
 	length := 0
 	for _, argument := range r.Command {
 		length += len(argument)
@@ -96,6 +103,14 @@ func (r *Request) check() error {
 		return wire.Errorf(wire.InvalidParameter, "command must name a program, and have at most %d bytes in %d arguments.", maxCommandLength, maxArguments)
 	}
 	return nil
+}
+
+// what says what the session is for.
+func (r *Request) what() string {
+	if r.Port != 0 {
+		return fmt.Sprintf("port %d", r.Port)
+	}
+	return fmt.Sprintf("%q", r.Command)
 }
 
 // errNoSession refuses what is about a session that is not there.
@@ -160,7 +175,7 @@ func (s *session) outcome(code int) string {
 func (s *Sessions) record(of *session, ended string, cause error) {
 	entry := audit.Entry{
 		Outcome: audit.Done, Principal: of.request.Principal, KeyName: of.request.KeyName, Address: of.request.Address, Operation: "exec session begins", RequestID: of.id,
-		Status: http.StatusOK, Message: fmt.Sprintf("task %s, container %s: %q", of.request.Task, of.request.Container, of.request.Command),
+		Status: http.StatusOK, Command: of.request.what(), Message: fmt.Sprintf("task %s, container %s", of.request.Task, of.request.Container),
 	}
 	if ended != "" {
 		entry.Operation, entry.Message = "exec session ends", ended+": "+entry.Message

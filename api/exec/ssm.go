@@ -18,6 +18,12 @@ const (
 	SSMService = "ssm"
 )
 
+// The operations of AWS Systems Manager.
+const (
+	resume    = "ResumeSession"
+	Terminate = "TerminateSession" // means no more when it is repeated
+)
+
 // IsSSM reports whether a request is for AWS Systems Manager.
 func IsSSM(r *http.Request) bool {
 	return strings.HasPrefix(r.Header.Get("X-Amz-Target"), SSMTarget+".")
@@ -28,7 +34,7 @@ const SSMRole = spec.RoleSubmit
 
 // FindSSM is the operation of that name, by which session-manager-plugin connects to a session again, or ends it.
 func FindSSM(name string) error {
-	if name == "ResumeSession" || name == "TerminateSession" {
+	if name == resume || name == Terminate {
 		return nil
 	}
 	return wire.Errorf(wire.UnknownOperation, "%s is not an operation of AWS Systems Manager that Pinion answers: ResumeSession and TerminateSession are, for sessions of ExecuteCommand.", name)
@@ -52,7 +58,7 @@ func (s *Service) RunSSM(ctx context.Context, name string, x *httpx.Exchange, pr
 		return err
 	}
 	out := ssmOutput{SessionID: in.SessionID}
-	if name == "TerminateSession" {
+	if name == Terminate {
 		if err := s.Terminate(ctx, view, in.SessionID, principal.KeyID); err != nil {
 			return err
 		}

@@ -50,8 +50,12 @@ func (s *StreamWriter) Start(status int) {
 	s.Exchange.WriteHeader(status)
 	if s.Flush {
 		_ = s.Exchange.Controller().Flush() // a client that is gone is noticed at the next chunk
+		s.clearDeadline()
 	}
 }
+
+// clearDeadline ends the deadline of what was sent: on HTTP/2 it would end a silent stream too.
+func (s *StreamWriter) clearDeadline() { _ = s.Exchange.Controller().SetWriteDeadline(time.Time{}) }
 
 // ResetDeadline gives the client WriteTimeout from now on: a stream may be silent for hours, but what is written must be
 // taken.
@@ -69,5 +73,6 @@ func (s *StreamWriter) Write(chunk []byte) (int, error) {
 	if err := s.Exchange.Controller().Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return n, err
 	}
+	s.clearDeadline()
 	return n, nil
 }

@@ -16,8 +16,9 @@ import (
 // execInput is a command to run in a container of a task.
 type execInput struct {
 	Container string   `json:"container"` // its name; it may be left out when the task has one
-	Command   []string `json:"command"`
-	TTY       bool     `json:"tty"` // run it on a terminal
+	Command   []string `json:"command"`   // or a port
+	Port      int      `json:"port"`      // a TCP port of the container, which input and output are connected to
+	TTY       bool     `json:"tty"`       // run it on a terminal
 
 	Size terminalSize `json:"size"` // of the terminal at first; it may be left out
 }
@@ -72,7 +73,7 @@ func (e execSessions) open(x *httpx.Exchange, res leader.Resolution) error {
 	if host == nil {
 		return wire.Errorf(httpx.NotFound, "The host of task %s was removed from the pool.", task.ID)
 	}
-	r := exec.Request{Task: task.ID, Container: container.Name, Command: in.Command, TTY: in.TTY, Size: stream.TerminalSize{Columns: uint16(in.Size.Columns), Rows: uint16(in.Size.Rows)}}
+	r := exec.Request{Task: task.ID, Container: container.Name, Command: in.Command, Port: in.Port, TTY: in.TTY, Size: stream.TerminalSize{Columns: uint16(in.Size.Columns), Rows: uint16(in.Size.Rows)}}
 	r.By(res.Principal, x.ClientAddress())
 	session, err := e.api.Exec.Open(x.Context(), host, r, wire.Server)
 	if err != nil {

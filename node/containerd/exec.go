@@ -49,7 +49,7 @@ type execProcess struct {
 }
 
 func (e *execProcess) run(ctx context.Context, c runtime.ExecRequest) (int, error) {
-	process, err := e.runtime.processOf(ctx, e.container)
+	process, err := processOf(ctx, e.runtime, e.container)
 	if err != nil {
 		return 0, err
 	}
@@ -146,7 +146,11 @@ func (e *execProcess) sayNotFound(c runtime.ExecRequest, err error) {
 	if at := strings.LastIndex(why, "exec: "); at >= 0 {
 		why = why[at:]
 	}
-	_, _ = fmt.Fprintf(to, "pinion: the command does not start: %s\r\n", strings.TrimSuffix(why, ": unknown")) // its exit code says so too
+	end := "\n"
+	if c.TTY {
+		end = "\r\n"
+	}
+	_, _ = fmt.Fprintf(to, "pinion: the command does not start: %s%s", strings.TrimSuffix(why, ": unknown"), end) // its exit code says so too
 }
 
 // resize gives the command's terminal each of its sizes until ctx ends.
@@ -186,7 +190,7 @@ func (e *execProcess) delete(ctx context.Context) {
 }
 
 // processOf returns the process of the container's spec.
-func (r *Runtime) processOf(ctx context.Context, id string) (*specs.Process, error) {
+func processOf(ctx context.Context, r *Runtime, id string) (*specs.Process, error) {
 	record, err := r.client.ContainerService().Get(ctx, id)
 	if errdefs.IsNotFound(err) {
 		return nil, fmt.Errorf("%w: %s", runtime.ErrNotFound, id)

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -201,8 +202,8 @@ func TestExecIsRefusedWhereTheTaskDoesNotAllowIt(t *testing.T) {
 	id := h.runTask(t, "exec-none")
 	h.waitStatus(t, id, "RUNNING")
 	key := decode(t, h.pinion(t, "key", "create", "--role", "submit", "-o", "json"))
-	t.Cleanup(func() { h.pinion(t, "key", "rm", key.text("id")) })
-	asSubmit := []string{"--host", h.listen, "--ca", h.envMap(t)["AWS_CA_BUNDLE"], "--key-id", key.text("id"), "--secret", key.text("secret")}
+	t.Cleanup(func() { h.pinion(t, "key", "rm", key.text("accessKeyId")) })
+	asSubmit := []string{"--host", h.listen, "--ca", h.envMap(t)["AWS_CA_BUNDLE"], "--key-id", key.text("accessKeyId"), "--secret", key.text("secretAccessKey")}
 	if out, err := output(exec.Command(binary, append(asSubmit, "exec", id, "true")...)); err == nil || !strings.Contains(err.Error(), "enableExecuteCommand") {
 		t.Errorf("a key of the role submit: %q, %v", out, err)
 	}
@@ -245,4 +246,30 @@ func TestATaskEndsWithItsShell(t *testing.T) {
 		t.Errorf("it ends with %v:\n%s", err, s.screen)
 	}
 	eventually(t, "the task has stopped", func() bool { return !strings.Contains(h.pinion(t, "ps"), "run-mine") })
+}
+
+func TestAPortOfATaskIsReachedFromHere(t *testing.T) {
+	h := sharedHost(t)
+	h.mustCall(t, "RegisterTaskDefinition", object{"family": "exec-port", "networkMode": "none", "containerDefinitions": []object{
+		{"name": "main", "image": "pinion/self", "memory": 64, "command": []string{"/pinion", "hello"}},
+	}})
+	id := lastPart(h.mustCall(t, "RunTask", object{"taskDefinition": "exec-port", "enableExecuteCommand": true}).text("tasks", 0, "taskArn"))
+	t.Cleanup(func() { h.pinion(t, "stop", "--force", id) })
+	h.waitStatus(t, id, "RUNNING")
+	_, local, _ := strings.Cut(freeAddress(t), ":")
+	command := exec.Command(binary, "--data-dir", h.dir, "port-forward", id, local+":8080")
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it answers", func() bool {
+		answer, err := http.Get("http://127.0.0.1:" + local + "/")
+		if err != nil {
+			return false
+		}
+		defer answer.Body.Close()
+		text, _ := io.ReadAll(answer.Body)
+		return strings.Contains(string(text), id)
+	})
+	command.Process.Signal(os.Interrupt)
+	command.Wait() // Ctrl-C ends it
 }

@@ -19,6 +19,7 @@ type Request struct {
 	Task      string // its id
 	Container string // its name in the definition
 	Command   []string
+	Port      int  // in place of a command: a TCP port of the container that Stdin and Stdout are connected to
 	Admin     bool // the caller's role is admin: see Refusal
 
 	TTY    bool                // run it on a terminal; its output then comes on Stdout alone
@@ -31,7 +32,7 @@ type Request struct {
 
 // Refusal is why no command may be run in a container of a task, empty when one may: the task was run without enableExecuteCommand, or it has what
 // only a key of the role admin can ask for, and whoever runs a command in it has that too. definition is the task's own, with its overrides
-// merged. Both do not count for a key of the role admin. The API asks it, and the host of the task again.
+// merged. Neither is a reason against a key of the role admin. The API asks it, and the host of the task again.
 func Refusal(t *spec.Task, definition *spec.TaskDefinition, admin bool) string {
 	switch {
 	case admin:

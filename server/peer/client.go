@@ -70,7 +70,7 @@ func TimelessJoinClient(fingerprint []byte) *http.Client {
 func newHTTP2Client(dial connector) *http.Client {
 	t := &http.Transport{
 		DialContext: dial, Protocols: new(http.Protocols), DisableCompression: true, IdleConnTimeout: idleTimeout,
-		HTTP2: &http.HTTP2Config{SendPingTimeout: pingInterval, PingTimeout: pingTimeout, WriteByteTimeout: pingInterval + pingTimeout},
+		HTTP2: &http.HTTP2Config{SendPingTimeout: pingInterval, PingTimeout: pingTimeout, WriteByteTimeout: pingInterval + pingTimeout, MaxReceiveBufferPerStream: streamBuffer},
 	}
 	t.Protocols.SetUnencryptedHTTP2(true) // over our own TLS
 	return &http.Client{

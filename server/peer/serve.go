@@ -78,9 +78,19 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger
 	return nil
 }
 
+// What another host may send before it is read. A stream that nobody reads, such as the input of a command, must not keep the others of its connection
+// from being sent.
+const (
+	streamBuffer = 256 << 10
+	connBuffer   = 64 << 20
+)
+
 // configHTTP2 is how a listener speaks HTTP/2. Anybody may connect to that of joining hosts, so what is sent before it is read is little there.
 func configHTTP2(l net.Listener) *http.HTTP2Config {
-	config := &http.HTTP2Config{SendPingTimeout: 2 * pingInterval, PingTimeout: pingTimeout, WriteByteTimeout: 2 * pingInterval}
+	config := &http.HTTP2Config{
+		SendPingTimeout: 2 * pingInterval, PingTimeout: pingTimeout, WriteByteTimeout: 2 * pingInterval,
+		MaxReceiveBufferPerConnection: connBuffer, MaxReceiveBufferPerStream: streamBuffer,
+	}
 	if of, is := l.(*protocolListener); is && of.protocol == Join {
 		config.MaxConcurrentStreams = 16
 		config.MaxReadFrameSize, config.MaxReceiveBufferPerConnection, config.MaxReceiveBufferPerStream = 16<<10, maxJoinBody, maxJoinBody

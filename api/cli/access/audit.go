@@ -81,6 +81,9 @@ func AuditRow(e audit.Entry, utc bool) []string {
 	if e.Message != "" {
 		what += ": " + format.Principals(e.Message)
 	}
+	if e.Command != "" {
+		what += ": " + e.Command
+	}
 	return []string{invocation.ShowTime(e.Time, utc), string(e.Outcome), principalName(e), e.Address, e.Operation, more, what}
 }
 

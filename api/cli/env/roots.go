@@ -36,14 +36,17 @@ func rootsVariable(caFile, cacheDir string, getenv func(string) string) (variabl
 	dir := filepath.Join(cacheDir, "pinion")
 	others := systemRoots
 	if has := getenv(name); has != "" && filepath.Dir(has) != dir { // the user's own, and not one of these
-		others = []string{has}
+		others = append([]string{has}, systemRoots...)
 	}
-	roots := ca
+	var roots []byte
 	for _, path := range others {
 		if other, err := os.ReadFile(path); err == nil {
 			roots = append(append(other, '\n'), ca...)
 			break
 		}
+	}
+	if roots == nil {
+		return nil, errors.New("the CAs of the system are in no file that is known, and without them other programs would trust none but this pool")
 	}
 	sum := sha256.Sum256(roots)
 	path := filepath.Join(dir, "roots-"+hex.EncodeToString(sum[:8])+".pem")

@@ -3,6 +3,7 @@ package fake
 import (
 	"context"
 	"fmt"
+	"net"
 	"strings"
 
 	"pinion/node/runtime"
@@ -44,6 +45,14 @@ func (r *Runtime) Exec(ctx context.Context, id string, c runtime.ExecRequest) (i
 	}
 	<-ctx.Done()
 	return 0, ctx.Err()
+}
+
+// Dial implements runtime.Execer: nothing listens in a container of a machine that is not there.
+func (r *Runtime) Dial(_ context.Context, id string, port int) (net.Conn, error) {
+	if err := r.checkUp(); err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("port %d of container %s: connection refused", port, id)
 }
 
 func (m *Machine) exec(id, command string) (taught *Program, env []string, code int, err error) {

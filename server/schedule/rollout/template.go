@@ -55,7 +55,7 @@ func (t *template) request(host string) spec.RunRequest {
 	}
 	r := spec.RunRequest{
 		Cluster: t.s.Cluster, Definition: t.definition.Name(), Count: 1, Group: t.s.Group(), StartedBy: service.DeploymentName(t.of.ID),
-		LaunchType: launchType, Tags: t.taskTags(), ByAdmin: t.s.ByAdmin, Exec: t.s.Settings.ExecuteCommand,
+		LaunchType: launchType, Tags: t.taskTags(), ByAdmin: t.s.ByAdmin, Exec: t.exec(),
 		Constraints: t.s.Settings.Constraints, Strategy: t.strategy(), CapacityProvider: provider(providers),
 	}
 	if t.s.Owner != nil {
@@ -122,6 +122,14 @@ func (t *template) tagging() service.Tagging {
 		return *revision.Tagging
 	}
 	return service.Tagging{Propagate: t.s.Settings.PropagateTags, Managed: t.s.Settings.ManagedTags}
+}
+
+// exec reports whether commands may be run in the tasks: as the revision of a daemon says, to which a rollback goes back, or the service.
+func (t *template) exec() bool {
+	if revision := t.v.ServiceRevision(t.of.ID); revision != nil && revision.Tagging != nil {
+		return revision.ExecuteCommand
+	}
+	return t.s.Settings.ExecuteCommand
 }
 
 // managedName is the managed tag that names the service, or the daemon.
