@@ -18,7 +18,7 @@ import (
 )
 
 // firstMessageTimeout is how long a client may take to prove whose session it connects to.
-const firstMessageTimeout = 10 * time.Second
+const firstMessageTimeout = 30 * time.Second
 
 // ServeClient carries the messages of a session between a client, who connects with a WebSocket, and the host of the task. The token in the client's first
 // message is its only credential.

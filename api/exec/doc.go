@@ -24,7 +24,7 @@ type Host interface {
 
 // Limits of sessions.
 const (
-	// IdleTimeout ends a session without input and output, as on ECS.
+	// IdleTimeout ends a session on a terminal without input and output, as on ECS.
 	IdleTimeout = 20 * time.Minute
 	// resumeTimeout is how long a session of a data channel waits for another connection when it has lost its own.
 	resumeTimeout = time.Minute

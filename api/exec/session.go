@@ -44,9 +44,9 @@ type session struct {
 	used       atomic.Int64 // when there was input or output last, in nanoseconds since opened
 	bytesIn    atomic.Int64
 	bytesOut   atomic.Int64
-	connected  atomic.Int32 // connections now
-	lastLeft   atomic.Int64 // when the last connection ended, as used
-	idleExpiry time.Duration
+	connected  atomic.Int32  // connections now
+	lastLeft   atomic.Int64  // when the last connection ended, as used
+	idleExpiry time.Duration // 0: none
 
 	mu         sync.Mutex // guards what follows
 	tokenHash  [sha256.Size]byte
@@ -61,7 +61,10 @@ var (
 )
 
 func newSession(ctx context.Context, id string, r Request, idle time.Duration) *session {
-	s := &session{id: id, request: r, opened: time.Now(), idleExpiry: idle}
+	s := &session{id: id, request: r, opened: time.Now()}
+	if r.TTY { // a person may have gone; a program that says nothing works
+		s.idleExpiry = idle
+	}
 	s.ctx, s.end = context.WithCancelCause(ctx)
 	s.over, s.finish = context.WithCancel(context.Background())
 	if r.DataChannel {
@@ -161,7 +164,7 @@ const watchInterval = time.Second
 
 // watch ends a session that nobody uses.
 func (s *session) watch() {
-	tick := time.NewTicker(min(watchInterval, s.idleExpiry))
+	tick := time.NewTicker(watchInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -189,7 +192,7 @@ func (s *session) unused(age time.Duration) error {
 		return errors.New("its client did not say what it can do in time")
 	case s.connected.Load() == 0 && age-time.Duration(s.lastLeft.Load()) > max(resumeTimeout, openTimeout):
 		return errNoClient
-	case age-time.Duration(s.used.Load()) > s.idleExpiry:
+	case s.idleExpiry > 0 && age-time.Duration(s.used.Load()) > s.idleExpiry:
 		return fmt.Errorf("there was no input or output for %v", s.idleExpiry)
 	}
 	return nil

@@ -20,7 +20,7 @@ import (
 
 // Sessions are those whose command runs on this host. It is safe for concurrent use.
 type Sessions struct {
-	Idle time.Duration // ends a session without input and output; 0: IdleTimeout
+	Idle time.Duration // ends a session on a terminal without input and output; 0: IdleTimeout
 
 	mu     sync.Mutex // guards what follows
 	host   Host

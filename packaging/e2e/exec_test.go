@@ -261,6 +261,7 @@ func TestAPortOfATaskIsReachedFromHere(t *testing.T) {
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { command.Process.Kill() })
 	eventually(t, "it answers", func() bool {
 		answer, err := http.Get("http://127.0.0.1:" + local + "/")
 		if err != nil {
