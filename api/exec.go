@@ -4,10 +4,8 @@ import (
 	"context"
 	"net/http"
 
-	"pinion/api/auth"
 	"pinion/api/exec"
 	"pinion/api/httpx"
-	"pinion/api/leader"
 	"pinion/raftfsm/spec"
 )
 
@@ -27,32 +25,15 @@ func (c *chain) mountExec(mux *http.ServeMux, s *exec.Service) {
 	mux.Handle(exec.PeerPattern, c.limited(carries, func(r *request) error { return s.ServePeer(r.Exchange) }))
 }
 
-// contextOfKey is ctx until the access key is removed or expires; its cause is then the refusal.
-func (c *chain) contextOfKey(ctx context.Context, keyID string) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	if keyID == "" {
-		return ctx, func() { cancel(nil) }
-	}
-	if view, err := leader.LocalView(ctx, c.router); err == nil && auth.CheckLives(keyID, view, c.now()) != nil {
-		cancel(auth.CheckLives(keyID, view, c.now()))
-		return ctx, func() { cancel(nil) }
-	}
-	go c.watchKey(ctx, keyID, cancel)
-	return ctx, func() { cancel(nil) }
-}
-
 // execOpener opens exec sessions for the caller of a request.
 type execOpener struct {
 	service *exec.Service
 	caller  *request
 }
 
-// targetNotConnected is ECS's error for a host that does not answer.
-const targetNotConnected = "TargetNotConnectedException"
-
 // Open opens a session on the host of the task, and returns where a client of a data channel connects.
 func (o execOpener) Open(ctx context.Context, host *spec.Host, r exec.Request) (session exec.Session, streamURL string, err error) {
 	r.By(o.caller.Resolution.Principal, o.caller.ClientAddress())
-	session, err = o.service.Open(ctx, host, r, targetNotConnected)
+	session, err = o.service.Open(ctx, host, r, exec.TargetNotConnected)
 	return session, exec.StreamURL(o.caller.Request.Host, session.ID), err
 }

@@ -87,3 +87,33 @@ func TestASessionOfAmazonsClientEndsWithItsKey(t *testing.T) {
 	p.leader.mustApply(t, raftfsm.DeleteAccessKey{ID: "AKIASUBMIT"})
 	<-ended
 }
+
+// laggingState is a copy of the state that does not have the last changes yet when it is read first.
+type laggingState struct {
+	before *raftfsm.View
+	now    followerState
+	reads  int
+}
+
+func (l *laggingState) StaleView() (*raftfsm.View, error) {
+	if l.reads++; l.reads <= 2 { // where the host of the session is, and whether the key lives
+		return l.before, nil
+	}
+	return l.now.StaleView()
+}
+
+func TestAHostThatDoesNotKnowAKeyYetLooksAgain(t *testing.T) {
+	p := newExecPool(t)
+	config := p.leader.config
+	lagging := &laggingState{before: p.leader.state.View(), now: followerState{p.leader.state, nil}}
+	bearer := p.leader.withKey(t, spec.AccessKey{ID: "AKIANEW", Role: spec.RoleSubmit})
+	var s exec.Session
+	p.leader.as(bearer, httptest.NewRequest("POST", "/v1/tasks/"+p.task+"/exec", strings.NewReader(`{"command":["cat"]}`))).decode(t, &s)
+	config.Local = lagging
+	clients := httptest.NewTLSServer(NewHandler(config))
+	t.Cleanup(clients.Close)
+
+	if err := p.dial(t.Context(), clients, s.ID, s.Token, nil); err != nil {
+		t.Error(err)
+	}
+}

@@ -113,11 +113,11 @@ func TestExecuteCommandAnswersAsOnECS(t *testing.T) {
 		p.executeCommand(t, keyID, body).wantError(t, 400, invalid, want)
 	}
 	p.leader.disconnected[followerID] = true
-	p.executeCommand(t, keyID, `{"task":"`+p.task+`","command":"sh","interactive":true}`).wantType(t, targetNotConnected)
+	p.executeCommand(t, keyID, `{"task":"`+p.task+`","command":"sh","interactive":true}`).wantType(t, exec.TargetNotConnected)
 	p.leader.disconnected[followerID] = false
 	p.otherPeer.CloseClientConnections()
 	p.otherPeer.Close()
-	p.executeCommand(t, keyID, `{"task":"`+p.task+`","command":"sh","interactive":true}`).wantType(t, targetNotConnected)
+	p.executeCommand(t, keyID, `{"task":"`+p.task+`","command":"sh","interactive":true}`).wantType(t, exec.TargetNotConnected)
 	p.leader.reportExited(t, p.task, 0)
 	p.executeCommand(t, keyID, `{"task":"`+p.task+`","command":"sh","interactive":true}`).wantError(t, 400, invalid, notEnabled)
 }

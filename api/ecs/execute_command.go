@@ -5,8 +5,6 @@ import (
 
 	"github.com/google/shlex"
 
-	"pinion/api/ecs/arn"
-	"pinion/api/ecs/call"
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/types"
 	"pinion/api/exec"
@@ -14,23 +12,9 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// targetNotConnected is ECS's error for a host that does not answer.
-const targetNotConnected = "TargetNotConnectedException"
-
 func executeCommand(ctx context.Context, r *Request, in *types.ExecuteCommandInput) (*types.ExecuteCommandOutput, error) {
-	cluster, err := r.Cluster(in.Cluster)
+	cluster, task, err := namedTask(r, in.Cluster, in.Task)
 	if err != nil {
-		return nil, err
-	}
-	id, err := call.ParseInCluster(cluster.Name, arn.Task, in.Task)
-	if err != nil {
-		return nil, err
-	}
-	task := r.View.Task(id)
-	if task == nil || task.Cluster != cluster.Name {
-		return nil, field.Errorf("task", "The referenced task was not found.")
-	}
-	if err := checkTeamOf(r, task); err != nil {
 		return nil, err
 	}
 	if !in.Interactive {
@@ -46,7 +30,7 @@ func executeCommand(ctx context.Context, r *Request, in *types.ExecuteCommandInp
 	}
 	host := r.View.Host(task.HostID)
 	if r.Exec == nil || host == nil || !r.Store.Connected(host.ID) {
-		return nil, wire.Errorf(targetNotConnected, "The host of the task is not connected to the pool now: `pinion hosts` shows which is away. Try again when it is back.")
+		return nil, wire.Errorf(exec.TargetNotConnected, "The host of the task is not connected to the pool now: `pinion hosts` shows which is away. Try again when it is back.")
 	}
 	session, url, err := r.Exec.Open(ctx, host, exec.Request{Task: task.ID, Container: container.Name, Command: command, TTY: true, DataChannel: true})
 	if err != nil {

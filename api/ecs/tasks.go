@@ -78,26 +78,32 @@ func missingTask(r *Request, cluster, id string) types.Failure {
 // maxReason bounds what a caller can put into the state.
 const maxReason = 1024
 
-func stopTask(ctx context.Context, r *Request, in *types.StopTaskInput) (*types.StopTaskOutput, error) {
-	cluster, err := r.Cluster(in.Cluster)
+// namedTask is the task that an operation is about, and its cluster. The caller's key has to be for the team of the task.
+func namedTask(r *Request, inCluster, named string) (*spec.Cluster, *spec.Task, error) {
+	cluster, err := r.Cluster(inCluster)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	id, err := call.ParseInCluster(cluster.Name, arn.Task, in.Task)
+	id, err := call.ParseInCluster(cluster.Name, arn.Task, named)
+	if err != nil {
+		return nil, nil, err
+	}
+	task := r.View.Task(id)
+	if task == nil || task.Cluster != cluster.Name {
+		return nil, nil, field.Errorf("task", "The referenced task was not found.")
+	}
+	return cluster, task, checkTeamOf(r, task)
+}
+
+func stopTask(ctx context.Context, r *Request, in *types.StopTaskInput) (*types.StopTaskOutput, error) {
+	_, task, err := namedTask(r, in.Cluster, in.Task)
 	if err != nil {
 		return nil, err
 	}
 	if len(in.Reason) > maxReason {
 		return nil, field.Errorf("reason", "reason must be at most %d characters long, not %d.", maxReason, len(in.Reason))
 	}
-	known := r.View.Task(id)
-	if known == nil || known.Cluster != cluster.Name {
-		return nil, field.Errorf("task", "The referenced task was not found.")
-	}
-	if err := checkTeamOf(r, known); err != nil {
-		return nil, err
-	}
-	stopped, err := call.Apply[*spec.Task](ctx, r, raftfsm.StopTask{ID: id, Code: spec.StopUserInitiated, Reason: in.Reason, At: r.Now(), Force: in.Force})
+	stopped, err := call.Apply[*spec.Task](ctx, r, raftfsm.StopTask{ID: task.ID, Code: spec.StopUserInitiated, Reason: in.Reason, At: r.Now(), Force: in.Force})
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,9 @@ import (
 const notEnabled = "The execute command failed because execute command was not enabled when the task was run or the execute command agent isn't running. " +
 	"Wait and try again or run a new task with execute command enabled and try again."
 
+// TargetNotConnected is ECS's error for a task whose host does not answer.
+const TargetNotConnected = "TargetNotConnectedException"
+
 // Target is the container of a task in which a command is to be run: the one of that name, or the only one. admin: the caller's role is admin, for
 // whom enableExecuteCommand does not count unless strict is set. Errors are wire.Errors.
 func Target(view *raftfsm.View, t *spec.Task, name string, admin, strict bool) (*spec.Container, error) {
