@@ -35,8 +35,8 @@ type ExecRequest struct {
 	Sizes          <-chan TerminalSize `json:"-"` // of the terminal, as they change; nil: it stays as it is
 }
 
-// Exec runs a command in a container of a task, and returns its exit code when it has ended and its output is written: 127 for a command that the container
-// does not have. When ctx ends first the command is killed.
+// Exec runs a command in a container of a task, and returns its exit code when it has ended and its output is written: 127 for a command that does not
+// start. When ctx ends first the command is killed.
 func (c *Client) Exec(ctx context.Context, task string, r ExecRequest) (exitCode int, err error) {
 	connection, err := openExec(ctx, c, task, r)
 	if err != nil {

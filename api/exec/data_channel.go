@@ -87,11 +87,8 @@ func (c *dataChannel) Serve(ctx context.Context, conn Conn) error {
 // begin makes conn the connection of the session, and sends what it begins with: the request for a handshake, or all that is not acknowledged.
 func (c *dataChannel) begin(conn Conn) error {
 	c.mu.Lock()
-	before := c.conn
+	c.endConnection() // and with it a message that is being sent there
 	c.mu.Unlock()
-	if before != nil {
-		go before.Close(errReplaced.Error()) // and with it a message that is being sent there; it waits for the client
-	}
 	c.sending.Lock()
 	defer c.sending.Unlock()
 	begins, err := c.take(conn)
@@ -113,15 +110,20 @@ func (c *dataChannel) take(conn Conn) ([]*datachannel.Message, error) {
 	if c.over {
 		return nil, errors.New("the session is over")
 	}
-	if before := c.conn; before != nil {
-		go before.Close(errReplaced.Error()) // it waits for the client
-	}
+	c.endConnection() // another may have come meanwhile
 	if c.window.Len() == 0 && !c.shaken {
 		c.window.Add(newMessage(datachannel.HandshakeRequest, datachannel.NewHandshakeRequest(agentVersion)), time.Now())
 	}
 	c.conn, c.paused = conn, false
 	c.change.Broadcast()
 	return c.window.Resend(time.Now()), nil
+}
+
+// endConnection ends the connection that there is. It is called with mu held.
+func (c *dataChannel) endConnection() {
+	if c.conn != nil {
+		go c.conn.Close(errReplaced.Error()) // which waits for the client
+	}
 }
 
 func (c *dataChannel) release(conn Conn) {

@@ -41,12 +41,11 @@ type session struct {
 	over    context.Context // ends when the client has been told how the command ended
 	finish  context.CancelFunc
 
-	used       atomic.Int64 // when there was input or output last, in nanoseconds since opened
-	bytesIn    atomic.Int64
-	bytesOut   atomic.Int64
-	connected  atomic.Int32  // connections now
-	lastLeft   atomic.Int64  // when the last connection ended, as used
-	idleExpiry time.Duration // 0: none
+	used      atomic.Int64 // when there was input or output last, in nanoseconds since opened
+	bytesIn   atomic.Int64
+	bytesOut  atomic.Int64
+	connected atomic.Int32 // connections now
+	lastLeft  atomic.Int64 // when the last connection ended, as used
 
 	mu         sync.Mutex // guards what follows
 	tokenHash  [sha256.Size]byte
@@ -60,11 +59,8 @@ var (
 	errHostStops = errors.New("the host of the task is stopping")
 )
 
-func newSession(ctx context.Context, id string, r Request, idle time.Duration) *session {
+func newSession(ctx context.Context, id string, r Request) *session {
 	s := &session{id: id, request: r, opened: time.Now()}
-	if r.TTY { // a person may have gone; a program that says nothing works
-		s.idleExpiry = idle
-	}
 	s.ctx, s.end = context.WithCancelCause(ctx)
 	s.over, s.finish = context.WithCancel(context.Background())
 	if r.DataChannel {
@@ -192,8 +188,8 @@ func (s *session) unused(age time.Duration) error {
 		return errors.New("its client did not say what it can do in time")
 	case s.connected.Load() == 0 && age-time.Duration(s.lastLeft.Load()) > max(resumeTimeout, openTimeout):
 		return errNoClient
-	case s.idleExpiry > 0 && age-time.Duration(s.used.Load()) > s.idleExpiry:
-		return fmt.Errorf("there was no input or output for %v", s.idleExpiry)
+	case s.request.TTY && age-time.Duration(s.used.Load()) > IdleTimeout: // a person may have gone; a program that says nothing works
+		return fmt.Errorf("there was no input or output for %v", IdleTimeout)
 	}
 	return nil
 }

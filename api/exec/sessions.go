@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -20,8 +19,6 @@ import (
 
 // Sessions are those whose command runs on this host. It is safe for concurrent use.
 type Sessions struct {
-	Idle time.Duration // ends a session on a terminal without input and output; 0: IdleTimeout
-
 	mu     sync.Mutex // guards what follows
 	host   Host
 	hostID string     // of this host: the ids of its sessions begin with it
@@ -52,7 +49,7 @@ func (s *Sessions) Open(r Request) (Session, error) {
 	}
 	ctx, release := context.WithCancelCause(context.Background())
 	stopWaiting := s.stop.AfterFunc(ctx, func() { release(errHostStops) })
-	made := newSession(ctx, sessionPrefix+s.hostID+randomHex(nonceBytes), r, cmp.Or(s.Idle, IdleTimeout))
+	made := newSession(ctx, sessionPrefix+s.hostID+randomHex(nonceBytes), r)
 	if s.byID == nil {
 		s.byID = map[string]*session{}
 	}

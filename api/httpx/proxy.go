@@ -36,28 +36,32 @@ func (p *Peers) RoundTrip(r *http.Request, address string, header http.Header, b
 		request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 		request.Body, _ = request.GetBody()
 	}
+	response, err = p.await(request, end, r.Context())
+	return response, end, err
+}
+
+// await sends a request, and waits for its response as long as another host may take. end breaks it off; parent says whether somebody else has.
+func (p *Peers) await(request *http.Request, end func(), parent context.Context) (*http.Response, error) {
 	timeout := time.AfterFunc(ResponseTimeout, end)
 	defer timeout.Stop()
-	response, err = p.Transport.RoundTrip(request)
-	if err != nil && ctx.Err() != nil && r.Context().Err() == nil {
+	response, err := p.Transport.RoundTrip(request)
+	if err != nil && request.Context().Err() != nil && parent.Err() == nil {
 		err = errors.New("nothing came for " + ResponseTimeout.String())
 	}
-	return response, end, err
+	return response, err
 }
 
 // Stream begins a request to another host whose body goes on beside the response. end is as RoundTrip's; it also ends the body.
 func (p *Peers) Stream(ctx context.Context, address, path string, header http.Header, body io.ReadCloser) (response *http.Response, end context.CancelFunc, err error) {
-	ctx, cancel := context.WithCancel(ctx)
+	streaming, cancel := context.WithCancel(ctx)
 	end = func() {
 		cancel()
 		body.Close()
 	}
 	request := (&http.Request{
 		Method: http.MethodPost, URL: &url.URL{Scheme: "https", Host: address, Path: PeerPrefix + path}, Header: header, Body: body, ContentLength: -1,
-	}).WithContext(ctx)
-	timeout := time.AfterFunc(ResponseTimeout, end)
-	defer timeout.Stop()
-	response, err = p.Transport.RoundTrip(request)
+	}).WithContext(streaming)
+	response, err = p.await(request, end, ctx)
 	return response, end, err
 }
 
