@@ -15,7 +15,6 @@ import (
 
 	"pinion/api/cli/exit"
 	"pinion/api/cli/invocation"
-	"pinion/api/cli/selection"
 	"pinion/api/client"
 )
 
@@ -50,11 +49,11 @@ Examples:
 			if err != nil {
 				return err
 			}
-			ids, err := selection.Resolve(c.Context, inv, c.String("cluster"), []string{fromTask + toTask})
+			task, err := startedTask(c.Context, inv, c.String("cluster"), fromTask+toTask)
 			if err != nil {
 				return err
 			}
-			there := container{inv.Client, ids[0], c.String("container")}
+			there := container{inv.Client, task, c.String("container")}
 			if fromTask != "" {
 				return there.copyOut(c.Context, from, to)
 			}

@@ -10,7 +10,6 @@ import (
 
 	"pinion/api/cli/exit"
 	"pinion/api/cli/invocation"
-	"pinion/api/cli/selection"
 	"pinion/api/client"
 )
 
@@ -21,7 +20,7 @@ func Command(system invocation.System) *cli.Command {
 		Usage:     "Run a command in a container of a running task",
 		ArgsUsage: "TASK [--] COMMAND [ARG...]",
 		Description: `The command runs as the user of the container, with its environment, directory, GPUs and limits, and 'pinion exec' exits with its
-exit code. TASK is an id, its first digits, an ARN, or a name.
+exit code. TASK is an id, its first digits, an ARN, or a name; one that is starting is waited for.
 Who may: keys of the role submit, in tasks that were run with enableExecuteCommand, as 'pinion run' does unless --no-exec; keys of the
 role admin in all. The audit log of the task's host has each command.
 
@@ -48,12 +47,12 @@ Examples:
 			if err != nil {
 				return err
 			}
-			ids, err := selection.Resolve(c.Context, inv, c.String("cluster"), words[:1])
+			task, err := startedTask(c.Context, inv, c.String("cluster"), words[0])
 			if err != nil {
 				return err
 			}
 			r := client.ExecRequest{Container: c.String("container"), Command: words[1:], TTY: c.Bool("tty")}
-			return Run(c.Context, inv, ids[0], r, c.Bool("interactive"))
+			return Run(c.Context, inv, task, r, c.Bool("interactive"))
 		},
 	}
 }

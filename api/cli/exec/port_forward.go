@@ -12,7 +12,6 @@ import (
 	"pinion/api/cli/exit"
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
-	"pinion/api/cli/selection"
 	"pinion/api/client"
 )
 
@@ -48,11 +47,11 @@ Examples:
 			if err != nil {
 				return err
 			}
-			ids, err := selection.Resolve(c.Context, inv, c.String("cluster"), c.Args().Slice()[:1])
+			task, err := startedTask(c.Context, inv, c.String("cluster"), c.Args().First())
 			if err != nil {
 				return err
 			}
-			return listenAll(c.Context, inv, container{inv.Client, ids[0], c.String("container")}, forwards)
+			return listenAll(c.Context, inv, container{inv.Client, task, c.String("container")}, forwards)
 		},
 	}
 }
