@@ -10,6 +10,7 @@ import (
 	"pinion/raftfsm/jointoken"
 	"pinion/raftfsm/loadbalancer"
 	"pinion/raftfsm/loggroup"
+	"pinion/raftfsm/secret"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/table"
 	"pinion/raftfsm/taskset"
@@ -66,6 +67,16 @@ var _ = register(noun[acme.Entry]{
 	table: "acme", indexes: indexes(acme.ByKey), noChanges: "only hosts read them", noCluster: "they are the pool's",
 	commands: []kind{wrappedKindOf[acme.Put](120, 1), wrappedKindOf[acme.Delete](121, 1)},
 	expired:  func(v *View, r Reap) iter.Seq[*acme.Entry] { return acme.Expired(v, r.Before) },
+})
+
+var _ = register(noun[secret.Secret]{
+	table: "secrets", indexes: secret.Indexes(), noChanges: "who may read events need not know of them", noCluster: "one of the name that is created later has them",
+	commands: []kind{wrappedKindOf[secret.Create](140, 1), wrappedKindOf[secret.Replace](141, 1), wrappedKindOf[secret.Delete](142, 1)},
+	expired:  func(v *View, r Reap) iter.Seq[*secret.Secret] { return secret.Expired(v, r.Before) },
+	tags: &tagging[secret.Secret]{
+		kind: secret.Resource, find: inView(secret.FindID), tags: func(s *secret.Secret) *[]spec.Tag { return &s.Tags },
+		readOnly: secret.ReadOnly, check: secret.CheckTags, change: func(s *secret.Secret) { s.Revision++ },
+	},
 })
 
 var _ = register(noun[taskset.Set]{

@@ -2,6 +2,7 @@ package raftfsm
 
 import (
 	"pinion/raftfsm/acme"
+	"pinion/raftfsm/secret"
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/table"
@@ -24,10 +25,14 @@ type Unsealed struct {
 	CA         bool // the key of the pool's CA
 	AccessKeys []*spec.AccessKey
 	ACME       []*acme.Entry
+	Secrets    []*secret.Secret
 }
 
 // Empty reports whether everything is sealed with it.
-func (u Unsealed) Empty() bool { return !u.CA && len(u.AccessKeys) == 0 && len(u.ACME) == 0 }
+func (u Unsealed) Empty() bool { return !u.CA && u.Count() == 0 }
+
+// Count is how many secrets are left beside the key of the CA.
+func (u Unsealed) Count() int { return len(u.AccessKeys) + len(u.ACME) + len(u.Secrets) }
 
 // SealedOtherwise is what is not sealed with the sealing key yet; nothing before the first rotation.
 func (v *View) SealedOtherwise() (u Unsealed) {
@@ -41,6 +46,7 @@ func (v *View) SealedOtherwise() (u Unsealed) {
 		}
 	}
 	u.CA, u.ACME = v.CA() != nil && v.CA().Seal != sealing.Name, acme.SealedOtherwise(v, sealing.Name)
+	u.Secrets = secret.SealedOtherwise(v, sealing.Name)
 	return u
 }
 

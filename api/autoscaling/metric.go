@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/label"
 	"pinion/raftfsm/loadbalancer"
 	"pinion/raftfsm/metric"
 	"pinion/raftfsm/scaling"
@@ -53,12 +54,12 @@ func CheckMeasured(v *raftfsm.View, s *service.Service, source metric.Name) erro
 	case source.OfProxies() && !revision.Registers(group):
 		return fmt.Errorf("the service %s does not register its tasks with the target group %s: its loadBalancers have to name it", s.Name, group)
 	case !source.OfProxies() && !exports(v.Definition(revision.Definition)):
-		return fmt.Errorf("no container of the task definition of the service %s exports metrics: give one the docker label %s with the port", s.Name, spec.LabelMetricPort)
+		return fmt.Errorf("no container of the task definition of the service %s exports metrics: give one the docker label %s with the port", s.Name, label.MetricPort)
 	}
 	return nil
 }
 
 // exports reports whether a container exports metrics.
 func exports(d *spec.TaskDefinition) bool {
-	return d != nil && slices.ContainsFunc(d.Containers, func(c spec.ContainerDefinition) bool { return c.DockerLabels[spec.LabelMetricPort] != "" })
+	return d != nil && slices.ContainsFunc(d.Containers, func(c spec.ContainerDefinition) bool { return c.DockerLabels[label.MetricPort] != "" })
 }

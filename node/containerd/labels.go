@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"pinion/node/runtime"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/label"
 )
 
 // Pinion's labels of a container. An image's labels are never copied here, because labels control the runtime.
@@ -29,7 +29,7 @@ const (
 func containerLabels(c runtime.ContainerSpec, group string) map[string]string {
 	labels := map[string]string{}
 	for name, value := range c.Def.DockerLabels {
-		if !spec.ReservedLabel(name) { // the API refuses them; a host trusts no definition
+		if !label.Reserved(name) { // the API refuses them; a host trusts no definition
 			labels[name] = value
 		}
 	}

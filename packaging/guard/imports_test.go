@@ -12,7 +12,7 @@ import (
 var rooms = map[string]string{
 	"api":     "raftfsm gpu packaging/atomicfile packaging/clientnet",
 	"server":  "raftfsm gpu packaging/atomicfile packaging/clientnet packaging/failpoint packaging/heap packaging/keystore packaging/tick",
-	"node":    "raftfsm/spec raftfsm/execution raftfsm/gpuuse raftfsm/logdriver raftfsm/metric raftfsm/partition raftfsm/traffic raftfsm/volumeroot raftfsm/lazyregexp gpu packaging/atomicfile packaging/failpoint packaging/heap packaging/tick",
+	"node":    "raftfsm/spec raftfsm/execution raftfsm/gpuuse raftfsm/label raftfsm/logdriver raftfsm/metric raftfsm/partition raftfsm/traffic raftfsm/valuefrom raftfsm/volumeroot raftfsm/lazyregexp gpu packaging/atomicfile packaging/failpoint packaging/heap packaging/tick",
 	"raftfsm": "gpu",
 	"gpu":     "",
 }
@@ -73,12 +73,12 @@ var floors = map[string][]string{
 	"raftfsm": {
 		"routing raftfsmtest",
 		".",
-		"alarm loadbalancer loggroup jointoken capacityprovider accountsetting acme taskset virtualip",
+		"alarm loadbalancer loggroup jointoken capacityprovider accountsetting acme taskset virtualip secret",
 		"command",
 		"execution query tally issuer ended edit change snapshot table ledger",
 		"service scaling",
 		"codec spec metric changelog watch sortkey",
-		"compact traffic logdriver hostport volumeroot quarantine partition gpuuse",
+		"compact traffic label logdriver valuefrom hostport volumeroot quarantine partition gpuuse",
 		"lazyregexp",
 	},
 	"gpu": {

@@ -18,6 +18,8 @@ type Transaction interface {
 	View
 	Put(object any) // in place of the one with its key; it is immutable afterwards
 	Remove(object any)
+	// CheckSeal refuses what is sealed with a sealing key that was replaced: spec.ErrUnavailable.
+	CheckSeal(name string) error
 }
 
 // View is a read of the state: the tables of nouns in packages, and what a command may ask of the nouns of package raftfsm, the clusters being

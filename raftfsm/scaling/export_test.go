@@ -3,7 +3,7 @@ package scaling
 import (
 	"testing"
 
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/label"
 )
 
 func TestWhereAContainerExportsItsMetrics(t *testing.T) {
@@ -18,10 +18,10 @@ func TestWhereAContainerExportsItsMetrics(t *testing.T) {
 	} {
 		labels := map[string]string{}
 		if c.port != "" {
-			labels[spec.LabelMetricPort] = c.port
+			labels[label.MetricPort] = c.port
 		}
 		if c.path != "" {
-			labels[spec.LabelMetricPath] = c.path
+			labels[label.MetricPath] = c.path
 		}
 		if port, path, err := ExportPort(labels); port != c.wantPort || path != c.wantPath || (err == nil) != c.ok {
 			t.Errorf("%v: %d %q %v", labels, port, path, err)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"pinion/raftfsm/logdriver"
+	"pinion/raftfsm/valuefrom"
 )
 
 // Names of ECS's capability attributes: what a host can do beside running plain containers. The names are those of the
@@ -23,6 +24,8 @@ const (
 	CapabilityHealthCheck = "ecs.capability.container-health-check"
 	CapabilityRestarts    = "ecs.capability.container-restart-policy"
 	CapabilityGPUDriver   = "ecs.capability.gpu-driver-version" // its value is the version
+	CapabilitySSMSecrets  = "ecs.capability.secrets.ssm.environment-variables"
+	CapabilityASMSecrets  = "ecs.capability.secrets.asm.environment-variables"
 	CapabilityGPUSharing  = "ecs.capability.gpu-sharing-mps"    // see Host.SharesGPUs
 	// CapabilityOptions is Pinion's own name too, for fields that ECS has no capability for, because every agent of its
 	// knows them: extraHosts, dnsServers, dnsSearchDomains, systemControls, volumesFrom.
@@ -53,6 +56,8 @@ var capabilities = []capability{
 	{name: CapabilityOptions, level: 1, container: func(c *ContainerDefinition) bool {
 		return len(c.ExtraHosts)+len(c.DNSServers)+len(c.DNSSearchDomains)+len(c.SystemControls)+len(c.VolumesFrom) > 0
 	}},
+	{name: CapabilitySSMSecrets, level: 1, container: secretsOf(valuefrom.ParameterStore)},
+	{name: CapabilityASMSecrets, level: 1, container: secretsOf(valuefrom.SecretsManager)},
 	{name: CapabilityGPUDriver}, // no field requires it: a definition may, by name
 	{name: CapabilityGPUSharing, task: (*TaskDefinition).SharesGPU},
 }
@@ -61,6 +66,16 @@ var capabilities = []capability{
 func logsTo(driver string) func(*ContainerDefinition) bool {
 	return func(c *ContainerDefinition) bool {
 		return c.LogConfiguration != nil && strings.ToLower(c.LogConfiguration.LogDriver) == driver
+	}
+}
+
+// secretsOf tells containers with secrets of the store; a name without a store may be of either.
+func secretsOf(store valuefrom.Store) func(*ContainerDefinition) bool {
+	return func(c *ContainerDefinition) bool {
+		return slices.ContainsFunc(c.Secrets, func(s valuefrom.Secret) bool {
+			ref, err := valuefrom.Parse(s.ValueFrom)
+			return err == nil && (ref.Store == store || ref.Store == valuefrom.AnyStore && store == valuefrom.ParameterStore)
+		})
 	}
 }
 

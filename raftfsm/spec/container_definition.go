@@ -1,6 +1,9 @@
 package spec
 
-import "pinion/raftfsm/logdriver"
+import (
+	"pinion/raftfsm/logdriver"
+	"pinion/raftfsm/valuefrom"
+)
 
 // ContainerDefinition is one container of a task definition, as ECS documents it.
 type ContainerDefinition struct {
@@ -40,7 +43,8 @@ type ContainerDefinition struct {
 	SystemControls     []SystemControl       `json:"systemControls,omitempty"`
 	VersionConsistency string                `json:"versionConsistency,omitempty"` // enabled when empty; see ResolvesOnce
 	// DockerSecurityOptions can only tighten: see ValidSecurityOption.
-	DockerSecurityOptions []string `json:"dockerSecurityOptions,omitempty" level:"1"`
+	DockerSecurityOptions []string           `json:"dockerSecurityOptions,omitempty" level:"1"`
+	Secrets               []valuefrom.Secret `json:"secrets,omitempty" level:"1"`
 }
 
 // IsEssential reports whether the exit of this container ends the task (the default).

@@ -42,30 +42,6 @@ const (
 // Reserved says whether the tag is one that ECS sets itself; see ReservedTag.
 func (t Tag) Reserved() bool { return strings.HasPrefix(strings.ToLower(t.Key), ReservedTag) }
 
-// reservedLabels begin the names of labels by which containerd and what is built on it are controlled, and Pinion's own.
-var reservedLabels = []string{"containerd.io/", "io.containerd", "io.cri-containerd", "nerdctl/", "io.kubernetes.", "pinion."}
-
-// LabelMetricPort and LabelMetricPath are labels that a container may have of Pinion's: the port and the path (/metrics unless it is said) where it
-// exports metrics of Prometheus.
-const (
-	LabelMetricPort = "pinion.metric-port"
-	LabelMetricPath = "pinion.metric-path"
-)
-
-// ReservedLabel reports whether a label of a container means something to the runtime or to Pinion, so that no task definition may set
-// it.
-func ReservedLabel(name string) bool {
-	if name == LabelMetricPort || name == LabelMetricPath {
-		return false
-	}
-	for _, prefix := range reservedLabels {
-		if strings.HasPrefix(strings.ToLower(name), prefix) {
-			return true
-		}
-	}
-	return false
-}
-
 // ChangeTags removes tags and then adds others; an added tag replaces the one with its key. Nil when nothing changes. ErrTooManyTags.
 func ChangeTags(before, put []Tag, remove []string) ([]Tag, error) {
 	tags := slices.DeleteFunc(slices.Clone(before), func(t Tag) bool { return slices.Contains(remove, t.Key) })

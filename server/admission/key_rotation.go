@@ -125,8 +125,10 @@ func (a *AccessKeys) reseal(ctx context.Context) error {
 			err = a.resealCA(ctx, *view.CA(), name)
 		case len(left.AccessKeys) > 0:
 			err = a.resealAccessKeys(ctx, left.AccessKeys, name)
-		default:
+		case len(left.ACME) > 0:
 			err = a.resealACME(ctx, left.ACME, name)
+		default:
+			err = Secrets{Keys: a}.reseal(ctx, view, left.Secrets)
 		}
 		if err != nil {
 			return err

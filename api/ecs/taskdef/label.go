@@ -1,8 +1,8 @@
 package taskdef
 
 import (
+	"pinion/raftfsm/label"
 	"pinion/raftfsm/scaling"
-	"pinion/raftfsm/spec"
 )
 
 // maxLabel is how long a label and its value may be together: containerd's limit.
@@ -16,7 +16,7 @@ func checkLabels(c container) error {
 			return c.errorf("dockerLabels", "dockerLabels: %.64q must have a name, and at most %d characters with its value.", name, maxLabel)
 		case hasNUL([]string{name, value}):
 			return c.errorf("dockerLabels", "dockerLabels: %.64q must not contain NUL characters.", name)
-		case spec.ReservedLabel(name):
+		case label.Reserved(name):
 			return c.errorf("dockerLabels", "dockerLabels: %q is reserved for the container runtime and Pinion: choose another name.", name)
 		}
 	}

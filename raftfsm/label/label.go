@@ -1,0 +1,26 @@
+// Package label has the labels of containers (dockerLabels) that mean something to Pinion or to the container runtime.
+package label
+
+import (
+	"slices"
+	"strings"
+)
+
+// Labels of Pinion's that a container may have.
+const (
+	MetricPort = "pinion.metric-port" // where it exports metrics of Prometheus
+	MetricPath = "pinion.metric-path" // likewise; /metrics unless it is said
+	// SecretFiles is the directory in which the container has its secrets as files. Without it they are in its environment.
+	SecretFiles = "pinion.secret-files"
+)
+
+// reserved begin the names of labels by which containerd and what is built on it are controlled, and Pinion's own.
+var reserved = []string{"containerd.io/", "io.containerd", "io.cri-containerd", "nerdctl/", "io.kubernetes.", "pinion."}
+
+// Reserved reports whether a label means something to the runtime or to Pinion, so that no task definition may set it.
+func Reserved(name string) bool {
+	if slices.Contains([]string{MetricPort, MetricPath, SecretFiles}, name) {
+		return false
+	}
+	return slices.ContainsFunc(reserved, func(prefix string) bool { return strings.HasPrefix(strings.ToLower(name), prefix) })
+}
