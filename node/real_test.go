@@ -64,7 +64,7 @@ func newRealHost(t testing.TB) *realHost {
 	t.Cleanup(func() { m.must(bridge.Close()) })
 	store := logs.NewStore(filepath.Join(dir, "logs"))
 	m.runtime, err = containerd.Open(t.Context(), containerd.Config{
-		Address: daemon.Address(), Snapshotter: daemon.Snapshotter(), Shim: tools.Shim, Runc: tools.Runc, Logger: tools.Logger, Logs: store.Path, CDI: source.CDI,
+		Address: daemon.Address(), Snapshotter: daemon.Snapshotter(), Shim: tools.Shim, Runc: tools.Runc, Logger: tools.Logger, Entrypoint: tools.Entrypoint, Logs: store.Path, CDI: source.CDI,
 		Dir: filepath.Join(dir, "runtime"), RegistryConfig: filepath.Join(dir, "registry"), Log: log,
 	})
 	m.must(err)

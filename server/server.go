@@ -41,10 +41,11 @@ type Config struct {
 	HistoryFile string         // of the tasks that have ended [no history is kept]
 	KeepTasks   history.Limits // of the history
 
-	identity *pki.Identity // of this host [it has none]
-	peers    *rpc.Client   // how the leader is reached while it is another host [not at all]
-	refusals peer.Refusals // is told of hosts that are refused; may be nil
-	onLeader func()        // called after each change of Leader; may be nil
+	identity *pki.Identity         // of this host [it has none]
+	peers    *rpc.Client           // how the leader is reached while it is another host [not at all]
+	refusals peer.Refusals         // is told of hosts that are refused; may be nil
+	given    func(admission.Given) // is told of secrets that hosts get for their tasks; may be nil
+	onLeader func()                // called after each change of Leader; may be nil
 }
 
 func (c Config) withDefaults() Config {
@@ -76,6 +77,7 @@ type Server struct {
 	authority  *admission.Authority
 	accessKeys *admission.AccessKeys
 	acme       *admission.ACMECache
+	secrets    admission.Secrets
 	history    *history.History // nil: none is kept
 	metrics    *metrics.Store
 	leases     *liveness.VirtualIPs
@@ -118,6 +120,7 @@ func newServer(cfg Config, node *consensus.Node, keyring *seal.Keyring) *Server 
 	s.authority = &admission.Authority{Server: node, Keyring: keyring, PoolInfo: func() spec.PoolInfo { return s.publisher.Build() }, Connected: s.liveness.Connected, Refusals: cfg.refusals, Log: s.log}
 	s.accessKeys = &admission.AccessKeys{Server: node, Keyring: keyring}
 	s.acme = &admission.ACMECache{Keys: s.accessKeys}
+	s.secrets = admission.Secrets{Keys: s.accessKeys, Given: cfg.given}
 	if cfg.peers != nil {
 		s.accessKeys.Fetch = &admission.KeyringFetcher{Client: cfg.peers, Others: s.otherServers, Log: s.log}
 	}

@@ -6,10 +6,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"pinion/server/consensus"
 	"regexp"
 	"strings"
 	"testing"
+
+	"pinion/server/consensus"
 
 	"pinion/packaging/atomicfile"
 	"pinion/raftfsm"

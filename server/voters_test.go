@@ -4,9 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"pinion/server/consensus"
 	"testing"
 	"time"
+
+	"pinion/server/consensus"
 
 	"github.com/hashicorp/raft"
 

@@ -27,17 +27,20 @@ type ContainerOptions struct {
 	NoNewPrivileges bool
 	// UserNamespaces runs all tasks in user namespaces, not only those of clusters that want it.
 	UserNamespaces bool
+	// SecretCommands are programs of the host that print secrets, by the names that task definitions have for them.
+	SecretCommands map[string]string
 	// Names is how they reach services by name.
 	Names NameOptions
 }
 
 // containerFlags are the flags of `pinion up` that are parsed into ContainerOptions.
-type containerFlags struct{ volumes, allow cli.StringSlice }
+type containerFlags struct{ volumes, allow, secretCommands cli.StringSlice }
 
 func (f *containerFlags) flags(o *ContainerOptions) []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "volume", Destination: &f.volumes, Usage: "let tasks mount this directory and what is in it, `[NAME=]DIR[:ro]`; may be repeated"},
 		&cli.StringSliceFlag{Name: "allow", Destination: &f.allow, Usage: "let containers have these `POWERS`, with commas between: privileged, host-pid, host-ipc, capabilities such as NET_ADMIN"},
+		&cli.StringSliceFlag{Name: "secret-command", Destination: &f.secretCommands, Usage: "have this program print the secrets pinion:command:NAME:REFERENCE of tasks, given the reference: `NAME=PATH`; may be repeated"},
 		&cli.Int64Flag{Name: "pids-limit", Value: 16384, Destination: &o.PidsLimit, Usage: "most processes and threads of a container, for each of its GPUs if it has several: `N`, or 0 for no limit"},
 		&cli.DurationFlag{Name: "max-stop-timeout", Value: 10 * time.Minute, Destination: &o.MaxStopTimeout, Usage: "longest `TIME` that a container is given to stop, whatever its task definition says"},
 		&cli.BoolFlag{Name: "no-new-privileges", Destination: &o.NoNewPrivileges, Usage: "keep all containers from gaining privileges by setuid programs such as sudo"},
@@ -67,11 +70,26 @@ func (f *containerFlags) complete(o *ContainerOptions) error {
 			}
 		}
 	}
+	if err := f.parseSecretCommands(o); err != nil {
+		return err
+	}
 	if o.PidsLimit < 0 {
 		return exit.Usagef("--pids-limit %d is not a number of processes; 0 is no limit", o.PidsLimit)
 	}
 	if o.MaxStopTimeout < time.Second {
 		return exit.Usagef("--max-stop-timeout %v is not a duration of a second or more, such as 2m", o.MaxStopTimeout)
+	}
+	return nil
+}
+
+func (f *containerFlags) parseSecretCommands(o *ContainerOptions) error {
+	o.SecretCommands = map[string]string{}
+	for _, given := range f.secretCommands.Value() {
+		name, path, _ := strings.Cut(given, "=")
+		if !volumeroot.ValidName(name) || !filepath.IsAbs(path) {
+			return exit.Usagef("--secret-command %q is not NAME=PATH with a name of letters, digits, - and _, and the absolute path of a program", given)
+		}
+		o.SecretCommands[name] = filepath.Clean(path)
 	}
 	return nil
 }

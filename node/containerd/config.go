@@ -10,8 +10,8 @@ import (
 	"pinion/node/containerd/images"
 )
 
-// Config holds the connection to containerd and the settings for containers. Address, Logger, Logs, Dir and Log are
-// required.
+// Config holds the connection to containerd and the settings for containers. Address, Logger, Entrypoint,
+// Logs, Dir and Log are required.
 type Config struct {
 	Address   string // containerd's socket, a path
 	Namespace string // containerd namespace, "pinion" when empty
@@ -20,6 +20,8 @@ type Config struct {
 	// Runc is the path of runc. Empty: the one that the daemon's shim finds in its PATH.
 	Runc   string
 	Logger string // path of the pinion-logger binary, which reads every container's output
+	// Entrypoint is the path of pinion-entrypoint, which gives containers the secrets of their environment.
+	Entrypoint string
 	// Logs returns the file for a container's output; the logger creates its directory.
 	Logs func(task, container string) string
 	// CDI returns the host's Container Device Interface specification; its devices are named by UUID. Nil on a host

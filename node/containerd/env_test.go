@@ -51,7 +51,7 @@ func newHostIn(t testing.TB, dir string, change ...func(*containerd.Config)) *ho
 	t.Cleanup(h.stopDaemon)
 	h.logs = logs.NewStore(filepath.Join(h.dir, "logs"))
 	h.config = containerd.Config{
-		Address: h.address(), Namespace: "pinion", Shim: h.tools.Shim, Runc: h.tools.Runc, Logger: h.tools.Logger,
+		Address: h.address(), Namespace: "pinion", Shim: h.tools.Shim, Runc: h.tools.Runc, Logger: h.tools.Logger, Entrypoint: h.tools.Entrypoint,
 		Logs: h.logs.Path, Dir: filepath.Join(h.dir, "runtime"), RegistryConfig: filepath.Join(h.dir, "registry"), Log: h.logger(),
 	}
 	if h.daemon != nil {

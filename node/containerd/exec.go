@@ -53,7 +53,7 @@ func (e *execProcess) run(ctx context.Context, c runtime.ExecRequest) (int, erro
 	if err != nil {
 		return 0, err
 	}
-	process.Args, process.Terminal = c.Cmd, c.TTY
+	process.Args, process.Terminal = withSecrets(process.Args, c.Cmd), c.TTY
 	if c.TTY {
 		process.Env = withTerm(process.Env)
 	}

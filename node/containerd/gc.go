@@ -2,12 +2,13 @@ package containerd
 
 import (
 	"context"
+	"errors"
 
 	"github.com/containerd/containerd/v2/core/snapshots"
 	"github.com/containerd/errdefs"
 )
 
-// sweepOrphans removes objects that a crash during Start or Remove left without a container: snapshots and started files.
+// sweepOrphans removes objects that a crash during Start or Remove left without a container: snapshots, started files and secrets.
 func (r *Runtime) sweepOrphans(ctx context.Context) error {
 	records, err := r.client.ContainerService().List(ctx)
 	if err != nil {
@@ -35,5 +36,5 @@ func (r *Runtime) sweepOrphans(ctx context.Context) error {
 	if err := r.shims.unpinStale(ctx, known); err != nil {
 		return err
 	}
-	return r.started.removeStale(known)
+	return errors.Join(r.started.removeStale(known), r.secrets.removeStale(known))
 }

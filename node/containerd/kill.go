@@ -103,6 +103,9 @@ func (r *Runtime) purge(ctx context.Context, id, group string) error {
 		return err
 	}
 	r.started.remove(id)
+	if err := r.secrets.remove(id); err != nil {
+		return err
+	}
 	if err := r.snapshots().Remove(ctx, id); err != nil && !errdefs.IsNotFound(err) {
 		return err
 	}

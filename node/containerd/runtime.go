@@ -37,6 +37,7 @@ type Runtime struct {
 	starts   *startRegistry
 	profile  securityProfile
 	volumes  volumeStaging
+	secrets  *secretFiles
 	noUserns error  // why containers cannot have user namespaces here; nil: they can
 	imageDir string // the snapshotter's directory
 	version  string // of the daemon when it was opened
@@ -66,6 +67,7 @@ func Open(ctx context.Context, c Config) (*Runtime, error) {
 		starts:  newStartRegistry(),
 		profile: detectSecurityProfile(c.Log),
 		volumes: volumeStaging{dir: filepath.Join(c.Dir, "volumes"), daemon: c.Address},
+		secrets: &secretFiles{dir: filepath.Join(c.Dir, "secrets")},
 	}
 	if err := r.volumes.sweep(); err != nil {
 		client.Close()

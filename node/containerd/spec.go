@@ -21,7 +21,8 @@ import (
 // hooks, mounts or labels.
 func (s *startOperation) buildSpec(ctx context.Context, img *images.Unpacked) (*specs.Spec, error) {
 	r := s.runtime
-	b := &specBuilder{spec: s.spec, img: img, gpus: r.gpus, cgroups: r.cgroups, profile: r.profile, limits: r.config.Limits, volumes: s.volumes, userns: s.userns.path}
+	b := &specBuilder{spec: s.spec, img: img, gpus: r.gpus, cgroups: r.cgroups, profile: r.profile, limits: r.config.Limits, volumes: s.volumes, userns: s.userns.path,
+		secretFiles: r.secrets, entrypoint: r.config.Entrypoint}
 	spec, err := oci.GenerateSpec(ctx, r.client, &s.record,
 		oci.WithDefaultUnixDevices,
 		oci.WithoutRunMount,
@@ -35,6 +36,7 @@ func (s *startOperation) buildSpec(ctx context.Context, img *images.Unpacked) (*
 		b.resources,
 		b.security,
 		b.devices,
+		b.secrets,
 	)
 	if err != nil {
 		return nil, err
@@ -52,6 +54,9 @@ type specBuilder struct {
 	limits  Limits
 	volumes *volumeMounts
 	userns  string // path of the container's user namespace; empty: it has none
+
+	secretFiles *secretFiles
+	entrypoint  string // path of pinion-entrypoint
 }
 
 // checkUnsupported refuses settings that this runtime does not support.

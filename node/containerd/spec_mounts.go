@@ -126,8 +126,13 @@ func (b *specBuilder) attach(s *specs.Spec, volume runtime.HostVolume, destinati
 	if err != nil {
 		return err
 	}
-	b.mount(s, specs.Mount{Destination: destination, Type: "bind", Source: source, Options: []string{"rbind", "rprivate"}})
+	b.mount(s, bindMount(source, destination))
 	return nil
+}
+
+// bindMount is the mount of what has its options already.
+func bindMount(source, destination string) specs.Mount {
+	return specs.Mount{Destination: destination, Type: "bind", Source: source, Options: []string{"rbind", "rprivate"}}
 }
 
 // mount adds a mount, and replaces an earlier one at the same path.

@@ -38,6 +38,15 @@ func (s volumeStaging) start(container string) *volumeMounts {
 
 // attach mounts the volume and returns the path of the mount. Read-only is for all that is mounted below the volume too.
 func (m *volumeMounts) attach(volume runtime.HostVolume, readOnly bool) (string, error) {
+	return m.attachFor(volume, readOnly, m.ids)
+}
+
+// attachAsIs is attach for files whose owners have the ids of the host in a user namespace too.
+func (m *volumeMounts) attachAsIs(volume runtime.HostVolume, readOnly bool) (string, error) {
+	return m.attachFor(volume, readOnly, nil)
+}
+
+func (m *volumeMounts) attachFor(volume runtime.HostVolume, readOnly bool, ids *os.File) (string, error) {
 	if err := m.staging.checkNamespace(); err != nil {
 		return "", err
 	}
@@ -50,7 +59,7 @@ func (m *volumeMounts) attach(volume runtime.HostVolume, readOnly bool) (string,
 	if err != nil {
 		return "", err
 	}
-	return point, mountFile(file, point, readOnly, m.ids)
+	return point, mountFile(file, point, readOnly, ids)
 }
 
 // point makes a mount point for the file or directory.

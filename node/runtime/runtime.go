@@ -78,7 +78,14 @@ type ContainerSpec struct {
 	HostsFile  string            // file to mount as /etc/hosts, empty: none
 	ResolvFile string            // file to mount as /etc/resolv.conf, empty: none
 	OwnFiles   map[string]string // files and directories of Pinion's own to mount read-only, by their path in the container
+
+	// Secrets are kept in memory alone: no driver writes a value to a disk, or puts it where another can read it.
+	Secrets     []Secret
+	SecretFiles string // directory in the container with one file for each of Secrets; empty: they are variables, over those of Env
 }
+
+// Secret is a secret of a container: a variable or a file.
+type Secret struct{ Name, Value string }
 
 // Volume is a volume of a task on this host.
 type Volume struct {

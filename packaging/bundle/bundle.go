@@ -31,6 +31,7 @@ type Tools struct {
 	Runc       string
 	CNI        string // directory with the network plugins bridge, host-local, loopback and portmap
 	Logger     string // path of pinion-logger, which writes the output of one container to its log file
+	Entrypoint string // path of pinion-entrypoint, which gives a container the secrets of its environment
 	NVML       string // path of pinion-nvml, which calls the NVIDIA driver
 }
 
@@ -102,6 +103,7 @@ func toolsIn(versionDir string) Tools {
 		Runc:       filepath.Join(versionDir, "runc"),
 		CNI:        filepath.Join(versionDir, "cni"),
 		Logger:     filepath.Join(versionDir, "pinion-logger"),
+		Entrypoint: filepath.Join(versionDir, "pinion-entrypoint"),
 		NVML:       filepath.Join(versionDir, "pinion-nvml"),
 	}
 }

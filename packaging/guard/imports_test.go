@@ -35,10 +35,10 @@ var floors = map[string][]string{
 	"api": {
 		". cli",
 		"cloudwatch",
-		"ecs cloudwatchlogs events rest elb autoscaling ssm secrets web",
+		"ecs cloudwatchlogs events rest elb autoscaling ssm secretsmanager web",
 		"ecs/daemon",
 		"ecs/capacity ecs/account",
-		"client ecs/call",
+		"client ecs/call secrets",
 		"exec",
 		"leader",
 		"openid",
@@ -63,6 +63,7 @@ var floors = map[string][]string{
 	},
 	"node": {
 		".",
+		"secrets",
 		"task measure virtualip",
 		"containerd network logs proxy acme names target metadata runtime/fake runtime/runtimetest",
 		"containerd/daemon containerd/images containerd/cgroup gpulock proxy/http1",

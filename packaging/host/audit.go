@@ -2,9 +2,12 @@ package host
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"strings"
 
 	"pinion/api/audit"
+	"pinion/server/admission"
 	"pinion/server/peer"
 )
 
@@ -25,5 +28,13 @@ func (h *host) recordRefusal(r peer.Refusal) {
 	}
 	h.audit.Record(audit.Entry{
 		Outcome: audit.Refused, Address: r.Address, Operation: string(r.Operation), Status: http.StatusForbidden, Error: "AccessDeniedException", Message: message,
+	})
+}
+
+// recordSecrets records which secrets a host got for a task, on the leader, which gave them.
+func (h *host) recordSecrets(given admission.Given) {
+	h.audit.Record(audit.Entry{
+		Outcome: audit.Done, Address: "host " + given.HostID, Operation: "secrets of a task", Status: http.StatusOK,
+		Message: fmt.Sprintf("task %s of cluster %s: %s", given.TaskID, given.Cluster, strings.Join(given.Secrets, ", ")),
 	})
 }

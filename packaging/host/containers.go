@@ -18,9 +18,11 @@ import (
 	"pinion/node/machine"
 	"pinion/node/measure"
 	"pinion/node/network"
+	"pinion/node/secrets"
 	"pinion/node/volume"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/server"
 )
 
 // openVolumes checks the directories that tasks may mount before anything is started.
@@ -103,7 +105,7 @@ func (h *host) daemonConfig() daemon.Config {
 
 func (h *host) runtimeConfig(address, snapshotter string) containerd.Config {
 	c := containerd.Config{
-		Address: address, Snapshotter: snapshotter, Logger: h.tools.Logger, Logs: h.logs.Path, Dir: h.dir.Join("runtime"),
+		Address: address, Snapshotter: snapshotter, Logger: h.tools.Logger, Entrypoint: h.tools.Entrypoint, Logs: h.logs.Path, Dir: h.dir.Join("runtime"),
 		RegistryConfig: h.config.RegistryConfig, BuiltinBinary: h.self, Log: h.log,
 		Images: h.imageLimits(), LogLimits: h.containerLogLimits(),
 		Limits: containerd.Limits{Processes: h.config.Containers.PidsLimit, NoNewPrivileges: h.config.Containers.NoNewPrivileges},
@@ -164,6 +166,7 @@ func (h *host) openAgent(context.Context) error {
 			Attributes: attributes, CPU: size.CPU, MemoryMiB: size.MemoryMiB, Ports: []int{22, h.address.Port},
 			Volumes: h.volumes.List(), Allow: h.config.Containers.Allow, UserNamespaces: userNamespaces, VirtualIPs: h.config.Traffic.VirtualIPs,
 		},
+		Hooks:   secrets.Source{Pool: server.Secrets{Member: h.member}.OfTask, Commands: h.config.Containers.SecretCommands, Log: h.log}.Hooks,
 		Volumes: h.volumes, MaxStopTimeout: h.config.Containers.MaxStopTimeout,
 		Control: h.member.Agent(), Images: h.runtime, Containers: h.runtime, Execer: h.runtime, Network: h.network, GPUs: h.gpus.source, GPUHealth: h.gpus.health, GPUUsage: h.gpus.usage, Sharer: h.gpus.sharer, Partitions: partitions, Logs: h.logs,
 		Dir: h.dir.Path, Log: h.log,

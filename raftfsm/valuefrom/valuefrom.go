@@ -5,6 +5,7 @@ package valuefrom
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -139,6 +140,9 @@ func (r Reference) Extract(value string) (string, error) {
 	}
 	return string(member), nil
 }
+
+// ErrUnresolved is wrapped by the errors for secrets that a task cannot have, however often it asks.
+var ErrUnresolved = errors.New("the task cannot have it")
 
 // Value is the value of a container's secret.
 type Value struct {

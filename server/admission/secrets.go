@@ -14,8 +14,14 @@ import (
 // Secrets seals and opens the values of the pool's parameters and secrets, and gives tasks theirs.
 type Secrets struct {
 	Keys *AccessKeys
-	// Given is told which of them a host got for a task; nil: nobody is.
-	Given func(hostID, taskID string, names []string)
+	// Given is told what a host got for a task; nil: nobody is. It must not wait.
+	Given func(Given)
+}
+
+// Given is what a host got for a task.
+type Given struct {
+	HostID, TaskID, Cluster string
+	Secrets                 []string // what their references name, without values
 }
 
 // Seal seals the value of a version of a secret, into Sealed and Seal of the version.
@@ -41,8 +47,8 @@ func (s Secrets) Open(ctx context.Context, of *secret.Secret, v *secret.Version)
 	return value, nil
 }
 
-// OfTask are the values of the secrets of a task's containers, for the host that the task is on: other hosts get none. spec.ErrNotFound and
-// spec.ErrForeign say which is missing.
+// OfTask are the values of the secrets of a task's containers that the pool keeps, for the host that the task is on: other hosts get none. Errors that
+// wrap valuefrom.ErrUnresolved say which cannot be had.
 func (s Secrets) OfTask(ctx context.Context, hostID, taskID string) ([]valuefrom.Value, error) {
 	view, err := s.Keys.Server.View(ctx)
 	if err != nil {
@@ -50,11 +56,11 @@ func (s Secrets) OfTask(ctx context.Context, hostID, taskID string) ([]valuefrom
 	}
 	task := view.Task(taskID)
 	if task == nil || task.HostID != hostID || task.LastStatus == spec.Stopped {
-		return nil, fmt.Errorf("the secrets of task %s: %w: no such task is to run on host %s", taskID, spec.ErrForeign, hostID)
+		return nil, fmt.Errorf("the secrets of task %s: %w: no such task is to run on host %s", taskID, valuefrom.ErrUnresolved, hostID)
 	}
 	definition := view.Definition(task.Definition)
 	if definition == nil {
-		return nil, fmt.Errorf("task definition %s: %w", task.Definition, spec.ErrNotFound)
+		return nil, fmt.Errorf("the secrets of task %s: %w: its task definition %s is gone", taskID, valuefrom.ErrUnresolved, task.Definition)
 	}
 	var values []valuefrom.Value
 	var names []string
@@ -77,21 +83,24 @@ func (s Secrets) OfTask(ctx context.Context, hostID, taskID string) ([]valuefrom
 		}
 	}
 	if s.Given != nil && len(names) > 0 {
-		s.Given(hostID, taskID, names)
+		s.Given(Given{HostID: hostID, TaskID: taskID, Cluster: task.Cluster, Secrets: names})
 	}
 	return values, nil
 }
 
-func (s Secrets) resolve(ctx context.Context, view *raftfsm.View, ref valuefrom.Reference, cluster string) (string, error) {
+// resolve is the value of a reference. A sealing key that is missing here may come: everything else stays as it is.
+func (s Secrets) resolve(ctx context.Context, view *raftfsm.View, ref valuefrom.Reference, cluster string) (value string, err error) {
 	found, version, err := secret.Resolve(view, ref, cluster)
-	if err != nil {
-		return "", err
+	if err == nil {
+		if value, err = s.Open(ctx, found, version); err != nil {
+			return "", err
+		}
+		value, err = ref.Extract(value)
 	}
-	value, err := s.Open(ctx, found, version)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("%w: %w", valuefrom.ErrUnresolved, err)
 	}
-	return ref.Extract(value)
+	return value, nil
 }
 
 // reseal seals a batch of secrets anew. One that cannot be read stays as it is: an administrator may bring its key back. The error names one of them

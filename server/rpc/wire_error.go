@@ -6,6 +6,7 @@ import (
 	"pinion/raftfsm"
 	"pinion/raftfsm/jointoken"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/valuefrom"
 )
 
 // WireError is an error on its way between hosts: its text, and which of the errors that callers tell apart it wraps.
@@ -33,6 +34,7 @@ var wireKinds = []struct {
 	{"tokenRevoked", jointoken.ErrRevoked},
 	{"tokenExpired", jointoken.ErrExpired},
 	{"tokenUsedUp", jointoken.ErrUsedUp},
+	{"unresolved", valuefrom.ErrUnresolved},
 	{"notFound", spec.ErrNotFound},
 	{"inUse", spec.ErrInUse},
 	{"inactive", spec.ErrInactive},

@@ -6,6 +6,7 @@ import (
 	"pinion/api/wire"
 	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/valuefrom"
 )
 
 // RegisterDaemonTaskDefinitionInput is the input of RegisterDaemonTaskDefinition.
@@ -42,7 +43,7 @@ type DaemonContainerDefinitionInput struct {
 	WorkingDirectory       string                       `json:"workingDirectory"`
 	EnvironmentFiles       any                          `json:"environmentFiles"`
 	Environment            []spec.KeyValue              `json:"environment"`
-	Secrets                any                          `json:"secrets"`
+	Secrets                []valuefrom.Secret           `json:"secrets"`
 	ReadonlyRootFilesystem *bool                        `json:"readonlyRootFilesystem"`
 	MountPoints            []spec.MountPoint            `json:"mountPoints"`
 	LogConfiguration       *LogConfigurationInput       `json:"logConfiguration"`
@@ -127,6 +128,7 @@ type DaemonContainerDefinition struct {
 	Command                []string                   `json:"command,omitempty"`
 	WorkingDirectory       string                     `json:"workingDirectory,omitempty"`
 	Environment            []spec.KeyValue            `json:"environment"`
+	Secrets                []valuefrom.Secret         `json:"secrets,omitempty"`
 	ReadonlyRootFilesystem *bool                      `json:"readonlyRootFilesystem,omitempty"`
 	MountPoints            []spec.MountPoint          `json:"mountPoints"`
 	LogConfiguration       *logdriver.Configuration   `json:"logConfiguration,omitempty"`

@@ -19,7 +19,6 @@ type ContainerDefinitionInput struct {
 	HealthCheck           *HealthCheckInput            `json:"healthCheck"`
 	RestartPolicy         *ContainerRestartPolicyInput `json:"restartPolicy"`
 	GPUCount              any                          `json:"gpuCount"` // Pinion's own, in place of resourceRequirements
-	Secrets               wire.Unsupported             `json:"secrets" why:"there is no secret store yet; put the value into environment"`
 	EnvironmentFiles      wire.Unsupported             `json:"environmentFiles" why:"there is no S3 here; put the variables into environment"`
 	RepositoryCredentials wire.Unsupported             `json:"repositoryCredentials" why:"hosts log in to registries with their own credentials"`
 	Firelens              wire.Unsupported             `json:"firelensConfiguration" why:"logs are kept by the host"`
@@ -60,7 +59,7 @@ type LinuxParametersInput struct {
 // LogConfigurationInput is ECS's LogConfiguration in an input.
 type LogConfigurationInput struct {
 	logdriver.Configuration
-	SecretOptions wire.Unsupported `json:"secretOptions" why:"there is no secret store yet"`
+	SecretOptions wire.Unsupported `json:"secretOptions" why:"no log driver of this host takes a secret"`
 }
 
 // VolumeInput is ECS's Volume in an input.

@@ -11,7 +11,7 @@ import (
 )
 
 // Tools are the binaries that a runtime needs; absolute paths.
-type Tools struct{ Containerd, Shim, Runc, Logger string }
+type Tools struct{ Containerd, Shim, Runc, Logger, Entrypoint string }
 
 // recipes are the build commands of tools that `make` has not built yet.
 var recipes = []struct {
@@ -22,7 +22,7 @@ var recipes = []struct {
 	{"runc", "github.com/opencontainers/runc", "1", "seccomp"},
 }
 
-// FindTools returns the tools that `make` has built, and builds missing ones. The logger is always built, because it is
+// FindTools returns the tools that `make` has built, and builds missing ones. The logger and the entrypoint are always built, because they are
 // under test.
 func FindTools(t testing.TB) Tools {
 	t.Helper()
@@ -45,8 +45,10 @@ func FindTools(t testing.TB) Tools {
 	}
 	logger := filepath.Join(t.TempDir(), "pinion-logger")
 	build(t, root, logger, "pinion/node/logs/pinion-logger", "0", "")
+	entrypoint := filepath.Join(t.TempDir(), "pinion-entrypoint")
+	build(t, root, entrypoint, "pinion/node/containerd/pinion-entrypoint", "0", "")
 	return Tools{
-		Containerd: paths["containerd"], Shim: paths["containerd-shim-runc-v2"], Runc: paths["runc"], Logger: logger,
+		Containerd: paths["containerd"], Shim: paths["containerd-shim-runc-v2"], Runc: paths["runc"], Logger: logger, Entrypoint: entrypoint,
 	}
 }
 

@@ -42,6 +42,7 @@ var All = []Tool{
 	{Name: "cni/loopback", Package: plugins + "main/loopback"},
 	{Name: "cni/portmap", Package: plugins + "meta/portmap"},
 	{Name: "pinion-logger", Package: "./node/logs/pinion-logger"},
+	{Name: "pinion-entrypoint", Package: "./node/containerd/pinion-entrypoint"},
 	{Name: "pinion-nvml", Package: "./gpu/nvml/pinion-nvml", LDFlags: "-extldflags=-Wl,-z,lazy", CGo: true},
 }
 

@@ -1,0 +1,65 @@
+package secrets
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"pinion/raftfsm/valuefrom"
+)
+
+const (
+	// commandTimeout bounds a program that prints a secret.
+	commandTimeout = 30 * time.Second
+	// maxValue bounds what it prints, in bytes: as much as a secret of the pool may have.
+	maxValue = 64 << 10
+	// maxComplaint bounds what is told of its standard error.
+	maxComplaint = 300
+)
+
+// run runs the program of a reference: it is given the reference as its argument, and the task and the cluster in its environment, and prints the value.
+// One newline at the end is no part of it.
+func (h *hook) run(ctx context.Context, ref valuefrom.Reference) (string, error) {
+	path := h.source.Commands[ref.Name]
+	if path == "" {
+		return "", fmt.Errorf("this host has no program %q for secrets: `pinion up --secret-command %s=PATH` names one", ref.Name, ref.Name)
+	}
+	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
+	defer cancel()
+	command := exec.CommandContext(ctx, path, ref.Version)
+	command.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root",
+		"PINION_TASK=" + h.assignment.Task.ID, "PINION_CLUSTER=" + h.assignment.Task.Cluster}
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its children end with it
+	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
+	command.WaitDelay = time.Second
+	value, complaint := &bounded{left: maxValue + 1}, &bounded{left: maxComplaint}
+	command.Stdout, command.Stderr = value, complaint
+	err := command.Run()
+	switch {
+	case ctx.Err() != nil:
+		return "", fmt.Errorf("%s did not print %q within %v", path, ref.Version, commandTimeout)
+	case err != nil:
+		return "", fmt.Errorf("%s %q: %w: %s", path, ref.Version, err, strings.TrimSpace(complaint.String()))
+	case value.left == 0:
+		return "", fmt.Errorf("%s %q prints more than %d bytes", path, ref.Version, maxValue)
+	}
+	return strings.TrimSuffix(value.String(), "\n"), nil
+}
+
+// bounded keeps the beginning of what is written.
+type bounded struct {
+	bytes.Buffer
+	left int
+}
+
+// Write implements io.Writer; it takes everything.
+func (b *bounded) Write(p []byte) (int, error) {
+	kept := p[:min(len(p), b.left)]
+	b.left -= len(kept)
+	b.Buffer.Write(kept)
+	return len(p), nil
+}

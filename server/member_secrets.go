@@ -1,0 +1,51 @@
+package server
+
+import (
+	"context"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/secret"
+	"pinion/raftfsm/valuefrom"
+)
+
+// pathSecrets is where the leader gives a host the secrets of its tasks. Any host may call it: each gets those of the tasks that are its own.
+const pathSecrets = pathLeader + "secrets"
+
+// Secrets are the parameters and secrets of the pool. They are sealed and opened where this host leads; tasks get theirs from whichever host does.
+type Secrets struct{ Member *Member }
+
+// Seal is admission.Secrets.Seal.
+func (s Secrets) Seal(ctx context.Context, view *raftfsm.View, of *secret.Secret, v *secret.Version, value string) error {
+	own := s.Member.localServer()
+	if own == nil {
+		return errNotServer
+	}
+	return own.secrets.Seal(ctx, view, of, v, value)
+}
+
+// Open is admission.Secrets.Open.
+func (s Secrets) Open(ctx context.Context, of *secret.Secret, v *secret.Version) (string, error) {
+	own := s.Member.localServer()
+	if own == nil {
+		return "", errNotServer
+	}
+	return own.secrets.Open(ctx, of, v)
+}
+
+// OfTask is admission.Secrets.OfTask for a task of this host.
+func (s Secrets) OfTask(ctx context.Context, taskID string) (values []valuefrom.Value, err error) {
+	m := s.Member
+	err = Leadership{m}.callLeader(ctx, pathSecrets, taskID, &values, func(own *Server) (err error) {
+		values, err = own.secrets.OfTask(ctx, m.cfg.HostID, taskID)
+		return err
+	})
+	return values, err
+}
+
+func (a peerAPI) handleSecrets(ctx context.Context, from, taskID string) ([]valuefrom.Value, error) {
+	own, err := a.m.leadingServer()
+	if err != nil {
+		return nil, err
+	}
+	return own.secrets.OfTask(ctx, from, taskID)
+}
