@@ -43,16 +43,16 @@ func (h *hook) run(ctx context.Context, ref valuefrom.Reference) (string, error)
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("%s did not print %q within %v", path, ref.Version, commandTimeout)
 	case err != nil:
-		return "", fmt.Errorf("%s %q: %w: %s", path, ref.Version, err, strings.TrimSpace(complaint.String()))
+		return "", fmt.Errorf("%s %q: %w: %s", path, ref.Version, err, strings.TrimSpace(complaint.kept.String()))
 	case value.left == 0:
 		return "", fmt.Errorf("%s %q prints more than %d bytes", path, ref.Version, maxValue)
 	}
-	return strings.TrimSuffix(value.String(), "\n"), nil
+	return strings.TrimSuffix(value.kept.String(), "\n"), nil
 }
 
 // bounded keeps the beginning of what is written.
 type bounded struct {
-	bytes.Buffer
+	kept bytes.Buffer
 	left int
 }
 
@@ -60,6 +60,6 @@ type bounded struct {
 func (b *bounded) Write(p []byte) (int, error) {
 	kept := p[:min(len(p), b.left)]
 	b.left -= len(kept)
-	b.Buffer.Write(kept)
+	b.kept.Write(kept)
 	return len(p), nil
 }

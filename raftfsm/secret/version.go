@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -9,8 +10,11 @@ import (
 	"pinion/raftfsm/valuefrom"
 )
 
-// Resolve finds what a reference of a task of a cluster means. Errors say what is missing, and wrap spec.ErrNotFound, or spec.ErrForeign for what is
-// of other clusters.
+// ErrForeign refuses what is for other clusters than that of the task.
+var ErrForeign = errors.New("it is for other clusters")
+
+// Resolve finds what a reference of a task of a cluster means. Errors say what is missing, and wrap spec.ErrNotFound, spec.ErrInactive, or
+// ErrForeign.
 func Resolve(r table.Reader, ref valuefrom.Reference, cluster string) (*Secret, *Version, error) {
 	var found *Secret
 	for _, store := range []valuefrom.Store{valuefrom.ParameterStore, valuefrom.SecretsManager} {
@@ -22,7 +26,7 @@ func Resolve(r table.Reader, ref valuefrom.Reference, cluster string) (*Secret, 
 		return nil, nil, fmt.Errorf("%v: %w: the pool has none of that name", ref, spec.ErrNotFound)
 	}
 	if !found.Clusters.Has(cluster) {
-		return nil, nil, fmt.Errorf("%s %s %w: it is for %v, not for cluster %s", found.Kind(), found.Name, spec.ErrForeign, found.Clusters, cluster)
+		return nil, nil, fmt.Errorf("%s %s: %w: %v, not %s", found.Kind(), found.Name, ErrForeign, found.Clusters, cluster)
 	}
 	if err := ReadOnly(found); err != nil {
 		return nil, nil, err

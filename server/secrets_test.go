@@ -1,0 +1,113 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"pinion/raftfsm"
+	"pinion/raftfsm/secret"
+	"pinion/raftfsm/spec"
+	"pinion/raftfsm/valuefrom"
+	"pinion/server/admission"
+)
+
+// secretText is what a pool keeps sealed.
+const secretText = "correct-horse-battery-staple"
+
+// keep has the pool keep a secret for tasks of the clusters.
+func (p *pool) keep(name, value string, clusters ...string) {
+	p.t.Helper()
+	member := p.leader().member
+	s := &secret.Secret{Store: valuefrom.SecretsManager, Name: name, Suffix: "AbCdEf", Clusters: spec.NewClusterSet(clusters)}
+	v := secret.Version{ID: "one", Stages: []string{secret.Current}}
+	if err := (Secrets{member}).Seal(p.t.Context(), p.view(), s, &v, value); err != nil {
+		p.t.Fatal(err)
+	}
+	s.Versions = []secret.Version{v}
+	apply(p.t, member.localServer(), raftfsm.Wrap(secret.Create{Secret: *s}))
+}
+
+// runWith starts a task with secrets on a host.
+func (p *pool) runWith(on *testHost, secrets ...valuefrom.Secret) *spec.Task {
+	p.t.Helper()
+	eventually(p.t, "the host is connected", func() bool { return p.leader().member.Connected(on.cfg.HostID) && p.view().Host(on.cfg.HostID) != nil })
+	leader := p.leader().member.localServer()
+	definition := spec.TaskDefinition{Family: "secretive", Status: spec.DefinitionActive, Containers: []spec.ContainerDefinition{{Name: "main", Image: "pinion/self", CPU: 1, Memory: 1, Secrets: secrets}}}
+	request := runOf(apply(p.t, leader, raftfsm.RegisterDefinition{Definition: definition}).(*spec.TaskDefinition).Name())
+	request.Hosts = []string{on.cfg.HostID}
+	result, err := leader.scheduler.Run(p.t.Context(), request)
+	if err != nil || len(result.Tasks) != 1 {
+		p.t.Fatal(result.Failures, err)
+	}
+	return result.Tasks[0]
+}
+
+func TestAHostGetsTheSecretsOfItsOwnTasks(t *testing.T) {
+	p := newPool(t)
+	var mu sync.Mutex
+	var given []admission.Given
+	noteGiven := func(c *MemberConfig) {
+		c.SecretsGiven = func(g admission.Given) {
+			mu.Lock()
+			defer mu.Unlock()
+			given = append(given, g)
+		}
+	}
+	p.found(noteGiven)
+	p.join(3) // one of the four is an agent
+	p.waitForVoters(3)
+	p.keep("db", `{"password":"`+secretText+`"}`)
+	for _, host := range p.hosts {
+		task := p.runWith(host, valuefrom.Secret{Name: "PASSWORD", ValueFrom: "arn:aws:secretsmanager:r:1:secret:db:password::"}, valuefrom.Secret{Name: "OTHER", ValueFrom: "pinion:command:vault:x"})
+		values, err := Secrets{host.member}.OfTask(t.Context(), task.ID)
+		if want := []valuefrom.Value{{Container: "main", Name: "PASSWORD", Value: secretText}}; err != nil || !slices.Equal(values, want) {
+			t.Errorf("host %d: %v, %v", host.n, values, err)
+		}
+		for _, other := range p.hosts {
+			if other == host {
+				continue
+			}
+			if values, err := (Secrets{other.member}).OfTask(t.Context(), task.ID); !errors.Is(err, valuefrom.ErrUnresolved) || len(values) != 0 {
+				t.Errorf("host %d gets those of a task of host %d: %v, %v", other.n, host.n, values, err)
+			}
+		}
+		apply(t, p.leader().member.localServer(), raftfsm.StopTask{ID: task.ID, Code: spec.StopUserInitiated})
+	}
+	mu.Lock()
+	if len(given) == 0 || given[0].Secrets[0] != "secret db" { // the first host told of those that it gave while it led
+		t.Errorf("what was told: %+v", given)
+	}
+	mu.Unlock()
+
+	task := p.runWith(p.hosts[3], valuefrom.Secret{Name: "A", ValueFrom: "db"})
+	p.rotateSealingKey()
+	p.waitUntilSealed()
+	if values, err := (Secrets{p.hosts[3].member}).OfTask(t.Context(), task.ID); err != nil || len(values) != 1 || !strings.Contains(values[0].Value, secretText) {
+		t.Errorf("after the sealing key was replaced: %v, %v", values, err)
+	}
+	var state bytes.Buffer
+	if err := p.view().WriteSnapshot(&state); err != nil || bytes.Contains(state.Bytes(), []byte(secretText)) {
+		t.Errorf("a snapshot holds it in clear: %v", err)
+	}
+}
+
+func TestASecretThatATaskCannotHaveIsNamed(t *testing.T) {
+	p := newPool(t)
+	p.found(nil)
+	p.keep("db", "hunter2")
+	p.keep("lab", "hunter2", "lab")
+	for valueFrom, says := range map[string]string{
+		"nothing": "nothing", "arn:aws:ssm:r:1:parameter/db": "parameter db", "lab": "not default",
+		"arn:aws:secretsmanager:r:1:secret:db:key::": "no JSON object", "arn:aws:secretsmanager:r:1:secret:db:::two": "version two",
+	} {
+		task := p.runWith(p.hosts[0], valuefrom.Secret{Name: "PASSWORD", ValueFrom: valueFrom})
+		_, err := Secrets{p.hosts[0].member}.OfTask(t.Context(), task.ID)
+		if !errors.Is(err, valuefrom.ErrUnresolved) || !strings.Contains(err.Error(), "PASSWORD of container main") || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", valueFrom, err)
+		}
+	}
+}
