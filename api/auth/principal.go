@@ -39,7 +39,7 @@ func (p Principal) RequireRole(needed spec.Role, operation string) error {
 	}
 	if p.HostID != "" {
 		return wire.Errorf(wire.AccessDenied, "%s may not do %s: it is the own key of host %s, which is an agent now: the pool's servers change when one of them is gone for long, and an own key follows its host. Root there may look at its cluster, and drain, activate and remove that host. "+
-			"This needs the role %s: do it on a server (`pinion hosts` lists them), or with --host, --key-id and --secret of a key that `pinion keys create --role %s` made there.", p.ARN, operation, p.HostID, needed, needed)
+			"This needs the role %s: do it on a server (`pinion hosts` lists them), or with --host, --key-id and --key-secret of a key that `pinion keys create --role %s` made there.", p.ARN, operation, p.HostID, needed, needed)
 	}
 	return wire.Errorf(wire.AccessDenied, "%s may not do %s: its access key has the role %s, and this needs the role %s. An administrator makes such a key: `pinion key create --role %s`.", p.ARN, operation, p.Role, needed, needed)
 }

@@ -24,12 +24,14 @@ import (
 	"pinion/api/cli/exec"
 	"pinion/api/cli/exit"
 	"pinion/api/cli/format"
+	"pinion/api/cli/gpus"
 	"pinion/api/cli/hello"
 	"pinion/api/cli/help"
 	"pinion/api/cli/history"
 	"pinion/api/cli/invocation"
 	"pinion/api/cli/login"
 	"pinion/api/cli/run"
+	"pinion/api/cli/secret"
 	"pinion/api/cli/service"
 	"pinion/api/cli/top"
 	"pinion/api/cli/unlock"
@@ -69,8 +71,8 @@ type Program struct {
 	// Doctor checks this machine and prints what it finds. A machine that is not sound is a silent failure.
 	Doctor func(ctx context.Context, out io.Writer, c DoctorConfig) error
 
-	// ContainerGPUs prints what the container that this process runs in sees of GPUs, as text or as JSON.
-	ContainerGPUs func(out io.Writer, json bool) error
+	// ContainerGPUs prints what the container that this process runs in sees of GPUs.
+	ContainerGPUs gpus.Inspector
 
 	// Simulate replays a trace. Nil: there is no such command.
 	Simulate Simulator
@@ -189,10 +191,11 @@ func commands(p Program) []*cli.Command {
 		definition.Register(p.system),
 		service.Command(p.system, serviceLogsCommand(p)),
 		compose.Command(p.system),
+		secret.Command(p.system),
 		taskCommand(p),
 		definition.Command(p.system),
 		hostsCommand(p),
-		gpusCommand(p),
+		gpus.Command(p.system, p.ContainerGPUs),
 		top.Command(p.system),
 		drainCommand(p),
 		activateCommand(p),
@@ -238,7 +241,7 @@ func setupCommand(system invocation.System, command *cli.Command) {
 	if action := command.Action; action != nil {
 		command.Action = func(c *cli.Context) error { return system.ExplainCluster(c, action(c)) }
 	}
-	command.Flags = append(command.Flags, invocation.CommandFlags()...)
+	command.Flags = append(command.Flags, invocation.CommandFlags(command.Flags)...)
 	for _, below := range command.Subcommands {
 		setupCommand(system, below)
 	}

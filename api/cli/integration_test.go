@@ -88,7 +88,7 @@ func newAPIHost(t *testing.T) (*fakeHost, *raftfsm.State) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{Handler: api.NewHandler(api.Config{Store: l, Agent: rest.Agent{Tasks: l}, Trusted: true, Version: "0.1.0", Log: slog.New(slog.NewTextHandler(io.Discard, nil))})}
+	server := &http.Server{Handler: api.NewHandler(api.Config{Store: l, Agent: rest.Agent{Tasks: l}, Admin: rest.Admin{Secrets: plainSealer{}}, Trusted: true, Version: "0.1.0", Log: slog.New(slog.NewTextHandler(io.Discard, nil))})}
 	go server.Serve(socket)
 	t.Cleanup(func() { server.Close() })
 	return h, l.state

@@ -60,6 +60,7 @@ func sampleHost(t *testing.T, n int) *fakeHost {
 		names := in["services"].([]any)
 		return `{"services":[` + repeat(len(names), func(i int) string { return sampleService(names[i].(string)) }) + `]}`
 	}
+	h.operations["ListSecrets"] = always(`{"SecretList":[` + repeat(n, sampleSecret) + `]}`)
 	for path, document := range sampleDocuments(n) {
 		h.documents[path] = serveDocument(document)
 	}
@@ -191,6 +192,13 @@ func sampleQueueItem(n int) string {
 	reason := []string{"room on a host", "task " + taskOne + ", which comes before it", "group:prepare to end (pinion.after)", "another host: no host is large enough: the largest is gpu-1 (23 GiB, needs 64 GiB)"}[n%4]
 	return fmt.Sprintf(`{"place":%d,"taskId":"%s","tasks":%d,"group":"family:%s","definition":"%s","index":"%s","team":"%s","priority":%d,"cpu":4096,"memoryMiB":%d,"gpus":%d,"since":"2025-06-01T11:%02d:00Z","waitsFor":"%s"}`,
 		n+1, sampleID("3f", 3*n+1), 1+n%4/3*7, family(n), pick(sampleFamilies, n), []string{"", "", strconv.Itoa(n)}[n%3], pick(sampleTeams, n), n%3*50, 2048<<(n%6), n%9, n%60, reason)
+}
+
+func sampleSecret(n int) string {
+	name := []string{"hf-token", "prod/database/password", "tls-key", "registry.example.com/robot+pull@team"}[n%4]
+	tags := []string{"", `,"Tags":[{"Key":"pinion.clusters","Value":"lab web"}]`}[n%2]
+	about := []string{"", `,"Description":"of the robot account that pulls images of the team, read only, renewed each January"`, `,"DeletedDate":1748600000`}[n%3]
+	return fmt.Sprintf(`{"Name":"%s","LastChangedDate":%d%s%s}`, numbered(name, n), 1748779200-3600*n, tags, about)
 }
 
 func sampleServiceName(n int) string { return fmt.Sprintf("%s-%04d", family(n), n) }

@@ -83,11 +83,13 @@ func (f *containerFlags) complete(o *ContainerOptions) error {
 }
 
 func (f *containerFlags) parseSecretCommands(o *ContainerOptions) error {
-	o.SecretCommands = map[string]string{}
 	for _, given := range f.secretCommands.Value() {
 		name, path, _ := strings.Cut(given, "=")
 		if !volumeroot.ValidName(name) || !filepath.IsAbs(path) {
 			return exit.Usagef("--secret-command %q is not NAME=PATH with a name of letters, digits, - and _, and the absolute path of a program", given)
+		}
+		if o.SecretCommands == nil {
+			o.SecretCommands = map[string]string{}
 		}
 		o.SecretCommands[name] = filepath.Clean(path)
 	}

@@ -59,7 +59,7 @@ func (f terraform) mustRun(t *testing.T, arguments ...string) string {
 	return string(out)
 }
 
-// TestTerraform makes a cluster with a queue, a log group, an account setting, a service that is scaled, by alarms too, behind a load balancer, one with a task set, and task definitions, changes all of them, and ends them. After each change a
+// TestTerraform makes a cluster with a queue, a log group, an account setting, a service that is scaled, by alarms too, behind a load balancer, one with a task set, parameters and secrets, and task definitions, changes all of them, and ends them. After each change a
 // second plan is empty: Terraform finds what it asked for.
 func TestTerraform(t *testing.T) {
 	t.Parallel()

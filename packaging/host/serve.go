@@ -62,7 +62,7 @@ func (h *host) apiConfig() api.Config {
 		Audit: h.audit, Store: h.member, Agent: rest.Agent{Tasks: h.agent, GPUs: h.agent.GPUs, Doctor: machineDoctor{h}}, HostID: h.dir.HostID, Log: h.log, Version: h.Version, Now: time.Now,
 		Leader: h.member.Leadership(), Forward: h.member.Forwarder(), Local: h.member, History: h.member, Queue: h.member.Queue(), Services: server.ServicePlans{Member: h.member}, Ended: server.EndedTasks{Member: h.member},
 		SignatureUsed: h.member.Leadership().SignatureUsed,
-		Admin:         rest.Admin{Tokens: h.member.Tokens(), Keys: h.member.Keys(), Hosts: h.member.Hosts(), Snapshots: h.member},
+		Admin:         rest.Admin{Tokens: h.member.Tokens(), Keys: h.member.Keys(), Hosts: h.member.Hosts(), Snapshots: h.member, Secrets: server.Secrets{Member: h.member}},
 		Shared:        api.NewShared(),
 	}
 }

@@ -115,4 +115,9 @@ var otherVerbs = map[string]map[string]string{
 		"build":   "Pinion does not build images: build and push them, and name them with image",
 		"pull":    "hosts pull images by themselves",
 	},
+	"pinion secret": {
+		"create": "`pinion secret put NAME`", "set": "`pinion secret put NAME`", "add": "`pinion secret put NAME`", "update": "`pinion secret put NAME`", "rotate": "`pinion secret put NAME` puts another version",
+		"show": "`pinion secret get NAME` prints the value", "inspect": "`pinion secret versions NAME` lists the versions, `pinion secret get NAME` prints the value", "describe": "`pinion secret versions NAME` lists the versions, `pinion secret get NAME` prints the value",
+		"delete": "`pinion secret rm NAME`", "remove": "`pinion secret rm NAME`",
+	},
 }

@@ -31,6 +31,8 @@ const (
 	containers  kind = "CONTAINER"
 	services    kind = "SERVICE"
 	gpus        kind = "GPU"
+	secrets     kind = "SECRET"
+	taskSecrets kind = "NAME=SECRET"
 )
 
 // flagKinds says for every flag with a value what that is; a flag of one command, such as "up gpus", goes before the others of its name.
@@ -53,7 +55,7 @@ var flagKinds = map[string]kind{
 	"max-container-logs": free, "max-gpus": free, "max-logs": free, "max-priority": free, "max-requests": free, "max-revisions": free, "max-stop-timeout": free,
 	"max-task-logs": free, "max-tasks": free, "max-waiting": free, "memory": free, "min-free": free, "name": free, "pids-limit": free, "priority": free, "service": free,
 	"publish": free, "port": free, "alias": free, "virtual-addresses": free, "virtual-ip": free, "dns-listen": free, "reason": free, "region": free, "replace-after": free, "retry-on": free, "retries": free, "revisions": free, "revisions-of-family": free, "scope": free,
-	"secret": free, "seeds": free, "shm-size": free, "since": free, "stop-timeout": free, "tail": free, "limits tasks": free, "time-limit": free, "idle-timeout": free, "timeout": free,
+	"key-secret": free, "secret": taskSecrets, "secret-files": free, "secret-command": free, "for-cluster": clusters, "version": free, "stage": "AWSCURRENT AWSPREVIOUS AWSPENDING", "description": free, "days": free, "seeds": free, "shm-size": free, "since": free, "stop-timeout": free, "tail": free, "limits tasks": free, "time-limit": free, "idle-timeout": free, "timeout": free,
 	"grace": free, "healthy-after": free, "hook": free, "image": free, "max": free, "min": free, "target": "cpu= memory= queue-depth=", "in-cooldown": free, "out-cooldown": free, "min-healthy": free, "replicas": free,
 	"token": free, "ttl": free, "ulimit": free, "until": free, "user": free, "user-claim": free, "uses": free, "waiting": free, "weight": free, "workdir": free,
 }
@@ -62,7 +64,7 @@ var flagKinds = map[string]kind{
 var argumentKinds = map[string]kind{
 	"TASK": tasks, "HOST": hosts, "TEAM": teams, "FILE": file, "FAMILY": families, "FAMILY[:REVISION]": definitions, "FAMILY:REVISION": definitions,
 	"IMAGE|FAMILY[:REVISION]": images, "bash|zsh|fish": "bash zsh fish", "context NAME": contexts, "NAME=VALUE": "servers= replace-after= lost-after=",
-	"TASK:PATH": tasks, "PATH": file, "PORT|LOCAL:PORT": free, "SERVICE": services, "SERVICE=N": services, "GPU": gpus, "GPU...": gpus, "key ID": keys, "token ID": tokens, "GROUP": logins, "PRIORITY": free, "-": free, "save|restore|inspect": free, "|": free, "HOST[:PORT]]": free,
+	"TASK:PATH": tasks, "PATH": file, "PORT|LOCAL:PORT": free, "SERVICE": services, "SERVICE=N": services, "GPU": gpus, "GPU...": gpus, "secret NAME": secrets, "key ID": keys, "token ID": tokens, "GROUP": logins, "PRIORITY": free, "-": free, "save|restore|inspect": free, "|": free, "HOST[:PORT]]": free,
 }
 
 // flagKind is what the value of a flag stands for.

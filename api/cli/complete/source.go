@@ -30,7 +30,7 @@ type source struct {
 }
 
 // connectionFlags say which pool a line is about.
-var connectionFlags = []string{"data-dir", "host", "context", "key-id", "secret", "ca", "region"}
+var connectionFlags = []string{"data-dir", "host", "context", "key-id", "key-secret", "ca", "region"}
 
 // values are what a word of a kind may become.
 func (s source) values(k kind) answer {
@@ -80,7 +80,7 @@ func (s source) cluster() string { return cmp.Or(s.line.flags["cluster"], "defau
 var sources = map[kind]func(source, *invocation.Invocation) ([]offer, error){
 	tasks: taskOffers, groups: groupOffers, after: afterOffers, containers: containerOffers, hosts: hostOffers, clusters: clusterOffers, teams: teamOffers,
 	families: familyOffers, definitions: definitionOffers, images: imageOffers, keys: keyOffers, tokens: tokenOffers, logins: loginOffers,
-	services: serviceOffers, gpus: gpuOffers,
+	services: serviceOffers, gpus: gpuOffers, secrets: secretOffers, taskSecrets: taskSecretOffers,
 }
 
 // serviceOffers are the names of services; behind one that is to be scaled its count follows.

@@ -22,7 +22,7 @@ const localVolumes = "local"
 const defaultReservationMiB = 256
 
 // newDefinition is the task definition of a service: one container with its name.
-func newDefinition(project string, s types.ServiceConfig) (run.Definition, error) {
+func newDefinition(read *types.Project, s types.ServiceConfig) (run.Definition, error) {
 	essential := true
 	container := spec.ContainerDefinition{
 		Name: s.Name, Image: s.Image, Essential: &essential, Command: s.Command, EntryPoint: s.Entrypoint,
@@ -34,13 +34,16 @@ func newDefinition(project string, s types.ServiceConfig) (run.Definition, error
 	if len(s.Labels) > 0 {
 		container.DockerLabels = s.Labels
 	}
-	d := run.Definition{Family: "compose-" + project + "-" + s.Name, NetworkMode: s.NetworkMode}
+	d := run.Definition{Family: "compose-" + read.Name + "-" + s.Name, NetworkMode: s.NetworkMode}
 	for _, set := range []func(*run.Definition, *spec.ContainerDefinition, types.ServiceConfig) error{setResources, setGPUs, setPorts, setProcess, setHealthCheck} {
 		if err := set(&d, &container, s); err != nil {
 			return d, err
 		}
 	}
-	err := setVolumes(project, &d, &container, s)
+	if err := setSecrets(read.Secrets, &container, s); err != nil {
+		return d, err
+	}
+	err := setVolumes(read.Name, &d, &container, s)
 	d.Containers = []spec.ContainerDefinition{container}
 	return d, err
 }

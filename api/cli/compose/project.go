@@ -39,7 +39,7 @@ func newProject(read *types.Project) (*project, error) {
 	}
 	p := &project{name: read.Name}
 	err := read.ForEachService(nil, func(name string, s *types.ServiceConfig) error {
-		made, err := newService(read.Name, *s)
+		made, err := newService(read, *s)
 		if err != nil {
 			return exit.Usagef("service %s: %w", name, err)
 		}
@@ -49,7 +49,8 @@ func newProject(read *types.Project) (*project, error) {
 	return p, err
 }
 
-func newService(project string, s types.ServiceConfig) (service, error) {
+func newService(read *types.Project, s types.ServiceConfig) (service, error) {
+	project := read.Name
 	if err := unsupported(s); err != nil {
 		return service{}, err
 	}
@@ -67,7 +68,7 @@ func newService(project string, s types.ServiceConfig) (service, error) {
 	}
 	made.setRollout(s)
 	var err error
-	if made.definition, err = newDefinition(project, s); err == nil {
+	if made.definition, err = newDefinition(read, s); err == nil {
 		made.setNames(s)
 	}
 	return made, err

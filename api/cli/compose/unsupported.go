@@ -18,8 +18,10 @@ var instead = map[string]string{
 	"container_name":           "a service has several containers; it is called PROJECT-SERVICE",
 	"networks":                 "the services of a cluster reach each other by their names in the file",
 	"links":                    "the services of a cluster reach each other by their names in the file",
-	"secrets":                  "give the program a file of its host, or a variable",
-	"configs":                  "give the program a file of its host, or a variable",
+	"configs":                  "give the program a file of its host, a variable, or a secret of the pool",
+	"uid":                      "every process of the container may read the file",
+	"gid":                      "every process of the container may read the file",
+	"mode":                     "every process of the container may read the file",
 	"tmpfs":                    "use volumes with type: tmpfs and a size",
 	"restart_policy.condition": "a service is started again whenever it ends: any is supported",
 
@@ -29,10 +31,13 @@ var instead = map[string]string{
 // unsupportedIn refuses what a file has beside services that the pool has nothing for.
 func unsupportedIn(p *types.Project) error {
 	networks := slices.DeleteFunc(slices.Sorted(maps.Keys(p.Networks)), func(name string) bool { return name == "default" })
-	for name, n := range map[string]int{"networks": len(networks), "secrets": len(p.Secrets), "configs": len(p.Configs), "models": len(p.Models)} {
+	for name, n := range map[string]int{"networks": len(networks), "configs": len(p.Configs), "models": len(p.Models)} {
 		if n > 0 {
 			return exit.Usagef("%w", refuse("", name))
 		}
+	}
+	if err := unsupportedSecrets(p); err != nil {
+		return exit.Usagef("%w", err)
 	}
 	for name, v := range p.Volumes {
 		if v.Driver != "" && v.Driver != "local" || len(v.DriverOpts) > 0 || bool(v.External) {
@@ -80,7 +85,7 @@ func unsupported(s types.ServiceConfig) error {
 	s.Networks, s.NetworkMode, s.DependsOn, s.Restart, s.Profiles, s.Scale = nil, "", nil, "", nil, nil
 	s.CPUS, s.MemLimit, s.MemReservation, s.ShmSize, s.Gpus = 0, 0, 0, 0, nil
 	s.StopGracePeriod, s.CapAdd, s.CapDrop, s.Ulimits, s.HealthCheck = nil, nil, nil, nil, nil
-	s.Deploy = nil
+	s.Secrets, s.Deploy = nil, nil
 	if err := leftOver("", s); err != nil {
 		return err
 	}

@@ -43,6 +43,7 @@ var elsewhere = map[string]string{
 	"host":          "the command is about this machine",
 	"context":       "the command is about this machine",
 	"key-id":        "the command is about this machine",
+	"key-secret":    "the command is about this machine",
 	"secret":        "the command is about this machine",
 	"ca":            "the command is about this machine",
 	"region":        "the command is about this machine",

@@ -31,7 +31,7 @@ what has to go on working, make a key with 'pinion keys create' and name it with
 
 Examples:
    eval "$(pinion env)"
-   eval "$(pinion env --host gpu-1:7400 --ca ca.crt --key-id AKIA... --secret ...)"
+   eval "$(pinion env --host gpu-1:7400 --ca ca.crt --key-id AKIA... --key-secret ...)"
    eval "$(pinion env --data-dir /tmp/one)"
    pinion env --shell fish | source
    pinion env -o json`,

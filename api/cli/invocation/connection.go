@@ -35,9 +35,9 @@ type givenKey struct {
 // keyOf is the key that was given; its id is empty when none was. What is nearer to the command comes first.
 func keyOf(c *cli.Context) givenKey {
 	for _, k := range []givenKey{
-		{GlobalFlag(c, "key-id"), cmp.Or(GlobalFlag(c, "secret"), os.Getenv("PINION_SECRET_ACCESS_KEY"), os.Getenv("AWS_SECRET_ACCESS_KEY")), "--key-id", true},
-		{os.Getenv("PINION_ACCESS_KEY_ID"), cmp.Or(GlobalFlag(c, "secret"), os.Getenv("PINION_SECRET_ACCESS_KEY")), "PINION_ACCESS_KEY_ID", true},
-		{os.Getenv("AWS_ACCESS_KEY_ID"), cmp.Or(GlobalFlag(c, "secret"), os.Getenv("AWS_SECRET_ACCESS_KEY")), "AWS_ACCESS_KEY_ID", false},
+		{GlobalFlag(c, "key-id"), cmp.Or(GlobalFlag(c, keySecret), os.Getenv("PINION_SECRET_ACCESS_KEY"), os.Getenv("AWS_SECRET_ACCESS_KEY")), "--key-id", true},
+		{os.Getenv("PINION_ACCESS_KEY_ID"), cmp.Or(GlobalFlag(c, keySecret), os.Getenv("PINION_SECRET_ACCESS_KEY")), "PINION_ACCESS_KEY_ID", true},
+		{os.Getenv("AWS_ACCESS_KEY_ID"), cmp.Or(GlobalFlag(c, keySecret), os.Getenv("AWS_SECRET_ACCESS_KEY")), "AWS_ACCESS_KEY_ID", false},
 	} {
 		if k.id != "" {
 			return k
@@ -61,7 +61,7 @@ func Connect(c *cli.Context, now time.Time) (Connection, error) {
 	case name != "" && key.ours:
 		return to, exit.Usagef("--context (PINION_CONTEXT) and %s both name an access key: use one of them", key.from)
 	case key.ours && key.secret == "":
-		return to, exit.Usagef("%s names an access key without its secret: set PINION_SECRET_ACCESS_KEY, or give --secret", key.from)
+		return to, exit.Usagef("%s names an access key without its secret: set PINION_SECRET_ACCESS_KEY, or give --key-secret", key.from)
 	case to.Host != "":
 		return connectTo(c, to, key, now)
 	case name == "" && (DataDir(c) != DefaultDataDir || mayUse(to.Socket)):

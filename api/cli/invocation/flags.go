@@ -12,6 +12,9 @@ import (
 // DefaultDataDir is the default data directory of a host.
 const DefaultDataDir = "/var/lib/pinion"
 
+// keySecret is the flag for the secret of an access key.
+const keySecret = "key-secret"
+
 // GlobalFlags say which host to talk to, and how to answer. They may stand before the command or after it.
 func GlobalFlags() []cli.Flag {
 	return []cli.Flag{
@@ -19,7 +22,7 @@ func GlobalFlags() []cli.Flag {
 		&cli.StringFlag{Name: "host", EnvVars: []string{"PINION_HOST"}, Usage: "connect to the host at `HOST[:PORT]` with an access key, instead of the one on this machine"},
 		&cli.StringFlag{Name: "context", EnvVars: []string{"PINION_CONTEXT"}, Usage: "use the login `NAME` of pinion login --context, instead of the current one"},
 		&cli.StringFlag{Name: "key-id", Usage: "`ID` of the access key to act with; else PINION_ACCESS_KEY_ID, else AWS_ACCESS_KEY_ID (pinion whoami --help)"},
-		&cli.StringFlag{Name: "secret", Usage: "`SECRET` of that key; safer in PINION_SECRET_ACCESS_KEY or AWS_SECRET_ACCESS_KEY"},
+		&cli.StringFlag{Name: keySecret, Aliases: []string{"secret"}, Usage: "`SECRET` of that key; safer in PINION_SECRET_ACCESS_KEY or AWS_SECRET_ACCESS_KEY. Behind run, shell and service create, --secret is one of the task"},
 		&cli.StringFlag{Name: "ca", EnvVars: []string{"PINION_CA", "AWS_CA_BUNDLE"}, Usage: "`FILE` with the CA of --host"},
 		&cli.StringFlag{Name: "region", EnvVars: []string{"AWS_REGION", "AWS_DEFAULT_REGION"}, Usage: "`REGION` in signatures of requests to --host", Value: client.DefaultRegion},
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: Table, Usage: "output `FORMAT`: table, wide, json"},
@@ -27,9 +30,13 @@ func GlobalFlags() []cli.Flag {
 	}
 }
 
-// CommandFlags are the global flags after the command: without defaults, so that one can tell whether they were given
-// there.
-func CommandFlags() []cli.Flag {
+// CommandFlags are the global flags after a command with flags of its own, whose names go before further names of the global ones: without
+// defaults, so that one can tell whether they were given there.
+func CommandFlags(own []cli.Flag) []cli.Flag {
+	var taken []string
+	for _, flag := range own {
+		taken = append(taken, flag.Names()...)
+	}
 	var flags []cli.Flag
 	for _, flag := range GlobalFlags() {
 		global, isText := flag.(*cli.StringFlag)
@@ -37,10 +44,16 @@ func CommandFlags() []cli.Flag {
 			flags = append(flags, &cli.BoolFlag{Name: flag.Names()[0], Usage: flag.(*cli.BoolFlag).Usage, Hidden: true})
 			continue
 		}
+		aliases := slices.DeleteFunc(slices.Clone(global.Aliases), func(name string) bool { return slices.Contains(taken, name) })
 		shown := global.Name == "data-dir" || global.Name == "output"
-		flags = append(flags, &cli.StringFlag{Name: global.Name, Aliases: global.Aliases, Usage: global.Usage, Hidden: !shown})
+		flags = append(flags, &cli.StringFlag{Name: global.Name, Aliases: aliases, Usage: global.Usage, Hidden: !shown})
 	}
 	return flags
+}
+
+// KeyOnLine reports whether a command line names an access key without its secret, which may be meant by a --secret of the command's own.
+func KeyOnLine(c *cli.Context) bool {
+	return GlobalFlag(c, "key-id") != "" && GlobalFlag(c, keySecret) == ""
 }
 
 // GlobalFlag returns the value of a global flag: after the command overrides before it, and both override the environment.

@@ -18,7 +18,7 @@ func WhoAmI(system invocation.System) *cli.Command {
 		Name:  "whoami",
 		Usage: "Show the access key that commands act with, what it may do, and why it is that one",
 		Description: `The key that acts is the first of these:
-   1. --key-id with --secret, or PINION_ACCESS_KEY_ID with PINION_SECRET_ACCESS_KEY: always, also on a host
+   1. --key-id with --key-secret, or PINION_ACCESS_KEY_ID with PINION_SECRET_ACCESS_KEY: always, also on a host
    2. the login of --context or PINION_CONTEXT
    3. with --host or PINION_HOST, AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY, or else the login there
    4. on a host, AWS_ACCESS_KEY_ID if the pool knows it: 'pinion env' and 'pinion key create' set it. One that the pool does not

@@ -90,7 +90,7 @@ func parseDefinition(c *cli.Context) (Definition, error) {
 		PortMappings: []spec.PortMapping{}, VolumesFrom: []spec.VolumeFrom{},
 	}
 	d := Definition{Family: "run-" + name, NetworkMode: c.String("network")}
-	err = applyAll(c, &d, &container, applyGPUs, applyCPUs, applyMemory, applyEnvironment, applyVolumes, applyPorts, applyProcess)
+	err = applyAll(c, &d, &container, applyGPUs, applyCPUs, applyMemory, applyEnvironment, applyVolumes, applyPorts, applyProcess, applySecrets)
 	d.Containers = []spec.ContainerDefinition{container}
 	return d, err
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,9 +18,11 @@ import (
 
 // containerFlags are the flags about the container, with the names and forms that they have in docker.
 func containerFlags() []cli.Flag {
-	return []cli.Flag{
+	variables := []cli.Flag{
 		&cli.StringSliceFlag{Name: "env", Aliases: []string{"e"}, Usage: "environment variable `NAME=VALUE`, or NAME to pass on its value; repeatable"},
 		&cli.StringSliceFlag{Name: "env-file", Usage: "environment variables from `FILE`, NAME=VALUE on each line; repeatable"},
+	}
+	return slices.Concat(variables, secretFlags(), []cli.Flag{
 		&cli.StringSliceFlag{Name: "volume", Aliases: []string{"v"}, Usage: "mount `HOST:CONTAINER[:ro]`: a directory that the host gives to tasks (pinion up --volume), or local/NAME; repeatable"},
 		&cli.StringSliceFlag{Name: "publish", Aliases: []string{"p"}, Usage: "publish `[HOST_PORT:]PORT[/udp]` of the container on its host; repeatable"},
 		&cli.StringFlag{Name: "network", DefaultText: "bridge", Usage: "`MODE`: bridge, host or none"},
@@ -31,7 +34,7 @@ func containerFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "label", Aliases: []string{"l"}, Usage: "label `NAME=VALUE` of the container; repeatable"},
 		&cli.StringFlag{Name: "name", DefaultText: "from the image", Usage: "`NAME` of the container; the family is run-NAME"},
 		&cli.BoolFlag{Name: "rm", Usage: "has no effect: stopped tasks are removed by themselves"},
-	}
+	})
 }
 
 // readEnvFile reads NAME=VALUE from each line; empty lines and those that begin with # are left out.

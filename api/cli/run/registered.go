@@ -125,7 +125,7 @@ func (r *request) useRegistered(ctx context.Context, c *cli.Context, inv *invoca
 }
 
 // fixedFlags are the flags that a task cannot override in its definition.
-var fixedFlags = []string{"volume", "publish", "network", "workdir", "user", "entrypoint", "ulimit", "stop-timeout", "label", "shm-size"}
+var fixedFlags = []string{"volume", "publish", "network", "workdir", "user", "entrypoint", "ulimit", "stop-timeout", "label", "shm-size", "secret", "secret-files"}
 
 // refuseFlags refuses those of some flags that the command line has: a definition says itself what they would. do is what is done with an image.
 func refuseFlags(c *cli.Context, definition, do string, names []string) error {

@@ -32,6 +32,7 @@ Examples:
    pinion run pinion/self -- pinion gpus --container
    pinion run --gpus 2 nvidia/cuda:12.4.1-base-ubuntu22.04 -- nvidia-smi -L
    pinion run --gpus 1 --cpus 8 --memory 64g --shm-size 16g -v /data:/data:ro -e EPOCHS=3 my/trainer -- python train.py
+   pinion run --secret HF_TOKEN=hf-token my/trainer
    pinion run -d -p 8888:8888 -w /work -u 1000 my/notebook
    pinion run -d --name train my/trainer
    pinion run trainer:3 -- python train.py --epochs 5

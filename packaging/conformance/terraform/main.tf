@@ -21,6 +21,8 @@ provider "aws" {
     ecs                    = var.endpoint
     elbv2                  = var.endpoint
     logs                   = var.endpoint
+    secretsmanager         = var.endpoint
+    ssm                    = var.endpoint
   }
 }
 

@@ -1,4 +1,4 @@
-package cli
+package gpus
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"pinion/api/client"
 )
 
-func gpuCheckCommand(p Program) *cli.Command {
+func checkCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:      "check",
 		Usage:     "Check GPUs, and give those that pass to tasks again",
@@ -27,11 +27,11 @@ Examples:
    pinion gpus check gpu-2/3
    pinion gpus check --no-wait gpu-2/3 gpu-2/4`,
 		Flags:  []cli.Flag{&cli.BoolFlag{Name: "no-wait", Usage: "return as soon as the host knows of it"}},
-		Action: func(c *cli.Context) error { return p.checkGPUs(c, false) },
+		Action: func(c *cli.Context) error { return checkAll(system, c, false) },
 	}
 }
 
-func gpuResetCommand(p Program) *cli.Command {
+func resetCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:      "reset",
 		Usage:     "Reset GPUs and check them",
@@ -42,11 +42,11 @@ whose GPUs are connected by NVSwitch the driver may refuse to reset one of them:
 Examples:
    pinion gpus reset gpu-2/3`,
 		Flags:  []cli.Flag{&cli.BoolFlag{Name: "no-wait", Usage: "return as soon as the host knows of it"}},
-		Action: func(c *cli.Context) error { return p.checkGPUs(c, true) },
+		Action: func(c *cli.Context) error { return checkAll(system, c, true) },
 	}
 }
 
-func gpuForgetCommand(p Program) *cli.Command {
+func forgetCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:      "forget",
 		Usage:     "Make hosts forget GPUs that were taken out",
@@ -57,20 +57,20 @@ at its PCI address, the host forgets the old one by itself.
 Examples:
    pinion gpus forget gpu-2/7`,
 		Action: func(c *cli.Context) error {
-			return p.changeGPUs(c, func(ctx context.Context, inv *invocation.Invocation, g client.GPU) error {
+			return changeEach(system, c, func(ctx context.Context, inv *invocation.Invocation, g client.GPU) error {
 				return client.ForgetGPU(ctx, inv.Client, g.UUID)
 			}, "is forgotten")
 		},
 	}
 }
 
-// checkGPUs has the GPUs that the arguments name checked, or reset and checked.
-func (p Program) checkGPUs(c *cli.Context, reset bool) error {
+// checkAll has the GPUs that the arguments name checked, or reset and checked.
+func checkAll(system invocation.System, c *cli.Context, reset bool) error {
 	wait, result := !c.Bool("no-wait"), "works"
 	if !wait {
 		result = "is going to be checked"
 	}
-	return p.changeGPUs(c, func(ctx context.Context, inv *invocation.Invocation, g client.GPU) error {
+	return changeEach(system, c, func(ctx context.Context, inv *invocation.Invocation, g client.GPU) error {
 		if err := client.CheckGPU(ctx, inv.Client, g.UUID, reset); err != nil || !wait {
 			return err
 		}

@@ -1,10 +1,12 @@
-package cli
+// Package gpus is `pinion gpu`: it lists the GPUs of a pool, checks them, and keeps them from tasks.
+package gpus
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,14 +20,19 @@ import (
 	"pinion/api/client"
 )
 
-func gpusCommand(p Program) *cli.Command {
-	command := gpusListCommand(p)
+// Inspector prints what the container that this process runs in sees of GPUs, as text or as JSON. Nil: this program cannot.
+type Inspector func(out io.Writer, json bool) error
+
+// Command is the command `pinion gpu`.
+func Command(system invocation.System, inspect Inspector) *cli.Command {
+	command, list := listCommand(system, inspect), listCommand(system, inspect)
 	command.Name, command.Aliases = "gpu", []string{"gpus"}
-	command.Subcommands = []*cli.Command{listVerb(gpusListCommand(p)), gpuQuarantineCommand(p), gpuReleaseCommand(p), gpuCheckCommand(p), gpuResetCommand(p), gpuForgetCommand(p)}
+	list.Name, list.Aliases = "ls", []string{"list"}
+	command.Subcommands = []*cli.Command{list, quarantineCommand(system), releaseCommand(system), checkCommand(system), resetCommand(system), forgetCommand(system)}
 	return command
 }
 
-func gpusListCommand(p Program) *cli.Command {
+func listCommand(system invocation.System, inspect Inspector) *cli.Command {
 	return &cli.Command{
 		Usage: "List GPUs and the tasks that hold them",
 		Description: `A GPU that tasks share has a row for each share, with its memory.
@@ -43,9 +50,9 @@ Examples:
 		),
 		Action: func(c *cli.Context) error {
 			if c.Bool("container") {
-				return p.printContainerGPUs(c)
+				return inspect.print(c)
 			}
-			inv, err := p.system.Invoke(c)
+			inv, err := system.Invoke(c)
 			if err != nil {
 				return err
 			}
@@ -54,15 +61,15 @@ Examples:
 	}
 }
 
-func (p Program) printContainerGPUs(c *cli.Context) error {
+func (inspect Inspector) print(c *cli.Context) error {
 	output, err := invocation.OutputFormat(c)
 	if err != nil {
 		return err
 	}
-	if p.ContainerGPUs == nil {
+	if inspect == nil {
 		return errors.New("this build of pinion cannot inspect the GPUs of a container")
 	}
-	return p.ContainerGPUs(c.App.Writer, output == invocation.JSON)
+	return inspect(c.App.Writer, output == invocation.JSON)
 }
 
 func printGPUs(ctx context.Context, c *cli.Context, inv *invocation.Invocation) error {

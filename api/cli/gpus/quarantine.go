@@ -1,4 +1,4 @@
-package cli
+package gpus
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 	"pinion/api/client"
 )
 
-func gpuQuarantineCommand(p Program) *cli.Command {
+func quarantineCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:      "quarantine",
 		Usage:     "Keep GPUs from new tasks",
@@ -28,7 +28,7 @@ Examples:
    pinion gpus release gpu-2/3`,
 		Flags: []cli.Flag{&cli.StringFlag{Name: "reason", Usage: "`TEXT` that is shown with the GPU"}},
 		Action: func(c *cli.Context) error {
-			return p.changeGPUs(c, func(ctx context.Context, inv *invocation.Invocation, g client.GPU) error {
+			return changeEach(system, c, func(ctx context.Context, inv *invocation.Invocation, g client.GPU) error {
 				if err := client.QuarantineGPU(ctx, inv.Client, g.UUID, c.String("reason")); err != nil {
 					return err
 				}
@@ -43,7 +43,7 @@ Examples:
 	}
 }
 
-func gpuReleaseCommand(p Program) *cli.Command {
+func releaseCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:      "release",
 		Usage:     "Give GPUs to tasks again that were in quarantine",
@@ -54,19 +54,19 @@ has left its host the whole UUID.
 Examples:
    pinion gpus release gpu-2/3`,
 		Action: func(c *cli.Context) error {
-			return p.changeGPUs(c, func(ctx context.Context, inv *invocation.Invocation, g client.GPU) error {
+			return changeEach(system, c, func(ctx context.Context, inv *invocation.Invocation, g client.GPU) error {
 				return client.ReleaseGPU(ctx, inv.Client, g.UUID)
 			}, "is released")
 		},
 	}
 }
 
-// changeGPUs makes a change to each GPU that the arguments name, and prints that it is made.
-func (p Program) changeGPUs(c *cli.Context, change func(context.Context, *invocation.Invocation, client.GPU) error, result string) error {
+// changeEach makes a change to each GPU that the arguments name, and prints that it is made.
+func changeEach(system invocation.System, c *cli.Context, change func(context.Context, *invocation.Invocation, client.GPU) error, result string) error {
 	if c.NArg() == 0 {
 		return exit.Usagef("name a GPU: HOST/IDX as `pinion gpus` lists them, or a UUID")
 	}
-	inv, err := p.system.Invoke(c)
+	inv, err := system.Invoke(c)
 	if err != nil {
 		return err
 	}
