@@ -12,6 +12,7 @@ import (
 	"pinion/api/exec"
 	"pinion/api/httpx"
 	"pinion/api/leader"
+	"pinion/api/secretsmanager"
 	"pinion/api/wire"
 )
 
@@ -73,6 +74,8 @@ func signedService(r *http.Request) string {
 		return cloudwatchlogs.Service
 	case autoscaling.IsTarget(r):
 		return autoscaling.Service
+	case secretsmanager.IsTarget(r):
+		return secretsmanager.Service
 	case cloudwatch.IsTarget(r):
 		return cloudwatch.Service
 	case isQuery(r):

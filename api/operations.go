@@ -15,6 +15,9 @@ import (
 	"pinion/api/ecs"
 	"pinion/api/exec"
 	"pinion/api/leader"
+	"pinion/api/secrets"
+	"pinion/api/secretsmanager"
+	"pinion/api/ssm"
 	"pinion/api/wire"
 	"pinion/raftfsm/spec"
 )
@@ -33,6 +36,7 @@ type operationEndpoints struct {
 	ended ecs.Ended
 	logs  *cloudwatchlogs.Handler
 	exec  *exec.Service
+	seal  secrets.Sealer // nil where no secrets are kept
 	now   func() time.Time
 
 	awsJSON, json, yaml dialect
@@ -48,7 +52,7 @@ type dialect struct {
 
 func newOperationEndpoints(config Config, logs *cloudwatchlogs.Handler, sessions *exec.Service) *operationEndpoints {
 	o := &operationEndpoints{
-		store: config.Store, hosts: config.Admin.Hosts, tasks: &config.Shared.tasks, ended: config.Ended, logs: logs, exec: sessions, now: config.Now,
+		store: config.Store, hosts: config.Admin.Hosts, tasks: &config.Shared.tasks, ended: config.Ended, logs: logs, exec: sessions, seal: config.Admin.Secrets, now: config.Now,
 		awsJSON: dialect{decode: wire.DecodeJSON, strictness: wire.Lenient, maxCount: maxCountAWS},
 		json:    dialect{decode: wire.DecodeJSON, strictness: wire.Strict, maxCount: maxCountPlain},
 		yaml:    dialect{decode: wire.DecodeYAML, strictness: wire.Strict, maxCount: maxCountPlain},
@@ -75,12 +79,16 @@ func (o *operationEndpoints) byTarget(r *request) (*endpoint, error) {
 		return o.cloudWatchLogs(name), nil
 	case service == autoscaling.Target:
 		return o.autoScaling(name, o.awsJSON.strictness), nil
-	case service == exec.SSMTarget:
+	case service == exec.SSMTarget && exec.FindSSM(name) == nil:
 		return o.systemsManager(name), nil
+	case service == ssm.Target:
+		return o.parameters(name, o.awsJSON.strictness), nil
+	case service == secretsmanager.Target:
+		return o.secrets(name, o.awsJSON.strictness), nil
 	case service == cloudwatch.Target:
 		return o.alarms(name, cloudwatch.JSON), nil
 	case service != ecs.Target:
-		return nil, wire.Errorf(wire.UnknownOperation, "%s is not an operation of Amazon ECS, CloudWatch, CloudWatch Logs or Application Auto Scaling, which is all that Pinion answers here", target)
+		return nil, wire.Errorf(wire.UnknownOperation, "%s is not an operation of Amazon ECS, CloudWatch, CloudWatch Logs, Application Auto Scaling, Secrets Manager or Systems Manager, which is all that Pinion answers here", target)
 	}
 	return o.find(name, &o.awsJSON), nil
 }
@@ -92,8 +100,14 @@ func (o *operationEndpoints) byPath(r *request) (*endpoint, error) {
 		d = &o.yaml
 	}
 	name := r.Request.PathValue("operation")
-	if ecs.Operations[name].Name == "" && autoscaling.Has(name) {
+	switch {
+	case ecs.Operations[name].Name != "":
+	case autoscaling.Has(name):
 		return o.autoScaling(name, d.strictness), nil
+	case ssm.Has(name):
+		return o.parameters(name, d.strictness), nil
+	case secretsmanager.Has(name):
+		return o.secrets(name, d.strictness), nil
 	}
 	return o.find(name, d), nil
 }
@@ -177,6 +191,40 @@ func (o *operationEndpoints) autoScaling(name string, strict wire.Strictness) *e
 		bind: func(r *request) (call, error) {
 			return call{run: func(ctx context.Context) error {
 				output, err := operation.Run(ctx, &autoscaling.Request{Principal: r.Resolution.Principal, View: r.View, Store: o.store, Now: o.now, Strictness: strict}, r.Body)
+				if err != nil {
+					return err
+				}
+				r.Reply(http.StatusOK, output)
+				return nil
+			}}, nil
+		},
+	}
+}
+
+// parameters is the endpoint of an operation of Parameter Store.
+func (o *operationEndpoints) parameters(name string, strict wire.Strictness) *endpoint {
+	operation, unknown := ssm.Find(name)
+	return o.ofSecrets(ssm.Service+":"+name, operation, unknown, strict)
+}
+
+// secrets is the endpoint of an operation of Secrets Manager.
+func (o *operationEndpoints) secrets(name string, strict wire.Strictness) *endpoint {
+	operation, unknown := secretsmanager.Find(name)
+	return o.ofSecrets(secretsmanager.Service+":"+name, operation, unknown, strict)
+}
+
+// ofSecrets is the endpoint of an operation about parameters or secrets, which decides itself which of them the caller may read. Values are in the
+// answers of reads alone: that of a change is kept for a while, see chain.changeOnce.
+func (o *operationEndpoints) ofSecrets(name string, operation secrets.Operation, unknown error, strict wire.Strictness) *endpoint {
+	return &endpoint{
+		name: name, role: cmp.Or(operation.Role, spec.RoleRead), unknown: unknown, writes: operation.Writes, audited: operation.Audited, repeats: true,
+		bind: func(r *request) (call, error) {
+			return call{run: func(ctx context.Context) error {
+				in := &secrets.Request{Principal: r.Resolution.Principal, View: r.View, Store: o.store, Sealer: o.seal, Now: o.now, Strictness: strict}
+				output, err := operation.Run(ctx, in, r.Body)
+				if len(in.Used) > 0 {
+					r.Operation += " " + strings.Join(in.Used, " ") // who has read and changed which, for the audit log
+				}
 				if err != nil {
 					return err
 				}

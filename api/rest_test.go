@@ -63,7 +63,7 @@ func TestWhatIsNoOperationOfECS(t *testing.T) {
 
 	tables := httptest.NewRequest("POST", "/", strings.NewReader("{}"))
 	tables.Header.Set("X-Amz-Target", "DynamoDB_20120810.ListTables")
-	b.serve(tables).wantError(t, 400, "UnknownOperationException", "DynamoDB_20120810.ListTables is not an operation of Amazon ECS, CloudWatch, CloudWatch Logs or Application Auto Scaling, which is all that Pinion answers here")
+	b.serve(tables).wantError(t, 400, "UnknownOperationException", "DynamoDB_20120810.ListTables is not an operation of Amazon ECS, CloudWatch, CloudWatch Logs, Application Auto Scaling, Secrets Manager or Systems Manager, which is all that Pinion answers here")
 	b.serve(httptest.NewRequest("POST", "/", strings.NewReader("{}"))).wantError(t, 400, "UnknownOperationException",
 		"The X-Amz-Target header is missing. It names the operation: AmazonEC2ContainerServiceV20141113.RunTask. Without an AWS client, POST to /v1/RunTask.")
 	b.get("/nothing").wantError(t, 404, httpx.NotFound, "There is nothing at GET /nothing. Operations are POST /v1/RunTask and so on; GET /v1/openapi.json tells what else there is.")

@@ -14,6 +14,7 @@ import (
 	"pinion/api/httpx"
 	"pinion/api/leader"
 	"pinion/api/openid"
+	"pinion/api/secrets"
 	"pinion/api/wire"
 	"pinion/gpu"
 	"pinion/raftfsm"
@@ -74,13 +75,14 @@ type Queue interface {
 	ExplainBriefly(ctx context.Context, task string) (spec.Explanation, error)
 }
 
-// Admin is what the routes under /v1/admin need. A part that is nil is answered with an error that says so. All of it is
-// called on the leader only.
+// Admin is what the routes under /v1/admin need, and the operations of Parameter Store and Secrets Manager. A part that is nil is answered with an
+// error that says so. All of it is called on the leader only.
 type Admin struct {
 	Tokens    TokenStore
 	Keys      KeyStore // nil: keys have their secrets in clear, and there are no others
 	Hosts     HostAdmin
 	Snapshots Snapshotter
+	Secrets   secrets.Sealer
 }
 
 // TokenStore makes and ends the tokens that let hosts join. Which there are is in the state.

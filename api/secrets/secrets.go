@@ -1,5 +1,3 @@
-// Package secrets has what the doors of Parameter Store and of Secrets Manager have in common: which of the pool's parameters and secrets a caller may
-// see and change, and how their values are sealed.
 package secrets
 
 import (
@@ -44,6 +42,8 @@ type Request struct {
 	Now       func() time.Time
 
 	Strictness wire.Strictness // what becomes of unknown members
+
+	Used []string // names of what was changed, or whose value was asked for; for the audit log
 }
 
 // maxAttempts bounds the attempts of a change that others come before.
@@ -51,6 +51,9 @@ const maxAttempts = 20
 
 // errNoSealer is for hosts without sealing keys.
 var errNoSealer = wire.Errorf(wire.Server, "this host has no sealing keys, so it can keep no secrets")
+
+// ErrUnreadable is the error of a value that this host cannot open.
+var ErrUnreadable = errors.New("put back the file seal.key of a server of the pool that could read it")
 
 // Sees reports whether the caller may know of a secret: whether it is for one of the clusters of its key.
 func (r *Request) Sees(s *secret.Secret) bool {
@@ -75,8 +78,12 @@ func (r *Request) All(store valuefrom.Store) (all []*secret.Secret) {
 	return all
 }
 
-// RequireOwner refuses to read the value of a secret, or to change it, to keys that are not for all of its clusters.
+// RequireOwner refuses to read the value of a secret, or to change it, to keys that are not for all of its clusters. This is the one place where that
+// is decided, so here the secret is noted for the audit log.
 func (r *Request) RequireOwner(s *secret.Secret) error {
+	if !slices.Contains(r.Used, s.Name) {
+		r.Used = append(r.Used, s.Name)
+	}
 	if r.Principal.Scope.Set().Owns(s.Clusters) {
 		return nil
 	}
@@ -84,26 +91,25 @@ func (r *Request) RequireOwner(s *secret.Secret) error {
 		r.Principal.ARN, r.Principal.Scope.Set(), s.Kind(), s.Name, cmp.Or(s.Clusters.String(), "all clusters"))
 }
 
-// Clusters are those that a new secret with these tags is for: the ones of the tag pinion.clusters, or those of the caller's key.
-func (r *Request) Clusters(tags []spec.Tag) (spec.ClusterSet, error) {
+// clusters are those that a new secret with these tags is for: the ones of the tag pinion.clusters, or those of the caller's key.
+func (r *Request) clusters(tags []spec.Tag) (spec.ClusterSet, error) {
 	at := slices.IndexFunc(tags, func(t spec.Tag) bool { return t.Key == secret.TagClusters })
 	if at < 0 {
 		return r.Principal.Scope.Set(), nil
 	}
 	names := strings.Fields(tags[at].Value)
 	if len(names) == 0 {
-		return "", wire.Errorf(wire.InvalidParameter, "The tag %s names no cluster. Leave it out for all clusters that the key is for.", secret.TagClusters)
+		return "", wire.Errorf(wire.Client, "The tag %s names no cluster. Leave it out for all clusters that the key is for.", secret.TagClusters)
 	}
-	set := spec.NewClusterSet(names)
 	for _, name := range names {
-		if r.View.Cluster(name) == nil {
-			return "", wire.Errorf(wire.InvalidParameter, "The tag %s names the cluster %.255q, which does not exist.", secret.TagClusters, name)
-		}
 		if err := r.Principal.RequireCluster(name); err != nil {
 			return "", err
 		}
+		if known := r.View.Cluster(name); known == nil || known.Status != spec.ClusterActive {
+			return "", wire.Errorf(wire.Client, "The tag %s names the cluster %.255q, which does not exist.", secret.TagClusters, name)
+		}
 	}
-	return set, nil
+	return spec.NewClusterSet(names), nil
 }
 
 // Value is the value of a version, for a caller that owns the secret.
@@ -114,17 +120,27 @@ func (r *Request) Value(ctx context.Context, s *secret.Secret, v *secret.Version
 	if err := r.RequireOwner(s); err != nil {
 		return "", err
 	}
-	return r.Sealer.Open(ctx, s, v)
+	value, err := r.Sealer.Open(ctx, s, v)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", err, ErrUnreadable)
+	}
+	return value, nil
 }
 
-// Create records a secret, with a first version of the value unless the version is nil. Its times, and the author of the version, are filled in.
-// spec.ErrInUse when there is one of the name.
-func (r *Request) Create(ctx context.Context, s secret.Secret, v *secret.Version, value string) (*secret.Secret, error) {
+// Create records a secret, with a first version of the value unless the version is nil. Its clusters, its times and the author of the version are
+// filled in. spec.ErrInUse when there is one of the name.
+func (r *Request) Create(ctx context.Context, s secret.Secret, v *secret.Version, value string) (_ *secret.Secret, err error) {
+	if err := checkOwnTags(s.Tags); err != nil {
+		return nil, err
+	}
+	if s.Clusters, err = r.clusters(s.Tags); err != nil {
+		return nil, err
+	}
+	r.Used = append(r.Used, s.Name)
 	s.CreatedAt = r.Now().UTC()
 	s.ChangedAt = s.CreatedAt
 	created := &s
 	if v != nil {
-		var err error
 		if created, err = r.With(ctx, &s, *v, value); err != nil {
 			return nil, err
 		}
@@ -168,7 +184,7 @@ func (r *Request) Change(ctx context.Context, store valuefrom.Store, name string
 		if err == nil {
 			return answer.(*secret.Secret), nil
 		}
-		if again, err := r.refresh(ctx, attempt, err); !again {
+		if again, err := r.refresh(ctx, attempt, err); !again || err != nil {
 			return nil, err
 		}
 	}
@@ -190,7 +206,7 @@ func (r *Request) Delete(ctx context.Context, store valuefrom.Store, name string
 		if err == nil {
 			return nil
 		}
-		if again, err := r.refresh(ctx, attempt, err); !again {
+		if again, err := r.refresh(ctx, attempt, err); !again || err != nil {
 			return err
 		}
 	}
@@ -201,12 +217,16 @@ func (r *Request) refresh(ctx context.Context, attempt int, failed error) (again
 	if !errors.Is(failed, secret.ErrChanged) && !errors.Is(failed, spec.ErrNotFound) || attempt == maxAttempts {
 		return false, failed
 	}
+	return true, r.Renew(ctx)
+}
+
+// Renew goes on with the state as it is now.
+func (r *Request) Renew(ctx context.Context) error {
 	view, err := r.Store.View(ctx)
-	if err != nil {
-		return false, err
+	if err == nil {
+		r.View = view
 	}
-	r.View = view
-	return true, nil
+	return err
 }
 
 // SetTags changes the tags of a secret, for a caller that owns it. spec.ErrTooManyTags, spec.ErrNotFound, spec.ErrInUse, spec.ErrInactive.
@@ -215,7 +235,10 @@ func (r *Request) SetTags(ctx context.Context, s *secret.Secret, put []spec.Tag,
 		return err
 	}
 	if slices.Contains(remove, secret.TagClusters) {
-		return wire.Errorf(wire.InvalidParameter, "The tag %s says at the creation of the %s %s which clusters it is for, and stays.", secret.TagClusters, s.Kind(), s.Name)
+		return wire.Errorf(wire.Client, "The tag %s says at the creation of the %s %s which clusters it is for, and stays.", secret.TagClusters, s.Kind(), s.Name)
+	}
+	if err := checkOwnTags(put); err != nil {
+		return err
 	}
 	_, err := r.Store.Propose(ctx, raftfsm.SetTags{Kind: secret.Resource, ID: s.ID(), Put: put, Remove: remove})
 	return err

@@ -3,7 +3,9 @@ package secrets
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -39,13 +41,16 @@ func (h *hook) run(ctx context.Context, ref valuefrom.Reference) (string, error)
 	value, complaint := &bounded{left: maxValue + 1}, &bounded{left: maxComplaint}
 	command.Stdout, command.Stderr = value, complaint
 	err := command.Run()
+	if where, is := errors.AsType[*fs.PathError](err); is {
+		err = where.Err // the reason of a task tells no place on its host
+	}
 	switch {
 	case ctx.Err() != nil:
-		return "", fmt.Errorf("%s did not print %q within %v", path, ref.Version, commandTimeout)
+		return "", fmt.Errorf("the program %q of this host did not print %q within %v", ref.Name, ref.Version, commandTimeout)
 	case err != nil:
-		return "", fmt.Errorf("%s %q: %w: %s", path, ref.Version, err, strings.TrimSpace(complaint.kept.String()))
+		return "", fmt.Errorf("the program %q of this host, asked for %q: %w %s", ref.Name, ref.Version, err, strings.TrimSpace(complaint.kept.String()))
 	case value.left == 0:
-		return "", fmt.Errorf("%s %q prints more than %d bytes", path, ref.Version, maxValue)
+		return "", fmt.Errorf("the program %q of this host prints more than %d bytes for %q", ref.Name, maxValue, ref.Version)
 	}
 	return strings.TrimSuffix(value.kept.String(), "\n"), nil
 }

@@ -1,7 +1,9 @@
 package secret
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 
 	"pinion/raftfsm/command"
 	"pinion/raftfsm/spec"
@@ -25,8 +27,8 @@ func (c Create) Apply(tx command.Transaction) (any, error) {
 	return put(tx, &c.Secret, nil)
 }
 
-// Replace puts a secret in the place of itself as it was when its revision was that of the given one. ErrChanged when it has another by now;
-// spec.ErrNotFound; ErrTooMany. Answer: *Secret.
+// Replace puts a secret in the place of itself as it was when its revision was that of the given one. ErrChanged when it has another by now, or was
+// deleted and created anew; spec.ErrNotFound; ErrTooMany. Answer: *Secret.
 type Replace struct{ Secret Secret }
 
 // Apply carries the command out.
@@ -35,11 +37,16 @@ func (c Replace) Apply(tx command.Transaction) (any, error) {
 	if known == nil {
 		return nil, fmt.Errorf("%s %s: %w", c.Secret.Kind(), c.Secret.Name, spec.ErrNotFound)
 	}
-	if known.Revision != c.Secret.Revision {
+	if !known.isOlder(&c.Secret) {
 		return nil, fmt.Errorf("%s %s: %w", c.Secret.Kind(), c.Secret.Name, ErrChanged)
 	}
 	c.Secret.Revision++
 	return put(tx, &c.Secret, known)
+}
+
+// isOlder reports whether a changed secret was made of this one as it is.
+func (s *Secret) isOlder(changed *Secret) bool {
+	return s.Revision == changed.Revision && s.CreatedAt.Equal(changed.CreatedAt)
 }
 
 // Delete forgets a secret with all of its versions. ErrChanged as of Replace; spec.ErrNotFound. Answer: nil.
@@ -53,11 +60,16 @@ func (c Delete) Apply(tx command.Transaction) (any, error) {
 	switch {
 	case known == nil:
 		return nil, fmt.Errorf("%s %s: %w", c.Secret.Kind(), c.Secret.Name, spec.ErrNotFound)
-	case known.Revision != c.Secret.Revision:
+	case !known.isOlder(&c.Secret):
 		return nil, fmt.Errorf("%s %s: %w", c.Secret.Kind(), c.Secret.Name, ErrChanged)
 	}
 	tx.Remove(known)
 	return nil, nil
+}
+
+// isSealedAs reports whether another version has the same sealed value.
+func (v *Version) isSealedAs(other Version) bool {
+	return v.Seal == other.Seal && bytes.Equal(v.Sealed, other.Sealed)
 }
 
 // put records a secret in the place of one, within what a pool keeps.
@@ -71,9 +83,11 @@ func put(tx command.Transaction, s, known *Secret) (any, error) {
 	if total > MaxBytes && (known == nil || s.bytes() > known.bytes()) {
 		return nil, fmt.Errorf("%s %s: %w", s.Kind(), s.Name, ErrTooMany)
 	}
-	for i := range s.Versions {
-		if err := tx.CheckSeal(s.Versions[i].Seal); err != nil {
-			return nil, err
+	for i := range s.Versions { // those that are there keep their sealing keys from being removed
+		if v := &s.Versions[i]; known == nil || !slices.ContainsFunc(known.Versions, v.isSealedAs) {
+			if err := tx.CheckSeal(v.Seal); err != nil {
+				return nil, err
+			}
 		}
 	}
 	tx.Put(s)

@@ -82,24 +82,29 @@ const (
 )
 
 var (
-	byName = table.By(func(s *Secret) string { return string(s.Store) }).Then(func(s *Secret) string { return key(s.Name) })
+	byName = table.By(func(s *Secret) string { return string(s.Store) }).Then(func(s *Secret) string { return key(s.Store, s.Name) })
 	// deleted has those that are to be deleted.
-	deleted = table.By(func(s *Secret) string { return string(s.Store) }).Then(func(s *Secret) string { return key(s.Name) }).Where(func(s *Secret) bool { return !s.DeleteAt.IsZero() })
+	deleted = table.By(func(s *Secret) string { return string(s.Store) }).Then(func(s *Secret) string { return key(s.Store, s.Name) }).Where(func(s *Secret) bool { return !s.DeleteAt.IsZero() })
 )
 
 // Indexes are those of the table.
 func Indexes() []*table.Index[Secret] { return []*table.Index[Secret]{byName, deleted} }
 
-// key is what a name is found by: a name of one level has the same ARN with a slash before it.
-func key(name string) string { return strings.TrimPrefix(name, "/") }
+// key is what a name is found by: a parameter of one level has the same ARN with a slash before its name.
+func key(store valuefrom.Store, name string) string {
+	if store == valuefrom.ParameterStore {
+		return strings.TrimPrefix(name, "/")
+	}
+	return name
+}
 
 // Find returns the one of a name; nil when there is none. The name of a secret may end in its suffix.
 func Find(r table.Reader, store valuefrom.Store, name string) *Secret {
-	if found := byName.Get(r, sortkey.Key{First: string(store), Second: key(name)}); found != nil || store != valuefrom.SecretsManager {
+	if found := byName.Get(r, sortkey.Key{First: string(store), Second: key(store, name)}); found != nil || store != valuefrom.SecretsManager {
 		return found
 	}
 	if at := strings.LastIndexByte(name, '-'); at > 0 {
-		if found := byName.Get(r, sortkey.Key{First: string(store), Second: key(name[:at])}); found != nil && found.Suffix == name[at+1:] {
+		if found := byName.Get(r, sortkey.Key{First: string(store), Second: name[:at]}); found != nil && found.Suffix == name[at+1:] {
 			return found
 		}
 	}
@@ -159,7 +164,7 @@ func (s *Secret) Kind() string {
 func (s *Secret) ARN(region string) string {
 	prefix := "arn:aws:" + string(s.Store) + ":" + region + ":" + spec.AccountID
 	if s.Store == valuefrom.ParameterStore {
-		return prefix + ":parameter/" + key(s.Name)
+		return prefix + ":parameter/" + key(s.Store, s.Name)
 	}
 	return prefix + ":secret:" + s.Name + "-" + s.Suffix
 }

@@ -1,0 +1,91 @@
+package ssm
+
+import (
+	"errors"
+
+	"pinion/api/secrets"
+	"pinion/api/wire"
+	"pinion/raftfsm/secret"
+	"pinion/raftfsm/spec"
+	"pinion/raftfsm/valuefrom"
+)
+
+// Target is the prefix of X-Amz-Target, before the dot and the operation's name; Service is the name in the scope of signatures.
+const (
+	Target  = "AmazonSSM"
+	Service = "ssm"
+)
+
+// Types of errors, from the service's model.
+const (
+	invalid          = "ValidationException"
+	notFound         = "ParameterNotFound"
+	alreadyExists    = "ParameterAlreadyExists"
+	versionNotFound  = "ParameterVersionNotFound"
+	limitExceeded    = "ParameterLimitExceeded"
+	tooManyVersions  = "ParameterMaxVersionLimitExceeded"
+	tooManyLabels    = "ParameterVersionLabelLimitExceeded"
+	tooManyLevels    = "HierarchyLevelLimitExceededException"
+	tooManyTags      = "TooManyTagsError"
+	tooManyUpdates   = "TooManyUpdates"
+	invalidPattern   = "InvalidAllowedPatternException"
+	patternMismatch  = "ParameterPatternMismatchException"
+	invalidFilterKey = "InvalidFilterKey"
+	invalidOption    = "InvalidFilterOption"
+	invalidValue     = "InvalidFilterValue"
+	invalidToken     = "InvalidNextToken"
+	invalidResource  = "InvalidResourceId"
+	invalidKind      = "InvalidResourceType"
+)
+
+// store is where parameters are among the secrets of a pool.
+const store = valuefrom.ParameterStore
+
+// service is the table.
+var service = secrets.NewService("AWS Systems Manager", invalid, explain,
+	secrets.Describe("DescribeParameters", describeParameters),
+	secrets.Describe("ListTagsForResource", listTagsForResource),
+
+	secrets.Reveal("GetParameter", getParameter),
+	secrets.Reveal("GetParameters", getParameters),
+	secrets.Reveal("GetParametersByPath", getParametersByPath),
+	secrets.Reveal("GetParameterHistory", getParameterHistory),
+
+	secrets.Change("PutParameter", putParameter),
+	secrets.Change("DeleteParameter", deleteParameter),
+	secrets.Change("DeleteParameters", deleteParameters),
+	secrets.Change("LabelParameterVersion", labelParameterVersion),
+	secrets.Change("UnlabelParameterVersion", unlabelParameterVersion),
+	secrets.Change("AddTagsToResource", addTagsToResource),
+	secrets.Change("RemoveTagsFromResource", removeTagsFromResource),
+)
+
+// Find returns the operation of that name, or an error that names the known ones.
+func Find(name string) (secrets.Operation, error) { return service.Find(name) }
+
+// Has reports whether there is an operation of that name.
+func Has(name string) bool { return service.Has(name) }
+
+// explain gives errors of the state the service's types.
+func explain(err error) error {
+	for _, known := range []struct {
+		err       error
+		errorType string
+	}{
+		{secret.ErrTooMany, limitExceeded},
+		{spec.ErrTooManyTags, tooManyTags},
+		{spec.ErrLimit, tooManyVersions},
+		{secret.ErrChanged, tooManyUpdates},
+		{secrets.ErrToken, invalidToken},
+		{spec.ErrInUse, invalid}, // a tag that stays
+	} {
+		if errors.Is(err, known.err) {
+			return wire.Errorf(known.errorType, "%v.", err)
+		}
+	}
+	return err
+}
+
+func errInvalid(format string, args ...any) *wire.Error { return wire.Errorf(invalid, format, args...) }
+
+type emptyOutput struct{}
