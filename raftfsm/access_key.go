@@ -40,7 +40,7 @@ type CreateAccessKey struct{ Key spec.AccessKey }
 func (c CreateAccessKey) apply(tx *tx) (any, error) {
 	known := tx.AccessKey(c.Key.ID)
 	if known == nil {
-		if err := tx.checkSeal(c.Key.Seal); err != nil {
+		if err := tx.CheckSeal(c.Key.Seal); err != nil {
 			return nil, err
 		}
 		key := c.Key

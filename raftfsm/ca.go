@@ -49,7 +49,7 @@ func (c RotateCA) apply(tx *tx) (any, error) {
 	if known == nil || !bytes.Equal(known.Certificate, c.From) || known.Overlap.Trusted {
 		return nil, fmt.Errorf("the pool's CA: %w: it is being rotated", spec.ErrInUse)
 	}
-	if err := tx.checkSeal(c.CA.Seal); err != nil {
+	if err := tx.CheckSeal(c.CA.Seal); err != nil {
 		return nil, err
 	}
 	tx.put(tableCA, &c.CA)

@@ -91,7 +91,7 @@ func (c Login) apply(tx *tx) (any, error) {
 		return nil, fmt.Errorf("the ID token: %w: somebody has logged in with it already; log in anew", spec.ErrInUse)
 	}
 	rights, groups, err := from.Rights(login.Groups)
-	if err := cmp.Or(err, tx.checkSeal(c.Key.Seal)); err != nil {
+	if err := cmp.Or(err, tx.CheckSeal(c.Key.Seal)); err != nil {
 		return nil, err
 	}
 	live := accessKeysByPerson.List(&tx.View, login.Person)

@@ -73,10 +73,7 @@ var _ = register(noun[secret.Secret]{
 	table: "secrets", indexes: secret.Indexes(), noChanges: "who may read events need not know of them", noCluster: "one of the name that is created later has them",
 	commands: []kind{wrappedKindOf[secret.Create](140, 1), wrappedKindOf[secret.Replace](141, 1), wrappedKindOf[secret.Delete](142, 1)},
 	expired:  func(v *View, r Reap) iter.Seq[*secret.Secret] { return secret.Expired(v, r.Before) },
-	tags: &tagging[secret.Secret]{
-		kind: secret.Resource, find: inView(secret.FindID), tags: func(s *secret.Secret) *[]spec.Tag { return &s.Tags },
-		readOnly: secret.ReadOnly, check: secret.CheckTags, change: func(s *secret.Secret) { s.Revision++ },
-	},
+	tags:     &tagging[secret.Secret]{kind: secret.Resource, find: inView(secret.FindID), tags: secret.Tags, readOnly: secret.ReadOnly, check: secret.CheckTags, change: secret.CountChange},
 })
 
 var _ = register(noun[taskset.Set]{

@@ -29,10 +29,7 @@ type Unsealed struct {
 }
 
 // Empty reports whether everything is sealed with it.
-func (u Unsealed) Empty() bool { return !u.CA && u.Count() == 0 }
-
-// Count is how many secrets are left beside the key of the CA.
-func (u Unsealed) Count() int { return len(u.AccessKeys) + len(u.ACME) + len(u.Secrets) }
+func (u Unsealed) Empty() bool { return !u.CA && len(u.AccessKeys)+len(u.ACME)+len(u.Secrets) == 0 }
 
 // SealedOtherwise is what is not sealed with the sealing key yet; nothing before the first rotation.
 func (v *View) SealedOtherwise() (u Unsealed) {
@@ -45,8 +42,7 @@ func (v *View) SealedOtherwise() (u Unsealed) {
 			u.AccessKeys = append(u.AccessKeys, key)
 		}
 	}
-	u.CA, u.ACME = v.CA() != nil && v.CA().Seal != sealing.Name, acme.SealedOtherwise(v, sealing.Name)
-	u.Secrets = secret.SealedOtherwise(v, sealing.Name)
+	u.CA, u.ACME, u.Secrets = v.CA() != nil && v.CA().Seal != sealing.Name, acme.SealedOtherwise(v, sealing.Name), secret.SealedOtherwise(v, sealing.Name)
 	return u
 }
 
@@ -84,8 +80,8 @@ func (c ResealAccessKeys) apply(tx *tx) (any, error) {
 	return nil, nil
 }
 
-// checkSeal refuses what is sealed with a key that servers may have removed. The CA is sealed anew first.
-func (v *View) checkSeal(name string) error {
+// CheckSeal refuses what is sealed with a key that servers may have removed. The CA is sealed anew first.
+func (v *View) CheckSeal(name string) error {
 	if sealing := v.SealingKey(); sealing.Retires(name) && v.CA() != nil && v.CA().Seal == sealing.Name {
 		return spec.Unavailable("the keys that secrets are sealed with were exchanged meanwhile: try again")
 	}

@@ -34,9 +34,6 @@ func indexes[T any](all ...*table.Index[T]) []*table.Index[T] { return all }
 func (tx *tx) Put(object any)    { tx.put(tableOf(object), object) }
 func (tx *tx) Remove(object any) { tx.remove(tableOf(object), object) }
 
-// CheckSeal is checkSeal for commands of other packages.
-func (tx *tx) CheckSeal(name string) error { return tx.checkSeal(name) }
-
 // tableOf is the table of an object.
 func tableOf(object any) anyTable {
 	of := reflect.TypeOf(object)

@@ -42,10 +42,13 @@ func (s Secrets) OfTask(ctx context.Context, taskID string) (values []valuefrom.
 	return values, err
 }
 
-func (a peerAPI) handleSecrets(ctx context.Context, from, taskID string) ([]valuefrom.Value, error) {
-	own, err := a.m.leadingServer()
-	if err != nil {
-		return nil, err
+// secretsHandler answers the calls of hosts.
+func secretsHandler(m *Member) func(ctx context.Context, from, taskID string) ([]valuefrom.Value, error) {
+	return func(ctx context.Context, from, taskID string) ([]valuefrom.Value, error) {
+		own, err := m.leadingServer()
+		if err != nil {
+			return nil, err
+		}
+		return own.secrets.OfTask(ctx, from, taskID)
 	}
-	return own.secrets.OfTask(ctx, from, taskID)
 }

@@ -86,7 +86,7 @@ func (a peerAPI) routes() map[string]rpc.HandlerFunc {
 		pathHostKey:             rpc.JSON(a.handleHostKey),
 		pathRoot:                rpc.JSON(a.handleRoot),
 		pathACME:                rpc.JSON(a.handleACME),
-		pathSecrets:             rpc.JSON(a.handleSecrets),
+		pathSecrets:             rpc.JSON(secretsHandler(a.m)),
 	}
 }
 

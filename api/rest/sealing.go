@@ -23,7 +23,7 @@ func (s sealing) show(x *httpx.Exchange, res leader.Resolution) error {
 		out.Key, out.Since = key.Name, key.Since
 	}
 	left := res.View.SealedOtherwise()
-	if out.Left = left.Count(); left.CA {
+	if out.Left = len(left.AccessKeys) + len(left.ACME) + len(left.Secrets); left.CA {
 		out.Left++
 	}
 	return reply(x, out)

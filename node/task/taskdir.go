@@ -15,7 +15,7 @@ import (
 // taskDir is the directory of one task on this host: <Dir>/tasks/<task id> with
 //
 //	volumes/<n>         the n-th volume of the definition, when it names no directory of the host
-//	containers/<id>/    hosts and resolv.conf of a container
+//	containers/<id>/    hosts and resolv.conf of a container, and the id of its task metadata endpoint
 //	ids                 the first id of the host of its user namespaces; a task without them has none
 //	started             when all containers had started: id of the boot, nanoseconds since it
 //
@@ -84,9 +84,12 @@ func createScratch(path string) error {
 	return os.Chmod(path, 0o777)
 }
 
+// containerDir is the directory of a container's files.
+func (d taskDir) containerDir(id string) string { return filepath.Join(d.path, "containers", id) }
+
 // createContainerDir makes the directory of a container's files.
 func (d taskDir) createContainerDir(id string) (string, error) {
-	dir := filepath.Join(d.path, "containers", id)
+	dir := d.containerDir(id)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("scratch directory: %w", err)
 	}

@@ -63,9 +63,9 @@ var floors = map[string][]string{
 	},
 	"node": {
 		".",
-		"secrets",
+		"secrets metadata",
 		"task measure virtualip",
-		"containerd network logs proxy acme names target metadata runtime/fake runtime/runtimetest",
+		"containerd network logs proxy acme names target runtime/fake runtime/runtimetest",
 		"containerd/daemon containerd/images containerd/cgroup gpulock proxy/http1",
 		"runtime",
 		"backoff datadir volume gpuhealth gpuusage",

@@ -137,6 +137,12 @@ func Expired(r table.Reader, before time.Time) iter.Seq[*Secret] {
 	return deleted.Matching(r, func(s *Secret) bool { return s.DeleteAt.Before(before) })
 }
 
+// Tags are those of a secret, to be changed.
+func Tags(s *Secret) *[]spec.Tag { return &s.Tags }
+
+// CountChange is for a change beside those of the commands.
+func CountChange(s *Secret) { s.Revision++ }
+
 // ReadOnly refuses changes of one that is to be deleted.
 func ReadOnly(s *Secret) error {
 	if s.DeleteAt.IsZero() {

@@ -26,7 +26,7 @@ const (
 	CapabilityGPUDriver   = "ecs.capability.gpu-driver-version" // its value is the version
 	CapabilitySSMSecrets  = "ecs.capability.secrets.ssm.environment-variables"
 	CapabilityASMSecrets  = "ecs.capability.secrets.asm.environment-variables"
-	CapabilityGPUSharing  = "ecs.capability.gpu-sharing-mps"    // see Host.SharesGPUs
+	CapabilityGPUSharing  = "ecs.capability.gpu-sharing-mps" // see Host.SharesGPUs
 	// CapabilityOptions is Pinion's own name too, for fields that ECS has no capability for, because every agent of its
 	// knows them: extraHosts, dnsServers, dnsSearchDomains, systemControls, volumesFrom.
 	CapabilityOptions = "pinion.capability.container-options"
