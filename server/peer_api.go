@@ -87,6 +87,7 @@ func (a peerAPI) routes() map[string]rpc.HandlerFunc {
 		pathRoot:                rpc.JSON(a.handleRoot),
 		pathACME:                rpc.JSON(a.handleACME),
 		pathSecrets:             rpc.JSON(secretsHandler(a.m)),
+		pathProtection:          rpc.JSON(protectionHandler(a.m)),
 	}
 }
 

@@ -1,15 +1,108 @@
 package containerd
 
 import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	goruntime "runtime"
+	"strconv"
+	"strings"
 	"time"
 
 	"pinion/node/containerd/cgroup"
+	"pinion/node/runtime"
 )
 
-// Meter reads what tasks use.
+// clockTick is the unit of /proc/stat, the same on every machine that Linux's ABI knows.
+const clockTick = 10 * time.Millisecond
+
+// Meter reads what tasks and containers use.
 type Meter struct{ Runtime *Runtime }
 
 // Usage is the CPU time that the containers of a task have taken, and the memory in bytes that they hold; not ok when the task has no cgroup here.
 func (m Meter) Usage(taskID string) (cpu time.Duration, memory int64, ok bool) {
 	return m.Runtime.cgroups.Usage(cgroup.TaskPath(taskID))
+}
+
+// Container is what a running container uses. runtime.ErrNotFound when it does not run.
+func (m Meter) Container(ctx context.Context, id string) (runtime.Use, error) {
+	pid, err := runningPID(m.Runtime.inNamespace(ctx), m.Runtime, id)
+	if err != nil {
+		return runtime.Use{}, err
+	}
+	task, _, _ := strings.Cut(id, ".")
+	group := filepath.Join(cgroup.TaskPath(task), strings.TrimPrefix(id, task+"."))
+	use := runtime.Use{At: time.Now(), CPUs: goruntime.NumCPU()}
+	var known bool
+	if use.CPU, use.Memory, known = m.Runtime.cgroups.Usage(group); !known {
+		return use, fmt.Errorf("%w: %s has no cgroup", runtime.ErrNotFound, id)
+	}
+	processes, err := m.Runtime.cgroups.Processes(group)
+	if err != nil {
+		return use, err
+	}
+	use.Processes = len(processes)
+	if use.MachineCPU, err = machineCPU(); err != nil {
+		return use, err
+	}
+	use.Interfaces, err = interfaces(pid)
+	return use, err
+}
+
+// machineCPU is the sum of the first line of /proc/stat, without what guests have taken, which is counted twice there.
+func machineCPU() (sum time.Duration, err error) {
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, err
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	for i, field := range strings.Fields(line) {
+		if i == 0 || i > 8 {
+			continue
+		}
+		ticks, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("/proc/stat: %w", err)
+		}
+		sum += time.Duration(ticks) * clockTick
+	}
+	return sum, nil
+}
+
+// interfaces are those of the network namespace of a process, without its loopback; nil when it has that of the host.
+func interfaces(pid uint32) (map[string]runtime.Traffic, error) {
+	own, errOwn := os.Readlink("/proc/self/ns/net")
+	its, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid))
+	if errOwn != nil || err != nil || own == its {
+		return nil, err
+	}
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/dev", pid))
+	if err != nil {
+		return nil, err
+	}
+	return parseInterfaces(text), nil
+}
+
+// parseInterfaces reads /proc/net/dev: 8 counters of what was received, and 8 of what was sent.
+func parseInterfaces(text []byte) map[string]runtime.Traffic {
+	all := map[string]runtime.Traffic{}
+	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		name, counters, is := strings.Cut(lines.Text(), ":")
+		fields := strings.Fields(counters)
+		if name = strings.TrimSpace(name); !is || len(fields) < 12 || name == "lo" {
+			continue
+		}
+		at := func(i int) uint64 {
+			n, _ := strconv.ParseUint(fields[i], 10, 64) // the kernel writes numbers
+			return n
+		}
+		all[name] = runtime.Traffic{
+			ReceivedBytes: at(0), ReceivedPackets: at(1), ReceiveErrors: at(2), ReceiveDropped: at(3),
+			TransmitBytes: at(8), TransmitPackets: at(9), TransmitErrors: at(10), TransmitDropped: at(11),
+		}
+	}
+	return all
 }

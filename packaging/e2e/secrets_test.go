@@ -25,7 +25,9 @@ func tellsSecrets(names ...string) string {
 }
 
 // told is the line of a script of tellsSecrets.
-func told(name, value string) string { return fmt.Sprintf("%s %x\n", name, sha256.Sum256([]byte(value))) }
+func told(name, value string) string {
+	return fmt.Sprintf("%s %x\n", name, sha256.Sum256([]byte(value)))
+}
 
 // putSecret has the pool keep a secret.
 func (h *host) putSecret(t testing.TB, name, value string, flags ...string) {

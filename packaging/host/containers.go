@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"pinion/api"
 	"pinion/api/cli"
 	"pinion/node"
 	"pinion/node/containerd"
@@ -17,8 +18,10 @@ import (
 	"pinion/node/logs"
 	"pinion/node/machine"
 	"pinion/node/measure"
+	"pinion/node/metadata"
 	"pinion/node/network"
 	"pinion/node/secrets"
+	"pinion/node/task"
 	"pinion/node/volume"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
@@ -166,7 +169,7 @@ func (h *host) openAgent(context.Context) error {
 			Attributes: attributes, CPU: size.CPU, MemoryMiB: size.MemoryMiB, Ports: []int{22, h.address.Port},
 			Volumes: h.volumes.List(), Allow: h.config.Containers.Allow, UserNamespaces: userNamespaces, VirtualIPs: h.config.Traffic.VirtualIPs,
 		},
-		Hooks:   secrets.Source{Pool: server.Secrets{Member: h.member}.OfTask, Commands: h.config.Containers.SecretCommands, Log: h.log}.Hooks,
+		Hooks:   taskHooks(h, attributes[spec.AttributeZone]),
 		Volumes: h.volumes, MaxStopTimeout: h.config.Containers.MaxStopTimeout,
 		Control: h.member.Agent(), Images: h.runtime, Containers: h.runtime, Execer: h.runtime, Network: h.network, GPUs: h.gpus.source, GPUHealth: h.gpus.health, GPUUsage: h.gpus.usage, Sharer: h.gpus.sharer, Partitions: partitions, Logs: h.logs,
 		Dir: h.dir.Path, Log: h.log,
@@ -175,6 +178,17 @@ func (h *host) openAgent(context.Context) error {
 		h.agent.leases = h.member.Agent()
 	}
 	return err
+}
+
+// taskHooks are the hooks of tasks for what this host gives them of the pool: secrets, and the task metadata endpoint.
+func taskHooks(h *host, zone string) func(spec.Assignment) []task.Hook {
+	source := secrets.Source{Pool: server.Secrets{Member: h.member}.OfTask, Commands: h.config.Containers.SecretCommands, Log: h.log}
+	endpoints := metadata.New(metadata.Config{
+		Region: api.DefaultRegion, Zone: zone, Network: h.network, Usage: containerd.Meter{Runtime: h.runtime}.Container,
+		Protection: server.TaskProtection{Member: h.member}.Until, Log: h.log,
+	})
+	h.onClose(endpoints.Close)
+	return func(a spec.Assignment) []task.Hook { return append(source.Hooks(a), endpoints.Hooks(a)...) }
 }
 
 // userNamespaces is what this host does about user namespaces. One that is to run all tasks in them and cannot runs none.

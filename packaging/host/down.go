@@ -14,6 +14,7 @@ import (
 	"pinion/node/containerd/daemon"
 	"pinion/node/datadir"
 	"pinion/node/logs"
+	"pinion/node/metadata"
 	"pinion/node/network"
 	noderuntime "pinion/node/runtime"
 )
@@ -138,7 +139,7 @@ func (h *host) removeContainers(ctx context.Context, force bool) (ended int, err
 	if err := removeAll(ctx, runtime, found); err != nil {
 		return 0, err
 	}
-	return len(running), errors.Join(newDevices(h).endSharing(ctx), network.Destroy(ctx, h.tools.CNI, h.dir.Join("network")))
+	return len(running), errors.Join(newDevices(h).endSharing(ctx), network.Destroy(ctx, h.tools.CNI, h.dir.Join("network")), metadata.CleanUp())
 }
 
 // removeAll stops and removes containers, until one cannot be removed.

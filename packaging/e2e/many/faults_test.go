@@ -20,7 +20,7 @@ func TestFaults(t *testing.T) {
 		run  func(*testing.T)
 	}{
 		{"kills", p.testLeaderKilled}, {"hosts", p.testEveryHostKilled}, {"links", p.testLinksCut}, {"servers", p.testNoServers},
-		{"exec", p.testCommandsOverHosts}, {"losses", p.testServersLost}, {"quorum", p.testQuorumLost}, {"history", p.testHistory},
+		{"exec", p.testCommandsOverHosts}, {"secrets", p.testSecretsOverHosts}, {"losses", p.testServersLost}, {"quorum", p.testQuorumLost}, {"history", p.testHistory},
 		{"root", p.testRootRotated}, {"sealing", p.testSealingKeyRotated}, {"login", p.testLoginOverLeaders},
 	} {
 		t.Run(part.name, func(t *testing.T) {

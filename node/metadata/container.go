@@ -1,0 +1,131 @@
+package metadata
+
+import (
+	"cmp"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"pinion/node/runtime"
+	"pinion/node/task"
+	"pinion/raftfsm/spec"
+)
+
+// container is a container that an endpoint serves.
+type container struct {
+	id       string // in its addresses
+	of       *task.Container
+	service  *Service
+	address  string // IPv4, empty when it has none of its own
+	taskID   string
+	taskARN  string
+	requests *rate.Limiter
+
+	mu     sync.Mutex
+	before map[string]runtime.Use // of the containers of its task, by their ids: what its last statistics were read from
+}
+
+func (c *container) metadata(w http.ResponseWriter, _ *http.Request) {
+	reply(w, http.StatusOK, c.describe(c.of))
+}
+
+func (c *container) taskMetadata(w http.ResponseWriter, _ *http.Request) {
+	reply(w, http.StatusOK, c.describeTask())
+}
+
+func (c *container) taskWithTags(w http.ResponseWriter, _ *http.Request) {
+	document := c.describeTask()
+	document.TaskTags = map[string]string{}
+	for _, tag := range task.Describe(c.of).Task.Tags {
+		document.TaskTags[tag.Key] = tag.Value
+	}
+	document.ContainerInstanceTags = map[string]string{} // hosts have no tags that tasks are told of
+	reply(w, http.StatusOK, document)
+}
+
+// describeTask is the task with all of its containers.
+func (c *container) describeTask() taskDocument {
+	d := task.Describe(c.of)
+	t, definition, report := d.Task, d.Definition, d.Report
+	document := taskDocument{
+		Cluster: c.service.arn("cluster/" + t.Cluster), TaskARN: c.service.arn("task/" + t.Cluster + "/" + t.ID),
+		Family: definition.Family, Revision: revisionText(definition), DesiredStatus: desired(d), KnownStatus: string(report.Status),
+		PullStartedAt: moment(report.Times.PullStarted), PullStoppedAt: moment(report.Times.PullStopped), ExecutionStoppedAt: moment(report.Times.ExecutionStopped),
+		AvailabilityZone: c.service.zone(), LaunchType: cmp.Or(t.LaunchType, "EC2"), Containers: []containerDocument{},
+	}
+	if t.Service != nil {
+		document.ServiceName = c.service.nameOfService(t)
+	}
+	document.Limits = taskLimits(definition)
+	for _, other := range d.Siblings {
+		document.Containers = append(document.Containers, c.describe(other))
+	}
+	return document
+}
+
+// describe is one container of the task.
+func (c *container) describe(of *task.Container) containerDocument {
+	d := task.Describe(of)
+	t, definition, def, report := d.Task, d.Definition, of.Def, d.Container
+	document := containerDocument{
+		identity: identity{DockerID: of.ID, Name: def.Name, DockerName: of.ID, Image: def.Image, ImageID: report.ImageDigest}, Labels: map[string]string{},
+		DesiredStatus: desired(d), KnownStatus: string(report.Status), ExitCode: report.ExitCode, Type: "NORMAL",
+		LogDriver: "awslogs", GPUs: of.GPUs, Volumes: volumesOf(def),
+		Limits: containerLimits{CPU: float64(def.CPU), Memory: def.Memory}, StartedAt: moment(d.StartedAt), CreatedAt: moment(d.StartedAt),
+	}
+	for name, value := range def.DockerLabels {
+		document.Labels[name] = value
+	}
+	for name, value := range map[string]string{
+		"cluster": c.service.arn("cluster/" + t.Cluster), "container-name": def.Name, "task-arn": c.service.arn("task/" + t.Cluster + "/" + t.ID),
+		"task-definition-family": definition.Family, "task-definition-version": revisionText(definition),
+	} {
+		document.Labels["com.amazonaws.ecs."+name] = value
+	}
+	for i := range t.Containers {
+		if known := &t.Containers[i]; known.Name == def.Name {
+			document.ContainerARN = c.service.arn("container/" + t.Cluster + "/" + t.ID + "/" + known.ID)
+		}
+	}
+	if def.LogConfiguration != nil {
+		document.LogDriver, document.LogOptions = def.LogConfiguration.LogDriver, def.LogConfiguration.Options
+	}
+	for _, b := range report.Bindings {
+		document.Ports = append(document.Ports, portDocument{ContainerPort: b.ContainerPort, Protocol: b.Protocol, HostPort: b.HostPort, HostIP: b.BindIP})
+	}
+	if def.HealthCheck != nil {
+		document.Health = &healthDocument{Status: cmp.Or(string(report.Health), "UNKNOWN")}
+	}
+	network := networkDocument{NetworkMode: cmp.Or(definition.NetworkMode, runtime.NetworkBridge)}
+	if address := c.service.addressOf(of.ID); address != "" {
+		network.IPv4Addresses = []string{address}
+	}
+	document.Networks = []networkDocument{network}
+	return document
+}
+
+// desired is what the task is to be: from when it stops, STOPPED.
+func desired(d task.Description) string {
+	if d.Report.Status.Rank() >= spec.Stopping.Rank() {
+		return string(spec.Stopped)
+	}
+	return string(spec.Running)
+}
+
+// moment is a time as documents have it; nil for one that has not come.
+func moment(at time.Time) *time.Time {
+	if at.IsZero() {
+		return nil
+	}
+	at = at.UTC()
+	return &at
+}
+
+func volumesOf(def *spec.ContainerDefinition) (all []volumeDocument) {
+	for _, m := range def.MountPoints {
+		all = append(all, volumeDocument{DockerName: m.SourceVolume, Destination: m.ContainerPath})
+	}
+	return all
+}

@@ -1,0 +1,108 @@
+package metadata
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/net/netutil"
+	"golang.org/x/time/rate"
+)
+
+const (
+	// What a container may ask for, as of ECS: so many requests a second, and so many at once.
+	requestRate  = 40
+	requestBurst = 60
+	// Bounds on one request.
+	ioTimeout  = 5 * time.Second
+	maxHeader  = 8 << 10
+	maxBody    = 1 << 10
+	maxIdle    = 10 * time.Second
+	maxClients = 256 // connections of one endpoint
+)
+
+// endpoint is what listens in one network namespace, for the containers in it.
+type endpoint struct {
+	listener net.Listener
+	server   *http.Server
+
+	mu         sync.RWMutex
+	containers map[string]*container // by the id in their addresses
+}
+
+// open begins to serve a namespace; the host's when the path is empty.
+func open(namespace string, log *slog.Logger) (*endpoint, error) {
+	listener, err := listen(namespace)
+	if err != nil {
+		return nil, err
+	}
+	e := &endpoint{listener: listener, containers: map[string]*container{}}
+	mux := http.NewServeMux()
+	for _, version := range []string{"/v3/", "/v4/"} {
+		mux.HandleFunc("GET "+version+"{id}", e.of((*container).metadata))
+		mux.HandleFunc("GET "+version+"{id}/task", e.of((*container).taskMetadata))
+		mux.HandleFunc("GET "+version+"{id}/taskWithTags", e.of((*container).taskWithTags))
+		mux.HandleFunc("GET "+version+"{id}/stats", e.of((*container).statistics))
+		mux.HandleFunc("GET "+version+"{id}/task/stats", e.of((*container).taskStatistics))
+	}
+	mux.HandleFunc("GET /api/{id}/task-protection/v1/state", e.of((*container).protection))
+	mux.HandleFunc("PUT /api/{id}/task-protection/v1/state", e.of((*container).protect))
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { reply(w, http.StatusNotFound, "404 page not found") })
+	e.server = &http.Server{
+		Handler: mux, ReadTimeout: ioTimeout, WriteTimeout: ioTimeout, IdleTimeout: maxIdle, MaxHeaderBytes: maxHeader,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	go e.server.Serve(netutil.LimitListener(listener, maxClients)) // until close
+	return e, nil
+}
+
+func (e *endpoint) close() { e.server.Close() }
+
+// add has the endpoint serve a container, in place of an earlier one of its id.
+func (e *endpoint) add(c *container) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.containers[c.id] = c
+}
+
+// remove ends that, and reports whether the endpoint serves nobody any more.
+func (e *endpoint) remove(id string) (unused bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.containers, id)
+	return len(e.containers) == 0
+}
+
+// of is the handler of a request about the container whose id is in the path, which may not ask more often than requestRate.
+func (e *endpoint) of(serve func(*container, http.ResponseWriter, *http.Request)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		e.mu.RLock()
+		c := e.containers[r.PathValue("id")]
+		e.mu.RUnlock()
+		switch {
+		case c == nil:
+			reply(w, http.StatusNotFound, "unable to get the container of this address: the pool's host knows no such id")
+		case !c.requests.Allow():
+			reply(w, http.StatusTooManyRequests, "too many requests")
+		default:
+			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+			serve(c, w, r)
+		}
+	}
+}
+
+func newLimiter() *rate.Limiter { return rate.NewLimiter(requestRate, requestBurst) }
+
+// reply answers with a JSON document.
+func reply(w http.ResponseWriter, status int, document any) {
+	text, err := json.Marshal(document)
+	if err != nil {
+		status, text = http.StatusInternalServerError, []byte(`"the answer cannot be written"`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(text) // the container may have gone
+}

@@ -1,0 +1,120 @@
+package metadata
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"pinion/node/runtime"
+	"pinion/node/task"
+	"pinion/raftfsm/spec"
+)
+
+// Hooks are the hooks of a task: none in the network mode none, in which a container reaches nothing.
+func (s *Service) Hooks(a spec.Assignment) []task.Hook {
+	if a.Definition.NetworkMode == runtime.NetworkNone {
+		return nil
+	}
+	h := &hook{service: s, task: a.Task, onHost: a.Definition.NetworkMode == runtime.NetworkHost}
+	for i := range a.Definition.Containers {
+		h.containers = append(h.containers, runtime.ContainerID(a.Task.ID, a.Definition.Containers[i].Name))
+	}
+	return []task.Hook{h}
+}
+
+// hook has the containers of one task served.
+type hook struct {
+	service    *Service
+	task       *spec.Task
+	onHost     bool     // they are on the network of the host
+	containers []string // ids
+}
+
+var (
+	_ task.SpecHook     = (*hook)(nil)
+	_ task.ReattachHook = (*hook)(nil)
+	_ task.PoststopHook = (*hook)(nil)
+)
+
+func (*hook) Name() string { return "task metadata" }
+
+// BuildSpec opens the endpoint and tells the container where it is. On the network of the host another program may have the address, and then the
+// container has no endpoint, and the log of the host says so.
+func (h *hook) BuildSpec(s *task.Start) error {
+	namespace := s.Spec.Network
+	if h.onHost {
+		namespace = ""
+	}
+	id, err := h.open(namespace, s.Dir, s.Container, s.Address)
+	if err != nil && h.onHost {
+		h.service.config.Log.Warn("a container has no task metadata endpoint", "container", s.Spec.ID, "error", err)
+		return nil
+	}
+	if err != nil {
+		return &task.StartError{Kind: "ContainerNetworkingError", Container: s.Container, Err: err}
+	}
+	for name, path := range map[string]string{"ECS_CONTAINER_METADATA_URI": "/v3/", "ECS_CONTAINER_METADATA_URI_V4": "/v4/", "ECS_AGENT_URI": "/api/"} {
+		s.SetEnv(name, "http://"+address+path+id)
+	}
+	setUnlessThere(s, "AWS_EXECUTION_ENV", "AWS_ECS_EC2")
+	exceptFromProxy(s)
+	return nil
+}
+
+// open has a container served in a namespace, and returns the id in its addresses.
+func (h *hook) open(namespace, dir string, of *task.Container, ip string) (id string, err error) {
+	if id, err = idOf(dir); err != nil {
+		return "", err
+	}
+	c := &container{id: id, of: of, service: h.service, address: ip, requests: newLimiter(), before: map[string]runtime.Use{}, taskID: h.task.ID}
+	c.taskARN = h.service.arn("task/" + h.task.Cluster + "/" + h.task.ID)
+	return id, h.service.serve(namespace, c, of.ID)
+}
+
+// Reattach opens the endpoint of a container that runs already.
+func (h *hook) Reattach(ctx context.Context, c *task.Container) {
+	var attachment runtime.Attachment
+	var err error
+	if !h.onHost {
+		attachment, err = h.service.config.Network.Attach(ctx, c.ID, runtime.IDRange{}, c.Def.PortMappings)
+	}
+	if err == nil {
+		_, err = h.open(attachment.Namespace, task.DirOf(c), c, attachment.Address)
+	}
+	if err != nil {
+		h.service.config.Log.Warn("a running container has no task metadata endpoint any more", "container", c.ID, "error", err)
+	}
+}
+
+// Poststop ends what serves the containers.
+func (h *hook) Poststop(context.Context) error {
+	for _, id := range h.containers {
+		h.service.end(id)
+	}
+	return nil
+}
+
+// setUnlessThere sets a variable that the definition does not set itself.
+func setUnlessThere(s *task.Start, name, value string) {
+	for _, known := range s.Spec.Env {
+		if strings.HasPrefix(known, name+"=") {
+			return
+		}
+	}
+	s.SetEnv(name, value)
+}
+
+// exceptFromProxy keeps a container with a proxy in its environment from sending requests for the endpoint to that: the SDKs of Amazon would.
+func exceptFromProxy(s *task.Start) {
+	values := map[string]string{}
+	for _, known := range s.Spec.Env {
+		name, value, _ := strings.Cut(known, "=")
+		values[name] = value
+	}
+	for proxy, except := range map[string]string{"HTTP_PROXY": "NO_PROXY", "http_proxy": "no_proxy"} {
+		if values[proxy] == "" || strings.Contains(values[except], address) {
+			continue
+		}
+		s.SetEnv(except, strings.TrimPrefix(fmt.Sprint(values[except], ",", address), ","))
+	}
+}

@@ -1,0 +1,89 @@
+package metadata
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+)
+
+// callTimeout bounds a call to the pool's leader.
+const callTimeout = 4 * time.Second
+
+// How long a task is protected when it does not say, and at most, in minutes.
+const (
+	defaultProtection = 120
+	maxProtection     = 2880
+)
+
+type protectionInput struct {
+	ProtectionEnabled *bool
+	ExpiresInMinutes  *int
+}
+
+type protectionAnswer struct {
+	Protection *protectionDocument `json:"protection,omitempty"`
+	Error      *protectionError    `json:"error,omitempty"`
+}
+
+type protectionDocument struct {
+	ProtectionEnabled bool
+	ExpirationDate    *time.Time `json:",omitempty"`
+	TaskArn           string
+}
+
+type protectionError struct {
+	Arn     string `json:",omitempty"`
+	Code    string
+	Message string
+}
+
+func (c *container) protection(w http.ResponseWriter, r *http.Request) { c.answerProtection(w, r, nil) }
+
+// protect keeps the task from being stopped by its service, or ends that.
+func (c *container) protect(w http.ResponseWriter, r *http.Request) {
+	var in protectionInput
+	text := new(bytes.Buffer)
+	_, err := text.ReadFrom(r.Body)
+	decoder := json.NewDecoder(text)
+	decoder.DisallowUnknownFields()
+	if err == nil {
+		err = decoder.Decode(&in)
+	}
+	minutes := defaultProtection
+	if in.ExpiresInMinutes != nil {
+		minutes = *in.ExpiresInMinutes
+	}
+	switch {
+	case err != nil:
+		c.refuseProtection(w, "UpdateTaskProtection: failed to decode request: "+err.Error())
+		return
+	case in.ProtectionEnabled == nil:
+		c.refuseProtection(w, "Invalid request: does not contain 'ProtectionEnabled' field")
+		return
+	case minutes < 1 || minutes > maxProtection:
+		c.refuseProtection(w, "Invalid request: ExpiresInMinutes is 1 to 2880")
+		return
+	}
+	until := time.Time{}
+	if *in.ProtectionEnabled {
+		until = time.Now().Add(time.Duration(minutes) * time.Minute).UTC().Truncate(time.Second)
+	}
+	c.answerProtection(w, r, &until)
+}
+
+func (c *container) answerProtection(w http.ResponseWriter, r *http.Request, until *time.Time) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), callTimeout) // a client that has sent everything may have closed its direction
+	defer cancel()
+	protected, err := c.service.config.Protection(ctx, c.taskID, until)
+	if err != nil {
+		reply(w, http.StatusBadRequest, protectionAnswer{Error: &protectionError{Arn: c.taskARN, Code: "InvalidParameterException", Message: err.Error()}})
+		return
+	}
+	reply(w, http.StatusOK, protectionAnswer{Protection: &protectionDocument{ProtectionEnabled: protected.After(time.Now()), ExpirationDate: moment(protected), TaskArn: c.taskARN}})
+}
+
+func (c *container) refuseProtection(w http.ResponseWriter, message string) {
+	reply(w, http.StatusBadRequest, protectionAnswer{Error: &protectionError{Arn: c.taskARN, Code: "InvalidParameterException", Message: message}})
+}

@@ -1,0 +1,20 @@
+package runtime
+
+import "time"
+
+// Use is what a running container has used, and uses at a moment.
+type Use struct {
+	At         time.Time
+	CPU        time.Duration // of the container, since its start
+	MachineCPU time.Duration // of the machine, on all CPUs and idle or not, since its start
+	CPUs       int           // of the machine
+	Memory     int64         // bytes, without what the kernel can drop at once
+	Processes  int
+	Interfaces map[string]Traffic // of its network namespace, by name; nil: it has the network of the host
+}
+
+// Traffic is what a network interface has carried.
+type Traffic struct {
+	ReceivedBytes, ReceivedPackets, ReceiveErrors, ReceiveDropped   uint64
+	TransmitBytes, TransmitPackets, TransmitErrors, TransmitDropped uint64
+}

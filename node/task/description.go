@@ -1,0 +1,30 @@
+package task
+
+import (
+	"time"
+
+	"pinion/raftfsm/spec"
+)
+
+// Description is a container and its task as they stand.
+type Description struct {
+	Task       *spec.Task
+	Definition *spec.TaskDefinition // effective
+	Report     spec.TaskReport
+	Container  spec.ContainerReport
+	StartedAt  time.Time    // of the container's process, first; zero: it was not started yet
+	Siblings   []*Container // all containers of the task, this one too, in the order of its definition
+}
+
+// Describe describes a container. It may be called at any time.
+func Describe(c *Container) Description {
+	d := Description{Task: c.runner.task, Definition: c.runner.def, Report: c.runner.report.snapshot(), Siblings: c.runner.containers}
+	d.Container = d.Report.Containers[c.index]
+	if c.started.happened() {
+		d.StartedAt = c.startedAt
+	}
+	return d
+}
+
+// DirOf is the directory of a container's files on this host. It goes with the task.
+func DirOf(c *Container) string { return c.runner.dir.containerDir(c.ID) }
