@@ -48,7 +48,6 @@ func TestOptionsOfOtherToolsAreAnsweredWithOurs(t *testing.T) {
 		"slurm's nice":                   {"run --nice 5 img", "--priority N"},
 		"slurm's output":                 {"run --output x.out img", "pinion logs TASK"},
 		"slurm's own tasks":              {"queue --me", "--mine"},
-		"docker's init":                  {"run --init img", "linuxParameters.initProcessEnabled"},
 		"docker's network":               {"run --net host img", "--network MODE"},
 		"docker's format":                {"inspect -f {{.ID}} 3f2a", "pinion ps --format"},
 		"everybody's tasks":              {"stop --all", "--mine"},

@@ -1,17 +1,14 @@
 package containerd
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 
-	"github.com/containerd/containerd/v2/core/containers"
 	"github.com/containerd/containerd/v2/pkg/oci"
 	"golang.org/x/sys/unix"
 
@@ -19,8 +16,6 @@ import (
 )
 
 const (
-	// entrypointPath is where a container with secrets in its environment has pinion-entrypoint, its first process until that has become the command.
-	entrypointPath = "/run/pinion/entrypoint"
 	// secretsPath is where it has the file that pinion-entrypoint reads.
 	secretsPath = "/run/pinion/secrets"
 	// maxSecretMemory bounds the secrets of all containers of a host, as the option of a file system in memory says it.
@@ -146,18 +141,14 @@ func (f *secretFiles) unmountIfEmpty() error {
 
 func (f *secretFiles) path(id string) string { return filepath.Join(f.dir, filepath.Base(id)) }
 
-// secrets gives the container its secrets: as files, or in its environment, to which pinion-entrypoint adds them. Nothing of the spec has a value: the
-// runtime writes it to a disk.
-func (b *specBuilder) secrets(_ context.Context, _ oci.Client, _ *containers.Container, s *oci.Spec) error {
-	if len(b.spec.Secrets) == 0 {
-		return nil
-	}
+// mountSecrets gives the container its secrets: as files, or in the file at secretsPath, from which pinion-entrypoint adds them to the environment.
+// Nothing of the spec has a value: the runtime writes it to a disk.
+func (b *specBuilder) mountSecrets(s *oci.Spec) error {
 	owner := int(s.Process.User.UID)
 	if b.userns != "" {
 		owner += int(b.spec.IDs.First)
 	}
-	asFiles := b.spec.SecretFiles != ""
-	path, err := b.secretFiles.write(b.spec.ID, b.spec.Secrets, asFiles, owner)
+	path, err := b.secretFiles.write(b.spec.ID, b.spec.Secrets, b.spec.SecretFiles != "", owner)
 	if err != nil {
 		return err
 	}
@@ -170,20 +161,5 @@ func (b *specBuilder) secrets(_ context.Context, _ oci.Client, _ *containers.Con
 		return fmt.Errorf("secrets at %s: %w", destination, err)
 	}
 	b.mount(s, bindMount(source, destination))
-	if asFiles {
-		return nil
-	}
-	if err := b.bind(s, b.entrypoint, entrypointPath, true); err != nil {
-		return err
-	}
-	s.Process.Args = slices.Concat([]string{entrypointPath, secretsPath}, s.Process.Args)
 	return nil
-}
-
-// withSecrets is a further command in a container whose first process was given these arguments.
-func withSecrets(first, command []string) []string {
-	if len(first) < 2 || first[0] != entrypointPath {
-		return command
-	}
-	return slices.Concat(first[:2], command)
 }

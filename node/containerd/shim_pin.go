@@ -3,6 +3,7 @@ package containerd
 import (
 	"context"
 	"fmt"
+
 	containerd "github.com/containerd/containerd/v2/client"
 
 	"github.com/containerd/containerd/v2/core/sandbox"

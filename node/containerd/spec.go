@@ -22,7 +22,7 @@ import (
 func (s *startOperation) buildSpec(ctx context.Context, img *images.Unpacked) (*specs.Spec, error) {
 	r := s.runtime
 	b := &specBuilder{spec: s.spec, img: img, gpus: r.gpus, cgroups: r.cgroups, profile: r.profile, limits: r.config.Limits, volumes: s.volumes, userns: s.userns.path,
-		secretFiles: r.secrets, entrypoint: r.config.Entrypoint}
+		secretFiles: r.secrets, entrypointFile: r.config.Entrypoint}
 	spec, err := oci.GenerateSpec(ctx, r.client, &s.record,
 		oci.WithDefaultUnixDevices,
 		oci.WithoutRunMount,
@@ -36,7 +36,7 @@ func (s *startOperation) buildSpec(ctx context.Context, img *images.Unpacked) (*
 		b.resources,
 		b.security,
 		b.devices,
-		b.secrets,
+		b.entrypoint,
 	)
 	if err != nil {
 		return nil, err
@@ -55,15 +55,12 @@ type specBuilder struct {
 	volumes *volumeMounts
 	userns  string // path of the container's user namespace; empty: it has none
 
-	secretFiles *secretFiles
-	entrypoint  string // path of pinion-entrypoint
+	secretFiles    *secretFiles
+	entrypointFile string // path of pinion-entrypoint
 }
 
 // checkUnsupported refuses settings that this runtime does not support.
 func (b *specBuilder) checkUnsupported(ctx context.Context, _ oci.Client, _ *containers.Container, _ *oci.Spec) error {
-	if p := b.spec.Def.LinuxParameters; p != nil && isTrue(p.InitProcessEnabled) {
-		return errors.New("initProcessEnabled is not supported; use an image whose first process reaps its children, such as one with tini")
-	}
 	if b.spec.TaskDef.PIDMode == "task" || b.spec.TaskDef.IPCMode == "task" {
 		return errors.New(`pidMode and ipcMode "task" are not supported; use "host", or leave them out`)
 	}

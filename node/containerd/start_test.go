@@ -136,7 +136,6 @@ func TestEntryPointAndCommandCombineAsInDocker(t *testing.T) {
 
 func TestAStartThatFailsSaysWhyAndLeavesNothing(t *testing.T) {
 	h := newHost(t).withBusybox()
-	yes := true
 	for name, c := range map[string]struct {
 		change func(*runtime.ContainerSpec)
 		want   string
@@ -149,9 +148,6 @@ func TestAStartThatFailsSaysWhyAndLeavesNothing(t *testing.T) {
 			c.Def.MountPoints = []spec.MountPoint{{SourceVolume: "x", ContainerPath: "/x"}}
 		}, `no volume "x"`, true},
 		"no such GPU": {func(c *runtime.ContainerSpec) { c.GPUs = []string{"GPU-1"} }, "no GPUs", true},
-		"an init process": {func(c *runtime.ContainerSpec) {
-			c.Def.LinuxParameters = &spec.LinuxParameters{InitProcessEnabled: &yes}
-		}, "initProcessEnabled", true},
 		"a size in the wrong": {func(c *runtime.ContainerSpec) {
 			c.Def.LogConfiguration = &logdriver.Configuration{Options: map[string]string{"max-size": "big"}}
 		}, "max-size", true},

@@ -56,7 +56,7 @@ var metrics = []metric{
 	{"Agent/idle", "wire-B/min", "idle agent, one minute on the wire", below(20e3), source{}},
 	{"Pool/reply/at=leader", "p50-sec", "RunTask reply, 3 servers, one client at the leader, p50", below(0.003), own("raft-p50-sec")},
 	{"Pool/reply/at=agent", "p50-sec", "RunTask reply, 3 servers, one client at an agent, p50", below(0.003), own("raft-p50-sec")},
-	{"Host/metadata", "p50-sec", "a container asks the task metadata endpoint -> answered, each with a connection of its own, p50", target{}, own("bare-p50-sec")},
+	{"Host/metadata", "p50-sec", "a container asks the task metadata endpoint -> answered, p50", target{}, own("bare-p50-sec")},
 	{"Host/metadata", "p99-sec", "the same, p99", below(0.002), own("bare-p99-sec")},
 	{"Pool/key-press", "p50-sec", "pinion exec -it: a key is pressed -> echoed by the terminal, over two hosts, p50", target{}, own("one-host-p50-sec")},
 	{"Pool/key-press", "p99-sec", "the same, p99", below(0.005), own("one-host-p99-sec")},

@@ -61,7 +61,6 @@ var otherTools = map[string]map[string]string{
 		"wrap":          "`pinion run IMAGE -- sh -c 'COMMAND'`",
 		"error":         output,
 
-		"init":        "`linuxParameters.initProcessEnabled` is " + field,
 		"read-only":   "`readonlyRootFilesystem` is " + field,
 		"hostname":    "`hostname` is " + field,
 		"add-host":    "`extraHosts` is " + field,

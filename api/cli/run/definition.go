@@ -200,7 +200,7 @@ func applyMemory(c *cli.Context, _ *Definition, container *spec.ContainerDefinit
 		if err != nil {
 			return exit.Usagef("--shm-size %w", err)
 		}
-		container.LinuxParameters = &spec.LinuxParameters{SharedMemorySize: size}
+		linuxOf(container).SharedMemorySize = size
 	}
 	return nil
 }

@@ -29,12 +29,21 @@ func containerFlags() []cli.Flag {
 		&cli.StringFlag{Name: "workdir", Aliases: []string{"w"}, Usage: "working directory `DIR` in the container"},
 		&cli.StringFlag{Name: "user", Aliases: []string{"u"}, Usage: "`USER[:GROUP]` in the container, names or numbers"},
 		&cli.StringFlag{Name: "entrypoint", Usage: "`PROGRAM` instead of the entry point of the image"},
+		&cli.BoolFlag{Name: "init", Usage: "begin the container with an init, which hands signals on to the command and reaps processes"},
 		&cli.StringSliceFlag{Name: "ulimit", Usage: "limit `NAME=SOFT[:HARD]`, such as memlock=-1; repeatable"},
 		&cli.StringFlag{Name: "stop-timeout", DefaultText: "30s", Usage: "`TIME` from SIGTERM to SIGKILL when the task is stopped, such as 2m; a number is seconds"},
 		&cli.StringSliceFlag{Name: "label", Aliases: []string{"l"}, Usage: "label `NAME=VALUE` of the container; repeatable"},
 		&cli.StringFlag{Name: "name", DefaultText: "from the image", Usage: "`NAME` of the container; the family is run-NAME"},
 		&cli.BoolFlag{Name: "rm", Usage: "has no effect: stopped tasks are removed by themselves"},
 	})
+}
+
+// linuxOf are the Linux parameters of a container, made when there are none.
+func linuxOf(container *spec.ContainerDefinition) *spec.LinuxParameters {
+	if container.LinuxParameters == nil {
+		container.LinuxParameters = &spec.LinuxParameters{}
+	}
+	return container.LinuxParameters
 }
 
 // readEnvFile reads NAME=VALUE from each line; empty lines and those that begin with # are left out.
@@ -64,6 +73,9 @@ func readEnvFile(path string) (variables []string, err error) {
 
 func applyProcess(c *cli.Context, _ *Definition, container *spec.ContainerDefinition) error {
 	container.WorkingDirectory, container.User = c.String("workdir"), c.String("user")
+	if c.Bool("init") {
+		linuxOf(container).InitProcessEnabled = new(true)
+	}
 	if program := c.String("entrypoint"); program != "" {
 		container.EntryPoint = []string{program}
 	}

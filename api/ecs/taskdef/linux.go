@@ -19,9 +19,6 @@ func checkLinuxParameters(c container) error {
 	if p == nil {
 		return nil
 	}
-	if p.InitProcessEnabled != nil && *p.InitProcessEnabled {
-		return c.errorf("linuxParameters.initProcessEnabled", "linuxParameters.initProcessEnabled is not supported by Pinion yet: run an init such as tini in the image.")
-	}
 	if p.SharedMemorySize < 0 {
 		return c.errorf("linuxParameters.sharedMemorySize", "linuxParameters.sharedMemorySize must not be negative: %d.", p.SharedMemorySize)
 	}

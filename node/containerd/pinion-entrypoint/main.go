@@ -1,17 +1,21 @@
-// Command pinion-entrypoint runs a command with the variables of a file, in its own place: the first process of a container that has secrets in its
-// environment, and every further command there. So the values are in the container's memory and in a file in memory, and in nothing that the container
-// runtime writes to a disk.
+// Command pinion-entrypoint is the first process of containers that need one of Pinion's before their command.
 //
-//	pinion-entrypoint FILE COMMAND [ARG...]
+//	pinion-entrypoint [-init] [-secrets FILE] -- COMMAND [ARG...]
 //
-// The file has NAME=value, each with a NUL behind.
+// With a file of secrets it adds their variables to the environment of the command, and further commands in the container begin with it too. So the values
+// are in the container's memory and in a file in memory, and in nothing that the container runtime writes to a disk. The file has NAME=value, each with a
+// NUL behind.
+//
+// As init it stays the first process: it hands signals on to the command, takes in the processes that have lost their parent, and ends as the command does.
+// Otherwise it becomes the command.
 package main
 
 import (
 	"errors"
+	"flag"
+	"fmt"
+	"io"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,16 +27,29 @@ const (
 )
 
 func main() {
-	if len(os.Args) < 3 {
-		end(exitCannotRun, "usage: pinion-entrypoint FILE COMMAND [ARG...]")
+	flags := flag.NewFlagSet("pinion-entrypoint", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	stays := flags.Bool("init", false, "stay the first process")
+	secrets := flags.String("secrets", "", "add the variables of this file")
+	if err := flags.Parse(os.Args[1:]); err != nil || flags.NArg() == 0 {
+		end(exitCannotRun, "usage: pinion-entrypoint [-init] [-secrets FILE] -- COMMAND [ARG...]")
 	}
-	variables, err := os.ReadFile(os.Args[1])
-	if err != nil {
-		end(exitCannotRun, "the secrets of this container cannot be read: "+err.Error())
+	env := os.Environ()
+	if *secrets != "" {
+		variables, err := os.ReadFile(*secrets)
+		if err != nil {
+			end(exitCannotRun, "the secrets of this container cannot be read: "+err.Error())
+		}
+		env = merge(env, string(variables))
 	}
-	env := merge(os.Environ(), string(variables))
-	command := os.Args[2:]
+	command := flags.Args()
 	path, err := find(command[0], env)
+	if err == nil && *stays {
+		var code int
+		if code, err = runInit(path, command, env); err == nil {
+			os.Exit(code)
+		}
+	}
 	if err == nil {
 		err = unix.Exec(path, command, env)
 	}
@@ -40,57 +57,10 @@ func main() {
 	if errors.Is(err, unix.ENOENT) {
 		code = exitNotFound
 	}
-	end(code, "the command does not start: exec: "+`"`+command[0]+`": `+err.Error())
+	end(code, fmt.Sprintf("the command does not start: exec: %q: %v", command[0], err))
 }
 
 func end(code int, why string) {
 	os.Stderr.WriteString("pinion: " + why + "\n")
 	os.Exit(code)
-}
-
-// merge lays the variables of the file over an environment.
-func merge(env []string, variables string) []string {
-	for entry := range strings.SplitSeq(strings.TrimSuffix(variables, "\x00"), "\x00") {
-		name, _, is := strings.Cut(entry, "=")
-		if !is {
-			continue
-		}
-		kept := env[:0:0]
-		for _, known := range env {
-			if !strings.HasPrefix(known, name+"=") {
-				kept = append(kept, known)
-			}
-		}
-		env = append(kept, entry)
-	}
-	return env
-}
-
-// find is the path of a command: as it is when it has a slash, otherwise in the directories of PATH. ENOENT when it is nowhere.
-func find(command string, env []string) (string, error) {
-	if strings.Contains(command, "/") {
-		return command, nil
-	}
-	wrong := error(unix.ENOENT)
-	for _, entry := range env {
-		path, is := strings.CutPrefix(entry, "PATH=")
-		if !is {
-			continue
-		}
-		for _, dir := range filepath.SplitList(path) {
-			candidate := filepath.Join(dir, command)
-			if !strings.Contains(candidate, "/") {
-				candidate = "./" + candidate
-			}
-			info, err := os.Stat(candidate)
-			if err != nil || info.IsDir() {
-				continue
-			}
-			if err := unix.Access(candidate, unix.X_OK); err == nil {
-				return candidate, nil
-			}
-			wrong = unix.EACCES
-		}
-	}
-	return "", wrong
 }

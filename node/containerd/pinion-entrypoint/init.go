@@ -1,0 +1,67 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// signalled is what a shell adds to the number of the signal that has ended a command.
+const signalled = 128
+
+// ownSignals are not handed on: those of this process's own runtime, of its children, and of a terminal that it does not use.
+var ownSignals = []os.Signal{unix.SIGURG, unix.SIGCHLD, unix.SIGTTIN, unix.SIGTTOU, unix.SIGPIPE}
+
+// runInit runs the command, hands signals on to it, and reaps every process that ends, until the command has ended. It returns its exit code. The error
+// says that it did not start.
+func runInit(path string, command, env []string) (code int, err error) {
+	signals := make(chan os.Signal, 64)
+	signal.Notify(signals)                                  // before the command is there: none is lost
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // for a container in the process ids of the host
+	attributes := &syscall.SysProcAttr{Setpgid: true}
+	if _, err := unix.IoctlGetTermios(unix.Stdin, unix.TCGETS); err == nil {
+		attributes.Foreground, attributes.Ctty = true, unix.Stdin // its keys are for the command
+	}
+	child, err := syscall.ForkExec(path, command, &syscall.ProcAttr{Env: env, Files: []uintptr{0, 1, 2}, Sys: attributes})
+	if err != nil {
+		return 0, err
+	}
+	for got := range signals {
+		if got == unix.SIGCHLD {
+			if status, ended := reap(child); ended {
+				return exitCode(status), nil
+			}
+			continue
+		}
+		if number, is := got.(syscall.Signal); is && !slices.Contains(ownSignals, got) {
+			_ = unix.Kill(child, number) // it may have ended just now
+		}
+	}
+	return 0, errors.New("no more signals")
+}
+
+// reap takes in all processes that have ended, and reports whether the command is one of them, with its status.
+func reap(child int) (status unix.WaitStatus, ended bool) {
+	for {
+		var its unix.WaitStatus
+		pid, err := unix.Wait4(-1, &its, unix.WNOHANG, nil)
+		switch {
+		case err == unix.EINTR:
+		case err != nil || pid <= 0:
+			return status, ended
+		case pid == child:
+			status, ended = its, true
+		}
+	}
+}
+
+func exitCode(status unix.WaitStatus) int {
+	if status.Signaled() {
+		return signalled + int(status.Signal())
+	}
+	return status.ExitStatus()
+}
