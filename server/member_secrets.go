@@ -2,10 +2,12 @@ package server
 
 import (
 	"context"
+	"errors"
 
-	"pinion/raftfsm"
 	"pinion/raftfsm/secret"
 	"pinion/raftfsm/valuefrom"
+	"pinion/server/admission"
+	"pinion/server/peer"
 )
 
 // pathSecrets is where the leader gives a host the secrets of its tasks. Any host may call it: each gets those of the tasks that are its own.
@@ -15,12 +17,12 @@ const pathSecrets = pathLeader + "secrets"
 type Secrets struct{ Member *Member }
 
 // Seal is admission.Secrets.Seal.
-func (s Secrets) Seal(ctx context.Context, view *raftfsm.View, of *secret.Secret, v *secret.Version, value string) error {
+func (s Secrets) Seal(ctx context.Context, of *secret.Secret, v *secret.Version, value string) error {
 	own := s.Member.localServer()
 	if own == nil {
 		return errNotServer
 	}
-	return own.secrets.Seal(ctx, view, of, v, value)
+	return own.secrets.Seal(ctx, of, v, value)
 }
 
 // Open is admission.Secrets.Open.
@@ -32,23 +34,33 @@ func (s Secrets) Open(ctx context.Context, of *secret.Secret, v *secret.Version)
 	return own.secrets.Open(ctx, of, v)
 }
 
+// secretsCall asks for the secrets of containers of a task.
+type secretsCall struct {
+	Task       string   `json:"task"`
+	Containers []string `json:"containers"`
+}
+
 // OfTask is admission.Secrets.OfTask for a task of this host.
-func (s Secrets) OfTask(ctx context.Context, taskID string) (values []valuefrom.Value, err error) {
+func (s Secrets) OfTask(ctx context.Context, taskID string, containers []string) (values []valuefrom.Value, err error) {
 	m := s.Member
-	err = Leadership{m}.callLeader(ctx, pathSecrets, taskID, &values, func(own *Server) (err error) {
-		values, err = own.secrets.OfTask(ctx, m.cfg.HostID, taskID)
+	err = Leadership{m}.callLeader(ctx, pathSecrets, secretsCall{taskID, containers}, &values, func(own *Server) (err error) {
+		values, err = own.secrets.OfTask(ctx, m.cfg.HostID, taskID, containers)
 		return err
 	})
 	return values, err
 }
 
-// secretsHandler answers the calls of hosts.
-func secretsHandler(m *Member) func(ctx context.Context, from, taskID string) ([]valuefrom.Value, error) {
-	return func(ctx context.Context, from, taskID string) ([]valuefrom.Value, error) {
+// secretsHandler answers the calls of hosts. One that asks for what it is not to have is reported.
+func secretsHandler(m *Member) func(ctx context.Context, from string, in secretsCall) ([]valuefrom.Value, error) {
+	return func(ctx context.Context, from string, in secretsCall) ([]valuefrom.Value, error) {
 		own, err := m.leadingServer()
 		if err != nil {
 			return nil, err
 		}
-		return own.secrets.OfTask(ctx, from, taskID)
+		values, err := own.secrets.OfTask(ctx, from, in.Task, in.Containers)
+		if errors.Is(err, admission.ErrForeignTask) {
+			m.cfg.Port.ReportRefusal(peer.Refusal{Operation: peer.OpCall, HostID: from, Reason: err})
+		}
+		return values, err
 	}
 }

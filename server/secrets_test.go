@@ -3,7 +3,6 @@ package server
 import (
 	"bytes"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -24,7 +23,7 @@ func (p *pool) keep(name, value string, clusters ...string) {
 	member := p.leader().member
 	s := &secret.Secret{Store: valuefrom.SecretsManager, Name: name, Suffix: "AbCdEf", Clusters: spec.NewClusterSet(clusters)}
 	v := secret.Version{ID: "one", Stages: []string{secret.Current}}
-	if err := (Secrets{member}).Seal(p.t.Context(), p.view(), s, &v, value); err != nil {
+	if err := (Secrets{member}).Seal(p.t.Context(), s, &v, value); err != nil {
 		p.t.Fatal(err)
 	}
 	s.Versions = []secret.Version{v}
@@ -63,19 +62,22 @@ func TestAHostGetsTheSecretsOfItsOwnTasks(t *testing.T) {
 	p.keep("db", `{"password":"`+secretText+`"}`)
 	for _, host := range p.hosts {
 		task := p.runWith(host, valuefrom.Secret{Name: "PASSWORD", ValueFrom: "arn:aws:secretsmanager:r:1:secret:db:password::"}, valuefrom.Secret{Name: "OTHER", ValueFrom: "pinion:command:vault:x"})
-		values, err := Secrets{host.member}.OfTask(t.Context(), task.ID)
-		if want := []valuefrom.Value{{Container: "main", Name: "PASSWORD", Value: secretText}}; err != nil || !slices.Equal(values, want) {
+		values, err := Secrets{host.member}.OfTask(t.Context(), task.ID, []string{"main"})
+		if err != nil || len(values) != 1 || values[0].Name != "PASSWORD" || string(values[0].Value) != secretText {
 			t.Errorf("host %d: %v, %v", host.n, values, err)
 		}
 		for _, other := range p.hosts {
 			if other == host {
 				continue
 			}
-			if values, err := (Secrets{other.member}).OfTask(t.Context(), task.ID); !errors.Is(err, valuefrom.ErrUnresolved) || len(values) != 0 {
+			if values, err := (Secrets{other.member}).OfTask(t.Context(), task.ID, []string{"main"}); !errors.Is(err, valuefrom.ErrUnresolved) || len(values) != 0 {
 				t.Errorf("host %d gets those of a task of host %d: %v, %v", other.n, host.n, values, err)
 			}
 		}
 		apply(t, p.leader().member.localServer(), raftfsm.StopTask{ID: task.ID, Code: spec.StopUserInitiated})
+		if values, err := (Secrets{host.member}).OfTask(t.Context(), task.ID, []string{"main"}); !errors.Is(err, valuefrom.ErrUnresolved) {
+			t.Errorf("host %d gets those of a task that is to stop: %v, %v", host.n, values, err)
+		}
 	}
 	mu.Lock()
 	if len(given) == 0 || given[0].Secrets[0] != "secret db" { // the first host told of those that it gave while it led
@@ -86,7 +88,7 @@ func TestAHostGetsTheSecretsOfItsOwnTasks(t *testing.T) {
 	task := p.runWith(p.hosts[3], valuefrom.Secret{Name: "A", ValueFrom: "db"})
 	p.rotateSealingKey()
 	p.waitUntilSealed()
-	if values, err := (Secrets{p.hosts[3].member}).OfTask(t.Context(), task.ID); err != nil || len(values) != 1 || !strings.Contains(values[0].Value, secretText) {
+	if values, err := (Secrets{p.hosts[3].member}).OfTask(t.Context(), task.ID, []string{"main"}); err != nil || len(values) != 1 || !strings.Contains(string(values[0].Value), secretText) {
 		t.Errorf("after the sealing key was replaced: %v, %v", values, err)
 	}
 	var state bytes.Buffer
@@ -101,13 +103,42 @@ func TestASecretThatATaskCannotHaveIsNamed(t *testing.T) {
 	p.keep("db", "hunter2")
 	p.keep("lab", "hunter2", "lab")
 	for valueFrom, says := range map[string]string{
-		"nothing": "nothing", "arn:aws:ssm:r:1:parameter/db": "parameter db", "lab": "not default",
+		"nothing": "nothing", "arn:aws:ssm:r:1:parameter/db": "parameter db", "lab": "for cluster default",
 		"arn:aws:secretsmanager:r:1:secret:db:key::": "no JSON object", "arn:aws:secretsmanager:r:1:secret:db:::two": "version two",
 	} {
 		task := p.runWith(p.hosts[0], valuefrom.Secret{Name: "PASSWORD", ValueFrom: valueFrom})
-		_, err := Secrets{p.hosts[0].member}.OfTask(t.Context(), task.ID)
+		_, err := Secrets{p.hosts[0].member}.OfTask(t.Context(), task.ID, []string{"main"})
 		if !errors.Is(err, valuefrom.ErrUnresolved) || !strings.Contains(err.Error(), "PASSWORD of container main") || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", valueFrom, err)
 		}
 	}
+}
+
+// Every server opens what a leader has sealed, also when that leader has a sealing key that it has told nobody of, as a rotation that failed leaves one.
+func TestSecretsAreReadableForTheNextLeader(t *testing.T) {
+	p := newPool(t)
+	p.found(nil)
+	p.join(2)
+	p.waitForVoters(3)
+	before := p.leader()
+	if _, err := before.member.localServer().accessKeys.Keyring.Generate(); err != nil {
+		t.Fatal(err)
+	}
+	p.keep("db", secretText)
+	wantFrom := func(why string) {
+		t.Helper()
+		leader := p.leader()
+		task := p.runWith(leader, valuefrom.Secret{Name: "A", ValueFrom: "db"})
+		if values, err := (Secrets{leader.member}).OfTask(t.Context(), task.ID, []string{"main"}); err != nil || len(values) != 1 || string(values[0].Value) != secretText {
+			t.Errorf("%s: %v, %v", why, values, err)
+		}
+	}
+	wantFrom("the one that has sealed it")
+	p.rotateSealingKey()
+	before.close()
+	eventually(t, "another leads", func() bool { return p.leader() != before })
+	wantFrom("the next one")
+	p.start(before)
+	p.waitUntilSealed()
+	wantFrom("after all is sealed anew")
 }

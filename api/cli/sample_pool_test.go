@@ -196,7 +196,7 @@ func sampleQueueItem(n int) string {
 
 func sampleSecret(n int) string {
 	name := []string{"hf-token", "prod/database/password", "tls-key", "registry.example.com/robot+pull@team"}[n%4]
-	tags := []string{"", `,"Tags":[{"Key":"pinion.clusters","Value":"lab web"}]`}[n%2]
+	tags := []string{"", `,"Clusters":["lab","web"]`}[n%2]
 	about := []string{"", `,"Description":"of the robot account that pulls images of the team, read only, renewed each January"`, `,"DeletedDate":1748600000`}[n%3]
 	return fmt.Sprintf(`{"Name":"%s","LastChangedDate":%d%s%s}`, numbered(name, n), 1748779200-3600*n, tags, about)
 }

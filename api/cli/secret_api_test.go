@@ -6,14 +6,13 @@ import (
 	"testing"
 
 	"pinion/api/cli/exit"
-	"pinion/raftfsm"
 	"pinion/raftfsm/secret"
 )
 
 // plainSealer keeps values as they are.
 type plainSealer struct{}
 
-func (plainSealer) Seal(_ context.Context, _ *raftfsm.View, _ *secret.Secret, v *secret.Version, value string) error {
+func (plainSealer) Seal(_ context.Context, _ *secret.Secret, v *secret.Version, value string) error {
 	v.Sealed, v.Seal = []byte(value), "none"
 	return nil
 }

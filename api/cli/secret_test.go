@@ -39,7 +39,8 @@ func newSecretsHost(t *testing.T) *secretsHost {
 	again := func(in map[string]any) any { return add(in["SecretId"].(string), in) }
 	h.operations["PutSecretValue"], h.operations["UpdateSecret"] = again, again
 	h.operations["DescribeSecret"] = func(in map[string]any) any {
-		return map[string]any{"Name": in["SecretId"], "Tags": h.tags[in["SecretId"].(string)]}
+		name := in["SecretId"].(string)
+		return map[string]any{"Name": name, "Tags": h.tags[name], "Clusters": clustersIn(h.tags[name])}
 	}
 	h.operations["GetSecretValue"] = func(in map[string]any) any {
 		all := h.versions[in["SecretId"].(string)]
@@ -49,6 +50,17 @@ func newSecretsHost(t *testing.T) *secretsHost {
 		return all[len(all)-1]
 	}
 	return h
+}
+
+// clustersIn are the clusters that tags of a request name.
+func clustersIn(tags any) []string {
+	list, _ := tags.([]any)
+	for _, tag := range list {
+		if tag := tag.(map[string]any); tag["Key"] == "pinion.clusters" {
+			return strings.Fields(tag["Value"].(string))
+		}
+	}
+	return nil
 }
 
 // pinionReading runs a command line with something at its standard input.
@@ -114,7 +126,7 @@ func TestASecretIsNotPutWhen(t *testing.T) {
 		"the value is too long":         {"secret put db", strings.Repeat("x", 64<<10+1), "more than 65536 bytes", exit.Usage},
 		"the file is not there":         {"secret put db --file /nowhere", "x", "--file: open /nowhere", exit.Failure},
 		"no cluster is named":           {"secret put db --for-cluster ,", "x", "needs the name of a cluster", exit.Usage},
-		"it is for other clusters":      {"secret put old --for-cluster web", "x", "it exists for the clusters lab", exit.Failure},
+		"it is for other clusters":      {"secret put old --for-cluster web", "x", "it exists for lab", exit.Failure},
 		"the key may not know of it":    {"secret put foreign", "x", "choose another name", exit.Failure},
 		"the host has something else":   {"secret put refused", "x", "The parameter name is wrong", exit.Failure},
 		"it is --value of another tool": {"secret put db --value x", "x", "no option --value", exit.Usage},
@@ -183,13 +195,13 @@ func TestSecretsAreListedWithAllPages(t *testing.T) {
 	h := newFakeHost(t)
 	h.operations["ListSecrets"] = func(in map[string]any) any {
 		if in["NextToken"] == nil {
-			return `{"SecretList":[{"ARN":"a","Name":"db/url","Description":"of the shop","LastChangedDate":1748775600.5,"Tags":[{"Key":"team","Value":"x"},{"Key":"pinion.clusters","Value":"lab web"}]}],"NextToken":"more"}`
+			return `{"SecretList":[{"ARN":"a","Name":"db/url","Description":"of the shop","LastChangedDate":1748775600.5,"Tags":[{"Key":"team","Value":"x"}],"Clusters":["lab","web"]}],"NextToken":"more"}`
 		}
 		removed := `{"Name":"old","LastChangedDate":1748779199,"DeletedDate":1748600000}`
 		return `{"SecretList":[` + map[bool]string{true: removed, false: `{"Name":"token"}`}[in["IncludePlannedDeletion"] == true] + `]}`
 	}
 	for line, want := range map[string]string{
-		"secret ls -a --utc": "NAME    CLUSTERS  CHANGED  REMOVED  DESCRIPTION\ndb/url  lab,web   59m      -        of the shop\nold     -         1s       2d\n",
+		"secret ls -a --utc": "NAME    CLUSTERS  CHANGED  REMOVED  DESCRIPTION\ndb/url  lab,web   59m      -        of the shop\nold     all       1s       2d\n",
 		"secrets -q":         "db/url\ntoken\n",
 		"secret ls --format {{.NAME}}={{.CLUSTERS}} --filter clusters=*lab*": "db/url=lab,web\n",
 		"secret ls --filter Name=token -o json":                              "[\n  {\n    \"Name\": \"token\"\n  }\n]\n",

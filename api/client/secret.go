@@ -13,6 +13,7 @@ type Secret struct {
 	ChangedAt   Timestamp `json:"LastChangedDate"`
 	DeletedAt   Timestamp `json:"DeletedDate"` // since when it is deleted, and can be restored; zero: it is not
 	Tags        []Tag     `json:"Tags"`
+	Clusters    []string  `json:"Clusters"` // whose tasks may use it; empty: all
 }
 
 // SecretVersion is a version of a secret without its value.

@@ -28,7 +28,7 @@ type Store interface {
 // Sealer seals and opens values with the pool's sealing keys.
 type Sealer interface {
 	// Seal seals the value of a version of a secret, into Sealed and Seal of the version.
-	Seal(ctx context.Context, view *raftfsm.View, s *secret.Secret, v *secret.Version, value string) error
+	Seal(ctx context.Context, s *secret.Secret, v *secret.Version, value string) error
 	// Open is the value of a version.
 	Open(ctx context.Context, s *secret.Secret, v *secret.Version) (string, error)
 }
@@ -158,7 +158,7 @@ func (r *Request) With(ctx context.Context, s *secret.Secret, v secret.Version, 
 		return nil, errNoSealer
 	}
 	v.CreatedAt, v.By = r.Now().UTC(), r.Principal.ARN
-	if err := r.Sealer.Seal(ctx, r.View, s, &v, value); err != nil {
+	if err := r.Sealer.Seal(ctx, s, &v, value); err != nil {
 		return nil, fmt.Errorf("seal the value of %s %s: %w", s.Kind(), s.Name, err)
 	}
 	return s.With(v)

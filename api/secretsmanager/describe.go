@@ -2,6 +2,7 @@ package secretsmanager
 
 import (
 	"context"
+	"slices"
 
 	"pinion/api/secrets"
 	"pinion/api/wire"
@@ -21,6 +22,7 @@ type entry struct {
 	CreatedDate     wire.Time     `json:"CreatedDate"`
 	DeletedDate     wire.Time     `json:"DeletedDate,omitzero"`
 	Tags            []secrets.Tag `json:"Tags"`
+	Clusters        []string      `json:"Clusters,omitempty"` // Pinion's own: which it is for; absent: all
 }
 
 type describeOutput struct {
@@ -36,7 +38,7 @@ type listEntry struct {
 func entryOf(r *secrets.Request, s *secret.Secret) entry {
 	e := entry{
 		named: nameOf(r, s), Description: s.Description, KMSKeyID: s.KeyID, Tags: secrets.ToTags(s.Tags),
-		LastChangedDate: wire.NewTime(s.ChangedAt), CreatedDate: wire.NewTime(s.CreatedAt),
+		LastChangedDate: wire.NewTime(s.ChangedAt), CreatedDate: wire.NewTime(s.CreatedAt), Clusters: slices.Collect(s.Clusters.Names()),
 	}
 	if secret.ReadOnly(s) != nil {
 		e.DeletedDate = wire.NewTime(s.DeletedAt)

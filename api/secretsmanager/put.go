@@ -3,6 +3,7 @@ package secretsmanager
 import (
 	"context"
 	"errors"
+	"slices"
 	"unicode/utf8"
 
 	"pinion/api/secrets"
@@ -50,6 +51,9 @@ func putSecretValue(ctx context.Context, r *secrets.Request, in *putInput) (*put
 		return nil, err
 	}
 	put, err := change(ctx, r, name, func(known *secret.Secret) (*secret.Secret, error) {
+		if len(known.Versions) == 0 && !slices.Contains(stages, secret.Current) { // the first version is current, as on AWS
+			return with(ctx, r, known, id, given, append([]string{secret.Current}, stages...))
+		}
 		return with(ctx, r, known, id, given, stages)
 	})
 	if err != nil {

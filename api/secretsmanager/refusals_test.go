@@ -33,7 +33,7 @@ var refusals = []refusal{
 	{"CreateSecret", created(strings.Repeat("x", 513)), invalid, "512"},
 	{"CreateSecret", created(strings.Repeat("x", 1<<20)), invalid, "512"},
 	{"CreateSecret", created("n", text("")), invalid, "must not be empty"},
-	{"CreateSecret", created("n", text("a\x00b")), invalid, "Use SecretBinary"},
+	{"CreateSecret", created("n", text("a\x00b")), invalid, "SecretBinary"},
 	{"CreateSecret", created("n", text(strings.Repeat("v", 65537))), invalid, "65536 bytes"},
 	{"CreateSecret", created("n", text(strings.Repeat("ä", 32769))), invalid, "65536 bytes"},
 	{"CreateSecret", created("n", text(strings.Repeat("v", 1<<20))), invalid, "65536 bytes"},

@@ -35,7 +35,7 @@ func (given *givenValue) read() (*value, error) {
 		if len(*text) > maxValue {
 			return nil, errInvalid("SecretString can have at most %d bytes, not %d.", maxValue, len(*text))
 		}
-		return &value{*text, false}, secrets.CheckValue("SecretString", *text, "Use SecretBinary.")
+		return &value{*text, false}, secrets.CheckValue("SecretString", *text, "Give it as SecretBinary, which may have any bytes.")
 	case encoded != nil:
 		raw, err := base64.StdEncoding.DecodeString(*encoded)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"pinion/node/runtime"
+	"pinion/raftfsm/label"
 )
 
 const (
@@ -79,7 +81,7 @@ func (f *secretFiles) mount() error {
 	if err := os.MkdirAll(f.dir, 0o700); err != nil {
 		return err
 	}
-	if inMemory(f.dir) {
+	if isMountPoint(f.dir) {
 		return nil
 	}
 	flags, options := uintptr(unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC), "mode=0700,size="+maxSecretMemory
@@ -93,10 +95,10 @@ func (f *secretFiles) mount() error {
 	return nil
 }
 
-// inMemory reports whether a directory is on a file system in memory.
-func inMemory(dir string) bool {
-	var on unix.Statfs_t
-	return unix.Statfs(dir, &on) == nil && (on.Type == unix.TMPFS_MAGIC || on.Type == unix.RAMFS_MAGIC)
+// isMountPoint reports whether something is mounted at a directory: only this package mounts there.
+func isMountPoint(dir string) bool {
+	var its, above unix.Stat_t
+	return unix.Stat(dir, &its) == nil && unix.Stat(filepath.Dir(dir), &above) == nil && its.Dev != above.Dev
 }
 
 // remove removes the files of a container, and the mount with the last of them.
@@ -141,6 +143,16 @@ func (f *secretFiles) unmountIfEmpty() error {
 
 func (f *secretFiles) path(id string) string { return filepath.Join(f.dir, filepath.Base(id)) }
 
+// secrets are those of the container. A variable that the host sets itself, such as the limits of a share of a GPU, is no secret's.
+func (b *specBuilder) secrets() []runtime.Secret {
+	if b.spec.SecretFiles != "" {
+		return b.spec.Secrets
+	}
+	return slices.DeleteFunc(slices.Clone(b.spec.Secrets), func(s runtime.Secret) bool {
+		return slices.ContainsFunc(b.spec.Env, func(known string) bool { return strings.HasPrefix(known, s.Name+"=") })
+	})
+}
+
 // mountSecrets gives the container its secrets: as files, or in the file at secretsPath, from which pinion-entrypoint adds them to the environment.
 // Nothing of the spec has a value: the runtime writes it to a disk.
 func (b *specBuilder) mountSecrets(s *oci.Spec) error {
@@ -148,13 +160,13 @@ func (b *specBuilder) mountSecrets(s *oci.Spec) error {
 	if b.userns != "" {
 		owner += int(b.spec.IDs.First)
 	}
-	path, err := b.secretFiles.write(b.spec.ID, b.spec.Secrets, b.spec.SecretFiles != "", owner)
+	path, err := b.secretFiles.write(b.spec.ID, b.secrets(), b.spec.SecretFiles != "", owner)
 	if err != nil {
 		return err
 	}
 	destination := firstOf(b.spec.SecretFiles, secretsPath)
-	if !filepath.IsAbs(destination) {
-		return fmt.Errorf("the directory of the secrets must be an absolute path, not %.255q", destination)
+	if b.spec.SecretFiles != "" && !label.ValidSecretFiles(destination) {
+		return fmt.Errorf("the directory of the secrets must be an absolute path, and none of the runtime's or Pinion's own, not %.255q", destination)
 	}
 	source, err := b.volumes.attachAsIs(ownFile(path), true)
 	if err != nil {

@@ -30,7 +30,10 @@ func TestAContainerHasItsSecrets(t *testing.T) {
 		script, want    string
 	}{
 		"as a variable":                         {plain, withSecrets("", password), "echo $DB_PASSWORD", secretText},
-		"over the variables of its definition":  {func(c *runtime.ContainerSpec) { c.Env = append(c.Env, "DB_PASSWORD=other") }, withSecrets("", password), "env | grep -c DB_PASSWORD; echo $DB_PASSWORD", "1\n" + secretText},
+		"under the variables of its host":       {func(c *runtime.ContainerSpec) { c.Env = append(c.Env, "LIMIT=1") }, withSecrets("", password, runtime.Secret{Name: "LIMIT", Value: "9"}), "env | grep -c LIMIT; echo $LIMIT $DB_PASSWORD", "1\n1 " + secretText},
+		"over the variables of its image":       {plain, withSecrets("", runtime.Secret{Name: "PATH", Value: "/bin:/mine"}), "env | grep -c ^PATH=; echo $PATH", "1\n/bin:/mine\n"},
+		"of any bytes, as files":                {plain, withSecrets("/run/secrets", runtime.Secret{Name: "raw", Value: "a\x00\xffb"}), "od -An -tx1 /run/secrets/raw", " 61 00 ff 62\n"},
+		"and not those of another container":    {asUser("1234"), withSecrets("", password), "mount -o remount,rw /run/pinion 2>/dev/null; ls /run/pinion; grep -c pinion-secrets /proc/self/mounts", "entrypoint\nsecrets\n1\n"},
 		"with its own command as first process": {plain, withSecrets("", password), "tr '\\0' ' ' </proc/1/cmdline", "tr "},
 		"of several lines and with an equals":   {plain, withSecrets("", runtime.Secret{Name: "A", Value: "one\ntwo=3"}, password), `echo "$A"`, "one\ntwo=3\n"},
 		"of a user who is not root":             {asUser("1234:5678"), withSecrets("", password), "id -u; echo $DB_PASSWORD", "1234\n" + secretText},
@@ -55,6 +58,9 @@ func TestAContainerHasItsSecrets(t *testing.T) {
 			"a file outside":           withSecrets("/run/secrets", runtime.Secret{Name: "../a", Value: secretText}),
 			"a file without a name":    withSecrets("/run/secrets", runtime.Secret{Name: "..", Value: secretText}),
 			"a directory without root": withSecrets("run/secrets", password),
+			"the pipes of a daemon":    withSecrets("/run/pinion/mps", password),
+			"what is above these":      withSecrets("/run", password),
+			"what the kernel tells":    withSecrets("/proc", password),
 		} {
 			if err := h.runtime.Start(h.ctx(), h.task(wrong, sh("true"))); err == nil || strings.Contains(err.Error(), secretText) {
 				t.Errorf("%s: %v", name, err)

@@ -81,7 +81,7 @@ type ContainerSpec struct {
 
 	// Secrets are kept in memory alone: no driver writes a value to a disk, or puts it where another can read it.
 	Secrets     []Secret
-	SecretFiles string // directory in the container with one file for each of Secrets; empty: they are variables, over those of Env
+	SecretFiles string // directory in the container with one file for each of Secrets; empty: they are variables, under those of Env
 }
 
 // Secret is a secret of a container: a variable or a file.

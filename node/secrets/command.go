@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -23,6 +24,21 @@ const (
 	maxComplaint = 300
 )
 
+// CheckCommands refuses programs that somebody else than root could exchange, and what is no program.
+func CheckCommands(commands map[string]string) error {
+	for name, path := range commands {
+		info, err := os.Stat(path)
+		if err != nil {
+			return fmt.Errorf("--secret-command %s: %w", name, err)
+		}
+		owner, _ := info.Sys().(*syscall.Stat_t)
+		if !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 || info.Mode().Perm()&0o022 != 0 || owner == nil || owner.Uid != 0 {
+			return fmt.Errorf("--secret-command %s: %s is to be a program of root that nobody else can write: chown root %s && chmod 0755 %s", name, path, path, path)
+		}
+	}
+	return nil
+}
+
 // run runs the program of a reference: it is given the reference as its argument, and the task and the cluster in its environment, and prints the value.
 // One newline at the end is no part of it.
 func (h *hook) run(ctx context.Context, ref valuefrom.Reference) (string, error) {
@@ -36,17 +52,26 @@ func (h *hook) run(ctx context.Context, ref valuefrom.Reference) (string, error)
 	command.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root",
 		"PINION_TASK=" + h.assignment.Task.ID, "PINION_CLUSTER=" + h.assignment.Task.Cluster}
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its children end with it
-	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
+	end := func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
+	command.Cancel = end
 	command.WaitDelay = time.Second
 	value, complaint := &bounded{left: maxValue + 1}, &bounded{left: maxComplaint}
 	command.Stdout, command.Stderr = value, complaint
+	if h.source.Printed != nil {
+		h.source.Printed(h.assignment.Task.ID, h.assignment.Task.Cluster, valuefrom.CommandPrefix+ref.Name+":"+ref.Version)
+	}
 	err := command.Run()
+	if command.Process != nil {
+		_ = end() // it may have left nothing behind
+	}
 	if where, is := errors.AsType[*fs.PathError](err); is {
 		err = where.Err // the reason of a task tells no place on its host
 	}
 	switch {
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("the program %q of this host did not print %q within %v", ref.Name, ref.Version, commandTimeout)
+	case errors.Is(err, exec.ErrWaitDelay):
+		return "", fmt.Errorf("the program %q of this host, asked for %q, has left a process behind that holds its output", ref.Name, ref.Version)
 	case err != nil:
 		return "", fmt.Errorf("the program %q of this host, asked for %q: %w %s", ref.Name, ref.Version, err, strings.TrimSpace(complaint.kept.String()))
 	case value.left == 0:

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 
 	"pinion/node/backoff"
@@ -22,11 +24,14 @@ const startErrorKind = "ResourceInitializationError"
 
 // Source is where the secrets of this host's tasks come from.
 type Source struct {
-	// Pool are the values of a task's secrets that the pool keeps. The error wraps valuefrom.ErrUnresolved when there is none, whoever asks again.
-	Pool func(ctx context.Context, taskID string) ([]valuefrom.Value, error)
+	// Pool are the values of the secrets of containers of a task that the pool keeps. The error wraps valuefrom.ErrUnresolved when there is none,
+	// however often one asks.
+	Pool func(ctx context.Context, taskID string, containers []string) ([]valuefrom.Value, error)
 	// Commands are programs of this host that print values that other systems keep, by the names that references have for them.
 	Commands map[string]string
-	Log      *slog.Logger
+	// Printed is told what such a program was asked for; nil: nobody is.
+	Printed func(taskID, cluster, reference string)
+	Log     *slog.Logger
 }
 
 // Hooks are the hooks of a task: none when no container of its definition has secrets.
@@ -45,11 +50,8 @@ type hook struct {
 	assignment spec.Assignment
 
 	mu     sync.Mutex
-	values map[valueKey]string
+	values map[string]map[string]string // of the containers that are about to start, by the names of both
 }
-
-// valueKey is a secret of a container.
-type valueKey struct{ container, name string }
 
 var (
 	_ task.PrestartHook = (*hook)(nil)
@@ -67,40 +69,47 @@ func (h *hook) Prestart(ctx context.Context, starts []*task.Start) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.values = values
+	if h.values == nil {
+		h.values = map[string]map[string]string{}
+	}
+	maps.Copy(h.values, values)
 	return nil
 }
 
-func (h *hook) get(ctx context.Context, starts []*task.Start) (map[valueKey]string, error) {
-	values, fromPool := map[valueKey]string{}, false
+// get are the values for the containers.
+func (h *hook) get(ctx context.Context, starts []*task.Start) (map[string]map[string]string, error) {
+	values, fromPool := map[string]map[string]string{}, []string{}
 	for _, start := range starts {
 		container := start.Spec.Def
+		values[container.Name] = map[string]string{}
 		for _, wanted := range container.Secrets {
 			ref, err := valuefrom.Parse(wanted.ValueFrom)
 			if err == nil && ref.Store == valuefrom.Command {
-				values[valueKey{container.Name, wanted.Name}], err = h.run(ctx, ref)
-			} else {
-				fromPool = true
+				values[container.Name][wanted.Name], err = h.run(ctx, ref)
+			} else if !slices.Contains(fromPool, container.Name) {
+				fromPool = append(fromPool, container.Name)
 			}
 			if err != nil {
 				return nil, fmt.Errorf("secret %s of container %s: %w", wanted.Name, container.Name, err)
 			}
 		}
 	}
-	if !fromPool {
+	if len(fromPool) == 0 {
 		return values, nil
 	}
-	kept, err := h.askPool(ctx)
+	kept, err := h.askPool(ctx, fromPool)
 	for _, v := range kept {
-		values[valueKey{v.Container, v.Name}] = v.Value
+		if of := values[v.Container]; of != nil {
+			of[v.Name] = string(v.Value)
+		}
 	}
 	return values, err
 }
 
 // askPool asks until the pool answers.
-func (h *hook) askPool(ctx context.Context) (values []valuefrom.Value, unresolved error) {
+func (h *hook) askPool(ctx context.Context, containers []string) (values []valuefrom.Value, unresolved error) {
 	err := backoff.Retry(ctx, h.source.Log.With("task", h.assignment.Task.ID), "get the secrets of a task", func(ctx context.Context) (err error) {
-		values, err = h.source.Pool(ctx, h.assignment.Task.ID)
+		values, err = h.source.Pool(ctx, h.assignment.Task.ID, containers)
 		if errors.Is(err, valuefrom.ErrUnresolved) {
 			unresolved, err = err, nil
 		}
@@ -109,18 +118,19 @@ func (h *hook) askPool(ctx context.Context) (values []valuefrom.Value, unresolve
 	return values, errors.Join(unresolved, err)
 }
 
-// BuildSpec gives a container its values.
+// BuildSpec gives a container its values, and forgets them: when it is restarted they are asked for again.
 func (h *hook) BuildSpec(s *task.Start) error {
 	container := s.Spec.Def
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s.Spec.Secrets, s.Spec.SecretFiles = nil, container.DockerLabels[label.SecretFiles]
 	for _, wanted := range container.Secrets {
-		value, known := h.values[valueKey{container.Name, wanted.Name}]
+		value, known := h.values[container.Name][wanted.Name]
 		if !known {
-			return &task.StartError{Kind: startErrorKind, Container: s.Container, Err: fmt.Errorf("unable to pull secrets: the pool has not said what secret %s of container %s is", wanted.Name, container.Name)}
+			return &task.StartError{Kind: startErrorKind, Container: s.Container, Err: fmt.Errorf("unable to pull secrets: the pool's answer lacks secret %s of container %s", wanted.Name, container.Name)}
 		}
 		s.Spec.Secrets = append(s.Spec.Secrets, runtime.Secret{Name: wanted.Name, Value: value})
 	}
+	delete(h.values, container.Name)
 	return nil
 }

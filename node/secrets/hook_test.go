@@ -38,12 +38,16 @@ func prepare(t *testing.T, source secrets.Source, container spec.ContainerDefini
 	return start.Spec, nil
 }
 
-func poolWith(values ...valuefrom.Value) func(context.Context, string) ([]valuefrom.Value, error) {
-	return func(context.Context, string) ([]valuefrom.Value, error) { return values, nil }
+func poolWith(values ...valuefrom.Value) func(context.Context, string, []string) ([]valuefrom.Value, error) {
+	return func(context.Context, string, []string) ([]valuefrom.Value, error) { return values, nil }
+}
+
+func value(container, name, value string) valuefrom.Value {
+	return valuefrom.Value{Container: container, Name: name, Value: []byte(value)}
 }
 
 func TestAContainerIsGivenItsOwnSecrets(t *testing.T) {
-	pool := poolWith(valuefrom.Value{Container: "main", Name: "A", Value: "one"}, valuefrom.Value{Container: "side", Name: "A", Value: "two"}, valuefrom.Value{Container: "main", Name: "B", Value: "three"})
+	pool := poolWith(value("main", "A", "one"), value("side", "A", "two"), value("main", "B", "three"))
 	main := spec.ContainerDefinition{Name: "main", Secrets: []valuefrom.Secret{{Name: "A", ValueFrom: "a"}}, DockerLabels: map[string]string{label.SecretFiles: "/run/secrets"}}
 	got, err := prepare(t, secrets.Source{Pool: pool}, main)
 	if want := []runtime.Secret{{Name: "A", Value: "one"}}; err != nil || !slices.Equal(got.Secrets, want) || got.SecretFiles != "/run/secrets" {
@@ -57,14 +61,70 @@ func TestAContainerIsGivenItsOwnSecrets(t *testing.T) {
 	}
 }
 
+// A container that is restarted while another waits for its turn leaves that one its values.
+func TestARestartTakesNoValuesOfOthers(t *testing.T) {
+	asked := 0
+	source := secrets.Source{Log: slog.New(slog.DiscardHandler), Pool: func(_ context.Context, _ string, containers []string) (all []valuefrom.Value, err error) {
+		asked++
+		for _, name := range containers {
+			all = append(all, value(name, "A", fmt.Sprint(name, asked)))
+		}
+		return all, nil
+	}}
+	wants := []valuefrom.Secret{{Name: "A", ValueFrom: "a"}}
+	definition := &spec.TaskDefinition{Containers: []spec.ContainerDefinition{{Name: "side", Secrets: wants}, {Name: "main", Secrets: wants}}}
+	side, main := &task.Start{Spec: runtime.ContainerSpec{Def: &definition.Containers[0]}}, &task.Start{Spec: runtime.ContainerSpec{Def: &definition.Containers[1]}}
+	h := source.Hooks(spec.Assignment{Task: &spec.Task{ID: "t"}, Definition: definition})[0]
+	prestart := func(starts ...*task.Start) {
+		t.Helper()
+		if err := h.(task.PrestartHook).Prestart(t.Context(), starts); err != nil {
+			t.Fatal(err)
+		}
+	}
+	build := func(start *task.Start, want string) {
+		t.Helper()
+		if err := h.(task.SpecHook).BuildSpec(start); err != nil || start.Spec.Secrets[0].Value != want {
+			t.Errorf("%v, %v, want %s", start.Spec.Secrets, err, want)
+		}
+	}
+	prestart(side, main)
+	build(side, "side1")
+	prestart(side)
+	build(side, "side2")
+	build(main, "main1")
+	if err := h.(task.SpecHook).BuildSpec(main); err == nil {
+		t.Error("the values are kept")
+	}
+}
+
+func TestAProgramIsOfRootAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(path, nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for mode, right := range map[os.FileMode]bool{0o700: true, 0o755: true, 0o600: false, 0o775: false, 0o757: false} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		if err := secrets.CheckCommands(map[string]string{"p": path}); (err == nil) != right {
+			t.Errorf("%o: %v", mode, err)
+		}
+	}
+	for _, wrong := range []string{t.TempDir(), "/no/such/program"} {
+		if err := secrets.CheckCommands(map[string]string{"p": wrong}); err == nil {
+			t.Errorf("%s is a program", wrong)
+		}
+	}
+}
+
 func TestAPoolThatDoesNotAnswerIsAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
-		pool := func(context.Context, string) ([]valuefrom.Value, error) {
+		pool := func(context.Context, string, []string) ([]valuefrom.Value, error) {
 			if asked++; asked < 5 {
 				return nil, fmt.Errorf("an election: %w", spec.ErrUnavailable)
 			}
-			return []valuefrom.Value{{Container: "main", Name: "A", Value: "one"}}, nil
+			return []valuefrom.Value{value("main", "A", "one")}, nil
 		}
 		got, err := prepare(t, secrets.Source{Pool: pool}, spec.ContainerDefinition{Name: "main", Secrets: []valuefrom.Secret{{Name: "A", ValueFrom: "a"}}})
 		if err != nil || len(got.Secrets) != 1 || asked != 5 {
@@ -74,7 +134,7 @@ func TestAPoolThatDoesNotAnswerIsAskedAgain(t *testing.T) {
 }
 
 func TestATaskWithoutItsSecretEnds(t *testing.T) {
-	pool := func(context.Context, string) ([]valuefrom.Value, error) {
+	pool := func(context.Context, string, []string) ([]valuefrom.Value, error) {
 		return nil, fmt.Errorf("secret A of container main: %w: parameter a: not found", valuefrom.ErrUnresolved)
 	}
 	_, err := prepare(t, secrets.Source{Pool: pool}, spec.ContainerDefinition{Name: "main", Secrets: []valuefrom.Secret{{Name: "A", ValueFrom: "a"}}})
@@ -96,15 +156,17 @@ func TestAProgramOfTheHostPrintsASecret(t *testing.T) {
 		commands   map[string]string
 		want, says string // of the two one
 	}{
-		"its output":               {program(`printf 'value of %s for %s in %s\nend\n' "$1" $PINION_TASK $PINION_CLUSTER`), "value of kv/db#password for t in lab\nend", ""},
-		"nothing of Pinion's own":  {program(`env | grep -c AWS_; true`), "0", ""},
-		"that fails":               {program("echo no such path >&2; exit 3"), "", "no such path"},
-		"with too much to say":     {program("head -c 100000 /dev/zero"), "", "more than"},
-		"that is not there":        {map[string]string{"vault": "/no/such/program"}, "", "no such file"},
-		"that the host has not":    {nil, "", "--secret-command vault=PATH"},
-		"with a blank as argument": {program(`[ $# = 1 ] && printf %s "$1"`), "kv/db#password", ""},
+		"its output":              {program(`printf 'value of %s for %s in %s\nend\n' "$1" $PINION_TASK $PINION_CLUSTER`), "value of kv/db#password for t in lab\nend", ""},
+		"nothing of Pinion's own": {program(`env | grep -c AWS_; true`), "0", ""},
+		"that fails":              {program("echo no such path >&2; exit 3"), "", "no such path"},
+		"with too much to say":    {program("head -c 100000 /dev/zero"), "", "more than"},
+		"that is not there":       {map[string]string{"vault": "/no/such/program"}, "", "no such file"},
+		"that the host has not":   {nil, "", "--secret-command vault=PATH"},
+		"with one argument":       {program(`[ $# = 1 ] && printf %s "$1"`), "kv/db#password", ""},
+		"that leaves a child":     {program("sleep 300 & printf value"), "", "left a process behind"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Setenv("AWS_SECRET_ACCESS_KEY", "of Pinion")
 			container := spec.ContainerDefinition{Name: "main", Secrets: []valuefrom.Secret{{Name: "A", ValueFrom: "pinion:command:vault:kv/db#password"}}}
 			got, err := prepare(t, secrets.Source{Commands: c.commands}, container)
 			switch {

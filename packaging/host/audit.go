@@ -40,3 +40,12 @@ func recordSecrets(log *audit.Log) func(admission.Given) {
 		})
 	}
 }
+
+// recordPrinted records what programs of this host were asked for by the tasks here.
+func recordPrinted(log *audit.Log) func(taskID, cluster, reference string) {
+	return func(taskID, cluster, reference string) {
+		log.Record(audit.Entry{
+			Outcome: audit.Done, Address: "task " + taskID, Operation: "secret of a program", Status: http.StatusOK, Message: fmt.Sprintf("task %s of cluster %s: %s", taskID, cluster, reference),
+		})
+	}
+}

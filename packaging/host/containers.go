@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"pinion/api"
@@ -30,7 +31,10 @@ import (
 
 // openVolumes checks the directories that tasks may mount before anything is started.
 func (h *host) openVolumes(context.Context) (err error) {
-	private := []string{h.self}
+	if err := secrets.CheckCommands(h.config.Containers.SecretCommands); err != nil {
+		return err
+	}
+	private := slices.AppendSeq([]string{h.self}, maps.Values(h.config.Containers.SecretCommands))
 	for _, path := range []string{h.config.Containerd, h.config.RegistryConfig} {
 		if path != "" {
 			private = append(private, path)
@@ -182,7 +186,7 @@ func (h *host) openAgent(context.Context) error {
 
 // taskHooks are the hooks of tasks for what this host gives them of the pool: secrets, and the task metadata endpoint.
 func taskHooks(h *host, zone string) func(spec.Assignment) []task.Hook {
-	source := secrets.Source{Pool: server.Secrets{Member: h.member}.OfTask, Commands: h.config.Containers.SecretCommands, Log: h.log}
+	source := secrets.Source{Pool: server.Secrets{Member: h.member}.OfTask, Commands: h.config.Containers.SecretCommands, Printed: recordPrinted(h.audit), Log: h.log}
 	endpoints := metadata.New(metadata.Config{
 		Region: api.DefaultRegion, Zone: zone, Network: h.network, Usage: containerd.Meter{Runtime: h.runtime}.Container,
 		Protection: server.TaskProtection{Member: h.member}.Until, Log: h.log,

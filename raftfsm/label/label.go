@@ -2,6 +2,7 @@
 package label
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -13,6 +14,20 @@ const (
 	// SecretFiles is the directory in which the container has its secrets as files. Without it they are in its environment.
 	SecretFiles = "pinion.secret-files"
 )
+
+// closed are directories of a container that no secrets take the place of: what the runtime and Pinion themselves mount there.
+var closed = []string{"/proc", "/sys", "/dev", "/run/pinion"}
+
+// ValidSecretFiles reports whether a directory may be the value of SecretFiles: an absolute path that is not the root, and is neither in a directory of
+// the runtime's or of Pinion's own, nor has one in it, nor is one that programs cannot do without.
+func ValidSecretFiles(dir string) bool {
+	if !path.IsAbs(dir) || path.Clean(dir) != strings.TrimSuffix(dir, "/") || slices.Contains([]string{"/", "/etc", "/bin", "/sbin", "/lib", "/lib64", "/usr"}, path.Clean(dir)) {
+		return false
+	}
+	return !slices.ContainsFunc(closed, func(own string) bool {
+		return path.Clean(dir) == own || strings.HasPrefix(dir, own+"/") || strings.HasPrefix(own, path.Clean(dir)+"/")
+	})
+}
 
 // reserved begin the names of labels by which containerd and what is built on it are controlled, and Pinion's own.
 var reserved = []string{"containerd.io/", "io.containerd", "io.cri-containerd", "nerdctl/", "io.kubernetes.", "pinion."}

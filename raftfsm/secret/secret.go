@@ -132,6 +132,17 @@ func SealedOtherwise(r table.Reader, seal string) []*Secret {
 	}))
 }
 
+// Seals are the names of the sealing keys that the versions of all are sealed with.
+func Seals(r table.Reader) (names []string) {
+	for s := range byName.All(r) {
+		for i := range s.Versions {
+			names = append(names, s.Versions[i].Seal)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // Expired visits those whose time to go has come.
 func Expired(r table.Reader, before time.Time) iter.Seq[*Secret] {
 	return deleted.Matching(r, func(s *Secret) bool { return s.DeleteAt.Before(before) })

@@ -1,7 +1,6 @@
 package secret
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -10,23 +9,20 @@ import (
 	"pinion/raftfsm/valuefrom"
 )
 
-// ErrForeign refuses what is for other clusters than that of the task.
-var ErrForeign = errors.New("it is for other clusters")
-
-// Resolve finds what a reference of a task of a cluster means. Errors say what is missing, and wrap spec.ErrNotFound, spec.ErrInactive, or
-// ErrForeign.
+// Resolve finds what a reference of a task of a cluster means. What is for other clusters is as if it were not there. Errors say what is missing, and
+// wrap spec.ErrNotFound or spec.ErrInactive.
 func Resolve(r table.Reader, ref valuefrom.Reference, cluster string) (*Secret, *Version, error) {
 	var found *Secret
 	for _, store := range []valuefrom.Store{valuefrom.ParameterStore, valuefrom.SecretsManager} {
-		if found == nil && (ref.Store == store || ref.Store == valuefrom.AnyStore) {
-			found = Find(r, store, ref.Name)
+		if found != nil || ref.Store != store && ref.Store != valuefrom.AnyStore {
+			continue
+		}
+		if found = Find(r, store, ref.Name); found != nil && !found.Clusters.Has(cluster) {
+			found = nil
 		}
 	}
 	if found == nil {
-		return nil, nil, fmt.Errorf("%v: %w: the pool has none of that name", ref, spec.ErrNotFound)
-	}
-	if !found.Clusters.Has(cluster) {
-		return nil, nil, fmt.Errorf("%s %s: %w: %v, not %s", found.Kind(), found.Name, ErrForeign, found.Clusters, cluster)
+		return nil, nil, fmt.Errorf("%v: %w: the pool has none of that name for cluster %s", ref, spec.ErrNotFound, cluster)
 	}
 	if err := ReadOnly(found); err != nil {
 		return nil, nil, err

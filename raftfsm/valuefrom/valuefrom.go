@@ -55,17 +55,18 @@ func Parse(valueFrom string) (Reference, error) {
 	}
 	if rest, is := strings.CutPrefix(valueFrom, CommandPrefix); is {
 		name, reference, _ := strings.Cut(rest, ":")
-		if name == "" || reference == "" {
-			return Reference{}, fmt.Errorf("valueFrom %.300q does not say what the command is asked for: %sNAME:REFERENCE", valueFrom, CommandPrefix)
+		if name == "" || reference == "" || reference[0] == '-' {
+			return Reference{}, fmt.Errorf("valueFrom %.300q does not say what the command is asked for: %sNAME:REFERENCE, with a reference that does not begin with -", valueFrom, CommandPrefix)
 		}
 		return Reference{Store: Command, Name: name, Version: reference}, nil
 	}
 	if strings.HasPrefix(valueFrom, "arn:") {
 		return parseARN(valueFrom)
 	}
-	name, version, _ := strings.Cut(valueFrom, ":")
-	if name == "" {
-		return Reference{}, fmt.Errorf("valueFrom %.300q names nothing", valueFrom)
+	name, version, versioned := strings.Cut(valueFrom, ":")
+	if name == "" || versioned && !isVersion(version) {
+		return Reference{}, fmt.Errorf("valueFrom %.300q is not NAME, or NAME:VERSION with the number or the label of a parameter's version; the member of a secret's JSON object "+
+			"is named by arn:aws:secretsmanager:REGION:ACCOUNT:secret:NAME:KEY::", valueFrom)
 	}
 	return Reference{Name: name, Version: version}, nil
 }
@@ -79,9 +80,9 @@ func parseARN(arn string) (Reference, error) {
 	}
 	switch resource := fields[5]; Store(fields[2]) {
 	case ParameterStore:
-		name, version, _ := strings.Cut(resource, ":")
+		name, version, versioned := strings.Cut(resource, ":")
 		name, is := strings.CutPrefix(name, "parameter/")
-		if !is || name == "" {
+		if !is || name == "" || name[0] == '/' || versioned && !isVersion(version) {
 			return Reference{}, wrong
 		}
 		if strings.Contains(name, "/") {
@@ -100,6 +101,11 @@ func parseARN(arn string) (Reference, error) {
 		return r, nil
 	}
 	return Reference{}, wrong
+}
+
+// isVersion reports whether a text is the number or the label of a parameter's version.
+func isVersion(text string) bool {
+	return text != "" && strings.Trim(text, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.-") == ""
 }
 
 // String names the reference for people.
@@ -148,5 +154,5 @@ var ErrUnresolved = errors.New("the task cannot have it")
 type Value struct {
 	Container string `json:"container"`
 	Name      string `json:"name"`
-	Value     string `json:"value"`
+	Value     []byte `json:"value"`
 }

@@ -30,7 +30,8 @@ func TestWhatAValueFromNames(t *testing.T) {
 	}
 	for _, wrong := range []string{
 		"", ":1", "a b", "a\n", "a\x00", strings.Repeat("a", 3000), "arn:aws:s3:::bucket", "arn:aws:ssm:r:1:document/x", "arn:aws:ssm:r:1:parameter/", "arn:aws:ssm",
-		asm, asm + "db:key", asm + "db:key:stage", asm + "db:key:stage:id:more", "arn:aws:secretsmanager:r:1:db", "pinion:command:vault", "pinion:command::x", "pinion:command:x:",
+		asm, asm + "db:key", asm + "db:key:stage", asm + "db:key:stage:id:more", "arn:aws:secretsmanager:r:1:db", "pinion:command:vault", "pinion:command::x", "pinion:command:x:", "pinion:command:x:-address=http://evil",
+		"db:", "db:password::", "db:5:x", "db:a b", "arn:aws:ssm:r:1:parameter//a", "arn:aws:ssm:r:1:parameter/a:",
 	} {
 		if got, err := valuefrom.Parse(wrong); err == nil {
 			t.Errorf("%q: %+v", wrong, got)

@@ -10,6 +10,7 @@ import (
 	"pinion/packaging/tick"
 	"pinion/raftfsm"
 	"pinion/raftfsm/acme"
+	"pinion/raftfsm/secret"
 	"pinion/raftfsm/spec"
 	"pinion/server/seal"
 )
@@ -85,6 +86,7 @@ func sealsOf(view *raftfsm.View) (names []string) {
 	for entry := range acme.ByKey.All(view) {
 		names = append(names, entry.Seal)
 	}
+	names = append(names, secret.Seals(view)...)
 	slices.Sort(names)
 	return slices.Compact(names)
 }
@@ -128,7 +130,7 @@ func (a *AccessKeys) reseal(ctx context.Context) error {
 		case len(left.ACME) > 0:
 			err = a.resealACME(ctx, left.ACME, name)
 		default:
-			err = Secrets{Keys: a}.reseal(ctx, view, left.Secrets)
+			err = Secrets{Keys: a}.reseal(ctx, left.Secrets, name)
 		}
 		if err != nil {
 			return err

@@ -2,8 +2,10 @@ package admission
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/secret"
@@ -24,13 +26,9 @@ type Given struct {
 	Secrets                 []string // what their references name, without values
 }
 
-// Seal seals the value of a version of a secret, into Sealed and Seal of the version.
-func (s Secrets) Seal(_ context.Context, view *raftfsm.View, of *secret.Secret, v *secret.Version, value string) (err error) {
-	name := ""
-	if sealing := view.SealingKey(); sealing != nil {
-		name = sealing.Name
-	}
-	v.Sealed, v.Seal, err = s.Keys.Keyring.Seal(of.SealID(v), value, name)
+// Seal seals the value of a version of a secret, into Sealed and Seal of the version. spec.ErrUnavailable while this server does not have the key.
+func (s Secrets) Seal(ctx context.Context, of *secret.Secret, v *secret.Version, value string) (err error) {
+	v.Sealed, v.Seal, err = s.Keys.sealSecret(ctx, of.SealID(v), value)
 	return err
 }
 
@@ -47,54 +45,95 @@ func (s Secrets) Open(ctx context.Context, of *secret.Secret, v *secret.Version)
 	return value, nil
 }
 
-// OfTask are the values of the secrets of a task's containers that the pool keeps, for the host that the task is on: other hosts get none. Errors that
-// wrap valuefrom.ErrUnresolved say which cannot be had.
-func (s Secrets) OfTask(ctx context.Context, hostID, taskID string) ([]valuefrom.Value, error) {
+// maxTaskBytes bounds the values of the secrets of a task, in bytes.
+const maxTaskBytes = 1 << 20
+
+// ErrForeignTask refuses a host the secrets of a task that is not its own.
+var ErrForeignTask = errors.New("the task is on another host")
+
+// OfTask are the values of the secrets of containers of a task that the pool keeps, for the host that the task is on: other hosts get none, which is
+// ErrForeignTask. Errors that wrap valuefrom.ErrUnresolved say which cannot be had.
+func (s Secrets) OfTask(ctx context.Context, hostID, taskID string, containers []string) ([]valuefrom.Value, error) {
 	view, err := s.Keys.Server.View(ctx)
 	if err != nil {
 		return nil, err
 	}
 	task := view.Task(taskID)
-	if task == nil || task.HostID != hostID || task.LastStatus == spec.Stopped {
-		return nil, fmt.Errorf("the secrets of task %s: %w: no such task is to run on host %s", taskID, valuefrom.ErrUnresolved, hostID)
+	switch {
+	case task != nil && task.HostID != hostID:
+		return nil, fmt.Errorf("the secrets of task %s for host %s: %w: %w", taskID, hostID, valuefrom.ErrUnresolved, ErrForeignTask)
+	case task == nil || task.LastStatus == spec.Stopped || task.DesiredStatus == spec.Stopped:
+		return nil, fmt.Errorf("the secrets of task %s: %w: the task is to stop, or has stopped", taskID, valuefrom.ErrUnresolved)
 	}
 	definition := view.Definition(task.Definition)
 	if definition == nil {
 		return nil, fmt.Errorf("the secrets of task %s: %w: its task definition %s is gone", taskID, valuefrom.ErrUnresolved, task.Definition)
 	}
-	var values []valuefrom.Value
-	var names []string
+	read := reader{secrets: s, view: view, cluster: task.Cluster, opened: map[string]string{}}
 	for i := range definition.Containers {
-		container := &definition.Containers[i]
-		for _, wanted := range container.Secrets {
-			ref, err := valuefrom.Parse(wanted.ValueFrom)
-			if err == nil && ref.Store == valuefrom.Command {
-				continue // the host's own program has it
+		if container := &definition.Containers[i]; slices.Contains(containers, container.Name) {
+			if err := read.container(ctx, container); err != nil {
+				return nil, err
 			}
-			value := ""
-			if err == nil {
-				value, err = s.resolve(ctx, view, ref, task.Cluster)
-			}
-			if err != nil {
-				return nil, fmt.Errorf("secret %s of container %s: %w", wanted.Name, container.Name, err)
-			}
-			values = append(values, valuefrom.Value{Container: container.Name, Name: wanted.Name, Value: value})
-			names = append(names, ref.String())
 		}
 	}
-	if s.Given != nil && len(names) > 0 {
-		s.Given(Given{HostID: hostID, TaskID: taskID, Cluster: task.Cluster, Secrets: names})
+	if s.Given != nil && len(read.names) > 0 {
+		s.Given(Given{HostID: hostID, TaskID: taskID, Cluster: task.Cluster, Secrets: read.names})
 	}
-	return values, nil
+	return read.values, nil
+}
+
+// reader reads the secrets of a task, each version once.
+type reader struct {
+	secrets Secrets
+	view    *raftfsm.View
+	cluster string
+	opened  map[string]string // values by SealID
+	bytes   int
+	values  []valuefrom.Value
+	names   []string // of what was read
+}
+
+func (r *reader) container(ctx context.Context, c *spec.ContainerDefinition) error {
+	for _, wanted := range c.Secrets {
+		ref, err := valuefrom.Parse(wanted.ValueFrom)
+		if err == nil && ref.Store == valuefrom.Command {
+			continue // the host's own program has it
+		}
+		value := ""
+		if err == nil {
+			value, err = r.resolve(ctx, ref)
+		}
+		if r.bytes += len(value); err == nil && r.bytes > maxTaskBytes {
+			err = fmt.Errorf("%w: the secrets of a task may have %d KiB in all", valuefrom.ErrUnresolved, maxTaskBytes>>10)
+		}
+		if err != nil {
+			return fmt.Errorf("secret %s of container %s: %w", wanted.Name, c.Name, err)
+		}
+		r.values = append(r.values, valuefrom.Value{Container: c.Name, Name: wanted.Name, Value: []byte(value)})
+		r.names = append(r.names, ref.String())
+	}
+	return nil
 }
 
 // resolve is the value of a reference. A sealing key that is missing here may come: everything else stays as it is.
-func (s Secrets) resolve(ctx context.Context, view *raftfsm.View, ref valuefrom.Reference, cluster string) (value string, err error) {
-	found, version, err := secret.Resolve(view, ref, cluster)
+func (r *reader) resolve(ctx context.Context, ref valuefrom.Reference) (value string, err error) {
+	found, version, err := secret.Resolve(r.view, ref, r.cluster)
 	if err == nil {
-		if value, err = s.Open(ctx, found, version); err != nil {
-			return "", err
+		id, known := found.SealID(version), false
+		if value, known = r.opened[id]; !known {
+			if value, err = r.secrets.Open(ctx, found, version); err != nil {
+				return "", err
+			}
+			r.opened[id] = value
 		}
+		if version.Binary {
+			var raw []byte
+			raw, err = base64.StdEncoding.DecodeString(value)
+			value = string(raw)
+		}
+	}
+	if err == nil {
 		value, err = ref.Extract(value)
 	}
 	if err != nil {
@@ -105,10 +144,10 @@ func (s Secrets) resolve(ctx context.Context, view *raftfsm.View, ref valuefrom.
 
 // reseal seals a batch of secrets anew. One that cannot be read stays as it is: an administrator may bring its key back. The error names one of them
 // when there are no others.
-func (s Secrets) reseal(ctx context.Context, view *raftfsm.View, all []*secret.Secret) (err error) {
+func (s Secrets) reseal(ctx context.Context, all []*secret.Secret, name string) (err error) {
 	done := 0
 	for _, known := range all {
-		again, unreadable := s.sealedAnew(ctx, view, known)
+		again, unreadable := s.sealedAnew(ctx, known, name)
 		if unreadable != nil {
 			err = unreadable
 			continue
@@ -127,13 +166,13 @@ func (s Secrets) reseal(ctx context.Context, view *raftfsm.View, all []*secret.S
 	return err
 }
 
-func (s Secrets) sealedAnew(ctx context.Context, view *raftfsm.View, known *secret.Secret) (*secret.Secret, error) {
+func (s Secrets) sealedAnew(ctx context.Context, known *secret.Secret, name string) (*secret.Secret, error) {
 	again := known.Clone()
 	for i := range again.Versions {
 		v := &again.Versions[i]
 		value, err := s.Open(ctx, known, v)
 		if err == nil {
-			err = s.Seal(ctx, view, known, v, value)
+			v.Sealed, v.Seal, err = s.Keys.Keyring.Seal(known.SealID(v), value, name)
 		}
 		if err != nil {
 			return nil, err

@@ -17,7 +17,7 @@ import (
 // secretFlags give a container secrets of the pool.
 func secretFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "secret", Usage: "environment variable `NAME=SECRET` with the value of a secret or a parameter of the pool, by its name or its ARN, or NAME when both have that name; repeatable"},
+		&cli.StringSliceFlag{Name: "secret", Usage: "environment variable `NAME=SECRET` with the value of a secret or a parameter of the pool, by its name or its ARN; NAME alone is NAME=NAME; repeatable"},
 		&cli.StringFlag{Name: "secret-files", Usage: "each --secret is a file with its name in the directory `DIR` of the container, such as /run/secrets, instead of a variable"},
 	}
 }

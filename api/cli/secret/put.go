@@ -2,6 +2,7 @@ package secret
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,7 +39,7 @@ Examples:
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "`FILE` with the value, - for standard input"},
 			&cli.StringFlag{Name: "description", Usage: "`TEXT` for people: 'pinion secret ls' shows it"},
-			&cli.StringSliceFlag{Name: "for-cluster", Usage: "only tasks of the cluster `NAME` may use it, once it is created; may be repeated", DefaultText: "the clusters of the access key"},
+			&cli.StringSliceFlag{Name: "for-cluster", Usage: "only tasks of the cluster `NAME` may use it, which is fixed when the secret is created; may be repeated", DefaultText: "the clusters of the access key"},
 		},
 		Action: func(c *cli.Context) error {
 			p, err := parsePut(c)
@@ -113,7 +114,7 @@ func (p *put) input(in map[string]any) map[string]any {
 	if p.description != "" {
 		in["Description"] = p.description
 	}
-	if utf8.Valid(p.value) {
+	if utf8.Valid(p.value) && !bytes.Contains(p.value, []byte{0}) {
 		in["SecretString"] = string(p.value)
 	} else {
 		in["SecretBinary"] = p.value
@@ -130,14 +131,10 @@ func (p *put) checkClusters(ctx context.Context, inv *invocation.Invocation) err
 	if err != nil {
 		return err
 	}
-	is := clustersOf(known.Tags)
-	if slices.Equal(slices.Compact(slices.Sorted(strings.SplitSeq(is, ","))), slices.Compact(slices.Sorted(slices.Values(p.clusters)))) {
+	if slices.Equal(slices.Sorted(slices.Values(known.Clusters)), slices.Compact(slices.Sorted(slices.Values(p.clusters)))) {
 		return nil
 	}
-	if is == "" {
-		is = "of the key that created it"
-	}
-	return fmt.Errorf("it exists for the clusters %s, which stays: leave --for-cluster out, or choose another name", is)
+	return fmt.Errorf("it exists for %s, which stays: leave --for-cluster out, or choose another name", cmp.Or(strings.Join(known.Clusters, " and "), "all clusters"))
 }
 
 // explain says why a secret that exists is not found.

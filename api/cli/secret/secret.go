@@ -13,7 +13,6 @@ import (
 	"pinion/api/cli/listing"
 	"pinion/api/cli/table"
 	"pinion/api/client"
-	pool "pinion/raftfsm/secret"
 )
 
 // Command is the command `pinion secret`.
@@ -72,7 +71,7 @@ func secretTable(inv *invocation.Invocation, secrets []client.Secret, removed bo
 		t.Header = []string{"NAME", "CLUSTERS", "CHANGED", "REMOVED", "DESCRIPTION"}
 	}
 	for _, s := range secrets {
-		row := []string{s.Name, cmp.Or(clustersOf(s.Tags), "-"), format.Age(inv.Now().Sub(s.ChangedAt.Time))}
+		row := []string{s.Name, cmp.Or(strings.Join(s.Clusters, ","), "all"), format.Age(inv.Now().Sub(s.ChangedAt.Time))}
 		if removed {
 			row = append(row, removedFor(inv, s))
 		}
@@ -87,16 +86,6 @@ func removedFor(inv *invocation.Invocation, s client.Secret) string {
 		return "-"
 	}
 	return format.Age(inv.Now().Sub(s.DeletedAt.Time))
-}
-
-// clustersOf are the clusters that the tags of a secret name, with commas between; empty: they name none.
-func clustersOf(tags []client.Tag) string {
-	for _, tag := range tags {
-		if tag.Key == pool.TagClusters {
-			return strings.Join(strings.Fields(tag.Value), ",")
-		}
-	}
-	return ""
 }
 
 func versionsCommand(system invocation.System) *cli.Command {

@@ -33,7 +33,7 @@ func readValue(c *cli.Context, name string) ([]byte, error) {
 	case len(value) == 0:
 		return nil, exit.Usagef("%s has no value for %s: nothing was put", from, name)
 	case len(value) > maxValue:
-		return nil, exit.Usagef("%s has more than %d bytes, the most that a secret can have: seal the rest with a key, and keep that as the secret", from, maxValue)
+		return nil, exit.Usagef("%s has more than %d bytes, the most that a secret can have: encrypt it with a key, and keep that key as the secret", from, maxValue)
 	}
 	return value, nil
 }

@@ -18,8 +18,8 @@ const maxSecrets = 100
 func checkSecrets(c container) error {
 	directory, asFiles := c.DockerLabels[label.SecretFiles]
 	switch {
-	case asFiles && !validPath(directory):
-		return c.errorf("dockerLabels", "dockerLabels: %s must be the absolute path of the directory for the secrets, such as /run/secrets, not %.300q.", label.SecretFiles, directory)
+	case asFiles && (!validPath(directory) || !label.ValidSecretFiles(directory)):
+		return c.errorf("dockerLabels", "dockerLabels: %s must be the absolute path of a directory for the secrets alone, such as /run/secrets, not %.300q.", label.SecretFiles, directory)
 	case asFiles && len(c.Secrets) == 0:
 		return c.errorf("dockerLabels", "dockerLabels: %s is set, and the container has no secrets.", label.SecretFiles)
 	case len(c.Secrets) > maxSecrets:

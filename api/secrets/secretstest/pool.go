@@ -89,7 +89,7 @@ func sealer() cipher.AEAD {
 }
 
 // Seal seals a value together with the id of its version.
-func (p *Pool) Seal(_ context.Context, _ *raftfsm.View, s *secret.Secret, v *secret.Version, value string) error {
+func (p *Pool) Seal(_ context.Context, s *secret.Secret, v *secret.Version, value string) error {
 	v.Sealed, v.Seal = sealer().Seal(nil, nil, []byte(value), []byte(s.SealID(v))), sealName
 	return nil
 }
