@@ -74,7 +74,7 @@ func TestVersionsAndLabels(t *testing.T) {
 			t.Errorf("%s %s: %s has not %s", c.operation, c.body, got, c.want)
 		}
 	}
-	for selector, want := range map[string]string{"2": versionNotFound, "live": versionNotFound, "26": versionNotFound, "-1": versionNotFound, "x:y": versionNotFound} {
+	for selector, want := range map[string]string{"2": versionNotFound, "live": versionNotFound, "26": versionNotFound, "-1": versionNotFound, "xy": versionNotFound} {
 		if _, err := f.as(admin, "GetParameter", `{"Name":"p:`+selector+`"}`); errorType(err) != want {
 			t.Errorf("%s: %v", selector, err)
 		}
