@@ -65,8 +65,8 @@ func Parse(valueFrom string) (Reference, error) {
 	}
 	name, version, versioned := strings.Cut(valueFrom, ":")
 	if name == "" || versioned && !isVersion(version) {
-		return Reference{}, fmt.Errorf("valueFrom %.300q is not NAME, or NAME:VERSION with the number or the label of a parameter's version; the member of a secret's JSON object "+
-			"is named by arn:aws:secretsmanager:REGION:ACCOUNT:secret:NAME:KEY::", valueFrom)
+		return Reference{}, fmt.Errorf("valueFrom %.300q is not NAME, or NAME:VERSION with the number or the label of a parameter's version; "+
+			"arn:aws:secretsmanager:REGION:ACCOUNT:secret:NAME:KEY:: names the member KEY of a secret's JSON object", valueFrom)
 	}
 	return Reference{Name: name, Version: version}, nil
 }
