@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"pinion/raftfsm"
@@ -22,46 +21,58 @@ type protectionCall struct {
 	Until *time.Time `json:"until,omitempty"`
 }
 
-// Until is until when a task of this host is protected, after it was set if until is not nil; zero: it is not protected. spec.ErrNotFound; any other
-// error for a task that cannot be protected.
-func (p TaskProtection) Until(ctx context.Context, taskID string, until *time.Time) (protected time.Time, err error) {
+// Protection is the answer: until when a task is protected, zero: it is not; or why it cannot be, in ECS's words.
+type Protection struct {
+	Until   time.Time `json:"until,omitzero"`
+	Refusal string    `json:"refusal,omitempty"` // TASK_NOT_VALID, DEPLOYMENT_BLOCKED or MISSING
+}
+
+// Of is the protection of a task of this host, after it was set if until is not nil.
+func (p TaskProtection) Of(ctx context.Context, taskID string, until *time.Time) (is Protection, err error) {
 	m, in := p.Member, protectionCall{taskID, until}
-	err = Leadership{m}.callLeader(ctx, pathProtection, in, &protected, func(own *Server) (err error) {
-		protected, err = in.carryOut(ctx, own, m.cfg.HostID)
+	err = Leadership{m}.callLeader(ctx, pathProtection, in, &is, func(own *Server) (err error) {
+		is, err = in.carryOut(ctx, own, m.cfg.HostID)
 		return err
 	})
-	return protected, err
+	return is, err
 }
 
 // protectionHandler answers the calls of hosts.
-func protectionHandler(m *Member) func(ctx context.Context, from string, in protectionCall) (time.Time, error) {
-	return func(ctx context.Context, from string, in protectionCall) (time.Time, error) {
+func protectionHandler(m *Member) func(ctx context.Context, from string, in protectionCall) (Protection, error) {
+	return func(ctx context.Context, from string, in protectionCall) (Protection, error) {
 		own, err := m.leadingServer()
 		if err != nil {
-			return time.Time{}, err
+			return Protection{}, err
 		}
 		return in.carryOut(ctx, own, from)
 	}
 }
 
-func (in protectionCall) carryOut(ctx context.Context, own *Server, hostID string) (time.Time, error) {
+// slack is how much longer a protection may last before it is recorded anew: a task may ask often.
+const slack = 10 * time.Second
+
+func (in protectionCall) carryOut(ctx context.Context, own *Server, hostID string) (Protection, error) {
 	view, err := own.View(ctx)
 	if err != nil {
-		return time.Time{}, err
+		return Protection{}, err
 	}
 	task := view.Task(in.Task)
-	if task == nil || task.HostID != hostID || task.LastStatus == spec.Stopped {
-		return time.Time{}, fmt.Errorf("task %s: %w: no such task runs on host %s", in.Task, spec.ErrNotFound, hostID)
+	switch {
+	case task == nil || task.HostID != hostID || task.LastStatus == spec.Stopped:
+		return Protection{Refusal: spec.ReasonMissing}, nil
+	case task.Service == nil:
+		return Protection{Refusal: raftfsm.ReasonTaskNotValid}, nil
 	}
-	if in.Until == nil {
-		return task.ProtectedUntil.Get(), nil
+	is := task.ProtectedUntil.Get()
+	if in.Until == nil || is.IsZero() == in.Until.IsZero() && in.Until.Sub(is).Abs() < slack {
+		return Protection{Until: is}, nil
 	}
 	answer, err := own.Propose(ctx, raftfsm.ProtectTasks{Cluster: task.Cluster, Tasks: []string{in.Task}, Until: *in.Until})
 	if err != nil {
-		return time.Time{}, err
+		return Protection{}, err
 	}
 	if refusals, _ := answer.([]string); len(refusals) == 1 && refusals[0] != "" {
-		return time.Time{}, fmt.Errorf("task %s cannot be protected: %s", in.Task, refusals[0])
+		return Protection{Refusal: refusals[0]}, nil
 	}
-	return *in.Until, nil
+	return Protection{Until: *in.Until}, nil
 }

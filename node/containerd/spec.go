@@ -123,6 +123,7 @@ func (b *specBuilder) environment(s *oci.Spec) []string {
 		env.set(v.Name + "=" + v.Value)
 	}
 	env.set(b.spec.Env...)
+	env.exceptFromProxies(b.spec.Env)
 	return env.entries
 }
 
@@ -147,6 +148,27 @@ func (b *specBuilder) devices(ctx context.Context, client oci.Client, c *contain
 	return nil
 }
 
+// metadataVariable is the one of the task metadata endpoint, and metadataAddress where that is.
+const metadataVariable, metadataAddress = "ECS_CONTAINER_METADATA_URI_V4=", "169.254.170.2"
+
+// exceptFromProxies keeps a container with a proxy in its environment from sending requests for the task metadata endpoint, if it has one, to that:
+// Amazon's SDKs would.
+func (v *envList) exceptFromProxies(own []string) {
+	if !slices.ContainsFunc(own, func(entry string) bool { return strings.HasPrefix(entry, metadataVariable) }) {
+		return
+	}
+	for _, names := range [][3]string{{"HTTP_PROXY", "NO_PROXY", "no_proxy"}, {"http_proxy", "no_proxy", "NO_PROXY"}} {
+		if v.get(names[0]) == "" {
+			continue
+		}
+		except := firstOf(v.get(names[1]), v.get(names[2])) // programs that read one spelling do not read the other behind it
+		if !strings.Contains(except, metadataAddress) {
+			except = strings.TrimPrefix(except+","+metadataAddress, ",")
+		}
+		v.set(names[1] + "=" + except)
+	}
+}
+
 func isTrue(b *bool) bool { return b != nil && *b }
 
 func firstOf(values ...string) string {
@@ -168,6 +190,14 @@ func newEnvList(entries ...string) *envList {
 	v := &envList{index: map[string]int{}}
 	v.set(entries...)
 	return v
+}
+
+// get is the value of a variable; empty when it is not set.
+func (v *envList) get(name string) string {
+	if at, known := v.index[name]; known {
+		return strings.TrimPrefix(v.entries[at], name+"=")
+	}
+	return ""
 }
 
 func (v *envList) set(entries ...string) {

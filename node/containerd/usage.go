@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"pinion/node/containerd/cgroup"
 	"pinion/node/runtime"
 )
@@ -45,6 +47,12 @@ func (m Meter) Container(ctx context.Context, id string) (runtime.Use, error) {
 		return use, err
 	}
 	use.Processes = len(processes)
+	use.UserCPU, use.KernelCPU = m.Runtime.cgroups.CPUTimes(group)
+	use.PeakMemory = m.Runtime.cgroups.PeakMemory(group)
+	var machine unix.Sysinfo_t
+	if err := unix.Sysinfo(&machine); err == nil {
+		use.MemoryMax = int64(machine.Totalram) * int64(machine.Unit)
+	}
 	if use.MachineCPU, err = machineCPU(); err != nil {
 		return use, err
 	}

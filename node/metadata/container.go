@@ -3,13 +3,13 @@ package metadata
 import (
 	"cmp"
 	"net/http"
-	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
 
 	"pinion/node/runtime"
 	"pinion/node/task"
+	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/spec"
 )
 
@@ -22,9 +22,7 @@ type container struct {
 	taskID   string
 	taskARN  string
 	requests *rate.Limiter
-
-	mu     sync.Mutex
-	before map[string]runtime.Use // of the containers of its task, by their ids: what its last statistics were read from
+	changes  *rate.Limiter // of the protection of its task
 }
 
 func (c *container) metadata(w http.ResponseWriter, _ *http.Request) {
@@ -72,7 +70,7 @@ func (c *container) describe(of *task.Container) containerDocument {
 	document := containerDocument{
 		identity: identity{DockerID: of.ID, Name: def.Name, DockerName: of.ID, Image: def.Image, ImageID: report.ImageDigest}, Labels: map[string]string{},
 		DesiredStatus: desired(d), KnownStatus: string(report.Status), ExitCode: report.ExitCode, Type: "NORMAL",
-		LogDriver: "awslogs", GPUs: of.GPUs, Volumes: volumesOf(def),
+		LogDriver: logdriver.JSONFile, GPUs: of.GPUs, Volumes: volumesOf(def),
 		Limits: containerLimits{CPU: float64(def.CPU), Memory: def.Memory}, StartedAt: moment(d.StartedAt), CreatedAt: moment(d.StartedAt),
 	}
 	for name, value := range def.DockerLabels {
@@ -90,7 +88,7 @@ func (c *container) describe(of *task.Container) containerDocument {
 		}
 	}
 	if def.LogConfiguration != nil {
-		document.LogDriver, document.LogOptions = def.LogConfiguration.LogDriver, def.LogConfiguration.Options
+		document.LogDriver, document.LogOptions = def.LogConfiguration.LogDriver, c.service.logOptions(t.ID, def)
 	}
 	for _, b := range report.Bindings {
 		document.Ports = append(document.Ports, portDocument{ContainerPort: b.ContainerPort, Protocol: b.Protocol, HostPort: b.HostPort, HostIP: b.BindIP})

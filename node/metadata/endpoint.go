@@ -17,17 +17,19 @@ const (
 	requestRate  = 40
 	requestBurst = 60
 	// Bounds on one request.
-	ioTimeout  = 5 * time.Second
-	maxHeader  = 8 << 10
-	maxBody    = 1 << 10
-	maxIdle    = 10 * time.Second
-	maxClients = 256 // connections of one endpoint
+	ioTimeout = 5 * time.Second
+	maxHeader = 8 << 10
+	maxBody   = 1 << 10
+	maxIdle   = 10 * time.Second
+	// Connections of one endpoint: of a container, and of all containers on the network of the host.
+	maxClients, maxClientsOnHost = 32, 512
 )
 
 // endpoint is what listens in one network namespace, for the containers in it.
 type endpoint struct {
 	listener net.Listener
 	server   *http.Server
+	unknown  *rate.Limiter // requests with an id that is no container's
 
 	mu         sync.RWMutex
 	containers map[string]*container // by the id in their addresses
@@ -39,7 +41,11 @@ func open(namespace string, log *slog.Logger) (*endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &endpoint{listener: listener, containers: map[string]*container{}}
+	e := &endpoint{listener: listener, unknown: newLimiter(), containers: map[string]*container{}}
+	clients := maxClients
+	if namespace == "" {
+		clients = maxClientsOnHost
+	}
 	mux := http.NewServeMux()
 	for _, version := range []string{"/v3/", "/v4/"} {
 		mux.HandleFunc("GET "+version+"{id}", e.of((*container).metadata))
@@ -50,12 +56,14 @@ func open(namespace string, log *slog.Logger) (*endpoint, error) {
 	}
 	mux.HandleFunc("GET /api/{id}/task-protection/v1/state", e.of((*container).protection))
 	mux.HandleFunc("PUT /api/{id}/task-protection/v1/state", e.of((*container).protect))
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { reply(w, http.StatusNotFound, "404 page not found") })
+	mux.HandleFunc("/", e.of(func(_ *container, w http.ResponseWriter, _ *http.Request) {
+		reply(w, http.StatusNotFound, "404 page not found")
+	}))
 	e.server = &http.Server{
 		Handler: mux, ReadTimeout: ioTimeout, WriteTimeout: ioTimeout, IdleTimeout: maxIdle, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
-	go e.server.Serve(netutil.LimitListener(listener, maxClients)) // until close
+	go e.server.Serve(netutil.LimitListener(listener, clients)) // until close
 	return e, nil
 }
 
@@ -82,11 +90,17 @@ func (e *endpoint) of(serve func(*container, http.ResponseWriter, *http.Request)
 		e.mu.RLock()
 		c := e.containers[r.PathValue("id")]
 		e.mu.RUnlock()
+		requests := e.unknown
+		if c != nil {
+			requests = c.requests
+		}
 		switch {
-		case c == nil:
-			reply(w, http.StatusNotFound, "unable to get the container of this address: the pool's host knows no such id")
-		case !c.requests.Allow():
+		case !requests.Allow():
+			w.Header().Set("Connection", "close")
 			reply(w, http.StatusTooManyRequests, "too many requests")
+		case c == nil:
+			w.Header().Set("Connection", "close")
+			reply(w, http.StatusNotFound, "unable to get the container of this address: the pool's host knows no such id")
 		default:
 			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 			serve(c, w, r)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
+	"golang.org/x/time/rate"
 )
 
 // newNamespace makes a network namespace and returns its path.
@@ -68,7 +70,7 @@ func inNamespace(t testing.TB, path string) *http.Client {
 
 func get(t testing.TB, c *http.Client, path string) (int, string) {
 	t.Helper()
-	answer, err := c.Get("http://" + address + path)
+	answer, err := c.Get("http://" + hostPort + path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +95,7 @@ func openIn(t testing.TB, namespace string) *endpoint {
 func TestEachNamespaceHasItsOwnEndpoint(t *testing.T) {
 	one, other := newNamespace(t), newNamespace(t)
 	openIn(t, one)
-	if _, err := inNamespace(t, other).Get("http://" + address + "/"); err == nil {
+	if _, err := inNamespace(t, other).Get("http://" + hostPort + "/"); err == nil {
 		t.Error("another namespace is answered")
 	}
 	openIn(t, other)
@@ -107,25 +109,87 @@ func TestEachNamespaceHasItsOwnEndpoint(t *testing.T) {
 func TestAContainerAsksSoOften(t *testing.T) {
 	namespace := newNamespace(t)
 	e := openIn(t, namespace)
-	e.add(&container{id: "a", requests: newLimiter()})
-	e.add(&container{id: "b", requests: newLimiter()})
-	client, refused := inNamespace(t, namespace), 0
-	for range 3 * requestBurst { // a wrong body is refused before the pool is asked
-		request, _ := http.NewRequest(http.MethodPut, "http://"+address+"/api/a/task-protection/v1/state", strings.NewReader(strings.Repeat("x", 2*maxBody)))
+	e.add(&container{id: "a", requests: newLimiter(), changes: rate.NewLimiter(rate.Inf, 1)})
+	e.add(&container{id: "b", requests: newLimiter(), changes: rate.NewLimiter(1, 5)})
+	client := inNamespace(t, namespace)
+	put := func(id string) int { // a wrong body is refused before the pool is asked
+		request, _ := http.NewRequest(http.MethodPut, "http://"+hostPort+"/api/"+id+"/task-protection/v1/state", strings.NewReader(strings.Repeat("x", 2*maxBody)))
 		answer, err := client.Do(request)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if answer.Body.Close(); answer.StatusCode == http.StatusTooManyRequests {
-			refused++
+		answer.Body.Close()
+		return answer.StatusCode
+	}
+	for name, ask := range map[string]func() int{
+		"a container":  func() int { return put("a") },
+		"unknown ids":  func() int { status, _ := get(t, client, "/v4/unknown"); return status },
+		"other places": func() int { status, _ := get(t, client, "/latest/meta-data"); return status },
+	} {
+		refused := 0
+		for range 3 * requestBurst {
+			if ask() == http.StatusTooManyRequests {
+				refused++
+			}
+		}
+		if refused == 0 {
+			t.Errorf("%s: there is no limit", name)
 		}
 	}
-	if refused == 0 {
-		t.Error("there is no limit")
+	if status := put("b"); status != http.StatusBadRequest {
+		t.Errorf("another container: %d", status)
 	}
 	e.remove("a")
-	if status, _ := get(t, client, "/v4/a"); status != http.StatusNotFound {
+	if status, _ := get(t, client, "/v4/a"); status == http.StatusOK {
 		t.Errorf("one that is gone: %d", status)
+	}
+}
+
+// What comes from elsewhere over another interface is not answered, although Linux takes it.
+func TestAnEndpointIsForItsLoopbackAlone(t *testing.T) {
+	one, other := newNamespace(t), newNamespace(t)
+	ip := func(namespace string, arguments ...string) {
+		t.Helper()
+		if out, err := exec.Command("nsenter", append([]string{"--net=" + namespace, "ip"}, arguments...)...).CombinedOutput(); err != nil {
+			t.Fatalf("ip %v: %v\n%s", arguments, err, out)
+		}
+	}
+	ip(one, "link", "add", "here", "type", "veth", "peer", "name", "there", "netns", other)
+	for namespace, device := range map[string]string{one: "here", other: "there"} {
+		ip(namespace, "link", "set", device, "up")
+	}
+	ip(one, "addr", "add", "10.9.0.1/24", "dev", "here")
+	ip(other, "addr", "add", "10.9.0.2/24", "dev", "there")
+	ip(other, "route", "add", address, "via", "10.9.0.1")
+	openIn(t, one)
+	get(t, inNamespace(t, one), "/")
+	if answer, err := inNamespace(t, other).Get("http://" + hostPort + "/"); err == nil {
+		t.Errorf("a neighbour is answered: %s", answer.Status)
+	}
+}
+
+// Every port of the namespace but its own is the container's, at all addresses.
+func TestAnEndpointLeavesPort80ToItsContainer(t *testing.T) {
+	namespace := newNamespace(t)
+	openIn(t, namespace)
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		handle, err := netns.GetFromPath(namespace)
+		if err == nil {
+			defer handle.Close()
+			err = netns.Set(handle)
+		}
+		if err == nil {
+			var own net.Listener
+			if own, err = net.Listen("tcp", ":80"); err == nil {
+				own.Close()
+			}
+		}
+		done <- err
+	}()
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }
 

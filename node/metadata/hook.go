@@ -2,8 +2,9 @@ package metadata
 
 import (
 	"context"
-	"fmt"
 	"strings"
+
+	"golang.org/x/time/rate"
 
 	"pinion/node/runtime"
 	"pinion/node/task"
@@ -54,10 +55,9 @@ func (h *hook) BuildSpec(s *task.Start) error {
 		return &task.StartError{Kind: "ContainerNetworkingError", Container: s.Container, Err: err}
 	}
 	for name, path := range map[string]string{"ECS_CONTAINER_METADATA_URI": "/v3/", "ECS_CONTAINER_METADATA_URI_V4": "/v4/", "ECS_AGENT_URI": "/api/"} {
-		s.SetEnv(name, "http://"+address+path+id)
+		s.SetEnv(name, "http://"+hostPort+path+id)
 	}
 	setUnlessThere(s, "AWS_EXECUTION_ENV", "AWS_ECS_EC2")
-	exceptFromProxy(s)
 	return nil
 }
 
@@ -66,7 +66,7 @@ func (h *hook) open(namespace, dir string, of *task.Container, ip string) (id st
 	if id, err = idOf(dir); err != nil {
 		return "", err
 	}
-	c := &container{id: id, of: of, service: h.service, address: ip, requests: newLimiter(), before: map[string]runtime.Use{}, taskID: h.task.ID}
+	c := &container{id: id, of: of, service: h.service, address: ip, requests: newLimiter(), changes: rate.NewLimiter(1, 10), taskID: h.task.ID}
 	c.taskARN = h.service.arn("task/" + h.task.Cluster + "/" + h.task.ID)
 	return id, h.service.serve(namespace, c, of.ID)
 }
@@ -102,19 +102,4 @@ func setUnlessThere(s *task.Start, name, value string) {
 		}
 	}
 	s.SetEnv(name, value)
-}
-
-// exceptFromProxy keeps a container with a proxy in its environment from sending requests for the endpoint to that: the SDKs of Amazon would.
-func exceptFromProxy(s *task.Start) {
-	values := map[string]string{}
-	for _, known := range s.Spec.Env {
-		name, value, _ := strings.Cut(known, "=")
-		values[name] = value
-	}
-	for proxy, except := range map[string]string{"HTTP_PROXY": "NO_PROXY", "http_proxy": "no_proxy"} {
-		if values[proxy] == "" || strings.Contains(values[except], address) {
-			continue
-		}
-		s.SetEnv(except, strings.TrimPrefix(fmt.Sprint(values[except], ",", address), ","))
-	}
 }

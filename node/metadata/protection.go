@@ -24,8 +24,11 @@ type protectionInput struct {
 
 type protectionAnswer struct {
 	Protection *protectionDocument `json:"protection,omitempty"`
+	Failure    *protectionFailure  `json:"failure,omitempty"`
 	Error      *protectionError    `json:"error,omitempty"`
 }
+
+type protectionFailure struct{ Arn, Reason string }
 
 type protectionDocument struct {
 	ProtectionEnabled bool
@@ -43,6 +46,10 @@ func (c *container) protection(w http.ResponseWriter, r *http.Request) { c.answe
 
 // protect keeps the task from being stopped by its service, or ends that.
 func (c *container) protect(w http.ResponseWriter, r *http.Request) {
+	if !c.changes.Allow() {
+		reply(w, http.StatusTooManyRequests, "too many requests")
+		return
+	}
 	var in protectionInput
 	text := new(bytes.Buffer)
 	_, err := text.ReadFrom(r.Body)
@@ -76,9 +83,14 @@ func (c *container) protect(w http.ResponseWriter, r *http.Request) {
 func (c *container) answerProtection(w http.ResponseWriter, r *http.Request, until *time.Time) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), callTimeout) // a client that has sent everything may have closed its direction
 	defer cancel()
-	protected, err := c.service.config.Protection(ctx, c.taskID, until)
-	if err != nil {
-		reply(w, http.StatusBadRequest, protectionAnswer{Error: &protectionError{Arn: c.taskARN, Code: "InvalidParameterException", Message: err.Error()}})
+	protected, refusal, err := c.service.config.Protection(ctx, c.taskID, until)
+	switch {
+	case err != nil:
+		c.service.config.Log.Warn("a task was not told of its protection", "task", c.taskID, "error", err)
+		reply(w, http.StatusInternalServerError, protectionAnswer{Error: &protectionError{Arn: c.taskARN, Code: "ServerException", Message: "the pool does not answer: try again"}})
+		return
+	case refusal != "":
+		reply(w, http.StatusOK, protectionAnswer{Failure: &protectionFailure{c.taskARN, refusal}})
 		return
 	}
 	reply(w, http.StatusOK, protectionAnswer{Protection: &protectionDocument{ProtectionEnabled: protected.After(time.Now()), ExpirationDate: moment(protected), TaskArn: c.taskARN}})

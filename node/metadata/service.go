@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,14 +27,17 @@ type Config struct {
 	Network runtime.Network
 	// Usage is what a running container uses.
 	Usage func(ctx context.Context, containerID string) (runtime.Use, error)
-	// Protection is until when a task of this host is protected from its service, after it was set if until is not nil; zero: it is not.
-	Protection func(ctx context.Context, taskID string, until *time.Time) (time.Time, error)
+	// Protection is until when a task of this host is protected from its service, after it was set if until is not nil; zero: it is not. refusal is ECS's
+	// reason for a task that cannot be protected.
+	Protection func(ctx context.Context, taskID string, until *time.Time) (protected time.Time, refusal string, err error)
 	Log        *slog.Logger
 }
 
 // Service has the endpoints of a host.
 type Service struct {
 	config Config
+
+	samples samples
 
 	mu        sync.Mutex
 	endpoints map[string]*endpoint // by the path of their network namespace; that of the host by ""
@@ -77,6 +81,7 @@ func (s *Service) serve(namespace string, c *container, containerID string) erro
 
 // end ends what serves a container, and its endpoint with the last one.
 func (s *Service) end(containerID string) {
+	s.samples.forget(containerID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	where, known := s.serves[containerID]
@@ -118,6 +123,16 @@ func (s *Service) zone() string { return cmp.Or(s.config.Zone, s.config.Region+"
 func (s *Service) nameOfService(t *spec.Task) string {
 	_, name, _ := strings.Cut(t.Group, ":")
 	return name
+}
+
+// logOptions are the options of a container's logs, of awslogs with its stream, which programs find their logs by.
+func (s *Service) logOptions(taskID string, def *spec.ContainerDefinition) map[string]string {
+	options := maps.Clone(def.LogConfiguration.Options)
+	if group, prefix := def.LogConfiguration.Awslogs(); group != "" {
+		options["awslogs-region"] = cmp.Or(options["awslogs-region"], s.config.Region)
+		options["awslogs-stream"] = strings.TrimPrefix(prefix+"/"+def.Name+"/"+taskID, "/")
+	}
+	return options
 }
 
 // idFile has the id in the addresses of a container, in its directory: it stays the same when Pinion starts anew.

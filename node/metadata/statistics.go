@@ -32,13 +32,16 @@ type cpuDocument struct {
 }
 
 type cpuUsageDocument struct {
-	Total int64 `json:"total_usage"` // ns
+	Total  int64 `json:"total_usage"` // ns, as all
+	User   int64 `json:"usage_in_usermode"`
+	Kernel int64 `json:"usage_in_kernelmode"`
 }
 
 type memoryDocument struct {
-	Usage int64            `json:"usage"`
-	Limit int64            `json:"limit,omitempty"`
-	Stats map[string]int64 `json:"stats"`
+	Usage    int64            `json:"usage"`
+	MaxUsage int64            `json:"max_usage"`
+	Limit    int64            `json:"limit"`
+	Stats    map[string]int64 `json:"stats"`
 }
 
 type processesDocument struct {
@@ -64,7 +67,8 @@ type ratesDocument struct {
 func (c *container) statistics(w http.ResponseWriter, r *http.Request) {
 	document, err := c.measure(r.Context(), c.of)
 	if err != nil {
-		reply(w, http.StatusInternalServerError, "no statistics of this container: "+err.Error())
+		c.service.config.Log.Debug("a container was not told what it uses", "container", c.of.ID, "error", err)
+		reply(w, http.StatusInternalServerError, "the container does not run, or its host cannot measure it")
 		return
 	}
 	reply(w, http.StatusOK, document)
@@ -79,29 +83,27 @@ func (c *container) taskStatistics(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, all)
 }
 
-// measure is what a container uses now, beside what it used when it was asked for last: clients compare the two.
+// measure is what a container uses now, beside what it used before: clients compare the two.
 func (c *container) measure(ctx context.Context, of *task.Container) (*statisticsDocument, error) {
-	now, err := c.service.config.Usage(ctx, of.ID)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	before, now, err := c.service.samples.take(ctx, of.ID, c.service.config.Usage)
 	if err != nil {
 		return nil, err
 	}
-	c.mu.Lock()
-	before, known := c.before[of.ID]
-	c.before[of.ID] = now
-	c.mu.Unlock()
-	if !known { // since its start
-		started := task.Describe(of).StartedAt
-		before = runtime.Use{At: started, CPUs: now.CPUs, MachineCPU: max(0, now.MachineCPU-now.At.Sub(started)*time.Duration(now.CPUs))}
+	limit := of.Def.Memory << 20
+	if limit == 0 {
+		limit = now.MemoryMax
 	}
 	return &statisticsDocument{
 		Name: of.ID, ID: of.ID, Read: now.At.UTC(), PreRead: before.At.UTC(), CPU: cpu(now), PreCPU: cpu(before), Processors: now.CPUs,
-		Memory:    memoryDocument{Usage: now.Memory, Limit: of.Def.Memory << 20, Stats: map[string]int64{}},
+		Memory:    memoryDocument{Usage: now.Memory, MaxUsage: max(now.PeakMemory, now.Memory), Limit: limit, Stats: map[string]int64{}},
 		Processes: processesDocument{now.Processes}, Networks: networks(now), NetworkRates: rates(before, now),
 	}, nil
 }
 
 func cpu(u runtime.Use) cpuDocument {
-	return cpuDocument{Usage: cpuUsageDocument{int64(u.CPU)}, System: int64(u.MachineCPU), CPUs: u.CPUs}
+	return cpuDocument{Usage: cpuUsageDocument{int64(u.CPU), int64(u.UserCPU), int64(u.KernelCPU)}, System: int64(u.MachineCPU), CPUs: u.CPUs}
 }
 
 func networks(u runtime.Use) map[string]trafficDocument {
@@ -115,7 +117,7 @@ func networks(u runtime.Use) map[string]trafficDocument {
 // rates are those between two samples; nil where nothing is known.
 func rates(before, now runtime.Use) *ratesDocument {
 	seconds := now.At.Sub(before.At).Seconds()
-	if now.Interfaces == nil || seconds <= 0 {
+	if now.Interfaces == nil || before.Interfaces == nil || seconds <= 0 {
 		return nil
 	}
 	var r ratesDocument

@@ -6,9 +6,13 @@ import "time"
 type Use struct {
 	At         time.Time
 	CPU        time.Duration // of the container, since its start
+	UserCPU    time.Duration // the part of it that was spent in its programs
+	KernelCPU  time.Duration // the part of it that was spent in the kernel
 	MachineCPU time.Duration // of the machine, on all CPUs and idle or not, since its start
 	CPUs       int           // of the machine
 	Memory     int64         // bytes, without what the kernel can drop at once
+	PeakMemory int64         // the most that it has had, in bytes; 0 where the kernel does not tell
+	MemoryMax  int64         // of the machine, in bytes
 	Processes  int
 	Interfaces map[string]Traffic // of its network namespace, by name; nil: it has the network of the host
 }

@@ -20,7 +20,7 @@ const (
 	// metadataRequests is how many requests one measurement makes, and metadataPace the time between two: an endpoint answers 40 a second.
 	metadataRequests = 400
 	metadataPace     = 26 * time.Millisecond
-	metadataAddress  = "http://169.254.170.2/v4/"
+	metadataAddress  = "http://169.254.170.2:51679/v4/"
 )
 
 // measureMetadata times a request of a container at its task metadata endpoint, in turns with one of the same size at a bare server of net/http, each

@@ -18,7 +18,7 @@ func (h *host) ask(t testing.TB, id, address string) document {
 // request is the status line and the body of a request that a container makes at the endpoint.
 func (h *host) request(t testing.TB, id, method, path, body string) (status, text string) {
 	t.Helper()
-	raw := fmt.Sprintf(`printf '%s %s HTTP/1.0\r\nContent-Length: %d\r\n\r\n%%s' '%s' | nc 169.254.170.2 80`, method, path, len(body), body)
+	raw := fmt.Sprintf(`printf '%s %s HTTP/1.0\r\nContent-Length: %d\r\n\r\n%%s' '%s' | nc 169.254.170.2 51679`, method, path, len(body), body)
 	out := h.pinion(t, "exec", id, "--", "sh", "-c", strings.ReplaceAll(raw, "$ID", `'"${ECS_AGENT_URI##*/}"'`))
 	head, text, _ := strings.Cut(out, "\r\n\r\n")
 	_, status, _ = strings.Cut(strings.SplitN(head, "\r\n", 2)[0], " ")
@@ -106,7 +106,7 @@ func TestAContainerIsToldOfNoOtherOne(t *testing.T) {
 	one, other := h.runBridged(t, "metadata-one", "bridge"), h.runBridged(t, "metadata-two", "bridge")
 	address := strings.TrimSpace(h.pinion(t, "exec", other, "--", "sh", "-c", "echo $ECS_CONTAINER_METADATA_URI_V4"))
 	for path, want := range map[string]string{
-		strings.TrimPrefix(address, "http://169.254.170.2"): "404", "/v4/": "404", "/v4/$ID/../..": "307", "/v4/" + strings.Repeat("0", 32): "404", "/v4/$ID/task": "200", "/": "404",
+		strings.TrimPrefix(address, "http://169.254.170.2:51679"): "404", "/v4/": "404", "/v4/$ID/../..": "307", "/v4/" + strings.Repeat("0", 32): "404", "/v4/$ID/task": "200", "/": "404",
 		"/v4/" + strings.Repeat("x", 20000): "431", "/v2/credentials/$ID": "404",
 	} {
 		if status, text := h.request(t, one, "GET", path, ""); !strings.HasPrefix(status, want) || want != "200" && strings.Contains(text, other) {
@@ -137,10 +137,25 @@ func TestTheEndpointIsThereWhenPiniosRestarts(t *testing.T) {
 	})
 }
 
+// Programs listen at every address of port 80, which no endpoint may take from them.
+func TestATaskServesPort80BesideItsEndpoint(t *testing.T) {
+	h := sharedHost(t)
+	for _, mode := range []string{"bridge", "host"} {
+		h.registerShell(t, "port-80", 0, "exec httpd -f -v -p 80", object{"networkMode": mode})
+		id := lastPart(h.mustCall(t, "RunTask", object{"taskDefinition": "port-80"}).text("tasks", 0, "taskArn"))
+		h.waitStatus(t, id, "RUNNING")
+		eventually(t, "it serves in "+mode, func() bool {
+			out, err := h.tryPinion("exec", id, "--", "sh", "-c", "wget -qO- http://127.0.0.1/none 2>&1; wget -qO- $ECS_CONTAINER_METADATA_URI_V4")
+			return err == nil && strings.Contains(out, "404 Not Found") && strings.Contains(out, id)
+		})
+		h.pinion(t, "stop", "--force", id)
+	}
+}
+
 func TestATaskProtectsItself(t *testing.T) {
 	h := sharedHost(t)
 	alone := h.runBridged(t, "unprotected", "bridge")
-	if status, text := h.request(t, alone, "PUT", "/api/$ID/task-protection/v1/state", `{"ProtectionEnabled":true}`); !strings.HasPrefix(status, "400") || decode(t, text).text("error", "Code") == "" {
+	if status, text := h.request(t, alone, "PUT", "/api/$ID/task-protection/v1/state", `{"ProtectionEnabled":true}`); !strings.HasPrefix(status, "200") || decode(t, text).text("failure", "Reason") != "TASK_NOT_VALID" {
 		t.Errorf("a task of no service: %s %s", status, text)
 	}
 	h.registerShell(t, "protected", 0, "trap exit TERM; sleep 3600 & wait", object{"networkMode": "bridge"})

@@ -189,7 +189,11 @@ func taskHooks(h *host, zone string) func(spec.Assignment) []task.Hook {
 	source := secrets.Source{Pool: server.Secrets{Member: h.member}.OfTask, Commands: h.config.Containers.SecretCommands, Printed: recordPrinted(h.audit), Log: h.log}
 	endpoints := metadata.New(metadata.Config{
 		Region: api.DefaultRegion, Zone: zone, Network: h.network, Usage: containerd.Meter{Runtime: h.runtime}.Container,
-		Protection: server.TaskProtection{Member: h.member}.Until, Log: h.log,
+		Protection: func(ctx context.Context, taskID string, until *time.Time) (time.Time, string, error) {
+			is, err := server.TaskProtection{Member: h.member}.Of(ctx, taskID, until)
+			return is.Until, is.Refusal, err
+		},
+		Log: h.log,
 	})
 	h.onClose(endpoints.Close)
 	return func(a spec.Assignment) []task.Hook { return append(source.Hooks(a), endpoints.Hooks(a)...) }

@@ -37,6 +37,8 @@ type Manager interface {
 	// Usage is the CPU time that the group has taken since it was made, and the memory in bytes that it holds without what the kernel can drop at
 	// once; not ok when the group does not exist.
 	Usage(group string) (cpu time.Duration, memory int64, ok bool)
+	// CPUTimes is the part of that time that was spent in the programs, and in the kernel for them.
+	CPUTimes(group string) (user, kernel time.Duration)
 	// Processes lists the processes in the group and its subgroups; none when the group does not exist.
 	Processes(group string) ([]int, error)
 	// Remove removes an empty group. A missing group, or one that is not empty and stays, is not an error.

@@ -73,13 +73,20 @@ func (g v1) Usage(group string) (cpu time.Duration, memory int64, ok bool) {
 	return g.cpuTime(group), max(used, 0), true
 }
 
-// cpuTime is by cpuacct, which is mostly mounted with cpu.
 func (g v1) cpuTime(group string) time.Duration {
-	mount := g.mounts["cpuacct"]
-	if mount == "" {
-		mount = g.mounts["cpu"]
+	return time.Duration(readNumber(g.cpuacct(group) + "/cpuacct.usage"))
+}
+
+func (g v1) CPUTimes(group string) (user, kernel time.Duration) {
+	return time.Duration(readNumber(g.cpuacct(group) + "/cpuacct.usage_user")), time.Duration(readNumber(g.cpuacct(group) + "/cpuacct.usage_sys"))
+}
+
+// cpuacct is the group's directory where CPU times are, mostly mounted with cpu.
+func (g v1) cpuacct(group string) string {
+	if mount := g.mounts["cpuacct"]; mount != "" {
+		return mount + group
 	}
-	return time.Duration(readNumber(mount + group + "/cpuacct.usage"))
+	return g.mounts["cpu"] + group
 }
 
 func (g v1) Processes(group string) ([]int, error) {

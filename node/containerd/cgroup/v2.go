@@ -56,6 +56,11 @@ func (g v2) Usage(group string) (cpu time.Duration, memory int64, ok bool) {
 	return cpu, max(memory, 0), true
 }
 
+func (g v2) CPUTimes(group string) (user, kernel time.Duration) {
+	stat := g.root + group + "/cpu.stat"
+	return time.Duration(readCounter(stat, "user_usec")) * time.Microsecond, time.Duration(readCounter(stat, "system_usec")) * time.Microsecond
+}
+
 func (g v2) Processes(group string) ([]int, error) { return listProcesses(g.root + group) }
 
 func (g v2) Remove(group string) error { return removeGroup(g.root + group) }

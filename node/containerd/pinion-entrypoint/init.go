@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"os/signal"
 	"slices"
@@ -14,13 +13,27 @@ import (
 const signalled = 128
 
 // ownSignals are not handed on: those of this process's own runtime, of its children, and of a terminal that it does not use.
-var ownSignals = []os.Signal{unix.SIGURG, unix.SIGCHLD, unix.SIGTTIN, unix.SIGTTOU, unix.SIGPIPE}
+var ownSignals = []syscall.Signal{unix.SIGURG, unix.SIGCHLD, unix.SIGTTIN, unix.SIGTTOU, unix.SIGPIPE, unix.SIGKILL, unix.SIGSTOP}
+
+// lastSignal is the last of the real-time signals; 32 and 33 are the C library's.
+const lastSignal = 64
+
+// handedOn are the signals that the command gets.
+func handedOn() (all []os.Signal) {
+	for number := syscall.Signal(1); number <= lastSignal; number++ {
+		if !slices.Contains(ownSignals, number) && number != 32 && number != 33 {
+			all = append(all, number)
+		}
+	}
+	return all
+}
 
 // runInit runs the command, hands signals on to it, and reaps every process that ends, until the command has ended. It returns its exit code. The error
 // says that it did not start.
 func runInit(path string, command, env []string) (code int, err error) {
-	signals := make(chan os.Signal, 64)
-	signal.Notify(signals)                                  // before the command is there: none is lost
+	signals, children := make(chan os.Signal, 64), make(chan os.Signal, 1) // however many children end, one signal is enough
+	signal.Notify(signals, handedOn()...)                                  // before the command is there: none is lost
+	signal.Notify(children, unix.SIGCHLD)
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // for a container in the process ids of the host
 	attributes := &syscall.SysProcAttr{Setpgid: true}
 	if _, err := unix.IoctlGetTermios(unix.Stdin, unix.TCGETS); err == nil {
@@ -30,18 +43,18 @@ func runInit(path string, command, env []string) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	for got := range signals {
-		if got == unix.SIGCHLD {
+	for {
+		select {
+		case got := <-signals:
+			if number, is := got.(syscall.Signal); is {
+				_ = unix.Kill(child, number) // it may have ended just now
+			}
+		case <-children:
 			if status, ended := reap(child); ended {
 				return exitCode(status), nil
 			}
-			continue
-		}
-		if number, is := got.(syscall.Signal); is && !slices.Contains(ownSignals, got) {
-			_ = unix.Kill(child, number) // it may have ended just now
 		}
 	}
-	return 0, errors.New("no more signals")
 }
 
 // reap takes in all processes that have ended, and reports whether the command is one of them, with its status.

@@ -1,0 +1,67 @@
+package metadata
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"pinion/node/runtime"
+)
+
+// sampleInterval is how long a sample is good for: all that ask within it are told the same, and two that are compared are so far apart at least.
+const sampleInterval = time.Second
+
+// samples are the last two of each container.
+type samples struct {
+	mu   sync.Mutex
+	last map[string]*pair // by container id
+}
+
+// pair is what a container used at two moments.
+type pair struct {
+	mu          sync.Mutex
+	before, now runtime.Use
+}
+
+// take is what a container uses now and what it used before. The first time, and after it was restarted, that is its start, when it had used nothing.
+func (s *samples) take(ctx context.Context, id string, usage func(context.Context, string) (runtime.Use, error)) (before, now runtime.Use, err error) {
+	p := s.of(id)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if time.Since(p.now.At) < sampleInterval {
+		return p.before, p.now, nil
+	}
+	now, err = usage(ctx, id)
+	if err != nil {
+		return before, now, err
+	}
+	if p.before = p.now; p.before.At.IsZero() || now.CPU < p.before.CPU {
+		p.before = beginning(now)
+	}
+	p.now = now
+	return p.before, now, nil
+}
+
+// beginning is a moment before a sample at which a container had used nothing: so long before that it can have used what it has.
+func beginning(now runtime.Use) runtime.Use {
+	ago := max(sampleInterval, now.CPU)
+	return runtime.Use{At: now.At.Add(-ago), CPUs: now.CPUs, MachineCPU: max(0, now.MachineCPU-ago*time.Duration(now.CPUs))}
+}
+
+func (s *samples) of(id string) *pair {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last == nil {
+		s.last = map[string]*pair{}
+	}
+	if s.last[id] == nil {
+		s.last[id] = &pair{}
+	}
+	return s.last[id]
+}
+
+func (s *samples) forget(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.last, id)
+}
