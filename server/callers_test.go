@@ -169,6 +169,8 @@ func (r *rightsTest) secrets() map[string]any {
 		pathHostKey:              struct{}{},
 		pathRoot:                 strings.Repeat("0", 64),
 		pathACME:                 acmeCall{Do: "get", Key: "www.example.org"},
+		pathSecrets:              secretsCall{Task: "task", Containers: []string{"main"}},
+		pathProtection:           protectionCall{Task: "task", Until: new(time.Now())},
 		dispatch.PathLease:       map[string]any{"host": victim.ID, "request": spec.VirtualIPRequest{IP: "192.0.2.1", Released: 1}},
 		pathAPI + "v1/ListTasks": struct{}{},
 	}
