@@ -48,7 +48,7 @@ func (c *container) describeTask() taskDocument {
 	d := task.Describe(c.of)
 	t, definition, report := d.Task, d.Definition, d.Report
 	document := taskDocument{
-		Cluster: c.service.arn("cluster/" + t.Cluster), TaskARN: c.service.arn("task/" + t.Cluster + "/" + t.ID),
+		Cluster: c.service.arn("cluster/" + t.Cluster), TaskARN: c.taskARN,
 		Family: definition.Family, Revision: revisionText(definition), DesiredStatus: desired(d), KnownStatus: string(report.Status),
 		PullStartedAt: moment(report.Times.PullStarted), PullStoppedAt: moment(report.Times.PullStopped), ExecutionStoppedAt: moment(report.Times.ExecutionStopped),
 		AvailabilityZone: c.service.zone(), LaunchType: cmp.Or(t.LaunchType, "EC2"), Containers: []containerDocument{},
@@ -77,7 +77,7 @@ func (c *container) describe(of *task.Container) containerDocument {
 		document.Labels[name] = value
 	}
 	for name, value := range map[string]string{
-		"cluster": c.service.arn("cluster/" + t.Cluster), "container-name": def.Name, "task-arn": c.service.arn("task/" + t.Cluster + "/" + t.ID),
+		"cluster": c.service.arn("cluster/" + t.Cluster), "container-name": def.Name, "task-arn": c.taskARN,
 		"task-definition-family": definition.Family, "task-definition-version": revisionText(definition),
 	} {
 		document.Labels["com.amazonaws.ecs."+name] = value

@@ -3,7 +3,6 @@ package metadata
 import (
 	"encoding/json"
 	"log/slog"
-	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -27,9 +26,8 @@ const (
 
 // endpoint is what listens in one network namespace, for the containers in it.
 type endpoint struct {
-	listener net.Listener
-	server   *http.Server
-	unknown  *rate.Limiter // requests with an id that is no container's
+	server  *http.Server
+	unknown *rate.Limiter // requests with an id that is no container's
 
 	mu         sync.RWMutex
 	containers map[string]*container // by the id in their addresses
@@ -41,7 +39,7 @@ func open(namespace string, log *slog.Logger) (*endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &endpoint{listener: listener, unknown: newLimiter(), containers: map[string]*container{}}
+	e := &endpoint{unknown: newLimiter(), containers: map[string]*container{}}
 	clients := maxClients
 	if namespace == "" {
 		clients = maxClientsOnHost
@@ -56,9 +54,7 @@ func open(namespace string, log *slog.Logger) (*endpoint, error) {
 	}
 	mux.HandleFunc("GET /api/{id}/task-protection/v1/state", e.of((*container).protection))
 	mux.HandleFunc("PUT /api/{id}/task-protection/v1/state", e.of((*container).protect))
-	mux.HandleFunc("/", e.of(func(_ *container, w http.ResponseWriter, _ *http.Request) {
-		reply(w, http.StatusNotFound, "404 page not found")
-	}))
+	mux.HandleFunc("/", e.of(nil)) // without an id it is about no container
 	e.server = &http.Server{
 		Handler: mux, ReadTimeout: ioTimeout, WriteTimeout: ioTimeout, IdleTimeout: maxIdle, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
