@@ -137,6 +137,8 @@ func TestAnAgentSpeaksForItselfAlone(t *testing.T) {
 		pathACME:                "no listener has the certificate",
 		pathRenew:               "request",
 		pathAdmit:               "PEM",
+		pathSecrets:             "the task cannot have it",
+		pathProtection:          spec.ReasonMissing,
 	}
 	allowed := []string{membership.PathStats, membership.PathRole, membership.PathPoolInfo, pathHostKey, pathRoot, pathAPI + "v1/ListTasks"}
 	for path, in := range r.secrets() {
@@ -146,6 +148,19 @@ func TestAnAgentSpeaksForItselfAlone(t *testing.T) {
 			t.Errorf("%s answers %d %s", path, status, text)
 		case !is && (status != http.StatusOK || !slices.Contains(allowed, path)):
 			t.Errorf("%s has no line in this test, and answers %d %s", path, status, text)
+		}
+	}
+
+	// Of another host's task it gets neither the secrets nor the protection.
+	for path, k := range map[string]struct {
+		in  any
+		why string
+	}{
+		pathSecrets:    {secretsCall{Task: task.ID, Containers: []string{"main"}}, admission.ErrForeignTask.Error()},
+		pathProtection: {protectionCall{Task: task.ID, Until: new(time.Now().Add(time.Hour))}, spec.ReasonMissing},
+	} {
+		if _, text := agent.post(t, peer.Peer, path, k.in); !strings.Contains(string(text), k.why) {
+			t.Errorf("%s of another host's task answers %s", path, text)
 		}
 	}
 
