@@ -90,7 +90,7 @@ func wantRefused(t *testing.T, got reply, field string) {
 		Message string `json:"message"`
 	}
 	got.decode(t, &refusal)
-	if got.Code != 400 || refusal.Type != "ClientException" || !strings.HasPrefix(refusal.Message, field+" is not supported by Pinion yet") {
+	if got.Code != 400 || refusal.Type != "ClientException" || !strings.HasPrefix(refusal.Message, field+" is not supported by Pinion") {
 		t.Errorf("%s: %d %s", field, got.Code, got.Body)
 	}
 }

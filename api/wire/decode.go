@@ -17,8 +17,8 @@ const (
 	Strict                    // an error that suggests the nearest known field
 )
 
-// Unsupported is the type of a field that ECS has and Pinion does not support yet. Absent and empty values pass; any other
-// value is refused by name, with the reason in the tag `why`, so that nothing is dropped in silence.
+// Unsupported is the type of a field that ECS has and Pinion does not support. Absent and empty values pass; any other value is
+// refused by name, so that nothing is dropped in silence: with the reason in the tag `why` for now, with that in the tag `never` for good.
 type Unsupported struct{}
 
 // Long is the type of a field that takes a 64-bit integer. All other integers have to fit ECS's 32 bits.
@@ -90,7 +90,7 @@ func (d decoder) structure(path string, object map[string]any, target reflect.Va
 			continue
 		case field.Type == reflect.TypeFor[Unsupported]():
 			if !empty(object[name]) {
-				return unsupported(at, field.Tag.Get("why"))
+				return unsupported(at, field.Tag)
 			}
 			continue
 		}
@@ -222,7 +222,11 @@ func ancestor(path string, depth int) string {
 	return name
 }
 
-func unsupported(path, why string) error {
+func unsupported(path string, tag reflect.StructTag) error {
+	if why := tag.Get("never"); why != "" {
+		return Errorf(Client, "%s is not supported by Pinion: %s. Remove the field.", path, why)
+	}
+	why := tag.Get("why")
 	if why != "" {
 		why = ": " + why
 	}

@@ -39,6 +39,7 @@ type outer struct {
 	Free    any               `json:"free"`
 	Yes     bool              `json:"yes"`
 	Never   Unsupported       `json:"never" why:"not today"`
+	Gone    Unsupported       `json:"gone" never:"it belongs to nobody"`
 }
 
 func TestEmbeddedFieldsAndPointers(t *testing.T) {
@@ -61,6 +62,7 @@ func TestDecodingNamesWhatIsWrong(t *testing.T) {
 		`{"options":{"a":true}}`: "SerializationException: options.a must be a string, not true or false",
 		`{"yes":"yes"}`:          "SerializationException: yes must be true or false, not a string",
 		`{"never":1}`:            "ClientException: never is not supported by Pinion yet: not today. Remove the field.",
+		`{"gone":1}`:             "ClientException: gone is not supported by Pinion: it belongs to nobody. Remove the field.",
 		`{"Name":"n"}`:           `ClientException: unknown field Name: did you mean "name"?`,
 		`{"a":1`:                 "SerializationException: the body is not valid JSON: it ends too early",
 		`{"a":1,}`:               "SerializationException: the body is not valid JSON: invalid character '}' looking for beginning of object key string (line 1, column 8)",

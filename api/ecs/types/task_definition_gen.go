@@ -22,11 +22,11 @@ type RegisterTaskDefinitionInput struct {
 	Tags                    []spec.Tag                 `json:"tags"`
 	PIDMode                 string                     `json:"pidMode"`
 	IPCMode                 string                     `json:"ipcMode"`
-	ProxyConfiguration      wire.Unsupported           `json:"proxyConfiguration" why:"it belongs to AWS App Mesh"`
-	InferenceAccelerators   wire.Unsupported           `json:"inferenceAccelerators" why:"GPUs are asked for with resourceRequirements"`
-	EphemeralStorage        wire.Unsupported           `json:"ephemeralStorage" why:"it belongs to Fargate"`
+	ProxyConfiguration      wire.Unsupported           `json:"proxyConfiguration" never:"it belongs to AWS App Mesh, which ended; names of services are made with serviceConnectConfiguration"`
+	InferenceAccelerators   wire.Unsupported           `json:"inferenceAccelerators" never:"it belongs to Amazon Elastic Inference, which ended; GPUs are asked for with resourceRequirements"`
+	EphemeralStorage        wire.Unsupported           `json:"ephemeralStorage" never:"it belongs to Fargate; a task has the disk of its host, and tmpfs of linuxParameters has a size"`
 	RuntimePlatform         *spec.RuntimePlatform      `json:"runtimePlatform"`
-	EnableFaultInjection    wire.Unsupported           `json:"enableFaultInjection" why:"there is no fault injection service here"`
+	EnableFaultInjection    wire.Unsupported           `json:"enableFaultInjection" never:"faults are injected by AWS Fault Injection Service, which has no part in machines of your own"`
 	Version                 any                        `json:"version"` // of a compose file; it means nothing here
 }
 

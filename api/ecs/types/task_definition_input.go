@@ -23,7 +23,7 @@ type ContainerDefinitionInput struct {
 	RepositoryCredentials wire.Unsupported             `json:"repositoryCredentials" why:"hosts log in to registries with their own credentials"`
 	Firelens              wire.Unsupported             `json:"firelensConfiguration" why:"logs are kept by the host"`
 	Links                 wire.Unsupported             `json:"links" why:"containers find one another by published ports, or share the host's network with networkMode host"`
-	CredentialSpecs       wire.Unsupported             `json:"credentialSpecs" why:"there is no Active Directory here"`
+	CredentialSpecs       wire.Unsupported             `json:"credentialSpecs" never:"it is for containers of Windows, and hosts run Linux; tickets of Kerberos come in a volume"`
 	DisableNetworking     wire.Unsupported             `json:"disableNetworking" why:"set networkMode to none"`
 }
 
@@ -67,9 +67,9 @@ type VolumeInput struct {
 	spec.Volume
 	Docker             wire.Unsupported `json:"dockerVolumeConfiguration" why:"volumes are directories of the host, or scratch space of the task"`
 	EFS                wire.Unsupported `json:"efsVolumeConfiguration" why:"volumes are directories of the host, or scratch space of the task"`
-	FSx                wire.Unsupported `json:"fsxWindowsFileServerVolumeConfiguration" why:"volumes are directories of the host, or scratch space of the task"`
-	S3Files            wire.Unsupported `json:"s3filesVolumeConfiguration" why:"volumes are directories of the host, or scratch space of the task"`
-	ConfiguredAtLaunch wire.Unsupported `json:"configuredAtLaunch" why:"volumes are directories of the host, or scratch space of the task"`
+	FSx                wire.Unsupported `json:"fsxWindowsFileServerVolumeConfiguration" never:"it is for containers of Windows, and hosts run Linux"`
+	S3Files            wire.Unsupported `json:"s3filesVolumeConfiguration" never:"it mounts a file system of Amazon S3 Files, which is in AWS alone; a directory of the host, or NFS by efsVolumeConfiguration, is here"`
+	ConfiguredAtLaunch wire.Unsupported `json:"configuredAtLaunch" never:"it makes a volume of Amazon EBS at the launch, which is in AWS alone; a directory of the host by host.sourcePath is here"`
 }
 
 // ResourceRequirementInput is ECS's ResourceRequirement in an input, and the form with count and capabilities that some

@@ -118,6 +118,10 @@ func (g *generator) field(to *bytes.Buffer, s structure, decided overlay, member
 		fmt.Fprintf(to, "%s wire.Unsupported `json:%q why:%q`\n", goName(member.Name), member.Name, why)
 		return
 	}
+	if why, refused := decided.Never[member.Name]; refused && s.input {
+		fmt.Fprintf(to, "%s wire.Unsupported `json:%q never:%q`\n", goName(member.Name), member.Name, why)
+		return
+	}
 	var goType, option string
 	if given, ok := decided.Types[member.Name]; ok {
 		goType, option, _ = strings.Cut(given, ",")

@@ -11,6 +11,7 @@ type overlay struct {
 	Optional string            // members of an answer that are left out when they are empty
 	Types    map[string]string // Go types of members that differ from their shapes'
 	Refused  map[string]string // members of an input that are refused, with the reason
+	Never    map[string]string // the same for good: the reason stays true on machines that one owns
 	LeftOut  map[string]string // members of an answer that are never shown, by the reason for it
 	Own      []own             // members that Pinion has and the model has not
 }
@@ -119,9 +120,11 @@ var inputs = map[string]overlay{
 	"ContainerOverride":   {Go: "ContainerOverrideInput"},
 	"Volume":              {Go: "VolumeInput"},
 	"RegisterTaskDefinitionRequest": {
-		Refused: map[string]string{
-			"proxyConfiguration": "it belongs to AWS App Mesh", "inferenceAccelerators": askForGPUs,
-			"ephemeralStorage": noFargate, "enableFaultInjection": "there is no fault injection service here",
+		Never: map[string]string{
+			"proxyConfiguration":    "it belongs to AWS App Mesh, which ended; names of services are made with serviceConnectConfiguration",
+			"inferenceAccelerators": "it belongs to Amazon Elastic Inference, which ended; " + askForGPUs,
+			"ephemeralStorage":      noFargate + "; a task has the disk of its host, and tmpfs of linuxParameters has a size",
+			"enableFaultInjection":  "faults are injected by AWS Fault Injection Service, which has no part in machines of your own",
 		},
 		Own: []own{{"version", "any", "of a compose file; it means nothing here"}},
 	},

@@ -115,7 +115,7 @@ func (c *comparison) members(at string, shape *model.Shape, of reflect.Type) {
 		case !there && !overlayOf(shape, false).leavesOut(member.Name):
 			c.t.Errorf("%s.%s is never answered, and nothing says why: %v has no such field", at, member.Name, of)
 		case there && field.Type == reflect.TypeFor[wire.Unsupported]():
-			if field.Tag.Get("why") == "" {
+			if field.Tag.Get("why")+field.Tag.Get("never") == "" {
 				c.t.Errorf("%s.%s is refused without a reason", at, member.Name)
 			}
 		case there:

@@ -1,0 +1,169 @@
+package ecs
+
+// works is the fate of what a test shows.
+func works(test string) fate { return fate{test: test} }
+
+const (
+	testProcess   = "node/containerd.TestWhatAContainersProcessGets"
+	testFiles     = "node/containerd.TestWhatAContainerHasOfFilesAndTerminals"
+	testLimits    = "node/containerd.TestLimits"
+	testPorts     = "node/network.TestPublishedPorts"
+	testNames     = "node/task.TestTheDefinitionsOwnNames"
+	testSecrets   = "node/secrets.TestAContainerIsGivenItsOwnSecrets"
+	testHealth    = "node.TestHealthIsWhatTheChecksFind"
+	testRestarts  = "node.TestAContainerStaysEnded"
+	testIsolation = "node.TestAHostDoesNotTakeThePoolsWord"
+
+	noRoles     = "there are no roles of AWS IAM; what a key may do is said with `pinion keys`"
+	noAppMesh   = "App Mesh of AWS, which ended"
+	linuxOnly   = "it is for containers of Windows, and hosts run Linux"
+	otherDriver = "the drivers are `awslogs` and `json-file`"
+	ownMachines = "tasks run on machines of your own, which are `EC2` or `EXTERNAL`"
+)
+
+// fates has a line for each member of a task definition, or for one that has it.
+var fates = map[string]fate{
+	"family":                    works("api/ecs.TestDefinitionsAreNumberedFoundAndListed"),
+	"taskRoleArn":               {none: noRoles},
+	"executionRoleArn":          {none: noRoles},
+	"networkMode":               works("node/task.TestNameFilesByNetworkMode"),
+	"requiresCompatibilities[]": {none: "every host is `EC2` and `EXTERNAL`"},
+	"cpu":                       works(testLimits),
+	"memory":                    works(testLimits),
+	"tags[].key":                works("api/ecs.TestTasksGetTheTagsThatTheCallAsksFor"),
+	"tags[].value":              works("api/ecs.TestTasksGetTheTagsThatTheCallAsksFor"),
+	"pidMode":                   works(testIsolation),
+	"ipcMode":                   works(testIsolation),
+	"proxyConfiguration":        {never: noAppMesh, value: `{"type":"APPMESH","containerName":"c"}`},
+	"inferenceAccelerators":     {never: "Elastic Inference of AWS, which ended", value: `[{"deviceName":"d","deviceType":"eia2.medium"}]`},
+	"ephemeralStorage":          {never: "it sizes the disk of a task on Fargate; a task here has that of its host", value: `{"sizeInGiB":30}`},
+	"enableFaultInjection":      {never: "Fault Injection Service of AWS", value: `true`},
+
+	"placementConstraints[].type":           works("server/schedule.TestConstraints"),
+	"placementConstraints[].expression":     works("server/schedule.TestConstraints"),
+	"runtimePlatform.cpuArchitecture":       works("server/schedule.TestEveryRefusalExplainsItself"),
+	"runtimePlatform.operatingSystemFamily": works("api/ecs.TestEveryValueOfATaskDefinitionIsTakenOrRefused"),
+
+	"volumes[].name":                                    works(testFiles),
+	"volumes[].host.sourcePath":                         works("node/volume.TestDirectoriesThatTasksCanMount"),
+	"volumes[].dockerVolumeConfiguration":               {today: "directories of the host by `host.sourcePath`, or scratch space of the task", value: `{"scope":"task"}`},
+	"volumes[].efsVolumeConfiguration":                  {today: "directories of the host by `host.sourcePath`, or scratch space of the task", value: `{"fileSystemId":"fs-1"}`},
+	"volumes[].s3filesVolumeConfiguration":              {never: "a file system of Amazon S3 Files is in AWS alone", value: `{"fileSystemArn":"a"}`},
+	"volumes[].fsxWindowsFileServerVolumeConfiguration": {never: linuxOnly, value: `{"fileSystemId":"fs-1"}`},
+	"volumes[].configuredAtLaunch":                      {never: "it makes a volume of Amazon EBS, which is in AWS alone", value: `true`},
+
+	"containerDefinitions[].name":                    works("node.TestATaskRunsAndEnds"),
+	"containerDefinitions[].image":                   works("node/containerd.TestWhatIsHereCostsNoNetwork"),
+	"containerDefinitions[].repositoryCredentials":   {today: "hosts log in to registries with their own credentials", value: `{"credentialsParameter":"p"}`},
+	"containerDefinitions[].cpu":                     works(testLimits),
+	"containerDefinitions[].memory":                  works(testLimits),
+	"containerDefinitions[].memoryReservation":       works("raftfsm/spec.TestDemandOf"),
+	"containerDefinitions[].links[]":                 {today: "containers find one another by published ports", value: `["x"]`},
+	"containerDefinitions[].essential":               works("node.TestAnEssentialExitStopsTheOthers"),
+	"containerDefinitions[].entryPoint[]":            works("node/containerd.TestEntryPointAndCommandCombineAsInDocker"),
+	"containerDefinitions[].command[]":               works("node/containerd.TestEntryPointAndCommandCombineAsInDocker"),
+	"containerDefinitions[].startTimeout":            works("node.TestWaitingInVainEndsTheTask"),
+	"containerDefinitions[].stopTimeout":             works("node.TestStoppingWaitsForTheStopTimeout"),
+	"containerDefinitions[].versionConsistency":      works("node.TestTheTasksOfARunWaitForOneDigest"),
+	"containerDefinitions[].hostname":                works(testProcess),
+	"containerDefinitions[].user":                    works(testProcess),
+	"containerDefinitions[].workingDirectory":        works(testProcess),
+	"containerDefinitions[].disableNetworking":       {today: "`networkMode` `none` is of the whole task", value: `true`},
+	"containerDefinitions[].privileged":              works(testProcess),
+	"containerDefinitions[].readonlyRootFilesystem":  works(testFiles),
+	"containerDefinitions[].dnsServers[]":            works(testNames),
+	"containerDefinitions[].dnsSearchDomains[]":      works(testNames),
+	"containerDefinitions[].dockerSecurityOptions[]": works("node/containerd.TestNoNewPrivileges"),
+	"containerDefinitions[].interactive":             works(testFiles),
+	"containerDefinitions[].pseudoTerminal":          works(testFiles),
+	"containerDefinitions[].dockerLabels":            works("node/containerd.TestLabelsOfADefinitionNeverReplaceThoseOfTheRuntime"),
+	"containerDefinitions[].credentialSpecs[]":       {never: linuxOnly, value: `["x"]`},
+	"containerDefinitions[].firelensConfiguration":   {today: "the host keeps the logs", value: `{"type":"fluentd"}`},
+
+	"containerDefinitions[].portMappings[].containerPort":      works(testPorts),
+	"containerDefinitions[].portMappings[].hostPort":           works(testPorts),
+	"containerDefinitions[].portMappings[].protocol":           works(testPorts),
+	"containerDefinitions[].portMappings[].name":               works("api/ecs.TestNamesGoWithRevisions"),
+	"containerDefinitions[].portMappings[].appProtocol":        works("api/ecs.TestNamesGoWithRevisions"),
+	"containerDefinitions[].portMappings[].containerPortRange": {today: "ports are listed one by one", value: `"80-81"`},
+
+	"containerDefinitions[].restartPolicy.enabled":              works("node.TestAContainerIsStartedAgain"),
+	"containerDefinitions[].restartPolicy.ignoredExitCodes[]":   works(testRestarts),
+	"containerDefinitions[].restartPolicy.restartAttemptPeriod": works("node.TestTheTimeCountsFromTheLastStart"),
+
+	"containerDefinitions[].environment[].name":     works("node/task.TestEnvironment"),
+	"containerDefinitions[].environment[].value":    works("node/task.TestEnvironment"),
+	"containerDefinitions[].environmentFiles":       {today: "`environment` and `secrets` have variables", value: `[{"type":"s3","value":"arn:aws:s3:::b/k.env"}]`},
+	"containerDefinitions[].secrets[].name":         works(testSecrets),
+	"containerDefinitions[].secrets[].valueFrom":    works(testSecrets),
+	"containerDefinitions[].extraHosts[].hostname":  works(testNames),
+	"containerDefinitions[].extraHosts[].ipAddress": works(testNames),
+
+	"containerDefinitions[].mountPoints[].sourceVolume":    works(testFiles),
+	"containerDefinitions[].mountPoints[].containerPath":   works(testFiles),
+	"containerDefinitions[].mountPoints[].readOnly":        works(testFiles),
+	"containerDefinitions[].volumesFrom[].sourceContainer": works("node.TestVolumesOfAnotherContainer"),
+	"containerDefinitions[].volumesFrom[].readOnly":        works("node.TestVolumesOfAnotherContainer"),
+
+	"containerDefinitions[].linuxParameters.capabilities.add[]":     works(testProcess),
+	"containerDefinitions[].linuxParameters.capabilities.drop[]":    works(testProcess),
+	"containerDefinitions[].linuxParameters.devices":                {today: "GPUs are asked for with `resourceRequirements`", value: `[{"hostPath":"/dev/fuse"}]`},
+	"containerDefinitions[].linuxParameters.initProcessEnabled":     works("node/containerd.TestAnInitIsTheFirstProcess"),
+	"containerDefinitions[].linuxParameters.sharedMemorySize":       works(testFiles),
+	"containerDefinitions[].linuxParameters.tmpfs[].containerPath":  works(testFiles),
+	"containerDefinitions[].linuxParameters.tmpfs[].size":           works(testFiles),
+	"containerDefinitions[].linuxParameters.tmpfs[].mountOptions[]": works("node/containerd.TestRootOfAContainerIsNobodyOnItsHost"),
+	"containerDefinitions[].linuxParameters.maxSwap":                {today: "a container may swap as much as its memory", value: `64`},
+	"containerDefinitions[].linuxParameters.swappiness":             {today: "the host's setting counts", value: `60`},
+
+	"containerDefinitions[].dependsOn[].containerName": works("node.TestAContainerWaitsForWhatItDependsOn"),
+	"containerDefinitions[].dependsOn[].condition":     works("node.TestAContainerWaitsForWhatItDependsOn"),
+
+	"containerDefinitions[].ulimits[].name":             works(testProcess),
+	"containerDefinitions[].ulimits[].softLimit":        works(testProcess),
+	"containerDefinitions[].ulimits[].hardLimit":        works(testProcess),
+	"containerDefinitions[].systemControls[].namespace": works(testProcess),
+	"containerDefinitions[].systemControls[].value":     works(testProcess),
+
+	"containerDefinitions[].logConfiguration.logDriver":     works("node/containerd.TestLogOptions"),
+	"containerDefinitions[].logConfiguration.options":       works("node/containerd.TestLogOptions"),
+	"containerDefinitions[].logConfiguration.secretOptions": {today: "no log driver takes a secret", value: `[{"name":"n","valueFrom":"v"}]`},
+
+	"containerDefinitions[].healthCheck.command[]":   works(testHealth),
+	"containerDefinitions[].healthCheck.interval":    works(testHealth),
+	"containerDefinitions[].healthCheck.timeout":     works("node.TestACheckThatHangsHasFailed"),
+	"containerDefinitions[].healthCheck.retries":     works(testHealth),
+	"containerDefinitions[].healthCheck.startPeriod": works("node.TestFailuresOfTheStartPeriodDoNotCount"),
+
+	"containerDefinitions[].resourceRequirements[].value":           works("node/containerd.TestAContainerSeesExactlyItsGPUs"),
+	"containerDefinitions[].resourceRequirements[].type":            works("node/containerd.TestAContainerSeesExactlyItsGPUs"),
+	"containerDefinitions[].resourceRequirements[].sharingStrategy": works("packaging/e2e.TestTasksShareAGPUThroughItsDaemon"),
+}
+
+// refusedValues are values of members that are taken, with why they are not.
+var refusedValues = map[string]map[string]string{
+	"networkMode":               {"awsvpc": "tasks have no network interfaces of their own"},
+	"requiresCompatibilities[]": {"FARGATE": ownMachines, "MANAGED_INSTANCES": ownMachines},
+	"pidMode":                   {"task": "containers have their own"},
+	"ipcMode":                   {"task": "containers have their own"},
+	"runtimePlatform.operatingSystemFamily": {
+		"WINDOWS_SERVER_2019_FULL": linuxOnly, "WINDOWS_SERVER_2019_CORE": linuxOnly, "WINDOWS_SERVER_2016_FULL": linuxOnly, "WINDOWS_SERVER_2004_CORE": linuxOnly,
+		"WINDOWS_SERVER_2022_CORE": linuxOnly, "WINDOWS_SERVER_2022_FULL": linuxOnly, "WINDOWS_SERVER_2025_CORE": linuxOnly, "WINDOWS_SERVER_2025_FULL": linuxOnly,
+		"WINDOWS_SERVER_20H2_CORE": linuxOnly,
+	},
+	"containerDefinitions[].logConfiguration.logDriver": {
+		"syslog": otherDriver, "journald": otherDriver, "gelf": otherDriver, "fluentd": otherDriver, "splunk": otherDriver, "awsfirelens": otherDriver,
+	},
+	"containerDefinitions[].resourceRequirements[].type": {"InferenceAccelerator": "Elastic Inference of AWS, which ended", "NeuronDevice": "chips of AWS alone"},
+}
+
+// frames are definitions for members whose values need others beside them.
+var frames = map[string]string{
+	"placementConstraints[].type": `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64}],"placementConstraints":[{"type":"VALUE","expression":"attribute:a == b"}]}`,
+	"containerDefinitions[].dependsOn[].condition": `{"family":"f","memory":"64","containerDefinitions":[{"name":"a","image":"i","essential":false,"healthCheck":{"command":["CMD","true"]}},` +
+		`{"name":"b","image":"i","dependsOn":[{"containerName":"a","condition":"VALUE"}]}]}`,
+	"containerDefinitions[].portMappings[].protocol":     `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64,"portMappings":[{"containerPort":80,"protocol":"VALUE"}]}]}`,
+	"containerDefinitions[].portMappings[].appProtocol":  `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64,"portMappings":[{"containerPort":80,"name":"web","appProtocol":"VALUE"}]}]}`,
+	"containerDefinitions[].resourceRequirements[].type": `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64,"resourceRequirements":[{"type":"VALUE","value":"1"}]}]}`,
+	"containerDefinitions[].ulimits[].name":              `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64,"ulimits":[{"name":"VALUE","softLimit":1,"hardLimit":2}]}]}`,
+}
