@@ -39,6 +39,7 @@ services:
     ports: ["8080:80"]
     depends_on: {llm: {condition: service_healthy}}
     ulimits: {memlock: -1}
+    devices: [/dev/fuse, "/dev/kvm:/dev/k:r"]
     stop_grace_period: 90s
 volumes: {cache: }
 `
@@ -68,7 +69,7 @@ func TestAComposeFileBecomesTaskDefinitions(t *testing.T) {
 		"healthCheck":{"command":["CMD-SHELL","curl -f localhost:8000/health"],"interval":10,"timeout":5,"retries":3,"startPeriod":120}}]},
 		{"family":"compose-shop-web","containerDefinitions":[{"name":"web","image":"nginx","cpu":0,"memoryReservation":256,"essential":true,"environment":[],
 		"portMappings":[{"containerPort":80,"hostPort":8080,"protocol":"tcp","name":"tcp-80"}],"mountPoints":[],"volumesFrom":[],
-		"ulimits":[{"name":"memlock","softLimit":-1,"hardLimit":-1}],"resourceRequirements":[{"type":"GPU","value":"2"}],"stopTimeout":90}]}]`
+		"linuxParameters":{"devices":[{"hostPath":"/dev/fuse","containerPath":"/dev/fuse","permissions":["read","write","mknod"]},{"hostPath":"/dev/kvm","containerPath":"/dev/k","permissions":["read"]}]},"ulimits":[{"name":"memlock","softLimit":-1,"hardLimit":-1}],"resourceRequirements":[{"type":"GPU","value":"2"}],"stopTimeout":90}]}]`
 	var was, is any
 	if err := json.Unmarshal([]byte(want), &was); err != nil {
 		t.Fatal(err)
@@ -191,7 +192,7 @@ func TestComposeDownRemovesTheServicesOfTheProject(t *testing.T) {
 func TestComposeRefusesByName(t *testing.T) {
 	for part, says := range map[string]string{
 		"build: .": "build", "container_name: a": "container_name", "networks: [back]": "networks", "restart: 'no'": "restart", "restart: on-failure:3": "restart", "deploy: {restart_policy: {condition: on-failure}}": "restart_policy.condition", "tmpfs: /run": "tmpfs",
-		"ipc: host": "ipc", "pid: host": "pid", "devices: [/dev/fuse]": "devices", "cpu_shares: 512": "cpu_shares", "platform: linux/arm64": "platform",
+		"ipc: host": "ipc", "pid: host": "pid", "devices: [/dev/fuse:/dev/fuse:rx]": "permissions", "cpu_shares: 512": "cpu_shares", "platform: linux/arm64": "platform",
 		"deploy: {placement: {constraints: [node.role==manager]}}": "deploy.placement", "deploy: {endpoint_mode: dnsrr}": "deploy.endpoint_mode",
 		"deploy: {update_config: {parallelism: 2}}": "deploy.update_config.parallelism", "deploy: {restart_policy: {max_attempts: 3}}": "deploy.restart_policy.max_attempts",
 		"deploy: {resources: {limits: {pids: 9}}}": "deploy.resources.limits.pids", "deploy: {mode: global-job}": "deploy.mode",

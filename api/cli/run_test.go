@@ -65,7 +65,7 @@ func TestRunShowsTheLogAndExitsWithTheContainersCode(t *testing.T) {
 func TestRunRegistersWhatWasAskedFor(t *testing.T) {
 	h := newRunHost(t, pending, exitedTask(0))
 	t.Setenv("TOKEN_HERE", "s3cret")
-	got := pinion(t, h, "run", "--gpus", "2", "--cpus", "1.5", "--memory", "2g", "--shm-size", "512m", "--init", "--network", "host", "--env", "A=b,c=d", "--env", "TOKEN_HERE",
+	got := pinion(t, h, "run", "--gpus", "2", "--cpus", "1.5", "--memory", "2g", "--shm-size", "512m", "--init", "--device", "/dev/fuse", "--device", "/dev/kvm:/dev/k:rw", "--network", "host", "--env", "A=b,c=d", "--env", "TOKEN_HERE",
 		"--volume", "/data:/mnt:ro", "--volume", "/out:/out", "--lost-after", "10m", "nvidia/cuda:12.4", "--", "python", "train.py", "--epochs", "3")
 	if got.code != 0 {
 		t.Fatalf("%+v", got)
@@ -78,7 +78,7 @@ func TestRunRegistersWhatWasAskedFor(t *testing.T) {
       "environment": [{"name":"A","value":"b,c=d"},{"name":"TOKEN_HERE","value":"s3cret"}],
       "essential": true,
       "image": "nvidia/cuda:12.4",
-      "linuxParameters": {"initProcessEnabled":true,"sharedMemorySize":512},
+      "linuxParameters": {"devices":[{"hostPath":"/dev/fuse"},{"containerPath":"/dev/k","hostPath":"/dev/kvm","permissions":["read","write"]}],"initProcessEnabled":true,"sharedMemorySize":512},
       "memory": 2048,
       "mountPoints": [{"containerPath":"/mnt","readOnly":true,"sourceVolume":"volume-1"},{"containerPath":"/out","sourceVolume":"volume-2"}],
       "name": "cuda",

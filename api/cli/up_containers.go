@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/cli/exit"
+	"pinion/raftfsm/linux"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/volumeroot"
 )
@@ -17,6 +18,8 @@ import (
 type ContainerOptions struct {
 	// Volumes are the directories that tasks may mount.
 	Volumes []volumeroot.Root
+	// Devices are the devices that containers may have, and directories of them; see linux.CheckDevice.
+	Devices []string
 	// Allow are the powers that containers may have beyond those that every host gives; see spec.Allowable.
 	Allow []string
 	// PidsLimit is the number of processes and threads of a container, for each of its GPUs if it has several. 0: no limit.
@@ -34,11 +37,12 @@ type ContainerOptions struct {
 }
 
 // containerFlags are the flags of `pinion up` that are parsed into ContainerOptions.
-type containerFlags struct{ volumes, allow, secretCommands cli.StringSlice }
+type containerFlags struct{ volumes, devices, allow, secretCommands cli.StringSlice }
 
 func (f *containerFlags) flags(o *ContainerOptions) []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "volume", Destination: &f.volumes, Usage: "let tasks mount this directory and what is in it, `[NAME=]DIR[:ro]`; may be repeated"},
+		&cli.StringSliceFlag{Name: "device", Destination: &f.devices, Usage: "let containers have this device, or those in this directory, `PATH` below /dev such as /dev/fuse; may be repeated. GPUs are none of them"},
 		&cli.StringSliceFlag{Name: "allow", Destination: &f.allow, Usage: "let containers have these `POWERS`, with commas between: privileged, host-pid, host-ipc, capabilities such as NET_ADMIN"},
 		&cli.StringSliceFlag{Name: "secret-command", Destination: &f.secretCommands, Usage: "have this program print the secrets pinion:command:NAME:REFERENCE of tasks, given the reference: `NAME=PATH`; may be repeated"},
 		&cli.Int64Flag{Name: "pids-limit", Value: 16384, Destination: &o.PidsLimit, Usage: "most processes and threads of a container, for each of its GPUs if it has several: `N`, or 0 for no limit"},
@@ -51,7 +55,13 @@ func (f *containerFlags) flags(o *ContainerOptions) []cli.Flag {
 // complete sets the options that flags cannot set directly, and checks the form of all. Whether the directories may be given is
 // checked on the host.
 func (f *containerFlags) complete(o *ContainerOptions) error {
-	o.Volumes, o.Allow = nil, nil
+	o.Volumes, o.Devices, o.Allow = nil, nil, nil
+	for _, given := range f.devices.Value() {
+		if err := linux.CheckDevice(given); err != nil {
+			return exit.Usagef("--device %s: %v", given, err)
+		}
+		o.Devices = append(o.Devices, given)
+	}
 	for _, given := range f.volumes.Value() {
 		root, err := parseVolumeRoot(given)
 		if err != nil {

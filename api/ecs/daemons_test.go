@@ -164,7 +164,7 @@ func TestWhatADaemonDefinitionCannotSay(t *testing.T) {
 		"pidMode":                      containers + `,"pidMode":"host"`, "ipcMode": containers + `,"ipcMode":"host"`, "'memory'": `"containerDefinitions":[{"name":"a","image":"b"}]`,
 		"cpu": containers + `,"cpu":"much"`, "Container list": `"containerDefinitions":[]`, "mountPoints": one + `"mountPoints":[{"sourceVolume":"x","containerPath":"/x"}]}]`,
 		"secrets": one + `"secrets":[{"name":"a","valueFrom":"arn:aws:s3:::b"}]}]`, "environmentFiles": one + `"environmentFiles":[{"type":"s3","value":"b"}]}]`,
-		"devices":               one + `"linuxParameters":{"devices":[{"hostPath":"/dev/x"}]}}]`,
+		"devices":               one + `"linuxParameters":{"devices":[{"hostPath":"/dev/mem"}]}}]`,
 		"firelensConfiguration": one + `"firelensConfiguration":{"type":"fluentd"}}]`, "repositoryCredentials": one + `"repositoryCredentials":{"credentialsParameter":"x"}}]`,
 		"secretOptions": one + `"logConfiguration":{"logDriver":"json-file","secretOptions":[{"name":"a","valueFrom":"b"}]}}]`,
 	} {

@@ -105,16 +105,18 @@ var fates = map[string]fate{
 	"containerDefinitions[].volumesFrom[].sourceContainer": works("node.TestVolumesOfAnotherContainer"),
 	"containerDefinitions[].volumesFrom[].readOnly":        works("node.TestVolumesOfAnotherContainer"),
 
-	"containerDefinitions[].linuxParameters.capabilities.add[]":     works(testProcess),
-	"containerDefinitions[].linuxParameters.capabilities.drop[]":    works(testProcess),
-	"containerDefinitions[].linuxParameters.devices":                {today: "GPUs are asked for with `resourceRequirements`", value: `[{"hostPath":"/dev/fuse"}]`},
-	"containerDefinitions[].linuxParameters.initProcessEnabled":     works("node/containerd.TestAnInitIsTheFirstProcess"),
-	"containerDefinitions[].linuxParameters.sharedMemorySize":       works(testFiles),
-	"containerDefinitions[].linuxParameters.tmpfs[].containerPath":  works(testFiles),
-	"containerDefinitions[].linuxParameters.tmpfs[].size":           works(testFiles),
-	"containerDefinitions[].linuxParameters.tmpfs[].mountOptions[]": works("node/containerd.TestRootOfAContainerIsNobodyOnItsHost"),
-	"containerDefinitions[].linuxParameters.maxSwap":                {today: "a container may swap as much as its memory", value: `64`},
-	"containerDefinitions[].linuxParameters.swappiness":             {today: "the host's setting counts", value: `60`},
+	"containerDefinitions[].linuxParameters.capabilities.add[]":      works(testProcess),
+	"containerDefinitions[].linuxParameters.capabilities.drop[]":     works(testProcess),
+	"containerDefinitions[].linuxParameters.devices[].hostPath":      works("node/hostdevice.TestAContainerHasTheDevicesThatItsHostGives"),
+	"containerDefinitions[].linuxParameters.devices[].containerPath": works("node/containerd.TestAContainerHasDevicesOfItsHost"),
+	"containerDefinitions[].linuxParameters.devices[].permissions[]": works("node/containerd.TestAContainerHasDevicesOfItsHost"),
+	"containerDefinitions[].linuxParameters.initProcessEnabled":      works("node/containerd.TestAnInitIsTheFirstProcess"),
+	"containerDefinitions[].linuxParameters.sharedMemorySize":        works(testFiles),
+	"containerDefinitions[].linuxParameters.tmpfs[].containerPath":   works(testFiles),
+	"containerDefinitions[].linuxParameters.tmpfs[].size":            works(testFiles),
+	"containerDefinitions[].linuxParameters.tmpfs[].mountOptions[]":  works("node/containerd.TestRootOfAContainerIsNobodyOnItsHost"),
+	"containerDefinitions[].linuxParameters.maxSwap":                 {today: "a container may swap as much as its memory", value: `64`},
+	"containerDefinitions[].linuxParameters.swappiness":              {today: "the host's setting counts", value: `60`},
 
 	"containerDefinitions[].dependsOn[].containerName": works("node.TestAContainerWaitsForWhatItDependsOn"),
 	"containerDefinitions[].dependsOn[].condition":     works("node.TestAContainerWaitsForWhatItDependsOn"),
@@ -159,7 +161,8 @@ var refusedValues = map[string]map[string]string{
 
 // frames are definitions for members whose values need others beside them.
 var frames = map[string]string{
-	"placementConstraints[].type": `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64}],"placementConstraints":[{"type":"VALUE","expression":"attribute:a == b"}]}`,
+	"containerDefinitions[].linuxParameters.devices[].permissions[]": `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64,"linuxParameters":{"devices":[{"hostPath":"/dev/fuse","permissions":["VALUE"]}]}}]}`,
+	"placementConstraints[].type":                                    `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64}],"placementConstraints":[{"type":"VALUE","expression":"attribute:a == b"}]}`,
 	"containerDefinitions[].dependsOn[].condition": `{"family":"f","memory":"64","containerDefinitions":[{"name":"a","image":"i","essential":false,"healthCheck":{"command":["CMD","true"]}},` +
 		`{"name":"b","image":"i","dependsOn":[{"containerName":"a","condition":"VALUE"}]}]}`,
 	"containerDefinitions[].portMappings[].protocol":     `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64,"portMappings":[{"containerPort":80,"protocol":"VALUE"}]}]}`,

@@ -9,6 +9,7 @@ import (
 	"github.com/containerd/containerd/v2/contrib/apparmor"
 	hostapparmor "github.com/containerd/containerd/v2/pkg/apparmor"
 
+	"pinion/raftfsm/linux"
 	"pinion/raftfsm/spec"
 )
 
@@ -39,7 +40,7 @@ func loadAppArmor(log *slog.Logger) (loaded bool) {
 func apparmorLabel(def *spec.ContainerDefinition, loaded bool) (string, error) {
 	named := def.AppArmorProfile()
 	switch {
-	case named != "" && !spec.ValidSecurityOption("apparmor:"+named): // the API refuses it; a host trusts no definition
+	case named != "" && !linux.ValidSecurityOption("apparmor:"+named): // the API refuses it; a host trusts no definition
 		return "", fmt.Errorf("the AppArmor profile %q of dockerSecurityOptions is not the name of one; remove it", named)
 	case named != "" && !loaded:
 		return "", fmt.Errorf("the definition asks for the AppArmor profile %q, and this host has no AppArmor; remove it from dockerSecurityOptions, or use a host whose kernel has it", named)

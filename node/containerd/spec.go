@@ -139,6 +139,9 @@ func (b *specBuilder) devices(ctx context.Context, client oci.Client, c *contain
 	if err := b.gpus.inject(ctx, s, b.spec.GPUs); err != nil {
 		return err
 	}
+	if err := b.hostDevices(s); err != nil {
+		return err
+	}
 	if b.userns != "" {
 		if err := b.mountDevices(s); err != nil {
 			return err

@@ -79,9 +79,21 @@ type ContainerSpec struct {
 	ResolvFile string            // file to mount as /etc/resolv.conf, empty: none
 	OwnFiles   map[string]string // files and directories of Pinion's own to mount read-only, by their path in the container
 
+	Devices []Device // of the host, beside GPUs
+
 	// Secrets are kept in memory alone: no driver writes a value to a disk, or puts it where another can read it.
 	Secrets     []Secret
 	SecretFiles string // directory in the container with one file for each of Secrets; empty: they are variables, under those of Env
+}
+
+// Device is a device of the host that a container has. Its numbers say which it is.
+type Device struct {
+	Path         string // in the container
+	Block        bool   // a block device; otherwise a character device
+	Major, Minor int64
+	Access       string // letters of "rwm": read, write, make nodes
+	Mode         os.FileMode
+	UID, GID     uint32 // owner and group of its node
 }
 
 // Secret is a secret of a container: a variable or a file.

@@ -12,7 +12,7 @@ import (
 var rooms = map[string]string{
 	"api":     "raftfsm gpu packaging/atomicfile packaging/clientnet",
 	"server":  "raftfsm gpu packaging/atomicfile packaging/clientnet packaging/failpoint packaging/heap packaging/keystore packaging/tick",
-	"node":    "raftfsm/spec raftfsm/execution raftfsm/gpuuse raftfsm/label raftfsm/logdriver raftfsm/metric raftfsm/partition raftfsm/traffic raftfsm/valuefrom raftfsm/volumeroot raftfsm/lazyregexp gpu packaging/atomicfile packaging/failpoint packaging/heap packaging/tick",
+	"node":    "raftfsm/spec raftfsm/execution raftfsm/gpuuse raftfsm/label raftfsm/linux raftfsm/logdriver raftfsm/metric raftfsm/partition raftfsm/traffic raftfsm/valuefrom raftfsm/volumeroot raftfsm/lazyregexp gpu packaging/atomicfile packaging/failpoint packaging/heap packaging/tick",
 	"raftfsm": "gpu",
 	"gpu":     "",
 }
@@ -63,7 +63,7 @@ var floors = map[string][]string{
 	},
 	"node": {
 		".",
-		"secrets metadata",
+		"secrets metadata hostdevice",
 		"task measure virtualip",
 		"containerd network logs proxy acme names target runtime/fake runtime/runtimetest",
 		"containerd/daemon containerd/images containerd/cgroup gpulock proxy/http1",
@@ -79,7 +79,7 @@ var floors = map[string][]string{
 		"execution query tally issuer ended edit change snapshot table ledger",
 		"service scaling",
 		"codec spec metric changelog watch sortkey",
-		"compact traffic label logdriver valuefrom hostport volumeroot quarantine partition gpuuse",
+		"compact traffic label linux logdriver valuefrom hostport volumeroot quarantine partition gpuuse",
 		"lazyregexp",
 	},
 	"gpu": {

@@ -16,6 +16,7 @@ import (
 	"pinion/node/containerd"
 	"pinion/node/containerd/daemon"
 	"pinion/node/datadir"
+	"pinion/node/hostdevice"
 	"pinion/node/logs"
 	"pinion/node/machine"
 	"pinion/node/measure"
@@ -161,6 +162,10 @@ func (h *host) openAgent(context.Context) error {
 	if err != nil {
 		return err
 	}
+	hooks, err := taskHooks(h, attributes[spec.AttributeZone])
+	if err != nil {
+		return err
+	}
 	var partitions node.Partitions
 	if h.config.GPUs.MIG == cli.MIGDynamic {
 		partitions = h.member.Agent()
@@ -171,9 +176,9 @@ func (h *host) openAgent(context.Context) error {
 			FeatureLevel: raftfsm.FeatureLevel, Place: h.dir.Place, Starts: h.dir.Starts,
 			Build: buildHash(h.Version), Runtime: features.Version, AppArmor: features.AppArmor,
 			Attributes: attributes, CPU: size.CPU, MemoryMiB: size.MemoryMiB, Ports: []int{22, h.address.Port},
-			Volumes: h.volumes.List(), Allow: h.config.Containers.Allow, UserNamespaces: userNamespaces, VirtualIPs: h.config.Traffic.VirtualIPs,
+			Volumes: h.volumes.List(), Devices: h.config.Containers.Devices, Allow: h.config.Containers.Allow, UserNamespaces: userNamespaces, VirtualIPs: h.config.Traffic.VirtualIPs,
 		},
-		Hooks:   taskHooks(h, attributes[spec.AttributeZone]),
+		Hooks:   hooks,
 		Volumes: h.volumes, MaxStopTimeout: h.config.Containers.MaxStopTimeout,
 		Control: h.member.Agent(), Images: h.runtime, Containers: h.runtime, Execer: h.runtime, Network: h.network, GPUs: h.gpus.source, GPUHealth: h.gpus.health, GPUUsage: h.gpus.usage, Sharer: h.gpus.sharer, Partitions: partitions, Logs: h.logs,
 		Dir: h.dir.Path, Log: h.log,
@@ -184,8 +189,12 @@ func (h *host) openAgent(context.Context) error {
 	return err
 }
 
-// taskHooks are the hooks of tasks for what this host gives them of the pool: secrets, and the task metadata endpoint.
-func taskHooks(h *host, zone string) func(spec.Assignment) []task.Hook {
+// taskHooks are the hooks of tasks for what this host gives them of its own and of the pool: devices, secrets, and the task metadata endpoint.
+func taskHooks(h *host, zone string) (func(spec.Assignment) []task.Hook, error) {
+	allowed, err := hostdevice.Open(nameOf(h.config), h.config.Containers.Devices, h.log)
+	if err != nil {
+		return nil, err
+	}
 	source := secrets.Source{Pool: server.Secrets{Member: h.member}.OfTask, Commands: h.config.Containers.SecretCommands, Printed: recordPrinted(h.audit), Log: h.log}
 	endpoints := metadata.New(metadata.Config{
 		Region: api.DefaultRegion, Zone: zone, Network: h.network, Usage: containerd.Meter{Runtime: h.runtime}.Container,
@@ -196,7 +205,9 @@ func taskHooks(h *host, zone string) func(spec.Assignment) []task.Hook {
 		Log: h.log,
 	})
 	h.onClose(endpoints.Close)
-	return func(a spec.Assignment) []task.Hook { return append(source.Hooks(a), endpoints.Hooks(a)...) }
+	return func(a spec.Assignment) []task.Hook {
+		return slices.Concat(source.Hooks(a), allowed.Hooks(a), endpoints.Hooks(a))
+	}, nil
 }
 
 // userNamespaces is what this host does about user namespaces. One that is to run all tasks in them and cannot runs none.

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"pinion/raftfsm/linux"
 	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/valuefrom"
 )
@@ -42,13 +43,23 @@ type ContainerDefinition struct {
 	DNSSearchDomains   []string              `json:"dnsSearchDomains,omitempty"` // in place of the host's
 	SystemControls     []SystemControl       `json:"systemControls,omitempty"`
 	VersionConsistency string                `json:"versionConsistency,omitempty"` // enabled when empty; see ResolvesOnce
-	// DockerSecurityOptions can only tighten: see ValidSecurityOption.
+	// DockerSecurityOptions can only tighten: see linux.ValidSecurityOption.
 	DockerSecurityOptions []string           `json:"dockerSecurityOptions,omitempty" level:"1"`
 	Secrets               []valuefrom.Secret `json:"secrets,omitempty" level:"1"`
 }
 
 // IsEssential reports whether the exit of this container ends the task (the default).
 func (c *ContainerDefinition) IsEssential() bool { return c.Essential == nil || *c.Essential }
+
+// NoNewPrivileges reports whether no process of the container gains privileges by running a setuid program.
+func (c *ContainerDefinition) NoNewPrivileges() bool {
+	return linux.NoNewPrivileges(c.DockerSecurityOptions)
+}
+
+// AppArmorProfile is the profile of the host that confines the container beside the default one; empty: none.
+func (c *ContainerDefinition) AppArmorProfile() string {
+	return linux.AppArmorProfile(c.DockerSecurityOptions)
+}
 
 // KeyValue is an environment variable or an option.
 type KeyValue struct {
@@ -81,10 +92,11 @@ type VolumeFrom struct {
 
 // LinuxParameters are the kernel-level options of a container.
 type LinuxParameters struct {
-	Capabilities       *Capabilities `json:"capabilities,omitempty"`
-	InitProcessEnabled *bool         `json:"initProcessEnabled,omitempty"`
-	SharedMemorySize   int64         `json:"sharedMemorySize,omitempty"` // MiB of /dev/shm
-	Tmpfs              []Tmpfs       `json:"tmpfs,omitempty"`
+	Capabilities       *Capabilities  `json:"capabilities,omitempty"`
+	InitProcessEnabled *bool          `json:"initProcessEnabled,omitempty"`
+	SharedMemorySize   int64          `json:"sharedMemorySize,omitempty"` // MiB of /dev/shm
+	Tmpfs              []Tmpfs        `json:"tmpfs,omitempty"`
+	Devices            []linux.Device `json:"devices,omitempty" level:"1"`
 }
 
 // Capabilities adds to and takes from the default set ("ALL" or names without CAP_).

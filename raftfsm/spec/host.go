@@ -66,6 +66,8 @@ type Host struct {
 	Quarantine quarantine.List `json:"quarantine,omitempty" level:"1"` // its GPUs that somebody keeps from new tasks
 
 	Partitions partition.List `json:"partitions,omitempty" level:"1"` // its GPUs that the pool partitions
+
+	Devices []string `json:"devices,omitempty" level:"1"` // paths below /dev of devices that containers may have, and of directories of them
 }
 
 // HostConnection says since when a host is silent, or is heard of again.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"pinion/raftfsm/linux"
 )
 
 // Words of `pinion up --allow` beside the names of capabilities: what reaches past a container.
@@ -14,26 +16,6 @@ const (
 	AllowHostIPC    = "host-ipc"
 )
 
-// LinuxCapabilities are the kernel's capabilities, as ECS writes them.
-var LinuxCapabilities = []string{
-	"ALL", "AUDIT_CONTROL", "AUDIT_READ", "AUDIT_WRITE", "BLOCK_SUSPEND", "BPF", "CHECKPOINT_RESTORE", "CHOWN", "DAC_OVERRIDE",
-	"DAC_READ_SEARCH", "FOWNER", "FSETID", "IPC_LOCK", "IPC_OWNER", "KILL", "LEASE", "LINUX_IMMUTABLE", "MAC_ADMIN",
-	"MAC_OVERRIDE", "MKNOD", "NET_ADMIN", "NET_BIND_SERVICE", "NET_BROADCAST", "NET_RAW", "PERFMON", "SETFCAP", "SETGID",
-	"SETPCAP", "SETUID", "SYS_ADMIN", "SYS_BOOT", "SYS_CHROOT", "SYS_MODULE", "SYS_NICE", "SYS_PACCT", "SYS_PTRACE",
-	"SYS_RAWIO", "SYS_RESOURCE", "SYS_TIME", "SYS_TTY_CONFIG", "SYSLOG", "WAKE_ALARM",
-}
-
-// containedCapabilities are those that every host gives: docker's defaults, and those whose effect ends at the container's own
-// namespaces and control group. SYS_NICE is not of them: a process of real-time priority keeps the host's own from running. A capability that is not here is not given unless the host allows it.
-var containedCapabilities = []string{
-	"AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "NET_RAW", "SETFCAP", "SETGID",
-	"SETPCAP", "SETUID", "SYS_CHROOT",
-	"IPC_LOCK", "IPC_OWNER", "LEASE", "NET_BROADCAST", "SYS_PTRACE",
-}
-
-// deviceCapabilities are the capabilities with which a process gets at devices that its control group keeps from it.
-var deviceCapabilities = []string{"ALL", "SYS_ADMIN", "SYS_MODULE", "SYS_RAWIO", "BPF", "DAC_READ_SEARCH"}
-
 // Allowable reports whether the word means something in `pinion up --allow`: a capability that hosts do not give by themselves, or
 // one of the words above.
 func Allowable(word string) bool {
@@ -41,14 +23,15 @@ func Allowable(word string) bool {
 	case AllowPrivileged, AllowHostPID, AllowHostIPC:
 		return true
 	}
-	return slices.Contains(LinuxCapabilities, word) && !slices.Contains(containedCapabilities, word)
+	return slices.Contains(linux.CapabilityNames, word) && !linux.Contained(word)
 }
 
-// Isolation is what a task definition asks of its host that reaches past its containers: powers, and directories of the host.
+// Isolation is what a task definition asks of its host that reaches past its containers: powers, devices, and directories of the host.
 // The scheduler asks it before it places a task, and the host again before it starts one.
 type Isolation struct {
 	powers  []power
 	volumes []volumeUse
+	devices []deviceUse
 	shared  []string // what it shares with the host and a user namespace cannot: who asks for what, in words
 	userns  bool     // its containers are to run in user namespaces, see InUserNamespaces
 }
@@ -71,6 +54,7 @@ func (d *TaskDefinition) Isolation() Isolation {
 	}
 	for n := range d.Containers {
 		i.powers = append(i.powers, d.Containers[n].powers()...)
+		i.devices = append(i.devices, d.Containers[n].hostDevices()...)
 	}
 	i.volumes = d.hostVolumes()
 	i.shared = d.sharedWithHost()
@@ -90,9 +74,9 @@ func (c *ContainerDefinition) powers() (all []power) {
 		return all
 	}
 	for _, added := range c.LinuxParameters.Capabilities.Add {
-		if name := strings.TrimPrefix(strings.ToUpper(added), "CAP_"); !slices.Contains(containedCapabilities, name) {
+		if name := strings.TrimPrefix(strings.ToUpper(added), "CAP_"); !linux.Contained(name) {
 			asks := fmt.Sprintf("container %s has the capability %s", c.Name, added)
-			all = append(all, power{name, asks, slices.Contains(deviceCapabilities, name)})
+			all = append(all, power{name, asks, linux.OpensDevices(name)})
 		}
 	}
 	return all
@@ -100,7 +84,7 @@ func (c *ContainerDefinition) powers() (all []power) {
 
 // Key is the same for questions that RefusedBy answers alike on every host.
 func (i Isolation) Key(byAdmin bool) string {
-	if len(i.powers) == 0 && len(i.volumes) == 0 && len(i.shared) == 0 && !i.userns {
+	if len(i.powers) == 0 && len(i.volumes) == 0 && len(i.devices) == 0 && len(i.shared) == 0 && !i.userns {
 		return ""
 	}
 	key := strconv.AppendBool(strconv.AppendBool(nil, byAdmin), i.userns)
@@ -109,6 +93,9 @@ func (i Isolation) Key(byAdmin bool) string {
 	}
 	for _, p := range i.powers {
 		key = fmt.Appendf(key, " power %q", p.asks)
+	}
+	for _, d := range i.devices {
+		key = fmt.Appendf(key, " device %q %q", d.container, d.path)
 	}
 	for _, v := range i.volumes {
 		key = fmt.Appendf(key, " volume %q %q %q", v.volume, v.sourcePath, v.writer)
@@ -130,6 +117,11 @@ func (i Isolation) RefusedBy(h *Host, byAdmin bool) string {
 			return fmt.Sprintf("%s, which this host does not allow: start the host with pinion up --allow %s, or remove that", p.asks, p.allow)
 		case !byAdmin && h.mayHaveGPUs():
 			return p.asks + ", which on a host with GPUs needs an access key of the role admin: use one, remove that, or run it on a host without GPUs"
+		}
+	}
+	for _, d := range i.devices {
+		if refusal := d.refusedBy(h); refusal != "" {
+			return refusal
 		}
 	}
 	for _, v := range i.volumes {

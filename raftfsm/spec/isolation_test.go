@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"pinion/gpu"
+	"pinion/raftfsm/linux"
 	"pinion/raftfsm/volumeroot"
 )
 
@@ -17,6 +18,7 @@ var asks = struct {
 	nothing, privileged, hostPID, hostIPC *TaskDefinition
 	capability                            func(string) *TaskDefinition
 	mount                                 func(source string, readOnly bool) *TaskDefinition
+	device                                func(path string) *TaskDefinition
 }{
 	nothing:    &TaskDefinition{Containers: []ContainerDefinition{{Name: "c"}}, IPCMode: "none"},
 	privileged: &TaskDefinition{Containers: []ContainerDefinition{{Name: "c", Privileged: new(true)}}},
@@ -24,6 +26,9 @@ var asks = struct {
 	hostIPC:    &TaskDefinition{IPCMode: "host"},
 	capability: func(name string) *TaskDefinition {
 		return &TaskDefinition{Containers: []ContainerDefinition{{Name: "c", LinuxParameters: &LinuxParameters{Capabilities: &Capabilities{Add: []string{name}}}}}}
+	},
+	device: func(path string) *TaskDefinition {
+		return &TaskDefinition{Containers: []ContainerDefinition{{Name: "c", LinuxParameters: &LinuxParameters{Devices: []linux.Device{{HostPath: path}}}}}}
 	},
 	mount: func(source string, readOnly bool) *TaskDefinition {
 		return &TaskDefinition{
@@ -35,7 +40,7 @@ var asks = struct {
 
 var (
 	withGPUs    = gpu.Inventory{Devices: []gpu.Device{{UUID: "GPU-0"}}}
-	everyPower  = append([]string{AllowPrivileged, AllowHostPID, AllowHostIPC}, LinuxCapabilities...)
+	everyPower  = append([]string{AllowPrivileged, AllowHostPID, AllowHostIPC}, linux.CapabilityNames...)
 	volumeRoots = []volumeroot.Root{{Path: "/data"}, {Name: "models", Path: "/mnt/models", ReadOnly: true}, {Name: volumeroot.Local}}
 )
 
@@ -93,10 +98,26 @@ func TestWhatAHostGivesIsTheWordOfItsOperator(t *testing.T) {
 	}
 }
 
+// Devices are those that the operator names, for tasks of every key, and never GPUs.
+func TestADeviceIsTheWordOfTheOperator(t *testing.T) {
+	generous := Host{Name: "gpu-1", GPUs: withGPUs, Devices: []string{"/dev/fuse", "/dev/infiniband", "/dev/nvidia0", "/dev"}}
+	for path, allowed := range map[string]bool{
+		"/dev/fuse": true, "/dev/infiniband/uverbs0": true, "/dev/kvm": false, "/dev/fuse2": false, "/dev/nvidia0": false, "/dev/nvidiactl": false, "/dev/infiniband/../nvidia0": false,
+	} {
+		d := asks.device(path)
+		if got := d.Isolation().RefusedBy(&generous, false); (got == "") != allowed || !allowed && (!strings.Contains(got, "pinion up --device "+path) || !strings.Contains(got, "host gpu-1") || !strings.Contains(got, "container c ")) {
+			t.Errorf("%s: %q", path, got)
+		}
+		if got := d.Isolation().RefusedBy(&Host{}, true); got == "" {
+			t.Errorf("%s is given by a host that says nothing", path)
+		}
+	}
+}
+
 // What nobody thought of is not given: the list says what is, not what is not.
 func TestACapabilityIsGivenByNameOnly(t *testing.T) {
 	given := 0
-	for _, name := range LinuxCapabilities {
+	for _, name := range linux.CapabilityNames {
 		refused := asks.capability(name).Isolation().RefusedBy(&Host{}, true) != ""
 		if refused == Allowable(name) {
 			given++
@@ -104,12 +125,12 @@ func TestACapabilityIsGivenByNameOnly(t *testing.T) {
 		}
 		t.Errorf("%s: refused %t, can be allowed %t", name, refused, Allowable(name))
 	}
-	if given != len(LinuxCapabilities) || Allowable("root") {
-		t.Errorf("%d of %d", given, len(LinuxCapabilities))
+	if given != len(linux.CapabilityNames) || Allowable("root") {
+		t.Errorf("%d of %d", given, len(linux.CapabilityNames))
 	}
 	const dockers, harmless = "AUDIT_WRITE CHOWN DAC_OVERRIDE FOWNER FSETID KILL MKNOD NET_BIND_SERVICE NET_RAW SETFCAP SETGID SETPCAP SETUID SYS_CHROOT",
 		"IPC_LOCK IPC_OWNER LEASE NET_BROADCAST SYS_PTRACE"
-	asked := slices.DeleteFunc(slices.Clone(LinuxCapabilities), Allowable)
+	asked := slices.DeleteFunc(slices.Clone(linux.CapabilityNames), Allowable)
 	if want := slices.Sorted(strings.FieldsSeq(dockers + " " + harmless)); !slices.Equal(asked, want) {
 		t.Errorf("without asking the operator a task has %q, want %q", asked, want)
 	}
@@ -118,7 +139,7 @@ func TestACapabilityIsGivenByNameOnly(t *testing.T) {
 func TestQuestionsOfOneKeyHaveOneAnswer(t *testing.T) {
 	keys := map[string]string{}
 	for name, d := range map[string]*TaskDefinition{
-		"privileged": asks.privileged, "pid": asks.hostPID, "net": asks.capability("NET_ADMIN"), "data": asks.mount("/data", false), "data ro": asks.mount("/data", true),
+		"privileged": asks.privileged, "pid": asks.hostPID, "net": asks.capability("NET_ADMIN"), "fuse": asks.device("/dev/fuse"), "kvm": asks.device("/dev/kvm"), "data": asks.mount("/data", false), "data ro": asks.mount("/data", true),
 	} {
 		for _, byAdmin := range []bool{true, false} {
 			key := d.Isolation().Key(byAdmin)
@@ -134,8 +155,8 @@ func TestQuestionsOfOneKeyHaveOneAnswer(t *testing.T) {
 }
 
 func TestAHostShowsWhatItGives(t *testing.T) {
-	h := Host{Volumes: volumeRoots, Allow: []string{AllowHostPID, "NET_ADMIN"}, Attributes: map[string]string{AttributeAllow: "everything"}}
-	for name, want := range map[string]string{AttributeVolumes: "/data,models=/mnt/models:ro,local", AttributeAllow: "host-pid,NET_ADMIN"} {
+	h := Host{Volumes: volumeRoots, Allow: []string{AllowHostPID, "NET_ADMIN"}, Devices: []string{"/dev/fuse", "/dev/infiniband"}, Attributes: map[string]string{AttributeAllow: "everything"}}
+	for name, want := range map[string]string{AttributeVolumes: "/data,models=/mnt/models:ro,local", AttributeAllow: "host-pid,NET_ADMIN", AttributeDevices: "/dev/fuse,/dev/infiniband"} {
 		if got, _ := h.Attribute(name); got != want || h.AllAttributes()[name] != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}

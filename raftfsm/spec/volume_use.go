@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"pinion/raftfsm/linux"
 	"pinion/raftfsm/volumeroot"
 )
 
@@ -47,4 +48,24 @@ func (v volumeUse) refusedBy(h *Host) string {
 		return fmt.Sprintf("volume %s: this host gives %s to be read only, and container %s writes to it: set readOnly in its mountPoints", v.volume, root, v.writer)
 	}
 	return ""
+}
+
+// deviceUse is a device of the host that a container asks for.
+type deviceUse struct{ container, path string }
+
+// hostDevices are the devices of the host that the container asks for.
+func (c *ContainerDefinition) hostDevices() (all []deviceUse) {
+	if c.LinuxParameters != nil {
+		for _, d := range c.LinuxParameters.Devices {
+			all = append(all, deviceUse{c.Name, d.HostPath})
+		}
+	}
+	return all
+}
+
+func (d deviceUse) refusedBy(h *Host) string {
+	if linux.AllowsDevice(h.Devices, d.path) {
+		return ""
+	}
+	return fmt.Sprintf("container %s has the device %s, which host %s does not give to tasks: start the host with pinion up --device %s, or remove it", d.container, d.path, h.Name, d.path)
 }

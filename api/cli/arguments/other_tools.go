@@ -28,7 +28,6 @@ var otherTools = map[string]map[string]string{
 		"mount":       "use -v HOST:CONTAINER[:ro]",
 		"privileged":  "`privileged` is a field of task definitions, `pinion register`; the host has to allow it, `pinion up --allow privileged`",
 		"cap-add":     "capabilities are a field of task definitions, `pinion register`; the host has to allow them, `pinion up --allow`",
-		"device":      "--gpus N gives a task GPUs; Pinion chooses them",
 		"runtime":     "--gpus N is all that a task with GPUs needs",
 		"ipc":         "--shm-size SIZE, such as 16g, makes /dev/shm larger",
 		"P":           "--publish PORT publishes a port of the container at a free port of its host",

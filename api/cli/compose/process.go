@@ -1,12 +1,14 @@
 package compose
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/compose-spec/compose-go/v2/types"
 
 	"pinion/api/cli/run"
+	"pinion/raftfsm/linux"
 	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/spec"
 )
@@ -25,6 +27,13 @@ func setProcess(_ *run.Definition, container *spec.ContainerDefinition, s types.
 	}
 	if s.Init != nil && *s.Init {
 		linuxOf(container).InitProcessEnabled = s.Init
+	}
+	for _, d := range s.Devices {
+		permissions, ok := run.DevicePermissions(d.Permissions)
+		if !ok {
+			return fmt.Errorf("the permissions %q of the device %s are not of r, w and m", d.Permissions, d.Source)
+		}
+		linuxOf(container).Devices = append(linuxOf(container).Devices, linux.Device{HostPath: d.Source, ContainerPath: d.Target, Permissions: permissions})
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Ulimits)) {
 		limit := s.Ulimits[name]

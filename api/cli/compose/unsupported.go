@@ -85,7 +85,7 @@ func unsupported(s types.ServiceConfig) error {
 	s.Networks, s.NetworkMode, s.DependsOn, s.Restart, s.Profiles, s.Scale = nil, "", nil, "", nil, nil
 	s.CPUS, s.MemLimit, s.MemReservation, s.ShmSize, s.Gpus = 0, 0, 0, 0, nil
 	s.StopGracePeriod, s.CapAdd, s.CapDrop, s.Ulimits, s.HealthCheck = nil, nil, nil, nil, nil
-	s.Secrets, s.Deploy = nil, nil
+	s.Secrets, s.Devices, s.Deploy = nil, nil, nil
 	if err := leftOver("", s); err != nil {
 		return err
 	}

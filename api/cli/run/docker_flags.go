@@ -24,6 +24,7 @@ func containerFlags() []cli.Flag {
 	}
 	return slices.Concat(variables, secretFlags(), []cli.Flag{
 		&cli.StringSliceFlag{Name: "volume", Aliases: []string{"v"}, Usage: "mount `HOST:CONTAINER[:ro]`: a directory that the host gives to tasks (pinion up --volume), or local/NAME; repeatable"},
+		&cli.StringSliceFlag{Name: "device", Usage: "give the container `HOST[:CONTAINER[:rwm]]`, a device that the host gives to tasks (pinion up --device); repeatable"},
 		&cli.StringSliceFlag{Name: "publish", Aliases: []string{"p"}, Usage: "publish `[HOST_PORT:]PORT[/udp]` of the container on its host; repeatable"},
 		&cli.StringFlag{Name: "network", DefaultText: "bridge", Usage: "`MODE`: bridge, host or none"},
 		&cli.StringFlag{Name: "workdir", Aliases: []string{"w"}, Usage: "working directory `DIR` in the container"},
@@ -75,6 +76,13 @@ func applyProcess(c *cli.Context, _ *Definition, container *spec.ContainerDefini
 	container.WorkingDirectory, container.User = c.String("workdir"), c.String("user")
 	if c.Bool("init") {
 		linuxOf(container).InitProcessEnabled = new(true)
+	}
+	for _, given := range c.StringSlice("device") {
+		device, err := parseDevice(given)
+		if err != nil {
+			return err
+		}
+		linuxOf(container).Devices = append(linuxOf(container).Devices, device)
 	}
 	if program := c.String("entrypoint"); program != "" {
 		container.EntryPoint = []string{program}

@@ -1,12 +1,13 @@
 package taskdef
 
 import (
+	"path"
 	"slices"
 	"strings"
 
 	"pinion/api/ecs/field"
 	"pinion/raftfsm/lazyregexp"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/linux"
 )
 
 // mountOption matches the mount options that ECS takes for a tmpfs.
@@ -33,12 +34,43 @@ func checkLinuxParameters(c container) error {
 			}
 		}
 	}
+	if err := checkDevices(c, p.Devices); err != nil {
+		return err
+	}
 	if p.Capabilities == nil {
 		return nil
 	}
 	for _, name := range slices.Concat(p.Capabilities.Add, p.Capabilities.Drop) {
-		if !slices.Contains(spec.LinuxCapabilities, name) {
+		if !slices.Contains(linux.CapabilityNames, name) {
 			return c.errorf("linuxParameters.capabilities", "linuxParameters.capabilities: %q is not a capability. Write ALL, or names such as SYS_PTRACE.", name)
+		}
+	}
+	return nil
+}
+
+// maxDevices bounds the devices of a container.
+const maxDevices = 100
+
+// checkDevices refuses what can be a device of no host. Which hosts give a device is decided at placement.
+func checkDevices(c container, devices []linux.Device) error {
+	if len(devices) > maxDevices {
+		return c.errorf("linuxParameters.devices", "linuxParameters.devices: a container can have %d, not %d.", maxDevices, len(devices))
+	}
+	for i, d := range devices {
+		at := field.Index("linuxParameters.devices", i)
+		if err := linux.CheckDevice(d.HostPath); err != nil {
+			return c.errorf(field.Join(at, "hostPath"), "linuxParameters.devices.hostPath: %v.", err)
+		}
+		if !validPath(d.Path()) || path.Clean(d.Path()) != d.Path() || d.Path() == "/" {
+			return c.errorf(field.Join(at, "containerPath"), "linuxParameters.devices.containerPath must be an absolute path without dots of at most %d bytes, not %.300q.", maxPath, d.Path())
+		}
+		if slices.ContainsFunc(devices[:i], func(other linux.Device) bool { return other.Path() == d.Path() }) {
+			return c.errorf(at, "linuxParameters.devices has %s twice in the container.", d.Path())
+		}
+		for _, permission := range d.Permissions {
+			if !slices.Contains(linux.DevicePermissions, permission) {
+				return c.errorf(field.Join(at, "permissions"), "linuxParameters.devices.permissions must be of %s, not %q.", strings.Join(linux.DevicePermissions, ", "), permission)
+			}
 		}
 	}
 	return nil

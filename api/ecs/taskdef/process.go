@@ -9,7 +9,7 @@ import (
 
 	"pinion/api/ecs/field"
 	"pinion/raftfsm/lazyregexp"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/linux"
 )
 
 // userName matches a name in /etc/passwd or /etc/group, or a number.
@@ -35,7 +35,7 @@ func checkProcess(c container) error {
 		return c.errorf("workingDirectory", "workingDirectory %.300q must be an absolute path of at most %d bytes.", c.WorkingDirectory, maxPath)
 	}
 	for i, option := range c.DockerSecurityOptions {
-		if !spec.ValidSecurityOption(option) {
+		if !linux.ValidSecurityOption(option) {
 			return c.errorf(field.Index("dockerSecurityOptions", i), "dockerSecurityOptions %.300q is not supported by Pinion yet: containers have the host's seccomp and AppArmor profiles, and no-new-privileges and apparmor:PROFILE tighten them.", option)
 		}
 	}

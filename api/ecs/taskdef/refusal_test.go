@@ -146,6 +146,11 @@ var refusals = []refusal{
 	{"a port with a bad name", oneContainer(`"portMappings":[{"containerPort":80,"name":"Web"}]`), "containerDefinitions[0].portMappings[0].name", `"Web"`},
 	{"two ports of one name", oneContainer(`"portMappings":[{"containerPort":80,"name":"web"},{"containerPort":81,"name":"web"}]`), "containerDefinitions[0].portMappings[1].name", "twice"},
 	{"a port of an unknown protocol", oneContainer(`"portMappings":[{"containerPort":80,"appProtocol":"smtp"}]`), "containerDefinitions[0].portMappings[0].appProtocol", `"smtp"`},
+	{"a device outside of /dev", oneContainer(`"linuxParameters":{"devices":[{"hostPath":"/dev/../etc/shadow"}]}`), "containerDefinitions[0].linuxParameters.devices[0].hostPath", "/etc/shadow"},
+	{"a GPU as a device", oneContainer(`"linuxParameters":{"devices":[{"hostPath":"/dev/fuse"},{"hostPath":"/dev/nvidia0"}]}`), "containerDefinitions[0].linuxParameters.devices[1].hostPath", "resourceRequirements"},
+	{"a device at a path with dots", oneContainer(`"linuxParameters":{"devices":[{"hostPath":"/dev/fuse","containerPath":"/dev/../proc/x"}]}`), "containerDefinitions[0].linuxParameters.devices[0].containerPath", "/proc/x"},
+	{"two devices at one path", oneContainer(`"linuxParameters":{"devices":[{"hostPath":"/dev/a"},{"hostPath":"/dev/b","containerPath":"/dev/a"}]}`), "containerDefinitions[0].linuxParameters.devices[1]", "twice"},
+	{"a permission that no device has", oneContainer(`"linuxParameters":{"devices":[{"hostPath":"/dev/a","permissions":["execute"]}]}`), "containerDefinitions[0].linuxParameters.devices[0].permissions", "execute"},
 	{"a memory file system with an unknown option", oneContainer(`"linuxParameters":{"tmpfs":[{"containerPath":"/t","size":1,"mountOptions":["fast"]}]}`), "containerDefinitions[0].linuxParameters.tmpfs[0].mountOptions", "fast"},
 }
 

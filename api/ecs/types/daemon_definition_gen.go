@@ -4,6 +4,7 @@ package types
 
 import (
 	"pinion/api/wire"
+	"pinion/raftfsm/linux"
 	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/valuefrom"
@@ -71,7 +72,7 @@ type DaemonVolumeInput struct {
 // DaemonLinuxParametersInput is ECS's DaemonLinuxParameters in an input.
 type DaemonLinuxParametersInput struct {
 	Capabilities       *spec.Capabilities `json:"capabilities"`
-	Devices            any                `json:"devices"`
+	Devices            []linux.Device     `json:"devices"`
 	InitProcessEnabled *bool              `json:"initProcessEnabled"`
 	Tmpfs              []spec.Tmpfs       `json:"tmpfs"`
 }
@@ -154,6 +155,7 @@ type DaemonVolume struct {
 // DaemonLinuxParameters is ECS's DaemonLinuxParameters.
 type DaemonLinuxParameters struct {
 	Capabilities       *spec.Capabilities `json:"capabilities,omitempty"`
+	Devices            []linux.Device     `json:"devices,omitempty"`
 	InitProcessEnabled *bool              `json:"initProcessEnabled,omitempty"`
 	Tmpfs              []spec.Tmpfs       `json:"tmpfs,omitempty"`
 }

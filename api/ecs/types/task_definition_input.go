@@ -51,7 +51,6 @@ type ContainerRestartPolicyInput struct {
 // LinuxParametersInput is ECS's LinuxParameters in an input.
 type LinuxParametersInput struct {
 	spec.LinuxParameters
-	Devices    wire.Unsupported `json:"devices" why:"GPUs are asked for with resourceRequirements"`
 	MaxSwap    wire.Unsupported `json:"maxSwap" why:"a container may swap as much as its memory"`
 	Swappiness wire.Unsupported `json:"swappiness" why:"the host's setting counts"`
 }

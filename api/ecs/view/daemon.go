@@ -170,7 +170,7 @@ func daemonContainer(c *spec.ContainerDefinition) types.DaemonContainerDefinitio
 		HealthCheck: c.HealthCheck, DependsOn: c.DependsOn, RestartPolicy: c.RestartPolicy, SystemControls: c.SystemControls,
 	}
 	if p := c.LinuxParameters; p != nil {
-		out.LinuxParameters = &types.DaemonLinuxParameters{Capabilities: p.Capabilities, InitProcessEnabled: p.InitProcessEnabled, Tmpfs: p.Tmpfs}
+		out.LinuxParameters = &types.DaemonLinuxParameters{Capabilities: p.Capabilities, Devices: p.Devices, InitProcessEnabled: p.InitProcessEnabled, Tmpfs: p.Tmpfs}
 	}
 	return out
 }

@@ -193,7 +193,7 @@ var outputs = map[string]overlay{
 	"ContainerDefinition": {Go: "spec.ContainerDefinition", LeftOut: map[string]string{
 		inputRefused: "credentialSpecs disableNetworking environmentFiles firelensConfiguration links repositoryCredentials",
 	}},
-	"LinuxParameters":  {Go: "spec.LinuxParameters", LeftOut: map[string]string{inputRefused: "devices maxSwap swappiness"}},
+	"LinuxParameters":  {Go: "spec.LinuxParameters", LeftOut: map[string]string{inputRefused: "maxSwap swappiness"}},
 	"LogConfiguration": {Go: "logdriver.Configuration", LeftOut: map[string]string{inputRefused: "secretOptions"}},
 	"PortMapping":      {Go: "spec.PortMapping", LeftOut: map[string]string{inputRefused: "containerPortRange"}},
 	"Volume": {Go: "spec.Volume", LeftOut: map[string]string{

@@ -33,7 +33,7 @@ var daemonInputs = map[string]overlay{
 		"ulimits": "[]spec.Ulimit", "healthCheck": "*HealthCheckInput", "logConfiguration": "*LogConfigurationInput", "restartPolicy": "*ContainerRestartPolicyInput",
 	}},
 	"DaemonLinuxParameters": {Types: map[string]string{
-		"capabilities": "*spec.Capabilities", "devices": "any", "initProcessEnabled": "*bool", "tmpfs": "[]spec.Tmpfs",
+		"capabilities": "*spec.Capabilities", "devices": "[]linux.Device", "initProcessEnabled": "*bool", "tmpfs": "[]spec.Tmpfs",
 	}},
 	"DaemonVolume": {Types: map[string]string{"host": "*spec.HostVolume"}, Refused: map[string]string{"logDriverVolumeConfiguration": noLogDirectory}},
 }
@@ -66,8 +66,7 @@ var daemonOutputs = map[string]overlay{
 		LeftOut: map[string]string{inputRefused: "environmentFiles firelensConfiguration repositoryCredentials"},
 	},
 	"DaemonLinuxParameters": {
-		Types:   map[string]string{"capabilities": "*spec.Capabilities,omitempty", "initProcessEnabled": "*bool,omitempty", "tmpfs": "[]spec.Tmpfs,omitempty"},
-		LeftOut: map[string]string{inputRefused: "devices"},
+		Types: map[string]string{"capabilities": "*spec.Capabilities,omitempty", "devices": "[]linux.Device,omitempty", "initProcessEnabled": "*bool,omitempty", "tmpfs": "[]spec.Tmpfs,omitempty"},
 	},
 	"DaemonVolume": {Types: map[string]string{"host": "*spec.HostVolume,omitempty"}, LeftOut: map[string]string{inputRefused: "logDriverVolumeConfiguration"}},
 }

@@ -1,4 +1,4 @@
-package spec
+package linux
 
 import (
 	"slices"
@@ -16,14 +16,14 @@ const appArmorOption = "apparmor:"
 
 var appArmorName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
-// NoNewPrivileges reports whether the container asks for it. An option that is not known, which no API takes, counts as this one.
-func (c *ContainerDefinition) NoNewPrivileges() bool {
-	return slices.ContainsFunc(c.DockerSecurityOptions, func(option string) bool { return !strings.HasPrefix(option, appArmorOption) })
+// NoNewPrivileges reports whether one of dockerSecurityOptions asks for it. An option that is not known, which no API takes, counts as this one.
+func NoNewPrivileges(options []string) bool {
+	return slices.ContainsFunc(options, func(option string) bool { return !strings.HasPrefix(option, appArmorOption) })
 }
 
-// AppArmorProfile is the profile of the host that confines the container beside the default one; empty: none.
-func (c *ContainerDefinition) AppArmorProfile() string {
-	for _, option := range c.DockerSecurityOptions {
+// AppArmorProfile is the profile of the host that dockerSecurityOptions name, which confines the container beside the default one; empty: none.
+func AppArmorProfile(options []string) string {
+	for _, option := range options {
 		if name, ok := strings.CutPrefix(option, appArmorOption); ok {
 			return name
 		}

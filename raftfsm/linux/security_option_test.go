@@ -1,4 +1,4 @@
-package spec
+package linux
 
 import "testing"
 
@@ -22,9 +22,8 @@ func TestSecurityOptionsOnlyTighten(t *testing.T) {
 		{[]string{"apparmor:p", "no-new-privileges"}, true, "p"},
 		{[]string{"what no API takes"}, true, ""},
 	} {
-		d := ContainerDefinition{DockerSecurityOptions: c.options}
-		if d.NoNewPrivileges() != c.nnp || d.AppArmorProfile() != c.profile {
-			t.Errorf("%q: %t, %q", c.options, d.NoNewPrivileges(), d.AppArmorProfile())
+		if NoNewPrivileges(c.options) != c.nnp || AppArmorProfile(c.options) != c.profile {
+			t.Errorf("%q: %t, %q", c.options, NoNewPrivileges(c.options), AppArmorProfile(c.options))
 		}
 	}
 }

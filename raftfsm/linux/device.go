@@ -1,0 +1,70 @@
+package linux
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Device is a device of the host that a container has.
+type Device struct {
+	HostPath      string   `json:"hostPath"`
+	ContainerPath string   `json:"containerPath,omitempty"` // the same as HostPath when empty
+	Permissions   []string `json:"permissions,omitempty"`   // of DevicePermissions; all when empty, as in Docker
+}
+
+// DevicePermissions are what a container may do with a device, as ECS writes them.
+var DevicePermissions = []string{"read", "write", "mknod"}
+
+// Path is where the container has the device.
+func (d Device) Path() string {
+	if d.ContainerPath == "" {
+		return d.HostPath
+	}
+	return d.ContainerPath
+}
+
+// Access is what the container may do with the device, as the kernel's control groups write it: letters of "rwm".
+func (d Device) Access() (access string) {
+	for _, permission := range DevicePermissions {
+		if len(d.Permissions) == 0 || slices.Contains(d.Permissions, permission) {
+			access += permission[:1]
+		}
+	}
+	return access
+}
+
+// devDir is the directory of devices.
+const devDir = "/dev"
+
+// gpuNodes begin the names of the nodes of GPUs and of what leads to them. A task gets its GPUs by resourceRequirements alone.
+var gpuNodes = []string{"nvidia", "dri/", "dxg", "vfio/", "kfd"}
+
+// rawMemory are the nodes that show the memory and the ports of the machine: who has them is root on it.
+var rawMemory = []string{"mem", "kmem", "port"}
+
+// CheckDevice is why a path of the host can be no device of a container, whatever the host allows; nil when it can. It looks at the path
+// alone: what the path leads to is seen on the host.
+func CheckDevice(given string) error {
+	name, inDev := strings.CutPrefix(given, devDir+"/")
+	switch {
+	case !inDev || path.Clean(given) != given || strings.Contains(given, "\x00") || len(given) > 255:
+		return fmt.Errorf("%.300q is not the path of a device, such as /dev/fuse", given)
+	case slices.Contains(rawMemory, name):
+		return fmt.Errorf("%s is the memory of the machine: who has it is root there", given)
+	}
+	for _, node := range gpuNodes {
+		if strings.HasPrefix(name+"/", node) {
+			return fmt.Errorf("%s leads to GPUs: a task gets its own by resourceRequirements alone", given)
+		}
+	}
+	return nil
+}
+
+// AllowsDevice reports whether the paths that `pinion up --device` names allow the device: one of them is it, or a directory that it is in.
+func AllowsDevice(allowed []string, device string) bool {
+	return CheckDevice(device) == nil && slices.ContainsFunc(allowed, func(a string) bool {
+		return CheckDevice(a) == nil && (device == a || strings.HasPrefix(device, a+"/"))
+	})
+}

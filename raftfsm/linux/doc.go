@@ -1,0 +1,3 @@
+// Package linux has the options of a container that are Linux's own: capabilities, devices, and the security options of
+// Docker.
+package linux
