@@ -21,6 +21,10 @@ func (r *Runtime) logURI(c runtime.ContainerSpec) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	records, err := c.Def.LogConfiguration.Multiline()
+	if err != nil {
+		return "", err
+	}
 	args := url.Values{
 		"-file":     {r.config.Logs(c.Task.ID, c.Def.Name)},
 		"-max-size": {strconv.FormatInt(rotation.MaxSize, 10)},
@@ -29,6 +33,9 @@ func (r *Runtime) logURI(c runtime.ContainerSpec) (string, error) {
 	}
 	if log := c.Def.LogConfiguration; log != nil && log.LogDriver != "" {
 		args.Set("-driver", log.LogDriver)
+	}
+	if records != "" {
+		args.Set("-multiline", records)
 	}
 	if !c.IDs.IsZero() {
 		args.Set("-owner", strconv.FormatUint(uint64(c.IDs.First), 10))

@@ -2,6 +2,7 @@ package logs
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -17,16 +18,28 @@ import (
 type cursor struct {
 	task      *os.Root
 	container string
-	since     time.Time
+	since     time.Time // where to begin to read
+	chosen    selection
+	records   *joiner // nil: each line is a record
 	f         *os.File
 	in        *bufio.Reader
 	partial   []byte        // the beginning of an incomplete last line
 	next      *spec.LogLine // read by peek, not yet taken
 }
 
-// newCursor starts at the last tail lines; 0 starts at the beginning.
-func newCursor(task *os.Root, container string, tail int, since time.Time) (*cursor, error) {
-	c := &cursor{task: task, container: container, since: since}
+// newCursor starts at the last tail lines, 0 at the beginning. Where lines are left out or put together, a tail is counted by the query.
+func newCursor(task *os.Root, container string, tail int, chosen selection) (*cursor, error) {
+	records, err := newJoiner(task, container)
+	if err != nil {
+		return nil, err
+	}
+	c := &cursor{task: task, container: container, since: chosen.since, chosen: chosen, records: records}
+	if records != nil && !c.since.IsZero() {
+		c.since = c.since.Add(-recordLookBack)
+	}
+	if c.isSelective() {
+		tail = 0
+	}
 	if err := c.seekTail(tail); err != nil {
 		c.close()
 		return nil, err
@@ -40,18 +53,52 @@ func (c *cursor) close() {
 	}
 }
 
-// peek returns the next line, or nil when there is none yet.
-func (c *cursor) peek() (*spec.LogLine, error) {
+// isSelective reports whether the records of the query are not the last lines of the files.
+func (c *cursor) isSelective() bool { return c.records != nil || c.chosen.isSelective }
+
+// peek returns the next record of the query, or nil when there is none yet. With last, no more lines are to come. It ends with the context.
+func (c *cursor) peek(ctx context.Context, last bool) (*spec.LogLine, error) {
 	for c.next == nil {
+		line, err := c.nextRecord(last)
+		if line == nil || err != nil || c.chosen.isOver(line) {
+			return nil, err
+		}
+		if c.chosen.has(line) {
+			c.next = line
+		} else if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+	return c.next, nil
+}
+
+// nextRecord returns the next record, or nil when there is no whole one yet.
+func (c *cursor) nextRecord(last bool) (*spec.LogLine, error) {
+	for {
+		line, err := c.nextLine()
+		if err != nil || c.records == nil {
+			return line, err
+		}
+		if line == nil {
+			return c.records.rest(last), nil
+		}
+		if record := c.records.add(line); record != nil {
+			return record, nil
+		}
+	}
+}
+
+// nextLine returns the next line of the files, or nil when there is none yet.
+func (c *cursor) nextLine() (*spec.LogLine, error) {
+	for {
 		raw, err := c.readLine()
 		if raw == nil || err != nil {
 			return nil, err
 		}
-		if line, whole := c.decode(raw); whole && !line.Time.Before(c.since) {
-			c.next = &line
+		if line, whole := c.decode(raw); whole {
+			return &line, nil
 		}
 	}
-	return c.next, nil
 }
 
 // decode reads a record; whole is false for what a crash tore off. What a container wrote that is not UTF-8 becomes U+FFFD.

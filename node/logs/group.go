@@ -78,7 +78,7 @@ func removeBefore(root *os.Root, task, container string, at time.Time) (err erro
 		err = errors.Join(err, ignoreMissing(root.Remove(path)))
 	}
 	if !left {
-		err = errors.Join(err, ignoreMissing(root.Remove(task+"/"+container+groupSuffix)))
+		err = errors.Join(err, ignoreMissing(root.Remove(task+"/"+container+groupSuffix)), ignoreMissing(root.Remove(task+"/"+container+recordsSuffix)))
 		_ = root.Remove(task) // when it is empty
 	}
 	return err

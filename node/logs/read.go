@@ -15,18 +15,22 @@ import (
 // Read emits the lines that match the query, oldest first, and merges the containers of a task by time. Without Follow it
 // returns after the lines that exist now. With Follow it continues until done is closed and the lines written by then
 // are emitted. A task without logs has no lines, which is not an error. It returns the first error of emit, or the
-// context's.
+// context's, or that of a pattern that is none.
 func (s *Store) Read(ctx context.Context, q spec.LogQuery, done <-chan struct{}, emit func(spec.LogLine) error) error {
-	r := &query{store: s, spec: q, emit: emit, cursors: map[string]*cursor{}}
+	chosen, err := newSelection(q)
+	if err != nil {
+		return err
+	}
+	r := &query{store: s, spec: q, chosen: chosen, emit: emit, cursors: map[string]*cursor{}}
 	defer r.close()
 	ticker := time.NewTicker(s.poll)
 	defer ticker.Stop()
 	for {
-		last := !q.Follow || isClosed(done)
+		r.last = !q.Follow || isClosed(done)
 		if err := r.drain(ctx); err != nil {
 			return err
 		}
-		if last {
+		if r.last {
 			return nil
 		}
 		if r.watch() {
@@ -60,6 +64,8 @@ func isClosed(c <-chan struct{}) bool {
 type query struct {
 	store   *Store
 	spec    spec.LogQuery
+	chosen  selection
+	last    bool // what is written later is not asked for
 	emit    func(spec.LogLine) error
 	task    *os.Root // nil while the task has no logs
 	started bool     // the tail was skipped to
@@ -115,13 +121,13 @@ func (r *query) drain(ctx context.Context) error {
 }
 
 // beforeTail counts the lines that precede the tail. Each cursor starts at the last lines of its own container, so those of
-// several containers together are more than the tail. They are read twice instead of being kept, because memory must not
+// several containers together are more than the tail, and where lines are left out or put together it starts at the first. They are read twice instead of being kept, because memory must not
 // grow with a number that a client chooses. Lines that are written in between make the tail longer.
 func (r *query) beforeTail(ctx context.Context) (skip int, err error) {
-	if r.started || r.spec.Tail == 0 || len(r.cursors) < 2 {
+	if r.started || r.spec.Tail == 0 || len(r.cursors) < 2 && !r.hasSelective() {
 		return 0, nil
 	}
-	counted := &query{store: r.store, spec: r.spec, cursors: map[string]*cursor{}}
+	counted := &query{store: r.store, spec: r.spec, chosen: r.chosen, last: r.last, cursors: map[string]*cursor{}}
 	defer counted.close()
 	if err := counted.openNew(); err != nil {
 		return 0, fmt.Errorf("logs of task %s: %w", r.spec.Task, err)
@@ -129,6 +135,15 @@ func (r *query) beforeTail(ctx context.Context) (skip int, err error) {
 	lines := 0
 	err = counted.merge(ctx, func(spec.LogLine) error { lines++; return nil })
 	return max(0, lines-r.spec.Tail), err
+}
+
+func (r *query) hasSelective() bool {
+	for _, c := range r.cursors {
+		if c.isSelective() {
+			return true
+		}
+	}
+	return false
 }
 
 // openNew opens logs of containers that appeared since the last call.
@@ -155,7 +170,7 @@ func (r *query) openNew() error {
 		if r.started {
 			tail = 0
 		}
-		c, err := newCursor(r.task, name, tail, r.spec.Since)
+		c, err := newCursor(r.task, name, tail, r.chosen)
 		if err != nil {
 			return err
 		}
@@ -185,7 +200,7 @@ func openTask(dir, task string) (*os.Root, error) {
 func (r *query) merge(ctx context.Context, emit func(spec.LogLine) error) error {
 	var line *spec.LogLine
 	for ctx.Err() == nil {
-		next, err := r.take()
+		next, err := r.take(ctx)
 		if line != nil {
 			line.More = next != nil
 			if err := emit(*line); err != nil {
@@ -201,10 +216,10 @@ func (r *query) merge(ctx context.Context, emit func(spec.LogLine) error) error 
 }
 
 // take returns the oldest line of all cursors; nil when none has a line.
-func (r *query) take() (*spec.LogLine, error) {
+func (r *query) take(ctx context.Context) (*spec.LogLine, error) {
 	var oldest *cursor
 	for _, c := range r.cursors {
-		line, err := c.peek()
+		line, err := c.peek(ctx, r.last)
 		if err != nil {
 			return nil, fmt.Errorf("log of container %s of task %s: %w", c.container, r.spec.Task, err)
 		}

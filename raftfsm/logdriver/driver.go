@@ -66,8 +66,6 @@ var delivery = []Option{
 
 // refused are options of ECS's log drivers that would have no effect, with the reason.
 var refused = map[string]string{
-	"awslogs-datetime-format":      "each line is an event of its own",
-	"awslogs-multiline-pattern":    "each line is an event of its own",
 	"awslogs-endpoint":             "logs are kept by the host",
 	"awslogs-credentials-endpoint": "logs are kept by the host",
 	"awslogs-format":               "lines are kept as they are",
@@ -86,6 +84,8 @@ func Refused(name string) string { return refused[name] }
 var drivers = []Driver{
 	{Awslogs, slices.Concat(rotation, delivery, []Option{
 		{optionGroup, wantLogName, isLogName}, {optionStreamPrefix, wantLogName, isLogName}, {Name: optionRegion},
+		{optionMultiline, "a regular expression of RE2 that the first line of each record matches", isPattern},
+		{optionDatetime, "a time as strftime writes it, such as %Y-%m-%d %H:%M:%S, with which each record begins", isDatetimeFormat},
 		{optionCreateGroup, "true or false", func(text string) bool { return text == "true" || text == "false" }},
 	})},
 	{JSONFile, slices.Concat(rotation, delivery)},

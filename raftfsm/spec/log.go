@@ -3,6 +3,8 @@ package spec
 import (
 	"cmp"
 	"time"
+
+	"pinion/raftfsm/logfilter"
 )
 
 // LogLine is one line that a container wrote.
@@ -19,8 +21,9 @@ type LogQuery struct {
 	Task      string
 	Container string    // empty: all containers, merged by time
 	Since     time.Time // zero: from the beginning
-	Tail      int       // only the last n lines of what is there; 0: all
+	Tail      int       // only the last n lines of those; 0: all
 	Follow    bool      // wait for more until the task's containers are gone and drained
+	logfilter.Filter
 }
 
 // Pull is how far a task's image pull has come.

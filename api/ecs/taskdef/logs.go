@@ -26,6 +26,9 @@ func checkLogConfiguration(c container) error {
 			return c.errorf("logConfiguration.options."+option.Name, "logConfiguration.options %s must be %s, not %q.", option.Name, option.Want, value)
 		}
 	}
+	if _, err := c.LogConfiguration.Multiline(); err != nil {
+		return c.errorf("logConfiguration.options", "logConfiguration.options: %v.", err)
+	}
 	if _, err := c.LogConfiguration.Rotation(); err != nil {
 		return c.errorf("logConfiguration.options", "logConfiguration.options: %v.", err)
 	}

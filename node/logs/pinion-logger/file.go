@@ -194,14 +194,15 @@ func (l *logFile) close() {
 	}
 }
 
-// noteGroup writes the log group into a file beside the log. Without it the log is kept for the usual time.
-func (l *logFile) noteGroup(group string) {
-	if group == "" {
+// note writes into a file beside the log what readers of it need to know: the log group, without which the log is kept for the usual time,
+// and the pattern of the first lines of its records, without which each line is one.
+func (l *logFile) note(suffix, text string) {
+	if text == "" {
 		return
 	}
-	path := strings.TrimSuffix(l.path, ".log") + ".group"
+	path := strings.TrimSuffix(l.path, ".log") + suffix
 	if _, err := os.Lstat(path); err == nil {
 		return
 	}
-	_ = os.WriteFile(path, []byte(group), 0o600)
+	_ = os.WriteFile(path, []byte(text), 0o600)
 }

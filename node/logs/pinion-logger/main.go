@@ -3,7 +3,7 @@
 // separate process, so output survives the end of Pinion and of containerd. It never stops draining: a full disk loses lines
 // but does not block the container, and a standby takes over when the logger is killed.
 //
-//	pinion-logger -file PATH [-driver NAME] [-group NAME] [-max-size BYTES] [-max-file COUNT] [-floor BYTES] [-owner ID]
+//	pinion-logger -file PATH [-driver NAME] [-group NAME] [-multiline PATTERN] [-max-size BYTES] [-max-file COUNT] [-floor BYTES] [-owner ID]
 package main
 
 import (
@@ -31,7 +31,8 @@ func main() {
 		return
 	}
 	file := newFile(o.path, o.maxSize, o.maxFiles, o.floor, time.Now)
-	file.noteGroup(o.group)
+	file.note(".group", o.group)
+	file.note(".multiline", o.records)
 	if standby {
 		file.writeLines("stderr", []byte(killedNote+"\n"), false)
 	} else if err := giveStreams(o.owner); err != nil {

@@ -9,6 +9,7 @@ type options struct {
 	path     string
 	driver   string // ECS's name of the log driver; the file keeps the output of every driver
 	group    string // log group of the container, which says how long its log is kept
+	records  string // the expression that the first line of a record matches; empty: each line is one
 	maxSize  int64  // bytes of one file
 	maxFiles int    // number of files, the current one included
 	floor    int64  // bytes of the disk that stay free
@@ -19,7 +20,7 @@ type options struct {
 func parse(args []string) (options, error) {
 	o := options{driver: "json-file", maxSize: 64 << 20, maxFiles: 4}
 	if len(args)%2 != 0 {
-		return o, errors.New("options come in pairs: -file PATH [-driver NAME] [-group NAME] [-max-size BYTES] [-max-file COUNT] [-floor BYTES] [-owner ID]")
+		return o, errors.New("options come in pairs: -file PATH [-driver NAME] [-group NAME] [-multiline PATTERN] [-max-size BYTES] [-max-file COUNT] [-floor BYTES] [-owner ID]")
 	}
 	for i := 0; i < len(args); i += 2 {
 		var err error
@@ -30,6 +31,8 @@ func parse(args []string) (options, error) {
 			o.driver = value
 		case "-group":
 			o.group = value
+		case "-multiline":
+			o.records = value
 		case "-max-size":
 			o.maxSize, err = strconv.ParseInt(value, 10, 64)
 		case "-max-file":
