@@ -7,10 +7,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
 	"pinion/api/httpx"
+	"pinion/raftfsm/logfilter"
 	"pinion/raftfsm/spec"
 )
 
@@ -61,6 +63,16 @@ func TestLogQueriesReachTheHost(t *testing.T) {
 	b.get(logPath + "?since=2026-01-02T03:00:00Z")
 	if asked.Since != time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC) || asked.Follow {
 		t.Errorf("%+v", asked)
+	}
+	b.get(logPath + "?until=2026-01-02T03:00:00Z&grep=los%5Bst%5D&invert=1&tail=2")
+	want = spec.LogQuery{Task: firstTask, Tail: 2, Filter: logfilter.Filter{Until: time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC), Grep: "los[st]", Invert: true}}
+	if asked != want {
+		t.Errorf("got %+v\nwant %+v", asked, want)
+	}
+	for _, bad := range []string{"?grep=(", "?invert=1", "?until=soon", "?until=1m&follow=1", "?grep=" + strings.Repeat("a", logfilter.MaxPattern+1)} {
+		if got := b.get(logPath + bad); got.Code != 400 || got.Header().Get("X-Amzn-ErrorType") != invalid {
+			t.Errorf("%.40s: %d %s", bad, got.Code, got.Body)
+		}
 	}
 	b.get("/v1/tasks/nope/logs").wantError(t, 404, httpx.NotFound, "There is no task nope. Stopped tasks are forgotten after an hour.")
 	b.get(logPath+"?container=x").wantError(t, 400, invalid, "Task "+firstTask+` has no container "x"; it has tensorflow-gpu.`)

@@ -24,7 +24,7 @@ type logPath struct {
 
 // printLogPaths prints where the logs of tasks are kept: the host, and the file there. A host may have another data directory than this command line knows.
 func printLogPaths(ctx context.Context, c *cli.Context, inv *invocation.Invocation, tasks []client.Task) error {
-	for _, flag := range []string{"follow", "tail", "since", "timestamps"} {
+	for _, flag := range []string{"follow", "tail", "since", "until", "grep", "invert-match", "columns", "timestamps"} {
 		if c.IsSet(flag) {
 			return exit.Usagef("--path shows no lines of a log: leave --%s out", flag)
 		}

@@ -3,10 +3,7 @@ package cli
 import (
 	"github.com/urfave/cli/v2"
 
-	"pinion/api/cli/invocation"
 	"pinion/api/cli/selection"
-	"pinion/api/client"
-	"pinion/raftfsm/service"
 )
 
 // serviceLogsCommand is `pinion logs` of all tasks of a service.
@@ -14,7 +11,7 @@ func serviceLogsCommand(p Program) *cli.Command {
 	logs := logsCommand(p)
 	var flags []cli.Flag
 	for _, flag := range logs.Flags {
-		if flag.Names()[0] != "group" {
+		if name := flag.Names()[0]; name != "group" && name != "family" {
 			flags = append(flags, flag)
 		}
 	}
@@ -29,9 +26,7 @@ Examples:
    pinion service logs web -f --since 10m`,
 		Flags: flags,
 		Action: func(c *cli.Context) error {
-			return showLogs(p, c, func(inv *invocation.Invocation, c *cli.Context) ([]client.Task, error) {
-				return selection.GroupTasks(c.Context, inv, c.String("cluster"), service.GroupPrefix+c.Args().First())
-			})
+			return showLogs(p, c, selection.ServiceTarget(c.String("cluster"), c.Args().First()))
 		},
 	}
 }

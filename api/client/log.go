@@ -18,8 +18,12 @@ type LogQuery struct {
 	Task      string    // its id
 	Container string    // name of a container; empty: all, merged by time
 	Since     time.Time // zero: from the beginning
+	Until     time.Time // only lines before; zero: to the end
+	Grep      string    // only lines with a match of this pattern of RE2, at most 1024 bytes; the host of the task matches them; empty: all
+	Invert    bool      // only lines without a match of Grep
 	Tail      int       // only the last n of the lines that are there; 0: all
 	Follow    bool      // wait for more, until the task has stopped
+	Mark      bool      // with Follow: emit a line that is a Mark when all has come that was there
 }
 
 // LogLine is one line that a container wrote.
@@ -27,7 +31,8 @@ type LogLine struct {
 	Time      time.Time `json:"time"`
 	Container string    `json:"container"`
 	Stream    string    `json:"stream"` // "stdout" or "stderr"
-	Text      string    `json:"text"`   // without the line end
+	Text      string    `json:"text"`   // without the line end; of a record of several lines with those between
+	Mark      bool      `json:"-"`      // no line of a container, see LogQuery
 	More      bool      `json:"-"`      // the next line has arrived already: both may be written at once
 }
 
@@ -67,6 +72,9 @@ func logParameters(q LogQuery) url.Values {
 	if q.Follow {
 		parameters.Set("follow", "1")
 	}
+	if q.Mark {
+		parameters.Set("mark", "1")
+	}
 	if q.Container != "" {
 		parameters.Set("container", q.Container)
 	}
@@ -75,6 +83,15 @@ func logParameters(q LogQuery) url.Values {
 	}
 	if !q.Since.IsZero() {
 		parameters.Set("since", q.Since.UTC().Format(time.RFC3339Nano))
+	}
+	if !q.Until.IsZero() {
+		parameters.Set("until", q.Until.UTC().Format(time.RFC3339Nano))
+	}
+	if q.Grep != "" {
+		parameters.Set("grep", q.Grep)
+	}
+	if q.Invert {
+		parameters.Set("invert", "1")
 	}
 	return parameters
 }

@@ -38,6 +38,9 @@ func (r logReader) next() (LogLine, error) {
 	case err != nil:
 		return LogLine{}, err
 	}
+	if len(raw) == 1 {
+		return LogLine{Mark: true}, nil
+	}
 	line, plain := parseLogLine(raw)
 	if !plain {
 		if err := json.Unmarshal(raw, &line); err != nil {

@@ -139,7 +139,7 @@ func (g gpuUsage) after(x *httpx.Exchange) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	return parseSince(text, g.api.Now())
+	return parseMoment("since", text, g.api.Now())
 }
 
 // visibleUsage is what of the usage a key sees. To a key for teams it is that of GPUs which its tasks have, from when on they have them: what the GPU did

@@ -203,7 +203,7 @@ func historyCluster(x *httpx.Exchange, res leader.Resolution) (string, error) {
 func parseSpan(text url.Values, now time.Time) (since, until time.Time, err error) {
 	for name, at := range map[string]*time.Time{"since": &since, "until": &until} {
 		if given := text.Get(name); given != "" {
-			if *at, err = parseSince(given, now); err != nil {
+			if *at, err = parseMoment(name, given, now); err != nil {
 				return since, until, err
 			}
 		}

@@ -37,16 +37,16 @@ func (a *API) pulls(x *httpx.Exchange, taskID string) error {
 }
 
 // logs streams the log of a task: one JSON object on each line, or its bare text for Accept: text/plain. The query takes
-// container, tail (lines), since (a time stamp, or an age such as 10m) and follow.
+// container, tail (lines), since and until (each a time stamp, or an age such as 10m), grep (a pattern of RE2), invert and follow.
 func (a *API) logs(x *httpx.Exchange, taskID string) error {
 	query, err := parseLogQuery(x.Request, taskID, a.Now())
 	if err != nil {
 		return err
 	}
-	stream := &logStream{StreamWriter: httpx.StreamWriter{Exchange: x, Flush: query.Follow}}
-	stream.plain = strings.HasPrefix(x.Request.Header.Get("Accept"), "text/plain")
-	if query.Follow {
-		stream.start() // the client learns at once that the task is there
+	stream := &logStream{StreamWriter: httpx.StreamWriter{Exchange: x, Flush: query.Follow || query.Grep != ""}}
+	stream.plain = isPlainText(x.Request)
+	if query.Follow || query.Grep != "" {
+		stream.start() // the client learns at once that the task is there, however long nothing matches
 	}
 	ctx, cancel := a.Peers.Stop.Context(x.Context())
 	defer cancel()
@@ -71,12 +71,18 @@ func (a *API) logs(x *httpx.Exchange, taskID string) error {
 	return nil
 }
 
+func isPlainText(r *http.Request) bool {
+	return strings.HasPrefix(r.Header.Get("Accept"), "text/plain")
+}
+
 func parseLogQuery(r *http.Request, taskID string, now time.Time) (query spec.LogQuery, err error) {
 	parameters := r.URL.Query()
 	query = spec.LogQuery{Task: taskID, Container: parameters.Get("container")}
-	if text := parameters.Get("follow"); text != "" {
-		if query.Follow, err = strconv.ParseBool(text); err != nil {
-			return query, wire.Errorf(wire.InvalidParameter, "follow must be 1 or 0, not %q.", text)
+	for name, into := range map[string]*bool{"follow": &query.Follow, "invert": &query.Invert, "mark": &query.Mark} {
+		if text := parameters.Get(name); text != "" {
+			if *into, err = strconv.ParseBool(text); err != nil {
+				return query, wire.Errorf(wire.InvalidParameter, "%s must be 1 or 0, not %q.", name, text)
+			}
 		}
 	}
 	if text := parameters.Get("tail"); text != "" {
@@ -87,22 +93,34 @@ func parseLogQuery(r *http.Request, taskID string, now time.Time) (query spec.Lo
 			return query, wire.Errorf(wire.InvalidParameter, "tail may be %d lines, not %d: for more, leave it out or read from a moment on with since.", spec.MaxLogTail, query.Tail)
 		}
 	}
-	if text := parameters.Get("since"); text != "" {
-		if query.Since, err = parseSince(text, now); err != nil {
-			return query, err
+	for name, into := range map[string]*time.Time{"since": &query.Since, "until": &query.Until} {
+		if text := parameters.Get(name); text != "" {
+			if *into, err = parseMoment(name, text, now); err != nil {
+				return query, err
+			}
 		}
+	}
+	query.Grep = parameters.Get("grep")
+	if err := query.Check(); err != nil {
+		return query, wire.Errorf(wire.InvalidParameter, "grep: %v.", err)
+	}
+	if query.Mark && (!query.Follow || isPlainText(r)) {
+		return query, wire.Errorf(wire.InvalidParameter, "mark is for a log that is followed, as JSON.")
+	}
+	if query.Follow && !query.Until.IsZero() {
+		return query, wire.Errorf(wire.InvalidParameter, "until and follow exclude each other: a followed log ends with its task.")
 	}
 	return query, nil
 }
 
-// parseSince reads a time stamp, or an age before now.
-func parseSince(text string, now time.Time) (time.Time, error) {
+// parseMoment reads a time stamp, or an age before now.
+func parseMoment(name, text string, now time.Time) (time.Time, error) {
 	if age, err := time.ParseDuration(text); err == nil {
 		return now.Add(-age), nil
 	}
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		return at, wire.Errorf(wire.InvalidParameter, "since must be a time such as 2026-01-02T15:04:05Z, or an age such as 10m, not %q.", text)
+		return at, wire.Errorf(wire.InvalidParameter, "%s must be a time such as 2026-01-02T15:04:05Z, or an age such as 10m, not %q.", name, text)
 	}
 	return at, nil
 }
@@ -130,6 +148,10 @@ func (s *logStream) start() {
 }
 
 func (s *logStream) emit(line spec.LogLine) error {
+	if line.Stream == "" { // the mark of LogQuery, which is no line
+		s.chunk = append(s.chunk, '\n')
+		return s.flush()
+	}
 	var err error
 	if s.plain {
 		s.chunk = append(append(s.chunk, line.Text...), '\n')

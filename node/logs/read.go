@@ -33,6 +33,9 @@ func (s *Store) Read(ctx context.Context, q spec.LogQuery, done <-chan struct{},
 		if r.last {
 			return nil
 		}
+		if err := r.mark(); err != nil {
+			return err
+		}
 		if r.watch() {
 			continue // what was written before the watch began
 		}
@@ -60,6 +63,15 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
+// mark emits the zero line, once, where it is asked for.
+func (r *query) mark() error {
+	if !r.spec.Mark || r.marked {
+		return nil
+	}
+	r.marked = true
+	return r.emit(spec.LogLine{})
+}
+
 // query is one Read in progress.
 type query struct {
 	store   *Store
@@ -69,6 +81,7 @@ type query struct {
 	emit    func(spec.LogLine) error
 	task    *os.Root // nil while the task has no logs
 	started bool     // the tail was skipped to
+	marked  bool     // that all is emitted that was there
 	cursors map[string]*cursor
 
 	changes *subscription // nil: not watched

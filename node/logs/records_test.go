@@ -39,11 +39,11 @@ func TestLinesOfARecordAreReadAndMatchedAsOne(t *testing.T) {
 	write(t, s.Path("t", "a"), 2+int(logdriver.RecordFlush/time.Second)+1, " late")
 	for want, q := range map[string]spec.LogQuery{
 		"a:[1] begins\n at x\n at y a:[2] begins a:[3] begins\n at z a: late": {},
-		"a:[1] begins\n at x\n at y":       {Filter: logfilter.Filter{Grep: `at y`}},
-		"a:[2] begins a: late":             {Filter: logfilter.Filter{Grep: `at [xz]`, Invert: true}},
-		"a:[3] begins\n at z a: late":      {Tail: 2},
-		"a:[3] begins\n at z":              {Tail: 1, Filter: logfilter.Filter{Grep: `\[`}},
-		"a:[2] begins a:[3] begins\n at z": {Since: noon.Add(time.Second), Filter: logfilter.Filter{Until: noon.Add(3 * time.Second)}},
+		"a:[1] begins\n at x\n at y":                                          {Filter: logfilter.Filter{Grep: `at y`}},
+		"a:[2] begins a: late":                                                {Filter: logfilter.Filter{Grep: `at [xz]`, Invert: true}},
+		"a:[3] begins\n at z a: late":                                         {Tail: 2},
+		"a:[3] begins\n at z":                                                 {Tail: 1, Filter: logfilter.Filter{Grep: `\[`}},
+		"a:[2] begins a:[3] begins\n at z":                                    {Since: noon.Add(time.Second), Filter: logfilter.Filter{Until: noon.Add(3 * time.Second)}},
 	} {
 		q.Task = "t"
 		if got := read(t, s, q); got != want {

@@ -23,6 +23,7 @@ type LogQuery struct {
 	Since     time.Time // zero: from the beginning
 	Tail      int       // only the last n lines of those; 0: all
 	Follow    bool      // wait for more until the task's containers are gone and drained
+	Mark      bool      // with Follow: emit a zero LogLine when all that was there is emitted
 	logfilter.Filter
 }
 

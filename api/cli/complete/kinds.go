@@ -40,7 +40,7 @@ const (
 var flagKinds = map[string]kind{
 	"cluster": clusters, "team": teams, "family": families, "group": groups, "key": keys, "context": contexts, "filter": columns, "format": templates,
 	"on-host": hosts, "spread": "host attribute:", "gpu-model": free, "gpu-memory-min": free, "mig-profile": free, "constraint": free,
-	"after": after, "container": containers, "events format": free, "login group": free, "run group": groups,
+	"after": after, "container": containers, "grep": free, "columns": free, "events format": free, "login group": free, "run group": groups,
 
 	"output": "table wide json", "role": "read submit admin", "token role": "host", "token create role": "host", "state": "succeeded failed stopped", "network": "bridge host none",
 	"shell": "sh fish", "type": "task host cluster gpu leader service service-action deployment hook refusal", "log-level": "debug info warn error", "by": "team key family day", "servers": "1 3 5",

@@ -6,6 +6,30 @@ import (
 	"pinion/api/client"
 )
 
+// Position is how far the log of a task was read, so that reading it goes on there. It is used by one goroutine.
+type Position struct{ cursor }
+
+// NewPosition is the beginning of a log. Of one container lines come in the order of time; of several, nearly.
+func NewPosition(one bool) *Position {
+	p := &Position{cursor{containers: map[string]*reached{}, slack: writeSlack}}
+	if one {
+		p.slack = 0
+	}
+	return p
+}
+
+// Resume is the query that goes on at the position.
+func (p *Position) Resume(q client.LogQuery) client.LogQuery { return p.resume(q) }
+
+// Advance moves the position over a line, and reports whether it is new: lines around the position come again.
+func (p *Position) Advance(line client.LogLine) bool { return p.advance(line) }
+
+// Follow says that lines come as they are written from now on.
+func (p *Position) Follow() { p.slack = resumeSlack }
+
+// writeSlack is how long after its stamp a line is written, at most: those that are there come in order up to that.
+const writeSlack = time.Second
+
 // resumeSlack is how far before the newest line a log is read again after an interruption. The lines of a task's containers come in the
 // order of time, but for those that were stamped before a line of another container and written after it.
 const resumeSlack = 10 * time.Second
@@ -14,6 +38,7 @@ const resumeSlack = 10 * time.Second
 type cursor struct {
 	first, newest time.Time
 	containers    map[string]*reached
+	slack         time.Duration // how far before the newest line the log is read again
 }
 
 // reached is a position in the log of a container.
@@ -28,7 +53,7 @@ func (c *cursor) resume(q client.LogQuery) client.LogQuery {
 	if len(c.containers) == 0 {
 		return q
 	}
-	since := c.newest.Add(-resumeSlack)
+	since := c.newest.Add(-c.slack)
 	if since.Before(q.Since) {
 		since = q.Since
 	}

@@ -16,7 +16,7 @@ func Follow(ctx context.Context, inv *invocation.Invocation, q client.LogQuery, 
 	if !q.Follow {
 		return inv.Client.Logs(ctx, q, emit)
 	}
-	position := cursor{containers: map[string]*reached{}}
+	position := cursor{containers: map[string]*reached{}, slack: resumeSlack}
 	for {
 		progressed, interrupted := false, false
 		err := inv.RetryUnavailable(ctx, func() error {
@@ -43,12 +43,21 @@ func Follow(ctx context.Context, inv *invocation.Invocation, q client.LogQuery, 
 type Printer struct {
 	Out, Err   io.Writer
 	Timestamps bool
-	Task       string // put before each line; empty: nothing
-	Names      bool   // put the name of the container before each line
-	JSON       bool   // whole lines as JSON, all of them to Out
+	Task       string   // put before each line; empty: nothing
+	TaskID     string   // of the task of the next line, a member of its JSON; empty: none
+	Names      bool     // put the name of the container before each line
+	Color      string   // begins the colour of what is put before a line; empty: none
+	JSON       bool     // whole lines as JSON, all of them to Out
+	Columns    *Columns // of lines that are JSON; nil: as they are
 
 	held []byte // lines for Out
 }
+
+// colorEnd ends a colour of a terminal.
+const colorEnd = "\x1b[0m"
+
+// Colors are what the lines of several tasks begin with in turn, so that they are told apart.
+var Colors = []string{"\x1b[36m", "\x1b[33m", "\x1b[32m", "\x1b[35m", "\x1b[34m", "\x1b[96m", "\x1b[93m", "\x1b[92m", "\x1b[95m", "\x1b[94m"}
 
 // maxHeld is when lines are written although more have arrived.
 const maxHeld = 32 << 10
@@ -57,7 +66,10 @@ const maxHeld = 32 << 10
 func (p *Printer) Print(line client.LogLine) error {
 	switch {
 	case p.JSON:
-		text, err := json.Marshal(line)
+		text, err := json.Marshal(struct {
+			Task string `json:"task,omitempty"`
+			client.LogLine
+		}{p.TaskID, line})
 		if err != nil {
 			return err
 		}
@@ -83,11 +95,20 @@ func (p *Printer) append(b []byte, line client.LogLine) []byte {
 		b = line.Time.UTC().AppendFormat(b, "2006-01-02T15:04:05.000Z")
 		b = append(b, ' ')
 	}
+	if p.Task != "" || p.Names {
+		b = append(b, p.Color...)
+	}
 	if p.Task != "" {
 		b = append(append(b, p.Task...), ' ')
 	}
 	if p.Names {
 		b = append(append(append(b, '['), line.Container...), "] "...)
+	}
+	if p.Color != "" && (p.Task != "" || p.Names) {
+		b = append(b, colorEnd...)
+	}
+	if p.Columns != nil {
+		return append(p.Columns.Append(b, line.Text), '\n')
 	}
 	return append(append(b, line.Text...), '\n')
 }

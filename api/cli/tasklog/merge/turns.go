@@ -1,0 +1,34 @@
+package merge
+
+import (
+	"context"
+	"sync/atomic"
+)
+
+// turns are as many places for streams as may be open at once. Who waits for one gets it in the order of asking.
+type turns struct {
+	places  chan struct{}
+	waiting atomic.Int32
+}
+
+func newTurns(n int) *turns { return &turns{places: make(chan struct{}, n)} }
+
+// take waits for a place. give gives it back.
+func (t *turns) take(ctx context.Context) (give func(), err error) {
+	select {
+	case t.places <- struct{}{}:
+		return func() { <-t.places }, nil
+	default:
+	}
+	t.waiting.Add(1)
+	defer t.waiting.Add(-1)
+	select {
+	case t.places <- struct{}{}:
+		return func() { <-t.places }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// areWanted reports whether somebody waits for a place.
+func (t *turns) areWanted() bool { return t.waiting.Load() > 0 }
