@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"pinion/api/httpx"
+	"pinion/api/wire"
 	"pinion/raftfsm/logfilter"
 	"pinion/raftfsm/spec"
 )
@@ -175,5 +176,23 @@ func TestPulls(t *testing.T) {
 	b.agent.pulls = func(string) []spec.Pull { return []spec.Pull{{Image: "i", Done: 1, Total: 2}} }
 	if got := b.get("/v1/tasks/" + firstTask + "/pulls").Body.String(); got != `[{"image":"i","done":1,"total":2}]` {
 		t.Errorf("pulls: %s", got)
+	}
+}
+
+// No way of asking for a log tells a key of another cluster or team a line of it, nor whether one matches.
+func TestNoQueryTellsALogOfOthers(t *testing.T) {
+	asked := 0
+	b := newLogFixture(t, func(_ context.Context, _ spec.LogQuery, emit func(spec.LogLine) error) error {
+		asked++
+		return emit(line("the loss of others"))
+	})
+	ofTeam := b.withKey(t, spec.AccessKey{ID: "AKIATEAM", Role: spec.RoleRead, Grant: spec.KeyGrant{Teams: []string{"mine"}}})
+	for _, query := range []string{"", "?grep=loss", "?grep=none&invert=1", "?follow=1&mark=1", "?tail=1&since=1h", "?until=1s", "?container=tensorflow-gpu&grep=.", "?stale=true&grep=loss", "?cluster=lab&grep=loss"} {
+		r := httptest.NewRequest("GET", logPath+query, nil)
+		for name, got := range map[string]reply{"cluster": b.serveAs(t, spec.RoleAdmin, "lab", r), "team": b.as(ofTeam, r)} {
+			if kind := got.Header().Get("X-Amzn-ErrorType"); kind != wire.AccessDenied || strings.Contains(got.Body.String(), "loss") || asked > 0 {
+				t.Errorf("a key of another %s, %s: %d %s %s, asked %d times", name, query, got.Code, kind, got.Body, asked)
+			}
+		}
 	}
 }

@@ -23,10 +23,7 @@ func (a *API) Routes() []Route {
 			Out: reflect.TypeFor[[]hostView](), Mode: leader.StaleAllowed, List: true, Serve: a.listHosts},
 		{Method: get, Path: "/v1/gpus", Role: read, Summary: "GPUs with their health and the task that holds each", Query: []Parameter{clusterParameter, staleParameter},
 			Out: reflect.TypeFor[[]gpuView](), Mode: leader.StaleAllowed, List: true, Serve: a.listGPUs},
-		{Method: get, Path: "/v1/tasks/{id}/logs", Role: read, Summary: "the log of a task, one JSON object a line; bare text with Accept: text/plain",
-			Query: []Parameter{{"container", "only of this container, by name"}, {"tail", "only the last so many lines, at most 10000"}, {"since", "a time, or an age such as 10m"},
-				{"until", "only lines before a time, or an age"}, {"grep", "only lines that match a regular expression of RE2, at most 1024 bytes"}, {"invert", "1: only lines that do not"},
-				{"follow", "1: stream new lines"}, {"mark", "1, with follow: an empty line when all is sent that was there"}, staleParameter}, Mode: leader.StaleAllowed, Stream: true, Serve: a.onTaskHost(a.logs), Host: a.logs},
+		logRoute(a),
 		{Method: get, Path: "/v1/tasks/{id}/pulls", Role: read, Summary: "progress of the image pulls of a task", Query: []Parameter{staleParameter},
 			Out: reflect.TypeFor[[]pull](), Mode: leader.StaleAllowed, Serve: a.onTaskHost(a.pulls), Host: a.pulls},
 		{Method: get, Path: "/v1/tasks/{id}/explain", Role: read, Summary: "why a task is where it is: why each host refuses it, which tasks hold what it needs, its earliest start",
@@ -75,6 +72,14 @@ func (a *API) Routes() []Route {
 		{Method: get, Path: "/v1/admin/digest", Role: admin, Summary: "the former name of /v1/admin/checksum",
 			Out: reflect.TypeFor[checksumView](), Mode: leader.LocalOnly, Serve: a.checksum},
 	}, callerRoutes(), execSessions{a}.routes(), gpuQuarantine{a}.routes(), gpuCheck{a}.routes(), gpuUsage{a, &usageCache{}}.routes(), doctor{a}.routes(), taskList{a}.routes(), definitionList{a}.routes(), logins{a}.adminRoutes(), history{a}.routes(), settings{a}.routes())
+}
+
+// logRoute is that of the log of a task.
+func logRoute(a *API) Route {
+	return Route{Method: http.MethodGet, Path: "/v1/tasks/{id}/logs", Role: spec.RoleRead, Summary: "the log of a task, one JSON object a line; bare text with Accept: text/plain",
+		Query: []Parameter{{"container", "only of this container, by name"}, {"tail", "only the last so many lines, at most 10000"}, {"since", "a time, or an age such as 10m"},
+			{"until", "only lines before a time, or an age"}, {"grep", "only lines that match a regular expression of RE2, at most 1024 bytes"}, {"invert", "1: only lines that do not"},
+			{"follow", "1: stream new lines"}, {"mark", "1, with follow: an empty line when all is sent that was there"}, staleParameter}, Mode: leader.StaleAllowed, Stream: true, Serve: a.onTaskHost(a.logs), Host: a.logs}
 }
 
 // OpenRoutes is the table of the routes that need no access key.

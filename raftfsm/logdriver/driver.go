@@ -84,9 +84,9 @@ func Refused(name string) string { return refused[name] }
 var drivers = []Driver{
 	{Awslogs, slices.Concat(rotation, delivery, []Option{
 		{optionGroup, wantLogName, isLogName}, {optionStreamPrefix, wantLogName, isLogName}, {Name: optionRegion},
+		{optionCreateGroup, "true or false", func(text string) bool { return text == "true" || text == "false" }},
 		{optionMultiline, "a regular expression of RE2 that the first line of each record matches", isPattern},
 		{optionDatetime, "a time as strftime writes it, such as %Y-%m-%d %H:%M:%S, with which each record begins", isDatetimeFormat},
-		{optionCreateGroup, "true or false", func(text string) bool { return text == "true" || text == "false" }},
 	})},
 	{JSONFile, slices.Concat(rotation, delivery)},
 }
