@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"pinion/raftfsm/blob"
 	"pinion/raftfsm/metric"
 	"pinion/raftfsm/spec"
 	"pinion/server/admission"
@@ -172,6 +173,7 @@ func (r *rightsTest) secrets() map[string]any {
 		pathSecrets:              secretsCall{Task: "task", Containers: []string{"main"}},
 		pathProtection:           protectionCall{Task: "task", Until: new(time.Now())},
 		dispatch.PathLease:       map[string]any{"host": victim.ID, "request": spec.VirtualIPRequest{IP: "192.0.2.1", Released: 1}},
+		pathBlobRequest:          blob.Request{Full: true, Held: []string{"sha256:claimed"}},
 		pathAPI + "v1/ListTasks": struct{}{},
 	}
 }

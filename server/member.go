@@ -91,7 +91,7 @@ type Member struct {
 
 	server      atomic.Pointer[Server] // nil while this host is an agent
 	desiredRole atomic.Pointer[bool]   // whether the pool wants a server here, as a session last said
-	apiHandler  atomic.Pointer[http.Handler]
+	handlers    handlers
 	roleMu      sync.Mutex    // held while the role changes
 	warnedPeers sync.Map      // hosts refused for Raft, for their keys or for their starts, with why: each is logged once
 	roleChanged rpc.Broadcast // wakes followRole
@@ -101,6 +101,12 @@ type Member struct {
 	cancel context.CancelFunc
 	once   sync.Once
 	fatal  chan error
+}
+
+// handlers are what other parts of this host answer the others with; nil until they are set.
+type handlers struct {
+	api   atomic.Pointer[http.Handler]
+	blobs atomic.Pointer[BlobHandler]
 }
 
 // OpenMember opens this host's membership: it resumes the recorded one, joins the pool at Join, or creates a pool. When it

@@ -44,13 +44,14 @@ func (a peerAPI) serveListener(clients string, l net.Listener, h http.Handler) {
 }
 
 // HandleAPI sets the handler for API requests that other hosts forward; their paths begin with /api/.
-func (m *Member) HandleAPI(h http.Handler) { m.apiHandler.Store(&h) }
+func (m *Member) HandleAPI(h http.Handler) { m.handlers.api.Store(&h) }
 
 // peerHandler serves the hosts of the pool. Any host may hold a session and call on its own behalf; only servers may call on
 // behalf of other hosts.
 func (a peerAPI) peerHandler() http.Handler {
 	all := http.NewServeMux()
 	all.HandleFunc(pathAPI, a.serveAPI)
+	all.HandleFunc("GET "+pathBlobs+"{digest}", serveBlobs(a))
 	calls := new(rpc.Limit)
 	for path, handle := range a.routes() {
 		all.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
@@ -88,6 +89,7 @@ func (a peerAPI) routes() map[string]rpc.HandlerFunc {
 		pathACME:                rpc.JSON(a.handleACME),
 		pathSecrets:             rpc.JSON(secretsHandler(a.m)),
 		pathProtection:          rpc.JSON(protectionHandler(a.m)),
+		pathBlobRequest:         rpc.JSON(blobRequestHandler(a.m)),
 	}
 }
 
@@ -113,7 +115,7 @@ func (a peerAPI) serveAPI(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r = r.WithContext(context.WithValue(r.Context(), apiCallerKey{}, apiCaller{from, a.isServer(from)}))
-	if api := a.m.apiHandler.Load(); api != nil {
+	if api := a.m.handlers.api.Load(); api != nil {
 		(*api).ServeHTTP(w, r)
 		return
 	}

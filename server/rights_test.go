@@ -140,7 +140,7 @@ func TestAnAgentSpeaksForItselfAlone(t *testing.T) {
 		pathSecrets:             "the task cannot have it",
 		pathProtection:          spec.ReasonMissing,
 	}
-	allowed := []string{membership.PathStats, membership.PathRole, membership.PathPoolInfo, pathHostKey, pathRoot, pathAPI + "v1/ListTasks"}
+	allowed := []string{pathBlobRequest, membership.PathStats, membership.PathRole, membership.PathPoolInfo, pathHostKey, pathRoot, pathAPI + "v1/ListTasks"}
 	for path, in := range r.secrets() {
 		status, text := agent.post(t, peer.Peer, path, in)
 		switch why, is := refused[path]; {

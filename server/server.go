@@ -22,6 +22,7 @@ import (
 	"pinion/server/rpc"
 	"pinion/server/scheduler"
 	"pinion/server/seal"
+	"pinion/server/tracker"
 )
 
 // keyringFile holds the keys that secrets in the state are sealed with. A member has it in its data directory, beside the log,
@@ -81,6 +82,7 @@ type Server struct {
 	history    *history.History // nil: none is kept
 	metrics    *metrics.Store
 	leases     *liveness.VirtualIPs
+	tracker    *tracker.Tracker
 }
 
 // Open opens a server on its directory; see consensus.New and consensus.Node.Start for what is refused.
@@ -114,6 +116,7 @@ func newServer(cfg Config, node *consensus.Node, keyring *seal.Keyring) *Server 
 	s := &Server{cfg: cfg, log: cfg.Log, node: node, state: node.State(), leader: node.Tracker(), metrics: metrics.NewStore()}
 	s.liveness = liveness.New(core{s}, s.log, s.leader, cfg.peers, cfg.DisconnectedAfter)
 	s.leases = liveness.NewVirtualIPs(core{s})
+	s.tracker = tracker.New(s.reachable)
 	s.servers = membership.NewServers(node, s.liveness, cfg.peers, cfg.HostID, s.log, consensus.Logger(s.log))
 	s.publisher = membership.NewPublisher(cfg.PoolID, s.servers, s.leader, s.signWithCA)
 	s.agents = dispatch.NewBackend(core{s}, s.liveness, s.publisher, cfg.peers, cfg.refusals, s.metrics, s.leases)

@@ -12,7 +12,7 @@ import (
 var rooms = map[string]string{
 	"api":     "raftfsm gpu packaging/atomicfile packaging/clientnet",
 	"server":  "raftfsm gpu packaging/atomicfile packaging/clientnet packaging/failpoint packaging/heap packaging/keystore packaging/tick",
-	"node":    "raftfsm/spec raftfsm/execution raftfsm/gpuuse raftfsm/label raftfsm/linux raftfsm/logdriver raftfsm/logfilter raftfsm/metric raftfsm/partition raftfsm/traffic raftfsm/valuefrom raftfsm/volumeroot raftfsm/lazyregexp gpu packaging/atomicfile packaging/failpoint packaging/heap packaging/tick",
+	"node":    "raftfsm/spec raftfsm/blob raftfsm/execution raftfsm/gpuuse raftfsm/label raftfsm/linux raftfsm/logdriver raftfsm/logfilter raftfsm/metric raftfsm/partition raftfsm/traffic raftfsm/valuefrom raftfsm/volumeroot raftfsm/lazyregexp gpu packaging/atomicfile packaging/failpoint packaging/heap packaging/tick",
 	"raftfsm": "gpu",
 	"gpu":     "",
 }
@@ -59,7 +59,7 @@ var floors = map[string][]string{
 		"consensus",
 		"rpc",
 		"peer seal metrics",
-		"pki store schedule id",
+		"pki store schedule id tracker",
 	},
 	"node": {
 		".",
@@ -68,7 +68,7 @@ var floors = map[string][]string{
 		"containerd network logs proxy acme names target runtime/fake runtime/runtimetest",
 		"containerd/daemon containerd/images containerd/cgroup gpulock proxy/http1",
 		"runtime",
-		"backoff datadir volume gpuhealth gpuusage",
+		"backoff datadir volume gpuhealth gpuusage distribution",
 		"machine",
 	},
 	"raftfsm": {
@@ -79,7 +79,7 @@ var floors = map[string][]string{
 		"execution query tally issuer ended edit change snapshot table ledger",
 		"service scaling",
 		"codec spec metric changelog watch sortkey",
-		"compact traffic label linux logdriver valuefrom hostport volumeroot quarantine partition gpuuse",
+		"compact traffic label linux logdriver valuefrom hostport volumeroot quarantine partition gpuuse blob",
 		"lazyregexp logfilter",
 	},
 	"gpu": {

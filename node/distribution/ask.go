@@ -1,0 +1,129 @@
+package distribution
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+
+	"pinion/raftfsm/blob"
+)
+
+const (
+	// askTimeout bounds one question to the tracker; a host whose pool has no leader goes to the registry by itself.
+	askTimeout = 3 * time.Second
+	// askPause is the least time between two questions, so that what several blobs need is asked together.
+	askPause = 10 * time.Millisecond
+	// tellInterval is how often a host that fetches nothing says what it has.
+	tellInterval = time.Minute
+)
+
+// askLoop tells the tracker what is here, and asks where to get what is not.
+func (x *Exchange) askLoop() {
+	for x.ctx.Err() == nil {
+		again := x.ask()
+		select {
+		case <-x.ctx.Done():
+			return
+		case <-time.After(askPause):
+		}
+		select {
+		case <-x.ctx.Done():
+		case <-x.wake:
+		case <-time.After(again):
+		}
+	}
+}
+
+// ask asks once, and returns when to ask again at the latest.
+func (x *Exchange) ask() time.Duration {
+	request, asking, told := x.request()
+	ctx, cancel := context.WithTimeout(x.ctx, askTimeout)
+	defer cancel()
+	answer, err := x.config.Peers.Ask(ctx, request)
+	if err == nil && answer.Epoch != request.Epoch && !request.Full {
+		x.mu.Lock()
+		x.epoch = ""
+		x.mu.Unlock()
+		request, asking, told = x.request()
+		answer, err = x.config.Peers.Ask(ctx, request)
+	}
+	if x.ctx.Err() != nil {
+		return 0
+	}
+	x.noteTracker(err, len(asking))
+	if err != nil {
+		for _, d := range asking {
+			d.grant(blob.Grant{Whole: true})
+		}
+		if len(asking) == 0 {
+			return tellInterval
+		}
+		return askTimeout
+	}
+	x.mu.Lock()
+	x.epoch, x.added = answer.Epoch, x.added[min(told, len(x.added)):]
+	x.mu.Unlock()
+	for i, d := range asking {
+		if i < len(answer.Grants) {
+			d.grant(answer.Grants[i])
+		}
+	}
+	if len(asking) == 0 {
+		return tellInterval
+	}
+	return time.Duration(answer.AgainMillis) * time.Millisecond
+}
+
+// request is what is to be told and asked now, the downloads that it asks for, and how many of the added blobs it tells.
+func (x *Exchange) request() (r blob.Request, asking []*Download, told int) {
+	avoid := x.avoid.list()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	r.Epoch, told = x.epoch, len(x.added)
+	r.Held = slices.Clone(x.added)
+	for _, d := range x.downloads {
+		if want, asks := d.want(avoid); asks && len(asking) < blob.MaxWants {
+			r.Wants = append(r.Wants, want)
+			asking = append(asking, d)
+		}
+	}
+	if r.Epoch == "" {
+		r.Full, r.Held = true, x.held()
+	}
+	return r, asking, told
+}
+
+// held are the digests of all blobs that are whole here, as many as the tracker takes.
+func (x *Exchange) held() (held []string) {
+	digests, err := x.config.Store.Digests(x.ctx)
+	if err != nil {
+		x.config.Log.Warn("the blobs on this host cannot be listed, so other hosts fetch them elsewhere", "error", err)
+	}
+	for _, d := range digests[:min(len(digests), blob.MaxHeld)] {
+		held = append(held, d.String())
+	}
+	return held
+}
+
+// noteTracker says once that the tracker does not answer, and once that it does again.
+func (x *Exchange) noteTracker(err error, asking int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	switch {
+	case err != nil && asking > 0 && !x.alone:
+		x.alone = true
+		x.config.Log.Warn("the leader does not say which hosts have an image: it comes from the registry alone", "error", err)
+	case err == nil && x.alone:
+		x.alone = false
+		x.config.Log.Info("the leader says again which hosts have images")
+	}
+}
+
+// shared returns an arriving blob.
+func (x *Exchange) shared(d digest.Digest) *Download {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.downloads[d]
+}

@@ -1,0 +1,246 @@
+package distribution
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+
+	"pinion/raftfsm/blob"
+)
+
+const (
+	registryFlights = 4 // pieces of one blob that come from the registry at a time
+	peerFlights     = 6 // and from other hosts
+	flightsOfPeer   = 2 // of these, from one host
+	linger          = time.Minute
+)
+
+// Download is one blob on its way to this host. Its pieces are in a file that has no name any more, so nothing is left of it when the
+// process ends.
+type Download struct {
+	x        *Exchange
+	digest   digest.Digest
+	size     int64
+	count    int // pieces
+	from     Registry
+	received func(int64)
+	file     *os.File
+
+	mu      sync.Mutex
+	changed chan struct{}      // closed and made anew when something below has changed
+	cancel  context.CancelFunc // ends the flights; nil: nobody reads
+	ctx     context.Context    // of the flights
+	have    blob.Pieces
+	share   blob.Pieces // of these, those that other hosts get
+	sources map[int]string
+	flights map[int]string // pieces on their way, from a host or from the registry
+	granted blob.Grant
+	named   map[string]blob.Pieces // hosts that the tracker has named, with what they had
+	skip    map[string]time.Time   // hosts that are busy, or have less than the tracker says, until then
+	tries   map[int]int            // failed fetches of a piece from the registry
+	state   state
+	serving int   // hosts that read it
+	err     error // why the blob cannot be had; nil: it can
+}
+
+// state is how far a download is.
+type state struct {
+	started   bool // something was read
+	noRanges  bool // the registry gives the blob as a whole alone
+	streaming bool // it is doing so
+	verified  bool // all of it was checked against the digest
+	registry  error
+}
+
+// fromRegistry is the source of pieces that no host gave.
+const fromRegistry = ""
+
+func newDownload(x *Exchange, d digest.Digest, size int64, from Registry, received func(int64)) (*Download, error) {
+	if size <= 0 || size > blob.MaxSize {
+		return nil, fmt.Errorf("blob %s is said to have %d bytes", d, size)
+	}
+	file, err := os.CreateTemp(x.config.Dir, "blob-")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(file.Name()); err != nil {
+		file.Close()
+		return nil, err
+	}
+	count := blob.Count(size)
+	return &Download{
+		x: x, digest: d, size: size, count: count, from: from, received: received, file: file,
+		changed: make(chan struct{}), have: blob.NewPieces(count), share: blob.NewPieces(count),
+		sources: map[int]string{}, flights: map[int]string{}, named: map[string]blob.Pieces{}, skip: map[string]time.Time{}, tries: map[int]int{},
+	}, nil
+}
+
+func (d *Download) isOpen() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.cancel != nil
+}
+
+// open begins to be read; false: it is read already.
+func (d *Download) open(ctx context.Context) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.cancel != nil {
+		return false
+	}
+	d.ctx, d.cancel = context.WithCancel(ctx)
+	return true
+}
+
+// release ends a reader. What it leaves is kept for other hosts until the store has it, and forgotten if it is not all there.
+func (d *Download) release() {
+	d.mu.Lock()
+	d.cancel()
+	d.cancel = nil
+	keep := d.state.verified
+	d.mu.Unlock()
+	if !keep {
+		d.x.drop(d)
+		return
+	}
+	time.AfterFunc(linger, func() {
+		if !d.isOpen() {
+			d.x.drop(d)
+		}
+	})
+}
+
+// close ends the flights and lets go of the file.
+func (d *Download) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.cancel != nil {
+		d.cancel()
+	}
+	d.err = errors.Join(d.err, os.ErrClosed)
+	if d.serving == 0 {
+		d.file.Close()
+	}
+	d.notify()
+}
+
+// notify wakes those that wait for pieces.
+func (d *Download) notify() {
+	close(d.changed)
+	d.changed = make(chan struct{})
+}
+
+// start begins to fetch, from the piece with this byte on: what is before it is not wanted.
+func (d *Download) start(offset int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.state.started {
+		return
+	}
+	d.state.started = true
+	for i := range int(offset / blob.PieceSize(d.size)) {
+		d.have.Add(i)
+	}
+	d.x.wakeUp()
+}
+
+// await waits until a piece is here.
+func (d *Download) await(ctx context.Context, piece int) error {
+	for {
+		d.mu.Lock()
+		here, err, changed := d.have.Has(piece), d.err, d.changed
+		d.mu.Unlock()
+		switch {
+		case err != nil:
+			return err
+		case here:
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-d.x.ctx.Done():
+			return d.x.ctx.Err()
+		}
+	}
+}
+
+// want is what the tracker is told of the download, and asked; asks is false before it begins and when nobody can get anything of it.
+func (d *Download) want(avoid []string) (w blob.Want, asks bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.state.started || d.err != nil || d.cancel == nil && !d.state.verified {
+		return w, false
+	}
+	w = blob.Want{
+		Digest: d.digest.String(), Size: d.size, Have: slices.Clone(d.have), Share: slices.Clone(d.share), Avoid: slices.Clone(avoid),
+		Take: max(0, 2*registryFlights-len(d.granted.Take)-d.flightsFrom(fromRegistry)), NoRanges: d.state.noRanges, NoRegistry: d.state.registry != nil,
+	}
+	for host, until := range d.skip {
+		if time.Now().Before(until) {
+			w.Avoid = append(w.Avoid, host)
+		}
+	}
+	return w, true
+}
+
+func (d *Download) flightsFrom(source string) (n int) {
+	for _, from := range d.flights {
+		if from == source {
+			n++
+		}
+	}
+	return n
+}
+
+// serve lets another host read these bytes until served is called; false: it may not.
+func (d *Download) serve(offset, length int64) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.err != nil || offset+length > d.size {
+		return false
+	}
+	piece := blob.PieceSize(d.size)
+	for i := int(offset / piece); int64(i)*piece < offset+length; i++ {
+		if !d.share.Has(i) {
+			return false
+		}
+	}
+	d.serving++
+	return true
+}
+
+// served ends what serve began.
+func (d *Download) served() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.serving--
+	if d.serving == 0 && errors.Is(d.err, os.ErrClosed) {
+		d.file.Close()
+	}
+}
+
+// bounds is where a piece begins, and how long it is.
+func (d *Download) bounds(piece int) (offset, length int64) {
+	size := blob.PieceSize(d.size)
+	offset = int64(piece) * size
+	return offset, min(size, d.size-offset)
+}
+
+// write copies a piece to its place.
+func (d *Download) write(piece int, from io.Reader) error {
+	offset, length := d.bounds(piece)
+	n, err := io.Copy(io.NewOffsetWriter(d.file, offset), io.LimitReader(from, length))
+	if err == nil && n < length {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}

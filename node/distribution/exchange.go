@@ -1,0 +1,204 @@
+// Package distribution exchanges blobs of images with the other hosts of the pool: what one of them has, a registry need not give again.
+// See DESIGN.md.
+package distribution
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+	"golang.org/x/time/rate"
+
+	"pinion/raftfsm/blob"
+)
+
+// Config is the configuration of an Exchange. All fields but UploadRate are required.
+type Config struct {
+	// Peers are the other hosts, and the leader's tracker.
+	Peers Peers
+	// Store is where the blobs of this host are when they are whole.
+	Store Store
+	// Dir is where blobs are while they arrive: a directory of the Exchange alone, emptied by Open.
+	Dir string
+	// UploadRate is how many bytes a second this host gives others, 0: as many as it can.
+	UploadRate int64
+	Log        *slog.Logger
+}
+
+// Peers are the other hosts of the pool.
+type Peers interface {
+	// Ask tells the tracker what this host has, and asks where to get what it lacks.
+	Ask(ctx context.Context, r blob.Request) (blob.Answer, error)
+	// Read reads bytes of a blob from a host that an answer has named; errors wrap blob.ErrNotHere or blob.ErrBusy if the host says so.
+	Read(ctx context.Context, host, digest string, offset, length int64) (io.ReadCloser, error)
+}
+
+// Store is the blobs that are whole on this host, and were checked against their digests.
+type Store interface {
+	// Digests lists them.
+	Digests(ctx context.Context) ([]digest.Digest, error)
+	// ReaderAt reads one, of so many bytes; the error wraps blob.ErrNotHere if it is not there.
+	ReaderAt(ctx context.Context, d digest.Digest) (ReaderAt, int64, error)
+}
+
+// ReaderAt is an open blob.
+type ReaderAt interface {
+	io.ReaderAt
+	io.Closer
+}
+
+// Registry gives one blob as the registry has it.
+type Registry interface {
+	// Range reads bytes of it. ErrNoRanges: it gives no parts.
+	Range(ctx context.Context, offset, length int64) (io.ReadCloser, error)
+	// Whole reads from a byte to its end.
+	Whole(ctx context.Context, offset int64) (io.ReadCloser, error)
+}
+
+// Exchange is this host's part. It is safe for concurrent use.
+type Exchange struct {
+	config  Config
+	upload  *rate.Limiter // nil: no limit
+	uploads uploads
+	avoid   avoidance
+
+	mu        sync.Mutex
+	downloads map[digest.Digest]*Download
+	epoch     string // of the tracker that was told what is here; empty: none
+	added     []string
+	alone     bool          // the tracker does not answer
+	wake      chan struct{} // capacity 1: something is to be asked or told
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	loop   sync.WaitGroup
+}
+
+// maxUploads bounds the pieces that other hosts read from this one at a time.
+const maxUploads = 16
+
+// Open begins to exchange blobs.
+func Open(c Config) (*Exchange, error) {
+	if err := os.RemoveAll(c.Dir); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	x := &Exchange{config: c, downloads: map[digest.Digest]*Download{}, wake: make(chan struct{}, 1)}
+	if c.UploadRate > 0 {
+		x.upload = rate.NewLimiter(rate.Limit(c.UploadRate), int(max(uploadBurst, c.UploadRate/10)))
+	}
+	x.ctx, x.cancel = context.WithCancel(context.Background())
+	x.loop.Go(x.askLoop)
+	return x, nil
+}
+
+// Close ends the exchange. Readers that are open fail.
+func (x *Exchange) Close() error {
+	x.cancel()
+	x.loop.Wait()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, d := range x.downloads {
+		d.close()
+	}
+	clear(x.downloads)
+	return nil
+}
+
+// Fetch returns a reader of a blob that comes from other hosts and from the registry; pieces arrive in any order, and are read in
+// theirs. received is told how many bytes have come from other hosts. The last bytes are given after all of them were checked against
+// the digest, of an algorithm that is available. ErrRestart: some were wrong and have been replaced; what was read of them is to be forgotten, and Fetch called again.
+func (x *Exchange) Fetch(ctx context.Context, d digest.Digest, size int64, from Registry, received func(n int64)) (*Reader, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	download := x.downloads[d]
+	if download == nil {
+		var err error
+		if download, err = newDownload(x, d, size, from, received); err != nil {
+			return nil, err
+		}
+		x.downloads[d] = download
+	}
+	if !download.open(ctx) {
+		return nil, fmt.Errorf("blob %s is being fetched already", d)
+	}
+	return &Reader{ctx: ctx, d: download, hash: d.Algorithm().Hash()}, nil
+}
+
+// Whole says that the store has a blob: other hosts get it from there, and what Fetch has kept of it goes.
+func (x *Exchange) Whole(d digest.Digest) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if download := x.downloads[d]; download != nil && !download.isOpen() {
+		download.close()
+		delete(x.downloads, d)
+	}
+	if len(x.added) < blob.MaxHeld {
+		x.added = append(x.added, d.String())
+	}
+	x.wakeUp()
+}
+
+// Changed says that blobs have gone from the store.
+func (x *Exchange) Changed() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.epoch = "" // it is told all
+	x.wakeUp()
+}
+
+// drop forgets a download that nobody reads any more and that will not be whole.
+func (x *Exchange) drop(d *Download) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.downloads[d.digest] == d {
+		delete(x.downloads, d.digest)
+	}
+	d.close()
+}
+
+func (x *Exchange) wakeUp() {
+	select {
+	case x.wake <- struct{}{}:
+	default:
+	}
+}
+
+// avoidance is the hosts that are not asked for a while, because of what they did.
+type avoidance struct {
+	mu    sync.Mutex
+	until map[string]time.Time
+}
+
+// add has a host avoided for a time at least.
+func (a *avoidance) add(host string, d time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.until == nil {
+		a.until = map[string]time.Time{}
+	}
+	if until := time.Now().Add(d); until.After(a.until[host]) {
+		a.until[host] = until
+	}
+}
+
+// list are the hosts to avoid now.
+func (a *avoidance) list() (hosts []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for host, until := range a.until {
+		if time.Now().After(until) {
+			delete(a.until, host)
+			continue
+		}
+		hosts = append(hosts, host)
+	}
+	return hosts
+}

@@ -1,0 +1,324 @@
+package distribution
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"pinion/raftfsm/blob"
+)
+
+const (
+	// firstByte is how long another host may take until its first byte, and between two of them.
+	firstByte = 2 * time.Second
+	// leastRate is how many bytes a second another host has to bring; less than that, and the piece comes from elsewhere.
+	leastRate = 128 << 10
+	// unreachableFor is how long a host that failed is not asked, busyFor one that gives others enough, liedFor one that gave wrong bytes.
+	unreachableFor = 30 * time.Second
+	busyFor        = 200 * time.Millisecond
+	liedFor        = 10 * time.Minute
+	// rangeTries is how often a piece is asked for by its range until the blob is asked for as a whole.
+	rangeTries = 3
+)
+
+// ErrNoRanges is the error of a registry that gives no parts of blobs.
+var ErrNoRanges = errors.New("the registry gives no parts of blobs")
+
+// grant takes in where the tracker says that pieces are.
+func (d *Download) grant(g blob.Grant) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	g.Take = append(d.granted.Take, g.Take...)
+	d.granted = g
+	for _, p := range g.Peers {
+		d.named[p.Host] = p.Has
+	}
+	d.dispatch()
+	if d.state.registry != nil && !g.Coming && len(d.flights) == 0 && !d.complete() {
+		d.fail(d.state.registry)
+	}
+}
+
+func (d *Download) fail(err error) {
+	if d.err == nil {
+		d.err = err
+	}
+	d.notify()
+}
+
+func (d *Download) complete() bool { return d.have.Len() >= d.count }
+
+// dispatch begins to fetch what can be had, as much at a time as may be.
+func (d *Download) dispatch() {
+	if d.cancel == nil || d.err != nil || d.complete() {
+		return
+	}
+	for d.flightsFrom(fromRegistry) < registryFlights && d.state.registry == nil {
+		piece, ok := d.nextTaken()
+		if !ok {
+			break
+		}
+		d.fly(piece, fromRegistry, d.fromRegistry)
+	}
+	if d.granted.Whole && d.state.noRanges && !d.state.streaming && d.state.registry == nil {
+		d.state.streaming = true
+		go d.stream(d.ctx)
+	}
+	for d.peerFlights() < peerFlights {
+		piece, host, ok := d.nextOfPeers()
+		if !ok {
+			return
+		}
+		d.fly(piece, host, func(ctx context.Context, piece int) error { return d.fromPeer(ctx, host, piece) })
+	}
+}
+
+func (d *Download) peerFlights() int { return len(d.flights) - d.flightsFrom(fromRegistry) }
+
+// missing reports whether nobody is fetching a piece that is not here.
+func (d *Download) missing(piece int) bool {
+	_, flies := d.flights[piece]
+	return !flies && !d.have.Has(piece)
+}
+
+// nextTaken is the next piece that this host is to fetch from the registry: one that the tracker gave it, or any when it is by itself.
+func (d *Download) nextTaken() (piece int, ok bool) {
+	for len(d.granted.Take) > 0 {
+		piece, d.granted.Take = d.granted.Take[0], d.granted.Take[1:]
+		if piece >= 0 && piece < d.count && d.missing(piece) && !d.state.noRanges {
+			return piece, true
+		}
+	}
+	if !d.granted.Whole || d.state.noRanges {
+		return 0, false
+	}
+	for piece := range d.count {
+		if d.missing(piece) {
+			return piece, true
+		}
+	}
+	return 0, false
+}
+
+// nextOfPeers is a piece at random that a host has which may be asked.
+func (d *Download) nextOfPeers() (piece int, host string, ok bool) {
+	first := rand.IntN(d.count)
+	for i := range d.count {
+		piece := (first + i) % d.count
+		if !d.missing(piece) {
+			continue
+		}
+		for _, k := range rand.Perm(len(d.granted.Peers)) {
+			p := d.granted.Peers[k]
+			if p.Has.Has(piece) && d.flightsFrom(p.Host) < flightsOfPeer && time.Now().After(d.skip[p.Host]) {
+				return piece, p.Host, true
+			}
+		}
+	}
+	return 0, "", false
+}
+
+// fly fetches a piece on a goroutine of its own.
+func (d *Download) fly(piece int, source string, fetch func(context.Context, int) error) {
+	d.flights[piece] = source
+	ctx := d.ctx
+	go func() { d.landed(ctx, piece, source, fetch(ctx, piece)) }()
+}
+
+// landed takes in how a fetch ended.
+func (d *Download) landed(ctx context.Context, piece int, source string, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.flights, piece)
+	switch {
+	case ctx.Err() != nil:
+		return
+	case err == nil:
+		d.arrived(piece, source)
+	case source == fromRegistry:
+		d.registryFailed(piece, err)
+	default:
+		d.peerFailed(source, err)
+	}
+	d.dispatch()
+	if len(d.flights) == 0 || len(d.granted.Take) == 0 && source == fromRegistry {
+		d.x.wakeUp() // nothing more is to be had until the tracker says so
+	}
+}
+
+func (d *Download) arrived(piece int, source string) {
+	d.have.Add(piece)
+	d.sources[piece] = source
+	if source == fromRegistry {
+		d.share.Add(piece)
+	} else if d.received != nil {
+		_, n := d.bounds(piece)
+		d.received(n)
+	}
+	d.notify()
+}
+
+// registryFailed has a piece fetched again. A registry that gives no parts, or fails at them, is asked for the whole.
+func (d *Download) registryFailed(piece int, err error) {
+	d.tries[piece]++
+	switch {
+	case d.count == 1:
+		d.state.registry = err
+	case errors.Is(err, ErrNoRanges) || d.tries[piece] >= rangeTries:
+		d.state.noRanges = true
+	default:
+		d.granted.Take = append(d.granted.Take, piece)
+	}
+}
+
+// peerFailed has a host asked less for a while.
+func (d *Download) peerFailed(host string, err error) {
+	switch {
+	case errors.Is(err, blob.ErrBusy):
+		d.skip[host] = time.Now().Add(busyFor)
+	case errors.Is(err, blob.ErrNotHere):
+		d.skip[host] = time.Now().Add(unreachableFor)
+	default:
+		d.skip[host] = time.Now().Add(unreachableFor)
+		d.x.avoid.add(host, unreachableFor)
+		d.x.config.Log.Info("a host does not give a blob that it has; it comes from elsewhere", "host", host, "blob", d.digest, "error", err)
+	}
+}
+
+// fromRegistry fetches a piece. A blob of one piece is asked for without a range, as manifests have to be.
+func (d *Download) fromRegistry(ctx context.Context, piece int) error {
+	offset, length := d.bounds(piece)
+	open := func() (io.ReadCloser, error) { return d.from.Range(ctx, offset, length) }
+	if d.count == 1 {
+		open = func() (io.ReadCloser, error) { return d.from.Whole(ctx, 0) }
+	}
+	body, err := open()
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	return d.write(piece, body)
+}
+
+// errPeerSlow is the error of a host that sends too little.
+var errPeerSlow = errors.New("it sends too little")
+
+// fromPeer fetches a piece from a host, which has to send enough.
+func (d *Download) fromPeer(ctx context.Context, host string, piece int) error {
+	offset, length := d.bounds(piece)
+	body, err := d.x.readPeer(ctx, host, d.digest.String(), offset, length)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	return d.write(piece, body)
+}
+
+// readPeer is Peers.Read from a host that has to send enough.
+func (x *Exchange) readPeer(ctx context.Context, host, digest string, offset, length int64) (io.ReadCloser, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	slow := func() { cancel(errPeerSlow) }
+	end := time.AfterFunc(firstByte+time.Duration(length)*time.Second/leastRate, slow)
+	next := time.AfterFunc(firstByte, slow)
+	body, err := x.config.Peers.Read(ctx, host, digest, offset, length)
+	if err != nil {
+		end.Stop()
+		next.Stop()
+		cancel(nil)
+		if errors.Is(context.Cause(ctx), errPeerSlow) {
+			err = errPeerSlow
+		}
+		return nil, err
+	}
+	return &peerBody{ReadCloser: body, ctx: ctx, cancel: cancel, end: end, next: next}, nil
+}
+
+// peerBody is what a host sends.
+type peerBody struct {
+	io.ReadCloser
+	ctx       context.Context
+	cancel    context.CancelCauseFunc
+	end, next *time.Timer
+}
+
+func (b *peerBody) Read(p []byte) (int, error) {
+	b.next.Reset(firstByte)
+	n, err := b.ReadCloser.Read(p)
+	b.next.Stop()
+	if err != nil && err != io.EOF && errors.Is(context.Cause(b.ctx), errPeerSlow) {
+		err = errPeerSlow
+	}
+	return n, err
+}
+
+func (b *peerBody) Close() error {
+	b.end.Stop()
+	b.next.Stop()
+	b.cancel(nil)
+	return b.ReadCloser.Close()
+}
+
+// stream fetches what is missing from a registry that gives the blob as a whole alone.
+func (d *Download) stream(ctx context.Context) {
+	err := d.streamPieces(ctx)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.state.streaming = false
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		d.state.registry = err
+	}
+	d.dispatch()
+	d.x.wakeUp()
+}
+
+func (d *Download) streamPieces(ctx context.Context) error {
+	d.mu.Lock()
+	first := 0
+	for first < d.count && d.have.Has(first) {
+		first++
+	}
+	d.mu.Unlock()
+	if first == d.count {
+		return nil
+	}
+	offset, _ := d.bounds(first)
+	body, err := d.from.Whole(ctx, offset)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	for piece := first; piece < d.count; piece++ {
+		if err := d.streamPiece(piece, body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// streamPiece takes the next piece of a stream, unless it has come from elsewhere.
+func (d *Download) streamPiece(piece int, body io.Reader) error {
+	d.mu.Lock()
+	missing := d.missing(piece)
+	if missing {
+		d.flights[piece] = fromRegistry
+	}
+	d.mu.Unlock()
+	if !missing {
+		_, length := d.bounds(piece)
+		_, err := io.CopyN(io.Discard, body, length)
+		return err
+	}
+	err := d.write(piece, body)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.flights, piece)
+	if err == nil {
+		d.arrived(piece, fromRegistry)
+	}
+	return err
+}

@@ -1,0 +1,62 @@
+// Package blob is about blobs, which are what images consist of (OCI distribution specification), on their way between the hosts of a
+// pool: the pieces that they are cut into, and what hosts and the leader's tracker say to one another about them.
+package blob
+
+// Bounds of one call.
+const (
+	// MaxWants is how many blobs a host asks for in one call.
+	MaxWants = 32
+	// MaxHeld is how many blobs a host names that it has.
+	MaxHeld = 20000
+	// MaxPeers is how many hosts the tracker names for one blob.
+	MaxPeers = 16
+)
+
+// Request is what a host tells the tracker, and asks it.
+type Request struct {
+	// Epoch is that of the tracker which was told what blobs this host has; empty: none was.
+	Epoch string `json:"epoch,omitempty"`
+	// Held are digests ("sha256:...") of blobs that are whole on this host: all of them when Full is set, otherwise those that came since.
+	Held  []string `json:"held,omitempty"`
+	Full  bool     `json:"full,omitempty"`
+	Wants []Want   `json:"wants,omitempty"` // at most MaxWants
+}
+
+// Want is a blob that a host fetches.
+type Want struct {
+	Digest string `json:"digest"`
+	Size   int64  `json:"size"`            // in bytes, at most MaxSize
+	Have   Pieces `json:"have,omitempty"`  // that the host has
+	Share  Pieces `json:"share,omitempty"` // of these, that it gives others: those from a registry, whose digest nobody has checked yet
+	Take   int    `json:"take,omitempty"`  // how many more pieces it can fetch from the registry now
+	// Avoid are ids of hosts that did not give the pieces that they have.
+	Avoid []string `json:"avoid,omitempty"`
+	// NoRanges says that the registry gives the blob as a whole alone, NoRegistry that this host cannot get it from there at all.
+	NoRanges   bool `json:"noRanges,omitempty"`
+	NoRegistry bool `json:"noRegistry,omitempty"`
+}
+
+// Answer is the tracker's.
+type Answer struct {
+	Epoch string `json:"epoch"` // of this tracker: one that is not that of the request wants all of Held
+	// Grants are those for the request's Wants, in their order.
+	Grants []Grant `json:"grants,omitempty"`
+	// AgainMillis is how long the host may wait until it asks again, in milliseconds.
+	AgainMillis int `json:"againMillis"`
+}
+
+// Grant says where a host gets a blob from.
+type Grant struct {
+	Peers []Peer `json:"peers,omitempty"` // have pieces that the host lacks; at most MaxPeers
+	Take  []int  `json:"take,omitempty"`  // pieces that this host is the one to fetch from the registry
+	Whole bool   `json:"whole,omitempty"` // it is the one to fetch all that is missing from the registry, which gives no ranges
+	// Coming says that other hosts are fetching what this one lacks.
+	Coming bool `json:"coming,omitempty"`
+}
+
+// Peer is a host that has pieces of a blob.
+type Peer struct {
+	Host    string `json:"host"` // its id
+	Address string `json:"address"`
+	Has     Pieces `json:"has"`
+}

@@ -1,0 +1,126 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+
+	"pinion/raftfsm/blob"
+	"pinion/server/peer"
+)
+
+const (
+	// pathBlobRequest is where the leader says which hosts have blobs of images, and which of them fetches what from a registry. Any host
+	// may call it, for itself.
+	pathBlobRequest = pathLeader + "blobs"
+	// pathBlobs is where a host gives others what it has of the images of its tasks, by digest. Any host of the pool may read it: a digest
+	// is a name that nobody guesses.
+	pathBlobs = "/peer/blobs/"
+)
+
+// Blobs is how this host exchanges blobs of images with the others. It is safe for concurrent use.
+type Blobs struct {
+	member    *Member
+	client    *http.Client // its own: what streams over it delays no call
+	addresses sync.Map     // id -> address, as the tracker last said
+}
+
+// NewBlobs returns the exchange of a member; Close ends its connections.
+func NewBlobs(m *Member) *Blobs {
+	b := &Blobs{member: m}
+	b.client = (&peer.Dialer{Identity: m.cfg.Identity, Address: b.addressOf, Authorize: peerAPI{m}.authorizeAny}).HTTPClient()
+	return b
+}
+
+func (b *Blobs) addressOf(host string) string {
+	address, _ := b.addresses.Load(host)
+	text, _ := address.(string)
+	return text
+}
+
+// Close ends the connections to other hosts.
+func (b *Blobs) Close() { b.client.CloseIdleConnections() }
+
+// BlobHandler answers a host of the pool, by its id, that reads a blob; the wildcard "digest" of the request's path names it.
+type BlobHandler func(w http.ResponseWriter, r *http.Request, host string)
+
+// Serve sets the handler for other hosts that read blobs.
+func (b *Blobs) Serve(h BlobHandler) { b.member.handlers.blobs.Store(&h) }
+
+// Ask tells the leader's tracker what this host has, and asks where to get what it lacks.
+func (b *Blobs) Ask(ctx context.Context, in blob.Request) (answer blob.Answer, err error) {
+	m := b.member
+	err = Leadership{m}.callLeader(ctx, pathBlobRequest, in, &answer, func(own *Server) error {
+		answer = own.tracker.Ask(m.cfg.HostID, m.cfg.Now(), in)
+		return nil
+	})
+	for _, g := range answer.Grants {
+		for _, p := range g.Peers {
+			b.addresses.Store(p.Host, p.Address)
+		}
+	}
+	return answer, err
+}
+
+// Read reads bytes of a blob from a host that an answer of Ask has named. Errors wrap blob.ErrNotHere or blob.ErrBusy if the host says so.
+// Nobody has checked what comes: see the digest.
+func (b *Blobs) Read(ctx context.Context, host, digest string, offset, length int64) (io.ReadCloser, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+host+":0"+pathBlobs+digest, nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", offset, offset+length-1))
+	response, err := b.client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	switch response.StatusCode {
+	case http.StatusPartialContent:
+		return response.Body, nil
+	case http.StatusNotFound:
+		err = blob.ErrNotHere
+	case http.StatusTooManyRequests:
+		err = blob.ErrBusy
+	default:
+		err = fmt.Errorf("it answers %s", response.Status)
+	}
+	response.Body.Close()
+	return nil, fmt.Errorf("blob %s from host %s: %w", digest, host, err)
+}
+
+// blobRequestHandler answers the calls of hosts.
+func blobRequestHandler(m *Member) func(ctx context.Context, from string, in blob.Request) (blob.Answer, error) {
+	return func(_ context.Context, from string, in blob.Request) (blob.Answer, error) {
+		own, err := m.leadingServer()
+		if err != nil {
+			return blob.Answer{}, err
+		}
+		return own.tracker.Ask(from, m.cfg.Now(), in), nil
+	}
+}
+
+// serveBlobs gives other hosts of the pool what this one has.
+func serveBlobs(a peerAPI) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		from, ok := a.authenticated(w, r)
+		if !ok {
+			return
+		}
+		if blobs := a.m.handlers.blobs.Load(); blobs != nil {
+			(*blobs)(w, r, from)
+			return
+		}
+		http.Error(w, "this host is starting", http.StatusServiceUnavailable)
+	}
+}
+
+// reachable is where a host of the pool can be reached, empty while it is silent.
+func (s *Server) reachable(hostID string) string {
+	host := s.state.View().Host(hostID)
+	if host == nil || !s.liveness.Connected(hostID) {
+		return ""
+	}
+	return host.Address
+}

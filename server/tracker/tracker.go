@@ -1,0 +1,179 @@
+// Package tracker knows which hosts of the pool have which blobs of images, and decides which of them fetches what from a registry, so
+// that it gives each piece once. It is the leader's, in memory: a new leader is told anew. See docs/images.md.
+package tracker
+
+import (
+	"crypto/rand"
+	mathrand "math/rand/v2"
+	"sync"
+	"time"
+
+	"pinion/raftfsm/blob"
+)
+
+const (
+	// silence is how long a host that fetches a blob may say nothing until its pieces are given to others.
+	silence = 10 * time.Second
+	// stall is how long a host may bring none of the pieces that it is to fetch until another one gets them too.
+	stall = 30 * time.Second
+	// heldFor is how long a host counts as having what it has said that it has; hosts say something every minute.
+	heldFor = 3 * time.Minute
+	// maxBlobs bounds the blobs that are being fetched at a time.
+	maxBlobs = 10000
+	// maxTake bounds the pieces that one call gives a host to fetch.
+	maxTake = 16
+)
+
+// Tracker is safe for concurrent use.
+type Tracker struct {
+	address func(host string) string
+	epoch   string
+
+	mu    sync.Mutex
+	blobs map[string]*transfer       // by digest: those that hosts fetch
+	hosts map[string]*holder         // by id
+	held  map[string]map[string]bool // digest -> ids of the hosts that have it whole
+}
+
+// holder is a host that has said what it has.
+type holder struct {
+	told bool // since this tracker began
+	seen time.Time
+	held map[string]bool
+}
+
+// New returns a tracker that knows nothing yet. Address is where a host can be reached, empty: not now.
+func New(address func(host string) string) *Tracker {
+	return &Tracker{
+		address: address, epoch: rand.Text(),
+		blobs: map[string]*transfer{}, hosts: map[string]*holder{}, held: map[string]map[string]bool{},
+	}
+}
+
+// Ask takes in what a host tells, and answers it. Nothing of it is remembered for a host that says nothing for three minutes. The
+// caller has made sure of its id.
+func (t *Tracker) Ask(host string, now time.Time, r blob.Request) blob.Answer {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.forget(now)
+	t.hear(host, now, r)
+	answer := blob.Answer{Epoch: t.epoch, Grants: make([]blob.Grant, 0, len(r.Wants))}
+	for _, w := range r.Wants[:min(len(r.Wants), blob.MaxWants)] {
+		answer.Grants = append(answer.Grants, t.grant(host, now, w))
+	}
+	answer.AgainMillis = t.pace(r)
+	return answer
+}
+
+// pace is how long a host waits until it asks again: the more hosts fetch, the longer, so that all of them together ask the leader
+// some 100 times a second.
+func (t *Tracker) pace(r blob.Request) int {
+	fetching := 0
+	for _, w := range r.Wants {
+		if b := t.blobs[w.Digest]; b != nil {
+			fetching = max(fetching, len(b.hosts))
+		}
+	}
+	return min(max(100, 10*fetching), 3000)
+}
+
+// hear records what blobs a host has.
+func (t *Tracker) hear(host string, now time.Time, r blob.Request) {
+	h := t.hosts[host]
+	if h == nil {
+		h = &holder{held: map[string]bool{}}
+		t.hosts[host] = h
+	}
+	h.seen = now
+	if r.Full {
+		t.dropHeld(host, h)
+		h.told = true
+	}
+	if r.Epoch != t.epoch && !r.Full {
+		return // what it names has come since it told another tracker
+	}
+	for _, digest := range r.Held {
+		if len(h.held) >= blob.MaxHeld {
+			break
+		}
+		h.held[digest] = true
+		if t.held[digest] == nil {
+			t.held[digest] = map[string]bool{}
+		}
+		t.held[digest][host] = true
+	}
+}
+
+func (t *Tracker) dropHeld(host string, h *holder) {
+	for digest := range h.held {
+		delete(t.held[digest], host)
+		if len(t.held[digest]) == 0 {
+			delete(t.held, digest)
+		}
+	}
+	h.held = map[string]bool{}
+}
+
+// forget drops hosts that have been silent for too long.
+func (t *Tracker) forget(now time.Time) {
+	for id, h := range t.hosts {
+		if now.Sub(h.seen) > heldFor {
+			t.dropHeld(id, h)
+			delete(t.hosts, id)
+		}
+	}
+	for digest, b := range t.blobs {
+		b.forget(now)
+		if len(b.hosts) == 0 {
+			delete(t.blobs, digest)
+		}
+	}
+}
+
+// grant says where a host gets one blob from.
+func (t *Tracker) grant(host string, now time.Time, w blob.Want) blob.Grant {
+	count := blob.Count(w.Size)
+	b := t.blobs[w.Digest]
+	if b == nil && (len(t.blobs) >= maxBlobs || w.Size < 0 || w.Size > blob.MaxSize) {
+		return blob.Grant{Whole: true} // by itself, as if there were no tracker
+	}
+	if b == nil {
+		b = &transfer{size: w.Size, hosts: map[string]*fetch{}}
+		t.blobs[w.Digest] = b
+	}
+	if b.size != w.Size {
+		return blob.Grant{Whole: true} // a manifest lies about a blob; the digest will tell which
+	}
+	f := b.record(host, now, w)
+	peers, available := t.peers(host, b, w, count)
+	return blob.Grant{Peers: peers, Take: b.take(f, now, w, count, available), Whole: b.takeWhole(host, now, w, count, available), Coming: b.coming(host, now, w)}
+}
+
+// peers are hosts with pieces that this one lacks, at random, and all the pieces that any host has which it can reach.
+func (t *Tracker) peers(host string, b *transfer, w blob.Want, count int) ([]blob.Peer, blob.Pieces) {
+	avoid := map[string]bool{host: true}
+	for _, id := range w.Avoid {
+		avoid[id] = true
+	}
+	var found []blob.Peer
+	available := blob.NewPieces(count)
+	add := func(id string, has blob.Pieces) {
+		if avoid[id] || !has.HasOther(w.Have) {
+			return
+		}
+		if address := t.address(id); address != "" {
+			found = append(found, blob.Peer{Host: id, Address: address, Has: has})
+			available.Merge(has)
+		}
+	}
+	for id := range t.held[w.Digest] {
+		add(id, blob.AllPieces(count))
+	}
+	for id, f := range b.hosts {
+		if !t.held[w.Digest][id] {
+			add(id, f.share)
+		}
+	}
+	mathrand.Shuffle(len(found), func(i, j int) { found[i], found[j] = found[j], found[i] })
+	return found[:min(len(found), blob.MaxPeers)], available
+}
