@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
+	"strings"
 	"sync"
 
 	"pinion/raftfsm/blob"
@@ -64,21 +66,24 @@ func (b *Blobs) Ask(ctx context.Context, in blob.Request) (answer blob.Answer, e
 	return answer, err
 }
 
-// Read reads bytes of a blob from a host that an answer of Ask has named. Errors wrap blob.ErrNotHere or blob.ErrBusy if the host says so.
+// Read reads bytes of a blob from a host that an answer of Ask has named; size is that of the whole blob. Errors wrap blob.ErrNotHere or blob.ErrBusy if the host says so.
 // Nobody has checked what comes: see the digest.
-func (b *Blobs) Read(ctx context.Context, host, digest string, offset, length int64) (io.ReadCloser, error) {
+func (b *Blobs) Read(ctx context.Context, host, digest string, offset, length int64) (body io.ReadCloser, size int64, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+host+":0"+pathBlobs+digest, nil)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	request.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", offset, offset+length-1))
 	response, err := b.client.Do(request)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	switch response.StatusCode {
 	case http.StatusPartialContent:
-		return response.Body, nil
+		_, total, _ := strings.Cut(response.Header.Get("Content-Range"), "/")
+		if size, err = strconv.ParseInt(total, 10, 64); err == nil {
+			return response.Body, size, nil
+		}
 	case http.StatusNotFound:
 		err = blob.ErrNotHere
 	case http.StatusTooManyRequests:
@@ -87,7 +92,7 @@ func (b *Blobs) Read(ctx context.Context, host, digest string, offset, length in
 		err = fmt.Errorf("it answers %s", response.Status)
 	}
 	response.Body.Close()
-	return nil, fmt.Errorf("blob %s from host %s: %w", digest, host, err)
+	return nil, 0, fmt.Errorf("blob %s from host %s: %w", digest, host, err)
 }
 
 // blobRequestHandler answers the calls of hosts.

@@ -22,6 +22,8 @@ type DiskConfig struct {
 	ImagesHigh, ImagesLow int
 	// ImageMaxAge is the time without use after which an image is removed.
 	ImageMaxAge time.Duration
+	// ImageUploadRate is how many bytes a second of its images the host gives other hosts; 0: as many as it can.
+	ImageUploadRate int64
 	// KeepTasks is how long a server keeps tasks that have ended, KeepTasksCount how many of them, KeepTasksBytes in how much.
 	KeepTasks                      time.Duration
 	KeepTasksCount, KeepTasksBytes int64
@@ -40,6 +42,7 @@ func diskFlags(d *DiskConfig) []cli.Flag {
 		&cli.IntFlag{Name: "image-gc-high", Destination: &d.ImagesHigh, DefaultText: "85", Usage: "`PERCENT` of their disk in use above which unused images are removed"},
 		&cli.IntFlag{Name: "image-gc-low", Destination: &d.ImagesLow, DefaultText: "80", Usage: "`PERCENT` of their disk in use until which they are removed"},
 		&cli.DurationFlag{Name: "image-max-age", Destination: &d.ImageMaxAge, DefaultText: "720h", Usage: "`TIME` without use after which an image is removed"},
+		size("image-upload-rate", "no limit", "`SIZE` a second of its images that the host gives the others of its pool", &d.ImageUploadRate),
 		&cli.GenericFlag{Name: "keep-tasks", Value: (*days)(&d.KeepTasks), DefaultText: "30d", Usage: "`TIME` that a server keeps tasks that have ended, such as 30d"},
 		&cli.Int64Flag{Name: "keep-tasks-count", Destination: &d.KeepTasksCount, DefaultText: "2000000", Usage: "`NUMBER` of them at most"},
 		size("keep-tasks-size", "1g", "`SIZE` of them at most", &d.KeepTasksBytes),

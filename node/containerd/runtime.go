@@ -2,7 +2,9 @@ package containerd
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +18,7 @@ import (
 	"pinion/node/containerd/cgroup"
 	"pinion/node/containerd/daemon"
 	"pinion/node/containerd/images"
+	"pinion/node/distribution"
 	"pinion/node/runtime"
 	"pinion/raftfsm/spec"
 )
@@ -79,11 +82,16 @@ func Open(ctx context.Context, c Config) (*Runtime, error) {
 		return nil, err
 	}
 	r.noUserns = tryUserNamespaces(r.volumes, r.config.Snapshotter, r.imageDir)
-	r.images = images.New(images.Config{
+	r.images, err = images.Open(images.Config{
 		Client: client, Snapshotter: r.config.Snapshotter, RegistryConfig: c.RegistryConfig, BuiltinBinary: c.BuiltinBinary,
 		ConnectTimeout: c.ConnectTimeout, StallTimeout: c.StallTimeout, Log: c.Log,
 		DiskUsed: r.diskUsed, DiskFree: r.diskFree, Limits: c.Images, InUse: r.imagesInUse,
+		Dir: filepath.Join(c.Dir, "blobs"), Namespace: r.inNamespace,
 	})
+	if err != nil {
+		client.Close()
+		return nil, err
+	}
 	if err := r.sweepOrphans(r.inNamespace(ctx)); err != nil {
 		client.Close()
 		return nil, fmt.Errorf("containerd at %s: clear up after a crash: %w", c.Address, err)
@@ -140,7 +148,13 @@ func (r *Runtime) Features() Features {
 }
 
 // Close closes the connection to the daemon; containers run on.
-func (r *Runtime) Close() error { return r.client.Close() }
+func (r *Runtime) Close() error { return errors.Join(r.images.Close(), r.client.Close()) }
+
+// ExchangeBlobs has a runtime exchange the blobs of images with other hosts, and returns what answers those: see
+// distribution.Exchange.Serve.
+func ExchangeBlobs(r *Runtime, peers distribution.Peers) (serve func(w http.ResponseWriter, request *http.Request, host string)) {
+	return r.images.ExchangeWith(peers)
+}
 
 // waitDaemon waits for the daemon and finds the snapshotter.
 func (r *Runtime) waitDaemon(ctx context.Context) error {

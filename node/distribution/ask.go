@@ -2,6 +2,7 @@ package distribution
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -41,13 +42,13 @@ func (x *Exchange) ask() time.Duration {
 	request, asking, told := x.request()
 	ctx, cancel := context.WithTimeout(x.ctx, askTimeout)
 	defer cancel()
-	answer, err := x.config.Peers.Ask(ctx, request)
+	answer, err := x.askTracker(ctx, request)
 	if err == nil && answer.Epoch != request.Epoch && !request.Full {
 		x.mu.Lock()
 		x.epoch = ""
 		x.mu.Unlock()
 		request, asking, told = x.request()
-		answer, err = x.config.Peers.Ask(ctx, request)
+		answer, err = x.askTracker(ctx, request)
 	}
 	if x.ctx.Err() != nil {
 		return 0
@@ -112,7 +113,7 @@ func (x *Exchange) noteTracker(err error, asking int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	switch {
-	case err != nil && asking > 0 && !x.alone:
+	case err != nil && !errors.Is(err, errNoPeers) && asking > 0 && !x.alone:
 		x.alone = true
 		x.config.Log.Warn("the leader does not say which hosts have an image: it comes from the registry alone", "error", err)
 	case err == nil && x.alone:

@@ -4,11 +4,13 @@ package distribution
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/opencontainers/go-digest"
@@ -19,8 +21,6 @@ import (
 
 // Config is the configuration of an Exchange. All fields but UploadRate are required.
 type Config struct {
-	// Peers are the other hosts, and the leader's tracker.
-	Peers Peers
 	// Store is where the blobs of this host are when they are whole.
 	Store Store
 	// Dir is where blobs are while they arrive: a directory of the Exchange alone, emptied by Open.
@@ -34,8 +34,9 @@ type Config struct {
 type Peers interface {
 	// Ask tells the tracker what this host has, and asks where to get what it lacks.
 	Ask(ctx context.Context, r blob.Request) (blob.Answer, error)
-	// Read reads bytes of a blob from a host that an answer has named; errors wrap blob.ErrNotHere or blob.ErrBusy if the host says so.
-	Read(ctx context.Context, host, digest string, offset, length int64) (io.ReadCloser, error)
+	// Read reads bytes of a blob from a host that an answer has named, which also says how many bytes all of it has; errors wrap
+	// blob.ErrNotHere or blob.ErrBusy if the host says so.
+	Read(ctx context.Context, host, digest string, offset, length int64) (body io.ReadCloser, size int64, err error)
 }
 
 // Store is the blobs that are whole on this host, and were checked against their digests.
@@ -63,7 +64,8 @@ type Registry interface {
 // Exchange is this host's part. It is safe for concurrent use.
 type Exchange struct {
 	config  Config
-	upload  *rate.Limiter // nil: no limit
+	peers   atomic.Pointer[Peers] // nil: there are none yet
+	upload  *rate.Limiter         // nil: no limit
 	uploads uploads
 	avoid   avoidance
 
@@ -82,7 +84,7 @@ type Exchange struct {
 // maxUploads bounds the pieces that other hosts read from this one at a time.
 const maxUploads = 16
 
-// Open begins to exchange blobs.
+// Open returns an exchange without other hosts, which SetPeers gives it: until then blobs come from registries alone.
 func Open(c Config) (*Exchange, error) {
 	if err := os.RemoveAll(c.Dir); err != nil {
 		return nil, err
@@ -97,6 +99,23 @@ func Open(c Config) (*Exchange, error) {
 	x.ctx, x.cancel = context.WithCancel(context.Background())
 	x.loop.Go(x.askLoop)
 	return x, nil
+}
+
+// SetPeers begins to exchange blobs with other hosts.
+func (x *Exchange) SetPeers(p Peers) {
+	x.peers.Store(&p)
+	x.wakeUp()
+}
+
+// errNoPeers is the error of a question that nobody can be asked.
+var errNoPeers = errors.New("this host is in touch with no other one")
+
+// askTracker asks the tracker.
+func (x *Exchange) askTracker(ctx context.Context, r blob.Request) (blob.Answer, error) {
+	if p := x.peers.Load(); p != nil {
+		return (*p).Ask(ctx, r)
+	}
+	return blob.Answer{}, errNoPeers
 }
 
 // Close ends the exchange. Readers that are open fail.

@@ -208,7 +208,7 @@ var errPeerSlow = errors.New("it sends too little")
 // fromPeer fetches a piece from a host, which has to send enough.
 func (d *Download) fromPeer(ctx context.Context, host string, piece int) error {
 	offset, length := d.bounds(piece)
-	body, err := d.x.readPeer(ctx, host, d.digest.String(), offset, length)
+	body, _, err := d.x.readPeer(ctx, host, d.digest.String(), offset, length)
 	if err != nil {
 		return err
 	}
@@ -217,12 +217,12 @@ func (d *Download) fromPeer(ctx context.Context, host string, piece int) error {
 }
 
 // readPeer is Peers.Read from a host that has to send enough.
-func (x *Exchange) readPeer(ctx context.Context, host, digest string, offset, length int64) (io.ReadCloser, error) {
+func (x *Exchange) readPeer(ctx context.Context, host, digest string, offset, length int64) (io.ReadCloser, int64, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	slow := func() { cancel(errPeerSlow) }
 	end := time.AfterFunc(firstByte+time.Duration(length)*time.Second/leastRate, slow)
 	next := time.AfterFunc(firstByte, slow)
-	body, err := x.config.Peers.Read(ctx, host, digest, offset, length)
+	body, size, err := (*x.peers.Load()).Read(ctx, host, digest, offset, length)
 	if err != nil {
 		end.Stop()
 		next.Stop()
@@ -230,9 +230,9 @@ func (x *Exchange) readPeer(ctx context.Context, host, digest string, offset, le
 		if errors.Is(context.Cause(ctx), errPeerSlow) {
 			err = errPeerSlow
 		}
-		return nil, err
+		return nil, 0, err
 	}
-	return &peerBody{ReadCloser: body, ctx: ctx, cancel: cancel, end: end, next: next}, nil
+	return &peerBody{ReadCloser: body, ctx: ctx, cancel: cancel, end: end, next: next}, size, nil
 }
 
 // peerBody is what a host sends.

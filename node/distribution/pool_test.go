@@ -61,11 +61,12 @@ func newTestPool(t *testing.T, hosts int, size int) *testPool {
 
 func (p *testPool) add(id string) *testHost {
 	h := &testHost{p: p, id: id}
-	x, err := Open(Config{Peers: h, Store: h, Dir: p.t.TempDir(), Log: slog.New(slog.NewTextHandler(p, nil))})
+	x, err := Open(Config{Store: h, Dir: p.t.TempDir(), Log: slog.New(slog.NewTextHandler(p, nil))})
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	h.x = x
+	x.SetPeers(h)
 	p.t.Cleanup(func() { x.Close() })
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -171,7 +172,7 @@ func (p *testPool) grant(host string, w blob.Want) (g blob.Grant) {
 	return g
 }
 
-func (h *testHost) Read(ctx context.Context, host, digest string, offset, length int64) (io.ReadCloser, error) {
+func (h *testHost) Read(ctx context.Context, host, digest string, offset, length int64) (io.ReadCloser, int64, error) {
 	h.p.mu.Lock()
 	i := slices.IndexFunc(h.p.hosts, func(o *testHost) bool { return o.id == host })
 	h.p.mu.Unlock()
@@ -195,17 +196,17 @@ func (h *testHost) Read(ctx context.Context, host, digest string, offset, length
 	}()
 	select {
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, 0, ctx.Err()
 	case status := <-answer.status:
 		switch status {
 		case http.StatusPartialContent:
-			return in, nil
+			return in, int64(len(h.p.data)), nil
 		case http.StatusNotFound:
-			return nil, blob.ErrNotHere
+			return nil, 0, blob.ErrNotHere
 		case http.StatusTooManyRequests:
-			return nil, blob.ErrBusy
+			return nil, 0, blob.ErrBusy
 		}
-		return nil, fmt.Errorf("status %d", status)
+		return nil, 0, fmt.Errorf("status %d", status)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"io"
 	"maps"
 	"slices"
+
+	"github.com/opencontainers/go-digest"
 )
 
 // compareBuffer is how many bytes are compared at a time.
@@ -22,13 +24,13 @@ func (d *Download) repair(ctx context.Context) error {
 	d.x.config.Log.Warn("a blob is not what its digest says: what other hosts gave of it is fetched again", "blob", d.digest, "hosts", suspects)
 	if wrong, err := d.replaceFromRegistry(ctx); err == nil && d.check() {
 		for _, host := range wrong {
-			d.blame(host)
+			d.x.blame(host, d.digest)
 		}
 		return nil
 	}
 	for _, host := range suspects {
 		if d.replaceFromPeers(ctx, host) == nil && d.check() {
-			d.blame(host)
+			d.x.blame(host, d.digest)
 			return nil
 		}
 	}
@@ -36,9 +38,9 @@ func (d *Download) repair(ctx context.Context) error {
 }
 
 // blame keeps this host from asking another one that gave wrong bytes.
-func (d *Download) blame(host string) {
-	d.x.avoid.add(host, liedFor)
-	d.x.config.Log.Warn("a host gave wrong bytes of a blob: check its disk and its memory, or whether somebody else is on it", "host", host, "blob", d.digest)
+func (x *Exchange) blame(host string, d digest.Digest) {
+	x.avoid.add(host, liedFor)
+	x.config.Log.Warn("a host gave wrong bytes of a blob: check its disk and its memory, or whether somebody else is on it", "host", host, "blob", d)
 }
 
 // suspects are the hosts that gave pieces.
@@ -105,7 +107,8 @@ func (d *Download) replaceFromPeers(ctx context.Context, suspect string) error {
 				continue
 			}
 			if _, err = d.replacePiece(ctx, piece, func(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
-				return d.x.readPeer(ctx, host, d.digest.String(), offset, length)
+				body, _, err := d.x.readPeer(ctx, host, d.digest.String(), offset, length)
+				return body, err
 			}); err == nil {
 				d.mu.Lock()
 				d.sources[piece] = host

@@ -143,6 +143,7 @@ func (h *host) openAgent(context.Context) error {
 	if err != nil {
 		return fmt.Errorf("measuring the machine: %w", err)
 	}
+	exchangeBlobs(h)
 	attributes := machine.Attributes()
 	maps.Copy(attributes, h.config.Attributes)
 	h.logs.GroupRetention, h.logs.Deleted = h.member.Agent().LogRetention, h.member.Agent().DeletedLogs // the membership is open now, and nothing is pruned yet

@@ -43,7 +43,7 @@ func historyLimits(d cli.DiskConfig) history.Limits {
 
 func (h *host) imageLimits() images.Limits {
 	d := h.config.Disk
-	return images.Limits{High: float64(d.ImagesHigh) / 100, Low: float64(d.ImagesLow) / 100, MaxAge: d.ImageMaxAge, Floor: d.MinFree}
+	return images.Limits{High: float64(d.ImagesHigh) / 100, Low: float64(d.ImagesLow) / 100, MaxAge: d.ImageMaxAge, Floor: d.MinFree, UploadRate: d.ImageUploadRate}
 }
 
 func (h *host) containerLogLimits() containerd.LogLimits {

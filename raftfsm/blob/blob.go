@@ -25,7 +25,7 @@ type Request struct {
 // Want is a blob that a host fetches.
 type Want struct {
 	Digest string `json:"digest"`
-	Size   int64  `json:"size"`            // in bytes, at most MaxSize
+	Size   int64  `json:"size"`            // in bytes, at most MaxSize; 0: it is not known, and hosts that have all of it are wanted
 	Have   Pieces `json:"have,omitempty"`  // that the host has
 	Share  Pieces `json:"share,omitempty"` // of these, that it gives others: those from a registry, whose digest nobody has checked yet
 	Take   int    `json:"take,omitempty"`  // how many more pieces it can fetch from the registry now

@@ -134,6 +134,10 @@ func (t *Tracker) forget(now time.Time) {
 func (t *Tracker) grant(host string, now time.Time, w blob.Want) blob.Grant {
 	count := blob.Count(w.Size)
 	b := t.blobs[w.Digest]
+	if w.Size == 0 {
+		peers, _ := t.peers(host, new(transfer), w, count)
+		return blob.Grant{Peers: peers}
+	}
 	if b == nil && (len(t.blobs) >= maxBlobs || w.Size < 0 || w.Size > blob.MaxSize) {
 		return blob.Grant{Whole: true} // by itself, as if there were no tracker
 	}

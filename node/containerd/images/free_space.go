@@ -15,6 +15,8 @@ type Limits struct {
 	MaxAge time.Duration
 	// Floor is how many bytes of the disk pulls leave free.
 	Floor int64
+	// UploadRate is how many bytes a second of images this host gives other hosts; 0: as many as it can.
+	UploadRate int64
 }
 
 func (l Limits) withDefaults() Limits {

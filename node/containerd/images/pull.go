@@ -9,18 +9,22 @@ import (
 
 	containerd "github.com/containerd/containerd/v2/client"
 	"github.com/containerd/containerd/v2/core/images"
-	"github.com/containerd/containerd/v2/core/remotes"
 	"github.com/containerd/containerd/v2/core/remotes/docker"
 	remoteerrors "github.com/containerd/containerd/v2/core/remotes/errors"
 	"github.com/containerd/errdefs"
 	"github.com/distribution/reference"
+	"golang.org/x/sync/semaphore"
 
 	"pinion/node/runtime"
 	"pinion/raftfsm/spec"
 )
 
-// parallelDownloads bounds the concurrent layer downloads of one image.
-const parallelDownloads = 4
+const (
+	// parallelDownloads bounds the concurrent layer downloads of one image.
+	parallelDownloads = 4
+	// parallelUnpacks bounds the layers of one image that are unpacked at a time, where the snapshotter can.
+	parallelUnpacks = 4
+)
 
 const (
 	// pullAttempts bounds the attempts of a pull that loses its daemon.
@@ -139,14 +143,15 @@ func (s *Store) fetchOnce(ctx context.Context, named reference.Named, f *sharedP
 	if err != nil {
 		return image, false, fmt.Errorf("image %s: %w", named, err)
 	}
-	if image, err = s.fetchInto(ctx, named, resolver, f); err != nil {
+	shared := poolResolver{resolver, s.exchange, registry.hosts, named, func(n int64) { f.received.Add(n) }}
+	if image, err = s.fetchInto(ctx, named, shared, f); err != nil {
 		return image, attempt.discard(ctx), err
 	}
 	attempt.end(ctx)
 	return image, false, nil
 }
 
-func (s *Store) fetchInto(ctx context.Context, named reference.Named, resolver remotes.Resolver, f *sharedPull) (runtime.Image, error) {
+func (s *Store) fetchInto(ctx context.Context, named reference.Named, resolver poolResolver, f *sharedPull) (runtime.Image, error) {
 	above, stop := s.aboveFloor(ctx)
 	defer stop(nil)
 	pulled, err := s.config.Client.Pull(above, named.String(),
@@ -154,13 +159,16 @@ func (s *Store) fetchInto(ctx context.Context, named reference.Named, resolver r
 		containerd.WithPullUnpack,
 		containerd.WithPullSnapshotter(s.config.Snapshotter),
 		containerd.WithMaxConcurrentDownloads(parallelDownloads),
-		containerd.WithImageHandlerWrapper(f.watchContent(s.config.Client.ContentStore())),
+		containerd.WithUnpackOpts([]containerd.UnpackOpt{containerd.WithUnpackLimiter(semaphore.NewWeighted(parallelUnpacks))}),
+		containerd.WithImageHandlerWrapper(func(next images.Handler) images.Handler {
+			return f.watchContent(s.config.Client.ContentStore())(s.exchanged(next))
+		}),
 	)
 	if err != nil {
 		if full, ok := errors.AsType[*floorError](context.Cause(above)); ok {
 			err = full
 		}
-		return runtime.Image{}, s.explainPull(ctx, named, resolver, err)
+		return runtime.Image{}, s.explainPull(ctx, named, resolver.Resolver, err)
 	}
 	done := runtime.Image{Ref: named.String(), Digest: pulled.Target().Digest.String()}
 	if err := s.cache.pinDigest(ctx, done, pulled.Target()); err != nil {

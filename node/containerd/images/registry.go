@@ -33,7 +33,7 @@ func (s *Store) registryFor(ctx context.Context, f *sharedPull) (*registry, erro
 	if s.config.RegistryConfig != "" {
 		options.HostDir = config.HostDirFromRoot(filepath.Join(s.config.RegistryConfig, "certs.d"))
 	}
-	return &registry{hosts: config.ConfigureHosts(ctx, options)}, nil
+	return &registry{hosts: rememberHosts(config.ConfigureHosts(ctx, options))}, nil
 }
 
 // withStallTimeout wraps a transport: requests to a registry that does not answer time out, and received bytes are counted.

@@ -5,12 +5,15 @@ package images
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"log/slog"
+	"net/http"
 	"sync"
 	"time"
 
 	containerd "github.com/containerd/containerd/v2/client"
 
+	"pinion/node/distribution"
 	"pinion/node/runtime"
 )
 
@@ -31,31 +34,53 @@ type Config struct {
 	Limits   Limits
 	// InUse lists the digests of the images that containers were made from.
 	InUse func(ctx context.Context) (map[string]bool, error)
-	Log   *slog.Logger
+	Dir   string // for images that arrive, of the store alone
+	// Namespace is a context with the namespace of the images.
+	Namespace func(context.Context) context.Context
+	Log       *slog.Logger
 }
 
 // Store is the images of one containerd namespace.
 type Store struct {
-	config  Config
-	process string // of random digits, tells this process from earlier ones
-	cache   *cache
-	pulls   *pullGroup
-	builtin *builtinImage
-	uses    *uses
-	removal sync.RWMutex // read lock: from finding an image to recording its use; write lock: while its names are removed
+	config   Config
+	exchange *distribution.Exchange
+	process  string // of random digits, tells this process from earlier ones
+	cache    *cache
+	pulls    *pullGroup
+	builtin  *builtinImage
+	uses     *uses
+	removal  sync.RWMutex // read lock: from finding an image to recording its use; write lock: while its names are removed
 }
 
-// New returns a store. It keeps only a cache in memory, so a restart loses nothing else.
-func New(c Config) *Store {
+// Open returns a store. It keeps only a cache in memory, so a restart loses nothing else.
+func Open(c Config) (*Store, error) {
 	c.Limits = c.Limits.withDefaults()
-	return &Store{
-		config:  c,
-		process: rand.Text(),
-		cache:   &cache{client: c.Client, snapshotter: c.Snapshotter, byDigest: map[string]*Unpacked{}},
-		pulls:   &pullGroup{byName: map[string]*sharedPull{}},
-		builtin: &builtinImage{path: c.BuiltinBinary},
-		uses:    newUses(),
+	exchange, err := distribution.Open(distribution.Config{
+		UploadRate: c.Limits.UploadRate, Dir: c.Dir, Log: c.Log,
+		Store: storedBlobs{c.Client.ContentStore(), c.Namespace},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("images: %w", err)
 	}
+	return &Store{
+		config:   c,
+		exchange: exchange,
+		process:  rand.Text(),
+		cache:    &cache{client: c.Client, snapshotter: c.Snapshotter, byDigest: map[string]*Unpacked{}},
+		pulls:    &pullGroup{byName: map[string]*sharedPull{}},
+		builtin:  &builtinImage{path: c.BuiltinBinary},
+		uses:     newUses(),
+	}, nil
+}
+
+// Close ends the exchange of images with other hosts.
+func (s *Store) Close() error { return s.exchange.Close() }
+
+// ExchangeWith has the store exchange blobs with other hosts from now on, and returns what answers those: see
+// distribution.Exchange.Serve.
+func (s *Store) ExchangeWith(peers distribution.Peers) (serve func(w http.ResponseWriter, r *http.Request, host string)) {
+	s.exchange.SetPeers(peers)
+	return s.exchange.Serve
 }
 
 // Load returns the data of a pulled image that a container needs. It is cached for images in use.

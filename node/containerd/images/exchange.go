@@ -1,0 +1,116 @@
+package images
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/containerd/containerd/v2/core/content"
+	"github.com/containerd/containerd/v2/core/images"
+	"github.com/containerd/containerd/v2/core/remotes"
+	"github.com/containerd/containerd/v2/core/remotes/docker"
+	"github.com/containerd/errdefs"
+	"github.com/distribution/reference"
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"pinion/node/distribution"
+	"pinion/raftfsm/blob"
+)
+
+// restarts bounds how often a blob is fetched anew that another host gave wrong bytes of.
+const restarts = 3
+
+// storedBlobs is the blobs of this host's images, for other hosts.
+type storedBlobs struct {
+	store     content.Store
+	namespace func(context.Context) context.Context
+}
+
+// Digests lists them.
+func (s storedBlobs) Digests(ctx context.Context) (all []digest.Digest, err error) {
+	err = s.store.Walk(s.namespace(ctx), func(i content.Info) error {
+		all = append(all, i.Digest)
+		return nil
+	})
+	return all, err
+}
+
+// ReaderAt opens one.
+func (s storedBlobs) ReaderAt(ctx context.Context, d digest.Digest) (distribution.ReaderAt, int64, error) {
+	from, err := s.store.ReaderAt(s.namespace(ctx), ocispec.Descriptor{Digest: d})
+	if errdefs.IsNotFound(err) {
+		err = fmt.Errorf("%w: %w", blob.ErrNotHere, err)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	return from, from.Size(), nil
+}
+
+// poolResolver has the blobs of an image come from other hosts of the pool too.
+type poolResolver struct {
+	remotes.Resolver // of the registry, which alone says what a name means
+	exchange         *distribution.Exchange
+	hosts            docker.RegistryHosts
+	named            reference.Named
+	received         func(int64)
+}
+
+// Resolve says what a name means, as the registry does. A digest means what any host has.
+func (r poolResolver) Resolve(ctx context.Context, ref string) (string, ocispec.Descriptor, error) {
+	if digested, ok := r.named.(reference.Digested); ok && ref == r.named.String() {
+		if text, err := r.exchange.Document(ctx, digested.Digest(), maxDocument); err == nil {
+			return ref, ocispec.Descriptor{MediaType: mediaTypeOf(text), Digest: digested.Digest(), Size: int64(len(text))}, nil
+		}
+	}
+	return r.Resolver.Resolve(ctx, ref)
+}
+
+// mediaTypeOf is the media type of a manifest or an index: the OCI image specification lets both leave it out.
+func mediaTypeOf(document []byte) string {
+	var said struct {
+		MediaType string            `json:"mediaType"`
+		Manifests []json.RawMessage `json:"manifests"`
+	}
+	_ = json.Unmarshal(document, &said) // what is no document is refused where it is read
+	switch {
+	case said.MediaType != "":
+		return said.MediaType
+	case said.Manifests != nil:
+		return ocispec.MediaTypeImageIndex
+	}
+	return ocispec.MediaTypeImageManifest
+}
+
+// Fetcher is that of the registry for what no host has.
+func (r poolResolver) Fetcher(ctx context.Context, ref string) (remotes.Fetcher, error) {
+	registry, err := r.Resolver.Fetcher(ctx, ref)
+	return remotes.FetcherFunc(func(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
+		if !d.Digest.Algorithm().Available() {
+			return registry.Fetch(ctx, d)
+		}
+		return r.exchange.Fetch(ctx, d.Digest, d.Size, registryBlob{registry, r.hosts, r.named, d}, r.received)
+	}), err
+}
+
+// exchanged wraps the handler that fetches the blobs of an image: those that were wrong are fetched anew, those that are whole are for
+// other hosts.
+func (s *Store) exchanged(next images.Handler) images.Handler {
+	return images.HandlerFunc(func(ctx context.Context, d ocispec.Descriptor) (children []ocispec.Descriptor, err error) {
+		for range restarts {
+			if children, err = next.Handle(ctx, d); !errors.Is(err, distribution.ErrRestart) {
+				break
+			}
+			if abortErr := s.config.Client.ContentStore().Abort(ctx, remotes.MakeRefKey(ctx, d)); abortErr != nil && !errdefs.IsNotFound(abortErr) {
+				return nil, errors.Join(err, abortErr)
+			}
+		}
+		if err == nil {
+			s.exchange.Whole(d.Digest)
+		}
+		return children, err
+	})
+}

@@ -1,0 +1,16 @@
+package host
+
+import (
+	"pinion/node/containerd"
+	"pinion/server"
+)
+
+// exchangeBlobs begins to exchange images with the other hosts.
+func exchangeBlobs(h *host) {
+	blobs := server.NewBlobs(h.member)
+	blobs.Serve(containerd.ExchangeBlobs(h.runtime, blobs))
+	h.onClose(func() error {
+		blobs.Close()
+		return nil
+	})
+}
