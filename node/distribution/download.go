@@ -43,8 +43,9 @@ type Download struct {
 	flights map[int]string // pieces on their way, from a host or from the registry
 	granted blob.Grant
 	named   map[string]blob.Pieces // hosts that the tracker has named, with what they had
-	skip    map[string]time.Time   // hosts that are busy, or have less than the tracker says, until then
-	tries   map[int]int            // failed fetches of a piece from the registry
+	skip    map[string]time.Time   // hosts that have less than the tracker says are not asked until then
+	busy    map[string]*busyHost
+	tries   map[int]int // failed fetches of a piece from the registry
 	state   state
 	serving int   // hosts that read it
 	err     error // why the blob cannot be had; nil: it can
@@ -78,7 +79,7 @@ func newDownload(x *Exchange, d digest.Digest, size int64, from Registry, receiv
 	return &Download{
 		x: x, digest: d, size: size, count: count, from: from, received: received, file: file,
 		changed: make(chan struct{}), have: blob.NewPieces(count), share: blob.NewPieces(count),
-		sources: map[int]string{}, flights: map[int]string{}, named: map[string]blob.Pieces{}, skip: map[string]time.Time{}, tries: map[int]int{},
+		sources: map[int]string{}, flights: map[int]string{}, named: map[string]blob.Pieces{}, skip: map[string]time.Time{}, busy: map[string]*busyHost{}, tries: map[int]int{},
 	}, nil
 }
 

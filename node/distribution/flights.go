@@ -15,9 +15,11 @@ const (
 	firstByte = 2 * time.Second
 	// leastRate is how many bytes a second another host has to bring; less than that, and the piece comes from elsewhere.
 	leastRate = 128 << 10
-	// unreachableFor is how long a host that failed is not asked, busyFor one that gives others enough, liedFor one that gave wrong bytes.
+	// unreachableFor is how long a host that failed is not asked, liedFor one that gave wrong bytes, busyFor one that gives others enough;
+	// after mostBusy such answers it has failed.
 	unreachableFor = 30 * time.Second
-	busyFor        = 200 * time.Millisecond
+	busyFor        = 100 * time.Millisecond
+	mostBusy       = 100
 	liedFor        = 10 * time.Minute
 	// rangeTries is how often a piece is asked for by its range until the blob is asked for as a whole.
 	rangeTries = 3
@@ -36,7 +38,7 @@ func (d *Download) grant(g blob.Grant) {
 		d.named[p.Host] = p.Has
 	}
 	d.dispatch()
-	if d.state.registry != nil && !g.Coming && len(d.flights) == 0 && !d.complete() {
+	if d.state.registry != nil && !g.Coming && len(g.Peers) == 0 && len(d.flights) == 0 && !d.complete() {
 		d.fail(d.state.registry)
 	}
 }
@@ -112,7 +114,7 @@ func (d *Download) nextOfPeers() (piece int, host string, ok bool) {
 		}
 		for _, k := range rand.Perm(len(d.granted.Peers)) {
 			p := d.granted.Peers[k]
-			if p.Has.Has(piece) && d.flightsFrom(p.Host) < flightsOfPeer && time.Now().After(d.skip[p.Host]) {
+			if p.Has.Has(piece) && d.flightsFrom(p.Host) < flightsOfPeer && time.Now().After(d.skip[p.Host]) && !d.busy[p.Host].now() {
 				return piece, p.Host, true
 			}
 		}
@@ -151,6 +153,7 @@ func (d *Download) landed(ctx context.Context, piece int, source string, err err
 func (d *Download) arrived(piece int, source string) {
 	d.have.Add(piece)
 	d.sources[piece] = source
+	delete(d.busy, source)
 	if source == fromRegistry {
 		d.share.Add(piece)
 	} else if d.received != nil {
@@ -176,8 +179,7 @@ func (d *Download) registryFailed(piece int, err error) {
 // peerFailed has a host asked less for a while.
 func (d *Download) peerFailed(host string, err error) {
 	switch {
-	case errors.Is(err, blob.ErrBusy):
-		d.skip[host] = time.Now().Add(busyFor)
+	case errors.Is(err, blob.ErrBusy) && d.isBusy(host):
 	case errors.Is(err, blob.ErrNotHere):
 		d.skip[host] = time.Now().Add(unreachableFor)
 	default:
@@ -185,6 +187,26 @@ func (d *Download) peerFailed(host string, err error) {
 		d.x.avoid.add(host, unreachableFor)
 		d.x.config.Log.Info("a host does not give a blob that it has; it comes from elsewhere", "host", host, "blob", d.digest, "error", err)
 	}
+}
+
+// busyHost is a host that gives others as much as it may.
+type busyHost struct {
+	until   time.Time
+	answers int // in a row
+}
+
+func (b *busyHost) now() bool { return b != nil && time.Now().Before(b.until) }
+
+// isBusy has a host asked again a moment later; false: it has been busy for too long.
+func (d *Download) isBusy(host string) bool {
+	b := d.busy[host]
+	if b == nil {
+		b = &busyHost{}
+		d.busy[host] = b
+	}
+	b.answers++
+	b.until = time.Now().Add(busyFor)
+	return b.answers < mostBusy
 }
 
 // fromRegistry fetches a piece. A blob of one piece is asked for without a range, as manifests have to be.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/containerd/containerd/v2/core/content"
 	"github.com/containerd/containerd/v2/core/images"
@@ -96,6 +97,27 @@ func (r poolResolver) Fetcher(ctx context.Context, ref string) (remotes.Fetcher,
 	}), err
 }
 
+const (
+	// abortTries and abortPause bound the wait for containerd, which may still be closing what is to be removed.
+	abortTries = 20
+	abortPause = 50 * time.Millisecond
+)
+
+// abort removes what containerd has of a blob that was not whole.
+func (s *Store) abort(ctx context.Context, d ocispec.Descriptor) (err error) {
+	for range abortTries {
+		if err = s.config.Client.ContentStore().Abort(ctx, remotes.MakeRefKey(ctx, d)); err == nil || errdefs.IsNotFound(err) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(abortPause):
+		}
+	}
+	return err
+}
+
 // exchanged wraps the handler that fetches the blobs of an image: those that were wrong are fetched anew, those that are whole are for
 // other hosts.
 func (s *Store) exchanged(next images.Handler) images.Handler {
@@ -104,7 +126,7 @@ func (s *Store) exchanged(next images.Handler) images.Handler {
 			if children, err = next.Handle(ctx, d); !errors.Is(err, distribution.ErrRestart) {
 				break
 			}
-			if abortErr := s.config.Client.ContentStore().Abort(ctx, remotes.MakeRefKey(ctx, d)); abortErr != nil && !errdefs.IsNotFound(abortErr) {
+			if abortErr := s.abort(ctx, d); abortErr != nil {
 				return nil, errors.Join(err, abortErr)
 			}
 		}

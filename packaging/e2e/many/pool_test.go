@@ -30,6 +30,8 @@ const registryPort = 5000
 // pool is a testbed of hosts with a registry beside it.
 type pool struct {
 	*testbed.Testbed
+	registryConfig string // of all hosts
+
 	witness   string    // a folder that containers share, whatever host they are on; see volume
 	key       accessKey // of an admin, with which every host answers; none before makeKey
 	clients   sync.Map  // *client.Client to its unix socket, by host name
@@ -53,9 +55,9 @@ func newPoolOn(t *testing.T, disk int64, flags ...[]string) *pool {
 	}
 	address := startRegistry(t)
 	p := &pool{witness: t.TempDir()}
-	config := t.TempDir()
+	p.registryConfig = t.TempDir()
 	for i := range flags {
-		flags[i] = append(flags[i], "--registry-config", config, "--log-level", "debug", "--volume", p.witness)
+		flags[i] = append(flags[i], "--registry-config", p.registryConfig, "--log-level", "debug", "--volume", p.witness)
 	}
 	dir, err := os.MkdirTemp("", testbedPrefix)
 	if err != nil {
@@ -67,7 +69,7 @@ func newPoolOn(t *testing.T, disk int64, flags ...[]string) *pool {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.down(t) })
-	p.serveImages(t, config, address)
+	p.serveDomain(t, "docker.io", registryPort, address)
 	return p
 }
 
@@ -187,10 +189,10 @@ func startRegistry(t *testing.T) (address string) {
 	})
 }
 
-// serveImages makes the registry at address the mirror of Docker Hub for all hosts: a port on the switch leads to it.
-func (p *pool) serveImages(t *testing.T, config, address string) {
+// serveDomain makes the registry at address that of a domain for all hosts: a port on the switch leads to it.
+func (p *pool) serveDomain(t *testing.T, domain string, port int, address string) {
 	t.Helper()
-	listener, err := p.Listen(registryPort)
+	listener, err := p.Listen(port)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,8 +206,8 @@ func (p *pool) serveImages(t *testing.T, config, address string) {
 			go proxyConn(conn, address)
 		}
 	}()
-	certs := filepath.Join(config, "certs.d", "docker.io")
-	hosts := fmt.Sprintf("[host.\"http://%s:%d\"]\n  capabilities = [\"pull\", \"resolve\"]\n", p.SwitchIP(), registryPort)
+	certs := filepath.Join(p.registryConfig, "certs.d", domain)
+	hosts := fmt.Sprintf("[host.\"http://%s:%d\"]\n  capabilities = [\"pull\", \"resolve\"]\n", p.SwitchIP(), port)
 	if err := os.MkdirAll(certs, 0o755); err != nil {
 		t.Fatal(err)
 	}

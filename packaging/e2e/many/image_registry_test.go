@@ -1,0 +1,144 @@
+package many
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"golang.org/x/time/rate"
+
+	"pinion/node/containerd/containerdtest"
+)
+
+// slowRegistry is a registry whose link carries so many bytes a second for all hosts together, which counts what it gives of blobs,
+// and which can be off.
+type slowRegistry struct {
+	next    http.Handler
+	link    *rate.Limiter
+	given   atomic.Int64
+	off     atomic.Bool
+	started chan struct{} // closed by the first byte of a blob, if it is not nil
+}
+
+// ServeHTTP answers a host.
+func (g *slowRegistry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if g.off.Load() {
+		panic(http.ErrAbortHandler)
+	}
+	if strings.Contains(r.URL.Path, "/blobs/") {
+		w = &slowWriter{w, r.Context(), g}
+	}
+	g.next.ServeHTTP(w, r)
+}
+
+// slowWriter writes at the rate of the link.
+type slowWriter struct {
+	http.ResponseWriter
+	ctx      context.Context
+	registry *slowRegistry
+}
+
+const linkBurst = 64 << 10
+
+// Write gives the link's share.
+func (w *slowWriter) Write(b []byte) (written int, err error) {
+	for len(b) > 0 && err == nil {
+		if w.registry.off.Load() {
+			panic(http.ErrAbortHandler)
+		}
+		n := min(len(b), linkBurst)
+		if err = w.registry.link.WaitN(w.ctx, n); err != nil {
+			return written, err
+		}
+		w.registry.given.Add(int64(n))
+		n, err = w.ResponseWriter.Write(b[:n])
+		written, b = written+n, b[n:]
+	}
+	return written, err
+}
+
+// serveSlowImages makes a slow registry the one of the domain images.test for all hosts.
+func (p *pool) serveSlowImages(t *testing.T, bytesPerSecond int, images map[string]v1.Image) *slowRegistry {
+	t.Helper()
+	registry := &slowRegistry{link: rate.NewLimiter(rate.Limit(bytesPerSecond), linkBurst)}
+	address := containerdtest.Serve(t, func(next http.Handler) http.Handler {
+		registry.next = next
+		return registry
+	}, images)
+	p.serveDomain(t, "images.test", registryPort+1, address)
+	return registry
+}
+
+// randomImage is an image with a shell whose layers each have a file of random bytes, and the digest of all of them together.
+func randomImage(t *testing.T, seed byte, layers, size int) (image v1.Image, sum string, total int64) {
+	t.Helper()
+	image = containerdtest.Busybox(t)
+	all := sha256.New()
+	for i := range layers {
+		data := make([]byte, size)
+		rand.NewChaCha8([32]byte{seed, byte(i)}).Read(data)
+		all.Write(data)
+		layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return fileLayer(fmt.Sprintf("data-%02d", i), data) })
+		must(t, err)
+		image, err = mutate.AppendLayers(image, layer)
+		must(t, err)
+	}
+	found, err := image.Layers()
+	must(t, err)
+	for _, layer := range found {
+		n, err := layer.Size()
+		must(t, err)
+		total += n
+	}
+	return image, fmt.Sprintf("%x", all.Sum(nil)), total
+}
+
+func fileLayer(name string, data []byte) (io.ReadCloser, error) {
+	var archive bytes.Buffer
+	w := tar.NewWriter(&archive)
+	if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(data))}); err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(data); err != nil {
+		return nil, err
+	}
+	return io.NopCloser(&archive), w.Close()
+}
+
+// spoilBlobs changes a byte in the middle of every large blob that a host has on its disk, and returns how many there were.
+func spoilBlobs(t *testing.T, dir string) (spoiled int) {
+	t.Helper()
+	blobs, err := filepath.Glob(filepath.Join(dir, "containerd/root/io.containerd.content.v1.content/blobs/sha256/*"))
+	must(t, err)
+	for _, path := range blobs {
+		info, err := os.Stat(path)
+		must(t, err)
+		if info.Size() < 1<<20 {
+			continue
+		}
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		must(t, err)
+		one := make([]byte, 1)
+		_, err = f.ReadAt(one, info.Size()/2)
+		must(t, err)
+		one[0] ^= 1
+		_, err = f.WriteAt(one, info.Size()/2)
+		must(t, err)
+		must(t, f.Close())
+		spoiled++
+	}
+	return spoiled
+}
