@@ -51,6 +51,12 @@ func (c caller) dial(ctx context.Context, alpn string) (net.Conn, error) {
 // post calls over HTTP/2 as hosts do. status is 0 when there was no answer at all.
 func (c caller) post(t *testing.T, alpn, path string, in any) (status int, text []byte) {
 	t.Helper()
+	return c.call(t, alpn, http.MethodPost, path, in)
+}
+
+// call is post with any method.
+func (c caller) call(t *testing.T, alpn, method, path string, in any) (status int, text []byte) {
+	t.Helper()
 	// HTTP/2 without TLS on top of TLS: net/http must not see it.
 	type hidden struct{ net.Conn }
 	transport := &http.Transport{Protocols: new(http.Protocols), DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -65,7 +71,7 @@ func (c caller) post(t *testing.T, alpn, path string, in any) (status int, text 
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+c.at+path, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, method, "http://"+c.at+path, bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"sync"
@@ -16,22 +15,19 @@ import (
 )
 
 const (
-	registryFlights = 4 // pieces of one blob that come from the registry at a time
+	registryFlights = 8 // pieces of one blob that come from the registry at a time
 	peerFlights     = 6 // and from other hosts
 	flightsOfPeer   = 2 // of these, from one host
 	linger          = time.Minute
 )
 
-// Download is one blob on its way to this host. Its pieces are in a file that has no name any more, so nothing is left of it when the
-// process ends.
+// Download is one blob on its way to this host.
 type Download struct {
+	pieceFile
 	x        *Exchange
 	digest   digest.Digest
-	size     int64
-	count    int // pieces
 	from     Registry
 	received func(int64)
-	file     *os.File
 
 	mu      sync.Mutex
 	changed chan struct{}      // closed and made anew when something below has changed
@@ -42,9 +38,7 @@ type Download struct {
 	sources map[int]string
 	flights map[int]string // pieces on their way, from a host or from the registry
 	granted blob.Grant
-	named   map[string]blob.Pieces // hosts that the tracker has named, with what they had
-	skip    map[string]time.Time   // hosts that have less than the tracker says are not asked until then
-	busy    map[string]*busyHost
+	peers   peers
 	tries   map[int]int // failed fetches of a piece from the registry
 	state   state
 	serving int   // hosts that read it
@@ -67,19 +61,15 @@ func newDownload(x *Exchange, d digest.Digest, size int64, from Registry, receiv
 	if size <= 0 || size > blob.MaxSize {
 		return nil, fmt.Errorf("blob %s is said to have %d bytes", d, size)
 	}
-	file, err := os.CreateTemp(x.config.Dir, "blob-")
+	file, err := newPieceFile(x.config.Dir, size)
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Remove(file.Name()); err != nil {
-		file.Close()
-		return nil, err
-	}
-	count := blob.Count(size)
 	return &Download{
-		x: x, digest: d, size: size, count: count, from: from, received: received, file: file,
-		changed: make(chan struct{}), have: blob.NewPieces(count), share: blob.NewPieces(count),
-		sources: map[int]string{}, flights: map[int]string{}, named: map[string]blob.Pieces{}, skip: map[string]time.Time{}, busy: map[string]*busyHost{}, tries: map[int]int{},
+		pieceFile: file, x: x, digest: d, from: from, received: received,
+		changed: make(chan struct{}), have: blob.NewPieces(file.count), share: blob.NewPieces(file.count),
+		sources: map[int]string{}, flights: map[int]string{}, tries: map[int]int{},
+		peers: peers{named: map[string]blob.Pieces{}, lacking: map[string]time.Time{}, busy: map[string]*busyPeer{}},
 	}, nil
 }
 
@@ -185,11 +175,7 @@ func (d *Download) want(avoid []string) (w blob.Want, asks bool) {
 		Digest: d.digest.String(), Size: d.size, Have: slices.Clone(d.have), Share: slices.Clone(d.share), Avoid: slices.Clone(avoid),
 		Take: max(0, 2*registryFlights-len(d.granted.Take)-d.flightsFrom(fromRegistry)), NoRanges: d.state.noRanges, NoRegistry: d.state.registry != nil,
 	}
-	for host, until := range d.skip {
-		if time.Now().Before(until) {
-			w.Avoid = append(w.Avoid, host)
-		}
-	}
+	w.Avoid = append(w.Avoid, d.peers.avoided()...)
 	return w, true
 }
 
@@ -227,21 +213,4 @@ func (d *Download) served() {
 	if d.serving == 0 && errors.Is(d.err, os.ErrClosed) {
 		d.file.Close()
 	}
-}
-
-// bounds is where a piece begins, and how long it is.
-func (d *Download) bounds(piece int) (offset, length int64) {
-	size := blob.PieceSize(d.size)
-	offset = int64(piece) * size
-	return offset, min(size, d.size-offset)
-}
-
-// write copies a piece to its place.
-func (d *Download) write(piece int, from io.Reader) error {
-	offset, length := d.bounds(piece)
-	n, err := io.Copy(io.NewOffsetWriter(d.file, offset), io.LimitReader(from, length))
-	if err == nil && n < length {
-		err = io.ErrUnexpectedEOF
-	}
-	return err
 }

@@ -67,6 +67,7 @@ type Exchange struct {
 	peers   atomic.Pointer[Peers] // nil: there are none yet
 	upload  *rate.Limiter         // nil: no limit
 	uploads uploads
+	slots   chan struct{} // one for each piece that comes from a registry
 	avoid   avoidance
 
 	mu        sync.Mutex
@@ -81,8 +82,12 @@ type Exchange struct {
 	loop   sync.WaitGroup
 }
 
-// maxUploads bounds the pieces that other hosts read from this one at a time.
-const maxUploads = 16
+const (
+	// maxUploads bounds the pieces that other hosts read from this one at a time.
+	maxUploads = 16
+	// maxRegistryFlights bounds the pieces that come to this host from registries at a time.
+	maxRegistryFlights = 16
+)
 
 // Open returns an exchange without other hosts, which SetPeers gives it: until then blobs come from registries alone.
 func Open(c Config) (*Exchange, error) {
@@ -92,7 +97,7 @@ func Open(c Config) (*Exchange, error) {
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
 		return nil, err
 	}
-	x := &Exchange{config: c, downloads: map[digest.Digest]*Download{}, wake: make(chan struct{}, 1)}
+	x := &Exchange{config: c, slots: make(chan struct{}, maxRegistryFlights), downloads: map[digest.Digest]*Download{}, wake: make(chan struct{}, 1)}
 	if c.UploadRate > 0 {
 		x.upload = rate.NewLimiter(rate.Limit(c.UploadRate), int(max(uploadBurst, c.UploadRate/10)))
 	}

@@ -10,20 +10,8 @@ import (
 	"pinion/raftfsm/blob"
 )
 
-const (
-	// firstByte is how long another host may take until its first byte, and between two of them.
-	firstByte = 2 * time.Second
-	// leastRate is how many bytes a second another host has to bring; less than that, and the piece comes from elsewhere.
-	leastRate = 128 << 10
-	// unreachableFor is how long a host that failed is not asked, liedFor one that gave wrong bytes, busyFor one that gives others enough;
-	// after mostBusy such answers it has failed.
-	unreachableFor = 30 * time.Second
-	busyFor        = 100 * time.Millisecond
-	mostBusy       = 100
-	liedFor        = 10 * time.Minute
-	// rangeTries is how often a piece is asked for by its range until the blob is asked for as a whole.
-	rangeTries = 3
-)
+// rangeTries is how often a piece is asked for by its range until the blob is asked for as a whole.
+const rangeTries = 3
 
 // ErrNoRanges is the error of a registry that gives no parts of blobs.
 var ErrNoRanges = errors.New("the registry gives no parts of blobs")
@@ -34,9 +22,7 @@ func (d *Download) grant(g blob.Grant) {
 	defer d.mu.Unlock()
 	g.Take = append(d.granted.Take, g.Take...)
 	d.granted = g
-	for _, p := range g.Peers {
-		d.named[p.Host] = p.Has
-	}
+	d.peers.add(g.Peers)
 	d.dispatch()
 	if d.state.registry != nil && !g.Coming && len(g.Peers) == 0 && len(d.flights) == 0 && !d.complete() {
 		d.fail(d.state.registry)
@@ -66,9 +52,9 @@ func (d *Download) dispatch() {
 	}
 	if d.granted.Whole && d.state.noRanges && !d.state.streaming && d.state.registry == nil {
 		d.state.streaming = true
-		go d.stream(d.ctx)
+		go stream{d}.run(d.ctx)
 	}
-	for d.peerFlights() < peerFlights {
+	for len(d.flights)-d.flightsFrom(fromRegistry) < peerFlights {
 		piece, host, ok := d.nextOfPeers()
 		if !ok {
 			return
@@ -76,8 +62,6 @@ func (d *Download) dispatch() {
 		d.fly(piece, host, func(ctx context.Context, piece int) error { return d.fromPeer(ctx, host, piece) })
 	}
 }
-
-func (d *Download) peerFlights() int { return len(d.flights) - d.flightsFrom(fromRegistry) }
 
 // missing reports whether nobody is fetching a piece that is not here.
 func (d *Download) missing(piece int) bool {
@@ -114,7 +98,7 @@ func (d *Download) nextOfPeers() (piece int, host string, ok bool) {
 		}
 		for _, k := range rand.Perm(len(d.granted.Peers)) {
 			p := d.granted.Peers[k]
-			if p.Has.Has(piece) && d.flightsFrom(p.Host) < flightsOfPeer && time.Now().After(d.skip[p.Host]) && !d.busy[p.Host].now() {
+			if p.Has.Has(piece) && d.flightsFrom(p.Host) < flightsOfPeer && d.peers.mayAsk(p.Host) {
 				return piece, p.Host, true
 			}
 		}
@@ -153,7 +137,7 @@ func (d *Download) landed(ctx context.Context, piece int, source string, err err
 func (d *Download) arrived(piece int, source string) {
 	d.have.Add(piece)
 	d.sources[piece] = source
-	delete(d.busy, source)
+	delete(d.peers.busy, source)
 	if source == fromRegistry {
 		d.share.Add(piece)
 	} else if d.received != nil {
@@ -179,38 +163,24 @@ func (d *Download) registryFailed(piece int, err error) {
 // peerFailed has a host asked less for a while.
 func (d *Download) peerFailed(host string, err error) {
 	switch {
-	case errors.Is(err, blob.ErrBusy) && d.isBusy(host):
+	case errors.Is(err, blob.ErrBusy) && d.peers.isBusy(host):
 	case errors.Is(err, blob.ErrNotHere):
-		d.skip[host] = time.Now().Add(unreachableFor)
+		d.peers.lacking[host] = time.Now().Add(unreachableFor)
 	default:
-		d.skip[host] = time.Now().Add(unreachableFor)
+		d.peers.lacking[host] = time.Now().Add(unreachableFor)
 		d.x.avoid.add(host, unreachableFor)
 		d.x.config.Log.Info("a host does not give a blob that it has; it comes from elsewhere", "host", host, "blob", d.digest, "error", err)
 	}
 }
 
-// busyHost is a host that gives others as much as it may.
-type busyHost struct {
-	until   time.Time
-	answers int // in a row
-}
-
-func (b *busyHost) now() bool { return b != nil && time.Now().Before(b.until) }
-
-// isBusy has a host asked again a moment later; false: it has been busy for too long.
-func (d *Download) isBusy(host string) bool {
-	b := d.busy[host]
-	if b == nil {
-		b = &busyHost{}
-		d.busy[host] = b
-	}
-	b.answers++
-	b.until = time.Now().Add(busyFor)
-	return b.answers < mostBusy
-}
-
 // fromRegistry fetches a piece. A blob of one piece is asked for without a range, as manifests have to be.
 func (d *Download) fromRegistry(ctx context.Context, piece int) error {
+	select {
+	case d.x.slots <- struct{}{}:
+		defer func() { <-d.x.slots }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	offset, length := d.bounds(piece)
 	open := func() (io.ReadCloser, error) { return d.from.Range(ctx, offset, length) }
 	if d.count == 1 {
@@ -224,9 +194,6 @@ func (d *Download) fromRegistry(ctx context.Context, piece int) error {
 	return d.write(piece, body)
 }
 
-// errPeerSlow is the error of a host that sends too little.
-var errPeerSlow = errors.New("it sends too little")
-
 // fromPeer fetches a piece from a host, which has to send enough.
 func (d *Download) fromPeer(ctx context.Context, host string, piece int) error {
 	offset, length := d.bounds(piece)
@@ -236,111 +203,4 @@ func (d *Download) fromPeer(ctx context.Context, host string, piece int) error {
 	}
 	defer body.Close()
 	return d.write(piece, body)
-}
-
-// readPeer is Peers.Read from a host that has to send enough.
-func (x *Exchange) readPeer(ctx context.Context, host, digest string, offset, length int64) (io.ReadCloser, int64, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	slow := func() { cancel(errPeerSlow) }
-	end := time.AfterFunc(firstByte+time.Duration(length)*time.Second/leastRate, slow)
-	next := time.AfterFunc(firstByte, slow)
-	body, size, err := (*x.peers.Load()).Read(ctx, host, digest, offset, length)
-	if err != nil {
-		end.Stop()
-		next.Stop()
-		cancel(nil)
-		if errors.Is(context.Cause(ctx), errPeerSlow) {
-			err = errPeerSlow
-		}
-		return nil, 0, err
-	}
-	return &peerBody{ReadCloser: body, ctx: ctx, cancel: cancel, end: end, next: next}, size, nil
-}
-
-// peerBody is what a host sends.
-type peerBody struct {
-	io.ReadCloser
-	ctx       context.Context
-	cancel    context.CancelCauseFunc
-	end, next *time.Timer
-}
-
-func (b *peerBody) Read(p []byte) (int, error) {
-	b.next.Reset(firstByte)
-	n, err := b.ReadCloser.Read(p)
-	b.next.Stop()
-	if err != nil && err != io.EOF && errors.Is(context.Cause(b.ctx), errPeerSlow) {
-		err = errPeerSlow
-	}
-	return n, err
-}
-
-func (b *peerBody) Close() error {
-	b.end.Stop()
-	b.next.Stop()
-	b.cancel(nil)
-	return b.ReadCloser.Close()
-}
-
-// stream fetches what is missing from a registry that gives the blob as a whole alone.
-func (d *Download) stream(ctx context.Context) {
-	err := d.streamPieces(ctx)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.state.streaming = false
-	if ctx.Err() != nil {
-		return
-	}
-	if err != nil {
-		d.state.registry = err
-	}
-	d.dispatch()
-	d.x.wakeUp()
-}
-
-func (d *Download) streamPieces(ctx context.Context) error {
-	d.mu.Lock()
-	first := 0
-	for first < d.count && d.have.Has(first) {
-		first++
-	}
-	d.mu.Unlock()
-	if first == d.count {
-		return nil
-	}
-	offset, _ := d.bounds(first)
-	body, err := d.from.Whole(ctx, offset)
-	if err != nil {
-		return err
-	}
-	defer body.Close()
-	for piece := first; piece < d.count; piece++ {
-		if err := d.streamPiece(piece, body); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// streamPiece takes the next piece of a stream, unless it has come from elsewhere.
-func (d *Download) streamPiece(piece int, body io.Reader) error {
-	d.mu.Lock()
-	missing := d.missing(piece)
-	if missing {
-		d.flights[piece] = fromRegistry
-	}
-	d.mu.Unlock()
-	if !missing {
-		_, length := d.bounds(piece)
-		_, err := io.CopyN(io.Discard, body, length)
-		return err
-	}
-	err := d.write(piece, body)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.flights, piece)
-	if err == nil {
-		d.arrived(piece, fromRegistry)
-	}
-	return err
 }

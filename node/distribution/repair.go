@@ -14,27 +14,30 @@ import (
 // compareBuffer is how many bytes are compared at a time.
 const compareBuffer = 256 << 10
 
-// repair replaces what hosts gave of a blob that is not what its digest says, and names the one that gave wrong bytes. The registry has
+// repair is what is done about a download that is not what its digest says.
+type repair struct{ d *Download }
+
+// run replaces what hosts gave of a blob that is not what its digest says, and names the one that gave wrong bytes. The registry has
 // the last word; if it cannot be reached, the pieces of one host after another are fetched from the others.
-func (d *Download) repair(ctx context.Context) error {
-	suspects := d.suspects()
+func (r repair) run(ctx context.Context) error {
+	suspects := r.suspects()
 	if len(suspects) == 0 {
-		return fmt.Errorf("blob %s from the registry: %w", d.digest, ErrDigest)
+		return fmt.Errorf("blob %s from the registry: %w", r.d.digest, ErrDigest)
 	}
-	d.x.config.Log.Warn("a blob is not what its digest says: what other hosts gave of it is fetched again", "blob", d.digest, "hosts", suspects)
-	if wrong, err := d.replaceFromRegistry(ctx); err == nil && d.check() {
+	r.d.x.config.Log.Warn("a blob is not what its digest says: what other hosts gave of it is fetched again", "blob", r.d.digest, "hosts", suspects)
+	if wrong, err := r.replaceFromRegistry(ctx); err == nil && r.isRight() {
 		for _, host := range wrong {
-			d.x.blame(host, d.digest)
+			r.d.x.blame(host, r.d.digest)
 		}
 		return nil
 	}
 	for _, host := range suspects {
-		if d.replaceFromPeers(ctx, host) == nil && d.check() {
-			d.x.blame(host, d.digest)
+		if r.replaceFromPeers(ctx, host) == nil && r.isRight() {
+			r.d.x.blame(host, r.d.digest)
 			return nil
 		}
 	}
-	return fmt.Errorf("blob %s from the hosts %v: %w", d.digest, suspects, ErrDigest)
+	return fmt.Errorf("blob %s from the hosts %v: %w", r.d.digest, suspects, ErrDigest)
 }
 
 // blame keeps this host from asking another one that gave wrong bytes.
@@ -44,10 +47,10 @@ func (x *Exchange) blame(host string, d digest.Digest) {
 }
 
 // suspects are the hosts that gave pieces.
-func (d *Download) suspects() (hosts []string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, source := range d.sources {
+func (r repair) suspects() (hosts []string) {
+	r.d.mu.Lock()
+	defer r.d.mu.Unlock()
+	for _, source := range r.d.sources {
 		if source != fromRegistry && !slices.Contains(hosts, source) {
 			hosts = append(hosts, source)
 		}
@@ -56,10 +59,10 @@ func (d *Download) suspects() (hosts []string) {
 	return hosts
 }
 
-func (d *Download) piecesOf(host string) (pieces []int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for piece, source := range d.sources {
+func (r repair) piecesOf(host string) (pieces []int) {
+	r.d.mu.Lock()
+	defer r.d.mu.Unlock()
+	for piece, source := range r.d.sources {
 		if source == host {
 			pieces = append(pieces, piece)
 		}
@@ -69,10 +72,10 @@ func (d *Download) piecesOf(host string) (pieces []int) {
 }
 
 // replaceFromRegistry fetches all that hosts gave, and returns the hosts whose bytes were others.
-func (d *Download) replaceFromRegistry(ctx context.Context) (wrong []string, err error) {
-	for _, host := range d.suspects() {
-		for _, piece := range d.piecesOf(host) {
-			differs, err := d.replacePiece(ctx, piece, d.openRegistry)
+func (r repair) replaceFromRegistry(ctx context.Context) (wrong []string, err error) {
+	for _, host := range r.suspects() {
+		for _, piece := range r.piecesOf(host) {
+			differs, err := r.replacePiece(ctx, piece, r.openRegistry)
 			if err != nil {
 				return nil, err
 			}
@@ -85,34 +88,34 @@ func (d *Download) replaceFromRegistry(ctx context.Context) (wrong []string, err
 }
 
 // openRegistry opens a piece, with or without ranges.
-func (d *Download) openRegistry(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
-	d.mu.Lock()
-	ranges := !d.state.noRanges && d.count > 1
-	d.mu.Unlock()
+func (r repair) openRegistry(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
+	r.d.mu.Lock()
+	ranges := !r.d.state.noRanges && r.d.count > 1
+	r.d.mu.Unlock()
 	if ranges {
-		return d.from.Range(ctx, offset, length)
+		return r.d.from.Range(ctx, offset, length)
 	}
-	return d.from.Whole(ctx, offset)
+	return r.d.from.Whole(ctx, offset)
 }
 
 // replaceFromPeers fetches the pieces of a host from the others that have them.
-func (d *Download) replaceFromPeers(ctx context.Context, suspect string) error {
-	d.mu.Lock()
-	named := maps.Clone(d.named)
-	d.mu.Unlock()
-	for _, piece := range d.piecesOf(suspect) {
-		err := fmt.Errorf("no other host has piece %d of blob %s", piece, d.digest)
+func (r repair) replaceFromPeers(ctx context.Context, suspect string) error {
+	r.d.mu.Lock()
+	named := maps.Clone(r.d.peers.named)
+	r.d.mu.Unlock()
+	for _, piece := range r.piecesOf(suspect) {
+		err := fmt.Errorf("no other host has piece %d of blob %s", piece, r.d.digest)
 		for host, has := range named {
 			if host == suspect || !has.Has(piece) {
 				continue
 			}
-			if _, err = d.replacePiece(ctx, piece, func(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
-				body, _, err := d.x.readPeer(ctx, host, d.digest.String(), offset, length)
+			if _, err = r.replacePiece(ctx, piece, func(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
+				body, _, err := r.d.x.readPeer(ctx, host, r.d.digest.String(), offset, length)
 				return body, err
 			}); err == nil {
-				d.mu.Lock()
-				d.sources[piece] = host
-				d.mu.Unlock()
+				r.d.mu.Lock()
+				r.d.sources[piece] = host
+				r.d.mu.Unlock()
 				break
 			}
 		}
@@ -124,8 +127,8 @@ func (d *Download) replaceFromPeers(ctx context.Context, suspect string) error {
 }
 
 // replacePiece writes a piece anew, and reports whether it was another one before.
-func (d *Download) replacePiece(ctx context.Context, piece int, open func(ctx context.Context, offset, length int64) (io.ReadCloser, error)) (differs bool, err error) {
-	offset, length := d.bounds(piece)
+func (r repair) replacePiece(ctx context.Context, piece int, open func(ctx context.Context, offset, length int64) (io.ReadCloser, error)) (differs bool, err error) {
+	offset, length := r.d.bounds(piece)
 	body, err := open(ctx, offset, length)
 	if err != nil {
 		return false, err
@@ -137,12 +140,12 @@ func (d *Download) replacePiece(ctx context.Context, piece int, open func(ctx co
 		if _, err := io.ReadFull(body, now[:n]); err != nil {
 			return false, err
 		}
-		if _, err := d.file.ReadAt(before[:n], offset); err != nil {
+		if _, err := r.d.file.ReadAt(before[:n], offset); err != nil {
 			return false, err
 		}
 		if !bytes.Equal(before[:n], now[:n]) {
 			differs = true
-			if _, err := d.file.WriteAt(now[:n], offset); err != nil {
+			if _, err := r.d.file.WriteAt(now[:n], offset); err != nil {
 				return false, err
 			}
 		}
@@ -151,12 +154,11 @@ func (d *Download) replacePiece(ctx context.Context, piece int, open func(ctx co
 	return differs, nil
 }
 
-// check reads all of the blob, and reports whether it is what its digest says.
-func (d *Download) check() bool {
-	verifier := d.digest.Verifier()
-	if _, err := io.Copy(verifier, io.NewSectionReader(d.file, 0, d.size)); err != nil || !verifier.Verified() {
+// isRight reports whether all of it is what its digest says, and gives it to others then.
+func (r repair) isRight() bool {
+	if !r.d.matches(r.d.digest) {
 		return false
 	}
-	d.setVerified()
+	r.d.setVerified()
 	return true
 }

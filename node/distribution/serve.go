@@ -80,12 +80,12 @@ func (x *Exchange) openLocal(ctx context.Context, name digest.Digest, offset, le
 }
 
 // arriving reads a blob that is not in the store yet; its file is the download's.
-type arriving struct{ *Download }
+type arriving struct{ d *Download }
 
-func (a arriving) ReadAt(p []byte, offset int64) (int, error) { return a.file.ReadAt(p, offset) }
+func (a arriving) ReadAt(p []byte, offset int64) (int, error) { return a.d.file.ReadAt(p, offset) }
 
 func (a arriving) Close() error {
-	a.served()
+	a.d.served()
 	return nil
 }
 

@@ -50,7 +50,7 @@ var flagKinds = map[string]kind{
 	"tasks": file, "issuer-ca": file, "acme-ca": file, "acme": "letsencrypt", "volume": file, "device": file, "policy": "default", "unlock": "ask file:", "new": "ask file:",
 
 	"acme-email": free, "advertise": free, "array": free, "attribute": free, "client-id": free, "count": free, "cpus": free, "deadline": free, "entrypoint": free, "env": free, "gpus": free, "gpu-memory": free, "gpu-compute": free,
-	"groups-claim": free, "host": free, "image-gc-high": free, "image-gc-low": free, "image-max-age": free, "inflate": free, "issuer": free, "join": free,
+	"groups-claim": free, "host": free, "image-gc-high": free, "image-gc-low": free, "image-max-age": free, "image-upload-rate": free, "inflate": free, "issuer": free, "join": free,
 	"keep-tasks": free, "keep-tasks-count": free, "keep-tasks-size": free, "key-id": free, "label": free, "lifetime": free, "limit": free, "listen": free, "lost-after": free,
 	"max-container-logs": free, "max-gpus": free, "max-logs": free, "max-priority": free, "max-requests": free, "max-revisions": free, "max-stop-timeout": free,
 	"max-task-logs": free, "max-tasks": free, "max-waiting": free, "memory": free, "min-free": free, "name": free, "pids-limit": free, "priority": free, "service": free,

@@ -104,9 +104,9 @@ const (
 )
 
 // abort removes what containerd has of a blob that was not whole.
-func (s *Store) abort(ctx context.Context, d ocispec.Descriptor) (err error) {
+func abort(ctx context.Context, store content.Store, d ocispec.Descriptor) (err error) {
 	for range abortTries {
-		if err = s.config.Client.ContentStore().Abort(ctx, remotes.MakeRefKey(ctx, d)); err == nil || errdefs.IsNotFound(err) {
+		if err = store.Abort(ctx, remotes.MakeRefKey(ctx, d)); err == nil || errdefs.IsNotFound(err) {
 			return nil
 		}
 		select {
@@ -126,7 +126,7 @@ func (s *Store) exchanged(next images.Handler) images.Handler {
 			if children, err = next.Handle(ctx, d); !errors.Is(err, distribution.ErrRestart) {
 				break
 			}
-			if abortErr := s.abort(ctx, d); abortErr != nil {
+			if abortErr := abort(ctx, s.config.Client.ContentStore(), d); abortErr != nil {
 				return nil, errors.Join(err, abortErr)
 			}
 		}

@@ -1,0 +1,58 @@
+package server
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"testing"
+
+	"pinion/raftfsm/blob"
+	"pinion/server/peer"
+)
+
+// Hosts of a pool find and read one another's blobs; one that was removed, and one of another pool, do not.
+func TestBlobsAreForHostsOfThePool(t *testing.T) {
+	r := newRights(t)
+	const digest = "sha256:some"
+	NewBlobs(r.b.member).Serve(func(w http.ResponseWriter, q *http.Request, host string) {
+		if q.PathValue("digest") != digest {
+			http.NotFound(w, q)
+			return
+		}
+		w.Header().Set("Content-Range", "bytes 0-3/9")
+		w.WriteHeader(http.StatusPartialContent)
+		io.WriteString(w, host[:4])
+	})
+	holder, reader := NewBlobs(r.b.member), NewBlobs(r.a.member)
+	if _, err := holder.Ask(t.Context(), blob.Request{Full: true, Held: []string{digest}}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the holder is connected, and named", func() bool {
+		answer, err := reader.Ask(t.Context(), blob.Request{Full: true, Wants: []blob.Want{{Digest: digest, Size: 9}}})
+		return err == nil && slices.ContainsFunc(answer.Grants[0].Peers, func(p blob.Peer) bool { return p.Host == r.b.cfg.HostID })
+	})
+	body, size, err := reader.Read(t.Context(), r.b.cfg.HostID, digest, 0, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer body.Close()
+	if text, err := io.ReadAll(body); err != nil || string(text) != r.a.cfg.HostID[:4] || size != 9 {
+		t.Errorf("it reads %q of %d bytes, %v", text, size, err)
+	}
+	if _, _, err := reader.Read(t.Context(), r.b.cfg.HostID, "sha256:another", 0, 4); !errors.Is(err, blob.ErrNotHere) {
+		t.Errorf("another blob: %v", err)
+	}
+	if status, _ := (caller{r.b.where, certOf(t, r.a)}).call(t, peer.Peer, http.MethodGet, pathBlobs+digest, struct{}{}); status != http.StatusPartialContent {
+		t.Fatalf("an agent of the pool is answered %d", status)
+	}
+	for name, c := range map[string]caller{
+		"a removed host":         {r.b.where, certOf(t, r.removed)},
+		"a host of another pool": {r.b.where, certOf(t, r.foreign)},
+	} {
+		eventually(t, name+" is refused", func() bool {
+			status, _ := c.call(t, peer.Peer, http.MethodGet, pathBlobs+digest, struct{}{})
+			return status != http.StatusPartialContent
+		})
+	}
+}
