@@ -32,8 +32,8 @@ var fates = map[string]fate{
 	"memory":                    works(testLimits),
 	"tags[].key":                works("api/ecs.TestTasksGetTheTagsThatTheCallAsksFor"),
 	"tags[].value":              works("api/ecs.TestTasksGetTheTagsThatTheCallAsksFor"),
-	"pidMode":                   works(testIsolation),
-	"ipcMode":                   works(testIsolation),
+	"pidMode":                   works("node/containerd.TestContainersOfATaskShareNamespaces"),
+	"ipcMode":                   works("node/containerd.TestContainersOfATaskShareNamespaces"),
 	"proxyConfiguration":        {never: noAppMesh, value: `{"type":"APPMESH","containerName":"c"}`},
 	"inferenceAccelerators":     {never: "Elastic Inference of AWS, which ended", value: `[{"deviceName":"d","deviceType":"eia2.medium"}]`},
 	"ephemeralStorage":          {never: "it sizes the disk of a task on Fargate; a task here has that of its host", value: `{"sizeInGiB":30}`},
@@ -146,8 +146,6 @@ var fates = map[string]fate{
 var refusedValues = map[string]map[string]string{
 	"networkMode":               {"awsvpc": "tasks have no network interfaces of their own"},
 	"requiresCompatibilities[]": {"FARGATE": ownMachines, "MANAGED_INSTANCES": ownMachines},
-	"pidMode":                   {"task": "containers have their own"},
-	"ipcMode":                   {"task": "containers have their own"},
 	"runtimePlatform.operatingSystemFamily": {
 		"WINDOWS_SERVER_2019_FULL": linuxOnly, "WINDOWS_SERVER_2019_CORE": linuxOnly, "WINDOWS_SERVER_2016_FULL": linuxOnly, "WINDOWS_SERVER_2004_CORE": linuxOnly,
 		"WINDOWS_SERVER_2022_CORE": linuxOnly, "WINDOWS_SERVER_2022_FULL": linuxOnly, "WINDOWS_SERVER_2025_CORE": linuxOnly, "WINDOWS_SERVER_2025_FULL": linuxOnly,

@@ -15,6 +15,7 @@ const entrypointPath = "/run/pinion/entrypoint"
 const (
 	argumentInit    = "-init"
 	argumentSecrets = "-secrets"
+	argumentPause   = "-pause"
 	argumentsEnd    = "--"
 )
 

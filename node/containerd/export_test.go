@@ -31,3 +31,8 @@ func (r *Runtime) BreakOff(ctx context.Context, c runtime.ContainerSpec) error {
 	s := &startOperation{runtime: r, spec: c, group: cgroup.ContainerPath(c), volumes: r.volumes.start(c.ID)}
 	return errors.Join(s.run(ctx), s.volumes.release())
 }
+
+// Purge removes a container and nothing of its task: Remove until Pinion dies.
+func (r *Runtime) Purge(ctx context.Context, id string) error {
+	return r.purge(r.inNamespace(ctx), id, "")
+}

@@ -8,7 +8,8 @@ import (
 	"github.com/containerd/errdefs"
 )
 
-// sweepOrphans removes objects that a crash during Start or Remove left without a container: snapshots, started files and secrets.
+// sweepOrphans removes objects that a crash during Start or Remove left without a container: snapshots, started files,
+// secrets and pause containers.
 func (r *Runtime) sweepOrphans(ctx context.Context) error {
 	records, err := r.client.ContainerService().List(ctx)
 	if err != nil {
@@ -36,5 +37,5 @@ func (r *Runtime) sweepOrphans(ctx context.Context) error {
 	if err := r.shims.unpinStale(ctx, known); err != nil {
 		return err
 	}
-	return errors.Join(r.started.removeStale(known), r.secrets.removeStale(known))
+	return errors.Join(r.started.removeStale(known), r.secrets.removeStale(known), r.pauses.sweep(ctx, records))
 }

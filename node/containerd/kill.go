@@ -84,7 +84,7 @@ func (r *Runtime) Remove(ctx context.Context, id string) error {
 	if err := r.purge(ctx, id, record.Labels[labelCgroup]); err != nil {
 		return fmt.Errorf("remove container %s: %w", id, err)
 	}
-	return r.removeTaskGroup(record.Labels[labelTask], 0)
+	return r.removeTaskGroup(ctx, record.Labels[labelTask], 0)
 }
 
 // purge removes everything that belongs to a container, in any state. The snapshot is removed last, because it reserves the
@@ -157,10 +157,13 @@ func untilAnswered(ctx context.Context, call func(context.Context) error) error 
 	}
 }
 
-// removeTaskGroup removes the task's cgroup when it holds no container and no other start of the task is in progress.
-func (r *Runtime) removeTaskGroup(taskID string, own int) error {
+// removeTaskGroup removes the task's pause container and its cgroup when it holds no container and no other start of the task is in progress.
+func (r *Runtime) removeTaskGroup(ctx context.Context, taskID string, own int) error {
 	if taskID == "" {
 		return nil
+	}
+	if err := r.pauses.removeUnused(ctx, taskID, own); err != nil {
+		return err
 	}
 	return r.starts.ifIdle(taskID, own, func() error { return r.cgroups.Remove(cgroup.TaskPath(taskID)) })
 }

@@ -23,6 +23,7 @@ const (
 	labelNotStarted = "pinion.not-started" // written before a container that was created only is killed
 	labelExit       = "pinion.exit"        // written once, when the container has exited
 	labelPin        = "pinion.keep"        // on the record that keeps a shim, see shimPins
+	labelPause      = "pinion.pause"       // on a pause container: the task whose namespaces it holds
 )
 
 // containerLabels are Pinion's own labels and those of the definition.

@@ -41,6 +41,7 @@ type Runtime struct {
 	profile  securityProfile
 	volumes  volumeStaging
 	secrets  *secretFiles
+	pauses   *pauseContainers
 	noUserns error  // why containers cannot have user namespaces here; nil: they can
 	imageDir string // the snapshotter's directory
 	version  string // of the daemon when it was opened
@@ -72,6 +73,7 @@ func Open(ctx context.Context, c Config) (*Runtime, error) {
 		volumes: volumeStaging{dir: filepath.Join(c.Dir, "volumes"), daemon: c.Address},
 		secrets: &secretFiles{dir: filepath.Join(c.Dir, "secrets")},
 	}
+	r.pauses = newPauseContainers(r)
 	if err := r.volumes.sweep(); err != nil {
 		client.Close()
 		return nil, fmt.Errorf("containerd: clear up after a crash: %w", err)

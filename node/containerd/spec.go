@@ -21,7 +21,7 @@ import (
 // hooks, mounts or labels.
 func (s *startOperation) buildSpec(ctx context.Context, img *images.Unpacked) (*specs.Spec, error) {
 	r := s.runtime
-	b := &specBuilder{spec: s.spec, img: img, gpus: r.gpus, cgroups: r.cgroups, profile: r.profile, limits: r.config.Limits, volumes: s.volumes, userns: s.userns.path,
+	b := &specBuilder{spec: s.spec, img: img, gpus: r.gpus, cgroups: r.cgroups, profile: r.profile, limits: r.config.Limits, volumes: s.volumes, userns: s.userns.path, shared: s.shared,
 		secretFiles: r.secrets, entrypointFile: r.config.Entrypoint}
 	spec, err := oci.GenerateSpec(ctx, r.client, &s.record,
 		oci.WithDefaultUnixDevices,
@@ -54,6 +54,7 @@ type specBuilder struct {
 	limits  Limits
 	volumes *volumeMounts
 	userns  string // path of the container's user namespace; empty: it has none
+	shared  sharedNamespaces
 
 	secretFiles    *secretFiles
 	entrypointFile string // path of pinion-entrypoint
@@ -61,9 +62,6 @@ type specBuilder struct {
 
 // checkUnsupported refuses settings that this runtime does not support.
 func (b *specBuilder) checkUnsupported(ctx context.Context, _ oci.Client, _ *containers.Container, _ *oci.Spec) error {
-	if b.spec.TaskDef.PIDMode == "task" || b.spec.TaskDef.IPCMode == "task" {
-		return errors.New(`pidMode and ipcMode "task" are not supported; use "host", or leave them out`)
-	}
 	if err := checkRlimits(b.spec.Def.Ulimits, hostRlimits{}); err != nil {
 		return err
 	}

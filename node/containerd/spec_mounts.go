@@ -53,6 +53,7 @@ func (b *specBuilder) namespaces(ctx context.Context, client oci.Client, c *cont
 	if b.spec.TaskDef.IPCMode == "host" {
 		options = append(options, oci.WithHostNamespace(specs.IPCNamespace))
 	}
+	options = append(options, b.shared.share()...)
 	if b.cgroups.Unified() {
 		options = append(options, oci.WithLinuxNamespace(specs.LinuxNamespace{Type: specs.CgroupNamespace}))
 	}
@@ -74,10 +75,8 @@ func (b *specBuilder) mounts(_ context.Context, _ oci.Client, _ *containers.Cont
 			return err
 		}
 	}
+	b.sharedMemory(s)
 	if p := b.spec.Def.LinuxParameters; p != nil {
-		if p.SharedMemorySize > 0 {
-			b.mount(s, memoryFileSystem("/dev/shm", p.SharedMemorySize, []string{"nosuid", "noexec", "nodev", "mode=1777"}))
-		}
 		for _, t := range p.Tmpfs {
 			b.mount(s, memoryFileSystem(t.ContainerPath, t.Size, append([]string{"nosuid", "nodev"}, t.MountOptions...)))
 		}
@@ -104,6 +103,19 @@ func (b *specBuilder) mounts(_ context.Context, _ oci.Client, _ *containers.Cont
 		}
 	}
 	return nil
+}
+
+// sharedMemory mounts /dev/shm: the task's, none with ipcMode none, as in Docker, or one of the container's own.
+func (b *specBuilder) sharedMemory(s *oci.Spec) {
+	const path = "/dev/shm"
+	switch p := b.spec.Def.LinuxParameters; {
+	case b.shared.sharedMemory != "":
+		b.mount(s, bindMount(b.shared.sharedMemory, path))
+	case b.spec.TaskDef.IPCMode == "none":
+		s.Mounts = slices.DeleteFunc(s.Mounts, func(m specs.Mount) bool { return m.Destination == path })
+	case p != nil && p.SharedMemorySize > 0:
+		b.mount(s, memoryFileSystem(path, p.SharedMemorySize, []string{"nosuid", "noexec", "nodev", "mode=1777"}))
+	}
 }
 
 // bind mounts a file or directory of Pinion's own, which no other task can change. In a user namespace its files keep their ids too.

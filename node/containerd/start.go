@@ -92,6 +92,7 @@ type startOperation struct {
 	group   string // cgroup of the container
 	volumes *volumeMounts
 	userns  userNamespace
+	shared  sharedNamespaces
 	mounts  []mount.Mount
 	record  containers.Container
 }
@@ -131,6 +132,9 @@ func (s *startOperation) createContainer(ctx context.Context) error {
 	if err := s.openUserNamespace(); err != nil {
 		return err
 	}
+	if err := s.openSharedNamespaces(ctx); err != nil {
+		return err
+	}
 	if s.mounts, err = s.rootFileSystem(ctx, img); err != nil {
 		return err
 	}
@@ -146,11 +150,9 @@ func (s *startOperation) createContainer(ctx context.Context) error {
 	if s.record.Spec, err = typeurl.MarshalAny(spec); err != nil {
 		return err
 	}
-	options, err := typeurl.MarshalAny(&runcoptions.Options{BinaryName: s.runtime.config.Runc, IoUid: s.spec.IDs.First, IoGid: s.spec.IDs.First})
-	if err != nil {
+	if s.record.Runtime, err = s.runtime.config.runcOptions(s.spec.IDs.First); err != nil {
 		return err
 	}
-	s.record.Runtime = containers.RuntimeInfo{Name: runtimeName, Options: options}
 	if err := s.runtime.cgroups.CreateTask(cgroup.TaskPath(s.spec.Task.ID), cgroup.TaskLimits(s.spec.TaskDef)); err != nil {
 		return err
 	}
@@ -158,6 +160,12 @@ func (s *startOperation) createContainer(ctx context.Context) error {
 		return fmt.Errorf("%w: %s", runtime.ErrExists, s.spec.ID)
 	}
 	return err
+}
+
+// runcOptions are the runtime of a container whose output belongs to that user and group.
+func (c Config) runcOptions(owner uint32) (containers.RuntimeInfo, error) {
+	options, err := typeurl.MarshalAny(&runcoptions.Options{BinaryName: c.Runc, IoUid: owner, IoGid: owner})
+	return containers.RuntimeInfo{Name: runtimeName, Options: options}, err
 }
 
 // rootFileSystem creates the container's writable layer on the image. An existing snapshot without its container is the
@@ -221,7 +229,7 @@ func (s *startOperation) rollback(ctx context.Context) {
 	for poll := (backoff.Poll{}); ; {
 		err := s.runtime.purge(ctx, s.spec.ID, s.group)
 		if err == nil {
-			err = s.runtime.removeTaskGroup(s.spec.Task.ID, 1)
+			err = s.runtime.removeTaskGroup(ctx, s.spec.Task.ID, 1)
 		}
 		if err == nil {
 			return

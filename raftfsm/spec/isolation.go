@@ -32,7 +32,7 @@ type Isolation struct {
 	powers  []power
 	volumes []volumeUse
 	devices []deviceUse
-	shared  []string // what it shares with the host and a user namespace cannot: who asks for what, in words
+	shared  []string // what user namespaces cannot share: who asks for what, in words
 	userns  bool     // its containers are to run in user namespaces, see InUserNamespaces
 }
 
@@ -57,7 +57,7 @@ func (d *TaskDefinition) Isolation() Isolation {
 		i.devices = append(i.devices, d.Containers[n].hostDevices()...)
 	}
 	i.volumes = d.hostVolumes()
-	i.shared = d.sharedWithHost()
+	i.shared = d.outsideUserNamespaces()
 	return i
 }
 
@@ -138,8 +138,9 @@ func (i Isolation) NeedsAdmin() bool { return len(i.powers) > 0 }
 // mayHaveGPUs also counts a host whose GPUs cannot be detected at the moment.
 func (h *Host) mayHaveGPUs() bool { return len(h.GPUs.Devices) > 0 || h.GPUs.Problem != "" }
 
-// sharedWithHost is what the definition shares with its host that belongs to the user namespace of the host.
-func (d *TaskDefinition) sharedWithHost() (all []string) {
+// outsideUserNamespaces is what the definition shares that belongs to the user namespace of the host: with its host, or among its containers, each of
+// which has a user namespace of its own.
+func (d *TaskDefinition) outsideUserNamespaces() (all []string) {
 	if d.NetworkMode == "host" {
 		all = append(all, "the task has networkMode host")
 	}
@@ -148,6 +149,9 @@ func (d *TaskDefinition) sharedWithHost() (all []string) {
 	}
 	if d.IPCMode == "host" {
 		all = append(all, "the task has ipcMode host")
+	}
+	if d.PIDMode == "task" || d.IPCMode == "task" {
+		all = append(all, "its containers share process ids or IPC (pidMode or ipcMode task)")
 	}
 	for i := range d.Containers {
 		if c := &d.Containers[i]; c.Privileged != nil && *c.Privileged {
@@ -171,9 +175,9 @@ func (i Isolation) refusedInUserNamespaces(h *Host) string {
 	case len(i.shared) == 0:
 		return ""
 	case i.userns:
-		return i.shared[0] + ", and tasks of this cluster run in user namespaces, which share none of that with the host: remove it, or run the task in a cluster whose setting userNamespaces is disabled"
+		return i.shared[0] + ", and tasks of this cluster run in user namespaces, which cannot share that: remove it, or run the task in a cluster whose setting userNamespaces is disabled"
 	case h.UserNamespaces == UserNamespacesRequired:
-		return i.shared[0] + ", and all tasks of this host run in user namespaces, which share none of that with the host: remove it, or start the host without --user-namespaces"
+		return i.shared[0] + ", and all tasks of this host run in user namespaces, which cannot share that: remove it, or start the host without --user-namespaces"
 	}
 	return ""
 }

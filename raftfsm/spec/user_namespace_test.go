@@ -23,6 +23,7 @@ func TestTheStricterOfClusterAndHostCounts(t *testing.T) {
 		"the host's network on a strict host":      {hostNetwork, false, UserNamespacesRequired, "without --user-namespaces"},
 		"the host's processes":                     {asks.hostPID, true, UserNamespacesAvailable, "pidMode host"},
 		"the host's messages":                      {asks.hostIPC, true, UserNamespacesRequired, "ipcMode host"},
+		"namespaces that its containers share":     {&TaskDefinition{PIDMode: "task"}, true, UserNamespacesAvailable, "pidMode"},
 		"privileged":                               {privileged, true, UserNamespacesAvailable, "container c is privileged"},
 		"a capability, which stays inside":         {asks.capability("SYS_ADMIN"), true, UserNamespacesRequired, ""},
 		"a volume, whose files keep their ids":     {asks.mount("/data", false), true, UserNamespacesRequired, ""},

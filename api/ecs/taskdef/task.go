@@ -50,17 +50,10 @@ func checkNamespaces(in *types.RegisterTaskDefinitionInput) error {
 	if err := field.OneOf("networkMode", in.NetworkMode, "bridge", "host", "none"); err != nil {
 		return err
 	}
-	if in.PIDMode == "task" || in.IPCMode == "task" {
-		path := "pidMode"
-		if in.PIDMode != "task" {
-			path = "ipcMode"
-		}
-		return field.Errorf(path, "pidMode and ipcMode 'task' are not supported by Pinion yet: leave them out, or share the host's with 'host'.")
-	}
-	if err := field.OneOf("pidMode", in.PIDMode, "host"); err != nil {
+	if err := field.OneOf("pidMode", in.PIDMode, "host", "task"); err != nil {
 		return err
 	}
-	return field.OneOf("ipcMode", in.IPCMode, "host", "none")
+	return field.OneOf("ipcMode", in.IPCMode, "host", "task", "none")
 }
 
 func checkPlatform(in *types.RegisterTaskDefinitionInput) error {

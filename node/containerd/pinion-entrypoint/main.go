@@ -1,6 +1,7 @@
 // Command pinion-entrypoint is the first process of containers that need one of Pinion's before their command.
 //
 //	pinion-entrypoint [-init] [-secrets FILE] -- COMMAND [ARG...]
+//	pinion-entrypoint -pause
 //
 // With a file of secrets it adds their variables to the environment of the command, and further commands in the container begin with it too. So the values
 // are in the container's memory and in a file in memory, and in nothing that the container runtime writes to a disk. The file has NAME=value, each with a
@@ -8,6 +9,8 @@
 //
 // As init it stays the first process: it hands signals on to the command, takes in the processes that have lost their parent, and ends as the command does.
 // Otherwise it becomes the command.
+//
+// As pause container it holds the namespaces that the containers of a task share, and reaps processes, until it is killed.
 package main
 
 import (
@@ -31,7 +34,12 @@ func main() {
 	flags.SetOutput(io.Discard)
 	stays := flags.Bool("init", false, "stay the first process")
 	secrets := flags.String("secrets", "", "add the variables of this file")
-	if err := flags.Parse(os.Args[1:]); err != nil || flags.NArg() == 0 {
+	holds := flags.Bool("pause", false, "hold the namespaces of a task")
+	err := flags.Parse(os.Args[1:])
+	if err == nil && *holds && flags.NArg() == 0 {
+		pause()
+	}
+	if err != nil || flags.NArg() == 0 {
 		end(exitCannotRun, "usage: pinion-entrypoint [-init] [-secrets FILE] -- COMMAND [ARG...]")
 	}
 	env := os.Environ()
