@@ -65,7 +65,7 @@ func TestRegisterTaskDefinitionRefuses(t *testing.T) {
 func TestUnsupportedFieldsAreRefusedByName(t *testing.T) {
 	b := newFixture(t)
 	for field, value := range map[string]string{
-		"environmentFiles": `[{"type":"s3","value":"b"}]`, "repositoryCredentials": `{"credentialsParameter":"p"}`,
+		"environmentFiles":      `[{"type":"s3","value":"b"}]`,
 		"firelensConfiguration": `{"type":"fluentd"}`, "links": `["x"]`,
 		"credentialSpecs": `["x"]`, "disableNetworking": `true`,
 	} {

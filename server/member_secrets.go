@@ -38,16 +38,34 @@ func (s Secrets) Open(ctx context.Context, of *secret.Secret, v *secret.Version)
 type secretsCall struct {
 	Task       string   `json:"task"`
 	Containers []string `json:"containers"`
+	Registry   bool     `json:"registry,omitempty"` // the credentials of their registries, and not their secrets
 }
 
 // OfTask is admission.Secrets.OfTask for a task of this host.
 func (s Secrets) OfTask(ctx context.Context, taskID string, containers []string) (values []valuefrom.Value, err error) {
+	return s.ofTask(ctx, secretsCall{Task: taskID, Containers: containers})
+}
+
+// RegistryLogins is admission.Secrets.RegistryLogins for a task of this host.
+func (s Secrets) RegistryLogins(ctx context.Context, taskID string, containers []string) (values []valuefrom.Value, err error) {
+	return s.ofTask(ctx, secretsCall{Task: taskID, Containers: containers, Registry: true})
+}
+
+func (s Secrets) ofTask(ctx context.Context, call secretsCall) (values []valuefrom.Value, err error) {
 	m := s.Member
-	err = Leadership{m}.callLeader(ctx, pathSecrets, secretsCall{taskID, containers}, &values, func(own *Server) (err error) {
-		values, err = own.secrets.OfTask(ctx, m.cfg.HostID, taskID, containers)
+	err = Leadership{m}.callLeader(ctx, pathSecrets, call, &values, func(own *Server) (err error) {
+		values, err = call.of(own.secrets)(ctx, m.cfg.HostID, call.Task, call.Containers)
 		return err
 	})
 	return values, err
+}
+
+// of is what the call asks for.
+func (c secretsCall) of(kept admission.Secrets) func(ctx context.Context, hostID, taskID string, containers []string) ([]valuefrom.Value, error) {
+	if c.Registry {
+		return kept.RegistryLogins
+	}
+	return kept.OfTask
 }
 
 // secretsHandler answers the calls of hosts. One that asks for what it is not to have is reported.
@@ -57,7 +75,7 @@ func secretsHandler(m *Member) func(ctx context.Context, from string, in secrets
 		if err != nil {
 			return nil, err
 		}
-		values, err := own.secrets.OfTask(ctx, from, in.Task, in.Containers)
+		values, err := in.of(own.secrets)(ctx, from, in.Task, in.Containers)
 		if errors.Is(err, admission.ErrForeignTask) {
 			m.cfg.Port.ReportRefusal(peer.Refusal{Operation: peer.OpCall, HostID: from, Reason: err})
 		}

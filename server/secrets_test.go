@@ -33,9 +33,16 @@ func (p *pool) keep(name, value string, clusters ...string) {
 // runWith starts a task with secrets on a host.
 func (p *pool) runWith(on *testHost, secrets ...valuefrom.Secret) *spec.Task {
 	p.t.Helper()
+	return p.runContainer(on, spec.ContainerDefinition{Secrets: secrets})
+}
+
+// runContainer starts a task on a host.
+func (p *pool) runContainer(on *testHost, c spec.ContainerDefinition) *spec.Task {
+	p.t.Helper()
+	c.Name, c.Image, c.CPU, c.Memory = "main", "pinion/self", 1, 1
 	eventually(p.t, "the host is connected", func() bool { return p.leader().member.Connected(on.cfg.HostID) && p.view().Host(on.cfg.HostID) != nil })
 	leader := p.leader().member.localServer()
-	definition := spec.TaskDefinition{Family: "secretive", Status: spec.DefinitionActive, Containers: []spec.ContainerDefinition{{Name: "main", Image: "pinion/self", CPU: 1, Memory: 1, Secrets: secrets}}}
+	definition := spec.TaskDefinition{Family: "secretive", Status: spec.DefinitionActive, Containers: []spec.ContainerDefinition{c}}
 	request := runOf(apply(p.t, leader, raftfsm.RegisterDefinition{Definition: definition}).(*spec.TaskDefinition).Name())
 	request.Hosts = []string{on.cfg.HostID}
 	result, err := leader.scheduler.Run(p.t.Context(), request)
@@ -111,6 +118,32 @@ func TestASecretThatATaskCannotHaveIsNamed(t *testing.T) {
 		if !errors.Is(err, valuefrom.ErrUnresolved) || !strings.Contains(err.Error(), "PASSWORD of container main") || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", valueFrom, err)
 		}
+	}
+}
+
+// The credentials of the registry of a container go the way of its secrets: to the host of its task alone, and apart from them.
+func TestAHostGetsTheRegistryCredentialsOfItsOwnTasks(t *testing.T) {
+	p := newPool(t)
+	p.found(nil)
+	p.join(1)
+	p.keep("hub", `{"username":"me","password":"`+secretText+`"}`)
+	p.keep("db", "hunter2")
+	task := p.runContainer(p.hosts[0], spec.ContainerDefinition{
+		Secrets: []valuefrom.Secret{{Name: "DB", ValueFrom: "db"}}, RepositoryCredentials: &valuefrom.RepositoryCredentials{CredentialsParameter: "arn:aws:secretsmanager:r:1:secret:hub"},
+	})
+	kept := Secrets{p.hosts[0].member}
+	if values, err := kept.RegistryLogins(t.Context(), task.ID, []string{"main"}); err != nil || len(values) != 1 || values[0].Name != "" || !strings.Contains(string(values[0].Value), secretText) {
+		t.Errorf("%v, %v", values, err)
+	}
+	if values, err := kept.OfTask(t.Context(), task.ID, []string{"main"}); err != nil || len(values) != 1 || values[0].Name != "DB" {
+		t.Errorf("its secrets: %v, %v", values, err)
+	}
+	if values, err := (Secrets{p.hosts[1].member}).RegistryLogins(t.Context(), task.ID, []string{"main"}); !errors.Is(err, valuefrom.ErrUnresolved) || len(values) != 0 {
+		t.Errorf("another host gets them: %v, %v", values, err)
+	}
+	task = p.runContainer(p.hosts[0], spec.ContainerDefinition{RepositoryCredentials: &valuefrom.RepositoryCredentials{CredentialsParameter: "nothing"}})
+	if _, err := kept.RegistryLogins(t.Context(), task.ID, []string{"main"}); !errors.Is(err, valuefrom.ErrUnresolved) || !strings.Contains(err.Error(), "repositoryCredentials of container main") || !strings.Contains(err.Error(), "nothing") {
+		t.Errorf("a secret that is missing: %v", err)
 	}
 }
 

@@ -65,7 +65,7 @@ func TestRunShowsTheLogAndExitsWithTheContainersCode(t *testing.T) {
 func TestRunRegistersWhatWasAskedFor(t *testing.T) {
 	h := newRunHost(t, pending, exitedTask(0))
 	t.Setenv("TOKEN_HERE", "s3cret")
-	got := pinion(t, h, "run", "--gpus", "2", "--cpus", "1.5", "--memory", "2g", "--shm-size", "512m", "--init", "--device", "/dev/fuse", "--device", "/dev/kvm:/dev/k:rw", "--network", "host", "--env", "A=b,c=d", "--env", "TOKEN_HERE",
+	got := pinion(t, h, "run", "--gpus", "2", "--cpus", "1.5", "--memory", "2g", "--shm-size", "512m", "--init", "--registry-secret", "hub", "--device", "/dev/fuse", "--device", "/dev/kvm:/dev/k:rw", "--network", "host", "--env", "A=b,c=d", "--env", "TOKEN_HERE",
 		"--volume", "/data:/mnt:ro", "--volume", "/out:/out", "--lost-after", "10m", "nvidia/cuda:12.4", "--", "python", "train.py", "--epochs", "3")
 	if got.code != 0 {
 		t.Fatalf("%+v", got)
@@ -83,6 +83,7 @@ func TestRunRegistersWhatWasAskedFor(t *testing.T) {
       "mountPoints": [{"containerPath":"/mnt","readOnly":true,"sourceVolume":"volume-1"},{"containerPath":"/out","sourceVolume":"volume-2"}],
       "name": "cuda",
       "portMappings": [],
+      "repositoryCredentials": {"credentialsParameter":"hub"},
       "resourceRequirements": [{"type":"GPU","value":"2"}],
       "volumesFrom": []
     }

@@ -28,7 +28,8 @@ var ErrCreate = errors.New("container could not be created")
 // Images holds the images of this host.
 type Images interface {
 	// Pull makes ref present, unpacked and ready for this machine's platform, and returns what containers need of it.
-	// An image that is there already by digest or is built in costs no network. Errors name the image, the registry
+	// An image that is there already by digest or is built in costs no network, unless credentials of a task (WithRegistryLogin) have
+	// brought it: then the registry says each time who may have it. Errors name the image, the registry
 	// and what to do; they become "CannotPullContainerError: ...".
 	Pull(ctx context.Context, ref string, progress func(spec.Pull)) (Image, error)
 	// Prune removes images while the disk that holds them is nearly full, the least recently used first. It keeps the

@@ -27,6 +27,8 @@ type Source struct {
 	// Pool are the values of the secrets of containers of a task that the pool keeps. The error wraps valuefrom.ErrUnresolved when there is none,
 	// however often one asks.
 	Pool func(ctx context.Context, taskID string, containers []string) ([]valuefrom.Value, error)
+	// Logins are the credentials of the registries of containers, likewise: values without names.
+	Logins func(ctx context.Context, taskID string, containers []string) ([]valuefrom.Value, error)
 	// Commands are programs of this host that print values that other systems keep, by the names that references have for them.
 	Commands map[string]string
 	// Printed is told what such a program was asked for; nil: nobody is.
@@ -34,14 +36,16 @@ type Source struct {
 	Log     *slog.Logger
 }
 
-// Hooks are the hooks of a task: none when no container of its definition has secrets.
-func (s Source) Hooks(a spec.Assignment) []task.Hook {
-	for i := range a.Definition.Containers {
-		if len(a.Definition.Containers[i].Secrets) > 0 {
-			return []task.Hook{&hook{source: s, assignment: a}}
-		}
+// Hooks are the hooks of a task: none when no container of its definition has secrets, or credentials of a registry.
+func (s Source) Hooks(a spec.Assignment) (all []task.Hook) {
+	h := &hook{source: s, assignment: a}
+	if slices.ContainsFunc(a.Definition.Containers, func(c spec.ContainerDefinition) bool { return len(c.Secrets) > 0 }) {
+		all = append(all, h)
 	}
-	return nil
+	if slices.ContainsFunc(a.Definition.Containers, func(c spec.ContainerDefinition) bool { return c.RepositoryCredentials != nil }) {
+		all = append(all, logins{h})
+	}
+	return all
 }
 
 // hook gives the containers of one task their secrets.
@@ -97,7 +101,7 @@ func (h *hook) get(ctx context.Context, starts []*task.Start) (map[string]map[st
 	if len(fromPool) == 0 {
 		return values, nil
 	}
-	kept, err := h.askPool(ctx, fromPool)
+	kept, err := h.ask(ctx, h.source.Pool, "get the secrets of a task", fromPool)
 	for _, v := range kept {
 		if of := values[v.Container]; of != nil {
 			of[v.Name] = string(v.Value)
@@ -106,10 +110,10 @@ func (h *hook) get(ctx context.Context, starts []*task.Start) (map[string]map[st
 	return values, err
 }
 
-// askPool asks until the pool answers.
-func (h *hook) askPool(ctx context.Context, containers []string) (values []valuefrom.Value, unresolved error) {
-	err := backoff.Retry(ctx, h.source.Log.With("task", h.assignment.Task.ID), "get the secrets of a task", func(ctx context.Context) (err error) {
-		values, err = h.source.Pool(ctx, h.assignment.Task.ID, containers)
+// ask asks until the pool answers.
+func (h *hook) ask(ctx context.Context, pool func(context.Context, string, []string) ([]valuefrom.Value, error), what string, containers []string) (values []valuefrom.Value, unresolved error) {
+	err := backoff.Retry(ctx, h.source.Log.With("task", h.assignment.Task.ID), what, func(ctx context.Context) (err error) {
+		values, err = pool(ctx, h.assignment.Task.ID, containers)
 		if errors.Is(err, valuefrom.ErrUnresolved) {
 			unresolved, err = err, nil
 		}

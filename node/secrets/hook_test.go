@@ -178,3 +178,26 @@ func TestAProgramOfTheHostPrintsASecret(t *testing.T) {
 		})
 	}
 }
+
+func TestTheCredentialsOfARegistryAreOfItsContainer(t *testing.T) {
+	login := &valuefrom.RepositoryCredentials{CredentialsParameter: "hub"}
+	definition := &spec.TaskDefinition{Containers: []spec.ContainerDefinition{{Name: "main", RepositoryCredentials: login}, {Name: "side", RepositoryCredentials: login}}}
+	for given, want := range map[string]string{`{"username":"me","password":"secret"}`: "", `{"username":"me"}`: "username", `secret`: "username"} {
+		source := secrets.Source{Log: slog.New(slog.DiscardHandler), Logins: poolWith(value("side", "", `{"username":"you","password":"x"}`), value("main", "A", "no login"), value("main", "", given))}
+		hooks := source.Hooks(spec.Assignment{Task: &spec.Task{ID: "t"}, Definition: definition})
+		if len(hooks) != 1 {
+			t.Fatalf("%d hooks", len(hooks))
+		}
+		got, err := hooks[0].(task.LoginHook).RegistryLogin(t.Context(), &definition.Containers[0])
+		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret")) || err == nil && got != (runtime.RegistryLogin{Username: "me", Password: "secret"}) {
+			t.Errorf("%s: %v", given, err)
+		}
+		if text := fmt.Sprintf("%v %+v %#v %s", got, got, got, got); strings.Contains(text, "secret") {
+			t.Errorf("it is told: %s", text)
+		}
+	}
+	source := secrets.Source{Log: slog.New(slog.DiscardHandler), Logins: poolWith()}
+	if _, err := source.Hooks(spec.Assignment{Task: &spec.Task{ID: "t"}, Definition: definition})[0].(task.LoginHook).RegistryLogin(t.Context(), &definition.Containers[0]); err == nil {
+		t.Error("an answer without them")
+	}
+}

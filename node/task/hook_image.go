@@ -2,6 +2,7 @@ package task
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"pinion/node/runtime"
 	"pinion/raftfsm/spec"
 )
 
@@ -59,22 +61,49 @@ func (h *imageHook) Prestart(ctx context.Context, starts []*Start) error {
 }
 
 func (h *imageHook) pullAll(ctx context.Context, starts []*Start) error {
-	byRef := map[string][]*Start{}
+	type source struct{ ref, credentials string }
+	bySource := map[source][]*Start{}
 	for _, s := range starts {
-		ref := s.Container.image()
-		byRef[ref] = append(byRef[ref], s)
+		from := source{ref: s.Container.image()}
+		if c := s.Spec.Def.RepositoryCredentials; c != nil {
+			from.credentials = c.CredentialsParameter
+		}
+		bySource[from] = append(bySource[from], s)
 	}
 	pulls, ctx := errgroup.WithContext(ctx)
-	for ref, users := range byRef {
-		pulls.Go(func() error { return h.pull(ctx, ref, users) })
+	for from, users := range bySource {
+		pulls.Go(func() error {
+			ctx, err := h.withLogin(ctx, users[0].Spec.Def)
+			if err == nil {
+				return h.pull(ctx, from.ref, users)
+			}
+			return startError(kindCannotPull, users[0].Container, fmt.Errorf("image %s: credentials %s: %w", from.ref, from.credentials, err))
+		})
 	}
 	return pulls.Wait()
+}
+
+// withLogin is a context with the credentials of the container's registry, if its definition names some: without them nothing is pulled.
+func (h *imageHook) withLogin(ctx context.Context, def *spec.ContainerDefinition) (context.Context, error) {
+	if def.RepositoryCredentials == nil {
+		return ctx, nil
+	}
+	for _, hook := range h.runner.hooks {
+		if source, ok := hook.(LoginHook); ok {
+			login, err := source.RegistryLogin(ctx, def)
+			return runtime.WithRegistryLogin(ctx, login), err
+		}
+	}
+	return ctx, errors.New("this host gets no credentials of registries")
 }
 
 func (h *imageHook) pull(ctx context.Context, ref string, users []*Start) error {
 	image, err := h.runner.config.Images.Pull(ctx, ref, h.record)
 	if err != nil && ref != users[0].Spec.Def.Image {
 		err = fmt.Errorf("%w; the tasks of a run and their restarts use the digest that %s had at first, unless versionConsistency is disabled", err, users[0].Spec.Def.Image)
+	}
+	if c := users[0].Spec.Def.RepositoryCredentials; err != nil && c != nil {
+		err = fmt.Errorf("%w; the credentials are those of %s", err, c.CredentialsParameter)
 	}
 	if err != nil {
 		return startError(kindCannotPull, users[0].Container, err)

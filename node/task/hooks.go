@@ -55,6 +55,13 @@ type PoststopHook interface {
 	Poststop(ctx context.Context) error
 }
 
+// LoginHook gets the credentials of the registry of a container's image, for a container whose definition has repositoryCredentials. An
+// error ends the task.
+type LoginHook interface {
+	Hook
+	RegistryLogin(ctx context.Context, container *spec.ContainerDefinition) (runtime.RegistryLogin, error)
+}
+
 // Start is one container about to start. Hooks complete it.
 type Start struct {
 	Spec      runtime.ContainerSpec

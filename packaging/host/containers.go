@@ -196,7 +196,8 @@ func taskHooks(h *host, zone string) (func(spec.Assignment) []task.Hook, error) 
 	if err != nil {
 		return nil, err
 	}
-	source := secrets.Source{Pool: server.Secrets{Member: h.member}.OfTask, Commands: h.config.Containers.SecretCommands, Printed: recordPrinted(h.audit), Log: h.log}
+	kept := server.Secrets{Member: h.member}
+	source := secrets.Source{Pool: kept.OfTask, Logins: kept.RegistryLogins, Commands: h.config.Containers.SecretCommands, Printed: recordPrinted(h.audit), Log: h.log}
 	endpoints := metadata.New(metadata.Config{
 		Region: api.DefaultRegion, Zone: zone, Network: h.network, Usage: containerd.Meter{Runtime: h.runtime}.Container,
 		Protection: func(ctx context.Context, taskID string, until *time.Time) (time.Time, string, error) {

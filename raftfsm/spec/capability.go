@@ -26,6 +26,7 @@ const (
 	CapabilityGPUDriver   = "ecs.capability.gpu-driver-version" // its value is the version
 	CapabilitySSMSecrets  = "ecs.capability.secrets.ssm.environment-variables"
 	CapabilityASMSecrets  = "ecs.capability.secrets.asm.environment-variables"
+	CapabilityRegistry    = "ecs.capability.private-registry-authentication.secretsmanager"
 	CapabilityGPUSharing  = "ecs.capability.gpu-sharing-mps" // see Host.SharesGPUs
 	// CapabilityOptions is Pinion's own name too, for fields that ECS has no capability for, because every agent of its
 	// knows them: extraHosts, dnsServers, dnsSearchDomains, systemControls, volumesFrom.
@@ -58,6 +59,7 @@ var capabilities = []capability{
 	}},
 	{name: CapabilitySSMSecrets, level: 1, container: secretsOf(valuefrom.ParameterStore)},
 	{name: CapabilityASMSecrets, level: 1, container: secretsOf(valuefrom.SecretsManager)},
+	{name: CapabilityRegistry, level: 1, container: func(c *ContainerDefinition) bool { return c.RepositoryCredentials != nil }},
 	{name: CapabilityGPUDriver}, // no field requires it: a definition may, by name
 	{name: CapabilityGPUSharing, task: (*TaskDefinition).SharesGPU},
 }

@@ -46,6 +46,8 @@ type ContainerDefinition struct {
 	// DockerSecurityOptions can only tighten: see linux.ValidSecurityOption.
 	DockerSecurityOptions []string           `json:"dockerSecurityOptions,omitempty" level:"1"`
 	Secrets               []valuefrom.Secret `json:"secrets,omitempty" level:"1"`
+
+	RepositoryCredentials *valuefrom.RepositoryCredentials `json:"repositoryCredentials,omitempty" level:"1"`
 }
 
 // IsEssential reports whether the exit of this container ends the task (the default).

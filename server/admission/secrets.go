@@ -54,6 +54,15 @@ var ErrForeignTask = errors.New("the task is on another host")
 // OfTask are the values of the secrets of containers of a task that the pool keeps, for the host that the task is on: other hosts get none, which is
 // ErrForeignTask. Errors that wrap valuefrom.ErrUnresolved say which cannot be had.
 func (s Secrets) OfTask(ctx context.Context, hostID, taskID string, containers []string) ([]valuefrom.Value, error) {
+	return s.ofTask(ctx, hostID, taskID, containers, (*reader).container)
+}
+
+// RegistryLogins are OfTask for the credentials of the registries that containers have their images from: values without names.
+func (s Secrets) RegistryLogins(ctx context.Context, hostID, taskID string, containers []string) ([]valuefrom.Value, error) {
+	return s.ofTask(ctx, hostID, taskID, containers, (*reader).registryLogin)
+}
+
+func (s Secrets) ofTask(ctx context.Context, hostID, taskID string, containers []string, of func(*reader, context.Context, *spec.ContainerDefinition) error) ([]valuefrom.Value, error) {
 	view, err := s.Keys.Server.View(ctx)
 	if err != nil {
 		return nil, err
@@ -72,7 +81,7 @@ func (s Secrets) OfTask(ctx context.Context, hostID, taskID string, containers [
 	read := reader{secrets: s, view: view, cluster: task.Cluster, opened: map[string]string{}}
 	for i := range definition.Containers {
 		if container := &definition.Containers[i]; slices.Contains(containers, container.Name) {
-			if err := read.container(ctx, container); err != nil {
+			if err := of(&read, ctx, container); err != nil {
 				return nil, err
 			}
 		}
@@ -113,6 +122,23 @@ func (r *reader) container(ctx context.Context, c *spec.ContainerDefinition) err
 		r.values = append(r.values, valuefrom.Value{Container: c.Name, Name: wanted.Name, Value: []byte(value)})
 		r.names = append(r.names, ref.String())
 	}
+	return nil
+}
+
+func (r *reader) registryLogin(ctx context.Context, c *spec.ContainerDefinition) error {
+	if c.RepositoryCredentials == nil {
+		return nil
+	}
+	ref, err := valuefrom.ParseRegistry(c.RepositoryCredentials.CredentialsParameter)
+	value := ""
+	if err == nil {
+		value, err = r.resolve(ctx, ref)
+	}
+	if err != nil {
+		return fmt.Errorf("repositoryCredentials of container %s: %w", c.Name, err)
+	}
+	r.values = append(r.values, valuefrom.Value{Container: c.Name, Value: []byte(value)})
+	r.names = append(r.names, ref.String())
 	return nil
 }
 

@@ -18,12 +18,19 @@ import (
 func secretFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "secret", Usage: "environment variable `NAME=SECRET` with the value of a secret or a parameter of the pool, by its name or its ARN; NAME alone is NAME=NAME; repeatable"},
+		&cli.StringFlag{Name: "registry-secret", Usage: "pull the image with the credentials in the secret `SECRET` of the pool, {\"username\": ..., \"password\": ...}, by its name or its ARN"},
 		&cli.StringFlag{Name: "secret-files", Usage: "each --secret is a file with its name in the directory `DIR` of the container, such as /run/secrets, instead of a variable"},
 	}
 }
 
 // applySecrets names the secrets of the container. What they are the pool finds out when a task starts.
 func applySecrets(c *cli.Context, _ *Definition, container *spec.ContainerDefinition) error {
+	if name := c.String("registry-secret"); c.IsSet("registry-secret") {
+		if _, err := valuefrom.ParseRegistry(name); err != nil {
+			return exit.Usagef("--registry-secret: %w", err)
+		}
+		container.RepositoryCredentials = &valuefrom.RepositoryCredentials{CredentialsParameter: name}
+	}
 	dir := c.String("secret-files")
 	var wrong []error
 	for _, given := range c.StringSlice("secret") {

@@ -146,6 +146,8 @@ var refusals = []refusal{
 	{"a port with a bad name", oneContainer(`"portMappings":[{"containerPort":80,"name":"Web"}]`), "containerDefinitions[0].portMappings[0].name", `"Web"`},
 	{"two ports of one name", oneContainer(`"portMappings":[{"containerPort":80,"name":"web"},{"containerPort":81,"name":"web"}]`), "containerDefinitions[0].portMappings[1].name", "twice"},
 	{"a port of an unknown protocol", oneContainer(`"portMappings":[{"containerPort":80,"appProtocol":"smtp"}]`), "containerDefinitions[0].portMappings[0].appProtocol", `"smtp"`},
+	{"credentials of a registry that are no secret", oneContainer(`"repositoryCredentials":{"credentialsParameter":"arn:aws:ssm:us-east-1:1:parameter/hub"}`), "containerDefinitions[0].repositoryCredentials.credentialsParameter", "parameter/hub"},
+	{"credentials of a registry without a name", oneContainer(`"repositoryCredentials":{}`), "containerDefinitions[0].repositoryCredentials.credentialsParameter", "NAME"},
 	{"a device outside of /dev", oneContainer(`"linuxParameters":{"devices":[{"hostPath":"/dev/../etc/shadow"}]}`), "containerDefinitions[0].linuxParameters.devices[0].hostPath", "/etc/shadow"},
 	{"a GPU as a device", oneContainer(`"linuxParameters":{"devices":[{"hostPath":"/dev/fuse"},{"hostPath":"/dev/nvidia0"}]}`), "containerDefinitions[0].linuxParameters.devices[1].hostPath", "resourceRequirements"},
 	{"a device at a path with dots", oneContainer(`"linuxParameters":{"devices":[{"hostPath":"/dev/fuse","containerPath":"/dev/../proc/x"}]}`), "containerDefinitions[0].linuxParameters.devices[0].containerPath", "/proc/x"},

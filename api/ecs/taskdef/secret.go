@@ -13,7 +13,7 @@ import (
 // maxSecrets bounds the secrets of a container.
 const maxSecrets = 100
 
-// checkSecrets holds the rules for the secrets of a container, and for where it has them. Whether the pool keeps them is seen when a task starts: they
+// checkSecrets holds the rules for the secrets of a container and of its registry, and for where it has them. Whether the pool keeps them is seen when a task starts: they
 // may come later, and which they are depends on the cluster of the task.
 func checkSecrets(c container) error {
 	directory, asFiles := c.DockerLabels[label.SecretFiles]
@@ -24,6 +24,11 @@ func checkSecrets(c container) error {
 		return c.errorf("dockerLabels", "dockerLabels: %s is set, and the container has no secrets.", label.SecretFiles)
 	case len(c.Secrets) > maxSecrets:
 		return c.errorf("secrets", "secrets: a container can have %d, not %d.", maxSecrets, len(c.Secrets))
+	}
+	if login := c.RepositoryCredentials; login != nil {
+		if _, err := valuefrom.ParseRegistry(login.CredentialsParameter); err != nil {
+			return c.errorf("repositoryCredentials.credentialsParameter", "repositoryCredentials: %v.", err)
+		}
 	}
 	for i, s := range c.Secrets {
 		path := field.Index("secrets", i)

@@ -31,35 +31,35 @@ type RegisterDaemonTaskDefinitionOutput struct {
 
 // DaemonContainerDefinitionInput is ECS's DaemonContainerDefinition in an input.
 type DaemonContainerDefinitionInput struct {
-	Name                   string                       `json:"name"`
-	Image                  string                       `json:"image"` // required
-	Memory                 *int                         `json:"memory"`
-	MemoryReservation      *int                         `json:"memoryReservation"`
-	RepositoryCredentials  any                          `json:"repositoryCredentials"`
-	HealthCheck            *HealthCheckInput            `json:"healthCheck"`
-	CPU                    *int                         `json:"cpu"`
-	Essential              *bool                        `json:"essential"`
-	EntryPoint             []string                     `json:"entryPoint"`
-	Command                []string                     `json:"command"`
-	WorkingDirectory       string                       `json:"workingDirectory"`
-	EnvironmentFiles       any                          `json:"environmentFiles"`
-	Environment            []spec.KeyValue              `json:"environment"`
-	Secrets                []valuefrom.Secret           `json:"secrets"`
-	ReadonlyRootFilesystem *bool                        `json:"readonlyRootFilesystem"`
-	MountPoints            []spec.MountPoint            `json:"mountPoints"`
-	LogConfiguration       *LogConfigurationInput       `json:"logConfiguration"`
-	FirelensConfiguration  any                          `json:"firelensConfiguration"`
-	Privileged             *bool                        `json:"privileged"`
-	User                   string                       `json:"user"`
-	Ulimits                []spec.Ulimit                `json:"ulimits"`
-	LinuxParameters        *DaemonLinuxParametersInput  `json:"linuxParameters"`
-	DependsOn              []spec.ContainerDependency   `json:"dependsOn"`
-	StartTimeout           *int                         `json:"startTimeout"`
-	StopTimeout            *int                         `json:"stopTimeout"`
-	SystemControls         []spec.SystemControl         `json:"systemControls"`
-	Interactive            *bool                        `json:"interactive"`
-	PseudoTerminal         *bool                        `json:"pseudoTerminal"`
-	RestartPolicy          *ContainerRestartPolicyInput `json:"restartPolicy"`
+	Name                   string                           `json:"name"`
+	Image                  string                           `json:"image"` // required
+	Memory                 *int                             `json:"memory"`
+	MemoryReservation      *int                             `json:"memoryReservation"`
+	RepositoryCredentials  *valuefrom.RepositoryCredentials `json:"repositoryCredentials"`
+	HealthCheck            *HealthCheckInput                `json:"healthCheck"`
+	CPU                    *int                             `json:"cpu"`
+	Essential              *bool                            `json:"essential"`
+	EntryPoint             []string                         `json:"entryPoint"`
+	Command                []string                         `json:"command"`
+	WorkingDirectory       string                           `json:"workingDirectory"`
+	EnvironmentFiles       any                              `json:"environmentFiles"`
+	Environment            []spec.KeyValue                  `json:"environment"`
+	Secrets                []valuefrom.Secret               `json:"secrets"`
+	ReadonlyRootFilesystem *bool                            `json:"readonlyRootFilesystem"`
+	MountPoints            []spec.MountPoint                `json:"mountPoints"`
+	LogConfiguration       *LogConfigurationInput           `json:"logConfiguration"`
+	FirelensConfiguration  any                              `json:"firelensConfiguration"`
+	Privileged             *bool                            `json:"privileged"`
+	User                   string                           `json:"user"`
+	Ulimits                []spec.Ulimit                    `json:"ulimits"`
+	LinuxParameters        *DaemonLinuxParametersInput      `json:"linuxParameters"`
+	DependsOn              []spec.ContainerDependency       `json:"dependsOn"`
+	StartTimeout           *int                             `json:"startTimeout"`
+	StopTimeout            *int                             `json:"stopTimeout"`
+	SystemControls         []spec.SystemControl             `json:"systemControls"`
+	Interactive            *bool                            `json:"interactive"`
+	PseudoTerminal         *bool                            `json:"pseudoTerminal"`
+	RestartPolicy          *ContainerRestartPolicyInput     `json:"restartPolicy"`
 }
 
 // DaemonVolumeInput is ECS's DaemonVolume in an input.
@@ -118,32 +118,33 @@ type DaemonTaskDefinition struct {
 
 // DaemonContainerDefinition is ECS's DaemonContainerDefinition.
 type DaemonContainerDefinition struct {
-	Name                   string                     `json:"name"`
-	Image                  string                     `json:"image"`
-	Memory                 int64                      `json:"memory,omitempty"`
-	MemoryReservation      int64                      `json:"memoryReservation,omitempty"`
-	HealthCheck            *spec.HealthCheck          `json:"healthCheck,omitempty"`
-	CPU                    int64                      `json:"cpu"`
-	Essential              *bool                      `json:"essential"`
-	EntryPoint             []string                   `json:"entryPoint,omitempty"`
-	Command                []string                   `json:"command,omitempty"`
-	WorkingDirectory       string                     `json:"workingDirectory,omitempty"`
-	Environment            []spec.KeyValue            `json:"environment"`
-	Secrets                []valuefrom.Secret         `json:"secrets,omitempty"`
-	ReadonlyRootFilesystem *bool                      `json:"readonlyRootFilesystem,omitempty"`
-	MountPoints            []spec.MountPoint          `json:"mountPoints"`
-	LogConfiguration       *logdriver.Configuration   `json:"logConfiguration,omitempty"`
-	Privileged             *bool                      `json:"privileged,omitempty"`
-	User                   string                     `json:"user,omitempty"`
-	Ulimits                []spec.Ulimit              `json:"ulimits,omitempty"`
-	LinuxParameters        *DaemonLinuxParameters     `json:"linuxParameters,omitempty"`
-	DependsOn              []spec.ContainerDependency `json:"dependsOn,omitempty"`
-	StartTimeout           *int                       `json:"startTimeout,omitempty"`
-	StopTimeout            *int                       `json:"stopTimeout,omitempty"`
-	SystemControls         []spec.SystemControl       `json:"systemControls,omitempty"`
-	Interactive            *bool                      `json:"interactive,omitempty"`
-	PseudoTerminal         *bool                      `json:"pseudoTerminal,omitempty"`
-	RestartPolicy          *spec.RestartPolicy        `json:"restartPolicy,omitempty"`
+	Name                   string                           `json:"name"`
+	Image                  string                           `json:"image"`
+	Memory                 int64                            `json:"memory,omitempty"`
+	MemoryReservation      int64                            `json:"memoryReservation,omitempty"`
+	RepositoryCredentials  *valuefrom.RepositoryCredentials `json:"repositoryCredentials,omitempty"`
+	HealthCheck            *spec.HealthCheck                `json:"healthCheck,omitempty"`
+	CPU                    int64                            `json:"cpu"`
+	Essential              *bool                            `json:"essential"`
+	EntryPoint             []string                         `json:"entryPoint,omitempty"`
+	Command                []string                         `json:"command,omitempty"`
+	WorkingDirectory       string                           `json:"workingDirectory,omitempty"`
+	Environment            []spec.KeyValue                  `json:"environment"`
+	Secrets                []valuefrom.Secret               `json:"secrets,omitempty"`
+	ReadonlyRootFilesystem *bool                            `json:"readonlyRootFilesystem,omitempty"`
+	MountPoints            []spec.MountPoint                `json:"mountPoints"`
+	LogConfiguration       *logdriver.Configuration         `json:"logConfiguration,omitempty"`
+	Privileged             *bool                            `json:"privileged,omitempty"`
+	User                   string                           `json:"user,omitempty"`
+	Ulimits                []spec.Ulimit                    `json:"ulimits,omitempty"`
+	LinuxParameters        *DaemonLinuxParameters           `json:"linuxParameters,omitempty"`
+	DependsOn              []spec.ContainerDependency       `json:"dependsOn,omitempty"`
+	StartTimeout           *int                             `json:"startTimeout,omitempty"`
+	StopTimeout            *int                             `json:"stopTimeout,omitempty"`
+	SystemControls         []spec.SystemControl             `json:"systemControls,omitempty"`
+	Interactive            *bool                            `json:"interactive,omitempty"`
+	PseudoTerminal         *bool                            `json:"pseudoTerminal,omitempty"`
+	RestartPolicy          *spec.RestartPolicy              `json:"restartPolicy,omitempty"`
 }
 
 // DaemonVolume is ECS's DaemonVolume.

@@ -12,19 +12,18 @@ import (
 // ContainerDefinitionInput is ECS's ContainerDefinition in an input.
 type ContainerDefinitionInput struct {
 	spec.ContainerDefinition
-	PortMappings          []PortMappingInput           `json:"portMappings"`
-	LinuxParameters       *LinuxParametersInput        `json:"linuxParameters"`
-	LogConfiguration      *LogConfigurationInput       `json:"logConfiguration"`
-	ResourceRequirements  []ResourceRequirementInput   `json:"resourceRequirements"`
-	HealthCheck           *HealthCheckInput            `json:"healthCheck"`
-	RestartPolicy         *ContainerRestartPolicyInput `json:"restartPolicy"`
-	GPUCount              any                          `json:"gpuCount"` // Pinion's own, in place of resourceRequirements
-	EnvironmentFiles      wire.Unsupported             `json:"environmentFiles" why:"there is no S3 here; put the variables into environment"`
-	RepositoryCredentials wire.Unsupported             `json:"repositoryCredentials" why:"hosts log in to registries with their own credentials"`
-	Firelens              wire.Unsupported             `json:"firelensConfiguration" why:"logs are kept by the host"`
-	Links                 wire.Unsupported             `json:"links" why:"containers find one another by published ports, or share the host's network with networkMode host"`
-	CredentialSpecs       wire.Unsupported             `json:"credentialSpecs" never:"it is for containers of Windows, and hosts run Linux; tickets of Kerberos come in a volume"`
-	DisableNetworking     wire.Unsupported             `json:"disableNetworking" why:"set networkMode to none"`
+	PortMappings         []PortMappingInput           `json:"portMappings"`
+	LinuxParameters      *LinuxParametersInput        `json:"linuxParameters"`
+	LogConfiguration     *LogConfigurationInput       `json:"logConfiguration"`
+	ResourceRequirements []ResourceRequirementInput   `json:"resourceRequirements"`
+	HealthCheck          *HealthCheckInput            `json:"healthCheck"`
+	RestartPolicy        *ContainerRestartPolicyInput `json:"restartPolicy"`
+	GPUCount             any                          `json:"gpuCount"` // Pinion's own, in place of resourceRequirements
+	EnvironmentFiles     wire.Unsupported             `json:"environmentFiles" why:"there is no S3 here; put the variables into environment"`
+	Firelens             wire.Unsupported             `json:"firelensConfiguration" why:"logs are kept by the host"`
+	Links                wire.Unsupported             `json:"links" why:"containers find one another by published ports, or share the host's network with networkMode host"`
+	CredentialSpecs      wire.Unsupported             `json:"credentialSpecs" never:"it is for containers of Windows, and hosts run Linux; tickets of Kerberos come in a volume"`
+	DisableNetworking    wire.Unsupported             `json:"disableNetworking" why:"set networkMode to none"`
 }
 
 // PortMappingInput is ECS's PortMapping in an input.

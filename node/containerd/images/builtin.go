@@ -77,7 +77,7 @@ func (s *Store) createBuiltin(ctx context.Context) (runtime.Image, error) {
 		return runtime.Image{}, err
 	}
 	made := toImage(stored)
-	if err := s.cache.pinDigest(ctx, made, target); err != nil {
+	if err := s.cache.pinDigest(ctx, made, images.Image{Target: target}); err != nil {
 		return runtime.Image{}, err
 	}
 	_, err = s.cache.add(ctx, stored)

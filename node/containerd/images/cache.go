@@ -123,16 +123,27 @@ func (c *cache) lookup(ctx context.Context, name string) (*images.Image, error) 
 }
 
 // pinDigest gives an image a second name by its digest. That name stays when a tag moves, so containers that are about to
-// start from the image still can.
-func (c *cache) pinDigest(ctx context.Context, i runtime.Image, target ocispec.Descriptor) error {
+// start from the image still can. That it is private, or not any more, is said of both names.
+func (c *cache) pinDigest(ctx context.Context, i runtime.Image, pulled images.Image) error {
 	name, err := pinnedName(i)
 	if err != nil {
 		return err
 	}
-	_, err = c.client.ImageService().Create(ctx, images.Image{Name: name, Target: target})
-	if errdefs.IsAlreadyExists(err) {
+	pinned := images.Image{Name: name, Target: pulled.Target, Labels: privateLabels(nil)}
+	if isPrivate(&pulled) {
+		pinned.Labels = map[string]string{labelPrivate: pulled.Labels[labelPrivate]}
+	}
+	_, err = c.client.ImageService().Create(ctx, pinned)
+	if !errdefs.IsAlreadyExists(err) {
+		return err
+	}
+	if before, err := c.client.ImageService().Get(ctx, name); err != nil || isPrivate(&before) == isPrivate(&pinned) {
+		return err
+	}
+	if isPrivate(&pinned) { // it was not before: who had it keeps it
 		return nil
 	}
+	_, err = c.client.ImageService().Update(ctx, pinned, "labels")
 	return err
 }
 

@@ -18,6 +18,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"pinion/node/distribution"
+	"pinion/node/runtime"
 	"pinion/raftfsm/blob"
 )
 
@@ -33,7 +34,9 @@ type storedBlobs struct {
 // Digests lists them.
 func (s storedBlobs) Digests(ctx context.Context) (all []digest.Digest, err error) {
 	err = s.store.Walk(s.namespace(ctx), func(i content.Info) error {
-		all = append(all, i.Digest)
+		if isForOtherHosts(i) {
+			all = append(all, i.Digest)
+		}
 		return nil
 	})
 	return all, err
@@ -41,7 +44,15 @@ func (s storedBlobs) Digests(ctx context.Context) (all []digest.Digest, err erro
 
 // ReaderAt opens one.
 func (s storedBlobs) ReaderAt(ctx context.Context, d digest.Digest) (distribution.ReaderAt, int64, error) {
-	from, err := s.store.ReaderAt(s.namespace(ctx), ocispec.Descriptor{Digest: d})
+	ctx = s.namespace(ctx)
+	info, err := s.store.Info(ctx, d)
+	if err == nil && !isForOtherHosts(info) {
+		err = fmt.Errorf("it came by the credentials of a task: %w", errdefs.ErrNotFound)
+	}
+	var from content.ReaderAt
+	if err == nil {
+		from, err = s.store.ReaderAt(ctx, ocispec.Descriptor{Digest: d})
+	}
 	if errdefs.IsNotFound(err) {
 		err = fmt.Errorf("%w: %w", blob.ErrNotHere, err)
 	}
@@ -57,12 +68,14 @@ type poolResolver struct {
 	exchange         *distribution.Exchange
 	hosts            docker.RegistryHosts
 	named            reference.Named
+	private          bool // it asks with the credentials of a task
 	received         func(int64)
 }
 
-// Resolve says what a name means, as the registry does. A digest means what any host has.
+// Resolve says what a name means, as the registry does. A digest means what any host has, except for a task with its own credentials: whether those
+// are let have the image the registry says alone.
 func (r poolResolver) Resolve(ctx context.Context, ref string) (string, ocispec.Descriptor, error) {
-	if digested, ok := r.named.(reference.Digested); ok && ref == r.named.String() {
+	if digested, ok := r.named.(reference.Digested); ok && ref == r.named.String() && !r.private {
 		if text, err := r.exchange.Document(ctx, digested.Digest(), maxDocument); err == nil {
 			return ref, ocispec.Descriptor{MediaType: mediaTypeOf(text), Digest: digested.Digest(), Size: int64(len(text))}, nil
 		}
@@ -86,11 +99,11 @@ func mediaTypeOf(document []byte) string {
 	return ocispec.MediaTypeImageManifest
 }
 
-// Fetcher is that of the registry for what no host has.
+// Fetcher is that of the registry for what no host has, and for what is not for other hosts.
 func (r poolResolver) Fetcher(ctx context.Context, ref string) (remotes.Fetcher, error) {
 	registry, err := r.Resolver.Fetcher(ctx, ref)
 	return remotes.FetcherFunc(func(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
-		if !d.Digest.Algorithm().Available() {
+		if !d.Digest.Algorithm().Available() || r.private && d.Size <= maxDocument {
 			return registry.Fetch(ctx, d)
 		}
 		return r.exchange.Fetch(ctx, d.Digest, d.Size, registryBlob{registry, r.hosts, r.named, d}, r.received)
@@ -120,7 +133,7 @@ func abort(ctx context.Context, store content.Store, d ocispec.Descriptor) (err 
 
 // exchanged wraps the handler that fetches the blobs of an image: those that were wrong are fetched anew, those that are whole are for
 // other hosts.
-func (s *Store) exchanged(next images.Handler) images.Handler {
+func (s *Store) exchanged(next images.Handler, login *runtime.RegistryLogin) images.Handler {
 	return images.HandlerFunc(func(ctx context.Context, d ocispec.Descriptor) (children []ocispec.Descriptor, err error) {
 		for range restarts {
 			if children, err = next.Handle(ctx, d); !errors.Is(err, distribution.ErrRestart) {
@@ -130,9 +143,17 @@ func (s *Store) exchanged(next images.Handler) images.Handler {
 				return nil, errors.Join(err, abortErr)
 			}
 		}
-		if err == nil {
+		if err != nil {
+			return nil, err
+		}
+		if d.Size > maxDocument {
+			s.exchange.Whole(d.Digest)
+		} else if login == nil {
+			if err := share(ctx, s.config.Client.ContentStore(), d); err != nil {
+				return nil, err
+			}
 			s.exchange.Whole(d.Digest)
 		}
-		return children, err
+		return children, nil
 	})
 }

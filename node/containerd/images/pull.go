@@ -60,13 +60,21 @@ func (s *Store) tryPull(ctx context.Context, ref string, progress func(spec.Pull
 	if err != nil {
 		return runtime.Image{}, fmt.Errorf("image %s: %w", name, err)
 	}
-	if local != nil && !isMutableTag(named) {
+	var login *runtime.RegistryLogin
+	if given, ok := runtime.RegistryLoginOf(ctx); ok {
+		login = &given
+	}
+	mayUse := !isPrivate(local) || login != nil && s.private.has(name, login)
+	if local != nil && mayUse && !isMutableTag(named) {
 		return toImage(*local), nil
 	}
-	pulled, err := s.pulls.join(ctx, name, progress, func(ctx context.Context, f *sharedPull) (runtime.Image, error) {
+	pulled, err := s.pulls.join(ctx, name, login, progress, func(ctx context.Context, f *sharedPull) (runtime.Image, error) {
 		return s.fetch(ctx, named, f)
 	})
-	if err != nil && local != nil && isUnreachable(err) {
+	if err == nil && login != nil {
+		s.private.add(name, login)
+	}
+	if err != nil && local != nil && mayUse && isUnreachable(err) {
 		s.config.Log.Warn("the registry cannot be reached; using the image that is here", "image", name, "digest", local.Target.Digest, "error", err)
 		return toImage(*local), nil
 	}
@@ -131,7 +139,7 @@ func (s *Store) fetch(ctx context.Context, named reference.Named, f *sharedPull)
 
 // fetchOnce pulls once. Leftovers reports that it has failed and removed what earlier processes had left.
 func (s *Store) fetchOnce(ctx context.Context, named reference.Named, f *sharedPull) (image runtime.Image, leftovers bool, err error) {
-	registry, err := s.registryFor(ctx, f)
+	registry, err := s.registryFor(ctx, f, reference.Domain(named))
 	if err != nil {
 		return image, false, fmt.Errorf("image %s: %w", named, err)
 	}
@@ -143,7 +151,7 @@ func (s *Store) fetchOnce(ctx context.Context, named reference.Named, f *sharedP
 	if err != nil {
 		return image, false, fmt.Errorf("image %s: %w", named, err)
 	}
-	shared := poolResolver{resolver, s.exchange, registry.hosts, named, func(n int64) { f.received.Add(n) }}
+	shared := poolResolver{resolver, s.exchange, registry.hosts, named, f.login != nil, func(n int64) { f.received.Add(n) }}
 	if image, err = s.fetchInto(ctx, named, shared, f); err != nil {
 		return image, attempt.discard(ctx), err
 	}
@@ -158,10 +166,11 @@ func (s *Store) fetchInto(ctx context.Context, named reference.Named, resolver p
 		containerd.WithResolver(resolver),
 		containerd.WithPullUnpack,
 		containerd.WithPullSnapshotter(s.config.Snapshotter),
+		containerd.WithPullLabels(privateLabels(f.login)),
 		containerd.WithMaxConcurrentDownloads(parallelDownloads),
 		containerd.WithUnpackOpts([]containerd.UnpackOpt{containerd.WithUnpackLimiter(semaphore.NewWeighted(parallelUnpacks))}),
 		containerd.WithImageHandlerWrapper(func(next images.Handler) images.Handler {
-			return f.watchContent(s.config.Client.ContentStore())(s.exchanged(next))
+			return f.watchContent(s.config.Client.ContentStore())(s.exchanged(next, f.login))
 		}),
 	)
 	if err != nil {
@@ -171,7 +180,7 @@ func (s *Store) fetchInto(ctx context.Context, named reference.Named, resolver p
 		return runtime.Image{}, s.explainPull(ctx, named, resolver.Resolver, err)
 	}
 	done := runtime.Image{Ref: named.String(), Digest: pulled.Target().Digest.String()}
-	if err := s.cache.pinDigest(ctx, done, pulled.Target()); err != nil {
+	if err := s.cache.pinDigest(ctx, done, pulled.Metadata()); err != nil {
 		return runtime.Image{}, fmt.Errorf("image %s: %w", named, err)
 	}
 	s.uses.touch(done.Digest)

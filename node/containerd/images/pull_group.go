@@ -2,6 +2,7 @@ package images
 
 import (
 	"context"
+	"crypto/sha256"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -18,16 +19,17 @@ import (
 // progressInterval is the interval between two reports of a pull's progress.
 const progressInterval = 200 * time.Millisecond
 
-// pullGroup holds the pulls in flight, by image name.
+// pullGroup holds the pulls in flight, by image name and credentials. Pulls of one name with other credentials come one after the other.
 type pullGroup struct {
-	mu     sync.Mutex
-	byName map[string]*sharedPull
+	mu    sync.Mutex
+	bySum map[[sha256.Size]byte]*sharedPull
 }
 
 // sharedPull is one pull with any number of waiting callers. It is cancelled when the last one leaves.
 type sharedPull struct {
 	name            string
-	received, total atomic.Int64 // bytes
+	login           *runtime.RegistryLogin // of the task that asks; nil: the host's own
+	received, total atomic.Int64           // bytes
 	pace            pace
 	cancel          context.CancelFunc
 	waiters         int // guarded by pullGroup.mu
@@ -37,8 +39,8 @@ type sharedPull struct {
 }
 
 // join waits for the pull of name, and starts it if none is in flight. progress is called on the caller's own goroutine.
-func (fs *pullGroup) join(ctx context.Context, name string, progress func(spec.Pull), pull func(context.Context, *sharedPull) (runtime.Image, error)) (runtime.Image, error) {
-	f := fs.acquire(ctx, name, pull)
+func (fs *pullGroup) join(ctx context.Context, name string, login *runtime.RegistryLogin, progress func(spec.Pull), pull func(context.Context, *sharedPull) (runtime.Image, error)) (runtime.Image, error) {
+	f := fs.acquire(ctx, name, login, pull)
 	defer fs.release(f)
 	report := func() {
 		if progress != nil {
@@ -60,16 +62,19 @@ func (fs *pullGroup) join(ctx context.Context, name string, progress func(spec.P
 	}
 }
 
-func (fs *pullGroup) acquire(ctx context.Context, name string, pull func(context.Context, *sharedPull) (runtime.Image, error)) *sharedPull {
+func (fs *pullGroup) acquire(ctx context.Context, name string, login *runtime.RegistryLogin, pull func(context.Context, *sharedPull) (runtime.Image, error)) *sharedPull {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	f := fs.byName[name]
+	f := fs.bySum[admissionSum(name, login)]
 	if f == nil {
 		pulling, cancel := context.WithCancel(context.WithoutCancel(ctx))
-		f = &sharedPull{name: name, cancel: cancel, finished: make(chan struct{})}
-		fs.byName[name] = f
+		f = &sharedPull{name: name, login: login, cancel: cancel, finished: make(chan struct{})}
+		before := fs.ofName(name)
+		fs.bySum[admissionSum(name, login)] = f
 		go func() {
-			f.image, f.err = pull(pulling, f)
+			if f.err = waitFor(pulling, before); f.err == nil {
+				f.image, f.err = pull(pulling, f)
+			}
 			fs.finish(f)
 		}()
 	}
@@ -77,13 +82,39 @@ func (fs *pullGroup) acquire(ctx context.Context, name string, pull func(context
 	return f
 }
 
+// ofName are the pulls of a name that are under way.
+func (fs *pullGroup) ofName(name string) (all []*sharedPull) {
+	for _, f := range fs.bySum {
+		if f.name == name {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// waitFor waits until the pulls have ended, however they do.
+func waitFor(ctx context.Context, pulls []*sharedPull) error {
+	for _, f := range pulls {
+		select {
+		case <-f.finished:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
 func (fs *pullGroup) finish(f *sharedPull) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	if fs.byName[f.name] == f {
-		delete(fs.byName, f.name)
-	}
+	fs.forget(f)
 	close(f.finished)
+}
+
+func (fs *pullGroup) forget(f *sharedPull) {
+	if sum := admissionSum(f.name, f.login); fs.bySum[sum] == f {
+		delete(fs.bySum, sum)
+	}
 }
 
 // release cancels the pull when its last waiter has left.
@@ -92,9 +123,7 @@ func (fs *pullGroup) release(f *sharedPull) {
 	defer fs.mu.Unlock()
 	if f.waiters--; f.waiters == 0 {
 		f.cancel()
-		if fs.byName[f.name] == f {
-			delete(fs.byName, f.name)
-		}
+		fs.forget(f)
 	}
 }
 
@@ -137,5 +166,5 @@ func (f *sharedPull) watchContent(store content.Store) func(images.Handler) imag
 func (fs *pullGroup) anyUnderWay(names []string) bool {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	return slices.ContainsFunc(names, func(name string) bool { return fs.byName[name] != nil })
+	return slices.ContainsFunc(names, func(name string) bool { return len(fs.ofName(name)) > 0 })
 }

@@ -17,14 +17,20 @@ import (
 // registry is the configuration of one pull: credentials, mirrors, certificates and timeouts.
 type registry struct{ hosts docker.RegistryHosts }
 
-// registryFor reads the configuration anew, so that a change takes effect at the next pull.
-func (s *Store) registryFor(ctx context.Context, f *sharedPull) (*registry, error) {
+// registryFor reads the configuration anew, so that a change takes effect at the next pull. The credentials of a task are for the registry of
+// its image: a mirror of it gets those that the host has for the mirror.
+func (s *Store) registryFor(ctx context.Context, f *sharedPull, domain string) (*registry, error) {
 	logins, err := readLogins(s.config.RegistryConfig)
 	if err != nil {
 		return nil, err
 	}
 	options := config.HostOptions{
-		Credentials: logins.forHost,
+		Credentials: func(host string) (user, password string, err error) {
+			if f.login != nil && (host == domain || domain == "docker.io" && host == "registry-1.docker.io") {
+				return f.login.Username, f.login.Password, nil
+			}
+			return logins.forHost(host)
+		},
 		UpdateClient: func(client *http.Client) error {
 			client.Transport = s.withStallTimeout(client.Transport, f)
 			return nil

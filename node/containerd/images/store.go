@@ -5,6 +5,7 @@ package images
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -49,6 +50,7 @@ type Store struct {
 	pulls    *pullGroup
 	builtin  *builtinImage
 	uses     *uses
+	private  admitted
 	removal  sync.RWMutex // read lock: from finding an image to recording its use; write lock: while its names are removed
 }
 
@@ -67,7 +69,7 @@ func Open(c Config) (*Store, error) {
 		exchange: exchange,
 		process:  rand.Text(),
 		cache:    &cache{client: c.Client, snapshotter: c.Snapshotter, byDigest: map[string]*Unpacked{}},
-		pulls:    &pullGroup{byName: map[string]*sharedPull{}},
+		pulls:    &pullGroup{bySum: map[[sha256.Size]byte]*sharedPull{}},
 		builtin:  &builtinImage{path: c.BuiltinBinary},
 		uses:     newUses(),
 	}, nil

@@ -191,7 +191,7 @@ var outputs = map[string]overlay{
 	"Attachment":       {Go: "struct{}"}, // there are none
 	"NetworkInterface": {Go: "struct{}"}, // there are none
 	"ContainerDefinition": {Go: "spec.ContainerDefinition", LeftOut: map[string]string{
-		inputRefused: "credentialSpecs disableNetworking environmentFiles firelensConfiguration links repositoryCredentials",
+		inputRefused: "credentialSpecs disableNetworking environmentFiles firelensConfiguration links",
 	}},
 	"LinuxParameters":  {Go: "spec.LinuxParameters", LeftOut: map[string]string{inputRefused: "maxSwap swappiness"}},
 	"LogConfiguration": {Go: "logdriver.Configuration", LeftOut: map[string]string{inputRefused: "secretOptions"}},
