@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -17,7 +18,8 @@ import (
 // cursor reads one container's log forward from a position, across rotations, up to the last complete line.
 type cursor struct {
 	task      *os.Root
-	container string
+	container string    // as its files are named
+	shown     string    // as its lines are
 	since     time.Time // where to begin to read
 	chosen    selection
 	records   *joiner // nil: each line is a record
@@ -33,7 +35,7 @@ func newCursor(task *os.Root, container string, tail int, chosen selection) (*cu
 	if err != nil {
 		return nil, err
 	}
-	c := &cursor{task: task, container: container, since: chosen.since, chosen: chosen, records: records}
+	c := &cursor{task: task, container: container, shown: strings.TrimSuffix(container, forwardSuffix), since: chosen.since, chosen: chosen, records: records}
 	if records != nil && !c.since.IsZero() {
 		c.since = c.since.Add(-recordLookBack)
 	}
@@ -103,7 +105,7 @@ func (c *cursor) nextLine() (*spec.LogLine, error) {
 
 // decode reads a record; whole is false for what a crash tore off. What a container wrote that is not UTF-8 becomes U+FFFD.
 func (c *cursor) decode(raw []byte) (line spec.LogLine, whole bool) {
-	line.Container = c.container
+	line.Container = c.shown
 	if r, whole := record.Parse(raw); whole {
 		line.Time, line.Stream, line.Text = r.Time, r.Stream, string(r.Text)
 		if !utf8.ValidString(line.Text) {

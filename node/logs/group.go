@@ -78,7 +78,9 @@ func removeBefore(root *os.Root, task, container string, at time.Time) (err erro
 		err = errors.Join(err, ignoreMissing(root.Remove(path)))
 	}
 	if !left {
-		err = errors.Join(err, ignoreMissing(root.Remove(task+"/"+container+groupSuffix)), ignoreMissing(root.Remove(task+"/"+container+recordsSuffix)))
+		for _, suffix := range []string{groupSuffix, recordsSuffix, forwardSuffix, positionSuffix, forwardSuffix + ".log", forwardSuffix + ".log.1"} {
+			err = errors.Join(err, ignoreMissing(root.Remove(task+"/"+container+suffix)))
+		}
 		_ = root.Remove(task) // when it is empty
 	}
 	return err

@@ -168,7 +168,11 @@ func (r *query) openNew() error {
 		}
 		r.task = task
 	}
-	names := []string{fileName(r.spec.Container)}
+	name := fileName(r.spec.Container)
+	names := []string{name}
+	if _, err := r.task.Stat(name + forwardSuffix + ".log"); err == nil {
+		names = append(names, name+forwardSuffix)
+	}
 	if r.spec.Container == "" {
 		var err error
 		if names, err = containers(r.task); err != nil {

@@ -29,7 +29,9 @@ type logFile struct {
 
 	mu           sync.Mutex
 	f            *os.File  // nil while the file cannot be opened
-	size         int64     // bytes of complete records in f
+	base         int64     // bytes of the log in the files before f, those that are gone too
+	size         int64     // bytes of complete records in f, and of its first line
+	empty        bool      // f has no record
 	last         time.Time // stamp of the last line, of an earlier logger's too
 	triedAt      time.Time
 	room         int64 // bytes to write until the next look at the free space
@@ -41,11 +43,12 @@ type logFile struct {
 
 func newFile(path string, maxSize int64, maxFiles int, floor int64, now func() time.Time) *logFile {
 	l := &logFile{path: path, maxSize: maxSize, maxFiles: maxFiles, floor: floor, now: now}
-	l.open()
-	if info, err := os.Stat(l.rotated(1)); err == nil && l.size == 0 && info.Size() > 0 {
-		last, _ := lastRecord(l.rotated(1), info.Size()) // the last logger ended right after it had rotated
+	if info, err := os.Stat(l.rotated(1)); err == nil && info.Size() > 0 { // the last logger may have ended right after it had rotated
+		l.base = baseOf(l.rotated(1)) + info.Size()
+		last, _ := lastRecord(l.rotated(1), info.Size())
 		l.continueFrom(last)
 	}
+	l.open()
 	return l
 }
 
@@ -121,6 +124,7 @@ func (l *logFile) append(b []byte) bool {
 	n, err := l.f.Write(b)
 	if err == nil {
 		l.size += int64(n)
+		l.empty = false
 		return true
 	}
 	l.cause = err
@@ -132,7 +136,7 @@ func (l *logFile) append(b []byte) bool {
 
 // ensureOpen ensures an open file with room for more bytes.
 func (l *logFile) ensureOpen(more int64) bool {
-	if l.f != nil && l.size > 0 && l.size+more > l.maxSize {
+	if l.f != nil && !l.empty && l.size+more > l.maxSize {
 		l.rotate()
 	}
 	if l.f == nil && l.now().Sub(l.triedAt) >= reopenDelay {
@@ -153,13 +157,27 @@ func (l *logFile) open() {
 		return
 	}
 	syscall.Flock(int(l.f.Fd()), syscall.LOCK_SH)
-	l.size = 0
+	l.size, l.empty = 0, true
 	l.resume()
+	if l.size > 0 || l.base == 0 {
+		return
+	}
+	head := record.AppendBase(nil, l.base)
+	if n, err := l.f.Write(head); err != nil { // a file that does not say what came before it would pass for the first
+		if n > 0 {
+			l.f.Truncate(0)
+		}
+		l.close()
+		l.cause = err
+		return
+	}
+	l.size = int64(len(head))
 }
 
 // rotate renames the files by one and starts a new one. The oldest is removed when there are enough; a gap that was left in their
 // numbers is filled.
 func (l *logFile) rotate() {
+	l.base += l.size
 	l.close()
 	if l.maxFiles == 1 {
 		os.Remove(l.path)

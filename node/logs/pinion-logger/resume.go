@@ -16,7 +16,9 @@ func (l *logFile) resume() {
 	if err != nil || size == 0 {
 		return
 	}
+	l.base = baseOf(l.path)
 	last, ended := lastRecord(l.path, size)
+	l.empty = last == nil
 	if !ended {
 		if n, err := l.f.Write([]byte{'\n'}); err == nil {
 			size += int64(n)
@@ -24,6 +26,19 @@ func (l *logFile) resume() {
 	}
 	l.size = size
 	l.continueFrom(last)
+}
+
+// baseOf is how many bytes of the log came before the file.
+func baseOf(path string) int64 {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	var head [32]byte
+	n, _ := f.ReadAt(head[:], 0)
+	base, _ := record.Base(head[:bytes.IndexByte(head[:n], '\n')+1])
+	return base
 }
 
 // continueFrom takes over the time stamp of a record; nil when there is none.

@@ -108,6 +108,26 @@ func headTime(line []byte) (at time.Time, known bool) {
 	return time.Unix(nanoseconds/1e9, nanoseconds%1e9).UTC(), true
 }
 
+// basePrefix begins the first line of a file that continues a log: how many bytes the files before it had, which may be gone. It is no
+// record, so readers of records pass it over.
+const basePrefix = "base "
+
+// AppendBase appends the first line of a file that continues a log of so many bytes.
+func AppendBase(b []byte, bytes int64) []byte {
+	return append(strconv.AppendInt(append(b, basePrefix...), bytes, 10), '\n')
+}
+
+// Base is how many bytes of the log came before the file that begins with the line; is reports whether the line says so. Without such a
+// line a file is the first of its log.
+func Base(line []byte) (before int64, is bool) {
+	rest, found := bytes.CutPrefix(line, []byte(basePrefix))
+	text, ended := bytes.CutSuffix(rest, []byte("\n"))
+	if !found || !ended {
+		return 0, false
+	}
+	return number(text)
+}
+
 // number decodes 1 to 19 decimal digits.
 func number(digits []byte) (n int64, known bool) {
 	for _, c := range digits {
