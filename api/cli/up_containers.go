@@ -10,6 +10,7 @@ import (
 
 	"pinion/api/cli/exit"
 	"pinion/raftfsm/linux"
+	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/volumeroot"
 )
@@ -32,12 +33,14 @@ type ContainerOptions struct {
 	UserNamespaces bool
 	// SecretCommands are programs of the host that print secrets, by the names that task definitions have for them.
 	SecretCommands map[string]string
+	// LogDestinations are where the host sends their logs; see logdriver.ParseAllowed.
+	LogDestinations []string
 	// Names is how they reach services by name.
 	Names NameOptions
 }
 
 // containerFlags are the flags of `pinion up` that are parsed into ContainerOptions.
-type containerFlags struct{ volumes, devices, allow, secretCommands cli.StringSlice }
+type containerFlags struct{ volumes, devices, allow, secretCommands, logDestinations cli.StringSlice }
 
 func (f *containerFlags) flags(o *ContainerOptions) []cli.Flag {
 	return []cli.Flag{
@@ -45,6 +48,7 @@ func (f *containerFlags) flags(o *ContainerOptions) []cli.Flag {
 		&cli.StringSliceFlag{Name: "device", Destination: &f.devices, Usage: "let containers have this device, or those in this directory, `PATH` below /dev such as /dev/fuse; may be repeated. GPUs are none of them"},
 		&cli.StringSliceFlag{Name: "allow", Destination: &f.allow, Usage: "let containers have these `POWERS`, with commas between: privileged, host-pid, host-ipc, capabilities such as NET_ADMIN"},
 		&cli.StringSliceFlag{Name: "secret-command", Destination: &f.secretCommands, Usage: "have this program print the secrets pinion:command:NAME:REFERENCE of tasks, given the reference: `NAME=PATH`; may be repeated"},
+		&cli.StringSliceFlag{Name: "log-destination", Destination: &f.logDestinations, Value: cli.NewStringSlice(logdriver.Remote), Usage: "send the logs of containers there when their definitions say so, and nowhere else: remote for other machines, tcp://HOST:PORT, udp://HOST:PORT or unix:///PATH such as unix:///dev/log for what is on this one; may be repeated"},
 		&cli.Int64Flag{Name: "pids-limit", Value: 16384, Destination: &o.PidsLimit, Usage: "most processes and threads of a container, for each of its GPUs if it has several: `N`, or 0 for no limit"},
 		&cli.DurationFlag{Name: "max-stop-timeout", Value: 10 * time.Minute, Destination: &o.MaxStopTimeout, Usage: "longest `TIME` that a container is given to stop, whatever its task definition says"},
 		&cli.BoolFlag{Name: "no-new-privileges", Destination: &o.NoNewPrivileges, Usage: "keep all containers from gaining privileges by setuid programs such as sudo"},
@@ -55,7 +59,14 @@ func (f *containerFlags) flags(o *ContainerOptions) []cli.Flag {
 // complete sets the options that flags cannot set directly, and checks the form of all. Whether the directories may be given is
 // checked on the host.
 func (f *containerFlags) complete(o *ContainerOptions) error {
-	o.Volumes, o.Devices, o.Allow = nil, nil, nil
+	o.Volumes, o.Devices, o.Allow, o.LogDestinations = nil, nil, nil, nil
+	for _, given := range f.logDestinations.Value() {
+		destination, err := logdriver.ParseAllowed(given)
+		if err != nil {
+			return exit.Usagef("--log-destination %v", err)
+		}
+		o.LogDestinations = append(o.LogDestinations, destination)
+	}
 	for _, given := range f.devices.Value() {
 		if err := linux.CheckDevice(given); err != nil {
 			return exit.Usagef("--device %s: %v", given, err)

@@ -68,7 +68,7 @@ func TestUpGivesTheProgramWhatWasAskedFor(t *testing.T) {
 		Join: "gpu1.example.com:7400", Token: "pinion1.a.b.c", Servers: 5, ReplaceAfter: 10 * time.Minute, LostAfter: 90 * time.Second,
 		Containers: ContainerOptions{
 			Volumes: []volumeroot.Root{{Path: "/data"}, {Name: "models", Path: "/mnt/models", ReadOnly: true}}, Allow: []string{"host-pid", "NET_ADMIN", "privileged"},
-			PidsLimit: 16384, MaxStopTimeout: 2 * time.Minute, NoNewPrivileges: true,
+			LogDestinations: []string{"remote"}, PidsLimit: 16384, MaxStopTimeout: 2 * time.Minute, NoNewPrivileges: true,
 		}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("\n got %+v\nwant %+v", got, want)
@@ -89,7 +89,7 @@ func TestUpDefaults(t *testing.T) {
 	}
 	got.DataDir = ""
 	want := UpConfig{Listen: ":7400", GPUs: GPUOptions{"auto", MIGStatic}, Attributes: map[string]string{}, RegistryConfig: DefaultRegistryConfig,
-		Containers: ContainerOptions{PidsLimit: 16384, MaxStopTimeout: 10 * time.Minute}}
+		Containers: ContainerOptions{LogDestinations: []string{"remote"}, PidsLimit: 16384, MaxStopTimeout: 10 * time.Minute}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("\n got %+v\nwant %+v", got, want)
 	}

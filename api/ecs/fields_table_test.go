@@ -17,7 +17,7 @@ const (
 	noRoles     = "there are no roles of AWS IAM; what a key may do is said with `pinion keys`"
 	noAppMesh   = "App Mesh of AWS, which ended"
 	linuxOnly   = "it is for containers of Windows, and hosts run Linux"
-	otherDriver = "the drivers are `awslogs` and `json-file`"
+	otherDriver = "the drivers are `awslogs`, `json-file` and `syslog`"
 	ownMachines = "tasks run on machines of your own, which are `EC2` or `EXTERNAL`"
 )
 
@@ -152,7 +152,7 @@ var refusedValues = map[string]map[string]string{
 		"WINDOWS_SERVER_20H2_CORE": linuxOnly,
 	},
 	"containerDefinitions[].logConfiguration.logDriver": {
-		"syslog": otherDriver, "journald": otherDriver, "gelf": otherDriver, "fluentd": otherDriver, "splunk": otherDriver, "awsfirelens": otherDriver,
+		"journald": otherDriver, "gelf": otherDriver, "fluentd": otherDriver, "splunk": otherDriver, "awsfirelens": otherDriver,
 	},
 	"containerDefinitions[].resourceRequirements[].type": {"InferenceAccelerator": "Elastic Inference of AWS, which ended", "NeuronDevice": "chips of AWS alone"},
 }

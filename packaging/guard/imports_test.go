@@ -63,7 +63,7 @@ var floors = map[string][]string{
 	},
 	"node": {
 		".",
-		"secrets metadata hostdevice",
+		"secrets metadata hostdevice logforward",
 		"task measure virtualip",
 		"containerd network logs proxy acme names target runtime/fake runtime/runtimetest",
 		"containerd/daemon containerd/images containerd/cgroup gpulock proxy/http1",
@@ -79,7 +79,8 @@ var floors = map[string][]string{
 		"execution query tally issuer ended edit change snapshot table ledger",
 		"service scaling",
 		"codec spec metric changelog watch sortkey",
-		"compact traffic label linux logdriver valuefrom hostport volumeroot quarantine partition gpuuse blob",
+		"logdriver",
+		"compact traffic label linux valuefrom hostport volumeroot quarantine partition gpuuse blob",
 		"lazyregexp logfilter",
 	},
 	"gpu": {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -17,6 +18,7 @@ import (
 	"pinion/node/containerd/daemon"
 	"pinion/node/datadir"
 	"pinion/node/hostdevice"
+	"pinion/node/logforward"
 	"pinion/node/logs"
 	"pinion/node/machine"
 	"pinion/node/measure"
@@ -27,6 +29,7 @@ import (
 	"pinion/node/volume"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/traffic"
 	"pinion/server"
 )
 
@@ -177,7 +180,7 @@ func (h *host) openAgent(context.Context) error {
 			FeatureLevel: raftfsm.FeatureLevel, Place: h.dir.Place, Starts: h.dir.Starts,
 			Build: buildHash(h.Version), Runtime: features.Version, AppArmor: features.AppArmor,
 			Attributes: attributes, CPU: size.CPU, MemoryMiB: size.MemoryMiB, Ports: []int{22, h.address.Port},
-			Volumes: h.volumes.List(), Devices: h.config.Containers.Devices, Allow: h.config.Containers.Allow, UserNamespaces: userNamespaces, VirtualIPs: h.config.Traffic.VirtualIPs,
+			Volumes: h.volumes.List(), Devices: h.config.Containers.Devices, LogDestinations: h.config.Containers.LogDestinations, Allow: h.config.Containers.Allow, UserNamespaces: userNamespaces, VirtualIPs: h.config.Traffic.VirtualIPs,
 		},
 		Hooks:   hooks,
 		Volumes: h.volumes, MaxStopTimeout: h.config.Containers.MaxStopTimeout,
@@ -207,8 +210,15 @@ func taskHooks(h *host, zone string) (func(spec.Assignment) []task.Hook, error) 
 		Log: h.log,
 	})
 	h.onClose(endpoints.Close)
+	forwarders, err := logforward.New(logforward.Config{
+		Store: h.logs, Allowed: h.config.Containers.LogDestinations, Virtual: cmp.Or(h.config.Containers.Names.Addresses, traffic.DefaultVirtualRange), HostName: nameOf(h.config), Region: api.DefaultRegion, Log: h.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	h.onClose(forwarders.Close)
 	return func(a spec.Assignment) []task.Hook {
-		return slices.Concat(source.Hooks(a), allowed.Hooks(a), endpoints.Hooks(a))
+		return slices.Concat(source.Hooks(a), allowed.Hooks(a), endpoints.Hooks(a), forwarders.Hooks(a))
 	}, nil
 }
 

@@ -68,3 +68,11 @@ func AllowsDevice(allowed []string, device string) bool {
 		return CheckDevice(a) == nil && (device == a || strings.HasPrefix(device, a+"/"))
 	})
 }
+
+// DeviceRefusal is why a host whose operator allows those devices gives the container none of that path; empty when it does.
+func DeviceRefusal(allowed []string, container, device, hostName string) string {
+	if AllowsDevice(allowed, device) {
+		return ""
+	}
+	return fmt.Sprintf("container %s has the device %s, which host %s does not give to tasks: start the host with pinion up --device %s, or remove it", container, device, hostName, device)
+}

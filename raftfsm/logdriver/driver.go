@@ -64,15 +64,22 @@ var delivery = []Option{
 	{optionBufferSize, "a size such as 25m", func(text string) bool { _, err := parseLogSize(text); return err == nil }},
 }
 
+const (
+	hostFile = "it is a file of the host, and a task definition names none"
+	caFile   = hostFile + "; the CAs that the host trusts are trusted"
+)
+
 // refused are options of ECS's log drivers that would have no effect, with the reason.
 var refused = map[string]string{
 	"awslogs-endpoint":             "logs are kept by the host",
 	"awslogs-credentials-endpoint": "logs are kept by the host",
 	"awslogs-format":               "lines are kept as they are",
 	"awslogs-stream":               "a stream is named after its task; awslogs-stream-prefix goes before that",
-	"tag":                          "a stream is named after its task",
-	"labels":                       "lines are kept as they are",
-	"env":                          "lines are kept as they are",
+	"syslog-tls-ca-cert":           caFile,
+	"syslog-tls-cert":              hostFile,
+	"syslog-tls-key":               hostFile,
+	"labels-regex":                 "name the labels in labels",
+	"env-regex":                    "name the variables in env",
 	"compress":                     "old files are kept as they are",
 }
 
@@ -89,10 +96,19 @@ var drivers = []Driver{
 		{optionDatetime, "a time as strftime writes it, such as %Y-%m-%d %H:%M:%S, with which each record begins", isDatetimeFormat},
 	})},
 	{JSONFile, slices.Concat(rotation, delivery)},
+	{Syslog, forwardOptions(Syslog, syslogOptions...)},
 }
 
 // All are the log drivers that hosts run. The list must not be changed.
 func All() []Driver { return drivers }
+
+// Names are the names of All.
+func Names() (names []string) {
+	for _, d := range drivers {
+		names = append(names, d.Name)
+	}
+	return names
+}
 
 // Find is the log driver of that name.
 func Find(name string) (driver Driver, known bool) {
@@ -111,7 +127,7 @@ func (l *Configuration) Awslogs() (group, streamPrefix string) {
 	return l.Options[optionGroup], l.Options[optionStreamPrefix]
 }
 
-// Configuration chooses the log driver (see All) and its options. The output is kept by the host's own logger.
+// Configuration chooses the log driver (see All) and its options. The output is kept by the host's own logger, whatever the driver.
 type Configuration struct {
 	LogDriver string            `json:"logDriver"`
 	Options   map[string]string `json:"options,omitempty"`

@@ -36,8 +36,8 @@ func TestLogDriverTable(t *testing.T) {
 			}
 		}
 	}
-	if _, known := Find("syslog"); known {
-		t.Error("syslog is no driver")
+	if _, known := Find("awsfirelens"); known {
+		t.Error("awsfirelens is no driver")
 	}
 }
 

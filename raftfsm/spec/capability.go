@@ -14,8 +14,6 @@ const (
 	agentCapabilityPrefix = "com.amazonaws.ecs.capability."
 	logDriverPrefix       = agentCapabilityPrefix + "logging-driver."
 
-	CapabilityAwslogs     = logDriverPrefix + logdriver.Awslogs
-	CapabilityJSONFile    = logDriverPrefix + logdriver.JSONFile
 	CapabilityPrivileged  = agentCapabilityPrefix + "privileged-container"
 	CapabilityAppArmor    = agentCapabilityPrefix + "apparmor"
 	CapabilityTaskLimits  = "ecs.capability.task-cpu-mem-limit"
@@ -44,9 +42,7 @@ type capability struct {
 }
 
 // capabilities lists every capability in the order in which they are shown.
-var capabilities = []capability{
-	{name: CapabilityAwslogs, level: 1, container: logsTo(logdriver.Awslogs)},
-	{name: CapabilityJSONFile, level: 1, container: logsTo(logdriver.JSONFile)},
+var capabilities = append(logCapabilities(), []capability{
 	{name: CapabilityPrivileged, container: func(c *ContainerDefinition) bool { return c.Privileged != nil && *c.Privileged }},
 	{name: CapabilityAppArmor, container: func(c *ContainerDefinition) bool { return c.AppArmorProfile() != "" }},
 	{name: CapabilityTaskLimits, level: 1, task: func(d *TaskDefinition) bool { return d.CPU != "" || d.Memory != "" }},
@@ -62,13 +58,16 @@ var capabilities = []capability{
 	{name: CapabilityRegistry, level: 1, container: func(c *ContainerDefinition) bool { return c.RepositoryCredentials != nil }},
 	{name: CapabilityGPUDriver}, // no field requires it: a definition may, by name
 	{name: CapabilityGPUSharing, task: (*TaskDefinition).SharesGPU},
-}
+}...)
 
-// logsTo tells containers whose log configuration names the driver.
-func logsTo(driver string) func(*ContainerDefinition) bool {
-	return func(c *ContainerDefinition) bool {
-		return c.LogConfiguration != nil && strings.ToLower(c.LogConfiguration.LogDriver) == driver
+// logCapabilities are those of the log drivers: each is required by the containers whose log configuration names it.
+func logCapabilities() (all []capability) {
+	for _, driver := range logdriver.Names() {
+		all = append(all, capability{name: logDriverPrefix + driver, level: 1, container: func(c *ContainerDefinition) bool {
+			return c.LogConfiguration != nil && strings.ToLower(c.LogConfiguration.LogDriver) == driver
+		}})
 	}
+	return all
 }
 
 // secretsOf tells containers with secrets of the store; a name without a store may be of either.

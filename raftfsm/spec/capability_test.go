@@ -23,7 +23,7 @@ func TestCapabilitiesFollowFromTheVersionAndTheGPUs(t *testing.T) {
 		host     Host
 		has, not []string
 	}{
-		{"any version", Host{}, []string{CapabilityAwslogs, CapabilityJSONFile, CapabilityTaskLimits, CapabilityOrdering, CapabilityHealthCheck, CapabilityRestarts, CapabilityOptions}, []string{CapabilityGPUSharing}},
+		{"any version", Host{}, []string{logDriverPrefix + "awslogs", logDriverPrefix + "json-file", logDriverPrefix + "syslog", CapabilityTaskLimits, CapabilityOrdering, CapabilityHealthCheck, CapabilityRestarts, CapabilityOptions}, []string{CapabilityGPUSharing}},
 		{"no GPUs", Host{}, nil, []string{CapabilityPrivileged, CapabilityGPUDriver}},
 		{"no GPUs, and privileged is allowed", Host{Allow: []string{AllowPrivileged}}, []string{CapabilityPrivileged}, []string{CapabilityGPUDriver}},
 		{"AppArmor", Host{AppArmor: true}, []string{CapabilityAppArmor}, nil},
@@ -58,7 +58,7 @@ func TestWhatADefinitionRequires(t *testing.T) {
 		},
 	}
 	want := []string{
-		"rack", CapabilityJSONFile, CapabilityPrivileged, CapabilityTaskLimits, CapabilitySharedPIDs, CapabilityOrdering, CapabilityHealthCheck,
+		"rack", logDriverPrefix + "json-file", CapabilityPrivileged, CapabilityTaskLimits, CapabilitySharedPIDs, CapabilityOrdering, CapabilityHealthCheck,
 		CapabilityRestarts, CapabilityOptions, CapabilityGPUSharing,
 	}
 	if got := names(d.RequiredAttributes()); !slices.Equal(got, want) {
@@ -79,7 +79,7 @@ func TestACapabilityThatCameLaterIsNotThatOfAnOlderHost(t *testing.T) {
 		if _, carried := host.Attribute(CapabilityOrdering); carried != want {
 			t.Errorf("a host of level %d has it: %v", level, carried)
 		}
-		if _, carried := host.Attribute(CapabilityAwslogs); !carried {
+		if _, carried := host.Attribute(logDriverPrefix + "awslogs"); !carried {
 			t.Errorf("a host of level %d lost another one", level)
 		}
 	}

@@ -68,6 +68,8 @@ type Host struct {
 	Partitions partition.List `json:"partitions,omitempty" level:"1"` // its GPUs that the pool partitions
 
 	Devices []string `json:"devices,omitempty" level:"1"` // paths below /dev of devices that containers may have, and of directories of them
+
+	LogDestinations []string `json:"logDestinations,omitempty" level:"1"` // where it sends the logs of containers; see logdriver.ParseAllowed
 }
 
 // HostConnection says since when a host is silent, or is heard of again.

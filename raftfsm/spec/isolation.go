@@ -26,14 +26,14 @@ func Allowable(word string) bool {
 	return slices.Contains(linux.CapabilityNames, word) && !linux.Contained(word)
 }
 
-// Isolation is what a task definition asks of its host that reaches past its containers: powers, devices, and directories of the host.
+// Isolation is what a task definition asks of its host that reaches past its containers: powers, devices, directories, and where its
+// host sends logs.
 // The scheduler asks it before it places a task, and the host again before it starts one.
 type Isolation struct {
-	powers  []power
-	volumes []volumeUse
-	devices []deviceUse
-	shared  []string // what user namespaces cannot share: who asks for what, in words
-	userns  bool     // its containers are to run in user namespaces, see InUserNamespaces
+	powers []power
+	uses   []hostUse
+	shared []string // what user namespaces cannot share: who asks for what, in words
+	userns bool     // its containers are to run in user namespaces, see InUserNamespaces
 }
 
 // power is one thing that a definition asks for and that a host has to allow.
@@ -54,9 +54,9 @@ func (d *TaskDefinition) Isolation() Isolation {
 	}
 	for n := range d.Containers {
 		i.powers = append(i.powers, d.Containers[n].powers()...)
-		i.devices = append(i.devices, d.Containers[n].hostDevices()...)
+		i.uses = append(i.uses, d.Containers[n].hostUses()...)
 	}
-	i.volumes = d.hostVolumes()
+	i.uses = append(i.uses, d.hostVolumes()...)
 	i.shared = d.outsideUserNamespaces()
 	return i
 }
@@ -84,7 +84,7 @@ func (c *ContainerDefinition) powers() (all []power) {
 
 // Key is the same for questions that RefusedBy answers alike on every host.
 func (i Isolation) Key(byAdmin bool) string {
-	if len(i.powers) == 0 && len(i.volumes) == 0 && len(i.devices) == 0 && len(i.shared) == 0 && !i.userns {
+	if len(i.powers) == 0 && len(i.uses) == 0 && len(i.shared) == 0 && !i.userns {
 		return ""
 	}
 	key := strconv.AppendBool(strconv.AppendBool(nil, byAdmin), i.userns)
@@ -94,11 +94,8 @@ func (i Isolation) Key(byAdmin bool) string {
 	for _, p := range i.powers {
 		key = fmt.Appendf(key, " power %q", p.asks)
 	}
-	for _, d := range i.devices {
-		key = fmt.Appendf(key, " device %q %q", d.container, d.path)
-	}
-	for _, v := range i.volumes {
-		key = fmt.Appendf(key, " volume %q %q %q", v.volume, v.sourcePath, v.writer)
+	for _, u := range i.uses {
+		key = fmt.Appendf(key, " %T %q", u, u)
 	}
 	return string(key)
 }
@@ -119,13 +116,8 @@ func (i Isolation) RefusedBy(h *Host, byAdmin bool) string {
 			return p.asks + ", which on a host with GPUs needs an access key of the role admin: use one, remove that, or run it on a host without GPUs"
 		}
 	}
-	for _, d := range i.devices {
-		if refusal := d.refusedBy(h); refusal != "" {
-			return refusal
-		}
-	}
-	for _, v := range i.volumes {
-		if refusal := v.refusedBy(h); refusal != "" {
+	for _, u := range i.uses {
+		if refusal := u.refusedBy(h); refusal != "" {
 			return refusal
 		}
 	}

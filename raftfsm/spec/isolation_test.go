@@ -10,6 +10,7 @@ import (
 
 	"pinion/gpu"
 	"pinion/raftfsm/linux"
+	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/volumeroot"
 )
 
@@ -110,6 +111,26 @@ func TestADeviceIsTheWordOfTheOperator(t *testing.T) {
 		}
 		if got := d.Isolation().RefusedBy(&Host{}, true); got == "" {
 			t.Errorf("%s is given by a host that says nothing", path)
+		}
+	}
+}
+
+// A log goes where the operator allows: to other machines, unless the host is told otherwise, and to nothing of the host itself that is not named.
+func TestWhereALogGoesIsTheWordOfTheOperator(t *testing.T) {
+	remote, named := Host{Name: "gpu-1", Address: "10.0.0.5:7400", LogDestinations: []string{"remote"}}, Host{Name: "gpu-1", LogDestinations: []string{"unix:///dev/log", "tcp://127.0.0.1:601"}}
+	for address, hosts := range map[string][2]bool{
+		"tcp://logs.example.com:601": {true, false}, "udp://10.0.0.6": {true, false}, "tcp://127.0.0.1:601": {false, true}, "tcp+tls://127.0.0.1:601": {false, true}, "tcp://127.0.0.1:602": {},
+		"udp://127.0.0.1:601": {}, "tcp://localhost:601": {}, "tcp://a.localhost:601": {}, "tcp://[::1]:601": {}, "tcp://0.0.0.0:601": {}, "udp://169.254.169.254": {}, "tcp://10.0.0.5:7400": {}, "tcp://198.18.0.1:1": {},
+		"unix:///dev/log": {false, true}, "unixgram:///dev/log": {false, true}, "": {false, true}, "unix:///run/systemd/journal/socket": {}, "unix:///dev/../dev/log": {}, "nonsense": {},
+	} {
+		d := TaskDefinition{Containers: []ContainerDefinition{{Name: "c", LogConfiguration: &logdriver.Configuration{LogDriver: "syslog", Options: map[string]string{"syslog-address": address}}}}}
+		for i, h := range []*Host{&remote, &named} {
+			if got := d.Isolation().RefusedBy(h, true); (got == "") != hosts[i] {
+				t.Errorf("%q on a host that allows %v: %q", address, h.LogDestinations, got)
+			}
+		}
+		if got := d.Isolation().RefusedBy(&Host{}, true); got == "" {
+			t.Errorf("%q is reached from a host that says nothing", address)
 		}
 	}
 }

@@ -1,19 +1,19 @@
 package spec
 
 import (
-	"fmt"
-	"path"
-	"strings"
-
 	"pinion/raftfsm/linux"
+	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/volumeroot"
 )
+
+// hostUse is something of its host that a definition names, and why a host does not give it; empty: it does.
+type hostUse interface{ refusedBy(h *Host) string }
 
 // volumeUse is a volume of a task that is a directory of its host, and the container that writes to it, if one does.
 type volumeUse struct{ volume, sourcePath, writer string }
 
 // hostVolumes are the volumes of the definition that are directories of the host.
-func (d *TaskDefinition) hostVolumes() (all []volumeUse) {
+func (d *TaskDefinition) hostVolumes() (all []hostUse) {
 	for _, v := range d.Volumes {
 		if v.Host == nil || v.Host.SourcePath == "" {
 			continue
@@ -32,40 +32,30 @@ func (d *TaskDefinition) hostVolumes() (all []volumeUse) {
 }
 
 func (v volumeUse) refusedBy(h *Host) string {
-	root, _, found := volumeroot.Find(h.Volumes, v.sourcePath)
-	switch {
-	case !found && path.IsAbs(v.sourcePath):
-		dir := path.Clean(v.sourcePath)
-		if path.Ext(dir) != "" {
-			dir = path.Dir(dir) // it may well be a file, and a host gives directories
-		}
-		return fmt.Sprintf("volume %s: %s is in no directory that this host gives to tasks: start the host with pinion up --volume %s, or use a path of %s/",
-			v.volume, v.sourcePath, dir, volumeroot.Local)
-	case !found:
-		name, _, _ := strings.Cut(v.sourcePath, "/")
-		return fmt.Sprintf("volume %s: this host has no directory by the name %s: start the host with pinion up --volume %s=DIR, or write %s/%s, a directory of its own on each host", v.volume, name, name, volumeroot.Local, v.sourcePath)
-	case root.ReadOnly && v.writer != "":
-		return fmt.Sprintf("volume %s: this host gives %s to be read only, and container %s writes to it: set readOnly in its mountPoints", v.volume, root, v.writer)
-	}
-	return ""
+	return volumeroot.Refusal(h.Volumes, v.volume, v.sourcePath, v.writer)
 }
 
 // deviceUse is a device of the host that a container asks for.
 type deviceUse struct{ container, path string }
 
-// hostDevices are the devices of the host that the container asks for.
-func (c *ContainerDefinition) hostDevices() (all []deviceUse) {
+// logUse is where a container has its host send its log.
+type logUse struct{ logdriver.Use }
+
+func (l logUse) refusedBy(h *Host) string { return l.RefusedBy(h.LogDestinations, h.Name, h.Address) }
+
+// hostUses are the devices of the host that the container asks for, and where its log goes.
+func (c *ContainerDefinition) hostUses() (all []hostUse) {
 	if c.LinuxParameters != nil {
 		for _, d := range c.LinuxParameters.Devices {
 			all = append(all, deviceUse{c.Name, d.HostPath})
 		}
 	}
+	if use, is := c.LogConfiguration.Use(c.Name); is {
+		all = append(all, logUse{use})
+	}
 	return all
 }
 
 func (d deviceUse) refusedBy(h *Host) string {
-	if linux.AllowsDevice(h.Devices, d.path) {
-		return ""
-	}
-	return fmt.Sprintf("container %s has the device %s, which host %s does not give to tasks: start the host with pinion up --device %s, or remove it", d.container, d.path, h.Name, d.path)
+	return linux.DeviceRefusal(h.Devices, d.container, d.path, h.Name)
 }

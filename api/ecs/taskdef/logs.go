@@ -14,7 +14,7 @@ func checkLogConfiguration(c container) error {
 	}
 	driver, known := logdriver.Find(c.LogConfiguration.LogDriver)
 	if !known {
-		return c.errorf("logConfiguration.logDriver", "logConfiguration.logDriver %q is not supported by Pinion yet: use awslogs or json-file, whose logs the host keeps.", c.LogConfiguration.LogDriver)
+		return c.errorf("logConfiguration.logDriver", "logConfiguration.logDriver %q is not supported by Pinion yet: use one of %s.", c.LogConfiguration.LogDriver, strings.Join(logdriver.Names(), ", "))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.LogConfiguration.Options)) {
 		if err := checkLogOption(c, driver, name); err != nil {
@@ -25,6 +25,9 @@ func checkLogConfiguration(c container) error {
 		if value, given := c.LogConfiguration.Options[option.Name]; given && option.Valid != nil && !option.Valid(value) {
 			return c.errorf("logConfiguration.options."+option.Name, "logConfiguration.options %s must be %s, not %q.", option.Name, option.Want, value)
 		}
+	}
+	if err := c.LogConfiguration.CheckForward(); err != nil {
+		return c.errorf("logConfiguration.options", "logConfiguration.options: %v.", err)
 	}
 	if _, err := c.LogConfiguration.Multiline(); err != nil {
 		return c.errorf("logConfiguration.options", "logConfiguration.options: %v.", err)

@@ -1,0 +1,134 @@
+package logforward
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"pinion/raftfsm/logdriver"
+)
+
+const (
+	dialTimeout = 10 * time.Second
+	// breakerMin and breakerMax are how long nobody tries a destination that could not be reached. They double with each failure.
+	breakerMin, breakerMax = 200 * time.Millisecond, 15 * time.Second
+	// maxBreakers bounds the destinations that are remembered as out of reach.
+	maxBreakers = 1000
+)
+
+// dialer connects to destinations, and to none that this host is not to send to: what a name leads to is looked at each time.
+type dialer struct {
+	allowed []string
+	virtual netip.Prefix
+	own     func() ([]netip.Addr, error) // the addresses of this host
+
+	mu       sync.Mutex
+	breakers map[string]*breaker // by destination
+}
+
+// breaker keeps the forwarders of one destination, which may be thousands, from trying it all the time.
+type breaker struct {
+	mu    sync.Mutex // held while one tries
+	until time.Time
+	wait  time.Duration
+	err   error
+}
+
+func newDialer(allowed []string, virtual netip.Prefix) *dialer {
+	return &dialer{allowed: allowed, virtual: virtual, own: ownAddresses, breakers: map[string]*breaker{}}
+}
+
+func ownAddresses() (all []netip.Addr, err error) {
+	found, err := net.InterfaceAddrs()
+	for _, a := range found {
+		if prefix, err := netip.ParsePrefix(a.String()); err == nil {
+			all = append(all, prefix.Addr().Unmap())
+		}
+	}
+	return all, err
+}
+
+// dial connects to a destination. While it is out of reach one caller at a time tries, and the others are told the last error.
+func (d *dialer) dial(ctx context.Context, to logdriver.Destination) (net.Conn, error) {
+	b := d.breaker(to)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if time.Now().Before(b.until) {
+		return nil, b.err
+	}
+	within, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	dialer := net.Dialer{KeepAlive: 15 * time.Second, ControlContext: d.control(to)}
+	network := to.Network
+	if to.IsSocket() {
+		network = "unixgram"
+	}
+	conn, err := dialer.DialContext(within, network, to.Where)
+	if to.IsSocket() && errors.Is(err, syscall.EPROTOTYPE) { // it is a stream, which only the socket tells
+		conn, err = dialer.DialContext(within, "unix", to.Where)
+	}
+	switch {
+	case err == nil:
+		b.wait, b.until = 0, time.Time{}
+	case ctx.Err() == nil:
+		b.wait = min(max(2*b.wait, breakerMin), breakerMax)
+		b.until, b.err = time.Now().Add(b.wait), err
+	}
+	return conn, err
+}
+
+func (d *dialer) breaker(to logdriver.Destination) *breaker {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	known := d.breakers[to.String()]
+	if known == nil {
+		if len(d.breakers) >= maxBreakers {
+			clear(d.breakers)
+		}
+		known = &breaker{}
+		d.breakers[to.String()] = known
+	}
+	return known
+}
+
+// control looks at the address that a name has been resolved to, before anything is sent there. What the operator has named is not looked at.
+func (d *dialer) control(to logdriver.Destination) func(context.Context, string, string, syscall.RawConn) error {
+	return func(_ context.Context, _, address string, _ syscall.RawConn) error {
+		if to.Names(d.allowed) {
+			return nil
+		}
+		if to.IsSocket() || !slices.Contains(d.allowed, logdriver.Remote) {
+			return fmt.Errorf("this host sends no logs to %v: `pinion up --log-destination %v` allows it", to, to)
+		}
+		at, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return err
+		}
+		own, err := d.own()
+		if err == nil {
+			err = logdriver.CheckAddress(at.Addr(), own, d.virtual)
+		}
+		if err != nil {
+			return fmt.Errorf("%v leads to %v, where this host sends no logs, because %w: `pinion up --log-destination %v` allows it", to, at.Addr(), err, to)
+		}
+		return nil
+	}
+}
+
+// secure puts TLS over a connection.
+func secure(ctx context.Context, conn net.Conn, name string, skipVerify bool) (net.Conn, error) {
+	secured := tls.Client(conn, &tls.Config{ServerName: name, InsecureSkipVerify: skipVerify, MinVersion: tls.VersionTLS12})
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	if err := secured.HandshakeContext(ctx); err != nil {
+		return nil, err
+	}
+	return secured, nil
+}

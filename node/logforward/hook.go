@@ -1,0 +1,66 @@
+package logforward
+
+import (
+	"context"
+
+	"pinion/node/logs"
+	"pinion/node/task"
+	"pinion/raftfsm/spec"
+)
+
+// startErrorKind is ECS's name for the error of a container whose log driver cannot be started.
+const startErrorKind = "CannotStartContainerError"
+
+// Hooks are the hooks of a task: none when none of its containers has a log driver that sends lines elsewhere.
+func (f *Forwarders) Hooks(of spec.Assignment) []task.Hook {
+	for i := range of.Definition.Containers {
+		if of.Definition.Containers[i].LogConfiguration.Forwards() {
+			return []task.Hook{&hook{f, of.Task.ID}}
+		}
+	}
+	return nil
+}
+
+// hook has the lines of the containers of a task sent on.
+type hook struct {
+	all    *Forwarders
+	taskID string
+}
+
+var (
+	_ task.SpecHook     = (*hook)(nil)
+	_ task.ReattachHook = (*hook)(nil)
+	_ task.PoststopHook = (*hook)(nil)
+)
+
+func (*hook) Name() string { return "log forwarding" }
+
+// BuildSpec begins to forward the log of a container that is about to start.
+func (h *hook) BuildSpec(s *task.Start) error {
+	if err := h.begin(s.Container); err != nil {
+		return &task.StartError{Kind: startErrorKind, Container: s.Container, Err: err}
+	}
+	return nil
+}
+
+// Reattach goes on with the log of a container that runs.
+func (h *hook) Reattach(_ context.Context, c *task.Container) {
+	if err := h.begin(c); err != nil {
+		h.all.config.Log.Warn("the log of a container is not sent on", "task", h.taskID, "container", c.Def.Name, "err", err)
+	}
+}
+
+// Poststop says that nothing more comes: the logs are sent to their ends.
+func (h *hook) Poststop(context.Context) error {
+	h.all.over(h.taskID)
+	return nil
+}
+
+// begin keeps where the lines of the container are sent, so that they are also when the agent or the container ends, and begins.
+func (h *hook) begin(c *task.Container) error {
+	if !c.Def.LogConfiguration.Forwards() {
+		return nil
+	}
+	_, err := h.all.begin(logs.Forwarded{Task: h.taskID, Container: c.Def.Name}, noteOf(c, h.all.config.Region), true)
+	return err
+}

@@ -1,0 +1,65 @@
+package logforward
+
+import (
+	"strings"
+
+	"pinion/node/task"
+	"pinion/raftfsm/logdriver"
+	"pinion/raftfsm/spec"
+)
+
+// note is what a forwarder has to know of its container, kept beside its log: the container may be gone before its log is sent. It has no secrets.
+type note struct {
+	Log   logdriver.Configuration `json:"log"`
+	ID    string                  `json:"id"`    // of the container
+	Short string                  `json:"short"` // the first digits of its task's id, and its name
+	Image string                  `json:"image"`
+	Extra map[string]string       `json:"extra,omitempty"` // labels and variables that the options name
+}
+
+// shortID is how many digits of a task's id tell it from others for people, as Docker has them.
+const shortID = 12
+
+// noteOf is that of a container with a log driver that sends lines elsewhere.
+func noteOf(c *task.Container, region string) note {
+	d := task.Describe(c)
+	short := d.Task.ID[:min(shortID, len(d.Task.ID))] + "." + c.Def.Name
+	return note{Log: *c.Def.LogConfiguration, ID: c.ID, Short: short, Image: c.Def.Image, Extra: extra(d, c.Def, region)}
+}
+
+// extra are the labels and variables that the options labels and env name. Secrets are none of them.
+func extra(d task.Description, def *spec.ContainerDefinition, region string) map[string]string {
+	arn := "arn:aws:ecs:" + region + ":" + spec.AccountID + ":"
+	_, version, _ := strings.Cut(d.Task.Definition, ":")
+	labels := map[string]string{
+		"com.amazonaws.ecs.cluster":                 arn + "cluster/" + d.Task.Cluster,
+		"com.amazonaws.ecs.task-arn":                arn + "task/" + d.Task.Cluster + "/" + d.Task.ID,
+		"com.amazonaws.ecs.container-name":          def.Name,
+		"com.amazonaws.ecs.task-definition-family":  d.Definition.Family,
+		"com.amazonaws.ecs.task-definition-version": version,
+	}
+	named := map[string]string{}
+	for name := range strings.SplitSeq(def.LogConfiguration.Options["labels"], ",") {
+		if value, own := def.DockerLabels[name]; own {
+			named[name] = value
+		} else if value, known := labels[name]; known {
+			named[name] = value
+		}
+	}
+	for name := range strings.SplitSeq(def.LogConfiguration.Options["env"], ",") {
+		for _, v := range def.Environment {
+			if v.Name == name {
+				named[name] = v.Value
+			}
+		}
+	}
+	return named
+}
+
+// tag is that of the container's lines; that of an option, or otherwise its short id, as with Docker's drivers.
+func (n *note) tag() string {
+	if text := n.Log.Tag(n.Short, n.ID, n.ID, n.Image); text != "" {
+		return text
+	}
+	return n.Short
+}

@@ -1,0 +1,115 @@
+package logforward
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"pinion/node/logs"
+	"pinion/raftfsm/logdriver"
+)
+
+// Severities of RFC 5424, of the two streams of a container.
+const severityError, severityInfo = 3, 6
+
+// maxPacketText bounds the text of a message that travels in a packet, in bytes: the longest packet has 65,507. In a stream it is a line's.
+const maxPacketText = 32 << 10
+
+// newSender makes the sender of the driver.
+func (f *forwarder) newSender() (sender, error) {
+	to, err := f.note.Log.Destination()
+	if err != nil {
+		return nil, err
+	}
+	options := f.note.Log.Options
+	s := &socket{dialer: f.all.dialer, to: to}
+	switch f.note.Log.LogDriver {
+	case logdriver.Syslog:
+		s.skipVerify = options["syslog-tls-skip-verify"] == "true"
+		facility, _ := logdriver.Facility(options["syslog-facility"])
+		s.encode = syslog{facility: facility, format: options["syslog-format"], host: f.all.config.HostName, tag: f.note.tag()}.encode
+		s.frame = framing(options["syslog-format"], to.TLS)
+	default:
+		return nil, fmt.Errorf("this version of Pinion does not know the log driver %s", f.note.Log.LogDriver)
+	}
+	return s, nil
+}
+
+// syslog writes messages as Docker's driver does, with the time of the line.
+type syslog struct {
+	facility  int
+	format    string // rfc5424, rfc5424micro, rfc3164, or empty for that without a host
+	host, tag string
+}
+
+// framing is how messages follow one another in a stream: each ends a line, or, of RFC 5424 with TLS, has its length before it (RFC 5425).
+func framing(format string, secured bool) func([]byte) []byte {
+	if secured && strings.HasPrefix(format, "rfc5424") {
+		return func(m []byte) []byte { return append(fmt.Appendf(nil, "%d ", len(m)), m...) }
+	}
+	return func(m []byte) []byte { return append(m, '\n') }
+}
+
+func (s syslog) encode(lines []logs.StreamLine) (messages [][]byte) {
+	for i := range lines {
+		for text := range pieces(lines[i].Text, maxPacketText) {
+			messages = append(messages, s.message(&lines[i], text))
+		}
+	}
+	return messages
+}
+
+func (s syslog) message(l *logs.StreamLine, text string) []byte {
+	severity := severityInfo
+	if l.Stderr {
+		severity = severityError
+	}
+	m := fmt.Appendf(nil, "<%d>", s.facility*8+severity)
+	at := l.Time.Local()
+	switch s.format {
+	case "rfc5424", "rfc5424micro":
+		stamp := time.RFC3339
+		if s.format == "rfc5424micro" {
+			stamp = "2006-01-02T15:04:05.000000Z07:00"
+		}
+		m = fmt.Appendf(m, "1 %s %s %s %d %s - %s", at.Format(stamp), token(s.host, 255), token(s.tag, 48), os.Getpid(), token(s.tag, 32), text)
+	case "rfc3164":
+		m = fmt.Appendf(m, "%s %s %s[%d]: %s", at.Format(time.Stamp), token(s.host, 255), s.tag, os.Getpid(), text)
+	default:
+		m = fmt.Appendf(m, "%s %s[%d]: %s", at.Format(time.Stamp), s.tag, os.Getpid(), text)
+	}
+	return m
+}
+
+// token is a text as a field of a header: of printable characters of ASCII without blanks, of a length at most, and not empty.
+func token(text string, most int) string {
+	text = strings.Map(func(r rune) rune {
+		if r <= ' ' || r > '~' {
+			return '_'
+		}
+		return r
+	}, text)
+	if text == "" {
+		return "-"
+	}
+	return text[:min(len(text), most)]
+}
+
+// pieces cuts a text between characters into pieces of so many bytes at most; an empty one is one piece.
+func pieces(text string, most int) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for len(text) > most {
+			cut := most
+			for cut > most-utf8.UTFMax && !utf8.RuneStart(text[cut]) {
+				cut--
+			}
+			if !yield(text[:cut]) {
+				return
+			}
+			text = text[cut:]
+		}
+		yield(text)
+	}
+}

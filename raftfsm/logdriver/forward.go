@@ -1,0 +1,137 @@
+package logdriver
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Log drivers that send lines elsewhere. The host keeps them, too.
+const (
+	Syslog = "syslog"
+)
+
+// forwarder is what a driver that sends lines elsewhere has beside its options.
+type forwarder struct {
+	address  string            // the option that says where to
+	fallback string            // where to when it does not; empty: it has to
+	ports    map[string]string // default ports by scheme
+	required []string          // other options without which it cannot send
+}
+
+// forwarders are the drivers that send lines elsewhere.
+var forwarders = map[string]forwarder{
+	Syslog: {"syslog-address", "unix:///dev/log", map[string]string{"udp": "514", "tcp": "514", "tcp+tls": "6514", "unix": "", "unixgram": ""}, nil},
+}
+
+// Forwards reports whether the driver of a container sends its lines elsewhere.
+func (l *Configuration) Forwards() bool {
+	if l == nil {
+		return false
+	}
+	_, is := forwarders[l.LogDriver]
+	return is
+}
+
+// Destination is where the lines are sent, of a configuration that Forwards.
+func (l *Configuration) Destination() (Destination, error) {
+	f := forwarders[l.LogDriver]
+	text := l.Options[f.address]
+	if text == "" {
+		text = f.fallback
+	}
+	if text == "" {
+		return Destination{}, fmt.Errorf("option %s of %s is missing", f.address, l.LogDriver)
+	}
+	return parseDestination(text, f.ports)
+}
+
+// CheckForward is what a configuration lacks that Forwards, beside wrong values of options; nil for any other.
+func (l *Configuration) CheckForward() error {
+	f, is := forwarders[l.LogDriver]
+	if !is {
+		return nil
+	}
+	if _, err := l.Destination(); err != nil {
+		return err
+	}
+	for _, name := range f.required {
+		if l.Options[name] == "" {
+			return fmt.Errorf("option %s of %s is missing", name, l.LogDriver)
+		}
+	}
+	return nil
+}
+
+// tagCodes are what a tag may name, as templates of Docker write it.
+var tagCodes = []string{"{{.ID}}", "{{.FullID}}", "{{.Name}}", "{{.ImageName}}", "{{.DaemonName}}"}
+
+// Tag is the tag of a container: the option tag with its codes, which are written without blanks here, replaced; empty where there is no option.
+func (l *Configuration) Tag(id, fullID, name, image string) string {
+	text := strings.NewReplacer("{{ ", "{{", " }}", "}}").Replace(l.Options["tag"])
+	return strings.NewReplacer("{{.ID}}", id, "{{.FullID}}", fullID, "{{.Name}}", name, "{{.ImageName}}", image, "{{.DaemonName}}", "pinion").Replace(text)
+}
+
+func isTag(text string) bool {
+	left := (&Configuration{Options: map[string]string{"tag": text}}).Tag("", "", "", "")
+	return isLogName(text) && !strings.Contains(left, "{{")
+}
+
+func oneOf(values ...string) func(string) bool {
+	return func(text string) bool { return slices.Contains(values, text) }
+}
+
+func boolean(name string) Option { return Option{name, "true or false", oneOf("true", "false")} }
+
+// described are the options by which every driver that sends lines says whose they are.
+var described = []Option{
+	{"tag", "a text of at most 512 characters with none of Docker's codes but " + strings.Join(tagCodes, ", "), isTag},
+	{"labels", "names of labels with commas between", isLogName}, {"env", "names of variables with commas between", isLogName},
+}
+
+func addressOption(driver string) Option {
+	f := forwarders[driver]
+	schemes := make([]string, 0, len(f.ports))
+	for scheme := range f.ports {
+		schemes = append(schemes, scheme)
+	}
+	slices.Sort(schemes)
+	return Option{f.address, fmt.Sprintf("SCHEME://HOST:PORT or SCHEME:///PATH with one of the schemes %s", strings.Join(schemes, ", ")), func(text string) bool {
+		_, err := parseDestination(text, f.ports)
+		return err == nil
+	}}
+}
+
+// forwardOptions are the options of a driver that sends lines elsewhere.
+func forwardOptions(driver string, own ...Option) []Option {
+	return slices.Concat([]Option{addressOption(driver)}, own, described, rotation, delivery)
+}
+
+// Facility is the number of a facility of RFC 5424 by its name or its number.
+func Facility(text string) (number int, known bool) {
+	if text == "" {
+		return facilityDaemon, true
+	}
+	if n := slices.Index(facilities, text); n >= 0 {
+		return n, true
+	}
+	n, err := strconv.Atoi(text)
+	return n, err == nil && n >= 0 && n <= maxFacility
+}
+
+const facilityDaemon, maxFacility = 3, 23
+
+// facilities are the names of facilities by number. 12 to 15 have none that Docker knows.
+var facilities = strings.Split("kern user mail daemon auth syslog lpr news uucp cron authpriv ftp - - - - local0 local1 local2 local3 local4 local5 local6 local7", " ")
+
+func isFacility(text string) bool {
+	_, known := Facility(text)
+	return known && text != "" && text != "-"
+}
+
+var syslogOptions = []Option{
+	{"syslog-facility", "a facility such as daemon or local0", isFacility},
+	{"syslog-format", "rfc3164, rfc5424 or rfc5424micro", oneOf("rfc3164", "rfc5424", "rfc5424micro")},
+	boolean("syslog-tls-skip-verify"),
+}
