@@ -17,7 +17,7 @@ const (
 	noRoles     = "there are no roles of AWS IAM; what a key may do is said with `pinion keys`"
 	noAppMesh   = "App Mesh of AWS, which ended"
 	linuxOnly   = "it is for containers of Windows, and hosts run Linux"
-	otherDriver = "the drivers are `awslogs`, `json-file` and `syslog`"
+	otherDriver = "it sends to a service with a login of its own; `fluentd` sends to a collector that has one"
 	ownMachines = "tasks run on machines of your own, which are `EC2` or `EXTERNAL`"
 )
 
@@ -152,13 +152,14 @@ var refusedValues = map[string]map[string]string{
 		"WINDOWS_SERVER_20H2_CORE": linuxOnly,
 	},
 	"containerDefinitions[].logConfiguration.logDriver": {
-		"journald": otherDriver, "gelf": otherDriver, "fluentd": otherDriver, "splunk": otherDriver, "awsfirelens": otherDriver,
+		"splunk": otherDriver, "awsfirelens": otherDriver,
 	},
 	"containerDefinitions[].resourceRequirements[].type": {"InferenceAccelerator": "Elastic Inference of AWS, which ended", "NeuronDevice": "chips of AWS alone"},
 }
 
-// frames are definitions for members whose values need others beside them.
+// frames are definitions for members, or single values of them, that need others beside them.
 var frames = map[string]string{
+	"containerDefinitions[].logConfiguration.logDriver gelf":         `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64,"logConfiguration":{"logDriver":"gelf","options":{"gelf-address":"udp://logs:12201"}}}]}`,
 	"containerDefinitions[].linuxParameters.devices[].permissions[]": `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64,"linuxParameters":{"devices":[{"hostPath":"/dev/fuse","permissions":["VALUE"]}]}}]}`,
 	"placementConstraints[].type":                                    `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64}],"placementConstraints":[{"type":"VALUE","expression":"attribute:a == b"}]}`,
 	"containerDefinitions[].dependsOn[].condition": `{"family":"f","memory":"64","containerDefinitions":[{"name":"a","image":"i","essential":false,"healthCheck":{"command":["CMD","true"]}},` +

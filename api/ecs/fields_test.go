@@ -1,6 +1,7 @@
 package ecs
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -236,8 +237,8 @@ func TestEveryValueOfATaskDefinitionIsTakenOrRefused(t *testing.T) {
 		if key, _ := fateOf(l.path); len(l.values) == 0 || fates[key].test == "" && fates[key].none == "" {
 			continue
 		}
-		frame := frames[l.path]
 		for _, value := range l.values {
+			frame := cmp.Or(frames[l.path+" "+value], frames[l.path])
 			body := strings.ReplaceAll(frame, "VALUE", value)
 			if frame == "" {
 				body = string(definitionWith(t, l.path, fmt.Sprintf("%q", value)))

@@ -27,6 +27,9 @@ func noteOf(c *task.Container, region string) note {
 	return note{Log: *c.Def.LogConfiguration, ID: c.ID, Short: short, Image: c.Def.Image, Extra: extra(d, c.Def, region)}
 }
 
+// maxExtra and maxExtraValue bound what each line carries of labels and variables, and of one of them, in bytes.
+const maxExtra, maxExtraValue = 8 << 10, 1 << 10
+
 // extra are the labels and variables that the options labels and env name. Secrets are none of them.
 func extra(d task.Description, def *spec.ContainerDefinition, region string) map[string]string {
 	arn := "arn:aws:ecs:" + region + ":" + spec.AccountID + ":"
@@ -38,18 +41,24 @@ func extra(d task.Description, def *spec.ContainerDefinition, region string) map
 		"com.amazonaws.ecs.task-definition-family":  d.Definition.Family,
 		"com.amazonaws.ecs.task-definition-version": version,
 	}
-	named := map[string]string{}
+	named, left := map[string]string{}, maxExtra
+	add := func(name, value string) {
+		value = value[:min(len(value), maxExtraValue)]
+		if left -= len(name) + len(value); left >= 0 {
+			named[name] = strings.ToValidUTF8(value, "")
+		}
+	}
 	for name := range strings.SplitSeq(def.LogConfiguration.Options["labels"], ",") {
 		if value, own := def.DockerLabels[name]; own {
-			named[name] = value
+			add(name, value)
 		} else if value, known := labels[name]; known {
-			named[name] = value
+			add(name, value)
 		}
 	}
 	for name := range strings.SplitSeq(def.LogConfiguration.Options["env"], ",") {
 		for _, v := range def.Environment {
 			if v.Name == name {
-				named[name] = v.Value
+				add(name, v.Value)
 			}
 		}
 	}

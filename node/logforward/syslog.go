@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"pinion/node/logs"
-	"pinion/raftfsm/logdriver"
 )
 
 // Severities of RFC 5424, of the two streams of a container.
@@ -16,26 +15,6 @@ const severityError, severityInfo = 3, 6
 
 // maxPacketText bounds the text of a message that travels in a packet, in bytes: the longest packet has 65,507. In a stream it is a line's.
 const maxPacketText = 32 << 10
-
-// newSender makes the sender of the driver.
-func (f *forwarder) newSender() (sender, error) {
-	to, err := f.note.Log.Destination()
-	if err != nil {
-		return nil, err
-	}
-	options := f.note.Log.Options
-	s := &socket{dialer: f.all.dialer, to: to}
-	switch f.note.Log.LogDriver {
-	case logdriver.Syslog:
-		s.skipVerify = options["syslog-tls-skip-verify"] == "true"
-		facility, _ := logdriver.Facility(options["syslog-facility"])
-		s.encode = syslog{facility: facility, format: options["syslog-format"], host: f.all.config.HostName, tag: f.note.tag()}.encode
-		s.frame = framing(options["syslog-format"], to.TLS)
-	default:
-		return nil, fmt.Errorf("this version of Pinion does not know the log driver %s", f.note.Log.LogDriver)
-	}
-	return s, nil
-}
 
 // syslog writes messages as Docker's driver does, with the time of the line.
 type syslog struct {

@@ -110,9 +110,8 @@ func packetsOf(t *testing.T, conn net.PacketConn) func() []string {
 
 // A collector whose certificate is not trusted gets nothing, unless the definition says that it is not to be looked at.
 func TestSyslogWithTLS(t *testing.T) {
-	server := newTLS(t)
 	for skip, want := range map[string]int{"false": 0, "true": 3} {
-		w := newLog(t)
+		server, w := newTLS(t), newLog(t)
 		to := "tcp://" + server.address()
 		w.forward(logdriver.Syslog, map[string]string{"syslog-address": "tcp+tls://" + server.address(), "syslog-tls-skip-verify": skip}, to)
 		w.add(3, "line ")

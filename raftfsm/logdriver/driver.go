@@ -65,22 +65,32 @@ var delivery = []Option{
 }
 
 const (
-	hostFile = "it is a file of the host, and a task definition names none"
-	caFile   = hostFile + "; the CAs that the host trusts are trusted"
+	hostFile   = "it is a file of the host, and a task definition names none"
+	neverWaits = "a task starts whether its log is received or not"
+	triedAgain = "what cannot be sent is tried again for as long as the host keeps it"
+	caFile     = hostFile + "; the CAs that the host trusts are trusted"
 )
 
 // refused are options of ECS's log drivers that would have no effect, with the reason.
 var refused = map[string]string{
-	"awslogs-endpoint":             "logs are kept by the host",
-	"awslogs-credentials-endpoint": "logs are kept by the host",
-	"awslogs-format":               "lines are kept as they are",
-	"awslogs-stream":               "a stream is named after its task; awslogs-stream-prefix goes before that",
-	"syslog-tls-ca-cert":           caFile,
-	"syslog-tls-cert":              hostFile,
-	"syslog-tls-key":               hostFile,
-	"labels-regex":                 "name the labels in labels",
-	"env-regex":                    "name the variables in env",
-	"compress":                     "old files are kept as they are",
+	"awslogs-endpoint":                 "logs are kept by the host",
+	"awslogs-credentials-endpoint":     "logs are kept by the host",
+	"awslogs-format":                   "lines are kept as they are",
+	"awslogs-stream":                   "a stream is named after its task; awslogs-stream-prefix goes before that",
+	"syslog-tls-ca-cert":               caFile,
+	"syslog-tls-cert":                  hostFile,
+	"syslog-tls-key":                   hostFile,
+	"fluentd-async-connect":            neverWaits,
+	"fluentd-async-reconnect-interval": triedAgain,
+	"fluentd-buffer-limit":             "what cannot be sent waits in the files of the host: max-size and max-file bound it",
+	"fluentd-retry-wait":               triedAgain,
+	"fluentd-max-retries":              triedAgain,
+	"fluentd-write-timeout":            triedAgain,
+	"gelf-tcp-max-reconnect":           triedAgain,
+	"gelf-tcp-reconnect-delay":         triedAgain,
+	"labels-regex":                     "name the labels in labels",
+	"env-regex":                        "name the variables in env",
+	"compress":                         "old files are kept as they are",
 }
 
 // Refused is why an option of ECS's log drivers is not supported; empty for any other name.
@@ -97,6 +107,9 @@ var drivers = []Driver{
 	})},
 	{JSONFile, slices.Concat(rotation, delivery)},
 	{Syslog, forwardOptions(Syslog, syslogOptions...)},
+	{Fluentd, forwardOptions(Fluentd, fluentdOptions...)},
+	{GELF, forwardOptions(GELF, gelfOptions...)},
+	{Journald, forwardOptions(Journald)},
 }
 
 // All are the log drivers that hosts run. The list must not be changed.

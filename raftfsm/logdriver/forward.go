@@ -1,6 +1,7 @@
 package logdriver
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,12 +10,15 @@ import (
 
 // Log drivers that send lines elsewhere. The host keeps them, too.
 const (
-	Syslog = "syslog"
+	Syslog   = "syslog"
+	Fluentd  = "fluentd"
+	GELF     = "gelf"
+	Journald = "journald"
 )
 
 // forwarder is what a driver that sends lines elsewhere has beside its options.
 type forwarder struct {
-	address  string            // the option that says where to
+	address  string            // the option that says where to; empty: it goes to the fallback
 	fallback string            // where to when it does not; empty: it has to
 	ports    map[string]string // default ports by scheme
 	required []string          // other options without which it cannot send
@@ -22,7 +26,10 @@ type forwarder struct {
 
 // forwarders are the drivers that send lines elsewhere.
 var forwarders = map[string]forwarder{
-	Syslog: {"syslog-address", "unix:///dev/log", map[string]string{"udp": "514", "tcp": "514", "tcp+tls": "6514", "unix": "", "unixgram": ""}, nil},
+	Syslog:   {"syslog-address", "unix:///dev/log", map[string]string{"udp": "514", "tcp": "514", "tcp+tls": "6514", "unix": "", "unixgram": ""}, nil},
+	Fluentd:  {"fluentd-address", "tcp://127.0.0.1:24224", map[string]string{"tcp": "24224", "tls": "24224", "unix": ""}, nil},
+	GELF:     {"gelf-address", "", map[string]string{"udp": "12201", "tcp": "12201"}, nil},
+	Journald: {"", "unix:///run/systemd/journal/socket", map[string]string{"unix": ""}, nil},
 }
 
 // Forwards reports whether the driver of a container sends its lines elsewhere.
@@ -37,12 +44,17 @@ func (l *Configuration) Forwards() bool {
 // Destination is where the lines are sent, of a configuration that Forwards.
 func (l *Configuration) Destination() (Destination, error) {
 	f := forwarders[l.LogDriver]
-	text := l.Options[f.address]
-	if text == "" {
-		text = f.fallback
-	}
+	text := cmp.Or(l.Options[f.address], f.fallback)
 	if text == "" {
 		return Destination{}, fmt.Errorf("option %s of %s is missing", f.address, l.LogDriver)
+	}
+	return f.parse(text)
+}
+
+// parse reads an address. That of fluentd may be without a scheme, which is tcp then.
+func (f forwarder) parse(text string) (Destination, error) {
+	if f.address == "fluentd-address" && !strings.Contains(text, "://") {
+		text = "tcp://" + text
 	}
 	return parseDestination(text, f.ports)
 }
@@ -98,14 +110,17 @@ func addressOption(driver string) Option {
 	}
 	slices.Sort(schemes)
 	return Option{f.address, fmt.Sprintf("SCHEME://HOST:PORT or SCHEME:///PATH with one of the schemes %s", strings.Join(schemes, ", ")), func(text string) bool {
-		_, err := parseDestination(text, f.ports)
+		_, err := f.parse(text)
 		return err == nil
 	}}
 }
 
 // forwardOptions are the options of a driver that sends lines elsewhere.
 func forwardOptions(driver string, own ...Option) []Option {
-	return slices.Concat([]Option{addressOption(driver)}, own, described, rotation, delivery)
+	if forwarders[driver].address != "" {
+		own = append([]Option{addressOption(driver)}, own...)
+	}
+	return slices.Concat(own, described, rotation, delivery)
 }
 
 // Facility is the number of a facility of RFC 5424 by its name or its number.
@@ -134,4 +149,11 @@ var syslogOptions = []Option{
 	{"syslog-facility", "a facility such as daemon or local0", isFacility},
 	{"syslog-format", "rfc3164, rfc5424 or rfc5424micro", oneOf("rfc3164", "rfc5424", "rfc5424micro")},
 	boolean("syslog-tls-skip-verify"),
+}
+
+var fluentdOptions = []Option{boolean("fluentd-async"), boolean("fluentd-request-ack"), boolean("fluentd-sub-second-precision")}
+
+var gelfOptions = []Option{
+	{"gelf-compression-type", "gzip, zlib or none", oneOf("gzip", "zlib", "none")},
+	{"gelf-compression-level", "a number from -1 to 9", oneOf("-1", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9")},
 }

@@ -23,7 +23,7 @@ func TestCapabilitiesFollowFromTheVersionAndTheGPUs(t *testing.T) {
 		host     Host
 		has, not []string
 	}{
-		{"any version", Host{}, []string{logDriverPrefix + "awslogs", logDriverPrefix + "json-file", logDriverPrefix + "syslog", CapabilityTaskLimits, CapabilityOrdering, CapabilityHealthCheck, CapabilityRestarts, CapabilityOptions}, []string{CapabilityGPUSharing}},
+		{"any version", Host{}, []string{logDriverPrefix + "awslogs", logDriverPrefix + "json-file", logDriverPrefix + "syslog", logDriverPrefix + "fluentd", logDriverPrefix + "gelf", logDriverPrefix + "journald", CapabilityTaskLimits, CapabilityOrdering, CapabilityHealthCheck, CapabilityRestarts, CapabilityOptions}, []string{CapabilityGPUSharing}},
 		{"no GPUs", Host{}, nil, []string{CapabilityPrivileged, CapabilityGPUDriver}},
 		{"no GPUs, and privileged is allowed", Host{Allow: []string{AllowPrivileged}}, []string{CapabilityPrivileged}, []string{CapabilityGPUDriver}},
 		{"AppArmor", Host{AppArmor: true}, []string{CapabilityAppArmor}, nil},

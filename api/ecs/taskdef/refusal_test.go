@@ -74,6 +74,8 @@ var refusals = []refusal{
 	{"a label that is too long", oneContainer(`"dockerLabels":{"a":"` + strings.Repeat("x", 4096) + `"}`), "containerDefinitions[0].dockerLabels", "4096"},
 	{"a log address that is none", oneContainer(`"logConfiguration":{"logDriver":"syslog","options":{"syslog-address":"tcp://user@logs:1/x"}}`), "containerDefinitions[0].logConfiguration.options.syslog-address", "SCHEME://HOST:PORT"},
 	{"a log address of another scheme", oneContainer(`"logConfiguration":{"logDriver":"syslog","options":{"syslog-address":"https://logs:1"}}`), "containerDefinitions[0].logConfiguration.options.syslog-address", "tcp+tls"},
+	{"a log without its address", oneContainer(`"logConfiguration":{"logDriver":"gelf"}`), "containerDefinitions[0].logConfiguration.options", "gelf-address"},
+	{"a buffer for a log", oneContainer(`"logConfiguration":{"logDriver":"fluentd","options":{"fluentd-buffer-limit":"1m"}}`), "containerDefinitions[0].logConfiguration.options.fluentd-buffer-limit", "max-size and max-file"},
 	{"a key of the host for a log", oneContainer(`"logConfiguration":{"logDriver":"syslog","options":{"syslog-tls-key":"/etc/ssl/key"}}`), "containerDefinitions[0].logConfiguration.options.syslog-tls-key", "file of the host"},
 	{"a tag of another template", oneContainer(`"logConfiguration":{"logDriver":"syslog","options":{"tag":"{{.ExtraAttributes nil}}"}}`), "containerDefinitions[0].logConfiguration.options.tag", "{{.ID}}"},
 	{"events of several lines", oneContainer(`"logConfiguration":{"logDriver":"awslogs","options":{"awslogs-multiline-pattern":"(?=x)"}}`), "containerDefinitions[0].logConfiguration.options.awslogs-multiline-pattern", "RE2"},
