@@ -1,10 +1,12 @@
 package node_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"pinion/node/runtime"
 	"pinion/node/runtime/fake"
 	"pinion/raftfsm/spec"
 )
@@ -143,5 +145,31 @@ func TestTheWaitGoesOnAfterARestartOfTheAgent(t *testing.T) {
 		w.boot()
 		w.wantRunning(id(task, "main"))
 		w.want("status", w.control.lastReport(task).Status, spec.Running)
+	})
+}
+
+// A container starts after those that it is linked to, and has their names.
+func TestLinkedContainersHaveTheirNames(t *testing.T) {
+	simulate(t, func(w *simHost) {
+		w.boot()
+		letGo := w.runtime.HoldStart(id("t1", "db"))
+		main := container("main")
+		main.Links = []string{"db:database", "cache"}
+		task := w.control.run("t1", main, container("cache"), container("db"))
+		w.waitIdle()
+		w.wantRunning(id(task, "cache"))
+		letGo()
+		w.waitIdle()
+		w.wantRunning(id(task, "cache"), id(task, "db"), id(task, "main"))
+		hosts, err := os.ReadFile(w.runtime.Spec(id(task, "main")).HostsFile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, other := range map[string]string{"database": "db", "db": "db", "cache": "cache"} {
+			attached, err := w.network.Attach(t.Context(), id(task, other), runtime.IDRange{}, nil)
+			if err != nil || strings.Count(string(hosts), attached.Address+"\t"+name+"\n") != 1 {
+				t.Errorf("hosts has not %s at %s once: %q, %v", name, attached.Address, hosts, err)
+			}
+		}
 	})
 }

@@ -66,6 +66,9 @@ type NetworkBinding struct {
 	ContainerPort int    `json:"containerPort"`
 	HostPort      int    `json:"hostPort"`
 	Protocol      string `json:"protocol"`
+	// ContainerPortRange and HostPortRange are of a range of ports, "8000-8009", which has neither port.
+	ContainerPortRange string `json:"containerPortRange"`
+	HostPortRange      string `json:"hostPortRange"`
 }
 
 // ContainerMemory is the memory limit of a container of a task in MiB; 0 when it has none of its own.

@@ -58,7 +58,7 @@ var fates = map[string]fate{
 	"containerDefinitions[].cpu":                                        works(testLimits),
 	"containerDefinitions[].memory":                                     works(testLimits),
 	"containerDefinitions[].memoryReservation":                          works("raftfsm/spec.TestDemandOf"),
-	"containerDefinitions[].links[]":                                    {today: "containers find one another by published ports", value: `["x"]`},
+	"containerDefinitions[].links[]":                                    works("node.TestLinkedContainersHaveTheirNames"),
 	"containerDefinitions[].essential":                                  works("node.TestAnEssentialExitStopsTheOthers"),
 	"containerDefinitions[].entryPoint[]":                               works("node/containerd.TestEntryPointAndCommandCombineAsInDocker"),
 	"containerDefinitions[].command[]":                                  works("node/containerd.TestEntryPointAndCommandCombineAsInDocker"),
@@ -85,7 +85,7 @@ var fates = map[string]fate{
 	"containerDefinitions[].portMappings[].protocol":           works(testPorts),
 	"containerDefinitions[].portMappings[].name":               works("api/ecs.TestNamesGoWithRevisions"),
 	"containerDefinitions[].portMappings[].appProtocol":        works("api/ecs.TestNamesGoWithRevisions"),
-	"containerDefinitions[].portMappings[].containerPortRange": {today: "ports are listed one by one", value: `"80-81"`},
+	"containerDefinitions[].portMappings[].containerPortRange": works("node/network.TestARangeOfPortsIsPublished"),
 
 	"containerDefinitions[].restartPolicy.enabled":              works("node.TestAContainerIsStartedAgain"),
 	"containerDefinitions[].restartPolicy.ignoredExitCodes[]":   works(testRestarts),

@@ -51,7 +51,7 @@ var containerFields = []member{
 	{name: "user", good: texts(`[0-9]{1,4}(:[0-9]{1,4})?`)},
 	{name: "hostname", good: texts(`[a-z][a-z0-9-]{0,9}`), bad: oneText("a b", "-", strings.Repeat("x", 65))},
 	{name: "portMappings", good: listOf(`{"containerPort":%s}`, numbers(1, 65535), 0, 1), bad: just(`[{"containerPort":0}]`, `[{"containerPort":65536}]`, `[{"containerPort":1,"hostPort":-1}]`, `[{"containerPort":1,"protocol":"TCP"}]`,
-		`[{"containerPort":1,"hostPort":1},{"containerPort":1,"hostPort":1}]`, `[{"containerPortRange":"1-2"}]`, `[{"containerPort":1,"name":"A"}]`, `[{"containerPort":1,"appProtocol":"ftp"}]`), says: "port"},
+		`[{"containerPort":1,"hostPort":1},{"containerPort":1,"hostPort":1}]`, `[{"containerPortRange":"2-1"}]`, `[{"containerPort":1,"name":"A"}]`, `[{"containerPort":1,"appProtocol":"ftp"}]`), says: "port"},
 	{name: "mountPoints", good: just(`[]`, `[{"sourceVolume":"data","containerPath":"/data","readOnly":true},{"sourceVolume":"scratch","containerPath":"/s"}]`),
 		bad: just(`[{"sourceVolume":"nope","containerPath":"/x"}]`, `[{"sourceVolume":"data","containerPath":"x"}]`, `[{"sourceVolume":"data","containerPath":"/x"},{"sourceVolume":"data","containerPath":"/x/"}]`)},
 	{name: "linuxParameters", good: just(`{}`, `{"capabilities":{"add":["SYS_PTRACE"],"drop":["ALL"]},"sharedMemorySize":64,"initProcessEnabled":true,"devices":[{"hostPath":"/dev/fuse","permissions":["read"]}],"tmpfs":[{"containerPath":"/t","size":1,"mountOptions":["noexec","mode=1777"]}]}`),
@@ -76,7 +76,7 @@ var containerFields = []member{
 	{name: "systemControls", good: just(`[]`, `[{"namespace":"fs.mqueue.msg_max","value":"9"}]`), bad: just(`[{"namespace":"kernel.panic","value":"1"}]`, `[{"namespace":"fs.mqueue.msg_max"}]`)},
 	{name: "versionConsistency", good: oneText("", "enabled", "disabled"), bad: oneText("Enabled", "x")},
 	{name: "secrets", good: just(`[{"name":"A","valueFrom":"arn:aws:secretsmanager:us-east-1:1:secret:a:key::"}]`), bad: just(`[{"name":"A","valueFrom":"arn:aws:s3:::a"}]`)},
-	{name: "links", good: just(`[]`), bad: just(`["c0"]`)},
+	{name: "links", good: just(`[]`), bad: just(`["nobody"]`, `["nobody:alias"]`, `[":"]`)},
 	{name: "image", good: texts(`[a-z]{1,9}(:[a-z0-9]{1,9})?`), bad: oneText("", "a b")},
 	{name: "name", good: nil, bad: oneText("", "a b", "ü")}, // which container it is depends on its place
 }

@@ -9,6 +9,7 @@ import (
 
 	"pinion/node/runtime"
 	"pinion/node/task"
+	"pinion/raftfsm/hostport"
 	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/spec"
 )
@@ -91,7 +92,10 @@ func (c *container) describe(of *task.Container) containerDocument {
 		document.LogDriver, document.LogOptions = def.LogConfiguration.LogDriver, c.service.logOptions(t.ID, def)
 	}
 	for _, b := range report.Bindings {
-		document.Ports = append(document.Ports, portDocument{ContainerPort: b.ContainerPort, Protocol: b.Protocol, HostPort: b.HostPort, HostIP: b.BindIP})
+		host, container := hostport.Published(b.HostPortRange, b.HostPort, b.ContainerPortRange, b.ContainerPort)
+		for i := range host.Size() {
+			document.Ports = append(document.Ports, portDocument{ContainerPort: container.First + i, Protocol: b.Protocol, HostPort: host.First + i, HostIP: b.BindIP})
+		}
 	}
 	if def.HealthCheck != nil {
 		document.Health = &healthDocument{Status: cmp.Or(string(report.Health), "UNKNOWN")}

@@ -4,11 +4,13 @@
 package network
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 
 	"pinion/node/runtime"
@@ -25,10 +27,11 @@ type Bridge struct {
 	firewall  *firewall // nil: there is no iptables on this host
 	prewarmed *prewarmed
 
+	ports hostPorts
+
 	mu      sync.Mutex
-	config  *bridgeConfig        // nil until the first attachment
-	ensured bool                 // the bridge and its rules exist
-	ports   map[string]io.Closer // sockets of reserved host ports, by portKey; see reservePorts
+	config  *bridgeConfig // nil until the first attachment
+	ensured bool          // the bridge and its rules exist
 }
 
 // Open recovers the state in stateDir: it keeps the attachments of running containers and removes the remains of a crash or
@@ -38,7 +41,7 @@ func Open(cniDir, stateDir string) (*Bridge, error) {
 	if err != nil {
 		return nil, fmt.Errorf("network state %s: %w", stateDir, err)
 	}
-	b := &Bridge{plugins: plugins{dir: cniDir}, dir: stateDir, records: recordStore{dir: filepath.Join(stateDir, "attached")}, ports: map[string]io.Closer{}}
+	b := &Bridge{plugins: plugins{dir: cniDir}, dir: stateDir, records: recordStore{dir: filepath.Join(stateDir, "attached")}, ports: hostPorts{held: map[string]io.Closer{}}}
 	for _, d := range []string{b.records.dir, b.namespaces()} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return nil, fmt.Errorf("network state: %w", err)
@@ -71,7 +74,7 @@ func (b *Bridge) Close() error {
 	if err := b.prewarmed.close(); err != nil {
 		return err
 	}
-	b.releaseAllPorts()
+	b.ports.releaseAll()
 	all, err := b.records.all()
 	if err != nil || len(all) > 0 {
 		return err
@@ -89,7 +92,7 @@ func (b *Bridge) Attach(ctx context.Context, id string, ids runtime.IDRange, por
 		return b.attachment(r), nil
 	}
 	if len(ports) > 0 && b.firewall == nil {
-		return runtime.Attachment{}, fmt.Errorf("port %d cannot be published: %w", ports[0].ContainerPort, errNoFirewall)
+		return runtime.Attachment{}, fmt.Errorf("port %s cannot be published: %w", cmp.Or(ports[0].ContainerPortRange, strconv.Itoa(ports[0].ContainerPort)), errNoFirewall)
 	}
 	if err := b.ensure(); err != nil {
 		return runtime.Attachment{}, err

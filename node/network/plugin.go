@@ -14,6 +14,7 @@ import (
 	"github.com/containernetworking/cni/pkg/types"
 	types100 "github.com/containernetworking/cni/pkg/types/100"
 
+	"pinion/raftfsm/hostport"
 	"pinion/raftfsm/spec"
 )
 
@@ -77,7 +78,10 @@ func (b *Bridge) bridgePluginConf() cniConf {
 func (b *Bridge) portmapPluginConf(prev result, bindings []spec.NetworkBinding) cniConf {
 	c := cniConf{CNIVersion: cniVersion, Name: b.config.Bridge, Type: "portmap", Backend: "iptables", SNAT: true, PrevResult: prev, Runtime: &runtimeConfig{}}
 	for _, p := range bindings {
-		c.Runtime.Ports = append(c.Runtime.Ports, portMap{HostPort: p.HostPort, ContainerPort: p.ContainerPort, Protocol: p.Protocol})
+		host, container := hostport.Published(p.HostPortRange, p.HostPort, p.ContainerPortRange, p.ContainerPort)
+		for i := range host.Size() {
+			c.Runtime.Ports = append(c.Runtime.Ports, portMap{HostPort: host.First + i, ContainerPort: container.First + i, Protocol: p.Protocol})
+		}
 	}
 	return c
 }

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"sync"
 
+	"pinion/raftfsm/hostport"
 	"pinion/raftfsm/spec"
 )
 
@@ -14,7 +16,7 @@ func (b *Bridge) publish(ctx context.Context, r record, ports []spec.PortMapping
 	if len(ports) == 0 {
 		return r, nil
 	}
-	bindings, err := b.reservePorts(ports)
+	bindings, err := b.ports.reserveAll(ports)
 	if err != nil {
 		return r, b.rollback(r, err)
 	}
@@ -43,67 +45,112 @@ func (b *Bridge) unpublish(ctx context.Context, r record) error {
 			return fmt.Errorf("container network: %w", err)
 		}
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.releasePorts(r.Bindings)
+	b.ports.release(r.Bindings)
 	return nil
 }
 
-// reservePorts chooses the host port of each mapping and listens on it while Pinion runs. Packets to a forwarded port never
+// hostPorts are the published ports of this host.
+type hostPorts struct {
+	mu   sync.Mutex
+	held map[string]io.Closer // sockets of reserved ports, by portKey; see reserveAll
+}
+
+// reserveAll chooses the host port of each mapping and listens on it while Pinion runs. Packets to a forwarded port never
 // reach that socket; it keeps the kernel from giving the port to another program of this host, another Pinion included.
-func (b *Bridge) reservePorts(ports []spec.PortMapping) ([]spec.NetworkBinding, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (h *hostPorts) reserveAll(ports []spec.PortMapping) ([]spec.NetworkBinding, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	var bindings []spec.NetworkBinding
 	for _, p := range ports {
 		protocol := p.Protocol
 		if protocol == "" {
 			protocol = "tcp"
 		}
-		port, err := b.reservePort(protocol, p.HostPort)
+		binding, err := h.reserve(p, protocol)
 		if err != nil {
-			b.releasePorts(bindings)
-			return nil, fmt.Errorf("container port %d: %w", p.ContainerPort, err)
+			h.releaseBindings(bindings)
+			return nil, err
 		}
-		bindings = append(bindings, spec.NetworkBinding{BindIP: "0.0.0.0", ContainerPort: p.ContainerPort, HostPort: port, Protocol: protocol})
+		bindings = append(bindings, binding)
 	}
 	return bindings, nil
 }
 
-// releasePorts releases ports. The caller holds the lock.
-func (b *Bridge) releasePorts(bindings []spec.NetworkBinding) {
-	for _, p := range bindings {
-		key := portKey(p.Protocol, p.HostPort)
-		if held := b.ports[key]; held != nil {
-			held.Close()
+func (h *hostPorts) reserve(p spec.PortMapping, protocol string) (spec.NetworkBinding, error) {
+	binding := spec.NetworkBinding{BindIP: "0.0.0.0", Protocol: protocol}
+	if p.ContainerPortRange != "" {
+		ports, err := hostport.ParseRange(p.ContainerPortRange)
+		if err != nil {
+			return binding, err
 		}
-		delete(b.ports, key)
+		first, err := h.reserveRange(protocol, ports.Size())
+		if err != nil {
+			return binding, fmt.Errorf("container ports %s: %w", ports, err)
+		}
+		binding.ContainerPortRange = ports.String()
+		binding.HostPortRange = hostport.Range{First: first, Last: first + ports.Size() - 1}.String()
+		return binding, nil
+	}
+	port, err := h.reservePort(protocol, p.HostPort)
+	if err != nil {
+		return binding, fmt.Errorf("container port %d: %w", p.ContainerPort, err)
+	}
+	binding.ContainerPort, binding.HostPort = p.ContainerPort, port
+	return binding, nil
+}
+
+// release releases ports.
+func (h *hostPorts) release(bindings []spec.NetworkBinding) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.releaseBindings(bindings)
+}
+
+// releaseBindings is release for a caller that holds the lock.
+func (h *hostPorts) releaseBindings(bindings []spec.NetworkBinding) {
+	for _, p := range bindings {
+		host, _ := hostport.Published(p.HostPortRange, p.HostPort, p.ContainerPortRange, p.ContainerPort)
+		h.releaseRange(p.Protocol, host)
 	}
 }
 
-// releaseAllPorts releases every port; the forwarding rules stay.
-func (b *Bridge) releaseAllPorts() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, held := range b.ports {
+// releaseRange releases ports. The caller holds the lock.
+func (h *hostPorts) releaseRange(protocol string, ports hostport.Range) {
+	for port := ports.First; port <= ports.Last; port++ {
+		key := portKey(protocol, port)
+		if held := h.held[key]; held != nil {
+			held.Close()
+		}
+		delete(h.held, key)
+	}
+}
+
+// releaseAll releases every port; the forwarding rules stay.
+func (h *hostPorts) releaseAll() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, held := range h.held {
 		if held != nil {
 			held.Close()
 		}
 	}
-	clear(b.ports)
+	clear(h.held)
 }
 
 // reserveRecorded reserves the ports of attachments from an earlier start. If another program has bound one meanwhile, the
 // program keeps its socket and the container keeps its packets.
-func (b *Bridge) reserveRecorded(bindings []spec.NetworkBinding) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (h *hostPorts) reserveRecorded(bindings []spec.NetworkBinding) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	for _, p := range bindings {
-		held, _, err := listenPort(p.Protocol, p.HostPort)
-		if err != nil {
-			held = nil
+		host, _ := hostport.Published(p.HostPortRange, p.HostPort, p.ContainerPortRange, p.ContainerPort)
+		for port := host.First; port <= host.Last; port++ {
+			held, _, err := listenPort(p.Protocol, port)
+			if err != nil {
+				held = nil
+			}
+			h.held[portKey(p.Protocol, port)] = held
 		}
-		b.ports[portKey(p.Protocol, p.HostPort)] = held
 	}
 }
 
@@ -111,8 +158,8 @@ func (b *Bridge) reserveRecorded(bindings []spec.NetworkBinding) {
 const ephemeralPortTries = 100
 
 // reservePort reserves the wanted port, or for 0 any ephemeral one. The caller holds the lock.
-func (b *Bridge) reservePort(protocol string, wanted int) (int, error) {
-	if _, published := b.ports[portKey(protocol, wanted)]; published {
+func (h *hostPorts) reservePort(protocol string, wanted int) (int, error) {
+	if _, published := h.held[portKey(protocol, wanted)]; published {
 		return 0, fmt.Errorf("host port %d/%s is published by another container of this host", wanted, protocol)
 	}
 	for range ephemeralPortTries {
@@ -123,15 +170,42 @@ func (b *Bridge) reservePort(protocol string, wanted int) (int, error) {
 		if err != nil {
 			return 0, fmt.Errorf("no host port is free: %w", err)
 		}
-		if _, published := b.ports[portKey(protocol, port)]; published {
+		if _, published := h.held[portKey(protocol, port)]; published {
 			held.Close()
 			continue
 		}
-		b.ports[portKey(protocol, port)] = held
+		h.held[portKey(protocol, port)] = held
 		return port, nil
 	}
 	return 0, fmt.Errorf("no host port is free for %s", protocol)
 }
+
+// rangeTries bounds the places where a range of ports is looked for.
+const rangeTries = 100
+
+// reserveRange reserves so many ports one behind the other, and returns the first. It begins where the kernel has a free port, and goes on from
+// another when one behind it is taken. The caller holds the lock.
+func (h *hostPorts) reserveRange(protocol string, size int) (first int, err error) {
+	for range rangeTries {
+		if first, err = h.reservePort(protocol, 0); err != nil {
+			return 0, err
+		}
+		reserved := 1
+		for ; reserved < size && first+reserved <= maxPort; reserved++ {
+			if _, err = h.reservePort(protocol, first+reserved); err != nil {
+				break
+			}
+		}
+		if reserved == size {
+			return first, nil
+		}
+		h.releaseRange(protocol, hostport.Range{First: first, Last: first + reserved - 1})
+	}
+	return 0, fmt.Errorf("no %d host ports for %s are free one behind the other", size, protocol)
+}
+
+// maxPort is the last port that there is.
+const maxPort = 1<<16 - 1
 
 // listenPort listens on a port of this host, for 0 on any free one, and returns its number.
 func listenPort(protocol string, port int) (io.Closer, int, error) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"pinion/node/runtime"
+	"pinion/raftfsm/hostport"
 	"pinion/raftfsm/spec"
 )
 
@@ -40,6 +41,55 @@ func TestPublishedPorts(t *testing.T) {
 	if got, err := fetch(fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
 		t.Errorf("after Detach the port still answers %q", got)
 	}
+}
+
+func TestARangeOfPortsIsPublished(t *testing.T) {
+	b := open(t)
+	if b.firewall == nil {
+		t.Skip("no iptables")
+	}
+	a := attach(t, b, "task.web", spec.PortMapping{ContainerPortRange: "8000-8009", Protocol: "tcp"}, spec.PortMapping{ContainerPort: 80, Protocol: "tcp"})
+	if len(a.Bindings) != 2 || a.Bindings[0].ContainerPortRange != "8000-8009" || a.Bindings[0].ContainerPort != 0 || a.Bindings[0].HostPort != 0 || a.Bindings[1].HostPort == 0 {
+		t.Fatalf("bindings are %+v", a.Bindings)
+	}
+	host, err := hostport.ParseRange(a.Bindings[0].HostPortRange)
+	if err != nil || host.Size() != 10 {
+		t.Fatalf("on the host they are %v: %v", host, err)
+	}
+	for _, port := range []int{0, 9} {
+		serve(t, a.Namespace, fmt.Sprint("port ", port), 8000+port)
+		wantHello(t, fmt.Sprintf("127.0.0.1:%d", host.First+port), fmt.Sprint("port ", port))
+	}
+	b.ports.releaseAll() // as the end of the process does
+	again := reopen(t, b.dir)
+	if after := attach(t, again, "task.web"); fmt.Sprint(after) != fmt.Sprint(a) {
+		t.Errorf("before a restart %+v, after it %+v", a, after)
+	}
+	for port := host.First; port <= host.Last; port++ {
+		if _, err := again.Attach(t.Context(), "task.other", runtime.IDRange{}, []spec.PortMapping{{ContainerPort: 80, HostPort: port, Protocol: "tcp"}}); err == nil {
+			t.Errorf("port %d of the range was given to another container", port)
+		}
+	}
+	detach(t, again, "task.web")
+	if len(again.ports.held) != 0 {
+		t.Errorf("ports %v are still reserved", again.ports.held)
+	}
+	if got, err := fetch(fmt.Sprintf("127.0.0.1:%d", host.First)); err == nil {
+		t.Errorf("after Detach a port still answers %q", got)
+	}
+}
+
+func TestARangeIsLookedForAroundWhatIsTaken(t *testing.T) {
+	b := open(t)
+	first, err := b.ports.reserveRange("tcp", 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := b.ports.reserveRange("tcp", 100)
+	if err != nil || second < first+100 && first < second+100 || len(b.ports.held) != 200 {
+		t.Errorf("ranges begin at %d and %d, %d ports: %v", first, second, len(b.ports.held), err)
+	}
+	b.ports.releaseAll()
 }
 
 // hostAddress is an address of this machine that is not on a loopback.

@@ -92,7 +92,7 @@ func (b *Bridge) recover(ctx context.Context) error {
 	for _, r := range all {
 		if r.Complete && !r.isPrewarmed() && isNamespace(b.namespace(r)) {
 			kept[r.Sandbox] = true
-			b.reserveRecorded(r.Bindings)
+			b.ports.reserveRecorded(r.Bindings)
 			continue
 		}
 		if err := b.tearDown(ctx, r); err != nil {

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"pinion/node/runtime"
@@ -23,7 +24,7 @@ func (h *etcFilesHook) Name() string { return "names" }
 
 // BuildSpec writes the files anew: a restarted container may have another address.
 func (h *etcFilesHook) BuildSpec(s *Start) error {
-	def := s.Spec.Def
+	def := withLinks(s.Spec.Def, s.Links)
 	if h.resolver != nil && h.mode != runtime.NetworkNone && len(def.DNSServers) == 0 {
 		address, domain := h.resolver()
 		def = withResolver(def, address, domain)
@@ -31,6 +32,13 @@ func (h *etcFilesHook) BuildSpec(s *Start) error {
 	files, err := writeEtcFiles(s.Dir, h.mode, def, s.Address)
 	s.Spec.HostsFile, s.Spec.ResolvFile = files.hosts, files.resolv
 	return err
+}
+
+// withLinks is a definition with the names of linked containers, before its own.
+func withLinks(def *spec.ContainerDefinition, links []spec.HostEntry) *spec.ContainerDefinition {
+	changed := *def
+	changed.ExtraHosts = slices.Concat(links, def.ExtraHosts)
+	return &changed
 }
 
 // withResolver is a definition with a resolver of its host's, which asks those of the host itself. The domain comes before the host's own search

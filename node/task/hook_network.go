@@ -30,15 +30,24 @@ func (h *networkHook) Prestart(ctx context.Context, starts []*Start) error {
 	default:
 		return startError(kindNetworking, starts[0].Container, fmt.Errorf("network mode %q is not supported; use bridge, host or none", networkMode(h.runner.def)))
 	}
-	all, ctx := errgroup.WithContext(ctx)
+	all, attaching := errgroup.WithContext(ctx)
 	for _, s := range starts {
 		all.Go(func() error {
-			attachment, err := h.runner.config.Network.Attach(ctx, s.Spec.ID, s.Spec.IDs, s.Spec.Def.PortMappings)
+			attachment, err := h.runner.config.Network.Attach(attaching, s.Spec.ID, s.Spec.IDs, s.Spec.Def.PortMappings)
 			s.Spec.Network, s.Address, s.Bindings = attachment.Namespace, attachment.Address, attachment.Bindings
 			return startError(kindNetworking, s.Container, err)
 		})
 	}
-	return all.Wait()
+	if err := all.Wait(); err != nil {
+		return err
+	}
+	for _, s := range starts {
+		var err error
+		if s.Links, err = h.linkedHosts(ctx, s); err != nil {
+			return startError(kindNetworking, s.Container, err)
+		}
+	}
+	return nil
 }
 
 // Reattach asks for the ports of a running container: their report may have been lost.

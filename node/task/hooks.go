@@ -68,8 +68,9 @@ type Start struct {
 	Container *Container
 	Address   string // IPv4 address of the container, empty when it has none of its own
 	Bindings  []spec.NetworkBinding
-	Dir       string // directory of the container's files on this host; it goes with the task
-	MPSPipes  string // directory of the pipes of MPS on this host, empty when the container has no share of a GPU
+	Links     []spec.HostEntry // names of the containers that it is linked to
+	Dir       string           // directory of the container's files on this host; it goes with the task
+	MPSPipes  string           // directory of the pipes of MPS on this host, empty when the container has no share of a GPU
 }
 
 // SetEnv sets a variable of the container's environment, in place of one of the same name.

@@ -27,7 +27,7 @@ const (
 	CapabilityRegistry    = "ecs.capability.private-registry-authentication.secretsmanager"
 	CapabilityGPUSharing  = "ecs.capability.gpu-sharing-mps" // see Host.SharesGPUs
 	// CapabilityOptions is Pinion's own name too, for fields that ECS has no capability for, because every agent of its
-	// knows them: extraHosts, dnsServers, dnsSearchDomains, systemControls, volumesFrom.
+	// knows them: extraHosts, links, dnsServers, dnsSearchDomains, systemControls, volumesFrom.
 	CapabilityOptions = "pinion.capability.container-options"
 )
 
@@ -51,7 +51,7 @@ var capabilities = append(logCapabilities(), []capability{
 	{name: CapabilityHealthCheck, level: 1, container: func(c *ContainerDefinition) bool { return c.HealthCheck != nil }},
 	{name: CapabilityRestarts, level: 1, container: func(c *ContainerDefinition) bool { return c.RestartPolicy != nil }},
 	{name: CapabilityOptions, level: 1, container: func(c *ContainerDefinition) bool {
-		return len(c.ExtraHosts)+len(c.DNSServers)+len(c.DNSSearchDomains)+len(c.SystemControls)+len(c.VolumesFrom) > 0
+		return len(c.ExtraHosts)+len(c.Links)+len(c.DNSServers)+len(c.DNSSearchDomains)+len(c.SystemControls)+len(c.VolumesFrom) > 0
 	}},
 	{name: CapabilitySSMSecrets, level: 1, container: secretsOf(valuefrom.ParameterStore)},
 	{name: CapabilityASMSecrets, level: 1, container: secretsOf(valuefrom.SecretsManager)},

@@ -44,10 +44,10 @@ type ContainerDefinition struct {
 	SystemControls     []SystemControl       `json:"systemControls,omitempty"`
 	VersionConsistency string                `json:"versionConsistency,omitempty"` // enabled when empty; see ResolvesOnce
 	// DockerSecurityOptions can only tighten: see linux.ValidSecurityOption.
-	DockerSecurityOptions []string           `json:"dockerSecurityOptions,omitempty" level:"1"`
-	Secrets               []valuefrom.Secret `json:"secrets,omitempty" level:"1"`
-
+	DockerSecurityOptions []string                         `json:"dockerSecurityOptions,omitempty" level:"1"`
+	Secrets               []valuefrom.Secret               `json:"secrets,omitempty" level:"1"`
 	RepositoryCredentials *valuefrom.RepositoryCredentials `json:"repositoryCredentials,omitempty" level:"1"`
+	Links                 []string                         `json:"links,omitempty" level:"1"` // "container" or "container:alias" of the task
 }
 
 // IsEssential reports whether the exit of this container ends the task (the default).
@@ -71,11 +71,12 @@ type KeyValue struct {
 
 // PortMapping publishes a container port on the host. HostPort 0 in bridge mode means any free one.
 type PortMapping struct {
-	ContainerPort int    `json:"containerPort"`
-	HostPort      int    `json:"hostPort"`
-	Protocol      string `json:"protocol"` // tcp or udp
-	Name          string `json:"name,omitempty"`
-	AppProtocol   string `json:"appProtocol,omitempty"` // http, http2 or grpc: what Service Connect carries; empty: TCP
+	ContainerPort      int    `json:"containerPort,omitempty"`
+	HostPort           int    `json:"hostPort"`
+	Protocol           string `json:"protocol"` // tcp or udp
+	Name               string `json:"name,omitempty"`
+	AppProtocol        string `json:"appProtocol,omitempty"`                  // http, http2 or grpc: what Service Connect carries; empty: TCP
+	ContainerPortRange string `json:"containerPortRange,omitempty" level:"1"` // a hostport.Range in place of ContainerPort
 }
 
 // MountPoint mounts one of the task's volumes into a container.

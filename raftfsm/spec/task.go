@@ -205,9 +205,12 @@ func (t *Task) GPUTotals() (sum gpuuse.Totals) {
 // NetworkBinding is a published port.
 type NetworkBinding struct {
 	BindIP        string `json:"bindIP"`
-	ContainerPort int    `json:"containerPort"`
-	HostPort      int    `json:"hostPort"`
+	ContainerPort int    `json:"containerPort,omitempty"`
+	HostPort      int    `json:"hostPort,omitempty"`
 	Protocol      string `json:"protocol"`
+	// Of a range of ports, which has neither port above.
+	ContainerPortRange string `json:"containerPortRange,omitempty" level:"1"`
+	HostPortRange      string `json:"hostPortRange,omitempty" level:"1"`
 }
 
 // Drains reports whether the task is to stop and its containers run on for the requests that are in flight to its targets.

@@ -49,7 +49,8 @@ func Ports(task client.Task) string {
 	var ports []string
 	for _, c := range task.Containers {
 		for _, b := range c.Bindings {
-			ports = append(ports, fmt.Sprintf("%d->%d/%s", b.HostPort, b.ContainerPort, cmp.Or(b.Protocol, "tcp")))
+			host, container := cmp.Or(b.HostPortRange, strconv.Itoa(b.HostPort)), cmp.Or(b.ContainerPortRange, strconv.Itoa(b.ContainerPort))
+			ports = append(ports, fmt.Sprintf("%s->%s/%s", host, container, cmp.Or(b.Protocol, "tcp")))
 		}
 	}
 	return strings.Join(ports, ", ")

@@ -72,6 +72,8 @@ func ConnectPorts(c *service.Connect, d *spec.TaskDefinition) (*service.Connect,
 			return nil, field.Errorf(at, "The port name %s does not exist in the task definition %s: name one of its portMappings so.", e.PortName, d.Name())
 		case mapping.Protocol == "udp":
 			return nil, field.Errorf(at, "The port %s of the task definition %s is a UDP port, and Service Connect carries TCP.", e.PortName, d.Name())
+		case mapping.ContainerPortRange != "":
+			return nil, field.Errorf(at, "The port %s of the task definition %s is a range of ports, and a name of Service Connect leads to one: name a port with a containerPort so.", e.PortName, d.Name())
 		}
 		e.Container, e.Port, e.Protocol = container, mapping.ContainerPort, mapping.AppProtocol
 		found.Endpoints = append(found.Endpoints, e)

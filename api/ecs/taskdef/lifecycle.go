@@ -111,7 +111,29 @@ func checkDependsOn(d *spec.TaskDefinition) error {
 			}
 		}
 	}
+	if err := checkLinks(d, byName); err != nil {
+		return err
+	}
 	return checkDependencyCycles(d, byName)
+}
+
+// checkLinks holds the rules for the containers of the task whose names a container has. They are addresses of the bridge.
+func checkLinks(d *spec.TaskDefinition, byName map[string]*spec.ContainerDefinition) error {
+	for _, c := range containersOf(d) {
+		for at, link := range c.Links {
+			path := field.Index("links", at)
+			name, alias, _ := strings.Cut(link, ":")
+			switch {
+			case d.NetworkMode != "" && d.NetworkMode != "bridge":
+				return c.errorf("links", "links are for networkMode bridge, not %s: remove them.", d.NetworkMode)
+			case byName[name] == nil || name == c.Name:
+				return c.errorf(path, "links must name another container of the task definition, as 'container' or 'container:alias', not %.300q.", link)
+			case alias != "" && !domainName.MatchString(alias):
+				return c.errorf(path, "links: the alias %.300q must be a host name.", alias)
+			}
+		}
+	}
+	return nil
 }
 
 func checkDependency(c container, path string, d spec.ContainerDependency, other *spec.ContainerDefinition) error {
@@ -136,12 +158,13 @@ func checkDependencyCycles(d *spec.TaskDefinition, byName map[string]*spec.Conta
 	for range d.Containers {
 		for name, c := range byName {
 			waits := func(d spec.ContainerDependency) bool { return !started[d.ContainerName] }
-			started[name] = started[name] || !slices.ContainsFunc(c.DependsOn, waits)
+			linked := func(link string) bool { name, _, _ := strings.Cut(link, ":"); return !started[name] }
+			started[name] = started[name] || !slices.ContainsFunc(c.DependsOn, waits) && !slices.ContainsFunc(c.Links, linked)
 		}
 	}
 	for _, c := range containersOf(d) {
 		if !started[c.Name] {
-			return c.errorf("dependsOn", "dependsOn has a cycle: none of the containers in it could ever start.")
+			return c.errorf("dependsOn", "dependsOn has a cycle, with what links wait for: none of the containers in it could ever start.")
 		}
 	}
 	return nil

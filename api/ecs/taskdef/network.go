@@ -7,6 +7,7 @@ import (
 
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/types"
+	"pinion/raftfsm/hostport"
 	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/spec"
 )
@@ -25,8 +26,14 @@ func checkPorts(c container, networkMode string) error {
 	for i, p := range c.PortMappings {
 		path := field.Index("portMappings", i)
 		switch {
+		case p.ContainerPortRange != "":
+			if err := checkPortRange(c, i, networkMode); err != nil {
+				return err
+			}
 		case p.ContainerPort < 1 || p.ContainerPort > 65535:
 			return c.errorf(field.Join(path, "containerPort"), "portMappings.containerPort must be 1 to 65535, not %d.", p.ContainerPort)
+		}
+		switch {
 		case p.HostPort < 0 || p.HostPort > 65535:
 			return c.errorf(field.Join(path, "hostPort"), "portMappings.hostPort must be 0 to 65535, not %d.", p.HostPort)
 		case !slices.Contains(types.TransportProtocols, p.Protocol):
@@ -37,6 +44,31 @@ func checkPorts(c container, networkMode string) error {
 			return c.errorf(field.Join(path, "appProtocol"), "portMappings.appProtocol must be http, http2 or grpc, not %q.", p.AppProtocol)
 		case networkMode == "host" && p.HostPort != p.ContainerPort:
 			return c.errorf(field.Join(path, "hostPort"), "with networkMode host, hostPort must be empty or the same as containerPort %d, not %d.", p.ContainerPort, p.HostPort)
+		}
+	}
+	return nil
+}
+
+// checkPortRange holds the rules for the i-th port mapping, which is a range. The host chooses its own ports, so they can only be of a network that has some
+// for the task.
+func checkPortRange(c container, i int, networkMode string) error {
+	p, path := c.PortMappings[i], field.Join(field.Index("portMappings", i), "containerPortRange")
+	ports, err := hostport.ParseRange(p.ContainerPortRange)
+	switch {
+	case err != nil:
+		return c.errorf(path, "portMappings.containerPortRange: %v.", err)
+	case p.ContainerPort != 0 || p.HostPort != 0:
+		return c.errorf(path, "portMappings.containerPortRange stands in place of containerPort and hostPort: remove these, or the range.")
+	case networkMode == "host":
+		return c.errorf(path, "portMappings.containerPortRange is for networkMode bridge: with host, list the ports one by one.")
+	}
+	for j, other := range c.PortMappings {
+		its, err := hostport.ParseRange(other.ContainerPortRange)
+		if other.ContainerPortRange == "" {
+			its, err = hostport.Range{First: other.ContainerPort, Last: other.ContainerPort}, nil
+		}
+		if j != i && err == nil && other.Protocol == p.Protocol && ports.Overlaps(its) {
+			return c.errorf(path, "portMappings.containerPortRange %s has ports of another mapping of the container.", ports)
 		}
 	}
 	return nil

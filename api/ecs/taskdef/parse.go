@@ -59,7 +59,7 @@ func parseContainer(in *types.ContainerDefinitionInput, path, networkMode, ipcMo
 	d.VolumesFrom = nonNil(d.VolumesFrom)
 	d.PortMappings = []spec.PortMapping{}
 	for _, port := range in.PortMappings {
-		d.PortMappings = append(d.PortMappings, parsePort(port.PortMapping, networkMode))
+		d.PortMappings = append(d.PortMappings, parsePort(port, networkMode))
 	}
 	if d.Essential == nil {
 		yes := true

@@ -12,7 +12,7 @@ import (
 // ContainerDefinitionInput is ECS's ContainerDefinition in an input.
 type ContainerDefinitionInput struct {
 	spec.ContainerDefinition
-	PortMappings         []PortMappingInput           `json:"portMappings"`
+	PortMappings         []spec.PortMapping           `json:"portMappings"`
 	LinuxParameters      *LinuxParametersInput        `json:"linuxParameters"`
 	LogConfiguration     *LogConfigurationInput       `json:"logConfiguration"`
 	ResourceRequirements []ResourceRequirementInput   `json:"resourceRequirements"`
@@ -21,15 +21,8 @@ type ContainerDefinitionInput struct {
 	GPUCount             any                          `json:"gpuCount"` // Pinion's own, in place of resourceRequirements
 	EnvironmentFiles     wire.Unsupported             `json:"environmentFiles" why:"there is no S3 here; put the variables into environment"`
 	Firelens             wire.Unsupported             `json:"firelensConfiguration" why:"logs are kept by the host"`
-	Links                wire.Unsupported             `json:"links" why:"containers find one another by published ports, or share the host's network with networkMode host"`
 	CredentialSpecs      wire.Unsupported             `json:"credentialSpecs" never:"it is for containers of Windows, and hosts run Linux; tickets of Kerberos come in a volume"`
 	DisableNetworking    wire.Unsupported             `json:"disableNetworking" why:"set networkMode to none"`
-}
-
-// PortMappingInput is ECS's PortMapping in an input.
-type PortMappingInput struct {
-	spec.PortMapping
-	ContainerPortRange wire.Unsupported `json:"containerPortRange" why:"list the ports one by one"`
 }
 
 // HealthCheckInput is ECS's HealthCheck in an input; a number that is nil gets ECS's default.

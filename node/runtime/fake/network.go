@@ -51,6 +51,10 @@ func (n *Network) Attach(_ context.Context, id string, _ runtime.IDRange, ports 
 	n.next++
 	a := runtime.Attachment{Namespace: "/netns/" + id, Address: fmt.Sprintf("172.31.0.%d", n.next)}
 	for i, p := range ports {
+		if p.ContainerPortRange != "" {
+			a.Bindings = append(a.Bindings, spec.NetworkBinding{BindIP: "0.0.0.0", ContainerPortRange: p.ContainerPortRange, HostPortRange: p.ContainerPortRange, Protocol: p.Protocol})
+			continue
+		}
 		host := p.HostPort
 		if host == 0 {
 			host = 32768 + 100*n.next + i

@@ -191,15 +191,15 @@ var outputs = map[string]overlay{
 	"Attachment":       {Go: "struct{}"}, // there are none
 	"NetworkInterface": {Go: "struct{}"}, // there are none
 	"ContainerDefinition": {Go: "spec.ContainerDefinition", LeftOut: map[string]string{
-		inputRefused: "credentialSpecs disableNetworking environmentFiles firelensConfiguration links",
+		inputRefused: "credentialSpecs disableNetworking environmentFiles firelensConfiguration",
 	}},
 	"LinuxParameters":  {Go: "spec.LinuxParameters", LeftOut: map[string]string{inputRefused: "maxSwap swappiness"}},
 	"LogConfiguration": {Go: "logdriver.Configuration", LeftOut: map[string]string{inputRefused: "secretOptions"}},
-	"PortMapping":      {Go: "spec.PortMapping", LeftOut: map[string]string{inputRefused: "containerPortRange"}},
+	"PortMapping":      {Go: "spec.PortMapping"},
 	"Volume": {Go: "spec.Volume", LeftOut: map[string]string{
 		inputRefused: "configuredAtLaunch dockerVolumeConfiguration efsVolumeConfiguration fsxWindowsFileServerVolumeConfiguration s3filesVolumeConfiguration",
 	}},
-	"NetworkBinding":           {Go: "spec.NetworkBinding", LeftOut: map[string]string{inputRefused: "containerPortRange hostPortRange"}},
+	"NetworkBinding":           {Go: "spec.NetworkBinding"},
 	"TaskOverride":             {Go: "TaskOverrides", LeftOut: map[string]string{inputRefused: "ephemeralStorage"}},
 	"ContainerOverride":        {Go: "spec.ContainerOverride", LeftOut: map[string]string{inputRefused: "environmentFiles"}},
 	"AutoScalingGroupProvider": {Go: "*capacityprovider.AutoScaling"},
