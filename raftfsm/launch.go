@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"pinion/raftfsm/image"
 	"pinion/raftfsm/ledger"
 	"pinion/raftfsm/spec"
 )
@@ -60,8 +61,9 @@ func (l *Launch) apply(tx *tx, left *ledger.Ledger) LaunchResult {
 		left.Rollback(l.Tasks)
 		return LaunchResult{Refused: l.Tasks, Conflict: why}
 	}
-	for _, task := range l.Tasks {
-		tx.put(tableTasks, task)
+	for i, task := range l.Tasks {
+		l.Tasks[i] = image.Resolve(&tx.View, task, tx.Definition(task.Definition))
+		tx.put(tableTasks, l.Tasks[i])
 	}
 	l.storeToken(tx)
 	return LaunchResult{Result: spec.RunResult{Tasks: l.Tasks, Failures: l.Failures}}

@@ -7,6 +7,7 @@ import (
 	"pinion/raftfsm/acme"
 	"pinion/raftfsm/alarm"
 	"pinion/raftfsm/capacityprovider"
+	"pinion/raftfsm/image"
 	"pinion/raftfsm/jointoken"
 	"pinion/raftfsm/loadbalancer"
 	"pinion/raftfsm/loggroup"
@@ -40,16 +41,12 @@ var _ = register(noun[loggroup.Group]{
 
 var _ = register(noun[capacityprovider.Provider]{
 	table: "capacityProviders", indexes: indexes(capacityprovider.ByName), noChanges: "ECS has no event of it",
-	commands: []kind{
-		wrappedKindOf[capacityprovider.Create](18, 1), wrappedKindOf[capacityprovider.Update](19, 1), wrappedKindOf[capacityprovider.Delete](20, 1),
-	},
+	commands: []kind{wrappedKindOf[capacityprovider.Create](18, 1), wrappedKindOf[capacityprovider.Update](19, 1), wrappedKindOf[capacityprovider.Delete](20, 1)},
 	expired: func(v *View, r Reap) iter.Seq[*capacityprovider.Provider] {
 		return capacityprovider.Expired(v, r.Before)
 	},
-	tags: &tagging[capacityprovider.Provider]{
-		kind: spec.ResourceCapacityProvider, find: func(v *View, name string) *capacityprovider.Provider { return capacityprovider.Find(v, name) },
-		tags: func(p *capacityprovider.Provider) *[]spec.Tag { return &p.Tags }, readOnly: capacityprovider.ReadOnly,
-	},
+	tags: &tagging[capacityprovider.Provider]{kind: spec.ResourceCapacityProvider, find: func(v *View, name string) *capacityprovider.Provider { return capacityprovider.Find(v, name) },
+		tags: func(p *capacityprovider.Provider) *[]spec.Tag { return &p.Tags }, readOnly: capacityprovider.ReadOnly},
 })
 
 var tableJoinTokens = register(noun[jointoken.Token]{
@@ -59,14 +56,17 @@ var tableJoinTokens = register(noun[jointoken.Token]{
 })
 
 var _ = register(noun[accountsetting.Setting]{
-	table: "accountSettings", indexes: indexes(accountsetting.ByPrincipal), noChanges: "ECS has no event of it", noExpiry: "a command deletes it",
-	commands: []kind{wrappedKindOf[accountsetting.Put](33, 1), wrappedKindOf[accountsetting.Delete](34, 1)},
+	table: "accountSettings", indexes: indexes(accountsetting.ByPrincipal), noChanges: "ECS has no event of it", noExpiry: "a command deletes it", commands: []kind{wrappedKindOf[accountsetting.Put](33, 1), wrappedKindOf[accountsetting.Delete](34, 1)},
 })
 
 var _ = register(noun[acme.Entry]{
 	table: "acme", indexes: indexes(acme.ByKey), noChanges: "only hosts read them", noCluster: "they are the pool's",
 	commands: []kind{wrappedKindOf[acme.Put](120, 1), wrappedKindOf[acme.Delete](121, 1)},
 	expired:  func(v *View, r Reap) iter.Seq[*acme.Entry] { return acme.Expired(v, r.Before) },
+})
+
+var _ = register(noun[image.Image]{
+	table: "images", indexes: indexes(image.ByName), noChanges: "only administrators may list them", noExpiry: "a command deletes it", noCluster: "they are the pool's", commands: []kind{wrappedKindOf[image.Put](143, 1), wrappedKindOf[image.Delete](144, 1)},
 })
 
 var _ = register(noun[secret.Secret]{
@@ -98,8 +98,7 @@ var _ = register(noun[virtualip.Address]{
 })
 
 var _ = register(noun[virtualip.Assigner]{
-	table: "virtualIPAssigner", indexes: indexes(virtualip.Assigners), noChanges: "it is the leader, of which there is an event", noExpiry: "there is one",
-	commands: []kind{wrappedKindOf[virtualip.Lead](112, 1)},
+	table: "virtualIPAssigner", indexes: indexes(virtualip.Assigners), noChanges: "it is the leader, of which there is an event", noExpiry: "there is one", commands: []kind{wrappedKindOf[virtualip.Lead](112, 1)},
 })
 
 // inView is a read of a package as a method of View.

@@ -4,6 +4,7 @@ import (
 	"pgregory.net/rapid"
 
 	"pinion/raftfsm/accountsetting"
+	"pinion/raftfsm/image"
 	"pinion/raftfsm/loggroup"
 	"pinion/raftfsm/spec"
 )
@@ -27,6 +28,8 @@ func (w *model) ofNouns(r *rapid.T) Command {
 		Wrap(loggroup.Create{Group: loggroup.Group{Name: pick(r, "g", "h"), CreatedAt: w.moment(r)}}),
 		Wrap(loggroup.SetRetention{Name: pick(r, "g", "h"), Days: pick(r, 0, 3, 7)}),
 		Wrap(loggroup.Delete{Name: pick(r, "g", "h")}),
+		Wrap(image.Put{Image: image.Image{Name: pick(r, "docker.io/library/busybox:latest", "i"), Digest: pick(r, "sha256:1", "sha256:2"), Imported: pick(r, true, false)}}),
+		Wrap(image.Delete{Name: pick(r, "docker.io/library/busybox:latest", "i")}),
 	)
 }
 

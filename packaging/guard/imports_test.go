@@ -74,7 +74,7 @@ var floors = map[string][]string{
 	"raftfsm": {
 		"routing raftfsmtest",
 		".",
-		"alarm loadbalancer loggroup jointoken capacityprovider accountsetting acme taskset virtualip secret",
+		"alarm loadbalancer loggroup jointoken capacityprovider accountsetting acme taskset virtualip secret image",
 		"command",
 		"execution query tally issuer ended edit change snapshot table ledger",
 		"service scaling",

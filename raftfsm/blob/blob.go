@@ -17,9 +17,10 @@ type Request struct {
 	// Epoch is that of the tracker which was told what blobs this host has; empty: none was.
 	Epoch string `json:"epoch,omitempty"`
 	// Held are digests ("sha256:...") of blobs that are whole on this host: all of them when Full is set, otherwise those that came since.
-	Held  []string `json:"held,omitempty"`
-	Full  bool     `json:"full,omitempty"`
-	Wants []Want   `json:"wants,omitempty"` // at most MaxWants
+	Held   []string `json:"held,omitempty"`
+	Full   bool     `json:"full,omitempty"`
+	Images *Images  `json:"images,omitempty"` // that are here; nil: those that it named last
+	Wants  []Want   `json:"wants,omitempty"`  // at most MaxWants
 }
 
 // Want is a blob that a host fetches.
@@ -43,6 +44,8 @@ type Answer struct {
 	Grants []Grant `json:"grants,omitempty"`
 	// AgainMillis is how long the host may wait until it asks again, in milliseconds.
 	AgainMillis int `json:"againMillis"`
+	// Kept is what the host is to keep, for one that wants nothing; nil: as it was told last.
+	Kept *Images `json:"kept,omitempty"`
 }
 
 // Grant says where a host gets a blob from.

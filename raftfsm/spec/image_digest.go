@@ -3,13 +3,15 @@ package spec
 import (
 	"slices"
 	"strings"
+
+	"pinion/raftfsm/blob"
 )
 
 // VersionConsistencyDisabled has the tag of a container's image looked up at each start of the container.
 const VersionConsistencyDisabled = "disabled"
 
 // BuiltinImage is made by each host of its own pinion binary, so it has no digest that hosts share.
-const BuiltinImage = "pinion/self"
+const BuiltinImage = blob.Builtin
 
 // ResolvesOnce reports whether the tag of the image is resolved to a digest once: for all tasks of a run, their retries and the
 // restarts of the container.
