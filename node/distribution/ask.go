@@ -40,14 +40,14 @@ func (x *Exchange) askLoop() {
 // ask asks once, and returns when to ask again at the latest.
 func (x *Exchange) ask() time.Duration {
 	request, asking, told := x.request()
+	request.Images = x.images()
 	ctx, cancel := context.WithTimeout(x.ctx, askTimeout)
 	defer cancel()
 	answer, err := x.askTracker(ctx, request)
 	if err == nil && answer.Epoch != request.Epoch && !request.Full {
-		x.mu.Lock()
-		x.epoch = ""
-		x.mu.Unlock()
+		x.forgetTold()
 		request, asking, told = x.request()
+		request.Images = x.images()
 		answer, err = x.askTracker(ctx, request)
 	}
 	if x.ctx.Err() != nil {
@@ -55,6 +55,9 @@ func (x *Exchange) ask() time.Duration {
 	}
 	x.noteTracker(err, len(asking))
 	if err != nil {
+		if request.Images != nil {
+			x.Named() // once more
+		}
 		for _, d := range asking {
 			d.grant(blob.Grant{Whole: true})
 		}
@@ -66,6 +69,9 @@ func (x *Exchange) ask() time.Duration {
 	x.mu.Lock()
 	x.epoch, x.added = answer.Epoch, x.added[min(told, len(x.added)):]
 	x.mu.Unlock()
+	if answer.Kept != nil && x.config.Keep != nil {
+		x.config.Keep(answer.Kept.List)
+	}
 	for i, d := range asking {
 		if i < len(answer.Grants) {
 			d.grant(answer.Grants[i])
@@ -94,6 +100,23 @@ func (x *Exchange) request() (r blob.Request, asking []*Download, told int) {
 		r.Full, r.Held = true, x.held()
 	}
 	return r, asking, told
+}
+
+// images are the images of this host, nil when the tracker knows them or they cannot be listed.
+func (x *Exchange) images() *blob.Images {
+	x.mu.Lock()
+	known := x.named || x.peers.Load() == nil
+	x.named = x.named || !known // what comes from now on is told the next time
+	x.mu.Unlock()
+	if known {
+		return nil
+	}
+	list, err := x.config.Store.Images(x.ctx)
+	if err != nil {
+		x.config.Log.Warn("the images on this host cannot be listed, so `pinion image ls` lacks them", "error", err)
+		return nil
+	}
+	return &blob.Images{List: list[:min(len(list), blob.MaxImages)]}
 }
 
 // held are the digests of all blobs that are whole here, as many as the tracker takes.
@@ -127,4 +150,11 @@ func (x *Exchange) shared(d digest.Digest) *Download {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.downloads[d]
+}
+
+// forgetTold has the tracker told all: it may have heard nothing yet.
+func (x *Exchange) forgetTold() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.epoch, x.named = "", false
 }

@@ -19,7 +19,7 @@ import (
 	"pinion/raftfsm/blob"
 )
 
-// Config is the configuration of an Exchange. All fields but UploadRate are required.
+// Config is the configuration of an Exchange. All fields but UploadRate and Keep are required.
 type Config struct {
 	// Store is where the blobs of this host are when they are whole.
 	Store Store
@@ -27,7 +27,9 @@ type Config struct {
 	Dir string
 	// UploadRate is how many bytes a second this host gives others, 0: as many as it can.
 	UploadRate int64
-	Log        *slog.Logger
+	// Keep is called with the images that this host is to keep, as often as the leader says so.
+	Keep func([]blob.Image)
+	Log  *slog.Logger
 }
 
 // Peers are the other hosts of the pool.
@@ -43,6 +45,8 @@ type Peers interface {
 type Store interface {
 	// Digests lists them.
 	Digests(ctx context.Context) ([]digest.Digest, error)
+	// Images lists the images that consist of them.
+	Images(ctx context.Context) ([]blob.Image, error)
 	// ReaderAt reads one, of so many bytes; the error wraps blob.ErrNotHere if it is not there.
 	ReaderAt(ctx context.Context, d digest.Digest) (ReaderAt, int64, error)
 }
@@ -74,6 +78,7 @@ type Exchange struct {
 	downloads map[digest.Digest]*Download
 	epoch     string // of the tracker that was told what is here; empty: none
 	added     []string
+	named     bool          // it was told the images too
 	alone     bool          // the tracker does not answer
 	wake      chan struct{} // capacity 1: something is to be asked or told
 
@@ -170,11 +175,17 @@ func (x *Exchange) Whole(d digest.Digest) {
 	x.wakeUp()
 }
 
-// Changed says that blobs have gone from the store.
-func (x *Exchange) Changed() {
+// Removed says that blobs have gone from the store.
+func (x *Exchange) Removed() {
+	x.forgetTold()
+	x.wakeUp()
+}
+
+// Named says that an image has come, or has another name.
+func (x *Exchange) Named() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.epoch = "" // it is told all
+	x.named = false
 	x.wakeUp()
 }
 

@@ -17,6 +17,7 @@ import (
 	"pinion/api/cli/invocation"
 	"pinion/api/httpx"
 	"pinion/api/rest"
+	"pinion/node/containerd"
 	"pinion/raftfsm/spec"
 	"pinion/server"
 )
@@ -59,10 +60,10 @@ func peerOf(r *http.Request) httpx.Peer {
 // apiConfig is the configuration that all API endpoints of this host share.
 func (h *host) apiConfig() api.Config {
 	return api.Config{
-		Audit: h.audit, Store: h.member, Agent: rest.Agent{Tasks: h.agent, GPUs: h.agent.GPUs, Doctor: machineDoctor{h}}, HostID: h.dir.HostID, Log: h.log, Version: h.Version, Now: time.Now,
+		Audit: h.audit, Store: h.member, Agent: rest.Agent{Tasks: h.agent, GPUs: h.agent.GPUs, Images: containerd.ImageAdmin{Runtime: h.runtime}, Doctor: machineDoctor{h}}, HostID: h.dir.HostID, Log: h.log, Version: h.Version, Now: time.Now,
 		Leader: h.member.Leadership(), Forward: h.member.Forwarder(), Local: h.member, History: h.member, Queue: h.member.Queue(), Services: server.ServicePlans{Member: h.member}, Ended: server.EndedTasks{Member: h.member},
 		SignatureUsed: h.member.Leadership().SignatureUsed,
-		Admin:         rest.Admin{Tokens: h.member.Tokens(), Keys: h.member.Keys(), Hosts: h.member.Hosts(), Snapshots: h.member, Secrets: server.Secrets{Member: h.member}},
+		Admin:         rest.Admin{Tokens: h.member.Tokens(), Keys: h.member.Keys(), Hosts: h.member.Hosts(), Snapshots: h.member, Secrets: server.Secrets{Member: h.member}, Images: server.PoolImages{Member: h.member}},
 		Shared:        api.NewShared(),
 	}
 }

@@ -26,8 +26,8 @@ const (
 
 // Tracker is safe for concurrent use.
 type Tracker struct {
-	address func(host string) string
-	epoch   string
+	config Config
+	epoch  string
 
 	mu    sync.Mutex
 	blobs map[string]*transfer       // by digest: those that hosts fetch
@@ -37,15 +37,24 @@ type Tracker struct {
 
 // holder is a host that has said what it has.
 type holder struct {
-	told bool // since this tracker began
-	seen time.Time
-	held map[string]bool
+	told   bool // since this tracker began
+	seen   time.Time
+	held   map[string]bool
+	images []blob.Image
 }
 
-// New returns a tracker that knows nothing yet. Address is where a host can be reached, empty: not now.
-func New(address func(host string) string) *Tracker {
+// Config is what a tracker needs to know of the pool.
+type Config struct {
+	// Address is where a host can be reached, empty: not now.
+	Address func(host string) string
+	// Kept is what a host is to keep; nil: the tracker does not say.
+	Kept func(host string) *blob.Images
+}
+
+// New returns a tracker that knows nothing yet.
+func New(c Config) *Tracker {
 	return &Tracker{
-		address: address, epoch: rand.Text(),
+		config: c, epoch: rand.Text(),
 		blobs: map[string]*transfer{}, hosts: map[string]*holder{}, held: map[string]map[string]bool{},
 	}
 }
@@ -62,6 +71,9 @@ func (t *Tracker) Ask(host string, now time.Time, r blob.Request) blob.Answer {
 		answer.Grants = append(answer.Grants, t.grant(host, now, w))
 	}
 	answer.AgainMillis = t.pace(r)
+	if len(r.Wants) == 0 {
+		answer.Kept = t.config.Kept(host)
+	}
 	return answer
 }
 
@@ -88,6 +100,9 @@ func (t *Tracker) hear(host string, now time.Time, r blob.Request) {
 	if r.Full {
 		t.dropHeld(host, h)
 		h.told = true
+	}
+	if r.Images != nil {
+		h.images = validImages(r.Images.List)
 	}
 	if r.Epoch != t.epoch && !r.Full {
 		return // what it names has come since it told another tracker
@@ -165,7 +180,7 @@ func (t *Tracker) peers(host string, b *transfer, w blob.Want, count int) ([]blo
 		if avoid[id] || !has.HasOther(w.Have) {
 			return
 		}
-		if address := t.address(id); address != "" {
+		if address := t.config.Address(id); address != "" {
 			found = append(found, blob.Peer{Host: id, Address: address, Has: has})
 			available.Merge(has)
 		}

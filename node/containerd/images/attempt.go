@@ -26,7 +26,7 @@ const labelPull = "pinion.pull"
 // killed while it pulled; a pull goes on with it, and if that fails, it is removed.
 type attempt struct {
 	store  *Store
-	name   string
+	name   string        // empty: of an archive, whose images get their names at its end
 	before *images.Image // that had the name; nil: none
 	lease  leases.Lease
 }
@@ -41,8 +41,14 @@ func (s *Store) begin(ctx context.Context, name string) (context.Context, *attem
 	case !errdefs.IsNotFound(err):
 		return ctx, nil, err
 	}
-	a.lease, err = s.config.Client.LeasesService().Create(ctx, leases.WithRandomID(), leases.WithExpiration(attemptLife),
-		leases.WithLabel(labelPull, s.process))
+	return a.hold(ctx)
+}
+
+// hold returns a context in which containerd keeps what is fetched.
+func (a *attempt) hold(ctx context.Context) (context.Context, *attempt, error) {
+	var err error
+	a.lease, err = a.store.config.Client.LeasesService().Create(ctx, leases.WithRandomID(), leases.WithExpiration(attemptLife),
+		leases.WithLabel(labelPull, a.store.process))
 	return leases.WithLease(ctx, a.lease.ID), a, err
 }
 
@@ -86,6 +92,9 @@ func (s *Store) dropUnfinished(ctx context.Context) (dropped bool, err error) {
 }
 
 func (a *attempt) restoreName(ctx context.Context, names images.Store) error {
+	if a.name == "" {
+		return nil
+	}
 	now, err := names.Get(ctx, a.name)
 	switch {
 	case errdefs.IsNotFound(err) || err == nil && a.before != nil && now.Target.Digest == a.before.Target.Digest:

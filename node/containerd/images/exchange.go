@@ -26,14 +26,22 @@ import (
 const restarts = 3
 
 // storedBlobs is the blobs of this host's images, for other hosts.
-type storedBlobs struct {
-	store     content.Store
-	namespace func(context.Context) context.Context
+type storedBlobs struct{ images *Store }
+
+func (s storedBlobs) content() content.Store { return s.images.config.Client.ContentStore() }
+
+func (s storedBlobs) namespace(ctx context.Context) context.Context {
+	return s.images.config.Namespace(ctx)
+}
+
+// Images lists the images that consist of them.
+func (s storedBlobs) Images(ctx context.Context) ([]blob.Image, error) {
+	return List(s.namespace(ctx), s.images)
 }
 
 // Digests lists them.
 func (s storedBlobs) Digests(ctx context.Context) (all []digest.Digest, err error) {
-	err = s.store.Walk(s.namespace(ctx), func(i content.Info) error {
+	err = s.content().Walk(s.namespace(ctx), func(i content.Info) error {
 		if isForOtherHosts(i) {
 			all = append(all, i.Digest)
 		}
@@ -45,13 +53,13 @@ func (s storedBlobs) Digests(ctx context.Context) (all []digest.Digest, err erro
 // ReaderAt opens one.
 func (s storedBlobs) ReaderAt(ctx context.Context, d digest.Digest) (distribution.ReaderAt, int64, error) {
 	ctx = s.namespace(ctx)
-	info, err := s.store.Info(ctx, d)
+	info, err := s.content().Info(ctx, d)
 	if err == nil && !isForOtherHosts(info) {
 		err = fmt.Errorf("it came by the credentials of a task: %w", errdefs.ErrNotFound)
 	}
 	var from content.ReaderAt
 	if err == nil {
-		from, err = s.store.ReaderAt(ctx, ocispec.Descriptor{Digest: d})
+		from, err = s.content().ReaderAt(ctx, ocispec.Descriptor{Digest: d})
 	}
 	if errdefs.IsNotFound(err) {
 		err = fmt.Errorf("%w: %w", blob.ErrNotHere, err)

@@ -26,7 +26,7 @@ const (
 )
 
 // Prune removes images that were not used for Limits.MaxAge, and more of them while the disk is above its high-water mark, the
-// least recently used first. It keeps the images named in keep, images of containers, images used within the last ten minutes, and
+// least recently used first. It keeps the images named in keep and those that the pool keeps, images of containers, images used within the last ten minutes, and
 // images being pulled.
 func (s *Store) Prune(ctx context.Context, keep []string) error {
 	stored, err := s.config.Client.ImageService().List(ctx)
@@ -55,7 +55,7 @@ func (s *Store) Prune(ctx context.Context, keep []string) error {
 		if err := s.remove(ctx, image, full); err != nil {
 			return fmt.Errorf("remove unused image %s: %w", image.names[0], err)
 		}
-		s.exchange.Changed()
+		s.exchange.Removed()
 		if full {
 			if used, err = s.config.DiskUsed(); err != nil {
 				return err
@@ -113,14 +113,8 @@ func (s *Store) removeNames(ctx context.Context, group *imageGroup) (removed boo
 	if s.uses.usedSince(group.digest, time.Now().Add(-minUnused)) || s.pulls.anyUnderWay(group.names) {
 		return false, nil
 	}
-	for _, name := range group.names {
-		if err := s.config.Client.ImageService().Delete(ctx, name); err != nil && !errdefs.IsNotFound(err) {
-			return false, err
-		}
-	}
-	s.cache.evict(group.digest)
-	s.uses.forget(group.digest)
-	return true, nil
+	err = deleteNames(ctx, s, group)
+	return err == nil, err
 }
 
 // collectGarbage runs containerd's garbage collection synchronously: a lease is created and deleted with that option.

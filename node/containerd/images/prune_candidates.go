@@ -14,6 +14,7 @@ type imageGroup struct {
 	digest string
 	target ocispec.Descriptor
 	names  []string
+	kept   bool      // by the pool
 	used   time.Time // last use, or the time of the pull
 }
 
@@ -30,6 +31,7 @@ func groupByDigest(stored []images.Image) []*imageGroup {
 			groups = append(groups, group)
 		}
 		group.names = append(group.names, i.Name)
+		group.kept = group.kept || i.Labels[labelKept] != ""
 		if used := lastUse(i); used.After(group.used) {
 			group.used = used
 		}
@@ -48,7 +50,7 @@ func lastUse(i images.Image) time.Time {
 func candidates(groups []*imageGroup, inUse, keep map[string]bool, recent map[string]bool) []*imageGroup {
 	var unused []*imageGroup
 	for _, group := range groups {
-		kept := slices.ContainsFunc(group.names, func(name string) bool { return keep[name] })
+		kept := group.kept || slices.ContainsFunc(group.names, func(name string) bool { return keep[name] })
 		if !kept && !inUse[group.digest] && !recent[group.digest] {
 			unused = append(unused, group)
 		}

@@ -184,6 +184,7 @@ func (s *Store) fetchInto(ctx context.Context, named reference.Named, resolver p
 		return runtime.Image{}, fmt.Errorf("image %s: %w", named, err)
 	}
 	s.uses.touch(done.Digest)
+	s.exchange.Named()
 	_, err = s.cache.add(ctx, pulled.Metadata())
 	return done, err
 }

@@ -16,6 +16,7 @@ import (
 
 	"pinion/node/distribution"
 	"pinion/node/runtime"
+	"pinion/raftfsm/blob"
 )
 
 // Config is the configuration of a Store. All fields except RegistryConfig and BuiltinBinary are required.
@@ -43,40 +44,54 @@ type Config struct {
 
 // Store is the images of one containerd namespace.
 type Store struct {
-	config   Config
-	exchange *distribution.Exchange
-	process  string // of random digits, tells this process from earlier ones
-	cache    *cache
-	pulls    *pullGroup
-	builtin  *builtinImage
-	uses     *uses
-	private  admitted
-	removal  sync.RWMutex // read lock: from finding an image to recording its use; write lock: while its names are removed
+	config     Config
+	exchange   *distribution.Exchange
+	process    string // of random digits, tells this process from earlier ones
+	cache      *cache
+	pulls      *pullGroup
+	builtin    *builtinImage
+	uses       *uses
+	private    admitted
+	keeper     *keeper
+	stop       context.CancelFunc // ends the keeper
+	background sync.WaitGroup
+	importing  sync.Mutex   // held while an archive arrives
+	removal    sync.RWMutex // read lock: from finding an image to recording its use; write lock: while its names are removed
 }
 
 // Open returns a store. It keeps only a cache in memory, so a restart loses nothing else.
 func Open(c Config) (*Store, error) {
 	c.Limits = c.Limits.withDefaults()
-	exchange, err := distribution.Open(distribution.Config{
+	s := &Store{
+		config:  c,
+		process: rand.Text(),
+		cache:   &cache{client: c.Client, snapshotter: c.Snapshotter, byDigest: map[string]*Unpacked{}},
+		pulls:   &pullGroup{bySum: map[[sha256.Size]byte]*sharedPull{}},
+		builtin: &builtinImage{path: c.BuiltinBinary},
+		uses:    newUses(),
+	}
+	s.keeper = &keeper{store: s, wanted: make(chan []blob.Image, 1), failed: map[string]bool{}}
+	var err error
+	s.exchange, err = distribution.Open(distribution.Config{
 		UploadRate: c.Limits.UploadRate, Dir: c.Dir, Log: c.Log,
-		Store: storedBlobs{c.Client.ContentStore(), c.Namespace},
+		Store: storedBlobs{s}, Keep: s.keeper.want,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("images: %w", err)
 	}
-	return &Store{
-		config:   c,
-		exchange: exchange,
-		process:  rand.Text(),
-		cache:    &cache{client: c.Client, snapshotter: c.Snapshotter, byDigest: map[string]*Unpacked{}},
-		pulls:    &pullGroup{bySum: map[[sha256.Size]byte]*sharedPull{}},
-		builtin:  &builtinImage{path: c.BuiltinBinary},
-		uses:     newUses(),
-	}, nil
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	s.background.Go(func() { s.keeper.run(c.Namespace(ctx)) })
+	return s, nil
 }
 
 // Close ends the exchange of images with other hosts.
-func (s *Store) Close() error { return s.exchange.Close() }
+func (s *Store) Close() error {
+	s.stop()
+	err := s.exchange.Close()
+	s.background.Wait()
+	return err
+}
 
 // ExchangeWith has the store exchange blobs with other hosts from now on, and returns what answers those: see
 // distribution.Exchange.Serve.

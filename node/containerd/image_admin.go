@@ -1,0 +1,44 @@
+package containerd
+
+import (
+	"context"
+	"io"
+
+	"pinion/node/containerd/images"
+	"pinion/raftfsm/blob"
+	"pinion/raftfsm/spec"
+)
+
+// ImageAdmin is the administration of the images of one host, beside what its tasks need of them.
+type ImageAdmin struct{ Runtime *Runtime }
+
+// Pull makes an image present and unpacked, as for a task.
+func (a ImageAdmin) Pull(ctx context.Context, ref string, progress func(spec.Pull)) (blob.Image, error) {
+	pulled, err := a.Runtime.Pull(ctx, ref, progress)
+	return blob.Image{Name: pulled.Ref, Digest: pulled.Digest}, err
+}
+
+// Import is images.Import.
+func (a ImageAdmin) Import(ctx context.Context, archive io.Reader, name string) ([]blob.Image, error) {
+	return images.Import(a.Runtime.inNamespace(ctx), a.Runtime.images, archive, name)
+}
+
+// Export is images.Export.
+func (a ImageAdmin) Export(ctx context.Context, name, digest string, to io.Writer) error {
+	return images.Export(a.Runtime.inNamespace(ctx), a.Runtime.images, name, digest, to)
+}
+
+// Push is images.Push.
+func (a ImageAdmin) Push(ctx context.Context, name, digest, to string, progress func(spec.Pull)) (whole bool, err error) {
+	return images.Push(a.Runtime.inNamespace(ctx), a.Runtime.images, name, digest, to, progress)
+}
+
+// Remove is images.Remove.
+func (a ImageAdmin) Remove(ctx context.Context, digest string) error {
+	return images.Remove(a.Runtime.inNamespace(ctx), a.Runtime.images, digest)
+}
+
+// Prune is images.PruneAll.
+func (a ImageAdmin) Prune(ctx context.Context) ([]blob.Image, error) {
+	return images.PruneAll(a.Runtime.inNamespace(ctx), a.Runtime.images)
+}
