@@ -28,10 +28,10 @@ type chain struct {
 //
 // The order is a promise: each stage costs more than the one before it, so what anybody can send costs little, and no input is
 // looked at before its sender is known.
-func (c *chain) stages(find finder) []stage {
+func (c *chain) stages(admit stage, find finder) []stage {
 	return []stage{
 		c.checkForm,  // limits: credentials that can be somebody's by their form
-		c.admit,      // limits: size and time of the body, requests in flight
+		admit,        // limits: size and time of the body, requests in flight
 		find.stage,   // the endpoint, unless the path names it
 		c.resolve,    // authentication and leader: the principal and the state to answer from, or the leader answers
 		c.limitRate,  // limits: requests per second of the key
@@ -83,7 +83,12 @@ type finder func(*request) (*endpoint, error)
 
 // handler is the chain for the requests of one kind. name is that of their endpoint where the path names it.
 func (c *chain) handler(format, name string, find finder) http.Handler {
-	return serve(format, name, compose(run, c.stages(find)...))
+	return serve(format, name, compose(run, c.stages(c.admit, find)...))
+}
+
+// uploads is the chain for requests whose body is not held: their endpoint reads it.
+func (c *chain) uploads(name string, find finder) http.Handler {
+	return serve(httpx.JSON, name, compose(run, c.stages(c.admitUpload, find)...))
 }
 
 // limited is the part of the chain for requests that need no access key: only the limits.
@@ -121,6 +126,14 @@ func (c *chain) admit(r *request, next handler) error {
 	if err := c.limits.Admit(r.Exchange); err != nil {
 		return err
 	}
+	return next(r)
+}
+
+func (c *chain) admitUpload(r *request, next handler) error {
+	if err := c.limits.AdmitUpload(r.Exchange); err != nil {
+		return err
+	}
+	r.Request = sigv4.Streamed(r.Request)
 	return next(r)
 }
 

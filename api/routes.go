@@ -25,7 +25,7 @@ type routes struct {
 func newRoutes(config Config, peers *httpx.Peers, operations *operationEndpoints) routes {
 	api := &rest.API{
 		Store: config.Store, Agent: config.Agent, Queue: config.Queue, Ended: config.Ended, Admin: config.Admin, Leader: config.Leader, Peers: peers,
-		HostID: config.HostID, Version: config.Version, Now: config.Now, CheckTeam: ecs.CheckTeam, IDTokens: &config.Shared.idTokens, Exec: operations.exec,
+		HostID: config.HostID, Version: config.Version, Now: config.Now, CheckTeam: ecs.CheckTeam, IDTokens: &config.Shared.idTokens, Exec: operations.exec, Transfers: &config.Shared.transfers,
 	}
 	changes := &events.Handler{History: config.History, Local: config.Local, Shared: config.Shared.events, Stop: peers.Stop, Audit: config.Audit, Refusal: view.Refusal}
 	t := routes{keyed: append(api.Routes(), operations.planRoute(config.Services), rest.EventsRoute(changes.Serve)), open: api.OpenRoutes(), login: rest.LoginRoutes(api)}
@@ -106,7 +106,11 @@ func (c *chain) route(route rest.Route) http.Handler {
 			return call{run: func(context.Context) error { return serve() }}, nil
 		},
 	}
-	keyed := c.handler(httpx.JSON, name, func(*request) (*endpoint, error) { return e, nil })
+	find := func(*request) (*endpoint, error) { return e, nil }
+	keyed := c.handler(httpx.JSON, name, find)
+	if route.Upload {
+		keyed = c.uploads(name, find)
+	}
 	if route.Host == nil {
 		return keyed
 	}

@@ -11,6 +11,7 @@ import (
 	"pinion/api/httpx"
 	"pinion/api/leader"
 	"pinion/api/openid"
+	"pinion/api/rest"
 )
 
 // Shared is what the handlers of one process share, so that a limit holds for all its listeners together and what one of
@@ -26,6 +27,7 @@ type Shared struct {
 	events    *events.Shared
 	idTokens  openid.Verifier
 	sessions  exec.Sessions
+	transfers rest.Transfers
 }
 
 // NewShared returns the usual limits and empty caches.

@@ -28,6 +28,7 @@ import (
 	"pinion/api/cli/hello"
 	"pinion/api/cli/help"
 	"pinion/api/cli/history"
+	"pinion/api/cli/image"
 	"pinion/api/cli/invocation"
 	"pinion/api/cli/login"
 	"pinion/api/cli/run"
@@ -192,6 +193,7 @@ func commands(p Program) []*cli.Command {
 		service.Command(p.system, serviceLogsCommand(p)),
 		compose.Command(p.system),
 		secret.Command(p.system),
+		image.Command(p.system),
 		taskCommand(p),
 		definition.Command(p.system),
 		hostsCommand(p),

@@ -60,6 +60,7 @@ func sampleHost(t *testing.T, n int) *fakeHost {
 		names := in["services"].([]any)
 		return `{"services":[` + repeat(len(names), func(i int) string { return sampleService(names[i].(string)) }) + `]}`
 	}
+	h.documents["/v1/images"] = serveDocument(`[` + repeat(n, sampleImage) + `]`)
 	h.operations["ListSecrets"] = always(`{"SecretList":[` + repeat(n, sampleSecret) + `]}`)
 	for path, document := range sampleDocuments(n) {
 		h.documents[path] = serveDocument(document)
@@ -225,3 +226,13 @@ func sampleKey(n int) string {
 }
 
 func cmpTeam(n int) string { return strings.TrimSpace(pick(sampleTeams, 2*n)) }
+
+func sampleImage(i int) string {
+	kept := ""
+	if i%3 == 1 {
+		kept = `,"kept":{"imported":true,"copies":3}`
+	} else if i%3 == 2 {
+		kept = `,"kept":{"on":"attribute:gpu-model == H100"}`
+	}
+	return fmt.Sprintf(`{"name":"registry.example.com/team/trainer:v%d","digest":"sha256:%064x","size":%d,"hosts":["a","b"]%s}`, i, i, int64(i+1)<<28, kept)
+}

@@ -95,6 +95,11 @@ func (t *transport) send(ctx context.Context, method, path string, header http.H
 			return nil, err
 		}
 	}
+	return t.answerOf(request)
+}
+
+// answerOf sends a request, and returns an error unless the host answers with success.
+func (t *transport) answerOf(request *http.Request) (*http.Response, error) {
 	response, err := t.http.Do(request)
 	if err != nil {
 		return nil, t.connectionError(err)
@@ -139,10 +144,15 @@ func tlsTransport(host Config) (*http.Transport, error) {
 // sign adds a SigV4 signature of the service "ecs" to the request. A random invocation id makes equal requests of one
 // second differ, which the host would otherwise refuse as replays.
 func (t *transport) sign(ctx context.Context, request *http.Request, body []byte, now time.Time) error {
-	request.Header.Set("Amz-Sdk-Invocation-Id", rand.Text())
 	sum := sha256.Sum256(body)
+	return t.signSum(ctx, request, hex.EncodeToString(sum[:]), now)
+}
+
+// signSum is sign for a body with that SHA-256, in hexadecimal digits.
+func (t *transport) signSum(ctx context.Context, request *http.Request, sum string, now time.Time) error {
+	request.Header.Set("Amz-Sdk-Invocation-Id", rand.Text())
 	key := aws.Credentials{AccessKeyID: t.config.KeyID, SecretAccessKey: t.config.Secret}
-	err := v4.NewSigner().SignHTTP(ctx, key, request, hex.EncodeToString(sum[:]), "ecs", t.config.Region, now)
+	err := v4.NewSigner().SignHTTP(ctx, key, request, sum, "ecs", t.config.Region, now)
 	if err != nil {
 		return fmt.Errorf("sign the request with access key %s: %w", t.config.KeyID, err)
 	}

@@ -47,6 +47,12 @@ func (l *Limits) AdmitStream(x *Exchange) error {
 	return nil
 }
 
+// AdmitUpload is AdmitStream for a request whose body has an end, which the endpoint reads before it answers.
+func (l *Limits) AdmitUpload(x *Exchange) error {
+	x.Upload = true
+	return l.AdmitStream(x)
+}
+
 // readBody reads a bounded number of bodies at once, and holds fewer large ones.
 func (l *Limits) readBody(x *Exchange) ([]byte, error) {
 	if x.Request.ContentLength == 0 {

@@ -24,6 +24,7 @@ type Exchange struct {
 	Log     *slog.Logger // of the host
 	Format  string       // content type of the response: AWSJSON or JSON
 	Body    []byte       // of the request: as it was sent until Decompress, then what it means
+	Upload  bool         // Body is empty: the endpoint reads Request.Body, which is too large to be held
 
 	// For the access log.
 	Operation string // "RunTask", or the method and path of a route

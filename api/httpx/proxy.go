@@ -40,6 +40,18 @@ func (p *Peers) RoundTrip(r *http.Request, address string, header http.Header, b
 	return response, end, err
 }
 
+// Upload is RoundTrip for a request whose body is passed on as it comes. The answer comes when the other host has done what it is to do with
+// all of it, which has no bound in time but that of r.
+func (p *Peers) Upload(r *http.Request, address string, header http.Header) (response *http.Response, end context.CancelFunc, err error) {
+	ctx, end := context.WithCancel(r.Context())
+	request := (&http.Request{
+		Method: r.Method, URL: &url.URL{Scheme: "https", Host: address, Path: PeerPrefix + r.URL.Path, RawQuery: r.URL.RawQuery},
+		Host: r.Host, Header: header, Body: r.Body, ContentLength: r.ContentLength,
+	}).WithContext(ctx)
+	response, err = p.Transport.RoundTrip(request)
+	return response, end, err
+}
+
 // await sends a request, and waits for its response as long as another host may take. end breaks it off; parent says whether somebody else has.
 func (p *Peers) await(request *http.Request, end func(), parent context.Context) (*http.Response, error) {
 	timeout := time.AfterFunc(ResponseTimeout, end)

@@ -44,7 +44,11 @@ func (r *Router) ask(x *httpx.Exchange, address, version string, writes bool) (r
 	if version != "" {
 		header.Set(httpx.HeaderStateVersion, version)
 	}
-	response, end, err = r.Peers.RoundTrip(x.Request, address, header, x.Body)
+	if x.Upload {
+		response, end, err = r.Peers.Upload(x.Request, address, header)
+	} else {
+		response, end, err = r.Peers.RoundTrip(x.Request, address, header, x.Body)
+	}
 	switch {
 	case err == nil && response.Header.Get(httpx.HeaderNotLeader) != "":
 		response.Body.Close()

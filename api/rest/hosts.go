@@ -6,8 +6,10 @@ import (
 
 	"pinion/api/httpx"
 	"pinion/api/leader"
+	"pinion/api/wire"
 	"pinion/gpu"
 	"pinion/raftfsm"
+	"pinion/raftfsm/query"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/traffic"
 	"pinion/raftfsm/virtualip"
@@ -82,8 +84,15 @@ func (a *API) listHosts(x *httpx.Exchange, res leader.Resolution) error {
 	if err != nil {
 		return err
 	}
+	selects, err := hostFilter(x)
+	if err != nil {
+		return err
+	}
 	views := []hostView{}
 	for _, host := range res.View.Hosts(cluster) {
+		if selects != nil && !selects.Match(query.HostFacts{Host: host, Connected: a.Store.Connected(host.ID), Tasks: res.View.TasksOn(host.ID)}) {
+			continue
+		}
 		view := a.renderHost(res.View, host, roles[host.ID])
 		if roles != nil {
 			view.ClockMS = a.Admin.Hosts.ClockOffset(host.ID).Milliseconds()
@@ -91,6 +100,19 @@ func (a *API) listHosts(x *httpx.Exchange, res leader.Resolution) error {
 		views = append(views, view)
 	}
 	return reply(x, views)
+}
+
+// hostFilter is the expression that selects hosts; nil: all.
+func hostFilter(x *httpx.Exchange) (*query.Expr, error) {
+	text := x.Request.URL.Query().Get("filter")
+	if text == "" {
+		return nil, nil
+	}
+	parsed, err := query.Parse(text)
+	if err != nil {
+		return nil, wire.Errorf(wire.InvalidParameter, "filter: %v.", err)
+	}
+	return parsed, nil
 }
 
 func (a *API) renderHost(view *raftfsm.View, h *spec.Host, role string) hostView {

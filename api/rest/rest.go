@@ -48,6 +48,7 @@ type TaskHost interface {
 type Agent struct {
 	Tasks  TaskHost
 	GPUs   GPUHost
+	Images ImageHost
 	Doctor Doctor // nil: this host does not check its machine
 }
 
@@ -83,6 +84,7 @@ type Admin struct {
 	Hosts     HostAdmin
 	Snapshots Snapshotter
 	Secrets   secrets.Sealer
+	Images    PoolImages
 }
 
 // TokenStore makes and ends the tokens that let hosts join. Which there are is in the state.
@@ -146,7 +148,8 @@ type API struct {
 	Version string // of this binary
 	Now     func() time.Time
 
-	Exec *exec.Service
+	Exec      *exec.Service
+	Transfers *Transfers
 
 	CheckTeam func(name string) error // refuses a name that no team can have
 	IDTokens  IDTokens
@@ -175,6 +178,7 @@ type Route struct {
 	In, Out      reflect.Type // of the JSON bodies; nil where there is none, or it is no JSON
 	Mode         leader.Mode  // the state it is answered from; when Role is empty: LocalOnly, where a known caller is told more
 	List         bool         // its answer has no bound but the state's, so few are put together at once
+	Upload       bool         // its body is a file of any size, which Serve reads
 	Stream       bool         // may answer for hours, so it ends when its key is removed
 	Serve        Handler
 	OwnHost      bool        // a host's own key may call it too; Serve checks that it is about that host

@@ -19,7 +19,7 @@ func (a *API) Routes() []Route {
 	const get, post = http.MethodGet, http.MethodPost
 	const read, admin = spec.RoleRead, spec.RoleAdmin
 	return slices.Concat([]Route{
-		{Method: get, Path: "/v1/hosts", Role: read, Summary: "hosts with their capacity and what of it is free", Query: []Parameter{clusterParameter, staleParameter},
+		{Method: get, Path: "/v1/hosts", Role: read, Summary: "hosts with their capacity and what of it is free", Query: []Parameter{clusterParameter, {"filter", "only those that an expression of the cluster query language selects"}, staleParameter},
 			Out: reflect.TypeFor[[]hostView](), Mode: leader.StaleAllowed, List: true, Serve: a.listHosts},
 		{Method: get, Path: "/v1/gpus", Role: read, Summary: "GPUs with their health and the task that holds each", Query: []Parameter{clusterParameter, staleParameter},
 			Out: reflect.TypeFor[[]gpuView](), Mode: leader.StaleAllowed, List: true, Serve: a.listGPUs},
@@ -71,7 +71,7 @@ func (a *API) Routes() []Route {
 			Out: reflect.TypeFor[checksumView](), Mode: leader.LocalOnly, Serve: a.checksum},
 		{Method: get, Path: "/v1/admin/digest", Role: admin, Summary: "the former name of /v1/admin/checksum",
 			Out: reflect.TypeFor[checksumView](), Mode: leader.LocalOnly, Serve: a.checksum},
-	}, callerRoutes(), execSessions{a}.routes(), gpuQuarantine{a}.routes(), gpuCheck{a}.routes(), gpuUsage{a, &usageCache{}}.routes(), doctor{a}.routes(), taskList{a}.routes(), definitionList{a}.routes(), logins{a}.adminRoutes(), history{a}.routes(), settings{a}.routes())
+	}, callerRoutes(), execSessions{a}.routes(), gpuQuarantine{a}.routes(), gpuCheck{a}.routes(), gpuUsage{a, &usageCache{}}.routes(), doctor{a}.routes(), taskList{a}.routes(), definitionList{a}.routes(), logins{a}.adminRoutes(), history{a}.routes(), settings{a}.routes(), images{a}.routes())
 }
 
 // logRoute is that of the log of a task.

@@ -7,9 +7,7 @@ package sigv4
 
 import (
 	"context"
-	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/hex"
 	"net/http"
 	"net/url"
 	"slices"
@@ -58,8 +56,10 @@ func (v Verifier) Verify(r *http.Request, body []byte, lookup func(keyID string)
 	if err != nil {
 		return Identity{}, err
 	}
-	sum := sha256.Sum256(body)
-	hash := hex.EncodeToString(sum[:])
+	hash := bodyHash(r, body)
+	if !isHash(hash) {
+		return Identity{}, wire.Errorf(InvalidSignature, "'x-amz-content-sha256' must be the SHA-256 of the body, which the signature covers.")
+	}
 	if err := v.checkScope(claim); err != nil {
 		return Identity{}, err
 	}
@@ -168,7 +168,7 @@ func sign(signer *v4.Signer, r *http.Request, body []byte, hash string, claim au
 			fresh.Header[headerKey(name, key)] = values
 		}
 		if name == "content-length" {
-			fresh.ContentLength = int64(len(body))
+			fresh.ContentLength = bodyLength(r, body)
 		}
 	}
 	key := aws.Credentials{AccessKeyID: claim.keyID, SecretAccessKey: secret}

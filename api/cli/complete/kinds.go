@@ -32,6 +32,7 @@ const (
 	services    kind = "SERVICE"
 	gpus        kind = "GPU"
 	secrets     kind = "SECRET"
+	poolImages  kind = "POOL-IMAGE"
 	taskSecrets kind = "NAME=SECRET"
 )
 
@@ -52,7 +53,7 @@ var flagKinds = map[string]kind{
 	"acme-email": free, "advertise": free, "array": free, "attribute": free, "client-id": free, "count": free, "cpus": free, "deadline": free, "entrypoint": free, "env": free, "gpus": free, "gpu-memory": free, "gpu-compute": free,
 	"groups-claim": free, "host": free, "image-gc-high": free, "image-gc-low": free, "image-max-age": free, "image-upload-rate": free, "inflate": free, "issuer": free, "join": free,
 	"keep-tasks": free, "keep-tasks-count": free, "keep-tasks-size": free, "key-id": free, "label": free, "lifetime": free, "limit": free, "listen": free, "lost-after": free,
-	"max-container-logs": free, "max-gpus": free, "max-logs": free, "max-priority": free, "max-requests": free, "max-revisions": free, "max-stop-timeout": free,
+	"on": free, "copies": free, "max-container-logs": free, "max-gpus": free, "max-logs": free, "max-priority": free, "max-requests": free, "max-revisions": free, "max-stop-timeout": free,
 	"max-task-logs": free, "max-tasks": free, "max-waiting": free, "memory": free, "min-free": free, "name": free, "pids-limit": free, "priority": free, "service": free,
 	"publish": free, "port": free, "alias": free, "virtual-addresses": free, "virtual-ip": free, "dns-listen": free, "reason": free, "region": free, "replace-after": free, "retry-on": free, "retries": free, "revisions": free, "revisions-of-family": free, "scope": free,
 	"key-secret": free, "secret": taskSecrets, "registry-secret": secrets, "secret-files": free, "secret-command": free, "for-cluster": clusters, "version": free, "stage": "AWSCURRENT AWSPREVIOUS AWSPENDING", "description": free, "days": free, "seeds": free, "shm-size": free, "since": free, "stop-timeout": free, "tail": free, "limits tasks": free, "time-limit": free, "idle-timeout": free, "timeout": free,
@@ -64,7 +65,7 @@ var flagKinds = map[string]kind{
 var argumentKinds = map[string]kind{
 	"TASK": tasks, "HOST": hosts, "TEAM": teams, "FILE": file, "FAMILY": families, "FAMILY[:REVISION]": definitions, "FAMILY:REVISION": definitions,
 	"IMAGE|FAMILY[:REVISION]": images, "bash|zsh|fish": "bash zsh fish", "context NAME": contexts, "NAME=VALUE": "servers= replace-after= lost-after=",
-	"TASK:PATH": tasks, "PATH": file, "PORT|LOCAL:PORT": free, "SERVICE": services, "SERVICE=N": services, "GPU": gpus, "GPU...": gpus, "secret NAME": secrets, "key ID": keys, "token ID": tokens, "GROUP": logins, "PRIORITY": free, "-": free, "save|restore|inspect": free, "|": free, "HOST[:PORT]]": free,
+	"TASK:PATH": tasks, "PATH": file, "PORT|LOCAL:PORT": free, "SERVICE": services, "SERVICE=N": services, "GPU": gpus, "GPU...": gpus, "secret NAME": secrets, "IMAGE": poolImages, "TARGET": free, "FILE|-": file, "key ID": keys, "token ID": tokens, "GROUP": logins, "PRIORITY": free, "-": free, "save|restore|inspect": free, "|": free, "HOST[:PORT]]": free,
 }
 
 // flagKind is what the value of a flag stands for.

@@ -80,7 +80,7 @@ func (s source) cluster() string { return cmp.Or(s.line.flags["cluster"], "defau
 var sources = map[kind]func(source, *invocation.Invocation) ([]offer, error){
 	tasks: taskOffers, groups: groupOffers, after: afterOffers, containers: containerOffers, hosts: hostOffers, clusters: clusterOffers, teams: teamOffers,
 	families: familyOffers, definitions: definitionOffers, images: imageOffers, keys: keyOffers, tokens: tokenOffers, logins: loginOffers,
-	services: serviceOffers, gpus: gpuOffers, secrets: secretOffers, taskSecrets: taskSecretOffers,
+	services: serviceOffers, gpus: gpuOffers, secrets: secretOffers, poolImages: poolImageOffers, taskSecrets: taskSecretOffers,
 }
 
 // serviceOffers are the names of services; behind one that is to be scaled its count follows.

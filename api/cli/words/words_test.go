@@ -42,7 +42,7 @@ func TestDistancesAreThoseOfASpellChecker(t *testing.T) {
 }
 
 func TestWordsOfOtherToolsAreAnsweredWithOurs(t *testing.T) {
-	for _, word := range []string{"images", "sh", "join", "status", "describe", "sbatch", "squeue", "sacct", "sinfo", "scancel", "kubectl", "get", "container", "system", "diff", "tag"} {
+	for _, word := range []string{"sh", "join", "status", "describe", "sbatch", "squeue", "sacct", "sinfo", "scancel", "kubectl", "get", "container", "system", "diff", "tag"} {
 		if hint := Hint(word, commands); hint == "" || strings.Contains(hint, "Did you mean") {
 			t.Errorf("%s: %q", word, hint)
 		}

@@ -133,6 +133,7 @@ func TestImagesComeFromTheRegistryOnce(t *testing.T) {
 		p.wantRight(t, started)
 		p.start(t, first)
 	})
+	t.Run("an archive and no registry", p.testWithoutARegistry)
 }
 
 // digestOf is the digest of an image, as the task that had it says.

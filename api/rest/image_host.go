@@ -1,0 +1,235 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"pinion/api/httpx"
+	"pinion/api/leader"
+	"pinion/api/wire"
+	"pinion/raftfsm/blob"
+	"pinion/raftfsm/spec"
+)
+
+// ImageHost has the images of this host.
+type ImageHost interface {
+	// Pull makes an image present and unpacked, as for a task.
+	Pull(ctx context.Context, ref string, progress func(spec.Pull)) (blob.Image, error)
+	// Import reads an archive of images: all of it or nothing. name, if it is not empty, is for the one image in it.
+	Import(ctx context.Context, archive io.Reader, name string) ([]blob.Image, error)
+	// Export writes an image as an archive.
+	Export(ctx context.Context, name, digest string, to io.Writer) error
+	// Push sends an image to a registry. whole is false when that has only the manifest for this host's platform.
+	Push(ctx context.Context, name, digest, to string, progress func(spec.Pull)) (whole bool, err error)
+	// Remove removes an image by its digest. spec.ErrNotFound, spec.ErrInUse.
+	Remove(ctx context.Context, digest string) error
+	// Prune removes all images that nothing needs, and returns them.
+	Prune(ctx context.Context) ([]blob.Image, error)
+}
+
+// transferView is how far the transfer of an image is that a host was asked for.
+type transferView struct {
+	Image  string `json:"image"`
+	To     string `json:"to,omitempty"` // where a push goes
+	Done   int64  `json:"done"`         // bytes
+	Total  int64  `json:"total"`        // bytes in all, 0 while unknown
+	Ended  bool   `json:"ended"`
+	Digest string `json:"digest,omitempty"` // of a pull that has ended well
+	Error  string `json:"error,omitempty"`  // why it failed
+	Note   string `json:"note,omitempty"`   // what is worth knowing of one that went well
+}
+
+const (
+	// maxTransfers bounds the transfers that a host remembers; of those that have ended, the oldest go first.
+	maxTransfers = 100
+	// transferTimeout bounds one transfer.
+	transferTimeout = 12 * time.Hour
+)
+
+// Transfers are the pulls and pushes of images that this host was asked for. The zero value is ready, for all handlers of a process.
+type Transfers struct {
+	mu  sync.Mutex
+	all map[string]*transfer // by key
+}
+
+type transfer struct {
+	transferView
+	at time.Time
+}
+
+// errTransfers refuses a transfer beyond maxTransfers.
+var errTransfers = wire.Errorf(httpx.Unavailable, "This host has %d transfers of images under way already: try again when some are through.", maxTransfers)
+
+// begin starts a transfer, unless the same one is under way.
+func (ts *Transfers) begin(key string, view transferView, run func(ctx context.Context, progress func(spec.Pull)) (digest, note string, err error)) error {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if known := ts.all[key]; known != nil && !known.Ended {
+		return nil
+	}
+	if !ts.makeRoom() {
+		return errTransfers
+	}
+	t := &transfer{view, time.Now()}
+	ts.all[key] = t
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), transferTimeout)
+		defer cancel()
+		digest, note, err := run(ctx, func(p spec.Pull) {
+			ts.mu.Lock()
+			defer ts.mu.Unlock()
+			t.Done, t.Total = p.Done, p.Total
+		})
+		ts.mu.Lock()
+		defer ts.mu.Unlock()
+		t.Ended, t.Digest, t.Note = true, digest, note
+		if err != nil {
+			t.Error = err.Error()
+		}
+	}()
+	return nil
+}
+
+func (ts *Transfers) makeRoom() bool {
+	if ts.all == nil {
+		ts.all = map[string]*transfer{}
+	}
+	if len(ts.all) < maxTransfers {
+		return true
+	}
+	keys := slices.SortedFunc(maps.Keys(ts.all), func(a, b string) int { return ts.all[a].at.Compare(ts.all[b].at) })
+	for _, key := range keys {
+		if ts.all[key].Ended {
+			delete(ts.all, key)
+			return true
+		}
+	}
+	return false
+}
+
+func (ts *Transfers) view(key string) (transferView, bool) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if t := ts.all[key]; t != nil {
+		return t.transferView, true
+	}
+	return transferView{}, false
+}
+
+// onHostItself makes a handler of what the host {id} itself answers. The request is authorized where the state is.
+func (i images) onHostItself(answer HostHandler) Handler {
+	return func(x *httpx.Exchange, res leader.Resolution) error {
+		id := x.Request.PathValue("id")
+		host := res.View.Host(id)
+		if host == nil || !res.Principal.Scope.Covers(host.Cluster) {
+			return wire.Errorf(httpx.NotFound, "There is no host %q: GET /v1/hosts lists them.", id)
+		}
+		if i.api.Peers.Transport == nil || id == i.api.HostID {
+			return i.here(answer)(x, id)
+		}
+		if err := proxyToHost(i.api.Peers, x, host); err != nil {
+			return wire.Errorf(wire.Server, "Host %s cannot be reached at %s: %v. Try again when it is back.", host.Name, host.Address, err)
+		}
+		return nil
+	}
+}
+
+// here makes a handler of this host's own answer.
+func (i images) here(answer HostHandler) HostHandler {
+	return func(x *httpx.Exchange, id string) error {
+		if i.api.Agent.Images == nil || id != i.api.HostID {
+			return wire.Errorf(httpx.NotFound, "This host is %s, and has no images of host %q.", i.api.HostID, id)
+		}
+		return answer(x, id)
+	}
+}
+
+// pull begins to pull an image.
+func (i images) pull(x *httpx.Exchange, _ string) error {
+	name := x.Request.URL.Query().Get("name")
+	err := i.api.Transfers.begin("pull "+name, transferView{Image: name}, func(ctx context.Context, progress func(spec.Pull)) (string, string, error) {
+		pulled, err := i.api.Agent.Images.Pull(ctx, name, progress)
+		return pulled.Digest, "", err
+	})
+	return i.answer(x, "pull "+name, err)
+}
+
+// push begins to push an image.
+func (i images) push(x *httpx.Exchange, _ string) error {
+	q := x.Request.URL.Query()
+	name, digest, to := q.Get("name"), q.Get("digest"), q.Get("to")
+	key := "push " + name + " " + to
+	err := i.api.Transfers.begin(key, transferView{Image: name, To: to}, func(ctx context.Context, progress func(spec.Pull)) (string, string, error) {
+		whole, err := i.api.Agent.Images.Push(ctx, name, digest, to, progress)
+		if err == nil && !whole {
+			return digest, "the pool has the image for one platform alone, so the registry got that one", nil
+		}
+		return digest, "", err
+	})
+	return i.answer(x, key, err)
+}
+
+func (i images) answer(x *httpx.Exchange, key string, err error) error {
+	if err != nil {
+		return err
+	}
+	view, _ := i.api.Transfers.view(key)
+	return reply(x, view)
+}
+
+// transfer shows how far a pull or a push is.
+func (i images) transfer(x *httpx.Exchange, _ string) error {
+	q := x.Request.URL.Query()
+	key := "pull " + q.Get("name")
+	if to := q.Get("to"); to != "" {
+		key = "push " + q.Get("name") + " " + to
+	}
+	view, known := i.api.Transfers.view(key)
+	if !known {
+		return wire.Errorf(httpx.NotFound, "This host knows of no such transfer: it may have been started again since. Ask for it again.")
+	}
+	return reply(x, view)
+}
+
+func (i images) remove(x *httpx.Exchange, _ string) error {
+	err := i.api.Agent.Images.Remove(x.Context(), x.Request.URL.Query().Get("digest"))
+	switch {
+	case errors.Is(err, spec.ErrNotFound):
+		return wire.Errorf(httpx.NotFound, "%v.", err)
+	case errors.Is(err, spec.ErrInUse):
+		return wire.Errorf(wire.InvalidParameter, "%v.", err)
+	case err != nil:
+		return err
+	}
+	return ok(x)
+}
+
+func (i images) prune(x *httpx.Exchange, _ string) error {
+	removed, err := i.api.Agent.Images.Prune(x.Context())
+	if err != nil {
+		return err
+	}
+	views := []imageView{}
+	for _, r := range removed {
+		views = append(views, imageView{Name: r.Name, Digest: r.Digest, Size: r.Size})
+	}
+	return reply(x, views)
+}
+
+// export sends an image as an archive.
+func (i images) export(x *httpx.Exchange, _ string) error {
+	q := x.Request.URL.Query()
+	x.Header().Set("Content-Type", "application/x-tar")
+	err := i.api.Agent.Images.Export(x.Context(), q.Get("name"), q.Get("digest"), &httpx.StreamWriter{Exchange: x})
+	if err == nil || !x.Wrote() {
+		return err
+	}
+	x.Log.Warn("an archive of an image broke off", "requestId", x.ID, "image", q.Get("name"), "err", err)
+	panic(http.ErrAbortHandler)
+}

@@ -1,0 +1,238 @@
+package rest
+
+import (
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+
+	"pinion/api/httpx"
+	"pinion/api/leader"
+	"pinion/api/wire"
+	"pinion/raftfsm"
+	"pinion/raftfsm/blob"
+	"pinion/raftfsm/image"
+	"pinion/raftfsm/spec"
+)
+
+// PoolImages knows the images of the pool. It is asked on the leader only.
+type PoolImages interface {
+	// Images lists the images that hosts have, as they say.
+	Images() ([]blob.HeldImage, error)
+}
+
+// images serves the images of the pool and of its hosts.
+type images struct{ api *API }
+
+// imageView is an image of the pool.
+type imageView struct {
+	Name   string     `json:"name"` // registry/repository:tag; with @digest where no host has a tag for it
+	Digest string     `json:"digest"`
+	Size   int64      `json:"size"`  // of its blobs in bytes, for one platform
+	Hosts  []string   `json:"hosts"` // ids of the hosts that have it
+	Kept   *keptImage `json:"kept,omitempty"`
+}
+
+// keptImage says that the pool keeps an image, and where.
+type keptImage struct {
+	Imported bool      `json:"imported"`         // from an archive: in this pool its name means this digest
+	On       string    `json:"on,omitempty"`     // expression of the cluster query language that selects the hosts
+	Copies   int       `json:"copies,omitempty"` // on how many hosts, where no expression selects them
+	At       time.Time `json:"at"`
+	By       string    `json:"by,omitempty"`
+}
+
+// pinInput is an image that the pool is to keep.
+type pinInput struct {
+	Name   string `json:"name"`
+	Digest string `json:"digest"`
+	Size   int64  `json:"size"`
+	On     string `json:"on"`     // expression of the cluster query language; empty: any hosts
+	Copies int    `json:"copies"` // how many, without On; 0: 3
+}
+
+// keptView is an image that was recorded, and the hosts that are to have it now.
+type keptView struct {
+	imageView
+	Keepers []string `json:"keepers"` // ids
+}
+
+func (i images) routes() []Route {
+	const onHost = "/v1/admin/hosts/{id}/images/"
+	const get, post = http.MethodGet, http.MethodPost
+	const admin = spec.RoleAdmin
+	name, byDigest, to := Parameter{"name", "of the image"}, Parameter{"digest", "of the image"}, Parameter{"to", "name in the registry"}
+	pulled := reflect.TypeFor[transferView]()
+	return []Route{
+		{Method: get, Path: "/v1/images", Role: spec.RoleRead, Summary: "the images that hosts have, and those that the pool keeps",
+			Out: reflect.TypeFor[[]imageView](), List: true, Serve: i.list},
+		{Method: post, Path: "/v1/admin/images/import", Role: admin, Summary: "takes an archive of `docker save`, or of an OCI image layout, as its body: the pool keeps its images",
+			Query: []Parameter{{"name", "for the one image of the archive"}, {"on", "expression of the cluster query language: hosts that keep it"}}, Out: reflect.TypeFor[[]keptView](), Upload: true, Serve: i.importArchive},
+		{Method: post, Path: "/v1/admin/images/pin", Role: admin, Summary: "has hosts keep an image",
+			In: reflect.TypeFor[pinInput](), Out: reflect.TypeFor[keptView](), Serve: i.pin},
+		{Method: post, Path: "/v1/admin/images/unpin", Role: admin, Summary: "ends that hosts keep an image",
+			In: reflect.TypeFor[pinInput](), Out: reflect.TypeFor[struct{}](), Serve: i.unpin},
+		{Method: post, Path: onHost + "pull", Role: admin, Summary: "has a host pull an image", Query: []Parameter{name}, Out: pulled, Serve: i.onHostItself(i.pull), Host: i.here(i.pull)},
+		{Method: post, Path: onHost + "push", Role: admin, Summary: "has a host push an image to a registry", Query: []Parameter{name, byDigest, to}, Out: pulled, Serve: i.onHostItself(i.push), Host: i.here(i.push)},
+		{Method: get, Path: onHost + "transfer", Role: admin, Summary: "how far a pull or, with to, a push is that a host was asked for", Query: []Parameter{name, to}, Out: pulled, Serve: i.onHostItself(i.transfer), Host: i.here(i.transfer)},
+		{Method: post, Path: onHost + "remove", Role: admin, Summary: "removes an image from a host", Query: []Parameter{byDigest}, Out: reflect.TypeFor[struct{}](), Serve: i.onHostItself(i.remove), Host: i.here(i.remove)},
+		{Method: post, Path: onHost + "prune", Role: admin, Summary: "removes all images from a host that nothing needs there", Out: reflect.TypeFor[[]imageView](), Serve: i.onHostItself(i.prune), Host: i.here(i.prune)},
+		{Method: get, Path: onHost + "export", Role: admin, Summary: "an image as an archive, which `docker load` reads", Query: []Parameter{name, byDigest}, Stream: true, Serve: i.onHostItself(i.export), Host: i.here(i.export)},
+	}
+}
+
+// list serves GET /v1/images.
+func (i images) list(x *httpx.Exchange, res leader.Resolution) error {
+	held, err := i.held()
+	if err != nil {
+		return err
+	}
+	views := []imageView{}
+	for _, v := range merge(held, image.All(res.View)) {
+		v.Hosts = slices.DeleteFunc(v.Hosts, func(id string) bool {
+			host := res.View.Host(id)
+			return host == nil || !res.Principal.Scope.Covers(host.Cluster)
+		})
+		if len(v.Hosts) > 0 || v.Kept != nil && res.Principal.RequireUnscoped("") == nil {
+			views = append(views, v)
+		}
+	}
+	return reply(x, views)
+}
+
+func (i images) held() ([]blob.HeldImage, error) {
+	if i.api.Admin.Images == nil {
+		return nil, errNotConfigured("listing the images of a pool")
+	}
+	return i.api.Admin.Images.Images()
+}
+
+// merge puts together what hosts have with what the pool keeps. A host that has an image only by its digest counts for every name of that.
+func merge(held []blob.HeldImage, kept []*image.Image) (views []imageView) {
+	byDigest := map[string][]string{}
+	for _, h := range held {
+		byDigest[h.Digest] = append(byDigest[h.Digest], h.Hosts...)
+	}
+	named := map[string]bool{} // digests with a tag
+	add := func(name, digest string, size int64) *imageView {
+		at := slices.IndexFunc(views, func(v imageView) bool { return v.Name == name && v.Digest == digest })
+		if at < 0 {
+			hosts := slices.Compact(slices.Sorted(slices.Values(byDigest[digest])))
+			views, at = append(views, imageView{Name: name, Digest: digest, Size: size, Hosts: slices.Clone(hosts)}), len(views)
+		}
+		return &views[at]
+	}
+	for _, k := range kept {
+		named[k.Digest] = true
+		add(k.Name, k.Digest, k.Size).Kept = &keptImage{Imported: k.Imported, On: k.Hosts, Copies: k.Copies, At: k.At, By: k.By}
+	}
+	for _, h := range held {
+		if !strings.Contains(h.Name, "@") {
+			named[h.Digest] = true
+			add(h.Name, h.Digest, h.Size)
+		}
+	}
+	for _, h := range held {
+		if !named[h.Digest] {
+			add(h.Name, h.Digest, h.Size)
+		}
+	}
+	slices.SortFunc(views, func(a, b imageView) int { return strings.Compare(a.Name+" "+a.Digest, b.Name+" "+b.Digest) })
+	return views
+}
+
+// importArchive takes an archive as the body of the request.
+func (i images) importArchive(x *httpx.Exchange, res leader.Resolution) error {
+	if i.api.Agent.Images == nil {
+		return errNotConfigured("importing images")
+	}
+	q := x.Request.URL.Query()
+	if err := checkHosts(q.Get("on")); err != nil {
+		return err
+	}
+	imported, err := i.api.Agent.Images.Import(x.Context(), x.Request.Body, q.Get("name"))
+	if err != nil {
+		return wire.Errorf(wire.InvalidParameter, "%v.", err)
+	}
+	views := []keptView{}
+	for _, one := range imported {
+		view, err := i.record(x, res, image.Image{Name: one.Name, Digest: one.Digest, Size: one.Size, Imported: true, Hosts: q.Get("on")})
+		if err != nil {
+			return err
+		}
+		views = append(views, view)
+	}
+	return reply(x, views)
+}
+
+// pin records an image of a registry.
+func (i images) pin(x *httpx.Exchange, res leader.Resolution) error {
+	var in pinInput
+	if err := decode(x, &in); err != nil {
+		return err
+	}
+	name, err := blob.NormalizeName(in.Name)
+	if err == nil {
+		err = digest.Digest(in.Digest).Validate()
+	}
+	if err != nil {
+		return wire.Errorf(wire.InvalidParameter, "%v.", err)
+	}
+	if err := checkHosts(in.On); err != nil {
+		return err
+	}
+	if in.Copies < 0 || in.Copies > image.MaxCopies {
+		return wire.Errorf(wire.InvalidParameter, "copies must be 0 to %d, not %d.", image.MaxCopies, in.Copies)
+	}
+	known := image.Find(res.View, name)
+	imported := known != nil && known.Imported && known.Digest == in.Digest
+	view, err := i.record(x, res, image.Image{Name: name, Digest: in.Digest, Size: in.Size, Imported: imported, Hosts: in.On, Copies: in.Copies})
+	if err != nil {
+		return err
+	}
+	return reply(x, view)
+}
+
+func (i images) record(x *httpx.Exchange, res leader.Resolution, kept image.Image) (view keptView, err error) {
+	kept.At, kept.By = i.api.Now().UTC().Round(0), res.Principal.ARN
+	if kept.Hosts == "" && kept.Copies == 0 {
+		kept.Copies = image.DefaultCopies
+	}
+	if _, err := i.api.Store.Propose(x.Context(), raftfsm.Wrap(image.Put{Image: kept})); err != nil {
+		return view, err
+	}
+	view.imageView = imageView{Name: kept.Name, Digest: kept.Digest, Size: kept.Size, Hosts: []string{}, Kept: &keptImage{Imported: kept.Imported, On: kept.Hosts, Copies: kept.Copies, At: kept.At, By: kept.By}}
+	view.Keepers = []string{}
+	for _, h := range kept.Keepers(res.View.Hosts(""), i.api.Store.Connected) {
+		view.Keepers = append(view.Keepers, h.ID)
+	}
+	return view, nil
+}
+
+func (i images) unpin(x *httpx.Exchange, _ leader.Resolution) error {
+	var in pinInput
+	if err := decode(x, &in); err != nil {
+		return err
+	}
+	name, err := blob.NormalizeName(in.Name)
+	if err != nil {
+		return wire.Errorf(wire.InvalidParameter, "%v.", err)
+	}
+	if _, err := i.api.Store.Propose(x.Context(), raftfsm.Wrap(image.Delete{Name: name})); err != nil {
+		return err
+	}
+	return ok(x)
+}
+
+func checkHosts(expression string) error {
+	if expression == "" {
+		return nil
+	}
+	if err := image.CheckHosts(expression); err != nil {
+		return wire.Errorf(wire.InvalidParameter, "on: %v.", err)
+	}
+	return nil
+}
