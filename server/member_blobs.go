@@ -66,6 +66,9 @@ func (b *Blobs) Ask(ctx context.Context, in blob.Request) (answer blob.Answer, e
 	return answer, err
 }
 
+// Changed is closed when another host leads, whose tracker knows nothing yet.
+func (b *Blobs) Changed() <-chan struct{} { return b.member.leader.Changed() }
+
 // Read reads bytes of a blob from a host that an answer of Ask has named; size is that of the whole blob. Errors wrap blob.ErrNotHere or blob.ErrBusy if the host says so.
 // Nobody has checked what comes: see the digest.
 func (b *Blobs) Read(ctx context.Context, host, digest string, offset, length int64) (body io.ReadCloser, size int64, err error) {
@@ -128,4 +131,14 @@ func (s *Server) reachable(hostID string) string {
 		return ""
 	}
 	return host.Address
+}
+
+// connectedHosts are the ids of the hosts that are connected.
+func (s *Server) connectedHosts() (ids []string) {
+	for _, h := range s.state.View().Hosts("") {
+		if s.liveness.Connected(h.ID) {
+			ids = append(ids, h.ID)
+		}
+	}
+	return ids
 }

@@ -116,7 +116,7 @@ func newServer(cfg Config, node *consensus.Node, keyring *seal.Keyring) *Server 
 	s := &Server{cfg: cfg, log: cfg.Log, node: node, state: node.State(), leader: node.Tracker(), metrics: metrics.NewStore()}
 	s.liveness = liveness.New(core{s}, s.log, s.leader, cfg.peers, cfg.DisconnectedAfter)
 	s.leases = liveness.NewVirtualIPs(core{s})
-	s.tracker = tracker.New(tracker.Config{Address: s.reachable, Kept: (&keptImages{server: s}).of})
+	s.tracker = tracker.New(tracker.Config{Address: s.reachable, Connected: s.connectedHosts, Kept: (&keptImages{server: s}).of})
 	s.servers = membership.NewServers(node, s.liveness, cfg.peers, cfg.HostID, s.log, consensus.Logger(s.log))
 	s.publisher = membership.NewPublisher(cfg.PoolID, s.servers, s.leader, s.signWithCA)
 	s.agents = dispatch.NewBackend(core{s}, s.liveness, s.publisher, cfg.peers, cfg.refusals, s.metrics, s.leases)

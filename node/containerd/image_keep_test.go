@@ -38,6 +38,8 @@ func (l *leaderSays) Ask(_ context.Context, r blob.Request) (blob.Answer, error)
 	return blob.Answer{Epoch: "one", Grants: grants, AgainMillis: 10, Kept: &blob.Images{List: l.kept}}, nil
 }
 
+func (l *leaderSays) Changed() <-chan struct{} { return nil }
+
 func (l *leaderSays) Read(context.Context, string, string, int64, int64) (io.ReadCloser, int64, error) {
 	return nil, 0, errors.New("there is no other host")
 }

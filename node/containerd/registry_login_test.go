@@ -98,6 +98,8 @@ type otherHosts struct {
 	told map[string]bool // which blobs this host said it has
 }
 
+func (o *otherHosts) Changed() <-chan struct{} { return nil }
+
 func (o *otherHosts) Ask(_ context.Context, r blob.Request) (blob.Answer, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -23,6 +23,7 @@ const (
 // askLoop tells the tracker what is here, and asks where to get what is not.
 func (x *Exchange) askLoop() {
 	for x.ctx.Err() == nil {
+		changed := x.trackerChanged()
 		again := x.ask()
 		select {
 		case <-x.ctx.Done():
@@ -32,9 +33,18 @@ func (x *Exchange) askLoop() {
 		select {
 		case <-x.ctx.Done():
 		case <-x.wake:
+		case <-changed:
 		case <-time.After(again):
 		}
 	}
+}
+
+// trackerChanged is closed when there is another tracker; nil without hosts to ask.
+func (x *Exchange) trackerChanged() <-chan struct{} {
+	if p := x.peers.Load(); p != nil {
+		return (*p).Changed()
+	}
+	return nil
 }
 
 // ask asks once, and returns when to ask again at the latest.
@@ -60,9 +70,6 @@ func (x *Exchange) ask() time.Duration {
 		}
 		for _, d := range asking {
 			d.grant(blob.Grant{Whole: true})
-		}
-		if len(asking) == 0 {
-			return tellInterval
 		}
 		return askTimeout
 	}

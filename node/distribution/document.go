@@ -11,28 +11,51 @@ import (
 	"pinion/raftfsm/blob"
 )
 
-// documentTimeout bounds how long hosts are asked for a document, until it comes from the registry.
-const documentTimeout = 5 * time.Second
+const (
+	// documentTimeout bounds how long hosts are asked for a document, until it comes from the registry.
+	documentTimeout = 15 * time.Second
+	// settlePause is the time between two questions to a tracker that is new.
+	settlePause = 200 * time.Millisecond
+)
 
 // Document reads a small blob, such as a manifest, of which nothing but its digest is known, from a host that has it: at most so many
-// bytes, which were checked. The error wraps blob.ErrNotHere if no host gives it.
+// bytes, which were checked. It waits until a new tracker has been told by all hosts what they have. The error wraps blob.ErrNotHere if
+// no host gives it.
 func (x *Exchange) Document(ctx context.Context, d digest.Digest, most int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, documentTimeout)
 	defer cancel()
-	answer, err := x.askTracker(ctx, blob.Request{Wants: []blob.Want{{Digest: d.String(), Avoid: x.avoid.list()}}})
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", blob.ErrNotHere, err)
+	for {
+		answer, err := x.askTracker(ctx, blob.Request{Wants: []blob.Want{{Digest: d.String(), Avoid: x.avoid.list()}}})
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", blob.ErrNotHere, err)
+		}
+		if text := x.documentFrom(ctx, answer, d, most); text != nil {
+			return text, nil
+		}
+		if !answer.Settling {
+			return nil, fmt.Errorf("blob %s: %w", d, blob.ErrNotHere)
+		}
+		x.wakeUp() // this host may be one that has told nothing
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("blob %s: %w", d, blob.ErrNotHere)
+		case <-time.After(settlePause):
+		}
 	}
+}
+
+// documentFrom reads a document from the hosts that an answer names; nil: none gives it.
+func (x *Exchange) documentFrom(ctx context.Context, answer blob.Answer, d digest.Digest, most int64) []byte {
 	for _, g := range answer.Grants {
 		for _, p := range g.Peers {
 			text, err := x.readDocument(ctx, p.Host, d, most)
 			if err == nil {
-				return text, nil
+				return text
 			}
 			x.config.Log.Debug("a host does not give a document", "host", p.Host, "blob", d, "error", err)
 		}
 	}
-	return nil, fmt.Errorf("blob %s: %w", d, blob.ErrNotHere)
+	return nil
 }
 
 func (x *Exchange) readDocument(ctx context.Context, host string, d digest.Digest, most int64) ([]byte, error) {

@@ -36,6 +36,8 @@ type Config struct {
 type Peers interface {
 	// Ask tells the tracker what this host has, and asks where to get what it lacks.
 	Ask(ctx context.Context, r blob.Request) (blob.Answer, error)
+	// Changed is closed when there is another tracker.
+	Changed() <-chan struct{}
 	// Read reads bytes of a blob from a host that an answer has named, which also says how many bytes all of it has; errors wrap
 	// blob.ErrNotHere or blob.ErrBusy if the host says so.
 	Read(ctx context.Context, host, digest string, offset, length int64) (body io.ReadCloser, size int64, err error)

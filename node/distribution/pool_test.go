@@ -222,6 +222,8 @@ func (w *pipeWriter) Header() http.Header         { return w.header }
 func (w *pipeWriter) WriteHeader(status int)      { w.status <- status }
 func (w *pipeWriter) Write(b []byte) (int, error) { return w.out.Write(b) }
 
+func (h *testHost) Changed() <-chan struct{} { return nil }
+
 func (h *testHost) Images(context.Context) ([]blob.Image, error) { return nil, nil }
 
 func (h *testHost) Digests(context.Context) (all []digest.Digest, err error) {

@@ -44,6 +44,8 @@ type Answer struct {
 	Grants []Grant `json:"grants,omitempty"`
 	// AgainMillis is how long the host may wait until it asks again, in milliseconds.
 	AgainMillis int `json:"againMillis"`
+	// Settling says that the tracker is new, and has not been told by all hosts yet what they have.
+	Settling bool `json:"settling,omitempty"`
 	// Kept is what the host is to keep, for one that wants nothing; nil: as it was told last.
 	Kept *Images `json:"kept,omitempty"`
 }

@@ -5,6 +5,7 @@ package tracker
 import (
 	"crypto/rand"
 	mathrand "math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,6 +19,8 @@ const (
 	stall = 30 * time.Second
 	// heldFor is how long a host counts as having what it has said that it has; hosts say something every minute.
 	heldFor = 3 * time.Minute
+	// settleTime is how long a new tracker waits for hosts to tell what they have.
+	settleTime = 10 * time.Second
 	// maxBlobs bounds the blobs that are being fetched at a time.
 	maxBlobs = 10000
 	// maxTake bounds the pieces that one call gives a host to fetch.
@@ -28,6 +31,7 @@ const (
 type Tracker struct {
 	config Config
 	epoch  string
+	began  time.Time // zero: it was not asked yet
 
 	mu    sync.Mutex
 	blobs map[string]*transfer       // by digest: those that hosts fetch
@@ -47,6 +51,8 @@ type holder struct {
 type Config struct {
 	// Address is where a host can be reached, empty: not now.
 	Address func(host string) string
+	// Connected lists the ids of the hosts that are connected.
+	Connected func() []string
 	// Kept is what a host is to keep; nil: the tracker does not say.
 	Kept func(host string) *blob.Images
 }
@@ -66,7 +72,7 @@ func (t *Tracker) Ask(host string, now time.Time, r blob.Request) blob.Answer {
 	defer t.mu.Unlock()
 	t.forget(now)
 	t.hear(host, now, r)
-	answer := blob.Answer{Epoch: t.epoch, Grants: make([]blob.Grant, 0, len(r.Wants))}
+	answer := blob.Answer{Epoch: t.epoch, Settling: t.settling(now), Grants: make([]blob.Grant, 0, len(r.Wants))}
 	for _, w := range r.Wants[:min(len(r.Wants), blob.MaxWants)] {
 		answer.Grants = append(answer.Grants, t.grant(host, now, w))
 	}
@@ -75,6 +81,14 @@ func (t *Tracker) Ask(host string, now time.Time, r blob.Request) blob.Answer {
 		answer.Kept = t.config.Kept(host)
 	}
 	return answer
+}
+
+// settling reports whether hosts that are connected may have blobs which they have not told of since this tracker began.
+func (t *Tracker) settling(now time.Time) bool {
+	if t.began.IsZero() {
+		t.began = now
+	}
+	return now.Sub(t.began) < settleTime && slices.ContainsFunc(t.config.Connected(), func(id string) bool { return t.hosts[id] == nil || !t.hosts[id].told })
 }
 
 // pace is how long a host waits until it asks again: the more hosts fetch, the longer, so that all of them together ask the leader

@@ -33,7 +33,7 @@ type simulatedHost struct {
 
 func newSimulation(pieces, hosts int) *simulation {
 	s := &simulation{now: time.Unix(1, 0), size: int64(pieces) * blob.PieceSize(1), hosts: map[string]*simulatedHost{}, gone: map[string]bool{}, fetched: map[int]int{}}
-	s.tracker = New(Config{Kept: func(string) *blob.Images { return nil }, Address: func(id string) string {
+	s.tracker = New(Config{Connected: func() []string { return nil }, Kept: func(string) *blob.Images { return nil }, Address: func(id string) string {
 		if s.gone[id] {
 			return ""
 		}
@@ -255,7 +255,7 @@ func TestHostileRequestsCostTheTrackerLittle(t *testing.T) {
 
 func TestImagesThatHostsHave(t *testing.T) {
 	at := time.Unix(0, 0)
-	tracker := New(Config{Kept: func(host string) *blob.Images { return &blob.Images{List: []blob.Image{{Name: "for " + host}}} }, Address: func(string) string { return "" }})
+	tracker := New(Config{Connected: func() []string { return nil }, Kept: func(host string) *blob.Images { return &blob.Images{List: []blob.Image{{Name: "for " + host}}} }, Address: func(string) string { return "" }})
 	one, other := blob.Image{Name: "a:1", Digest: "sha256:1", Size: 5}, blob.Image{Name: "a:1", Digest: "sha256:2"}
 	tracker.Ask("h2", at, blob.Request{Images: &blob.Images{List: []blob.Image{one, {Name: "", Digest: "no name"}, {Name: strings.Repeat("x", 1000)}, {Name: "b", Size: -1}}}})
 	tracker.Ask("h1", at, blob.Request{Images: &blob.Images{List: []blob.Image{one, one}}})
@@ -273,5 +273,24 @@ func TestImagesThatHostsHave(t *testing.T) {
 	tracker.Ask("h1", at.Add(time.Hour), blob.Request{Images: &blob.Images{}})
 	if got := tracker.Images(at.Add(time.Hour)); len(got) != 0 {
 		t.Errorf("%+v: of hosts that are silent", got)
+	}
+}
+
+func TestANewTrackerWaitsForItsHosts(t *testing.T) {
+	at := time.Unix(100, 0)
+	fresh := func() *Tracker {
+		return New(Config{Connected: func() []string { return []string{"h1", "h2"} }, Kept: func(string) *blob.Images { return nil }, Address: func(string) string { return "" }})
+	}
+	tracker := fresh()
+	if !tracker.Ask("h1", at, blob.Request{Full: true}).Settling {
+		t.Error("settled before the second host has told what it has")
+	}
+	if tracker.Ask("h2", at, blob.Request{Full: true}).Settling {
+		t.Error("not settled though all hosts have told")
+	}
+	tracker = fresh()
+	tracker.Ask("h1", at, blob.Request{Full: true})
+	if tracker.Ask("h1", at.Add(settleTime), blob.Request{}).Settling {
+		t.Error("a host that says nothing holds the others up for ever")
 	}
 }
