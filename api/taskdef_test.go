@@ -65,7 +65,6 @@ func TestRegisterTaskDefinitionRefuses(t *testing.T) {
 func TestUnsupportedFieldsAreRefusedByName(t *testing.T) {
 	b := newFixture(t)
 	for field, value := range map[string]string{
-		"environmentFiles":      `[{"type":"s3","value":"b"}]`,
 		"firelensConfiguration": `{"type":"fluentd"}`, "links": `["x"]`,
 		"credentialSpecs": `["x"]`, "disableNetworking": `true`,
 	} {

@@ -35,6 +35,7 @@ Examples:
    sudo pinion up --data-dir /tmp/one --listen 127.0.0.1:7401 --gpus sim:8xh100
    sudo pinion up --volume /data --volume models=/mnt/models:ro      # host directories that tasks may mount
    sudo pinion up --device /dev/fuse --device /dev/infiniband        # devices that containers may have
+   sudo pinion up --bucket team=/srv/team                            # files arn:aws:s3:::team/KEY.env of environmentFiles
    sudo pinion up --attribute ecs.instance-type=p2.xlarge --attribute rack=a4
    ssh root@gpu-1 pinion token | sudo pinion up --join gpu-1 --token-file -`
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/cli/exit"
+	"pinion/raftfsm/envfile"
 	"pinion/raftfsm/linux"
 	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/spec"
@@ -21,6 +23,8 @@ type ContainerOptions struct {
 	Volumes []volumeroot.Root
 	// Devices are the devices that containers may have, and directories of them; see linux.CheckDevice.
 	Devices []string
+	// Buckets are directories with environment files of containers, by the names of the buckets that they are; see envfile.File.
+	Buckets map[string]string
 	// Allow are the powers that containers may have beyond those that every host gives; see spec.Allowable.
 	Allow []string
 	// PidsLimit is the number of processes and threads of a container, for each of its GPUs if it has several. 0: no limit.
@@ -40,12 +44,13 @@ type ContainerOptions struct {
 }
 
 // containerFlags are the flags of `pinion up` that are parsed into ContainerOptions.
-type containerFlags struct{ volumes, devices, allow, secretCommands, logDestinations cli.StringSlice }
+type containerFlags struct{ volumes, devices, buckets, allow, secretCommands, logDestinations cli.StringSlice }
 
 func (f *containerFlags) flags(o *ContainerOptions) []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "volume", Destination: &f.volumes, Usage: "let tasks mount this directory and what is in it, `[NAME=]DIR[:ro]`; may be repeated"},
 		&cli.StringSliceFlag{Name: "device", Destination: &f.devices, Usage: "let containers have this device, or those in this directory, `PATH` below /dev such as /dev/fuse; may be repeated. GPUs are none of them"},
+		&cli.StringSliceFlag{Name: "bucket", Destination: &f.buckets, Usage: "read the environmentFiles arn:aws:s3:::NAME/KEY.env of containers from this directory, `NAME=DIR`; may be repeated"},
 		&cli.StringSliceFlag{Name: "allow", Destination: &f.allow, Usage: "let containers have these `POWERS`, with commas between: privileged, host-pid, host-ipc, capabilities such as NET_ADMIN"},
 		&cli.StringSliceFlag{Name: "secret-command", Destination: &f.secretCommands, Usage: "have this program print the secrets pinion:command:NAME:REFERENCE of tasks, given the reference: `NAME=PATH`; may be repeated"},
 		&cli.StringSliceFlag{Name: "log-destination", Destination: &f.logDestinations, Value: cli.NewStringSlice(logdriver.Remote), Usage: "send the logs of containers there when their definitions say so, and nowhere else: remote for other machines, tcp://HOST:PORT, udp://HOST:PORT or unix:///PATH such as unix:///dev/log for what is on this one; may be repeated"},
@@ -91,7 +96,7 @@ func (f *containerFlags) complete(o *ContainerOptions) error {
 			}
 		}
 	}
-	if err := f.parseSecretCommands(o); err != nil {
+	if err := errors.Join(f.parseSecretCommands(o), f.parseBuckets(o)); err != nil {
 		return err
 	}
 	if o.PidsLimit < 0 {
@@ -113,6 +118,21 @@ func (f *containerFlags) parseSecretCommands(o *ContainerOptions) error {
 			o.SecretCommands = map[string]string{}
 		}
 		o.SecretCommands[name] = filepath.Clean(path)
+	}
+	return nil
+}
+
+func (f *containerFlags) parseBuckets(o *ContainerOptions) error {
+	o.Buckets = map[string]string{}
+	for _, given := range f.buckets.Value() {
+		name, dir, _ := strings.Cut(given, "=")
+		if !envfile.ValidBucket(name) || !filepath.IsAbs(dir) {
+			return exit.Usagef("--bucket %q is not NAME=DIR with the name of a bucket, 3 to 63 small letters, digits, - and dots, and the absolute path of a directory", given)
+		}
+		if _, again := o.Buckets[name]; again {
+			return exit.Usagef("--bucket %s is there twice", name)
+		}
+		o.Buckets[name] = filepath.Clean(dir)
 	}
 	return nil
 }

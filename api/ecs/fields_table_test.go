@@ -91,13 +91,14 @@ var fates = map[string]fate{
 	"containerDefinitions[].restartPolicy.ignoredExitCodes[]":   works(testRestarts),
 	"containerDefinitions[].restartPolicy.restartAttemptPeriod": works("node.TestTheTimeCountsFromTheLastStart"),
 
-	"containerDefinitions[].environment[].name":     works("node/task.TestEnvironment"),
-	"containerDefinitions[].environment[].value":    works("node/task.TestEnvironment"),
-	"containerDefinitions[].environmentFiles":       {today: "`environment` and `secrets` have variables", value: `[{"type":"s3","value":"arn:aws:s3:::b/k.env"}]`},
-	"containerDefinitions[].secrets[].name":         works(testSecrets),
-	"containerDefinitions[].secrets[].valueFrom":    works(testSecrets),
-	"containerDefinitions[].extraHosts[].hostname":  works(testNames),
-	"containerDefinitions[].extraHosts[].ipAddress": works(testNames),
+	"containerDefinitions[].environment[].name":       works("node/task.TestEnvironment"),
+	"containerDefinitions[].environment[].value":      works("node/task.TestEnvironment"),
+	"containerDefinitions[].environmentFiles[].value": works("node/envfile.TestFilesGiveWhatNothingElseSets"),
+	"containerDefinitions[].environmentFiles[].type":  works("node/envfile.TestFilesGiveWhatNothingElseSets"),
+	"containerDefinitions[].secrets[].name":           works(testSecrets),
+	"containerDefinitions[].secrets[].valueFrom":      works(testSecrets),
+	"containerDefinitions[].extraHosts[].hostname":    works(testNames),
+	"containerDefinitions[].extraHosts[].ipAddress":   works(testNames),
 
 	"containerDefinitions[].mountPoints[].sourceVolume":    works(testFiles),
 	"containerDefinitions[].mountPoints[].containerPath":   works(testFiles),
@@ -160,6 +161,7 @@ var refusedValues = map[string]map[string]string{
 // frames are definitions for members, or single values of them, that need others beside them.
 var frames = map[string]string{
 	"containerDefinitions[].logConfiguration.logDriver gelf":         `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64,"logConfiguration":{"logDriver":"gelf","options":{"gelf-address":"udp://logs:12201"}}}]}`,
+	"containerDefinitions[].environmentFiles[].type":                 `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64,"environmentFiles":[{"type":"VALUE","value":"arn:aws:s3:::team/a.env"}]}]}`,
 	"containerDefinitions[].linuxParameters.devices[].permissions[]": `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64,"linuxParameters":{"devices":[{"hostPath":"/dev/fuse","permissions":["VALUE"]}]}}]}`,
 	"placementConstraints[].type":                                    `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64}],"placementConstraints":[{"type":"VALUE","expression":"attribute:a == b"}]}`,
 	"containerDefinitions[].dependsOn[].condition": `{"family":"f","memory":"64","containerDefinitions":[{"name":"a","image":"i","essential":false,"healthCheck":{"command":["CMD","true"]}},` +

@@ -39,6 +39,7 @@ type hostView struct {
 	HealthAt        time.Time         `json:"healthAt,omitzero"`         // when the health of its GPUs changed last
 	Volumes         []volumeroot.Root `json:"volumes,omitempty"`         // directories that tasks may mount
 	Devices         []string          `json:"devices,omitempty"`         // devices that containers may have, and directories of them
+	Buckets         []string          `json:"buckets,omitempty"`         // names of the buckets of environment files
 	LogDestinations []string          `json:"logDestinations,omitempty"` // where it sends the logs of containers
 	Allow           []string          `json:"allow,omitempty"`           // what containers may have beyond what every host gives
 
@@ -121,7 +122,7 @@ func (a *API) renderHost(view *raftfsm.View, h *spec.Host, role string) hostView
 		ID: h.ID, Name: h.Name, Cluster: h.Cluster, Address: h.Address, Version: h.Version, Status: h.Status, Attributes: h.Attributes,
 		CPU: h.CPU, MemoryMiB: h.MemoryMiB, Ports: h.Ports, GPUs: h.GPUs, RegisteredAt: h.RegisteredAt, Revision: h.Revision,
 		FeatureLevel: h.FeatureLevel, Server: h.Server, LostAt: h.LostAt, Custom: h.CustomAttributes, Tags: h.Tags, HealthAt: h.HealthAt,
-		Volumes: h.Volumes, Devices: h.Devices, LogDestinations: h.LogDestinations, Allow: h.Allow, ListenerProblems: h.ListenerProblems,
+		Volumes: h.Volumes, Devices: h.Devices, Buckets: h.Buckets, LogDestinations: h.LogDestinations, Allow: h.Allow, ListenerProblems: h.ListenerProblems,
 		Connected: a.Store.Connected(h.ID), Role: role,
 		Free: freeView{CPU: free.CPU, MemoryMiB: free.MemoryMiB, GPUs: append([]string{}, free.GPUs...)},
 		Used: usedView{GPUs: []string{}},

@@ -17,6 +17,7 @@ import (
 	"pinion/node/containerd"
 	"pinion/node/containerd/daemon"
 	"pinion/node/datadir"
+	"pinion/node/envfile"
 	"pinion/node/hostdevice"
 	"pinion/node/logforward"
 	"pinion/node/logs"
@@ -180,7 +181,7 @@ func (h *host) openAgent(context.Context) error {
 			FeatureLevel: raftfsm.FeatureLevel, Place: h.dir.Place, Starts: h.dir.Starts,
 			Build: buildHash(h.Version), Runtime: features.Version, AppArmor: features.AppArmor,
 			Attributes: attributes, CPU: size.CPU, MemoryMiB: size.MemoryMiB, Ports: []int{22, h.address.Port},
-			Volumes: h.volumes.List(), Devices: h.config.Containers.Devices, LogDestinations: h.config.Containers.LogDestinations, Allow: h.config.Containers.Allow, UserNamespaces: userNamespaces, VirtualIPs: h.config.Traffic.VirtualIPs,
+			Volumes: h.volumes.List(), Devices: h.config.Containers.Devices, Buckets: slices.Sorted(maps.Keys(h.config.Containers.Buckets)), LogDestinations: h.config.Containers.LogDestinations, Allow: h.config.Containers.Allow, UserNamespaces: userNamespaces, VirtualIPs: h.config.Traffic.VirtualIPs,
 		},
 		Hooks:   hooks,
 		Volumes: h.volumes, MaxStopTimeout: h.config.Containers.MaxStopTimeout,
@@ -193,9 +194,13 @@ func (h *host) openAgent(context.Context) error {
 	return err
 }
 
-// taskHooks are the hooks of tasks for what this host gives them of its own and of the pool: devices, secrets, and the task metadata endpoint.
+// taskHooks are the hooks of tasks for what this host gives them of its own and of the pool: devices, secrets, environment files, and the task metadata endpoint.
 func taskHooks(h *host, zone string) (func(spec.Assignment) []task.Hook, error) {
 	allowed, err := hostdevice.Open(nameOf(h.config), h.config.Containers.Devices, h.log)
+	if err != nil {
+		return nil, err
+	}
+	buckets, err := envfile.Open(nameOf(h.config), h.config.Containers.Buckets)
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +223,7 @@ func taskHooks(h *host, zone string) (func(spec.Assignment) []task.Hook, error) 
 	}
 	h.onClose(forwarders.Close)
 	return func(a spec.Assignment) []task.Hook {
-		return slices.Concat(source.Hooks(a), allowed.Hooks(a), endpoints.Hooks(a), forwarders.Hooks(a))
+		return slices.Concat(source.Hooks(a), allowed.Hooks(a), buckets.Hooks(a), endpoints.Hooks(a), forwarders.Hooks(a))
 	}, nil
 }
 

@@ -36,9 +36,10 @@ const (
 // AttributeZone is the one that people give hosts to say in which availability zone these are, ECS's.
 const AttributeZone = "ecs.availability-zone"
 
-// Attributes that say what `pinion up --volume`, `--device` and `--allow` give to tasks, with commas between.
+// Attributes that say what `pinion up --volume`, `--device`, `--bucket` and `--allow` give to tasks, with commas between.
 const (
 	AttributeDevices = "pinion.devices"
+	AttributeBuckets = "pinion.buckets"
 	AttributeVolumes = "pinion.volumes"
 	AttributeAllow   = "pinion.allow"
 )
@@ -48,7 +49,7 @@ const AttributeHostID = "pinion.host-id"
 
 // derivedAttributes follow from other fields of a host, so its own word for them does not count.
 var derivedAttributes = []string{
-	gpu.AttributeModel, gpu.AttributeMemory, gpu.AttributeComputeCapability, gpu.AttributeMIGProfile, AttributeGPUCount, AttributeDriver, AttributeCUDA, AttributeVRAMEnforcement, AttributeVolumes, AttributeDevices, AttributeAllow,
+	gpu.AttributeModel, gpu.AttributeMemory, gpu.AttributeComputeCapability, gpu.AttributeMIGProfile, AttributeGPUCount, AttributeDriver, AttributeCUDA, AttributeVRAMEnforcement, AttributeVolumes, AttributeDevices, AttributeBuckets, AttributeAllow,
 }
 
 // ReservedAttribute says whether the name is one that Pinion decides itself: what follows from a host's GPUs or from the
@@ -85,6 +86,8 @@ func (h *Host) Attribute(name string) (value string, carried bool) {
 		value = joinText(h.Volumes)
 	case AttributeDevices:
 		value = strings.Join(h.Devices, ",")
+	case AttributeBuckets:
+		value = strings.Join(h.Buckets, ",")
 	case AttributeAllow:
 		value = strings.Join(h.Allow, ",")
 	default:

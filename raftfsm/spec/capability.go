@@ -25,6 +25,7 @@ const (
 	CapabilitySSMSecrets  = "ecs.capability.secrets.ssm.environment-variables"
 	CapabilityASMSecrets  = "ecs.capability.secrets.asm.environment-variables"
 	CapabilityRegistry    = "ecs.capability.private-registry-authentication.secretsmanager"
+	CapabilityEnvFiles    = "ecs.capability.env-files.s3"
 	CapabilityGPUSharing  = "ecs.capability.gpu-sharing-mps" // see Host.SharesGPUs
 	// CapabilityOptions is Pinion's own name too, for fields that ECS has no capability for, because every agent of its
 	// knows them: extraHosts, links, dnsServers, dnsSearchDomains, systemControls, volumesFrom.
@@ -56,6 +57,7 @@ var capabilities = append(logCapabilities(), []capability{
 	{name: CapabilitySSMSecrets, level: 1, container: secretsOf(valuefrom.ParameterStore)},
 	{name: CapabilityASMSecrets, level: 1, container: secretsOf(valuefrom.SecretsManager)},
 	{name: CapabilityRegistry, level: 1, container: func(c *ContainerDefinition) bool { return c.RepositoryCredentials != nil }},
+	{name: CapabilityEnvFiles, level: 1, container: func(c *ContainerDefinition) bool { return len(c.EnvironmentFiles) > 0 }},
 	{name: CapabilityGPUDriver}, // no field requires it: a definition may, by name
 	{name: CapabilityGPUSharing, task: (*TaskDefinition).SharesGPU},
 }...)

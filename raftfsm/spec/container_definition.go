@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"pinion/raftfsm/envfile"
 	"pinion/raftfsm/linux"
 	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/valuefrom"
@@ -48,6 +49,7 @@ type ContainerDefinition struct {
 	Secrets               []valuefrom.Secret               `json:"secrets,omitempty" level:"1"`
 	RepositoryCredentials *valuefrom.RepositoryCredentials `json:"repositoryCredentials,omitempty" level:"1"`
 	Links                 []string                         `json:"links,omitempty" level:"1"` // "container" or "container:alias" of the task
+	EnvironmentFiles      []envfile.File                   `json:"environmentFiles,omitempty" level:"1"`
 }
 
 // IsEssential reports whether the exit of this container ends the task (the default).

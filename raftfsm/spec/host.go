@@ -26,50 +26,42 @@ const (
 // Host is a machine that runs `pinion up`; ECS calls it a container instance. Whether it can be reached right now is
 // the leader's memory (see server): Connection follows it, for those who read events.
 type Host struct {
-	ID               string            `json:"id"`      // 32 hex digits, fixed for the life of the data directory
-	Name             string            `json:"name"`    // host name, for people
-	Cluster          string            `json:"cluster"` // name of the cluster whose tasks it runs
-	Address          string            `json:"address"` // host:port that other hosts and clients reach
-	Version          string            `json:"version"` // version of pinion there
-	Status           HostStatus        `json:"status"`
-	Attributes       map[string]string `json:"attributes"` // ecs.* built-in, pinion.* ours, and what `up --attribute` set
-	CPU              int64             `json:"cpu"`        // CPU units to give away, 1024 a core
-	MemoryMiB        int64             `json:"memoryMiB"`  // memory to give away, what the machine itself needs taken off
-	Ports            []int             `json:"ports"`      // TCP ports that are never given to tasks
-	GPUs             gpu.Inventory     `json:"gpus"`
-	RegisteredAt     time.Time         `json:"registeredAt"`
-	Revision         int64             `json:"revision"`               // +1 with each change; ECS's "version"
-	FeatureLevel     int               `json:"featureLevel,omitempty"` // FeatureLevel of the version there; 0 is 1
-	Server           bool              `json:"server,omitempty"`       // the pool wants it to be a server; see SetServer
-	LostAt           time.Time         `json:"lostAt,omitzero"`        // when it was given up, zero while it is not; see LoseHost
-	CustomAttributes map[string]string `json:"custom,omitempty"`       // attributes of PutAttributes, never the host's own word
-	Tags             []Tag             `json:"tags,omitempty"`
-	HealthAt         time.Time         `json:"healthAt,omitzero"`            // when the health of its GPUs changed last; zero: before anybody noted it
-	Volumes          []volumeroot.Root `json:"volumes,omitempty" level:"1"`  // directories that tasks may mount
-	Allow            []string          `json:"allow,omitempty" level:"1"`    // powers that containers may have: AllowPrivileged and the like, capabilities
-	Place            string            `json:"place,omitempty" level:"1"`    // its data directory on its machine since the boot: which process speaks for it; empty: it does not say
-	Starts           int64             `json:"starts,omitempty" level:"1"`   // how often it was started: who counts less has an older copy of its identity
-	Build            string            `json:"build,omitempty" level:"1"`    // 8 hex digits of what the pinion there is built of
-	Runtime          string            `json:"runtime,omitempty" level:"1"`  // name and version of its container runtime: "containerd 2.4.2"
-	AppArmor         bool              `json:"appArmor,omitempty" level:"1"` // its containers are confined by AppArmor profiles
-
-	UserNamespaces UserNamespaces `json:"userNamespaces,omitempty" level:"1"` // whether its containers can run in user namespaces, or always do
-
-	Drain *HostDrain `json:"drain,omitempty" level:"1"` // nil: while it is DRAINING, its tasks end by themselves
-
-	Connection *HostConnection `json:"connection,omitempty" level:"1"` // as it was recorded last; nil: it was never silent
-
+	ID               string                    `json:"id"`      // 32 hex digits, fixed for the life of the data directory
+	Name             string                    `json:"name"`    // host name, for people
+	Cluster          string                    `json:"cluster"` // name of the cluster whose tasks it runs
+	Address          string                    `json:"address"` // host:port that other hosts and clients reach
+	Version          string                    `json:"version"` // version of pinion there
+	Status           HostStatus                `json:"status"`
+	Attributes       map[string]string         `json:"attributes"` // ecs.* built-in, pinion.* ours, and what `up --attribute` set
+	CPU              int64                     `json:"cpu"`        // CPU units to give away, 1024 a core
+	MemoryMiB        int64                     `json:"memoryMiB"`  // memory to give away, what the machine itself needs taken off
+	Ports            []int                     `json:"ports"`      // TCP ports that are never given to tasks
+	GPUs             gpu.Inventory             `json:"gpus"`
+	RegisteredAt     time.Time                 `json:"registeredAt"`
+	Revision         int64                     `json:"revision"`               // +1 with each change; ECS's "version"
+	FeatureLevel     int                       `json:"featureLevel,omitempty"` // FeatureLevel of the version there; 0 is 1
+	Server           bool                      `json:"server,omitempty"`       // the pool wants it to be a server; see SetServer
+	LostAt           time.Time                 `json:"lostAt,omitzero"`        // when it was given up, zero while it is not; see LoseHost
+	CustomAttributes map[string]string         `json:"custom,omitempty"`       // attributes of PutAttributes, never the host's own word
+	Tags             []Tag                     `json:"tags,omitempty"`
+	HealthAt         time.Time                 `json:"healthAt,omitzero"`                    // when the health of its GPUs changed last; zero: before anybody noted it
+	Volumes          []volumeroot.Root         `json:"volumes,omitempty" level:"1"`          // directories that tasks may mount
+	Allow            []string                  `json:"allow,omitempty" level:"1"`            // powers that containers may have: AllowPrivileged and the like, capabilities
+	Place            string                    `json:"place,omitempty" level:"1"`            // its data directory on its machine since the boot: which process speaks for it; empty: it does not say
+	Starts           int64                     `json:"starts,omitempty" level:"1"`           // how often it was started: who counts less has an older copy of its identity
+	Build            string                    `json:"build,omitempty" level:"1"`            // 8 hex digits of what the pinion there is built of
+	Runtime          string                    `json:"runtime,omitempty" level:"1"`          // name and version of its container runtime: "containerd 2.4.2"
+	AppArmor         bool                      `json:"appArmor,omitempty" level:"1"`         // its containers are confined by AppArmor profiles
+	UserNamespaces   UserNamespaces            `json:"userNamespaces,omitempty" level:"1"`   // whether its containers can run in user namespaces, or always do
+	Drain            *HostDrain                `json:"drain,omitempty" level:"1"`            // nil: while it is DRAINING, its tasks end by themselves
+	Connection       *HostConnection           `json:"connection,omitempty" level:"1"`       // as it was recorded last; nil: it was never silent
 	ListenerProblems []traffic.ListenerProblem `json:"listenerProblems,omitempty" level:"1"` // the listeners that its proxy does not serve, by port
-
-	VirtualIPs []VirtualIP `json:"virtualIPs,omitempty" level:"1"` // addresses that it offers to hold for the pool
-
-	Quarantine quarantine.List `json:"quarantine,omitempty" level:"1"` // its GPUs that somebody keeps from new tasks
-
-	Partitions partition.List `json:"partitions,omitempty" level:"1"` // its GPUs that the pool partitions
-
-	Devices []string `json:"devices,omitempty" level:"1"` // paths below /dev of devices that containers may have, and of directories of them
-
-	LogDestinations []string `json:"logDestinations,omitempty" level:"1"` // where it sends the logs of containers; see logdriver.ParseAllowed
+	VirtualIPs       []VirtualIP               `json:"virtualIPs,omitempty" level:"1"`       // addresses that it offers to hold for the pool
+	Quarantine       quarantine.List           `json:"quarantine,omitempty" level:"1"`       // its GPUs that somebody keeps from new tasks
+	Partitions       partition.List            `json:"partitions,omitempty" level:"1"`       // its GPUs that the pool partitions
+	Devices          []string                  `json:"devices,omitempty" level:"1"`          // paths below /dev of devices that containers may have, and of directories of them
+	LogDestinations  []string                  `json:"logDestinations,omitempty" level:"1"`  // where it sends the logs of containers; see logdriver.ParseAllowed
+	Buckets          []string                  `json:"buckets,omitempty" level:"1"`          // names of the buckets that containers may have environment files of
 }
 
 // HostConnection says since when a host is silent, or is heard of again.

@@ -26,7 +26,7 @@ func Allowable(word string) bool {
 	return slices.Contains(linux.CapabilityNames, word) && !linux.Contained(word)
 }
 
-// Isolation is what a task definition asks of its host that reaches past its containers: powers, devices, directories, and where its
+// Isolation is what a task definition asks of its host that reaches past its containers: powers, devices, buckets, directories, and where its
 // host sends logs.
 // The scheduler asks it before it places a task, and the host again before it starts one.
 type Isolation struct {

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"pinion/gpu"
+	"pinion/raftfsm/envfile"
 	"pinion/raftfsm/linux"
 	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/volumeroot"
@@ -135,6 +136,23 @@ func TestWhereALogGoesIsTheWordOfTheOperator(t *testing.T) {
 	}
 }
 
+// Environment files are of the buckets that the operator names.
+func TestABucketIsTheWordOfTheOperator(t *testing.T) {
+	d := &TaskDefinition{Containers: []ContainerDefinition{{Name: "c", EnvironmentFiles: []envfile.File{{Type: "s3", Value: "arn:aws:s3:::team/a.env"}, {Type: "s3", Value: "arn:aws:s3:::other/a.env"}}}}}
+	if got := d.Isolation().RefusedBy(&Host{Name: "gpu-1", Buckets: []string{"team", "other"}}, false); got != "" {
+		t.Error(got)
+	}
+	for _, buckets := range [][]string{nil, {"team"}, {"other.team"}} {
+		if got := d.Isolation().RefusedBy(&Host{Name: "gpu-1", Buckets: buckets}, true); !strings.Contains(got, "pinion up --bucket ") || !strings.Contains(got, "host gpu-1") || !strings.Contains(got, "container c ") {
+			t.Errorf("%q: %q", buckets, got)
+		}
+	}
+	override := TaskOverride{Containers: []ContainerOverride{{Name: "c", EnvironmentFiles: d.Containers[0].EnvironmentFiles[:1]}}}
+	if got := Effective(d, override).Isolation().RefusedBy(&Host{Buckets: []string{"team"}}, false); got != "" {
+		t.Errorf("an override has other files in their place: %s", got)
+	}
+}
+
 // What nobody thought of is not given: the list says what is, not what is not.
 func TestACapabilityIsGivenByNameOnly(t *testing.T) {
 	given := 0
@@ -160,7 +178,7 @@ func TestACapabilityIsGivenByNameOnly(t *testing.T) {
 func TestQuestionsOfOneKeyHaveOneAnswer(t *testing.T) {
 	keys := map[string]string{}
 	for name, d := range map[string]*TaskDefinition{
-		"privileged": asks.privileged, "pid": asks.hostPID, "net": asks.capability("NET_ADMIN"), "fuse": asks.device("/dev/fuse"), "kvm": asks.device("/dev/kvm"), "data": asks.mount("/data", false), "data ro": asks.mount("/data", true),
+		"privileged": asks.privileged, "pid": asks.hostPID, "net": asks.capability("NET_ADMIN"), "fuse": asks.device("/dev/fuse"), "files": {Containers: []ContainerDefinition{{Name: "c", EnvironmentFiles: []envfile.File{{Type: "s3", Value: "arn:aws:s3:::team/a.env"}}}}}, "kvm": asks.device("/dev/kvm"), "data": asks.mount("/data", false), "data ro": asks.mount("/data", true),
 	} {
 		for _, byAdmin := range []bool{true, false} {
 			key := d.Isolation().Key(byAdmin)
@@ -176,8 +194,8 @@ func TestQuestionsOfOneKeyHaveOneAnswer(t *testing.T) {
 }
 
 func TestAHostShowsWhatItGives(t *testing.T) {
-	h := Host{Volumes: volumeRoots, Allow: []string{AllowHostPID, "NET_ADMIN"}, Devices: []string{"/dev/fuse", "/dev/infiniband"}, Attributes: map[string]string{AttributeAllow: "everything"}}
-	for name, want := range map[string]string{AttributeVolumes: "/data,models=/mnt/models:ro,local", AttributeAllow: "host-pid,NET_ADMIN", AttributeDevices: "/dev/fuse,/dev/infiniband"} {
+	h := Host{Volumes: volumeRoots, Allow: []string{AllowHostPID, "NET_ADMIN"}, Devices: []string{"/dev/fuse", "/dev/infiniband"}, Buckets: []string{"logs", "team"}, Attributes: map[string]string{AttributeAllow: "everything"}}
+	for name, want := range map[string]string{AttributeVolumes: "/data,models=/mnt/models:ro,local", AttributeAllow: "host-pid,NET_ADMIN", AttributeDevices: "/dev/fuse,/dev/infiniband", AttributeBuckets: "logs,team"} {
 		if got, _ := h.Attribute(name); got != want || h.AllAttributes()[name] != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}

@@ -3,6 +3,8 @@ package spec
 import (
 	"cmp"
 	"slices"
+
+	"pinion/raftfsm/envfile"
 )
 
 // TaskOverride changes a definition for one task; JSON names are ECS's.
@@ -25,6 +27,7 @@ type ContainerOverride struct {
 	Memory               *int64                `json:"memory,omitempty"`
 	MemoryReservation    *int64                `json:"memoryReservation,omitempty"`
 	ResourceRequirements []ResourceRequirement `json:"resourceRequirements,omitempty"`
+	EnvironmentFiles     []envfile.File        `json:"environmentFiles,omitempty" level:"1"` // in place of those of the definition
 }
 
 // Effective merges a task's overrides into its definition. The definition itself is not changed; the answer shares
@@ -53,7 +56,7 @@ func (o *TaskOverride) changes() bool {
 }
 
 func (o ContainerOverride) changes() bool {
-	return len(o.Command)+len(o.Environment)+len(o.ResourceRequirements) > 0 || o.CPU != nil || o.Memory != nil || o.MemoryReservation != nil
+	return len(o.Command)+len(o.Environment)+len(o.ResourceRequirements)+len(o.EnvironmentFiles) > 0 || o.CPU != nil || o.Memory != nil || o.MemoryReservation != nil
 }
 
 // into merges the override into a container that shares its slices with the definition.
@@ -63,6 +66,9 @@ func (o *ContainerOverride) into(c *ContainerDefinition) {
 	}
 	if len(o.ResourceRequirements) > 0 {
 		c.ResourceRequirements = o.ResourceRequirements
+	}
+	if len(o.EnvironmentFiles) > 0 {
+		c.EnvironmentFiles = o.EnvironmentFiles
 	}
 	c.Environment = MergeEnvironment(c.Environment, o.Environment)
 	c.CPU = *cmp.Or(o.CPU, &c.CPU)

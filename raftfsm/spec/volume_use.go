@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"pinion/raftfsm/envfile"
 	"pinion/raftfsm/linux"
 	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/volumeroot"
@@ -43,8 +44,16 @@ type logUse struct{ logdriver.Use }
 
 func (l logUse) refusedBy(h *Host) string { return l.RefusedBy(h.LogDestinations, h.Name, h.Address) }
 
-// hostUses are the devices of the host that the container asks for, and where its log goes.
+// fileUse is the environment files of a container.
+type fileUse struct{ envfile.Use }
+
+func (f fileUse) refusedBy(h *Host) string { return f.RefusedBy(h.Name, h.Buckets) }
+
+// hostUses are the devices and the files of the host that the container asks for, and where its log goes.
 func (c *ContainerDefinition) hostUses() (all []hostUse) {
+	if len(c.EnvironmentFiles) > 0 {
+		all = append(all, fileUse{envfile.Use{Container: c.Name, Files: c.EnvironmentFiles}})
+	}
 	if c.LinuxParameters != nil {
 		for _, d := range c.LinuxParameters.Devices {
 			all = append(all, deviceUse{c.Name, d.HostPath})

@@ -56,7 +56,7 @@ func checkContainer(c container, networkMode, ipcMode string) error {
 		return c.errorf("image", "image %q must not contain blanks.", c.Image)
 	}
 	for _, check := range []func(container) error{
-		checkProcess, checkLabels, checkInteractive, checkSizes, checkTimeouts, checkEnvironment, checkSecrets, checkUlimits, checkLinuxParameters, checkLogConfiguration, checkDNS, checkVersionConsistency,
+		checkProcess, checkLabels, checkInteractive, checkSizes, checkTimeouts, checkEnvironment, checkSecrets, checkEnvironmentFiles, checkUlimits, checkLinuxParameters, checkLogConfiguration, checkDNS, checkVersionConsistency,
 	} {
 		if err := check(c); err != nil {
 			return err

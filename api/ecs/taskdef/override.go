@@ -60,6 +60,9 @@ func parseContainerOverride(in *types.ContainerOverrideInput, path string, d *sp
 	if hasNUL(o.Command) {
 		return o, field.Errorf(field.Join(path, "command"), "Override for container %s: command must not contain NUL characters.", o.Name)
 	}
+	if err := checkEnvironmentFiles(container{&spec.ContainerDefinition{Name: o.Name, EnvironmentFiles: o.EnvironmentFiles}, path}); err != nil {
+		return o, err
+	}
 	request, err := parseGPUs(container{&d.Containers[at], path}, in.ResourceRequirements, nil)
 	if err != nil {
 		return o, err

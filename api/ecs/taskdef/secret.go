@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"pinion/api/ecs/field"
+	"pinion/raftfsm/envfile"
 	"pinion/raftfsm/label"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/valuefrom"
@@ -46,6 +47,19 @@ func checkSecrets(c container) error {
 		}
 		if _, err := valuefrom.Parse(s.ValueFrom); err != nil {
 			return c.errorf(field.Join(path, "valueFrom"), "secret %s: %v.", s.Name, err)
+		}
+	}
+	return nil
+}
+
+// checkEnvironmentFiles refuses what can be a file of no bucket. Which hosts have a bucket is decided at placement.
+func checkEnvironmentFiles(c container) error {
+	if len(c.EnvironmentFiles) > envfile.MaxFiles {
+		return c.errorf("environmentFiles", "environmentFiles: a container can have %d, not %d.", envfile.MaxFiles, len(c.EnvironmentFiles))
+	}
+	for i, f := range c.EnvironmentFiles {
+		if _, _, err := f.Parse(); err != nil {
+			return c.errorf(field.Join(field.Index("environmentFiles", i), "value"), "environmentFiles: %v.", err)
 		}
 	}
 	return nil

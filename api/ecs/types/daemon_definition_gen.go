@@ -4,6 +4,7 @@ package types
 
 import (
 	"pinion/api/wire"
+	"pinion/raftfsm/envfile"
 	"pinion/raftfsm/linux"
 	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/spec"
@@ -42,7 +43,7 @@ type DaemonContainerDefinitionInput struct {
 	EntryPoint             []string                         `json:"entryPoint"`
 	Command                []string                         `json:"command"`
 	WorkingDirectory       string                           `json:"workingDirectory"`
-	EnvironmentFiles       any                              `json:"environmentFiles"`
+	EnvironmentFiles       []envfile.File                   `json:"environmentFiles"`
 	Environment            []spec.KeyValue                  `json:"environment"`
 	Secrets                []valuefrom.Secret               `json:"secrets"`
 	ReadonlyRootFilesystem *bool                            `json:"readonlyRootFilesystem"`
@@ -129,6 +130,7 @@ type DaemonContainerDefinition struct {
 	EntryPoint             []string                         `json:"entryPoint,omitempty"`
 	Command                []string                         `json:"command,omitempty"`
 	WorkingDirectory       string                           `json:"workingDirectory,omitempty"`
+	EnvironmentFiles       []envfile.File                   `json:"environmentFiles,omitempty"`
 	Environment            []spec.KeyValue                  `json:"environment"`
 	Secrets                []valuefrom.Secret               `json:"secrets,omitempty"`
 	ReadonlyRootFilesystem *bool                            `json:"readonlyRootFilesystem,omitempty"`

@@ -19,7 +19,6 @@ type ContainerDefinitionInput struct {
 	HealthCheck          *HealthCheckInput            `json:"healthCheck"`
 	RestartPolicy        *ContainerRestartPolicyInput `json:"restartPolicy"`
 	GPUCount             any                          `json:"gpuCount"` // Pinion's own, in place of resourceRequirements
-	EnvironmentFiles     wire.Unsupported             `json:"environmentFiles" why:"there is no S3 here; put the variables into environment"`
 	Firelens             wire.Unsupported             `json:"firelensConfiguration" why:"logs are kept by the host"`
 	CredentialSpecs      wire.Unsupported             `json:"credentialSpecs" never:"it is for containers of Windows, and hosts run Linux; tickets of Kerberos come in a volume"`
 	DisableNetworking    wire.Unsupported             `json:"disableNetworking" why:"set networkMode to none"`
@@ -77,5 +76,4 @@ type ResourceRequirementInput struct {
 type ContainerOverrideInput struct {
 	spec.ContainerOverride
 	ResourceRequirements []ResourceRequirementInput `json:"resourceRequirements"`
-	EnvironmentFiles     wire.Unsupported           `json:"environmentFiles" why:"there is no S3 here; put the variables into environment"`
 }

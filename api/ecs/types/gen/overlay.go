@@ -191,7 +191,7 @@ var outputs = map[string]overlay{
 	"Attachment":       {Go: "struct{}"}, // there are none
 	"NetworkInterface": {Go: "struct{}"}, // there are none
 	"ContainerDefinition": {Go: "spec.ContainerDefinition", LeftOut: map[string]string{
-		inputRefused: "credentialSpecs disableNetworking environmentFiles firelensConfiguration",
+		inputRefused: "credentialSpecs disableNetworking firelensConfiguration",
 	}},
 	"LinuxParameters":  {Go: "spec.LinuxParameters", LeftOut: map[string]string{inputRefused: "maxSwap swappiness"}},
 	"LogConfiguration": {Go: "logdriver.Configuration", LeftOut: map[string]string{inputRefused: "secretOptions"}},
@@ -201,7 +201,7 @@ var outputs = map[string]overlay{
 	}},
 	"NetworkBinding":           {Go: "spec.NetworkBinding"},
 	"TaskOverride":             {Go: "TaskOverrides", LeftOut: map[string]string{inputRefused: "ephemeralStorage"}},
-	"ContainerOverride":        {Go: "spec.ContainerOverride", LeftOut: map[string]string{inputRefused: "environmentFiles"}},
+	"ContainerOverride":        {Go: "spec.ContainerOverride"},
 	"AutoScalingGroupProvider": {Go: "*capacityprovider.AutoScaling"},
 	"Failure":                  {Optional: "arn detail"},
 	"Cluster": {

@@ -1,0 +1,127 @@
+// Package envfile gives containers the variables of their environmentFiles, from directories of this host that `pinion up --bucket` names.
+package envfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+	"time"
+
+	"pinion/raftfsm/envfile"
+)
+
+const (
+	// readTimeout bounds the wait for the files of a container: a bucket may be on a file system of the network.
+	readTimeout = 30 * time.Second
+	// maxReads bounds the files that are read at a time, with those of file systems that do not answer.
+	maxReads = 64
+)
+
+// Buckets are the directories of this host, by the names of the buckets that they are.
+type Buckets struct {
+	host    string // its name, for errors
+	dirs    map[string]string
+	reading chan struct{}
+}
+
+// Open checks the directories. An error names the option that is wrong.
+func Open(hostName string, dirs map[string]string) (*Buckets, error) {
+	for name, dir := range dirs {
+		info, err := os.Stat(dir)
+		if err == nil && !info.IsDir() {
+			err = errors.New("it is no directory")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--bucket %s=%s: %w", name, dir, err)
+		}
+	}
+	return &Buckets{host: hostName, dirs: dirs, reading: make(chan struct{}, maxReads)}, nil
+}
+
+// Variables are those of the files: of a name that several have, the value of the first file counts.
+func (b *Buckets) Variables(ctx context.Context, files []envfile.File) (all []envfile.Variable, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, readTimeout, fmt.Errorf("the bucket does not answer within %v", readTimeout))
+	defer cancel()
+	known := map[string]bool{}
+	left := envfile.MaxSize
+	for _, f := range files {
+		text, err := b.read(ctx, f, left)
+		var variables []envfile.Variable
+		if err == nil {
+			left -= len(text)
+			variables, err = envfile.Variables(text)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("environment file %s of host %s: %w", f.Value, b.host, err)
+		}
+		for _, v := range variables {
+			if !known[v.Name] {
+				known[v.Name] = true
+				all = append(all, v)
+			}
+		}
+	}
+	return all, nil
+}
+
+// read reads a file of at most so many bytes, and gives up waiting for it when ctx ends.
+func (b *Buckets) read(ctx context.Context, f envfile.File, most int) ([]byte, error) {
+	bucket, key, err := f.Parse()
+	if err != nil {
+		return nil, err
+	}
+	dir, given := b.dirs[bucket]
+	if !given {
+		return nil, fmt.Errorf("the host has no bucket %s: start it with pinion up --bucket %s=DIR", bucket, bucket)
+	}
+	type result struct {
+		text []byte
+		err  error
+	}
+	done := make(chan result, 1)
+	select {
+	case b.reading <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	go func() {
+		defer func() { <-b.reading }()
+		text, err := readBelow(dir, key, most)
+		done <- result{text, err}
+	}()
+	select {
+	case r := <-done:
+		return r.text, r.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// readBelow reads a regular file below a directory, that no link leads out of.
+func readBelow(dir, key string, most int) ([]byte, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	file, err := root.OpenFile(key, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe is not waited for
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is no regular file")
+	}
+	text, err := io.ReadAll(io.LimitReader(file, int64(most)+1))
+	if err == nil && len(text) > most {
+		err = fmt.Errorf("the environment files of a container have at most %d bytes together", envfile.MaxSize)
+	}
+	return text, err
+}
