@@ -65,8 +65,8 @@ func TestRegisterTaskDefinitionRefuses(t *testing.T) {
 func TestUnsupportedFieldsAreRefusedByName(t *testing.T) {
 	b := newFixture(t)
 	for field, value := range map[string]string{
-		"firelensConfiguration": `{"type":"fluentd"}`, "links": `["x"]`,
-		"credentialSpecs": `["x"]`, "disableNetworking": `true`,
+		"firelensConfiguration": `{"type":"fluentd"}`,
+		"credentialSpecs":       `["x"]`, "disableNetworking": `true`,
 	} {
 		got := b.aws("RegisterTaskDefinition", container(`"`+field+`":`+value))
 		wantRefused(t, got, "containerDefinitions[0]."+field)

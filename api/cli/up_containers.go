@@ -123,7 +123,7 @@ func (f *containerFlags) parseSecretCommands(o *ContainerOptions) error {
 }
 
 func (f *containerFlags) parseBuckets(o *ContainerOptions) error {
-	o.Buckets = map[string]string{}
+	o.Buckets = nil
 	for _, given := range f.buckets.Value() {
 		name, dir, _ := strings.Cut(given, "=")
 		if !envfile.ValidBucket(name) || !filepath.IsAbs(dir) {
@@ -131,6 +131,9 @@ func (f *containerFlags) parseBuckets(o *ContainerOptions) error {
 		}
 		if _, again := o.Buckets[name]; again {
 			return exit.Usagef("--bucket %s is there twice", name)
+		}
+		if o.Buckets == nil {
+			o.Buckets = map[string]string{}
 		}
 		o.Buckets[name] = filepath.Clean(dir)
 	}
