@@ -65,7 +65,7 @@ func BenchmarkPull(b *testing.B) {
 func pullWithClient(b *testing.B, client *containerd.Client, h *host, ref string) {
 	ctx := namespaces.WithNamespace(b.Context(), h.config.Namespace)
 	_, err := client.Pull(ctx, ref, containerd.WithPullUnpack, containerd.WithPullSnapshotter(h.config.Snapshotter), containerd.WithMaxConcurrentDownloads(4),
-		containerd.WithResolver(docker.NewResolver(docker.ResolverOptions{PlainHTTP: true})))
+		containerd.WithResolver(docker.NewResolver(docker.ResolverOptions{Hosts: docker.ConfigureDefaultRegistries(docker.WithPlainHTTP(docker.MatchAllHosts))})))
 	if err != nil {
 		b.Fatal(err)
 	}

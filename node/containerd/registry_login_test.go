@@ -44,6 +44,21 @@ func privateRegistry(t *testing.T, closed *atomic.Bool) (addr string) {
 	}, map[string]v1.Image{"private:1": containerdtest.Busybox(t)})
 }
 
+// pretendingRegistry says that it has an image, and gives nothing of it.
+func pretendingRegistry(t *testing.T, digest string) (addr string) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodHead || !strings.HasSuffix(r.URL.Path, digest) {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		w.Header().Set("Content-Type", "application/vnd.docker.distribution.manifest.v2+json")
+		w.Header().Set("Content-Length", "500")
+		w.Header().Set("Docker-Content-Digest", digest)
+	}))
+	t.Cleanup(server.Close)
+	return server.Listener.Addr().String()
+}
+
 func (h *host) withLogin(user, password string) context.Context {
 	return runtime.WithRegistryLogin(h.ctx(), runtime.RegistryLogin{Username: user, Password: password})
 }
@@ -69,6 +84,9 @@ func TestATaskBringsTheCredentialsOfItsRegistry(t *testing.T) {
 	refused("a task without credentials", h.ctx(), ref)
 	refused("by its digest", h.ctx(), byDigest)
 	refused("with those of somebody else", h.withLogin("me", "guessed"), ref)
+	pretender := pretendingRegistry(t, image.Digest) + "/private@" + image.Digest
+	refused("by its digest, from a registry that has none of it", h.ctx(), pretender)
+	refused("and with credentials of that one", h.withLogin("me", "mine"), pretender)
 	h.image = image
 	if exit, out := h.run(sh("echo runs")); out != "runs\n" {
 		t.Errorf("the task: %+v %q", exit, out)

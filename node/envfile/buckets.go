@@ -16,20 +16,22 @@ import (
 const (
 	// readTimeout bounds the wait for the files of a container: a bucket may be on a file system of the network.
 	readTimeout = 30 * time.Second
-	// maxReads bounds the files that are read at a time, with those of file systems that do not answer.
-	maxReads = 64
+	// maxReads bounds the files of one bucket that are read at a time, with those that do not answer: other buckets do not wait for it.
+	maxReads = 16
 )
 
 // Buckets are the directories of this host, by the names of the buckets that they are.
 type Buckets struct {
 	host    string // its name, for errors
 	dirs    map[string]string
-	reading chan struct{}
+	reading map[string]chan struct{} // by bucket, one place for each file that is read
 }
 
 // Open checks the directories. An error names the option that is wrong.
 func Open(hostName string, dirs map[string]string) (*Buckets, error) {
+	reading := map[string]chan struct{}{}
 	for name, dir := range dirs {
+		reading[name] = make(chan struct{}, maxReads)
 		info, err := os.Stat(dir)
 		if err == nil && !info.IsDir() {
 			err = errors.New("it is no directory")
@@ -38,7 +40,7 @@ func Open(hostName string, dirs map[string]string) (*Buckets, error) {
 			return nil, fmt.Errorf("--bucket %s=%s: %w", name, dir, err)
 		}
 	}
-	return &Buckets{host: hostName, dirs: dirs, reading: make(chan struct{}, maxReads)}, nil
+	return &Buckets{host: hostName, dirs: dirs, reading: reading}, nil
 }
 
 // Variables are those of the files: of a name that several have, the value of the first file counts.
@@ -83,12 +85,12 @@ func (b *Buckets) read(ctx context.Context, f envfile.File, most int) ([]byte, e
 	}
 	done := make(chan result, 1)
 	select {
-	case b.reading <- struct{}{}:
+	case b.reading[bucket] <- struct{}{}:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
 	go func() {
-		defer func() { <-b.reading }()
+		defer func() { <-b.reading[bucket] }()
 		text, err := readBelow(dir, key, most)
 		done <- result{text, err}
 	}()

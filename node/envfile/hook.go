@@ -61,6 +61,9 @@ func (h *hook) BuildSpec(s *task.Start) error {
 		name, _, _ := strings.Cut(entry, "=")
 		set[name] = true
 	}
+	for _, secret := range s.Spec.Def.Secrets {
+		set[secret.Name] = true // who writes to the bucket does not choose it
+	}
 	for _, v := range h.variables[s.Spec.Def.Name] {
 		if !set[v.Name] {
 			s.Spec.Env = append(s.Spec.Env, v.Name+"="+v.Value)

@@ -74,8 +74,32 @@ func checkPortRange(c container, i int, networkMode string) error {
 	return nil
 }
 
+// maxPublished bounds the ports that the containers of a task publish together: each takes one of the host's, which has some 28,000 for
+// all tasks and for its own connections.
+const maxPublished = 200
+
+// checkPublished bounds the ports of a task.
+func checkPublished(d *spec.TaskDefinition) error {
+	published := 0
+	for _, c := range containersOf(d) {
+		for i, p := range c.PortMappings {
+			published++
+			if ports, err := hostport.ParseRange(p.ContainerPortRange); p.ContainerPortRange != "" && err == nil {
+				published += ports.Last - ports.First
+			}
+			if published > maxPublished {
+				return c.errorf(field.Index("portMappings", i), "the containers of a task publish %d ports at most.", maxPublished)
+			}
+		}
+	}
+	return nil
+}
+
 // checkHostPorts refuses two containers of one task that publish the same port or name.
 func checkHostPorts(d *spec.TaskDefinition) error {
+	if err := checkPublished(d); err != nil {
+		return err
+	}
 	taken, named := map[string]bool{}, map[string]bool{}
 	for _, c := range containersOf(d) {
 		for i, p := range c.PortMappings {

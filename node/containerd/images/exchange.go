@@ -118,6 +118,32 @@ func (r poolResolver) Fetcher(ctx context.Context, ref string) (remotes.Fetcher,
 	}), err
 }
 
+// letIn refuses a document that is here by the credentials of a task alone, unless the registry of this pull gives it: containerd asks no
+// registry for what it has, under whatever name.
+func (r poolResolver) letIn(ctx context.Context, store content.Store, d ocispec.Descriptor) error {
+	info, err := store.Info(ctx, d.Digest)
+	if errdefs.IsNotFound(err) || err == nil && isForOtherHosts(info) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	registry, err := r.Resolver.Fetcher(ctx, r.named.String())
+	if err != nil {
+		return err
+	}
+	body, err := registry.Fetch(ctx, d)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	text, err := io.ReadAll(io.LimitReader(body, maxDocument+1))
+	if err == nil && d.Digest.Algorithm().FromBytes(text) != d.Digest {
+		err = fmt.Errorf("blob %s: the registry gives another one", d.Digest)
+	}
+	return err
+}
+
 const (
 	// abortTries and abortPause bound the wait for containerd, which may still be closing what is to be removed.
 	abortTries = 20
@@ -141,8 +167,11 @@ func abort(ctx context.Context, store content.Store, d ocispec.Descriptor) (err 
 
 // exchanged wraps the handler that fetches the blobs of an image: those that were wrong are fetched anew, those that are whole are for
 // other hosts.
-func (s *Store) exchanged(next images.Handler, login *runtime.RegistryLogin) images.Handler {
+func (s *Store) exchanged(next images.Handler, from poolResolver, login *runtime.RegistryLogin) images.Handler {
 	return images.HandlerFunc(func(ctx context.Context, d ocispec.Descriptor) (children []ocispec.Descriptor, err error) {
+		if err := from.letIn(ctx, s.config.Client.ContentStore(), d); err != nil {
+			return nil, err
+		}
 		for range restarts {
 			if children, err = next.Handle(ctx, d); !errors.Is(err, distribution.ErrRestart) {
 				break

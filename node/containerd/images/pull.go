@@ -170,7 +170,7 @@ func (s *Store) fetchInto(ctx context.Context, named reference.Named, resolver p
 		containerd.WithMaxConcurrentDownloads(parallelDownloads),
 		containerd.WithUnpackOpts([]containerd.UnpackOpt{containerd.WithUnpackLimiter(semaphore.NewWeighted(parallelUnpacks))}),
 		containerd.WithImageHandlerWrapper(func(next images.Handler) images.Handler {
-			return f.watchContent(s.config.Client.ContentStore())(s.exchanged(next, f.login))
+			return f.watchContent(s.config.Client.ContentStore())(s.exchanged(next, resolver, f.login))
 		}),
 	)
 	if err != nil {

@@ -26,11 +26,10 @@ import (
 // slowRegistry is a registry whose link carries so many bytes a second for all hosts together, which counts what it gives of blobs,
 // and which can be off.
 type slowRegistry struct {
-	next    http.Handler
-	link    *rate.Limiter
-	given   atomic.Int64
-	off     atomic.Bool
-	started chan struct{} // closed by the first byte of a blob, if it is not nil
+	next  http.Handler
+	link  *rate.Limiter
+	given atomic.Int64
+	off   atomic.Bool
 }
 
 // ServeHTTP answers a host.
