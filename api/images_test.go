@@ -144,6 +144,14 @@ func TestWhatIsKeptIsChecked(t *testing.T) {
 			t.Errorf("%s: %d %s", body, got.Code, got.Body)
 		}
 	}
+	b.mustApply(t, raftfsm.Wrap(image.Put{Image: image.Image{Name: "docker.io/library/mine:1", Digest: imageDigest, Imported: true, Copies: 3}}))
+	if got := b.serve(httptest.NewRequest("POST", "/v1/admin/images/pin", strings.NewReader(`{"name":"mine:1","digest":"sha256:`+strings.Repeat("3", 64)+`"}`))); got.Code != 400 {
+		t.Errorf("an imported name means something else now: %d %s", got.Code, got.Body)
+	}
+	if got := b.serve(httptest.NewRequest("POST", "/v1/admin/hosts/"+hostID+"/images/remove?digest="+imageDigest, nil)); got.Code != 400 {
+		t.Errorf("an image that the pool keeps was removed: %d %s", got.Code, got.Body)
+	}
+	b.mustApply(t, raftfsm.Wrap(image.Delete{Name: "docker.io/library/mine:1"}))
 	b.images.errors["import"] = errors.New("the archive cannot be imported")
 	if got := b.serve(httptest.NewRequest("POST", "/v1/admin/images/import?name=bad", strings.NewReader("x"))); got.Code != 400 || image.Find(b.state.View(), "docker.io/library/bad") != nil {
 		t.Errorf("a bad archive: %d %s", got.Code, got.Body)

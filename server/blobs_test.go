@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -54,5 +55,22 @@ func TestBlobsAreForHostsOfThePool(t *testing.T) {
 			status, _ := c.call(t, peer.Peer, http.MethodGet, pathBlobs+digest, struct{}{})
 			return status != http.StatusPartialContent
 		})
+	}
+}
+
+// A host tells all that it may, in one call over the network.
+func TestAHostTellsOfAllItsBlobsAndImages(t *testing.T) {
+	r := newRights(t)
+	all := blob.Request{Full: true, Images: &blob.Images{}}
+	for i := range blob.MaxHeld {
+		all.Held = append(all.Held, fmt.Sprintf("sha256:%064x", i))
+	}
+	for i := range blob.MaxImages {
+		all.Images.List = append(all.Images.List, blob.Image{Name: fmt.Sprintf("registry.example.com/team/research/trainer:v%d", i), Digest: all.Held[i], Size: 1 << 40})
+	}
+	for name, m := range map[string]*Member{"an agent": r.a.member, "another": r.b.member} {
+		if _, err := NewBlobs(m).Ask(t.Context(), all); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

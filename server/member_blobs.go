@@ -17,6 +17,8 @@ const (
 	// pathBlobRequest is where the leader says which hosts have blobs of images, and which of them fetches what from a registry. Any host
 	// may call it, for itself.
 	pathBlobRequest = pathLeader + "blobs"
+	// maxBlobRequest is the size of a request with all that a host may name, in bytes.
+	maxBlobRequest = 4 << 20
 	// pathBlobs is where a host gives others what it has of the images of its tasks, by digest. Any host of the pool may read it: a digest
 	// is a name that nobody guesses.
 	pathBlobs = "/peer/blobs/"

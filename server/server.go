@@ -157,6 +157,7 @@ func (s *Server) recordLeader(ctx context.Context) {
 // startTerm makes the loops of a leader term.
 func (s *Server) startTerm(ctx context.Context) []func() {
 	s.liveness.StartTerm(time.Since(s.node.Raft().LastContact()))
+	s.tracker.Restart()
 	reaper, lifecycle := orchestrator.NewReaper(s.node, s.log), orchestrator.NewTaskLifecycle(s.node, s.log)
 	drainer, services := orchestrator.NewDrainer(s.node, s.log), orchestrator.NewServices(s.node, s.liveness.Schedulable, s.log)
 	autoscaler := orchestrator.NewAutoscaler(s.node, s.metrics, s.log)

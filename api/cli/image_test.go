@@ -100,6 +100,22 @@ func TestAnImageIsRemoved(t *testing.T) {
 	}
 }
 
+// An image that was imported has no registry, and may have two names.
+func TestWhatIsImportedIsPulledByItsDigestAndRemovedWithItsLastName(t *testing.T) {
+	h := newImagesHost(t)
+	h.operations[onFirstHost("pull", "name", "registry.lab:5000/x:2@sha256:aaaaaaaaaaaaaaaa")] = always(map[string]any{"ended": true})
+	if got := pinion(t, h, "image", "pull", "registry.lab:5000/x:2"); got.code != 0 {
+		t.Errorf("%+v", got)
+	}
+	kept := map[string]any{"imported": true, "copies": 3}
+	h.documents["/v1/images"] = serveDocument([]map[string]any{
+		{"name": "docker.io/library/two:1", "digest": appDigest, "hosts": []string{"aaa"}, "kept": kept}, {"name": "docker.io/library/two:2", "digest": appDigest, "hosts": []string{"aaa"}, "kept": kept},
+	})
+	if got := pinion(t, h, "image", "rm", "two:1"); got.code != 0 || !strings.Contains(got.err, "two:2") || h.callCount(onFirstHost("remove", "digest", appDigest)) != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestAnArchiveIsImportedAndExported(t *testing.T) {
 	h := newImagesHost(t)
 	h.operations["admin/images/import?name=app%3A3"] = func(map[string]any) any {

@@ -78,9 +78,21 @@ func (i images) routes() []Route {
 		{Method: post, Path: onHost + "pull", Role: admin, Summary: "has a host pull an image", Query: []Parameter{name}, Out: pulled, Serve: i.onHostItself(i.pull), Host: i.here(i.pull)},
 		{Method: post, Path: onHost + "push", Role: admin, Summary: "has a host push an image to a registry", Query: []Parameter{name, byDigest, to}, Out: pulled, Serve: i.onHostItself(i.push), Host: i.here(i.push)},
 		{Method: get, Path: onHost + "transfer", Role: admin, Summary: "how far a pull or, with to, a push is that a host was asked for", Query: []Parameter{name, to}, Out: pulled, Serve: i.onHostItself(i.transfer), Host: i.here(i.transfer)},
-		{Method: post, Path: onHost + "remove", Role: admin, Summary: "removes an image from a host", Query: []Parameter{byDigest}, Out: reflect.TypeFor[struct{}](), Serve: i.onHostItself(i.remove), Host: i.here(i.remove)},
+		{Method: post, Path: onHost + "remove", Role: admin, Summary: "removes an image from a host", Query: []Parameter{byDigest}, Out: reflect.TypeFor[struct{}](), Serve: i.unlessKept(i.onHostItself(i.remove)), Host: i.here(i.remove)},
 		{Method: post, Path: onHost + "prune", Role: admin, Summary: "removes all images from a host that nothing needs there", Out: reflect.TypeFor[[]imageView](), Serve: i.onHostItself(i.prune), Host: i.here(i.prune)},
 		{Method: get, Path: onHost + "export", Role: admin, Summary: "an image as an archive, which `docker load` reads", Query: []Parameter{name, byDigest}, Stream: true, Serve: i.onHostItself(i.export), Host: i.here(i.export)},
+	}
+}
+
+// unlessKept refuses what would remove an image that the pool keeps, under whatever name.
+func (i images) unlessKept(next Handler) Handler {
+	return func(x *httpx.Exchange, res leader.Resolution) error {
+		for _, kept := range image.All(res.View) {
+			if kept.Digest == x.Request.URL.Query().Get("digest") {
+				return wire.Errorf(wire.InvalidParameter, "The pool keeps this image as %s: end that first, with `pinion image rm` or `pinion image unpin`.", kept.Name)
+			}
+		}
+		return next(x, res)
 	}
 }
 
@@ -188,7 +200,10 @@ func (i images) pin(x *httpx.Exchange, res leader.Resolution) error {
 		return wire.Errorf(wire.InvalidParameter, "copies must be 0 to %d, not %d.", image.MaxCopies, in.Copies)
 	}
 	known := image.Find(res.View, name)
-	imported := known != nil && known.Imported && known.Digest == in.Digest
+	imported := known != nil && known.Imported
+	if imported && known.Digest != in.Digest {
+		return wire.Errorf(wire.InvalidParameter, "%s was imported and means %s here, not %s: `pinion image rm` ends that.", name, known.Digest, in.Digest)
+	}
 	view, err := i.record(x, res, image.Image{Name: name, Digest: in.Digest, Size: in.Size, Imported: imported, Hosts: in.On, Copies: in.Copies})
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -105,5 +106,29 @@ func TestArchivesThatAreNone(t *testing.T) {
 				t.Error("the archive made a file")
 			}
 		})
+	}
+}
+
+// brokenEnd fails where it ends, behind the end of the archive.
+type brokenEnd struct{ io.Reader }
+
+func (b brokenEnd) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if err == io.EOF {
+		err = errors.New("it is not what was signed")
+	}
+	return n, err
+}
+
+// TestAnArchiveIsReadToTheEndOfWhatWasSent has an archive that is whole, in a body that is not what its sender has signed: that shows at the
+// end of the body alone.
+func TestAnArchiveIsReadToTheEndOfWhatWasSent(t *testing.T) {
+	h := newHost(t)
+	archive := append(saved(t, map[string]v1.Image{"app:1": containerdtest.Busybox(t)}), make([]byte, 1<<20)...)
+	if imported, err := h.admin().Import(h.ctx(), brokenEnd{bytes.NewReader(archive)}, ""); err == nil {
+		t.Errorf("%v", imported)
+	}
+	if left := h.imageNames(); len(left) != 0 {
+		t.Errorf("%v has a name", left)
 	}
 }

@@ -66,7 +66,7 @@ func (x *Exchange) ask() time.Duration {
 	x.noteTracker(err, len(asking))
 	if err != nil {
 		if request.Images != nil {
-			x.Named() // once more
+			x.tellImages()
 		}
 		for _, d := range asking {
 			d.grant(blob.Grant{Whole: true})
@@ -74,7 +74,9 @@ func (x *Exchange) ask() time.Duration {
 		return askTimeout
 	}
 	x.mu.Lock()
-	x.epoch, x.added = answer.Epoch, x.added[min(told, len(x.added)):]
+	if x.added = x.added[min(told.added, len(x.added)):]; told.generation == x.generation {
+		x.epoch = answer.Epoch // else blobs have gone meanwhile, and it is told all
+	}
 	x.mu.Unlock()
 	if answer.Kept != nil && x.config.Keep != nil {
 		x.config.Keep(answer.Kept.List)
@@ -90,12 +92,15 @@ func (x *Exchange) ask() time.Duration {
 	return time.Duration(answer.AgainMillis) * time.Millisecond
 }
 
-// request is what is to be told and asked now, the downloads that it asks for, and how many of the added blobs it tells.
-func (x *Exchange) request() (r blob.Request, asking []*Download, told int) {
+// telling is what a request tells: how many of the blobs that were added, since the blobs were forgotten for so many times.
+type telling struct{ added, generation int }
+
+// request is what is to be told and asked now, the downloads that it asks for, and what it tells.
+func (x *Exchange) request() (r blob.Request, asking []*Download, told telling) {
 	avoid := x.avoid.list()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	r.Epoch, told = x.epoch, len(x.added)
+	r.Epoch, told = x.epoch, telling{len(x.added), x.generation}
 	r.Held = slices.Clone(x.added)
 	for _, d := range x.downloads {
 		if want, asks := d.want(avoid); asks && len(asking) < blob.MaxWants {
@@ -121,6 +126,7 @@ func (x *Exchange) images() *blob.Images {
 	list, err := x.config.Store.Images(x.ctx)
 	if err != nil {
 		x.config.Log.Warn("the images on this host cannot be listed, so `pinion image ls` lacks them", "error", err)
+		x.tellImages()
 		return nil
 	}
 	return &blob.Images{List: list[:min(len(list), blob.MaxImages)]}
@@ -164,4 +170,12 @@ func (x *Exchange) forgetTold() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.epoch, x.named = "", false
+	x.generation++
+}
+
+// tellImages has the images told again with the next request.
+func (x *Exchange) tellImages() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.named = false
 }

@@ -76,13 +76,14 @@ type Exchange struct {
 	slots   chan struct{} // one for each piece that comes from a registry
 	avoid   avoidance
 
-	mu        sync.Mutex
-	downloads map[digest.Digest]*Download
-	epoch     string // of the tracker that was told what is here; empty: none
-	added     []string
-	named     bool          // it was told the images too
-	alone     bool          // the tracker does not answer
-	wake      chan struct{} // capacity 1: something is to be asked or told
+	mu         sync.Mutex
+	downloads  map[digest.Digest]*Download
+	epoch      string // of the tracker that was told what is here; empty: none
+	added      []string
+	named      bool          // it was told the images too
+	generation int           // how often what it was told was forgotten
+	alone      bool          // the tracker does not answer
+	wake       chan struct{} // capacity 1: something is to be asked or told
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -185,9 +186,7 @@ func (x *Exchange) Removed() {
 
 // Named says that an image has come, or has another name.
 func (x *Exchange) Named() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.named = false
+	x.tellImages()
 	x.wakeUp()
 }
 

@@ -23,6 +23,11 @@ func JSON[In, Out any](f func(ctx context.Context, from string, in In) (Out, err
 	return handleJSON(maxHostCallBytes, f)
 }
 
+// SizedJSON is JSON for calls that have so many bytes at most.
+func SizedJSON[In, Out any](limit int64, f func(ctx context.Context, from string, in In) (Out, error)) HandlerFunc {
+	return handleJSON(limit, f)
+}
+
 // ServerJSON is JSON for calls that servers alone may make: reports of many hosts have 64 MiB at most.
 func ServerJSON[In, Out any](f func(ctx context.Context, from string, in In) (Out, error)) HandlerFunc {
 	return handleJSON(maxCallBytes, f)

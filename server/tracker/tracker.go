@@ -65,6 +65,14 @@ func New(c Config) *Tracker {
 	}
 }
 
+// Restart forgets everything, for a new term of the leader.
+func (t *Tracker) Restart() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.epoch, t.began = rand.Text(), time.Time{}
+	t.blobs, t.hosts, t.held = map[string]*transfer{}, map[string]*holder{}, map[string]map[string]bool{}
+}
+
 // Ask takes in what a host tells, and answers it. Nothing of it is remembered for a host that says nothing for three minutes. The
 // caller has made sure of its id.
 func (t *Tracker) Ask(host string, now time.Time, r blob.Request) blob.Answer {

@@ -50,18 +50,26 @@ func isHash(text string) bool {
 	return err == nil && len(raw) == sha256.Size
 }
 
-// streamedBody is a body that has to be what was signed.
+// streamedBody is a body that has to be what was signed. Its error is a read of its own: a reader that asks for so many bytes forgets one that
+// comes with the last of them.
 type streamedBody struct {
 	io.ReadCloser
 	sum     hash.Hash
 	claimed string
+	end     error // nil until the end was seen
 }
 
 func (b *streamedBody) Read(p []byte) (int, error) {
+	if b.end != nil {
+		return 0, b.end
+	}
 	n, err := b.ReadCloser.Read(p)
 	b.sum.Write(p[:n])
 	if err == io.EOF && !strings.EqualFold(hex.EncodeToString(b.sum.Sum(nil)), b.claimed) {
 		err = wire.Errorf(InvalidSignature, "The body is not what was signed: its SHA-256 is not that of 'x-amz-content-sha256'.")
+	}
+	if b.end = err; n > 0 {
+		err = nil
 	}
 	return n, err
 }

@@ -176,3 +176,14 @@ func onFlags() []cli.Flag {
 		&cli.StringFlag{Name: "on-host", Usage: "one `HOST`, by its name or its id"},
 	}
 }
+
+// imported is what to pull for a name: that of an image which was imported means its digest, and no registry is asked for it.
+func imported(ctx context.Context, inv *invocation.Invocation, name string) (string, error) {
+	all, err := client.Images[client.Image](ctx, inv.Client)
+	for _, i := range all {
+		if i.Kept != nil && i.Kept.Imported && (i.Name == name || short(i.Name) == name || short(i.Name) == name+":latest") {
+			return i.Name + "@" + i.Digest, nil
+		}
+	}
+	return name, err
+}

@@ -60,6 +60,9 @@ func digestOf(c *cli.Context, inv *invocation.Invocation, name string) (string, 
 	if err != nil {
 		return "", err
 	}
+	if name, err = imported(c.Context, inv, name); err != nil {
+		return "", err
+	}
 	done, err := pullOn(c.Context, inv, hosts[:1], name)
 	if err != nil {
 		return "", err
@@ -120,10 +123,25 @@ Examples:
 				if err := client.UnpinImage(c.Context, inv.Client, image.Name); err != nil {
 					return err
 				}
+				if kept, err := keptOtherwise(c.Context, inv, image); err != nil || kept {
+					return err
+				}
 			}
 			return removeFrom(c, inv, image)
 		},
 	}
+}
+
+// keptOtherwise reports whether the pool keeps the image under another name too, and says so.
+func keptOtherwise(ctx context.Context, inv *invocation.Invocation, image client.Image) (bool, error) {
+	all, err := client.Images[client.Image](ctx, inv.Client)
+	for _, i := range all {
+		if i.Kept != nil && i.Digest == image.Digest && i.Name != image.Name {
+			inv.Notef("The name %s is gone; its image stays, as %s.", short(image.Name), format.Plain(short(i.Name)))
+			return true, nil
+		}
+	}
+	return false, err
 }
 
 // removeFrom removes an image from the hosts that have it and that the command is about.

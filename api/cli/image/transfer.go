@@ -46,6 +46,9 @@ Examples:
 			if err != nil {
 				return err
 			}
+			if name, err = imported(c.Context, inv, name); err != nil {
+				return err
+			}
 			done, err := pullOn(c.Context, inv, hosts, name)
 			if err != nil {
 				return err

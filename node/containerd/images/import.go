@@ -71,6 +71,9 @@ type named struct {
 // a key in memory.
 func readArchive(ctx context.Context, store content.Store, from io.Reader, name string) ([]named, error) {
 	top, err := archive.ImportIndex(ctx, store, from)
+	if err == nil {
+		_, err = io.Copy(io.Discard, from) // the end of an archive is before that of what was sent, and only there it shows whether that is what was signed
+	}
 	if err != nil && ctx.Err() == nil {
 		err = fmt.Errorf("%w: %w", ErrArchive, err)
 	}
