@@ -16,6 +16,7 @@ import (
 	"pinion/node/task"
 	of "pinion/raftfsm/envfile"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/valuefrom"
 )
 
 // bucket is a directory with files, as the bucket team of the host gpu-1.
@@ -42,7 +43,7 @@ func file(key string) of.File { return of.File{Type: of.TypeS3, Value: "arn:aws:
 
 // start prepares a container, whose specification has the environment of its definition and of the pool already.
 func start(ctx context.Context, b *envfile.Buckets, env []string, files ...of.File) ([]string, error) {
-	definition := &spec.TaskDefinition{Containers: []spec.ContainerDefinition{{Name: "main", EnvironmentFiles: files}}}
+	definition := &spec.TaskDefinition{Containers: []spec.ContainerDefinition{{Name: "main", EnvironmentFiles: files, Secrets: []valuefrom.Secret{{Name: "PASSWORD", ValueFrom: "db"}}}}}
 	s := &task.Start{Spec: runtime.ContainerSpec{Def: &definition.Containers[0], Env: env}}
 	for _, h := range b.Hooks(spec.Assignment{Definition: definition}) {
 		if err := h.(task.PrestartHook).Prestart(ctx, []*task.Start{s}); err != nil {
@@ -57,7 +58,7 @@ func start(ctx context.Context, b *envfile.Buckets, env []string, files ...of.Fi
 
 // The definition and the pool win over files, and an earlier file over a later one.
 func TestFilesGiveWhatNothingElseSets(t *testing.T) {
-	_, b := bucket(t, map[string]string{"a.env": "ONE=a\nTWO=a\nTWO=again\nRANK=7\nNVIDIA_VISIBLE_DEVICES=all\n", "deep/b.env": "#\nTWO=b\nTHREE=$(id)\nFOUR=b"})
+	_, b := bucket(t, map[string]string{"a.env": "ONE=a\nTWO=a\nTWO=again\nRANK=7\nPASSWORD=of whoever writes the file\nNVIDIA_VISIBLE_DEVICES=all\n", "deep/b.env": "#\nTWO=b\nTHREE=$(id)\nFOUR=b"})
 	got, err := start(t.Context(), b, []string{"FOUR=definition", "RANK=0", "NVIDIA_VISIBLE_DEVICES=void"}, file("a.env"), file("deep/b.env"))
 	want := []string{"FOUR=definition", "RANK=0", "NVIDIA_VISIBLE_DEVICES=void", "ONE=a", "TWO=again", "THREE=$(id)"}
 	if err != nil || !slices.Equal(got, want) {

@@ -154,6 +154,7 @@ var refusals = []refusal{
 	{"a range beside a port", oneContainer(`"portMappings":[{"containerPortRange":"80-81","hostPort":80}]`), "containerDefinitions[0].portMappings[0].containerPortRange", "hostPort"},
 	{"a range over a port", oneContainer(`"portMappings":[{"containerPort":81},{"containerPortRange":"80-82"}]`), "containerDefinitions[0].portMappings[1].containerPortRange", "another mapping"},
 	{"a range over another", oneContainer(`"portMappings":[{"containerPortRange":"80-82"},{"containerPortRange":"82-90"}]`), "containerDefinitions[0].portMappings[0].containerPortRange", "another mapping"},
+	{"more ports than a task may publish", oneContainer(`"portMappings":[{"containerPortRange":"1-100"},{"containerPortRange":"101-200"},{"containerPort":201}]`), "containerDefinitions[0].portMappings[2]", "200"},
 	{"a range in the host's network", inMode(`"networkMode":"host"`, oneContainer(`"portMappings":[{"containerPortRange":"80-82"}]`)), "containerDefinitions[0].portMappings[0].containerPortRange", "networkMode"},
 	{"a link to nobody", oneContainer(`"links":["db"]`), "containerDefinitions[0].links[0]", `"db"`},
 	{"a link to itself", oneContainer(`"links":["c:me"]`), "containerDefinitions[0].links[0]", "another container"},
