@@ -45,14 +45,29 @@ func newDialer(allowed []string, virtual netip.Prefix) *dialer {
 	return &dialer{allowed: allowed, virtual: virtual, own: ownAddresses, breakers: map[string]*breaker{}}
 }
 
+// ownAddresses are the addresses that reach this host: its own, and those by which all machines of its networks are meant.
 func ownAddresses() (all []netip.Addr, err error) {
 	found, err := net.InterfaceAddrs()
 	for _, a := range found {
 		if prefix, err := netip.ParsePrefix(a.String()); err == nil {
 			all = append(all, prefix.Addr().Unmap())
+			all = append(all, broadcasts(prefix)...)
 		}
 	}
 	return all, err
+}
+
+// broadcasts are the first and the last address of a network of IPv4: the kernel sends what is for them to every machine of it, this one too.
+func broadcasts(network netip.Prefix) []netip.Addr {
+	const pointToPoint = 31
+	if !network.Addr().Is4() || network.Bits() >= pointToPoint {
+		return nil
+	}
+	last := network.Masked().Addr().As4()
+	for bit := network.Bits(); bit < 32; bit++ {
+		last[bit/8] |= 0x80 >> (bit % 8)
+	}
+	return []netip.Addr{network.Masked().Addr(), netip.AddrFrom4(last)}
 }
 
 // dial connects to a destination. While it is out of reach one caller at a time tries, and the others are told the last error.

@@ -2,6 +2,7 @@ package logforward
 
 import (
 	"crypto/tls"
+	"fmt"
 	"net"
 	"net/http/httptest"
 	"net/netip"
@@ -62,6 +63,14 @@ func TestALogGoesWhereTheOperatorAllows(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, ip := range own {
+		if ip.Is4() { // as NAT64 and 6to4 write it
+			four := ip.As4()
+			for _, text := range []string{fmt.Sprintf("udp://[64:ff9b::%s]:514", ip), fmt.Sprintf("udp://[2002:%02x%02x:%02x%02x::1]:514", four[0], four[1], four[2], four[3]), fmt.Sprintf("udp://%s:514", ip)} {
+				if err := dial(remote, text); err == nil || !strings.Contains(err.Error(), "pinion up --log-destination") {
+					t.Errorf("this host by %s: %v", text, err)
+				}
+			}
+		}
 		if err := dial(remote, "tcp://"+netip.AddrPortFrom(ip, 7400).String()); !ip.Is6() && (err == nil || !strings.Contains(err.Error(), "pinion up --log-destination")) {
 			t.Errorf("this host's own %v: %v", ip, err)
 		}
@@ -104,6 +113,14 @@ func TestADestinationThatIsAwayIsTriedNowAndThen(t *testing.T) {
 			first = err
 		} else if err != first && time.Since(begun) < breakerMin {
 			t.Fatal("it is tried each time")
+		}
+	}
+}
+
+func TestWhatIsForAllMachinesOfANetworkReachesThisOne(t *testing.T) {
+	for text, want := range map[string]string{"10.1.2.3/24": "[10.1.2.0 10.1.2.255]", "172.30.255.1/20": "[172.30.240.0 172.30.255.255]", "192.0.2.1/31": "[]", "192.0.2.1/32": "[]", "fd00::1/64": "[]"} {
+		if got := fmt.Sprint(broadcasts(netip.MustParsePrefix(text))); got != want {
+			t.Errorf("%s: %s", text, got)
 		}
 	}
 }

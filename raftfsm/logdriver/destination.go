@@ -126,9 +126,9 @@ func (u Use) RefusedBy(allowed []string, hostName, hostAddress string) string {
 // reserved are the addresses of no machine, the last of which every machine of a network takes for its own.
 var reserved = netip.MustParsePrefix("240.0.0.0/4")
 
-// CheckAddress is RefusedBy for what a name of another machine has led to. own are the addresses of this host, virtual is where it has virtual ones.
+// CheckAddress is RefusedBy for what a name of another machine has led to. own are the addresses that reach this host, virtual is where it has virtual ones.
 func CheckAddress(ip netip.Addr, own []netip.Addr, virtual netip.Prefix) error {
-	if slices.Contains(own, ip.Unmap()) || reserved.Contains(ip.Unmap()) {
+	if means := traffic.Carried(ip); slices.Contains(own, means) || reserved.Contains(means) {
 		return traffic.ErrOwnNetwork
 	}
 	return traffic.CheckTargetAddress(ip, virtual)

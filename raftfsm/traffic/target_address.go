@@ -30,11 +30,20 @@ func CheckTargetAddress(ip netip.Addr, virtual netip.Prefix) error {
 	if ip.Zone() != "" || ip.IsUnspecified() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsMulticast() || ip == metadataIPv6 || virtual.Contains(ip) {
 		return ErrOwnNetwork
 	}
+	if carried := Carried(ip); carried != ip {
+		return CheckTargetAddress(carried, virtual)
+	}
+	return nil
+}
+
+// Carried is the address of IPv4 that one of IPv6 means, and every other address itself.
+func Carried(ip netip.Addr) netip.Addr {
+	ip = ip.Unmap()
 	for prefix, at := range carriers {
 		if prefix.Contains(ip) {
 			text := ip.As16()
-			return CheckTargetAddress(netip.AddrFrom4([4]byte(text[at:at+4])), virtual)
+			return netip.AddrFrom4([4]byte(text[at : at+4]))
 		}
 	}
-	return nil
+	return ip
 }
