@@ -175,15 +175,17 @@ func (t *Tracker) grant(host string, now time.Time, w blob.Want) blob.Grant {
 		peers, _ := t.peers(host, new(transfer), w, count)
 		return blob.Grant{Peers: peers}
 	}
-	if b == nil && (len(t.blobs) >= maxBlobs || w.Size < 0 || w.Size > blob.MaxSize) {
+	if w.Size < 0 || w.Size > blob.MaxSize {
 		return blob.Grant{Whole: true} // by itself, as if there were no tracker
+	}
+	if b == nil && len(t.blobs) >= maxBlobs || b != nil && b.size != w.Size {
+		// Of the sizes that two manifests name one is a lie, which the digest will tell; it keeps no host from those that have the blob.
+		peers, _ := t.peers(host, new(transfer), w, count)
+		return blob.Grant{Whole: true, Peers: peers}
 	}
 	if b == nil {
 		b = &transfer{size: w.Size, hosts: map[string]*fetch{}}
 		t.blobs[w.Digest] = b
-	}
-	if b.size != w.Size {
-		return blob.Grant{Whole: true} // a manifest lies about a blob; the digest will tell which
 	}
 	f := b.record(host, now, w)
 	peers, available := t.peers(host, b, w, count)

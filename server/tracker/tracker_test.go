@@ -3,9 +3,7 @@ package tracker
 import (
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -250,47 +248,5 @@ func TestHostileRequestsCostTheTrackerLittle(t *testing.T) {
 	s.tracker.Ask("host-1", s.now, blob.Request{})
 	if len(s.tracker.held) != 0 || len(s.tracker.blobs) != 0 || len(s.tracker.hosts) != 1 {
 		t.Errorf("%d digests, %d blobs and %d hosts are remembered", len(s.tracker.held), len(s.tracker.blobs), len(s.tracker.hosts))
-	}
-}
-
-func TestImagesThatHostsHave(t *testing.T) {
-	at := time.Unix(0, 0)
-	tracker := New(Config{Connected: func() []string { return nil }, Kept: func(host string) *blob.Images { return &blob.Images{List: []blob.Image{{Name: "for " + host}}} }, Address: func(string) string { return "" }})
-	one, other := blob.Image{Name: "a:1", Digest: "sha256:1", Size: 5}, blob.Image{Name: "a:1", Digest: "sha256:2"}
-	tracker.Ask("h2", at, blob.Request{Images: &blob.Images{List: []blob.Image{one, {Name: "", Digest: "no name"}, {Name: strings.Repeat("x", 1000)}, {Name: "b", Size: -1}}}})
-	tracker.Ask("h1", at, blob.Request{Images: &blob.Images{List: []blob.Image{one, one}}})
-	tracker.Ask("h3", at, blob.Request{Images: &blob.Images{List: []blob.Image{other}}})
-	want := []blob.HeldImage{{Image: one, Hosts: []string{"h1", "h2"}}, {Image: other, Hosts: []string{"h3"}}}
-	if got := tracker.Images(at); !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v", got)
-	}
-	if answer := tracker.Ask("h3", at, blob.Request{}); answer.Kept == nil || answer.Kept.List[0].Name != "for h3" {
-		t.Errorf("%+v", answer.Kept)
-	}
-	if answer := tracker.Ask("h3", at, blob.Request{Wants: []blob.Want{{Digest: "sha256:9", Size: 1}}}); answer.Kept != nil {
-		t.Error("a host in the middle of a pull is told what it keeps")
-	}
-	tracker.Ask("h1", at.Add(time.Hour), blob.Request{Images: &blob.Images{}})
-	if got := tracker.Images(at.Add(time.Hour)); len(got) != 0 {
-		t.Errorf("%+v: of hosts that are silent", got)
-	}
-}
-
-func TestANewTrackerWaitsForItsHosts(t *testing.T) {
-	at := time.Unix(100, 0)
-	fresh := func() *Tracker {
-		return New(Config{Connected: func() []string { return []string{"h1", "h2"} }, Kept: func(string) *blob.Images { return nil }, Address: func(string) string { return "" }})
-	}
-	tracker := fresh()
-	if !tracker.Ask("h1", at, blob.Request{Full: true}).Settling {
-		t.Error("settled before the second host has told what it has")
-	}
-	if tracker.Ask("h2", at, blob.Request{Full: true}).Settling {
-		t.Error("not settled though all hosts have told")
-	}
-	tracker = fresh()
-	tracker.Ask("h1", at, blob.Request{Full: true})
-	if tracker.Ask("h1", at.Add(settleTime), blob.Request{}).Settling {
-		t.Error("a host that says nothing holds the others up for ever")
 	}
 }
