@@ -65,8 +65,19 @@ func journalField(name string) string {
 		return '_'
 	}, name)
 	name = strings.TrimLeft(name, "_0123456789")
-	if name == "" {
-		return "LABEL"
+	if name == "" || isOfAnother(name) {
+		name = strings.TrimSuffix("LABEL_"+name, "_")
 	}
 	return name[:min(len(name), 64)]
+}
+
+// isOfAnother reports whether the journal takes a field, from a service of root, as one about another unit, process or message: `journalctl -u sshd`
+// would show the line.
+func isOfAnother(field string) bool {
+	for _, prefix := range []string{"OBJECT_", "COREDUMP", "CODE_", "SYSLOG_"} {
+		if strings.HasPrefix(field, prefix) {
+			return true
+		}
+	}
+	return slices.Contains([]string{"UNIT", "USER_UNIT", "MESSAGE_ID", "INVOCATION_ID", "USER_INVOCATION_ID", "ERRNO", "TID", "DOCUMENTATION"}, field)
 }

@@ -52,3 +52,16 @@ func TestJournald(t *testing.T) {
 		t.Error("a long line is not cut into entries that go on")
 	}
 }
+
+// What a label becomes in the journal is about the container, whatever the label is called.
+func TestNoLabelSpeaksOfAnotherUnit(t *testing.T) {
+	for name, want := range map[string]string{
+		"team": "TEAM", "com.example.team": "COM_EXAMPLE_TEAM", "": "LABEL", "_UID": "UID", "9": "LABEL",
+		"OBJECT_SYSTEMD_UNIT": "LABEL_OBJECT_SYSTEMD_UNIT", "object.pid": "LABEL_OBJECT_PID", "_OBJECT_UID": "LABEL_OBJECT_UID", "unit": "LABEL_UNIT", "USER_UNIT": "LABEL_USER_UNIT",
+		"message-id": "LABEL_MESSAGE_ID", "COREDUMP_UNIT": "LABEL_COREDUMP_UNIT", "syslog_facility": "LABEL_SYSLOG_FACILITY", "units": "UNITS",
+	} {
+		if got := journalField(name); got != want {
+			t.Errorf("%q is %s, not %s", name, got, want)
+		}
+	}
+}
