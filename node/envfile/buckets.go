@@ -109,21 +109,27 @@ func readBelow(dir, key string, most int) ([]byte, error) {
 		return nil, err
 	}
 	defer root.Close()
+	if err := checkRegular(root.Stat(key)); err != nil { // to open a device does something already
+		return nil, err
+	}
 	file, err := root.OpenFile(key, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe is not waited for
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
+	if err := checkRegular(file.Stat()); err != nil {
 		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is no regular file")
 	}
 	text, err := io.ReadAll(io.LimitReader(file, int64(most)+1))
 	if err == nil && len(text) > most {
 		err = fmt.Errorf("the environment files of a container have at most %d bytes together", envfile.MaxSize)
 	}
 	return text, err
+}
+
+func checkRegular(info os.FileInfo, err error) error {
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is no regular file")
+	}
+	return err
 }
