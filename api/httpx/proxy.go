@@ -25,13 +25,7 @@ type Peers struct {
 // called when the response has been read; earlier, it breaks it off.
 func (p *Peers) RoundTrip(r *http.Request, address string, header http.Header, body []byte) (response *http.Response, end context.CancelFunc, err error) {
 	ctx, end := context.WithCancel(r.Context())
-	target := &url.URL{Scheme: "https", Host: address, Path: PeerPrefix + r.URL.Path, RawQuery: r.URL.RawQuery}
-	if r.URL.RawPath != "" {
-		target.RawPath = PeerPrefix + r.URL.RawPath
-	}
-	request := (&http.Request{
-		Method: r.Method, URL: target, Host: r.Host, Header: header, Body: http.NoBody, ContentLength: int64(len(body)),
-	}).WithContext(ctx)
+	request := forwarded(ctx, r, address, header, http.NoBody, int64(len(body)))
 	if len(body) > 0 {
 		request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 		request.Body, _ = request.GetBody()
@@ -44,12 +38,17 @@ func (p *Peers) RoundTrip(r *http.Request, address string, header http.Header, b
 // all of it, which has no bound in time but that of r.
 func (p *Peers) Upload(r *http.Request, address string, header http.Header) (response *http.Response, end context.CancelFunc, err error) {
 	ctx, end := context.WithCancel(r.Context())
-	request := (&http.Request{
-		Method: r.Method, URL: &url.URL{Scheme: "https", Host: address, Path: PeerPrefix + r.URL.Path, RawQuery: r.URL.RawQuery},
-		Host: r.Host, Header: header, Body: r.Body, ContentLength: r.ContentLength,
-	}).WithContext(ctx)
-	response, err = p.Transport.RoundTrip(request)
+	response, err = p.Transport.RoundTrip(forwarded(ctx, r, address, header, r.Body, r.ContentLength))
 	return response, end, err
+}
+
+// forwarded is a request as another host gets it.
+func forwarded(ctx context.Context, r *http.Request, address string, header http.Header, body io.ReadCloser, length int64) *http.Request {
+	target := &url.URL{Scheme: "https", Host: address, Path: PeerPrefix + r.URL.Path, RawQuery: r.URL.RawQuery}
+	if r.URL.RawPath != "" {
+		target.RawPath = PeerPrefix + r.URL.RawPath
+	}
+	return (&http.Request{Method: r.Method, URL: target, Host: r.Host, Header: header, Body: body, ContentLength: length}).WithContext(ctx)
 }
 
 // await sends a request, and waits for its response as long as another host may take. end breaks it off; parent says whether somebody else has.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"pinion/api/httpx"
-	"pinion/api/leader"
 	"pinion/api/wire"
 	"pinion/raftfsm/spec"
 )
@@ -38,24 +37,8 @@ type doctor struct{ api *API }
 func (d doctor) routes() []Route {
 	return []Route{
 		{Method: http.MethodGet, Path: "/v1/admin/hosts/{id}/doctor", Role: spec.RoleAdmin, Summary: "has a host check its machine, as pinion doctor does there",
-			Out: reflect.TypeFor[[]Finding](), Serve: d.onHost, Host: d.here},
+			Out: reflect.TypeFor[[]Finding](), Serve: onHostItself(d.api, "Look at it there, with `sudo pinion doctor`.", d.here), Host: d.here},
 	}
-}
-
-// onHost has the host itself answer.
-func (d doctor) onHost(x *httpx.Exchange, res leader.Resolution) error {
-	id := x.Request.PathValue("id")
-	host := res.View.Host(id)
-	if host == nil || !res.Principal.Scope.Covers(host.Cluster) {
-		return wire.Errorf(httpx.NotFound, "There is no host %q: GET /v1/hosts lists them.", id)
-	}
-	if d.api.Peers.Transport == nil || id == d.api.HostID {
-		return d.here(x, id)
-	}
-	if err := proxyToHost(d.api.Peers, x, host); err != nil {
-		return wire.Errorf(wire.Server, "Host %s cannot be reached at %s: %v. Look at it there, with `sudo pinion doctor`.", host.Name, host.Address, err)
-	}
-	return nil
 }
 
 // here is the answer of the host itself.

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"pinion/api/httpx"
-	"pinion/api/leader"
 	"pinion/api/wire"
 	"pinion/raftfsm/blob"
 	"pinion/raftfsm/spec"
@@ -120,24 +119,6 @@ func (ts *Transfers) view(key string) (transferView, bool) {
 		return t.transferView, true
 	}
 	return transferView{}, false
-}
-
-// onHostItself makes a handler of what the host {id} itself answers. The request is authorized where the state is.
-func (i images) onHostItself(answer HostHandler) Handler {
-	return func(x *httpx.Exchange, res leader.Resolution) error {
-		id := x.Request.PathValue("id")
-		host := res.View.Host(id)
-		if host == nil || !res.Principal.Scope.Covers(host.Cluster) {
-			return wire.Errorf(httpx.NotFound, "There is no host %q: GET /v1/hosts lists them.", id)
-		}
-		if i.api.Peers.Transport == nil || id == i.api.HostID {
-			return i.here(answer)(x, id)
-		}
-		if err := proxyToHost(i.api.Peers, x, host); err != nil {
-			return wire.Errorf(wire.Server, "Host %s cannot be reached at %s: %v. Try again when it is back.", host.Name, host.Address, err)
-		}
-		return nil
-	}
 }
 
 // here makes a handler of this host's own answer.

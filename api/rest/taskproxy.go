@@ -39,6 +39,25 @@ func (a *API) proxyToTaskHost(x *httpx.Exchange, task *spec.Task, host *spec.Hos
 	return nil
 }
 
+// onHostItself makes a handler of what the host {id} itself answers, with what to do where it cannot be reached. The request is authorized where
+// the state is, as with onTaskHost.
+func onHostItself(a *API, advice string, answer HostHandler) Handler {
+	return func(x *httpx.Exchange, res leader.Resolution) error {
+		id := x.Request.PathValue("id")
+		host := res.View.Host(id)
+		if host == nil || !res.Principal.Scope.Covers(host.Cluster) {
+			return wire.Errorf(httpx.NotFound, "There is no host %q: GET /v1/hosts lists them.", id)
+		}
+		if a.Peers.Transport == nil || id == a.HostID {
+			return answer(x, id)
+		}
+		if err := proxyToHost(a.Peers, x, host); err != nil {
+			return wire.Errorf(wire.Server, "Host %s cannot be reached at %s: %v. %s", host.Name, host.Address, err, advice)
+		}
+		return nil
+	}
+}
+
 // proxyToHost has another host answer a request that was authorized here. An error says that it cannot be reached.
 func proxyToHost(peers *httpx.Peers, x *httpx.Exchange, host *spec.Host) error {
 	header := httpx.ForwardHeader(x.Request)

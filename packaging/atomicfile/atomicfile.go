@@ -4,6 +4,7 @@ package atomicfile
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,22 +17,34 @@ const TempPrefix = ".new-"
 
 // Write replaces the file durably: when it returns nil, the content and its name have reached the disk.
 func Write(path string, content []byte, mode fs.FileMode) error {
-	return write(path, content, mode, (*File).Commit)
+	return Fill(path, mode, writer(content))
+}
+
+// Fill is Write with the content that fill writes.
+func Fill(path string, mode fs.FileMode, fill func(io.Writer) error) error {
+	return write(path, mode, fill, (*File).Commit)
 }
 
 // Replace replaces the file atomically and syncs nothing: it is for state that a crash of the machine ends anyway. After
 // such a crash the file may be empty.
 func Replace(path string, content []byte, mode fs.FileMode) error {
-	return write(path, content, mode, (*File).replace)
+	return write(path, mode, writer(content), (*File).replace)
 }
 
-func write(path string, content []byte, mode fs.FileMode, commit func(*File) error) error {
+func writer(content []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	}
+}
+
+func write(path string, mode fs.FileMode, fill func(io.Writer) error, commit func(*File) error) error {
 	f, err := Create(path, mode)
 	if err != nil {
 		return err
 	}
 	defer f.Discard()
-	if _, err := f.Write(content); err != nil {
+	if err := fill(f); err != nil {
 		return err
 	}
 	return commit(f)

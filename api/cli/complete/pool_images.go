@@ -1,8 +1,6 @@
 package complete
 
 import (
-	"strings"
-
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
 	"pinion/api/client"
@@ -12,8 +10,7 @@ import (
 func poolImageOffers(s source, inv *invocation.Invocation) (offers []offer, err error) {
 	all, err := client.Images[client.Image](s.ctx, inv.Client)
 	for _, i := range all {
-		name := strings.TrimPrefix(strings.TrimPrefix(i.Name, "docker.io/"), "library/")
-		offers = append(offers, offer{name, format.Bytes(i.Size) + ", " + format.Plural(len(i.Hosts), "host")})
+		offers = append(offers, offer{format.ImageName(i.Name), format.Bytes(i.Size) + ", " + format.Plural(len(i.Hosts), "host")})
 	}
 	return offers, err
 }

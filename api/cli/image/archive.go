@@ -124,7 +124,7 @@ func spread(ctx context.Context, inv *invocation.Invocation, image client.Pinned
 		}
 	}
 	if len(keepers) < len(image.Keepers) || len(keepers) == 0 {
-		inv.Notef("%d of the %d hosts that are to keep %s are connected; the others pull it when they are.", len(keepers), len(image.Keepers), short(image.Name))
+		inv.Notef("%d of the %d hosts that are to keep %s are connected; the others pull it when they are.", len(keepers), len(image.Keepers), format.ImageName(image.Name))
 	}
 	if _, err := pullOn(ctx, inv, keepers, image.Name+"@"+image.Digest); err != nil {
 		inv.Notef("%v; the host tries again every minute.", err)
@@ -137,7 +137,7 @@ func printPinned(inv *invocation.Invocation, all []client.PinnedImage) error {
 		return inv.PrintJSON(all)
 	}
 	for _, i := range all {
-		if _, err := fmt.Fprintln(inv.Out, short(i.Name)); err != nil {
+		if _, err := fmt.Fprintln(inv.Out, format.ImageName(i.Name)); err != nil {
 			return err
 		}
 	}
@@ -155,22 +155,15 @@ Examples:
    pinion image export my/app:1 app.tar
    pinion image export my/app:1 - | docker load`,
 		Action: func(c *cli.Context) error {
-			if c.NArg() != 2 {
-				return exit.Usagef("pinion image export takes an image and a file; see pinion image export --help")
-			}
-			inv, err := system.Invoke(c)
-			if err != nil {
-				return err
-			}
-			image, host, err := imageOnHost(c.Context, inv, c.Args().First())
+			inv, image, host, path, err := imageAndTarget(system, c, "a file")
 			if err != nil {
 				return err
 			}
 			write := func(to io.Writer) error {
 				return client.ExportImage(c.Context, inv.Client, host.ID, image.Name, image.Digest, to)
 			}
-			if path := c.Args().Get(1); path != "-" {
-				return writeFile(path, write)
+			if path != "-" {
+				return atomicfile.Fill(path, 0o644, write)
 			}
 			if inv.Screen.Terminal {
 				return exit.Usagef("an archive is nothing for a terminal: name a file, or send it on with a pipe")
@@ -178,16 +171,4 @@ Examples:
 			return write(inv.Out)
 		},
 	}
-}
-
-func writeFile(path string, write func(io.Writer) error) error {
-	file, err := atomicfile.Create(path, 0o644)
-	if err != nil {
-		return err
-	}
-	defer file.Discard()
-	if err := errors.Join(write(file), file.Sync()); err != nil {
-		return err
-	}
-	return file.Commit()
 }

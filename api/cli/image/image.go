@@ -70,15 +70,9 @@ Examples:
 func imageTable(images []client.Image) *table.Table {
 	t := &table.Table{Header: []string{"NAME", "DIGEST", "SIZE", "HOSTS", "KEPT"}, Optional: []string{"DIGEST", "SIZE"}, Empty: "no images; `pinion run` and `pinion image pull` bring some"}
 	for _, i := range images {
-		t.Add(short(i.Name), shortDigest(i.Digest), format.Bytes(i.Size), strconv.Itoa(len(i.Hosts)), keptText(i.Kept))
+		t.Add(format.ImageName(i.Name), shortDigest(i.Digest), format.Bytes(i.Size), strconv.Itoa(len(i.Hosts)), keptText(i.Kept))
 	}
 	return t
-}
-
-// short is a name without what Docker leaves out.
-func short(name string) string {
-	name = strings.TrimPrefix(name, "docker.io/")
-	return strings.TrimPrefix(name, "library/")
 }
 
 // digestDigits is how many digits of a digest people see.
@@ -112,7 +106,7 @@ func find(ctx context.Context, inv *invocation.Invocation, given string) (client
 	var found []client.Image
 	for _, i := range all {
 		_, digits, _ := strings.Cut(i.Digest, ":")
-		if i.Name == given || short(i.Name) == given || short(i.Name) == given+":latest" || i.Digest == given || len(given) >= digestDigits && strings.HasPrefix(digits, given) {
+		if i.Name == given || format.ImageName(i.Name) == given || format.ImageName(i.Name) == given+":latest" || i.Digest == given || len(given) >= digestDigits && strings.HasPrefix(digits, given) {
 			found = append(found, i)
 		}
 	}
@@ -141,6 +135,16 @@ func oneImage(system invocation.System, c *cli.Context) (*invocation.Invocation,
 	}
 	inv, err := system.Invoke(c)
 	return inv, c.Args().First(), err
+}
+
+// knownImage prepares a command whose one argument is an image that a host has.
+func knownImage(system invocation.System, c *cli.Context) (*invocation.Invocation, client.Image, error) {
+	inv, name, err := oneImage(system, c)
+	if err != nil {
+		return nil, client.Image{}, err
+	}
+	image, err := find(c.Context, inv, name)
+	return inv, image, err
 }
 
 // hostsOf are the hosts that a command is about: --on, --on-host, or all of them that are connected.
@@ -181,7 +185,7 @@ func onFlags() []cli.Flag {
 func imported(ctx context.Context, inv *invocation.Invocation, name string) (string, error) {
 	all, err := client.Images[client.Image](ctx, inv.Client)
 	for _, i := range all {
-		if i.Kept != nil && i.Kept.Imported && (i.Name == name || short(i.Name) == name || short(i.Name) == name+":latest") {
+		if i.Kept != nil && i.Kept.Imported && (i.Name == name || format.ImageName(i.Name) == name || format.ImageName(i.Name) == name+":latest") {
 			return i.Name + "@" + i.Digest, nil
 		}
 	}

@@ -78,16 +78,12 @@ func unpinCommand(system invocation.System) *cli.Command {
 		Description: `Examples:
    pinion image unpin vllm/vllm-openai:v0.8`,
 		Action: func(c *cli.Context) error {
-			inv, name, err := oneImage(system, c)
-			if err != nil {
-				return err
-			}
-			image, err := find(c.Context, inv, name)
+			inv, image, err := knownImage(system, c)
 			if err != nil {
 				return err
 			}
 			if image.Kept != nil && image.Kept.Imported {
-				return exit.Errorf(exit.Failure, "%s was imported, and no registry has it: `pinion image rm` removes it", short(image.Name))
+				return exit.Errorf(exit.Failure, "%s was imported, and no registry has it: `pinion image rm` removes it", format.ImageName(image.Name))
 			}
 			return client.UnpinImage(c.Context, inv.Client, image.Name)
 		},
@@ -107,18 +103,14 @@ Examples:
    pinion image rm my/app:1 --on-host gpu-3`,
 		Flags: onFlags(),
 		Action: func(c *cli.Context) error {
-			inv, name, err := oneImage(system, c)
-			if err != nil {
-				return err
-			}
-			image, err := find(c.Context, inv, name)
+			inv, image, err := knownImage(system, c)
 			if err != nil {
 				return err
 			}
 			everywhere := c.String("on") == "" && c.String("on-host") == ""
 			switch {
 			case image.Kept != nil && !everywhere:
-				return exit.Errorf(exit.Failure, "the pool keeps %s, so the host would pull it again: `pinion image unpin` or `pinion image rm` without a host ends that", short(image.Name))
+				return exit.Errorf(exit.Failure, "the pool keeps %s, so the host would pull it again: `pinion image unpin` or `pinion image rm` without a host ends that", format.ImageName(image.Name))
 			case image.Kept != nil:
 				if err := client.UnpinImage(c.Context, inv.Client, image.Name); err != nil {
 					return err
@@ -137,7 +129,7 @@ func keptOtherwise(ctx context.Context, inv *invocation.Invocation, image client
 	all, err := client.Images[client.Image](ctx, inv.Client)
 	for _, i := range all {
 		if i.Kept != nil && i.Digest == image.Digest && i.Name != image.Name {
-			inv.Notef("The name %s is gone; its image stays, as %s.", short(image.Name), format.Plain(short(i.Name)))
+			inv.Notef("The name %s is gone; its image stays, as %s.", format.ImageName(image.Name), format.ImageName(i.Name))
 			return true, nil
 		}
 	}
@@ -166,7 +158,7 @@ func removeFrom(c *cli.Context, inv *invocation.Invocation, image client.Image) 
 	if inv.Output == invocation.JSON {
 		return inv.PrintJSON(image)
 	}
-	_, err = fmt.Fprintln(inv.Out, short(image.Name))
+	_, err = fmt.Fprintln(inv.Out, format.ImageName(image.Name))
 	return err
 }
 
@@ -215,7 +207,7 @@ func prune(ctx context.Context, inv *invocation.Invocation, hosts []client.Host)
 		all = append(all, prunedHost{format.Plain(h.Name), removed})
 		var names []string
 		for _, i := range removed {
-			bytes, count, names = bytes+i.Size, count+1, append(names, short(i.Name))
+			bytes, count, names = bytes+i.Size, count+1, append(names, format.ImageName(i.Name))
 		}
 		if len(names) > 0 {
 			inv.Notef("%s: %s", format.Plain(h.Name), strings.Join(names, ", "))

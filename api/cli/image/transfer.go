@@ -126,18 +126,10 @@ func pushCommand(system invocation.System) *cli.Command {
 Examples:
    pinion image push my/app:1 registry.lab:5000/my/app:1`,
 		Action: func(c *cli.Context) error {
-			if c.NArg() != 2 {
-				return exit.Usagef("pinion image push takes an image and its name in a registry; see pinion image push --help")
-			}
-			inv, err := system.Invoke(c)
+			inv, image, host, to, err := imageAndTarget(system, c, "its name in a registry")
 			if err != nil {
 				return err
 			}
-			image, host, err := imageOnHost(c.Context, inv, c.Args().First())
-			if err != nil {
-				return err
-			}
-			to := c.Args().Get(1)
 			pushed, err := follow(c.Context, inv, host, image.Name, to, func(ctx context.Context) (client.Transfer, error) {
 				return client.PushImage(ctx, inv.Client, host.ID, image.Name, image.Digest, to)
 			})
@@ -147,6 +139,17 @@ Examples:
 			return printTransfers(inv, []hostTransfer{{format.Plain(host.Name), pushed}})
 		},
 	}
+}
+
+// imageAndTarget prepares a command whose arguments are an image, which a host is found for, and where it goes.
+func imageAndTarget(system invocation.System, c *cli.Context, second string) (inv *invocation.Invocation, image client.Image, host client.Host, target string, err error) {
+	if c.NArg() != 2 {
+		return nil, image, host, "", exit.Usagef("%s takes an image and %s; see %s --help", c.Command.HelpName, second, c.Command.HelpName)
+	}
+	if inv, err = system.Invoke(c); err == nil {
+		image, host, err = imageOnHost(c.Context, inv, c.Args().First())
+	}
+	return inv, image, host, c.Args().Get(1), err
 }
 
 // imageOnHost finds an image, and a host that has it and is connected.

@@ -12,6 +12,7 @@ import (
 	"github.com/containerd/containerd/v2/core/images"
 	"github.com/containerd/containerd/v2/core/images/archive"
 	"github.com/containerd/platforms"
+	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"pinion/node/runtime"
@@ -57,7 +58,12 @@ func Import(ctx context.Context, s *Store, from io.Reader, name string) (importe
 		return nil, err
 	}
 	attempt.end(ctx)
-	s.exchange.Removed() // what is here is told anew: the archive says nothing of which blobs were here before
+	for _, one := range found {
+		for _, d := range one.blobs {
+			s.exchange.Whole(d)
+		}
+	}
+	s.exchange.Named()
 	return imported, nil
 }
 
@@ -65,6 +71,7 @@ func Import(ctx context.Context, s *Store, from io.Reader, name string) (importe
 type named struct {
 	name   string
 	target ocispec.Descriptor
+	blobs  []digest.Digest // that it consists of, itself too
 }
 
 // readArchive copies the blobs of an archive into the content store, and returns its images. Of a path in the archive nothing is made but
@@ -91,9 +98,9 @@ func readArchive(ctx context.Context, store content.Store, from io.Reader, name 
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrArchive, err)
 	}
-	for _, one := range found {
-		if err := checkContent(ctx, store, one.target); err != nil {
-			return nil, fmt.Errorf("%w: image %s: %w", ErrArchive, one.name, err)
+	for i := range found {
+		if found[i].blobs, err = checkContent(ctx, store, found[i].target); err != nil {
+			return nil, fmt.Errorf("%w: image %s: %w", ErrArchive, found[i].name, err)
 		}
 	}
 	return found, nil
@@ -115,7 +122,7 @@ func namesOf(entries []ocispec.Descriptor, name string) (found []named, err erro
 			return nil, fmt.Errorf("it has %d images, so that they cannot have the name %s", len(digests), name)
 		}
 		name, err = blob.NormalizeName(name)
-		return []named{{name, entries[0]}}, err
+		return []named{{name: name, target: entries[0]}}, err
 	}
 	for _, d := range entries {
 		own := d.Annotations[images.AnnotationImageName]
@@ -128,7 +135,7 @@ func namesOf(entries []ocispec.Descriptor, name string) (found []named, err erro
 		if own, err = blob.NormalizeName(own); err != nil {
 			return nil, err
 		}
-		found = append(found, named{own, d})
+		found = append(found, named{name: own, target: d})
 	}
 	if len(found) == 0 || len(found) > maxImported {
 		return nil, fmt.Errorf("it has %d images; 1 to %d can be imported at a time", len(found), maxImported)
@@ -136,10 +143,11 @@ func namesOf(entries []ocispec.Descriptor, name string) (found []named, err erro
 	return found, nil
 }
 
-// checkContent refuses an image that cannot run on hosts of this platform, or that is not whole, and has containerd keep what it consists of.
-func checkContent(ctx context.Context, store content.Store, target ocispec.Descriptor) error {
+// checkContent refuses an image that cannot run on hosts of this platform, or that is not whole, and has containerd keep the blobs that it
+// consists of, which it returns.
+func checkContent(ctx context.Context, store content.Store, target ocispec.Descriptor) (blobs []digest.Digest, err error) {
 	var limits documentLimits
-	err := images.Walk(ctx, images.SetChildrenLabels(store, images.FilterPlatforms(func(ctx context.Context, d ocispec.Descriptor) ([]ocispec.Descriptor, error) {
+	err = images.Walk(ctx, images.SetChildrenLabels(store, images.FilterPlatforms(func(ctx context.Context, d ocispec.Descriptor) ([]ocispec.Descriptor, error) {
 		if err := limits.check(d); err != nil {
 			return nil, err
 		}
@@ -153,6 +161,7 @@ func checkContent(ctx context.Context, store content.Store, target ocispec.Descr
 		if err := share(ctx, store, d); err != nil {
 			return nil, err
 		}
+		blobs = append(blobs, d.Digest)
 		children, err := images.Children(ctx, store, d)
 		if err == nil {
 			err = limits.checkChildren(children)
@@ -162,11 +171,10 @@ func checkContent(ctx context.Context, store content.Store, target ocispec.Descr
 		}
 		return children, err
 	}, platforms.Default())), target)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = images.Manifest(ctx, store, target, platforms.Default())
 	}
-	_, err = images.Manifest(ctx, store, target, platforms.Default())
-	return err
+	return blobs, err
 }
 
 // nameImages gives images their names on this host.
