@@ -3,12 +3,12 @@ package proxy
 import (
 	"bytes"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"math"
 	"net/http"
 	"strconv"
 
+	"pinion/raftfsm/rendezvous"
 	"pinion/raftfsm/traffic"
 )
 
@@ -42,7 +42,7 @@ func (g *group) preferred(prefer preference, from []*target) *target {
 	var best *target
 	var highest uint64
 	for _, t := range from {
-		if score := mix(prefer.hash ^ t.hash); t.inFlight < bound && (best == nil || score > highest) {
+		if score := rendezvous.Mix(prefer.hash ^ t.hash); t.inFlight < bound && (best == nil || score > highest) {
 			best, highest = t, score
 		}
 	}
@@ -114,21 +114,5 @@ func preferHash(key string) preference {
 	if key == "" {
 		return preference{}
 	}
-	return preference{hash: hashOf(key)}
-}
-
-// hashOf is the same on every host.
-func hashOf(s string) uint64 {
-	h := fnv.New64a()
-	_, _ = io.WriteString(h, s)
-	return mix(h.Sum64())
-}
-
-// mix has each bit depend on all (the finalizer of MurmurHash3).
-func mix(h uint64) uint64 {
-	h ^= h >> 33
-	h *= 0xff51afd7ed558ccd
-	h ^= h >> 33
-	h *= 0xc4ceb9fe1a85ec53
-	return h ^ h>>33
+	return preference{hash: rendezvous.Hash(key)}
 }

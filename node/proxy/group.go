@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"pinion/raftfsm/rendezvous"
 	"pinion/raftfsm/traffic"
 )
 
@@ -64,7 +65,7 @@ func (g *group) update(config traffic.Group) {
 		present[c.ID] = true
 		t := g.targets[c.ID]
 		if t == nil {
-			t = &target{id: c.ID, hash: hashOf(c.ID)}
+			t = &target{id: c.ID, hash: rendezvous.Hash(c.ID)}
 			g.targets[c.ID] = t
 		}
 		if c.State == traffic.Healthy && t.state != traffic.Healthy {

@@ -3,10 +3,10 @@ package image
 import (
 	"cmp"
 	"errors"
-	"hash/fnv"
 	"slices"
 
 	"pinion/raftfsm/query"
+	"pinion/raftfsm/rendezvous"
 	"pinion/raftfsm/spec"
 )
 
@@ -36,18 +36,4 @@ func (i *Image) Keepers(hosts []*spec.Host, connected func(id string) bool) (kee
 	return keepers[:min(len(keepers), i.Copies)]
 }
 
-func (i *Image) rank(host string) uint64 {
-	sum := fnv.New64a()
-	_, _ = sum.Write([]byte(i.Digest + " " + host))
-	return mix(sum.Sum64())
-}
-
-// mix spreads the bits of a sum: those of FNV of texts that differ in their last letters alone are close to one another (the finalizer of
-// MurmurHash3).
-func mix(h uint64) uint64 {
-	h ^= h >> 33
-	h *= 0xff51afd7ed558ccd
-	h ^= h >> 33
-	h *= 0xc4ceb9fe1a85ec53
-	return h ^ h>>33
-}
+func (i *Image) rank(host string) uint64 { return rendezvous.Hash(i.Digest + " " + host) }
