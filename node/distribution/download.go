@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	registryFlights = 8 // pieces of one blob that come from the registry at a time
-	peerFlights     = 6 // and from other hosts
-	flightsOfPeer   = 2 // of these, from one host
+	registryFetches = 8 // pieces of one blob that come from the registry at a time
+	peerFetches     = 6 // and from other hosts
+	fetchesOfPeer   = 2 // of these, from one host
 	linger          = time.Minute
 )
 
@@ -31,12 +31,12 @@ type Download struct {
 
 	mu      sync.Mutex
 	changed chan struct{}      // closed and made anew when something below has changed
-	cancel  context.CancelFunc // ends the flights; nil: nobody reads
-	ctx     context.Context    // of the flights
+	cancel  context.CancelFunc // ends the fetches; nil: nobody reads
+	ctx     context.Context    // of the fetches
 	have    blob.Pieces
 	share   blob.Pieces // of these, those that other hosts get
 	sources map[int]string
-	flights map[int]string // pieces on their way, from a host or from the registry
+	fetches map[int]string // pieces on their way, from a host or from the registry
 	granted blob.Grant
 	peers   peers
 	tries   map[int]int // failed fetches of a piece from the registry
@@ -68,7 +68,7 @@ func newDownload(x *Exchange, d digest.Digest, size int64, from Registry, receiv
 	return &Download{
 		pieceFile: file, x: x, digest: d, from: from, received: received,
 		changed: make(chan struct{}), have: blob.NewPieces(file.count), share: blob.NewPieces(file.count),
-		sources: map[int]string{}, flights: map[int]string{}, tries: map[int]int{},
+		sources: map[int]string{}, fetches: map[int]string{}, tries: map[int]int{},
 		peers: peers{named: map[string]blob.Pieces{}, lacking: map[string]time.Time{}, busy: map[string]*busyPeer{}},
 	}, nil
 }
@@ -108,7 +108,7 @@ func (d *Download) release() {
 	})
 }
 
-// close ends the flights and lets go of the file.
+// close ends the fetches and lets go of the file.
 func (d *Download) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -173,14 +173,14 @@ func (d *Download) want(avoid []string) (w blob.Want, asks bool) {
 	}
 	w = blob.Want{
 		Digest: d.digest.String(), Size: d.size, Have: slices.Clone(d.have), Share: slices.Clone(d.share), Avoid: slices.Clone(avoid),
-		Take: max(0, 2*registryFlights-len(d.granted.Take)-d.flightsFrom(fromRegistry)), NoRanges: d.state.noRanges, NoRegistry: d.state.registry != nil,
+		Take: max(0, 2*registryFetches-len(d.granted.Take)-d.fetchesFrom(fromRegistry)), NoRanges: d.state.noRanges, NoRegistry: d.state.registry != nil,
 	}
 	w.Avoid = append(w.Avoid, d.peers.avoided()...)
 	return w, true
 }
 
-func (d *Download) flightsFrom(source string) (n int) {
-	for _, from := range d.flights {
+func (d *Download) fetchesFrom(source string) (n int) {
+	for _, from := range d.fetches {
 		if from == source {
 			n++
 		}

@@ -93,8 +93,8 @@ type Exchange struct {
 const (
 	// maxUploads bounds the pieces that other hosts read from this one at a time.
 	maxUploads = 16
-	// maxRegistryFlights bounds the pieces that come to this host from registries at a time.
-	maxRegistryFlights = 16
+	// maxRegistryFetches bounds the pieces that come to this host from registries at a time.
+	maxRegistryFetches = 16
 )
 
 // Open returns an exchange without other hosts, which SetPeers gives it: until then blobs come from registries alone.
@@ -105,7 +105,7 @@ func Open(c Config) (*Exchange, error) {
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
 		return nil, err
 	}
-	x := &Exchange{config: c, slots: make(chan struct{}, maxRegistryFlights), downloads: map[digest.Digest]*Download{}, wake: make(chan struct{}, 1)}
+	x := &Exchange{config: c, slots: make(chan struct{}, maxRegistryFetches), downloads: map[digest.Digest]*Download{}, wake: make(chan struct{}, 1)}
 	if c.UploadRate > 0 {
 		x.upload = rate.NewLimiter(rate.Limit(c.UploadRate), int(max(uploadBurst, c.UploadRate/10)))
 	}

@@ -56,7 +56,7 @@ func (s stream) piece(piece int, body io.Reader) error {
 	d.mu.Lock()
 	missing := d.missing(piece)
 	if missing {
-		d.flights[piece] = fromRegistry
+		d.fetches[piece] = fromRegistry
 	}
 	d.mu.Unlock()
 	if !missing {
@@ -67,7 +67,7 @@ func (s stream) piece(piece int, body io.Reader) error {
 	err := d.write(piece, body)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.flights, piece)
+	delete(d.fetches, piece)
 	if err == nil {
 		d.arrived(piece, fromRegistry)
 	}

@@ -24,7 +24,7 @@ func (d *Download) grant(g blob.Grant) {
 	d.granted = g
 	d.peers.add(g.Peers)
 	d.dispatch()
-	if d.state.registry != nil && !g.Coming && len(g.Peers) == 0 && len(d.flights) == 0 && !d.complete() {
+	if d.state.registry != nil && !g.Coming && len(g.Peers) == 0 && len(d.fetches) == 0 && !d.complete() {
 		d.fail(d.state.registry)
 	}
 }
@@ -43,30 +43,30 @@ func (d *Download) dispatch() {
 	if d.cancel == nil || d.err != nil || d.complete() {
 		return
 	}
-	for d.flightsFrom(fromRegistry) < registryFlights && d.state.registry == nil {
+	for d.fetchesFrom(fromRegistry) < registryFetches && d.state.registry == nil {
 		piece, ok := d.nextTaken()
 		if !ok {
 			break
 		}
-		d.fly(piece, fromRegistry, d.fromRegistry)
+		d.beginFetch(piece, fromRegistry, d.fromRegistry)
 	}
 	if d.granted.Whole && d.state.noRanges && !d.state.streaming && d.state.registry == nil {
 		d.state.streaming = true
 		go stream{d}.run(d.ctx)
 	}
-	for len(d.flights)-d.flightsFrom(fromRegistry) < peerFlights {
+	for len(d.fetches)-d.fetchesFrom(fromRegistry) < peerFetches {
 		piece, host, ok := d.nextOfPeers()
 		if !ok {
 			return
 		}
-		d.fly(piece, host, func(ctx context.Context, piece int) error { return d.fromPeer(ctx, host, piece) })
+		d.beginFetch(piece, host, func(ctx context.Context, piece int) error { return d.fromPeer(ctx, host, piece) })
 	}
 }
 
 // missing reports whether nobody is fetching a piece that is not here.
 func (d *Download) missing(piece int) bool {
-	_, flies := d.flights[piece]
-	return !flies && !d.have.Has(piece)
+	_, underWay := d.fetches[piece]
+	return !underWay && !d.have.Has(piece)
 }
 
 // nextTaken is the next piece that this host is to fetch from the registry: one that the tracker gave it, or any when it is by itself.
@@ -98,7 +98,7 @@ func (d *Download) nextOfPeers() (piece int, host string, ok bool) {
 		}
 		for _, k := range rand.Perm(len(d.granted.Peers)) {
 			p := d.granted.Peers[k]
-			if p.Has.Has(piece) && d.flightsFrom(p.Host) < flightsOfPeer && d.peers.mayAsk(p.Host) {
+			if p.Has.Has(piece) && d.fetchesFrom(p.Host) < fetchesOfPeer && d.peers.mayAsk(p.Host) {
 				return piece, p.Host, true
 			}
 		}
@@ -106,18 +106,18 @@ func (d *Download) nextOfPeers() (piece int, host string, ok bool) {
 	return 0, "", false
 }
 
-// fly fetches a piece on a goroutine of its own.
-func (d *Download) fly(piece int, source string, fetch func(context.Context, int) error) {
-	d.flights[piece] = source
+// beginFetch begins to fetch a piece, on a goroutine of its own.
+func (d *Download) beginFetch(piece int, source string, fetch func(context.Context, int) error) {
+	d.fetches[piece] = source
 	ctx := d.ctx
-	go func() { d.landed(ctx, piece, source, fetch(ctx, piece)) }()
+	go func() { d.endFetch(ctx, piece, source, fetch(ctx, piece)) }()
 }
 
-// landed takes in how a fetch ended.
-func (d *Download) landed(ctx context.Context, piece int, source string, err error) {
+// endFetch takes in how a fetch ended.
+func (d *Download) endFetch(ctx context.Context, piece int, source string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.flights, piece)
+	delete(d.fetches, piece)
 	switch {
 	case ctx.Err() != nil:
 		return
@@ -129,7 +129,7 @@ func (d *Download) landed(ctx context.Context, piece int, source string, err err
 		d.peerFailed(source, err)
 	}
 	d.dispatch()
-	if len(d.flights) == 0 || len(d.granted.Take) == 0 && source == fromRegistry {
+	if len(d.fetches) == 0 || len(d.granted.Take) == 0 && source == fromRegistry {
 		d.x.wakeUp() // nothing more is to be had until the tracker says so
 	}
 }
