@@ -76,7 +76,7 @@ func (f *forwarder) run(ctx context.Context) {
 }
 
 // forward opens the log and sends what is in it and what comes, until the log ends or there is an error. Between two calls a forwarder holds
-// neither a file nor a connection.
+// neither the log nor a connection.
 func (f *forwarder) forward(ctx context.Context) (sent, ended bool, err error) {
 	if f.over.Load() {
 		select {

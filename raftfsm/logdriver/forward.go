@@ -16,20 +16,19 @@ const (
 	Journald = "journald"
 )
 
-// forwarder is what a driver that sends lines elsewhere has beside its options.
-type forwarder struct {
+// addressing is how a driver that sends lines elsewhere is told where to.
+type addressing struct {
 	address  string            // the option that says where to; empty: it goes to the fallback
 	fallback string            // where to when it does not; empty: it has to
 	ports    map[string]string // default ports by scheme
-	required []string          // other options without which it cannot send
 }
 
-// forwarders are the drivers that send lines elsewhere.
-var forwarders = map[string]forwarder{
-	Syslog:   {"syslog-address", "unix:///dev/log", map[string]string{"udp": "514", "tcp": "514", "tcp+tls": "6514", "unix": "", "unixgram": ""}, nil},
-	Fluentd:  {"fluentd-address", "tcp://127.0.0.1:24224", map[string]string{"tcp": "24224", "tls": "24224", "unix": ""}, nil},
-	GELF:     {"gelf-address", "", map[string]string{"udp": "12201", "tcp": "12201"}, nil},
-	Journald: {"", "unix:///run/systemd/journal/socket", map[string]string{"unix": ""}, nil},
+// addressings are those of the drivers that send lines elsewhere.
+var addressings = map[string]addressing{
+	Syslog:   {"syslog-address", "unix:///dev/log", map[string]string{"udp": "514", "tcp": "514", "tcp+tls": "6514", "unix": "", "unixgram": ""}},
+	Fluentd:  {"fluentd-address", "tcp://127.0.0.1:24224", map[string]string{"tcp": "24224", "tls": "24224", "unix": ""}},
+	GELF:     {"gelf-address", "", map[string]string{"udp": "12201", "tcp": "12201"}},
+	Journald: {"", "unix:///run/systemd/journal/socket", map[string]string{"unix": ""}},
 }
 
 // Forwards reports whether the driver of a container sends its lines elsewhere.
@@ -37,43 +36,35 @@ func (l *Configuration) Forwards() bool {
 	if l == nil {
 		return false
 	}
-	_, is := forwarders[l.LogDriver]
+	_, is := addressings[l.LogDriver]
 	return is
 }
 
 // Destination is where the lines are sent, of a configuration that Forwards.
 func (l *Configuration) Destination() (Destination, error) {
-	f := forwarders[l.LogDriver]
-	text := cmp.Or(l.Options[f.address], f.fallback)
+	a := addressings[l.LogDriver]
+	text := cmp.Or(l.Options[a.address], a.fallback)
 	if text == "" {
-		return Destination{}, fmt.Errorf("option %s of %s is missing", f.address, l.LogDriver)
+		return Destination{}, fmt.Errorf("option %s of %s is missing", a.address, l.LogDriver)
 	}
-	return f.parse(text)
+	return a.parse(text)
 }
 
 // parse reads an address. That of fluentd may be without a scheme, which is tcp then.
-func (f forwarder) parse(text string) (Destination, error) {
-	if f.address == "fluentd-address" && !strings.Contains(text, "://") {
+func (a addressing) parse(text string) (Destination, error) {
+	if a.address == "fluentd-address" && !strings.Contains(text, "://") {
 		text = "tcp://" + text
 	}
-	return parseDestination(text, f.ports)
+	return parseDestination(text, a.ports)
 }
 
 // CheckForward is what a configuration lacks that Forwards, beside wrong values of options; nil for any other.
 func (l *Configuration) CheckForward() error {
-	f, is := forwarders[l.LogDriver]
-	if !is {
+	if !l.Forwards() {
 		return nil
 	}
-	if _, err := l.Destination(); err != nil {
-		return err
-	}
-	for _, name := range f.required {
-		if l.Options[name] == "" {
-			return fmt.Errorf("option %s of %s is missing", name, l.LogDriver)
-		}
-	}
-	return nil
+	_, err := l.Destination()
+	return err
 }
 
 // tagCodes are what a tag may name, as templates of Docker write it.
@@ -102,22 +93,23 @@ var described = []Option{
 	{"labels", "names of labels with commas between", isLogName}, {"env", "names of variables with commas between", isLogName},
 }
 
+// addressOption is the option that says where a driver sends its lines.
 func addressOption(driver string) Option {
-	f := forwarders[driver]
-	schemes := make([]string, 0, len(f.ports))
-	for scheme := range f.ports {
+	a := addressings[driver]
+	schemes := make([]string, 0, len(a.ports))
+	for scheme := range a.ports {
 		schemes = append(schemes, scheme)
 	}
 	slices.Sort(schemes)
-	return Option{f.address, fmt.Sprintf("SCHEME://HOST:PORT or SCHEME:///PATH with one of the schemes %s", strings.Join(schemes, ", ")), func(text string) bool {
-		_, err := f.parse(text)
+	return Option{a.address, fmt.Sprintf("SCHEME://HOST:PORT or SCHEME:///PATH with one of the schemes %s", strings.Join(schemes, ", ")), func(text string) bool {
+		_, err := a.parse(text)
 		return err == nil
 	}}
 }
 
 // forwardOptions are the options of a driver that sends lines elsewhere.
 func forwardOptions(driver string, own ...Option) []Option {
-	if forwarders[driver].address != "" {
+	if addressings[driver].address != "" {
 		own = append([]Option{addressOption(driver)}, own...)
 	}
 	return slices.Concat(own, described, rotation, delivery)
