@@ -35,6 +35,16 @@ func open(t *testing.T) *Bridge {
 	return b
 }
 
+// openWithFirewall is open for tests of the rules of iptables, without which a host publishes no ports.
+func openWithFirewall(t *testing.T) *Bridge {
+	t.Helper()
+	b := open(t)
+	if b.firewall == nil {
+		t.Fatal("these tests need iptables: apt-get install iptables")
+	}
+	return b
+}
+
 func reopen(t *testing.T, dir string) *Bridge {
 	t.Helper()
 	b, err := Open(networktest.Plugins(t), dir)

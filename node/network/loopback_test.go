@@ -13,10 +13,7 @@ import (
 // A container that sends packets for 127.0.0.1 over the bridge, which takes NET_RAW alone, does not reach what listens on the host's
 // loopback; published ports stay reachable there.
 func TestAContainerDoesNotReachTheHostsLoopback(t *testing.T) {
-	b := open(t)
-	if b.firewall == nil {
-		t.Skip("no iptables")
-	}
+	b := openWithFirewall(t)
 	private, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

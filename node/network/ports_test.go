@@ -13,10 +13,7 @@ import (
 )
 
 func TestPublishedPorts(t *testing.T) {
-	b := open(t)
-	if b.firewall == nil {
-		t.Skip("no iptables")
-	}
+	b := openWithFirewall(t)
 	a := attach(t, b, "task.web", spec.PortMapping{ContainerPort: 80, Protocol: "tcp"}, spec.PortMapping{ContainerPort: 81})
 	if len(a.Bindings) != 2 || a.Bindings[0].HostPort == 0 || a.Bindings[1].Protocol != "tcp" || a.Bindings[0].BindIP != "0.0.0.0" {
 		t.Fatalf("bindings are %+v", a.Bindings)
@@ -44,10 +41,7 @@ func TestPublishedPorts(t *testing.T) {
 }
 
 func TestARangeOfPortsIsPublished(t *testing.T) {
-	b := open(t)
-	if b.firewall == nil {
-		t.Skip("no iptables")
-	}
+	b := openWithFirewall(t)
 	a := attach(t, b, "task.web", spec.PortMapping{ContainerPortRange: "8000-8009", Protocol: "tcp"}, spec.PortMapping{ContainerPort: 80, Protocol: "tcp"})
 	if len(a.Bindings) != 2 || a.Bindings[0].ContainerPortRange != "8000-8009" || a.Bindings[0].ContainerPort != 0 || a.Bindings[0].HostPort != 0 || a.Bindings[1].HostPort == 0 {
 		t.Fatalf("bindings are %+v", a.Bindings)
@@ -109,10 +103,7 @@ func hostAddress(t *testing.T) string {
 }
 
 func TestPortsThatAreTakenAreRefused(t *testing.T) {
-	b := open(t)
-	if b.firewall == nil {
-		t.Skip("no iptables")
-	}
+	b := openWithFirewall(t)
 	listener, err := net.Listen("tcp4", ":0")
 	if err != nil {
 		t.Fatal(err)
