@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"pinion/raftfsm/blob"
+	"pinion/raftfsm/iplease"
 	"pinion/raftfsm/metric"
 	"pinion/raftfsm/spec"
 	"pinion/server/admission"
@@ -178,7 +179,7 @@ func (r *rightsTest) secrets() map[string]any {
 		pathACME:                 acmeCall{Do: "get", Key: "www.example.org"},
 		pathSecrets:              secretsCall{Task: "task", Containers: []string{"main"}},
 		pathProtection:           protectionCall{Task: "task", Until: new(time.Now())},
-		dispatch.PathLease:       map[string]any{"host": victim.ID, "request": spec.VirtualIPRequest{IP: "192.0.2.1", Released: 1}},
+		dispatch.PathLease:       map[string]any{"host": victim.ID, "request": iplease.Request{IP: "192.0.2.1", Released: 1}},
 		pathBlobRequest:          blob.Request{Full: true, Held: []string{"sha256:claimed"}},
 		pathAPI + "v1/ListTasks": struct{}{},
 	}

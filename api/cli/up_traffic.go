@@ -6,7 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/cli/exit"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/iplease"
 )
 
 // TrafficOptions is how a host carries the traffic of load balancers.
@@ -14,7 +14,7 @@ type TrafficOptions struct {
 	// AccessLog has the host log each request that its proxy carries.
 	AccessLog bool
 	// VirtualIPs are the addresses that the host offers to hold for the pool.
-	VirtualIPs []spec.VirtualIP
+	VirtualIPs []iplease.Offer
 	// ACME is where the certificates of listeners come from that come by ACME.
 	ACME ACMEOptions
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/cli/exit"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/iplease"
 )
 
 // virtualIPFlags are the flags of `pinion up` that are parsed into UpConfig.VirtualIPs.
@@ -21,24 +21,24 @@ func (f *virtualIPFlags) flags() []cli.Flag {
 }
 
 // complete sets the addresses, and checks the form of all.
-func (f *virtualIPFlags) complete() (all []spec.VirtualIP, err error) {
+func (f *virtualIPFlags) complete() (all []iplease.Offer, err error) {
 	for _, given := range f.given.Value() {
 		address, device, named := strings.Cut(given, "@")
 		network, err := netip.ParsePrefix(address)
 		if err != nil || named && !validDevice(device) {
 			return nil, exit.Usagef("--virtual-ip %q is not ADDRESS/BITS or ADDRESS/BITS@DEVICE, such as 10.0.0.100/24@eth0", given)
 		}
-		offered := spec.VirtualIP{IP: network.Addr().String(), Bits: network.Bits(), Device: device}
-		if err := spec.CheckVirtualIP(offered); err != nil {
+		offered := iplease.Offer{IP: network.Addr().String(), Bits: network.Bits(), Device: device}
+		if err := iplease.Check(offered); err != nil {
 			return nil, exit.Usagef("--virtual-ip %q: %v", given, err)
 		}
-		if slices.ContainsFunc(all, func(v spec.VirtualIP) bool { return v.IP == offered.IP }) {
+		if slices.ContainsFunc(all, func(v iplease.Offer) bool { return v.IP == offered.IP }) {
 			return nil, exit.Usagef("--virtual-ip %s is there twice", offered.IP)
 		}
 		all = append(all, offered)
 	}
-	if len(all) > spec.MaxVirtualIPs {
-		return nil, exit.Usagef("--virtual-ip is there %d times, a host may offer %d addresses", len(all), spec.MaxVirtualIPs)
+	if len(all) > iplease.MaxOffers {
+		return nil, exit.Usagef("--virtual-ip is there %d times, a host may offer %d addresses", len(all), iplease.MaxOffers)
 	}
 	return all, nil
 }

@@ -9,6 +9,7 @@ import (
 	"pinion/api/wire"
 	"pinion/gpu"
 	"pinion/raftfsm"
+	"pinion/raftfsm/iplease"
 	"pinion/raftfsm/query"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/traffic"
@@ -59,7 +60,7 @@ type hostView struct {
 
 // virtualIPView is an address that a host offers to hold for the pool.
 type virtualIPView struct {
-	spec.VirtualIP
+	iplease.Offer
 	Held bool `json:"held"` // the pool has assigned it to this host
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"pinion/node/machine"
 	"pinion/packaging/tick"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/iplease"
 )
 
 const (
@@ -28,7 +28,7 @@ const (
 // Control asks the leader.
 type Control interface {
 	// AskVirtualIP asks whether the host holds a virtual IP. It may be repeated.
-	AskVirtualIP(ctx context.Context, hostID string, r spec.VirtualIPRequest) (spec.VirtualIPAnswer, error)
+	AskVirtualIP(ctx context.Context, hostID string, r iplease.Request) (iplease.Answer, error)
 }
 
 // Device is where this host has an address, or could have it.
@@ -50,7 +50,7 @@ type Config struct {
 	HostID  string
 	Starts  int64 // Host.Starts of this process
 	Control Control
-	Device  func(spec.VirtualIP) Device
+	Device  func(iplease.Offer) Device
 	// Problem takes why this host cannot hold an address; empty: it can.
 	Problem func(ip, problem string)
 	// Boot measures leases. It goes on while the machine sleeps, so that one that wakes up has lost its addresses.
@@ -59,7 +59,7 @@ type Config struct {
 }
 
 // Run keeps the addresses until ctx ends, and gives them up then.
-func Run(ctx context.Context, c Config, offered []spec.VirtualIP) {
+func Run(ctx context.Context, c Config, offered []iplease.Offer) {
 	var keepers sync.WaitGroup
 	for _, v := range offered {
 		k := &keeper{Config: c, ip: v.IP, device: c.Device(v), log: c.Log.With("ip", v.IP)}
@@ -109,7 +109,7 @@ func (k *keeper) step(ctx context.Context) {
 	case answer.Epoch == 0 || answer.Epoch == k.released:
 		k.yield(ctx)
 	default:
-		k.keep(ctx, answer.Epoch, asked+spec.VirtualIPLease)
+		k.keep(ctx, answer.Epoch, asked+iplease.Duration)
 	}
 	if k.held != 0 && k.Boot.Since() >= k.until {
 		k.log.Warn("this host takes a virtual IP off: the leader has not renewed its lease")
@@ -119,14 +119,14 @@ func (k *keeper) step(ctx context.Context) {
 }
 
 // ask asks whether this host holds the address, for no longer than a lease lasts.
-func (k *keeper) ask(ctx context.Context) (spec.VirtualIPAnswer, error) {
+func (k *keeper) ask(ctx context.Context) (iplease.Answer, error) {
 	timeout := askTimeout
 	if k.held != 0 {
 		timeout = max(0, min(timeout, k.until-k.Boot.Since()))
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	return k.Control.AskVirtualIP(ctx, k.HostID, spec.VirtualIPRequest{IP: k.ip, Starts: k.Starts, Held: k.held, Released: k.released})
+	return k.Control.AskVirtualIP(ctx, k.HostID, iplease.Request{IP: k.ip, Starts: k.Starts, Held: k.held, Released: k.released})
 }
 
 // yield gives the address up, and tells the leader, which waits for that to give it to another host.

@@ -11,27 +11,27 @@ import (
 	"time"
 
 	"pinion/node/machine"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/iplease"
 )
 
 // script is a leader and a device for one keeper, in simulated time.
 type script struct {
-	answer   spec.VirtualIPAnswer
+	answer   iplease.Answer
 	silent   bool
 	taken    error // of Check
 	stuck    bool  // Remove fails
-	asked    []spec.VirtualIPRequest
+	asked    []iplease.Request
 	has      bool
 	until    time.Time // the kernel removes the address
 	told     int
 	problems []string
 }
 
-func (s *script) AskVirtualIP(ctx context.Context, _ string, r spec.VirtualIPRequest) (spec.VirtualIPAnswer, error) {
+func (s *script) AskVirtualIP(ctx context.Context, _ string, r iplease.Request) (iplease.Answer, error) {
 	s.asked = append(s.asked, r)
 	if s.silent {
 		<-ctx.Done()
-		return spec.VirtualIPAnswer{}, context.Cause(ctx)
+		return iplease.Answer{}, context.Cause(ctx)
 	}
 	return s.answer, nil
 }
@@ -63,10 +63,10 @@ func play(t *testing.T, test func(s *script, stop context.CancelFunc)) {
 		go func() {
 			defer close(ended)
 			Run(ctx, Config{
-				HostID: "h", Starts: 7, Control: s, Device: func(spec.VirtualIP) Device { return s },
+				HostID: "h", Starts: 7, Control: s, Device: func(iplease.Offer) Device { return s },
 				Problem: func(ip, problem string) { s.problems = append(s.problems, ip+": "+problem) },
 				Boot:    machine.BootClock{Since: func() time.Duration { return time.Since(began) }}, Log: slog.New(slog.DiscardHandler),
-			}, []spec.VirtualIP{{IP: "10.0.0.100", Bits: 24}})
+			}, []iplease.Offer{{IP: "10.0.0.100", Bits: 24}})
 		}()
 		test(s, func() { stop(); <-ended })
 		stop()
@@ -74,17 +74,17 @@ func play(t *testing.T, test func(s *script, stop context.CancelFunc)) {
 	})
 }
 
-func (s *script) last() spec.VirtualIPRequest { return s.asked[len(s.asked)-1] }
+func (s *script) last() iplease.Request { return s.asked[len(s.asked)-1] }
 
 func TestAHostHasAVirtualIPWhileTheLeaderSaysSo(t *testing.T) {
 	play(t, func(s *script, _ context.CancelFunc) {
 		time.Sleep(5 * time.Second)
-		if s.has || s.last() != (spec.VirtualIPRequest{IP: "10.0.0.100", Starts: 7}) {
+		if s.has || s.last() != (iplease.Request{IP: "10.0.0.100", Starts: 7}) {
 			t.Fatalf("it has the address unasked: %+v", s)
 		}
 		s.answer.Epoch = 3
 		time.Sleep(5 * time.Second)
-		if !s.has || s.last().Held != 3 || time.Until(s.until) > spec.VirtualIPLease || s.told != announcements {
+		if !s.has || s.last().Held != 3 || time.Until(s.until) > iplease.Duration || s.told != announcements {
 			t.Fatalf("%+v", s)
 		}
 		s.answer.Epoch = 0
@@ -110,7 +110,7 @@ func TestAHostTakesAVirtualIPOffWhenItsLeaseEnds(t *testing.T) {
 		s.answer.Epoch = 1
 		time.Sleep(5 * time.Second)
 		s.silent = true
-		time.Sleep(spec.VirtualIPLease)
+		time.Sleep(iplease.Duration)
 		if s.has || s.last().Released != 0 {
 			t.Fatalf("%+v", s)
 		}

@@ -9,20 +9,20 @@ import (
 	"net/netip"
 	"time"
 
+	"pinion/raftfsm/iplease"
+
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
-
-	"pinion/raftfsm/spec"
 )
 
 // link is the network device of this host that has an address. It is found anew each time: devices come and go.
 type link struct {
-	offer spec.VirtualIP
+	offer iplease.Offer
 	ip    netip.Addr
 }
 
 // OnLink is where this host has an address that it offers.
-func OnLink(v spec.VirtualIP) Device {
+func OnLink(v iplease.Offer) Device {
 	ip, _ := netip.ParseAddr(v.IP)
 	return &link{v, ip}
 }
@@ -119,7 +119,7 @@ func (l *link) address() *netlink.Addr {
 
 // ours reports whether a keeper has added the address.
 func ours(a *netlink.Addr) bool {
-	return a.ValidLft != math.MaxUint32 && a.ValidLft <= int(spec.VirtualIPLease/time.Second)
+	return a.ValidLft != math.MaxUint32 && a.ValidLft <= int(iplease.Duration/time.Second)
 }
 
 // current is the address as this host has it now, with its device; nil when it has it not.

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"pinion/raftfsm/iplease"
+
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
-
-	"pinion/raftfsm/spec"
 )
 
 // wire is a cable between two machines: each is a network namespace with one device.
@@ -99,12 +99,12 @@ func (w *wire) has(l *link) *netlink.Addr {
 }
 
 func TestAnAddressHasALifetime(t *testing.T) {
-	for _, offer := range []spec.VirtualIP{{IP: "10.9.0.100", Bits: 24}, {IP: "2001:db8::100", Bits: 64, Device: "eth0"}} {
+	for _, offer := range []iplease.Offer{{IP: "10.9.0.100", Bits: 24}, {IP: "2001:db8::100", Bits: 64, Device: "eth0"}} {
 		t.Run(offer.IP, func(t *testing.T) {
 			w := newWire(t)
 			l := OnLink(offer).(*link)
 			w.eventually("the device is ready", func() bool { return l.Check(t.Context()) == nil })
-			w.must(l.Take(t.Context(), spec.VirtualIPLease))
+			w.must(l.Take(t.Context(), iplease.Duration))
 			if got := w.has(l); got == nil || got.ValidLft < 1 || !ours(got) || got.PreferedLft != 0 {
 				t.Fatalf("%+v", got)
 			}
@@ -122,14 +122,14 @@ func TestAnAddressHasALifetime(t *testing.T) {
 
 func TestAnAddressThatAnotherMachineHasIsRefused(t *testing.T) {
 	w := newWire(t)
-	l := OnLink(spec.VirtualIP{IP: "10.9.0.100", Bits: 24})
+	l := OnLink(iplease.Offer{IP: "10.9.0.100", Bits: 24})
 	w.atPeer(func() { w.add("10.9.0.100/24") })
 	if err := l.Check(t.Context()); !errors.Is(err, ErrTaken) || !strings.Contains(err.Error(), "eth0") {
 		t.Error(err)
 	}
-	six := OnLink(spec.VirtualIP{IP: "2001:db8::100", Bits: 64})
+	six := OnLink(iplease.Offer{IP: "2001:db8::100", Bits: 64})
 	w.atPeer(func() { w.add("2001:db8::100/64") })
-	if err := six.Take(t.Context(), spec.VirtualIPLease); !errors.Is(err, ErrTaken) {
+	if err := six.Take(t.Context(), iplease.Duration); !errors.Is(err, ErrTaken) {
 		t.Error(err)
 	}
 	w.must(six.Remove())
@@ -141,7 +141,7 @@ func TestAnAddressIsAnnounced(t *testing.T) {
 	own, err := netlink.LinkByName("eth0")
 	w.must(err)
 	old, _ := net.ParseMAC("02:00:00:00:00:01")
-	for _, offer := range []spec.VirtualIP{{IP: "10.9.0.100", Bits: 24}, {IP: "2001:db8::100", Bits: 64}} {
+	for _, offer := range []iplease.Offer{{IP: "10.9.0.100", Bits: 24}, {IP: "2001:db8::100", Bits: 64}} {
 		l := OnLink(offer)
 		ip := netip.MustParseAddr(offer.IP)
 		w.atPeer(func() {
@@ -149,9 +149,9 @@ func TestAnAddressIsAnnounced(t *testing.T) {
 			w.must(err)
 			w.must(netlink.NeighSet(&netlink.Neigh{LinkIndex: device.Attrs().Index, State: netlink.NUD_STALE, IP: ip.AsSlice(), HardwareAddr: old}))
 		})
-		w.must(l.Take(t.Context(), spec.VirtualIPLease))
+		w.must(l.Take(t.Context(), iplease.Duration))
 		w.eventually(offer.IP+" is known at the other machine", func() bool {
-			w.must(l.Extend(spec.VirtualIPLease))
+			w.must(l.Extend(iplease.Duration))
 			w.must(l.Announce())
 			found := false
 			w.atPeer(func() {
@@ -171,18 +171,18 @@ func TestAHostThatCannotHaveAnAddressSaysWhy(t *testing.T) {
 	w := newWire(t)
 	w.add("10.9.0.100/24")
 	for _, c := range []struct {
-		offer spec.VirtualIP
+		offer iplease.Offer
 		says  string
 	}{
-		{spec.VirtualIP{IP: "10.9.0.100", Bits: 24}, "this host has 10.9.0.100 itself"},
-		{spec.VirtualIP{IP: "10.8.0.100", Bits: 24}, "no device of this host has an address in 10.8.0.0/24"},
-		{spec.VirtualIP{IP: "10.9.0.101", Bits: 24, Device: "eth1"}, "the device eth1 has no address in 10.9.0.0/24"},
+		{iplease.Offer{IP: "10.9.0.100", Bits: 24}, "this host has 10.9.0.100 itself"},
+		{iplease.Offer{IP: "10.8.0.100", Bits: 24}, "no device of this host has an address in 10.8.0.0/24"},
+		{iplease.Offer{IP: "10.9.0.101", Bits: 24, Device: "eth1"}, "the device eth1 has no address in 10.9.0.0/24"},
 	} {
 		if err := OnLink(c.offer).Check(t.Context()); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", c.offer, err)
 		}
 	}
-	l := OnLink(spec.VirtualIP{IP: "10.9.0.100", Bits: 24}).(*link)
+	l := OnLink(iplease.Offer{IP: "10.9.0.100", Bits: 24}).(*link)
 	w.must(l.Remove())
 	if w.has(l) == nil {
 		t.Error("an address that the operator has configured was removed")

@@ -12,7 +12,7 @@ import (
 var rooms = map[string]string{
 	"api":     "raftfsm gpu packaging/atomicfile packaging/clientnet",
 	"server":  "raftfsm gpu packaging/atomicfile packaging/clientnet packaging/failpoint packaging/heap packaging/keystore packaging/tick",
-	"node":    "raftfsm/spec raftfsm/blob raftfsm/envfile raftfsm/execution raftfsm/gpuuse raftfsm/hostport raftfsm/label raftfsm/linux raftfsm/logdriver raftfsm/logfilter raftfsm/metric raftfsm/partition raftfsm/rendezvous raftfsm/traffic raftfsm/valuefrom raftfsm/volumeroot raftfsm/lazyregexp gpu packaging/atomicfile packaging/failpoint packaging/heap packaging/tick",
+	"node":    "raftfsm/spec raftfsm/blob raftfsm/envfile raftfsm/execution raftfsm/gpuuse raftfsm/hostport raftfsm/iplease raftfsm/label raftfsm/linux raftfsm/logdriver raftfsm/logfilter raftfsm/metric raftfsm/partition raftfsm/rendezvous raftfsm/traffic raftfsm/valuefrom raftfsm/volumeroot raftfsm/lazyregexp gpu packaging/atomicfile packaging/failpoint packaging/heap packaging/tick",
 	"raftfsm": "gpu",
 	"gpu":     "",
 }
@@ -79,7 +79,7 @@ var floors = map[string][]string{
 		"execution query tally issuer ended edit change snapshot table ledger",
 		"service scaling",
 		"codec spec metric changelog watch sortkey",
-		"logdriver",
+		"logdriver iplease",
 		"compact traffic label linux valuefrom hostport volumeroot envfile quarantine partition gpuuse blob",
 		"lazyregexp rendezvous logfilter",
 	},

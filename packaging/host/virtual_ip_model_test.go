@@ -11,6 +11,7 @@ import (
 
 	"pinion/node/virtualip"
 	"pinion/raftfsm"
+	"pinion/raftfsm/iplease"
 	"pinion/raftfsm/spec"
 	assigned "pinion/raftfsm/virtualip"
 	"pinion/server/liveness"
@@ -214,8 +215,8 @@ func (m *ipModel) elect(s *modelServer) {
 }
 
 // AskVirtualIP takes a question to a server that may lead, or believes it. An answer may come too late, as may the question.
-func (p *modelProcess) AskVirtualIP(ctx context.Context, hostID string, r spec.VirtualIPRequest) (spec.VirtualIPAnswer, error) {
-	m, got := p.host.m, make(chan spec.VirtualIPAnswer, 1)
+func (p *modelProcess) AskVirtualIP(ctx context.Context, hostID string, r iplease.Request) (iplease.Answer, error) {
+	m, got := p.host.m, make(chan iplease.Answer, 1)
 	there, back := m.late(), m.late()
 	var to *modelServer
 	m.locked(func() {
@@ -226,7 +227,7 @@ func (p *modelProcess) AskVirtualIP(ctx context.Context, hostID string, r spec.V
 		}
 	})
 	if to == nil {
-		return spec.VirtualIPAnswer{}, errModel
+		return iplease.Answer{}, errModel
 	}
 	go func() {
 		time.Sleep(there)
@@ -239,7 +240,7 @@ func (p *modelProcess) AskVirtualIP(ctx context.Context, hostID string, r spec.V
 	case answer := <-got:
 		return answer, nil
 	case <-ctx.Done():
-		return spec.VirtualIPAnswer{}, errModel
+		return iplease.Answer{}, errModel
 	}
 }
 
@@ -253,7 +254,7 @@ func (otherAddress) Announce() error                           { return nil }
 func (otherAddress) Remove() error                             { return nil }
 
 // device is what a process does to an address.
-func (p *modelProcess) device(v spec.VirtualIP) virtualip.Device {
+func (p *modelProcess) device(v iplease.Offer) virtualip.Device {
 	if v.IP == modelIP {
 		return p
 	}

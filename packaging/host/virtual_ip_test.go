@@ -12,6 +12,7 @@ import (
 	"pinion/node/machine"
 	"pinion/node/virtualip"
 	"pinion/raftfsm"
+	"pinion/raftfsm/iplease"
 	"pinion/raftfsm/spec"
 	"pinion/server/liveness"
 )
@@ -25,7 +26,7 @@ func (h *modelHost) start(ctx context.Context) {
 		cancel()
 	}
 	h.starts++
-	host := spec.Host{ID: h.id, Name: h.id, Starts: h.starts, VirtualIPs: []spec.VirtualIP{{IP: modelIP, Bits: 24}, {IP: "10.0.0.101", Bits: 24}, {IP: "10.0.0.102", Bits: 24}}}
+	host := spec.Host{ID: h.id, Name: h.id, Starts: h.starts, VirtualIPs: []iplease.Offer{{IP: modelIP, Bits: 24}, {IP: "10.0.0.101", Bits: 24}, {IP: "10.0.0.102", Bits: 24}}}
 	h.m.commit(raftfsm.PutHost{Host: host})
 	began := time.Now()
 	boot := machine.BootClock{Since: func() time.Duration { return time.Since(began) }}

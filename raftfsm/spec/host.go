@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pinion/gpu"
+	"pinion/raftfsm/iplease"
 	"pinion/raftfsm/partition"
 	"pinion/raftfsm/quarantine"
 	"pinion/raftfsm/traffic"
@@ -56,7 +57,7 @@ type Host struct {
 	Drain            *HostDrain                `json:"drain,omitempty" level:"1"`            // nil: while it is DRAINING, its tasks end by themselves
 	Connection       *HostConnection           `json:"connection,omitempty" level:"1"`       // as it was recorded last; nil: it was never silent
 	ListenerProblems []traffic.ListenerProblem `json:"listenerProblems,omitempty" level:"1"` // the listeners that its proxy does not serve, by port
-	VirtualIPs       []VirtualIP               `json:"virtualIPs,omitempty" level:"1"`       // addresses that it offers to hold for the pool
+	VirtualIPs       []iplease.Offer           `json:"virtualIPs,omitempty" level:"1"`       // addresses that it offers to hold for the pool
 	Quarantine       quarantine.List           `json:"quarantine,omitempty" level:"1"`       // its GPUs that somebody keeps from new tasks
 	Partitions       partition.List            `json:"partitions,omitempty" level:"1"`       // its GPUs that the pool partitions
 	Devices          []string                  `json:"devices,omitempty" level:"1"`          // paths below /dev of devices that containers may have, and of directories of them
@@ -210,4 +211,14 @@ func WithMissingGPUs(now, before gpu.Inventory, owners map[string]string) gpu.In
 	}
 	now.Devices = devices
 	return now
+}
+
+// VirtualIP is what the host says of a virtual IP; nil when it does not offer it.
+func (h *Host) VirtualIP(ip string) *iplease.Offer {
+	for i := range h.VirtualIPs {
+		if h.VirtualIPs[i].IP == ip {
+			return &h.VirtualIPs[i]
+		}
+	}
+	return nil
 }

@@ -55,6 +55,6 @@ func Holder(r table.Reader, ip string) string {
 // Expired visits those that nobody holds or offers. While a host offers an address its epochs go on: the host remembers those that it gave up.
 func Expired(v command.View, before time.Time) iter.Seq[*Address] {
 	return ByIP.Matching(v, func(a *Address) bool {
-		return a.Holder == "" && a.At.Before(before) && !slices.ContainsFunc(v.Hosts(""), func(h *spec.Host) bool { return h.Offer(a.IP) != nil })
+		return a.Holder == "" && a.At.Before(before) && !slices.ContainsFunc(v.Hosts(""), func(h *spec.Host) bool { return h.VirtualIP(a.IP) != nil })
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/iplease"
 	"pinion/raftfsm/raftfsmtest"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/virtualip"
@@ -49,7 +50,7 @@ func TestVirtualIPsAreBounded(t *testing.T) {
 // A host that offers an address remembers the epochs that it gave up, so they do not begin anew.
 func TestAVirtualIPIsForgottenWhenNoHostOffersIt(t *testing.T) {
 	s := raftfsmtest.New(t)
-	host := spec.Host{ID: "a", Address: "a:7400", VirtualIPs: []spec.VirtualIP{{IP: "10.0.0.2", Bits: 24}}}
+	host := spec.Host{ID: "a", Address: "a:7400", VirtualIPs: []iplease.Offer{{IP: "10.0.0.2", Bits: 24}}}
 	s.Do(raftfsm.PutHost{Host: host})
 	raftfsmtest.Change(s, virtualip.Lead{})
 	for _, ip := range []string{"10.0.0.1", "10.0.0.2"} {

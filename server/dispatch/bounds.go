@@ -9,6 +9,7 @@ import (
 
 	"pinion/gpu"
 	"pinion/raftfsm"
+	"pinion/raftfsm/iplease"
 	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/traffic"
@@ -76,11 +77,11 @@ func checkHost(h *spec.Host) error {
 	if err := checkGPUs(h.ID, h.GPUs); err != nil {
 		return err
 	}
-	if len(h.VirtualIPs) > spec.MaxVirtualIPs {
-		return fmt.Errorf("host %s offers %d virtual IPs, at most %d are recorded", h.ID, len(h.VirtualIPs), spec.MaxVirtualIPs)
+	if len(h.VirtualIPs) > iplease.MaxOffers {
+		return fmt.Errorf("host %s offers %d virtual IPs, at most %d are recorded", h.ID, len(h.VirtualIPs), iplease.MaxOffers)
 	}
 	for _, v := range h.VirtualIPs {
-		if err := spec.CheckVirtualIP(v); err != nil {
+		if err := iplease.Check(v); err != nil {
 			return fmt.Errorf("host %s offers a virtual IP: %w", h.ID, err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"pinion/raftfsm/iplease"
 	"pinion/raftfsm/metric"
 	"pinion/raftfsm/partition"
 	"pinion/raftfsm/spec"
@@ -37,7 +38,7 @@ type agentMessage struct {
 	Metrics   *metric.Report    `json:"metrics,omitempty"`   // what the host has measured of the tasks that the answer before has named
 	Drained   []string          `json:"drained,omitempty"`   // of a heartbeat: the targets that are draining and have no request in flight from this host
 
-	VirtualIP *spec.VirtualIPRequest `json:"virtualIP,omitempty"` // the host asks whether it holds one
+	VirtualIP *iplease.Request `json:"virtualIP,omitempty"` // the host asks whether it holds one
 
 	Partitions *partitionsRequest `json:"partitions,omitempty"` // the host asks how its GPUs are to be partitioned
 }
@@ -97,7 +98,7 @@ type sessionReply struct {
 	Measure metric.Wanted  `json:"measure,omitzero"`  // what the host is to measure
 	Error   *rpc.WireError `json:"error,omitempty"`
 
-	VirtualIP spec.VirtualIPAnswer `json:"virtualIP,omitzero"`
+	VirtualIP iplease.Answer `json:"virtualIP,omitzero"`
 
 	Partitions partition.List `json:"partitions,omitempty"` // how the host's GPUs are to be partitioned
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/iplease"
 	"pinion/server/rpc"
 )
 
@@ -14,22 +14,22 @@ const leaseTimeout = time.Second
 // Leases grants leases of virtual IPs, on the leader.
 type Leases interface {
 	// Renew takes what a host asks, and answers whether it holds the address.
-	Renew(ctx context.Context, hostID string, r spec.VirtualIPRequest) (spec.VirtualIPAnswer, error)
+	Renew(ctx context.Context, hostID string, r iplease.Request) (iplease.Answer, error)
 }
 
 // leaseSource is where a host asks for its virtual IPs.
 type leaseSource interface {
-	AskVirtualIP(ctx context.Context, hostID string, r spec.VirtualIPRequest) (spec.VirtualIPAnswer, error)
+	AskVirtualIP(ctx context.Context, hostID string, r iplease.Request) (iplease.Answer, error)
 }
 
 // leaseRequest is what a host asks, as its server sends it to the leader.
 type leaseRequest struct {
-	Host    string                `json:"host"`
-	Request spec.VirtualIPRequest `json:"request"`
+	Host    string          `json:"host"`
+	Request iplease.Request `json:"request"`
 }
 
 // AskVirtualIP has the leader say whether a host holds a virtual IP. What is answered late is of no use, so it waits for no election.
-func (b *Backend) AskVirtualIP(ctx context.Context, hostID string, r spec.VirtualIPRequest) (answer spec.VirtualIPAnswer, err error) {
+func (b *Backend) AskVirtualIP(ctx context.Context, hostID string, r iplease.Request) (answer iplease.Answer, err error) {
 	ctx, done, err := b.server.Begin(ctx)
 	if err != nil {
 		return answer, err
@@ -48,26 +48,26 @@ func (b *Backend) AskVirtualIP(ctx context.Context, hostID string, r spec.Virtua
 
 // LeaseHandler is the leader's side of questions that another server forwards. leader is this host's backend while its server leads.
 func LeaseHandler(leader func() (*Backend, error)) rpc.HandlerFunc {
-	return rpc.ServerJSON(func(ctx context.Context, _ string, r leaseRequest) (spec.VirtualIPAnswer, error) {
+	return rpc.ServerJSON(func(ctx context.Context, _ string, r leaseRequest) (iplease.Answer, error) {
 		b, err := leader()
 		if err != nil {
-			return spec.VirtualIPAnswer{}, err
+			return iplease.Answer{}, err
 		}
 		return b.leases.Renew(ctx, r.Host, r.Request)
 	})
 }
 
 // AskVirtualIP is Backend.AskVirtualIP.
-func (s *Session) AskVirtualIP(ctx context.Context, _ string, r spec.VirtualIPRequest) (spec.VirtualIPAnswer, error) {
+func (s *Session) AskVirtualIP(ctx context.Context, _ string, r iplease.Request) (iplease.Answer, error) {
 	reply, err := s.call(ctx, agentMessage{VirtualIP: &r})
 	return reply.VirtualIP, err
 }
 
 // AskVirtualIP is Backend.AskVirtualIP at the endpoint in use.
-func (u *Upstream) AskVirtualIP(ctx context.Context, hostID string, r spec.VirtualIPRequest) (spec.VirtualIPAnswer, error) {
+func (u *Upstream) AskVirtualIP(ctx context.Context, hostID string, r iplease.Request) (iplease.Answer, error) {
 	c := u.current.Load()
 	if c == nil {
-		return spec.VirtualIPAnswer{}, errDisconnected
+		return iplease.Answer{}, errDisconnected
 	}
 	return c.AskVirtualIP(ctx, hostID, r)
 }

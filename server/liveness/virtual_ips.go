@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/iplease"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/virtualip"
 )
@@ -26,9 +27,9 @@ type Leader interface {
 // VirtualIPs are the leases of virtual IPs: until when a host may have one. They are the leader's memory. Never are two hosts' leases of an
 // address in force at once:
 //
-//   - A lease lasts spec.VirtualIPLease from when its host has asked, by the host's clock, and at least as long by the leader's, which hears it later.
+//   - A lease lasts iplease.Duration from when its host has asked, by the host's clock, and at least as long by the leader's, which hears it later.
 //   - The leader grants one only to the host that the state names, of the epoch that it names, and only when the other voters say after the
-//     host has asked that this server still leads. So an earlier leader grants nothing that ends later than VirtualIPLease after the term began.
+//     host has asked that this server still leads. So an earlier leader grants nothing that ends later than iplease.Duration after the term began.
 //   - The state names another host only when the leases of the epoch before have ended (End): this leader grants none of it any more, and the last one
 //     has run out with a margin, or the host has released the address. No leader before can have another host named: see virtualip.Lead.
 //
@@ -60,7 +61,7 @@ type lease struct {
 // NewVirtualIPs returns the leases of a server.
 func NewVirtualIPs(leader Leader) *VirtualIPs { return &VirtualIPs{leader: leader} }
 
-// StartTerm begins to grant leases, as the assigner with that token. Those of the leader before may be in force for VirtualIPLease from now on
+// StartTerm begins to grant leases, as the assigner with that token. Those of the leader before may be in force for iplease.Duration from now on
 // at most. When Raft's term is another one already, none is granted until the next StartTerm.
 func (v *VirtualIPs) StartTerm(ctx context.Context, token string) error {
 	term := &leaseTerm{number: v.leader.CurrentTerm(), leases: map[string]*lease{}, asked: map[string]map[string]time.Time{}}
@@ -71,7 +72,7 @@ func (v *VirtualIPs) StartTerm(ctx context.Context, token string) error {
 	defer v.mu.Unlock()
 	term.began = v.leader.Now()
 	for _, a := range virtualip.All(v.leader.State().View()) {
-		term.leases[a.IP] = &lease{epoch: a.Epoch, until: term.began.Add(spec.VirtualIPLease)}
+		term.leases[a.IP] = &lease{epoch: a.Epoch, until: term.began.Add(iplease.Duration)}
 	}
 	v.term = term
 	return nil
@@ -85,23 +86,23 @@ func (v *VirtualIPs) EndTerm() {
 }
 
 // Renew takes what a host asks, and answers whether it holds the address. spec.ErrNotFound for a process that the pool does not know as the host.
-func (v *VirtualIPs) Renew(ctx context.Context, hostID string, r spec.VirtualIPRequest) (spec.VirtualIPAnswer, error) {
+func (v *VirtualIPs) Renew(ctx context.Context, hostID string, r iplease.Request) (iplease.Answer, error) {
 	term, answer, err := v.extend(hostID, r)
 	if err != nil || answer.Epoch == 0 {
 		return answer, err
 	}
 	if err := v.leader.CheckLeader(ctx); err != nil {
-		return spec.VirtualIPAnswer{}, err
+		return iplease.Answer{}, err
 	}
 	if v.leader.CurrentTerm() != term.number { // a leader in between may have assigned the address to another host
-		return spec.VirtualIPAnswer{}, spec.ErrNotLeader
+		return iplease.Answer{}, spec.ErrNotLeader
 	}
 	return answer, nil
 }
 
 // extend notes the lease that the host may get, before anybody can know that it gets it. It reads the state under the lock: what an earlier
 // process of the host has released counts no more once a later one has joined.
-func (v *VirtualIPs) extend(hostID string, r spec.VirtualIPRequest) (term *leaseTerm, answer spec.VirtualIPAnswer, err error) {
+func (v *VirtualIPs) extend(hostID string, r iplease.Request) (term *leaseTerm, answer iplease.Answer, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.term == nil {
@@ -112,7 +113,7 @@ func (v *VirtualIPs) extend(hostID string, r spec.VirtualIPRequest) (term *lease
 	if host == nil || host.Lost() || host.Starts != r.Starts {
 		return nil, answer, fmt.Errorf("host %s, started %d times: %w", hostID, r.Starts, spec.ErrNotFound)
 	}
-	if host.Offer(r.IP) == nil {
+	if host.VirtualIP(r.IP) == nil {
 		return v.term, answer, nil
 	}
 	v.term.heard(hostID, r.IP, now)
@@ -122,7 +123,7 @@ func (v *VirtualIPs) extend(hostID string, r spec.VirtualIPRequest) (term *lease
 	}
 	l := v.term.lease(a.IP, a.Epoch)
 	if a.Holder != hostID {
-		return v.term, spec.VirtualIPAnswer{Elsewhere: l.held}, nil
+		return v.term, iplease.Answer{Elsewhere: l.held}, nil
 	}
 	l.held = r.Held == a.Epoch
 	if r.Released == a.Epoch && !l.released {
@@ -132,10 +133,10 @@ func (v *VirtualIPs) extend(hostID string, r spec.VirtualIPRequest) (term *lease
 	if l.epoch != a.Epoch || l.revoked {
 		return v.term, answer, nil
 	}
-	if until := now.Add(spec.VirtualIPLease); until.After(l.until) {
+	if until := now.Add(iplease.Duration); until.After(l.until) {
 		l.until = until
 	}
-	return v.term, spec.VirtualIPAnswer{Epoch: a.Epoch}, nil
+	return v.term, iplease.Answer{Epoch: a.Epoch}, nil
 }
 
 func (t *leaseTerm) heard(hostID, ip string, now time.Time) {
@@ -171,11 +172,11 @@ func (v *VirtualIPs) End(ip string, epoch int64) bool {
 	}
 	now := v.leader.Now()
 	if epoch == 0 {
-		return !now.Before(v.term.began.Add(spec.VirtualIPLease + spec.VirtualIPMargin))
+		return !now.Before(v.term.began.Add(iplease.Duration + iplease.Margin))
 	}
 	l := v.term.lease(ip, epoch)
 	l.revoked = true
-	return l.released || !now.Before(l.until.Add(spec.VirtualIPMargin))
+	return l.released || !now.Before(l.until.Add(iplease.Margin))
 }
 
 // Asks reports whether a host has asked for an address within the time of a lease, as one does several times a second that can hold it. A new
@@ -190,5 +191,5 @@ func (v *VirtualIPs) Asks(hostID, ip string) bool {
 	if !asked {
 		last = v.term.began
 	}
-	return v.leader.Now().Sub(last) < spec.VirtualIPLease
+	return v.leader.Now().Sub(last) < iplease.Duration
 }

@@ -11,6 +11,7 @@ import (
 
 	"pinion/packaging/tick"
 	"pinion/raftfsm"
+	"pinion/raftfsm/iplease"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/virtualip"
 	"pinion/server/id"
@@ -137,7 +138,7 @@ func (v *VirtualIPs) moves(ip string, fewer int) bool {
 func (v *VirtualIPs) candidates(view *raftfsm.View) map[string][]*spec.Host {
 	all := map[string][]*spec.Host{}
 	for _, host := range view.Hosts("") {
-		for _, offer := range host.VirtualIPs[:min(len(host.VirtualIPs), spec.MaxVirtualIPs)] {
+		for _, offer := range host.VirtualIPs[:min(len(host.VirtualIPs), iplease.MaxOffers)] {
 			if all[offer.IP] == nil {
 				all[offer.IP] = []*spec.Host{}
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/iplease"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/traffic"
 	"pinion/raftfsm/virtualip"
@@ -43,7 +44,7 @@ func TestAVirtualIPGoesToAHostThatServes(t *testing.T) {
 		}
 	}
 	put := func(id string, change func(h *spec.Host)) {
-		h := spec.Host{ID: id, Name: id, VirtualIPs: []spec.VirtualIP{{IP: ip, Bits: 24}}}
+		h := spec.Host{ID: id, Name: id, VirtualIPs: []iplease.Offer{{IP: ip, Bits: 24}}}
 		if change != nil {
 			change(&h)
 		}
@@ -94,8 +95,8 @@ func TestVirtualIPsGoBackToAHostWithFewer(t *testing.T) {
 	r := &VirtualIPs{Proposer: p, Leases: leases, Log: slog.New(slog.DiscardHandler), token: "mine"}
 	host := func(id string, lacks ...traffic.ListenerProblem) {
 		h := spec.Host{ID: id, Name: id, ListenerProblems: lacks}
-		for i := range spec.MaxVirtualIPs {
-			h.VirtualIPs = append(h.VirtualIPs, spec.VirtualIP{IP: fmt.Sprint("10.0.0.10", i), Bits: 24})
+		for i := range iplease.MaxOffers {
+			h.VirtualIPs = append(h.VirtualIPs, iplease.Offer{IP: fmt.Sprint("10.0.0.10", i), Bits: 24})
 		}
 		p.do(t, raftfsm.PutHost{Host: h})
 	}
