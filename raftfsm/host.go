@@ -9,6 +9,7 @@ import (
 	"pinion/raftfsm/change"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/table"
+	"pinion/raftfsm/tasknetwork"
 )
 
 var (
@@ -39,7 +40,7 @@ var (
 
 func hostID(h *spec.Host) string { return h.ID }
 
-// PutHost records a host from its own description. Status, Server, RegisteredAt, Custom, Tags, Quarantine and Partitions of a known host are kept,
+// PutHost records a host from its own description. The subnet of its TaskNetwork is assigned here. Status, Server, RegisteredAt, Custom, Tags, Quarantine and Partitions of a known host are kept,
 // and HealthAt unless the health of its GPUs has changed; Attributes and GPUs are replaced; a lost host becomes connected
 // again. Its cluster is that of HostCluster. Revision grows only when something changed. A GPU that is missing while a task holds it stays with that task and
 // is not assigned to another. ErrRemoved for a host that was removed from the pool, ErrNotFound and ErrInactive for its
@@ -61,6 +62,7 @@ func (c PutHost) apply(tx *tx) (any, error) {
 	}
 	host.Cluster = cluster
 	known := tx.Host(host.ID)
+	host.TaskNetwork = tx.taskNetwork(&host, known)
 	if known == nil || known.Cluster != host.Cluster {
 		if err := tx.checkHostMove(host.Cluster, host.ID); err != nil {
 			return nil, fmt.Errorf("host %s (%s): %w", host.ID, host.Name, err)
@@ -83,6 +85,24 @@ func (c PutHost) apply(tx *tx) (any, error) {
 		return known, nil
 	}
 	return tx.updateHost(&host), nil
+}
+
+// taskNetwork is the network of the host's tasks with its subnet, which it keeps while it is in the same network.
+func (tx *tx) taskNetwork(host, known *spec.Host) *tasknetwork.Network {
+	if host.TaskNetwork == nil {
+		return nil
+	}
+	if known != nil && known.TaskNetwork.Same(host.TaskNetwork) && known.TaskNetwork.Subnet != "" {
+		return known.TaskNetwork
+	}
+	taken := map[string]bool{}
+	for h := range hostsByID.All(tx) {
+		if h.TaskNetwork != nil && h.ID != host.ID {
+			taken[h.TaskNetwork.Subnet] = true
+		}
+	}
+	assigned := host.TaskNetwork.Assign(taken)
+	return &assigned
 }
 
 // updateHost records a changed copy of a host under its next revision.

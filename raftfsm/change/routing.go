@@ -10,7 +10,7 @@ func AffectsRouting(before, after any) bool {
 		return after.Service != nil
 	case *spec.Host:
 		before, _ := before.(*spec.Host)
-		return before == nil || before.Address != after.Address || before.Lost() != after.Lost()
+		return before == nil || before.Address != after.Address || before.Lost() != after.Lost() || before.TaskNetwork != after.TaskNetwork
 	}
 	return true
 }

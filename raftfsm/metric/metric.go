@@ -120,4 +120,6 @@ type Export struct {
 	Port  int      `json:"port"`
 	Path  string   `json:"path"`
 	Names []string `json:"names"`
+	// Address is that of a task that has one of its own; empty: the host's.
+	Address string `json:"address,omitempty"`
 }

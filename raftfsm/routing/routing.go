@@ -8,6 +8,8 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/loadbalancer"
+	"pinion/raftfsm/spec"
+	"pinion/raftfsm/tasknetwork"
 	"pinion/raftfsm/traffic"
 )
 
@@ -27,7 +29,18 @@ func Of(v *raftfsm.View) traffic.Routing {
 	}
 	listeners, groups := connected(v, targets)
 	r.Listeners, r.Groups = append(r.Listeners, listeners...), append(r.Groups, groups...)
+	r.TaskNetworks = taskNetworks(v)
 	return r
+}
+
+// taskNetworks are the subnets of hosts that are not lost, by their ids.
+func taskNetworks(v *raftfsm.View) (all []tasknetwork.Route) {
+	for _, h := range v.Hosts("") {
+		if n := h.TaskNetwork; n != nil && n.Subnet != "" && !h.Lost() {
+			all = append(all, tasknetwork.Route{Network: n.Name, Range: n.Range, Subnet: n.Subnet, HostID: h.ID, Via: spec.WithoutPort(h.Address)})
+		}
+	}
+	return all
 }
 
 // Targets are the targets of one group.

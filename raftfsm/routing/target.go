@@ -1,6 +1,8 @@
 package routing
 
 import (
+	"slices"
+
 	"pinion/raftfsm"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
@@ -37,29 +39,37 @@ func targetsOf(v *raftfsm.View) map[string][]traffic.Target {
 // TargetOf is the target that a task is for a port of its service that gets requests. It is none before it runs, when it has stopped, and when it has no
 // such port.
 func TargetOf(v *raftfsm.View, task *spec.Task, b service.LoadBalancer) (target traffic.Target, is bool) {
-	host, port := v.Host(task.HostID), HostPort(v, task, b.Container, b.Port)
-	if host == nil || host.Lost() || port == 0 || task.LastStatus != spec.Running && task.LastStatus != spec.Stopping {
+	host, address := v.Host(task.HostID), Address(v, task, b.Container, b.Port)
+	if host == nil || host.Lost() || address == "" || task.LastStatus != spec.Running && task.LastStatus != spec.Stopping {
 		return traffic.Target{}, false
 	}
-	target = traffic.Target{ID: traffic.TargetID{Group: b.Group, Task: task.ID, Container: b.Container, Port: b.Port}.String(), Address: join(spec.WithoutPort(host.Address), port)}
+	target = traffic.Target{ID: traffic.TargetID{Group: b.Group, Task: task.ID, Container: b.Container, Port: b.Port}.String(), Address: address}
 	target.State, target.Since = stateOf(task, b)
 	return target, true
 }
 
-// HostPort is the port of the host that a container's port has; 0: none.
-func HostPort(v *raftfsm.View, task *spec.Task, container string, port int) int {
-	for i := range task.Containers {
-		if task.Containers[i].Name != container {
-			continue
+// Address is host:port of where other hosts reach a container's port: of a task with an address of its own that, and otherwise the port of its host
+// that the container's has; empty: nowhere.
+func Address(v *raftfsm.View, task *spec.Task, container string, port int) string {
+	host, d := v.Host(task.HostID), v.Definition(task.Definition)
+	i := slices.IndexFunc(task.Containers, func(c spec.Container) bool { return c.Name == container })
+	if i < 0 || host == nil || d == nil {
+		return ""
+	}
+	c := &task.Containers[i]
+	if d.HasNetwork() {
+		if c.Address == "" {
+			return ""
 		}
-		for _, binding := range task.Containers[i].Bindings {
-			if binding.ContainerPort == port && binding.Protocol != "udp" {
-				return binding.HostPort
-			}
-		}
-		if d := v.Definition(task.Definition); d != nil && d.NetworkMode == "host" {
-			return port
+		return join(c.Address, port)
+	}
+	for _, binding := range c.Bindings {
+		if binding.ContainerPort == port && binding.Protocol != "udp" && binding.HostPort != 0 {
+			return join(spec.WithoutPort(host.Address), binding.HostPort)
 		}
 	}
-	return 0
+	if d.NetworkMode == "host" {
+		return join(spec.WithoutPort(host.Address), port)
+	}
+	return ""
 }

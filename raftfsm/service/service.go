@@ -108,6 +108,16 @@ type Revision struct {
 	Tagging *Tagging `json:"tagging,omitempty" level:"1"` // of a daemon; nil: Settings say it
 
 	ExecuteCommand bool `json:"executeCommand,omitempty" level:"1"` // of a daemon, as Settings said it
+
+	Subnets []string `json:"subnets,omitempty" level:"1"` // names of networks of tasks, sorted; empty: its tasks have no address of their own
+}
+
+// Constraints are what the hosts of tasks of the revision have to meet by it; nil has none.
+func (r *Revision) Constraints() []spec.PlacementConstraint {
+	if r == nil || len(r.Subnets) == 0 {
+		return nil
+	}
+	return []spec.PlacementConstraint{spec.InSubnets(r.Subnets)}
 }
 
 // Targets are the ports of each task of the revision that get requests: of load balancers, and of Service Connect.

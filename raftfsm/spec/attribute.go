@@ -36,6 +36,9 @@ const (
 // AttributeZone is the one that people give hosts to say in which availability zone these are, ECS's.
 const AttributeZone = "ecs.availability-zone"
 
+// AttributeSubnet is the name of the network of tasks that a host has a subnet of, under ECS's name for it.
+const AttributeSubnet = "ecs.subnet-id"
+
 // Attributes that say what `pinion up --volume`, `--device`, `--bucket` and `--allow` give to tasks, with commas between.
 const (
 	AttributeDevices = "pinion.devices"
@@ -49,7 +52,7 @@ const AttributeHostID = "pinion.host-id"
 
 // derivedAttributes follow from other fields of a host, so its own word for them does not count.
 var derivedAttributes = []string{
-	gpu.AttributeModel, gpu.AttributeMemory, gpu.AttributeComputeCapability, gpu.AttributeMIGProfile, AttributeGPUCount, AttributeDriver, AttributeCUDA, AttributeVRAMEnforcement, AttributeVolumes, AttributeDevices, AttributeBuckets, AttributeAllow,
+	gpu.AttributeModel, gpu.AttributeMemory, gpu.AttributeComputeCapability, gpu.AttributeMIGProfile, AttributeGPUCount, AttributeDriver, AttributeCUDA, AttributeVRAMEnforcement, AttributeVolumes, AttributeDevices, AttributeBuckets, AttributeAllow, AttributeSubnet,
 }
 
 // ReservedAttribute says whether the name is one that Pinion decides itself: what follows from a host's GPUs or from the
@@ -90,10 +93,22 @@ func (h *Host) Attribute(name string) (value string, carried bool) {
 		value = strings.Join(h.Buckets, ",")
 	case AttributeAllow:
 		value = strings.Join(h.Allow, ",")
+	case AttributeSubnet:
+		if h.hasSubnet() {
+			value = h.TaskNetwork.Name
+		}
 	default:
 		value = h.gpuAttribute(name)
 	}
 	return value, value != ""
+}
+
+// hasSubnet reports whether tasks of the host can have addresses of their own.
+func (h *Host) hasSubnet() bool { return h.TaskNetwork != nil && h.TaskNetwork.Subnet != "" }
+
+// InSubnets places a task on a host with a subnet of one of the networks.
+func InSubnets(names []string) PlacementConstraint {
+	return PlacementConstraint{Type: MemberOf, Expression: "attribute:" + AttributeSubnet + " in ['" + strings.Join(names, "', '") + "']"}
 }
 
 func joinText(roots []volumeroot.Root) string {

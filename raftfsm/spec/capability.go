@@ -26,6 +26,7 @@ const (
 	CapabilityASMSecrets  = "ecs.capability.secrets.asm.environment-variables"
 	CapabilityRegistry    = "ecs.capability.private-registry-authentication.secretsmanager"
 	CapabilityEnvFiles    = "ecs.capability.env-files.s3"
+	CapabilityTaskENI     = "ecs.capability.task-eni"        // see Host.TaskNetwork
 	CapabilityGPUSharing  = "ecs.capability.gpu-sharing-mps" // see Host.SharesGPUs
 	// CapabilityOptions is Pinion's own name too, for fields that ECS has no capability for, because every agent of its
 	// knows them: extraHosts, links, dnsServers, dnsSearchDomains, systemControls, volumesFrom.
@@ -58,6 +59,7 @@ var capabilities = append(logCapabilities(), []capability{
 	{name: CapabilityASMSecrets, level: 1, container: secretsOf(valuefrom.SecretsManager)},
 	{name: CapabilityRegistry, level: 1, container: func(c *ContainerDefinition) bool { return c.RepositoryCredentials != nil }},
 	{name: CapabilityEnvFiles, level: 1, container: func(c *ContainerDefinition) bool { return len(c.EnvironmentFiles) > 0 }},
+	{name: CapabilityTaskENI, task: (*TaskDefinition).HasNetwork},
 	{name: CapabilityGPUDriver}, // no field requires it: a definition may, by name
 	{name: CapabilityGPUSharing, task: (*TaskDefinition).SharesGPU},
 }...)
@@ -102,6 +104,8 @@ func (h *Host) capability(name string) (value string, carried, known bool) {
 		return "", h.AppArmor, true
 	case CapabilityGPUDriver:
 		return h.GPUs.Driver, len(h.GPUs.Devices) > 0 && h.GPUs.Driver != "", true
+	case CapabilityTaskENI:
+		return "", h.hasSubnet(), true
 	case CapabilityGPUSharing:
 		return "", h.SharesGPUs(), true
 	}

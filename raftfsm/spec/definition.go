@@ -27,7 +27,7 @@ type TaskDefinition struct {
 	Containers              []ContainerDefinition `json:"containerDefinitions"`
 	TaskRoleARN             string                `json:"taskRoleArn,omitempty"`      // echoed, without effect
 	ExecutionRoleARN        string                `json:"executionRoleArn,omitempty"` // echoed, without effect
-	NetworkMode             string                `json:"networkMode,omitempty"`      // bridge (default), host, none
+	NetworkMode             string                `json:"networkMode,omitempty"`      // bridge (default), host, awsvpc, none
 	Volumes                 []Volume              `json:"volumes"`
 	PlacementConstraints    []PlacementConstraint `json:"placementConstraints"`
 	RequiresAttributes      []Attribute           `json:"requiresAttributes,omitempty"`      // beside what it needs by its fields; see Requires
@@ -44,6 +44,9 @@ type TaskDefinition struct {
 	RegisteredBy            string                `json:"registeredBy,omitempty"`
 	Tags                    []Tag                 `json:"tags,omitempty"`
 }
+
+// HasNetwork reports whether each task of the definition has a network and an address of its own, which its containers share: networkMode awsvpc.
+func (d *TaskDefinition) HasNetwork() bool { return d.NetworkMode == "awsvpc" }
 
 // Name is "family:revision", the key of the definition.
 func (d *TaskDefinition) Name() string { return fmt.Sprintf("%s:%d", d.Family, d.Revision) }

@@ -11,6 +11,7 @@ import (
 	"pinion/raftfsm/iplease"
 	"pinion/raftfsm/partition"
 	"pinion/raftfsm/quarantine"
+	"pinion/raftfsm/tasknetwork"
 	"pinion/raftfsm/traffic"
 	"pinion/raftfsm/volumeroot"
 )
@@ -63,6 +64,7 @@ type Host struct {
 	Devices          []string                  `json:"devices,omitempty" level:"1"`          // paths below /dev of devices that containers may have, and of directories of them
 	LogDestinations  []string                  `json:"logDestinations,omitempty" level:"1"`  // where it sends the logs of containers; see logdriver.ParseAllowed
 	Buckets          []string                  `json:"buckets,omitempty" level:"1"`          // names of the buckets that containers may have environment files of
+	TaskNetwork      *tasknetwork.Network      `json:"taskNetwork,omitempty" level:"1"`      // whose addresses its tasks of networkMode awsvpc have; nil: none
 }
 
 // HostConnection says since when a host is silent, or is heard of again.

@@ -38,4 +38,5 @@ type ContainerReport struct {
 	Health      Health           `json:"health,omitempty"`               // of a container with a health check
 	PeakMemory  int64            `json:"peakMemory,omitempty" level:"1"` // bytes that it used at most; 0 while that is not known
 	GPUTotals   *gpuuse.Totals   `json:"gpuTotals,omitempty" level:"1"`  // so far; nil: nothing was measured
+	Address     string           `json:"address,omitempty" level:"1"`    // IPv4 address of its task, of networkMode awsvpc
 }

@@ -190,6 +190,18 @@ type Container struct {
 	GPUTotals *gpuuse.Totals `json:"gpuTotals,omitempty" level:"1"` // so far, as its host reported it last; nil: nothing was measured
 
 	MIGMilli int `json:"migMilli,omitempty" level:"1"` // what its GPUs count for, in thousandths of one, when they are MIG devices; 0: they are whole
+
+	Address string `json:"address,omitempty" level:"1"` // IPv4 address of its task, of networkMode awsvpc
+}
+
+// Address is the address of its own that the container of the task has; empty: none.
+func (t *Task) Address(container string) string {
+	for i := range t.Containers {
+		if t.Containers[i].Name == container {
+			return t.Containers[i].Address
+		}
+	}
+	return ""
 }
 
 // GPUTotals is how the containers of the task have used their GPUs.

@@ -67,6 +67,7 @@ func mergeContainer(c *Container, r ContainerReport) {
 	c.Health = cmp.Or(r.Health, c.Health)
 	c.PeakMemory = max(r.PeakMemory, c.PeakMemory)
 	c.GPUTotals = c.GPUTotals.Later(r.GPUTotals)
+	c.Address = cmp.Or(r.Address, c.Address)
 	if len(r.Bindings) > 0 {
 		c.Bindings = r.Bindings
 	}

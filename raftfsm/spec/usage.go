@@ -3,6 +3,8 @@ package spec
 import (
 	"slices"
 	"time"
+
+	"pinion/raftfsm/gpuuse"
 )
 
 // UsageRetention is how far back it is remembered what teams have used: much longer than it counts for.
@@ -36,4 +38,19 @@ func (u *Usage) Plus(more map[int64]int64, oldest int64) *Usage {
 	}
 	slices.SortFunc(sum.Hours, func(a, b UsageHour) int { return int(a.Hour - b.Hour) })
 	return sum
+}
+
+// GPUSecondsOf is the GPU time of stopped tasks since then: the GPU-seconds of each team by hour. A share of a GPU counts for its part of it.
+func GPUSecondsOf(tasks []*Task, since time.Time) map[string]map[int64]int64 {
+	byTeam := map[string]map[int64]int64{}
+	for _, task := range tasks {
+		if milli := int64(task.GPUMilli()); milli > 0 && !task.Times.Started.IsZero() {
+			team := task.SchedulingOptions().Team
+			if byTeam[team] == nil {
+				byTeam[team] = map[int64]int64{}
+			}
+			gpuuse.SpreadOverHours(byTeam[team], milli, max(task.Times.Started.Unix(), since.Unix()), task.Times.Stopped.Unix())
+		}
+	}
+	return byTeam
 }

@@ -1,12 +1,18 @@
 package traffic
 
-import "time"
+import (
+	"time"
+
+	"pinion/raftfsm/tasknetwork"
+)
 
 // Routing is all that the proxy of a host needs to know: which ports it listens on, and where the requests go. Every host of the pool has the
 // same. A Routing that was handed on is not changed any more.
 type Routing struct {
 	Listeners []Listener `json:"listeners,omitempty"` // one for each port
 	Groups    []Group    `json:"groups,omitempty"`    // those that rules name, and others
+	// TaskNetworks is where tasks with addresses of their own are reached, by the ids of their hosts.
+	TaskNetworks []tasknetwork.Route `json:"taskNetworks,omitempty"`
 }
 
 // Protocol is what a listener accepts, or what a group's targets speak, in ELB's words.

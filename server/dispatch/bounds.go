@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/netip"
 	"slices"
 
 	"pinion/gpu"
@@ -12,6 +13,7 @@ import (
 	"pinion/raftfsm/iplease"
 	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/tasknetwork"
 	"pinion/raftfsm/traffic"
 )
 
@@ -85,6 +87,11 @@ func checkHost(h *spec.Host) error {
 			return fmt.Errorf("host %s offers a virtual IP: %w", h.ID, err)
 		}
 	}
+	if n := h.TaskNetwork; n != nil {
+		if _, err := tasknetwork.Parse(n.String()); err != nil {
+			return fmt.Errorf("host %s has a network of tasks: %w", h.ID, err)
+		}
+	}
 	text, err := json.Marshal(h)
 	if err == nil && len(text) > maxHostBytes {
 		err = fmt.Errorf("host %s describes itself in %d KiB, at most %d are recorded: give it fewer attributes", h.ID, len(text)>>10, maxHostBytes>>10)
@@ -123,6 +130,7 @@ func checkGPUs(hostID string, gpus gpu.Inventory) error {
 func boundedReports(view *raftfsm.View, hostID string, reports []spec.TaskReport) []spec.TaskReport {
 	bounded := make([]spec.TaskReport, 0, len(reports))
 	seen, unknown := make(map[string]bool, len(reports)), 0
+	network := networkOf(view.Host(hostID))
 	for _, r := range slices.Backward(reports) {
 		if seen[r.TaskID] || r.TaskID == "" || len(r.TaskID) > maxTaskIDBytes {
 			continue
@@ -130,7 +138,7 @@ func boundedReports(view *raftfsm.View, hostID string, reports []spec.TaskReport
 		seen[r.TaskID] = true
 		if task := view.Task(r.TaskID); task != nil && task.HostID == hostID {
 			r.Targets = ownTargets(view, task, r.Targets)
-			bounded = append(bounded, boundedReport(r, len(task.Containers)))
+			bounded = append(bounded, boundedReport(r, len(task.Containers), network))
 		} else if unknown++; unknown <= maxUnknown {
 			bounded = append(bounded, spec.TaskReport{TaskID: r.TaskID, Status: spec.Pending})
 		}
@@ -142,8 +150,17 @@ func boundedReports(view *raftfsm.View, hostID string, reports []spec.TaskReport
 // imageDigest is the form of a digest. That of one host is what the others of its cluster pull for the tasks of the same run.
 var imageDigest = lazyregexp.New(`^sha256:[0-9a-f]{64}$`)
 
-// boundedReport is a report of a task with so many containers.
-func boundedReport(r spec.TaskReport, containers int) spec.TaskReport {
+// networkOf is what the addresses of the host's tasks are in; without a network of tasks it contains nothing.
+func networkOf(h *spec.Host) netip.Prefix {
+	if h == nil || h.TaskNetwork == nil {
+		return netip.Prefix{}
+	}
+	subnet, _ := netip.ParsePrefix(h.TaskNetwork.Subnet)
+	return subnet
+}
+
+// boundedReport is a report of a task with so many containers, which have addresses in the network if they have some of their own.
+func boundedReport(r spec.TaskReport, containers int, network netip.Prefix) spec.TaskReport {
 	r.Status, r.StopCode, r.StoppedReason = spec.Status(clip(string(r.Status))), spec.StopCode(clip(string(r.StopCode))), clip(r.StoppedReason)
 	given := r.Containers[:min(len(r.Containers), containers)]
 	r.Containers = make([]spec.ContainerReport, 0, len(given))
@@ -157,6 +174,9 @@ func boundedReport(r spec.TaskReport, containers int) spec.TaskReport {
 		if c.GPUTotals != nil {
 			totals := c.GPUTotals.Bounded(math.MaxInt64)
 			c.GPUTotals = &totals
+		}
+		if address, err := netip.ParseAddr(c.Address); err != nil || !network.Contains(address) {
+			c.Address = "" // else requests to the task could go to whatever the host names
 		}
 		c.Bindings = c.Bindings[:min(len(c.Bindings), maxBindings)]
 		r.Containers = append(r.Containers, c)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 	"pinion/gpu"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/tasknetwork"
 	"pinion/server/id"
 	"pinion/server/metrics"
 	"pinion/server/schedule/batch"
@@ -215,7 +217,7 @@ func TestAHostSaysNothingThatOthersActOn(t *testing.T) {
 	b, state := newBackend(t)
 	digest := "sha256:" + strings.Repeat("0a", 32)
 	for said, want := range map[string]string{digest: digest, "sha256:0a": "", "latest": "", digest + "/../other": "", "sha512:" + strings.Repeat("0a", 64): ""} {
-		got := boundedReport(spec.TaskReport{Containers: []spec.ContainerReport{{Name: "c", ImageDigest: said}}}, 1)
+		got := boundedReport(spec.TaskReport{Containers: []spec.ContainerReport{{Name: "c", ImageDigest: said}}}, 1, netip.Prefix{})
 		if got.Containers[0].ImageDigest != want {
 			t.Errorf("%.80s is taken for the digest %.80q", said, got.Containers[0].ImageDigest)
 		}
@@ -265,5 +267,23 @@ func TestAHostDescribesItselfNoMoreThanOnceASecond(t *testing.T) {
 	}
 	if err := describe("quiet"); err != nil {
 		t.Error(err)
+	}
+}
+
+// The address of a task is its host's word within the host's own subnet: requests to the task go there from all hosts.
+func TestAHostHasNoTasksAtTheAddressesOfOthers(t *testing.T) {
+	network := networkOf(&spec.Host{TaskNetwork: &tasknetwork.Network{Subnet: "10.32.7.0/24"}})
+	for said, want := range map[string]string{"10.32.7.9": "10.32.7.9", "10.32.8.9": "", "127.0.0.1": "", "": "", "::ffff:10.32.7.9": "", "x": ""} {
+		for _, of := range []netip.Prefix{network, networkOf(&spec.Host{}), networkOf(nil)} {
+			got := boundedReport(spec.TaskReport{Containers: []spec.ContainerReport{{Name: "c", Address: said}}}, 1, of).Containers[0].Address
+			if of == network && got != want || of != network && got != "" {
+				t.Errorf("%q is taken for %q in %s", said, got, of)
+			}
+		}
+	}
+	for _, n := range []tasknetwork.Network{{Name: "lab", Range: "0.0.0.0/0"}, {Name: "x' or", Range: "10.32.0.0/16"}, {}} {
+		if err := checkHost(&spec.Host{ID: "h", TaskNetwork: &n}); err == nil {
+			t.Errorf("a host may have the network %+v", n)
+		}
 	}
 }

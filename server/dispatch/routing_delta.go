@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"pinion/raftfsm/tasknetwork"
 	"pinion/raftfsm/traffic"
 )
 
@@ -15,12 +16,13 @@ import (
 
 // routingDelta is a change of the Routing.
 type routingDelta struct {
-	Listeners []traffic.Listener `json:"listeners,omitempty"` // new ones, and in place of those with the same id
-	Groups    []traffic.Group    `json:"groups,omitempty"`    // likewise
-	Removed   []string           `json:"removed,omitempty"`   // parts that are gone, as knownRouting names them
+	Listeners []traffic.Listener  `json:"listeners,omitempty"` // new ones, and in place of those with the same id
+	Groups    []traffic.Group     `json:"groups,omitempty"`    // likewise
+	Networks  []tasknetwork.Route `json:"networks,omitempty"`  // likewise
+	Removed   []string            `json:"removed,omitempty"`   // parts that are gone, as knownRouting names them
 }
 
-// knownRouting is the digest of each part that a host knows: of "listener/ID" and "group/ID". Nil is a host that takes no Routing.
+// knownRouting is the digest of each part that a host knows: of "listener/ID", "group/ID" and "network/HOSTID". Nil is a host that takes no Routing.
 type knownRouting map[string]string
 
 // digestsOf are the digests of the parts of a Routing.
@@ -32,11 +34,15 @@ func digestsOf(r *traffic.Routing) knownRouting {
 	for i := range r.Groups {
 		digests[groupPart(r.Groups[i])] = digestOf(r.Groups[i])
 	}
+	for i := range r.TaskNetworks {
+		digests[networkPart(r.TaskNetworks[i])] = digestOf(r.TaskNetworks[i])
+	}
 	return digests
 }
 
 func listenerPart(l traffic.Listener) string { return "listener/" + l.ID }
 func groupPart(g traffic.Group) string       { return "group/" + g.ID }
+func networkPart(n tasknetwork.Route) string { return "network/" + n.HostID }
 
 func digestOf(part any) string {
 	text, err := json.Marshal(part)
@@ -59,13 +65,18 @@ func (known knownRouting) diff(r *versionedRouting) (delta routingDelta, needed 
 			delta.Groups = append(delta.Groups, g)
 		}
 	}
+	for _, n := range r.TaskNetworks {
+		if part := networkPart(n); known[part] != r.digests[part] {
+			delta.Networks = append(delta.Networks, n)
+		}
+	}
 	for part := range known {
 		if _, has := r.digests[part]; !has {
 			delta.Removed = append(delta.Removed, part)
 		}
 	}
 	slices.Sort(delta.Removed)
-	return delta, len(delta.Listeners)+len(delta.Groups)+len(delta.Removed) > 0
+	return delta, len(delta.Listeners)+len(delta.Groups)+len(delta.Networks)+len(delta.Removed) > 0
 }
 
 // apply is the Routing of a host that had before, after this step, its parts by id.
@@ -74,24 +85,23 @@ func (d routingDelta) apply(before traffic.Routing) (after traffic.Routing) {
 	for _, part := range d.Removed {
 		gone[part] = true
 	}
-	for _, l := range d.Listeners {
-		gone[listenerPart(l)] = true
+	after.Listeners = changedParts(before.Listeners, d.Listeners, gone, listenerPart)
+	after.Groups = changedParts(before.Groups, d.Groups, gone, groupPart)
+	after.TaskNetworks = changedParts(before.TaskNetworks, d.Networks, gone, networkPart)
+	return after
+}
+
+// changedParts are the parts before without those that are gone, and with those that are new or changed, by their names.
+func changedParts[T any](before, changed []T, gone map[string]bool, name func(T) string) (after []T) {
+	for _, part := range changed {
+		gone[name(part)] = true
 	}
-	for _, g := range d.Groups {
-		gone[groupPart(g)] = true
-	}
-	for _, l := range before.Listeners {
-		if !gone[listenerPart(l)] {
-			after.Listeners = append(after.Listeners, l)
+	for _, part := range before {
+		if !gone[name(part)] {
+			after = append(after, part)
 		}
 	}
-	for _, g := range before.Groups {
-		if !gone[groupPart(g)] {
-			after.Groups = append(after.Groups, g)
-		}
-	}
-	after.Listeners, after.Groups = append(after.Listeners, d.Listeners...), append(after.Groups, d.Groups...)
-	slices.SortFunc(after.Listeners, func(a, b traffic.Listener) int { return cmp.Compare(a.ID, b.ID) })
-	slices.SortFunc(after.Groups, func(a, b traffic.Group) int { return cmp.Compare(a.ID, b.ID) })
+	after = append(after, changed...)
+	slices.SortFunc(after, func(a, b T) int { return cmp.Compare(name(a), name(b)) })
 	return after
 }

@@ -98,7 +98,7 @@ func (a *hostAsker) daemonHosts(s *service.Service) (hosts []*spec.Host) {
 		return nil
 	}
 	request := schedule.Request{
-		Run:        spec.RunRequest{Cluster: s.Cluster, Definition: definition.Name(), Count: 1, Group: s.Group(), ByAdmin: s.ByAdmin, Constraints: s.Settings.Constraints},
+		Run:        spec.RunRequest{Cluster: s.Cluster, Definition: definition.Name(), Count: 1, Group: s.Group(), ByAdmin: s.ByAdmin, Constraints: slices.Concat(s.Settings.Constraints, a.view.ServiceRevision(s.Primary().ID).Constraints())},
 		Definition: definition, UserNamespaces: a.view.Cluster(s.Cluster).WantsUserNamespaces(),
 	}
 	for _, host := range a.view.Hosts(s.Cluster) {

@@ -47,7 +47,8 @@ func (t *template) taskIn(zone string, newID func() string, now time.Time) *spec
 
 func (t *template) request(host string) spec.RunRequest {
 	launchType, providers := "", t.s.Settings.Providers
-	if revision := t.v.ServiceRevision(t.of.ID); revision != nil {
+	revision := t.v.ServiceRevision(t.of.ID)
+	if revision != nil {
 		launchType = revision.LaunchType
 		if len(providers) == 0 {
 			providers = revision.Providers
@@ -56,7 +57,7 @@ func (t *template) request(host string) spec.RunRequest {
 	r := spec.RunRequest{
 		Cluster: t.s.Cluster, Definition: t.definition.Name(), Count: 1, Group: t.s.Group(), StartedBy: service.DeploymentName(t.of.ID),
 		LaunchType: launchType, Tags: t.taskTags(), ByAdmin: t.s.ByAdmin, Exec: t.exec(),
-		Constraints: t.s.Settings.Constraints, Strategy: t.strategy(), CapacityProvider: provider(providers),
+		Constraints: slices.Concat(t.s.Settings.Constraints, revision.Constraints()), Strategy: t.strategy(), CapacityProvider: provider(providers),
 	}
 	if t.s.Owner != nil {
 		r.Key = t.s.Owner.Key
