@@ -166,7 +166,7 @@ func TestLinkedContainersHaveTheirNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, other := range map[string]string{"database": "db", "db": "db", "cache": "cache"} {
-			attached, err := w.network.Attach(t.Context(), id(task, other), runtime.IDRange{}, nil)
+			attached, err := w.network.Attach(t.Context(), runtime.AttachRequest{Mode: runtime.NetworkBridge, ID: id(task, other)})
 			if err != nil || strings.Count(string(hosts), attached.Address+"\t"+name+"\n") != 1 {
 				t.Errorf("hosts has not %s at %s once: %q, %v", name, attached.Address, hosts, err)
 			}

@@ -246,7 +246,7 @@ func TestContainersOfUnknownTasksAreStopped(t *testing.T) {
 			w.Fatal(err)
 		}
 		for _, c := range []string{id("old", "main"), id("gone", "main")} {
-			if _, err := w.network.Attach(w.Context(), c, runtime.IDRange{}, nil); err != nil {
+			if _, err := w.network.Attach(w.Context(), runtime.AttachRequest{Mode: runtime.NetworkBridge, ID: c}); err != nil {
 				w.Fatal(err)
 			}
 		}

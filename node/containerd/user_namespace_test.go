@@ -115,7 +115,7 @@ func TestRootOfAContainerIsNobodyOnItsHost(t *testing.T) {
 	})
 	t.Run("on the bridge", func(t *testing.T) {
 		c := h.task(withIDs(someIDs), withControl, sh("ls /sys/class/net; ping -c 1 127.0.0.1 >/dev/null && echo pong; cat /proc/sys/net/core/somaxconn; nc -l -p 80 -w 1 2>/dev/null; exec sleep 1000"))
-		attached, err := bridge.Attach(h.ctx(), c.ID, c.IDs, nil)
+		attached, err := bridge.Attach(h.ctx(), runtime.AttachRequest{Mode: runtime.NetworkBridge, ID: c.ID, IDs: c.IDs})
 		must(t, err)
 		t.Cleanup(func() { must(t, bridge.Detach(context.Background(), c.ID)) })
 		c.Network = attached.Namespace

@@ -3,6 +3,7 @@ package measure
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -72,7 +73,7 @@ func (s *sampler) families(ctx context.Context, e *metric.Export) (map[string]*d
 	}
 	ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, strconv.Itoa(e.Port))+e.Path, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(cmp.Or(e.Address, host), strconv.Itoa(e.Port))+e.Path, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package metadata
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -16,7 +17,7 @@ func (s *Service) Hooks(a spec.Assignment) []task.Hook {
 	if a.Definition.NetworkMode == runtime.NetworkNone {
 		return nil
 	}
-	h := &hook{service: s, task: a.Task, onHost: a.Definition.NetworkMode == runtime.NetworkHost}
+	h := &hook{service: s, task: a.Task, mode: cmp.Or(a.Definition.NetworkMode, runtime.NetworkBridge)}
 	for i := range a.Definition.Containers {
 		h.containers = append(h.containers, runtime.ContainerID(a.Task.ID, a.Definition.Containers[i].Name))
 	}
@@ -27,7 +28,7 @@ func (s *Service) Hooks(a spec.Assignment) []task.Hook {
 type hook struct {
 	service    *Service
 	task       *spec.Task
-	onHost     bool     // they are on the network of the host
+	mode       string   // of the network
 	containers []string // ids
 }
 
@@ -39,15 +40,18 @@ var (
 
 func (*hook) Name() string { return "task metadata" }
 
+// onHost reports whether the containers are on the network of the host.
+func (h *hook) onHost() bool { return h.mode == runtime.NetworkHost }
+
 // BuildSpec opens the endpoint and tells the container where it is. On the network of the host another program may have the address, and then the
 // container has no endpoint, and the log of the host says so.
 func (h *hook) BuildSpec(s *task.Start) error {
 	namespace := s.Spec.Network
-	if h.onHost {
+	if h.onHost() {
 		namespace = ""
 	}
 	id, err := h.open(namespace, s.Dir, s.Container, s.Address)
-	if err != nil && h.onHost {
+	if err != nil && h.onHost() {
 		h.service.config.Log.Warn("a container has no task metadata endpoint", "container", s.Spec.ID, "error", err)
 		return nil
 	}
@@ -75,8 +79,8 @@ func (h *hook) open(namespace, dir string, of *task.Container, ip string) (id st
 func (h *hook) Reattach(ctx context.Context, c *task.Container) {
 	var attachment runtime.Attachment
 	var err error
-	if !h.onHost {
-		attachment, err = h.service.config.Network.Attach(ctx, c.ID, runtime.IDRange{}, c.Def.PortMappings)
+	if !h.onHost() {
+		attachment, err = h.service.config.Network.Attach(ctx, runtime.ToAttach(h.mode, h.task.ID, c.ID, runtime.IDRange{}, c.Def.PortMappings))
 	}
 	if err == nil {
 		_, err = h.open(attachment.Namespace, task.DirOf(c), c, attachment.Address)

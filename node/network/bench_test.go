@@ -23,11 +23,11 @@ func BenchmarkAttach(b *testing.B) {
 			return err
 		},
 		"spare": func(id string) error {
-			_, err := bridge.Attach(context.Background(), id, runtime.IDRange{}, nil)
+			_, err := bridge.Attach(context.Background(), runtime.AttachRequest{Mode: runtime.NetworkBridge, ID: id})
 			return err
 		},
 		"port": func(id string) error {
-			_, err := bridge.Attach(context.Background(), id, runtime.IDRange{}, []spec.PortMapping{{ContainerPort: 80, Protocol: "tcp"}})
+			_, err := bridge.Attach(context.Background(), runtime.AttachRequest{Mode: runtime.NetworkBridge, ID: id, Ports: []spec.PortMapping{{ContainerPort: 80, Protocol: "tcp"}}})
 			return err
 		},
 	} {

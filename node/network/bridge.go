@@ -8,13 +8,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
 
 	"pinion/node/runtime"
-	"pinion/raftfsm/spec"
 )
 
 var _ runtime.Network = (*Bridge)(nil)
@@ -28,6 +28,9 @@ type Bridge struct {
 	prewarmed *prewarmed
 
 	ports hostPorts
+
+	choose func() (bridgeConfig, error) // a bridge and its subnet, for the first attachment
+	avoid  []netip.Prefix               // ranges that no subnet is chosen from
 
 	mu      sync.Mutex
 	config  *bridgeConfig // nil until the first attachment
@@ -53,6 +56,7 @@ func Open(cniDir, stateDir string) (*Bridge, error) {
 	if b.config, err = readBridgeConfig(b.configFile()); err != nil {
 		return nil, err
 	}
+	b.choose = b.chooseUnused
 	b.firewall = findFirewall()
 	b.prewarmed = newPrewarmed(func(ctx context.Context, id string) (record, error) {
 		return b.createAttachment(ctx, id, runtime.IDRange{})
@@ -87,19 +91,19 @@ func (b *Bridge) leases() string     { return filepath.Join(b.dir, "leases") }
 func (b *Bridge) configFile() string { return filepath.Join(b.dir, "bridge.json") }
 
 // Attach implements runtime.Network.
-func (b *Bridge) Attach(ctx context.Context, id string, ids runtime.IDRange, ports []spec.PortMapping) (runtime.Attachment, error) {
-	if r, ok := b.records.read(id); ok && r.Complete {
+func (b *Bridge) Attach(ctx context.Context, request runtime.AttachRequest) (runtime.Attachment, error) {
+	if r, ok := b.records.read(request.ID); ok && r.Complete {
 		return b.attachment(r), nil
 	}
-	if len(ports) > 0 && b.firewall == nil {
+	if ports := request.Ports; len(ports) > 0 && b.firewall == nil {
 		return runtime.Attachment{}, fmt.Errorf("port %s cannot be published: %w", cmp.Or(ports[0].ContainerPortRange, strconv.Itoa(ports[0].ContainerPort)), errNoFirewall)
 	}
 	if err := b.ensure(); err != nil {
 		return runtime.Attachment{}, err
 	}
-	r, err := b.attachWithoutPorts(ctx, id, ids)
+	r, err := b.attachWithoutPorts(ctx, request.ID, request.IDs)
 	if err == nil {
-		r, err = b.publish(ctx, r, ports)
+		r, err = b.publish(ctx, r, request.Ports)
 	}
 	if err != nil {
 		return runtime.Attachment{}, fmt.Errorf("container network: %w", err)

@@ -10,14 +10,16 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"strings"
 
 	"pinion/packaging/atomicfile"
 )
 
 // bridgeConfig is the bridge and the subnet of a data directory. It is chosen at the first attachment and kept in a file.
 type bridgeConfig struct {
-	Bridge string `json:"bridge"` // interface name
-	Subnet string `json:"subnet"` // /24, its first address is the bridge's own
+	Bridge string `json:"bridge"`          // interface name
+	Subnet string `json:"subnet"`          // /24, its first address is the bridge's own
+	Range  string `json:"range,omitempty"` // of a network of tasks: what the subnets of all hosts are in; empty in mode bridge
 }
 
 // defaultBridge is the bridge's name on a machine with one data directory, the usual case.
@@ -39,6 +41,14 @@ func chooseBridgeConfig(dir string, taken []netip.Prefix) (bridgeConfig, error) 
 		}
 	}
 	return bridgeConfig{}, errors.New("no private /24 is free on this host for its containers; every one of 172.31.0.0/16, 172.30.0.0/16, 10.213.0.0/16 and 10.214.0.0/16 is in use")
+}
+
+// taskBridge is the name of the bridge of a network of tasks, where fallbackBridge does not have to do.
+const taskBridge = "pinion-tasks"
+
+// isTaskBridge reports whether an interface may be the bridge of a network of tasks.
+func isTaskBridge(name string) bool {
+	return name == taskBridge || len(name) == len(fallbackBridge("")) && strings.HasPrefix(name, "pin")
 }
 
 // fallbackBridge is a name unique to this data directory, derived from its path.

@@ -149,7 +149,7 @@ func TestManyAtOnce(t *testing.T) {
 	addresses := map[string]bool{}
 	for i := range 16 {
 		all.Go(func() {
-			a, err := b.Attach(t.Context(), fmt.Sprintf("task.n%d", i), runtime.IDRange{}, nil)
+			a, err := b.Attach(t.Context(), runtime.AttachRequest{Mode: runtime.NetworkBridge, ID: fmt.Sprintf("task.n%d", i)})
 			if err != nil {
 				t.Error(err)
 				return

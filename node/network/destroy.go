@@ -8,9 +8,22 @@ import (
 // Destroy removes everything that Open and Attach made for a data directory: namespaces, published ports, packet filter
 // rules, the bridge, and the state. No container may use it any more. It is idempotent.
 func Destroy(ctx context.Context, cniDir, stateDir string) error {
+	if _, err := os.Stat(tasksDir(stateDir)); err == nil {
+		if err := destroyBridge(ctx, cniDir, tasksDir(stateDir)); err != nil {
+			return err
+		}
+	}
+	return destroyBridge(ctx, cniDir, stateDir)
+}
+
+func destroyBridge(ctx context.Context, cniDir, stateDir string) error {
 	b, err := Open(cniDir, stateDir)
 	if err != nil {
 		return err
+	}
+	var within string
+	if b.config != nil {
+		within = b.config.Range
 	}
 	all, err := b.records.all()
 	if err != nil {
@@ -23,6 +36,11 @@ func Destroy(ctx context.Context, cniDir, stateDir string) error {
 	}
 	if err := b.Close(); err != nil { // nothing is attached, so the bridge and its rules are removed
 		return err
+	}
+	if within != "" {
+		if err := removeRoutes(within, nil); err != nil {
+			return err
+		}
 	}
 	if b.firewall != nil {
 		if err := b.firewall.removePortmapChains(); err != nil {

@@ -44,12 +44,18 @@ type rule struct {
 // policy is to drop, and incoming packets are accepted if they are answers, for a published port, or from the same subnet. Published
 // ports answer at 127.0.0.1 of the host because the portmap plugin lets loopback addresses cross the bridge; without the rule of INPUT a
 // container with NET_RAW would reach everything that listens only there.
+//
+// In a network of tasks no packet is masqueraded between its subnets, and whatever has a route to a task reaches it.
 func bridgeRules(c bridgeConfig) []rule {
+	inside, incoming := c.Subnet, []string{"-o", c.Bridge, "-m", "conntrack", "--ctstate", "RELATED,ESTABLISHED,DNAT", "-j", "ACCEPT"}
+	if c.Range != "" {
+		inside, incoming = c.Range, []string{"-o", c.Bridge, "-j", "ACCEPT"}
+	}
 	return []rule{
-		{"nat", "POSTROUTING", []string{"-s", c.Subnet, "!", "-d", c.Subnet, "-j", "MASQUERADE"}},
+		{"nat", "POSTROUTING", []string{"-s", c.Subnet, "!", "-d", inside, "-j", "MASQUERADE"}},
 		{"filter", "FORWARD", []string{"-i", c.Bridge, "-j", "ACCEPT"}},
 		{"filter", "INPUT", []string{"-i", c.Bridge, "-d", "127.0.0.0/8", "-m", "conntrack", "!", "--ctstate", "RELATED,ESTABLISHED,DNAT", "-j", "DROP"}},
-		{"filter", "FORWARD", []string{"-o", c.Bridge, "-m", "conntrack", "--ctstate", "RELATED,ESTABLISHED,DNAT", "-j", "ACCEPT"}},
+		{"filter", "FORWARD", incoming},
 	}
 }
 

@@ -99,7 +99,7 @@ func firewallMentions(t *testing.T, bridge string) bool {
 
 func attach(t *testing.T, b *Bridge, id string, ports ...spec.PortMapping) runtime.Attachment {
 	t.Helper()
-	a, err := b.Attach(t.Context(), id, runtime.IDRange{}, ports)
+	a, err := b.Attach(t.Context(), runtime.AttachRequest{Mode: runtime.NetworkBridge, ID: id, Ports: ports})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func TestARangeOfPortsIsPublished(t *testing.T) {
 		t.Errorf("before a restart %+v, after it %+v", a, after)
 	}
 	for port := host.First; port <= host.Last; port++ {
-		if _, err := again.Attach(t.Context(), "task.other", runtime.IDRange{}, []spec.PortMapping{{ContainerPort: 80, HostPort: port, Protocol: "tcp"}}); err == nil {
+		if _, err := again.Attach(t.Context(), runtime.AttachRequest{Mode: runtime.NetworkBridge, ID: "task.other", Ports: []spec.PortMapping{{ContainerPort: 80, HostPort: port, Protocol: "tcp"}}}); err == nil {
 			t.Errorf("port %d of the range was given to another container", port)
 		}
 	}
@@ -110,11 +110,11 @@ func TestPortsThatAreTakenAreRefused(t *testing.T) {
 	}
 	defer listener.Close()
 	taken := listener.Addr().(*net.TCPAddr).Port
-	if _, err := b.Attach(t.Context(), "task.web", runtime.IDRange{}, []spec.PortMapping{{ContainerPort: 80, HostPort: taken, Protocol: "tcp"}}); err == nil || !strings.Contains(err.Error(), "in use by another program") {
+	if _, err := b.Attach(t.Context(), runtime.AttachRequest{Mode: runtime.NetworkBridge, ID: "task.web", Ports: []spec.PortMapping{{ContainerPort: 80, HostPort: taken, Protocol: "tcp"}}}); err == nil || !strings.Contains(err.Error(), "in use by another program") {
 		t.Errorf("a port that a program listens on: %v", err)
 	}
 	free := attach(t, b, "task.first", spec.PortMapping{ContainerPort: 80, Protocol: "tcp"}).Bindings[0].HostPort
-	if _, err := b.Attach(t.Context(), "task.second", runtime.IDRange{}, []spec.PortMapping{{ContainerPort: 80, HostPort: free, Protocol: "tcp"}}); err == nil || !strings.Contains(err.Error(), "published by another container") {
+	if _, err := b.Attach(t.Context(), runtime.AttachRequest{Mode: runtime.NetworkBridge, ID: "task.second", Ports: []spec.PortMapping{{ContainerPort: 80, HostPort: free, Protocol: "tcp"}}}); err == nil || !strings.Contains(err.Error(), "published by another container") {
 		t.Errorf("a port that a container has published: %v", err)
 	}
 	wantAttached(t, b, "task.first")
@@ -126,7 +126,7 @@ func TestWithoutIptablesItIsSaid(t *testing.T) {
 	if !strings.Contains(b.Problem(), "install the iptables package") {
 		t.Errorf("problem is %q", b.Problem())
 	}
-	_, err := b.Attach(t.Context(), "task.web", runtime.IDRange{}, []spec.PortMapping{{ContainerPort: 80}})
+	_, err := b.Attach(t.Context(), runtime.AttachRequest{Mode: runtime.NetworkBridge, ID: "task.web", Ports: []spec.PortMapping{{ContainerPort: 80}}})
 	if err == nil || !strings.Contains(err.Error(), "iptables is missing") {
 		t.Errorf("publishing a port: %v", err)
 	}

@@ -35,11 +35,7 @@ func (b *Bridge) ensure() error {
 
 // allocate chooses bridge and subnet of this data directory, claims the bridge's name and records both.
 func (b *Bridge) allocate() (bridgeConfig, error) {
-	taken, err := usedPrefixes()
-	if err != nil {
-		return bridgeConfig{}, err
-	}
-	p, err := chooseBridgeConfig(b.dir, taken)
+	p, err := b.choose()
 	if err != nil {
 		return bridgeConfig{}, err
 	}
@@ -57,6 +53,15 @@ func (b *Bridge) allocate() (bridgeConfig, error) {
 		return bridgeConfig{}, errors.Join(err, removeBridge(p.Bridge))
 	}
 	return p, nil
+}
+
+// chooseUnused chooses a subnet that this machine does not use.
+func (b *Bridge) chooseUnused() (bridgeConfig, error) {
+	taken, err := usedPrefixes()
+	if err != nil {
+		return bridgeConfig{}, err
+	}
+	return chooseBridgeConfig(b.dir, append(taken, b.avoid...))
 }
 
 // deallocate undoes allocate and ensure.

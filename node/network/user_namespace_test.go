@@ -35,7 +35,7 @@ func TestANetworkNamespaceBelongsToItsUserNamespace(t *testing.T) {
 	b := open(t)
 	b.prewarmed.ready = append(b.prewarmed.ready, spare(t, b))
 	ids := runtime.IDRange{First: 1<<31 + 3*runtime.IDRangeSize}
-	a, err := b.Attach(t.Context(), "task.main", ids, nil)
+	a, err := b.Attach(t.Context(), runtime.AttachRequest{Mode: runtime.NetworkBridge, ID: "task.main", IDs: ids})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,6 +82,9 @@ func (c *Container) start(ctx context.Context, s *Start) error {
 	c.updateReport(func(report *spec.ContainerReport) {
 		report.Status, report.RuntimeID, report.ImageDigest = spec.Running, c.ID, s.Spec.Image.Digest
 		report.Bindings = s.Bindings
+		if c.runner.def.HasNetwork() {
+			report.Address = s.Address
+		}
 	})
 	c.markStarted(time.Now())
 	if before != "" && before != s.Spec.Image.Digest {

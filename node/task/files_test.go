@@ -28,11 +28,12 @@ func TestNameFilesByNetworkMode(t *testing.T) {
 	write(t, hostResolvPaths[1], "nameserver 127.0.0.53\n")
 	for mode, want := range map[string]struct{ hosts, resolv string }{
 		runtime.NetworkBridge: {"172.31.0.5\tweb", "nameserver 10.0.0.2"},
+		runtime.NetworkAwsvpc: {"172.31.0.5\tweb", "nameserver 10.0.0.2"},
 		runtime.NetworkHost:   {"10.0.0.1 box", "nameserver 127.0.0.53"},
 		runtime.NetworkNone:   {"127.0.1.1\tweb", ""},
 	} {
 		address := ""
-		if mode == runtime.NetworkBridge {
+		if runtime.HasNamespace(mode) {
 			address = "172.31.0.5"
 		}
 		files, err := writeEtcFiles(t.TempDir(), mode, &spec.ContainerDefinition{Hostname: "web"}, address)

@@ -88,7 +88,7 @@ func writeEtcFiles(dir, mode string, def *spec.ContainerDefinition, address stri
 			return etcFiles{}, fmt.Errorf("names of this host: %w", err)
 		}
 		hosts, resolv = string(raw), readFirstExisting(hostResolvPaths[len(hostResolvPaths)-1:])
-	case runtime.NetworkBridge:
+	case runtime.NetworkBridge, runtime.NetworkAwsvpc:
 		resolv = dropLoopbackServers(readFirstExisting(hostResolvPaths))
 	}
 	for _, entry := range def.ExtraHosts {

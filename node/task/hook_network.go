@@ -21,19 +21,22 @@ var (
 
 func (h *networkHook) Name() string { return "network" }
 
-// Prestart attaches all containers at the same time.
+// Prestart attaches all containers at the same time; in mode awsvpc they share one attachment.
 func (h *networkHook) Prestart(ctx context.Context, starts []*Start) error {
-	switch networkMode(h.runner.def) {
-	case runtime.NetworkBridge:
-	case runtime.NetworkHost, runtime.NetworkNone:
+	mode := networkMode(h.runner.def)
+	switch {
+	case mode == runtime.NetworkHost || mode == runtime.NetworkNone:
 		return nil
-	default:
-		return startError(kindNetworking, starts[0].Container, fmt.Errorf("network mode %q is not supported; use bridge, host or none", networkMode(h.runner.def)))
+	case !runtime.HasNamespace(mode):
+		return startError(kindNetworking, starts[0].Container, fmt.Errorf("network mode %q is not supported; use bridge, awsvpc, host or none", mode))
 	}
 	all, attaching := errgroup.WithContext(ctx)
+	if h.runner.def.HasNetwork() {
+		all.SetLimit(1) // the first makes what the others find
+	}
 	for _, s := range starts {
 		all.Go(func() error {
-			attachment, err := h.runner.config.Network.Attach(attaching, s.Spec.ID, s.Spec.IDs, s.Spec.Def.PortMappings)
+			attachment, err := h.attach(attaching, s.Container, s.Spec.IDs)
 			s.Spec.Network, s.Address, s.Bindings = attachment.Namespace, attachment.Address, attachment.Bindings
 			return startError(kindNetworking, s.Container, err)
 		})
@@ -50,25 +53,39 @@ func (h *networkHook) Prestart(ctx context.Context, starts []*Start) error {
 	return nil
 }
 
-// Reattach asks for the ports of a running container: their report may have been lost.
-func (h *networkHook) Reattach(ctx context.Context, c *Container) {
-	if networkMode(h.runner.def) != runtime.NetworkBridge || len(c.Def.PortMappings) == 0 {
-		return
-	}
-	attachment, err := h.runner.config.Network.Attach(ctx, c.ID, runtime.IDRange{}, c.Def.PortMappings)
-	if err != nil {
-		h.runner.log.Warn("published ports of a running container are unknown", "container", c.Def.Name, "err", err)
-		return
-	}
-	c.updateReport(func(report *spec.ContainerReport) { report.Bindings = attachment.Bindings })
+// attach attaches a container, or finds how it is attached.
+func (h *networkHook) attach(ctx context.Context, c *Container, ids runtime.IDRange) (runtime.Attachment, error) {
+	return h.runner.config.Network.Attach(ctx, runtime.ToAttach(networkMode(h.runner.def), h.runner.task.ID, c.ID, ids, c.Def.PortMappings))
 }
 
-// Poststop detaches all containers at the same time.
+// reportAttachment notes in the report what the pool is to know of a container's attachment.
+func (h *networkHook) reportAttachment(report *spec.ContainerReport, a runtime.Attachment) {
+	report.Bindings = a.Bindings
+	if h.runner.def.HasNetwork() {
+		report.Address = a.Address
+	}
+}
+
+// Reattach asks for the address and the ports of a running container: their report may have been lost.
+func (h *networkHook) Reattach(ctx context.Context, c *Container) {
+	if !runtime.HasNamespace(networkMode(h.runner.def)) || len(c.Def.PortMappings) == 0 && !h.runner.def.HasNetwork() {
+		return
+	}
+	attachment, err := h.attach(ctx, c, runtime.IDRange{})
+	if err != nil {
+		h.runner.log.Warn("address and published ports of a running container are unknown", "container", c.Def.Name, "err", err)
+		return
+	}
+	c.updateReport(func(report *spec.ContainerReport) { h.reportAttachment(report, attachment) })
+}
+
+// Poststop detaches all containers at the same time, and the task: of one that the pool does not know any more the mode is not known either.
 func (h *networkHook) Poststop(ctx context.Context) error {
-	if networkMode(h.runner.def) != runtime.NetworkBridge {
+	if !runtime.HasNamespace(networkMode(h.runner.def)) {
 		return nil
 	}
 	var all errgroup.Group
+	all.Go(func() error { return h.runner.config.Network.Detach(ctx, h.runner.task.ID) })
 	for _, c := range h.runner.containers {
 		all.Go(func() error { return h.runner.config.Network.Detach(ctx, c.ID) })
 	}

@@ -33,7 +33,7 @@ func (h *networkHook) linkedHosts(ctx context.Context, s *Start) (names []spec.H
 		if other == nil {
 			continue // the API refuses it
 		}
-		attachment, err := h.runner.config.Network.Attach(ctx, other.ID, s.Spec.IDs, other.Def.PortMappings)
+		attachment, err := h.attach(ctx, other, s.Spec.IDs)
 		if err != nil {
 			return nil, err
 		}

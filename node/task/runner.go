@@ -127,7 +127,7 @@ func (r *Runner) addContainer(def *spec.ContainerDefinition, existing []runtime.
 			c.GPUs = known.GPUs
 			report = spec.ContainerReport{
 				Name: def.Name, Status: known.LastStatus, ExitCode: known.ExitCode, Reason: known.Reason,
-				RuntimeID: known.RuntimeID, ImageDigest: known.ImageDigest, Bindings: known.Bindings, Health: known.Health, PeakMemory: known.PeakMemory, GPUTotals: known.GPUTotals,
+				RuntimeID: known.RuntimeID, ImageDigest: known.ImageDigest, Bindings: known.Bindings, Address: known.Address, Health: known.Health, PeakMemory: known.PeakMemory, GPUTotals: known.GPUTotals,
 			}
 		}
 	}

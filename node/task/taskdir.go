@@ -36,7 +36,7 @@ func RemoveDir(ctx context.Context, dir, taskID string, network runtime.Network)
 	if err != nil {
 		return err
 	}
-	for _, id := range containers {
+	for _, id := range append(containers, taskID) {
 		if err := network.Detach(ctx, id); err != nil {
 			return err
 		}

@@ -39,18 +39,18 @@ func (n *Network) Attached() []string {
 }
 
 // Attach implements runtime.Network.
-func (n *Network) Attach(_ context.Context, id string, _ runtime.IDRange, ports []spec.PortMapping) (runtime.Attachment, error) {
+func (n *Network) Attach(_ context.Context, r runtime.AttachRequest) (runtime.Attachment, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.fails != nil {
 		return runtime.Attachment{}, n.fails
 	}
-	if a, ok := n.attached[id]; ok {
+	if a, ok := n.attached[r.ID]; ok {
 		return a, nil
 	}
 	n.next++
-	a := runtime.Attachment{Namespace: "/netns/" + id, Address: fmt.Sprintf("172.31.0.%d", n.next)}
-	for i, p := range ports {
+	a := runtime.Attachment{Namespace: "/netns/" + r.ID, Address: fmt.Sprintf("172.31.0.%d", n.next)}
+	for i, p := range r.Ports {
 		if p.ContainerPortRange != "" {
 			a.Bindings = append(a.Bindings, spec.NetworkBinding{BindIP: "0.0.0.0", ContainerPortRange: p.ContainerPortRange, HostPortRange: p.ContainerPortRange, Protocol: p.Protocol})
 			continue
@@ -61,7 +61,7 @@ func (n *Network) Attach(_ context.Context, id string, _ runtime.IDRange, ports 
 		}
 		a.Bindings = append(a.Bindings, spec.NetworkBinding{BindIP: "0.0.0.0", ContainerPort: p.ContainerPort, HostPort: host, Protocol: p.Protocol})
 	}
-	n.attached[id] = a
+	n.attached[r.ID] = a
 	return a, nil
 }
 

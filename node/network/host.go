@@ -1,0 +1,89 @@
+package network
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/netip"
+	"os"
+	"path/filepath"
+
+	"pinion/node/runtime"
+	"pinion/raftfsm/tasknetwork"
+)
+
+var _ runtime.Network = (*Host)(nil)
+
+// Config is what the networks of a host are made with.
+type Config struct {
+	CNI    string               // directory of the CNI plugins
+	Dir    string               // directory of the state
+	HostID string               // this host's
+	Tasks  *tasknetwork.Network // the network of tasks, as the operator has named it; nil: the host has none
+	Log    *slog.Logger
+}
+
+// Host is the networks of the containers of a host: its Bridge for the mode bridge, its TaskNetwork for the mode awsvpc.
+type Host struct {
+	Bridge *Bridge
+	Tasks  *TaskNetwork // nil: the host has none, and has no attachments of an earlier one
+}
+
+// OpenHost recovers the networks of the state as Open does. An error when the network of tasks overlaps one of this machine.
+func OpenHost(c Config) (*Host, error) {
+	bridge, err := Open(c.CNI, c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	h := &Host{Bridge: bridge}
+	_, err = os.Stat(tasksDir(c.Dir))
+	if c.Tasks == nil && errors.Is(err, fs.ErrNotExist) {
+		return h, nil
+	}
+	if c.Tasks != nil {
+		all, err := netip.ParsePrefix(c.Tasks.Range)
+		if err != nil {
+			return nil, fmt.Errorf("network of tasks: %w", err)
+		}
+		bridge.avoid = append(bridge.avoid, all)
+	}
+	h.Tasks, err = openTasks(c)
+	return h, err
+}
+
+// tasksDir has the state of the network of tasks, in that of a host's networks.
+func tasksDir(dir string) string { return filepath.Join(dir, "tasks") }
+
+// Problem explains which network features this host lacks, and the remedy; empty when there is no problem.
+func (h *Host) Problem() string { return h.Bridge.Problem() }
+
+// Close is Bridge.Close of both networks.
+func (h *Host) Close() error {
+	if h.Tasks == nil {
+		return h.Bridge.Close()
+	}
+	return errors.Join(h.Bridge.Close(), h.Tasks.Close())
+}
+
+// Attach implements runtime.Network.
+func (h *Host) Attach(ctx context.Context, r runtime.AttachRequest) (runtime.Attachment, error) {
+	if r.Mode != runtime.NetworkAwsvpc {
+		return h.Bridge.Attach(ctx, r)
+	}
+	if h.Tasks == nil {
+		return runtime.Attachment{}, errNoTaskNetwork
+	}
+	return h.Tasks.Attach(ctx, r)
+}
+
+// Detach implements runtime.Network.
+func (h *Host) Detach(ctx context.Context, id string) error {
+	if h.Tasks == nil {
+		return h.Bridge.Detach(ctx, id)
+	}
+	return errors.Join(h.Bridge.Detach(ctx, id), h.Tasks.bridge.Detach(ctx, id))
+}
+
+var errNoTaskNetwork = errors.New("this host has no network for tasks of networkMode awsvpc: start it with pinion up --task-network RANGE")

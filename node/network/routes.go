@@ -1,0 +1,135 @@
+package network
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+
+	"github.com/vishvananda/netlink"
+
+	"pinion/raftfsm/tasknetwork"
+)
+
+// routeProtocol marks the routes that are Pinion's, as each program that sets routes has a number of its own (rtnetlink(7)); no other is known to use it.
+const routeProtocol = 75
+
+// setRoutes gives the kernel the routes to the subnets of other hosts, and removes those that lead to hosts that are gone. What fails is in the log once.
+func (t *TaskNetwork) setRoutes() {
+	if t.network == nil {
+		return
+	}
+	t.routing.Lock()
+	defer t.routing.Unlock()
+	t.mu.Lock()
+	routes := t.routes
+	t.mu.Unlock()
+	wanted, failed := map[string]bool{}, []error(nil)
+	for _, r := range routes {
+		wanted[r.Subnet] = true
+		if err := setRoute(r); err != nil {
+			failed = append(failed, fmt.Errorf("tasks of host %s in %s: %w", r.HostID, r.Subnet, err))
+		}
+	}
+	if err := removeRoutes(t.network.Range, wanted); err != nil {
+		failed = append(failed, err)
+	}
+	err := errors.Join(failed...)
+	if fmt.Sprint(err) != fmt.Sprint(t.reported) {
+		if t.reported = err; err != nil {
+			t.log.Warn("tasks of networkMode awsvpc on other hosts are not reached from here: hosts of a network of tasks have to be in one network of their own, or routers between them have to know the subnets", "error", err)
+		}
+	}
+}
+
+// setRoute has packets for a subnet go to its host, unless that one is on this machine.
+func setRoute(r tasknetwork.Route) error {
+	via, err := netip.ParseAddr(r.Via)
+	if err != nil || !via.Is4() {
+		return fmt.Errorf("the address of the host, %q, is not one of IPv4", r.Via)
+	}
+	subnet, err := netip.ParsePrefix(r.Subnet)
+	if err != nil {
+		return err
+	}
+	local, err := isLocal(via)
+	if err != nil || local {
+		return err
+	}
+	return netlink.RouteReplace(&netlink.Route{Dst: ipNet(subnet), Gw: net.IP(via.AsSlice()), Protocol: routeProtocol})
+}
+
+// removeRoutes removes Pinion's routes to subnets of the range that are not wanted.
+func removeRoutes(within string, wanted map[string]bool) error {
+	all, err := netip.ParsePrefix(within)
+	if err != nil {
+		return err
+	}
+	routes, err := netlink.RouteListFiltered(netlink.FAMILY_V4, &netlink.Route{Protocol: routeProtocol}, netlink.RT_FILTER_PROTOCOL)
+	if err != nil {
+		return fmt.Errorf("routes of this host: %w", err)
+	}
+	var failed []error
+	for i := range routes {
+		dst := routes[i].Dst
+		if dst == nil {
+			continue
+		}
+		subnet, err := netip.ParsePrefix(dst.String())
+		if err != nil || !all.Overlaps(subnet) || wanted[dst.String()] {
+			continue
+		}
+		if err := netlink.RouteDel(&routes[i]); err != nil {
+			failed = append(failed, fmt.Errorf("route to %s: %w", dst, err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// isLocal reports whether the address is one of this machine.
+func isLocal(a netip.Addr) (bool, error) {
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		return false, fmt.Errorf("addresses of this host: %w", err)
+	}
+	for _, own := range addresses {
+		if p, err := netip.ParsePrefix(own.String()); err == nil && p.Addr() == a {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// setAddress gives the bridge an address, which the bridge plugin finds there, and raises it.
+func (b *Bridge) setAddress(a netip.Prefix) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.config == nil {
+		return errors.New("the bridge was removed")
+	}
+	link, err := netlink.LinkByName(b.config.Bridge)
+	if err == nil {
+		err = netlink.AddrReplace(link, &netlink.Addr{IPNet: ipNet(a)})
+	}
+	if err == nil {
+		err = netlink.LinkSetUp(link)
+	}
+	if err != nil {
+		return fmt.Errorf("bridge %s: %w", b.config.Bridge, err)
+	}
+	return nil
+}
+
+// subnet is that of the bridge; empty: there is none yet.
+func (b *Bridge) subnet() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.config == nil {
+		return ""
+	}
+	return b.config.Subnet
+}
+
+func ipNet(p netip.Prefix) *net.IPNet {
+	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
+}
