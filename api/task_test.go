@@ -76,7 +76,7 @@ func TestRunTaskRefuses(t *testing.T) {
 		{"who started it, over two lines", run + `"startedBy":"a\nb"}`, invalid, `startedBy must not contain control characters, as "a\nb" does.`},
 		{"a reference that moves the cursor", run + `"referenceId":"\u001b[2J"}`, invalid, `referenceId must not contain control characters, as "\x1b[2J" does.`},
 		{"a group that moves the cursor", run + `"group":"\u001b[2J"}`, invalid, `group must not contain control characters, as "\x1b[2J" does.`},
-		{"awsvpc", run + `"networkConfiguration":{}}`, invalid, "Network Configuration is not valid for the given networkMode of this task definition. Remove networkConfiguration: Pinion has no awsvpc yet."},
+		{"awsvpc", run + `"networkConfiguration":{"awsvpcConfiguration":{"subnets":["s"]}}}`, invalid, "Network Configuration is not valid for the given networkMode of this task definition."},
 		{"an override of nobody", override(`"name":"x"`), invalid, "Override for container named x is not a container in the TaskDefinition."},
 		{"overrides that are too long", override(`"name":"tensorflow-gpu","command":["` + strings.Repeat("x", 8192) + `"]`), invalid, "Container Overrides length must be at most 8192"},
 		{"an override to 0 GPUs", override(`"name":"tensorflow-gpu","resourceRequirements":[{"type":"GPU","value":"0"}]`), invalid, `Container 'tensorflow-gpu': resourceRequirements[0].value must be "ALL", or a string that holds a whole number from 1, such as "1" (at most 1024): not "0".`},

@@ -14,6 +14,7 @@ import (
 	"pinion/raftfsm/linux"
 	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/tasknetwork"
 	"pinion/raftfsm/volumeroot"
 )
 
@@ -39,12 +40,17 @@ type ContainerOptions struct {
 	SecretCommands map[string]string
 	// LogDestinations are where the host sends their logs; see logdriver.ParseAllowed.
 	LogDestinations []string
+	// TaskNetwork is the network whose addresses tasks of networkMode awsvpc have. nil: this host has none.
+	TaskNetwork *tasknetwork.Network
 	// Names is how they reach services by name.
 	Names NameOptions
 }
 
 // containerFlags are the flags of `pinion up` that are parsed into ContainerOptions.
-type containerFlags struct{ volumes, devices, buckets, allow, secretCommands, logDestinations cli.StringSlice }
+type containerFlags struct {
+	volumes, devices, buckets, allow, secretCommands, logDestinations cli.StringSlice
+	taskNetwork                                                       string
+}
 
 func (f *containerFlags) flags(o *ContainerOptions) []cli.Flag {
 	return []cli.Flag{
@@ -54,6 +60,7 @@ func (f *containerFlags) flags(o *ContainerOptions) []cli.Flag {
 		&cli.StringSliceFlag{Name: "allow", Destination: &f.allow, Usage: "let containers have these `POWERS`, with commas between: privileged, host-pid, host-ipc, capabilities such as NET_ADMIN"},
 		&cli.StringSliceFlag{Name: "secret-command", Destination: &f.secretCommands, Usage: "have this program print the secrets pinion:command:NAME:REFERENCE of tasks, given the reference: `NAME=PATH`; may be repeated"},
 		&cli.StringSliceFlag{Name: "log-destination", Destination: &f.logDestinations, Value: cli.NewStringSlice(logdriver.Remote), Usage: "send the logs of containers there when their definitions say so, and nowhere else: remote for other machines, tcp://HOST:PORT, udp://HOST:PORT or unix:///PATH such as unix:///dev/log for what is on this one; may be repeated"},
+		&cli.StringFlag{Name: "task-network", Destination: &f.taskNetwork, Usage: "give tasks of networkMode awsvpc addresses out of this range, `[NAME=]RANGE` such as 10.32.0.0/16, the same on all hosts that are to reach one another's tasks; NAME is what networkConfiguration calls a subnet, default unless it is given"},
 		&cli.Int64Flag{Name: "pids-limit", Value: 16384, Destination: &o.PidsLimit, Usage: "most processes and threads of a container, for each of its GPUs if it has several: `N`, or 0 for no limit"},
 		&cli.DurationFlag{Name: "max-stop-timeout", Value: 10 * time.Minute, Destination: &o.MaxStopTimeout, Usage: "longest `TIME` that a container is given to stop, whatever its task definition says"},
 		&cli.BoolFlag{Name: "no-new-privileges", Destination: &o.NoNewPrivileges, Usage: "keep all containers from gaining privileges by setuid programs such as sudo"},
@@ -98,6 +105,13 @@ func (f *containerFlags) complete(o *ContainerOptions) error {
 	}
 	if err := errors.Join(f.parseSecretCommands(o), f.parseBuckets(o)); err != nil {
 		return err
+	}
+	if o.TaskNetwork = nil; f.taskNetwork != "" {
+		network, err := tasknetwork.Parse(f.taskNetwork)
+		if err != nil {
+			return exit.Usagef("--task-network %v", err)
+		}
+		o.TaskNetwork = &network
 	}
 	if o.PidsLimit < 0 {
 		return exit.Usagef("--pids-limit %d is not a number of processes; 0 is no limit", o.PidsLimit)

@@ -29,6 +29,11 @@ type Task struct {
 	document json.RawMessage
 }
 
+// NetworkInterface is the connection of a task that has an address of its own.
+type NetworkInterface struct {
+	Address string `json:"privateIpv4Address"`
+}
+
 // Container is a container of a task.
 type Container struct {
 	Name     string   `json:"name"`
@@ -40,6 +45,8 @@ type Container struct {
 	Image    string   `json:"image"`
 
 	Bindings []NetworkBinding `json:"networkBindings"`
+
+	NetworkInterfaces []NetworkInterface `json:"networkInterfaces"` // of a task with an address of its own: one
 
 	PeakMemory int64 `json:"peakMemory"` // bytes that it used at most; 0 while it runs, and when that is not known
 

@@ -145,7 +145,6 @@ var fates = map[string]fate{
 
 // refusedValues are values of members that are taken, with why they are not.
 var refusedValues = map[string]map[string]string{
-	"networkMode":               {"awsvpc": "tasks have no network interfaces of their own"},
 	"requiresCompatibilities[]": {"FARGATE": ownMachines, "MANAGED_INSTANCES": ownMachines},
 	"runtimePlatform.operatingSystemFamily": {
 		"WINDOWS_SERVER_2019_FULL": linuxOnly, "WINDOWS_SERVER_2019_CORE": linuxOnly, "WINDOWS_SERVER_2016_FULL": linuxOnly, "WINDOWS_SERVER_2004_CORE": linuxOnly,

@@ -42,6 +42,7 @@ type fixture struct {
 	state        *raftfsm.State
 	index        uint64
 	placed       int
+	asked        spec.RunRequest // the last run
 	disconnected map[string]bool
 	removals     []string // calls of RemoveHost
 }
@@ -94,7 +95,7 @@ func (f *fixture) Run(_ context.Context, r spec.RunRequest) (spec.RunResult, err
 	definition := spec.Effective(view.Definition(r.Definition), r.Overrides)
 	host, demand := view.Hosts(r.Cluster)[0], spec.DemandOf(definition)
 	free := view.Free(host.ID)
-	f.placed++
+	f.placed, f.asked = f.placed+1, r
 	task := &spec.Task{
 		ID: fmt.Sprintf("%032x", f.placed), Cluster: r.Cluster, Definition: r.Definition, HostID: host.ID, Group: r.Group, LaunchType: r.LaunchType,
 		CPU: demand.CPU, MemoryMiB: demand.MemoryMiB, LastStatus: spec.Pending, DesiredStatus: spec.Running, Tags: r.Tags, Version: 1, CreatedAt: epoch,

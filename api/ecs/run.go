@@ -170,6 +170,9 @@ func newRunRequest(r *Request, cluster *spec.Cluster, in launch) (spec.RunReques
 	if err := checkIdleTimeout(request, definition); err != nil {
 		return spec.RunRequest{}, nil, err
 	}
+	if request.Constraints, err = networkConstraints(r, request, in.NetworkConfiguration, definition); err != nil {
+		return spec.RunRequest{}, nil, err
+	}
 	request.Tags, err = call.GrantedTags(r, request.Tags)
 	return request, definition, err
 }
@@ -195,8 +198,6 @@ func hasControls(text string) bool { return strings.ContainsFunc(text, unicode.I
 
 func (in launch) check() error {
 	switch {
-	case in.NetworkConfiguration != nil:
-		return field.Errorf("networkConfiguration", "Network Configuration is not valid for the given networkMode of this task definition. Remove networkConfiguration: Pinion has no awsvpc yet.")
 	case len(in.StartedBy) > 128:
 		return field.Errorf("startedBy", "startedBy must be at most 128 characters long, not %d.", len(in.StartedBy))
 	case len(in.ReferenceID) > 1024:
@@ -238,7 +239,7 @@ func addPlacement(request *spec.RunRequest, in *types.RunTaskInput, d *spec.Task
 	if err := taskdef.CheckConstraints(in.PlacementConstraints, len(d.PlacementConstraints)); err != nil {
 		return err
 	}
-	request.Constraints = in.PlacementConstraints
+	request.Constraints = append(request.Constraints, in.PlacementConstraints...)
 	request.Strategy, err = placement.ParseStrategies(in.PlacementStrategy)
 	return err
 }

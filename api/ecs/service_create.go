@@ -9,6 +9,7 @@ import (
 
 	"pinion/api/ecs/call"
 	"pinion/api/ecs/field"
+	"pinion/api/ecs/placement"
 	"pinion/api/ecs/servicedef"
 	"pinion/api/ecs/types"
 	"pinion/raftfsm"
@@ -104,6 +105,9 @@ func newService(r *Request, cluster *spec.Cluster, in *types.CreateServiceInput)
 	}
 	warnOfTags(r, &s, definition)
 	revision, rollout := call.NewDeployment(r, &s, definition, launchType)
+	if revision.Subnets, err = placement.Subnets(in.NetworkConfiguration, definition, r.View.Hosts(cluster.Name)); err != nil {
+		return raftfsm.CreateService{}, err
+	}
 	if revision.LoadBalancers, err = loadBalancers(r, cluster.Name, in.LoadBalancers, nil, &s.Settings.Deployment, definition); err != nil {
 		return raftfsm.CreateService{}, err
 	}
@@ -153,7 +157,7 @@ func checkCreateService(in *types.CreateServiceInput) error {
 	}
 	return cmp.Or(
 		servicedef.CheckName(in.ServiceName), servicedef.CheckRole(in.Role), servicedef.CheckToken(in.ClientToken), checkLaunchType(in.LaunchType),
-		servicedef.CheckNetwork(in.NetworkConfiguration), servicedef.CheckTags(in.Tags),
+		servicedef.CheckTags(in.Tags),
 	)
 }
 

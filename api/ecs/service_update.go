@@ -9,6 +9,7 @@ import (
 
 	"pinion/api/ecs/call"
 	"pinion/api/ecs/field"
+	"pinion/api/ecs/placement"
 	"pinion/api/ecs/servicedef"
 	"pinion/api/ecs/types"
 	"pinion/raftfsm"
@@ -53,8 +54,7 @@ func updateServiceOnce(ctx context.Context, r *Request, in *types.UpdateServiceI
 
 // serviceChange checks an update and makes the change of it.
 func serviceChange(r *Request, cluster *spec.Cluster, known *service.Service, in *types.UpdateServiceInput) (change service.Change, err error) {
-	err = cmp.Or(servicedef.CheckDesired(in.DesiredCount, known.Strategy), servicedef.CheckController(in.DeploymentController, known.Controller),
-		servicedef.CheckNetwork(in.NetworkConfiguration))
+	err = cmp.Or(servicedef.CheckDesired(in.DesiredCount, known.Strategy), servicedef.CheckController(in.DeploymentController, known.Controller))
 	if err != nil {
 		return change, err
 	}
@@ -94,17 +94,39 @@ func serviceChange(r *Request, cluster *spec.Cluster, known *service.Service, in
 	if err = cmp.Or(err, servicedef.CheckNames(connected, how)); err != nil && (decides || in.ServiceConnectConfiguration != nil) {
 		return change, err
 	}
-	if deploys || in.LoadBalancers != nil && !slices.Equal(balancers, had) || in.ServiceConnectConfiguration != nil && !reflect.DeepEqual(connected, connectOf(r, known)) {
+	subnets, err := changedSubnets(r, known, in.NetworkConfiguration, definition)
+	if err != nil && (decides || in.NetworkConfiguration != nil) {
+		return change, err
+	}
+	if deploys || in.NetworkConfiguration != nil && !slices.Equal(subnets, subnetsOf(r, known)) || in.LoadBalancers != nil && !slices.Equal(balancers, had) || in.ServiceConnectConfiguration != nil && !reflect.DeepEqual(connected, connectOf(r, known)) {
 		launchType, err := resolveLaunchType(definition, launchTypeOf(r, known))
 		if err != nil {
 			return change, err
 		}
 		change.Revision, change.Rollout = call.NewDeployment(r, &after, definition, launchType)
+		change.Revision.Subnets = subnets
 		change.Revision.LoadBalancers, change.Revision.Connect = service.Beside(balancers, balancersOf(r, known.Source()), how.Shifts()), connected
 		change.From = known.Primary().ID
 		change.Rollout.Sources = r.Services().RevisionCounts(known)
 	}
 	return change, checkAccount(r, known, change)
+}
+
+// changedSubnets are the networks of a service's tasks after an update: those given, or those that it has as long as its tasks have addresses of
+// their own.
+func changedSubnets(r *Request, known *service.Service, given *types.NetworkConfigurationInput, definition *spec.TaskDefinition) ([]string, error) {
+	if has := subnetsOf(r, known); given == nil && definition.HasNetwork() && len(has) > 0 {
+		return has, nil
+	}
+	return placement.Subnets(given, definition, r.View.Hosts(known.Cluster))
+}
+
+// subnetsOf are the networks of the tasks of a service.
+func subnetsOf(r *Request, known *service.Service) []string {
+	if revision := r.View.ServiceRevision(known.Primary().ID); revision != nil {
+		return revision.Subnets
+	}
+	return nil
 }
 
 // externalChange is serviceChange for a service whose deployments are task sets.

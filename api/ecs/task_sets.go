@@ -10,6 +10,7 @@ import (
 	"pinion/api/ecs/arn"
 	"pinion/api/ecs/call"
 	"pinion/api/ecs/field"
+	"pinion/api/ecs/placement"
 	"pinion/api/ecs/servicedef"
 	"pinion/api/ecs/tags"
 	"pinion/api/ecs/types"
@@ -105,7 +106,7 @@ func newTaskSet(r *Request, cluster *spec.Cluster, s *service.Service, in *types
 	if in.LaunchType != "" && len(in.CapacityProviderStrategy) > 0 {
 		return c, field.Errorf("launchType", "Specifying both a launch type and capacity provider strategy is not supported. Remove one and try again.")
 	}
-	err = cmp.Or(servicedef.CheckToken(in.ClientToken), checkLaunchType(in.LaunchType), servicedef.CheckNetwork(in.NetworkConfiguration),
+	err = cmp.Or(servicedef.CheckToken(in.ClientToken), checkLaunchType(in.LaunchType),
 		servicedef.CheckExternalID(in.ExternalID), servicedef.CheckTaskSetBalancers(in.LoadBalancers), tags.Check(in.Tags))
 	if err != nil {
 		return c, err
@@ -123,6 +124,9 @@ func newTaskSet(r *Request, cluster *spec.Cluster, s *service.Service, in *types
 	}
 	revision := service.Revision{ID: call.NewDeploymentID(), Definition: definition.Name(), CreatedAt: r.Now()}
 	if revision.LaunchType, err = resolveLaunchType(definition, in.LaunchType); err != nil {
+		return c, err
+	}
+	if revision.Subnets, err = placement.Subnets(in.NetworkConfiguration, definition, r.View.Hosts(cluster.Name)); err != nil {
 		return c, err
 	}
 	if in.LaunchType == "" {

@@ -25,7 +25,7 @@ type member struct {
 
 var taskFields = []member{
 	{name: "taskRoleArn", good: texts(`[a-z:/]{0,20}`)},
-	{name: "networkMode", good: oneText("", "bridge", "host"), bad: oneText("awsvpc", "Bridge", "nat")},
+	{name: "networkMode", good: oneText("", "bridge", "host"), bad: oneText("vpc", "Bridge", "nat")},
 	{name: "volumes", good: just(`[{"name":"data","host":{"sourcePath":"/data"}},{"name":"scratch","host":{}}]`, `[{"name":"scratch"},{"name":"data"},{"name":"more"}]`),
 		bad: just(`[{"name":""}]`, `[{"name":"data"},{"name":"data"}]`, `[{"name":"data","host":{"sourcePath":"../x"}}]`, `[{"name":"e","efsVolumeConfiguration":{"fileSystemId":"f"}}]`), says: "volume"},
 	{name: "placementConstraints", good: just(`[]`, `[{"type":"memberOf","expression":"attribute:rack == 7"}]`), bad: just(`[{"type":"distinctInstance"}]`, `[{"type":"memberOf","expression":"rack 7"}]`), says: "constraint"},

@@ -12,6 +12,7 @@ import (
 	"pinion/raftfsm/iplease"
 	"pinion/raftfsm/query"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/tasknetwork"
 	"pinion/raftfsm/traffic"
 	"pinion/raftfsm/virtualip"
 	"pinion/raftfsm/volumeroot"
@@ -19,30 +20,31 @@ import (
 
 // hostView is a host: what it says of itself, and what the pool knows beside that.
 type hostView struct {
-	ID              string            `json:"id"`      // 32 hex digits, fixed for the life of the data directory
-	Name            string            `json:"name"`    // host name, for people
-	Cluster         string            `json:"cluster"` // name of the cluster whose tasks it runs
-	Address         string            `json:"address"` // host:port that other hosts and clients reach
-	Version         string            `json:"version"` // of pinion there
-	Status          spec.HostStatus   `json:"status"`
-	Attributes      map[string]string `json:"attributes"` // ecs.* built-in, pinion.* Pinion's, and what `up --attribute` set
-	CPU             int64             `json:"cpu"`        // CPU units for tasks, 1024 a core
-	MemoryMiB       int64             `json:"memoryMiB"`  // memory for tasks
-	Ports           []int             `json:"ports"`      // TCP ports that are never given to tasks
-	GPUs            gpu.Inventory     `json:"gpus"`
-	RegisteredAt    time.Time         `json:"registeredAt"`
-	Revision        int64             `json:"revision"`               // +1 with each change
-	FeatureLevel    int               `json:"featureLevel,omitempty"` // of the version there
-	Server          bool              `json:"server,omitempty"`       // the pool wants it to be a server
-	LostAt          time.Time         `json:"lostAt,omitzero"`        // when it was declared lost; absent while it is not
-	Custom          map[string]string `json:"custom,omitempty"`       // attributes of PutAttributes
-	Tags            []spec.Tag        `json:"tags,omitempty"`
-	HealthAt        time.Time         `json:"healthAt,omitzero"`         // when the health of its GPUs changed last
-	Volumes         []volumeroot.Root `json:"volumes,omitempty"`         // directories that tasks may mount
-	Devices         []string          `json:"devices,omitempty"`         // devices that containers may have, and directories of them
-	Buckets         []string          `json:"buckets,omitempty"`         // names of the buckets of environment files
-	LogDestinations []string          `json:"logDestinations,omitempty"` // where it sends the logs of containers
-	Allow           []string          `json:"allow,omitempty"`           // what containers may have beyond what every host gives
+	ID              string               `json:"id"`      // 32 hex digits, fixed for the life of the data directory
+	Name            string               `json:"name"`    // host name, for people
+	Cluster         string               `json:"cluster"` // name of the cluster whose tasks it runs
+	Address         string               `json:"address"` // host:port that other hosts and clients reach
+	Version         string               `json:"version"` // of pinion there
+	Status          spec.HostStatus      `json:"status"`
+	Attributes      map[string]string    `json:"attributes"` // ecs.* built-in, pinion.* Pinion's, and what `up --attribute` set
+	CPU             int64                `json:"cpu"`        // CPU units for tasks, 1024 a core
+	MemoryMiB       int64                `json:"memoryMiB"`  // memory for tasks
+	Ports           []int                `json:"ports"`      // TCP ports that are never given to tasks
+	GPUs            gpu.Inventory        `json:"gpus"`
+	RegisteredAt    time.Time            `json:"registeredAt"`
+	Revision        int64                `json:"revision"`               // +1 with each change
+	FeatureLevel    int                  `json:"featureLevel,omitempty"` // of the version there
+	Server          bool                 `json:"server,omitempty"`       // the pool wants it to be a server
+	LostAt          time.Time            `json:"lostAt,omitzero"`        // when it was declared lost; absent while it is not
+	Custom          map[string]string    `json:"custom,omitempty"`       // attributes of PutAttributes
+	Tags            []spec.Tag           `json:"tags,omitempty"`
+	HealthAt        time.Time            `json:"healthAt,omitzero"`         // when the health of its GPUs changed last
+	Volumes         []volumeroot.Root    `json:"volumes,omitempty"`         // directories that tasks may mount
+	Devices         []string             `json:"devices,omitempty"`         // devices that containers may have, and directories of them
+	Buckets         []string             `json:"buckets,omitempty"`         // names of the buckets of environment files
+	LogDestinations []string             `json:"logDestinations,omitempty"` // where it sends the logs of containers
+	TaskNetwork     *tasknetwork.Network `json:"taskNetwork,omitempty"`     // of its tasks of networkMode awsvpc, with its subnet
+	Allow           []string             `json:"allow,omitempty"`           // what containers may have beyond what every host gives
 
 	ListenerProblems []traffic.ListenerProblem `json:"listenerProblems,omitempty"` // the listeners that its proxy does not serve, by port
 
@@ -123,7 +125,7 @@ func (a *API) renderHost(view *raftfsm.View, h *spec.Host, role string) hostView
 		ID: h.ID, Name: h.Name, Cluster: h.Cluster, Address: h.Address, Version: h.Version, Status: h.Status, Attributes: h.Attributes,
 		CPU: h.CPU, MemoryMiB: h.MemoryMiB, Ports: h.Ports, GPUs: h.GPUs, RegisteredAt: h.RegisteredAt, Revision: h.Revision,
 		FeatureLevel: h.FeatureLevel, Server: h.Server, LostAt: h.LostAt, Custom: h.CustomAttributes, Tags: h.Tags, HealthAt: h.HealthAt,
-		Volumes: h.Volumes, Devices: h.Devices, Buckets: h.Buckets, LogDestinations: h.LogDestinations, Allow: h.Allow, ListenerProblems: h.ListenerProblems,
+		Volumes: h.Volumes, Devices: h.Devices, Buckets: h.Buckets, LogDestinations: h.LogDestinations, TaskNetwork: h.TaskNetwork, Allow: h.Allow, ListenerProblems: h.ListenerProblems,
 		Connected: a.Store.Connected(h.ID), Role: role,
 		Free: freeView{CPU: free.CPU, MemoryMiB: free.MemoryMiB, GPUs: append([]string{}, free.GPUs...)},
 		Used: usedView{GPUs: []string{}},

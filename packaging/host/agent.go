@@ -14,6 +14,7 @@ import (
 	"pinion/node/machine"
 	"pinion/node/measure"
 	"pinion/node/names"
+	"pinion/node/network"
 	"pinion/node/proxy"
 	"pinion/node/virtualip"
 	"pinion/raftfsm/spec"
@@ -31,6 +32,7 @@ type agent struct {
 	acme  *acme.Certificates // nil: this host asks no CA
 	meter measure.Meter
 	names *names.Names
+	tasks *network.TaskNetwork // nil: this host has no network of tasks
 
 	host   spec.Host         // as its configuration describes it
 	leases virtualip.Control // of virtual IPs; it is asked when the host offers some
@@ -76,8 +78,8 @@ func acmeCertificates(h *host) (*acme.Certificates, error) {
 }
 
 // newAgent makes an agent with its proxy. serving and meter have what only the caller knows.
-func newAgent(serving proxy.Config, certificates *acme.Certificates, options cli.NameOptions, meter measure.Meter, config node.Config) (*agent, error) {
-	a := &agent{meter: meter, acme: certificates, host: config.Host}
+func newAgent(serving proxy.Config, certificates *acme.Certificates, options cli.NameOptions, tasks *network.TaskNetwork, meter measure.Meter, config node.Config) (*agent, error) {
+	a := &agent{meter: meter, acme: certificates, tasks: tasks, host: config.Host}
 	if certificates != nil {
 		serving.ACME = certificates
 	}
@@ -91,6 +93,9 @@ func newAgent(serving proxy.Config, certificates *acme.Certificates, options cli
 	a.proxy = proxy.New(serving)
 	a.meter.HostID, a.meter.Address, a.meter.Proxy, a.meter.Log = config.Host.ID, config.Host.Address, a.proxy, config.Log
 	config.Proxy, config.Resolver = a.names.Before(a.proxy), a.names.Resolver
+	if tasks != nil {
+		config.Proxy = tasks.Before(config.Proxy)
+	}
 	a.Node = node.New(config)
 	return a, nil
 }
@@ -109,6 +114,9 @@ func (a *agent) Run(ctx context.Context) error {
 			case <-joined.Done():
 			}
 		})
+	}
+	if a.tasks != nil {
+		loops.Go(func() { a.tasks.Run(joined) })
 	}
 	if a.acme != nil {
 		loops.Go(func() { a.acme.Run(joined) })

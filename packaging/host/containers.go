@@ -75,7 +75,9 @@ func (h *host) openRuntime(ctx context.Context) (err error) {
 		return err
 	}
 	h.onClose(h.runtime.Close)
-	if h.network, err = network.Open(h.tools.CNI, h.dir.Join("network")); err != nil {
+	if h.network, err = network.OpenHost(network.Config{
+		CNI: h.tools.CNI, Dir: h.dir.Join("network"), HostID: h.dir.HostID, Tasks: h.config.Containers.TaskNetwork, Log: h.log,
+	}); err != nil {
 		return err
 	}
 	h.onClose(h.network.Close)
@@ -175,13 +177,13 @@ func (h *host) openAgent(context.Context) error {
 	if h.config.GPUs.MIG == cli.MIGDynamic {
 		partitions = h.member.Agent()
 	}
-	h.agent, err = newAgent(traffic, certificates, h.config.Containers.Names, measure.Meter{Usage: containerd.Meter{Runtime: h.runtime}, GPUs: h.gpus.usage, Control: h.member.Agent()}, node.Config{
+	h.agent, err = newAgent(traffic, certificates, h.config.Containers.Names, h.network.Tasks, measure.Meter{Usage: containerd.Meter{Runtime: h.runtime}, GPUs: h.gpus.usage, Control: h.member.Agent()}, node.Config{
 		Host: spec.Host{
 			ID: h.dir.HostID, Name: nameOf(h.config), Cluster: h.config.Cluster, Address: h.address.Advertised, Version: h.Version,
 			FeatureLevel: raftfsm.FeatureLevel, Place: h.dir.Place, Starts: h.dir.Starts,
 			Build: buildHash(h.Version), Runtime: features.Version, AppArmor: features.AppArmor,
 			Attributes: attributes, CPU: size.CPU, MemoryMiB: size.MemoryMiB, Ports: []int{22, h.address.Port},
-			Volumes: h.volumes.List(), Devices: h.config.Containers.Devices, Buckets: slices.Sorted(maps.Keys(h.config.Containers.Buckets)), LogDestinations: h.config.Containers.LogDestinations, Allow: h.config.Containers.Allow, UserNamespaces: userNamespaces, VirtualIPs: h.config.Traffic.VirtualIPs,
+			Volumes: h.volumes.List(), Devices: h.config.Containers.Devices, Buckets: slices.Sorted(maps.Keys(h.config.Containers.Buckets)), LogDestinations: h.config.Containers.LogDestinations, Allow: h.config.Containers.Allow, UserNamespaces: userNamespaces, VirtualIPs: h.config.Traffic.VirtualIPs, TaskNetwork: h.config.Containers.TaskNetwork,
 		},
 		Hooks:   hooks,
 		Volumes: h.volumes, MaxStopTimeout: h.config.Containers.MaxStopTimeout,

@@ -45,7 +45,7 @@ type host struct {
 	tools    bundle.Tools
 	runtime  *containerd.Runtime
 	logs     *logs.Store
-	network  *network.Bridge
+	network  *network.Host
 	volumes  *volume.Roots
 	gpus     *devices
 	port     *peer.Port

@@ -43,7 +43,7 @@ var flagKinds = map[string]kind{
 	"on-host": hosts, "spread": "host attribute:", "gpu-model": free, "gpu-memory-min": free, "mig-profile": free, "constraint": free,
 	"after": after, "container": containers, "grep": free, "columns": free, "events format": free, "login group": free, "run group": groups,
 
-	"output": "table wide json", "role": "read submit admin", "token role": "host", "token create role": "host", "state": "succeeded failed stopped", "network": "bridge host none",
+	"output": "table wide json", "role": "read submit admin", "token role": "host", "token create role": "host", "state": "succeeded failed stopped", "network": "bridge host awsvpc none",
 	"shell": "sh fish", "type": "task host cluster gpu leader service service-action deployment hook refusal", "log-level": "debug info warn error", "by": "team key family day", "servers": "1 3 5",
 	"mig": "static dynamic", "up gpus": "auto auto,mps none sim:8xh100 sim:8xh100,mps", "allow": "privileged host-pid host-ipc", "run lost-after": "10m never", "definition": definitions, "rollout": "stop-first wait", "service update container": free,
 
@@ -52,7 +52,7 @@ var flagKinds = map[string]kind{
 
 	"acme-email": free, "advertise": free, "array": free, "attribute": free, "client-id": free, "count": free, "cpus": free, "deadline": free, "entrypoint": free, "env": free, "gpus": free, "gpu-memory": free, "gpu-compute": free,
 	"groups-claim": free, "host": free, "image-gc-high": free, "image-gc-low": free, "image-max-age": free, "image-upload-rate": free, "inflate": free, "issuer": free, "join": free,
-	"keep-tasks": free, "keep-tasks-count": free, "keep-tasks-size": free, "key-id": free, "label": free, "lifetime": free, "limit": free, "listen": free, "lost-after": free,
+	"task-network": free, "subnet": free, "keep-tasks": free, "keep-tasks-count": free, "keep-tasks-size": free, "key-id": free, "label": free, "lifetime": free, "limit": free, "listen": free, "lost-after": free,
 	"on": free, "copies": free, "max-container-logs": free, "max-gpus": free, "max-logs": free, "max-priority": free, "max-requests": free, "max-revisions": free, "max-stop-timeout": free,
 	"max-task-logs": free, "max-tasks": free, "max-waiting": free, "memory": free, "min-free": free, "name": free, "pids-limit": free, "priority": free, "service": free,
 	"publish": free, "port": free, "alias": free, "virtual-addresses": free, "virtual-ip": free, "dns-listen": free, "reason": free, "region": free, "replace-after": free, "retry-on": free, "retries": free, "revisions": free, "revisions-of-family": free, "scope": free,

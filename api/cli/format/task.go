@@ -44,10 +44,15 @@ const Root = "root"
 // Key is the holder of the access key that ran a task, or Root.
 func Key(task client.Task) string { return cmp.Or(task.Attribute("pinion.key"), Root) }
 
-// Ports are the published ports of a task, as docker writes them: "8080->80/tcp".
+// Ports are the published ports of a task, as docker writes them: "8080->80/tcp"; of one with an address of its own that.
 func Ports(task client.Task) string {
 	var ports []string
 	for _, c := range task.Containers {
+		for _, i := range c.NetworkInterfaces {
+			if !slices.Contains(ports, i.Address) {
+				ports = append(ports, i.Address)
+			}
+		}
 		for _, b := range c.Bindings {
 			host, container := cmp.Or(b.HostPortRange, strconv.Itoa(b.HostPort)), cmp.Or(b.ContainerPortRange, strconv.Itoa(b.ContainerPort))
 			ports = append(ports, fmt.Sprintf("%s->%s/%s", host, container, cmp.Or(b.Protocol, "tcp")))

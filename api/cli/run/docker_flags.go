@@ -26,7 +26,7 @@ func containerFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "volume", Aliases: []string{"v"}, Usage: "mount `HOST:CONTAINER[:ro]`: a directory that the host gives to tasks (pinion up --volume), or local/NAME; repeatable"},
 		&cli.StringSliceFlag{Name: "device", Usage: "give the container `HOST[:CONTAINER[:rwm]]`, a device that the host gives to tasks (pinion up --device); repeatable"},
 		&cli.StringSliceFlag{Name: "publish", Aliases: []string{"p"}, Usage: "publish `[HOST_PORT:]PORT[/udp]` of the container on its host; repeatable"},
-		&cli.StringFlag{Name: "network", DefaultText: "bridge", Usage: "`MODE`: bridge, host or none"},
+		&cli.StringFlag{Name: "network", DefaultText: "bridge", Usage: "`MODE`: bridge, host, awsvpc for an address of its own, or none"},
 		&cli.StringFlag{Name: "workdir", Aliases: []string{"w"}, Usage: "working directory `DIR` in the container"},
 		&cli.StringFlag{Name: "user", Aliases: []string{"u"}, Usage: "`USER[:GROUP]` in the container, names or numbers"},
 		&cli.StringFlag{Name: "entrypoint", Usage: "`PROGRAM` instead of the entry point of the image"},

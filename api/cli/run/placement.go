@@ -12,6 +12,7 @@ import (
 	"pinion/api/cli/format"
 	"pinion/gpu"
 	"pinion/raftfsm/query"
+	"pinion/raftfsm/tasknetwork"
 )
 
 // placementFlags are the flags that choose among the hosts and their GPUs.
@@ -22,12 +23,30 @@ func placementFlags() []cli.Flag {
 		&cli.StringFlag{Name: "mig-profile", Usage: "MIG devices with the `PROFILE`, such as 1g.10gb, or one of several: '1g.10gb|1g.20gb'"},
 		&cli.StringFlag{Name: "gpu-memory-min", Usage: "only GPUs with at least `SIZE` of memory; unlike in --gpu-memory, 80g is 80*10^9 bytes, as vendors count: an H100 80GB has it"},
 		&cli.StringSliceFlag{Name: "constraint", Usage: "only hosts, and GPUs of them, that meet an `EXPRESSION` of ECS's query language, such as 'attribute:rack == r1' (pinion up --attribute); repeatable"},
+		SubnetFlag(),
 		&cli.StringFlag{Name: "spread", Usage: "spread several tasks over each `WHAT`: host, or an attribute of hosts such as rack"},
+	}
+}
+
+// SubnetFlag names the networks of tasks that a task may have its address of.
+func SubnetFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "subnet", DefaultText: tasknetwork.DefaultName, Usage: "with --network awsvpc, `NAME` of the network of tasks that the address is of (pinion up --task-network); repeatable, for one of several"}
+}
+
+// AddSubnets adds the networks that the flags name to the input of RunTask or CreateService.
+func AddSubnets(c *cli.Context, in map[string]any) {
+	subnets := c.StringSlice("subnet")
+	if len(subnets) == 0 && c.String("network") == "awsvpc" {
+		subnets = []string{tasknetwork.DefaultName}
+	}
+	if len(subnets) > 0 {
+		in["networkConfiguration"] = map[string]any{"awsvpcConfiguration": map[string]any{"subnets": subnets}}
 	}
 }
 
 // AddPlacement adds what the flags ask of hosts to the input of RunTask or CreateService.
 func AddPlacement(c *cli.Context, in map[string]any) error {
+	AddSubnets(c, in)
 	expressions := c.StringSlice("constraint")
 	if names := c.StringSlice("on-host"); len(names) > 0 {
 		quoted := make([]string, len(names))

@@ -44,6 +44,7 @@ func createCommand(system invocation.System) *cli.Command {
 		&cli.StringFlag{Name: "rollout", DefaultText: "stop-first unless --min-healthy is given", Usage: "`WHAT` a rollout does without room for new tasks: stop-first or wait"},
 		run.AliasFlag(),
 		run.NoExecFlag(),
+		run.SubnetFlag(),
 		&cli.StringFlag{Name: "healthy-after", DefaultText: "40s", Usage: "a task without a health check is healthy `TIME` after its start"},
 	}
 	return &cli.Command{
@@ -94,6 +95,7 @@ func rollBackByItself() map[string]any { return map[string]any{"enable": true, "
 // createInput is the input of CreateService without the name and the definition. The error is all that is wrong with the flags.
 func createInput(c *cli.Context) (map[string]any, error) {
 	in := newInput(c)
+	run.AddSubnets(c, in)
 	var wrong []error
 	switch {
 	case c.Bool("daemon") && c.IsSet("replicas"):

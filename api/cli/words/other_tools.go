@@ -18,7 +18,7 @@ var otherTools = map[string]string{
 	"history":   "`pinion ps --since 1d` lists tasks that have ended, `pinion definition ls` what tasks are made of",
 	"info":      "`pinion hosts` lists the hosts of the pool, `pinion doctor` checks this machine",
 	"kill":      "`pinion stop --force TASK` kills a task at once",
-	"network":   "`pinion run --network host|bridge|none` chooses the network of a task",
+	"network":   "`pinion run --network host|bridge|awsvpc|none` chooses the network of a task",
 	"port":      "`pinion inspect TASK | jq '.[].containers[].networkBindings'` shows the ports of a task",
 	"container": "`pinion ps` lists the tasks, `pinion run IMAGE` starts one, `pinion stop TASK` stops one, `pinion logs TASK` shows its output",
 	"system":    "`pinion doctor` checks this machine, `pinion hosts` lists the hosts of the pool",

@@ -66,14 +66,6 @@ func CheckGrace(given *int) error {
 	return nil
 }
 
-// CheckNetwork refuses the network configuration of awsvpc. given is JSON.
-func CheckNetwork(given any) error {
-	if members, isObject := given.(map[string]any); given == nil || isObject && len(members) == 0 {
-		return nil
-	}
-	return field.Errorf("networkConfiguration", "Network Configuration is not valid for the given networkMode of this task definition. Remove networkConfiguration: Pinion has no awsvpc yet.")
-}
-
 // CheckPlacement refuses strategies and constraints that a DAEMON cannot have: it has one task on every host.
 func CheckPlacement(strategy service.Strategy, placement []spec.PlacementStrategy, constraints []spec.PlacementConstraint) error {
 	if strategy != service.Daemon {

@@ -65,6 +65,9 @@ func checkContainer(c container, networkMode, ipcMode string) error {
 	if err := checkSystemControls(c, networkMode, ipcMode); err != nil {
 		return err
 	}
+	if networkMode == "awsvpc" && c.Hostname != "" {
+		return c.errorf("hostname", "hostname is not for networkMode awsvpc, in which all containers of a task have one: remove it.")
+	}
 	return checkPorts(c, networkMode)
 }
 

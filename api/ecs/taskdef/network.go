@@ -42,8 +42,8 @@ func checkPorts(c container, networkMode string) error {
 			return c.errorf(field.Join(path, "name"), "portMappings.name must be 1 to 64 lower-case letters, digits, hyphens and underscores, not %q.", p.Name)
 		case p.AppProtocol != "" && !slices.Contains(types.ApplicationProtocols, p.AppProtocol):
 			return c.errorf(field.Join(path, "appProtocol"), "portMappings.appProtocol must be http, http2 or grpc, not %q.", p.AppProtocol)
-		case networkMode == "host" && p.HostPort != p.ContainerPort:
-			return c.errorf(field.Join(path, "hostPort"), "with networkMode host, hostPort must be empty or the same as containerPort %d, not %d.", p.ContainerPort, p.HostPort)
+		case (networkMode == "host" || networkMode == "awsvpc") && p.HostPort != p.ContainerPort:
+			return c.errorf(field.Join(path, "hostPort"), "with networkMode %s, hostPort must be empty or the same as containerPort %d, not %d.", networkMode, p.ContainerPort, p.HostPort)
 		}
 	}
 	return nil

@@ -93,12 +93,12 @@ func parseContainer(in *types.ContainerDefinitionInput, path, networkMode, ipcMo
 	return d, nil
 }
 
-// parsePort gives a port the protocol tcp, and in host mode, where both are the same, its host port.
+// parsePort gives a port the protocol tcp, and in the modes host and awsvpc, where both are the same, its host port.
 func parsePort(port spec.PortMapping, networkMode string) spec.PortMapping {
 	if port.Protocol == "" {
 		port.Protocol = "tcp"
 	}
-	if networkMode == "host" && port.HostPort == 0 {
+	if (networkMode == "host" || networkMode == "awsvpc") && port.HostPort == 0 {
 		port.HostPort = port.ContainerPort
 	}
 	return port

@@ -44,10 +44,7 @@ func checkTask(in *types.RegisterTaskDefinitionInput) error {
 
 // checkNamespaces holds the rules for the namespaces that the containers of a task share.
 func checkNamespaces(in *types.RegisterTaskDefinitionInput) error {
-	if in.NetworkMode == "awsvpc" {
-		return field.Errorf("networkMode", "networkMode awsvpc is not supported by Pinion yet: use bridge, host or none.")
-	}
-	if err := field.OneOf("networkMode", in.NetworkMode, "bridge", "host", "none"); err != nil {
+	if err := field.OneOf("networkMode", in.NetworkMode, "bridge", "host", "awsvpc", "none"); err != nil {
 		return err
 	}
 	if err := field.OneOf("pidMode", in.PIDMode, "host", "task"); err != nil {

@@ -37,7 +37,7 @@ type Cluster struct {
 	Settings                          []spec.Setting             `json:"settings"`
 	CapacityProviders                 []string                   `json:"capacityProviders"`
 	DefaultCapacityProviderStrategy   []StrategyItem             `json:"defaultCapacityProviderStrategy"`
-	Attachments                       []struct{}                 `json:"attachments,omitzero"`
+	Attachments                       []Attachment               `json:"attachments,omitzero"`
 	AttachmentsStatus                 string                     `json:"attachmentsStatus,omitempty"`
 	ServiceConnectDefaults            *ServiceConnectDefaults    `json:"serviceConnectDefaults,omitempty"`
 }

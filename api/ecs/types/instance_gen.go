@@ -34,7 +34,7 @@ type ContainerInstance struct {
 	PendingTasksCount    int                            `json:"pendingTasksCount"`
 	Attributes           []spec.Attribute               `json:"attributes"`
 	RegisteredAt         wire.Time                      `json:"registeredAt,omitzero"`
-	Attachments          []struct{}                     `json:"attachments"`
+	Attachments          []Attachment                   `json:"attachments"`
 	Tags                 []spec.Tag                     `json:"tags"`
 	HealthStatus         *ContainerInstanceHealthStatus `json:"healthStatus,omitempty"`
 	GPUDevices           []GPUDevice                    `json:"gpuDevices,omitempty"`

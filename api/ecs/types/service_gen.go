@@ -24,7 +24,7 @@ type CreateServiceInput struct {
 	DeploymentConfiguration       *DeploymentConfigurationInput `json:"deploymentConfiguration"`
 	PlacementConstraints          []spec.PlacementConstraint    `json:"placementConstraints"`
 	PlacementStrategy             []spec.PlacementStrategy      `json:"placementStrategy"`
-	NetworkConfiguration          any                           `json:"networkConfiguration"`
+	NetworkConfiguration          *NetworkConfigurationInput    `json:"networkConfiguration"`
 	HealthCheckGracePeriodSeconds *int                          `json:"healthCheckGracePeriodSeconds"`
 	SchedulingStrategy            string                        `json:"schedulingStrategy"`
 	DeploymentController          *DeploymentControllerInput    `json:"deploymentController"`
@@ -364,7 +364,7 @@ type ServiceConnectServiceResource struct {
 type AwsVpcConfiguration struct {
 	Subnets        []string `json:"subnets"`
 	SecurityGroups []string `json:"securityGroups"`
-	AssignPublicIp string   `json:"assignPublicIp,omitempty"`
+	AssignPublicIp string   `json:"assignPublicIp"`
 }
 
 // ThresholdConfiguration is ECS's ThresholdConfiguration.
@@ -408,7 +408,7 @@ type UpdateServiceInput struct {
 	CapacityProviderStrategy      []StrategyItem                `json:"capacityProviderStrategy"`
 	DeploymentConfiguration       *DeploymentConfigurationInput `json:"deploymentConfiguration"`
 	AvailabilityZoneRebalancing   string                        `json:"availabilityZoneRebalancing"`
-	NetworkConfiguration          any                           `json:"networkConfiguration"`
+	NetworkConfiguration          *NetworkConfigurationInput    `json:"networkConfiguration"`
 	PlacementConstraints          []spec.PlacementConstraint    `json:"placementConstraints"`
 	PlacementStrategy             []spec.PlacementStrategy      `json:"placementStrategy"`
 	PlatformVersion               string                        `json:"platformVersion"`

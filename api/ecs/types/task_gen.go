@@ -17,7 +17,7 @@ type RunTaskInput struct {
 	EnableExecuteCommand     bool                       `json:"enableExecuteCommand"`
 	Group                    string                     `json:"group"`
 	LaunchType               string                     `json:"launchType"`
-	NetworkConfiguration     any                        `json:"networkConfiguration"`
+	NetworkConfiguration     *NetworkConfigurationInput `json:"networkConfiguration"`
 	Overrides                *TaskOverrideInput         `json:"overrides"`
 	PlacementConstraints     []spec.PlacementConstraint `json:"placementConstraints"`
 	PlacementStrategy        []spec.PlacementStrategy   `json:"placementStrategy"`
@@ -38,6 +38,11 @@ type RunTaskOutput struct {
 	Failures []Failure `json:"failures"`
 }
 
+// NetworkConfigurationInput is ECS's NetworkConfiguration.
+type NetworkConfigurationInput struct {
+	AwsvpcConfiguration *AwsVpcConfigurationInput `json:"awsvpcConfiguration"`
+}
+
 // TaskOverrideInput is ECS's TaskOverride in an input.
 type TaskOverrideInput struct {
 	ContainerOverrides            []ContainerOverrideInput `json:"containerOverrides"`
@@ -51,7 +56,7 @@ type TaskOverrideInput struct {
 
 // Task is ECS's Task.
 type Task struct {
-	Attachments          []struct{}       `json:"attachments"`
+	Attachments          []Attachment     `json:"attachments"`
 	Attributes           []spec.Attribute `json:"attributes"`
 	AvailabilityZone     string           `json:"availabilityZone,omitempty"`
 	CapacityProviderName string           `json:"capacityProviderName,omitempty"`
@@ -85,6 +90,21 @@ type Task struct {
 	Version              int64            `json:"version"`
 }
 
+// AwsVpcConfigurationInput is ECS's AwsVpcConfiguration.
+type AwsVpcConfigurationInput struct {
+	Subnets        []string         `json:"subnets"` // required
+	SecurityGroups wire.Unsupported `json:"securityGroups" why:"no firewall stands between the tasks of a network: what has a route to one reaches it"`
+	AssignPublicIp string           `json:"assignPublicIp"`
+}
+
+// Attachment is ECS's Attachment.
+type Attachment struct {
+	ID      string         `json:"id"`
+	Type    string         `json:"type"`
+	Status  string         `json:"status"`
+	Details []KeyValuePair `json:"details"`
+}
+
 // Container is ECS's Container.
 type Container struct {
 	ContainerARN       string                `json:"containerArn"`
@@ -97,7 +117,7 @@ type Container struct {
 	ExitCode           *int                  `json:"exitCode,omitempty"`
 	Reason             string                `json:"reason,omitempty"`
 	NetworkBindings    []spec.NetworkBinding `json:"networkBindings,omitzero"`
-	NetworkInterfaces  []struct{}            `json:"networkInterfaces"`
+	NetworkInterfaces  []NetworkInterface    `json:"networkInterfaces"`
 	HealthStatus       string                `json:"healthStatus"`
 	ManagedAgents      []ManagedAgent        `json:"managedAgents,omitempty"`
 	CPU                string                `json:"cpu,omitempty"`
@@ -107,6 +127,12 @@ type Container struct {
 	GPUSharingStrategy *spec.SharingStrategy `json:"gpuSharingStrategy,omitempty"`
 	PeakMemory         int64                 `json:"peakMemory,omitempty"` // Pinion's own: bytes that it used at most, of one that has ended
 	GPUTotals          *gpuuse.Totals        `json:"gpuTotals,omitempty"`  // Pinion's own: how it has used its GPUs so far
+}
+
+// NetworkInterface is ECS's NetworkInterface.
+type NetworkInterface struct {
+	AttachmentID       string `json:"attachmentId"`
+	PrivateIpv4Address string `json:"privateIpv4Address"`
 }
 
 // ManagedAgent is ECS's ManagedAgent.
@@ -119,19 +145,19 @@ type ManagedAgent struct {
 
 // StartTaskInput is the input of StartTask.
 type StartTaskInput struct {
-	Cluster              string             `json:"cluster"`
-	ContainerInstances   []string           `json:"containerInstances"` // required
-	EnableECSManagedTags bool               `json:"enableECSManagedTags"`
-	EnableExecuteCommand bool               `json:"enableExecuteCommand"`
-	Group                string             `json:"group"`
-	NetworkConfiguration any                `json:"networkConfiguration"`
-	Overrides            *TaskOverrideInput `json:"overrides"`
-	PropagateTags        string             `json:"propagateTags"`
-	ReferenceID          string             `json:"referenceId"`
-	StartedBy            string             `json:"startedBy"`
-	Tags                 []spec.Tag         `json:"tags"`
-	TaskDefinition       string             `json:"taskDefinition"` // required
-	VolumeConfigurations wire.Unsupported   `json:"volumeConfigurations" why:"there is no EBS here; volumes are directories of the host, or scratch space of the task"`
+	Cluster              string                     `json:"cluster"`
+	ContainerInstances   []string                   `json:"containerInstances"` // required
+	EnableECSManagedTags bool                       `json:"enableECSManagedTags"`
+	EnableExecuteCommand bool                       `json:"enableExecuteCommand"`
+	Group                string                     `json:"group"`
+	NetworkConfiguration *NetworkConfigurationInput `json:"networkConfiguration"`
+	Overrides            *TaskOverrideInput         `json:"overrides"`
+	PropagateTags        string                     `json:"propagateTags"`
+	ReferenceID          string                     `json:"referenceId"`
+	StartedBy            string                     `json:"startedBy"`
+	Tags                 []spec.Tag                 `json:"tags"`
+	TaskDefinition       string                     `json:"taskDefinition"` // required
+	VolumeConfigurations wire.Unsupported           `json:"volumeConfigurations" why:"there is no EBS here; volumes are directories of the host, or scratch space of the task"`
 }
 
 // StartTaskOutput is the output of StartTask.

@@ -9,19 +9,19 @@ import (
 
 // CreateTaskSetInput is the input of CreateTaskSet.
 type CreateTaskSetInput struct {
-	Service                  string              `json:"service"` // required
-	Cluster                  string              `json:"cluster"` // required
-	ExternalID               string              `json:"externalId"`
-	TaskDefinition           string              `json:"taskDefinition"` // required
-	NetworkConfiguration     any                 `json:"networkConfiguration"`
-	LoadBalancers            []LoadBalancerInput `json:"loadBalancers"`
-	ServiceRegistries        wire.Unsupported    `json:"serviceRegistries" why:"there is no AWS Cloud Map here; a task set has a load balancer"`
-	LaunchType               string              `json:"launchType"`
-	CapacityProviderStrategy []StrategyItem      `json:"capacityProviderStrategy"`
-	PlatformVersion          string              `json:"platformVersion"`
-	Scale                    *ScaleInput         `json:"scale"`
-	ClientToken              string              `json:"clientToken"`
-	Tags                     []spec.Tag          `json:"tags"`
+	Service                  string                     `json:"service"` // required
+	Cluster                  string                     `json:"cluster"` // required
+	ExternalID               string                     `json:"externalId"`
+	TaskDefinition           string                     `json:"taskDefinition"` // required
+	NetworkConfiguration     *NetworkConfigurationInput `json:"networkConfiguration"`
+	LoadBalancers            []LoadBalancerInput        `json:"loadBalancers"`
+	ServiceRegistries        wire.Unsupported           `json:"serviceRegistries" why:"there is no AWS Cloud Map here; a task set has a load balancer"`
+	LaunchType               string                     `json:"launchType"`
+	CapacityProviderStrategy []StrategyItem             `json:"capacityProviderStrategy"`
+	PlatformVersion          string                     `json:"platformVersion"`
+	Scale                    *ScaleInput                `json:"scale"`
+	ClientToken              string                     `json:"clientToken"`
+	Tags                     []spec.Tag                 `json:"tags"`
 }
 
 // CreateTaskSetOutput is the output of CreateTaskSet.

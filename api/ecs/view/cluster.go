@@ -32,7 +32,7 @@ func (r *Renderer) Cluster(cluster *spec.Cluster, include []string) types.Cluste
 		out.Configuration = cluster.Configuration
 	}
 	if slices.Contains(include, "ATTACHMENTS") {
-		out.Attachments = []struct{}{}
+		out.Attachments = []types.Attachment{}
 		if len(cluster.CapacityProviders) > 0 {
 			out.AttachmentsStatus = "UPDATE_COMPLETE" // a change of them is complete as soon as it is on record
 		}

@@ -22,7 +22,7 @@ func (r *Renderer) containers(t *spec.Task, taskARN string, d *spec.TaskDefiniti
 			ContainerARN: r.ContainerARN(t, running.ID), TaskARN: taskARN, Name: running.Name, Image: running.Image,
 			ImageDigest: running.ImageDigest, RuntimeID: running.RuntimeID,
 			LastStatus: string(cmp.Or(running.LastStatus, t.LastStatus)), ExitCode: running.ExitCode, Reason: running.Reason,
-			NetworkInterfaces: []struct{}{}, HealthStatus: containerHealth(running), GPUIDs: running.GPUs, PeakMemory: running.PeakMemory, GPUTotals: running.GPUTotals,
+			NetworkInterfaces: []types.NetworkInterface{}, HealthStatus: containerHealth(running), GPUIDs: running.GPUs, PeakMemory: running.PeakMemory, GPUTotals: running.GPUTotals,
 		}
 		if t.Exec {
 			rendered.ManagedAgents = execAgent(t, running)

@@ -24,7 +24,7 @@ func (r *Renderer) Instance(h *spec.Host, include []string) types.ContainerInsta
 		VersionInfo: types.VersionInfo{AgentVersion: h.Version, AgentHash: h.Build, DockerVersion: h.Runtime}, RemainingResources: remainingResources(h, free), GPUDevices: gpuDevices(h, free),
 		RegisteredResources: registeredResources(h), Status: string(h.Status), AgentConnected: connected,
 		RunningTasksCount: count.running(), PendingTasksCount: count.pending(), Attributes: hostAttributes(h),
-		RegisteredAt: wire.NewTime(h.RegisteredAt), Attachments: []struct{}{}, Tags: []spec.Tag{},
+		RegisteredAt: wire.NewTime(h.RegisteredAt), Attachments: []types.Attachment{}, Tags: []spec.Tag{},
 	}
 	if slices.Contains(include, "TAGS") {
 		out.Tags = nonNil(h.Tags)

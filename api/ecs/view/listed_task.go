@@ -1,6 +1,7 @@
 package view
 
 import (
+	"pinion/api/ecs/types"
 	"pinion/api/wire"
 	"pinion/raftfsm/spec"
 )
@@ -30,6 +31,8 @@ type ListedContainer struct {
 	GPUs     []string              `json:"gpuIds,omitempty"`
 	Sharing  *spec.SharingStrategy `json:"gpuSharingStrategy,omitempty"`
 	Bindings []spec.NetworkBinding `json:"networkBindings,omitempty"`
+
+	NetworkInterfaces []types.NetworkInterface `json:"networkInterfaces,omitempty"`
 }
 
 // ListedTask renders the part of a task that lists show.
@@ -45,7 +48,7 @@ func (r *Renderer) ListedTask(t *spec.Task) ListedTask {
 	}
 	for i := range t.Containers {
 		c := &t.Containers[i]
-		out.Containers[i] = ListedContainer{ExitCode: c.ExitCode, Reason: c.Reason, GPUs: c.GPUs, Sharing: c.Share.Strategy(), Bindings: c.Bindings}
+		out.Containers[i] = ListedContainer{ExitCode: c.ExitCode, Reason: c.Reason, GPUs: c.GPUs, Sharing: c.Share.Strategy(), Bindings: c.Bindings, NetworkInterfaces: networkInterfaces(t, c)}
 	}
 	return out
 }

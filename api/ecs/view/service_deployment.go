@@ -74,6 +74,7 @@ func (v *Services) ServiceRevision(of *service.Revision) types.ServiceRevision {
 		TaskDefinition: v.r.DefinitionARN(of.Definition), CapacityProviderStrategy: strategy(of.Providers), LoadBalancers: loadBalancers(of),
 		ServiceRegistries: []types.ServiceRegistry{}, ServiceConnectConfiguration: serviceConnect(of), ContainerImages: containerImages(v.r.definition(of.Definition)), CreatedAt: wire.NewTime(of.CreatedAt),
 	}
+	out.NetworkConfiguration = networkConfiguration(of)
 	if len(of.Providers) == 0 {
 		out.LaunchType = cmp.Or(of.LaunchType, LaunchEC2)
 	}

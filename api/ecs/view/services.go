@@ -71,6 +71,7 @@ func (v *Services) Service(s *service.Service, withTags bool) types.Service {
 func (v *Services) ofPrimary(s *service.Service, out *types.Service) {
 	primary := s.Primary()
 	revision := v.revision(primary.ID)
+	out.NetworkConfiguration = networkConfiguration(revision)
 	if out.LoadBalancers = loadBalancers(revision); primary.ID == "" {
 		return
 	}
@@ -135,7 +136,7 @@ func (v *Services) deployment(s *service.Service, d *service.Deployment, n revis
 		CapacityProviderStrategy: []types.StrategyItem{}, RolloutState: string(d.State), RolloutStateReason: d.Reason,
 	}
 	if revision := v.revision(d.ID); revision != nil {
-		out.CapacityProviderStrategy = strategy(revision.Providers)
+		out.CapacityProviderStrategy, out.NetworkConfiguration = strategy(revision.Providers), networkConfiguration(revision)
 		out.ServiceConnectConfiguration, out.ServiceConnectResources = serviceConnect(revision), v.connectResources(revision)
 	}
 	if len(out.CapacityProviderStrategy) == 0 {

@@ -23,7 +23,7 @@ const (
 func (r *Renderer) Task(t *spec.Task, withTags bool) types.Task {
 	taskARN, definition := r.TaskARN(t.Cluster, t.ID), r.definition(t.Definition)
 	out := types.Task{
-		Attachments: []struct{}{}, Attributes: taskAttributes(t, definition), CapacityProviderName: t.CapacityProvider, ClusterARN: r.ClusterARN(t.Cluster),
+		Attachments: []types.Attachment{}, Attributes: taskAttributes(t, definition), CapacityProviderName: t.CapacityProvider, ClusterARN: r.ClusterARN(t.Cluster),
 		Containers: r.containers(t, taskARN, definition), CPU: strconv.FormatInt(t.CPU, 10), CreatedAt: wire.NewTime(t.CreatedAt),
 		DesiredStatus: string(t.DesiredStatus), EnableExecuteCommand: t.Exec, ExecutionStoppedAt: wire.NewTime(t.Times.ExecutionStopped), Group: t.Group,
 		HealthStatus: taskHealth(t, definition), LastStatus: string(t.LastStatus), LaunchType: cmp.Or(t.LaunchType, LaunchEC2),
@@ -38,6 +38,10 @@ func (r *Renderer) Task(t *spec.Task, withTags bool) types.Task {
 	}
 	if t.HostID != "" {
 		r.addHost(&out, t)
+	}
+	if definition != nil && definition.HasNetwork() {
+		host, _ := r.host(t.HostID)
+		addNetwork(&out, t, host)
 	}
 	return out
 }

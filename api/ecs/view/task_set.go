@@ -46,7 +46,7 @@ func (v *Services) taskSet(s *service.Service, d *service.Deployment, n revision
 		out.StabilityStatus = steadyState
 	}
 	if revision != nil {
-		out.CapacityProviderStrategy = strategy(revision.Providers)
+		out.CapacityProviderStrategy, out.NetworkConfiguration = strategy(revision.Providers), networkConfiguration(revision)
 	}
 	if len(out.CapacityProviderStrategy) == 0 {
 		out.LaunchType = v.launchType(d.ID)

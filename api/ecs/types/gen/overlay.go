@@ -89,6 +89,7 @@ const (
 	hostsOnly   = "a capacity provider is for all clusters here; PutClusterCapacityProviders says which use it"
 	ownHosts    = "machines are your own here; give autoScalingGroupProvider, or the name alone"
 	noEBS       = "there is no EBS here; volumes are directories of the host, or scratch space of the task"
+	noFirewall  = "no firewall stands between the tasks of a network: what has a route to one reaches it"
 	askForGPUs  = "GPUs are asked for with resourceRequirements"
 	noRegistry  = "names of services are made with serviceConnectConfiguration, and every host answers DNS for them"
 	noCloudMap  = "there is no AWS Cloud Map here; a task set has a load balancer"
@@ -129,12 +130,10 @@ var inputs = map[string]overlay{
 		Own: []own{{"version", "any", "of a compose file; it means nothing here"}},
 	},
 	"RunTaskRequest": {
-		Types:   map[string]string{"networkConfiguration": "any"},
 		Refused: map[string]string{"volumeConfigurations": noEBS},
 		Own:     []own{{"array", "string", `Pinion's own, in place of count: "0-99"`}},
 	},
 	"StartTaskRequest": {
-		Types:   map[string]string{"networkConfiguration": "any"},
 		Refused: map[string]string{"volumeConfigurations": noEBS},
 	},
 	"UpdateContainerInstancesStateRequest": {Own: []own{
@@ -169,7 +168,9 @@ var inputs = map[string]overlay{
 		"ingressPortOverride": noSidecar + "; clients choose the port with clientAliases", "tls": "requests between hosts are not encrypted",
 	}},
 	"ServiceConnectClientAlias":     {Name: "ServiceConnectAliasInput", Refused: map[string]string{"testTrafficRules": noTestRules}},
-	"CreateTaskSetRequest":          {Types: map[string]string{"networkConfiguration": "any"}, Refused: map[string]string{"serviceRegistries": noCloudMap}},
+	"CreateTaskSetRequest":          {Refused: map[string]string{"serviceRegistries": noCloudMap}},
+	"NetworkConfiguration":          {Name: "NetworkConfigurationInput"},
+	"AwsVpcConfiguration":           {Name: "AwsVpcConfigurationInput", Refused: map[string]string{"securityGroups": noFirewall}},
 	"Scale":                         {Name: "ScaleInput", Types: map[string]string{"value": "*float64"}},
 	"ListServiceDeploymentsRequest": {Types: map[string]string{"createdAt": "any"}},
 }
@@ -177,7 +178,7 @@ var inputs = map[string]overlay{
 // What CreateService and UpdateService have in common. Whether a switch is given matters to an update.
 var (
 	serviceTypes = map[string]string{
-		"networkConfiguration": "any", "enableECSManagedTags": "*bool", "enableExecuteCommand": "*bool",
+		"enableECSManagedTags": "*bool", "enableExecuteCommand": "*bool",
 	}
 	serviceRefused = map[string]string{
 		"serviceRegistries": noRegistry, "volumeConfigurations": noEBS, "vpcLatticeConfigurations": noLattice,
@@ -188,8 +189,7 @@ var (
 // outputs are the structures that operations answer with.
 var outputs = map[string]overlay{
 	"Attribute":        {Go: "spec.Attribute", LeftOut: map[string]string{"the attribute stands in its resource": "targetId targetType"}},
-	"Attachment":       {Go: "struct{}"}, // there are none
-	"NetworkInterface": {Go: "struct{}"}, // there are none
+	"NetworkInterface": {LeftOut: map[string]string{"networks of tasks have addresses of IPv4": "ipv6Address"}},
 	"ContainerDefinition": {Go: "spec.ContainerDefinition", LeftOut: map[string]string{
 		inputRefused: "credentialSpecs disableNetworking firelensConfiguration",
 	}},
@@ -206,7 +206,7 @@ var outputs = map[string]overlay{
 	"Failure":                  {Optional: "arn detail"},
 	"Cluster": {
 		Optional: "attachmentsStatus",
-		Types:    map[string]string{"attachments": "[]struct{},omitzero"},
+		Types:    map[string]string{"attachments": "[]Attachment,omitzero"},
 	},
 	"TaskDefinition": {
 		Optional: "taskRoleArn executionRoleArn networkMode requiresAttributes requiresCompatibilities cpu memory pidMode ipcMode registeredBy",
@@ -266,7 +266,6 @@ var outputs = map[string]overlay{
 		},
 	},
 	"NetworkConfiguration":  {Optional: "awsvpcConfiguration"},
-	"AwsVpcConfiguration":   {Optional: "assignPublicIp"},
 	"LoadBalancer":          {Optional: "targetGroupArn loadBalancerName advancedConfiguration"},
 	"AdvancedConfiguration": {Optional: "testListenerRule"},
 	"LinearConfiguration":   {Types: map[string]string{"stepPercent": "float64", "stepBakeTimeInMinutes": "int"}},
