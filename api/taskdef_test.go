@@ -66,7 +66,7 @@ func TestUnsupportedFieldsAreRefusedByName(t *testing.T) {
 	b := newFixture(t)
 	for field, value := range map[string]string{
 		"firelensConfiguration": `{"type":"fluentd"}`,
-		"credentialSpecs":       `["x"]`, "disableNetworking": `true`,
+		"credentialSpecs":       `["x"]`,
 	} {
 		got := b.aws("RegisterTaskDefinition", container(`"`+field+`":`+value))
 		wantRefused(t, got, "containerDefinitions[0]."+field)

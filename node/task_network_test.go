@@ -69,3 +69,25 @@ func TestContainersInUserNamespacesShareNoNetwork(t *testing.T) {
 		})
 	}
 }
+
+// A container without a network has none beside others that have one, in every mode.
+func TestAContainerOfATaskHasNoNetwork(t *testing.T) {
+	for _, mode := range []string{runtime.NetworkBridge, runtime.NetworkAwsvpc, runtime.NetworkHost} {
+		simulate(t, func(w *simHost) {
+			w.boot()
+			yes, alone, web := true, container("alone"), container("web")
+			alone.DisableNetworking = &yes
+			task := w.control.assign("t1", spec.TaskDefinition{NetworkMode: mode, Containers: []spec.ContainerDefinition{alone, web}})
+			w.waitIdle()
+			if got := w.machine.Network(id(task, "alone")); got != runtime.NetworkNone {
+				w.Errorf("in mode %s it has the network %q", mode, got)
+			}
+			if got := w.machine.Network(id(task, "web")); got == runtime.NetworkNone {
+				w.Errorf("in mode %s the other one has none, too", mode)
+			}
+			if got := w.control.lastReport(task).Containers; got[0].Address != "" || (got[1].Address != "") != (mode == runtime.NetworkAwsvpc) {
+				w.Errorf("the addresses in mode %s: %+v", mode, got)
+			}
+		})
+	}
+}

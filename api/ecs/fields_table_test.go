@@ -68,7 +68,7 @@ var fates = map[string]fate{
 	"containerDefinitions[].hostname":                                   works(testProcess),
 	"containerDefinitions[].user":                                       works(testProcess),
 	"containerDefinitions[].workingDirectory":                           works(testProcess),
-	"containerDefinitions[].disableNetworking":                          {today: "`networkMode` `none` is of the whole task", value: `true`},
+	"containerDefinitions[].disableNetworking":                          works("node.TestAContainerOfATaskHasNoNetwork"),
 	"containerDefinitions[].privileged":                                 works(testProcess),
 	"containerDefinitions[].readonlyRootFilesystem":                     works(testFiles),
 	"containerDefinitions[].dnsServers[]":                               works(testNames),

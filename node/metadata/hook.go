@@ -47,6 +47,9 @@ func (h *hook) onHost() bool { return h.mode == runtime.NetworkHost }
 // container has no endpoint, and the log of the host says so.
 func (h *hook) BuildSpec(s *task.Start) error {
 	namespace := s.Spec.Network
+	if namespace == runtime.NetworkNone {
+		return nil
+	}
 	if h.onHost() {
 		namespace = ""
 	}
@@ -77,6 +80,9 @@ func (h *hook) open(namespace, dir string, of *task.Container, ip string) (id st
 
 // Reattach opens the endpoint of a container that runs already.
 func (h *hook) Reattach(ctx context.Context, c *task.Container) {
+	if c.Def.HasNoNetwork() {
+		return
+	}
 	var attachment runtime.Attachment
 	var err error
 	if !h.onHost() {

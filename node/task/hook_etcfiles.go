@@ -24,12 +24,15 @@ func (h *etcFilesHook) Name() string { return "names" }
 
 // BuildSpec writes the files anew: a restarted container may have another address.
 func (h *etcFilesHook) BuildSpec(s *Start) error {
-	def := withLinks(s.Spec.Def, s.Links)
-	if h.resolver != nil && h.mode != runtime.NetworkNone && len(def.DNSServers) == 0 {
+	def, mode := withLinks(s.Spec.Def, s.Links), h.mode
+	if s.Spec.Network == runtime.NetworkNone {
+		mode = runtime.NetworkNone
+	}
+	if h.resolver != nil && mode != runtime.NetworkNone && len(def.DNSServers) == 0 {
 		address, domain := h.resolver()
 		def = withResolver(def, address, domain)
 	}
-	files, err := writeEtcFiles(s.Dir, h.mode, def, s.Address)
+	files, err := writeEtcFiles(s.Dir, mode, def, s.Address)
 	s.Spec.HostsFile, s.Spec.ResolvFile = files.hosts, files.resolv
 	return err
 }

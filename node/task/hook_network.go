@@ -35,6 +35,9 @@ func (h *networkHook) Prestart(ctx context.Context, starts []*Start) error {
 		all.SetLimit(1) // the first makes what the others find
 	}
 	for _, s := range starts {
+		if s.Spec.Network == runtime.NetworkNone {
+			continue
+		}
 		all.Go(func() error {
 			attachment, err := h.attach(attaching, s.Container, s.Spec.IDs)
 			s.Spec.Network, s.Address, s.Bindings = attachment.Namespace, attachment.Address, attachment.Bindings
@@ -68,7 +71,7 @@ func (h *networkHook) reportAttachment(report *spec.ContainerReport, a runtime.A
 
 // Reattach asks for the address and the ports of a running container: their report may have been lost.
 func (h *networkHook) Reattach(ctx context.Context, c *Container) {
-	if !runtime.HasNamespace(networkMode(h.runner.def)) || len(c.Def.PortMappings) == 0 && !h.runner.def.HasNetwork() {
+	if !runtime.HasNamespace(networkMode(h.runner.def)) || c.Def.HasNoNetwork() || len(c.Def.PortMappings) == 0 && !h.runner.def.HasNetwork() {
 		return
 	}
 	attachment, err := h.attach(ctx, c, runtime.IDRange{})

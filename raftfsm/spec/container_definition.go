@@ -50,6 +50,12 @@ type ContainerDefinition struct {
 	RepositoryCredentials *valuefrom.RepositoryCredentials `json:"repositoryCredentials,omitempty" level:"1"`
 	Links                 []string                         `json:"links,omitempty" level:"1"` // "container" or "container:alias" of the task
 	EnvironmentFiles      []envfile.File                   `json:"environmentFiles,omitempty" level:"1"`
+	DisableNetworking     *bool                            `json:"disableNetworking,omitempty" level:"1"` // no network, whatever the others of the task have
+}
+
+// HasNoNetwork reports whether the container has no network, whatever the task's mode is.
+func (c *ContainerDefinition) HasNoNetwork() bool {
+	return c.DisableNetworking != nil && *c.DisableNetworking
 }
 
 // IsEssential reports whether the exit of this container ends the task (the default).

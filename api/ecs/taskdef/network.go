@@ -20,6 +20,9 @@ var (
 )
 
 func checkPorts(c container, networkMode string) error {
+	if c.HasNoNetwork() && len(c.PortMappings)+len(c.Links) > 0 {
+		return c.errorf("disableNetworking", "disableNetworking leaves the container without a network: remove it, or portMappings and links.")
+	}
 	if networkMode == "none" && len(c.PortMappings) > 0 {
 		return c.errorf("portMappings", "portMappings must be empty with networkMode none.")
 	}

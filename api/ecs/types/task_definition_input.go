@@ -21,7 +21,6 @@ type ContainerDefinitionInput struct {
 	GPUCount             any                          `json:"gpuCount"` // Pinion's own, in place of resourceRequirements
 	Firelens             wire.Unsupported             `json:"firelensConfiguration" why:"logs are kept by the host"`
 	CredentialSpecs      wire.Unsupported             `json:"credentialSpecs" never:"it is for containers of Windows, and hosts run Linux; tickets of Kerberos come in a volume"`
-	DisableNetworking    wire.Unsupported             `json:"disableNetworking" why:"set networkMode to none"`
 }
 
 // HealthCheckInput is ECS's HealthCheck in an input; a number that is nil gets ECS's default.

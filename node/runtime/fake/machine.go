@@ -45,6 +45,7 @@ type container struct {
 	termExitCode *int
 	env          []string
 	ids          runtime.IDRange
+	network      string
 	exited       chan struct{} // closed when found.Exit is set
 }
 
@@ -130,6 +131,13 @@ func (m *Machine) IDs(id string) runtime.IDRange {
 	return m.containers[id].ids
 }
 
+// Network is the network of a container: a mode, or the path of a namespace.
+func (m *Machine) Network(id string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.containers[id].network
+}
+
 // StartCount is how often a process was started under the id.
 func (m *Machine) StartCount(id string) int {
 	m.mu.Lock()
@@ -169,7 +177,7 @@ func (m *Machine) start(spec runtime.ContainerSpec) error {
 	}
 	m.nextPID++
 	m.starts[spec.ID]++
-	c := &container{termExitCode: program.TermExitCode, env: spec.Env, ids: spec.IDs, exited: make(chan struct{}), existing: runtime.ExistingContainer{
+	c := &container{termExitCode: program.TermExitCode, env: spec.Env, ids: spec.IDs, network: spec.Network, exited: make(chan struct{}), existing: runtime.ExistingContainer{
 		ID: spec.ID, TaskID: spec.Task.ID, Name: spec.Def.Name, Image: spec.Image, PID: m.nextPID,
 		GPUs: slices.Clone(spec.GPUs), Shared: spec.Shared, CreatedAt: time.Now(), StartedAt: time.Now(),
 	}}

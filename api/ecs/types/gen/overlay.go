@@ -191,7 +191,7 @@ var outputs = map[string]overlay{
 	"Attribute":        {Go: "spec.Attribute", LeftOut: map[string]string{"the attribute stands in its resource": "targetId targetType"}},
 	"NetworkInterface": {LeftOut: map[string]string{"networks of tasks have addresses of IPv4": "ipv6Address"}},
 	"ContainerDefinition": {Go: "spec.ContainerDefinition", LeftOut: map[string]string{
-		inputRefused: "credentialSpecs disableNetworking firelensConfiguration",
+		inputRefused: "credentialSpecs firelensConfiguration",
 	}},
 	"LinuxParameters":  {Go: "spec.LinuxParameters", LeftOut: map[string]string{inputRefused: "maxSwap swappiness"}},
 	"LogConfiguration": {Go: "logdriver.Configuration", LeftOut: map[string]string{inputRefused: "secretOptions"}},
