@@ -34,8 +34,6 @@ func TestANetworkConfigurationNamesNetworksOfTasks(t *testing.T) {
 		return `"networkConfiguration":{"awsvpcConfiguration":{` + inner + `}}`
 	}
 	for body, says := range map[string]string{
-		`"taskDefinition":"web"`:                                                                       `Network Configuration must be provided when networkMode 'awsvpc' is specified. Its subnets are "lab"`,
-		`"taskDefinition":"web","networkConfiguration":{}`:                                             "must be provided",
 		`"taskDefinition":"tensorflow-1-gpu",` + inLab:                                                 "not valid for the given networkMode",
 		`"taskDefinition":"web",` + configuration(`"subnets":[]`):                                      "1 to 16",
 		`"taskDefinition":"web",` + configuration(`"subnets":["subnet-1"]`):                            "The subnet ID 'subnet-1' does not exist",
@@ -58,6 +56,20 @@ func TestANetworkConfigurationNamesNetworksOfTasks(t *testing.T) {
 			}
 		}
 	}
+	f.must(t, "RunTask", `{"taskDefinition":"web"}`)
+	if len(f.asked.Constraints) != 1 || f.asked.Constraints[0] != spec.InSubnets([]string{"lab"}) {
+		t.Errorf("the only network is chosen by %v", f.asked.Constraints)
+	}
+	other := newHost("aaaa0000000000000000000000000002", "gpu-2", 0)
+	other.TaskNetwork = &tasknetwork.Network{Name: "dmz", Range: "10.40.0.0/16"}
+	f.mustApply(t, raftfsm.PutHost{Host: other})
+	if got := f.call("RunTask", `{"taskDefinition":"web"}`); errorType(got.err) != invalid || !strings.Contains(fmt.Sprint(got.err), "must be provided when networkMode 'awsvpc' is specified. Its subnets are dmz, lab") {
+		t.Errorf("of two networks one is chosen: %v", got.err)
+	}
+	if got := f.call("StartTask", `{"taskDefinition":"web",`+inLab+`,"containerInstances":["`+other.ID+`"]}`); errorType(got.err) != invalid {
+		t.Errorf("a task is started on a host of another network: %v", got.err)
+	}
+	f.must(t, "StartTask", `{"taskDefinition":"web",`+inLab+`,"containerInstances":["`+hostID+`"]}`)
 	f.must(t, "RunTask", `{"taskDefinition":"web",`+inLab+`,"placementConstraints":[{"type":"distinctInstance"}]}`)
 	want := []spec.PlacementConstraint{{Type: spec.MemberOf, Expression: "attribute:ecs.subnet-id in ['lab']"}, {Type: spec.DistinctInstance}}
 	if !slices.Equal(f.asked.Constraints, want) {

@@ -122,6 +122,10 @@ func startTask(ctx context.Context, r *Request, in *types.StartTaskInput) (*type
 		}
 		request.Hosts = append(request.Hosts, id)
 	}
+	if err := placement.CheckHosts(in.NetworkConfiguration, definition, request.Hosts, r.View); err != nil {
+		return nil, err
+	}
+	request.Constraints = nil // the hosts are chosen
 	if request.LaunchType, err = resolveLaunchType(definition, ""); err != nil {
 		return nil, err
 	}

@@ -115,7 +115,7 @@ func serviceChange(r *Request, cluster *spec.Cluster, known *service.Service, in
 // changedSubnets are the networks of a service's tasks after an update: those given, or those that it has as long as its tasks have addresses of
 // their own.
 func changedSubnets(r *Request, known *service.Service, given *types.NetworkConfigurationInput, definition *spec.TaskDefinition) ([]string, error) {
-	if has := subnetsOf(r, known); given == nil && definition.HasNetwork() && len(has) > 0 {
+	if has := subnetsOf(r, known); given == nil && definition.HasOwnAddress() && len(has) > 0 {
 		return has, nil
 	}
 	return placement.Subnets(given, definition, r.View.Hosts(known.Cluster))

@@ -1,6 +1,6 @@
-// Package network implements bridge mode: each container gets its own network namespace, an address on a bridge of this
+// Package network implements the modes bridge and awsvpc. In bridge mode each container gets its own network namespace, an address on a bridge of this
 // host, and published ports. The CNI plugins bridge, host-local and portmap configure them; this package adds recovery
-// after restarts, clean-up, and prewarmed attachments.
+// after restarts, clean-up, and prewarmed attachments. In mode awsvpc the containers of a task share one, of a TaskNetwork.
 package network
 
 import (
@@ -67,7 +67,7 @@ func Open(cniDir, stateDir string) (*Bridge, error) {
 // Problem explains which network features this host lacks, and the remedy; empty when there is no problem.
 func (b *Bridge) Problem() string {
 	if b.firewall == nil {
-		return errNoFirewall.Error() + "; until then containers in bridge mode reach this host and one another, nothing beyond, and ports cannot be published"
+		return errNoFirewall.Error() + "; until then containers in the modes bridge and awsvpc reach this host and one another, nothing beyond, and ports cannot be published"
 	}
 	return ""
 }

@@ -9,7 +9,14 @@ import (
 // rules, the bridge, and the state. No container may use it any more. It is idempotent.
 func Destroy(ctx context.Context, cniDir, stateDir string) error {
 	if _, err := os.Stat(tasksDir(stateDir)); err == nil {
-		if err := destroyBridge(ctx, cniDir, tasksDir(stateDir)); err != nil {
+		within, err := readRange(tasksDir(stateDir))
+		if err == nil && within != "" {
+			err = setRoutes(within, nil)
+		}
+		if err == nil {
+			err = destroyBridge(ctx, cniDir, tasksDir(stateDir))
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -20,10 +27,6 @@ func destroyBridge(ctx context.Context, cniDir, stateDir string) error {
 	b, err := Open(cniDir, stateDir)
 	if err != nil {
 		return err
-	}
-	var within string
-	if b.config != nil {
-		within = b.config.Range
 	}
 	all, err := b.records.all()
 	if err != nil {
@@ -36,11 +39,6 @@ func destroyBridge(ctx context.Context, cniDir, stateDir string) error {
 	}
 	if err := b.Close(); err != nil { // nothing is attached, so the bridge and its rules are removed
 		return err
-	}
-	if within != "" {
-		if err := removeRoutes(within, nil); err != nil {
-			return err
-		}
 	}
 	if b.firewall != nil {
 		if err := b.firewall.removePortmapChains(); err != nil {

@@ -45,18 +45,21 @@ type rule struct {
 // ports answer at 127.0.0.1 of the host because the portmap plugin lets loopback addresses cross the bridge; without the rule of INPUT a
 // container with NET_RAW would reach everything that listens only there.
 //
-// In a network of tasks no packet is masqueraded between its subnets, and whatever has a route to a task reaches it.
+// In a network of tasks no packet is masqueraded between its subnets, and whatever has a route to a task reaches it; what has no address of the subnet as
+// its sender leaves no task. The last rule comes first in its chain.
 func bridgeRules(c bridgeConfig) []rule {
 	inside, incoming := c.Subnet, []string{"-o", c.Bridge, "-m", "conntrack", "--ctstate", "RELATED,ESTABLISHED,DNAT", "-j", "ACCEPT"}
+	var last []rule
 	if c.Range != "" {
 		inside, incoming = c.Range, []string{"-o", c.Bridge, "-j", "ACCEPT"}
+		last = []rule{{"filter", "FORWARD", []string{"-i", c.Bridge, "!", "-s", c.Subnet, "-j", "DROP"}}}
 	}
-	return []rule{
+	return append([]rule{
 		{"nat", "POSTROUTING", []string{"-s", c.Subnet, "!", "-d", inside, "-j", "MASQUERADE"}},
 		{"filter", "FORWARD", []string{"-i", c.Bridge, "-j", "ACCEPT"}},
 		{"filter", "INPUT", []string{"-i", c.Bridge, "-d", "127.0.0.0/8", "-m", "conntrack", "!", "--ctstate", "RELATED,ESTABLISHED,DNAT", "-j", "DROP"}},
 		{"filter", "FORWARD", incoming},
-	}
+	}, last...)
 }
 
 // ensureRules inserts missing rules at the beginning of their chains.

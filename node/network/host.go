@@ -48,6 +48,9 @@ func OpenHost(c Config) (*Host, error) {
 			return nil, fmt.Errorf("network of tasks: %w", err)
 		}
 		bridge.avoid = append(bridge.avoid, all)
+		if own, err := netip.ParsePrefix(bridge.subnet()); err == nil && own.Overlaps(all) {
+			return nil, fmt.Errorf("--task-network %s: the containers of this host in mode bridge have addresses in it (%s): choose another range", c.Tasks, own)
+		}
 	}
 	h.Tasks, err = openTasks(c)
 	return h, err

@@ -14,32 +14,17 @@ import (
 // routeProtocol marks the routes that are Pinion's, as each program that sets routes has a number of its own (rtnetlink(7)); no other is known to use it.
 const routeProtocol = 75
 
-// setRoutes gives the kernel the routes to the subnets of other hosts, and removes those that lead to hosts that are gone. What fails is in the log once.
-func (t *TaskNetwork) setRoutes() {
-	if t.network == nil {
-		return
-	}
-	t.routing.Lock()
-	defer t.routing.Unlock()
-	t.mu.Lock()
-	routes := t.routes
-	t.mu.Unlock()
+// setRoutes gives the kernel the routes to the subnets of other hosts, and removes those within the range that are not among them. The error tells
+// all that failed.
+func setRoutes(within string, routes []tasknetwork.Route) error {
 	wanted, failed := map[string]bool{}, []error(nil)
 	for _, r := range routes {
 		wanted[r.Subnet] = true
 		if err := setRoute(r); err != nil {
-			failed = append(failed, fmt.Errorf("tasks of host %s in %s: %w", r.HostID, r.Subnet, err))
+			failed = append(failed, fmt.Errorf("tasks of host %s in %s are not reached: %w; hosts of a network of tasks have to be neighbours in one network, or routers between them have to know the subnets", r.HostID, r.Subnet, err))
 		}
 	}
-	if err := removeRoutes(t.network.Range, wanted); err != nil {
-		failed = append(failed, err)
-	}
-	err := errors.Join(failed...)
-	if fmt.Sprint(err) != fmt.Sprint(t.reported) {
-		if t.reported = err; err != nil {
-			t.log.Warn("tasks of networkMode awsvpc on other hosts are not reached from here: hosts of a network of tasks have to be in one network of their own, or routers between them have to know the subnets", "error", err)
-		}
-	}
+	return errors.Join(append(failed, removeRoutes(within, wanted))...)
 }
 
 // setRoute has packets for a subnet go to its host, unless that one is on this machine.
@@ -107,6 +92,9 @@ func (b *Bridge) setAddress(a netip.Prefix) error {
 	if b.config == nil {
 		return errors.New("the bridge was removed")
 	}
+	if _, err := claimBridge(b.config.Bridge); err != nil { // it is there, unless the machine was started anew
+		return err
+	}
 	link, err := netlink.LinkByName(b.config.Bridge)
 	if err == nil {
 		err = netlink.AddrReplace(link, &netlink.Addr{IPNet: ipNet(a)})
@@ -117,6 +105,27 @@ func (b *Bridge) setAddress(a netip.Prefix) error {
 	if err != nil {
 		return fmt.Errorf("bridge %s: %w", b.config.Bridge, err)
 	}
+	return nil
+}
+
+// setRange has the rules of the bridge name another range, with the next ensure; the subnet stays.
+func (b *Bridge) setRange(to string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.config == nil || b.config.Range == to || to == "" {
+		return nil
+	}
+	if b.firewall != nil {
+		if err := b.firewall.removeRules(*b.config); err != nil {
+			return err
+		}
+	}
+	changed := *b.config
+	changed.Range = to
+	if err := writeBridgeConfig(b.configFile(), changed); err != nil {
+		return err
+	}
+	b.config, b.ensured = &changed, false
 	return nil
 }
 

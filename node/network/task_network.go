@@ -4,14 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/vishvananda/netlink"
 
 	"pinion/node/runtime"
+	"pinion/packaging/atomicfile"
 	"pinion/packaging/tick"
 	"pinion/raftfsm/tasknetwork"
 	"pinion/raftfsm/traffic"
@@ -39,13 +43,14 @@ type TaskNetwork struct {
 	proxy   Proxy
 
 	mu     sync.Mutex
-	subnet string // of this host; empty: not known yet
+	told   bool   // a Routing has come; before, the routes of an earlier start stay
+	subnet string // of this host, as the pool says; empty: none
 	routes []tasknetwork.Route
 
 	raised sync.Once
 	known  chan struct{} // closed when the bridge has the subnet
 
-	routing  sync.Mutex // held while the kernel's routes are changed
+	applying sync.Mutex // held while the bridge and the routes are changed
 	reported error      // what of them failed last
 }
 
@@ -62,7 +67,11 @@ func openTasks(c Config) (*TaskNetwork, error) {
 	}
 	bridge.choose = t.bridgeConfig
 	t.bridge = bridge
-	return t, nil
+	within := ""
+	if c.Tasks != nil {
+		within = c.Tasks.Range
+	}
+	return t, t.changeRange(tasksDir(c.Dir), within)
 }
 
 // checkUnused refuses a range in which this machine has addresses already, other than those of bridges of networks of tasks.
@@ -116,14 +125,14 @@ func (t *TaskNetwork) Apply(routing traffic.Routing) map[string]error {
 	return t.proxy.Apply(routing)
 }
 
-// Run keeps the routes until ctx ends.
+// Run keeps the bridge and the routes until ctx ends.
 func (t *TaskNetwork) Run(ctx context.Context) {
 	ticker := tick.New(routesInterval)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
-			t.setRoutes()
+			t.apply()
 		case <-ctx.Done():
 			return
 		}
@@ -143,16 +152,34 @@ func (t *TaskNetwork) take(all []tasknetwork.Route) {
 			others = append(others, r)
 		}
 	}
-	if own != "" {
-		if err := t.raise(own); err != nil {
-			t.log.Error("tasks of networkMode awsvpc do not start here", "network", t.network.String(), "subnet", own, "error", err)
-			return
+	t.mu.Lock()
+	t.told, t.subnet, t.routes = true, own, others
+	t.mu.Unlock()
+	t.apply()
+}
+
+// apply makes the bridge and the routes what the pool has said last. What fails is in the log once, and is tried again.
+func (t *TaskNetwork) apply() {
+	t.applying.Lock()
+	defer t.applying.Unlock()
+	t.mu.Lock()
+	told, subnet, routes := t.told, t.subnet, t.routes
+	t.mu.Unlock()
+	if t.network == nil || !told {
+		return
+	}
+	failed := []error{setRoutes(t.network.Range, routes)}
+	if subnet == "" {
+		failed = append(failed, fmt.Errorf("the pool has no subnet of %s for this host: it has more hosts than the range has room for, or has just begun", t.network))
+	} else if err := t.raise(subnet); err != nil {
+		failed = append(failed, fmt.Errorf("subnet %s: %w", subnet, err))
+	}
+	err := errors.Join(failed...)
+	if fmt.Sprint(err) != fmt.Sprint(t.reported) {
+		if t.reported = err; err != nil {
+			t.log.Warn("tasks of networkMode awsvpc do not start here, or do not reach those of other hosts", "network", t.network.String(), "error", err)
 		}
 	}
-	t.mu.Lock()
-	t.routes = others
-	t.mu.Unlock()
-	t.setRoutes()
 }
 
 // raise makes the bridge of the subnet, with the first address of it.
@@ -169,9 +196,6 @@ func (t *TaskNetwork) raise(subnet string) error {
 			return err
 		}
 	}
-	t.mu.Lock()
-	t.subnet = subnet
-	t.mu.Unlock()
 	if err := t.bridge.ensure(); err != nil {
 		return err
 	}
@@ -182,8 +206,11 @@ func (t *TaskNetwork) raise(subnet string) error {
 	return nil
 }
 
-// Attach attaches a task. It waits until the subnet of this host is known.
+// Attach attaches a task. It waits until the subnet of this host is known, unless the task is attached already.
 func (t *TaskNetwork) Attach(ctx context.Context, r runtime.AttachRequest) (runtime.Attachment, error) {
+	if known, ok := t.bridge.records.read(r.ID); ok && known.Complete {
+		return t.bridge.attachment(known), nil
+	}
 	if t.network == nil {
 		return runtime.Attachment{}, errNoTaskNetwork
 	}
@@ -197,7 +224,7 @@ func (t *TaskNetwork) Attach(ctx context.Context, r runtime.AttachRequest) (runt
 	}
 }
 
-// Close is Bridge.Close; with the bridge the routes go.
+// Close is Bridge.Close. When no task is left the routes go, too.
 func (t *TaskNetwork) Close() error {
 	if err := t.bridge.Close(); err != nil {
 		return err
@@ -205,5 +232,34 @@ func (t *TaskNetwork) Close() error {
 	if t.network == nil || t.bridge.subnet() != "" {
 		return nil
 	}
-	return removeRoutes(t.network.Range, nil)
+	return setRoutes(t.network.Range, nil)
+}
+
+// rangeFile has the range of the network, in the state: routes are in it, which outlive the process.
+const rangeFile = "range"
+
+// changeRange removes the routes of an earlier network whose range was another one, and the rules that name it. An empty range is none.
+func (t *TaskNetwork) changeRange(dir, now string) error {
+	before, err := readRange(dir)
+	if err != nil || before == now {
+		return err
+	}
+	if before != "" {
+		if err := setRoutes(before, nil); err != nil {
+			return err
+		}
+	}
+	if err := t.bridge.setRange(now); err != nil {
+		return err
+	}
+	return atomicfile.Write(filepath.Join(dir, rangeFile), []byte(now), 0o600)
+}
+
+// readRange is the range of the state; empty: it has none.
+func readRange(dir string) (string, error) {
+	raw, err := os.ReadFile(filepath.Join(dir, rangeFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("network state: %w", err)
+	}
+	return string(raw), nil
 }

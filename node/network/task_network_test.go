@@ -199,3 +199,68 @@ func TestANetworkOfTasksThatTheMachineUsesIsRefused(t *testing.T) {
 		t.Error("it was opened")
 	}
 }
+
+// After a reboot the bridge and the namespaces are gone, and what is kept of them in files is not.
+func TestANetworkOfTasksComesBackAfterAReboot(t *testing.T) {
+	dir := t.TempDir()
+	h := openTaskHost(t, dir)
+	routing := traffic.Routing{TaskNetworks: []tasknetwork.Route{route("me", "100.100.7.0/24", "100.99.0.1")}}
+	h.Tasks.Apply(routing)
+	before := attachTask(t, h, "task1")
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	link, err := netlink.LinkByName(taskBridge)
+	if err == nil {
+		err = netlink.LinkDel(link)
+	}
+	if err == nil {
+		err = removeNamespace(before.Namespace)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	h = openTaskHost(t, dir)
+	h.Tasks.Apply(routing)
+	serve(t, attachTask(t, h, "task2").Namespace, "again", 80)
+	wantHello(t, attachTask(t, h, "task2").Address+":80", "again")
+	if err := h.Detach(t.Context(), "task2"); err != nil {
+		t.Error(err)
+	}
+}
+
+// While no server answers a host that was started anew, its tasks go on as they are: their routes stay, and their attachments are found.
+func TestWithoutAWordOfThePoolNothingOfANetworkOfTasksChanges(t *testing.T) {
+	neighbour(t)
+	dir := t.TempDir()
+	h := openTaskHost(t, dir)
+	h.Tasks.Apply(traffic.Routing{TaskNetworks: []tasknetwork.Route{route("me", "100.100.7.0/24", "100.99.0.1"), route("a", "100.100.1.0/24", "100.99.0.2")}})
+	before := attachTask(t, h, "task1")
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	h = openTaskHost(t, dir)
+	h.Tasks.apply()
+	if got, want := labRoutes(t), []string{"100.100.1.0/24 via 100.99.0.2"}; !slices.Equal(got, want) {
+		t.Errorf("the routes are %v, want %v", got, want)
+	}
+	if after := attachTask(t, h, "task1"); after.Address != before.Address {
+		t.Errorf("%+v, before %+v", after, before)
+	}
+	without, err := OpenHost(Config{CNI: networktest.Plugins(t), Dir: dir, HostID: "me", Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := labRoutes(t); len(got) > 0 {
+		t.Errorf("the routes of a network that the host has no more: %v", got)
+	}
+	if after := attachTask(t, without, "task1"); after.Address != before.Address {
+		t.Errorf("a running task is found at %+v", after)
+	}
+	if err := without.Detach(t.Context(), "task1"); err != nil {
+		t.Error(err)
+	}
+	if err := without.Close(); err != nil {
+		t.Error(err)
+	}
+}

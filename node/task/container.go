@@ -82,7 +82,7 @@ func (c *Container) start(ctx context.Context, s *Start) error {
 	c.updateReport(func(report *spec.ContainerReport) {
 		report.Status, report.RuntimeID, report.ImageDigest = spec.Running, c.ID, s.Spec.Image.Digest
 		report.Bindings = s.Bindings
-		if c.runner.def.HasNetwork() {
+		if c.runner.def.HasOwnAddress() {
 			report.Address = s.Address
 		}
 	})

@@ -31,7 +31,7 @@ func (h *networkHook) Prestart(ctx context.Context, starts []*Start) error {
 		return startError(kindNetworking, starts[0].Container, fmt.Errorf("network mode %q is not supported; use bridge, awsvpc, host or none", mode))
 	}
 	all, attaching := errgroup.WithContext(ctx)
-	if h.runner.def.HasNetwork() {
+	if h.runner.def.HasOwnAddress() {
 		all.SetLimit(1) // the first makes what the others find
 	}
 	for _, s := range starts {
@@ -64,14 +64,14 @@ func (h *networkHook) attach(ctx context.Context, c *Container, ids runtime.IDRa
 // reportAttachment notes in the report what the pool is to know of a container's attachment.
 func (h *networkHook) reportAttachment(report *spec.ContainerReport, a runtime.Attachment) {
 	report.Bindings = a.Bindings
-	if h.runner.def.HasNetwork() {
+	if h.runner.def.HasOwnAddress() {
 		report.Address = a.Address
 	}
 }
 
 // Reattach asks for the address and the ports of a running container: their report may have been lost.
 func (h *networkHook) Reattach(ctx context.Context, c *Container) {
-	if !runtime.HasNamespace(networkMode(h.runner.def)) || c.Def.HasNoNetwork() || len(c.Def.PortMappings) == 0 && !h.runner.def.HasNetwork() {
+	if !runtime.HasNamespace(networkMode(h.runner.def)) || c.Def.HasNoNetwork() || len(c.Def.PortMappings) == 0 && !h.runner.def.HasOwnAddress() {
 		return
 	}
 	attachment, err := h.attach(ctx, c, runtime.IDRange{})

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"net/netip"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -75,6 +76,11 @@ func (h *host) openRuntime(ctx context.Context) (err error) {
 		return err
 	}
 	h.onClose(h.runtime.Close)
+	if n := h.config.Containers.TaskNetwork; n != nil {
+		if host, err := netip.ParseAddr(spec.WithoutPort(h.address.Advertised)); err != nil || !host.Is4() {
+			return fmt.Errorf("--task-network %s: other hosts route its tasks over the address of this one, which has to be one of IPv4, not %s: give it with --advertise", n, h.address.Advertised)
+		}
+	}
 	if h.network, err = network.OpenHost(network.Config{
 		CNI: h.tools.CNI, Dir: h.dir.Join("network"), HostID: h.dir.HostID, Tasks: h.config.Containers.TaskNetwork, Log: h.log,
 	}); err != nil {

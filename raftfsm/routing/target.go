@@ -57,9 +57,9 @@ func Address(v *raftfsm.View, task *spec.Task, container string, port int) strin
 		return ""
 	}
 	c := &task.Containers[i]
-	if d.HasNetwork() {
-		if c.Address == "" {
-			return ""
+	if d.HasOwnAddress() {
+		if !host.TaskNetwork.Owns(c.Address) {
+			return "" // it has none yet, or the host has lost the subnet, which may be another's by now
 		}
 		return join(c.Address, port)
 	}

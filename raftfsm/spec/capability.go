@@ -59,7 +59,7 @@ var capabilities = append(logCapabilities(), []capability{
 	{name: CapabilityASMSecrets, level: 1, container: secretsOf(valuefrom.SecretsManager)},
 	{name: CapabilityRegistry, level: 1, container: func(c *ContainerDefinition) bool { return c.RepositoryCredentials != nil }},
 	{name: CapabilityEnvFiles, level: 1, container: func(c *ContainerDefinition) bool { return len(c.EnvironmentFiles) > 0 }},
-	{name: CapabilityTaskENI, task: (*TaskDefinition).HasNetwork},
+	{name: CapabilityTaskENI, task: (*TaskDefinition).HasOwnAddress},
 	{name: CapabilityGPUDriver}, // no field requires it: a definition may, by name
 	{name: CapabilityGPUSharing, task: (*TaskDefinition).SharesGPU},
 }...)

@@ -45,8 +45,8 @@ type TaskDefinition struct {
 	Tags                    []Tag                 `json:"tags,omitempty"`
 }
 
-// HasNetwork reports whether each task of the definition has a network and an address of its own, which its containers share: networkMode awsvpc.
-func (d *TaskDefinition) HasNetwork() bool { return d.NetworkMode == "awsvpc" }
+// HasOwnAddress reports whether each task of the definition has an address of its own, which its containers share: networkMode awsvpc.
+func (d *TaskDefinition) HasOwnAddress() bool { return d.NetworkMode == "awsvpc" }
 
 // Name is "family:revision", the key of the definition.
 func (d *TaskDefinition) Name() string { return fmt.Sprintf("%s:%d", d.Family, d.Revision) }

@@ -48,7 +48,7 @@ func (g *GangMember) Environment(master, hosts string) []KeyValue {
 // ExposePort maps a port of the host to the same port of the first essential container, unless containers share the network of their
 // host. It changes the definition.
 func (d *TaskDefinition) ExposePort(port int) {
-	if port == 0 || d.NetworkMode == "host" || d.NetworkMode == "none" || d.HasNetwork() {
+	if port == 0 || d.NetworkMode == "host" || d.NetworkMode == "none" || d.HasOwnAddress() {
 		return
 	}
 	main := max(0, slices.IndexFunc(d.Containers, func(c ContainerDefinition) bool { return c.IsEssential() }))

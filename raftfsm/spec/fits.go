@@ -159,7 +159,7 @@ func DemandOf(d *TaskDefinition) Demand {
 		demand.MemoryMiB = saturatingAdd(demand.MemoryMiB, container.reservedMiB())
 		demand.GPUs = append(demand.GPUs, container.gpus())
 		demand.addShare(i, container.share())
-		if d.NetworkMode != "none" && !d.HasNetwork() {
+		if d.NetworkMode != "none" && !d.HasOwnAddress() {
 			demand.addPorts(container, d.NetworkMode == "host")
 		}
 	}

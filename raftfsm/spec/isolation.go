@@ -145,7 +145,7 @@ func (d *TaskDefinition) outsideUserNamespaces() (all []string) {
 	if d.PIDMode == "task" || d.IPCMode == "task" {
 		all = append(all, "its containers share process ids or IPC (pidMode or ipcMode task)")
 	}
-	if d.HasNetwork() && len(d.Containers) > 1 {
+	if d.HasOwnAddress() && len(d.Containers) > 1 {
 		all = append(all, "its containers share a network (networkMode awsvpc)")
 	}
 	for i := range d.Containers {

@@ -25,7 +25,7 @@ type RunRequest struct {
 
 	Signatures []Signature // of the signed request without a client token; recorded beside the tasks
 
-	Constraints []PlacementConstraint // beside those of the definition; all have to be met. StartTask has none
+	Constraints []PlacementConstraint // beside those of the definition; all have to be met. StartTask has none: it names the hosts
 	Strategy    []PlacementStrategy   // the first decides, the next among its equals; empty: Pinion's own order of hosts
 
 	CapacityProvider string // the queue that the tasks wait in; empty: what has no place fails at once

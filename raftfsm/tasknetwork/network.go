@@ -81,6 +81,16 @@ func (n *Network) Same(o *Network) bool {
 	return n != nil && o != nil && n.Name == o.Name && n.Range == o.Range
 }
 
+// Owns reports whether the address is in the subnet of the host; nil has none.
+func (n *Network) Owns(address string) bool {
+	if n == nil {
+		return false
+	}
+	subnet, err := netip.ParsePrefix(n.Subnet)
+	a, bad := netip.ParseAddr(address)
+	return err == nil && bad == nil && subnet.Contains(a)
+}
+
 // Has reports whether the subnet, a CIDR block, is one that hosts get of the network.
 func (n Network) Has(subnet string) bool {
 	all, err := netip.ParsePrefix(n.Range)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/netip"
 	"slices"
 
 	"pinion/gpu"
@@ -130,7 +129,10 @@ func checkGPUs(hostID string, gpus gpu.Inventory) error {
 func boundedReports(view *raftfsm.View, hostID string, reports []spec.TaskReport) []spec.TaskReport {
 	bounded := make([]spec.TaskReport, 0, len(reports))
 	seen, unknown := make(map[string]bool, len(reports)), 0
-	network := networkOf(view.Host(hostID))
+	var network *tasknetwork.Network
+	if host := view.Host(hostID); host != nil {
+		network = host.TaskNetwork
+	}
 	for _, r := range slices.Backward(reports) {
 		if seen[r.TaskID] || r.TaskID == "" || len(r.TaskID) > maxTaskIDBytes {
 			continue
@@ -150,17 +152,8 @@ func boundedReports(view *raftfsm.View, hostID string, reports []spec.TaskReport
 // imageDigest is the form of a digest. That of one host is what the others of its cluster pull for the tasks of the same run.
 var imageDigest = lazyregexp.New(`^sha256:[0-9a-f]{64}$`)
 
-// networkOf is what the addresses of the host's tasks are in; without a network of tasks it contains nothing.
-func networkOf(h *spec.Host) netip.Prefix {
-	if h == nil || h.TaskNetwork == nil {
-		return netip.Prefix{}
-	}
-	subnet, _ := netip.ParsePrefix(h.TaskNetwork.Subnet)
-	return subnet
-}
-
-// boundedReport is a report of a task with so many containers, which have addresses in the network if they have some of their own.
-func boundedReport(r spec.TaskReport, containers int, network netip.Prefix) spec.TaskReport {
+// boundedReport is a report of a task with so many containers, which have addresses of the network's subnet if they have some of their own.
+func boundedReport(r spec.TaskReport, containers int, network *tasknetwork.Network) spec.TaskReport {
 	r.Status, r.StopCode, r.StoppedReason = spec.Status(clip(string(r.Status))), spec.StopCode(clip(string(r.StopCode))), clip(r.StoppedReason)
 	given := r.Containers[:min(len(r.Containers), containers)]
 	r.Containers = make([]spec.ContainerReport, 0, len(given))
@@ -175,7 +168,7 @@ func boundedReport(r spec.TaskReport, containers int, network netip.Prefix) spec
 			totals := c.GPUTotals.Bounded(math.MaxInt64)
 			c.GPUTotals = &totals
 		}
-		if address, err := netip.ParseAddr(c.Address); err != nil || !network.Contains(address) {
+		if !network.Owns(c.Address) {
 			c.Address = "" // else requests to the task could go to whatever the host names
 		}
 		c.Bindings = c.Bindings[:min(len(c.Bindings), maxBindings)]

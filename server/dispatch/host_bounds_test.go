@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/netip"
 	"reflect"
 	"slices"
 	"strconv"
@@ -217,7 +216,7 @@ func TestAHostSaysNothingThatOthersActOn(t *testing.T) {
 	b, state := newBackend(t)
 	digest := "sha256:" + strings.Repeat("0a", 32)
 	for said, want := range map[string]string{digest: digest, "sha256:0a": "", "latest": "", digest + "/../other": "", "sha512:" + strings.Repeat("0a", 64): ""} {
-		got := boundedReport(spec.TaskReport{Containers: []spec.ContainerReport{{Name: "c", ImageDigest: said}}}, 1, netip.Prefix{})
+		got := boundedReport(spec.TaskReport{Containers: []spec.ContainerReport{{Name: "c", ImageDigest: said}}}, 1, nil)
 		if got.Containers[0].ImageDigest != want {
 			t.Errorf("%.80s is taken for the digest %.80q", said, got.Containers[0].ImageDigest)
 		}
@@ -272,12 +271,12 @@ func TestAHostDescribesItselfNoMoreThanOnceASecond(t *testing.T) {
 
 // The address of a task is its host's word within the host's own subnet: requests to the task go there from all hosts.
 func TestAHostHasNoTasksAtTheAddressesOfOthers(t *testing.T) {
-	network := networkOf(&spec.Host{TaskNetwork: &tasknetwork.Network{Subnet: "10.32.7.0/24"}})
+	network := &tasknetwork.Network{Subnet: "10.32.7.0/24"}
 	for said, want := range map[string]string{"10.32.7.9": "10.32.7.9", "10.32.8.9": "", "127.0.0.1": "", "": "", "::ffff:10.32.7.9": "", "x": ""} {
-		for _, of := range []netip.Prefix{network, networkOf(&spec.Host{}), networkOf(nil)} {
+		for _, of := range []*tasknetwork.Network{network, {}, nil} {
 			got := boundedReport(spec.TaskReport{Containers: []spec.ContainerReport{{Name: "c", Address: said}}}, 1, of).Containers[0].Address
 			if of == network && got != want || of != network && got != "" {
-				t.Errorf("%q is taken for %q in %s", said, got, of)
+				t.Errorf("%q is taken for %q in %v", said, got, of)
 			}
 		}
 	}

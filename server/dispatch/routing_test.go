@@ -12,6 +12,7 @@ import (
 	"pinion/raftfsm/loadbalancer"
 	"pinion/raftfsm/routing"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/tasknetwork"
 	"pinion/raftfsm/traffic"
 )
 
@@ -24,6 +25,9 @@ func someRouting(t *rapid.T) traffic.Routing {
 		}
 		if targets := rapid.IntRange(0, 2).Draw(t, "targets"); targets > 0 {
 			r.Groups = append(r.Groups, traffic.Group{ID: fmt.Sprint("g", i), Targets: make([]traffic.Target, targets)})
+		}
+		if subnet := rapid.IntRange(0, 2).Draw(t, "subnet"); subnet > 0 {
+			r.TaskNetworks = append(r.TaskNetworks, tasknetwork.Route{HostID: fmt.Sprint("h", i), Subnet: fmt.Sprintf("10.32.%d.0/24", subnet)})
 		}
 	}
 	return r

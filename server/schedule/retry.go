@@ -36,10 +36,10 @@ func RetryTask(t *spec.Task, ids func() string, gang string, at, notBefore time.
 	return again
 }
 
-// pendingSpec keeps the placement rules of the call for a task that may return to the queue, by a retry or by preemption.
+// pendingSpec keeps the placement rules of the call for the task that takes its place: by a retry, by preemption, or because somebody puts it back into
+// the queue.
 func (a *evaluation) pendingSpec() *spec.QueueSpec {
-	mayWait := a.terms.Retries > 0 || a.terms.Preemptible
-	if !mayWait || len(a.Run.Constraints)+len(a.Run.Strategy) == 0 {
+	if len(a.Run.Constraints)+len(a.Run.Strategy) == 0 {
 		return nil
 	}
 	return &spec.QueueSpec{Constraints: a.Run.Constraints, Strategy: a.Run.Strategy}

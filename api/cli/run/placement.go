@@ -12,7 +12,6 @@ import (
 	"pinion/api/cli/format"
 	"pinion/gpu"
 	"pinion/raftfsm/query"
-	"pinion/raftfsm/tasknetwork"
 )
 
 // placementFlags are the flags that choose among the hosts and their GPUs.
@@ -30,16 +29,12 @@ func placementFlags() []cli.Flag {
 
 // SubnetFlag names the networks of tasks that a task may have its address of.
 func SubnetFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "subnet", DefaultText: tasknetwork.DefaultName, Usage: "with --network awsvpc, `NAME` of the network of tasks that the address is of (pinion up --task-network); repeatable, for one of several"}
+	return &cli.StringSliceFlag{Name: "subnet", DefaultText: "the only one there is", Usage: "`NAME` of the network of tasks that a task of networkMode awsvpc has its address of (pinion up --task-network); repeatable, for one of several"}
 }
 
 // AddSubnets adds the networks that the flags name to the input of RunTask or CreateService.
 func AddSubnets(c *cli.Context, in map[string]any) {
-	subnets := c.StringSlice("subnet")
-	if len(subnets) == 0 && c.String("network") == "awsvpc" {
-		subnets = []string{tasknetwork.DefaultName}
-	}
-	if len(subnets) > 0 {
+	if subnets := c.StringSlice("subnet"); len(subnets) > 0 {
 		in["networkConfiguration"] = map[string]any{"awsvpcConfiguration": map[string]any{"subnets": subnets}}
 	}
 }

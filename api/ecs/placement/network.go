@@ -1,7 +1,6 @@
 package placement
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -20,10 +19,12 @@ const maxSubnets = 16
 func Subnets(given *types.NetworkConfigurationInput, d *spec.TaskDefinition, hosts []*spec.Host) ([]string, error) {
 	asked := given != nil && given.AwsvpcConfiguration != nil
 	switch {
-	case !d.HasNetwork() && asked:
+	case !d.HasOwnAddress() && asked:
 		return nil, field.Errorf("networkConfiguration", "Network Configuration is not valid for the given networkMode of this task definition.")
-	case !d.HasNetwork():
+	case !d.HasOwnAddress():
 		return nil, nil
+	case !asked && len(networks(hosts)) == 1:
+		return networks(hosts), nil
 	case !asked:
 		return nil, wire.Errorf(wire.InvalidParameter, "Network Configuration must be provided when networkMode 'awsvpc' is specified. Its subnets are %s.", known(hosts))
 	}
@@ -48,17 +49,36 @@ func Subnets(given *types.NetworkConfigurationInput, d *spec.TaskDefinition, hos
 	return slices.Compact(slices.Sorted(slices.Values(in.Subnets))), nil
 }
 
-// known names the networks of tasks that the hosts are in.
-func known(hosts []*spec.Host) string {
-	var names []string
-	for _, h := range hosts {
-		if h.TaskNetwork != nil {
-			names = append(names, fmt.Sprintf("%q", h.TaskNetwork.Name))
+// CheckHosts refuses hosts, by their ids, that are in none of the networks that StartTask names.
+func CheckHosts(given *types.NetworkConfigurationInput, d *spec.TaskDefinition, ids []string, view interface{ Host(id string) *spec.Host }) error {
+	if given == nil || given.AwsvpcConfiguration == nil || !d.HasOwnAddress() {
+		return nil
+	}
+	for i, id := range ids {
+		h := view.Host(id)
+		if h != nil && (h.TaskNetwork == nil || !slices.Contains(given.AwsvpcConfiguration.Subnets, h.TaskNetwork.Name)) {
+			return field.Errorf(field.Index("containerInstances", i), "host %s is in none of the subnets that networkConfiguration names.", h.Name)
 		}
 	}
+	return nil
+}
+
+// networks are the names of the networks of tasks that the hosts are in, sorted.
+func networks(hosts []*spec.Host) (names []string) {
+	for _, h := range hosts {
+		if h.TaskNetwork != nil {
+			names = append(names, h.TaskNetwork.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// known names the networks of tasks that the hosts are in.
+func known(hosts []*spec.Host) string {
+	names := networks(hosts)
 	if len(names) == 0 {
 		return "the names of networks that hosts have by pinion up --task-network, of which the cluster has none"
 	}
-	slices.Sort(names)
-	return strings.Join(slices.Compact(names), ", ")
+	return strings.Join(names, ", ")
 }

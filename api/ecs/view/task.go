@@ -39,7 +39,7 @@ func (r *Renderer) Task(t *spec.Task, withTags bool) types.Task {
 	if t.HostID != "" {
 		r.addHost(&out, t)
 	}
-	if definition != nil && definition.HasNetwork() {
+	if definition != nil && definition.HasOwnAddress() {
 		host, _ := r.host(t.HostID)
 		addNetwork(&out, t, host)
 	}
