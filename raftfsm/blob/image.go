@@ -14,6 +14,12 @@ type Image struct {
 	Size   int64  `json:"size"`   // of its blobs on this host in bytes, as they are stored
 }
 
+// maxDigest is the length of the longest digest that images have: sha512 and 128 hex digits.
+const maxDigest = 136
+
+// ValidDigest reports whether a host may name a blob like this.
+func ValidDigest(digest string) bool { return digest != "" && len(digest) <= maxDigest }
+
 // Valid reports whether a host may name an image like this.
 func (i Image) Valid() bool {
 	return i.Name != "" && len(i.Name) <= maxName && len(i.Digest) <= maxName && i.Size >= 0

@@ -62,3 +62,15 @@ func TestALieAboutASizeHidesNoHost(t *testing.T) {
 		t.Errorf("%+v", grants)
 	}
 }
+
+// What a host names stays in the leader's memory, so it is no longer than digests are.
+func TestAHostNamesNothingThatIsNoDigest(t *testing.T) {
+	at := time.Unix(0, 0)
+	tracker := New(Config{Connected: func() []string { return nil }, Kept: func(string) *blob.Images { return nil }, Address: func(id string) string { return id + ":7400" }})
+	long := strings.Repeat("x", 1<<20)
+	tracker.Ask("lies", at, blob.Request{Full: true, Held: []string{long, ""}, Wants: []blob.Want{{Digest: long, Size: 5}}})
+	grants := tracker.Ask("asks", at, blob.Request{Wants: []blob.Want{{Digest: long}, {Digest: long, Size: 5}}}).Grants
+	if len(grants[0].Peers)+len(grants[1].Peers) > 0 || grants[1].Coming {
+		t.Errorf("%.200v", grants)
+	}
+}

@@ -133,6 +133,9 @@ func (t *Tracker) hear(host string, now time.Time, r blob.Request) {
 		if len(h.held) >= blob.MaxHeld {
 			break
 		}
+		if !blob.ValidDigest(digest) {
+			continue
+		}
 		h.held[digest] = true
 		if t.held[digest] == nil {
 			t.held[digest] = map[string]bool{}
@@ -175,7 +178,7 @@ func (t *Tracker) grant(host string, now time.Time, w blob.Want) blob.Grant {
 		peers, _ := t.peers(host, new(transfer), w, count)
 		return blob.Grant{Peers: peers}
 	}
-	if w.Size < 0 || w.Size > blob.MaxSize {
+	if w.Size < 0 || w.Size > blob.MaxSize || !blob.ValidDigest(w.Digest) {
 		return blob.Grant{Whole: true} // by itself, as if there were no tracker
 	}
 	if b == nil && len(t.blobs) >= maxBlobs || b != nil && b.size != w.Size {
