@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/teamusage"
 )
 
 // ended lets a task of a team run with two GPUs from one moment to another.
@@ -26,9 +27,9 @@ func TestWhatForgottenTasksUsedIsRemembered(t *testing.T) {
 	ended(t, h, "c", "vision", hour, hour.Add(time.Second))
 	ended(t, h, "d", "vision", hour, hour.Add(time.Hour))
 	h.do(t, Reap{Before: hour.Add(time.Minute)})
-	want := []*spec.Usage{
-		{Team: "speech", Hours: []spec.UsageHour{{Hour: 1000, GPUSeconds: 2}}},
-		{Team: "vision", Hours: []spec.UsageHour{{Hour: 999, GPUSeconds: 1200}, {Hour: 1000, GPUSeconds: 7202}, {Hour: 1001, GPUSeconds: 3600}}},
+	want := []*teamusage.Record{
+		{Team: "speech", Hours: []teamusage.Hour{{Hour: 1000, GPUSeconds: 2}}},
+		{Team: "vision", Hours: []teamusage.Hour{{Hour: 999, GPUSeconds: 1200}, {Hour: 1000, GPUSeconds: 7202}, {Hour: 1001, GPUSeconds: 3600}}},
 	}
 	if got := h.View().Usages(); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v %+v", got[0], got[1])
@@ -36,7 +37,7 @@ func TestWhatForgottenTasksUsedIsRemembered(t *testing.T) {
 	if h.View().Task("d") == nil {
 		t.Error("a task was forgotten too early")
 	}
-	late := hour.Add(spec.UsageRetention + 90*time.Minute)
+	late := hour.Add(teamusage.Retention + 90*time.Minute)
 	ended(t, h, "e", "vision", late, late.Add(time.Second))
 	h.do(t, Reap{Before: late.Add(time.Minute)})
 	usages := h.View().Usages() // of speech nothing counts any more
