@@ -21,7 +21,7 @@ var errUnreachable = errors.New("no server can be reached")
 
 // fakeControl is a node.Control that remembers what it was told.
 type fakeControl struct {
-	userNamespaces bool // what the cluster wants of tasks that are assigned now
+	rules spec.ClusterRules // of tasks that are assigned now
 
 	mu            sync.Mutex
 	down          bool
@@ -165,7 +165,7 @@ func (c *fakeControl) assign(id string, definition spec.TaskDefinition, change .
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tasks[id] = spec.Assignment{Task: task, Definition: &definition, UserNamespaces: c.userNamespaces}
+	c.tasks[id] = spec.Assignment{Task: task, Definition: &definition, ClusterRules: c.rules}
 	c.change()
 	return id
 }

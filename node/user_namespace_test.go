@@ -31,7 +31,7 @@ func TestEachTaskHasIDsOfItsOwn(t *testing.T) {
 		w.userns = spec.UserNamespacesAvailable
 		w.boot()
 		plain := w.control.run("t0", container("main"))
-		w.control.userNamespaces = true
+		w.control.rules.UserNamespaces = true
 		one, other := w.control.run("t1", container("main"), container("side")), w.control.run("t2", container("main"))
 		w.waitIdle()
 		first, second := w.ids(id(one, "main")), w.ids(id(other, "main"))
@@ -42,7 +42,7 @@ func TestEachTaskHasIDsOfItsOwn(t *testing.T) {
 		}
 		w.wantIDLinks(2)
 		w.crash()
-		w.control.userNamespaces = false
+		w.control.rules.UserNamespaces = false
 		w.boot()
 		w.want("after a restart", w.ids(id(one, "main")), first)
 		w.wantIDLinks(2)
@@ -62,13 +62,13 @@ func TestARestartedContainerHasTheIDsOfItsTask(t *testing.T) {
 			simulate(t, func(w *simHost) {
 				w.userns = spec.UserNamespacesAvailable
 				w.boot()
-				w.control.userNamespaces = wanted
+				w.control.rules.UserNamespaces = wanted
 				task := w.control.run("t1", restartable("main"), container("side"))
 				w.waitIdle()
 				before := w.ids(id(task, "main"))
 				w.want("that it has ids", !before.IsZero(), wanted)
 				w.crash()
-				w.control.userNamespaces = !wanted
+				w.control.rules.UserNamespaces = !wanted
 				w.boot()
 				w.advance(time.Minute)
 				w.machine.Exit(id(task, "main"), 1)
@@ -101,7 +101,7 @@ func TestUserNamespacesAreNeverLeftOutSilently(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			simulate(t, func(w *simHost) {
-				w.userns, w.control.userNamespaces = c.host, c.cluster
+				w.userns, w.control.rules.UserNamespaces = c.host, c.cluster
 				w.boot()
 				task := w.control.assign("t1", c.definition)
 				w.waitIdle()

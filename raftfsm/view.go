@@ -151,7 +151,7 @@ func (v *View) Assignments(hostID string) ([]spec.Assignment, <-chan struct{}) {
 	gangs := map[string]*spec.GangAddresses{}
 	for _, task := range live {
 		definition := v.withTaskEnv(spec.Effective(v.Definition(task.Definition), task.Overrides.Get()), task, gangs)
-		assignments = append(assignments, spec.Assignment{Task: task, Definition: definition, UserNamespaces: v.Cluster(task.Cluster).WantsUserNamespaces()})
+		assignments = append(assignments, spec.Assignment{Task: task, Definition: definition, ClusterRules: v.Cluster(task.Cluster).Rules()})
 	}
 	return assignments, v.state.hostWatches.Wait(hostID, func() bool {
 		now := v.state.View()

@@ -50,3 +50,26 @@ func TestATaskThatWaitsForUserNamespacesIsPlacedWithoutThemWhenNobodyWantsThem(t
 	wantUserNamespaces(t, s, "disabled")
 	become(t, s, waiting.ID, hasPlace)
 }
+
+// A cluster that allows some images runs no others, and its hosts are told, who check it again.
+func TestAClusterRunsTheImagesThatItAllows(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	joinWith(t, s, 0)
+	c := spec.ContainerDefinition{Name: "main", Image: "busybox", CPU: 1, Memory: 1}
+	definition := apply(t, s, raftfsm.RegisterDefinition{Definition: spec.TaskDefinition{Family: "work", Status: spec.DefinitionActive, Containers: []spec.ContainerDefinition{c}}}).(*spec.TaskDefinition).Name()
+	allow := func(images string) {
+		t.Helper()
+		apply(t, s, raftfsm.UpdateCluster{Name: spec.DefaultCluster, Settings: []spec.Setting{{Name: spec.SettingAllowedImages, Value: images}}})
+	}
+	allow("registry.example.com/team")
+	if r := run(t.Context(), t, s, runOf(definition)); len(r.Tasks) != 0 || !strings.Contains(r.Failures[0].Detail, spec.SettingAllowedImages) {
+		t.Errorf("%+v", r)
+	}
+	allow("registry.example.com/team,docker.io/library")
+	if r := run(t.Context(), t, s, runOf(definition)); len(r.Tasks) != 1 {
+		t.Errorf("%+v", r)
+	}
+	if assigned, _ := view(t, s).Assignments(hostID); len(assigned) != 1 || assigned[0].AllowedImages != "registry.example.com/team,docker.io/library" {
+		t.Errorf("the host is told %+v", assigned)
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"pinion/api/ecs/view"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/imagepolicy"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 )
@@ -105,7 +106,7 @@ func updateClusterSettings(ctx context.Context, r *Request, in *types.UpdateClus
 }
 
 func applyClusterUpdate(ctx context.Context, r *Request, change raftfsm.UpdateCluster) (types.Cluster, error) {
-	if err := checkUserNamespaces(r, change); err != nil {
+	if err := checkProtections(r, change); err != nil {
 		return types.Cluster{}, err
 	}
 	cluster, err := call.Apply[*spec.Cluster](ctx, r, change)
@@ -187,16 +188,19 @@ func checkExecuteCommand(exec *spec.ExecuteCommandConfiguration) error {
 	return nil
 }
 
-// checkUserNamespaces refuses to take away what protects hosts from the tasks of a cluster, when the caller's key is for some clusters: that is
+// checkProtections refuses to take away what protects hosts from the tasks of a cluster, when the caller's key is for some clusters: that is
 // not theirs to decide who only use them.
-func checkUserNamespaces(r *Request, change raftfsm.UpdateCluster) error {
+func checkProtections(r *Request, change raftfsm.UpdateCluster) error {
 	known := r.View.Cluster(change.Name)
-	if r.Scope == "" || known == nil || !known.WantsUserNamespaces() {
+	if r.Scope == "" || known == nil {
 		return nil
 	}
+	had := known.Rules()
 	for _, s := range change.Settings {
-		if s.Name == spec.SettingUserNamespaces && s.Value != spec.UserNamespaceSettings[1] {
-			return wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for %v alone, and the setting %s protects hosts from the tasks of the cluster. A key for all clusters can disable it.", r.Principal, r.Scope.Set(), s.Name)
+		loosens := s.Name == spec.SettingUserNamespaces && had.UserNamespaces && s.Value != spec.UserNamespaceSettings[1]
+		other := s.Name == spec.SettingAllowedImages && had.AllowedImages.Restricts() && s.Value != string(had.AllowedImages)
+		if loosens || other {
+			return wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for %v alone, and the setting %s protects hosts from the tasks of the cluster. A key for all clusters can change it.", r.Principal, r.Scope.Set(), s.Name)
 		}
 	}
 	return nil
@@ -214,9 +218,15 @@ func checkClusterSettings(settings []spec.Setting) error {
 		if s.Name == "" {
 			return field.Errorf(path+".name", "settings.name must not be empty")
 		}
+		if s.Name == spec.SettingAllowedImages {
+			if err := imagepolicy.Policy(s.Value).Check(); err != nil {
+				return field.Errorf(path+".value", "settings.value of %s: %v", s.Name, err)
+			}
+			continue
+		}
 		values, known := clusterSettings[s.Name]
 		if !known {
-			return field.Errorf(path+".name", "settings.name must be one of %s, %s, not %q", view.ContainerInsights, spec.SettingUserNamespaces, s.Name)
+			return field.Errorf(path+".name", "settings.name must be one of %s, %s, %s, not %q", view.ContainerInsights, spec.SettingUserNamespaces, spec.SettingAllowedImages, s.Name)
 		}
 		if err := field.Choice(path+".value", "settings.value of "+s.Name, s.Value, values...); err != nil {
 			return err

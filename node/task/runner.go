@@ -70,7 +70,7 @@ type Runner struct {
 	hooks       []Hook
 	images      *imageHook
 	report      report
-	userns      bool // its cluster wants its containers in user namespaces; see takeIDs
+	rules       spec.ClusterRules // of its cluster
 	timeLimit   *timeLimit
 	log         *slog.Logger
 	supervisors sync.WaitGroup
@@ -90,7 +90,7 @@ type Runner struct {
 // New makes the runner of an assigned task; existing are its containers that were there already.
 func New(c Config, a spec.Assignment, existing []runtime.ExistingContainer) *Runner {
 	r := &Runner{
-		config: c, task: a.Task, def: a.Definition, userns: a.UserNamespaces,
+		config: c, task: a.Task, def: a.Definition, rules: a.ClusterRules,
 		dir: newTaskDir(c.Dir, a.Task.ID), log: c.Log.With("task", a.Task.ID),
 		stopping: make(chan struct{}), forced: newLatch(), resolved: resolution{latch: newLatch()}, logsDone: make(chan struct{}), abandoned: make(chan struct{}),
 	}

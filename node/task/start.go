@@ -68,11 +68,13 @@ func (r *Runner) failStart(ctx context.Context, err error) {
 // newStarts begins the specifications of containers: what does not need a hook.
 func (r *Runner) newStarts(containers []*Container) ([]*Start, error) {
 	host := r.config.Host()
-	ids, err := r.dir.takeIDs(r.userns || host.UserNamespaces == spec.UserNamespacesRequired)
+	ids, err := r.dir.takeIDs(r.rules.UserNamespaces || host.UserNamespaces == spec.UserNamespacesRequired)
 	if err != nil {
 		return nil, startError(kindCannotCreate, nil, err)
 	}
-	if err := checkIsolation(host, spec.Assignment{Task: r.task, Definition: r.def, UserNamespaces: r.userns && !ids.IsZero()}); err != nil {
+	rules := r.rules
+	rules.UserNamespaces = rules.UserNamespaces && !ids.IsZero()
+	if err := checkIsolation(host, spec.Assignment{Task: r.task, Definition: r.def, ClusterRules: rules}); err != nil {
 		return nil, err
 	}
 	volumes, err := r.dir.createVolumes(r.def.Volumes, r.config.Volumes)
@@ -106,7 +108,7 @@ func (r *Runner) newStarts(containers []*Container) ([]*Start, error) {
 // checkIsolation holds an assignment against what this host gives to tasks. The scheduler has asked the same, but a host does not
 // take its word.
 func checkIsolation(host spec.Host, a spec.Assignment) error {
-	if refusal := a.Definition.Isolation().InUserNamespaces(a.UserNamespaces).RefusedBy(&host, a.Task.ByAdmin); refusal != "" {
+	if refusal := a.Definition.Isolation().Under(a.ClusterRules).RefusedBy(&host, a.Task.ByAdmin); refusal != "" {
 		return startError(kindNotAllowed, nil, errors.New(refusal))
 	}
 	if refusal := spec.SharingRefusal(&host, a.Task, a.Definition); refusal != "" {

@@ -79,7 +79,7 @@ var floors = map[string][]string{
 		"execution query tally issuer ended edit change snapshot table ledger",
 		"service scaling teamusage",
 		"codec spec metric changelog watch sortkey",
-		"logdriver iplease",
+		"logdriver iplease imagepolicy",
 		"compact traffic label linux valuefrom hostport volumeroot envfile quarantine partition gpuuse blob",
 		"lazyregexp rendezvous logfilter tasknetwork",
 	},

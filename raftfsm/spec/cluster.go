@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"pinion/raftfsm/imagepolicy"
 )
 
 // DefaultCluster always exists; requests that name no cluster mean it.
@@ -29,7 +31,7 @@ type Cluster struct {
 	Name      string        `json:"name"`
 	Status    ClusterStatus `json:"status"`
 	Tags      []Tag         `json:"tags,omitempty"`
-	Settings  []Setting     `json:"settings,omitempty"` // SettingUserNamespaces has an effect, others are accepted and shown
+	Settings  []Setting     `json:"settings,omitempty"` // those of Rules have an effect, others are accepted and shown
 	CreatedAt time.Time     `json:"createdAt"`
 
 	Configuration *ClusterConfiguration `json:"configuration,omitempty"`    // accepted and shown, without effect
@@ -189,10 +191,29 @@ const SettingUserNamespaces = "userNamespaces"
 // UserNamespaceSettings are the values of SettingUserNamespaces, the default first.
 var UserNamespaceSettings = []string{"disabled", "enabled"}
 
-// WantsUserNamespaces reports whether the containers of the cluster's tasks are to run in user namespaces. A cluster that is not known
-// wants nothing.
-func (c *Cluster) WantsUserNamespaces() bool {
-	return c != nil && slices.Contains(c.Settings, Setting{SettingUserNamespaces, UserNamespaceSettings[1]})
+// SettingAllowedImages is the setting of a cluster that says which images its tasks may have: an imagepolicy.Policy.
+const SettingAllowedImages = "allowedImages"
+
+// ClusterRules are what a cluster wants of all of its tasks, whoever runs them.
+type ClusterRules struct {
+	UserNamespaces bool               `json:",omitempty"` // their containers run in user namespaces
+	AllowedImages  imagepolicy.Policy `json:",omitempty"`
+}
+
+// Rules are those that the settings of the cluster say. A cluster that is not known has none.
+func (c *Cluster) Rules() (r ClusterRules) {
+	if c == nil {
+		return r
+	}
+	for _, s := range c.Settings {
+		switch s.Name {
+		case SettingUserNamespaces:
+			r.UserNamespaces = s.Value == UserNamespaceSettings[1]
+		case SettingAllowedImages:
+			r.AllowedImages = imagepolicy.Policy(s.Value)
+		}
+	}
+	return r
 }
 
 // BuiltinCapacityProvider is the queue that every cluster has. It is no record, and can be neither changed nor deleted.

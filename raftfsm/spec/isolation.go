@@ -33,7 +33,8 @@ type Isolation struct {
 	powers []power
 	uses   []hostUse
 	shared []string // what user namespaces cannot share: who asks for what, in words
-	userns bool     // its containers are to run in user namespaces, see InUserNamespaces
+	rules  ClusterRules
+	images []string // of its containers
 }
 
 // power is one thing that a definition asks for and that a host has to allow.
@@ -55,6 +56,7 @@ func (d *TaskDefinition) Isolation() Isolation {
 	for n := range d.Containers {
 		i.powers = append(i.powers, d.Containers[n].powers()...)
 		i.uses = append(i.uses, d.Containers[n].hostUses()...)
+		i.images = append(i.images, d.Containers[n].Image)
 	}
 	i.uses = append(i.uses, d.hostVolumes()...)
 	i.shared = d.outsideUserNamespaces()
@@ -84,10 +86,12 @@ func (c *ContainerDefinition) powers() (all []power) {
 
 // Key is the same for questions that RefusedBy answers alike on every host.
 func (i Isolation) Key(byAdmin bool) string {
-	if len(i.powers) == 0 && len(i.uses) == 0 && len(i.shared) == 0 && !i.userns {
+	forbidden := i.forbiddenImage()
+	if len(i.powers) == 0 && len(i.uses) == 0 && len(i.shared) == 0 && !i.rules.UserNamespaces && forbidden == "" {
 		return ""
 	}
-	key := strconv.AppendBool(strconv.AppendBool(nil, byAdmin), i.userns)
+	key := strconv.AppendBool(strconv.AppendBool(nil, byAdmin), i.rules.UserNamespaces)
+	key = fmt.Appendf(key, " image %q", forbidden)
 	for _, asks := range i.shared {
 		key = fmt.Appendf(key, " shared %q", asks)
 	}
@@ -106,6 +110,9 @@ func (i Isolation) Key(byAdmin bool) string {
 // GPUs belong to one task each, so no host with GPUs gives the power to open the others, whoever asks. The other powers reach the
 // processes of the host, which may hold every GPU, so there they are an admin's.
 func (i Isolation) RefusedBy(h *Host, byAdmin bool) string {
+	if image := i.forbiddenImage(); image != "" {
+		return fmt.Sprintf("image %.200s is none of those that tasks of this cluster may have, which are of %s: name another one, or have the cluster's setting %s changed", image, i.rules.AllowedImages, SettingAllowedImages)
+	}
 	for _, p := range i.powers {
 		switch {
 		case p.devices && h.mayHaveGPUs():
@@ -156,20 +163,30 @@ func (d *TaskDefinition) outsideUserNamespaces() (all []string) {
 	return all
 }
 
-// InUserNamespaces is the same where the cluster wants user namespaces, or does not.
-func (i Isolation) InUserNamespaces(wanted bool) Isolation {
-	i.userns = wanted
+// Under is the same in a cluster with these rules.
+func (i Isolation) Under(rules ClusterRules) Isolation {
+	i.rules = rules
 	return i
+}
+
+// forbiddenImage is an image that the rules do not allow; empty when they allow all.
+func (i Isolation) forbiddenImage() string {
+	for _, image := range i.images {
+		if !i.rules.AllowedImages.Allows(image) {
+			return image
+		}
+	}
+	return ""
 }
 
 // refusedInUserNamespaces is RefusedBy for what the cluster and the host want of user namespaces: the stricter counts.
 func (i Isolation) refusedInUserNamespaces(h *Host) string {
 	switch {
-	case i.userns && h.UserNamespaces == "":
+	case i.rules.UserNamespaces && h.UserNamespaces == "":
 		return "tasks of this cluster run in user namespaces, which this host does not have: pinion doctor says there what it lacks, or set the cluster's setting userNamespaces to disabled"
 	case len(i.shared) == 0:
 		return ""
-	case i.userns:
+	case i.rules.UserNamespaces:
 		return i.shared[0] + ", and tasks of this cluster run in user namespaces, which cannot share that: remove it, or run the task in a cluster whose setting userNamespaces is disabled"
 	case h.UserNamespaces == UserNamespacesRequired:
 		return i.shared[0] + ", and all tasks of this host run in user namespaces, which cannot share that: remove it, or start the host without --user-namespaces"

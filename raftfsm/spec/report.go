@@ -9,9 +9,8 @@ import (
 type Assignment struct {
 	Task       *Task
 	Definition *TaskDefinition
-	// UserNamespaces says that the task's cluster wants its containers in user namespaces. It counts when the task comes to its host:
-	// what is started already stays as it is.
-	UserNamespaces bool `json:",omitempty"`
+	// ClusterRules are those of the task's cluster. They count when the task comes to its host: what is started already stays as it is.
+	ClusterRules
 }
 
 // TaskReport is a host's whole view of one of its tasks: the latest, not the history. Fields that have not happened

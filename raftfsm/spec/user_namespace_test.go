@@ -30,7 +30,7 @@ func TestTheStricterOfClusterAndHostCounts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := &Host{Allow: everyPower, Volumes: volumeRoots, UserNamespaces: c.host}
-			got := c.definition.Isolation().InUserNamespaces(c.cluster).RefusedBy(h, true)
+			got := c.definition.Isolation().Under(ClusterRules{UserNamespaces: c.cluster}).RefusedBy(h, true)
 			if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
@@ -39,7 +39,7 @@ func TestTheStricterOfClusterAndHostCounts(t *testing.T) {
 	keys := map[string]bool{}
 	for _, d := range []*TaskDefinition{asks.nothing, hostNetwork, privileged} {
 		for _, wanted := range []bool{true, false} {
-			keys[d.Isolation().InUserNamespaces(wanted).Key(true)] = true
+			keys[d.Isolation().Under(ClusterRules{UserNamespaces: wanted}).Key(true)] = true
 		}
 	}
 	if len(keys) != 6 {
@@ -50,11 +50,28 @@ func TestTheStricterOfClusterAndHostCounts(t *testing.T) {
 func TestAClusterSaysThatItWantsUserNamespaces(t *testing.T) {
 	for value, want := range map[string]bool{"enabled": true, "disabled": false} {
 		c := &Cluster{Settings: []Setting{{"containerInsights", "enabled"}, {SettingUserNamespaces, value}}}
-		if c.WantsUserNamespaces() != want {
+		if c.Rules().UserNamespaces != want {
 			t.Errorf("%s: %t", value, !want)
 		}
 	}
-	if (*Cluster)(nil).WantsUserNamespaces() || (&Cluster{}).WantsUserNamespaces() {
+	if (*Cluster)(nil).Rules().UserNamespaces || (&Cluster{}).Rules().UserNamespaces {
 		t.Error("a cluster wants them that does not say so")
+	}
+}
+
+// A task has images that its cluster allows, on every host and whoever runs it.
+func TestATaskHasImagesThatItsClusterAllows(t *testing.T) {
+	d := &TaskDefinition{Containers: []ContainerDefinition{{Name: "a", Image: "busybox"}, {Name: "b", Image: "evil.org/library/busybox"}}}
+	keys := map[string]bool{}
+	for policy, refused := range map[string]bool{"": false, "any": false, "docker.io/library": true, "docker.io,evil.org": false, "evil.org": true} {
+		c := &Cluster{Settings: []Setting{{SettingAllowedImages, policy}}}
+		asks := d.Isolation().Under(c.Rules())
+		if got := asks.RefusedBy(&Host{Allow: everyPower}, true); (got != "") != refused || refused && !strings.Contains(got, SettingAllowedImages) {
+			t.Errorf("%s: %q", policy, got)
+		}
+		keys[asks.Key(true)] = true
+	}
+	if len(keys) != 3 {
+		t.Errorf("questions with different answers have %d keys, want 3", len(keys))
 	}
 }

@@ -99,7 +99,7 @@ func (a *hostAsker) daemonHosts(s *service.Service) (hosts []*spec.Host) {
 	}
 	request := schedule.Request{
 		Run:        spec.RunRequest{Cluster: s.Cluster, Definition: definition.Name(), Count: 1, Group: s.Group(), ByAdmin: s.ByAdmin, Constraints: slices.Concat(s.Settings.Constraints, a.view.ServiceRevision(s.Primary().ID).Constraints())},
-		Definition: definition, UserNamespaces: a.view.Cluster(s.Cluster).WantsUserNamespaces(),
+		Definition: definition, Rules: a.view.Cluster(s.Cluster).Rules(),
 	}
 	for _, host := range a.view.Hosts(s.Cluster) {
 		if _, impossible := schedule.Infeasible([]*spec.Host{host}, request); takesTasks(host) && !impossible {

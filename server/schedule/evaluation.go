@@ -42,7 +42,7 @@ func newEvaluation(r Request) *evaluation {
 	a.gpuConstraints.wholeOnly = a.wantsGPUs && !AsksForMIG(r)
 	a.group = cmp.Or(r.Run.Group, "family:"+r.Definition.Family)
 	a.attributes = slices.Concat(r.Definition.RequiredAttributes(), platform(r.Definition))
-	a.isolation = r.Definition.Isolation().InUserNamespaces(r.UserNamespaces)
+	a.isolation = r.Definition.Isolation().Under(r.Rules)
 	a.terms, _ = spec.ParseSchedulingOptions(r.Run.Tags) // validated by the api
 	return a
 }

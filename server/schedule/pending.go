@@ -51,5 +51,5 @@ func RequestFor(view *raftfsm.View, t *spec.Task, definition *spec.TaskDefinitio
 	if t.Queue != nil {
 		run.Constraints, run.Strategy = t.Queue.Constraints, t.Queue.Strategy
 	}
-	return Request{Run: run, Definition: definition, Quiet: true, UserNamespaces: view.Cluster(t.Cluster).WantsUserNamespaces()}
+	return Request{Run: run, Definition: definition, Quiet: true, Rules: view.Cluster(t.Cluster).Rules()}
 }

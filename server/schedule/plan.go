@@ -16,10 +16,9 @@ type Request struct {
 	At         time.Time            // CreatedAt of the tasks
 	Seed       uint64               // seed of the strategy random and of gang ports
 	Quiet      bool                 // leave out Failures that cost more than the decision
-	// UserNamespaces says that the cluster wants its containers in user namespaces.
-	UserNamespaces bool
-	SharedMiB      int64        // memory of the smallest GPU of the cluster that its tasks could share: what they count for while they wait; 0: not known
-	Waiting        []*spec.Task // the Run.Count pending tasks to place, by rank; empty: make new tasks
+	Rules      spec.ClusterRules
+	SharedMiB  int64        // memory of the smallest GPU of the cluster that its tasks could share: what they count for while they wait; 0: not known
+	Waiting    []*spec.Task // the Run.Count pending tasks to place, by rank; empty: make new tasks
 }
 
 // Decision is the outcome of one request. Partial success is normal: Tasks are placed and complete, ready to be

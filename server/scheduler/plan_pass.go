@@ -64,7 +64,7 @@ func (a *planPass) prepare(view *raftfsm.View, open []*launch) (requests []sched
 			tasks += wanted
 			a.planned = append(a.planned, plannedLaunch{launch: l})
 			requests = append(requests, schedule.Request{Run: r, Definition: definition, IDs: id.NewTask, At: a.at, Seed: id.NewSeed(),
-				UserNamespaces: view.Cluster(r.Cluster).WantsUserNamespaces()})
+				Rules: view.Cluster(r.Cluster).Rules()})
 		}
 	}
 	return requests
