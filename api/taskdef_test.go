@@ -77,7 +77,7 @@ func TestUnsupportedFieldsAreRefusedByName(t *testing.T) {
 	} {
 		wantRefused(t, b.aws("RegisterTaskDefinition", taskWith(`"`+field+`":`+value)), field)
 	}
-	for _, field := range []string{"efsVolumeConfiguration", "dockerVolumeConfiguration", "fsxWindowsFileServerVolumeConfiguration"} {
+	for _, field := range []string{"efsVolumeConfiguration", "fsxWindowsFileServerVolumeConfiguration"} {
 		wantRefused(t, b.aws("RegisterTaskDefinition", taskWith(`"volumes":[{"name":"v","`+field+`":{"a":"b"}}]`)), "volumes[0]."+field)
 	}
 }

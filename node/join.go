@@ -57,7 +57,7 @@ func (n *Node) currentHost() spec.Host {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	host := n.host
-	host.GPUs = n.GPUs.current()
+	host.GPUs, host.SharedVolumes = n.GPUs.current(), n.config.Volumes.Shared()
 	return host
 }
 

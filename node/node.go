@@ -54,6 +54,7 @@ func New(c Config) *Node {
 	}
 	n.GPUs = &GPUs{source: c.GPUs, record: c.GPUHealth, usage: c.GPUUsage, locks: n.gpuLocks, log: c.Log, rejoin: n.requestRejoin, count: n.countGPUUsage, recordedCh: make(chan struct{}),
 		partitions: c.Partitions, hostID: c.Host.ID, failedPartitions: map[string]failedPartition{}}
+	c.Volumes.OnShared(n.requestRejoin)
 	n.Routes = newRoutes(n)
 	n.reporter = newReporter(c.Log, n.sendReports)
 	n.tasks = task.Config{

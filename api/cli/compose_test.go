@@ -61,10 +61,10 @@ func withCompose(t *testing.T, file string) *fakeHost {
 
 func TestAComposeFileBecomesTaskDefinitions(t *testing.T) {
 	got := pinion(t, withCompose(t, composeFile), "compose", "config")
-	const want = `[{"family":"compose-shop-llm","cpu":"4096","volumes":[{"name":"volume-1","host":{"sourcePath":"local/shop_cache"}},{"name":"volume-2","host":{"sourcePath":"/srv/models"}}],
+	const want = `[{"family":"compose-shop-llm","cpu":"4096","volumes":[{"name":"shop_cache","dockerVolumeConfiguration":{"scope":"shared","autoprovision":true}},{"name":"volume-2","host":{"sourcePath":"/srv/models"}}],
 		"containerDefinitions":[{"name":"llm","image":"vllm/vllm-openai:v0.6","cpu":4096,"memory":32768,"essential":true,"command":["--model","tiny"],
 		"environment":[{"name":"HF_HOME","value":"/cache"}],"portMappings":[{"containerPort":8000,"hostPort":0,"protocol":"tcp","name":"tcp-8000"}],
-		"mountPoints":[{"sourceVolume":"volume-1","containerPath":"/cache"},{"sourceVolume":"volume-2","containerPath":"/models","readOnly":true}],"volumesFrom":[],
+		"mountPoints":[{"sourceVolume":"shop_cache","containerPath":"/cache"},{"sourceVolume":"volume-2","containerPath":"/models","readOnly":true}],"volumesFrom":[],
 		"linuxParameters":{"sharedMemorySize":16384,"tmpfs":[{"containerPath":"/scratch","size":64}]},"resourceRequirements":[{"type":"GPU","value":"1"}],
 		"healthCheck":{"command":["CMD-SHELL","curl -f localhost:8000/health"],"interval":10,"timeout":5,"retries":3,"startPeriod":120}}]},
 		{"family":"compose-shop-web","containerDefinitions":[{"name":"web","image":"nginx","cpu":0,"memoryReservation":256,"essential":true,"environment":[],

@@ -4,15 +4,16 @@ package ecs
 func works(test string) fate { return fate{test: test} }
 
 const (
-	testProcess   = "node/containerd.TestWhatAContainersProcessGets"
-	testFiles     = "node/containerd.TestWhatAContainerHasOfFilesAndTerminals"
-	testLimits    = "node/containerd.TestLimits"
-	testPorts     = "node/network.TestPublishedPorts"
-	testNames     = "node/task.TestTheDefinitionsOwnNames"
-	testSecrets   = "node/secrets.TestAContainerIsGivenItsOwnSecrets"
-	testHealth    = "node.TestHealthIsWhatTheChecksFind"
-	testRestarts  = "node.TestAContainerStaysEnded"
-	testIsolation = "node.TestAHostDoesNotTakeThePoolsWord"
+	testProcess       = "node/containerd.TestWhatAContainersProcessGets"
+	testFiles         = "node/containerd.TestWhatAContainerHasOfFilesAndTerminals"
+	testLimits        = "node/containerd.TestLimits"
+	testPorts         = "node/network.TestPublishedPorts"
+	testNames         = "node/task.TestTheDefinitionsOwnNames"
+	testSecrets       = "node/secrets.TestAContainerIsGivenItsOwnSecrets"
+	testHealth        = "node.TestHealthIsWhatTheChecksFind"
+	testRestarts      = "node.TestAContainerStaysEnded"
+	testDockerVolumes = "node/task.TestASharedVolumeOutlivesItsTask"
+	testIsolation     = "node.TestAHostDoesNotTakeThePoolsWord"
 
 	noRoles     = "there are no roles of AWS IAM; what a key may do is said with `pinion keys`"
 	noAppMesh   = "App Mesh of AWS, which ended"
@@ -46,7 +47,11 @@ var fates = map[string]fate{
 
 	"volumes[].name":                                    works(testFiles),
 	"volumes[].host.sourcePath":                         works("node/volume.TestDirectoriesThatTasksCanMount"),
-	"volumes[].dockerVolumeConfiguration":               {today: "directories of the host by `host.sourcePath`, or scratch space of the task", value: `{"scope":"task"}`},
+	"volumes[].dockerVolumeConfiguration.scope":         works(testDockerVolumes),
+	"volumes[].dockerVolumeConfiguration.autoprovision": works(testDockerVolumes),
+	"volumes[].dockerVolumeConfiguration.driver":        works("packaging/e2e.TestASharedVolumeStaysForTheNextTask"),
+	"volumes[].dockerVolumeConfiguration.driverOpts":    {never: "what a host mounts is the word of its operator: `pinion up --volume NAME=DIR` gives it the name of the volume", value: `{"type":"nfs"}`},
+	"volumes[].dockerVolumeConfiguration.labels":        {none: "they are recorded and shown"},
 	"volumes[].efsVolumeConfiguration":                  {today: "directories of the host by `host.sourcePath`, or scratch space of the task", value: `{"fileSystemId":"fs-1"}`},
 	"volumes[].s3filesVolumeConfiguration":              {never: "a file system of Amazon S3 Files is in AWS alone", value: `{"fileSystemArn":"a"}`},
 	"volumes[].fsxWindowsFileServerVolumeConfiguration": {never: linuxOnly, value: `{"fileSystemId":"fs-1"}`},

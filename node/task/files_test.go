@@ -116,6 +116,57 @@ func TestVolumes(t *testing.T) {
 	}
 }
 
+// A shared volume is the same directory for every task of the host that names it. One that a task may not make has to be there.
+func TestASharedVolumeOutlivesItsTask(t *testing.T) {
+	given := t.TempDir()
+	roots, err := volume.Open([]volumeroot.Root{{Name: "models", Path: given}}, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := 0
+	roots.OnShared(func() { told++ })
+	makes, dir := true, t.TempDir()
+	shared := func(task, name string, makes *bool) (*os.File, error) {
+		made, err := newTaskDir(dir, task).createVolumes([]spec.Volume{{Name: name, Docker: &volumeroot.DockerConfiguration{Scope: volumeroot.ScopeShared, Autoprovision: makes}}}, roots)
+		if err != nil {
+			return nil, err
+		}
+		return made[name].Host.Open()
+	}
+	if _, err := shared("first", "cache", nil); err == nil || !strings.Contains(err.Error(), "autoprovision") {
+		t.Errorf("a volume that nobody has made: %v", err)
+	}
+	var opened []os.FileInfo
+	for task, makes := range map[string]*bool{"second": &makes, "third": &makes} {
+		file, err := shared(task, "cache", makes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		info, err := file.Stat()
+		if err != nil {
+			t.Fatal(err)
+		}
+		opened = append(opened, info)
+		if err := newTaskDir(dir, task).remove(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := shared("fourth", "cache", nil); err != nil || !os.SameFile(opened[0], opened[1]) || told != 1 || strings.Join(roots.Shared(), " ") != "cache" {
+		t.Errorf("%v, %v, told %d times of %v", err, opened, told, roots.Shared())
+	}
+	if file, err := shared("fifth", "models", nil); err != nil {
+		t.Errorf("a volume that the operator names: %v", err)
+	} else if info, err := file.Stat(); err != nil || !sameFile(info, given) {
+		t.Errorf("it is another directory: %v", err)
+	}
+	for _, name := range []string{"..", ".", "", "a/b", "/etc"} {
+		if _, err := shared("sixth", name, &makes); err == nil {
+			t.Errorf("%q was accepted", name)
+		}
+	}
+}
+
 func sameFile(opened os.FileInfo, path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && os.SameFile(opened, info)

@@ -52,7 +52,7 @@ func newTaskDir(dir, taskID string) taskDir {
 func (d taskDir) createVolumes(volumes []spec.Volume, roots *volume.Roots) (map[string]runtime.Volume, error) {
 	all := map[string]runtime.Volume{}
 	for i, v := range volumes {
-		if v.Host == nil || v.Host.SourcePath == "" {
+		if !v.Docker.Shared() && (v.Host == nil || v.Host.SourcePath == "") {
 			path := filepath.Join(d.path, "volumes", strconv.Itoa(i))
 			if err := createScratch(path); err != nil {
 				return nil, fmt.Errorf("volume %s: %w", v.Name, err)
@@ -60,16 +60,24 @@ func (d taskDir) createVolumes(volumes []spec.Volume, roots *volume.Roots) (map[
 			all[v.Name] = runtime.Volume{Path: path}
 			continue
 		}
-		found, err := roots.Find(v.Host.SourcePath)
-		if err == nil {
-			err = found.Make()
-		}
+		found, err := openVolume(v, roots)
 		if err != nil {
 			return nil, fmt.Errorf("volume %s: %w", v.Name, err)
 		}
 		all[v.Name] = runtime.Volume{Host: found}
 	}
 	return all, nil
+}
+
+// openVolume finds a volume that outlives the task, and makes it unless it is a shared one that has to be there.
+func openVolume(v spec.Volume, roots *volume.Roots) (found *volume.Volume, err error) {
+	if v.Docker.Shared() {
+		return roots.FindShared(v.Name, v.Docker.Makes())
+	}
+	if found, err = roots.Find(v.Host.SourcePath); err != nil {
+		return nil, err
+	}
+	return found, found.Make()
 }
 
 // createScratch sets the mode past the umask, because containers of any user share scratch space. What is there already

@@ -26,6 +26,14 @@ var kernelFileSystems = []string{
 
 // Make makes the directory of the volume when it is missing, as ECS does, unless its root is given to be read only.
 func (v *Volume) Make() error {
+	err := v.make()
+	if err == nil {
+		v.note()
+	}
+	return err
+}
+
+func (v *Volume) make() error {
 	file, err := v.Open()
 	if err == nil {
 		return file.Close()

@@ -20,6 +20,7 @@ import (
 type Roots struct {
 	all     []root
 	private []string // real paths that no volume is in or contains
+	shared  shared
 }
 
 // root is a volume root and the real path of its directory.
@@ -48,10 +49,12 @@ func Open(named []volumeroot.Root, dataDir string, private ...string) (*Roots, e
 			return nil, fmt.Errorf("--volume %s: %w", n, err)
 		}
 	}
-	if slices.ContainsFunc(r.all, func(known root) bool { return known.Name == volumeroot.Local }) {
-		return r, nil
+	if !slices.ContainsFunc(r.all, func(known root) bool { return known.Name == volumeroot.Local }) {
+		if err := r.addLocal(filepath.Join(dataDir, "volumes")); err != nil {
+			return nil, err
+		}
 	}
-	return r, r.addLocal(filepath.Join(dataDir, "volumes"))
+	return r, r.listShared()
 }
 
 // addLocal adds the root that every host has. It goes by its name alone, so no definition knows where the data directory is. Users of the

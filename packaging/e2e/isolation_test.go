@@ -90,6 +90,34 @@ func TestALinkInAVolumeLeadsNowhere(t *testing.T) {
 	}
 }
 
+// A shared volume is made by the first task that may make it, and stays for the next one, which may not. One of scope task goes with its task.
+func TestASharedVolumeStaysForTheNextTask(t *testing.T) {
+	h := sharedHost(t)
+	docker := func(configuration object) object {
+		more := mounting("", false)
+		more["volumes"] = []object{{"name": "e2e-shared", "dockerVolumeConfiguration": configuration}}
+		more["mountPoints"] = []object{{"sourceVolume": "e2e-shared", "containerPath": "/v"}}
+		return more
+	}
+	h.registerShell(t, "volume-needs", 0, "test -e /v/made", docker(object{"scope": "shared", "driver": "local"}))
+	if failures := fmt.Sprint(h.mustCall(t, "RunTask", object{"taskDefinition": "volume-needs"})["failures"]); !strings.Contains(failures, "autoprovision") {
+		t.Errorf("a volume that nobody has made: %s", failures)
+	}
+	h.registerShell(t, "volume-makes", 0, "touch /v/made", docker(object{"scope": "shared", "autoprovision": true, "labels": object{"team": "vision"}}))
+	ends := func(family string) {
+		t.Helper()
+		if task := h.waitStopped(t, h.runTask(t, family)); task.at("containers", 0, "exitCode") != 0.0 {
+			t.Errorf("%s: %v", family, task)
+		}
+	}
+	ends("volume-makes")
+	ends("volume-needs")
+	h.registerShell(t, "volume-task", 0, "test ! -e /v/made && touch /v/made", docker(object{"scope": "task"}))
+	for range 2 {
+		ends("volume-task")
+	}
+}
+
 // A volume of the name local needs no flag, and stays for the next task.
 func TestLocalVolumesNeedNoFlag(t *testing.T) {
 	h := sharedHost(t)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"pinion/raftfsm/volumeroot"
 )
 
 // DefinitionStatus is ECS's task definition status.
@@ -53,8 +55,9 @@ func (d *TaskDefinition) Name() string { return fmt.Sprintf("%s:%d", d.Family, d
 
 // Volume is a directory of the host, or scratch space of the task when it names no host path.
 type Volume struct {
-	Name string      `json:"name"`
-	Host *HostVolume `json:"host,omitempty"`
+	Name   string                          `json:"name"`
+	Host   *HostVolume                     `json:"host,omitempty"`
+	Docker *volumeroot.DockerConfiguration `json:"dockerVolumeConfiguration,omitempty" level:"1"`
 }
 
 // HostVolume names the directory on the host.

@@ -65,6 +65,7 @@ type Host struct {
 	LogDestinations  []string                  `json:"logDestinations,omitempty" level:"1"`  // where it sends the logs of containers; see logdriver.ParseAllowed
 	Buckets          []string                  `json:"buckets,omitempty" level:"1"`          // names of the buckets that containers may have environment files of
 	TaskNetwork      *tasknetwork.Network      `json:"taskNetwork,omitempty" level:"1"`      // whose addresses its tasks of networkMode awsvpc have; nil: none
+	SharedVolumes    []string                  `json:"sharedVolumes,omitempty" level:"1"`    // names of the shared volumes below volumeroot.Local that it has, volumeroot.MaxShared at most
 }
 
 // HostConnection says since when a host is silent, or is heard of again.

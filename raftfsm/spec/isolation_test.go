@@ -153,6 +153,34 @@ func TestABucketIsTheWordOfTheOperator(t *testing.T) {
 	}
 }
 
+// A shared volume that a task may not make needs a host that has it: in its data directory, or by the word of its operator.
+func TestASharedVolumeNeedsAHostThatHasItOrMakesIt(t *testing.T) {
+	no, yes := false, true
+	shared := func(name string, makes *bool) *TaskDefinition {
+		return &TaskDefinition{
+			Volumes:    []Volume{{Name: name, Docker: &volumeroot.DockerConfiguration{Scope: volumeroot.ScopeShared, Autoprovision: makes}}},
+			Containers: []ContainerDefinition{{Name: "c", MountPoints: []MountPoint{{SourceVolume: name, ContainerPath: "/v"}}}},
+		}
+	}
+	h := Host{Volumes: volumeRoots, SharedVolumes: []string{"cache"}}
+	for name, c := range map[string]struct {
+		asks *TaskDefinition
+		says string
+	}{
+		"one that is there":             {shared("cache", nil), ""},
+		"one that is not":               {shared("other", &no), "autoprovision"},
+		"one that is made":              {shared("other", &yes), ""},
+		"one that is to be read only":   {shared("models", &yes), "read only"},
+		"the directory of all of them":  {shared("local", nil), "autoprovision"},
+		"one that goes with its task":   {&TaskDefinition{Volumes: []Volume{{Name: "x", Docker: &volumeroot.DockerConfiguration{}}}}, ""},
+		"one of a host without volumes": {shared("..", &no), "autoprovision"},
+	} {
+		if got := c.asks.Isolation().RefusedBy(&h, true); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
 // What nobody thought of is not given: the list says what is, not what is not.
 func TestACapabilityIsGivenByNameOnly(t *testing.T) {
 	given := 0

@@ -13,24 +13,35 @@ type hostUse interface{ refusedBy(h *Host) string }
 // volumeUse is a volume of a task that is a directory of its host, and the container that writes to it, if one does.
 type volumeUse struct{ volume, sourcePath, writer string }
 
+// sharedUse is a volume that a task shares with others of its host.
+type sharedUse struct{ volumeroot.SharedUse }
+
 // hostVolumes are the volumes of the definition that are directories of the host.
 func (d *TaskDefinition) hostVolumes() (all []hostUse) {
 	for _, v := range d.Volumes {
-		if v.Host == nil || v.Host.SourcePath == "" {
-			continue
+		switch {
+		case v.Docker.Shared():
+			all = append(all, sharedUse{volumeroot.SharedUse{Volume: v.Name, Writer: d.writer(v.Name), Makes: v.Docker.Makes()}})
+		case v.Host != nil && v.Host.SourcePath != "":
+			all = append(all, volumeUse{v.Name, v.Host.SourcePath, d.writer(v.Name)})
 		}
-		use := volumeUse{volume: v.Name, sourcePath: v.Host.SourcePath}
-		for i := range d.Containers {
-			for _, m := range d.Containers[i].MountPoints {
-				if m.SourceVolume == v.Name && !m.ReadOnly {
-					use.writer = d.Containers[i].Name
-				}
-			}
-		}
-		all = append(all, use)
 	}
 	return all
 }
+
+// writer is a container that writes to the volume; empty: none does.
+func (d *TaskDefinition) writer(volume string) (name string) {
+	for i := range d.Containers {
+		for _, m := range d.Containers[i].MountPoints {
+			if m.SourceVolume == volume && !m.ReadOnly {
+				name = d.Containers[i].Name
+			}
+		}
+	}
+	return name
+}
+
+func (s sharedUse) refusedBy(h *Host) string { return s.RefusedBy(h.Volumes, h.SharedVolumes) }
 
 func (v volumeUse) refusedBy(h *Host) string {
 	return volumeroot.Refusal(h.Volumes, v.volume, v.sourcePath, v.writer)

@@ -13,10 +13,8 @@ import (
 
 	"pinion/api/cli/run"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/volumeroot"
 )
-
-// localVolumes is the volume root that every host has: the named volumes of Compose files are directories in it.
-const localVolumes = "local"
 
 // defaultReservationMiB is the memory that is reserved for a container that says nothing.
 const defaultReservationMiB = 256
@@ -43,7 +41,7 @@ func newDefinition(read *types.Project, s types.ServiceConfig) (run.Definition, 
 	if err := setSecrets(read.Secrets, &container, s); err != nil {
 		return d, err
 	}
-	err := setVolumes(read.Name, &d, &container, s)
+	err := setVolumes(read.Volumes, &d, &container, s)
 	d.Containers = []spec.ContainerDefinition{container}
 	return d, err
 }
@@ -161,7 +159,7 @@ func seconds(given *types.Duration, otherwise int) int {
 	return int((time.Duration(*given) + time.Second - 1) / time.Second)
 }
 
-func setVolumes(project string, d *run.Definition, container *spec.ContainerDefinition, s types.ServiceConfig) error {
+func setVolumes(named types.Volumes, d *run.Definition, container *spec.ContainerDefinition, s types.ServiceConfig) error {
 	for i, v := range s.Volumes {
 		name, source := fmt.Sprintf("volume-%d", i+1), v.Source
 		switch {
@@ -175,7 +173,12 @@ func setVolumes(project string, d *run.Definition, container *spec.ContainerDefi
 			container.MountPoints = append(container.MountPoints, spec.MountPoint{SourceVolume: name, ContainerPath: v.Target, ReadOnly: v.ReadOnly})
 			continue
 		case v.Type == types.VolumeTypeVolume:
-			source = localVolumes + "/" + project + "_" + source
+			shared := sharedVolume(named[source])
+			if !slices.ContainsFunc(d.Volumes, func(known spec.Volume) bool { return known.Name == shared.Name }) {
+				d.Volumes = append(d.Volumes, shared)
+			}
+			container.MountPoints = append(container.MountPoints, spec.MountPoint{SourceVolume: shared.Name, ContainerPath: v.Target, ReadOnly: v.ReadOnly})
+			continue
 		case v.Type != types.VolumeTypeBind:
 			return fmt.Errorf("volumes: the type %s is not supported: bind, volume and tmpfs are", v.Type)
 		case !strings.HasPrefix(source, "/"):
@@ -185,6 +188,20 @@ func setVolumes(project string, d *run.Definition, container *spec.ContainerDefi
 		container.MountPoints = append(container.MountPoints, spec.MountPoint{SourceVolume: name, ContainerPath: v.Target, ReadOnly: v.ReadOnly})
 	}
 	return nil
+}
+
+// sharedVolume is a named volume of the file: the host that runs a task has it for all of them. One that is external has to be there.
+func sharedVolume(v types.VolumeConfig) spec.Volume {
+	makes := !bool(v.External)
+	return spec.Volume{Name: v.Name, Docker: &volumeroot.DockerConfiguration{Scope: volumeroot.ScopeShared, Autoprovision: &makes, Labels: labelsOf(v)}}
+}
+
+// labelsOf are the labels of the file; nil where there are none.
+func labelsOf(v types.VolumeConfig) map[string]string {
+	if len(v.Labels) == 0 {
+		return nil
+	}
+	return v.Labels
 }
 
 func addTmpfs(container *spec.ContainerDefinition, v types.ServiceVolumeConfig) error {

@@ -40,8 +40,8 @@ func unsupportedIn(p *types.Project) error {
 		return exit.Usagef("%w", err)
 	}
 	for name, v := range p.Volumes {
-		if v.Driver != "" && v.Driver != "local" || len(v.DriverOpts) > 0 || bool(v.External) {
-			return exit.Usagef("the volume %s has a driver, options or is external: a named volume is a directory of the host that runs the task", name)
+		if v.Driver != "" && v.Driver != "local" || len(v.DriverOpts) > 0 {
+			return exit.Usagef("the volume %s has a driver or options: a named volume is a directory of the host that runs the task, and its operator can name another with pinion up --volume NAME=DIR", name)
 		}
 	}
 	if len(p.Services) == 0 {

@@ -39,11 +39,28 @@ func checkVolumes(volumes []spec.Volume) error {
 			return field.Errorf(field.Join(at, "name"), "Volume names must be unique: '%s' is there twice.", v.Name)
 		}
 		seen[v.Name] = true
+		if err := checkDocker(v, field.Join(at, "dockerVolumeConfiguration")); err != nil {
+			return err
+		}
 		if v.Host != nil && v.Host.SourcePath != "" && !validSourcePath(v.Host.SourcePath) {
 			return field.Errorf(field.Join(at, "host.sourcePath"),
 				"Volume '%s': host.sourcePath must be an absolute path, or the name of a directory that hosts give to tasks (pinion up --volume NAME=DIR) with a path below it, such as %s/cache, not %.300q.",
 				v.Name, volumeroot.Local, v.Host.SourcePath)
 		}
+	}
+	return nil
+}
+
+// checkDocker checks a volume's dockerVolumeConfiguration.
+func checkDocker(v spec.Volume, at string) error {
+	if v.Docker == nil {
+		return nil
+	}
+	if v.Host != nil && v.Host.SourcePath != "" {
+		return field.Errorf(at, "Volume '%s' has host.sourcePath and dockerVolumeConfiguration: it is one of them.", v.Name)
+	}
+	if member, why := v.Docker.Problem(); member != "" {
+		return field.Errorf(field.Join(at, member), "Volume '%s': %s: %s.", v.Name, field.Join(at, member), why)
 	}
 	return nil
 }

@@ -54,7 +54,6 @@ type LogConfigurationInput struct {
 // VolumeInput is ECS's Volume in an input.
 type VolumeInput struct {
 	spec.Volume
-	Docker             wire.Unsupported `json:"dockerVolumeConfiguration" why:"volumes are directories of the host, or scratch space of the task"`
 	EFS                wire.Unsupported `json:"efsVolumeConfiguration" why:"volumes are directories of the host, or scratch space of the task"`
 	FSx                wire.Unsupported `json:"fsxWindowsFileServerVolumeConfiguration" never:"it is for containers of Windows, and hosts run Linux"`
 	S3Files            wire.Unsupported `json:"s3filesVolumeConfiguration" never:"it mounts a file system of Amazon S3 Files, which is in AWS alone; a directory of the host, or NFS by efsVolumeConfiguration, is here"`

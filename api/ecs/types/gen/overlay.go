@@ -197,7 +197,7 @@ var outputs = map[string]overlay{
 	"LogConfiguration": {Go: "logdriver.Configuration", LeftOut: map[string]string{inputRefused: "secretOptions"}},
 	"PortMapping":      {Go: "spec.PortMapping"},
 	"Volume": {Go: "spec.Volume", LeftOut: map[string]string{
-		inputRefused: "configuredAtLaunch dockerVolumeConfiguration efsVolumeConfiguration fsxWindowsFileServerVolumeConfiguration s3filesVolumeConfiguration",
+		inputRefused: "configuredAtLaunch efsVolumeConfiguration fsxWindowsFileServerVolumeConfiguration s3filesVolumeConfiguration",
 	}},
 	"NetworkBinding":           {Go: "spec.NetworkBinding"},
 	"TaskOverride":             {Go: "TaskOverrides", LeftOut: map[string]string{inputRefused: "ephemeralStorage"}},
