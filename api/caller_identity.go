@@ -39,6 +39,9 @@ func replyIdentity(r *request) error {
 	if principal.KeyID == "" {
 		response.Result.UserID = spec.AccountID // as AWS has it of root
 	}
+	if key := r.Resolution.View.AccessKey(principal.KeyID); key != nil && key.Assumed != nil {
+		response.Result.UserID = key.Assumed.RoleID + ":" + key.Assumed.Task
+	}
 	text, err := xml.Marshal(response)
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"pinion/api/openid/openidtest"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/iam"
 	"pinion/raftfsm/spec"
 )
 
@@ -96,7 +97,7 @@ func TestALoginGivesExactlyTheRightsOfItsGroups(t *testing.T) {
 	form := url.Values{"Action": {"GetCallerIdentity"}, "Version": {"2011-06-15"}}
 	who := httptest.NewRequest("POST", "/", strings.NewReader(form.Encode()))
 	who.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	if got := as(who); !strings.Contains(got.Body.String(), "<Arn>"+spec.HolderARN("login/alice@example.com")+"</Arn>") {
+	if got := as(who); !strings.Contains(got.Body.String(), "<Arn>"+iam.HolderARN("login/alice@example.com")+"</Arn>") {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
 	for what, got := range map[string]reply{
@@ -141,7 +142,7 @@ func TestLoginsAndTheirRefusalsAreRecordedWithThePerson(t *testing.T) {
 	b.logIn("nonsense")
 	var lines []string
 	for _, e := range entries() {
-		lines = append(lines, strings.Join([]string{string(e.Outcome), strings.TrimPrefix(e.Principal, spec.HolderARN("")), e.Operation}, " "))
+		lines = append(lines, strings.Join([]string{string(e.Outcome), strings.TrimPrefix(e.Principal, iam.HolderARN("")), e.Operation}, " "))
 	}
 	want := []string{"done login/alice@example.com POST /v1/login", "refused login/alice@example.com POST /v1/login", "refused  POST /v1/login"}
 	if strings.Join(lines, "\n") != strings.Join(want, "\n") {

@@ -13,6 +13,7 @@ import (
 	"pinion/api/httpx"
 	"pinion/api/secrets/secretstest"
 	"pinion/api/wire"
+	"pinion/raftfsm/iam"
 	"pinion/raftfsm/spec"
 )
 
@@ -78,7 +79,7 @@ func TestUsesOfSecretsAreAudited(t *testing.T) {
 		b.serve(ofService(c.bearer, c.target, c.body))
 		line := ""
 		for _, e := range entries()[before:] {
-			line = strings.Join([]string{string(e.Outcome), strings.TrimPrefix(e.Principal, spec.HolderARN("")), e.Operation}, " ")
+			line = strings.Join([]string{string(e.Outcome), strings.TrimPrefix(e.Principal, iam.HolderARN("")), e.Operation}, " ")
 			if strings.Contains(e.Message, "hunter2") || strings.Contains(e.Operation, "hunter2") {
 				t.Errorf("%s: the audit log has the value: %+v", c.target, e)
 			}

@@ -12,6 +12,7 @@ import (
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/table"
+	"pinion/raftfsm/taskrole"
 )
 
 var (
@@ -41,7 +42,7 @@ func (v *View) KeyOfHolder(holder string) *spec.AccessKey {
 	if person, is := strings.CutPrefix(holder, spec.PersonHolder); is {
 		return accessKeysByPerson.Last(v, person)
 	}
-	return v.AccessKey(holder)
+	return cmp.Or(taskrole.OfHolder(v, holder), v.AccessKey(holder))
 }
 
 // PutIssuer records the issuer by the rules of Issuer.Replacing. Answer: *Issuer.

@@ -14,6 +14,7 @@ import (
 	"pinion/raftfsm/secret"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/table"
+	"pinion/raftfsm/taskrole"
 	"pinion/raftfsm/taskset"
 	"pinion/raftfsm/virtualip"
 )
@@ -79,16 +80,18 @@ var _ = register(noun[secret.Secret]{
 var _ = register(noun[taskset.Set]{
 	table: "taskSets", indexes: indexes(taskset.ByID), refersTo: []string{"services", "serviceRevisions"},
 	noChanges: "its service is told", noExpiry: "it goes with its deployment", noCluster: "its service does",
-	commands: []kind{
-		wrappedKindOf[taskset.Create](130, 1), wrappedKindOf[taskset.Scale](131, 1), wrappedKindOf[taskset.Delete](132, 1), wrappedKindOf[taskset.MakePrimary](133, 1),
-	},
-	tags: &tagging[taskset.Set]{kind: spec.ResourceTaskSet, find: inView(taskset.Find), tags: func(s *taskset.Set) *[]spec.Tag { return &s.Tags }},
+	commands: []kind{wrappedKindOf[taskset.Create](130, 1), wrappedKindOf[taskset.Scale](131, 1), wrappedKindOf[taskset.Delete](132, 1), wrappedKindOf[taskset.MakePrimary](133, 1)},
+	tags:     &tagging[taskset.Set]{kind: spec.ResourceTaskSet, find: inView(taskset.Find), tags: func(s *taskset.Set) *[]spec.Tag { return &s.Tags }},
 })
 
 var _ = register(noun[alarm.Alarm]{
 	table: "alarms", indexes: alarm.Indexes(), noChanges: "services tell of what their alarms start", noExpiry: "a command deletes it", noCluster: "its data are missing then",
 	commands: []kind{wrappedKindOf[alarm.Put](115, 1), wrappedKindOf[alarm.Delete](116, 1), wrappedKindOf[alarm.SetState](117, 1)},
 	tags:     &tagging[alarm.Alarm]{kind: alarm.Resource, find: inView(alarm.Find), tags: func(a *alarm.Alarm) *[]spec.Tag { return &a.Tags }},
+})
+
+var _ = register(noun[taskrole.Role]{
+	table: "taskRoles", indexes: indexes(taskrole.ByName), noChanges: "only administrators may list them", noExpiry: "a command deletes it", noCluster: "a role for a cluster that is gone gives nothing", commands: []kind{wrappedKindOf[taskrole.Put](145, 1), wrappedKindOf[taskrole.Delete](146, 1)},
 })
 
 var _ = register(noun[virtualip.Address]{

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"pinion/raftfsm/edit"
+	"pinion/raftfsm/iam"
 	"pinion/raftfsm/spec"
 )
 
@@ -28,7 +29,7 @@ func (h *history) refusals(t *testing.T, c Command) []string {
 }
 
 func holdBy(who string, admin bool, ids ...string) EditTasks {
-	return EditTasks{ids, edit.Edit{Hold: &spec.TaskHold{By: spec.HolderARN(who), At: at(5), Admin: admin}}}
+	return EditTasks{ids, edit.Edit{Hold: &spec.TaskHold{By: iam.HolderARN(who), At: at(5), Admin: admin}}}
 }
 
 func release(admin bool, ids ...string) EditTasks {

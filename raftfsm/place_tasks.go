@@ -23,9 +23,7 @@ func (v *View) QueuedTasks(cluster string) iter.Seq[*spec.Task] {
 func (v *View) Gang(id string) []*spec.Task { return tasksByGang.List(v, id) }
 
 // Attempts lists the retries of a first task, by attempt.
-func (v *View) Attempts(first string) []*spec.Task {
-	return tasksByAttempt.List(v, first)
-}
+func (v *View) Attempts(first string) []*spec.Task { return tasksByAttempt.List(v, first) }
 
 // PlaceTasks places tasks of the queue. Each group is placed as a whole or not at all: a gang is one group. A group is
 // refused when one of its tasks no longer waits or is held, or when its placement does not fit, as in LaunchTasks. Answer: []string,

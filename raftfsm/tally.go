@@ -3,6 +3,7 @@ package raftfsm
 import (
 	"fmt"
 
+	"pinion/raftfsm/iam"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/tally"
 )
@@ -38,7 +39,7 @@ func (v *View) checkRevision(d *spec.TaskDefinition) error {
 	if err := v.Settings().Limits.CheckRevision(v.PoolTally(), d.Family, v.tallies.Of(tally.Family+d.Family)); err != nil {
 		return err
 	}
-	if key := v.KeyOfHolder(spec.HolderOfARN(d.RegisteredBy)); key != nil {
+	if key := v.KeyOfHolder(iam.HolderOfARN(d.RegisteredBy)); key != nil {
 		return key.CheckRevision(v.KeyTally(key.Holder()))
 	}
 	return nil

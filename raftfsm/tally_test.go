@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"pinion/raftfsm/gpuuse"
+	"pinion/raftfsm/iam"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/tally"
 )
@@ -134,7 +135,7 @@ func TestRevisionsAreLimited(t *testing.T) {
 	h.do(t, newKey("k", spec.KeyGrant{MaxRevisions: 2}))
 	own := func(family string) RegisterDefinition {
 		d := definition(family, "")
-		d.RegisteredBy = spec.HolderARN("k")
+		d.RegisteredBy = iam.HolderARN("k")
 		return RegisterDefinition{Definition: d}
 	}
 	h.do(t, own("a"))

@@ -12,6 +12,7 @@ import (
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/table"
 	"pinion/raftfsm/tally"
+	"pinion/raftfsm/taskrole"
 )
 
 // versions is embedded without being a part of the interface of View.
@@ -135,12 +136,15 @@ func (v *View) Free(hostID string) spec.Free {
 	return free
 }
 
-// AccessKey returns nil when the id is unknown.
+// AccessKey returns nil when the id is unknown. That of a task follows from the task and its role, and has no secret.
 func (v *View) AccessKey(id string) *spec.AccessKey {
+	if key, ofTask := taskrole.KeyOf(v, id); ofTask {
+		return key
+	}
 	return accessKeysByID.Get(v, sortkey.Key{First: id})
 }
 
-// AccessKeys lists every access key.
+// AccessKeys lists every access key that is recorded.
 func (v *View) AccessKeys() []*spec.AccessKey { return slices.Collect(accessKeysByID.All(v)) }
 
 // Assignments lists every task of the host that is not STOPPED, each with its effective definition, and returns a

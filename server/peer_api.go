@@ -89,6 +89,7 @@ func (a peerAPI) routes() map[string]rpc.HandlerFunc {
 		pathACME:                rpc.JSON(a.handleACME),
 		pathSecrets:             rpc.JSON(secretsHandler(a.m)),
 		pathProtection:          rpc.JSON(protectionHandler(a.m)),
+		pathCredentials:         rpc.JSON(credentialsHandler(a.m)),
 		pathBlobRequest:         rpc.SizedJSON(maxBlobRequest, blobRequestHandler(a.m)),
 	}
 }

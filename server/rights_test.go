@@ -139,6 +139,7 @@ func TestAnAgentSpeaksForItselfAlone(t *testing.T) {
 		pathAdmit:               "PEM",
 		pathSecrets:             "the task cannot have it",
 		pathProtection:          spec.ReasonMissing,
+		pathCredentials:         admission.ErrNoRole.Error(),
 	}
 	allowed := []string{pathBlobRequest, membership.PathStats, membership.PathRole, membership.PathPoolInfo, pathHostKey, pathRoot, pathAPI + "v1/ListTasks"}
 	for path, in := range r.secrets() {
@@ -151,13 +152,14 @@ func TestAnAgentSpeaksForItselfAlone(t *testing.T) {
 		}
 	}
 
-	// Of another host's task it gets neither the secrets nor the protection.
+	// Of another host's task it gets neither the secrets, nor the protection, nor an access key.
 	for path, k := range map[string]struct {
 		in  any
 		why string
 	}{
-		pathSecrets:    {secretsCall{Task: task.ID, Containers: []string{"main"}}, admission.ErrForeignTask.Error()},
-		pathProtection: {protectionCall{Task: task.ID, Until: new(time.Now().Add(time.Hour))}, spec.ReasonMissing},
+		pathSecrets:     {secretsCall{Task: task.ID, Containers: []string{"main"}}, admission.ErrForeignTask.Error()},
+		pathProtection:  {protectionCall{Task: task.ID, Until: new(time.Now().Add(time.Hour))}, spec.ReasonMissing},
+		pathCredentials: {credentialsCall{Task: task.ID}, admission.ErrForeignTask.Error()},
 	} {
 		if _, text := agent.post(t, peer.Peer, path, k.in); !strings.Contains(string(text), k.why) {
 			t.Errorf("%s of another host's task answers %s", path, text)

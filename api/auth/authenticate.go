@@ -1,8 +1,8 @@
 package auth
 
 import (
-	"bytes"
 	"crypto/subtle"
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -76,14 +76,14 @@ func (a *Authenticator) prove(r *http.Request, body []byte, view *raftfsm.View) 
 		}
 	}
 	if strings.HasPrefix(header, bearerScheme) {
-		key, err := a.bearerKey(strings.TrimPrefix(header, bearerScheme), view)
+		key, err := a.bearerKey(r, strings.TrimPrefix(header, bearerScheme), view)
 		return Credential{key: key, region: a.Region}, err
 	}
 	var key *spec.AccessKey
 	var unreadable error
 	verifier := sigv4.Verifier{Service: a.Service(r), Now: a.Now, Signers: a.Signers}
 	signer, err := verifier.Verify(r, body, func(keyID string) (secret string, known bool) {
-		if key = view.AccessKey(keyID); key == nil {
+		if key, unreadable = keyOf(r, view, keyID); key == nil {
 			return "", false
 		}
 		secret, unreadable = a.secret(key)
@@ -114,9 +114,12 @@ func (a *Authenticator) socketKey(r *http.Request, view *raftfsm.View) (key *spe
 
 // bearerKey checks "KEYID:SECRET", for curl and scripts. It carries the secret in clear, so it is as good as the TLS around
 // it.
-func (a *Authenticator) bearerKey(credential string, view *raftfsm.View) (*spec.AccessKey, error) {
+func (a *Authenticator) bearerKey(r *http.Request, credential string, view *raftfsm.View) (*spec.AccessKey, error) {
 	keyID, secret, ok := strings.Cut(credential, ":")
-	key := view.AccessKey(keyID)
+	key, err := keyOf(r, view, keyID)
+	if err != nil {
+		return nil, err
+	}
 	if ok && key != nil {
 		known, err := a.secret(key)
 		if err != nil {
@@ -135,6 +138,9 @@ func (a *Authenticator) secret(key *spec.AccessKey) (secret string, err error) {
 	if a.Secrets != nil {
 		secret, err = a.Secrets.KeySecret(key)
 	}
+	if err != nil && key.Assumed != nil && !errors.Is(err, spec.ErrUnavailable) {
+		return "", errBadToken
+	}
 	if err == nil && secret == "" {
 		err = wire.Errorf(wire.Server, "The secret of access key %s cannot be read here.", key.ID)
 	}
@@ -148,11 +154,11 @@ func (c Credential) Principal(view *raftfsm.View) (Principal, error) {
 		return root(c.region), nil
 	}
 	key := view.AccessKey(c.key.ID)
-	if key == nil || key.Secret != c.key.Secret || !bytes.Equal(key.Sealed, c.key.Sealed) {
+	if !isSameKey(c.key, key) {
 		return Principal{}, ErrKeyRemoved(c.key.ID)
 	}
 	return Principal{
-		ARN: spec.HolderARN(key.Holder()), KeyID: key.ID, KeyName: key.Name, Holder: key.Holder(), HostID: key.HostID, Role: key.Role, Scope: ClusterScope(key.Cluster), Grant: key.Grant,
+		ARN: key.ARN(), KeyID: key.ID, KeyName: key.Name, Holder: key.Holder(), HostID: key.HostID, Role: key.Role, Scope: ClusterScope(key.Cluster), Grant: key.Grant,
 		Region: c.region, Signature: c.signature,
 	}, nil
 }
@@ -170,10 +176,13 @@ func CheckLives(keyID string, view *raftfsm.View, now time.Time) error {
 	return ErrKeyRemoved(keyID)
 }
 
-// checkExpiry refuses a key of a login that is over.
+// checkExpiry refuses a key that is over.
 func checkExpiry(key *spec.AccessKey, now time.Time) error {
 	if !key.Expired(now) {
 		return nil
+	}
+	if key.Assumed != nil {
+		return wire.Errorf(wire.ExpiredToken, "The security token included in the request is expired: that of task %s ended at %s, and its container has another one at $AWS_CONTAINER_CREDENTIALS_FULL_URI.", key.Assumed.Task, key.Assumed.Expires.Format(time.RFC3339))
 	}
 	return wire.Errorf(wire.ExpiredToken, "The access key %s of %s has expired at %s: log in again with `pinion login`.", key.ID, key.Login.Person, key.Login.Expires.UTC().Format(time.RFC3339))
 }

@@ -211,6 +211,7 @@ func commands(p Program) []*cli.Command {
 		access.Teams(p.system, "team"),
 		access.Teams(p.system, "quota"), // its former name
 		access.OIDC(p.system),
+		access.Roles(p.system),
 		access.Limits(p.system),
 		access.Audit(p.system),
 		upCommand(p.Up),

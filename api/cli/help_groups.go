@@ -15,7 +15,7 @@ var (
 		"run": "Tasks", "register": "Tasks", "ps": "Tasks", "queue": "Tasks", "why": "Tasks", "inspect": "Tasks", "logs": "Tasks", "exec": "Tasks", "cp": "Tasks", "port-forward": "Tasks", "shell": "Tasks", "stop": "Tasks", "events": "Tasks", "usage": "Tasks",
 		"service": "Tasks", "secret": "Tasks", "image": "Tasks", "task": "Tasks", "definition": "Tasks",
 		"host": "Hosts", "gpu": "Hosts", "top": "Hosts", "drain": "Hosts", "activate": "Hosts",
-		"env": "Access", "login": "Access", "context": "Access", "whoami": "Access", "oidc": "Access", "key": "Access", "ca": "Access", "token": "Access", "team": "Access", "limits": "Access", "audit": "Access",
+		"env": "Access", "login": "Access", "context": "Access", "whoami": "Access", "oidc": "Access", "key": "Access", "role": "Access", "ca": "Access", "token": "Access", "team": "Access", "limits": "Access", "audit": "Access",
 		"up": "This machine", "down": "This machine", "leave": "This machine", "doctor": "This machine", "unlock": "This machine", "recover": "This machine",
 	}
 )

@@ -5,11 +5,11 @@ import (
 
 	"github.com/google/shlex"
 
+	"pinion/api/ecs/call"
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/types"
 	"pinion/api/exec"
 	"pinion/api/wire"
-	"pinion/raftfsm/spec"
 )
 
 func executeCommand(ctx context.Context, r *Request, in *types.ExecuteCommandInput) (*types.ExecuteCommandOutput, error) {
@@ -24,7 +24,7 @@ func executeCommand(ctx context.Context, r *Request, in *types.ExecuteCommandInp
 	if err != nil {
 		return nil, field.Errorf("command", "command cannot be split into words: %v.", err)
 	}
-	container, err := exec.Target(r.View, task, in.Container, r.Role == spec.RoleAdmin, true)
+	container, err := exec.Target(r.View, task, in.Container, exec.Caller{Principal: r.Principal, Rights: call.Rights(r)}, true)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,6 @@ const (
 	testDockerVolumes = "node/task.TestASharedVolumeOutlivesItsTask"
 	testIsolation     = "node.TestAHostDoesNotTakeThePoolsWord"
 
-	noRoles     = "there are no roles of AWS IAM; what a key may do is said with `pinion keys`"
 	noAppMesh   = "App Mesh of AWS, which ended"
 	linuxOnly   = "it is for containers of Windows, and hosts run Linux"
 	otherDriver = "it sends to a service with a login of its own; `fluentd` sends to a collector that has one"
@@ -25,8 +24,8 @@ const (
 // fates has a line for each member of a task definition, or for one that has it.
 var fates = map[string]fate{
 	"family":                    works("api/ecs.TestDefinitionsAreNumberedFoundAndListed"),
-	"taskRoleArn":               {none: noRoles},
-	"executionRoleArn":          {none: noRoles},
+	"taskRoleArn":               works("packaging/e2e.TestATaskUsesThePoolByItsRole"),
+	"executionRoleArn":          {none: "hosts pull images and send logs by themselves; for registries there is `repositoryCredentials`"},
 	"networkMode":               works("node/task.TestNameFilesByNetworkMode"),
 	"requiresCompatibilities[]": {none: "every host is `EC2` and `EXTERNAL`"},
 	"cpu":                       works(testLimits),

@@ -11,6 +11,7 @@ import (
 	"pinion/api/ecs/types"
 	"pinion/raftfsm"
 	"pinion/raftfsm/edit"
+	"pinion/raftfsm/iam"
 	"pinion/raftfsm/spec"
 )
 
@@ -64,7 +65,7 @@ func setTaskPriority(ctx context.Context, r *Request, in *setTaskPriorityInput) 
 }
 
 func requeueTasks(ctx context.Context, r *Request, in *tasksInput) (*changedTasksOutput, error) {
-	reason := "Requeued by " + spec.PrincipalName(r.Principal)
+	reason := "Requeued by " + iam.PrincipalName(r.Principal)
 	if in.Reason != "" {
 		reason += ": " + in.Reason
 	}

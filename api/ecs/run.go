@@ -161,6 +161,12 @@ func newRunRequest(r *Request, cluster *spec.Cluster, in launch) (spec.RunReques
 	if err != nil {
 		return spec.RunRequest{}, nil, err
 	}
+	if overrides.TaskRoleID, err = call.PassRole(r, overrides.TaskRoleARN); err != nil {
+		return spec.RunRequest{}, nil, err
+	}
+	if overrides.TaskRoleARN != "" && overrides.TaskRoleID == "" {
+		call.WarnOfRole(r, overrides.TaskRoleARN)
+	}
 	request := spec.RunRequest{
 		Cluster: cluster.Name, Key: r.Holder, Definition: definition.Name(), Group: cmp.Or(in.Group, "family:"+definition.Family),
 		StartedBy: in.StartedBy, Overrides: overrides, ByAdmin: r.Role == spec.RoleAdmin, Exec: in.EnableExecuteCommand,
@@ -181,7 +187,7 @@ func newRunRequest(r *Request, cluster *spec.Cluster, in launch) (spec.RunReques
 	return request, definition, err
 }
 
-// activeDefinition finds the definition to run: an ACTIVE one.
+// activeDefinition finds the definition to run: an ACTIVE one, with a role that the caller may give to a task.
 func activeDefinition(r *Request, given string) (*spec.TaskDefinition, error) {
 	name, err := definitionName(given)
 	if err != nil {
@@ -194,7 +200,7 @@ func activeDefinition(r *Request, given string) (*spec.TaskDefinition, error) {
 	if definition.Status != spec.DefinitionActive {
 		return nil, field.Errorf("taskDefinition", "TaskDefinition is inactive")
 	}
-	return definition, nil
+	return definition, call.CheckRun(r, definition)
 }
 
 // hasControls reports whether a text has characters that move a terminal's cursor or end a line of a log.

@@ -14,6 +14,7 @@ import (
 	"pinion/api/httpx"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/iam"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 )
@@ -84,7 +85,7 @@ func stopServiceDeployment(ctx context.Context, r *Request, in *types.StopServic
 		return nil, errNoServiceDeployment
 	}
 	_, err := r.Store.Propose(ctx, raftfsm.RollBackService{
-		Cluster: rollout.Cluster, Name: rollout.Service, Rollout: rollout.ID, Reason: "Service deployment rolled back because " + spec.PrincipalName(r.Principal) + " asked for it.", At: r.Now(),
+		Cluster: rollout.Cluster, Name: rollout.Service, Rollout: rollout.ID, Reason: "Service deployment rolled back because " + iam.PrincipalName(r.Principal) + " asked for it.", At: r.Now(),
 	})
 	switch {
 	case errors.Is(err, spec.ErrNotFound):
@@ -115,7 +116,7 @@ func continueServiceDeployment(ctx context.Context, r *Request, in *types.Contin
 		}
 	}
 	_, err := r.Store.Propose(ctx, raftfsm.ContinueService{
-		Cluster: rollout.Cluster, Name: rollout.Service, Rollout: rollout.ID, Hook: in.HookID, Action: action, By: spec.PrincipalName(r.Principal), EventID: httpx.NewUUID(), At: r.Now(),
+		Cluster: rollout.Cluster, Name: rollout.Service, Rollout: rollout.ID, Hook: in.HookID, Action: action, By: iam.PrincipalName(r.Principal), EventID: httpx.NewUUID(), At: r.Now(),
 	})
 	switch {
 	case errors.Is(err, spec.ErrNotFound):

@@ -23,8 +23,8 @@ func registerTaskDefinition(ctx context.Context, r *Request, in *types.RegisterT
 	if in.Version != nil {
 		r.Warn("version is ignored: a task definition has revisions, which Pinion counts")
 	}
-	if definition.TaskRoleARN != "" || definition.ExecutionRoleARN != "" {
-		r.Warn("taskRoleArn and executionRoleArn are kept and shown, but give a task nothing: there are no IAM roles outside AWS")
+	if err := call.PassRoles(r, definition); err != nil {
+		return nil, err
 	}
 	definition.RegisteredAt, definition.RegisteredBy = r.Now(), r.Principal
 	stored, err := call.Apply[*spec.TaskDefinition](ctx, r, raftfsm.RegisterDefinition{Definition: *definition, Clusters: r.Scope.Set()})

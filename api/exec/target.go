@@ -5,10 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"pinion/api/auth"
 	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/execution"
+	"pinion/raftfsm/issuer"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/taskrole"
 )
 
 // notEnabled are ECS's words, which clients look for.
@@ -18,9 +21,15 @@ const notEnabled = "The execute command failed because execute command was not e
 // TargetNotConnected is ECS's error for a task whose host does not answer.
 const TargetNotConnected = "TargetNotConnectedException"
 
-// Target is the container of a task in which a command is to be run: the one of that name, or the only one. admin: the caller's role is admin, for
-// whom enableExecuteCommand does not count unless strict is set. Errors are wire.Errors.
-func Target(view *raftfsm.View, t *spec.Task, name string, admin, strict bool) (*spec.Container, error) {
+// Caller is who wants to run a command, and what they may do.
+type Caller struct {
+	Principal string // ARN
+	Rights    issuer.Rights
+}
+
+// Target is the container of a task in which a command is to be run: the one of that name, or the only one. For the role admin enableExecuteCommand does
+// not count unless strict is set. A caller who may do less than the role of the task is refused, as the command would have that. Errors are wire.Errors.
+func Target(view *raftfsm.View, t *spec.Task, name string, by Caller, strict bool) (*spec.Container, error) {
 	definition := view.Definition(t.Definition)
 	if definition == nil {
 		return nil, wire.Errorf(wire.InvalidParameter, "The task definition %s of the task is gone.", t.Definition)
@@ -29,8 +38,11 @@ func Target(view *raftfsm.View, t *spec.Task, name string, admin, strict bool) (
 	if strict && !t.Exec {
 		return nil, wire.Errorf(wire.InvalidParameter, notEnabled)
 	}
-	if refusal := execution.Refusal(t, effective, admin); refusal != "" {
+	if refusal := execution.Refusal(t, effective, by.Rights.Role == spec.RoleAdmin); refusal != "" {
 		return nil, wire.Errorf(wire.AccessDenied, "No command may be run in task %s: %s. A key of the role admin may.", t.ID, refusal)
+	}
+	if err := auth.CheckPass(by.Principal, by.Rights, taskrole.OfTask(view, t.ID)); err != nil {
+		return nil, err
 	}
 	if name == "" && len(t.Containers) != 1 {
 		return nil, wire.Errorf(wire.InvalidParameter, "Name a container: the task has %s.", containerNames(t))

@@ -65,7 +65,7 @@ func (e execSessions) open(x *httpx.Exchange, res leader.Resolution) error {
 	if err != nil {
 		return err
 	}
-	container, err := exec.Target(res.View, task, in.Container, res.Principal.Role == spec.RoleAdmin, false)
+	container, err := exec.Target(res.View, task, in.Container, exec.Caller{Principal: res.Principal.ARN, Rights: res.Principal.Rights()}, false)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"pinion/api/leader"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/iam"
 	"pinion/raftfsm/quarantine"
 	"pinion/raftfsm/spec"
 )
@@ -34,7 +35,7 @@ const maxGPUReason = 1000
 
 func (q gpuQuarantine) begin(x *httpx.Exchange, res leader.Resolution) error {
 	return q.change(x, res, func(c *raftfsm.SetGPUQuarantine, reason string) {
-		c.Quarantine = &quarantine.GPU{By: spec.PrincipalName(res.Principal.ARN), Reason: reason}
+		c.Quarantine = &quarantine.GPU{By: iam.PrincipalName(res.Principal.ARN), Reason: reason}
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"pinion/api/leader"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/iam"
 	"pinion/raftfsm/issuer"
 	"pinion/raftfsm/spec"
 )
@@ -90,7 +91,7 @@ func (l logins) login(x *httpx.Exchange, res leader.Resolution) error {
 		return err
 	}
 	like := spec.AccessKey{Login: &spec.KeyLogin{Person: person.Name, Subject: person.Subject, Issuer: from.URL, Groups: chosen(person.Groups, in.Groups)}}
-	x.Principal = spec.HolderARN(like.Holder())
+	x.Principal = iam.HolderARN(like.Holder())
 	key, err := l.api.Admin.Keys.Login(x.Context(), raftfsm.Login{Key: like, ClientID: from.ClientID, TokenHash: person.Hash, TokenUntil: person.Until})
 	switch {
 	case errors.Is(err, issuer.ErrNoRights), errors.Is(err, spec.ErrInUse):

@@ -24,6 +24,8 @@ type container struct {
 	taskARN  string
 	requests *rate.Limiter
 	changes  *rate.Limiter // of the protection of its task
+	role     string        // of the task, that the pool has; empty: none
+	key      key
 }
 
 func (c *container) metadata(w http.ResponseWriter, _ *http.Request) {

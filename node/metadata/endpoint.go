@@ -34,7 +34,7 @@ type endpoint struct {
 }
 
 // open begins to serve a namespace; the host's when the path is empty.
-func open(namespace string, log *slog.Logger) (*endpoint, error) {
+func open(namespace string, s *Service) (*endpoint, error) {
 	listener, err := listen(namespace)
 	if err != nil {
 		return nil, err
@@ -54,10 +54,11 @@ func open(namespace string, log *slog.Logger) (*endpoint, error) {
 	}
 	mux.HandleFunc("GET /api/{id}/task-protection/v1/state", e.of((*container).protection))
 	mux.HandleFunc("PUT /api/{id}/task-protection/v1/state", e.of((*container).protect))
-	mux.HandleFunc("/", e.of(nil)) // without an id it is about no container
+	mux.HandleFunc("GET /v2/credentials/{id}", e.of((*container).credentials))
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.serveAPI(w, r, e.address(), e.of(nil)) }) // without an id it is about no container
 	e.server = &http.Server{
 		Handler: mux, ReadTimeout: ioTimeout, WriteTimeout: ioTimeout, IdleTimeout: maxIdle, MaxHeaderBytes: maxHeader,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		ErrorLog: slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
 	}
 	go e.server.Serve(netutil.LimitListener(listener, clients)) // until close
 	return e, nil
@@ -78,6 +79,16 @@ func (e *endpoint) remove(id string) (unused bool) {
 	defer e.mu.Unlock()
 	delete(e.containers, id)
 	return len(e.containers) == 0
+}
+
+// address is that of the container which has the namespace to itself, empty when it is the host's.
+func (e *endpoint) address() string {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	for _, c := range e.containers {
+		return c.address
+	}
+	return ""
 }
 
 // of is the handler of a request about the container whose id is in the path, which may not ask more often than requestRate.

@@ -84,7 +84,7 @@ func get(t testing.TB, c *http.Client, path string) (int, string) {
 
 func openIn(t testing.TB, namespace string) *endpoint {
 	t.Helper()
-	e, err := open(namespace, slog.New(slog.DiscardHandler))
+	e, err := open(namespace, New(Config{Log: slog.New(slog.DiscardHandler)}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"pinion/node/runtime"
 	"pinion/node/task"
+	"pinion/raftfsm/iam"
 	"pinion/raftfsm/spec"
 )
 
@@ -18,6 +19,9 @@ func (s *Service) Hooks(a spec.Assignment) []task.Hook {
 		return nil
 	}
 	h := &hook{service: s, task: a.Task, mode: cmp.Or(a.Definition.NetworkMode, runtime.NetworkBridge)}
+	if arn, id := a.Task.Overrides.Get().Role(a.Definition); id != "" {
+		h.role = iam.RoleName(arn)
+	}
 	for i := range a.Definition.Containers {
 		h.containers = append(h.containers, runtime.ContainerID(a.Task.ID, a.Definition.Containers[i].Name))
 	}
@@ -29,6 +33,7 @@ type hook struct {
 	service    *Service
 	task       *spec.Task
 	mode       string   // of the network
+	role       string   // of the pool; empty: none
 	containers []string // ids
 }
 
@@ -65,7 +70,22 @@ func (h *hook) BuildSpec(s *task.Start) error {
 		s.SetEnv(name, "http://"+hostPort+path+id)
 	}
 	setUnlessThere(s, "AWS_EXECUTION_ENV", "AWS_ECS_EC2")
+	if h.role != "" {
+		h.setCredentials(s, id)
+	}
 	return nil
+}
+
+// setCredentials tells the SDKs in a container where they get the access key of the task, and where the pool is. It is the whole address, which they take
+// for 169.254.170.2, as the port is not 80.
+func (h *hook) setCredentials(s *task.Start, id string) {
+	s.SetEnv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://"+hostPort+"/v2/credentials/"+id)
+	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION"} {
+		setUnlessThere(s, name, h.service.config.Region)
+	}
+	for _, name := range endpointVariables {
+		setUnlessThere(s, name, "http://"+hostPort)
+	}
 }
 
 // open has a container served in a namespace, and returns the id in its addresses.
@@ -73,7 +93,7 @@ func (h *hook) open(namespace, dir string, of *task.Container, ip string) (id st
 	if id, err = idOf(dir); err != nil {
 		return "", err
 	}
-	c := &container{id: id, of: of, service: h.service, address: ip, requests: newLimiter(), changes: rate.NewLimiter(1, 10), taskID: h.task.ID}
+	c := &container{id: id, of: of, service: h.service, address: ip, requests: newLimiter(), changes: rate.NewLimiter(1, 10), taskID: h.task.ID, role: h.role}
 	c.taskARN = h.service.arn("task/" + h.task.Cluster + "/" + h.task.ID)
 	return id, h.service.serve(namespace, c, of.ID)
 }

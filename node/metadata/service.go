@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"pinion/node/runtime"
@@ -30,12 +32,15 @@ type Config struct {
 	// Protection is until when a task of this host is protected from its service, after it was set if until is not nil; zero: it is not. refusal is ECS's
 	// reason for a task that cannot be protected.
 	Protection func(ctx context.Context, taskID string, until *time.Time) (protected time.Time, refusal string, err error)
-	Log        *slog.Logger
+	// Credentials makes an access key of a task of this host that has a role of the pool.
+	Credentials func(ctx context.Context, taskID string) (Credentials, error)
+	Log         *slog.Logger
 }
 
 // Service has the endpoints of a host.
 type Service struct {
 	config Config
+	api    atomic.Pointer[http.Handler] // of the pool; nil until HandleAPI
 
 	samples samples
 
@@ -69,7 +74,7 @@ func (s *Service) serve(namespace string, c *container, containerID string) erro
 	e := s.endpoints[namespace]
 	if e == nil {
 		var err error
-		if e, err = open(namespace, s.config.Log); err != nil {
+		if e, err = open(namespace, s); err != nil {
 			return err
 		}
 		s.endpoints[namespace] = e

@@ -12,7 +12,7 @@ import (
 var rooms = map[string]string{
 	"api":     "raftfsm gpu packaging/atomicfile packaging/clientnet",
 	"server":  "raftfsm gpu packaging/atomicfile packaging/clientnet packaging/failpoint packaging/heap packaging/keystore packaging/tick",
-	"node":    "raftfsm/spec raftfsm/blob raftfsm/envfile raftfsm/execution raftfsm/gpuuse raftfsm/hostport raftfsm/iplease raftfsm/label raftfsm/linux raftfsm/logdriver raftfsm/logfilter raftfsm/metric raftfsm/partition raftfsm/rendezvous raftfsm/tasknetwork raftfsm/traffic raftfsm/valuefrom raftfsm/volumeroot raftfsm/lazyregexp gpu packaging/atomicfile packaging/failpoint packaging/heap packaging/tick",
+	"node":    "raftfsm/spec raftfsm/blob raftfsm/envfile raftfsm/execution raftfsm/gpuuse raftfsm/hostport raftfsm/iam raftfsm/iplease raftfsm/label raftfsm/linux raftfsm/logdriver raftfsm/logfilter raftfsm/metric raftfsm/partition raftfsm/rendezvous raftfsm/tasknetwork raftfsm/traffic raftfsm/valuefrom raftfsm/volumeroot raftfsm/lazyregexp gpu packaging/atomicfile packaging/failpoint packaging/heap packaging/tick",
 	"raftfsm": "gpu",
 	"gpu":     "",
 }
@@ -74,14 +74,14 @@ var floors = map[string][]string{
 	"raftfsm": {
 		"routing raftfsmtest",
 		".",
-		"alarm loadbalancer loggroup jointoken capacityprovider accountsetting acme taskset virtualip secret image",
+		"alarm loadbalancer loggroup jointoken capacityprovider accountsetting acme taskset virtualip secret image taskrole",
 		"command",
 		"execution query tally issuer ended edit change snapshot table ledger",
 		"service scaling teamusage",
 		"codec spec metric changelog watch sortkey",
 		"logdriver iplease imagepolicy",
 		"compact traffic label linux valuefrom hostport volumeroot envfile quarantine partition gpuuse blob",
-		"lazyregexp rendezvous logfilter tasknetwork",
+		"lazyregexp rendezvous logfilter iam tasknetwork",
 	},
 	"gpu": {
 		"nvml sim mps inside",

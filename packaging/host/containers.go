@@ -214,15 +214,19 @@ func taskHooks(h *host, zone string) (func(spec.Assignment) []task.Hook, error) 
 	}
 	kept := server.Secrets{Member: h.member}
 	source := secrets.Source{Pool: kept.OfTask, Logins: kept.RegistryLogins, Commands: h.config.Containers.SecretCommands, Printed: recordPrinted(h.audit), Log: h.log}
-	endpoints := metadata.New(metadata.Config{
+	h.metadata = metadata.New(metadata.Config{
 		Region: api.DefaultRegion, Zone: zone, Network: h.network, Usage: containerd.Meter{Runtime: h.runtime}.Container,
 		Protection: func(ctx context.Context, taskID string, until *time.Time) (time.Time, string, error) {
 			is, err := server.TaskProtection{Member: h.member}.Of(ctx, taskID, until)
 			return is.Until, is.Refusal, err
 		},
+		Credentials: func(ctx context.Context, taskID string) (metadata.Credentials, error) {
+			key, err := server.TaskCredentials{Member: h.member}.Of(ctx, taskID)
+			return metadata.Credentials{RoleARN: key.RoleARN, AccessKeyID: key.ID, SecretAccessKey: key.Secret, Token: key.Token, Expiration: key.Expires}, err
+		},
 		Log: h.log,
 	})
-	h.onClose(endpoints.Close)
+	h.onClose(h.metadata.Close)
 	forwarders, err := logforward.New(logforward.Config{
 		Store: h.logs, Allowed: h.config.Containers.LogDestinations, Virtual: cmp.Or(h.config.Containers.Names.Addresses, traffic.DefaultVirtualRange), HostName: nameOf(h.config), Region: api.DefaultRegion, Log: h.log,
 	})
@@ -231,7 +235,7 @@ func taskHooks(h *host, zone string) (func(spec.Assignment) []task.Hook, error) 
 	}
 	h.onClose(forwarders.Close)
 	return func(a spec.Assignment) []task.Hook {
-		return slices.Concat(source.Hooks(a), allowed.Hooks(a), buckets.Hooks(a), endpoints.Hooks(a), forwarders.Hooks(a))
+		return slices.Concat(source.Hooks(a), allowed.Hooks(a), buckets.Hooks(a), h.metadata.Hooks(a), forwarders.Hooks(a))
 	}, nil
 }
 

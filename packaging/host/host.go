@@ -18,6 +18,7 @@ import (
 	"pinion/node/datadir"
 	"pinion/node/logs"
 	"pinion/node/machine"
+	"pinion/node/metadata"
 	"pinion/node/network"
 	"pinion/node/volume"
 	"pinion/packaging/atomicfile"
@@ -52,9 +53,15 @@ type host struct {
 	audit    *audit.Log
 	member   *server.Member
 	agent    *agent
-	closers  []func() error // in the order of opening
-	failed   bool           // a part could not be opened: what was begun is taken back
-	fatal    chan error     // receives one error when this host cannot continue
+	metadata *metadata.Service
+	opened
+	fatal chan error // receives one error when this host cannot continue
+}
+
+// opened is what has to be closed or taken back.
+type opened struct {
+	closers []func() error // in the order of opening
+	failed  bool           // a part could not be opened: what was begun is taken back
 }
 
 // shutdownGrace bounds an orderly shutdown after a fatal error. A host with a hung disk would never exit, and while it

@@ -33,6 +33,7 @@ func (h *host) serve(ctx context.Context) error {
 	local.Trusted = true // only root can open the socket
 	peers.FromPeer = peerOf
 	h.member.HandleAPI(api.NewHandler(peers))
+	h.metadata.HandleAPI(api.NewHandler(config))
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return h.agent.Run(ctx) })
 	group.Go(func() error { h.logs.Watch(ctx, h.hostLogLimits(), h.log); return nil })

@@ -32,7 +32,7 @@ func (i *Issuer) Rights(groups []string) (Rights, []string, error) {
 			ErrNoRights, list(groups), i.GroupsClaim, list(namesOf(i.Groups)))
 	}
 	if most := slices.IndexFunc(mapped, func(g Group) bool {
-		return !slices.ContainsFunc(mapped, func(other Group) bool { return !g.Rights.covers(other.Rights) })
+		return !slices.ContainsFunc(mapped, func(other Group) bool { return !g.Rights.Covers(other.Rights) })
 	}); most >= 0 {
 		return mapped[most].Rights, []string{mapped[most].Name}, nil
 	}
@@ -68,12 +68,11 @@ func union(groups []Group, merge func(r *Rights, with Rights)) (sum Rights, equa
 	return sum, true
 }
 
-// covers reports whether a key with these rights may do all that one with the others may. Who only reads has nothing that teams and limits of
-// tasks are about.
-func (r Rights) covers(other Rights) bool {
+// Covers reports whether a key with these rights may do all that one with the others may. Who only reads has nothing that limits of tasks are about.
+func (r Rights) Covers(other Rights) bool {
 	mine, theirs := r.Grant, other.Grant
 	return r.Role.May(other.Role) && hasAll(clustersOf(r), clustersOf(other)) && atLeast(unlessZero(mine.RequestsPerSecond), unlessZero(theirs.RequestsPerSecond)) &&
-		(other.Role == spec.RoleRead || hasAll(mine.Teams, theirs.Teams) &&
+		hasAll(mine.Teams, theirs.Teams) && (other.Role == spec.RoleRead ||
 			atLeast(mine.MaxPriority, theirs.MaxPriority) && atLeast(mine.MaxGPUs, theirs.MaxGPUs) &&
 			atLeast(unlessZero(mine.MaxTasks), unlessZero(theirs.MaxTasks)) && atLeast(unlessZero(mine.MaxWaiting), unlessZero(theirs.MaxWaiting)) &&
 			atLeast(unlessZero(mine.MaxRevisions), unlessZero(theirs.MaxRevisions)))

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"pinion/raftfsm/iam"
 )
 
 // Role is what an access key may do. Each role may do what the ones before it may.
@@ -39,6 +41,8 @@ type AccessKey struct {
 	Grant     KeyGrant  `json:"grant,omitzero" level:"1"`
 	Login     *KeyLogin `json:"login,omitempty" level:"1"` // of a key that `pinion login` made; nil: it does not expire
 	Name      string    `json:"name,omitempty" level:"1"`  // what it is for, in words of who made it; keys may have the same
+
+	Assumed *iam.AssumedRole `json:"-"` // of a key that a task has by its role, which no record is of; nil: it is none
 }
 
 // KeyLogin says whose key it is that `pinion login` made, and until when.
@@ -50,20 +54,42 @@ type KeyLogin struct {
 	Expires time.Time `json:"expires"`
 }
 
-// Expired reports whether the key is over. Only that of a login ever is.
+// Expires is when the key is over; zero: never. Only that of a login or of a task's role ever is.
+func (k *AccessKey) Expires() time.Time {
+	switch {
+	case k.Login != nil:
+		return k.Login.Expires
+	case k.Assumed != nil:
+		return k.Assumed.Expires
+	}
+	return time.Time{}
+}
+
+// Expired reports whether the key is over.
 func (k *AccessKey) Expired(now time.Time) bool {
-	return k.Login != nil && !now.Before(k.Login.Expires)
+	return !k.Expires().IsZero() && !now.Before(k.Expires())
 }
 
 // PersonHolder begins the holder of a person's keys.
 const PersonHolder = "login/"
 
-// Holder is whom the limits of the key count for: its person, who may have several keys one after another, or the key itself.
+// Holder is whom the limits of the key count for: its person, who may have several keys one after another, its role, or the key itself.
 func (k *AccessKey) Holder() string {
-	if k.Login != nil {
+	switch {
+	case k.Login != nil:
 		return PersonHolder + k.Login.Person
+	case k.Assumed != nil:
+		return iam.RoleHolder + k.Assumed.Role
 	}
 	return k.ID
+}
+
+// ARN is that of the principal with the key.
+func (k *AccessKey) ARN() string {
+	if k.Assumed != nil {
+		return k.Assumed.ARN()
+	}
+	return iam.HolderARN(k.Holder())
 }
 
 // KeyGrant bounds what an access key may do within its role and its clusters. What is zero or nil is not bounded.
@@ -105,29 +131,6 @@ func (g KeyGrant) CheckPriority(priority int) error {
 		return nil
 	}
 	return fmt.Errorf("its key allows a priority of %d at most, and %s is %d", *g.MaxPriority, TagPriority, priority)
-}
-
-// keyUser begins the ARN of a principal with an access key.
-const keyUser = "arn:aws:iam::" + AccountID + ":user/"
-
-// HolderARN is the ARN of the holder of an access key.
-func HolderARN(holder string) string { return keyUser + holder }
-
-// HolderOfARN is the holder of the access key of a principal; empty for root.
-func HolderOfARN(arn string) string {
-	holder, isKey := strings.CutPrefix(arn, keyUser)
-	if !isKey {
-		return ""
-	}
-	return holder
-}
-
-// PrincipalName is a principal as people know it: the holder of its access key, or the last word of its ARN.
-func PrincipalName(arn string) string {
-	if holder := HolderOfARN(arn); holder != "" {
-		return holder
-	}
-	return arn[strings.LastIndex(arn, ":")+1:]
 }
 
 // HostRights are the rights of a host's own access key. A server holds every secret of the pool, so its root may do everything; root of an

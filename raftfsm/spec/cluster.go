@@ -8,14 +8,15 @@ import (
 	"strings"
 	"time"
 
+	"pinion/raftfsm/iam"
 	"pinion/raftfsm/imagepolicy"
 )
 
 // DefaultCluster always exists; requests that name no cluster mean it.
 const DefaultCluster = "default"
 
-// AccountID is the 12-digit account id in every ARN. There is one account in a Pinion cluster.
-const AccountID = "123456789012"
+// AccountID is iam.AccountID.
+const AccountID = iam.AccountID
 
 // ClusterStatus is ECS's cluster status.
 type ClusterStatus string

@@ -27,7 +27,7 @@ type TaskDefinition struct {
 	Revision                int                   `json:"revision"` // from 1, never used twice
 	Status                  DefinitionStatus      `json:"status"`
 	Containers              []ContainerDefinition `json:"containerDefinitions"`
-	TaskRoleARN             string                `json:"taskRoleArn,omitempty"`      // echoed, without effect
+	TaskRoleARN             string                `json:"taskRoleArn,omitempty"`
 	ExecutionRoleARN        string                `json:"executionRoleArn,omitempty"` // echoed, without effect
 	NetworkMode             string                `json:"networkMode,omitempty"`      // bridge (default), host, awsvpc, none
 	Volumes                 []Volume              `json:"volumes"`
@@ -45,6 +45,7 @@ type TaskDefinition struct {
 	DeleteRequestedAt       time.Time             `json:"deleteRequestedAt,omitzero"`
 	RegisteredBy            string                `json:"registeredBy,omitempty"`
 	Tags                    []Tag                 `json:"tags,omitempty"`
+	TaskRoleID              string                `json:"taskRoleId,omitempty" level:"1"` // of the role of the pool that taskRoleArn named when it was registered
 }
 
 // HasOwnAddress reports whether each task of the definition has an address of its own, which its containers share: networkMode awsvpc.

@@ -9,12 +9,12 @@ import (
 
 // TaskOverride changes a definition for one task; JSON names are ECS's.
 type TaskOverride struct {
-	Containers []ContainerOverride `json:"containerOverrides"`
-	CPU        string              `json:"cpu,omitempty"`
-	Memory     string              `json:"memory,omitempty"`
-	// Roles are echoed, without effect.
-	TaskRoleARN      string `json:"taskRoleArn,omitempty"`
-	ExecutionRoleARN string `json:"executionRoleArn,omitempty"`
+	Containers       []ContainerOverride `json:"containerOverrides"`
+	CPU              string              `json:"cpu,omitempty"`
+	Memory           string              `json:"memory,omitempty"`
+	TaskRoleARN      string              `json:"taskRoleArn,omitempty"`
+	ExecutionRoleARN string              `json:"executionRoleArn,omitempty"`     // echoed, without effect
+	TaskRoleID       string              `json:"taskRoleId,omitempty" level:"1"` // of the role of the pool that taskRoleArn named when the task was made
 }
 
 // ContainerOverride changes one container for one task: the command, the environment (merged by name), CPU, memory,
@@ -48,6 +48,15 @@ func Effective(d *TaskDefinition, o TaskOverride) *TaskDefinition {
 		}
 	}
 	return &merged
+}
+
+// Role is the role that a task is given: the taskRoleArn of its overrides, or else of its definition, and the id of the role of the pool that this named when
+// it was recorded; empty when the pool had none of the name.
+func (o TaskOverride) Role(d *TaskDefinition) (arn, id string) {
+	if o.TaskRoleARN != "" {
+		return o.TaskRoleARN, o.TaskRoleID
+	}
+	return d.TaskRoleARN, d.TaskRoleID
 }
 
 // changes says whether it changes anything: most tasks only name their containers.

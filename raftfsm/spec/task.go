@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pinion/raftfsm/gpuuse"
+	"pinion/raftfsm/iam"
 	"pinion/raftfsm/traffic"
 )
 
@@ -123,7 +124,7 @@ type TaskHold struct {
 
 // String says who holds the task, since when, and why.
 func (h *TaskHold) String() string {
-	text := fmt.Sprintf("held by %s since %s", PrincipalName(h.By), h.At.UTC().Format(time.RFC3339))
+	text := fmt.Sprintf("held by %s since %s", iam.PrincipalName(h.By), h.At.UTC().Format(time.RFC3339))
 	if h.Reason != "" {
 		text += ": " + h.Reason
 	}

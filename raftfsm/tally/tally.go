@@ -7,6 +7,7 @@ import (
 
 	"github.com/tidwall/btree"
 
+	"pinion/raftfsm/iam"
 	"pinion/raftfsm/spec"
 )
 
@@ -81,7 +82,7 @@ func of(object any) (counts spec.Tally, holders [3]string) {
 	case *spec.TaskDefinition:
 		counts.Revisions = 1
 		holders = [3]string{Pool, Family + o.Family}
-		if id := spec.HolderOfARN(o.RegisteredBy); id != "" {
+		if id := iam.HolderOfARN(o.RegisteredBy); id != "" {
 			holders[2] = Key + id
 		}
 	}

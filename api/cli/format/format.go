@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"pinion/raftfsm/iam"
 	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/spec"
 )
@@ -184,7 +185,7 @@ func Options(text string) string {
 var cpuUnits = lazyregexp.New(`needs (\d+) CPU units, (\d+) free`)
 
 // principals are the ARNs by which hosts name access keys and people.
-var principals = strings.NewReplacer(spec.HolderARN(spec.PersonHolder), "", spec.HolderARN(""), "key ")
+var principals = strings.NewReplacer(iam.HolderARN(spec.PersonHolder), "", iam.HolderARN(""), "key ")
 
 // Principals names access keys by their ids and people by their names, instead of by ARNs, in a text of a host.
 func Principals(text string) string { return principals.Replace(text) }

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"pinion/api/client"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/iam"
 )
 
 // DescribeTasks reads tasks that must all exist.
@@ -30,5 +30,5 @@ func StopOrder(tasks []client.Task) []client.Task {
 // Holder is who sends the requests, as tasks record it: the holder of the access key; empty for root.
 func (inv *Invocation) Holder(ctx context.Context) (string, error) {
 	caller, err := client.CallerOf(ctx, inv.Client)
-	return spec.HolderOfARN(caller.ARN), err
+	return iam.HolderOfARN(caller.ARN), err
 }

@@ -28,8 +28,8 @@ func RegisterDefinition(ctx context.Context, r *call.Request, in *types.Register
 	if err != nil {
 		return nil, call.WithType(wire.Client, err)
 	}
-	if definition.TaskRoleARN != "" || definition.ExecutionRoleARN != "" {
-		r.Warn("taskRoleArn and executionRoleArn are kept and shown, but give a task nothing: there are no IAM roles outside AWS")
+	if err := call.PassRoles(r, definition); err != nil {
+		return nil, err
 	}
 	definition.RegisteredAt, definition.RegisteredBy = r.Now(), r.Principal
 	stored, err := call.Apply[*spec.TaskDefinition](ctx, r, raftfsm.RegisterDefinition{Definition: *definition, Clusters: r.Scope.Set()})
@@ -54,7 +54,7 @@ func findDefinition(r *call.Request, member, given string) (*spec.TaskDefinition
 	return nil, errNoDefinition
 }
 
-// activeDefinition finds the definition that a daemon is to run.
+// activeDefinition finds the definition that a daemon is to run, which the caller has to be allowed to: CheckRun.
 func activeDefinition(r *call.Request, given string) (*spec.TaskDefinition, error) {
 	const member = "daemonTaskDefinitionArn"
 	found, err := findDefinition(r, member, given)
@@ -64,7 +64,7 @@ func activeDefinition(r *call.Request, given string) (*spec.TaskDefinition, erro
 	if found.Status != spec.DefinitionActive {
 		return nil, field.Errorf(member, "The daemon task definition %s is not ACTIVE.", given)
 	}
-	return found, nil
+	return found, call.CheckRun(r, found)
 }
 
 // DescribeDefinition shows a daemon task definition.

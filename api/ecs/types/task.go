@@ -9,8 +9,12 @@ import (
 
 // TaskOverrides is ECS's TaskOverride in an answer, which lists every container of the task by name.
 type TaskOverrides struct {
-	spec.TaskOverride
-	InferenceAcceleratorOverrides []struct{} `json:"inferenceAcceleratorOverrides"`
+	Containers                    []spec.ContainerOverride `json:"containerOverrides"`
+	CPU                           string                   `json:"cpu,omitempty"`
+	Memory                        string                   `json:"memory,omitempty"`
+	TaskRoleARN                   string                   `json:"taskRoleArn,omitempty"`
+	ExecutionRoleARN              string                   `json:"executionRoleArn,omitempty"`
+	InferenceAcceleratorOverrides []struct{}               `json:"inferenceAcceleratorOverrides"`
 }
 
 // RenderedTask is a task with its JSON.

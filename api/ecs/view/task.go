@@ -8,6 +8,7 @@ import (
 
 	"pinion/api/ecs/types"
 	"pinion/api/wire"
+	"pinion/raftfsm/iam"
 	"pinion/raftfsm/spec"
 )
 
@@ -98,7 +99,7 @@ func taskAttributes(t *spec.Task, definition *spec.TaskDefinition) []spec.Attrib
 		add("pinion.idle-since", since.UTC().Format(time.RFC3339))
 	}
 	if t.Held() {
-		add("pinion.held-by", spec.PrincipalName(t.Hold.By))
+		add("pinion.held-by", iam.PrincipalName(t.Hold.By))
 		add("pinion.held-since", t.Hold.At.UTC().Format(time.RFC3339))
 		if t.Hold.Reason != "" {
 			add("pinion.held-reason", t.Hold.Reason)
@@ -117,8 +118,10 @@ func askedGPUs(demand *spec.Demand) string {
 
 func taskOverrides(t *spec.Task) types.TaskOverrides {
 	overrides := t.Overrides.Get()
-	out := types.TaskOverrides{TaskOverride: overrides, InferenceAcceleratorOverrides: []struct{}{}}
-	out.Containers = make([]spec.ContainerOverride, 0, len(t.Containers))
+	out := types.TaskOverrides{
+		Containers: make([]spec.ContainerOverride, 0, len(t.Containers)), CPU: overrides.CPU, Memory: overrides.Memory,
+		TaskRoleARN: overrides.TaskRoleARN, ExecutionRoleARN: overrides.ExecutionRoleARN, InferenceAcceleratorOverrides: []struct{}{},
+	}
 	for _, running := range t.Containers {
 		override := spec.ContainerOverride{Name: running.Name}
 		given := slices.IndexFunc(overrides.Containers, func(o spec.ContainerOverride) bool { return o.Name == running.Name })
