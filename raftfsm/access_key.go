@@ -28,7 +28,9 @@ var (
 )
 
 // HostKey is the access key of a host, nil when it has none.
-func (v *View) HostKey(hostID string) *spec.AccessKey { return accessKeysByHost.Get(v, sortkey.Key{First: hostID}) }
+func (v *View) HostKey(hostID string) *spec.AccessKey {
+	return accessKeysByHost.Get(v, sortkey.Key{First: hostID})
+}
 
 // CreateAccessKey stores an access key. Storing the same key again changes nothing; another secret under the same id is
 // ErrInUse. A host has one key: another one ends the one before, and ErrRemoved refuses that of a host that was removed.

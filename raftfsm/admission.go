@@ -20,7 +20,9 @@ var (
 )
 
 // Admission is nil when the host was never admitted.
-func (v *View) Admission(hostID string) *spec.Admission { return admissionsByHost.Get(v, sortkey.Key{First: hostID}) }
+func (v *View) Admission(hostID string) *spec.Admission {
+	return admissionsByHost.Get(v, sortkey.Key{First: hostID})
+}
 
 // AdmitHost checks the join token and counts its use in one step. The caller may then sign a certificate for this host and
 // key. A host that asks again with the same token and key, because the first answer was lost, is admitted again and counts

@@ -40,11 +40,11 @@ var (
 
 func hostID(h *spec.Host) string { return h.ID }
 
-// PutHost records a host from its own description. The subnet of its TaskNetwork is assigned here. Status, Server, RegisteredAt, Custom, Tags, Quarantine and Partitions of a known host are kept,
-// and HealthAt unless the health of its GPUs has changed; Attributes and GPUs are replaced; a lost host becomes connected
-// again. Its cluster is that of HostCluster. Revision grows only when something changed. A GPU that is missing while a task holds it stays with that task and
-// is not assigned to another. ErrRemoved for a host that was removed from the pool, ErrNotFound and ErrInactive for its
-// cluster, ErrInUse when it would leave its cluster with tasks that are not STOPPED. Answer: *Host.
+// PutHost records a host from its own description. The subnet of its TaskNetwork is assigned here. Status, Server, RegisteredAt, Custom, Tags, Quarantine
+// and Partitions of a known host are kept, and HealthAt unless the health of its GPUs has changed; Attributes and GPUs are replaced; a lost host becomes
+// connected again. Its cluster is that of HostCluster. Revision grows only when something changed. A GPU that is missing while a task holds it stays with
+// that task and is not assigned to another. ErrRemoved for a host that was removed from the pool, ErrNotFound and ErrInactive for its cluster, ErrInUse
+// when it would leave its cluster with tasks that are not STOPPED. Answer: *Host.
 type PutHost struct{ Host spec.Host }
 
 func (c PutHost) apply(tx *tx) (any, error) {
@@ -101,8 +101,7 @@ func (tx *tx) taskNetwork(host, known *spec.Host) *tasknetwork.Network {
 			taken[h.TaskNetwork.Subnet] = true
 		}
 	}
-	assigned := host.TaskNetwork.Assign(taken)
-	return &assigned
+	return host.TaskNetwork.Assign(taken)
 }
 
 // updateHost records a changed copy of a host under its next revision.

@@ -19,7 +19,9 @@ var (
 )
 
 // Removed reports whether the host with the id was removed.
-func (v *View) Removed(hostID string) bool { return removedByID.Get(v, sortkey.Key{First: hostID}) != nil }
+func (v *View) Removed(hostID string) bool {
+	return removedByID.Get(v, sortkey.Key{First: hostID}) != nil
+}
 
 // RemovedHosts lists every host that was removed.
 func (v *View) RemovedHosts() []*spec.RemovedHost { return slices.Collect(removedByID.All(v)) }

@@ -74,7 +74,9 @@ func (v *View) Service(cluster, name string) *service.Service {
 }
 
 // ServiceByID returns nil when the id is unknown.
-func (v *View) ServiceByID(id string) *service.Service { return servicesByID.Get(v, sortkey.Key{First: id}) }
+func (v *View) ServiceByID(id string) *service.Service {
+	return servicesByID.Get(v, sortkey.Key{First: id})
+}
 
 // Services lists the services of a cluster by name, INACTIVE ones included; of all clusters when it is empty.
 func (v *View) Services(cluster string) []*service.Service {

@@ -16,15 +16,12 @@ var (
 		table: "usage", indexes: []*table.Index[teamusage.Record]{usageByTeam},
 		noChanges: "it follows from tasks, whose changes are told",
 		expired: func(v *View, r Reap) iter.Seq[*teamusage.Record] {
-			oldest := oldestUsage(r.Before)
+			oldest := teamusage.Oldest(r.Before)
 			return usageByTeam.Matching(v, func(u *teamusage.Record) bool { return len(u.Hours) == 0 || u.Hours[len(u.Hours)-1].Hour < oldest })
 		},
 	})
 	usageByTeam = table.By(func(u *teamusage.Record) string { return u.Team })
 )
-
-// oldestUsage is the first hour whose usage counts.
-func oldestUsage(before time.Time) int64 { return before.Add(-teamusage.Retention).Unix() / 3600 }
 
 // Usages lists the recorded usage by team.
 func (v *View) Usages() []*teamusage.Record { return slices.Collect(usageByTeam.All(v)) }
@@ -32,7 +29,7 @@ func (v *View) Usages() []*teamusage.Record { return slices.Collect(usageByTeam.
 // recordUsage adds the GPU time of reaped tasks, and drops hours that are too old.
 func (tx *tx) recordUsage(forgotten []*spec.Task, before time.Time) {
 	for team, hours := range teamusage.GPUSecondsOf(forgotten, before.Add(-teamusage.Retention)) {
-		tx.put(tableUsage, tx.usage(team).Plus(hours, oldestUsage(before)))
+		tx.put(tableUsage, tx.usage(team).Plus(hours, teamusage.Oldest(before)))
 	}
 }
 

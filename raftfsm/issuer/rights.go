@@ -73,7 +73,7 @@ func (r Rights) Covers(other Rights) bool {
 	mine, theirs := r.Grant, other.Grant
 	return r.Role.May(other.Role) && hasAll(clustersOf(r), clustersOf(other)) && atLeast(unlessZero(mine.RequestsPerSecond), unlessZero(theirs.RequestsPerSecond)) &&
 		hasAll(mine.Teams, theirs.Teams) && (other.Role == spec.RoleRead ||
-			atLeast(mine.MaxPriority, theirs.MaxPriority) && atLeast(mine.MaxGPUs, theirs.MaxGPUs) &&
+		atLeast(mine.MaxPriority, theirs.MaxPriority) && atLeast(mine.MaxGPUs, theirs.MaxGPUs) &&
 			atLeast(unlessZero(mine.MaxTasks), unlessZero(theirs.MaxTasks)) && atLeast(unlessZero(mine.MaxWaiting), unlessZero(theirs.MaxWaiting)) &&
 			atLeast(unlessZero(mine.MaxRevisions), unlessZero(theirs.MaxRevisions)))
 }

@@ -100,11 +100,11 @@ func (n Network) Has(subnet string) bool {
 
 // Assign returns the network with the first subnet of its range that overlaps none of those taken, which are CIDR blocks; with an empty one when
 // there is none. The host's own word for its subnet does not count.
-func (n Network) Assign(taken map[string]bool) Network {
+func (n Network) Assign(taken map[string]bool) *Network {
 	n.Subnet = ""
 	all, err := netip.ParsePrefix(n.Range)
 	if err != nil || all.Bits() < MinBits || all.Bits() > SubnetBits {
-		return n
+		return &n
 	}
 	for subnet := netip.PrefixFrom(all.Masked().Addr(), SubnetBits); all.Contains(subnet.Addr()); subnet = next(subnet) {
 		if !taken[subnet.String()] {
@@ -112,7 +112,7 @@ func (n Network) Assign(taken map[string]bool) Network {
 			break
 		}
 	}
-	return n
+	return &n
 }
 
 // next is the subnet behind one; behind the last it is the zero one, which no range contains.

@@ -12,6 +12,9 @@ import (
 // Retention is how far back it is remembered what teams have used: much longer than it counts for.
 const Retention = 8 * 24 * time.Hour
 
+// Oldest is the first hour whose usage counts, since 1970.
+func Oldest(before time.Time) int64 { return before.Add(-Retention).Unix() / 3600 }
+
 // Record is the GPU time of a team's tasks that are forgotten by now. What the state still has of tasks is not in it.
 type Record struct {
 	Team  string `json:"team"`
