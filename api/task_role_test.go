@@ -63,6 +63,7 @@ func definitionOf(family, role string) string {
 // Whoever has a task run, or acts in one, gets no right by its role that they do not have themselves.
 func TestARoleIsGivenByThoseWhoMayDoAllThatItMay(t *testing.T) {
 	b := newRoles(t)
+	b.must(t, "CreateService", `{"serviceName":"of-boss","cluster":"lab","taskDefinition":"of-boss","desiredCount":0}`)
 	bearer := b.withKey(t, spec.AccessKey{ID: "AKIALAB", Role: spec.RoleSubmit, Cluster: "lab"})
 	b.mustApply(t, raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: "lab", Tasks: []*spec.Task{{
 		ID: strings.Repeat("b", 32), Cluster: "lab", Definition: "of-boss:1", HostID: hostOfLab, LastStatus: spec.Running, DesiredStatus: spec.Running, Exec: true, Containers: []spec.Container{{Name: "c", LastStatus: spec.Running}}}}}}})
@@ -78,6 +79,7 @@ func TestARoleIsGivenByThoseWhoMayDoAllThatItMay(t *testing.T) {
 		"a task on a host":      {"StartTask", `{"cluster":"lab","taskDefinition":"of-boss","containerInstances":["` + hostOfLab + `"]}`},
 		"an override":           {"RunTask", `{"cluster":"lab","taskDefinition":"of-helper","overrides":{"taskRoleArn":"boss"}}`},
 		"an override, likewise": {"StartTask", `{"cluster":"lab","taskDefinition":"of-helper","containerInstances":["` + hostOfLab + `"],"overrides":{"taskRoleArn":"arn:aws:iam::1:role/path/boss"}}`},
+		"the same deployment":   {"UpdateService", `{"service":"of-boss","cluster":"lab","forceNewDeployment":true}`},
 		"a service":             {"CreateService", `{"serviceName":"other","cluster":"lab","taskDefinition":"of-boss","desiredCount":1}`},
 		"a deployment":          {"UpdateService", `{"service":"s","cluster":"lab","taskDefinition":"of-boss"}`},
 		"a daemon's definition": {"RegisterDaemonTaskDefinition", `{"family":"d","taskRoleArn":"boss","containerDefinitions":[{"name":"c","image":"i","memory":64}]}`},
@@ -209,5 +211,17 @@ func TestTokensThatDoNotCount(t *testing.T) {
 		if got := b.withToken(t, c.expires, c.change, listTasks("lab")); got.Header().Get("X-Amzn-ErrorType") != c.want {
 			t.Errorf("%s: %d %s", what, got.Code, got.Body)
 		}
+	}
+}
+
+// The key of a task is no record that could be removed: to say that it was would be a lie.
+func TestTheKeyOfATaskEndsWithItsTaskOrItsRole(t *testing.T) {
+	b := newRoles(t)
+	id, _ := taskrole.NewKeyID(taskOfRole, epoch.Add(time.Hour))
+	if got := b.rest("admin/keys/remove", `{"id":"`+id+`"}`); got.Code == 200 || !strings.Contains(got.Body.String(), "helper") {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+	if b.state.View().AccessKey(id) == nil {
+		t.Error("the key is gone, and its task has its role")
 	}
 }

@@ -62,7 +62,7 @@ func (c CreateAccessKey) apply(tx *tx) (any, error) {
 type DeleteAccessKey struct{ ID string }
 
 func (c DeleteAccessKey) apply(tx *tx) (any, error) {
-	known := tx.AccessKey(c.ID)
+	known := accessKeysByID.Get(tx, sortkey.Key{First: c.ID}) // that of a task is no record
 	if known == nil {
 		return nil, fmt.Errorf("access key %s: %w", c.ID, spec.ErrNotFound)
 	}

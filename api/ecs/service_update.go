@@ -100,7 +100,7 @@ func serviceChange(r *Request, cluster *spec.Cluster, known *service.Service, in
 	}
 	if deploys || in.NetworkConfiguration != nil && !slices.Equal(subnets, subnetsOf(r, known)) || in.LoadBalancers != nil && !slices.Equal(balancers, had) || in.ServiceConnectConfiguration != nil && !reflect.DeepEqual(connected, connectOf(r, known)) {
 		launchType, err := resolveLaunchType(definition, launchTypeOf(r, known))
-		if err != nil {
+		if err = cmp.Or(err, call.CheckRun(r, definition)); err != nil {
 			return change, err
 		}
 		change.Revision, change.Rollout = call.NewDeployment(r, &after, definition, launchType)

@@ -174,8 +174,12 @@ func (a *API) removeKey(x *httpx.Exchange, res leader.Resolution) error {
 	if a.Admin.Keys == nil {
 		return errNotConfigured("removing access keys")
 	}
-	if res.View.AccessKey(in.ID) == nil {
+	known := res.View.AccessKey(in.ID)
+	if known == nil {
 		return wire.Errorf(httpx.NotFound, "There is no access key %q.", in.ID)
+	}
+	if of := known.Assumed; of != nil {
+		return wire.Errorf(wire.InvalidParameter, "The access key %s is of task %s, by the role %s: it ends with the task (pinion stop), or with the role (pinion role rm).", in.ID, of.Task, of.Role)
 	}
 	if err := a.Admin.Keys.RemoveKey(x.Context(), in.ID); err != nil {
 		return err

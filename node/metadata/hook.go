@@ -19,7 +19,8 @@ func (s *Service) Hooks(a spec.Assignment) []task.Hook {
 		return nil
 	}
 	h := &hook{service: s, task: a.Task, mode: cmp.Or(a.Definition.NetworkMode, runtime.NetworkBridge)}
-	if arn, id := a.Task.Overrides.Get().Role(a.Definition); id != "" {
+	// On the network of the host whoever has a raw socket there reads what its containers are told: keys are not told there.
+	if arn, id := a.Task.Overrides.Get().Role(a.Definition); id != "" && !h.onHost() {
 		h.role = iam.RoleName(arn)
 	}
 	for i := range a.Definition.Containers {

@@ -43,32 +43,50 @@ func TestATaskUsesThePoolByItsRole(t *testing.T) {
 	h := sharedHost(t)
 	h.pinion(t, "role", "put", "--role", "read", "watcher")
 	t.Cleanup(func() { h.tryPinion("role", "rm", "watcher") })
-	for _, mode := range []string{"bridge", "host"} {
-		t.Run(mode, func(t *testing.T) {
-			h.mustCall(t, "RegisterTaskDefinition", object{"family": "of-role", "networkMode": mode, "taskRoleArn": "arn:aws:iam::123456789012:role/watcher", "containerDefinitions": []object{
-				{"name": "main", "image": "busybox", "memory": 64, "command": []string{"sh", "-c", "trap exit TERM; sleep 3600 & wait"}, "stopTimeout": 2}}})
-			id := h.runTask(t, "of-role")
-			t.Cleanup(func() { h.pinion(t, "stop", "--force", id) })
-			h.waitStatus(t, id, "RUNNING")
-			if out, err := h.asTask(t, id, `import boto3; print(boto3.client("ecs").list_tasks()["taskArns"])`); err != nil || !strings.Contains(out, id) {
-				t.Errorf("list_tasks: %v %s", err, out)
-			}
-			if out, err := h.asTask(t, id, `import boto3; print(boto3.client("sts").get_caller_identity()["Arn"])`); err != nil || !strings.HasSuffix(strings.TrimSpace(out), ":assumed-role/watcher/"+id) {
-				t.Errorf("get_caller_identity: %v %s", err, out)
-			}
-			if out, err := h.asTask(t, id, `import boto3; boto3.client("ecs").stop_task(task="`+id+`")`); err == nil || !strings.Contains(err.Error(), "AccessDenied") {
-				t.Errorf("stop_task, which its role may not: %v %s", err, out)
-			}
-			if out, err := h.asTask(t, id, `
+	id := h.runWithRole(t, "bridge")
+	if out, err := h.asTask(t, id, `import boto3; print(boto3.client("ecs").list_tasks()["taskArns"])`); err != nil || !strings.Contains(out, id) {
+		t.Errorf("list_tasks: %v %s", err, out)
+	}
+	if out, err := h.asTask(t, id, `import boto3; print(boto3.client("sts").get_caller_identity()["Arn"])`); err != nil || !strings.HasSuffix(strings.TrimSpace(out), ":assumed-role/watcher/"+id) {
+		t.Errorf("get_caller_identity: %v %s", err, out)
+	}
+	if out, err := h.asTask(t, id, `import boto3; boto3.client("ecs").stop_task(task="`+id+`")`); err == nil || !strings.Contains(err.Error(), "AccessDenied") {
+		t.Errorf("stop_task, which its role may not: %v %s", err, out)
+	}
+	if out, err := h.asTask(t, id, `
 import boto3
 kept = boto3.Session().get_credentials().get_frozen_credentials()
 print(boto3.client("ecs").list_tasks()["taskArns"])
 boto3.client("ecs", aws_access_key_id=kept.access_key, aws_secret_access_key=kept.secret_key, aws_session_token=kept.token[:-4] + "AAAA").list_tasks()`); err == nil || !strings.Contains(out, id) || !strings.Contains(err.Error(), "UnrecognizedClient") {
-				t.Errorf("with a token that was changed: %v %s", err, out)
-			}
-		})
+		t.Errorf("with a token that was changed: %v %s", err, out)
 	}
 	if audit := h.pinion(t, "audit"); !strings.Contains(audit, "role watcher") {
 		t.Errorf("the audit log: %s", audit)
 	}
+}
+
+// On the network of the host every container with a raw socket could read the key of another.
+func TestATaskOnTheNetworkOfItsHostIsToldOfNoKey(t *testing.T) {
+	h := sharedHost(t)
+	h.pinion(t, "role", "put", "--role", "read", "watcher")
+	t.Cleanup(func() { h.tryPinion("role", "rm", "watcher") })
+	id := h.runWithRole(t, "host")
+	if env := h.pinion(t, "exec", id, "--", "env"); strings.Contains(env, "AWS_CONTAINER_CREDENTIALS") {
+		t.Errorf("%s", env)
+	}
+	answer := h.pinion(t, "exec", id, "--", "sh", "-c", `wget -qO- http://169.254.170.2:51679/v2/credentials/${ECS_AGENT_URI##*/} 2>&1 || true`)
+	if strings.Contains(answer, "SecretAccessKey") {
+		t.Errorf("it is told when it asks: %s", answer)
+	}
+}
+
+// runWithRole starts a task with the role watcher in a network mode.
+func (h *host) runWithRole(t *testing.T, mode string) string {
+	t.Helper()
+	h.mustCall(t, "RegisterTaskDefinition", object{"family": "of-role", "networkMode": mode, "taskRoleArn": "arn:aws:iam::123456789012:role/watcher", "containerDefinitions": []object{
+		{"name": "main", "image": "busybox", "memory": 64, "command": []string{"sh", "-c", "trap exit TERM; sleep 3600 & wait"}, "stopTimeout": 2}}})
+	id := h.runTask(t, "of-role")
+	t.Cleanup(func() { h.pinion(t, "stop", "--force", id) })
+	h.waitStatus(t, id, "RUNNING")
+	return id
 }

@@ -63,8 +63,8 @@ func (p Policy) Allows(image string) bool {
 	if err != nil {
 		return false
 	}
-	if reference.FamiliarName(named) == blob.Builtin {
-		return true
+	if reference.TagNameOnly(named).String() == "docker.io/"+blob.Builtin+":latest" {
+		return true // with another tag, or a digest, it is an image of the registry
 	}
 	return slices.ContainsFunc(p.patterns(), func(pattern string) bool {
 		rest, below := strings.CutPrefix(named.Name(), pattern)

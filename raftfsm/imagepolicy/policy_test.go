@@ -24,9 +24,9 @@ func TestImagesThatAPolicyAllows(t *testing.T) {
 	p := imagepolicy.Policy("docker.io/library,registry.example.com/team,localhost:5000")
 	for image, allowed := range map[string]bool{
 		"busybox": true, "busybox:1": true, "docker.io/library/busybox": true, "index.docker.io/library/busybox": true, "library/busybox": true,
-		"busybox@sha256:" + strings.Repeat("0", 64): true, "registry.example.com/team": true, "registry.example.com/team/a/b:1": true, "localhost:5000/x": true, "pinion/self": true,
+		"busybox@sha256:" + strings.Repeat("0", 64): true, "registry.example.com/team": true, "registry.example.com/team/a/b:1": true, "localhost:5000/x": true, "pinion/self": true, "pinion/self:latest": true,
 		"vllm/vllm-openai": false, "registry.example.com/teams": false, "registry.example.com/team-b/a": false, "registry.example.com.evil.org/team/a": false,
-		"registry.example.com:443/team/a": false, "localhost/x": false, "evil.org/docker.io/library/busybox": false, "evil.org/pinion/self": false, "": false, "UPPER": false,
+		"registry.example.com:443/team/a": false, "localhost/x": false, "evil.org/docker.io/library/busybox": false, "evil.org/pinion/self": false, "pinion/self:1": false, "pinion/self@sha256:" + strings.Repeat("0", 64): false, "": false, "UPPER": false,
 	} {
 		if p.Allows(image) != allowed {
 			t.Errorf("%q: %t", image, !allowed)

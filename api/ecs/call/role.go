@@ -30,6 +30,9 @@ func PassRoles(r *Request, d *spec.TaskDefinition) (err error) {
 	if d.TaskRoleID, err = PassRole(r, d.TaskRoleARN); d.TaskRoleARN != "" && d.TaskRoleID == "" {
 		WarnOfRole(r, d.TaskRoleARN)
 	}
+	if d.TaskRoleID != "" && d.NetworkMode == "host" {
+		r.Warn("taskRoleArn is kept and shown, but gives a task of networkMode host nothing: other tasks on the network of the host could read its keys; use bridge or awsvpc")
+	}
 	return err
 }
 
