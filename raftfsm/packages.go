@@ -91,7 +91,8 @@ var _ = register(noun[alarm.Alarm]{
 })
 
 var _ = register(noun[taskrole.Role]{
-	table: "taskRoles", indexes: indexes(taskrole.ByName), noChanges: "only administrators may list them", noExpiry: "a command deletes it", noCluster: "a role for a cluster that is gone gives nothing", commands: []kind{wrappedKindOf[taskrole.Put](145, 1), wrappedKindOf[taskrole.Delete](146, 1)},
+	table: "taskRoles", indexes: indexes(taskrole.ByName), noChanges: "only administrators may list them", noExpiry: "a command deletes it", noCluster: "a role for a cluster that is gone gives nothing",
+	commands: []kind{wrappedKindOf[taskrole.Put](145, 1), wrappedKindOf[taskrole.Delete](146, 1)},
 })
 
 var _ = register(noun[virtualip.Address]{

@@ -2,10 +2,8 @@ package server
 
 import (
 	"context"
-	"errors"
 
 	"pinion/server/admission"
-	"pinion/server/peer"
 )
 
 // pathCredentials is where the leader makes access keys of tasks. Any host may call it, for the tasks that are its own.
@@ -29,17 +27,9 @@ func (c TaskCredentials) Of(ctx context.Context, taskID string) (key admission.T
 	return key, err
 }
 
-// credentialsHandler answers the calls of hosts. One that asks for what it is not to have is reported.
+// credentialsHandler answers the calls of hosts.
 func credentialsHandler(m *Member) func(ctx context.Context, from string, in credentialsCall) (admission.TaskKey, error) {
-	return func(ctx context.Context, from string, in credentialsCall) (admission.TaskKey, error) {
-		own, err := m.leadingServer()
-		if err != nil {
-			return admission.TaskKey{}, err
-		}
-		key, err := own.secrets.KeyOfTask(ctx, from, in.Task)
-		if errors.Is(err, admission.ErrForeignTask) {
-			m.cfg.Port.ReportRefusal(peer.Refusal{Operation: peer.OpCall, HostID: from, Reason: err})
-		}
-		return key, err
-	}
+	return ofOwnTasks(m, func(ctx context.Context, own *Server, from string, in credentialsCall) (admission.TaskKey, error) {
+		return own.secrets.KeyOfTask(ctx, from, in.Task)
+	})
 }

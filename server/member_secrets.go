@@ -68,17 +68,24 @@ func (c secretsCall) of(kept admission.Secrets) func(ctx context.Context, hostID
 	return kept.OfTask
 }
 
-// secretsHandler answers the calls of hosts. One that asks for what it is not to have is reported.
+// secretsHandler answers the calls of hosts.
 func secretsHandler(m *Member) func(ctx context.Context, from string, in secretsCall) ([]valuefrom.Value, error) {
-	return func(ctx context.Context, from string, in secretsCall) ([]valuefrom.Value, error) {
+	return ofOwnTasks(m, func(ctx context.Context, own *Server, from string, in secretsCall) ([]valuefrom.Value, error) {
+		return in.of(own.secrets)(ctx, from, in.Task, in.Containers)
+	})
+}
+
+// ofOwnTasks answers calls of hosts, each about a task of its own, while this host leads. One that asks for what it is not to have is reported.
+func ofOwnTasks[In, Out any](m *Member, answer func(ctx context.Context, own *Server, from string, in In) (Out, error)) func(ctx context.Context, from string, in In) (Out, error) {
+	return func(ctx context.Context, from string, in In) (out Out, err error) {
 		own, err := m.leadingServer()
 		if err != nil {
-			return nil, err
+			return out, err
 		}
-		values, err := in.of(own.secrets)(ctx, from, in.Task, in.Containers)
+		out, err = answer(ctx, own, from, in)
 		if errors.Is(err, admission.ErrForeignTask) {
 			m.cfg.Port.ReportRefusal(peer.Refusal{Operation: peer.OpCall, HostID: from, Reason: err})
 		}
-		return values, err
+		return out, err
 	}
 }

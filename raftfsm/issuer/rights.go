@@ -71,9 +71,9 @@ func union(groups []Group, merge func(r *Rights, with Rights)) (sum Rights, equa
 // Covers reports whether a key with these rights may do all that one with the others may. Who only reads has nothing that limits of tasks are about.
 func (r Rights) Covers(other Rights) bool {
 	mine, theirs := r.Grant, other.Grant
-	return r.Role.May(other.Role) && hasAll(clustersOf(r), clustersOf(other)) && atLeast(unlessZero(mine.RequestsPerSecond), unlessZero(theirs.RequestsPerSecond)) &&
-		hasAll(mine.Teams, theirs.Teams) && (other.Role == spec.RoleRead ||
-		atLeast(mine.MaxPriority, theirs.MaxPriority) && atLeast(mine.MaxGPUs, theirs.MaxGPUs) &&
+	return r.Role.May(other.Role) && hasAll(clustersOf(r), clustersOf(other)) && hasAll(mine.Teams, theirs.Teams) &&
+		atLeast(unlessZero(mine.RequestsPerSecond), unlessZero(theirs.RequestsPerSecond)) &&
+		(other.Role == spec.RoleRead || atLeast(mine.MaxPriority, theirs.MaxPriority) && atLeast(mine.MaxGPUs, theirs.MaxGPUs) &&
 			atLeast(unlessZero(mine.MaxTasks), unlessZero(theirs.MaxTasks)) && atLeast(unlessZero(mine.MaxWaiting), unlessZero(theirs.MaxWaiting)) &&
 			atLeast(unlessZero(mine.MaxRevisions), unlessZero(theirs.MaxRevisions)))
 }

@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"cmp"
 	"slices"
 
 	"pinion/raftfsm"
@@ -39,37 +40,38 @@ func targetsOf(v *raftfsm.View) map[string][]traffic.Target {
 // TargetOf is the target that a task is for a port of its service that gets requests. It is none before it runs, when it has stopped, and when it has no
 // such port.
 func TargetOf(v *raftfsm.View, task *spec.Task, b service.LoadBalancer) (target traffic.Target, is bool) {
-	host, address := v.Host(task.HostID), Address(v, task, b.Container, b.Port)
-	if host == nil || host.Lost() || address == "" || task.LastStatus != spec.Running && task.LastStatus != spec.Stopping {
+	host := v.Host(task.HostID)
+	own, port := Endpoint(v, task, b.Container, b.Port)
+	if host == nil || host.Lost() || port == 0 || task.LastStatus != spec.Running && task.LastStatus != spec.Stopping {
 		return traffic.Target{}, false
 	}
-	target = traffic.Target{ID: traffic.TargetID{Group: b.Group, Task: task.ID, Container: b.Container, Port: b.Port}.String(), Address: address}
+	target = traffic.Target{ID: traffic.TargetID{Group: b.Group, Task: task.ID, Container: b.Container, Port: b.Port}.String(), Address: join(cmp.Or(own, spec.WithoutPort(host.Address)), port)}
 	target.State, target.Since = stateOf(task, b)
 	return target, true
 }
 
-// Address is host:port of where other hosts reach a container's port: of a task with an address of its own that, and otherwise the port of its host
-// that the container's has; empty: nowhere.
-func Address(v *raftfsm.View, task *spec.Task, container string, port int) string {
+// Endpoint is where other hosts reach a container's port: at the address of its own that its task has, or, when own is empty, at its host's, and the port
+// there; 0: nowhere.
+func Endpoint(v *raftfsm.View, task *spec.Task, container string, port int) (own string, at int) {
 	host, d := v.Host(task.HostID), v.Definition(task.Definition)
 	i := slices.IndexFunc(task.Containers, func(c spec.Container) bool { return c.Name == container })
 	if i < 0 || host == nil || d == nil {
-		return ""
+		return "", 0
 	}
 	c := &task.Containers[i]
 	if d.HasOwnAddress() {
 		if !host.TaskNetwork.Owns(c.Address) {
-			return "" // it has none yet, or the host has lost the subnet, which may be another's by now
+			return "", 0 // it has none yet, or the host has lost the subnet, which may be another's by now
 		}
-		return join(c.Address, port)
+		return c.Address, port
 	}
 	for _, binding := range c.Bindings {
-		if binding.ContainerPort == port && binding.Protocol != "udp" && binding.HostPort != 0 {
-			return join(spec.WithoutPort(host.Address), binding.HostPort)
+		if binding.ContainerPort == port && binding.Protocol != "udp" {
+			return "", binding.HostPort
 		}
 	}
 	if d.NetworkMode == "host" {
-		return join(spec.WithoutPort(host.Address), port)
+		return "", port
 	}
-	return ""
+	return "", 0
 }

@@ -34,7 +34,9 @@ type Isolation struct {
 	uses   []hostUse
 	shared []string // what user namespaces cannot share: who asks for what, in words
 	rules  ClusterRules
-	images []string // of its containers
+	// forbidden is an image of its containers that the rules do not allow; empty: they allow all.
+	forbidden  string
+	definition *TaskDefinition
 }
 
 // power is one thing that a definition asks for and that a host has to allow.
@@ -46,7 +48,7 @@ type power struct {
 
 // Isolation is what the definition, with its overrides merged, asks for.
 func (d *TaskDefinition) Isolation() Isolation {
-	var i Isolation
+	i := Isolation{definition: d}
 	if d.PIDMode == "host" {
 		i.powers = append(i.powers, power{AllowHostPID, "the task has pidMode host", false})
 	}
@@ -56,7 +58,6 @@ func (d *TaskDefinition) Isolation() Isolation {
 	for n := range d.Containers {
 		i.powers = append(i.powers, d.Containers[n].powers()...)
 		i.uses = append(i.uses, d.Containers[n].hostUses()...)
-		i.images = append(i.images, d.Containers[n].Image)
 	}
 	i.uses = append(i.uses, d.hostVolumes()...)
 	i.shared = d.outsideUserNamespaces()
@@ -86,12 +87,11 @@ func (c *ContainerDefinition) powers() (all []power) {
 
 // Key is the same for questions that RefusedBy answers alike on every host.
 func (i Isolation) Key(byAdmin bool) string {
-	forbidden := i.forbiddenImage()
-	if len(i.powers) == 0 && len(i.uses) == 0 && len(i.shared) == 0 && !i.rules.UserNamespaces && forbidden == "" {
+	if len(i.powers) == 0 && len(i.uses) == 0 && len(i.shared) == 0 && !i.rules.UserNamespaces && i.forbidden == "" {
 		return ""
 	}
 	key := strconv.AppendBool(strconv.AppendBool(nil, byAdmin), i.rules.UserNamespaces)
-	key = fmt.Appendf(key, " image %q", forbidden)
+	key = fmt.Appendf(key, " image %q", i.forbidden)
 	for _, asks := range i.shared {
 		key = fmt.Appendf(key, " shared %q", asks)
 	}
@@ -110,8 +110,8 @@ func (i Isolation) Key(byAdmin bool) string {
 // GPUs belong to one task each, so no host with GPUs gives the power to open the others, whoever asks. The other powers reach the
 // processes of the host, which may hold every GPU, so there they are an admin's.
 func (i Isolation) RefusedBy(h *Host, byAdmin bool) string {
-	if image := i.forbiddenImage(); image != "" {
-		return fmt.Sprintf("image %.200s is none of those that tasks of this cluster may have, which are of %s: name another one, or have the cluster's setting %s changed", image, i.rules.AllowedImages, SettingAllowedImages)
+	if i.forbidden != "" {
+		return fmt.Sprintf("image %.200s is none of those that tasks of this cluster may have, which are of %s: name another one, or have the cluster's setting %s changed", i.forbidden, i.rules.AllowedImages, SettingAllowedImages)
 	}
 	for _, p := range i.powers {
 		switch {
@@ -165,18 +165,14 @@ func (d *TaskDefinition) outsideUserNamespaces() (all []string) {
 
 // Under is the same in a cluster with these rules.
 func (i Isolation) Under(rules ClusterRules) Isolation {
-	i.rules = rules
-	return i
-}
-
-// forbiddenImage is an image that the rules do not allow; empty when they allow all.
-func (i Isolation) forbiddenImage() string {
-	for _, image := range i.images {
-		if !i.rules.AllowedImages.Allows(image) {
-			return image
+	i.rules, i.forbidden = rules, ""
+	for n := range i.definition.Containers {
+		if image := i.definition.Containers[n].Image; !rules.AllowedImages.Allows(image) {
+			i.forbidden = image
+			break
 		}
 	}
-	return ""
+	return i
 }
 
 // refusedInUserNamespaces is RefusedBy for what the cluster and the host want of user namespaces: the stricter counts.

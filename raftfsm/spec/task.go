@@ -195,16 +195,6 @@ type Container struct {
 	Address string `json:"address,omitempty" level:"1"` // IPv4 address of its task, of networkMode awsvpc
 }
 
-// Address is the address of its own that the container of the task has; empty: none.
-func (t *Task) Address(container string) string {
-	for i := range t.Containers {
-		if t.Containers[i].Name == container {
-			return t.Containers[i].Address
-		}
-	}
-	return ""
-}
-
 // GPUTotals is how the containers of the task have used their GPUs.
 func (t *Task) GPUTotals() (sum gpuuse.Totals) {
 	for i := range t.Containers {

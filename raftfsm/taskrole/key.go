@@ -36,8 +36,11 @@ func NewKeyID(taskID string, expires time.Time) (id string, ok bool) {
 // ParseKeyID reads the id of a key of a task; ok is false for that of any other key.
 func ParseKeyID(id string) (taskID string, expires time.Time, ok bool) {
 	text, ok := strings.CutPrefix(id, keyPrefix)
+	if !ok {
+		return "", time.Time{}, false
+	}
 	raw, err := base32.StdEncoding.DecodeString(text)
-	if !ok || err != nil || len(raw) != sizeExpiry+sizeTask {
+	if err != nil || len(raw) != sizeExpiry+sizeTask {
 		return "", time.Time{}, false
 	}
 	return hex.EncodeToString(raw[sizeExpiry:]), time.Unix(int64(binary.BigEndian.Uint32(raw)), 0).UTC(), true
@@ -90,10 +93,14 @@ func (r *Role) Key(id, taskID string, expires time.Time) *spec.AccessKey {
 // OfHolder is the access key whose limits count for what tasks of a role have made, all of them together; nil when the holder is no role, or it was removed.
 func OfHolder(r table.Reader, holder string) *spec.AccessKey {
 	name, is := strings.CutPrefix(holder, iam.RoleHolder)
-	if role := Find(r, name); is && role != nil {
-		return role.Key("", "", time.Time{})
+	if !is {
+		return nil
 	}
-	return nil
+	role := Find(r, name)
+	if role == nil {
+		return nil
+	}
+	return role.Key("", "", time.Time{})
 }
 
 // EncodeToken is the token of the key of a task: its secret, sealed for the id of the key, and the name of what opens it.

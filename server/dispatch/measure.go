@@ -3,9 +3,7 @@ package dispatch
 import (
 	"context"
 	"fmt"
-	"net"
 	"slices"
-	"strconv"
 	"time"
 
 	"pinion/raftfsm"
@@ -114,12 +112,8 @@ func exportOf(v *raftfsm.View, t *spec.Task, followed []metric.Name) *metric.Exp
 	for i := range definition.Containers {
 		c := &definition.Containers[i]
 		port, path, err := scaling.ExportPort(c.DockerLabels)
-		if err != nil || port <= 0 {
-			continue
-		}
-		if _, at, err := net.SplitHostPort(routing.Address(v, t, c.Name, port)); err == nil {
-			number, _ := strconv.Atoi(at)
-			return &metric.Export{Port: number, Path: path, Names: names, Address: t.Address(c.Name)}
+		if own, at := routing.Endpoint(v, t, c.Name, port); err == nil && port > 0 && at > 0 {
+			return &metric.Export{Port: at, Path: path, Names: names, Address: own}
 		}
 	}
 	return nil
