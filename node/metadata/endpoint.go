@@ -81,7 +81,7 @@ func (e *endpoint) remove(id string) (unused bool) {
 	return len(e.containers) == 0
 }
 
-// address is that of the container which has the namespace to itself, empty when it is the host's.
+// address is that of the containers in the namespace, which share it; empty when the namespace is the host's.
 func (e *endpoint) address() string {
 	e.mu.RLock()
 	defer e.mu.RUnlock()

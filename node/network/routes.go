@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 
 	"github.com/vishvananda/netlink"
 
@@ -17,18 +18,22 @@ const routeProtocol = 75
 // setRoutes gives the kernel the routes to the subnets of other hosts, and removes those within the range that are not among them. The error tells
 // all that failed.
 func setRoutes(within string, routes []tasknetwork.Route) error {
+	own, err := net.InterfaceAddrs()
+	if err != nil {
+		return fmt.Errorf("addresses of this host: %w", err)
+	}
 	wanted, failed := map[string]bool{}, []error(nil)
 	for _, r := range routes {
 		wanted[r.Subnet] = true
-		if err := setRoute(r); err != nil {
+		if err := setRoute(r, own); err != nil {
 			failed = append(failed, fmt.Errorf("tasks of host %s in %s are not reached: %w; hosts of a network of tasks have to be neighbours in one network, or routers between them have to know the subnets", r.HostID, r.Subnet, err))
 		}
 	}
 	return errors.Join(append(failed, removeRoutes(within, wanted))...)
 }
 
-// setRoute has packets for a subnet go to its host, unless that one is on this machine.
-func setRoute(r tasknetwork.Route) error {
+// setRoute has packets for a subnet go to its host, unless that one is on this machine, by the addresses of its own.
+func setRoute(r tasknetwork.Route, own []net.Addr) error {
 	via, err := netip.ParseAddr(r.Via)
 	if err != nil || !via.Is4() {
 		return fmt.Errorf("the address of the host, %q, is not one of IPv4", r.Via)
@@ -37,9 +42,8 @@ func setRoute(r tasknetwork.Route) error {
 	if err != nil {
 		return err
 	}
-	local, err := isLocal(via)
-	if err != nil || local {
-		return err
+	if slices.ContainsFunc(own, func(a net.Addr) bool { p, err := netip.ParsePrefix(a.String()); return err == nil && p.Addr() == via }) {
+		return nil
 	}
 	return netlink.RouteReplace(&netlink.Route{Dst: ipNet(subnet), Gw: net.IP(via.AsSlice()), Protocol: routeProtocol})
 }
@@ -69,20 +73,6 @@ func removeRoutes(within string, wanted map[string]bool) error {
 		}
 	}
 	return errors.Join(failed...)
-}
-
-// isLocal reports whether the address is one of this machine.
-func isLocal(a netip.Addr) (bool, error) {
-	addresses, err := net.InterfaceAddrs()
-	if err != nil {
-		return false, fmt.Errorf("addresses of this host: %w", err)
-	}
-	for _, own := range addresses {
-		if p, err := netip.ParsePrefix(own.String()); err == nil && p.Addr() == a {
-			return true, nil
-		}
-	}
-	return false, nil
 }
 
 // setAddress gives the bridge an address, which the bridge plugin finds there, and raises it.

@@ -34,12 +34,28 @@ type Container struct {
 // Task is the task that the container belongs to.
 func (c *Container) Task() *spec.Task { return c.runner.task }
 
+// networkMode is the mode of its task's network, unless it is to have none.
+func (c *Container) networkMode() string {
+	if c.Def.HasNoNetwork() {
+		return runtime.NetworkNone
+	}
+	return networkMode(c.runner.def)
+}
+
 // report is the container's part of the task's report as it stands.
 func (c *Container) report() spec.ContainerReport { return c.runner.report.container(c.index) }
 
 // updateReport changes the container's part of the task's report.
 func (c *Container) updateReport(change func(*spec.ContainerReport)) {
 	c.runner.report.update(func(report *spec.TaskReport) { change(&report.Containers[c.index]) })
+}
+
+// reportAttachment notes in the report what the pool is to know of the container's connection to the network.
+func (c *Container) reportAttachment(report *spec.ContainerReport, address string, bindings []spec.NetworkBinding) {
+	report.Bindings = bindings
+	if c.runner.def.HasOwnAddress() {
+		report.Address = address
+	}
 }
 
 // markStarted notes that the container's process has been started. Starting it again changes nothing.
@@ -81,10 +97,7 @@ func (c *Container) start(ctx context.Context, s *Start) error {
 	before := c.report().ImageDigest
 	c.updateReport(func(report *spec.ContainerReport) {
 		report.Status, report.RuntimeID, report.ImageDigest = spec.Running, c.ID, s.Spec.Image.Digest
-		report.Bindings = s.Bindings
-		if c.runner.def.HasOwnAddress() {
-			report.Address = s.Address
-		}
+		c.reportAttachment(report, s.Address, s.Bindings)
 	})
 	c.markStarted(time.Now())
 	if before != "" && before != s.Spec.Image.Digest {

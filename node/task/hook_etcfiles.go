@@ -14,7 +14,6 @@ import (
 
 // etcFilesHook gives containers their /etc/hosts and /etc/resolv.conf.
 type etcFilesHook struct {
-	mode     string
 	resolver func() (address, domain string) // of Config
 }
 
@@ -24,10 +23,7 @@ func (h *etcFilesHook) Name() string { return "names" }
 
 // BuildSpec writes the files anew: a restarted container may have another address.
 func (h *etcFilesHook) BuildSpec(s *Start) error {
-	def, mode := withLinks(s.Spec.Def, s.Links), h.mode
-	if s.Spec.Network == runtime.NetworkNone {
-		mode = runtime.NetworkNone
-	}
+	def, mode := withLinks(s.Spec.Def, s.Links), s.Container.networkMode()
 	if h.resolver != nil && mode != runtime.NetworkNone && len(def.DNSServers) == 0 {
 		address, domain := h.resolver()
 		def = withResolver(def, address, domain)

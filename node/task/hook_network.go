@@ -35,7 +35,7 @@ func (h *networkHook) Prestart(ctx context.Context, starts []*Start) error {
 		all.SetLimit(1) // the first makes what the others find
 	}
 	for _, s := range starts {
-		if s.Spec.Network == runtime.NetworkNone {
+		if s.Container.networkMode() == runtime.NetworkNone {
 			continue
 		}
 		all.Go(func() error {
@@ -61,17 +61,9 @@ func (h *networkHook) attach(ctx context.Context, c *Container, ids runtime.IDRa
 	return h.runner.config.Network.Attach(ctx, runtime.ToAttach(networkMode(h.runner.def), h.runner.task.ID, c.ID, ids, c.Def.PortMappings))
 }
 
-// reportAttachment notes in the report what the pool is to know of a container's attachment.
-func (h *networkHook) reportAttachment(report *spec.ContainerReport, a runtime.Attachment) {
-	report.Bindings = a.Bindings
-	if h.runner.def.HasOwnAddress() {
-		report.Address = a.Address
-	}
-}
-
 // Reattach asks for the address and the ports of a running container: their report may have been lost.
 func (h *networkHook) Reattach(ctx context.Context, c *Container) {
-	if !runtime.HasNamespace(networkMode(h.runner.def)) || c.Def.HasNoNetwork() || len(c.Def.PortMappings) == 0 && !h.runner.def.HasOwnAddress() {
+	if !runtime.HasNamespace(c.networkMode()) || len(c.Def.PortMappings) == 0 && !h.runner.def.HasOwnAddress() {
 		return
 	}
 	attachment, err := h.attach(ctx, c, runtime.IDRange{})
@@ -79,7 +71,9 @@ func (h *networkHook) Reattach(ctx context.Context, c *Container) {
 		h.runner.log.Warn("address and published ports of a running container are unknown", "container", c.Def.Name, "err", err)
 		return
 	}
-	c.updateReport(func(report *spec.ContainerReport) { h.reportAttachment(report, attachment) })
+	c.updateReport(func(report *spec.ContainerReport) {
+		c.reportAttachment(report, attachment.Address, attachment.Bindings)
+	})
 }
 
 // Poststop detaches all containers at the same time, and the task: of one that the pool does not know any more the mode is not known either.

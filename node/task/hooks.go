@@ -91,7 +91,7 @@ func builtinHooks(r *Runner) []Hook {
 		r.images,
 		&networkHook{runner: r},
 		&gpuHook{runner: r},
-		&etcFilesHook{mode: networkMode(r.def), resolver: r.config.Resolver},
+		&etcFilesHook{resolver: r.config.Resolver},
 		environmentHook{},
 		visibleDevicesHook{},
 		shareHook{runner: r},

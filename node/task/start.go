@@ -90,16 +90,12 @@ func (r *Runner) newStarts(containers []*Container) ([]*Start, error) {
 		}
 		failpoint.Reached(failpoint.TaskDirMade)
 		def := *c.Def
-		network := networkMode(r.def)
-		if def.HasNoNetwork() {
-			network = runtime.NetworkNone
-		}
-		if def.Hostname == "" && network != runtime.NetworkHost {
+		if def.Hostname == "" && c.networkMode() != runtime.NetworkHost {
 			def.Hostname = r.task.ID[:min(12, len(r.task.ID))]
 		}
 		def.MountPoints = r.containers.mountPoints(c.Def)
 		starts = append(starts, &Start{Container: c, Dir: dir, Spec: runtime.ContainerSpec{
-			ID: c.ID, Task: r.task, Def: &def, TaskDef: r.def, GPUs: c.GPUs, Shared: shareOf(r.task, c.Def.Name) != nil, Network: network, IDs: ids, Volumes: volumes,
+			ID: c.ID, Task: r.task, Def: &def, TaskDef: r.def, GPUs: c.GPUs, Shared: shareOf(r.task, c.Def.Name) != nil, Network: c.networkMode(), IDs: ids, Volumes: volumes,
 		}})
 	}
 	return starts, nil
