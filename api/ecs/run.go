@@ -42,7 +42,7 @@ func runTask(ctx context.Context, r *Request, in *types.RunTaskInput) (*types.Ru
 	if err := checkRunTask(in); err != nil {
 		return nil, err
 	}
-	if err := addPlacement(&request, in, definition); err != nil {
+	if err := cmp.Or(placement.AddNetwork(&request, in.NetworkConfiguration, definition, r.View), addPlacement(&request, in, definition)); err != nil {
 		return nil, err
 	}
 	if request.LaunchType, err = resolveLaunchType(definition, in.LaunchType); err != nil {
@@ -122,10 +122,9 @@ func startTask(ctx context.Context, r *Request, in *types.StartTaskInput) (*type
 		}
 		request.Hosts = append(request.Hosts, id)
 	}
-	if err := placement.CheckHosts(in.NetworkConfiguration, definition, request.Hosts, r.View); err != nil {
+	if err := placement.AddNetwork(&request, in.NetworkConfiguration, definition, r.View); err != nil {
 		return nil, err
 	}
-	request.Constraints = nil // the hosts are chosen
 	if request.LaunchType, err = resolveLaunchType(definition, ""); err != nil {
 		return nil, err
 	}
@@ -178,9 +177,6 @@ func newRunRequest(r *Request, cluster *spec.Cluster, in launch) (spec.RunReques
 		return spec.RunRequest{}, nil, err
 	}
 	if err := checkIdleTimeout(request, definition); err != nil {
-		return spec.RunRequest{}, nil, err
-	}
-	if request.Constraints, err = networkConstraints(r, request, in.NetworkConfiguration, definition); err != nil {
 		return spec.RunRequest{}, nil, err
 	}
 	request.Tags, err = call.GrantedTags(r, request.Tags)

@@ -105,7 +105,7 @@ func newService(r *Request, cluster *spec.Cluster, in *types.CreateServiceInput)
 	}
 	warnOfTags(r, &s, definition)
 	revision, rollout := call.NewDeployment(r, &s, definition, launchType)
-	if revision.Subnets, err = placement.Subnets(in.NetworkConfiguration, definition, r.View.Hosts(cluster.Name)); err != nil {
+	if revision.Subnets, err = placement.Subnets(in.NetworkConfiguration, definition, r.View, cluster.Name); err != nil {
 		return raftfsm.CreateService{}, err
 	}
 	if revision.LoadBalancers, err = loadBalancers(r, cluster.Name, in.LoadBalancers, nil, &s.Settings.Deployment, definition); err != nil {

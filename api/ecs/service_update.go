@@ -118,7 +118,7 @@ func changedSubnets(r *Request, known *service.Service, given *types.NetworkConf
 	if has := subnetsOf(r, known); given == nil && definition.HasOwnAddress() && len(has) > 0 {
 		return has, nil
 	}
-	return placement.Subnets(given, definition, r.View.Hosts(known.Cluster))
+	return placement.Subnets(given, definition, r.View, known.Cluster)
 }
 
 // subnetsOf are the networks of the tasks of a service.

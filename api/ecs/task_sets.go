@@ -126,7 +126,7 @@ func newTaskSet(r *Request, cluster *spec.Cluster, s *service.Service, in *types
 	if revision.LaunchType, err = resolveLaunchType(definition, in.LaunchType); err != nil {
 		return c, err
 	}
-	if revision.Subnets, err = placement.Subnets(in.NetworkConfiguration, definition, r.View.Hosts(cluster.Name)); err != nil {
+	if revision.Subnets, err = placement.Subnets(in.NetworkConfiguration, definition, r.View, cluster.Name); err != nil {
 		return c, err
 	}
 	if in.LaunchType == "" {

@@ -193,15 +193,7 @@ func setVolumes(named types.Volumes, d *run.Definition, container *spec.Containe
 // sharedVolume is a named volume of the file: the host that runs a task has it for all of them. One that is external has to be there.
 func sharedVolume(v types.VolumeConfig) spec.Volume {
 	makes := !bool(v.External)
-	return spec.Volume{Name: v.Name, Docker: &volumeroot.DockerConfiguration{Scope: volumeroot.ScopeShared, Autoprovision: &makes, Labels: labelsOf(v)}}
-}
-
-// labelsOf are the labels of the file; nil where there are none.
-func labelsOf(v types.VolumeConfig) map[string]string {
-	if len(v.Labels) == 0 {
-		return nil
-	}
-	return v.Labels
+	return spec.Volume{Name: v.Name, Docker: &volumeroot.DockerConfiguration{Scope: volumeroot.ScopeShared, Autoprovision: &makes, Labels: v.Labels}}
 }
 
 func addTmpfs(container *spec.ContainerDefinition, v types.ServiceVolumeConfig) error {

@@ -10,7 +10,7 @@ import (
 
 // Rights are what the caller may do.
 func Rights(r *Request) issuer.Rights {
-	return issuer.Rights{Role: r.Role, Cluster: string(r.Scope), Grant: r.Grant}
+	return auth.Principal{Role: r.Role, Scope: r.Scope, Grant: r.Grant}.Rights()
 }
 
 // PassRole is the id of the role of the pool that a taskRoleArn names; empty when the pool has none. A role that may do more than the caller is refused.

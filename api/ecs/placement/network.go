@@ -14,19 +14,28 @@ import (
 // maxSubnets is ECS's limit for a network configuration.
 const maxSubnets = 16
 
+// Hosts are the hosts of clusters, as raftfsm.View has them.
+type Hosts interface {
+	Hosts(cluster string) []*spec.Host
+	Host(id string) *spec.Host
+}
+
 // Subnets are the names of networks of tasks, one of which the hosts of tasks of the definition have to be in, as a network configuration says: at least
-// one for networkMode awsvpc, and none for the other modes. hosts are those of the cluster.
-func Subnets(given *types.NetworkConfigurationInput, d *spec.TaskDefinition, hosts []*spec.Host) ([]string, error) {
+// one for networkMode awsvpc, and none for the other modes. When all hosts of the cluster that have a network have the same one, it need not be named.
+func Subnets(given *types.NetworkConfigurationInput, d *spec.TaskDefinition, of Hosts, cluster string) ([]string, error) {
 	asked := given != nil && given.AwsvpcConfiguration != nil
 	switch {
 	case !d.HasOwnAddress() && asked:
 		return nil, field.Errorf("networkConfiguration", "Network Configuration is not valid for the given networkMode of this task definition.")
 	case !d.HasOwnAddress():
 		return nil, nil
-	case !asked && len(networks(hosts)) == 1:
-		return networks(hosts), nil
+	}
+	known := networks(of.Hosts(cluster))
+	switch {
+	case !asked && len(known) == 1:
+		return known, nil
 	case !asked:
-		return nil, wire.Errorf(wire.InvalidParameter, "Network Configuration must be provided when networkMode 'awsvpc' is specified. Its subnets are %s.", known(hosts))
+		return nil, wire.Errorf(wire.InvalidParameter, "Network Configuration must be provided when networkMode 'awsvpc' is specified. Its subnets are %s.", list(known))
 	}
 	in, path := given.AwsvpcConfiguration, "networkConfiguration.awsvpcConfiguration"
 	if err := field.OneOf(field.Join(path, "assignPublicIp"), in.AssignPublicIp, "ENABLED", "DISABLED"); err != nil {
@@ -36,27 +45,36 @@ func Subnets(given *types.NetworkConfigurationInput, d *spec.TaskDefinition, hos
 		return nil, field.Errorf(field.Join(path, "assignPublicIp"), "Assign public IP is not supported for this launch type.")
 	}
 	if len(in.Subnets) == 0 || len(in.Subnets) > maxSubnets {
-		return nil, field.Errorf(field.Join(path, "subnets"), "subnets must have 1 to %d items, not %d. They are %s.", maxSubnets, len(in.Subnets), known(hosts))
+		return nil, field.Errorf(field.Join(path, "subnets"), "subnets must have 1 to %d items, not %d. They are %s.", maxSubnets, len(in.Subnets), list(known))
 	}
 	for i, name := range in.Subnets {
 		if err := tasknetwork.CheckName(name); err != nil {
 			return nil, field.Errorf(field.Index(field.Join(path, "subnets"), i), "%v.", err)
 		}
-		if !slices.ContainsFunc(hosts, func(h *spec.Host) bool { return h.TaskNetwork != nil && h.TaskNetwork.Name == name }) {
-			return nil, field.Errorf(field.Index(field.Join(path, "subnets"), i), "The subnet ID '%s' does not exist: no host of the cluster was started with --task-network %s=RANGE. Those that exist are %s.", name, name, known(hosts))
+		if !slices.Contains(known, name) {
+			return nil, field.Errorf(field.Index(field.Join(path, "subnets"), i), "The subnet ID '%s' does not exist: no host of the cluster was started with --task-network %s=RANGE. Those that exist are %s.", name, name, list(known))
 		}
 	}
 	return slices.Compact(slices.Sorted(slices.Values(in.Subnets))), nil
 }
 
-// CheckHosts refuses hosts, by their ids, that are in none of the networks that StartTask names.
-func CheckHosts(given *types.NetworkConfigurationInput, d *spec.TaskDefinition, ids []string, view interface{ Host(id string) *spec.Host }) error {
-	if given == nil || given.AwsvpcConfiguration == nil || !d.HasOwnAddress() {
+// AddNetwork has the tasks of a run be in the networks that a network configuration names: hosts that StartTask names have to be in one of them, and for
+// RunTask it is a placement constraint.
+func AddNetwork(run *spec.RunRequest, given *types.NetworkConfigurationInput, d *spec.TaskDefinition, of Hosts) error {
+	subnets, err := Subnets(given, d, of, run.Cluster)
+	if err != nil || len(subnets) == 0 {
+		return err
+	}
+	if options, _ := spec.ParseSchedulingOptions(run.Tags); options.Gang {
+		return field.Errorf("tags", "The tasks of a gang find one another at the addresses of their hosts, which containers of networkMode awsvpc do not have: use networkMode host or bridge.")
+	}
+	if len(run.Hosts) == 0 {
+		run.Constraints = append(run.Constraints, spec.InSubnets(subnets))
 		return nil
 	}
-	for i, id := range ids {
-		h := view.Host(id)
-		if h != nil && (h.TaskNetwork == nil || !slices.Contains(given.AwsvpcConfiguration.Subnets, h.TaskNetwork.Name)) {
+	for i, id := range run.Hosts {
+		h := of.Host(id)
+		if asked := given != nil && given.AwsvpcConfiguration != nil; asked && h != nil && (h.TaskNetwork == nil || !slices.Contains(subnets, h.TaskNetwork.Name)) {
 			return field.Errorf(field.Index("containerInstances", i), "host %s is in none of the subnets that networkConfiguration names.", h.Name)
 		}
 	}
@@ -74,9 +92,8 @@ func networks(hosts []*spec.Host) (names []string) {
 	return slices.Compact(names)
 }
 
-// known names the networks of tasks that the hosts are in.
-func known(hosts []*spec.Host) string {
-	names := networks(hosts)
+// list writes the names of networks in a sentence.
+func list(names []string) string {
 	if len(names) == 0 {
 		return "the names of networks that hosts have by pinion up --task-network, of which the cluster has none"
 	}
