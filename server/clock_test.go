@@ -127,7 +127,7 @@ func TestAClockThatIsSetOnALiveHostChangesNothing(t *testing.T) {
 	leader := p.leader()
 	agent := slices.DeleteFunc(slices.Clone(p.hosts), func(h *testHost) bool { return h.member.localServer() != nil })[0]
 	task := p.run(agent)
-	eventually(t, "the task runs", func() bool { return agent.agent.runs(task.ID) })
+	eventually(t, "the task runs", func() bool { return agent.agent.runs(task.ID) && p.view().Task(task.ID).LastStatus == spec.Running })
 	term, _ := leader.member.localServer().node.RequireLeader()
 	for who, h := range map[string]*testHost{"the leader": leader, "a server": p.followers()[0], "an agent": agent} {
 		for _, shift := range []time.Duration{10 * time.Minute, -10 * time.Minute, 24 * time.Hour, -24 * time.Hour, 0} {

@@ -105,7 +105,7 @@ func TestAmazonsClientGetsAllOutput(t *testing.T) {
 	}
 }
 
-// messageSize is the size of one message of output.
+// messageSize is the most that one message of output holds: a terminal may give less to one read.
 const messageSize = 4096
 
 // repeated is how many messages of data came twice in got; -1 when it is not data. Amazon's client shows a message before it acknowledges it, and shows it
@@ -116,13 +116,25 @@ func repeated(got, data string) (repeats int) {
 		for same < len(got) && same < len(data) && got[same] == data[same] {
 			same++
 		}
-		if len(got) < same+messageSize || same < messageSize {
+		again := cameAgain(got[same:], data, same)
+		if again == 0 {
 			return -1
 		}
-		got, data = got[same+messageSize:], data[same:]
+		got, data = got[same:], data[same-again:]
 		repeats++
 	}
 	return repeats
+}
+
+// cameAgain is the size of the message that was shown to its end at data[:end] and comes again in rest; 0 when rest begins with no such message.
+func cameAgain(rest, data string, end int) (size int) {
+	for size := 1; size <= min(messageSize, end); size++ {
+		from := data[end-size:]
+		if n := min(64, len(rest), len(from)); n > 0 && rest[:n] == from[:n] { // 64 digits come by chance nowhere else
+			return size
+		}
+	}
+	return 0
 }
 
 // link is a TCP connection's way to a host that is cut while much goes over it.
