@@ -57,6 +57,7 @@ func TestACopyOfAHostThatRunsIsTurnedAway(t *testing.T) {
 	}
 
 	original.close()
+	eventually(t, "its session is over", func() bool { return p.hosts[0].member.localServer().agents.Sessions() == 0 })
 	c.pass(3 * time.Minute)
 	p.start(clone)
 	eventually(t, "who has taken the place of a host that is gone is let in", func() bool { return p.view().Host(original.cfg.HostID).Address == clone.where })
