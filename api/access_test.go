@@ -12,15 +12,16 @@ import (
 	"pinion/api/ecs"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
 // serveAs sends a request with a key of that role, bound to that cluster.
-func (b *fixture) serveAs(t testing.TB, role spec.Role, cluster string, r *http.Request) reply {
+func (b *fixture) serveAs(t testing.TB, role accesskey.Role, cluster string, r *http.Request) reply {
 	t.Helper()
 	b.config.Trusted = false
 	id := strings.ToUpper("AKIA" + string(role) + cluster)
-	b.mustApply(t, raftfsm.CreateAccessKey{Key: spec.AccessKey{ID: id, Secret: secret, Role: role, Cluster: cluster, CreatedAt: epoch}})
+	b.mustApply(t, raftfsm.CreateAccessKey{Key: accesskey.Key{ID: id, Secret: secret, Role: role, Cluster: cluster, CreatedAt: epoch}})
 	r.Header.Set("Authorization", "Bearer "+id+":"+secret)
 	return b.serve(r)
 }
@@ -30,8 +31,8 @@ func restRequest(operation, body string) *http.Request {
 }
 
 // requiredRoles are the operations and routes with the least role that may call each.
-func requiredRoles() map[string]spec.Role {
-	all := map[string]spec.Role{}
+func requiredRoles() map[string]accesskey.Role {
+	all := map[string]accesskey.Role{}
 	for name, operation := range ecs.Operations {
 		all["POST /v1/"+name] = operation.Role
 	}
@@ -44,7 +45,7 @@ func requiredRoles() map[string]spec.Role {
 func TestEveryLineOfTheTablesHoldsItsRole(t *testing.T) {
 	for line, needed := range requiredRoles() {
 		method, path, _ := strings.Cut(line, " ")
-		for _, role := range []spec.Role{"reader", spec.RoleRead, spec.RoleSubmit, spec.RoleAdmin} {
+		for _, role := range []accesskey.Role{"reader", accesskey.RoleRead, accesskey.RoleSubmit, accesskey.RoleAdmin} {
 			b, _ := newAdminFixture(t)
 			got := b.serveAs(t, role, "", httptest.NewRequest(method, path, strings.NewReader("{}")))
 			denied := got.Header().Get("X-Amzn-ErrorType") == wire.AccessDenied
@@ -57,7 +58,7 @@ func TestEveryLineOfTheTablesHoldsItsRole(t *testing.T) {
 
 // What only an admin may ask for is decided where the task is placed, by the role of the key that ran it.
 func TestARunSaysWhetherAnAdminAskedForIt(t *testing.T) {
-	for role, want := range map[spec.Role]bool{spec.RoleAdmin: true, spec.RoleSubmit: false} {
+	for role, want := range map[accesskey.Role]bool{accesskey.RoleAdmin: true, accesskey.RoleSubmit: false} {
 		for operation, more := range map[string]string{"RunTask": "", "StartTask": `,"containerInstances":["` + hostID + `"]`} {
 			b := ready(t)
 			if got := b.serveAs(t, role, "", restRequest(operation, `{"taskDefinition":"tensorflow-1-gpu"`+more+`}`)); got.Code != http.StatusOK {
@@ -73,10 +74,10 @@ func TestARunSaysWhetherAnAdminAskedForIt(t *testing.T) {
 func TestARefusalNamesTheRoleInTheFormOfTheProtocol(t *testing.T) {
 	b := newFixture(t)
 	const message = "arn:aws:iam::123456789012:user/AKIAREAD may not do RunTask: its access key has the role read, and this needs the role submit. An administrator makes such a key: `pinion key create --role submit`."
-	b.serveAs(t, spec.RoleRead, "", restRequest("RunTask", `{"taskDefinition":"f"}`)).wantError(t, 403, wire.AccessDenied, message)
+	b.serveAs(t, accesskey.RoleRead, "", restRequest("RunTask", `{"taskDefinition":"f"}`)).wantError(t, 403, wire.AccessDenied, message)
 	r := httptest.NewRequest("POST", "/", strings.NewReader("{}"))
 	r.Header.Set("X-Amz-Target", "AmazonEC2ContainerServiceV20141113.RunTask")
-	b.serveAs(t, spec.RoleRead, "", r).wantError(t, 400, wire.AccessDenied, message)
+	b.serveAs(t, accesskey.RoleRead, "", r).wantError(t, 400, wire.AccessDenied, message)
 }
 
 func TestAKeyForOneClusterMayNameThatOneAlone(t *testing.T) {
@@ -89,41 +90,41 @@ func TestAKeyForOneClusterMayNameThatOneAlone(t *testing.T) {
 	const task = firstTask
 	const arn = "arn:aws:ecs:us-east-1:123456789012:"
 	for _, c := range []struct {
-		role      spec.Role
+		role      accesskey.Role
 		operation string
 		body      string
 		allowed   bool
 	}{
-		{spec.RoleRead, "ListTasks", `{"cluster":"lab"}`, true},
-		{spec.RoleRead, "ListTasks", `{"cluster":"` + arn + `cluster/lab"}`, true},
-		{spec.RoleRead, "ListTasks", `{"cluster":"other"}`, false},
-		{spec.RoleRead, "ListTasks", `{"cluster":"` + arn + `cluster/other"}`, false},
-		{spec.RoleRead, "ListTasks", `{}`, false}, // that is the default cluster
-		{spec.RoleRead, "DescribeClusters", `{"clusters":["lab"]}`, true},
-		{spec.RoleRead, "DescribeClusters", `{"clusters":["lab","other"]}`, false},
-		{spec.RoleRead, "DescribeClusters", `{}`, false},
-		{spec.RoleRead, "DescribeTaskDefinition", `{"taskDefinition":"f"}`, false}, // registered with a key for all clusters
-		{spec.RoleSubmit, "RegisterTaskDefinition", oneGPU, true},
-		{spec.RoleSubmit, "RunTask", `{"taskDefinition":"f"}`, false},
-		{spec.RoleSubmit, "StopTask", `{"task":"` + task + `"}`, false},
-		{spec.RoleAdmin, "CreateCluster", `{"clusterName":"mine"}`, false},
-		{spec.RoleAdmin, "CreateCluster", `{"clusterName":"lab"}`, true},
-		{spec.RoleAdmin, "admin/tokens", `{}`, false},
-		{spec.RoleAdmin, "admin/keys", `{"role":"admin"}`, false},
+		{accesskey.RoleRead, "ListTasks", `{"cluster":"lab"}`, true},
+		{accesskey.RoleRead, "ListTasks", `{"cluster":"` + arn + `cluster/lab"}`, true},
+		{accesskey.RoleRead, "ListTasks", `{"cluster":"other"}`, false},
+		{accesskey.RoleRead, "ListTasks", `{"cluster":"` + arn + `cluster/other"}`, false},
+		{accesskey.RoleRead, "ListTasks", `{}`, false}, // that is the default cluster
+		{accesskey.RoleRead, "DescribeClusters", `{"clusters":["lab"]}`, true},
+		{accesskey.RoleRead, "DescribeClusters", `{"clusters":["lab","other"]}`, false},
+		{accesskey.RoleRead, "DescribeClusters", `{}`, false},
+		{accesskey.RoleRead, "DescribeTaskDefinition", `{"taskDefinition":"f"}`, false}, // registered with a key for all clusters
+		{accesskey.RoleSubmit, "RegisterTaskDefinition", oneGPU, true},
+		{accesskey.RoleSubmit, "RunTask", `{"taskDefinition":"f"}`, false},
+		{accesskey.RoleSubmit, "StopTask", `{"task":"` + task + `"}`, false},
+		{accesskey.RoleAdmin, "CreateCluster", `{"clusterName":"mine"}`, false},
+		{accesskey.RoleAdmin, "CreateCluster", `{"clusterName":"lab"}`, true},
+		{accesskey.RoleAdmin, "admin/tokens", `{}`, false},
+		{accesskey.RoleAdmin, "admin/keys", `{"role":"admin"}`, false},
 	} {
 		got := b.serveAs(t, c.role, "lab", restRequest(c.operation, c.body))
 		if denied := got.Header().Get("X-Amzn-ErrorType") == wire.AccessDenied; denied == c.allowed {
 			t.Errorf("%s %s: %d %s", c.operation, c.body, got.Code, got.Body)
 		}
 	}
-	if got := b.serveAs(t, spec.RoleRead, "lab", restRequest("ListClusters", "{}")).Body.String(); got != `{"clusterArns":["`+arn+`cluster/lab"]}` {
+	if got := b.serveAs(t, accesskey.RoleRead, "lab", restRequest("ListClusters", "{}")).Body.String(); got != `{"clusterArns":["`+arn+`cluster/lab"]}` {
 		t.Errorf("the clusters that the key may know of: %s", got)
 	}
 	for path, want := range map[string]string{
 		"/v1/hosts": "[]", "/v1/gpus?cluster=lab": "[]", "/v1/hosts?cluster=default": wire.AccessDenied, "/v1/gpus?cluster=other": wire.AccessDenied,
 		"/v1/tasks/" + task + "/logs": wire.AccessDenied,
 	} {
-		if got := b.serveAs(t, spec.RoleRead, "lab", httptest.NewRequest("GET", path, nil)); !strings.Contains(got.Body.String(), want) {
+		if got := b.serveAs(t, accesskey.RoleRead, "lab", httptest.NewRequest("GET", path, nil)); !strings.Contains(got.Body.String(), want) {
 			t.Errorf("%s: %d %s", path, got.Code, got.Body)
 		}
 	}

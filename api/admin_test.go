@@ -12,7 +12,7 @@ import (
 	"pinion/api/rest"
 	"pinion/api/wire"
 	"pinion/raftfsm"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/accesskey"
 )
 
 // newAdminFixture is a bench with everything that operators can do.
@@ -84,7 +84,7 @@ func TestWhatThisHostHasNoMeansForIsRefusedInWords(t *testing.T) {
 
 func TestOnlyAdminsAreOperators(t *testing.T) {
 	b, k := newAdminFixture(t)
-	b.mustApply(t, raftfsm.CreateAccessKey{Key: spec.AccessKey{ID: "AKIAREADER", Secret: secret, Role: "reader", CreatedAt: epoch}})
+	b.mustApply(t, raftfsm.CreateAccessKey{Key: accesskey.Key{ID: "AKIAREADER", Secret: secret, Role: "reader", CreatedAt: epoch}})
 	b.config.Trusted = false
 	for _, r := range []*http.Request{
 		httptest.NewRequest("POST", "/v1/admin/hosts/remove", strings.NewReader(`{"host":"`+hostID+`"}`)),

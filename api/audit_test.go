@@ -12,8 +12,8 @@ import (
 
 	"pinion/api/audit"
 	"pinion/api/httpx"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/iam"
-	"pinion/raftfsm/spec"
 )
 
 // audited has the fixture write its audit log; entries reads it.
@@ -41,8 +41,8 @@ func TestRefusalsAndAdministrationAreRecorded(t *testing.T) {
 	b, _ := newAdminFixture(t)
 	entries := b.audited(t)
 	b.config.Trusted = false
-	read := b.withKey(t, spec.AccessKey{ID: "AKIAREAD", Name: "ci", Role: spec.RoleRead, Cluster: "default"})
-	admin := b.withKey(t, spec.AccessKey{ID: "AKIAADMIN", Role: spec.RoleAdmin})
+	read := b.withKey(t, accesskey.Key{ID: "AKIAREAD", Name: "ci", Role: accesskey.RoleRead, Cluster: "default"})
+	admin := b.withKey(t, accesskey.Key{ID: "AKIAADMIN", Role: accesskey.RoleAdmin})
 	for _, c := range []struct {
 		bearer, method, path, body string
 		want                       string // outcome, principal, operation, error; empty: no line
@@ -92,7 +92,7 @@ func TestRefusalsAndAdministrationAreRecorded(t *testing.T) {
 func TestEveryLineOfTheTablesIsRecorded(t *testing.T) {
 	for line, needed := range requiredRoles() {
 		method, path, _ := strings.Cut(line, " ")
-		for role, recorded := range map[spec.Role]bool{"reader": needed != "", spec.RoleAdmin: needed == spec.RoleAdmin} {
+		for role, recorded := range map[accesskey.Role]bool{"reader": needed != "", accesskey.RoleAdmin: needed == accesskey.RoleAdmin} {
 			if !recorded {
 				continue
 			}

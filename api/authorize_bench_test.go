@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
@@ -12,8 +13,8 @@ import (
 // difference is what the rights of a key cost a request.
 func BenchmarkAuthorize(b *testing.B) {
 	f, priority, gpus := newFixture(b), 10, 8
-	admin := f.withKey(b, spec.AccessKey{ID: "AKIAADMIN", Role: spec.RoleAdmin})
-	bound := f.withKey(b, spec.AccessKey{ID: "AKIABOUND", Role: spec.RoleSubmit, Cluster: spec.DefaultCluster, Grant: spec.KeyGrant{
+	admin := f.withKey(b, accesskey.Key{ID: "AKIAADMIN", Role: accesskey.RoleAdmin})
+	bound := f.withKey(b, accesskey.Key{ID: "AKIABOUND", Role: accesskey.RoleSubmit, Cluster: spec.DefaultCluster, Grant: accesskey.Grant{
 		Teams: []string{"vision"}, MaxPriority: &priority, MaxTasks: 5, MaxWaiting: 5, MaxGPUs: &gpus, MaxRevisions: 5, RequestsPerSecond: 1_000_000}})
 	handler := NewHandler(f.config)
 	timed := func(bearer string) float64 {

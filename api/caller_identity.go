@@ -7,6 +7,7 @@ import (
 
 	"pinion/api/httpx"
 	"pinion/api/leader"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
@@ -26,7 +27,7 @@ type callerIdentity struct {
 
 // identity is the endpoint of sts:GetCallerIdentity.
 var identity = endpoint{
-	name: stsService + ":GetCallerIdentity", mode: leader.FollowerRead, role: spec.RoleRead,
+	name: stsService + ":GetCallerIdentity", mode: leader.FollowerRead, role: accesskey.RoleRead,
 	bind: func(r *request) (call, error) {
 		return call{run: func(context.Context) error { return replyIdentity(r) }}, nil
 	},

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"pinion/api/wire"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
@@ -12,14 +13,14 @@ import (
 func TestAKeyForOneClusterChangesNoCapacityProvider(t *testing.T) {
 	b := newFixture(t)
 	for _, operation := range []string{"CreateCapacityProvider", "UpdateCapacityProvider", "DeleteCapacityProvider"} {
-		got := b.serveAs(t, spec.RoleAdmin, spec.DefaultCluster, restRequest(operation, `{}`))
+		got := b.serveAs(t, accesskey.RoleAdmin, spec.DefaultCluster, restRequest(operation, `{}`))
 		got.wantError(t, 403, wire.AccessDenied, got.message(t))
 		if !strings.Contains(got.message(t), operation+" is about all of them") {
 			t.Errorf("%s", got.Body)
 		}
 	}
 	for body, code := range map[string]int{`{}`: 200, `{"cluster":"lab"}`: 403} {
-		if got := b.serveAs(t, spec.RoleRead, spec.DefaultCluster, restRequest("DescribeCapacityProviders", body)); got.Code != code {
+		if got := b.serveAs(t, accesskey.RoleRead, spec.DefaultCluster, restRequest("DescribeCapacityProviders", body)); got.Code != code {
 			t.Errorf("%s: %d %s", body, got.Code, got.Body)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"pinion/api/auth/sigv4"
 	"pinion/api/httpx"
 	"pinion/api/leader"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
@@ -51,15 +52,15 @@ type request struct {
 
 // endpoint is what a request is for.
 type endpoint struct {
-	name     string      // for the access log
-	mode     leader.Mode // the state that it is answered from
-	role     spec.Role   // least role of the access keys
-	poolWide bool        // about the whole pool, so not for a key of one cluster
-	ownHost  bool        // a host's own key may call it too; the endpoint itself checks that it is about that host
-	writes   bool        // may change the state
-	repeats  bool        // doing it twice in a row means no more than doing it once; see auth.Change
-	audited  bool        // the audit log has its calls, also where the role is not admin
-	unknown  error       // why there is no such operation; only an authenticated caller is told
+	name     string         // for the access log
+	mode     leader.Mode    // the state that it is answered from
+	role     accesskey.Role // least role of the access keys
+	poolWide bool           // about the whole pool, so not for a key of one cluster
+	ownHost  bool           // a host's own key may call it too; the endpoint itself checks that it is about that host
+	writes   bool           // may change the state
+	repeats  bool           // doing it twice in a row means no more than doing it once; see auth.Change
+	audited  bool           // the audit log has its calls, also where the role is not admin
+	unknown  error          // why there is no such operation; only an authenticated caller is told
 	bind     func(*request) (call, error)
 }
 
@@ -168,7 +169,7 @@ func authorize(r *request, next handler) error {
 	if r.endpoint.unknown != nil {
 		return r.endpoint.unknown
 	}
-	r.Audited = r.endpoint.audited || r.endpoint.role == spec.RoleAdmin
+	r.Audited = r.endpoint.audited || r.endpoint.role == accesskey.RoleAdmin
 	principal := r.Resolution.Principal
 	if r.endpoint.ownHost && principal.HostID != "" {
 		return next(r)

@@ -11,6 +11,7 @@ import (
 	"pinion/api/httpx"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
@@ -20,7 +21,7 @@ func TestTheStagesRefuseInTheirOrder(t *testing.T) {
 	b := newSignedFixture(t)
 	const reader, admin, scoped = "AKIAREADER", "AKIAADMIN", "AKIASCOPED"
 	b.mustApply(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "lab", Status: spec.ClusterActive}})
-	for _, key := range []spec.AccessKey{{ID: reader, Role: spec.RoleRead}, {ID: admin, Role: spec.RoleAdmin}, {ID: scoped, Role: spec.RoleSubmit, Cluster: "lab"}} {
+	for _, key := range []accesskey.Key{{ID: reader, Role: accesskey.RoleRead}, {ID: admin, Role: accesskey.RoleAdmin}, {ID: scoped, Role: accesskey.RoleSubmit, Cluster: "lab"}} {
 		key.Secret, key.CreatedAt = secret, epoch
 		b.mustApply(t, raftfsm.CreateAccessKey{Key: key})
 	}

@@ -9,6 +9,7 @@ import (
 	"pinion/api/httpx"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
@@ -58,7 +59,7 @@ func TestADigestIsOfThisHostsOwnState(t *testing.T) {
 
 func TestADigestIsForAdmins(t *testing.T) {
 	b := newFixture(t)
-	b.mustApply(t, raftfsm.CreateAccessKey{Key: spec.AccessKey{ID: "AKIAREADER", Secret: secret, Role: "reader", CreatedAt: epoch}})
+	b.mustApply(t, raftfsm.CreateAccessKey{Key: accesskey.Key{ID: "AKIAREADER", Secret: secret, Role: "reader", CreatedAt: epoch}})
 	b.config.Trusted = false
 	r := httptest.NewRequest("GET", "/v1/admin/checksum", nil)
 	r.Header.Set("Authorization", "Bearer AKIAREADER:"+secret)

@@ -14,6 +14,7 @@ import (
 
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
@@ -202,7 +203,7 @@ func TestAKeyForOneClusterReadsItsLogsAlone(t *testing.T) {
 		return emit(line("x"))
 	})
 	for cluster, want := range map[string]string{"": `"message":"x"`, "default": `"message":"x"`, "lab": "The specified log group does not exist."} {
-		for _, role := range []spec.Role{spec.RoleRead, spec.RoleSubmit, spec.RoleAdmin} {
+		for _, role := range []accesskey.Role{accesskey.RoleRead, accesskey.RoleSubmit, accesskey.RoleAdmin} {
 			r := httptest.NewRequest("POST", "/", strings.NewReader(`{"logGroupName":"/pinion/tensorflow-1-gpu"}`))
 			r.Header.Set("X-Amz-Target", "Logs_20140328.FilterLogEvents")
 			if got := b.serveAs(t, role, cluster, r); !strings.Contains(got.Body.String(), want) {
@@ -253,7 +254,7 @@ func TestWhoMayChangeLogGroups(t *testing.T) {
 	b := newFixture(t)
 	b.mustApply(t, registerCommand(t))
 	b.must(t, "CreateCluster", `{"clusterName":"lab"}`)
-	logs := func(role spec.Role, cluster, operation, body string) reply {
+	logs := func(role accesskey.Role, cluster, operation, body string) reply {
 		r := awsRequest(operation, body)
 		r.Header.Set("X-Amz-Target", "Logs_20140328."+operation)
 		return b.serveAs(t, role, cluster, r)
@@ -261,15 +262,15 @@ func TestWhoMayChangeLogGroups(t *testing.T) {
 	const name = `"logGroupName":"g"`
 	for _, c := range []struct {
 		operation, body string
-		least           spec.Role
+		least           accesskey.Role
 	}{
-		{"CreateLogGroup", `{` + name + `}`, spec.RoleSubmit},
-		{"TagLogGroup", `{` + name + `,"tags":{"a":"1"}}`, spec.RoleSubmit},
-		{"PutRetentionPolicy", `{` + name + `,"retentionInDays":1}`, spec.RoleAdmin},
-		{"DeleteRetentionPolicy", `{` + name + `}`, spec.RoleAdmin},
-		{"DeleteLogGroup", `{` + name + `}`, spec.RoleAdmin},
+		{"CreateLogGroup", `{` + name + `}`, accesskey.RoleSubmit},
+		{"TagLogGroup", `{` + name + `,"tags":{"a":"1"}}`, accesskey.RoleSubmit},
+		{"PutRetentionPolicy", `{` + name + `,"retentionInDays":1}`, accesskey.RoleAdmin},
+		{"DeleteRetentionPolicy", `{` + name + `}`, accesskey.RoleAdmin},
+		{"DeleteLogGroup", `{` + name + `}`, accesskey.RoleAdmin},
 	} {
-		for _, role := range []spec.Role{spec.RoleRead, spec.RoleSubmit, spec.RoleAdmin} {
+		for _, role := range []accesskey.Role{accesskey.RoleRead, accesskey.RoleSubmit, accesskey.RoleAdmin} {
 			if got := logs(role, "lab", c.operation, c.body); got.Header().Get("X-Amzn-ErrorType") != wire.AccessDenied {
 				t.Errorf("%s of a %s key for one cluster: %d %s", c.operation, role, got.Code, got.Body)
 			}

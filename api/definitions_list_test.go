@@ -6,7 +6,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/accesskey"
 )
 
 // listedDefinitions reads all pages of the list of definitions, as FAMILY:REVISION/REVISIONS.
@@ -20,7 +20,7 @@ func (b *fixture) listedDefinitions(t *testing.T, scope, query string) (names []
 			}
 			Next string
 		}
-		reply := b.serveAs(t, spec.RoleRead, scope, httptest.NewRequest("GET", "/v1/definitions?"+query+"after="+after, nil))
+		reply := b.serveAs(t, accesskey.RoleRead, scope, httptest.NewRequest("GET", "/v1/definitions?"+query+"after="+after, nil))
 		if err := json.Unmarshal(reply.Body.Bytes(), &page); err != nil {
 			t.Fatalf("%v: %s", err, reply.Body)
 		}

@@ -9,6 +9,7 @@ import (
 	"pinion/api/client"
 	"pinion/api/rest"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
@@ -32,7 +33,7 @@ func TestAHostChecksItsMachineForAnAdministrator(t *testing.T) {
 	p, _, _ := usagePool(t)
 	p.leader.doctor.found = []rest.Finding{{Check: "kernel", Level: "ok", Found: "Linux 6.1"}}
 	p.other.doctor.found = []rest.Finding{{Check: "disk room", Level: "failed", Found: "1 GiB is free", Do: "remove images"}}
-	admin := p.leader.withKey(t, spec.AccessKey{ID: "AKIAADMIN", Role: spec.RoleAdmin})
+	admin := p.leader.withKey(t, accesskey.Key{ID: "AKIAADMIN", Role: accesskey.RoleAdmin})
 	for id, want := range map[string]client.Finding{hostID: {Check: "kernel", Level: "ok", Found: "Linux 6.1"}, followerID: {Check: "disk room", Level: "failed", Found: "1 GiB is free", Do: "remove images"}} {
 		var found []client.Finding
 		got := send(t, "GET", p.follower.URL+"/v1/admin/hosts/"+id+"/doctor", "", "Authorization", admin)
@@ -50,9 +51,9 @@ func TestTheMachineOfAHostIsNoBusinessOfOthers(t *testing.T) {
 	b.config.Trusted = false
 	b.doctor.found = []rest.Finding{{Check: "data directory", Level: "warning", Found: "/srv/secret"}}
 	b.mustApply(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "lab", Status: spec.ClusterActive}})
-	for name, key := range map[string]spec.AccessKey{
-		"a key that may read": {ID: "AKIAREAD", Role: spec.RoleRead}, "a key that may submit": {ID: "AKIASUBMIT", Role: spec.RoleSubmit},
-		"an administrator of another cluster": {ID: "AKIALAB", Role: spec.RoleAdmin, Cluster: "lab"},
+	for name, key := range map[string]accesskey.Key{
+		"a key that may read": {ID: "AKIAREAD", Role: accesskey.RoleRead}, "a key that may submit": {ID: "AKIASUBMIT", Role: accesskey.RoleSubmit},
+		"an administrator of another cluster": {ID: "AKIALAB", Role: accesskey.RoleAdmin, Cluster: "lab"},
 	} {
 		got := b.as(b.withKey(t, key), httptest.NewRequest("GET", "/v1/admin/hosts/"+hostID+"/doctor", nil))
 		if got.Code == 200 || strings.Contains(got.Body.String(), "secret") {

@@ -10,6 +10,7 @@ import (
 
 	"pinion/api/elb"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/loadbalancer"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
@@ -32,11 +33,11 @@ func TestOnlyAdministratorsOfThePoolChangeLoadBalancers(t *testing.T) {
 	b := newFixture(t)
 	b.config.Trusted = false
 	bearers := map[string]string{
-		"read":          b.withKey(t, spec.AccessKey{ID: "AKIAREAD", Role: spec.RoleRead}),
-		"submit":        b.withKey(t, spec.AccessKey{ID: "AKIASUBMIT", Role: spec.RoleSubmit}),
-		"cluster admin": b.withKey(t, spec.AccessKey{ID: "AKIACLUSTER", Role: spec.RoleAdmin, Cluster: "default"}),
+		"read":          b.withKey(t, accesskey.Key{ID: "AKIAREAD", Role: accesskey.RoleRead}),
+		"submit":        b.withKey(t, accesskey.Key{ID: "AKIASUBMIT", Role: accesskey.RoleSubmit}),
+		"cluster admin": b.withKey(t, accesskey.Key{ID: "AKIACLUSTER", Role: accesskey.RoleAdmin, Cluster: "default"}),
 	}
-	admin := b.withKey(t, spec.AccessKey{ID: "AKIAADMIN", Role: spec.RoleAdmin})
+	admin := b.withKey(t, accesskey.Key{ID: "AKIAADMIN", Role: accesskey.RoleAdmin})
 	entries := b.audited(t)
 	for name, operation := range elb.Operations {
 		for who, bearer := range bearers {
@@ -88,13 +89,13 @@ func TestTargetsAreSeenByThoseWhoSeeTheTask(t *testing.T) {
 	b.config.Trusted = false
 	ask := balancing("DescribeTargetHealth", "TargetGroupArn", "arn:aws:elasticloadbalancing:us-east-1:"+spec.AccountID+":targetgroup/web/g")
 	for who, c := range map[string]struct {
-		key  spec.AccessKey
+		key  accesskey.Key
 		sees bool
 	}{
-		"all":           {spec.AccessKey{ID: "AKIAALL", Role: spec.RoleRead}, true},
-		"its cluster":   {spec.AccessKey{ID: "AKIAIN", Role: spec.RoleRead, Cluster: "default"}, true},
-		"other cluster": {spec.AccessKey{ID: "AKIAOUT", Role: spec.RoleRead, Cluster: "lab"}, false},
-		"other team":    {spec.AccessKey{ID: "AKIATEAM", Role: spec.RoleRead, Grant: spec.KeyGrant{Teams: []string{"mine"}}}, false},
+		"all":           {accesskey.Key{ID: "AKIAALL", Role: accesskey.RoleRead}, true},
+		"its cluster":   {accesskey.Key{ID: "AKIAIN", Role: accesskey.RoleRead, Cluster: "default"}, true},
+		"other cluster": {accesskey.Key{ID: "AKIAOUT", Role: accesskey.RoleRead, Cluster: "lab"}, false},
+		"other team":    {accesskey.Key{ID: "AKIATEAM", Role: accesskey.RoleRead, Grant: accesskey.Grant{Teams: []string{"mine"}}}, false},
 	} {
 		got := b.as(b.withKey(t, c.key), ask.Clone(t.Context())).Body.String()
 		if strings.Contains(got, "<Port>32770</Port>") != c.sees || !strings.Contains(got, "10.9.9.9") {

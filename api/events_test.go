@@ -14,6 +14,7 @@ import (
 	"pinion/api/wire"
 	"pinion/gpu"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
@@ -138,7 +139,7 @@ func TestAKeyForOneClusterHearsOfThatOneAlone(t *testing.T) {
 		"/v1/events?follow=false":                 "event: cluster\ndata: ",
 		"/v1/events?follow=false&cluster=default": wire.AccessDenied,
 	} {
-		got := b.serveAs(t, spec.RoleRead, "lab", httptest.NewRequest("GET", path, nil)).Body.String()
+		got := b.serveAs(t, accesskey.RoleRead, "lab", httptest.NewRequest("GET", path, nil)).Body.String()
 		if !strings.Contains(got, want) || strings.Contains(got, "gpu-1") {
 			t.Errorf("%s: %s", path, got)
 		}

@@ -17,13 +17,13 @@ import (
 	"pinion/api/exec"
 	"pinion/api/exec/datachannel"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/execution"
-	"pinion/raftfsm/spec"
 )
 
 func TestASessionEndsWithItsKey(t *testing.T) {
 	p := newExecPool(t)
-	c := p.withKey(t, spec.AccessKey{ID: "AKIASUBMIT", Role: spec.RoleSubmit})
+	c := p.withKey(t, accesskey.Key{ID: "AKIASUBMIT", Role: accesskey.RoleSubmit})
 	in, keys := io.Pipe()
 	shown, screen := io.Pipe()
 	ended := make(chan error, 1)
@@ -45,7 +45,7 @@ func TestAKeyThatIsRemovedRunsNoCommand(t *testing.T) {
 	p := newExecPool(t)
 	ran := false
 	p.other.agent.exec = func(context.Context, execution.Request) (int, error) { ran = true; return 0, nil }
-	bearer := p.leader.withKey(t, spec.AccessKey{ID: "AKIASUBMIT", Role: spec.RoleSubmit})
+	bearer := p.leader.withKey(t, accesskey.Key{ID: "AKIASUBMIT", Role: accesskey.RoleSubmit})
 	var s exec.Session
 	p.leader.as(bearer, httptest.NewRequest("POST", "/v1/tasks/"+p.task+"/exec", strings.NewReader(`{"command":["cat"]}`))).decode(t, &s)
 	p.leader.mustApply(t, raftfsm.DeleteAccessKey{ID: "AKIASUBMIT"})
@@ -59,7 +59,7 @@ func TestAKeyThatIsRemovedRunsNoCommand(t *testing.T) {
 
 func TestASessionOfAmazonsClientEndsWithItsKey(t *testing.T) {
 	p := newExecPool(t)
-	p.leader.withKey(t, spec.AccessKey{ID: "AKIASUBMIT", Role: spec.RoleSubmit})
+	p.leader.withKey(t, accesskey.Key{ID: "AKIASUBMIT", Role: accesskey.RoleSubmit})
 	began, ended := make(chan struct{}), make(chan struct{})
 	p.other.agent.exec = func(ctx context.Context, _ execution.Request) (int, error) {
 		close(began)
@@ -106,7 +106,7 @@ func TestAHostThatDoesNotKnowAKeyYetLooksAgain(t *testing.T) {
 	p := newExecPool(t)
 	config := p.leader.config
 	lagging := &laggingState{before: p.leader.state.View(), now: followerState{p.leader.state, nil}}
-	bearer := p.leader.withKey(t, spec.AccessKey{ID: "AKIANEW", Role: spec.RoleSubmit})
+	bearer := p.leader.withKey(t, accesskey.Key{ID: "AKIANEW", Role: accesskey.RoleSubmit})
 	var s exec.Session
 	p.leader.as(bearer, httptest.NewRequest("POST", "/v1/tasks/"+p.task+"/exec", strings.NewReader(`{"command":["cat"]}`))).decode(t, &s)
 	config.Local = lagging

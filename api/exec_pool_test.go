@@ -11,8 +11,8 @@ import (
 
 	"pinion/api/client"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/execution"
-	"pinion/raftfsm/spec"
 )
 
 // execPool is two hosts: the leader, with a listener for clients, and an agent with a task, in which commands answer with their input.
@@ -75,7 +75,7 @@ func (p *execPool) client(t *testing.T, keyID string) *client.Client {
 	return c
 }
 
-func (p *execPool) withKey(t *testing.T, like spec.AccessKey) *client.Client {
+func (p *execPool) withKey(t *testing.T, like accesskey.Key) *client.Client {
 	t.Helper()
 	p.leader.withKey(t, like)
 	return p.client(t, like.ID)

@@ -19,6 +19,7 @@ import (
 	"pinion/api/httpx"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
@@ -28,7 +29,7 @@ const notEnabled = "The execute command failed because execute command was not e
 func TestACommandRunsOnTheHostOfItsTask(t *testing.T) {
 	p := newExecPool(t)
 	var out bytes.Buffer
-	code, err := p.withKey(t, spec.AccessKey{ID: "AKIASUBMIT", Role: spec.RoleSubmit}).Exec(t.Context(), p.task, client.ExecRequest{
+	code, err := p.withKey(t, accesskey.Key{ID: "AKIASUBMIT", Role: accesskey.RoleSubmit}).Exec(t.Context(), p.task, client.ExecRequest{
 		Command: []string{"cat"}, Stdin: strings.NewReader(strings.Repeat("hello ", 50_000)), Stdout: &out,
 	})
 	if err != nil || code != 3 || out.String() != strings.Repeat("hello ", 50_000) {
@@ -46,9 +47,9 @@ func TestWhoMayRunCommands(t *testing.T) {
 		_, err := p.client(t, key).Exec(t.Context(), task, client.ExecRequest{Command: []string{"cat"}})
 		return err
 	}
-	for _, key := range []spec.AccessKey{
-		{ID: "AKIAREAD", Role: spec.RoleRead}, {ID: "AKIASUBMIT", Role: spec.RoleSubmit}, {ID: "AKIAADMIN", Role: spec.RoleAdmin},
-		{ID: "AKIALAB", Role: spec.RoleAdmin, Cluster: "lab"}, {ID: "AKIATEAM", Role: spec.RoleSubmit, Grant: spec.KeyGrant{Teams: []string{"vision"}}},
+	for _, key := range []accesskey.Key{
+		{ID: "AKIAREAD", Role: accesskey.RoleRead}, {ID: "AKIASUBMIT", Role: accesskey.RoleSubmit}, {ID: "AKIAADMIN", Role: accesskey.RoleAdmin},
+		{ID: "AKIALAB", Role: accesskey.RoleAdmin, Cluster: "lab"}, {ID: "AKIATEAM", Role: accesskey.RoleSubmit, Grant: accesskey.Grant{Teams: []string{"vision"}}},
 	} {
 		p.leader.withKey(t, key)
 	}

@@ -6,18 +6,18 @@ import (
 	"testing"
 
 	"pinion/api/client"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/accesskey"
 )
 
 // Only an administrator of the whole pool has hosts check, reset or forget their GPUs. What the host refuses is the caller's mistake.
 func TestChecksOfGPUsAreForAdministrators(t *testing.T) {
 	b := ready(t)
 	var gpus []client.GPU
-	b.as(b.withKey(t, spec.AccessKey{ID: "AKIAREAD", Role: spec.RoleRead}), httptest.NewRequest("GET", "/v1/gpus", nil)).decode(t, &gpus)
+	b.as(b.withKey(t, accesskey.Key{ID: "AKIAREAD", Role: accesskey.RoleRead}), httptest.NewRequest("GET", "/v1/gpus", nil)).decode(t, &gpus)
 	change := func(bearer, verb, uuid string) reply {
 		return b.as(bearer, httptest.NewRequest("POST", "/v1/admin/gpus/"+uuid+"/"+verb, nil))
 	}
-	for _, who := range []spec.AccessKey{{ID: "AKIASUBMIT", Role: spec.RoleSubmit}, {ID: "AKIAOTHER", Role: spec.RoleAdmin, Cluster: "other"}} {
+	for _, who := range []accesskey.Key{{ID: "AKIASUBMIT", Role: accesskey.RoleSubmit}, {ID: "AKIAOTHER", Role: accesskey.RoleAdmin, Cluster: "other"}} {
 		bearer := b.withKey(t, who)
 		for _, verb := range []string{"check", "reset", "forget"} {
 			if got := change(bearer, verb, gpus[0].UUID); got.Code != 403 {
@@ -25,7 +25,7 @@ func TestChecksOfGPUsAreForAdministrators(t *testing.T) {
 			}
 		}
 	}
-	admin := b.withKey(t, spec.AccessKey{ID: "AKIAADMIN", Role: spec.RoleAdmin})
+	admin := b.withKey(t, accesskey.Key{ID: "AKIAADMIN", Role: accesskey.RoleAdmin})
 	if got := change(admin, "forget", gpus[0].UUID); got.Code != 400 || !strings.Contains(got.Body.String(), "the driver lists it") {
 		t.Errorf("a GPU that is there: %d %s", got.Code, got.Body)
 	}

@@ -7,13 +7,13 @@ import (
 
 	"pinion/api/client"
 	"pinion/gpu"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/accesskey"
 )
 
 // An administrator takes a GPU out of use, and gives it back. A key that is no administrator's, or an administrator's of some clusters, may not.
 func TestAnAdministratorKeepsAGPUFromNewTasks(t *testing.T) {
 	b := ready(t)
-	admin := b.withKey(t, spec.AccessKey{ID: "AKIAADMIN", Role: spec.RoleAdmin})
+	admin := b.withKey(t, accesskey.Key{ID: "AKIAADMIN", Role: accesskey.RoleAdmin})
 	change := func(bearer, change, body string) reply {
 		return b.as(bearer, httptest.NewRequest("POST", "/v1/admin/gpus/"+change, strings.NewReader(body)))
 	}
@@ -69,7 +69,7 @@ func wantQuarantineRefused(t *testing.T, b *fixture, admin, uuid string) {
 	change := func(bearer, verb, body string) int {
 		return b.as(bearer, httptest.NewRequest("POST", "/v1/admin/gpus/"+verb, strings.NewReader(body))).Code
 	}
-	for _, who := range []spec.AccessKey{{ID: "AKIASUBMIT", Role: spec.RoleSubmit}, {ID: "AKIAOTHER", Role: spec.RoleAdmin, Cluster: "other"}} {
+	for _, who := range []accesskey.Key{{ID: "AKIASUBMIT", Role: accesskey.RoleSubmit}, {ID: "AKIAOTHER", Role: accesskey.RoleAdmin, Cluster: "other"}} {
 		bearer := b.withKey(t, who)
 		for _, verb := range []string{"quarantine", "release"} {
 			if got := change(bearer, verb, `{"gpu":"`+uuid+`"}`); got != 403 {

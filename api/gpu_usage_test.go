@@ -12,6 +12,7 @@ import (
 	"pinion/api/client"
 	"pinion/gpu"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
@@ -130,7 +131,7 @@ func TestAHostThatIsAwayIsNamed(t *testing.T) {
 // A key for teams does not see how GPUs are used that others have, nor the hour before, in which others may have had them. A client is no host.
 func TestUsageIsForThoseWhoSeeTheTask(t *testing.T) {
 	b := ready(t)
-	admin := b.withKey(t, spec.AccessKey{ID: "AKIAADMIN", Role: spec.RoleAdmin})
+	admin := b.withKey(t, accesskey.Key{ID: "AKIAADMIN", Role: accesskey.RoleAdmin})
 	var given string
 	for _, team := range []string{"theirs", "mine"} {
 		var answer launched
@@ -143,8 +144,8 @@ func TestUsageIsForThoseWhoSeeTheTask(t *testing.T) {
 	}
 	devices := b.state.View().Host(hostID).GPUs.Devices
 	b.gpus.usage = func() gpu.LatestUsage { return usageOf(70, devices...) }
-	mine := b.withKey(t, spec.AccessKey{ID: "AKIAMINE", Role: spec.RoleRead, Grant: spec.KeyGrant{Teams: []string{"mine"}}})
-	all := b.withKey(t, spec.AccessKey{ID: "AKIAALL", Role: spec.RoleRead})
+	mine := b.withKey(t, accesskey.Key{ID: "AKIAMINE", Role: accesskey.RoleRead, Grant: accesskey.Grant{Teams: []string{"mine"}}})
+	all := b.withKey(t, accesskey.Key{ID: "AKIAALL", Role: accesskey.RoleRead})
 	for bearer, want := range map[string]int{mine: 1, all: len(devices)} {
 		for _, route := range []string{"/v1/gpus/usage", "/v1/hosts/" + hostID + "/gpus/usage"} {
 			got := b.as(bearer, httptest.NewRequest("GET", route, nil)).Body.String()
@@ -163,7 +164,7 @@ func TestUsageIsForThoseWhoSeeTheTask(t *testing.T) {
 	if got := b.as(all, httptest.NewRequest("GET", hour, nil)); got.Code != 200 {
 		t.Errorf("the hour: %d %s", got.Code, got.Body)
 	}
-	other := b.withKey(t, spec.AccessKey{ID: "AKIALAB", Role: spec.RoleRead, Cluster: "lab"})
+	other := b.withKey(t, accesskey.Key{ID: "AKIALAB", Role: accesskey.RoleRead, Cluster: "lab"})
 	for _, path := range []string{"/v1/gpus/usage", "/v1/hosts/" + hostID + "/gpus/usage", hour} {
 		if got := b.as(other, httptest.NewRequest("GET", path, nil)).Body.String(); strings.Contains(got, "utilization") || strings.Contains(got, given) && path != hour {
 			t.Errorf("a key for another cluster, %s: %s", path, got)
@@ -174,7 +175,7 @@ func TestUsageIsForThoseWhoSeeTheTask(t *testing.T) {
 // An idle timeout is for tasks that have GPUs and end once.
 func TestAnIdleTimeoutIsRefusedWhereItWouldDoNothing(t *testing.T) {
 	b := ready(t)
-	admin := b.withKey(t, spec.AccessKey{ID: "AKIAADMIN", Role: spec.RoleAdmin})
+	admin := b.withKey(t, accesskey.Key{ID: "AKIAADMIN", Role: accesskey.RoleAdmin})
 	b.as(admin, restRequest("RegisterTaskDefinition", `{"family":"plain","containerDefinitions":[{"name":"c","image":"i","memory":64}]}`))
 	run := func(definition, timeout string) string {
 		return b.as(admin, restRequest("RunTask", `{"taskDefinition":"`+definition+`","tags":[{"key":"pinion.idle-timeout","value":"`+timeout+`"}]}`)).Body.String()

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/ended"
 	"pinion/raftfsm/spec"
 )
@@ -122,23 +123,23 @@ func TestAKeyForOneClusterSeesTheHistoryOfThatOneAlone(t *testing.T) {
 	b.config.Queue = &fakeQueue{}
 	for _, path := range []string{"/v1/history", "/v1/history?cluster=lab", "/v1/history?cluster=other", "/v1/history?id=2b2b", "/v1/history?id=1a1a", "/v1/history?id=",
 		"/v1/history?cluster=&outcome=failed", "/v1/history?cluster=lab&cluster=other", "/v1/tasks/" + pastOther + "/logs", "/v1/tasks/" + pastOther + "/explain"} {
-		if got := b.serveAs(t, spec.RoleRead, "lab", httptest.NewRequest("GET", path, nil)).Body.String(); strings.Contains(got, pastOther) && !strings.Contains(got, "AccessDenied") {
+		if got := b.serveAs(t, accesskey.RoleRead, "lab", httptest.NewRequest("GET", path, nil)).Body.String(); strings.Contains(got, pastOther) && !strings.Contains(got, "AccessDenied") {
 			t.Errorf("%s shows a task of another cluster: %s", path, got)
 		}
 	}
 	for _, body := range []string{`{"cluster":"lab","tasks":["` + pastOther + `"]}`, `{"cluster":"other","tasks":["` + pastOther + `"]}`} {
-		if got := b.serveAs(t, spec.RoleRead, "lab", restRequest("DescribeTasks", body)).Body.String(); strings.Contains(got, `"exitCode"`) {
+		if got := b.serveAs(t, accesskey.RoleRead, "lab", restRequest("DescribeTasks", body)).Body.String(); strings.Contains(got, `"exitCode"`) {
 			t.Errorf("%s: %s", body, got)
 		}
 	}
-	b.serveAs(t, spec.RoleRead, "lab", httptest.NewRequest("GET", "/v1/usage?by=team", nil))
+	b.serveAs(t, accesskey.RoleRead, "lab", httptest.NewRequest("GET", "/v1/usage?by=team", nil))
 	if past.usage.Allowed == nil || past.usage.Allowed("other", "") || !past.usage.Allowed("lab", "") {
 		t.Error("the usage of other clusters is summed up")
 	}
-	if got := b.serveAs(t, spec.RoleRead, "lab", httptest.NewRequest("GET", "/v1/usage?cluster=other", nil)); got.Code == 200 {
+	if got := b.serveAs(t, accesskey.RoleRead, "lab", httptest.NewRequest("GET", "/v1/usage?cluster=other", nil)); got.Code == 200 {
 		t.Errorf("the usage of another cluster: %s", got.Body)
 	}
-	if got := b.serveAs(t, spec.RoleRead, "lab", httptest.NewRequest("GET", "/v1/history", nil)).Body.String(); !strings.Contains(got, pastLab) {
+	if got := b.serveAs(t, accesskey.RoleRead, "lab", httptest.NewRequest("GET", "/v1/history", nil)).Body.String(); !strings.Contains(got, pastLab) {
 		t.Errorf("its own history: %s", got)
 	}
 }
@@ -151,7 +152,7 @@ func TestAKeyForOneTeamSeesTheHistoryOfThatOneAlone(t *testing.T) {
 		past.tasks[i].Task.Cluster = "lab"
 		past.tasks[i].Task.Tags = []spec.Tag{{Key: spec.TagTeam, Value: map[string]string{pastLab: "mine", pastOther: "theirs"}[past.tasks[i].Task.ID]}}
 	}
-	bearer := b.withKey(t, spec.AccessKey{ID: "AKIATEAM", Role: spec.RoleRead, Grant: spec.KeyGrant{Teams: []string{"mine"}}})
+	bearer := b.withKey(t, accesskey.Key{ID: "AKIATEAM", Role: accesskey.RoleRead, Grant: accesskey.Grant{Teams: []string{"mine"}}})
 	ask := func(r *http.Request) string { return b.as(bearer, r).Body.String() }
 	for _, path := range []string{"/v1/history", "/v1/history?cluster=lab", "/v1/history?team=theirs", "/v1/history?id=2b2b", "/v1/tasks/" + pastOther + "/logs", "/v1/tasks/" + pastOther + "/explain"} {
 		if got := ask(httptest.NewRequest("GET", path, nil)); strings.Contains(got, pastOther) && !strings.Contains(got, "AccessDenied") || strings.Contains(got, "exit code") {

@@ -13,6 +13,7 @@ import (
 
 	"pinion/api/client"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/blob"
 	"pinion/raftfsm/image"
 	"pinion/raftfsm/spec"
@@ -110,7 +111,7 @@ func TestImagesOfThePool(t *testing.T) {
 // An import of any size is signed by its hash, also where another host leads and the image becomes that one's.
 func TestAnArchiveIsImportedThroughAnyHost(t *testing.T) {
 	p := newTwoHosts(t)
-	p.leader.withKey(t, spec.AccessKey{ID: "AKIAADMIN", Secret: "secret", Role: spec.RoleAdmin})
+	p.leader.withKey(t, accesskey.Key{ID: "AKIAADMIN", Secret: "secret", Role: accesskey.RoleAdmin})
 	follower := tlsServer(t, p.follower.Config.Handler)
 	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: follower.Certificate().Raw})
 	archive := strings.Repeat("an archive ", 1<<20) // larger than any body that is held
@@ -210,9 +211,9 @@ func TestImagesAreChangedByAdministratorsOfThePoolAlone(t *testing.T) {
 	b.mustApply(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "lab", Status: spec.ClusterActive}})
 	b.mustApply(t, raftfsm.Wrap(image.Put{Image: image.Image{Name: "docker.io/library/kept:1", Digest: "sha256:2", Imported: true, Copies: 3}}))
 	onHost := "/v1/admin/hosts/" + hostID + "/images/"
-	for name, key := range map[string]spec.AccessKey{
-		"a key that may read": {ID: "AKIAREAD", Role: spec.RoleRead}, "a key that may submit": {ID: "AKIASUBMIT", Role: spec.RoleSubmit},
-		"an administrator of another cluster": {ID: "AKIALAB", Role: spec.RoleAdmin, Cluster: "lab"},
+	for name, key := range map[string]accesskey.Key{
+		"a key that may read": {ID: "AKIAREAD", Role: accesskey.RoleRead}, "a key that may submit": {ID: "AKIASUBMIT", Role: accesskey.RoleSubmit},
+		"an administrator of another cluster": {ID: "AKIALAB", Role: accesskey.RoleAdmin, Cluster: "lab"},
 	} {
 		bearer := b.withKey(t, key)
 		for _, path := range []string{"/v1/admin/images/import?name=app:1", "/v1/admin/images/pin", "/v1/admin/images/unpin", onHost + "pull?name=a", onHost + "push?name=a&to=b", onHost + "remove?digest=" + imageDigest, onHost + "prune"} {
@@ -224,7 +225,7 @@ func TestImagesAreChangedByAdministratorsOfThePoolAlone(t *testing.T) {
 			t.Errorf("%s: export: %d", name, got.Code)
 		}
 	}
-	if got := b.as(b.withKey(t, spec.AccessKey{ID: "AKIALAB2", Role: spec.RoleRead, Cluster: "lab"}), httptest.NewRequest("GET", "/v1/images", nil)); got.Code != 200 || strings.Contains(got.Body.String(), "app") || strings.Contains(got.Body.String(), "kept") {
+	if got := b.as(b.withKey(t, accesskey.Key{ID: "AKIALAB2", Role: accesskey.RoleRead, Cluster: "lab"}), httptest.NewRequest("GET", "/v1/images", nil)); got.Code != 200 || strings.Contains(got.Body.String(), "app") || strings.Contains(got.Body.String(), "kept") {
 		t.Errorf("another cluster sees %s", got.Body)
 	}
 }

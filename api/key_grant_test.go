@@ -18,12 +18,13 @@ import (
 	"pinion/api/httpx"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/iam"
 	"pinion/raftfsm/spec"
 )
 
 // withKey makes a key like this one, and requests that it signs are all that the fixture serves.
-func (b *fixture) withKey(t testing.TB, like spec.AccessKey) (bearer string) {
+func (b *fixture) withKey(t testing.TB, like accesskey.Key) (bearer string) {
 	t.Helper()
 	b.config.Trusted = false
 	like.Secret, like.CreatedAt = secret, epoch
@@ -67,7 +68,7 @@ func TestAKeyIsMadeWithLimitsAndShowsWhatItHasOfThem(t *testing.T) {
 func TestALimitIsRefusedByItsName(t *testing.T) {
 	b := ready(t)
 	one := 1
-	bearer := b.withKey(t, spec.AccessKey{ID: "AKIAFEW", Role: spec.RoleSubmit, Grant: spec.KeyGrant{MaxGPUs: &one, MaxRevisions: 1}})
+	bearer := b.withKey(t, accesskey.Key{ID: "AKIAFEW", Role: accesskey.RoleSubmit, Grant: accesskey.Grant{MaxGPUs: &one, MaxRevisions: 1}})
 	run := func() reply { return b.as(bearer, restRequest("RunTask", `{"taskDefinition":"tensorflow-1-gpu"}`)) }
 	if got := run(); got.Code != 200 || strings.Contains(got.Body.String(), "RESOURCE") {
 		t.Fatalf("%d %s", got.Code, got.Body)
@@ -87,8 +88,8 @@ func TestRequestsPerSecondAreLimited(t *testing.T) {
 	now := epoch
 	b.config.Now = func() time.Time { return now }
 	b.config.Shared = NewShared()
-	bearer := b.withKey(t, spec.AccessKey{ID: "AKIASLOW", Role: spec.RoleRead, Grant: spec.KeyGrant{RequestsPerSecond: 2}})
-	other := b.withKey(t, spec.AccessKey{ID: "AKIAFAST", Role: spec.RoleRead})
+	bearer := b.withKey(t, accesskey.Key{ID: "AKIASLOW", Role: accesskey.RoleRead, Grant: accesskey.Grant{RequestsPerSecond: 2}})
+	other := b.withKey(t, accesskey.Key{ID: "AKIAFAST", Role: accesskey.RoleRead})
 	served := func(bearer string, tries int) (n int) {
 		for range tries {
 			if b.as(bearer, restRequest("ListTasks", "{}")).Code == 200 {
@@ -138,7 +139,7 @@ func TestStreamsOfARemovedKeyEnd(t *testing.T) {
 		return err
 	})
 	withEvents(b)
-	bearer := b.withKey(t, spec.AccessKey{ID: "AKIAGONE", Role: spec.RoleRead})
+	bearer := b.withKey(t, accesskey.Key{ID: "AKIAGONE", Role: accesskey.RoleRead})
 	server := b.served(t)
 	events := openStream(t, server.URL+"/v1/events", "Authorization", bearer)
 	r, _ := http.NewRequestWithContext(t.Context(), "GET", server.URL+logPath+"?follow=1", nil)
@@ -204,7 +205,7 @@ func TestAStaleThatIsNeitherTrueNorFalseIsRefused(t *testing.T) {
 
 func TestTheVersionIsToldToThoseWithAKey(t *testing.T) {
 	b := newFixture(t)
-	bearer := b.withKey(t, spec.AccessKey{ID: "AKIAREAD", Role: spec.RoleRead})
+	bearer := b.withKey(t, accesskey.Key{ID: "AKIAREAD", Role: accesskey.RoleRead})
 	if got := b.as(bearer, httptest.NewRequest("GET", "/v1/version", nil)).Body.String(); !strings.Contains(got, hostID) {
 		t.Errorf("with a key: %s", got)
 	}
@@ -218,16 +219,16 @@ func TestTheVersionIsToldToThoseWithAKey(t *testing.T) {
 
 func TestACallerIsToldWhatItsKeyMayDo(t *testing.T) {
 	b := newFixture(t)
-	bearer := b.withKey(t, spec.AccessKey{ID: "AKIAREAD", Name: "ci", Role: spec.RoleRead, Cluster: "lab", Grant: spec.KeyGrant{Teams: []string{"vision"}}})
+	bearer := b.withKey(t, accesskey.Key{ID: "AKIAREAD", Name: "ci", Role: accesskey.RoleRead, Cluster: "lab", Grant: accesskey.Grant{Teams: []string{"vision"}}})
 	var got struct {
 		KeyID   string `json:"accessKeyId"`
 		Name    string
-		Role    spec.Role
+		Role    accesskey.Role
 		Cluster string
 		Teams   []string
 	}
 	b.as(bearer, httptest.NewRequest("GET", "/v1/whoami", nil)).decode(t, &got)
-	if got.KeyID != "AKIAREAD" || got.Name != "ci" || got.Role != spec.RoleRead || got.Cluster != "lab" || !slices.Equal(got.Teams, []string{"vision"}) {
+	if got.KeyID != "AKIAREAD" || got.Name != "ci" || got.Role != accesskey.RoleRead || got.Cluster != "lab" || !slices.Equal(got.Teams, []string{"vision"}) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -236,7 +237,7 @@ func TestACallerIsToldWhatItsKeyMayDo(t *testing.T) {
 func TestTheNameOfAKeyIsAWord(t *testing.T) {
 	b, _ := newAdminFixture(t)
 	for _, name := range []string{"two words", "line\nbreak", strings.Repeat("n", 129)} {
-		got := b.serveAs(t, spec.RoleAdmin, "", restRequest("admin/keys", `{"role":"read","name":`+strconv.Quote(name)+`}`))
+		got := b.serveAs(t, accesskey.RoleAdmin, "", restRequest("admin/keys", `{"role":"read","name":`+strconv.Quote(name)+`}`))
 		if got.Code != 400 || !strings.Contains(got.Body.String(), "name must have at most 128 letters") {
 			t.Errorf("%q: %d %s", name, got.Code, got.Body)
 		}
@@ -253,13 +254,13 @@ func TestAKeyForTwoClustersMayNameBoth(t *testing.T) {
 		`ListTasks {}`: false, `DescribeClusters {"clusters":["lab","vision"]}`: true, `DescribeClusters {"clusters":["lab","other"]}`: false,
 	} {
 		operation, body, _ := strings.Cut(request, " ")
-		got := b.serveAs(t, spec.RoleRead, "lab,vision", restRequest(operation, body))
+		got := b.serveAs(t, accesskey.RoleRead, "lab,vision", restRequest(operation, body))
 		if allowed != (got.Code == 200) {
 			t.Errorf("%s: %d %s", request, got.Code, got.Body)
 		}
 	}
 	for path, want := range map[string]string{"/v1/hosts?cluster=vision": "[]", "/v1/hosts?cluster=other": wire.AccessDenied, "/v1/hosts": "name one with ?cluster=NAME"} {
-		if got := b.serveAs(t, spec.RoleRead, "lab,vision", httptest.NewRequest("GET", path, nil)); !strings.Contains(got.Body.String(), want) {
+		if got := b.serveAs(t, accesskey.RoleRead, "lab,vision", httptest.NewRequest("GET", path, nil)); !strings.Contains(got.Body.String(), want) {
 			t.Errorf("%s: %d %s", path, got.Code, got.Body)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"pinion/api/httpx"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
@@ -28,11 +29,11 @@ func backwards(text string) string {
 	return string(out)
 }
 
-func (s *fakeKeyStore) CreateKey(ctx context.Context, like spec.AccessKey) (spec.AccessKey, error) {
+func (s *fakeKeyStore) CreateKey(ctx context.Context, like accesskey.Key) (accesskey.Key, error) {
 	s.made++
-	key := spec.AccessKey{ID: "AKIAMADE", Role: like.Role, Cluster: like.Cluster, Grant: like.Grant, Sealed: []byte(backwards(secret)), Seal: "mirror", CreatedAt: epoch}
+	key := accesskey.Key{ID: "AKIAMADE", Role: like.Role, Cluster: like.Cluster, Grant: like.Grant, Sealed: []byte(backwards(secret)), Seal: "mirror", CreatedAt: epoch}
 	if _, err := s.Propose(ctx, raftfsm.CreateAccessKey{Key: key}); err != nil {
-		return spec.AccessKey{}, err
+		return accesskey.Key{}, err
 	}
 	key.Secret = secret
 	return key, nil
@@ -48,7 +49,7 @@ func (s *fakeKeyStore) RotateSealingKey(ctx context.Context) error {
 	return err
 }
 
-func (s *fakeKeyStore) KeySecret(key *spec.AccessKey) (string, error) {
+func (s *fakeKeyStore) KeySecret(key *accesskey.Key) (string, error) {
 	if key.Seal == "lost" {
 		return "", spec.ErrUnavailable
 	}
@@ -69,10 +70,10 @@ func TestAKeyIsMadeUsedListedAndRemoved(t *testing.T) {
 	b := newSealedFixture(t)
 	var made struct {
 		AccessKeyID, SecretAccessKey, Cluster string
-		Role                                  spec.Role
+		Role                                  accesskey.Role
 	}
 	b.rest("admin/keys", `{"role":"read","cluster":"default"}`).decode(t, &made)
-	if made.AccessKeyID != "AKIAMADE" || made.SecretAccessKey != secret || made.Role != spec.RoleRead || made.Cluster != "default" {
+	if made.AccessKeyID != "AKIAMADE" || made.SecretAccessKey != secret || made.Role != accesskey.RoleRead || made.Cluster != "default" {
 		t.Errorf("%+v", made)
 	}
 	use := func() reply {
@@ -130,7 +131,7 @@ func TestAKeyWhoseSecretCannotBeReadOpensNothing(t *testing.T) {
 			b.config.Admin.Keys = nil
 		}
 		b.config.Trusted = false
-		b.mustApply(t, raftfsm.CreateAccessKey{Key: spec.AccessKey{ID: "AKIALOST", Role: spec.RoleAdmin, Sealed: []byte("x"), Seal: "lost"}})
+		b.mustApply(t, raftfsm.CreateAccessKey{Key: accesskey.Key{ID: "AKIALOST", Role: accesskey.RoleAdmin, Sealed: []byte("x"), Seal: "lost"}})
 		for _, header := range []string{"Bearer AKIALOST:", "Bearer AKIALOST:x", strings.Replace(signed(t, "ListTasks", "{}", epoch).Header.Get("Authorization"), keyID, "AKIALOST", 1)} {
 			r := signed(t, "ListTasks", "{}", epoch)
 			r.Header.Set("Authorization", header)

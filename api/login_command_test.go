@@ -14,7 +14,7 @@ import (
 
 	"pinion/api/cli"
 	"pinion/api/openid/openidtest"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/accesskey"
 )
 
 // commandLine runs pinion as a user of this machine with a directory of their own.
@@ -50,7 +50,7 @@ func newLoginServer(t *testing.T) (admin commandLine, at []string, idp *openidte
 	t.Setenv("XDG_CONFIG_HOME", dir)
 	b.config.Now = time.Now
 	b.config.Admin.Keys = &fakeKeyStore{fakeStore: b.fakeStore, clock: time.Now}
-	b.withKey(t, spec.AccessKey{ID: "AKIAADMIN", Role: spec.RoleAdmin})
+	b.withKey(t, accesskey.Key{ID: "AKIAADMIN", Role: accesskey.RoleAdmin})
 	server := httptest.NewUnstartedServer(NewHandler(b.config))
 	server.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
 	server.StartTLS()

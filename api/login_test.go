@@ -15,19 +15,19 @@ import (
 	"pinion/api/openid/openidtest"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/iam"
-	"pinion/raftfsm/spec"
 )
 
-func (s *fakeKeyStore) Login(ctx context.Context, login raftfsm.Login) (spec.AccessKey, error) {
+func (s *fakeKeyStore) Login(ctx context.Context, login raftfsm.Login) (accesskey.Key, error) {
 	s.made++
 	login.Key.ID, login.Key.CreatedAt = "AKIALOGIN"+string(rune('0'+s.made)), s.now()
 	login.Key.Sealed, login.Key.Seal = []byte(backwards(secret)), "mirror"
 	answer, err := s.Propose(ctx, login)
 	if err != nil {
-		return spec.AccessKey{}, err
+		return accesskey.Key{}, err
 	}
-	key := *answer.(*spec.AccessKey)
+	key := *answer.(*accesskey.Key)
 	key.Secret = secret
 	return key, nil
 }
@@ -160,7 +160,7 @@ func TestAnExpiredKeyIsRefusedAndItsStreamsEnd(t *testing.T) {
 		}
 		return epoch
 	}
-	bearer := b.withKey(t, spec.AccessKey{ID: "AKIAEXPIRES", Role: spec.RoleRead, Login: &spec.KeyLogin{Person: "alice@example.com", Expires: epoch.Add(time.Hour)}})
+	bearer := b.withKey(t, accesskey.Key{ID: "AKIAEXPIRES", Role: accesskey.RoleRead, Login: &accesskey.Login{Person: "alice@example.com", Expires: epoch.Add(time.Hour)}})
 	if got := b.as(bearer, restRequest("ListTasks", `{}`)); got.Code != http.StatusOK {
 		t.Fatalf("%d %s", got.Code, got.Body)
 	}

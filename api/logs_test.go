@@ -13,6 +13,7 @@ import (
 
 	"pinion/api/httpx"
 	"pinion/api/wire"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/logfilter"
 	"pinion/raftfsm/spec"
 )
@@ -186,10 +187,10 @@ func TestNoQueryTellsALogOfOthers(t *testing.T) {
 		asked++
 		return emit(line("the loss of others"))
 	})
-	ofTeam := b.withKey(t, spec.AccessKey{ID: "AKIATEAM", Role: spec.RoleRead, Grant: spec.KeyGrant{Teams: []string{"mine"}}})
+	ofTeam := b.withKey(t, accesskey.Key{ID: "AKIATEAM", Role: accesskey.RoleRead, Grant: accesskey.Grant{Teams: []string{"mine"}}})
 	for _, query := range []string{"", "?grep=loss", "?grep=none&invert=1", "?follow=1&mark=1", "?tail=1&since=1h", "?until=1s", "?container=tensorflow-gpu&grep=.", "?stale=true&grep=loss", "?cluster=lab&grep=loss"} {
 		r := httptest.NewRequest("GET", logPath+query, nil)
-		for name, got := range map[string]reply{"cluster": b.serveAs(t, spec.RoleAdmin, "lab", r), "team": b.as(ofTeam, r)} {
+		for name, got := range map[string]reply{"cluster": b.serveAs(t, accesskey.RoleAdmin, "lab", r), "team": b.as(ofTeam, r)} {
 			if kind := got.Header().Get("X-Amzn-ErrorType"); kind != wire.AccessDenied || strings.Contains(got.Body.String(), "loss") || asked > 0 {
 				t.Errorf("a key of another %s, %s: %d %s %s, asked %d times", name, query, got.Code, kind, got.Body, asked)
 			}

@@ -19,7 +19,7 @@ import (
 	"pinion/api/secretsmanager"
 	"pinion/api/ssm"
 	"pinion/api/wire"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/accesskey"
 )
 
 // maxCountAWS is the limit of ECS on the tasks of one RunTask; plain HTTP allows more.
@@ -175,7 +175,7 @@ func (o *operationEndpoints) input(r *request, d *dialect) *ecs.Request {
 func (o *operationEndpoints) cloudWatchLogs(name string) *endpoint {
 	operation, unknown := cloudwatchlogs.Find(name)
 	return &endpoint{
-		name: cloudwatchlogs.Service + ":" + name, role: cmp.Or(operation.Role, spec.RoleRead), unknown: unknown,
+		name: cloudwatchlogs.Service + ":" + name, role: cmp.Or(operation.Role, accesskey.RoleRead), unknown: unknown,
 		writes: operation.Writes, poolWide: operation.Writes, repeats: true,
 		bind: func(r *request) (call, error) {
 			return call{run: func(context.Context) error { return o.logs.Serve(r.Exchange, r.Resolution, operation) }}, nil
@@ -187,7 +187,7 @@ func (o *operationEndpoints) cloudWatchLogs(name string) *endpoint {
 func (o *operationEndpoints) autoScaling(name string, strict wire.Strictness) *endpoint {
 	operation, unknown := autoscaling.Find(name)
 	return &endpoint{
-		name: autoscaling.Service + ":" + name, role: cmp.Or(operation.Role, spec.RoleRead), unknown: unknown, writes: operation.Writes, repeats: true,
+		name: autoscaling.Service + ":" + name, role: cmp.Or(operation.Role, accesskey.RoleRead), unknown: unknown, writes: operation.Writes, repeats: true,
 		bind: func(r *request) (call, error) {
 			return call{run: func(ctx context.Context) error {
 				output, err := operation.Run(ctx, &autoscaling.Request{Principal: r.Resolution.Principal, View: r.View, Store: o.store, Now: o.now, Strictness: strict}, r.Body)
@@ -217,7 +217,7 @@ func (o *operationEndpoints) secrets(name string, strict wire.Strictness) *endpo
 // answers of reads alone: that of a change is kept for a while, see chain.changeOnce.
 func (o *operationEndpoints) ofSecrets(name string, operation secrets.Operation, unknown error, strict wire.Strictness) *endpoint {
 	return &endpoint{
-		name: name, role: cmp.Or(operation.Role, spec.RoleRead), unknown: unknown, writes: operation.Writes, audited: operation.Audited, repeats: true,
+		name: name, role: cmp.Or(operation.Role, accesskey.RoleRead), unknown: unknown, writes: operation.Writes, audited: operation.Audited, repeats: true,
 		bind: func(r *request) (call, error) {
 			return call{run: func(ctx context.Context) error {
 				in := &secrets.Request{Principal: r.Resolution.Principal, View: r.View, Store: o.store, Sealer: o.seal, Now: o.now, Strictness: strict}

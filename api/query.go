@@ -11,7 +11,7 @@ import (
 	"pinion/api/elb"
 	"pinion/api/httpx"
 	"pinion/api/leader"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/accesskey"
 )
 
 // isQuery reports whether a request is in the query protocol, which AWS's older services speak.
@@ -86,7 +86,7 @@ func (o *operationEndpoints) loadBalancing(name string) *endpoint {
 
 // networkInterfaces is ec2:DescribeNetworkInterfaces.
 var networkInterfaces = endpoint{
-	name: ec2Service + ":DescribeNetworkInterfaces", mode: leader.FollowerRead, role: spec.RoleRead,
+	name: ec2Service + ":DescribeNetworkInterfaces", mode: leader.FollowerRead, role: accesskey.RoleRead,
 	bind: func(r *request) (call, error) {
 		return call{run: func(context.Context) error {
 			text, err := xml.Marshal(struct {

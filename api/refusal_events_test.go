@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
@@ -14,8 +15,8 @@ func TestRefusalsAreEventsForAdministrators(t *testing.T) {
 	b := withEvents(newFixture(t))
 	b.audited(t)
 	b.config.Trusted = false
-	admin := b.withKey(t, spec.AccessKey{ID: "AKIAADMIN", Role: spec.RoleAdmin})
-	for _, key := range []spec.AccessKey{{ID: "AKIASUBMIT", Role: spec.RoleSubmit}, {ID: "AKIALAB", Role: spec.RoleAdmin, Cluster: "lab"}} {
+	admin := b.withKey(t, accesskey.Key{ID: "AKIAADMIN", Role: accesskey.RoleAdmin})
+	for _, key := range []accesskey.Key{{ID: "AKIASUBMIT", Role: accesskey.RoleSubmit}, {ID: "AKIALAB", Role: accesskey.RoleAdmin, Cluster: "lab"}} {
 		if got := b.as(b.withKey(t, key), httptest.NewRequest("GET", "/v1/events?type=refusal", nil)); got.Header().Get("X-Amzn-ErrorType") != "AccessDeniedException" {
 			t.Errorf("%s: %d %s", key.ID, got.Code, got.Body)
 		}

@@ -17,6 +17,7 @@ import (
 
 	"pinion/api/httpx"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
@@ -111,7 +112,7 @@ func TestACallThatStartsTasksIsNotAnsweredTwice(t *testing.T) {
 
 func TestARoleThatWasTakenAwayGetsNoAnswerAgain(t *testing.T) {
 	b := newSignedFixture(t)
-	b.mustApply(t, raftfsm.CreateAccessKey{Key: spec.AccessKey{ID: "AKIAOTHER", Secret: secret, Role: spec.RoleAdmin, CreatedAt: epoch}})
+	b.mustApply(t, raftfsm.CreateAccessKey{Key: accesskey.Key{ID: "AKIAOTHER", Secret: secret, Role: accesskey.RoleAdmin, CreatedAt: epoch}})
 	request := func() *http.Request { return signedAs(t, "AKIAOTHER", "CreateCluster", `{"clusterName":"lab"}`, epoch) }
 	if got := b.serve(request()); got.Code != 200 {
 		t.Fatalf("%d %s", got.Code, got.Body)

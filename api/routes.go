@@ -11,7 +11,7 @@ import (
 	"pinion/api/httpx"
 	"pinion/api/leader"
 	"pinion/api/rest"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/accesskey"
 )
 
 // routes are the tables of everything beside the operations of ECS and CloudWatch Logs.
@@ -92,7 +92,7 @@ func withoutKey(route rest.Route) handler {
 func (c *chain) route(route rest.Route) http.Handler {
 	name := nameOf(route)
 	e := &endpoint{
-		name: name, mode: route.Mode, role: route.Role, poolWide: route.Role == spec.RoleAdmin, writes: route.Method != http.MethodGet, ownHost: route.OwnHost,
+		name: name, mode: route.Mode, role: route.Role, poolWide: route.Role == accesskey.RoleAdmin, writes: route.Method != http.MethodGet, ownHost: route.OwnHost,
 		bind: func(r *request) (call, error) {
 			serve := func() error { return route.Serve(r.Exchange, r.Resolution) }
 			if route.List {

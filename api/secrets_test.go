@@ -13,8 +13,8 @@ import (
 	"pinion/api/httpx"
 	"pinion/api/secrets/secretstest"
 	"pinion/api/wire"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/iam"
-	"pinion/raftfsm/spec"
 )
 
 // newSecretsFixture is a fixture on the leader that keeps secrets. What it signs is read by the clock of the machine.
@@ -59,9 +59,9 @@ func TestUsesOfSecretsAreAudited(t *testing.T) {
 	entries := b.audited(t)
 	var log bytes.Buffer
 	b.config.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	submit := b.withKey(t, spec.AccessKey{ID: "AKIASUBMIT", Role: spec.RoleSubmit})
-	read := b.withKey(t, spec.AccessKey{ID: "AKIAREAD", Role: spec.RoleRead})
-	lab := b.withKey(t, spec.AccessKey{ID: "AKIALAB", Role: spec.RoleSubmit, Cluster: "lab"})
+	submit := b.withKey(t, accesskey.Key{ID: "AKIASUBMIT", Role: accesskey.RoleSubmit})
+	read := b.withKey(t, accesskey.Key{ID: "AKIAREAD", Role: accesskey.RoleRead})
+	lab := b.withKey(t, accesskey.Key{ID: "AKIALAB", Role: accesskey.RoleSubmit, Cluster: "lab"})
 	for _, c := range []struct{ bearer, target, body, want string }{
 		{submit, "secretsmanager.CreateSecret", `{"Name":"db","SecretString":"hunter2"}`, "done AKIASUBMIT secretsmanager:CreateSecret db"},
 		{submit, "AmazonSSM.PutParameter", `{"Name":"/app/x","Value":"hunter2","Type":"SecureString"}`, "done AKIASUBMIT ssm:PutParameter /app/x"},

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/accesskey"
 )
 
 func TestSettingsChangeWhileThePoolRuns(t *testing.T) {
@@ -30,7 +30,7 @@ func TestSettingsChangeWhileThePoolRuns(t *testing.T) {
 
 // They are the pool's: neither a key that submits nor an administrator of one cluster may see or change them.
 func TestSettingsAreForAdministratorsOfThePool(t *testing.T) {
-	for _, key := range []spec.AccessKey{{ID: "AKIASUBMIT", Role: spec.RoleSubmit}, {ID: "AKIALAB", Role: spec.RoleAdmin, Cluster: "lab"}} {
+	for _, key := range []accesskey.Key{{ID: "AKIASUBMIT", Role: accesskey.RoleSubmit}, {ID: "AKIALAB", Role: accesskey.RoleAdmin, Cluster: "lab"}} {
 		b := newFixture(t)
 		bearer := b.withKey(t, key)
 		for _, method := range []string{http.MethodGet, http.MethodPost} {

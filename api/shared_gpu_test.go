@@ -12,7 +12,7 @@ import (
 	"pinion/api/client"
 	"pinion/gpu"
 	"pinion/raftfsm"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/accesskey"
 )
 
 // sharing asks for a share of a GPU; percent 0 leaves the limit of its threads out.
@@ -130,7 +130,7 @@ func TestEachShareOfAGPUIsShown(t *testing.T) {
 		arn := b.run(t, `{"taskDefinition":"shared","tags":[{"key":"pinion.team","value":"`+team+`"}]}`).Tasks[0].ARN
 		ids = append(ids, client.ResourceID(arn))
 	}
-	bearer := b.withKey(t, spec.AccessKey{ID: "AKIATEAM", Role: spec.RoleSubmit, Grant: spec.KeyGrant{Teams: []string{"mine"}}})
+	bearer := b.withKey(t, accesskey.Key{ID: "AKIATEAM", Role: accesskey.RoleSubmit, Grant: accesskey.Grant{Teams: []string{"mine"}}})
 	var gpus []client.GPU
 	b.as(bearer, httptest.NewRequest("GET", "/v1/gpus", nil)).decode(t, &gpus)
 	want := []client.GPUShare{{Task: ids[0], Container: "c", Definition: "shared:1", Team: "mine", MemoryMiB: 10240, ComputePercent: 30}, {Task: ids[1], MemoryMiB: 10240, ComputePercent: 30}}

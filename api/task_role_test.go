@@ -12,6 +12,7 @@ import (
 	"pinion/api/audit"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/taskrole"
 )
@@ -19,7 +20,7 @@ import (
 // sealedForItsID opens what is sealed for the id of a key alone, as the keyring of servers does.
 type sealedForItsID struct{ *fakeKeyStore }
 
-func (s sealedForItsID) KeySecret(key *spec.AccessKey) (string, error) {
+func (s sealedForItsID) KeySecret(key *accesskey.Key) (string, error) {
 	if key.Sealed == nil {
 		return key.Secret, nil
 	}
@@ -64,7 +65,7 @@ func definitionOf(family, role string) string {
 func TestARoleIsGivenByThoseWhoMayDoAllThatItMay(t *testing.T) {
 	b := newRoles(t)
 	b.must(t, "CreateService", `{"serviceName":"of-boss","cluster":"lab","taskDefinition":"of-boss","desiredCount":0}`)
-	bearer := b.withKey(t, spec.AccessKey{ID: "AKIALAB", Role: spec.RoleSubmit, Cluster: "lab"})
+	bearer := b.withKey(t, accesskey.Key{ID: "AKIALAB", Role: accesskey.RoleSubmit, Cluster: "lab"})
 	b.mustApply(t, raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: "lab", Tasks: []*spec.Task{{
 		ID: strings.Repeat("b", 32), Cluster: "lab", Definition: "of-boss:1", HostID: hostOfLab, LastStatus: spec.Running, DesiredStatus: spec.Running, Exec: true, Containers: []spec.Container{{Name: "c", LastStatus: spec.Running}}}}}}})
 	const service = `"serviceName":"s","cluster":"lab","taskDefinition":`

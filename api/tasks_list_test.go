@@ -9,7 +9,7 @@ import (
 
 	"pinion/api/client"
 	"pinion/api/wire"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/accesskey"
 )
 
 // What lists show of a task is what DescribeTasks shows of it.
@@ -58,7 +58,7 @@ func TestTasksOfAClusterAreForItsKeys(t *testing.T) {
 		"/v1/tasks?cluster=lab":     `{"tasks":[]}`,
 		"/v1/tasks?cluster=default": wire.AccessDenied,
 	} {
-		if got := b.serveAs(t, spec.RoleRead, "lab", httptest.NewRequest("GET", path, nil)).Body.String(); !strings.Contains(got, want) {
+		if got := b.serveAs(t, accesskey.RoleRead, "lab", httptest.NewRequest("GET", path, nil)).Body.String(); !strings.Contains(got, want) {
 			t.Errorf("%s: %.200s", path, got)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 )
@@ -29,7 +30,7 @@ func TestAKeyForOneTeamSeesTheTasksOfThatOneAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	bearer := b.withKey(t, spec.AccessKey{ID: "AKIATEAM", Role: spec.RoleSubmit, Grant: spec.KeyGrant{Teams: []string{"mine"}}})
+	bearer := b.withKey(t, accesskey.Key{ID: "AKIATEAM", Role: accesskey.RoleSubmit, Grant: accesskey.Grant{Teams: []string{"mine"}}})
 	for _, path := range []string{"/v1/tasks", "/v1/tasks/ID/logs", "/v1/tasks/ID/pulls", "/v1/tasks/ID/explain", "/v1/tasks?stale=true", "/v1/queue", "/v1/gpus", "/v1/events?follow=false", "/v1/events?follow=false&task=ID"} {
 		theirs := b.as(bearer, httptest.NewRequest("GET", strings.ReplaceAll(path, "ID", ids["theirs"]), nil)).Body.String()
 		if strings.Contains(theirs, "theirs") && !strings.Contains(theirs, "AccessDenied") {

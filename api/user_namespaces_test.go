@@ -3,7 +3,7 @@ package api
 import (
 	"testing"
 
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/accesskey"
 )
 
 // Who administers one cluster cannot take away what protects the hosts from its tasks.
@@ -14,7 +14,7 @@ func TestAKeyForOneClusterDoesNotDisableUserNamespaces(t *testing.T) {
 		return `{"cluster":"lab","settings":[{"name":"containerInsights","value":"enabled"},{"name":"userNamespaces","value":"` + value + `"}]}`
 	}
 	ask := func(cluster, operation, value string) int {
-		return b.serveAs(t, spec.RoleAdmin, cluster, restRequest(operation, set(value))).Code
+		return b.serveAs(t, accesskey.RoleAdmin, cluster, restRequest(operation, set(value))).Code
 	}
 	if got := ask("lab", "UpdateClusterSettings", "enabled"); got != 200 {
 		t.Fatalf("enabling them: %d", got)
@@ -37,7 +37,7 @@ func TestAKeyForOneClusterDoesNotChangeTheImagesThatItAllows(t *testing.T) {
 	b := newFixture(t)
 	b.must(t, "CreateCluster", `{"clusterName":"lab"}`)
 	ask := func(cluster, operation, value string) int {
-		return b.serveAs(t, spec.RoleAdmin, cluster, restRequest(operation, `{"cluster":"lab","settings":[{"name":"allowedImages","value":"`+value+`"}]}`)).Code
+		return b.serveAs(t, accesskey.RoleAdmin, cluster, restRequest(operation, `{"cluster":"lab","settings":[{"name":"allowedImages","value":"`+value+`"}]}`)).Code
 	}
 	if got := ask("", "UpdateClusterSettings", "registry.example.com/team"); got != 200 {
 		t.Fatal(got)

@@ -4,17 +4,18 @@ import (
 	"errors"
 	"testing"
 
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
 func TestKeysAreStoredOnce(t *testing.T) {
 	h := newHistory(t)
-	h.do(t, CreateAccessKey{spec.AccessKey{ID: "AKIA1", Secret: "s", Role: spec.RoleAdmin, CreatedAt: epoch}})
-	same := h.do(t, CreateAccessKey{spec.AccessKey{ID: "AKIA1", Secret: "s", CreatedAt: at(5)}}).(*spec.AccessKey)
-	if !same.CreatedAt.Equal(epoch) || len(h.View().AccessKeys()) != 1 || h.View().AccessKey("AKIA1").Role != spec.RoleAdmin {
+	h.do(t, CreateAccessKey{accesskey.Key{ID: "AKIA1", Secret: "s", Role: accesskey.RoleAdmin, CreatedAt: epoch}})
+	same := h.do(t, CreateAccessKey{accesskey.Key{ID: "AKIA1", Secret: "s", CreatedAt: at(5)}}).(*accesskey.Key)
+	if !same.CreatedAt.Equal(epoch) || len(h.View().AccessKeys()) != 1 || h.View().AccessKey("AKIA1").Role != accesskey.RoleAdmin {
 		t.Errorf("%+v", same)
 	}
-	for what, key := range map[string]spec.AccessKey{
+	for what, key := range map[string]accesskey.Key{
 		"another secret": {ID: "AKIA1", Secret: "other"}, "a sealed one": {ID: "AKIA1", Secret: "s", Sealed: []byte("s")},
 	} {
 		if _, err := h.try(t, CreateAccessKey{key}); !errors.Is(err, spec.ErrInUse) {
@@ -25,7 +26,7 @@ func TestKeysAreStoredOnce(t *testing.T) {
 
 func TestARemovedKeyIsGone(t *testing.T) {
 	h := newHistory(t)
-	h.do(t, CreateAccessKey{spec.AccessKey{ID: "AKIA1", Sealed: []byte("s"), Seal: "k", Role: spec.RoleRead, Cluster: "a"}})
+	h.do(t, CreateAccessKey{accesskey.Key{ID: "AKIA1", Sealed: []byte("s"), Seal: "k", Role: accesskey.RoleRead, Cluster: "a"}})
 	h.do(t, DeleteAccessKey{"AKIA1"})
 	if h.View().AccessKey("AKIA1") != nil {
 		t.Error("it is still there")
@@ -36,9 +37,9 @@ func TestARemovedKeyIsGone(t *testing.T) {
 }
 
 func TestARoleMayWhatTheOnesBeforeItMay(t *testing.T) {
-	allowed := map[spec.Role][]spec.Role{spec.RoleRead: {spec.RoleRead}, spec.RoleSubmit: {spec.RoleRead, spec.RoleSubmit}, spec.RoleAdmin: {spec.RoleRead, spec.RoleSubmit, spec.RoleAdmin}, "": nil, "reader": nil}
+	allowed := map[accesskey.Role][]accesskey.Role{accesskey.RoleRead: {accesskey.RoleRead}, accesskey.RoleSubmit: {accesskey.RoleRead, accesskey.RoleSubmit}, accesskey.RoleAdmin: {accesskey.RoleRead, accesskey.RoleSubmit, accesskey.RoleAdmin}, "": nil, "reader": nil}
 	for role, may := range allowed {
-		for _, needed := range spec.Roles {
+		for _, needed := range accesskey.Roles {
 			want := false
 			for _, r := range may {
 				want = want || r == needed

@@ -4,14 +4,15 @@ import (
 	"errors"
 	"testing"
 
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/jointoken"
 	"pinion/raftfsm/spec"
 )
 
 // newHostKey makes the access key of a host.
 func newHostKey(id, hostID string) CreateAccessKey {
-	role, cluster := spec.HostRights(false, spec.DefaultCluster)
-	return CreateAccessKey{spec.AccessKey{ID: id, HostID: hostID, Secret: id, Role: role, Cluster: cluster, CreatedAt: epoch}}
+	role, cluster := accesskey.HostRights(false, spec.DefaultCluster)
+	return CreateAccessKey{accesskey.Key{ID: id, HostID: hostID, Secret: id, Role: role, Cluster: cluster, CreatedAt: epoch}}
 }
 
 // putHost registers a host of the default cluster.
@@ -21,7 +22,7 @@ func putHost(t *testing.T, h *history, id string) *spec.Host {
 }
 
 // checkHostKey checks the rights of the key of a host; an empty role is for none.
-func checkHostKey(t *testing.T, h *history, hostID, keyID string, role spec.Role, cluster string) {
+func checkHostKey(t *testing.T, h *history, hostID, keyID string, role accesskey.Role, cluster string) {
 	t.Helper()
 	key := h.View().HostKey(hostID)
 	switch {
@@ -37,22 +38,22 @@ func TestTheKeyOfAHostFollowsItsRoleAndEndsWithIt(t *testing.T) {
 	h.do(t, SetServerRole{ID: putHost(t, h, "h1").ID, Server: true})
 	host := putHost(t, h, "h2")
 	forged := newHostKey("K1", "h2")
-	forged.Key.Role, forged.Key.Cluster = spec.RoleAdmin, ""
+	forged.Key.Role, forged.Key.Cluster = accesskey.RoleAdmin, ""
 	h.do(t, forged)
-	checkHostKey(t, h, "h2", "K1", spec.RoleRead, spec.DefaultCluster)
+	checkHostKey(t, h, "h2", "K1", accesskey.RoleRead, spec.DefaultCluster)
 	h.do(t, newHostKey("K2", "h2"))
-	checkHostKey(t, h, "h2", "K2", spec.RoleRead, spec.DefaultCluster)
+	checkHostKey(t, h, "h2", "K2", accesskey.RoleRead, spec.DefaultCluster)
 	if h.View().AccessKey("K1") != nil {
 		t.Error("the host has two keys")
 	}
 	h.do(t, SetServerRole{ID: "h2", Server: true})
-	checkHostKey(t, h, "h2", "K2", spec.RoleAdmin, "")
+	checkHostKey(t, h, "h2", "K2", accesskey.RoleAdmin, "")
 	h.do(t, SetServerRole{ID: "h2"})
 	moved := *host
 	moved.Cluster = "lab"
 	h.do(t, PutHost{moved})
-	checkHostKey(t, h, "h2", "K2", spec.RoleRead, "lab")
-	h.do(t, CreateAccessKey{spec.AccessKey{ID: "K3", Secret: "s", Role: spec.RoleAdmin}})
+	checkHostKey(t, h, "h2", "K2", accesskey.RoleRead, "lab")
+	h.do(t, CreateAccessKey{accesskey.Key{ID: "K3", Secret: "s", Role: accesskey.RoleAdmin}})
 
 	h.do(t, RemoveHost{ID: "h2", Force: true, At: at(1)})
 	checkHostKey(t, h, "h2", "", "", "")
@@ -68,13 +69,13 @@ func TestTheKeyOfAHostFollowsItsRoleAndEndsWithIt(t *testing.T) {
 func TestTheFirstHostKeepsTheRightsThatItsServerGave(t *testing.T) {
 	h := newHistory(t)
 	c := newHostKey("K1", "h1")
-	c.Key.Role, c.Key.Cluster = spec.HostRights(true, spec.DefaultCluster)
+	c.Key.Role, c.Key.Cluster = accesskey.HostRights(true, spec.DefaultCluster)
 	h.do(t, c)
-	checkHostKey(t, h, "h1", "K1", spec.RoleAdmin, "")
+	checkHostKey(t, h, "h1", "K1", accesskey.RoleAdmin, "")
 	host := putHost(t, h, "h1")
 	h.do(t, PutHost{*host})
 	h.do(t, SetServerRole{ID: "h1", Server: true})
-	checkHostKey(t, h, "h1", "K1", spec.RoleAdmin, "")
+	checkHostKey(t, h, "h1", "K1", accesskey.RoleAdmin, "")
 }
 
 // The token says which cluster a host is for: another one would show it the definitions of others.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/issuer"
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
@@ -38,8 +39,8 @@ var (
 func (v *View) Issuer() *issuer.Issuer { return issuerIndex.Get(v, sortkey.Key{}) }
 
 // KeyOfHolder is the access key whose limits count for a holder: of a person the one that lives longest. Nil when there is none.
-func (v *View) KeyOfHolder(holder string) *spec.AccessKey {
-	if person, is := strings.CutPrefix(holder, spec.PersonHolder); is {
+func (v *View) KeyOfHolder(holder string) *accesskey.Key {
+	if person, is := strings.CutPrefix(holder, accesskey.PersonHolder); is {
 		return accessKeysByPerson.Last(v, person)
 	}
 	return cmp.Or(taskrole.OfHolder(v, holder), v.AccessKey(holder))
@@ -74,7 +75,7 @@ func (DeleteIssuer) apply(tx *tx) (any, error) {
 // issuer.ErrNoRights, ErrInUse for an ID token that was used and for a name under which another account of the issuer is logged in, ErrLimit.
 // Answer: *AccessKey.
 type Login struct {
-	Key        spec.AccessKey
+	Key        accesskey.Key
 	ClientID   string    // that the ID token is for
 	TokenHash  string    // of the ID token
 	TokenUntil time.Time // when the ID token is too old for another login
@@ -96,7 +97,7 @@ func (c Login) apply(tx *tx) (any, error) {
 		return nil, err
 	}
 	live := accessKeysByPerson.List(&tx.View, login.Person)
-	if slices.ContainsFunc(live, func(k *spec.AccessKey) bool {
+	if slices.ContainsFunc(live, func(k *accesskey.Key) bool {
 		return k.Login.Issuer == login.Issuer && k.Login.Subject != login.Subject && !k.Expired(c.Key.CreatedAt)
 	}) {
 		return nil, fmt.Errorf("%s: %w: another account of the issuer has this name, and an access key: an administrator chooses a claim that names each person differently (`pinion oidc set --user-claim sub`), or removes the key",

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/issuer"
 	"pinion/raftfsm/spec"
 )
@@ -14,15 +15,15 @@ import (
 func putIssuer(t *testing.T, h *history) issuer.Issuer {
 	t.Helper()
 	i := issuer.Issuer{URL: "https://idp.example.com", ClientID: "pinion", Version: 1, Groups: []issuer.Group{
-		{Name: "lab", Rights: issuer.Rights{Role: spec.RoleSubmit, Cluster: "default", Grant: spec.KeyGrant{MaxTasks: 2}}},
+		{Name: "lab", Rights: issuer.Rights{Role: accesskey.RoleSubmit, Cluster: "default", Grant: accesskey.Grant{MaxTasks: 2}}},
 	}}.Or()
 	return *h.do(t, PutIssuer{i}).(*issuer.Issuer)
 }
 
 func loginOf(n int, at time.Time) Login {
 	return Login{
-		Key: spec.AccessKey{ID: fmt.Sprint("AKIA", n), Sealed: []byte("s"), Seal: "k", CreatedAt: at,
-			Login: &spec.KeyLogin{Person: "alice@example.com", Subject: "1", Issuer: "https://idp.example.com", Groups: []string{"lab", "others"}}},
+		Key: accesskey.Key{ID: fmt.Sprint("AKIA", n), Sealed: []byte("s"), Seal: "k", CreatedAt: at,
+			Login: &accesskey.Login{Person: "alice@example.com", Subject: "1", Issuer: "https://idp.example.com", Groups: []string{"lab", "others"}}},
 		ClientID: "pinion", TokenHash: fmt.Sprint("token", n), TokenUntil: at.Add(12 * time.Minute),
 	}
 }
@@ -33,8 +34,8 @@ func TestALoginGivesAKeyWithTheRightsOfItsGroupUntilItExpires(t *testing.T) {
 		t.Errorf("without an issuer: %v", err)
 	}
 	putIssuer(t, h)
-	key := h.do(t, loginOf(1, epoch)).(*spec.AccessKey)
-	if key.Role != spec.RoleSubmit || key.Cluster != "default" || key.Grant.MaxTasks != 2 || !key.Login.Expires.Equal(epoch.Add(issuer.DefaultLifetime)) ||
+	key := h.do(t, loginOf(1, epoch)).(*accesskey.Key)
+	if key.Role != accesskey.RoleSubmit || key.Cluster != "default" || key.Grant.MaxTasks != 2 || !key.Login.Expires.Equal(epoch.Add(issuer.DefaultLifetime)) ||
 		len(key.Login.Groups) != 1 || key.Expired(key.Login.Expires.Add(-1)) || !key.Expired(key.Login.Expires) {
 		t.Errorf("%+v %+v", key, key.Login)
 	}
@@ -113,7 +114,7 @@ func TestLimitsCountForAPersonWhateverTheKey(t *testing.T) {
 	putIssuer(t, h)
 	one := func(n int) error {
 		launched := task(fmt.Sprint("t", n), "h1")
-		launched.Owner = &spec.TaskOwner{Key: h.do(t, loginOf(n, at(n))).(*spec.AccessKey).Holder()}
+		launched.Owner = &spec.TaskOwner{Key: h.do(t, loginOf(n, at(n))).(*accesskey.Key).Holder()}
 		return h.View().CheckTasks(launched.Owner.Key, launched.Tally())
 	}
 	for n := range 2 {

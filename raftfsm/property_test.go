@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"pinion/gpu"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
@@ -147,7 +148,7 @@ func (w *model) rare(r *rapid.T) Command {
 		CreateCluster{spec.Cluster{Name: "lab", CreatedAt: w.moment(r)}},
 		RegisterDefinition{Definition: definition("gpu", "1")},
 		DeregisterDefinition{Name: pick(r, "gpu:2", "gpu:3", "cpu:1"), At: w.moment(r)},
-		CreateAccessKey{spec.AccessKey{ID: pick(r, "k1", "k2"), Secret: pick(r, "s1", "s2"), Grant: spec.KeyGrant{MaxTasks: rapid.IntRange(0, 4).Draw(r, "limit")}}},
+		CreateAccessKey{accesskey.Key{ID: pick(r, "k1", "k2"), Secret: pick(r, "s1", "s2"), Grant: accesskey.Grant{MaxTasks: rapid.IntRange(0, 4).Draw(r, "limit")}}},
 		DeleteAccessKey{pick(r, "k1", "k2")},
 		CreatePool{spec.Pool{ID: "other"}},
 	)

@@ -1,6 +1,7 @@
 package raftfsm
 
 import (
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/acme"
 	"pinion/raftfsm/secret"
 	"pinion/raftfsm/sortkey"
@@ -23,7 +24,7 @@ func (v *View) SealingKey() *spec.SealingKey { return sealingKeyIndex.Get(v, sor
 // Unsealed is what is not sealed with the sealing key yet.
 type Unsealed struct {
 	CA         bool // the key of the pool's CA
-	AccessKeys []*spec.AccessKey
+	AccessKeys []*accesskey.Key
 	ACME       []*acme.Entry
 	Secrets    []*secret.Secret
 }
@@ -57,24 +58,14 @@ func (c RotateSealingKey) apply(tx *tx) (any, error) {
 	return &c.Key, nil
 }
 
-// Resealed is the secret of an access key, sealed with another key.
-type Resealed struct {
-	ID     string
-	From   string // the sealing key of before
-	Sealed []byte
-	Seal   string
-}
-
 // ResealAccessKeys puts the same secrets under another sealing key. A key that was removed, or sealed anew by another leader, is left
 // alone. Answer: nil.
-type ResealAccessKeys struct{ Keys []Resealed }
+type ResealAccessKeys struct{ Keys []accesskey.Resealed }
 
 func (c ResealAccessKeys) apply(tx *tx) (any, error) {
 	for _, again := range c.Keys {
-		if known := tx.AccessKey(again.ID); known != nil && known.Seal == again.From {
-			key := *known
-			key.Sealed, key.Seal = again.Sealed, again.Seal
-			tx.put(tableAccessKeys, &key)
+		if key := again.Of(tx.AccessKey(again.ID)); key != nil {
+			tx.put(tableAccessKeys, key)
 		}
 	}
 	return nil, nil

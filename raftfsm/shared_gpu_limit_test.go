@@ -4,13 +4,14 @@ import (
 	"testing"
 	"time"
 
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
 // A key with one GPU may have shares of one GPU in all, placed and waiting ones alike.
 func TestSharesCountForTheirPartOfAGPU(t *testing.T) {
 	h, one := sharedHistory(t), 1
-	h.do(t, newKey("k", spec.KeyGrant{MaxGPUs: &one}))
+	h.do(t, newKey("k", accesskey.Grant{MaxGPUs: &one}))
 	ofKey := func(task *spec.Task) *spec.Task {
 		task.Owner = &spec.TaskOwner{Key: "k"}
 		return task

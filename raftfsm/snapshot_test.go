@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/accountsetting"
 	"pinion/raftfsm/capacityprovider"
 	"pinion/raftfsm/jointoken"
@@ -25,7 +26,7 @@ func newReader(snapshot []byte) io.Reader { return bytes.NewReader(snapshot) }
 // everything has an object in each table, and a server.
 func everything(t tester) *history {
 	h := newHistory(t)
-	h.do(t, CreateAccessKey{spec.AccessKey{ID: "AKIA1", Secret: "s", CreatedAt: epoch}})
+	h.do(t, CreateAccessKey{accesskey.Key{ID: "AKIA1", Secret: "s", CreatedAt: epoch}})
 	h.launch(t, Launch{Token: "once", TokenHash: "a", Tasks: []*spec.Task{task("t1", "h1", "h1-gpu0")}, At: at(1)})
 	h.running(t, task("t2", "h1", "h1-gpu1"))
 	h.do(t, PutCA{spec.CA{Certificate: []byte("c"), SealedKey: []byte("k"), Seal: "s"}})

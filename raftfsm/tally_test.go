@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/gpuuse"
 	"pinion/raftfsm/iam"
 	"pinion/raftfsm/spec"
@@ -42,8 +43,8 @@ func ownedBy(key, id string, gpus int) *spec.Task {
 	return task
 }
 
-func newKey(id string, grant spec.KeyGrant) CreateAccessKey {
-	return CreateAccessKey{spec.AccessKey{ID: id, Secret: "s", Role: spec.RoleSubmit, Grant: grant}}
+func newKey(id string, grant accesskey.Grant) CreateAccessKey {
+	return CreateAccessKey{accesskey.Key{ID: id, Secret: "s", Role: accesskey.RoleSubmit, Grant: grant}}
 }
 
 // wantLimit checks that an error says which limit of what would be exceeded.
@@ -63,17 +64,17 @@ func wantLimit(t *testing.T, err error, says ...string) {
 func TestAKeyIsHeldToItsLimitsOfTasks(t *testing.T) {
 	two := 2
 	for name, c := range map[string]struct {
-		grant spec.KeyGrant
+		grant accesskey.Grant
 		says  string
 	}{
-		"tasks":   {spec.KeyGrant{MaxTasks: 2}, "may have 2 tasks that are not STOPPED and has 2: 1 more are too many"},
-		"waiting": {spec.KeyGrant{MaxWaiting: 2}, "may have 2 waiting tasks and has 2: 1 more are too many"},
-		"GPUs":    {spec.KeyGrant{MaxGPUs: &two}, "may have 2 GPUs and has 2: 1 more are too many"},
+		"tasks":   {accesskey.Grant{MaxTasks: 2}, "may have 2 tasks that are not STOPPED and has 2: 1 more are too many"},
+		"waiting": {accesskey.Grant{MaxWaiting: 2}, "may have 2 waiting tasks and has 2: 1 more are too many"},
+		"GPUs":    {accesskey.Grant{MaxGPUs: &two}, "may have 2 GPUs and has 2: 1 more are too many"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHistory(t)
 			h.do(t, newKey("k", c.grant))
-			h.do(t, newKey("other", spec.KeyGrant{}))
+			h.do(t, newKey("other", accesskey.Grant{}))
 			// In one entry, as requests that come together are: the third finds what the first two have recorded.
 			results := h.do(t, LaunchTasks{[]Launch{
 				{Cluster: spec.DefaultCluster, Tasks: []*spec.Task{ownedBy("k", "a", 1)}}, {Cluster: spec.DefaultCluster, Tasks: []*spec.Task{ownedBy("k", "b", 1)}},
@@ -96,7 +97,7 @@ func TestAKeyIsHeldToItsLimitsOfTasks(t *testing.T) {
 func TestAKeyForNoGPUsGetsNone(t *testing.T) {
 	none := 0
 	h := newHistory(t)
-	h.do(t, newKey("k", spec.KeyGrant{MaxGPUs: &none}))
+	h.do(t, newKey("k", accesskey.Grant{MaxGPUs: &none}))
 	wantLimit(t, h.launch(t, Launch{Tasks: []*spec.Task{ownedBy("k", "a", 1)}}).Err, "may have 0 GPUs")
 	every := ownedBy("k", "b", 0)
 	every.Owner.GPUs = spec.AllHostGPUs
@@ -111,7 +112,7 @@ func TestAKeyThatWasRemovedRunsNothing(t *testing.T) {
 	if result := h.launch(t, Launch{Tasks: []*spec.Task{ownedBy("gone", "a", 0)}}); !errors.Is(result.Err, spec.ErrKeyRemoved) {
 		t.Errorf("%v", result.Err)
 	}
-	h.do(t, newKey("k", spec.KeyGrant{}))
+	h.do(t, newKey("k", accesskey.Grant{}))
 	h.launch(t, Launch{Tasks: []*spec.Task{ownedBy("k", "b", 0)}})
 	h.do(t, DeleteAccessKey{"k"})
 	if task := h.View().Task("b"); task == nil || task.DesiredStatus == spec.Stopped {
@@ -132,7 +133,7 @@ func TestThePoolIsHeldToItsLimits(t *testing.T) {
 
 func TestRevisionsAreLimited(t *testing.T) {
 	h := newHistory(t) // has gpu:1 and cpu:1
-	h.do(t, newKey("k", spec.KeyGrant{MaxRevisions: 2}))
+	h.do(t, newKey("k", accesskey.Grant{MaxRevisions: 2}))
 	own := func(family string) RegisterDefinition {
 		d := definition(family, "")
 		d.RegisteredBy = iam.HolderARN("k")
@@ -159,7 +160,7 @@ func TestRevisionsAreLimited(t *testing.T) {
 // Tallies are not in snapshots: who restores one counts.
 func TestARestoredStateHasTheSameTallies(t *testing.T) {
 	h := newHistory(t)
-	h.do(t, newKey("k", spec.KeyGrant{}))
+	h.do(t, newKey("k", accesskey.Grant{}))
 	for i := range 5 {
 		h.launch(t, Launch{Tasks: []*spec.Task{ownedBy("k", fmt.Sprint("t", i), i)}})
 	}

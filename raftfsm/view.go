@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/loadbalancer"
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
@@ -137,7 +138,7 @@ func (v *View) Free(hostID string) spec.Free {
 }
 
 // AccessKey returns nil when the id is unknown. That of a task follows from the task and its role, and has no secret.
-func (v *View) AccessKey(id string) *spec.AccessKey {
+func (v *View) AccessKey(id string) *accesskey.Key {
 	if key, ofTask := taskrole.KeyOf(v, id); ofTask {
 		return key
 	}
@@ -145,7 +146,7 @@ func (v *View) AccessKey(id string) *spec.AccessKey {
 }
 
 // AccessKeys lists every access key that is recorded.
-func (v *View) AccessKeys() []*spec.AccessKey { return slices.Collect(accessKeysByID.All(v)) }
+func (v *View) AccessKeys() []*accesskey.Key { return slices.Collect(accessKeysByID.All(v)) }
 
 // Assignments lists every task of the host that is not STOPPED, each with its effective definition, and returns a
 // channel that is closed when the list may have changed. Take a new View then.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
@@ -28,7 +29,7 @@ func TestASecretIsNeitherInTheLogNorInASnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := s.accessKeys.CreateKey(t.Context(), spec.AccessKey{Role: spec.RoleSubmit, Cluster: "team-a"})
+	second, err := s.accessKeys.CreateKey(t.Context(), accesskey.Key{Role: accesskey.RoleSubmit, Cluster: "team-a"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,7 @@ func TestASecretIsNeitherInTheLogNorInASnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := start(t, config(dir))
-	for _, key := range []spec.AccessKey{first, second} {
+	for _, key := range []accesskey.Key{first, second} {
 		if !bytes.Contains(log, []byte(key.ID)) || !strings.Contains(snapshot.String(), key.ID) {
 			t.Errorf("key %s is not where it ought to be", key.ID)
 		}
@@ -53,7 +54,7 @@ func TestASecretIsNeitherInTheLogNorInASnapshot(t *testing.T) {
 			t.Errorf("after a restart the server reads %q, %v", secret, err)
 		}
 	}
-	if recorded := again.state.View().AccessKey(second.ID); recorded.Role != spec.RoleSubmit || recorded.Cluster != "team-a" || recorded.HostID != "" {
+	if recorded := again.state.View().AccessKey(second.ID); recorded.Role != accesskey.RoleSubmit || recorded.Cluster != "team-a" || recorded.HostID != "" {
 		t.Errorf("%+v", recorded)
 	}
 }
@@ -64,7 +65,7 @@ func TestARemovedKeyIsGoneAndTheHostGetsAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.accessKeys.CreateKey(t.Context(), spec.AccessKey{Role: spec.RoleAdmin}); err != nil { // of a person: never handed to hosts
+	if _, err := s.accessKeys.CreateKey(t.Context(), accesskey.Key{Role: accesskey.RoleAdmin}); err != nil { // of a person: never handed to hosts
 		t.Fatal(err)
 	}
 	if err := s.accessKeys.RemoveKey(t.Context(), first.ID); err != nil || view(t, s).AccessKey(first.ID) != nil {
@@ -102,7 +103,7 @@ func TestWithoutTheSealingKeyASecretIsUnavailableAndTheHostGetsANewKey(t *testin
 func TestANewServerHasTheSealingKeyAndAnAgentHasNot(t *testing.T) {
 	p := newPool(t)
 	p.found(nil)
-	key, err := p.leader().member.Keys().CreateKey(t.Context(), spec.AccessKey{Role: spec.RoleSubmit})
+	key, err := p.leader().member.Keys().CreateKey(t.Context(), accesskey.Key{Role: accesskey.RoleSubmit})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"pinion/packaging/keystore"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 	"pinion/server/admission"
 	"pinion/server/seal"
@@ -41,7 +42,7 @@ func (p *pool) createKeys(n int) map[string]string {
 	p.t.Helper()
 	secrets := map[string]string{}
 	for range n {
-		key, err := p.leader().member.Keys().CreateKey(p.t.Context(), spec.AccessKey{Role: spec.RoleSubmit})
+		key, err := p.leader().member.Keys().CreateKey(p.t.Context(), accesskey.Key{Role: accesskey.RoleSubmit})
 		if err != nil {
 			p.t.Fatal(err)
 		}
@@ -135,7 +136,7 @@ func TestManySecretsAreSealedAnewInBoundedSteps(t *testing.T) {
 	ca := own.state.View().CA()
 	const many = 450
 	for i := range many {
-		key := spec.AccessKey{ID: fmt.Sprintf("AKIA%d", i), Role: spec.RoleRead}
+		key := accesskey.Key{ID: fmt.Sprintf("AKIA%d", i), Role: accesskey.RoleRead}
 		var err error
 		if key.Sealed, key.Seal, err = own.accessKeys.Keyring.Seal(key.ID, "secret", ca.Seal); err != nil {
 			t.Fatal(err)
@@ -149,7 +150,7 @@ func TestManySecretsAreSealedAnewInBoundedSteps(t *testing.T) {
 	if known, _ := opened(own.state.View(), ringOf(t, first.dir, nil)); len(known) < many || entries < 5 || entries > 20 {
 		t.Errorf("%d secrets can be read, after %d entries", len(known), entries)
 	}
-	late := spec.AccessKey{ID: "AKIALATE", Role: spec.RoleRead, Sealed: []byte("x"), Seal: ca.Seal}
+	late := accesskey.Key{ID: "AKIALATE", Role: accesskey.RoleRead, Sealed: []byte("x"), Seal: ca.Seal}
 	if _, err := own.Propose(t.Context(), raftfsm.CreateAccessKey{Key: late}); !errors.Is(err, spec.ErrUnavailable) {
 		t.Errorf("a secret under a key that servers have removed: %v", err)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"pinion/raftfsm"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/accesskey"
 	"pinion/server/admission"
 	"pinion/server/liveness"
 	"pinion/server/membership"
@@ -138,19 +138,19 @@ func (m *Member) Keys() Keys { return Keys{m} }
 type Keys struct{ member *Member }
 
 // CreateKey is admission.AccessKeys.CreateKey.
-func (k Keys) CreateKey(ctx context.Context, like spec.AccessKey) (spec.AccessKey, error) {
+func (k Keys) CreateKey(ctx context.Context, like accesskey.Key) (accesskey.Key, error) {
 	own := k.member.localServer()
 	if own == nil {
-		return spec.AccessKey{}, errNotServer
+		return accesskey.Key{}, errNotServer
 	}
 	return own.accessKeys.CreateKey(ctx, like)
 }
 
 // Login is admission.AccessKeys.Login.
-func (k Keys) Login(ctx context.Context, login raftfsm.Login) (spec.AccessKey, error) {
+func (k Keys) Login(ctx context.Context, login raftfsm.Login) (accesskey.Key, error) {
 	own := k.member.localServer()
 	if own == nil {
-		return spec.AccessKey{}, errNotServer
+		return accesskey.Key{}, errNotServer
 	}
 	return own.accessKeys.Login(ctx, login)
 }
@@ -165,7 +165,7 @@ func (k Keys) RemoveKey(ctx context.Context, id string) error {
 }
 
 // KeySecret is admission.AccessKeys.KeySecret.
-func (k Keys) KeySecret(key *spec.AccessKey) (string, error) {
+func (k Keys) KeySecret(key *accesskey.Key) (string, error) {
 	own := k.member.localServer()
 	if own == nil {
 		return "", errNotServer
@@ -183,7 +183,7 @@ func (k Keys) RotateSealingKey(ctx context.Context) error {
 }
 
 // HostKey is admission.AccessKeys.HostKey of the leader for this host, whichever host leads.
-func (m *Member) HostKey(ctx context.Context) (key spec.AccessKey, err error) {
+func (m *Member) HostKey(ctx context.Context) (key accesskey.Key, err error) {
 	err = Leadership{m}.callLeader(ctx, pathHostKey, struct{}{}, &key, func(s *Server) (err error) {
 		key, err = s.accessKeys.HostKey(ctx, m.cfg.HostID, true)
 		return err
@@ -192,10 +192,10 @@ func (m *Member) HostKey(ctx context.Context) (key spec.AccessKey, err error) {
 }
 
 // handleHostKey gives a host its own access key.
-func (a peerAPI) handleHostKey(ctx context.Context, from string, _ struct{}) (spec.AccessKey, error) {
+func (a peerAPI) handleHostKey(ctx context.Context, from string, _ struct{}) (accesskey.Key, error) {
 	own, err := a.m.leadingServer()
 	if err != nil {
-		return spec.AccessKey{}, err
+		return accesskey.Key{}, err
 	}
 	return own.accessKeys.HostKey(ctx, from, own.servers.IsServer(from))
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/jointoken"
 	"pinion/raftfsm/spec"
 	"pinion/server/admission"
@@ -33,7 +34,7 @@ func steal(t *testing.T, from *testHost) (dir string) {
 func TestAStolenDataDirectoryOfAnAgentOpensNothingOnceTheHostIsRemoved(t *testing.T) {
 	r := newRights(t)
 	key, err := r.a.member.HostKey(t.Context())
-	if err != nil || key.Role != spec.RoleRead || key.Cluster != spec.DefaultCluster {
+	if err != nil || key.Role != accesskey.RoleRead || key.Cluster != spec.DefaultCluster {
 		t.Fatalf("an agent's own key: %+v, %v", key, err)
 	}
 	authority, cert, token := heldCA(t, r.server), certOf(t, r.a), r.token()

@@ -11,13 +11,14 @@ import (
 	"pinion/api/httpx"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
 // KeySecrets reads the secrets of access keys, which the state holds sealed.
 type KeySecrets interface {
 	// KeySecret returns the secret of a key in the state. spec.ErrUnavailable while this host cannot read it.
-	KeySecret(key *spec.AccessKey) (string, error)
+	KeySecret(key *accesskey.Key) (string, error)
 }
 
 // Authenticator finds out who sent a request. It is safe for concurrent use.
@@ -54,7 +55,7 @@ func (a *Authenticator) Authenticate(r *http.Request, body []byte, view *raftfsm
 // Credential is the proof of a request's origin with the keys of one view. Principal turns it into a principal with the keys
 // of that view or a younger one.
 type Credential struct {
-	key       *spec.AccessKey // nil: root, through the socket
+	key       *accesskey.Key // nil: root, through the socket
 	region    string
 	signature string
 }
@@ -79,7 +80,7 @@ func (a *Authenticator) prove(r *http.Request, body []byte, view *raftfsm.View) 
 		key, err := a.bearerKey(r, strings.TrimPrefix(header, bearerScheme), view)
 		return Credential{key: key, region: a.Region}, err
 	}
-	var key *spec.AccessKey
+	var key *accesskey.Key
 	var unreadable error
 	verifier := sigv4.Verifier{Service: a.Service(r), Now: a.Now, Signers: a.Signers}
 	signer, err := verifier.Verify(r, body, func(keyID string) (secret string, known bool) {
@@ -98,7 +99,7 @@ func (a *Authenticator) prove(r *http.Request, body []byte, view *raftfsm.View) 
 // socketKey returns whose a request without credentials is that came through the root-only socket of a host; through is false
 // for any other. Root of this host and of a server is root, for which the key is nil. Root of an agent has no more rights than
 // its host, which the host's own key has.
-func (a *Authenticator) socketKey(r *http.Request, view *raftfsm.View) (key *spec.AccessKey, through bool, err error) {
+func (a *Authenticator) socketKey(r *http.Request, view *raftfsm.View) (key *accesskey.Key, through bool, err error) {
 	origin := httpx.OriginOf(r)
 	if a.Trusted || origin.Socket && origin.Peer.Server {
 		return nil, true, nil
@@ -114,7 +115,7 @@ func (a *Authenticator) socketKey(r *http.Request, view *raftfsm.View) (key *spe
 
 // bearerKey checks "KEYID:SECRET", for curl and scripts. It carries the secret in clear, so it is as good as the TLS around
 // it.
-func (a *Authenticator) bearerKey(r *http.Request, credential string, view *raftfsm.View) (*spec.AccessKey, error) {
+func (a *Authenticator) bearerKey(r *http.Request, credential string, view *raftfsm.View) (*accesskey.Key, error) {
 	keyID, secret, ok := strings.Cut(credential, ":")
 	key, err := keyOf(r, view, keyID)
 	if err != nil {
@@ -133,7 +134,7 @@ func (a *Authenticator) bearerKey(r *http.Request, credential string, view *raft
 }
 
 // secret returns the secret of a key. It is never empty: a client that sent nothing would have the right one.
-func (a *Authenticator) secret(key *spec.AccessKey) (secret string, err error) {
+func (a *Authenticator) secret(key *accesskey.Key) (secret string, err error) {
 	secret = key.Secret
 	if a.Secrets != nil {
 		secret, err = a.Secrets.KeySecret(key)
@@ -177,7 +178,7 @@ func CheckLives(keyID string, view *raftfsm.View, now time.Time) error {
 }
 
 // checkExpiry refuses a key that is over.
-func checkExpiry(key *spec.AccessKey, now time.Time) error {
+func checkExpiry(key *accesskey.Key, now time.Time) error {
 	if !key.Expired(now) {
 		return nil
 	}

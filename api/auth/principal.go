@@ -9,6 +9,7 @@ import (
 
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 )
@@ -16,24 +17,24 @@ import (
 // Principal is the authenticated caller of one request.
 type Principal struct {
 	ARN       string
-	KeyID     string        // of the access key; empty for root through the socket
-	KeyName   string        // of the access key: what it is for, empty when nobody said so
-	Holder    string        // of the access key: whom its limits count for
-	HostID    string        // of the host whose own key that is; empty for any other
-	Role      spec.Role     // of the access key
-	Scope     ClusterScope  // of the access key
-	Grant     spec.KeyGrant // of the access key
-	Region    string        // that the request was signed for; of every ARN in the response
-	Signature string        // of a signed request; empty through the socket and with a bearer key
+	KeyID     string          // of the access key; empty for root through the socket
+	KeyName   string          // of the access key: what it is for, empty when nobody said so
+	Holder    string          // of the access key: whom its limits count for
+	HostID    string          // of the host whose own key that is; empty for any other
+	Role      accesskey.Role  // of the access key
+	Scope     ClusterScope    // of the access key
+	Grant     accesskey.Grant // of the access key
+	Region    string          // that the request was signed for; of every ARN in the response
+	Signature string          // of a signed request; empty through the socket and with a bearer key
 }
 
 // root is the principal of a request without a signature through the root-only socket.
 func root(region string) Principal {
-	return Principal{ARN: "arn:aws:iam::" + spec.AccountID + ":root", Role: spec.RoleAdmin, Region: region}
+	return Principal{ARN: "arn:aws:iam::" + spec.AccountID + ":root", Role: accesskey.RoleAdmin, Region: region}
 }
 
 // RequireRole refuses a principal whose role is not enough for an operation.
-func (p Principal) RequireRole(needed spec.Role, operation string) error {
+func (p Principal) RequireRole(needed accesskey.Role, operation string) error {
 	if p.Role.May(needed) {
 		return nil
 	}
@@ -67,7 +68,7 @@ func (p Principal) SeesTask(t *spec.Task) bool {
 }
 
 // SeesTask reports whether a key with this grant sees a task of its clusters.
-func SeesTask(g spec.KeyGrant, t *spec.Task) bool {
+func SeesTask(g accesskey.Grant, t *spec.Task) bool {
 	return len(g.Teams) == 0 || g.SeesTeam(t.SchedulingOptions().Team)
 }
 
@@ -77,13 +78,13 @@ func (p Principal) SeesService(s *service.Service) bool {
 }
 
 // SeesService reports whether a key with this grant sees a service of its clusters: one whose tasks count for a team of the key.
-func SeesService(g spec.KeyGrant, s *service.Service) bool {
+func SeesService(g accesskey.Grant, s *service.Service) bool {
 	options, _ := spec.ParseSchedulingOptions(s.Tags) // they were checked
 	return g.SeesTeam(options.Team)
 }
 
 // CheckAccount holds a key to its limits of tasks: it does not have tasks run of a service whose tasks count for somebody else.
-func CheckAccount(principal string, g spec.KeyGrant, holder string, s *service.Service) error {
+func CheckAccount(principal string, g accesskey.Grant, holder string, s *service.Service) error {
 	if !g.LimitsTasks() || s.Owner != nil && s.Owner.Key == holder {
 		return nil
 	}

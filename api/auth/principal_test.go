@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"pinion/api/wire"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/accesskey"
 )
 
 func denied(err error) bool {
@@ -16,15 +16,15 @@ func denied(err error) bool {
 
 func TestAPrincipalMayDoWhatItsRoleAllows(t *testing.T) {
 	for _, c := range []struct {
-		role, needed spec.Role
+		role, needed accesskey.Role
 		allowed      bool
 	}{
-		{spec.RoleRead, spec.RoleRead, true},
-		{spec.RoleRead, spec.RoleSubmit, false},
-		{spec.RoleSubmit, spec.RoleRead, true},
-		{spec.RoleSubmit, spec.RoleAdmin, false},
-		{spec.RoleAdmin, spec.RoleAdmin, true},
-		{"unknown", spec.RoleRead, false},
+		{accesskey.RoleRead, accesskey.RoleRead, true},
+		{accesskey.RoleRead, accesskey.RoleSubmit, false},
+		{accesskey.RoleSubmit, accesskey.RoleRead, true},
+		{accesskey.RoleSubmit, accesskey.RoleAdmin, false},
+		{accesskey.RoleAdmin, accesskey.RoleAdmin, true},
+		{"unknown", accesskey.RoleRead, false},
 	} {
 		if err := (Principal{Role: c.role}).RequireRole(c.needed, "RunTask"); denied(err) == c.allowed {
 			t.Errorf("%s, needed is %s: %v", c.role, c.needed, err)

@@ -8,6 +8,7 @@ import (
 	"pinion/api/auth/sigv4"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/issuer"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/taskrole"
@@ -21,7 +22,7 @@ func (p Principal) Rights() issuer.Rights {
 // CheckPass refuses to give a role to a task, or to act within a task that has it, unless the caller may do all that the role may, or is an administrator of the
 // pool: IAM's PassRole. Nil is no role.
 func CheckPass(principal string, has issuer.Rights, role *taskrole.Role) error {
-	if role == nil || has.Covers(role.Rights) || has.Role == spec.RoleAdmin && has.Cluster == "" {
+	if role == nil || has.Covers(role.Rights) || has.Role == accesskey.RoleAdmin && has.Cluster == "" {
 		return nil
 	}
 	return wire.Errorf(wire.AccessDenied, "%s may not do this: the task has the role %s, which may do more than its own key: %s. Use a role that may do less (`pinion role ls`), or a key of the role admin.",
@@ -43,7 +44,7 @@ func rightsText(r issuer.Rights) string {
 const tokenHeader = "X-Amz-Security-Token"
 
 // keyOf is the access key of a request, nil when there is none of the id. The secret of a task's key is in its token, sealed by the pool for this id.
-func keyOf(r *http.Request, view *raftfsm.View, keyID string) (*spec.AccessKey, error) {
+func keyOf(r *http.Request, view *raftfsm.View, keyID string) (*accesskey.Key, error) {
 	key := view.AccessKey(keyID)
 	if key == nil || key.Assumed == nil {
 		return key, nil
@@ -58,6 +59,6 @@ func keyOf(r *http.Request, view *raftfsm.View, keyID string) (*spec.AccessKey, 
 var errBadToken = wire.Errorf(sigv4.UnrecognizedClient, "The security token included in the request is invalid: the access key of a task counts with its token, and has both from $AWS_CONTAINER_CREDENTIALS_FULL_URI. After `pinion keys rotate` it has to have others.")
 
 // isSameKey reports whether a key that was looked up again is the one that a request proved: what was recorded has the same secret.
-func isSameKey(proved, now *spec.AccessKey) bool {
+func isSameKey(proved, now *accesskey.Key) bool {
 	return now != nil && (now.Assumed != nil || now.Secret == proved.Secret && bytes.Equal(now.Sealed, proved.Sealed))
 }

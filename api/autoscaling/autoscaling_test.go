@@ -12,6 +12,7 @@ import (
 	"pinion/api/auth"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/scaling"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
@@ -59,7 +60,7 @@ func newFixture(t *testing.T) *fixture {
 	return f
 }
 
-var admin = auth.Principal{ARN: "root", Role: spec.RoleAdmin, Region: "us-east-1"}
+var admin = auth.Principal{ARN: "root", Role: accesskey.RoleAdmin, Region: "us-east-1"}
 
 // as carries out an operation for a principal with the role that it needs.
 func (f *fixture) as(p auth.Principal, operation, body string) (string, error) {
@@ -206,11 +207,11 @@ func TestWhoMayScaleAService(t *testing.T) {
 		f.must(t, "RegisterScalableTarget", of(id, bounds))
 	}
 	one := 1
-	read := auth.Principal{ARN: "reader", Role: spec.RoleRead}
-	ofLab := auth.Principal{ARN: "lab", Role: spec.RoleSubmit, Scope: "lab"}
-	ofSpeech := auth.Principal{ARN: "speech", Role: spec.RoleSubmit, Grant: spec.KeyGrant{Teams: []string{"speech"}}}
-	limited := auth.Principal{ARN: "limited", Role: spec.RoleSubmit, Holder: "AKIA2", Grant: spec.KeyGrant{MaxGPUs: &one}}
-	owner := auth.Principal{ARN: "owner", Role: spec.RoleSubmit, Holder: "AKIA1", Grant: spec.KeyGrant{MaxTasks: 1}}
+	read := auth.Principal{ARN: "reader", Role: accesskey.RoleRead}
+	ofLab := auth.Principal{ARN: "lab", Role: accesskey.RoleSubmit, Scope: "lab"}
+	ofSpeech := auth.Principal{ARN: "speech", Role: accesskey.RoleSubmit, Grant: accesskey.Grant{Teams: []string{"speech"}}}
+	limited := auth.Principal{ARN: "limited", Role: accesskey.RoleSubmit, Holder: "AKIA2", Grant: accesskey.Grant{MaxGPUs: &one}}
+	owner := auth.Principal{ARN: "owner", Role: accesskey.RoleSubmit, Holder: "AKIA1", Grant: accesskey.Grant{MaxTasks: 1}}
 	for name, c := range map[string]struct {
 		who       auth.Principal
 		id, error string

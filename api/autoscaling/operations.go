@@ -11,7 +11,7 @@ import (
 	"pinion/api/auth"
 	"pinion/api/wire"
 	"pinion/raftfsm"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/accesskey"
 )
 
 // Target is the prefix of X-Amz-Target, before the dot and the operation's name; Service is the name in the scope of signatures.
@@ -48,8 +48,8 @@ type Request struct {
 // Operation is one line of the table.
 type Operation struct {
 	Name   string
-	Role   spec.Role // least role of the access keys that may call it
-	Writes bool      // changes the state
+	Role   accesskey.Role // least role of the access keys that may call it
+	Writes bool           // changes the state
 	run    func(ctx context.Context, r *Request, body []byte) (any, error)
 }
 
@@ -103,7 +103,7 @@ func table(lines ...Operation) map[string]Operation {
 }
 
 func read[In, Out any](name string, call func(*Request, context.Context, *In) (*Out, error)) Operation {
-	return Operation{Name: name, Role: spec.RoleRead, run: func(ctx context.Context, r *Request, body []byte) (any, error) {
+	return Operation{Name: name, Role: accesskey.RoleRead, run: func(ctx context.Context, r *Request, body []byte) (any, error) {
 		in := new(In)
 		if err := wire.Retyped(invalid, wire.DecodeJSON(body, in, r.Strictness)); err != nil {
 			return nil, err
@@ -115,7 +115,7 @@ func read[In, Out any](name string, call func(*Request, context.Context, *In) (*
 // change is an operation that changes the state.
 func change[In, Out any](name string, call func(*Request, context.Context, *In) (*Out, error)) Operation {
 	o := read(name, call)
-	o.Role, o.Writes = spec.RoleSubmit, true
+	o.Role, o.Writes = accesskey.RoleSubmit, true
 	return o
 }
 

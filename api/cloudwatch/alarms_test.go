@@ -12,6 +12,7 @@ import (
 	"pinion/api/auth"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/alarm"
 	"pinion/raftfsm/raftfsmtest"
 	"pinion/raftfsm/scaling"
@@ -47,7 +48,7 @@ func newFixture(t *testing.T) fixture {
 	return f
 }
 
-var admin = auth.Principal{ARN: "root", Role: spec.RoleAdmin, Region: "us-east-1"}
+var admin = auth.Principal{ARN: "root", Role: accesskey.RoleAdmin, Region: "us-east-1"}
 
 // as carries out an operation for a principal with the role that it needs, in JSON.
 func (f fixture) as(p auth.Principal, operation, body string) (string, error) {

@@ -12,7 +12,7 @@ import (
 	"pinion/api/auth"
 	"pinion/api/wire"
 	"pinion/raftfsm"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/accesskey"
 )
 
 // Service is the name in the scope of signatures, Version that of the query protocol, and Target the prefix of X-Amz-Target and the service in
@@ -51,8 +51,8 @@ type Request struct {
 // Operation is one line of the table.
 type Operation struct {
 	Name   string
-	Role   spec.Role // least role of the access keys that may call it
-	Writes bool      // changes the state
+	Role   accesskey.Role // least role of the access keys that may call it
+	Writes bool           // changes the state
 	input  reflect.Type
 	run    func(ctx context.Context, r *Request, in any) (any, error)
 }
@@ -74,7 +74,7 @@ func Find(name string) (Operation, error) {
 	if found, ok := operations[name]; ok {
 		return found, nil
 	}
-	return Operation{Role: spec.RoleRead}, wire.Errorf("InvalidAction", "pinion: %s is not supported: of Amazon CloudWatch there are metric alarms that start step scaling policies: %s", name, strings.Join(slices.Sorted(maps.Keys(operations)), ", "))
+	return Operation{Role: accesskey.RoleRead}, wire.Errorf("InvalidAction", "pinion: %s is not supported: of Amazon CloudWatch there are metric alarms that start step scaling policies: %s", name, strings.Join(slices.Sorted(maps.Keys(operations)), ", "))
 }
 
 // IsTarget reports whether the X-Amz-Target of a request names an operation of CloudWatch.
@@ -111,7 +111,7 @@ func table(lines ...Operation) map[string]Operation {
 }
 
 func read[In, Out any](name string, call func(*Request, context.Context, *In) (*Out, error)) Operation {
-	return Operation{Name: name, Role: spec.RoleRead, input: reflect.TypeFor[In](), run: func(ctx context.Context, r *Request, in any) (any, error) {
+	return Operation{Name: name, Role: accesskey.RoleRead, input: reflect.TypeFor[In](), run: func(ctx context.Context, r *Request, in any) (any, error) {
 		return call(r, ctx, in.(*In))
 	}}
 }
@@ -119,7 +119,7 @@ func read[In, Out any](name string, call func(*Request, context.Context, *In) (*
 // change is an operation that changes the state.
 func change[In, Out any](name string, call func(*Request, context.Context, *In) (*Out, error)) Operation {
 	o := read(name, call)
-	o.Role, o.Writes = spec.RoleSubmit, true
+	o.Role, o.Writes = accesskey.RoleSubmit, true
 	return o
 }
 

@@ -9,21 +9,21 @@ import (
 	"pinion/api/auth"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/alarm"
 	"pinion/raftfsm/raftfsmtest"
-	"pinion/raftfsm/spec"
 )
 
 // Whoever may scale a service may put alarms of it and have alarms start its policies, and nobody else may, or learns of them.
 func TestWhoMayPutAnAlarm(t *testing.T) {
 	f := newFixture(t)
 	one := 1
-	read := auth.Principal{ARN: "reader", Role: spec.RoleRead}
-	ofLab := auth.Principal{ARN: "lab", Role: spec.RoleSubmit, Scope: "lab"}
-	ofSpeech := auth.Principal{ARN: "speech", Role: spec.RoleSubmit, Grant: spec.KeyGrant{Teams: []string{"speech"}}}
-	ofVision := auth.Principal{ARN: "vision", Role: spec.RoleSubmit, Grant: spec.KeyGrant{Teams: []string{"vision"}}}
-	limited := auth.Principal{ARN: "limited", Role: spec.RoleSubmit, Holder: "AKIA2", Grant: spec.KeyGrant{MaxGPUs: &one}}
-	owner := auth.Principal{ARN: "owner", Role: spec.RoleSubmit, Holder: "AKIA1", Grant: spec.KeyGrant{MaxTasks: 1}}
+	read := auth.Principal{ARN: "reader", Role: accesskey.RoleRead}
+	ofLab := auth.Principal{ARN: "lab", Role: accesskey.RoleSubmit, Scope: "lab"}
+	ofSpeech := auth.Principal{ARN: "speech", Role: accesskey.RoleSubmit, Grant: accesskey.Grant{Teams: []string{"speech"}}}
+	ofVision := auth.Principal{ARN: "vision", Role: accesskey.RoleSubmit, Grant: accesskey.Grant{Teams: []string{"vision"}}}
+	limited := auth.Principal{ARN: "limited", Role: accesskey.RoleSubmit, Holder: "AKIA2", Grant: accesskey.Grant{MaxGPUs: &one}}
+	owner := auth.Principal{ARN: "owner", Role: accesskey.RoleSubmit, Holder: "AKIA1", Grant: accesskey.Grant{MaxTasks: 1}}
 	othersPolicy := map[string]any{"AlarmActions": []string{arnOf("default", "vision", "steps")}}
 	for name, c := range map[string]struct {
 		who              auth.Principal
@@ -64,8 +64,8 @@ func TestWhoMayPutAnAlarm(t *testing.T) {
 func TestAnAlarmOfOthersIsNotChanged(t *testing.T) {
 	f := newFixture(t)
 	f.must(t, "PutMetricAlarm", of("default", "vision", nil))
-	ofLab := auth.Principal{ARN: "lab", Role: spec.RoleSubmit, Scope: "lab"}
-	ofSpeech := auth.Principal{ARN: "speech", Role: spec.RoleAdmin, Grant: spec.KeyGrant{Teams: []string{"speech"}}}
+	ofLab := auth.Principal{ARN: "lab", Role: accesskey.RoleSubmit, Scope: "lab"}
+	ofSpeech := auth.Principal{ARN: "speech", Role: accesskey.RoleAdmin, Grant: accesskey.Grant{Teams: []string{"speech"}}}
 	if _, err := f.as(ofLab, "PutMetricAlarm", of("lab", "lab", nil)); errorType(err) != wire.AccessDenied {
 		t.Error(err)
 	}

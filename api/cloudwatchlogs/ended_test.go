@@ -8,6 +8,7 @@ import (
 
 	"pinion/api/auth"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/ended"
 	"pinion/raftfsm/spec"
 )
@@ -81,10 +82,10 @@ func TestTheLogOfAForgottenTaskIsForItsClusterAndTeamAlone(t *testing.T) {
 		may       bool
 	}{
 		"of its cluster":    {auth.Principal{Scope: "default"}, true},
-		"of its team":       {auth.Principal{Grant: spec.KeyGrant{Teams: []string{"vision"}}}, true},
+		"of its team":       {auth.Principal{Grant: accesskey.Grant{Teams: []string{"vision"}}}, true},
 		"of another":        {auth.Principal{Scope: "lab"}, false},
-		"of another team":   {auth.Principal{Grant: spec.KeyGrant{Teams: []string{"speech"}}}, false},
-		"of neither of two": {auth.Principal{Scope: "default", Grant: spec.KeyGrant{Teams: []string{"speech"}}}, false},
+		"of another team":   {auth.Principal{Grant: accesskey.Grant{Teams: []string{"speech"}}}, false},
+		"of neither of two": {auth.Principal{Scope: "default", Grant: accesskey.Grant{Teams: []string{"speech"}}}, false},
 	} {
 		got, err := w.asking(past, c.principal).getLogEvents(t.Context(), &getLogEventsInput{LogGroupName: "g", LogStreamName: "p/c/one"})
 		if c.may != (err == nil) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"pinion/api/wire"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/accesskey"
 )
 
 // Target is the prefix of X-Amz-Target, before the dot and the operation's name; Service is the name in the scope of
@@ -28,8 +28,8 @@ const (
 // Operation is one line of the table. A log group belongs to no cluster, so what changes one is not for a key of one cluster.
 type Operation struct {
 	Name   string
-	Role   spec.Role // least role of the access keys that may call it
-	Writes bool      // changes the state
+	Role   accesskey.Role // least role of the access keys that may call it
+	Writes bool           // changes the state
 	run    func(ctx context.Context, c *Request, body []byte) (any, error)
 }
 
@@ -43,14 +43,14 @@ var operations = table(
 	operation("ListTagsForResource", (*Request).listTagsForResource),
 	operation("ListTagsLogGroup", (*Request).listTagsLogGroup),
 
-	change(spec.RoleSubmit, "CreateLogGroup", createLogGroup),
-	change(spec.RoleAdmin, "DeleteLogGroup", deleteLogGroup),
-	change(spec.RoleAdmin, "PutRetentionPolicy", putRetentionPolicy),
-	change(spec.RoleAdmin, "DeleteRetentionPolicy", deleteRetentionPolicy),
-	change(spec.RoleSubmit, "TagResource", tagResource),
-	change(spec.RoleSubmit, "UntagResource", untagResource),
-	change(spec.RoleSubmit, "TagLogGroup", tagLogGroup),
-	change(spec.RoleSubmit, "UntagLogGroup", untagLogGroup),
+	change(accesskey.RoleSubmit, "CreateLogGroup", createLogGroup),
+	change(accesskey.RoleAdmin, "DeleteLogGroup", deleteLogGroup),
+	change(accesskey.RoleAdmin, "PutRetentionPolicy", putRetentionPolicy),
+	change(accesskey.RoleAdmin, "DeleteRetentionPolicy", deleteRetentionPolicy),
+	change(accesskey.RoleSubmit, "TagResource", tagResource),
+	change(accesskey.RoleSubmit, "UntagResource", untagResource),
+	change(accesskey.RoleSubmit, "TagLogGroup", tagLogGroup),
+	change(accesskey.RoleSubmit, "UntagLogGroup", untagLogGroup),
 
 	unsupported("CreateLogStream", "streams are made by running tasks"),
 	unsupported("DeleteLogStream", "a stream goes away with its task"),
@@ -84,7 +84,7 @@ func table(lines ...Operation) map[string]Operation {
 }
 
 func operation[In, Out any](name string, call func(*Request, context.Context, *In) (*Out, error)) Operation {
-	return Operation{Name: name, Role: spec.RoleRead, run: func(ctx context.Context, c *Request, body []byte) (any, error) {
+	return Operation{Name: name, Role: accesskey.RoleRead, run: func(ctx context.Context, c *Request, body []byte) (any, error) {
 		in := new(In)
 		if err := wire.Retyped(wire.InvalidParameter, wire.DecodeJSON(body, in, wire.Lenient)); err != nil {
 			return nil, err
@@ -94,7 +94,7 @@ func operation[In, Out any](name string, call func(*Request, context.Context, *I
 }
 
 // change is an operation that changes the state.
-func change[In, Out any](role spec.Role, name string, call func(*Request, context.Context, *In) (*Out, error)) Operation {
+func change[In, Out any](role accesskey.Role, name string, call func(*Request, context.Context, *In) (*Out, error)) Operation {
 	o := operation(name, call)
 	o.Role, o.Writes = role, true
 	return o

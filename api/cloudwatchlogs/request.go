@@ -8,6 +8,7 @@ import (
 
 	"pinion/api/auth"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/ended"
 	"pinion/raftfsm/spec"
 )
@@ -23,7 +24,7 @@ type Logs interface {
 type Request struct {
 	Region   string            // of every ARN in the answer
 	Scope    auth.ClusterScope // the only clusters whose tasks the caller may know of
-	Grant    spec.KeyGrant     // has the only teams of whose tasks the caller may know
+	Grant    accesskey.Grant   // has the only teams of whose tasks the caller may know
 	View     *raftfsm.View     // linearizable
 	Logs     Logs              // safe for concurrent use
 	Warnings []string          // what the answer lacks, for people

@@ -8,6 +8,7 @@ import (
 
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
@@ -45,7 +46,7 @@ func TestAnOperationIsOneFunctionAndOneLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	operation := addedOperations["CountTasks"]
-	if operation.Role != spec.RoleRead || operation.Writes || operation.Input.Name() != "countTasksInput" {
+	if operation.Role != accesskey.RoleRead || operation.Writes || operation.Input.Name() != "countTasksInput" {
 		t.Errorf("%+v", operation)
 	}
 	call := func(body string, c Request) (string, error) {

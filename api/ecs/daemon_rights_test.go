@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"pinion/api/wire"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
@@ -15,7 +16,7 @@ func TestAKeyForAnotherClusterHasNoPartInADaemon(t *testing.T) {
 	f.must(t, "CreateCluster", `{"clusterName":"lab"}`)
 	f.must(t, "CreateDaemon", `{"daemonName":"agent",`+running+`}`)
 	mine := strings.Replace(agents, "agents", "mine", 1)
-	if got := f.asKey(spec.RoleSubmit, spec.KeyGrant{}, "lab", "RegisterDaemonTaskDefinition", mine); got.err != nil {
+	if got := f.asKey(accesskey.RoleSubmit, accesskey.Grant{}, "lab", "RegisterDaemonTaskDefinition", mine); got.err != nil {
 		t.Fatal(got.err)
 	}
 	const ofMine = `"daemonTaskDefinitionArn":"mine:1","capacityProviderArns":["PINION"]`
@@ -36,7 +37,7 @@ func TestAKeyForAnotherClusterHasNoPartInADaemon(t *testing.T) {
 		{"UntagResource", `{"resourceArn":"` + daemonARN + `","tagKeys":["a"]}`}, {"ListTagsForResource", `{"resourceArn":"` + daemonARN + `"}`},
 		{"ListTagsForResource", `{"resourceArn":"` + arnPrefix + `daemon-task-definition/agents:1"}`},
 	} {
-		if got := f.asKey(spec.RoleSubmit, spec.KeyGrant{}, "lab", c.operation, c.body); errorType(got.err) != wire.AccessDenied || f.index != before {
+		if got := f.asKey(accesskey.RoleSubmit, accesskey.Grant{}, "lab", c.operation, c.body); errorType(got.err) != wire.AccessDenied || f.index != before {
 			t.Errorf("%s %s: %v", c.operation, c.body, got.err)
 		}
 	}
@@ -45,7 +46,7 @@ func TestAKeyForAnotherClusterHasNoPartInADaemon(t *testing.T) {
 		{"UpdateDaemon", `{"daemonArn":"` + arnPrefix + `daemon/lab/x",` + ofMine + `}`}, {"DescribeDaemonTaskDefinition", `{"daemonTaskDefinition":"mine"}`},
 		{"DeleteDaemon", `{"daemonArn":"` + arnPrefix + `daemon/lab/x"}`},
 	} {
-		if got := f.asKey(spec.RoleSubmit, spec.KeyGrant{}, "lab", c.operation, c.body); got.err != nil {
+		if got := f.asKey(accesskey.RoleSubmit, accesskey.Grant{}, "lab", c.operation, c.body); got.err != nil {
 			t.Errorf("%s %s: %v", c.operation, c.body, got.err)
 		}
 	}
@@ -55,7 +56,7 @@ func TestAKeyForAnotherClusterHasNoPartInADaemon(t *testing.T) {
 func TestAKeyForATeamHasDaemonsOfIt(t *testing.T) {
 	f := readyForDaemons(t)
 	ten := 10
-	vision := spec.KeyGrant{Teams: []string{"vision"}, MaxPriority: &ten}
+	vision := accesskey.Grant{Teams: []string{"vision"}, MaxPriority: &ten}
 	f.must(t, "CreateDaemon", `{"daemonName":"other",`+running+`,"tags":[{"key":"pinion.team","value":"speech"}]}`)
 	const other = `{"daemonArn":"` + arnPrefix + `daemon/default/other"`
 	for _, c := range []struct{ operation, body, want string }{
@@ -69,7 +70,7 @@ func TestAKeyForATeamHasDaemonsOfIt(t *testing.T) {
 		{"TagResource", `{"resourceArn":"` + daemonARN + `","tags":[{"key":"pinion.priority","value":"11"}]}`, wire.AccessDenied},
 		{"UpdateDaemon", `{"daemonArn":"` + daemonARN + `",` + running + `}`, ""},
 	} {
-		if got := errorType(f.asKey(spec.RoleSubmit, vision, "", c.operation, c.body).err); got != c.want {
+		if got := errorType(f.asKey(accesskey.RoleSubmit, vision, "", c.operation, c.body).err); got != c.want {
 			t.Errorf("%s %s: %q, want %q", c.operation, c.body, got, c.want)
 		}
 	}
@@ -83,8 +84,8 @@ func TestAKeyForATeamHasDaemonsOfIt(t *testing.T) {
 func TestWhoMayHaveADaemonAskForPowers(t *testing.T) {
 	f := readyForDaemons(t)
 	f.must(t, "RegisterDaemonTaskDefinition", strings.Replace(agents, `"memory"`, `"privileged":true,"memory"`, 1))
-	for role, name := range map[spec.Role]string{spec.RoleAdmin: "admins", spec.RoleSubmit: "mine"} {
-		if got := f.asKey(role, spec.KeyGrant{}, "", "CreateDaemon", `{"daemonName":"`+name+`",`+running+`}`); got.err != nil {
+	for role, name := range map[accesskey.Role]string{accesskey.RoleAdmin: "admins", accesskey.RoleSubmit: "mine"} {
+		if got := f.asKey(role, accesskey.Grant{}, "", "CreateDaemon", `{"daemonName":"`+name+`",`+running+`}`); got.err != nil {
 			t.Fatal(got.err)
 		}
 	}
@@ -93,14 +94,14 @@ func TestWhoMayHaveADaemonAskForPowers(t *testing.T) {
 	}
 	f.must(t, "CreateDaemon", `{"daemonName":"roots",`+running+`}`)
 	for _, c := range []struct {
-		role     spec.Role
-		grant    spec.KeyGrant
+		role     accesskey.Role
+		grant    accesskey.Grant
 		name, to string
 		want     string
 	}{
-		{spec.RoleSubmit, spec.KeyGrant{}, "admins", "agents:2", wire.AccessDenied}, {spec.RoleSubmit, spec.KeyGrant{}, "admins", "agents:1", ""},
-		{spec.RoleAdmin, spec.KeyGrant{}, "admins", "agents:2", ""}, {spec.RoleSubmit, spec.KeyGrant{}, "mine", "agents:2", ""},
-		{spec.RoleSubmit, spec.KeyGrant{MaxTasks: 1}, "roots", "agents:1", wire.AccessDenied}, {spec.RoleSubmit, spec.KeyGrant{MaxTasks: 1}, "mine", "agents:1", ""},
+		{accesskey.RoleSubmit, accesskey.Grant{}, "admins", "agents:2", wire.AccessDenied}, {accesskey.RoleSubmit, accesskey.Grant{}, "admins", "agents:1", ""},
+		{accesskey.RoleAdmin, accesskey.Grant{}, "admins", "agents:2", ""}, {accesskey.RoleSubmit, accesskey.Grant{}, "mine", "agents:2", ""},
+		{accesskey.RoleSubmit, accesskey.Grant{MaxTasks: 1}, "roots", "agents:1", wire.AccessDenied}, {accesskey.RoleSubmit, accesskey.Grant{MaxTasks: 1}, "mine", "agents:1", ""},
 	} {
 		body := `{"daemonArn":"` + arnPrefix + `daemon/default/` + c.name + `","daemonTaskDefinitionArn":"` + c.to + `","capacityProviderArns":["PINION"]}`
 		if got := errorType(f.asKey(c.role, c.grant, "", "UpdateDaemon", body).err); got != c.want {

@@ -10,6 +10,7 @@ import (
 
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
@@ -40,7 +41,7 @@ func newGrantStore(t testing.TB) *grantStore {
 	return &grantStore{stateStore: s}
 }
 
-func (s *grantStore) callWith(t testing.TB, grant spec.KeyGrant, operation, body string) error {
+func (s *grantStore) callWith(t testing.TB, grant accesskey.Grant, operation, body string) error {
 	t.Helper()
 	r := &Request{Region: "us-east-1", Principal: "me", Holder: "AKIA1", Grant: grant, MaxCount: 10, View: s.state.View(), Store: s, Now: func() time.Time { return time.Unix(1, 0) }}
 	bound, err := Operations[operation].Prepare(r, []byte(body), wire.DecodeJSON)
@@ -54,16 +55,16 @@ func (s *grantStore) callWith(t testing.TB, grant spec.KeyGrant, operation, body
 // Whose quota, share and place in the queue a task counts for is the administrator's word, not the caller's.
 func TestAKeyRunsTasksOfItsTeamsUpToItsPriority(t *testing.T) {
 	ten := 10
-	vision, both := spec.KeyGrant{Teams: []string{"vision"}, MaxPriority: &ten}, spec.KeyGrant{Teams: []string{"vision", "speech"}}
+	vision, both := accesskey.Grant{Teams: []string{"vision"}, MaxPriority: &ten}, accesskey.Grant{Teams: []string{"vision", "speech"}}
 	for _, c := range []struct {
-		grant    spec.KeyGrant
+		grant    accesskey.Grant
 		tags     string
 		wantTeam string // "-": refused
 	}{
 		{vision, ``, "vision"}, {vision, `pinion.team=vision`, "vision"}, {vision, `pinion.team=speech`, "-"},
 		{vision, `pinion.priority=10`, "vision"}, {vision, `pinion.priority=11`, "-"}, {vision, `pinion.team=vision pinion.priority=100`, "-"},
 		{both, ``, "-"}, {both, `pinion.team=speech pinion.priority=100`, "speech"}, {both, `pinion.team=other`, "-"},
-		{spec.KeyGrant{}, `pinion.team=any pinion.priority=100`, "any"}, {spec.KeyGrant{}, ``, ""},
+		{accesskey.Grant{}, `pinion.team=any pinion.priority=100`, "any"}, {accesskey.Grant{}, ``, ""},
 	} {
 		for _, operation := range []string{"RunTask", "StartTask"} {
 			s := newGrantStore(t)
@@ -101,7 +102,7 @@ func TestATeamCannotComeFromTheDefinition(t *testing.T) {
 	if _, err := s.Propose(t.Context(), raftfsm.RegisterDefinition{Definition: definition}); err != nil {
 		t.Fatal(err)
 	}
-	err := s.callWith(t, spec.KeyGrant{Teams: []string{"vision"}}, "RunTask", `{"cluster":"lab","taskDefinition":"tagged","propagateTags":"TASK_DEFINITION"}`)
+	err := s.callWith(t, accesskey.Grant{Teams: []string{"vision"}}, "RunTask", `{"cluster":"lab","taskDefinition":"tagged","propagateTags":"TASK_DEFINITION"}`)
 	if errorType(err) != wire.AccessDenied || s.run != nil {
 		t.Errorf("%v", err)
 	}
@@ -109,7 +110,7 @@ func TestATeamCannotComeFromTheDefinition(t *testing.T) {
 
 func TestAKeyStopsAndTagsTasksOfItsTeamsOnly(t *testing.T) {
 	ten := 10
-	vision := spec.KeyGrant{Teams: []string{"vision"}, MaxPriority: &ten}
+	vision := accesskey.Grant{Teams: []string{"vision"}, MaxPriority: &ten}
 	const arn = arnPrefix + "task/lab/"
 	for body, allowed := range map[string]bool{
 		`StopTask {"cluster":"lab","task":"taskvision"}`:                                                       true,
@@ -138,7 +139,7 @@ func TestAKeyStopsAndTagsTasksOfItsTeamsOnly(t *testing.T) {
 func TestNamesWithControlCharactersAndAnEmptyTeamAreRefused(t *testing.T) {
 	for _, member := range []string{`"group":"a\u001b[2J"`, `"startedBy":"a\nb"`, `"tags":[{"key":"pinion.team","value":""}]`} {
 		s := newGrantStore(t)
-		err := s.callWith(t, spec.KeyGrant{}, "RunTask", `{"cluster":"lab","taskDefinition":"mine",`+member+`}`)
+		err := s.callWith(t, accesskey.Grant{}, "RunTask", `{"cluster":"lab","taskDefinition":"mine",`+member+`}`)
 		if !slices.Contains([]string{wire.InvalidParameter}, errorType(err)) || s.run != nil {
 			t.Errorf("%s: %v", member, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"pinion/api/auth"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
@@ -74,7 +75,7 @@ func TestAHostIsDeregisteredWhenItsTasksAreOverOrByForce(t *testing.T) {
 func TestAKeyForOneClusterRemovesNoServer(t *testing.T) {
 	f := newFixture(t)
 	remove := func(scope auth.ClusterScope) error {
-		r := &Request{Region: "us-east-1", Principal: "me", Scope: scope, Role: spec.RoleAdmin, View: f.state.View(), Store: f, Hosts: f, Now: func() time.Time { return epoch }}
+		r := &Request{Region: "us-east-1", Principal: "me", Scope: scope, Role: accesskey.RoleAdmin, View: f.state.View(), Store: f, Hosts: f, Now: func() time.Time { return epoch }}
 		bound, err := Operations["DeregisterContainerInstance"].Prepare(r, []byte(`{"containerInstance":"`+hostID+`","force":true}`), wire.DecodeJSON)
 		if err == nil {
 			_, err = bound.Run(t.Context())

@@ -9,7 +9,7 @@ import (
 	"pinion/api/ecs/capacity"
 	"pinion/api/ecs/daemon"
 	"pinion/api/wire"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/accesskey"
 )
 
 // Target is the prefix of X-Amz-Target, before the dot and the operation's name.
@@ -19,9 +19,9 @@ const Target = "AmazonEC2ContainerServiceV20141113"
 // from it.
 type Operation struct {
 	Name   string
-	Role   spec.Role // least role of the access keys that may call it
-	Host   bool      // a host's own key may call it too, about that host: see Request.OnlyHost
-	Writes bool      // changes the state, so it needs the leader; the others are answered from the request's view
+	Role   accesskey.Role // least role of the access keys that may call it
+	Host   bool           // a host's own key may call it too, about that host: see Request.OnlyHost
+	Writes bool           // changes the state, so it needs the leader; the others are answered from the request's view
 	// StartsTasks: two equal calls ask for twice as many tasks, or sessions. Two equal calls of any other operation, one right after the
 	// other, ask for nothing more than one.
 	StartsTasks bool
@@ -167,15 +167,15 @@ type validator interface{ Validate() error }
 type handler[In, Out any] func(context.Context, *Request, *In) (*Out, error)
 
 func read[In, Out any](name string, s scope, handle handler[In, Out]) Operation {
-	return operation(name, spec.RoleRead, s, handle)
+	return operation(name, accesskey.RoleRead, s, handle)
 }
 
 func submit[In, Out any](name string, s scope, handle handler[In, Out]) Operation {
-	return operation(name, spec.RoleSubmit, s, handle)
+	return operation(name, accesskey.RoleSubmit, s, handle)
 }
 
 func admin[In, Out any](name string, s scope, handle handler[In, Out]) Operation {
-	return operation(name, spec.RoleAdmin, s, handle)
+	return operation(name, accesskey.RoleAdmin, s, handle)
 }
 
 func startsTasks(o Operation) Operation {
@@ -189,8 +189,8 @@ func own(o Operation) Operation {
 	return o
 }
 
-func operation[In, Out any](name string, role spec.Role, s scope, handle handler[In, Out]) Operation {
-	o := Operation{Name: name, Role: role, Writes: role != spec.RoleRead, Input: reflect.TypeFor[In](), Output: reflect.TypeFor[Out](), scope: s}
+func operation[In, Out any](name string, role accesskey.Role, s scope, handle handler[In, Out]) Operation {
+	o := Operation{Name: name, Role: role, Writes: role != accesskey.RoleRead, Input: reflect.TypeFor[In](), Output: reflect.TypeFor[Out](), scope: s}
 	token := wire.Fields(o.Input)["clientToken"].Index
 	o.bind = func(r *Request, body []byte, decode Decoder) (BoundCall, error) {
 		in := new(In)

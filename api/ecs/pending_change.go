@@ -10,6 +10,7 @@ import (
 	"pinion/api/ecs/paging"
 	"pinion/api/ecs/types"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/edit"
 	"pinion/raftfsm/iam"
 	"pinion/raftfsm/spec"
@@ -47,11 +48,11 @@ func holdTasks(ctx context.Context, r *Request, in *tasksInput) (*changedTasksOu
 
 // holdOf is a hold of the caller, from now on.
 func holdOf(r *Request, reason string) *spec.TaskHold {
-	return &spec.TaskHold{By: r.Principal, At: r.Now(), Reason: reason, Admin: r.Role.May(spec.RoleAdmin)}
+	return &spec.TaskHold{By: r.Principal, At: r.Now(), Reason: reason, Admin: r.Role.May(accesskey.RoleAdmin)}
 }
 
 func releaseTasks(ctx context.Context, r *Request, in *releaseTasksInput) (*changedTasksOutput, error) {
-	return editTasks(r, ctx, tasksInput{in.Cluster, in.Tasks, ""}, edit.Edit{Release: &edit.Release{Admin: r.Role.May(spec.RoleAdmin)}})
+	return editTasks(r, ctx, tasksInput{in.Cluster, in.Tasks, ""}, edit.Edit{Release: &edit.Release{Admin: r.Role.May(accesskey.RoleAdmin)}})
 }
 
 func setTaskPriority(ctx context.Context, r *Request, in *setTaskPriorityInput) (*changedTasksOutput, error) {

@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"pinion/api/wire"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/iam"
-	"pinion/raftfsm/spec"
 )
 
 // Every change of pending and running tasks is held to the key's teams and to its highest priority, before anything is recorded.
 func TestAKeyChangesPendingTasksOfItsTeamsUpToItsPriority(t *testing.T) {
 	ten := 10
-	vision := spec.KeyGrant{Teams: []string{"vision"}, MaxPriority: &ten}
+	vision := accesskey.Grant{Teams: []string{"vision"}, MaxPriority: &ten}
 	for call, allowed := range map[string]bool{
 		`HoldTasks {"cluster":"lab","tasks":["taskvision"]}`:                         true,
 		`HoldTasks {"cluster":"lab","tasks":["taskvision","taskspeech"]}`:            false,
@@ -42,7 +42,7 @@ func TestAKeyChangesPendingTasksOfItsTeamsUpToItsPriority(t *testing.T) {
 // found in this one.
 func TestASubmitKeyCannotReleaseWhatAnAdministratorHolds(t *testing.T) {
 	s := newGrantStore(t)
-	call := func(role spec.Role, operation, input string) (*changedTasksOutput, error) {
+	call := func(role accesskey.Role, operation, input string) (*changedTasksOutput, error) {
 		r := &Request{Region: "us-east-1", Principal: iam.HolderARN(string(role)), Role: role, View: s.state.View(), Store: s, Now: func() time.Time { return time.Unix(1, 0) }}
 		bound, err := Operations[operation].Prepare(r, []byte(input), wire.DecodeJSON)
 		if err != nil {
@@ -55,22 +55,22 @@ func TestASubmitKeyCannotReleaseWhatAnAdministratorHolds(t *testing.T) {
 		return out.(*changedTasksOutput), nil
 	}
 	const input = `{"cluster":"lab","tasks":["taskvision"]}`
-	for _, role := range []spec.Role{spec.RoleAdmin, spec.RoleSubmit} {
+	for _, role := range []accesskey.Role{accesskey.RoleAdmin, accesskey.RoleSubmit} {
 		if out, err := call(role, "HoldTasks", input); err != nil || len(out.TaskARNs) != 1 {
 			t.Fatalf("%+v, %v", out, err)
 		}
 	}
-	if out, err := call(spec.RoleSubmit, "ReleaseTasks", input); err != nil || len(out.Failures) != 1 || s.state.View().Task("taskvision").Hold.By != iam.HolderARN("admin") {
+	if out, err := call(accesskey.RoleSubmit, "ReleaseTasks", input); err != nil || len(out.Failures) != 1 || s.state.View().Task("taskvision").Hold.By != iam.HolderARN("admin") {
 		t.Errorf("%+v, %v", out, err)
 	}
-	if out, err := call(spec.RoleAdmin, "ReleaseTasks", input); err != nil || len(out.TaskARNs) != 1 || s.state.View().Task("taskvision").Hold != nil {
+	if out, err := call(accesskey.RoleAdmin, "ReleaseTasks", input); err != nil || len(out.TaskARNs) != 1 || s.state.View().Task("taskvision").Hold != nil {
 		t.Errorf("%+v, %v", out, err)
 	}
-	if _, err := call(spec.RoleSubmit, "HoldTasks", `{"cluster":"other","tasks":["taskvision"]}`); errorType(err) != wire.InvalidParameter {
+	if _, err := call(accesskey.RoleSubmit, "HoldTasks", `{"cluster":"other","tasks":["taskvision"]}`); errorType(err) != wire.InvalidParameter {
 		t.Errorf("%v", err)
 	}
 	for _, wrong := range []string{`{"cluster":"lab","tasks":[]}`, `{"cluster":"lab","tasks":["taskvision"]}`, `{"cluster":"lab","tasks":["taskvision"],"priority":101}`} {
-		if _, err := call(spec.RoleAdmin, "SetTaskPriority", wrong); errorType(err) != wire.InvalidParameter {
+		if _, err := call(accesskey.RoleAdmin, "SetTaskPriority", wrong); errorType(err) != wire.InvalidParameter {
 			t.Errorf("%s: %v", wrong, err)
 		}
 	}
@@ -80,10 +80,10 @@ func TestASubmitKeyCannotReleaseWhatAnAdministratorHolds(t *testing.T) {
 func TestRunTaskHoldsWhatItIsToHold(t *testing.T) {
 	const held = `{"cluster":"lab","taskDefinition":"mine:1","tags":[{"key":"pinion.hold","value":"true"}]`
 	s := newGrantStore(t)
-	if err := s.callWith(t, spec.KeyGrant{}, "RunTask", held+`,"capacityProviderStrategy":[{"capacityProvider":"PINION"}]}`); err != nil || s.run == nil || s.run.Hold == nil || s.run.Hold.By != "me" || s.run.Hold.Admin {
+	if err := s.callWith(t, accesskey.Grant{}, "RunTask", held+`,"capacityProviderStrategy":[{"capacityProvider":"PINION"}]}`); err != nil || s.run == nil || s.run.Hold == nil || s.run.Hold.By != "me" || s.run.Hold.Admin {
 		t.Errorf("%v, %+v", err, s.run)
 	}
-	if s = newGrantStore(t); errorType(s.callWith(t, spec.KeyGrant{}, "RunTask", held+`}`)) != wire.InvalidParameter || s.run != nil {
+	if s = newGrantStore(t); errorType(s.callWith(t, accesskey.Grant{}, "RunTask", held+`}`)) != wire.InvalidParameter || s.run != nil {
 		t.Errorf("what does not wait cannot be held: %+v", s.run)
 	}
 }

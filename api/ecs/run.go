@@ -18,6 +18,7 @@ import (
 	"pinion/api/ecs/taskdef"
 	"pinion/api/ecs/types"
 	"pinion/api/wire"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 )
@@ -168,7 +169,7 @@ func newRunRequest(r *Request, cluster *spec.Cluster, in launch) (spec.RunReques
 	}
 	request := spec.RunRequest{
 		Cluster: cluster.Name, Key: r.Holder, Definition: definition.Name(), Group: cmp.Or(in.Group, "family:"+definition.Family),
-		StartedBy: in.StartedBy, Overrides: overrides, ByAdmin: r.Role == spec.RoleAdmin, Exec: in.EnableExecuteCommand,
+		StartedBy: in.StartedBy, Overrides: overrides, ByAdmin: r.Role == accesskey.RoleAdmin, Exec: in.EnableExecuteCommand,
 	}
 	if request.Tags, err = in.taskTags(cluster, definition); err != nil {
 		return spec.RunRequest{}, nil, err

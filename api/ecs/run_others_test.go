@@ -9,6 +9,7 @@ import (
 
 	"pinion/api/auth"
 	"pinion/api/wire"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
@@ -79,7 +80,7 @@ func TestATaskOfAnotherTeamIsNothingToWaitFor(t *testing.T) {
 		{nil, "taskspeech", true}, {[]string{"speech"}, "taskspeech", true}, {[]string{"vision"}, "taskspeech", false}, {[]string{"vision"}, "task", false},
 		{nil, "group:speech-group", true}, {[]string{"speech"}, "group:speech-group", true}, {[]string{"vision"}, "any:group:speech-group", false},
 	} {
-		r := &Request{Principal: "me", Holder: "AKIA1", Grant: spec.KeyGrant{Teams: c.teams}, View: s.state.View(), Store: s}
+		r := &Request{Principal: "me", Holder: "AKIA1", Grant: accesskey.Grant{Teams: c.teams}, View: s.state.View(), Store: s}
 		err := checkTaskDependencies(r, &spec.RunRequest{Cluster: "lab", Tags: []spec.Tag{{Key: spec.TagAfter, Value: c.after}}})
 		if (err == nil) != c.known {
 			t.Errorf("a key for %q waits for %s: %v", c.teams, c.after, err)

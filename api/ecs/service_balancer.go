@@ -9,6 +9,7 @@ import (
 	"pinion/api/ecs/servicedef"
 	"pinion/api/ecs/types"
 	"pinion/api/wire"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/loadbalancer"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
@@ -71,7 +72,7 @@ func resolveRules(r *Request, b *service.LoadBalancer) error {
 // and everybody who may change services of a cluster that the group is open to. It is the one place that decides so.
 func checkRegisters(r *Request, cluster string, b service.LoadBalancer) error {
 	g := loadbalancer.FindGroup(r.View, b.Group)
-	admin := r.Role == spec.RoleAdmin && r.Scope == ""
+	admin := r.Role == accesskey.RoleAdmin && r.Scope == ""
 	switch {
 	case g != nil && (admin || g.OpenTo(cluster)):
 		return nil

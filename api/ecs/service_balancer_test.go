@@ -7,6 +7,7 @@ import (
 	"pinion/api/auth"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/loadbalancer"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/traffic"
@@ -36,28 +37,28 @@ func balancedBy(group, container, port string) string {
 func TestWhoMayRegisterTasksWithATargetGroup(t *testing.T) {
 	f := balanced(t)
 	for i, c := range []struct {
-		role  spec.Role
+		role  accesskey.Role
 		scope auth.ClusterScope
 		group string
 		want  string
 	}{
-		{spec.RoleSubmit, "", "closed", wire.AccessDenied},
-		{spec.RoleSubmit, "", "lab", wire.AccessDenied},
-		{spec.RoleSubmit, "", "nothing", wire.AccessDenied},
-		{spec.RoleAdmin, "default", "closed", wire.AccessDenied},
-		{spec.RoleAdmin, "default", "lab", wire.AccessDenied},
-		{spec.RoleSubmit, "", "open", ""},
-		{spec.RoleAdmin, "", "nothing", invalid},
-		{spec.RoleAdmin, "", "closed", ""},
+		{accesskey.RoleSubmit, "", "closed", wire.AccessDenied},
+		{accesskey.RoleSubmit, "", "lab", wire.AccessDenied},
+		{accesskey.RoleSubmit, "", "nothing", wire.AccessDenied},
+		{accesskey.RoleAdmin, "default", "closed", wire.AccessDenied},
+		{accesskey.RoleAdmin, "default", "lab", wire.AccessDenied},
+		{accesskey.RoleSubmit, "", "open", ""},
+		{accesskey.RoleAdmin, "", "nothing", invalid},
+		{accesskey.RoleAdmin, "", "closed", ""},
 	} {
 		name := "s" + string(rune('a'+i))
-		got := errorType(f.asKey(c.role, spec.KeyGrant{}, c.scope, "CreateService", `{"serviceName":"`+name+`","taskDefinition":"served","desiredCount":0,`+balancedBy(c.group, "main", "80")+`}`).err)
+		got := errorType(f.asKey(c.role, accesskey.Grant{}, c.scope, "CreateService", `{"serviceName":"`+name+`","taskDefinition":"served","desiredCount":0,`+balancedBy(c.group, "main", "80")+`}`).err)
 		if got != c.want {
 			t.Errorf("%s for %q registers with %s: %q, want %q", c.role, c.scope, c.group, got, c.want)
 		}
 	}
 	f.must(t, "CreateService", `{"serviceName":"web","taskDefinition":"served","desiredCount":0}`)
-	if got := errorType(f.asKey(spec.RoleSubmit, spec.KeyGrant{}, "", "UpdateService", `{"service":"web",`+balancedBy("closed", "main", "80")+`}`).err); got != wire.AccessDenied {
+	if got := errorType(f.asKey(accesskey.RoleSubmit, accesskey.Grant{}, "", "UpdateService", `{"service":"web",`+balancedBy("closed", "main", "80")+`}`).err); got != wire.AccessDenied {
 		t.Errorf("an update registers with a closed group: %q", got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"pinion/api/auth"
 	"pinion/api/wire"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
@@ -101,7 +102,7 @@ func TestNamespacesBelongToClusters(t *testing.T) {
 		{"lab", "ListServicesByNamespace", `{"namespace":"corp.example"}`, errorNoNamespace},
 		{"shop", "ListServicesByNamespace", `{"namespace":"arn:aws:servicediscovery:eu-west-1:1:namespace/corp.example"}`, ""},
 	} {
-		if got := errorType(f.asKey(spec.RoleAdmin, spec.KeyGrant{}, c.scope, c.operation, c.body).err); got != c.want {
+		if got := errorType(f.asKey(accesskey.RoleAdmin, accesskey.Grant{}, c.scope, c.operation, c.body).err); got != c.want {
 			t.Errorf("%q: %s %s: %q, want %q", c.scope, c.operation, c.body, got, c.want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 )
@@ -20,7 +21,7 @@ func pausedWeb(t *testing.T, definition string) (f *fixture, rollout string) {
 	f = ready(t)
 	asAdmin := func(operation, body string) {
 		t.Helper()
-		if got := f.asKey(spec.RoleAdmin, spec.KeyGrant{}, "", operation, body); got.err != nil {
+		if got := f.asKey(accesskey.RoleAdmin, accesskey.Grant{}, "", operation, body); got.err != nil {
 			t.Fatal(got.err)
 		}
 	}
@@ -98,15 +99,15 @@ func TestAPausedServiceDeploymentIsRolledBack(t *testing.T) {
 // Who has a deployment go on decides what runs, as with UpdateService.
 func TestWhoMayContinueAServiceDeployment(t *testing.T) {
 	for name, c := range map[string]struct {
-		role  spec.Role
-		grant spec.KeyGrant
+		role  accesskey.Role
+		grant accesskey.Grant
 		body  string
 		want  string
 	}{
-		"a key of another team":         {spec.RoleAdmin, spec.KeyGrant{Teams: []string{"vision"}}, "", "ServiceDeploymentNotFoundException"},
-		"no administrator, with powers": {spec.RoleSubmit, spec.KeyGrant{}, "", wire.AccessDenied},
-		"no administrator, back":        {spec.RoleSubmit, spec.KeyGrant{}, `,"action":"ROLLBACK"`, ""},
-		"an administrator":              {spec.RoleAdmin, spec.KeyGrant{}, "", ""},
+		"a key of another team":         {accesskey.RoleAdmin, accesskey.Grant{Teams: []string{"vision"}}, "", "ServiceDeploymentNotFoundException"},
+		"no administrator, with powers": {accesskey.RoleSubmit, accesskey.Grant{}, "", wire.AccessDenied},
+		"no administrator, back":        {accesskey.RoleSubmit, accesskey.Grant{}, `,"action":"ROLLBACK"`, ""},
+		"an administrator":              {accesskey.RoleAdmin, accesskey.Grant{}, "", ""},
 	} {
 		f, rollout := pausedWeb(t, powers)
 		if got := f.asKey(c.role, c.grant, "", "ContinueServiceDeployment", answering(rollout, "ecs-pause-h", c.body)); errorType(got.err) != c.want {
@@ -114,14 +115,14 @@ func TestWhoMayContinueAServiceDeployment(t *testing.T) {
 		}
 	}
 	f, rollout := pausedWeb(t, powers)
-	if got := f.asKey(spec.RoleSubmit, spec.KeyGrant{}, "lab", "ContinueServiceDeployment", answering(rollout, "ecs-pause-h", "")); errorType(got.err) != wire.AccessDenied {
+	if got := f.asKey(accesskey.RoleSubmit, accesskey.Grant{}, "lab", "ContinueServiceDeployment", answering(rollout, "ecs-pause-h", "")); errorType(got.err) != wire.AccessDenied {
 		t.Errorf("a key for another cluster: %v", got.err)
 	}
 	one := 1
 	f = ready(t)
 	f.must(t, "CreateService", `{`+serving+`,"desiredCount":1,"deploymentConfiguration":{`+hooks+`}}`)
 	f.pauseWeb(t)
-	got := f.asKey(spec.RoleSubmit, spec.KeyGrant{MaxGPUs: &one}, "", "ContinueServiceDeployment", answering(f.web(t).CurrentServiceDeployment, "ecs-pause-h", ""))
+	got := f.asKey(accesskey.RoleSubmit, accesskey.Grant{MaxGPUs: &one}, "", "ContinueServiceDeployment", answering(f.web(t).CurrentServiceDeployment, "ecs-pause-h", ""))
 	if errorType(got.err) != wire.AccessDenied {
 		t.Errorf("a key with limits, of a service of others: %v", got.err)
 	}

@@ -10,11 +10,12 @@ import (
 
 	"pinion/api/auth"
 	"pinion/api/wire"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
 // asKey carries out an operation for a key.
-func (f *fixture) asKey(role spec.Role, grant spec.KeyGrant, scope auth.ClusterScope, operation, body string) reply {
+func (f *fixture) asKey(role accesskey.Role, grant accesskey.Grant, scope auth.ClusterScope, operation, body string) reply {
 	r := &Request{Region: "us-east-1", Principal: "me", Holder: "AKIA1", Role: role, Grant: grant, Scope: scope, MaxCount: 10, View: f.state.View(), Store: f, Now: func() time.Time { return epoch }}
 	bound, err := Operations[operation].Prepare(r, []byte(body), wire.DecodeJSON)
 	if err == nil {
@@ -27,10 +28,10 @@ func (f *fixture) asKey(role spec.Role, grant spec.KeyGrant, scope auth.ClusterS
 func TestAKeyForATeamHasServicesOfIt(t *testing.T) {
 	f := ready(t)
 	ten := 10
-	vision := spec.KeyGrant{Teams: []string{"vision"}, MaxPriority: &ten}
+	vision := accesskey.Grant{Teams: []string{"vision"}, MaxPriority: &ten}
 	f.must(t, "CreateService", `{"serviceName":"other","taskDefinition":"tensorflow-1-gpu","desiredCount":1,"tags":[{"key":"pinion.team","value":"speech"}]}`)
 	as := func(operation, body string) string {
-		return errorType(f.asKey(spec.RoleSubmit, vision, "", operation, body).err)
+		return errorType(f.asKey(accesskey.RoleSubmit, vision, "", operation, body).err)
 	}
 	if got := as("CreateService", `{`+serving+`,"desiredCount":1}`); got != "" {
 		t.Fatal(got)
@@ -75,7 +76,7 @@ func TestAKeyForAClusterHasItsServices(t *testing.T) {
 		"StopServiceDeployment":    `{"serviceDeploymentArn":"` + arnPrefix + `service-deployment/default/web/x"}`,
 		"DescribeServiceRevisions": `{"serviceRevisionArns":["` + arnPrefix + `service-revision/default/web/1"]}`,
 	} {
-		if got := f.asKey(spec.RoleSubmit, spec.KeyGrant{}, "lab", operation, body); errorType(got.err) != wire.AccessDenied {
+		if got := f.asKey(accesskey.RoleSubmit, accesskey.Grant{}, "lab", operation, body); errorType(got.err) != wire.AccessDenied {
 			t.Errorf("%s: %v", operation, got.err)
 		}
 	}
@@ -85,23 +86,23 @@ func TestAKeyForAClusterHasItsServices(t *testing.T) {
 func TestWhoMayHaveAServiceAskForPowers(t *testing.T) {
 	f := ready(t)
 	f.must(t, "RegisterTaskDefinition", strings.Replace(oneGPU, `"cpu":1024,"res`, `"privileged":true,"res`, 1))
-	create := func(role spec.Role, name string) {
+	create := func(role accesskey.Role, name string) {
 		t.Helper()
-		if got := f.asKey(role, spec.KeyGrant{}, "", "CreateService", `{"serviceName":"`+name+`","taskDefinition":"tensorflow-1-gpu:1","desiredCount":1}`); got.err != nil {
+		if got := f.asKey(role, accesskey.Grant{}, "", "CreateService", `{"serviceName":"`+name+`","taskDefinition":"tensorflow-1-gpu:1","desiredCount":1}`); got.err != nil {
 			t.Fatal(got.err)
 		}
 	}
-	create(spec.RoleAdmin, "admins")
-	create(spec.RoleSubmit, "mine")
+	create(accesskey.RoleAdmin, "admins")
+	create(accesskey.RoleSubmit, "mine")
 	if s := f.state.View().Service("default", "mine"); s.ByAdmin || s.Owner == nil || s.Owner.Key != "AKIA1" {
 		t.Errorf("%+v", s)
 	}
 	for _, c := range []struct {
-		role   spec.Role
+		role   accesskey.Role
 		name   string
 		denied bool
-	}{{spec.RoleSubmit, "admins", true}, {spec.RoleAdmin, "admins", false}, {spec.RoleSubmit, "mine", false}} {
-		got := f.asKey(c.role, spec.KeyGrant{}, "", "UpdateService", `{"service":"`+c.name+`","taskDefinition":"tensorflow-1-gpu:2"}`)
+	}{{accesskey.RoleSubmit, "admins", true}, {accesskey.RoleAdmin, "admins", false}, {accesskey.RoleSubmit, "mine", false}} {
+		got := f.asKey(c.role, accesskey.Grant{}, "", "UpdateService", `{"service":"`+c.name+`","taskDefinition":"tensorflow-1-gpu:2"}`)
 		if denied := errorType(got.err) == wire.AccessDenied; denied != c.denied || !denied && got.err != nil {
 			t.Errorf("%s updates %s: %v", c.role, c.name, got.err)
 		}
@@ -114,9 +115,9 @@ func TestLimitsAreNotLeftThroughAServiceOfOthers(t *testing.T) {
 	one := 1
 	f.must(t, "CreateService", `{"serviceName":"root","taskDefinition":"tensorflow-1-gpu:1","desiredCount":2}`)
 	f.must(t, "RegisterTaskDefinition", oneGPU)
-	for i, limit := range []spec.KeyGrant{{MaxTasks: 1}, {MaxWaiting: 1}, {MaxGPUs: &one}, {}} {
+	for i, limit := range []accesskey.Grant{{MaxTasks: 1}, {MaxWaiting: 1}, {MaxGPUs: &one}, {}} {
 		limited, mine := i < 3, fmt.Sprint("mine-", i)
-		if got := f.asKey(spec.RoleSubmit, limit, "", "CreateService", `{"serviceName":"`+mine+`","taskDefinition":"tensorflow-1-gpu:1","desiredCount":1}`); got.err != nil {
+		if got := f.asKey(accesskey.RoleSubmit, limit, "", "CreateService", `{"serviceName":"`+mine+`","taskDefinition":"tensorflow-1-gpu:1","desiredCount":1}`); got.err != nil {
 			t.Fatal(got.err)
 		}
 		for _, c := range []struct {
@@ -127,7 +128,7 @@ func TestLimitsAreNotLeftThroughAServiceOfOthers(t *testing.T) {
 			{"root", `"forceNewDeployment":true`, limited}, {"root", `"deploymentConfiguration":{"maximumPercent":400}`, limited},
 			{"root", `"desiredCount":1`, false}, {mine, `"desiredCount":9`, false}, {mine, `"taskDefinition":"tensorflow-1-gpu:2"`, false},
 		} {
-			got := f.asKey(spec.RoleSubmit, limit, "", "UpdateService", `{"service":"`+c.service+`",`+c.change+`}`)
+			got := f.asKey(accesskey.RoleSubmit, limit, "", "UpdateService", `{"service":"`+c.service+`",`+c.change+`}`)
 			if denied := errorType(got.err) == wire.AccessDenied; denied != c.denied || !denied && got.err != nil {
 				t.Errorf("%+v: %s %s: %v", limit, c.service, c.change, got.err)
 			}

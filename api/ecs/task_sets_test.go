@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 )
@@ -229,20 +230,20 @@ func TestTaskSetsHaveTheRightsOfTheirService(t *testing.T) {
 	set := f.set(t, "CreateTaskSet", setOfWeb+`}`)
 	body := `{"service":"web","taskDefinition":"tensorflow-1-gpu","taskSet":"` + set.ID + `","primaryTaskSet":"` + set.ID + `","scale":{"value":1}}`
 	for _, operation := range []string{"CreateTaskSet", "UpdateTaskSet", "DeleteTaskSet", "DescribeTaskSets", "UpdateServicePrimaryTaskSet"} {
-		if got := errorType(f.asKey(spec.RoleSubmit, spec.KeyGrant{Teams: []string{"vision"}}, "", operation, body).err); got != noService {
+		if got := errorType(f.asKey(accesskey.RoleSubmit, accesskey.Grant{Teams: []string{"vision"}}, "", operation, body).err); got != noService {
 			t.Errorf("%s of another team: %q", operation, got)
 		}
-		if got := errorType(f.asKey(spec.RoleSubmit, spec.KeyGrant{}, "lab", operation, body).err); got != "AccessDeniedException" {
+		if got := errorType(f.asKey(accesskey.RoleSubmit, accesskey.Grant{}, "lab", operation, body).err); got != "AccessDeniedException" {
 			t.Errorf("%s of another cluster: %q", operation, got)
 		}
 	}
-	limited := spec.KeyGrant{MaxTasks: 1}
+	limited := accesskey.Grant{MaxTasks: 1}
 	for _, c := range []struct{ operation, body, want string }{
 		{"CreateTaskSet", setOfWeb + `}`, "AccessDeniedException"},
 		{"UpdateTaskSet", `{"service":"web","taskSet":"` + set.ID + `","scale":{"value":1}}`, "AccessDeniedException"},
 		{"UpdateTaskSet", `{"service":"web","taskSet":"` + set.ID + `","scale":{"value":0}}`, ""},
 	} {
-		if got := errorType(f.asKey(spec.RoleSubmit, limited, "", c.operation, c.body).err); got != c.want {
+		if got := errorType(f.asKey(accesskey.RoleSubmit, limited, "", c.operation, c.body).err); got != c.want {
 			t.Errorf("%s %s: %q, want %q", c.operation, c.body, got, c.want)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 	"pinion/api/query"
 	"pinion/api/wire"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/accesskey"
 )
 
 // Operation is one line of the table.
@@ -18,11 +18,11 @@ type Operation struct {
 }
 
 // Role is the least role of the keys that may call it.
-func (o Operation) Role() spec.Role {
+func (o Operation) Role() accesskey.Role {
 	if o.Writes {
-		return spec.RoleAdmin
+		return accesskey.RoleAdmin
 	}
-	return spec.RoleRead
+	return accesskey.RoleRead
 }
 
 // handler answers an operation with what stands in its result element.

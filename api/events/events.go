@@ -17,7 +17,7 @@ import (
 	"pinion/api/leader"
 	"pinion/api/wire"
 	"pinion/raftfsm"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/accesskey"
 )
 
 // History is the log of recent changes in this host's copy of the state.
@@ -119,7 +119,7 @@ func (h *Handler) Serve(x *httpx.Exchange, res leader.Resolution) error {
 // mayFollowRefusals refuses those who do not administer the whole pool, and a query for what is not remembered.
 func mayFollowRefusals(p auth.Principal, q *query) error {
 	const operation = "GET /v1/events?type=refusal"
-	if err := p.RequireRole(spec.RoleAdmin, operation); err != nil {
+	if err := p.RequireRole(accesskey.RoleAdmin, operation); err != nil {
 		return err
 	}
 	if err := p.RequireUnscoped(operation); err != nil {

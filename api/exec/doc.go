@@ -10,8 +10,8 @@ import (
 
 	"pinion/api/auth"
 	"pinion/api/exec/stream"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/execution"
-	"pinion/raftfsm/spec"
 )
 
 // Host is the agent of this host.
@@ -72,7 +72,7 @@ type Request struct {
 
 // By fills in who asks: a principal at an address.
 func (r *Request) By(p auth.Principal, address string) {
-	r.Principal, r.KeyID, r.KeyName, r.Address, r.Admin = p.ARN, p.KeyID, p.KeyName, address, p.Role == spec.RoleAdmin
+	r.Principal, r.KeyID, r.KeyName, r.Address, r.Admin = p.ARN, p.KeyID, p.KeyName, address, p.Role == accesskey.RoleAdmin
 }
 
 // Session is one that was opened.

@@ -9,7 +9,7 @@ import (
 	"pinion/api/httpx"
 	"pinion/api/wire"
 	"pinion/raftfsm"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/accesskey"
 )
 
 // SSMTarget is the prefix of X-Amz-Target of AWS Systems Manager, and SSMService the service that its requests are signed for.
@@ -30,7 +30,7 @@ func IsSSM(r *http.Request) bool {
 }
 
 // SSMRole is the least role of the keys that may call operations of AWS Systems Manager.
-const SSMRole = spec.RoleSubmit
+const SSMRole = accesskey.RoleSubmit
 
 // FindSSM is the operation of that name, by which session-manager-plugin connects to a session again, or ends it.
 func FindSSM(name string) error {

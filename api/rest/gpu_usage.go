@@ -13,6 +13,7 @@ import (
 	"pinion/api/leader"
 	"pinion/api/wire"
 	"pinion/gpu"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
@@ -49,11 +50,11 @@ type poolUsage struct {
 
 func (g gpuUsage) routes() []Route {
 	return []Route{
-		{Method: http.MethodGet, Path: "/v1/gpus/usage", Role: spec.RoleRead, Summary: "how GPUs are used: utilization, memory, power, temperature, clock and traffic, measured every 5 s",
+		{Method: http.MethodGet, Path: "/v1/gpus/usage", Role: accesskey.RoleRead, Summary: "how GPUs are used: utilization, memory, power, temperature, clock and traffic, measured every 5 s",
 			Query: []Parameter{clusterParameter, staleParameter}, Out: reflect.TypeFor[poolUsage](), Mode: leader.StaleAllowed, List: true, Serve: g.list},
-		{Method: http.MethodGet, Path: "/v1/hosts/{id}/gpus/usage", Role: spec.RoleRead, Summary: "how the GPUs of a host are used",
+		{Method: http.MethodGet, Path: "/v1/hosts/{id}/gpus/usage", Role: accesskey.RoleRead, Summary: "how the GPUs of a host are used",
 			Query: []Parameter{staleParameter}, Out: reflect.TypeFor[gpu.LatestUsage](), Mode: leader.StaleAllowed, Serve: g.ofHost, Host: g.here},
-		{Method: http.MethodGet, Path: "/v1/gpus/{id}/usage", Role: spec.RoleRead, Summary: "how a GPU was used in the last hour, one sample every 5 s",
+		{Method: http.MethodGet, Path: "/v1/gpus/{id}/usage", Role: accesskey.RoleRead, Summary: "how a GPU was used in the last hour, one sample every 5 s",
 			Query: []Parameter{{"since", "a time, or an age such as 10m"}, staleParameter}, Out: reflect.TypeFor[[]gpu.UsageSample](), Mode: leader.StaleAllowed, Serve: g.samples, Host: g.samplesHere},
 	}
 }
@@ -164,7 +165,7 @@ func visibleUsage(res leader.Resolution, host *spec.Host, said gpu.LatestUsage) 
 }
 
 // ownedSince is from when on all who have a GPU have it. A key that does not see one of them sees nothing of it, nor of one that nobody has.
-func ownedSince(owners []gpuOwner, grant spec.KeyGrant) (since time.Time, sees bool) {
+func ownedSince(owners []gpuOwner, grant accesskey.Grant) (since time.Time, sees bool) {
 	for _, o := range owners {
 		started := o.task.Times.Started
 		if !grant.SeesTeam(o.team) || started.IsZero() {

@@ -14,6 +14,7 @@ import (
 	"pinion/api/leader"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/ended"
 	"pinion/raftfsm/spec"
 )
@@ -61,7 +62,7 @@ type usageView struct {
 }
 
 func (h history) routes() []Route {
-	const get, read = http.MethodGet, spec.RoleRead
+	const get, read = http.MethodGet, accesskey.RoleRead
 	fields := []Parameter{clusterParameter, {"since", "a time, or an age such as 36h"}, {"until", "a time, or an age"}, {"team", "only of this team"},
 		{"key", "only of this holder of an access key"}, {"family", "only of this family of task definitions"}}
 	return []Route{

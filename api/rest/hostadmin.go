@@ -7,7 +7,7 @@ import (
 	"pinion/api/httpx"
 	"pinion/api/leader"
 	"pinion/api/wire"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/accesskey"
 )
 
 type hostInput struct {
@@ -50,7 +50,7 @@ func requireForHostChange(principal auth.Principal, change, hostID string) error
 		return nil
 	}
 	operation := "POST /v1/admin/hosts/" + change
-	if err := principal.RequireRole(spec.RoleAdmin, operation); err != nil {
+	if err := principal.RequireRole(accesskey.RoleAdmin, operation); err != nil {
 		return err
 	}
 	return principal.RequireUnscoped(operation)

@@ -13,9 +13,9 @@ import (
 	"pinion/api/leader"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/blob"
 	"pinion/raftfsm/image"
-	"pinion/raftfsm/spec"
 )
 
 // PoolImages knows the images of the pool. It is asked on the leader only.
@@ -63,11 +63,11 @@ type keptView struct {
 func (i images) routes() []Route {
 	const onHost = "/v1/admin/hosts/{id}/images/"
 	const get, post = http.MethodGet, http.MethodPost
-	const admin = spec.RoleAdmin
+	const admin = accesskey.RoleAdmin
 	name, byDigest, to := Parameter{"name", "of the image"}, Parameter{"digest", "of the image"}, Parameter{"to", "name in the registry"}
 	pulled := reflect.TypeFor[transferView]()
 	return []Route{
-		{Method: get, Path: "/v1/images", Role: spec.RoleRead, Summary: "the images that hosts have, and those that the pool keeps",
+		{Method: get, Path: "/v1/images", Role: accesskey.RoleRead, Summary: "the images that hosts have, and those that the pool keeps",
 			Out: reflect.TypeFor[[]imageView](), List: true, Serve: i.list},
 		{Method: post, Path: "/v1/admin/images/import", Role: admin, Summary: "takes an archive of `docker save`, or of an OCI image layout, as its body: the pool keeps its images",
 			Query: []Parameter{{"name", "for the one image of the archive"}, {"on", "expression of the cluster query language: hosts that keep it"}}, Out: reflect.TypeFor[[]keptView](), Upload: true, Serve: i.importArchive},

@@ -10,19 +10,20 @@ import (
 	"pinion/api/leader"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/issuer"
 	"pinion/raftfsm/spec"
 )
 
 // keyView is an access key without its secret.
 type keyView struct {
-	ID        string    `json:"id"`
-	Name      string    `json:"name,omitempty"`
-	Role      spec.Role `json:"role"`
-	Cluster   string    `json:"cluster,omitempty"` // the only ones that it is for, with commas between
-	HostID    string    `json:"hostId,omitempty"`  // of the host whose own key it is: `pinion env` prints it there
-	CreatedAt time.Time `json:"createdAt"`
-	Login     *keyLogin `json:"login,omitempty"`
+	ID        string         `json:"id"`
+	Name      string         `json:"name,omitempty"`
+	Role      accesskey.Role `json:"role"`
+	Cluster   string         `json:"cluster,omitempty"` // the only ones that it is for, with commas between
+	HostID    string         `json:"hostId,omitempty"`  // of the host whose own key it is: `pinion env` prints it there
+	CreatedAt time.Time      `json:"createdAt"`
+	Login     *keyLogin      `json:"login,omitempty"`
 	keyLimits
 	InUse *keyUse `json:"inUse,omitempty"` // nothing when it is left out
 }
@@ -64,11 +65,11 @@ type keyInput struct {
 
 // newKeyView is the only response with a secret. Its names are those of the environment variables.
 type newKeyView struct {
-	KeyID   string    `json:"accessKeyId"`
-	Secret  string    `json:"secretAccessKey"`
-	Name    string    `json:"name,omitempty"`
-	Role    spec.Role `json:"role"`
-	Cluster string    `json:"cluster,omitempty"`
+	KeyID   string         `json:"accessKeyId"`
+	Secret  string         `json:"secretAccessKey"`
+	Name    string         `json:"name,omitempty"`
+	Role    accesskey.Role `json:"role"`
+	Cluster string         `json:"cluster,omitempty"`
 	keyLimits
 }
 
@@ -111,7 +112,7 @@ func (a *API) createKey(x *httpx.Exchange, res leader.Resolution) error {
 	if a.Admin.Keys == nil {
 		return errNotConfigured("making access keys")
 	}
-	key, err := a.Admin.Keys.CreateKey(x.Context(), spec.AccessKey{Name: in.Name, Role: rights.Role, Cluster: rights.Cluster, Grant: rights.Grant})
+	key, err := a.Admin.Keys.CreateKey(x.Context(), accesskey.Key{Name: in.Name, Role: rights.Role, Cluster: rights.Cluster, Grant: rights.Grant})
 	if err != nil {
 		return err
 	}
@@ -120,15 +121,15 @@ func (a *API) createKey(x *httpx.Exchange, res leader.Resolution) error {
 
 // rightsOf checks what a key is to be for.
 func rightsOf(a *API, in keyInput, res leader.Resolution) (issuer.Rights, error) {
-	role := spec.Role(in.Role)
-	if !slices.Contains(spec.Roles, role) {
+	role := accesskey.Role(in.Role)
+	if !slices.Contains(accesskey.Roles, role) {
 		return issuer.Rights{}, wire.Errorf(wire.InvalidParameter, "role must be one of read, submit and admin, not %q.", in.Role)
 	}
 	clusters, err := parseClusters(in.Cluster, res)
 	if err != nil {
 		return issuer.Rights{}, err
 	}
-	return issuer.Rights{Role: role, Cluster: string(clusters), Grant: spec.KeyGrant(in.keyLimits)}, a.checkKeyLimits(in.keyLimits)
+	return issuer.Rights{Role: role, Cluster: string(clusters), Grant: accesskey.Grant(in.keyLimits)}, a.checkKeyLimits(in.keyLimits)
 }
 
 // parseClusters reads the clusters that a key is to be for: names with commas between.

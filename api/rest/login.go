@@ -11,6 +11,7 @@ import (
 	"pinion/api/leader"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/iam"
 	"pinion/raftfsm/issuer"
 	"pinion/raftfsm/spec"
@@ -31,7 +32,7 @@ func LoginRoutes(api *API) []Route {
 
 // adminRoutes is the table of the routes that administer the issuer.
 func (l logins) adminRoutes() []Route {
-	const get, post, admin = http.MethodGet, http.MethodPost, spec.RoleAdmin
+	const get, post, admin = http.MethodGet, http.MethodPost, accesskey.RoleAdmin
 	return []Route{
 		{Method: get, Path: "/v1/admin/oidc", Role: admin, Summary: "the OpenID Connect issuer whose people may log in, and what their groups give them",
 			Out: reflect.TypeFor[issuerView](), Serve: l.showIssuer},
@@ -90,7 +91,7 @@ func (l logins) login(x *httpx.Exchange, res leader.Resolution) error {
 	if err != nil {
 		return err
 	}
-	like := spec.AccessKey{Login: &spec.KeyLogin{Person: person.Name, Subject: person.Subject, Issuer: from.URL, Groups: chosen(person.Groups, in.Groups)}}
+	like := accesskey.Key{Login: &accesskey.Login{Person: person.Name, Subject: person.Subject, Issuer: from.URL, Groups: chosen(person.Groups, in.Groups)}}
 	x.Principal = iam.HolderARN(like.Holder())
 	key, err := l.api.Admin.Keys.Login(x.Context(), raftfsm.Login{Key: like, ClientID: from.ClientID, TokenHash: person.Hash, TokenUntil: person.Until})
 	switch {
@@ -128,9 +129,9 @@ type issuerView struct {
 
 // groupView is what a group gives.
 type groupView struct {
-	Group   string    `json:"group"`
-	Role    spec.Role `json:"role"`
-	Cluster string    `json:"cluster,omitempty"`
+	Group   string         `json:"group"`
+	Role    accesskey.Role `json:"role"`
+	Cluster string         `json:"cluster,omitempty"`
 	keyLimits
 }
 

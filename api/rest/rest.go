@@ -18,6 +18,7 @@ import (
 	"pinion/api/wire"
 	"pinion/gpu"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/execution"
 	"pinion/raftfsm/issuer"
 	"pinion/raftfsm/spec"
@@ -99,10 +100,10 @@ type TokenStore interface {
 // KeyStore makes and ends access keys, and reads their secrets. Which keys there are is in the state, without them.
 type KeyStore interface {
 	// CreateKey makes a key with the role, the clusters and the grant of this one. Only its answer has the secret in clear.
-	CreateKey(ctx context.Context, like spec.AccessKey) (spec.AccessKey, error)
+	CreateKey(ctx context.Context, like accesskey.Key) (accesskey.Key, error)
 	// Login makes the key of a person whose ID token is verified: see raftfsm.Login, which decides on its rights. Only its answer has the
 	// secret in clear.
-	Login(ctx context.Context, login raftfsm.Login) (spec.AccessKey, error)
+	Login(ctx context.Context, login raftfsm.Login) (accesskey.Key, error)
 	// RemoveKey ends a key at once. spec.ErrNotFound.
 	RemoveKey(ctx context.Context, id string) error
 	// RotateSealingKey begins to replace the key that secrets are sealed with, or goes on with it.
@@ -112,7 +113,7 @@ type KeyStore interface {
 	RotateCA(ctx context.Context, force bool) error
 	// KeySecret is the secret of a key in the state, also on a host that does not lead. spec.ErrUnavailable while this
 	// host cannot read it.
-	KeySecret(key *spec.AccessKey) (string, error)
+	KeySecret(key *accesskey.Key) (string, error)
 }
 
 // HostAdmin changes which hosts belong to the pool, and their roles in it.
@@ -172,7 +173,7 @@ type HostHandler func(x *httpx.Exchange, id string) error
 // description of the API and its page in docs/.
 type Route struct {
 	Method, Path string
-	Role         spec.Role // of the access keys that may call it; empty: no key is needed
+	Role         accesskey.Role // of the access keys that may call it; empty: no key is needed
 	Summary      string
 	Query        []Parameter
 	In, Out      reflect.Type // of the JSON bodies; nil where there is none, or it is no JSON

@@ -11,8 +11,8 @@ import (
 	"pinion/api/leader"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/iam"
-	"pinion/raftfsm/spec"
 	"pinion/raftfsm/taskrole"
 )
 
@@ -21,12 +21,12 @@ type roles struct{ api *API }
 
 // roleView is a role of tasks.
 type roleView struct {
-	Name      string    `json:"name"`
-	ARN       string    `json:"arn"`
-	ID        string    `json:"id"`
-	Role      spec.Role `json:"role"`              // of its access keys
-	Cluster   string    `json:"cluster,omitempty"` // the only ones that it is for, with commas between
-	CreatedAt time.Time `json:"createdAt"`
+	Name      string         `json:"name"`
+	ARN       string         `json:"arn"`
+	ID        string         `json:"id"`
+	Role      accesskey.Role `json:"role"`              // of its access keys
+	Cluster   string         `json:"cluster,omitempty"` // the only ones that it is for, with commas between
+	CreatedAt time.Time      `json:"createdAt"`
 	keyLimits
 	InUse *keyUse `json:"inUse,omitempty"` // nothing when it is left out
 }
@@ -37,9 +37,9 @@ type roleName struct {
 }
 
 func (a roles) routes() []Route {
-	const post, admin = http.MethodPost, spec.RoleAdmin
+	const post, admin = http.MethodPost, accesskey.RoleAdmin
 	return []Route{
-		{Method: http.MethodGet, Path: "/v1/roles", Role: spec.RoleRead, Summary: "the roles that the caller may give to tasks: those that may do no more than its own key",
+		{Method: http.MethodGet, Path: "/v1/roles", Role: accesskey.RoleRead, Summary: "the roles that the caller may give to tasks: those that may do no more than its own key",
 			Out: reflect.TypeFor[[]roleView](), List: true, Serve: a.list},
 		{Method: post, Path: "/v1/admin/roles", Role: admin, Summary: "makes a role of tasks, or changes what it may do, which its tasks may at once",
 			In: reflect.TypeFor[keyInput](), Out: reflect.TypeFor[roleView](), Serve: a.put},

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"pinion/api/leader"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/accesskey"
 )
 
 var (
@@ -17,7 +17,7 @@ var (
 // Routes is the table of the routes that need an access key.
 func (a *API) Routes() []Route {
 	const get, post = http.MethodGet, http.MethodPost
-	const read, admin = spec.RoleRead, spec.RoleAdmin
+	const read, admin = accesskey.RoleRead, accesskey.RoleAdmin
 	return slices.Concat([]Route{
 		{Method: get, Path: "/v1/hosts", Role: read, Summary: "hosts with their capacity and what of it is free", Query: []Parameter{clusterParameter, {"filter", "only those that an expression of the cluster query language selects"}, staleParameter},
 			Out: reflect.TypeFor[[]hostView](), Mode: leader.StaleAllowed, List: true, Serve: a.listHosts},
@@ -76,7 +76,7 @@ func (a *API) Routes() []Route {
 
 // logRoute is that of the log of a task.
 func logRoute(a *API) Route {
-	return Route{Method: http.MethodGet, Path: "/v1/tasks/{id}/logs", Role: spec.RoleRead, Summary: "the log of a task, one JSON object a line; bare text with Accept: text/plain",
+	return Route{Method: http.MethodGet, Path: "/v1/tasks/{id}/logs", Role: accesskey.RoleRead, Summary: "the log of a task, one JSON object a line; bare text with Accept: text/plain",
 		Query: []Parameter{{"container", "only of this container, by name"}, {"tail", "only the last so many lines, at most 10000"}, {"since", "a time, or an age such as 10m"},
 			{"until", "only lines before a time, or an age"}, {"grep", "only lines that match a regular expression of RE2, at most 1024 bytes"}, {"invert", "1: only lines that do not"},
 			{"follow", "1: stream new lines"}, {"mark", "1, with follow: an empty line when all is sent that was there"}, staleParameter}, Mode: leader.StaleAllowed, Stream: true, Serve: a.onTaskHost(a.logs), Host: a.logs}
@@ -92,7 +92,7 @@ func (a *API) OpenRoutes() []Route {
 
 // EventsRoute is the route of the stream of events, which package events serves.
 func EventsRoute(serve Handler) Route {
-	return Route{Method: http.MethodGet, Path: "/v1/events", Role: spec.RoleRead, Summary: "state-change events as server-sent events in EventBridge's envelopes",
+	return Route{Method: http.MethodGet, Path: "/v1/events", Role: accesskey.RoleRead, Summary: "state-change events as server-sent events in EventBridge's envelopes",
 		Query: []Parameter{clusterParameter, {"type", "only of these kinds, with commas between: task, host, cluster, gpu, leader; and refusal, for admin keys: what this host refuses while the stream is open"},
 			{"task", "only the changes of this task, by its id, each as soon as it is known; changes of a whole pool are collected for some milliseconds"},
 			{"since", "events after this event id, or index; without it from now on. The header Last-Event-ID means the same and takes precedence"},

@@ -7,7 +7,7 @@ import (
 
 	"pinion/api/httpx"
 	"pinion/api/leader"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/accesskey"
 )
 
 // versionView is what a host tells those whom it knows by its own copy of the state, or through its socket.
@@ -17,7 +17,7 @@ type versionView struct {
 }
 
 func (a *API) version(x *httpx.Exchange, res leader.Resolution) error {
-	if !res.Principal.Role.May(spec.RoleRead) {
+	if !res.Principal.Role.May(accesskey.RoleRead) {
 		return reply(x, healthView{"ok"}) // the version says which faults to look for
 	}
 	return reply(x, versionView{a.Version, a.HostID})

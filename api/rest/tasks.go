@@ -9,6 +9,7 @@ import (
 	"pinion/api/httpx"
 	"pinion/api/leader"
 	"pinion/api/wire"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
@@ -26,7 +27,7 @@ type tasksView struct {
 type taskList struct{ api *API }
 
 func (l taskList) routes() []Route {
-	return []Route{{Method: http.MethodGet, Path: "/v1/tasks", Role: spec.RoleRead,
+	return []Route{{Method: http.MethodGet, Path: "/v1/tasks", Role: accesskey.RoleRead,
 		Summary: "the tasks of a cluster, by their ids, with what lists show of each; DescribeTasks has the rest",
 		Query:   []Parameter{{"cluster", "of this cluster, by name; absent: default"}, {"after", "next of the page before"}, staleParameter},
 		Out:     reflect.TypeFor[tasksView](), Mode: leader.StaleAllowed, Serve: l.list}}

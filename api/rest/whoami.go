@@ -6,23 +6,23 @@ import (
 
 	"pinion/api/httpx"
 	"pinion/api/leader"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/accesskey"
 )
 
 // callerView is who sends a request, and what they may do.
 type callerView struct {
-	ARN     string    `json:"arn"`
-	KeyID   string    `json:"accessKeyId,omitempty"` // left out for root through the socket of a server
-	Name    string    `json:"name,omitempty"`        // of the key
-	Role    spec.Role `json:"role"`
-	Cluster string    `json:"cluster,omitempty"` // the only ones that the key is for, with commas between
-	HostID  string    `json:"hostId,omitempty"`  // of the host whose own key it is
+	ARN     string         `json:"arn"`
+	KeyID   string         `json:"accessKeyId,omitempty"` // left out for root through the socket of a server
+	Name    string         `json:"name,omitempty"`        // of the key
+	Role    accesskey.Role `json:"role"`
+	Cluster string         `json:"cluster,omitempty"` // the only ones that the key is for, with commas between
+	HostID  string         `json:"hostId,omitempty"`  // of the host whose own key it is
 	keyLimits
 	InUse *keyUse `json:"inUse,omitempty"` // nothing when it is left out
 }
 
 func callerRoutes() []Route {
-	return []Route{{Method: http.MethodGet, Path: "/v1/whoami", Role: spec.RoleRead, Summary: "who sends the request, and what they may do",
+	return []Route{{Method: http.MethodGet, Path: "/v1/whoami", Role: accesskey.RoleRead, Summary: "who sends the request, and what they may do",
 		Out: reflect.TypeFor[callerView](), Mode: leader.FollowerRead, Serve: showCaller}}
 }
 

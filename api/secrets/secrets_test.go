@@ -13,6 +13,7 @@ import (
 	"pinion/api/secrets"
 	"pinion/api/secrets/secretstest"
 	"pinion/api/wire"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/secret"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/valuefrom"
@@ -37,7 +38,7 @@ func clusters(names string) spec.Tag { return spec.Tag{Key: secret.TagClusters, 
 
 func TestASecretIsForTheClustersOfItsKeyOrItsTag(t *testing.T) {
 	p := secretstest.New(t)
-	submit := func(scope string) auth.Principal { return secretstest.Key(spec.RoleSubmit, scope) }
+	submit := func(scope string) auth.Principal { return secretstest.Key(accesskey.RoleSubmit, scope) }
 	for i, c := range []struct {
 		who   auth.Principal
 		tags  []spec.Tag
@@ -86,11 +87,11 @@ func TestWhoMaySeeAndOwnASecret(t *testing.T) {
 	} {
 		p := secretstest.New(t)
 		for name, who := range map[string]string{"pool": "", "a": "a", "b": "b", "both": "a,b"} {
-			if err := create(t, p, secretstest.Key(spec.RoleAdmin, who), name); err != nil {
+			if err := create(t, p, secretstest.Key(accesskey.RoleAdmin, who), name); err != nil {
 				t.Fatal(err)
 			}
 		}
-		r := request(p, secretstest.Key(spec.RoleSubmit, scope))
+		r := request(p, secretstest.Key(accesskey.RoleSubmit, scope))
 		var sees []string
 		for _, s := range r.All(ssm) {
 			sees = append(sees, s.Name)
@@ -199,7 +200,7 @@ func TestAChangeIsMadeToTheSecretAsItIs(t *testing.T) {
 // Whoever deletes a secret and creates one of the name for other clusters has not left it to who could change the one before.
 func TestASecretThatBecameAnothersIsNotChanged(t *testing.T) {
 	p := secretstest.New(t)
-	ofA := secretstest.Key(spec.RoleSubmit, "a")
+	ofA := secretstest.Key(accesskey.RoleSubmit, "a")
 	for _, version := range []int{1, 2} { // of the secret: the first Replace has revision 1
 		if err := create(t, p, ofA, "/x"); err != nil {
 			t.Fatal(err)
@@ -211,7 +212,7 @@ func TestASecretThatBecameAnothersIsNotChanged(t *testing.T) {
 				t.Error(err)
 			}
 			p.Now = p.Now.Add(time.Second)
-			if err := create(t, p, secretstest.Key(spec.RoleSubmit, "b"), "/x"); err != nil {
+			if err := create(t, p, secretstest.Key(accesskey.RoleSubmit, "b"), "/x"); err != nil {
 				t.Error(err)
 			}
 		}

@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 
 	"pinion/api/wire"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/accesskey"
 )
 
 // Operation is one line of the table of a service.
 type Operation struct {
 	Name    string
-	Role    spec.Role // least role of the access keys that may call it
-	Writes  bool      // changes the state
-	Audited bool      // changes the state or answers values, so the audit log has its calls
+	Role    accesskey.Role // least role of the access keys that may call it
+	Writes  bool           // changes the state
+	Audited bool           // changes the state or answers values, so the audit log has its calls
 	run     run
 }
 
@@ -25,7 +25,7 @@ type run func(ctx context.Context, r *Request, body []byte) (any, error)
 
 // Describe is an operation that answers no values.
 func Describe[In, Out any](name string, call func(context.Context, *Request, *In) (*Out, error)) Operation {
-	return Operation{Name: name, Role: spec.RoleRead, run: func(ctx context.Context, r *Request, body []byte) (any, error) {
+	return Operation{Name: name, Role: accesskey.RoleRead, run: func(ctx context.Context, r *Request, body []byte) (any, error) {
 		if !utf8.Valid(body) { // it would be decoded, and a value would be another one
 			return nil, wire.Errorf(wire.Serialization, "the body must be UTF-8.")
 		}
@@ -40,7 +40,7 @@ func Describe[In, Out any](name string, call func(context.Context, *Request, *In
 // Reveal is an operation that answers values.
 func Reveal[In, Out any](name string, call func(context.Context, *Request, *In) (*Out, error)) Operation {
 	o := Describe(name, call)
-	o.Role, o.Audited = spec.RoleSubmit, true
+	o.Role, o.Audited = accesskey.RoleSubmit, true
 	return o
 }
 
@@ -53,7 +53,7 @@ func Change[In, Out any](name string, call func(context.Context, *Request, *In) 
 
 // Refuse is an operation that the service of AWS has and Pinion has not, for a reason that is told.
 func Refuse(errorType, name, why string) Operation {
-	return Operation{Name: name, Role: spec.RoleRead, run: func(context.Context, *Request, []byte) (any, error) {
+	return Operation{Name: name, Role: accesskey.RoleRead, run: func(context.Context, *Request, []byte) (any, error) {
 		return nil, wire.Errorf(errorType, "pinion: %s is not supported: %s", name, why)
 	}}
 }

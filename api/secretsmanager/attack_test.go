@@ -7,7 +7,7 @@ import (
 
 	"pinion/api/secrets/secretstest"
 	"pinion/api/wire"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/accesskey"
 )
 
 // A key for cluster a does to a secret of cluster b whatever there is to do, and learns and changes nothing. The one thing that it can find out is that
@@ -19,7 +19,7 @@ func TestAKeyForOneClusterCannotReachAnother(t *testing.T) {
 	arn := member(t, made, "ARN")
 	before := f.mustAs(t, ofB, "DescribeSecret", `{"SecretId":"b/x"}`) + f.mustAs(t, ofB, "GetSecretValue", `{"SecretId":"b/x"}`)
 	for _, scope := range []string{"a", "c"} {
-		who := secretstest.Key(spec.RoleAdmin, scope)
+		who := secretstest.Key(accesskey.RoleAdmin, scope)
 		for _, id := range []string{"b/x", "/b/x", arn, arn[:len(arn)-7]} {
 			for operation, more := range map[string]string{
 				"GetSecretValue": "", "DescribeSecret": "", "ListSecretVersionIds": "", "GetResourcePolicy": "", "RestoreSecret": "", "DeleteSecret": "",

@@ -7,7 +7,7 @@ import (
 
 	"pinion/api/secrets/secretstest"
 	"pinion/api/wire"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/accesskey"
 )
 
 // A key for cluster a does to a parameter of cluster b whatever there is to do, and learns and changes nothing. The one thing that it can find out is
@@ -43,7 +43,7 @@ func TestAKeyForOneClusterCannotReachAnother(t *testing.T) {
 			{"DeleteParameter", `{"Name":"/b/x"}`, notFound, ""},
 			{"DeleteParameters", `{"Names":["/b/x"]}`, "", `{"DeletedParameters":[],"InvalidParameters":["/b/x"]}`},
 		} {
-			got, err := f.as(secretstest.Key(spec.RoleAdmin, who), c.operation, c.body)
+			got, err := f.as(secretstest.Key(accesskey.RoleAdmin, who), c.operation, c.body)
 			if c.fails != "" && errorType(err) != c.fails || c.fails == "" && (err != nil || got != c.answers) || strings.Contains(fmt.Sprint(got, err), value) {
 				t.Errorf("a key for %s: %s %s: %s, %v", who, c.operation, c.body, got, err)
 			}

@@ -10,7 +10,7 @@ import (
 	"pinion/api/auth"
 	"pinion/api/secrets/secretstest"
 	"pinion/api/wire"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/accesskey"
 )
 
 type fixture struct{ *secretstest.Pool }
@@ -19,9 +19,9 @@ func newFixture(t *testing.T) *fixture { return &fixture{secretstest.New(t)} }
 
 var (
 	admin  = secretstest.Admin
-	reader = secretstest.Key(spec.RoleRead, "")
-	ofA    = secretstest.Key(spec.RoleSubmit, "a")
-	ofB    = secretstest.Key(spec.RoleSubmit, "b")
+	reader = secretstest.Key(accesskey.RoleRead, "")
+	ofA    = secretstest.Key(accesskey.RoleSubmit, "a")
+	ofB    = secretstest.Key(accesskey.RoleSubmit, "b")
 )
 
 func (f *fixture) as(who auth.Principal, operation, body string) (string, error) {

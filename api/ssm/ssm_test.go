@@ -9,7 +9,7 @@ import (
 
 	"pinion/api/secrets/secretstest"
 	"pinion/api/wire"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/accesskey"
 )
 
 func TestAParameterIsPutAndRead(t *testing.T) {
@@ -215,7 +215,7 @@ func TestWhoIsToldAValue(t *testing.T) {
 			t.Errorf("%s: the audit log is told of %v", operation, f.Used)
 		}
 	}
-	if got := f.mustAs(t, secretstest.Key(spec.RoleRead, "a"), "DescribeParameters", `{}`); !strings.Contains(got, "/a/x") || strings.Contains(got, "secret of a") {
+	if got := f.mustAs(t, secretstest.Key(accesskey.RoleRead, "a"), "DescribeParameters", `{}`); !strings.Contains(got, "/a/x") || strings.Contains(got, "secret of a") {
 		t.Errorf("%s", got)
 	}
 	if len(f.Used) != 0 {

@@ -10,6 +10,7 @@ import (
 
 	apiclient "pinion/api/client"
 	"pinion/packaging/testbed"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
@@ -95,7 +96,7 @@ func (p *pool) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	key, err := root.api.CreateKey(ctx, apiclient.NewKey{Role: string(spec.RoleAdmin)})
+	key, err := root.api.CreateKey(ctx, apiclient.NewKey{Role: string(accesskey.RoleAdmin)})
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"pinion/api"
 	"pinion/api/cli"
 	"pinion/api/cli/env"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 	"pinion/server"
 	"pinion/server/peer"
@@ -72,7 +73,7 @@ func (h *host) maintainClientFile(ctx context.Context) error {
 }
 
 // writeClientFile writes the endpoint, the access key and the CA for clients on this machine.
-func (h *host) writeClientFile(key spec.AccessKey) error {
+func (h *host) writeClientFile(key accesskey.Key) error {
 	content, err := json.MarshalIndent(env.Access{
 		Endpoint: "https://" + h.address.Local, KeyID: key.ID, Secret: key.Secret,
 		Region: api.DefaultRegion, CAFile: pki.CAFile(h.dir.Join("pki")),

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/spec"
 )
@@ -52,9 +53,9 @@ type Group struct {
 
 // Rights are those of an access key.
 type Rights struct {
-	Role    spec.Role     `json:"role"`
-	Cluster string        `json:"cluster,omitempty"` // as in an access key
-	Grant   spec.KeyGrant `json:"grant,omitzero"`
+	Role    accesskey.Role  `json:"role"`
+	Cluster string          `json:"cluster,omitempty"` // as in an access key
+	Grant   accesskey.Grant `json:"grant,omitzero"`
 }
 
 // UsedIDToken is an ID token that somebody has logged in with, until its age alone refuses it.

@@ -9,20 +9,21 @@ import (
 
 	"pgregory.net/rapid"
 
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
 func number(n int) *int { return &n }
 
 var mapped = Issuer{GroupsClaim: "groups", Groups: []Group{
-	{"admins", Rights{Role: spec.RoleAdmin}},
-	{"audio", Rights{Role: spec.RoleSubmit, Cluster: "audio", Grant: spec.KeyGrant{MaxGPUs: number(8)}}},
-	{"everybody", Rights{Role: spec.RoleRead}},
-	{"guests", Rights{Role: spec.RoleRead, Cluster: "video"}},
-	{"leads", Rights{Role: spec.RoleAdmin, Cluster: "audio"}},
-	{"speech", Rights{Role: spec.RoleSubmit, Cluster: "audio", Grant: spec.KeyGrant{Teams: []string{"speech"}}}},
-	{"text", Rights{Role: spec.RoleSubmit, Cluster: "audio", Grant: spec.KeyGrant{Teams: []string{"text"}}}},
-	{"video", Rights{Role: spec.RoleSubmit, Cluster: "video", Grant: spec.KeyGrant{MaxGPUs: number(8)}}},
+	{"admins", Rights{Role: accesskey.RoleAdmin}},
+	{"audio", Rights{Role: accesskey.RoleSubmit, Cluster: "audio", Grant: accesskey.Grant{MaxGPUs: number(8)}}},
+	{"everybody", Rights{Role: accesskey.RoleRead}},
+	{"guests", Rights{Role: accesskey.RoleRead, Cluster: "video"}},
+	{"leads", Rights{Role: accesskey.RoleAdmin, Cluster: "audio"}},
+	{"speech", Rights{Role: accesskey.RoleSubmit, Cluster: "audio", Grant: accesskey.Grant{Teams: []string{"speech"}}}},
+	{"text", Rights{Role: accesskey.RoleSubmit, Cluster: "audio", Grant: accesskey.Grant{Teams: []string{"text"}}}},
+	{"video", Rights{Role: accesskey.RoleSubmit, Cluster: "video", Grant: accesskey.Grant{MaxGPUs: number(8)}}},
 }}
 
 func TestGroupsGiveWhatOneOfThemGivesOrWhatAllDoInClustersOrTeams(t *testing.T) {
@@ -63,8 +64,8 @@ func TestNoKeyMayMoreThanOneOfItsGroups(t *testing.T) {
 		var names []string
 		for n := range rapid.IntRange(1, 4).Draw(t, "groups") {
 			g := Group{Name: string(rune('a' + n)), Rights: Rights{
-				Role: rapid.SampledFrom(spec.Roles).Draw(t, "role"), Cluster: strings.Join(words(t, "xyz", "clusters"), ","),
-				Grant: spec.KeyGrant{Teams: words(t, "pq", "teams"), MaxTasks: rapid.IntRange(0, 2).Draw(t, "tasks")},
+				Role: rapid.SampledFrom(accesskey.Roles).Draw(t, "role"), Cluster: strings.Join(words(t, "xyz", "clusters"), ","),
+				Grant: accesskey.Grant{Teams: words(t, "pq", "teams"), MaxTasks: rapid.IntRange(0, 2).Draw(t, "tasks")},
 			}}
 			if rapid.Bool().Draw(t, "bounded") {
 				g.Rights.Grant.MaxPriority = number(rapid.IntRange(0, 2).Draw(t, "priority"))
@@ -75,12 +76,12 @@ func TestNoKeyMayMoreThanOneOfItsGroups(t *testing.T) {
 		if err != nil {
 			return
 		}
-		may := func(r Rights, role spec.Role, cluster, team string, priority, tasks int) bool {
+		may := func(r Rights, role accesskey.Role, cluster, team string, priority, tasks int) bool {
 			_, wrong := r.Grant.CheckTeam(team)
 			return r.Role.May(role) && spec.ClusterSet(r.Cluster).Has(cluster) && wrong == nil && r.Grant.CheckPriority(priority) == nil &&
 				(r.Grant.MaxTasks == 0 || tasks <= r.Grant.MaxTasks)
 		}
-		for _, role := range spec.Roles {
+		for _, role := range accesskey.Roles {
 			for _, cluster := range []string{"x", "y", "z", "other", ""} {
 				for _, team := range []string{"p", "q", "other"} {
 					for n := range 9 {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
@@ -73,7 +74,7 @@ func (r Rights) Covers(other Rights) bool {
 	mine, theirs := r.Grant, other.Grant
 	return r.Role.May(other.Role) && hasAll(clustersOf(r), clustersOf(other)) && hasAll(mine.Teams, theirs.Teams) &&
 		atLeast(unlessZero(mine.RequestsPerSecond), unlessZero(theirs.RequestsPerSecond)) &&
-		(other.Role == spec.RoleRead || atLeast(mine.MaxPriority, theirs.MaxPriority) && atLeast(mine.MaxGPUs, theirs.MaxGPUs) &&
+		(other.Role == accesskey.RoleRead || atLeast(mine.MaxPriority, theirs.MaxPriority) && atLeast(mine.MaxGPUs, theirs.MaxGPUs) &&
 			atLeast(unlessZero(mine.MaxTasks), unlessZero(theirs.MaxTasks)) && atLeast(unlessZero(mine.MaxWaiting), unlessZero(theirs.MaxWaiting)) &&
 			atLeast(unlessZero(mine.MaxRevisions), unlessZero(theirs.MaxRevisions)))
 }

@@ -75,10 +75,10 @@ func (e *LimitError) Error() string {
 // Unwrap makes errors.Is(err, ErrLimit) true.
 func (e *LimitError) Unwrap() error { return ErrLimit }
 
-// firstExceeded returns the first of the limits that its request would exceed. A request for nothing more passes, also above the limit.
-func firstExceeded(limits ...LimitError) error {
+// FirstExceeded returns the first of the limits that its request would exceed, as a *LimitError. A request for nothing more passes, also above the limit.
+func FirstExceeded(limits ...LimitError) error {
 	for _, l := range limits {
-		if l.More > 0 && l.Limit != noLimit && l.Used+l.More > l.Limit {
+		if l.More > 0 && l.Limit != NoLimit && l.Used+l.More > l.Limit {
 			return &l
 		}
 	}
@@ -87,7 +87,7 @@ func firstExceeded(limits ...LimitError) error {
 
 // CheckTasks refuses tasks beyond the limits of a pool that has so much. The error is a *LimitError.
 func (l PoolLimits) CheckTasks(has, more Tally) error {
-	return firstExceeded(
+	return FirstExceeded(
 		LimitError{Of: "the pool", What: "tasks that are not STOPPED", Limit: l.Tasks, Used: has.Tasks, More: more.Tasks, Raise: raisePool("--tasks")},
 		LimitError{Of: "the pool", What: "waiting tasks", Limit: l.Waiting, Used: has.Waiting, More: more.Waiting, Raise: raisePool("--waiting")},
 	)
@@ -95,69 +95,25 @@ func (l PoolLimits) CheckTasks(has, more Tally) error {
 
 // CheckRevision refuses one more revision of a family in a pool that has so much. The error is a *LimitError.
 func (l PoolLimits) CheckRevision(has Tally, family string, of Tally) error {
-	return firstExceeded(
-		LimitError{Of: "the pool", What: "revisions of task definitions", Limit: l.Revisions, Used: has.Revisions, More: 1, Raise: deleteRevisions + raisePool("--revisions")},
-		LimitError{Of: "the family " + family, What: "revisions", Limit: l.RevisionsOfFamily, Used: of.Revisions, More: 1, Raise: deleteRevisions + raisePool("--revisions-of-family")},
+	return FirstExceeded(
+		LimitError{Of: "the pool", What: "revisions of task definitions", Limit: l.Revisions, Used: has.Revisions, More: 1, Raise: DeleteRevisions + raisePool("--revisions")},
+		LimitError{Of: "the family " + family, What: "revisions", Limit: l.RevisionsOfFamily, Used: of.Revisions, More: 1, Raise: DeleteRevisions + raisePool("--revisions-of-family")},
 	)
-}
-
-// CheckTasks refuses tasks beyond the limits of a key that has so much. The error wraps ErrLimit.
-func (k *AccessKey) CheckTasks(has, more Tally) error {
-	of, gpus := k.describe(), noLimit
-	if k.Grant.MaxGPUs != nil {
-		gpus = *k.Grant.MaxGPUs
-	}
-	if gpus != noLimit && more.GPUMilli == AllHostGPUs {
-		return fmt.Errorf("%w: %s may have %d GPUs, and a task that waits for every GPU of its host cannot be held to that: ask for a number of GPUs", ErrLimit, of, gpus)
-	}
-	moreGPUs := WholeGPUs(more.GPUMilli)
-	return firstExceeded(
-		LimitError{Of: of, What: "tasks that are not STOPPED", Limit: unlessZero(k.Grant.MaxTasks), Used: has.Tasks, More: more.Tasks, Raise: k.raise("--max-tasks")},
-		LimitError{Of: of, What: "waiting tasks", Limit: unlessZero(k.Grant.MaxWaiting), Used: has.Waiting, More: more.Waiting, Raise: k.raise("--max-waiting")},
-		LimitError{Of: of, What: "GPUs", Limit: gpus, Used: WholeGPUs(has.GPUMilli+more.GPUMilli) - moreGPUs, More: moreGPUs, Raise: k.raise("--max-gpus")},
-	)
-}
-
-// CheckRevision refuses one more revision by a key that has so much. The error is a *LimitError.
-func (k *AccessKey) CheckRevision(has Tally) error {
-	return firstExceeded(LimitError{Of: k.describe(), What: "revisions of task definitions", Limit: unlessZero(k.Grant.MaxRevisions),
-		Used: has.Revisions, More: 1, Raise: deleteRevisions + k.raise("--max-revisions")})
 }
 
 // WholeGPUs is thousandths of GPUs in GPUs, rounded up.
 func WholeGPUs(milli int) int { return (milli + gpuuse.Milli - 1) / gpuuse.Milli }
 
-// noLimit as LimitError.Limit is none.
-const noLimit = -1
+// NoLimit as LimitError.Limit is none.
+const NoLimit = -1
 
-// unlessZero is a limit of which zero means none.
-func unlessZero(limit int) int {
-	if limit == 0 {
-		return noLimit
-	}
-	return limit
-}
-
-// raisePool and raise say how people raise a limit.
+// raisePool says how people raise a limit of the pool.
 func raisePool(flag string) string {
 	return "An administrator raises the limit with `pinion limits " + flag + "`"
 }
 
-func (k *AccessKey) raise(flag string) string {
-	if k.Login != nil {
-		return "Wait until some have ended, or have an administrator map a group of yours to more (`pinion oidc map " + flag + "`), and log in again"
-	}
-	return "Wait until some have ended, or have an administrator make a key with more (`pinion keys create " + flag + "`)"
-}
-
-func (k *AccessKey) describe() string {
-	if k.Login != nil {
-		return k.Login.Person
-	}
-	return "access key " + k.ID
-}
-
-const deleteRevisions = "Deregister and delete old ones. "
+// DeleteRevisions says how people get below a limit of revisions.
+const DeleteRevisions = "Deregister and delete old ones. "
 
 // MaxQueued is how many tasks may wait in one cluster. Tasks that are tried again come on top of it.
 const MaxQueued = 200_000

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/iam"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/table"
@@ -71,7 +72,7 @@ func OfTask(v View, taskID string) *Role {
 }
 
 // KeyOf is the access key with an id, if that is one of a task: nil when the task has no such role any more.
-func KeyOf(v View, id string) (key *spec.AccessKey, ofTask bool) {
+func KeyOf(v View, id string) (key *accesskey.Key, ofTask bool) {
 	taskID, expires, ofTask := ParseKeyID(id)
 	if !ofTask {
 		return nil, false
@@ -83,15 +84,15 @@ func KeyOf(v View, id string) (key *spec.AccessKey, ofTask bool) {
 }
 
 // Key is the access key with this id of a task that has the role. It has the rights of the role, and no secret: that is in the token of its caller.
-func (r *Role) Key(id, taskID string, expires time.Time) *spec.AccessKey {
-	return &spec.AccessKey{
+func (r *Role) Key(id, taskID string, expires time.Time) *accesskey.Key {
+	return &accesskey.Key{
 		ID: id, Role: r.Rights.Role, Cluster: r.Rights.Cluster, Grant: r.Rights.Grant, CreatedAt: r.CreatedAt,
 		Assumed: &iam.AssumedRole{Role: r.Name, RoleID: r.ID, Task: taskID, Expires: expires},
 	}
 }
 
 // OfHolder is the access key whose limits count for what tasks of a role have made, all of them together; nil when the holder is no role, or it was removed.
-func OfHolder(r table.Reader, holder string) *spec.AccessKey {
+func OfHolder(r table.Reader, holder string) *accesskey.Key {
 	name, is := strings.CutPrefix(holder, iam.RoleHolder)
 	if !is {
 		return nil

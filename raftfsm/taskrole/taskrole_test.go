@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/iam"
 	"pinion/raftfsm/issuer"
 	"pinion/raftfsm/raftfsmtest"
@@ -15,24 +16,24 @@ import (
 	"pinion/raftfsm/taskrole"
 )
 
-func role(name, id string, rights spec.Role) taskrole.Role {
+func role(name, id string, rights accesskey.Role) taskrole.Role {
 	return taskrole.Role{Name: name, ID: id, Rights: issuer.Rights{Role: rights}, CreatedAt: raftfsmtest.Epoch}
 }
 
 // Other rights are those of the same role; a role that is made anew is another one.
 func TestARoleKeepsItsIDUntilItIsRemoved(t *testing.T) {
 	s := raftfsmtest.New(t)
-	raftfsmtest.Change(s, taskrole.Put{Role: role("a", "1", spec.RoleRead)})
-	raftfsmtest.Change(s, taskrole.Put{Role: role("a", "2", spec.RoleSubmit)})
-	if got := taskrole.Find(s.View(), "a"); got.ID != "1" || got.Rights.Role != spec.RoleSubmit {
+	raftfsmtest.Change(s, taskrole.Put{Role: role("a", "1", accesskey.RoleRead)})
+	raftfsmtest.Change(s, taskrole.Put{Role: role("a", "2", accesskey.RoleSubmit)})
+	if got := taskrole.Find(s.View(), "a"); got.ID != "1" || got.Rights.Role != accesskey.RoleSubmit {
 		t.Errorf("%+v", got)
 	}
-	if key := s.View().KeyOfHolder("role/a"); key == nil || key.Role != spec.RoleSubmit || key.Holder() != "role/a" {
+	if key := s.View().KeyOfHolder("role/a"); key == nil || key.Role != accesskey.RoleSubmit || key.Holder() != "role/a" {
 		t.Errorf("%+v", key)
 	}
 	raftfsmtest.Refuse(s, taskrole.Delete{Name: "b"}, spec.ErrNotFound)
 	raftfsmtest.Change(s, taskrole.Delete{Name: "a"})
-	raftfsmtest.Change(s, taskrole.Put{Role: role("a", "3", spec.RoleRead)})
+	raftfsmtest.Change(s, taskrole.Put{Role: role("a", "3", accesskey.RoleRead)})
 	if got := taskrole.Find(s.View(), "a"); got.ID != "3" {
 		t.Errorf("%+v", got)
 	}
@@ -41,10 +42,10 @@ func TestARoleKeepsItsIDUntilItIsRemoved(t *testing.T) {
 func TestRolesAreBounded(t *testing.T) {
 	s := raftfsmtest.New(t)
 	for i := range taskrole.Max {
-		raftfsmtest.Change(s, taskrole.Put{Role: role(fmt.Sprint(i), "", spec.RoleRead)})
+		raftfsmtest.Change(s, taskrole.Put{Role: role(fmt.Sprint(i), "", accesskey.RoleRead)})
 	}
-	raftfsmtest.Refuse(s, taskrole.Put{Role: role("one more", "", spec.RoleRead)}, taskrole.ErrTooMany)
-	raftfsmtest.Change(s, taskrole.Put{Role: role("0", "", spec.RoleAdmin)})
+	raftfsmtest.Refuse(s, taskrole.Put{Role: role("one more", "", accesskey.RoleRead)}, taskrole.ErrTooMany)
+	raftfsmtest.Change(s, taskrole.Put{Role: role("0", "", accesskey.RoleAdmin)})
 	if !errors.Is(taskrole.ErrTooMany, spec.ErrLimit) {
 		t.Error("it is no limit")
 	}

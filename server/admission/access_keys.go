@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 	"pinion/server/id"
 	"pinion/server/seal"
@@ -26,13 +27,13 @@ type AccessKeys struct {
 }
 
 // HostKey returns the access key of a host, which it gives to its administrators, and makes one when it has none whose secret can
-// be read. Its rights are those of spec.HostRights, and it ends when the host is removed. spec.ErrRemoved.
-func (a *AccessKeys) HostKey(ctx context.Context, hostID string, server bool) (spec.AccessKey, error) {
+// be read. Its rights are those of accesskey.HostRights, and it ends when the host is removed. spec.ErrRemoved.
+func (a *AccessKeys) HostKey(ctx context.Context, hostID string, server bool) (accesskey.Key, error) {
 	a.hostKeyMu.Lock()
 	defer a.hostKeyMu.Unlock()
 	view, err := a.Server.View(ctx)
 	if err != nil {
-		return spec.AccessKey{}, err
+		return accesskey.Key{}, err
 	}
 	a.FetchKeyring(ctx)
 	if known := view.HostKey(hostID); known != nil {
@@ -42,8 +43,8 @@ func (a *AccessKeys) HostKey(ctx context.Context, hostID string, server bool) (s
 			return key, nil
 		}
 	}
-	key := spec.AccessKey{HostID: hostID}
-	key.Role, key.Cluster = spec.HostRights(server, clusterOf(view, hostID))
+	key := accesskey.Key{HostID: hostID}
+	key.Role, key.Cluster = accesskey.HostRights(server, clusterOf(view, hostID))
 	return a.record(ctx, key, create)
 }
 
@@ -59,35 +60,35 @@ func clusterOf(view *raftfsm.View, hostID string) string {
 }
 
 // CreateKey makes an access key with the role, the clusters and the grant of this one. Only its answer has the secret in clear.
-func (a *AccessKeys) CreateKey(ctx context.Context, like spec.AccessKey) (spec.AccessKey, error) {
-	return a.record(ctx, spec.AccessKey{Name: like.Name, Role: like.Role, Cluster: like.Cluster, Grant: like.Grant}, create)
+func (a *AccessKeys) CreateKey(ctx context.Context, like accesskey.Key) (accesskey.Key, error) {
+	return a.record(ctx, accesskey.Key{Name: like.Name, Role: like.Role, Cluster: like.Cluster, Grant: like.Grant}, create)
 }
 
 // Login makes the access key of a person who has logged in; see raftfsm.Login, which decides on its rights. Only its answer has the secret in
 // clear.
-func (a *AccessKeys) Login(ctx context.Context, login raftfsm.Login) (spec.AccessKey, error) {
-	return a.record(ctx, login.Key, func(key spec.AccessKey) raftfsm.Command {
+func (a *AccessKeys) Login(ctx context.Context, login raftfsm.Login) (accesskey.Key, error) {
+	return a.record(ctx, login.Key, func(key accesskey.Key) raftfsm.Command {
 		login.Key = key
 		return login
 	})
 }
 
 // create is the command that records a key as it is.
-func create(key spec.AccessKey) raftfsm.Command { return raftfsm.CreateAccessKey{Key: key} }
+func create(key accesskey.Key) raftfsm.Command { return raftfsm.CreateAccessKey{Key: key} }
 
 // record completes a key, records it with its secret sealed, and returns what was recorded with the secret in clear.
-func (a *AccessKeys) record(ctx context.Context, key spec.AccessKey, command func(spec.AccessKey) raftfsm.Command) (spec.AccessKey, error) {
+func (a *AccessKeys) record(ctx context.Context, key accesskey.Key, command func(accesskey.Key) raftfsm.Command) (accesskey.Key, error) {
 	secret := newKeySecret()
 	key.ID, key.CreatedAt = newKeyID(), a.Server.Now()
 	var err error
 	if key.Sealed, key.Seal, err = a.sealSecret(ctx, key.ID, secret); err != nil {
-		return spec.AccessKey{}, err
+		return accesskey.Key{}, err
 	}
 	answer, err := a.Server.Propose(ctx, command(key))
 	if err != nil {
-		return spec.AccessKey{}, err
+		return accesskey.Key{}, err
 	}
-	recorded := *answer.(*spec.AccessKey)
+	recorded := *answer.(*accesskey.Key)
 	recorded.Secret = secret
 	return recorded, nil
 }
@@ -114,7 +115,7 @@ func (a *AccessKeys) RemoveKey(ctx context.Context, keyID string) error {
 
 // KeySecret is the secret of a key in the state. spec.ErrUnavailable while this server does not have the key of the keyring
 // that it is sealed with.
-func (a *AccessKeys) KeySecret(key *spec.AccessKey) (string, error) {
+func (a *AccessKeys) KeySecret(key *accesskey.Key) (string, error) {
 	secret, err := a.Keyring.Open(key.ID, key.Sealed, key.Seal)
 	if errors.Is(err, seal.ErrNoKey) {
 		return "", spec.Unavailable(fmt.Sprintf("the secret of access key %s cannot be read: %v; when no other server of the pool has it either, put seal.key into the data directory of one and restart it, or make another access key (`pinion keys create` on a host)", key.ID, err))

@@ -9,6 +9,7 @@ import (
 
 	"pinion/packaging/tick"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/acme"
 	"pinion/raftfsm/secret"
 	"pinion/raftfsm/spec"
@@ -175,15 +176,15 @@ func (a *AccessKeys) resealCA(ctx context.Context, recorded spec.CA, name string
 
 // resealAccessKeys seals a batch of secrets anew. One that cannot be read stays as it is; the error names one of them when there
 // are no others.
-func (a *AccessKeys) resealAccessKeys(ctx context.Context, keys []*spec.AccessKey, name string) (err error) {
-	var batch []raftfsm.Resealed
+func (a *AccessKeys) resealAccessKeys(ctx context.Context, keys []*accesskey.Key, name string) (err error) {
+	var batch []accesskey.Resealed
 	for _, key := range keys {
 		secret, unreadable := a.KeySecret(key)
 		if unreadable != nil {
 			err = unreadable
 			continue
 		}
-		again := raftfsm.Resealed{ID: key.ID, From: key.Seal}
+		again := accesskey.Resealed{ID: key.ID, From: key.Seal}
 		if again.Sealed, again.Seal, err = a.Keyring.Seal(key.ID, secret, name); err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"pinion/api/ecs/servicedef"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 )
@@ -21,7 +22,7 @@ const (
 // NewService is a service without settings of the caller: what it creates is vouched for, and counts, as the caller's own.
 func NewService(r *Request, cluster, name string) service.Service {
 	s := service.Service{
-		ID: newHexID(), Cluster: cluster, Name: name, CreatedAt: r.Now(), CreatedBy: r.Principal, ByAdmin: r.Role == spec.RoleAdmin,
+		ID: newHexID(), Cluster: cluster, Name: name, CreatedAt: r.Now(), CreatedBy: r.Principal, ByAdmin: r.Role == accesskey.RoleAdmin,
 		Settings: service.Settings{PropagateTags: servicedef.NoTags, Rebalancing: service.NotRebalanced},
 	}
 	if r.Holder != "" {

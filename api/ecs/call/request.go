@@ -16,6 +16,7 @@ import (
 	"pinion/api/exec"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/ended"
 	"pinion/raftfsm/spec"
 )
@@ -38,9 +39,9 @@ type Request struct {
 	Principal  string            // ARN of the caller, recorded as registeredBy
 	OnlyHost   string            // the only host that the caller may change; empty when its role is enough for all
 	Holder     string            // of the access key of the caller; empty: root
-	Grant      spec.KeyGrant     // what the caller's key may do within its role and scope
+	Grant      accesskey.Grant   // what the caller's key may do within its role and scope
 	Scope      auth.ClusterScope // the only clusters that the caller's key is for
-	Role       spec.Role         // of the caller
+	Role       accesskey.Role    // of the caller
 	Strictness wire.Strictness   // what becomes of unknown fields
 	MaxCount   int               // tasks that one RunTask may ask for
 	View       *raftfsm.View     // linearizable: holds everything acknowledged before the request

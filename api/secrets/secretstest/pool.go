@@ -14,6 +14,7 @@ import (
 	"pinion/api/secrets"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/secret"
 	"pinion/raftfsm/spec"
 )
@@ -104,12 +105,12 @@ func (p *Pool) Open(_ context.Context, s *secret.Secret, v *secret.Version) (str
 }
 
 // Key is a caller with a role, whose key is for some clusters, with commas between, or for all.
-func Key(role spec.Role, clusters string) auth.Principal {
+func Key(role accesskey.Role, clusters string) auth.Principal {
 	return auth.Principal{ARN: "arn:aws:iam::123456789012:user/" + string(role) + clusters, Role: role, Scope: auth.ClusterScope(clusters), Region: "us-east-1"}
 }
 
 // Admin is a caller with every right.
-var Admin = Key(spec.RoleAdmin, "")
+var Admin = Key(accesskey.RoleAdmin, "")
 
 // Call has a caller call an operation.
 func (p *Pool) Call(who auth.Principal, o secrets.Operation, body string) (string, error) {
