@@ -130,7 +130,7 @@ func newServer(cfg Config, node *consensus.Node, keyring *seal.Keyring) *Server 
 	if cfg.HistoryFile != "" {
 		s.history = s.newHistory()
 	}
-	s.scheduler = scheduler.New(node, s.liveness.Schedulable, s.log)
+	s.scheduler = scheduler.New(node, scheduler.HostFacts{Schedulable: s.liveness.Schedulable, Images: s.tracker.ImagesOf}, s.log)
 	return s
 }
 

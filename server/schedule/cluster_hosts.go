@@ -20,6 +20,7 @@ type clusterHosts struct {
 	profile       workloadProfile
 	pending       map[string]pack.Shape // shapes of the pending tasks, by task id
 	gpuTopologies *gpu.TopologyCache
+	images        imageIndex
 }
 
 // maxRankedHosts bounds the cached entries over all rankings, about 100 bytes each; minRankings rankings are always kept.
@@ -29,7 +30,7 @@ const (
 )
 
 func newClusterHosts(wirings *gpu.TopologyCache) *clusterHosts {
-	return &clusterHosts{rankings: map[equivalenceClass]*rankingCache{}, pending: map[string]pack.Shape{}, gpuTopologies: wirings}
+	return &clusterHosts{rankings: map[equivalenceClass]*rankingCache{}, pending: map[string]pack.Shape{}, gpuTopologies: wirings, images: newImageIndex()}
 }
 
 func (c *clusterHosts) find(hostID string) (at int, known bool) {
@@ -49,6 +50,7 @@ func (c *clusterHosts) add(h *Host) {
 
 func (c *clusterHosts) remove(h *Host) {
 	c.hosts = slices.Delete(c.hosts, h.at, h.at+1)
+	c.images.forget(h)
 	c.renumber(h.at)
 	for _, task := range h.tasks {
 		c.profile.add(shapeOfTask(task), -1)

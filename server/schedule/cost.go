@@ -16,15 +16,16 @@ type cost struct {
 	waste    float64
 	gpus     int   // GPUs of the host, for tasks without GPUs: they prefer a host that has none
 	headroom int64 // free CPU plus free memory, each in thousandths of the host's total
+	missing  int   // images of the task that the host has to pull
 }
 
 func (c cost) compare(other cost) int {
-	return cmp.Or(cmp.Compare(c.waste, other.waste), cmp.Compare(c.gpus, other.gpus), cmp.Compare(c.headroom, other.headroom))
+	return cmp.Or(cmp.Compare(c.waste, other.waste), cmp.Compare(c.gpus, other.gpus), cmp.Compare(c.headroom, other.headroom), cmp.Compare(c.missing, other.missing))
 }
 
 // costOn returns the cost of one task on a host. The task must fit there.
 func (a *evaluation) costOn(h *Host) cost {
-	c := cost{headroom: share(h.Free.CPU-a.demand.CPU, h.Host.CPU) + share(h.Free.MemoryMiB-a.demand.MemoryMiB, h.Host.MemoryMiB)}
+	c := cost{headroom: share(h.Free.CPU-a.demand.CPU, h.Host.CPU) + share(h.Free.MemoryMiB-a.demand.MemoryMiB, h.Host.MemoryMiB), missing: a.images.missingOn(h)}
 	demand := a.demandOn(h)
 	if shape := shapeOf(*demand); shape.GPUs > 0 {
 		c.waste = gpuLoss(a.fragmentation, a.gpuConstraints.ofKind(h), shape) - linkScore(a.gpuConstraints.restrict(h), slices.Max(demand.GPUs))

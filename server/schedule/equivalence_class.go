@@ -66,5 +66,11 @@ func (a *evaluation) encodeFingerprint() string {
 			add(expression.String())
 		}
 	}
+	for _, digests := range a.images {
+		text = binary.AppendVarint(text, int64(len(digests)))
+		for _, digest := range digests {
+			add(digest)
+		}
+	}
 	return string(text)
 }

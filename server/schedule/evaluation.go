@@ -23,10 +23,11 @@ type evaluation struct {
 	wantsAllGPUs    bool
 	fragmentation   *pack.FragmentationScorer // from the cluster's workload profile
 	terms           spec.SchedulingOptions
-	placed          int        // number of tasks so far
-	run             string     // see spec.Task.Run; empty before the first task
-	common          *spec.Task // what record copies; nil before the first of several tasks
-	fingerprintText string     // see fingerprint; empty before its first use
+	placed          int          // number of tasks so far
+	run             string       // see spec.Task.Run; empty before the first task
+	common          *spec.Task   // what record copies; nil before the first of several tasks
+	fingerprintText string       // see fingerprint; empty before its first use
+	images          wantedImages // those which decide among hosts: see clusterHosts.locateImages
 
 	// Set by parse from the constraints and the strategy; StartTask has neither.
 	constraints    []*query.Expr

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"pinion/gpu"
+	"pinion/raftfsm/blob"
 	"pinion/raftfsm/spec"
 )
 
@@ -23,6 +24,9 @@ type Host struct {
 	idle     gpu.DeviceSet // Free.GPUs as a set
 	mig      bool          // it has MIG devices
 	location topology
+	// Written by imageIndex: what the host has said, and the digests of it, sorted. Nil: it is not known.
+	images       *blob.Images
+	imageDigests []string
 	// Written by clusterHosts: the index in its list, and the number of the last change.
 	at, lastChange int
 }

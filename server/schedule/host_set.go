@@ -9,7 +9,7 @@ import (
 )
 
 // HostSet mirrors all hosts and their tasks for the planner and is updated change by change. Its answers depend only on the
-// current hosts and tasks, not on the order of the updates. It is not safe for concurrent use.
+// current hosts, their images and tasks, not on the order of the updates. It is not safe for concurrent use.
 type HostSet struct {
 	clusters     map[string]*clusterHosts // by cluster
 	hosts        map[string]*Host

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"pinion/raftfsm"
+	"pinion/raftfsm/blob"
 	"pinion/raftfsm/loadbalancer"
 	"pinion/raftfsm/spec"
 )
@@ -51,6 +52,13 @@ func (f *HostSet) RefreshLiveness(connected func(hostID string) bool, all bool) 
 	}
 	for _, h := range among {
 		f.setConnected(h, connected(h.Host.ID))
+	}
+}
+
+// RefreshImages asks again what images the hosts have, as SetImages takes it.
+func (f *HostSet) RefreshImages(imagesOf func(hostID string) *blob.Images) {
+	for id := range f.hosts {
+		f.SetImages(id, imagesOf(id))
 	}
 }
 

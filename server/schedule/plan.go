@@ -55,6 +55,7 @@ func (c *clusterHosts) decide(r Request) Decision {
 		return Decision{Err: err}
 	}
 	a.fragmentation = c.profile.scorer()
+	c.locateImages(a)
 	switch {
 	case a.terms.Gang && len(a.strategy) == 0:
 		return c.allOrNothing(a, c.runGang(a))

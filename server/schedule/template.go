@@ -32,5 +32,6 @@ func (f *HostSet) PlanFor(k *Template, tasks []*spec.Task, seed uint64) Decision
 	a := k.eval
 	a.Waiting, a.Run.Count, a.placed = tasks, len(tasks), 0
 	a.fragmentation = c.profile.scorer()
+	c.locateImages(a)
 	return c.runRanked(a)
 }

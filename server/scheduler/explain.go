@@ -29,7 +29,7 @@ func (s *Scheduler) Explain(ctx context.Context, task string) (spec.Explanation,
 // askHosts adds what hosts say to a queued task. It has its own copy of the hosts, so no plan waits for it.
 func (s *Scheduler) askHosts(e *explanationBuilder) {
 	if e.isQueued() {
-		e.addHosts(schedule.HostsOf(e.snapshot.view, e.entry.Cluster, s.schedulable))
+		e.addHosts(schedule.HostsOf(e.snapshot.view, e.entry.Cluster, s.known.Schedulable))
 	}
 }
 

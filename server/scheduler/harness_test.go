@@ -12,6 +12,7 @@ import (
 
 	"pinion/gpu"
 	"pinion/raftfsm"
+	"pinion/raftfsm/blob"
 	"pinion/raftfsm/spec"
 )
 
@@ -53,7 +54,7 @@ type testScheduler struct {
 
 func newTestScheduler(t testing.TB, gpus int) *testScheduler {
 	s := &testScheduler{TB: t, node: &memNode{state: raftfsm.NewState()}}
-	s.Scheduler = New(s.node, func(string) bool { return true }, slog.New(slog.DiscardHandler))
+	s.Scheduler = New(s.node, HostFacts{Schedulable: func(string) bool { return true }, Images: func(string) *blob.Images { return nil }}, slog.New(slog.DiscardHandler))
 	s.apply(raftfsm.CreatePool{Pool: spec.Pool{ID: "p"}})
 	host := spec.Host{ID: "h", Name: "h", Cluster: spec.DefaultCluster, Status: spec.HostActive, CPU: 1 << 20, MemoryMiB: 1 << 20}
 	for i := range gpus {

@@ -15,13 +15,13 @@ import (
 // planner holds the hosts as they will be: the recorded state, and every plan whose log entry is not committed yet
 // (optimistic concurrency). So the next plan is made while earlier ones are in the log. It lives for one leader term.
 type planner struct {
-	node        Node
-	schedulable func(hostID string) bool
+	node  Node
+	known HostFacts
 
 	mu         sync.Mutex // held from begin to the end of the planning
 	hosts      *schedule.HostSet
 	follower   raftfsm.Follower // keeps hosts up to date
-	livenessAt time.Time        // when the liveness of every host was checked last
+	livenessAt time.Time        // when the liveness and the images of every host were looked at last
 	inFlight   map[*inFlightPlan]bool
 	failed     int // plans that did not bring every task into the state
 }
@@ -38,16 +38,16 @@ type inFlightPlan struct {
 type clientToken struct{ cluster, token string }
 
 const (
-	// livenessInterval is how often the liveness of every host is checked. A host that reconnects is noticed at once.
+	// livenessInterval is how often the liveness and the images of every host are looked at. A host that reconnects is noticed at once.
 	livenessInterval = 500 * time.Millisecond
 	// catchUpInterval is how long changes collect while nothing is planned: the state remembers only so many of them.
 	catchUpInterval = 500 * time.Millisecond
 )
 
-func newPlanner(node Node, schedulable func(hostID string) bool) *planner {
-	p := &planner{node: node, schedulable: schedulable, inFlight: map[*inFlightPlan]bool{}}
+func newPlanner(node Node, known HostFacts) *planner {
+	p := &planner{node: node, known: known, inFlight: map[*inFlightPlan]bool{}}
 	p.follower = raftfsm.Follower{State: node.State(), Rebuild: p.rebuild, Apply: func(v *raftfsm.View, changes []*raftfsm.Change) {
-		p.hosts.Apply(v, changes, p.schedulable)
+		p.hosts.Apply(v, changes, p.known.Schedulable)
 	}}
 	return p
 }
@@ -104,7 +104,7 @@ func (f *inFlightPlan) resolve(uncertain []*spec.Task) {
 		failed = true
 		p.hosts.DropTask(task)
 		if recorded != nil { // still pending, or at another place
-			p.hosts.Apply(view, []*raftfsm.Change{{Kind: raftfsm.TaskChange, Object: recorded}}, p.schedulable)
+			p.hosts.Apply(view, []*raftfsm.Change{{Kind: raftfsm.TaskChange, Object: recorded}}, p.known.Schedulable)
 		}
 	}
 	if failed {
@@ -140,15 +140,17 @@ func (p *planner) catchUp() *raftfsm.View {
 	all := now.Sub(p.livenessAt).Abs() >= livenessInterval
 	if all {
 		p.livenessAt = now
+		p.hosts.RefreshImages(p.known.Images)
 	}
-	p.hosts.RefreshLiveness(p.schedulable, all)
+	p.hosts.RefreshLiveness(p.known.Schedulable, all)
 	return view
 }
 
 // rebuild makes hosts from a view and the plans in flight.
 func (p *planner) rebuild(view *raftfsm.View) {
 	p.livenessAt = p.node.Now()
-	p.hosts = schedule.HostSetOf(view, p.schedulable)
+	p.hosts = schedule.HostSetOf(view, p.known.Schedulable)
+	p.hosts.RefreshImages(p.known.Images)
 	for plan := range p.inFlight {
 		for _, task := range plan.tasks {
 			if recorded := view.Task(task.ID); recorded == nil || recorded.HostID == "" && recorded.LastStatus != spec.Stopped {

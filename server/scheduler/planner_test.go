@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/blob"
 	"pinion/raftfsm/spec"
 )
 
@@ -85,5 +86,29 @@ func TestAnEntryStaysSmall(t *testing.T) {
 	}
 	if entries := s.node.entries() - before; entries != 2 {
 		t.Errorf("%d tasks went into %d entries, want 2", 3*request.Count, entries)
+	}
+}
+
+// The planner knows what images hosts have when it is made, and learns it again with what it hears of hosts.
+func TestATaskGoesToTheHostThatHasItsImage(t *testing.T) {
+	s := newTestScheduler(t, 1)
+	request := s.request(0)
+	request.Cluster = "twins"
+	s.apply(raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "twins", Status: spec.ClusterActive}})
+	for _, id := range []string{"a", "b"} {
+		s.apply(raftfsm.PutHost{Host: spec.Host{ID: id, Name: id, Cluster: "twins", Status: spec.HostActive, CPU: 1024, MemoryMiB: 1024}})
+	}
+	held := &blob.Images{List: []blob.Image{{Name: "docker.io/pinion/self:latest", Digest: "sha256:1"}}}
+	s.planner().mu.Lock()
+	s.planner().known.Images = func(host string) *blob.Images {
+		if host == "b" {
+			return held
+		}
+		return nil
+	}
+	s.planner().follower.Reset()
+	s.planner().mu.Unlock()
+	if result := s.run(request); len(result.Tasks) != 1 || result.Tasks[0].HostID != "b" {
+		t.Errorf("its image is on b: %+v", result)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/blob"
 	"pinion/raftfsm/spec"
 	"pinion/server/rpc"
 )
@@ -27,20 +28,26 @@ type Node interface {
 	Now() time.Time
 }
 
-// Scheduler places tasks. Its methods are safe for concurrent use, and fail with spec.ErrNotLeader between terms.
-type Scheduler struct {
-	node        Node
-	schedulable func(hostID string) bool
-	log         *slog.Logger
-	term        atomic.Pointer[term] // the latest one; nil before the first
-	launches    rpc.Batcher[spec.RunRequest, runReply]
-	enqueues    rpc.Batcher[spec.RunRequest, runReply]
-	limit       pendingLimit // for enqueues
+// HostFacts is what the leader knows of hosts beside the state.
+type HostFacts struct {
+	Schedulable func(hostID string) bool         // it was heard of lately enough for new tasks
+	Images      func(hostID string) *blob.Images // that it has, the same list until they change; nil: it is not known
 }
 
-// New makes a scheduler. schedulable reports whether a host was heard of lately enough for new tasks.
-func New(node Node, schedulable func(hostID string) bool, log *slog.Logger) *Scheduler {
-	s := &Scheduler{node: node, schedulable: schedulable, log: log, limit: pendingLimit{max: spec.MaxQueued}}
+// Scheduler places tasks. Its methods are safe for concurrent use, and fail with spec.ErrNotLeader between terms.
+type Scheduler struct {
+	node     Node
+	known    HostFacts
+	log      *slog.Logger
+	term     atomic.Pointer[term] // the latest one; nil before the first
+	launches rpc.Batcher[spec.RunRequest, runReply]
+	enqueues rpc.Batcher[spec.RunRequest, runReply]
+	limit    pendingLimit // for enqueues
+}
+
+// New makes a scheduler.
+func New(node Node, known HostFacts, log *slog.Logger) *Scheduler {
+	s := &Scheduler{node: node, known: known, log: log, limit: pendingLimit{max: spec.MaxQueued}}
 	s.launches.Handle, s.launches.MaxBatch, s.launches.Concurrency = s.launch, maxBatchRuns, concurrentBatches
 	s.enqueues.Handle, s.enqueues.MaxBatch = s.enqueue, maxEnqueueRuns
 	return s
@@ -56,7 +63,7 @@ type term struct {
 // StartTerm begins a leader term that ends with ctx. It returns the loops of the term, each of which ends with ctx, and
 // is called before the node answers as the leader.
 func (s *Scheduler) StartTerm(ctx context.Context) []func() {
-	t := &term{ctx: ctx, planner: newPlanner(s.node, s.schedulable)}
+	t := &term{ctx: ctx, planner: newPlanner(s.node, s.known)}
 	t.controller = newQueueController(ctx, s.node, t.planner, s.log)
 	s.term.Store(t)
 	return []func(){func() { t.planner.followLoop(ctx) }, t.controller.loop}

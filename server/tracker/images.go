@@ -17,7 +17,10 @@ func (t *Tracker) Images(now time.Time) []blob.HeldImage {
 	type key struct{ name, digest string }
 	found := map[key]*blob.HeldImage{}
 	for id, h := range t.hosts {
-		for _, i := range h.images {
+		if h.images == nil {
+			continue
+		}
+		for _, i := range h.images.List {
 			k := key{i.Name, i.Digest}
 			if found[k] == nil {
 				found[k] = &blob.HeldImage{Image: i}
@@ -36,6 +39,17 @@ func (t *Tracker) Images(now time.Time) []blob.HeldImage {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Digest, b.Digest))
 	})
 	return all
+}
+
+// ImagesOf are the images that a host has said it has, the same list until it says otherwise; nil when it has said nothing lately. Nobody
+// changes it.
+func (t *Tracker) ImagesOf(host string) *blob.Images {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if h := t.hosts[host]; h != nil {
+		return h.images
+	}
+	return nil
 }
 
 func validImages(images []blob.Image) (valid []blob.Image) {

@@ -44,7 +44,7 @@ type holder struct {
 	told   bool // since this tracker began
 	seen   time.Time
 	held   map[string]bool
-	images []blob.Image
+	images *blob.Images // nil: it has named none yet
 }
 
 // Config is what a tracker needs to know of the pool.
@@ -124,7 +124,7 @@ func (t *Tracker) hear(host string, now time.Time, r blob.Request) {
 		h.told = true
 	}
 	if r.Images != nil {
-		h.images = validImages(r.Images.List)
+		h.images = &blob.Images{List: validImages(r.Images.List)}
 	}
 	if r.Epoch != t.epoch && !r.Full {
 		return // what it names has come since it told another tracker
