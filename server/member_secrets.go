@@ -39,6 +39,7 @@ type secretsCall struct {
 	Task       string   `json:"task"`
 	Containers []string `json:"containers"`
 	Registry   bool     `json:"registry,omitempty"` // the credentials of their registries, and not their secrets
+	Log        bool     `json:"log,omitempty"`      // the options of their log drivers, and not their secrets
 }
 
 // OfTask is admission.Secrets.OfTask for a task of this host.
@@ -49,6 +50,11 @@ func (s Secrets) OfTask(ctx context.Context, taskID string, containers []string)
 // RegistryLogins is admission.Secrets.RegistryLogins for a task of this host.
 func (s Secrets) RegistryLogins(ctx context.Context, taskID string, containers []string) (values []valuefrom.Value, err error) {
 	return s.ofTask(ctx, secretsCall{Task: taskID, Containers: containers, Registry: true})
+}
+
+// LogOptions is admission.Secrets.LogOptions for a task of this host.
+func (s Secrets) LogOptions(ctx context.Context, taskID string, containers []string) (values []valuefrom.Value, err error) {
+	return s.ofTask(ctx, secretsCall{Task: taskID, Containers: containers, Log: true})
 }
 
 func (s Secrets) ofTask(ctx context.Context, call secretsCall) (values []valuefrom.Value, err error) {
@@ -62,8 +68,11 @@ func (s Secrets) ofTask(ctx context.Context, call secretsCall) (values []valuefr
 
 // of is what the call asks for.
 func (c secretsCall) of(kept admission.Secrets) func(ctx context.Context, hostID, taskID string, containers []string) ([]valuefrom.Value, error) {
-	if c.Registry {
+	switch {
+	case c.Registry:
 		return kept.RegistryLogins
+	case c.Log:
+		return kept.LogOptions
 	}
 	return kept.OfTask
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/secret"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/valuefrom"
@@ -144,6 +145,32 @@ func TestAHostGetsTheRegistryCredentialsOfItsOwnTasks(t *testing.T) {
 	task = p.runContainer(p.hosts[0], spec.ContainerDefinition{RepositoryCredentials: &valuefrom.RepositoryCredentials{CredentialsParameter: "nothing"}})
 	if _, err := kept.RegistryLogins(t.Context(), task.ID, []string{"main"}); !errors.Is(err, valuefrom.ErrUnresolved) || !strings.Contains(err.Error(), "repositoryCredentials of container main") || !strings.Contains(err.Error(), "nothing") {
 		t.Errorf("a secret that is missing: %v", err)
+	}
+}
+
+// The secrets of log drivers go the way of those of containers, apart from them, and to a host whose task has stopped, too: the end of its log may be left to send.
+func TestAHostGetsTheLogOptionsOfItsOwnTasks(t *testing.T) {
+	p := newPool(t)
+	p.found(nil)
+	p.join(1)
+	p.keep("hec", secretText)
+	log := logdriver.Configuration{LogDriver: logdriver.JSONFile, SecretOptions: []valuefrom.Secret{{Name: "splunk-token", ValueFrom: "hec"}}}
+	task := p.runContainer(p.hosts[1], spec.ContainerDefinition{LogConfiguration: &log}) // the hosts of this test send no logs, so it is a driver that sends none
+	own, other := Secrets{p.hosts[1].member}, Secrets{p.hosts[0].member}
+	if values, err := own.OfTask(t.Context(), task.ID, []string{"main"}); err != nil || len(values) != 0 {
+		t.Errorf("they are among its secrets: %v, %v", values, err)
+	}
+	for _, moment := range []string{"while it runs", "when it is to stop"} {
+		if values, err := own.LogOptions(t.Context(), task.ID, []string{"main"}); err != nil || len(values) != 1 || values[0].Name != "splunk-token" || string(values[0].Value) != secretText {
+			t.Errorf("%s: %v, %v", moment, values, err)
+		}
+		if values, err := other.LogOptions(t.Context(), task.ID, []string{"main"}); !errors.Is(err, valuefrom.ErrUnresolved) || len(values) != 0 {
+			t.Errorf("%s another host gets them: %v, %v", moment, values, err)
+		}
+		apply(t, p.leader().member.localServer(), raftfsm.StopTask{ID: task.ID, Code: spec.StopUserInitiated})
+	}
+	if _, err := own.LogOptions(t.Context(), "unknown", []string{"main"}); !errors.Is(err, valuefrom.ErrUnresolved) {
+		t.Errorf("of a task that nobody knows: %v", err)
 	}
 }
 

@@ -166,7 +166,7 @@ func TestWhatADaemonDefinitionCannotSay(t *testing.T) {
 		"secrets": one + `"secrets":[{"name":"a","valueFrom":"arn:aws:s3:::b"}]}]`, "environmentFiles": one + `"environmentFiles":[{"type":"s3","value":"b"}]}]`,
 		"devices":               one + `"linuxParameters":{"devices":[{"hostPath":"/dev/mem"}]}}]`,
 		"firelensConfiguration": one + `"firelensConfiguration":{"type":"fluentd"}}]`, "repositoryCredentials": one + `"repositoryCredentials":{"credentialsParameter":"arn:aws:s3:::x"}}]`,
-		"secretOptions": one + `"logConfiguration":{"logDriver":"json-file","secretOptions":[{"name":"a","valueFrom":"b"}]}}]`,
+		"secretOptions": one + `"logConfiguration":{"logDriver":"awslogs","secretOptions":[{"name":"awslogs-group","valueFrom":"b"}]}}]`,
 	} {
 		if got := f.call("RegisterDaemonTaskDefinition", `{"family":"agents",`+body+`}`); got.err == nil || !strings.Contains(got.err.Error(), member) {
 			t.Errorf("%s: %v", member, got.err)

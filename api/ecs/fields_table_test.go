@@ -17,7 +17,7 @@ const (
 
 	noAppMesh   = "App Mesh of AWS, which ended"
 	linuxOnly   = "it is for containers of Windows, and hosts run Linux"
-	otherDriver = "it sends to a service with a login of its own; `fluentd` sends to a collector that has one"
+	otherDriver = "the host sends lines itself; `fluentd` sends to a router that has its own configuration"
 	ownMachines = "tasks run on machines of your own, which are `EC2` or `EXTERNAL`"
 )
 
@@ -132,9 +132,10 @@ var fates = map[string]fate{
 	"containerDefinitions[].systemControls[].namespace": works(testProcess),
 	"containerDefinitions[].systemControls[].value":     works(testProcess),
 
-	"containerDefinitions[].logConfiguration.logDriver":     works("node/containerd.TestLogOptions"),
-	"containerDefinitions[].logConfiguration.options":       works("node/containerd.TestLogOptions"),
-	"containerDefinitions[].logConfiguration.secretOptions": {today: "no log driver takes a secret", value: `[{"name":"n","valueFrom":"v"}]`},
+	"containerDefinitions[].logConfiguration.logDriver":                 works("node/containerd.TestLogOptions"),
+	"containerDefinitions[].logConfiguration.options":                   works("node/containerd.TestLogOptions"),
+	"containerDefinitions[].logConfiguration.secretOptions[].name":      works("node/logforward.TestASecretOptionIsOnNoDisk"),
+	"containerDefinitions[].logConfiguration.secretOptions[].valueFrom": works("server.TestAHostGetsTheLogOptionsOfItsOwnTasks"),
 
 	"containerDefinitions[].healthCheck.command[]":   works(testHealth),
 	"containerDefinitions[].healthCheck.interval":    works(testHealth),
@@ -156,13 +157,14 @@ var refusedValues = map[string]map[string]string{
 		"WINDOWS_SERVER_20H2_CORE": linuxOnly,
 	},
 	"containerDefinitions[].logConfiguration.logDriver": {
-		"splunk": otherDriver, "awsfirelens": otherDriver,
+		"awsfirelens": otherDriver,
 	},
 	"containerDefinitions[].resourceRequirements[].type": {"InferenceAccelerator": "Elastic Inference of AWS, which ended", "NeuronDevice": "chips of AWS alone"},
 }
 
 // frames are definitions for members, or single values of them, that need others beside them.
 var frames = map[string]string{
+	"containerDefinitions[].logConfiguration.logDriver splunk":       `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64,"logConfiguration":{"logDriver":"splunk","options":{"splunk-url":"https://splunk:8088"},"secretOptions":[{"name":"splunk-token","valueFrom":"hec"}]}}]}`,
 	"containerDefinitions[].logConfiguration.logDriver gelf":         `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64,"logConfiguration":{"logDriver":"gelf","options":{"gelf-address":"udp://logs:12201"}}}]}`,
 	"containerDefinitions[].environmentFiles[].type":                 `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64,"environmentFiles":[{"type":"VALUE","value":"arn:aws:s3:::team/a.env"}]}]}`,
 	"containerDefinitions[].linuxParameters.devices[].permissions[]": `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64,"linuxParameters":{"devices":[{"hostPath":"/dev/fuse","permissions":["VALUE"]}]}}]}`,

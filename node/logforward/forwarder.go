@@ -13,6 +13,7 @@ import (
 
 	"pinion/node/backoff"
 	"pinion/node/logs"
+	"pinion/raftfsm/valuefrom"
 )
 
 const (
@@ -45,6 +46,7 @@ type forwarder struct {
 	log  *slog.Logger
 	over atomic.Bool // no more is written when the logger has ended
 
+	secrets  secretOptions
 	position position
 	problems problems
 }
@@ -65,6 +67,10 @@ func (f *forwarder) run(ctx context.Context) {
 		}
 		if err != nil {
 			f.problems.failed(f, err)
+		}
+		if errors.Is(err, valuefrom.ErrUnresolved) && f.all.finish(f) {
+			f.say("what is left of the log is not sent: the secrets of its driver cannot be had any more")
+			return
 		}
 		if backoff.Sleep(ctx, wait/2+rand.N(wait/2)) != nil {
 			return
@@ -91,7 +97,7 @@ func (f *forwarder) forward(ctx context.Context) (sent, ended bool, err error) {
 		return false, err == nil && f.over.Load(), err
 	}
 	defer stream.Close()
-	to, err := f.newSender()
+	to, err := f.newSender(ctx)
 	if err != nil {
 		return false, false, err
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"pinion/node/logs"
+	"pinion/raftfsm/valuefrom"
 )
 
 // Config is what the forwarders of a host share.
@@ -25,7 +26,9 @@ type Config struct {
 	HostName string
 	// Region is the region in the ARNs of tasks.
 	Region string
-	Log    *slog.Logger
+	// Secrets asks, once, for the values of options that are secrets, by their names. The error wraps valuefrom.ErrUnresolved when they cannot be had.
+	Secrets func(ctx context.Context, taskID, cluster, container string, wanted []valuefrom.Secret) (map[string]string, error)
+	Log     *slog.Logger
 }
 
 // maxEnded bounds the logs of ended containers that are sent at the same time. Those that have to wait for their destination do not count.
@@ -62,7 +65,7 @@ func New(c Config) (*Forwarders, error) {
 			c.Log.Warn("the log of a container is not sent on: what says where to cannot be read", "task", of.Task, "container", of.Container, "err", err)
 			continue
 		}
-		if _, err := f.begin(of, n, false); err != nil {
+		if _, err := f.begin(of, n, nil, false); err != nil {
 			return nil, err
 		}
 	}
@@ -76,8 +79,9 @@ func (f *Forwarders) Close() error {
 	return nil
 }
 
-// begin is the forwarder of a container, which is started if there is none. With keep what it has to know is written beside the log first.
-func (f *Forwarders) begin(of logs.Forwarded, n note, keep bool) (*forwarder, error) {
+// begin is the forwarder of a container, which is started if there is none. With keep what it has to know is written beside the log first, less
+// the secrets; nil: it asks for them.
+func (f *Forwarders) begin(of logs.Forwarded, n note, secrets map[string]string, keep bool) (*forwarder, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if keep {
@@ -91,10 +95,12 @@ func (f *Forwarders) begin(of logs.Forwarded, n note, keep bool) (*forwarder, er
 	}
 	if known := f.running[of]; known != nil {
 		known.over.Store(false)
+		known.secrets.give(secrets)
 		return known, nil
 	}
 	started := &forwarder{all: f, of: of, note: n, log: f.config.Log.With("task", of.Task, "container", of.Container, "driver", n.Log.LogDriver)}
 	started.over.Store(!keep)
+	started.secrets.give(secrets)
 	f.running[of] = started
 	f.group.Go(func() { started.run(f.ctx) })
 	return started, nil

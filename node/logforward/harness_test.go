@@ -2,6 +2,7 @@ package logforward
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -19,17 +20,19 @@ import (
 	"pinion/node/logs/record"
 	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/traffic"
+	"pinion/raftfsm/valuefrom"
 )
 
 var of = logs.Forwarded{Task: "0123456789abcdef", Container: "main"}
 
 // written is the log of a container, as its logger writes it.
 type written struct {
-	t     *testing.T
-	store *logs.Store
-	file  *os.File
-	base  int64
-	lines int
+	t       *testing.T
+	store   *logs.Store
+	file    *os.File
+	base    int64
+	lines   int
+	secrets func(context.Context, string, string, string, []valuefrom.Secret) (map[string]string, error) // of the pool
 }
 
 func newLog(t *testing.T) *written {
@@ -54,6 +57,15 @@ func (w *written) open() {
 	}
 	w.file = f
 	w.t.Cleanup(func() { f.Close() })
+}
+
+// write writes a line.
+func (w *written) write(text string) {
+	w.t.Helper()
+	raw := record.Append(nil, record.Record{Time: time.Unix(1_800_000_000, 0).UTC(), Stream: "stdout", Text: []byte(text)})
+	if _, err := w.file.Write(raw); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // add writes lines of the text and their numbers.
@@ -93,9 +105,15 @@ func (w *written) end() { w.file.Close() }
 // forward begins to forward the log with a driver, as a host that allows those destinations does.
 func (w *written) forward(driver string, options map[string]string, allowed ...string) *Forwarders {
 	w.t.Helper()
+	return w.forwardWith(logdriver.Configuration{LogDriver: driver, Options: options}, allowed...)
+}
+
+// forwardWith is forward with a configuration.
+func (w *written) forwardWith(log logdriver.Configuration, allowed ...string) *Forwarders {
+	w.t.Helper()
 	f := w.forwarders(allowed...)
-	n := note{Log: logdriver.Configuration{LogDriver: driver, Options: options}, ID: of.Task + ".main", Short: of.Task[:12] + ".main", Image: "alpine:3", Extra: map[string]string{"team": "a"}}
-	if _, err := f.begin(of, n, true); err != nil {
+	n := note{Log: log, Cluster: "lab", ID: of.Task + ".main", Short: of.Task[:12] + ".main", Image: "alpine:3", Extra: map[string]string{"team": "a"}}
+	if _, err := f.begin(of, n, nil, true); err != nil {
 		w.t.Fatal(err)
 	}
 	return f
@@ -104,7 +122,7 @@ func (w *written) forward(driver string, options map[string]string, allowed ...s
 // forwarders are those of a host that starts, with what the one before has left.
 func (w *written) forwarders(allowed ...string) *Forwarders {
 	w.t.Helper()
-	f, err := New(Config{Store: w.store, Allowed: allowed, Virtual: traffic.DefaultVirtualRange, HostName: "gpu-1", Region: "eu-west-1", Log: slog.New(slog.DiscardHandler)})
+	f, err := New(Config{Store: w.store, Allowed: allowed, Virtual: traffic.DefaultVirtualRange, HostName: "gpu-1", Region: "eu-west-1", Secrets: w.secrets, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		w.t.Fatal(err)
 	}

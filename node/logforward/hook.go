@@ -2,6 +2,7 @@ package logforward
 
 import (
 	"context"
+	"sync"
 
 	"pinion/node/logs"
 	"pinion/node/task"
@@ -15,7 +16,7 @@ const startErrorKind = "CannotStartContainerError"
 func (f *Forwarders) Hooks(of spec.Assignment) []task.Hook {
 	for i := range of.Definition.Containers {
 		if of.Definition.Containers[i].LogConfiguration.Forwards() {
-			return []task.Hook{&hook{f, of.Task.ID}}
+			return []task.Hook{&hook{all: f, taskID: of.Task.ID, cluster: of.Task.Cluster, secrets: map[string]map[string]string{}}}
 		}
 	}
 	return nil
@@ -23,11 +24,15 @@ func (f *Forwarders) Hooks(of spec.Assignment) []task.Hook {
 
 // hook has the lines of the containers of a task sent on.
 type hook struct {
-	all    *Forwarders
-	taskID string
+	all             *Forwarders
+	taskID, cluster string
+
+	mu      sync.Mutex
+	secrets map[string]map[string]string // options of the containers that are about to start, by the names of both
 }
 
 var (
+	_ task.PrestartHook = (*hook)(nil)
 	_ task.SpecHook     = (*hook)(nil)
 	_ task.ReattachHook = (*hook)(nil)
 	_ task.PoststopHook = (*hook)(nil)
@@ -37,7 +42,7 @@ func (*hook) Name() string { return "log forwarding" }
 
 // BuildSpec begins to forward the log of a container that is about to start.
 func (h *hook) BuildSpec(s *task.Start) error {
-	if err := h.begin(s.Container); err != nil {
+	if err := h.begin(s.Container, h.taken(s.Container.Def.Name)); err != nil {
 		return &task.StartError{Kind: startErrorKind, Container: s.Container, Err: err}
 	}
 	return nil
@@ -45,7 +50,7 @@ func (h *hook) BuildSpec(s *task.Start) error {
 
 // Reattach goes on with the log of a container that runs.
 func (h *hook) Reattach(_ context.Context, c *task.Container) {
-	if err := h.begin(c); err != nil {
+	if err := h.begin(c, nil); err != nil {
 		h.all.config.Log.Warn("the log of a container is not sent on", "task", h.taskID, "container", c.Def.Name, "err", err)
 	}
 }
@@ -57,10 +62,10 @@ func (h *hook) Poststop(context.Context) error {
 }
 
 // begin keeps where the lines of the container are sent, so that they are also when the agent or the container ends, and begins.
-func (h *hook) begin(c *task.Container) error {
+func (h *hook) begin(c *task.Container, secrets map[string]string) error {
 	if !c.Def.LogConfiguration.Forwards() {
 		return nil
 	}
-	_, err := h.all.begin(logs.Forwarded{Task: h.taskID, Container: c.Def.Name}, noteOf(c, h.all.config.Region), true)
+	_, err := h.all.begin(logs.Forwarded{Task: h.taskID, Container: c.Def.Name}, noteOf(c, h.all.config.Region), secrets, true)
 	return err
 }

@@ -8,13 +8,15 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// note is what a forwarder has to know of its container, kept beside its log: the container may be gone before its log is sent. It has no secrets.
+// note is what a forwarder has to know of its container, kept beside its log: the container may be gone before its log is sent. Of secrets it has the
+// references.
 type note struct {
-	Log   logdriver.Configuration `json:"log"`
-	ID    string                  `json:"id"`    // of the container
-	Short string                  `json:"short"` // the first digits of its task's id, and its name
-	Image string                  `json:"image"`
-	Extra map[string]string       `json:"extra,omitempty"` // labels and variables that the options name
+	Log     logdriver.Configuration `json:"log"`
+	ID      string                  `json:"id"`    // of the container
+	Short   string                  `json:"short"` // the first digits of its task's id, and its name
+	Image   string                  `json:"image"`
+	Cluster string                  `json:"cluster,omitempty"` // of its task
+	Extra   map[string]string       `json:"extra,omitempty"`   // labels and variables that the options name
 }
 
 // shortID is how many digits of a task's id tell it from others for people, as Docker has them.
@@ -24,7 +26,7 @@ const shortID = 12
 func noteOf(c *task.Container, region string) note {
 	d := task.Describe(c)
 	short := d.Task.ID[:min(shortID, len(d.Task.ID))] + "." + c.Def.Name
-	return note{Log: *c.Def.LogConfiguration, ID: c.ID, Short: short, Image: c.Def.Image, Extra: extra(d, c.Def, region)}
+	return note{Log: *c.Def.LogConfiguration, ID: c.ID, Short: short, Image: c.Def.Image, Cluster: d.Task.Cluster, Extra: extra(d, c.Def, region)}
 }
 
 // maxExtra and maxExtraValue bound what each line carries of labels and variables, and of one of them, in bytes.

@@ -1,6 +1,7 @@
 package logforward
 
 import (
+	"context"
 	"fmt"
 
 	"pinion/node/logs"
@@ -8,12 +9,16 @@ import (
 )
 
 // newSender makes the sender of the driver. It connects when there is something to send.
-func (f *forwarder) newSender() (sender, error) {
+func (f *forwarder) newSender(ctx context.Context) (sender, error) {
 	to, err := f.note.Log.Destination()
 	if err != nil {
 		return nil, err
 	}
-	options, tag, host := f.note.Log.Options, f.note.tag(), f.all.config.HostName
+	options, err := f.options(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tag, host := f.note.tag(), f.all.config.HostName
 	s := &socket{dialer: f.all.dialer, to: to}
 	switch f.note.Log.LogDriver {
 	case logdriver.Syslog:
@@ -34,6 +39,8 @@ func (f *forwarder) newSender() (sender, error) {
 		}
 		s.encode = func(lines []logs.StreamLine) [][]byte { return [][]byte{d.message(lines, "")} }
 		s.frame = func(m []byte) []byte { return m }
+	case logdriver.Splunk:
+		return newSplunk(&f.note, to, f.all.dialer, options["splunk-token"], host), nil
 	default:
 		return nil, fmt.Errorf("this version of Pinion does not know the log driver %s", f.note.Log.LogDriver)
 	}

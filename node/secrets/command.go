@@ -41,8 +41,8 @@ func CheckCommands(commands map[string]string) error {
 
 // run runs the program of a reference: it is given the reference as its argument, and the task and the cluster in its environment, and prints the value.
 // One newline at the end is no part of it.
-func (h *hook) run(ctx context.Context, ref valuefrom.Reference) (string, error) {
-	path := h.source.Commands[ref.Name]
+func (s Source) run(ctx context.Context, taskID, cluster string, ref valuefrom.Reference) (string, error) {
+	path := s.Commands[ref.Name]
 	if path == "" {
 		return "", fmt.Errorf("this host has no program %q for secrets: `pinion up --secret-command %s=PATH` names one", ref.Name, ref.Name)
 	}
@@ -50,15 +50,15 @@ func (h *hook) run(ctx context.Context, ref valuefrom.Reference) (string, error)
 	defer cancel()
 	command := exec.CommandContext(ctx, path, ref.Version)
 	command.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root",
-		"PINION_TASK=" + h.assignment.Task.ID, "PINION_CLUSTER=" + h.assignment.Task.Cluster}
+		"PINION_TASK=" + taskID, "PINION_CLUSTER=" + cluster}
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its children end with it
 	end := func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
 	command.Cancel = end
 	command.WaitDelay = time.Second
 	value, complaint := &bounded{left: maxValue + 1}, &bounded{left: maxComplaint}
 	command.Stdout, command.Stderr = value, complaint
-	if h.source.Printed != nil {
-		h.source.Printed(h.assignment.Task.ID, h.assignment.Task.Cluster, valuefrom.CommandPrefix+ref.Name+":"+ref.Version)
+	if s.Printed != nil {
+		s.Printed(taskID, cluster, valuefrom.CommandPrefix+ref.Name+":"+ref.Version)
 	}
 	err := command.Run()
 	if command.Process != nil {

@@ -29,6 +29,8 @@ type Source struct {
 	Pool func(ctx context.Context, taskID string, containers []string) ([]valuefrom.Value, error)
 	// Logins are the credentials of the registries of containers, likewise: values without names.
 	Logins func(ctx context.Context, taskID string, containers []string) ([]valuefrom.Value, error)
+	// Logs are the values of the options of log drivers of containers, likewise.
+	Logs func(ctx context.Context, taskID string, containers []string) ([]valuefrom.Value, error)
 	// Commands are programs of this host that print values that other systems keep, by the names that references have for them.
 	Commands map[string]string
 	// Printed is told what such a program was asked for; nil: nobody is.
@@ -89,7 +91,7 @@ func (h *hook) get(ctx context.Context, starts []*task.Start) (map[string]map[st
 		for _, wanted := range container.Secrets {
 			ref, err := valuefrom.Parse(wanted.ValueFrom)
 			if err == nil && ref.Store == valuefrom.Command {
-				values[container.Name][wanted.Name], err = h.run(ctx, ref)
+				values[container.Name][wanted.Name], err = h.source.run(ctx, h.assignment.Task.ID, h.assignment.Task.Cluster, ref)
 			} else if !slices.Contains(fromPool, container.Name) {
 				fromPool = append(fromPool, container.Name)
 			}

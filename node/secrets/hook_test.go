@@ -179,6 +179,21 @@ func TestAProgramOfTheHostPrintsASecret(t *testing.T) {
 	}
 }
 
+func TestTheOptionsOfALogDriverAreOfItsContainer(t *testing.T) {
+	wanted := []valuefrom.Secret{{Name: "splunk-token", ValueFrom: "hec"}}
+	source := secrets.Source{Log: slog.New(slog.DiscardHandler), Logs: poolWith(value("side", "splunk-token", "other"), value("main", "splunk-token", "secret"))}
+	if got, err := source.LogOptions(t.Context(), "t", "lab", "main", wanted); err != nil || got["splunk-token"] != "secret" || len(got) != 1 {
+		t.Errorf("%v, %v", got, err)
+	}
+	source.Logs = poolWith(value("side", "splunk-token", "other"))
+	if got, err := source.LogOptions(t.Context(), "t", "lab", "main", wanted); err == nil {
+		t.Errorf("an answer without them is %v", got)
+	}
+	if _, err := source.LogOptions(t.Context(), "t", "lab", "main", []valuefrom.Secret{{Name: "splunk-token", ValueFrom: "pinion:command:vault:x"}}); err == nil || !strings.Contains(err.Error(), "vault") {
+		t.Errorf("a program that this host does not have: %v", err)
+	}
+}
+
 func TestTheCredentialsOfARegistryAreOfItsContainer(t *testing.T) {
 	login := &valuefrom.RepositoryCredentials{CredentialsParameter: "hub"}
 	definition := &spec.TaskDefinition{Containers: []spec.ContainerDefinition{{Name: "main", RepositoryCredentials: login}, {Name: "side", RepositoryCredentials: login}}}

@@ -213,7 +213,7 @@ func taskHooks(h *host, zone string) (func(spec.Assignment) []task.Hook, error) 
 		return nil, err
 	}
 	kept := server.Secrets{Member: h.member}
-	source := secrets.Source{Pool: kept.OfTask, Logins: kept.RegistryLogins, Commands: h.config.Containers.SecretCommands, Printed: recordPrinted(h.audit), Log: h.log}
+	source := secrets.Source{Pool: kept.OfTask, Logins: kept.RegistryLogins, Logs: kept.LogOptions, Commands: h.config.Containers.SecretCommands, Printed: recordPrinted(h.audit), Log: h.log}
 	h.metadata = metadata.New(metadata.Config{
 		Region: api.DefaultRegion, Zone: zone, Network: h.network, Usage: containerd.Meter{Runtime: h.runtime}.Container,
 		Protection: func(ctx context.Context, taskID string, until *time.Time) (time.Time, string, error) {
@@ -228,7 +228,7 @@ func taskHooks(h *host, zone string) (func(spec.Assignment) []task.Hook, error) 
 	})
 	h.onClose(h.metadata.Close)
 	forwarders, err := logforward.New(logforward.Config{
-		Store: h.logs, Allowed: h.config.Containers.LogDestinations, Virtual: cmp.Or(h.config.Containers.Names.Addresses, traffic.DefaultVirtualRange), HostName: nameOf(h.config), Region: api.DefaultRegion, Log: h.log,
+		Store: h.logs, Allowed: h.config.Containers.LogDestinations, Virtual: cmp.Or(h.config.Containers.Names.Addresses, traffic.DefaultVirtualRange), HostName: nameOf(h.config), Region: api.DefaultRegion, Secrets: source.LogOptions, Log: h.log,
 	})
 	if err != nil {
 		return nil, err

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"pinion/raftfsm/valuefrom"
 )
 
 // Names of the log drivers that hosts run.
@@ -88,6 +90,8 @@ var refused = map[string]string{
 	"fluentd-write-timeout":            triedAgain,
 	"gelf-tcp-max-reconnect":           triedAgain,
 	"gelf-tcp-reconnect-delay":         triedAgain,
+	"splunk-capath":                    caFile,
+	"splunk-verify-connection":         neverWaits,
 	"labels-regex":                     "name the labels in labels",
 	"env-regex":                        "name the variables in env",
 	"compress":                         "old files are kept as they are",
@@ -110,6 +114,7 @@ var drivers = []Driver{
 	{Fluentd, forwardOptions(Fluentd, fluentdOptions...)},
 	{GELF, forwardOptions(GELF, gelfOptions...)},
 	{Journald, forwardOptions(Journald)},
+	{Splunk, forwardOptions(Splunk, splunkOptions...)},
 }
 
 // All are the log drivers that hosts run. The list must not be changed.
@@ -142,6 +147,7 @@ func (l *Configuration) Awslogs() (group, streamPrefix string) {
 
 // Configuration chooses the log driver (see All) and its options. The output is kept by the host's own logger, whatever the driver.
 type Configuration struct {
-	LogDriver string            `json:"logDriver"`
-	Options   map[string]string `json:"options,omitempty"`
+	LogDriver     string             `json:"logDriver"`
+	Options       map[string]string  `json:"options,omitempty"`
+	SecretOptions []valuefrom.Secret `json:"secretOptions,omitempty" level:"1"` // options whose values are secrets; see Driver.MaySecret
 }

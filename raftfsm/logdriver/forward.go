@@ -14,6 +14,7 @@ const (
 	Fluentd  = "fluentd"
 	GELF     = "gelf"
 	Journald = "journald"
+	Splunk   = "splunk"
 )
 
 // addressing is how a driver that sends lines elsewhere is told where to.
@@ -28,6 +29,7 @@ var addressings = map[string]addressing{
 	Syslog:   {"syslog-address", "unix:///dev/log", map[string]string{"udp": "514", "tcp": "514", "tcp+tls": "6514", "unix": "", "unixgram": ""}},
 	Fluentd:  {"fluentd-address", "tcp://127.0.0.1:24224", map[string]string{"tcp": "24224", "tls": "24224", "unix": ""}},
 	GELF:     {"gelf-address", "", map[string]string{"udp": "12201", "tcp": "12201"}},
+	Splunk:   {"splunk-url", "", map[string]string{"https": "443", "http": "80"}},
 	Journald: {"", "unix:///run/systemd/journal/socket", map[string]string{"unix": ""}},
 }
 
@@ -62,6 +64,9 @@ func (a addressing) parse(text string) (Destination, error) {
 func (l *Configuration) CheckForward() error {
 	if !l.Forwards() {
 		return nil
+	}
+	if l.LogDriver == Splunk && !l.has(optionSplunkToken) {
+		return fmt.Errorf("option %s of %s is missing: secretOptions names its secret", optionSplunkToken, Splunk)
 	}
 	_, err := l.Destination()
 	return err
@@ -145,7 +150,17 @@ var syslogOptions = []Option{
 
 var fluentdOptions = []Option{boolean("fluentd-async"), boolean("fluentd-request-ack"), boolean("fluentd-sub-second-precision")}
 
+var splunkOptions = []Option{
+	{optionSplunkToken, "a token", isLogName}, {"splunk-source", "a name", isLogName}, {"splunk-sourcetype", "a name", isLogName}, {"splunk-index", "a name", isLogName},
+	{"splunk-format", "inline, json or raw", oneOf("inline", "json", "raw")}, {"splunk-caname", "the name in the certificate of the collector", isLogName},
+	boolean("splunk-insecureskipverify"), boolean("splunk-gzip"), level("splunk-gzip-level"),
+}
+
+func level(name string) Option {
+	return Option{name, "a number from -1 to 9", oneOf("-1", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9")}
+}
+
 var gelfOptions = []Option{
 	{"gelf-compression-type", "gzip, zlib or none", oneOf("gzip", "zlib", "none")},
-	{"gelf-compression-level", "a number from -1 to 9", oneOf("-1", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9")},
+	level("gelf-compression-level"),
 }

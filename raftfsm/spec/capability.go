@@ -24,6 +24,8 @@ const (
 	CapabilityGPUDriver   = "ecs.capability.gpu-driver-version" // its value is the version
 	CapabilitySSMSecrets  = "ecs.capability.secrets.ssm.environment-variables"
 	CapabilityASMSecrets  = "ecs.capability.secrets.asm.environment-variables"
+	capabilitySSMLogs     = "ecs.capability.secrets.ssm.bootstrap.log-driver"
+	capabilityASMLogs     = "ecs.capability.secrets.asm.bootstrap.log-driver"
 	CapabilityRegistry    = "ecs.capability.private-registry-authentication.secretsmanager"
 	CapabilityEnvFiles    = "ecs.capability.env-files.s3"
 	CapabilityTaskENI     = "ecs.capability.task-eni"        // see Host.TaskNetwork
@@ -55,8 +57,10 @@ var capabilities = append(logCapabilities(), []capability{
 	{name: CapabilityOptions, level: 1, container: func(c *ContainerDefinition) bool {
 		return len(c.ExtraHosts)+len(c.Links)+len(c.DNSServers)+len(c.DNSSearchDomains)+len(c.SystemControls)+len(c.VolumesFrom) > 0
 	}},
-	{name: CapabilitySSMSecrets, level: 1, container: secretsOf(valuefrom.ParameterStore)},
-	{name: CapabilityASMSecrets, level: 1, container: secretsOf(valuefrom.SecretsManager)},
+	{name: CapabilitySSMSecrets, level: 1, container: secretsOf(valuefrom.ParameterStore, environmentSecrets)},
+	{name: CapabilityASMSecrets, level: 1, container: secretsOf(valuefrom.SecretsManager, environmentSecrets)},
+	{name: capabilitySSMLogs, level: 1, container: secretsOf(valuefrom.ParameterStore, logSecrets)},
+	{name: capabilityASMLogs, level: 1, container: secretsOf(valuefrom.SecretsManager, logSecrets)},
 	{name: CapabilityRegistry, level: 1, container: func(c *ContainerDefinition) bool { return c.RepositoryCredentials != nil }},
 	{name: CapabilityEnvFiles, level: 1, container: func(c *ContainerDefinition) bool { return len(c.EnvironmentFiles) > 0 }},
 	{name: CapabilityTaskENI, task: (*TaskDefinition).HasOwnAddress},
@@ -74,10 +78,13 @@ func logCapabilities() (all []capability) {
 	return all
 }
 
-// secretsOf tells containers with secrets of the store; a name without a store may be of either.
-func secretsOf(store valuefrom.Store) func(*ContainerDefinition) bool {
+func environmentSecrets(c *ContainerDefinition) []valuefrom.Secret { return c.Secrets }
+func logSecrets(c *ContainerDefinition) []valuefrom.Secret         { return c.LogConfiguration.SecretsOf() }
+
+// secretsOf tells containers that have secrets of the store among all; a name without a store may be of either.
+func secretsOf(store valuefrom.Store, all func(*ContainerDefinition) []valuefrom.Secret) func(*ContainerDefinition) bool {
 	return func(c *ContainerDefinition) bool {
-		return slices.ContainsFunc(c.Secrets, func(s valuefrom.Secret) bool {
+		return slices.ContainsFunc(all(c), func(s valuefrom.Secret) bool {
 			ref, err := valuefrom.Parse(s.ValueFrom)
 			return err == nil && (ref.Store == store || ref.Store == valuefrom.AnyStore && store == valuefrom.ParameterStore)
 		})

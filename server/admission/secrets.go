@@ -54,15 +54,21 @@ var ErrForeignTask = errors.New("the task is on another host")
 // OfTask are the values of the secrets of containers of a task that the pool keeps, for the host that the task is on: other hosts get none, which is
 // ErrForeignTask. Errors that wrap valuefrom.ErrUnresolved say which cannot be had.
 func (s Secrets) OfTask(ctx context.Context, hostID, taskID string, containers []string) ([]valuefrom.Value, error) {
-	return s.ofTask(ctx, hostID, taskID, containers, (*reader).container)
+	return s.ofTask(ctx, hostID, taskID, containers, (*reader).container, false)
+}
+
+// LogOptions are OfTask for the options of log drivers. A host has them of a task that has stopped, too, while the pool remembers it: the end of
+// its log may be left to send.
+func (s Secrets) LogOptions(ctx context.Context, hostID, taskID string, containers []string) ([]valuefrom.Value, error) {
+	return s.ofTask(ctx, hostID, taskID, containers, (*reader).logOptions, true)
 }
 
 // RegistryLogins are OfTask for the credentials of the registries that containers have their images from: values without names.
 func (s Secrets) RegistryLogins(ctx context.Context, hostID, taskID string, containers []string) ([]valuefrom.Value, error) {
-	return s.ofTask(ctx, hostID, taskID, containers, (*reader).registryLogin)
+	return s.ofTask(ctx, hostID, taskID, containers, (*reader).registryLogin, false)
 }
 
-func (s Secrets) ofTask(ctx context.Context, hostID, taskID string, containers []string, of func(*reader, context.Context, *spec.ContainerDefinition) error) ([]valuefrom.Value, error) {
+func (s Secrets) ofTask(ctx context.Context, hostID, taskID string, containers []string, of func(*reader, context.Context, *spec.ContainerDefinition) error, ended bool) ([]valuefrom.Value, error) {
 	view, err := s.Keys.Server.View(ctx)
 	if err != nil {
 		return nil, err
@@ -71,7 +77,7 @@ func (s Secrets) ofTask(ctx context.Context, hostID, taskID string, containers [
 	switch {
 	case task != nil && task.HostID != hostID:
 		return nil, fmt.Errorf("the secrets of task %s for host %s: %w: %w", taskID, hostID, valuefrom.ErrUnresolved, ErrForeignTask)
-	case task == nil || task.LastStatus == spec.Stopped || task.DesiredStatus == spec.Stopped:
+	case task == nil || !ended && (task.LastStatus == spec.Stopped || task.DesiredStatus == spec.Stopped):
 		return nil, fmt.Errorf("the secrets of task %s: %w: the task is to stop, or has stopped", taskID, valuefrom.ErrUnresolved)
 	}
 	definition := view.Definition(task.Definition)
@@ -104,7 +110,16 @@ type reader struct {
 }
 
 func (r *reader) container(ctx context.Context, c *spec.ContainerDefinition) error {
-	for _, wanted := range c.Secrets {
+	return r.all(ctx, c, "secret", c.Secrets)
+}
+
+func (r *reader) logOptions(ctx context.Context, c *spec.ContainerDefinition) error {
+	return r.all(ctx, c, "log option", c.LogConfiguration.SecretsOf())
+}
+
+// all reads secrets of a container; what names their kind in errors.
+func (r *reader) all(ctx context.Context, c *spec.ContainerDefinition, what string, secrets []valuefrom.Secret) error {
+	for _, wanted := range secrets {
 		ref, err := valuefrom.Parse(wanted.ValueFrom)
 		if err == nil && ref.Store == valuefrom.Command {
 			continue // the host's own program has it
@@ -117,7 +132,7 @@ func (r *reader) container(ctx context.Context, c *spec.ContainerDefinition) err
 			err = fmt.Errorf("%w: the secrets of a task may have %d KiB in all", valuefrom.ErrUnresolved, maxTaskBytes>>10)
 		}
 		if err != nil {
-			return fmt.Errorf("secret %s of container %s: %w", wanted.Name, c.Name, err)
+			return fmt.Errorf("%s %s of container %s: %w", what, wanted.Name, c.Name, err)
 		}
 		r.values = append(r.values, valuefrom.Value{Container: c.Name, Name: wanted.Name, Value: []byte(value)})
 		r.names = append(r.names, ref.String())

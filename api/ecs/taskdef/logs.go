@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"pinion/api/ecs/field"
 	"pinion/raftfsm/logdriver"
+	"pinion/raftfsm/valuefrom"
 )
 
 func checkLogConfiguration(c container) error {
@@ -21,6 +23,9 @@ func checkLogConfiguration(c container) error {
 			return err
 		}
 	}
+	if err := checkSecretOptions(c, driver); err != nil {
+		return err
+	}
 	for _, option := range driver.Options {
 		if value, given := c.LogConfiguration.Options[option.Name]; given && option.Valid != nil && !option.Valid(value) {
 			return c.errorf("logConfiguration.options."+option.Name, "logConfiguration.options %s must be %s, not %q.", option.Name, option.Want, value)
@@ -34,6 +39,28 @@ func checkLogConfiguration(c container) error {
 	}
 	if _, err := c.LogConfiguration.Rotation(); err != nil {
 		return c.errorf("logConfiguration.options", "logConfiguration.options: %v.", err)
+	}
+	return nil
+}
+
+// checkSecretOptions holds the rules for options whose values are secrets. Whether the pool keeps those is seen when a task starts.
+func checkSecretOptions(c container, driver logdriver.Driver) error {
+	all := c.LogConfiguration.SecretOptions
+	for i, s := range all {
+		path := field.Join("logConfiguration", field.Index("secretOptions", i))
+		if err := checkLogOption(c, driver, s.Name); err != nil {
+			return err
+		}
+		_, inClear := c.LogConfiguration.Options[s.Name]
+		switch {
+		case !driver.MaySecret(s.Name):
+			return c.errorf(field.Join(path, "name"), "logConfiguration.secretOptions: %s of %s is no secret: hosts and placement read it. Name it in options.", s.Name, driver.Name)
+		case inClear || slices.ContainsFunc(all[:i], func(other valuefrom.Secret) bool { return other.Name == s.Name }):
+			return c.errorf(field.Join(path, "name"), "logConfiguration.secretOptions: %s is there twice: an option stands once, in options or in secretOptions.", s.Name)
+		}
+		if _, err := valuefrom.Parse(s.ValueFrom); err != nil {
+			return c.errorf(field.Join(path, "valueFrom"), "logConfiguration.secretOptions %s: %v.", s.Name, err)
+		}
 	}
 	return nil
 }

@@ -68,9 +68,6 @@ func parseContainer(in *types.ContainerDefinitionInput, path, networkMode, ipcMo
 	if in.LinuxParameters != nil {
 		d.LinuxParameters = &in.LinuxParameters.LinuxParameters
 	}
-	if in.LogConfiguration != nil {
-		d.LogConfiguration = &in.LogConfiguration.Configuration
-	}
 	var err error
 	if d.HealthCheck, err = parseHealthCheck(c, in.HealthCheck); err != nil {
 		return d, err

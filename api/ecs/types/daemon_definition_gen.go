@@ -48,7 +48,7 @@ type DaemonContainerDefinitionInput struct {
 	Secrets                []valuefrom.Secret               `json:"secrets"`
 	ReadonlyRootFilesystem *bool                            `json:"readonlyRootFilesystem"`
 	MountPoints            []spec.MountPoint                `json:"mountPoints"`
-	LogConfiguration       *LogConfigurationInput           `json:"logConfiguration"`
+	LogConfiguration       *logdriver.Configuration         `json:"logConfiguration"`
 	FirelensConfiguration  any                              `json:"firelensConfiguration"`
 	Privileged             *bool                            `json:"privileged"`
 	User                   string                           `json:"user"`

@@ -2,7 +2,6 @@ package types
 
 import (
 	"pinion/api/wire"
-	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/spec"
 )
 
@@ -14,7 +13,6 @@ type ContainerDefinitionInput struct {
 	spec.ContainerDefinition
 	PortMappings         []spec.PortMapping           `json:"portMappings"`
 	LinuxParameters      *LinuxParametersInput        `json:"linuxParameters"`
-	LogConfiguration     *LogConfigurationInput       `json:"logConfiguration"`
 	ResourceRequirements []ResourceRequirementInput   `json:"resourceRequirements"`
 	HealthCheck          *HealthCheckInput            `json:"healthCheck"`
 	RestartPolicy        *ContainerRestartPolicyInput `json:"restartPolicy"`
@@ -43,12 +41,6 @@ type LinuxParametersInput struct {
 	spec.LinuxParameters
 	MaxSwap    wire.Unsupported `json:"maxSwap" why:"a container may swap as much as its memory"`
 	Swappiness wire.Unsupported `json:"swappiness" why:"the host's setting counts"`
-}
-
-// LogConfigurationInput is ECS's LogConfiguration in an input.
-type LogConfigurationInput struct {
-	logdriver.Configuration
-	SecretOptions wire.Unsupported `json:"secretOptions" why:"no log driver of this host takes a secret"`
 }
 
 // VolumeInput is ECS's Volume in an input.

@@ -194,7 +194,7 @@ var outputs = map[string]overlay{
 		inputRefused: "credentialSpecs firelensConfiguration",
 	}},
 	"LinuxParameters":  {Go: "spec.LinuxParameters", LeftOut: map[string]string{inputRefused: "maxSwap swappiness"}},
-	"LogConfiguration": {Go: "logdriver.Configuration", LeftOut: map[string]string{inputRefused: "secretOptions"}},
+	"LogConfiguration": {Go: "logdriver.Configuration"},
 	"PortMapping":      {Go: "spec.PortMapping"},
 	"Volume": {Go: "spec.Volume", LeftOut: map[string]string{
 		inputRefused: "configuredAtLaunch efsVolumeConfiguration fsxWindowsFileServerVolumeConfiguration s3filesVolumeConfiguration",

@@ -30,7 +30,7 @@ var daemonInputs = map[string]overlay{
 		"environmentFiles": "[]envfile.File", "firelensConfiguration": "any", "repositoryCredentials": "*valuefrom.RepositoryCredentials", "secrets": "[]valuefrom.Secret",
 		"essential": "*bool", "interactive": "*bool", "privileged": "*bool", "pseudoTerminal": "*bool", "readonlyRootFilesystem": "*bool",
 		"dependsOn": "[]spec.ContainerDependency", "environment": "[]spec.KeyValue", "mountPoints": "[]spec.MountPoint", "systemControls": "[]spec.SystemControl",
-		"ulimits": "[]spec.Ulimit", "healthCheck": "*HealthCheckInput", "logConfiguration": "*LogConfigurationInput", "restartPolicy": "*ContainerRestartPolicyInput",
+		"ulimits": "[]spec.Ulimit", "healthCheck": "*HealthCheckInput", "logConfiguration": "*logdriver.Configuration", "restartPolicy": "*ContainerRestartPolicyInput",
 	}},
 	"DaemonLinuxParameters": {Types: map[string]string{
 		"capabilities": "*spec.Capabilities", "devices": "[]linux.Device", "initProcessEnabled": "*bool", "tmpfs": "[]spec.Tmpfs",
