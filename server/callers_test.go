@@ -170,6 +170,7 @@ func (r *rightsTest) secrets() map[string]any {
 		dispatch.PathMetrics:     map[string]any{"host": victim.ID, "report": metric.Report{Waiting: []metric.Waiting{{Group: "g", Requests: 1}}}},
 		liveness.PathHeartbeats:  liveness.Batch{Hosts: []string{victim.ID}},
 		history.PathRead:         history.Request{To: time.Now()},
+		pathPrefetch:             blob.Prefetch{Images: []string{"registry.example.com/of-an-attacker:1"}},
 		membership.PathRole:      struct{}{},
 		membership.PathPoolInfo:  struct{}{},
 		pathRenew:                []byte("request"),

@@ -105,8 +105,9 @@ type Member struct {
 
 // handlers are what other parts of this host answer the others with; nil until they are set.
 type handlers struct {
-	api   atomic.Pointer[http.Handler]
-	blobs atomic.Pointer[BlobHandler]
+	api      atomic.Pointer[http.Handler]
+	blobs    atomic.Pointer[BlobHandler]
+	prefetch atomic.Pointer[func(refs []string)]
 }
 
 // OpenMember opens this host's membership: it resumes the recorded one, joins the pool at Join, or creates a pool. When it

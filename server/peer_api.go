@@ -79,6 +79,7 @@ func (a peerAPI) routes() map[string]rpc.HandlerFunc {
 		dispatch.PathMetrics:    a.requireServer(dispatch.MetricsHandler(a.leadingBackend)),
 		dispatch.PathLease:      a.requireServer(dispatch.LeaseHandler(a.leadingBackend)),
 		liveness.PathHeartbeats: a.requireServer(rpc.ServerJSON(a.handleHeartbeats)),
+		pathPrefetch:            a.requireServer(rpc.ServerJSON(prefetchHandler(a.m))),
 		history.PathRead:        a.requireServer(rpc.ServerJSON(a.handleHistory)),
 		membership.PathRole:     rpc.JSON(a.handleRole),
 		membership.PathPoolInfo: rpc.JSON(a.handlePoolInfo),

@@ -133,6 +133,7 @@ func TestAnAgentSpeaksForItselfAlone(t *testing.T) {
 		dispatch.PathMetrics:    "is no server",
 		liveness.PathHeartbeats: "is no server",
 		history.PathRead:        "is no server",
+		pathPrefetch:            "is no server",
 		dispatch.PathLease:      "is no server",
 		pathACME:                "no listener has the certificate",
 		pathRenew:               "request",

@@ -10,6 +10,7 @@ import (
 
 	"pinion/packaging/tick"
 	"pinion/server/consensus"
+	"pinion/server/rpc"
 
 	"pinion/raftfsm/spec"
 	"pinion/server/membership"
@@ -153,7 +154,7 @@ func (m *Member) startServer(ctx context.Context, joins bool) error {
 			Settings: spec.Settings{Servers: m.cfg.Servers, ReplaceAfter: m.cfg.ReplaceAfter, TaskLostAfter: m.cfg.TaskLostAfter},
 		},
 		HistoryFile: filepath.Join(m.cfg.Dir, historyFile), KeepTasks: m.cfg.Disk.KeepTasks,
-		DisconnectedAfter: m.cfg.DisconnectedAfter, KeyringFile: filepath.Join(m.cfg.Dir, keyringFile), Keys: m.cfg.keys(), peers: m.peers, identity: m.cfg.Identity, refusals: m.cfg.Port.ReportRefusal, given: m.cfg.SecretsGiven, onLeader: m.leader.Refresh,
+		DisconnectedAfter: m.cfg.DisconnectedAfter, KeyringFile: filepath.Join(m.cfg.Dir, keyringFile), Keys: m.cfg.keys(), peers: m.peers, hosts: &rpc.Client{HTTP: m.anyHost}, identity: m.cfg.Identity, refusals: m.cfg.Port.ReportRefusal, given: m.cfg.SecretsGiven, onLeader: m.leader.Refresh,
 	})
 	if err != nil {
 		return errors.Join(err, network.Close(), layer.Close())

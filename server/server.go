@@ -44,6 +44,7 @@ type Config struct {
 
 	identity *pki.Identity         // of this host [it has none]
 	peers    *rpc.Client           // how the leader is reached while it is another host [not at all]
+	hosts    *rpc.Client           // how any host is reached, by its id [not at all]
 	refusals peer.Refusals         // is told of hosts that are refused; may be nil
 	given    func(admission.Given) // is told of secrets that hosts get for their tasks; may be nil
 	onLeader func()                // called after each change of Leader; may be nil
@@ -180,6 +181,9 @@ func (s *Server) startTerm(ctx context.Context) []func() {
 	)
 	if s.cfg.peers != nil {
 		loops = append(loops, func() { s.servers.Reconcile(ctx) })
+	}
+	if s.cfg.hosts != nil {
+		loops = append(loops, func() { s.prefetcher().Loop(ctx) })
 	}
 	return loops
 }

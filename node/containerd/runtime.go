@@ -158,6 +158,9 @@ func ExchangeBlobs(r *Runtime, peers distribution.Peers) (serve func(w http.Resp
 	return r.images.ExchangeWith(peers)
 }
 
+// Prefetch has a runtime pull images before a task needs them: see images.Prefetch.
+func Prefetch(r *Runtime, refs []string) { images.Prefetch(r.images, refs) }
+
 // waitDaemon waits for the daemon and finds the snapshotter.
 func (r *Runtime) waitDaemon(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(r.inNamespace(ctx), 10*time.Second)

@@ -59,7 +59,7 @@ var floors = map[string][]string{
 		"consensus",
 		"rpc",
 		"peer seal metrics",
-		"pki store schedule id tracker",
+		"pki store schedule id tracker prefetch",
 	},
 	"node": {
 		".",

@@ -9,6 +9,7 @@ import (
 func exchangeBlobs(h *host) {
 	blobs := server.NewBlobs(h.member)
 	blobs.Serve(containerd.ExchangeBlobs(h.runtime, blobs))
+	blobs.OnPrefetch(func(refs []string) { containerd.Prefetch(h.runtime, refs) })
 	h.onClose(func() error {
 		blobs.Close()
 		return nil

@@ -16,8 +16,12 @@ const BuiltinImage = blob.Builtin
 // ResolvesOnce reports whether the tag of the image is resolved to a digest once: for all tasks of a run, their retries and the
 // restarts of the container.
 func (c *ContainerDefinition) ResolvesOnce() bool {
-	name := strings.TrimSuffix(strings.TrimPrefix(c.Image, "docker.io/"), ":latest")
-	return c.VersionConsistency != VersionConsistencyDisabled && name != BuiltinImage && !strings.Contains(c.Image, "@")
+	return c.VersionConsistency != VersionConsistencyDisabled && !IsBuiltinImage(c.Image) && !strings.Contains(c.Image, "@")
+}
+
+// IsBuiltinImage reports whether a name is that of BuiltinImage.
+func IsBuiltinImage(name string) bool {
+	return strings.TrimSuffix(strings.TrimPrefix(name, "docker.io/"), ":latest") == BuiltinImage
 }
 
 // ResolvesOnce reports whether that is so for any container.

@@ -45,7 +45,7 @@ type queueController struct {
 	freed         freedHosts
 	failedPlans   int  // of the planner, when it was asked last
 	sharesChanged bool // fair shares may have changed since the last round
-	reservations  map[string]*reservation
+	reservations  reservations
 	infeasible    *infeasibilityCache // of the hosts as they are
 
 	committing    map[*queueRound]bool // rounds in flight
@@ -98,6 +98,7 @@ func (w *queueController) loop() {
 			q.reply <- w.snapshot(q)
 		case <-poll.C:
 			w.poll()
+			w.reservations.publish()
 		case <-w.ctx.Done():
 		}
 	}
@@ -111,7 +112,7 @@ func (w *queueController) loop() {
 func (w *queueController) rebuild(view *raftfsm.View) {
 	now := w.node.Now()
 	w.queue = queue.New()
-	w.pauses, w.placed, w.reservations, w.victimsByItem = pauses{}, placedTasks{}, map[string]*reservation{}, victimsByItem{}
+	w.pauses, w.placed, w.reservations.byCluster, w.victimsByItem = pauses{}, placedTasks{}, map[string]*reservation{}, victimsByItem{}
 	w.freed, w.infeasible = freedHosts{}, &infeasibilityCache{}
 	w.setTeams(view)
 	w.loadUsage(view, now)

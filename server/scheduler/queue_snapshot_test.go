@@ -11,9 +11,10 @@ import (
 func TestAReaderOfTheQueueHoldsUpNoPlacement(t *testing.T) {
 	s := newTestScheduler(t, 1)
 	request := queued(s.request(1))
-	first, second := s.run(request).Tasks[0], s.run(request).Tasks[0]
 	placed := func(id string) bool { return s.node.state.View().Task(id).HostID != "" }
+	first := s.run(request).Tasks[0]
 	s.until(func() bool { return placed(first.ID) })
+	second := s.run(request).Tasks[0] // of two that wait at one moment the one with the lower id is first
 
 	reading, err := s.queueSnapshot(t.Context(), "", "")
 	if err != nil {

@@ -2,9 +2,11 @@ package scheduler
 
 import (
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"pinion/raftfsm/spec"
+	"pinion/server/prefetch"
 	"pinion/server/schedule"
 	"pinion/server/schedule/queue"
 )
@@ -17,13 +19,19 @@ type reservation struct {
 	foundAt time.Time
 }
 
+// reservations are those of all clusters, for the queue controller alone but for what is published.
+type reservations struct {
+	byCluster map[string]*reservation
+	published atomic.Pointer[[]prefetch.Reservation]
+}
+
 // reservationMaxAge is how long a reservation is kept while a better one may have become possible: finding one looks at
 // every host.
 const reservationMaxAge = time.Second
 
 // Reserve implements queue.Placer. A reservation stays as long as it holds.
 func (r *queueRound) Reserve(item *queue.Item) (at time.Time, ok bool) {
-	known := r.controller.reservations[item.Cluster]
+	known := r.controller.reservations.byCluster[item.Cluster]
 	if known == nil || known.item != item || r.now.Sub(known.foundAt).Abs() > reservationMaxAge || !known.At.IsZero() && r.now.After(known.At) {
 		known = r.reserve(item)
 	}
@@ -33,9 +41,9 @@ func (r *queueRound) Reserve(item *queue.Item) (at time.Time, ok bool) {
 // invalidateReservation forgets a reservation without a shadow time when one of its hosts has more free capacity: the
 // shadow time may be known now.
 func (w *queueController) invalidateReservation(cluster string, freed map[string]bool) {
-	known := w.reservations[cluster]
+	known := w.reservations.byCluster[cluster]
 	if known != nil && known.At.IsZero() && slices.ContainsFunc(known.Hosts, func(a schedule.Allotment) bool { return freed[a.HostID] }) {
-		delete(w.reservations, cluster)
+		delete(w.reservations.byCluster, cluster)
 	}
 }
 
@@ -46,7 +54,7 @@ func (r *queueRound) reserve(item *queue.Item) *reservation {
 	if request := requestOf(r.view, item); request != nil {
 		known.Reservation, known.ok = r.hosts.FindReservation(*request, r.endTimesFor(item))
 	}
-	r.controller.reservations[item.Cluster] = known
+	r.controller.reservations.byCluster[item.Cluster] = known
 	return known
 }
 
@@ -77,7 +85,7 @@ func (r *queueRound) hold(cluster string) bool {
 		return true
 	}
 	for range 2 {
-		known := r.controller.reservations[cluster]
+		known := r.controller.reservations.byCluster[cluster]
 		if known == nil || !known.ok {
 			return false
 		}
@@ -101,4 +109,33 @@ func (r *queueRound) release(cluster string) {
 		r.hosts.DropTask(task)
 	}
 	delete(r.holds, cluster)
+}
+
+// publish lets other goroutines read the reservations.
+func (r *reservations) publish() {
+	var all []prefetch.Reservation
+	for _, known := range r.byCluster {
+		if !known.ok {
+			continue
+		}
+		kept := prefetch.Reservation{TaskID: known.item.ID()}
+		for _, a := range known.Hosts {
+			kept.Hosts = append(kept.Hosts, a.HostID)
+		}
+		all = append(all, kept)
+	}
+	r.published.Store(&all)
+}
+
+// Reservations lists the room that is kept for the task, or the first of the gang, at the head of each queue, as of a moment ago; none
+// while this host does not lead.
+func (s *Scheduler) Reservations() []prefetch.Reservation {
+	t := s.term.Load()
+	if t == nil || t.ctx.Err() != nil {
+		return nil
+	}
+	if all := t.controller.reservations.published.Load(); all != nil {
+		return *all
+	}
+	return nil
 }

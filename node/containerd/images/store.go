@@ -53,7 +53,8 @@ type Store struct {
 	uses       *uses
 	private    admitted
 	keeper     *keeper
-	stop       context.CancelFunc // ends the keeper
+	prefetcher *prefetcher
+	stop       context.CancelFunc // ends the keeper and the prefetcher
 	background sync.WaitGroup
 	importing  sync.Mutex   // held while an archive arrives
 	removal    sync.RWMutex // read lock: from finding an image to recording its use; write lock: while its names are removed
@@ -71,6 +72,7 @@ func Open(c Config) (*Store, error) {
 		uses:    newUses(),
 	}
 	s.keeper = &keeper{store: s, wanted: make(chan []blob.Image, 1), failed: map[string]bool{}}
+	s.prefetcher = &prefetcher{store: s, wake: make(chan struct{}, 1)}
 	var err error
 	s.exchange, err = distribution.Open(distribution.Config{
 		UploadRate: c.Limits.UploadRate, Dir: c.Dir, Log: c.Log,
@@ -82,6 +84,7 @@ func Open(c Config) (*Store, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	s.background.Go(func() { s.keeper.run(c.Namespace(ctx)) })
+	s.background.Go(func() { s.prefetcher.run(c.Namespace(ctx)) })
 	return s, nil
 }
 

@@ -1,0 +1,88 @@
+// Package prefetch has hosts fetch images before a task that needs them is placed there, so that it starts without a pull. What is to be
+// fetched follows from the state and the queue; hosts are told by the leader, and fetch what they are told last.
+package prefetch
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"pinion/raftfsm"
+)
+
+const (
+	// interval is the time between two looks.
+	interval = time.Second
+	// callTimeout bounds a call to a host, parallelCalls how many are made at a time.
+	callTimeout   = 3 * time.Second
+	parallelCalls = 16
+)
+
+// Prefetcher is the loop of one leader term. All fields are required.
+type Prefetcher struct {
+	State *raftfsm.State
+	// Reservations are those of the queue now.
+	Reservations func() []Reservation
+	// Connected reports whether a host can be told anything now.
+	Connected func(host string) bool
+	// Tell has a host fetch these images, in place of those it was told before. It is called for different hosts at once.
+	Tell func(ctx context.Context, hostID string, images []string) error
+	Log  *slog.Logger
+}
+
+// Loop tells hosts until ctx ends.
+func (p *Prefetcher) Loop(ctx context.Context) {
+	told := hostImages{}
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			p.tell(ctx, told)
+		}
+	}
+}
+
+// tell tells the hosts for which something has changed, and notes it in told. A host that was not reached is told again with the next look,
+// one that was away also what it knew.
+func (p *Prefetcher) tell(ctx context.Context, told hostImages) {
+	view := p.State.View()
+	now := wanted(view, p.Reservations())
+	for host := range told {
+		if !p.Connected(host) {
+			delete(told, host)
+		} else if now[host] == nil {
+			now[host] = []string{}
+		}
+	}
+	maps.DeleteFunc(now, func(host string, images []string) bool {
+		return slices.Equal(told[host], images) || view.Host(host) == nil || !p.Connected(host)
+	})
+	var calls errgroup.Group
+	var mu sync.Mutex
+	calls.SetLimit(parallelCalls)
+	for id, images := range now {
+		calls.Go(func() error {
+			ctx, cancel := context.WithTimeout(ctx, callTimeout)
+			defer cancel()
+			if err := p.Tell(ctx, id, images); err != nil {
+				p.Log.Debug("a host was not told which images to fetch", "host", id, "error", err)
+				return nil
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if told[id] = images; len(images) == 0 {
+				delete(told, id)
+			}
+			return nil
+		})
+	}
+	_ = calls.Wait() // none fails
+}
