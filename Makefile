@@ -96,6 +96,7 @@ fuzz: ## every fuzz target with a million inputs, and the properties of requests
 	$(fuzz) -fuzz '^FuzzAuthorization$$' ./api/auth/sigv4
 	$(fuzz) -fuzz '^FuzzParse$$' ./raftfsm/query
 	$(fuzz) -fuzz '^FuzzVariables$$' ./raftfsm/envfile
+	$(fuzz) -fuzz '^FuzzRootDirectory$$' ./raftfsm/filesystem
 	$(fuzz) -fuzz '^FuzzRead$$' ./raftfsm/compact
 	go test -timeout 0 -run '^TestNoChangedRequestIsAccepted$$' ./api/auth/sigv4 -rapid.checks 200000
 	go test -timeout 0 -run '^TestTaskDefinitions$$' ./api/ecs -rapid.checks 100000

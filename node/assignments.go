@@ -43,7 +43,7 @@ func (n *Node) watchAssignments(ctx context.Context) {
 		n.applyAssignments(ctx, assigned)
 		if first {
 			n.sweepTaskDirs(ctx)
-			close(n.assigned)
+			close(n.Assigned)
 			first = false
 		}
 	}

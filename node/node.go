@@ -24,7 +24,7 @@ type Node struct {
 	Routes   *Routes       // what Config.Proxy tells of
 	joined   chan struct{} // closed when the pool knows this host
 	rejoinCh chan struct{} // holds a value when the host has to join again
-	assigned chan struct{} // closed when the first assignments have their runners
+	Assigned chan struct{} // closed when the first assignments have their runners, and these their hooks
 
 	mu           sync.Mutex // guards what follows
 	host         spec.Host
@@ -48,7 +48,7 @@ func New(c Config) *Node {
 	}
 	n := &Node{
 		config: c, host: c.Host, gpuLocks: gpulock.New(c.GPUs, c.Log), joined: make(chan struct{}), rejoinCh: make(chan struct{}, 1),
-		assigned: make(chan struct{}),
+		Assigned: make(chan struct{}),
 		runners:  map[string]*runningTask{}, existing: map[string][]runtime.ExistingContainer{},
 		runnersAdded: make(chan struct{}), reportedCh: make(chan struct{}),
 	}

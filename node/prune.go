@@ -13,7 +13,7 @@ const pruneInterval = time.Minute
 // watchAssignments: before, the agent does not know which images its tasks need.
 func (n *Node) pruneImages(ctx context.Context) {
 	select {
-	case <-n.assigned:
+	case <-n.Assigned:
 	case <-ctx.Done():
 		return
 	}

@@ -41,7 +41,7 @@ func newRoutes(n *Node) *Routes {
 func (r *Routes) watch(ctx context.Context) {
 	defer r.checker.Wait()
 	select {
-	case <-r.node.assigned: // it is known which targets are this host's
+	case <-r.node.Assigned: // it is known which targets are this host's
 	case <-ctx.Done():
 		return
 	}

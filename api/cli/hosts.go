@@ -92,7 +92,7 @@ func printHosts(ctx context.Context, c *cli.Context, inv *invocation.Invocation)
 }
 
 // rareHostMembers are the members of a host's JSON that this command does not use.
-var rareHostMembers = []string{"allow", "buckets", "custom", "devices", "featureLevel", "healthAt", "logDestinations", "server", "tags", "volumes"}
+var rareHostMembers = []string{"allow", "buckets", "custom", "devices", "featureLevel", "fileSystems", "healthAt", "logDestinations", "server", "tags", "volumes"}
 
 func hostTable(inv *invocation.Invocation, hosts []client.Host) *table.Table {
 	wide := inv.Output == invocation.Wide

@@ -34,6 +34,7 @@ Examples:
    sudo pinion up --name gpu-7 --config /srv/pinion.yaml
    sudo pinion up --data-dir /tmp/one --listen 127.0.0.1:7401 --gpus sim:8xh100
    sudo pinion up --volume /data --volume models=/mnt/models:ro      # host directories that tasks may mount
+   sudo pinion up --file-system models=nfs:10.0.0.5:/models,ro       # what fileSystemId of efsVolumeConfiguration names
    sudo pinion up --device /dev/fuse --device /dev/infiniband        # devices that containers may have
    sudo pinion up --bucket team=/srv/team                            # files arn:aws:s3:::team/KEY.env of environmentFiles
    sudo pinion up --attribute ecs.instance-type=p2.xlarge --attribute rack=a4

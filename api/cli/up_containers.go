@@ -11,6 +11,7 @@ import (
 
 	"pinion/api/cli/exit"
 	"pinion/raftfsm/envfile"
+	"pinion/raftfsm/filesystem"
 	"pinion/raftfsm/linux"
 	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/spec"
@@ -22,6 +23,8 @@ import (
 type ContainerOptions struct {
 	// Volumes are the directories that tasks may mount.
 	Volumes []volumeroot.Root
+	// FileSystems are the network file systems that the host mounts for tasks.
+	FileSystems []filesystem.FileSystem
 	// Devices are the devices that containers may have, and directories of them; see linux.CheckDevice.
 	Devices []string
 	// Buckets are directories with environment files of containers, by the names of the buckets that they are; see envfile.File.
@@ -48,13 +51,14 @@ type ContainerOptions struct {
 
 // containerFlags are the flags of `pinion up` that are parsed into ContainerOptions.
 type containerFlags struct {
-	volumes, devices, buckets, allow, secretCommands, logDestinations cli.StringSlice
-	taskNetwork                                                       string
+	volumes, fileSystems, devices, buckets, allow, secretCommands, logDestinations cli.StringSlice
+	taskNetwork                                                                    string
 }
 
 func (f *containerFlags) flags(o *ContainerOptions) []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "volume", Destination: &f.volumes, Usage: "let tasks mount this directory and what is in it, `[NAME=]DIR[:ro]`; may be repeated"},
+		&cli.StringSliceFlag{Name: "file-system", Destination: &f.fileSystems, Usage: "mount this network file system for tasks that name it as fileSystemId in efsVolumeConfiguration, `NAME=TYPE:SOURCE[,OPTION...]` with what mount(8) takes, such as models=nfs:10.0.0.5:/models,vers=4.2,ro; may be repeated"},
 		&cli.StringSliceFlag{Name: "device", Destination: &f.devices, Usage: "let containers have this device, or those in this directory, `PATH` below /dev such as /dev/fuse; may be repeated. GPUs are none of them"},
 		&cli.StringSliceFlag{Name: "bucket", Destination: &f.buckets, Usage: "read the environmentFiles arn:aws:s3:::NAME/KEY.env of containers from this directory, `NAME=DIR`; may be repeated"},
 		&cli.StringSliceFlag{Name: "allow", Destination: &f.allow, Usage: "let containers have these `POWERS`, with commas between: privileged, host-pid, host-ipc, capabilities such as NET_ADMIN"},
@@ -103,7 +107,7 @@ func (f *containerFlags) complete(o *ContainerOptions) error {
 			}
 		}
 	}
-	if err := errors.Join(f.parseSecretCommands(o), f.parseBuckets(o)); err != nil {
+	if err := errors.Join(f.parseSecretCommands(o), f.parseBuckets(o), f.parseFileSystems(o)); err != nil {
 		return err
 	}
 	if o.TaskNetwork = nil; f.taskNetwork != "" {
@@ -150,6 +154,21 @@ func (f *containerFlags) parseBuckets(o *ContainerOptions) error {
 			o.Buckets = map[string]string{}
 		}
 		o.Buckets[name] = filepath.Clean(dir)
+	}
+	return nil
+}
+
+func (f *containerFlags) parseFileSystems(o *ContainerOptions) error {
+	o.FileSystems = nil
+	for _, given := range f.fileSystems.Value() {
+		parsed, err := filesystem.Parse(given)
+		if err != nil {
+			return exit.Usagef("--file-system %v", err)
+		}
+		if slices.ContainsFunc(o.FileSystems, func(known filesystem.FileSystem) bool { return known.Name == parsed.Name }) {
+			return exit.Usagef("--file-system %s is there twice", parsed.Name)
+		}
+		o.FileSystems = append(o.FileSystems, parsed)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ const (
 	testHealth        = "node.TestHealthIsWhatTheChecksFind"
 	testRestarts      = "node.TestAContainerStaysEnded"
 	testDockerVolumes = "node/task.TestASharedVolumeOutlivesItsTask"
+	testFileSystems   = "node/filesystem.TestTasksShareAMount"
 	testIsolation     = "node.TestAHostDoesNotTakeThePoolsWord"
 
 	noAppMesh   = "App Mesh of AWS, which ended"
@@ -44,17 +45,22 @@ var fates = map[string]fate{
 	"runtimePlatform.cpuArchitecture":       works("server/schedule.TestEveryRefusalExplainsItself"),
 	"runtimePlatform.operatingSystemFamily": works("api/ecs.TestEveryValueOfATaskDefinitionIsTakenOrRefused"),
 
-	"volumes[].name":                                    works(testFiles),
-	"volumes[].host.sourcePath":                         works("node/volume.TestDirectoriesThatTasksCanMount"),
-	"volumes[].dockerVolumeConfiguration.scope":         works(testDockerVolumes),
-	"volumes[].dockerVolumeConfiguration.autoprovision": works(testDockerVolumes),
-	"volumes[].dockerVolumeConfiguration.driver":        works("packaging/e2e.TestASharedVolumeStaysForTheNextTask"),
-	"volumes[].dockerVolumeConfiguration.driverOpts":    {never: "what a host mounts is the word of its operator: `pinion up --volume NAME=DIR` gives it the name of the volume", value: `{"type":"nfs"}`},
-	"volumes[].dockerVolumeConfiguration.labels":        {none: "they are recorded and shown"},
-	"volumes[].efsVolumeConfiguration":                  {today: "directories of the host by `host.sourcePath`, or scratch space of the task", value: `{"fileSystemId":"fs-1"}`},
-	"volumes[].s3filesVolumeConfiguration":              {never: "a file system of Amazon S3 Files is in AWS alone", value: `{"fileSystemArn":"a"}`},
-	"volumes[].fsxWindowsFileServerVolumeConfiguration": {never: linuxOnly, value: `{"fileSystemId":"fs-1"}`},
-	"volumes[].configuredAtLaunch":                      {never: "it makes a volume of Amazon EBS, which is in AWS alone", value: `true`},
+	"volumes[].name":                                                     works(testFiles),
+	"volumes[].host.sourcePath":                                          works("node/volume.TestDirectoriesThatTasksCanMount"),
+	"volumes[].dockerVolumeConfiguration.scope":                          works(testDockerVolumes),
+	"volumes[].dockerVolumeConfiguration.autoprovision":                  works(testDockerVolumes),
+	"volumes[].dockerVolumeConfiguration.driver":                         works("packaging/e2e.TestASharedVolumeStaysForTheNextTask"),
+	"volumes[].dockerVolumeConfiguration.driverOpts":                     {never: "what a host mounts is the word of its operator: `pinion up --volume NAME=DIR` gives it the name of the volume", value: `{"type":"nfs"}`},
+	"volumes[].dockerVolumeConfiguration.labels":                         {none: "they are recorded and shown"},
+	"volumes[].efsVolumeConfiguration.fileSystemId":                      works(testFileSystems),
+	"volumes[].efsVolumeConfiguration.rootDirectory":                     works(testFileSystems),
+	"volumes[].efsVolumeConfiguration.transitEncryption":                 works("raftfsm/filesystem.TestAHostGivesTheFileSystemsThatItsOperatorNames"),
+	"volumes[].efsVolumeConfiguration.transitEncryptionPort":             {none: "the host encrypts by itself, without a proxy that listens"},
+	"volumes[].efsVolumeConfiguration.authorizationConfig.accessPointId": {never: "nobody would enforce its user and its directory; `rootDirectory` names a directory", value: `"fsap-1"`},
+	"volumes[].efsVolumeConfiguration.authorizationConfig.iam":           {none: "no server asks AWS IAM"},
+	"volumes[].s3filesVolumeConfiguration":                               {never: "a file system of Amazon S3 Files is in AWS alone", value: `{"fileSystemArn":"a"}`},
+	"volumes[].fsxWindowsFileServerVolumeConfiguration":                  {never: linuxOnly, value: `{"fileSystemId":"fs-1"}`},
+	"volumes[].configuredAtLaunch":                                       {never: "it makes a volume of Amazon EBS, which is in AWS alone", value: `true`},
 
 	"containerDefinitions[].name":                                       works("node.TestATaskRunsAndEnds"),
 	"containerDefinitions[].image":                                      works("node/containerd.TestWhatIsHereCostsNoNetwork"),
@@ -156,6 +162,7 @@ var refusedValues = map[string]map[string]string{
 		"WINDOWS_SERVER_2022_CORE": linuxOnly, "WINDOWS_SERVER_2022_FULL": linuxOnly, "WINDOWS_SERVER_2025_CORE": linuxOnly, "WINDOWS_SERVER_2025_FULL": linuxOnly,
 		"WINDOWS_SERVER_20H2_CORE": linuxOnly,
 	},
+	"volumes[].efsVolumeConfiguration.authorizationConfig.iam": {"ENABLED": "no server of yours asks AWS IAM"},
 	"containerDefinitions[].logConfiguration.logDriver": {
 		"awsfirelens": otherDriver,
 	},
@@ -165,6 +172,8 @@ var refusedValues = map[string]map[string]string{
 // frames are definitions for members, or single values of them, that need others beside them.
 var frames = map[string]string{
 	"containerDefinitions[].logConfiguration.logDriver splunk":       `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64,"logConfiguration":{"logDriver":"splunk","options":{"splunk-url":"https://splunk:8088"},"secretOptions":[{"name":"splunk-token","valueFrom":"hec"}]}}]}`,
+	"volumes[].efsVolumeConfiguration.transitEncryption":             `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64}],"volumes":[{"name":"v","efsVolumeConfiguration":{"fileSystemId":"fs-1","transitEncryption":"VALUE"}}]}`,
+	"volumes[].efsVolumeConfiguration.authorizationConfig.iam":       `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64}],"volumes":[{"name":"v","efsVolumeConfiguration":{"fileSystemId":"fs-1","authorizationConfig":{"iam":"VALUE"}}}]}`,
 	"containerDefinitions[].logConfiguration.logDriver gelf":         `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64,"logConfiguration":{"logDriver":"gelf","options":{"gelf-address":"udp://logs:12201"}}}]}`,
 	"containerDefinitions[].environmentFiles[].type":                 `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64,"environmentFiles":[{"type":"VALUE","value":"arn:aws:s3:::team/a.env"}]}]}`,
 	"containerDefinitions[].linuxParameters.devices[].permissions[]": `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64,"linuxParameters":{"devices":[{"hostPath":"/dev/fuse","permissions":["VALUE"]}]}}]}`,

@@ -26,8 +26,8 @@ type member struct {
 var taskFields = []member{
 	{name: "taskRoleArn", good: texts(`[a-z:/]{0,20}`)},
 	{name: "networkMode", good: oneText("", "bridge", "host"), bad: oneText("vpc", "Bridge", "nat")},
-	{name: "volumes", good: just(`[{"name":"data","host":{"sourcePath":"/data"}},{"name":"scratch","host":{}}]`, `[{"name":"scratch"},{"name":"data","dockerVolumeConfiguration":{"scope":"shared","autoprovision":true,"driver":"local","labels":{"a":"b"}}},{"name":"more","dockerVolumeConfiguration":{}}]`),
-		bad: just(`[{"name":""}]`, `[{"name":"data"},{"name":"data"}]`, `[{"name":"data","host":{"sourcePath":"../x"}}]`, `[{"name":"d","dockerVolumeConfiguration":{"driver":"rexray/ebs"}}]`, `[{"name":"e","efsVolumeConfiguration":{"fileSystemId":"f"}}]`), says: "volume"},
+	{name: "volumes", good: just(`[{"name":"data","host":{"sourcePath":"/data"}},{"name":"scratch","host":{}}]`, `[{"name":"scratch"},{"name":"data","dockerVolumeConfiguration":{"scope":"shared","autoprovision":true,"driver":"local","labels":{"a":"b"}}},{"name":"more","dockerVolumeConfiguration":{}}]`, `[{"name":"data","efsVolumeConfiguration":{"fileSystemId":"fs-0a1b2c3d","rootDirectory":"/a/b","transitEncryption":"ENABLED","transitEncryptionPort":2049,"authorizationConfig":{"iam":"DISABLED"}}},{"name":"scratch"},{"name":"more","efsVolumeConfiguration":{"fileSystemId":"models"}}]`),
+		bad: just(`[{"name":""}]`, `[{"name":"data"},{"name":"data"}]`, `[{"name":"data","host":{"sourcePath":"../x"}}]`, `[{"name":"d","dockerVolumeConfiguration":{"driver":"rexray/ebs"}}]`, `[{"name":"e","efsVolumeConfiguration":{"fileSystemId":"f","authorizationConfig":{"accessPointId":"fsap-1"}}}]`), says: "volume"},
 	{name: "placementConstraints", good: just(`[]`, `[{"type":"memberOf","expression":"attribute:rack == 7"}]`), bad: just(`[{"type":"distinctInstance"}]`, `[{"type":"memberOf","expression":"rack 7"}]`), says: "constraint"},
 	{name: "requiresCompatibilities", good: just(`[]`, `["EC2"]`, `["EXTERNAL","EC2"]`), bad: just(`["FARGATE"]`, `["ec2"]`)},
 	{name: "cpu", good: texts(`[4-9][0-9]{3}|[4-9] ?vCPU`), bad: oneText("0", "-1", "much", "1 GB", "1.5", "99999999999")},

@@ -9,6 +9,7 @@ import (
 	"pinion/api/wire"
 	"pinion/gpu"
 	"pinion/raftfsm"
+	"pinion/raftfsm/filesystem"
 	"pinion/raftfsm/iplease"
 	"pinion/raftfsm/query"
 	"pinion/raftfsm/spec"
@@ -40,6 +41,7 @@ type hostView struct {
 	Tags            []spec.Tag           `json:"tags,omitempty"`
 	HealthAt        time.Time            `json:"healthAt,omitzero"`         // when the health of its GPUs changed last
 	Volumes         []volumeroot.Root    `json:"volumes,omitempty"`         // directories that tasks may mount
+	FileSystems     []filesystem.Offer   `json:"fileSystems,omitempty"`     // network file systems that it mounts for tasks
 	SharedVolumes   []string             `json:"sharedVolumes,omitempty"`   // names of the shared volumes that it has in its data directory
 	Devices         []string             `json:"devices,omitempty"`         // devices that containers may have, and directories of them
 	Buckets         []string             `json:"buckets,omitempty"`         // names of the buckets of environment files
@@ -126,7 +128,7 @@ func (a *API) renderHost(view *raftfsm.View, h *spec.Host, role string) hostView
 		ID: h.ID, Name: h.Name, Cluster: h.Cluster, Address: h.Address, Version: h.Version, Status: h.Status, Attributes: h.Attributes,
 		CPU: h.CPU, MemoryMiB: h.MemoryMiB, Ports: h.Ports, GPUs: h.GPUs, RegisteredAt: h.RegisteredAt, Revision: h.Revision,
 		FeatureLevel: h.FeatureLevel, Server: h.Server, LostAt: h.LostAt, Custom: h.CustomAttributes, Tags: h.Tags, HealthAt: h.HealthAt,
-		Volumes: h.Volumes, SharedVolumes: h.SharedVolumes, Devices: h.Devices, Buckets: h.Buckets, LogDestinations: h.LogDestinations, TaskNetwork: h.TaskNetwork, Allow: h.Allow, ListenerProblems: h.ListenerProblems,
+		Volumes: h.Volumes, FileSystems: h.FileSystems, SharedVolumes: h.SharedVolumes, Devices: h.Devices, Buckets: h.Buckets, LogDestinations: h.LogDestinations, TaskNetwork: h.TaskNetwork, Allow: h.Allow, ListenerProblems: h.ListenerProblems,
 		Connected: a.Store.Connected(h.ID), Role: role,
 		Free: freeView{CPU: free.CPU, MemoryMiB: free.MemoryMiB, GPUs: append([]string{}, free.GPUs...)},
 		Used: usedView{GPUs: []string{}},

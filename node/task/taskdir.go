@@ -52,6 +52,9 @@ func newTaskDir(dir, taskID string) taskDir {
 func (d taskDir) createVolumes(volumes []spec.Volume, roots *volume.Roots) (map[string]runtime.Volume, error) {
 	all := map[string]runtime.Volume{}
 	for i, v := range volumes {
+		if v.EFS != nil {
+			continue // a hook mounts it first
+		}
 		if !v.Docker.Shared() && (v.Host == nil || v.Host.SourcePath == "") {
 			path := filepath.Join(d.path, "volumes", strconv.Itoa(i))
 			if err := createScratch(path); err != nil {

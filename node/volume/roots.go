@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -139,6 +140,11 @@ func (r *Roots) Find(sourcePath string) (*Volume, error) {
 		}
 	}
 	return nil, fmt.Errorf("%s is in no directory that this host gives to tasks; start the host with pinion up --volume", sourcePath)
+}
+
+// At is a file or directory below one that is no volume root: the real path dir, such as that of a mounted file system, which errors call name.
+func At(dir, below, name string) *Volume {
+	return &Volume{root: root{Root: volumeroot.Root{Name: name}, dir: dir}, below: below, sourcePath: path.Join(name, below)}
 }
 
 // ReadOnly reports that its root is given to be read only.

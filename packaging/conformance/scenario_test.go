@@ -52,6 +52,7 @@ var taskScenario = []step{
 	{operation: "UpdateClusterSettings", body: `{"cluster":"nowhere","settings":[{"name":"containerInsights","value":"disabled"}]}`, wantError: clusterNotFound},
 
 	{operation: "RegisterTaskDefinition", body: `{"family":"$me","networkMode":"none","volumes":[{"name":"scratch"}],"tags":[{"key":"team","value":"vision"}],"containerDefinitions":[` + container + `]}`, saves: "definition=taskDefinition.taskDefinitionArn"},
+	{operation: "RegisterTaskDefinition", body: `{"family":"$me-files","volumes":[{"name":"models","efsVolumeConfiguration":{"fileSystemId":"fs-0a1b2c3d","rootDirectory":"/llm","transitEncryption":"ENABLED","transitEncryptionPort":2999,"authorizationConfig":{"iam":"DISABLED"}}}],"containerDefinitions":[` + container + `]}`, until: "taskDefinition.volumes.0.efsVolumeConfiguration.rootDirectory=/llm"},
 	{operation: "RegisterTaskDefinition", body: `{"family":"$me","containerDefinitions":[{"name":"main","image":"busybox"}]}`, wantError: clientException},
 	{operation: "DescribeTaskDefinition", body: `{"taskDefinition":"$me","include":["TAGS"]}`, until: "tags.0.key=team"},
 	{operation: "DescribeTaskDefinition", body: `{"taskDefinition":"nothing:1"}`, wantError: clientException},

@@ -66,7 +66,7 @@ func TestTerraform(t *testing.T) {
 	f := newTerraform(t)
 	f.pool = newTestPool(t)
 	f.mustRun(t, "init", "-input=false")
-	done := map[string]string{"vision": "29 added, 0 changed, 0 destroyed", "speech": "3 added, 21 changed, 3 destroyed"}
+	done := map[string]string{"vision": "30 added, 0 changed, 0 destroyed", "speech": "3 added, 21 changed, 3 destroyed"}
 	for _, team := range []string{"vision", "speech"} {
 		if output := f.mustRun(t, "apply", "-auto-approve", "-var", "team="+team); !strings.Contains(output, done[team]) {
 			t.Errorf("terraform apply for %s does not say %q:\n%s", team, done[team], output)

@@ -19,6 +19,7 @@ import (
 	"pinion/node/containerd/daemon"
 	"pinion/node/datadir"
 	"pinion/node/envfile"
+	"pinion/node/filesystem"
 	"pinion/node/hostdevice"
 	"pinion/node/logforward"
 	"pinion/node/logs"
@@ -35,7 +36,10 @@ import (
 	"pinion/server"
 )
 
-// openVolumes checks the directories that tasks may mount before anything is started.
+// fileSystemsDir is the directory of the data directory that network file systems are mounted in.
+const fileSystemsDir = "filesystems"
+
+// openVolumes checks the directories and the file systems that tasks may mount before anything is started.
 func (h *host) openVolumes(context.Context) (err error) {
 	if err := secrets.CheckCommands(h.config.Containers.SecretCommands); err != nil {
 		return err
@@ -46,7 +50,10 @@ func (h *host) openVolumes(context.Context) (err error) {
 			private = append(private, path)
 		}
 	}
-	h.volumes, err = volume.Open(h.config.Containers.Volumes, h.dir.Path, private...)
+	if h.volumes, err = volume.Open(h.config.Containers.Volumes, h.dir.Path, private...); err != nil {
+		return err
+	}
+	h.fileSystems, err = filesystem.Open(filesystem.Config{Host: nameOf(h.config), FileSystems: h.config.Containers.FileSystems, Dir: h.dir.Join(fileSystemsDir), Log: h.log})
 	return err
 }
 
@@ -150,7 +157,7 @@ func containerdNamespace(dir *datadir.Dir, daemonAddress string) string {
 }
 
 // openAgent creates the agent, which runs the assignments of this host.
-func (h *host) openAgent(context.Context) error {
+func (h *host) openAgent(ctx context.Context) error {
 	size, err := machine.Measure()
 	if err != nil {
 		return fmt.Errorf("measuring the machine: %w", err)
@@ -189,7 +196,7 @@ func (h *host) openAgent(context.Context) error {
 			FeatureLevel: raftfsm.FeatureLevel, Place: h.dir.Place, Starts: h.dir.Starts,
 			Build: buildHash(h.Version), Runtime: features.Version, AppArmor: features.AppArmor,
 			Attributes: attributes, CPU: size.CPU, MemoryMiB: size.MemoryMiB, Ports: []int{22, h.address.Port},
-			Volumes: h.volumes.List(), Devices: h.config.Containers.Devices, Buckets: slices.Sorted(maps.Keys(h.config.Containers.Buckets)), LogDestinations: h.config.Containers.LogDestinations, Allow: h.config.Containers.Allow, UserNamespaces: userNamespaces, VirtualIPs: h.config.Traffic.VirtualIPs, TaskNetwork: h.config.Containers.TaskNetwork,
+			Volumes: h.volumes.List(), FileSystems: h.fileSystems.Offers(), Devices: h.config.Containers.Devices, Buckets: slices.Sorted(maps.Keys(h.config.Containers.Buckets)), LogDestinations: h.config.Containers.LogDestinations, Allow: h.config.Containers.Allow, UserNamespaces: userNamespaces, VirtualIPs: h.config.Traffic.VirtualIPs, TaskNetwork: h.config.Containers.TaskNetwork,
 		},
 		Hooks:   hooks,
 		Volumes: h.volumes, MaxStopTimeout: h.config.Containers.MaxStopTimeout,
@@ -198,11 +205,21 @@ func (h *host) openAgent(context.Context) error {
 	})
 	if err == nil {
 		h.agent.leases = h.member.Agent()
+		go settleFileSystems(ctx, h.agent, h.fileSystems)
 	}
 	return err
 }
 
-// taskHooks are the hooks of tasks for what this host gives them of its own and of the pool: devices, secrets, environment files, and the task metadata endpoint.
+// settleFileSystems unmounts what an earlier process has left mounted, once it is known which tasks are still there.
+func settleFileSystems(ctx context.Context, a *agent, mounts *filesystem.Mounts) {
+	select {
+	case <-a.Assigned:
+		mounts.Settle(ctx)
+	case <-ctx.Done():
+	}
+}
+
+// taskHooks are the hooks of tasks for what this host gives them of its own and of the pool: devices, secrets, environment files, file systems, and the task metadata endpoint.
 func taskHooks(h *host, zone string) (func(spec.Assignment) []task.Hook, error) {
 	allowed, err := hostdevice.Open(nameOf(h.config), h.config.Containers.Devices, h.log)
 	if err != nil {
@@ -235,7 +252,7 @@ func taskHooks(h *host, zone string) (func(spec.Assignment) []task.Hook, error) 
 	}
 	h.onClose(forwarders.Close)
 	return func(a spec.Assignment) []task.Hook {
-		return slices.Concat(source.Hooks(a), allowed.Hooks(a), buckets.Hooks(a), h.metadata.Hooks(a), forwarders.Hooks(a))
+		return slices.Concat(source.Hooks(a), allowed.Hooks(a), buckets.Hooks(a), h.fileSystems.Hooks(a), h.metadata.Hooks(a), forwarders.Hooks(a))
 	}, nil
 }
 

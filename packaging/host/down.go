@@ -13,6 +13,7 @@ import (
 	"pinion/node/containerd"
 	"pinion/node/containerd/daemon"
 	"pinion/node/datadir"
+	"pinion/node/filesystem"
 	"pinion/node/logs"
 	"pinion/node/metadata"
 	"pinion/node/network"
@@ -139,7 +140,7 @@ func (h *host) removeContainers(ctx context.Context, force bool) (ended int, err
 	if err := removeAll(ctx, runtime, found); err != nil {
 		return 0, err
 	}
-	return len(running), errors.Join(newDevices(h).endSharing(ctx), network.Destroy(ctx, h.tools.CNI, h.dir.Join("network")), metadata.CleanUp())
+	return len(running), errors.Join(newDevices(h).endSharing(ctx), network.Destroy(ctx, h.tools.CNI, h.dir.Join("network")), filesystem.UnmountAll(ctx, h.dir.Join(fileSystemsDir), h.log), metadata.CleanUp())
 }
 
 // removeAll stops and removes containers, until one cannot be removed.

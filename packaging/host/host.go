@@ -16,6 +16,7 @@ import (
 	"pinion/api/cli"
 	"pinion/node/containerd"
 	"pinion/node/datadir"
+	"pinion/node/filesystem"
 	"pinion/node/logs"
 	"pinion/node/machine"
 	"pinion/node/metadata"
@@ -47,15 +48,21 @@ type host struct {
 	runtime  *containerd.Runtime
 	logs     *logs.Store
 	network  *network.Host
-	volumes  *volume.Roots
 	gpus     *devices
 	port     *peer.Port
 	audit    *audit.Log
 	member   *server.Member
 	agent    *agent
 	metadata *metadata.Service
+	storage
 	opened
 	fatal chan error // receives one error when this host cannot continue
+}
+
+// storage is what tasks may mount.
+type storage struct {
+	volumes     *volume.Roots
+	fileSystems *filesystem.Mounts
 }
 
 // opened is what has to be closed or taken back.

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"pinion/gpu"
-	"pinion/raftfsm/volumeroot"
 )
 
 // Attribute is a name with an optional value that a host carries or a definition requires.
@@ -39,12 +38,13 @@ const AttributeZone = "ecs.availability-zone"
 // AttributeSubnet is the name of the network of tasks that a host has a subnet of, under ECS's name for it.
 const AttributeSubnet = "ecs.subnet-id"
 
-// Attributes that say what `pinion up --volume`, `--device`, `--bucket` and `--allow` give to tasks, with commas between.
+// Attributes that say what `pinion up --volume`, `--file-system`, `--device`, `--bucket` and `--allow` give to tasks, with commas between.
 const (
-	AttributeDevices = "pinion.devices"
-	AttributeBuckets = "pinion.buckets"
-	AttributeVolumes = "pinion.volumes"
-	AttributeAllow   = "pinion.allow"
+	AttributeDevices     = "pinion.devices"
+	AttributeBuckets     = "pinion.buckets"
+	AttributeVolumes     = "pinion.volumes"
+	AttributeFileSystems = "pinion.file-systems"
+	AttributeAllow       = "pinion.allow"
 )
 
 // AttributeHostID is the id of a host, for constraints of the pool's own: it is in no list of attributes.
@@ -52,7 +52,7 @@ const AttributeHostID = "pinion.host-id"
 
 // derivedAttributes follow from other fields of a host, so its own word for them does not count.
 var derivedAttributes = []string{
-	gpu.AttributeModel, gpu.AttributeMemory, gpu.AttributeComputeCapability, gpu.AttributeMIGProfile, AttributeGPUCount, AttributeDriver, AttributeCUDA, AttributeVRAMEnforcement, AttributeVolumes, AttributeDevices, AttributeBuckets, AttributeAllow, AttributeSubnet,
+	gpu.AttributeModel, gpu.AttributeMemory, gpu.AttributeComputeCapability, gpu.AttributeMIGProfile, AttributeGPUCount, AttributeDriver, AttributeCUDA, AttributeVRAMEnforcement, AttributeVolumes, AttributeFileSystems, AttributeDevices, AttributeBuckets, AttributeAllow, AttributeSubnet,
 }
 
 // ReservedAttribute says whether the name is one that Pinion decides itself: what follows from a host's GPUs or from the
@@ -87,6 +87,8 @@ func (h *Host) Attribute(name string) (value string, carried bool) {
 	switch name {
 	case AttributeVolumes:
 		value = joinText(h.Volumes)
+	case AttributeFileSystems:
+		value = joinText(h.FileSystems)
 	case AttributeDevices:
 		value = strings.Join(h.Devices, ",")
 	case AttributeBuckets:
@@ -111,10 +113,10 @@ func InSubnets(names []string) PlacementConstraint {
 	return PlacementConstraint{Type: MemberOf, Expression: "attribute:" + AttributeSubnet + " in ['" + strings.Join(names, "', '") + "']"}
 }
 
-func joinText(roots []volumeroot.Root) string {
-	all := make([]string, len(roots))
-	for i, root := range roots {
-		all[i] = root.String()
+func joinText[T fmt.Stringer](given []T) string {
+	all := make([]string, len(given))
+	for i, one := range given {
+		all[i] = one.String()
 	}
 	return strings.Join(all, ",")
 }

@@ -28,6 +28,7 @@ const (
 	capabilityASMLogs     = "ecs.capability.secrets.asm.bootstrap.log-driver"
 	CapabilityRegistry    = "ecs.capability.private-registry-authentication.secretsmanager"
 	CapabilityEnvFiles    = "ecs.capability.env-files.s3"
+	CapabilityEFS         = "ecs.capability.efs"
 	CapabilityTaskENI     = "ecs.capability.task-eni"        // see Host.TaskNetwork
 	CapabilityGPUSharing  = "ecs.capability.gpu-sharing-mps" // see Host.SharesGPUs
 	// CapabilityOptions is Pinion's own name too, for fields that ECS has no capability for, because every agent of its
@@ -63,6 +64,9 @@ var capabilities = append(logCapabilities(), []capability{
 	{name: capabilityASMLogs, level: 1, container: secretsOf(valuefrom.SecretsManager, logSecrets)},
 	{name: CapabilityRegistry, level: 1, container: func(c *ContainerDefinition) bool { return c.RepositoryCredentials != nil }},
 	{name: CapabilityEnvFiles, level: 1, container: func(c *ContainerDefinition) bool { return len(c.EnvironmentFiles) > 0 }},
+	{name: CapabilityEFS, level: 1, task: func(d *TaskDefinition) bool {
+		return slices.ContainsFunc(d.Volumes, func(v Volume) bool { return v.EFS != nil })
+	}},
 	{name: CapabilityTaskENI, task: (*TaskDefinition).HasOwnAddress},
 	{name: CapabilityGPUDriver}, // no field requires it: a definition may, by name
 	{name: CapabilityGPUSharing, task: (*TaskDefinition).SharesGPU},

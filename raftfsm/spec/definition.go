@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"pinion/raftfsm/filesystem"
 	"pinion/raftfsm/volumeroot"
 )
 
@@ -59,6 +60,7 @@ type Volume struct {
 	Name   string                          `json:"name"`
 	Host   *HostVolume                     `json:"host,omitempty"`
 	Docker *volumeroot.DockerConfiguration `json:"dockerVolumeConfiguration,omitempty" level:"1"`
+	EFS    *filesystem.EFSConfiguration    `json:"efsVolumeConfiguration,omitempty" level:"1"`
 }
 
 // HostVolume names the directory on the host.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pinion/gpu"
+	"pinion/raftfsm/filesystem"
 	"pinion/raftfsm/iplease"
 	"pinion/raftfsm/partition"
 	"pinion/raftfsm/quarantine"
@@ -66,6 +67,7 @@ type Host struct {
 	Buckets          []string                  `json:"buckets,omitempty" level:"1"`          // names of the buckets that containers may have environment files of
 	TaskNetwork      *tasknetwork.Network      `json:"taskNetwork,omitempty" level:"1"`      // whose addresses its tasks of networkMode awsvpc have; nil: none
 	SharedVolumes    []string                  `json:"sharedVolumes,omitempty" level:"1"`    // names of the shared volumes below volumeroot.Local that it has, volumeroot.MaxShared at most
+	FileSystems      []filesystem.Offer        `json:"fileSystems,omitempty" level:"1"`      // network file systems that it mounts for tasks
 }
 
 // HostConnection says since when a host is silent, or is heard of again.

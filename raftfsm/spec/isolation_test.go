@@ -10,6 +10,7 @@ import (
 
 	"pinion/gpu"
 	"pinion/raftfsm/envfile"
+	"pinion/raftfsm/filesystem"
 	"pinion/raftfsm/linux"
 	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/volumeroot"
@@ -153,6 +154,30 @@ func TestABucketIsTheWordOfTheOperator(t *testing.T) {
 	}
 }
 
+// A file system is one that the operator names, and a task that only reads gets one that is to be read only.
+func TestAFileSystemIsTheWordOfTheOperator(t *testing.T) {
+	d := &TaskDefinition{
+		Volumes:    []Volume{{Name: "v", EFS: &filesystem.EFSConfiguration{FileSystemID: "models"}}},
+		Containers: []ContainerDefinition{{Name: "c", MountPoints: []MountPoint{{SourceVolume: "v", ContainerPath: "/v"}}}},
+	}
+	for says, offers := range map[string][]filesystem.Offer{
+		"":                        {{Name: "models"}},
+		"pinion up --file-system": {{Name: "model"}, {Name: "models2"}},
+		"container c writes":      {{Name: "models", ReadOnly: true}},
+	} {
+		got := d.Isolation().RefusedBy(&Host{Name: "gpu-1", FileSystems: offers}, true)
+		if (got == "") != (says == "") || !strings.Contains(got, says) {
+			t.Errorf("%v: %q", offers, got)
+		}
+	}
+	if got := d.Isolation().RefusedBy(&Host{Name: "gpu-1", Volumes: []volumeroot.Root{{Name: "models", Path: "/models"}}}, true); got == "" {
+		t.Error("a directory of the host is no file system")
+	}
+	if a, b := d.Isolation().Key(false), d.Isolation().Key(false); a != b || a == "" {
+		t.Errorf("the same question has two keys: %q, %q", a, b)
+	}
+}
+
 // A shared volume that a task may not make needs a host that has it: in its data directory, or by the word of its operator.
 func TestASharedVolumeNeedsAHostThatHasItOrMakesIt(t *testing.T) {
 	no, yes := false, true
@@ -222,8 +247,8 @@ func TestQuestionsOfOneKeyHaveOneAnswer(t *testing.T) {
 }
 
 func TestAHostShowsWhatItGives(t *testing.T) {
-	h := Host{Volumes: volumeRoots, Allow: []string{AllowHostPID, "NET_ADMIN"}, Devices: []string{"/dev/fuse", "/dev/infiniband"}, Buckets: []string{"logs", "team"}, Attributes: map[string]string{AttributeAllow: "everything"}}
-	for name, want := range map[string]string{AttributeVolumes: "/data,models=/mnt/models:ro,local", AttributeAllow: "host-pid,NET_ADMIN", AttributeDevices: "/dev/fuse,/dev/infiniband", AttributeBuckets: "logs,team"} {
+	h := Host{Volumes: volumeRoots, Allow: []string{AllowHostPID, "NET_ADMIN"}, Devices: []string{"/dev/fuse", "/dev/infiniband"}, Buckets: []string{"logs", "team"}, FileSystems: []filesystem.Offer{{Name: "models", ReadOnly: true}, {Name: "scratch"}}, Attributes: map[string]string{AttributeAllow: "everything"}}
+	for name, want := range map[string]string{AttributeVolumes: "/data,models=/mnt/models:ro,local", AttributeAllow: "host-pid,NET_ADMIN", AttributeDevices: "/dev/fuse,/dev/infiniband", AttributeBuckets: "logs,team", AttributeFileSystems: "models:ro,scratch"} {
 		if got, _ := h.Attribute(name); got != want || h.AllAttributes()[name] != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"pinion/raftfsm/envfile"
+	"pinion/raftfsm/filesystem"
 	"pinion/raftfsm/linux"
 	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/volumeroot"
@@ -16,10 +17,17 @@ type volumeUse struct{ volume, sourcePath, writer string }
 // sharedUse is a volume that a task shares with others of its host.
 type sharedUse struct{ volumeroot.SharedUse }
 
+// fileSystemUse is a volume of a task in a file system that its host mounts.
+type fileSystemUse struct{ filesystem.Use }
+
+func (u fileSystemUse) refusedBy(h *Host) string { return u.RefusedBy(h.Name, h.FileSystems) }
+
 // hostVolumes are the volumes of the definition that are directories of the host.
 func (d *TaskDefinition) hostVolumes() (all []hostUse) {
 	for _, v := range d.Volumes {
 		switch {
+		case v.EFS != nil:
+			all = append(all, fileSystemUse{v.EFS.Use(v.Name, d.writer(v.Name))})
 		case v.Docker.Shared():
 			all = append(all, sharedUse{volumeroot.SharedUse{Volume: v.Name, Writer: d.writer(v.Name), Makes: v.Docker.Makes()}})
 		case v.Host != nil && v.Host.SourcePath != "":

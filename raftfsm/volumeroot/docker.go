@@ -42,7 +42,7 @@ func (c *DockerConfiguration) Problem() (member, why string) {
 	case c.Driver != "" && c.Driver != localDriver:
 		return "driver", fmt.Sprintf("hosts have no plugins of Docker, so it is local, not %.100q; what the operator has mounted on the hosts is given with pinion up --volume NAME=DIR", c.Driver)
 	case len(c.DriverOpts) > 0:
-		return "driverOpts", "what a host mounts is the word of its operator, who gives it the name of the volume with pinion up --volume NAME=DIR; a tmpfs is in linuxParameters of the container"
+		return "driverOpts", "what a host mounts is the word of its operator, who gives it the name of the volume with pinion up --volume NAME=DIR; a network file system is named by efsVolumeConfiguration (pinion up --file-system), and a tmpfs is in linuxParameters of the container"
 	}
 	return "", ""
 }

@@ -41,7 +41,7 @@ func unsupportedIn(p *types.Project) error {
 	}
 	for name, v := range p.Volumes {
 		if v.Driver != "" && v.Driver != "local" || len(v.DriverOpts) > 0 {
-			return exit.Usagef("the volume %s has a driver or options: a named volume is a directory of the host that runs the task, and its operator can name another with pinion up --volume NAME=DIR", name)
+			return exit.Usagef("the volume %s has a driver or options: a named volume is a directory of the host that runs the task, and its operator can name another with pinion up --volume NAME=DIR; a network file system is one that hosts mount with pinion up --file-system NAME=TYPE:SOURCE, for volumes with efsVolumeConfiguration of task definitions", name)
 		}
 	}
 	if len(p.Services) == 0 {

@@ -42,6 +42,9 @@ func checkVolumes(volumes []spec.Volume) error {
 		if err := checkDocker(v, field.Join(at, "dockerVolumeConfiguration")); err != nil {
 			return err
 		}
+		if err := checkEFS(v, field.Join(at, "efsVolumeConfiguration")); err != nil {
+			return err
+		}
 		if v.Host != nil && v.Host.SourcePath != "" && !validSourcePath(v.Host.SourcePath) {
 			return field.Errorf(field.Join(at, "host.sourcePath"),
 				"Volume '%s': host.sourcePath must be an absolute path, or the name of a directory that hosts give to tasks (pinion up --volume NAME=DIR) with a path below it, such as %s/cache, not %.300q.",
@@ -60,6 +63,20 @@ func checkDocker(v spec.Volume, at string) error {
 		return field.Errorf(at, "Volume '%s' has host.sourcePath and dockerVolumeConfiguration: it is one of them.", v.Name)
 	}
 	if member, why := v.Docker.Problem(); member != "" {
+		return field.Errorf(field.Join(at, member), "Volume '%s': %s: %s.", v.Name, field.Join(at, member), why)
+	}
+	return nil
+}
+
+// checkEFS checks a volume's efsVolumeConfiguration.
+func checkEFS(v spec.Volume, at string) error {
+	if v.EFS == nil {
+		return nil
+	}
+	if v.Docker != nil || v.Host != nil && v.Host.SourcePath != "" {
+		return field.Errorf(at, "Volume '%s' has efsVolumeConfiguration beside host.sourcePath or dockerVolumeConfiguration: it is one of them.", v.Name)
+	}
+	if member, why := v.EFS.Problem(); member != "" {
 		return field.Errorf(field.Join(at, member), "Volume '%s': %s: %s.", v.Name, field.Join(at, member), why)
 	}
 	return nil

@@ -46,8 +46,7 @@ type LinuxParametersInput struct {
 // VolumeInput is ECS's Volume in an input.
 type VolumeInput struct {
 	spec.Volume
-	EFS                wire.Unsupported `json:"efsVolumeConfiguration" why:"volumes are directories of the host, or scratch space of the task"`
-	FSx                wire.Unsupported `json:"fsxWindowsFileServerVolumeConfiguration" never:"it is for containers of Windows, and hosts run Linux"`
+	FSx                wire.Unsupported `json:"fsxWindowsFileServerVolumeConfiguration" never:"it is for containers of Windows, and hosts run Linux; a share of SMB is mounted by a host with pinion up --file-system NAME=cifs://SERVER/SHARE, and named by efsVolumeConfiguration"`
 	S3Files            wire.Unsupported `json:"s3filesVolumeConfiguration" never:"it mounts a file system of Amazon S3 Files, which is in AWS alone; a directory of the host, or NFS by efsVolumeConfiguration, is here"`
 	ConfiguredAtLaunch wire.Unsupported `json:"configuredAtLaunch" never:"it makes a volume of Amazon EBS at the launch, which is in AWS alone; a directory of the host by host.sourcePath is here"`
 }

@@ -116,6 +116,38 @@ resource "aws_ecs_task_definition" "train" {
   }
 }
 
+resource "aws_ecs_task_definition" "files" {
+  family = "terraform-files"
+
+  container_definitions = jsonencode([{
+    name        = "reader"
+    image       = "pinion/self"
+    memory      = 32
+    essential   = true
+    mountPoints = [{ sourceVolume = "models", containerPath = "/models", readOnly = true }]
+  }])
+
+  volume {
+    name = "models"
+    efs_volume_configuration {
+      file_system_id          = "fs-0a1b2c3d"
+      root_directory          = "/llm"
+      transit_encryption      = "ENABLED"
+      transit_encryption_port = 2999
+      authorization_config {
+        iam = "DISABLED"
+      }
+    }
+  }
+
+  volume {
+    name = "all"
+    efs_volume_configuration {
+      file_system_id = "scratch"
+    }
+  }
+}
+
 resource "aws_ecs_task_definition" "web" {
   family       = "terraform-web"
   network_mode = "bridge"

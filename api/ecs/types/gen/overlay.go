@@ -197,7 +197,7 @@ var outputs = map[string]overlay{
 	"LogConfiguration": {Go: "logdriver.Configuration"},
 	"PortMapping":      {Go: "spec.PortMapping"},
 	"Volume": {Go: "spec.Volume", LeftOut: map[string]string{
-		inputRefused: "configuredAtLaunch efsVolumeConfiguration fsxWindowsFileServerVolumeConfiguration s3filesVolumeConfiguration",
+		inputRefused: "configuredAtLaunch fsxWindowsFileServerVolumeConfiguration s3filesVolumeConfiguration",
 	}},
 	"NetworkBinding":           {Go: "spec.NetworkBinding"},
 	"TaskOverride":             {Go: "TaskOverrides", LeftOut: map[string]string{inputRefused: "ephemeralStorage"}},
