@@ -49,6 +49,10 @@ func (m Meter) Container(ctx context.Context, id string) (runtime.Use, error) {
 	use.Processes = len(processes)
 	use.UserCPU, use.KernelCPU = m.Runtime.cgroups.CPUTimes(group)
 	use.PeakMemory = m.Runtime.cgroups.PeakMemory(group)
+	use.OOMKills = m.Runtime.cgroups.OOMKills(group)
+	if read, written, ok := m.Runtime.cgroups.BlockIO(group); ok {
+		use.Disk = &runtime.BlockIO{Read: read, Written: written}
+	}
 	var machine unix.Sysinfo_t
 	if err := unix.Sysinfo(&machine); err == nil {
 		use.MemoryMax = int64(machine.Totalram) * int64(machine.Unit)

@@ -1,6 +1,7 @@
 package gpuhealth
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -31,7 +32,15 @@ func (r *Record) Mark(said gpu.Inventory, now time.Time) gpu.Inventory {
 			d.Health, d.Problem = c.Health, c.text()
 		}
 	}
+	maps.DeleteFunc(r.lastXid, func(uuid string, _ uint64) bool { _, has := shown.Device(uuid); return !has })
 	return shown
+}
+
+// LastXid is the number of the last error that the driver has told of a GPU since the agent was started; 0: of none.
+func (r *Record) LastXid(uuid string) uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lastXid[uuid]
 }
 
 // note remembers what a source says of a device.

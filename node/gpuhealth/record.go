@@ -54,6 +54,7 @@ type Record struct {
 	failures map[string][]failure        // by UUID: tasks that failed one after the other
 	asked    map[string]gpu.CheckOutcome // by UUID: of checks that operators have asked for last
 	watchers map[string][]chan<- error   // by UUID: of tasks that end when the GPU is lost
+	lastXid  map[string]uint64           // by UUID, since the agent was started; of GPUs that are present
 	changed  chan struct{}               // closed and replaced at a change
 }
 
@@ -73,7 +74,7 @@ func Open(c Config) (*Record, error) {
 	}
 	path := filepath.Join(c.Dir, "gpu-health.json")
 	r := &Record{
-		path: path, boot: c.Boot, log: c.Log, known: known, present: map[string]bool{}, sick: map[string]*condition{}, failures: map[string][]failure{}, asked: map[string]gpu.CheckOutcome{}, watchers: map[string][]chan<- error{}, changed: make(chan struct{}),
+		path: path, boot: c.Boot, log: c.Log, known: known, present: map[string]bool{}, sick: map[string]*condition{}, failures: map[string][]failure{}, asked: map[string]gpu.CheckOutcome{}, watchers: map[string][]chan<- error{}, lastXid: map[string]uint64{}, changed: make(chan struct{}),
 	}
 	content, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -111,6 +112,7 @@ func (r *Record) AddFault(f gpu.Fault, all []gpu.Device, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, uuid := range devicesOf(all, f.UUID) {
+		r.lastXid[uuid] = f.Xid
 		if what.Health != gpu.Healthy {
 			r.add(uuid, condition{Health: what.Health, Problem: text, Since: now, EndsTasks: what.EndsTasks, told: true})
 		}

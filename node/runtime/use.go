@@ -14,6 +14,8 @@ type Use struct {
 	PeakMemory int64         // the most that it has had, in bytes; 0 where the kernel does not tell
 	MemoryMax  int64         // of the machine, in bytes
 	Processes  int
+	OOMKills   int                // processes that the kernel has killed for memory
+	Disk       *BlockIO           // nil: the kernel does not tell
 	Interfaces map[string]Traffic // of its network namespace, by name; nil: it has the network of the host
 }
 
@@ -22,3 +24,6 @@ type Traffic struct {
 	ReceivedBytes, ReceivedPackets, ReceiveErrors, ReceiveDropped   uint64
 	TransmitBytes, TransmitPackets, TransmitErrors, TransmitDropped uint64
 }
+
+// BlockIO is what a container has read from and written to block devices, in bytes. What the page cache has given or taken is not in it.
+type BlockIO struct{ Read, Written int64 }

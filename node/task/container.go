@@ -3,6 +3,7 @@ package task
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"pinion/node/backoff"
@@ -26,6 +27,7 @@ type Container struct {
 	existing    *runtime.ExistingContainer // what was there of it when the agent started; nil: nothing
 	startedAt   time.Time                  // its first start; not to be read before started
 	startFailed bool                       // the runtime failed in its start: see to it that nothing is left
+	restarted   atomic.Int64               // how often it was started again since the agent was
 	started     *latch                     // its process has been started, now or before a restart of the agent
 	healthy     *latch                     // its health check has passed
 	exited      *latch                     // it has ended for good and its exit is in the report

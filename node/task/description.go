@@ -13,6 +13,7 @@ type Description struct {
 	Report     spec.TaskReport
 	Container  spec.ContainerReport
 	StartedAt  time.Time    // of the container's process, first; zero: it was not started yet
+	Restarts   int64        // by its restart policy, since the agent was started
 	Siblings   []*Container // all containers of the task, this one too, in the order of its definition
 }
 
@@ -20,11 +21,15 @@ type Description struct {
 func Describe(c *Container) Description {
 	d := Description{Task: c.runner.task, Definition: c.runner.def, Report: c.runner.report.snapshot(), Siblings: c.runner.containers}
 	d.Container = d.Report.Containers[c.index]
+	d.Restarts = c.restarted.Load()
 	if c.started.happened() {
 		d.StartedAt = c.startedAt
 	}
 	return d
 }
+
+// ContainersOf are the containers of a task, in the order of its definition.
+func ContainersOf(r *Runner) []*Container { return r.containers }
 
 // DirOf is the directory of a container's files on this host. It goes with the task.
 func DirOf(c *Container) string { return c.runner.dir.containerDir(c.ID) }

@@ -32,6 +32,7 @@ func (c *Container) maybeRestart(ctx context.Context, e runtime.Exit, since time
 		}
 		return false
 	}
+	c.restarted.Add(1)
 	if r.isStopping() { // the signal to stop may have come while there was no process to hear it
 		c.signal(ctx, syscall.SIGTERM)
 	}

@@ -82,3 +82,31 @@ func TestWhatAGroupUsesIsWhatTheKernelCannotDrop(t *testing.T) {
 		}
 	}
 }
+
+func TestBlockIOIsThatOfAllDevices(t *testing.T) {
+	dir := t.TempDir()
+	for version, c := range map[string]struct {
+		manager       Manager
+		file, content string
+	}{
+		"1": {v1{mounts: map[string]string{"blkio": dir}}, "blkio.throttle.io_service_bytes", "8:0 Read 10\n8:0 Write 20\n8:0 Total 30\n8:16 Read 1\n8:16 Write 2\nTotal 33\n"},
+		"2": {v2{root: dir}, "io.stat", "8:0 rbytes=10 wbytes=20 rios=1 wios=1 dbytes=9 dios=9\n8:16 rbytes=1 wbytes=2 rios=1 wios=1\n"},
+	} {
+		group := "/pinion/t" + version
+		if _, _, ok := c.manager.BlockIO(group); ok {
+			t.Errorf("version %s: a kernel that does not tell", version)
+		}
+		if err := os.MkdirAll(dir+group, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir+group, c.file), []byte(c.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if read, written, ok := c.manager.BlockIO(group); read != 11 || written != 22 || !ok {
+			t.Errorf("version %s: %d %d %v", version, read, written, ok)
+		}
+	}
+	if _, _, ok := (v1{mounts: map[string]string{}}).BlockIO("/"); ok {
+		t.Error("a machine without the controller")
+	}
+}

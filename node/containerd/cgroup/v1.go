@@ -89,6 +89,28 @@ func (g v1) cpuacct(group string) string {
 	return g.mounts["cpu"] + group
 }
 
+// BlockIO reads blkio.throttle.io_service_bytes: lines for each device, "8:0 Read 1", and one of all, "Total 3".
+func (g v1) BlockIO(group string) (read, written int64, ok bool) {
+	raw, err := os.ReadFile(g.mounts["blkio"] + group + "/blkio.throttle.io_service_bytes")
+	if g.mounts["blkio"] == "" || err != nil {
+		return 0, 0, false
+	}
+	for line := range strings.Lines(string(raw)) {
+		fields := strings.Fields(line)
+		if len(fields) != 3 {
+			continue
+		}
+		n, _ := strconv.ParseInt(fields[2], 10, 64)
+		switch fields[1] {
+		case "Read":
+			read += n
+		case "Write":
+			written += n
+		}
+	}
+	return read, written, true
+}
+
 func (g v1) Processes(group string) ([]int, error) {
 	return listProcesses(g.mounts["devices"] + group)
 }
