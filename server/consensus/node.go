@@ -93,6 +93,7 @@ type Node struct {
 	disk         *diskGuard
 	watermark    *watermark
 	signatures   *signatureLog
+	measures     *measures
 
 	*lifecycle
 }

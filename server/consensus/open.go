@@ -72,6 +72,7 @@ func newNode(cfg Config) (*Node, error) {
 		store:      log,
 		disk:       &diskGuard{dir: cfg.Dir, minFree: cfg.MinFree, store: log, log: cfg.Log},
 		watermark:  watermark,
+		measures:   newMeasures(),
 		lifecycle:  life,
 	}
 	n.signatures = &signatureLog{FSM: raftfsm.NewFSM(n.state), now: cfg.Now}

@@ -44,7 +44,7 @@ func (n *Node) propose(ctx context.Context, c raftfsm.Command) (any, error) {
 	}
 	failpoint.Reached(failpoint.EntryProposed)
 	extensions := extensionsOf(spec.SignaturesOf(ctx))
-	answered := make(chan struct{})
+	answered, begun := make(chan struct{}), time.Now()
 	var future raft.ApplyFuture
 	go func() {
 		defer close(answered)
@@ -62,6 +62,7 @@ func (n *Node) propose(ctx context.Context, c raftfsm.Command) (any, error) {
 		return nil, n.MapRaftError(err)
 	}
 	failpoint.Reached(failpoint.EntryAcknowledged)
+	n.measures.commits.Observe(time.Since(begun).Seconds())
 	outcome := future.Response().(raftfsm.Outcome)
 	return outcome.Value, outcome.Err
 }

@@ -220,6 +220,8 @@ func (t *termRunner) watchLeader(ctx context.Context) {
 	for {
 		select {
 		case <-seen:
+			_, leader := t.node.raft.LeaderWithID()
+			t.node.measures.observeLeader(leader)
 			t.leaderChanged()
 		case <-ctx.Done():
 			return

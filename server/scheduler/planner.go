@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"pinion/raftfsm"
 	"pinion/raftfsm/loadbalancer"
 	"pinion/raftfsm/spec"
@@ -15,8 +17,9 @@ import (
 // planner holds the hosts as they will be: the recorded state, and every plan whose log entry is not committed yet
 // (optimistic concurrency). So the next plan is made while earlier ones are in the log. It lives for one leader term.
 type planner struct {
-	node  Node
-	known HostFacts
+	node   Node
+	known  HostFacts
+	queued prometheus.Observer // of how long tasks waited in the queue that have their places now
 
 	mu         sync.Mutex // held from begin to the end of the planning
 	hosts      *schedule.HostSet
@@ -44,8 +47,8 @@ const (
 	catchUpInterval = 500 * time.Millisecond
 )
 
-func newPlanner(node Node, known HostFacts) *planner {
-	p := &planner{node: node, known: known, inFlight: map[*inFlightPlan]bool{}}
+func newPlanner(node Node, known HostFacts, queued prometheus.Observer) *planner {
+	p := &planner{node: node, known: known, queued: queued, inFlight: map[*inFlightPlan]bool{}}
 	p.follower = raftfsm.Follower{State: node.State(), Rebuild: p.rebuild, Apply: func(v *raftfsm.View, changes []*raftfsm.Change) {
 		p.hosts.Apply(v, changes, p.known.Schedulable)
 	}}

@@ -160,6 +160,7 @@ func (w *queueController) requeueRefused(r *queueRound) {
 	now, refused := w.node.Now(), 0
 	for _, p := range r.placed {
 		if r.err == nil && p.refusal == "" {
+			w.planner.queued.Observe(max(0, now.Sub(p.item.Payload.(*pendingUnit).tasks[0].CreatedAt).Seconds()))
 			continue
 		}
 		refused++

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"time"
 
 	"pinion/raftfsm/spec"
 )
@@ -33,9 +34,13 @@ func (s *Scheduler) Run(ctx context.Context, r spec.RunRequest) (spec.RunResult,
 		batcher = &s.enqueues
 	}
 	r.Signatures = spec.SignaturesOf(ctx)
+	begun := time.Now()
 	reply, err := batcher.Do(ctx, r)
 	if err != nil {
 		return spec.RunResult{}, err
+	}
+	if r.CapacityProvider == "" && len(reply.result.Tasks) > 0 {
+		s.Placements.WithLabelValues(byRequest).Observe(time.Since(begun).Seconds())
 	}
 	return reply.result, reply.err
 }

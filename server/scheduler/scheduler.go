@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"pinion/raftfsm"
 	"pinion/raftfsm/blob"
 	"pinion/raftfsm/spec"
@@ -43,11 +45,27 @@ type Scheduler struct {
 	launches rpc.Batcher[spec.RunRequest, runReply]
 	enqueues rpc.Batcher[spec.RunRequest, runReply]
 	limit    pendingLimit // for enqueues
+
+	// Placements is how long tasks take to get their places: those of RunTask from the request on, those of a queue from when they were made.
+	Placements *prometheus.HistogramVec
+}
+
+// Ways to a place: labels of Scheduler.Placements.
+const (
+	byRequest = "RunTask"
+	byQueue   = "queue"
+)
+
+func newPlacements() *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "pinion_placement_seconds", Help: "Time until tasks had a place and that was recorded, by this leader: of RunTask from the request on, of a queue from when the tasks were made.",
+		Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, 1, 5, 30, 60, 300, 1800, 3600, 6 * 3600, 24 * 3600},
+	}, []string{"through"})
 }
 
 // New makes a scheduler.
 func New(node Node, known HostFacts, log *slog.Logger) *Scheduler {
-	s := &Scheduler{node: node, known: known, log: log, limit: pendingLimit{max: spec.MaxQueued}}
+	s := &Scheduler{node: node, known: known, log: log, limit: pendingLimit{max: spec.MaxQueued}, Placements: newPlacements()}
 	s.launches.Handle, s.launches.MaxBatch, s.launches.Concurrency = s.launch, maxBatchRuns, concurrentBatches
 	s.enqueues.Handle, s.enqueues.MaxBatch = s.enqueue, maxEnqueueRuns
 	return s
@@ -63,7 +81,7 @@ type term struct {
 // StartTerm begins a leader term that ends with ctx. It returns the loops of the term, each of which ends with ctx, and
 // is called before the node answers as the leader.
 func (s *Scheduler) StartTerm(ctx context.Context) []func() {
-	t := &term{ctx: ctx, planner: newPlanner(s.node, s.known)}
+	t := &term{ctx: ctx, planner: newPlanner(s.node, s.known, s.Placements.WithLabelValues(byQueue))}
 	t.controller = newQueueController(ctx, s.node, t.planner, s.log)
 	s.term.Store(t)
 	return []func(){func() { t.planner.followLoop(ctx) }, t.controller.loop}

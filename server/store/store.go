@@ -16,6 +16,7 @@ import (
 
 	"github.com/hashicorp/raft"
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
+	"github.com/prometheus/client_golang/prometheus"
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
 
@@ -51,6 +52,9 @@ type Store struct {
 	opts  Options
 
 	records, bytes atomic.Int64 // see Written
+
+	// Writes is how long writes of records to the disk take.
+	Writes prometheus.Histogram
 
 	mu      sync.Mutex
 	onFatal func(error) // nil until OnFatal
@@ -89,7 +93,10 @@ func Open(o Options) (*Store, error) {
 }
 
 func newStore(inner backend, o Options) *Store {
-	return &Store{inner: inner, opts: o, stopped: make(chan struct{})}
+	return &Store{inner: inner, opts: o, stopped: make(chan struct{}), Writes: prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "pinion_raft_store_seconds", Help: "Time that a write of entries to the log on disk takes.",
+		Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5},
+	})}
 }
 
 // create creates a missing file atomically.

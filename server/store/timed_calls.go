@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -51,9 +52,11 @@ func (s *Store) StoreLogs(logs []*raft.Log) error {
 		sealed[i] = addChecksum(l)
 	}
 	failpoint.Reached(failpoint.EntryStoring)
+	begun := time.Now()
 	if err := s.inner.StoreLogs(sealed); err != nil {
 		return fmt.Errorf("write to the log %s: %w", s.opts.Path, err)
 	}
+	s.Writes.Observe(time.Since(begun).Seconds())
 	for _, l := range logs {
 		s.bytes.Add(int64(len(l.Data) + len(l.Extensions)))
 	}
