@@ -42,7 +42,7 @@ func newHandler(config Config, stop httpx.Stop) http.Handler {
 	c.mount(mux, newRoutes(config, peers, operations))
 	c.mountExec(mux, sessions)
 	mux.Handle("/", serve(httpx.JSON, "", notFound))
-	return httpx.AccessLog(config.Log, config.Audit, httpx.PeerHeaders(config.FromPeer, mux))
+	return httpx.AccessLog(config.Log, config.Audit, config.Shared.Metrics.Observe, httpx.PeerHeaders(config.FromPeer, mux))
 }
 
 func newChain(config Config, peers *httpx.Peers) *chain {

@@ -25,7 +25,7 @@ func TestTheDescriptionIsWithinTheLimits(t *testing.T) {
 func TestTheDescriptionIsMadeOnce(t *testing.T) {
 	made := 0
 	route := openapiRoute(func() []rest.Route { made++; return allRoutes() })
-	handler := httpx.AccessLog(slog.New(slog.DiscardHandler), nil, serve(httpx.JSON, "", withoutKey(route)))
+	handler := httpx.AccessLog(slog.New(slog.DiscardHandler), nil, nil, serve(httpx.JSON, "", withoutKey(route)))
 	var first string
 	for range 3 {
 		w := httptest.NewRecorder()

@@ -10,6 +10,7 @@ import (
 	"pinion/api/exec"
 	"pinion/api/httpx"
 	"pinion/api/leader"
+	"pinion/api/metrics"
 	"pinion/api/openid"
 	"pinion/api/rest"
 )
@@ -17,6 +18,9 @@ import (
 // Shared is what the handlers of one process share, so that a limit holds for all its listeners together and what one of
 // them has worked out serves the others.
 type Shared struct {
+	// Metrics are those of this process: its owner registers what it measures beside the requests.
+	Metrics *metrics.Registry
+
 	limits    *httpx.Limits
 	logReads  *httpx.AddressSemaphore
 	replay    auth.ReplayCache
@@ -32,5 +36,5 @@ type Shared struct {
 
 // NewShared returns the usual limits and empty caches.
 func NewShared() *Shared {
-	return &Shared{limits: httpx.NewLimits(), logReads: cloudwatchlogs.NewReads(), events: events.NewShared(view.Event)}
+	return &Shared{Metrics: metrics.NewRegistry(), limits: httpx.NewLimits(), logReads: cloudwatchlogs.NewReads(), events: events.NewShared(view.Event)}
 }

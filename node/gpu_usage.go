@@ -53,6 +53,12 @@ func (n *Node) countGPUUsage(usage map[string]gpu.Usage, passed time.Duration, n
 	}
 }
 
+// Inventory are the GPUs as the pool shall know them.
+func (g *GPUs) Inventory() gpu.Inventory { return g.current() }
+
+// LastXid is the number of the last error that the driver has told of a GPU since the agent was started; 0: of none.
+func (g *GPUs) LastXid(uuid string) uint64 { return g.record.LastXid(uuid) }
+
 // Usage is how the GPUs of this host are used.
 func (g *GPUs) Usage() gpu.LatestUsage { return g.usage.Latest(time.Now()) }
 

@@ -122,6 +122,16 @@ func (n *Node) Pulls(taskID string) []spec.Pull {
 	return nil
 }
 
+// Containers are those of all tasks that this host has, whether they run yet or not.
+func Containers(n *Node) (all []*task.Container) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, r := range n.runners {
+		all = append(all, task.ContainersOf(r.Runner)...)
+	}
+	return all
+}
+
 // runner is the runner of a task; nil when the host has none.
 func (n *Node) runner(taskID string) *task.Runner {
 	n.mu.Lock()

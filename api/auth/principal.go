@@ -62,6 +62,9 @@ func (p Principal) Sees(cluster, team string) bool {
 	return p.Scope.Covers(cluster) && p.Grant.SeesTeam(team)
 }
 
+// SeesAll reports whether the principal may see what is of all clusters and teams, and of the pool itself.
+func (p Principal) SeesAll() bool { return p.Scope == "" && len(p.Grant.Teams) == 0 }
+
 // SeesTask is Sees for a task.
 func (p Principal) SeesTask(t *spec.Task) bool {
 	return p.Scope.Covers(t.Cluster) && SeesTask(p.Grant, t)

@@ -19,8 +19,9 @@ const requestIDHeader = "x-amzn-RequestId"
 
 // AccessLog is the outermost middleware. It gives each request an id and an Exchange, turns a panic into a 500 that names
 // the id, and logs the request when it is over: writes at info, everything else at debug; never a body, a header or a query,
-// because they may hold secrets. Refusals and what administrators do go to the audit log too.
-func AccessLog(log *slog.Logger, record *audit.Log, next http.Handler) http.Handler {
+// because they may hold secrets. Refusals and what administrators do go to the audit log too; observe, if it is not nil, is told of each request
+// of a client.
+func AccessLog(log *slog.Logger, record *audit.Log, observe Observe, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		x := &Exchange{ResponseWriter: w, ID: NewUUID(), Log: log, Format: JSON, status: http.StatusOK}
@@ -31,13 +32,32 @@ func AccessLog(log *slog.Logger, record *audit.Log, next http.Handler) http.Hand
 		w.Header().Set(requestIDHeader, x.ID)
 		defer func() {
 			defer x.releaseAll()
-			defer func() { x.logAccess(r, time.Since(start)); x.audit(record) }()
+			defer func() {
+				x.logAccess(r, time.Since(start))
+				x.audit(record)
+				x.observe(observe, start)
+			}()
 			if cause := recover(); cause != nil {
 				x.recovered(r, cause)
 			}
 		}()
 		next.ServeHTTP(x, r)
 	})
+}
+
+// Observe is told of a request of a client: its operation, the status of its response, and how long that took to begin.
+type Observe func(operation string, status int, took time.Duration)
+
+// observe tells of the request, unless another host has sent it: that one tells of it.
+func (x *Exchange) observe(observe Observe, start time.Time) {
+	if observe == nil || x.Origin.Peer.HostID != "" {
+		return
+	}
+	began := x.began
+	if began.IsZero() {
+		began = time.Now()
+	}
+	observe(x.Operation, x.status, began.Sub(start))
 }
 
 // logAccess logs who did what.
@@ -104,7 +124,7 @@ func (x *Exchange) recovered(r *http.Request, cause any) {
 		panic(cause) // a stream that broke off: the server closes the connection
 	}
 	x.Log.Error("a request handler panicked", "requestId", x.ID, "path", r.URL.Path, "panic", cause, "stack", string(debug.Stack()))
-	if x.wrote {
+	if x.Wrote() {
 		panic(http.ErrAbortHandler)
 	}
 	x.Format = JSON

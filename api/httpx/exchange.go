@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"pinion/api/wire"
 )
@@ -37,8 +38,8 @@ type Exchange struct {
 
 	status int
 	bytes  int
-	wrote  bool
-	answer Answer // the last that ReplyEncoded wrote
+	began  time.Time // the response; zero: it has not
+	answer Answer    // the last that ReplyEncoded wrote
 
 	onHeader func()            // releases the slots of a request that is worked on; nil when none is held
 	answers  *AddressSemaphore // nil: unlimited
@@ -69,13 +70,13 @@ func (x *Exchange) Context() context.Context { return x.Request.Context() }
 func (x *Exchange) Controller() *http.ResponseController { return http.NewResponseController(x) }
 
 // Wrote reports whether the response has begun: from then on an error can only break the connection.
-func (x *Exchange) Wrote() bool { return x.wrote }
+func (x *Exchange) Wrote() bool { return !x.began.IsZero() }
 
 // WriteHeader begins the response. The work is done by then and the client sets the pace, so the slot among the requests
 // in flight is released here.
 func (x *Exchange) WriteHeader(status int) {
-	if !x.wrote {
-		x.status, x.wrote = status, true
+	if !x.Wrote() {
+		x.status, x.began = status, time.Now()
 		release(&x.onHeader)
 	}
 	x.ResponseWriter.WriteHeader(status)
@@ -83,7 +84,7 @@ func (x *Exchange) WriteHeader(status int) {
 
 // Write begins the response with status 200 when nothing was written before.
 func (x *Exchange) Write(p []byte) (int, error) {
-	if !x.wrote {
+	if !x.Wrote() {
 		x.WriteHeader(http.StatusOK)
 	}
 	n, err := x.ResponseWriter.Write(p)

@@ -35,7 +35,7 @@ var floors = map[string][]string{
 	"api": {
 		". cli",
 		"cloudwatch",
-		"ecs cloudwatchlogs events rest elb autoscaling ssm secretsmanager web",
+		"ecs cloudwatchlogs events rest metrics elb autoscaling ssm secretsmanager web",
 		"ecs/daemon",
 		"ecs/capacity ecs/account",
 		"client ecs/call secrets",
@@ -58,12 +58,12 @@ var floors = map[string][]string{
 		"liveness",
 		"consensus",
 		"rpc",
-		"peer seal metrics",
+		"peer seal metrics exporter",
 		"pki store schedule id tracker prefetch",
 	},
 	"node": {
 		".",
-		"secrets metadata hostdevice envfile filesystem logforward",
+		"secrets metadata hostdevice envfile filesystem logforward exporter",
 		"task measure virtualip",
 		"containerd network logs proxy acme names target runtime/fake runtime/runtimetest",
 		"containerd/daemon containerd/images containerd/cgroup gpulock proxy/http1",

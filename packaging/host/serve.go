@@ -65,7 +65,7 @@ func (h *host) apiConfig() api.Config {
 		Leader: h.member.Leadership(), Forward: h.member.Forwarder(), Local: h.member, History: h.member, Queue: h.member.Queue(), Services: server.ServicePlans{Member: h.member}, Ended: server.EndedTasks{Member: h.member},
 		SignatureUsed: h.member.Leadership().SignatureUsed,
 		Admin:         rest.Admin{Tokens: h.member.Tokens(), Keys: h.member.Keys(), Hosts: h.member.Hosts(), Snapshots: h.member, Secrets: server.Secrets{Member: h.member}, Images: server.PoolImages{Member: h.member}},
-		Shared:        api.NewShared(),
+		Shared:        sharedOf(h),
 	}
 }
 

@@ -1,0 +1,35 @@
+package host
+
+import (
+	"time"
+
+	"pinion/api"
+	"pinion/node"
+	"pinion/node/containerd"
+	"pinion/node/exporter"
+	"pinion/node/machine"
+	"pinion/node/task"
+	"pinion/raftfsm/spec"
+	"pinion/server"
+)
+
+// sharedOf is what the API endpoints of a host share, with the metrics of the host, its agent and its server.
+func sharedOf(h *host) *api.Shared {
+	shared := api.NewShared()
+	shared.Metrics.Process.MustRegister(server.RaftMetrics{Member: h.member})
+	shared.Metrics.Host.MustRegister(exporter.New(exporter.Config{
+		Host: func() spec.Host { return h.agent.host }, GPUs: h.agent.GPUs.Inventory, Usage: h.agent.GPUs.Usage, LastXid: h.agent.GPUs.LastXid,
+		Containers: func() []*task.Container { return node.Containers(h.agent.Node) },
+		Use:        containerd.Meter{Runtime: h.runtime}.Container,
+		Expires:    func() time.Time { return server.CertificateExpires(h.member) },
+		Disk: func() (free, total int64) {
+			disk, err := machine.MeasureDisk(h.dir.Path)
+			if err != nil {
+				return 0, 0 // it is not known: no metric says it
+			}
+			return disk.Free, disk.Size
+		},
+	}))
+	shared.Metrics.Pool.MustRegister(server.NewPoolMetrics(h.member))
+	return shared
+}
