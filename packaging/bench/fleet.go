@@ -52,6 +52,9 @@ func measureFleet(ctx context.Context, o options, r *results) (err error) {
 	if err := measureFleetTop(p, f, r); err != nil {
 		return err
 	}
+	if err := measureFleetScrape(p, f, r); err != nil {
+		return err
+	}
 	return measureFleetLosses(p, f, r)
 }
 

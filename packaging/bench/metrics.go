@@ -68,6 +68,8 @@ var metrics = []metric{
 	{"Fleet/idle", "leader-CPU-%", "idle, simulated hosts: the leader's CPU, of one core", below(15), own("follower-CPU-%")},
 	{"Fleet/idle", "leader-B", "idle, simulated hosts: the leader's memory (VmRSS)", below(150e6), source{}},
 	{"Fleet/idle", "wire-B/min", "idle, simulated hosts: one minute of one host on the wire", below(20e3), source{}},
+	{"Fleet/scrape", "p50-sec", "/metrics/pool of the simulated hosts, 8 GPUs each, p50: 0.5 ms a host", times(0.0005, own("hosts"), 0), own("host-p50-sec")},
+	{"Fleet/scrape", "B", "the same: its bytes, 20 kB a host", times(20e3, own("hosts"), 0), source{}},
 	{"Fleet/top", "p50-sec", "pinion top of the simulated hosts, 8 GPUs each, its whole process, p50: 2 ms a host", times(0.002, own("hosts"), 0), own("version-p50-sec")},
 	{"HostLoss/fleet", "p99-sec", "a simulated host falls silent -> lost on the API, p99", below(5), own("p50-sec")},
 	{"HostLoss/fleet-and-leader-killed", "p99-sec", "a simulated host falls silent while the leader is killed -> lost on the API, p99", below(5), own("p50-sec")},
