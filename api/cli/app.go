@@ -34,6 +34,7 @@ import (
 	"pinion/api/cli/run"
 	"pinion/api/cli/secret"
 	"pinion/api/cli/service"
+	"pinion/api/cli/stats"
 	"pinion/api/cli/top"
 	"pinion/api/cli/unlock"
 	"pinion/api/cli/why"
@@ -184,6 +185,7 @@ func commands(p Program) []*cli.Command {
 		exec.PortForwardCommand(p.system),
 		run.ShellCommand(p.system, exec.Attach),
 		why.Command(p.system),
+		stats.Command(p.system),
 		stopCommand(p),
 		queueCommand(p),
 		history.Usage(p.system),

@@ -32,7 +32,6 @@ var otherTools = map[string]string{
 	"wait":      "`pinion run` without -d waits for the task; `pinion logs -f TASK` returns when a task has stopped",
 
 	// what is being used
-	"stats":      "`pinion gpus` shows which task holds which GPU; `pinion ps` lists the tasks",
 	"nvidia-smi": "`pinion gpus` shows which task holds which GPU",
 
 	// services
