@@ -165,7 +165,7 @@ func TestWhatADaemonDefinitionCannotSay(t *testing.T) {
 		"cpu": containers + `,"cpu":"much"`, "Container list": `"containerDefinitions":[]`, "mountPoints": one + `"mountPoints":[{"sourceVolume":"x","containerPath":"/x"}]}]`,
 		"secrets": one + `"secrets":[{"name":"a","valueFrom":"arn:aws:s3:::b"}]}]`, "environmentFiles": one + `"environmentFiles":[{"type":"s3","value":"b"}]}]`,
 		"devices":               one + `"linuxParameters":{"devices":[{"hostPath":"/dev/mem"}]}}]`,
-		"firelensConfiguration": one + `"firelensConfiguration":{"type":"fluentd"}}]`, "repositoryCredentials": one + `"repositoryCredentials":{"credentialsParameter":"arn:aws:s3:::x"}}]`,
+		"firelensConfiguration": one + `"firelensConfiguration":{"type":"logstash"}}]`, "repositoryCredentials": one + `"repositoryCredentials":{"credentialsParameter":"arn:aws:s3:::x"}}]`,
 		"secretOptions": one + `"logConfiguration":{"logDriver":"awslogs","secretOptions":[{"name":"awslogs-group","valueFrom":"b"}]}}]`,
 	} {
 		if got := f.call("RegisterDaemonTaskDefinition", `{"family":"agents",`+body+`}`); got.err == nil || !strings.Contains(got.err.Error(), member) {

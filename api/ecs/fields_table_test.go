@@ -18,7 +18,6 @@ const (
 
 	noAppMesh   = "App Mesh of AWS, which ended"
 	linuxOnly   = "it is for containers of Windows, and hosts run Linux"
-	otherDriver = "the host sends lines itself; `fluentd` sends to a router that has its own configuration"
 	ownMachines = "tasks run on machines of your own, which are `EC2` or `EXTERNAL`"
 )
 
@@ -88,7 +87,8 @@ var fates = map[string]fate{
 	"containerDefinitions[].pseudoTerminal":                             works(testFiles),
 	"containerDefinitions[].dockerLabels":                               works("node/containerd.TestLabelsOfADefinitionNeverReplaceThoseOfTheRuntime"),
 	"containerDefinitions[].credentialSpecs[]":                          {never: linuxOnly, value: `["x"]`},
-	"containerDefinitions[].firelensConfiguration":                      {today: "the host keeps the logs", value: `{"type":"fluentd"}`},
+	"containerDefinitions[].firelensConfiguration.type":                 works("packaging/e2e.TestALogRouterGetsTheLinesOfATask"),
+	"containerDefinitions[].firelensConfiguration.options":              works("node/firelens.TestTheConfigurationOfARouter"),
 
 	"containerDefinitions[].portMappings[].containerPort":      works(testPorts),
 	"containerDefinitions[].portMappings[].hostPort":           works(testPorts),
@@ -163,10 +163,7 @@ var refusedValues = map[string]map[string]string{
 		"WINDOWS_SERVER_20H2_CORE": linuxOnly,
 	},
 	"volumes[].efsVolumeConfiguration.authorizationConfig.iam": {"ENABLED": "no server of yours asks AWS IAM"},
-	"containerDefinitions[].logConfiguration.logDriver": {
-		"awsfirelens": otherDriver,
-	},
-	"containerDefinitions[].resourceRequirements[].type": {"InferenceAccelerator": "Elastic Inference of AWS, which ended", "NeuronDevice": "chips of AWS alone"},
+	"containerDefinitions[].resourceRequirements[].type":       {"InferenceAccelerator": "Elastic Inference of AWS, which ended", "NeuronDevice": "chips of AWS alone"},
 }
 
 // frames are definitions for members, or single values of them, that need others beside them.
@@ -174,6 +171,7 @@ var frames = map[string]string{
 	"containerDefinitions[].logConfiguration.logDriver splunk":       `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64,"logConfiguration":{"logDriver":"splunk","options":{"splunk-url":"https://splunk:8088"},"secretOptions":[{"name":"splunk-token","valueFrom":"hec"}]}}]}`,
 	"volumes[].efsVolumeConfiguration.transitEncryption":             `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64}],"volumes":[{"name":"v","efsVolumeConfiguration":{"fileSystemId":"fs-1","transitEncryption":"VALUE"}}]}`,
 	"volumes[].efsVolumeConfiguration.authorizationConfig.iam":       `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64}],"volumes":[{"name":"v","efsVolumeConfiguration":{"fileSystemId":"fs-1","authorizationConfig":{"iam":"VALUE"}}}]}`,
+	"containerDefinitions[].logConfiguration.logDriver awsfirelens":  `{"family":"f","containerDefinitions":[{"name":"r","image":"i","memory":64,"firelensConfiguration":{"type":"fluentbit"}},{"name":"c","image":"i","memory":64,"logConfiguration":{"logDriver":"awsfirelens","options":{"Name":"null"}}}]}`,
 	"containerDefinitions[].logConfiguration.logDriver gelf":         `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64,"logConfiguration":{"logDriver":"gelf","options":{"gelf-address":"udp://logs:12201"}}}]}`,
 	"containerDefinitions[].environmentFiles[].type":                 `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64,"environmentFiles":[{"type":"VALUE","value":"arn:aws:s3:::team/a.env"}]}]}`,
 	"containerDefinitions[].linuxParameters.devices[].permissions[]": `{"family":"f","containerDefinitions":[{"name":"c","image":"i","memory":64,"linuxParameters":{"devices":[{"hostPath":"/dev/fuse","permissions":["VALUE"]}]}}]}`,

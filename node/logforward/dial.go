@@ -70,6 +70,11 @@ func broadcasts(network netip.Prefix) []netip.Addr {
 	return []netip.Addr{network.Masked().Addr(), netip.AddrFrom4(last)}
 }
 
+// dialing is dial for one destination.
+func (d *dialer) dialing(to logdriver.Destination) func(context.Context) (net.Conn, error) {
+	return func(ctx context.Context) (net.Conn, error) { return d.dial(ctx, to) }
+}
+
 // dial connects to a destination. While it is out of reach one caller at a time tries, and the others are told the last error.
 func (d *dialer) dial(ctx context.Context, to logdriver.Destination) (net.Conn, error) {
 	b := d.breaker(to)

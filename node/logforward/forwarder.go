@@ -47,6 +47,7 @@ type forwarder struct {
 	over atomic.Bool // no more is written when the logger has ended
 
 	secrets  secretOptions
+	ended    chan struct{} // closed when it has
 	position position
 	problems problems
 }
@@ -68,17 +69,32 @@ func (f *forwarder) run(ctx context.Context) {
 		if err != nil {
 			f.problems.failed(f, err)
 		}
-		if errors.Is(err, valuefrom.ErrUnresolved) && f.all.finish(f) {
-			f.say("what is left of the log is not sent: the secrets of its driver cannot be had any more")
+		if f.givesUp(err) {
 			return
 		}
 		if backoff.Sleep(ctx, wait/2+rand.N(wait/2)) != nil {
 			return
 		}
 		if err != nil {
-			wait = min(2*wait, retryMax)
+			wait = min(2*wait, f.retryMax())
 		}
 	}
+}
+
+// givesUp ends a forwarder that will never send the rest of its log, and reports whether it has.
+func (f *forwarder) givesUp(err error) bool {
+	why := "the secrets of its driver cannot be had any more"
+	switch {
+	case err != nil && f.routed():
+		why = "the log router of the task has ended"
+	case !errors.Is(err, valuefrom.ErrUnresolved):
+		return false
+	}
+	if !f.all.finish(f) {
+		return false
+	}
+	f.say("what is left of the log is not sent: " + why)
+	return true
 }
 
 // forward opens the log and sends what is in it and what comes, until the log ends or there is an error. Between two calls a forwarder holds

@@ -98,11 +98,14 @@ func (f *Forwarders) begin(of logs.Forwarded, n note, secrets map[string]string,
 		known.secrets.give(secrets)
 		return known, nil
 	}
-	started := &forwarder{all: f, of: of, note: n, log: f.config.Log.With("task", of.Task, "container", of.Container, "driver", n.Log.LogDriver)}
+	started := &forwarder{all: f, of: of, note: n, ended: make(chan struct{}), log: f.config.Log.With("task", of.Task, "container", of.Container, "driver", n.Log.LogDriver)}
 	started.over.Store(!keep)
 	started.secrets.give(secrets)
 	f.running[of] = started
-	f.group.Go(func() { started.run(f.ctx) })
+	f.group.Go(func() {
+		defer close(started.ended)
+		started.run(f.ctx)
+	})
 	return started, nil
 }
 

@@ -15,11 +15,16 @@ const startErrorKind = "CannotStartContainerError"
 // Hooks are the hooks of a task: none when none of its containers has a log driver that sends lines elsewhere.
 func (f *Forwarders) Hooks(of spec.Assignment) []task.Hook {
 	for i := range of.Definition.Containers {
-		if of.Definition.Containers[i].LogConfiguration.Forwards() {
+		if sends(&of.Definition.Containers[i]) {
 			return []task.Hook{&hook{all: f, taskID: of.Task.ID, cluster: of.Task.Cluster, secrets: map[string]map[string]string{}}}
 		}
 	}
 	return nil
+}
+
+// sends reports whether the lines of a container go on: to a destination, or to the log router of its task.
+func sends(def *spec.ContainerDefinition) bool {
+	return def.LogConfiguration.Forwards() || def.LogConfiguration.Routed()
 }
 
 // hook has the lines of the containers of a task sent on.
@@ -35,6 +40,7 @@ var (
 	_ task.PrestartHook = (*hook)(nil)
 	_ task.SpecHook     = (*hook)(nil)
 	_ task.ReattachHook = (*hook)(nil)
+	_ task.PrestopHook  = (*hook)(nil)
 	_ task.PoststopHook = (*hook)(nil)
 )
 
@@ -63,7 +69,7 @@ func (h *hook) Poststop(context.Context) error {
 
 // begin keeps where the lines of the container are sent, so that they are also when the agent or the container ends, and begins.
 func (h *hook) begin(c *task.Container, secrets map[string]string) error {
-	if !c.Def.LogConfiguration.Forwards() {
+	if !sends(c.Def) {
 		return nil
 	}
 	_, err := h.all.begin(logs.Forwarded{Task: h.taskID, Container: c.Def.Name}, noteOf(c, h.all.config.Region), secrets, true)

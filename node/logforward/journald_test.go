@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"pinion/node/logs"
+	"pinion/raftfsm/logdriver"
 )
 
 // fields reads an entry as the journal does.
@@ -36,8 +37,8 @@ func TestJournald(t *testing.T) {
 	w := newLog(t)
 	f := w.forwarders()
 	forwarder := &forwarder{all: f, of: of, note: note{ID: "id", Short: "short", Image: "i", Extra: map[string]string{"_PID": "1", "com.example/team": "a\nPRIORITY=0", "1": "x"}}}
-	s := &socket{dialer: newDialer([]string{"unix://" + conn.LocalAddr().String()}, f.config.Virtual), encode: journald{&forwarder.note, "tag"}.encode}
-	s.to.Network, s.to.Where = "unix", conn.LocalAddr().String()
+	to := logdriver.Destination{Network: "unix", Where: conn.LocalAddr().String()}
+	s := &socket{dial: newDialer([]string{to.String()}, f.config.Virtual).dialing(to), to: to, encode: journald{&forwarder.note, "tag"}.encode}
 	defer s.close()
 	long := strings.Repeat("x", maxPacketText+1)
 	if err := s.send(t.Context(), []logs.StreamLine{{Text: "a\rb", Stderr: true}, {Text: long}}); err != nil {

@@ -3,6 +3,7 @@ package logforward
 import (
 	"strings"
 
+	"pinion/node/firelens"
 	"pinion/node/task"
 	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/spec"
@@ -16,6 +17,7 @@ type note struct {
 	Short   string                  `json:"short"` // the first digits of its task's id, and its name
 	Image   string                  `json:"image"`
 	Cluster string                  `json:"cluster,omitempty"` // of its task
+	Router  string                  `json:"router,omitempty"`  // directory of the files of the log router that gets the lines
 	Extra   map[string]string       `json:"extra,omitempty"`   // labels and variables that the options name
 }
 
@@ -26,7 +28,20 @@ const shortID = 12
 func noteOf(c *task.Container, region string) note {
 	d := task.Describe(c)
 	short := d.Task.ID[:min(shortID, len(d.Task.ID))] + "." + c.Def.Name
+	if c.Def.LogConfiguration.Routed() {
+		return note{Log: logdriver.Configuration{LogDriver: logdriver.Firelens}, ID: c.ID, Short: firelens.Tag(c.Def.Name, d.Task.ID), Router: routerDir(d)}
+	}
 	return note{Log: *c.Def.LogConfiguration, ID: c.ID, Short: short, Image: c.Def.Image, Cluster: d.Task.Cluster, Extra: extra(d, c.Def, region)}
+}
+
+// routerDir is the directory of the files of the log router of a task; empty: it has none.
+func routerDir(d task.Description) string {
+	for _, c := range d.Siblings {
+		if c.Def.FirelensConfiguration != nil {
+			return task.DirOf(c)
+		}
+	}
+	return ""
 }
 
 // maxExtra and maxExtraValue bound what each line carries of labels and variables, and of one of them, in bytes.

@@ -1,9 +1,15 @@
 package logforward
 
 import (
+	"errors"
 	"fmt"
 	"time"
+
+	"pinion/node/firelens"
 )
+
+// routerStart is how long a log router may take until it listens, before that is said.
+const routerStart = 10 * time.Second
 
 // problems are why lines are not sent, and how many never will be. It is told in the log of the container and in that of the host.
 type problems struct {
@@ -24,7 +30,7 @@ func (p *problems) failed(f *forwarder, err error) {
 	if p.since.IsZero() {
 		p.since = now
 	}
-	if now.Sub(p.said) < sayInterval {
+	if now.Sub(p.said) < sayInterval || errors.Is(err, firelens.ErrNotListening) && now.Sub(p.since) < routerStart {
 		return
 	}
 	text := fmt.Sprintf("the log cannot be sent: %v", err)

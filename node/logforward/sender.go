@@ -10,6 +10,9 @@ import (
 
 // newSender makes the sender of the driver. It connects when there is something to send.
 func (f *forwarder) newSender(ctx context.Context) (sender, error) {
+	if f.routed() {
+		return f.newRouterSender(), nil
+	}
 	to, err := f.note.Log.Destination()
 	if err != nil {
 		return nil, err
@@ -19,7 +22,7 @@ func (f *forwarder) newSender(ctx context.Context) (sender, error) {
 		return nil, err
 	}
 	tag, host := f.note.tag(), f.all.config.HostName
-	s := &socket{dialer: f.all.dialer, to: to}
+	s := &socket{dial: f.all.dialer.dialing(to), to: to}
 	switch f.note.Log.LogDriver {
 	case logdriver.Syslog:
 		facility, _ := logdriver.Facility(options["syslog-facility"])

@@ -17,7 +17,7 @@ type encoder func(lines []logs.StreamLine) [][]byte
 
 // socket sends lines to a socket. It connects when there is something to send.
 type socket struct {
-	dialer     *dialer
+	dial       func(context.Context) (net.Conn, error)
 	to         logdriver.Destination
 	skipVerify bool // of TLS
 	encode     encoder
@@ -41,7 +41,7 @@ func (s *socket) connect(ctx context.Context) error {
 	if s.stream != nil || s.packets != nil {
 		return nil
 	}
-	conn, err := s.dialer.dial(ctx, s.to)
+	conn, err := s.dial(ctx)
 	if err != nil {
 		return err
 	}

@@ -52,6 +52,9 @@ func (h *networkHook) Prestart(ctx context.Context, starts []*Start) error {
 		if s.Links, err = h.linkedHosts(ctx, s); err != nil {
 			return startError(kindNetworking, s.Container, err)
 		}
+		if s.Router, err = h.routerAddress(ctx, s); err != nil {
+			return startError(kindNetworking, s.Container, err)
+		}
 	}
 	return nil
 }

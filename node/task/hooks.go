@@ -48,6 +48,12 @@ type ReattachHook interface {
 	Reattach(ctx context.Context, c *Container)
 }
 
+// PrestopHook prepares the stop of a container that runs, when those that depend on it have ended. It takes a few seconds at most, and less when ctx ends.
+type PrestopHook interface {
+	Hook
+	Prestop(ctx context.Context, c *Container)
+}
+
 // PoststopHook frees what the task held, after its last container has ended and before the task is reported STOPPED. It
 // is retried until it returns nil: until then the task stays STOPPING.
 type PoststopHook interface {
@@ -69,6 +75,7 @@ type Start struct {
 	Address   string // IPv4 address of the container, empty when it has none of its own
 	Bindings  []spec.NetworkBinding
 	Links     []spec.HostEntry // names of the containers that it is linked to
+	Router    string           // IPv4 address of the log router that gets the container's lines, empty when it is not reached by one
 	Dir       string           // directory of the container's files on this host; it goes with the task
 	MPSPipes  string           // directory of the pipes of MPS on this host, empty when the container has no share of a GPU
 }

@@ -9,16 +9,24 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// dependingOnLinks is a definition of which the links are dependencies too: a container starts after those that it is linked to, as in Docker.
-func dependingOnLinks(def *spec.ContainerDefinition) *spec.ContainerDefinition {
-	if len(def.Links) == 0 {
+// withImplied is a definition of which what is implied is a dependency too: a container starts after those that it is linked to, as in Docker, and after
+// the log router that gets its lines.
+func withImplied(def *spec.ContainerDefinition, router *spec.ContainerDefinition) *spec.ContainerDefinition {
+	var implied []string
+	for _, link := range def.Links {
+		name, _, _ := strings.Cut(link, ":")
+		implied = append(implied, name)
+	}
+	if router != nil && def.LogConfiguration.Routed() {
+		implied = append(implied, router.Name)
+	}
+	if len(implied) == 0 {
 		return def
 	}
 	changed := *def
 	changed.DependsOn = slices.Clone(def.DependsOn)
-	for _, link := range def.Links {
-		name, _, _ := strings.Cut(link, ":")
-		if !slices.ContainsFunc(def.DependsOn, func(d spec.ContainerDependency) bool { return d.ContainerName == name }) {
+	for _, name := range implied {
+		if !slices.ContainsFunc(changed.DependsOn, func(d spec.ContainerDependency) bool { return d.ContainerName == name }) {
 			changed.DependsOn = append(changed.DependsOn, spec.ContainerDependency{ContainerName: name, Condition: spec.DependStart})
 		}
 	}
@@ -42,4 +50,17 @@ func (h *networkHook) linkedHosts(ctx context.Context, s *Start) (names []spec.H
 		}
 	}
 	return names, nil
+}
+
+// routerAddress is where the log router takes records from the container over TCP: at its own address, or within what they share. Empty: nowhere.
+func (h *networkHook) routerAddress(ctx context.Context, s *Start) (string, error) {
+	router := h.runner.def.LogRouter()
+	if router == nil || !s.Spec.Def.LogConfiguration.Routed() || s.Spec.Def.HasNoNetwork() || router.HasNoNetwork() {
+		return "", nil
+	}
+	if h.runner.def.HasOwnAddress() {
+		return "127.0.0.1", nil
+	}
+	attachment, err := h.attach(ctx, h.runner.containers.named(router.Name), s.Spec.IDs)
+	return attachment.Address, err
 }

@@ -118,7 +118,7 @@ func networkMode(def *spec.TaskDefinition) string {
 
 func (r *Runner) addContainer(def *spec.ContainerDefinition, existing []runtime.ExistingContainer) {
 	c := &Container{
-		ID: runtime.ContainerID(r.task.ID, def.Name), Def: dependingOnLinks(def), runner: r, index: len(r.containers),
+		ID: runtime.ContainerID(r.task.ID, def.Name), Def: withImplied(def, r.def.LogRouter()), runner: r, index: len(r.containers),
 		started: newLatch(), healthy: newLatch(), exited: newLatch(),
 	}
 	report := spec.ContainerReport{Name: def.Name, Status: spec.Pending}

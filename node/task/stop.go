@@ -40,6 +40,7 @@ func (r *Runner) stop(ctx context.Context) {
 	for _, c := range running {
 		all.Go(func() error {
 			c.waitDependents(ctx)
+			prestop(ctx, c)
 			c.stop(ctx)
 			return nil
 		})
@@ -98,6 +99,17 @@ func (c *Container) stop(ctx context.Context) {
 	for timeout, forced := c.stopTimeout(), c.runner.forced.done; !c.waitExited(ctx, timeout, forced); {
 		c.signal(ctx, syscall.SIGKILL)
 		timeout, forced = killRetryInterval, nil
+	}
+}
+
+// prestop runs the prestop hooks, unless the task is to stop at once.
+func prestop(ctx context.Context, c *Container) {
+	ctx, cancel := untilClosed(ctx, c.runner.forced.done)
+	defer cancel()
+	for _, hook := range c.runner.hooks {
+		if h, ok := hook.(PrestopHook); ok && ctx.Err() == nil && !c.exited.happened() {
+			h.Prestop(ctx, c)
+		}
 	}
 }
 

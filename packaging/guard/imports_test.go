@@ -12,7 +12,7 @@ import (
 var rooms = map[string]string{
 	"api":     "raftfsm gpu packaging/atomicfile packaging/clientnet",
 	"server":  "raftfsm gpu packaging/atomicfile packaging/clientnet packaging/failpoint packaging/heap packaging/keystore packaging/tick",
-	"node":    "raftfsm/spec raftfsm/blob raftfsm/envfile raftfsm/execution raftfsm/filesystem raftfsm/gpuuse raftfsm/hostport raftfsm/iam raftfsm/iplease raftfsm/label raftfsm/linux raftfsm/logdriver raftfsm/logfilter raftfsm/metric raftfsm/partition raftfsm/rendezvous raftfsm/tasknetwork raftfsm/traffic raftfsm/valuefrom raftfsm/volumeroot raftfsm/lazyregexp gpu packaging/atomicfile packaging/failpoint packaging/heap packaging/tick",
+	"node":    "raftfsm/spec raftfsm/blob raftfsm/envfile raftfsm/execution raftfsm/filesystem raftfsm/firelens raftfsm/gpuuse raftfsm/hostport raftfsm/iam raftfsm/iplease raftfsm/label raftfsm/linux raftfsm/logdriver raftfsm/logfilter raftfsm/metric raftfsm/partition raftfsm/rendezvous raftfsm/tasknetwork raftfsm/traffic raftfsm/valuefrom raftfsm/volumeroot raftfsm/lazyregexp gpu packaging/atomicfile packaging/failpoint packaging/heap packaging/tick",
 	"raftfsm": "gpu",
 	"gpu":     "",
 }
@@ -64,6 +64,7 @@ var floors = map[string][]string{
 	"node": {
 		".",
 		"secrets metadata hostdevice envfile filesystem logforward exporter",
+		"firelens",
 		"task measure virtualip",
 		"containerd network logs proxy acme names target runtime/fake runtime/runtimetest",
 		"containerd/daemon containerd/images containerd/cgroup gpulock proxy/http1",
@@ -80,7 +81,7 @@ var floors = map[string][]string{
 		"service scaling teamusage accesskey",
 		"codec spec metric changelog watch sortkey",
 		"logdriver iplease imagepolicy",
-		"compact traffic label linux valuefrom hostport envfile filesystem quarantine partition gpuuse blob",
+		"compact traffic label linux valuefrom hostport envfile filesystem firelens quarantine partition gpuuse blob",
 		"volumeroot",
 		"lazyregexp rendezvous logfilter iam tasknetwork",
 	},

@@ -20,6 +20,7 @@ import (
 	"pinion/node/datadir"
 	"pinion/node/envfile"
 	"pinion/node/filesystem"
+	"pinion/node/firelens"
 	"pinion/node/hostdevice"
 	"pinion/node/logforward"
 	"pinion/node/logs"
@@ -251,8 +252,9 @@ func taskHooks(h *host, zone string) (func(spec.Assignment) []task.Hook, error) 
 		return nil, err
 	}
 	h.onClose(forwarders.Close)
+	routers := firelens.Config{Region: api.DefaultRegion, Secrets: source.LogOptions, Log: h.log}
 	return func(a spec.Assignment) []task.Hook {
-		return slices.Concat(source.Hooks(a), allowed.Hooks(a), buckets.Hooks(a), h.fileSystems.Hooks(a), h.metadata.Hooks(a), forwarders.Hooks(a))
+		return slices.Concat(source.Hooks(a), allowed.Hooks(a), buckets.Hooks(a), h.fileSystems.Hooks(a), h.metadata.Hooks(a), routers.Hooks(a), forwarders.Hooks(a))
 	}, nil
 }
 

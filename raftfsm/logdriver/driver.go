@@ -16,6 +16,8 @@ import (
 const (
 	Awslogs  = "awslogs"
 	JSONFile = "json-file"
+	// Firelens gives the lines to the log router of the task, whose output its options are; see raftfsm/firelens.
+	Firelens = "awsfirelens"
 )
 
 // Driver is one of ECS's log drivers.
@@ -115,10 +117,14 @@ var drivers = []Driver{
 	{GELF, forwardOptions(GELF, gelfOptions...)},
 	{Journald, forwardOptions(Journald)},
 	{Splunk, forwardOptions(Splunk, splunkOptions...)},
+	{Firelens, nil},
 }
 
 // All are the log drivers that hosts run. The list must not be changed.
 func All() []Driver { return drivers }
+
+// Routed reports whether the lines of a container are for the log router of its task.
+func (l *Configuration) Routed() bool { return l != nil && l.LogDriver == Firelens }
 
 // Names are the names of All.
 func Names() (names []string) {

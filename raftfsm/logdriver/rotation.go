@@ -48,7 +48,7 @@ func (r Rotation) Within(bytes int64) Rotation {
 // Rotation are the bounds of the container's log that its definition asks for.
 func (l *Configuration) Rotation() (Rotation, error) {
 	r := Rotation{DefaultSize, DefaultFiles}
-	if l == nil {
+	if l == nil || l.Routed() { // whose options are the router's
 		return r, nil
 	}
 	var err error

@@ -8,9 +8,11 @@ import (
 
 const optionSplunkToken = "splunk-token"
 
-// MaySecret reports whether the value of an option of the driver may be a secret of the pool. Every other option decides where a task
-// runs, or is part of what everybody reads, so it stands in the definition.
-func (d Driver) MaySecret(option string) bool { return d.Name == Splunk && option == optionSplunkToken }
+// MaySecret reports whether the value of an option of the driver may be a secret of the pool: of a log router each may. Every other option
+// decides where a task runs, or is part of what everybody reads, so it stands in the definition.
+func (d Driver) MaySecret(option string) bool {
+	return d.Name == Firelens || d.Name == Splunk && option == optionSplunkToken
+}
 
 // has reports whether the configuration has an option, in clear or as a secret.
 func (l *Configuration) has(option string) bool {

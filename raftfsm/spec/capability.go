@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"pinion/raftfsm/firelens"
 	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/valuefrom"
 )
@@ -24,6 +25,7 @@ const (
 	CapabilityGPUDriver   = "ecs.capability.gpu-driver-version" // its value is the version
 	CapabilitySSMSecrets  = "ecs.capability.secrets.ssm.environment-variables"
 	CapabilityASMSecrets  = "ecs.capability.secrets.asm.environment-variables"
+	firelensCapability    = "ecs.capability.firelens." // the type of a log router follows, or an option of one
 	capabilitySSMLogs     = "ecs.capability.secrets.ssm.bootstrap.log-driver"
 	capabilityASMLogs     = "ecs.capability.secrets.asm.bootstrap.log-driver"
 	CapabilityRegistry    = "ecs.capability.private-registry-authentication.secretsmanager"
@@ -67,6 +69,11 @@ var capabilities = append(logCapabilities(), []capability{
 	{name: CapabilityEFS, level: 1, task: func(d *TaskDefinition) bool {
 		return slices.ContainsFunc(d.Volumes, func(v Volume) bool { return v.EFS != nil })
 	}},
+	{name: firelensCapability + firelens.Fluentd, level: 1, container: routerOf(firelens.Fluentd)},
+	{name: firelensCapability + firelens.FluentBit, level: 1, container: routerOf(firelens.FluentBit)},
+	{name: firelensCapability + "options.config.file", level: 1, container: func(c *ContainerDefinition) bool {
+		return c.FirelensConfiguration != nil && c.FirelensConfiguration.File() != ""
+	}},
 	{name: CapabilityTaskENI, task: (*TaskDefinition).HasOwnAddress},
 	{name: CapabilityGPUDriver}, // no field requires it: a definition may, by name
 	{name: CapabilityGPUSharing, task: (*TaskDefinition).SharesGPU},
@@ -80,6 +87,12 @@ func logCapabilities() (all []capability) {
 		}})
 	}
 	return all
+}
+
+func routerOf(kind string) func(*ContainerDefinition) bool {
+	return func(c *ContainerDefinition) bool {
+		return c.FirelensConfiguration != nil && c.FirelensConfiguration.Type == kind
+	}
 }
 
 func environmentSecrets(c *ContainerDefinition) []valuefrom.Secret { return c.Secrets }

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"pinion/raftfsm/envfile"
+	"pinion/raftfsm/firelens"
 	"pinion/raftfsm/linux"
 	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/valuefrom"
@@ -51,6 +52,17 @@ type ContainerDefinition struct {
 	Links                 []string                         `json:"links,omitempty" level:"1"` // "container" or "container:alias" of the task
 	EnvironmentFiles      []envfile.File                   `json:"environmentFiles,omitempty" level:"1"`
 	DisableNetworking     *bool                            `json:"disableNetworking,omitempty" level:"1"` // no network, whatever the others of the task have
+	FirelensConfiguration *firelens.Configuration          `json:"firelensConfiguration,omitempty" level:"1"`
+}
+
+// LogRouter is the container that gets the lines of those with the log driver awsfirelens; nil: the task has none.
+func (d *TaskDefinition) LogRouter() *ContainerDefinition {
+	for i := range d.Containers {
+		if d.Containers[i].FirelensConfiguration != nil {
+			return &d.Containers[i]
+		}
+	}
+	return nil
 }
 
 // HasNoNetwork reports whether the container has no network, whatever the task's mode is.

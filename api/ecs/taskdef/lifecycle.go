@@ -159,12 +159,13 @@ func checkDependencyCycles(d *spec.TaskDefinition, byName map[string]*spec.Conta
 		for name, c := range byName {
 			waits := func(d spec.ContainerDependency) bool { return !started[d.ContainerName] }
 			linked := func(link string) bool { name, _, _ := strings.Cut(link, ":"); return !started[name] }
-			started[name] = started[name] || !slices.ContainsFunc(c.DependsOn, waits) && !slices.ContainsFunc(c.Links, linked)
+			routed := c.LogConfiguration.Routed() && !started[d.LogRouter().Name]
+			started[name] = started[name] || !routed && !slices.ContainsFunc(c.DependsOn, waits) && !slices.ContainsFunc(c.Links, linked)
 		}
 	}
 	for _, c := range containersOf(d) {
 		if !started[c.Name] {
-			return c.errorf("dependsOn", "dependsOn has a cycle, with what links wait for: none of the containers in it could ever start.")
+			return c.errorf("dependsOn", "dependsOn has a cycle, with what links and the log driver awsfirelens wait for: none of the containers in it could ever start.")
 		}
 	}
 	return nil

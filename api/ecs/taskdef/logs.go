@@ -18,6 +18,9 @@ func checkLogConfiguration(c container) error {
 	if !known {
 		return c.errorf("logConfiguration.logDriver", "logConfiguration.logDriver %q is not supported by Pinion yet: use one of %s.", c.LogConfiguration.LogDriver, strings.Join(logdriver.Names(), ", "))
 	}
+	if c.LogConfiguration.Routed() {
+		return checkSecretOptions(c, driver) // the options are the router's, see checkLogRouter
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.LogConfiguration.Options)) {
 		if err := checkLogOption(c, driver, name); err != nil {
 			return err
@@ -48,8 +51,10 @@ func checkSecretOptions(c container, driver logdriver.Driver) error {
 	all := c.LogConfiguration.SecretOptions
 	for i, s := range all {
 		path := field.Join("logConfiguration", field.Index("secretOptions", i))
-		if err := checkLogOption(c, driver, s.Name); err != nil {
-			return err
+		if !c.LogConfiguration.Routed() {
+			if err := checkLogOption(c, driver, s.Name); err != nil {
+				return err
+			}
 		}
 		_, inClear := c.LogConfiguration.Options[s.Name]
 		switch {

@@ -89,7 +89,7 @@ func checkDefinition(d *spec.TaskDefinition) error {
 	if !slices.ContainsFunc(d.Containers, func(c spec.ContainerDefinition) bool { return c.IsEssential() }) {
 		return field.Errorf("containerDefinitions", "At least one container in the task definition must be marked as essential.")
 	}
-	for _, check := range []func(*spec.TaskDefinition) error{checkHostPorts, checkDependsOn, checkGPUs, checkTaskTotals} {
+	for _, check := range []func(*spec.TaskDefinition) error{checkHostPorts, checkLogRouter, checkDependsOn, checkGPUs, checkTaskTotals} {
 		if err := check(d); err != nil {
 			return err
 		}

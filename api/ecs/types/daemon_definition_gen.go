@@ -5,6 +5,7 @@ package types
 import (
 	"pinion/api/wire"
 	"pinion/raftfsm/envfile"
+	"pinion/raftfsm/firelens"
 	"pinion/raftfsm/linux"
 	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/spec"
@@ -49,7 +50,7 @@ type DaemonContainerDefinitionInput struct {
 	ReadonlyRootFilesystem *bool                            `json:"readonlyRootFilesystem"`
 	MountPoints            []spec.MountPoint                `json:"mountPoints"`
 	LogConfiguration       *logdriver.Configuration         `json:"logConfiguration"`
-	FirelensConfiguration  any                              `json:"firelensConfiguration"`
+	FirelensConfiguration  *firelens.Configuration          `json:"firelensConfiguration"`
 	Privileged             *bool                            `json:"privileged"`
 	User                   string                           `json:"user"`
 	Ulimits                []spec.Ulimit                    `json:"ulimits"`
@@ -136,6 +137,7 @@ type DaemonContainerDefinition struct {
 	ReadonlyRootFilesystem *bool                            `json:"readonlyRootFilesystem,omitempty"`
 	MountPoints            []spec.MountPoint                `json:"mountPoints"`
 	LogConfiguration       *logdriver.Configuration         `json:"logConfiguration,omitempty"`
+	FirelensConfiguration  *firelens.Configuration          `json:"firelensConfiguration,omitempty"`
 	Privileged             *bool                            `json:"privileged,omitempty"`
 	User                   string                           `json:"user,omitempty"`
 	Ulimits                []spec.Ulimit                    `json:"ulimits,omitempty"`

@@ -17,7 +17,6 @@ type ContainerDefinitionInput struct {
 	HealthCheck          *HealthCheckInput            `json:"healthCheck"`
 	RestartPolicy        *ContainerRestartPolicyInput `json:"restartPolicy"`
 	GPUCount             any                          `json:"gpuCount"` // Pinion's own, in place of resourceRequirements
-	Firelens             wire.Unsupported             `json:"firelensConfiguration" why:"logs are kept by the host"`
 	CredentialSpecs      wire.Unsupported             `json:"credentialSpecs" never:"it is for containers of Windows, and hosts run Linux; tickets of Kerberos come in a volume"`
 }
 

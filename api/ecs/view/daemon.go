@@ -168,7 +168,7 @@ func daemonContainer(c *spec.ContainerDefinition) types.DaemonContainerDefinitio
 		MountPoints: c.MountPoints, Ulimits: c.Ulimits, LogConfiguration: c.LogConfiguration, StartTimeout: c.StartTimeout, StopTimeout: c.StopTimeout,
 		Privileged: c.Privileged, ReadonlyRootFilesystem: c.ReadonlyRootFilesystem, PseudoTerminal: c.PseudoTerminal, Interactive: c.Interactive,
 		HealthCheck: c.HealthCheck, DependsOn: c.DependsOn, RestartPolicy: c.RestartPolicy, SystemControls: c.SystemControls,
-		Secrets: c.Secrets, RepositoryCredentials: c.RepositoryCredentials, EnvironmentFiles: c.EnvironmentFiles,
+		FirelensConfiguration: c.FirelensConfiguration, Secrets: c.Secrets, RepositoryCredentials: c.RepositoryCredentials, EnvironmentFiles: c.EnvironmentFiles,
 	}
 	if p := c.LinuxParameters; p != nil {
 		out.LinuxParameters = &types.DaemonLinuxParameters{Capabilities: p.Capabilities, Devices: p.Devices, InitProcessEnabled: p.InitProcessEnabled, Tmpfs: p.Tmpfs}

@@ -58,7 +58,7 @@ func (g *generator) file(files map[string][]byte, name, body string) error {
 		return g.err
 	}
 	var imports string
-	for _, path := range []string{"pinion/api/wire", "pinion/raftfsm", "pinion/raftfsm/capacityprovider", "pinion/raftfsm/envfile", "pinion/raftfsm/gpuuse", "pinion/raftfsm/linux", "pinion/raftfsm/logdriver", "pinion/raftfsm/spec", "pinion/raftfsm/valuefrom"} {
+	for _, path := range []string{"pinion/api/wire", "pinion/raftfsm", "pinion/raftfsm/capacityprovider", "pinion/raftfsm/envfile", "pinion/raftfsm/firelens", "pinion/raftfsm/gpuuse", "pinion/raftfsm/linux", "pinion/raftfsm/logdriver", "pinion/raftfsm/spec", "pinion/raftfsm/valuefrom"} {
 		if strings.Contains(body, path[strings.LastIndexByte(path, '/')+1:]+".") {
 			imports += fmt.Sprintf("%q\n", path)
 		}

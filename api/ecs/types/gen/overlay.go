@@ -191,11 +191,12 @@ var outputs = map[string]overlay{
 	"Attribute":        {Go: "spec.Attribute", LeftOut: map[string]string{"the attribute stands in its resource": "targetId targetType"}},
 	"NetworkInterface": {LeftOut: map[string]string{"networks of tasks have addresses of IPv4": "ipv6Address"}},
 	"ContainerDefinition": {Go: "spec.ContainerDefinition", LeftOut: map[string]string{
-		inputRefused: "credentialSpecs firelensConfiguration",
+		inputRefused: "credentialSpecs",
 	}},
-	"LinuxParameters":  {Go: "spec.LinuxParameters", LeftOut: map[string]string{inputRefused: "maxSwap swappiness"}},
-	"LogConfiguration": {Go: "logdriver.Configuration"},
-	"PortMapping":      {Go: "spec.PortMapping"},
+	"LinuxParameters":       {Go: "spec.LinuxParameters", LeftOut: map[string]string{inputRefused: "maxSwap swappiness"}},
+	"FirelensConfiguration": {Go: "firelens.Configuration"},
+	"LogConfiguration":      {Go: "logdriver.Configuration"},
+	"PortMapping":           {Go: "spec.PortMapping"},
 	"Volume": {Go: "spec.Volume", LeftOut: map[string]string{
 		inputRefused: "configuredAtLaunch fsxWindowsFileServerVolumeConfiguration s3filesVolumeConfiguration",
 	}},

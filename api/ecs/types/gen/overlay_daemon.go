@@ -27,7 +27,7 @@ var daemonInputs = map[string]overlay{
 	"DaemonDeploymentConfiguration": {Types: map[string]string{"drainPercent": "*float64"}},
 	"ListDaemonDeploymentsRequest":  {Types: map[string]string{"createdAt": "any"}},
 	"DaemonContainerDefinition": {Types: map[string]string{
-		"environmentFiles": "[]envfile.File", "firelensConfiguration": "any", "repositoryCredentials": "*valuefrom.RepositoryCredentials", "secrets": "[]valuefrom.Secret",
+		"environmentFiles": "[]envfile.File", "firelensConfiguration": "*firelens.Configuration", "repositoryCredentials": "*valuefrom.RepositoryCredentials", "secrets": "[]valuefrom.Secret",
 		"essential": "*bool", "interactive": "*bool", "privileged": "*bool", "pseudoTerminal": "*bool", "readonlyRootFilesystem": "*bool",
 		"dependsOn": "[]spec.ContainerDependency", "environment": "[]spec.KeyValue", "mountPoints": "[]spec.MountPoint", "systemControls": "[]spec.SystemControl",
 		"ulimits": "[]spec.Ulimit", "healthCheck": "*HealthCheckInput", "logConfiguration": "*logdriver.Configuration", "restartPolicy": "*ContainerRestartPolicyInput",
@@ -61,9 +61,8 @@ var daemonOutputs = map[string]overlay{
 			"interactive": "*bool,omitempty", "privileged": "*bool,omitempty", "pseudoTerminal": "*bool,omitempty", "readonlyRootFilesystem": "*bool,omitempty",
 			"dependsOn": "[]spec.ContainerDependency,omitempty", "environment": "[]spec.KeyValue", "mountPoints": "[]spec.MountPoint",
 			"secrets": "[]valuefrom.Secret,omitempty", "environmentFiles": "[]envfile.File,omitempty", "repositoryCredentials": "*valuefrom.RepositoryCredentials,omitempty", "systemControls": "[]spec.SystemControl,omitempty", "ulimits": "[]spec.Ulimit,omitempty", "healthCheck": "*spec.HealthCheck,omitempty",
-			"logConfiguration": "*logdriver.Configuration,omitempty", "restartPolicy": "*spec.RestartPolicy,omitempty",
+			"firelensConfiguration": "*firelens.Configuration,omitempty", "logConfiguration": "*logdriver.Configuration,omitempty", "restartPolicy": "*spec.RestartPolicy,omitempty",
 		},
-		LeftOut: map[string]string{inputRefused: "firelensConfiguration"},
 	},
 	"DaemonLinuxParameters": {
 		Types: map[string]string{"capabilities": "*spec.Capabilities,omitempty", "devices": "[]linux.Device,omitempty", "initProcessEnabled": "*bool,omitempty", "tmpfs": "[]spec.Tmpfs,omitempty"},
