@@ -238,15 +238,24 @@ func (m *mount) holds(file *os.File) error {
 	return fmt.Errorf("the kernel does not say in which file system a file is")
 }
 
-// redact leaves out of what a program has said what may have a login.
+// maxTold bounds what is told of what a program has said, in bytes.
+const maxTold = 512
+
+// redact leaves out of what a program has said what may have a login, and cuts it then.
 func (m *mount) redact(said string) string {
-	if m.Source != "" {
-		said = strings.ReplaceAll(said, m.Source, "SOURCE")
+	hidden := []string{m.Source, strings.Join(strings.Fields(m.Source), " ")}
+	if login, _, has := strings.Cut(m.Source, "@"); has {
+		hidden = append(hidden, login[strings.LastIndex(login, "/")+1:])
+	}
+	for _, text := range hidden {
+		if text != "" {
+			said = strings.ReplaceAll(said, text, "SOURCE")
+		}
 	}
 	for _, o := range m.Options {
-		if _, value, has := strings.Cut(o, "="); has && len(value) > 3 {
+		if _, value, has := strings.Cut(o, "="); has && value != "" {
 			said = strings.ReplaceAll(said, o, "OPTION")
 		}
 	}
-	return said
+	return said[:min(len(said), maxTold)]
 }

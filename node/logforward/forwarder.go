@@ -46,6 +46,7 @@ type forwarder struct {
 	log  *slog.Logger
 	over atomic.Bool // no more is written when the logger has ended
 
+	perLine  int // bytes that go with each line: the note's Extra
 	secrets  secretOptions
 	ended    chan struct{} // closed when it has
 	position position
@@ -100,14 +101,11 @@ func (f *forwarder) givesUp(err error) bool {
 // forward opens the log and sends what is in it and what comes, until the log ends or there is an error. Between two calls a forwarder holds
 // neither the log nor a connection.
 func (f *forwarder) forward(ctx context.Context) (sent, ended bool, err error) {
-	if f.over.Load() {
-		select {
-		case f.all.ended <- struct{}{}:
-			defer func() { <-f.all.ended }()
-		case <-ctx.Done():
-			return false, false, ctx.Err()
-		}
+	turn, err := f.takeTurn(ctx)
+	if err != nil {
+		return false, false, err
 	}
+	defer turn.end()
 	stream, err := f.all.config.Store.OpenStream(f.of.Task, f.of.Container, f.position.at)
 	if stream == nil {
 		return false, err == nil && f.over.Load(), err
@@ -119,6 +117,11 @@ func (f *forwarder) forward(ctx context.Context) (sent, ended bool, err error) {
 	}
 	defer to.close()
 	for silent := 0; ; {
+		if !f.over.Load() {
+			turn.end()
+		} else if turn.isOver() {
+			return sent, false, nil
+		}
 		lines, err := f.read(stream)
 		if err != nil {
 			return sent, false, err
@@ -154,7 +157,7 @@ func (f *forwarder) read(stream *logs.Stream) (lines []logs.StreamLine, err erro
 			lines = append(lines, logs.StreamLine{Time: line.Time, Stderr: true, Text: lostText(line.Lost)})
 		}
 		lines = append(lines, line)
-		bytes += len(line.Text)
+		bytes += len(line.Text) + f.perLine
 	}
 	return lines, nil
 }

@@ -31,7 +31,8 @@ type Config struct {
 	Log     *slog.Logger
 }
 
-// maxEnded bounds the logs of ended containers that are sent at the same time. Those that have to wait for their destination do not count.
+// maxEnded bounds the logs of ended containers that are sent at the same time, each for a turn. Those that have to wait for their destination do
+// not count, nor those for a log router, which are given up when it has ended.
 const maxEnded = 32
 
 // Forwarders has a forwarder for each container of this host with a log driver that sends lines elsewhere, until its log is sent to the end.
@@ -99,6 +100,9 @@ func (f *Forwarders) begin(of logs.Forwarded, n note, secrets map[string]string,
 		return known, nil
 	}
 	started := &forwarder{all: f, of: of, note: n, ended: make(chan struct{}), log: f.config.Log.With("task", of.Task, "container", of.Container, "driver", n.Log.LogDriver)}
+	if extra, err := json.Marshal(n.Extra); err == nil {
+		started.perLine = len(extra)
+	}
 	started.over.Store(!keep)
 	started.secrets.give(secrets)
 	f.running[of] = started

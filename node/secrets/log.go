@@ -18,6 +18,9 @@ func (s Source) LogOptions(ctx context.Context, taskID, cluster, container strin
 		} else {
 			missing = append(missing, option.Name)
 		}
+		if err != nil && ctx.Err() == nil {
+			err = fmt.Errorf("%w: %w", valuefrom.ErrUnresolved, err) // as for the secrets of containers, the program is asked once
+		}
 		if err != nil {
 			return nil, fmt.Errorf("log option %s of container %s: %w", option.Name, container, err)
 		}
@@ -36,7 +39,7 @@ func (s Source) LogOptions(ctx context.Context, taskID, cluster, container strin
 	}
 	for _, name := range missing {
 		if _, known := values[name]; !known {
-			return nil, fmt.Errorf("the pool's answer lacks the log option %s of container %s", name, container)
+			return nil, fmt.Errorf("%w: the pool's answer lacks the log option %s of container %s", valuefrom.ErrUnresolved, name, container)
 		}
 	}
 	return values, nil

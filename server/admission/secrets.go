@@ -74,17 +74,18 @@ func (s Secrets) ofTask(ctx context.Context, hostID, taskID string, containers [
 		return nil, err
 	}
 	task := view.Task(taskID)
+	over := task != nil && (task.LastStatus == spec.Stopped || task.DesiredStatus == spec.Stopped)
 	switch {
 	case task != nil && task.HostID != hostID:
 		return nil, fmt.Errorf("the secrets of task %s for host %s: %w: %w", taskID, hostID, valuefrom.ErrUnresolved, ErrForeignTask)
-	case task == nil || !ended && (task.LastStatus == spec.Stopped || task.DesiredStatus == spec.Stopped):
+	case task == nil || !ended && over:
 		return nil, fmt.Errorf("the secrets of task %s: %w: the task is to stop, or has stopped", taskID, valuefrom.ErrUnresolved)
 	}
 	definition := view.Definition(task.Definition)
 	if definition == nil {
 		return nil, fmt.Errorf("the secrets of task %s: %w: its task definition %s is gone", taskID, valuefrom.ErrUnresolved, task.Definition)
 	}
-	read := reader{secrets: s, view: view, cluster: task.Cluster, opened: map[string]string{}}
+	read := reader{secrets: s, view: view, cluster: task.Cluster, opened: map[string]string{}, over: over}
 	for i := range definition.Containers {
 		if container := &definition.Containers[i]; slices.Contains(containers, container.Name) {
 			if err := of(&read, ctx, container); err != nil {
@@ -107,13 +108,18 @@ type reader struct {
 	bytes   int
 	values  []valuefrom.Value
 	names   []string // of what was read
+	over    bool     // the task is to stop, or has stopped
 }
 
 func (r *reader) container(ctx context.Context, c *spec.ContainerDefinition) error {
 	return r.all(ctx, c, "secret", c.Secrets)
 }
 
+// logOptions reads those of a log driver. Those for a log router are its variables, which it has from its start.
 func (r *reader) logOptions(ctx context.Context, c *spec.ContainerDefinition) error {
+	if r.over && c.LogConfiguration.Routed() {
+		return nil
+	}
 	return r.all(ctx, c, "log option", c.LogConfiguration.SecretsOf())
 }
 

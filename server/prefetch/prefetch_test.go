@@ -15,6 +15,7 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/blob"
+	"pinion/raftfsm/image"
 	"pinion/raftfsm/raftfsmtest"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
@@ -70,6 +71,12 @@ func TestHostsOfADeploymentThatIsReplacedFetchTheNextOne(t *testing.T) {
 		}
 	}
 	check("before any of its tasks has a place", both(model+":2"))
+	imported := deployed(t)
+	kept := "sha256:" + strings.Repeat("3", 64)
+	raftfsmtest.Change(imported, image.Put{Image: image.Image{Name: model + ":2", Digest: kept, Imported: true, Copies: 1}})
+	if got, want := wanted(imported.View(), nil), both(model+":2@"+kept); !reflect.DeepEqual(got, want) {
+		t.Errorf("an imported image, of which no registry is asked: %v, not %v", got, want)
+	}
 	first := start(s, "web:2", "2", "c")[0]
 	check("while the first one asks what the tag means", hostImages{})
 	digest := "sha256:" + strings.Repeat("2", 64)

@@ -6,6 +6,7 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/blob"
+	"pinion/raftfsm/image"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 )
@@ -80,6 +81,10 @@ func refsOf(v *raftfsm.View, cluster, definition string, task *spec.Task) (refs 
 	if d == nil {
 		return nil
 	}
+	if task == nil {
+		task = withoutDigests(d)
+	}
+	task = image.Resolve(v, task, d) // of an imported image no registry is asked
 	allowed := v.Cluster(cluster).Rules().AllowedImages
 	for i := range d.Containers {
 		c := &d.Containers[i]
@@ -87,7 +92,7 @@ func refsOf(v *raftfsm.View, cluster, definition string, task *spec.Task) (refs 
 			continue
 		}
 		ref := c.Image
-		if task != nil && !strings.Contains(ref, "@") {
+		if !strings.Contains(ref, "@") {
 			if digest := task.ImageDigest(c.Name); digest != "" {
 				ref += "@" + digest
 			}
@@ -95,4 +100,13 @@ func refsOf(v *raftfsm.View, cluster, definition string, task *spec.Task) (refs 
 		refs = append(refs, ref)
 	}
 	return refs
+}
+
+// withoutDigests is a task of a definition whose images nobody has asked for yet.
+func withoutDigests(d *spec.TaskDefinition) *spec.Task {
+	task := new(spec.Task)
+	for i := range d.Containers {
+		task.Containers = append(task.Containers, spec.Container{Name: d.Containers[i].Name})
+	}
+	return task
 }
