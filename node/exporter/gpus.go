@@ -54,7 +54,7 @@ func (e *Exporter) ofGPUs(host *spec.Host, containers []container) []prometheus.
 		}
 		all.gauge("pinion_gpu_healthy", "1 when the GPU may get tasks by what its host knows of it, else 0.", boolean(d.Health == gpu.Healthy), of)
 		all.gauge("pinion_gpu_allocated", "1 when a task has the GPU, alone or with others, else 0.", boolean(len(owners) > 0), owned)
-		all.gauge("DCGM_FI_DEV_XID_ERRORS", "Value of the last XID error encountered since the host was started; 0: none.", float64(e.config.LastXid(d.UUID)), owned)
+		all.gauge("DCGM_FI_DEV_XID_ERRORS", "Value of the last XID error encountered since the host was started; 0: none.", float64(e.config.LastXid(d.UUID)), of)
 		for _, owner := range owners {
 			if share := owner.share(); share != nil {
 				all.gauge("pinion_gpu_share_memory_bytes", "Memory of the GPU that the container may use beside others.", float64(share.MemoryMiB<<20), of.ofTask(owner))
@@ -64,7 +64,7 @@ func (e *Exporter) ofGPUs(host *spec.Host, containers []container) []prometheus.
 		if at < 0 {
 			continue
 		}
-		if len(owners) == 1 && usage.At.Sub(owners[0].is.StartedAt) < gpu.UsageInterval {
+		if len(owners) == 1 && (owners[0].is.StartedAt.IsZero() || usage.At.Sub(owners[0].is.StartedAt) < gpu.UsageInterval) {
 			owned = of
 		}
 		all.gauge("pinion_gpu_measured_timestamp_seconds", "When the GPU was measured, as seconds since 1970.", float64(usage.At.UnixMilli())/1000, of)

@@ -104,7 +104,7 @@ func (x *imageIndex) localImages(d *spec.TaskDefinition, hosts int) (images want
 	for i := range d.Containers {
 		digests, holders := x.digestsOf(d.Containers[i].Image), 0
 		for _, digest := range digests {
-			holders += x.holders[digest]
+			holders = max(holders, x.holders[digest]) // hosts may have several
 		}
 		if holders > 0 && holders < hosts {
 			images = append(images, digests)

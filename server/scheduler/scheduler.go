@@ -81,6 +81,7 @@ type term struct {
 // StartTerm begins a leader term that ends with ctx. It returns the loops of the term, each of which ends with ctx, and
 // is called before the node answers as the leader.
 func (s *Scheduler) StartTerm(ctx context.Context) []func() {
+	s.Placements.Reset() // the pool's series begins anew with each leader, or it would jump to what this one had counted in an earlier term
 	t := &term{ctx: ctx, planner: newPlanner(s.node, s.known, s.Placements.WithLabelValues(byQueue))}
 	t.controller = newQueueController(ctx, s.node, t.planner, s.log)
 	s.term.Store(t)
