@@ -43,7 +43,7 @@ bundle: # the container runtime and helpers that go inside; does nothing when th
 # A test that fails beside the others runs once more, alone, after them: one that is right only on an idle machine is shown
 # with both results, and one that fails twice, or among more than three, has failed.
 test: build packages ## every test, the end-to-end ones included; needs root
-	go tool gotestsum --format standard-quiet --rerun-fails=1 --rerun-fails-max-failures=3 --rerun-fails-run-root-test --packages ./... -- -timeout 25m
+	go tool gotestsum --format standard-quiet --rerun-fails=1 --rerun-fails-max-failures=3 --rerun-fails-run-root-test --packages ./... -- -timeout 40m
 
 conformance: build packages ## the AWS CLI, boto3, the AWS SDK for Go and Terraform against a real host; needs root
 	go test -count=1 -timeout 30m -v ./packaging/conformance
