@@ -3,6 +3,7 @@ package backoff
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 )
@@ -16,6 +17,11 @@ const (
 // Retry calls f until it returns nil, for ever, with pauses of 0.1 to 2 seconds. It logs the first failure and the
 // recovery. It gives up only when ctx ends and then returns ctx's error.
 func Retry(ctx context.Context, log *slog.Logger, what string, f func(context.Context) error) error {
+	return RetryUnless(ctx, log, what, nil, f)
+}
+
+// RetryUnless is Retry that also ends with an error that wraps final, and returns it.
+func RetryUnless(ctx context.Context, log *slog.Logger, what string, final error, f func(context.Context) error) error {
 	failed := false
 	for wait := retryMin; ; wait = min(2*wait, retryMax) {
 		err := f(ctx)
@@ -27,6 +33,9 @@ func Retry(ctx context.Context, log *slog.Logger, what string, f func(context.Co
 				log.Info(what + ": works again")
 			}
 			return nil
+		}
+		if final != nil && errors.Is(err, final) {
+			return err
 		}
 		if !failed {
 			log.Warn(what+": failed, trying on", "err", err)

@@ -12,9 +12,6 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// startErrorKind is ECS's name for the error of a task whose environment files cannot be had.
-const startErrorKind = "ResourceInitializationError"
-
 // Hooks are the hooks of a task: none when no container of its definition has environment files.
 func (b *Buckets) Hooks(a spec.Assignment) []task.Hook {
 	if slices.ContainsFunc(a.Definition.Containers, func(c spec.ContainerDefinition) bool { return len(c.EnvironmentFiles) > 0 }) {
@@ -43,7 +40,7 @@ func (h *hook) Prestart(ctx context.Context, starts []*task.Start) error {
 	for _, start := range starts {
 		variables, err := h.buckets.Variables(ctx, start.Spec.Def.EnvironmentFiles)
 		if err != nil {
-			return &task.StartError{Kind: startErrorKind, Container: start.Container, Err: fmt.Errorf("container %s: %w", start.Spec.Def.Name, err)}
+			return &task.StartError{Kind: task.KindResource, Container: start.Container, Err: fmt.Errorf("container %s: %w", start.Spec.Def.Name, err)}
 		}
 		h.mu.Lock()
 		h.variables[start.Spec.Def.Name] = variables

@@ -11,9 +11,6 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// startErrorKind is ECS's name for the error of a task whose file systems cannot be mounted.
-const startErrorKind = "ResourceInitializationError"
-
 // Hooks are the hooks of a task: none when no volume of its definition is in a file system of this host.
 func (m *Mounts) Hooks(a spec.Assignment) []task.Hook {
 	h := &hook{mounts: m, task: a.Task.ID}
@@ -51,7 +48,7 @@ func (*hook) Name() string { return "file systems" }
 func (h *hook) Prestart(ctx context.Context, _ []*task.Start) error {
 	for _, v := range h.volumes {
 		if err := h.prepare(ctx, v); err != nil {
-			return &task.StartError{Kind: startErrorKind, Err: fmt.Errorf("volume %s: %w", v.Name, err)}
+			return &task.StartError{Kind: task.KindResource, Err: fmt.Errorf("volume %s: %w", v.Name, err)}
 		}
 	}
 	return nil

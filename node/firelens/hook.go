@@ -20,9 +20,6 @@ import (
 	"pinion/raftfsm/valuefrom"
 )
 
-// resourceErrorKind is ECS's name for the error of a task whose router cannot be prepared.
-const resourceErrorKind = "ResourceInitializationError"
-
 // Config is what the routers of a host share.
 type Config struct {
 	// Region is the region in the ARNs of tasks.
@@ -72,7 +69,7 @@ func (h *hook) Prestart(ctx context.Context, starts []*task.Start) error {
 		}
 		values, err := h.ask(ctx, c.Name, wanted)
 		if err != nil {
-			return &task.StartError{Kind: resourceErrorKind, Err: fmt.Errorf("unable to pull secrets: %w", err)}
+			return &task.StartError{Kind: task.KindResource, Err: fmt.Errorf("unable to pull secrets: %w", err)}
 		}
 		for _, name := range slices.Sorted(maps.Keys(values)) {
 			all = append(all, runtime.Secret{Name: firelens.SecretVariable(name, i), Value: values[name]})
@@ -85,15 +82,12 @@ func (h *hook) Prestart(ctx context.Context, starts []*task.Start) error {
 }
 
 // ask asks until the pool answers.
-func (h *hook) ask(ctx context.Context, container string, wanted []valuefrom.Secret) (values map[string]string, unresolved error) {
-	err := backoff.Retry(ctx, h.config.Log.With("task", h.task.ID), "get the secrets of a log router", func(ctx context.Context) (err error) {
+func (h *hook) ask(ctx context.Context, container string, wanted []valuefrom.Secret) (values map[string]string, err error) {
+	err = backoff.RetryUnless(ctx, h.config.Log.With("task", h.task.ID), "get the secrets of a log router", valuefrom.ErrUnresolved, func(ctx context.Context) (err error) {
 		values, err = h.config.Secrets(ctx, h.task.ID, h.task.Cluster, container, wanted)
-		if errors.Is(err, valuefrom.ErrUnresolved) {
-			unresolved, err = err, nil
-		}
 		return err
 	})
-	return values, errors.Join(unresolved, err)
+	return values, err
 }
 
 // BuildSpec gives the router its files and secrets, and the others the address at which it takes records of their own.
@@ -107,7 +101,7 @@ func (h *hook) BuildSpec(s *task.Start) error {
 		return nil
 	}
 	if err := h.mount(s); err != nil {
-		return &task.StartError{Kind: resourceErrorKind, Container: s.Container, Err: fmt.Errorf("preparing the log router: %w", err)}
+		return &task.StartError{Kind: task.KindResource, Container: s.Container, Err: fmt.Errorf("preparing the log router: %w", err)}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -5,9 +5,6 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// startErrorKind is ECS's name for the error of a container whose device cannot be had.
-const startErrorKind = "CannotStartContainerError"
-
 // Hooks are the hooks of a task: none when no container of its definition has devices.
 func (a *Allowed) Hooks(of spec.Assignment) []task.Hook {
 	for i := range of.Definition.Containers {
@@ -34,7 +31,7 @@ func (h hook) BuildSpec(s *task.Start) error {
 	for _, wanted := range s.Spec.Def.LinuxParameters.Devices {
 		found, err := h.allowed.Find(wanted)
 		if err != nil {
-			return &task.StartError{Kind: startErrorKind, Container: s.Container, Err: err}
+			return &task.StartError{Kind: task.KindCannotStart, Container: s.Container, Err: err}
 		}
 		s.Spec.Devices = append(s.Spec.Devices, found...)
 	}

@@ -9,9 +9,6 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// startErrorKind is ECS's name for the error of a container whose log driver cannot be started.
-const startErrorKind = "CannotStartContainerError"
-
 // Hooks are the hooks of a task: none when none of its containers has a log driver that sends lines elsewhere.
 func (f *Forwarders) Hooks(of spec.Assignment) []task.Hook {
 	for i := range of.Definition.Containers {
@@ -49,7 +46,7 @@ func (*hook) Name() string { return "log forwarding" }
 // BuildSpec begins to forward the log of a container that is about to start.
 func (h *hook) BuildSpec(s *task.Start) error {
 	if err := h.begin(s.Container, h.taken(s.Container.Def.Name)); err != nil {
-		return &task.StartError{Kind: startErrorKind, Container: s.Container, Err: err}
+		return &task.StartError{Kind: task.KindCannotStart, Container: s.Container, Err: err}
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package logforward
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"sync"
@@ -54,9 +53,6 @@ func (f *forwarder) options(ctx context.Context) (map[string]string, error) {
 	return all, nil
 }
 
-// resourceErrorKind is ECS's name for the error of a task whose secrets cannot be had.
-const resourceErrorKind = "ResourceInitializationError"
-
 // Prestart gets the secrets of the log drivers of containers that are about to start. It goes on trying while the pool does not answer, and ends the
 // task when it says that there is no such secret.
 func (h *hook) Prestart(ctx context.Context, starts []*task.Start) error {
@@ -67,16 +63,12 @@ func (h *hook) Prestart(ctx context.Context, starts []*task.Start) error {
 			continue
 		}
 		var values map[string]string
-		var unresolved error
-		err := backoff.Retry(ctx, h.all.config.Log.With("task", h.taskID), "get the secrets of a log driver", func(ctx context.Context) (err error) {
+		err := backoff.RetryUnless(ctx, h.all.config.Log.With("task", h.taskID), "get the secrets of a log driver", valuefrom.ErrUnresolved, func(ctx context.Context) (err error) {
 			values, err = h.all.config.Secrets(ctx, h.taskID, h.cluster, def.Name, wanted)
-			if errors.Is(err, valuefrom.ErrUnresolved) {
-				unresolved, err = err, nil
-			}
 			return err
 		})
-		if err = errors.Join(unresolved, err); err != nil {
-			return &task.StartError{Kind: resourceErrorKind, Err: fmt.Errorf("unable to pull secrets: %w", err)}
+		if err != nil {
+			return &task.StartError{Kind: task.KindResource, Err: fmt.Errorf("unable to pull secrets: %w", err)}
 		}
 		h.mu.Lock()
 		h.secrets[def.Name] = values

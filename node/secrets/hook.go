@@ -4,7 +4,6 @@ package secrets
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -18,9 +17,6 @@ import (
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/valuefrom"
 )
-
-// startErrorKind is ECS's name for the error of a task whose secrets cannot be had.
-const startErrorKind = "ResourceInitializationError"
 
 // Source is where the secrets of this host's tasks come from.
 type Source struct {
@@ -71,7 +67,7 @@ func (*hook) Name() string { return "secrets" }
 func (h *hook) Prestart(ctx context.Context, starts []*task.Start) error {
 	values, err := h.get(ctx, starts)
 	if err != nil {
-		return &task.StartError{Kind: startErrorKind, Err: fmt.Errorf("unable to pull secrets: %w", err)}
+		return &task.StartError{Kind: task.KindResource, Err: fmt.Errorf("unable to pull secrets: %w", err)}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -113,15 +109,12 @@ func (h *hook) get(ctx context.Context, starts []*task.Start) (map[string]map[st
 }
 
 // ask asks until the pool answers.
-func (h *hook) ask(ctx context.Context, pool func(context.Context, string, []string) ([]valuefrom.Value, error), what string, containers []string) (values []valuefrom.Value, unresolved error) {
-	err := backoff.Retry(ctx, h.source.Log.With("task", h.assignment.Task.ID), what, func(ctx context.Context) (err error) {
+func (h *hook) ask(ctx context.Context, pool func(context.Context, string, []string) ([]valuefrom.Value, error), what string, containers []string) (values []valuefrom.Value, err error) {
+	err = backoff.RetryUnless(ctx, h.source.Log.With("task", h.assignment.Task.ID), what, valuefrom.ErrUnresolved, func(ctx context.Context) (err error) {
 		values, err = pool(ctx, h.assignment.Task.ID, containers)
-		if errors.Is(err, valuefrom.ErrUnresolved) {
-			unresolved, err = err, nil
-		}
 		return err
 	})
-	return values, errors.Join(unresolved, err)
+	return values, err
 }
 
 // BuildSpec gives a container its values, and forgets them: when it is restarted they are asked for again.
@@ -133,7 +126,7 @@ func (h *hook) BuildSpec(s *task.Start) error {
 	for _, wanted := range container.Secrets {
 		value, known := h.values[container.Name][wanted.Name]
 		if !known {
-			return &task.StartError{Kind: startErrorKind, Container: s.Container, Err: fmt.Errorf("unable to pull secrets: the pool's answer lacks secret %s of container %s", wanted.Name, container.Name)}
+			return &task.StartError{Kind: task.KindResource, Container: s.Container, Err: fmt.Errorf("unable to pull secrets: the pool's answer lacks secret %s of container %s", wanted.Name, container.Name)}
 		}
 		s.Spec.Secrets = append(s.Spec.Secrets, runtime.Secret{Name: wanted.Name, Value: value})
 	}

@@ -46,7 +46,7 @@ func (h *gpuHook) Prestart(ctx context.Context, starts []*Start) error {
 func (h *gpuHook) takeOver(ctx context.Context, starts []*Start, unchecked []string) error {
 	for _, s := range starts {
 		if err := h.share(ctx, s); err != nil {
-			return startError(kindNotAllowed, s.Container, err)
+			return startError(KindResource, s.Container, err)
 		}
 	}
 	if len(unchecked) > 0 {

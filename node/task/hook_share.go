@@ -35,7 +35,7 @@ func (h shareHook) BuildSpec(s *Start) error {
 		return nil
 	}
 	if err := h.runner.config.Sharer.Check(s.Spec.GPUs[0]); err != nil {
-		return startError(kindNotAllowed, s.Container, fmt.Errorf("nothing keeps the container to its share: %w", err))
+		return startError(KindResource, s.Container, fmt.Errorf("nothing keeps the container to its share: %w", err))
 	}
 	empty := filepath.Join(s.Dir, "empty")
 	if err := os.WriteFile(empty, nil, 0o444); err != nil {

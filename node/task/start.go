@@ -105,10 +105,10 @@ func (r *Runner) newStarts(containers []*Container) ([]*Start, error) {
 // take its word.
 func checkIsolation(host spec.Host, a spec.Assignment) error {
 	if refusal := a.Definition.Isolation().Under(a.ClusterRules).RefusedBy(&host, a.Task.ByAdmin); refusal != "" {
-		return startError(kindNotAllowed, nil, errors.New(refusal))
+		return startError(KindResource, nil, errors.New(refusal))
 	}
 	if refusal := spec.SharingRefusal(&host, a.Task, a.Definition); refusal != "" {
-		return startError(kindNotAllowed, nil, errors.New(refusal))
+		return startError(KindResource, nil, errors.New(refusal))
 	}
 	return nil
 }

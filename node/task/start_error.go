@@ -7,15 +7,16 @@ import (
 	"pinion/node/runtime"
 )
 
-// Kinds of ECS errors that begin the reason of a task that could not be started.
+// Kinds of ECS errors that begin the reason of a task that could not be started, also where a hook says why.
 const (
+	KindCannotStart = "CannotStartContainerError"
+	KindResource    = "ResourceInitializationError" // what a task asks of its host or of the pool cannot be had
+
 	kindCannotPull    = "CannotPullContainerError"
 	kindCannotCreate  = "CannotCreateContainerError"
-	kindCannotStart   = "CannotStartContainerError"
 	kindNetworking    = "ContainerNetworkingError"
 	kindInvalidVolume = "InvalidVolumeError"
 	kindDependency    = "TaskDependencyError"
-	kindNotAllowed    = "ResourceInitializationError"
 	kindGPUSharing    = "GPUSharingError" // Pinion's own, as is spec.GPUFault: ECS has none for it
 )
 
@@ -44,7 +45,7 @@ func startKind(err error) string {
 	if errors.Is(err, runtime.ErrCreate) {
 		return kindCannotCreate
 	}
-	return kindCannotStart
+	return KindCannotStart
 }
 
 // asStartError keeps an error that is a StartError already.
