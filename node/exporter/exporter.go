@@ -5,7 +5,6 @@ package exporter
 
 import (
 	"context"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"pinion/gpu"
 	"pinion/node/runtime"
 	"pinion/node/task"
+	"pinion/raftfsm/metric"
 	"pinion/raftfsm/spec"
 )
 
@@ -40,8 +40,6 @@ const (
 	readTimeout = 4 * time.Second
 	// readAtOnce bounds the containers that are read at the same time.
 	readAtOnce = 8
-	// maxLabel bounds the value of a label in bytes: names of ECS are of 255 at most.
-	maxLabel = 255
 )
 
 // Exporter is a prometheus.Collector. It is safe for concurrent use.
@@ -146,16 +144,13 @@ func (m *metrics) counter(name, help string, value float64, l labels) {
 	m.add(prometheus.CounterValue, name, help, value, l)
 }
 
-// add adds a sample. Values of labels are the words of users: they are cut, and made UTF-8.
+// add adds a sample.
 func (m *metrics) add(kind prometheus.ValueType, name, help string, value float64, l labels) {
 	names, values := make([]string, 0, len(l)), make([]string, 0, len(l))
 	for _, pair := range l {
 		if pair[1] != "" {
-			text := strings.ToValidUTF8(pair[1], "\uFFFD")
-			names, values = append(names, pair[0]), append(values, strings.ToValidUTF8(text[:min(len(text), maxLabel)], ""))
+			names, values = append(names, pair[0]), append(values, metric.LabelValue(pair[1]))
 		}
 	}
 	m.list = append(m.list, prometheus.MustNewConstMetric(prometheus.NewDesc(name, help, names, nil), kind, value, values...))
 }
-
-func number(n int) string { return strconv.Itoa(n) }

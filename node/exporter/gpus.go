@@ -2,11 +2,13 @@ package exporter
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pinion/gpu"
+	"pinion/raftfsm/metric"
 	"pinion/raftfsm/spec"
 )
 
@@ -52,8 +54,8 @@ func (e *Exporter) ofGPUs(host *spec.Host, containers []container) []prometheus.
 		if len(owners) == 1 && owners[0].share() == nil {
 			owned = of.ofTask(owners[0])
 		}
-		all.gauge("pinion_gpu_healthy", "1 when the GPU may get tasks by what its host knows of it, else 0.", boolean(d.Health == gpu.Healthy), of)
-		all.gauge("pinion_gpu_allocated", "1 when a task has the GPU, alone or with others, else 0.", boolean(len(owners) > 0), owned)
+		all.gauge("pinion_gpu_healthy", "1 when the GPU may get tasks by what its host knows of it, else 0.", metric.Bool(d.Health == gpu.Healthy), of)
+		all.gauge("pinion_gpu_allocated", "1 when a task has the GPU, alone or with others, else 0.", metric.Bool(len(owners) > 0), owned)
 		all.gauge("DCGM_FI_DEV_XID_ERRORS", "Value of the last XID error encountered since the host was started; 0: none.", float64(e.config.LastXid(d.UUID)), of)
 		for _, owner := range owners {
 			if share := owner.share(); share != nil {
@@ -84,11 +86,11 @@ func (e *Exporter) ofGPUs(host *spec.Host, containers []container) []prometheus.
 // newest versions.
 func labelsOf(host *spec.Host, driver string, d *gpu.Device) labels {
 	of := labels{
-		{"gpu", number(d.Index)}, {"UUID", d.UUID}, {"pci_bus_id", d.PCI}, {"device", "nvidia" + number(d.Minor)}, {"modelName", d.Model},
+		{"gpu", strconv.Itoa(d.Index)}, {"UUID", d.UUID}, {"pci_bus_id", d.PCI}, {"device", "nvidia" + strconv.Itoa(d.Minor)}, {"modelName", d.Model},
 		{"Hostname", host.Name}, {"hostname", host.Name}, {"DCGM_FI_DRIVER_VERSION", driver},
 	}
 	if m := d.MIGDevice; m != nil {
-		of = of.with("GPU_I_PROFILE", m.Profile, "GPU_I_ID", number(m.Index))
+		of = of.with("GPU_I_PROFILE", m.Profile, "GPU_I_ID", strconv.Itoa(m.Index))
 	}
 	return of
 }
@@ -106,11 +108,4 @@ func ownersOf(uuid string, containers []container) (owners []*container) {
 		}
 	}
 	return owners
-}
-
-func boolean(is bool) float64 {
-	if is {
-		return 1
-	}
-	return 0
 }

@@ -3,6 +3,7 @@ package filesystem
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -53,7 +54,7 @@ func Parse(given string) (f FileSystem, err error) {
 	case !volumeroot.ValidName(name):
 		return f, fmt.Errorf("%.300q is not NAME=TYPE:SOURCE with options behind it, a comma before each: the name is 1 to 64 letters, digits, - and _", given)
 	case !knownType(kind):
-		return f, fmt.Errorf("%s: %.100q is not a type of network file systems: %s and fuse.NAME are; a disk is mounted by you, and given to tasks with --volume", name, kind, strings.Join(sortedTypes(), " "))
+		return f, fmt.Errorf("%s: %.100q is not a type of network file systems: %s and fuse.NAME are; a disk is mounted by you, and given to tasks with --volume", name, kind, strings.Join(slices.Sorted(maps.Keys(types)), " "))
 	case f.Source == "" || len(f.Source) > maxSource || f.Source[0] == '-' || !printable(f.Source):
 		return f, fmt.Errorf("%s: the source is what mount(8) takes for type %s, up to %d characters that can be printed, and does not begin with -", name, kind, maxSource)
 	}
@@ -102,14 +103,6 @@ func knownType(kind string) bool {
 	}
 	_, known := types[kind]
 	return known
-}
-
-func sortedTypes() (all []string) {
-	for kind := range types {
-		all = append(all, kind)
-	}
-	slices.Sort(all)
-	return all
 }
 
 func printable(text string) bool {

@@ -4,6 +4,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"pinion/raftfsm/metric"
+
 	"github.com/hashicorp/raft"
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -45,10 +47,10 @@ var raftMetrics = []raftMetric{
 	newRaftMetric("applied_index", prometheus.GaugeValue, "Index of the last entry that is in the state of this server.", func(n *Node) float64 { return float64(n.raft.AppliedIndex()) }),
 	newRaftMetric("last_index", prometheus.GaugeValue, "Index of the last entry in the log of this server.", func(n *Node) float64 { return float64(n.raft.LastIndex()) }),
 	newRaftMetric("voters", prometheus.GaugeValue, "Servers that vote.", voters),
-	newRaftMetric("is_leader", prometheus.GaugeValue, "1 when this server leads the pool and answers for it, else 0.", func(n *Node) float64 { return number(n.Leads()) }),
+	newRaftMetric("is_leader", prometheus.GaugeValue, "1 when this server leads the pool and answers for it, else 0.", func(n *Node) float64 { return metric.Bool(n.Leads()) }),
 	newRaftMetric("has_leader", prometheus.GaugeValue, "1 when this server knows of a leader, else 0.", func(n *Node) float64 {
 		address, _ := n.raft.LeaderWithID()
-		return number(address != "")
+		return metric.Bool(address != "")
 	}),
 	newRaftMetric("leader_changes_total", prometheus.CounterValue, "Changes of the leader that this server has seen, its first one too.", func(n *Node) float64 { return float64(n.measures.leaderChanges.Load()) }),
 	newRaftMetric("last_contact_seconds", prometheus.GaugeValue, "Seconds since this server has heard of the leader; 0 on the leader.", lastContact),
@@ -83,11 +85,4 @@ func lastContact(n *Node) float64 {
 		return 0
 	}
 	return max(0, time.Since(last).Seconds())
-}
-
-func number(is bool) float64 {
-	if is {
-		return 1
-	}
-	return 0
 }

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"pinion/gpu"
+	"pinion/raftfsm/metric"
 	"pinion/raftfsm/spec"
 )
 
@@ -28,7 +29,7 @@ func (c *count) hosts() {
 	for _, host := range c.view.Hosts("") {
 		state := c.stateOf(host)
 		byState.add([2]string{host.Cluster, state}, 1)
-		c.gauge(hostUp, boolean(state == up || state == draining), host.Cluster, host.Name, host.ID)
+		c.gauge(hostUp, metric.Bool(state == up || state == draining), host.Cluster, host.Name, host.ID)
 		if len(host.GPUs.Devices) == 0 {
 			continue
 		}
@@ -102,11 +103,4 @@ func (c *count) gpusOf(host *spec.Host, state string) map[string]string {
 		}
 	}
 	return is
-}
-
-func boolean(is bool) float64 {
-	if is {
-		return 1
-	}
-	return 0
 }

@@ -2,13 +2,13 @@
 package exporter
 
 import (
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/metric"
 )
 
 const (
@@ -18,8 +18,6 @@ const (
 	restFactor = 20
 	// maxSeries bounds the sets of labels of the metrics whose labels users choose, one by one: services, teams. What is beyond it is counted.
 	maxSeries = 2000
-	// maxLabel bounds the value of a label in bytes.
-	maxLabel = 255
 )
 
 // Config is what a Pool reads. All of it is required.
@@ -102,11 +100,10 @@ func (c *count) all() {
 	c.gauge(omitted, float64(c.omitted))
 }
 
-// gauge adds a sample. Values of labels are the words of users: they are cut, and made UTF-8.
+// gauge adds a sample.
 func (c *count) gauge(desc *prometheus.Desc, value float64, labels ...string) {
 	for i, text := range labels {
-		text = strings.ToValidUTF8(text, "\uFFFD")
-		labels[i] = strings.ToValidUTF8(text[:min(len(text), maxLabel)], "")
+		labels[i] = metric.LabelValue(text)
 	}
 	c.metrics = append(c.metrics, prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...))
 }

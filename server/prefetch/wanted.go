@@ -42,7 +42,7 @@ func wanted(v *raftfsm.View, reserved []Reservation) hostImages {
 		if task == nil || task.LastStatus != spec.Provisioning {
 			continue
 		}
-		refs := refsOf(v, task.Cluster, task.Definition, task)
+		refs := refsOf(v, task.Cluster, v.Definition(task.Definition), task)
 		for _, host := range r.Hosts {
 			all.add(host, refs)
 		}
@@ -68,7 +68,7 @@ func (h hostImages) addRollout(v *raftfsm.View, s *service.Service, d *service.D
 	if definition == nil || len(hosts) == 0 || first != nil && definition.ResolvesOnce() && !first.Resolved() {
 		return
 	}
-	refs := refsOf(v, s.Cluster, d.Definition, first)
+	refs := refsOf(v, s.Cluster, definition, first)
 	for host := range hosts {
 		h.add(host, refs)
 	}
@@ -76,8 +76,7 @@ func (h hostImages) addRollout(v *raftfsm.View, s *service.Service, d *service.D
 
 // refsOf are the images of a task definition, by the digests that a task of it has of them; the task may be nil. Those that a task pulls with credentials of its own, that
 // its cluster may not have, and that each host makes itself, are none of them.
-func refsOf(v *raftfsm.View, cluster, definition string, task *spec.Task) (refs []string) {
-	d := v.Definition(definition)
+func refsOf(v *raftfsm.View, cluster string, d *spec.TaskDefinition, task *spec.Task) (refs []string) {
 	if d == nil {
 		return nil
 	}

@@ -3,6 +3,7 @@ package schedule
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/distribution/reference"
 
@@ -119,10 +120,8 @@ func (x *imageIndex) digestsOf(image string) []string {
 	if digests := x.digests[name]; digests != nil {
 		return slices.Sorted(maps.Keys(digests))
 	}
-	if named, err := reference.Parse(name); err == nil {
-		if digested, is := named.(reference.Digested); is {
-			return []string{digested.Digest().String()}
-		}
+	if _, digest, is := strings.Cut(name, "@"); is {
+		return []string{digest}
 	}
 	return nil
 }
