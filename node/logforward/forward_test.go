@@ -77,7 +77,7 @@ func TestARestartGoesOnWhereTheLogWasSentTo(t *testing.T) {
 	w := newLog(t)
 	f := w.forward(logdriver.Syslog, map[string]string{"syslog-address": allowed}, allowed)
 	w.add(100, "line ")
-	eventually(t, "the first lines", func() bool { return len(to.lines()) == 100 })
+	eventually(t, "the first lines", func() bool { return len(to.lines()) == 100 && w.sent() })
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -142,6 +142,18 @@ func (w *written) noted() bool {
 	return err == nil && json.Valid(raw)
 }
 
+// sent reports whether a forwarder after this one would find that all of the log is sent. What a destination has but has not answered
+// is sent again.
+func (w *written) sent() bool {
+	var p position
+	if err := p.open(w.store, of); err != nil {
+		w.t.Fatal(err)
+	}
+	defer p.close()
+	info, err := w.file.Stat()
+	return err == nil && p.at == w.base+info.Size()
+}
+
 // eventually waits until it holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()

@@ -38,7 +38,7 @@ func TestASecretOptionIsOnNoDisk(t *testing.T) {
 	w.secrets = pool
 	f := w.forwardWith(tokenOf(url), allowed)
 	w.add(5, "line ")
-	eventually(t, "the lines", func() bool { return c.count() == 5 })
+	eventually(t, "the lines", w.sent)
 	files, err := filepath.Glob(filepath.Join(filepath.Dir(w.path()), "*"))
 	if err != nil || len(files) < 3 {
 		t.Fatal(files, err)
