@@ -140,6 +140,19 @@ func TestAHostThatSendsNoMetrics(t *testing.T) {
 	}
 }
 
+// An agent in the wrong hands tells nothing of Raft, of the pool or of another cluster, also to a key that sees everything.
+func TestAHostTellsOfItselfAlone(t *testing.T) {
+	p, _, _ := usagePool(t)
+	there := p.other.config.Shared.Metrics
+	measuring(t, there.Process, "pinion_raft_has_leader")
+	measuring(t, there.Process, "pinion_gpus", "cluster", "default")
+	measuring(t, there.Process, "of_another", "cluster", "lab")
+	got := strings.Join(metricsOf(t, send(t, "GET", p.follower.URL+"/v1/hosts/"+followerID+"/metrics", "", "Authorization", bearerKey)), "\n")
+	if strings.Contains(got, "pinion_raft_") || strings.Contains(got, "pinion_gpus") || strings.Contains(got, "lab") || !strings.Contains(got, `of_another{cluster="default"} 1`) {
+		t.Error(got)
+	}
+}
+
 // lyingCollector sends many samples.
 type lyingCollector struct{ many int }
 

@@ -166,3 +166,19 @@ func TestAHostExportsItsContainers(t *testing.T) {
 		}
 	})
 }
+
+// A container that has ended is not one that cannot be read, though its task runs on.
+func TestAnEndedContainerIsNotExported(t *testing.T) {
+	simulate(t, func(w *simHost) {
+		w.boot()
+		task := w.control.run("t1", container("main"), sidecar("done"))
+		w.waitIdle()
+		w.machine.Exit(id(task, "done"), 0)
+		w.waitIdle()
+		read := 0
+		text := w.exported(func(ctx context.Context, id string) (runtime.Use, error) { read++; return usesLittle(ctx, id) })
+		if got := series(text, "pinion_containers_unread"); read != 1 || !strings.HasSuffix(got[0], " 0") {
+			t.Errorf("%d read, %v", read, got)
+		}
+	})
+}

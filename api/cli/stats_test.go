@@ -30,7 +30,7 @@ func hostWithContainers(t *testing.T) *fakeHost {
 			`container_network_receive_bytes_total{interface="eth0",` + one[1:] + " 1024", `container_network_receive_bytes_total{interface="eth1",` + one[1:] + " 1024",
 			"# TYPE container_network_transmit_bytes_total counter", `container_network_transmit_bytes_total{interface="eth0",` + one[1:] + " 512",
 			"# TYPE DCGM_FI_DEV_GPU_UTIL gauge", `DCGM_FI_DEV_GPU_UTIL{gpu="0",` + one[1:] + " 80", `DCGM_FI_DEV_GPU_UTIL{gpu="1",` + one[1:] + " 40", `DCGM_FI_DEV_GPU_UTIL{gpu="2"} 99`,
-			"# TYPE pinion_containers_read_timestamp_seconds gauge", fmt.Sprintf("pinion_containers_read_timestamp_seconds %d", 1000+10*read), "",
+			"# TYPE container_last_seen gauge", fmt.Sprintf("container_last_seen%s %d", one, 1000+10*read), fmt.Sprintf("container_last_seen%s %d", other, 1000+10*read), "",
 		}, "\n"))
 		return nil
 	}

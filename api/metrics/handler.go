@@ -67,15 +67,11 @@ func (h *Handler) of(x *httpx.Exchange, res leader.Resolution, id string) error 
 	if err != nil {
 		return wire.Errorf(wire.Server, "The metrics of host %s cannot be read at %s: %v.", host.Name, host.Address, err)
 	}
-	if !res.Principal.SeesAll() {
-		families, err := parse(text)
-		if err != nil {
-			return wire.Errorf(wire.Server, "Host %s answers with what are no metrics: %v.", host.Name, err)
-		}
-		return reply(x, visible(res.Principal, families))
+	families, err := parse(text)
+	if err != nil {
+		return wire.Errorf(wire.Server, "Host %s answers with what are no metrics: %v.", host.Name, err)
 	}
-	replyText(x, text)
-	return nil
+	return reply(x, visible(res.Principal, ownOf(host, families)))
 }
 
 // Here is the answer of this host to a server that has authorized the request, and knows the cluster that it serves.
@@ -161,11 +157,7 @@ func reply(x *httpx.Exchange, families []*dto.MetricFamily) error {
 			return err
 		}
 	}
-	replyText(x, text.Bytes())
-	return nil
-}
-
-func replyText(x *httpx.Exchange, text []byte) {
 	x.Format = contentType
-	x.ReplyEncoded(http.StatusOK, text)
+	x.ReplyEncoded(http.StatusOK, text.Bytes())
+	return nil
 }

@@ -1,9 +1,13 @@
 package metrics
 
 import (
+	"slices"
+	"strings"
+
 	dto "github.com/prometheus/client_model/go"
 
 	"pinion/api/auth"
+	"pinion/raftfsm/spec"
 )
 
 // The labels that say whose a sample is. What has no cluster is of Pinion itself or of the pool, what has no team of no task.
@@ -44,4 +48,29 @@ func owner(sample *dto.Metric) (cluster, team string) {
 		}
 	}
 	return cluster, team
+}
+
+// ofServers and ofPool begin the names of what only a server, and only the leader, can know.
+var (
+	ofServers = []string{"pinion_raft_"}
+	ofPool    = []string{
+		"pinion_pool_", "pinion_hosts", "pinion_host_up", "pinion_host_gpus", "pinion_gpus", "pinion_queue_", "pinion_placement_", "pinion_tasks", "pinion_stopped_tasks", "pinion_team_",
+		"pinion_service_",
+	}
+)
+
+// ownOf are the families that a host may tell of, as of its own cluster: one that is in the wrong hands adds nothing about the pool or about
+// other clusters.
+func ownOf(host *spec.Host, families []*dto.MetricFamily) []*dto.MetricFamily {
+	return slices.DeleteFunc(families, func(family *dto.MetricFamily) bool {
+		begins := func(prefix string) bool { return strings.HasPrefix(family.GetName(), prefix) }
+		for _, sample := range family.Metric {
+			for _, label := range sample.Label {
+				if label.GetName() == clusterLabel {
+					label.Value = &host.Cluster
+				}
+			}
+		}
+		return slices.ContainsFunc(ofPool, begins) || !host.Server && slices.ContainsFunc(ofServers, begins)
+	})
 }

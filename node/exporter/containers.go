@@ -19,7 +19,7 @@ func (e *Exporter) ofContainers(containers []container) []prometheus.Metric {
 	if time.Since(e.readAt) < fresh {
 		return e.containers
 	}
-	running := slices.DeleteFunc(slices.Clone(containers), func(c container) bool { return c.is.StartedAt.IsZero() })
+	running := slices.DeleteFunc(slices.Clone(containers), func(c container) bool { return c.is.StartedAt.IsZero() || c.is.Ended })
 	uses := e.read(running)
 	var all metrics
 	unread := 0
@@ -32,9 +32,8 @@ func (e *Exporter) ofContainers(containers []container) []prometheus.Metric {
 		}
 		all.use(c, uses[i])
 	}
-	all.gauge("pinion_containers_unread", "Containers of tasks that have started and of which nothing could be read: they have just ended, or their runtime hangs.", float64(unread), nil)
+	all.gauge("pinion_containers_unread", "Containers that run and of which nothing could be read: they have just ended, or their runtime hangs.", float64(unread), nil)
 	e.readAt = time.Now()
-	all.gauge("pinion_containers_read_timestamp_seconds", "When the containers were read, as seconds since 1970.", float64(e.readAt.UnixMilli())/1000, nil)
 	e.containers = all.list
 	return e.containers
 }
@@ -61,6 +60,7 @@ func (e *Exporter) read(running []container) []*runtime.Use {
 // use adds what a container uses, by cAdvisor's names.
 func (m *metrics) use(c *container, u *runtime.Use) {
 	of := c.labels.with("image", c.of.Def.Image, "name", c.of.ID)
+	m.gauge("container_last_seen", "When the container was read, as seconds since 1970.", float64(u.At.UnixMilli())/1000, of)
 	m.counter("container_cpu_usage_seconds_total", "CPU time that the container has taken.", u.CPU.Seconds(), of)
 	m.counter("container_cpu_user_seconds_total", "CPU time of the container in its programs.", u.UserCPU.Seconds(), of)
 	m.counter("container_cpu_system_seconds_total", "CPU time of the container in the kernel.", u.KernelCPU.Seconds(), of)

@@ -29,12 +29,9 @@ func (e Exit) FillReport(report *spec.ContainerReport) {
 	}
 	report.ExitCode = &e.Code
 	if e.OOM {
-		report.Reason = OutOfMemory + ": Container killed due to memory usage"
+		report.Reason = spec.OutOfMemory + ": Container killed due to memory usage"
 	}
 }
-
-// OutOfMemory begins the reason of a container that the kernel killed because it used more memory than it has. The word is ECS's.
-const OutOfMemory = "OutOfMemoryError"
 
 // maxReason is the number of characters of a reason that ECS keeps.
 const maxReason = 1024

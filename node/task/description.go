@@ -13,6 +13,7 @@ type Description struct {
 	Report     spec.TaskReport
 	Container  spec.ContainerReport
 	StartedAt  time.Time    // of the container's process, first; zero: it was not started yet
+	Ended      bool         // for good
 	Restarts   int64        // by its restart policy, since the agent was started
 	Siblings   []*Container // all containers of the task, this one too, in the order of its definition
 }
@@ -21,7 +22,7 @@ type Description struct {
 func Describe(c *Container) Description {
 	d := Description{Task: c.runner.task, Definition: c.runner.def, Report: c.runner.report.snapshot(), Siblings: c.runner.containers}
 	d.Container = d.Report.Containers[c.index]
-	d.Restarts = c.restarted.Load()
+	d.Ended, d.Restarts = c.exited.happened(), c.restarted.Load()
 	if c.started.happened() {
 		d.StartedAt = c.startedAt
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"pinion/node/gpuhealth"
-	"pinion/node/runtime"
 	"pinion/raftfsm/spec"
 )
 
@@ -62,5 +61,5 @@ var stopSignals = []int{128 + int(syscall.SIGTERM), 128 + int(syscall.SIGKILL)}
 
 // failedByItself reports whether a container has failed for a reason that may be its GPU.
 func failedByItself(c spec.ContainerReport) bool {
-	return c.ExitCode != nil && *c.ExitCode != 0 && !slices.Contains(stopSignals, *c.ExitCode) && !strings.HasPrefix(c.Reason, runtime.OutOfMemory)
+	return c.ExitCode != nil && *c.ExitCode != 0 && !slices.Contains(stopSignals, *c.ExitCode) && !strings.HasPrefix(c.Reason, spec.OutOfMemory)
 }

@@ -101,7 +101,8 @@ tg=$(aws elbv2 create-target-group --name web --protocol HTTP --port 8080 --heal
 aws ecs register-task-definition --family web --container-definitions '[{"name": "web", "image": "pinion/self", "command": ["pinion", "hello"], "memory": 64, "portMappings": [{"containerPort": 8080}]}]'
 aws ecs create-service --service-name web --task-definition web --desired-count 1 --load-balancers targetGroupArn=$tg,containerName=web,containerPort=8080`
 
-// measuredPool is what the test of dashboard and alerts reads: a task with GPUs that computes, a service with targets, and a task that waits.
+// measuredPool is what the test of dashboard and alerts reads: a task with GPUs that computes, a service with targets, a task that waits, and one
+// that runs out of memory.
 func measuredPool(t *testing.T) (h *host, task string) {
 	t.Helper()
 	h = newHost(t, "--gpus", "sim:2xh100")
@@ -114,6 +115,8 @@ func measuredPool(t *testing.T) (h *host, task string) {
 	if _, err := h.sh(t, serviceWithTargets); err != nil {
 		t.Fatal(err)
 	}
+	h.registerShell(t, "greedy", 0, "tail /dev/zero")
+	h.runTask(t, "greedy")
 	h.pinion(t, "run", "-d", "--gpus", "2", "--name", "waits", "pinion/self", "--", "pinion", "pause")
 	return h, task
 }
@@ -129,7 +132,8 @@ func TestPrometheusReadsWhatDashboardAndAlertsAskFor(t *testing.T) {
 		_, gpu := of(families, "DCGM_FI_DEV_GPU_UTIL", "task", task)
 		healthy, _ := of(families, "pinion_service_targets", "state", "healthy")
 		_, oldest := of(families, "pinion_queue_oldest_seconds", "cluster", "default")
-		return cpu > 1 && gpu == 1 && healthy >= 1 && oldest == 1
+		killed, _ := of(families, "pinion_stopped_tasks", "cause", "OutOfMemory")
+		return cpu > 1 && gpu == 1 && healthy >= 1 && oldest == 1 && killed == 1
 	})
 	if memory, _ := of(families, "container_memory_working_set_bytes", "task", task); memory <= 0 {
 		t.Errorf("the memory of the task: %v", memory)

@@ -91,6 +91,14 @@ const (
 // GPUFault is what the stopped reason begins with of a task that its host ended for an error of its GPU.
 const GPUFault = "GPUFaultError: "
 
+// OutOfMemory begins the reason of a container that the kernel killed because it used more memory than it has. The word is ECS's.
+const OutOfMemory = "OutOfMemoryError"
+
+// OutOfMemory reports whether a container of the task was killed because it used more memory than it has.
+func (t *Task) OutOfMemory() bool {
+	return slices.ContainsFunc(t.Containers, func(c Container) bool { return strings.HasPrefix(c.Reason, OutOfMemory) })
+}
+
 // StoppedAsFailed reports whether the pool stopped the task because it failed: it reached its time limit, what it waited for failed, or its GPU
 // did. The stop code is the one of other stops too, such as that of a drained host.
 func (t *Task) StoppedAsFailed() bool {

@@ -101,6 +101,24 @@ func TestWhyGPUsAreNotAllocated(t *testing.T) {
 	}
 }
 
+// Tasks that have stopped of late are told with their cause: nobody sees the container any more that ran out of memory.
+func TestWhyTasksStopped(t *testing.T) {
+	s := newPool(t)
+	s.Do(raftfsm.PutHost{Host: hostWith("h", 0)})
+	report := func(id, reason string, stopped int) spec.TaskReport {
+		return spec.TaskReport{
+			TaskID: id, Status: spec.Stopped, StopCode: spec.StopEssentialExited, Times: spec.TaskTimes{Stopped: raftfsmtest.At(stopped)},
+			Containers: []spec.ContainerReport{{Name: "main", Status: spec.Stopped, ExitCode: new(137), Reason: reason}},
+		}
+	}
+	for _, r := range []spec.TaskReport{report("now", spec.OutOfMemory+": killed", 9), report("long-ago", spec.OutOfMemory+": killed", -1), report("other", "", 5)} {
+		s.Do(raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: spec.DefaultCluster, At: raftfsmtest.Epoch, Tasks: []*spec.Task{taskOn(r.TaskID, "h", "red")}}}})
+		s.Do(raftfsm.ReportTasks{HostID: "h", Reports: []spec.TaskReport{r}})
+	}
+	wantSamples(t, scraped(t, s),
+		`pinion_stopped_tasks{cause="OutOfMemory",cluster="default",team="red"} 1`, `pinion_stopped_tasks{cause="EssentialContainerExited",cluster="default",team="red"} 1`)
+}
+
 // The queue is told by team and by what its tasks wait for.
 func TestHowManyTasksWait(t *testing.T) {
 	s := newPool(t)

@@ -12,6 +12,7 @@ import (
 // taskCounts are the tasks of the pool, counted in one pass.
 type taskCounts struct {
 	byStatus  tally[[3]string] // cluster, team, status
+	stopped   tally[[3]string] // cluster, team, cause
 	allocated tally[[2]string] // cluster, team: thousandths of GPUs
 	queued    tally[[3]string] // cluster, team, reason
 	oldest    map[[2]string]time.Time
@@ -20,6 +21,20 @@ type taskCounts struct {
 
 // serviceCount is what was found of the tasks of a service.
 type serviceCount struct{ running, pending, healthy, unhealthy float64 }
+
+// stoppedWithin is for how long a stopped task is counted. The state keeps stopped tasks longer.
+const stoppedWithin = 10 * time.Minute
+
+// causeOf is why a task has stopped.
+func causeOf(t *spec.Task) string {
+	switch {
+	case t.OutOfMemory():
+		return "OutOfMemory"
+	case t.GPUFailed():
+		return "GPUFault"
+	}
+	return string(t.StopCode)
+}
 
 // What a task in the queue waits for.
 const (
@@ -30,16 +45,21 @@ const (
 
 // tasks counts tasks, and what they say of the queue, of teams and of services.
 func (c *count) tasks() {
-	n := &taskCounts{tally[[3]string]{}, tally[[2]string]{}, tally[[3]string]{}, map[[2]string]time.Time{}, map[string]*serviceCount{}}
+	n := &taskCounts{tally[[3]string]{}, tally[[3]string]{}, tally[[2]string]{}, tally[[3]string]{}, map[[2]string]time.Time{}, map[string]*serviceCount{}}
 	for _, cluster := range c.view.Clusters() {
 		for task := range c.view.TasksAfter(cluster.Name, "") {
 			if task.LastStatus != spec.Stopped {
 				c.omitted += n.add(task)
+			} else if c.now.Sub(task.Times.Stopped) < stoppedWithin {
+				c.omitted += n.stopped.add([3]string{task.Cluster, task.SchedulingOptions().Team, causeOf(task)}, 1)
 			}
 		}
 	}
 	for key, count := range n.byStatus {
 		c.gauge(tasks, count, key[0], key[1], key[2])
+	}
+	for key, count := range n.stopped {
+		c.gauge(stopped, count, key[0], key[1], key[2])
 	}
 	for key, milli := range n.allocated {
 		c.gauge(allocated, milli/gpuuse.Milli, key[0], key[1])

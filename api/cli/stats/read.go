@@ -49,6 +49,7 @@ type containerUse struct {
 	GPUPercent  *float64 `json:"gpuPercent"`     // utilization, on average over these
 	GPUMemory   *float64 `json:"gpuMemoryBytes"` // used of all of these
 
+	readAt       float64  // when its host has read it, as seconds since 1970
 	cpuSeconds   *float64 // since it started
 	utilizations float64  // of its GPUs, added up
 }
@@ -115,14 +116,10 @@ func (r *reader) ofHost(host *client.Host, text []byte, now map[string]reading) 
 			}
 		}
 	}
-	at := 0.0
-	if read := families["pinion_containers_read_timestamp_seconds"].GetMetric(); len(read) > 0 {
-		at = read[0].GetGauge().GetValue()
-	}
 	all := make([]containerUse, 0, len(containers))
 	for key, u := range containers {
 		if u.cpuSeconds != nil {
-			now[key] = r.rate(key, *u.cpuSeconds, at)
+			now[key] = r.rate(key, *u.cpuSeconds, u.readAt)
 			u.CPUPercent = now[key].percent
 		}
 		if u.GPUs > 0 {
@@ -169,6 +166,7 @@ func (r *reader) of(containers map[string]*containerUse, host *client.Host, samp
 
 // takers say what a metric of a container means.
 var takers = map[string]func(u *containerUse, value float64){
+	"container_last_seen":                    func(u *containerUse, v float64) { u.readAt = v },
 	"container_cpu_usage_seconds_total":      func(u *containerUse, v float64) { add(&u.cpuSeconds, v) },
 	"container_memory_working_set_bytes":     func(u *containerUse, v float64) { add(&u.Memory, v) },
 	"container_spec_memory_limit_bytes":      func(u *containerUse, v float64) { add(&u.MemoryLimit, v) },
