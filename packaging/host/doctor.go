@@ -60,14 +60,15 @@ func (d machineDoctor) Examine(ctx context.Context) []rest.Finding {
 	return all
 }
 
-// warnOfMachine logs what the checks find that `pinion up` makes.
-func warnOfMachine(ctx context.Context, config cli.UpConfig, log *slog.Logger) {
+// warnOfMachine makes the checks of `pinion up`, and logs what is not well.
+func warnOfMachine(ctx context.Context, config cli.UpConfig, log *slog.Logger) []doctor.Finding {
 	found := doctor.ExamineStart(ctx, &doctor.Host{DataDir: config.DataDir, Machine: doctor.ThisMachine(nil)}, strings.HasPrefix(config.GPUs.Source, "auto"))
 	for _, f := range found {
 		if f.Level != doctor.OK {
 			log.Warn("pinion doctor: "+f.Check, "found", f.Found, "do", f.Do)
 		}
 	}
+	return found
 }
 
 // printFindings prints a line for each finding, with what to do below it.

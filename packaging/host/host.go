@@ -108,7 +108,6 @@ func (h *host) run(ctx context.Context) error {
 		}
 	}
 	go heap.Adjust(ctx)
-	go warnOfMachine(ctx, h.config, h.log) // nobody waits for it: a driver that hangs may hold it up
 	return h.serve(ctx)
 }
 

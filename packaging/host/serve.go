@@ -3,18 +3,13 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"os"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"pinion/api"
-	"pinion/api/cli"
-	"pinion/api/cli/invocation"
 	"pinion/api/httpx"
 	"pinion/api/rest"
 	"pinion/node/containerd"
@@ -81,65 +76,4 @@ func (h *host) watchFatal(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	}
-}
-
-// printReady prints that the host is ready, with its GPUs and a next command.
-func (h *host) printReady(ctx context.Context, out io.Writer) error {
-	select {
-	case <-h.agent.Joined():
-	case <-ctx.Done():
-		return nil
-	}
-	inventory, err := h.gpus.source.Inventory(ctx)
-	if err != nil {
-		inventory.Problem = err.Error()
-	}
-	gpus := ""
-	if len(inventory.Devices) > 0 {
-		gpus = " --gpus 1"
-	}
-	fmt.Fprintf(out, "Pinion is ready at https://%s\n  GPUs: %s\n  next: pinion%s run%s pinion/self\n", h.address.Local, inventory, dataDirFlag(h.dir.Path), gpus)
-	var has *spec.Settings // an agent does not hold the state
-	if view, err := h.member.StaleView(); err == nil {
-		settings := view.Settings()
-		has = &settings
-	}
-	for _, ignored := range ignoredSettings(h.config, has) {
-		fmt.Fprintf(out, "  note: %s\n", ignored)
-	}
-	return nil
-}
-
-// ignoredSettings are the options of this start that are for a new pool, and differ from what the pool has; with nil that is not known.
-func ignoredSettings(c cli.UpConfig, pool *spec.Settings) (notes []string) {
-	has := spec.Settings{}
-	if pool != nil {
-		has = *pool
-	}
-	for _, option := range []struct {
-		name       string
-		given, has any
-		unset      bool
-	}{
-		{"servers", c.Servers, has.Servers, c.Servers == 0},
-		{"replace-after", c.ReplaceAfter, has.ReplaceAfter, c.ReplaceAfter == 0},
-		{"lost-after", c.LostAfter, has.TaskLostAfter, c.LostAfter == 0},
-	} {
-		switch {
-		case option.unset:
-		case pool == nil:
-			notes = append(notes, fmt.Sprintf("--%s %v is for a new pool; this one has its own, which `pinion pool` shows on a server", option.name, option.given))
-		case option.given != option.has:
-			notes = append(notes, fmt.Sprintf("--%s %v is for a new pool; this one has %v: `pinion pool set %s=%v` changes it", option.name, option.given, option.has, option.name, option.given))
-		}
-	}
-	return notes
-}
-
-// dataDirFlag returns the option that selects the host in dir, after a space; empty for the default directory.
-func dataDirFlag(dir string) string {
-	if dir == invocation.DefaultDataDir {
-		return ""
-	}
-	return fmt.Sprintf(" --data-dir '%s'", strings.ReplaceAll(dir, "'", `'\''`))
 }
