@@ -101,9 +101,9 @@ fuzz: ## every fuzz target with a million inputs, and the properties of requests
 	go test -timeout 0 -run '^TestNoChangedRequestIsAccepted$$' ./api/auth/sigv4 -rapid.checks 200000
 	go test -timeout 0 -run '^TestTaskDefinitions$$' ./api/ecs -rapid.checks 100000
 
-demo: build ## a host, a task on two GPUs, its log; cleans up after itself; needs root
-	@packaging/apt.sh curl:curl iptables:iptables
-	@packaging/demo.sh
+demo: build ## a host, a task on two GPUs, its log; cleans up after itself, or stays until Ctrl-C with STAY=1; needs root
+	@packaging/apt.sh iptables:iptables
+	@bin/pinion demo$(if $(STAY), --stay)
 
 cluster: build ## five hosts on this machine, each in a network of its own, to try and to break; needs root
 	@packaging/apt.sh ip:iproute2 iptables:iptables

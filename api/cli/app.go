@@ -20,6 +20,7 @@ import (
 	"pinion/api/cli/complete"
 	"pinion/api/cli/compose"
 	"pinion/api/cli/definition"
+	"pinion/api/cli/demo"
 	"pinion/api/cli/env"
 	"pinion/api/cli/exec"
 	"pinion/api/cli/exit"
@@ -216,6 +217,7 @@ func commands(p Program) []*cli.Command {
 		access.Roles(p.system),
 		access.Limits(p.system),
 		access.Audit(p.system),
+		demo.Command(localMachine().check),
 		upCommand(p.Up),
 		downCommand(p),
 		leaveCommand(p),
