@@ -6,6 +6,7 @@ import (
 
 	"pinion/api/cli"
 	"pinion/gpu/sim"
+	"pinion/packaging"
 	"pinion/packaging/host"
 )
 
@@ -22,6 +23,6 @@ func program() cli.Program {
 	return cli.Program{
 		Version: version, Up: build.Up, Down: host.Down, Doctor: host.Doctor, Unlock: host.Unlock, ContainerGPUs: host.ContainerGPUs,
 		Recover: build.Recover, Restore: build.Restore, InspectSnapshot: host.InspectSnapshot, Simulate: host.Simulate,
-		SimulatedGPUs: host.SimulatedGPUs{},
+		SimulatedGPUs: host.SimulatedGPUs{}, Unit: packaging.Unit,
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,10 +18,10 @@ import (
 
 	"pinion/api/cli/access"
 	"pinion/api/cli/arguments"
+	"pinion/api/cli/bootstrap"
 	"pinion/api/cli/complete"
 	"pinion/api/cli/compose"
 	"pinion/api/cli/definition"
-	"pinion/api/cli/demo"
 	"pinion/api/cli/env"
 	"pinion/api/cli/exec"
 	"pinion/api/cli/exit"
@@ -81,6 +82,9 @@ type Program struct {
 	Simulate Simulator
 	// SimulatedGPUs are those of hosts on this machine. Nil: there is no such command.
 	SimulatedGPUs SimulatedGPUs
+
+	// Unit is the systemd unit of a host.
+	Unit string
 
 	system   invocation.System // stand-ins for tests
 	patience time.Duration     // with a completion, instead of its limit
@@ -217,12 +221,7 @@ func commands(p Program) []*cli.Command {
 		access.Roles(p.system),
 		access.Limits(p.system),
 		access.Audit(p.system),
-		demo.Command(localMachine().check),
-		upCommand(p.Up),
-		downCommand(p),
-		leaveCommand(p),
-		unlock.Command(p.Unlock, withLocalHost),
-		doctorCommand(p),
+		bootstrap.Command(p.Unit),
 		poolCommand(p),
 		snapshotCommand(p),
 		versionCommand(p),
@@ -231,10 +230,7 @@ func commands(p Program) []*cli.Command {
 		pauseCommand(p),
 		hello.Command(),
 	}
-	if p.Recover != nil {
-		all = append(all, recoverCommand(p))
-	}
-	return append(all, simulationCommands(p)...)
+	return slices.Concat(all, machineCommands(p), simulationCommands(p))
 }
 
 // setupCommand sets the parts that all commands share.

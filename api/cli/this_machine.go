@@ -5,12 +5,30 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"pinion/api/cli/demo"
 	"pinion/api/cli/exit"
 	"pinion/api/cli/invocation"
+	"pinion/api/cli/unlock"
 )
 
 // localVerbs are the commands that read or change this machine alone, beside those of the category "This machine".
 var localVerbs = []string{"audit", "restore"}
+
+// machineCommands are about this machine.
+func machineCommands(p Program) []*cli.Command {
+	all := []*cli.Command{
+		upCommand(p.Up),
+		demo.Command(localMachine().check),
+		downCommand(p),
+		leaveCommand(p),
+		unlock.Command(p.Unlock, withLocalHost),
+		doctorCommand(p),
+	}
+	if p.Recover != nil {
+		all = append(all, recoverCommand(p))
+	}
+	return all
+}
 
 // refuseOtherHosts makes the commands about this machine refuse a line, or an environment, that names another host: they would act on
 // this machine while the user thinks of that one.

@@ -20,8 +20,8 @@ var rooms = map[string]string{
 // besides are the places beside the rooms; the longest that fits counts. The benches measure rooms one by one.
 var besides = map[string]string{
 	"main.go":          "api/cli",
-	"program_linux.go": "packaging/host api/cli gpu/sim",
-	"program_other.go": "api/cli",
+	"program_linux.go": "packaging packaging/host api/cli gpu/sim",
+	"program_other.go": "packaging api/cli",
 	"packaging":        "packaging api/client",
 	"packaging/doctor": "packaging api/client node",
 	"packaging/host":   "packaging api server node raftfsm gpu",

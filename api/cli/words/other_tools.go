@@ -40,7 +40,6 @@ var otherTools = map[string]string{
 
 	// the pool
 	"join":      "On the machine that is to join: `sudo pinion up --join HOST --token-file FILE`; `pinion token` prints the token",
-	"init":      "`sudo pinion up` starts the first host of a pool",
 	"server":    "`sudo pinion up` starts this machine as a host; the pool chooses its servers",
 	"agent":     "`sudo pinion up` starts this machine as a host; the pool chooses its servers",
 	"status":    "`pinion hosts` shows the hosts, `pinion ps` the tasks, `pinion doctor` this machine",
