@@ -136,6 +136,9 @@ func (b *Testbed) Heal() error {
 	return all
 }
 
+// Namespace is the path of the network namespace of the switch, from which all hosts are reached.
+func (b *Testbed) Namespace() string { return namespacePath(b.switchNamespace()) }
+
 // SwitchIP is the address of the switch. Cuts between hosts do not concern it.
 func (b *Testbed) SwitchIP() netip.Addr {
 	return addressOf(netip.MustParsePrefix(b.state.Subnet), switchHostNumber)

@@ -13,7 +13,7 @@ type facts struct {
 	data              bool   // it has a data directory
 	program           string // path of a pinion; empty: there is none
 	digest            string // SHA-256 of it
-	pool              string // digest of the CA of the pool whose host runs there; empty: none does
+	pool              string // id of the pool whose host runs there; empty: none does
 }
 
 // survey asks a machine.

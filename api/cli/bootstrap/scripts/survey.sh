@@ -7,5 +7,6 @@ if [ -d /var/lib/pinion ]; then echo data=yes; fi
 if program=$(command -v pinion); then
 	echo "program=$program"
 	echo "digest=$(sha256sum "$program" | cut -d ' ' -f 1)"
-	if ca=$(pinion ca get 2>/dev/null); then echo "pool=$(printf %s "$ca" | sha256sum | cut -d ' ' -f 1)"; fi
+	# A host that runs answers for itself, also while its pool has no leader.
+	if pinion version -o json 2>/dev/null | grep -q '"host": "'; then echo "pool=$(sed -n 's/.*"pool": *"\([^"]*\)".*/\1/p' /var/lib/pinion/servers.json)"; fi
 fi
