@@ -15,6 +15,7 @@ import (
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
 	"pinion/api/cli/listing"
+	"pinion/api/cli/maintain"
 	"pinion/api/cli/table"
 	"pinion/api/client"
 )
@@ -36,8 +37,9 @@ Examples:
    pinion hosts --format '{{.name}} {{len .free.gpus}}'
    pinion hosts -o wide       # with full ids, addresses and problems
    pinion host drain gpu-2
+   pinion host maintain gpu-2 # for an upgrade of the driver
    pinion host rm gpu-2`,
-		Subcommands: []*cli.Command{hostsListCommand(p), drainCommand(p), activateCommand(p), hostRemoveCommand(p), hostPromoteCommand(p), hostDemoteCommand(p)},
+		Subcommands: []*cli.Command{hostsListCommand(p), drainCommand(p), activateCommand(p), maintain.Command(p.system), hostRemoveCommand(p), hostPromoteCommand(p), hostDemoteCommand(p)},
 		Flags:       hostListFlags(),
 		Action:      p.listHosts,
 	}

@@ -79,12 +79,25 @@ func checkAll(system invocation.System, c *cli.Context, reset bool) error {
 				inv.Notef("the check waits for task %s: `pinion stop %s` ends it", format.ID(holder.Task), format.ID(holder.Task))
 			}
 		}
-		problem, err := waitForGPUCheck(ctx, inv.Client, g.UUID)
-		if err == nil && problem != "" {
-			err = fmt.Errorf("%s/%s (%s) has not passed: %s", g.Host, g.Number(), g.UUID, problem)
-		}
-		return err
+		return outcome(ctx, inv.Client, g)
 	}, result)
+}
+
+// Check has the host of a GPU check it, and waits until it has. The error says why the GPU has not passed.
+func Check(ctx context.Context, c *client.Client, g client.GPU) error {
+	if err := client.CheckGPU(ctx, c, g.UUID, false); err != nil {
+		return fmt.Errorf("%s/%s (%s): %w", g.Host, g.Number(), g.UUID, err)
+	}
+	return outcome(ctx, c, g)
+}
+
+// outcome waits for the check of a GPU that was asked for. The error says why the GPU has not passed.
+func outcome(ctx context.Context, c *client.Client, g client.GPU) error {
+	problem, err := waitForGPUCheck(ctx, c, g.UUID)
+	if err == nil && problem != "" {
+		err = fmt.Errorf("%s/%s (%s) has not passed: %s", g.Host, g.Number(), g.UUID, problem)
+	}
+	return err
 }
 
 // gpuCheckInterval is how often the outcome of a check is asked for.
