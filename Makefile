@@ -17,9 +17,9 @@ packages := gcc libc6-dev pkg-config libseccomp-dev ip:iproute2 iptables busybox
 # Packages that compute and touch no container: the race detector takes them seconds.
 pure := ./raftfsm/... ./server/schedule/... ./api/ecs/taskdef ./api/ecs/view ./gpu ./gpu/sim ./gpu/nvml ./api/auth/sigv4/... ./node/logs/...
 
-.PHONY: build install client bundle test conformance soak check bench fuzz demo cluster sbom vulncheck reproducible clean packages help
+.PHONY: build install client bundle page test conformance soak check bench fuzz demo cluster sbom vulncheck reproducible clean packages help
 
-build: bundle ## bin/pinion, one static file with everything inside
+build: bundle page ## bin/pinion, one static file with everything inside
 	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(version)" -o bin/pinion .
 
 prefix := /usr/local
@@ -36,6 +36,9 @@ client: ## bin/pinion-OS-ARCH, the command line alone, for macOS and Windows
 	@for to in $(clients); do \
 		GOOS=$${to%/*} GOARCH=$${to#*/} CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(version)" \
 			-o bin/pinion-$${to%/*}-$${to#*/}$$([ $${to%/*} = windows ] && echo .exe) . || exit 1; done
+
+page: # the web page that goes inside; does nothing when it is up to date
+	@cd api/web/build && go run -buildvcs=false .
 
 bundle: # the container runtime and helpers that go inside; does nothing when they are up to date
 	@go run -buildvcs=false ./packaging/bundle/build

@@ -13,6 +13,7 @@ import (
 	"pinion/api/httpx"
 	"pinion/api/leader"
 	"pinion/api/secretsmanager"
+	"pinion/api/web"
 	"pinion/api/wire"
 )
 
@@ -41,6 +42,8 @@ func newHandler(config Config, stop httpx.Stop) http.Handler {
 	mux.Handle("POST /v1/{operation}", c.handler(httpx.JSON, "", operations.byPath))
 	c.mount(mux, newRoutes(config, peers, operations))
 	c.mountExec(mux, sessions)
+	mux.Handle("GET "+web.Path, c.limited("GET "+web.Path, func(r *request) error { return web.Serve(r.Exchange) }))
+	mux.Handle("GET /{$}", c.limited("GET /", func(r *request) error { return web.Redirect(r.Exchange) }))
 	mux.Handle("/", serve(httpx.JSON, "", notFound))
 	return httpx.AccessLog(config.Log, config.Audit, config.Shared.Metrics.Observe, httpx.PeerHeaders(config.FromPeer, mux))
 }

@@ -35,7 +35,7 @@ func (x *Exchange) ReplyEncoded(status int, text []byte) {
 		x.Header().Set("Smithy-Protocol", "rpc-v2-cbor")
 	}
 	x.Header().Add("Vary", "Accept-Encoding")
-	if len(text) >= gzipThreshold && acceptsGzip(x.Request) {
+	if len(text) >= gzipThreshold && AcceptsGzip(x.Request) {
 		x.Header().Set("Content-Encoding", "gzip")
 		text = compress(text)
 	}
@@ -73,8 +73,8 @@ func compress(text []byte) []byte {
 	return compressed.Bytes()
 }
 
-// acceptsGzip reads Accept-Encoding: gzip is listed, and not with the weight 0.
-func acceptsGzip(r *http.Request) bool {
+// AcceptsGzip reads Accept-Encoding: gzip is listed, and not with the weight 0.
+func AcceptsGzip(r *http.Request) bool {
 	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		name, weight, _ := strings.Cut(strings.TrimSpace(part), ";")
 		if strings.TrimSpace(name) == "gzip" {

@@ -1,0 +1,100 @@
+// The API of the host that has served the page. Each request is signed with the user's key.
+import { query, sign } from './sign.js'
+
+// Refused is an answer that is an error. kind is its type, such as AccessDeniedException.
+export class Refused extends Error {
+  constructor(status, kind, message) {
+    super(message)
+    this.status = status
+    this.kind = kind
+  }
+}
+
+// Unreachable is a host that does not answer.
+export class Unreachable extends Error {}
+
+let ahead = 0 // milliseconds by which the clock of the host is ahead of this one
+
+// setClock learns the time of the host: a signature is good for some minutes.
+export async function setClock() {
+  try {
+    const answer = await fetch('/healthz', { cache: 'no-store' })
+    const date = Date.parse(answer.headers.get('Date'))
+    if (date) ahead = date - Date.now()
+  } catch { /* the next request says that the host does not answer */ }
+}
+
+// now is the time of the host.
+export const now = () => Date.now() + ahead
+
+export class Client {
+  constructor(session) { this.session = session }
+
+  async send(method, path, { parameters = {}, body, signal, accept } = {}) {
+    const search = query(parameters)
+    const text = body === undefined ? '' : JSON.stringify(body)
+    const headers = await sign(this.session, { method, path, search, body: text, now: now() })
+    if (body !== undefined) headers['Content-Type'] = 'application/json'
+    if (accept) headers.Accept = accept
+    let answer
+    try {
+      answer = await fetch(path + (search && '?' + search), { method, headers, body: text || undefined, signal, cache: 'no-store', credentials: 'omit' })
+    } catch (problem) {
+      if (signal && signal.aborted) throw problem
+      throw new Unreachable('The host does not answer.')
+    }
+    if (answer.ok) return answer
+    const said = await answer.json().catch(() => ({}))
+    throw new Refused(answer.status, (said.__type || '').split('#').pop(), said.message || said.Message || `The host answers with status ${answer.status}.`)
+  }
+
+  async get(path, parameters) { return (await this.send('GET', path, { parameters })).json() }
+
+  async post(path, body = {}) {
+    const text = await (await this.send('POST', path, { body })).text()
+    return text ? JSON.parse(text) : {}
+  }
+
+  // operation is one of ECS.
+  operation(name, input) { return this.post('/v1/' + name, input) }
+
+  // tasks are those of a cluster, all pages.
+  async tasks(cluster) {
+    const all = []
+    for (let after; ;) {
+      const page = await this.get('/v1/tasks', { cluster, after })
+      all.push(...page.tasks)
+      if (!page.next) return all
+      after = page.next
+    }
+  }
+
+  // lines calls take with each line of an answer as it comes.
+  async lines(path, parameters, take, signal) {
+    const answer = await this.send('GET', path, { parameters, signal })
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
+    let rest = ''
+    for (;;) {
+      const { value, done } = await reader.read()
+      if (done) break
+      const lines = (rest + value).split('\n')
+      rest = lines.pop()
+      for (const line of lines) take(line)
+    }
+    if (rest) take(rest)
+  }
+
+  // events calls take with {id, kind, detail} for each state change, and with {id} for heartbeats, until the host ends the stream.
+  async events(parameters, take, signal) {
+    let event = {}
+    await this.lines('/v1/events', parameters, line => {
+      if (line.startsWith('id: ')) event.id = line.slice(4)
+      else if (line.startsWith('event: ')) event.kind = line.slice(7)
+      else if (line.startsWith('data: ')) event.data = JSON.parse(line.slice(6))
+      else if (line === '' && event.id) {
+        take({ id: event.id, kind: event.kind, time: event.data && event.data.time, detail: event.data && event.data.detail })
+        event = {}
+      }
+    }, signal)
+  }
+}

@@ -1,0 +1,132 @@
+// The page: signing in, where one is, and what is shown there.
+import { render } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { Client, setClock } from './api.js'
+import { html, Problem, useStore } from './parts.js'
+import { begin, current, end } from './session.js'
+import { Store } from './store.js'
+import { Events, Host, Hosts, Queue, Service, Services, Usage } from './view-lists.js'
+import { Pool } from './view-pool.js'
+import { Task, Tasks } from './view-tasks.js'
+
+// places are the views, by their hash. Each has a key that goes there.
+const places = [
+  ['pool', 'Pool', 'p', Pool], ['tasks', 'Tasks', 't', Tasks, Task], ['queue', 'Queue', 'q', Queue], ['services', 'Services', 's', Services, Service],
+  ['hosts', 'Hosts', 'h', Hosts, Host], ['events', 'Events', 'e', Events], ['usage', 'Usage', 'u', Usage],
+]
+
+const parse = () => {
+  const [name, id] = location.hash.replace(/^#\//, '').split('/').map(decodeURIComponent)
+  return { name: places.some(p => p[0] === name) ? name : 'pool', id }
+}
+
+function SignIn({ enter, reason }) {
+  const [state, set] = useState({})
+  const submit = async event => {
+    event.preventDefault()
+    const form = new FormData(event.target)
+    set({ busy: true })
+    try {
+      await setClock()
+      const session = await begin(form.get('key').trim(), form.get('secret').trim())
+      await new Client(session).get('/v1/whoami')
+      enter(session)
+    } catch (problem) {
+      await end()
+      set({ problem })
+    }
+  }
+  return html`
+    <main class="signin">
+      <h1>Pinion</h1>
+      <form onSubmit=${submit}>
+        <label>Access key ID<input name="key" autocomplete="username" spellcheck=${false} required autofocus /></label>
+        <label>Secret access key<input name="secret" type="password" autocomplete="current-password" required /></label>
+        <${Problem} of=${state.problem || reason} />
+        <button class="primary" disabled=${state.busy}>Sign in</button>
+      </form>
+      <p class="hint">A key is made on a host, as root: <code>pinion key create --role read --name me</code>. The secret does not leave this browser: it signs requests. It is kept for twelve hours.</p>
+    </main>`
+}
+
+// themes are the colours: those of the system until the user chooses.
+const themes = ['', 'dark', 'light']
+
+function useTheme() {
+  const [theme, set] = useState(localStorage.getItem('theme') || '')
+  useEffect(() => {
+    document.documentElement.dataset.theme = theme
+    localStorage.setItem('theme', theme)
+  }, [theme])
+  return [theme, () => set(themes[(themes.indexOf(theme) + 1) % themes.length])]
+}
+
+// useKeys goes to places by keys, where no text is written.
+function useKeys(search) {
+  useEffect(() => {
+    const press = event => {
+      if (event.ctrlKey || event.metaKey || event.altKey || /^(input|textarea|select)$/i.test(event.target.tagName) || document.querySelector('dialog[open]')) return
+      if (event.key === '/') {
+        event.preventDefault()
+        search.current.focus()
+        return
+      }
+      const place = places.find(p => p[2] === event.key)
+      if (place) location.hash = '#/' + place[0]
+    }
+    addEventListener('keydown', press)
+    return () => removeEventListener('keydown', press)
+  }, [])
+}
+
+function Console({ store, enter, leave }) {
+  useStore(store)
+  const [place, go] = useState(parse())
+  const [words, find] = useState('')
+  const [theme, turn] = useTheme()
+  const search = useRef()
+  useKeys(search)
+  useEffect(() => {
+    const moved = () => { go(parse()); find(''); scrollTo(0, 0) }
+    addEventListener('hashchange', moved)
+    return () => removeEventListener('hashchange', moved)
+  }, [])
+  if (store.refused) return html`<${SignIn} enter=${session => { store.stop(); enter(session) }} reason=${store.refused} />`
+  const [name, title, , List, One] = places.find(p => p[0] === place.name)
+  const View = place.id && One ? One : List
+  document.title = (place.id ? place.id.slice(0, 12) + ' - ' : '') + title + ' - Pinion'
+  return html`
+    <header>
+      <a class="skip" href="#main" onClick=${e => { e.preventDefault(); document.getElementById('main').focus() }}>To the content</a>
+      <a class="brand" href="#/pool">Pinion</a>
+      <nav aria-label="Views">${places.map(([n, text, key]) => html`<a href=${'#/' + n} aria-current=${n === name ? 'page' : undefined} title=${`${text} (${key})`}>${text}</a>`)}</nav>
+      <input type="search" ref=${search} value=${words} placeholder="Search (/)" aria-label="Search" onInput=${e => find(e.target.value)} />
+      <button onClick=${turn} title="Colours" aria-label=${'Colours: ' + (theme || 'those of the system')}>${theme === 'dark' ? '◐' : theme === 'light' ? '◑' : '◒'}</button>
+      ${store.me && html`<span class="me" title=${store.me.arn}>${store.me.name || store.client.session.keyID.slice(0, 8)} (${store.me.role})</span>`}
+      <button onClick=${leave}>Sign out</button>
+    </header>
+    ${!store.connected && html`<p class="problem banner" role="status">${store.ready ? 'What is shown may be old: ' + store.problem : store.problem || 'Reading the pool ...'}</p>`}
+    <main id="main" tabindex="-1">${store.ready && html`<${View} key=${place.name + (place.id || '')} store=${store} id=${place.id} search=${words} />`}</main>
+    <footer><a href="/ui/licences.txt">Licences</a></footer>`
+}
+
+function App() {
+  const [state, set] = useState({})
+  const enter = session => {
+    const store = new Store(new Client(session))
+    store.run()
+    set({ store })
+  }
+  const leave = async () => {
+    if (state.store) state.store.stop()
+    await end()
+    set({ left: true })
+  }
+  useEffect(() => {
+    setClock().then(current).then(session => session ? enter(session) : set({ left: true }), problem => set({ left: true, problem }))
+  }, [])
+  if (state.store) return html`<${Console} store=${state.store} enter=${enter} leave=${leave} />`
+  return state.left && html`<${SignIn} enter=${enter} reason=${state.problem} />`
+}
+
+render(html`<${App} />`, document.getElementById('page'))

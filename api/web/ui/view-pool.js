@@ -1,0 +1,76 @@
+// The pool as a map: hosts, and a cell for each GPU.
+import { useState } from 'preact/hooks'
+import { gpusOf, hueOf, mib, plural } from './format.js'
+import { html } from './parts.js'
+
+const views = { team: 'Task', use: 'Utilization', memory: 'Memory', health: 'Health' }
+
+// stateOf says what a GPU is to the scheduler.
+export function stateOf(gpu, host) {
+  if (gpu.health && gpu.health !== 'HEALTHY') return 'sick'
+  if (gpu.quarantine) return 'quarantined'
+  if (host && host.connected === false) return 'down'
+  if (gpu.task) return 'taken'
+  if (gpu.shares && gpu.shares.length) return 'shared'
+  if (host && host.status === 'DRAINING') return 'draining'
+  return 'free'
+}
+
+function Cell({ gpu, host, usage, by }) {
+  const state = stateOf(gpu, host)
+  const part = by === 'use' ? usage && usage.utilization : by === 'memory' ? usage && gpu.memoryMiB && Math.round(100 * usage.memoryUsedMiB / gpu.memoryMiB) : undefined
+  const words = [`GPU ${gpu.index} of ${gpu.host}`, gpu.model, state, gpu.task && `task ${gpu.definition || ''} ${gpu.task.slice(0, 12)}`,
+    usage && usage.utilization !== undefined && `${usage.utilization} % used`, usage && usage.memoryUsedMiB !== undefined && `${mib(usage.memoryUsedMiB)} of ${mib(gpu.memoryMiB)}`, gpu.profile && `MIG ${gpu.profile}`].filter(Boolean)
+  const style = by === 'team' && state === 'taken' ? { '--hue': hueOf(gpu.definition || gpu.task) } : part !== undefined ? { '--part': part } : {}
+  const kind = part !== undefined && (state === 'taken' || state === 'shared') ? 'part' : by === 'health' && state !== 'sick' && state !== 'quarantined' && state !== 'down' ? 'healthy' : state
+  return html`<a class=${'cell ' + kind} style=${style} title=${words.join('\n')} aria-label=${words.join(', ')} href=${gpu.task ? '#/tasks/' + gpu.task : '#/hosts/' + gpu.hostId}>${part !== undefined ? part : ''}</a>`
+}
+
+export function Pool({ store }) {
+  const [by, set] = useState('team')
+  const hosts = new Map(store.hosts.map(h => [h.id, h]))
+  const byHost = new Map(store.hosts.map(h => [h.id, []]))
+  const count = {}
+  for (const gpu of store.gpus) {
+    const state = stateOf(gpu, hosts.get(gpu.hostId))
+    count[state] = (count[state] || 0) + 1
+    if (!byHost.has(gpu.hostId)) byHost.set(gpu.hostId, [])
+    byHost.get(gpu.hostId).push(gpu)
+  }
+  const racks = new Map()
+  for (const host of store.hosts) {
+    const rack = (host.attributes && (host.attributes.rack || host.attributes['ecs.availability-zone'])) || ''
+    if (!racks.has(rack)) racks.set(rack, [])
+    racks.get(rack).push(host)
+  }
+  const waiting = store.queue.reduce((n, item) => n + (item.tasks || 1), 0)
+  let running = 0
+  for (const task of store.tasks.values()) if (task.lastStatus === 'RUNNING') running++
+  return html`
+    <div class="figures">
+      <div><b>${store.gpus.length}</b>${store.gpus.some(g => g.simulated) ? 'GPUs, some simulated' : 'GPUs'}</div>
+      <div><b>${count.free || 0}</b>free</div>
+      <div class=${count.sick || count.down || count.quarantined ? 'bad' : ''}><b>${(count.sick || 0) + (count.down || 0) + (count.quarantined || 0)}</b>not usable</div>
+      <div><b>${store.hosts.length}</b>hosts</div>
+      <div><b>${running}</b>running</div>
+      <div><b>${waiting}</b>waiting</div>
+    </div>
+    <div class="choices" role="group" aria-label="Colour of the GPUs">${Object.entries(views).map(([name, text]) => html`
+      <button aria-pressed=${by === name} onClick=${() => set(name)}>${text}</button>`)}</div>
+    ${[...racks].sort().map(([rack, members]) => html`
+      ${racks.size > 1 && html`<h2>${rack || 'no rack'}</h2>`}
+      <div class="map">${members.map(host => html`
+        <section key=${host.id} class=${'host' + (host.connected ? '' : ' away')}>
+          <h3><a href=${'#/hosts/' + host.id}>${host.name}</a><span>${host.connected ? host.status === 'ACTIVE' ? '' : host.status.toLowerCase() : 'not heard of'}</span></h3>
+          <div class="cells">${byHost.get(host.id).length ? byHost.get(host.id).map(gpu => html`<${Cell} key=${gpu.uuid} gpu=${gpu} host=${host} usage=${store.usage.get(gpu.uuid)} by=${by} />`) : html`<span class="hint">no GPUs</span>`}</div>
+          <p class="hint">${plural(host.tasks || 0, 'task')}</p>
+        </section>`)}
+      </div>`)}
+    <p class="legend">${['free', 'taken', 'shared', 'draining', 'quarantined', 'sick', 'down'].map(s => html`<span><i class=${'cell ' + s} style=${{ '--hue': 210 }}></i>${s}</span>`)}</p>`
+}
+
+// gpuWord is how many GPUs a task has, as its list shows it.
+export const gpuWord = task => {
+  const n = gpusOf(task)
+  return n ? task.containerInstanceArn ? String(n) : `(${n})` : ''
+}

@@ -1,0 +1,124 @@
+// Tasks, and one task.
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { age, attribute, clock, idOf, millis, nameOf, shortID, span } from './format.js'
+import { Action, Facts, Problem, Status, Table, html, useAnswer } from './parts.js'
+import { gpuWord } from './view-pool.js'
+
+// outcome is the exit codes and reasons of a task that has stopped.
+function outcome(task) {
+  if (task.lastStatus !== 'STOPPED') return ''
+  const codes = (task.containers || []).map(c => c.exitCode).filter(c => c !== undefined)
+  const reason = (task.containers || []).map(c => c.reason).find(Boolean) || (task.stopCode === 'EssentialContainerExited' ? '' : task.stoppedReason)
+  return [codes.join(','), reason].filter(v => v !== undefined && v !== '').join(' ')
+}
+
+const clusterOf = task => (task.taskArn || '').split('/')[1]
+const hostOf = (store, task) => store.hosts.find(h => h.id === idOf(task.containerInstanceArn))
+
+export function Tasks({ store, search }) {
+  const [stopped, set] = useState(false)
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean)
+  const all = [...store.tasks.values()].filter(task => {
+    if (!stopped && task.lastStatus === 'STOPPED') return false
+    if (!words.length) return true
+    const host = hostOf(store, task)
+    const text = [idOf(task.taskArn), nameOf(task.taskDefinitionArn), task.group, task.lastStatus, host && host.name, clusterOf(task), outcome(task)].join(' ').toLowerCase()
+    return words.every(word => text.includes(word))
+  }).sort((a, b) => millis(b.createdAt) - millis(a.createdAt))
+  return html`
+    <div class="choices"><label><input type="checkbox" checked=${stopped} onChange=${e => set(e.target.checked)} /> those that have stopped, too</label><span class="hint">${all.length} of ${store.tasks.size}</span></div>
+    <${Table} items=${all} link=${task => '#/tasks/' + idOf(task.taskArn)} empty="No task." columns=${[
+      ['Task', t => shortID(idOf(t.taskArn)), 'code'],
+      ['Definition', t => nameOf(t.taskDefinitionArn)],
+      ['Status', t => html`<${Status} is=${t.lastStatus} />`],
+      ['GPUs', gpuWord, 'number'],
+      ['Host', t => (hostOf(store, t) || {}).name || ''],
+      ['Group', t => t.group],
+      ['Age', t => age(t.createdAt), 'number'],
+      ['Exit, reason', outcome],
+    ]} />`
+}
+
+const steps = [['createdAt', 'submitted'], ['pullStartedAt', 'pull began'], ['pullStoppedAt', 'pull ended'], ['startedAt', 'started'], ['stoppingAt', 'was told to stop'], ['executionStoppedAt', 'containers ended'], ['stoppedAt', 'stopped']]
+
+// Life is the times of a task, with how long each step took.
+function Life({ task }) {
+  const at = steps.filter(([name]) => task[name]).map(([name, text]) => [text, millis(task[name])]).sort((a, b) => a[1] - b[1])
+  return html`<ol class="life">${at.map(([text, time], i) => html`<li><span>${clock(time / 1000)}</span> ${text}${i ? html` <em>+${time - at[i - 1][1] < 10000 ? Math.round(time - at[i - 1][1]) + ' ms' : span(time - at[i - 1][1])}</em>` : ''}</li>`)}</ol>`
+}
+
+const maxLines = 5000 // of a log that are kept
+
+// Log follows the log of a task.
+function Log({ store, id }) {
+  const [lines, set] = useState([])
+  const [problem, fail] = useState()
+  const end = useRef()
+  const follows = useRef(true)
+  useEffect(() => {
+    const stop = new AbortController()
+    let kept = [], drawn = false
+    const draw = () => { drawn = false; if (!stop.signal.aborted) set(kept.slice()) }
+    store.client.lines(`/v1/tasks/${id}/logs`, { tail: 1000, follow: 1 }, line => {
+      if (!line) return
+      kept.push(JSON.parse(line))
+      if (kept.length > maxLines) kept = kept.slice(-maxLines)
+      if (!drawn) { drawn = true; setTimeout(draw, 100) }
+    }, stop.signal).catch(problem => stop.signal.aborted || fail(problem))
+    return () => stop.abort()
+  }, [id])
+  useEffect(() => { if (follows.current && end.current) end.current.scrollTop = end.current.scrollHeight }, [lines])
+  const scrolled = e => { follows.current = e.target.scrollTop + e.target.clientHeight > e.target.scrollHeight - 30 }
+  return html`
+    <h2>Log</h2><${Problem} of=${problem} />
+    <pre class="log" tabindex="0" aria-label="Log" ref=${end} onScroll=${scrolled}>${lines.map(l => html`<span class=${l.stream === 'stderr' ? 'stderr' : ''}>${l.text}\n</span>`)}</pre>`
+}
+
+// Why says why a task is where it is, in the words of the scheduler.
+function Why({ store, task }) {
+  const id = idOf(task.taskArn)
+  const { value, problem } = useAnswer(() => store.client.get(`/v1/tasks/${id}/explain`), [id, task.lastStatus, store.queue.length])
+  if (problem) return html`<${Problem} of=${problem} />`
+  if (!value) return html`<p class="hint">...</p>`
+  const nameOfHost = id => (store.hosts.find(h => h.id === id) || {}).name || shortID(id)
+  return html`
+    <p>${value.summary}</p>
+    ${value.estimate && html`<p class="hint">Earliest start: ${value.estimate}</p>`}
+    ${(value.holders || []).length > 0 && html`<p>What it needs is held by ${value.holders.map((h, i) => html`${i ? ', ' : ''}<a href=${'#/tasks/' + h.taskId}>${shortID(h.taskId)}</a>`)}.</p>`}
+    ${(value.hosts || []).length > 0 && html`<${Table} items=${value.hosts} columns=${[['Host', h => nameOfHost(h.hostId)], ['Reason', h => h.reason], ['Detail', h => h.detail]]} />`}`
+}
+
+export function Task({ store, id }) {
+  const task = store.tasks.get(id)
+  const described = useAnswer(async () => {
+    for (const cluster of task ? [clusterOf(task)] : store.clusters) {
+      const { tasks } = await store.client.operation('DescribeTasks', { cluster, tasks: [id], include: ['TAGS'] })
+      if (tasks.length) return tasks[0]
+    }
+    throw new Error(`There is no task ${id}, or your key does not see it. Tasks that have ended long ago: pinion history.`)
+  }, [id, task && task.lastStatus, task && task.version])
+  const is = described.value || task
+  if (!is) return html`<${Problem} of=${described.problem} />`
+  const host = hostOf(store, is)
+  const cluster = clusterOf(is)
+  const ended = is.lastStatus === 'STOPPED'
+  return html`
+    <h1><span class="code">${shortID(id)}</span> ${nameOf(is.taskDefinitionArn)} <${Status} is=${is.lastStatus} /></h1>
+    <div class="choices">
+      ${!ended && html`<${Action} store=${store} role="submit" title="Stop task" text=${`Task ${shortID(id)} gets SIGTERM, and SIGKILL after its stop timeout.`}
+        commands=${[`pinion stop ${shortID(id)}`, `aws ecs stop-task --cluster ${cluster} --task ${id}`]}
+        act=${() => store.client.operation('StopTask', { cluster, task: id, reason: 'stopped on the web page' })} />`}
+    </div>
+    <${Facts} of=${[
+      ['Cluster', cluster], ['Group', is.group], ['Host', host && html`<a href=${'#/hosts/' + host.id}>${host.name}</a>`], ['GPUs', gpuWord(is)],
+      ['Started by', is.startedBy], ['Team', ((is.tags || []).find(t => t.key === 'pinion:team') || {}).value], ['Access key', attribute(is, 'pinion.key')],
+      ['Stopped because', is.stoppedReason], ['Exit', outcome(is)],
+    ]} />
+    ${(is.containers || []).length > 0 && is.containers[0].name && html`<${Table} items=${is.containers} columns=${[
+      ['Container', c => c.name], ['Image', c => c.image, 'wrap'], ['Status', c => html`<${Status} is=${c.lastStatus} />`], ['Exit', c => c.exitCode === undefined ? '' : String(c.exitCode), 'number'], ['Reason', c => c.reason],
+      ['GPUs', c => (c.gpuIds || []).join(' '), 'code wrap'], ['Ports', c => (c.networkBindings || []).map(b => `${b.hostPort}:${b.containerPort}/${b.protocol}`).join(' ')],
+    ]} />`}
+    ${!ended && is.lastStatus === 'PROVISIONING' && html`<h2>Why it waits</h2><${Why} store=${store} task=${is} />`}
+    <h2>Life</h2><${Life} task=${is} />
+    ${is.containerInstanceArn && html`<${Log} store=${store} id=${id} />`}`
+}

@@ -1,0 +1,154 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// page is the web page of a host in a browser of its own.
+type page struct {
+	testing.TB
+	ctx     context.Context
+	address string
+
+	mu       sync.Mutex
+	problems []string // what the browser says of the page
+	foreign  []string // requests to others than the host
+}
+
+// open opens the web page of a host in a real browser. At the test's end nothing may have gone wrong in it.
+func open(t testing.TB, h *host) *page {
+	t.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.Flag("disable-dev-shm-usage", true),
+		chromedp.Flag("no-proxy-server", true), chromedp.Flag("ignore-certificate-errors", true), chromedp.WindowSize(1400, 900))
+	allocated, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(stop)
+	ctx, closePage := chromedp.NewContext(allocated)
+	t.Cleanup(closePage)
+	p := &page{TB: t, ctx: ctx, address: h.listen}
+	if err := chromedp.Run(ctx); err != nil { // the browser lives as long as the context of the first run
+		t.Fatal(err)
+	}
+	chromedp.ListenTarget(ctx, p.watch)
+	p.do(network.Enable(), log.Enable(), chromedp.Navigate("https://"+h.listen+"/ui/"))
+	t.Cleanup(p.check)
+	return p
+}
+
+// watch notes what goes wrong.
+func (p *page) watch(event any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		p.problems = append(p.problems, e.ExceptionDetails.Error())
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.APITypeError || e.Type == runtime.APITypeWarning {
+			p.problems = append(p.problems, fmt.Sprintf("console: %s", e.Args[0].Value))
+		}
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.LevelError || e.Entry.Level == log.LevelWarning {
+			p.problems = append(p.problems, e.Entry.Text+" "+e.Entry.URL)
+		}
+	case *network.EventRequestWillBeSent:
+		if !strings.HasPrefix(e.Request.URL, "https://"+p.address+"/") && !strings.HasPrefix(e.Request.URL, "data:") {
+			p.foreign = append(p.foreign, e.Request.URL)
+		}
+	}
+}
+
+// check fails for what has gone wrong since the last check, but for problems with one of these words.
+func (p *page) check() { p.checkBut() }
+
+func (p *page) checkBut(expected ...string) {
+	p.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+problems:
+	for _, problem := range p.problems {
+		for _, word := range expected {
+			if strings.Contains(problem, word) {
+				continue problems
+			}
+		}
+		p.Errorf("the browser says: %s", problem)
+	}
+	if len(p.foreign) > 0 {
+		p.Errorf("requests to others: %v", p.foreign)
+	}
+	p.problems = nil
+}
+
+// do carries out actions. When one fails the end of the page's text is told.
+func (p *page) do(actions ...chromedp.Action) {
+	p.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, waitTimeout)
+	defer cancel()
+	if err := chromedp.Run(ctx, actions...); err != nil {
+		var text string
+		_ = chromedp.Run(p.ctx, chromedp.Evaluate("location.hash + ' ' + document.body.innerText", &text))
+		p.Fatalf("%v\n%s\n%v", err, text, p.problems)
+	}
+}
+
+// signIn signs in with an access key.
+func (p *page) signIn(id, secret string) {
+	p.Helper()
+	p.do(chromedp.WaitVisible("input[name=key]"), chromedp.Evaluate("document.querySelector('form').reset()", nil),
+		chromedp.SendKeys("input[name=key]", id), chromedp.SendKeys("input[name=secret]", secret), chromedp.Click("button.primary"))
+}
+
+// go to a place by its hash.
+func (p *page) visit(hash string) {
+	p.Helper()
+	p.do(chromedp.Evaluate(fmt.Sprintf("location.hash = %q", hash), nil))
+}
+
+// sees waits until the page shows a text.
+func (p *page) sees(text string) {
+	p.Helper()
+	quoted, _ := json.Marshal(text)
+	p.waits("document.body.innerText.includes(" + string(quoted) + ")")
+}
+
+// holds evaluates a condition.
+func (p *page) holds(condition string) (holds bool) {
+	p.Helper()
+	p.do(chromedp.Evaluate("Boolean("+condition+")", &holds))
+	return holds
+}
+
+// waits waits until a condition holds.
+func (p *page) waits(condition string) {
+	p.Helper()
+	p.do(chromedp.Poll("Boolean("+condition+")", nil, chromedp.WithPollingTimeout(waitTimeout/4), chromedp.WithPollingInterval(50*time.Millisecond)))
+}
+
+// screenshots keeps what the page looks like, light and dark, in the directory that PINION_SCREENSHOTS names, if it does.
+func (p *page) screenshots(name string) {
+	p.Helper()
+	dir := os.Getenv("PINION_SCREENSHOTS")
+	if dir == "" {
+		return
+	}
+	for _, theme := range []string{"light", "dark"} {
+		var picture []byte
+		p.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}), chromedp.CaptureScreenshot(&picture))
+		if err := os.WriteFile(filepath.Join(dir, name+"-"+theme+".png"), picture, 0o644); err != nil {
+			p.Fatal(err)
+		}
+	}
+}
