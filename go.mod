@@ -3,6 +3,7 @@ module pinion
 go 1.26.6
 
 require (
+	aead.dev/minisign v0.3.0
 	filippo.io/age v1.3.2
 	github.com/CycloneDX/cyclonedx-go v0.12.0
 	github.com/NVIDIA/go-gpuallocator v0.5.0

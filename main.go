@@ -8,7 +8,10 @@ import (
 	"pinion/api/cli"
 )
 
-// version is set by the linker.
-var version = "dev"
+// Set by the linker.
+var (
+	version     = "dev"
+	releaseKeys = "" // minisign public keys with blanks between, whose signatures of releases count; empty in a build of one's own
+)
 
 func main() { os.Exit(cli.Main(context.Background(), program(), os.Args)) }

@@ -19,7 +19,7 @@ func program() cli.Program {
 	case sim.MPSProgram:
 		os.Exit(sim.MPSControl(os.Args[1:], os.Stdin, os.Stdout))
 	}
-	build := host.Build{Version: version}
+	build := host.Build{Version: version, ReleaseKeys: releaseKeys}
 	return cli.Program{
 		Version: version, Up: build.Up, Down: host.Down, Doctor: host.Doctor, Unlock: host.Unlock, ContainerGPUs: host.ContainerGPUs,
 		Recover: build.Recover, Restore: build.Restore, InspectSnapshot: host.InspectSnapshot, Simulate: host.Simulate,

@@ -47,11 +47,12 @@ func upCommand(up func(context.Context, UpConfig) error) *cli.Command {
 	var names nameFlags
 	var virtualIPs virtualIPFlags
 	var level string
+	var releaseKeys cli.StringSlice
 	return &cli.Command{
 		Name:        "up",
 		Usage:       "Start this machine as a host, in the foreground",
 		Description: upDescription,
-		Flags:       slices.Concat(upFlags(&config, &attributes, &level), containers.flags(&config.Containers), names.flags(&config.Containers.Names), config.Traffic.ACME.flags(), virtualIPs.flags()),
+		Flags:       slices.Concat(upFlags(&config, &attributes, &level), containers.flags(&config.Containers), names.flags(&config.Containers.Names), config.Traffic.ACME.flags(), virtualIPs.flags(), releaseKeyFlags(&releaseKeys)),
 		Action: func(c *cli.Context) error {
 			err := useFile(c)
 			if err != nil {
@@ -63,7 +64,7 @@ func upCommand(up func(context.Context, UpConfig) error) *cli.Command {
 			config.Traffic.VirtualIPs, err = virtualIPs.complete()
 			if err := exit.Join(
 				checkPositive(c, "replace-after"), checkPositive(c, "lost-after"), config.complete(invocation.DataDir(c), attributes.Value(), level),
-				containers.complete(&config.Containers), names.complete(&config.Containers.Names), config.Traffic.ACME.complete(), err,
+				containers.complete(&config.Containers), names.complete(&config.Containers.Names), config.Traffic.ACME.complete(), config.completeReleaseKeys(releaseKeys.Value()), err,
 			); err != nil {
 				return err
 			}
@@ -120,9 +121,9 @@ func upFlags(config *UpConfig, attributes *cli.StringSlice, level *string) []cli
 		&cli.StringFlag{Name: "join", Destination: &config.Join, DefaultText: "create a pool", Usage: "join the pool of the host at `HOST[:PORT]`"},
 		&cli.StringFlag{Name: "token-file", Destination: &config.TokenFile, Usage: "`FILE` with the join token, required the first time; - reads it from standard input"},
 		&cli.StringFlag{Name: "token", Destination: &config.Token, EnvVars: []string{"PINION_TOKEN"}, Usage: "the join `TOKEN` itself; safer in a file or the environment"},
-		&cli.IntFlag{Name: "servers", Destination: &config.Servers, DefaultText: "3", Usage: "of a new pool: `N` voting servers, 1, 3 or 5"},
-		&cli.DurationFlag{Name: "replace-after", Destination: &config.ReplaceAfter, DefaultText: "5m", Usage: "of a new pool: `TIME` until another host replaces an unreachable server"},
-		&cli.DurationFlag{Name: "lost-after", Destination: &config.LostAfter, DefaultText: "1m", Usage: "of a new pool: `TIME` until the tasks of an unreachable host are marked STOPPED"},
+		&cli.IntFlag{Name: "servers", Destination: &config.NewPool.Servers, DefaultText: "3", Usage: "of a new pool: `N` voting servers, 1, 3 or 5"},
+		&cli.DurationFlag{Name: "replace-after", Destination: &config.NewPool.ReplaceAfter, DefaultText: "5m", Usage: "of a new pool: `TIME` until another host replaces an unreachable server"},
+		&cli.DurationFlag{Name: "lost-after", Destination: &config.NewPool.LostAfter, DefaultText: "1m", Usage: "of a new pool: `TIME` until the tasks of an unreachable host are marked STOPPED"},
 		unlock.Flag(""),
 		&cli.StringFlag{Name: "registry-config", Value: DefaultRegistryConfig, Destination: &config.RegistryConfig, EnvVars: []string{"PINION_REGISTRY_CONFIG"}, Usage: "`DIR` with registry logins (config.json) and mirrors (certs.d)"},
 	}, diskFlags(&config.Disk)...)
@@ -199,8 +200,8 @@ func (u *UpConfig) checkPool() error {
 	if u.Token != "" && u.Join == "" && os.Getenv("PINION_TOKEN") != u.Token {
 		return exit.Usagef("--token and --token-file need --join HOST:PORT, a host of the pool to join")
 	}
-	if !slices.Contains([]int{0, 1, 3, 5}, u.Servers) {
-		return exit.Usagef("--servers %d is not 1, 3 or 5", u.Servers)
+	if !slices.Contains([]int{0, 1, 3, 5}, u.NewPool.Servers) {
+		return exit.Usagef("--servers %d is not 1, 3 or 5", u.NewPool.Servers)
 	}
 	return nil
 }

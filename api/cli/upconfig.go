@@ -7,6 +7,7 @@ import (
 
 	"pinion/api/cli/exit"
 	"pinion/gpu"
+	"pinion/packaging/signature"
 )
 
 // DefaultRegistryConfig is the directory of registry logins and mirrors of a host that names no other.
@@ -55,13 +56,19 @@ type UpConfig struct {
 	Token string
 	// TokenFile is the file that Token was read from: "-" is standard input. Empty: it was given otherwise.
 	TokenFile string
-	// Servers is the number of voting servers of a pool that this host creates: 1, 3 or 5. 0: 3.
+	// NewPool is for a pool that this host creates.
+	NewPool PoolOptions
+	// ReleaseKeys are whose signatures of a release this host's operator trusts, beside those of the keys that its binary has.
+	ReleaseKeys signature.Keys
+}
+
+// PoolOptions are the settings of a new pool.
+type PoolOptions struct {
+	// Servers is the number of voting servers: 1, 3 or 5. 0: 3.
 	Servers int
-	// ReplaceAfter, of a pool that this host creates, is the time until another host replaces an unreachable server.
-	// 0: 5 minutes.
+	// ReplaceAfter is the time until another host replaces an unreachable server. 0: 5 minutes.
 	ReplaceAfter time.Duration
-	// LostAfter, of a pool that this host creates, is the time until the tasks of an unreachable host are STOPPED.
-	// 0: a minute.
+	// LostAfter is the time until the tasks of an unreachable host are STOPPED. 0: a minute.
 	LostAfter time.Duration
 }
 

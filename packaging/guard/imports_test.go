@@ -10,7 +10,7 @@ import (
 
 // rooms are what a host is put together from, each with the rooms that it may import. They meet in packaging/host.
 var rooms = map[string]string{
-	"api":     "raftfsm gpu packaging/atomicfile packaging/clientnet",
+	"api":     "raftfsm gpu packaging/atomicfile packaging/clientnet packaging/signature",
 	"server":  "raftfsm gpu packaging/atomicfile packaging/clientnet packaging/failpoint packaging/heap packaging/keystore packaging/tick",
 	"node":    "raftfsm/spec raftfsm/blob raftfsm/envfile raftfsm/execution raftfsm/filesystem raftfsm/firelens raftfsm/gpuuse raftfsm/hostport raftfsm/iam raftfsm/iplease raftfsm/label raftfsm/linux raftfsm/logdriver raftfsm/logfilter raftfsm/metric raftfsm/partition raftfsm/rendezvous raftfsm/tasknetwork raftfsm/traffic raftfsm/valuefrom raftfsm/volumeroot raftfsm/lazyregexp gpu packaging/atomicfile packaging/failpoint packaging/heap packaging/tick",
 	"raftfsm": "gpu",

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"pinion/api/audit"
@@ -25,6 +26,7 @@ import (
 	"pinion/packaging/atomicfile"
 	"pinion/packaging/bundle"
 	"pinion/packaging/heap"
+	"pinion/packaging/signature"
 	"pinion/raftfsm/spec"
 	"pinion/server"
 	"pinion/server/peer"
@@ -32,7 +34,8 @@ import (
 
 // Build describes the binary of a host.
 type Build struct {
-	Version string // "0.1.0": the version that the host reports to clients and to its pool
+	Version     string // "0.1.0": the version that the host reports to clients and to its pool
+	ReleaseKeys string // minisign public keys with blanks between: signatures of these count on every host that runs the binary
 }
 
 // host is one Pinion host with all its parts.
@@ -78,6 +81,11 @@ const shutdownGrace = 500 * time.Millisecond
 // Up runs a host until ctx is cancelled. Tasks and the container runtime run on when it returns; Down stops them. After an
 // error the process must exit: hung calls may be left behind.
 func (b Build) Up(ctx context.Context, config cli.UpConfig) error {
+	built, err := signature.ParseKeys(strings.Fields(b.ReleaseKeys))
+	if err != nil {
+		return fmt.Errorf("this binary was built with a wrong release key: %w", err)
+	}
+	config.ReleaseKeys = append(built, config.ReleaseKeys...)
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: config.LogLevel}))
 	h := &host{Build: b, config: config, log: log, fatal: make(chan error, 1)}
 	ended := make(chan error, 1)

@@ -47,7 +47,7 @@ func startLockedHost(t *testing.T, dir, secret string) (end func() error) {
 	ended, problem := make(chan struct{}), error(nil)
 	go func() {
 		defer close(ended)
-		config := cli.UpConfig{DataDir: dir, Listen: "127.0.0.1:0", GPUs: cli.GPUOptions{Source: "sim:2xh100"}, Cluster: "default", Servers: 1}
+		config := cli.UpConfig{DataDir: dir, Listen: "127.0.0.1:0", GPUs: cli.GPUOptions{Source: "sim:2xh100"}, Cluster: "default", NewPool: cli.PoolOptions{Servers: 1}}
 		if secret != "" {
 			config.Unlock = []byte(secret)
 		}
@@ -228,5 +228,14 @@ func TestTheNextCommandFindsTheHost(t *testing.T) {
 		if got := dataDirFlag(dir); got != want {
 			t.Errorf("%s: %q", dir, got)
 		}
+	}
+}
+
+// Keys of releases are those of the binary and those of the operator. A wrong one in the binary ends the start before anything is made.
+func TestABinaryWithAWrongReleaseKeyDoesNotStart(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	err := Build{ReleaseKeys: "RWQ"}.Up(t.Context(), cli.UpConfig{DataDir: dir, Listen: "127.0.0.1:0", GPUs: cli.GPUOptions{Source: "none"}})
+	if _, missing := os.Stat(dir); err == nil || missing == nil {
+		t.Errorf("it started (%v), or made its data directory (%v)", err, missing)
 	}
 }

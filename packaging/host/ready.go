@@ -138,9 +138,9 @@ func ignoredSettings(c cli.UpConfig, pool *spec.Settings) (notes []string) {
 		given, has any
 		unset      bool
 	}{
-		{"servers", c.Servers, has.Servers, c.Servers == 0},
-		{"replace-after", c.ReplaceAfter, has.ReplaceAfter, c.ReplaceAfter == 0},
-		{"lost-after", c.LostAfter, has.TaskLostAfter, c.LostAfter == 0},
+		{"servers", c.NewPool.Servers, has.Servers, c.NewPool.Servers == 0},
+		{"replace-after", c.NewPool.ReplaceAfter, has.ReplaceAfter, c.NewPool.ReplaceAfter == 0},
+		{"lost-after", c.NewPool.LostAfter, has.TaskLostAfter, c.NewPool.LostAfter == 0},
 	} {
 		switch {
 		case option.unset:
