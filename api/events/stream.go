@@ -191,6 +191,7 @@ func (s *stream) write(chunk []byte) error {
 	if err := s.control.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return &clientGoneError{err}
 	}
+	_ = s.control.SetWriteDeadline(time.Time{}) // on HTTP/2 it would end a silent stream too
 	return nil
 }
 

@@ -36,7 +36,7 @@ func open(t testing.TB, h *host) *page {
 		chromedp.Flag("no-proxy-server", true), chromedp.Flag("ignore-certificate-errors", true), chromedp.WindowSize(1400, 900))
 	allocated, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(stop)
-	ctx, closePage := chromedp.NewContext(allocated)
+	ctx, closePage := chromedp.NewContext(allocated, chromedp.WithErrorf(func(string, ...any) {})) // events that it does not know
 	t.Cleanup(closePage)
 	p := &page{TB: t, ctx: ctx, address: h.listen}
 	if err := chromedp.Run(ctx); err != nil { // the browser lives as long as the context of the first run
@@ -57,7 +57,11 @@ func (p *page) watch(event any) {
 		p.problems = append(p.problems, e.ExceptionDetails.Error())
 	case *runtime.EventConsoleAPICalled:
 		if e.Type == runtime.APITypeError || e.Type == runtime.APITypeWarning {
-			p.problems = append(p.problems, fmt.Sprintf("console: %s", e.Args[0].Value))
+			said := "console:"
+			for _, arg := range e.Args {
+				said += fmt.Sprintf(" %s%s", arg.Value, arg.Description)
+			}
+			p.problems = append(p.problems, said)
 		}
 	case *log.EventEntryAdded:
 		if e.Entry.Level == log.LevelError || e.Entry.Level == log.LevelWarning {
