@@ -64,7 +64,8 @@ func (p *page) watch(event any) {
 			p.problems = append(p.problems, said)
 		}
 	case *log.EventEntryAdded:
-		if e.Entry.Level == log.LevelError || e.Entry.Level == log.LevelWarning {
+		// Interfaces of containers come and go on this machine, and the browser connects anew then.
+		if (e.Entry.Level == log.LevelError || e.Entry.Level == log.LevelWarning) && !strings.Contains(e.Entry.Text, "ERR_NETWORK_CHANGED") {
 			p.problems = append(p.problems, e.Entry.Text+" "+e.Entry.URL)
 		}
 	case *network.EventRequestWillBeSent:

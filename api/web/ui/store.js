@@ -26,6 +26,7 @@ export class Store {
     this.clusters = []
     this.events = [] // the newest first
     this.connected = false
+    this.last = undefined // id of the last event: a stream that breaks off goes on from there
     this.problem = ''
     this.ready = false
     this.listeners = new Set()
@@ -56,6 +57,7 @@ export class Store {
       } catch (problem) {
         if (this.end.signal.aborted) return
         this.problem = problem.message
+        if (problem instanceof Refused) this.last = undefined // too old to go on from, maybe
         if (problem instanceof Refused && unknown.includes(problem.kind)) {
           this.refused = problem
           this.stop()
@@ -76,7 +78,7 @@ export class Store {
     this.end.signal.addEventListener('abort', () => stream.abort(), { once: true })
     let loaded = false
     const early = []
-    const following = this.client.events({}, event => loaded ? this.take(event) : early.push(event), stream.signal)
+    const following = this.client.events({ since: this.last }, event => loaded ? this.take(event) : early.push(event), stream.signal)
     following.catch(() => {})
     try {
       await this.load()
@@ -131,6 +133,7 @@ export class Store {
 
   // take takes a change over.
   take({ id, kind, time, detail }) {
+    this.last = id
     if (!detail) return
     this.events.unshift({ id, kind, time, detail })
     if (this.events.length > maxEvents) this.events.length = maxEvents
