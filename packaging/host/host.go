@@ -26,6 +26,7 @@ import (
 	"pinion/packaging/atomicfile"
 	"pinion/packaging/bundle"
 	"pinion/packaging/heap"
+	"pinion/packaging/sdnotify"
 	"pinion/packaging/signature"
 	"pinion/raftfsm/spec"
 	"pinion/server"
@@ -104,7 +105,9 @@ func (b Build) Up(ctx context.Context, config cli.UpConfig) error {
 
 // run opens the parts of the host one after the other, serves, and closes them in reverse order.
 func (h *host) run(ctx context.Context) error {
+	service := sdnotify.Starting(ctx, h.log)
 	defer h.close()
+	defer service.Stopping()
 	unlock := func(context.Context) error { return h.dir.unlock(h.config.Unlock) }
 	for _, open := range []func(context.Context) error{h.openDirectory, unlock, h.prepareDirectory, h.openVolumes, h.listen, h.openGPUs, h.openRuntime, h.openAudit, h.openMember, h.openAgent} {
 		if err := open(ctx); err != nil {
@@ -116,7 +119,7 @@ func (h *host) run(ctx context.Context) error {
 		}
 	}
 	go heap.Adjust(ctx)
-	return h.serve(ctx)
+	return h.serve(ctx, service)
 }
 
 func (h *host) onClose(f func() error) { h.closers = append(h.closers, f) }

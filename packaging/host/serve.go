@@ -13,12 +13,13 @@ import (
 	"pinion/api/httpx"
 	"pinion/api/rest"
 	"pinion/node/containerd"
+	"pinion/packaging/sdnotify"
 	"pinion/raftfsm/spec"
 	"pinion/server"
 )
 
 // serve answers requests until ctx is cancelled or the host cannot continue.
-func (h *host) serve(ctx context.Context) error {
+func (h *host) serve(ctx context.Context, service *sdnotify.Service) error {
 	socket, err := api.ListenLocal(h.dir.Join("pinion.sock"))
 	if err != nil {
 		return err
@@ -35,6 +36,7 @@ func (h *host) serve(ctx context.Context) error {
 	group.Go(func() error { return api.Serve(ctx, h.port.API(), config) })
 	group.Go(func() error { return api.Serve(ctx, socket, local) })
 	group.Go(func() error { return h.watchFatal(ctx) })
+	group.Go(func() error { tellSystemd(ctx, h, service); return nil })
 	group.Go(func() error {
 		if err := h.maintainClientFile(ctx); err != nil {
 			return err

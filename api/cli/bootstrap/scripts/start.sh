@@ -25,7 +25,7 @@ if [ -d /run/systemd/system ]; then
 	fi
 	systemctl daemon-reload
 	systemctl enable --quiet pinion
-	systemctl restart pinion
+	systemctl restart --no-block pinion # what follows waits, and shows the log of a start that fails
 else
 	# shellcheck disable=SC2086
 	setsid pinion up $options >>"$log" 2>&1 </dev/null &
