@@ -12,7 +12,7 @@ export GOFLAGS := -mod=readonly
 
 # What the tests use: a C compiler for the race detector and the tools, iptables and busybox for real containers, Amazon's
 # own clients, and the shells that complete command lines.
-packages := gcc libc6-dev pkg-config libseccomp-dev ip:iproute2 iptables busybox-static /usr/bin/aws:awscli mkfs.ext4:e2fsprogs zsh fish /usr/sbin/sshd:openssh-server ssh:openssh-client
+packages := gcc libc6-dev pkg-config libseccomp-dev ip:iproute2 iptables busybox-static /usr/bin/aws:awscli mkfs.ext4:e2fsprogs zsh fish mandoc minisign /usr/sbin/sshd:openssh-server ssh:openssh-client
 
 # Packages that compute and touch no container: the race detector takes them seconds.
 pure := ./raftfsm/... ./server/schedule/... ./api/ecs/taskdef ./api/ecs/view ./gpu ./gpu/sim ./gpu/nvml ./api/auth/sigv4/... ./node/logs/...
@@ -27,8 +27,9 @@ build: bundle page ## bin/pinion, one static file with everything inside
 
 prefix := /usr/local
 
-install: build ## pinion and the completion of bash, zsh and fish, into /usr/local (prefix=/usr, DESTDIR=DIR for a package)
+install: build ## pinion, its manual page, and the completion of bash, zsh and fish, into /usr/local (prefix=/usr, DESTDIR=DIR for a package)
 	install -D bin/pinion $(DESTDIR)$(prefix)/bin/pinion
+	bin/pinion reference man | install -D -m 644 /dev/stdin $(DESTDIR)$(prefix)/share/man/man1/pinion.1
 	bin/pinion completion bash | install -D -m 644 /dev/stdin $(DESTDIR)$(prefix)/share/bash-completion/completions/pinion
 	bin/pinion completion zsh | install -D -m 644 /dev/stdin $(DESTDIR)$(prefix)/share/zsh/site-functions/_pinion
 	bin/pinion completion fish | install -D -m 644 /dev/stdin $(DESTDIR)$(prefix)/share/fish/vendor_completions.d/pinion.fish

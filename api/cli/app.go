@@ -33,6 +33,7 @@ import (
 	"pinion/api/cli/image"
 	"pinion/api/cli/invocation"
 	"pinion/api/cli/login"
+	"pinion/api/cli/reference"
 	"pinion/api/cli/run"
 	"pinion/api/cli/secret"
 	"pinion/api/cli/service"
@@ -226,6 +227,7 @@ func commands(p Program) []*cli.Command {
 		snapshotCommand(p),
 		versionCommand(p),
 		complete.Script(),
+		reference.Command(),
 		complete.Command(p.system, runFor(p), cmp.Or(p.patience, complete.Limit)),
 		pauseCommand(p),
 		hello.Command(),

@@ -189,3 +189,6 @@ func nearest(name string, flags []cli.Flag) string {
 	}
 	return ""
 }
+
+// Refused says why a file cannot have an option, and what to do instead; empty when it can.
+func Refused(name string) string { return elsewhere[name] }

@@ -84,7 +84,7 @@ func writeFlags(b *strings.Builder, flags []cli.Flag, title string) {
 		if entries[under] == nil {
 			titles, entries[under] = append(titles, under), new(strings.Builder)
 		}
-		left, right := flagText(f.(cli.DocGenerationFlag), f.Names())
+		left, right := Option(f.(cli.DocGenerationFlag), f.Names())
 		entry(entries[under], left, right, column)
 	}
 	for _, under := range titles {
@@ -92,8 +92,8 @@ func writeFlags(b *strings.Builder, flags []cli.Flag, title string) {
 	}
 }
 
-// flagText is how an option is written, and what it does. The first word of its usage in backquotes is its value.
-func flagText(f cli.DocGenerationFlag, names []string) (left, right string) {
+// Option is how an option is written, and what it does. The first word of its usage in backquotes is its value.
+func Option(f cli.DocGenerationFlag, names []string) (left, right string) {
 	right = f.GetUsage()
 	value := ""
 	if parts := strings.SplitN(right, "`", 3); f.TakesValue() {
