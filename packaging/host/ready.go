@@ -29,13 +29,12 @@ type ready struct {
 	examined bool             // these have ended
 }
 
-// findingsWait is how long a host that is ready waits for the checks of its machine before it goes on without them: a driver that hangs holds them up.
+// findingsWait is how long a host that is ready waits for its GPUs and the checks of its machine before it goes on without them: a driver that hangs
+// holds them up.
 const findingsWait = 2 * time.Second
 
 // printReady prints that the host is ready, what it has found, what is missing, and the next commands.
-func (h *host) printReady(ctx context.Context, out io.Writer) error {
-	findings := make(chan []doctor.Finding, 1)
-	go func() { findings <- warnOfMachine(ctx, h.config, h.log) }()
+func (h *host) printReady(ctx context.Context, out io.Writer, findings <-chan []doctor.Finding) error {
 	select {
 	case <-h.agent.Joined():
 	case <-ctx.Done():
@@ -43,8 +42,10 @@ func (h *host) printReady(ctx context.Context, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "Pinion is ready at https://%s\n", h.address.Local) // programs wait for this line
 	r := ready{host: h.agent.host, dataDir: h.dir.Path}
+	soon, cancel := context.WithTimeout(ctx, findingsWait)
+	defer cancel()
 	var err error
-	if r.gpus, err = h.gpus.source.Inventory(ctx); err != nil {
+	if r.gpus, err = h.gpus.source.Inventory(soon); err != nil {
 		r.gpus.Problem = err.Error()
 	}
 	if disk, err := machine.MeasureDisk(h.dir.Path); err == nil {
@@ -58,9 +59,7 @@ func (h *host) printReady(ctx context.Context, out io.Writer) error {
 	select {
 	case r.findings = <-findings:
 		r.examined = true
-	case <-time.After(findingsWait):
-	case <-ctx.Done():
-		return nil
+	case <-soon.Done():
 	}
 	fmt.Fprint(out, r)
 	for _, ignored := range ignoredSettings(h.config, has) {
@@ -99,6 +98,9 @@ func (r ready) String() string {
 
 // third is the third next command: a second host, where one can reach this one.
 func (r ready) third(pinion string) string {
+	if r.hosts == 0 { // root of an agent makes no join tokens
+		return "sudo " + pinion + " doctor   # what this machine has and lacks"
+	}
 	address := r.host.Address
 	host, port, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); err != nil || ip != nil && ip.IsLoopback() {

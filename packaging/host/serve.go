@@ -13,6 +13,7 @@ import (
 	"pinion/api/httpx"
 	"pinion/api/rest"
 	"pinion/node/containerd"
+	"pinion/packaging/doctor"
 	"pinion/packaging/sdnotify"
 	"pinion/raftfsm/spec"
 	"pinion/server"
@@ -30,6 +31,8 @@ func (h *host) serve(ctx context.Context, service *sdnotify.Service) error {
 	peers.FromPeer = peerOf
 	h.member.HandleAPI(api.NewHandler(peers))
 	h.metadata.HandleAPI(api.NewHandler(config))
+	findings := make(chan []doctor.Finding, 1)
+	go func() { findings <- warnOfMachine(ctx, h.config, h.log) }() // nobody waits for it: a driver that hangs may hold it up
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return h.agent.Run(ctx) })
 	group.Go(func() error { h.logs.Watch(ctx, h.hostLogLimits(), h.log); return nil })
@@ -41,7 +44,7 @@ func (h *host) serve(ctx context.Context, service *sdnotify.Service) error {
 		if err := h.maintainClientFile(ctx); err != nil {
 			return err
 		}
-		return h.printReady(ctx, os.Stdout)
+		return h.printReady(ctx, os.Stdout, findings)
 	})
 	if err := group.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		return err

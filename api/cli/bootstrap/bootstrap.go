@@ -5,16 +5,15 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"debug/elf"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -32,12 +31,14 @@ const (
 
 const description = `Copies this pinion to the machines, makes the first one the first host of a new pool, joins the others to it, and checks all of them.
 Where one is a host already, the others join its pool. Machines are reached by the ssh program, with its keys and settings, as root or as a user
-who has sudo without a password; 'localhost' is this machine. With systemd pinion becomes a service; without, it runs until the machine ends. The same command again goes on where the one before has stopped. Nothing is changed
-while one of the machines is refused.
+who has sudo without a password; 'localhost' is this machine. With systemd pinion becomes a service; without, it runs until the machine ends. The same command
+again goes on where the one before has stopped. Nothing is changed while one of the machines is refused. To add machines to a pool, name one of
+its servers with them.
 
 Examples:
    pinion init --hosts root@gpu-1,root@gpu-2,root@gpu-3
-   pinion init --hosts localhost,gpu-2,gpu-3 --config rack.yaml --dry-run`
+   pinion init --hosts localhost,gpu-2,gpu-3 --config rack.yaml --dry-run
+   pinion init --hosts root@gpu-1,root@gpu-4      # gpu-4 joins the pool of gpu-1`
 
 // Command is the command `pinion init`. unit is the systemd unit of a host.
 func Command(unit string) *cli.Command {
@@ -66,13 +67,14 @@ func Command(unit string) *cli.Command {
 
 // bootstrap is one run of the command.
 type bootstrap struct {
-	machines []*machine
-	program  []byte // what is copied
-	digest   string // SHA-256 of it
-	config   []byte // for config.yaml; nil: none
-	unit     string // of systemd
-	out      io.Writer
-	progress io.Writer
+	machines  []*machine
+	program   []byte // what is copied
+	digest    string // SHA-256 of it
+	processor string // that it is for, in Go's word
+	config    []byte // for config.yaml; nil: none
+	unit      string // of systemd
+	out       io.Writer
+	progress  io.Writer
 }
 
 // take reads the options.
@@ -113,7 +115,25 @@ func (b *bootstrap) take(c *cli.Context) (err error) {
 	}
 	sum := sha256.Sum256(b.program)
 	b.digest = hex.EncodeToString(sum[:])
+	if b.processor, err = processorOf(b.program); err != nil {
+		return exit.Usagef("--binary %s: %w", file, err)
+	}
 	return nil
+}
+
+// processorOf is what a program runs on, in Go's word.
+func processorOf(program []byte) (string, error) {
+	f, err := elf.NewFile(bytes.NewReader(program))
+	if err != nil {
+		return "", fmt.Errorf("it is no program for Linux: %w", err)
+	}
+	switch f.Machine {
+	case elf.EM_X86_64:
+		return "amd64", nil
+	case elf.EM_AARCH64:
+		return "arm64", nil
+	}
+	return "", fmt.Errorf("it is for %v, and pinion is for x86-64 and arm64", f.Machine)
 }
 
 // run makes the hosts.
@@ -125,7 +145,7 @@ func (b *bootstrap) run(ctx context.Context, dry bool) error {
 	}); err != nil {
 		return err
 	}
-	steps, founder := plan(all, b.digest, runtime.GOARCH)
+	steps, founder := plan(all, b.digest, b.processor)
 	refused := false
 	for i, s := range steps {
 		fmt.Fprintf(b.out, "%s: %s\n", b.machines[i].name, s)
@@ -165,20 +185,17 @@ func (b *bootstrap) install(ctx context.Context, i int, s *step, is *facts) erro
 			return err
 		}
 	}
-	if err := examine(ctx, m); err != nil {
-		return err
-	}
 	if b.config != nil {
 		if _, err := m.script(ctx, "file.sh", bytes.NewReader(b.config), "/etc/pinion/config.yaml"); err != nil {
 			return err
 		}
 	}
-	if is.systemd && (is.program == "" || is.program == installed) { // a package has a unit of its own
-		if _, err := m.script(ctx, "file.sh", strings.NewReader(b.unit), "/etc/systemd/system/pinion.service", "once"); err != nil {
+	if is.systemd && !is.unit {
+		if _, err := m.script(ctx, "file.sh", strings.NewReader(b.unit), "/etc/systemd/system/pinion.service"); err != nil {
 			return err
 		}
 	}
-	return nil
+	return examine(ctx, m)
 }
 
 // examine fails with what the machine lacks to be a host.
@@ -200,62 +217,6 @@ func examine(ctx context.Context, m *machine) error {
 		}
 	}
 	return errors.Join(failed...)
-}
-
-// join joins the machines that do not belong to the pool yet.
-func (b *bootstrap) join(ctx context.Context, steps []step, founder int) error {
-	joins := 0
-	for _, s := range steps {
-		if s.joins {
-			joins++
-		}
-	}
-	if joins == 0 {
-		return nil
-	}
-	at := b.machines[founder]
-	address, err := advertised(ctx, at)
-	if err != nil {
-		return b.of(founder, err)
-	}
-	token, err := at.pinion(ctx, "pinion token --ttl 30m --uses "+strconv.Itoa(joins))
-	if err != nil {
-		return b.of(founder, err)
-	}
-	return b.each(ctx, func(i int) bool { return steps[i].joins }, func(ctx context.Context, i int) error {
-		b.say(i, "joins "+address)
-		_, err := b.machines[i].script(ctx, "start.sh", bytes.NewReader(token), address)
-		return err
-	})
-}
-
-// advertised is the address by which others reach the host of a machine: each host keeps its own in its data directory.
-func advertised(ctx context.Context, m *machine) (string, error) {
-	out, err := m.shell(ctx, "cat /var/lib/pinion/address", nil)
-	if err != nil {
-		return "", err
-	}
-	address := strings.TrimSpace(string(out))
-	if _, _, err := net.SplitHostPort(address); err != nil {
-		return "", fmt.Errorf("the address of its host: %w", err)
-	}
-	return address, nil
-}
-
-// report shows the hosts, and what they find of their machines.
-func (b *bootstrap) report(ctx context.Context, founder int) error {
-	m := b.machines[founder]
-	out, err := m.pinion(ctx, "pinion hosts; echo; pinion doctor --all || :")
-	if err != nil {
-		return b.of(founder, err)
-	}
-	fmt.Fprintf(b.out, "\n%s\n", format.Plain(string(out)))
-	on := "ssh " + m.name + " "
-	if m.name == local {
-		on = ""
-	}
-	fmt.Fprintf(b.out, "next: %spinion run pinion/self -- pinion gpus --container\n      %spinion key create --role admin --name me   # a key for `pinion` and the AWS CLI on other machines\n", on, on)
-	return nil
 }
 
 // each works on machines at the same time. The errors are all that there are, each with its machine.
@@ -282,5 +243,5 @@ func (b *bootstrap) of(i int, err error) error {
 }
 
 func (b *bootstrap) say(i int, text string) {
-	fmt.Fprintf(b.progress, "%s: %s\n", b.machines[i].name, text)
+	fmt.Fprintf(b.progress, "%s: %s\n", b.machines[i].name, format.Plain(text))
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os/exec"
 	"strings"
+	"time"
 )
 
 //go:embed scripts/*.sh
@@ -20,6 +21,9 @@ type machine struct {
 	name string // as `ssh` takes it: a name, an address, user@name, or a Host of ~/.ssh/config
 	shell
 }
+
+// scriptTimeout bounds a script on a machine that hangs: the longest sends the program over a slow line, or waits for a host that joins.
+const scriptTimeout = 15 * time.Minute
 
 // shell runs a shell script as root on a machine.
 type shell func(ctx context.Context, script string, stdin io.Reader) (out []byte, err error)
@@ -35,12 +39,22 @@ func (m *machine) script(ctx context.Context, name string, stdin io.Reader, args
 	for _, arg := range args {
 		line.WriteString(" " + quote(arg))
 	}
-	return m.shell(ctx, line.String()+"\n"+string(text), stdin)
+	return m.run(ctx, line.String()+"\n"+string(text), stdin)
 }
 
-// pinion runs lines of a shell script in which the pinion of the machine is found.
+// pinion runs lines of a shell script, with the pinion of the machine.
 func (m *machine) pinion(ctx context.Context, lines string) ([]byte, error) {
-	return m.shell(ctx, "PATH=/usr/local/bin:/usr/bin:$PATH\n"+lines, nil)
+	return m.run(ctx, lines, nil)
+}
+
+func (m *machine) run(ctx context.Context, lines string, stdin io.Reader) ([]byte, error) {
+	prologue, err := scripts.ReadFile("scripts/prologue.sh")
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, scriptTimeout)
+	defer cancel()
+	return m.shell(ctx, string(prologue)+lines, stdin)
 }
 
 // asRoot runs a script as root, by sudo where the login is another user's. sudo asks for no password: nobody would see it.
@@ -49,7 +63,7 @@ const asRoot = `if [ "$(id -u)" = 0 ]; then exec sh -c "$0"; fi; exec sudo -n sh
 // over is a shell over the ssh program, which has the user's keys and settings.
 func over(target string) shell {
 	return func(ctx context.Context, script string, stdin io.Reader) ([]byte, error) {
-		return output(exec.CommandContext(ctx, "ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "--", target, "sh -c "+quote(asRoot)+" "+quote(script)), stdin)
+		return output(exec.CommandContext(ctx, "ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=15", "--", target, "sh -c "+quote(asRoot)+" "+quote(script)), stdin)
 	}
 }
 
@@ -58,28 +72,38 @@ func here(ctx context.Context, script string, stdin io.Reader) ([]byte, error) {
 	return output(exec.CommandContext(ctx, "sh", "-c", asRoot, script), stdin)
 }
 
-// maxOutput bounds what is kept of what a machine says.
-const maxOutput = 1 << 20
-
 // output is what a command prints. The error has the end of what it has to say.
 func output(command *exec.Cmd, stdin io.Reader) ([]byte, error) {
-	var out, said bounded
+	out, said := head{}, tail{}
 	command.Stdin, command.Stdout, command.Stderr = stdin, &out, &said
+	command.WaitDelay = waitDelay
 	if err := command.Run(); err != nil {
-		text := strings.TrimSpace(string(said.kept))
-		return nil, fmt.Errorf("%w: %s", err, text[max(0, len(text)-maxShown):])
+		return nil, fmt.Errorf("%w: %s", err, strings.TrimSpace(string(said)))
 	}
-	return out.kept, nil
+	return out, nil
 }
 
-// maxShown bounds what an error repeats of a machine's words, in bytes.
-const maxShown = 2000
+const (
+	// maxOutput bounds what is kept of what a machine prints, maxShown what an error repeats of it, in bytes.
+	maxOutput, maxShown = 1 << 20, 2000
+	// waitDelay is how long what a command has started may hold its output after its end.
+	waitDelay = 5 * time.Second
+)
 
-// bounded keeps the first bytes that are written to it, maxOutput of them.
-type bounded struct{ kept []byte }
+// head keeps the first bytes that are written to it.
+type head []byte
 
-func (b *bounded) Write(p []byte) (int, error) {
-	b.kept = append(b.kept, p[:min(len(p), maxOutput-len(b.kept))]...)
+func (h *head) Write(p []byte) (int, error) {
+	*h = append(*h, p[:min(len(p), maxOutput-len(*h))]...)
+	return len(p), nil
+}
+
+// tail keeps the last bytes that are written to it.
+type tail []byte
+
+func (t *tail) Write(p []byte) (int, error) {
+	*t = append(*t, p...)
+	*t = (*t)[max(0, len(*t)-maxShown):]
 	return len(p), nil
 }
 

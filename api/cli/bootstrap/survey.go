@@ -3,17 +3,23 @@ package bootstrap
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+
+	"pinion/api/cli/format"
 )
 
 // facts are what a machine says of itself.
 type facts struct {
 	system, processor string // as uname has them
-	systemd           bool   // it has systemd
-	data              bool   // it has a data directory
+	machine           string // /etc/machine-id
+	elsewhere         string // the data directory that /etc/default/pinion names
+	systemd, unit     bool   // it has systemd; that has a unit of pinion
+	member            bool   // a host is there that belongs to a pool, whether it runs or not
 	program           string // path of a pinion; empty: there is none
 	digest            string // SHA-256 of it
 	pool              string // id of the pool whose host runs there; empty: none does
+	admits            bool   // that host may make join tokens: it is a server
 }
 
 // survey asks a machine.
@@ -25,27 +31,16 @@ func survey(ctx context.Context, m *machine) (f facts, err error) {
 	return parseFacts(string(out)), nil
 }
 
-func parseFacts(text string) (f facts) {
+func parseFacts(text string) facts {
+	words := map[string]string{}
 	for line := range strings.Lines(text) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
-		switch name {
-		case "system":
-			f.system = value
-		case "processor":
-			f.processor = value
-		case "systemd":
-			f.systemd = value == "yes"
-		case "data":
-			f.data = value == "yes"
-		case "program":
-			f.program = value
-		case "digest":
-			f.digest = value
-		case "pool":
-			f.pool = value
-		}
+		words[name] = format.Plain(value)
 	}
-	return f
+	return facts{
+		system: words["system"], processor: words["processor"], machine: words["machine"], elsewhere: words["elsewhere"], program: words["program"], digest: words["digest"], pool: words["pool"],
+		systemd: words["systemd"] == "yes", unit: words["unit"] == "yes", member: words["member"] == "yes", admits: words["admits"] == "yes",
+	}
 }
 
 // installed is where this command installs pinion. One of a package lies elsewhere, and is left as it is.
@@ -82,32 +77,42 @@ func (s step) String() string {
 // processors are uname's words for Go's.
 var processors = map[string]string{"x86_64": "amd64", "aarch64": "arm64"}
 
-// plan says what becomes of each machine. founder is the one by which the others join: the first host that runs already, else the first machine.
+// dataDir is where hosts keep everything, unless they are told otherwise.
+const dataDir = "/var/lib/pinion"
+
+// plan says what becomes of each machine. founder is the one by which the others join: the first server that runs already, else the first machine.
 func plan(all []facts, digest, processor string) (steps []step, founder int) {
-	steps, founder = make([]step, len(all)), -1
-	for i := range all {
-		if all[i].pool != "" && founder < 0 {
-			founder = i
-		}
+	steps = make([]step, len(all))
+	first := func(is func(facts) bool) int { return slices.IndexFunc(all, is) }
+	extends := true
+	if founder = first(func(f facts) bool { return f.admits }); founder < 0 {
+		founder = first(func(f facts) bool { return f.pool != "" }) // an agent, by which nobody joins
 	}
-	extends := founder >= 0
-	founder = max(founder, 0)
+	if founder < 0 {
+		founder, extends = 0, false
+	}
 	for i, f := range all {
 		s := &steps[i]
-		switch {
+		s.copies = f.pool == "" && (f.program == "" || f.program == installed && f.digest != digest)
+		switch same := first(func(other facts) bool { return f.machine != "" && other.machine == f.machine }); {
 		case f.system != "Linux":
 			s.refused = "it runs " + f.system + ", and hosts are Linux machines"
-		case processors[f.processor] != processor && f.program == "":
-			s.refused = fmt.Sprintf("its processor is %s, and this pinion is for %s: give --binary one for it", f.processor, processor)
+		case s.copies && processors[f.processor] != processor:
+			s.refused = fmt.Sprintf("its processor is %s, and the pinion to copy is for %s: --binary names one for it", f.processor, processor)
+		case same >= 0 && same < i:
+			s.refused = "it is the same machine as one before (/etc/machine-id)"
+		case f.elsewhere != "" && f.elsewhere != dataDir:
+			s.refused = "its data directory is " + f.elsewhere + " (/etc/default/pinion), of which this command knows nothing: `pinion up --join` adds it"
 		case f.pool != "" && f.pool != all[founder].pool:
 			s.refused = "it is a host of another pool: `pinion leave` there takes it out of that"
 		case f.pool != "":
 			s.already = true
-		case f.data:
+		case f.member:
 			s.refused = "it has the data of a host that does not run: start it (`systemctl start pinion`), or remove it with all that it has (`pinion down --purge`)"
+		case extends && !all[founder].admits:
+			s.refused = "it cannot join by an agent: name a server of the pool too (`pinion hosts` shows which are)"
 		default:
 			s.founds, s.joins = !extends && i == founder, extends || i != founder
-			s.copies = f.program == "" || f.program == installed && f.digest != digest
 		}
 	}
 	return steps, founder

@@ -19,9 +19,12 @@ func TestWhatBecomesOfMachines(t *testing.T) {
 		"bare machines":            {[]string{bare, bare}, []string{"gets this pinion, starts a pool", "gets this pinion, joins the pool"}, 0},
 		"the program is there":     {[]string{bare + ours, bare + "program=/usr/local/bin/pinion\ndigest=old\n"}, []string{"starts a pool", "gets this pinion, joins the pool"}, 0},
 		"a package is left alone":  {[]string{bare + "program=/usr/bin/pinion\ndigest=old\n", bare}, []string{"starts a pool", "gets this pinion, joins the pool"}, 0},
-		"a pool that exists grows": {[]string{bare, bare + ours + "data=yes\npool=one\n"}, []string{"gets this pinion, joins the pool", "is a host of the pool already"}, 1},
-		"another pool":             {[]string{bare + ours + "pool=one\n", bare + ours + "pool=two\n"}, []string{"is a host of the pool already", "REFUSED: it is a host of another pool"}, 0},
-		"a host that is down":      {[]string{bare, bare + ours + "data=yes\n"}, []string{"starts a pool", "REFUSED: it has the data"}, 0},
+		"a pool that exists grows": {[]string{bare, bare + ours + "member=yes\npool=one\n", bare + ours + "pool=one\nadmits=yes\n"}, []string{"gets this pinion, joins the pool", "is a host of the pool already", "is a host of the pool already"}, 2},
+		"agents alone":             {[]string{bare, bare + ours + "pool=one\n"}, []string{"REFUSED: it cannot join by an agent", "is a host of the pool already"}, 1},
+		"another pool":             {[]string{bare + ours + "pool=one\nadmits=yes\n", bare + ours + "pool=two\n"}, []string{"is a host of the pool already", "REFUSED: it is a host of another pool"}, 0},
+		"a host that is down":      {[]string{bare, bare + ours + "member=yes\n"}, []string{"starts a pool", "REFUSED: it has the data"}, 0},
+		"data elsewhere":           {[]string{bare + "elsewhere=/data/pinion\n"}, []string{"REFUSED: its data directory is /data/pinion"}, 0},
+		"one machine, two names":   {[]string{bare + "machine=1\n", bare + "machine=1\n"}, []string{"starts a pool", "REFUSED: it is the same machine"}, 0},
 		"another system":           {[]string{"system=Darwin\n"}, []string{"REFUSED: it runs Darwin"}, 0},
 		"another processor":        {[]string{"system=Linux\nprocessor=aarch64\n"}, []string{"REFUSED: its processor is aarch64"}, 0},
 	} {
@@ -57,7 +60,7 @@ func TestWhatAMachineSaysIsBounded(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(out), err)
 	}
 	_, err := here(t.Context(), "yes | head -c 5000000 >&2; echo the end >&2; exit 3", nil)
-	if err == nil || len(err.Error()) > maxShown+100 || !strings.Contains(err.Error(), "exit status 3") {
+	if err == nil || len(err.Error()) > maxShown+100 || !strings.Contains(err.Error(), "exit status 3") || !strings.HasSuffix(err.Error(), "the end") {
 		t.Errorf("%v", err)
 	}
 }
@@ -75,5 +78,18 @@ func TestNothingIsChangedWhileAMachineIsRefused(t *testing.T) {
 	b := &bootstrap{machines: []*machine{{"a", says("system=Linux\nprocessor=x86_64\nprogram=/x\n")}, {"b", says("system=Plan9\n")}}, out: &out, progress: io.Discard}
 	if err := b.run(t.Context(), false); err == nil || changed || !strings.Contains(out.String(), "b: REFUSED") {
 		t.Errorf("%v, changed %v: %s", err, changed, out.String())
+	}
+}
+
+// The first machine is not believed: what it says goes into command lines of the others.
+func TestTheAddressOfTheFirstMachineIsAnAddress(t *testing.T) {
+	for said, right := range map[string]bool{
+		"10.0.0.5:7400\n": true, "gpu-1.example.com:7400": true, "[fd00::1]:7400": true,
+		"a\nExecStartPre=/bin/x\n#:7400": false, "x --allow privileged y:7400": false, "-x:7400": false, "gpu-1:http": false, "%n:7400": false, "$(x):7400": false, "gpu-1": false,
+	} {
+		m := &machine{"a", func(context.Context, string, io.Reader) ([]byte, error) { return []byte(said), nil }}
+		if address, err := advertised(t.Context(), m); (err == nil) != right || right && address != strings.TrimSpace(said) {
+			t.Errorf("%q: %q, %v", said, address, err)
+		}
 	}
 }

@@ -58,7 +58,8 @@ Examples:
 			if err := check(); err != nil {
 				return err
 			}
-			ctx, stop := signal.NotifyContext(c.Context, syscall.SIGINT, syscall.SIGTERM)
+			// Nothing is left behind either when its terminal goes, or the program that reads what it prints.
+			ctx, stop := signal.NotifyContext(c.Context, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 			defer stop()
 			return show(ctx, c.App.Writer, c.Bool("stay"))
 		},
@@ -70,7 +71,8 @@ type demo struct {
 	program string // path of this binary
 	data    string // the data directory of its host
 	out     io.Writer
-	ended   chan error // the host's end
+	host    *os.Process // nil: it was not started
+	ended   chan error  // the host's end
 }
 
 // show shows everything, and takes it away again whatever happens.
@@ -86,6 +88,7 @@ func show(ctx context.Context, out io.Writer, stay bool) (err error) {
 	d.data = filepath.Join(scratch, "data")
 	defer func() {
 		d.say("Cleaning up")
+		d.stopHost()
 		left := d.command(context.WithoutCancel(ctx), "down", "--purge", "--force").Run()
 		if left != nil {
 			left = fmt.Errorf("%s is still there, with what runs in it: `pinion --data-dir %s down --purge --force` takes it away: %w", scratch, d.data, left)

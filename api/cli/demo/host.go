@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 
 	"pinion/api/client"
 )
@@ -20,7 +22,7 @@ func (d *demo) startHost(ctx context.Context, logFile, gpus string) error {
 		return err
 	}
 	defer log.Close()
-	host := d.command(context.WithoutCancel(ctx), "up", "--listen", "127.0.0.1:0", "--gpus", gpus)
+	host := d.command(context.WithoutCancel(ctx), "up", "--config", "", "--listen", "127.0.0.1:0", "--gpus", gpus)
 	host.Stdout, host.Stderr = nil, log
 	said, err := host.StdoutPipe()
 	if err != nil {
@@ -29,6 +31,7 @@ func (d *demo) startHost(ctx context.Context, logFile, gpus string) error {
 	if err := host.Start(); err != nil {
 		return err
 	}
+	d.host = host.Process
 	ready := make(chan struct{})
 	go func() {
 		next := 0
@@ -42,6 +45,7 @@ func (d *demo) startHost(ctx context.Context, logFile, gpus string) error {
 			}
 		}
 		d.ended <- host.Wait()
+		close(d.ended)
 	}()
 	select {
 	case <-ready:
@@ -57,6 +61,14 @@ func (d *demo) startHost(ctx context.Context, logFile, gpus string) error {
 // nextCommands are the lines with which a host ends what it says when it is ready.
 const nextCommands = 3
 
+// stopHost ends the host and waits for it: `pinion down` finds all that there is afterwards, also of a host that had just begun.
+func (d *demo) stopHost() {
+	if d.host != nil {
+		_ = d.host.Signal(syscall.SIGTERM) // it may have ended
+		<-d.ended
+	}
+}
+
 func (d *demo) client() (*client.Client, error) {
 	return client.New(client.Config{Socket: filepath.Join(d.data, "pinion.sock")})
 }
@@ -64,6 +76,9 @@ func (d *demo) client() (*client.Client, error) {
 // command is a command of pinion about the host of the demo.
 func (d *demo) command(ctx context.Context, args ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, d.program, append([]string{"--data-dir", d.data}, args...)...)
+	command.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { // what is set for the real host, or for another pool
+		return strings.HasPrefix(v, "PINION_") || strings.HasPrefix(v, "AWS_")
+	})
 	command.Stdout, command.Stderr = d.out, os.Stderr
 	return command
 }

@@ -1,12 +1,16 @@
 # Prints what this machine is, as lines NAME=VALUE. It changes nothing.
-PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 echo "system=$(uname -s)"
 echo "processor=$(uname -m)"
+echo "machine=$(cat /etc/machine-id 2>/dev/null)"
+if [ -f /etc/default/pinion ]; then echo "elsewhere=$(. /etc/default/pinion && echo "$PINION_DATA_DIR")"; fi
 if [ -d /run/systemd/system ]; then echo systemd=yes; fi
-if [ -d /var/lib/pinion ]; then echo data=yes; fi
+if systemctl cat pinion >/dev/null 2>&1; then echo unit=yes; fi
+if [ -f "$data/servers.json" ]; then echo member=yes; fi
 if program=$(command -v pinion); then
 	echo "program=$program"
 	echo "digest=$(sha256sum "$program" | cut -d ' ' -f 1)"
-	# A host that runs answers for itself, also while its pool has no leader.
-	if pinion version -o json 2>/dev/null | grep -q '"host": "'; then echo "pool=$(sed -n 's/.*"pool": *"\([^"]*\)".*/\1/p' /var/lib/pinion/servers.json)"; fi
+	if runs; then
+		echo "pool=$(sed -n 's/.*"pool": *"\([^"]*\)".*/\1/p' "$data/servers.json")"
+		if pinion token ls >/dev/null 2>&1; then echo admits=yes; fi
+	fi
 fi
