@@ -8,6 +8,7 @@ import (
 	"pinion/gpu/sim"
 	"pinion/packaging"
 	"pinion/packaging/host"
+	"pinion/packaging/upgrade"
 )
 
 // program is a host and its command line.
@@ -21,7 +22,7 @@ func program() cli.Program {
 	}
 	build := host.Build{Version: version, ReleaseKeys: releaseKeys}
 	return cli.Program{
-		Version: version, Up: build.Up, Down: host.Down, Doctor: host.Doctor, Unlock: host.Unlock, ContainerGPUs: host.ContainerGPUs,
+		Version: version, Up: host.Restartable(build), Upgrade: upgrade.Host{}, Down: host.Down, Doctor: host.Doctor, Unlock: host.Unlock, ContainerGPUs: host.ContainerGPUs,
 		Recover: build.Recover, Restore: build.Restore, InspectSnapshot: host.InspectSnapshot, Simulate: host.Simulate,
 		SimulatedGPUs: host.SimulatedGPUs{}, Unit: packaging.Unit,
 	}

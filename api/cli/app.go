@@ -40,6 +40,7 @@ import (
 	"pinion/api/cli/stats"
 	"pinion/api/cli/top"
 	"pinion/api/cli/unlock"
+	"pinion/api/cli/upgrade"
 	"pinion/api/cli/why"
 	"pinion/api/cli/words"
 	"pinion/api/client"
@@ -83,6 +84,9 @@ type Program struct {
 	Simulate Simulator
 	// SimulatedGPUs are those of hosts on this machine. Nil: there is no such command.
 	SimulatedGPUs SimulatedGPUs
+
+	// Upgrade exchanges the program of this machine's host. Nil: there is no such command.
+	Upgrade upgrade.Host
 
 	// Unit is the systemd unit of a host.
 	Unit string

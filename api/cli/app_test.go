@@ -82,7 +82,7 @@ func TestHelpHasExamplesForEveryCommand(t *testing.T) {
 var fullProgram = Program{
 	Restore:         func(context.Context, OfflineHost, string) error { return nil },
 	InspectSnapshot: func(io.Writer, string, bool) error { return nil },
-	Recover:         func(context.Context, OfflineHost) error { return nil },
+	Upgrade:         &fakeUpgrades{}, Recover: func(context.Context, OfflineHost) error { return nil },
 }
 
 func checkHelp(t *testing.T, command *cli.Command, name string) {

@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/cli/help"
+	"pinion/api/cli/upgrade"
 )
 
 // categories group the commands in the help; groups is their order.
@@ -16,7 +17,7 @@ var (
 		"service": "Tasks", "secret": "Tasks", "image": "Tasks", "task": "Tasks", "definition": "Tasks",
 		"host": "Hosts", "gpu": "Hosts", "top": "Hosts", "drain": "Hosts", "activate": "Hosts",
 		"env": "Access", "login": "Access", "context": "Access", "whoami": "Access", "oidc": "Access", "key": "Access", "role": "Access", "ca": "Access", "token": "Access", "team": "Access", "limits": "Access", "audit": "Access",
-		"init": "Hosts", "demo": "This machine", "up": "This machine", "down": "This machine", "leave": "This machine", "doctor": "This machine", "unlock": "This machine", "recover": "This machine",
+		"init": "Hosts", "demo": "This machine", "up": "This machine", "down": "This machine", "leave": "This machine", "doctor": "This machine", "unlock": "This machine", "upgrade": "This machine", upgrade.GuardName: "This machine", "recover": "This machine",
 	}
 )
 

@@ -9,6 +9,7 @@ import (
 	"pinion/api/cli/exit"
 	"pinion/api/cli/invocation"
 	"pinion/api/cli/unlock"
+	"pinion/api/cli/upgrade"
 )
 
 // localVerbs are the commands that read or change this machine alone, beside those of the category "This machine".
@@ -23,6 +24,9 @@ func machineCommands(p Program) []*cli.Command {
 		leaveCommand(p),
 		unlock.Command(p.Unlock, withLocalHost),
 		doctorCommand(p),
+	}
+	if p.Upgrade != nil {
+		all = append(all, upgrade.Command(p.system, p.Upgrade), upgrade.GuardCommand(p.Upgrade))
 	}
 	if p.Recover != nil {
 		all = append(all, recoverCommand(p))

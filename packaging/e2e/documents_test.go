@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -160,4 +161,14 @@ func TestS16CloudFormationIsPointedElsewhere(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "export cluster=default") {
 		t.Errorf("got %v", err)
 	}
+}
+
+// documentsDir is the folder with the task definitions that must work verbatim.
+func documentsDir(t testing.TB) string {
+	t.Helper()
+	dir, err := filepath.Abs("../../api/ecs/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }

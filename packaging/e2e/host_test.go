@@ -3,6 +3,7 @@ package e2e
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -36,6 +38,7 @@ type host struct {
 	exited   chan error
 	output   *lockedBuffer
 	registry string // directory for --registry-config
+	program  string // path of the program, instead of the one under test
 }
 
 // newHost prepares a host that is not started yet.
@@ -94,7 +97,7 @@ func (h *host) tryStart() (err error) {
 	if h.registry != "" {
 		args = append(args, "--registry-config", h.registry)
 	}
-	h.cmd = exec.Command(binary, args...)
+	h.cmd = exec.Command(cmp.Or(h.program, binary), args...)
 	h.cmd.Stderr = h.output
 	stdout, err := h.cmd.StdoutPipe()
 	if err != nil {
@@ -104,13 +107,14 @@ func (h *host) tryStart() (err error) {
 		return err
 	}
 	ready := make(chan struct{})
+	isReady := sync.OnceFunc(func() { close(ready) }) // an upgraded program says it again
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
 		for lines := bufio.NewScanner(stdout); lines.Scan(); {
 			fmt.Fprintln(h.output, lines.Text())
 			if strings.HasPrefix(lines.Text(), "Pinion is ready") {
-				close(ready)
+				isReady()
 			}
 		}
 	}()
@@ -241,16 +245,6 @@ func (a document) at(path ...any) any {
 
 func (a document) list(path ...any) []any  { l, _ := a.at(path...).([]any); return l }
 func (a document) text(path ...any) string { s, _ := a.at(path...).(string); return s }
-
-// documentsDir is the folder with the task definitions that must work verbatim.
-func documentsDir(t testing.TB) string {
-	t.Helper()
-	dir, err := filepath.Abs("../../api/ecs/testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
 
 func output(cmd *exec.Cmd) (string, error) {
 	var stdout, stderr bytes.Buffer

@@ -107,7 +107,7 @@ func (b Build) Up(ctx context.Context, config cli.UpConfig) error {
 func (h *host) run(ctx context.Context) error {
 	service := sdnotify.Starting(ctx, h.log)
 	defer h.close()
-	defer service.Stopping()
+	defer tellEnd(ctx, service)
 	unlock := func(context.Context) error { return h.dir.unlock(h.config.Unlock) }
 	for _, open := range []func(context.Context) error{h.openDirectory, unlock, h.prepareDirectory, h.openVolumes, h.listen, h.openGPUs, h.openRuntime, h.openAudit, h.openMember, h.openAgent} {
 		if err := open(ctx); err != nil {

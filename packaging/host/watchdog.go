@@ -2,10 +2,12 @@ package host
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 
 	"pinion/packaging/sdnotify"
+	"pinion/packaging/upgrade"
 )
 
 // tellSystemd tells systemd that this host serves as soon as its local socket answers, and from then on that it lives. A host whose pool is
@@ -34,6 +36,15 @@ func tellSystemd(ctx context.Context, h *host, service *sdnotify.Service) {
 		h.agent.Pulls("")
 		return answers(ctx, client)
 	})
+}
+
+// tellEnd tells systemd that this host ends, or that it is started anew in its process.
+func tellEnd(ctx context.Context, service *sdnotify.Service) {
+	if errors.Is(context.Cause(ctx), upgrade.ErrRestart) {
+		service.Reloading()
+		return
+	}
+	service.Stopping()
 }
 
 // localClient makes requests on the socket of a host.

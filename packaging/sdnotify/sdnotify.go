@@ -65,6 +65,13 @@ func (s *Service) Stopping() {
 	s.send(daemon.SdNotifyStopping)
 }
 
+// Reloading tells that the service ends and starts anew in the same process, which is Ready later. It is no stop, after which systemd would end the
+// process.
+func (s *Service) Reloading() {
+	s.ready()
+	s.send(daemon.SdNotifyReloading + "\n" + daemon.SdNotifyMonotonicUsec())
+}
+
 // Watch tells systemd that the service lives, four times in WatchdogSec, until ctx ends; without a watchdog it returns at once. alive is
 // asked each time, on this goroutine: while it does not return, or returns an error, systemd hears nothing, and kills the service when WatchdogSec is over.
 func (s *Service) Watch(ctx context.Context, alive func(context.Context) error) {

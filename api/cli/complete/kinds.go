@@ -58,7 +58,7 @@ var flagKinds = map[string]kind{
 	"publish": free, "port": free, "alias": free, "virtual-addresses": free, "virtual-ip": free, "dns-listen": free, "reason": free, "region": free, "replace-after": free, "retry-on": free, "retries": free, "revisions": free, "revisions-of-family": free, "scope": free,
 	"key-secret": free, "secret": taskSecrets, "registry-secret": secrets, "secret-files": free, "secret-command": free, "for-cluster": clusters, "version": free, "stage": "AWSCURRENT AWSPREVIOUS AWSPENDING", "description": free, "days": free, "seeds": free, "shm-size": free, "since": free, "stop-timeout": free, "tail": free, "limits tasks": free, "time-limit": free, "idle-timeout": free, "timeout": free,
 	"grace": free, "healthy-after": free, "hook": free, "image": free, "max": free, "min": free, "target": "cpu= memory= queue-depth=", "in-cooldown": free, "out-cooldown": free, "min-healthy": free, "replicas": free,
-	"token": free, "ttl": free, "ulimit": free, "until": free, "user": free, "user-claim": free, "uses": free, "waiting": free, "weight": free, "workdir": free,
+	"to": file, "token": free, "ttl": free, "ulimit": free, "until": free, "user": free, "user-claim": free, "uses": free, "waiting": free, "weight": free, "workdir": free,
 }
 
 // argumentKinds says what the arguments of a command are, by how its usage names them.

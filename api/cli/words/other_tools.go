@@ -46,7 +46,6 @@ var otherTools = map[string]string{
 	"node":      "`pinion host` lists, drains, activates and removes hosts",
 	"nodes":     "`pinion hosts` lists the hosts",
 	"config":    "The options of a host are those of `pinion up --help`; `pinion limits` shows and changes limits of the pool",
-	"upgrade":   "Replace the binary and restart `pinion up`: tasks run on meanwhile",
 	"update":    "Replace the binary and restart `pinion up`: tasks run on meanwhile",
 	"uninstall": "`sudo pinion leave` takes this machine out of its pool and cleans it up",
 	"install":   "`sudo pinion up` starts this machine as a host; packaging/pinion.service starts it at boot",

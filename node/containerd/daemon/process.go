@@ -48,6 +48,7 @@ func watchPID(pid int) (*process, error) {
 			ready, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
 			return ready > 0 || (err != nil && err != unix.EINTR)
 		})
+		_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil) // it is a child of this process if a program before has started it here
 	}()
 	return p, nil
 }

@@ -1,0 +1,79 @@
+package upgrade
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"pinion/api/cli/upgrade"
+)
+
+// Guard restarts the host and waits until the new program has confirmed that it is ready. Otherwise it puts the program of before back and
+// has it started. When the guard itself is killed, the new program goes on if it is ready, and its next start goes back if it is not.
+func (Host) Guard(ctx context.Context, dataDir string) error {
+	a, err := read(dataDir)
+	if err != nil || a == nil || a.State != upgrade.Checking {
+		return err
+	}
+	host, err := running(dataDir)
+	if err != nil {
+		return err
+	}
+	if host == nil {
+		return restore(dataDir, a, "the host ended before it could be restarted")
+	}
+	host.binary = a.Binary // its process has the program of before still, under its other name
+	stdout, stderr := host.output(1), host.output(2)
+	if err := unix.Kill(host.pid, restartSignal); err != nil {
+		return fmt.Errorf("restarting pinion (process %d): %w", host.pid, err)
+	}
+	ticks := time.NewTicker(poll)
+	defer ticks.Stop()
+	for deadline := time.Now().Add(a.Timeout); ; {
+		if a, err = read(dataDir); err != nil || a == nil || a.State != upgrade.Checking {
+			return err
+		}
+		reason := ""
+		switch {
+		case time.Now().After(deadline):
+			reason = fmt.Sprintf("%s was not ready after %s", a.To.Version, a.Timeout)
+		case !host.systemd && !host.alive():
+			reason = a.To.Version + " ended before the host was ready"
+		}
+		if reason != "" {
+			if err := putBack(dataDir, host, reason); err != nil || host.systemd {
+				return err
+			}
+			return host.start(stdout, stderr)
+		}
+		select {
+		case <-ticks.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// putBack ends what runs of the new program, and restores the one of before unless the new one was ready at the last moment. After that the host has to
+// be started, which systemd does where it has started the host.
+func putBack(dataDir string, host *process, reason string) error {
+	if err := host.kill(); err != nil {
+		return err
+	}
+	now, err := running(dataDir) // systemd may have started it anew
+	if err != nil {
+		return err
+	}
+	if now != nil {
+		if err := now.kill(); err != nil {
+			return err
+		}
+	}
+	a, err := read(dataDir)
+	if err != nil || a == nil || a.State != upgrade.Checking {
+		return err
+	}
+	return restore(dataDir, a, reason)
+}

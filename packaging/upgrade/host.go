@@ -1,0 +1,216 @@
+package upgrade
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"pinion/api/cli/upgrade"
+	"pinion/packaging/atomicfile"
+)
+
+const (
+	// poll is how often files and processes are looked at.
+	poll = 100 * time.Millisecond
+	// tryTimeout bounds the trial of a new program.
+	tryTimeout = 10 * time.Second
+	// grace is how long the guard may take beyond the time of the new program, before nobody counts on it any more.
+	grace = 30 * time.Second
+	// logFile is the file of the data directory with what the guard says.
+	logFile = "upgrade.log"
+)
+
+// Host is the host of this machine.
+type Host struct{}
+
+var _ upgrade.Host = Host{}
+
+// Status is the last attempt; nil: there was none.
+func (Host) Status(dataDir string) (*upgrade.Attempt, error) { return read(dataDir) }
+
+// Upgrade exchanges the program and waits for the outcome. A context that ends does not end the upgrade.
+func (Host) Upgrade(ctx context.Context, c upgrade.Config) (a upgrade.Attempt, err error) {
+	now, err := target(c)
+	if err != nil {
+		return a, err
+	}
+	file := c.File
+	if file == "" {
+		file = now.binary + oldSuffix
+	}
+	staged, to, err := stage(ctx, file, now.binary)
+	if err != nil {
+		return a, err
+	}
+	defer os.Remove(staged) // once it is in place there is nothing of the name
+	a = upgrade.Attempt{State: upgrade.Checking, Binary: now.binary, To: to, At: time.Now().UTC(), Timeout: c.Timeout}
+	if a.From, err = release(ctx, fmt.Sprintf("/proc/%d/exe", now.pid)); err != nil {
+		return a, fmt.Errorf("the program that runs: %w", err)
+	}
+	if a.From.Digest == to.Digest {
+		return a, fmt.Errorf("%s is the program that runs already (%s)", file, to.Version)
+	}
+	if c.DryRun {
+		return a, nil
+	}
+	if err := exchange(c.DataDir, &a, staged); err != nil {
+		return a, err
+	}
+	c.Progress(fmt.Sprintf("%s is in place and is being started; %s stays at %s", to.Version, a.From.Version, a.Binary+oldSuffix))
+	if err := startGuard(c.DataDir, &a); err != nil {
+		return a, errors.Join(err, restore(c.DataDir, &a, "the guard could not be started"))
+	}
+	return wait(ctx, c)
+}
+
+// target is the process to upgrade, when that can be done.
+func target(c upgrade.Config) (*process, error) {
+	last, err := read(c.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	if last != nil && last.State == upgrade.Checking && time.Since(last.At) < last.Timeout+grace {
+		return nil, fmt.Errorf("an upgrade to %s is under way since %s: `pinion upgrade status` tells how it ends", last.To.Version, last.At.Format(time.RFC3339))
+	}
+	p, err := running(c.DataDir)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("looking for the pinion of %s: %w", c.DataDir, err)
+	case p == nil:
+		return nil, fmt.Errorf("no pinion runs from %s: put the new program in its place, and start it", c.DataDir)
+	case strings.HasSuffix(p.binary, " (deleted)"):
+		return nil, fmt.Errorf("%s was exchanged or removed since pinion was started: restart pinion first", strings.TrimSuffix(p.binary, " (deleted)"))
+	case slices.ContainsFunc(p.args, readsInput):
+		return nil, fmt.Errorf("the pinion that runs has read a token or a secret from its terminal, which it cannot do again by itself: start it without `--token-file -` and `--unlock ask`, and upgrade it then")
+	}
+	return p, nil
+}
+
+// readsInput reports whether an argument of `pinion up` has it read something that is not there for a second start.
+func readsInput(arg string) bool {
+	return arg == "-" || strings.HasSuffix(arg, "=-") || arg == "ask" || arg == "--unlock=ask"
+}
+
+// stage copies the file beside the program and tries it there. Nobody but root can change the copy.
+func stage(ctx context.Context, file, binary string) (path string, to upgrade.Release, err error) {
+	from, err := os.Open(file)
+	if err != nil {
+		return "", to, fmt.Errorf("the new program: %w", err)
+	}
+	defer from.Close()
+	if info, err := from.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", to, fmt.Errorf("the new program: %s is not a file", file)
+	}
+	staged, err := os.CreateTemp(filepath.Dir(binary), atomicfile.TempPrefix+"*")
+	if err != nil {
+		return "", to, fmt.Errorf("the new program: %w", err)
+	}
+	_, err = io.Copy(staged, from)
+	if err = errors.Join(err, staged.Chmod(0o755), staged.Sync(), staged.Close()); err == nil {
+		to, err = release(ctx, staged.Name())
+	}
+	if err != nil {
+		os.Remove(staged.Name())
+		return "", to, fmt.Errorf("the new program %s: %w", file, err)
+	}
+	return staged.Name(), to, nil
+}
+
+// release asks a program for its version.
+func release(ctx context.Context, path string) (r upgrade.Release, err error) {
+	if r.Digest, err = digestOf(path); err != nil {
+		return r, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "--version")
+	cmd.Env, cmd.WaitDelay = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}, time.Second
+	out, err := cmd.Output()
+	version, is := strings.CutPrefix(strings.TrimSpace(string(out)), "pinion version ")
+	switch {
+	case err != nil:
+		return r, fmt.Errorf("it does not run here (--version: %w)", err)
+	case !is || version == "" || strings.ContainsAny(version, "\n\r"):
+		return r, errors.New("it is not pinion: it does not answer --version as pinion does")
+	}
+	r.Version = version
+	return r, nil
+}
+
+// exchange records the attempt, keeps the program of before, and puts the staged one in its place.
+func exchange(dataDir string, a *upgrade.Attempt, staged string) error {
+	if err := write(dataDir, a); err != nil {
+		return err
+	}
+	err := keepOld(a.Binary)
+	if err == nil {
+		err = atomicfile.Rename(staged, a.Binary)
+	}
+	if err != nil {
+		return fmt.Errorf("exchanging the program: %w", errors.Join(err, end(dataDir, a, upgrade.RolledBack, "the file could not be put in place")))
+	}
+	return nil
+}
+
+// keepOld gives the program its second name, at which another one may be.
+func keepOld(binary string) error {
+	link := filepath.Join(filepath.Dir(binary), atomicfile.TempPrefix+"old")
+	if err := os.Remove(link); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := os.Link(binary, link); err != nil {
+		return err
+	}
+	return atomicfile.Rename(link, binary+oldSuffix)
+}
+
+// startGuard starts the program of before beside the new one, in a session of its own: it outlives this command, its terminal, and the host.
+func startGuard(dataDir string, a *upgrade.Attempt) error {
+	log, err := os.OpenFile(filepath.Join(dataDir, logFile), os.O_CREATE|os.O_TRUNC|os.O_WRONLY|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return fmt.Errorf("the guard: %w", err)
+	}
+	defer log.Close()
+	cmd := exec.Command(a.Binary+oldSuffix, "--data-dir", dataDir, upgrade.GuardName)
+	cmd.Stdout, cmd.Stderr, cmd.Dir, cmd.SysProcAttr = log, log, "/", &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("the guard: %w", err)
+	}
+	return cmd.Process.Release()
+}
+
+// wait waits until an attempt has ended.
+func wait(ctx context.Context, c upgrade.Config) (upgrade.Attempt, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout+grace)
+	defer cancel()
+	ticks := time.NewTicker(poll)
+	defer ticks.Stop()
+	for {
+		a, err := read(c.DataDir)
+		switch {
+		case err != nil:
+			return upgrade.Attempt{}, err
+		case a == nil:
+			return upgrade.Attempt{}, errors.New("the record of the upgrade is gone: `pinion version` says what runs")
+		case a.State == upgrade.Confirmed:
+			return *a, nil
+		case a.State != upgrade.Checking:
+			return *a, fmt.Errorf("%s is in place again, %s is not: %s", a.From.Version, a.To.Version, a.Reason)
+		}
+		select {
+		case <-ticks.C:
+		case <-ctx.Done():
+			return *a, fmt.Errorf("the upgrade to %s goes on: `pinion upgrade status` tells how it ends (%w)", a.To.Version, ctx.Err())
+		}
+	}
+}

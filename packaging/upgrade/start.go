@@ -1,0 +1,91 @@
+package upgrade
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"pinion/api/cli/upgrade"
+)
+
+// restartSignal has a host end orderly and start again in the same process, with the program that is in its place by then.
+const restartSignal = syscall.SIGUSR2
+
+// ErrRestart is the cause with which the context of a host ends that is started anew in its process.
+var ErrRestart = errors.New("pinion is started anew")
+
+// Restartable runs a host whose program may be exchanged. A new program that starts for the second time without having been ready before is
+// replaced by the one of before. It returns when the host has ended; after restartSignal it does not return, unless the program cannot be started.
+func Restartable(ctx context.Context, dataDir string, up func(context.Context) error) error {
+	self, err := os.Executable() // as it was when this process started, wherever the file is now
+	if err != nil {
+		return fmt.Errorf("finding this program: %w", err)
+	}
+	back, err := begin(dataDir, self)
+	if err != nil {
+		return err
+	}
+	if back {
+		return execute(self)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	restarts := make(chan os.Signal, 1)
+	signal.Notify(restarts, restartSignal)
+	defer signal.Stop(restarts)
+	go func() {
+		select {
+		case <-restarts:
+			cancel(ErrRestart)
+		case <-ctx.Done():
+		}
+	}()
+	if err := up(ctx); err != nil || !errors.Is(context.Cause(ctx), ErrRestart) {
+		return err
+	}
+	return execute(self)
+}
+
+// execute starts the program at the path in this process, with the same arguments and environment.
+func execute(path string) error {
+	return fmt.Errorf("starting %s: %w", path, syscall.Exec(path, os.Args, os.Environ()))
+}
+
+// begin is the start of the program self: it counts the starts of a new one, and puts the one of before in its place at the second. True: that is to
+// be started instead.
+func begin(dataDir, self string) (back bool, err error) {
+	a, err := read(dataDir)
+	if err != nil || a == nil || a.State != upgrade.Checking || a.Binary != self {
+		return false, err
+	}
+	digest, err := digestOf(self)
+	switch {
+	case err != nil:
+		return false, fmt.Errorf("the upgrade to %s: %w", a.To.Version, err)
+	case digest == a.From.Digest:
+		return false, end(dataDir, a, upgrade.RolledBack, "the upgrade was interrupted before "+a.To.Version+" was in place")
+	case digest != a.To.Digest:
+		return false, end(dataDir, a, upgrade.Abandoned, "another program was put in its place meanwhile")
+	case a.Starts > 0:
+		return true, restore(dataDir, a, a.To.Version+" ended before the host was ready")
+	}
+	a.Starts++
+	return false, write(dataDir, a)
+}
+
+// Confirm records that the host with this process is ready: it has joined its pool and taken up its tasks. It does nothing when this program is not a new
+// one that waits for it.
+func Confirm(dataDir string) error {
+	a, err := read(dataDir)
+	if err != nil || a == nil || a.State != upgrade.Checking {
+		return err
+	}
+	running, err := digestOf("/proc/self/exe")
+	if err != nil || running != a.To.Digest {
+		return err
+	}
+	return end(dataDir, a, upgrade.Confirmed, "")
+}
