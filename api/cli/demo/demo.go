@@ -70,6 +70,7 @@ Examples:
 type demo struct {
 	program string // path of this binary
 	data    string // the data directory of its host
+	address string // of its host, https://...
 	out     io.Writer
 	host    *os.Process // nil: it was not started
 	ended   chan error  // the host's end
@@ -148,7 +149,7 @@ func (d *demo) play(ctx context.Context, scratch string) error {
 	if code != 0 {
 		return fmt.Errorf("the task ended with exit code %d, not 0", code)
 	}
-	fmt.Fprintln(d.out, "exit code 0")
+	fmt.Fprintf(d.out, "exit code 0\nIts web page: %s/ui/   (pinion demo --stay keeps the host)\n", d.address)
 	return nil
 }
 
@@ -200,7 +201,7 @@ func (d *demo) exitCode(ctx context.Context, task string) (int, error) {
 // stay keeps the host until the demo is told to end.
 func (d *demo) stay(ctx context.Context) error {
 	d.say("The host runs on until Ctrl-C")
-	fmt.Fprintf(d.out, "In another terminal, as root:\n  eval \"$(%s --data-dir %s env)\"   # then: pinion hosts, pinion run, aws ecs list-tasks\n", d.program, d.data)
+	fmt.Fprintf(d.out, "In another terminal, as root:\n  eval \"$(%s --data-dir %s env)\"   # then: pinion hosts, pinion run, aws ecs list-tasks\n  %s --data-dir %s key create --role admin   # a key for the web page, %s/ui/\n", d.program, d.data, d.program, d.data, d.address)
 	select {
 	case err := <-d.ended:
 		return errors.Join(errors.New("the host has ended"), err)

@@ -37,6 +37,9 @@ func (d *demo) startHost(ctx context.Context, logFile, gpus string) error {
 		next := 0
 		for lines := bufio.NewScanner(said); lines.Scan(); {
 			fmt.Fprintln(d.out, lines.Text())
+			if address, is := strings.CutPrefix(lines.Text(), "Pinion is ready at "); is {
+				d.address = address
+			}
 			if strings.HasPrefix(lines.Text(), "  next ") || next > 0 {
 				next++
 			}

@@ -25,6 +25,9 @@ const (
 	sumFile = assets + "/.sum" // what the assets were made of; written last
 )
 
+// maxSize bounds the page, compressed: it is fetched over any line.
+const maxSize = 150 << 10
+
 func main() {
 	if err := build(); err != nil {
 		fmt.Fprintln(os.Stderr, "web page:", err)
@@ -57,6 +60,9 @@ func build() error {
 		return err
 	}
 	size, err := bundle(modules)
+	if err == nil && size > maxSize {
+		err = fmt.Errorf("it has %d bytes compressed, and may have %d", size, maxSize)
+	}
 	if err == nil {
 		err = licences(packages, modules)
 	}

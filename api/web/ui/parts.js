@@ -31,7 +31,7 @@ export function Table({ items, columns, link, empty = 'Nothing.' }) {
   if (!items.length) return html`<p class="empty">${empty}</p>`
   return html`
     <div class="scroll"><table>
-      <thead><tr>${columns.map(([head, , kind]) => html`<th scope="col" class=${kind}>${head}</th>`)}</tr></thead>
+      <thead><tr>${columns.map(([head, , kind]) => html`<th scope="col" class=${kind === 'number' ? kind : undefined}>${head}</th>`)}</tr></thead>
       <tbody>${items.slice(0, shown).map(item => html`
         <tr key=${link ? link(item) : undefined}>${columns.map(([, cell, kind], i) => html`
           <td class=${kind}>${link && i === 0 ? html`<a href=${link(item)}>${cell(item)}</a>` : cell(item)}</td>`)}

@@ -110,5 +110,5 @@ export function Usage({ store }) {
       const n = rows.filter(r => r.day === day && (r.team || '') === team).reduce((n, r) => n + hours(r), 0)
       return n > 0 && html`<i class=${'team' + teams.indexOf(team) % 8} style=${{ height: 100 * n / most + '%' }} title=${`${team || 'no team'}: ${n.toFixed(1)} h`}></i>`
     })}</span><small>${(day || '').slice(5)}</small></div>`)}</div>
-    <${Table} items=${teams} empty="No GPU was used." columns=${[['Team', t => html`<i class=${'dot team' + teams.indexOf(t) % 8}></i> ${t || 'no team'}`], ['GPU hours', t => rows.filter(r => (r.team || '') === t).reduce((n, r) => n + hours(r), 0).toFixed(1), 'number'], ['Tasks', t => String(rows.filter(r => (r.team || '') === t).reduce((n, r) => n + (r.tasks || 0), 0)), 'number']]} />`
+    <${Table} items=${teams} empty="No GPU was used." columns=${[['Team', t => html`<i class=${'dot team' + teams.indexOf(t) % 8}></i> ${t || 'no team'}`], ['GPU hours', t => rows.filter(r => (r.team || '') === t).reduce((n, r) => n + hours(r), 0).toFixed(2), 'number'], ['Tasks', t => String(rows.filter(r => (r.team || '') === t).reduce((n, r) => n + (r.tasks || 0), 0)), 'number']]} />`
 }
