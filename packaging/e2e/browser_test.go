@@ -32,18 +32,24 @@ type page struct {
 // open opens the web page of a host in a real browser. At the test's end nothing may have gone wrong in it.
 func open(t testing.TB, h *host) *page {
 	t.Helper()
+	return openAt(t, h.listen)
+}
+
+// openAt is open for a server at an address.
+func openAt(t testing.TB, address string) *page {
+	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.Flag("disable-dev-shm-usage", true),
 		chromedp.Flag("no-proxy-server", true), chromedp.Flag("ignore-certificate-errors", true), chromedp.WindowSize(1400, 900))
 	allocated, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(stop)
 	ctx, closePage := chromedp.NewContext(allocated, chromedp.WithErrorf(func(string, ...any) {})) // events that it does not know
 	t.Cleanup(closePage)
-	p := &page{TB: t, ctx: ctx, address: h.listen}
+	p := &page{TB: t, ctx: ctx, address: address}
 	if err := chromedp.Run(ctx); err != nil { // the browser lives as long as the context of the first run
 		t.Fatal(err)
 	}
 	chromedp.ListenTarget(ctx, p.watch)
-	p.do(network.Enable(), log.Enable(), chromedp.Navigate("https://"+h.listen+"/ui/"))
+	p.do(network.Enable(), log.Enable(), chromedp.Navigate("https://"+address+"/ui/"))
 	t.Cleanup(p.check)
 	return p
 }

@@ -45,8 +45,8 @@ export function Table({ items, columns, link, empty = 'Nothing.' }) {
 export function Status({ is }) {
   const kind = {
     RUNNING: 'good', ACTIVE: 'good', HEALTHY: 'good', COMPLETED: 'good', OK: 'good', ok: 'good',
-    PROVISIONING: 'wait', PENDING: 'wait', ACTIVATING: 'wait', IN_PROGRESS: 'wait', DRAINING: 'wait', DEPROVISIONING: 'wait', STOPPING: 'wait', DEACTIVATING: 'wait', warning: 'wait',
-    FAILED: 'bad', LOST: 'bad', DOWN: 'bad', failed: 'bad',
+    PROVISIONING: 'wait', PENDING: 'wait', ACTIVATING: 'wait', IN_PROGRESS: 'wait', DRAINING: 'wait', DEPROVISIONING: 'wait', STOPPING: 'wait', DEACTIVATING: 'wait', SUSPECT: 'wait', QUARANTINED: 'wait', warning: 'wait',
+    FAILED: 'bad', LOST: 'bad', DOWN: 'bad', UNHEALTHY: 'bad', NEEDS_RESET: 'bad', NEEDS_REBOOT: 'bad', REPLACE: 'bad', failed: 'bad',
   }[is] || 'plain'
   return html`<span class=${'status ' + kind}>${is}</span>`
 }

@@ -10,6 +10,9 @@ const sleep = (ms, signal) => new Promise(resolve => {
 // unknown are the errors that a key gets which is none any more.
 const unknown = ['UnrecognizedClientException', 'ExpiredTokenException', 'InvalidSignatureException', 'SignatureDoesNotMatch']
 
+// pause is the least time between two readings of the same list, in milliseconds: many changes come together.
+const pause = { hosts: 2000, gpus: 5000, queue: 1000, services: 1000 }
+const frame = 100 // between two drawings, in milliseconds
 const maxEvents = 500 // that are kept to be shown
 const stoppedFor = 3600 * 1000 // for how long stopped tasks are kept
 
@@ -21,6 +24,7 @@ export class Store {
     this.gpus = []
     this.usage = new Map() // by UUID
     this.tasks = new Map() // by id
+    this.holders = new Map() // tasks by the UUIDs of their GPUs
     this.services = new Map() // by ARN
     this.queue = []
     this.clusters = []
@@ -30,7 +34,8 @@ export class Store {
     this.problem = ''
     this.ready = false
     this.listeners = new Set()
-    this.pending = new Set() // what is to be read anew
+    this.waiting = new Map() // timers of what is to be read anew
+    this.readAt = {} // when it was read
     this.end = new AbortController()
   }
 
@@ -43,8 +48,10 @@ export class Store {
   changed() {
     if (this.scheduled) return
     this.scheduled = true
-    const tell = () => { this.scheduled = false; for (const listener of this.listeners) listener() }
-    document.hidden ? setTimeout(tell, 200) : requestAnimationFrame(tell)
+    setTimeout(() => {
+      this.scheduled = false
+      for (const listener of this.listeners) listener()
+    }, document.hidden ? 1000 : frame)
   }
 
   // run keeps everything up to date until stop.
@@ -95,6 +102,13 @@ export class Store {
     await following
   }
 
+  // holderOf is the task that has a GPU; of one that the user's key does not see, next to nothing.
+  holderOf(gpu) {
+    const known = this.holders.get(gpu.uuid)
+    if (known || !gpu.task || this.tasks.has(gpu.task)) return known
+    return { taskArn: gpu.task, taskDefinitionArn: gpu.definition || '' }
+  }
+
   async load() {
     this.clusters = (await this.client.operation('ListClusters', {})).clusterArns.map(idOf)
     await Promise.all(['hosts', 'gpus', 'queue', 'services'].map(what => this.read(what)))
@@ -103,6 +117,18 @@ export class Store {
       for (const task of await this.client.tasks(cluster)) tasks.set(idOf(task.taskArn), task)
     }
     this.tasks = tasks
+    this.holders = new Map()
+    for (const task of tasks.values()) this.hold(task)
+  }
+
+  // hold notes whose the GPUs of a task are: the list of GPUs is read more seldom than tasks change.
+  hold(task) {
+    for (const container of task.containers || []) {
+      for (const uuid of container.gpuIds || []) {
+        if (task.lastStatus !== 'STOPPED') this.holders.set(uuid, task)
+        else if (this.holders.has(uuid) && this.holders.get(uuid).taskArn === task.taskArn) this.holders.delete(uuid)
+      }
+    }
   }
 
   async read(what) {
@@ -141,6 +167,7 @@ export class Store {
       case 'task': this.takeTask(detail); break
       case 'host': this.soon('hosts', 'gpus'); break
       case 'gpu': this.soon('gpus'); break
+      case 'leader': this.soon('hosts'); break
       case 'cluster': if (!this.clusters.includes(detail.clusterName)) this.clusters.push(detail.clusterName); break
       default: if (kind.startsWith('service') || kind.startsWith('deployment')) this.soon('services')
     }
@@ -152,28 +179,25 @@ export class Store {
     const known = this.tasks.get(id)
     if (known && known.version > task.version) return
     this.tasks.set(id, task)
-    this.soon('gpus', 'hosts')
-    if (task.lastStatus === 'PROVISIONING' || known && known.lastStatus === 'PROVISIONING' || !known) this.soon('queue')
+    this.hold(task)
+    this.soon('hosts')
+    if (task.lastStatus === 'PROVISIONING' || !known || known.lastStatus === 'PROVISIONING') this.soon('queue')
     if ((task.group || '').startsWith('service:')) this.soon('services')
   }
 
-  // soon reads something anew, once for the changes of a moment, and never twice at the same time.
+  // soon reads lists anew: each once for the changes of a moment, and no more often than its pause allows.
   soon(...all) {
-    all.forEach(what => this.pending.add(what))
-    if (this.reading) return
-    this.reading = true
-    setTimeout(async () => {
-      while (this.pending.size && !this.end.signal.aborted) {
-        const begun = performance.now()
-        const wanted = [...this.pending]
-        this.pending.clear()
+    for (const what of all) {
+      if (this.waiting.has(what)) continue
+      const wait = Math.max(50, (this.readAt[what] || 0) + pause[what] - performance.now())
+      this.waiting.set(what, setTimeout(async () => {
         try {
-          await Promise.all(wanted.map(what => this.read(what)))
+          if (!this.end.signal.aborted) await this.read(what)
         } catch { /* the stream of events says so too */ }
-        if (this.pending.size) await sleep(Math.max(250, 4 * (performance.now() - begun)), this.end.signal)
-      }
-      this.reading = false
-    }, 100)
+        this.readAt[what] = performance.now()
+        this.waiting.delete(what)
+      }, wait))
+    }
   }
 
   // poll reads what no event tells: how GPUs are used, which hosts are heard of, and forgets old tasks.
@@ -183,7 +207,7 @@ export class Store {
         try {
           const { gpus } = await this.client.get('/v1/gpus/usage')
           this.usage = new Map(gpus.map(u => [u.uuid, u]))
-          if (round % 3 === 0) this.soon('hosts', 'queue')
+          if (round % 3 === 0) this.soon('hosts', 'gpus', 'queue')
         } catch { /* likewise */ }
         const old = Date.now() - stoppedFor
         for (const [id, task] of this.tasks) if (task.lastStatus === 'STOPPED' && millis(task.stoppedAt) < old) this.tasks.delete(id)

@@ -70,7 +70,7 @@ export function Host({ store, id }) {
       ['Attributes', Object.entries(host.attributes || {}).map(([k, v]) => `${k}=${v}`).join(', ')]]} />
     ${gpus.length > 0 && html`<h2>${plural(gpus.length, 'GPU')}</h2><${Table} items=${gpus} columns=${[
       ['GPU', g => String(g.index), 'number'], ['Model', g => g.model + (g.simulated ? ' (simulated)' : '')], ['Health', g => html`<${Status} is=${g.health} />`], ['Memory', g => mib(g.memoryMiB), 'number'],
-      ['Used', g => { const u = store.usage.get(g.uuid); return u && u.utilization !== undefined ? u.utilization + ' %' : '' }, 'number'], ['Task', g => g.task ? html`<a href=${'#/tasks/' + g.task}>${g.definition || shortID(g.task)}</a>` : ''], ['UUID', g => g.uuid, 'code wrap'],
+      ['Used', g => { const u = store.usage.get(g.uuid); return u && u.utilization !== undefined ? u.utilization + ' %' : '' }, 'number'], ['Task', g => { const t = store.holderOf(g); return t ? html`<a href=${'#/tasks/' + idOf(t.taskArn)}>${nameOf(t.taskDefinitionArn) || shortID(idOf(t.taskArn))}</a>` : (g.shares || []).length ? plural(g.shares.length, 'share') : '' }], ['UUID', g => g.uuid, 'code wrap'],
     ]} />`}
     <h2>${plural(tasks.length, 'task')}</h2>
     <${Table} items=${tasks} link=${t => '#/tasks/' + idOf(t.taskArn)} empty="It runs no task." columns=${[['Task', t => shortID(idOf(t.taskArn)), 'code'], ['Definition', t => nameOf(t.taskDefinitionArn)], ['Status', t => html`<${Status} is=${t.lastStatus} />`], ['Age', t => age(t.createdAt), 'number']]} />

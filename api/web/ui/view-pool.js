@@ -1,29 +1,33 @@
 // The pool as a map: hosts, and a cell for each GPU.
 import { useState } from 'preact/hooks'
-import { gpusOf, hueOf, mib, plural } from './format.js'
+import { gpusOf, hueOf, idOf, mib, nameOf, plural } from './format.js'
 import { html } from './parts.js'
 
 const views = { team: 'Task', use: 'Utilization', memory: 'Memory', health: 'Health' }
 
-// stateOf says what a GPU is to the scheduler.
-export function stateOf(gpu, host) {
+// states of GPUs, in the order of the legend.
+const states = ['free', 'taken', 'shared', 'draining', 'partitioning', 'quarantined', 'sick', 'down']
+
+// stateOf says what a GPU is to the scheduler. task is the one that has it.
+function stateOf(gpu, host, task) {
+  if (gpu.health === 'QUARANTINED') return 'quarantined'
   if (gpu.health && gpu.health !== 'HEALTHY') return 'sick'
-  if (gpu.quarantine) return 'quarantined'
   if (host && host.connected === false) return 'down'
-  if (gpu.task) return 'taken'
+  if (gpu.partition) return 'partitioning'
   if (gpu.shares && gpu.shares.length) return 'shared'
+  if (task) return 'taken'
   if (host && host.status === 'DRAINING') return 'draining'
   return 'free'
 }
 
-function Cell({ gpu, host, usage, by }) {
-  const state = stateOf(gpu, host)
+function Cell({ gpu, host, task, state, usage, by }) {
+  const id = task && idOf(task.taskArn), definition = task && nameOf(task.taskDefinitionArn)
   const part = by === 'use' ? usage && usage.utilization : by === 'memory' ? usage && gpu.memoryMiB && Math.round(100 * usage.memoryUsedMiB / gpu.memoryMiB) : undefined
-  const words = [`GPU ${gpu.index} of ${gpu.host}`, gpu.model, state, gpu.task && `task ${gpu.definition || ''} ${gpu.task.slice(0, 12)}`,
-    usage && usage.utilization !== undefined && `${usage.utilization} % used`, usage && usage.memoryUsedMiB !== undefined && `${mib(usage.memoryUsedMiB)} of ${mib(gpu.memoryMiB)}`, gpu.profile && `MIG ${gpu.profile}`].filter(Boolean)
-  const style = by === 'team' && state === 'taken' ? { '--hue': hueOf(gpu.definition || gpu.task) } : part !== undefined ? { '--part': part } : {}
-  const kind = part !== undefined && (state === 'taken' || state === 'shared') ? 'part' : by === 'health' && state !== 'sick' && state !== 'quarantined' && state !== 'down' ? 'healthy' : state
-  return html`<a class=${'cell ' + kind} style=${style} title=${words.join('\n')} aria-label=${words.join(', ')} href=${gpu.task ? '#/tasks/' + gpu.task : '#/hosts/' + gpu.hostId}>${part !== undefined ? part : ''}</a>`
+  const words = [`GPU ${gpu.index} of ${gpu.host}`, gpu.model, state, task && `task ${definition} ${id.slice(0, 12)}`,
+    usage && usage.utilization !== undefined && `${usage.utilization} % used`, usage && usage.memoryUsedMiB !== undefined && `${mib(usage.memoryUsedMiB)} of ${mib(gpu.memoryMiB)}`, gpu.migDevice && `MIG ${gpu.migDevice.profile}`, gpu.problem].filter(Boolean)
+  const style = by === 'team' && state === 'taken' ? { '--hue': hueOf(definition) } : part !== undefined ? { '--part': part } : {}
+  const kind = part !== undefined && (state === 'taken' || state === 'shared') ? 'part' : by === 'health' && !['sick', 'quarantined', 'down'].includes(state) ? 'healthy' : state
+  return html`<a class=${'cell ' + kind} style=${style} title=${words.join('\n')} aria-label=${words.join(', ')} href=${task ? '#/tasks/' + id : '#/hosts/' + gpu.hostId}>${part !== undefined ? part : ''}</a>`
 }
 
 export function Pool({ store }) {
@@ -32,10 +36,11 @@ export function Pool({ store }) {
   const byHost = new Map(store.hosts.map(h => [h.id, []]))
   const count = {}
   for (const gpu of store.gpus) {
-    const state = stateOf(gpu, hosts.get(gpu.hostId))
+    const task = store.holderOf(gpu)
+    const state = stateOf(gpu, hosts.get(gpu.hostId), task)
     count[state] = (count[state] || 0) + 1
     if (!byHost.has(gpu.hostId)) byHost.set(gpu.hostId, [])
-    byHost.get(gpu.hostId).push(gpu)
+    byHost.get(gpu.hostId).push({ gpu, task, state })
   }
   const racks = new Map()
   for (const host of store.hosts) {
@@ -62,11 +67,11 @@ export function Pool({ store }) {
       <div class="map">${members.map(host => html`
         <section key=${host.id} class=${'host' + (host.connected ? '' : ' away')}>
           <h3><a href=${'#/hosts/' + host.id}>${host.name}</a><span>${host.connected ? host.status === 'ACTIVE' ? '' : host.status.toLowerCase() : 'not heard of'}</span></h3>
-          <div class="cells">${byHost.get(host.id).length ? byHost.get(host.id).map(gpu => html`<${Cell} key=${gpu.uuid} gpu=${gpu} host=${host} usage=${store.usage.get(gpu.uuid)} by=${by} />`) : html`<span class="hint">no GPUs</span>`}</div>
+          <div class="cells">${byHost.get(host.id).length ? byHost.get(host.id).map(({ gpu, task, state }) => html`<${Cell} key=${gpu.uuid} gpu=${gpu} host=${host} task=${task} state=${state} usage=${store.usage.get(gpu.uuid)} by=${by} />`) : html`<span class="hint">no GPUs</span>`}</div>
           <p class="hint">${plural(host.tasks || 0, 'task')}</p>
         </section>`)}
       </div>`)}
-    <p class="legend">${['free', 'taken', 'shared', 'draining', 'quarantined', 'sick', 'down'].map(s => html`<span><i class=${'cell ' + s} style=${{ '--hue': 210 }}></i>${s}</span>`)}</p>`
+    <p class="legend">${states.map(s => html`<span><i class=${'cell ' + s} style=${{ '--hue': 210 }}></i>${s}</span>`)}</p>`
 }
 
 // gpuWord is how many GPUs a task has, as its list shows it.
