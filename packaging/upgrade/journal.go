@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"pinion/api/cli/upgrade"
 	"pinion/packaging/atomicfile"
@@ -29,7 +30,7 @@ const oldSuffix = ".old"
 // read reads the last attempt; nil when there was none.
 func read(dataDir string) (*upgrade.Attempt, error) {
 	text, err := os.ReadFile(filepath.Join(dataDir, journalFile))
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // who opens the data directory says what is wrong with it
 		return nil, nil
 	}
 	if err != nil {

@@ -34,6 +34,9 @@ const lockFile = "lock"
 // find it free.
 func running(dataDir string) (*process, error) {
 	dataDir, err := filepath.EvalSymlinks(dataDir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}

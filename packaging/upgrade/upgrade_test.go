@@ -185,6 +185,12 @@ func TestWhatCannotBeUpgradedIsRefused(t *testing.T) {
 	if _, err := target(config); err == nil || !strings.Contains(err.Error(), "no pinion runs") {
 		t.Errorf("nothing runs: %v", err)
 	}
+	if _, err := target(upgrade.Config{DataDir: filepath.Join(m.dataDir, "missing")}); err == nil || !strings.Contains(err.Error(), "no pinion runs") {
+		t.Errorf("no data directory: %v", err)
+	}
+	if back, err := begin(m.binary, m.binary); back || err != nil {
+		t.Errorf("a file for a data directory is for others to refuse: %t %v", back, err)
+	}
 	if err := write(m.dataDir, &m.attempt); err != nil {
 		t.Fatal(err)
 	}
