@@ -17,7 +17,7 @@ packages := gcc libc6-dev pkg-config libseccomp-dev ip:iproute2 iptables busybox
 # Packages that compute and touch no container: the race detector takes them seconds.
 pure := ./raftfsm/... ./server/schedule/... ./api/ecs/taskdef ./api/ecs/view ./gpu ./gpu/sim ./gpu/nvml ./api/auth/sigv4/... ./node/logs/...
 
-.PHONY: build install client bundle page test conformance soak check bench fuzz demo cluster sbom vulncheck reproducible clean packages help
+.PHONY: release installcheck build install client bundle page test conformance soak check bench fuzz demo cluster sbom vulncheck reproducible clean packages help
 
 # Minisign public keys with blanks between, whose signatures of releases count on every host that runs the binary.
 release_keys :=
@@ -126,12 +126,18 @@ vulncheck: ## known vulnerabilities that pinion or a program inside it calls; GO
 reproducible: packages ## two builds of the last commit, the second with an empty cache, compared byte by byte; takes minutes
 	@packaging/reproducible.sh
 
+release: sbom ## dist/: tarball, deb and rpm for this processor, bill of materials, digests, signed by RELEASE_KEY=FILE; the same commit gives the same bytes
+	@VERSION=$(version) ARCH=$$(go env GOARCH) SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) packaging/release/release.sh
+
+installcheck: release ## the packages of dist/ installed, upgraded under a task, removed and purged in a copy of this machine; needs root
+	@VERSION=$(version) ARCH=$$(go env GOARCH) SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) packaging/release/installcheck.sh
+
 packages:
 	@packaging/apt.sh $(packages)
 	@python3 -c 'import boto3' 2>/dev/null || packaging/apt.sh python3-boto3
 
 clean: ## remove what was built
-	rm -rf bin .build packaging/bundle/tools.tar.zst packaging/bundle/tools.sum
+	rm -rf bin .build dist packaging/bundle/tools.tar.zst packaging/bundle/tools.sum
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 10
