@@ -8,7 +8,6 @@ import (
 	"embed"
 	"io"
 	"io/fs"
-	"mime"
 	"net/http"
 	"path"
 	"strings"
@@ -25,6 +24,9 @@ var assets embed.FS
 
 // contentSecurityPolicy lets the page load what is of this host, and nothing that stands in the page itself. No other page may show it.
 const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// types are those of the files, whatever the machine knows of types.
+var types = map[string]string{".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8"}
 
 // headers are in every answer.
 var headers = map[string]string{
@@ -61,7 +63,7 @@ func serve(x *httpx.Exchange, files fs.FS) error {
 	if strings.Contains(name, "-") { // its name has a hash of what is in it
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	x.Format = mime.TypeByExtension(path.Ext(name))
+	x.Format = types[path.Ext(name)]
 	if httpx.AcceptsGzip(x.Request) {
 		h.Set("Content-Type", x.Format)
 		h.Set("Content-Encoding", "gzip")

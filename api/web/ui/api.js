@@ -13,6 +13,8 @@ export class Refused extends Error {
 // Unreachable is a host that does not answer.
 export class Unreachable extends Error {}
 
+const limit = 30000 // for an answer, in milliseconds
+
 let ahead = 0 // milliseconds by which the clock of the host is ahead of this one
 
 // setClock learns the time of the host: a signature is good for some minutes.
@@ -30,15 +32,16 @@ export const now = () => Date.now() + ahead
 export class Client {
   constructor(session) { this.session = session }
 
-  async send(method, path, { parameters = {}, body, signal, accept } = {}) {
+  // send sends a request, and returns its answer. A stream has a signal that ends it; everything else has to be answered within a limit.
+  async send(method, path, { parameters = {}, body, signal } = {}) {
     const search = query(parameters)
     const text = body === undefined ? '' : JSON.stringify(body)
-    const headers = await sign(this.session, { method, path, search, body: text, now: now() })
+    const headers = this.session.ends > now() && await sign(this.session, { method, path, search, body: text, now: now() })
+    if (!headers) throw new Refused(403, 'ExpiredTokenException', 'Your session of twelve hours is over: sign in again.')
     if (body !== undefined) headers['Content-Type'] = 'application/json'
-    if (accept) headers.Accept = accept
     let answer
     try {
-      answer = await fetch(path + (search && '?' + search), { method, headers, body: text || undefined, signal, cache: 'no-store', credentials: 'omit' })
+      answer = await fetch(path + (search && '?' + search), { method, headers, body: text || undefined, signal: signal || AbortSignal.timeout(limit), cache: 'no-store', credentials: 'omit' })
     } catch (problem) {
       if (signal && signal.aborted) throw problem
       throw new Unreachable('The host does not answer.')
@@ -92,7 +95,7 @@ export class Client {
       else if (line.startsWith('event: ')) event.kind = line.slice(7)
       else if (line.startsWith('data: ')) event.data = JSON.parse(line.slice(6))
       else if (line === '' && event.id) {
-        take({ id: event.id, kind: event.kind, time: event.data && event.data.time, detail: event.data && event.data.detail })
+        take({ ...event.data, id: event.id, kind: event.kind })
         event = {}
       }
     }, signal)

@@ -23,7 +23,11 @@ export function span(ms) {
   return Math.floor(seconds / 86400) + 'd'
 }
 
-export const clock = time => new Date(millis(time)).toLocaleTimeString()
+// clock is a time of today, or a time with its day.
+export function clock(time) {
+  const at = new Date(millis(time))
+  return at.toDateString() === new Date(now()).toDateString() ? at.toLocaleTimeString() : at.toLocaleString()
+}
 
 export function mib(n) {
   if (n >= 1 << 20) return (n / (1 << 20)).toFixed(1) + ' TiB'

@@ -3,7 +3,7 @@ import { render } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Client, setClock } from './api.js'
 import { html, Problem, useStore } from './parts.js'
-import { begin, current, end } from './session.js'
+import { current, end, keep, make, whenLeft } from './session.js'
 import { Store } from './store.js'
 import { Events, Host, Hosts, Queue, Service, Services, Usage } from './view-lists.js'
 import { Pool } from './view-pool.js'
@@ -15,8 +15,16 @@ const places = [
   ['hosts', 'Hosts', 'h', Hosts, Host], ['events', 'Events', 'e', Events], ['usage', 'Usage', 'u', Usage],
 ]
 
+const decode = text => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text // a link that was cut off
+  }
+}
+
 const parse = () => {
-  const [name, id] = location.hash.replace(/^#\//, '').split('/').map(decodeURIComponent)
+  const [name, id] = location.hash.replace(/^#\//, '').split('/').map(decode)
   return { name: places.some(p => p[0] === name) ? name : 'pool', id }
 }
 
@@ -28,11 +36,11 @@ function SignIn({ enter, reason }) {
     set({ busy: true })
     try {
       await setClock()
-      const session = await begin(form.get('key').trim(), form.get('secret').trim())
+      const session = await make(form.get('key').trim(), form.get('secret').trim())
       await new Client(session).get('/v1/whoami')
+      await keep(session)
       enter(session)
     } catch (problem) {
-      await end()
       set({ problem })
     }
   }
@@ -45,7 +53,7 @@ function SignIn({ enter, reason }) {
         <${Problem} of=${state.problem || reason} />
         <button class="primary" disabled=${state.busy}>Sign in</button>
       </form>
-      <p class="hint">A key is made on a host, as root: <code>pinion key create --role read --name me</code>. The secret does not leave this browser: it signs requests. It is kept for twelve hours.</p>
+      <p class="hint">A key is made on a host, as root: <code>pinion key create --role read --name me</code>. The secret is not sent and not kept: it becomes keys that sign requests for twelve hours.</p>
     </main>`
 }
 
@@ -65,8 +73,8 @@ function useTheme() {
 function useKeys(search) {
   useEffect(() => {
     const press = event => {
-      if (event.ctrlKey || event.metaKey || event.altKey || /^(input|textarea|select)$/i.test(event.target.tagName) || document.querySelector('dialog[open]')) return
-      if (event.key === '/') {
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || /^(input|textarea|select)$/i.test(event.target.tagName) || document.querySelector('dialog[open]')) return
+      if (event.key === '/' && search.current) {
         event.preventDefault()
         search.current.focus()
         return
@@ -87,7 +95,12 @@ function Console({ store, enter, leave }) {
   const search = useRef()
   useKeys(search)
   useEffect(() => {
-    const moved = () => { go(parse()); find(''); scrollTo(0, 0) }
+    const moved = () => {
+      go(parse())
+      find('')
+      scrollTo(0, 0)
+      document.getElementById('main').focus() // or it stays with what is gone
+    }
     addEventListener('hashchange', moved)
     return () => removeEventListener('hashchange', moved)
   }, [])
@@ -117,12 +130,18 @@ function App() {
     store.run()
     set({ store })
   }
+  const store = useRef()
+  store.current = state.store
   const leave = async () => {
-    if (state.store) state.store.stop()
+    if (store.current) store.current.stop()
     await end()
     set({ left: true })
   }
   useEffect(() => {
+    whenLeft(() => {
+      if (store.current) store.current.stop()
+      set({ left: true })
+    })
     setClock().then(current).then(session => session ? enter(session) : set({ left: true }), problem => set({ left: true, problem }))
   }, [])
   if (state.store) return html`<${Console} store=${state.store} enter=${enter} leave=${leave} />`

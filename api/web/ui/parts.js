@@ -25,15 +25,15 @@ export function useAnswer(ask, on) {
 
 const rows = 200 // of a table at first: a browser draws some hundreds at once, not thousands
 
-// Table shows items. columns are [head, cell(item), class]; link is where a row leads.
-export function Table({ items, columns, link, empty = 'Nothing.' }) {
+// Table shows items. columns are [head, cell(item), class]; link is where a row leads, keyOf what tells rows apart.
+export function Table({ items, columns, link, keyOf = link, empty = 'Nothing.' }) {
   const [shown, show] = useState(rows)
   if (!items.length) return html`<p class="empty">${empty}</p>`
   return html`
     <div class="scroll"><table>
       <thead><tr>${columns.map(([head, , kind]) => html`<th scope="col" class=${kind === 'number' ? kind : undefined}>${head}</th>`)}</tr></thead>
       <tbody>${items.slice(0, shown).map(item => html`
-        <tr key=${link ? link(item) : undefined}>${columns.map(([, cell, kind], i) => html`
+        <tr key=${keyOf ? keyOf(item) : undefined}>${columns.map(([, cell, kind], i) => html`
           <td class=${kind}>${link && i === 0 ? html`<a href=${link(item)}>${cell(item)}</a>` : cell(item)}</td>`)}
         </tr>`)}
       </tbody>
@@ -67,7 +67,7 @@ export function Ask({ title, text, commands, act, close }) {
     set({ busy: true })
     try {
       await act()
-      close()
+      dialog.current.close() // which gives the focus back
     } catch (problem) {
       set({ problem })
     }
@@ -97,3 +97,6 @@ export function Action({ store, role, title, text, commands, act }) {
     <button disabled=${!may} title=${may ? '' : `Your key has the role ${store.me.role}, and this needs the role ${role}.`} onClick=${() => ask(true)}>${title}</button>
     ${asks && html`<${Ask} title=${title} text=${text} commands=${commands} act=${act} close=${() => ask(false)} />`}`
 }
+
+// word is a word of a command line, as a shell takes it: names are hosts' and users' words.
+export const word = text => /^[\w.:/@=-]+$/.test(text) ? text : "'" + String(text).replaceAll("'", "'\\''") + "'"

@@ -1,7 +1,16 @@
-// The access key of the user: its secret is kept as a key that signs and cannot be read, in the browser's database, for twelve hours.
-import { secretKey } from './sign.js'
+// The session of a user: keys that sign for twelve hours, in the browser's database. They are made of the secret access key, which is not kept, and
+// no script can read them.
+import { now } from './api.js'
+import { signingKey } from './sign.js'
 
 const lifetime = 12 * 3600 * 1000
+const day = 24 * 3600 * 1000
+
+// left tells the other tabs that the user has signed out.
+const left = new BroadcastChannel('pinion')
+
+// whenLeft calls back when the user signs out in another tab.
+export const whenLeft = call => { left.onmessage = call }
 
 const done = request => new Promise((resolve, reject) => {
   request.onsuccess = () => resolve(request.result)
@@ -14,19 +23,26 @@ async function store(mode) {
   return (await done(open)).transaction('session', mode).objectStore('session')
 }
 
-export async function begin(keyID, secret) {
-  const session = { keyID, key: await secretKey(secret), ends: Date.now() + lifetime }
-  await done((await store('readwrite')).put(session, 'current'))
-  return session
+// make is a session that is not kept yet.
+export async function make(keyID, secret) {
+  const keys = {}
+  for (const time of [now(), now() + day]) {
+    const date = new Date(time).toISOString().slice(0, 10).replaceAll('-', '')
+    keys[date] = await signingKey(secret, date)
+  }
+  return { keyID, keys, ends: now() + lifetime }
 }
+
+export const keep = async session => { await done((await store('readwrite')).put(session, 'current')) }
 
 // current is the session of an earlier visit; undefined: there is none, or it is over.
 export async function current() {
   const session = await done((await store('readonly')).get('current'))
-  if (session && session.ends > Date.now()) return session
+  if (session && session.ends > now()) return session
   if (session) await end()
 }
 
 export async function end() {
   await done((await store('readwrite')).delete('current'))
+  left.postMessage('left')
 }

@@ -1,6 +1,7 @@
 // The queue, services, hosts and events.
+import { useState } from 'preact/hooks'
 import { age, clock, idOf, mib, nameOf, plural, shortID } from './format.js'
-import { Action, Facts, Problem, Status, Table, html, useAnswer } from './parts.js'
+import { Action, Facts, Problem, Status, Table, html, useAnswer, word } from './parts.js'
 
 const matches = (search, ...words) => search.toLowerCase().split(/\s+/).every(word => words.join(' ').toLowerCase().includes(word))
 
@@ -46,8 +47,13 @@ export function Hosts({ store, search }) {
   ]} />`
 }
 
-// Doctor is what a host finds of its machine.
-function Doctor({ store, id }) {
+// Doctor is what a host finds of its machine, once it is asked to look: it takes a while.
+function Doctor(props) {
+  const [asked, ask] = useState(false)
+  return asked ? html`<${Findings} ...${props} />` : html`<button onClick=${() => ask(true)}>Have the host look at its machine</button>`
+}
+
+function Findings({ store, id }) {
   const { value, problem } = useAnswer(() => store.client.get(`/v1/admin/hosts/${id}/doctor`), [id])
   if (problem) return html`<${Problem} of=${problem} />`
   if (!value) return html`<p class="hint">The host looks at its machine ...</p>`
@@ -55,19 +61,19 @@ function Doctor({ store, id }) {
 }
 
 export function Host({ store, id }) {
-  const host = store.hosts.find(h => h.id === id)
+  const host = store.hostByID.get(id)
   if (!host) return html`<p class="empty">There is no such host, or your key does not see it.</p>`
   const gpus = store.gpus.filter(g => g.hostId === id)
   const tasks = [...store.tasks.values()].filter(t => idOf(t.containerInstanceArn) === id && t.lastStatus !== 'STOPPED')
   const change = status => store.client.operation('UpdateContainerInstancesState', { cluster: host.cluster, containerInstances: [id], status })
-  const aws = status => `aws ecs update-container-instances-state --cluster ${host.cluster} --container-instances ${id} --status ${status}`
+  const aws = status => `aws ecs update-container-instances-state --cluster ${word(host.cluster)} --container-instances ${id} --status ${status}`
   return html`
     <h1>${host.name} <${Status} is=${host.lostAt ? 'LOST' : host.connected ? host.status : 'DOWN'} /></h1>
     <div class="choices">${host.status === 'ACTIVE'
-      ? html`<${Action} store=${store} role="admin" title="Drain host" text=${`${host.name} gets no new tasks. Those of services move to other hosts, the others run to their end.`} commands=${[`pinion drain ${host.name}`, aws('DRAINING')]} act=${() => change('DRAINING')} />`
-      : html`<${Action} store=${store} role="admin" title="Activate host" text=${`${host.name} gets new tasks again.`} commands=${[`pinion activate ${host.name}`, aws('ACTIVE')]} act=${() => change('ACTIVE')} />`}</div>
+      ? html`<${Action} store=${store} role="admin" title="Drain host" text=${`${host.name} gets no new tasks. Those of services move to other hosts, the others run to their end.`} commands=${[`pinion drain ${word(host.name)}`, aws('DRAINING')]} act=${() => change('DRAINING')} />`
+      : html`<${Action} store=${store} role="admin" title="Activate host" text=${`${host.name} gets new tasks again.`} commands=${[`pinion activate ${word(host.name)}`, aws('ACTIVE')]} act=${() => change('ACTIVE')} />`}</div>
     <${Facts} of=${[['Cluster', host.cluster], ['Role', host.role], ['Address', host.address], ['Version', host.version], ['CPU', `${Math.floor(host.cpu / 1024)} cores`], ['Memory', mib(host.memoryMiB)], ['Joined', age(host.registeredAt) + ' ago'], ['Id', host.id],
-      ['Attributes', Object.entries(host.attributes || {}).map(([k, v]) => `${k}=${v}`).join(', ')]]} />
+      ['Attributes', Object.entries({ ...host.attributes, ...host.custom }).map(([k, v]) => `${k}=${v}`).join(', ')]]} />
     ${gpus.length > 0 && html`<h2>${plural(gpus.length, 'GPU')}</h2><${Table} items=${gpus} columns=${[
       ['GPU', g => String(g.index), 'number'], ['Model', g => g.model + (g.simulated ? ' (simulated)' : '')], ['Health', g => html`<${Status} is=${g.health} />`], ['Memory', g => mib(g.memoryMiB), 'number'],
       ['Used', g => { const u = store.usage.get(g.uuid); return u && u.utilization !== undefined ? u.utilization + ' %' : '' }, 'number'], ['Task', g => { const t = store.holderOf(g); return t ? html`<a href=${'#/tasks/' + idOf(t.taskArn)}>${nameOf(t.taskDefinitionArn) || shortID(idOf(t.taskArn))}</a>` : (g.shares || []).length ? plural(g.shares.length, 'share') : '' }], ['UUID', g => g.uuid, 'code wrap'],
@@ -78,20 +84,20 @@ export function Host({ store, id }) {
 }
 
 // about is what a change is about, in a few words.
-function about({ kind, detail }) {
+function about({ kind, detail, of }) {
   switch (kind) {
     case 'task': return `${shortID(idOf(detail.taskArn))} ${nameOf(detail.taskDefinitionArn)} ${detail.lastStatus} ${detail.stoppedReason || ''}`
-    case 'host': return `${detail.ec2InstanceId || ''} ${detail.status || ''} ${detail.agentConnected === false ? 'is not heard of' : ''}`
+    case 'host': return `${detail.ec2InstanceId || ''} ${detail.change || detail.status || ''}`
     case 'leader': return `${detail.host} leads, term ${detail.term}`
     case 'cluster': return `${detail.clusterName} ${detail.status}`
-    case 'gpu': return `${detail.host || ''} ${detail.uuid || detail.gpuId || ''} ${detail.health || ''} ${detail.reason || ''}`
+    case 'gpu': return `${detail.host || ''} ${detail.uuid || detail.gpuId || ''} ${detail.health || ''} ${detail.problem || ''}`
   }
-  return [detail.serviceName, detail.eventName, detail.reason, detail.message].filter(Boolean).join(' ')
+  return [of, detail.serviceName, detail.eventName, detail.reason, detail.message].filter(Boolean).join(' ')
 }
 
 export function Events({ store, search }) {
   const all = store.events.filter(e => matches(search, e.kind, about(e)))
-  return html`<p class="hint">What has changed since this page was opened, the newest first.</p><${Table} items=${all} empty="Nothing has changed since." columns=${[['Time', e => clock(e.time)], ['Kind', e => e.kind], ['What', about]]} />`
+  return html`<p class="hint">What has changed since this page was opened, the newest first.</p><${Table} items=${all} keyOf=${e => e.id} empty="Nothing has changed since." columns=${[['Time', e => clock(e.time)], ['Kind', e => e.kind], ['What', about]]} />`
 }
 
 // Usage is GPU time by team and day, of tasks that have ended and that run.

@@ -1,4 +1,5 @@
 // The pool as a map: hosts, and a cell for each GPU.
+import { Component } from 'preact'
 import { useState } from 'preact/hooks'
 import { gpusOf, hueOf, idOf, mib, nameOf, plural } from './format.js'
 import { html } from './parts.js'
@@ -20,7 +21,13 @@ function stateOf(gpu, host, task) {
   return 'free'
 }
 
-function Cell({ gpu, host, task, state, usage, by }) {
+// Cell is drawn anew when what it shows has changed: there may be thousands.
+class Cell extends Component {
+  shouldComponentUpdate(next) { return ['gpu', 'host', 'task', 'state', 'usage', 'by'].some(name => next[name] !== this.props[name]) }
+  render() { return cell(this.props) }
+}
+
+function cell({ gpu, host, task, state, usage, by }) {
   const id = task && idOf(task.taskArn), definition = task && nameOf(task.taskDefinitionArn)
   const part = by === 'use' ? usage && usage.utilization : by === 'memory' ? usage && gpu.memoryMiB && Math.round(100 * usage.memoryUsedMiB / gpu.memoryMiB) : undefined
   const words = [`GPU ${gpu.index} of ${gpu.host}`, gpu.model, state, task && `task ${definition} ${id.slice(0, 12)}`,
@@ -32,19 +39,19 @@ function Cell({ gpu, host, task, state, usage, by }) {
 
 export function Pool({ store }) {
   const [by, set] = useState('team')
-  const hosts = new Map(store.hosts.map(h => [h.id, h]))
   const byHost = new Map(store.hosts.map(h => [h.id, []]))
   const count = {}
   for (const gpu of store.gpus) {
     const task = store.holderOf(gpu)
-    const state = stateOf(gpu, hosts.get(gpu.hostId), task)
+    const state = stateOf(gpu, store.hostByID.get(gpu.hostId), task)
     count[state] = (count[state] || 0) + 1
     if (!byHost.has(gpu.hostId)) byHost.set(gpu.hostId, [])
     byHost.get(gpu.hostId).push({ gpu, task, state })
   }
   const racks = new Map()
   for (const host of store.hosts) {
-    const rack = (host.attributes && (host.attributes.rack || host.attributes['ecs.availability-zone'])) || ''
+    const attributes = { ...host.attributes, ...host.custom }
+    const rack = attributes.rack || attributes['ecs.availability-zone'] || ''
     if (!racks.has(rack)) racks.set(rack, [])
     racks.get(rack).push(host)
   }

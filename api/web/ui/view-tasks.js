@@ -1,5 +1,6 @@
 // Tasks, and one task.
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { Refused, now } from './api.js'
 import { age, attribute, clock, idOf, millis, nameOf, shortID, span } from './format.js'
 import { Action, Facts, Problem, Status, Table, html, useAnswer } from './parts.js'
 import { gpuWord } from './view-pool.js'
@@ -13,7 +14,6 @@ function outcome(task) {
 }
 
 const clusterOf = task => (task.taskArn || '').split('/')[1]
-const hostOf = (store, task) => store.hosts.find(h => h.id === idOf(task.containerInstanceArn))
 
 export function Tasks({ store, search }) {
   const [stopped, set] = useState(false)
@@ -21,7 +21,7 @@ export function Tasks({ store, search }) {
   const all = [...store.tasks.values()].filter(task => {
     if (!stopped && task.lastStatus === 'STOPPED') return false
     if (!words.length) return true
-    const host = hostOf(store, task)
+    const host = store.hostOf(task)
     const text = [idOf(task.taskArn), nameOf(task.taskDefinitionArn), task.group, task.lastStatus, host && host.name, clusterOf(task), outcome(task)].join(' ').toLowerCase()
     return words.every(word => text.includes(word))
   }).sort((a, b) => millis(b.createdAt) - millis(a.createdAt))
@@ -32,7 +32,7 @@ export function Tasks({ store, search }) {
       ['Definition', t => nameOf(t.taskDefinitionArn)],
       ['Status', t => html`<${Status} is=${t.lastStatus} />`],
       ['GPUs', gpuWord, 'number'],
-      ['Host', t => (hostOf(store, t) || {}).name || ''],
+      ['Host', t => (store.hostOf(t) || {}).name || ''],
       ['Group', t => t.group],
       ['Age', t => age(t.createdAt), 'number'],
       ['Exit, reason', outcome],
@@ -48,39 +48,65 @@ function Life({ task }) {
 }
 
 const maxLines = 5000 // of a log that are kept
+const maxText = 10000 // characters of a line that are shown
 
-// Log follows the log of a task.
-function Log({ store, id }) {
+// follow reads the log of a task as it is written, until the task has ended and all is read, or signal says so. A stream that breaks off goes on after
+// the last line.
+async function follow(store, id, take, told, signal) {
+  for (let since, wait = 1000; !signal.aborted; wait = Math.min(2 * wait, 30000)) {
+    try {
+      let skip = since
+      await store.client.lines(`/v1/tasks/${id}/logs`, since ? { since, follow: 1 } : { tail: 1000, follow: 1 }, text => {
+        if (!text) return
+        const line = JSON.parse(text)
+        if (skip && line.time <= skip) return
+        skip = undefined
+        since = line.time
+        wait = 1000
+        take(line)
+      }, signal)
+      const task = store.tasks.get(id)
+      if (!task || task.lastStatus === 'STOPPED') return
+    } catch (problem) {
+      if (signal.aborted) return
+      told(problem)
+      if (problem instanceof Refused) return
+    }
+    await new Promise(resolve => setTimeout(resolve, wait))
+  }
+}
+
+// Log follows the log of a task. Lines say of which container they are where there are several.
+function Log({ store, id, several }) {
   const [lines, set] = useState([])
   const [problem, fail] = useState()
   const end = useRef()
   const follows = useRef(true)
   useEffect(() => {
     const stop = new AbortController()
-    let kept = [], drawn = false
-    const draw = () => { drawn = false; if (!stop.signal.aborted) set(kept.slice()) }
-    store.client.lines(`/v1/tasks/${id}/logs`, { tail: 1000, follow: 1 }, line => {
-      if (!line) return
-      kept.push(JSON.parse(line))
-      if (kept.length > maxLines) kept = kept.slice(-maxLines)
-      if (!drawn) { drawn = true; setTimeout(draw, 100) }
-    }, stop.signal).catch(problem => stop.signal.aborted || fail(problem))
+    let kept = [], count = 0, drawn = false
+    const draw = () => { drawn = false; if (!stop.signal.aborted) set(kept.slice(-maxLines)) }
+    follow(store, id, line => {
+      kept.push({ n: count++, error: line.stream === 'stderr', text: (several ? line.container + ' | ' : '') + line.text.slice(0, maxText) })
+      if (kept.length > 2 * maxLines) kept = kept.slice(-maxLines)
+      if (!drawn) { drawn = true; setTimeout(draw, 100); fail() }
+    }, fail, stop.signal)
     return () => stop.abort()
   }, [id])
   useEffect(() => { if (follows.current && end.current) end.current.scrollTop = end.current.scrollHeight }, [lines])
   const scrolled = e => { follows.current = e.target.scrollTop + e.target.clientHeight > e.target.scrollHeight - 30 }
   return html`
     <h2>Log</h2><${Problem} of=${problem} />
-    <pre class="log" tabindex="0" aria-label="Log" ref=${end} onScroll=${scrolled}>${lines.map(l => html`<span class=${l.stream === 'stderr' ? 'stderr' : ''}>${l.text}\n</span>`)}</pre>`
+    <pre class="log" tabindex="0" aria-label="Log" ref=${end} onScroll=${scrolled}>${lines.map(l => html`<span key=${l.n} class=${l.error ? 'stderr' : ''}>${l.text}\n</span>`)}</pre>`
 }
 
 // Why says why a task is where it is, in the words of the scheduler.
 function Why({ store, task }) {
   const id = idOf(task.taskArn)
-  const { value, problem } = useAnswer(() => store.client.get(`/v1/tasks/${id}/explain`), [id, task.lastStatus, store.queue.length])
+  const { value, problem } = useAnswer(() => store.client.get(`/v1/tasks/${id}/explain`), [id, task.lastStatus, Math.floor(now() / 5000)])
   if (problem) return html`<${Problem} of=${problem} />`
   if (!value) return html`<p class="hint">...</p>`
-  const nameOfHost = id => (store.hosts.find(h => h.id === id) || {}).name || shortID(id)
+  const nameOfHost = id => (store.hostByID.get(id) || {}).name || shortID(id)
   return html`
     <p>${value.summary}</p>
     ${value.estimate && html`<p class="hint">Earliest start: ${value.estimate}</p>`}
@@ -99,7 +125,7 @@ export function Task({ store, id }) {
   }, [id, task && task.lastStatus, task && task.version])
   const is = described.value || task
   if (!is) return html`<${Problem} of=${described.problem} />`
-  const host = hostOf(store, is)
+  const host = store.hostOf(is)
   const cluster = clusterOf(is)
   const ended = is.lastStatus === 'STOPPED'
   return html`
@@ -120,5 +146,5 @@ export function Task({ store, id }) {
     ]} />`}
     ${!ended && is.lastStatus === 'PROVISIONING' && html`<h2>Why it waits</h2><${Why} store=${store} task=${is} />`}
     <h2>Life</h2><${Life} task=${is} />
-    ${is.containerInstanceArn && html`<${Log} store=${store} id=${id} />`}`
+    ${is.containerInstanceArn && html`<${Log} store=${store} id=${id} several=${(is.containers || []).length > 1} />`}`
 }
