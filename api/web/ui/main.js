@@ -99,7 +99,7 @@ function Console({ store, enter, leave }) {
       go(parse())
       find('')
       scrollTo(0, 0)
-      document.getElementById('main').focus() // or it stays with what is gone
+      document.getElementById('main').focus({ preventScroll: true }) // or it stays with what is gone
     }
     addEventListener('hashchange', moved)
     return () => removeEventListener('hashchange', moved)

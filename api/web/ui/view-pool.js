@@ -69,8 +69,8 @@ export function Pool({ store }) {
     </div>
     <div class="choices" role="group" aria-label="Colour of the GPUs">${Object.entries(views).map(([name, text]) => html`
       <button aria-pressed=${by === name} onClick=${() => set(name)}>${text}</button>`)}</div>
-    ${[...racks].sort().map(([rack, members]) => html`
-      ${racks.size > 1 && html`<h2>${rack || 'no rack'}</h2>`}
+    ${[...racks].sort(([a], [b]) => a.localeCompare(b, undefined, { numeric: true })).map(([rack, members]) => html`
+      ${racks.size > 1 && html`<h2>${rack ? 'Rack ' + rack : 'No rack'}</h2>`}
       <div class="map">${members.map(host => html`
         <section key=${host.id} class=${'host' + (host.connected ? '' : ' away')}>
           <h3><a href=${'#/hosts/' + host.id}>${host.name}</a><span>${host.connected ? host.status === 'ACTIVE' ? '' : host.status.toLowerCase() : 'not heard of'}</span></h3>
