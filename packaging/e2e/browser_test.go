@@ -148,16 +148,33 @@ func (p *page) waits(condition string) {
 	p.do(chromedp.Poll("Boolean("+condition+")", nil, chromedp.WithPollingTimeout(waitTimeout/4), chromedp.WithPollingInterval(50*time.Millisecond)))
 }
 
-// screenshots keeps what the page looks like, light and dark, in the directory that PINION_SCREENSHOTS names, if it does.
-func (p *page) screenshots(name string) {
+// faint lists the texts that stand out too little from what is behind them: by less than 4.5 to 1, as WCAG 2 has it for level AA. What is disabled may.
+const faint = `(() => {
+	const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true})
+	const rgb = color => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = color; canvas.fillRect(0, 0, 1, 1); return canvas.getImageData(0, 0, 1, 1).data }
+	const light = color => { const [r, g, b] = [...color].slice(0, 3).map(c => (c /= 255) <= .03928 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b }
+	const behind = e => { for (; e; e = e.parentElement) { const c = rgb(getComputedStyle(e).backgroundColor); if (c[3] === 255) return c } return rgb('white') }
+	return [...document.querySelectorAll('body *')].filter(e => e.checkVisibility() && !e.disabled && [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim())).map(e => {
+		const [a, b] = [light(rgb(getComputedStyle(e).color)), light(behind(e))]
+		return [(Math.max(a, b) + .05) / (Math.min(a, b) + .05), e.textContent.trim().slice(0, 40)]
+	}).filter(([ratio]) => ratio < 4.5).map(([ratio, text]) => ratio.toFixed(1) + ' ' + text)
+})()`
+
+// looks checks the contrast of what the page shows, light and dark, and keeps pictures of it in the directory that PINION_SCREENSHOTS names, if it does.
+func (p *page) looks(name string) {
 	p.Helper()
-	dir := os.Getenv("PINION_SCREENSHOTS")
-	if dir == "" {
-		return
-	}
 	for _, theme := range []string{"light", "dark"} {
+		var weak []string
+		p.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}), chromedp.Evaluate(faint, &weak))
+		if len(weak) > 0 {
+			p.Errorf("%s, %s: texts that can hardly be read: %q", name, theme, weak)
+		}
+		dir := os.Getenv("PINION_SCREENSHOTS")
+		if dir == "" {
+			continue
+		}
 		var picture []byte
-		p.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}), chromedp.CaptureScreenshot(&picture))
+		p.do(chromedp.CaptureScreenshot(&picture))
 		if err := os.WriteFile(filepath.Join(dir, name+"-"+theme+".png"), picture, 0o644); err != nil {
 			p.Fatal(err)
 		}

@@ -148,7 +148,7 @@ func TestTheWebPageOfALargePool(t *testing.T) {
 	before := memory()
 	for _, place := range []string{"#/pool", "#/tasks"} {
 		p.visit(place)
-		p.screenshots("large-" + strings.TrimPrefix(place, "#/"))
+		p.looks("large-" + strings.TrimPrefix(place, "#/"))
 		p.do(chromedp.Sleep(*pageTime / 2))
 	}
 	var busy []float64

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs, upgrades, removes and purges the Debian package of dist/ under a host with a task, in a copy of this machine that is thrown away
-# (an overlay in a mount namespace of its own), and reads the rpm. Makes dist/ twice before, which has to give the same bytes.
+# (an overlay in a mount namespace of its own), does the same with install.sh, and reads the rpm. Makes dist/ twice before, which has to give the same bytes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 [ "$(id -u)" = 0 ] || { echo "installcheck: this makes containers and mounts: run it as root" >&2; exit 1; }
@@ -90,6 +90,23 @@ rm "$base/root/etc/default/pinion" # made here
 left=$(find "$base/upper" -name '*pinion*' ! -type c -print)
 [ -z "$left" ] || fail "a purge has left: $left"
 
+mkdir "$base/root/tmp/release"
+cp dist/*.tar.gz dist/SHA256SUMS* dist/install.sh "$base/root/tmp/release"
+inside sh /tmp/release/install.sh >"$base/installed"
+grep -q 'the signature is not verified' "$base/installed" || fail "install.sh does not say that it verifies no signature"
+inside /usr/local/bin/pinion version >/dev/null
+inside sh /tmp/release/install.sh | grep -q 'is there already' || fail "a second run of install.sh changes something"
+installed=$(sha256sum <"$base/root/usr/local/bin/pinion")
+printf x >>"$(ls "$base"/root/tmp/release/*.tar.gz)"
+inside sh /tmp/release/install.sh 2>"$base/refused" && fail "install.sh takes a tarball that was changed"
+grep -q 'nothing was installed' "$base/refused" || fail "install.sh does not say what it refuses"
+inside env INSTALL_PINION_KEY=RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3 sh /tmp/release/install.sh 2>/dev/null && fail "install.sh takes a release that is not signed by the key"
+[ "$installed" = "$(sha256sum <"$base/root/usr/local/bin/pinion")" ] || fail "a refused release has replaced the program"
+inside /usr/local/bin/pinion-uninstall.sh
+rm -r "$base/root/tmp/release"
+left=$(find "$base/upper" -name '*pinion*' ! -type c -print)
+[ -z "$left" ] || fail "the uninstall script has left: $left"
+
 rpm -qp --list "$rpm" 2>/dev/null | sort >"$base/files"
 for file in /usr/bin/pinion /usr/lib/systemd/system/pinion.service /etc/pinion/config.yaml /usr/share/man/man1/pinion.1.gz; do
 	grep -qx "$file" "$base/files" || fail "the rpm has no $file"
@@ -97,4 +114,4 @@ done
 [ "$(rpm -qp --queryformat '[%{FILENAMES} %{FILEMODES:octal} %{FILEUSERNAME}\n]' "$rpm" 2>/dev/null | sed -n 's#^/usr/bin/pinion ##p')" = "100755 root" ] || fail "the program of the rpm has another mode or owner"
 rpm -qp --scripts "$rpm" 2>/dev/null | grep -q 'try-restart pinion.service' || fail "the rpm does not restart a host after an upgrade"
 rpm -qp --configfiles "$rpm" 2>/dev/null | grep -qx /etc/pinion/config.yaml || fail "the options in the rpm are no configuration"
-echo "installcheck: the deb was installed, upgraded under a task, removed and purged; nothing is left. The rpm has the same files."
+echo "installcheck: the deb was installed, upgraded under a task, removed and purged; nothing is left, nor of install.sh. The rpm has the same files."

@@ -48,7 +48,8 @@ done
 
 sums=SHA256SUMS
 [ -n "${RELEASE_KEY:-}" ] || sums=SHA256SUMS.unsigned
-(cd dist && sha256sum -- "$name".*) >.build/sums
+install -m 755 packaging/install.sh dist/install.sh
+(cd dist && sha256sum -- "$name".* install.sh) >.build/sums
 mv .build/sums "dist/$sums"
 if [ -n "${RELEASE_KEY:-}" ]; then
 	go run -buildvcs=false ./packaging/release/sign -key "$RELEASE_KEY" -comment "pinion $name" "dist/$sums"

@@ -34,7 +34,7 @@ function cell({ gpu, host, task, state, usage, by }) {
     usage && usage.utilization !== undefined && `${usage.utilization} % used`, usage && usage.memoryUsedMiB !== undefined && `${mib(usage.memoryUsedMiB)} of ${mib(gpu.memoryMiB)}`, gpu.migDevice && `MIG ${gpu.migDevice.profile}`, gpu.problem].filter(Boolean)
   const style = by === 'team' && state === 'taken' ? { '--hue': hueOf(definition) } : part !== undefined ? { '--part': part } : {}
   const kind = part !== undefined && (state === 'taken' || state === 'shared') ? 'part' : by === 'health' && !['sick', 'quarantined', 'down'].includes(state) ? 'healthy' : state
-  return html`<a class=${'cell ' + kind} style=${style} title=${words.join('\n')} aria-label=${words.join(', ')} href=${task ? '#/tasks/' + id : '#/hosts/' + gpu.hostId}>${part !== undefined ? part : ''}</a>`
+  return html`<a tabindex="-1" class=${'cell ' + kind} style=${style} title=${words.join('\n')} aria-label=${words.join(', ')} href=${task ? '#/tasks/' + id : '#/hosts/' + gpu.hostId}>${part !== undefined ? part : ''}</a>`
 }
 
 export function Pool({ store }) {
