@@ -86,7 +86,8 @@ func machineCPU() (sum time.Duration, err error) {
 
 // interfaces are those of the network namespace of a process, without its loopback; nil when it has that of the host.
 func interfaces(pid uint32) (map[string]runtime.Traffic, error) {
-	own, errOwn := os.Readlink("/proc/self/ns/net")
+	// Of this thread: /proc/self is the first one, which another goroutine may have taken into a namespace of a container.
+	own, errOwn := os.Readlink("/proc/thread-self/ns/net")
 	its, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid))
 	if errOwn != nil || err != nil || own == its {
 		return nil, err

@@ -18,6 +18,7 @@ const bareMachine = `set -e
 for dir in /usr/local/bin /var/lib /var/log /run; do mount -t tmpfs none $dir; done
 mkdir /run/sshd /run/upper /run/work
 mount -t overlay overlay -o lowerdir=/etc,upperdir=/run/upper,workdir=/run/work /etc
+echo "$2" >/etc/machine-id
 exec /usr/sbin/sshd -D -e -f "$1"`
 
 // machines are those of a testbed on which no host was started, with an SSH server each, and a directory with a program ssh that reaches them.
@@ -32,7 +33,7 @@ func machines(t *testing.T, p *pool) (ssh string) {
 	for _, h := range p.Hosts() {
 		config := filepath.Join(dir, h.Name)
 		must(t, os.WriteFile(config, fmt.Appendf(nil, "ListenAddress %s\nHostKey %s/machine\nAuthorizedKeysFile %s/user.pub\nStrictModes no\nPermitRootLogin prohibit-password\nPasswordAuthentication no\nPidFile none\n", h.IP, dir, dir), 0o600))
-		server := exec.Command("unshare", "--mount", "--propagation", "private", "sh", "-c", bareMachine, "sh", config)
+		server := exec.Command("unshare", "--mount", "--propagation", "private", "sh", "-c", bareMachine, "sh", config, "machine of "+h.Name)
 		var said bytes.Buffer
 		server.Stderr = &said
 		ended := make(chan error, 1)
