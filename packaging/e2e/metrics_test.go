@@ -30,18 +30,12 @@ type scraper struct {
 
 func newScraper(t testing.TB, h *host) *scraper {
 	t.Helper()
-	var key struct {
-		ID     string `json:"accessKeyId"`
-		Secret string `json:"secretAccessKey"`
-	}
-	if err := json.Unmarshal([]byte(h.pinion(t, "key", "create", "--role", "read", "--name", "prometheus", "-o", "json")), &key); err != nil {
-		t.Fatal(err)
-	}
+	id, secret := h.makeKey(t, "read")
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM([]byte(h.pinion(t, "ca", "get"))) {
 		t.Fatal("no certificate of the CA")
 	}
-	return &scraper{client: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}, bearer: key.ID + ":" + key.Secret, address: h.listen}
+	return &scraper{client: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}, bearer: id + ":" + secret, address: h.listen}
 }
 
 func (s *scraper) get(t testing.TB, path string) []byte {

@@ -15,7 +15,7 @@ func (h *host) makeKey(t testing.TB, role string) (id, secret string) {
 		ID     string `json:"accessKeyId"`
 		Secret string `json:"secretAccessKey"`
 	}
-	if err := json.Unmarshal([]byte(h.pinion(t, "key", "create", "--role", role, "--name", "page-"+role, "-o", "json")), &key); err != nil {
+	if err := json.Unmarshal([]byte(h.pinion(t, "key", "create", "--role", role, "--name", "test-"+role, "-o", "json")), &key); err != nil {
 		t.Fatal(err)
 	}
 	return key.ID, key.Secret

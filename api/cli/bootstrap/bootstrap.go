@@ -200,7 +200,7 @@ func (b *bootstrap) install(ctx context.Context, i int, s *step, is *facts) erro
 
 // examine fails with what the machine lacks to be a host.
 func examine(ctx context.Context, m *machine) error {
-	out, err := m.pinion(ctx, "pinion doctor -o json || :")
+	out, err := m.run(ctx, "pinion doctor -o json || :", nil)
 	if err != nil {
 		return err
 	}

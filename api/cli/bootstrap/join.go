@@ -27,7 +27,7 @@ func (b *bootstrap) join(ctx context.Context, steps []step, founder int) error {
 	if err != nil {
 		return b.of(founder, err)
 	}
-	token, err := at.pinion(ctx, "pinion token --ttl 30m --uses "+strconv.Itoa(joins))
+	token, err := at.run(ctx, "pinion token --ttl 30m --uses "+strconv.Itoa(joins), nil)
 	if err != nil {
 		return b.of(founder, err)
 	}
@@ -59,7 +59,7 @@ func advertised(ctx context.Context, m *machine) (string, error) {
 // report shows the hosts, and what they find of their machines.
 func (b *bootstrap) report(ctx context.Context, founder int) error {
 	m := b.machines[founder]
-	out, err := m.pinion(ctx, "pinion hosts; echo; pinion doctor --all 2>&1 || :")
+	out, err := m.run(ctx, "pinion hosts; echo; pinion doctor --all 2>&1 || :", nil)
 	if err != nil {
 		return b.of(founder, err)
 	}

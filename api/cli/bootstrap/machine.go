@@ -42,11 +42,7 @@ func (m *machine) script(ctx context.Context, name string, stdin io.Reader, args
 	return m.run(ctx, line.String()+"\n"+string(text), stdin)
 }
 
-// pinion runs lines of a shell script, with the pinion of the machine.
-func (m *machine) pinion(ctx context.Context, lines string) ([]byte, error) {
-	return m.run(ctx, lines, nil)
-}
-
+// run runs lines of a shell script, behind the prologue of all scripts.
 func (m *machine) run(ctx context.Context, lines string, stdin io.Reader) ([]byte, error) {
 	prologue, err := scripts.ReadFile("scripts/prologue.sh")
 	if err != nil {

@@ -87,7 +87,7 @@ func endOf(task client.Task) end {
 // exited explains a container that ended with an exit code.
 func (e *end) exited(c client.Container) {
 	code := *c.ExitCode
-	if strings.HasPrefix(c.Reason, "OutOfMemoryError") {
+	if strings.HasPrefix(c.Reason, spec.OutOfMemory) {
 		e.outOfMemory = true
 		e.text = fmt.Sprintf("failed: container %s was killed because it reached its memory limit (exit code %d)", c.Name, code)
 		e.advice = "Give it more with --memory, or `memory` in the task definition."
