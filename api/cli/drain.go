@@ -83,23 +83,11 @@ func drain(ctx context.Context, inv *invocation.Invocation, host client.Host, ti
 	if err := inv.Client.SetHostStatus(ctx, host.Cluster, host.ID, client.Draining); err != nil {
 		return err
 	}
-	begin, printed := inv.Now(), -1
-	for {
-		left, err := taskCount(ctx, inv, host.ID)
-		if err != nil || left == 0 {
-			return err
-		}
-		if left != printed {
-			printed = left
-			inv.Notef("%s: %s still running ...", host.Name, format.Plural(left, "task"))
-		}
-		if timeout > 0 && inv.Now().Sub(begin) >= timeout {
+	return inv.WaitUntilNone(ctx, timeout, func() (int, error) { return taskCount(ctx, inv, host.ID) },
+		func(left int) { inv.Notef("%s: %s still running ...", host.Name, format.Plural(left, "task")) },
+		func(left int) error {
 			return fmt.Errorf("host %s still has %s after %s, and gets no new ones. `pinion ps` lists them; `pinion activate %s` makes the host schedulable again", host.Name, format.Plural(left, "task"), timeout, host.Name)
-		}
-		if err := inv.Sleep(ctx, time.Second); err != nil {
-			return err
-		}
-	}
+		})
 }
 
 // taskCount is the number of tasks of a host that have not stopped; 0 for a host that was removed.

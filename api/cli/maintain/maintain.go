@@ -71,9 +71,6 @@ type drain struct {
 	timeout  time.Duration // after which the command gives up; zero: never
 }
 
-// pollInterval is how often the tasks that are left are counted.
-const pollInterval = time.Second
-
 // free drains a host and waits until no task has a GPU of it.
 func free(ctx context.Context, inv *invocation.Invocation, host client.Host, how drain) error {
 	var err error
@@ -85,28 +82,17 @@ func free(ctx context.Context, inv *invocation.Invocation, host client.Host, how
 	if err != nil {
 		return err
 	}
-	begin, printed := inv.Now(), 0
-	for {
+	err = inv.WaitUntilNone(ctx, how.timeout, func() (int, error) {
 		tasks, err := gpuTasks(ctx, inv, host.ID)
-		if err != nil {
-			return err
-		}
-		if len(tasks) == 0 {
-			_, err = fmt.Fprintf(inv.Out, "%s is ready: no task has a GPU of it, and it gets no new tasks. When the work is done: pinion host maintain --done %s\n", host.Name, host.Name)
-			return err
-		}
-		if len(tasks) != printed {
-			printed = len(tasks)
-			inv.Notef("%s: %s still with GPUs ...", host.Name, format.Plural(printed, "task"))
-		}
-		if how.timeout > 0 && inv.Now().Sub(begin) >= how.timeout {
-			return fmt.Errorf("host %s still has %s with GPUs after %s, and gets no new ones. `pinion gpus` lists them; `pinion activate %s` makes the host schedulable again",
-				host.Name, format.Plural(len(tasks), "task"), how.timeout, host.Name)
-		}
-		if err := inv.Sleep(ctx, pollInterval); err != nil {
-			return err
-		}
+		return len(tasks), err
+	}, func(left int) { inv.Notef("%s: %s still with GPUs ...", host.Name, format.Plural(left, "task")) }, func(left int) error {
+		return fmt.Errorf("host %s still has %s with GPUs after %s, and gets no new ones. `pinion gpus` lists them; `pinion activate %s` makes the host schedulable again",
+			host.Name, format.Plural(left, "task"), how.timeout, host.Name)
+	})
+	if err == nil {
+		_, err = fmt.Fprintf(inv.Out, "%s is ready: no task has a GPU of it, and it gets no new tasks. When the work is done: pinion host maintain --done %s\n", host.Name, host.Name)
 	}
+	return err
 }
 
 // gpuTasks are the ids of the tasks that have GPUs of a host, or shares of them.
