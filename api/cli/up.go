@@ -131,7 +131,6 @@ func upFlags(config *UpConfig, attributes *cli.StringSlice, level *string) []cli
 
 var (
 	gpuSource = lazyregexp.New(`^(none|(auto|sim:[1-9][0-9]*x[a-z0-9]+[/x+.a-z0-9]*)(,mps)?)$`)
-	hostName  = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 	attribute = lazyregexp.New(`^[A-Za-z0-9_./\\-]{1,128}$`)
 )
 
@@ -163,8 +162,8 @@ func (u *UpConfig) completeRegistry() (err error) {
 
 func (u *UpConfig) check() error {
 	wrong := []error{u.checkAddresses(), u.GPUs.check(), u.checkPool(), u.Disk.check()}
-	if u.Name != "" && !hostName.MatchString(u.Name) {
-		wrong = append(wrong, exit.Usagef("--name %q is not 1 to 63 letters, digits and . _ -, beginning with a letter or a digit", u.Name))
+	if u.Name != "" && !spec.ValidHostName(u.Name) {
+		wrong = append(wrong, exit.Usagef("--name %q is not 1 to 253 letters, digits and . _ -, beginning with a letter or a digit", u.Name))
 	}
 	if u.Cluster != "" && !spec.ValidName(u.Cluster) {
 		wrong = append(wrong, exit.Usagef("--cluster %q is not a cluster name: 1 to 255 letters, digits, - and _", u.Cluster))

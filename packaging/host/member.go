@@ -21,6 +21,9 @@ import (
 
 // openMember makes the host a member of a pool: of a new one, of the one to join, or of its existing one.
 func (h *host) openMember(ctx context.Context) (err error) {
+	if name := nameOf(h.config); !spec.ValidHostName(name) {
+		return fmt.Errorf("the host name of this machine is %q, and what a pool calls a host is 1 to 253 letters, digits and . _ -, beginning with a letter or a digit: give it one by `pinion up --name`", name)
+	}
 	options := pki.Options{Joining: h.config.Join != "", Keys: h.dir.keys}
 	identity, err := pki.OpenWith(h.dir.Join("pki"), h.dir.HostID, h.address.Names, options)
 	if err != nil {

@@ -88,9 +88,27 @@ const maxName = 255
 // digits, underscores and hyphens.
 func ValidName(name string) bool {
 	for _, c := range []byte(name) {
-		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-') {
+		if !(letterOrDigit(c) || c == '_' || c == '-') {
 			return false
 		}
 	}
 	return 0 < len(name) && len(name) <= maxName
+}
+
+func letterOrDigit(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+}
+
+// maxHostName is how long DNS lets names be.
+const maxHostName = 253
+
+// ValidHostName reports whether a host can have the name: 1 to 253 letters, digits, dots, underscores and hyphens, of which the first is a
+// letter or a digit. Lists, reasons, metrics and command lines show it.
+func ValidHostName(name string) bool {
+	for i, c := range []byte(name) {
+		if !letterOrDigit(c) && (i == 0 || c != '.' && c != '_' && c != '-') {
+			return false
+		}
+	}
+	return 0 < len(name) && len(name) <= maxHostName
 }

@@ -72,6 +72,9 @@ var errTooMuch = errors.New("a message of the session has more elements than a h
 
 // checkHost refuses a description of a host that is too large to be recorded, or that no machine fits.
 func checkHost(h *spec.Host) error {
+	if !spec.ValidHostName(h.Name) {
+		return fmt.Errorf("host %s calls itself %.300q, and a name is 1 to 253 letters, digits and . _ -, beginning with a letter or a digit: give it one by `pinion up --name`", h.ID, h.Name)
+	}
 	if min(h.CPU, h.MemoryMiB) < 0 || max(h.CPU, h.MemoryMiB) > maxCapacity {
 		return fmt.Errorf("host %s says that it has %d CPU units and %d MiB, which no machine has", h.ID, h.CPU, h.MemoryMiB)
 	}

@@ -53,7 +53,7 @@ func TestAHostThatSaysTooMuchOfItselfIsRefused(t *testing.T) {
 		t.Errorf("half of that: %v", err)
 	}
 	for _, h := range []spec.Host{{CPU: -1}, {MemoryMiB: -1}, {CPU: math.MaxInt64}, {MemoryMiB: math.MaxInt64}} {
-		h.ID, h.Cluster = "mine", "default"
+		h.ID, h.Name, h.Cluster = "mine", "mine", "default"
 		if _, err := b.Register(t.Context(), Registration{Host: h}); err == nil {
 			t.Errorf("%d CPU units and %d MiB are believed", h.CPU, h.MemoryMiB)
 		}
@@ -281,7 +281,7 @@ func TestAHostHasNoTasksAtTheAddressesOfOthers(t *testing.T) {
 		}
 	}
 	for _, n := range []tasknetwork.Network{{Name: "lab", Range: "0.0.0.0/0"}, {Name: "x' or", Range: "10.32.0.0/16"}, {}} {
-		if err := checkHost(&spec.Host{ID: "h", TaskNetwork: &n}); err == nil {
+		if err := checkHost(&spec.Host{ID: "h", Name: "h", TaskNetwork: &n}); err == nil {
 			t.Errorf("a host may have the network %+v", n)
 		}
 	}
