@@ -40,10 +40,10 @@ import (
 	"pinion/api/cli/stats"
 	"pinion/api/cli/top"
 	"pinion/api/cli/unlock"
-	"pinion/api/cli/upgrade"
 	"pinion/api/cli/why"
 	"pinion/api/cli/words"
 	"pinion/api/client"
+	"pinion/api/upgrade"
 )
 
 // Program is what the command line needs of the program around it.

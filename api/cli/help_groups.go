@@ -6,7 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/cli/help"
-	"pinion/api/cli/upgrade"
+	"pinion/api/upgrade"
 )
 
 // categories group the commands in the help; groups is their order.

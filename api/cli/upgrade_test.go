@@ -3,11 +3,13 @@ package cli
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"pinion/api/cli/upgrade"
+	"pinion/api/upgrade"
 )
 
 // fakeUpgrades is the host of this machine, as `pinion upgrade` sees it.
@@ -20,7 +22,7 @@ type fakeUpgrades struct {
 var _ upgrade.Host = (*fakeUpgrades)(nil)
 
 func (f *fakeUpgrades) Upgrade(_ context.Context, c upgrade.Config) (upgrade.Attempt, error) {
-	f.asked = append(f.asked, upgrade.Config{File: c.File, Timeout: c.Timeout, DryRun: c.DryRun})
+	f.asked = append(f.asked, upgrade.Config{File: c.File, Signature: c.Signature, Timeout: c.Timeout, DryRun: c.DryRun})
 	return *f.attempt, f.err
 }
 
@@ -46,6 +48,36 @@ func TestUpgradeExchangesTheProgramOfThisMachine(t *testing.T) {
 		f := &fakeUpgrades{attempt: done}
 		if got := pinionWith(t, Program{Upgrade: f}, newFakeHost(t), strings.Fields(wrong)...); got.code != 2 || len(f.asked) > 0 {
 			t.Errorf("%s: %+v", wrong, got)
+		}
+	}
+}
+
+// The signature beside the file, or the one that is named, goes with it; one that is named and is not there is an error, not an unsigned upgrade.
+func TestUpgradeTakesTheSignatureBesideTheFile(t *testing.T) {
+	dir := t.TempDir()
+	file, bare := filepath.Join(dir, "pinion"), filepath.Join(dir, "bare")
+	for path, text := range map[string]string{file: "", bare: "", file + ".minisig": "beside", filepath.Join(dir, "other"): "named"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+		code int
+	}{
+		{[]string{"--to", file}, "beside", 0},
+		{[]string{"--to", bare}, "", 0},
+		{[]string{"--to", bare, "--signature", filepath.Join(dir, "other")}, "named", 0},
+		{[]string{"--to", bare, "--signature", filepath.Join(dir, "missing")}, "", 1},
+	} {
+		f := &fakeUpgrades{attempt: &upgrade.Attempt{State: upgrade.Confirmed, Signed: c.want != ""}}
+		got := pinionWith(t, Program{Upgrade: f}, newFakeHost(t), append([]string{"upgrade"}, c.args...)...)
+		if got.code != c.code || (len(f.asked) > 0) != (c.code == 0) {
+			t.Fatalf("%v: %+v", c.args, got)
+		}
+		if c.code == 0 && (string(f.asked[0].Signature) != c.want || (f.asked[0].Signature == nil) != (c.want == "") || strings.Contains(got.out, "not signed") != (c.want == "")) {
+			t.Errorf("%v: %q, %s", c.args, f.asked[0].Signature, got.out)
 		}
 	}
 }

@@ -24,7 +24,7 @@ var besides = map[string]string{
 	"program_other.go":  "packaging api/cli",
 	"packaging":         "packaging api/client",
 	"packaging/doctor":  "packaging api/client node",
-	"packaging/upgrade": "packaging/atomicfile api/cli",
+	"packaging/upgrade": "packaging/atomicfile packaging/signature api/upgrade",
 	"packaging/host":    "packaging api server node raftfsm gpu",
 	"packaging/bench":   "packaging api server node raftfsm gpu",
 }
@@ -40,7 +40,7 @@ var floors = map[string][]string{
 		"ecs/daemon",
 		"ecs/capacity ecs/account",
 		"client ecs/call secrets",
-		"exec",
+		"exec upgrade",
 		"leader",
 		"openid",
 		"auth",

@@ -12,7 +12,7 @@ var pure = []string{
 	"raftfsm", "raftfsm/spec", "raftfsm/query", "raftfsm/compact", "raftfsm/watch", "raftfsm/sortkey", "raftfsm/issuer", "raftfsm/service", "raftfsm/traffic", "raftfsm/loadbalancer", "raftfsm/routing", "raftfsm/scaling", "raftfsm/taskset", "raftfsm/alarm", "raftfsm/virtualip",
 	"server/schedule", "server/schedule/pack", "server/schedule/queue", "server/schedule/batch", "server/schedule/rollout", "server/schedule/tournament",
 	"server/schedule/autoscale", "server/schedule/virtualip",
-	"api/ecs/types", "api/ecs/taskdef", "api/ecs/view", "api/ecs/arn", "api/ecs/tags", "api/ecs/field",
+	"api/cli/upgrade/rollout", "api/ecs/types", "api/ecs/taskdef", "api/ecs/view", "api/ecs/arn", "api/ecs/tags", "api/ecs/field",
 }
 
 var (

@@ -15,12 +15,16 @@ import (
 	"pinion/node/containerd"
 	"pinion/packaging/doctor"
 	"pinion/packaging/sdnotify"
+	"pinion/packaging/upgrade"
 	"pinion/raftfsm/spec"
 	"pinion/server"
 )
 
 // serve answers requests until ctx is cancelled or the host cannot continue.
 func (h *host) serve(ctx context.Context, service *sdnotify.Service) error {
+	if err := upgrade.Trust(h.dir.Path, h.config.ReleaseKeys); err != nil {
+		return err
+	}
 	socket, err := api.ListenLocal(h.dir.Join("pinion.sock"))
 	if err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"pinion/api/cli/upgrade"
+	"pinion/api/upgrade"
 )
 
 // Guard restarts the host and waits until the new program has confirmed that it is ready. Otherwise it puts the program of before back and

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"pinion/api/cli/upgrade"
+	"pinion/api/upgrade"
 	"pinion/packaging/atomicfile"
 )
 
@@ -48,17 +48,17 @@ func (Host) Upgrade(ctx context.Context, c upgrade.Config) (a upgrade.Attempt, e
 	if file == "" {
 		file = now.binary + oldSuffix
 	}
-	staged, to, err := stage(ctx, file, now.binary)
+	a = upgrade.Attempt{State: upgrade.Checking, Binary: now.binary, At: time.Now().UTC(), Timeout: c.Timeout}
+	staged, err := stage(ctx, file, c, &a)
 	if err != nil {
 		return a, err
 	}
 	defer os.Remove(staged) // once it is in place there is nothing of the name
-	a = upgrade.Attempt{State: upgrade.Checking, Binary: now.binary, To: to, At: time.Now().UTC(), Timeout: c.Timeout}
 	if a.From, err = release(ctx, fmt.Sprintf("/proc/%d/exe", now.pid)); err != nil {
 		return a, fmt.Errorf("the program that runs: %w", err)
 	}
-	if a.From.Digest == to.Digest {
-		return a, fmt.Errorf("%s is the program that runs already (%s)", file, to.Version)
+	if a.From.Digest == a.To.Digest {
+		return a, fmt.Errorf("%s is the program that runs already (%s)", file, a.To.Version)
 	}
 	if c.DryRun {
 		return a, nil
@@ -66,7 +66,7 @@ func (Host) Upgrade(ctx context.Context, c upgrade.Config) (a upgrade.Attempt, e
 	if err := exchange(c.DataDir, &a, staged); err != nil {
 		return a, err
 	}
-	c.Progress(fmt.Sprintf("%s is in place and is being started; %s stays at %s", to.Version, a.From.Version, a.Binary+oldSuffix))
+	c.Progress(fmt.Sprintf("%s is in place and is being started; %s stays at %s", a.To.Version, a.From.Version, a.Binary+oldSuffix))
 	if err := startGuard(c.DataDir, &a); err != nil {
 		return a, errors.Join(err, restore(c.DataDir, &a, "the guard could not be started"))
 	}
@@ -101,29 +101,33 @@ func readsInput(arg string) bool {
 	return arg == "-" || strings.HasSuffix(arg, "=-") || arg == "ask" || arg == "--unlock=ask"
 }
 
-// stage copies the file beside the program and tries it there. Nobody but root can change the copy.
-func stage(ctx context.Context, file, binary string) (path string, to upgrade.Release, err error) {
+// stage copies the file beside the program, checks its signature, and tries it there: a gets what it is. Nobody but root can change the copy.
+func stage(ctx context.Context, file string, c upgrade.Config, a *upgrade.Attempt) (path string, err error) {
 	from, err := os.Open(file)
 	if err != nil {
-		return "", to, fmt.Errorf("the new program: %w", err)
+		return "", fmt.Errorf("the new program: %w", err)
 	}
 	defer from.Close()
 	if info, err := from.Stat(); err != nil || !info.Mode().IsRegular() {
-		return "", to, fmt.Errorf("the new program: %s is not a file", file)
+		return "", fmt.Errorf("the new program: %s is not a file", file)
 	}
-	staged, err := os.CreateTemp(filepath.Dir(binary), atomicfile.TempPrefix+"*")
+	staged, err := os.CreateTemp(filepath.Dir(a.Binary), atomicfile.TempPrefix+"*")
 	if err != nil {
-		return "", to, fmt.Errorf("the new program: %w", err)
+		return "", fmt.Errorf("the new program: %w", err)
 	}
 	_, err = io.Copy(staged, from)
-	if err = errors.Join(err, staged.Chmod(0o755), staged.Sync(), staged.Close()); err == nil {
-		to, err = release(ctx, staged.Name())
+	err = errors.Join(err, staged.Chmod(0o755), staged.Sync(), staged.Close())
+	if err == nil {
+		a.Signed, err = verify(staged.Name(), c)
+	}
+	if err == nil {
+		a.To, err = release(ctx, staged.Name())
 	}
 	if err != nil {
 		os.Remove(staged.Name())
-		return "", to, fmt.Errorf("the new program %s: %w", file, err)
+		return "", fmt.Errorf("the new program %s: %w", file, err)
 	}
-	return staged.Name(), to, nil
+	return staged.Name(), nil
 }
 
 // release asks a program for its version.

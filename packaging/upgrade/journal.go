@@ -17,7 +17,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"pinion/api/cli/upgrade"
+	"pinion/api/upgrade"
 	"pinion/packaging/atomicfile"
 )
 

@@ -8,7 +8,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"pinion/api/cli/upgrade"
+	"pinion/api/upgrade"
 )
 
 // restartSignal has a host end orderly and start again in the same process, with the program that is in its place by then.

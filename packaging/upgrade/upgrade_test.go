@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"pinion/api/cli/upgrade"
+	"pinion/api/upgrade"
 	"pinion/packaging/atomicfile"
 )
 
@@ -169,7 +169,7 @@ func TestAFileThatIsNotPinionIsRefused(t *testing.T) {
 	}
 	place := filepath.Join(t.TempDir(), "pinion")
 	for _, name := range []string{"fails", "other", "nameless", "data", "lines", "missing", "."} {
-		if _, _, err := stage(t.Context(), filepath.Join(dir, name), place); err == nil {
+		if _, err := stage(t.Context(), filepath.Join(dir, name), upgrade.Config{}, &upgrade.Attempt{Binary: place}); err == nil {
 			t.Errorf("%s was taken", name)
 		}
 	}

@@ -1,0 +1,60 @@
+// Package upgrade is the vocabulary of upgrades: what becomes of the program of a host, as its journal, the API and the command line say it.
+package upgrade
+
+import (
+	"context"
+	"time"
+)
+
+// State is how far an upgrade is.
+type State string
+
+// States of an upgrade.
+const (
+	Checking   State = "CHECKING"    // the new program is in place, and has not yet been ready
+	Confirmed  State = "CONFIRMED"   // it has joined its pool and taken up the tasks
+	RolledBack State = "ROLLED_BACK" // the program of before is in place again
+	Abandoned  State = "ABANDONED"   // somebody else has put a third program there
+)
+
+// Release is one program.
+type Release struct {
+	Version string `json:"version"`
+	Digest  string `json:"digest"` // "sha256:" and 64 hex digits
+}
+
+// Attempt is the last upgrade of a host. It is written to the disk before anything is changed.
+type Attempt struct {
+	State   State         `json:"state"`
+	Binary  string        `json:"binary"` // absolute path of the program
+	From    Release       `json:"from"`
+	To      Release       `json:"to"`
+	Signed  bool          `json:"signed"` // the new program has a signature that counts on the host
+	At      time.Time     `json:"at"`
+	Timeout time.Duration `json:"timeout"`          // in which the new program has to be ready
+	Starts  int           `json:"starts"`           // of the new program
+	Reason  string        `json:"reason,omitempty"` // why it was rolled back, or abandoned
+}
+
+// Config is what to do on a machine.
+type Config struct {
+	DataDir   string // absolute path of the host's data directory
+	File      string // the new program; empty: the one from before the last upgrade
+	Signature []byte // of the new program, as minisign writes it; nil: there is none
+	Timeout   time.Duration
+	DryRun    bool // check the file, and change nothing
+	Progress  func(text string)
+}
+
+// Host is the host of this machine.
+type Host interface {
+	// Upgrade exchanges the program and waits for the outcome, which is Confirmed or an error.
+	Upgrade(ctx context.Context, c Config) (Attempt, error)
+	// Status is the last attempt; nil: there was none.
+	Status(dataDir string) (*Attempt, error)
+	// Guard waits until an attempt has ended, and rolls it back unless the new program is ready in time.
+	Guard(ctx context.Context, dataDir string) error
+}
+
+// GuardName is the name of the hidden command that Upgrade starts.
+const GuardName = "upgrade-guard"
