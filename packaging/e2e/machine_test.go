@@ -46,7 +46,7 @@ func startMachine(t *testing.T, inner, outer string, environment ...string) *new
 	for _, dir := range []string{"lib", "bin", "work", "home", "checkout"} {
 		must(t, os.Mkdir(filepath.Join(scratch, dir), 0o755))
 	}
-	must(t, os.CopyFS(filepath.Join(scratch, "checkout/examples"), os.DirFS("../../examples")))
+	must(t, os.CopyFS(filepath.Join(scratch, "checkout/docs/examples"), os.DirFS("../../docs/examples")))
 	must(t, os.Symlink(filepath.Dir(binary), filepath.Join(scratch, "checkout/bin")))
 
 	commands, input, err := os.Pipe()

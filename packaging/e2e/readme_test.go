@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// notRun are the commands of README.md and examples/README.md that do not run here, and why. All others do, as they stand.
+// notRun are the commands of README.md, docs/tour.md and docs/examples that do not run here, and why. All others do, as they stand.
 var notRun = map[string]string{
 	"sudo make demo":   "builds bin/pinion, which other tests use meanwhile",
 	"sudo make test":   "runs this test",
@@ -17,11 +17,10 @@ var notRun = map[string]string{
 	"gpu-1# pinion up": "the machine is one host already",
 	"gpu-2# ssh root@gpu-1 pinion token | pinion up --join gpu-1 --token-file -": "needs ssh to another machine",
 	"gpu-3# ssh root@gpu-1 pinion token | pinion up --join gpu-1 --token-file -": "needs ssh to another machine",
-	"make test": "runs this test",
-	"make demo": "builds bin/pinion, which other tests use meanwhile",
+	"pinion init --hosts root@gpu-1,root@gpu-2,root@gpu-3": "needs ssh to other machines",
 }
 
-// TestTheReadmeRunsAsItStands types the commands of the README and of the examples, top to bottom, on a machine on which nothing
+// TestTheReadmeRunsAsItStands types the commands of the README, of the tour and of the examples, top to bottom, on a machine on which nothing
 // is installed. What a command is said to print it has to print. Images are stand-ins for those of the same name.
 func TestTheReadmeRunsAsItStands(t *testing.T) {
 	const registry = "127.0.0.1:5000"
@@ -29,7 +28,7 @@ func TestTheReadmeRunsAsItStands(t *testing.T) {
 	terraformConfig := terraformMirror(t)
 	m := startMachine(t, registry, startStandIns(t), append(environment, "TF_CLI_CONFIG_FILE="+terraformConfig, "CHECKPOINT_DISABLE=1")...)
 	ran, left := 0, map[string]bool{}
-	for _, file := range []string{"README.md", "examples/README.md"} {
+	for _, file := range []string{"README.md", "docs/tour.md", "docs/examples/README.md"} {
 		for _, s := range readSteps(t, "../../"+file) {
 			reason, listed := notRun[s.command]
 			if terraformConfig == "" && strings.HasPrefix(s.command, "terraform ") {
@@ -116,17 +115,17 @@ func sameButIDs(line string) string {
 	return strings.TrimSpace(line)
 }
 
-// TestEveryExampleIsUsed holds that each file of examples/ occurs in a command or a text that says how to use it.
+// TestEveryExampleIsUsed holds that each file of docs/examples occurs in a command or a text that says how to use it.
 func TestEveryExampleIsUsed(t *testing.T) {
-	text, err := os.ReadFile("../../examples/README.md")
+	text, err := os.ReadFile("../../docs/examples/README.md")
 	must(t, err)
-	must(t, filepath.WalkDir("../../examples", func(path string, entry os.DirEntry, err error) error {
-		name, _ := filepath.Rel("../../examples", path)
+	must(t, filepath.WalkDir("../../docs/examples", func(path string, entry os.DirEntry, err error) error {
+		name, _ := filepath.Rel("../../docs/examples", path)
 		if err != nil || entry.IsDir() || name == "README.md" || name == filepath.Join("terraform", "main.tf") {
 			return err
 		}
 		if !strings.Contains(string(text), name) {
-			t.Errorf("examples/README.md does not say how to use %s", name)
+			t.Errorf("docs/examples/README.md does not say how to use %s", name)
 		}
 		return nil
 	}))
@@ -135,7 +134,7 @@ func TestEveryExampleIsUsed(t *testing.T) {
 // fileInDocument finds a file that a command of the documentation reads.
 var fileInDocument = regexp.MustCompile(`file://([\w.-]+)|(?:-f|--hosts|--tasks) ([\w.-]+\.\w+)|\s@([\w.-]+\.\w+)`)
 
-// TestEveryFileOfTheDocumentsIsAnExample holds that who types what the documentation says finds the file in examples/, and
+// TestEveryFileOfTheDocumentsIsAnExample holds that who types what the documentation says finds the file in docs/examples, and
 // that what a page shows of a file is the file.
 func TestEveryFileOfTheDocumentsIsAnExample(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*.md")
@@ -147,16 +146,16 @@ func TestEveryFileOfTheDocumentsIsAnExample(t *testing.T) {
 		all.Write(text)
 		for _, match := range fileInDocument.FindAllStringSubmatch(string(text), -1) {
 			name := match[1] + match[2] + match[3]
-			if _, err := os.Stat(filepath.Join("../../examples", name)); err != nil {
-				t.Errorf("%s: %q names a file that examples/ does not have", filepath.Base(page), match[0])
+			if _, err := os.Stat(filepath.Join("../../docs/examples", name)); err != nil {
+				t.Errorf("%s: %q names a file that docs/examples does not have", filepath.Base(page), match[0])
 			}
 		}
 	}
 	for _, name := range []string{"example-ecs-gpu.json", "certs.d/docker.io/hosts.toml"} {
-		text, err := os.ReadFile(filepath.Join("../../examples", name))
+		text, err := os.ReadFile(filepath.Join("../../docs/examples", name))
 		must(t, err)
 		if !strings.Contains(all.String(), "\n"+string(text)+"```") {
-			t.Errorf("no page shows %s as it is in examples/", name)
+			t.Errorf("no page shows %s as it is in docs/examples", name)
 		}
 	}
 }
