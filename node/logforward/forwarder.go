@@ -45,6 +45,7 @@ type forwarder struct {
 	note note
 	log  *slog.Logger
 	over atomic.Bool // no more is written when the logger has ended
+	gone atomic.Bool // the containers of its task have ended for good
 
 	perLine  int // bytes that go with each line: the note's Extra
 	secrets  secretOptions
@@ -86,7 +87,7 @@ func (f *forwarder) run(ctx context.Context) {
 func (f *forwarder) givesUp(err error) bool {
 	why := "the secrets of its driver cannot be had any more"
 	switch {
-	case err != nil && f.routed():
+	case err != nil && f.routed() && f.routerGone():
 		why = "the log router of the task has ended"
 	case !errors.Is(err, valuefrom.ErrUnresolved):
 		return false

@@ -134,6 +134,7 @@ func (f *Forwarders) over(task string) {
 	for of, running := range f.running {
 		if of.Task == task {
 			running.over.Store(true)
+			running.gone.Store(true)
 		}
 	}
 }

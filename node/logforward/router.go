@@ -2,7 +2,10 @@ package logforward
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"net"
+	"os"
 	"time"
 
 	"pinion/node/firelens"
@@ -21,6 +24,16 @@ func (f *forwarder) newRouterSender() sender {
 		encode: func(lines []logs.StreamLine) [][]byte { return [][]byte{d.message(lines, "")} },
 		frame:  func(m []byte) []byte { return m },
 	}
+}
+
+// routerGone reports whether the log router of the task has ended for good. After a restart of the agent that is known before its tasks are: the files of a
+// router are there as long as it may run.
+func (f *forwarder) routerGone() bool {
+	if f.gone.Load() {
+		return true
+	}
+	_, err := os.Lstat(f.note.Router)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // routerRetryMax is the longest pause after failures to reach a log router: that of its own task costs nothing to try.

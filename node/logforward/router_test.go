@@ -88,6 +88,13 @@ func (r *logRouter) end() {
 	r.conns = nil
 }
 
+// connections is how many there are.
+func (r *logRouter) connections() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.conns)
+}
+
 func (r *logRouter) text() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,4 +154,36 @@ func TestALogRouterThatReadsNothing(t *testing.T) {
 	r.end()
 	f.over(of.Task)
 	eventually(t, "the end", func() bool { return !w.noted() && strings.Contains(w.said(), "the log router of the task has ended") })
+}
+
+// After a restart of the agent a router that fails is tried again as long as its container may run, also for the log of a container that has ended. When its
+// files are gone, its task has ended while there was no agent.
+func TestALogRouterThatFailsAfterARestartOfTheAgent(t *testing.T) {
+	for name, runs := range map[string]bool{"the router runs": true, "its task has ended": false} {
+		t.Run(name, func(t *testing.T) {
+			r, w := newLogRouter(t), newLog(t)
+			f := w.route(r)
+			w.add(50, " line ")
+			w.end()
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+			r.start(t, false)
+			w.forwarders()
+			eventually(t, "a connection", func() bool { return r.connections() > 0 })
+			if !runs {
+				if err := os.RemoveAll(r.dir); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r.end() // the forwarder learns that nothing was taken
+			if runs {
+				r.start(t, true)
+			}
+			eventually(t, "the end", func() bool { return !w.noted() })
+			if got := strings.Contains(r.text(), " line 49"); got != runs {
+				t.Errorf("the router has the last line: %v", got)
+			}
+		})
+	}
 }
