@@ -4,6 +4,7 @@
 package logforward
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -99,7 +100,8 @@ func (f *Forwarders) begin(of logs.Forwarded, n note, secrets map[string]string,
 		known.secrets.give(secrets)
 		return known, nil
 	}
-	started := &forwarder{all: f, of: of, note: n, ended: make(chan struct{}), log: f.config.Log.With("task", of.Task, "container", of.Container, "driver", n.Log.LogDriver)}
+	n.Name = cmp.Or(n.Name, of.Container) // notes had none
+	started := &forwarder{all: f, of: of, note: n, ended: make(chan struct{}), log: f.config.Log.With("task", of.Task, "container", n.Name, "driver", n.Log.LogDriver)}
 	if extra, err := json.Marshal(n.Extra); err == nil {
 		started.perLine = len(extra)
 	}

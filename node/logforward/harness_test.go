@@ -28,6 +28,7 @@ var of = logs.Forwarded{Task: "0123456789abcdef", Container: "main"}
 // written is the log of a container, as its logger writes it.
 type written struct {
 	t       *testing.T
+	of      logs.Forwarded
 	store   *logs.Store
 	file    *os.File
 	base    int64
@@ -35,9 +36,11 @@ type written struct {
 	secrets func(context.Context, string, string, string, []valuefrom.Secret) (map[string]string, error) // of the pool
 }
 
-func newLog(t *testing.T) *written {
+func newLog(t *testing.T) *written { t.Helper(); return newLogOf(t, of) }
+
+func newLogOf(t *testing.T, of logs.Forwarded) *written {
 	t.Helper()
-	w := &written{t: t, store: logs.NewStore(filepath.Join(t.TempDir(), "logs"))}
+	w := &written{t: t, of: of, store: logs.NewStore(filepath.Join(t.TempDir(), "logs"))}
 	if err := os.MkdirAll(filepath.Dir(w.path()), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +48,7 @@ func newLog(t *testing.T) *written {
 	return w
 }
 
-func (w *written) path() string { return w.store.Path(of.Task, of.Container) }
+func (w *written) path() string { return w.store.Path(w.of.Task, w.of.Container) }
 
 func (w *written) open() {
 	f, err := os.OpenFile(w.path(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -112,8 +115,8 @@ func (w *written) forward(driver string, options map[string]string, allowed ...s
 func (w *written) forwardWith(log logdriver.Configuration, allowed ...string) *Forwarders {
 	w.t.Helper()
 	f := w.forwarders(allowed...)
-	n := note{Log: log, Cluster: "lab", ID: of.Task + ".main", Short: of.Task[:12] + ".main", Image: "alpine:3", Extra: map[string]string{"team": "a"}}
-	if _, err := f.begin(of, n, nil, true); err != nil {
+	n := note{Log: log, Cluster: "lab", ID: w.of.Task + ".main", Short: w.of.Task[:12] + ".main", Image: "alpine:3", Extra: map[string]string{"team": "a"}}
+	if _, err := f.begin(w.of, n, nil, true); err != nil {
 		w.t.Fatal(err)
 	}
 	return f
@@ -138,7 +141,7 @@ func (w *written) said() string {
 
 // noted reports whether there is something left to send after a restart.
 func (w *written) noted() bool {
-	raw, err := w.store.ForwardNote(of)
+	raw, err := w.store.ForwardNote(w.of)
 	return err == nil && json.Valid(raw)
 }
 
@@ -146,7 +149,7 @@ func (w *written) noted() bool {
 // is sent again.
 func (w *written) sent() bool {
 	var p position
-	if err := p.open(w.store, of); err != nil {
+	if err := p.open(w.store, w.of); err != nil {
 		w.t.Fatal(err)
 	}
 	defer p.close()

@@ -13,6 +13,7 @@ import (
 // references.
 type note struct {
 	Log     logdriver.Configuration `json:"log"`
+	Name    string                  `json:"name"`  // of the container
 	ID      string                  `json:"id"`    // of the container
 	Short   string                  `json:"short"` // the first digits of its task's id, and its name
 	Image   string                  `json:"image"`
@@ -29,9 +30,9 @@ func noteOf(c *task.Container, region string) note {
 	d := task.Describe(c)
 	short := d.Task.ID[:min(shortID, len(d.Task.ID))] + "." + c.Def.Name
 	if c.Def.LogConfiguration.Routed() {
-		return note{Log: logdriver.Configuration{LogDriver: logdriver.Firelens}, ID: c.ID, Short: firelens.Tag(c.Def.Name, d.Task.ID), Router: routerDir(d)}
+		return note{Log: logdriver.Configuration{LogDriver: logdriver.Firelens}, Name: c.Def.Name, ID: c.ID, Short: firelens.Tag(c.Def.Name, d.Task.ID), Router: routerDir(d)}
 	}
-	return note{Log: *c.Def.LogConfiguration, ID: c.ID, Short: short, Image: c.Def.Image, Cluster: d.Task.Cluster, Extra: extra(d, c.Def, region)}
+	return note{Log: *c.Def.LogConfiguration, Name: c.Def.Name, ID: c.ID, Short: short, Image: c.Def.Image, Cluster: d.Task.Cluster, Extra: extra(d, c.Def, region)}
 }
 
 // routerDir is the directory of the files of the log router of a task; empty: it has none.

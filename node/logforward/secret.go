@@ -42,7 +42,7 @@ func (f *forwarder) options(ctx context.Context) (map[string]string, error) {
 	values := f.secrets.get()
 	if values == nil {
 		var err error
-		if values, err = f.all.config.Secrets(ctx, f.of.Task, f.note.Cluster, f.of.Container, log.SecretOptions); err != nil {
+		if values, err = f.all.config.Secrets(ctx, f.of.Task, f.note.Cluster, f.note.Name, log.SecretOptions); err != nil {
 			return nil, err
 		}
 		f.secrets.give(values)

@@ -24,11 +24,16 @@ func tokenOf(url string) logdriver.Configuration {
 }
 
 // pool answers with the token of the tests.
-func pool(_ context.Context, task, cluster, container string, wanted []valuefrom.Secret) (map[string]string, error) {
-	if task != of.Task || cluster != "lab" || container != of.Container || len(wanted) != 1 || wanted[0].ValueFrom != "hec" {
-		return nil, fmt.Errorf("asked for %v of container %s of task %s", wanted, container, task)
+var pool = poolOf(of.Container)
+
+// poolOf is pool for a container of this name.
+func poolOf(name string) func(context.Context, string, string, string, []valuefrom.Secret) (map[string]string, error) {
+	return func(_ context.Context, task, cluster, container string, wanted []valuefrom.Secret) (map[string]string, error) {
+		if task != of.Task || cluster != "lab" || container != name || len(wanted) != 1 || wanted[0].ValueFrom != "hec" {
+			return nil, fmt.Errorf("asked for %v of container %s of task %s", wanted, container, task)
+		}
+		return map[string]string{"splunk-token": "hunter2"}, nil
 	}
-	return map[string]string{"splunk-token": "hunter2"}, nil
 }
 
 // The next run of the agent asks the pool for the token again: no file beside the log has it.

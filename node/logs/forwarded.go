@@ -17,8 +17,13 @@ const (
 	positionSuffix = ".sent"
 )
 
-// Forwarded names a container whose lines are sent elsewhere, by the names of its files.
+// Forwarded names a container whose lines are sent elsewhere, by the names of its files: those are what a restart of the agent finds.
 type Forwarded struct{ Task, Container string }
+
+// ForwardedOf is that of a container, by its name.
+func ForwardedOf(task, container string) Forwarded {
+	return Forwarded{fileName(task), fileName(container)}
+}
 
 // NoteForward keeps where the lines of a container are sent, before its logger starts.
 func (s *Store) NoteForward(of Forwarded, note []byte) error {
