@@ -50,25 +50,26 @@ func (p *Prefetcher) Loop(ctx context.Context) {
 	}
 }
 
-// tell tells the hosts for which something has changed, and notes it in told. A host that was not reached is told again with the next look,
-// one that was away also what it knew.
+// tell tells the hosts for which something has changed, and notes it in told. A host that is not in told is told also that it has nothing to fetch: a leader
+// before may have told it something else. That is each host in a term's first look, one that was not reached, and one that was away.
 func (p *Prefetcher) tell(ctx context.Context, told hostImages) {
 	view := p.State.View()
 	now := wanted(view, p.Reservations())
-	for host := range told {
-		if !p.Connected(host) {
-			delete(told, host)
-		} else if now[host] == nil {
-			now[host] = []string{}
+	next := hostImages{}
+	for _, host := range view.Hosts("") {
+		known, again := told[host.ID]
+		switch images := now[host.ID]; {
+		case !p.Connected(host.ID):
+			delete(told, host.ID)
+		case !again || !slices.Equal(known, images):
+			next[host.ID] = images
 		}
 	}
-	maps.DeleteFunc(now, func(host string, images []string) bool {
-		return slices.Equal(told[host], images) || view.Host(host) == nil || !p.Connected(host)
-	})
+	maps.DeleteFunc(told, func(host string, _ []string) bool { return view.Host(host) == nil })
 	var calls errgroup.Group
 	var mu sync.Mutex
 	calls.SetLimit(parallelCalls)
-	for id, images := range now {
+	for id, images := range next {
 		calls.Go(func() error {
 			ctx, cancel := context.WithTimeout(ctx, callTimeout)
 			defer cancel()
@@ -78,9 +79,7 @@ func (p *Prefetcher) tell(ctx context.Context, told hostImages) {
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			if told[id] = images; len(images) == 0 {
-				delete(told, id)
-			}
+			told[id] = images
 			return nil
 		})
 	}

@@ -148,7 +148,8 @@ func TestHostsAreToldWhatChanges(t *testing.T) {
 			defer h.mu.Unlock()
 			return !h.away[host]
 		}}
-		go p.Loop(t.Context())
+		term, lost := context.WithCancel(t.Context())
+		go p.Loop(term)
 		pass := func(when string, want ...string) {
 			t.Helper()
 			time.Sleep(3 * interval)
@@ -157,7 +158,7 @@ func TestHostsAreToldWhatChanges(t *testing.T) {
 				t.Errorf("%s: %v, not %v", when, got, want)
 			}
 		}
-		pass("one host does not answer", "a["+model+":2]")
+		pass("one host does not answer", "a["+model+":2]", "c[]")
 		h.set(&h.mute, nil)
 		pass("it answers again", "b["+model+":2]")
 		pass("nothing changes")
@@ -165,8 +166,16 @@ func TestHostsAreToldWhatChanges(t *testing.T) {
 		pass("a host is away")
 		h.set(&h.away, nil)
 		pass("it is back, and may have been started anew", "a["+model+":2]")
+		h.set(&h.away, map[string]bool{"b": true})
+		pass("another one is away")
 		start(s, "web:2", "2", "c")
-		pass("nothing is wanted any more", "a[]", "b[]")
+		pass("nothing is wanted any more", "a[]")
 		pass("which is said once")
+		h.set(&h.away, nil)
+		pass("it is back, and fetches what it was told", "b[]")
+		lost()
+		go p.Loop(t.Context())
+		pass("another leader does not know what hosts were told", "a[]", "b[]", "c[]")
+		pass("and says it once")
 	})
 }
