@@ -2,10 +2,13 @@ package containerd
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/containerd/containerd/v2/core/containers"
 	"github.com/containerd/containerd/v2/pkg/oci"
+
+	"pinion/node/containerd/program"
 )
 
 // entrypointPath is where a container has pinion-entrypoint that begins with it.
@@ -40,10 +43,37 @@ func (b *specBuilder) entrypoint(_ context.Context, _ oci.Client, _ *containers.
 	return b.bind(s, b.entrypointFile, entrypointPath, true)
 }
 
+// behindEntrypoint is the command that pinion-entrypoint is given with these arguments; nil when they do not begin with it.
+func behindEntrypoint(arguments []string) (own, command []string) {
+	end := slices.Index(arguments, argumentsEnd)
+	if end < 0 || arguments[0] != entrypointPath {
+		return nil, nil
+	}
+	return arguments[:end], arguments[end+1:]
+}
+
+// findProgram refuses a command that is not in the container, which has been created and not started. Of one that begins with its command that is what runc has done.
+func (s *startOperation) findProgram(pid uint32) error {
+	_, command := behindEntrypoint(s.process.Args)
+	if len(command) == 0 {
+		return nil
+	}
+	env := newEnvList(s.process.Env...)
+	if s.spec.SecretFiles == "" {
+		for _, secret := range s.spec.Secrets {
+			env.set(secret.Name + "=" + secret.Value)
+		}
+	}
+	err := program.Find(fmt.Sprintf("/proc/%d/root", pid), command[0], s.process.Cwd, env.get("PATH"))
+	if err == nil {
+		return nil
+	}
+	return newRuntimeError(err.Error(), err)
+}
+
 // withSecrets is a further command in a container whose first process was given these arguments.
 func withSecrets(first, command []string) []string {
-	end := slices.Index(first, argumentsEnd)
-	if len(first) == 0 || first[0] != entrypointPath || end < 0 || !slices.Contains(first[:end], argumentSecrets) {
+	if own, _ := behindEntrypoint(first); !slices.Contains(own, argumentSecrets) {
 		return command
 	}
 	return slices.Concat([]string{entrypointPath, argumentSecrets, secretsPath, argumentsEnd}, command)

@@ -15,7 +15,8 @@ func (r *Runtime) Create(ctx context.Context, c runtime.ContainerSpec) error {
 	err := s.createContainer(ctx)
 	if err == nil {
 		request, taskErr := s.taskRequest()
-		err = errors.Join(taskErr, s.createTask(ctx, request))
+		_, createErr := s.createTask(ctx, request)
+		err = errors.Join(taskErr, createErr)
 	}
 	return errors.Join(err, s.volumes.release())
 }

@@ -52,12 +52,4 @@ func TestAnInitIsTheFirstProcess(t *testing.T) {
 			}
 		}
 	})
-	t.Run("and a command that is not there ends with 127", func(t *testing.T) {
-		h := *h
-		h.t = t
-		exit, out := h.run(withInit, func(c *runtime.ContainerSpec) { c.Def.Command = []string{"no-such-program"} })
-		if exit.Code != 127 || !strings.Contains(out, "no-such-program") {
-			t.Errorf("%+v, %q", exit, out)
-		}
-	})
 }

@@ -14,15 +14,14 @@ import (
 	"github.com/containerd/containerd/v2/core/mount"
 	"github.com/containerd/containerd/v2/core/snapshots"
 	"github.com/containerd/errdefs"
-	"github.com/containerd/errdefs/pkg/errgrpc"
 	"github.com/containerd/typeurl/v2"
+	"github.com/opencontainers/runtime-spec/specs-go"
 
 	"pinion/node/backoff"
 	"pinion/node/containerd/cgroup"
 	"pinion/node/containerd/images"
 	"pinion/node/runtime"
 	"pinion/packaging/failpoint"
-	"pinion/raftfsm/lazyregexp"
 )
 
 const (
@@ -95,6 +94,7 @@ type startOperation struct {
 	shared  sharedNamespaces
 	mounts  []mount.Mount
 	record  containers.Container
+	process *specs.Process
 }
 
 func (s *startOperation) run(ctx context.Context) error {
@@ -108,7 +108,11 @@ func (s *startOperation) run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", runtime.ErrCreate, err)
 	}
-	if err := s.createTask(ctx, request); err != nil {
+	pid, err := s.createTask(ctx, request)
+	if err == nil {
+		err = s.findProgram(pid)
+	}
+	if err != nil {
 		return err
 	}
 	failpoint.Reached(failpoint.ProcessCreated)
@@ -147,6 +151,7 @@ func (s *startOperation) createContainer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.process = spec.Process
 	if s.record.Spec, err = typeurl.MarshalAny(spec); err != nil {
 		return err
 	}
@@ -209,18 +214,18 @@ func (s *startOperation) taskRequest() (*tasks.CreateTaskRequest, error) {
 }
 
 // createTask starts the shim, which creates the container up to its first process. The shim's pin is written concurrently.
-func (s *startOperation) createTask(ctx context.Context, request *tasks.CreateTaskRequest) error {
+func (s *startOperation) createTask(ctx context.Context, request *tasks.CreateTaskRequest) (pid uint32, err error) {
 	if err := (forgottenShims{&s.runtime.config}).end(s.spec.ID); err != nil {
-		return err
+		return 0, err
 	}
 	kept := make(chan error, 1)
 	go func() { kept <- s.runtime.shims.pin(ctx, s.spec.ID) }()
-	_, err := s.runtime.client.TaskService().Create(ctx, request)
+	created, err := s.runtime.client.TaskService().Create(ctx, request)
 	keepErr := <-kept
 	if err != nil {
-		return shortenError(err)
+		return 0, shortenError(err)
 	}
-	return keepErr
+	return created.Pid, keepErr
 }
 
 // rollback removes every part of the container, in any state. It retries until ctx ends, because the daemon may be the
@@ -240,34 +245,3 @@ func (s *startOperation) rollback(ctx context.Context) {
 		}
 	}
 }
-
-// noProgram is the error of a command that is not in its image.
-var noProgram = lazyregexp.New(`exec: "([^"]+)": (?:executable file not found in \$PATH|stat [^:]*: no such file or directory)$`)
-
-// shortenError keeps the part of the runtime's long error chain that helps people.
-func shortenError(err error) error {
-	err = errgrpc.ToNative(err)
-	text := err.Error()
-	for _, noise := range []string{
-		"unable to start container process: ", "error during container init: ", "runc create failed: ", "runc did not terminate successfully: ",
-	} {
-		if _, rest, found := strings.Cut(text, noise); found {
-			text = rest
-		}
-	}
-	text, _, _ = strings.Cut(text, ": unknown")
-	if missing := noProgram.FindStringSubmatch(text); missing != nil {
-		text += fmt.Sprintf(": the image has no program %q", missing[1])
-	}
-	return &runtimeError{text: strings.TrimSpace(text), cause: err}
-}
-
-// runtimeError is an error with a short text in place of a long one.
-type runtimeError struct {
-	text  string
-	cause error
-}
-
-func (e *runtimeError) Error() string { return e.text }
-
-func (e *runtimeError) Unwrap() error { return e.cause }
