@@ -17,7 +17,7 @@ packages := gcc libc6-dev pkg-config libseccomp-dev ip:iproute2 iptables busybox
 # Packages that compute and touch no container: the race detector takes them seconds.
 pure := ./raftfsm/... ./server/schedule/... ./api/ecs/taskdef ./api/ecs/view ./gpu ./gpu/sim ./gpu/nvml ./api/auth/sigv4/... ./node/logs/...
 
-.PHONY: release installcheck build install client bundle page test conformance soak check bench fuzz demo cluster sbom vulncheck reproducible clean packages help
+.PHONY: release installcheck build install client bundle page docs test conformance soak check bench fuzz demo cluster sbom vulncheck reproducible clean packages help
 
 # Minisign public keys with blanks between, whose signatures of releases count on every host that runs the binary.
 release_keys :=
@@ -46,6 +46,9 @@ page: # the web page that goes inside; does nothing when it is up to date
 
 bundle: # the container runtime and helpers that go inside; does nothing when they are up to date
 	@go run -buildvcs=false ./packaging/bundle/build
+
+docs: ## bin/docs, the documentation as a site; a dead link fails
+	@cd packaging/docs && go run -buildvcs=false .
 
 # A test that fails beside the others runs once more, alone, after them: one that is right only on an idle machine is shown
 # with both results, and one that fails twice, or among more than three, has failed.
@@ -79,6 +82,8 @@ check: packages ## format, vet, staticcheck, modules, races, and the guard tests
 	go tool staticcheck ./...
 	go mod verify
 	go test ./packaging/guard
+	go -C packaging/docs test ./...
+	go -C packaging/docs run -buildvcs=false .
 	go test -race $(pure)
 
 # In the Go benchmark format, for benchstat: make bench flags='-save FILE', later flags='-compare FILE'; flags=-table is for people.

@@ -18,11 +18,11 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// page is the web page of a host in a browser of its own.
+// page is a web page, that of a host or of the documentation, in a browser of its own.
 type page struct {
 	testing.TB
-	ctx     context.Context
-	address string
+	ctx  context.Context
+	site string // what the addresses of all requests begin with
 
 	mu       sync.Mutex
 	problems []string // what the browser says of the page
@@ -38,18 +38,24 @@ func open(t testing.TB, h *host) *page {
 // openAt is open for a server at an address.
 func openAt(t testing.TB, address string) *page {
 	t.Helper()
+	return openURL(t, "https://"+address+"/", "https://"+address+"/ui/")
+}
+
+// openURL opens a page in a real browser, which may ask nothing of others than its site.
+func openURL(t testing.TB, site, url string) *page {
+	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.Flag("disable-dev-shm-usage", true),
 		chromedp.Flag("no-proxy-server", true), chromedp.Flag("ignore-certificate-errors", true), chromedp.WindowSize(1400, 900))
 	allocated, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(stop)
 	ctx, closePage := chromedp.NewContext(allocated, chromedp.WithErrorf(func(string, ...any) {})) // events that it does not know
 	t.Cleanup(closePage)
-	p := &page{TB: t, ctx: ctx, address: address}
+	p := &page{TB: t, ctx: ctx, site: site}
 	if err := chromedp.Run(ctx); err != nil { // the browser lives as long as the context of the first run
 		t.Fatal(err)
 	}
 	chromedp.ListenTarget(ctx, p.watch)
-	p.do(network.Enable(), log.Enable(), chromedp.Navigate("https://"+address+"/ui/"))
+	p.do(network.Enable(), log.Enable(), chromedp.Navigate(url))
 	t.Cleanup(p.check)
 	return p
 }
@@ -75,7 +81,7 @@ func (p *page) watch(event any) {
 			p.problems = append(p.problems, e.Entry.Text+" "+e.Entry.URL)
 		}
 	case *network.EventRequestWillBeSent:
-		if !strings.HasPrefix(e.Request.URL, "https://"+p.address+"/") && !strings.HasPrefix(e.Request.URL, "data:") {
+		if !strings.HasPrefix(e.Request.URL, p.site) && !strings.HasPrefix(e.Request.URL, "data:") {
 			p.foreign = append(p.foreign, e.Request.URL)
 		}
 	}
