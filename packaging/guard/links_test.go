@@ -56,3 +56,19 @@ func linksOf(t *testing.T, page string) []string {
 	}
 	return files
 }
+
+// TestSymbolicLinksLeadSomewhere finds the files that were meant when others were moved.
+func TestSymbolicLinksLeadSomewhere(t *testing.T) {
+	err := filepath.WalkDir("../..", func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.Type()&os.ModeSymlink == 0 {
+			return err
+		}
+		if _, err := os.Stat(path); err != nil {
+			t.Errorf("%s leads nowhere: %v", path, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
