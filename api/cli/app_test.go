@@ -82,6 +82,7 @@ func TestHelpHasExamplesForEveryCommand(t *testing.T) {
 var fullProgram = Program{
 	Restore:         func(context.Context, OfflineHost, string) error { return nil },
 	InspectSnapshot: func(io.Writer, string, bool) error { return nil },
+	Simulate:        func(context.Context, SimConfig, func(done, total int)) ([]SimRun, error) { return nil, nil },
 	Upgrade:         &fakeUpgrades{}, Recover: func(context.Context, OfflineHost) error { return nil },
 }
 

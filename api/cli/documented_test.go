@@ -13,6 +13,9 @@ import (
 // documentedLine finds a command of ours in a line of a code block, up to what a shell would take.
 var documentedLine = regexp.MustCompile(`(?:^|[|&(] ?|# |\$ |sudo )(?:sudo )?pinion ((?:[^|&;#>)"'\\]|"[^"]*"|'[^']*')+)`)
 
+// documentedInProse finds a command of ours in a text or a table.
+var documentedInProse = regexp.MustCompile("`(?:sudo )?pinion ([a-z](?:[^`;&>\"']|\"[^`\"]*\"|'[^`']*')*)`")
+
 // What the README and the documents tell people to type has to be understood: each command exists, and has each of its options.
 func TestWhatIsDocumentedIsUnderstood(t *testing.T) {
 	files, err := filepath.Glob("../../docs/*.md")
@@ -27,7 +30,15 @@ func TestWhatIsDocumentedIsUnderstood(t *testing.T) {
 		}
 		for i, block := range strings.Split(string(text), "```") {
 			if i%2 == 0 {
-				continue // prose
+				for _, match := range documentedInProse.FindAllStringSubmatch(block, -1) {
+					found++
+					words := strings.Fields(strings.ReplaceAll(match[1], `\|`, "|"))
+					if last := words[len(words)-1]; strings.HasPrefix(last, "--") && !strings.Contains(last, "=") {
+						words[len(words)-1] += "=1" // an option that is named, not given
+					}
+					checkUnderstood(t, file, words)
+				}
+				continue
 			}
 			for line := range strings.Lines(block) {
 				for _, match := range documentedLine.FindAllStringSubmatch(line, -1) {
