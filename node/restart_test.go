@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"pinion/node/task"
 	"pinion/raftfsm/spec"
 )
 
@@ -92,18 +93,38 @@ func TestAStopDuringARestartEndsIt(t *testing.T) {
 	})
 }
 
+// The reason of a container that is not started again is why not, as is that of its task; its exit code stays that of its last run.
 func TestWhatCannotBeStartedAgainHasEnded(t *testing.T) {
-	simulate(t, func(w *simHost) {
-		w.boot()
-		task := w.control.run("t1", restartable("main"))
-		w.advance(time.Hour)
-		w.machine.FailStart(id(task, "main"), errors.New("no space left on device"))
-		w.machine.Exit(id(task, "main"), 9)
-		w.waitIdle()
-		w.want("status", w.control.lastReport(task).Status, spec.Stopped)
-		w.want("exit code", code(w.control.lastReport(task), 0), 9)
-		w.wantNothingLeft()
-	})
+	deleted := &task.StartError{Kind: task.KindResource, Err: errors.New("secret TOKEN of container main: there is none")}
+	for name, c := range map[string]struct {
+		fails func(w *simHost, hook *recordingHook, container string)
+		want  string
+	}{
+		"its process cannot be started": {func(w *simHost, _ *recordingHook, container string) {
+			w.machine.FailStart(container, errors.New("no space left on device"))
+		}, "CannotStartContainerError: no space left on device"},
+		"its secret was deleted": {func(_ *simHost, hook *recordingHook, _ string) { hook.err = deleted }, deleted.Error()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, func(w *simHost) {
+				hook := &recordingHook{}
+				w.hooks = hook.of
+				w.boot()
+				of := w.control.run("t1", restartable("main"))
+				w.advance(time.Hour)
+				c.fails(w, hook, id(of, "main"))
+				w.machine.Exit(id(of, "main"), 9)
+				w.waitIdle()
+				report := w.control.lastReport(of)
+				w.want("status", report.Status, spec.Stopped)
+				w.want("exit code", code(report, 0), 9)
+				w.want("stop code", report.StopCode, spec.StopEssentialExited)
+				w.want("reason", report.StoppedReason, c.want)
+				w.want("reason of the container", report.Containers[0].Reason, c.want)
+				w.wantNothingLeft()
+			})
+		})
+	}
 }
 
 func TestRestartsGoOnAfterARestartOfTheAgent(t *testing.T) {

@@ -28,7 +28,7 @@ func (c *Container) maybeRestart(ctx context.Context, e runtime.Exit, since time
 	c.remove(ctx)
 	if err := c.restart(ctx); err != nil {
 		if ctx.Err() == nil && !r.isStopping() {
-			r.log.Warn("container cannot be started again", "container", c.Def.Name, "err", err)
+			failRestart(c, err)
 		}
 		return false
 	}
@@ -37,6 +37,16 @@ func (c *Container) maybeRestart(ctx context.Context, e runtime.Exit, since time
 		c.signal(ctx, syscall.SIGTERM)
 	}
 	return true
+}
+
+// failRestart notes why a container is not started again: that is its reason to have ended, and its task's when it is essential.
+func failRestart(c *Container, err error) {
+	r := c.runner
+	r.log.Warn("container cannot be started again", "container", c.Def.Name, "err", err)
+	c.updateReport(func(report *spec.ContainerReport) { report.Reason = runtime.Truncate(err.Error()) })
+	if c.Def.IsEssential() {
+		r.beginStop(spec.StopEssentialExited, err.Error())
+	}
 }
 
 func (c *Container) restart(ctx context.Context) error {
