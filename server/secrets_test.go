@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -201,4 +202,47 @@ func TestSecretsAreReadableForTheNextLeader(t *testing.T) {
 	p.start(before)
 	p.waitUntilSealed()
 	wantFrom("after all is sealed anew")
+}
+
+// A task is not kept waiting for a value that nobody can open: its key is on no server. One that has the key and is away may come back.
+func TestASecretThatNoServerCanOpenIsNamed(t *testing.T) {
+	p := newPool(t)
+	p.found(nil)
+	p.join(2)
+	p.waitForVoters(3)
+	p.keep("db", secretText)
+	lose := func(key string) {
+		t.Helper()
+		for _, h := range p.hosts {
+			if h.member == nil {
+				continue
+			}
+			if own := h.member.localServer(); own != nil {
+				if err := own.accessKeys.Keyring.Remove(key); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	key := p.leader().member.localServer().accessKeys.Keyring.Names()[0]
+	away := p.hosts[slices.IndexFunc(p.hosts, func(h *testHost) bool { return h != p.leader() })]
+	ask := func() ([]valuefrom.Value, error) {
+		leader := p.leader()
+		task := p.runWith(leader, valuefrom.Secret{Name: "A", ValueFrom: "db"})
+		return (Secrets{leader.member}).OfTask(t.Context(), task.ID, []string{"main"})
+	}
+	away.close()
+	lose(key)
+	for range 3 {
+		if _, err := ask(); err == nil || errors.Is(err, valuefrom.ErrUnresolved) {
+			t.Fatalf("while a server is away that may have the key: %v", err)
+		}
+	}
+	p.start(away)
+	eventually(t, "its key", func() bool { values, err := ask(); return err == nil && string(values[0].Value) == secretText })
+	lose(key)
+	eventually(t, "the end", func() bool {
+		_, err := ask()
+		return errors.Is(err, valuefrom.ErrUnresolved) && strings.Contains(err.Error(), "secret A of container main") && strings.Contains(err.Error(), "secret db")
+	})
 }

@@ -28,6 +28,7 @@ type KeyringFetcher struct {
 	mu    sync.Mutex
 	next  time.Time
 	pause time.Duration
+	lost  []string // names of the keys that no server has, as of the last round in which all others answered
 }
 
 // due reports whether it is time for a round. The pause after it is twice the one before, from a second on.
@@ -46,7 +47,7 @@ func (f *KeyringFetcher) due(now time.Time) bool {
 func (f *KeyringFetcher) reset() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.next, f.pause = time.Time{}, 0
+	f.next, f.pause, f.lost = time.Time{}, 0, nil
 }
 
 // keysOf are the keys that another server gives away.
@@ -72,6 +73,7 @@ func (a *AccessKeys) FetchKeyring(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, keyringFetchTimeout)
 	defer cancel()
+	answered := true
 	for _, address := range f.Others() {
 		keys, err := f.keysOf(ctx, address)
 		if err == nil {
@@ -79,19 +81,39 @@ func (a *AccessKeys) FetchKeyring(ctx context.Context) {
 		}
 		if err != nil {
 			f.Log.Debug("a server did not give its keyring", "server", address, "error", err)
+			answered = false
 		}
 		if !a.lacksKey() {
 			return
 		}
 	}
+	if answered {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.lost = a.lackingKeys()
+	}
+}
+
+// isLost reports whether all servers have said that they do not have a key.
+func (a *AccessKeys) isLost(key string) bool {
+	f := a.Fetch
+	if f == nil || a.Keyring.Has(key) {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Contains(f.lost, key)
 }
 
 // lacksKey reports whether a secret in the state is sealed with a key that the keyring lacks.
-func (a *AccessKeys) lacksKey() bool {
+func (a *AccessKeys) lacksKey() bool { return len(a.lackingKeys()) > 0 }
+
+// lackingKeys are the names of those keys.
+func (a *AccessKeys) lackingKeys() []string {
 	view := a.Server.State().View()
 	needed := sealsOf(view)
 	if sealing := view.SealingKey(); sealing != nil {
 		needed = append(needed, sealing.Name)
 	}
-	return slices.ContainsFunc(needed, func(name string) bool { return !a.Keyring.Has(name) })
+	return slices.DeleteFunc(needed, a.Keyring.Has)
 }

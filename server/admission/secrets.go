@@ -11,6 +11,7 @@ import (
 	"pinion/raftfsm/secret"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/valuefrom"
+	"pinion/server/seal"
 )
 
 // Secrets seals and opens the values of the pool's parameters and secrets, and gives tasks theirs.
@@ -163,14 +164,16 @@ func (r *reader) registryLogin(ctx context.Context, c *spec.ContainerDefinition)
 	return nil
 }
 
-// resolve is the value of a reference. A sealing key that is missing here may come: everything else stays as it is.
+// resolve is the value of a reference. A sealing key that is missing here may come from a server that does not answer now: everything else stays as it is.
 func (r *reader) resolve(ctx context.Context, ref valuefrom.Reference) (value string, err error) {
 	found, version, err := secret.Resolve(r.view, ref, r.cluster)
 	if err == nil {
 		id, known := found.SealID(version), false
 		if value, known = r.opened[id]; !known {
-			if value, err = r.secrets.Open(ctx, found, version); err != nil {
+			if value, err = r.secrets.Open(ctx, found, version); errors.Is(err, seal.ErrNoKey) && !r.secrets.Keys.isLost(version.Seal) {
 				return "", err
+			} else if err != nil {
+				return "", fmt.Errorf("%w: %w: no server of the pool can open it; put its value again", valuefrom.ErrUnresolved, err)
 			}
 			r.opened[id] = value
 		}
