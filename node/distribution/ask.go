@@ -69,7 +69,7 @@ func (x *Exchange) ask() time.Duration {
 			x.tellImages()
 		}
 		for _, d := range asking {
-			d.grant(blob.Grant{Whole: true})
+			d.grant(blob.Grant{Whole: true}, errors.Is(err, errNoPeers))
 		}
 		return askTimeout
 	}
@@ -83,7 +83,7 @@ func (x *Exchange) ask() time.Duration {
 	}
 	for i, d := range asking {
 		if i < len(answer.Grants) {
-			d.grant(answer.Grants[i])
+			d.grant(answer.Grants[i], !answer.Settling)
 		}
 	}
 	if len(asking) == 0 {

@@ -47,11 +47,12 @@ type Download struct {
 
 // state is how far a download is.
 type state struct {
-	started   bool // something was read
-	noRanges  bool // the registry gives the blob as a whole alone
-	streaming bool // it is doing so
-	verified  bool // all of it was checked against the digest
-	registry  error
+	started    bool      // something was read
+	noRanges   bool      // the registry gives the blob as a whole alone
+	streaming  bool      // it is doing so
+	verified   bool      // all of it was checked against the digest
+	registry   error     // why it does not give the blob; nil: it may
+	registryAt time.Time // since when
 }
 
 // fromRegistry is the source of pieces that no host gave.

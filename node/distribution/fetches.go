@@ -16,17 +16,27 @@ const rangeTries = 3
 // ErrNoRanges is the error of a registry that gives no parts of blobs.
 var ErrNoRanges = errors.New("the registry gives no parts of blobs")
 
-// grant takes in where the tracker says that pieces are.
-func (d *Download) grant(g blob.Grant) {
+// grant takes in where the tracker says that pieces are. What neither a host nor the registry gives cannot be had, unless other hosts may have it after all: known
+// is false while there is no tracker, or one that not all hosts have told yet what they have. That is waited for as long as for a document.
+func (d *Download) grant(g blob.Grant, known bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	g.Take = append(d.granted.Take, g.Take...)
 	d.granted = g
 	d.peers.add(g.Peers)
 	d.dispatch()
-	if d.state.registry != nil && !g.Coming && len(g.Peers) == 0 && len(d.fetches) == 0 && !d.complete() {
+	known = known || time.Since(d.state.registryAt) > documentTimeout
+	if d.state.registry != nil && known && !g.Coming && len(g.Peers) == 0 && len(d.fetches) == 0 && !d.complete() {
 		d.fail(d.state.registry)
 	}
+}
+
+// noRegistry notes that the registry does not give the blob.
+func (d *Download) noRegistry(err error) {
+	if d.state.registry == nil {
+		d.state.registryAt = time.Now()
+	}
+	d.state.registry = err
 }
 
 func (d *Download) fail(err error) {
@@ -152,7 +162,7 @@ func (d *Download) registryFailed(piece int, err error) {
 	d.tries[piece]++
 	switch {
 	case d.count == 1:
-		d.state.registry = err
+		d.noRegistry(err)
 	case errors.Is(err, ErrNoRanges) || d.tries[piece] >= rangeTries:
 		d.state.noRanges = true
 	default:

@@ -34,6 +34,9 @@ type testPool struct {
 	owner  map[int]string // piece -> host that fetches it from the registry
 	shares map[string]blob.Pieces
 	away   error // what the tracker answers; nil: it does
+
+	settling bool // the tracker does not know yet what hosts have
+	asked    int  // questions about a blob that the registry does not give
 }
 
 // testHost is one of them. What it gives others goes through tamper, if that is set.
@@ -125,10 +128,13 @@ func (p *testPool) fetchAll(ctx context.Context) error {
 func (h *testHost) Ask(_ context.Context, r blob.Request) (blob.Answer, error) {
 	h.p.mu.Lock()
 	defer h.p.mu.Unlock()
+	if slices.ContainsFunc(r.Wants, func(w blob.Want) bool { return w.NoRegistry }) {
+		h.p.asked++
+	}
 	if h.p.away != nil {
 		return blob.Answer{}, h.p.away
 	}
-	answer := blob.Answer{Epoch: "one", AgainMillis: 5}
+	answer := blob.Answer{Epoch: "one", AgainMillis: 5, Settling: h.p.settling}
 	if slices.Contains(r.Held, h.p.digest.String()) {
 		h.p.shares[h.id] = blob.AllPieces(blob.Count(int64(len(h.p.data))))
 	}

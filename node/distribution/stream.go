@@ -19,7 +19,7 @@ func (s stream) run(ctx context.Context) {
 		return
 	}
 	if err != nil {
-		d.state.registry = err
+		d.noRegistry(err)
 	}
 	d.dispatch()
 	d.x.wakeUp()
