@@ -52,7 +52,7 @@ func upCommand(up func(context.Context, UpConfig) error) *cli.Command {
 		Name:        "up",
 		Usage:       "Start this machine as a host, in the foreground",
 		Description: upDescription,
-		Flags:       slices.Concat(upFlags(&config, &attributes, &level), containers.flags(&config.Containers), names.flags(&config.Containers.Names), config.Traffic.ACME.flags(), virtualIPs.flags(), releaseKeyFlags(&releaseKeys)),
+		Flags:       slices.Concat(upFlags(&config, &attributes, &level), containers.flags(&config.Containers), names.flags(&config.Containers.Names), config.Traffic.ACME.flags(), virtualIPs.flags(), config.Telemetry.Flags(), releaseKeyFlags(&releaseKeys)),
 		Action: func(c *cli.Context) error {
 			err := useFile(c)
 			if err != nil {
@@ -64,7 +64,7 @@ func upCommand(up func(context.Context, UpConfig) error) *cli.Command {
 			config.Traffic.VirtualIPs, err = virtualIPs.complete()
 			if err := exit.Join(
 				checkPositive(c, "replace-after"), checkPositive(c, "lost-after"), config.complete(invocation.DataDir(c), attributes.Value(), level),
-				containers.complete(&config.Containers), names.complete(&config.Containers.Names), config.Traffic.ACME.complete(), config.completeReleaseKeys(releaseKeys.Value()), err,
+				containers.complete(&config.Containers), names.complete(&config.Containers.Names), config.Traffic.ACME.complete(), config.Telemetry.Complete(), config.completeReleaseKeys(releaseKeys.Value()), err,
 			); err != nil {
 				return err
 			}

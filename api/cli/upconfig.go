@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pinion/api/cli/exit"
+	"pinion/api/cli/telemetry"
 	"pinion/gpu"
 	"pinion/packaging/signature"
 )
@@ -58,6 +59,8 @@ type UpConfig struct {
 	TokenFile string
 	// NewPool is for a pool that this host creates.
 	NewPool PoolOptions
+	// Telemetry is where the host pushes what it measures.
+	Telemetry telemetry.Options
 	// ReleaseKeys are whose signatures of a release this host's operator trusts, beside those of the keys that its binary has.
 	ReleaseKeys signature.Keys
 }

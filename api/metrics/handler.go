@@ -14,7 +14,6 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
-	"google.golang.org/protobuf/proto"
 
 	"pinion/api/httpx"
 	"pinion/api/leader"
@@ -89,14 +88,7 @@ func (h *Handler) Pool(x *httpx.Exchange, res leader.Resolution) error {
 
 // gather is what there is of this host.
 func (h *Handler) gather(x *httpx.Exchange, cluster string) []*dto.MetricFamily {
-	own := gather(x, h.Registry.Host)
-	label := &dto.LabelPair{Name: proto.String(clusterLabel), Value: &cluster}
-	for _, family := range own {
-		for _, sample := range family.Metric {
-			sample.Label = append(sample.Label, label)
-		}
-	}
-	return append(own, gather(x, h.Registry.Process)...)
+	return gather(x, h.Registry.Gatherer(func() string { return cluster }))
 }
 
 // gather is what a registry has. Metrics that cannot be gathered are missing, and the log says why: the others count the more.

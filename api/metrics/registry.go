@@ -2,11 +2,14 @@
 package metrics
 
 import (
+	"errors"
 	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	dto "github.com/prometheus/client_model/go"
+	"google.golang.org/protobuf/proto"
 )
 
 // Registry has the metrics of a host. It is safe for concurrent use.
@@ -33,6 +36,21 @@ func NewRegistry() *Registry {
 	}
 	r.Process.MustRegister(r.requests, r.seconds, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return r
+}
+
+// Gatherer gathers what there is of this host, with the cluster that it serves.
+func (r *Registry) Gatherer(cluster func() string) prometheus.Gatherer {
+	return prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+		own, err := r.Host.Gather()
+		label := &dto.LabelPair{Name: proto.String(clusterLabel), Value: proto.String(cluster())}
+		for _, family := range own {
+			for _, sample := range family.Metric {
+				sample.Label = append(sample.Label, label)
+			}
+		}
+		process, processErr := r.Process.Gather()
+		return append(own, process...), errors.Join(err, processErr)
+	})
 }
 
 // noOperation stands for the operation of requests whose path there is not.

@@ -25,6 +25,7 @@ var besides = map[string]string{
 	"packaging":         "packaging api/client",
 	"packaging/doctor":  "packaging api/client node",
 	"packaging/upgrade": "packaging/atomicfile packaging/signature api/upgrade",
+	"packaging/otlp":    "packaging/tick server/tracer",
 	"packaging/host":    "packaging api server node raftfsm gpu",
 	"packaging/bench":   "packaging api server node raftfsm gpu",
 }

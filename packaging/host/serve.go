@@ -45,6 +45,7 @@ func (h *host) serve(ctx context.Context, service *sdnotify.Service) error {
 	group.Go(func() error { return h.watchFatal(ctx) })
 	group.Go(func() error { tellSystemd(ctx, h, service); return nil })
 	group.Go(func() error { confirmUpgrade(ctx, h); return nil })
+	group.Go(func() error { return pushTelemetry(ctx, h, config.Shared.Metrics) })
 	group.Go(func() error {
 		if err := h.maintainClientFile(ctx); err != nil {
 			return err
