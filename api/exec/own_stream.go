@@ -22,6 +22,7 @@ type ownStream struct {
 
 	once sync.Once
 	conn Conn // set before ready is closed
+	gate gate // of the output
 }
 
 func newOwnStream(tty bool, activity func()) *ownStream {
@@ -44,6 +45,7 @@ func (s *ownStream) Resumable() bool { return false }
 
 // Serve takes the messages of the client until its connection ends.
 func (s *ownStream) Serve(ctx context.Context, conn Conn) error {
+	defer s.gate.open() // output fails then instead of waiting
 	defer conn.Close("")
 	s.once.Do(func() {
 		s.conn = conn
@@ -76,6 +78,10 @@ func (s *ownStream) receive(message []byte) error {
 			return fmt.Errorf("the size of a terminal: %w", err)
 		}
 		setSize(s.sizes, execution.TerminalSize{Columns: size.Columns, Rows: size.Rows})
+	case stream.Pause:
+		s.gate.shut()
+	case stream.Resume:
+		s.gate.open()
 	case stream.KeepAlive:
 	default:
 		return fmt.Errorf("a client sends no message of kind %d", kind)
@@ -129,10 +135,54 @@ func (o output) Write(text []byte) (int, error) {
 	o.to.activity()
 	for sent := 0; sent < len(text); {
 		chunk := text[sent:min(len(text), sent+stream.MaxMessage-1)]
+		if !o.to.gate.wait() {
+			return sent, io.ErrClosedPipe
+		}
 		if err := o.to.conn.Write(append([]byte{byte(o.kind)}, chunk...)); err != nil {
 			return sent, io.ErrClosedPipe
 		}
 		sent += len(chunk)
 	}
 	return len(text), nil
+}
+
+// gate holds output back while the client has paused it. The zero value is open, and it is safe for concurrent use.
+type gate struct {
+	mu     sync.Mutex
+	opened chan struct{} // closed when the gate opens; nil while it is open
+}
+
+func (g *gate) shut() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.opened == nil {
+		g.opened = make(chan struct{})
+	}
+}
+
+func (g *gate) open() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.opened != nil {
+		close(g.opened)
+		g.opened = nil
+	}
+}
+
+// wait waits until the gate is open; false: it stayed shut for writeTimeout.
+func (g *gate) wait() bool {
+	g.mu.Lock()
+	opened := g.opened
+	g.mu.Unlock()
+	if opened == nil {
+		return true
+	}
+	late := time.NewTimer(writeTimeout)
+	defer late.Stop()
+	select {
+	case <-opened:
+		return true
+	case <-late.C:
+		return false
+	}
 }

@@ -13,6 +13,8 @@ const (
 	StdinEnd   Kind = 1 // there is no more input
 	Resize     Kind = 2 // a TerminalSize as JSON
 	KeepAlive  Kind = 3 // means nothing; the connection is in use
+	Pause      Kind = 4 // the client takes no output for now: a browser cannot leave messages unread
+	Resume     Kind = 5 // it takes output again
 	firstReply Kind = 16
 )
 
