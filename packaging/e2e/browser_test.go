@@ -137,8 +137,13 @@ func (p *page) visit(hash string) {
 // sees waits until the page shows a text.
 func (p *page) sees(text string) {
 	p.Helper()
-	quoted, _ := json.Marshal(text)
-	p.waits("document.body.innerText.includes(" + string(quoted) + ")")
+	p.waits("document.body.innerText.includes(" + quoted(text) + ")")
+}
+
+// quoted is a text as JavaScript writes it.
+func quoted(text string) string {
+	literal, _ := json.Marshal(text)
+	return string(literal)
 }
 
 // holds evaluates a condition.
@@ -146,6 +151,22 @@ func (p *page) holds(condition string) (holds bool) {
 	p.Helper()
 	p.do(chromedp.Evaluate("Boolean("+condition+")", &holds))
 	return holds
+}
+
+// resolves evaluates a condition that may be a promise, as if its user had done something.
+func (p *page) resolves(condition string) (holds bool) {
+	p.Helper()
+	p.do(chromedp.Evaluate("Promise.resolve("+condition+").then(Boolean)", &holds, func(e *runtime.EvaluateParams) *runtime.EvaluateParams {
+		return e.WithAwaitPromise(true).WithUserGesture(true)
+	}))
+	return holds
+}
+
+// forget forgets what has gone wrong: the test meant it to.
+func (p *page) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.problems, p.foreign = nil, nil
 }
 
 // waits waits until a condition holds.
@@ -160,7 +181,7 @@ const faint = `(() => {
 	const rgb = color => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = color; canvas.fillRect(0, 0, 1, 1); return canvas.getImageData(0, 0, 1, 1).data }
 	const light = color => { const [r, g, b] = [...color].slice(0, 3).map(c => (c /= 255) <= .03928 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b }
 	const behind = e => { for (; e; e = e.parentElement) { const c = rgb(getComputedStyle(e).backgroundColor); if (c[3] === 255) return c } return rgb('white') }
-	return [...document.querySelectorAll('body *')].filter(e => e.checkVisibility() && !e.disabled && [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim())).map(e => {
+	return [...document.querySelectorAll('body *')].filter(e => e.checkVisibility({visibilityProperty: true}) && !e.disabled && [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim())).map(e => {
 		const [a, b] = [light(rgb(getComputedStyle(e).color)), light(behind(e))]
 		return [(Math.max(a, b) + .05) / (Math.min(a, b) + .05), e.textContent.trim().slice(0, 40)]
 	}).filter(([ratio]) => ratio < 4.5).map(([ratio, text]) => ratio.toFixed(1) + ' ' + text)

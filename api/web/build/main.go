@@ -111,11 +111,12 @@ func clear() error {
 	return nil
 }
 
-// bundle makes one script and one style sheet, whose names have a hash of what is in them, and the page that names them.
+// bundle makes the page's script and style sheet, and a script for each module that is loaded when it is needed. Their names have a hash of what is
+// in them. The page names the first two.
 func bundle(modules string) (size int, err error) {
 	made := api.Build(api.BuildOptions{
 		EntryPoints: []string{sources + "/main.js", sources + "/style.css"}, Outdir: assets, EntryNames: "[name]-[hash]", NodePaths: []string{modules},
-		Bundle: true, MinifyWhitespace: true, MinifyIdentifiers: true, MinifySyntax: true, Format: api.FormatESModule, Target: api.ES2022,
+		Bundle: true, Splitting: true, Plugins: []api.Plugin{styleSheets}, MinifyWhitespace: true, MinifyIdentifiers: true, MinifySyntax: true, Format: api.FormatESModule, Target: api.ES2022,
 		LegalComments: api.LegalCommentsNone, Charset: api.CharsetUTF8, LogLevel: api.LogLevelWarning,
 	})
 	if len(made.Errors) > 0 {

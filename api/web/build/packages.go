@@ -27,7 +27,10 @@ type pkg struct {
 	Integrity string `json:"integrity"` // as npm writes it: sha512- and base64
 }
 
-func (p pkg) archive() string { return p.Name + "-" + p.Version + ".tgz" }
+// archive is the file of the package. That of @xterm/xterm is xterm-6.0.0.tgz, and is kept as @xterm-xterm-6.0.0.tgz.
+func (p pkg) archive() string { return path.Base(p.Name) + "-" + p.Version + ".tgz" }
+
+func (p pkg) kept() string { return strings.ReplaceAll(p.Name, "/", "-") + "-" + p.Version + ".tgz" }
 
 // readPackages reads the packages that the page is made with.
 func readPackages() (all []pkg, err error) {
@@ -62,7 +65,7 @@ func unpack(all []pkg, modules string) error {
 
 // read returns the archive of the package, from the cache or from the registry, once its digest is right.
 func (p pkg) read(cache string) ([]byte, error) {
-	file := filepath.Join(cache, p.archive())
+	file := filepath.Join(cache, p.kept())
 	if archive, err := os.ReadFile(file); err == nil && p.check(archive) == nil {
 		return archive, nil
 	}

@@ -88,13 +88,17 @@ export function Ask({ title, text, commands, act, close }) {
     </dialog>`
 }
 
+const roles = ['read', 'submit', 'admin']
+
+// lacks is why the user's key may not do what a role may; empty: it may.
+export const lacks = (store, role) => roles.indexOf(store.me.role) >= roles.indexOf(role) ? '' : `Your key has the role ${store.me.role}, and this needs the role ${role}.`
+
 // Action is a button that asks before it acts. A key without the role may not, and the button says so.
 export function Action({ store, role, title, text, commands, act }) {
   const [asks, ask] = useState(false)
-  const roles = ['read', 'submit', 'admin']
-  const may = roles.indexOf(store.me.role) >= roles.indexOf(role)
+  const refusal = lacks(store, role)
   return html`
-    <button disabled=${!may} title=${may ? '' : `Your key has the role ${store.me.role}, and this needs the role ${role}.`} onClick=${() => ask(true)}>${title}</button>
+    <button disabled=${refusal} title=${refusal} onClick=${() => ask(true)}>${title}</button>
     ${asks && html`<${Ask} title=${title} text=${text} commands=${commands} act=${act} close=${() => ask(false)} />`}`
 }
 

@@ -2,6 +2,7 @@
 
 const encoder = new TextEncoder()
 const algorithm = { name: 'HMAC', hash: 'SHA-256' }
+const signed = 'amz-sdk-invocation-id;host;x-amz-date'
 const region = 'us-east-1' // of the ARNs in answers
 
 const hex = bytes => Array.from(new Uint8Array(bytes), b => b.toString(16).padStart(2, '0')).join('')
@@ -24,16 +25,19 @@ export const query = parameters => Object.entries(parameters)
   .filter(([, value]) => value !== undefined && value !== '')
   .map(([name, value]) => encode(name) + '=' + encode(String(value))).sort().join('&')
 
-// sign returns the headers that prove a request; undefined when the keys of the session are over. now is the time of the host in milliseconds.
+// sign returns the headers that prove a request; undefined when the keys of the session are over. now is the time of the host in milliseconds. Each
+// request has an id, as those of the AWS SDKs do: a host takes a signature for a replay that it has seen within the same second.
 export async function sign({ keyID, keys }, { method, path, search, body = '', now }) {
   const time = new Date(now).toISOString().replace(/[-:]|\.\d{3}/g, '')
   const date = time.slice(0, 8)
   if (!keys[date]) return undefined
   const scope = `${date}/${region}/ecs/aws4_request`
-  const canonical = [method, path, search, `host:${location.host}`, `x-amz-date:${time}`, '', 'host;x-amz-date', await hash(body)].join('\n')
+  const id = crypto.randomUUID()
+  const canonical = [method, path, search, `amz-sdk-invocation-id:${id}`, `host:${location.host}`, `x-amz-date:${time}`, '', signed, await hash(body)].join('\n')
   const text = ['AWS4-HMAC-SHA256', time, scope, await hash(canonical)].join('\n')
   return {
     'X-Amz-Date': time,
-    Authorization: `AWS4-HMAC-SHA256 Credential=${keyID}/${scope}, SignedHeaders=host;x-amz-date, Signature=${hex(await hmac(keys[date], text))}`,
+    'amz-sdk-invocation-id': id,
+    Authorization: `AWS4-HMAC-SHA256 Credential=${keyID}/${scope}, SignedHeaders=${signed}, Signature=${hex(await hmac(keys[date], text))}`,
   }
 }

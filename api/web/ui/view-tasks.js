@@ -4,6 +4,7 @@ import { Refused, now } from './api.js'
 import { age, attribute, clock, idOf, millis, nameOf, shortID, span } from './format.js'
 import { Action, Facts, Problem, Status, Table, html, useAnswer } from './parts.js'
 import { gpuWord } from './view-pool.js'
+import { Terminal, Terminals } from './view-terminal.js'
 
 // outcome is the exit codes and reasons of a task that has stopped.
 function outcome(task) {
@@ -39,12 +40,23 @@ export function Tasks({ store, search }) {
     ]} />`
 }
 
-const steps = [['createdAt', 'submitted'], ['pullStartedAt', 'pull began'], ['pullStoppedAt', 'pull ended'], ['startedAt', 'started'], ['stoppingAt', 'was told to stop'], ['executionStoppedAt', 'containers ended'], ['stoppedAt', 'stopped']]
+// steps are the times of a task, and what it does from each of them on.
+const steps = [['createdAt', 'submitted', 'waits'], ['pullStartedAt', 'pull began', 'pulls'], ['pullStoppedAt', 'pull ended', 'is being started'], ['startedAt', 'started', 'runs'], ['stoppingAt', 'was told to stop', 'is being stopped'], ['executionStoppedAt', 'containers ended', 'is being cleaned up'], ['stoppedAt', 'stopped']]
 
-// Life is the times of a task, with how long each step took.
+const lasting = ms => ms < 10000 ? Math.round(ms) + ' ms' : span(ms)
+
+// traceOf is the life of a task as steps {text, at, does, takes, phase}; the last one of a task that has not stopped takes until now.
+function traceOf(task) {
+  const begun = steps.map(([name, text, does], phase) => ({ text, does, phase, at: task[name] && millis(task[name]) })).filter(s => s.at).sort((a, b) => a.at - b.at)
+  return begun.map((step, i) => ({ ...step, takes: i + 1 < begun.length ? begun[i + 1].at - step.at : step.does ? Math.max(0, now() - step.at) : 0 }))
+}
+
+// Life is the times of a task, and a picture of how long each step took.
 function Life({ task }) {
-  const at = steps.filter(([name]) => task[name]).map(([name, text]) => [text, millis(task[name])]).sort((a, b) => a[1] - b[1])
-  return html`<ol class="life">${at.map(([text, time], i) => html`<li><span>${clock(time / 1000)}</span> ${text}${i ? html` <em>+${time - at[i - 1][1] < 10000 ? Math.round(time - at[i - 1][1]) + ' ms' : span(time - at[i - 1][1])}</em>` : ''}</li>`)}</ol>`
+  const trace = traceOf(task)
+  return html`
+    <div class="trace" role="img" aria-label=${trace.filter(s => s.takes).map(s => `${s.does} ${lasting(s.takes)}`).join(', ')}>${trace.filter(s => s.takes > 0).map(s => html`<i class=${'phase' + s.phase} style=${{ flexGrow: s.takes }} title=${`${s.does}: ${lasting(s.takes)}`}></i>`)}</div>
+    <ol class="life">${trace.map(s => html`<li><span>${clock(s.at / 1000)}</span> ${s.does ? html`<i class=${'phase' + s.phase}></i> ` : ''}${s.text}${s.does ? html` <em>${s.does} ${lasting(s.takes)}</em>` : ''}</li>`)}</ol>`
 }
 
 const maxLines = 5000 // of a log that are kept
@@ -115,6 +127,7 @@ function Why({ store, task }) {
 }
 
 export function Task({ store, id }) {
+  const [container, open] = useState()
   const task = store.tasks.get(id)
   const described = useAnswer(async () => {
     for (const cluster of task ? [clusterOf(task)] : store.clusters) {
@@ -134,10 +147,12 @@ export function Task({ store, id }) {
       ${!ended && html`<${Action} store=${store} role="submit" title="Stop task" text=${`Task ${shortID(id)} gets SIGTERM, and SIGKILL after its stop timeout.`}
         commands=${[`pinion stop ${shortID(id)}`, `aws ecs stop-task --cluster ${cluster} --task ${id}`]}
         act=${() => store.client.operation('StopTask', { cluster, task: id, reason: 'stopped on the web page' })} />`}
+      ${!ended && html`<${Terminals} store=${store} task=${is} open=${open} />`}
     </div>
+    ${container && html`<${Terminal} store=${store} id=${id} container=${container} close=${() => open()} />`}
     <${Facts} of=${[
       ['Cluster', cluster], ['Group', is.group], ['Host', host && html`<a href=${'#/hosts/' + host.id}>${host.name}</a>`], ['GPUs', gpuWord(is)],
-      ['Started by', is.startedBy], ['Team', ((is.tags || []).find(t => t.key === 'pinion:team') || {}).value], ['Access key', attribute(is, 'pinion.key')],
+      ['Started by', is.startedBy], ['Team', ((is.tags || []).find(t => t.key === 'pinion.team') || {}).value], ['Access key', attribute(is, 'pinion.key')],
       ['Stopped because', is.stoppedReason], ['Exit', outcome(is)],
     ]} />
     ${(is.containers || []).length > 0 && is.containers[0].name && html`<${Table} items=${is.containers} columns=${[
