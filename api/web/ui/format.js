@@ -35,6 +35,15 @@ export function mib(n) {
   return Math.round(n) + ' MiB'
 }
 
+// bytes is a number of bytes, as registries count them.
+export function bytes(n) {
+  for (const [unit, size] of [['TB', 1e12], ['GB', 1e9], ['MB', 1e6], ['kB', 1e3]]) if (n >= size) return (n / size).toFixed(n < 10 * size ? 1 : 0) + ' ' + unit
+  return n + ' B'
+}
+
+// imageName is the name of an image as people write it.
+export const imageName = name => name.replace(/^docker\.io\/(library\/)?/, '')
+
 // gpusOf is how many GPUs a task has, or asks for while it waits.
 export function gpusOf(task) {
   const has = new Set((task.containers || []).flatMap(c => c.gpuIds || []))

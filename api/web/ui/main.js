@@ -2,17 +2,20 @@
 import { render } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Client, setClock } from './api.js'
+import { Help, useKeys } from './keys.js'
 import { html, Problem, useStore } from './parts.js'
 import { current, end, keep, make, whenLeft } from './session.js'
 import { Store } from './store.js'
+import { Image, Images } from './view-images.js'
 import { Events, Host, Hosts, Queue, Service, Services, Usage } from './view-lists.js'
 import { Pool } from './view-pool.js'
+import { Search } from './view-search.js'
 import { Task, Tasks } from './view-tasks.js'
 
 // places are the views, by their hash. Each has a key that goes there.
 const places = [
   ['pool', 'Pool', 'p', Pool], ['tasks', 'Tasks', 't', Tasks, Task], ['queue', 'Queue', 'q', Queue], ['services', 'Services', 's', Services, Service],
-  ['hosts', 'Hosts', 'h', Hosts, Host], ['events', 'Events', 'e', Events], ['usage', 'Usage', 'u', Usage],
+  ['hosts', 'Hosts', 'h', Hosts, Host], ['images', 'Images', 'i', Images, Image], ['events', 'Events', 'e', Events], ['usage', 'Usage', 'u', Usage], ['search', 'Search', '/', Search],
 ]
 
 const decode = text => {
@@ -69,31 +72,15 @@ function useTheme() {
   return [theme, () => set(themes[(themes.indexOf(theme) + 1) % themes.length])]
 }
 
-// useKeys goes to places by keys, where no text is written.
-function useKeys(search) {
-  useEffect(() => {
-    const press = event => {
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || /^(input|textarea|select)$/i.test(event.target.tagName) || document.querySelector('dialog[open]')) return
-      if (event.key === '/' && search.current) {
-        event.preventDefault()
-        search.current.focus()
-        return
-      }
-      const place = places.find(p => p[2] === event.key)
-      if (place) location.hash = '#/' + place[0]
-    }
-    addEventListener('keydown', press)
-    return () => removeEventListener('keydown', press)
-  }, [])
-}
-
 function Console({ store, enter, leave }) {
   useStore(store)
   const [place, go] = useState(parse())
   const [words, find] = useState('')
   const [theme, turn] = useTheme()
-  const search = useRef()
-  useKeys(search)
+  const [helps, help] = useState(false)
+  const filter = useRef()
+  const keys = [...places.map(([name, title, key]) => [key, title, () => { location.hash = '#/' + name }]), ['f', 'Filter the list that is shown', () => filter.current.focus()], ['?', 'These keys', () => help(true)]]
+  useKeys(Object.fromEntries(keys.map(([key, , does]) => [key, does])))
   useEffect(() => {
     const moved = () => {
       go(parse())
@@ -113,14 +100,16 @@ function Console({ store, enter, leave }) {
       <a class="skip" href="#main" onClick=${e => { e.preventDefault(); document.getElementById('main').focus() }}>To the content</a>
       <a class="brand" href="#/pool">Pinion</a>
       <nav aria-label="Views">${places.map(([n, text, key]) => html`<a href=${'#/' + n} aria-current=${n === name ? 'page' : undefined} title=${`${text} (${key})`}>${text}</a>`)}</nav>
-      <input type="search" ref=${search} value=${words} placeholder="Search (/)" aria-label="Search" onInput=${e => find(e.target.value)} />
+      <input type="search" ref=${filter} value=${words} placeholder="Filter (f)" aria-label="Filter the list" onInput=${e => find(e.target.value)} />
+      <button onClick=${() => help(true)} aria-label="Keys">?</button>
       <button onClick=${turn} title="Colours" aria-label=${'Colours: ' + (theme || 'those of the system')}>${theme === 'dark' ? '◐' : theme === 'light' ? '◑' : '◒'}</button>
       ${store.me && html`<span class="me" title=${store.me.arn}>${store.me.name || store.client.session.keyID.slice(0, 8)} (${store.me.role})</span>`}
       <button onClick=${leave}>Sign out</button>
     </header>
     ${!store.connected && html`<p class="problem banner" role="status">${store.ready ? 'What is shown may be old: ' + store.problem : store.problem || 'Reading the pool ...'}</p>`}
     <main id="main" tabindex="-1">${store.ready && html`<${View} key=${place.name + (place.id || '')} store=${store} id=${place.id} search=${words} />`}</main>
-    <footer><a href="/ui/licences.txt">Licences</a></footer>`
+    <footer><a href="/ui/licences.txt">Licences</a></footer>
+    ${helps && html`<${Help} keys=${keys} close=${() => help(false)} />`}`
 }
 
 function App() {
