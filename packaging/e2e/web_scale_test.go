@@ -73,11 +73,13 @@ func newLargePool() *largePool {
 	return p
 }
 
+var scaleBegun = time.Now().Unix()
+
 // scaleTask is a task after so many changes; every second change stops it, or starts another in its place.
 func scaleTask(i, change int) object {
 	task := object{
 		"taskArn": fmt.Sprintf("arn:aws:ecs:us-east-1:123456789012:task/default/%032d", i), "taskDefinitionArn": fmt.Sprintf("arn:aws:ecs:us-east-1:123456789012:task-definition/train-%d:1", i%50),
-		"group": "family:train", "lastStatus": "PROVISIONING", "version": change + 1, "createdAt": time.Now().Unix() - int64(i), "containers": []object{{}},
+		"group": "family:train", "lastStatus": "PROVISIONING", "version": change + 1, "createdAt": scaleBegun - int64(i), "containers": []object{{}},
 	}
 	if i < scaleHosts*scaleGPUs {
 		task["lastStatus"] = []string{"RUNNING", "PENDING"}[change%2]
@@ -127,7 +129,10 @@ func (p *largePool) page(w http.ResponseWriter, r *http.Request) {
 }
 
 // watchLongTasks notes how long the page was busy without a break.
-const watchLongTasks = `window.busy = []; new PerformanceObserver(l => l.getEntries().forEach(e => busy.push(e.duration))).observe({type: 'longtask'})`
+const watchLongTasks = `window.busy = []; new PerformanceObserver(l => busy.push(...l.getEntries())).observe({type: 'longtask'})`
+
+// busyFor is how long the page was busy each time, in milliseconds, since a moment that performance.now has told.
+const busyFor = `busy.filter(e => e.startTime > %f).map(e => e.duration)`
 
 // TestTheWebPageOfALargePool shows 1,600 GPUs and 5,000 tasks of which 100 change in a second. With -page-targets it holds the page to what it promises.
 func TestTheWebPageOfALargePool(t *testing.T) {
@@ -145,20 +150,20 @@ func TestTheWebPageOfALargePool(t *testing.T) {
 		p.do(chromedp.Evaluate("(window.gc && gc(), performance.memory.usedJSHeapSize / 1048576)", &mib))
 		return mib
 	}
-	before := memory()
+	before, longest := memory(), 0.0
 	for _, place := range []string{"#/pool", "#/tasks"} {
 		p.visit(place)
-		p.looks("large-" + strings.TrimPrefix(place, "#/"))
-		p.do(chromedp.Sleep(*pageTime / 2))
-	}
-	var busy []float64
-	p.do(chromedp.Evaluate("busy", &busy))
-	longest := 0.0
-	for _, ms := range busy {
-		longest = max(longest, ms)
+		p.looks("large-" + strings.TrimPrefix(place, "#/")) // which keeps the page busy itself
+		var since float64
+		var busy []float64
+		p.do(chromedp.Evaluate("performance.now()", &since), chromedp.Sleep(*pageTime/2), chromedp.Evaluate(fmt.Sprintf(busyFor, since), &busy))
+		for _, ms := range busy {
+			longest = max(longest, ms)
+		}
+		t.Logf("%s: %d times busy for more than 50 ms in %v, at most %.0f ms", place, len(busy), *pageTime/2, longest)
 	}
 	after := memory()
-	t.Logf("first view after %.0f ms; %d times busy for more than 50 ms, at most %.0f ms, in %v; heap %.0f MiB, then %.0f MiB", first, len(busy), longest, *pageTime, before, after)
+	t.Logf("first view after %.0f ms; heap %.0f MiB, then %.0f MiB", first, before, after)
 	if *pageTargets && (first > 1500 || longest > 100 || after > 2*before+20) {
 		t.Error("it misses its targets: 1,500 ms, 100 ms, and a flat heap")
 	}

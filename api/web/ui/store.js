@@ -27,6 +27,15 @@ const listed = t => ({
   containers: (t.containers || []).map(c => ({ gpuIds: c.gpuIds, exitCode: c.exitCode, reason: c.reason })),
 })
 
+// kept is what was read, with what is known already in place of what is the same: what shows it is not drawn anew then.
+function kept(known, read) {
+  const before = new Map(known.map(item => [item.uuid, item]))
+  return read.map(item => {
+    const same = before.get(item.uuid)
+    return same && JSON.stringify(same) === JSON.stringify(item) ? same : item
+  })
+}
+
 export class Store {
   constructor(client) {
     this.client = client
@@ -42,8 +51,7 @@ export class Store {
     this.clusters = []
     this.events = [] // the newest first
     this.last = {} // id of the last event of each stream: one that breaks off goes on from there
-    this.connected = this.ready = false
-    this.problem = ''
+    Object.assign(this, { connected: false, ready: false, problem: '' })
     this.listeners = new Set()
     this.lists = {} // by name: what is going on with its reading
     this.end = new AbortController()
@@ -162,7 +170,7 @@ export class Store {
         this.hosts = await this.all('/v1/hosts')
         this.hostByID = new Map(this.hosts.map(h => [h.id, h]))
         break
-      case 'gpus': this.gpus = await this.all('/v1/gpus'); break
+      case 'gpus': this.gpus = kept(this.gpus, await this.all('/v1/gpus')); break
       case 'queue': this.queue = await this.all('/v1/queue'); break
       case 'services': await this.readServices(); break
     }
@@ -274,7 +282,7 @@ export class Store {
       if (!document.hidden && this.connected) {
         try {
           const answers = await Promise.all(this.scopes().map(cluster => this.client.get('/v1/gpus/usage', { cluster })))
-          this.usage = new Map(answers.flatMap(a => a.gpus).map(u => [u.uuid, u]))
+          this.usage = new Map(kept([...this.usage.values()], answers.flatMap(a => a.gpus)).map(u => [u.uuid, u]))
           if (round % 3 === 0) this.soon('hosts', 'gpus', 'queue', 'services')
         } catch { /* likewise */ }
         this.changed()

@@ -21,20 +21,33 @@ function stateOf(gpu, host, task) {
   return 'free'
 }
 
-// Cell is drawn anew when what it shows has changed: there may be thousands.
-class Cell extends Component {
-  shouldComponentUpdate(next) { return ['gpu', 'host', 'task', 'state', 'usage', 'by'].some(name => next[name] !== this.props[name]) }
-  render() { return cell(this.props) }
+const differ = (a, b, names) => names.some(name => a[name] !== b[name])
+
+// HostCells is a host with its cells, drawn anew when what it shows has changed: there may be hundreds, of which few change at a time.
+class HostCells extends Component {
+  shouldComponentUpdate({ host, cells, by }) {
+    const shown = this.props
+    return by !== shown.by || differ(host, shown.host, ['name', 'status', 'connected', 'tasks']) || cells.length !== shown.cells.length || cells.some((c, i) => differ(c, shown.cells[i], ['gpu', 'arn', 'state', 'usage']))
+  }
+
+  render({ host, cells, by }) {
+    return html`
+      <section class=${'host' + (host.connected ? '' : ' away')}>
+        <h3><a href=${'#/hosts/' + host.id}>${host.name}</a><span>${host.connected ? host.status === 'ACTIVE' ? '' : host.status.toLowerCase() : 'not heard of'}</span></h3>
+        <div class="cells">${cells.length ? cells.map(c => cell({ ...c, by })) : html`<span class="hint">no GPUs</span>`}</div>
+        <p class="hint">${plural(host.tasks || 0, 'task')}</p>
+      </section>`
+  }
 }
 
-function cell({ gpu, host, task, state, usage, by }) {
+function cell({ gpu, task, state, usage, by }) {
   const id = task && idOf(task.taskArn), definition = task && nameOf(task.taskDefinitionArn)
   const part = by === 'use' ? usage && usage.utilization : by === 'memory' ? usage && gpu.memoryMiB && Math.round(100 * usage.memoryUsedMiB / gpu.memoryMiB) : undefined
   const words = [`GPU ${gpu.index} of ${gpu.host}`, gpu.model, state, task && `task ${definition} ${id.slice(0, 12)}`,
     usage && usage.utilization !== undefined && `${usage.utilization} % used`, usage && usage.memoryUsedMiB !== undefined && `${mib(usage.memoryUsedMiB)} of ${mib(gpu.memoryMiB)}`, gpu.migDevice && `MIG ${gpu.migDevice.profile}`, gpu.problem].filter(Boolean)
   const style = by === 'team' && state === 'taken' ? { '--hue': hueOf(definition) } : part !== undefined ? { '--part': part } : {}
   const kind = part !== undefined && (state === 'taken' || state === 'shared') ? 'part' : by === 'health' && !['sick', 'quarantined', 'down'].includes(state) ? 'healthy' : state
-  return html`<a tabindex="-1" class=${'cell ' + kind} style=${style} title=${words.join('\n')} aria-label=${words.join(', ')} href=${task ? '#/tasks/' + id : '#/hosts/' + gpu.hostId}>${part !== undefined ? part : ''}</a>`
+  return html`<a key=${gpu.uuid} tabindex="-1" class=${'cell ' + kind} style=${style} title=${words.join('\n')} aria-label=${words.join(', ')} href=${task ? '#/tasks/' + id : '#/hosts/' + gpu.hostId}>${part !== undefined ? part : ''}</a>`
 }
 
 export function Pool({ store }) {
@@ -46,7 +59,7 @@ export function Pool({ store }) {
     const state = stateOf(gpu, store.hostByID.get(gpu.hostId), task)
     count[state] = (count[state] || 0) + 1
     if (!byHost.has(gpu.hostId)) byHost.set(gpu.hostId, [])
-    byHost.get(gpu.hostId).push({ gpu, task, state })
+    byHost.get(gpu.hostId).push({ gpu, task, arn: task && task.taskArn, state, usage: store.usage.get(gpu.uuid) })
   }
   const racks = new Map()
   for (const host of store.hosts) {
@@ -71,13 +84,7 @@ export function Pool({ store }) {
       <button aria-pressed=${by === name} onClick=${() => set(name)}>${text}</button>`)}</div>
     ${[...racks].sort(([a], [b]) => a.localeCompare(b, undefined, { numeric: true })).map(([rack, members]) => html`
       ${racks.size > 1 && html`<h2>${rack ? 'Rack ' + rack : 'No rack'}</h2>`}
-      <div class="map">${members.map(host => html`
-        <section key=${host.id} class=${'host' + (host.connected ? '' : ' away')}>
-          <h3><a href=${'#/hosts/' + host.id}>${host.name}</a><span>${host.connected ? host.status === 'ACTIVE' ? '' : host.status.toLowerCase() : 'not heard of'}</span></h3>
-          <div class="cells">${byHost.get(host.id).length ? byHost.get(host.id).map(({ gpu, task, state }) => html`<${Cell} key=${gpu.uuid} gpu=${gpu} host=${host} task=${task} state=${state} usage=${store.usage.get(gpu.uuid)} by=${by} />`) : html`<span class="hint">no GPUs</span>`}</div>
-          <p class="hint">${plural(host.tasks || 0, 'task')}</p>
-        </section>`)}
-      </div>`)}
+      <div class="map">${members.map(host => html`<${HostCells} key=${host.id} host=${host} cells=${byHost.get(host.id)} by=${by} />`)}</div>`)}
     <p class="legend">${states.map(s => html`<span><i class=${'cell ' + s} style=${{ '--hue': 210 }}></i>${s}</span>`)}</p>`
 }
 
