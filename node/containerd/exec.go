@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -87,10 +89,11 @@ func (e *execProcess) run(ctx context.Context, c runtime.ExecRequest) (int, erro
 	return code, errors.Join(err, streams.Close())
 }
 
-// connect creates named pipes for the streams of the request; nil when the request connects none.
+// connect creates named pipes for the streams of the request. Where it connects none, what the command writes is discarded: with no streams at all the
+// shim would give it a /dev/null that is open for reading alone, and a health check that prints, as curl does, would fail by that.
 func (e *execProcess) connect(ctx context.Context, c runtime.ExecRequest) (cio.IO, error) {
 	if c.Stdio == (runtime.Stdio{}) {
-		return cio.NullIO(e.id)
+		return cio.LogURI(&url.URL{Scheme: "file", Path: os.DevNull})(e.id)
 	}
 	stdio := c.Stdio
 	if stdio.Stdin != nil {

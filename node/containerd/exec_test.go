@@ -42,3 +42,13 @@ func TestALongOutputOfACommandIsWhole(t *testing.T) {
 		t.Errorf("it returned %d, %v with %d lines and %d bytes", code, err, strings.Count(out.String(), "\n"), errs.Len())
 	}
 }
+
+// A health check that prints, as curl does, has passed: nobody reads what it writes, and nothing of it is in its way.
+func TestACommandWhoseOutputNobodyReadsMayWrite(t *testing.T) {
+	h := newHost(t).withBusybox()
+	c := h.start(sh("sleep 1000"))
+	code, err := h.runtime.Exec(h.ctx(), c.ID, runtime.ExecRequest{Cmd: []string{"sh", "-c", "echo out && echo err >&2 && seq 1 100000"}})
+	if code != 0 || err != nil {
+		t.Errorf("it returned %d, %v", code, err)
+	}
+}
