@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -146,4 +147,37 @@ func TestRestartsGoOnAfterARestartOfTheAgent(t *testing.T) {
 			})
 		})
 	}
+}
+
+// lastContainer keeps the container that was started last, or found running.
+type lastContainer struct{ *task.Container }
+
+func (*lastContainer) Name() string { return "last container" }
+
+func (h *lastContainer) Poststart(_ context.Context, c *task.Container, _ time.Time) { h.Container = c }
+
+func TestRestartsAreCountedOverRestartsOfTheAgent(t *testing.T) {
+	simulate(t, func(w *simHost) {
+		last := &lastContainer{}
+		w.hooks = func(spec.Assignment) []task.Hook { return []task.Hook{last} }
+		w.boot()
+		of := w.control.run("t1", restartable("main"))
+		end := func() {
+			w.advance(time.Hour)
+			w.machine.Exit(id(of, "main"), 1)
+		}
+		end()
+		w.waitIdle()
+		w.crash()
+		end() // while there is no agent
+		w.boot()
+		w.waitIdle()
+		end()
+		w.waitIdle()
+		w.want("restarts", task.Describe(last.Container).Restarted, int64(3))
+		w.want("has finished", !task.Describe(last.Container).FinishedAt.IsZero(), false)
+		w.control.stop(of, "enough")
+		w.waitIdle()
+		w.want("has finished", !task.Describe(last.Container).FinishedAt.IsZero(), true)
+	})
 }

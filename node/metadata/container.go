@@ -52,7 +52,7 @@ func (c *container) describeTask() taskDocument {
 	t, definition, report := d.Task, d.Definition, d.Report
 	document := taskDocument{
 		Cluster: c.service.arn("cluster/" + t.Cluster), TaskARN: c.taskARN,
-		Family: definition.Family, Revision: revisionText(definition), DesiredStatus: desired(d), KnownStatus: string(report.Status),
+		Family: definition.Family, Revision: revisionText(definition), Group: t.Group, DesiredStatus: desired(d), KnownStatus: string(report.Status),
 		PullStartedAt: moment(report.Times.PullStarted), PullStoppedAt: moment(report.Times.PullStopped), ExecutionStoppedAt: moment(report.Times.ExecutionStopped),
 		AvailabilityZone: c.service.zone(), LaunchType: cmp.Or(t.LaunchType, "EC2"), Containers: []containerDocument{},
 	}
@@ -74,7 +74,8 @@ func (c *container) describe(of *task.Container) containerDocument {
 		identity: identity{DockerID: of.ID, Name: def.Name, DockerName: of.ID, Image: def.Image, ImageID: report.ImageDigest}, Labels: map[string]string{},
 		DesiredStatus: desired(d), KnownStatus: string(report.Status), ExitCode: report.ExitCode, Type: "NORMAL",
 		LogDriver: logdriver.JSONFile, GPUs: of.GPUs, Volumes: volumesOf(def),
-		Limits: containerLimits{CPU: float64(def.CPU), Memory: def.Memory}, StartedAt: moment(d.StartedAt), CreatedAt: moment(d.StartedAt),
+		Limits: containerLimits{CPU: float64(def.CPU), Memory: def.Memory},
+		runs:   runs{CreatedAt: moment(d.StartedAt), StartedAt: moment(d.StartedAt), FinishedAt: moment(d.FinishedAt)},
 	}
 	for name, value := range def.DockerLabels {
 		document.Labels[name] = value
@@ -89,6 +90,9 @@ func (c *container) describe(of *task.Container) containerDocument {
 		if known := &t.Containers[i]; known.Name == def.Name {
 			document.ContainerARN = c.service.arn("container/" + t.Cluster + "/" + t.ID + "/" + known.ID)
 		}
+	}
+	if policy := def.RestartPolicy; policy != nil && policy.Enabled {
+		document.RestartCount = &d.Restarted
 	}
 	if def.LogConfiguration != nil {
 		document.LogDriver, document.LogOptions = def.LogConfiguration.LogDriver, c.service.logOptions(t.ID, def)

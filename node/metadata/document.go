@@ -13,6 +13,7 @@ import (
 type taskDocument struct {
 	Cluster, TaskARN, Family, Revision string
 	ServiceName                        string            `json:",omitempty"`
+	Group                              string            `json:",omitempty"`
 	DesiredStatus                      string            `json:",omitempty"`
 	KnownStatus                        string            //
 	Limits                             *taskLimitsOf     `json:",omitempty"`
@@ -49,16 +50,23 @@ type containerDocument struct {
 	KnownStatus   string
 	ExitCode      *int `json:",omitempty"`
 	Limits        containerLimits
-	CreatedAt     *time.Time `json:",omitempty"`
-	StartedAt     *time.Time `json:",omitempty"`
-	Type          string
-	ContainerARN  string            `json:",omitempty"`
-	LogDriver     string            `json:",omitempty"`
-	LogOptions    map[string]string `json:",omitempty"`
-	Health        *healthDocument   `json:",omitempty"`
-	Volumes       []volumeDocument  `json:",omitempty"`
-	Networks      []networkDocument `json:",omitempty"`
-	GPUs          []string          `json:"GpuIds,omitempty"` // Pinion's own: ECS tells them by DescribeTasks alone
+	runs
+	Type         string
+	ContainerARN string            `json:",omitempty"`
+	LogDriver    string            `json:",omitempty"`
+	LogOptions   map[string]string `json:",omitempty"`
+	Health       *healthDocument   `json:",omitempty"`
+	Volumes      []volumeDocument  `json:",omitempty"`
+	Networks     []networkDocument `json:",omitempty"`
+	GPUs         []string          `json:"GpuIds,omitempty"` // Pinion's own: ECS tells them by DescribeTasks alone
+}
+
+// runs are when a container has run.
+type runs struct {
+	CreatedAt    *time.Time `json:",omitempty"`
+	StartedAt    *time.Time `json:",omitempty"`
+	FinishedAt   *time.Time `json:",omitempty"` // for good
+	RestartCount *int64     `json:",omitempty"` // of a container with a restart policy
 }
 
 type containerLimits struct {

@@ -22,15 +22,17 @@ type Container struct {
 	Def  *spec.ContainerDefinition // effective: overrides merged
 	GPUs []string                  // UUIDs
 
-	runner      *Runner
-	index       int                        // in the definition and the report
-	existing    *runtime.ExistingContainer // what was there of it when the agent started; nil: nothing
-	startedAt   time.Time                  // its first start; not to be read before started
-	startFailed bool                       // the runtime failed in its start: see to it that nothing is left
-	restarted   atomic.Int64               // how often it was started again since the agent was
-	started     *latch                     // its process has been started, now or before a restart of the agent
-	healthy     *latch                     // its health check has passed
-	exited      *latch                     // it has ended for good and its exit is in the report
+	runner          *Runner
+	index           int                        // in the definition and the report
+	existing        *runtime.ExistingContainer // what was there of it when the agent started; nil: nothing
+	startedAt       time.Time                  // its first start; not to be read before started
+	finishedAt      time.Time                  // its end; not to be read before exited
+	startFailed     bool                       // the runtime failed in its start: see to it that nothing is left
+	restarted       atomic.Int64               // how often it was started again since the agent was
+	restartedBefore int64                      // and before that
+	started         *latch                     // its process has been started, now or before a restart of the agent
+	healthy         *latch                     // its health check has passed
+	exited          *latch                     // it has ended for good and its exit is in the report
 }
 
 // Task is the task that the container belongs to.
@@ -127,6 +129,7 @@ func (c *Container) recordExit(e runtime.Exit) {
 		}
 	})
 	failpoint.Reached(failpoint.ExitKnown)
+	c.finishedAt = e.At
 	c.exited.set()
 	if c.Def.IsEssential() || r.containers.allExited() {
 		r.Traffic.over.set()

@@ -13,8 +13,10 @@ type Description struct {
 	Report     spec.TaskReport
 	Container  spec.ContainerReport
 	StartedAt  time.Time    // of the container's process, first; zero: it was not started yet
+	FinishedAt time.Time    // when it ended for good; zero: it has not
 	Ended      bool         // for good
 	Restarts   int64        // by its restart policy, since the agent was started
+	Restarted  int64        // by its restart policy, since its task began
 	Siblings   []*Container // all containers of the task, this one too, in the order of its definition
 }
 
@@ -23,6 +25,10 @@ func Describe(c *Container) Description {
 	d := Description{Task: c.runner.task, Definition: c.runner.def, Report: c.runner.report.snapshot(), Siblings: c.runner.containers}
 	d.Container = d.Report.Containers[c.index]
 	d.Ended, d.Restarts = c.exited.happened(), c.restarted.Load()
+	d.Restarted = c.restartedBefore + d.Restarts
+	if d.Ended {
+		d.FinishedAt = c.finishedAt
+	}
 	if c.started.happened() {
 		d.StartedAt = c.startedAt
 	}

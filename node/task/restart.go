@@ -32,11 +32,18 @@ func (c *Container) maybeRestart(ctx context.Context, e runtime.Exit, since time
 		}
 		return false
 	}
-	c.restarted.Add(1)
+	countRestart(c)
 	if r.isStopping() { // the signal to stop may have come while there was no process to hear it
 		c.signal(ctx, syscall.SIGTERM)
 	}
 	return true
+}
+
+// countRestart counts a restart, also for the next start of the agent.
+func countRestart(c *Container) {
+	if err := c.runner.dir.keepRestarts(c.ID, c.restartedBefore+c.restarted.Add(1)); err != nil {
+		c.runner.log.Warn("how often a container was started again is not kept: it counts from now after a restart of pinion", "container", c.Def.Name, "err", err)
+	}
 }
 
 // failRestart notes why a container is not started again: that is its reason to have ended, and its task's when it is essential.

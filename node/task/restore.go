@@ -46,6 +46,7 @@ func (c *Container) restore(ctx context.Context) bool {
 		c.remove(ctx) // its process was never started: it is made again, properly
 		c.existing = nil
 	case c.existing.Exit != nil && c.shouldRestart(*c.existing.Exit, c.existing.StartedAt):
+		countRestart(c)
 		c.remove(ctx)
 		c.existing = nil
 	default:

@@ -121,6 +121,7 @@ func (r *Runner) addContainer(def *spec.ContainerDefinition, existing []runtime.
 		ID: runtime.ContainerID(r.task.ID, def.Name), Def: withImplied(def, r.def.LogRouter()), runner: r, index: len(r.containers),
 		started: newLatch(), healthy: newLatch(), exited: newLatch(),
 	}
+	c.restartedBefore = r.dir.restarts(c.ID)
 	report := spec.ContainerReport{Name: def.Name, Status: spec.Pending}
 	for _, known := range r.task.Containers {
 		if known.Name == def.Name {

@@ -15,7 +15,7 @@ import (
 // taskDir is the directory of one task on this host: <Dir>/tasks/<task id> with
 //
 //	volumes/<n>         the n-th volume of the definition, when it names no directory of the host
-//	containers/<id>/    hosts and resolv.conf of a container, and the id of its task metadata endpoint
+//	containers/<id>/    hosts and resolv.conf of a container, the id of its task metadata endpoint, and how often it was started again
 //	ids                 the first id of the host of its user namespaces; a task without them has none
 //	started             when all containers had started: id of the boot, nanoseconds since it
 //
@@ -105,6 +105,18 @@ func (d taskDir) createContainerDir(id string) (string, error) {
 		return "", fmt.Errorf("scratch directory: %w", err)
 	}
 	return dir, nil
+}
+
+// keepRestarts notes how often a container was started again.
+func (d taskDir) keepRestarts(id string, n int64) error {
+	return os.WriteFile(filepath.Join(d.containerDir(id), "restarts"), strconv.AppendInt(nil, n, 10), 0o600)
+}
+
+// restarts is what keepRestarts has noted; 0: nothing that is a number.
+func (d taskDir) restarts(id string) int64 {
+	text, _ := os.ReadFile(filepath.Join(d.containerDir(id), "restarts"))
+	n, _ := strconv.ParseInt(string(text), 10, 64)
+	return n
 }
 
 // remove removes the directory, and then gives the ids of the task's user namespaces back: nothing of it has them any more.
