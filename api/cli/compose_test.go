@@ -84,7 +84,7 @@ func TestAComposeFileBecomesTaskDefinitions(t *testing.T) {
 }
 
 func TestTheExampleOfAComposeFileCanBeRun(t *testing.T) {
-	example, err := os.ReadFile("../../docs/examples/compose.yaml")
+	example, err := os.ReadFile("../../docs/examples/compose/compose.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func startMachine(t *testing.T, inner, outer string, environment ...string) *new
 	cmd := exec.Command("unshare", "--mount", "bash", "-c", machineScript, "bash", scratch, binary)
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = m.output, m.output, []*os.File{commands}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Env = append(userEnvironment(), append(environment, "HOME="+filepath.Join(scratch, "home"))...)
+	cmd.Env = append(userEnvironment(), append(environment, "HOME="+filepath.Join(scratch, "home"), "CHECKOUT="+filepath.Join(scratch, "checkout"))...)
 	listener, err := startApart(cmd, inner)
 	must(t, err)
 	go forward(listener, outer)

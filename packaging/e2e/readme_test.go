@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// notRun are the commands of README.md, docs/tour.md and docs/examples that do not run here, and why. All others do, as they stand.
+// notRun are the commands of README.md and docs/tour.md that do not run here, and why. All others do, as they stand.
 var notRun = map[string]string{
 	"sudo make demo":   "builds bin/pinion, which other tests use meanwhile",
 	"sudo make test":   "runs this test",
@@ -17,20 +17,45 @@ var notRun = map[string]string{
 	"gpu-1# pinion up": "the machine is one host already",
 	"gpu-2# ssh root@gpu-1 pinion token | pinion up --join gpu-1 --token-file -": "needs ssh to another machine",
 	"gpu-3# ssh root@gpu-1 pinion token | pinion up --join gpu-1 --token-file -": "needs ssh to another machine",
-	"pinion init --hosts root@gpu-1,root@gpu-2,root@gpu-3": "needs ssh to other machines",
+	"pinion init --hosts root@gpu-1,root@gpu-2,root@gpu-3":                       "needs ssh to other machines",
 }
 
-// TestTheReadmeRunsAsItStands types the commands of the README, of the tour and of the examples, top to bottom, on a machine on which nothing
-// is installed. What a command is said to print it has to print. Images are stand-ins for those of the same name.
+// TestTheReadmeRunsAsItStands types the commands of the README and of the tour, top to bottom, on a machine on which nothing is installed.
+// What a command is said to print it has to print. Images are stand-ins for those of the same name.
 func TestTheReadmeRunsAsItStands(t *testing.T) {
+	typeDocuments(t, nil, notRun, "README.md", "docs/tour.md")
+}
+
+// TestTheExamplesRunAsTheyStand types the commands of docs/examples, those of each page in its directory, on a host with simulated GPUs.
+func TestTheExamplesRunAsTheyStand(t *testing.T) {
+	first := []step{{command: "install bin/pinion /usr/local/bin/"}, {command: "pinion up --gpus sim:8xh100 &", prints: []string{"Pinion is ready at https://127.0.0.1:7400"}}}
+	pages, err := filepath.Glob("../../docs/examples/*/README.md")
+	must(t, err)
+	files := []string{"docs/examples/README.md"}
+	for _, page := range pages {
+		name, _ := filepath.Rel("../..", page)
+		files = append(files, name)
+	}
+	typeDocuments(t, first, nil, files...)
+}
+
+// typeDocuments types the commands of documents into one shell, after others, on a machine of its own. Those of a page of docs/examples are typed in
+// its directory.
+func typeDocuments(t *testing.T, first []step, without map[string]string, files ...string) {
 	const registry = "127.0.0.1:5000"
 	environment := []string{"PINION_REGISTRY_CONFIG=" + mirrorOf(t, "http://"+registry, "docker.io", "quay.io")}
 	terraformConfig := terraformMirror(t)
 	m := startMachine(t, registry, startStandIns(t), append(environment, "TF_CLI_CONFIG_FILE="+terraformConfig, "CHECKPOINT_DISABLE=1")...)
+	for _, s := range first {
+		m.run(t, s.command, s.isShown)
+	}
 	ran, left := 0, map[string]bool{}
-	for _, file := range []string{"README.md", "docs/tour.md", "docs/examples/README.md"} {
+	for _, file := range files {
+		if dir := filepath.Dir(file); strings.HasPrefix(dir, "docs/examples") {
+			m.run(t, `cd "$CHECKOUT"/`+dir, func(string) bool { return true })
+		}
 		for _, s := range readSteps(t, "../../"+file) {
-			reason, listed := notRun[s.command]
+			reason, listed := without[s.command]
 			if terraformConfig == "" && strings.HasPrefix(s.command, "terraform ") {
 				reason = "terraform or its provider for AWS is not on this machine"
 			}
@@ -44,9 +69,9 @@ func TestTheReadmeRunsAsItStands(t *testing.T) {
 		}
 	}
 	t.Logf("%d commands ran, %d did not", ran, len(left))
-	for command := range notRun {
+	for command := range without {
 		if !left[command] {
-			t.Errorf("notRun has %q, which nobody is told to type", command)
+			t.Errorf("%q is not run, and nobody is told to type it", command)
 		}
 	}
 }
@@ -115,20 +140,32 @@ func sameButIDs(line string) string {
 	return strings.TrimSpace(line)
 }
 
-// TestEveryExampleIsUsed holds that each file of docs/examples occurs in a command or a text that says how to use it.
+// TestEveryExampleIsUsed holds that each file of docs/examples occurs in the page of its directory, or of one above, in a command or a text that
+// says how to use it.
 func TestEveryExampleIsUsed(t *testing.T) {
-	text, err := os.ReadFile("../../docs/examples/README.md")
-	must(t, err)
-	must(t, filepath.WalkDir("../../docs/examples", func(path string, entry os.DirEntry, err error) error {
-		name, _ := filepath.Rel("../../docs/examples", path)
-		if err != nil || entry.IsDir() || name == "README.md" || name == filepath.Join("terraform", "main.tf") {
+	const root = "../../docs/examples"
+	must(t, filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
+		name, _ := filepath.Rel(root, path)
+		if err != nil || entry.IsDir() || entry.Name() == "README.md" {
 			return err
 		}
-		if !strings.Contains(string(text), name) {
-			t.Errorf("docs/examples/README.md does not say how to use %s", name)
+		page := filepath.Join(root, "README.md")
+		if top, below, nested := strings.Cut(name, "/"); nested {
+			if own := filepath.Join(root, top, "README.md"); exists(own) {
+				page, name = own, below
+			}
 		}
-		return nil
+		text, err := os.ReadFile(page)
+		if err == nil && !strings.Contains(string(text), name) {
+			t.Errorf("%s does not say how to use %s", page, name)
+		}
+		return err
 	}))
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // fileInDocument finds a file that a command of the documentation reads.

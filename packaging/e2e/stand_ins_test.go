@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-containerregistry/pkg/v1"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
@@ -20,7 +20,8 @@ import (
 // startStandIns starts a registry with the images that the README and the examples name. Each is busybox with a program of the
 // image's name that does what the example wants of it: it prints its arguments, or serves a page.
 func startStandIns(t *testing.T) (address string) {
-	const prints, serves = "#!/bin/sh\necho $0 $@\n", "#!/bin/sh\nmkdir -p /tmp/www/v1 && cd /tmp/www && echo '{}' | tee v1/models api health && exec httpd -f -p %d\n"
+	const prints, serves = "#!/bin/sh\necho $0 $@\n", "#!/bin/sh\nmkdir -p /tmp/www/v1 && cd /tmp/www && echo '{}' | tee v1/models api health index.html && exec httpd -f -p %d\n"
+	const fetches = "#!/bin/sh\nfor url; do :; done\nexec wget -q -O - $url\n" // in the place of curl
 	image := func(entrypoint, program, script string) v1.Image {
 		base := withConfig(t, containerdtest.Busybox(t), func(c *v1.Config) {
 			c.Env, c.Cmd = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}, []string{"python"}
@@ -37,8 +38,11 @@ func startStandIns(t *testing.T) (address string) {
 		"nvidia/cuda:12.4.1-base-ubuntu22.04":           image("", "python", prints),
 		"brentley/tensorflow-gpu:8904d11":               image("", "python", prints),
 		"pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime": image("", "torchrun", prints),
-		"vllm/vllm-openai:v0.6.6":                       image("vllm", "vllm", fmt.Sprintf(serves, 8000)),
+		"vllm/vllm-openai:v0.11.0":                      withProgram(t, image("vllm", "vllm", fmt.Sprintf(serves, 8000)), "curl", fetches),
 		"jupyter/pytorch-notebook:cuda12-python-3.12":   image("", "start-notebook.py", fmt.Sprintf(serves, 8888)),
+		"library/nginx:1.29":                            image("nginx", "nginx", fmt.Sprintf(serves, 80)),
+		"library/python:3.12-slim":                      image("", "python", prints),
+		"curlimages/curl:8.11.1":                        image("curl", "curl", fetches),
 	})
 }
 
