@@ -76,13 +76,15 @@ type fixture struct {
 	gpus   *fakeGPUHost
 	doctor *fakeDoctor
 	images *fakeImageHost
-	config Config
+
+	upgrades *fakeRemote
+	config   Config
 }
 
 // newFixture is a handler that needs no credentials, as the unix socket has it.
 func newFixture(t testing.TB) *fixture {
-	b := &fixture{fakeStore: newFakeStore(t), agent: &fakeTaskHost{}, gpus: &fakeGPUHost{}, doctor: &fakeDoctor{}, images: newImageHost()}
-	b.config = Config{Store: b.fakeStore, Agent: rest.Agent{Tasks: b.agent, GPUs: b.gpus, Images: b.images, Doctor: b.doctor}, HostID: hostID, Admin: rest.Admin{Hosts: &fakeAdmin{fakeStore: b.fakeStore}}, Log: slog.New(slog.DiscardHandler), Version: "1.2.3", Now: func() time.Time { return epoch }, Trusted: true, Shared: NewShared()}
+	b := &fixture{fakeStore: newFakeStore(t), agent: &fakeTaskHost{}, gpus: &fakeGPUHost{}, doctor: &fakeDoctor{}, images: newImageHost(), upgrades: &fakeRemote{}}
+	b.config = Config{Store: b.fakeStore, Agent: rest.Agent{Tasks: b.agent, GPUs: b.gpus, Images: b.images, Doctor: b.doctor, Upgrades: b.upgrades}, HostID: hostID, Admin: rest.Admin{Hosts: &fakeAdmin{fakeStore: b.fakeStore}}, Log: slog.New(slog.DiscardHandler), Version: "1.2.3", Now: func() time.Time { return epoch }, Trusted: true, Shared: NewShared()}
 	return b
 }
 

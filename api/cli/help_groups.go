@@ -17,7 +17,7 @@ var (
 		"service": "Tasks", "secret": "Tasks", "image": "Tasks", "task": "Tasks", "definition": "Tasks",
 		"host": "Hosts", "gpu": "Hosts", "top": "Hosts", "drain": "Hosts", "activate": "Hosts",
 		"env": "Access", "login": "Access", "context": "Access", "whoami": "Access", "oidc": "Access", "key": "Access", "role": "Access", "ca": "Access", "token": "Access", "team": "Access", "limits": "Access", "audit": "Access",
-		"init": "Hosts", "demo": "This machine", "up": "This machine", "down": "This machine", "leave": "This machine", "doctor": "This machine", "unlock": "This machine", "upgrade": "This machine", upgrade.GuardName: "This machine", "recover": "This machine",
+		"init": "Hosts", "upgrade": "Hosts", "demo": "This machine", "up": "This machine", "down": "This machine", "leave": "This machine", "doctor": "This machine", "unlock": "This machine", upgrade.GuardName: "This machine", "recover": "This machine",
 	}
 )
 

@@ -24,9 +24,10 @@ func machineCommands(p Program) []*cli.Command {
 		leaveCommand(p),
 		unlock.Command(p.Unlock, withLocalHost),
 		doctorCommand(p),
+		upgrade.Command(p.system, p.Upgrade, refuseOtherHost),
 	}
 	if p.Upgrade != nil {
-		all = append(all, upgrade.Command(p.system, p.Upgrade), upgrade.GuardCommand(p.Upgrade))
+		all = append(all, upgrade.GuardCommand(p.Upgrade))
 	}
 	if p.Recover != nil {
 		all = append(all, recoverCommand(p))

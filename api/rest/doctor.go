@@ -37,7 +37,7 @@ type doctor struct{ api *API }
 func (d doctor) routes() []Route {
 	return []Route{
 		{Method: http.MethodGet, Path: "/v1/admin/hosts/{id}/doctor", Role: accesskey.RoleAdmin, Summary: "has a host check its machine, as pinion doctor does there",
-			Out: reflect.TypeFor[[]Finding](), Serve: onHostItself(d.api, "Look at it there, with `sudo pinion doctor`.", d.here), Host: d.here},
+			Out: reflect.TypeFor[[]Finding](), Serve: OnHost(d.api, "Look at it there, with `sudo pinion doctor`.", d.here), Host: d.here},
 	}
 }
 

@@ -86,7 +86,7 @@ func (i images) routes() []Route {
 
 // onHost makes a handler of what the host {id} itself answers about its images.
 func (i images) onHost(answer HostHandler) Handler {
-	return onHostItself(i.api, "Try again when it is back.", i.here(answer))
+	return OnHost(i.api, "Try again when it is back.", i.here(answer))
 }
 
 // unlessKept refuses what would remove an image that the pool keeps, under whatever name.

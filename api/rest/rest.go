@@ -15,6 +15,7 @@ import (
 	"pinion/api/leader"
 	"pinion/api/openid"
 	"pinion/api/secrets"
+	"pinion/api/upgrade"
 	"pinion/api/wire"
 	"pinion/gpu"
 	"pinion/raftfsm"
@@ -51,6 +52,8 @@ type Agent struct {
 	GPUs   GPUHost
 	Images ImageHost
 	Doctor Doctor // nil: this host does not check its machine
+	// Upgrades exchanges the program of this host; nil: it stays.
+	Upgrades upgrade.Remote
 }
 
 // GPUHost has the GPUs of this host.

@@ -39,9 +39,9 @@ func (a *API) proxyToTaskHost(x *httpx.Exchange, task *spec.Task, host *spec.Hos
 	return nil
 }
 
-// onHostItself makes a handler of what the host {id} itself answers, with what to do where it cannot be reached. The request is authorized where
+// OnHost makes a handler of what the host {id} itself answers to the same body, with what to do where it cannot be reached. The request is authorized where
 // the state is, as with onTaskHost.
-func onHostItself(a *API, advice string, answer HostHandler) Handler {
+func OnHost(a *API, advice string, answer HostHandler) Handler {
 	return func(x *httpx.Exchange, res leader.Resolution) error {
 		id := x.Request.PathValue("id")
 		host := res.View.Host(id)
@@ -63,7 +63,8 @@ func proxyToHost(peers *httpx.Peers, x *httpx.Exchange, host *spec.Host) error {
 	header := httpx.ForwardHeader(x.Request)
 	header.Del("Authorization") // a bearer key is no business of that host
 	header.Set(httpx.HeaderAuthorizedBy, peers.HostID)
-	response, end, err := peers.RoundTrip(x.Request, host.Address, header, nil)
+	header.Del("Content-Encoding") // the body is read
+	response, end, err := peers.RoundTrip(x.Request, host.Address, header, x.Body)
 	defer end()
 	if err == nil {
 		peers.Copy(x, ofTaskHost(response), end)

@@ -11,6 +11,8 @@ type State string
 
 // States of an upgrade.
 const (
+	Staging    State = "STAGING"     // the host gets the new program, and nothing has changed yet
+	Failed     State = "FAILED"      // nothing has changed: the new program was refused, or did not come
 	Checking   State = "CHECKING"    // the new program is in place, and has not yet been ready
 	Confirmed  State = "CONFIRMED"   // it has joined its pool and taken up the tasks
 	RolledBack State = "ROLLED_BACK" // the program of before is in place again
@@ -25,15 +27,17 @@ type Release struct {
 
 // Attempt is the last upgrade of a host. It is written to the disk before anything is changed.
 type Attempt struct {
+	ID      string        `json:"id,omitempty"` // by whoever has asked for it over the network; empty: root of the machine has
 	State   State         `json:"state"`
 	Binary  string        `json:"binary"` // absolute path of the program
 	From    Release       `json:"from"`
 	To      Release       `json:"to"`
-	Signed  bool          `json:"signed"` // the new program has a signature that counts on the host
+	Signed  bool          `json:"signed"`             // the new program has a signature that counts on the host
+	Back    bool          `json:"rollback,omitempty"` // to the program of before
 	At      time.Time     `json:"at"`
 	Timeout time.Duration `json:"timeout"`          // in which the new program has to be ready
 	Starts  int           `json:"starts"`           // of the new program
-	Reason  string        `json:"reason,omitempty"` // why it was rolled back, or abandoned
+	Reason  string        `json:"reason,omitempty"` // why it has failed, was rolled back, or abandoned
 }
 
 // Config is what to do on a machine.
@@ -41,6 +45,8 @@ type Config struct {
 	DataDir   string // absolute path of the host's data directory
 	File      string // the new program; empty: the one from before the last upgrade
 	Signature []byte // of the new program, as minisign writes it; nil: there is none
+	MustSign  bool   // refuse a new program without a signature that counts on the host
+	ID        string // of the attempt
 	Timeout   time.Duration
 	DryRun    bool // check the file, and change nothing
 	Progress  func(text string)

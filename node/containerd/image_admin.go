@@ -28,6 +28,11 @@ func (a ImageAdmin) Export(ctx context.Context, name, digest string, to io.Write
 	return images.Export(a.Runtime.inNamespace(ctx), a.Runtime.images, name, digest, to)
 }
 
+// File is images.File.
+func (a ImageAdmin) File(ctx context.Context, name, digest, file string, to io.Writer) error {
+	return images.File(a.Runtime.inNamespace(ctx), a.Runtime.images, name, digest, file, to)
+}
+
 // Push is images.Push.
 func (a ImageAdmin) Push(ctx context.Context, name, digest, to string, progress func(spec.Pull)) (whole bool, err error) {
 	return images.Push(a.Runtime.inNamespace(ctx), a.Runtime.images, name, digest, to, progress)

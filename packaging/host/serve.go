@@ -66,8 +66,10 @@ func peerOf(r *http.Request) httpx.Peer {
 
 // apiConfig is the configuration that all API endpoints of this host share.
 func (h *host) apiConfig() api.Config {
+	images := containerd.ImageAdmin{Runtime: h.runtime}
 	return api.Config{
-		Audit: h.audit, Store: h.member, Agent: rest.Agent{Tasks: h.agent, GPUs: h.agent.GPUs, Images: containerd.ImageAdmin{Runtime: h.runtime}, Doctor: machineDoctor{h}}, HostID: h.dir.HostID, Log: h.log, Version: h.Version, Now: time.Now,
+		Audit: h.audit, Store: h.member, HostID: h.dir.HostID,
+		Agent: rest.Agent{Tasks: h.agent, GPUs: h.agent.GPUs, Images: images, Doctor: machineDoctor{h}, Upgrades: upgrade.NewRemote(h.dir.Path, h.Version, images, h.log)}, Log: h.log, Version: h.Version, Now: time.Now,
 		Leader: h.member.Leadership(), Forward: h.member.Forwarder(), Local: h.member, History: h.member, Queue: h.member.Queue(), Services: server.ServicePlans{Member: h.member}, Ended: server.EndedTasks{Member: h.member},
 		SignatureUsed: h.member.Leadership().SignatureUsed,
 		Admin:         rest.Admin{Tokens: h.member.Tokens(), Keys: h.member.Keys(), Hosts: h.member.Hosts(), Snapshots: h.member, Secrets: server.Secrets{Member: h.member}, Images: server.PoolImages{Member: h.member}},

@@ -2,6 +2,7 @@ package testbed
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,7 @@ type Host struct {
 	IP   netip.Addr // in the testbed's subnet
 	Disk Disk       // what Dir is on
 	Env  []string   // of the pinion that is launched next, beside this process's own: "NAME=VALUE"
+	Own  string     // absolute path of a pinion program of its own; empty: that of the testbed
 
 	flags     []string
 	namespace string
@@ -42,8 +44,8 @@ type Host struct {
 // Address is HOST:PORT of its TLS port; only the hosts of the testbed reach it.
 func (h *Host) Address() string { return netip.AddrPortFrom(h.IP, port).String() }
 
-// Binary is the absolute path of the pinion program.
-func (h *Host) Binary() string { return h.testbed.state.Binary }
+// Binary is the absolute path of its pinion program.
+func (h *Host) Binary() string { return cmp.Or(h.Own, h.testbed.state.Binary) }
 
 // LogFile is the path of the output of its pinion, over all starts.
 func (h *Host) LogFile() string { return h.base + ".log" }

@@ -3,6 +3,9 @@ package upgrade
 import (
 	"context"
 	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -23,6 +26,9 @@ func (Host) Guard(ctx context.Context, dataDir string) error {
 	}
 	if host == nil {
 		return restore(dataDir, a, "the host ended before it could be restarted")
+	}
+	if host.pid == os.Getppid() {
+		return leave()
 	}
 	host.binary = a.Binary // its process has the program of before still, under its other name
 	stdout, stderr := host.output(1), host.output(2)
@@ -54,6 +60,20 @@ func (Host) Guard(ctx context.Context, dataDir string) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// leave starts the guard anew as a child of nobody: a host that upgrades itself starts another program in its process, which would not know of this child.
+func leave() error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("the guard: %w", err)
+	}
+	cmd := exec.Command(self, os.Args[1:]...)
+	cmd.Stdout, cmd.Stderr, cmd.Dir, cmd.SysProcAttr = os.Stdout, os.Stderr, "/", &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("the guard: %w", err)
+	}
+	return cmd.Process.Release()
 }
 
 // putBack ends what runs of the new program, and restores the one of before unless the new one was ready at the last moment. After that the host has to

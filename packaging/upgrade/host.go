@@ -48,7 +48,7 @@ func (Host) Upgrade(ctx context.Context, c upgrade.Config) (a upgrade.Attempt, e
 	if file == "" {
 		file = now.binary + oldSuffix
 	}
-	a = upgrade.Attempt{State: upgrade.Checking, Binary: now.binary, At: time.Now().UTC(), Timeout: c.Timeout}
+	a = upgrade.Attempt{ID: c.ID, State: upgrade.Checking, Back: c.File == "", Binary: now.binary, At: time.Now().UTC(), Timeout: c.Timeout}
 	staged, err := stage(ctx, file, c, &a)
 	if err != nil {
 		return a, err
@@ -190,7 +190,8 @@ func startGuard(dataDir string, a *upgrade.Attempt) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("the guard: %w", err)
 	}
-	return cmd.Process.Release()
+	go cmd.Wait() // it is a child of a host that upgrades itself for as long as it takes to leave it
+	return nil
 }
 
 // wait waits until an attempt has ended.

@@ -22,37 +22,46 @@ import (
 // DefaultTimeout is how long a new program may take until it is ready.
 const DefaultTimeout = time.Minute
 
-// Command is the command `pinion upgrade`. Nil: this program has no host.
-func Command(system invocation.System, host upgrade.Host) *cli.Command {
+// Command is the command `pinion upgrade`. host is nil in a program without one; here refuses a line that names another host.
+func Command(system invocation.System, host upgrade.Host, here func(*cli.Context) error) *cli.Command {
 	return &cli.Command{
 		Name:  "upgrade",
-		Usage: "Exchange the program of this host; its tasks run on",
+		Usage: "Exchange the program of this host, or of all hosts; their tasks run on",
 		Description: `The file is tried, its signature is checked if it has one, and it is put in the place of the program that runs here. That one stays beside it, with .old behind its name, and pinion is started anew in its
 process: containers, their logs and their GPUs stay as they are. When the host has not joined its pool and taken up its tasks after --timeout, or pinion ends before, also
-by a power cut, the program of before is put back and started, and the command fails with the reason. It is about this machine alone: of a pool, upgrade the agents first, then the servers one by one.
+by a power cut, the program of before is put back and started, and the command fails with the reason.
+
+With --all, or --on-host, it is about the pool, from any machine with an admin key of all clusters. The program goes to the pool once, and from host to host; it has to have a signature
+that every host trusts (pinion up --release-key). Agents get it first, --step at a time, then the servers one by one, the leader last; a step begins when all hosts of the one
+before are back and well. The first host that is not puts itself back and stops the upgrade. Ctrl-C pauses it; the same command goes on.
 
 Examples:
    sudo pinion upgrade --to ./pinion
    sudo pinion upgrade --to ./pinion --dry-run
-   sudo pinion upgrade status -o json
+   pinion upgrade --to ./pinion --all --step 5
+   pinion upgrade --to ./pinion --on-host gpu-1 --on-host gpu-2
+   pinion upgrade status --all
    sudo pinion upgrade rollback`,
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			&cli.StringFlag{Name: "to", Usage: "`FILE` with the new program"},
 			&cli.StringFlag{Name: "signature", Usage: "`FILE` with its signature, as minisign writes it", DefaultText: "that of --to, with .minisig behind it, if it is there"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "try the file and say what would be done"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "check the file and say what would be done"},
 			timeoutFlag(),
-		},
-		Subcommands: []*cli.Command{statusCommand(system, host), rollbackCommand(system, host)},
+		}, poolFlags()...),
+		Subcommands: []*cli.Command{statusCommand(system, host, here), rollbackCommand(system, host, here)},
 		Action: func(c *cli.Context) error {
-			if c.String("to") == "" || c.Args().Present() {
+			file := c.String("to")
+			if file == "" || c.Args().Present() {
 				return exit.Usagef("pinion upgrade takes the new program as --to FILE; see pinion upgrade --help")
 			}
-			config := upgrade.Config{File: c.String("to"), DryRun: c.Bool("dry-run")}
-			var err error
-			if config.Signature, err = signatureOf(config.File, c.String("signature")); err != nil {
+			signed, err := signatureOf(file, c.String("signature"))
+			if err != nil {
 				return err
 			}
-			return run(c, system, host, config)
+			if ofPool(c) {
+				return upgradePool(c, system, file, signed)
+			}
+			return run(c, system, host, here, upgrade.Config{File: file, Signature: signed, DryRun: c.Bool("dry-run")})
 		},
 	}
 }
@@ -61,22 +70,30 @@ func timeoutFlag() cli.Flag {
 	return &cli.DurationFlag{Name: "timeout", Value: DefaultTimeout, Usage: "`TIME` in which the host has to be ready with the new program"}
 }
 
-func rollbackCommand(system invocation.System, host upgrade.Host) *cli.Command {
+func rollbackCommand(system invocation.System, host upgrade.Host, here func(*cli.Context) error) *cli.Command {
 	return &cli.Command{
 		Name:  "rollback",
 		Usage: "Put the program back that was there before the last upgrade",
 		Description: `It is an upgrade itself, to the program that the last one has left beside that of this host: it is put back likewise if it is not ready in time.
+With --all, or --on-host, it is about the pool, in the order of an upgrade; hosts that were put back already are passed over.
 
 Examples:
-   sudo pinion upgrade rollback`,
-		Flags: []cli.Flag{timeoutFlag()},
+   sudo pinion upgrade rollback
+   pinion upgrade rollback --all`,
+		Flags: append([]cli.Flag{timeoutFlag()}, poolFlags()...),
 		Action: func(c *cli.Context) error {
-			return run(c, system, host, upgrade.Config{})
+			if ofPool(c) {
+				return rollBackPool(c, system)
+			}
+			return run(c, system, host, here, upgrade.Config{})
 		},
 	}
 }
 
-func run(c *cli.Context, system invocation.System, host upgrade.Host, config upgrade.Config) (err error) {
+func run(c *cli.Context, system invocation.System, host upgrade.Host, here func(*cli.Context) error, config upgrade.Config) (err error) {
+	if err := onHost(c, host, here); err != nil {
+		return err
+	}
 	if config.Timeout = c.Duration("timeout"); config.Timeout < time.Second {
 		return exit.Usagef("--timeout %s is not a second or more", config.Timeout)
 	}
@@ -107,6 +124,17 @@ func run(c *cli.Context, system invocation.System, host upgrade.Host, config upg
 	return err
 }
 
+// onHost refuses what is about the host of this machine where there is none, or another one is meant.
+func onHost(c *cli.Context, host upgrade.Host, here func(*cli.Context) error) error {
+	if host == nil {
+		return exit.Usagef("this program has no host: give --all, or --on-host, to upgrade those of a pool")
+	}
+	if c.IsSet("step") {
+		return exit.Usagef("--step goes with --all, or --on-host")
+	}
+	return here(c)
+}
+
 // signatureOf reads the signature of a file from the path, or from beside the file, where there may be none: nil.
 func signatureOf(file, path string) ([]byte, error) {
 	text, err := os.ReadFile(cmp.Or(path, file+signature.Extension))
@@ -119,14 +147,22 @@ func signatureOf(file, path string) ([]byte, error) {
 	return text, nil
 }
 
-func statusCommand(system invocation.System, host upgrade.Host) *cli.Command {
+func statusCommand(system invocation.System, host upgrade.Host, here func(*cli.Context) error) *cli.Command {
 	return &cli.Command{
 		Name:  "status",
-		Usage: "Show the last upgrade of this host",
+		Usage: "Show the last upgrade of this host, or of all hosts",
 		Description: `Examples:
    sudo pinion upgrade status
-   sudo pinion upgrade status -o json`,
+   sudo pinion upgrade status -o json
+   pinion upgrade status --all`,
+		Flags: poolFlags()[:2],
 		Action: func(c *cli.Context) error {
+			if ofPool(c) {
+				return poolStatus(c, system)
+			}
+			if err := onHost(c, host, here); err != nil {
+				return err
+			}
 			dataDir, err := filepath.Abs(invocation.DataDir(c))
 			if err != nil {
 				return fmt.Errorf("--data-dir: %w", err)

@@ -20,6 +20,7 @@ import (
 // streams are clients that begin streams of two seconds at a constant rate, through the listener of each host in turn.
 type streams struct {
 	t      *testing.T
+	of     request
 	http   http.Client
 	cancel context.CancelFunc
 	all    sync.WaitGroup
@@ -29,13 +30,27 @@ type streams struct {
 	failed map[string][]error // by the name of the host whose listener was asked
 }
 
+// request is what a client asks streamserver for, and how the answer ends when it is whole.
+type request struct{ path, end string }
+
+var (
+	stream = request{"/", "data: done\n\n"}
+	health = request{"/health", "ok\n"}
+)
+
 // startStreams begins rate streams a second until stop.
 func (p *pool) startStreams(t *testing.T, port uint16, rate int) *streams {
 	t.Helper()
-	transport := &http.Transport{DialContext: p.Dial, MaxIdleConnsPerHost: 10 * rate}
+	return p.startRequests(t, stream, p.Dial, port, rate)
+}
+
+// startRequests is startStreams for other requests, of clients that connect in a way of their own.
+func (p *pool) startRequests(t *testing.T, of request, dial func(ctx context.Context, network, address string) (net.Conn, error), port uint16, rate int) *streams {
+	t.Helper()
+	transport := &http.Transport{DialContext: dial, MaxIdleConnsPerHost: 10 * rate}
 	t.Cleanup(transport.CloseIdleConnections)
 	ctx, cancel := context.WithCancel(t.Context())
-	s := &streams{t: t, http: http.Client{Transport: transport}, cancel: cancel, failed: map[string][]error{}}
+	s := &streams{t: t, of: of, http: http.Client{Transport: transport}, cancel: cancel, failed: map[string][]error{}}
 	t.Cleanup(func() { s.stop() })
 	s.all.Go(func() {
 		for n := 0; ; n++ {
@@ -52,13 +67,13 @@ func (p *pool) startStreams(t *testing.T, port uint16, rate int) *streams {
 
 // read is one stream from its beginning to its end. The end of the load does not cut it off.
 func (s *streams) read(address string) error {
-	response, err := s.http.Get("http://" + address + "/")
+	response, err := s.http.Get("http://" + address + s.of.path)
 	if err != nil {
 		return err
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
-	if err == nil && (response.StatusCode != http.StatusOK || !strings.HasSuffix(string(body), "data: done\n\n")) {
+	if err == nil && (response.StatusCode != http.StatusOK || !strings.HasSuffix(string(body), s.of.end)) {
 		err = fmt.Errorf("%s: %.200q", response.Status, body)
 	}
 	return err

@@ -36,7 +36,7 @@ const onceScript = `mkdir /w/ran-$ME || { date > /w/twice-$ME; exit 65; }; `
 const witnessedScript = onceScript + `gpus=$(echo $NVIDIA_VISIBLE_DEVICES | tr , ' '); for g in $gpus; do mkdir /w/gpu-$g || { touch /w/overlap-$g-$ME; exit 66; }; done; usleep 50000; for g in $gpus; do rmdir /w/gpu-$g; done`
 
 // tickingScript adds a line to a file of its own every 100 ms, until there is a file /w/end: then it exits with code 7.
-const tickingScript = onceScript + `while [ ! -e /w/end ]; do echo >> /w/ticks-$ME; usleep 100000; done; exit 7`
+const tickingScript = onceScript + `while [ ! -e /w/end ]; do echo >> /w/ticks-$ME; usleep 500000; done; exit 7`
 
 // namedRunTask is a RunTask that can be repeated: the name is its client token, and what its container is called.
 func namedRunTask(family, name string) object {

@@ -1,0 +1,207 @@
+package upgrade
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"pinion/api/cli/exit"
+	"pinion/api/cli/format"
+	"pinion/api/cli/invocation"
+	"pinion/api/cli/table"
+	"pinion/api/cli/upgrade/rollout"
+	"pinion/api/upgrade"
+)
+
+// poolFlags are those of commands about hosts of the pool.
+func poolFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "all", Usage: "all hosts of the pool"},
+		&cli.StringSliceFlag{Name: "on-host", Usage: "the host with this `NAME`, or id; may be repeated"},
+		&cli.IntFlag{Name: "step", Value: 1, Usage: "agents at a time, `N`, once the first host is well"},
+	}
+}
+
+// ofPool reports whether a line is about hosts of the pool.
+func ofPool(c *cli.Context) bool { return c.Bool("all") || len(c.StringSlice("on-host")) > 0 }
+
+// newPool prepares an upgrade of hosts of the pool, and finds out how far they are.
+func newPool(c *cli.Context, system invocation.System, program *program) (*pool, error) {
+	only := c.StringSlice("on-host")
+	switch {
+	case c.Bool("all") && len(only) > 0:
+		return nil, exit.Usagef("--all and --on-host both say which hosts: use one of them")
+	case c.Args().Present():
+		return nil, exit.Usagef("%s takes no arguments; see %s --help", c.Command.HelpName, c.Command.HelpName)
+	}
+	inv, err := system.Invoke(c)
+	if err != nil {
+		return nil, err
+	}
+	p := &pool{servers: newServers(inv), inv: inv, program: program, step: c.Int("step"), timeout: c.Duration("timeout")}
+	return p, p.find(c.Context, only)
+}
+
+func checkPoolFlags(c *cli.Context) error {
+	if c.Int("step") < 1 || c.Duration("timeout") < time.Second {
+		return exit.Usagef("--step is 1 or more, and --timeout a second or more")
+	}
+	return nil
+}
+
+// upgradePool is `pinion upgrade --all`.
+func upgradePool(c *cli.Context, system invocation.System, file string, signed []byte) error {
+	if err := checkPoolFlags(c); err != nil {
+		return err
+	}
+	if signed == nil {
+		return exit.Usagef("hosts of a pool take no program without a signature over the network: there is no %s.minisig. `minisign -Sm %s` makes one; root of a host can go without, with `sudo pinion upgrade` there", file, file)
+	}
+	program, err := openProgram(file, signed)
+	if err != nil {
+		return err
+	}
+	defer program.file.Close()
+	p, err := newPool(c, system, program)
+	if err == nil {
+		err = p.check()
+	}
+	if err != nil {
+		return err
+	}
+	if c.Bool("dry-run") {
+		return p.printPlan()
+	}
+	return p.interruptible(c.Context, system, func(ctx context.Context) error {
+		if p.count(rollout.Pending) > 0 {
+			if err := p.bring(ctx); err != nil {
+				return err
+			}
+		}
+		err := p.run(ctx)
+		if ctx.Err() == nil {
+			err = errors.Join(err, p.takeAway(ctx))
+		}
+		return err
+	})
+}
+
+// rollBackPool is `pinion upgrade rollback --all`.
+func rollBackPool(c *cli.Context, system invocation.System) error {
+	if err := checkPoolFlags(c); err != nil {
+		return err
+	}
+	p, err := newPool(c, system, nil)
+	if err == nil {
+		err = p.check()
+	}
+	if err != nil {
+		return err
+	}
+	return p.interruptible(c.Context, system, p.run)
+}
+
+// interruptible runs an upgrade until Ctrl-C, and says how it has ended.
+func (p *pool) interruptible(ctx context.Context, system invocation.System, run func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	signals, release := system.Interrupts()
+	defer release()
+	go func() {
+		select {
+		case <-signals:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	err := run(ctx)
+	if ctx.Err() != nil {
+		return exit.Errorf(exit.Failure, "paused: %s have the program. What is under way goes on by itself; the same command goes on with the rest", p.progress())
+	}
+	if err != nil {
+		return err
+	}
+	left := 0
+	for _, m := range p.hosts {
+		if m.away {
+			left++
+			p.tell(m, "away", "it is not in contact with the pool")
+		}
+	}
+	if left > 0 {
+		return exit.Errorf(exit.Failure, "%s have the program, %s not: the same command goes on when they are back", p.progress(), format.Plural(left, "host"))
+	}
+	p.inv.Notef("%s have the program", p.progress())
+	return nil
+}
+
+// printPlan prints the hosts in the order in which they would get the program.
+func (p *pool) printPlan() error {
+	hosts := p.states()
+	for range len(hosts) {
+		decision := rollout.Next(hosts, p.step)
+		if decision.Verdict != rollout.Start {
+			break
+		}
+		for i := range hosts {
+			if slices.Contains(decision.Start, hosts[i].ID) {
+				hosts[i].State = rollout.Done
+				p.tell(p.host(hosts[i].ID), "next", "its program would be "+p.program.digest)
+			}
+		}
+	}
+	for _, m := range p.hosts {
+		if m.away {
+			p.tell(m, "away", "it is not in contact with the pool")
+		}
+	}
+	return nil
+}
+
+// hostStatus is what `pinion upgrade status --all` shows of a host.
+type hostStatus struct {
+	Host string `json:"host"`
+	ID   string `json:"id"`
+	upgrade.Status
+}
+
+// poolStatus is `pinion upgrade status --all`.
+func poolStatus(c *cli.Context, system invocation.System) error {
+	p, err := newPool(c, system, nil)
+	if err != nil {
+		return err
+	}
+	only := c.StringSlice("on-host")
+	all, shown := []hostStatus{}, &table.Table{Header: []string{"HOST", "VERSION", "PROGRAM", "UPGRADE"}}
+	for _, m := range p.hosts {
+		switch {
+		case m.away:
+			shown.Add(m.Name, "", "", "not in contact with the pool")
+		case len(only) == 0 || slices.Contains(only, m.ID):
+			all = append(all, hostStatus{m.Name, m.ID, m.status})
+			shown.Add(statusRow(p.inv, m)...)
+		}
+	}
+	if p.inv.Output == invocation.JSON {
+		return p.inv.PrintJSON(all)
+	}
+	return shown.Write(p.inv.Out, p.inv.Screen)
+}
+
+func statusRow(inv *invocation.Invocation, m *member) []string {
+	running, last, text := m.status.Running, m.status.Last, "none"
+	if last != nil {
+		text = fmt.Sprintf("%s at %s", last.State, inv.Time(last.At))
+		if last.Reason != "" {
+			text += ": " + format.Plain(last.Reason)
+		}
+	}
+	return []string{m.Name, running.Version, short(running.Digest), text}
+}
+
+// short is the beginning of a digest, as people compare them.
+func short(digest string) string { return fmt.Sprintf("%.19s", digest) }

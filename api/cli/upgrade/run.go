@@ -1,0 +1,164 @@
+package upgrade
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"pinion/api/cli/exit"
+	"pinion/api/cli/format"
+	"pinion/api/cli/upgrade/rollout"
+	"pinion/api/client"
+	"pinion/api/upgrade"
+)
+
+const (
+	// pollInterval is the time between two looks at the pool.
+	pollInterval = 500 * time.Millisecond
+	// patience is how long, beyond the time of the new program, a host may not answer, and a pool may not be well again, before the command gives up.
+	patience = 2 * time.Minute
+)
+
+// run upgrades one step after the other until all hosts have the program, or one has failed.
+func (p *pool) run(ctx context.Context) error {
+	for since, waiting := p.inv.Now(), ""; ; {
+		decision := rollout.Next(p.states(), p.step)
+		switch decision.Verdict {
+		case rollout.Finish:
+			return nil
+		case rollout.Stop:
+			return p.stopped(decision)
+		case rollout.Start:
+			for _, id := range decision.Start {
+				p.start(p.host(id))
+			}
+		}
+		if decision.Why != waiting || p.underWay() > 0 {
+			since, waiting = p.inv.Now(), decision.Why
+		}
+		if p.inv.Now().Sub(since) > p.timeout+patience {
+			return exit.Errorf(exit.Failure, "stopped: %s, for %s. %s have the program. When that is mended, the same command goes on", waiting, p.timeout+patience, p.progress())
+		}
+		if err := p.inv.Sleep(ctx, pollInterval); err != nil {
+			return err
+		}
+		if err := p.look(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// states are the hosts as a decision takes them.
+func (p *pool) states() (all []rollout.Host) {
+	for _, m := range p.hosts {
+		all = append(all, m.Host)
+	}
+	return all
+}
+
+func (p *pool) host(id string) *member {
+	for _, m := range p.hosts {
+		if m.ID == id {
+			return m
+		}
+	}
+	return nil
+}
+
+func (p *pool) count(state rollout.State) (n int) {
+	for _, m := range p.hosts {
+		if m.State == state {
+			n++
+		}
+	}
+	return n
+}
+
+func (p *pool) underWay() int { return p.count(rollout.UnderWay) }
+
+// progress is how many of the hosts have the program, for people.
+func (p *pool) progress() string {
+	return fmt.Sprintf("%d of %s", p.count(rollout.Done), format.Plural(len(p.hosts)-p.count(rollout.Left), "host"))
+}
+
+// start makes a host one that is under way; look asks it to begin.
+func (p *pool) start(m *member) {
+	m.State, m.attempt, m.asked, m.heard = rollout.UnderWay, rand.Text(), false, p.inv.Now()
+	p.tell(m, "begun", "")
+}
+
+// look reads what the pool and the hosts that are under way say.
+func (p *pool) look(ctx context.Context) error {
+	for _, m := range p.hosts {
+		if m.State != rollout.UnderWay {
+			continue
+		}
+		status, err := p.ask(ctx, m)
+		if err == nil {
+			m.status, m.heard, m.asked = status, p.inv.Now(), true
+		}
+		p.settle(m, err)
+	}
+	hosts, err := p.servers.hosts(ctx)
+	if err != nil {
+		return err
+	}
+	var now []*member // hosts join and leave meanwhile
+	for _, h := range hosts {
+		m := p.host(h.ID)
+		if m == nil {
+			m = &member{Host: rollout.Host{ID: h.ID, Name: format.Plain(h.Name), State: rollout.Left}}
+		}
+		m.learn(h)
+		now = append(now, m)
+	}
+	p.hosts = now
+	return nil
+}
+
+// ask asks a host how far it is, or to begin, as long as it has not answered to that.
+func (p *pool) ask(ctx context.Context, m *member) (upgrade.Status, error) {
+	if m.asked {
+		return p.servers.status(ctx, m.ID)
+	}
+	r := upgrade.Request{ID: m.attempt, Timeout: int64(p.timeout / time.Second)}
+	if p.program != nil {
+		r.Image, r.Digest, r.Program, r.Signature = p.image.Name, p.image.Digest, p.program.digest, string(p.program.signature)
+	}
+	return p.servers.begin(ctx, m.ID, r, p.program == nil)
+}
+
+// settle says how far a host is, from what it has answered. A host that does not answer has an end by itself, of which it tells when it is back.
+func (p *pool) settle(m *member, err error) {
+	last, failed := m.status.Last, ""
+	switch {
+	case err != nil && client.IsUnavailable(err):
+		if silent := p.inv.Now().Sub(m.heard); silent > p.timeout+patience {
+			failed = fmt.Sprintf("it has not answered for %s: %v", silent.Round(time.Second), err)
+		}
+	case err != nil:
+		failed = err.Error()
+	case last == nil || last.ID != m.attempt:
+		failed = "it knows of no such upgrade: it was started again before anything was changed, or somebody else upgrades it"
+	case last.State == upgrade.Staging || last.State == upgrade.Checking:
+	case last.State == upgrade.Confirmed && last.To.Digest == m.status.Running.Digest:
+		m.State = rollout.Done
+		p.tell(m, "done", "")
+	case last.State == upgrade.Confirmed:
+		failed = "another program was started since"
+	default:
+		failed = fmt.Sprintf("%s: %s", last.State, last.Reason)
+	}
+	if failed != "" {
+		m.State, m.Reason = rollout.Failed, format.Plain(failed)
+		p.tell(m, "failed", m.Reason)
+	}
+}
+
+// stopped is the error of an upgrade that a host has ended.
+func (p *pool) stopped(d rollout.Decision) error {
+	m := p.host(d.Failed)
+	return exit.Errorf(exit.Failure, "stopped: %s: %s. It runs %s; %s have the program. Its log says more (journalctl -u pinion, and upgrade.log of its data directory). The same command goes on when that is mended; `pinion upgrade rollback --all` puts the others back",
+		m.Name, m.Reason, format.Plain(m.status.Running.Version), p.progress())
+}

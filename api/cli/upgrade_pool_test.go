@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"debug/elf"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"pinion/api/upgrade"
+	"pinion/packaging/signature"
+)
+
+// upgradable is a pool as the command sees it: hosts that have programs, and are upgraded when they are asked to.
+type upgradable struct {
+	*fakeHost
+	key   signature.PrivateKey
+	file  string // the new program, signed by the key
+	fails string // the host whose upgrade fails
+	mu    sync.Mutex
+	hosts []string // their names, which are their ids; the last one leads, the two before it are servers
+	has   map[string]*upgrade.Status
+	begun []string
+}
+
+func newUpgradable(t *testing.T, hosts ...string) *upgradable {
+	t.Helper()
+	key, err := signature.GenerateKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &upgradable{fakeHost: newFakeHost(t), key: key, hosts: hosts, has: map[string]*upgrade.Status{}, file: filepath.Join(t.TempDir(), "pinion")}
+	program := make([]byte, 64) // the header of one
+	copy(program, "\x7fELF\x02\x01\x01")
+	program[16], program[18], program[20] = 2, byte(elf.EM_X86_64), 1
+	signed, err := signature.Sign(bytes.NewReader(program), key, "pinion B")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, content := range map[string][]byte{u.file: program, u.file + signature.Extension: signed} {
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u.documents["/v1/hosts"] = func(http.ResponseWriter) any { return u.list() }
+	u.documents["/v1/images"] = serveDocument(`[]`)
+	u.operations["admin/images/import?name="+upgradeImage(t, u.file)] = always(`[{"name":"pinion.invalid/upgrade:1","digest":"sha256:1"}]`)
+	for _, h := range hosts {
+		u.has[h] = &upgrade.Status{Running: upgrade.Release{Version: "A", Digest: "sha256:a"}, Keys: []string{key.Public().String()}}
+		u.documents["/v1/admin/hosts/"+h+"/upgrade"] = func(http.ResponseWriter) any { return u.status(h) }
+		u.operations["admin/hosts/"+h+"/upgrade"] = func(in map[string]any) any { return u.begin(h, in) }
+		u.operations["admin/hosts/"+h+"/upgrade/rollback"] = func(in map[string]any) any { return u.begin(h, in) }
+	}
+	return u
+}
+
+// upgradeImage is the name of the image that a program travels in, as a query has it.
+func upgradeImage(t *testing.T, file string) string {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest := sha256.Sum256(content)
+	return fmt.Sprintf("pinion.invalid%%2Fupgrade%%3A%x", digest[:6])
+}
+
+func (u *upgradable) list() string {
+	var all []string
+	for i, h := range u.hosts {
+		role := "agent"
+		switch len(u.hosts) - i {
+		case 1:
+			role = "leader"
+		case 2, 3:
+			role = "server"
+		}
+		all = append(all, fmt.Sprintf(`{"id":%q,"name":%q,"address":"10.0.0.5:7400","role":%q,"connected":true}`, h, h, role))
+	}
+	return "[" + strings.Join(all, ",") + "]"
+}
+
+func (u *upgradable) status(host string) any {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return *u.has[host]
+}
+
+// begin is the whole upgrade of a host.
+func (u *upgradable) begin(host string, in map[string]any) any {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.begun = append(u.begun, host)
+	status := u.has[host]
+	program, _ := in["program"].(string)
+	last := upgrade.Attempt{ID: in["id"].(string), State: upgrade.Confirmed, From: status.Running, To: upgrade.Release{Version: "B", Digest: program}, Back: program == ""}
+	switch {
+	case host == u.fails:
+		last.State, last.Reason = upgrade.RolledBack, "B ended before the host was ready"
+	case last.Back:
+		last.To = *status.Before
+		status.Running, status.Before = last.To, nil
+	default:
+		before := status.Running
+		status.Running, status.Before = last.To, &before
+	}
+	status.Last = &last
+	return *status
+}
+
+func TestAPoolIsUpgradedInItsOrderAndPutBack(t *testing.T) {
+	u := newUpgradable(t, "a1", "a2", "a3", "s1", "s2", "l")
+	run := func(args ...string) result { return pinion(t, u.fakeHost, append([]string{"upgrade"}, args...)...) }
+	order := []string{"a1", "a2", "a3", "s1", "s2", "l"}
+	if got := run("--to", u.file, "--all", "--dry-run"); got.code != 0 || strings.Count(got.out, "next") != len(order) || len(u.begun) > 0 {
+		t.Fatalf("dry run: %+v, begun %v", got, u.begun)
+	}
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"--to", u.file, "--on-host", "a3"}, []string{"a3"}},
+		{[]string{"--to", u.file, "--all", "--step", "2"}, []string{"a1", "a2", "s1", "s2", "l"}},
+		{[]string{"--to", u.file, "--all"}, nil},
+		{[]string{"rollback", "--all"}, order},
+		{[]string{"rollback", "--all"}, nil},
+		{[]string{"--to", u.file, "--all", "-o", "json"}, order},
+	} {
+		u.begun = nil
+		if got := run(c.args...); got.code != 0 || !slices.Equal(u.begun, c.want) {
+			t.Errorf("%v: begun %v, %+v", c.args, u.begun, got)
+		}
+	}
+	if got := run("status", "--all"); got.code != 0 || strings.Count(got.out, "CONFIRMED") != len(order) {
+		t.Errorf("status: %+v", got)
+	}
+}
+
+// The first host that fails stops the upgrade, with its name and its reason.
+func TestAHostThatFailsStopsTheUpgradeOfAPool(t *testing.T) {
+	u := newUpgradable(t, "a1", "a2", "s1", "s2", "l")
+	u.fails = "a2"
+	got := pinion(t, u.fakeHost, "upgrade", "--to", u.file, "--all")
+	if got.code != 1 || !slices.Equal(u.begun, []string{"a1", "a2"}) || !strings.Contains(got.err, "a2") || !strings.Contains(got.err, "B ended") {
+		t.Errorf("begun %v, %+v", u.begun, got)
+	}
+	u.fails, u.begun = "", nil
+	if got := pinion(t, u.fakeHost, "upgrade", "--to", u.file, "--all"); got.code != 0 || !slices.Equal(u.begun, []string{"a2", "s1", "s2", "l"}) {
+		t.Errorf("the same command goes on: begun %v, %+v", u.begun, got)
+	}
+}
+
+// Nothing begins when one host would refuse the program, or a line is wrong.
+func TestAnUpgradeThatCannotBeWholeDoesNotBegin(t *testing.T) {
+	u := newUpgradable(t, "a1", "s1", "s2", "l")
+	other, err := signature.GenerateKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	trusted := u.has["s2"].Keys
+	for name, keys := range map[string][]string{"no key": {}, "another key": {other.Public().String()}} {
+		u.has["s2"].Keys = keys
+		if got := pinion(t, u.fakeHost, "upgrade", "--to", u.file, "--all"); got.code != 1 || !strings.Contains(got.err, "s2") || len(u.begun) > 0 {
+			t.Errorf("%s: begun %v, %+v", name, u.begun, got)
+		}
+	}
+	u.has["s2"].Keys = trusted
+	bare := filepath.Join(t.TempDir(), "bare")
+	if err := os.WriteFile(bare, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for line, code := range map[string]int{
+		"--to " + bare + " --all": 2, "--to " + u.file + " --all --on-host a1": 2, "--to " + u.file + " --all --step 0": 2, "--to " + u.file + " --all --timeout 1ms": 2, "--to " + u.file + " --step 2": 2,
+		"--to " + u.file + " --on-host nope": 1, "rollback --all --step 0": 2, "--to /nowhere/pinion --all": 2,
+	} {
+		if got := pinion(t, u.fakeHost, append([]string{"upgrade"}, strings.Fields(line)...)...); got.code != code || len(u.begun) > 0 {
+			t.Errorf("%s: begun %v, %+v", line, u.begun, got)
+		}
+	}
+}

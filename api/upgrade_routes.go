@@ -1,0 +1,27 @@
+package api
+
+import (
+	"net/http"
+	"reflect"
+
+	"pinion/api/rest"
+	"pinion/api/upgrade"
+	"pinion/raftfsm/accesskey"
+)
+
+// upgradeRoutes have hosts exchange their program. They are for administrators of the whole pool; the host itself decides whether a program is one that it may run.
+func upgradeRoutes(a *rest.API, remote upgrade.Remote) []rest.Route {
+	const path, admin = "/v1/admin/hosts/{id}/upgrade", accesskey.RoleAdmin
+	h := upgrade.Handler{HostID: a.HostID, Remote: remote}
+	status := reflect.TypeFor[upgrade.Status]()
+	on := func(answer rest.HostHandler) rest.Handler {
+		return rest.OnHost(a, "Try again when it is back.", answer)
+	}
+	return []rest.Route{
+		{Method: http.MethodGet, Path: path, Role: admin, Summary: "which program a host runs, and how its last upgrade has ended, or how far it is", Out: status, Serve: on(h.Show), Host: h.Show},
+		{Method: http.MethodPost, Path: path, Role: admin, Summary: "begins to exchange the program of a host for one that is signed, from an image of the pool",
+			In: reflect.TypeFor[upgrade.Request](), Out: status, Serve: on(h.Begin), Host: h.Begin},
+		{Method: http.MethodPost, Path: path + "/rollback", Role: admin, Summary: "begins to put the program of before the last upgrade of a host back",
+			In: reflect.TypeFor[upgrade.Request](), Out: status, Serve: on(h.Back), Host: h.Back},
+	}
+}
