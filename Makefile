@@ -17,13 +17,19 @@ packages := gcc libc6-dev pkg-config libseccomp-dev ip:iproute2 iptables busybox
 # Packages that compute and touch no container: the race detector takes them seconds.
 pure := ./raftfsm/... ./server/schedule/... ./api/ecs/taskdef ./api/ecs/view ./gpu ./gpu/sim ./gpu/nvml ./api/auth/sigv4/... ./node/logs/...
 
-.PHONY: release installcheck build install client bundle page docs test conformance soak check bench fuzz demo cluster sbom vulncheck reproducible clean packages help
+.PHONY: release installcheck armcheck build install client bundle page docs test conformance soak check bench fuzz demo cluster sbom vulncheck reproducible clean packages help
 
 # Minisign public keys with blanks between, whose signatures of releases count on every host that runs the binary.
 release_keys :=
 
-build: bundle page ## bin/pinion, one static file with everything inside
-	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(version) -X 'main.releaseKeys=$(release_keys)'" -o bin/pinion .
+# The processor to build for. For another one than this machine's the tools inside come in by an overlay, see packaging/bundle/tool.
+machine := $(shell go env GOHOSTARCH)
+arch := $(machine)
+other := $(filter-out $(machine),$(arch))
+binary := bin/pinion$(if $(other),-linux-$(arch))
+
+build: bundle page ## bin/pinion, one static file with everything inside; with arch=arm64 or amd64 bin/pinion-linux-ARCH for another processor
+	GOOS=linux GOARCH=$(arch) CGO_ENABLED=0 go build $(if $(other),-overlay .build/$(arch)/overlay.json) -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$(version) -X 'main.releaseKeys=$(release_keys)'" -o $(binary) .
 
 prefix := /usr/local
 
@@ -45,7 +51,7 @@ page: # the web page that goes inside; does nothing when it is up to date
 	@cd api/web/build && go run -buildvcs=false .
 
 bundle: # the container runtime and helpers that go inside; does nothing when they are up to date
-	@go run -buildvcs=false ./packaging/bundle/build
+	@go run -buildvcs=false ./packaging/bundle/build -arch $(arch)
 
 docs: ## bin/docs, the documentation as a site; a dead link fails
 	@cd packaging/docs && go run -buildvcs=false .
@@ -124,8 +130,8 @@ cluster: build ## five hosts on this machine, each in a network of its own, to t
 	go run -buildvcs=false ./packaging/cluster up -n 5
 	@echo 'next: go run ./packaging/cluster exec host2 -- pinion hosts; go run ./packaging/cluster --help; go run ./packaging/cluster down'
 
-sbom: build ## bin/pinion.cdx.json, the bill of materials of bin/pinion and every program inside it (CycloneDX)
-	@go run -buildvcs=false ./packaging/bundle/sbom -version $(version)
+sbom: build ## bin/pinion.cdx.json, the bill of materials of bin/pinion and every program inside it (CycloneDX), and bin/pinion.licences.txt with the texts of their licences; arch as for build
+	@go run -buildvcs=false ./packaging/bundle/sbom -arch $(arch) -version $(version)
 
 vulncheck: ## known vulnerabilities that pinion or a program inside it calls; GOVULNDB names the database (https://..., file:///DIR)
 	@go run -buildvcs=false ./packaging/bundle/vulncheck
@@ -133,11 +139,20 @@ vulncheck: ## known vulnerabilities that pinion or a program inside it calls; GO
 reproducible: packages ## two builds of the last commit, the second with an empty cache, compared byte by byte; takes minutes
 	@packaging/reproducible.sh
 
-release: sbom ## dist/: tarball, deb and rpm for this processor, bill of materials, digests, signed by RELEASE_KEY=FILE; the same commit gives the same bytes
-	@VERSION=$(version) ARCH=$$(go env GOARCH) SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) packaging/release/release.sh
+# What a release is for.
+arches := amd64 arm64
 
+release: build ## dist/: for each of arches="amd64 arm64" tarball, deb and rpm, bill of materials; one container image; digests, signed by RELEASE_KEY=FILE; the same commit gives the same bytes
+	@for arch in $(arches); do $(MAKE) --no-print-directory sbom arch=$$arch || exit 1; done
+	@VERSION=$(version) ARCHES="$(arches)" SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) packaging/release/release.sh
+
+installcheck: arches := $(machine)
 installcheck: release ## the packages of dist/ installed, upgraded under a task, removed and purged in a copy of this machine; needs root
-	@VERSION=$(version) ARCH=$$(go env GOARCH) SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) packaging/release/installcheck.sh
+	@VERSION=$(version) ARCHES="$(arches)" SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) packaging/release/installcheck.sh
+
+armcheck: build ## pinion for arm64, cross-built, and started here under qemu; needs root
+	@$(MAKE) --no-print-directory build arch=arm64
+	@packaging/release/armcheck.sh
 
 packages:
 	@packaging/apt.sh $(packages)

@@ -3,11 +3,17 @@
 #
 #   packaging/apt.sh gcc iptables          packages by name
 #   packaging/apt.sh aws:awscli            package awscli, unless a command aws is already there from somewhere else
+#   packaging/apt.sh --architecture arm64 libseccomp-dev   packages for another processor
 set -euo pipefail
 
+architecture=
+if [[ ${1:-} == --architecture ]]; then
+	architecture=:$2
+	shift 2
+fi
 missing=()
 for wanted in "$@"; do
-	command=${wanted%%:*} package=${wanted##*:}
+	command=${wanted%%:*} package=${wanted##*:}$architecture
 	if [[ $wanted == *:* ]] && command -v "$command" >/dev/null; then continue; fi
 	if [[ $(dpkg-query -W -f '${Status}' "$package" 2>/dev/null) == *" installed" ]]; then continue; fi
 	missing+=("$package")
@@ -31,6 +37,7 @@ if [[ ! -e $policy ]]; then
 	printf '#!/bin/sh\nexit 101\n' >"$policy"
 	chmod 755 "$policy"
 fi
+if [[ $architecture ]]; then dpkg --add-architecture "${architecture#:}"; fi
 apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null 2>&1 && exit 0
 # The package lists are absent on a fresh machine, or too old.
 apt-get update -qq

@@ -77,7 +77,7 @@ func (p *page) watch(event any) {
 		}
 	case *log.EventEntryAdded:
 		// Interfaces of containers come and go on this machine, and the browser connects anew then.
-		if (e.Entry.Level == log.LevelError || e.Entry.Level == log.LevelWarning) && !strings.Contains(e.Entry.Text, "ERR_NETWORK_CHANGED") && !strings.Contains(e.Entry.Text, "ERR_SOCKET_NOT_CONNECTED") {
+		if (e.Entry.Level == log.LevelError || e.Entry.Level == log.LevelWarning) && !strings.Contains(e.Entry.Text, "ERR_NETWORK_CHANGED") {
 			p.problems = append(p.problems, e.Entry.Text+" "+e.Entry.URL)
 		}
 	case *network.EventRequestWillBeSent:

@@ -53,7 +53,7 @@ func TestKeysOfTheWebPage(t *testing.T) {
 	p := open(t, h)
 	id, secret := h.makeKey(t, "read")
 	p.signIn(id, secret)
-	p.waits("document.querySelector('.figures')")
+	p.waits("document.querySelector('nav')")
 	for key, place := range map[string]string{"t": "tasks", "q": "queue", "s": "services", "h": "hosts", "e": "events", "u": "usage", "i": "images", "p": "pool"} {
 		p.do(chromedp.KeyEvent(key))
 		p.waits("location.hash === '#/" + place + "'")
@@ -71,7 +71,7 @@ func TestKeysOfTheWebPage(t *testing.T) {
 	if !p.holds("location.hash.startsWith('#/images/')") {
 		t.Error("a key goes to a place while text is written, or below a dialogue")
 	}
-	p.do(chromedp.Click("dialog input[type=checkbox]"), chromedp.Click("dialog button.primary"), chromedp.Reload(), chromedp.WaitVisible("main h1"))
+	p.do(chromedp.Click("dialog input[type=checkbox]"), chromedp.Click("dialog button.primary"), chromedp.Reload(), chromedp.WaitVisible("nav"))
 	p.do(chromedp.KeyEvent("t"), chromedp.KeyEvent("/"), chromedp.KeyEvent("?"))
 	if !p.holds("location.hash.startsWith('#/images/') && !document.querySelector('dialog[open]')") {
 		t.Error("keys that are switched off do something")

@@ -70,6 +70,11 @@ for _ in $(seq 300); do lives && break; sleep 0.1; done
 lives || fail "the task does not run"
 pid=$(pgrep -f "pinion hello --port $port\$" | head -n 1)
 
+cp dist/pinion-*-image.tar "$base/root/tmp/image.tar"
+inside pinion image import /tmp/image.tar >/dev/null
+[ "$(inside pinion run --network host "pinion:$VERSION" -- version | head -n 1)" = "pinion version $VERSION" ] || fail "the container image is not of this version"
+rm "$base/root/tmp/image.tar"
+
 inside dpkg -i /tmp/pinion.deb >"$base/upgraded"
 grep -q 'start it again' "$base/upgraded" || fail "an upgrade without systemd does not say that the host has the old program"
 stop
@@ -114,4 +119,4 @@ done
 [ "$(rpm -qp --queryformat '[%{FILENAMES} %{FILEMODES:octal} %{FILEUSERNAME}\n]' "$rpm" 2>/dev/null | sed -n 's#^/usr/bin/pinion ##p')" = "100755 root" ] || fail "the program of the rpm has another mode or owner"
 rpm -qp --scripts "$rpm" 2>/dev/null | grep -q 'try-restart pinion.service' || fail "the rpm does not restart a host after an upgrade"
 rpm -qp --configfiles "$rpm" 2>/dev/null | grep -qx /etc/pinion/config.yaml || fail "the options in the rpm are no configuration"
-echo "installcheck: the deb was installed, upgraded under a task, removed and purged; nothing is left, nor of install.sh. The rpm has the same files."
+echo "installcheck: the deb was installed, upgraded under a task, removed and purged; nothing is left, nor of install.sh. The rpm has the same files. The container image runs."

@@ -12,25 +12,13 @@ customElements.define('style-sheet', class extends HTMLElement {
 
 const encoder = new TextEncoder()
 
-// themeOf is the colours of an element, as a terminal takes them.
-function themeOf(element) {
-  const { backgroundColor: background, color } = getComputedStyle(element)
-  return { background, foreground: color, cursor: color, cursorAccent: background, selectionBackground: '#7aa7d966' }
-}
-
-// whenTurned calls back when the colours of the page change, until it is told to end.
-function whenTurned(call) {
-  const dark = matchMedia('(prefers-color-scheme: dark)'), chosen = new MutationObserver(call)
-  dark.addEventListener('change', call)
-  chosen.observe(document.documentElement, { attributeFilter: ['data-theme'] })
-  return () => { dark.removeEventListener('change', call); chosen.disconnect() }
-}
-
 // make makes a terminal in an element, which it fills. input is called with what its user types, resized with its size, leave when the focus is to
 // leave it: a terminal takes every other key. What runs in it may neither open addresses nor read the clipboard.
 export function make(element, { input, resized, leave }) {
+  const colours = getComputedStyle(element)
   const terminal = new Terminal({
-    fontFamily: getComputedStyle(element).fontFamily, fontSize: 13, scrollback: 5000, minimumContrastRatio: 4.5, linkHandler: { activate() {} }, theme: themeOf(element),
+    fontFamily: colours.fontFamily, fontSize: 13, scrollback: 5000, minimumContrastRatio: 4.5, linkHandler: { activate() {} },
+    theme: { background: colours.backgroundColor, foreground: colours.color, cursor: colours.color, selectionBackground: '#7aa7d966' },
   })
   const fit = new FitAddon()
   terminal.loadAddon(fit)
@@ -49,12 +37,11 @@ export function make(element, { input, resized, leave }) {
   terminal.onResize(({ cols, rows }) => resized({ columns: cols, rows }))
   const watch = new ResizeObserver(() => fit.fit())
   watch.observe(element)
-  const turned = whenTurned(() => { terminal.options.theme = themeOf(element) })
   return {
     size: () => ({ columns: terminal.cols, rows: terminal.rows }),
     focus: () => terminal.focus(),
     write: (output, shown) => terminal.write(output, shown),
     stop: () => { terminal.options.disableStdin = true },
-    end: () => { watch.disconnect(); turned(); terminal.dispose() },
+    end: () => { watch.disconnect(); terminal.dispose() },
   }
 }

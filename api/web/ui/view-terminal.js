@@ -10,7 +10,7 @@ const command = ['sh']
 const load = () => import('./terminal.js').catch(() => { throw new Error('The host does not have the terminal of this page any more, or does not answer: load the page anew.') })
 
 // refusalOf is why the user can have no terminal in a task. Where it is empty the host may know of something else, which it says then.
-function refusalOf(store, task) {
+export function refusalOf(store, task) {
   const lacking = lacks(store, 'submit')
   if (lacking) return lacking
   if (!task.enableExecuteCommand && store.me.role !== 'admin') return 'This task was run without enableExecuteCommand: a key of the role admin may run commands in it.'

@@ -16,16 +16,16 @@ import (
 const cFlags = "CGO_CFLAGS=-O2 -g -Wno-deprecated-declarations"
 
 // compile builds one tool into the directory of the tools.
-func compile(t tool.Tool) error {
+func compile(to tool.Target, t tool.Tool) error {
 	start := time.Now()
 	version, err := versionOf(t)
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags", t.Tags, "-ldflags", t.LinkFlags(version), "-o", filepath.Join(tool.Dir, t.Name), t.Package)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags", t.Tags, "-ldflags", t.LinkFlags(version), "-o", filepath.Join(to.Tools(), t.Name), t.Package)
+	cmd.Env = append(to.Environment(), "CGO_ENABLED=0")
 	if t.CGo {
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=1", cFlags)
+		cmd.Env = append(to.Environment(), "CGO_ENABLED=1", cFlags)
 	}
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if err := cmd.Run(); err != nil {

@@ -16,9 +16,9 @@ import (
 
 // buildStamp is the digest of everything that the tools are made from: the module versions, the Go toolchain, the table of
 // flags, and the source of our own tools and of this builder.
-func buildStamp(all []tool.Tool) (string, error) {
+func buildStamp(to tool.Target, all []tool.Tool) (string, error) {
 	hash := sha256.New()
-	fmt.Fprintln(hash, runtime.Version(), runtime.GOARCH, os.Getenv("CC"), os.Getenv("GOFLAGS"))
+	fmt.Fprintln(hash, runtime.Version(), to, os.Getenv("CC"), os.Getenv("GOFLAGS"))
 	fmt.Fprintf(hash, "%+v\n", all)
 	for _, file := range []string{"go.mod", "go.sum"} {
 		if err := hashFile(hash, file); err != nil {
@@ -83,14 +83,14 @@ func hashFile(hash io.Writer, path string) error {
 }
 
 // upToDate says that the last build was made from the same things and that its results are still there.
-func upToDate(stamp string, all []tool.Tool) bool {
-	last, err := os.ReadFile(stampFile)
+func upToDate(to tool.Target, stamp string, all []tool.Tool) bool {
+	last, err := os.ReadFile(to.Stamp())
 	if err != nil || string(last) != stamp {
 		return false
 	}
-	results := []string{archiveFile, sumsFile}
+	results := []string{to.Archive(), to.Sums()}
 	for _, t := range all {
-		results = append(results, filepath.Join(tool.Dir, t.Name))
+		results = append(results, filepath.Join(to.Tools(), t.Name))
 	}
 	return !slices.ContainsFunc(results, func(path string) bool {
 		_, err := os.Stat(path)

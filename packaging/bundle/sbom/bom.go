@@ -30,13 +30,9 @@ type inventory struct {
 
 // newBOM is the bill of the binary that was built in the repository at root. It has no time and no serial number, so that equal
 // binaries have equal bills.
-func newBOM(root, version string) (*cyclonedx.BOM, error) {
-	binary := filepath.Join(root, "bin/pinion")
-	if err := checkTools(root, binary); err != nil {
-		return nil, err
-	}
-	known, err := findLicences(root)
-	if err != nil {
+func newBOM(root string, to tool.Target, version string, known licences) (*cyclonedx.BOM, error) {
+	binary := filepath.Join(root, to.Binary())
+	if err := checkTools(root, to); err != nil {
 		return nil, err
 	}
 	in := inventory{version: version, licences: known, components: map[string]cyclonedx.Component{}}
@@ -45,12 +41,12 @@ func newBOM(root, version string) (*cyclonedx.BOM, error) {
 		return nil, err
 	}
 	for _, t := range tool.All {
-		path := filepath.Join(root, tool.Dir, t.Name)
+		path := filepath.Join(root, to.Tools(), t.Name)
 		packed, parts, err := in.program(t.Name, path)
 		if err != nil {
 			return nil, err
 		}
-		libraries, err := in.linked(t, path)
+		libraries, err := in.linked(to, t)
 		if err != nil {
 			return nil, err
 		}
@@ -66,25 +62,26 @@ func newBOM(root, version string) (*cyclonedx.BOM, error) {
 }
 
 // checkTools makes sure that the tools on disk are those in the binary, which holds the list of their digests as it is.
-func checkTools(root, binary string) error {
+func checkTools(root string, to tool.Target) error {
+	binary := filepath.Join(root, to.Binary())
 	program, err := os.ReadFile(binary)
 	if err != nil {
 		return fmt.Errorf("%w: run `make build` first", err)
 	}
-	sums, err := os.ReadFile(filepath.Join(root, "packaging/bundle/tools.sum"))
+	sums, err := os.ReadFile(filepath.Join(root, to.Sums()))
 	if err != nil {
 		return fmt.Errorf("%w: run `make build` first", err)
 	}
 	if !bytes.Contains(program, sums) {
-		return fmt.Errorf("%s was built with other tools than those in %s: run `make build`", binary, tool.Dir)
+		return fmt.Errorf("%s was built with other tools than those in %s: run `make build`", binary, to.Tools())
 	}
 	for _, t := range tool.All {
-		digest, err := digestOf(filepath.Join(root, tool.Dir, t.Name))
+		digest, err := digestOf(filepath.Join(root, to.Tools(), t.Name))
 		if err != nil {
 			return fmt.Errorf("%w: run `make build` first", err)
 		}
 		if !bytes.Contains(sums, []byte(digest+"  "+t.Name+"\n")) {
-			return fmt.Errorf("%s/%s is not what was packed: remove %s and run `make build`", tool.Dir, t.Name, filepath.Dir(tool.Dir))
+			return fmt.Errorf("%s/%s is not what was packed: remove %s and run `make build`", to.Tools(), t.Name, to.Stamp())
 		}
 	}
 	return nil

@@ -23,7 +23,17 @@ import (
 const root = "../../.."
 
 // bill is that of the binary that `make build` has left.
-var bill = sync.OnceValues(func() (*cyclonedx.BOM, error) { return newBOM(root, "1.2.3") })
+var known = sync.OnceValues(func() (licences, error) { return findLicences(root) })
+
+var bill = sync.OnceValues(newBill)
+
+func newBill() (*cyclonedx.BOM, error) {
+	from, err := known()
+	if err != nil {
+		return nil, err
+	}
+	return newBOM(root, tool.Native, "1.2.3", from)
+}
 
 // Every module that `go version -m` finds in a program inside the binary is in the bill as a part of that program, with its version,
 // its hash and a licence.
@@ -41,7 +51,7 @@ func TestTheBillNamesEverythingInTheBinary(t *testing.T) {
 	}
 	programs := map[string]string{"pinion": filepath.Join(root, "bin/pinion")}
 	for _, each := range tool.All {
-		programs[each.Name] = filepath.Join(root, tool.Dir, each.Name)
+		programs[each.Name] = filepath.Join(root, tool.Native.Tools(), each.Name)
 	}
 	for name, path := range programs {
 		parts := partsOf(bom, "program:"+name)
@@ -158,6 +168,12 @@ func schemaOf(t *testing.T) *jsonschema.Schema {
 
 // Tools that were built again since, or a binary with others inside, have no bill.
 func TestABillIsOfTheToolsInTheBinaryOnly(t *testing.T) {
+	for _, to := range []tool.Target{"amd64", "arm64"} {
+		t.Run(string(to), func(t *testing.T) { billIsOfTheTools(t, to) })
+	}
+}
+
+func billIsOfTheTools(t *testing.T, to tool.Target) {
 	dir := t.TempDir()
 	write := func(path, content string) {
 		t.Helper()
@@ -171,23 +187,22 @@ func TestABillIsOfTheToolsInTheBinaryOnly(t *testing.T) {
 	}
 	var sums strings.Builder
 	for _, each := range tool.All {
-		write(filepath.Join(tool.Dir, each.Name), each.Name)
+		write(filepath.Join(to.Tools(), each.Name), each.Name)
 		sum := sha256.Sum256([]byte(each.Name))
 		sums.WriteString(hex.EncodeToString(sum[:]) + "  " + each.Name + "\n")
 	}
-	write("packaging/bundle/tools.sum", sums.String())
-	write("bin/pinion", "ELF"+sums.String()+"...")
-	binary := filepath.Join(dir, "bin/pinion")
-	if err := checkTools(dir, binary); err != nil {
+	write(to.Sums(), sums.String())
+	write(to.Binary(), "ELF"+sums.String()+"...")
+	if err := checkTools(dir, to); err != nil {
 		t.Fatal(err)
 	}
-	write(filepath.Join(tool.Dir, "runc"), "another")
-	if checkTools(dir, binary) == nil {
+	write(filepath.Join(to.Tools(), "runc"), "another")
+	if checkTools(dir, to) == nil {
 		t.Error("another runc is taken for the one in the binary")
 	}
-	write(filepath.Join(tool.Dir, "runc"), "runc")
-	write("bin/pinion", "ELF of another build")
-	if checkTools(dir, binary) == nil {
+	write(filepath.Join(to.Tools(), "runc"), "runc")
+	write(to.Binary(), "ELF of another build")
+	if checkTools(dir, to) == nil {
 		t.Error("a binary with other tools inside is described by these")
 	}
 }
@@ -198,11 +213,37 @@ func TestTheBillDoesNotChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := newBOM(root, "1.2.3")
+	again, err := newBill()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(first, again) {
 		t.Error("the second bill of one binary differs from the first")
+	}
+}
+
+// Whoever gets a release gets the licences of all that is in it.
+func TestEveryModuleHasItsLicenceInTheTexts(t *testing.T) {
+	made, err := bill()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, err := known()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := writeTexts(&text, made, from); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range *made.Components {
+		if modulePath(c) != "pinion" && !strings.Contains(text.String(), "\n"+c.Name+" "+c.Version+"\n") {
+			t.Errorf("%s %s has no licence there", c.Name, c.Version)
+		}
+	}
+	for _, said := range []string{"Apache License", "Mozilla Public License", "Copyright (c) 2009 The Go Authors", "GNU LESSER GENERAL PUBLIC LICENSE"} {
+		if !strings.Contains(text.String(), said) {
+			t.Errorf("no %q", said)
+		}
 	}
 }

@@ -33,22 +33,35 @@ func findLicences(root string) (licences, error) {
 // of names the licences of a module as SPDX does; nil when its files are none that are known.
 func (l licences) of(path string) *cyclonedx.Licenses {
 	var ids []string
-	for _, pattern := range []string{"LICEN[SC]E*", "COPYING*", "License*", "license*"} {
-		files, _ := filepath.Glob(filepath.Join(l[path], pattern))
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				continue // a directory
-			}
-			for _, match := range licensecheck.Scan(text).Match {
-				if !match.IsURL {
-					ids = append(ids, match.ID)
-				}
+	for _, file := range l.files(path) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue // which writeTexts says
+		}
+		for _, match := range licensecheck.Scan(text).Match {
+			if !match.IsURL {
+				ids = append(ids, match.ID)
 			}
 		}
 	}
 	slices.Sort(ids)
 	return licence(slices.Compact(ids)...)
+}
+
+// files are those of a module with its licences and notices.
+func (l licences) files(path string) (all []string) {
+	if l[path] == "" {
+		return nil
+	}
+	for _, pattern := range []string{"LICEN[SC]E*", "COPYING*", "License*", "license*", "NOTICE*"} {
+		found, _ := filepath.Glob(filepath.Join(l[path], pattern))
+		for _, file := range found {
+			if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+				all = append(all, file)
+			}
+		}
+	}
+	return all
 }
 
 func licence(ids ...string) *cyclonedx.Licenses {

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os/exec"
-	"regexp"
 	"strings"
 
 	"github.com/CycloneDX/cyclonedx-go"
@@ -11,28 +10,36 @@ import (
 	"pinion/packaging/bundle/tool"
 )
 
-var seccompVersion = regexp.MustCompile(`(?m)^libseccomp: (\S+)$`)
-
-// linked adds the C libraries in a tool that is linked statically, and returns their references. Only runc is: it tells the version
-// of its libseccomp. That of the C library is the one of this machine, where it was linked.
-func (in *inventory) linked(t tool.Tool, path string) ([]string, error) {
+// linked adds the C libraries in a tool that is linked statically, and returns their references. Only runc is. Their versions are those
+// of this machine, where it was linked.
+func (in *inventory) linked(to tool.Target, t tool.Tool) ([]string, error) {
 	if !t.CGo || !strings.Contains(t.LDFlags, "-static") {
 		return nil, nil
 	}
 	if t.Name != "runc" {
 		return nil, fmt.Errorf("%s is linked statically with C libraries that nobody has named here", t.Name)
 	}
-	told, err := exec.Command(path, "--version").Output()
-	version := seccompVersion.FindSubmatch(told)
-	if err != nil || version == nil {
-		return nil, fmt.Errorf("%s --version does not tell the version of libseccomp: %q, %w", path, told, err)
+	seccomp, err := to.LibraryVersion("libseccomp")
+	if err != nil {
+		return nil, fmt.Errorf("the version of libseccomp: %w", err)
 	}
-	libc, err := exec.Command("getconf", "GNU_LIBC_VERSION").Output()
-	name, number, ok := strings.Cut(strings.TrimSpace(string(libc)), " ")
-	if err != nil || !ok {
-		return nil, fmt.Errorf("getconf GNU_LIBC_VERSION: %q, %w", libc, err)
+	libc, err := libcVersion(to)
+	if err != nil {
+		return nil, err
 	}
-	return []string{in.library("libseccomp", string(version[1]), "LGPL-2.1-only"), in.library(name, number, "LGPL-2.1-or-later")}, nil
+	return []string{in.library("libseccomp", seccomp, "LGPL-2.1-only"), in.library("glibc", libc, "LGPL-2.1-or-later")}, nil
+}
+
+// libcVersion asks the compiler which C library it links.
+func libcVersion(to tool.Target) (string, error) {
+	cmd := exec.Command(to.Compiler(), "-E", "-P", "-x", "c", "-")
+	cmd.Stdin = strings.NewReader("#include <features.h>\n__GLIBC__.__GLIBC_MINOR__\n")
+	out, err := cmd.Output()
+	version := strings.Join(strings.Fields(string(out)), "")
+	if err != nil || version == "" || strings.Contains(version, "GLIBC") {
+		return "", fmt.Errorf("the version of the C library of %s: %q, %w", to.Compiler(), out, err)
+	}
+	return version, nil
 }
 
 // library adds a C library.

@@ -4,39 +4,54 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 
 	"github.com/CycloneDX/cyclonedx-go"
+
+	"pinion/packaging/bundle/tool"
 )
 
 func main() {
 	version := flag.String("version", "dev", "version of pinion, which its binary does not tell in a form for others")
-	output := flag.String("o", "bin/pinion.cdx.json", "file to write")
+	arch := flag.String("arch", string(tool.Native), "processor of the binary: amd64 or arm64")
 	flag.Parse()
-	if err := run(*version, *output); err != nil {
+	if err := run(tool.Target(*arch), *version); err != nil {
 		fmt.Fprintln(os.Stderr, "sbom:", err)
 		os.Exit(1)
 	}
 }
 
-func run(version, output string) error {
-	bom, err := newBOM(".", version)
+func run(to tool.Target, version string) error {
+	output := to.Binary() + ".cdx.json"
+	known, err := findLicences(".")
 	if err != nil {
 		return err
 	}
-	file, err := os.Create(output)
+	bom, err := newBOM(".", to, version, known)
+	if err != nil {
+		return err
+	}
+	if err := writeFile(output, func(w io.Writer) error { return encode(w, bom) }); err != nil {
+		return err
+	}
+	if err := writeFile(to.Binary()+".licences.txt", func(w io.Writer) error { return writeTexts(w, bom, known) }); err != nil {
+		return err
+	}
+	fmt.Printf("sbom: %s names %d components\n", output, len(*bom.Components))
+	return nil
+}
+
+func writeFile(path string, write func(io.Writer) error) error {
+	file, err := os.Create(path)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	if err := encode(file, bom); err != nil {
-		return err
-	}
-	fmt.Printf("sbom: %s names %d components\n", output, len(*bom.Components))
-	return file.Close()
+	return errors.Join(write(file), file.Close())
 }
 
 // encode writes a bill of the specification 1.6, which scanners of today read.

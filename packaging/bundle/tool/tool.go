@@ -4,12 +4,9 @@ package tool
 
 import "fmt"
 
-// Dir is where the builder leaves them, below the root of the repository.
-const Dir = ".build/tools"
-
 // Tool is one program of the bundle.
 type Tool struct {
-	Name    string // path below Dir
+	Name    string // path below Target.Tools
 	Package string // import path, or a directory of this repository
 	Tags    string
 	LDFlags string // beside -s -w
