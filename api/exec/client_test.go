@@ -79,6 +79,11 @@ func (c *pipeConn) Write(message []byte) error {
 	select {
 	case <-c.closed:
 		return io.ErrClosedPipe
+	default:
+	}
+	select {
+	case <-c.closed:
+		return io.ErrClosedPipe
 	case c.out <- message:
 		return nil
 	}

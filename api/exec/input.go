@@ -4,6 +4,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"time"
 )
 
 // maxQueuedInput is how many bytes of input wait for the command to read them.
@@ -40,17 +41,30 @@ func (q *inputQueue) add(input []byte) {
 	}
 }
 
-// put queues input when there is room for it.
-func (q *inputQueue) put(input []byte) {
+// put queues input when there is room for it. It reports false when there was none for so long: nothing is queued then.
+func (q *inputQueue) put(input []byte, patience time.Duration) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	late := false
+	if !q.ended && len(q.bytes) >= maxQueuedInput {
+		defer time.AfterFunc(patience, func() {
+			q.mu.Lock()
+			defer q.mu.Unlock()
+			late = true
+			q.change.Broadcast()
+		}).Stop()
+	}
 	for !q.ended && len(q.bytes) >= maxQueuedInput {
+		if late {
+			return false
+		}
 		q.change.Wait()
 	}
 	if !q.ended {
 		q.bytes = append(q.bytes, input...)
 		q.change.Broadcast()
 	}
+	return true
 }
 
 // close ends the input. What is queued is still read.

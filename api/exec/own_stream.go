@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -57,6 +58,7 @@ func (s *ownStream) Serve(ctx context.Context, conn Conn) error {
 			err = s.receive(message)
 		}
 		if err != nil {
+			conn.Close(err.Error())
 			return err
 		}
 	}
@@ -69,7 +71,7 @@ func (s *ownStream) receive(message []byte) error {
 	switch kind, payload := stream.Kind(message[0]), message[1:]; kind {
 	case stream.Stdin:
 		s.activity()
-		s.input.put(payload)
+		return s.takeInput(payload)
 	case stream.StdinEnd:
 		s.input.close()
 	case stream.Resize:
@@ -85,6 +87,28 @@ func (s *ownStream) receive(message []byte) error {
 	case stream.KeepAlive:
 	default:
 		return fmt.Errorf("a client sends no message of kind %d", kind)
+	}
+	return nil
+}
+
+// presence is the time between two looks whether a client is there whose messages are not read.
+const presence = time.Minute
+
+// errInputHeldBack ends a session in which nothing can go on: the message that lets the output go on would wait behind the input.
+var errInputHeldBack = errors.New("the client holds the output of the command back, and sends more input than the command reads")
+
+// takeInput waits until the command has room for input. A client that is gone meanwhile is found by output without content.
+func (s *ownStream) takeInput(input []byte) error {
+	for !s.input.put(input, 0) {
+		if s.gate.isShut() {
+			return errInputHeldBack
+		}
+		if s.input.put(input, presence) {
+			return nil
+		}
+		if err := s.conn.Write([]byte{byte(stream.Stdout)}); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -167,6 +191,12 @@ func (g *gate) open() {
 		close(g.opened)
 		g.opened = nil
 	}
+}
+
+func (g *gate) isShut() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.opened != nil
 }
 
 // wait waits until the gate is open; false: it stayed shut for writeTimeout.

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"io"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -49,4 +50,81 @@ func TestAClientHoldsOutputBack(t *testing.T) {
 			t.Error("it is still there")
 		}
 	})
+}
+
+// copyHost runs commands that write what they read.
+type copyHost struct{}
+
+func (copyHost) Exec(_ context.Context, r execution.Request) (int, error) {
+	_, err := io.Copy(r.Stdout, r.Stdin)
+	return 0, err
+}
+
+// deafHost runs commands that read nothing.
+type deafHost struct{}
+
+func (deafHost) Exec(ctx context.Context, _ execution.Request) (int, error) {
+	<-ctx.Done()
+	return 0, ctx.Err()
+}
+
+// The message by which a client lets output go on would wait behind input that the command does not read: the session ends instead of standing still.
+func TestAClientThatHoldsOutputBackSendsNoMoreThanIsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSessions()
+		s.Setup(copyHost{}, hostID, nil, nil)
+		client := s.connect(t, open(t, s, request(false)))
+		client.Write([]byte{byte(stream.Pause)})
+		for range 40 { // of 16 KiB
+			client.Write(append([]byte{byte(stream.Stdin)}, make([]byte, 16<<10)...))
+		}
+		time.Sleep(10 * time.Second)
+		if s.count() != 0 {
+			t.Error("it stands still")
+		}
+	})
+}
+
+// Input that nobody reads hides that the client is gone, until the host has something to say.
+func TestASessionEndsWhoseInputIsNotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSessions()
+		s.Setup(deafHost{}, hostID, nil, nil)
+		client := s.connect(t, open(t, s, request(false)))
+		for range 20 { // of 16 KiB: the last waits
+			client.Write(append([]byte{byte(stream.Stdin)}, make([]byte, 16<<10)...))
+		}
+		time.Sleep(3 * presence)
+		if s.count() != 1 {
+			t.Error("a client that waits is sent away")
+		}
+		client.Close("")
+		time.Sleep(3 * presence)
+		if s.count() != 0 {
+			t.Error("it is still there")
+		}
+	})
+}
+
+// A client that leaves while it holds output back holds up nobody.
+func TestAClientLeavesWhileItHoldsOutputBack(t *testing.T) {
+	for name, leave := range map[string]func(Conn){
+		"it closes":             func(c Conn) { c.Close("") },
+		"it stays for too long": func(Conn) { time.Sleep(writeTimeout) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, host := newSessions(), &countHost{}
+				s.Setup(host, hostID, nil, nil)
+				client := s.connect(t, open(t, s, request(false)))
+				client.Write([]byte{byte(stream.Pause)})
+				synctest.Wait()
+				leave(client)
+				time.Sleep(time.Second)
+				if s.count() != 0 {
+					t.Error("it is still there")
+				}
+			})
+		})
+	}
 }
