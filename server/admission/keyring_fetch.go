@@ -73,7 +73,7 @@ func (a *AccessKeys) FetchKeyring(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, keyringFetchTimeout)
 	defer cancel()
-	answered := true
+	answered, asked := true, a.lackingKeys()
 	for _, address := range f.Others() {
 		keys, err := f.keysOf(ctx, address)
 		if err == nil {
@@ -90,7 +90,7 @@ func (a *AccessKeys) FetchKeyring(ctx context.Context) {
 	if answered {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.lost = a.lackingKeys()
+		f.lost = slices.DeleteFunc(asked, a.Keyring.Has) // no key of which no server was asked
 	}
 }
 
