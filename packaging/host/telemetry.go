@@ -24,12 +24,19 @@ func pushTelemetry(ctx context.Context, h *host, registry *metrics.Registry) err
 	if collector == nil {
 		return nil
 	}
-	self := otlp.Source{Instance: h.dir.HostID, HostID: h.dir.HostID, HostName: nameOf(h.config), Version: h.Version}
+	if h.member.PoolID() == "" {
+		select {
+		case <-h.agent.Joined():
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	self := otlp.Source{PoolID: h.member.PoolID(), HostID: h.dir.HostID, HostName: nameOf(h.config), Version: h.Version}
 	own, err := otlp.New(ctx, collector, self, h.log)
 	if err != nil {
 		return fmt.Errorf("the collector %s: %w", collector, err)
 	}
-	pool, err := otlp.New(ctx, collector, otlp.Source{Instance: "pool", Version: h.Version}, h.log)
+	pool, err := otlp.New(ctx, collector, otlp.Source{PoolID: self.PoolID, Version: h.Version}, h.log)
 	if err != nil {
 		return fmt.Errorf("the collector %s: %w", collector, err)
 	}

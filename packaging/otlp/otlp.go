@@ -2,6 +2,7 @@
 package otlp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -43,14 +44,17 @@ type Pusher struct {
 
 // Source is what measures.
 type Source struct {
-	Instance string // what tells it from others with the same metrics: service.instance.id
+	PoolID   string
 	HostID   string // empty: it is the pool, whatever host leads it
 	HostName string
 	Version  string // of pinion
 }
 
 func (s Source) resource() *resource.Resource {
-	of := []attribute.KeyValue{attribute.String("service.name", "pinion"), attribute.String("service.version", s.Version), attribute.String("service.instance.id", s.Instance)}
+	of := []attribute.KeyValue{
+		attribute.String("service.name", "pinion"), attribute.String("service.version", s.Version), attribute.String("service.instance.id", cmp.Or(s.HostID, s.PoolID)),
+		attribute.String("pinion.pool.id", s.PoolID),
+	}
 	if s.HostID != "" {
 		of = append(of, attribute.String("host.id", s.HostID), attribute.String("host.name", s.HostName))
 	}

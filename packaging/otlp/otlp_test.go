@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	prometheusbridge "go.opentelemetry.io/contrib/bridges/prometheus"
 	metricspb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	collectorpb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
@@ -83,7 +84,7 @@ func TestACollectorGetsMetrics(t *testing.T) {
 	gauge := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "pinion_hosts", Help: "Hosts."}, []string{"state"})
 	gauge.WithLabelValues("up").Set(3)
 	registry.MustRegister(gauge)
-	p := newPusher(t, address, Source{Instance: "id", HostID: "id", HostName: "gpu-1", Version: "1.2.3"}, io.Discard)
+	p := newPusher(t, address, Source{PoolID: "pool", HostID: "id", HostName: "gpu-1", Version: "1.2.3"}, io.Discard)
 	ctx, cancel := context.WithCancel(t.Context())
 	var loop sync.WaitGroup
 	loop.Go(func() { p.Loop(ctx, registry) })
@@ -98,7 +99,7 @@ func TestACollectorGetsMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	of := message.ResourceMetrics[0]
-	if host := named(of.Resource); host["service.name"] != "pinion" || host["service.instance.id"] != "id" || host["host.name"] != "gpu-1" || host["service.version"] != "1.2.3" {
+	if host := named(of.Resource); host["service.name"] != "pinion" || host["service.instance.id"] != "id" || host["pinion.pool.id"] != "pool" || host["host.name"] != "gpu-1" || host["service.version"] != "1.2.3" {
 		t.Errorf("of %v", host)
 	}
 	metric := of.ScopeMetrics[0].Metrics[0]
@@ -110,21 +111,17 @@ func TestACollectorGetsMetrics(t *testing.T) {
 
 // Only a leader has metrics of the pool: the others send nothing, and say nothing of that.
 func TestNothingIsPushedWhereThereIsNothing(t *testing.T) {
-	address, requests, status := collector(t)
-	status.Store(http.StatusTeapot) // an answer that would be an error
-	var log bytes.Buffer
-	p := newPusher(t, address, Source{Instance: "pool"}, &log)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // it looks once
-	p.Loop(ctx, prometheus.NewRegistry())
-	if len(requests) > 0 || log.Len() > 0 {
-		t.Errorf("%d requests, %s", len(requests), log.String())
+	address, requests, _ := collector(t)
+	p := newPusher(t, address, Source{PoolID: "pool"}, io.Discard)
+	err := p.push(t.Context(), prometheusbridge.NewMetricProducer(prometheusbridge.WithGatherer(prometheus.NewRegistry())))
+	if err != nil || len(requests) > 0 {
+		t.Errorf("%d requests, %v", len(requests), err)
 	}
 }
 
 func TestACollectorGetsTraces(t *testing.T) {
 	address, requests, status := collector(t)
-	p := newPusher(t, address, Source{Instance: "pool"}, io.Discard)
+	p := newPusher(t, address, Source{PoolID: "pool"}, io.Discard)
 	begin := time.Unix(1_700_000_000, 5)
 	task := &spec.Task{ID: "t", Cluster: "lab", Definition: "web:3", HostID: "h", CreatedAt: begin, StopCode: spec.StopFailedToStart, StoppedReason: "no such image",
 		Times: spec.TaskTimes{PullStarted: begin.Add(time.Second), Stopped: begin.Add(2 * time.Second)}}

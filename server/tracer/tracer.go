@@ -50,7 +50,7 @@ func (t *Tracer) Loop(ctx context.Context) {
 		if now == nil || now.state != state {
 			now = newTerm(state, t.Log)
 		}
-		for more := true; more && ctx.Err() == nil; {
+		for more := true; more && ctx.Err() == nil && t.State() == state; {
 			var spans []Span
 			spans, more = now.next()
 			if len(spans) == 0 {
@@ -73,6 +73,7 @@ type term struct {
 	log      *slog.Logger
 	follower changelog.Follower[*raftfsm.View, *change.Change]
 	began    bool
+	behind   bool // it was said that traces are missing
 	starting map[string]waiting // the tasks that are on their way to RUNNING, by id
 	spans    []Span
 }
@@ -98,7 +99,8 @@ func (t *term) next() (spans []Span, more bool) {
 
 // rebuild learns which tasks are starting. What happened between the last change that it has seen and this view has no traces.
 func (t *term) rebuild(v *raftfsm.View) {
-	if t.began {
+	if t.began && !t.behind {
+		t.behind = true
 		t.log.Warn("traces of tasks are missing: more happened at once than is remembered")
 	}
 	t.began, t.starting = true, map[string]waiting{}
