@@ -73,7 +73,7 @@ type term struct {
 	log      *slog.Logger
 	follower changelog.Follower[*raftfsm.View, *change.Change]
 	began    bool
-	behind   bool // it was said that traces are missing
+	behind   bool               // it was said that traces are missing
 	starting map[string]waiting // the tasks that are on their way to RUNNING, by id
 	spans    []Span
 }
