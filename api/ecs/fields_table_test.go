@@ -126,8 +126,8 @@ var fates = map[string]fate{
 	"containerDefinitions[].linuxParameters.tmpfs[].containerPath":   works(testFiles),
 	"containerDefinitions[].linuxParameters.tmpfs[].size":            works(testFiles),
 	"containerDefinitions[].linuxParameters.tmpfs[].mountOptions[]":  works("node/containerd.TestRootOfAContainerIsNobodyOnItsHost"),
-	"containerDefinitions[].linuxParameters.maxSwap":                 {today: "a container may swap as much as its memory", value: `64`},
-	"containerDefinitions[].linuxParameters.swappiness":              {today: "the host's setting counts", value: `60`},
+	"containerDefinitions[].linuxParameters.maxSwap":                 works("node/containerd.TestSwapIsLimitedAsOnECS"),
+	"containerDefinitions[].linuxParameters.swappiness":              works("node/containerd.TestSwapIsLimitedAsOnECS"),
 
 	"containerDefinitions[].dependsOn[].containerName": works("node.TestAContainerWaitsForWhatItDependsOn"),
 	"containerDefinitions[].dependsOn[].condition":     works("node.TestAContainerWaitsForWhatItDependsOn"),

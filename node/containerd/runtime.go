@@ -141,12 +141,13 @@ func (r *Runtime) imagesInUse(ctx context.Context) (map[string]bool, error) {
 type Features struct {
 	Version          string // with its name
 	AppArmor         bool   // profiles confine its containers
+	CountsSwap       bool   // the kernel limits the swap of containers
 	NoUserNamespaces error  // why containers cannot have user namespaces; nil: they can
 }
 
 // Features tells what this host's runtime can do.
 func (r *Runtime) Features() Features {
-	return Features{"containerd " + r.version, r.profile.apparmor, r.noUserns}
+	return Features{"containerd " + r.version, r.profile.apparmor, r.cgroups.CanLimitSwap(), r.noUserns}
 }
 
 // Close closes the connection to the daemon; containers run on.

@@ -2,6 +2,7 @@ package containerd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"pinion/node/containerd/cgroup"
+	"pinion/raftfsm/linux"
 	"pinion/raftfsm/spec"
 )
 
@@ -27,13 +29,12 @@ func (b *specBuilder) resources(_ context.Context, _ oci.Client, _ *containers.C
 	shares := uint64(max(def.CPU, cgroup.MinShares))
 	r.CPU = &specs.LinuxCPU{Shares: &shares}
 	r.Memory = &specs.LinuxMemory{}
+	if err := b.swap(r.Memory); err != nil {
+		return err
+	}
 	if def.Memory > 0 {
 		limit := def.Memory << 20
 		r.Memory.Limit = &limit
-		if b.cgroups.CanLimitSwap() {
-			withSwap := 2 * limit // memory and swap together, as on ECS
-			r.Memory.Swap = &withSwap
-		}
 	}
 	if most := b.limits.processes(len(b.spec.GPUs)); most > 0 && b.cgroups.CanLimitProcesses() {
 		r.Pids = &specs.LinuxPids{Limit: &most}
@@ -41,6 +42,29 @@ func (b *specBuilder) resources(_ context.Context, _ oci.Client, _ *containers.C
 	if def.MemoryReservation > 0 {
 		reservation := def.MemoryReservation << 20
 		r.Memory.Reservation = &reservation
+	}
+	return nil
+}
+
+// swap sets how much memory and swap the container may use together. Without a word of its definition it is twice its memory, as on ECS. Version 2 of control
+// groups has no swappiness, and there it counts for nothing, as with Docker.
+func (b *specBuilder) swap(m *specs.LinuxMemory) error {
+	def := b.spec.Def
+	both := 2 * def.Memory << 20
+	if p := def.LinuxParameters; p != nil && p.MaxSwap != nil {
+		if !b.cgroups.CanLimitSwap() {
+			return errors.New(linux.SwapRefusal(def.Name, b.spec.Task.HostID))
+		}
+		both = (def.Memory + *p.MaxSwap) << 20
+		if !b.cgroups.Unified() {
+			m.Swappiness = new(uint64(linux.DefaultSwappiness))
+			if p.Swappiness != nil {
+				*m.Swappiness = uint64(*p.Swappiness)
+			}
+		}
+	}
+	if def.Memory > 0 && b.cgroups.CanLimitSwap() {
+		m.Swap = &both
 	}
 	return nil
 }

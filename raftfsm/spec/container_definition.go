@@ -120,6 +120,8 @@ type LinuxParameters struct {
 	SharedMemorySize   int64          `json:"sharedMemorySize,omitempty"` // MiB of /dev/shm
 	Tmpfs              []Tmpfs        `json:"tmpfs,omitempty"`
 	Devices            []linux.Device `json:"devices,omitempty" level:"1"`
+	MaxSwap            *int64         `json:"maxSwap,omitempty" level:"1"`    // MiB of swap beside its memory; nil: as much as its memory, where the host counts swap
+	Swappiness         *int64         `json:"swappiness,omitempty" level:"1"` // 0 to linux.MaxSwappiness; without MaxSwap it has no effect, as on ECS
 }
 
 // Capabilities adds to and takes from the default set ("ALL" or names without CAP_).

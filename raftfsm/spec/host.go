@@ -68,6 +68,7 @@ type Host struct {
 	TaskNetwork      *tasknetwork.Network      `json:"taskNetwork,omitempty" level:"1"`      // whose addresses its tasks of networkMode awsvpc have; nil: none
 	SharedVolumes    []string                  `json:"sharedVolumes,omitempty" level:"1"`    // names of the shared volumes below volumeroot.Local that it has, volumeroot.MaxShared at most
 	FileSystems      []filesystem.Offer        `json:"fileSystems,omitempty" level:"1"`      // network file systems that it mounts for tasks
+	CountsSwap       bool                      `json:"countsSwap,omitempty" level:"1"`       // its kernel limits the swap of containers
 }
 
 // HostConnection says since when a host is silent, or is heard of again.

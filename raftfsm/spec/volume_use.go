@@ -77,6 +77,9 @@ func (c *ContainerDefinition) hostUses() (all []hostUse) {
 		for _, d := range c.LinuxParameters.Devices {
 			all = append(all, deviceUse{c.Name, d.HostPath})
 		}
+		if c.LinuxParameters.MaxSwap != nil {
+			all = append(all, swapUse{c.Name})
+		}
 	}
 	if use, is := c.LogConfiguration.Use(c.Name); is {
 		all = append(all, logUse{use})
@@ -86,4 +89,14 @@ func (c *ContainerDefinition) hostUses() (all []hostUse) {
 
 func (d deviceUse) refusedBy(h *Host) string {
 	return linux.DeviceRefusal(h.Devices, d.container, d.path, h.Name)
+}
+
+// swapUse is a limit of the swap of a container.
+type swapUse struct{ container string }
+
+func (u swapUse) refusedBy(h *Host) string {
+	if h.CountsSwap {
+		return ""
+	}
+	return linux.SwapRefusal(u.container, h.Name)
 }

@@ -23,6 +23,14 @@ func checkLinuxParameters(c container) error {
 	if p.SharedMemorySize < 0 {
 		return c.errorf("linuxParameters.sharedMemorySize", "linuxParameters.sharedMemorySize must not be negative: %d.", p.SharedMemorySize)
 	}
+	switch {
+	case p.MaxSwap != nil && *p.MaxSwap < 0:
+		return c.errorf("linuxParameters.maxSwap", "linuxParameters.maxSwap must not be negative: %d.", *p.MaxSwap)
+	case p.MaxSwap != nil && c.Memory == 0:
+		return c.errorf("linuxParameters.maxSwap", "linuxParameters.maxSwap is what a container may use beside its memory: set memory too.")
+	case p.Swappiness != nil && (*p.Swappiness < 0 || *p.Swappiness > linux.MaxSwappiness):
+		return c.errorf("linuxParameters.swappiness", "linuxParameters.swappiness is from 0 to %d, not %d.", linux.MaxSwappiness, *p.Swappiness)
+	}
 	for i, t := range p.Tmpfs {
 		path := field.Index("linuxParameters.tmpfs", i)
 		if !strings.HasPrefix(t.ContainerPath, "/") || t.Size < 1 {

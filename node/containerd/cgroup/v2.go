@@ -92,4 +92,12 @@ func (g v2) CanLimitProcesses() bool {
 	return err == nil && slices.Contains(strings.Fields(string(controllers)), "pids")
 }
 
-func (g v2) CanLimitSwap() bool { return true }
+// CanLimitSwap looks at a group with the limits of memory: the root has none.
+func (g v2) CanLimitSwap() bool {
+	groups, _ := filepath.Glob(filepath.Join(g.root, "*", "memory.max"))
+	for _, memory := range groups {
+		_, err := os.Stat(filepath.Join(filepath.Dir(memory), "memory.swap.max"))
+		return err == nil
+	}
+	return true // nobody has limits yet: the kernel counts swap unless it was booted with swapaccount=0
+}
