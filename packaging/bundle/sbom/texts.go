@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -17,6 +17,10 @@ const librariesText = "/usr/share/common-licenses/LGPL-2.1"
 
 // writeTexts writes the licences and notices of all that a bill names, each text once, below those that have it.
 func writeTexts(w io.Writer, bom *cyclonedx.BOM, from licences) error {
+	root, err := goRoot()
+	if err != nil {
+		return err
+	}
 	owners := map[string][]string{} // by text
 	add := func(owner string, files ...string) error {
 		for _, file := range files {
@@ -35,7 +39,7 @@ func writeTexts(w io.Writer, bom *cyclonedx.BOM, from licences) error {
 		switch {
 		case len(files) > 0:
 		case c.Name == "std":
-			files = []string{filepath.Join(runtime.GOROOT(), "LICENSE")}
+			files = []string{filepath.Join(root, "LICENSE")}
 		case strings.HasPrefix(c.PackageURL, "pkg:generic/"):
 			files = []string{librariesText}
 		default:
@@ -51,8 +55,14 @@ func writeTexts(w io.Writer, bom *cyclonedx.BOM, from licences) error {
 		texts = append(texts, strings.Join(of, "\n")+"\n\n"+text+"\n")
 	}
 	slices.Sort(texts)
-	_, err := fmt.Fprintf(w, "What pinion is made of beside its own sources, and the licences and notices of that.\n\n%s", strings.Join(texts, "\n"+strings.Repeat("-", 80)+"\n\n"))
+	_, err = fmt.Fprintf(w, "What pinion is made of beside its own sources, and the licences and notices of that.\n\n%s", strings.Join(texts, "\n"+strings.Repeat("-", 80)+"\n\n"))
 	return err
+}
+
+// goRoot is where Go's own library is.
+func goRoot() (string, error) {
+	out, err := exec.Command("go", "env", "GOROOT").Output()
+	return strings.TrimSpace(string(out)), err
 }
 
 // modulePath is that of the Go module of a component; empty: it is none.
