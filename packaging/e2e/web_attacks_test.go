@@ -2,17 +2,23 @@ package e2e
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"fmt"
+	"image"
+	"image/png"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+	"github.com/coder/websocket"
 )
 
 // raw sends bytes to the host, and returns its answer: a client of Go's would mend the request.
@@ -96,57 +102,126 @@ func TestAttacksOnTheWebPage(t *testing.T) {
 	}
 }
 
+// evilSite is another site, whose addresses let everybody in, and which counts its requests.
+type evilSite struct {
+	*httptest.Server
+	requests atomic.Int64
+}
+
+func newEvilSite(t *testing.T) *evilSite {
+	e := &evilSite{}
+	e.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		e.requests.Add(1)
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+		switch r.URL.Path {
+		case "/x.js":
+			w.Header().Set("Content-Type", "text/javascript")
+		case "/x.png":
+			w.Header().Set("Content-Type", "image/png")
+			_ = png.Encode(w, image.NewGray(image.Rect(0, 0, 1, 1)))
+		case "/socket":
+			if c, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true}); err == nil {
+				c.CloseNow()
+			}
+		default:
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, "<!doctype html><title>evil</title><body>")
+		}
+	}))
+	t.Cleanup(e.Close)
+	return e
+}
+
+// injected is what runs where somebody can write into a page. Each is true when it was in vain.
+var injected = map[string]string{
+	"a script in the page":           `(() => { const s = document.createElement('script'); s.textContent = 'window.hacked = 1'; document.body.append(s); return !window.hacked })()`,
+	"a script of another site":       `new Promise(done => { const s = document.createElement('script'); s.src = EVIL + '/x.js'; s.onload = () => done(false); s.onerror = () => done(true); document.body.append(s) })`,
+	"an attribute that is a program": `(() => { const b = document.createElement('b'); b.setAttribute('onclick', 'window.hacked = 1'); document.body.append(b); b.click(); return !window.hacked })()`,
+	"an address that is a program":   `new Promise(done => { const a = document.createElement('a'); a.href = 'javascript:void(window.hacked = 1)'; document.body.append(a); a.click(); setTimeout(() => done(!window.hacked), 200) })`,
+	"a frame with a program":         `new Promise(done => { const f = document.createElement('iframe'); f.srcdoc = '<script>parent.hacked = 1</scr' + 'ipt>'; document.body.append(f); setTimeout(() => { f.remove(); done(!window.hacked) }, 200) })`,
+	"what is read goes elsewhere":    `fetch(EVIL).then(() => false, () => true)`,
+	"or by a picture":                `new Promise(done => { const i = new Image(); i.onload = () => done(false); i.onerror = () => done(true); i.src = EVIL + '/x.png' })`,
+	"or by a socket":                 `new Promise(done => { const s = (() => { try { return new WebSocket(EVIL.replace('https', 'wss') + '/socket') } catch { return null } })(); if (!s) return done(true); s.onopen = () => done(false); s.onerror = () => done(true) })`,
+	"or by a style":                  `(() => { const b = document.createElement('b'); b.setAttribute('style', 'background: url(' + EVIL + ')'); document.body.append(b); return !b.style.background })()`,
+}
+
+// kept is what a script in the page could find of the user's secret. Each is true when that is nothing.
+var kept = map[string]string{
+	"the secret is kept nowhere":       `new Promise(done => { const open = indexedDB.open('pinion'); open.onsuccess = () => { const got = open.result.transaction('session').objectStore('session').getAll(); got.onsuccess = () => done(!(JSON.stringify(got.result) + JSON.stringify(localStorage) + JSON.stringify(sessionStorage) + location.href + document.documentElement.outerHTML + document.cookie + history.state).includes(SECRET)) } })`,
+	"the keys made of it are readable": `new Promise(done => { const open = indexedDB.open('pinion'); open.onsuccess = () => { const got = open.result.transaction('session').objectStore('session').getAll(); got.onsuccess = () => { const keys = Object.values(got.result[0].keys); Promise.allSettled(keys.map(k => crypto.subtle.exportKey('raw', k))).then(all => done(keys.length > 0 && all.every(a => a.status === 'rejected'))) } } })`,
+}
+
+// fromElsewhere is what a page of another site tries. Each is true when it was in vain.
+var fromElsewhere = map[string]string{
+	"it reads the API":                          `fetch(HOST + '/v1/version').then(() => false, () => true)`,
+	"it reads the page":                         `fetch(HOST + '/ui/').then(() => false, () => true)`,
+	"it runs the page":                          `new Promise(done => { const s = document.createElement('script'); s.src = HOST + '/ui/icon.svg'; s.onload = () => done(false); s.onerror = () => done(true); document.body.append(s) })`,
+	"it shows the icon":                         `new Promise(done => { const i = new Image(); i.onload = () => done(false); i.onerror = () => done(true); i.src = HOST + '/ui/icon.svg' })`,
+	"it opens a socket":                         `new Promise(done => { const s = new WebSocket(HOST.replace('https', 'wss') + '/v1/data-channel/ecs-execute-command-' + '0'.repeat(64)); s.onopen = () => done(false); s.onerror = () => done(true) })`,
+	"it keeps a hand on a window with the page": `new Promise(done => { const w = open(HOST + '/ui/'); setTimeout(() => done(!w || w.closed), 1500) })`,
+}
+
+// frames has the page show addresses in frames, and returns those that it shows.
+func (p *page) frames(addresses ...string) (shown []string) {
+	p.Helper()
+	for _, address := range addresses {
+		p.resolves(`new Promise(done => { const f = document.createElement('iframe'); f.src = ` + quoted(address) + `; f.onload = () => done(true); document.body.append(f) })`)
+	}
+	p.do(chromedp.ActionFunc(func(ctx context.Context) error {
+		tree, err := cdppage.GetFrameTree().Do(ctx)
+		if err == nil {
+			for _, child := range tree.ChildFrames {
+				shown = append(shown, child.Frame.URL)
+			}
+		}
+		return err
+	}))
+	return shown
+}
+
 // In a browser that is signed in, a page of another site reads and does nothing with the host, and whoever can write something into the host's own page
 // runs nothing there, sends nothing elsewhere, and finds no secret.
 func TestAttacksInTheBrowser(t *testing.T) {
 	h := up(t, "--gpus", "none")
-	evil := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprint(w, "<!doctype html><title>evil</title><body>")
-	}))
-	t.Cleanup(evil.Close)
+	evil := newEvilSite(t)
 	p := open(t, h)
 	id, secret := h.makeKey(t, "admin")
 	p.signIn(id, secret)
 	p.waits("document.querySelector('.cells, .figures')")
-
-	own := map[string]string{
-		"a script in the page":             `(() => { const s = document.createElement('script'); s.textContent = 'window.hacked = 1'; document.body.append(s); return !window.hacked })()`,
-		"a script of another site":         `new Promise(done => { const s = document.createElement('script'); s.src = EVIL; s.onload = () => done(false); s.onerror = () => done(true); document.body.append(s) })`,
-		"an attribute that is a program":   `(() => { const b = document.createElement('b'); b.setAttribute('onclick', 'window.hacked = 1'); document.body.append(b); b.click(); return !window.hacked })()`,
-		"an address that is a program":     `new Promise(done => { const a = document.createElement('a'); a.href = 'javascript:window.hacked = 1'; document.body.append(a); a.click(); setTimeout(() => done(!window.hacked), 200) })`,
-		"a frame with a program":           `new Promise(done => { const f = document.createElement('iframe'); f.srcdoc = '<script>parent.hacked = 1</scr' + 'ipt>'; document.body.append(f); setTimeout(() => { f.remove(); done(!window.hacked) }, 200) })`,
-		"what is read goes elsewhere":      `fetch(EVIL).then(() => false, () => true)`,
-		"or by a picture":                  `new Promise(done => { const i = new Image(); i.onload = () => done(false); i.onerror = () => done(true); i.src = EVIL + '/x.png' })`,
-		"or by a socket":                   `new Promise(done => { const s = (() => { try { return new WebSocket(EVIL.replace('https', 'wss')) } catch { return null } })(); if (!s) return done(true); s.onopen = () => done(false); s.onerror = () => done(true) })`,
-		"or by a style":                    `(() => { const b = document.createElement('b'); b.setAttribute('style', 'background: url(' + EVIL + ')'); document.body.append(b); return !b.style.background })()`,
-		"the secret is kept nowhere":       `new Promise(done => { const open = indexedDB.open('pinion'); open.onsuccess = () => { const got = open.result.transaction('session').objectStore('session').getAll(); got.onsuccess = () => done(!(JSON.stringify(got.result) + JSON.stringify(localStorage) + JSON.stringify(sessionStorage) + location.href + document.documentElement.outerHTML + document.cookie + history.state).includes(SECRET)) } })`,
-		"the keys made of it are readable": `new Promise(done => { const open = indexedDB.open('pinion'); open.onsuccess = () => { const got = open.result.transaction('session').objectStore('session').getAll(); got.onsuccess = () => { const keys = Object.values(got.result[0].keys); Promise.allSettled(keys.map(k => crypto.subtle.exportKey('raw', k))).then(all => done(keys.length > 0 && all.every(a => a.status === 'rejected'))) } } })`,
-	}
 	values := strings.NewReplacer("EVIL", quoted(evil.URL), "SECRET", quoted(secret), "HOST", quoted("https://"+h.listen))
-	for name, attack := range own {
-		if !p.resolves(values.Replace(attack)) {
+	vain := func(attack string) bool { return p.resolves("(window.hacked = 0, " + values.Replace(attack) + ")") }
+
+	for name, attack := range injected {
+		if !vain(attack) {
 			t.Errorf("in the page itself: %s", name)
 		}
 	}
-	p.forget()
+	for name, attack := range kept {
+		if !vain(attack) {
+			t.Errorf("of the secret: %s", name)
+		}
+	}
+	if n := evil.requests.Load(); n > 0 {
+		t.Errorf("%d requests of the page to another site", n)
+	}
 	if strings.Contains(h.output.String(), secret) {
 		t.Error("the secret is in the log of the host")
 	}
 
+	p.do(chromedp.Navigate(strings.Replace(evil.URL, "127.0.0.1", "localhost", 1))) // a page that has no policy
+	for name, attack := range injected {
+		if vain(attack) {
+			t.Errorf("%s works nowhere, and shows nothing of the host's page", name)
+		}
+	}
 	p.do(chromedp.Navigate(evil.URL))
-	for name, attack := range map[string]string{
-		"it reads the API":                          `fetch(HOST + '/v1/hosts', {credentials: 'include'}).then(() => false, () => true)`,
-		"it reads the page":                         `fetch(HOST + '/ui/', {credentials: 'include'}).then(() => false, () => true)`,
-		"it runs the page":                          `new Promise(done => { const s = document.createElement('script'); s.src = HOST + '/ui/icon.svg'; s.onload = () => done(false); s.onerror = () => done(true); document.body.append(s) })`,
-		"it shows the icon":                         `new Promise(done => { const i = new Image(); i.onload = () => done(false); i.onerror = () => done(true); i.src = HOST + '/ui/icon.svg' })`,
-		"it opens a socket":                         `new Promise(done => { const s = new WebSocket(HOST.replace('https', 'wss') + '/v1/data-channel/ecs-execute-command-x'); s.onopen = () => done(false); s.onerror = () => done(true) })`,
-		"it has the page in a frame":                `new Promise(done => { const f = document.createElement('iframe'); f.src = HOST + '/ui/'; f.onload = () => { try { done(f.contentDocument === null || f.contentDocument.querySelector('#page') === null) } catch { done(true) } }; document.body.append(f) })`,
-		"it keeps a hand on a window with the page": `new Promise(done => { const w = open(HOST + '/ui/'); setTimeout(() => done(!w || w.closed), 1500) })`,
-	} {
-		if !p.resolves(values.Replace(attack)) {
+	for name, attack := range fromElsewhere {
+		if !vain(attack) {
 			t.Errorf("of a page of another site: %s", name)
 		}
 	}
-	p.forget()
+	if shown := p.frames("https://"+h.listen+"/ui/", evil.URL+"/framed"); !slices.Contains(shown, evil.URL+"/framed") || slices.Contains(shown, "https://"+h.listen+"/ui/") {
+		t.Errorf("a page of another site has these in frames: %q", shown)
+	}
+	p.forget() // what the browser says of what it refuses
 }
