@@ -15,9 +15,9 @@ const message = (kind, payload) => {
 }
 
 // run runs a command, which ends with signal. output is called with bytes of its output, and calls back once they are shown. The promise is kept with
-// {exitCode}, or {error} where it has not ended by itself; it is broken when the command could not begin, or when the link was cut. begun is called
-// with what sends input and sizes.
-export async function run(client, task, request, { begun, output, signal }) {
+// {exitCode}, or {error} where it has not ended by itself; it is broken when the command could not begin, or when the link was cut. opened is
+// called with what sends input and sizes, which the host keeps for the command, and begun when the command writes for the first time.
+export async function run(client, task, request, { opened, begun, output, signal }) {
   const { sessionId, tokenValue } = await client.post(`/v1/tasks/${task}/exec`, request)
   signal.throwIfAborted()
   const socket = new WebSocket(`wss://${location.host}/v1/data-channel/${encodeURIComponent(sessionId)}`)
@@ -28,14 +28,14 @@ export async function run(client, task, request, { begun, output, signal }) {
   signal.addEventListener('abort', close)
   try {
     return await new Promise((resolve, reject) => {
-      let waiting = 0, held = false
+      let waiting = 0, held = false, heard = false
       const shown = bytes => {
         waiting -= bytes
         if (held && waiting < most / 4) { held = false; send(kinds.resume) }
       }
       socket.onopen = () => {
         socket.send(JSON.stringify({ TokenValue: tokenValue }))
-        begun({
+        opened({
           input(bytes) { for (let at = 0; at < bytes.length; at += maxInput) send(kinds.input, bytes.subarray(at, at + maxInput)) },
           size: size => send(kinds.size, encoder.encode(JSON.stringify(size))),
         })
@@ -44,6 +44,7 @@ export async function run(client, task, request, { begun, output, signal }) {
         const bytes = new Uint8Array(data), payload = bytes.subarray(1)
         if (bytes[0] === kinds.exit) resolve(JSON.parse(new TextDecoder().decode(payload)))
         if (bytes[0] !== kinds.output && bytes[0] !== kinds.errors) return
+        if (!heard) { heard = true; begun() }
         waiting += payload.length
         if (!held && waiting > most) { held = true; send(kinds.pause) }
         output(payload, () => shown(payload.length))

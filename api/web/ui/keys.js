@@ -8,13 +8,13 @@ const areOn = () => localStorage.getItem(setting) !== 'off'
 
 const written = target => /^(input|textarea|select)$/i.test(target.tagName)
 
-// useKeys calls what a key does, where no text is written and no dialogue is open.
+// useKeys calls what a key does, where no text is written, and no dialogue or terminal is open: leaving a terminal's view ends its command.
 export function useKeys(does) {
   const latest = useRef()
   latest.current = does
   useEffect(() => {
     const press = event => {
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || written(event.target) || document.querySelector('dialog[open]') || !areOn()) return
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || written(event.target) || document.querySelector('dialog[open], .terminal.open') || !areOn()) return
       if (!Object.hasOwn(latest.current, event.key)) return
       event.preventDefault()
       latest.current[event.key]()

@@ -17,9 +17,10 @@ const encoder = new TextEncoder()
 export function make(element, { input, resized, leave }) {
   const colours = getComputedStyle(element)
   const terminal = new Terminal({
-    fontFamily: colours.fontFamily, fontSize: 13, scrollback: 5000, minimumContrastRatio: 4.5, linkHandler: { activate() {} },
+    fontFamily: colours.fontFamily, fontSize: 13, scrollback: 5000, minimumContrastRatio: 4.5,
     theme: { background: colours.backgroundColor, foreground: colours.color, cursor: colours.color, selectionBackground: '#7aa7d966' },
   })
+  terminal.parser.registerOscHandler(8, () => true) // no links: the terminal keeps the address of each, which may be of 10 MB
   const fit = new FitAddon()
   terminal.loadAddon(fit)
   terminal.open(element)

@@ -5,6 +5,7 @@ import { shortID } from './format.js'
 import { Problem, html, lacks, word } from './parts.js'
 
 const command = ['sh']
+const maxEarly = 4 << 10 // bytes that are typed before the command can take them, and kept for it
 
 // load loads the terminal, which is larger than the rest of the page.
 const load = () => import('./terminal.js').catch(() => { throw new Error('The host does not have the terminal of this page any more, or does not answer: load the page anew.') })
@@ -20,18 +21,25 @@ export function refusalOf(store, task) {
 // converse runs a shell on a terminal in an element until the shell or signal ends. told is called with what becomes of it.
 async function converse(store, id, container, element, { leave, told, signal }) {
   let terminal, session
+  const early = []
+  const input = bytes => {
+    if (session) session.input(bytes)
+    else if (early.length + bytes.length <= maxEarly) early.push(...bytes)
+  }
   try {
     const { make } = await load()
     signal.throwIfAborted()
-    terminal = make(element, { input: bytes => session && session.input(bytes), resized: size => session && session.size(size), leave })
+    terminal = make(element, { input, resized: size => session && session.size(size), leave })
     signal.addEventListener('abort', terminal.end)
     terminal.focus()
-    const begun = opened => {
-      session = opened
+    const opened = link => {
+      session = link
       session.size(terminal.size()) // which may have changed
-      told({ text: 'Connected.' })
+      session.input(Uint8Array.from(early))
+      told({ text: 'Waiting for the shell ...' })
     }
-    const { exitCode, error } = await run(store.client, id, { container, command, tty: true, size: terminal.size() }, { begun, output: terminal.write, signal })
+    const begun = () => told({ text: 'Connected.' })
+    const { exitCode, error } = await run(store.client, id, { container, command, tty: true, size: terminal.size() }, { opened, begun, output: terminal.write, signal })
     if (error) throw new Error(`The host has ended the command: ${error}.`)
     told({ over: true, text: `The command has ended with exit code ${exitCode}.` })
   } catch (problem) {
@@ -52,7 +60,7 @@ export function Terminal({ store, id, container, close }) {
     return () => stop.abort()
   }, [session, container])
   return html`
-    <section class="terminal" aria-label=${'Terminal in ' + container}>
+    <section class=${state.over ? 'terminal' : 'terminal open'} aria-label=${'Terminal in ' + container}>
       <h2>Terminal in ${container}</h2>
       <div class="screen" ref=${screen}></div>
       <p role="status">${state.text}</p><${Problem} of=${state.problem} />
