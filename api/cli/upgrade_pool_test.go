@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"pinion/api/upgrade"
 	"pinion/packaging/signature"
@@ -99,7 +100,7 @@ func (u *upgradable) begin(host string, in map[string]any) any {
 	u.begun = append(u.begun, host)
 	status := u.has[host]
 	program, _ := in["program"].(string)
-	last := upgrade.Attempt{ID: in["id"].(string), State: upgrade.Confirmed, From: status.Running, To: upgrade.Release{Version: "B", Digest: program}, Back: program == ""}
+	last := upgrade.Attempt{ID: in["id"].(string), At: time.Now(), State: upgrade.Confirmed, From: status.Running, To: upgrade.Release{Version: "B", Digest: program}, Back: program == ""}
 	switch {
 	case host == u.fails:
 		last.State, last.Reason = upgrade.RolledBack, "B ended before the host was ready"
@@ -181,6 +182,31 @@ func TestAnUpgradeThatCannotBeWholeDoesNotBegin(t *testing.T) {
 	} {
 		if got := pinion(t, u.fakeHost, append([]string{"upgrade"}, strings.Fields(line)...)...); got.code != code || len(u.begun) > 0 {
 			t.Errorf("%s: begun %v, %+v", line, u.begun, got)
+		}
+	}
+}
+
+// A rollback takes the newest upgrade back, and no earlier one: not from hosts that the newest did not come to, and not when it is given again.
+func TestARollbackIsOfTheNewestUpgradeAlone(t *testing.T) {
+	u := newUpgradable(t, "a1", "a2", "s1", "s2", "l")
+	a, b, c := upgrade.Release{Version: "A", Digest: "sha256:a"}, upgrade.Release{Version: "B", Digest: "sha256:b"}, upgrade.Release{Version: "C", Digest: "sha256:c"}
+	begun := time.Now().Add(-time.Hour)
+	for name, status := range u.has {
+		status.Running, status.Before = b, &a
+		status.Last = &upgrade.Attempt{ID: "first", State: upgrade.Confirmed, From: a, To: b, At: begun}
+		switch name {
+		case "a1":
+			status.Running, status.Before = c, &b
+			status.Last = &upgrade.Attempt{ID: "second", State: upgrade.Confirmed, From: b, To: c, At: begun.Add(time.Minute)}
+		case "a2":
+			status.Before = nil
+			status.Last = &upgrade.Attempt{ID: "third", State: upgrade.RolledBack, Reason: "it was not ready", From: b, To: c, At: begun.Add(2 * time.Minute)}
+		}
+	}
+	for _, time := range []string{"the first time", "again"} {
+		got := pinion(t, u.fakeHost, "upgrade", "rollback", "--all")
+		if got.code != 0 || !slices.Equal(u.begun, []string{"a1"}) || u.has["a1"].Running != b || u.has["s1"].Running != b {
+			t.Errorf("%s: %+v, begun %v", time, got, u.begun)
 		}
 	}
 }

@@ -29,9 +29,6 @@ type Request struct {
 // ProgramFile is the file of an image that is the program: hosts get it from one another as they get images.
 const ProgramFile = "pinion"
 
-// maxTimeout bounds what a new program may take until it is ready.
-const maxTimeout = time.Hour
-
 // Status is what a host says of its program.
 type Status struct {
 	Running Release  `json:"running"`
@@ -118,8 +115,8 @@ func (r Request) check(back bool) error {
 	switch {
 	case r.ID == "" || len(r.ID) > 64 || strings.Trim(r.ID, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != "":
 		return fmt.Errorf("id: %q is not 1 to 64 letters and digits", r.ID)
-	case r.Timeout < 1 || r.Timeout > int64(maxTimeout/time.Second):
-		return fmt.Errorf("timeout: %d is not 1 to %d seconds", r.Timeout, int64(maxTimeout/time.Second))
+	case r.Timeout < 1 || r.Timeout > int64(MaxTimeout/time.Second):
+		return fmt.Errorf("timeout: %d is not 1 to %d seconds", r.Timeout, int64(MaxTimeout/time.Second))
 	case back && (r.Image != "" || r.Digest != "" || r.Program != "" || r.Signature != ""):
 		return errors.New("the program of before is on the host: a rollback takes no image")
 	case back:

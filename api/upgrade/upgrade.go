@@ -44,6 +44,7 @@ type Attempt struct {
 type Config struct {
 	DataDir   string // absolute path of the host's data directory
 	File      string // the new program; empty: the one from before the last upgrade
+	Want      string // digest that the file has to have; empty: any
 	Signature []byte // of the new program, as minisign writes it; nil: there is none
 	MustSign  bool   // refuse a new program without a signature that counts on the host
 	ID        string // of the attempt
@@ -61,6 +62,13 @@ type Host interface {
 	// Guard waits until an attempt has ended, and rolls it back unless the new program is ready in time.
 	Guard(ctx context.Context, dataDir string) error
 }
+
+const (
+	// FetchTimeout is how long a new program may take to come from other hosts.
+	FetchTimeout = 30 * time.Minute
+	// MaxTimeout is the longest time that a host may be given to be ready.
+	MaxTimeout = time.Hour
+)
 
 // GuardName is the name of the hidden command that Upgrade starts.
 const GuardName = "upgrade-guard"

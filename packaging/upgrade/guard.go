@@ -49,7 +49,7 @@ func (Host) Guard(ctx context.Context, dataDir string) error {
 			reason = a.To.Version + " ended before the host was ready"
 		}
 		if reason != "" {
-			if err := putBack(dataDir, host, reason); err != nil || host.systemd {
+			if err := putBack(dataDir, host, reason); err != nil || host.systemd || host.alive() {
 				return err
 			}
 			return host.start(stdout, stderr)
@@ -79,6 +79,15 @@ func leave() error {
 // putBack ends what runs of the new program, and restores the one of before unless the new one was ready at the last moment. After that the host has to
 // be started, which systemd does where it has started the host.
 func putBack(dataDir string, host *process, reason string) error {
+	a, err := read(dataDir)
+	if err != nil {
+		return err
+	}
+	if a != nil && a.State == upgrade.Checking && checkDigest(a.Binary, a.From.Digest) != nil {
+		if err := checkDigest(a.Binary+oldSuffix, a.From.Digest); err != nil { // what runs is better than nothing
+			return end(dataDir, a, upgrade.Abandoned, fmt.Sprintf("%s; %v: %v", reason, errNothingToRestore, err))
+		}
+	}
 	if err := host.kill(); err != nil {
 		return err
 	}
@@ -91,8 +100,7 @@ func putBack(dataDir string, host *process, reason string) error {
 			return err
 		}
 	}
-	a, err := read(dataDir)
-	if err != nil || a == nil || a.State != upgrade.Checking {
+	if a, err = read(dataDir); err != nil || a == nil || a.State != upgrade.Checking {
 		return err
 	}
 	return restore(dataDir, a, reason)

@@ -40,6 +40,11 @@ func (Host) Status(dataDir string) (*upgrade.Attempt, error) { return read(dataD
 
 // Upgrade exchanges the program and waits for the outcome. A context that ends does not end the upgrade.
 func (Host) Upgrade(ctx context.Context, c upgrade.Config) (a upgrade.Attempt, err error) {
+	unlock, err := lock(c.DataDir)
+	if err != nil {
+		return a, err
+	}
+	defer unlock()
 	now, err := target(c)
 	if err != nil {
 		return a, err
@@ -70,6 +75,7 @@ func (Host) Upgrade(ctx context.Context, c upgrade.Config) (a upgrade.Attempt, e
 	if err := startGuard(c.DataDir, &a); err != nil {
 		return a, errors.Join(err, restore(c.DataDir, &a, "the guard could not be started"))
 	}
+	unlock()
 	return wait(ctx, c)
 }
 
@@ -118,6 +124,9 @@ func stage(ctx context.Context, file string, c upgrade.Config, a *upgrade.Attemp
 	_, err = io.Copy(staged, from)
 	err = errors.Join(err, staged.Chmod(0o755), staged.Sync(), staged.Close())
 	if err == nil {
+		err = checkDigest(staged.Name(), c.Want)
+	}
+	if err == nil {
 		a.Signed, err = verify(staged.Name(), c)
 	}
 	if err == nil {
@@ -156,7 +165,7 @@ func exchange(dataDir string, a *upgrade.Attempt, staged string) error {
 	if err := write(dataDir, a); err != nil {
 		return err
 	}
-	err := keepOld(a.Binary)
+	err := keepOld(a)
 	if err == nil {
 		err = atomicfile.Rename(staged, a.Binary)
 	}
@@ -166,16 +175,20 @@ func exchange(dataDir string, a *upgrade.Attempt, staged string) error {
 	return nil
 }
 
-// keepOld gives the program its second name, at which another one may be.
-func keepOld(binary string) error {
-	link := filepath.Join(filepath.Dir(binary), atomicfile.TempPrefix+"old")
+// keepOld gives the program that runs its second name, at which another one may be. Another program in its place, which somebody has put there since it was
+// started, could not be put back: it is refused.
+func keepOld(a *upgrade.Attempt) error {
+	link := filepath.Join(filepath.Dir(a.Binary), atomicfile.TempPrefix+"old")
 	if err := os.Remove(link); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	if err := os.Link(binary, link); err != nil {
+	if err := os.Link(a.Binary, link); err != nil {
 		return err
 	}
-	return atomicfile.Rename(link, binary+oldSuffix)
+	if err := checkDigest(link, a.From.Digest); err != nil {
+		return errors.Join(fmt.Errorf("%s is not the program that runs: %w: restart pinion first", a.Binary, err), os.Remove(link))
+	}
+	return atomicfile.Rename(link, a.Binary+oldSuffix)
 }
 
 // startGuard starts the program of before beside the new one, in a session of its own: it outlives this command, its terminal, and the host.

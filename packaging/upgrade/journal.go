@@ -17,6 +17,8 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"pinion/api/upgrade"
 	"pinion/packaging/atomicfile"
 )
@@ -75,6 +77,34 @@ func digestOf(path string) (string, error) {
 	return "sha256:" + hex.EncodeToString(hash.Sum(nil)), nil
 }
 
+// checkDigest refuses a file of another digest; an empty one is any.
+func checkDigest(path, want string) error {
+	got, err := digestOf(path)
+	if err == nil && want != "" && got != want {
+		err = fmt.Errorf("it has the digest %s, not %s", got, want)
+	}
+	return err
+}
+
+// exclusiveFile is the file of the data directory that is locked while an upgrade is begun.
+const exclusiveFile = "upgrade.lock"
+
+// lock makes this the only process that begins an upgrade of the host, until unlock, which may be called twice, or the end of the process.
+func lock(dataDir string) (unlock func(), err error) {
+	f, err := os.OpenFile(filepath.Join(dataDir, exclusiveFile), os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("beginning an upgrade: %w", err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		return nil, errors.New("another upgrade of this host is being begun: `pinion upgrade status` tells how it ends")
+	}
+	return func() { f.Close() }, nil
+}
+
+// errNothingToRestore means that the program of before is not there any more.
+var errNothingToRestore = errors.New("the program of before is gone")
+
 // restore puts the program of before in place, if it is not, and records why. Doing it twice is doing it once.
 func restore(dataDir string, a *upgrade.Attempt, reason string) error {
 	now, err := digestOf(a.Binary)
@@ -84,10 +114,10 @@ func restore(dataDir string, a *upgrade.Attempt, reason string) error {
 	old := a.Binary + oldSuffix
 	kept, err := digestOf(old)
 	if err != nil {
-		return fmt.Errorf("putting %s back (%s): %w", a.From.Version, reason, err)
+		return fmt.Errorf("putting %s back (%s): %w: %w: install a release at %s yourself", a.From.Version, reason, errNothingToRestore, err, a.Binary)
 	}
 	if kept != a.From.Digest {
-		return fmt.Errorf("putting %s back (%s): %s is another program than was there before the upgrade: install a release at %s yourself", a.From.Version, reason, old, a.Binary)
+		return fmt.Errorf("putting %s back (%s): %w: %s is another one: install a release at %s yourself", a.From.Version, reason, errNothingToRestore, old, a.Binary)
 	}
 	if err := atomicfile.Rename(old, a.Binary); err != nil {
 		return fmt.Errorf("putting %s back (%s): %w", a.From.Version, reason, err)

@@ -15,12 +15,8 @@ import (
 	"pinion/api/upgrade"
 )
 
-const (
-	// fetchTimeout is how long a new program may take to come from other hosts.
-	fetchTimeout = 30 * time.Minute
-	// maxProgram bounds a new program, in bytes.
-	maxProgram = 1 << 30
-)
+// maxProgram bounds a new program, in bytes.
+const maxProgram = 1 << 30
 
 // Remote upgrades the host of this process for administrators of its pool. The program comes from other hosts, in an image, and has to have a signature that
 // counts here: nobody over the network is trusted beyond that, servers neither. What follows is what root of the machine would do. It is safe for concurrent use.
@@ -61,7 +57,7 @@ func (r *Remote) Status() (s upgrade.Status, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	recorded, last, err := r.current()
-	if s.Last = last; err == nil && hasBefore(recorded) {
+	if s.Last = last; err == nil && hasBefore(recorded) && recorded.To.Digest == s.Running.Digest {
 		s.Before = &recorded.From
 	}
 	return s, err
@@ -104,8 +100,10 @@ func (r *Remote) Begin(request upgrade.Request, back bool) error {
 		DataDir: r.dataDir, ID: request.ID, MustSign: !back, Timeout: time.Duration(request.Timeout) * time.Second,
 		Progress: func(text string) { r.log.Info("upgrade: "+text, "id", request.ID) },
 	}
-	if !back {
-		c.Signature = []byte(request.Signature)
+	if back {
+		c.Want = recorded.From.Digest
+	} else {
+		c.Signature, c.Want = []byte(request.Signature), request.Program
 	}
 	r.last = &upgrade.Attempt{ID: request.ID, State: upgrade.Staging, Back: back, At: time.Now().UTC(), Timeout: c.Timeout, To: upgrade.Release{Digest: request.Program}}
 	r.log.Info("upgrade: a server of the pool asks for it, for an administrator", "id", request.ID, "program", request.Program, "rollback", back)
@@ -158,7 +156,7 @@ func (r *Remote) upgrade(request upgrade.Request, c upgrade.Config, back bool) e
 
 // fetch gets the program from the pool, into a file without a name, which is gone with this process.
 func (r *Remote) fetch(request upgrade.Request) (file *os.File, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), fetchTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), upgrade.FetchTimeout)
 	defer cancel()
 	if file, err = os.CreateTemp(r.dataDir, "upgrade-*"); err != nil {
 		return nil, fmt.Errorf("the new program: %w", err)

@@ -162,6 +162,10 @@ func TestARollbackIsOneStepBack(t *testing.T) {
 	if got := upgradeNow(t, r, requestOf(t, programB, key), false); got.State != upgrade.Confirmed {
 		t.Fatalf("%+v", got)
 	}
+	if status, err := r.Status(); err != nil || status.Before != nil {
+		t.Errorf("another program than the new one runs: %+v %v", status, err)
+	}
+	r.running = func() (upgrade.Release, error) { return m.attempt.To, nil } // it was started anew
 	put(t, m.binary+oldSuffix, programB)
 	if err := r.Begin(back, true); !errors.Is(err, upgrade.ErrNothingBefore) {
 		t.Errorf("another program at its name: %v", err)

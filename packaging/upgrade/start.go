@@ -61,6 +61,9 @@ func begin(dataDir, self string) (back bool, err error) {
 	if err != nil || a == nil || a.State != upgrade.Checking || a.Binary != self {
 		return false, err
 	}
+	if other, err := running(dataDir); err == nil && other != nil && other.pid != os.Getpid() {
+		return false, nil // this process does not come to be the host: the lock of the directory is another one's
+	}
 	digest, err := digestOf(self)
 	switch {
 	case err != nil:
@@ -70,7 +73,11 @@ func begin(dataDir, self string) (back bool, err error) {
 	case digest != a.To.Digest:
 		return false, end(dataDir, a, upgrade.Abandoned, "another program was put in its place meanwhile")
 	case a.Starts > 0:
-		return true, restore(dataDir, a, a.To.Version+" ended before the host was ready")
+		err := restore(dataDir, a, a.To.Version+" ended before the host was ready")
+		if errors.Is(err, errNothingToRestore) { // the new program is better than none
+			return false, end(dataDir, a, upgrade.Abandoned, err.Error())
+		}
+		return true, err
 	}
 	a.Starts++
 	return false, write(dataDir, a)

@@ -61,7 +61,7 @@ func (m *machine) end(t *testing.T, name string, state upgrade.State, program st
 // once more, as by the guard and by a start at the same time, changes nothing.
 func TestAnUpgradeThatWasCutShortGoesOnOrBack(t *testing.T) {
 	record := func(m *machine) error { return write(m.dataDir, &m.attempt) }
-	keep := func(m *machine) error { return keepOld(m.binary) }
+	keep := func(m *machine) error { return keepOld(&m.attempt) }
 	swap := func(m *machine) error { return atomicfile.Rename(m.staged, m.binary) }
 	start := func(m *machine) error { _, err := begin(m.dataDir, m.binary); return err }
 	putBack := func(m *machine) error { return atomicfile.Rename(m.binary+oldSuffix, m.binary) }
@@ -80,6 +80,7 @@ func TestAnUpgradeThatWasCutShortGoesOnOrBack(t *testing.T) {
 		{"put back, not recorded", []func(*machine) error{record, keep, swap, start, putBack}, false, upgrade.RolledBack, programA},
 		{"put back by the guard", []func(*machine) error{record, keep, swap, start, fromGuard}, false, upgrade.RolledBack, programA},
 		{"put back twice", []func(*machine) error{record, keep, swap, start, fromGuard, fromGuard}, false, upgrade.RolledBack, programA},
+		{"the program of before is gone", []func(*machine) error{record, keep, swap, start, func(m *machine) error { return os.Remove(m.binary + oldSuffix) }}, false, upgrade.Abandoned, programB},
 		{"a third program", []func(*machine) error{record, keep, swap, func(m *machine) error { return os.WriteFile(m.binary, []byte("C"), 0o755) }}, false, upgrade.Abandoned, "C"},
 	} {
 		m := newMachine(t)

@@ -47,8 +47,8 @@ func newPool(c *cli.Context, system invocation.System, program *program) (*pool,
 }
 
 func checkPoolFlags(c *cli.Context) error {
-	if c.Int("step") < 1 || c.Duration("timeout") < time.Second {
-		return exit.Usagef("--step is 1 or more, and --timeout a second or more")
+	if c.Int("step") < 1 || c.Duration("timeout") < time.Second || c.Duration("timeout") > upgrade.MaxTimeout {
+		return exit.Usagef("--step is 1 or more, and --timeout a second to %s", upgrade.MaxTimeout)
 	}
 	return nil
 }

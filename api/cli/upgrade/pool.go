@@ -40,9 +40,11 @@ type member struct {
 	before  []string // problems that it had before
 	away    bool     // it was to get the program, and is not in contact with the pool
 	status  upgrade.Status
-	attempt string    // id, while it is UnderWay
-	asked   bool      // the host has answered that it has begun
-	heard   time.Time // of it last
+	attempt string        // id, while it is UnderWay
+	asked   bool          // the host has answered that it has begun
+	heard   time.Time     // of it last
+	phase   upgrade.State // of its attempt, as it was heard last
+	since   time.Time     // when the phase was heard first
 }
 
 // maxAtOnce bounds the hosts that are asked at a time.
@@ -60,7 +62,8 @@ func (p *pool) find(ctx context.Context, only []string) error {
 	var group errgroup.Group
 	group.SetLimit(maxAtOnce)
 	names := invocation.NamesOf(hosts)
-	for _, h := range hosts {
+	asked := make([]bool, len(hosts))
+	for i, h := range hosts {
 		m := &member{Host: rollout.Host{ID: h.ID, Name: format.Plain(names[h.ID]), State: rollout.Left}, before: problems(h), heard: p.inv.Now()}
 		m.learn(h)
 		p.hosts = append(p.hosts, m)
@@ -71,14 +74,43 @@ func (p *pool) find(ctx context.Context, only []string) error {
 			continue
 		}
 		group.Go(func() error {
+			ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+			defer cancel()
 			if err := p.inv.Client.Get(ctx, "/v1/"+hostPath(h.ID), nil, &m.status); err != nil {
 				return fmt.Errorf("%s: %w. A host of an earlier version is upgraded there, with `sudo pinion upgrade`", m.Name, err)
 			}
-			m.classify(p.program)
+			asked[i] = true
 			return nil
 		})
 	}
-	return group.Wait()
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	leaving := p.leaving()
+	for i, m := range p.hosts {
+		if asked[i] {
+			m.classify(p.program, leaving)
+		}
+	}
+	return nil
+}
+
+// leaving is the digest of the program that a rollback takes away: that of the newest upgrade of all hosts. What an earlier upgrade has brought stays,
+// also where the newest one did not come to, or was put back already.
+func (p *pool) leaving() string {
+	var newest *upgrade.Attempt
+	for _, m := range p.hosts {
+		if last := m.status.Last; last != nil && (newest == nil || last.At.After(newest.At)) {
+			newest = last
+		}
+	}
+	switch {
+	case newest == nil:
+		return ""
+	case newest.Back:
+		return newest.From.Digest
+	}
+	return newest.To.Digest
 }
 
 // selected replaces the names in only by ids.
@@ -133,15 +165,15 @@ func (m *member) learn(h client.Host) {
 }
 
 // classify says how far the host is when the command begins.
-func (m *member) classify(program *program) {
+func (m *member) classify(program *program, leaving string) {
 	last := m.status.Last
 	ours := last != nil && last.ID != "" && last.Back == (program == nil) && (program == nil || last.To.Digest == program.digest)
 	switch {
 	case ours && (last.State == upgrade.Staging || last.State == upgrade.Checking):
 		m.State, m.attempt, m.asked = rollout.UnderWay, last.ID, true
-	case program == nil && m.status.Before != nil, program != nil && m.status.Running.Digest != program.digest:
+	case program == nil && m.status.Before != nil && m.status.Running.Digest == leaving, program != nil && m.status.Running.Digest != program.digest:
 		m.State = rollout.Pending
-	case program != nil || ours && last.State == upgrade.Confirmed:
+	case program != nil || last != nil && last.State == upgrade.Confirmed:
 		m.State = rollout.Done
 	}
 }

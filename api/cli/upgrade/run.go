@@ -9,7 +9,6 @@ import (
 	"pinion/api/cli/exit"
 	"pinion/api/cli/format"
 	"pinion/api/cli/upgrade/rollout"
-	"pinion/api/client"
 	"pinion/api/upgrade"
 )
 
@@ -84,7 +83,7 @@ func (p *pool) progress() string {
 
 // start makes a host one that is under way; look asks it to begin.
 func (p *pool) start(m *member) {
-	m.State, m.attempt, m.asked, m.heard = rollout.UnderWay, rand.Text(), false, p.inv.Now()
+	m.State, m.attempt, m.asked, m.heard, m.phase = rollout.UnderWay, rand.Text(), false, p.inv.Now(), ""
 	p.tell(m, "begun", "")
 }
 
@@ -133,7 +132,7 @@ func (p *pool) ask(ctx context.Context, m *member) (upgrade.Status, error) {
 func (p *pool) settle(m *member, err error) {
 	last, failed := m.status.Last, ""
 	switch {
-	case err != nil && client.IsUnavailable(err):
+	case err != nil && mayPass(err):
 		if silent := p.inv.Now().Sub(m.heard); silent > p.timeout+patience {
 			failed = fmt.Sprintf("it has not answered for %s: %v", silent.Round(time.Second), err)
 		}
@@ -142,6 +141,16 @@ func (p *pool) settle(m *member, err error) {
 	case last == nil || last.ID != m.attempt:
 		failed = "it knows of no such upgrade: it was started again before anything was changed, or somebody else upgrades it"
 	case last.State == upgrade.Staging || last.State == upgrade.Checking:
+		if last.State != m.phase {
+			m.phase, m.since = last.State, p.inv.Now()
+		}
+		limit := upgrade.FetchTimeout
+		if last.State == upgrade.Checking {
+			limit = p.timeout
+		}
+		if took := p.inv.Now().Sub(m.since); took > limit+patience {
+			failed = fmt.Sprintf("it is %s for %s: its guard may be gone. `sudo pinion upgrade status` there says more, and a start anew of the host goes back", last.State, took.Round(time.Second))
+		}
 	case last.State == upgrade.Confirmed && last.To.Digest == m.status.Running.Digest:
 		m.State = rollout.Done
 		p.tell(m, "done", "")

@@ -2,7 +2,10 @@ package upgrade
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/url"
+	"time"
 
 	"pinion/api/cli/invocation"
 	"pinion/api/client"
@@ -24,7 +27,7 @@ func newServers(inv *invocation.Invocation) *servers {
 // do asks one of them, once. After an error that may pass by itself, the next question goes to another one.
 func (s *servers) do(ask func(*client.Client) error) error {
 	err := ask(s.all[s.at])
-	if err == nil || !client.IsUnavailable(err) {
+	if err == nil || !mayPass(err) {
 		return err
 	}
 	for address := range s.all {
@@ -39,6 +42,8 @@ func (s *servers) do(ask func(*client.Client) error) error {
 // hosts are those of the pool, asked for until some server answers, for a minute.
 func (s *servers) hosts(ctx context.Context) (hosts []client.Host, err error) {
 	err = s.inv.RetryUnavailable(ctx, func() error {
+		ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+		defer cancel()
 		return s.do(func(c *client.Client) error { hosts, err = c.Hosts(ctx); return err })
 	})
 	for _, h := range hosts {
@@ -61,9 +66,34 @@ func (s *servers) learn(h client.Host) {
 
 func hostPath(id string) string { return "admin/hosts/" + url.PathEscape(id) + "/upgrade" }
 
+// answerTimeout is how long one answer may take: a host that has stopped in the middle of it is asked again, by another server.
+const answerTimeout = 20 * time.Second
+
+// errNoAnswer wraps what came of a question that is harmless to repeat: the answer was late or cut off.
+var errNoAnswer = errors.New("no whole answer")
+
+// question asks a server once.
+func (s *servers) question(ctx context.Context, ask func(context.Context, *client.Client) error) error {
+	bounded, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	return s.do(func(c *client.Client) error {
+		err := ask(bounded, c)
+		var refused *client.APIError
+		if err != nil && ctx.Err() == nil && !errors.As(err, &refused) {
+			err = fmt.Errorf("%w: %w", errNoAnswer, err)
+		}
+		return err
+	})
+}
+
+// mayPass reports whether the same question may be answered later.
+func mayPass(err error) bool { return client.IsUnavailable(err) || errors.Is(err, errNoAnswer) }
+
 // status is what a host says of its program.
 func (s *servers) status(ctx context.Context, host string) (status upgrade.Status, err error) {
-	return status, s.do(func(c *client.Client) error { return c.Get(ctx, "/v1/"+hostPath(host), nil, &status) })
+	return status, s.question(ctx, func(ctx context.Context, c *client.Client) error {
+		return c.Get(ctx, "/v1/"+hostPath(host), nil, &status)
+	})
 }
 
 // begin asks a host to begin. Asking again with one id changes nothing.
@@ -72,5 +102,5 @@ func (s *servers) begin(ctx context.Context, host string, r upgrade.Request, bac
 	if back {
 		path += "/rollback"
 	}
-	return status, s.do(func(c *client.Client) error { return c.Call(ctx, path, r, &status) })
+	return status, s.question(ctx, func(ctx context.Context, c *client.Client) error { return c.Call(ctx, path, r, &status) })
 }

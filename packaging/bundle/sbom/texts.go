@@ -42,8 +42,10 @@ func writeTexts(w io.Writer, bom *cyclonedx.BOM, from licences) error {
 			files = []string{filepath.Join(root, "LICENSE")}
 		case strings.HasPrefix(c.PackageURL, "pkg:generic/"):
 			files = []string{librariesText}
-		default:
+		case modulePath(c) == "pinion":
 			continue // a program of this repository
+		default:
+			return fmt.Errorf("%s %s has no licence in its files", c.Name, c.Version)
 		}
 		if err := add(c.Name+" "+c.Version, files...); err != nil {
 			return err

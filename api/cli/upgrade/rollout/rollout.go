@@ -81,7 +81,7 @@ func Next(hosts []Host, step int) Decision {
 	for _, h := range pending {
 		role = min(role, h.Role)
 	}
-	first := !slices.ContainsFunc(hosts, func(h Host) bool { return h.State == Done })
+	first := !slices.ContainsFunc(hosts, func(h Host) bool { return h.State == Done && h.Role == Agent })
 	if role != Agent || first {
 		step = 1
 	}
