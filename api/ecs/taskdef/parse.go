@@ -65,9 +65,6 @@ func parseContainer(in *types.ContainerDefinitionInput, path, networkMode, ipcMo
 		yes := true
 		d.Essential = &yes
 	}
-	if in.LinuxParameters != nil {
-		d.LinuxParameters = &in.LinuxParameters.LinuxParameters
-	}
 	var err error
 	if d.HealthCheck, err = parseHealthCheck(c, in.HealthCheck); err != nil {
 		return d, err

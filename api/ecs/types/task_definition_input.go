@@ -12,7 +12,6 @@ import (
 type ContainerDefinitionInput struct {
 	spec.ContainerDefinition
 	PortMappings         []spec.PortMapping           `json:"portMappings"`
-	LinuxParameters      *LinuxParametersInput        `json:"linuxParameters"`
 	ResourceRequirements []ResourceRequirementInput   `json:"resourceRequirements"`
 	HealthCheck          *HealthCheckInput            `json:"healthCheck"`
 	RestartPolicy        *ContainerRestartPolicyInput `json:"restartPolicy"`
@@ -33,13 +32,6 @@ type HealthCheckInput struct {
 type ContainerRestartPolicyInput struct {
 	spec.RestartPolicy
 	Enabled *bool `json:"enabled"`
-}
-
-// LinuxParametersInput is ECS's LinuxParameters in an input.
-type LinuxParametersInput struct {
-	spec.LinuxParameters
-	MaxSwap    wire.Unsupported `json:"maxSwap" why:"a container may swap as much as its memory"`
-	Swappiness wire.Unsupported `json:"swappiness" why:"the host's setting counts"`
 }
 
 // VolumeInput is ECS's Volume in an input.
