@@ -9,6 +9,7 @@ import (
 	"pinion/api/cli/exit"
 	"pinion/api/cli/format"
 	"pinion/api/cli/upgrade/rollout"
+	"pinion/api/client"
 	"pinion/api/upgrade"
 )
 
@@ -132,7 +133,7 @@ func (p *pool) ask(ctx context.Context, m *member) (upgrade.Status, error) {
 func (p *pool) settle(m *member, err error) {
 	last, failed := m.status.Last, ""
 	switch {
-	case err != nil && mayPass(err):
+	case err != nil && client.IsUnavailable(err):
 		if silent := p.inv.Now().Sub(m.heard); silent > p.timeout+patience {
 			failed = fmt.Sprintf("it has not answered for %s: %v", silent.Round(time.Second), err)
 		}

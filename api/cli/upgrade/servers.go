@@ -27,7 +27,7 @@ func newServers(inv *invocation.Invocation) *servers {
 // do asks one of them, once. After an error that may pass by itself, the next question goes to another one.
 func (s *servers) do(ask func(*client.Client) error) error {
 	err := ask(s.all[s.at])
-	if err == nil || !mayPass(err) {
+	if err == nil || !client.IsUnavailable(err) {
 		return err
 	}
 	for address := range s.all {
@@ -42,9 +42,7 @@ func (s *servers) do(ask func(*client.Client) error) error {
 // hosts are those of the pool, asked for until some server answers, for a minute.
 func (s *servers) hosts(ctx context.Context) (hosts []client.Host, err error) {
 	err = s.inv.RetryUnavailable(ctx, func() error {
-		ctx, cancel := context.WithTimeout(ctx, answerTimeout)
-		defer cancel()
-		return s.do(func(c *client.Client) error { hosts, err = c.Hosts(ctx); return err })
+		return s.question(ctx, func(ctx context.Context, c *client.Client) error { hosts, err = c.Hosts(ctx); return err })
 	})
 	for _, h := range hosts {
 		s.learn(h)
@@ -69,10 +67,7 @@ func hostPath(id string) string { return "admin/hosts/" + url.PathEscape(id) + "
 // answerTimeout is how long one answer may take: a host that has stopped in the middle of it is asked again, by another server.
 const answerTimeout = 20 * time.Second
 
-// errNoAnswer wraps what came of a question that is harmless to repeat: the answer was late or cut off.
-var errNoAnswer = errors.New("no whole answer")
-
-// question asks a server once.
+// question asks a server once, something that is harmless to repeat: an answer that is late or cut off counts as none.
 func (s *servers) question(ctx context.Context, ask func(context.Context, *client.Client) error) error {
 	bounded, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -80,14 +75,11 @@ func (s *servers) question(ctx context.Context, ask func(context.Context, *clien
 		err := ask(bounded, c)
 		var refused *client.APIError
 		if err != nil && ctx.Err() == nil && !errors.As(err, &refused) {
-			err = fmt.Errorf("%w: %w", errNoAnswer, err)
+			err = fmt.Errorf("%w: %w", client.ErrUnreachable, err)
 		}
 		return err
 	})
 }
-
-// mayPass reports whether the same question may be answered later.
-func mayPass(err error) bool { return client.IsUnavailable(err) || errors.Is(err, errNoAnswer) }
 
 // status is what a host says of its program.
 func (s *servers) status(ctx context.Context, host string) (status upgrade.Status, err error) {
