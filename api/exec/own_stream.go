@@ -99,8 +99,8 @@ var errInputHeldBack = errors.New("the client holds the output of the command ba
 
 // takeInput waits until the command has room for input. A client that is gone meanwhile is found by output without content.
 func (s *ownStream) takeInput(input []byte) error {
-	for !s.input.put(input, 0) {
-		if s.gate.isShut() {
+	for {
+		if s.gate.isShut() && !s.input.hasRoom() {
 			return errInputHeldBack
 		}
 		if s.input.put(input, presence) {
@@ -110,7 +110,6 @@ func (s *ownStream) takeInput(input []byte) error {
 			return err
 		}
 	}
-	return nil
 }
 
 // goodbyeTimeout is how long a client that takes nothing is waited for at the end.

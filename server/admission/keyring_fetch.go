@@ -64,7 +64,8 @@ func (a *AccessKeys) FetchKeyring(ctx context.Context) {
 	if f == nil {
 		return
 	}
-	if !a.lacksKey() {
+	asked := a.lackingKeys()
+	if len(asked) == 0 {
 		f.reset()
 		return
 	}
@@ -73,7 +74,7 @@ func (a *AccessKeys) FetchKeyring(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, keyringFetchTimeout)
 	defer cancel()
-	answered, asked := true, a.lackingKeys()
+	answered := true
 	for _, address := range f.Others() {
 		keys, err := f.keysOf(ctx, address)
 		if err == nil {
@@ -83,7 +84,7 @@ func (a *AccessKeys) FetchKeyring(ctx context.Context) {
 			f.Log.Debug("a server did not give its keyring", "server", address, "error", err)
 			answered = false
 		}
-		if !a.lacksKey() {
+		if len(a.lackingKeys()) == 0 {
 			return
 		}
 	}
@@ -105,10 +106,7 @@ func (a *AccessKeys) isLost(key string) bool {
 	return slices.Contains(f.lost, key)
 }
 
-// lacksKey reports whether a secret in the state is sealed with a key that the keyring lacks.
-func (a *AccessKeys) lacksKey() bool { return len(a.lackingKeys()) > 0 }
-
-// lackingKeys are the names of those keys.
+// lackingKeys are the names of the keys that secrets in the state are sealed with and the keyring lacks.
 func (a *AccessKeys) lackingKeys() []string {
 	view := a.Server.State().View()
 	needed := sealsOf(view)

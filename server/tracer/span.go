@@ -88,7 +88,12 @@ func (s *steps) until(name string, then time.Time) {
 	if then.IsZero() {
 		return
 	}
-	then = slices.MinFunc([]time.Time{slices.MaxFunc([]time.Time{then, s.at}, time.Time.Compare), s.end}, time.Time.Compare)
+	if then.Before(s.at) {
+		then = s.at
+	}
+	if then.After(s.end) {
+		then = s.end
+	}
 	next := span(s.task, s.trace, name, s.at, then)
 	next.Parent = s.parent
 	s.spans, s.at = append(s.spans, next), then

@@ -2,13 +2,13 @@
 package telemetry
 
 import (
-	"net/netip"
 	"net/url"
 	"os"
 
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/cli/exit"
+	"pinion/raftfsm/issuer"
 )
 
 // Options are where the host pushes what it measures.
@@ -38,15 +38,10 @@ func (o *Options) Complete() error {
 		return exit.Usagef("--otlp-endpoint %q is no address of a collector: say https://HOST:4318, and put its token into %s", o.given, CollectorHeaders[0])
 	}
 	for _, variable := range CollectorHeaders {
-		if u.Scheme == "http" && os.Getenv(variable) != "" && !isLoopback(u.Hostname()) {
+		if u.Scheme == "http" && os.Getenv(variable) != "" && !issuer.IsLoopback(u) {
 			return exit.Usagef("--otlp-endpoint %s: %s would go to another machine in clear: say https, or take the variable away", o.given, variable)
 		}
 	}
 	o.Collector = u
 	return nil
-}
-
-func isLoopback(host string) bool {
-	address, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && address.IsLoopback()
 }
