@@ -22,6 +22,6 @@ func upgradeRoutes(a *rest.API, remote upgrade.Remote) []rest.Route {
 		{Method: http.MethodPost, Path: path, Role: admin, Summary: "begins to exchange the program of a host for one that is signed, from an image of the pool",
 			In: reflect.TypeFor[upgrade.Request](), Out: status, Serve: on(h.Begin), Host: h.Begin},
 		{Method: http.MethodPost, Path: path + "/rollback", Role: admin, Summary: "begins to put the program of before the last upgrade of a host back",
-			In: reflect.TypeFor[upgrade.Request](), Out: status, Serve: on(h.Back), Host: h.Back},
+			In: reflect.TypeFor[upgrade.Request](), Out: status, Serve: on(h.Rollback), Host: h.Rollback},
 	}
 }

@@ -100,11 +100,11 @@ func (u *upgradable) begin(host string, in map[string]any) any {
 	u.begun = append(u.begun, host)
 	status := u.has[host]
 	program, _ := in["program"].(string)
-	last := upgrade.Attempt{ID: in["id"].(string), At: time.Now(), State: upgrade.Confirmed, From: status.Running, To: upgrade.Release{Version: "B", Digest: program}, Back: program == ""}
+	last := upgrade.Attempt{ID: in["id"].(string), At: time.Now(), State: upgrade.Confirmed, From: status.Running, To: upgrade.Release{Version: "B", Digest: program}, Rollback: program == ""}
 	switch {
 	case host == u.fails:
 		last.State, last.Reason = upgrade.RolledBack, "B ended before the host was ready"
-	case last.Back:
+	case last.Rollback:
 		last.To = *status.Before
 		status.Running, status.Before = last.To, nil
 	default:

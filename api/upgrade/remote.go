@@ -82,8 +82,8 @@ func (h Handler) Show(x *httpx.Exchange, id string) error {
 // Begin begins an upgrade of this host.
 func (h Handler) Begin(x *httpx.Exchange, id string) error { return h.begin(x, id, false) }
 
-// Back begins to put the program of before back.
-func (h Handler) Back(x *httpx.Exchange, id string) error { return h.begin(x, id, true) }
+// Rollback begins to put the program of before back.
+func (h Handler) Rollback(x *httpx.Exchange, id string) error { return h.begin(x, id, true) }
 
 func (h Handler) begin(x *httpx.Exchange, id string, back bool) error {
 	if err := h.check(id); err != nil {

@@ -16,7 +16,7 @@ const (
 	Checking   State = "CHECKING"    // the new program is in place, and has not yet been ready
 	Confirmed  State = "CONFIRMED"   // it has joined its pool and taken up the tasks
 	RolledBack State = "ROLLED_BACK" // the program of before is in place again
-	Abandoned  State = "ABANDONED"   // somebody else has put a third program there
+	Abandoned  State = "ABANDONED"   // somebody has put a third program there, or taken the one of before away
 )
 
 // Release is one program.
@@ -27,17 +27,17 @@ type Release struct {
 
 // Attempt is the last upgrade of a host. It is written to the disk before anything is changed.
 type Attempt struct {
-	ID      string        `json:"id,omitempty"` // by whoever has asked for it over the network; empty: root of the machine has
-	State   State         `json:"state"`
-	Binary  string        `json:"binary"` // absolute path of the program
-	From    Release       `json:"from"`
-	To      Release       `json:"to"`
-	Signed  bool          `json:"signed"`             // the new program has a signature that counts on the host
-	Back    bool          `json:"rollback,omitempty"` // to the program of before
-	At      time.Time     `json:"at"`
-	Timeout time.Duration `json:"timeout"`          // in which the new program has to be ready
-	Starts  int           `json:"starts"`           // of the new program
-	Reason  string        `json:"reason,omitempty"` // why it has failed, was rolled back, or abandoned
+	ID       string        `json:"id,omitempty"` // by whoever has asked for it over the network; empty: root of the machine has
+	State    State         `json:"state"`
+	Binary   string        `json:"binary"` // absolute path of the program
+	From     Release       `json:"from"`
+	To       Release       `json:"to"`
+	Signed   bool          `json:"signed"`             // the new program has a signature that counts on the host
+	Rollback bool          `json:"rollback,omitempty"` // to the program of before
+	At       time.Time     `json:"at"`
+	Timeout  time.Duration `json:"timeout"`          // in which the new program has to be ready
+	Starts   int           `json:"starts"`           // of the new program
+	Reason   string        `json:"reason,omitempty"` // why it has failed, was rolled back, or abandoned
 }
 
 // Config is what to do on a machine.

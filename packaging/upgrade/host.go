@@ -53,7 +53,7 @@ func (Host) Upgrade(ctx context.Context, c upgrade.Config) (a upgrade.Attempt, e
 	if file == "" {
 		file = now.binary + oldSuffix
 	}
-	a = upgrade.Attempt{ID: c.ID, State: upgrade.Checking, Back: c.File == "", Binary: now.binary, At: time.Now().UTC(), Timeout: c.Timeout}
+	a = upgrade.Attempt{ID: c.ID, State: upgrade.Checking, Rollback: c.File == "", Binary: now.binary, At: time.Now().UTC(), Timeout: c.Timeout}
 	staged, err := stage(ctx, file, c, &a)
 	if err != nil {
 		return a, err

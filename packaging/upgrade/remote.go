@@ -75,7 +75,7 @@ func (r *Remote) current() (recorded, last *upgrade.Attempt, err error) {
 
 // hasBefore reports whether there is a program of before for administrators of the pool to put back: doing that again is no way forward again.
 func hasBefore(recorded *upgrade.Attempt) bool {
-	return recorded != nil && recorded.State == upgrade.Confirmed && !recorded.Back
+	return recorded != nil && recorded.State == upgrade.Confirmed && !recorded.Rollback
 }
 
 // Begin is of upgrade.Remote.
@@ -105,7 +105,7 @@ func (r *Remote) Begin(request upgrade.Request, back bool) error {
 	} else {
 		c.Signature, c.Want = []byte(request.Signature), request.Program
 	}
-	r.last = &upgrade.Attempt{ID: request.ID, State: upgrade.Staging, Back: back, At: time.Now().UTC(), Timeout: c.Timeout, To: upgrade.Release{Digest: request.Program}}
+	r.last = &upgrade.Attempt{ID: request.ID, State: upgrade.Staging, Rollback: back, At: time.Now().UTC(), Timeout: c.Timeout, To: upgrade.Release{Digest: request.Program}}
 	r.log.Info("upgrade: a server of the pool asks for it, for an administrator", "id", request.ID, "program", request.Program, "rollback", back)
 	go r.carryOut(request, c, back)
 	return nil

@@ -36,7 +36,7 @@ type fakeHost struct {
 }
 
 func (h fakeHost) Upgrade(ctx context.Context, c upgrade.Config) (upgrade.Attempt, error) {
-	a := upgrade.Attempt{ID: c.ID, State: upgrade.Confirmed, Back: c.File == "", Binary: h.m.binary, At: time.Now(), Timeout: c.Timeout, From: h.m.attempt.From}
+	a := upgrade.Attempt{ID: c.ID, State: upgrade.Confirmed, Rollback: c.File == "", Binary: h.m.binary, At: time.Now(), Timeout: c.Timeout, From: h.m.attempt.From}
 	file := c.File
 	if file == "" {
 		file = h.m.binary + oldSuffix
@@ -174,7 +174,7 @@ func TestARollbackIsOneStepBack(t *testing.T) {
 	if status, err := r.Status(); err != nil || status.Before == nil || status.Before.Digest != m.attempt.From.Digest {
 		t.Errorf("%+v %v", status, err)
 	}
-	if got := upgradeNow(t, r, back, true); got.State != upgrade.Confirmed || !got.Back {
+	if got := upgradeNow(t, r, back, true); got.State != upgrade.Confirmed || !got.Rollback {
 		t.Fatalf("%+v", got)
 	}
 	back.ID = "C2"

@@ -107,7 +107,7 @@ func (p *pool) leaving() string {
 	switch {
 	case newest == nil:
 		return ""
-	case newest.Back:
+	case newest.Rollback:
 		return newest.From.Digest
 	}
 	return newest.To.Digest
@@ -167,7 +167,7 @@ func (m *member) learn(h client.Host) {
 // classify says how far the host is when the command begins.
 func (m *member) classify(program *program, leaving string) {
 	last := m.status.Last
-	ours := last != nil && last.ID != "" && last.Back == (program == nil) && (program == nil || last.To.Digest == program.digest)
+	ours := last != nil && last.ID != "" && last.Rollback == (program == nil) && (program == nil || last.To.Digest == program.digest)
 	switch {
 	case ours && (last.State == upgrade.Staging || last.State == upgrade.Checking):
 		m.State, m.attempt, m.asked = rollout.UnderWay, last.ID, true
