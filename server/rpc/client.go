@@ -25,7 +25,7 @@ const (
 // the other host's own (see WireError).
 type Client struct{ HTTP *http.Client }
 
-// Call sends in as JSON and decodes the reply into out. The address is a "host:port", where any host of the pool may
+// Call sends in as JSON and decodes the reply into out; nil: what it says does not matter. The address is a "host:port", where any host of the pool may
 // answer, or the id of the one host that may.
 func (c *Client) Call(ctx context.Context, address, path string, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
@@ -52,6 +52,9 @@ func (c *Client) Call(ctx context.Context, address, path string, in, out any) er
 
 func decodeReply(address string, status int, text []byte, out any) error {
 	if status == http.StatusOK {
+		if out == nil {
+			return nil
+		}
 		return json.Unmarshal(text, out)
 	}
 	var e WireError
