@@ -3,6 +3,7 @@
 package tracer
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -19,6 +20,8 @@ const (
 	interval = time.Second
 	// maxChanges bounds the changes of one look, and so the spans of one export: six for a task at most.
 	maxChanges = 500
+	// overlap is how far back the traces of a new term begin: the leader before may have had no time for those, and a span that is exported twice is one.
+	overlap = time.Minute
 )
 
 // Tracer exports the traces of tasks while this host leads. All fields are required.
@@ -37,20 +40,13 @@ func (t *Tracer) Loop(ctx context.Context) {
 	var now *term
 	failing := false
 	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticks.C:
-		}
 		state := t.State()
 		if state == nil {
 			now = nil
-			continue
-		}
-		if now == nil || now.state != state {
+		} else if now == nil || now.state != state {
 			now = newTerm(state, t.Log)
 		}
-		for more := true; more && ctx.Err() == nil && t.State() == state; {
+		for more := now != nil; more && ctx.Err() == nil && t.State() == state; {
 			var spans []Span
 			spans, more = now.next()
 			if len(spans) == 0 {
@@ -63,6 +59,11 @@ func (t *Tracer) Loop(ctx context.Context) {
 				t.Log.Info("the collector takes traces of tasks again")
 			}
 			failing = err != nil
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
 		}
 	}
 }
@@ -97,17 +98,26 @@ func (t *term) next() (spans []Span, more bool) {
 	return t.spans, more
 }
 
-// rebuild learns which tasks are starting. What happened between the last change that it has seen and this view has no traces.
+// rebuild learns which tasks are starting, and adds the spans of what happened lately. What happened between the last change that it has seen and that has no
+// traces.
 func (t *term) rebuild(v *raftfsm.View) {
 	if t.began && !t.behind {
 		t.behind = true
 		t.log.Warn("traces of tasks are missing: more happened at once than is remembered")
 	}
 	t.began, t.starting = true, map[string]waiting{}
+	begin := time.Now().Add(-overlap)
 	for _, cluster := range v.Clusters() {
 		for _, task := range v.Tasks(cluster.Name) {
 			if task.LastStatus.Rank() < spec.Running.Rank() {
 				t.starting[task.ID] = waiting{onHost: task.HostID != ""}
+				continue
+			}
+			if cmp.Or(task.Times.Started, task.Times.Stopped).After(begin) {
+				t.spans = append(t.spans, StartSpans(task, time.Time{})...)
+			}
+			if stopped(task) && task.Times.Stopped.After(begin) {
+				t.spans = append(t.spans, StopSpans(task)...)
 			}
 		}
 	}
@@ -136,7 +146,10 @@ func (t *term) take(task *spec.Task, at time.Time) {
 		t.spans = append(t.spans, StartSpans(task, known.placed)...)
 	}
 	// The service of a task notes once more that it has stopped.
-	if noted := task.Service != nil && task.Service.Noted; task.LastStatus == spec.Stopped && !task.Times.Started.IsZero() && !noted {
+	if noted := task.Service != nil && task.Service.Noted; stopped(task) && !noted {
 		t.spans = append(t.spans, StopSpans(task)...)
 	}
 }
+
+// stopped reports whether a task has run, and has stopped.
+func stopped(task *spec.Task) bool { return task.LastStatus == spec.Stopped && !task.Times.Started.IsZero() }

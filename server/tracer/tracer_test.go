@@ -89,13 +89,12 @@ func TestALeaderExportsTraces(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var loop sync.WaitGroup
-		loop.Go(func() {
-			tracer.Loop(ctx)
-		})
+		loop.Go(func() { tracer.Loop(ctx) })
 		// pass lets the tracer look at least once.
 		pass := func() { time.Sleep(3 * interval); synctest.Wait() }
-		run := func(id string) { runTask(s, id) }
-		run("as a follower")
+		run := func(id string) { runTask(s, id, time.Now()) }
+		runTask(s, "long before", time.Now().Add(-2*overlap))
+		run("under the leader before")
 		pass()
 		leads = true
 		pass()
@@ -111,7 +110,7 @@ func TestALeaderExportsTraces(t *testing.T) {
 		pass()
 		cancel()
 		loop.Wait()
-		want := []string{"task start as a leader"}
+		want := []string{"task start under the leader before", "task start as a leader"}
 		for i := range maxChanges {
 			want = append(want, fmt.Sprintf("task start many %03d", i))
 		}
@@ -121,12 +120,12 @@ func TestALeaderExportsTraces(t *testing.T) {
 	})
 }
 
-// runTask has a task start.
-func runTask(s *raftfsmtest.State, id string) {
+// runTask has a task start at a moment.
+func runTask(s *raftfsmtest.State, id string, started time.Time) {
 	s.Do(raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: spec.DefaultCluster, At: raftfsmtest.Epoch, Tasks: []*spec.Task{
 		{ID: id, Cluster: spec.DefaultCluster, Definition: "web:1", HostID: "h", LastStatus: spec.Pending, DesiredStatus: spec.Running, Containers: []spec.Container{{Name: "main"}}},
 	}}}})
 	s.Do(raftfsm.ReportTasks{HostID: "h", Reports: []spec.TaskReport{
-		{TaskID: id, Status: spec.Running, Times: spec.TaskTimes{Started: at(9)}, Containers: []spec.ContainerReport{{Name: "main", Status: spec.Running}}},
+		{TaskID: id, Status: spec.Running, Times: spec.TaskTimes{Started: started}, Containers: []spec.ContainerReport{{Name: "main", Status: spec.Running}}},
 	}})
 }
