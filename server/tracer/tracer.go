@@ -152,4 +152,6 @@ func (t *term) take(task *spec.Task, at time.Time) {
 }
 
 // stopped reports whether a task has run, and has stopped.
-func stopped(task *spec.Task) bool { return task.LastStatus == spec.Stopped && !task.Times.Started.IsZero() }
+func stopped(task *spec.Task) bool {
+	return task.LastStatus == spec.Stopped && !task.Times.Started.IsZero()
+}
