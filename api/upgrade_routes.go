@@ -4,15 +4,16 @@ import (
 	"net/http"
 	"reflect"
 
+	"pinion/api/leader"
 	"pinion/api/rest"
 	"pinion/api/upgrade"
 	"pinion/raftfsm/accesskey"
 )
 
 // upgradeRoutes have hosts exchange their program. They are for administrators of the whole pool; the host itself decides whether a program is one that it may run.
-func upgradeRoutes(a *rest.API, remote upgrade.Remote) []rest.Route {
+func upgradeRoutes(a *rest.API, remote upgrade.Remote, local leader.LocalState) []rest.Route {
 	const path, admin = "/v1/admin/hosts/{id}/upgrade", accesskey.RoleAdmin
-	h := upgrade.Handler{HostID: a.HostID, Remote: remote}
+	h := upgrade.Handler{HostID: a.HostID, Remote: remote, Applied: func() (uint64, bool) { return appliedIndex(local) }}
 	status := reflect.TypeFor[upgrade.Status]()
 	on := func(answer rest.HostHandler) rest.Handler {
 		return rest.OnHost(a, "Try again when it is back.", answer)
@@ -24,4 +25,16 @@ func upgradeRoutes(a *rest.API, remote upgrade.Remote) []rest.Route {
 		{Method: http.MethodPost, Path: path + "/rollback", Role: admin, Summary: "begins to put the program of before the last upgrade of a host back",
 			In: reflect.TypeFor[upgrade.Request](), Out: status, Serve: on(h.Rollback), Host: h.Rollback},
 	}
+}
+
+// appliedIndex is the index of the state on this host; false on one that has none.
+func appliedIndex(local leader.LocalState) (uint64, bool) {
+	if local == nil {
+		return 0, false
+	}
+	view, err := local.StaleView()
+	if err != nil {
+		return 0, false
+	}
+	return view.Index(), true
 }

@@ -153,7 +153,9 @@ func pinionWith(t *testing.T, p Program, h *fakeHost, arguments ...string) resul
 		dir = h.dir
 	}
 	p.Version = "0.1.0"
-	p.system.Now = func() time.Time { return testTime }
+	if p.system.Now == nil {
+		p.system.Now = func() time.Time { return testTime }
+	}
 	if p.system.Sleep == nil {
 		p.system.Sleep = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 	}

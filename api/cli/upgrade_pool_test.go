@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"debug/elf"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"pinion/api/cli/invocation"
 	"pinion/api/upgrade"
 	"pinion/packaging/signature"
 )
@@ -22,12 +24,16 @@ import (
 type upgradable struct {
 	*fakeHost
 	key   signature.PrivateKey
-	file  string // the new program, signed by the key
-	fails string // the host whose upgrade fails
+	file  string                                     // the new program, signed by the key
+	fails string                                     // the host whose upgrade fails
+	rests func(host string, since time.Duration) any // what a host answers so long after its upgrade instead of its status; nil: its status
+
 	mu    sync.Mutex
-	hosts []string // their names, which are their ids; the last one leads, the two before it are servers
+	now   time.Time // of the command, which sleeps in no time
+	hosts []string  // their names, which are their ids; the last one leads, the two before it are servers
 	has   map[string]*upgrade.Status
 	begun []string
+	at    map[string]time.Time // when each has begun last, which is when its program was started
 }
 
 func newUpgradable(t *testing.T, hosts ...string) *upgradable {
@@ -36,7 +42,7 @@ func newUpgradable(t *testing.T, hosts ...string) *upgradable {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := &upgradable{fakeHost: newFakeHost(t), key: key, hosts: hosts, has: map[string]*upgrade.Status{}, file: filepath.Join(t.TempDir(), "pinion")}
+	u := &upgradable{fakeHost: newFakeHost(t), key: key, hosts: hosts, now: testTime, has: map[string]*upgrade.Status{}, at: map[string]time.Time{}, file: filepath.Join(t.TempDir(), "pinion")}
 	program := make([]byte, 64) // the header of one
 	copy(program, "\x7fELF\x02\x01\x01")
 	program[16], program[18], program[20] = 2, byte(elf.EM_X86_64), 1
@@ -87,20 +93,56 @@ func (u *upgradable) list() string {
 	return "[" + strings.Join(all, ",") + "]"
 }
 
+// pinion runs a command line while the clock goes.
+func (u *upgradable) pinion(t *testing.T, args ...string) result {
+	t.Helper()
+	return pinionWith(t, Program{system: invocation.System{Now: u.clock, Sleep: func(ctx context.Context, d time.Duration) error {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.now = u.now.Add(d)
+		return ctx.Err()
+	}}}, u.fakeHost, append([]string{"upgrade"}, args...)...)
+}
+
+func (u *upgradable) clock() time.Time {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.now
+}
+
+// logIndex is what every server has applied unless a test says otherwise.
+const logIndex = 1000
+
 func (u *upgradable) status(host string) any {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return *u.has[host]
+	since := u.now.Sub(u.at[host])
+	if u.rests != nil {
+		if answer := u.rests(host, since); answer != nil {
+			return answer
+		}
+	}
+	return u.says(host, since, logIndex)
+}
+
+// says is what a host says that was started so long ago.
+func (u *upgradable) says(host string, since time.Duration, applied uint64) upgrade.Status {
+	status := *u.has[host]
+	status.UptimeMS = max(1, since.Milliseconds())
+	if slices.Index(u.hosts, host) >= len(u.hosts)-3 {
+		status.Applied = &applied
+	}
+	return status
 }
 
 // begin is the whole upgrade of a host.
 func (u *upgradable) begin(host string, in map[string]any) any {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.begun = append(u.begun, host)
+	u.begun, u.at[host] = append(u.begun, host), u.now
 	status := u.has[host]
 	program, _ := in["program"].(string)
-	last := upgrade.Attempt{ID: in["id"].(string), At: time.Now(), State: upgrade.Confirmed, From: status.Running, To: upgrade.Release{Version: "B", Digest: program}, Rollback: program == ""}
+	last := upgrade.Attempt{ID: in["id"].(string), At: u.now, State: upgrade.Confirmed, From: status.Running, To: upgrade.Release{Version: "B", Digest: program}, Rollback: program == ""}
 	switch {
 	case host == u.fails:
 		last.State, last.Reason = upgrade.RolledBack, "B ended before the host was ready"
@@ -112,12 +154,12 @@ func (u *upgradable) begin(host string, in map[string]any) any {
 		status.Running, status.Before = last.To, &before
 	}
 	status.Last = &last
-	return *status
+	return u.says(host, 0, logIndex)
 }
 
 func TestAPoolIsUpgradedInItsOrderAndPutBack(t *testing.T) {
 	u := newUpgradable(t, "a1", "a2", "a3", "s1", "s2", "l")
-	run := func(args ...string) result { return pinion(t, u.fakeHost, append([]string{"upgrade"}, args...)...) }
+	run := func(args ...string) result { return u.pinion(t, args...) }
 	order := []string{"a1", "a2", "a3", "s1", "s2", "l"}
 	if got := run("--to", u.file, "--all", "--dry-run"); got.code != 0 || strings.Count(got.out, "next") != len(order) || len(u.begun) > 0 {
 		t.Fatalf("dry run: %+v, begun %v", got, u.begun)
@@ -147,12 +189,12 @@ func TestAPoolIsUpgradedInItsOrderAndPutBack(t *testing.T) {
 func TestAHostThatFailsStopsTheUpgradeOfAPool(t *testing.T) {
 	u := newUpgradable(t, "a1", "a2", "s1", "s2", "l")
 	u.fails = "a2"
-	got := pinion(t, u.fakeHost, "upgrade", "--to", u.file, "--all")
+	got := u.pinion(t, "--to", u.file, "--all")
 	if got.code != 1 || !slices.Equal(u.begun, []string{"a1", "a2"}) || !strings.Contains(got.err, "a2") || !strings.Contains(got.err, "B ended") {
 		t.Errorf("begun %v, %+v", u.begun, got)
 	}
 	u.fails, u.begun = "", nil
-	if got := pinion(t, u.fakeHost, "upgrade", "--to", u.file, "--all"); got.code != 0 || !slices.Equal(u.begun, []string{"a2", "s1", "s2", "l"}) {
+	if got := u.pinion(t, "--to", u.file, "--all"); got.code != 0 || !slices.Equal(u.begun, []string{"a2", "s1", "s2", "l"}) {
 		t.Errorf("the same command goes on: begun %v, %+v", u.begun, got)
 	}
 }
@@ -167,7 +209,7 @@ func TestAnUpgradeThatCannotBeWholeDoesNotBegin(t *testing.T) {
 	trusted := u.has["s2"].Keys
 	for name, keys := range map[string][]string{"no key": {}, "another key": {other.Public().String()}} {
 		u.has["s2"].Keys = keys
-		if got := pinion(t, u.fakeHost, "upgrade", "--to", u.file, "--all"); got.code != 1 || !strings.Contains(got.err, "s2") || len(u.begun) > 0 {
+		if got := u.pinion(t, "--to", u.file, "--all"); got.code != 1 || !strings.Contains(got.err, "s2") || len(u.begun) > 0 {
 			t.Errorf("%s: begun %v, %+v", name, u.begun, got)
 		}
 	}
@@ -177,10 +219,10 @@ func TestAnUpgradeThatCannotBeWholeDoesNotBegin(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line, code := range map[string]int{
-		"--to " + bare + " --all": 2, "--to " + u.file + " --all --on-host a1": 2, "--to " + u.file + " --all --step 0": 2, "--to " + u.file + " --all --timeout 1ms": 2, "--to " + u.file + " --step 2": 2,
+		"--to " + bare + " --all": 2, "--to " + u.file + " --all --on-host a1": 2, "--to " + u.file + " --all --step 0": 2, "--to " + u.file + " --all --timeout 1ms": 2, "--to " + u.file + " --step 2": 2, "--to " + u.file + " --dwell 1s": 2, "--to " + u.file + " --all --dwell -1s": 2,
 		"--to " + u.file + " --on-host nope": 1, "rollback --all --step 0": 2, "--to /nowhere/pinion --all": 2,
 	} {
-		if got := pinion(t, u.fakeHost, append([]string{"upgrade"}, strings.Fields(line)...)...); got.code != code || len(u.begun) > 0 {
+		if got := u.pinion(t, strings.Fields(line)...); got.code != code || len(u.begun) > 0 {
 			t.Errorf("%s: begun %v, %+v", line, u.begun, got)
 		}
 	}
@@ -190,7 +232,7 @@ func TestAnUpgradeThatCannotBeWholeDoesNotBegin(t *testing.T) {
 func TestARollbackIsOfTheNewestUpgradeAlone(t *testing.T) {
 	u := newUpgradable(t, "a1", "a2", "s1", "s2", "l")
 	a, b, c := upgrade.Release{Version: "A", Digest: "sha256:a"}, upgrade.Release{Version: "B", Digest: "sha256:b"}, upgrade.Release{Version: "C", Digest: "sha256:c"}
-	begun := time.Now().Add(-time.Hour)
+	begun := testTime.Add(-time.Hour)
 	for name, status := range u.has {
 		status.Running, status.Before = b, &a
 		status.Last = &upgrade.Attempt{ID: "first", State: upgrade.Confirmed, From: a, To: b, At: begun}
@@ -204,7 +246,7 @@ func TestARollbackIsOfTheNewestUpgradeAlone(t *testing.T) {
 		}
 	}
 	for _, time := range []string{"the first time", "again"} {
-		got := pinion(t, u.fakeHost, "upgrade", "rollback", "--all")
+		got := u.pinion(t, "rollback", "--all")
 		if got.code != 0 || !slices.Equal(u.begun, []string{"a1"}) || u.has["a1"].Running != b || u.has["s1"].Running != b {
 			t.Errorf("%s: %+v, begun %v", time, got, u.begun)
 		}

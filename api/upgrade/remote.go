@@ -31,7 +31,11 @@ const ProgramFile = "pinion"
 
 // Status is what a host says of its program.
 type Status struct {
-	Running Release  `json:"running"`
+	Running Release `json:"running"`
+	// UptimeMS is for how long the process has served, in milliseconds, 1 or more: a start anew is seen by it, however short it was. 0: the version does not say.
+	UptimeMS int64 `json:"uptimeMs,omitempty"`
+	// Applied is the index of the last entry of the pool's log that is in the state on the host; absent: the host is no server, or its version does not say.
+	Applied *uint64  `json:"appliedIndex,omitempty"`
 	Keys    []string `json:"keys"`           // public keys of minisign whose signatures of a new program count on the host
 	Last    *Attempt `json:"last,omitempty"` // absent: there was none
 	// Before is what a rollback puts back; absent: the last upgrade was none that has gone well, or was a rollback itself.
@@ -62,8 +66,9 @@ type Images interface {
 
 // Handler answers servers of the pool about the upgrade of this host, which they have authorized.
 type Handler struct {
-	HostID string
-	Remote Remote // nil: this host upgrades nothing
+	HostID  string
+	Remote  Remote                // nil: this host upgrades nothing
+	Applied func() (uint64, bool) // the index of the state on this host, and whether there is one; nil: there is none
 }
 
 // Show answers how far the upgrade of this host is.
@@ -74,6 +79,11 @@ func (h Handler) Show(x *httpx.Exchange, id string) error {
 	status, err := h.Remote.Status()
 	if err != nil {
 		return err
+	}
+	if h.Applied != nil {
+		if index, is := h.Applied(); is {
+			status.Applied = &index
+		}
 	}
 	x.Reply(http.StatusOK, status)
 	return nil

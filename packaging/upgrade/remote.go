@@ -25,6 +25,7 @@ type Remote struct {
 	images  upgrade.Images
 	log     *slog.Logger
 	running func() (upgrade.Release, error)
+	started time.Time
 	host    upgrade.Host
 
 	mu   sync.Mutex
@@ -35,7 +36,7 @@ var _ upgrade.Remote = (*Remote)(nil)
 
 // NewRemote returns the upgrades of the host with the data directory, whose program has the version.
 func NewRemote(dataDir, version string, images upgrade.Images, log *slog.Logger) *Remote {
-	return &Remote{dataDir: dataDir, images: images, log: log, host: Host{}, running: sync.OnceValues(func() (upgrade.Release, error) {
+	return &Remote{dataDir: dataDir, images: images, log: log, started: time.Now(), host: Host{}, running: sync.OnceValues(func() (upgrade.Release, error) {
 		digest, err := digestOf("/proc/self/exe")
 		return upgrade.Release{Version: version, Digest: digest}, err
 	})}
@@ -47,6 +48,7 @@ func (r *Remote) Status() (s upgrade.Status, err error) {
 	if err != nil {
 		return s, err
 	}
+	s.UptimeMS = max(1, time.Since(r.started).Milliseconds())
 	s.Keys = []string{}
 	for _, key := range keys {
 		s.Keys = append(s.Keys, key.String())

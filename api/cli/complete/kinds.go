@@ -47,7 +47,7 @@ var flagKinds = map[string]kind{
 	"shell": "sh fish", "type": "task host cluster gpu leader service service-action deployment hook refusal", "log-level": "debug info warn error", "by": "team key family day", "servers": "1 3 5",
 	"mig": "static dynamic", "up gpus": "auto auto,mps none sim:8xh100 sim:8xh100,mps", "allow": "privileged host-pid host-ipc", "run lost-after": "10m never", "definition": definitions, "rollout": "stop-first wait", "service update container": free,
 
-	"project-name": free, "profile": free, "data-dir": file, "config": file, "ca": file, "env-file": file, "file": file, "token-file": file, "registry-config": file, "release-key": free, "signature": file, "step": free, "otlp-endpoint": "https://", "containerd": file, "hosts": file, "init hosts": free, "binary": file,
+	"project-name": free, "profile": free, "data-dir": file, "config": file, "ca": file, "env-file": file, "file": file, "token-file": file, "registry-config": file, "release-key": free, "signature": file, "step": free, "dwell": free, "otlp-endpoint": "https://", "containerd": file, "hosts": file, "init hosts": free, "binary": file,
 	"tasks": file, "issuer-ca": file, "acme-ca": file, "acme": "letsencrypt", "volume": file, "device": file, "bucket": file, "file-system": free, "log-destination": "remote unix:///dev/log tcp://127.0.0.1:24224", "policy": "default", "unlock": "ask file:", "new": "ask file:",
 
 	"acme-email": free, "advertise": free, "array": free, "attribute": free, "client-id": free, "count": free, "cpus": free, "deadline": free, "entrypoint": free, "env": free, "gpus": free, "gpu-memory": free, "gpu-compute": free,

@@ -23,6 +23,7 @@ func poolFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "all", Usage: "all hosts of the pool"},
 		&cli.StringSliceFlag{Name: "on-host", Usage: "the host with this `NAME`, or id; may be repeated"},
 		&cli.IntFlag{Name: "step", Value: 1, Usage: "agents at a time, `N`, once the first host is well"},
+		&cli.DurationFlag{Name: "dwell", Value: DefaultDwell, Usage: "`TIME` for which the hosts of a step have to be well before the next one begins"},
 	}
 }
 
@@ -42,11 +43,14 @@ func newPool(c *cli.Context, system invocation.System, program *program) (*pool,
 	if err != nil {
 		return nil, err
 	}
-	p := &pool{servers: newServers(inv), inv: inv, program: program, step: c.Int("step"), timeout: c.Duration("timeout")}
+	p := &pool{servers: newServers(inv), inv: inv, program: program, pace: rollout.Pace{Step: c.Int("step"), Dwell: c.Duration("dwell")}, timeout: c.Duration("timeout")}
 	return p, p.find(c.Context, only)
 }
 
 func checkPoolFlags(c *cli.Context) error {
+	if dwell := c.Duration("dwell"); dwell < 0 || dwell > upgrade.MaxTimeout {
+		return exit.Usagef("--dwell is 0s to %s", upgrade.MaxTimeout)
+	}
 	if c.Int("step") < 1 || c.Duration("timeout") < time.Second || c.Duration("timeout") > upgrade.MaxTimeout {
 		return exit.Usagef("--step is 1 or more, and --timeout a second to %s", upgrade.MaxTimeout)
 	}
@@ -142,8 +146,12 @@ func (p *pool) interruptible(ctx context.Context, system invocation.System, run 
 // printPlan prints the hosts in the order in which they would get the program.
 func (p *pool) printPlan() error {
 	hosts := p.states()
+	for i := range hosts { // as after the dwell
+		hosts[i].Steady = p.pace.Dwell
+	}
+	p.inv.Notef("a step begins when the hosts of the one before have been well for %s and every server has caught up with the leader", p.pace.Dwell)
 	for range len(hosts) {
-		decision := rollout.Next(hosts, p.step)
+		decision := rollout.Next(hosts, p.pace)
 		if decision.Verdict != rollout.Start {
 			break
 		}

@@ -28,10 +28,12 @@ type pool struct {
 	*servers
 	inv     *invocation.Invocation
 	program *program // nil: the program of before
-	step    int
+	pace    rollout.Pace
 	timeout time.Duration // in which a host has to be ready
 	hosts   []*member
 	image   client.PinnedImage // with the program, once it is in the pool
+	goal    *uint64            // index that the leader had applied when the last step ended; nil: not known yet, or its version does not say
+	asked   bool               // the leader was asked for the goal, and has answered
 }
 
 // member is a host of the pool.
@@ -45,6 +47,8 @@ type member struct {
 	heard   time.Time     // of it last
 	phase   upgrade.State // of its attempt, as it was heard last
 	since   time.Time     // when the phase was heard first
+	unwell  time.Time     // when the host was last seen that has not the program, or is not well; zero: not since the command began
+	ran     string        // digest of the program that it runs since it is Done
 }
 
 // maxAtOnce bounds the hosts that are asked at a time.
@@ -64,7 +68,7 @@ func (p *pool) find(ctx context.Context, only []string) error {
 	names := invocation.NamesOf(hosts)
 	asked := make([]bool, len(hosts))
 	for i, h := range hosts {
-		m := &member{Host: rollout.Host{ID: h.ID, Name: format.Plain(names[h.ID]), State: rollout.Left}, before: problems(h), heard: p.inv.Now()}
+		m := &member{Host: rollout.Host{ID: h.ID, Name: format.Plain(names[h.ID]), State: rollout.Left}, before: problems(h)}
 		m.learn(h)
 		p.hosts = append(p.hosts, m)
 		if len(only) > 0 && !slices.Contains(only, h.ID) {
@@ -79,7 +83,10 @@ func (p *pool) find(ctx context.Context, only []string) error {
 			if err := p.inv.Client.Get(ctx, "/v1/"+hostPath(h.ID), nil, &m.status); err != nil {
 				return fmt.Errorf("%s: %w. A host of an earlier version is upgraded there, with `sudo pinion upgrade`", m.Name, err)
 			}
-			asked[i] = true
+			asked[i], m.heard = true, p.inv.Now()
+			if m.status.UptimeMS == 0 {
+				m.unwell = m.heard
+			}
 			return nil
 		})
 	}
@@ -174,7 +181,7 @@ func (m *member) classify(program *program, leaving string) {
 	case program == nil && m.status.Before != nil && m.status.Running.Digest == leaving, program != nil && m.status.Running.Digest != program.digest:
 		m.State = rollout.Pending
 	case program != nil || last != nil && last.State == upgrade.Confirmed:
-		m.State = rollout.Done
+		m.State, m.ran = rollout.Done, m.status.Running.Digest
 	}
 }
 

@@ -22,8 +22,11 @@ const (
 
 // run upgrades one step after the other until all hosts have the program, or one has failed.
 func (p *pool) run(ctx context.Context) error {
-	for since, waiting := p.inv.Now(), ""; ; {
-		decision := rollout.Next(p.states(), p.step)
+	if err := p.watch(ctx); err != nil {
+		return err
+	}
+	for since, told := p.inv.Now(), ""; ; {
+		decision := rollout.Next(p.states(), p.pace)
 		switch decision.Verdict {
 		case rollout.Finish:
 			return nil
@@ -34,11 +37,14 @@ func (p *pool) run(ctx context.Context) error {
 				p.start(p.host(id))
 			}
 		}
-		if decision.Why != waiting || p.underWay() > 0 {
-			since, waiting = p.inv.Now(), decision.Why
+		if p.underWay() > 0 {
+			since = p.inv.Now()
+		} else if decision.Why != told {
+			p.inv.Notef("waiting: %s", decision.Why)
+			told = decision.Why
 		}
-		if p.inv.Now().Sub(since) > p.timeout+patience {
-			return exit.Errorf(exit.Failure, "stopped: %s, for %s. %s have the program. When that is mended, the same command goes on", waiting, p.timeout+patience, p.progress())
+		if limit := p.timeout + p.pace.Dwell + patience; p.inv.Now().Sub(since) > limit { // whatever it waits for by turns: a host may crash again and again
+			return exit.Errorf(exit.Failure, "stopped: nothing went on for %s: %s. %s have the program. When that is mended, the same command goes on", limit, decision.Why, p.progress())
 		}
 		if err := p.inv.Sleep(ctx, pollInterval); err != nil {
 			return err
@@ -85,6 +91,7 @@ func (p *pool) progress() string {
 // start makes a host one that is under way; look asks it to begin.
 func (p *pool) start(m *member) {
 	m.State, m.attempt, m.asked, m.heard, m.phase = rollout.UnderWay, rand.Text(), false, p.inv.Now(), ""
+	p.goal, p.asked = nil, false
 	p.tell(m, "begun", "")
 }
 
@@ -114,7 +121,7 @@ func (p *pool) look(ctx context.Context) error {
 		now = append(now, m)
 	}
 	p.hosts = now
-	return nil
+	return p.watch(ctx)
 }
 
 // ask asks a host how far it is, or to begin, as long as it has not answered to that.
@@ -153,7 +160,7 @@ func (p *pool) settle(m *member, err error) {
 			failed = fmt.Sprintf("it is %s for %s: its guard may be gone. `sudo pinion upgrade status` there says more, and a start anew of the host goes back", last.State, took.Round(time.Second))
 		}
 	case last.State == upgrade.Confirmed && last.To.Digest == m.status.Running.Digest:
-		m.State = rollout.Done
+		m.State, m.unwell, m.ran = rollout.Done, p.inv.Now(), m.status.Running.Digest
 		p.tell(m, "done", "")
 	case last.State == upgrade.Confirmed:
 		failed = "another program was started since"
@@ -161,9 +168,13 @@ func (p *pool) settle(m *member, err error) {
 		failed = fmt.Sprintf("%s: %s", last.State, last.Reason)
 	}
 	if failed != "" {
-		m.State, m.Reason = rollout.Failed, format.Plain(failed)
-		p.tell(m, "failed", m.Reason)
+		p.fail(m, failed)
 	}
+}
+
+func (p *pool) fail(m *member, reason string) {
+	m.State, m.Reason = rollout.Failed, format.Plain(reason)
+	p.tell(m, "failed", m.Reason)
 }
 
 // stopped is the error of an upgrade that a host has ended.

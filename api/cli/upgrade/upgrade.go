@@ -19,6 +19,10 @@ import (
 	"pinion/packaging/signature"
 )
 
+// DefaultDwell is how long the hosts of a step have to be well before the next one begins: a program that is ready and crashes then does so within it, and systemd
+// starts it again after 2 s.
+const DefaultDwell = 10 * time.Second
+
 // DefaultTimeout is how long a new program may take until it is ready.
 const DefaultTimeout = time.Minute
 
@@ -33,7 +37,7 @@ by a power cut, the program of before is put back and started, and the command f
 
 With --all, or --on-host, it is about the pool, from any machine with an admin key of all clusters. The program goes to the pool once, and from host to host; it has to have a signature
 that every host trusts (pinion up --release-key). Agents get it first, --step at a time, then the servers one by one, the leader last; a step begins when all hosts of the one
-before are back and well. The first host that is not puts itself back and stops the upgrade. Ctrl-C pauses it; the same command goes on.
+before have been back and well for --dwell, and every server has caught up with the leader. The first host that is not puts itself back and stops the upgrade. Ctrl-C pauses it; the same command goes on.
 
 Examples:
    sudo pinion upgrade --to ./pinion
@@ -131,6 +135,9 @@ func onHost(c *cli.Context, host upgrade.Host, here func(*cli.Context) error) er
 	}
 	if c.IsSet("step") {
 		return exit.Usagef("--step goes with --all, or --on-host")
+	}
+	if c.IsSet("dwell") {
+		return exit.Usagef("--dwell goes with --all, or --on-host")
 	}
 	return here(c)
 }

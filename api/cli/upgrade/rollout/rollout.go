@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Role is what a host is in its pool.
@@ -38,6 +39,28 @@ type Host struct {
 	Connected bool   // it is in contact with the pool
 	Problem   string // that it did not have before the upgrade of the pool began; empty: none
 	Reason    string // why it has Failed
+	// Steady is for how long a host that is Done has run the program in one process, in contact and without a Problem.
+	Steady time.Duration
+	// Behind is how many entries of the pool's log a server has not applied, of those that the leader had applied when the last step ended: 0 of an agent,
+	// and of a server of a version that does not say; Unknown until it is known.
+	Behind int64
+}
+
+// Unknown is the Behind of a server that is yet to say how far it is.
+const Unknown = -1
+
+// Behind is that of a server that has applied what it says, of what the leader had applied; nil is of a version that does not say.
+func Behind(applied, leader *uint64) int64 {
+	if applied == nil || leader == nil || *applied >= *leader {
+		return 0
+	}
+	return int64(*leader - *applied)
+}
+
+// Pace is how fast an upgrade goes on.
+type Pace struct {
+	Step  int           // agents at a time; less than 1 is 1
+	Dwell time.Duration // how long the hosts of a step have to be Steady before the next one begins
 }
 
 // Verdict is what a decision is.
@@ -60,9 +83,10 @@ type Decision struct {
 }
 
 // Next decides. Agents come first, step of them at a time, and the first host of all alone, so that a program that works nowhere is tried once. Then come the
-// servers one by one, the leader last. Nothing starts before everything that has the program is back and well, the pool has a leader, and every server
-// is in contact. A host that has failed stops all of it, once nothing is under way any more.
-func Next(hosts []Host, step int) Decision {
+// servers one by one, the leader last. Nothing starts before everything that has the program has been back and well for the dwell, the pool has a leader, and every
+// server is in contact and has caught up with it: one that is there and lacks entries does not count for a majority yet. A host that has failed stops all of it,
+// once nothing is under way any more.
+func Next(hosts []Host, pace Pace) Decision {
 	hosts = slices.SortedFunc(slices.Values(hosts), func(a, b Host) int { return strings.Compare(a.Name+" "+a.ID, b.Name+" "+b.ID) })
 	if busy := having(hosts, func(h Host) bool { return h.State == UnderWay }); len(busy) > 0 {
 		return Decision{Why: names(busy) + " under way"}
@@ -70,7 +94,7 @@ func Next(hosts []Host, step int) Decision {
 	if failed := having(hosts, func(h Host) bool { return h.State == Failed }); len(failed) > 0 {
 		return Decision{Verdict: Stop, Why: failed[0].Reason, Failed: failed[0].ID}
 	}
-	if why := unwell(hosts); why != "" {
+	if why := unwell(hosts, pace.Dwell); why != "" {
 		return Decision{Why: why}
 	}
 	pending := having(hosts, func(h Host) bool { return h.State == Pending })
@@ -82,6 +106,7 @@ func Next(hosts []Host, step int) Decision {
 		role = min(role, h.Role)
 	}
 	first := !slices.ContainsFunc(hosts, func(h Host) bool { return h.State == Done && h.Role == Agent })
+	step := pace.Step
 	if role != Agent || first {
 		step = 1
 	}
@@ -95,7 +120,7 @@ func Next(hosts []Host, step int) Decision {
 }
 
 // unwell says why nothing may start now; empty: it may.
-func unwell(hosts []Host) string {
+func unwell(hosts []Host, dwell time.Duration) string {
 	if !slices.ContainsFunc(hosts, func(h Host) bool { return h.Role == Leader && h.Connected }) {
 		return "the pool has no leader"
 	}
@@ -106,6 +131,14 @@ func unwell(hosts []Host) string {
 			return h.Name + " is not in contact with the pool"
 		case h.State == Done && h.Problem != "":
 			return fmt.Sprintf("%s is not well: %s", h.Name, h.Problem)
+		}
+	}
+	for _, h := range hosts { // what passes by itself comes behind what somebody has to mend
+		switch {
+		case h.Role != Agent && h.Behind != 0:
+			return h.Name + " has not applied all that the leader had when the last step ended"
+		case h.State == Done && h.Steady < dwell:
+			return fmt.Sprintf("%s has not been well for %s yet", h.Name, dwell)
 		}
 	}
 	return ""

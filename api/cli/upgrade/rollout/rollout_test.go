@@ -5,22 +5,30 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
 
 // parse reads a pool, a word for each host: its name, a for an agent, s for a server or l for the leader, and its state: . pending, > under way, + done, ! failed,
-// - left out. Behind that, x is for one without contact, p for one with a new problem.
+// - left out. Behind that, x is for one without contact, p for one with a new problem, b for one that lacks entries of the log, u for one that has not said what it
+// lacks, and n for one that has been well for less than the dwell.
 func parse(text string) (hosts []Host) {
 	for i, word := range strings.Fields(text) {
 		name, rest, _ := strings.Cut(word, ":")
-		h := Host{ID: fmt.Sprint("id-", i), Name: name, Connected: true, Role: Role(strings.IndexByte("asl", rest[0])), State: State(strings.IndexByte(".>+!-", rest[1]))}
+		h := Host{ID: fmt.Sprint("id-", i), Name: name, Connected: true, Steady: dwell, Role: Role(strings.IndexByte("asl", rest[0])), State: State(strings.IndexByte(".>+!-", rest[1]))}
 		for _, is := range rest[2:] {
 			switch is {
 			case 'x':
 				h.Connected = false
 			case 'p':
 				h.Problem = "a GPU is gone"
+			case 'b':
+				h.Behind = 7
+			case 'u':
+				h.Behind = Unknown
+			case 'n':
+				h.Steady = dwell - 1
 			}
 		}
 		if h.State == Failed {
@@ -30,6 +38,9 @@ func parse(text string) (hosts []Host) {
 	}
 	return hosts
 }
+
+// dwell is that of every test.
+const dwell = 10 * time.Second
 
 func TestWhatComesNext(t *testing.T) {
 	for _, c := range []struct {
@@ -58,12 +69,23 @@ func TestWhatComesNext(t *testing.T) {
 		{"a problem of before, or of one that has not begun, is no reason", "d:a.p c:a+ a:l.", 1, Start, "d"},
 		{"a server is away", "d:a. c:a+ s:s.x a:l.", 1, Wait, ""},
 		{"a server that is left out is away", "d:a. c:a+ s:s-x a:l.", 1, Wait, ""},
+		{"a server that has the program lacks entries", "c:a+ s1:s+b s2:s. a:l.", 1, Wait, ""},
+		{"a server that waits lacks entries", "c:a+ s1:s+ s2:s.b a:l.", 1, Wait, ""},
+		{"a server that is left out lacks entries", "c:a. s1:s-b a:l.", 1, Wait, ""},
+		{"a server has not said what it lacks", "c:a+ s1:s+u a:l.", 1, Wait, ""},
+		{"agents wait for a server that lacks entries, too", "d:a. c:a+ s1:s.b a:l.", 1, Wait, ""},
+		{"an agent has no log", "d:a. c:a+b a:l.", 1, Start, "d"},
+		{"a server has not been well for the dwell", "c:a+ s1:s+n s2:s. a:l.", 1, Wait, ""},
+		{"an agent has not been well for the dwell", "d:a. c:a+n a:l.", 1, Wait, ""},
+		{"the last one has not been well for the dwell", "c:a+ a:l+n", 1, Wait, ""},
+		{"only what has the program has to have been well", "d:a.n c:a+ s:s-n a:l.n", 1, Start, "d"},
+		{"one has failed beside one that lacks entries", "c:a! s:s+b a:l.", 1, Stop, ""},
 		{"no leader", "d:a. c:a+ s:s. a:s.", 1, Wait, ""},
 		{"the leader is silent", "d:a. a:l.x", 1, Wait, ""},
 		{"no host", "", 1, Wait, ""},
 	} {
 		hosts := parse(c.pool)
-		got := Next(hosts, c.step)
+		got := Next(hosts, Pace{c.step, dwell})
 		var started []string
 		for _, id := range got.Start {
 			started = append(started, hosts[slices.IndexFunc(hosts, func(h Host) bool { return h.ID == id })].Name)
@@ -74,7 +96,28 @@ func TestWhatComesNext(t *testing.T) {
 	}
 }
 
-// simulated is a pool in which whatever may happen to hosts does: they end their upgrades well or badly, lose contact, and lead or not.
+func TestHowFarAServerIsBehind(t *testing.T) {
+	index := func(n uint64) *uint64 { return &n }
+	for name, c := range map[string]struct {
+		applied, leader *uint64
+		want            int64
+	}{
+		"at the leader's":                 {index(9), index(9), 0},
+		"beyond it: it leads now":         {index(12), index(9), 0},
+		"behind":                          {index(2), index(9), 7},
+		"it has just started":             {index(0), index(9), 9},
+		"its version does not say":        {nil, index(9), 0},
+		"the leader's version does not":   {index(2), nil, 0},
+		"no version says":                 {nil, nil, 0},
+		"nothing is in the log, nor here": {index(0), index(0), 0},
+	} {
+		if got := Behind(c.applied, c.leader); got != c.want {
+			t.Errorf("%s: %d", name, got)
+		}
+	}
+}
+
+// simulated is a pool in which whatever may happen to hosts does: they end their upgrades well or badly, crash and come back, lose contact, and lead or not.
 type simulated struct {
 	hosts []Host
 	step  int
@@ -82,21 +125,39 @@ type simulated struct {
 
 func (s *simulated) happens(t *rapid.T) {
 	h := &s.hosts[rapid.IntRange(0, len(s.hosts)-1).Draw(t, "host")]
-	switch rapid.SampledFrom([]string{"ends", "ends", "ends", "fails", "away", "back", "back", "ill", "well", "leads"}).Draw(t, "what") {
+	for i := range s.hosts {
+		s.hosts[i].Steady += dwell / 2
+	}
+	switch rapid.SampledFrom([]string{"ends", "ends", "ends", "fails", "crashes", "catches up", "catches up", "says", "away", "back", "back", "ill", "well", "leads"}).Draw(t, "what") {
 	case "ends":
 		if h.State == UnderWay {
-			h.State = Done
+			h.State, h.Steady = Done, 0
+			if h.Role != Agent {
+				h.Behind = Unknown
+			}
+		}
+	case "crashes": // and is back before anybody looks
+		if h.Steady = 0; h.Role != Agent {
+			h.Behind = 1000
+		}
+	case "says":
+		if h.Behind == Unknown {
+			h.Behind = 5
+		}
+	case "catches up":
+		if h.Behind > 0 {
+			h.Behind = 0
 		}
 	case "fails":
 		if h.State == UnderWay {
 			h.State, h.Reason = Failed, "it ended"
 		}
 	case "away":
-		h.Connected = false
+		h.Connected, h.Steady = false, 0
 	case "back":
 		h.Connected = true
 	case "ill":
-		h.Problem = "a GPU is gone"
+		h.Problem, h.Steady = "a GPU is gone", 0
 	case "well":
 		h.Problem = ""
 	case "leads":
@@ -112,8 +173,8 @@ func (s *simulated) happens(t *rapid.T) {
 	}
 }
 
-// Whatever happens, a step begins only in a pool that is whole: no two servers at once, none while another is away, agents before servers, the leader last, and
-// nothing behind a host that has failed.
+// Whatever happens, a step begins only in a pool that is whole: no two servers at once, none while another is away, lacks entries of the log or has just crashed with
+// the program, agents before servers, the leader last, and nothing behind a host that has failed.
 func TestAStepBeginsOnlyInAPoolThatIsWell(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := simulated{step: rapid.IntRange(0, 4).Draw(t, "step")}
@@ -122,11 +183,11 @@ func TestAStepBeginsOnlyInAPoolThatIsWell(t *testing.T) {
 			if i == 0 {
 				role = Leader
 			}
-			s.hosts = append(s.hosts, Host{ID: fmt.Sprint(i), Name: fmt.Sprint("gpu-", i), Role: role, Connected: true, State: rapid.SampledFrom([]State{Pending, Pending, Pending, Done, Left}).Draw(t, "state")})
+			s.hosts = append(s.hosts, Host{ID: fmt.Sprint(i), Name: fmt.Sprint("gpu-", i), Role: role, Connected: true, Steady: dwell, State: rapid.SampledFrom([]State{Pending, Pending, Pending, Done, Left}).Draw(t, "state")})
 		}
 		for range 200 {
 			before := slices.Clone(s.hosts)
-			d := Next(s.hosts, s.step)
+			d := Next(s.hosts, Pace{s.step, dwell})
 			if !slices.EqualFunc(before, s.hosts, func(a, b Host) bool { return a == b }) {
 				t.Fatal("a decision changes what is known")
 			}
@@ -151,6 +212,8 @@ func (s *simulated) carryOut(t *rapid.T, d Decision) {
 			"while something is under way":         count(func(h Host) bool { return h.State == UnderWay }) > 0,
 			"behind one that has failed":           count(func(h Host) bool { return h.State == Failed }) > 0,
 			"while a server is away":               count(func(h Host) bool { return h.Role != Agent && !h.Connected }) > 0,
+			"while a server lacks entries":         count(func(h Host) bool { return h.Role != Agent && h.Behind != 0 }) > 0,
+			"behind one that has just crashed":     count(func(h Host) bool { return h.State == Done && h.Steady < dwell }) > 0,
 			"one that is away":                     count(func(h Host) bool { return starts(h) && !h.Connected }) > 0,
 			"while one with the program is ill":    count(func(h Host) bool { return h.State == Done && (!h.Connected || h.Problem != "") }) > 0,
 			"no leader":                            count(func(h Host) bool { return h.Role == Leader && h.Connected }) != 1,
@@ -167,7 +230,7 @@ func (s *simulated) carryOut(t *rapid.T, d Decision) {
 			}
 		}
 	case Finish:
-		if n := count(func(h Host) bool { return h.State != Done && h.State != Left }); n > 0 {
+		if n := count(func(h Host) bool { return h.State != Done && h.State != Left || h.State == Done && h.Steady < dwell }); n > 0 {
 			t.Fatalf("finished with %d hosts left: %+v", n, s.hosts)
 		}
 	case Stop:
@@ -187,7 +250,7 @@ func TestAPoolWhereAllGoesWellIsFinished(t *testing.T) {
 		}
 		step, begun := rapid.IntRange(1, 7).Draw(t, "step"), map[string]bool{}
 		for range len(hosts) + 1 {
-			d := Next(hosts, step)
+			d := Next(hosts, Pace{step, dwell})
 			if d.Verdict == Finish {
 				break
 			}
