@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -69,7 +70,7 @@ func TestAHostIsUpgradedForAnAdministrator(t *testing.T) {
 		if got.decode(t, &status); got.Code != 200 || status.Running.Version != "1.2.3" || len(status.Keys) != 1 {
 			t.Errorf("%s: %d %s", host, got.Code, got.Body)
 		}
-		if remote.count() != 1 || remote.asked[0] != goodUpgrade() {
+		if remote.count() != 1 || !reflect.DeepEqual(remote.asked[0], goodUpgrade()) {
 			t.Errorf("%s was asked for %+v", host, remote.asked)
 		}
 		if got := send(t, "POST", p.follower.URL+upgradePath(host)+"/rollback", `{"id":"B1","timeout":60}`, "Authorization", admin); got.Code != 200 || remote.back != 1 {
@@ -148,6 +149,8 @@ func TestWhatIsNoUpgradeIsRefused(t *testing.T) {
 		"a day":              change(func(r *upgrade.Request) { r.Timeout = 86400 }),
 		"no image":           change(func(r *upgrade.Request) { r.Image = "" }),
 		"no signature":       change(func(r *upgrade.Request) { r.Signature = "" }),
+		"many problems":      change(func(r *upgrade.Request) { r.Problems = make([]string, upgrade.MaxProblems+1) }),
+		"a long problem":     change(func(r *upgrade.Request) { r.Problems = []string{strings.Repeat("a", upgrade.MaxProblem+1)} }),
 		"half a digest":      change(func(r *upgrade.Request) { r.Digest = "sha256:12" }),
 		"another algorithm":  change(func(r *upgrade.Request) { r.Program = "sha512:" + strings.Repeat("1", 128) }),
 		"an unknown member":  `{"id":"A1","timeout":60,"force":true}`,

@@ -33,6 +33,7 @@ type upgradable struct {
 	hosts []string  // their names, which are their ids; the last one leads, the two before it are servers
 	has   map[string]*upgrade.Status
 	begun []string
+	ill   map[string]string    // what is wrong with the GPUs of a host
 	at    map[string]time.Time // when each has begun last, which is when its program was started
 }
 
@@ -42,7 +43,7 @@ func newUpgradable(t *testing.T, hosts ...string) *upgradable {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := &upgradable{fakeHost: newFakeHost(t), key: key, hosts: hosts, now: testTime, has: map[string]*upgrade.Status{}, at: map[string]time.Time{}, file: filepath.Join(t.TempDir(), "pinion")}
+	u := &upgradable{fakeHost: newFakeHost(t), key: key, hosts: hosts, now: testTime, has: map[string]*upgrade.Status{}, ill: map[string]string{}, at: map[string]time.Time{}, file: filepath.Join(t.TempDir(), "pinion")}
 	program := make([]byte, 64) // the header of one
 	copy(program, "\x7fELF\x02\x01\x01")
 	program[16], program[18], program[20] = 2, byte(elf.EM_X86_64), 1
@@ -79,6 +80,8 @@ func upgradeImage(t *testing.T, file string) string {
 }
 
 func (u *upgradable) list() string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	var all []string
 	for i, h := range u.hosts {
 		role := "agent"
@@ -88,7 +91,7 @@ func (u *upgradable) list() string {
 		case 2, 3:
 			role = "server"
 		}
-		all = append(all, fmt.Sprintf(`{"id":%q,"name":%q,"address":"10.0.0.5:7400","role":%q,"connected":true}`, h, h, role))
+		all = append(all, fmt.Sprintf(`{"id":%q,"name":%q,"address":"10.0.0.5:7400","role":%q,"connected":true,"gpus":{"problem":%q}}`, h, h, role, u.ill[h]))
 	}
 	return "[" + strings.Join(all, ",") + "]"
 }
@@ -143,6 +146,10 @@ func (u *upgradable) begin(host string, in map[string]any) any {
 	status := u.has[host]
 	program, _ := in["program"].(string)
 	last := upgrade.Attempt{ID: in["id"].(string), At: u.now, State: upgrade.Confirmed, From: status.Running, To: upgrade.Release{Version: "B", Digest: program}, Rollback: program == ""}
+	last.Problems = []string{}
+	if told, _ := in["problems"].([]any); told != nil {
+		last.Problems = append(last.Problems, fmt.Sprint(told...))
+	}
 	switch {
 	case host == u.fails:
 		last.State, last.Reason = upgrade.RolledBack, "B ended before the host was ready"

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,11 +18,13 @@ import (
 
 // Request asks a host for an upgrade. Asking twice with one id is asking once.
 type Request struct {
-	ID      string `json:"id"`              // of the attempt: letters and digits, 1 to 64
-	Timeout int64  `json:"timeout"`         // in seconds, in which the new program has to be ready
-	Image   string `json:"image,omitempty"` // that has the program in the file ProgramFile; the members from here on are not of a rollback
-	Digest  string `json:"digest,omitempty"`
-	Program string `json:"program,omitempty"` // digest of the program
+	ID      string `json:"id"`      // of the attempt: letters and digits, 1 to 64
+	Timeout int64  `json:"timeout"` // in seconds, in which the new program has to be ready
+	// Problems are what is wrong with the host as it is asked, for people. The host keeps them with the attempt: what is not among them came with it, or after it.
+	Problems []string `json:"problems,omitempty"`
+	Image    string   `json:"image,omitempty"` // that has the program in the file ProgramFile; the members from here on are not of a rollback
+	Digest   string   `json:"digest,omitempty"`
+	Program  string   `json:"program,omitempty"` // digest of the program
 	// Signature is the text of the program's signature, as minisign writes it.
 	Signature string `json:"signature,omitempty"`
 }
@@ -127,6 +130,8 @@ func (r Request) check(back bool) error {
 		return fmt.Errorf("id: %q is not 1 to 64 letters and digits", r.ID)
 	case r.Timeout < 1 || r.Timeout > int64(MaxTimeout/time.Second):
 		return fmt.Errorf("timeout: %d is not 1 to %d seconds", r.Timeout, int64(MaxTimeout/time.Second))
+	case len(r.Problems) > MaxProblems || slices.ContainsFunc(r.Problems, func(p string) bool { return len(p) > MaxProblem }):
+		return fmt.Errorf("problems: %d problems at most, of %d bytes each", MaxProblems, MaxProblem)
 	case back && (r.Image != "" || r.Digest != "" || r.Program != "" || r.Signature != ""):
 		return errors.New("the program of before is on the host: a rollback takes no image")
 	case back:

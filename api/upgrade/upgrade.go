@@ -38,16 +38,18 @@ type Attempt struct {
 	Timeout  time.Duration `json:"timeout"`          // in which the new program has to be ready
 	Starts   int           `json:"starts"`           // of the new program
 	Reason   string        `json:"reason,omitempty"` // why it has failed, was rolled back, or abandoned
+	Problems []string      `json:"problems"`         // what was wrong with the host before it; null: nobody has said, as of an upgrade by root of the machine
 }
 
 // Config is what to do on a machine.
 type Config struct {
-	DataDir   string // absolute path of the host's data directory
-	File      string // the new program; empty: the one from before the last upgrade
-	Want      string // digest that the file has to have; empty: any
-	Signature []byte // of the new program, as minisign writes it; nil: there is none
-	MustSign  bool   // refuse a new program without a signature that counts on the host
-	ID        string // of the attempt
+	DataDir   string   // absolute path of the host's data directory
+	File      string   // the new program; empty: the one from before the last upgrade
+	Want      string   // digest that the file has to have; empty: any
+	Signature []byte   // of the new program, as minisign writes it; nil: there is none
+	MustSign  bool     // refuse a new program without a signature that counts on the host
+	ID        string   // of the attempt
+	Problems  []string // of the attempt
 	Timeout   time.Duration
 	DryRun    bool // check the file, and change nothing
 	Progress  func(text string)
@@ -66,6 +68,8 @@ type Host interface {
 const (
 	// FetchTimeout is how long a new program may take to come from other hosts.
 	FetchTimeout = 30 * time.Minute
+	// MaxProblems and MaxProblem bound the Problems of an attempt: how many, and the bytes of each.
+	MaxProblems, MaxProblem = 256, 256
 	// MaxTimeout is the longest time that a host may be given to be ready.
 	MaxTimeout = time.Hour
 )

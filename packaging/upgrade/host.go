@@ -53,7 +53,7 @@ func (Host) Upgrade(ctx context.Context, c upgrade.Config) (a upgrade.Attempt, e
 	if file == "" {
 		file = now.binary + oldSuffix
 	}
-	a = upgrade.Attempt{ID: c.ID, State: upgrade.Checking, Rollback: c.File == "", Binary: now.binary, At: time.Now().UTC(), Timeout: c.Timeout}
+	a = newAttempt(c, now.binary)
 	staged, err := stage(ctx, file, c, &a)
 	if err != nil {
 		return a, err
@@ -77,6 +77,11 @@ func (Host) Upgrade(ctx context.Context, c upgrade.Config) (a upgrade.Attempt, e
 	}
 	unlock()
 	return wait(ctx, c)
+}
+
+// newAttempt is what is known of an attempt before the new program was looked at.
+func newAttempt(c upgrade.Config, binary string) upgrade.Attempt {
+	return upgrade.Attempt{ID: c.ID, State: upgrade.Checking, Rollback: c.File == "", Binary: binary, At: time.Now().UTC(), Timeout: c.Timeout, Problems: c.Problems}
 }
 
 // target is the process to upgrade, when that can be done.

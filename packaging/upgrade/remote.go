@@ -99,7 +99,7 @@ func (r *Remote) Begin(request upgrade.Request, back bool) error {
 		return err
 	}
 	c := upgrade.Config{
-		DataDir: r.dataDir, ID: request.ID, MustSign: !back, Timeout: time.Duration(request.Timeout) * time.Second,
+		DataDir: r.dataDir, ID: request.ID, Problems: append([]string{}, request.Problems...), MustSign: !back, Timeout: time.Duration(request.Timeout) * time.Second,
 		Progress: func(text string) { r.log.Info("upgrade: "+text, "id", request.ID) },
 	}
 	if back {
@@ -107,7 +107,7 @@ func (r *Remote) Begin(request upgrade.Request, back bool) error {
 	} else {
 		c.Signature, c.Want = []byte(request.Signature), request.Program
 	}
-	r.last = &upgrade.Attempt{ID: request.ID, State: upgrade.Staging, Rollback: back, At: time.Now().UTC(), Timeout: c.Timeout, To: upgrade.Release{Digest: request.Program}}
+	r.last = &upgrade.Attempt{ID: request.ID, State: upgrade.Staging, Rollback: back, At: time.Now().UTC(), Timeout: c.Timeout, To: upgrade.Release{Digest: request.Program}, Problems: c.Problems}
 	r.log.Info("upgrade: a server of the pool asks for it, for an administrator", "id", request.ID, "program", request.Program, "rollback", back)
 	go r.carryOut(request, c, back)
 	return nil

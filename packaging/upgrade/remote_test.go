@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -36,7 +37,8 @@ type fakeHost struct {
 }
 
 func (h fakeHost) Upgrade(ctx context.Context, c upgrade.Config) (upgrade.Attempt, error) {
-	a := upgrade.Attempt{ID: c.ID, State: upgrade.Confirmed, Rollback: c.File == "", Binary: h.m.binary, At: time.Now(), Timeout: c.Timeout, From: h.m.attempt.From}
+	a := newAttempt(c, h.m.binary)
+	a.State, a.From = upgrade.Confirmed, h.m.attempt.From
 	file := c.File
 	if file == "" {
 		file = h.m.binary + oldSuffix
@@ -183,5 +185,25 @@ func TestARollbackIsOneStepBack(t *testing.T) {
 	}
 	if status, err := r.Status(); err != nil || status.Before != nil {
 		t.Errorf("%+v %v", status, err)
+	}
+}
+
+// What was wrong with a host as it was asked stands in its journal: whoever asks it later, another command on another machine too, knows what was older than the upgrade.
+// That there was nothing is recorded likewise; of an upgrade by root of the machine nobody has said anything.
+func TestTheProblemsOfBeforeAreRecordedWithAnUpgrade(t *testing.T) {
+	for name, problems := range map[string][]string{"some": {"GPU 3 is LOST", "its proxy does not serve port 80"}, "none": nil} {
+		m, key := newMachine(t), newKey(t)
+		request := requestOf(t, programB, key)
+		request.Problems = problems
+		if got := upgradeNow(t, remote(t, m, &fakeImages{program: programB}, key.Public()), request, false); got.State != upgrade.Confirmed {
+			t.Fatalf("%s: %+v", name, got)
+		}
+		status, err := remote(t, m, &fakeImages{}, key.Public()).Status() // of the process that comes after
+		if err != nil || status.Last == nil || status.Last.Problems == nil || !slices.Equal(status.Last.Problems, problems) {
+			t.Errorf("%s: %+v %v", name, status.Last, err)
+		}
+	}
+	if a := newAttempt(upgrade.Config{}, "/usr/bin/pinion"); a.Problems != nil {
+		t.Errorf("root's own: %q", a.Problems)
 	}
 }

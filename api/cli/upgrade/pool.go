@@ -36,21 +36,6 @@ type pool struct {
 	asked   bool               // the leader was asked for the goal, and has answered
 }
 
-// member is a host of the pool.
-type member struct {
-	rollout.Host
-	before  []string // problems that it had before
-	away    bool     // it was to get the program, and is not in contact with the pool
-	status  upgrade.Status
-	attempt string        // id, while it is UnderWay
-	asked   bool          // the host has answered that it has begun
-	heard   time.Time     // of it last
-	phase   upgrade.State // of its attempt, as it was heard last
-	since   time.Time     // when the phase was heard first
-	unwell  time.Time     // when the host was last seen that has not the program, or is not well; zero: not since the command began
-	ran     string        // digest of the program that it runs since it is Done
-}
-
 // maxAtOnce bounds the hosts that are asked at a time.
 const maxAtOnce = 32
 
@@ -68,8 +53,9 @@ func (p *pool) find(ctx context.Context, only []string) error {
 	names := invocation.NamesOf(hosts)
 	asked := make([]bool, len(hosts))
 	for i, h := range hosts {
-		m := &member{Host: rollout.Host{ID: h.ID, Name: format.Plain(names[h.ID]), State: rollout.Left}, before: problems(h)}
+		m := &member{Host: rollout.Host{ID: h.ID, Name: format.Plain(names[h.ID]), State: rollout.Left}}
 		m.learn(h)
+		m.before = m.now
 		p.hosts = append(p.hosts, m)
 		if len(only) > 0 && !slices.Contains(only, h.ID) {
 			continue
@@ -97,6 +83,7 @@ func (p *pool) find(ctx context.Context, only []string) error {
 	for i, m := range p.hosts {
 		if asked[i] {
 			m.classify(p.program, leaving)
+			m.recall()
 		}
 	}
 	return nil
@@ -130,59 +117,6 @@ func selected(hosts []client.Host, only []string) ([]client.Host, error) {
 		only[i] = hosts[at].ID
 	}
 	return hosts, nil
-}
-
-// problems are what is wrong with a host, for people.
-func problems(h client.Host) (all []string) {
-	if h.GPUs.Problem != "" {
-		all = append(all, "its GPUs: "+h.GPUs.Problem)
-	}
-	for _, d := range h.GPUs.Devices {
-		if d.Health != client.Healthy && d.Health != client.Quarantined {
-			all = append(all, fmt.Sprintf("GPU %s is %s", d.Number(), d.Health))
-		}
-	}
-	for _, l := range h.ListenerProblems {
-		all = append(all, fmt.Sprintf("its proxy does not serve port %d: %s", l.Port, l.Problem))
-	}
-	for _, v := range h.VirtualIPs {
-		if v.Problem != "" {
-			all = append(all, fmt.Sprintf("the virtual IP %s: %s", v.IP, v.Problem))
-		}
-	}
-	return all
-}
-
-// learn takes what the pool says of the host.
-func (m *member) learn(h client.Host) {
-	m.Connected, m.Problem = h.Connected, ""
-	switch h.Role {
-	case "leader":
-		m.Role = rollout.Leader
-	case "agent":
-		m.Role = rollout.Agent
-	default:
-		m.Role = rollout.Server
-	}
-	for _, problem := range problems(h) {
-		if !slices.Contains(m.before, problem) {
-			m.Problem = format.Plain(problem)
-		}
-	}
-}
-
-// classify says how far the host is when the command begins.
-func (m *member) classify(program *program, leaving string) {
-	last := m.status.Last
-	ours := last != nil && last.ID != "" && last.Rollback == (program == nil) && (program == nil || last.To.Digest == program.digest)
-	switch {
-	case ours && (last.State == upgrade.Staging || last.State == upgrade.Checking):
-		m.State, m.attempt, m.asked = rollout.UnderWay, last.ID, true
-	case program == nil && m.status.Before != nil && m.status.Running.Digest == leaving, program != nil && m.status.Running.Digest != program.digest:
-		m.State = rollout.Pending
-	case program != nil || last != nil && last.State == upgrade.Confirmed:
-		m.State, m.ran = rollout.Done, m.status.Running.Digest
-	}
 }
 
 // check refuses what would stop halfway, before anything is changed.

@@ -44,7 +44,7 @@ func (p *pool) run(ctx context.Context) error {
 			told = decision.Why
 		}
 		if limit := p.timeout + p.pace.Dwell + patience; p.inv.Now().Sub(since) > limit { // whatever it waits for by turns: a host may crash again and again
-			return exit.Errorf(exit.Failure, "stopped: nothing went on for %s: %s. %s have the program. When that is mended, the same command goes on", limit, decision.Why, p.progress())
+			return exit.Errorf(exit.Failure, "stopped: nothing went on for %s: %s. %s have the program. When that is mended, the same command goes on; with --on-host for the others it leaves a host out", limit, decision.Why, p.progress())
 		}
 		if err := p.inv.Sleep(ctx, pollInterval); err != nil {
 			return err
@@ -91,6 +91,7 @@ func (p *pool) progress() string {
 // start makes a host one that is under way; look asks it to begin.
 func (p *pool) start(m *member) {
 	m.State, m.attempt, m.asked, m.heard, m.phase = rollout.UnderWay, rand.Text(), false, p.inv.Now(), ""
+	m.before = m.now
 	p.goal, p.asked = nil, false
 	p.tell(m, "begun", "")
 }
@@ -130,6 +131,9 @@ func (p *pool) ask(ctx context.Context, m *member) (upgrade.Status, error) {
 		return p.servers.status(ctx, m.ID)
 	}
 	r := upgrade.Request{ID: m.attempt, Timeout: int64(p.timeout / time.Second)}
+	if m.status.UptimeMS > 0 { // versions that do not say it refuse what they do not know
+		r.Problems = m.before
+	}
 	if p.program != nil {
 		r.Image, r.Digest, r.Program, r.Signature = p.image.Name, p.image.Digest, p.program.digest, string(p.program.signature)
 	}
