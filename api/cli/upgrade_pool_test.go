@@ -33,6 +33,7 @@ type upgradable struct {
 	hosts []string  // their names, which are their ids; the last one leads, the two before it are servers
 	has   map[string]*upgrade.Status
 	begun []string
+	arms  []string             // the hosts that are for arm64; the others and the program are for x86-64
 	ill   map[string]string    // what is wrong with the GPUs of a host
 	at    map[string]time.Time // when each has begun last, which is when its program was started
 }
@@ -91,7 +92,7 @@ func (u *upgradable) list() string {
 		case 2, 3:
 			role = "server"
 		}
-		all = append(all, fmt.Sprintf(`{"id":%q,"name":%q,"address":"10.0.0.5:7400","role":%q,"connected":true,"gpus":{"problem":%q}}`, h, h, role, u.ill[h]))
+		all = append(all, fmt.Sprintf(`{"id":%q,"name":%q,"address":"10.0.0.5:7400","role":%q,"connected":true,"attributes":{"ecs.cpu-architecture":%q},"gpus":{"problem":%q}}`, h, h, role, u.arch(h), u.ill[h]))
 	}
 	return "[" + strings.Join(all, ",") + "]"
 }
@@ -136,6 +137,13 @@ func (u *upgradable) says(host string, since time.Duration, applied uint64) upgr
 		status.Applied = &applied
 	}
 	return status
+}
+
+func (u *upgradable) arch(host string) string {
+	if slices.Contains(u.arms, host) {
+		return "arm64"
+	}
+	return "x86_64"
 }
 
 // begin is the whole upgrade of a host.
@@ -221,13 +229,18 @@ func TestAnUpgradeThatCannotBeWholeDoesNotBegin(t *testing.T) {
 		}
 	}
 	u.has["s2"].Keys = trusted
+	u.arms = []string{"a1"}
+	if got := u.pinion(t, "--to", u.file, "--all"); got.code != 1 || !strings.Contains(got.err, "a1") || !strings.Contains(got.err, "arm64") || !strings.Contains(got.err, "--on-host") || len(u.begun) > 0 {
+		t.Errorf("a host of another processor: begun %v, %+v", u.begun, got)
+	}
+	u.arms = nil
 	bare := filepath.Join(t.TempDir(), "bare")
 	if err := os.WriteFile(bare, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for line, code := range map[string]int{
 		"--to " + bare + " --all": 2, "--to " + u.file + " --all --on-host a1": 2, "--to " + u.file + " --all --step 0": 2, "--to " + u.file + " --all --timeout 1ms": 2, "--to " + u.file + " --step 2": 2, "--to " + u.file + " --dwell 1s": 2, "--to " + u.file + " --all --dwell -1s": 2,
-		"--to " + u.file + " --on-host nope": 1, "rollback --all --step 0": 2, "--to /nowhere/pinion --all": 2,
+		"--to " + bare + " --signature " + u.file + signature.Extension + " --all": 1, "--to " + u.file + " --on-host nope": 1, "rollback --all --step 0": 2, "--to /nowhere/pinion --all": 2,
 	} {
 		if got := u.pinion(t, strings.Fields(line)...); got.code != code || len(u.begun) > 0 {
 			t.Errorf("%s: begun %v, %+v", line, u.begun, got)
@@ -257,5 +270,17 @@ func TestARollbackIsOfTheNewestUpgradeAlone(t *testing.T) {
 		if got.code != 0 || !slices.Equal(u.begun, []string{"a1"}) || u.has["a1"].Running != b || u.has["s1"].Running != b {
 			t.Errorf("%s: %+v, begun %v", time, got, u.begun)
 		}
+	}
+}
+
+// A pool with two processors takes one file for the hosts of each: --on-host says which.
+func TestHostsOfTwoProcessorsAreUpgradedApart(t *testing.T) {
+	u := newUpgradable(t, "a1", "a2", "l")
+	u.arms = []string{"a2"}
+	if got := u.pinion(t, "--to", u.file, "--on-host", "a1", "--on-host", "l"); got.code != 0 || !slices.Equal(u.begun, []string{"a1", "l"}) {
+		t.Errorf("those of the file: begun %v, %+v", u.begun, got)
+	}
+	if got := u.pinion(t, "--to", u.file, "--on-host", "a2"); got.code != 1 || !slices.Equal(u.begun, []string{"a1", "l"}) {
+		t.Errorf("one of the other processor: begun %v, %+v", u.begun, got)
 	}
 }

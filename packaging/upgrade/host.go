@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -122,6 +123,9 @@ func stage(ctx context.Context, file string, c upgrade.Config, a *upgrade.Attemp
 	if info, err := from.Stat(); err != nil || !info.Mode().IsRegular() {
 		return "", fmt.Errorf("the new program: %s is not a file", file)
 	}
+	if err := checkPlatform(from); err != nil {
+		return "", fmt.Errorf("the new program %s: %w", file, err)
+	}
 	staged, err := os.CreateTemp(filepath.Dir(a.Binary), atomicfile.TempPrefix+"*")
 	if err != nil {
 		return "", fmt.Errorf("the new program: %w", err)
@@ -144,6 +148,18 @@ func stage(ctx context.Context, file string, c upgrade.Config, a *upgrade.Attemp
 	return staged.Name(), nil
 }
 
+// checkPlatform refuses a program for another processor or another system. What is not in the format of Linux's programs the trial refuses.
+func checkPlatform(program io.ReaderAt) error {
+	architecture, err := upgrade.ArchitectureOf(program)
+	if errors.Is(err, upgrade.ErrNotELF) {
+		return nil
+	}
+	if err == nil && architecture != runtime.GOARCH {
+		err = fmt.Errorf("it is for %s, and this host is %s: take the file of the release for %s", architecture, runtime.GOARCH, runtime.GOARCH)
+	}
+	return err
+}
+
 // release asks a program for its version.
 func release(ctx context.Context, path string) (r upgrade.Release, err error) {
 	if r.Digest, err = digestOf(path); err != nil {
@@ -156,6 +172,8 @@ func release(ctx context.Context, path string) (r upgrade.Release, err error) {
 	out, err := cmd.Output()
 	version, is := strings.CutPrefix(strings.TrimSpace(string(out)), "pinion version ")
 	switch {
+	case errors.Is(err, syscall.ENOEXEC):
+		return r, fmt.Errorf("it is no program for linux/%s, as this host is: take the file of the release for it", runtime.GOARCH)
 	case err != nil:
 		return r, fmt.Errorf("it does not run here (--version: %w)", err)
 	case !is || version == "" || strings.ContainsAny(version, "\n\r"):

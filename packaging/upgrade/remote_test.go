@@ -2,9 +2,12 @@ package upgrade
 
 import (
 	"context"
+	"debug/elf"
 	"errors"
 	"io"
 	"log/slog"
+	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -115,6 +118,7 @@ func TestOverTheNetworkOnlyASignedProgramIsTaken(t *testing.T) {
 		"another program, its digest":  {with(func(r *upgrade.Request) { r.Program = requestOf(t, programA, key).Program }), fakeImages{program: programA}, []signature.PublicKey{key.Public()}, "not one of this file"},
 		"it does not run here":         {requestOf(t, "#!/bin/sh\nexit 1\n", key), fakeImages{program: "#!/bin/sh\nexit 1\n"}, []signature.PublicKey{key.Public()}, "does not run here"},
 		"it is another program's name": {requestOf(t, "#!/bin/sh\necho docker version 3\n", key), fakeImages{program: "#!/bin/sh\necho docker version 3\n"}, []signature.PublicKey{key.Public()}, "not pinion"},
+		"for another processor":        {requestOf(t, foreign(t), key), fakeImages{program: foreign(t)}, []signature.PublicKey{key.Public()}, "it is for"},
 		"no host has it":               {good, fakeImages{err: errors.New("no host has it")}, []signature.PublicKey{key.Public()}, "no host has it"},
 	} {
 		m := newMachine(t)
@@ -206,4 +210,19 @@ func TestTheProblemsOfBeforeAreRecordedWithAnUpgrade(t *testing.T) {
 	if a := newAttempt(upgrade.Config{}, "/usr/bin/pinion"); a.Problems != nil {
 		t.Errorf("root's own: %q", a.Problems)
 	}
+}
+
+// foreign is the beginning of a program for another processor than this machine's.
+func foreign(t *testing.T) string {
+	t.Helper()
+	self, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	machine := elf.EM_AARCH64
+	if runtime.GOARCH == "arm64" {
+		machine = elf.EM_X86_64
+	}
+	self[18] = byte(machine)
+	return string(self[:64])
 }

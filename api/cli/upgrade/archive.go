@@ -4,7 +4,6 @@ import (
 	"archive/tar"
 	"bytes"
 	"crypto/sha256"
-	"debug/elf"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -25,9 +24,10 @@ const repository = "pinion.invalid/upgrade"
 
 // program is a file with a new program.
 type program struct {
-	file      *os.File
-	digest    string // "sha256:" and 64 hex digits
-	signature []byte
+	file         *os.File
+	digest       string // "sha256:" and 64 hex digits
+	architecture string // GOARCH of the hosts that it runs on
+	signature    []byte
 }
 
 // openProgram opens a file and its signature.
@@ -36,43 +36,30 @@ func openProgram(path string, signature []byte) (*program, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the new program: %w", err)
 	}
+	architecture, err := upgrade.ArchitectureOf(file)
 	hash := sha256.New()
-	if _, err := io.Copy(hash, file); err != nil {
-		file.Close()
-		return nil, fmt.Errorf("the new program: %w", err)
+	if err == nil {
+		_, err = io.Copy(hash, file)
 	}
-	return &program{file, "sha256:" + hex.EncodeToString(hash.Sum(nil)), signature}, nil
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("the new program %s: %w", path, err)
+	}
+	return &program{file, "sha256:" + hex.EncodeToString(hash.Sum(nil)), architecture, signature}, nil
 }
 
 // image is the name of the image with the program.
 func (p *program) image() string { return repository + ":" + p.digest[len("sha256:"):][:12] }
 
-// platform is what the program runs on, as its header says.
-func (p *program) platform() (ocispec.Platform, error) {
-	header, err := elf.NewFile(p.file)
-	if err != nil {
-		return ocispec.Platform{}, fmt.Errorf("the new program: %s is no program for Linux: %w", p.file.Name(), err)
-	}
-	architecture, known := map[elf.Machine]string{elf.EM_X86_64: "amd64", elf.EM_AARCH64: "arm64"}[header.Machine]
-	if !known {
-		return ocispec.Platform{}, fmt.Errorf("the new program: %s is for %s, and hosts are not", p.file.Name(), header.Machine)
-	}
-	return ocispec.Platform{OS: "linux", Architecture: architecture}, nil
-}
-
 // archive makes an image of the program: an OCI image layout with one layer, in a file without a name.
 func (p *program) archive() (archive *os.File, size int64, err error) {
-	platform, err := p.platform()
-	if err != nil {
-		return nil, 0, err
-	}
 	if archive, err = unnamed(); err != nil {
 		return nil, 0, err
 	}
 	layer, err := p.layer()
 	if err == nil {
 		defer layer.Close()
-		err = writeLayout(archive, layer, platform)
+		err = writeLayout(archive, layer, ocispec.Platform{OS: "linux", Architecture: p.architecture})
 	}
 	if err == nil {
 		size, err = archive.Seek(0, io.SeekCurrent)

@@ -17,6 +17,7 @@ type member struct {
 	rollout.Host
 	before  []string // problems that it had before its upgrade began
 	now     []string // problems that it has
+	arch    string   // its processor, as GOARCH has it
 	away    bool     // it was to get the program, and is not in contact with the pool
 	status  upgrade.Status
 	attempt string        // id, while it is UnderWay
@@ -57,7 +58,10 @@ func problems(h client.Host) (all []string) {
 
 // learn takes what the pool says of the host.
 func (m *member) learn(h client.Host) {
-	m.Connected, m.now = h.Connected, problems(h)
+	m.Connected, m.now, m.arch = h.Connected, problems(h), h.Attributes["ecs.cpu-architecture"]
+	if m.arch == "x86_64" { // as ECS has it
+		m.arch = "amd64"
+	}
 	switch h.Role {
 	case "leader":
 		m.Role = rollout.Leader

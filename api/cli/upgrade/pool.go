@@ -129,6 +129,10 @@ func (p *pool) check() error {
 		if m.State != rollout.Pending || p.program == nil {
 			continue
 		}
+		if m.arch != p.program.architecture {
+			return exit.Errorf(exit.Failure, "nothing was changed: %s is a host for %s, and %s is a program for %s. A pool with several processors gets one file for each: upgrade the hosts of one after those of the other, with --on-host, at a host of theirs (--host)",
+				m.Name, m.arch, p.program.file.Name(), p.program.architecture)
+		}
 		keys := strings.Join(m.status.Keys, " ")
 		err, known := verified[keys]
 		if !known {
