@@ -114,7 +114,7 @@ if [ -r /etc/default/pinion ]; then . /etc/default/pinion; fi
 data=\${PINION_DATA_DIR:-/var/lib/pinion}
 if [ -d /run/systemd/system ]; then systemctl disable --now pinion.service || true; fi
 if [ -e "\$data" ]; then "$prefix/bin/pinion" --data-dir "\$data" down --purge --force; fi
-rm -f "$units/pinion.service" /etc/pinion/config.yaml "$prefix/bin/pinion" "$prefix/share/man/man1/pinion.1.gz" "$prefix/share/bash-completion/completions/pinion" \\
+rm -f "$units/pinion.service" /etc/pinion/config.yaml "$prefix/bin/pinion" "$prefix/bin/pinion.old" "$prefix/share/man/man1/pinion.1.gz" "$prefix/share/bash-completion/completions/pinion" \\
 	"$prefix/share/zsh/site-functions/_pinion" "$prefix/share/fish/vendor_completions.d/pinion.fish"
 rmdir /etc/pinion 2>/dev/null || true
 if [ -d /run/systemd/system ]; then systemctl daemon-reload; fi

@@ -85,6 +85,7 @@ start
 inside pinion ps | grep -q RUNNING || fail "the new program does not know the task"
 
 stop
+inside cp /usr/bin/pinion /usr/bin/pinion.old # as `pinion upgrade` leaves it
 inside dpkg -r pinion >/dev/null
 lives || fail "removing the package has ended a task"
 [ ! -e "$base/root/usr/bin/pinion" ] || fail "the program is still there"
@@ -109,6 +110,7 @@ inside sh /tmp/release/install.sh 2>"$base/refused" && fail "install.sh takes a 
 grep -q 'nothing was installed' "$base/refused" || fail "install.sh does not say what it refuses"
 inside env INSTALL_PINION_KEY=RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3 sh /tmp/release/install.sh 2>/dev/null && fail "install.sh takes a release that is not signed by the key"
 [ "$installed" = "$(sha256sum <"$base/root/usr/local/bin/pinion")" ] || fail "a refused release has replaced the program"
+inside cp /usr/local/bin/pinion /usr/local/bin/pinion.old
 inside /usr/local/bin/pinion-uninstall.sh
 rm -r "$base/root/tmp/release"
 left=$(find "$base/upper" -name '*pinion*' ! -type c -print)
@@ -120,5 +122,12 @@ for file in /usr/bin/pinion /usr/lib/systemd/system/pinion.service /etc/pinion/c
 done
 [ "$(rpm -qp --queryformat '[%{FILENAMES} %{FILEMODES:octal} %{FILEUSERNAME}\n]' "$rpm" 2>/dev/null | sed -n 's#^/usr/bin/pinion ##p')" = "100755 root" ] || fail "the program of the rpm has another mode or owner"
 rpm -qp --scripts "$rpm" 2>/dev/null | grep -q 'try-restart pinion.service' || fail "the rpm does not restart a host after an upgrade"
+# What the rpm runs at an upgrade (1) and when it is erased (0).
+rpm -qp --queryformat '%{POSTUN}' "$rpm" 2>/dev/null >"$base/root/tmp/postun.sh"
+inside touch /usr/bin/pinion.old
+inside sh /tmp/postun.sh 1
+[ -e "$base/root/usr/bin/pinion.old" ] || fail "an upgrade of the rpm takes the program of before away"
+inside sh /tmp/postun.sh 0
+[ ! -e "$base/root/usr/bin/pinion.old" ] || fail "erasing the rpm leaves the program of before"
 rpm -qp --configfiles "$rpm" 2>/dev/null | grep -qx /etc/pinion/config.yaml || fail "the options in the rpm are no configuration"
 echo "installcheck: the deb was installed, upgraded under a task, removed and purged; nothing is left, nor of install.sh. The rpm has the same files. The container image runs."

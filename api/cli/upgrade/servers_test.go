@@ -16,7 +16,7 @@ import (
 )
 
 // twoServers are two that the command may talk to; the first one was given.
-func twoServers(t *testing.T, sockets ...string) (s *servers, first, second *client.Client) {
+func twoServers(t *testing.T, sockets ...string) (s *servers, second *client.Client) {
 	t.Helper()
 	var all []*client.Client
 	for _, socket := range append(sockets, "/nowhere/1", "/nowhere/2")[:2] {
@@ -28,14 +28,14 @@ func twoServers(t *testing.T, sockets ...string) (s *servers, first, second *cli
 	}
 	s = newServers(&invocation.Invocation{Client: all[0], Now: time.Now, Err: io.Discard})
 	s.all["10.0.0.6:7400"] = all[1]
-	return s, all[0], all[1]
+	return s, all[1]
 }
 
 // An answer that is late counts as none after answerTimeout, and the next question goes to another server. A refusal is an answer, and a caller that has given up
 // is no fault of the server.
 func TestAServerThatDoesNotAnswerInTimeIsNotAskedNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, first, second := twoServers(t)
+		s, second := twoServers(t)
 		began := time.Now()
 		late := func(ctx context.Context, _ *client.Client) error { <-ctx.Done(); return ctx.Err() }
 		if err := s.question(t.Context(), late); !client.IsUnavailable(err) || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != answerTimeout {
@@ -43,7 +43,7 @@ func TestAServerThatDoesNotAnswerInTimeIsNotAskedNext(t *testing.T) {
 		}
 		asked := func(err error) func(context.Context, *client.Client) error {
 			return func(_ context.Context, c *client.Client) error {
-				if c != second || c == first {
+				if c != second {
 					t.Error("the server that was late is asked again")
 				}
 				return err
@@ -72,7 +72,7 @@ func TestAnAnswerThatIsCutOffIsNone(t *testing.T) {
 		t.Fatal(len(whole))
 	}
 	for name, sent := range map[string]string{"nothing": "", "in the header": head[:20], "behind the header": head, "in the body": head + whole[:30], "before its last byte": head + whole[:56]} {
-		s, _, _ := twoServers(t, cutOff(t, sent), cutOff(t, head+whole))
+		s, _ := twoServers(t, cutOff(t, sent), cutOff(t, head+whole))
 		if got, err := s.status(t.Context(), "gpu-1"); !client.IsUnavailable(err) {
 			t.Errorf("%s: %+v %v", name, got, err)
 		}

@@ -1,7 +1,11 @@
 #!/bin/sh
-# A purge ends the tasks, and leaves nothing of the host.
+# A purge ends the tasks, and leaves nothing of the host. An erased rpm leaves no program either: `pinion upgrade` keeps the one of before beside it, which no
+# package has.
 set -e
 if [ -d /run/systemd/system ]; then systemctl daemon-reload || true; fi
+case $1 in
+purge | 0) rm -f /usr/bin/pinion.old ;;
+esac
 [ "$1" = purge ] || exit 0
 PINION_DATA_DIR=/var/lib/pinion
 if [ -r /etc/default/pinion ]; then . /etc/default/pinion; fi
