@@ -18,10 +18,6 @@ import (
 	"pinion/api/upgrade"
 )
 
-// repository is the name of the image that a program travels in, with the beginning of its digest as the tag. No registry has the name: .invalid is reserved
-// (RFC 2606).
-const repository = "pinion.invalid/upgrade"
-
 // program is a file with a new program.
 type program struct {
 	file         *os.File
@@ -47,9 +43,6 @@ func openProgram(path string, signature []byte) (*program, error) {
 	}
 	return &program{file, "sha256:" + hex.EncodeToString(hash.Sum(nil)), architecture, signature}, nil
 }
-
-// image is the name of the image with the program.
-func (p *program) image() string { return repository + ":" + p.digest[len("sha256:"):][:12] }
 
 // archive makes an image of the program: an OCI image layout with one layer, in a file without a name.
 func (p *program) archive() (archive *os.File, size int64, err error) {

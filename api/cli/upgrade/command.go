@@ -195,9 +195,11 @@ func poolStatus(c *cli.Context, system invocation.System) error {
 		}
 	}
 	if p.inv.Output == invocation.JSON {
-		return p.inv.PrintJSON(all)
+		err = p.inv.PrintJSON(all)
+	} else {
+		err = shown.Write(p.inv.Out, p.inv.Screen)
 	}
-	return shown.Write(p.inv.Out, p.inv.Screen)
+	return errors.Join(err, tellLeft(c.Context, p.inv))
 }
 
 func statusRow(inv *invocation.Invocation, m *member) []string {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -156,50 +155,6 @@ func (p *program) verify(lines []string) error {
 		_, err = signature.Verify(p.file, p.signature, keys)
 	}
 	return err
-}
-
-// bring imports the image with the program into the pool. Hosts take it from one another.
-func (p *pool) bring(ctx context.Context) error {
-	archive, size, err := p.program.archive()
-	if err != nil {
-		return err
-	}
-	defer archive.Close()
-	imported, err := client.ImportImages(ctx, p.inv.Client, archive, size, p.program.image(), "", func(int) {})
-	if err != nil {
-		return fmt.Errorf("bringing the program into the pool: %w", err)
-	}
-	if len(imported) != 1 {
-		return errors.New("bringing the program into the pool: the host has not answered with one image; see `pinion image ls`")
-	}
-	p.image = imported[0]
-	return nil
-}
-
-// takeAway removes the image again, also that of a run which was broken off: every host has its program.
-func (p *pool) takeAway(ctx context.Context) error {
-	name := p.program.image()
-	var images []client.Image
-	err := p.inv.RetryUnavailable(ctx, func() error {
-		return p.do(func(c *client.Client) (err error) {
-			if images, err = client.Images[client.Image](ctx, c); err == nil && slices.ContainsFunc(images, func(i client.Image) bool { return i.Name == name && i.Kept != nil }) {
-				err = client.UnpinImage(ctx, c, name)
-			}
-			return err
-		})
-	})
-	for _, i := range images {
-		if i.Name != name {
-			continue
-		}
-		for _, host := range i.Hosts {
-			err = errors.Join(err, p.do(func(c *client.Client) error { return client.RemoveImage(ctx, c, host, i.Digest) }))
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("the image %s of the program is left: `pinion image rm %s` removes it: %w", name, name, err)
-	}
-	return nil
 }
 
 // event is a line of -o json.
