@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"sync"
 	"time"
@@ -22,6 +23,7 @@ import (
 type incarnationLayer struct {
 	raft.StreamLayer
 	member *Member
+	log    *slog.Logger
 }
 
 // incarnationTimeout is how long the other end may take to say its part.
@@ -78,19 +80,19 @@ func (l *incarnationLayer) exchange(c net.Conn) error {
 	if incarnation != l.member.poolCache.Incarnation() {
 		return fmt.Errorf("%w (a server of incarnation %d)", spec.ErrOutdated, incarnation)
 	}
-	if err := l.checkStarts(c, int64(binary.BigEndian.Uint64(theirs[8:]))); err != nil {
+	if err := l.checkStarts(peer.ConnHostID(c), c.RemoteAddr().String(), int64(binary.BigEndian.Uint64(theirs[8:]))); err != nil {
 		return err
 	}
 	return c.SetDeadline(time.Time{})
 }
 
 // checkStarts refuses a server that was started less often than this one knows.
-func (l *incarnationLayer) checkStarts(c net.Conn, starts int64) error {
+func (l *incarnationLayer) checkStarts(hostID, address string, starts int64) error {
 	own := l.member.localServer()
 	if own == nil {
 		return nil
 	}
-	known := own.state.View().Host(peer.ConnHostID(c))
+	known := own.state.View().Host(hostID)
 	if known == nil {
 		return nil
 	}
@@ -98,9 +100,9 @@ func (l *incarnationLayer) checkStarts(c net.Conn, starts int64) error {
 	if err == nil {
 		return nil
 	}
-	l.member.cfg.Port.ReportRefusal(peer.Refusal{Operation: peer.OpConnect, HostID: known.ID, Address: c.RemoteAddr().String(), Reason: err})
-	if _, warned := l.member.warnedPeers.LoadOrStore(fmt.Sprint(known.ID, " ", starts), true); !warned {
-		l.member.log.Warn("a server is not heard", "error", err)
+	l.member.cfg.Port.ReportRefusal(peer.Refusal{Operation: peer.OpConnect, HostID: known.ID, Address: address, Reason: err})
+	if l.member.refused.first(known.ID, "starts") {
+		l.log.Warn("a server is not heard", "error", err)
 	}
 	return err
 }

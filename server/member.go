@@ -92,9 +92,9 @@ type Member struct {
 	server      atomic.Pointer[Server] // nil while this host is an agent
 	desiredRole atomic.Pointer[bool]   // whether the pool wants a server here, as a session last said
 	handlers    handlers
-	roleMu      sync.Mutex    // held while the role changes
-	warnedPeers sync.Map      // hosts refused for Raft, for their keys or for their starts, with why: each is logged once
-	roleChanged rpc.Broadcast // wakes followRole
+	roleMu      sync.Mutex     // held while the role changes
+	refused     loggedRefusals // for Raft, for their keys or for their starts
+	roleChanged rpc.Broadcast  // wakes followRole
 
 	loops  sync.WaitGroup
 	ctx    context.Context

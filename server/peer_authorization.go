@@ -34,7 +34,7 @@ func (a peerAPI) authorizeAny(hostID, key, _ string) error {
 	if known := a.keyOf(hostID); known == "" || known == key {
 		return nil
 	}
-	if _, logged := a.m.warnedPeers.LoadOrStore("key "+hostID, true); !logged {
+	if a.m.refused.first(hostID, "key") {
 		a.m.log.Warn("a host shows a certificate for a key that it was not admitted with, and is refused each time: if this host is not new, "+
 			"somebody may have the key of the CA", "id", hostID)
 	}
@@ -55,7 +55,7 @@ func (a peerAPI) authorizePeer(hostID, key, protocol string) error {
 	if protocol != peer.Raft || own == nil || a.isKnownServer(hostID) {
 		return nil
 	}
-	if _, known := a.m.warnedPeers.LoadOrStore("protocol "+hostID, true); !known {
+	if a.m.refused.first(hostID, "protocol") {
 		a.m.log.Warn("a host that is no server wants to speak Raft with this one, and is turned away each time", "id", hostID)
 	}
 	return fmt.Errorf("host %s is no server of the pool", hostID)

@@ -141,7 +141,7 @@ func (f roleFollower) becomeServer() {
 func (m *Member) startServer(ctx context.Context, joins bool) error {
 	dialer := &peer.Dialer{Identity: m.cfg.Identity, Authorize: peerAPI{m}.authorizeKey}
 	layer := peer.RaftLayer(m.cfg.Port, dialer, peer.Address(m.cfg.Address))
-	network := consensus.NewTransport(&incarnationLayer{layer, m}, m.log)
+	network := consensus.NewTransport(&incarnationLayer{layer, m, m.log}, m.log)
 	pool := m.cfg.PoolID
 	if joins {
 		pool = m.PoolID()

@@ -16,7 +16,7 @@ func callAsLeader(t *testing.T, leader, to *testHost, member *Member, term uint6
 	t.Helper()
 	dialer := &peer.Dialer{Identity: leader.cfg.Identity, Authorize: peerAPI{member}.authorizeKey}
 	layer := peer.RaftLayer(leader.port, dialer, peer.Address(leader.where))
-	network := consensus.NewTransport(&incarnationLayer{layer, member}, quiet())
+	network := consensus.NewTransport(&incarnationLayer{layer, member, quiet()}, quiet())
 	defer func() { network.Close(); layer.Close() }()
 	header := raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(leader.cfg.HostID), Addr: []byte(leader.where)}
 	call := &raft.AppendEntriesRequest{RPCHeader: header, Term: term}
