@@ -30,7 +30,9 @@ type Tracer struct {
 	State func() *raftfsm.State
 	// Export sends spans to a collector. What it cannot send is lost, and what was sent may be sent again by another leader, with the same ids.
 	Export func(ctx context.Context, spans []Span) error
-	Log    *slog.Logger
+	// Now is the clock of this host, which stamps the times of tasks where it leads.
+	Now func() time.Time
+	Log *slog.Logger
 }
 
 // Loop exports until ctx ends.
@@ -44,7 +46,7 @@ func (t *Tracer) Loop(ctx context.Context) {
 		if state == nil {
 			now = nil
 		} else if now == nil || now.state != state {
-			now = newTerm(state, t.Log)
+			now = newTerm(state, t.Now, t.Log)
 		}
 		for more := now != nil; more && ctx.Err() == nil && t.State() == state; {
 			var spans []Span
@@ -71,6 +73,7 @@ func (t *Tracer) Loop(ctx context.Context) {
 // term follows the state while this host leads.
 type term struct {
 	state    *raftfsm.State
+	now      func() time.Time
 	log      *slog.Logger
 	follower changelog.Follower[*raftfsm.View, *change.Change]
 	began    bool
@@ -85,8 +88,8 @@ type waiting struct {
 	placed time.Time // when it got its host; zero: it has none, or that was before this term
 }
 
-func newTerm(state *raftfsm.State, log *slog.Logger) *term {
-	t := &term{state: state, log: log}
+func newTerm(state *raftfsm.State, now func() time.Time, log *slog.Logger) *term {
+	t := &term{state: state, now: now, log: log}
 	t.follower = changelog.Follower[*raftfsm.View, *change.Change]{State: state, Rebuild: t.rebuild, Apply: t.apply, Limit: maxChanges}
 	return t
 }
@@ -106,7 +109,7 @@ func (t *term) rebuild(v *raftfsm.View) {
 		t.log.Warn("traces of tasks are missing: more happened at once than is remembered")
 	}
 	t.began, t.starting = true, map[string]waiting{}
-	begin := time.Now().Add(-overlap)
+	begin := t.now().Add(-overlap)
 	for _, cluster := range v.Clusters() {
 		for _, task := range v.Tasks(cluster.Name) {
 			if task.LastStatus.Rank() < spec.Running.Rank() {

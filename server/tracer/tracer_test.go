@@ -19,7 +19,7 @@ import (
 
 // A task is told of twice: when it has started, and when it has stopped. What changes beside that has no spans.
 func TestATaskHasItsTracesOnce(t *testing.T) {
-	follow := newTerm(raftfsm.NewState(), slog.New(slog.DiscardHandler))
+	follow := newTerm(raftfsm.NewState(), time.Now, slog.New(slog.DiscardHandler))
 	follow.rebuild(raftfsm.NewState().View())
 	full := ran()
 	task := func(status spec.Status, edit func(*spec.Task)) *spec.Task {
@@ -59,6 +59,9 @@ func TestATaskHasItsTracesOnce(t *testing.T) {
 	}
 }
 
+// leaderClock stamps the times of tasks. It is far off the clock of the machine.
+func leaderClock() time.Time { return time.Now().Add(-24 * time.Hour) }
+
 // A leader exports what changes in its term. A collector that takes nothing costs spans, and nothing else.
 func TestALeaderExportsTraces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -69,6 +72,7 @@ func TestALeaderExportsTraces(t *testing.T) {
 		var leads, broken bool
 		tracer := Tracer{
 			Log: slog.New(slog.DiscardHandler),
+			Now: leaderClock,
 			State: func() *raftfsm.State {
 				if !leads {
 					return nil
@@ -92,8 +96,8 @@ func TestALeaderExportsTraces(t *testing.T) {
 		loop.Go(func() { tracer.Loop(ctx) })
 		// pass lets the tracer look at least once.
 		pass := func() { time.Sleep(3 * interval); synctest.Wait() }
-		run := func(id string) { runTask(s, id, time.Now()) }
-		runTask(s, "long before", time.Now().Add(-2*overlap))
+		run := func(id string) { runTask(s, id, leaderClock()) }
+		runTask(s, "long before", leaderClock().Add(-2*overlap))
 		run("under the leader before")
 		pass()
 		leads = true
