@@ -72,7 +72,7 @@ func (v *Verifier) Verify(ctx context.Context, from *issuer.Issuer, token string
 	defer v.leave()
 	provider, client, err := v.provider(ctx, from, now)
 	if err != nil {
-		return Person{}, wire.Errorf(wire.Server, "The issuer %s, at which this pool has people log in, cannot be asked for its keys: %v.", from.URL, err)
+		return Person{}, wire.Errorf(wire.Server, "The issuer %s, at which this pool has people log in, cannot be asked for its keys: %v.", from.URL, briefly(err))
 	}
 	verifier := provider.Verifier(&oidc.Config{ClientID: from.ClientID, SupportedSigningAlgs: algorithms, SkipExpiryCheck: true})
 	verified, err := verifier.Verify(oidc.ClientContext(ctx, client), token)
@@ -180,4 +180,4 @@ func hashOf(payload []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-var errNoDevice = errors.New("the issuer has no device authorization endpoint (RFC 8628), which `pinion login` needs: have its administrator enable the device flow for the client")
+var errNoDevice = errors.New("the issuer has no device authorization endpoint (RFC 8628), which `pinion login` and the web page need: have its administrator enable the device flow for the client")
