@@ -96,7 +96,11 @@ func (l logins) login(x *httpx.Exchange, res leader.Resolution) error {
 	key, err := l.api.Admin.Keys.Login(x.Context(), raftfsm.Login{Key: like, ClientID: from.ClientID, TokenHash: person.Hash, TokenUntil: person.Until})
 	switch {
 	case errors.Is(err, issuer.ErrNoRights), errors.Is(err, spec.ErrInUse):
-		return wire.Errorf(wire.AccessDenied, "%s cannot log in: %v.", x.Principal, err)
+		refusal := wire.Errorf(wire.AccessDenied, "%s cannot log in: %v.", x.Principal, err)
+		if conflict, is := errors.AsType[*issuer.Conflict](err); is {
+			refusal.Groups = conflict.Groups
+		}
+		return refusal
 	case err != nil:
 		return err
 	}

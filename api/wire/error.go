@@ -11,6 +11,7 @@ type Error struct {
 	Type        string   `json:"__type"`
 	Message     string   `json:"message"`
 	ResourceIDs []string `json:"resourceIds,omitempty"` // ConflictException: the ARNs in the way
+	Groups      []string `json:"groups,omitempty"`      // AccessDeniedException of a login: those of the person's groups of which one has to be chosen
 	Path        string   `json:"-"`                     // of the member of the input that is wrong; empty where none is
 }
 

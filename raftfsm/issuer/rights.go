@@ -14,13 +14,25 @@ import (
 // ErrNoRights refuses a person whose groups give nothing, or nothing that one access key can have.
 var ErrNoRights = errors.New("no rights")
 
+// Conflict is an ErrNoRights of a person whose groups give what no one access key can have.
+type Conflict struct {
+	Groups []string // that give it: each of them alone does
+}
+
+func (c *Conflict) Error() string {
+	return fmt.Sprintf("%v: the groups %s give different roles, clusters or limits, and one access key cannot have them all: choose one with `pinion login --group NAME`", ErrNoRights, list(c.Groups))
+}
+
+// Unwrap is ErrNoRights.
+func (c *Conflict) Unwrap() error { return ErrNoRights }
+
 // Rights are what the groups of a person give, and the groups that give it. A key has one role and one set of limits, so it cannot have all
 // that groups of different roles, clusters and limits give together; and a highest role in all clusters would be more than any group gives.
 // So there are three cases, and in each of them the key may do nothing that no group allows:
 //
 //   - One group gives everything that the others give: its rights.
 //   - The groups differ in nothing but clusters, or in nothing but teams: the clusters, or the teams, of all of them.
-//   - Any others: ErrNoRights, which names the groups. A person chooses among them (`pinion login --group`).
+//   - Any others: a Conflict. A person chooses among the groups (`pinion login --group`).
 func (i *Issuer) Rights(groups []string) (Rights, []string, error) {
 	var mapped []Group
 	for _, g := range i.Groups {
@@ -49,8 +61,7 @@ func (i *Issuer) Rights(groups []string) (Rights, []string, error) {
 			return sum, namesOf(mapped), nil
 		}
 	}
-	return Rights{}, nil, fmt.Errorf("%w: the groups %s give different roles, clusters or limits, and one access key cannot have them all: choose one with `pinion login --group NAME`",
-		ErrNoRights, list(namesOf(mapped)))
+	return Rights{}, nil, &Conflict{namesOf(mapped)}
 }
 
 // union merges the rights of groups in one respect. It is their union only when they are equal in every other.
