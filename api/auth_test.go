@@ -44,7 +44,8 @@ func TestBearerKeys(t *testing.T) {
 func TestEveryEndpointNeedsAKey(t *testing.T) {
 	b := newFixture(t)
 	b.config.Trusted = false
-	open := map[string]bool{"GET /healthz": true, "GET /v1/version": true, "GET /v1/openapi.json": true, "GET /v1/login": true, "POST /v1/login": true}
+	open := map[string]bool{"GET /healthz": true, "GET /v1/version": true, "GET /v1/openapi.json": true, "GET /v1/login": true, "POST /v1/login": true,
+		"GET /v1/login/device": true, "POST /v1/login/device": true, "POST /v1/login/device/token": true}
 	for line, role := range requiredRoles() {
 		method, path, _ := strings.Cut(line, " ")
 		got := b.serve(httptest.NewRequest(method, path, strings.NewReader("{}")))

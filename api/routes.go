@@ -28,7 +28,8 @@ func newRoutes(config Config, peers *httpx.Peers, operations *operationEndpoints
 		HostID: config.HostID, Version: config.Version, Now: config.Now, CheckTeam: ecs.CheckTeam, IDTokens: &config.Shared.idTokens, Exec: operations.exec, Transfers: &config.Shared.transfers,
 	}
 	changes := &events.Handler{History: config.History, Local: config.Local, Shared: config.Shared.events, Stop: peers.Stop, Audit: config.Audit, Refusal: view.Refusal}
-	t := routes{keyed: append(slices.Concat(api.Routes(), metricRoutes(config, peers), upgradeRoutes(api, config.Agent.Upgrades, config.Local)), operations.planRoute(config.Services), rest.EventsRoute(changes.Serve)), open: api.OpenRoutes(), login: rest.LoginRoutes(api)}
+	login, logout := loginRoutes(api, config)
+	t := routes{keyed: append(slices.Concat(api.Routes(), logout, metricRoutes(config, peers), upgradeRoutes(api, config.Agent.Upgrades, config.Local)), operations.planRoute(config.Services), rest.EventsRoute(changes.Serve)), open: api.OpenRoutes(), login: login}
 	t.openapi = openapiRoute(func() []rest.Route { return t.all() })
 	return t
 }

@@ -30,6 +30,7 @@ type Shared struct {
 	tasks     ecs.TaskCache
 	events    *events.Shared
 	idTokens  openid.Verifier
+	devices   openid.Devices
 	sessions  exec.Sessions
 	transfers rest.Transfers
 }

@@ -9,6 +9,7 @@ import (
 
 	"pinion/api/httpx"
 	"pinion/api/leader"
+	"pinion/api/login"
 	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
@@ -67,7 +68,7 @@ type loginView struct {
 }
 
 func (l logins) loginIssuer(x *httpx.Exchange, res leader.Resolution) error {
-	from, err := issuerOf(res)
+	from, err := login.IssuerOf(res)
 	if err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func (l logins) login(x *httpx.Exchange, res leader.Resolution) error {
 	if err := decode(x, &in); err != nil {
 		return err
 	}
-	from, err := issuerOf(res)
+	from, err := login.IssuerOf(res)
 	if err != nil {
 		return err
 	}
@@ -113,13 +114,6 @@ func chosen(groups, asked []string) []string {
 		return groups
 	}
 	return slices.DeleteFunc(slices.Clone(groups), func(group string) bool { return !slices.Contains(asked, group) })
-}
-
-func issuerOf(res leader.Resolution) (*issuer.Issuer, error) {
-	if from := res.View.Issuer(); from != nil {
-		return from, nil
-	}
-	return nil, wire.Errorf(httpx.NotFound, "Nobody can log in to this pool: it has no OpenID Connect issuer. An administrator names one with `pinion oidc set`; until then, ask one for an access key (`pinion keys create`).")
 }
 
 // issuerView is the issuer as administrators see it.
@@ -173,7 +167,7 @@ func newIssuerView(i *issuer.Issuer) issuerView {
 }
 
 func (l logins) showIssuer(x *httpx.Exchange, res leader.Resolution) error {
-	from, err := issuerOf(res)
+	from, err := login.IssuerOf(res)
 	if err != nil {
 		return err
 	}
@@ -203,7 +197,7 @@ func (l logins) mapGroup(x *httpx.Exchange, res leader.Resolution) error {
 	if err := decode(x, &in); err != nil {
 		return err
 	}
-	from, err := issuerOf(res)
+	from, err := login.IssuerOf(res)
 	if err != nil {
 		return err
 	}
@@ -223,7 +217,7 @@ func (l logins) unmapGroup(x *httpx.Exchange, res leader.Resolution) error {
 	if err := decode(x, &in); err != nil {
 		return err
 	}
-	from, err := issuerOf(res)
+	from, err := login.IssuerOf(res)
 	if err != nil {
 		return err
 	}
@@ -248,7 +242,7 @@ func (l logins) recordIssuer(x *httpx.Exchange, changed issuer.Issuer) error {
 }
 
 func (l logins) removeIssuer(x *httpx.Exchange, res leader.Resolution) error {
-	if _, err := issuerOf(res); err != nil {
+	if _, err := login.IssuerOf(res); err != nil {
 		return err
 	}
 	if _, err := l.api.Store.Propose(x.Context(), raftfsm.DeleteIssuer{}); err != nil {

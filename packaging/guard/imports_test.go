@@ -41,7 +41,7 @@ var floors = map[string][]string{
 		"ecs/daemon",
 		"ecs/capacity ecs/account",
 		"client ecs/call secrets",
-		"exec upgrade",
+		"exec upgrade login",
 		"leader",
 		"openid",
 		"auth",

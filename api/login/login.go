@@ -1,0 +1,128 @@
+// Package login carries out the device flow for people who log in with a browser: their host asks the issuer of the pool, as the browser may not. It
+// also ends the key of a login.
+package login
+
+import (
+	"context"
+	"math"
+	"net/http"
+	"time"
+
+	"pinion/api/httpx"
+	"pinion/api/leader"
+	"pinion/api/openid"
+	"pinion/api/wire"
+	"pinion/raftfsm/issuer"
+)
+
+// Handler answers those who log in. It is safe for concurrent use, and its answers are the leader's.
+type Handler struct {
+	Devices *openid.Devices
+	Keys    Keys // nil: this host is part of no pool, and no key of it is a login's
+	Now     func() time.Time
+}
+
+// Keys ends access keys.
+type Keys interface {
+	// RemoveKey ends a key at once. spec.ErrNotFound.
+	RemoveKey(ctx context.Context, id string) error
+}
+
+// Offer says whether people log in with a browser, and where.
+type Offer struct {
+	Issuer string `json:"issuer,omitempty"` // left out: the pool has none
+}
+
+// Begun is a login that has begun. The person opens url and enters the code there, or opens completeUrl.
+type Begun struct {
+	ID          string `json:"id"` // of the login, for its only browser
+	URL         string `json:"url"`
+	CompleteURL string `json:"completeUrl,omitempty"` // has the code in it
+	Code        string `json:"code"`
+	Interval    int    `json:"interval"`  // seconds between two questions for the token
+	ExpiresIn   int    `json:"expiresIn"` // seconds
+}
+
+// TokenRequest asks for the ID token of a login.
+type TokenRequest struct {
+	ID string `json:"id"`
+}
+
+// Token is the ID token of a person who has logged in; POST /v1/login exchanges it.
+type Token struct {
+	IDToken  string `json:"idToken,omitempty"`  // left out: nobody has logged in yet
+	Interval int    `json:"interval,omitempty"` // seconds until the next question
+}
+
+// IssuerOf is the issuer of the pool; an error that says what to do where there is none.
+func IssuerOf(res leader.Resolution) (*issuer.Issuer, error) {
+	if from := res.View.Issuer(); from != nil {
+		return from, nil
+	}
+	return nil, wire.Errorf(httpx.NotFound, "Nobody can log in to this pool: it has no OpenID Connect issuer. An administrator names one with `pinion oidc set`; until then, ask one for an access key (`pinion keys create`).")
+}
+
+// Offer answers whether people log in with a browser.
+func (h *Handler) Offer(x *httpx.Exchange, res leader.Resolution) error {
+	var offer Offer
+	if from := res.View.Issuer(); from != nil {
+		offer.Issuer = from.URL
+	}
+	return reply(x, offer)
+}
+
+// Begin has the issuer begin a login.
+func (h *Handler) Begin(x *httpx.Exchange, res leader.Resolution) error {
+	x.Audited, x.Writes = false, false // nothing of the pool changes: POST /v1/login does that, and is recorded
+	from, err := IssuerOf(res)
+	if err != nil {
+		return err
+	}
+	now := h.Now()
+	id, device, err := h.Devices.Start(x.Context(), from, x.LimitAddress(), now)
+	if err != nil {
+		return err
+	}
+	return reply(x, Begun{
+		ID: id, URL: device.Prompt.URL, CompleteURL: device.Prompt.Complete, Code: device.Prompt.Code, Interval: seconds(device.Interval), ExpiresIn: seconds(device.Expires.Sub(now)),
+	})
+}
+
+// Token answers whether the person has logged in.
+func (h *Handler) Token(x *httpx.Exchange, res leader.Resolution) error {
+	x.Audited, x.Writes = false, false
+	var in TokenRequest
+	if err := wire.DecodeJSON(x.Body, &in, wire.Strict); err != nil {
+		return err
+	}
+	from, err := IssuerOf(res)
+	if err != nil {
+		return err
+	}
+	token, wait, err := h.Devices.Token(x.Context(), from, in.ID, h.Now())
+	if err != nil {
+		return err
+	}
+	return reply(x, Token{IDToken: token, Interval: seconds(wait)})
+}
+
+// LogOut ends the access key of the caller, if a login has made it.
+func (h *Handler) LogOut(x *httpx.Exchange, res leader.Resolution) error {
+	x.Audited = true
+	key := res.View.AccessKey(res.Principal.KeyID)
+	if h.Keys == nil || key == nil || key.Login == nil {
+		return wire.Errorf(wire.InvalidParameter, "No login has made the access key of this request: an administrator ends it with `pinion keys rm`.")
+	}
+	if err := h.Keys.RemoveKey(x.Context(), key.ID); err != nil {
+		return err
+	}
+	return reply(x, struct{}{})
+}
+
+// seconds is a time in whole seconds, never too short.
+func seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
+
+func reply(x *httpx.Exchange, v any) error {
+	x.Reply(http.StatusOK, v)
+	return nil
+}
