@@ -125,7 +125,7 @@ func (p *page) do(actions ...chromedp.Action) {
 func (p *page) signIn(id, secret string) {
 	p.Helper()
 	p.do(chromedp.WaitVisible("input[name=key]"), chromedp.Evaluate("document.querySelector('form').reset()", nil),
-		chromedp.SendKeys("input[name=key]", id), chromedp.SendKeys("input[name=secret]", secret), chromedp.Click("button.primary"))
+		chromedp.SendKeys("input[name=key]", id), chromedp.SendKeys("input[name=secret]", secret), chromedp.Click("form button.primary"))
 }
 
 // go to a place by its hash.

@@ -61,6 +61,7 @@ func newLargePool() *largePool {
 	answer("GET /v1/queue", []object{})
 	answer("GET /v1/whoami", object{"arn": "arn:aws:iam::123456789012:user/AKIA", "role": "read"})
 	answer("GET /healthz", object{"status": "ok"})
+	answer("GET /v1/login/device", object{})
 	answer("POST /v1/ListClusters", object{"clusterArns": []string{"arn:aws:ecs:us-east-1:123456789012:cluster/default"}})
 	answer("POST /v1/ListServices", object{"serviceArns": []string{}})
 	tasks := make([]object, scaleTasks)

@@ -20,6 +20,9 @@ var figures = []struct {
 	{"A person has 5 at most", map[string]string{"raftfsm/issuer.MaxKeysOfPerson": "5"}},
 	{"read 128 KiB at most, wait 10 s at most", map[string]string{"api/openid.maxAnswer": "128 << 10", "api/openid.timeout": "10 * time.Second"}},
 	{"concerns those who log in, 16 at once,", map[string]string{"api/openid.maxVerifying": "16"}},
+	{"no more than 16 from one address and 256 in all are remembered, each for a minute at least", map[string]string{
+		"api/openid.maxDevicesPerAddress": "16", "api/openid.maxDevices": "256", "api/openid.leastRemembered": "time.Minute"}},
+	{"at its own pace, by 16 requests at once", map[string]string{"api/openid.maxAsking": "16"}},
 	{"ten refusals in a minute", map[string]string{"server/admission.maxRefusals": "10", "server/admission.refusalWindow": "time.Minute"}},
 	{"at most 2,048 connections", map[string]string{"server/peer.maxClientsPerAddress": "2 << 10"}},
 	{"16 of the 64 slots for large bodies", map[string]string{"api/httpx.maxLargeBodies": "64", "api/httpx.maxLargeBodiesPerAddress": "16"}},

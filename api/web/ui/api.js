@@ -1,17 +1,23 @@
 // The API of the host that has served the page. Each request is signed with the user's key.
 import { query, sign } from './sign.js'
 
-// Refused is an answer that is an error. kind is its type, such as AccessDeniedException.
+// Refused is an answer that is an error. kind is its type, such as AccessDeniedException; groups are those of which a person has to choose one.
 export class Refused extends Error {
-  constructor(status, kind, message) {
+  constructor(status, kind, message, groups) {
     super(message)
-    this.status = status
-    this.kind = kind
+    Object.assign(this, { status, kind, groups })
   }
 }
 
 // Unreachable is a host that does not answer.
 export class Unreachable extends Error {}
+
+// sleep waits, until a signal ends it.
+export const sleep = (ms, signal) => new Promise(resolve => {
+  const over = () => { clearTimeout(timer); signal.removeEventListener('abort', over); resolve() }
+  const timer = setTimeout(over, ms)
+  signal.addEventListener('abort', over)
+})
 
 const limit = 30000 // for an answer, in milliseconds
 
@@ -29,26 +35,37 @@ export async function setClock() {
 // now is the time of the host.
 export const now = () => Date.now() + ahead
 
+// call sends a request, and returns its answer. A stream has a signal that ends it; everything else has to be answered within a limit.
+async function call(method, address, headers, text, signal) {
+  if (text) headers['Content-Type'] = 'application/json'
+  let answer
+  try {
+    answer = await fetch(address, { method, headers, body: text || undefined, signal: signal || AbortSignal.timeout(limit), cache: 'no-store', credentials: 'omit' })
+  } catch (problem) {
+    if (signal && signal.aborted) throw problem
+    throw new Unreachable('The host does not answer.')
+  }
+  if (answer.ok) return answer
+  const said = await answer.json().catch(() => ({}))
+  throw new Refused(answer.status, (said.__type || '').split('#').pop(), said.message || said.Message || `The host answers with status ${answer.status}.`, said.groups)
+}
+
+// anonymous sends requests without a key, for those who sign in.
+export const anonymous = {
+  get: async path => (await call('GET', path, {})).json(),
+  post: async (path, body) => (await call('POST', path, {}, JSON.stringify(body))).json(),
+}
+
 export class Client {
   constructor(session) { this.session = session }
 
-  // send sends a request, and returns its answer. A stream has a signal that ends it; everything else has to be answered within a limit.
+  // send signs a request and sends it, and returns its answer.
   async send(method, path, { parameters = {}, body, signal } = {}) {
     const search = query(parameters)
     const text = body === undefined ? '' : JSON.stringify(body)
     const headers = this.session.ends > now() && await sign(this.session, { method, path, search, body: text, now: now() })
-    if (!headers) throw new Refused(403, 'ExpiredTokenException', 'Your session of twelve hours is over: sign in again.')
-    if (body !== undefined) headers['Content-Type'] = 'application/json'
-    let answer
-    try {
-      answer = await fetch(path + (search && '?' + search), { method, headers, body: text || undefined, signal: signal || AbortSignal.timeout(limit), cache: 'no-store', credentials: 'omit' })
-    } catch (problem) {
-      if (signal && signal.aborted) throw problem
-      throw new Unreachable('The host does not answer.')
-    }
-    if (answer.ok) return answer
-    const said = await answer.json().catch(() => ({}))
-    throw new Refused(answer.status, (said.__type || '').split('#').pop(), said.message || said.Message || `The host answers with status ${answer.status}.`)
+    if (!headers) throw new Refused(403, 'ExpiredTokenException', 'Your session is over: sign in again.')
+    return call(method, path + (search && '?' + search), headers, text, signal)
   }
 
   async get(path, parameters) { return (await this.send('GET', path, { parameters })).json() }

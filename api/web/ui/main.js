@@ -2,10 +2,12 @@
 import { render } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Client, setClock } from './api.js'
+import { clock } from './format.js'
 import { Help, useKeys } from './keys.js'
-import { html, Problem, useStore } from './parts.js'
-import { current, end, keep, make, whenLeft } from './session.js'
-import { Store } from './store.js'
+import { html, useStore } from './parts.js'
+import { current, end, whenLeft } from './session.js'
+import { SignIn } from './signin.js'
+import { Store, unknown } from './store.js'
 import { Image, Images } from './view-images.js'
 import { Events, Host, Hosts, Queue, Service, Services, Usage } from './view-lists.js'
 import { Pool } from './view-pool.js'
@@ -31,35 +33,6 @@ const parse = () => {
   return { name: places.some(p => p[0] === name) ? name : 'pool', id }
 }
 
-function SignIn({ enter, reason }) {
-  const [state, set] = useState({})
-  const submit = async event => {
-    event.preventDefault()
-    const form = new FormData(event.target)
-    set({ busy: true })
-    try {
-      await setClock()
-      const session = await make(form.get('key').trim(), form.get('secret').trim())
-      await new Client(session).get('/v1/whoami')
-      await keep(session)
-      enter(session)
-    } catch (problem) {
-      set({ problem })
-    }
-  }
-  return html`
-    <main class="signin">
-      <h1>Pinion</h1>
-      <form onSubmit=${submit}>
-        <label>Access key ID<input name="key" autocomplete="username" spellcheck=${false} required autofocus /></label>
-        <label>Secret access key<input name="secret" type="password" autocomplete="current-password" required /></label>
-        <${Problem} of=${state.problem || reason} />
-        <button class="primary" disabled=${state.busy}>Sign in</button>
-      </form>
-      <p class="hint">A key is made on a host, as root: <code>pinion key create --role read --name me</code>. The secret is not sent and not kept: it becomes keys that sign requests for twelve hours.</p>
-    </main>`
-}
-
 // themes are the colours: those of the system until the user chooses.
 const themes = ['', 'dark', 'light']
 
@@ -71,6 +44,10 @@ function useTheme() {
   }, [theme])
   return [theme, () => set(themes[(themes.indexOf(theme) + 1) % themes.length])]
 }
+
+// Me is who is signed in, and with what.
+const Me = ({ me, session: { keyID, person, ends } }) => html`
+  <span class="me" title=${me.arn}>${person || me.name || keyID.slice(0, 8)} (${me.role})${person && `, until ${clock(ends / 1000)}`}</span>`
 
 function Console({ store, enter, leave }) {
   useStore(store)
@@ -103,13 +80,22 @@ function Console({ store, enter, leave }) {
       <input type="search" ref=${filter} value=${words} placeholder="Filter (f)" aria-label="Filter the list" onInput=${e => find(e.target.value)} />
       <button onClick=${() => help(true)} aria-label="Keys">?</button>
       <button onClick=${turn} title="Colours" aria-label=${'Colours: ' + (theme || 'those of the system')}>${theme === 'dark' ? '◐' : theme === 'light' ? '◑' : '◒'}</button>
-      ${store.me && html`<span class="me" title=${store.me.arn}>${store.me.name || store.client.session.keyID.slice(0, 8)} (${store.me.role})</span>`}
+      ${store.me && html`<${Me} me=${store.me} session=${store.client.session} />`}
       <button onClick=${leave}>Sign out</button>
     </header>
     ${!store.connected && html`<p class="problem banner" role="status">${store.ready ? 'What is shown may be old: ' + store.problem : store.problem || 'Reading the pool ...'}</p>`}
     <main id="main" tabindex="-1">${store.ready && html`<${View} key=${place.name + (place.id || '')} store=${store} id=${place.id} search=${words} />`}</main>
     <footer><a href="/ui/licences.txt">Licences</a></footer>
     ${helps && html`<${Help} keys=${keys} close=${() => help(false)} />`}`
+}
+
+// endKey ends the key of a person who signs out: it was made for this session.
+async function endKey(client) {
+  try {
+    await client.post('/v1/logout')
+  } catch (problem) {
+    if (!unknown.includes(problem.kind)) throw new Error(`You are signed out here. Your key lives until ${clock(client.session.ends / 1000)}, for the pool could not be asked to end it: ${problem.message}`)
+  }
 }
 
 function App() {
@@ -122,9 +108,11 @@ function App() {
   const store = useRef()
   store.current = state.store
   const leave = async () => {
-    if (store.current) store.current.stop()
+    const { client } = store.current
+    store.current.stop()
     await end()
     set({ left: true })
+    if (client.session.person) endKey(client).catch(problem => store.current || set({ left: true, problem }))
   }
   useEffect(() => {
     whenLeft(() => {

@@ -1,5 +1,5 @@
-// The session of a user: keys that sign for twelve hours, in the browser's database. They are made of the secret access key, which is not kept, and
-// no script can read them.
+// The session of a user: keys that sign for twelve hours at most, in the browser's database. They are made of the secret access key, which is not kept,
+// and no script can read them.
 import { now } from './api.js'
 import { signingKey } from './sign.js'
 
@@ -23,14 +23,15 @@ async function store(mode) {
   return (await done(open)).transaction('session', mode).objectStore('session')
 }
 
-// make is a session that is not kept yet.
-export async function make(keyID, secret) {
+// make is a session that is not kept yet. login is what the pool says of a key that a login has made: whose it is, and when it ends.
+export async function make(keyID, secret, login) {
   const keys = {}
   for (const time of [now(), now() + day]) {
     const date = new Date(time).toISOString().slice(0, 10).replaceAll('-', '')
     keys[date] = await signingKey(secret, date)
   }
-  return { keyID, keys, ends: now() + lifetime }
+  const ends = now() + lifetime
+  return login ? { keyID, keys, ends: Math.min(ends, Date.parse(login.expiresAt)), person: login.person } : { keyID, keys, ends }
 }
 
 export const keep = async session => { await done((await store('readwrite')).put(session, 'current')) }

@@ -1,15 +1,9 @@
 // What is known of the pool: read once, then kept up to date by its events. Whoever shows it is told of changes, ten times a second at most.
-import { Refused, now, setClock } from './api.js'
+import { Refused, now, setClock, sleep } from './api.js'
 import { idOf, millis } from './format.js'
 
-const sleep = (ms, signal) => new Promise(resolve => {
-  const over = () => { clearTimeout(timer); signal.removeEventListener('abort', over); resolve() }
-  const timer = setTimeout(over, ms)
-  signal.addEventListener('abort', over)
-})
-
 // unknown are the errors that a key gets which is none any more.
-const unknown = ['UnrecognizedClientException', 'ExpiredTokenException', 'InvalidSignatureException']
+export const unknown = ['UnrecognizedClientException', 'ExpiredTokenException', 'InvalidSignatureException']
 
 // pause is the least time between two readings of the same list, in milliseconds: many changes come together.
 const pause = { hosts: 2000, gpus: 5000, queue: 1000, services: 2000 }
