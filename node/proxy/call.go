@@ -36,11 +36,11 @@ func (c *call) answered() { c.firstByte = time.Since(c.began) }
 func (c *call) finish() {
 	took := time.Since(c.began)
 	isError := c.broken.Load() || c.status >= http.StatusInternalServerError
-	if c.group != nil {
-		c.group.record(isError, took, c.firstByte)
-	}
-	if c.target != nil {
-		c.target.record(isError, took, c.firstByte)
+	switch {
+	case c.target != nil:
+		c.target.record(c.status, isError, took, c.firstByte)
+	case c.group != nil:
+		c.group.record(c.status, isError, took, c.firstByte)
 	}
 	c.access.add(c, took)
 }

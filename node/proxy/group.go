@@ -14,9 +14,9 @@ import (
 
 // group is a target group and what this proxy knows of its targets. It stays the same while the routing around it changes.
 type group struct {
-	id      string
-	drained func(target string) // may be nil
-	counters
+	id       string
+	drained  func(target string) // may be nil
+	counters                     // of what no target got
 
 	mu       sync.Mutex
 	config   *traffic.Group
@@ -37,6 +37,7 @@ type target struct {
 	address string
 	state   traffic.TargetState
 	since   time.Time
+	owner   traffic.Owner
 
 	inFlight     int
 	busy         float64 // Metrics.Busy until counted
@@ -74,7 +75,10 @@ func (g *group) update(config traffic.Group) {
 		if c.State != traffic.Draining { // a server that lags behind says so of one that was draining already: it is told of again when it drains
 			t.told = false
 		}
-		t.address, t.state, t.since = c.Address, c.State, c.Since
+		t.address, t.state, t.since, t.owner = c.Address, c.State, c.Since, config.Owner
+		if c.Owner != nil {
+			t.owner = *c.Owner
+		}
 	}
 	for id, t := range g.targets {
 		if !present[id] {

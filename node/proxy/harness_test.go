@@ -165,6 +165,16 @@ func (s *site) metrics(group, target string) proxy.Metrics {
 	return proxy.Metrics{}
 }
 
+// ended is how many requests of a group have ended, whoever got them, and how many of them were errors.
+func (s *site) ended(group string) (requests, errors uint64) {
+	for _, m := range s.Metrics() {
+		if m.Group == group {
+			requests, errors = requests+m.Requests, errors+m.Errors
+		}
+	}
+	return requests, errors
+}
+
 // eventually waits for what another goroutine is about to do.
 func (s *site) eventually(holds func() bool) {
 	s.Helper()

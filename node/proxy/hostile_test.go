@@ -221,19 +221,33 @@ func TestAnAccessLogThatBlocksDelaysNoRequest(t *testing.T) {
 	s.eventually(func() bool { return s.Dropped() > 800 })
 }
 
-func TestMetricsAreOfGroupAndTarget(t *testing.T) {
+// A request is counted once: of the target that got it last, or of its group when none did. Each says whose it is: the target's own service, or that of the group.
+func TestMetricsAreOfTheTargetThatGotTheRequest(t *testing.T) {
 	s := newSite(t)
 	bad := s.server(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
-	s.apply(toGroup(group("web", bad)))
+	g := group("web", bad)
+	g.Name, g.Owner, g.MaxWaiting = "front", traffic.Owner{Cluster: "default", Service: "web"}, -1
+	s.apply(toGroup(g))
 	s.counted(3, nil)
 	s.eventually(func() bool { return s.metrics("web", bad.ID).Requests == 3 })
-	for _, m := range s.Metrics() {
-		var took, began uint64
-		for i := range m.Latency.Counts {
-			took, began = took+m.Latency.Counts[i], began+m.FirstByte.Counts[i]
-		}
-		if m.Requests != 3 || m.Errors != 3 || took != 3 || began != 3 || m.Latency.Sum < m.FirstByte.Sum {
-			t.Errorf("%+v", m)
-		}
+	m := s.metrics("web", bad.ID)
+	var took, began uint64
+	for i := range m.Latency.Counts {
+		took, began = took+m.Latency.Counts[i], began+m.FirstByte.Counts[i]
+	}
+	if m.ByClass != [proxy.Classes]uint64{5: 3} || m.Errors != 3 || took != 3 || began != 3 || m.Latency.Sum < m.FirstByte.Sum || m.Name != "front" || m.Owner != g.Owner {
+		t.Errorf("%+v", m)
+	}
+	other := traffic.Owner{Cluster: "lab", Service: "canary"}
+	bad.Owner, bad.State = &other, traffic.Unhealthy
+	g.Targets = []traffic.Target{bad}
+	s.apply(toGroup(g))
+	s.counted(1, nil)
+	s.eventually(func() bool { ended, _ := s.ended("web"); return ended == 4 })
+	if m := s.metrics("web", ""); m.ByClass != [proxy.Classes]uint64{5: 1} || m.Errors != 1 || m.Owner != g.Owner {
+		t.Errorf("nobody got it: %+v", m)
+	}
+	if m := s.metrics("web", bad.ID); m.Requests != 3 || m.Owner != other {
+		t.Errorf("%+v", m)
 	}
 }

@@ -165,7 +165,7 @@ func TestABrokenAnswerIsNotPassedOnAsWhole(t *testing.T) {
 	if body, err := io.ReadAll(answer.Body); err == nil {
 		t.Errorf("the client takes %q for all", body)
 	}
-	s.eventually(func() bool { return s.metrics("web", "").Errors == 1 && s.metrics("web", "").InFlight == 0 })
+	s.eventually(func() bool { _, errors := s.ended("web"); return errors == 1 && s.metrics("web", "").InFlight == 0 })
 }
 
 // TestATargetWithoutRoomIsPassedOver: another one gets the request, if it may be sent twice; what the first one says is the answer when there is no other.

@@ -1,8 +1,11 @@
 package proxy
 
 import (
+	"cmp"
 	"sync/atomic"
 	"time"
+
+	"pinion/raftfsm/traffic"
 )
 
 // Bounds are the upper bounds of the buckets of each Histogram, but of the last one, which has none.
@@ -18,12 +21,19 @@ type Histogram struct {
 	Sum    time.Duration
 }
 
-// Metrics are those of a group or of one of its targets. All but InFlight and Waiting only grow.
+// Classes are those of the status of an answer, by its first digit. The one of 0 is for what ends without a status of HTTP, such as connections of TCP.
+const Classes = 6
+
+// Metrics are those of a group or of one of its targets. All but InFlight and Waiting only grow. What a target has answered, or broken off, is counted
+// in those of the target, the last one tried; those of the group count what no target got.
 type Metrics struct {
-	Group, Target string // IDs; Target is empty in those of the group
-	Requests      uint64 // that have ended, or connections of TCP
-	Errors        uint64 // of them answered 5xx, or broken off by the target
-	InFlight      int
+	Group, Target string        // IDs; Target is empty in those of the group
+	Name          string        // of the group, as people know it
+	Owner         traffic.Owner // zero: none is known
+	ByClass       [Classes]uint64
+	Requests      uint64  // that have ended, or connections of TCP: the sum of ByClass
+	Errors        uint64  // of them answered 5xx, or broken off by the target
+	InFlight      int     // in those of the group, of all of its targets
 	Busy          float64 // seconds for which requests were in flight, added up over the requests; of a target only
 	Waiting       int     // for a healthy target; of a group only
 	Latency       Histogram
@@ -67,12 +77,12 @@ func (g *group) metrics() []Metrics {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	own := g.counters.read()
-	own.Group, own.InFlight, own.Waiting = g.id, g.inFlight, g.waiting
+	own.Group, own.Name, own.Owner, own.InFlight, own.Waiting = g.id, cmp.Or(g.config.Name, g.id), g.config.Owner, g.inFlight, g.waiting
 	all := []Metrics{own}
 	for _, t := range g.targets {
 		m := t.counters.read()
 		t.count(0)
-		m.Group, m.Target, m.InFlight, m.Busy = g.id, t.id, t.inFlight, t.busy
+		m.Group, m.Name, m.Target, m.Owner, m.InFlight, m.Busy = g.id, own.Name, t.id, t.owner, t.inFlight, t.busy
 		all = append(all, m)
 	}
 	return all
@@ -88,7 +98,8 @@ func (t *target) count(more int) {
 
 // counters are Metrics as they are counted.
 type counters struct {
-	requests, errors   atomic.Uint64
+	byClass            [Classes]atomic.Uint64
+	errors             atomic.Uint64
 	latency, firstByte histogram
 }
 
@@ -97,8 +108,12 @@ type histogram struct {
 	sum    atomic.Int64
 }
 
-func (c *counters) record(isError bool, took, firstByte time.Duration) {
-	c.requests.Add(1)
+func (c *counters) record(status int, isError bool, took, firstByte time.Duration) {
+	class := status / 100
+	if class < 0 || class >= Classes {
+		class = 0
+	}
+	c.byClass[class].Add(1)
 	if isError {
 		c.errors.Add(1)
 	}
@@ -109,7 +124,12 @@ func (c *counters) record(isError bool, took, firstByte time.Duration) {
 }
 
 func (c *counters) read() Metrics {
-	return Metrics{Requests: c.requests.Load(), Errors: c.errors.Load(), Latency: c.latency.read(), FirstByte: c.firstByte.read()}
+	m := Metrics{Errors: c.errors.Load(), Latency: c.latency.read(), FirstByte: c.firstByte.read()}
+	for class := range c.byClass {
+		m.ByClass[class] = c.byClass[class].Load()
+		m.Requests += m.ByClass[class]
+	}
+	return m
 }
 
 func (h *histogram) observe(d time.Duration) {

@@ -53,7 +53,7 @@ func TestAnEndIsPassedOnAlone(t *testing.T) {
 			t.Fatalf("%q, %v", all, err)
 		}
 	}
-	s.eventually(func() bool { m := s.metrics("db", ""); return m.Requests == 10 && m.InFlight == 0 })
+	s.eventually(func() bool { ended, _ := s.ended("db"); return ended == 10 && s.metrics("db", "").InFlight == 0 })
 }
 
 func TestASilentConnectionIsCutOff(t *testing.T) {
@@ -92,7 +92,7 @@ func TestAClientOfTCPIsClosedWhenNoTargetAnswers(t *testing.T) {
 	if all, err := io.ReadAll(s.dial(90)); len(all) > 0 || err != nil {
 		t.Errorf("%q, %v", all, err)
 	}
-	s.eventually(func() bool { return s.metrics("db", "").Errors == 1 })
+	s.eventually(func() bool { _, errors := s.ended("db"); return errors == 1 })
 }
 
 // TestWeightsThatCannotBeAddedUpEndNoProxy: whatever the weights of its rules are, a listener serves.

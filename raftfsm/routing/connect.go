@@ -20,7 +20,7 @@ const (
 )
 
 // connected are the listeners and the groups of Service Connect. What the deployments of a service have alike is as the newest of them says.
-func connected(v *raftfsm.View, targets map[string][]traffic.Target) (listeners []traffic.Listener, groups []traffic.Group) {
+func connected(v *raftfsm.View, targets map[string]ofServices) (listeners []traffic.Listener, groups []traffic.Group) {
 	clusters := namespaces(v)
 	for _, s := range v.Services("") {
 		if s.Status == service.Inactive || len(s.Names) == 0 {
@@ -80,9 +80,10 @@ func connectListener(c *service.Connect, e *service.Endpoint, a service.Address)
 	return l
 }
 
-func connectGroup(c *service.Connect, e *service.Endpoint, targets map[string][]traffic.Target) traffic.Group {
+func connectGroup(c *service.Connect, e *service.Endpoint, targets map[string]ofServices) traffic.Group {
+	of := targets[c.Discovery(e)]
 	g := traffic.Group{
-		ID: c.Discovery(e), Protocol: connectProtocol(e), DeregistrationDelay: connectDrainDelay, Targets: targets[c.Discovery(e)],
+		ID: c.Discovery(e), Protocol: connectProtocol(e), DeregistrationDelay: connectDrainDelay, Targets: of.targets, Owner: of.owner,
 		Health: traffic.HealthCheck{
 			Protocol: traffic.TCP, Interval: connectInterval, Timeout: connectTimeout, HealthyThreshold: connectHealthy, UnhealthyThreshold: connectUnhealthy,
 		},

@@ -71,11 +71,11 @@ func listenerOf(v *raftfsm.View, l *loadbalancer.Listener, shares map[string][]s
 
 // groupOf is a target group with its targets: those of tasks, and behind them those that are registered by address. Nobody checks the health of
 // these.
-func groupOf(g *loadbalancer.Group, ofTasks []traffic.Target) traffic.Group {
+func groupOf(g *loadbalancer.Group, of ofServices) traffic.Group {
 	out := traffic.Group{
 		ID: g.ID, Name: g.Name, Protocol: g.Protocol, Version: g.Version, Algorithm: traffic.Algorithm(g.Attributes[loadbalancer.Algorithm]),
 		SlowStart: seconds(g.Attributes[loadbalancer.SlowStart]), Affinity: affinityOf(g), ProxyProtocol: g.Attributes[loadbalancer.ProxyProtocol] == "true",
-		Health: g.Health, DeregistrationDelay: g.DeregistrationDelay(), Targets: ofTasks,
+		Health: g.Health, DeregistrationDelay: g.DeregistrationDelay(), Targets: of.targets, Owner: of.owner,
 	}
 	if most, set := g.Tag(loadbalancer.TagMaxInFlight); set {
 		out.MaxInFlight = number(most)

@@ -84,6 +84,36 @@ func TestTasksOfServicesAreTargets(t *testing.T) {
 	}
 }
 
+// Proxies learn once whose a group is, and of each target where several services have the group.
+func TestWhoseARequestIs(t *testing.T) {
+	s := withService(t, "host")
+	if g := routing.Of(s.View()).Groups[0]; g.Owner != (traffic.Owner{Cluster: "default", Service: "web"}) || g.Targets[0].Owner != nil {
+		t.Errorf("of one service: %+v", g)
+	}
+	s.must(raftfsm.CreateService{
+		Service:  service.Service{ID: "s2", Cluster: "default", Name: "canary", Desired: 1, Strategy: service.Replica, Tags: []spec.Tag{{Key: spec.TagTeam, Value: "vision"}}},
+		Revision: service.Revision{ID: "2", Definition: "d:1", LoadBalancers: []service.LoadBalancer{{Group: "g", Container: "web", Port: 8000}}},
+		Rollout:  service.Rollout{ID: "r2"},
+	})
+	s.must(raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: "default", Tasks: []*spec.Task{{
+		ID: "t2", Cluster: "default", Definition: "d:1", LastStatus: spec.Running, DesiredStatus: spec.Running, HostID: "h",
+		Service: &spec.ServiceMember{ID: "s2", Deployment: "2"}, Containers: []spec.Container{{ID: "c2", Name: "web", LastStatus: spec.Running}},
+	}}}}})
+	g := routing.Of(s.View()).Groups[0]
+	if g.Owner != (traffic.Owner{}) {
+		t.Errorf("of two services: %+v", g.Owner)
+	}
+	owners := map[string]traffic.Owner{}
+	for _, target := range g.Targets {
+		if target.Owner != nil {
+			owners[target.ID] = *target.Owner
+		}
+	}
+	if owners["g/t/web/8000"].Service != "web" || owners["g/t2/web/8000"] != (traffic.Owner{Cluster: "default", Team: "vision", Service: "canary"}) {
+		t.Errorf("%+v", owners)
+	}
+}
+
 func TestAttributesAndTagsReachTheProxies(t *testing.T) {
 	s := withService(t, "bridge")
 	s.must(

@@ -10,9 +10,16 @@ import (
 	"pinion/raftfsm/traffic"
 )
 
-// targetsOf lists the targets that are tasks of services, by the group; those of one service lie together, by the ids of its tasks.
-func targetsOf(v *raftfsm.View) map[string][]traffic.Target {
+// ofServices is what services have in one group.
+type ofServices struct {
+	targets []traffic.Target // those of one service lie together, by the ids of its tasks
+	owner   traffic.Owner    // the only service; zero: there are several, and each target says its own
+}
+
+// targetsOf lists the targets that are tasks of services, by the group.
+func targetsOf(v *raftfsm.View) map[string]ofServices {
 	all := map[string][]traffic.Target{}
+	owners := map[string][]*traffic.Owner{} // by the group
 	for _, s := range v.Services("") {
 		if s.Status == service.Inactive {
 			continue
@@ -26,15 +33,44 @@ func targetsOf(v *raftfsm.View) map[string][]traffic.Target {
 		if len(ports) == 0 {
 			continue
 		}
+		owner := ownerOf(s)
+		for _, revision := range ports {
+			for _, b := range revision {
+				if !slices.Contains(owners[b.Group], owner) {
+					owners[b.Group] = append(owners[b.Group], owner)
+				}
+			}
+		}
 		for _, task := range v.ServiceTasks(s.ID) {
 			for _, b := range ports[task.Service.Deployment] {
 				if target, is := TargetOf(v, task, b); is {
+					target.Owner = owner
 					all[b.Group] = append(all[b.Group], target)
 				}
 			}
 		}
 	}
-	return all
+	of := make(map[string]ofServices, len(owners))
+	for group, services := range owners {
+		of[group] = ownedBy(services, all[group])
+	}
+	return of
+}
+
+func ownerOf(s *service.Service) *traffic.Owner {
+	options, _ := spec.ParseSchedulingOptions(s.Tags) // they were checked
+	return &traffic.Owner{Cluster: s.Cluster, Team: options.Team, Service: s.Name}
+}
+
+// ownedBy says of targets once whose they are where that is one service, as it nearly always is: each host gets the Routing.
+func ownedBy(services []*traffic.Owner, targets []traffic.Target) ofServices {
+	if len(services) > 1 {
+		return ofServices{targets: targets}
+	}
+	for i := range targets {
+		targets[i].Owner = nil
+	}
+	return ofServices{targets: targets, owner: *services[0]}
 }
 
 // TargetOf is the target that a task is for a port of its service that gets requests. It is none before it runs, when it has stopped, and when it has no

@@ -174,6 +174,15 @@ type Group struct {
 	// DeregistrationDelay is how long a target is draining at most, before its task is stopped with requests in flight.
 	DeregistrationDelay time.Duration `json:"deregistrationDelay,omitempty"`
 	Targets             []Target      `json:"targets,omitempty"`
+	// Owner is the service whose tasks are the targets; zero: no service has the group, or several have.
+	Owner Owner `json:"owner,omitzero"`
+}
+
+// Owner is the service that answers the requests, as metrics name it. Proxies serve any.
+type Owner struct {
+	Cluster string `json:"cluster"`
+	Team    string `json:"team,omitempty"`
+	Service string `json:"service"` // its name
 }
 
 // What waits for a healthy target, unless the group says otherwise.
@@ -222,7 +231,8 @@ type Target struct {
 	ID      string      `json:"id"`      // a TargetID; the same as long as it is the same process
 	Address string      `json:"address"` // host:port, as other hosts reach it
 	State   TargetState `json:"state"`
-	Since   time.Time   `json:"since,omitzero"` // of State
+	Since   time.Time   `json:"since,omitzero"`  // of State
+	Owner   *Owner      `json:"owner,omitempty"` // nil: that of the group
 }
 
 // IsHTTP reports whether listeners and groups of the protocol carry requests, not bare connections.
