@@ -153,6 +153,38 @@ func TestAHostTellsOfItselfAlone(t *testing.T) {
 	}
 }
 
+// What a host has carried is of the cluster and of the team of the service, whatever cluster the host serves, and what is of no service is for keys without a
+// scope.
+func TestRequestsAreOfTheServiceThatAnswersThem(t *testing.T) {
+	p, _, _ := usagePool(t)
+	there := p.other.config.Shared.Metrics.Process
+	for name, labels := range map[string][]string{"mine": {"cluster", "default", "team", "mine"}, "theirs": {"cluster", "default", "team", "theirs"}, "lab": {"cluster", "lab", "team", "mine"}, "nobody": {}} {
+		measuring(t, there, "pinion_proxy_"+name, labels...)
+	}
+	for _, test := range []struct {
+		key  accesskey.Key
+		sees string
+	}{
+		{accesskey.Key{ID: "AKIAALL"}, "mine theirs lab nobody"},
+		{accesskey.Key{ID: "AKIACLUSTER", Cluster: "default"}, "mine theirs"},
+		{accesskey.Key{ID: "AKIATEAM", Cluster: "default", Grant: accesskey.Grant{Teams: []string{"mine"}}}, "mine"},
+	} {
+		test.key.Role = accesskey.RoleRead
+		bearer := p.leader.withKey(t, test.key)
+		for _, path := range []string{"/metrics", "/v1/hosts/" + followerID + "/metrics"} {
+			got := strings.Join(metricsOf(t, send(t, "GET", p.follower.URL+path, "", "Authorization", bearer)), "\n")
+			for _, name := range strings.Fields("mine theirs lab nobody") {
+				if sees := slices.Contains(strings.Fields(test.sees), name); strings.Contains(got, "pinion_proxy_"+name) != sees {
+					t.Errorf("%s at %s: %s is %v: %s", test.key.ID, path, name, !sees, got)
+				}
+			}
+			if strings.Contains(got, "pinion_proxy_lab") && !strings.Contains(got, `pinion_proxy_lab{cluster="lab"`) {
+				t.Error(got)
+			}
+		}
+	}
+}
+
 // lyingCollector sends many samples.
 type lyingCollector struct{ many int }
 

@@ -25,7 +25,7 @@ func (w *simHost) exported(use exporter.UsageFunc) string {
 	registry.MustRegister(exporter.New(exporter.Config{
 		Host: func() spec.Host { return spec.Host{ID: hostID, Name: "gpu-1", Version: "1.2.3"} },
 		GPUs: w.node.GPUs.Inventory, Usage: w.node.GPUs.Usage, LastXid: w.node.GPUs.LastXid, Containers: func() []*task.Container { return node.Containers(w.node) },
-		Use: use, Expires: func() time.Time { return time.Now().Add(time.Hour) }, Disk: func() (int64, int64) { return 1, 2 },
+		Use: use, Expires: func() time.Time { return time.Now().Add(time.Hour) }, Disk: func() (int64, int64) { return 1, 2 }, AccessLogDropped: func() uint64 { return 0 },
 	}))
 	families, err := registry.Gather()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 
 // Registry has the metrics of a host. It is safe for concurrent use.
 type Registry struct {
-	Process *prometheus.Registry // of Pinion itself: the runtime, the API, Raft
+	Process *prometheus.Registry // of Pinion itself: the runtime, the API, Raft, and what its proxy carries for the services of any cluster
 	Host    *prometheus.Registry // of the machine and of tasks; all are of the cluster that the host serves
 	Pool    *prometheus.Registry // of the pool while this host leads it
 

@@ -50,6 +50,9 @@ func owner(sample *dto.Metric) (cluster, team string) {
 	return cluster, team
 }
 
+// ofProxies begins the names of what a host tells of the services of any cluster: each host has the ports of all listeners.
+const ofProxies = "pinion_proxy_"
+
 // ofServers and ofPool begin the names of what only a server, and only the leader, can know.
 var (
 	ofServers = []string{"pinion_raft_"}
@@ -60,13 +63,13 @@ var (
 )
 
 // ownOf are the families that a host may tell of, as of its own cluster: one that is in the wrong hands adds nothing about the pool or about
-// other clusters.
+// other clusters, but for the requests that it has carried to them. Keys for these clusters do not see them: they get no host of another.
 func ownOf(host *spec.Host, families []*dto.MetricFamily) []*dto.MetricFamily {
 	return slices.DeleteFunc(families, func(family *dto.MetricFamily) bool {
 		begins := func(prefix string) bool { return strings.HasPrefix(family.GetName(), prefix) }
 		for _, sample := range family.Metric {
 			for _, label := range sample.Label {
-				if label.GetName() == clusterLabel {
+				if label.GetName() == clusterLabel && !begins(ofProxies) {
 					label.Value = &host.Cluster
 				}
 			}

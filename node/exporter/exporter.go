@@ -28,6 +28,8 @@ type Config struct {
 	Use        UsageFunc                  // what a running container uses
 	Expires    func() time.Time           // when the host's certificate ends; zero: it has none
 	Disk       func() (free, total int64) // bytes of the file system with the data directory; total 0: not known
+	// AccessLogDropped is how many lines the access log of the host's proxy could not take.
+	AccessLogDropped func() uint64
 }
 
 // UsageFunc reads what a running container uses. runtime.ErrNotFound when it does not run.
@@ -85,6 +87,7 @@ func (e *Exporter) ofHost(host *spec.Host) []prometheus.Metric {
 		all.gauge("pinion_data_directory_free_bytes", "Free bytes of the file system with the data directory.", float64(free), nil)
 		all.gauge("pinion_data_directory_size_bytes", "Bytes of the file system with the data directory.", float64(total), nil)
 	}
+	all.counter("pinion_access_log_dropped_total", "Lines that the access log of the proxy could not take: its disk is slow or full.", float64(e.config.AccessLogDropped()), nil)
 	return all.list
 }
 
@@ -146,11 +149,17 @@ func (m *metrics) counter(name, help string, value float64, l labels) {
 
 // add adds a sample.
 func (m *metrics) add(kind prometheus.ValueType, name, help string, value float64, l labels) {
-	names, values := make([]string, 0, len(l)), make([]string, 0, len(l))
+	desc, values := l.describe(name, help)
+	m.list = append(m.list, prometheus.MustNewConstMetric(desc, kind, value, values...))
+}
+
+// describe describes a metric with the labels, and has their values.
+func (l labels) describe(name, help string) (desc *prometheus.Desc, values []string) {
+	names := make([]string, 0, len(l))
 	for _, pair := range l {
 		if pair[1] != "" {
 			names, values = append(names, pair[0]), append(values, metric.LabelValue(pair[1]))
 		}
 	}
-	m.list = append(m.list, prometheus.MustNewConstMetric(prometheus.NewDesc(name, help, names, nil), kind, value, values...))
+	return prometheus.NewDesc(name, help, names, nil), values
 }

@@ -5,8 +5,10 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -89,15 +91,17 @@ func of(families map[string]*dto.MetricFamily, metric, label, value string) (sum
 	return sum, samples
 }
 
-// serviceWithTargets makes a service whose task is the target of a load balancer.
+// serviceWithTargets makes a service whose task is the target of a load balancer, which listens on a port.
 const serviceWithTargets = `set -e
 tg=$(aws elbv2 create-target-group --name web --protocol HTTP --port 8080 --health-check-interval-seconds 5 --query 'TargetGroups[0].TargetGroupArn' --output text)
+lb=$(aws elbv2 create-load-balancer --name front --subnets any --query 'LoadBalancers[0].LoadBalancerArn' --output text)
+aws elbv2 create-listener --load-balancer-arn $lb --protocol HTTP --port %s --default-actions Type=forward,TargetGroupArn=$tg
 aws ecs register-task-definition --family web --container-definitions '[{"name": "web", "image": "pinion/self", "command": ["pinion", "hello"], "memory": 64, "portMappings": [{"containerPort": 8080}]}]'
 aws ecs create-service --service-name web --task-definition web --desired-count 1 --load-balancers targetGroupArn=$tg,containerName=web,containerPort=8080`
 
-// measuredPool is what the test of dashboard and alerts reads: a task with GPUs that computes, a service with targets, a task that waits, and one
+// measuredPool is what the test of dashboard and alerts reads: a task with GPUs that computes, a service at an address, a task that waits, and one
 // that runs out of memory.
-func measuredPool(t *testing.T) (h *host, task string) {
+func measuredPool(t *testing.T) (h *host, task, service string) {
 	t.Helper()
 	h = newHost(t, "--gpus", "sim:2xh100")
 	h.registry = startDockerHub(t)
@@ -106,31 +110,40 @@ func measuredPool(t *testing.T) (h *host, task string) {
 	h.registerShell(t, "train", 1, "while :; do :; done")
 	task = h.runTask(t, "train")
 	h.waitStatus(t, task, "RUNNING")
-	if _, err := h.sh(t, serviceWithTargets); err != nil {
+	service = freeAddress(t)
+	_, port, _ := net.SplitHostPort(service)
+	if _, err := h.sh(t, fmt.Sprintf(serviceWithTargets, port)); err != nil {
 		t.Fatal(err)
 	}
 	h.registerShell(t, "greedy", 0, "tail /dev/zero")
 	h.runTask(t, "greedy")
 	h.pinion(t, "run", "-d", "--gpus", "2", "--name", "waits", "pinion/self", "--", "pinion", "pause")
-	return h, task
+	return h, task, service
 }
 
 // What Prometheus reads of a host is what its kernel and its driver measure, and the dashboard and the alerts ask for nothing that is not there.
 func TestPrometheusReadsWhatDashboardAndAlertsAskFor(t *testing.T) {
-	h, task := measuredPool(t)
+	h, task, service := measuredPool(t)
 	s := newScraper(t, h)
 	var families map[string]*dto.MetricFamily
-	eventually(t, "the task computes, and the targets of the service are known", func() bool {
+	eventually(t, "the task computes, and the service has targets and answers", func() bool {
+		if answer, err := http.Get("http://" + service); err == nil {
+			answer.Body.Close()
+		}
 		families = s.scrape(t)
 		cpu, _ := of(families, "container_cpu_usage_seconds_total", "task", task)
 		_, gpu := of(families, "DCGM_FI_DEV_GPU_UTIL", "task", task)
 		healthy, _ := of(families, "pinion_service_targets", "state", "healthy")
 		_, oldest := of(families, "pinion_queue_oldest_seconds", "cluster", "default")
 		killed, _ := of(families, "pinion_stopped_tasks", "cause", "OutOfMemory")
-		return cpu > 1 && gpu == 1 && healthy >= 1 && oldest == 1 && killed == 1
+		answered, _ := of(families, "pinion_proxy_requests_total", "code", "2xx")
+		return cpu > 1 && gpu == 1 && healthy >= 1 && oldest == 1 && killed == 1 && answered >= 1
 	})
 	if memory, _ := of(families, "container_memory_working_set_bytes", "task", task); memory <= 0 {
 		t.Errorf("the memory of the task: %v", memory)
+	}
+	if _, replicas := of(families, "pinion_proxy_requests_total", "service", "web"); replicas == 0 {
+		t.Errorf("the requests are of no service: %v", families["pinion_proxy_requests_total"])
 	}
 	if leads := families["pinion_raft_is_leader"].GetMetric(); len(leads) != 1 || leads[0].GetGauge().GetValue() != 1 {
 		t.Errorf("%v", leads)
