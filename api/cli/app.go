@@ -21,6 +21,7 @@ import (
 	"pinion/api/cli/bootstrap"
 	"pinion/api/cli/complete"
 	"pinion/api/cli/compose"
+	"pinion/api/cli/daemon"
 	"pinion/api/cli/definition"
 	"pinion/api/cli/env"
 	"pinion/api/cli/exec"
@@ -203,6 +204,7 @@ func commands(p Program) []*cli.Command {
 		eventsCommand(p),
 		definition.Register(p.system),
 		service.Command(p.system, serviceLogsCommand(p)),
+		daemon.Command(p.system),
 		compose.Command(p.system),
 		secret.Command(p.system),
 		image.Command(p.system),

@@ -20,7 +20,7 @@ func TestTablesAreAsPeopleReadThem(t *testing.T) {
 	for name, line := range map[string]string{
 		"ps": "ps", "ps-all": "ps -a", "ps-past": "ps --since 2d", "hosts": "hosts", "gpus": "gpus", "queue": "queue", "why": "why " + taskOne,
 		"teams": "team ls", "keys": "key ls", "tokens": "token ls", "usage": "usage --by day,team,family", "definitions": "definition ls", "events": "events",
-		"oidc": "oidc show", "ca": "ca ls", "limits": "limits", "services": "service ls", "secrets": "secret ls", "images": "image ls", "secrets-all": "secret ls --all",
+		"oidc": "oidc show", "ca": "ca ls", "limits": "limits", "services": "service ls", "daemons": "daemon ls", "secrets": "secret ls", "images": "image ls", "secrets-all": "secret ls --all",
 		"top": "top --once", "top-idle": "top --once --idle", "top-task": "top --once --by task",
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -60,6 +60,7 @@ func sampleHost(t *testing.T, n int) *fakeHost {
 		names := in["services"].([]any)
 		return `{"services":[` + repeat(len(names), func(i int) string { return sampleService(names[i].(string)) }) + `]}`
 	}
+	addSampleDaemons(h, n)
 	h.documents["/v1/images"] = serveDocument(`[` + repeat(n, sampleImage) + `]`)
 	h.operations["ListSecrets"] = always(`{"SecretList":[` + repeat(n, sampleSecret) + `]}`)
 	for path, document := range sampleDocuments(n) {

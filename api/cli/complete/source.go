@@ -80,13 +80,21 @@ func (s source) cluster() string { return cmp.Or(s.line.flags["cluster"], "defau
 var sources = map[kind]func(source, *invocation.Invocation) ([]offer, error){
 	tasks: taskOffers, groups: groupOffers, after: afterOffers, containers: containerOffers, hosts: hostOffers, clusters: clusterOffers, teams: teamOffers,
 	families: familyOffers, definitions: definitionOffers, images: imageOffers, keys: keyOffers, tokens: tokenOffers, logins: loginOffers,
-	services: serviceOffers, gpus: gpuOffers, secrets: secretOffers, poolImages: poolImageOffers, taskSecrets: taskSecretOffers,
+	services: serviceOffers, daemons: daemonOffers, gpus: gpuOffers, secrets: secretOffers, poolImages: poolImageOffers, taskSecrets: taskSecretOffers,
 }
 
 // serviceOffers are the names of services; behind one that is to be scaled its count follows.
 func serviceOffers(s source, inv *invocation.Invocation) ([]offer, error) {
 	names, err := client.ServiceNames(s.ctx, inv.Client, s.cluster())
 	return offersOf(names), err
+}
+
+func daemonOffers(s source, inv *invocation.Invocation) (offers []offer, err error) {
+	arns, err := client.DaemonARNs(s.ctx, inv.Client, s.cluster())
+	for _, arn := range arns {
+		offers = append(offers, offer{value: client.ResourceID(arn)})
+	}
+	return offers, err
 }
 
 func hostOffers(s source, inv *invocation.Invocation) (offers []offer, err error) {
