@@ -103,7 +103,7 @@ func TestWithoutTheSealingKeyASecretIsUnavailableAndTheHostGetsANewKey(t *testin
 func TestANewServerHasTheSealingKeyAndAnAgentHasNot(t *testing.T) {
 	p := newPool(t)
 	p.found(nil)
-	key, err := p.leader().member.Keys().CreateKey(t.Context(), accesskey.Key{Role: accesskey.RoleSubmit})
+	key, err := p.leader().member.Keys.CreateKey(t.Context(), accesskey.Key{Role: accesskey.RoleSubmit})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func TestHostsShareTheCertificatesOfListenersAlone(t *testing.T) {
 		Listener: loadbalancer.Listener{ID: "l", LoadBalancer: "b", Port: 443, Protocol: traffic.HTTPS, Certificates: []loadbalancer.Certificate{{Name: "acme/a.example.org"}}},
 		Default:  loadbalancer.Rule{ID: "r", Action: traffic.Action{FixedResponse: &traffic.FixedResponse{StatusCode: 204}}},
 	}))
-	caches := func(i int) ACMECache { return ACMECache{p.hosts[i].member} }
+	caches := func(i int) ACMECache { return p.hosts[i].member.ACME }
 	secret := []byte("the key of a certificate")
 
 	if err := caches(0).Put(t.Context(), "b.example.org", secret); err == nil {

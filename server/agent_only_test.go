@@ -14,7 +14,7 @@ func TestAHostThatJoinedAsAnAgentNeverBecomesAServer(t *testing.T) {
 	t.Parallel()
 	p := newPool(t)
 	first := p.found(nil)
-	token, err := first.member.Tokens().CreateToken(t.Context(), 0, 9, jointoken.RoleAgent, "")
+	token, err := first.member.Tokens.CreateToken(t.Context(), 0, 9, jointoken.RoleAgent, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,14 +25,14 @@ func TestAHostThatJoinedAsAnAgentNeverBecomesAServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		eventually(t, "the agent is known", func() bool { return p.view().Host(h.cfg.HostID) != nil })
-		if err := first.member.Hosts().Promote(t.Context(), h.cfg.HostID); !errors.Is(err, spec.ErrInUse) {
+		if err := first.member.Hosts.Promote(t.Context(), h.cfg.HostID); !errors.Is(err, spec.ErrInUse) {
 			t.Errorf("it is promoted: %v", err)
 		}
 		agents = append(agents, h)
 	}
 	p.join(2)
 	p.waitForVoters(3)
-	if err := first.member.Hosts().Demote(t.Context(), p.followers()[0].cfg.HostID); !errors.Is(err, spec.ErrInUse) {
+	if err := first.member.Hosts.Demote(t.Context(), p.followers()[0].cfg.HostID); !errors.Is(err, spec.ErrInUse) {
 		t.Errorf("an agent takes the place of a server: %v", err)
 	}
 	for _, h := range agents {

@@ -20,7 +20,7 @@ import (
 func (p *pool) rotateCA(force bool) (root string) {
 	p.t.Helper()
 	eventually(p.t, "the rotation begins", func() bool {
-		err := p.leader().member.Keys().RotateCA(p.t.Context(), force)
+		err := p.leader().member.Keys.RotateCA(p.t.Context(), force)
 		if err != nil && !errors.Is(err, spec.ErrUnavailable) && !errors.Is(err, spec.ErrNotLeader) {
 			p.t.Fatal(err)
 		}
@@ -120,7 +120,7 @@ func TestARotationWaitsForAHostThatIsOff(t *testing.T) {
 		left := p.view().HostsNotOn(root)
 		return own.cfg.Identity.Roots().Issuer() == root && len(left) == 1 && left[0].ID == agent.cfg.HostID
 	})
-	if err := own.member.Keys().RotateCA(t.Context(), false); err != nil || p.root() != root {
+	if err := own.member.Keys.RotateCA(t.Context(), false); err != nil || p.root() != root {
 		t.Errorf("another rotation in the middle of one: %v", err)
 	}
 	if !p.view().CA().Overlap.Trusted {

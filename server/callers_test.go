@@ -104,7 +104,7 @@ func newRights(t *testing.T) *rightsTest {
 		eventually(t, "the host is known", func() bool { return r.view().Host(agent.cfg.HostID) != nil })
 	}
 	r.removed.close()
-	if err := r.server.member.Hosts().RemoveHost(t.Context(), r.removed.cfg.HostID, true); err != nil {
+	if err := r.server.member.Hosts.RemoveHost(t.Context(), r.removed.cfg.HostID, true); err != nil {
 		t.Fatal(err)
 	}
 	r.foreign = newPool(t).found(func(c *MemberConfig) { c.HostID = r.a.cfg.HostID })

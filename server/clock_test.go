@@ -34,7 +34,7 @@ func TestAClockThatIsOffIsSaidWithItsAmount(t *testing.T) {
 			c.host.cfg.Now = func() time.Time { return time.Now().Add(shift) }
 			p.start(c.host)
 			eventually(t, c.name, func() bool {
-				admin := p.leader().member.Hosts()
+				admin := p.leader().member.Hosts
 				for _, h := range p.hosts {
 					if got := admin.ClockOffset(h.cfg.HostID); h != c.host && got != 0 {
 						t.Fatalf("%s: host %d is said to be off by %v", c.name, h.n, got)
@@ -134,9 +134,9 @@ func TestAClockThatIsSetOnALiveHostChangesNothing(t *testing.T) {
 			clocks[h].off.Store(int64(shift.Seconds()))
 			name := fmt.Sprintf("%s, set by %v", who, shift)
 			eventually(t, name, func() bool {
-				off := leader.member.Hosts().ClockOffset(agent.cfg.HostID)
+				off := leader.member.Hosts.ClockOffset(agent.cfg.HostID)
 				if h != leader {
-					off = leader.member.Hosts().ClockOffset(h.cfg.HostID)
+					off = leader.member.Hosts.ClockOffset(h.cfg.HostID)
 				} else {
 					off = -off
 				}

@@ -11,46 +11,48 @@ import (
 )
 
 // sessionHost is what sessions need of this host, at either end.
-type sessionHost struct{ m *Member }
+type sessionHost struct {
+	*poolFollower
+	role *roleFollower
+	auth *peerAuthorizer
+	fail func(error)
+}
 
 // Backend is that of the server here, nil while this host is an agent.
-func (h sessionHost) Backend() *dispatch.Backend {
-	if own := h.m.localServer(); own != nil {
+func (h *sessionHost) Backend() *dispatch.Backend {
+	if own := h.server.Load(); own != nil {
 		return own.agents
 	}
 	return nil
 }
 
 // PoolInfo is what this host knows of its pool.
-func (h sessionHost) PoolInfo() spec.PoolInfo { return h.m.poolCache.PoolInfo() }
+func (h *sessionHost) PoolInfo() spec.PoolInfo { return h.cache.PoolInfo() }
 
 // OnPoolInfo takes in what a session tells of the pool.
-func (h sessionHost) OnPoolInfo(u dispatch.PoolInfoUpdate) {
+func (h *sessionHost) OnPoolInfo(u dispatch.PoolInfoUpdate) {
 	h.updatePoolInfo(u.PoolInfo, nil)
-	h.m.desiredRole.Store(&u.Server)
-	h.m.roleChanged.Notify()
+	h.role.desired.Store(&u.Server)
+	h.role.changed.Notify()
 }
 
 // OnClock says that this host's clock begins or ceases to be off.
-func (h sessionHost) OnClock(address string, offset time.Duration) {
+func (h *sessionHost) OnClock(address string, offset time.Duration) {
 	if offset == 0 {
-		h.m.log.Info("the clock of this machine is right again", "server", address)
+		h.log.Info("the clock of this machine is right again", "server", address)
 		return
 	}
-	h.m.log.Warn("the clocks of this machine and of a server differ", "clock here", liveness.DescribeOffset(offset)+" the server's", "server", address,
+	h.log.Warn("the clocks of this machine and of a server differ", "clock here", liveness.DescribeOffset(offset)+" the server's", "server", address,
 		"do", "set the clock of the machine that is wrong, for example with `timedatectl set-ntp true`: certificates and signed requests are refused when clocks differ")
 }
 
 // Now is this host's clock.
-func (h sessionHost) Now() time.Time { return h.m.cfg.Now() }
+func (h *sessionHost) Now() time.Time { return h.cfg.Now() }
 
 // CheckRemoved asks whether this host was removed.
-func (h sessionHost) CheckRemoved(ctx context.Context) error {
-	return admission.CheckRemoved(ctx, h.m.cfg.Identity, h.m.cfg.HostID, h.m.poolCache.Peers(h.m.cfg.Address), h.m.cfg.Now, peerAPI(h).checkServer)
+func (h *sessionHost) CheckRemoved(ctx context.Context) error {
+	return admission.CheckRemoved(ctx, h.cfg.Identity, h.cfg.HostID, h.cache.Peers(h.cfg.Address), h.cfg.Now, h.auth.checkServer)
 }
 
 // Fail ends the process.
-func (h sessionHost) Fail(err error) { h.m.fail(err) }
-
-// Agent is what the agent of this host needs of the pool.
-func (m *Member) Agent() *dispatch.Upstream { return m.upstream }
+func (h *sessionHost) Fail(err error) { h.fail(err) }

@@ -24,8 +24,8 @@ func (s *Server) newHistory() *history.History {
 }
 
 // handleHistory gives a part of this server's history to another server.
-func (a peerAPI) handleHistory(_ context.Context, _ string, r history.Request) (history.Transfer, error) {
-	h, err := EndedTasks{a.m}.history()
+func (a *peerAPI) handleHistory(_ context.Context, _ string, r history.Request) (history.Transfer, error) {
+	h, err := EndedTasks{a.server}.history()
 	if err != nil {
 		return history.Transfer{}, err
 	}
@@ -34,8 +34,11 @@ func (a peerAPI) handleHistory(_ context.Context, _ string, r history.Request) (
 
 // history is that of the server here.
 func (e EndedTasks) history() (*history.History, error) {
-	own := e.Member.localServer()
-	if own == nil || own.history == nil {
+	own, err := e.server.get()
+	if err != nil {
+		return nil, err
+	}
+	if own.history == nil {
 		return nil, errNotServer
 	}
 	return own.history, nil
@@ -43,7 +46,7 @@ func (e EndedTasks) history() (*history.History, error) {
 
 // EndedTasks answers questions about tasks that have ended. Its methods are those of history.History, and fail with spec.ErrNotLeader
 // where this host is no server.
-type EndedTasks struct{ Member *Member }
+type EndedTasks struct{ server *localServer }
 
 // archive is the history for a snapshot of the state at an index.
 func (e EndedTasks) archive(ctx context.Context, index uint64) (past backup.Past, err error) {

@@ -40,7 +40,7 @@ func TestAHostBringsADeletedClusterBack(t *testing.T) {
 	s := start(t, config(t.TempDir()))
 	apply(t, s, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "lab"}})
 	apply(t, s, raftfsm.DeleteCluster{Name: "lab"})
-	if _, err := s.Join(t.Context(), spec.Host{ID: "one", Cluster: "lab"}, nil); err != nil {
+	if _, err := s.Join(t.Context(), spec.Host{ID: "one", Name: "one", Cluster: "lab"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if k := view(t, s).Cluster("lab"); k.Status != spec.ClusterActive {

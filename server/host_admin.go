@@ -3,21 +3,23 @@ package server
 import (
 	"context"
 	"time"
+
+	"pinion/server/peer"
 )
 
 // disconnectGrace is how long a removed host keeps the connections it has.
 const disconnectGrace = time.Second
 
-// Hosts is what people change of hosts, where this host leads.
-func (m *Member) Hosts() HostAdmin { return HostAdmin{m} }
-
 // HostAdmin changes which hosts are servers, and removes hosts. Where this host does not lead its methods fail with
 // spec.ErrNotLeader.
-type HostAdmin struct{ m *Member }
+type HostAdmin struct {
+	server *localServer
+	port   *peer.Port
+}
 
 // Roles is the role of each host, by id.
 func (h HostAdmin) Roles(ctx context.Context) (map[string]string, error) {
-	own, err := h.m.leadingServer()
+	own, err := h.server.leading()
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +28,7 @@ func (h HostAdmin) Roles(ctx context.Context) (map[string]string, error) {
 
 // ClockOffset is how much the clock of a host is ahead of this one's, negative when it is behind; zero when it is not off.
 func (h HostAdmin) ClockOffset(hostID string) time.Duration {
-	if own := h.m.localServer(); own != nil {
+	if own := h.server.Load(); own != nil {
 		return own.liveness.ClockOffset(hostID)
 	}
 	return 0
@@ -34,7 +36,7 @@ func (h HostAdmin) ClockOffset(hostID string) time.Duration {
 
 // Promote makes a host a server: see membership.Servers.
 func (h HostAdmin) Promote(ctx context.Context, id string) error {
-	own, err := h.m.leadingServer()
+	own, err := h.server.leading()
 	if err != nil {
 		return err
 	}
@@ -43,7 +45,7 @@ func (h HostAdmin) Promote(ctx context.Context, id string) error {
 
 // Demote makes a server an agent: see membership.Servers.
 func (h HostAdmin) Demote(ctx context.Context, id string) error {
-	own, err := h.m.leadingServer()
+	own, err := h.server.leading()
 	if err != nil {
 		return err
 	}
@@ -52,7 +54,7 @@ func (h HostAdmin) Demote(ctx context.Context, id string) error {
 
 // RemoveHost ends a host's membership for ever: see membership.Servers.
 func (h HostAdmin) RemoveHost(ctx context.Context, id string, force bool) error {
-	own, err := h.m.leadingServer()
+	own, err := h.server.leading()
 	if err != nil {
 		return err
 	}
@@ -61,6 +63,6 @@ func (h HostAdmin) RemoveHost(ctx context.Context, id string, force bool) error 
 	}
 	// New connections of the host are refused from now on. Those that it has may carry this very answer: it is given a
 	// moment.
-	time.AfterFunc(disconnectGrace, func() { h.m.cfg.Port.CloseHost(id) })
+	time.AfterFunc(disconnectGrace, func() { h.port.CloseHost(id) })
 	return nil
 }

@@ -22,8 +22,9 @@ import (
 // an older copy of its data directory, and has forgotten votes and changes: it is not heard.
 type incarnationLayer struct {
 	raft.StreamLayer
-	member *Member
-	log    *slog.Logger
+	pool *poolFollower
+	auth *peerAuthorizer
+	log  *slog.Logger
 }
 
 // incarnationTimeout is how long the other end may take to say its part.
@@ -65,8 +66,8 @@ func (l *incarnationLayer) exchange(c net.Conn) error {
 		return err
 	}
 	var mine, theirs [16]byte
-	binary.BigEndian.PutUint64(mine[:], uint64(l.member.poolCache.Incarnation()))
-	binary.BigEndian.PutUint64(mine[8:], uint64(l.member.cfg.Starts))
+	binary.BigEndian.PutUint64(mine[:], uint64(l.pool.cache.Incarnation()))
+	binary.BigEndian.PutUint64(mine[8:], uint64(l.pool.cfg.Starts))
 	if _, err := c.Write(mine[:]); err != nil {
 		return err
 	}
@@ -74,10 +75,10 @@ func (l *incarnationLayer) exchange(c net.Conn) error {
 		return err
 	}
 	incarnation := int(binary.BigEndian.Uint64(theirs[:]))
-	if err := (sessionHost{l.member}).checkIncarnation(incarnation); err != nil {
+	if err := l.pool.checkIncarnation(incarnation); err != nil {
 		return err
 	}
-	if incarnation != l.member.poolCache.Incarnation() {
+	if incarnation != l.pool.cache.Incarnation() {
 		return fmt.Errorf("%w (a server of incarnation %d)", spec.ErrOutdated, incarnation)
 	}
 	if err := l.checkStarts(peer.ConnHostID(c), c.RemoteAddr().String(), int64(binary.BigEndian.Uint64(theirs[8:]))); err != nil {
@@ -88,7 +89,7 @@ func (l *incarnationLayer) exchange(c net.Conn) error {
 
 // checkStarts refuses a server that was started less often than this one knows.
 func (l *incarnationLayer) checkStarts(hostID, address string, starts int64) error {
-	own := l.member.localServer()
+	own := l.pool.server.Load()
 	if own == nil {
 		return nil
 	}
@@ -100,8 +101,8 @@ func (l *incarnationLayer) checkStarts(hostID, address string, starts int64) err
 	if err == nil {
 		return nil
 	}
-	l.member.cfg.Port.ReportRefusal(peer.Refusal{Operation: peer.OpConnect, HostID: known.ID, Address: address, Reason: err})
-	if l.member.refused.first(known.ID, "starts") {
+	l.pool.cfg.Port.ReportRefusal(peer.Refusal{Operation: peer.OpConnect, HostID: known.ID, Address: address, Reason: err})
+	if l.auth.logged.first(known.ID, "starts") {
 		l.log.Warn("a server is not heard", "error", err)
 	}
 	return err
@@ -122,7 +123,7 @@ func (g *incarnationConn) Read(b []byte) (int, error) {
 	}
 	n, err := g.Conn.Read(b)
 	if err != nil {
-		if own := g.layer.member.localServer(); own != nil {
+		if own := g.layer.pool.server.Load(); own != nil {
 			own.node.RaftConnClosed()
 		}
 	}

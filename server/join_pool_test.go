@@ -16,7 +16,7 @@ import (
 // restartAsNew prepares a host that joins with a token that is good for one host.
 func restartAsNew(t *testing.T, p *pool) *testHost {
 	t.Helper()
-	token, err := p.leader().member.Tokens().CreateToken(t.Context(), 0, 1, "", "")
+	token, err := p.leader().member.Tokens.CreateToken(t.Context(), 0, 1, "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestAHostProvesByItsKeyWhoItIs(t *testing.T) {
 		}
 	}
 	second.close()
-	if err := first.member.Hosts().RemoveHost(t.Context(), second.cfg.HostID, true); err != nil {
+	if err := first.member.Hosts.RemoveHost(t.Context(), second.cfg.HostID, true); err != nil {
 		t.Fatal(err)
 	}
 	if err := ask(second, second.cfg.Identity); !errors.Is(err, spec.ErrRemoved) {

@@ -42,7 +42,7 @@ func (p *pool) createKeys(n int) map[string]string {
 	p.t.Helper()
 	secrets := map[string]string{}
 	for range n {
-		key, err := p.leader().member.Keys().CreateKey(p.t.Context(), accesskey.Key{Role: accesskey.RoleSubmit})
+		key, err := p.leader().member.Keys.CreateKey(p.t.Context(), accesskey.Key{Role: accesskey.RoleSubmit})
 		if err != nil {
 			p.t.Fatal(err)
 		}
@@ -55,7 +55,7 @@ func (p *pool) createKeys(n int) map[string]string {
 func (p *pool) rotateSealingKey() {
 	p.t.Helper()
 	eventually(p.t, "the rotation begins", func() bool {
-		err := p.leader().member.Keys().RotateSealingKey(p.t.Context())
+		err := p.leader().member.Keys.RotateSealingKey(p.t.Context())
 		if err != nil && !errors.Is(err, spec.ErrUnavailable) {
 			p.t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestAStolenServerReadsNothingThatIsSealedAfterARotation(t *testing.T) {
 	lost.close()
 	stolen := ringOf(t, steal(t, lost), nil)
 	eventually(t, "the server is removed", func() bool {
-		return p.leader().member.Hosts().RemoveHost(t.Context(), lost.cfg.HostID, true) == nil
+		return p.leader().member.Hosts.RemoveHost(t.Context(), lost.cfg.HostID, true) == nil
 	})
 	p.waitForVoters(3)
 	p.rotateSealingKey()

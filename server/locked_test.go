@@ -174,7 +174,7 @@ func TestASnapshotOfALockedServerIsRestoredWithItsSecret(t *testing.T) {
 	if err := other.start(); err != nil {
 		t.Fatal(err)
 	}
-	if key, err := other.member.Keys().CreateKey(t.Context(), accesskey.Key{Role: accesskey.RoleRead}); err != nil || key.Secret == "" {
+	if key, err := other.member.Keys.CreateKey(t.Context(), accesskey.Key{Role: accesskey.RoleRead}); err != nil || key.Secret == "" {
 		t.Errorf("%v", err)
 	}
 	if in, locked, err := keystore.InClear(other.dir); err != nil || !locked || len(in) != 0 {

@@ -35,7 +35,7 @@ func TestAServerThatSaysOtherStartsEachTimeIsLoggedOnce(t *testing.T) {
 	if _, err := member.Propose(t.Context(), raftfsm.PutHost{Host: host}); err != nil {
 		t.Fatal(err)
 	}
-	layer := incarnationLayer{member: member, log: slog.New(slog.NewTextHandler(&lines, nil))}
+	layer := incarnationLayer{pool: member.role.poolFollower, auth: member.auth, log: slog.New(slog.NewTextHandler(&lines, nil))}
 	for starts := range int64(100) {
 		if err := layer.checkStarts(host.ID, host.Address, starts+1); err == nil {
 			t.Fatalf("a server that was started %d times of %d is heard", starts+1, host.Starts)

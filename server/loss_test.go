@@ -81,10 +81,10 @@ func TestARemovedHostIsRefusedForEver(t *testing.T) {
 	removed := p.join(1)[0]
 	eventually(t, "the host is known", func() bool { return p.view().Host(removed.cfg.HostID) != nil })
 	task := p.run(removed)
-	if err := first.member.Hosts().RemoveHost(t.Context(), removed.cfg.HostID, false); !errors.Is(err, spec.ErrInUse) {
+	if err := first.member.Hosts.RemoveHost(t.Context(), removed.cfg.HostID, false); !errors.Is(err, spec.ErrInUse) {
 		t.Fatalf("with a task: %v", err)
 	}
-	if err := first.member.Hosts().RemoveHost(t.Context(), removed.cfg.HostID, true); err != nil {
+	if err := first.member.Hosts.RemoveHost(t.Context(), removed.cfg.HostID, true); err != nil {
 		t.Fatal(err)
 	}
 	if p.view().Task(task.ID).LastStatus != spec.Stopped || p.view().Host(removed.cfg.HostID) != nil {
@@ -100,7 +100,7 @@ func TestARemovedHostIsRefusedForEver(t *testing.T) {
 		t.Errorf("the process ends saying %v", err)
 	}
 	removed.close()
-	if err := first.member.Hosts().RemoveHost(t.Context(), first.cfg.HostID, true); !errors.Is(err, spec.ErrInUse) {
+	if err := first.member.Hosts.RemoveHost(t.Context(), first.cfg.HostID, true); !errors.Is(err, spec.ErrInUse) {
 		t.Errorf("the only server: %v", err)
 	}
 }
@@ -112,7 +112,7 @@ func TestAServerIsRemovedAndAnotherTakesItsPlace(t *testing.T) {
 	p.waitForVoters(3)
 	removed := p.followers()[0]
 	eventually(t, "the server is removed", func() bool {
-		err := p.leader().member.Hosts().RemoveHost(t.Context(), removed.cfg.HostID, true)
+		err := p.leader().member.Hosts.RemoveHost(t.Context(), removed.cfg.HostID, true)
 		return err == nil
 	})
 	removed.close()
@@ -148,19 +148,19 @@ func TestPeopleExchangeServers(t *testing.T) {
 	p.waitForVoters(3)
 	agent := p.hosts[slices.IndexFunc(p.hosts, func(h *testHost) bool { return h.member.localServer() == nil })]
 	eventually(t, "the agent is promoted", func() bool {
-		return p.leader().member.Hosts().Promote(t.Context(), agent.cfg.HostID) == nil
+		return p.leader().member.Hosts.Promote(t.Context(), agent.cfg.HostID) == nil
 	})
 	eventually(t, "it is a server", func() bool { return agent.member.localServer() != nil })
 	p.waitForVoters(3)
 	var old *testHost
 	eventually(t, "the leader is demoted, once the one before has wiped its log", func() bool {
 		old = p.leader()
-		return old.member.Hosts().Demote(t.Context(), old.cfg.HostID) == nil
+		return old.member.Hosts.Demote(t.Context(), old.cfg.HostID) == nil
 	})
 	eventually(t, "the demoted leader is an agent", func() bool { return old.member.localServer() == nil })
 	p.waitForVoters(3)
 	p.checkAgreement()
-	if err := old.member.Hosts().Demote(t.Context(), old.cfg.HostID); !errors.Is(err, spec.ErrUnavailable) {
+	if err := old.member.Hosts.Demote(t.Context(), old.cfg.HostID); !errors.Is(err, spec.ErrUnavailable) {
 		t.Errorf("an agent decides on servers: %v", err)
 	}
 }

@@ -3,17 +3,16 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"pinion/packaging/keystore"
-	"pinion/raftfsm/spec"
 	"pinion/server/admission"
 	"pinion/server/backup"
 	"pinion/server/dispatch"
@@ -79,35 +78,28 @@ func (c MemberConfig) keys() *keystore.Store {
 // Member is a host's membership in its pool: a server or an agent, as the pool decides; the role may change while it runs. The
 // API and the agent of this host use the pool through it. It is safe for concurrent use.
 type Member struct {
-	cfg        MemberConfig
-	log        *slog.Logger
-	poolCache  *membership.PoolCache
-	client     *http.Client // reaches servers alone by their addresses, and any host by its id
-	anyHost    *http.Client // reaches any host of the pool, whose word alone counts for nothing
-	peers      *rpc.Client
-	leader     *rpc.LeaderTracker
-	upstream   *dispatch.Upstream // of the agent here
-	dispatcher *dispatch.Dispatcher
+	Parts
 
-	server      atomic.Pointer[Server] // nil while this host is an agent
-	desiredRole atomic.Pointer[bool]   // whether the pool wants a server here, as a session last said
-	handlers    handlers
-	roleMu      sync.Mutex     // held while the role changes
-	refused     loggedRefusals // for Raft, for their keys or for their starts
-	roleChanged rpc.Broadcast  // wakes followRole
+	cfg       MemberConfig
+	log       *slog.Logger
+	poolCache *membership.PoolCache
+	client    *http.Client // reaches servers alone by their addresses, and any host by its id
+	anyHost   *http.Client // reaches any host of the pool, whose word alone counts for nothing
+	peers     *rpc.Client
+	leader    *rpc.LeaderTracker
+	upstream  *dispatch.Upstream // of the agent here
+
+	server  localServer
+	auth    *peerAuthorizer
+	role    *roleFollower
+	session *sessionHost
+	api     *peerAPI
 
 	loops  sync.WaitGroup
 	ctx    context.Context
 	cancel context.CancelFunc
 	once   sync.Once
 	fatal  chan error
-}
-
-// handlers are what other parts of this host answer the others with; nil until they are set.
-type handlers struct {
-	api      atomic.Pointer[http.Handler]
-	blobs    atomic.Pointer[BlobHandler]
-	prefetch atomic.Pointer[func(refs []string)]
 }
 
 // OpenMember opens this host's membership: it resumes the recorded one, joins the pool at Join, or creates a pool. When it
@@ -123,72 +115,102 @@ func OpenMember(ctx context.Context, cfg MemberConfig) (*Member, error) {
 	if err := m.resume(ctx); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
-	m.loops.Go(roleFollower{m}.followRole)
-	daily := backup.Daily{Dir: filepath.Join(cfg.Dir, "snapshots"), View: m.serverView, Now: m.cfg.Now, Log: m.log}
+	m.loops.Go(m.role.followRole)
+	daily := backup.Daily{Dir: filepath.Join(cfg.Dir, "snapshots"), View: m.server.view, Now: m.cfg.Now, Log: m.log}
 	m.loops.Go(func() { daily.Run(m.ctx) })
-	m.loops.Go(func() { m.cfg.Identity.KeepRenewed(m.ctx, hostAdmission{m}.renewCert) })
-	m.loops.Go(hostAdmission{m}.keepRootRecorded)
+	own := m.admission()
+	m.loops.Go(func() { m.cfg.Identity.KeepRenewed(m.ctx, own.renewCert) })
+	m.loops.Go(func() { own.keepRootRecorded(m.ctx) })
 	return m, nil
 }
 
+// newMember wires a member that is not of a pool yet.
 func newMember(cfg MemberConfig) (*Member, error) {
 	cfg.Now = cfg.now()
-	b, err := membership.OpenPoolCache(filepath.Join(cfg.Dir, poolCacheFile))
+	cache, err := membership.OpenPoolCache(filepath.Join(cfg.Dir, poolCacheFile))
 	if err != nil {
 		return nil, err
 	}
-	m := &Member{cfg: cfg, log: cfg.Log, poolCache: b, fatal: make(chan error, 1)}
-	m.client = (&peer.Dialer{Identity: cfg.Identity, Address: sessionHost{m}.addressOf, Authorize: peerAPI{m}.authorizeKey, Trusts: peerAPI{m}.checkServer}).HTTPClient()
-	m.anyHost = (&peer.Dialer{Identity: cfg.Identity, Address: sessionHost{m}.addressOf, Authorize: peerAPI{m}.authorizeAny}).HTTPClient()
-	m.peers = &rpc.Client{HTTP: m.client}
-	m.leader = rpc.NewLeaderTracker(Leadership{m}.knownLeader)
-	m.upstream = dispatch.NewUpstream(sessionHost{m}, cfg.Address, m.client, m.log)
-	m.dispatcher = dispatch.NewDispatcher(sessionHost{m}, m.log)
+	m := &Member{cfg: cfg, log: cfg.Log, poolCache: cache, fatal: make(chan error, 1)}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
-	cfg.Port.SetAuthorizer(peerAPI{m}.authorizePeer)
-	peerAPI{m}.serveListener("other hosts", cfg.Port.Peer(), peerAPI{m}.peerHandler())
-	peerAPI{m}.serveListener("joining hosts", cfg.Port.Join(), admission.JoinHandler(peerAPI{m}.admitHost, peerAPI{m}.removalOf, cfg.Port.ReportRefusal, cfg.Now, m.log))
+	m.auth = &peerAuthorizer{server: &m.server, cache: cache, log: m.log}
+	m.client = (&peer.Dialer{Identity: cfg.Identity, Address: m.auth.addressOf, Authorize: m.auth.authorizeKey, Trusts: m.auth.checkServer}).HTTPClient()
+	m.anyHost = (&peer.Dialer{Identity: cfg.Identity, Address: m.auth.addressOf, Authorize: m.auth.authorizeAny}).HTTPClient()
+	m.peers = &rpc.Client{HTTP: m.client}
+	m.leader = rpc.NewLeaderTracker(m.knownLeader)
+	pool := &poolFollower{cfg: cfg, log: m.log, cache: cache, server: &m.server, leader: m.leader, anyHost: m.anyHost}
+	m.role = &roleFollower{poolFollower: pool, peers: m.peers, auth: m.auth, fail: m.fail, loops: &m.loops, life: m.ctx}
+	pool.setAside = func(outdated *Server) { m.loops.Go(func() { m.role.setServerAside(outdated) }) }
+	m.session = &sessionHost{poolFollower: pool, role: m.role, auth: m.auth, fail: m.fail}
+	m.upstream = dispatch.NewUpstream(m.session, cfg.Address, m.client, m.log)
+	pool.upstream = m.upstream
+	m.Parts = m.parts()
+	m.api = &peerAPI{auth: m.auth, server: &m.server, leader: m.Leadership, dispatcher: dispatch.NewDispatcher(m.session, m.log), cache: cache, port: cfg.Port, now: cfg.Now, log: m.log}
+	cfg.Port.SetAuthorizer(m.auth.authorizePeer)
+	m.serveListener("other hosts", cfg.Port.Peer(), m.api.peerHandler())
+	m.serveListener("joining hosts", cfg.Port.Join(), admission.JoinHandler(m.api.admitHost, m.api.removalOf, cfg.Port.ReportRefusal, cfg.Now, m.log))
 	return m, nil
 }
 
+// admission is how this host gets into its pool, and stays there.
+func (m *Member) admission() hostAdmission {
+	return hostAdmission{cfg: m.cfg, log: m.log, cache: m.poolCache, leader: m.Leadership}
+}
+
+// serveListener answers on one of the port's listeners until the member ends.
+func (m *Member) serveListener(clients string, l net.Listener, h http.Handler) {
+	m.loops.Go(func() {
+		if err := peer.Serve(m.ctx, l, h, m.log); err != nil && m.ctx.Err() == nil {
+			m.fail(fmt.Errorf("serving %s: %w", clients, err))
+		}
+		l.Close()
+	})
+}
+
+// HandleAPI sets the handler for API requests that other hosts forward; their paths begin with /api/.
+func (m *Member) HandleAPI(h http.Handler) { m.api.handlers.api.Store(&h) }
+
+// Agent is what the agent of this host needs of the pool.
+func (m *Member) Agent() *dispatch.Upstream { return m.upstream }
+
 // resume determines this host's role from its data directory.
 func (m *Member) resume(ctx context.Context) error {
-	os.RemoveAll(m.trashDir()) // what an earlier wipe could not finish
-	_, err := os.Stat(filepath.Join(m.raftDir(), "server.json"))
+	os.RemoveAll(m.cfg.trashDir()) // what an earlier wipe could not finish
+	_, err := os.Stat(filepath.Join(m.cfg.raftDir(), "server.json"))
 	hasRaft := err == nil
-	_, err = os.Stat(watermarkOf(m.raftDir()))
+	_, err = os.Stat(watermarkOf(m.cfg.raftDir()))
 	hadRaft := err == nil // this host was a server, and has not ceased to be one
-	hostAdmission{m}.rejoin(ctx)
+	m.admission().rejoin(ctx)
 	switch {
 	case m.cfg.Join != "" && !hasRaft && (!m.poolCache.BelongsToPool() || !m.cfg.Identity.Ready()):
-		return hostAdmission{m}.join(ctx)
+		return m.admission().join(ctx)
 	case m.poolCache.BelongsToPool() && !hasRaft && hadRaft:
-		return m.startServer(ctx, true) // it says what is missing
+		return m.role.startServer(ctx, true) // it says what is missing
 	case m.poolCache.BelongsToPool() && !hasRaft:
 		if !m.cfg.Identity.Ready() {
-			return hostAdmission{m}.explainNoCertificate(ctx)
+			return m.admission().explainNoCertificate(ctx)
 		}
 		return nil
 	case m.poolCache.BelongsToPool():
-		return m.startServer(ctx, true)
+		return m.role.startServer(ctx, true)
 	}
 	if _, held := m.cfg.Identity.CA(); !held {
 		return errJoinIncomplete
 	}
-	return m.startServer(ctx, false)
+	return m.role.startServer(ctx, false)
 }
 
 // errJoinIncomplete is the error of a host that has a pool's certificate but no record of the pool's servers.
 var errJoinIncomplete = errors.New("this host was let into a pool and ended before it could write down where the pool's servers are: " +
 	"start it once more with `pinion up --join ADDR --token-file FILE`, it will be known again")
 
-func (m *Member) raftDir() string { return filepath.Join(m.cfg.Dir, "raft") }
+func (c MemberConfig) raftDir() string { return filepath.Join(c.Dir, "raft") }
 
 // watermarkOf is the file that tells an older copy of a raft directory: see consensus.Config.
 func watermarkOf(raftDir string) string { return raftDir + ".watermark" }
 
 // trashDir is the name that a raft directory gets before its removal.
-func (m *Member) trashDir() string { return filepath.Join(m.cfg.Dir, "raft.wiped") }
+func (c MemberConfig) trashDir() string { return filepath.Join(c.Dir, "raft.wiped") }
 
 // Close closes the membership; the agent must have stopped.
 func (m *Member) Close() error {
@@ -196,23 +218,12 @@ func (m *Member) Close() error {
 	m.once.Do(func() {
 		m.cancel()
 		m.upstream.Close()
-		err = m.closeServer()
+		err = m.role.close()
 		m.loops.Wait()
 		m.client.CloseIdleConnections()
 		m.anyHost.CloseIdleConnections()
 	})
 	return err
-}
-
-func (m *Member) closeServer() error {
-	m.roleMu.Lock()
-	defer m.roleMu.Unlock()
-	own := m.server.Swap(nil)
-	if own == nil {
-		return nil
-	}
-	own.servers.TransferOnShutdown()
-	return own.Close()
 }
 
 // Fatal receives one error when this host cannot go on: a server's disk hangs or its log is damaged, or the host was
@@ -229,66 +240,18 @@ func (m *Member) fail(err error) {
 // localServer is this host's server, nil while it is an agent.
 func (m *Member) localServer() *Server { return m.server.Load() }
 
-// addressOf returns the address of a host from the local server's state; empty when unknown.
-func (h sessionHost) addressOf(hostID string) string {
-	if own := h.m.localServer(); own != nil {
-		if host := own.state.View().Host(hostID); host != nil {
-			return host.Address
+// knownLeader is the leader as this host knows it: from its own server, or from the server that it has a session with.
+func (m *Member) knownLeader() (address string, self bool) {
+	if own := m.server.Load(); own != nil {
+		if address, self = own.Leader(); address != "" {
+			return address, self
 		}
 	}
-	return ""
+	if address = m.poolCache.PoolInfo().Leader; address == m.cfg.Address {
+		return "", false // the session may still name the leader that this server has lost
+	}
+	return address, false
 }
 
 // PoolID is the pool that this host belongs to.
 func (m *Member) PoolID() string { return m.poolCache.PoolInfo().Pool }
-
-// isMemberHost reports whether the host still belongs to the pool.
-func (a peerAPI) isMemberHost(hostID string) bool {
-	if own := a.m.localServer(); own != nil && own.state.View().Removed(hostID) {
-		return false
-	}
-	return !a.m.poolCache.IsRemoved(hostID)
-}
-
-// removalOf tells whether a host was removed; a server signs that.
-func (a peerAPI) removalOf(hostID string) admission.RemovalStatus {
-	status := admission.RemovalStatus{HostID: hostID, Removed: !a.isMemberHost(hostID)}
-	if own := a.m.localServer(); own != nil && status.Removed {
-		signature, err := own.signWithCA(admission.RemovalText(hostID))
-		if err != nil {
-			a.m.log.Debug("the removal of a host cannot be signed here", "id", hostID, "error", err)
-		}
-		status.Signature, status.CA = signature, a.m.poolCache.PoolInfo().CA
-	}
-	return status
-}
-
-// updatePoolInfo stores a pool info from this host's own server or from another one. When it has a newer incarnation, this
-// host's positions in the old one are reset, and a server of the old one ends.
-func (h sessionHost) updatePoolInfo(o spec.PoolInfo, own *Server) {
-	removed := h.m.poolCache.PoolInfo().Removed
-	accepted, newer, err := h.m.poolCache.Update(o)
-	if err != nil {
-		h.m.log.Warn("cannot write down where the pool's servers are", "error", err)
-	}
-	if !accepted {
-		return
-	}
-	if len(o.CA.Newest) > 0 {
-		if err := h.m.cfg.Identity.Roots().Trust(o.CA); err != nil {
-			h.m.log.Error("the roots of the pool's CA that a server tells are not taken over", "error", err)
-		}
-	}
-	if newer {
-		h.m.upstream.ResetIndex()
-		if outdated := h.m.localServer(); outdated != nil && own == nil {
-			h.m.loops.Go(func() { roleFollower(h).setServerAside(outdated) })
-		}
-	}
-	h.m.leader.Refresh()
-	for _, id := range o.Removed {
-		if !slices.Contains(removed, id) {
-			h.m.cfg.Port.CloseHost(id)
-		}
-	}
-}

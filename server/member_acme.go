@@ -18,7 +18,10 @@ type acmeCall struct {
 }
 
 // ACMECache is admission.ACMECache of whichever host leads.
-type ACMECache struct{ Member *Member }
+type ACMECache struct {
+	leader Leadership
+	hostID string
+}
 
 // Get is admission.ACMECache.Get; the error wraps spec.ErrNotFound for a key without a value.
 func (c ACMECache) Get(ctx context.Context, key string) ([]byte, error) {
@@ -38,15 +41,15 @@ func (c ACMECache) Delete(ctx context.Context, key string) error {
 }
 
 func (c ACMECache) call(ctx context.Context, in acmeCall) (value []byte, err error) {
-	err = Leadership{c.Member}.callLeader(ctx, pathACME, in, &value, func(s *Server) (err error) {
-		value, err = in.carryOut(ctx, s.acme, c.Member.cfg.HostID)
+	err = c.leader.callLeader(ctx, pathACME, in, &value, func(s *Server) (err error) {
+		value, err = in.carryOut(ctx, s.acme, c.hostID)
 		return err
 	})
 	return value, err
 }
 
-func (a peerAPI) handleACME(ctx context.Context, from string, in acmeCall) ([]byte, error) {
-	own, err := a.m.leadingServer()
+func (a *peerAPI) handleACME(ctx context.Context, from string, in acmeCall) ([]byte, error) {
+	own, err := a.server.leading()
 	if err != nil {
 		return nil, err
 	}

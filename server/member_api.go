@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"pinion/raftfsm"
@@ -16,27 +15,27 @@ import (
 
 // View is Server.View.
 func (m *Member) View(ctx context.Context) (*raftfsm.View, error) {
-	own := m.localServer()
-	if own == nil {
-		return nil, errNotServer
+	own, err := m.server.get()
+	if err != nil {
+		return nil, err
 	}
 	return own.View(ctx)
 }
 
 // Propose is Server.Propose.
 func (m *Member) Propose(ctx context.Context, c raftfsm.Command) (any, error) {
-	own := m.localServer()
-	if own == nil {
-		return nil, errNotServer
+	own, err := m.server.get()
+	if err != nil {
+		return nil, err
 	}
 	return own.Propose(ctx, c)
 }
 
-// Run is Server.Run.
+// Run is scheduler.Scheduler.Run.
 func (m *Member) Run(ctx context.Context, r spec.RunRequest) (spec.RunResult, error) {
-	own := m.localServer()
-	if own == nil {
-		return spec.RunResult{}, errNotServer
+	own, err := m.server.get()
+	if err != nil {
+		return spec.RunResult{}, err
 	}
 	return own.scheduler.Run(ctx, r)
 }
@@ -47,61 +46,56 @@ func (m *Member) Connected(hostID string) bool {
 	return own != nil && own.Connected(hostID)
 }
 
-// Queue returns the queue of pending tasks.
-func (m *Member) Queue() Queue { return Queue{m} }
-
 // Queue lists and explains pending tasks. Its methods fail with spec.ErrNotLeader where this host does not lead.
-type Queue struct{ m *Member }
+type Queue struct{ server *localServer }
 
-// Queue is Server.Queue.
+// Queue is scheduler.Scheduler.Queue.
 func (q Queue) Queue(ctx context.Context, cluster string) ([]spec.QueueItem, error) {
-	own := q.m.localServer()
-	if own == nil {
-		return nil, errNotServer
+	own, err := q.server.get()
+	if err != nil {
+		return nil, err
 	}
 	return own.scheduler.Queue(ctx, cluster)
 }
 
-// Explain is Server.Explain.
+// Explain is scheduler.Scheduler.Explain.
 func (q Queue) Explain(ctx context.Context, task string) (spec.Explanation, error) {
-	own := q.m.localServer()
-	if own == nil {
-		return spec.Explanation{}, errNotServer
+	own, err := q.server.get()
+	if err != nil {
+		return spec.Explanation{}, err
 	}
 	return own.scheduler.Explain(ctx, task)
 }
 
-// ExplainBriefly is Server.ExplainBriefly.
+// ExplainBriefly is scheduler.Scheduler.ExplainBriefly.
 func (q Queue) ExplainBriefly(ctx context.Context, task string) (spec.Explanation, error) {
-	own := q.m.localServer()
-	if own == nil {
-		return spec.Explanation{}, errNotServer
+	own, err := q.server.get()
+	if err != nil {
+		return spec.Explanation{}, err
 	}
 	return own.scheduler.ExplainBriefly(ctx, task)
 }
 
 // ServicePlans tells what becomes of services. Its method fails with spec.ErrNotLeader on an agent.
-type ServicePlans struct{ Member *Member }
+type ServicePlans struct{ server *localServer }
 
 // PlanService is what the pool will do with a service of a fork of its state, which it changes. spec.ErrNotFound.
 func (p ServicePlans) PlanService(ctx context.Context, fork *raftfsm.State, cluster, name string) (service.Plan, error) {
-	own := p.Member.localServer()
-	if own == nil {
-		return service.Plan{}, errNotServer
+	own, err := p.server.get()
+	if err != nil {
+		return service.Plan{}, err
 	}
 	return dryrun.PlanService(ctx, fork, cluster, name, own.node.Now(), own.liveness.Schedulable)
 }
 
 // StaleView returns this host's copy of the state, which may lag behind. An agent has none: spec.ErrUnavailable.
 func (m *Member) StaleView() (*raftfsm.View, error) {
-	own := m.localServer()
-	if own == nil {
-		return nil, errNotServer
+	own, err := m.server.get()
+	if err != nil {
+		return nil, err
 	}
 	return own.state.View(), nil
 }
-
-var errNotServer = fmt.Errorf("%w; this host is an agent and holds no state", spec.ErrNotLeader)
 
 // SaveSnapshot writes the state, with a checksum at its end, and the history of ended tasks if it is asked for. A history that cannot be
 // read is not missed: the snapshot says why it has none.
@@ -113,17 +107,9 @@ func (m *Member) SaveSnapshot(ctx context.Context, w io.Writer, withHistory bool
 	if !withHistory {
 		return view.WriteSnapshot(w)
 	}
-	past, err := EndedTasks{m}.archive(ctx, view.Index())
+	past, err := m.Ended.archive(ctx, view.Index())
 	if err != nil {
 		past = backup.Without(err)
 	}
 	return backup.Write(w, view, past)
-}
-
-// serverView is the state as the server here has it, nil while this host is an agent.
-func (m *Member) serverView() *raftfsm.View {
-	if own := m.localServer(); own != nil {
-		return own.state.View()
-	}
-	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"pinion/raftfsm/blob"
 	"pinion/server/peer"
@@ -26,15 +27,18 @@ const (
 
 // Blobs is how this host exchanges blobs of images with the others. It is safe for concurrent use.
 type Blobs struct {
-	member    *Member
+	leader    Leadership
+	hostID    string
+	now       func() time.Time
+	handlers  *handlers
 	client    *http.Client // its own: what streams over it delays no call
 	addresses sync.Map     // id -> address, as the tracker last said
 }
 
 // NewBlobs returns the exchange of a member; Close ends its connections.
 func NewBlobs(m *Member) *Blobs {
-	b := &Blobs{member: m}
-	b.client = (&peer.Dialer{Identity: m.cfg.Identity, Address: b.addressOf, Authorize: peerAPI{m}.authorizeAny}).HTTPClient()
+	b := &Blobs{leader: m.Leadership, hostID: m.cfg.HostID, now: m.cfg.Now, handlers: &m.api.handlers}
+	b.client = (&peer.Dialer{Identity: m.cfg.Identity, Address: b.addressOf, Authorize: m.auth.authorizeAny}).HTTPClient()
 	return b
 }
 
@@ -51,13 +55,12 @@ func (b *Blobs) Close() { b.client.CloseIdleConnections() }
 type BlobHandler func(w http.ResponseWriter, r *http.Request, host string)
 
 // Serve sets the handler for other hosts that read blobs.
-func (b *Blobs) Serve(h BlobHandler) { b.member.handlers.blobs.Store(&h) }
+func (b *Blobs) Serve(h BlobHandler) { b.handlers.blobs.Store(&h) }
 
 // Ask tells the leader's tracker what this host has, and asks where to get what it lacks.
 func (b *Blobs) Ask(ctx context.Context, in blob.Request) (answer blob.Answer, err error) {
-	m := b.member
-	err = Leadership{m}.callLeader(ctx, pathBlobRequest, in, &answer, func(own *Server) error {
-		answer = own.tracker.Ask(m.cfg.HostID, m.cfg.Now(), in)
+	err = b.leader.callLeader(ctx, pathBlobRequest, in, &answer, func(own *Server) error {
+		answer = own.tracker.Ask(b.hostID, b.now(), in)
 		return nil
 	})
 	for _, g := range answer.Grants {
@@ -69,7 +72,7 @@ func (b *Blobs) Ask(ctx context.Context, in blob.Request) (answer blob.Answer, e
 }
 
 // Changed is closed when another host leads, whose tracker knows nothing yet.
-func (b *Blobs) Changed() <-chan struct{} { return b.member.leader.Changed() }
+func (b *Blobs) Changed() <-chan struct{} { return b.leader.tracker.Changed() }
 
 // Read reads bytes of a blob from a host that an answer of Ask has named; size is that of the whole blob. Errors wrap blob.ErrNotHere or blob.ErrBusy if the host says so.
 // Nobody has checked what comes: see the digest.
@@ -101,24 +104,24 @@ func (b *Blobs) Read(ctx context.Context, host, digest string, offset, length in
 }
 
 // blobRequestHandler answers the calls of hosts.
-func blobRequestHandler(m *Member) func(ctx context.Context, from string, in blob.Request) (blob.Answer, error) {
+func blobRequestHandler(a *peerAPI) func(ctx context.Context, from string, in blob.Request) (blob.Answer, error) {
 	return func(_ context.Context, from string, in blob.Request) (blob.Answer, error) {
-		own, err := m.leadingServer()
+		own, err := a.server.leading()
 		if err != nil {
 			return blob.Answer{}, err
 		}
-		return own.tracker.Ask(from, m.cfg.Now(), in), nil
+		return own.tracker.Ask(from, a.now(), in), nil
 	}
 }
 
 // serveBlobs gives other hosts of the pool what this one has.
-func serveBlobs(a peerAPI) http.HandlerFunc {
+func serveBlobs(a *peerAPI) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		from, ok := a.authenticated(w, r)
 		if !ok {
 			return
 		}
-		if blobs := a.m.handlers.blobs.Load(); blobs != nil {
+		if blobs := a.handlers.blobs.Load(); blobs != nil {
 			(*blobs)(w, r, from)
 			return
 		}

@@ -19,37 +19,37 @@ const (
 )
 
 // keepRootRecorded says to the leader that this host uses a certificate of the new root, while others wait for that.
-func (j hostAdmission) keepRootRecorded() {
+func (j hostAdmission) keepRootRecorded(ctx context.Context) {
 	recorded := ""
 	for {
-		changed, again := j.m.cfg.Identity.Roots().Changed(), (<-chan time.Time)(nil)
-		root := j.m.cfg.Identity.Roots().Issuer()
-		if j.m.cfg.Identity.Roots().List().Overlap.Trusted && root != recorded && root == j.m.cfg.Identity.Fingerprint() {
-			if err := j.recordRoot(j.m.ctx, root); err == nil {
+		changed, again := j.cfg.Identity.Roots().Changed(), (<-chan time.Time)(nil)
+		root := j.cfg.Identity.Roots().Issuer()
+		if j.cfg.Identity.Roots().List().Overlap.Trusted && root != recorded && root == j.cfg.Identity.Fingerprint() {
+			if err := j.recordRoot(ctx, root); err == nil {
 				recorded = root
 			} else {
-				j.m.log.Debug("cannot tell the leader which root this host's certificate is of", "error", err)
+				j.log.Debug("cannot tell the leader which root this host's certificate is of", "error", err)
 				again = time.After(rootReportInterval)
 			}
 		}
 		select {
 		case <-changed:
 		case <-again:
-		case <-j.m.ctx.Done():
+		case <-ctx.Done():
 			return
 		}
 	}
 }
 
 func (j hostAdmission) recordRoot(ctx context.Context, root string) error {
-	return Leadership(j).callLeader(ctx, pathRoot, root, &struct{}{}, func(s *Server) error {
-		return s.authority.RecordRoot(ctx, j.m.cfg.HostID, root)
+	return j.leader.callLeader(ctx, pathRoot, root, &struct{}{}, func(s *Server) error {
+		return s.authority.RecordRoot(ctx, j.cfg.HostID, root)
 	})
 }
 
 // handleRoot records which root the certificate of the calling host is of.
-func (a peerAPI) handleRoot(ctx context.Context, from string, root string) (struct{}, error) {
-	own, err := a.m.leadingServer()
+func (a *peerAPI) handleRoot(ctx context.Context, from string, root string) (struct{}, error) {
+	own, err := a.server.leading()
 	if err != nil {
 		return struct{}{}, err
 	}
@@ -59,14 +59,14 @@ func (a peerAPI) handleRoot(ctx context.Context, from string, root string) (stru
 // rejoin admits a host of a pool again that was given a token of a root which it does not know: it was off while the pool's CA was
 // rotated, and no host takes its certificate any more. A token that is of no use, as one that was left in the options, is said and ignored.
 func (j hostAdmission) rejoin(ctx context.Context) {
-	token, err := admission.ParseToken(j.m.cfg.Token)
-	if j.m.cfg.Join == "" || err != nil || !j.m.poolCache.BelongsToPool() || knowsRoot(j.m.cfg.Identity.Roots().List(), token.Fingerprint) {
+	token, err := admission.ParseToken(j.cfg.Token)
+	if j.cfg.Join == "" || err != nil || !j.cache.BelongsToPool() || knowsRoot(j.cfg.Identity.Roots().List(), token.Fingerprint) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, rejoinTimeout)
 	defer cancel()
 	if err := j.join(ctx); err != nil {
-		j.m.log.Warn("this host belongs to a pool, and cannot join it again with the token that it was given", "error", err)
+		j.log.Warn("this host belongs to a pool, and cannot join it again with the token that it was given", "error", err)
 	}
 }
 
@@ -78,19 +78,17 @@ func knowsRoot(roots spec.CARoots, fingerprint []byte) bool {
 	return is(roots.Newest) || is(roots.Overlap.Previous)
 }
 
-// rootOf names the root that signs for the pool of a member.
-func rootOf(m *Member) string {
-	if own := m.localServer(); own != nil {
-		if ca := own.state.View().CA(); ca != nil {
-			return pki.FingerprintOf(ca.Certificate)
-		}
+// rootOf names the root that signs for the pool of a host.
+func rootOf(server *localServer, identity *pki.Identity) string {
+	if view := server.view(); view != nil && view.CA() != nil {
+		return pki.FingerprintOf(view.CA().Certificate)
 	}
-	return m.cfg.Identity.Fingerprint()
+	return identity.Fingerprint()
 }
 
 // RotateCA is admission.Authority.RotateCA, where this host leads.
 func (k Keys) RotateCA(ctx context.Context, force bool) error {
-	own, err := k.member.leadingServer()
+	own, err := k.server.leading()
 	if err != nil {
 		return err
 	}

@@ -10,17 +10,12 @@ import (
 )
 
 // RaftMetrics are those of the server that this host is; none while it is an agent.
-type RaftMetrics struct{ Member *Member }
+type RaftMetrics struct{ server *localServer }
 
 // PoolMetrics are those of the pool, on the host that leads it; none on any other.
 type PoolMetrics struct {
-	member   *Member
+	server   *localServer
 	exporter *exporter.Pool
-}
-
-// NewPoolMetrics makes the metrics of the pool of a member.
-func NewPoolMetrics(m *Member) PoolMetrics {
-	return PoolMetrics{m, exporter.New(exporter.Config{View: m.serverView, Connected: m.Connected, Now: m.cfg.now()})}
 }
 
 var (
@@ -33,7 +28,7 @@ func (RaftMetrics) Describe(chan<- *prometheus.Desc) {}
 
 // Collect sends the metrics of the consensus node.
 func (r RaftMetrics) Collect(ch chan<- prometheus.Metric) {
-	if own := r.Member.localServer(); own != nil {
+	if own := r.server.Load(); own != nil {
 		consensus.CollectMetrics(own.node, ch)
 	}
 }
@@ -43,7 +38,7 @@ func (PoolMetrics) Describe(chan<- *prometheus.Desc) {}
 
 // Collect sends the metrics of the pool.
 func (p PoolMetrics) Collect(ch chan<- prometheus.Metric) {
-	if own := p.member.localServer(); own != nil && own.Leads() {
+	if own := p.server.Load(); own != nil && own.Leads() {
 		p.exporter.Collect(ch)
 		own.scheduler.Placements.Collect(ch)
 	}

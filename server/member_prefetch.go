@@ -12,12 +12,12 @@ import (
 const pathPrefetch = "/peer/prefetch"
 
 // OnPrefetch sets what is called with the images that this host is to fetch, in place of those of the call before.
-func (b *Blobs) OnPrefetch(fetch func(refs []string)) { b.member.handlers.prefetch.Store(&fetch) }
+func (b *Blobs) OnPrefetch(fetch func(refs []string)) { b.handlers.prefetch.Store(&fetch) }
 
 // prefetchHandler answers servers. A host that is starting is told again.
-func prefetchHandler(m *Member) func(ctx context.Context, from string, in blob.Prefetch) (struct{}, error) {
+func prefetchHandler(a *peerAPI) func(ctx context.Context, from string, in blob.Prefetch) (struct{}, error) {
 	return func(_ context.Context, _ string, in blob.Prefetch) (struct{}, error) {
-		fetch := m.handlers.prefetch.Load()
+		fetch := a.handlers.prefetch.Load()
 		if fetch == nil {
 			return struct{}{}, spec.Unavailable("this host is starting")
 		}

@@ -12,9 +12,6 @@ import (
 // are its own.
 const pathProtection = pathLeader + "protection"
 
-// TaskProtection is the scale-in protection of tasks, for the tasks themselves: ECS's agent has it for containers.
-type TaskProtection struct{ Member *Member }
-
 // protectionCall asks for the protection of a task, after it was set if Until is not nil; a zero time ends it.
 type protectionCall struct {
 	Task  string     `json:"task"`
@@ -27,20 +24,10 @@ type Protection struct {
 	Refusal string    `json:"refusal,omitempty"` // TASK_NOT_VALID, DEPLOYMENT_BLOCKED or MISSING
 }
 
-// Of is the protection of a task of this host, after it was set if until is not nil.
-func (p TaskProtection) Of(ctx context.Context, taskID string, until *time.Time) (is Protection, err error) {
-	m, in := p.Member, protectionCall{taskID, until}
-	err = Leadership{m}.callLeader(ctx, pathProtection, in, &is, func(own *Server) (err error) {
-		is, err = in.carryOut(ctx, own, m.cfg.HostID)
-		return err
-	})
-	return is, err
-}
-
 // protectionHandler answers the calls of hosts.
-func protectionHandler(m *Member) func(ctx context.Context, from string, in protectionCall) (Protection, error) {
+func protectionHandler(a *peerAPI) func(ctx context.Context, from string, in protectionCall) (Protection, error) {
 	return func(ctx context.Context, from string, in protectionCall) (Protection, error) {
-		own, err := m.leadingServer()
+		own, err := a.server.leading()
 		if err != nil {
 			return Protection{}, err
 		}

@@ -84,7 +84,7 @@ func TestTokensThatLetNobodyIn(t *testing.T) {
 	first := p.found(nil)
 	leader := first.member
 	good := p.token()
-	once, err := leader.Tokens().CreateToken(t.Context(), 0, 0, "host", "") // for one host, unless more is said
+	once, err := leader.Tokens.CreateToken(t.Context(), 0, 0, "host", "") // for one host, unless more is said
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestTokensThatLetNobodyIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := leader.Tokens().RevokeToken(t.Context(), parsed.ID); err != nil {
+	if err := leader.Tokens.RevokeToken(t.Context(), parsed.ID); err != nil {
 		t.Fatal(err)
 	}
 	other := newPool(t)

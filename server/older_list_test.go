@@ -43,10 +43,10 @@ func TestAnOlderListOfServersIsNotBelieved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		proven, ok := cache.Proven(list, victim.member.verifyWith(list.CA))
+		proven, ok := cache.Proven(list, victim.member.role.verifyWith(list.CA))
 		return ok && slices.Equal(proven.ServerIDs, list.ServerIDs)
 	}
-	if _, ok := victim.member.poolCache.Proven(older, victim.member.verifyWith(older.CA)); ok {
+	if _, ok := victim.member.poolCache.Proven(older, victim.member.role.verifyWith(older.CA)); ok {
 		t.Error("the victim believes the older list")
 	}
 	if believes(filepath.Join(victim.dir, "servers.json"), older) {

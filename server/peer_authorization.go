@@ -2,16 +2,26 @@ package server
 
 import (
 	"fmt"
+	"log/slog"
 
 	"pinion/raftfsm/spec"
+	"pinion/server/membership"
 	"pinion/server/peer"
 )
+
+// peerAuthorizer decides which hosts this one believes, by the state of the server here and by what other servers have told this host.
+type peerAuthorizer struct {
+	server *localServer
+	cache  *membership.PoolCache
+	log    *slog.Logger
+	logged loggedRefusals
+}
 
 // authorizeKey returns why a host with a valid certificate for this key is not believed; nil when it is. A host is known by the key that
 // it was admitted with: a certificate alone proves no more than that somebody had the key of the CA once. An agent knows the keys of
 // servers and of some others, and takes only hosts that it knows for servers (checkServer).
-func (a peerAPI) authorizeKey(hostID, key, protocol string) error {
-	if own := a.m.localServer(); own != nil && a.keyOf(hostID) == "" {
+func (a *peerAuthorizer) authorizeKey(hostID, key, protocol string) error {
+	if own := a.server.Load(); own != nil && a.keyOf(hostID) == "" {
 		return fmt.Errorf("host %s was not admitted to the pool, as far as this server knows", hostID)
 	}
 	return a.authorizeAny(hostID, key, protocol)
@@ -19,23 +29,23 @@ func (a peerAPI) authorizeKey(hostID, key, protocol string) error {
 
 // keyOf is the hash of the key that a host was admitted with, as this host's server has it or another one last said; empty when
 // neither knows.
-func (a peerAPI) keyOf(hostID string) string {
-	if own := a.m.localServer(); own != nil {
+func (a *peerAuthorizer) keyOf(hostID string) string {
+	if own := a.server.Load(); own != nil {
 		if admission := own.state.View().Admission(hostID); admission != nil {
 			return admission.PublicKeyHash
 		}
 	}
-	return a.m.poolCache.Key(hostID)
+	return a.cache.Key(hostID)
 }
 
 // authorizeAny is authorizeKey for a question that is answered with the signature of the CA: a host that this one does not know may
 // answer it too, as when the pool was restored on another machine.
-func (a peerAPI) authorizeAny(hostID, key, _ string) error {
+func (a *peerAuthorizer) authorizeAny(hostID, key, _ string) error {
 	if known := a.keyOf(hostID); known == "" || known == key {
 		return nil
 	}
-	if a.m.refused.first(hostID, "key") {
-		a.m.log.Warn("a host shows a certificate for a key that it was not admitted with, and is refused each time: if this host is not new, "+
+	if a.logged.first(hostID, "key") {
+		a.log.Warn("a host shows a certificate for a key that it was not admitted with, and is refused each time: if this host is not new, "+
 			"somebody may have the key of the CA", "id", hostID)
 	}
 	return fmt.Errorf("host %s was not admitted to the pool with the key that it shows", hostID)
@@ -44,19 +54,67 @@ func (a peerAPI) authorizeAny(hostID, key, _ string) error {
 // authorizePeer returns why a host with a valid certificate may not connect to this one; nil when it may. Removed hosts are
 // refused. Raft is for servers: an agent that speaks it could alter the pool's decisions. A server that missed that all others were
 // exchanged learns of them through its agent, see FindServers.
-func (a peerAPI) authorizePeer(hostID, key, protocol string) error {
+func (a *peerAuthorizer) authorizePeer(hostID, key, protocol string) error {
 	if !a.isMemberHost(hostID) {
 		return spec.Removed(hostID)
 	}
 	if err := a.authorizeKey(hostID, key, protocol); err != nil {
 		return err
 	}
-	own := a.m.localServer()
+	own := a.server.Load()
 	if protocol != peer.Raft || own == nil || a.isKnownServer(hostID) {
 		return nil
 	}
-	if a.m.refused.first(hostID, "protocol") {
-		a.m.log.Warn("a host that is no server wants to speak Raft with this one, and is turned away each time", "id", hostID)
+	if a.logged.first(hostID, "protocol") {
+		a.log.Warn("a host that is no server wants to speak Raft with this one, and is turned away each time", "id", hostID)
 	}
 	return fmt.Errorf("host %s is no server of the pool", hostID)
+}
+
+// isMemberHost reports whether the host still belongs to the pool.
+func (a *peerAuthorizer) isMemberHost(hostID string) bool {
+	if own := a.server.Load(); own != nil && own.state.View().Removed(hostID) {
+		return false
+	}
+	return !a.cache.IsRemoved(hostID)
+}
+
+// isServer reports whether a host is one of the pool's servers: as this server has it, or as one last told this agent.
+func (a *peerAuthorizer) isServer(hostID string) bool {
+	if own := a.server.Load(); own != nil {
+		return own.servers.IsServer(hostID)
+	}
+	return a.cache.IsServer(hostID)
+}
+
+// isKnownServer reports whether a host is one of the pool's servers: as the leader has it, and on any other host as that last learned
+// from a server or by the signature of the CA too. A server that was away may have missed that all others were exchanged.
+func (a *peerAuthorizer) isKnownServer(hostID string) bool {
+	own := a.server.Load()
+	switch {
+	case own != nil && own.servers.IsServer(hostID):
+		return true
+	case own != nil && own.Leads():
+		return false
+	}
+	return a.cache.IsServer(hostID)
+}
+
+// checkServer refuses to take a host for a server that is none. An agent at the address of a server could otherwise lead this host away
+// from its pool, and give it work.
+func (a *peerAuthorizer) checkServer(hostID string) error {
+	if a.isKnownServer(hostID) {
+		return nil
+	}
+	return fmt.Errorf("host %s answers there, which this host does not know as a server of the pool", hostID)
+}
+
+// addressOf returns the address of a host from the local server's state; empty when unknown.
+func (a *peerAuthorizer) addressOf(hostID string) string {
+	if own := a.server.Load(); own != nil {
+		if host := own.state.View().Host(hostID); host != nil {
+			return host.Address
+		}
+	}
+	return ""
 }

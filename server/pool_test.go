@@ -151,7 +151,7 @@ func (p *pool) join(n int) []*testHost {
 
 func (p *pool) token() string {
 	p.t.Helper()
-	token, err := p.leader().member.Tokens().CreateToken(p.t.Context(), 0, 100, "", "")
+	token, err := p.leader().member.Tokens.CreateToken(p.t.Context(), 0, 100, "", "")
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func (p *pool) followers() []*testHost {
 // voters are the servers that vote, as the leader has it.
 func (p *pool) voters() int {
 	voters := 0
-	roles, err := p.leader().member.Hosts().Roles(p.t.Context())
+	roles, err := p.leader().member.Hosts.Roles(p.t.Context())
 	if err != nil {
 		return 0
 	}

@@ -18,7 +18,7 @@ func TestARemovedServerDoesNotComeBackByWhatAutopilotSawEarlier(t *testing.T) {
 	p.waitForVoters(3)
 	gone := p.followers()[0]
 	leader := p.leader().member
-	if err := leader.Hosts().RemoveHost(t.Context(), gone.cfg.HostID, true); err != nil {
+	if err := leader.Hosts.RemoveHost(t.Context(), gone.cfg.HostID, true); err != nil {
 		t.Fatal(err)
 	}
 	gone.close()
@@ -40,17 +40,17 @@ func TestAServerThatTheMajorityNeedsIsNotRemoved(t *testing.T) {
 	down, needed := p.followers()[0], p.followers()[1]
 	down.close()
 	leader := p.leader().member
-	err := leader.Hosts().RemoveHost(t.Context(), needed.cfg.HostID, true)
+	err := leader.Hosts.RemoveHost(t.Context(), needed.cfg.HostID, true)
 	if !errors.Is(err, spec.ErrUnavailable) || !strings.Contains(err.Error(), "of the 2 others only 1 answer") {
 		t.Errorf("one of three is down, another is removed: %v", err)
 	}
 	if host := p.view().Host(needed.cfg.HostID); host == nil || !host.Server {
 		t.Errorf("it is no server any more: %v", host)
 	}
-	if err := leader.Hosts().RemoveHost(t.Context(), down.cfg.HostID, true); err != nil {
+	if err := leader.Hosts.RemoveHost(t.Context(), down.cfg.HostID, true); err != nil {
 		t.Errorf("the one that is down: %v", err)
 	}
-	if err := leader.Hosts().RemoveHost(t.Context(), needed.cfg.HostID, true); err != nil {
+	if err := leader.Hosts.RemoveHost(t.Context(), needed.cfg.HostID, true); err != nil {
 		t.Errorf("now that the majority does without it: %v", err)
 	}
 }
@@ -63,7 +63,7 @@ func TestTheOnlyServerLeavesWhenAnotherHostCanTakeItsPlace(t *testing.T) {
 	eventually(t, "the other is heard of", func() bool { return p.view().Host(last.cfg.HostID) != nil })
 	var err error
 	eventually(t, "the only server is removed", func() bool {
-		err = p.leader().member.Hosts().RemoveHost(t.Context(), first.cfg.HostID, true)
+		err = p.leader().member.Hosts.RemoveHost(t.Context(), first.cfg.HostID, true)
 		if err != nil && !errors.Is(err, spec.ErrUnavailable) {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ func TestTheOnlyServerLeavesWhenAnotherHostCanTakeItsPlace(t *testing.T) {
 	if host := p.view().Host(last.cfg.HostID); host == nil || !host.Server || p.leader() != last {
 		t.Errorf("the host that is left: %+v", host)
 	}
-	if err := last.member.Hosts().RemoveHost(t.Context(), last.cfg.HostID, true); !errors.Is(err, spec.ErrInUse) {
+	if err := last.member.Hosts.RemoveHost(t.Context(), last.cfg.HostID, true); !errors.Is(err, spec.ErrInUse) {
 		t.Errorf("the last host of all: %v", err)
 	}
 }

@@ -29,7 +29,7 @@ func TestAHostThatIsSentAwayGoesOn(t *testing.T) {
 	eventually(t, "a host is moved and comes back", func() bool {
 		if sessions() < 16 { // one server of three hosts keeps 14
 			of := agents[len(silent)%len(agents)]
-			other := dispatch.NewUpstream(sessionHost{of.member}, of.where, of.member.client, quiet())
+			other := dispatch.NewUpstream(of.member.session, of.where, of.member.client, quiet())
 			_, _ = other.Join(t.Context(), of.agent.host, nil) // refused when the host has as many as one may have: then the other host's turn comes
 			silent = append(silent, other)
 		}

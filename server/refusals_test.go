@@ -70,7 +70,7 @@ func TestWhatIsRefusedBetweenHostsIsReported(t *testing.T) {
 	if clone.waitRefused("the host runs at " + agent.where); !refusals.has(peer.OpRegister, id) {
 		t.Errorf("a clone: %+v", refusals.all)
 	}
-	if err := server.member.Hosts().RemoveHost(t.Context(), id, true); err != nil {
+	if err := server.member.Hosts.RemoveHost(t.Context(), id, true); err != nil {
 		t.Fatal(err)
 	}
 	calling.post(t, peer.Peer, pathRenew, requestFor(t, other))

@@ -46,7 +46,7 @@ func TestWithoutACertificateOfThePoolThePortIsClosed(t *testing.T) {
 		"one that nobody signed for this pool":       signedFor(t, r.server.cfg.HostID, nil, time.Now()),
 	}
 	calls := r.secrets()
-	for path := range (peerAPI{r.server.member}).routes() {
+	for path := range r.server.member.api.routes() {
 		if _, listed := calls[path]; !listed {
 			t.Errorf("the call %s has no line in this test", path)
 		}
@@ -222,7 +222,7 @@ func TestAServerThatMissedTheOthersChangeHearsThem(t *testing.T) {
 	apply(t, p.leader().member.localServer(), raftfsm.SetServerRole{ID: newcomer.cfg.HostID, Server: true})
 	apply(t, p.leader().member.localServer(), raftfsm.SetServerRole{ID: other.cfg.HostID})
 	eventually(t, "the newcomer votes, and the other is no server", func() bool {
-		roles, err := p.leader().member.Hosts().Roles(t.Context())
+		roles, err := p.leader().member.Hosts.Roles(t.Context())
 		return err == nil && roles[newcomer.cfg.HostID] == string(membership.RoleServer) && other.member.localServer() == nil
 	})
 	eventually(t, "the newcomer leads", func() bool {

@@ -15,11 +15,11 @@ func TestALogIsNotMovedBeforeItsServerHasEnded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	roleFollower{member}.stopServer(own, "")
+	member.role.stopServer(own, "")
 	if err := <-member.Fatal(); !strings.Contains(err.Error(), "did not end") {
 		t.Errorf("the process ends saying %v", err)
 	}
-	if _, err := os.Stat(member.raftDir()); err != nil {
+	if _, err := os.Stat(member.cfg.raftDir()); err != nil {
 		t.Errorf("its log was moved: %v", err)
 	}
 	done()

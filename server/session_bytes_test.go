@@ -54,7 +54,7 @@ type benchSession struct {
 
 // toldHost is a host that says when a session has told it of its pool.
 type toldHost struct {
-	sessionHost
+	*sessionHost
 	told chan<- struct{}
 }
 
@@ -69,7 +69,7 @@ func (h toldHost) OnPoolInfo(u dispatch.PoolInfoUpdate) {
 // connect replaces the host's connection to the servers with one that knows nothing.
 func (g *benchSession) connect() {
 	g.told = make(chan struct{}, 1)
-	g.member.upstream = dispatch.NewUpstream(toldHost{sessionHost{g.member}, g.told}, g.where, g.member.client, quiet())
+	g.member.upstream = dispatch.NewUpstream(toldHost{g.member.session, g.told}, g.where, g.member.client, quiet())
 }
 
 func newGuest(t *testing.T, tasks int) *benchSession {

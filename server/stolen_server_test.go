@@ -56,7 +56,7 @@ func stealServer(t *testing.T) *stolenServer {
 func (s *stolenServer) mend() (root string) {
 	s.t.Helper()
 	eventually(s.t, "the server is removed", func() bool {
-		return s.leader().member.Hosts().RemoveHost(s.t.Context(), s.lost.cfg.HostID, true) == nil
+		return s.leader().member.Hosts.RemoveHost(s.t.Context(), s.lost.cfg.HostID, true) == nil
 	})
 	s.waitForVoters(3)
 	s.rotateSealingKey()
@@ -113,7 +113,7 @@ func (s *stolenServer) checkPortsAreClosed() {
 		}
 		for name, thief := range thieves {
 			thief.at = at.where
-			for path := range (peerAPI{at.member}).routes() {
+			for path := range at.member.api.routes() {
 				if status, text := thief.post(s.t, peer.Peer, path, struct{}{}); status != 0 {
 					s.t.Errorf("%s: %s of host %d answers %d %s", name, path, at.n, status, text)
 				}
@@ -167,7 +167,7 @@ func (s *stolenServer) checkNothingItSignsIsBelieved() {
 				s.t.Fatal(err)
 			}
 			told.CA = spec.CARoots{Newest: forged.Certificate, Overlap: overlap}
-			if _, believed := h.member.poolCache.Proven(told, h.member.verifyWith(told.CA)); believed {
+			if _, believed := h.member.poolCache.Proven(told, h.member.role.verifyWith(told.CA)); believed {
 				s.t.Errorf("host %d believes the servers that the %s key has signed", h.n, name)
 			}
 		}
@@ -213,7 +213,7 @@ func (s *stolenServer) checkItDoesNotComeBack() {
 		if err := back.start(); err != nil {
 			continue
 		}
-		if back.member.Leadership().m.localServer() != nil && back.member.localServer().Leads() {
+		if back.member.localServer() != nil && back.member.localServer().Leads() {
 			s.t.Error("the copy leads")
 		}
 		back.close()

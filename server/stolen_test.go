@@ -40,7 +40,7 @@ func TestAStolenDataDirectoryOfAnAgentOpensNothingOnceTheHostIsRemoved(t *testin
 	authority, cert, token := heldCA(t, r.server), certOf(t, r.a), r.token()
 	r.a.close()
 	stolen := steal(t, r.a)
-	if err := r.server.member.Hosts().RemoveHost(t.Context(), r.a.cfg.HostID, true); err != nil {
+	if err := r.server.member.Hosts.RemoveHost(t.Context(), r.a.cfg.HostID, true); err != nil {
 		t.Fatal(err)
 	}
 	r.checkHoldsNoSecret(stolen, authority)
@@ -122,7 +122,7 @@ func TestARemovedHostThatKnowsNoServerAnyMoreLearnsOfItsRemoval(t *testing.T) {
 	known := r.a.member.poolCache.PoolInfo()
 	r.a.close()
 	stolen := steal(t, r.a)
-	if err := r.server.member.Hosts().RemoveHost(t.Context(), r.a.cfg.HostID, true); err != nil {
+	if err := r.server.member.Hosts.RemoveHost(t.Context(), r.a.cfg.HostID, true); err != nil {
 		t.Fatal(err)
 	}
 	known.ServerIDs, known.Keys = []string{id.New()}, nil

@@ -68,7 +68,7 @@ func newInprocClusterWith(b *testing.B, hosts int, options inprocOptions) *inpro
 		address, err := c.open(i, join, token)
 		if err == nil && i == 0 {
 			join = address
-			token, err = c.leader().Tokens().CreateToken(b.Context(), 0, 100, "", "")
+			token, err = c.leader().Tokens.CreateToken(b.Context(), 0, 100, "", "")
 		}
 		if err != nil {
 			b.Fatal(err)
@@ -110,8 +110,8 @@ func (c *inprocCluster) open(i int, join, token string) (address string, err err
 		return "", err
 	}
 	c.members = append(c.members, member)
-	local := api.Config{Store: member, Log: c.log, Version: "bench", HostID: id, Leader: member.Leadership(), Forward: member.Forwarder(),
-		Local: member, Admin: rest.Admin{Keys: member.Keys()}}
+	local := api.Config{Store: member, Log: c.log, Version: "bench", HostID: id, Leader: member.Leadership, Forward: member.Forwarder,
+		Local: member, Admin: rest.Admin{Keys: member.Keys}}
 	fromPeers := local
 	fromPeers.FromPeer = func(r *http.Request) httpx.Peer {
 		hostID, isServer := server.Caller(r.Context())
@@ -192,7 +192,7 @@ func (c *inprocCluster) beat(ctx context.Context, through *server.Member, hosts 
 // waitReady waits until all of them are servers.
 func (c *inprocCluster) waitReady() error {
 	for end := time.Now().Add(waitTimeout); time.Now().Before(end); pause() {
-		roles, err := c.leader().Hosts().Roles(c.Context())
+		roles, err := c.leader().Hosts.Roles(c.Context())
 		if err != nil {
 			return err
 		}

@@ -19,7 +19,6 @@ import (
 	"pinion/node/virtualip"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/traffic"
-	"pinion/server"
 )
 
 // proxyGrace is for the requests that this host has in flight when it is stopped.
@@ -59,7 +58,7 @@ func acmeCertificates(h *host) (*acme.Certificates, error) {
 	if options.Directory == "" {
 		return nil, nil
 	}
-	config := acme.Config{Directory: options.Directory, Email: options.Email, Cache: server.ACMECache{Member: h.member}, Log: h.log}
+	config := acme.Config{Directory: options.Directory, Email: options.Email, Cache: h.member.ACME, Log: h.log}
 	if config.Directory == cli.LetsEncrypt {
 		config.Directory = acme.LetsEncrypt
 	}

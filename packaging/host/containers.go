@@ -34,7 +34,6 @@ import (
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/traffic"
-	"pinion/server"
 )
 
 // fileSystemsDir is the directory of the data directory that network file systems are mounted in.
@@ -230,16 +229,16 @@ func taskHooks(h *host, zone string) (func(spec.Assignment) []task.Hook, error) 
 	if err != nil {
 		return nil, err
 	}
-	kept := server.Secrets{Member: h.member}
-	source := secrets.Source{Pool: kept.OfTask, Logins: kept.RegistryLogins, Logs: kept.LogOptions, Commands: h.config.Containers.SecretCommands, Printed: recordPrinted(h.audit), Log: h.log}
+	own := h.member.OwnTasks
+	source := secrets.Source{Pool: own.Secrets, Logins: own.RegistryLogins, Logs: own.LogOptions, Commands: h.config.Containers.SecretCommands, Printed: recordPrinted(h.audit), Log: h.log}
 	h.metadata = metadata.New(metadata.Config{
 		Region: api.DefaultRegion, Zone: zone, Network: h.network, Usage: containerd.Meter{Runtime: h.runtime}.Container,
 		Protection: func(ctx context.Context, taskID string, until *time.Time) (time.Time, string, error) {
-			is, err := server.TaskProtection{Member: h.member}.Of(ctx, taskID, until)
+			is, err := own.Protection(ctx, taskID, until)
 			return is.Until, is.Refusal, err
 		},
 		Credentials: func(ctx context.Context, taskID string) (metadata.Credentials, error) {
-			key, err := server.TaskCredentials{Member: h.member}.Of(ctx, taskID)
+			key, err := own.Credentials(ctx, taskID)
 			return metadata.Credentials{RoleARN: key.RoleARN, AccessKeyID: key.ID, SecretAccessKey: key.Secret, Token: key.Token, Expiration: key.Expires}, err
 		},
 		Log: h.log,

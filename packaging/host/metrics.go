@@ -16,7 +16,7 @@ import (
 // sharedOf is what the API endpoints of a host share, with the metrics of the host, its agent and its server.
 func sharedOf(h *host) *api.Shared {
 	shared := api.NewShared()
-	shared.Metrics.Process.MustRegister(server.RaftMetrics{Member: h.member}, exporter.Traffic{Proxy: h.agent.proxy})
+	shared.Metrics.Process.MustRegister(h.member.RaftMetrics, exporter.Traffic{Proxy: h.agent.proxy})
 	shared.Metrics.Host.MustRegister(exporter.New(exporter.Config{
 		Host: func() spec.Host { return h.agent.host }, GPUs: h.agent.GPUs.Inventory, Usage: h.agent.GPUs.Usage, LastXid: h.agent.GPUs.LastXid,
 		Containers: func() []*task.Container { return node.Containers(h.agent.Node) },
@@ -31,6 +31,6 @@ func sharedOf(h *host) *api.Shared {
 		},
 		AccessLogDropped: h.agent.proxy.Dropped,
 	}))
-	shared.Metrics.Pool.MustRegister(server.NewPoolMetrics(h.member))
+	shared.Metrics.Pool.MustRegister(h.member.PoolMetrics)
 	return shared
 }

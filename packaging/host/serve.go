@@ -70,9 +70,9 @@ func (h *host) apiConfig() api.Config {
 	return api.Config{
 		Audit: h.audit, Store: h.member, HostID: h.dir.HostID,
 		Agent: rest.Agent{Tasks: h.agent, GPUs: h.agent.GPUs, Images: images, Doctor: machineDoctor{h}, Upgrades: upgrade.NewRemote(h.dir.Path, h.Version, images, h.log)}, Log: h.log, Version: h.Version, Now: time.Now,
-		Leader: h.member.Leadership(), Forward: h.member.Forwarder(), Local: h.member, History: h.member, Queue: h.member.Queue(), Services: server.ServicePlans{Member: h.member}, Ended: server.EndedTasks{Member: h.member},
-		SignatureUsed: h.member.Leadership().SignatureUsed,
-		Admin:         rest.Admin{Tokens: h.member.Tokens(), Keys: h.member.Keys(), Hosts: h.member.Hosts(), Snapshots: h.member, Secrets: server.Secrets{Member: h.member}, Images: server.PoolImages{Member: h.member}},
+		Leader: h.member.Leadership, Forward: h.member.Forwarder, Local: h.member, History: h.member, Queue: h.member.Queue, Services: h.member.Services, Ended: h.member.Ended,
+		SignatureUsed: h.member.Leadership.SignatureUsed,
+		Admin:         rest.Admin{Tokens: h.member.Tokens, Keys: h.member.Keys, Hosts: h.member.Hosts, Snapshots: h.member, Secrets: h.member.Secrets, Images: h.member.Images},
 		Shared:        sharedOf(h),
 	}
 }

@@ -20,7 +20,7 @@ import (
 func TestAHostOfTheFleetIsAHostUntilItFallsSilent(t *testing.T) {
 	leader, address := bootstrapPool(t)
 	// Agents, as the pool would put one of them in the place of its first server, which runs no agent here.
-	token, err := leader.Tokens().CreateToken(t.Context(), 0, 2, jointoken.RoleAgent, "fleet")
+	token, err := leader.Tokens.CreateToken(t.Context(), 0, 2, jointoken.RoleAgent, "fleet")
 	if err != nil {
 		t.Fatal(err)
 	}
