@@ -15,7 +15,7 @@ func TestAssignmentsAnswerWhenTheyDiffer(t *testing.T) {
 	s := start(t, config(t.TempDir()))
 	joinWith(t, s, 2)
 	definition := define(t, s, 1)
-	none, index, err := s.Assignments(t.Context(), hostID, 0)
+	none, index, err := s.agents.Assignments(t.Context(), hostID, 0, 0)
 	if err != nil || len(none) != 0 {
 		t.Fatal(none, err)
 	}
@@ -28,7 +28,7 @@ func TestAssignmentsAnswerWhenTheyDiffer(t *testing.T) {
 	wait := func(after uint64) <-chan answer {
 		c := make(chan answer, 1)
 		go func() {
-			list, index, err := s.Assignments(t.Context(), hostID, after)
+			list, index, err := s.agents.Assignments(t.Context(), hostID, after, after)
 			c <- answer{list, index, err}
 		}()
 		return c
@@ -59,7 +59,7 @@ func TestAssignmentsAnswerWhenTheyDiffer(t *testing.T) {
 
 func report(t *testing.T, s *Server, r spec.TaskReport) []string {
 	t.Helper()
-	unknown, err := s.Report(t.Context(), hostID, []spec.TaskReport{r})
+	unknown, err := s.agents.Report(t.Context(), hostID, []spec.TaskReport{r})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,18 +69,18 @@ func report(t *testing.T, s *Server, r spec.TaskReport) []string {
 func TestAssignmentsEndWithTheirContextAndWithTheServer(t *testing.T) {
 	s := start(t, config(t.TempDir()))
 	joinWith(t, s, 0)
-	_, index, err := s.Assignments(t.Context(), hostID, 0)
+	_, index, err := s.agents.Assignments(t.Context(), hostID, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := s.Assignments(ctx, hostID, index); !errors.Is(err, context.Canceled) {
+	if _, _, err := s.agents.Assignments(ctx, hostID, index, index); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	ended := make(chan error, 1)
 	go func() {
-		_, _, err := s.Assignments(context.Background(), hostID, index)
+		_, _, err := s.agents.Assignments(context.Background(), hostID, index, index)
 		ended <- err
 	}()
 	stop(t, s)
@@ -91,10 +91,10 @@ func TestAssignmentsEndWithTheirContextAndWithTheServer(t *testing.T) {
 
 func TestAHostThatIsNotKnownIsToldToJoin(t *testing.T) {
 	s := start(t, config(t.TempDir()))
-	if _, _, err := s.Assignments(t.Context(), hostID, 0); !errors.Is(err, spec.ErrNotFound) {
+	if _, _, err := s.agents.Assignments(t.Context(), hostID, 0, 0); !errors.Is(err, spec.ErrNotFound) {
 		t.Errorf("assignments: %v", err)
 	}
-	if err := s.Heartbeat(t.Context(), hostID, nil); !errors.Is(err, spec.ErrNotFound) {
+	if err := s.agents.Heartbeat(t.Context(), hostID, nil); !errors.Is(err, spec.ErrNotFound) {
 		t.Errorf("heartbeat: %v", err)
 	}
 }
@@ -102,7 +102,7 @@ func TestAHostThatIsNotKnownIsToldToJoin(t *testing.T) {
 func TestJoinMakesTheClusterItNamesAndNamesTasksNobodyKnows(t *testing.T) {
 	s := start(t, config(t.TempDir()))
 	host := spec.Host{ID: hostID, Name: "one", Cluster: "training"}
-	unknown, err := s.Join(t.Context(), host, []spec.TaskReport{{TaskID: "stray", Status: spec.Running}})
+	unknown, err := s.agents.Join(t.Context(), host, []spec.TaskReport{{TaskID: "stray", Status: spec.Running}})
 	if err != nil || !slices.Equal(unknown, []string{"stray"}) {
 		t.Fatal(unknown, err)
 	}

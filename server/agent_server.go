@@ -7,8 +7,6 @@ import (
 	"github.com/hashicorp/raft"
 
 	"pinion/raftfsm"
-	"pinion/raftfsm/spec"
-	"pinion/raftfsm/traffic"
 )
 
 // core is what the packages of the server are given of it; each declares the part that it needs.
@@ -56,33 +54,6 @@ func (c core) CurrentTerm() uint64 { return c.s.node.Raft().CurrentTerm() }
 
 // Raft is the Raft node.
 func (c core) Raft() *raft.Raft { return c.s.node.Raft() }
-
-// Join, Assignments, Report and Heartbeat are those of the server's dispatch.Backend.
-
-// Join makes a host known.
-func (s *Server) Join(ctx context.Context, host spec.Host, running []spec.TaskReport) ([]string, error) {
-	return s.agents.Join(ctx, host, running)
-}
-
-// Assignments waits for another list of what the host must run.
-func (s *Server) Assignments(ctx context.Context, hostID string, after uint64) ([]spec.Assignment, uint64, error) {
-	return s.agents.Assignments(ctx, hostID, after, after)
-}
-
-// Report records reports of tasks.
-func (s *Server) Report(ctx context.Context, hostID string, reports []spec.TaskReport) ([]string, error) {
-	return s.agents.Report(ctx, hostID, reports)
-}
-
-// Heartbeat takes the heartbeat of a host, with the draining targets to which it has no request in flight.
-func (s *Server) Heartbeat(ctx context.Context, hostID string, drained []string) error {
-	return s.agents.Heartbeat(ctx, hostID, drained)
-}
-
-// Routing waits for another Routing than seen.
-func (s *Server) Routing(ctx context.Context, hostID string, seen *traffic.Routing) (*traffic.Routing, error) {
-	return s.agents.Routing(ctx, hostID, seen)
-}
 
 // Connected reports whether the pool has the host, has not given it up, and heard of it within Config.LostAfter. Only the
 // leader knows.

@@ -46,7 +46,7 @@ func BenchmarkRun(b *testing.B) {
 	for b.Loop() {
 		task := run(b.Context(), b, s, runOf(definition)).Tasks[0]
 		b.StopTimer()
-		if _, err := s.Report(b.Context(), hostID, []spec.TaskReport{{TaskID: task.ID, Status: spec.Stopped}}); err != nil {
+		if _, err := s.agents.Report(b.Context(), hostID, []spec.TaskReport{{TaskID: task.ID, Status: spec.Stopped}}); err != nil {
 			b.Fatal(err)
 		}
 		b.StartTimer()

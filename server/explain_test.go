@@ -19,7 +19,7 @@ func TestWhatWaitsIsExplained(t *testing.T) {
 	limited := run(t.Context(), t, s, queuedRun(one, tag(spec.TagTimeLimit, "1h"), tag(spec.TagTeam, "vision"))).Tasks[0]
 	reportRunning(t, s, limited.ID)
 	c.pass(time.Minute)
-	if err := s.Heartbeat(t.Context(), hostID, nil); err != nil {
+	if err := s.agents.Heartbeat(t.Context(), hostID, nil); err != nil {
 		t.Fatal(err)
 	}
 	endless := run(t.Context(), t, s, queuedRun(one)).Tasks[0]
@@ -74,7 +74,7 @@ func TestExplanationsTellHostsOfTheSameNameApart(t *testing.T) {
 	joinWith(t, s, 1)
 	placed := run(t.Context(), t, s, runOf(define(t, s, 1))).Tasks[0]
 	sameName := spec.Host{ID: "ffff0000000000000000000000000002", Name: "one", Cluster: spec.DefaultCluster, Address: "127.0.0.1:7401", CPU: 1, MemoryMiB: 1}
-	if _, err := s.Join(t.Context(), sameName, nil); err != nil {
+	if _, err := s.agents.Join(t.Context(), sameName, nil); err != nil {
 		t.Fatal(err)
 	}
 	e, err := s.scheduler.ExplainBriefly(t.Context(), placed.ID)

@@ -101,7 +101,7 @@ func joinWith(t testing.TB, s *Server, gpus int) {
 	for i := range gpus {
 		host.GPUs.Devices = append(host.GPUs.Devices, gpu.Device{UUID: fmt.Sprintf("GPU-%d", i), Index: i, Health: gpu.Healthy})
 	}
-	if _, err := s.Join(t.Context(), host, nil); err != nil {
+	if _, err := s.agents.Join(t.Context(), host, nil); err != nil {
 		t.Fatal(err)
 	}
 }

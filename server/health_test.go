@@ -29,7 +29,7 @@ func TestTheLeaderNotesWhenTheHealthOfGPUsChanged(t *testing.T) {
 
 	sick := *view(t, s).Host(hostID)
 	sick.GPUs.Devices = []gpu.Device{sick.GPUs.Devices[0], {UUID: "GPU-1", Index: 1, Health: gpu.Unhealthy, Problem: "Xid 79"}}
-	if _, err := s.Join(t.Context(), sick, nil); err != nil {
+	if _, err := s.agents.Join(t.Context(), sick, nil); err != nil {
 		t.Fatal(err)
 	}
 	noted(day0.Add(time.Minute))
@@ -40,7 +40,7 @@ func TestAHostBringsADeletedClusterBack(t *testing.T) {
 	s := start(t, config(t.TempDir()))
 	apply(t, s, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "lab"}})
 	apply(t, s, raftfsm.DeleteCluster{Name: "lab"})
-	if _, err := s.Join(t.Context(), spec.Host{ID: "one", Name: "one", Cluster: "lab"}, nil); err != nil {
+	if _, err := s.agents.Join(t.Context(), spec.Host{ID: "one", Name: "one", Cluster: "lab"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if k := view(t, s).Cluster("lab"); k.Status != spec.ClusterActive {

@@ -20,10 +20,10 @@ func TestAFollowerPassesOnWhatItsHostsSay(t *testing.T) {
 
 	guest := spec.Host{ID: id.New(), Name: "guest", Cluster: "guests", CPU: 1 << 20, MemoryMiB: 1 << 20}
 	stray := []spec.TaskReport{{TaskID: "stray", Status: spec.Running}}
-	if err := follower.Heartbeat(t.Context(), guest.ID, nil); !errors.Is(err, spec.ErrNotFound) {
+	if err := follower.agents.Heartbeat(t.Context(), guest.ID, nil); !errors.Is(err, spec.ErrNotFound) {
 		t.Errorf("a heartbeat before it joined: %v", err)
 	}
-	unknown, err := follower.Join(t.Context(), guest, stray)
+	unknown, err := follower.agents.Join(t.Context(), guest, stray)
 	if err != nil || !slices.Equal(unknown, []string{"stray"}) {
 		t.Fatal(unknown, err)
 	}
@@ -42,7 +42,7 @@ func TestAFollowerPassesOnWhatItsHostsSay(t *testing.T) {
 	}
 	before := leader.node.Raft().LastIndex()
 	atOnce(len(ids), func(i int) {
-		if unknown, err := follower.Report(t.Context(), guest.ID, []spec.TaskReport{{TaskID: ids[i], Status: spec.Running}}); err != nil || len(unknown) > 0 {
+		if unknown, err := follower.agents.Report(t.Context(), guest.ID, []spec.TaskReport{{TaskID: ids[i], Status: spec.Running}}); err != nil || len(unknown) > 0 {
 			t.Error(unknown, err)
 		}
 	})
@@ -56,7 +56,7 @@ func TestAFollowerPassesOnWhatItsHostsSay(t *testing.T) {
 	}
 
 	eventually(t, "the leader hears that the host lives", func() bool {
-		if err := follower.Heartbeat(t.Context(), guest.ID, nil); err != nil {
+		if err := follower.agents.Heartbeat(t.Context(), guest.ID, nil); err != nil {
 			t.Fatal(err)
 		}
 		return leader.liveness.Silence(guest.ID) < 250*time.Millisecond
@@ -65,6 +65,6 @@ func TestAFollowerPassesOnWhatItsHostsSay(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "a host that was given up is told to join again", func() bool {
-		return errors.Is(follower.Heartbeat(t.Context(), guest.ID, nil), spec.ErrNotFound)
+		return errors.Is(follower.agents.Heartbeat(t.Context(), guest.ID, nil), spec.ErrNotFound)
 	})
 }

@@ -26,7 +26,7 @@ func reportExit(t testing.TB, s *Server, id string, code int) {
 	report := spec.TaskReport{TaskID: id, Status: spec.Stopped, StopCode: spec.StopEssentialExited, StoppedReason: "Essential container in task exited",
 		Times:      spec.TaskTimes{Started: now, ExecutionStopped: now, Stopped: now},
 		Containers: []spec.ContainerReport{{Name: "main", Status: spec.Stopped, ExitCode: &code}}}
-	if _, err := s.Report(t.Context(), hostID, []spec.TaskReport{report}); err != nil {
+	if _, err := s.agents.Report(t.Context(), hostID, []spec.TaskReport{report}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -210,7 +210,7 @@ func TestAGangOfAThousandStartsAndEndsAsOne(t *testing.T) {
 	for _, member := range gang[:999] {
 		reports = append(reports, spec.TaskReport{TaskID: member.ID, Status: spec.Stopped, Times: spec.TaskTimes{Stopped: s.cfg.Now()}})
 	}
-	if _, err := s.Report(t.Context(), hostID, reports); err != nil {
+	if _, err := s.agents.Report(t.Context(), hostID, reports); err != nil {
 		t.Fatal(err)
 	}
 	again := attemptOf(t, s, gang[0].ID, 1)

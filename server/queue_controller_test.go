@@ -56,7 +56,7 @@ func hasPlace(t *spec.Task) bool { return t.LastStatus == spec.Pending && t.Host
 func reportStopped(t testing.TB, s *Server, id string) {
 	t.Helper()
 	report := spec.TaskReport{TaskID: id, Status: spec.Stopped, Times: spec.TaskTimes{Stopped: s.cfg.Now()}}
-	if _, err := s.Report(t.Context(), hostID, []spec.TaskReport{report}); err != nil {
+	if _, err := s.agents.Report(t.Context(), hostID, []spec.TaskReport{report}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -119,7 +119,7 @@ func reportRunning(t testing.TB, s *Server, id string) {
 	t.Helper()
 	become(t, s, id, hasPlace)
 	report := spec.TaskReport{TaskID: id, Status: spec.Running, Times: spec.TaskTimes{Started: s.cfg.Now()}}
-	if _, err := s.Report(t.Context(), hostID, []spec.TaskReport{report}); err != nil {
+	if _, err := s.agents.Report(t.Context(), hostID, []spec.TaskReport{report}); err != nil {
 		t.Fatal(err)
 	}
 }

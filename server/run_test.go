@@ -136,7 +136,7 @@ func TestNothingIsPlacedOnAHostThatWentSilent(t *testing.T) {
 	if s.Connected(hostID) || len(r.Tasks) != 0 || r.Failures[0].Reason != spec.ReasonAgent {
 		t.Errorf("connected %t, answer %+v", s.Connected(hostID), r)
 	}
-	if err := s.Heartbeat(t.Context(), hostID, nil); err != nil {
+	if err := s.agents.Heartbeat(t.Context(), hostID, nil); err != nil {
 		t.Fatal(err)
 	}
 	if r := run(t.Context(), t, s, runOf(definition)); !s.Connected(hostID) || len(r.Tasks) != 1 {

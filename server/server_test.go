@@ -181,7 +181,7 @@ func TestAfterCloseEveryCallIsRefused(t *testing.T) {
 	_, viewErr := s.View(t.Context())
 	_, applyErr := s.Propose(t.Context(), raftfsm.Reap{})
 	_, runErr := s.scheduler.Run(t.Context(), spec.RunRequest{})
-	_, joinErr := s.Join(t.Context(), spec.Host{}, nil)
+	_, joinErr := s.agents.Join(t.Context(), spec.Host{}, nil)
 	for _, err := range []error{viewErr, applyErr, runErr, joinErr} {
 		if !errors.Is(err, spec.ErrUnavailable) {
 			t.Errorf("got %v", err)

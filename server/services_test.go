@@ -23,13 +23,13 @@ func hostOfTest(t testing.TB, s *Server) (leave func()) {
 			assigned, changed := s.state.View().Assignments(hostID)
 			for _, a := range assigned {
 				if report := reportOn(a.Task, s.cfg.Now()); report.TaskID != "" {
-					_, _ = s.Report(ctx, hostID, []spec.TaskReport{report}) // a leader that goes takes none: the next assignment asks again
+					_, _ = s.agents.Report(ctx, hostID, []spec.TaskReport{report}) // a leader that goes takes none: the next assignment asks again
 				}
 			}
 			select {
 			case <-changed:
 			case <-beat.C:
-				_ = s.Heartbeat(ctx, hostID, nil)
+				_ = s.agents.Heartbeat(ctx, hostID, nil)
 			case <-ctx.Done():
 			}
 		}

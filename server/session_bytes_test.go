@@ -178,7 +178,7 @@ func TestAHostThatComesBackIsToldWhatDiffers(t *testing.T) {
 	g.member.upstream.Close()
 
 	gone := server.state.View().TasksOn(g.cfg.HostID)[0]
-	if _, err := server.Report(t.Context(), g.cfg.HostID, []spec.TaskReport{{TaskID: gone.ID, Status: spec.Stopped}}); err != nil {
+	if _, err := server.agents.Report(t.Context(), g.cfg.HostID, []spec.TaskReport{{TaskID: gone.ID, Status: spec.Stopped}}); err != nil {
 		t.Fatal(err)
 	}
 	if tasks := g.join(t); tasks != 199 {

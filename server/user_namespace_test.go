@@ -25,7 +25,7 @@ func TestAClusterThatWantsUserNamespacesUsesHostsThatHaveThem(t *testing.T) {
 	}
 	host := *view(t, s).Host(hostID)
 	host.UserNamespaces = spec.UserNamespacesAvailable
-	if _, err := s.Join(t.Context(), host, nil); err != nil {
+	if _, err := s.agents.Join(t.Context(), host, nil); err != nil {
 		t.Fatal(err)
 	}
 	if r := run(t.Context(), t, s, runOf(definition)); len(r.Tasks) != 1 {

@@ -87,7 +87,7 @@ func TestAServerOfSeveralAnswersOnlyWhileTheOthersFollowIt(t *testing.T) {
 		t.Errorf("a read of a server that was left behind: %v", err)
 	}
 	eventually(t, "the term ends", func() bool { return !s.Leads() })
-	if err := s.Heartbeat(t.Context(), hostID, nil); !errors.Is(err, spec.ErrNotLeader) {
+	if err := s.agents.Heartbeat(t.Context(), hostID, nil); !errors.Is(err, spec.ErrNotLeader) {
 		t.Errorf("a heartbeat: %v", err)
 	}
 	if _, err := s.scheduler.Run(t.Context(), spec.RunRequest{Cluster: spec.DefaultCluster}); !errors.Is(err, spec.ErrNotLeader) {
