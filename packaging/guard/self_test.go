@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -88,5 +89,40 @@ func TestMethodsOfEmbeddedTypesCount(t *testing.T) {
 		if got := len(types.methods(name, nil)); got != want {
 			t.Errorf("%s has %d methods, want %d", name, got, want)
 		}
+	}
+}
+
+func TestAWrapperIsATypeThatHoldsNothingElse(t *testing.T) {
+	const head = "package p\nimport \"sync\"\n"
+	for source, want := range map[string]string{
+		"type w struct{ m *Member }":            "p.Member",
+		"type w struct{ *Member }":              "p.Member",
+		"type w struct{ Member }":               "p.Member",
+		"type w struct{ m Member }":             "",
+		"type w struct{ m *Member; now clock }": "",
+		"type w struct{ a, b *Member }":         "",
+		"type w struct{ mu *sync.Mutex }":       "",
+		"type w struct{ m func() *Member }":     "",
+		"type w struct{}":                       "",
+	} {
+		set := token.NewFileSet()
+		tree, err := parser.ParseFile(set, "p.go", head+source, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, got := file{File: tree, path: "p/p.go", pkg: "p", set: set}, ""
+		ast.Inspect(tree, func(n ast.Node) bool {
+			if shape, ok := n.(*ast.StructType); ok {
+				got = f.wrapped(shape)
+			}
+			return got == ""
+		})
+		if got != want {
+			t.Errorf("%s wraps %q, not %q", source, got, want)
+		}
+	}
+	types := typeSet{"p.a": {own: []string{"A"}}, "p.b": {wraps: "p.a"}, "p.c": {wraps: "p.b"}, "p.d": {wraps: "p.e"}}
+	if got := types.wrappersOf("p.a", nil); !slices.Equal(got, []string{"p.b", "p.c"}) {
+		t.Errorf("the wrappers of p.a are %q", got)
 	}
 }

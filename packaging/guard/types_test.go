@@ -48,11 +48,41 @@ func TestTypesAreSmall(t *testing.T) {
 	}
 }
 
+// TestTypesAreSmallWithTheirWrappers counts the methods of types that hold nothing but a pointer to a type of their own package as methods of
+// that type: they reach all that it has, and it is as large as before it was cut into them. A wrapper takes the two or three things that it
+// uses, which are then its fields.
+func TestTypesAreSmallWithTheirWrappers(t *testing.T) {
+	types, found := declaredTypes(t), offences{}
+	for name := range types {
+		wrappers := types.wrappersOf(name, nil)
+		methods := len(types.methods(name, nil))
+		for _, wrapper := range wrappers {
+			methods += len(types[wrapper].own)
+		}
+		if _, allowed := largeTypes[name]; !allowed && len(wrappers) > 0 && methods > maxMethods {
+			found[name] = fmt.Sprintf("%s: %s has %d methods with those of %s, which hold a pointer to it and nothing else; %d are allowed: give each what it uses of it", types[name].at, name, methods, strings.Join(wrappers, ", "), maxMethods)
+		}
+	}
+	found.check(t, pendingWrappers)
+}
+
+// wrappersOf are the types that hold nothing but a pointer to a type, and those that hold nothing but one to them.
+func (s typeSet) wrappersOf(name string, seen []string) (wrappers []string) {
+	for wrapper, d := range s {
+		if d.wraps == name && !slices.Contains(seen, wrapper) {
+			wrappers = append(append(wrappers, wrapper), s.wrappersOf(wrapper, append(seen, name, wrapper))...)
+		}
+	}
+	slices.Sort(wrappers)
+	return wrappers
+}
+
 // declared is a type of the project.
 type declared struct {
 	at       string
 	own      []string // methods, of an interface too
 	embedded []string // types of ours, as "folder.Name"
+	wraps    string   // the type of its package that its only field points to or embeds
 	fields   int
 	document bool // all fields have JSON names
 }
@@ -114,6 +144,7 @@ func (d *declared) fill(f file, spec *ast.TypeSpec) {
 	d.at = f.at(spec)
 	switch shape := spec.Type.(type) {
 	case *ast.StructType:
+		d.wraps = f.wrapped(shape)
 		d.document = true
 		for _, field := range shape.Fields.List {
 			d.document = d.document && (len(field.Names) == 0 || field.Tag != nil && strings.Contains(field.Tag.Value, `json:"`))
@@ -132,6 +163,19 @@ func (d *declared) fill(f file, spec *ast.TypeSpec) {
 			}
 		}
 	}
+}
+
+// wrapped is the type that a struct holds a pointer to, or embeds, if it holds nothing else and the type is of the same package.
+func (f file) wrapped(shape *ast.StructType) string {
+	if len(shape.Fields.List) != 1 || len(shape.Fields.List[0].Names) > 1 {
+		return ""
+	}
+	field := shape.Fields.List[0]
+	inner := typeName(field.Type)
+	if _, points := field.Type.(*ast.StarExpr); inner == "" || strings.Contains(inner, ".") || !points && len(field.Names) > 0 {
+		return ""
+	}
+	return f.pkg + "." + inner
 }
 
 // ourType is a type of the project as "folder.Name", none for those of others.
