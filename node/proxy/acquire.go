@@ -76,7 +76,7 @@ func (g *group) wait(ctx context.Context, prefer preference) (*target, error) {
 			return t, nil
 		}
 	}
-	return nil, &unavailableError{fmt.Sprintf("target group %s is gone", g.name())}
+	return nil, &unavailableError{fmt.Sprintf("target group %s is gone, or has no healthy target while its host is stopped", g.name())}
 }
 
 // take chooses a target and counts the request. g.mu is held.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -163,5 +164,44 @@ func TestCloseCutsOffWhatDoesNotEnd(t *testing.T) {
 	s.Close(canceled(t))
 	if err := <-done; err == nil {
 		t.Error("the request was answered")
+	}
+}
+
+// TestWhatCameBeforeTheEndIsServed: a client whose request is still on its way as the host is stopped gets its answer, from a target that is as healthy as ever; without
+// one it does not wait.
+func TestWhatCameBeforeTheEndIsServed(t *testing.T) {
+	for name, c := range map[string]struct {
+		state  traffic.TargetState
+		status int
+	}{"healthy": {traffic.Healthy, http.StatusOK}, "none": {traffic.Unhealthy, http.StatusServiceUnavailable}} {
+		s := newSite(t)
+		targets := group("web", s.named("web"))
+		for i := range targets.Targets {
+			targets.Targets[i].State = c.state
+		}
+		s.apply(toGroup(group("web", s.named("web"))))
+		client := s.dial(80)
+		fmt.Fprint(client, "GET / HTTP/1.1\r\nHost: web\r\n")
+		if status, _ := s.get(80, "/"); status != http.StatusOK { // which was accepted behind the first client
+			t.Fatal(status)
+		}
+		s.apply(toGroup(targets))
+		closed := make(chan struct{})
+		go func() { s.Close(t.Context()); close(closed) }()
+		for {
+			conn, err := net.Dial("tcp", s.address(80))
+			if err != nil {
+				break
+			}
+			conn.Close()
+		}
+		s.Apply(traffic.Routing{}) // waits until the end has begun, and does no more
+		fmt.Fprint(client, "\r\n")
+		answer, err := http.ReadResponse(bufio.NewReader(client), nil)
+		if err != nil || answer.StatusCode != c.status {
+			t.Errorf("%s: %v %v", name, answer, err)
+		}
+		client.Close()
+		<-closed
 	}
 }

@@ -100,6 +100,14 @@ func (g *group) close() {
 	g.update(traffic.Group{ID: g.id, Name: g.settings().Name})
 }
 
+// stopWaiting has no request wait for a target any more. Its targets go on: a request that came before the end of this proxy is served.
+func (g *group) stopWaiting() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+	g.rebuild(time.Now())
+}
+
 // rebuild says which targets are eligible, in the order of their IDs, and wakes what waits for one. g.mu is held.
 func (g *group) rebuild(now time.Time) {
 	g.eligible, g.rejoins = nil, time.Time{}

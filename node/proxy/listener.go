@@ -118,8 +118,17 @@ func (l *listener) stop() {
 	<-l.done
 }
 
+// lastRequest is how long the request of a connection that was accepted before the end may take to come. http.Server.Shutdown answers none that it reads later.
+const lastRequest = time.Second
+
 // finish waits until nothing is served any more; when ctx ends it is cut off.
 func (l *listener) finish(ctx context.Context) {
+	if serving, is := l.serving.(*http.Server); is {
+		serving.SetKeepAlivesEnabled(false) // idle connections end now, others behind their request
+		last, cancel := context.WithTimeout(ctx, lastRequest)
+		l.conns.wait(last)
+		cancel()
+	}
 	_ = l.serving.Shutdown(ctx)
 	l.conns.wait(ctx) // for WebSockets, which http.Server has forgotten
 	l.conns.cut()

@@ -256,7 +256,7 @@ func (p *Proxy) Close(ctx context.Context) {
 		p.closeLater(l)
 	}
 	for _, g := range p.groups {
-		g.close()
+		g.stopWaiting()
 	}
 	p.mu.Unlock()
 	defer context.AfterFunc(ctx, p.cut)()
