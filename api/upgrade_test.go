@@ -167,3 +167,23 @@ func TestWhatIsNoUpgradeIsRefused(t *testing.T) {
 		t.Errorf("the host was asked for %+v", b.upgrades.asked)
 	}
 }
+
+// A server says how much of the pool's log is in its state; an agent, which has none, says nothing.
+func TestAServerSaysHowFarItsStateIs(t *testing.T) {
+	b := ready(t)
+	b.config.Trusted = true
+	for name, c := range map[string]struct {
+		local fixedState
+		want  *uint64
+	}{
+		"a server": {fixedState{view: b.state.View()}, new(b.state.View().Index())},
+		"an agent": {fixedState{err: spec.ErrNotLeader}, nil},
+	} {
+		b.config.Local = c.local
+		var status upgrade.Status
+		got := b.serve(httptest.NewRequest("GET", upgradePath(hostID), nil))
+		if got.decode(t, &status); got.Code != 200 || !reflect.DeepEqual(status.Applied, c.want) {
+			t.Errorf("%s: %d %s", name, got.Code, got.Body)
+		}
+	}
+}
