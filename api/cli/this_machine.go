@@ -27,7 +27,7 @@ func machineCommands(p Program) []*cli.Command {
 		upgrade.Command(p.system, p.Upgrade, refuseOtherHost),
 	}
 	if p.Upgrade != nil {
-		all = append(all, upgrade.GuardCommand(p.Upgrade))
+		all = append(all, upgrade.GuardCommand(p.Upgrade), upgrade.InheritsCommand())
 	}
 	if p.Recover != nil {
 		all = append(all, recoverCommand(p))

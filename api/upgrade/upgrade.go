@@ -32,6 +32,7 @@ type Attempt struct {
 	Binary   string        `json:"binary"` // absolute path of the program
 	From     Release       `json:"from"`
 	To       Release       `json:"to"`
+	Inherits bool          `json:"inherits,omitempty"` // the new program takes the listening sockets of the one before over
 	Signed   bool          `json:"signed"`             // the new program has a signature that counts on the host
 	Rollback bool          `json:"rollback,omitempty"` // to the program of before
 	At       time.Time     `json:"at"`
@@ -72,6 +73,13 @@ const (
 	MaxProblems, MaxProblem = 256, 256
 	// MaxTimeout is the longest time that a host may be given to be ready.
 	MaxTimeout = time.Hour
+)
+
+// InheritsName is the name of the hidden command by which a program says that it takes listening sockets over from the one before it in its process: it prints
+// InheritsAnswer. An earlier version would have them open and could not listen there.
+const (
+	InheritsName   = "upgrade-inherits"
+	InheritsAnswer = "listeners"
 )
 
 // GuardName is the name of the hidden command that Upgrade starts.

@@ -39,7 +39,7 @@ type agent struct {
 
 // proxyConfig is what only this host says of its proxy.
 func proxyConfig(h *host) (proxy.Config, error) {
-	config := proxy.Config{Certificates: h.dir.Join("certificates")}
+	config := proxy.Config{Certificates: h.dir.Join("certificates"), Listen: h.sockets.Listen}
 	if !h.config.Traffic.AccessLog {
 		return config, nil
 	}

@@ -28,6 +28,7 @@ import (
 	"pinion/packaging/heap"
 	"pinion/packaging/sdnotify"
 	"pinion/packaging/signature"
+	"pinion/packaging/upgrade"
 	"pinion/raftfsm/spec"
 	"pinion/server"
 	"pinion/server/peer"
@@ -37,6 +38,8 @@ import (
 type Build struct {
 	Version     string // "0.1.0": the version that the host reports to clients and to its pool
 	ReleaseKeys string // minisign public keys with blanks between: signatures of these count on every host that runs the binary
+
+	sockets *upgrade.Sockets // of the listeners of load balancers and services; nil: they are this run's own
 }
 
 // host is one Pinion host with all its parts.

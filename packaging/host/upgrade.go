@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"time"
 
 	"pinion/api/cli"
 	"pinion/packaging/upgrade"
@@ -10,9 +11,16 @@ import (
 // Restartable is Up of a build in a process whose program may be exchanged; see package upgrade.
 func Restartable(b Build) func(context.Context, cli.UpConfig) error {
 	return func(ctx context.Context, config cli.UpConfig) error {
-		return upgrade.Restartable(ctx, config.DataDir, func(ctx context.Context) error { return b.Up(ctx, config) })
+		return upgrade.Restartable(ctx, config.DataDir, func(ctx context.Context, sockets *upgrade.Sockets) error {
+			b.sockets = sockets
+			return b.Up(ctx, config)
+		})
 	}
 }
+
+// listenersWait is how long a host that is ready has to learn which listeners there are and to take the sockets of the program of before for them: they come apart from
+// its tasks. Clients of a listener that is gone by then wait as long.
+const listenersWait = 15 * time.Second
 
 // confirmUpgrade records that a new program works, once the host has taken up its tasks as the pool has assigned them.
 func confirmUpgrade(ctx context.Context, h *host) {
@@ -21,6 +29,7 @@ func confirmUpgrade(ctx context.Context, h *host) {
 	case <-ctx.Done():
 		return
 	}
+	time.AfterFunc(listenersWait, h.sockets.Settled)
 	if err := upgrade.Confirm(h.dir.Path); err != nil {
 		h.log.Error("this program works, and that cannot be recorded: it will be taken for one that does not", "error", err)
 	}

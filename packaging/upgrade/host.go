@@ -141,6 +141,9 @@ func stage(ctx context.Context, file string, c upgrade.Config, a *upgrade.Attemp
 	if err == nil {
 		a.To, err = release(ctx, staged.Name())
 	}
+	if err == nil {
+		a.Inherits = inherits(ctx, staged.Name())
+	}
 	if err != nil {
 		os.Remove(staged.Name())
 		return "", fmt.Errorf("the new program %s: %w", file, err)
@@ -165,12 +168,8 @@ func release(ctx context.Context, path string) (r upgrade.Release, err error) {
 	if r.Digest, err = digestOf(path); err != nil {
 		return r, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, path, "--version")
-	cmd.Env, cmd.WaitDelay = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}, time.Second
-	out, err := cmd.Output()
-	version, is := strings.CutPrefix(strings.TrimSpace(string(out)), "pinion version ")
+	out, err := try(ctx, path, "--version")
+	version, is := strings.CutPrefix(out, "pinion version ")
 	switch {
 	case errors.Is(err, syscall.ENOEXEC):
 		return r, fmt.Errorf("it is no program for linux/%s, as this host is: take the file of the release for it", runtime.GOARCH)
@@ -181,6 +180,22 @@ func release(ctx context.Context, path string) (r upgrade.Release, err error) {
 	}
 	r.Version = version
 	return r, nil
+}
+
+// inherits reports whether a program takes sockets over; an earlier version knows no such command.
+func inherits(ctx context.Context, path string) bool {
+	out, err := try(ctx, path, upgrade.InheritsName)
+	return err == nil && out == upgrade.InheritsAnswer
+}
+
+// try runs a program, and returns what it says.
+func try(ctx context.Context, path, argument string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, argument)
+	cmd.Env, cmd.WaitDelay = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}, time.Second
+	out, err := cmd.Output()
+	return strings.TrimSpace(string(out)), err
 }
 
 // exchange records the attempt, keeps the program of before, and puts the staged one in its place.

@@ -18,8 +18,10 @@ const restartSignal = syscall.SIGUSR2
 var ErrRestart = errors.New("pinion is started anew")
 
 // Restartable runs a host whose program may be exchanged. A new program that starts for the second time without having been ready before is
-// replaced by the one of before. It returns when the host has ended; after restartSignal it does not return, unless the program cannot be started.
-func Restartable(ctx context.Context, dataDir string, up func(context.Context) error) error {
+// replaced by the one of before. It returns when the host has ended; after restartSignal it does not return, unless the program cannot be started. What the host
+// listens on by the sockets stays open then, if the next program takes them over.
+func Restartable(ctx context.Context, dataDir string, up func(context.Context, *Sockets) error) error {
+	sockets := inherit()
 	self, err := os.Executable() // as it was when this process started, wherever the file is now
 	if err != nil {
 		return fmt.Errorf("finding this program: %w", err)
@@ -29,7 +31,7 @@ func Restartable(ctx context.Context, dataDir string, up func(context.Context) e
 		return err
 	}
 	if back {
-		return execute(self)
+		return execute(self, nil)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -39,19 +41,22 @@ func Restartable(ctx context.Context, dataDir string, up func(context.Context) e
 	go func() {
 		select {
 		case <-restarts:
+			if a, err := read(dataDir); err == nil && a != nil && a.State == upgrade.Checking && a.Binary == self && a.Inherits {
+				sockets.keep()
+			}
 			cancel(ErrRestart)
 		case <-ctx.Done():
 		}
 	}()
-	if err := up(ctx); err != nil || !errors.Is(context.Cause(ctx), ErrRestart) {
+	if err := up(ctx, sockets); err != nil || !errors.Is(context.Cause(ctx), ErrRestart) {
 		return err
 	}
-	return execute(self)
+	return execute(self, sockets.pass())
 }
 
-// execute starts the program at the path in this process, with the same arguments and environment.
-func execute(path string) error {
-	return fmt.Errorf("starting %s: %w", path, syscall.Exec(path, os.Args, os.Environ()))
+// execute starts the program at the path in this process, with the same arguments, and the same environment and what is added to it.
+func execute(path string, added []string) error {
+	return fmt.Errorf("starting %s: %w", path, syscall.Exec(path, os.Args, append(os.Environ(), added...)))
 }
 
 // begin is the start of the program self: it counts the starts of a new one, and puts the one of before in its place at the second. True: that is to

@@ -197,6 +197,19 @@ func statusCommand(system invocation.System, host upgrade.Host, here func(*cli.C
 	}
 }
 
+// InheritsCommand is the hidden command that answers the program of before.
+func InheritsCommand() *cli.Command {
+	return &cli.Command{
+		Name: upgrade.InheritsName, Hidden: true, Usage: "Say that this program takes listening sockets over",
+		Description: `Examples:
+   pinion ` + upgrade.InheritsName,
+		Action: func(c *cli.Context) error {
+			_, err := fmt.Fprintln(c.App.Writer, upgrade.InheritsAnswer)
+			return err
+		},
+	}
+}
+
 // GuardCommand is the hidden command that waits beside a new program.
 func GuardCommand(host upgrade.Host) *cli.Command {
 	return &cli.Command{

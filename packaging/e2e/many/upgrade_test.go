@@ -32,7 +32,7 @@ type upgradedPool struct {
 // through every host. No task is another container, no request of the service fails, and nothing that was acknowledged is lost. A program that works nowhere
 // is put back by the first host, an agent, and stops there.
 func TestAPoolIsUpgradedUnderItsTasks(t *testing.T) {
-	p := newUpgradedPool(t)
+	p := newUpgradedPool(t, 5)
 	running := p.startTicking(t, 40, "upgraded")
 	p.build(t, "streamserver")
 	p.serveAnywhere(t)
@@ -57,12 +57,12 @@ func TestAPoolIsUpgradedUnderItsTasks(t *testing.T) {
 	p.endTicking(t, running)
 }
 
-// newUpgradedPool starts five hosts, each from a file of its own, that trust a key.
-func newUpgradedPool(t *testing.T) *upgradedPool {
+// newUpgradedPool starts so many hosts, each from a file of its own, that trust a key.
+func newUpgradedPool(t *testing.T, hosts int) *upgradedPool {
 	key, err := signature.GenerateKey()
 	must(t, err)
 	flags := [][]string{}
-	for range 5 {
+	for range hosts {
 		flags = append(flags, []string{"--gpus", "sim:8xh100", "--release-key", key.Public().String()})
 	}
 	p := &upgradedPool{newPool(t, flags...), key, t.TempDir()}
