@@ -80,11 +80,12 @@ func describe(pid int) (*process, error) {
 	if p.binary, err = os.Readlink(of("exe")); err != nil {
 		return nil, err
 	}
-	parent := ""
-	if _, parent, p.started, err = status(pid); err != nil {
+	now, err := status(pid)
+	if err != nil {
 		return nil, err
 	}
-	p.systemd = parent == "1" && slices.ContainsFunc(p.env, func(v string) bool { return strings.HasPrefix(v, "INVOCATION_ID=") })
+	p.started = now.started
+	p.systemd = now.parent == "1" && slices.ContainsFunc(p.env, func(v string) bool { return strings.HasPrefix(v, "INVOCATION_ID=") })
 	return p, nil
 }
 
@@ -96,24 +97,27 @@ func fields(text []byte) (words []string) {
 	return words
 }
 
-// status is what /proc says of a process: its state, its parent, and when it was started.
-func status(pid int) (state, parent, started string, err error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+// stat is what /proc says of a process.
+type stat struct{ state, parent, threads, started string }
+
+func status(pid int) (s stat, err error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return "", "", "", err
+		return s, err
 	}
-	const startTime = 19 // the 22nd of proc(5), counted behind the name, which may have blanks
-	words := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	const threads, startTime = 17, 19 // the 20th and the 22nd of proc(5), counted behind the name, which may have blanks
+	words := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	if len(words) <= startTime {
-		return "", "", "", fmt.Errorf("/proc/%d/stat is not understood", pid)
+		return s, fmt.Errorf("/proc/%d/stat is not understood", pid)
 	}
-	return words[0], words[1], words[startTime], nil
+	return stat{words[0], words[1], words[threads], words[startTime]}, nil
 }
 
-// alive reports whether the process is there and has not ended.
+// alive reports whether the process is there and has not ended. One that starts another program from a thread looks as if it had ended until the thread has
+// taken its place, which may be long on a busy machine: its first thread has ended, and it has another one.
 func (p *process) alive() bool {
-	state, _, started, err := status(p.pid)
-	return err == nil && state != "Z" && started == p.started
+	now, err := status(p.pid)
+	return err == nil && (now.state != "Z" || now.threads != "1") && now.started == p.started
 }
 
 // killPatience is how long a process may take to end after SIGKILL.

@@ -30,6 +30,8 @@ func TestMain(m *testing.M) {
 		exit(before(number, phase == "keeps"))
 	case "after":
 		exit(after(number))
+	case "leaderless":
+		leaderless()
 	default:
 		exit(fmt.Errorf("no phase %q", phase))
 	}

@@ -1,12 +1,15 @@
 package upgrade
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -203,6 +206,51 @@ func TestWhatCannotBeUpgradedIsRefused(t *testing.T) {
 			t.Errorf("%s", arg)
 		}
 	}
+}
+
+func init() {
+	if os.Getenv(phaseVariable) == "leaderless" {
+		runtime.LockOSThread() // main has the first thread then
+	}
+}
+
+// leaderless is a process whose first thread has ended, as that of one which starts another program from another thread.
+func leaderless() {
+	begun := make(chan struct{})
+	go func() {
+		close(begun)
+		bufio.NewReader(os.Stdin).ReadString('\n') // or the end
+		os.Exit(0)
+	}()
+	<-begun
+	syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0)
+}
+
+// A process lives until its last thread has ended: the guard would kill a host that is about to start the new program, and put the one of before back.
+func TestAProcessThatStartsAnotherProgramIsAlive(t *testing.T) {
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), phaseVariable+"=leaderless")
+	in, err := cmd.StdinPipe()
+	if err := errors.Join(err, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	now, err := status(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := process{pid: cmd.Process.Pid, started: now.started}
+	for deadline := time.Now().Add(time.Minute); now.state != "Z" && err == nil && time.Now().Before(deadline); now, err = status(p.pid) {
+	}
+	if err != nil || now.state != "Z" || !p.alive() {
+		t.Errorf("%+v %v, alive: %t", now, err, p.alive())
+	}
+	in.Close()
+	for deadline := time.Now().Add(time.Minute); p.alive() && time.Now().Before(deadline); {
+	}
+	if p.alive() { // though nobody has waited for it
+		t.Error("it is alive after its end")
+	}
+	cmd.Wait()
 }
 
 // A process is known by its pid and its start, and is started again with its arguments, environment and directory.
