@@ -13,11 +13,13 @@ import (
 	"github.com/containerd/containerd/api/services/tasks/v1"
 	"github.com/containerd/containerd/api/types/task"
 	"github.com/containerd/containerd/v2/core/containers"
+	"github.com/containerd/containerd/v2/core/snapshots"
 	"github.com/containerd/errdefs"
 	"github.com/containerd/errdefs/pkg/errgrpc"
 
 	"pinion/node/backoff"
 	"pinion/node/containerd/cgroup"
+	"pinion/node/filetree"
 )
 
 // killTimeout bounds how long a refused call of a task is retried. A shim that is exiting, or a daemon that is restarting,
@@ -106,8 +108,31 @@ func (r *Runtime) purge(ctx context.Context, id, group string) error {
 	if err := r.secrets.remove(id); err != nil {
 		return err
 	}
+	if err := clearWritable(ctx, r.snapshots(), id); err != nil {
+		return err
+	}
 	if err := r.snapshots().Remove(ctx, id); err != nil && !errdefs.IsNotFound(err) {
 		return err
+	}
+	return nil
+}
+
+// clearWritable removes what the container has written to its root file system: however deep its directories are, containerd, which removes the rest,
+// needs no open file for each of them.
+func clearWritable(ctx context.Context, from snapshots.Snapshotter, id string) error {
+	mounts, err := from.Mounts(ctx, id)
+	if errdefs.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("snapshot %s: %w", id, err)
+	}
+	for _, m := range mounts {
+		for _, option := range m.Options {
+			if dir, ok := strings.CutPrefix(option, "upperdir="); ok {
+				return filetree.Clear(dir)
+			}
+		}
 	}
 	return nil
 }

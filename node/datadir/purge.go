@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"pinion/node/filetree"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -16,7 +18,7 @@ func (d *Dir) Purge() error {
 	if err := unmountUnder(d.Path); err != nil {
 		return err
 	}
-	return os.RemoveAll(d.Path)
+	return filetree.Remove(d.Path)
 }
 
 // mountPoint undoes the kernel's spelling of blanks in its list of mounts.

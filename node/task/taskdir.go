@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"pinion/node/filetree"
 	"pinion/node/runtime"
 	"pinion/node/volume"
 	"pinion/raftfsm/spec"
@@ -123,7 +124,7 @@ func (d taskDir) restarts(id string) int64 {
 func (d taskDir) remove() error {
 	ids, err := d.ids()
 	if err == nil {
-		err = os.RemoveAll(d.path)
+		err = filetree.Remove(d.path)
 	}
 	if err == nil {
 		err = d.releaseIDs(ids)
