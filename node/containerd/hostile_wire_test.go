@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -239,3 +240,12 @@ var wireFaults = []struct {
 		return on([]string{"/manifests/", "/blobs/"}[o.random.IntN(2)], func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, o)
 	}},
 }
+
+// shortHeaders are lines with many names, which take more memory than other headers of the same length.
+var shortHeaders = sync.OnceValue(func() string {
+	var lines strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintf(&lines, "%05x:\n", i)
+	}
+	return lines.String()
+})

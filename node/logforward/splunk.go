@@ -43,7 +43,7 @@ func newSplunk(n *note, to logdriver.Destination, d *dialer, token, host string)
 			Transport: &http.Transport{
 				DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return d.dial(ctx, to) },
 				TLSClientConfig:     &tls.Config{InsecureSkipVerify: o["splunk-insecureskipverify"] == "true", ServerName: o["splunk-caname"], MinVersion: tls.VersionTLS12},
-				TLSHandshakeTimeout: dialTimeout, MaxConnsPerHost: 1, DisableCompression: true,
+				TLSHandshakeTimeout: dialTimeout, MaxConnsPerHost: 1, DisableCompression: true, MaxResponseHeaderBytes: 64 << 10,
 			},
 		},
 	}

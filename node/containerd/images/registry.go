@@ -52,8 +52,12 @@ func (s *Store) withStallTimeout(transport http.RoundTripper, f *sharedPull) htt
 	plain.DialContext = (&net.Dialer{Timeout: s.config.ConnectTimeout, KeepAlive: 30 * time.Second, Control: refuseMetadata}).DialContext
 	plain.TLSHandshakeTimeout = s.config.ConnectTimeout
 	plain.ResponseHeaderTimeout = s.config.StallTimeout
+	plain.MaxResponseHeaderBytes = maxHeader
 	return &stallTimeoutTransport{next: plain, stall: s.config.StallTimeout, received: &f.received, pace: &f.pace}
 }
+
+// maxHeader bounds the headers of one answer. Go's own bound lets an answer of short lines take hundreds of megabytes.
+const maxHeader = 64 << 10
 
 // refuseMetadata refuses to connect to where clouds serve a machine its own credentials. A name or a redirect leads there as well as
 // an address does.
