@@ -1,6 +1,9 @@
 package blob
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 const (
 	minPieceSize = 4 << 20 // bytes
@@ -57,6 +60,11 @@ func (p Pieces) Merge(other Pieces) {
 	for i := range min(len(p), len(other)) {
 		p[i] |= other[i]
 	}
+}
+
+// Of is a copy for a blob of so many pieces: a set that comes from elsewhere may be longer.
+func (p Pieces) Of(count int) Pieces {
+	return slices.Clone(p[:min(len(p), (count+7)/8)])
 }
 
 // Len is how many pieces are in the set.

@@ -190,7 +190,7 @@ func (t *Tracker) grant(host string, now time.Time, w blob.Want) blob.Grant {
 		b = &transfer{size: w.Size, hosts: map[string]*fetch{}}
 		t.blobs[w.Digest] = b
 	}
-	f := b.record(host, now, w)
+	f := b.record(host, now, w, count)
 	peers, available := t.peers(host, b, w, count)
 	return blob.Grant{Peers: peers, Take: b.take(f, now, w, count, available), Whole: b.takeWhole(host, now, w, count, available), Coming: b.coming(host, now, w)}
 }

@@ -43,6 +43,19 @@ func newSimulation(pieces, hosts int) *simulation {
 	return s
 }
 
+// A host that says that it has more pieces than the blob makes a server keep no more than these.
+func TestASetOfPiecesIsNoLongerThanItsBlob(t *testing.T) {
+	const pieces = 9
+	s := newSimulation(pieces, 1)
+	long := make(blob.Pieces, 1<<20)
+	s.tracker.Ask("host-0", s.now, blob.Request{Full: true, Wants: []blob.Want{{Digest: digest, Size: s.size, Have: long, Share: long}}})
+	for _, f := range s.tracker.blobs[digest].hosts {
+		if most := len(blob.NewPieces(pieces)); cap(f.have) > 8*most || cap(f.share) > 8*most {
+			t.Errorf("%d and %d bytes are kept of %d pieces", cap(f.have), cap(f.share), pieces)
+		}
+	}
+}
+
 // step has one host ask, fetch what it is to fetch but for one piece, and copy what others have.
 func (s *simulation) step(id string, r *rand.Rand) blob.Grant {
 	h := s.hosts[id]

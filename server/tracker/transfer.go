@@ -36,7 +36,7 @@ func (b *transfer) forget(now time.Time) {
 }
 
 // record takes in what a host says that it has.
-func (b *transfer) record(host string, now time.Time, w blob.Want) *fetch {
+func (b *transfer) record(host string, now time.Time, w blob.Want, count int) *fetch {
 	f := b.hosts[host]
 	if f == nil {
 		f = &fetch{grew: now, leased: map[int]bool{}}
@@ -45,7 +45,7 @@ func (b *transfer) record(host string, now time.Time, w blob.Want) *fetch {
 	if w.Have.HasOther(f.have) {
 		f.grew = now
 	}
-	f.seen, f.have, f.share = now, slices.Clone(w.Have), slices.Clone(w.Share)
+	f.seen, f.have, f.share = now, w.Have.Of(count), w.Share.Of(count)
 	for i := range f.leased {
 		if f.have.Has(i) {
 			delete(f.leased, i)
