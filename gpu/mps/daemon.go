@@ -109,12 +109,31 @@ func (c Control) process() *os.Process {
 	return found
 }
 
-// ownedBy reports whether the process is the daemon of this directory. A process that has ended and was not waited for has no environment.
+// ownedBy reports whether the process is the daemon of this directory, or one that it has started. A process that has ended and was not waited for has no
+// environment. What runs in a container is none of them, whatever it has in its environment.
 func (c Control) ownedBy(pid int) bool {
+	if !sharesNamespaces(pid) {
+		return false
+	}
 	environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	return err == nil && slices.ContainsFunc(bytes.Split(environ, []byte{0}), func(v []byte) bool {
 		return string(v) == "CUDA_MPS_PIPE_DIRECTORY="+c.PipeDir()
 	})
+}
+
+// sharesNamespaces reports whether the process has the namespaces of this one for process ids and for cgroups, as what this one starts has. A container has
+// others, of cgroups too where the kernel has version 2 of them.
+func sharesNamespaces(pid int) bool {
+	for _, kind := range []string{"pid", "cgroup"} {
+		own, err := os.Readlink("/proc/self/ns/" + kind)
+		if err != nil {
+			continue // a kernel without such namespaces
+		}
+		if other, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/%s", pid, kind)); err != nil || other != own {
+			return false
+		}
+	}
+	return true
 }
 
 // servers are the process ids of the servers that the daemon has started and that run.

@@ -230,7 +230,7 @@ func (s *state) trimLogs(log *slog.Logger) {
 			continue
 		}
 		if err := os.Truncate(path, 0); err != nil {
-			log.Warn("a log of MPS cannot be emptied", "file", path, "err", err)
+			log.Warn("a log of MPS cannot be emptied", "file", path, "error", err)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -200,6 +201,22 @@ func TestAnotherProcessIsNoDaemon(t *testing.T) {
 		t.Errorf("process %d is taken for the daemon", found.Pid)
 	}
 	m.write(t, filepath.Join("pipe", pidFile), real)
+}
+
+// A container may put into its environment what it likes: its processes are none of MPS, and keep no GPU from being given back.
+func TestAProcessOfAContainerIsNoneOfMPS(t *testing.T) {
+	m := newMachine(t)
+	c := m.daemons().of(uuid)
+	process := exec.Command("sleep", "1000")
+	process.Env = []string{"CUDA_MPS_PIPE_DIRECTORY=" + c.PipeDir()}
+	process.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
+	if err := process.Start(); err != nil {
+		t.Skip("a process in a namespace of its own needs root: ", err)
+	}
+	t.Cleanup(func() { _ = process.Process.Kill(); _ = process.Wait() })
+	if c.ownedBy(process.Process.Pid) {
+		t.Error("it is taken for one of MPS")
+	}
 }
 
 func TestTheEndOfAGPUThatHasLeftNeedsNoDriver(t *testing.T) {
