@@ -2,6 +2,7 @@ package exec
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -169,8 +170,8 @@ func TestAHostHasABoundOfSessions(t *testing.T) {
 		if _, err := s.Open(r); err == nil {
 			t.Error("one principal opens more than its part")
 		}
-		r.Principal = "arn:q"
-		for range maxSessions - maxSessionsOfOne {
+		for i := maxSessionsOfOne; i < maxSessions; i++ {
+			r.Principal = fmt.Sprintf("arn:q%d", i/maxSessionsOfOne)
 			open(t, s, r)
 		}
 		r.Principal = "arn:r"
