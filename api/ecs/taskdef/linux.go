@@ -15,6 +15,9 @@ var mountOption = lazyregexp.New(`^(defaults|ro|rw|suid|nosuid|dev|nodev|exec|no
 	`bind|rbind|unbindable|runbindable|private|rprivate|shared|rshared|slave|rslave|relatime|norelatime|strictatime|nostrictatime|` +
 	`(mode|uid|gid|nr_inodes|nr_blocks)=[0-9]+|mpol=[a-z0-9:,=-]+)$`)
 
+// maxSwap is more than any machine has, in MiB, and far from what a number of bytes cannot say.
+const maxSwap = 1 << 24
+
 func checkLinuxParameters(c container) error {
 	p := c.LinuxParameters
 	if p == nil {
@@ -24,8 +27,8 @@ func checkLinuxParameters(c container) error {
 		return c.errorf("linuxParameters.sharedMemorySize", "linuxParameters.sharedMemorySize must not be negative: %d.", p.SharedMemorySize)
 	}
 	switch {
-	case p.MaxSwap != nil && *p.MaxSwap < 0:
-		return c.errorf("linuxParameters.maxSwap", "linuxParameters.maxSwap must not be negative: %d.", *p.MaxSwap)
+	case p.MaxSwap != nil && (*p.MaxSwap < 0 || *p.MaxSwap > maxSwap):
+		return c.errorf("linuxParameters.maxSwap", "linuxParameters.maxSwap is from 0 to %d MiB, not %d.", maxSwap, *p.MaxSwap)
 	case p.MaxSwap != nil && c.Memory == 0:
 		return c.errorf("linuxParameters.maxSwap", "linuxParameters.maxSwap is what a container may use beside its memory: set memory too.")
 	case p.Swappiness != nil && (*p.Swappiness < 0 || *p.Swappiness > linux.MaxSwappiness):
