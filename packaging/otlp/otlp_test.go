@@ -123,7 +123,8 @@ func TestACollectorGetsTraces(t *testing.T) {
 	address, requests, status := collector(t)
 	p := newPusher(t, address, Source{PoolID: "pool"}, io.Discard)
 	begin := time.Unix(1_700_000_000, 5)
-	task := &spec.Task{ID: "t", Cluster: "lab", Definition: "web:3", HostID: "h", CreatedAt: begin, StopCode: spec.StopFailedToStart, StoppedReason: "no such image",
+	task := &spec.Task{ID: "t", Cluster: "lab", Definition: "web:3", HostID: "h", CreatedAt: begin, StopCode: spec.StopFailedToStart, StoppedReason: "no such image\xc3", // cut in the middle of a character
+
 		Times: spec.TaskTimes{PullStarted: begin.Add(time.Second), Stopped: begin.Add(2 * time.Second)}}
 	spans := tracer.StartSpans(task, begin)
 	if err := p.Export(t.Context(), spans); err != nil {
@@ -140,7 +141,7 @@ func TestACollectorGetsTraces(t *testing.T) {
 	if len(sent) != len(spans) || len(root.ParentSpanId) != 0 || !bytes.Equal(child.ParentSpanId, root.SpanId) || !bytes.Equal(child.TraceId, root.TraceId) || len(root.TraceId) != 16 || len(root.SpanId) != 8 {
 		t.Errorf("%v", sent)
 	}
-	if root.StartTimeUnixNano != 1_700_000_000_000_000_005 || root.EndTimeUnixNano-root.StartTimeUnixNano != 2e9 || root.Status.GetMessage() != "no such image" || child.Status != nil {
+	if root.StartTimeUnixNano != 1_700_000_000_000_000_005 || root.EndTimeUnixNano-root.StartTimeUnixNano != 2e9 || root.Status.GetMessage() != "no such image�" || child.Status != nil {
 		t.Errorf("%v", root)
 	}
 	if name := named(&resourcepb.Resource{Attributes: root.Attributes}); name["aws.ecs.task.id"] != "t" || name["aws.ecs.task.family"] != "web" || name["pinion.cluster"] != "lab" {

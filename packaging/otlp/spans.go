@@ -1,6 +1,8 @@
 package otlp
 
 import (
+	"strings"
+
 	"go.opentelemetry.io/otel/sdk/resource"
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
@@ -37,7 +39,7 @@ func spanOf(s *tracer.Span) *tracepb.Span {
 		span.Links = []*tracepb.Span_Link{{TraceId: s.Link.TraceID[:], SpanId: s.Link.ID[:]}}
 	}
 	if s.Failure != "" {
-		span.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: s.Failure}
+		span.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: strings.ToValidUTF8(s.Failure, "�")}
 	}
 	for _, each := range s.Text {
 		span.Attributes = append(span.Attributes, text(each.Name, each.Value))
@@ -46,5 +48,5 @@ func spanOf(s *tracer.Span) *tracepb.Span {
 }
 
 func text(name, value string) *commonpb.KeyValue {
-	return &commonpb.KeyValue{Key: name, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: value}}}
+	return &commonpb.KeyValue{Key: name, Value: &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: strings.ToValidUTF8(value, "�")}}}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"pinion/gpu"
 	"pinion/raftfsm"
@@ -199,4 +200,5 @@ func ownTargets(view *raftfsm.View, task *spec.Task, found []traffic.TargetHealt
 	return own
 }
 
-func clip(text string) string { return text[:min(len(text), maxTextBytes)] }
+// clip bounds a text of a host. It stays UTF-8: what carries it on, as OTLP does, refuses anything else.
+func clip(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxTextBytes)], "") }
