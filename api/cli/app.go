@@ -39,6 +39,7 @@ import (
 	"pinion/api/cli/secret"
 	"pinion/api/cli/service"
 	"pinion/api/cli/stats"
+	"pinion/api/cli/stop"
 	"pinion/api/cli/top"
 	"pinion/api/cli/unlock"
 	"pinion/api/cli/why"
@@ -197,7 +198,7 @@ func commands(p Program) []*cli.Command {
 		run.ShellCommand(p.system, exec.Attach),
 		why.Command(p.system),
 		stats.Command(p.system),
-		stopCommand(p),
+		stop.Command(p.system),
 		queueCommand(p),
 		history.Usage(p.system),
 		inspectCommand(p),

@@ -10,7 +10,7 @@ import (
 
 const taskThree = "4c4c0000000000000000000000000003"
 
-// newGroupHost is a door of a group: one task runs, one waits, one is over. Another task is of no business to it.
+// newGroupHost is a host with a group: one task runs, one waits, one is over. Another task is of no business to it.
 func newGroupHost(t *testing.T) *fakeHost {
 	task := func(id, status, desired, index string) string {
 		host := instance

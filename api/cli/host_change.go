@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/cli/format"
+	"pinion/api/cli/invocation"
 	"pinion/api/client"
 )
 
@@ -21,12 +22,34 @@ On a machine that still works, 'pinion leave' does this and cleans up.
 
 Examples:
    pinion hosts rm gpu-2
-   pinion hosts rm --force gpu-2    # its tasks are marked STOPPED at once`,
-		Flags: []cli.Flag{&cli.BoolFlag{Name: "force", Usage: "remove even if tasks are running"}},
+   pinion hosts rm --force gpu-2    # its tasks are marked STOPPED at once
+   pinion hosts rm --dry-run gpu-2`,
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "force", Usage: "remove even if tasks are running"}, invocation.DryRunFlag("removed")},
 		Action: func(c *cli.Context) error {
+			if c.Bool(invocation.DryRun) {
+				return p.showHostRemoval(c)
+			}
 			return p.changeHost(c, client.RemoveHost, "%s is removed", c.Bool("force"))
 		},
 	}
+}
+
+// showHostRemoval says what the removal of a host would do.
+func (p Program) showHostRemoval(c *cli.Context) error {
+	inv, host, err := p.invokeWithHost(c)
+	if err != nil {
+		return err
+	}
+	if host.Tasks > 0 && !c.Bool("force") {
+		return stillRuns(host)
+	}
+	_, err = fmt.Fprintf(inv.Out, "%s (%s) would be removed for good, %s marked STOPPED; nothing was changed\n", host.Name, host.Role, format.Plural(host.Tasks, "task"))
+	return err
+}
+
+// stillRuns refuses to remove a host with tasks.
+func stillRuns(host client.Host) error {
+	return fmt.Errorf("%s still runs %s: `pinion host drain %s` first, or --force", host.Name, format.Plural(host.Tasks, "task"), host.Name)
 }
 
 func hostPromoteCommand(p Program) *cli.Command {
@@ -74,7 +97,7 @@ func (p Program) changeHost(c *cli.Context, change client.HostChange, result str
 	refusal, is := errors.AsType[*client.APIError](err)
 	switch {
 	case is && refusal.Type == "ResourceInUseException" && host.Tasks > 0 && change == client.RemoveHost:
-		return fmt.Errorf("%s still runs %s: `pinion host drain %s` first, or --force", host.Name, format.Plural(host.Tasks, "task"), host.Name)
+		return stillRuns(host)
 	case is: // it names the host by its id
 		short := *refusal
 		short.Message = strings.TrimPrefix(strings.TrimPrefix(short.Message, "host "+host.ID+": "), "in use: ")

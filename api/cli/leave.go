@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
 	"pinion/api/client"
 )
@@ -32,10 +33,12 @@ does. The host's id is never used again; the machine can join again as a new hos
 Examples:
    sudo pinion leave
    sudo pinion leave --timeout 1h
-   sudo pinion leave --force        # its tasks are stopped`,
+   sudo pinion leave --force        # its tasks are stopped
+   sudo pinion leave --dry-run`,
 		Flags: []cli.Flag{
 			&cli.DurationFlag{Name: "timeout", Destination: &options.timeout, DefaultText: "as long as it takes", Usage: "`TIME` to wait for tasks to end, such as 10m"},
 			&cli.BoolFlag{Name: "force", Destination: &options.force, Usage: "do not wait for tasks"},
+			invocation.DryRunFlag("ended and removed"),
 		},
 		Action: func(c *cli.Context) (err error) {
 			if err := refuseLogin(p, c, "to remove another host: `pinion host rm HOST`"); err != nil {
@@ -48,6 +51,7 @@ Examples:
 				return fmt.Errorf("--data-dir: %w", err)
 			}
 			options.down.Purge, options.down.Force = true, true // its tasks have ended, or shall
+			options.down.DryRun = c.Bool(invocation.DryRun)
 			inv, err := p.system.Invoke(c)
 			if err != nil {
 				return err
@@ -61,6 +65,9 @@ func leavePool(ctx context.Context, inv *invocation.Invocation, options leaveOpt
 	self, err := localHost(ctx, inv)
 	if err != nil {
 		return err
+	}
+	if options.down.DryRun {
+		return showLeave(inv, self, options)
 	}
 	if !options.force {
 		if err := drain(ctx, inv, self, options.timeout); err != nil {
@@ -78,6 +85,16 @@ func leavePool(ctx context.Context, inv *invocation.Invocation, options leaveOpt
 	}
 	printDown(inv.Err, options.down, ended, owners)
 	_, err = fmt.Fprintf(inv.Out, "%s has left\n", self.Name)
+	return err
+}
+
+// showLeave says what `pinion leave` would do.
+func showLeave(inv *invocation.Invocation, self client.Host, options leaveOptions) error {
+	end := "would wait for " + format.Plural(self.Tasks, "task")
+	if options.force {
+		end = "would stop " + format.Plural(self.Tasks, "task")
+	}
+	_, err := fmt.Fprintf(inv.Out, "%s (%s) %s, leave its pool for good, and remove %s; nothing was changed\n", self.Name, self.Role, end, options.down.DataDir)
 	return err
 }
 

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -14,36 +13,6 @@ import (
 	"pinion/api/cli/invocation"
 	"pinion/api/client"
 )
-
-// noteOwners tells which of the stopped tasks somebody else had run. It is a courtesy: where the pool does not say who asks, nothing is told.
-func noteOwners(ctx context.Context, inv *invocation.Invocation, stopped []client.Task) {
-	holder, err := inv.Holder(ctx)
-	if err != nil {
-		return
-	}
-	others := map[string][]string{}
-	for _, task := range stopped {
-		if key := format.Key(task); key != cmp.Or(holder, format.Root) {
-			others[key] = append(others[key], format.ID(task.ID()))
-		}
-	}
-	if len(others) == 0 {
-		return
-	}
-	name := namesOrIDs(ctx, inv.Client)
-	for _, key := range slices.Sorted(maps.Keys(others)) {
-		inv.Notef("run by %s, not by you: %s", name(key), format.List(others[key]))
-	}
-}
-
-// namesOrIDs names keys, by their ids when nobody tells their names.
-func namesOrIDs(ctx context.Context, c *client.Client) func(id string) string {
-	name, err := invocation.KeyNames(ctx, c)
-	if err != nil {
-		return func(id string) string { return id }
-	}
-	return name
-}
 
 // ownersTimeout bounds how long `pinion down` asks whose tasks it is about to end.
 const ownersTimeout = 2 * time.Second
@@ -76,7 +45,7 @@ func ownersHere(ctx context.Context, dataDir string) string {
 		}
 	}
 	var owners []string
-	name := namesOrIDs(ctx, host)
+	name := invocation.KeyNamesOrIDs(ctx, host)
 	for _, key := range slices.Sorted(maps.Keys(count)) {
 		owners = append(owners, fmt.Sprintf("%d of %s", count[key], name(key)))
 	}

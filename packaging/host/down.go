@@ -22,13 +22,17 @@ import (
 
 // Down stops everything that belongs to a data directory: its pinion process, tasks, containerd and networks. With Purge it
 // also removes the directory. Unless it is forced, it refuses while tasks run; nothing is stopped then, but a pinion process
-// whose containerd does not answer. It returns how many running tasks it ended.
+// whose containerd does not answer. It returns how many running tasks it ended, or with DryRun would end.
 func Down(ctx context.Context, config cli.DownConfig) (ended int, err error) {
 	h := &host{config: cli.UpConfig{DataDir: config.DataDir}, log: slog.New(slog.DiscardHandler)}
 	defer h.close()
-	if !config.Force {
-		if err := refuseRunning(ctx, config.DataDir); err != nil {
-			return 0, err
+	if !config.Force || config.DryRun {
+		running, err := runningTasks(ctx, config.DataDir)
+		if err == nil && !config.Force {
+			err = runningError(running)
+		}
+		if err != nil || config.DryRun {
+			return len(running), err
 		}
 	}
 	if err := datadir.StopOwner(ctx, config.DataDir); err != nil {
@@ -73,25 +77,21 @@ func neverRan(path string) (bool, error) {
 	return false, err
 }
 
-// refuseRunning refuses while the containerd of the directory answers and has tasks that run. It only looks.
-func refuseRunning(ctx context.Context, path string) error {
+// runningTasks are the tasks that run from the directory, by the containerd of it that answers; none when none does. It only looks.
+func runningTasks(ctx context.Context, path string) ([]string, error) {
 	dir, err := datadir.Look(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	address, err := dir.Containerd()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	namespace := containerdNamespace(dir, address)
 	if address == "" {
 		address = daemon.Socket(dir.Join("containerd"))
 	}
-	tasks, err := containerd.RunningTasks(ctx, address, namespace)
-	if err != nil {
-		return err
-	}
-	return runningError(tasks)
+	return containerd.RunningTasks(ctx, address, namespace)
 }
 
 // runningError refuses to end tasks that run.

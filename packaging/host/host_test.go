@@ -195,6 +195,22 @@ func TestDownChangesNothingWhereNoHostEverRan(t *testing.T) {
 	}
 }
 
+func TestADryRunOfDownLeavesTheHostRunning(t *testing.T) {
+	dir := newDataDir(t)
+	end := startHost(t, dir)
+	if ended, err := Down(t.Context(), cli.DownConfig{DataDir: dir, Purge: true, Force: true, DryRun: true}); ended != 0 || err != nil {
+		t.Errorf("%d tasks, %v", ended, err)
+	}
+	connection, err := net.Dial("unix", filepath.Join(dir, "containerd", "containerd.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	connection.Close()
+	if err := end(); err != nil {
+		t.Error(err)
+	}
+}
+
 // filesIn is what each file of a directory says.
 func filesIn(t *testing.T, dir string) map[string]string {
 	t.Helper()

@@ -100,8 +100,9 @@ no host has it any more.
 
 Examples:
    pinion image rm my/app:1
-   pinion image rm my/app:1 --on-host gpu-3`,
-		Flags: onFlags(),
+   pinion image rm my/app:1 --on-host gpu-3
+   pinion image rm my/app:1 --dry-run`,
+		Flags: append(onFlags(), invocation.DryRunFlag("removed")),
 		Action: func(c *cli.Context) error {
 			inv, image, err := knownImage(system, c)
 			if err != nil {
@@ -111,11 +112,13 @@ Examples:
 			switch {
 			case image.Kept != nil && !everywhere:
 				return exit.Errorf(exit.Failure, "the pool keeps %s, so the host would pull it again: `pinion image unpin` or `pinion image rm` without a host ends that", format.ImageName(image.Name))
+			case c.Bool(invocation.DryRun):
+				return showRemoval(c, inv, image)
 			case image.Kept != nil:
 				if err := client.UnpinImage(c.Context, inv.Client, image.Name); err != nil {
 					return err
 				}
-				if kept, err := keptOtherwise(c.Context, inv, image); err != nil || kept {
+				if kept, err := keptOtherwise(c.Context, inv, image, "is"); err != nil || kept {
 					return err
 				}
 			}
@@ -124,16 +127,34 @@ Examples:
 	}
 }
 
-// keptOtherwise reports whether the pool keeps the image under another name too, and says so.
-func keptOtherwise(ctx context.Context, inv *invocation.Invocation, image client.Image) (bool, error) {
+// keptOtherwise reports whether the pool keeps the image under another name too, and says so: the name "is" or "would be" gone.
+func keptOtherwise(ctx context.Context, inv *invocation.Invocation, image client.Image, is string) (bool, error) {
 	all, err := client.Images[client.Image](ctx, inv.Client)
 	for _, i := range all {
 		if i.Kept != nil && i.Digest == image.Digest && i.Name != image.Name {
-			inv.Notef("The name %s is gone; its image stays, as %s.", format.ImageName(image.Name), format.ImageName(i.Name))
+			inv.Notef("The name %s %s gone; its image stays, as %s.", format.ImageName(image.Name), is, format.ImageName(i.Name))
 			return true, nil
 		}
 	}
 	return false, err
+}
+
+// showRemoval prints an image that would be removed, and notes where from.
+func showRemoval(c *cli.Context, inv *invocation.Invocation, image client.Image) error {
+	hosts, err := hostsOf(c, inv)
+	if err != nil {
+		return err
+	}
+	hosts = slices.DeleteFunc(hosts, func(h client.Host) bool { return !slices.Contains(image.Hosts, h.ID) })
+	if kept, err := keptOtherwise(c.Context, inv, image, "would be"); err != nil || kept {
+		return err
+	}
+	inv.Notef("%s would be removed from %s; nothing was changed", format.Bytes(image.Size), format.Plural(len(hosts), "host"))
+	if inv.Output == invocation.JSON {
+		return inv.PrintJSON(image)
+	}
+	_, err = fmt.Fprintln(inv.Out, format.ImageName(image.Name))
+	return err
 }
 
 // removeFrom removes an image from the hosts that have it and that the command is about.

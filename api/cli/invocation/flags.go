@@ -85,6 +85,14 @@ func ClusterFlag() cli.Flag {
 	return &cli.StringFlag{Name: "cluster", Value: "default", Usage: "`NAME` of the cluster"}
 }
 
+// DryRun is the flag with which a command that destroys something shows what that would be, and changes nothing.
+const DryRun = "dry-run"
+
+// DryRunFlag is that flag; what is what the command does, such as "stopped".
+func DryRunFlag(what string) cli.Flag {
+	return &cli.BoolFlag{Name: DryRun, Usage: "show what would be " + what + ", and change nothing"}
+}
+
 // MineFlag is the flag of commands that can leave out the tasks of others.
 func MineFlag(does string) cli.Flag {
 	return &cli.BoolFlag{Name: "mine", Usage: does + " only tasks that your access key or your login ran (as root: those that no key ran)"}

@@ -40,3 +40,12 @@ func KeyNames(ctx context.Context, c *client.Client) (func(id string) string, er
 		}
 	}, nil
 }
+
+// KeyNamesOrIDs is KeyNames, which calls keys by their ids when nobody tells their names.
+func KeyNamesOrIDs(ctx context.Context, c *client.Client) func(id string) string {
+	name, err := KeyNames(ctx, c)
+	if err != nil {
+		return func(id string) string { return id }
+	}
+	return name
+}

@@ -20,12 +20,16 @@ func removeCommand(system invocation.System) *cli.Command {
 
 Examples:
    pinion service rm web
+   pinion service rm --dry-run web
    pinion service ls -q | xargs pinion service rm -d`,
-		Flags: []cli.Flag{detachFlag(), invocation.ClusterFlag()},
+		Flags: []cli.Flag{detachFlag(), invocation.DryRunFlag("removed and stopped"), invocation.ClusterFlag()},
 		Action: func(c *cli.Context) error {
 			inv, err := system.Invoke(c)
 			if err != nil {
 				return err
+			}
+			if c.Bool(invocation.DryRun) {
+				return showRemoval(c.Context, inv, c.String("cluster"), c.Args().Slice())
 			}
 			for _, name := range c.Args().Slice() {
 				if err := Remove(c.Context, inv, c.String("cluster"), name, c.Bool("detach")); err != nil {
@@ -38,6 +42,21 @@ Examples:
 			return nil
 		},
 	}
+}
+
+// showRemoval prints the services that would be removed, with what would stop.
+func showRemoval(ctx context.Context, inv *invocation.Invocation, cluster string, names []string) error {
+	for _, name := range names {
+		s, err := find(ctx, inv, cluster, name)
+		if err != nil {
+			return fmt.Errorf("service %s: %w", name, err)
+		}
+		inv.Notef("%s would be removed, and %s stopped; nothing was changed", name, format.Plural(s.Running+s.Pending, "task"))
+		if _, err := fmt.Fprintln(inv.Out, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Remove deletes a service, and waits until its tasks have stopped unless detach is set.

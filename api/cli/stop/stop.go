@@ -1,4 +1,5 @@
-package cli
+// Package stop has `pinion stop`.
+package stop
 
 import (
 	"context"
@@ -14,7 +15,8 @@ import (
 	"pinion/api/client"
 )
 
-func stopCommand(p Program) *cli.Command {
+// Command is `pinion stop`.
+func Command(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:      "stop",
 		Usage:     "Stop tasks",
@@ -30,26 +32,29 @@ Examples:
    pinion stop --no-wait 3f2a91c0
    pinion stop --force 3f2a91c0     # SIGKILL at once, also for a task that is stopping already
    pinion stop --group nightly      # all tasks of an array, a gang or another group
-   pinion stop --mine               # all tasks that you have run, but for those of services
+   pinion stop --mine --dry-run     # only show which: all tasks that you have run, but for those of services
    pinion ps -q --filter team=vision | xargs pinion stop`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "reason", Value: "stopped with pinion stop", Usage: "stopped reason, `TEXT`"},
 			&cli.BoolFlag{Name: "no-wait", Usage: "return as soon as the request is recorded"},
 			&cli.BoolFlag{Name: "force", Usage: "kill the containers at once, without their stop timeouts"},
 			selection.GroupFlag("stop all tasks of"), invocation.MineFlag("stop"),
-			invocation.ClusterFlag(),
+			invocation.DryRunFlag("stopped"), invocation.ClusterFlag(),
 		},
 		Action: func(c *cli.Context) error {
 			if err := selection.CheckGroup(c); err != nil {
 				return err
 			}
-			inv, err := p.system.Invoke(c)
+			inv, err := system.Invoke(c)
 			if err != nil {
 				return err
 			}
 			ids, err := taskIDsToStop(inv, c)
 			if err != nil {
 				return err
+			}
+			if c.Bool(invocation.DryRun) {
+				return printWouldStop(c.Context, inv, c.String("cluster"), ids)
 			}
 			for _, id := range ids {
 				if err := inv.Client.StopTask(c.Context, c.String("cluster"), id, c.String("reason"), c.Bool("force")); err != nil {
@@ -101,11 +106,26 @@ func printStopped(ctx context.Context, inv *invocation.Invocation, cluster strin
 		}
 		stopped = append(stopped, task)
 	}
-	noteOwners(ctx, inv, stopped)
-	if inv.Output == invocation.JSON {
-		return inv.PrintJSON(stopped)
+	return printTasks(ctx, inv, stopped)
+}
+
+// printWouldStop prints what printStopped would, of the tasks that are not over yet.
+func printWouldStop(ctx context.Context, inv *invocation.Invocation, cluster string, ids []string) error {
+	tasks, err := inv.DescribeTasks(ctx, cluster, ids)
+	if err != nil {
+		return err
 	}
-	for _, task := range stopped {
+	tasks = slices.DeleteFunc(tasks, func(t client.Task) bool { return t.Stopped() })
+	inv.Notef("%s would be stopped; nothing was changed", format.Plural(len(tasks), "task"))
+	return printTasks(ctx, inv, tasks)
+}
+
+func printTasks(ctx context.Context, inv *invocation.Invocation, tasks []client.Task) error {
+	noteOwners(ctx, inv, tasks)
+	if inv.Output == invocation.JSON {
+		return inv.PrintJSON(tasks)
+	}
+	for _, task := range tasks {
 		if _, err := fmt.Fprintln(inv.Out, task.ID()); err != nil {
 			return err
 		}
