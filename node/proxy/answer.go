@@ -16,6 +16,9 @@ func passOn(w http.ResponseWriter, answer *http.Response) {
 	dropHopByHop(answer.Header)
 	h := w.Header()
 	addHeader(h, answer.Header)
+	if _, typed := h["Content-Type"]; !typed {
+		h["Content-Type"] = nil // or net/http would guess one
+	}
 	announced := len(answer.Trailer)
 	for name := range answer.Trailer {
 		h.Add("Trailer", name)

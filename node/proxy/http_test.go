@@ -86,6 +86,23 @@ func TestAStreamIsPassedOnPieceByPiece(t *testing.T) {
 	}
 }
 
+// TestAnAnswerWithoutATypeHasNone: a client may take what a proxy guesses for what the target has said.
+func TestAnAnswerWithoutATypeHasNone(t *testing.T) {
+	s := newSite(t)
+	s.apply(toGroup(group("web", s.server(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header()["Content-Type"] = nil
+		_, _ = io.WriteString(w, "<html>")
+	}))))
+	answer, err := http.Get("http://" + s.address(80))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if kind, typed := answer.Header["Content-Type"]; typed {
+		t.Errorf("the proxy has made up %q", kind)
+	}
+}
+
 func TestATargetLearnsThatItsClientLeft(t *testing.T) {
 	s := newSite(t)
 	begun, left := make(chan bool), make(chan bool)
