@@ -143,11 +143,11 @@ func orphanAssignment(taskID string, existing []runtime.ExistingContainer) spec.
 func (n *Node) sweepTaskDirs(ctx context.Context) {
 	ids, err := task.ListDirs(n.config.Dir)
 	if err != nil {
-		n.config.Log.Warn("directories of former tasks cannot be listed", "err", err)
+		n.config.Log.Warn("directories of former tasks cannot be listed", "error", err)
 		return
 	}
 	if err := task.SweepIDs(n.config.Dir); err != nil {
-		n.config.Log.Warn("ids of the user namespaces of former tasks cannot be given back", "err", err)
+		n.config.Log.Warn("ids of the user namespaces of former tasks cannot be given back", "error", err)
 	}
 	for _, id := range ids {
 		if n.runner(id) == nil {

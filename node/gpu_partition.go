@@ -97,7 +97,7 @@ func (g *GPUs) noteOutcome(wanted partition.GPU, err error) {
 		delete(g.failedPartitions, wanted.UUID)
 		return
 	}
-	g.log.Error("a GPU cannot be partitioned", "gpu", wanted.UUID, "layout", wanted.Layout.String(), "err", err)
+	g.log.Error("a GPU cannot be partitioned", "gpu", wanted.UUID, "layout", wanted.Layout.String(), "error", err)
 	g.failedPartitions[wanted.UUID] = failedPartition{wanted.Layout, fmt.Sprintf("it cannot become what the pool wants (%s): %v", wanted.Layout, err), time.Now()}
 }
 

@@ -98,7 +98,7 @@ func (g *GPUs) read(ctx context.Context) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if err != nil {
-		g.log.Error("the GPUs of this host cannot be read", "err", err)
+		g.log.Error("the GPUs of this host cannot be read", "error", err)
 		inventory = markUnhealthy(g.inventory, err)
 	}
 	g.inventory = g.withPartitions(inventory).Bounded()
@@ -144,7 +144,7 @@ func endOldSharing(ctx context.Context, c Config, locks *gpulock.Locks) error {
 	call, cancel := context.WithTimeout(ctx, inventoryTimeout)
 	defer cancel()
 	if err := c.Sharer.EndOthers(call, locks.Shared()); err != nil {
-		c.Log.Error("GPUs that were shared are not given back yet", "err", err)
+		c.Log.Error("GPUs that were shared are not given back yet", "error", err)
 	}
 	return ctx.Err()
 }

@@ -43,7 +43,7 @@ func (n *Node) confirmJoin(gpus gpu.Inventory, tasks int) {
 // rejoinAndWait joins again after the pool answered that it does not know this host, and waits until that is done.
 func (n *Node) rejoinAndWait(ctx context.Context, why error) {
 	n.mu.Lock()
-	n.config.Log.Debug("agent: what runs here is not reported", "err", why)
+	n.config.Log.Debug("agent: what runs here is not reported", "error", why)
 	reportedCh := n.reportedCh
 	n.mu.Unlock()
 	n.requestRejoin()
@@ -79,7 +79,7 @@ func (n *Node) heartbeatLoop(ctx context.Context) {
 			err := n.sendHeartbeat(ctx)
 			if (err == nil) != reachable && ctx.Err() == nil {
 				reachable = err == nil
-				n.config.Log.Info("heartbeat", "heard", reachable, "err", err)
+				n.config.Log.Info("heartbeat", "heard", reachable, "error", err)
 			}
 		}
 	}

@@ -41,7 +41,7 @@ func (n *Node) waitAssigned(ctx context.Context, taskID string) error {
 	}
 	assigned, _, err := n.config.Control.Assignments(ctx, n.config.Host.ID, 0)
 	if err != nil {
-		n.config.Log.Warn("assignments cannot be read; a followed task may be still to come", "task", taskID, "err", err)
+		n.config.Log.Warn("assignments cannot be read; a followed task may be still to come", "task", taskID, "error", err)
 		return ctx.Err()
 	}
 	if !slices.ContainsFunc(assigned, func(a spec.Assignment) bool { return a.Task.ID == taskID }) {

@@ -21,7 +21,7 @@ func (n *Node) pruneImages(ctx context.Context) {
 	defer ticker.Stop()
 	for {
 		if err := n.config.Images.Prune(ctx, n.images()); err != nil && ctx.Err() == nil {
-			n.config.Log.Warn("unused images cannot be removed, they take space", "err", err)
+			n.config.Log.Warn("unused images cannot be removed, they take space", "error", err)
 		}
 		select {
 		case <-ticker.C:

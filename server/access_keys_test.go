@@ -12,7 +12,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// secretOf reads a key's secret as the door does.
+// secretOf reads a key's secret as the API does.
 func secretOf(t testing.TB, s *Server, id string) (string, error) {
 	t.Helper()
 	key := s.state.View().AccessKey(id)

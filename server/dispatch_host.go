@@ -42,7 +42,7 @@ func (h *sessionHost) OnClock(address string, offset time.Duration) {
 		h.log.Info("the clock of this machine is right again", "server", address)
 		return
 	}
-	h.log.Warn("the clocks of this machine and of a server differ", "clock here", liveness.DescribeOffset(offset)+" the server's", "server", address,
+	h.log.Warn("the clocks of this machine and of a server differ", "offset", liveness.DescribeOffset(offset)+" the server's", "server", address,
 		"do", "set the clock of the machine that is wrong, for example with `timedatectl set-ntp true`: certificates and signed requests are refused when clocks differ")
 }
 

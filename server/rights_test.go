@@ -71,7 +71,7 @@ func TestWithoutACertificateOfThePoolThePortIsClosed(t *testing.T) {
 	}
 }
 
-// The door for hosts that have no certificate yet has two calls, and opens with a token alone.
+// The listener for hosts that have no certificate yet has two calls, which take a token alone.
 func TestTheListenerForJoiningHostsKnowsOnlyTokens(t *testing.T) {
 	r := newRights(t)
 	good, err := admission.ParseToken(r.token())

@@ -15,6 +15,7 @@ import (
 	"pinion/server/rpc"
 
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/watch"
 	"pinion/server/membership"
 	"pinion/server/peer"
 	"pinion/server/pki"
@@ -34,7 +35,7 @@ type roleFollower struct {
 
 	mu      sync.Mutex           // held while the role changes
 	desired atomic.Pointer[bool] // whether the pool wants a server here, as a session last said
-	changed rpc.Broadcast        // wakes followRole
+	changed watch.Signal         // wakes followRole
 }
 
 // followRole reconciles this host's role until the member ends. The host becomes a server as soon as a session says so, because an empty Raft
@@ -239,5 +240,5 @@ func (f *roleFollower) stopServer(own *Server, keep string) {
 		f.fail(fmt.Errorf("this host stopped being a server and cannot clear away its log: %w", err))
 		return
 	}
-	f.log.Info("this host is an agent now", "log kept", keep)
+	f.log.Info("this host is an agent now", "logKept", keep)
 }

@@ -84,7 +84,7 @@ func (r *rightsTest) checkHoldsNoSecret(dir string, authority pki.CA) {
 	}
 }
 
-// checkClosed checks that every door of a host is closed to a caller.
+// checkClosed checks that every listener of a host refuses a caller.
 func (r *rightsTest) checkClosed(at *testHost, thief caller) {
 	r.t.Helper()
 	for path, in := range r.secrets() {

@@ -125,7 +125,7 @@ func (r *registrar) Run(context.Context, spec.RunRequest) (spec.RunResult, error
 
 func (r *registrar) Connected(string) bool { return false }
 
-// call is one operation at the AWS door, whose answer is decoded into a document.
+// call is one operation of the ECS API, whose answer is decoded into a document.
 func (r *registrar) call(operation, body string) (map[string]any, error) {
 	c := &Request{Region: "us-east-1", Principal: "me", Strictness: wire.Lenient, View: r.state.View(), Store: r, Now: func() time.Time { return time.Unix(1, 0) }}
 	prepared, err := Operations[operation].Prepare(c, []byte(body), wire.DecodeJSON)

@@ -244,6 +244,6 @@ func (s *stream) end(why error) {
 		err = s.write(encode("", endEvent, text))
 	}
 	if err != nil {
-		s.x.Log.Debug("a client of events left", "requestId", s.x.ID, "err", err)
+		s.x.Log.Debug("a client of events left", "requestId", s.x.ID, "error", err)
 	}
 }

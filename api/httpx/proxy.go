@@ -92,7 +92,7 @@ func (p *Peers) Copy(x *Exchange, response *http.Response, end context.CancelFun
 		_ = x.Controller().Flush() // a client that is gone is noticed at the next chunk
 	}
 	if _, err := io.Copy(out, response.Body); err != nil {
-		x.Log.Debug("an answer of another host broke off", "requestId", x.ID, "path", x.Request.URL.Path, "err", err)
+		x.Log.Debug("an answer of another host broke off", "requestId", x.ID, "path", x.Request.URL.Path, "error", err)
 		panic(http.ErrAbortHandler) // the status is sent: only a broken connection tells that something is missing
 	}
 	out.ResetDeadline()

@@ -16,7 +16,7 @@ import (
 func (x *Exchange) Reply(status int, v any) {
 	text, err := wire.Append(nil, v)
 	if err != nil {
-		x.Log.Error("an answer cannot be encoded", "requestId", x.ID, "path", x.Request.URL.Path, "err", err)
+		x.Log.Error("an answer cannot be encoded", "requestId", x.ID, "path", x.Request.URL.Path, "error", err)
 		status = http.StatusInternalServerError
 		text = []byte(`{"__type":"ServerException","message":"The answer cannot be encoded. This is a fault of Pinion."}`)
 	}
@@ -48,7 +48,7 @@ func (x *Exchange) ReplyWhole(status int, text []byte) {
 	x.Header().Set("Content-Length", strconv.Itoa(len(text)))
 	x.WriteHeader(status)
 	if _, err := x.Write(text); err != nil {
-		x.Log.Debug("the client went away", "requestId", x.ID, "err", err)
+		x.Log.Debug("the client went away", "requestId", x.ID, "error", err)
 	}
 }
 
@@ -96,9 +96,9 @@ func (x *Exchange) Refuse(err error) {
 	switch {
 	case status < http.StatusInternalServerError, refusal.Type == Throttled:
 	case x.Context().Err() != nil: // no fault: the client is gone
-		x.Log.Debug("the client went away", "requestId", x.ID, "path", x.Request.URL.Path, "err", err)
+		x.Log.Debug("the client went away", "requestId", x.ID, "path", x.Request.URL.Path, "error", err)
 	default:
-		x.Log.Error("request failed", "requestId", x.ID, "path", x.Request.URL.Path, "err", err)
+		x.Log.Error("request failed", "requestId", x.ID, "path", x.Request.URL.Path, "error", err)
 	}
 	if x.Format == AWSJSON && refusal.Type == wire.AccessDenied {
 		status = http.StatusBadRequest // as the model of ECS has it

@@ -220,7 +220,7 @@ func endedTask(x *httpx.Exchange, from Ended, id string) *ended.Task {
 	}
 	task, err := from.Task(id)
 	if err != nil {
-		x.Log.Warn("the history of tasks cannot be asked", "requestId", x.ID, "err", err)
+		x.Log.Warn("the history of tasks cannot be asked", "requestId", x.ID, "error", err)
 		return nil
 	}
 	return task

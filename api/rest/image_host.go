@@ -211,6 +211,6 @@ func (i images) export(x *httpx.Exchange, _ string) error {
 	if err == nil || !x.Wrote() {
 		return err
 	}
-	x.Log.Warn("an archive of an image broke off", "requestId", x.ID, "image", q.Get("name"), "err", err)
+	x.Log.Warn("an archive of an image broke off", "requestId", x.ID, "image", q.Get("name"), "error", err)
 	panic(http.ErrAbortHandler)
 }

@@ -65,7 +65,7 @@ func (a *API) logs(x *httpx.Exchange, taskID string) error {
 		return err
 	case x.Context().Err() == nil, httpx.KeyRemoved(x.Context()):
 		// The status is sent: only a broken connection can still tell the client that lines are missing.
-		x.Log.Warn("a log stream broke off", "requestId", x.ID, "task", query.Task, "err", err)
+		x.Log.Warn("a log stream broke off", "requestId", x.ID, "task", query.Task, "error", err)
 		panic(http.ErrAbortHandler)
 	}
 	return nil

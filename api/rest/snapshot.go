@@ -28,7 +28,7 @@ func (a *API) snapshot(x *httpx.Exchange, _ leader.Resolution) error {
 	if err == nil || !x.Wrote() {
 		return err
 	}
-	x.Log.Warn("a snapshot broke off", "requestId", x.ID, "err", err)
+	x.Log.Warn("a snapshot broke off", "requestId", x.ID, "error", err)
 	panic(http.ErrAbortHandler)
 }
 

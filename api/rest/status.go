@@ -37,7 +37,7 @@ func (a *API) health(x *httpx.Exchange, _ leader.Resolution) error {
 	ctx, cancel := context.WithTimeout(x.Context(), healthTimeout)
 	defer cancel()
 	if err := a.healthy(ctx); err != nil {
-		x.Log.Debug("unhealthy", "requestId", x.ID, "err", err)
+		x.Log.Debug("unhealthy", "requestId", x.ID, "error", err)
 		x.Reply(http.StatusServiceUnavailable, healthView{"unavailable"})
 		return nil
 	}

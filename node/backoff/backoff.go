@@ -38,7 +38,7 @@ func RetryUnless(ctx context.Context, log *slog.Logger, what string, final error
 			return err
 		}
 		if !failed {
-			log.Warn(what+": failed, trying on", "err", err)
+			log.Warn(what+": failed, trying on", "error", err)
 			failed = true
 		}
 		if Sleep(ctx, wait) != nil {

@@ -56,7 +56,7 @@ func openInventory(path, source string, log *slog.Logger) (*inventoryFile, error
 
 func (f *inventoryFile) keep() {
 	if err := writeJSON(f.path, f); err != nil {
-		f.log.Error("which GPUs this host has is not kept over a restart", "err", err)
+		f.log.Error("which GPUs this host has is not kept over a restart", "error", err)
 	}
 }
 

@@ -185,7 +185,7 @@ func (r *Record) wake() {
 // keep writes the file. One that cannot be written is said and not more: what is known counts as long as this process lives.
 func (r *Record) keep() {
 	if err := writeJSON(r.path, r.sick); err != nil {
-		r.log.Error("the health of this host's GPUs is not kept over a restart", "err", err)
+		r.log.Error("the health of this host's GPUs is not kept over a restart", "error", err)
 	}
 }
 

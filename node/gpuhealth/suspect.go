@@ -51,7 +51,7 @@ func (r *Record) AddTaskEnd(end TaskEnd, now time.Time) {
 		r.failures[uuid] = addTelling(r.failures[uuid], failure{end.TaskID, end.Definition, end.Elsewhere})
 		if failed := r.failures[uuid]; len(failed) == suspectAfter && r.sick[uuid] == nil {
 			why := reason(failed)
-			r.log.Warn("a GPU is suspect", "gpu", uuid, "why", why)
+			r.log.Warn("a GPU is suspect", "gpu", uuid, "reason", why)
 			r.add(uuid, condition{Health: gpu.Suspect, Problem: why, Since: now})
 		}
 	}

@@ -57,7 +57,7 @@ type forwarder struct {
 // run sends the log to its end, or until ctx ends.
 func (f *forwarder) run(ctx context.Context) {
 	if err := f.position.open(f.all.config.Store, f.of); err != nil {
-		f.log.Warn("where the log was sent up to cannot be read: it is sent from its beginning", "err", err)
+		f.log.Warn("where the log was sent up to cannot be read: it is sent from its beginning", "error", err)
 	}
 	defer func() { f.position.close() }()
 	for wait := retryMin; ; {

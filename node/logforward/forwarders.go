@@ -64,7 +64,7 @@ func New(c Config) (*Forwarders, error) {
 			err = json.Unmarshal(raw, &n)
 		}
 		if err != nil {
-			c.Log.Warn("the log of a container is not sent on: what says where to cannot be read", "task", of.Task, "container", of.Container, "err", err)
+			c.Log.Warn("the log of a container is not sent on: what says where to cannot be read", "task", of.Task, "container", of.Container, "error", err)
 			continue
 		}
 		if _, err := f.begin(of, n, nil, false); err != nil {
@@ -124,7 +124,7 @@ func (f *Forwarders) finish(ended *forwarder) bool {
 	}
 	delete(f.running, ended.of)
 	if err := f.config.Store.ForgetForward(ended.of); err != nil {
-		ended.log.Warn("a log that is sent cannot be noted as such", "err", err)
+		ended.log.Warn("a log that is sent cannot be noted as such", "error", err)
 	}
 	return true
 }

@@ -54,7 +54,7 @@ func (h *hook) BuildSpec(s *task.Start) error {
 // Reattach goes on with the log of a container that runs.
 func (h *hook) Reattach(_ context.Context, c *task.Container) {
 	if err := h.begin(c, nil); err != nil {
-		h.all.config.Log.Warn("the log of a container is not sent on", "task", h.taskID, "container", c.Def.Name, "err", err)
+		h.all.config.Log.Warn("the log of a container is not sent on", "task", h.taskID, "container", c.Def.Name, "error", err)
 	}
 }
 

@@ -73,8 +73,8 @@ func (p *problems) rejected(f *forwarder, err error) {
 
 // say tells it in both logs.
 func (f *forwarder) say(text string) {
-	f.log.Warn("forwarding the log of a container", "said", text)
+	f.log.Warn("forwarding the log of a container", "message", text)
 	if err := f.all.config.Store.SayForward(f.of, "pinion: "+f.note.Log.LogDriver+": "+text); err != nil {
-		f.log.Warn("the log of the container cannot be written", "err", err)
+		f.log.Warn("the log of the container cannot be written", "error", err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Addresses are the ways to a host whose door listens somewhere. Each is "host:port" with the real port.
+// Addresses are the addresses at which the API of a host listens. Each is "host:port" with the real port.
 type Addresses struct {
 	Local      string   // for clients on this machine
 	Advertised string   // for other machines

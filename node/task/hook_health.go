@@ -36,7 +36,7 @@ func (h *healthHook) Poststart(ctx context.Context, c *Container, startedAt time
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			h.runner.log.Warn("health check could not be run", "container", c.Def.Name, "err", err)
+			h.runner.log.Warn("health check could not be run", "container", c.Def.Name, "error", err)
 		case passed:
 			failures, graceUntil = 0, time.Time{}
 			h.record(c, spec.Healthy)

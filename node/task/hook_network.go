@@ -71,7 +71,7 @@ func (h *networkHook) Reattach(ctx context.Context, c *Container) {
 	}
 	attachment, err := h.attach(ctx, c, runtime.IDRange{})
 	if err != nil {
-		h.runner.log.Warn("address and published ports of a running container are unknown", "container", c.Def.Name, "err", err)
+		h.runner.log.Warn("address and published ports of a running container are unknown", "container", c.Def.Name, "error", err)
 		return
 	}
 	c.updateReport(func(report *spec.ContainerReport) {

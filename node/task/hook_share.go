@@ -48,7 +48,7 @@ func (h shareHook) BuildSpec(s *Start) error {
 		s.SetEnv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", strconv.FormatInt(share.ComputePercent, 10))
 	}
 	if h.runner.config.Host().GPUs.Simulated {
-		h.runner.log.Warn("container has a share of a simulated GPU, whose limits nothing enforces", "container", s.Spec.Def.Name, "MiB", share.MemoryMiB)
+		h.runner.log.Warn("container has a share of a simulated GPU, whose limits nothing enforces", "container", s.Spec.Def.Name, "mib", share.MemoryMiB)
 	}
 	return nil
 }

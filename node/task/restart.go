@@ -24,7 +24,7 @@ func (c *Container) maybeRestart(ctx context.Context, e runtime.Exit, since time
 	if !c.shouldRestart(e, since) {
 		return false
 	}
-	r.log.Info("container is started again", "container", c.Def.Name, "exit code", e.Code)
+	r.log.Info("container is started again", "container", c.Def.Name, "exitCode", e.Code)
 	c.remove(ctx)
 	if err := c.restart(ctx); err != nil {
 		if ctx.Err() == nil && !r.isStopping() {
@@ -42,14 +42,14 @@ func (c *Container) maybeRestart(ctx context.Context, e runtime.Exit, since time
 // countRestart counts a restart, also for the next start of the agent.
 func countRestart(c *Container) {
 	if err := c.runner.dir.keepRestarts(c.ID, c.restartedBefore+c.restarted.Add(1)); err != nil {
-		c.runner.log.Warn("how often a container was started again is not kept: it counts from now after a restart of pinion", "container", c.Def.Name, "err", err)
+		c.runner.log.Warn("how often a container was started again is not kept: it counts from now after a restart of pinion", "container", c.Def.Name, "error", err)
 	}
 }
 
 // failRestart notes why a container is not started again: that is its reason to have ended, and its task's when it is essential.
 func failRestart(c *Container, err error) {
 	r := c.runner
-	r.log.Warn("container cannot be started again", "container", c.Def.Name, "err", err)
+	r.log.Warn("container cannot be started again", "container", c.Def.Name, "error", err)
 	c.updateReport(func(report *spec.ContainerReport) { report.Reason = runtime.Truncate(err.Error()) })
 	if c.Def.IsEssential() {
 		r.beginStop(spec.StopEssentialExited, err.Error())

@@ -36,7 +36,7 @@ func (r *Runner) startContainers(ctx context.Context, missing []*Container) erro
 func (r *Runner) reportRunning() {
 	stopping := r.isStopping()
 	if err := r.timeLimit.start(r.dir); err != nil {
-		r.log.Warn("cannot keep since when the task runs; its time limit would count anew after a restart of pinion", "err", err)
+		r.log.Warn("cannot keep since when the task runs; its time limit would count anew after a restart of pinion", "error", err)
 	}
 	r.report.update(func(report *spec.TaskReport) {
 		if report.Times.Started.IsZero() {
@@ -57,7 +57,7 @@ func (r *Runner) failStart(ctx context.Context, err error) {
 	if ctx.Err() != nil || r.isStopping() {
 		return
 	}
-	r.log.Warn("task cannot be started", "err", err)
+	r.log.Warn("task cannot be started", "error", err)
 	var cause *StartError
 	if errors.As(err, &cause) && cause.Container != nil {
 		cause.Container.updateReport(func(report *spec.ContainerReport) { report.Reason = runtime.Truncate(err.Error()) })

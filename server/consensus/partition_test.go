@@ -16,7 +16,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"pinion/raftfsm"
-	"pinion/server/rpc"
+	"pinion/raftfsm/watch"
 )
 
 const (
@@ -101,9 +101,9 @@ type simulation struct {
 	mesh    *memNetwork
 	servers []*Node
 	reads   func(*Node, context.Context) (*raftfsm.View, error)
-	clients int           // at any time
-	behind  bool          // begin with leaveBehind
-	strike  rpc.Broadcast // something is about to break
+	clients int          // at any time
+	behind  bool         // begin with leaveBehind
+	strike  watch.Signal // something is about to break
 
 	mu       sync.Mutex
 	attempts []operation

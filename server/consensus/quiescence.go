@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"pinion/packaging/tick"
-	"pinion/server/rpc"
+	"pinion/raftfsm/watch"
 	"pinion/server/store"
 )
 
@@ -51,10 +51,10 @@ type quiescentTransport struct {
 
 	mu      sync.Mutex
 	peers   map[raft.ServerID]acknowledgement
-	last    uint64        // index of the last entry that was given to the log of this server
-	grownAt time.Time     // when that was
-	reads   int           // that ask who leads
-	wake    rpc.Broadcast // one of these three has changed
+	last    uint64       // index of the last entry that was given to the log of this server
+	grownAt time.Time    // when that was
+	reads   int          // that ask who leads
+	wake    watch.Signal // one of these three has changed
 }
 
 // acknowledgement is what a follower has last answered in a term. A follower whose last request failed has none.

@@ -89,7 +89,7 @@ func (w *watermark) refuse(why string) error {
 		w.known = marks{}
 		return nil
 	case w.cfg.Alone:
-		w.cfg.Log.Warn("an older copy of the raft directory was put back: what was recorded after it was made is lost", "directory", w.cfg.Dir, "why", why)
+		w.cfg.Log.Warn("an older copy of the raft directory was put back: what was recorded after it was made is lost", "directory", w.cfg.Dir, "reason", why)
 		w.known = marks{}
 		return nil
 	}

@@ -13,8 +13,8 @@ import (
 	"pinion/raftfsm/metric"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/traffic"
+	"pinion/raftfsm/watch"
 	"pinion/server/liveness"
-	"pinion/server/rpc"
 )
 
 const (
@@ -45,7 +45,7 @@ type Session struct {
 	index       uint64            // of the assignments; 0 before the first delta
 	routing     *traffic.Routing  // before the first delta that of the session before
 	routed      bool              // the first delta of the Routing has come
-	changed     rpc.Broadcast
+	changed     watch.Signal
 	err         error // why it ended
 }
 

@@ -75,7 +75,7 @@ func (m *Monitor) giveUpOnce(ctx context.Context, p Proposer) time.Duration {
 				m.log.Warn("cannot record the loss of a host; retrying", "host", host.Name, "error", err)
 				return lossCheckInterval
 			}
-			m.log.Warn("host lost: no heartbeats; its tasks are marked STOPPED", "host", host.Name, "id", host.ID, "silence", silence, "tasks kept", len(l.keep))
+			m.log.Warn("host lost: no heartbeats; its tasks are marked STOPPED", "host", host.Name, "id", host.ID, "silence", silence, "tasksKept", len(l.keep))
 		}
 		next = min(next, l.next)
 	}

@@ -15,6 +15,7 @@ import (
 	"pinion/raftfsm"
 	"pinion/raftfsm/loggroup"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/watch"
 	"pinion/server/rpc"
 )
 
@@ -31,7 +32,7 @@ type Publisher struct {
 	leader  *rpc.LeaderTracker
 	sign    func(text []byte) ([]byte, error)
 	info    atomic.Pointer[spec.PoolInfo]
-	changed rpc.Broadcast
+	changed watch.Signal
 
 	mu         sync.Mutex
 	signedText []byte // and the root that signed it

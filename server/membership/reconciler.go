@@ -110,7 +110,7 @@ func (s *Servers) chooseServers(ctx context.Context) error {
 			return err
 		}
 		failpoint.Reached(failpoint.RoleRecorded)
-		s.log.Info("the pool's servers change", "host", c.host.Name, "id", c.host.ID, "server", wanted, "because", c.why())
+		s.log.Info("the pool's servers change", "host", c.host.Name, "id", c.host.ID, "server", wanted, "reason", c.why())
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func (g *GPUPartitions) Reconcile(ctx context.Context) error {
 		case ctx.Err() != nil, errors.Is(err, spec.ErrUnavailable):
 			return err
 		case err != nil: // the state has changed meanwhile
-			g.Log.Debug("a GPU is not partitioned", "host", c.HostID, "gpu", c.UUID, "because", err)
+			g.Log.Debug("a GPU is not partitioned", "host", c.HostID, "gpu", c.UUID, "error", err)
 		default:
 			g.Log.Info("a GPU is to be partitioned", "host", c.HostID, "gpu", c.UUID, "layout", c.Layout.String())
 		}

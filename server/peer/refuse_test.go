@@ -69,7 +69,7 @@ func TestAHostCanBeLetInForOneThingAndNotForAnother(t *testing.T) {
 		t.Errorf("as a peer it hears %q (%v)", got, err)
 	}
 	if got, err := readReply(t, port.Addr().String(), clientConfig(agent, Raft), 7); got != "" || err == nil {
-		t.Errorf("at Raft's door it hears %q (%v)", got, err)
+		t.Errorf("Raft's listener tells it %q (%v)", got, err)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 const DefaultMaxWaiting = 1 << 16
 
 // Batcher coalesces concurrent requests (group commit): at most Concurrency batches are in flight, and later requests
-// join the next one. A lone request never waits, and a crowd costs few log entries, or leader checks, at a time. Its
+// join the next one. A lone request never waits, and many at once cost few log entries, or leader checks. Its
 // fields are set before the first Do.
 type Batcher[In, Out any] struct {
 	Handle      func([]In) []Out // answers in the order of the requests

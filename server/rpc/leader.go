@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/watch"
 )
 
 const (
@@ -27,7 +28,7 @@ var errNoLeader = fmt.Errorf("%w: the pool has no leader that this host can reac
 // LeaderTracker is what this host knows of the pool's leader, and the one retry policy for calls to it.
 type LeaderTracker struct {
 	probe   func() (address string, self bool)
-	changed Broadcast
+	changed watch.Signal
 
 	mu     sync.Mutex
 	leader string          // the last one that was known

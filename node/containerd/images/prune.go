@@ -103,7 +103,7 @@ func (s *Store) remove(ctx context.Context, group *imageGroup, full bool) error 
 	if full {
 		why = "the disk is nearly full"
 	}
-	s.config.Log.Info("an unused image is removed", "image", group.names, "lastUsed", group.used, "why", why)
+	s.config.Log.Info("an unused image is removed", "image", group.names, "lastUsed", group.used, "reason", why)
 	return s.collectGarbage(ctx)
 }
 

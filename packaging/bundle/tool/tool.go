@@ -24,7 +24,7 @@ const (
 
 // All is what the bundle holds, in the order in which it is built and packed.
 //
-// containerd goes without the snapshotters that need cgo or a special file system, and without the Kubernetes door,
+// containerd goes without the snapshotters that need cgo or a special file system, and without the Kubernetes API (CRI),
 // which is a fifth of it and which Pinion never opens. runc is linked statically with libseccomp, so that it runs on
 // hosts that lack the library. pinion-nvml may be neither static (it loads the driver's library) nor bound at load time
 // (a driver older than the helper lacks some of its symbols).

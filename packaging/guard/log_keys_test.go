@@ -1,0 +1,58 @@
+package guard
+
+import (
+	"go/ast"
+	"regexp"
+	"strconv"
+	"testing"
+)
+
+// logKey is one word, as of a field of JSON: what reads logs selects by it.
+var logKey = regexp.MustCompile(`^[a-z][A-Za-z0-9]*$`)
+
+// TestLogKeysAreOneSet: an error has one key in every log line, and every key is one word.
+func TestLogKeysAreOneSet(t *testing.T) {
+	eachFile(t, func(f file) {
+		if f.isTest() {
+			return
+		}
+		ast.Inspect(f.File, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || !isLogCall(call) {
+				return true
+			}
+			for i := 1; i < len(call.Args); i += 2 {
+				key, ok := stringLiteral(call.Args[i])
+				if !ok {
+					break // attributes, or keys that another place wrote
+				}
+				if key == "err" || !logKey.MatchString(key) {
+					t.Errorf("%s: the log key %q: an error is \"error\", and a key one word such as \"exitCode\"", f.at(n), key)
+				}
+			}
+			return true
+		})
+	})
+}
+
+// isLogCall reports whether a call is one of slog's with a message and pairs.
+func isLogCall(call *ast.CallExpr) bool {
+	of, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || len(call.Args) < 3 || isSelector(of, "http", "Error") {
+		return false
+	}
+	switch of.Sel.Name {
+	case "Debug", "Info", "Warn", "Error":
+		return true
+	}
+	return false
+}
+
+func stringLiteral(e ast.Expr) (string, bool) {
+	literal, ok := e.(*ast.BasicLit)
+	if !ok {
+		return "", false
+	}
+	text, err := strconv.Unquote(literal.Value)
+	return text, err == nil
+}
