@@ -60,7 +60,7 @@ var otherTools = map[string]string{
 	"sbatch":    "`pinion run -d IMAGE` starts a task, and `--array 0-9`, `--gang` and `--after` several; `pinion logs TASK` shows the output",
 	"account":   "`pinion team` shows and sets quotas and weights of teams; `pinion run --team NAME` counts for one",
 	"sattach":   "`pinion logs -f TASK` follows the output of a task; attaching to its input is not supported yet",
-	"sbcast":    "Copying files is not supported yet: mount a directory with `pinion run --volume HOST:CONTAINER`",
+	"sbcast":    "`pinion cp FILE TASK:PATH` copies files into a running task; `pinion run --volume HOST:CONTAINER` mounts a directory",
 	"sdiag":     "`pinion queue` shows what waits, `pinion doctor` checks this machine",
 	"strigger":  "`pinion events -f -o json` streams what happens, for a program to act on",
 	"srun":      "`pinion run IMAGE` starts a task and shows its output",
