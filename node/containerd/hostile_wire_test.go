@@ -125,12 +125,13 @@ var wireFaults = []struct {
 		}, o)
 	}},
 	{"headers without an end", refused, func(o *origin) http.Handler {
-		kind := o.random.IntN(3)
+		kind := o.random.IntN(4)
 		return on("", func(w http.ResponseWriter, r *http.Request) {
 			sayRaw(w, [][]string{
 				{"HTTP/1.1 200 OK\r\n", "X-More: " + strings.Repeat("x", 1000) + "\r\n"},
 				{"HTTP/1.1 103 Early Hints\r\n\r\n", "HTTP/1.1 103 Early Hints\r\n\r\n"},
 				{"HTTP/1.1 200 ", strings.Repeat("x", 1000)},
+				{"HTTP/1.1 302 Found\r\nLocation: " + r.URL.Path + "/more\r\n", shortHeaders()},
 			}[kind])
 		})
 	}},
