@@ -108,6 +108,27 @@ func TestImagesOfThePool(t *testing.T) {
 	}
 }
 
+// Two clusters may have one image under names of their own: a key for one of them sees its own name alone, and not who keeps the image for the pool.
+func TestAKeyForAClusterSeesImagesByTheNamesOfItsHosts(t *testing.T) {
+	b := newImagesFixture(t)
+	b.config.Trusted = false
+	b.config.Admin.Images = heldImages{
+		{Image: blob.Image{Name: "docker.io/library/app:1", Digest: imageDigest}, Hosts: []string{hostID}},
+		{Image: blob.Image{Name: "registry/project-of-others:1", Digest: imageDigest}, Hosts: []string{"of-another-cluster"}},
+	}
+	b.mustApply(t, raftfsm.Wrap(image.Put{Image: image.Image{Name: "docker.io/library/kept:1", Digest: imageDigest, Hosts: "attribute:rack == 7", By: "AKIAOTHER"}}))
+	key := b.withKey(t, accesskey.Key{ID: "AKIADEFAULT", Role: accesskey.RoleRead, Cluster: "default"})
+	got := b.as(key, httptest.NewRequest("GET", "/v1/images", nil)).Body.String()
+	for _, hidden := range []string{"project-of-others", "AKIAOTHER", "rack"} {
+		if strings.Contains(got, hidden) {
+			t.Errorf("it sees %q: %s", hidden, got)
+		}
+	}
+	if !strings.Contains(got, "app:1") || !strings.Contains(got, "kept:1") {
+		t.Errorf("it does not see its own: %s", got)
+	}
+}
+
 // An import of any size is signed by its hash, also where another host leads and the image becomes that one's.
 func TestAnArchiveIsImportedThroughAnyHost(t *testing.T) {
 	p := newTwoHosts(t)

@@ -107,17 +107,34 @@ func (i images) list(x *httpx.Exchange, res leader.Resolution) error {
 	if err != nil {
 		return err
 	}
+	scoped := res.Principal.RequireUnscoped("") != nil
 	views := []imageView{}
-	for _, v := range merge(held, image.All(res.View)) {
-		v.Hosts = slices.DeleteFunc(v.Hosts, func(id string) bool {
-			host := res.View.Host(id)
-			return host == nil || !res.Principal.Scope.Covers(host.Cluster)
-		})
-		if len(v.Hosts) > 0 || v.Kept != nil && res.Principal.RequireUnscoped("") == nil {
+	for _, v := range merge(onHostsOf(res, held), image.All(res.View)) {
+		if scoped && len(v.Hosts) == 0 {
+			continue
+		}
+		if scoped && v.Kept != nil { // who keeps it, and where, is of the whole pool
+			v.Kept.By, v.Kept.On = "", ""
+		}
+		if len(v.Hosts) > 0 || v.Kept != nil {
 			views = append(views, v)
 		}
 	}
 	return reply(x, views)
+}
+
+// onHostsOf are the images that hosts of the caller's clusters have, under the names that these have them by.
+func onHostsOf(res leader.Resolution, held []blob.HeldImage) (all []blob.HeldImage) {
+	for _, h := range held {
+		h.Hosts = slices.DeleteFunc(slices.Clone(h.Hosts), func(id string) bool {
+			host := res.View.Host(id)
+			return host == nil || !res.Principal.Scope.Covers(host.Cluster)
+		})
+		if len(h.Hosts) > 0 {
+			all = append(all, h)
+		}
+	}
+	return all
 }
 
 func (i images) held() ([]blob.HeldImage, error) {
