@@ -145,7 +145,7 @@ func (a *Allowed) checkBlock(real string, major, minor uint32) error {
 	if err != nil {
 		return err
 	}
-	parts, err := partitions(major, minor)
+	parts, err := partitions(blockDevices, fmt.Sprintf("%d:%d", major, minor))
 	if err != nil {
 		return err
 	}

@@ -162,6 +162,25 @@ func TestADiskThatTheHostHasMountedIsNotGiven(t *testing.T) {
 	}
 }
 
+// TestADiskIsFollowedToWhatIsMounted: LVM over LUKS over a partition, as in /sys/dev/block.
+func TestADiskIsFollowedToWhatIsMounted(t *testing.T) {
+	sys := t.TempDir()
+	for path, number := range map[string]string{
+		"8:0/sda3/dev": "8:3", "8:3/holders/dm-0/dev": "253:0", "253:0/holders/dm-1/dev": "253:1", "253:0/holders/dm-2/dev": "253:2", "253:1/holders/odd/dev": "8:0",
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(sys, path)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(sys, path), []byte(number+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := partitions(sys, "8:0")
+	if want := []string{"8:3", "253:0", "253:1", "253:2"}; !slices.Equal(got, want) || err != nil {
+		t.Errorf("%v, want %v, %v", got, want, err)
+	}
+}
+
 func number(text string) (n uint32) {
 	for _, digit := range text {
 		n = n*10 + uint32(digit-'0')
