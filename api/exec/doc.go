@@ -38,7 +38,7 @@ const (
 	finishTimeout = 15 * time.Second
 
 	maxSessions      = 512  // of a host
-	maxSessionsOfOne = 64   // of them, by one principal
+	maxSessionsOfOne = 256  // of them, by one principal
 	maxArguments     = 1024 // of a command
 	maxCommandLength = 32 << 10
 	maxOpening       = 8 << 10 // bytes of a client's first message
