@@ -110,15 +110,13 @@ func (i images) list(x *httpx.Exchange, res leader.Resolution) error {
 	scoped := res.Principal.RequireUnscoped("") != nil
 	views := []imageView{}
 	for _, v := range merge(onHostsOf(res, held), image.All(res.View)) {
-		if scoped && len(v.Hosts) == 0 {
+		if len(v.Hosts) == 0 && (scoped || v.Kept == nil) {
 			continue
 		}
 		if scoped && v.Kept != nil { // who keeps it, and where, is of the whole pool
 			v.Kept.By, v.Kept.On = "", ""
 		}
-		if len(v.Hosts) > 0 || v.Kept != nil {
-			views = append(views, v)
-		}
+		views = append(views, v)
 	}
 	return reply(x, views)
 }
