@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"testing"
 	"time"
+
+	"pinion/raftfsm/spec"
 )
 
 // Whoever keeps ended tasks has to know whether some went meanwhile: the state remembers the entry that removed the last ones, in its
@@ -32,5 +34,30 @@ func TestTheStateKnowsWhenTasksWereReaped(t *testing.T) {
 	}
 	if at := restored.View().Reaped(); at != reaped || restored.View().Index() <= reaped {
 		t.Errorf("restored: entry %d, not %d", at, reaped)
+	}
+}
+
+// The leader asks each minute whether something has expired, however many tasks there are: Reap reads the stopped ones in the order of their
+// ends, up to the first that it keeps. What comes behind it is altered here under the index, so that whoever reads it deletes it.
+func TestReapReadsNoTaskBehindTheFirstThatItKeeps(t *testing.T) {
+	h := newHistory(t)
+	hour := time.Unix(1000*3600, 0)
+	for n, id := range []string{"old", "kept", "behind"} {
+		ended(t, h, id, "vision", hour, hour.Add(time.Duration(n)*time.Hour))
+	}
+	h.running(t, &spec.Task{ID: "runs", HostID: "h1", Cluster: spec.DefaultCluster, Definition: "cpu:1", LastStatus: spec.Pending, DesiredStatus: spec.Running})
+	for _, id := range []string{"behind", "runs"} {
+		task := h.View().Task(id)
+		task.LastStatus, task.Times.Stopped = spec.Stopped, hour.Add(-time.Hour)
+	}
+	reap := Reap{Before: hour.Add(time.Minute)}
+	if !h.View().HasExpired(reap) {
+		t.Error("a task that ended before is not seen to have expired")
+	}
+	if deleted := h.do(t, reap); deleted != 1 || h.View().Task("old") != nil {
+		t.Errorf("%v tasks are deleted, not the old one alone", deleted)
+	}
+	if h.View().HasExpired(reap) {
+		t.Error("tasks behind the first that is kept were read")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pinion/raftfsm"
@@ -32,17 +33,7 @@ func (p *memProposer) Now() time.Time        { return p.now }
 func TestStoppedTasksAreForgottenAfterAnHour(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	p := &memProposer{state: raftfsm.NewState(), now: now}
-	task := &spec.Task{ID: "t", Cluster: spec.DefaultCluster, Definition: "f:1", LastStatus: spec.Provisioning, DesiredStatus: spec.Running}
-	for _, c := range []raftfsm.Command{
-		raftfsm.CreatePool{Pool: spec.Pool{ID: "p"}},
-		raftfsm.RegisterDefinition{Definition: spec.TaskDefinition{Family: "f", Status: spec.DefinitionActive, Containers: []spec.ContainerDefinition{{Name: "c"}}}},
-		raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: spec.DefaultCluster, Tasks: []*spec.Task{task}}}},
-		raftfsm.StopTask{ID: "t", At: now},
-	} {
-		if _, err := p.Propose(t.Context(), c); err != nil {
-			t.Fatalf("%T: %v", c, err)
-		}
-	}
+	endTask(t, p, now)
 	reaper := NewReaper(p, slog.New(slog.DiscardHandler))
 	if p.state.View().HasExpired(raftfsm.Reap{Before: now}) {
 		t.Error("the task has expired before its hour")
@@ -56,6 +47,67 @@ func TestStoppedTasksAreForgottenAfterAnHour(t *testing.T) {
 	}
 	if err := reaper.Reap(t.Context(), later); err != nil || p.state.View().Task("t") != nil {
 		t.Errorf("still there after the hour (%v)", err)
+	}
+}
+
+// reapProposer tells the time of the test's bubble, and counts the reaps that it records.
+type reapProposer struct {
+	memProposer
+	reaps []raftfsm.Reap
+}
+
+func (p *reapProposer) Now() time.Time { return time.Now() }
+
+func (p *reapProposer) Propose(ctx context.Context, c raftfsm.Command) (any, error) {
+	p.reaps = append(p.reaps, c.(raftfsm.Reap))
+	return p.memProposer.Propose(ctx, c)
+}
+
+// Each reap is an entry of the log: one is recorded when something has expired, within a minute, and one an hour for the client tokens.
+func TestTheReaperRecordsNothingWhileNothingHasExpired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &reapProposer{memProposer: memProposer{state: raftfsm.NewState()}}
+		endTask(t, &p.memProposer, time.Now().Add(-stoppedRetention/2))
+		ctx, end := context.WithCancel(t.Context())
+		loop := make(chan struct{})
+		go func() {
+			defer close(loop)
+			NewReaper(p, slog.New(slog.DiscardHandler)).Loop(ctx)
+		}()
+		for _, at := range []struct {
+			passed time.Duration
+			reaps  int
+			gone   bool
+		}{
+			{29 * time.Minute, 0, false},
+			{3 * time.Minute, 1, true},
+			{55 * time.Minute, 1, true},
+			{10 * time.Minute, 2, true},
+		} {
+			time.Sleep(at.passed)
+			synctest.Wait()
+			if gone := p.state.View().Task("t") == nil; len(p.reaps) != at.reaps || gone != at.gone {
+				t.Errorf("after %v more: %d reaps, and the task gone: %v; want %d, %v", at.passed, len(p.reaps), gone, at.reaps, at.gone)
+			}
+		}
+		end()
+		<-loop
+	})
+}
+
+// endTask records the task "t", which stops then.
+func endTask(t *testing.T, p *memProposer, then time.Time) {
+	t.Helper()
+	task := &spec.Task{ID: "t", Cluster: spec.DefaultCluster, Definition: "f:1", LastStatus: spec.Provisioning, DesiredStatus: spec.Running}
+	for _, c := range []raftfsm.Command{
+		raftfsm.CreatePool{Pool: spec.Pool{ID: "p"}},
+		raftfsm.RegisterDefinition{Definition: spec.TaskDefinition{Family: "f", Status: spec.DefinitionActive, Containers: []spec.ContainerDefinition{{Name: "c"}}}},
+		raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: spec.DefaultCluster, Tasks: []*spec.Task{task}}}},
+		raftfsm.StopTask{ID: "t", At: then},
+	} {
+		if _, err := p.Propose(t.Context(), c); err != nil {
+			t.Fatalf("%T: %v", c, err)
+		}
 	}
 }
 
