@@ -40,7 +40,7 @@ func newSecretsHost(t *testing.T) *secretsHost {
 	h.operations["PutSecretValue"], h.operations["UpdateSecret"] = again, again
 	h.operations["DescribeSecret"] = func(in map[string]any) any {
 		name := in["SecretId"].(string)
-		return map[string]any{"Name": name, "Tags": h.tags[name], "Clusters": clustersIn(h.tags[name])}
+		return map[string]any{"Name": name, "Tags": h.tags[name], "Clusters": namesIn(h.tags[name], "pinion.clusters"), "Teams": namesIn(h.tags[name], "pinion.teams")}
 	}
 	h.operations["GetSecretValue"] = func(in map[string]any) any {
 		all := h.versions[in["SecretId"].(string)]
@@ -52,11 +52,11 @@ func newSecretsHost(t *testing.T) *secretsHost {
 	return h
 }
 
-// clustersIn are the clusters that tags of a request name.
-func clustersIn(tags any) []string {
+// namesIn are the names in a tag of a request.
+func namesIn(tags any, key string) []string {
 	list, _ := tags.([]any)
 	for _, tag := range list {
-		if tag := tag.(map[string]any); tag["Key"] == "pinion.clusters" {
+		if tag := tag.(map[string]any); tag["Key"] == key {
 			return strings.Fields(tag["Value"].(string))
 		}
 	}
@@ -75,14 +75,14 @@ func pinionReading(t *testing.T, h *fakeHost, input string, arguments ...string)
 
 func TestASecretIsPutAndPutAgain(t *testing.T) {
 	h := newSecretsHost(t)
-	got := pinionReading(t, h.fakeHost, "pass\nword", "secret", "put", "db", "--description", "of the shop", "--for-cluster", "lab", "--for-cluster", "web")
+	got := pinionReading(t, h.fakeHost, "pass\nword", "secret", "put", "db", "--description", "of the shop", "--for-cluster", "lab", "--for-cluster", "web", "--for-team", "vision,speech")
 	checkEqual(t, "put", got.out+got.err, "db version-1\n")
 	in := h.body(t, "CreateSecret")
 	if token, _ := in["ClientRequestToken"].(string); len(token) != 36 {
 		t.Errorf("the token %q", token)
 	}
 	delete(in, "ClientRequestToken")
-	checkEqual(t, "created", fmt.Sprint(in), "map[Description:of the shop Name:db SecretString:pass\nword Tags:[map[Key:pinion.clusters Value:lab web]]]")
+	checkEqual(t, "created", fmt.Sprint(in), "map[Description:of the shop Name:db SecretString:pass\nword Tags:[map[Key:pinion.clusters Value:lab web] map[Key:pinion.teams Value:vision speech]]]")
 
 	token := h.body(t, "CreateSecret")["ClientRequestToken"]
 	if got := pinionReading(t, h.fakeHost, "other", "secret", "put", "db"); got.out != "db version-2\n" || h.body(t, "PutSecretValue")["SecretString"] != "other" {
@@ -95,7 +95,7 @@ func TestASecretIsPutAndPutAgain(t *testing.T) {
 	if err := os.WriteFile(file, []byte("a\xff\x00b"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got = pinionReading(t, h.fakeHost, "not this", "secret", "put", "db", "--file", file, "--description", "a key", "--for-cluster", "web,lab", "-o", "json")
+	got = pinionReading(t, h.fakeHost, "not this", "secret", "put", "db", "--file", file, "--description", "a key", "--for-cluster", "web,lab", "--for-team", "speech", "--for-team", "vision", "-o", "json")
 	if in := h.body(t, "UpdateSecret"); got.code != 0 || in["SecretBinary"] != base64.StdEncoding.EncodeToString([]byte("a\xff\x00b")) || in["Description"] != "a key" || in["SecretString"] != nil {
 		t.Errorf("of a file: %+v, %v", got, in)
 	}
@@ -126,7 +126,9 @@ func TestASecretIsNotPutWhen(t *testing.T) {
 		"the value is too long":         {"secret put db", strings.Repeat("x", 64<<10+1), "more than 65536 bytes", exit.Usage},
 		"the file is not there":         {"secret put db --file /nowhere", "x", "--file: open /nowhere", exit.Failure},
 		"no cluster is named":           {"secret put db --for-cluster ,", "x", "needs the name of a cluster", exit.Usage},
+		"no team is named":              {"secret put db --for-team ,", "x", "needs the name of a team", exit.Usage},
 		"it is for other clusters":      {"secret put old --for-cluster web", "x", "it exists for lab", exit.Failure},
+		"it is for all teams":           {"secret put old --for-team vision", "x", "it exists for all teams", exit.Failure},
 		"the key may not know of it":    {"secret put foreign", "x", "choose another name", exit.Failure},
 		"the host has something else":   {"secret put refused", "x", "The parameter name is wrong", exit.Failure},
 		"it is --value of another tool": {"secret put db --value x", "x", "no option --value", exit.Usage},
@@ -195,13 +197,13 @@ func TestSecretsAreListedWithAllPages(t *testing.T) {
 	h := newFakeHost(t)
 	h.operations["ListSecrets"] = func(in map[string]any) any {
 		if in["NextToken"] == nil {
-			return `{"SecretList":[{"ARN":"a","Name":"db/url","Description":"of the shop","LastChangedDate":1748775600.5,"Tags":[{"Key":"team","Value":"x"}],"Clusters":["lab","web"]}],"NextToken":"more"}`
+			return `{"SecretList":[{"ARN":"a","Name":"db/url","Description":"of the shop","LastChangedDate":1748775600.5,"Tags":[{"Key":"team","Value":"x"}],"Clusters":["lab","web"],"Teams":["vision"]}],"NextToken":"more"}`
 		}
 		removed := `{"Name":"old","LastChangedDate":1748779199,"DeletedDate":1748600000}`
 		return `{"SecretList":[` + map[bool]string{true: removed, false: `{"Name":"token"}`}[in["IncludePlannedDeletion"] == true] + `]}`
 	}
 	for line, want := range map[string]string{
-		"secret ls -a --utc": "NAME    CLUSTERS  CHANGED  REMOVED  DESCRIPTION\ndb/url  lab,web   59m      -        of the shop\nold     all       1s       2d\n",
+		"secret ls -a --utc": "NAME    CLUSTERS  TEAMS   CHANGED  REMOVED  DESCRIPTION\ndb/url  lab,web   vision  59m      -        of the shop\nold     all       all     1s       2d\n",
 		"secrets -q":         "db/url\ntoken\n",
 		"secret ls --format {{.NAME}}={{.CLUSTERS}} --filter clusters=*lab*": "db/url=lab,web\n",
 		"secret ls --filter Name=token -o json":                              "[\n  {\n    \"Name\": \"token\"\n  }\n]\n",

@@ -14,6 +14,7 @@ type Secret struct {
 	DeletedAt   Timestamp `json:"DeletedDate"` // since when it is deleted, and can be restored; zero: it is not
 	Tags        []Tag     `json:"Tags"`
 	Clusters    []string  `json:"Clusters"` // whose tasks may use it; empty: all
+	Teams       []string  `json:"Teams"`    // likewise
 }
 
 // SecretVersion is a version of a secret without its value.

@@ -40,8 +40,8 @@ const ownPrefix = "pinion."
 // pass, as tools give one set of tags to everything that they make.
 func checkOwnTags(tags []spec.Tag) error {
 	for _, tag := range tags {
-		if strings.HasPrefix(tag.Key, ownPrefix) && tag.Key != secret.TagClusters && !slices.Contains(spec.ReservedTagKeys(), tag.Key) {
-			return wire.Errorf(wire.Client, "The tag %.128q is not known; of those that begin with %s, parameters and secrets have %s.", tag.Key, ownPrefix, secret.TagClusters)
+		if strings.HasPrefix(tag.Key, ownPrefix) && tag.Key != secret.TagClusters && tag.Key != secret.TagTeams && !slices.Contains(spec.ReservedTagKeys(), tag.Key) {
+			return wire.Errorf(wire.Client, "The tag %.128q is not known; of those that begin with %s, parameters and secrets have %s and %s.", tag.Key, ownPrefix, secret.TagClusters, secret.TagTeams)
 		}
 	}
 	return nil

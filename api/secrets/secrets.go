@@ -55,9 +55,9 @@ var errNoSealer = wire.Errorf(wire.Server, "this host has no sealing keys, so it
 // ErrUnreadable is the error of a value that this host cannot open.
 var ErrUnreadable = errors.New("put back the file seal.key of a server of the pool that could read it")
 
-// Sees reports whether the caller may know of a secret: whether it is for one of the clusters of its key.
+// Sees reports whether the caller may know of a secret: whether it is for one of the clusters and one of the teams of its key.
 func (r *Request) Sees(s *secret.Secret) bool {
-	return s.Clusters == "" || r.Principal.Scope.Set().Meets(s.Clusters)
+	return (s.Clusters == "" || r.Principal.Scope.Set().Meets(s.Clusters)) && s.MeetsTeams(r.Principal.Grant.Teams)
 }
 
 // Find is the secret of a name that the caller may know of; nil when there is none. One that is to be deleted is found too.
@@ -78,13 +78,18 @@ func (r *Request) All(store valuefrom.Store) (all []*secret.Secret) {
 	return all
 }
 
-// RequireOwner refuses to read the value of a secret, or to change it, to keys that are not for all of its clusters. This is the one place where that
-// is decided, so here the secret is noted for the audit log.
+// RequireOwner refuses to read the value of a secret, or to change it, to keys that are not for all of its clusters and teams. This is the one place
+// where that is decided, so here the secret is noted for the audit log.
 func (r *Request) RequireOwner(s *secret.Secret) error {
 	if !slices.Contains(r.Used, s.Name) {
 		r.Used = append(r.Used, s.Name)
 	}
-	if r.Principal.Scope.Set().Owns(s.Clusters) {
+	switch {
+	case !r.Principal.Scope.Set().Owns(s.Clusters):
+	case !s.OwnedByTeams(r.Principal.Grant.Teams):
+		return wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for %s, and the %s %s is for %s. Tasks of those teams may use it; to read or change it, use a key for all of them.",
+			r.Principal.ARN, secret.TeamsText(r.Principal.Grant.Teams), s.Kind(), s.Name, secret.TeamsText(s.Teams))
+	default:
 		return nil
 	}
 	return wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for %v, and the %s %s is for %s. Tasks of those clusters may use it; to read or change it, use a key for all of them.",
@@ -112,6 +117,24 @@ func (r *Request) clusters(tags []spec.Tag) (spec.ClusterSet, error) {
 	return spec.NewClusterSet(names), nil
 }
 
+// teams are those that a new secret with these tags is for: the ones of the tag pinion.teams, or those of the caller's key.
+func (r *Request) teams(given []spec.Tag) ([]string, error) {
+	at := slices.IndexFunc(given, func(t spec.Tag) bool { return t.Key == secret.TagTeams })
+	if at < 0 {
+		return secret.NewTeams(r.Principal.Grant.Teams), nil
+	}
+	names := secret.NewTeams(strings.Fields(given[at].Value))
+	if len(names) == 0 {
+		return nil, wire.Errorf(wire.Client, "The tag %s names no team. Leave it out for all teams that the key is for.", secret.TagTeams)
+	}
+	for _, name := range names {
+		if !r.Principal.Grant.SeesTeam(name) {
+			return nil, wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for %s, and the tag %s names %s.", r.Principal.ARN, secret.TeamsText(r.Principal.Grant.Teams), secret.TagTeams, name)
+		}
+	}
+	return names, nil
+}
+
 // Value is the value of a version, for a caller that owns the secret.
 func (r *Request) Value(ctx context.Context, s *secret.Secret, v *secret.Version) (string, error) {
 	if r.Sealer == nil {
@@ -127,13 +150,16 @@ func (r *Request) Value(ctx context.Context, s *secret.Secret, v *secret.Version
 	return value, nil
 }
 
-// Create records a secret, with a first version of the value unless the version is nil. Its clusters, its times and the author of the version are
-// filled in. spec.ErrInUse when there is one of the name.
+// Create records a secret, with a first version of the value unless the version is nil. Its clusters, its teams, its times and the author of the
+// version are filled in. spec.ErrInUse when there is one of the name.
 func (r *Request) Create(ctx context.Context, s secret.Secret, v *secret.Version, value string) (_ *secret.Secret, err error) {
 	if err := checkOwnTags(s.Tags); err != nil {
 		return nil, err
 	}
 	if s.Clusters, err = r.clusters(s.Tags); err != nil {
+		return nil, err
+	}
+	if s.Teams, err = r.teams(s.Tags); err != nil {
 		return nil, err
 	}
 	r.Used = append(r.Used, s.Name)
@@ -234,8 +260,10 @@ func (r *Request) SetTags(ctx context.Context, s *secret.Secret, put []spec.Tag,
 	if err := r.RequireOwner(s); err != nil {
 		return err
 	}
-	if slices.Contains(remove, secret.TagClusters) {
-		return wire.Errorf(wire.Client, "The tag %s says at the creation of the %s %s which clusters it is for, and stays.", secret.TagClusters, s.Kind(), s.Name)
+	for _, key := range remove {
+		if key == secret.TagClusters || key == secret.TagTeams {
+			return wire.Errorf(wire.Client, "The tag %s says at the creation of the %s %s whom it is for, and stays.", key, s.Kind(), s.Name)
+		}
 	}
 	if err := checkOwnTags(put); err != nil {
 		return err

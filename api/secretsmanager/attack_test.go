@@ -5,30 +5,40 @@ import (
 	"strings"
 	"testing"
 
+	"pinion/api/auth"
 	"pinion/api/secrets/secretstest"
 	"pinion/api/wire"
 	"pinion/raftfsm/accesskey"
 )
 
-// A key for cluster a does to a secret of cluster b whatever there is to do, and learns and changes nothing. The one thing that it can find out is that
-// a name is taken.
 func TestAKeyForOneClusterCannotReachAnother(t *testing.T) {
+	attack(t, ofB, `{"Key":"pinion.clusters","Value":"a"}`, secretstest.Key(accesskey.RoleAdmin, "a"), secretstest.Key(accesskey.RoleAdmin, "c"))
+}
+
+// Two teams share a cluster. The secrets of one are as far from the other as those of another cluster.
+func TestAKeyForOneTeamCannotReachTheSecretsOfAnother(t *testing.T) {
+	vision, speech := secretstest.OfTeams(ofB, "vision"), secretstest.OfTeams(secretstest.Key(accesskey.RoleAdmin, ""), "speech")
+	attack(t, vision, `{"Key":"pinion.teams","Value":"speech"}`, secretstest.OfTeams(ofB, "speech"), speech, secretstest.OfTeams(speech, "speech", "vis"))
+}
+
+// attack has callers do to a secret of another whatever there is to do: they learn and change nothing. The one thing that they can find out is that a
+// name is taken.
+func attack(t *testing.T, owner auth.Principal, tag string, attackers ...auth.Principal) {
 	f := newFixture(t)
 	const value = "only for b"
-	made := f.mustAs(t, ofB, "CreateSecret", input("Name", "b/x", text(value), withToken(1), `,"Tags":[{"Key":"k","Value":"v"}]`))
+	made := f.mustAs(t, owner, "CreateSecret", input("Name", "b/x", text(value), withToken(1), `,"Tags":[{"Key":"k","Value":"v"}]`))
 	arn := member(t, made, "ARN")
-	before := f.mustAs(t, ofB, "DescribeSecret", `{"SecretId":"b/x"}`) + f.mustAs(t, ofB, "GetSecretValue", `{"SecretId":"b/x"}`)
-	for _, scope := range []string{"a", "c"} {
-		who := secretstest.Key(accesskey.RoleAdmin, scope)
+	before := f.mustAs(t, owner, "DescribeSecret", `{"SecretId":"b/x"}`) + f.mustAs(t, owner, "GetSecretValue", `{"SecretId":"b/x"}`)
+	for _, who := range attackers {
 		for _, id := range []string{"b/x", "/b/x", arn, arn[:len(arn)-7]} {
 			for operation, more := range map[string]string{
 				"GetSecretValue": "", "DescribeSecret": "", "ListSecretVersionIds": "", "GetResourcePolicy": "", "RestoreSecret": "", "DeleteSecret": "",
 				"PutSecretValue": text("stolen"), "UpdateSecret": text(value) + withToken(1), "UpdateSecretVersionStage": `,"VersionStage":"x","MoveToVersionId":"` + token(1) + `"`,
-				"TagResource": `,"Tags":[{"Key":"pinion.clusters","Value":"` + scope + `"}]`, "UntagResource": `,"TagKeys":["k"]`,
+				"TagResource": `,"Tags":[` + tag + `]`, "UntagResource": `,"TagKeys":["k"]`,
 			} {
 				got, err := f.as(who, operation, input("SecretId", id, more))
 				if errorType(err) != notFound || strings.Contains(fmt.Sprint(got, err), value) {
-					t.Errorf("a key for %s: %s of %s: %s, %v", scope, operation, id, got, err)
+					t.Errorf("%s: %s of %s: %s, %v", who.ARN, operation, id, got, err)
 				}
 			}
 		}
@@ -38,28 +48,28 @@ func TestAKeyForOneClusterCannotReachAnother(t *testing.T) {
 			`{"Filters":[{"Key":"name","Values":["!something"]}]}`: `{"SecretValues":[],"Errors":[]}`,
 		} {
 			if got := f.mustAs(t, who, "BatchGetSecretValue", body); got != want {
-				t.Errorf("a key for %s: %s: %s", scope, body, got)
+				t.Errorf("%s: %s: %s", who.ARN, body, got)
 			}
 		}
 		if got := f.mustAs(t, who, "ListSecrets", `{"IncludePlannedDeletion":true}`); got != `{"SecretList":[]}` {
-			t.Errorf("a key for %s: %s", scope, got)
+			t.Errorf("%s: %s", who.ARN, got)
 		}
 		for _, body := range []string{input("Name", "b/x"), input("Name", "b/x", text(value), withToken(1))} { // also with the token and the value of its creation
 			if got, err := f.as(who, "CreateSecret", body); errorType(err) != exists {
-				t.Errorf("a key for %s: %s, %v", scope, got, err)
+				t.Errorf("%s: %s, %v", who.ARN, got, err)
 			}
 		}
 		absent := f.mustAs(t, who, "DeleteSecret", `{"SecretId":"none","ForceDeleteWithoutRecovery":true}`)
 		if got := f.mustAs(t, who, "DeleteSecret", `{"SecretId":"b/x","ForceDeleteWithoutRecovery":true}`); got != strings.Replace(absent, "none", "b/x", 1) {
-			t.Errorf("a key for %s: %s", scope, got)
+			t.Errorf("%s: %s", who.ARN, got)
 		}
 	}
-	if after := f.mustAs(t, ofB, "DescribeSecret", `{"SecretId":"b/x"}`) + f.mustAs(t, ofB, "GetSecretValue", `{"SecretId":"b/x"}`); after != before {
+	if after := f.mustAs(t, owner, "DescribeSecret", `{"SecretId":"b/x"}`) + f.mustAs(t, owner, "GetSecretValue", `{"SecretId":"b/x"}`); after != before {
 		t.Errorf("it was\n%s\nand is\n%s", before, after)
 	}
-	f.mustAs(t, ofB, "DeleteSecret", `{"SecretId":"b/x"}`)
-	if _, err := f.as(ofA, "CreateSecret", input("Name", "b/x")); errorType(err) != exists {
-		t.Errorf("a key for a learns that it is to be deleted: %v", err)
+	f.mustAs(t, owner, "DeleteSecret", `{"SecretId":"b/x"}`)
+	if _, err := f.as(attackers[0], "CreateSecret", input("Name", "b/x")); errorType(err) != exists {
+		t.Errorf("%s learns that it is to be deleted: %v", attackers[0].ARN, err)
 	}
 }
 

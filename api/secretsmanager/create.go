@@ -50,7 +50,7 @@ func createSecret(ctx context.Context, r *secrets.Request, in *createInput) (*ve
 		text = given.text
 	}
 	created, err := r.Create(ctx, fresh, first, text)
-	if errors.Is(err, spec.ErrInUse) { // another one has created it since, or it is for other clusters
+	if errors.Is(err, spec.ErrInUse) { // another one has created it since, or it is for other clusters or teams
 		if err := r.Renew(ctx); err != nil {
 			return nil, err
 		}
@@ -74,6 +74,7 @@ func (in *createInput) output(r *secrets.Request, s *secret.Secret, id string, g
 func (in *createInput) again(ctx context.Context, r *secrets.Request, known *secret.Secret, id string, given *value) (*versionOutput, error) {
 	switch {
 	case known == nil:
+		return nil, wire.Errorf(exists, "The operation failed because the secret %s already exists, for clusters or teams that your key is not for. Use another name.", in.Name)
 	case secret.ReadOnly(known) != nil:
 		return nil, wire.Errorf(invalidRequest, "You can't create this secret because a secret with this name is already scheduled for deletion. RestoreSecret brings it back; DeleteSecret with ForceDeleteWithoutRecovery ends it at once.")
 	case given != nil && byID(known, id) != nil:

@@ -23,6 +23,7 @@ type entry struct {
 	DeletedDate     wire.Time     `json:"DeletedDate,omitzero"`
 	Tags            []secrets.Tag `json:"Tags"`
 	Clusters        []string      `json:"Clusters,omitempty"` // Pinion's own: which it is for; absent: all
+	Teams           []string      `json:"Teams,omitempty"`    // likewise
 }
 
 type describeOutput struct {
@@ -38,7 +39,7 @@ type listEntry struct {
 func entryOf(r *secrets.Request, s *secret.Secret) entry {
 	e := entry{
 		named: nameOf(r, s), Description: s.Description, KMSKeyID: s.KeyID, Tags: secrets.ToTags(s.Tags),
-		LastChangedDate: wire.NewTime(s.ChangedAt), CreatedDate: wire.NewTime(s.CreatedAt), Clusters: slices.Collect(s.Clusters.Names()),
+		LastChangedDate: wire.NewTime(s.ChangedAt), CreatedDate: wire.NewTime(s.CreatedAt), Clusters: slices.Collect(s.Clusters.Names()), Teams: s.Teams,
 	}
 	if secret.ReadOnly(s) != nil {
 		e.DeletedDate = wire.NewTime(s.DeletedAt)

@@ -34,7 +34,7 @@ const store = valuefrom.SecretsManager
 
 // Why operations of AWS are refused.
 const (
-	noPolicies    = "secrets have no resource policies. The roles and clusters of access keys decide who may read one: the tag " + secret.TagClusters + " says at its creation which clusters it is for."
+	noPolicies    = "secrets have no resource policies. The roles, clusters and teams of access keys decide who may read one: the tags " + secret.TagClusters + " and " + secret.TagTeams + " say at its creation whom it is for."
 	noRotation    = "Pinion rotates no secrets: write a new version with PutSecretValue, and deploy what uses it anew."
 	noReplication = "every server of the pool has all of its secrets, and there are no other regions."
 )

@@ -5,21 +5,32 @@ import (
 	"strings"
 	"testing"
 
+	"pinion/api/auth"
 	"pinion/api/secrets/secretstest"
 	"pinion/api/wire"
 	"pinion/raftfsm/accesskey"
 )
 
-// A key for cluster a does to a parameter of cluster b whatever there is to do, and learns and changes nothing. The one thing that it can find out is
-// that a name is taken.
 func TestAKeyForOneClusterCannotReachAnother(t *testing.T) {
+	attack(t, ofB, `{"Key":"pinion.clusters","Value":"a"}`, secretstest.Key(accesskey.RoleAdmin, "a"), secretstest.Key(accesskey.RoleAdmin, "c"))
+}
+
+// Two teams share a cluster. The parameters of one are as far from the other as those of another cluster.
+func TestAKeyForOneTeamCannotReachTheParametersOfAnother(t *testing.T) {
+	vision, speech := secretstest.OfTeams(ofB, "vision"), secretstest.OfTeams(secretstest.Key(accesskey.RoleAdmin, ""), "speech")
+	attack(t, vision, `{"Key":"pinion.teams","Value":"speech"}`, secretstest.OfTeams(ofB, "speech"), speech, secretstest.OfTeams(speech, "speech", "vis"))
+}
+
+// attack has callers do to a parameter of another whatever there is to do: they learn and change nothing. The one thing that they can find out is that
+// a name is taken.
+func attack(t *testing.T, owner auth.Principal, tag string, attackers ...auth.Principal) {
 	f := newFixture(t)
 	const value = "only for b"
-	f.mustAs(t, ofB, "PutParameter", put("/b/x", value, `,"Tags":[{"Key":"k","Value":"v"}]`))
-	f.mustAs(t, ofB, "LabelParameterVersion", `{"Name":"/b/x","Labels":["live"]}`)
-	before := f.mustAs(t, ofB, "GetParameterHistory", `{"Name":"/b/x"}`) + f.mustAs(t, ofB, "ListTagsForResource", `{"ResourceType":"Parameter","ResourceId":"/b/x"}`)
+	f.mustAs(t, owner, "PutParameter", put("/b/x", value, `,"Tags":[{"Key":"k","Value":"v"}]`))
+	f.mustAs(t, owner, "LabelParameterVersion", `{"Name":"/b/x","Labels":["live"]}`)
+	before := f.mustAs(t, owner, "GetParameterHistory", `{"Name":"/b/x"}`) + f.mustAs(t, owner, "ListTagsForResource", `{"ResourceType":"Parameter","ResourceId":"/b/x"}`)
 	const resource = `"ResourceType":"Parameter","ResourceId":"/b/x"`
-	for _, who := range []string{"a", "c"} {
+	for _, who := range attackers {
 		for _, c := range []struct{ operation, body, fails, answers string }{
 			{"GetParameter", `{"Name":"/b/x","WithDecryption":true}`, notFound, ""},
 			{"GetParameter", `{"Name":"b/x"}`, notFound, ""},
@@ -34,7 +45,7 @@ func TestAKeyForOneClusterCannotReachAnother(t *testing.T) {
 			{"DescribeParameters", `{"ParameterFilters":[{"Key":"tag:k"}]}`, "", `{"Parameters":[]}`},
 			{"DescribeParameters", `{"NextToken":"Yg"}`, "", `{"Parameters":[]}`},
 			{"ListTagsForResource", `{` + resource + `}`, invalidResource, ""},
-			{"AddTagsToResource", `{` + resource + `,"Tags":[{"Key":"pinion.clusters","Value":"` + who + `"}]}`, invalidResource, ""},
+			{"AddTagsToResource", `{` + resource + `,"Tags":[` + tag + `]}`, invalidResource, ""},
 			{"RemoveTagsFromResource", `{` + resource + `,"TagKeys":["k"]}`, invalidResource, ""},
 			{"LabelParameterVersion", `{"Name":"/b/x","Labels":["mine"]}`, notFound, ""},
 			{"UnlabelParameterVersion", `{"Name":"/b/x","ParameterVersion":1,"Labels":["live"]}`, notFound, ""},
@@ -43,13 +54,13 @@ func TestAKeyForOneClusterCannotReachAnother(t *testing.T) {
 			{"DeleteParameter", `{"Name":"/b/x"}`, notFound, ""},
 			{"DeleteParameters", `{"Names":["/b/x"]}`, "", `{"DeletedParameters":[],"InvalidParameters":["/b/x"]}`},
 		} {
-			got, err := f.as(secretstest.Key(accesskey.RoleAdmin, who), c.operation, c.body)
+			got, err := f.as(who, c.operation, c.body)
 			if c.fails != "" && errorType(err) != c.fails || c.fails == "" && (err != nil || got != c.answers) || strings.Contains(fmt.Sprint(got, err), value) {
-				t.Errorf("a key for %s: %s %s: %s, %v", who, c.operation, c.body, got, err)
+				t.Errorf("%s: %s %s: %s, %v", who.ARN, c.operation, c.body, got, err)
 			}
 		}
 	}
-	if after := f.mustAs(t, ofB, "GetParameterHistory", `{"Name":"/b/x"}`) + f.mustAs(t, ofB, "ListTagsForResource", `{"ResourceType":"Parameter","ResourceId":"/b/x"}`); after != before {
+	if after := f.mustAs(t, owner, "GetParameterHistory", `{"Name":"/b/x"}`) + f.mustAs(t, owner, "ListTagsForResource", `{"ResourceType":"Parameter","ResourceId":"/b/x"}`); after != before {
 		t.Errorf("it was\n%s\nand is\n%s", before, after)
 	}
 }

@@ -69,7 +69,7 @@ func putParameter(ctx context.Context, r *secrets.Request, in *putInput) (*putOu
 			return nil, err
 		}
 	}
-	return nil, wire.Errorf(alreadyExists, "The parameter already exists, for clusters that your key is not for. Use another name.")
+	return nil, wire.Errorf(alreadyExists, "The parameter already exists, for clusters or teams that your key is not for. Use another name.")
 }
 
 // put puts the parameter once. spec.ErrInUse when there is one that the caller does not know of.

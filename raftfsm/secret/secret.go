@@ -52,6 +52,8 @@ type Secret struct {
 	DeletedAt time.Time  `json:"deletedAt,omitzero"` // when its deletion was asked for; zero: it was not
 	DeleteAt  time.Time  `json:"deleteAt,omitzero"`  // when it goes for good
 	Revision  int64      `json:"revision"`           // grows by one with each change
+
+	Teams []string `json:"teams,omitempty" level:"1"` // whose tasks in its clusters may use it, sorted; empty: all, and tasks without a team
 }
 
 // Parameter is what only parameters have, verbatim from Systems Manager.
@@ -163,11 +165,14 @@ func ReadOnly(s *Secret) error {
 	return fmt.Errorf("%s %s: %w: it is to be deleted", s.Kind(), s.Name, spec.ErrInactive)
 }
 
-// CheckTags refuses tags that would give it to other clusters than it was created for.
+// CheckTags refuses tags that would give it to other clusters or teams than it was created for.
 func CheckTags(s *Secret, tags []spec.Tag) error {
 	for _, tag := range tags {
 		if tag.Key == TagClusters && spec.NewClusterSet(strings.Fields(tag.Value)) != s.Clusters {
 			return fmt.Errorf("%w: the tag %s says at its creation which clusters it is for, and stays", spec.ErrInUse, TagClusters)
+		}
+		if tag.Key == TagTeams && !slices.Equal(NewTeams(strings.Fields(tag.Value)), s.Teams) {
+			return fmt.Errorf("%w: the tag %s says at its creation which teams it is for, and stays", spec.ErrInUse, TagTeams)
 		}
 	}
 	return nil

@@ -167,7 +167,7 @@ func TestWhatAReferenceMeans(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, v, err := secret.Resolve(p.View(), ref, "default")
+		_, v, err := secret.Resolve(p.View(), ref, "default", "")
 		if got := idOf(v); got != want || (err == nil) != (want != "") {
 			t.Errorf("%s: version %q, %v, want %q", given, got, err, want)
 		}
@@ -175,11 +175,11 @@ func TestWhatAReferenceMeans(t *testing.T) {
 	squatted := named(valuefrom.ParameterStore, "db", secret.Version{ID: "of another cluster", Number: 1})
 	squatted.Clusters = "rack"
 	p.must(t, create(squatted))
-	if _, v, err := secret.Resolve(p.View(), valuefrom.Reference{Name: "db"}, "default"); idOf(v) != "two" {
+	if _, v, err := secret.Resolve(p.View(), valuefrom.Reference{Name: "db"}, "default", ""); idOf(v) != "two" {
 		t.Errorf("a parameter of another cluster takes the place of a secret: %s, %v", idOf(v), err)
 	}
 	for cluster, want := range map[string]bool{"lab": true, "rack": true, "default": false, "": false} {
-		if _, _, err := secret.Resolve(p.View(), valuefrom.Reference{Name: "lab"}, cluster); (err == nil) != want || err != nil && (!errors.Is(err, spec.ErrNotFound) || strings.Contains(err.Error(), "rack")) {
+		if _, _, err := secret.Resolve(p.View(), valuefrom.Reference{Name: "lab"}, cluster, ""); (err == nil) != want || err != nil && (!errors.Is(err, spec.ErrNotFound) || strings.Contains(err.Error(), "rack")) {
 			t.Errorf("of cluster %q: %v", cluster, err)
 		}
 	}

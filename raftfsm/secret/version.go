@@ -9,20 +9,23 @@ import (
 	"pinion/raftfsm/valuefrom"
 )
 
-// Resolve finds what a reference of a task of a cluster means. What is for other clusters is as if it were not there. Errors say what is missing, and
+// Resolve finds what a reference of a task of a team in a cluster means. What is for others is as if it were not there. Errors say what is missing, and
 // wrap spec.ErrNotFound or spec.ErrInactive.
-func Resolve(r table.Reader, ref valuefrom.Reference, cluster string) (*Secret, *Version, error) {
+func Resolve(r table.Reader, ref valuefrom.Reference, cluster, team string) (*Secret, *Version, error) {
 	var found *Secret
 	for _, store := range []valuefrom.Store{valuefrom.ParameterStore, valuefrom.SecretsManager} {
 		if found != nil || ref.Store != store && ref.Store != valuefrom.AnyStore {
 			continue
 		}
-		if found = Find(r, store, ref.Name); found != nil && !found.Clusters.Has(cluster) {
+		if found = Find(r, store, ref.Name); found != nil && !found.IsFor(cluster, team) {
 			found = nil
 		}
 	}
 	if found == nil {
-		return nil, nil, fmt.Errorf("%v: %w: the pool has none of that name for cluster %s", ref, spec.ErrNotFound, cluster)
+		if team != "" {
+			team = " and team " + team
+		}
+		return nil, nil, fmt.Errorf("%v: %w: the pool has none of that name for cluster %s%s", ref, spec.ErrNotFound, cluster, team)
 	}
 	if err := ReadOnly(found); err != nil {
 		return nil, nil, err

@@ -86,7 +86,7 @@ func (s Secrets) ofTask(ctx context.Context, hostID, taskID string, containers [
 	if definition == nil {
 		return nil, fmt.Errorf("the secrets of task %s: %w: its task definition %s is gone", taskID, valuefrom.ErrUnresolved, task.Definition)
 	}
-	read := reader{secrets: s, view: view, cluster: task.Cluster, opened: map[string]string{}, over: over}
+	read := reader{secrets: s, view: view, cluster: task.Cluster, team: task.SchedulingOptions().Team, opened: map[string]string{}, over: over}
 	for i := range definition.Containers {
 		if container := &definition.Containers[i]; slices.Contains(containers, container.Name) {
 			if err := of(&read, ctx, container); err != nil {
@@ -105,6 +105,7 @@ type reader struct {
 	secrets Secrets
 	view    *raftfsm.View
 	cluster string
+	team    string            // of the task, as the pool has recorded it; empty: none
 	opened  map[string]string // values by SealID
 	bytes   int
 	values  []valuefrom.Value
@@ -166,7 +167,7 @@ func (r *reader) registryLogin(ctx context.Context, c *spec.ContainerDefinition)
 
 // resolve is the value of a reference. A sealing key that is missing here may come from a server that does not answer now: everything else stays as it is.
 func (r *reader) resolve(ctx context.Context, ref valuefrom.Reference) (value string, err error) {
-	found, version, err := secret.Resolve(r.view, ref, r.cluster)
+	found, version, err := secret.Resolve(r.view, ref, r.cluster, r.team)
 	if err == nil {
 		id, known := found.SealID(version), false
 		if value, known = r.opened[id]; !known {

@@ -34,8 +34,8 @@ func getCommand(system invocation.System) *cli.Command {
 		Name:      "get",
 		Usage:     "Print the value of a secret",
 		ArgsUsage: "NAME",
-		Description: `Prints the value and nothing else, byte for byte; on a terminal a line end follows. Only keys for all clusters of a secret may read it here; tasks get it
-by 'pinion run --secret'.
+		Description: `Prints the value and nothing else, byte for byte; on a terminal a line end follows. Only keys for all clusters and teams of a secret may read it here; tasks
+get it by 'pinion run --secret'.
 
 Examples:
    pinion secret get hf-token

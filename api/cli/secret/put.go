@@ -35,10 +35,12 @@ Examples:
    printf %s "$TOKEN" | pinion secret put hf-token
    pinion secret put tls-key --file server.key --description "*.example.com"
    pinion secret put tls-key --file server.key --for-cluster web
+   pinion secret put hf-token --for-team vision --for-team speech
    pinion secret put db-password      # asks for it`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "`FILE` with the value, - for standard input"},
 			&cli.StringFlag{Name: "description", Usage: "`TEXT` for people: 'pinion secret ls' shows it"},
+			&cli.StringSliceFlag{Name: "for-team", Usage: "only tasks of the team `NAME` may use it, and keys for that team see it, which is fixed as its clusters are; may be repeated", DefaultText: "the teams of the access key"},
 			&cli.StringSliceFlag{Name: "for-cluster", Usage: "only tasks of the cluster `NAME` may use it, which is fixed when the secret is created; may be repeated", DefaultText: "the clusters of the access key"},
 		},
 		Action: func(c *cli.Context) error {
@@ -70,6 +72,7 @@ type put struct {
 	name        string
 	description string   // empty: as it is
 	clusters    []string // whose tasks may use it; none: those of the access key
+	teams       []string // likewise
 	token       string   // makes the request one, however often it arrives
 	value       []byte
 }
@@ -79,25 +82,45 @@ func parsePut(c *cli.Context) (put, error) {
 	if c.NArg() > 1 || strings.Contains(p.name, "=") {
 		return p, exit.Usagef("%s takes the NAME alone: the value comes from standard input or --file, as others can read arguments in the list of processes", c.Command.HelpName)
 	}
-	for _, names := range c.StringSlice("for-cluster") {
-		p.clusters = append(p.clusters, strings.FieldsFunc(names, func(r rune) bool { return r == ',' || r == ' ' })...)
-	}
-	if c.IsSet("for-cluster") && len(p.clusters) == 0 {
+	p.clusters, p.teams = namesIn(c.StringSlice("for-cluster")), namesIn(c.StringSlice("for-team"))
+	switch {
+	case c.IsSet("for-cluster") && len(p.clusters) == 0:
 		return p, exit.Usagef("--for-cluster needs the name of a cluster")
+	case c.IsSet("for-team") && len(p.teams) == 0:
+		return p, exit.Usagef("--for-team needs the name of a team")
 	}
 	return p, nil
+}
+
+// namesIn are the names of a flag that may be repeated, and may have several with commas or blanks between.
+func namesIn(values []string) (names []string) {
+	for _, value := range values {
+		names = append(names, strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })...)
+	}
+	return names
+}
+
+// owners are the tags that say whom a new secret is for.
+func (p *put) owners() (tags []map[string]string) {
+	if len(p.clusters) > 0 {
+		tags = append(tags, map[string]string{"Key": pool.TagClusters, "Value": strings.Join(p.clusters, " ")})
+	}
+	if len(p.teams) > 0 {
+		tags = append(tags, map[string]string{"Key": pool.TagTeams, "Value": strings.Join(p.teams, " ")})
+	}
+	return tags
 }
 
 // put creates the secret or puts another version of it, and returns the answer of the host.
 func (p *put) put(ctx context.Context, inv *invocation.Invocation) (answer json.RawMessage, err error) {
 	in := p.input(map[string]any{"Name": p.name})
-	if len(p.clusters) > 0 {
-		in["Tags"] = []map[string]string{{"Key": pool.TagClusters, "Value": strings.Join(p.clusters, " ")}}
+	if owners := p.owners(); owners != nil {
+		in["Tags"] = owners
 	}
 	if err := inv.Client.Call(ctx, "CreateSecret", in, &answer); err == nil || !isRefusal(err, "ResourceExistsException") {
 		return answer, explainRemoved(ctx, inv, p.name, err)
 	}
-	if err := p.checkClusters(ctx, inv); err != nil {
+	if err := p.checkOwners(ctx, inv); err != nil {
 		return nil, p.explain(err)
 	}
 	operation := "PutSecretValue"
@@ -122,25 +145,30 @@ func (p *put) input(in map[string]any) map[string]any {
 	return in
 }
 
-// checkClusters refuses other clusters than those that an existing secret is for.
-func (p *put) checkClusters(ctx context.Context, inv *invocation.Invocation) error {
-	if len(p.clusters) == 0 {
+// checkOwners refuses other clusters and teams than those that an existing secret is for.
+func (p *put) checkOwners(ctx context.Context, inv *invocation.Invocation) error {
+	if p.owners() == nil {
 		return nil
 	}
 	known, err := describe(ctx, inv, p.name)
 	if err != nil {
 		return err
 	}
-	if slices.Equal(slices.Sorted(slices.Values(known.Clusters)), slices.Compact(slices.Sorted(slices.Values(p.clusters)))) {
+	return cmp.Or(checkStays("for-cluster", "all clusters", known.Clusters, p.clusters), checkStays("for-team", "all teams", known.Teams, p.teams))
+}
+
+// checkStays refuses what a flag asks for when a secret is for others.
+func checkStays(flag, all string, has, asked []string) error {
+	if len(asked) == 0 || slices.Equal(slices.Sorted(slices.Values(has)), slices.Compact(slices.Sorted(slices.Values(asked)))) {
 		return nil
 	}
-	return fmt.Errorf("it exists for %s, which stays: leave --for-cluster out, or choose another name", cmp.Or(strings.Join(known.Clusters, " and "), "all clusters"))
+	return fmt.Errorf("it exists for %s, which stays: leave --%s out, or choose another name", cmp.Or(strings.Join(has, " and "), all), flag)
 }
 
 // explain says why a secret that exists is not found.
 func (p *put) explain(err error) error {
 	if isRefusal(err, "ResourceNotFoundException") {
-		return fmt.Errorf("the name is taken by a secret of clusters that your key is not for: choose another name")
+		return fmt.Errorf("the name is taken by a secret of clusters or teams that your key is not for: choose another name")
 	}
 	return err
 }

@@ -66,12 +66,12 @@ func listCommand(system invocation.System) *cli.Command {
 
 // secretTable shows secrets, with removed also which of them were.
 func secretTable(inv *invocation.Invocation, secrets []client.Secret, removed bool) *table.Table {
-	t := &table.Table{Header: []string{"NAME", "CLUSTERS", "CHANGED", "DESCRIPTION"}, Optional: []string{"CHANGED", "CLUSTERS"}, Empty: "no secrets; `pinion secret put NAME` makes one"}
+	t := &table.Table{Header: []string{"NAME", "CLUSTERS", "TEAMS", "CHANGED", "DESCRIPTION"}, Optional: []string{"CHANGED", "TEAMS", "CLUSTERS"}, Empty: "no secrets; `pinion secret put NAME` makes one"}
 	if removed {
-		t.Header = []string{"NAME", "CLUSTERS", "CHANGED", "REMOVED", "DESCRIPTION"}
+		t.Header = []string{"NAME", "CLUSTERS", "TEAMS", "CHANGED", "REMOVED", "DESCRIPTION"}
 	}
 	for _, s := range secrets {
-		row := []string{s.Name, cmp.Or(strings.Join(s.Clusters, ","), "all"), format.Age(inv.Now().Sub(s.ChangedAt.Time))}
+		row := []string{s.Name, cmp.Or(strings.Join(s.Clusters, ","), "all"), cmp.Or(strings.Join(s.Teams, ","), "all"), format.Age(inv.Now().Sub(s.ChangedAt.Time))}
 		if removed {
 			row = append(row, removedFor(inv, s))
 		}

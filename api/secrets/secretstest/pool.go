@@ -7,6 +7,7 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -107,6 +108,13 @@ func (p *Pool) Open(_ context.Context, s *secret.Secret, v *secret.Version) (str
 // Key is a caller with a role, whose key is for some clusters, with commas between, or for all.
 func Key(role accesskey.Role, clusters string) auth.Principal {
 	return auth.Principal{ARN: "arn:aws:iam::123456789012:user/" + string(role) + clusters, Role: role, Scope: auth.ClusterScope(clusters), Region: "us-east-1"}
+}
+
+// OfTeams is the caller with a key that is for some teams.
+func OfTeams(who auth.Principal, teams ...string) auth.Principal {
+	who.ARN += strings.Join(teams, "")
+	who.Grant.Teams = teams
+	return who
 }
 
 // Admin is a caller with every right.
