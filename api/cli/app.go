@@ -189,7 +189,7 @@ with the tasks that run there; each host is in one, "default" unless pinion up -
 
 func commands(p Program) []*cli.Command {
 	all := []*cli.Command{
-		run.Command(p.system, service.CreateFromRun),
+		run.Command(p.system, service.CreateFromRun, exec.Run),
 		psCommand(p),
 		logsCommand(p),
 		exec.Command(p.system),

@@ -21,7 +21,7 @@ func TestWrongCommandLinesSayWhatToDo(t *testing.T) {
 	}{
 		"a misspelt command":              {"hots", 2, `there is no command "hots". Did you mean "host"?`},
 		"an unknown flag":                 {"ps --al", 2, "pinion ps has no option --al: did you mean --all?"},
-		"another tool's flag":             {"run -it img", 2, "pinion run has no option -it: `pinion shell"},
+		"another tool's flag":             {"shell -it img", 2, "pinion shell has no option -it: `pinion shell` always"},
 		"a flag without its value":        {"ps --cluster", 2, "--cluster needs a value"},
 		"a time without a unit":           {"token --ttl 5", 2, `--ttl takes a time such as 90s, 30m, 12h or 2d, not "5"`},
 		"a flag behind the image":         {"run pinion/self --gpus 2", 2, "put -- before the container's command"},

@@ -29,7 +29,7 @@ func taskCommand(p Program) *cli.Command {
    pinion task hold 3f2a91c0`,
 		Flags: list.Flags, Action: list.Action,
 		Subcommands: append([]*cli.Command{
-			run.Command(p.system, service.CreateFromRun), listVerb(psCommand(p)), inspectCommand(p), logsCommand(p), exec.Command(p.system), exec.CopyCommand(p.system), why.Command(p.system), stop.Command(p.system), queueCommand(p),
+			run.Command(p.system, service.CreateFromRun, exec.Run), listVerb(psCommand(p)), inspectCommand(p), logsCommand(p), exec.Command(p.system), exec.CopyCommand(p.system), why.Command(p.system), stop.Command(p.system), queueCommand(p),
 		}, change.Commands(p.system)...),
 	}
 }

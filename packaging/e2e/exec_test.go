@@ -235,9 +235,22 @@ func TestFilesAreCopiedToATaskAndBack(t *testing.T) {
 	}
 }
 
+// By `pinion shell`, and by `pinion run -it` as people know it of docker.
 func TestATaskEndsWithItsShell(t *testing.T) {
 	h := sharedHost(t)
-	s := onTerminal(t, exec.Command(binary, "--data-dir", h.dir, "shell", "--gpus", "1", "--name", "mine", "busybox"), 120, 40)
+	for _, line := range [][]string{{"shell", "--gpus", "1", "--name", "mine", "busybox"}, {"run", "-it", "--gpus", "1", "--name", "mine", "busybox"}, {"run", "-it", "--gpus", "1", "--name", "mine", "busybox", "--", "sh"}} {
+		t.Run(strings.Join(line, " "), func(t *testing.T) { checkTaskOfShell(t, h, line) })
+	}
+	command := exec.Command(binary, "--data-dir", h.dir, "run", "-i", "--name", "mine", "busybox", "--", "sh", "-c", "tr a-z A-Z; exit 3")
+	command.Stdin = strings.NewReader("of a pipe\n")
+	if out, _ := command.Output(); string(out) != "OF A PIPE\n" || command.ProcessState.ExitCode() != 3 {
+		t.Errorf("without a terminal: %q and exit code %d", out, command.ProcessState.ExitCode())
+	}
+}
+
+func checkTaskOfShell(t *testing.T, h *host, line []string) {
+	t.Helper()
+	s := onTerminal(t, exec.Command(binary, append([]string{"--data-dir", h.dir}, line...)...), 120, 40)
 	s.shows("/ # ")
 	s.types("echo gpu=$NVIDIA_VISIBLE_DEVICES; stty size", "gpu=GPU-")
 	s.shows("40 120")

@@ -67,14 +67,14 @@ func TestFlagsStandBeforeTheArgumentsOrAfterThem(t *testing.T) {
 
 func TestWrongFlagsAreErrorsOfUsage(t *testing.T) {
 	for line, says := range map[string]string{
-		"logs --alll 3f":  "--all",
-		"logs -x 3f":      "-x",
-		"logs 3f --tail":  "--tail needs a value",
-		"logs 3f --ttl 5": "not \"5\"",
-		"logs -nx 3f":     "-n takes",
-		"run img --all":   "comes after the image",
-		"run -it img":     "pinion shell",
-		"--wrong logs":    "pinion has no option --wrong",
+		"logs --alll 3f":   "--all",
+		"logs -x 3f":       "-x",
+		"logs 3f --tail":   "--tail needs a value",
+		"logs 3f --ttl 5":  "not \"5\"",
+		"logs -nx 3f":      "-n takes",
+		"run img --all":    "comes after the image",
+		"run --link a img": "published ports",
+		"--wrong logs":     "pinion has no option --wrong",
 	} {
 		_, err := Order(app(), append([]string{"pinion"}, strings.Fields(line)...))
 		if coded, is := errors.AsType[*exit.Error](err); !is || coded.ExitCode() != exit.Usage || !strings.Contains(err.Error(), says) {

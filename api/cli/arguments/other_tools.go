@@ -3,25 +3,24 @@ package arguments
 import "strings"
 
 const (
-	interactive = "`pinion shell IMAGE` opens a shell in a new task, `pinion exec -it TASK -- sh` in one that runs"
-	memoryFlag  = "--memory SIZE, such as 64g, limits the memory"
-	countFlag   = "--count N starts several tasks; with --gang they start and stop together, with RANK and WORLD_SIZE"
-	holdFlag    = "--hold keeps a task from starting until `pinion task release TASK`"
-	field       = "a field of task definitions, `pinion register`"
-	ownTasks    = "--mine is for the tasks of your key or login"
-	placeFlags  = "--on-host NAME and --constraint EXPRESSION choose among the hosts, such as --constraint 'ec2InstanceId != gpu-7'"
-	output      = "the output of a task is kept on its host: `pinion logs TASK`; PINION_TASK_ID names a file of its own"
-	stopTimes   = "a task has its time to end from `pinion run --stop-timeout`; --force ends it at once"
+	attached   = "`pinion shell` always gives the command your terminal"
+	memoryFlag = "--memory SIZE, such as 64g, limits the memory"
+	countFlag  = "--count N starts several tasks; with --gang they start and stop together, with RANK and WORLD_SIZE"
+	holdFlag   = "--hold keeps a task from starting until `pinion task release TASK`"
+	field      = "a field of task definitions, `pinion register`"
+	ownTasks   = "--mine is for the tasks of your key or login"
+	placeFlags = "--on-host NAME and --constraint EXPRESSION choose among the hosts, such as --constraint 'ec2InstanceId != gpu-7'"
+	output     = "the output of a task is kept on its host: `pinion logs TASK`; PINION_TASK_ID names a file of its own"
+	stopTimes  = "a task has its time to end from `pinion run --stop-timeout`; --force ends it at once"
 
 	inspectFormat = "`pinion ps --format TEMPLATE` shows members of tasks, `pinion inspect TASK | jq` of one"
 )
 
 // otherTools answers flags of Docker, Slurm and Kubernetes that a command has not, by the last word of its name; "" is for every command.
 var otherTools = map[string]map[string]string{
-	"": {"namespace": "--cluster NAME is a named part of the pool", "partition": "--cluster NAME is a named part of the pool", "no-trunc": "-o wide shows ids and names in full"},
+	"":      {"namespace": "--cluster NAME is a named part of the pool", "partition": "--cluster NAME is a named part of the pool", "no-trunc": "-o wide shows ids and names in full"},
+	"shell": {"i": attached, "it": attached, "ti": attached, "t": attached, "tty": attached, "interactive": attached},
 	"run": {
-		"i": interactive, "it": interactive, "ti": interactive, "tty": interactive, "interactive": interactive,
-		"t":           interactive + "; --time-limit TIME stops a task so long after its start",
 		"restart":     "--retries N restarts a task that fails",
 		"link":        "tasks reach one another by published ports, or with --network host",
 		"gpu":         "did you mean --gpus?",

@@ -20,7 +20,8 @@ one (FAMILY[:REVISION]; command, --env, --gpus, --cpus and --memory go before wh
 container, and exits with the container's exit code. Ctrl-C stops the task; a second Ctrl-C leaves at once.
 The image pinion/self is built in and has no shell: its commands are pinion's own, such as "pinion pause", which waits, and "pinion hello", which answers HTTP.
 A task that no host can run now waits in the queue: "pinion why TASK" explains it; one that no host could ever run fails at
-once, unless --wait-for-host is given. When the terminal goes away (SIGHUP), the task runs on. Several tasks are followed by their statuses; "pinion logs TASK" shows the output of one.
+once, unless --wait-for-host is given. With -i or -t the task waits and COMMAND, "sh" unless given, runs in it with your input or on your
+terminal, and the task ends with it: 'pinion shell --help' says more. When the terminal goes away (SIGHUP), the task runs on. Several tasks are followed by their statuses; "pinion logs TASK" shows the output of one.
 
 With -o json standard output holds one JSON document and nothing else: the task, or a list of several, as in DescribeTasks;
 with -d as it was started, otherwise as it ended (the last attempt). The output of the container goes to standard error.
@@ -30,6 +31,7 @@ Exit codes: the container's own, of several tasks that of the first failure; 125
 
 Examples:
    pinion run pinion/self -- pinion gpus --container
+   pinion run -it --gpus 1 nvidia/cuda:12.4.1-devel-ubuntu22.04 -- bash
    pinion run --gpus 2 nvidia/cuda:12.4.1-base-ubuntu22.04 -- nvidia-smi -L
    pinion run --gpus 1 --cpus 8 --memory 64g --shm-size 16g -v /data:/data:ro -e EPOCHS=3 my/trainer -- python train.py
    pinion run --secret HF_TOKEN=hf-token my/trainer
@@ -44,18 +46,24 @@ Examples:
    pinion run --service web --count 3 --gpus 1 -p 8000 my/server
    pinion run -o json my/trainer | jq '.containers[0].exitCode'`
 
-// Command is the command `pinion run`. serve is what becomes of it with --service.
-func Command(system invocation.System, serve func(*cli.Context, *invocation.Invocation) error) *cli.Command {
+// Command is the command `pinion run`. serve is what becomes of it with --service, attach gives a command the streams of this process with -i and -t.
+func Command(system invocation.System, serve func(*cli.Context, *invocation.Invocation) error, attach Attach) *cli.Command {
 	return &cli.Command{
 		Name:        "run",
 		Usage:       "Run a container as a task and show its output",
 		ArgsUsage:   "IMAGE|FAMILY[:REVISION] [COMMAND ARGUMENTS...]",
 		Description: description,
-		Flags:       flags(),
+		Flags:       append(attachFlags(), flags()...),
 		Action: func(c *cli.Context) error {
+			if err := refuseTime(c); err != nil {
+				return err
+			}
 			inv, err := system.Invoke(c)
 			if err != nil {
 				return err
+			}
+			if c.Bool("interactive") || c.Bool("tty") {
+				return runAttached(c, inv, attach)
 			}
 			if c.IsSet("service") {
 				return serve(c, inv)

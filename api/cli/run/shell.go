@@ -11,6 +11,7 @@ import (
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
 	"pinion/api/client"
+	"pinion/raftfsm/lazyregexp"
 )
 
 // waitScript keeps the container of a shell until it is stopped.
@@ -39,23 +40,78 @@ Examples:
 			if err != nil {
 				return err
 			}
-			definition, wrong := parseDefinition(c)
-			request, err := parseShell(c)
-			if err := exit.Join(wrong, err); err != nil {
-				return err
-			}
-			container := &definition.Containers[0]
-			command := container.Command
-			if len(command) == 0 {
-				command = []string{"sh"}
-			}
-			container.EntryPoint, container.Command = []string{"sh", "-c"}, []string{waitScript}
-			if err := request.complete(c.Context, inv); err != nil {
-				return err
-			}
-			return shell(c.Context, &launcher{inv: inv, request: request}, definition, func(task string) error { return attach(c.Context, inv, task, command) })
+			return openShell(c, inv, func(task string, command []string) error { return attach(c.Context, inv, task, command) })
 		},
 	}
+}
+
+// openShell runs the command of a line in a new task, which ends with it. attach runs a command in a task that runs.
+func openShell(c *cli.Context, inv *invocation.Invocation, attach func(task string, command []string) error) error {
+	definition, wrong := parseDefinition(c)
+	request, err := parseShell(c)
+	if err := exit.Join(wrong, err); err != nil {
+		return err
+	}
+	container := &definition.Containers[0]
+	command := container.Command
+	if len(command) == 0 {
+		command = []string{"sh"}
+	}
+	container.EntryPoint, container.Command = []string{"sh", "-c"}, []string{waitScript}
+	if err := request.complete(c.Context, inv); err != nil {
+		return err
+	}
+	return shell(c.Context, &launcher{inv: inv, request: request}, definition, func(task string) error { return attach(task, command) })
+}
+
+// Attach runs a command in a task with the streams of this process, with its standard input if input says so; its exit code is that of the error.
+type Attach func(ctx context.Context, inv *invocation.Invocation, task string, r client.ExecRequest, input bool) error
+
+// attachFlags are those by which `pinion run` gives the command the input and the terminal of this process, with the names that they have in docker.
+func attachFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "interactive", Aliases: []string{"i"}, Usage: "give the command standard input; the task ends with it, as that of 'pinion shell' does"},
+		&cli.BoolFlag{Name: "tty", Aliases: []string{"t"}, Usage: "run the command on a terminal; likewise"},
+	}
+}
+
+// timeOfSlurm is what a -t of Slurm takes: minutes, and times such as 1-12:00:00.
+var timeOfSlurm = lazyregexp.New(`^[0-9]+(-[0-9]+)?(:[0-9]+)*$`)
+
+// refuseTime refuses a -t that was meant as that of Slurm.
+func refuseTime(c *cli.Context) error {
+	if word := c.Args().First(); c.Bool("tty") && timeOfSlurm.MatchString(word) {
+		return exit.Usagef("-t runs the command on a terminal, and %s is no image: --time-limit TIME stops a task so long after its start", word)
+	}
+	return nil
+}
+
+// runAttached is `pinion run` with one of attachFlags: a shell whose command is attached as they say.
+func runAttached(c *cli.Context, inv *invocation.Invocation, attach Attach) error {
+	var wrong []error
+	for _, name := range notOfShells {
+		if c.IsSet(name) {
+			wrong = append(wrong, exit.Usagef("--%s does not go with -i and -t: they are for one task, which ends with its command", name))
+		}
+	}
+	if inv.Output == invocation.JSON {
+		wrong = append(wrong, exit.Usagef("-o json does not go with -i and -t: standard output is the command's"))
+	}
+	if err := exit.Join(wrong...); err != nil {
+		return err
+	}
+	if word := c.Args().First(); definitionName.MatchString(word) {
+		known, err := findRegistered(c.Context, inv, word)
+		if err != nil {
+			return err
+		}
+		if known != nil {
+			return exit.Usagef("-i and -t start an image, and %s is the task definition %s: run it without them and then `pinion exec -it TASK`, or name the image docker.io/library/%s", word, known.name(), word)
+		}
+	}
+	return openShell(c, inv, func(task string, command []string) error {
+		return attach(c.Context, inv, task, client.ExecRequest{Command: command, TTY: c.Bool("tty")}, c.Bool("interactive"))
+	})
 }
 
 // parseShell reads the flags of a shell, whose task is one.

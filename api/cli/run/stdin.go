@@ -34,5 +34,5 @@ func refuseInput(stdin io.Reader) error {
 	if !waiting {
 		return nil
 	}
-	return exit.Usagef("standard input is not passed to containers yet, and there is input: mount a file with --volume, or say </dev/null")
+	return exit.Usagef("standard input is passed with -i alone, and there is input: give -i with an image that has sh and sleep, mount a file with --volume, or say </dev/null")
 }
