@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"pinion/node/backoff"
 	"pinion/node/runtime"
 	"pinion/node/task"
+	"pinion/packaging/backoff"
 	"pinion/packaging/failpoint"
 	"pinion/raftfsm/spec"
 )

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"pinion/gpu"
-	"pinion/node/backoff"
 	"pinion/node/runtime"
+	"pinion/packaging/backoff"
 	"pinion/packaging/tick"
 	"pinion/raftfsm/spec"
 )

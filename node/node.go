@@ -6,11 +6,11 @@ import (
 	"os"
 	"sync"
 
-	"pinion/node/backoff"
 	"pinion/node/gpulock"
 	"pinion/node/machine"
 	"pinion/node/runtime"
 	"pinion/node/task"
+	"pinion/packaging/backoff"
 	"pinion/raftfsm/spec"
 )
 

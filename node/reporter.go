@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"pinion/node/backoff"
+	"pinion/packaging/backoff"
 	"pinion/packaging/failpoint"
 	"pinion/raftfsm/spec"
 )

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"pinion/node/backoff"
 	"pinion/node/target"
+	"pinion/packaging/backoff"
 	"pinion/raftfsm/traffic"
 )
 

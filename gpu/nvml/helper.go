@@ -10,15 +10,14 @@ import (
 	"time"
 
 	"pinion/gpu/nvml/protocol"
+	"pinion/packaging/backoff"
 )
 
-const (
-	// callTimeout bounds one call. The driver takes 20 seconds to wake eight sleeping GPUs.
-	callTimeout = 60 * time.Second
-	// backoffMin and backoffMax bound the delay before a crashed helper is restarted; the delay doubles each time.
-	backoffMin = time.Second
-	backoffMax = time.Minute
-)
+// callTimeout bounds one call. The driver takes 20 seconds to wake eight sleeping GPUs.
+const callTimeout = 60 * time.Second
+
+// restartDelays are the pauses before a crashed helper is started again.
+var restartDelays = backoff.Backoff{Min: time.Second, Max: time.Minute}
 
 // helper supervises at most one helper process. The first call starts it. It is killed when it sends an invalid message or
 // does not answer in time. After it exited, calls fail with the cause until the back-off is over.
@@ -32,9 +31,9 @@ type helper struct {
 	mu      sync.Mutex
 	client  *rpcClient // nil when no helper runs
 	lastID  uint64
-	backoff time.Duration // delay before the next start
-	retryAt time.Time     // end of the current back-off
-	err     error         // cause of the last exit
+	crashes int       // in a row
+	retryAt time.Time // end of the current back-off
+	err     error     // cause of the last exit
 	closed  bool
 	paused  bool // no helper may run, see suspend
 }
@@ -114,8 +113,8 @@ func (h *helper) supervise(client *rpcClient, startedAt time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.client = nil
-	if time.Since(startedAt) > backoffMax {
-		h.backoff = 0
+	if time.Since(startedAt) > restartDelays.Max {
+		h.crashes = 0
 	}
 	if !h.closed && !h.paused {
 		h.log.Error("pinion-nvml died", "error", h.onExit(err))
@@ -124,11 +123,12 @@ func (h *helper) supervise(client *rpcClient, startedAt time.Time) {
 
 // onExit records the cause of the exit and when the helper may be restarted.
 func (h *helper) onExit(why error) error {
-	h.backoff = min(max(2*h.backoff, backoffMin), backoffMax)
-	h.retryAt = time.Now().Add(h.backoff)
+	pause := restartDelays.After(h.crashes)
+	h.crashes++
+	h.retryAt = time.Now().Add(pause)
 	h.err = why
 	h.onDown()
-	time.AfterFunc(h.backoff, h.onDown)
+	time.AfterFunc(pause, h.onDown)
 	return why
 }
 

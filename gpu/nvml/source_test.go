@@ -174,7 +174,7 @@ func TestAHelperThatKeepsDyingIsLeftAloneLongerAndLonger(t *testing.T) {
 			rests = append(rests, time.Until(s.helper.retryAt))
 			time.Sleep(rests[len(rests)-1])
 		}
-		if rests[0] != backoffMin || rests[3] != 8*backoffMin || rests[7] != backoffMax {
+		if rests[0] != restartDelays.Min || rests[3] != 8*restartDelays.Min || rests[7] != restartDelays.Max {
 			t.Errorf("rests %v", rests)
 		}
 	})

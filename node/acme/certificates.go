@@ -16,6 +16,7 @@ import (
 	"golang.org/x/crypto/acme"
 	"golang.org/x/crypto/acme/autocert"
 
+	"pinion/packaging/backoff"
 	"pinion/raftfsm/spec"
 )
 
@@ -59,10 +60,10 @@ type Certificates struct {
 
 // name is how far the certificate of a name is.
 type name struct {
-	ready bool // it is there, and renewed by itself
-	err   error
-	next  time.Time // of the next order
-	pause time.Duration
+	ready  bool // it is there, and renewed by itself
+	err    error
+	next   time.Time // of the next order
+	delays backoff.Backoff
 }
 
 // New returns Certificates of no names. They are ordered by Run.
@@ -91,7 +92,7 @@ func (c *Certificates) SetNames(names []string) {
 	}
 	for _, wanted := range names {
 		if c.names[wanted] == nil {
-			c.names[wanted], changed = &name{pause: minRetry}, true
+			c.names[wanted], changed = &name{delays: backoff.Backoff{Min: minRetry, Max: maxRetry}}, true
 		}
 	}
 	if !changed {
@@ -214,7 +215,7 @@ func (c *Certificates) order(host string) {
 		n.next = time.Now().Add(elsewhereRetry)
 		return
 	}
-	n.next, n.pause = time.Now().Add(n.pause), min(2*n.pause, maxRetry)
+	n.next = time.Now().Add(n.delays.Next())
 	c.log.Warn("a certificate could not be had by ACME: the CA has to reach port 443 of the name, at a listener of this pool; it is tried again", "name", host, "error", err, "at", n.next)
 }
 

@@ -17,7 +17,7 @@ import (
 	bootstrap "github.com/containerd/containerd/api/runtime/bootstrap/v1"
 	"google.golang.org/protobuf/proto"
 
-	"pinion/node/backoff"
+	"pinion/packaging/backoff"
 )
 
 var brokenOff = flag.Int("broken-off", 20, "how many starts are broken off at a random moment, as by the end of Pinion's process, and made again")

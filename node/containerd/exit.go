@@ -11,9 +11,9 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/containerd/errdefs/pkg/errgrpc"
 
-	"pinion/node/backoff"
 	"pinion/node/containerd/cgroup"
 	"pinion/node/runtime"
+	"pinion/packaging/backoff"
 )
 
 // unknownExitCode replaces an exit code that is lost.
@@ -23,7 +23,7 @@ const unknownExitCode = -1
 // down: the shim keeps the exit code.
 func (r *Runtime) Wait(ctx context.Context, id string) (runtime.Exit, error) {
 	ctx = r.inNamespace(ctx)
-	for poll := (backoff.Poll{}); ; {
+	for poll := backoff.Poll(); ; {
 		exit, err := r.waitExit(ctx, id)
 		if err == nil || errors.Is(err, runtime.ErrNotFound) {
 			return exit, err

@@ -22,10 +22,10 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
-	"pinion/node/backoff"
 	"pinion/node/containerd"
 	"pinion/node/containerd/images"
 	"pinion/node/runtime"
+	"pinion/packaging/backoff"
 )
 
 var hostilePulls = flag.Int("hostile-pulls", 12, "how many pulls from hostile registries are tried")
@@ -188,7 +188,7 @@ func (h *host) pullHostile(t *testing.T, c hostileCase, victim string) {
 // waitForRoom waits until what an earlier pull has filled the disk with is gone: containerd frees it a moment after the pull has ended.
 func (h *host) waitForRoom(ctx context.Context, t *testing.T) {
 	t.Helper()
-	for poll := (backoff.Poll{}); ; {
+	for poll := backoff.Poll(); ; {
 		var disk unix.Statfs_t
 		if err := unix.Statfs(h.config.Dir, &disk); err != nil {
 			t.Fatal(err)

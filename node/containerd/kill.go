@@ -17,9 +17,9 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/containerd/errdefs/pkg/errgrpc"
 
-	"pinion/node/backoff"
 	"pinion/node/containerd/cgroup"
 	"pinion/node/filetree"
+	"pinion/packaging/backoff"
 )
 
 // killTimeout bounds how long a refused call of a task is retried. A shim that is exiting, or a daemon that is restarting,
@@ -34,7 +34,7 @@ func (r *Runtime) Kill(ctx context.Context, id string, sig syscall.Signal) error
 		r.awaitProgram(ctx, id)
 	}
 	request := &tasks.KillRequest{ContainerID: id, Signal: uint32(sig), All: sig == syscall.SIGKILL}
-	for poll := (backoff.Poll{}); ; {
+	for poll := backoff.Poll(); ; {
 		_, err := r.client.TaskService().Kill(ctx, request)
 		if err = errgrpc.ToNative(err); err == nil || errdefs.IsNotFound(err) {
 			return nil
@@ -56,7 +56,7 @@ func (r *Runtime) awaitProgram(ctx context.Context, id string) {
 		return // the signal will tell
 	}
 	comm := "/proc/" + strconv.Itoa(int(got.Process.Pid)) + "/comm"
-	for poll := (backoff.Poll{}); ; {
+	for poll := backoff.Poll(); ; {
 		name, err := os.ReadFile(comm)
 		if err != nil || !strings.HasPrefix(string(name), "runc:[") || poll.Wait(ctx) != nil {
 			return
@@ -155,7 +155,7 @@ func (r *Runtime) killToRemove(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	for poll := (backoff.Poll{}); ; {
+	for poll := backoff.Poll(); ; {
 		if err := r.Kill(ctx, id, syscall.SIGKILL); err != nil {
 			return err
 		}
@@ -174,7 +174,7 @@ func (r *Runtime) killToRemove(ctx context.Context, id string) error {
 func untilAnswered(ctx context.Context, call func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, killTimeout)
 	defer cancel()
-	for poll := (backoff.Poll{}); ; {
+	for poll := backoff.Poll(); ; {
 		err := errgrpc.ToNative(call(ctx))
 		if err == nil || errdefs.IsNotFound(err) || poll.Wait(ctx) != nil {
 			return err

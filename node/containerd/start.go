@@ -17,10 +17,10 @@ import (
 	"github.com/containerd/typeurl/v2"
 	"github.com/opencontainers/runtime-spec/specs-go"
 
-	"pinion/node/backoff"
 	"pinion/node/containerd/cgroup"
 	"pinion/node/containerd/images"
 	"pinion/node/runtime"
+	"pinion/packaging/backoff"
 	"pinion/packaging/failpoint"
 )
 
@@ -45,7 +45,7 @@ func (r *Runtime) Start(ctx context.Context, c runtime.ContainerSpec) error {
 		return fmt.Errorf("%w: %s", runtime.ErrExists, c.ID)
 	}
 	defer r.starts.end(c.ID, c.Task.ID)
-	begun, poll := time.Now(), backoff.Poll{}
+	begun, poll := time.Now(), backoff.Poll()
 	for attempt := 1; ; attempt++ {
 		err := r.tryStart(ctx, c)
 		switch {
@@ -231,7 +231,7 @@ func (s *startOperation) createTask(ctx context.Context, request *tasks.CreateTa
 // rollback removes every part of the container, in any state. It retries until ctx ends, because the daemon may be the
 // cause of the failure.
 func (s *startOperation) rollback(ctx context.Context) {
-	for poll := (backoff.Poll{}); ; {
+	for poll := backoff.Poll(); ; {
 		err := s.runtime.purge(ctx, s.spec.ID, s.group)
 		if err == nil {
 			err = s.runtime.removeTaskGroup(ctx, s.spec.Task.ID, 1)

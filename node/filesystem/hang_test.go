@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"pinion/node/backoff"
 	"pinion/node/filesystem"
+	"pinion/packaging/backoff"
 )
 
 // until waits for what happens beside the test.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/moby/sys/mountinfo"
 
-	"pinion/node/backoff"
 	"pinion/node/volume"
+	"pinion/packaging/backoff"
 	"pinion/raftfsm/filesystem"
 )
 

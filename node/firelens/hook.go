@@ -12,10 +12,10 @@ import (
 	"slices"
 	"sync"
 
-	"pinion/node/backoff"
 	"pinion/node/filetree"
 	"pinion/node/runtime"
 	"pinion/node/task"
+	"pinion/packaging/backoff"
 	"pinion/raftfsm/firelens"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/valuefrom"

@@ -4,15 +4,16 @@ import (
 	"time"
 
 	"pinion/gpu"
+	"pinion/packaging/backoff"
 )
 
 const (
 	// settle is how long a driver may take from an event to its own record of what it asks for.
 	settle = 30 * time.Second
-	// checkMin and checkMax bound the time between two checks that do not pass.
-	checkMin = 10 * time.Second
-	checkMax = 10 * time.Minute
 )
+
+// checkPauses are the times between two checks that do not pass.
+var checkPauses = backoff.Backoff{Min: 10 * time.Second, Max: 10 * time.Minute}
 
 // Due are the GPUs of this host to be checked now, and when to ask again; zero: when Changed is closed. A broken GPU is checked after a reset or
 // a boot alone.
@@ -43,7 +44,7 @@ func (c *condition) due(boot string) time.Time {
 	case c.Health == gpu.Replace && !c.repaired(boot):
 		return time.Time{}
 	case !c.lastCheck.IsZero():
-		return c.lastCheck.Add(min(checkMin<<min(c.failed, 10), checkMax))
+		return c.lastCheck.Add(checkPauses.After(c.failed))
 	case c.told && !c.repaired(boot):
 		return c.Since.Add(settle)
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"pinion/gpu"
-	"pinion/node/backoff"
+	"pinion/packaging/backoff"
 )
 
 const (
@@ -18,7 +18,7 @@ const (
 // each time the reason changes.
 func (l *Locks) WaitIdle(ctx context.Context, uuids []string, onBusy func(reason string)) error {
 	last := ""
-	for wait := idlePollMin; ; wait = min(2*wait, idlePollMax) {
+	for poll := (backoff.Backoff{Min: idlePollMin, Max: idlePollMax}); ; {
 		reason := l.busyReason(ctx, uuids)
 		if reason == "" {
 			return nil
@@ -27,7 +27,7 @@ func (l *Locks) WaitIdle(ctx context.Context, uuids []string, onBusy func(reason
 			onBusy(reason)
 			last = reason
 		}
-		if err := backoff.Sleep(ctx, wait); err != nil {
+		if err := poll.Wait(ctx); err != nil {
 			return err
 		}
 	}

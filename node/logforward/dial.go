@@ -12,16 +12,18 @@ import (
 	"syscall"
 	"time"
 
+	"pinion/packaging/backoff"
 	"pinion/raftfsm/logdriver"
 )
 
 const (
 	dialTimeout = 10 * time.Second
-	// breakerMin and breakerMax are how long nobody tries a destination that could not be reached. They double with each failure.
-	breakerMin, breakerMax = 200 * time.Millisecond, 15 * time.Second
 	// maxBreakers bounds the destinations that are remembered as out of reach.
 	maxBreakers = 1000
 )
+
+// breakerDelays are how long nobody tries a destination that could not be reached.
+var breakerDelays = backoff.Backoff{Min: 200 * time.Millisecond, Max: 15 * time.Second}
 
 // dialer connects to destinations, and to none that this host is not to send to: what a name leads to is looked at each time.
 type dialer struct {
@@ -35,10 +37,10 @@ type dialer struct {
 
 // breaker keeps the forwarders of one destination, which may be thousands, from trying it all the time.
 type breaker struct {
-	mu    sync.Mutex // held while one tries
-	until time.Time
-	wait  time.Duration
-	err   error
+	mu     sync.Mutex // held while one tries
+	until  time.Time
+	failed int // in a row
+	err    error
 }
 
 func newDialer(allowed []string, virtual netip.Prefix) *dialer {
@@ -96,10 +98,10 @@ func (d *dialer) dial(ctx context.Context, to logdriver.Destination) (net.Conn, 
 	}
 	switch {
 	case err == nil:
-		b.wait, b.until = 0, time.Time{}
+		b.failed, b.until = 0, time.Time{}
 	case ctx.Err() == nil:
-		b.wait = min(max(2*b.wait, breakerMin), breakerMax)
-		b.until, b.err = time.Now().Add(b.wait), err
+		b.until, b.err = time.Now().Add(breakerDelays.After(b.failed)), err
+		b.failed++
 	}
 	return conn, err
 }

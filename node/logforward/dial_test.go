@@ -111,7 +111,7 @@ func TestADestinationThatIsAwayIsTriedNowAndThen(t *testing.T) {
 		}
 		if i == 0 {
 			first = err
-		} else if err != first && time.Since(begun) < breakerMin {
+		} else if err != first && time.Since(begun) < breakerDelays.Min {
 			t.Fatal("it is tried each time")
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"pinion/node/backoff"
 	"pinion/node/logs"
+	"pinion/packaging/backoff"
 	"pinion/raftfsm/valuefrom"
 )
 
@@ -60,13 +60,13 @@ func (f *forwarder) run(ctx context.Context) {
 		f.log.Warn("where the log was sent up to cannot be read: it is sent from its beginning", "error", err)
 	}
 	defer func() { f.position.close() }()
-	for wait := retryMin; ; {
+	for delays := (backoff.Backoff{Min: retryMin, Max: f.retryMax()}); ; {
 		sent, ended, err := f.forward(ctx)
 		if ctx.Err() != nil || ended && f.all.finish(f) {
 			return
 		}
 		if sent || err == nil {
-			wait = retryMin
+			delays.Reset()
 		}
 		if err != nil {
 			f.problems.failed(f, err)
@@ -74,11 +74,12 @@ func (f *forwarder) run(ctx context.Context) {
 		if f.givesUp(err) {
 			return
 		}
-		if backoff.Sleep(ctx, wait/2+rand.N(wait/2)) != nil {
+		pause := delays.Next()
+		if backoff.Sleep(ctx, pause/2+rand.N(pause/2)) != nil {
 			return
 		}
-		if err != nil {
-			wait = min(2*wait, f.retryMax())
+		if err == nil {
+			delays.Reset()
 		}
 	}
 }

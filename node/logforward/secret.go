@@ -6,8 +6,8 @@ import (
 	"maps"
 	"sync"
 
-	"pinion/node/backoff"
 	"pinion/node/task"
+	"pinion/packaging/backoff"
 	"pinion/raftfsm/valuefrom"
 )
 

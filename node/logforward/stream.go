@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	"pinion/packaging/backoff"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -57,7 +59,7 @@ func (s *stream) deliver(ctx context.Context, text []byte) error {
 // drain waits until nothing is left in the buffers of this host.
 func (s *stream) drain(ctx context.Context) error {
 	before, moved := -1, time.Now()
-	for pause := drainMin; ; pause = min(2*pause, drainMax) {
+	for poll := (backoff.Backoff{Min: drainMin, Max: drainMax}); ; {
 		left, err := s.unsent()
 		switch {
 		case err != nil:
@@ -69,12 +71,8 @@ func (s *stream) drain(ctx context.Context) error {
 		case time.Since(moved) > stallTimeout:
 			return errStalled
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
+		if err := poll.Wait(ctx); err != nil {
+			return err
 		}
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"sync"
 
-	"pinion/node/backoff"
 	"pinion/node/runtime"
 	"pinion/node/task"
+	"pinion/packaging/backoff"
 	"pinion/raftfsm/label"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/valuefrom"

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"pinion/node/backoff"
+	"pinion/packaging/backoff"
 	"pinion/raftfsm/traffic"
 )
 

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"pinion/node/backoff"
 	"pinion/node/runtime"
+	"pinion/packaging/backoff"
 	"pinion/packaging/failpoint"
 	"pinion/raftfsm/spec"
 )

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"pinion/node/backoff"
 	"pinion/node/runtime"
+	"pinion/packaging/backoff"
 	"pinion/raftfsm/spec"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"pinion/node/backoff"
 	"pinion/node/runtime"
+	"pinion/packaging/backoff"
 	"pinion/raftfsm/spec"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"pinion/node/backoff"
+	"pinion/packaging/backoff"
 	"pinion/packaging/failpoint"
 	"pinion/raftfsm/spec"
 )

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"pinion/node/backoff"
 	"pinion/node/runtime"
+	"pinion/packaging/backoff"
 )
 
 // lostReason is the reason of a container that the runtime does not have any more.

@@ -10,11 +10,11 @@ import (
 
 // rooms are what a host is put together from, each with the rooms that it may import. They meet in packaging/host.
 var rooms = map[string]string{
-	"api":     "raftfsm gpu packaging/atomicfile packaging/clientnet packaging/signature",
-	"server":  "raftfsm gpu packaging/atomicfile packaging/clientnet packaging/failpoint packaging/heap packaging/keystore packaging/tick",
-	"node":    "raftfsm/spec raftfsm/blob raftfsm/envfile raftfsm/execution raftfsm/filesystem raftfsm/firelens raftfsm/gpuuse raftfsm/hostport raftfsm/iam raftfsm/iplease raftfsm/label raftfsm/linux raftfsm/logdriver raftfsm/logfilter raftfsm/metric raftfsm/partition raftfsm/rendezvous raftfsm/tasknetwork raftfsm/traffic raftfsm/valuefrom raftfsm/volumeroot raftfsm/lazyregexp gpu packaging/atomicfile packaging/failpoint packaging/heap packaging/tick",
+	"api":     "raftfsm gpu packaging/atomicfile packaging/backoff packaging/clientnet packaging/signature",
+	"server":  "raftfsm gpu packaging/atomicfile packaging/backoff packaging/clientnet packaging/failpoint packaging/heap packaging/keystore packaging/tick",
+	"node":    "raftfsm/spec raftfsm/blob raftfsm/envfile raftfsm/execution raftfsm/filesystem raftfsm/firelens raftfsm/gpuuse raftfsm/hostport raftfsm/iam raftfsm/iplease raftfsm/label raftfsm/linux raftfsm/logdriver raftfsm/logfilter raftfsm/metric raftfsm/partition raftfsm/rendezvous raftfsm/tasknetwork raftfsm/traffic raftfsm/valuefrom raftfsm/volumeroot raftfsm/lazyregexp gpu packaging/atomicfile packaging/backoff packaging/failpoint packaging/heap packaging/tick",
 	"raftfsm": "gpu",
-	"gpu":     "",
+	"gpu":     "packaging/backoff",
 }
 
 // besides are the places beside the rooms; the longest that fits counts. The benches measure rooms one by one.
@@ -71,7 +71,7 @@ var floors = map[string][]string{
 		"containerd network logs proxy acme names target runtime/fake runtime/runtimetest",
 		"containerd/daemon containerd/images containerd/cgroup gpulock proxy/http1",
 		"runtime",
-		"backoff datadir volume gpuhealth gpuusage distribution",
+		"datadir volume gpuhealth gpuusage distribution",
 		"machine filetree",
 	},
 	"raftfsm": {

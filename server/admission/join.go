@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"pinion/packaging/backoff"
 	"pinion/packaging/clientnet"
 	"pinion/raftfsm/spec"
 	"pinion/server/peer"
@@ -60,7 +61,7 @@ func (j Join) do(ctx context.Context) (reply JoinReply, err error) {
 	pool := &rpc.Client{HTTP: client}
 	request := JoinRequest{HostID: j.HostID, TokenID: token.ID, Secret: token.Secret, CSR: csr, Cluster: j.Cluster}
 	said := ""
-	for pause := joinBackoff; ; pause = min(2*pause, joinMaxWait) {
+	for delays := (backoff.Backoff{Min: joinBackoff, Max: joinMaxWait}); ; {
 		err := pool.Call(ctx, j.Address, PathJoin, request, &reply)
 		if err == nil || !errors.Is(err, spec.ErrUnavailable) || errors.Is(err, peer.ErrOtherPool) {
 			return reply, err
@@ -69,9 +70,7 @@ func (j Join) do(ctx context.Context) (reply JoinReply, err error) {
 			said = text
 			j.Log.Warn("the pool cannot admit this host now; trying again for 30s", "address", j.Address, "error", err)
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		if delays.Wait(ctx) != nil {
 			return reply, err
 		}
 	}

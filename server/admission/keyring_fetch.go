@@ -7,17 +7,17 @@ import (
 	"sync"
 	"time"
 
+	"pinion/packaging/backoff"
 	"pinion/server/rpc"
 )
 
 // PathKeyring is where a server gives its keyring to another server, and to nobody else.
 const PathKeyring = "/peer/keyring"
 
-const (
-	keyringFetchTimeout = 2 * time.Second // of one round
-	// maxFetchBackoff is the longest pause between two rounds: a key that no server has is looked for seldom.
-	maxFetchBackoff = time.Minute
-)
+const keyringFetchTimeout = 2 * time.Second // of one round
+
+// fetchDelays are the pauses between two rounds: a key that no server has is looked for seldom.
+var fetchDelays = backoff.Backoff{Min: time.Second, Max: time.Minute}
 
 // KeyringFetcher asks the other servers for keys that the keyring lacks.
 type KeyringFetcher struct {
@@ -25,21 +25,21 @@ type KeyringFetcher struct {
 	Others func() []string // addresses of the other servers
 	Log    *slog.Logger
 
-	mu    sync.Mutex
-	next  time.Time
-	pause time.Duration
-	lost  []string // names of the keys that no server has, as of the last round in which all others answered
+	mu     sync.Mutex
+	next   time.Time
+	rounds int      // since something is lacking
+	lost   []string // names of the keys that no server has, as of the last round in which all others answered
 }
 
-// due reports whether it is time for a round. The pause after it is twice the one before, from a second on.
+// due reports whether it is time for a round. The pause after it is twice the one before.
 func (f *KeyringFetcher) due(now time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if now.Before(f.next) {
 		return false
 	}
-	f.pause = min(max(2*f.pause, time.Second), maxFetchBackoff)
-	f.next = now.Add(f.pause)
+	f.next = now.Add(fetchDelays.After(f.rounds))
+	f.rounds++
 	return true
 }
 
@@ -47,7 +47,7 @@ func (f *KeyringFetcher) due(now time.Time) bool {
 func (f *KeyringFetcher) reset() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.next, f.pause, f.lost = time.Time{}, 0, nil
+	f.next, f.rounds, f.lost = time.Time{}, 0, nil
 }
 
 // keysOf are the keys that another server gives away.

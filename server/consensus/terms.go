@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"pinion/packaging/backoff"
 	"pinion/packaging/failpoint"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
@@ -90,17 +91,16 @@ func (t *termRunner) lead(ctx context.Context) {
 // awaitBegin repeats catchUp until it succeeds; false when the term has ended before. A leader that gave up here would be followed, answer
 // nobody, and be replaced by nobody.
 func (t *termRunner) awaitBegin(ctx context.Context) bool {
-	for pause := minBeginPause; ; pause = min(2*pause, maxBeginPause) {
+	for delays := (backoff.Backoff{Min: minBeginPause, Max: maxBeginPause}); ; {
 		err := t.catchUp(ctx)
 		if err == nil {
 			return true
 		}
+		pause := delays.Next()
 		if ctx.Err() == nil {
 			t.node.log.Warn("this server was elected and cannot begin its term: nothing can be recorded in the pool until it can; it tries again", "error", err, "after", pause)
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		if backoff.Sleep(ctx, pause) != nil {
 			t.node.log.Warn("leadership was lost before the term began", "error", err)
 			return false
 		}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"pinion/packaging/backoff"
 	"pinion/raftfsm"
 	"pinion/raftfsm/ended"
 	"pinion/raftfsm/spec"
@@ -65,7 +66,7 @@ func (h *History) unavailable(err error) {
 // Run opens the store and follows the state until ctx ends. A store that cannot be opened or written is tried again, after five
 // minutes at most; one that is damaged is set aside, another one is begun, and what is readable of the damaged one is taken over.
 func (h *History) Run(ctx context.Context) {
-	retry := minRetry
+	delays := backoff.Backoff{Min: minRetry, Max: maxRetry}
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := h.runStore(ctx)
@@ -80,12 +81,11 @@ func (h *History) Run(ctx context.Context) {
 			h.setAside(suffixDamaged)
 		}
 		if time.Since(began) > maxRetry {
-			retry = minRetry
+			delays.Reset()
 		}
-		if !sleep(ctx, retry) {
+		if delays.Wait(ctx) != nil {
 			return
 		}
-		retry = min(2*retry, maxRetry)
 	}
 }
 
@@ -181,17 +181,16 @@ func (h *History) fillGaps(ctx context.Context, store *Store) {
 	if h.cfg.Read == nil {
 		return
 	}
-	retry := minRetry
+	delays := backoff.Backoff{Min: minRetry, Max: maxRetry}
 	for {
 		if h.fillRound(ctx, store) {
-			retry = minRetry
+			delays.Reset()
 		}
-		timer := time.NewTimer(retry)
+		timer := time.NewTimer(delays.Next())
 		select {
 		case <-timer.C:
-			retry = min(2*retry, maxRetry)
 		case <-h.filled:
-			retry = minRetry
+			delays.Reset()
 		case <-ctx.Done():
 			timer.Stop()
 			return

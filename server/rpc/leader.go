@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"pinion/packaging/backoff"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/watch"
 )
@@ -105,7 +106,7 @@ func (t *LeaderTracker) Await(ctx context.Context) (address string, self bool, e
 func (t *LeaderTracker) Call(ctx context.Context, try func(ctx context.Context, address string, self bool) (again bool, err error)) error {
 	ctx, cancel := context.WithTimeout(ctx, LeaderTimeout)
 	defer cancel()
-	for pause := minBackoff; ; pause = min(2*pause, maxBackoff) {
+	for delays := (backoff.Backoff{Min: minBackoff, Max: maxBackoff}); ; {
 		changed := t.Changed()
 		again, err := true, errNoLeader
 		if address, self := t.Leader(); address != "" {
@@ -116,7 +117,7 @@ func (t *LeaderTracker) Call(ctx context.Context, try func(ctx context.Context, 
 		}
 		select {
 		case <-changed:
-		case <-time.After(pause):
+		case <-time.After(delays.Next()):
 		case <-ctx.Done():
 			return ended(ctx, err)
 		}

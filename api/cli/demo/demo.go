@@ -17,6 +17,7 @@ import (
 
 	"pinion/api/cli/exit"
 	"pinion/api/client"
+	"pinion/packaging/backoff"
 )
 
 // simulated are the GPUs of a machine that has none.
@@ -192,7 +193,7 @@ func (d *demo) exitCode(ctx context.Context, task string) (int, error) {
 			}
 			return 0, fmt.Errorf("the task has no exit code: %s", t.StoppedReason)
 		}
-		if err := client.Sleep(ctx, 100*time.Millisecond); err != nil {
+		if err := backoff.Sleep(ctx, 100*time.Millisecond); err != nil {
 			return 0, err
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"pinion/api/cli/format"
 	"pinion/api/cli/table"
 	"pinion/api/client"
+	"pinion/packaging/backoff"
 )
 
 // Output formats, values of -o.
@@ -113,7 +114,7 @@ func (s System) Invoke(c *cli.Context) (*Invocation, error) {
 	}
 	inv.Client, inv.Output = host, output
 	if inv.Sleep == nil {
-		inv.Sleep = client.Sleep
+		inv.Sleep = backoff.Sleep
 	}
 	return inv, nil
 }

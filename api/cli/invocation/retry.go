@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"pinion/api/client"
+	"pinion/packaging/backoff"
 )
 
 // retryLimit is the number of retries, one a second, after which a host counts as gone.
@@ -20,8 +21,8 @@ const (
 // tasks run on meanwhile.
 func (inv *Invocation) RetryUnavailable(ctx context.Context, step func() error) error {
 	noted := false
-	backoff := client.Backoff{Min: time.Second, Max: time.Second, Tries: retryLimit, Sleep: inv.Sleep}
-	return backoff.Retry(ctx, func() (again bool, err error) {
+	delays := backoff.Backoff{Min: time.Second, Max: time.Second, Sleep: inv.Sleep}
+	return delays.Retry(ctx, retryLimit, func() (again bool, err error) {
 		if err = step(); err == nil || !client.IsUnavailable(err) || ctx.Err() != nil {
 			return false, err
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"pinion/api/client"
+	"pinion/packaging/backoff"
 )
 
 // TaskWatch reads one task again and again, until it is what the caller waits for: as soon as the pool tells of a change of it, by its
@@ -33,8 +34,8 @@ func (w *TaskWatch) Close() {
 
 // Until reads the task until wanted is true of it, and returns it. Each read is passed to seen first.
 func (w *TaskWatch) Until(ctx context.Context, wanted func(client.Task) bool, seen func(client.Task)) (task client.Task, err error) {
-	poll := client.Backoff{Min: PollMin, Max: PollMax, Tries: -1, Sleep: w.pause}
-	err = poll.Retry(ctx, func() (again bool, err error) {
+	poll := backoff.Backoff{Min: PollMin, Max: PollMax, Sleep: w.pause}
+	err = poll.Retry(ctx, -1, func() (again bool, err error) {
 		err = w.inv.RetryUnavailable(ctx, func() error {
 			tasks, err := w.inv.DescribeTasks(ctx, w.cluster, []string{w.id})
 			if err == nil {
@@ -86,7 +87,7 @@ func (w *TaskWatch) stream(ctx context.Context) {
 			return nil
 		})
 		w.streaming.Store(false)
-		if ctx.Err() != nil || !client.IsUnavailable(err) || client.Sleep(ctx, time.Second) != nil {
+		if ctx.Err() != nil || !client.IsUnavailable(err) || backoff.Sleep(ctx, time.Second) != nil {
 			return
 		}
 	}

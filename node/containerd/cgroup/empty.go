@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"syscall"
 
-	"pinion/node/backoff"
+	"pinion/packaging/backoff"
 )
 
 // Empty kills all processes in a container's cgroup, waits until they have exited, and removes the group. It keeps waiting
@@ -14,7 +14,7 @@ func Empty(ctx context.Context, m Manager, group string) error {
 	if group == "" {
 		return nil
 	}
-	for poll := (backoff.Poll{}); ; {
+	for poll := backoff.Poll(); ; {
 		pids, err := m.Processes(group)
 		if err != nil {
 			return fmt.Errorf("cgroup %s: %w", group, err)

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"pinion/packaging/backoff"
 )
 
 // Config names the binaries and the directory of a containerd. All fields are required.
@@ -118,7 +120,7 @@ func (d *Daemon) Stop(ctx context.Context) error {
 
 // supervise restarts the daemon whenever it dies: at once after a long life, otherwise after a delay that doubles.
 func (d *Daemon) supervise(ctx context.Context) {
-	pause := time.Duration(0)
+	pause, delays := time.Duration(0), backoff.Backoff{Min: respawnMin, Max: respawnMax}
 	for {
 		born := time.Now()
 		select {
@@ -128,6 +130,7 @@ func (d *Daemon) supervise(ctx context.Context) {
 		}
 		if time.Since(born) > respawnResetAfter {
 			pause = 0
+			delays.Reset()
 		}
 		d.config.Log.Error("containerd died; starting it again, tasks run on", "pid", d.current.pid, "pause", pause)
 		for {
@@ -136,7 +139,7 @@ func (d *Daemon) supervise(ctx context.Context) {
 				return
 			case <-time.After(pause):
 			}
-			pause = min(max(2*pause, respawnMin), respawnMax)
+			pause = delays.Next()
 			next, err := d.spawn(ctx)
 			if err == nil {
 				d.config.Log.Info("containerd is back", "pid", next.pid)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"pinion/packaging/backoff"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 	"pinion/server/schedule"
@@ -14,6 +15,9 @@ const (
 	MinBackoff = time.Second
 	MaxBackoff = 5 * time.Minute
 )
+
+// delays are the pauses before a task is retried, by its number of failures.
+var delays = backoff.Backoff{Min: MinBackoff, Max: MaxBackoff}
 
 // Retry returns the pending tasks that have to be recorded to retry an ended task, or its whole gang. Nil: there is no retry,
 // the gang has not ended yet, or the retry is already recorded. ids returns 32 new hex digits at each call.
@@ -31,7 +35,7 @@ func Retry(v *raftfsm.View, t *spec.Task, now time.Time, ids func() string) []*s
 		gang = ids()
 	}
 	if failed {
-		notBefore = now.Add(backoff(t.Failed))
+		notBefore = now.Add(delays.After(t.Failed))
 	}
 	var successors []*spec.Task
 	for _, was := range tasks {
@@ -43,14 +47,6 @@ func Retry(v *raftfsm.View, t *spec.Task, now time.Time, ids func() string) []*s
 		successors = append(successors, successor)
 	}
 	return successors
-}
-
-// backoff returns the pause before the retry of a task with `failed` earlier failures.
-func backoff(failed int) time.Duration {
-	if failed > 8 {
-		return MaxBackoff
-	}
-	return min(MinBackoff<<failed, MaxBackoff)
 }
 
 // shouldRetry reports whether a task or gang is retried, and whether it failed; preemption is not a failure. A task of a service never is: its

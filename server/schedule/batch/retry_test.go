@@ -90,8 +90,8 @@ func TestAttemptsEndAndPausesGrow(t *testing.T) {
 	if len(pauses) != 3 || pauses[0] != time.Second || pauses[1] != 2*time.Second || pauses[2] != 4*time.Second {
 		t.Errorf("it was tried again after %v", pauses)
 	}
-	if backoff(100) != MaxBackoff {
-		t.Errorf("pauses grow to %v", backoff(100))
+	if delays.After(100) != MaxBackoff {
+		t.Errorf("pauses grow to %v", delays.After(100))
 	}
 }
 

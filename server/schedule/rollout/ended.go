@@ -3,16 +3,15 @@ package rollout
 import (
 	"time"
 
+	"pinion/packaging/backoff"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 )
 
 // The pause after failed tasks of a deployment, before the next are started: it doubles with each wave of failures.
-const (
-	minBackoff   = time.Second
-	maxBackoff   = 5 * time.Minute
-	impairedFrom = 3 // waves, from which on an event says so
-)
+var delays = backoff.Backoff{Min: time.Second, Max: 5 * time.Minute}
+
+const impairedFrom = 3 // waves, from which on an event says so
 
 // What the stopped reasons of a service are, ECS's.
 const (
@@ -109,6 +108,5 @@ func heldUntil(d *service.Deployment) time.Time {
 	if d.LastFailure.IsZero() {
 		return time.Time{}
 	}
-	pause := minBackoff << min(max(d.Waves-1, 0), 9)
-	return d.LastFailure.Add(min(pause, maxBackoff))
+	return d.LastFailure.Add(delays.After(d.Waves - 1))
 }

@@ -11,6 +11,7 @@ import (
 	"pinion/api/cli/format"
 	"pinion/api/cli/tasklog"
 	"pinion/api/client"
+	"pinion/packaging/backoff"
 )
 
 const (
@@ -60,13 +61,14 @@ func (m *Merger) sayEnded(ctx context.Context, s Source) {
 // readAll reads to the end of what a query asks for, in turns, and through interruptions.
 func (m *Merger) readAll(ctx context.Context, q *queue, position *tasklog.Position, query *client.LogQuery) error {
 	told, left := false, tries
-	for pause := retryMin; ; pause = min(2*pause, retryMax) {
+	for delays := (backoff.Backoff{Min: retryMin, Max: retryMax, Sleep: m.inv.Sleep}); ; {
 		if err := m.awaitRoom(ctx, q); err != nil {
 			return err
 		}
 		progressed, err := m.readTurn(ctx, q, position, query)
 		if progressed {
-			pause, left = retryMin, tries
+			left = tries
+			delays.Reset()
 			if told {
 				m.inv.Notef("%s answers again", m.name(q.Source))
 				told = false
@@ -76,7 +78,7 @@ func (m *Merger) readAll(ctx context.Context, q *queue, position *tasklog.Positi
 		case err == nil, ctx.Err() != nil:
 			return err
 		case errors.Is(err, errTurn):
-			pause = retryMin / 2
+			delays.Reset()
 			continue
 		case !client.IsUnavailable(err):
 			return err
@@ -89,7 +91,7 @@ func (m *Merger) readAll(ctx context.Context, q *queue, position *tasklog.Positi
 			told = true
 		}
 		m.queues.pass(q)
-		if err := m.inv.Sleep(ctx, pause); err != nil {
+		if err := delays.Wait(ctx); err != nil {
 			return err
 		}
 	}
