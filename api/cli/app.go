@@ -193,6 +193,7 @@ func commands(p Program) []*cli.Command {
 		psCommand(p),
 		logsCommand(p),
 		exec.Command(p.system),
+		exec.AttachCommand(p.system),
 		exec.CopyCommand(p.system),
 		exec.PortForwardCommand(p.system),
 		run.ShellCommand(p.system, exec.Attach),

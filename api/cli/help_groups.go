@@ -13,7 +13,7 @@ import (
 var (
 	groups     = []string{"Tasks", "Hosts", "Access", "State and tools", "This machine"}
 	categories = map[string]string{
-		"run": "Tasks", "register": "Tasks", "ps": "Tasks", "queue": "Tasks", "why": "Tasks", "stats": "Tasks", "inspect": "Tasks", "logs": "Tasks", "exec": "Tasks", "cp": "Tasks", "port-forward": "Tasks", "shell": "Tasks", "stop": "Tasks", "events": "Tasks", "usage": "Tasks",
+		"run": "Tasks", "register": "Tasks", "ps": "Tasks", "queue": "Tasks", "why": "Tasks", "stats": "Tasks", "inspect": "Tasks", "logs": "Tasks", "exec": "Tasks", "attach": "Tasks", "cp": "Tasks", "port-forward": "Tasks", "shell": "Tasks", "stop": "Tasks", "events": "Tasks", "usage": "Tasks",
 		"service": "Tasks", "daemon": "Tasks", "secret": "Tasks", "image": "Tasks", "task": "Tasks", "definition": "Tasks",
 		"host": "Hosts", "gpu": "Hosts", "top": "Hosts", "drain": "Hosts", "activate": "Hosts",
 		"env": "Access", "login": "Access", "context": "Access", "whoami": "Access", "oidc": "Access", "key": "Access", "role": "Access", "ca": "Access", "token": "Access", "team": "Access", "limits": "Access", "audit": "Access",

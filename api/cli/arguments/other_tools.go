@@ -4,6 +4,7 @@ import "strings"
 
 const (
 	attached   = "`pinion shell` always gives the command your terminal"
+	beside     = "no input goes to what a container began with: `pinion exec -it TASK -- sh` runs a command beside it that has yours"
 	memoryFlag = "--memory SIZE, such as 64g, limits the memory"
 	countFlag  = "--count N starts several tasks; with --gang they start and stop together, with RANK and WORLD_SIZE"
 	holdFlag   = "--hold keeps a task from starting until `pinion task release TASK`"
@@ -18,8 +19,9 @@ const (
 
 // otherTools answers flags of Docker, Slurm and Kubernetes that a command has not, by the last word of its name; "" is for every command.
 var otherTools = map[string]map[string]string{
-	"":      {"namespace": "--cluster NAME is a named part of the pool", "partition": "--cluster NAME is a named part of the pool", "no-trunc": "-o wide shows ids and names in full"},
-	"shell": {"i": attached, "it": attached, "ti": attached, "t": attached, "tty": attached, "interactive": attached},
+	"":       {"namespace": "--cluster NAME is a named part of the pool", "partition": "--cluster NAME is a named part of the pool", "no-trunc": "-o wide shows ids and names in full"},
+	"shell":  {"i": attached, "it": attached, "ti": attached, "t": attached, "tty": attached, "interactive": attached},
+	"attach": {"i": beside, "it": beside, "ti": beside, "t": beside, "tty": beside, "interactive": beside, "no-stdin": beside},
 	"run": {
 		"restart":     "--retries N restarts a task that fails",
 		"link":        "tasks reach one another by published ports, or with --network host",

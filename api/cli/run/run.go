@@ -68,7 +68,7 @@ func Command(system invocation.System, serve func(*cli.Context, *invocation.Invo
 			if c.IsSet("service") {
 				return serve(c, inv)
 			}
-			if err := refuseInput(c.App.Reader); err != nil {
+			if err := invocation.RefuseInput(c.App.Reader, "give -i with an image that has sh and sleep, mount a file with --volume"); err != nil {
 				return err
 			}
 			definition, wrong := parseDefinition(c)

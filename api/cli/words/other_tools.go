@@ -3,7 +3,6 @@ package words
 // otherTools answers the commands of Docker, Slurm, Kubernetes, Nomad and the AWS CLI with Pinion's.
 var otherTools = map[string]string{
 	// Docker
-	"attach":    "`pinion logs -f TASK` follows the output of a task; `pinion exec -it TASK -- sh` opens a shell beside it",
 	"build":     "Pinion does not build images: use docker, buildah or kaniko, and `pinion run REGISTRY/IMAGE`",
 	"commit":    "Pinion does not build images: use docker, buildah or kaniko, and `pinion run REGISTRY/IMAGE`",
 	"sh":        "`pinion exec -it TASK -- sh` opens a shell in a running task",

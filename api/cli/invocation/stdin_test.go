@@ -1,4 +1,4 @@
-package run
+package invocation
 
 import (
 	"os"
@@ -14,13 +14,13 @@ func TestInputThatNoContainerGetsIsRefused(t *testing.T) {
 	}
 	defer read.Close()
 	defer write.Close()
-	if err := refuseInput(read); err != nil {
+	if err := RefuseInput(read, ""); err != nil {
 		t.Errorf("a pipe without input: %v", err)
 	}
 	if _, err := write.WriteString("x"); err != nil {
 		t.Fatal(err)
 	}
-	if refuseInput(read) == nil {
+	if RefuseInput(read, "") == nil {
 		t.Error("input in a pipe is dropped")
 	}
 	path := filepath.Join(t.TempDir(), "f")
@@ -32,13 +32,13 @@ func TestInputThatNoContainerGetsIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	if refuseInput(file) == nil {
+	if RefuseInput(file, "") == nil {
 		t.Error("a file is dropped")
 	}
 	if _, err := file.Read(make([]byte, 9)); err != nil {
 		t.Fatal(err)
 	}
-	if err := refuseInput(file); err != nil {
+	if err := RefuseInput(file, ""); err != nil {
 		t.Errorf("a file that was read to its end: %v", err)
 	}
 	null, err := os.Open(os.DevNull)
@@ -46,7 +46,7 @@ func TestInputThatNoContainerGetsIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer null.Close()
-	if refuseInput(null) != nil || refuseInput(strings.NewReader("x")) != nil {
+	if RefuseInput(null, "") != nil || RefuseInput(strings.NewReader("x"), "") != nil {
 		t.Error("what has no input is refused")
 	}
 }

@@ -1,4 +1,4 @@
-package run
+package invocation
 
 import (
 	"io"
@@ -7,9 +7,9 @@ import (
 	"pinion/api/cli/exit"
 )
 
-// refuseInput refuses what waits at standard input: no container gets it, and to drop it in silence would lose somebody's data. A pipe
-// that is open and empty, as programs and ssh give to what they start, is let pass.
-func refuseInput(stdin io.Reader) error {
+// RefuseInput refuses what waits at standard input of a command that gives it to no container: to drop it in silence would lose somebody's data. A pipe
+// that is open and empty, as programs and ssh give to what they start, is let pass. instead says what to do.
+func RefuseInput(stdin io.Reader, instead string) error {
 	file, is := stdin.(*os.File)
 	if !is {
 		return nil
@@ -34,5 +34,5 @@ func refuseInput(stdin io.Reader) error {
 	if !waiting {
 		return nil
 	}
-	return exit.Usagef("standard input is passed with -i alone, and there is input: give -i with an image that has sh and sleep, mount a file with --volume, or say </dev/null")
+	return exit.Usagef("there is standard input, and no container gets it: %s, or say </dev/null", instead)
 }
