@@ -115,6 +115,7 @@ fuzz: ## every fuzz target with a million inputs, and the properties of requests
 	$(fuzz) -fuzz '^FuzzRequest$$' ./api/auth/sigv4
 	$(fuzz) -fuzz '^FuzzAuthorization$$' ./api/auth/sigv4
 	$(fuzz) -fuzz '^FuzzParse$$' ./raftfsm/query
+	$(fuzz) -fuzz '^FuzzCheck$$' ./raftfsm/re2
 	$(fuzz) -fuzz '^FuzzVariables$$' ./raftfsm/envfile
 	$(fuzz) -fuzz '^FuzzRootDirectory$$' ./raftfsm/filesystem
 	$(fuzz) -fuzz '^FuzzRead$$' ./raftfsm/compact

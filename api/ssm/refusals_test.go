@@ -60,6 +60,7 @@ var refusedPuts = []refusal{
 	{"PutParameter", put("q", "v", `,"AllowedPattern":"("`), invalidPattern, "does not compile"},
 	{"PutParameter", put("q", "v", `,"AllowedPattern":"`+strings.Repeat("x", 1025)+`"`), invalid, "1024 characters"},
 	{"PutParameter", put("q", "v", `,"AllowedPattern":"`+strings.Repeat(".{1000}", 100)+`"`), invalidPattern, "too costly"},
+	{"PutParameter", put("q", "v", `,"AllowedPattern":"(?i)`+strings.Repeat(`[B-\\x{1e942}]`, 60)+`"`), invalidPattern, "too costly"},
 }
 
 func describe(filters string) string { return `{"ParameterFilters":[` + filters + `]}` }

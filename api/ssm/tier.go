@@ -1,10 +1,11 @@
 package ssm
 
 import (
+	"errors"
 	"regexp"
-	"regexp/syntax"
 
 	"pinion/api/wire"
+	"pinion/raftfsm/re2"
 )
 
 // Tiers, which bound the size of a value and are otherwise alike.
@@ -52,12 +53,12 @@ func checkPattern(pattern, value string) error {
 	if len(pattern) > maxPattern {
 		return errInvalid("AllowedPattern can have at most %d characters, not %d.", maxPattern, len(pattern))
 	}
-	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	_, err := re2.Check(pattern, maxPatternSize)
+	if _, costs := errors.AsType[*re2.CostError](err); costs {
+		return wire.Errorf(invalidPattern, "The AllowedPattern is too costly to match: %v.", err)
+	}
 	if err != nil {
 		return wire.Errorf(invalidPattern, "The AllowedPattern does not compile: %v. Pinion's expressions are Go's (RE2), without lookahead, lookbehind and back references.", err)
-	}
-	if program, err := syntax.Compile(parsed.Simplify()); err != nil || len(program.Inst) > maxPatternSize {
-		return wire.Errorf(invalidPattern, "The AllowedPattern is too costly to match: its repetitions make more than %d steps. Use smaller ones.", maxPatternSize)
 	}
 	compiled, err := regexp.Compile(pattern)
 	if err != nil {

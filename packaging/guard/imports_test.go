@@ -85,7 +85,8 @@ var floors = map[string][]string{
 		"logdriver iplease imagepolicy",
 		"compact traffic label linux valuefrom hostport envfile filesystem firelens quarantine partition gpuuse blob",
 		"volumeroot",
-		"lazyregexp rendezvous logfilter iam tasknetwork",
+		"logfilter",
+		"lazyregexp re2 rendezvous iam tasknetwork",
 	},
 	"gpu": {
 		"nvml sim mps inside",

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"regexp/syntax"
 	"time"
+
+	"pinion/raftfsm/re2"
 )
 
 const (
@@ -53,16 +54,12 @@ func Compile(pattern string) (*regexp.Regexp, error) {
 	if len(pattern) > MaxPattern {
 		return nil, fmt.Errorf("a pattern may have %d bytes, not %d", MaxPattern, len(pattern))
 	}
-	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	_, err := re2.Check(pattern, maxInstructions)
+	if _, costs := errors.AsType[*re2.CostError](err); costs {
+		return nil, fmt.Errorf("%q costs too much: %w", pattern, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%q is not a regular expression of RE2: %w", pattern, err)
-	}
-	program, err := syntax.Compile(parsed.Simplify())
-	if err != nil {
-		return nil, fmt.Errorf("%q is not a regular expression of RE2: %w", pattern, err)
-	}
-	if len(program.Inst) > maxInstructions {
-		return nil, fmt.Errorf("%q repeats too much: it takes %d steps for each byte, at most %d are allowed", pattern, len(program.Inst), maxInstructions)
 	}
 	return regexp.Compile(pattern)
 }

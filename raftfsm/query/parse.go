@@ -15,6 +15,8 @@ type Expr struct {
 	root  node
 	tasks bool
 	gpus  bool
+
+	instructions int // of its patterns, within MaxInstructions
 }
 
 // Parse parses an expression. The error is an *Error with the column.
@@ -27,16 +29,17 @@ func Parse(expression string) (*Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Expr{root: root, tasks: p.tasks, gpus: p.gpus}, nil
+	return &Expr{root: root, tasks: p.tasks, gpus: p.gpus, instructions: p.instructions}, nil
 }
 
 // parser is a recursive descent parser: a method for each rule of the grammar, which leaves the token after the rule in
 // p.token.
 type parser struct {
 	scanner
-	token token
-	tasks bool // a comparison reads the host's tasks
-	gpus  bool // a comparison reads an attribute of GPUs
+	token        token
+	tasks        bool // a comparison reads the host's tasks
+	gpus         bool // a comparison reads an attribute of GPUs
+	instructions int  // of all patterns
 }
 
 func (p *parser) advance() (err *Error) {
@@ -218,6 +221,11 @@ func (p *parser) arguments(o operator) ([]token, *Error) {
 	}
 	if !t.isValue() {
 		return nil, errorAt(t.column, "expected a value after %s here, not %s; a value with blanks, brackets or operators needs quotes", o, t)
+	}
+	if o == matches || o == notMatches {
+		if t.compiled, err = p.compilePattern(t); err != nil {
+			return nil, err
+		}
 	}
 	return []token{t}, p.advance()
 }

@@ -63,6 +63,9 @@ var malformedExpressions = []struct {
 	{"attribute:a =~ 'a)(b'", 17, "the pattern cannot be used: unexpected ): a)(b"},
 	{"attribute:a =~ 'a{2000}'", 18, "the pattern cannot be used: invalid repeat count: {2000}"},
 	{"attribute:a =~ g2[", 18, "the pattern cannot be used: missing closing ]: ["},
+	{"attribute:a =~ '(a|b|cd){999}'", 16, "the pattern costs too much: it repeats too much"},
+	{"attribute:a =~ 'x{600}' or attribute:a !~ 'x{600}'", 43, "the pattern costs too much: it repeats too much"},
+	{"attribute:a =~ '(?i)" + strings.Repeat(`[B-\x{1e942}]`, 100) + "'", 16, "the pattern costs too much: its classes of characters hold too many"},
 	{"attribute:a =~ a(b)", 17, `expected and, or, or the end here, not "("`},
 }
 

@@ -6,18 +6,25 @@ import (
 	"regexp/syntax"
 	"strings"
 	"unicode/utf8"
+
+	"pinion/raftfsm/re2"
 )
 
 const isRE2 = "Pinion's patterns are RE2, which keeps matching fast whatever the pattern"
 
+// MaxInstructions bounds the compiled patterns of an expression together: what it takes in memory, and in steps for each character of a value.
+const MaxInstructions = 1000
+
 // compilePattern compiles a pattern that matches whole values only.
-func compilePattern(t token) (*regexp.Regexp, *Error) {
+func (p *parser) compilePattern(t token) (*regexp.Regexp, *Error) {
 	if at := strings.Index(t.text, "&&"); at >= 0 { // Java's intersection; RE2 would take it for two characters
 		return nil, errorAt(columnIn(t, at), "the pattern has &&, the intersection of character classes, which is not there: "+isRE2)
 	}
-	if _, err := syntax.Parse(t.text, syntax.Perl); err != nil { // alone, because a)(b must not close our group
+	instructions, err := re2.Check(t.text, MaxInstructions-p.instructions) // alone, because a)(b must not close our group
+	if err != nil {
 		return nil, refusePattern(t, err)
 	}
+	p.instructions += instructions
 	pattern, err := regexp.Compile(`\A(?:` + t.text + `)\z`)
 	if err != nil {
 		return nil, refusePattern(t, err)
@@ -27,6 +34,9 @@ func compilePattern(t token) (*regexp.Regexp, *Error) {
 
 // refusePattern reports the part that RE2 refuses, and the features of Java's patterns that are not supported.
 func refusePattern(t token, err error) *Error {
+	if _, costs := errors.AsType[*re2.CostError](err); costs {
+		return errorAt(t.column, "the pattern costs too much: %v; those of one expression can have %d instructions together", err, MaxInstructions)
+	}
 	var refused *syntax.Error
 	if !errors.As(err, &refused) {
 		return errorAt(t.column, "the pattern cannot be used: %v", err)

@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 )
@@ -20,6 +21,8 @@ type token struct {
 	kind   kind
 	text   string
 	column int
+
+	compiled *regexp.Regexp // of the argument of matches and not_matches
 }
 
 func (t token) is(texts ...string) bool {
@@ -73,7 +76,7 @@ func (s *scanner) scan(special string) (token, *Error) {
 		s.at++
 	}
 	if s.at > start {
-		return token{bareWord, string(s.text[start:s.at]), start + 1}, nil
+		return token{kind: bareWord, text: string(s.text[start:s.at]), column: start + 1}, nil
 	}
 	return s.operator()
 }
@@ -93,7 +96,7 @@ func (s *scanner) quotation(quote rune) (token, *Error) {
 		}
 		if s.at+1 == len(s.text) || s.text[s.at+1] != quote {
 			s.at++
-			return token{quoted, text.String(), start + 1}, nil
+			return token{kind: quoted, text: text.String(), column: start + 1}, nil
 		}
 		s.at++
 		text.WriteRune(quote)
@@ -107,7 +110,7 @@ func (s *scanner) operator() (token, *Error) {
 		n := len(known)
 		if s.at+n <= len(s.text) && string(s.text[s.at:s.at+n]) == known {
 			s.at += n
-			return token{symbol, known, column}, nil
+			return token{kind: symbol, text: known, column: column}, nil
 		}
 	}
 	switch c := s.text[s.at]; c {

@@ -81,11 +81,11 @@ func compileAttribute(name string, o operator, arguments []token) (func(HostFact
 			return carried == (o == exists)
 		}, nil
 	}
-	test, err := testOf(o, arguments)
+	test := testOf(o, arguments)
 	return func(f HostFacts) bool {
 		value, carried := f.attribute(name)
 		return carried && test(value)
-	}, err
+	}, nil
 }
 
 // compileGroup evaluates a negated operator as "no task of the group", which is the meaning that keeps tasks apart.
@@ -94,8 +94,8 @@ func compileGroup(_ string, o operator, arguments []token) (func(HostFacts) bool
 	if positive == exists {
 		return func(f HostFacts) bool { return (len(f.groups()) > 0) != negated }, nil
 	}
-	test, err := testOf(positive, arguments)
-	return func(f HostFacts) bool { return slices.ContainsFunc(f.groups(), test) != negated }, err
+	test := testOf(positive, arguments)
+	return func(f HostFacts) bool { return slices.ContainsFunc(f.groups(), test) != negated }, nil
 }
 
 func compileVersion(_ string, o operator, arguments []token) (func(HostFacts) bool, *Error) {
@@ -119,14 +119,14 @@ func compileConnected(_ string, o operator, arguments []token) (func(HostFacts) 
 			return nil, errorAt(a.column, "agentConnected is true or false, not %s", a)
 		}
 	}
-	test, err := testOf(o, arguments)
-	return func(f HostFacts) bool { return test(strconv.FormatBool(f.Connected)) }, err
+	test := testOf(o, arguments)
+	return func(f HostFacts) bool { return test(strconv.FormatBool(f.Connected)) }, nil
 }
 
 // compileID compares the host's name, which replaces ECS's id of an EC2 instance.
 func compileID(_ string, o operator, arguments []token) (func(HostFacts) bool, *Error) {
-	test, err := testOf(o, arguments)
-	return func(f HostFacts) bool { return test(f.Host.Name) }, err
+	test := testOf(o, arguments)
+	return func(f HostFacts) bool { return test(f.Host.Name) }, nil
 }
 
 func compileRegistered(_ string, o operator, arguments []token) (func(HostFacts) bool, *Error) {

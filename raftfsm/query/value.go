@@ -9,20 +9,20 @@ import (
 )
 
 // testOf returns the test of one value as text.
-func testOf(o operator, arguments []token) (func(value string) bool, *Error) {
+func testOf(o operator, arguments []token) func(value string) bool {
 	positive, negated := o.negates()
 	switch positive {
 	case in:
 		return func(value string) bool {
 			return slices.ContainsFunc(arguments, func(a token) bool { return a.text == value }) != negated
-		}, nil
+		}
 	case matches:
-		pattern, err := compilePattern(arguments[0])
-		return func(value string) bool { return pattern.MatchString(value) != negated }, err
+		pattern := arguments[0].compiled
+		return func(value string) bool { return pattern.MatchString(value) != negated }
 	case equals:
-		return func(value string) bool { return (value == arguments[0].text) != negated }, nil
+		return func(value string) bool { return (value == arguments[0].text) != negated }
 	}
-	return func(value string) bool { return o.accepts(compareTexts(value, arguments[0].text)) }, nil
+	return func(value string) bool { return o.accepts(compareTexts(value, arguments[0].text)) }
 }
 
 // compareTexts compares dotted numbers part by part, everything else as text.

@@ -8,6 +8,9 @@ import (
 	"pinion/raftfsm/spec"
 )
 
+// expressions keeps the parsed constraints: each evaluation of a request asks for those that it has.
+var expressions query.Cache
+
 // parse parses the constraints of the definition and of the call, and the strategy. The api has validated them, so an error
 // means that another version of Pinion registered the definition.
 func (a *evaluation) parse(hosts []*Host) error {
@@ -16,7 +19,7 @@ func (a *evaluation) parse(hosts []*Host) error {
 		case spec.DistinctInstance:
 			a.distinct = true
 		case spec.MemberOf:
-			expression, err := query.Parse(c.Expression)
+			expression, err := expressions.Parse(c.Expression)
 			if err != nil {
 				return fmt.Errorf("placement constraint %q: %w", c.Expression, err)
 			}

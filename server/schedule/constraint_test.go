@@ -1,11 +1,13 @@
 package schedule
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"pinion/raftfsm/query"
 	"pinion/raftfsm/spec"
 )
 
@@ -107,5 +109,21 @@ func TestWhatNobodyCanReadIsAnError(t *testing.T) {
 		if got := plan([]Host{host("a", 1)}, r); got.Err == nil || len(got.Tasks) > 0 || (!strings.Contains(fmt.Sprint(got.Err), want) && want != "column 3") {
 			t.Errorf("%s: %+v", want, got)
 		}
+	}
+}
+
+func TestAConstraintIsParsedOnceForAllEvaluations(t *testing.T) {
+	r := limited(request(1, 1), "attribute:stack =~ 'x{900}|dev'")
+	first, again := newEvaluation(r), newEvaluation(r)
+	if first.parse(nil) != nil || again.parse(nil) != nil || first.constraints[0] != again.constraints[0] {
+		t.Error("two evaluations of one request parse its constraint each")
+	}
+}
+
+// A definition of an earlier version may have it, which knew no bound.
+func TestAConstraintThatCostsTooMuchCannotBeParsed(t *testing.T) {
+	decision := plan([]Host{host("a", 1)}, limited(request(1, 1), "attribute:stack =~ '(a|b|cd){999}'"))
+	if _, is := errors.AsType[*query.Error](decision.Err); !is {
+		t.Errorf("%+v", decision)
 	}
 }
