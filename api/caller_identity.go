@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"net/http"
 
+	"pinion/api/auth"
 	"pinion/api/httpx"
 	"pinion/api/leader"
 	"pinion/raftfsm/accesskey"
@@ -27,7 +28,7 @@ type callerIdentity struct {
 
 // identity is the endpoint of sts:GetCallerIdentity.
 var identity = endpoint{
-	name: stsService + ":GetCallerIdentity", mode: leader.FollowerRead, role: accesskey.RoleRead,
+	name: stsService + ":GetCallerIdentity", mode: leader.FollowerRead, role: accesskey.RoleRead, scope: auth.Unscoped,
 	bind: func(r *request) (call, error) {
 		return call{run: func(context.Context) error { return replyIdentity(r) }}, nil
 	},

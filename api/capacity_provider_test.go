@@ -15,7 +15,7 @@ func TestAKeyForOneClusterChangesNoCapacityProvider(t *testing.T) {
 	for _, operation := range []string{"CreateCapacityProvider", "UpdateCapacityProvider", "DeleteCapacityProvider"} {
 		got := b.serveAs(t, accesskey.RoleAdmin, spec.DefaultCluster, restRequest(operation, `{}`))
 		got.wantError(t, 403, wire.AccessDenied, got.message(t))
-		if !strings.Contains(got.message(t), operation+" is about all of them") {
+		if !strings.Contains(got.message(t), "may not do "+operation) {
 			t.Errorf("%s", got.Body)
 		}
 	}

@@ -36,7 +36,7 @@ func (c *chain) stages(admit stage, find finder) []stage {
 		find.stage,   // the endpoint, unless the path names it
 		c.resolve,    // authentication and leader: the principal and the state to answer from, or the leader answers
 		c.limitRate,  // limits: requests per second of the key
-		authorize,    // authorization: the role of the key
+		authorize,    // authorization: the role of the key, and whether it is for the whole pool where the endpoint is about that
 		decode,       // decode and scope: the input, and the cluster that it is about
 		c.changeOnce, // replay: a signature changes something once
 	}
@@ -52,16 +52,16 @@ type request struct {
 
 // endpoint is what a request is for.
 type endpoint struct {
-	name     string         // for the access log
-	mode     leader.Mode    // the state that it is answered from
-	role     accesskey.Role // least role of the access keys
-	poolWide bool           // about the whole pool, so not for a key of one cluster
-	ownHost  bool           // a host's own key may call it too; the endpoint itself checks that it is about that host
-	writes   bool           // may change the state
-	repeats  bool           // doing it twice in a row means no more than doing it once; see auth.Change
-	audited  bool           // the audit log has its calls, also where the role is not admin
-	unknown  error          // why there is no such operation; only an authenticated caller is told
-	bind     func(*request) (call, error)
+	name    string         // for the access log
+	mode    leader.Mode    // the state that it is answered from
+	role    accesskey.Role // least role of the access keys
+	scope   auth.Scope     // the clusters that it is about; without one it refuses keys for some clusters
+	ownHost bool           // a host's own key may call it too; the endpoint itself checks that it is about that host
+	writes  bool           // may change the state
+	repeats bool           // doing it twice in a row means no more than doing it once; see auth.Change
+	audited bool           // the audit log has its calls, also where the role is not admin
+	unknown error          // why there is no such operation; only an authenticated caller is told
+	bind    func(*request) (call, error)
 }
 
 // unknownOperation stands in the logs for every operation that there is none of: names that anybody makes up tell no refusals apart.
@@ -182,10 +182,8 @@ func authorize(r *request, next handler) error {
 			return err
 		}
 	}
-	if r.endpoint.poolWide {
-		if err := principal.RequireUnscoped(r.endpoint.name); err != nil {
-			return err
-		}
+	if err := r.endpoint.scope.Admits(principal, r.endpoint.name); err != nil {
+		return err
 	}
 	return next(r)
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"reflect"
 
+	"pinion/api/auth"
 	"pinion/api/login"
 	"pinion/api/rest"
 	"pinion/raftfsm/accesskey"
@@ -23,7 +24,7 @@ func loginRoutes(a *rest.API, config Config) (open, keyed []rest.Route) {
 		{Method: http.MethodPost, Path: path + "/token", Summary: "the ID token of a login that was begun, once the person has logged in at the issuer",
 			In: reflect.TypeFor[login.TokenRequest](), Out: reflect.TypeFor[login.Token](), Serve: h.Token},
 	}...)
-	keyed = []rest.Route{{Method: http.MethodPost, Path: "/v1/logout", Role: accesskey.RoleRead, Summary: "ends the access key of the request, if a login has made it",
+	keyed = []rest.Route{{Method: http.MethodPost, Path: "/v1/logout", Role: accesskey.RoleRead, Scope: auth.Unscoped, Summary: "ends the access key of the request, if a login has made it",
 		In: reflect.TypeFor[struct{}](), Out: reflect.TypeFor[struct{}](), Serve: h.LogOut}}
 	return open, keyed
 }

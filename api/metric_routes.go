@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"reflect"
 
+	"pinion/api/auth"
 	"pinion/api/httpx"
 	"pinion/api/leader"
 	"pinion/api/metrics"
@@ -16,10 +17,10 @@ import (
 func metricRoutes(config Config, peers *httpx.Peers) []rest.Route {
 	h := &metrics.Handler{Registry: config.Shared.Metrics, HostID: config.HostID, Peers: peers, Healthy: func(hostID string) bool { return config.Store.Connected(hostID) }}
 	return []rest.Route{
-		{Method: http.MethodGet, Path: "/metrics", Role: accesskey.RoleRead, Summary: "metrics of this host in the text format of Prometheus", Mode: leader.LocalFirst, Serve: h.Asked},
-		{Method: http.MethodGet, Path: "/metrics/pool", Role: accesskey.RoleRead, Summary: "metrics of the pool in the text format of Prometheus", Serve: h.Pool},
-		{Method: http.MethodGet, Path: "/v1/hosts/{id}/metrics", Role: accesskey.RoleRead, Summary: "metrics of a host in the text format of Prometheus", Mode: leader.LocalFirst, Serve: h.Named, Host: h.Here},
-		{Method: http.MethodGet, Path: "/v1/metrics/targets", Role: accesskey.RoleRead, Summary: "where the metrics of the pool and its hosts are, for Prometheus' HTTP service discovery",
+		{Method: http.MethodGet, Path: "/metrics", Role: accesskey.RoleRead, Scope: auth.PerResource, Summary: "metrics of this host in the text format of Prometheus", Mode: leader.LocalFirst, Serve: h.Asked},
+		{Method: http.MethodGet, Path: "/metrics/pool", Role: accesskey.RoleRead, Scope: auth.PerResource, Summary: "metrics of the pool in the text format of Prometheus", Serve: h.Pool},
+		{Method: http.MethodGet, Path: "/v1/hosts/{id}/metrics", Role: accesskey.RoleRead, Scope: auth.PerResource, Summary: "metrics of a host in the text format of Prometheus", Mode: leader.LocalFirst, Serve: h.Named, Host: h.Here},
+		{Method: http.MethodGet, Path: "/v1/metrics/targets", Role: accesskey.RoleRead, Scope: auth.PerResource, Summary: "where the metrics of the pool and its hosts are, for Prometheus' HTTP service discovery",
 			Out: reflect.TypeFor[[]metrics.Target](), Serve: h.Targets},
 	}
 }

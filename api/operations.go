@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"pinion/api/auth"
 	"pinion/api/autoscaling"
 	"pinion/api/cloudwatch"
 	"pinion/api/cloudwatchlogs"
@@ -134,7 +135,7 @@ func isYAML(r *http.Request) bool {
 func (o *operationEndpoints) newEndpoint(name string, d *dialect) *endpoint {
 	operation, unknown := ecs.Find(name)
 	e := &endpoint{
-		name: name, role: operation.Role, audited: operation.Own, ownHost: operation.Host, unknown: unknown, mode: leader.FollowerRead,
+		name: name, role: operation.Role, scope: operation.Scope, audited: operation.Own, ownHost: operation.Host, unknown: unknown, mode: leader.FollowerRead,
 		writes: unknown != nil || operation.Writes, repeats: !operation.StartsTasks,
 	}
 	if e.writes {
@@ -176,21 +177,25 @@ func (o *operationEndpoints) cloudWatchLogs(name string) *endpoint {
 	operation, unknown := cloudwatchlogs.Find(name)
 	return &endpoint{
 		name: cloudwatchlogs.Service + ":" + name, role: cmp.Or(operation.Role, accesskey.RoleRead), unknown: unknown,
-		writes: operation.Writes, poolWide: operation.Writes, repeats: true,
+		writes: operation.Writes, scope: operation.Scope, repeats: true,
 		bind: func(r *request) (call, error) {
 			return call{run: func(context.Context) error { return o.logs.Serve(r.Exchange, r.Resolution, operation) }}, nil
 		},
 	}
 }
 
-// autoScaling is the endpoint of an operation of Application Auto Scaling. It is about services, and decides itself which those are.
+// autoScaling is the endpoint of an operation of Application Auto Scaling.
 func (o *operationEndpoints) autoScaling(name string, strict wire.Strictness) *endpoint {
 	operation, unknown := autoscaling.Find(name)
 	return &endpoint{
-		name: autoscaling.Service + ":" + name, role: cmp.Or(operation.Role, accesskey.RoleRead), unknown: unknown, writes: operation.Writes, repeats: true,
+		name: autoscaling.Service + ":" + name, role: cmp.Or(operation.Role, accesskey.RoleRead), unknown: unknown, writes: operation.Writes, scope: operation.Scope, repeats: true,
 		bind: func(r *request) (call, error) {
+			answer, err := operation.Prepare(&autoscaling.Request{Principal: r.Resolution.Principal, View: r.View, Store: o.store, Now: o.now, Strictness: strict}, r.Body)
+			if err != nil {
+				return call{}, err
+			}
 			return call{run: func(ctx context.Context) error {
-				output, err := operation.Run(ctx, &autoscaling.Request{Principal: r.Resolution.Principal, View: r.View, Store: o.store, Now: o.now, Strictness: strict}, r.Body)
+				output, err := answer(ctx)
 				if err != nil {
 					return err
 				}
@@ -217,7 +222,7 @@ func (o *operationEndpoints) secrets(name string, strict wire.Strictness) *endpo
 // answers of reads alone: that of a change is kept for a while, see chain.changeOnce.
 func (o *operationEndpoints) ofSecrets(name string, operation secrets.Operation, unknown error, strict wire.Strictness) *endpoint {
 	return &endpoint{
-		name: name, role: cmp.Or(operation.Role, accesskey.RoleRead), unknown: unknown, writes: operation.Writes, audited: operation.Audited, repeats: true,
+		name: name, role: cmp.Or(operation.Role, accesskey.RoleRead), unknown: unknown, writes: operation.Writes, scope: operation.Scope, audited: operation.Audited, repeats: true,
 		bind: func(r *request) (call, error) {
 			return call{run: func(ctx context.Context) error {
 				in := &secrets.Request{Principal: r.Resolution.Principal, View: r.View, Store: o.store, Sealer: o.seal, Now: o.now, Strictness: strict}
@@ -238,7 +243,7 @@ func (o *operationEndpoints) ofSecrets(name string, operation secrets.Operation,
 // systemsManager is the endpoint of an operation of AWS Systems Manager, for sessions of ExecuteCommand. It is about the sessions of the caller's key alone.
 func (o *operationEndpoints) systemsManager(name string) *endpoint {
 	return &endpoint{
-		name: exec.SSMService + ":" + name, role: exec.SSMRole, unknown: exec.FindSSM(name), writes: true, repeats: name == exec.Terminate, // a token is for one
+		name: exec.SSMService + ":" + name, role: exec.SSMRole, unknown: exec.FindSSM(name), scope: auth.Unscoped, writes: true, repeats: name == exec.Terminate, // a token is for one
 		bind: func(r *request) (call, error) {
 			return call{run: func(ctx context.Context) error {
 				return o.exec.RunSSM(ctx, name, r.Exchange, r.Resolution.Principal, r.View)
@@ -251,7 +256,7 @@ func (o *operationEndpoints) systemsManager(name string) *endpoint {
 func (o *operationEndpoints) alarms(name string, p cloudwatch.Protocol) *endpoint {
 	operation, unknown := cloudwatch.Find(name)
 	return &endpoint{
-		name: cloudwatch.Service + ":" + name, role: operation.Role, unknown: unknown, writes: operation.Writes, repeats: true,
+		name: cloudwatch.Service + ":" + name, role: operation.Role, unknown: unknown, writes: operation.Writes, scope: operation.Scope, repeats: true,
 		bind: func(r *request) (call, error) {
 			return call{run: func(ctx context.Context) error {
 				in := &cloudwatch.Request{ID: r.ID, Principal: r.Resolution.Principal, View: r.View, Store: o.store, Now: o.now}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"pinion/api/auth"
 	"pinion/api/cloudwatch"
 	"pinion/api/elb"
 	"pinion/api/httpx"
@@ -65,7 +66,7 @@ func (o *operationEndpoints) byAction(r *request) (*endpoint, error) {
 func (o *operationEndpoints) loadBalancing(name string) *endpoint {
 	operation, unknown := elb.Find(name)
 	e := &endpoint{
-		name: elb.Service + ":" + name, role: operation.Role(), unknown: unknown, writes: operation.Writes, poolWide: operation.Writes, repeats: true, mode: leader.FollowerRead,
+		name: elb.Service + ":" + name, role: operation.Role(), unknown: unknown, writes: operation.Writes, scope: operation.Scope, repeats: true, mode: leader.FollowerRead,
 	}
 	if e.writes {
 		e.mode = leader.Linearizable
@@ -86,7 +87,7 @@ func (o *operationEndpoints) loadBalancing(name string) *endpoint {
 
 // networkInterfaces is ec2:DescribeNetworkInterfaces.
 var networkInterfaces = endpoint{
-	name: ec2Service + ":DescribeNetworkInterfaces", mode: leader.FollowerRead, role: accesskey.RoleRead,
+	name: ec2Service + ":DescribeNetworkInterfaces", mode: leader.FollowerRead, role: accesskey.RoleRead, scope: auth.Unscoped,
 	bind: func(r *request) (call, error) {
 		return call{run: func(context.Context) error {
 			text, err := xml.Marshal(struct {

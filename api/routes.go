@@ -11,7 +11,6 @@ import (
 	"pinion/api/httpx"
 	"pinion/api/leader"
 	"pinion/api/rest"
-	"pinion/raftfsm/accesskey"
 )
 
 // routes are the tables of everything beside the operations of ECS and CloudWatch Logs.
@@ -88,13 +87,14 @@ func withoutKey(route rest.Route) handler {
 	return func(r *request) error { return route.Serve(r.Exchange, r.Resolution) }
 }
 
-// route is the chain for a route that needs a key. A request that the leader has authorized for the host of a task comes
-// without one.
-func (c *chain) route(route rest.Route) http.Handler {
-	name := nameOf(route)
-	e := &endpoint{
-		name: name, mode: route.Mode, role: route.Role, poolWide: route.Role == accesskey.RoleAdmin, writes: route.Method != http.MethodGet, ownHost: route.OwnHost,
+// endpointOf is the endpoint of a route that needs a key.
+func (c *chain) endpointOf(route rest.Route) *endpoint {
+	return &endpoint{
+		name: nameOf(route), mode: route.Mode, role: route.Role, scope: route.Scope, writes: route.Method != http.MethodGet, ownHost: route.OwnHost,
 		bind: func(r *request) (call, error) {
+			if err := route.Scope.CheckQuery(r.Resolution.Principal, r.Request.URL.Query()); err != nil {
+				return call{}, err
+			}
 			serve := func() error { return route.Serve(r.Exchange, r.Resolution) }
 			if route.List {
 				if err := c.limits.HoldList(r.Exchange); err != nil {
@@ -107,6 +107,12 @@ func (c *chain) route(route rest.Route) http.Handler {
 			return call{run: func(context.Context) error { return serve() }}, nil
 		},
 	}
+}
+
+// route is the chain for a route that needs a key. A request that the leader has authorized for the host of a task comes
+// without one.
+func (c *chain) route(route rest.Route) http.Handler {
+	name, e := nameOf(route), c.endpointOf(route)
 	find := func(*request) (*endpoint, error) { return e, nil }
 	keyed := c.handler(httpx.JSON, name, find)
 	if route.Upload {

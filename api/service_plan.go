@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"pinion/api/auth"
 	"pinion/api/ecs"
 	"pinion/api/httpx"
 	"pinion/api/leader"
@@ -36,7 +37,7 @@ type planInput struct {
 // planRoute is the route of plans of services. They are made on a fork of the state: the operations check and change it as they do the state.
 func (o *operationEndpoints) planRoute(planner ServicePlanner) rest.Route {
 	return rest.Route{
-		Method: http.MethodPost, Path: "/v1/services/plan", Role: accesskey.RoleSubmit, Summary: "what an UpdateService would do to the tasks of a service, without doing it",
+		Method: http.MethodPost, Path: "/v1/services/plan", Role: accesskey.RoleSubmit, Scope: auth.PerResource, Summary: "what an UpdateService would do to the tasks of a service, without doing it",
 		In: reflect.TypeFor[planInput](), Out: reflect.TypeFor[service.Plan](), List: true,
 		Serve: func(x *httpx.Exchange, res leader.Resolution) error { return o.planService(x, res, planner) },
 	}

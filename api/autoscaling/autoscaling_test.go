@@ -71,7 +71,11 @@ func (f *fixture) as(p auth.Principal, operation, body string) (string, error) {
 	if err := p.RequireRole(found.Role, operation); err != nil {
 		return "", err
 	}
-	out, err := found.Run(context.Background(), &Request{Principal: p, View: f.state.View(), Store: f, Now: func() time.Time { return epoch }}, []byte(body))
+	call, err := found.Prepare(&Request{Principal: p, View: f.state.View(), Store: f, Now: func() time.Time { return epoch }}, []byte(body))
+	if err != nil {
+		return "null", err
+	}
+	out, err := call(context.Background())
 	text, _ := json.Marshal(out)
 	return string(text), err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -50,37 +51,41 @@ type Operation struct {
 	Name   string
 	Role   accesskey.Role // least role of the access keys that may call it
 	Writes bool           // changes the state
-	run    func(ctx context.Context, r *Request, body []byte) (any, error)
+	Scope  auth.Scope
+	bind   func(r *Request, body []byte) (Call, error)
 }
 
-// operations is the table, by name.
-var operations = table(
-	read("DescribeScalableTargets", (*Request).describeScalableTargets),
-	read("DescribeScalingPolicies", (*Request).describeScalingPolicies),
-	read("DescribeScheduledActions", (*Request).describeScheduledActions),
-	read("DescribeScalingActivities", (*Request).describeScalingActivities),
-	read("ListTagsForResource", (*Request).listTagsForResource),
-	read("GetPredictiveScalingForecast", (*Request).getPredictiveScalingForecast),
+// Call carries out a request, whose input is decoded and within the scope of the caller's key.
+type Call func(ctx context.Context) (any, error)
 
-	change("RegisterScalableTarget", (*Request).registerScalableTarget),
-	change("DeregisterScalableTarget", (*Request).deregisterScalableTarget),
-	change("PutScalingPolicy", (*Request).putScalingPolicy),
-	change("DeleteScalingPolicy", (*Request).deleteScalingPolicy),
-	change("PutScheduledAction", (*Request).putScheduledAction),
-	change("DeleteScheduledAction", (*Request).deleteScheduledAction),
-	change("TagResource", (*Request).tagResource),
-	change("UntagResource", (*Request).untagResource),
+// Operations is the table, by name.
+var Operations = table(
+	read("DescribeScalableTargets", auth.PerResource, (*Request).describeScalableTargets),
+	read("DescribeScalingPolicies", auth.PerResource, (*Request).describeScalingPolicies),
+	read("DescribeScheduledActions", auth.PerResource, (*Request).describeScheduledActions),
+	read("DescribeScalingActivities", auth.PerResource, (*Request).describeScalingActivities),
+	read("ListTagsForResource", auth.PerResource, (*Request).listTagsForResource),
+	read("GetPredictiveScalingForecast", auth.Unscoped, (*Request).getPredictiveScalingForecast),
+
+	change("RegisterScalableTarget", auth.InCluster("ResourceId"), (*Request).registerScalableTarget),
+	change("DeregisterScalableTarget", auth.InCluster("ResourceId"), (*Request).deregisterScalableTarget),
+	change("PutScalingPolicy", auth.InCluster("ResourceId"), (*Request).putScalingPolicy),
+	change("DeleteScalingPolicy", auth.InCluster("ResourceId"), (*Request).deleteScalingPolicy),
+	change("PutScheduledAction", auth.InCluster("ResourceId"), (*Request).putScheduledAction),
+	change("DeleteScheduledAction", auth.InCluster("ResourceId"), (*Request).deleteScheduledAction),
+	change("TagResource", auth.PerResource, (*Request).tagResource),
+	change("UntagResource", auth.PerResource, (*Request).untagResource),
 )
 
 // Has reports whether there is an operation of that name.
-func Has(name string) bool { return operations[name].Name != "" }
+func Has(name string) bool { return Operations[name].Name != "" }
 
 // Find returns the operation of that name, or an error that names the known ones.
 func Find(name string) (Operation, error) {
-	if found, ok := operations[name]; ok {
+	if found, ok := Operations[name]; ok {
 		return found, nil
 	}
-	return Operation{}, wire.Errorf(wire.UnknownOperation, "pinion: %s is not an operation of Application Auto Scaling: there are %s", name, strings.Join(slices.Sorted(maps.Keys(operations)), ", "))
+	return Operation{}, wire.Errorf(wire.UnknownOperation, "pinion: %s is not an operation of Application Auto Scaling: there are %s", name, strings.Join(slices.Sorted(maps.Keys(Operations)), ", "))
 }
 
 // IsTarget reports whether the X-Amz-Target of a request names an operation of Application Auto Scaling.
@@ -89,10 +94,8 @@ func IsTarget(r *http.Request) bool {
 	return service == Target
 }
 
-// Run decodes the input of a request and answers it.
-func (o Operation) Run(ctx context.Context, r *Request, body []byte) (any, error) {
-	return o.run(ctx, r, body)
-}
+// Prepare reads the input of a request. It refuses an input that cannot be read, and one about a cluster that the caller's key is not for.
+func (o Operation) Prepare(r *Request, body []byte) (Call, error) { return o.bind(r, body) }
 
 func table(lines ...Operation) map[string]Operation {
 	byName := make(map[string]Operation, len(lines))
@@ -102,19 +105,22 @@ func table(lines ...Operation) map[string]Operation {
 	return byName
 }
 
-func read[In, Out any](name string, call func(*Request, context.Context, *In) (*Out, error)) Operation {
-	return Operation{Name: name, Role: accesskey.RoleRead, run: func(ctx context.Context, r *Request, body []byte) (any, error) {
+func read[In, Out any](name string, s auth.Scope, call func(*Request, context.Context, *In) (*Out, error)) Operation {
+	return Operation{Name: name, Role: accesskey.RoleRead, Scope: s, bind: func(r *Request, body []byte) (Call, error) {
 		in := new(In)
 		if err := wire.Retyped(invalid, wire.DecodeJSON(body, in, r.Strictness)); err != nil {
 			return nil, err
 		}
-		return call(r, ctx, in)
+		if err := s.Check(r.Principal, r.View, name, reflect.ValueOf(in).Elem()); err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context) (any, error) { return call(r, ctx, in) }, nil
 	}}
 }
 
 // change is an operation that changes the state.
-func change[In, Out any](name string, call func(*Request, context.Context, *In) (*Out, error)) Operation {
-	o := read(name, call)
+func change[In, Out any](name string, s auth.Scope, call func(*Request, context.Context, *In) (*Out, error)) Operation {
+	o := read(name, s, call)
 	o.Role, o.Writes = accesskey.RoleSubmit, true
 	return o
 }

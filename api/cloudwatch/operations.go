@@ -53,28 +53,29 @@ type Operation struct {
 	Name   string
 	Role   accesskey.Role // least role of the access keys that may call it
 	Writes bool           // changes the state
+	Scope  auth.Scope
 	input  reflect.Type
 	run    func(ctx context.Context, r *Request, in any) (any, error)
 }
 
-// operations is the table, by name.
-var operations = table(
-	read("DescribeAlarms", (*Request).describeAlarms),
-	read("DescribeAlarmsForMetric", (*Request).describeAlarmsForMetric),
-	read("ListTagsForResource", (*Request).listTagsForResource),
+// Operations is the table, by name. An alarm is of the service that it watches.
+var Operations = table(
+	read("DescribeAlarms", auth.PerResource, (*Request).describeAlarms),
+	read("DescribeAlarmsForMetric", auth.PerResource, (*Request).describeAlarmsForMetric),
+	read("ListTagsForResource", auth.PerResource, (*Request).listTagsForResource),
 
-	change("PutMetricAlarm", (*Request).putMetricAlarm),
-	change("DeleteAlarms", (*Request).deleteAlarms),
-	change("TagResource", (*Request).tagResource),
-	change("UntagResource", (*Request).untagResource),
+	change("PutMetricAlarm", auth.PerResource, (*Request).putMetricAlarm),
+	change("DeleteAlarms", auth.PerResource, (*Request).deleteAlarms),
+	change("TagResource", auth.PerResource, (*Request).tagResource),
+	change("UntagResource", auth.PerResource, (*Request).untagResource),
 )
 
 // Find returns the operation of that name, or an error that names the known ones.
 func Find(name string) (Operation, error) {
-	if found, ok := operations[name]; ok {
+	if found, ok := Operations[name]; ok {
 		return found, nil
 	}
-	return Operation{Role: accesskey.RoleRead}, wire.Errorf("InvalidAction", "pinion: %s is not supported: of Amazon CloudWatch there are metric alarms that start step scaling policies: %s", name, strings.Join(slices.Sorted(maps.Keys(operations)), ", "))
+	return Operation{Role: accesskey.RoleRead}, wire.Errorf("InvalidAction", "pinion: %s is not supported: of Amazon CloudWatch there are metric alarms that start step scaling policies: %s", name, strings.Join(slices.Sorted(maps.Keys(Operations)), ", "))
 }
 
 // IsTarget reports whether the X-Amz-Target of a request names an operation of CloudWatch.
@@ -110,15 +111,15 @@ func table(lines ...Operation) map[string]Operation {
 	return byName
 }
 
-func read[In, Out any](name string, call func(*Request, context.Context, *In) (*Out, error)) Operation {
-	return Operation{Name: name, Role: accesskey.RoleRead, input: reflect.TypeFor[In](), run: func(ctx context.Context, r *Request, in any) (any, error) {
+func read[In, Out any](name string, s auth.Scope, call func(*Request, context.Context, *In) (*Out, error)) Operation {
+	return Operation{Name: name, Role: accesskey.RoleRead, Scope: s, input: reflect.TypeFor[In](), run: func(ctx context.Context, r *Request, in any) (any, error) {
 		return call(r, ctx, in.(*In))
 	}}
 }
 
 // change is an operation that changes the state.
-func change[In, Out any](name string, call func(*Request, context.Context, *In) (*Out, error)) Operation {
-	o := read(name, call)
+func change[In, Out any](name string, s auth.Scope, call func(*Request, context.Context, *In) (*Out, error)) Operation {
+	o := read(name, s, call)
 	o.Role, o.Writes = accesskey.RoleSubmit, true
 	return o
 }

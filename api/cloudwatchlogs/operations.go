@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"pinion/api/auth"
 	"pinion/api/wire"
 	"pinion/raftfsm/accesskey"
 )
@@ -25,32 +26,34 @@ const (
 	Unavailable = "ServiceUnavailableException"
 )
 
-// Operation is one line of the table. A log group belongs to no cluster, so what changes one is not for a key of one cluster.
+// Operation is one line of the table.
 type Operation struct {
 	Name   string
 	Role   accesskey.Role // least role of the access keys that may call it
 	Writes bool           // changes the state
+	Scope  auth.Scope
 	run    func(ctx context.Context, c *Request, body []byte) (any, error)
 }
 
-// operations is the table, by name. The last ones refuse with a reason. A retention deletes logs of tasks, so it needs more than the
+// Operations is the table, by name. A log group belongs to no cluster, so what changes one is not for a key of one cluster; what is in one
+// belongs to tasks. The last ones refuse with a reason. A retention deletes logs of tasks, so it needs more than the
 // role that starts them.
-var operations = table(
-	operation("DescribeLogGroups", (*Request).describeLogGroups),
-	operation("DescribeLogStreams", (*Request).describeLogStreams),
-	operation("GetLogEvents", (*Request).getLogEvents),
-	operation("FilterLogEvents", (*Request).filterLogEvents),
-	operation("ListTagsForResource", (*Request).listTagsForResource),
-	operation("ListTagsLogGroup", (*Request).listTagsLogGroup),
+var Operations = table(
+	operation("DescribeLogGroups", auth.PerResource, (*Request).describeLogGroups),
+	operation("DescribeLogStreams", auth.PerResource, (*Request).describeLogStreams),
+	operation("GetLogEvents", auth.PerResource, (*Request).getLogEvents),
+	operation("FilterLogEvents", auth.PerResource, (*Request).filterLogEvents),
+	operation("ListTagsForResource", auth.PerResource, (*Request).listTagsForResource),
+	operation("ListTagsLogGroup", auth.PerResource, (*Request).listTagsLogGroup),
 
-	change(accesskey.RoleSubmit, "CreateLogGroup", createLogGroup),
-	change(accesskey.RoleAdmin, "DeleteLogGroup", deleteLogGroup),
-	change(accesskey.RoleAdmin, "PutRetentionPolicy", putRetentionPolicy),
-	change(accesskey.RoleAdmin, "DeleteRetentionPolicy", deleteRetentionPolicy),
-	change(accesskey.RoleSubmit, "TagResource", tagResource),
-	change(accesskey.RoleSubmit, "UntagResource", untagResource),
-	change(accesskey.RoleSubmit, "TagLogGroup", tagLogGroup),
-	change(accesskey.RoleSubmit, "UntagLogGroup", untagLogGroup),
+	change(accesskey.RoleSubmit, "CreateLogGroup", auth.PoolWide, createLogGroup),
+	change(accesskey.RoleAdmin, "DeleteLogGroup", auth.PoolWide, deleteLogGroup),
+	change(accesskey.RoleAdmin, "PutRetentionPolicy", auth.PoolWide, putRetentionPolicy),
+	change(accesskey.RoleAdmin, "DeleteRetentionPolicy", auth.PoolWide, deleteRetentionPolicy),
+	change(accesskey.RoleSubmit, "TagResource", auth.PoolWide, tagResource),
+	change(accesskey.RoleSubmit, "UntagResource", auth.PoolWide, untagResource),
+	change(accesskey.RoleSubmit, "TagLogGroup", auth.PoolWide, tagLogGroup),
+	change(accesskey.RoleSubmit, "UntagLogGroup", auth.PoolWide, untagLogGroup),
 
 	unsupported("CreateLogStream", "streams are made by running tasks"),
 	unsupported("DeleteLogStream", "a stream goes away with its task"),
@@ -59,11 +62,11 @@ var operations = table(
 
 // Find returns the operation of that name, or an error that names the known ones.
 func Find(name string) (Operation, error) {
-	if found, ok := operations[name]; ok {
+	if found, ok := Operations[name]; ok {
 		return found, nil
 	}
 	var known []string
-	for name := range operations {
+	for name := range Operations {
 		known = append(known, name)
 	}
 	slices.Sort(known)
@@ -83,8 +86,8 @@ func table(lines ...Operation) map[string]Operation {
 	return byName
 }
 
-func operation[In, Out any](name string, call func(*Request, context.Context, *In) (*Out, error)) Operation {
-	return Operation{Name: name, Role: accesskey.RoleRead, run: func(ctx context.Context, c *Request, body []byte) (any, error) {
+func operation[In, Out any](name string, s auth.Scope, call func(*Request, context.Context, *In) (*Out, error)) Operation {
+	return Operation{Name: name, Role: accesskey.RoleRead, Scope: s, run: func(ctx context.Context, c *Request, body []byte) (any, error) {
 		in := new(In)
 		if err := wire.Retyped(wire.InvalidParameter, wire.DecodeJSON(body, in, wire.Lenient)); err != nil {
 			return nil, err
@@ -94,8 +97,8 @@ func operation[In, Out any](name string, call func(*Request, context.Context, *I
 }
 
 // change is an operation that changes the state.
-func change[In, Out any](role accesskey.Role, name string, call func(*Request, context.Context, *In) (*Out, error)) Operation {
-	o := operation(name, call)
+func change[In, Out any](role accesskey.Role, name string, s auth.Scope, call func(*Request, context.Context, *In) (*Out, error)) Operation {
+	o := operation(name, s, call)
 	o.Role, o.Writes = role, true
 	return o
 }

@@ -3,6 +3,7 @@ package cloudwatchlogs
 import (
 	"context"
 
+	"pinion/api/auth"
 	"pinion/api/wire"
 )
 
@@ -17,7 +18,7 @@ type emptyOutput struct{}
 // unsupported is an operation that Pinion refuses. It tells an existing group from a missing one all the same, because scripts
 // check that first.
 func unsupported(name, why string) Operation {
-	return operation(name, func(c *Request, _ context.Context, in *groupInput) (*emptyOutput, error) {
+	return operation(name, auth.PerResource, func(c *Request, _ context.Context, in *groupInput) (*emptyOutput, error) {
 		if _, err := c.sources(in.LogGroupName); err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 
+	"pinion/api/auth"
 	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
@@ -36,7 +37,7 @@ func countTasks(_ context.Context, r *Request, in *countTasksInput) (*countTasks
 
 // addedOperations is the table of operations with one more line.
 var addedOperations = operationTable(
-	read("CountTasks", inCluster("cluster"), countTasks),
+	read("CountTasks", auth.InCluster("cluster"), countTasks),
 )
 
 // One function and one line are an operation with all that belongs to it: decoding, strictness, roles and clusters.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 
+	"pinion/api/auth"
 	"pinion/api/ecs/account"
 	"pinion/api/ecs/call"
 	"pinion/api/ecs/capacity"
@@ -28,7 +29,7 @@ type Operation struct {
 	Own         bool // Pinion's own, which ECS's model has not. The audit log has its calls
 	Input       reflect.Type
 	Output      reflect.Type
-	scope       scope
+	Scope       auth.Scope // which clusters and task definitions a call is about
 	bind        func(r *Request, body []byte, decode Decoder) (BoundCall, error)
 }
 
@@ -43,89 +44,89 @@ type BoundCall struct {
 
 // Operations is the table of the operations that Pinion has, by name. To add one, write its handler and add a line here. A line
 // names the least role of the caller: read looks, submit changes tasks and task definitions, admin changes clusters and hosts. Then
-// it names the clusters and the task definitions of a call, for keys that are for some clusters alone (see scope).
+// it names the clusters and the task definitions of a call, for keys that are for some clusters alone (see auth.Scope).
 var Operations = operationTable(
-	admin("CreateCluster", inCluster("clusterName"), createCluster),
-	read("DescribeClusters", inCluster("clusters"), describeClusters),
-	read("ListClusters", unscoped, listClusters), // lists only those within the key's scope
-	admin("UpdateCluster", inCluster("cluster"), updateCluster),
-	admin("UpdateClusterSettings", inCluster("cluster"), updateClusterSettings),
-	admin("DeleteCluster", inCluster("cluster"), deleteCluster),
+	admin("CreateCluster", auth.InCluster("clusterName"), createCluster),
+	read("DescribeClusters", auth.InCluster("clusters"), describeClusters),
+	read("ListClusters", auth.PerResource, listClusters), // lists only those within the key's auth.Scope
+	admin("UpdateCluster", auth.InCluster("cluster"), updateCluster),
+	admin("UpdateClusterSettings", auth.InCluster("cluster"), updateClusterSettings),
+	admin("DeleteCluster", auth.InCluster("cluster"), deleteCluster),
 
-	submit("RegisterTaskDefinition", ofFamily(changesFamily, "family"), registerTaskDefinition),
-	submit("DeregisterTaskDefinition", ofFamily(changesFamily, "taskDefinition"), deregisterTaskDefinition),
-	submit("DeleteTaskDefinitions", ofFamily(changesFamily, "taskDefinitions"), deleteTaskDefinitions),
-	read("DescribeTaskDefinition", ofFamily(usesFamily, "taskDefinition"), describeTaskDefinition),
-	read("ListTaskDefinitions", unscoped, listTaskDefinitions), // lists only those that the key may use, as the next
-	read("ListTaskDefinitionFamilies", unscoped, listTaskDefinitionFamilies),
+	submit("RegisterTaskDefinition", auth.OfFamily(auth.ChangesFamily, "family"), registerTaskDefinition),
+	submit("DeregisterTaskDefinition", auth.OfFamily(auth.ChangesFamily, "taskDefinition"), deregisterTaskDefinition),
+	submit("DeleteTaskDefinitions", auth.OfFamily(auth.ChangesFamily, "taskDefinitions"), deleteTaskDefinitions),
+	read("DescribeTaskDefinition", auth.OfFamily(auth.UsesFamily, "taskDefinition"), describeTaskDefinition),
+	read("ListTaskDefinitions", auth.PerResource, listTaskDefinitions), // lists only those that the key may use, as the next
+	read("ListTaskDefinitionFamilies", auth.PerResource, listTaskDefinitionFamilies),
 
-	startsTasks(submit("RunTask", inCluster("cluster").using("taskDefinition"), runTask)),
-	startsTasks(submit("StartTask", inCluster("cluster").using("taskDefinition"), startTask)),
-	submit("StopTask", inCluster("cluster"), stopTask),
-	startsTasks(submit("ExecuteCommand", inCluster("cluster"), executeCommand)),
-	own(submit("SetTaskPriority", inCluster("cluster"), setTaskPriority)),
-	own(submit("HoldTasks", inCluster("cluster"), holdTasks)),
-	own(submit("ReleaseTasks", inCluster("cluster"), releaseTasks)),
-	own(submit("RequeueTasks", inCluster("cluster"), requeueTasks)),
-	read("DescribeTasks", inCluster("cluster"), describeTasks),
-	read("ListTasks", inCluster("cluster"), listTasks),
+	startsTasks(submit("RunTask", auth.InCluster("cluster").Using("taskDefinition"), runTask)),
+	startsTasks(submit("StartTask", auth.InCluster("cluster").Using("taskDefinition"), startTask)),
+	submit("StopTask", auth.InCluster("cluster"), stopTask),
+	startsTasks(submit("ExecuteCommand", auth.InCluster("cluster"), executeCommand)),
+	own(submit("SetTaskPriority", auth.InCluster("cluster"), setTaskPriority)),
+	own(submit("HoldTasks", auth.InCluster("cluster"), holdTasks)),
+	own(submit("ReleaseTasks", auth.InCluster("cluster"), releaseTasks)),
+	own(submit("RequeueTasks", auth.InCluster("cluster"), requeueTasks)),
+	read("DescribeTasks", auth.InCluster("cluster"), describeTasks),
+	read("ListTasks", auth.InCluster("cluster"), listTasks),
 
-	read("DescribeContainerInstances", inCluster("cluster"), describeContainerInstances),
-	read("ListContainerInstances", inCluster("cluster"), listContainerInstances),
-	byHost(admin("UpdateContainerInstancesState", inCluster("cluster"), updateContainerInstancesState)),
-	admin("RegisterContainerInstance", inCluster("cluster"), registerContainerInstance),
-	admin("DeregisterContainerInstance", inCluster("cluster"), deregisterContainerInstance),
-	admin("UpdateContainerAgent", inCluster("cluster"), updateContainerAgent),
+	read("DescribeContainerInstances", auth.InCluster("cluster"), describeContainerInstances),
+	read("ListContainerInstances", auth.InCluster("cluster"), listContainerInstances),
+	byHost(admin("UpdateContainerInstancesState", auth.InCluster("cluster"), updateContainerInstancesState)),
+	admin("RegisterContainerInstance", auth.InCluster("cluster"), registerContainerInstance),
+	admin("DeregisterContainerInstance", auth.InCluster("cluster"), deregisterContainerInstance),
+	admin("UpdateContainerAgent", auth.InCluster("cluster"), updateContainerAgent),
 
-	admin("PutAttributes", inCluster("cluster"), putAttributes),
-	admin("DeleteAttributes", inCluster("cluster"), deleteAttributes),
-	read("ListAttributes", inCluster("cluster"), listAttributes),
+	admin("PutAttributes", auth.InCluster("cluster"), putAttributes),
+	admin("DeleteAttributes", auth.InCluster("cluster"), deleteAttributes),
+	read("ListAttributes", auth.InCluster("cluster"), listAttributes),
 
-	admin("CreateCapacityProvider", poolWide, capacity.Create),
-	admin("UpdateCapacityProvider", poolWide, capacity.Update),
-	admin("DeleteCapacityProvider", poolWide, capacity.Delete),
-	read("DescribeCapacityProviders", inCluster("cluster"), capacity.Describe),
-	admin("PutClusterCapacityProviders", inCluster("cluster"), capacity.PutCluster),
+	admin("CreateCapacityProvider", auth.PoolWide, capacity.Create),
+	admin("UpdateCapacityProvider", auth.PoolWide, capacity.Update),
+	admin("DeleteCapacityProvider", auth.PoolWide, capacity.Delete),
+	read("DescribeCapacityProviders", auth.InCluster("cluster"), capacity.Describe),
+	admin("PutClusterCapacityProviders", auth.InCluster("cluster"), capacity.PutCluster),
 
-	submit("TagResource", inCluster("resourceArn"), tagResource),
-	submit("UntagResource", inCluster("resourceArn"), untagResource),
-	read("ListTagsForResource", inCluster("resourceArn").using(), listTagsForResource),
+	submit("TagResource", auth.InCluster("resourceArn"), tagResource),
+	submit("UntagResource", auth.InCluster("resourceArn"), untagResource),
+	read("ListTagsForResource", auth.InCluster("resourceArn").Using(), listTagsForResource),
 
-	admin("PutAccountSetting", poolWide, account.PutSetting),
-	admin("PutAccountSettingDefault", poolWide, account.PutSettingDefault),
-	admin("DeleteAccountSetting", poolWide, account.DeleteSetting),
-	read("ListAccountSettings", unscoped, account.ListSettings),
+	admin("PutAccountSetting", auth.PoolWide, account.PutSetting),
+	admin("PutAccountSettingDefault", auth.PoolWide, account.PutSettingDefault),
+	admin("DeleteAccountSetting", auth.PoolWide, account.DeleteSetting),
+	read("ListAccountSettings", auth.Unscoped, account.ListSettings),
 
-	submit("CreateService", inCluster("cluster").using("taskDefinition"), createService),
-	submit("UpdateService", inCluster("cluster").using("taskDefinition"), updateService),
-	submit("DeleteService", inCluster("cluster"), deleteService),
-	read("ListServices", inCluster("cluster"), listServices),
-	read("ListServicesByNamespace", unscoped, listServicesByNamespace),
-	read("DescribeServices", inCluster("cluster"), describeServices),
-	read("ListServiceDeployments", inCluster("cluster"), listServiceDeployments),
-	read("DescribeServiceDeployments", inCluster("serviceDeploymentArns"), describeServiceDeployments),
-	read("DescribeServiceRevisions", inCluster("serviceRevisionArns"), describeServiceRevisions),
-	submit("StopServiceDeployment", inCluster("serviceDeploymentArn"), stopServiceDeployment),
-	submit("ContinueServiceDeployment", inCluster("serviceDeploymentArn"), continueServiceDeployment),
-	startsTasks(submit("CreateTaskSet", inCluster("cluster").using("taskDefinition"), createTaskSet)),
-	submit("UpdateTaskSet", inCluster("cluster"), updateTaskSet),
-	submit("DeleteTaskSet", inCluster("cluster"), deleteTaskSet),
-	read("DescribeTaskSets", inCluster("cluster"), describeTaskSets),
-	submit("UpdateServicePrimaryTaskSet", inCluster("cluster"), updateServicePrimaryTaskSet),
-	submit("RegisterDaemonTaskDefinition", ofFamily(changesFamily, "family").ofDaemons(), daemon.RegisterDefinition),
-	submit("DeleteDaemonTaskDefinition", ofFamily(changesFamily, "daemonTaskDefinition").ofDaemons(), daemon.DeleteDefinition),
-	read("DescribeDaemonTaskDefinition", ofFamily(usesFamily, "daemonTaskDefinition").ofDaemons(), daemon.DescribeDefinition),
-	read("ListDaemonTaskDefinitions", unscoped, daemon.ListDefinitions), // lists only those that the key may use
-	submit("CreateDaemon", inCluster("clusterArn").using("daemonTaskDefinitionArn").ofDaemons(), daemon.Create),
-	submit("UpdateDaemon", inCluster("daemonArn").using("daemonTaskDefinitionArn").ofDaemons(), daemon.Update),
-	submit("DeleteDaemon", inCluster("daemonArn"), daemon.Delete),
-	read("DescribeDaemon", inCluster("daemonArn"), daemon.Describe),
-	read("ListDaemons", inCluster("clusterArn"), daemon.List),
-	read("ListDaemonDeployments", inCluster("daemonArn"), daemon.ListDeployments),
-	read("DescribeDaemonDeployments", inCluster("daemonDeploymentArns"), daemon.DescribeDeployments),
-	read("DescribeDaemonRevisions", inCluster("daemonRevisionArns"), daemon.DescribeRevisions),
-	read("GetTaskProtection", inCluster("cluster"), getTaskProtection),
-	submit("UpdateTaskProtection", inCluster("cluster"), updateTaskProtection),
+	submit("CreateService", auth.InCluster("cluster").Using("taskDefinition"), createService),
+	submit("UpdateService", auth.InCluster("cluster").Using("taskDefinition"), updateService),
+	submit("DeleteService", auth.InCluster("cluster"), deleteService),
+	read("ListServices", auth.InCluster("cluster"), listServices),
+	read("ListServicesByNamespace", auth.PerResource, listServicesByNamespace),
+	read("DescribeServices", auth.InCluster("cluster"), describeServices),
+	read("ListServiceDeployments", auth.InCluster("cluster"), listServiceDeployments),
+	read("DescribeServiceDeployments", auth.InCluster("serviceDeploymentArns"), describeServiceDeployments),
+	read("DescribeServiceRevisions", auth.InCluster("serviceRevisionArns"), describeServiceRevisions),
+	submit("StopServiceDeployment", auth.InCluster("serviceDeploymentArn"), stopServiceDeployment),
+	submit("ContinueServiceDeployment", auth.InCluster("serviceDeploymentArn"), continueServiceDeployment),
+	startsTasks(submit("CreateTaskSet", auth.InCluster("cluster").Using("taskDefinition"), createTaskSet)),
+	submit("UpdateTaskSet", auth.InCluster("cluster"), updateTaskSet),
+	submit("DeleteTaskSet", auth.InCluster("cluster"), deleteTaskSet),
+	read("DescribeTaskSets", auth.InCluster("cluster"), describeTaskSets),
+	submit("UpdateServicePrimaryTaskSet", auth.InCluster("cluster"), updateServicePrimaryTaskSet),
+	submit("RegisterDaemonTaskDefinition", auth.OfFamily(auth.ChangesFamily, "family").OfDaemons(), daemon.RegisterDefinition),
+	submit("DeleteDaemonTaskDefinition", auth.OfFamily(auth.ChangesFamily, "daemonTaskDefinition").OfDaemons(), daemon.DeleteDefinition),
+	read("DescribeDaemonTaskDefinition", auth.OfFamily(auth.UsesFamily, "daemonTaskDefinition").OfDaemons(), daemon.DescribeDefinition),
+	read("ListDaemonTaskDefinitions", auth.PerResource, daemon.ListDefinitions), // lists only those that the key may use
+	submit("CreateDaemon", auth.InCluster("clusterArn").Using("daemonTaskDefinitionArn").OfDaemons(), daemon.Create),
+	submit("UpdateDaemon", auth.InCluster("daemonArn").Using("daemonTaskDefinitionArn").OfDaemons(), daemon.Update),
+	submit("DeleteDaemon", auth.InCluster("daemonArn"), daemon.Delete),
+	read("DescribeDaemon", auth.InCluster("daemonArn"), daemon.Describe),
+	read("ListDaemons", auth.InCluster("clusterArn"), daemon.List),
+	read("ListDaemonDeployments", auth.InCluster("daemonArn"), daemon.ListDeployments),
+	read("DescribeDaemonDeployments", auth.InCluster("daemonDeploymentArns"), daemon.DescribeDeployments),
+	read("DescribeDaemonRevisions", auth.InCluster("daemonRevisionArns"), daemon.DescribeRevisions),
+	read("GetTaskProtection", auth.InCluster("cluster"), getTaskProtection),
+	submit("UpdateTaskProtection", auth.InCluster("cluster"), updateTaskProtection),
 )
 
 // byHost lets a host's own key call an operation, whose handler holds it to that host.
@@ -166,15 +167,15 @@ type validator interface{ Validate() error }
 // handler carries out an operation.
 type handler[In, Out any] func(context.Context, *Request, *In) (*Out, error)
 
-func read[In, Out any](name string, s scope, handle handler[In, Out]) Operation {
+func read[In, Out any](name string, s auth.Scope, handle handler[In, Out]) Operation {
 	return operation(name, accesskey.RoleRead, s, handle)
 }
 
-func submit[In, Out any](name string, s scope, handle handler[In, Out]) Operation {
+func submit[In, Out any](name string, s auth.Scope, handle handler[In, Out]) Operation {
 	return operation(name, accesskey.RoleSubmit, s, handle)
 }
 
-func admin[In, Out any](name string, s scope, handle handler[In, Out]) Operation {
+func admin[In, Out any](name string, s auth.Scope, handle handler[In, Out]) Operation {
 	return operation(name, accesskey.RoleAdmin, s, handle)
 }
 
@@ -189,8 +190,8 @@ func own(o Operation) Operation {
 	return o
 }
 
-func operation[In, Out any](name string, role accesskey.Role, s scope, handle handler[In, Out]) Operation {
-	o := Operation{Name: name, Role: role, Writes: role != accesskey.RoleRead, Input: reflect.TypeFor[In](), Output: reflect.TypeFor[Out](), scope: s}
+func operation[In, Out any](name string, role accesskey.Role, s auth.Scope, handle handler[In, Out]) Operation {
+	o := Operation{Name: name, Role: role, Writes: role != accesskey.RoleRead, Input: reflect.TypeFor[In](), Output: reflect.TypeFor[Out](), Scope: s}
 	token := wire.Fields(o.Input)["clientToken"].Index
 	o.bind = func(r *Request, body []byte, decode Decoder) (BoundCall, error) {
 		in := new(In)
@@ -198,7 +199,7 @@ func operation[In, Out any](name string, role accesskey.Role, s scope, handle ha
 			return BoundCall{}, err
 		}
 		input := reflect.ValueOf(in).Elem()
-		if err := s.check(r, name, input); err != nil {
+		if err := s.Check(auth.Principal{ARN: r.Principal, Scope: r.Scope}, r.View, name, input); err != nil {
 			return BoundCall{}, call.WithType(wire.InvalidParameter, err)
 		}
 		if v, ok := any(in).(validator); ok {

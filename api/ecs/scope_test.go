@@ -119,7 +119,7 @@ func TestAnOperationWithoutAScopeIsRefused(t *testing.T) {
 		Revisions []string `json:"serviceRevisionArns"`
 	}
 	handle := func(context.Context, *Request, *input) (*struct{}, error) { return &struct{}{}, nil }
-	for _, forgotten := range []scope{{}, {kind: scopeClusters}, inCluster()} {
+	for _, forgotten := range []auth.Scope{{}, auth.InCluster()} {
 		o := read("DescribeServiceRevisions", forgotten, handle)
 		if _, err := s.call(t, o, "lab", `{}`); errorType(err) != wire.AccessDenied {
 			t.Errorf("%+v: %v", forgotten, err)
@@ -140,11 +140,12 @@ var definitionMembers = []string{"taskDefinition", "taskDefinitions", "taskDefin
 // Each line of the table says which clusters it is about, by members that its input has, and leaves none out.
 func TestEveryOperationHasAScope(t *testing.T) {
 	for name, o := range Operations {
-		if o.scope.kind == scopeMissing {
+		if !o.Scope.Names() {
 			t.Errorf("%s has no scope", name)
 		}
 		fields := wire.Fields(o.Input)
-		for _, member := range slices.Concat(o.scope.members, o.scope.families) {
+		clusters, families := o.Scope.Members()
+		for _, member := range slices.Concat(clusters, families) {
 			if field, there := fields[member]; !there || field.Type.Kind() != reflect.String && field.Type != reflect.TypeFor[[]string]() {
 				t.Errorf("%s has no text %s in its input", name, member)
 			}
@@ -152,10 +153,10 @@ func TestEveryOperationHasAScope(t *testing.T) {
 		for member, field := range fields {
 			names := slices.Contains(clusterMembers, member) && field.Type != reflect.TypeFor[wire.Unsupported]()
 			names = names || strings.HasSuffix(member, "Arn") && strings.HasPrefix(member, "service")
-			if names && !slices.Contains(o.scope.members, member) {
+			if names && !slices.Contains(clusters, member) {
 				t.Errorf("%s does not look at %s of its input", name, member)
 			}
-			if slices.Contains(definitionMembers, member) && field.Type != reflect.TypeFor[wire.Unsupported]() && !slices.Contains(o.scope.families, member) {
+			if slices.Contains(definitionMembers, member) && field.Type != reflect.TypeFor[wire.Unsupported]() && !slices.Contains(families, member) {
 				t.Errorf("%s does not look whose %s of its input is", name, member)
 			}
 		}

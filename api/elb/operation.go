@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"pinion/api/auth"
 	"pinion/api/query"
 	"pinion/api/wire"
 	"pinion/raftfsm/accesskey"
@@ -13,7 +14,8 @@ import (
 // Operation is one line of the table.
 type Operation struct {
 	Name   string
-	Writes bool // changes the state: for administrators whose key is for the whole pool
+	Writes bool // changes the state: for administrators
+	Scope  auth.Scope
 	run    handler
 }
 
@@ -28,45 +30,45 @@ func (o Operation) Role() accesskey.Role {
 // handler answers an operation with what stands in its result element.
 type handler func(ctx context.Context, r *Request, in form) (any, error)
 
-// Operations is the table, by name.
+// Operations is the table, by name. Load balancers are of the pool: every key sees them, and who changes them is an administrator of all of it.
 var Operations = table(
-	read("DescribeLoadBalancers", describeLoadBalancers),
-	read("DescribeLoadBalancerAttributes", describeLoadBalancerAttributes),
-	read("DescribeCapacityReservation", describeCapacityReservation),
-	read("DescribeTargetGroups", describeTargetGroups),
-	read("DescribeTargetGroupAttributes", describeTargetGroupAttributes),
-	read("DescribeTargetHealth", describeTargetHealth),
-	read("DescribeListeners", describeListeners),
-	read("DescribeListenerAttributes", describeListenerAttributes),
-	read("DescribeListenerCertificates", describeListenerCertificates),
-	read("DescribeRules", describeRules),
-	read("DescribeTags", describeTags),
-	read("DescribeAccountLimits", describeAccountLimits),
+	read("DescribeLoadBalancers", auth.Unscoped, describeLoadBalancers),
+	read("DescribeLoadBalancerAttributes", auth.Unscoped, describeLoadBalancerAttributes),
+	read("DescribeCapacityReservation", auth.Unscoped, describeCapacityReservation),
+	read("DescribeTargetGroups", auth.Unscoped, describeTargetGroups),
+	read("DescribeTargetGroupAttributes", auth.Unscoped, describeTargetGroupAttributes),
+	read("DescribeTargetHealth", auth.PerResource, describeTargetHealth),
+	read("DescribeListeners", auth.Unscoped, describeListeners),
+	read("DescribeListenerAttributes", auth.Unscoped, describeListenerAttributes),
+	read("DescribeListenerCertificates", auth.Unscoped, describeListenerCertificates),
+	read("DescribeRules", auth.Unscoped, describeRules),
+	read("DescribeTags", auth.Unscoped, describeTags),
+	read("DescribeAccountLimits", auth.Unscoped, describeAccountLimits),
 
-	write("CreateLoadBalancer", createLoadBalancer),
-	write("ModifyLoadBalancerAttributes", modifyLoadBalancerAttributes),
-	write("SetSubnets", setSubnets),
-	write("SetSecurityGroups", setSecurityGroups),
-	write("SetIpAddressType", setAddressType),
-	write("DeleteLoadBalancer", deleteLoadBalancer),
-	write("CreateTargetGroup", createTargetGroup),
-	write("ModifyTargetGroup", modifyTargetGroup),
-	write("ModifyTargetGroupAttributes", modifyTargetGroupAttributes),
-	write("DeleteTargetGroup", deleteTargetGroup),
-	write("RegisterTargets", registerTargets),
-	write("DeregisterTargets", deregisterTargets),
-	write("CreateListener", createListener),
-	write("ModifyListener", modifyListener),
-	write("ModifyListenerAttributes", modifyListenerAttributes),
-	write("AddListenerCertificates", addListenerCertificates),
-	write("RemoveListenerCertificates", removeListenerCertificates),
-	write("DeleteListener", deleteListener),
-	write("CreateRule", createRule),
-	write("ModifyRule", modifyRule),
-	write("SetRulePriorities", setRulePriorities),
-	write("DeleteRule", deleteRule),
-	write("AddTags", addTags),
-	write("RemoveTags", removeTags),
+	write("CreateLoadBalancer", auth.PoolWide, createLoadBalancer),
+	write("ModifyLoadBalancerAttributes", auth.PoolWide, modifyLoadBalancerAttributes),
+	write("SetSubnets", auth.PoolWide, setSubnets),
+	write("SetSecurityGroups", auth.PoolWide, setSecurityGroups),
+	write("SetIpAddressType", auth.PoolWide, setAddressType),
+	write("DeleteLoadBalancer", auth.PoolWide, deleteLoadBalancer),
+	write("CreateTargetGroup", auth.PoolWide, createTargetGroup),
+	write("ModifyTargetGroup", auth.PoolWide, modifyTargetGroup),
+	write("ModifyTargetGroupAttributes", auth.PoolWide, modifyTargetGroupAttributes),
+	write("DeleteTargetGroup", auth.PoolWide, deleteTargetGroup),
+	write("RegisterTargets", auth.PoolWide, registerTargets),
+	write("DeregisterTargets", auth.PoolWide, deregisterTargets),
+	write("CreateListener", auth.PoolWide, createListener),
+	write("ModifyListener", auth.PoolWide, modifyListener),
+	write("ModifyListenerAttributes", auth.PoolWide, modifyListenerAttributes),
+	write("AddListenerCertificates", auth.PoolWide, addListenerCertificates),
+	write("RemoveListenerCertificates", auth.PoolWide, removeListenerCertificates),
+	write("DeleteListener", auth.PoolWide, deleteListener),
+	write("CreateRule", auth.PoolWide, createRule),
+	write("ModifyRule", auth.PoolWide, modifyRule),
+	write("SetRulePriorities", auth.PoolWide, setRulePriorities),
+	write("DeleteRule", auth.PoolWide, deleteRule),
+	write("AddTags", auth.PoolWide, addTags),
+	write("RemoveTags", auth.PoolWide, removeTags),
 )
 
 func table(all ...Operation) map[string]Operation {
@@ -77,8 +79,13 @@ func table(all ...Operation) map[string]Operation {
 	return byName
 }
 
-func read(name string, run handler) Operation  { return Operation{Name: name, run: run} }
-func write(name string, run handler) Operation { return Operation{Name: name, Writes: true, run: run} }
+func read(name string, s auth.Scope, run handler) Operation {
+	return Operation{Name: name, Scope: s, run: run}
+}
+
+func write(name string, s auth.Scope, run handler) Operation {
+	return Operation{Name: name, Writes: true, Scope: s, run: run}
+}
 
 // Find returns the operation of that name, or an error that names the known ones.
 func Find(name string) (Operation, error) {

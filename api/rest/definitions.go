@@ -40,7 +40,7 @@ type definitionsView struct {
 type definitionList struct{ api *API }
 
 func (l definitionList) routes() []Route {
-	return []Route{{Method: http.MethodGet, Path: "/v1/definitions", Role: accesskey.RoleRead,
+	return []Route{{Method: http.MethodGet, Path: "/v1/definitions", Role: accesskey.RoleRead, Scope: perResource,
 		Summary: "the newest revision of each family of task definitions that can be run, by name, with what lists show of it",
 		Query:   []Parameter{{"family", "instead the revisions of this family, the newest first"}, {"after", "next of the page before"}, staleParameter},
 		Out:     reflect.TypeFor[definitionsView](), Mode: leader.StaleAllowed, Serve: l.list}}

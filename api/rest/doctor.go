@@ -36,7 +36,7 @@ type doctor struct{ api *API }
 
 func (d doctor) routes() []Route {
 	return []Route{
-		{Method: http.MethodGet, Path: "/v1/admin/hosts/{id}/doctor", Role: accesskey.RoleAdmin, Summary: "has a host check its machine, as pinion doctor does there",
+		{Method: http.MethodGet, Path: "/v1/admin/hosts/{id}/doctor", Role: accesskey.RoleAdmin, Scope: poolWide, Summary: "has a host check its machine, as pinion doctor does there",
 			Out: reflect.TypeFor[[]Finding](), Serve: OnHost(d.api, "Look at it there, with `sudo pinion doctor`.", d.here), Host: d.here},
 	}
 }

@@ -48,7 +48,7 @@ type execSessions struct{ api *API }
 
 func (e execSessions) routes() []Route {
 	return []Route{
-		{Method: http.MethodPost, Path: "/v1/tasks/{id}/exec", Role: accesskey.RoleSubmit, Summary: "opens a session for a command in a container of a task; its client connects to /v1/data-channel/ and the session's id, with a WebSocket",
+		{Method: http.MethodPost, Path: "/v1/tasks/{id}/exec", Role: accesskey.RoleSubmit, Scope: perResource, Summary: "opens a session for a command in a container of a task; its client connects to /v1/data-channel/ and the session's id, with a WebSocket",
 			In: reflect.TypeFor[execInput](), Out: reflect.TypeFor[execView](), Serve: e.open},
 	}
 }

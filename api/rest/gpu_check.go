@@ -17,13 +17,13 @@ type gpuCheck struct{ api *API }
 
 func (g gpuCheck) routes() []Route {
 	return []Route{
-		{Method: http.MethodPost, Path: "/v1/admin/gpus/{id}/check", Role: accesskey.RoleAdmin, Summary: "has the host of a GPU check it once no task has it; until it has passed it gets no tasks",
+		{Method: http.MethodPost, Path: "/v1/admin/gpus/{id}/check", Role: accesskey.RoleAdmin, Scope: poolWide, Summary: "has the host of a GPU check it once no task has it; until it has passed it gets no tasks",
 			Out: reflect.TypeFor[struct{}](), Serve: g.onHost(g.check), Host: g.check},
-		{Method: http.MethodPost, Path: "/v1/admin/gpus/{id}/reset", Role: accesskey.RoleAdmin, Summary: "has the host of a GPU reset and check it once no task has it; until it has passed it gets no tasks",
+		{Method: http.MethodPost, Path: "/v1/admin/gpus/{id}/reset", Role: accesskey.RoleAdmin, Scope: poolWide, Summary: "has the host of a GPU reset and check it once no task has it; until it has passed it gets no tasks",
 			Out: reflect.TypeFor[struct{}](), Serve: g.onHost(g.reset), Host: g.reset},
-		{Method: http.MethodPost, Path: "/v1/admin/gpus/{id}/forget", Role: accesskey.RoleAdmin, Summary: "makes the host of a missing GPU forget it: it was taken out",
+		{Method: http.MethodPost, Path: "/v1/admin/gpus/{id}/forget", Role: accesskey.RoleAdmin, Scope: poolWide, Summary: "makes the host of a missing GPU forget it: it was taken out",
 			Out: reflect.TypeFor[struct{}](), Serve: g.onHost(g.forget), Host: g.forget},
-		{Method: http.MethodGet, Path: "/v1/admin/gpus/{id}/check", Role: accesskey.RoleAdmin, Summary: "how far the check of a GPU is that was asked for last",
+		{Method: http.MethodGet, Path: "/v1/admin/gpus/{id}/check", Role: accesskey.RoleAdmin, Scope: poolWide, Summary: "how far the check of a GPU is that was asked for last",
 			Out: reflect.TypeFor[gpu.CheckOutcome](), Serve: g.onHost(g.show), Host: g.show},
 	}
 }

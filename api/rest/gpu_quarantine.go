@@ -19,9 +19,9 @@ type gpuQuarantine struct{ api *API }
 
 func (q gpuQuarantine) routes() []Route {
 	return []Route{
-		{Method: http.MethodPost, Path: "/v1/admin/gpus/quarantine", Role: accesskey.RoleAdmin, Summary: "keeps a GPU from new tasks",
+		{Method: http.MethodPost, Path: "/v1/admin/gpus/quarantine", Role: accesskey.RoleAdmin, Scope: poolWide, Summary: "keeps a GPU from new tasks",
 			In: reflect.TypeFor[gpuInput](), Out: reflect.TypeFor[struct{}](), Serve: q.begin},
-		{Method: http.MethodPost, Path: "/v1/admin/gpus/release", Role: accesskey.RoleAdmin, Summary: "ends the quarantine of a GPU",
+		{Method: http.MethodPost, Path: "/v1/admin/gpus/release", Role: accesskey.RoleAdmin, Scope: poolWide, Summary: "ends the quarantine of a GPU",
 			In: reflect.TypeFor[gpuInput](), Out: reflect.TypeFor[struct{}](), Serve: q.release},
 	}
 }

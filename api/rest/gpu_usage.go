@@ -50,11 +50,11 @@ type poolUsage struct {
 
 func (g gpuUsage) routes() []Route {
 	return []Route{
-		{Method: http.MethodGet, Path: "/v1/gpus/usage", Role: accesskey.RoleRead, Summary: "how GPUs are used: utilization, memory, power, temperature, clock and traffic, measured every 5 s",
+		{Method: http.MethodGet, Path: "/v1/gpus/usage", Role: accesskey.RoleRead, Scope: inCluster, Summary: "how GPUs are used: utilization, memory, power, temperature, clock and traffic, measured every 5 s",
 			Query: []Parameter{clusterParameter, staleParameter}, Out: reflect.TypeFor[poolUsage](), Mode: leader.StaleAllowed, List: true, Serve: g.list},
-		{Method: http.MethodGet, Path: "/v1/hosts/{id}/gpus/usage", Role: accesskey.RoleRead, Summary: "how the GPUs of a host are used",
+		{Method: http.MethodGet, Path: "/v1/hosts/{id}/gpus/usage", Role: accesskey.RoleRead, Scope: perResource, Summary: "how the GPUs of a host are used",
 			Query: []Parameter{staleParameter}, Out: reflect.TypeFor[gpu.LatestUsage](), Mode: leader.StaleAllowed, Serve: g.ofHost, Host: g.here},
-		{Method: http.MethodGet, Path: "/v1/gpus/{id}/usage", Role: accesskey.RoleRead, Summary: "how a GPU was used in the last hour, one sample every 5 s",
+		{Method: http.MethodGet, Path: "/v1/gpus/{id}/usage", Role: accesskey.RoleRead, Scope: perResource, Summary: "how a GPU was used in the last hour, one sample every 5 s",
 			Query: []Parameter{{"since", "a time, or an age such as 10m"}, staleParameter}, Out: reflect.TypeFor[[]gpu.UsageSample](), Mode: leader.StaleAllowed, Serve: g.samples, Host: g.samplesHere},
 	}
 }

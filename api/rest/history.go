@@ -66,11 +66,11 @@ func (h history) routes() []Route {
 	fields := []Parameter{clusterParameter, {"since", "a time, or an age such as 36h"}, {"until", "a time, or an age"}, {"team", "only of this team"},
 		{"key", "only of this holder of an access key"}, {"family", "only of this family of task definitions"}}
 	return []Route{
-		{Method: get, Path: "/v1/history", Role: read, Summary: "tasks that have ended, the last one first; they are kept for longer than ListTasks shows them",
+		{Method: get, Path: "/v1/history", Role: read, Scope: inCluster, Summary: "tasks that have ended, the last one first; they are kept for longer than ListTasks shows them",
 			Query: append(slices.Clone(fields), Parameter{"outcome", "only those that succeeded, failed or stopped (were stopped)"}, Parameter{"group", "only of this group"},
 				Parameter{"id", "only those whose ids begin with these digits"}, Parameter{"limit", "tasks of a page, at most 1000"}, Parameter{"page", "next of the page before"}),
 			Out: reflect.TypeFor[historyView](), List: true, Serve: h.list},
-		{Method: get, Path: "/v1/usage", Role: read, Summary: "GPU time, number and failures of tasks that have ended, by whole days in UTC",
+		{Method: get, Path: "/v1/usage", Role: read, Scope: inCluster, Summary: "GPU time, number and failures of tasks that have ended, by whole days in UTC",
 			Query: append(slices.Clone(fields), Parameter{"by", "what the rows differ in, with commas between: day, cluster, team, key, family"},
 				Parameter{"running", "true: tasks that run count too, up to now"}),
 			Out: reflect.TypeFor[usageView](), List: true, Serve: h.usage},

@@ -67,20 +67,20 @@ func (i images) routes() []Route {
 	name, byDigest, to := Parameter{"name", "of the image"}, Parameter{"digest", "of the image"}, Parameter{"to", "name in the registry"}
 	pulled := reflect.TypeFor[transferView]()
 	return []Route{
-		{Method: get, Path: "/v1/images", Role: accesskey.RoleRead, Summary: "the images that hosts have, and those that the pool keeps",
+		{Method: get, Path: "/v1/images", Role: accesskey.RoleRead, Scope: perResource, Summary: "the images that hosts have, and those that the pool keeps",
 			Out: reflect.TypeFor[[]imageView](), List: true, Serve: i.list},
-		{Method: post, Path: "/v1/admin/images/import", Role: admin, Summary: "takes an archive of `docker save`, or of an OCI image layout, as its body: the pool keeps its images",
+		{Method: post, Path: "/v1/admin/images/import", Role: admin, Scope: poolWide, Summary: "takes an archive of `docker save`, or of an OCI image layout, as its body: the pool keeps its images",
 			Query: []Parameter{{"name", "for the one image of the archive"}, {"on", "expression of the cluster query language: hosts that keep it"}}, Out: reflect.TypeFor[[]keptView](), Upload: true, Serve: i.importArchive},
-		{Method: post, Path: "/v1/admin/images/pin", Role: admin, Summary: "has hosts keep an image",
+		{Method: post, Path: "/v1/admin/images/pin", Role: admin, Scope: poolWide, Summary: "has hosts keep an image",
 			In: reflect.TypeFor[pinInput](), Out: reflect.TypeFor[keptView](), Serve: i.pin},
-		{Method: post, Path: "/v1/admin/images/unpin", Role: admin, Summary: "ends that hosts keep an image",
+		{Method: post, Path: "/v1/admin/images/unpin", Role: admin, Scope: poolWide, Summary: "ends that hosts keep an image",
 			In: reflect.TypeFor[pinInput](), Out: reflect.TypeFor[struct{}](), Serve: i.unpin},
-		{Method: post, Path: onHost + "pull", Role: admin, Summary: "has a host pull an image", Query: []Parameter{name}, Out: pulled, Serve: i.onHost(i.pull), Host: i.here(i.pull)},
-		{Method: post, Path: onHost + "push", Role: admin, Summary: "has a host push an image to a registry", Query: []Parameter{name, byDigest, to}, Out: pulled, Serve: i.onHost(i.push), Host: i.here(i.push)},
-		{Method: get, Path: onHost + "transfer", Role: admin, Summary: "how far a pull or, with to, a push is that a host was asked for", Query: []Parameter{name, to}, Out: pulled, Serve: i.onHost(i.transfer), Host: i.here(i.transfer)},
-		{Method: post, Path: onHost + "remove", Role: admin, Summary: "removes an image from a host", Query: []Parameter{byDigest}, Out: reflect.TypeFor[struct{}](), Serve: i.unlessKept(i.onHost(i.remove)), Host: i.here(i.remove)},
-		{Method: post, Path: onHost + "prune", Role: admin, Summary: "removes all images from a host that nothing needs there", Out: reflect.TypeFor[[]imageView](), Serve: i.onHost(i.prune), Host: i.here(i.prune)},
-		{Method: get, Path: onHost + "export", Role: admin, Summary: "an image as an archive, which `docker load` reads", Query: []Parameter{name, byDigest}, Stream: true, Serve: i.onHost(i.export), Host: i.here(i.export)},
+		{Method: post, Path: onHost + "pull", Role: admin, Scope: poolWide, Summary: "has a host pull an image", Query: []Parameter{name}, Out: pulled, Serve: i.onHost(i.pull), Host: i.here(i.pull)},
+		{Method: post, Path: onHost + "push", Role: admin, Scope: poolWide, Summary: "has a host push an image to a registry", Query: []Parameter{name, byDigest, to}, Out: pulled, Serve: i.onHost(i.push), Host: i.here(i.push)},
+		{Method: get, Path: onHost + "transfer", Role: admin, Scope: poolWide, Summary: "how far a pull or, with to, a push is that a host was asked for", Query: []Parameter{name, to}, Out: pulled, Serve: i.onHost(i.transfer), Host: i.here(i.transfer)},
+		{Method: post, Path: onHost + "remove", Role: admin, Scope: poolWide, Summary: "removes an image from a host", Query: []Parameter{byDigest}, Out: reflect.TypeFor[struct{}](), Serve: i.unlessKept(i.onHost(i.remove)), Host: i.here(i.remove)},
+		{Method: post, Path: onHost + "prune", Role: admin, Scope: poolWide, Summary: "removes all images from a host that nothing needs there", Out: reflect.TypeFor[[]imageView](), Serve: i.onHost(i.prune), Host: i.here(i.prune)},
+		{Method: get, Path: onHost + "export", Role: admin, Scope: poolWide, Summary: "an image as an archive, which `docker load` reads", Query: []Parameter{name, byDigest}, Stream: true, Serve: i.onHost(i.export), Host: i.here(i.export)},
 	}
 }
 

@@ -35,15 +35,15 @@ func LoginRoutes(api *API) []Route {
 func (l logins) adminRoutes() []Route {
 	const get, post, admin = http.MethodGet, http.MethodPost, accesskey.RoleAdmin
 	return []Route{
-		{Method: get, Path: "/v1/admin/oidc", Role: admin, Summary: "the OpenID Connect issuer whose people may log in, and what their groups give them",
+		{Method: get, Path: "/v1/admin/oidc", Role: admin, Scope: poolWide, Summary: "the OpenID Connect issuer whose people may log in, and what their groups give them",
 			Out: reflect.TypeFor[issuerView](), Serve: l.showIssuer},
-		{Method: post, Path: "/v1/admin/oidc", Role: admin, Summary: "names the issuer whose people may log in; another one begins without groups",
+		{Method: post, Path: "/v1/admin/oidc", Role: admin, Scope: poolWide, Summary: "names the issuer whose people may log in; another one begins without groups",
 			In: reflect.TypeFor[issuerInput](), Out: reflect.TypeFor[issuerView](), Serve: l.putIssuer},
-		{Method: post, Path: "/v1/admin/oidc/remove", Role: admin, Summary: "ends logins; the keys of earlier ones live until they expire",
+		{Method: post, Path: "/v1/admin/oidc/remove", Role: admin, Scope: poolWide, Summary: "ends logins; the keys of earlier ones live until they expire",
 			In: reflect.TypeFor[struct{}](), Out: reflect.TypeFor[struct{}](), Serve: l.removeIssuer},
-		{Method: post, Path: "/v1/admin/oidc/groups", Role: admin, Summary: "sets what a group of the issuer's people may do",
+		{Method: post, Path: "/v1/admin/oidc/groups", Role: admin, Scope: poolWide, Summary: "sets what a group of the issuer's people may do",
 			In: reflect.TypeFor[groupInput](), Out: reflect.TypeFor[issuerView](), Serve: l.mapGroup},
-		{Method: post, Path: "/v1/admin/oidc/groups/remove", Role: admin, Summary: "takes from a group what it may do, for further logins",
+		{Method: post, Path: "/v1/admin/oidc/groups/remove", Role: admin, Scope: poolWide, Summary: "takes from a group what it may do, for further logins",
 			In: reflect.TypeFor[nameInput](), Out: reflect.TypeFor[issuerView](), Serve: l.unmapGroup},
 	}
 }

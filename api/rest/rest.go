@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"time"
 
+	"pinion/api/auth"
 	"pinion/api/exec"
 	"pinion/api/httpx"
 	"pinion/api/leader"
@@ -177,6 +178,7 @@ type HostHandler func(x *httpx.Exchange, id string) error
 type Route struct {
 	Method, Path string
 	Role         accesskey.Role // of the access keys that may call it; empty: no key is needed
+	Scope        auth.Scope     // the clusters that it is about, of every route that needs a key
 	Summary      string
 	Query        []Parameter
 	In, Out      reflect.Type // of the JSON bodies; nil where there is none, or it is no JSON

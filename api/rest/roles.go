@@ -39,11 +39,11 @@ type roleName struct {
 func (a roles) routes() []Route {
 	const post, admin = http.MethodPost, accesskey.RoleAdmin
 	return []Route{
-		{Method: http.MethodGet, Path: "/v1/roles", Role: accesskey.RoleRead, Summary: "the roles that the caller may give to tasks: those that may do no more than its own key",
+		{Method: http.MethodGet, Path: "/v1/roles", Role: accesskey.RoleRead, Scope: perResource, Summary: "the roles that the caller may give to tasks: those that may do no more than its own key",
 			Out: reflect.TypeFor[[]roleView](), List: true, Serve: a.list},
-		{Method: post, Path: "/v1/admin/roles", Role: admin, Summary: "makes a role of tasks, or changes what it may do, which its tasks may at once",
+		{Method: post, Path: "/v1/admin/roles", Role: admin, Scope: poolWide, Summary: "makes a role of tasks, or changes what it may do, which its tasks may at once",
 			In: reflect.TypeFor[keyInput](), Out: reflect.TypeFor[roleView](), Serve: a.put},
-		{Method: post, Path: "/v1/admin/roles/remove", Role: admin, Summary: "removes a role of tasks: its access keys end at once",
+		{Method: post, Path: "/v1/admin/roles/remove", Role: admin, Scope: poolWide, Summary: "removes a role of tasks: its access keys end at once",
 			In: reflect.TypeFor[roleName](), Out: reflect.TypeFor[struct{}](), Serve: a.remove},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 
+	"pinion/api/auth"
 	"pinion/api/leader"
 	"pinion/raftfsm/accesskey"
 )
@@ -12,6 +13,9 @@ import (
 var (
 	clusterParameter = Parameter{"cluster", "only of this cluster, by name"}
 	staleParameter   = Parameter{"stale", "true: from this host's own copy, which may lag behind but needs no leader"}
+
+	inCluster                       = auth.InCluster(clusterParameter.Name)
+	poolWide, unscoped, perResource = auth.PoolWide, auth.Unscoped, auth.PerResource
 )
 
 // Routes is the table of the routes that need an access key.
@@ -19,64 +23,64 @@ func (a *API) Routes() []Route {
 	const get, post = http.MethodGet, http.MethodPost
 	const read, admin = accesskey.RoleRead, accesskey.RoleAdmin
 	return slices.Concat([]Route{
-		{Method: get, Path: "/v1/hosts", Role: read, Summary: "hosts with their capacity and what of it is free", Query: []Parameter{clusterParameter, {"filter", "only those that an expression of the cluster query language selects"}, staleParameter},
+		{Method: get, Path: "/v1/hosts", Role: read, Scope: inCluster, Summary: "hosts with their capacity and what of it is free", Query: []Parameter{clusterParameter, {"filter", "only those that an expression of the cluster query language selects"}, staleParameter},
 			Out: reflect.TypeFor[[]hostView](), Mode: leader.StaleAllowed, List: true, Serve: a.listHosts},
-		{Method: get, Path: "/v1/gpus", Role: read, Summary: "GPUs with their health and the task that holds each", Query: []Parameter{clusterParameter, staleParameter},
+		{Method: get, Path: "/v1/gpus", Role: read, Scope: inCluster, Summary: "GPUs with their health and the task that holds each", Query: []Parameter{clusterParameter, staleParameter},
 			Out: reflect.TypeFor[[]gpuView](), Mode: leader.StaleAllowed, List: true, Serve: a.listGPUs},
 		logRoute(a),
-		{Method: get, Path: "/v1/tasks/{id}/pulls", Role: read, Summary: "progress of the image pulls of a task", Query: []Parameter{staleParameter},
+		{Method: get, Path: "/v1/tasks/{id}/pulls", Role: read, Scope: perResource, Summary: "progress of the image pulls of a task", Query: []Parameter{staleParameter},
 			Out: reflect.TypeFor[[]pull](), Mode: leader.StaleAllowed, Serve: a.onTaskHost(a.pulls), Host: a.pulls},
-		{Method: get, Path: "/v1/tasks/{id}/explain", Role: read, Summary: "why a task is where it is: why each host refuses it, which tasks hold what it needs, its earliest start",
+		{Method: get, Path: "/v1/tasks/{id}/explain", Role: read, Scope: perResource, Summary: "why a task is where it is: why each host refuses it, which tasks hold what it needs, its earliest start",
 			Query: []Parameter{{"brief", "true: without the hosts; of a pending task only its position in the queue, and whether any host could run it"}},
 			Out:   reflect.TypeFor[explanation](), Serve: a.explainTask},
-		{Method: get, Path: "/v1/queue", Role: read, Summary: "pending tasks in queue order", Query: []Parameter{clusterParameter},
+		{Method: get, Path: "/v1/queue", Role: read, Scope: inCluster, Summary: "pending tasks in queue order", Query: []Parameter{clusterParameter},
 			Out: reflect.TypeFor[[]queued](), List: true, Serve: a.listQueue},
 
-		{Method: get, Path: "/v1/teams", Role: read, Summary: "teams with their quotas, weights and GPUs in use", Query: []Parameter{staleParameter},
+		{Method: get, Path: "/v1/teams", Role: read, Scope: unscoped, Summary: "teams with their quotas, weights and GPUs in use", Query: []Parameter{staleParameter},
 			Out: reflect.TypeFor[[]teamView](), Mode: leader.StaleAllowed, Serve: a.listTeams},
-		{Method: post, Path: "/v1/admin/teams", Role: admin, Summary: "sets the quota or the weight of a team",
+		{Method: post, Path: "/v1/admin/teams", Role: admin, Scope: poolWide, Summary: "sets the quota or the weight of a team",
 			In: reflect.TypeFor[teamInput](), Out: reflect.TypeFor[teamView](), Serve: a.putTeam},
-		{Method: post, Path: "/v1/admin/teams/remove", Role: admin, Summary: "removes the quota and the weight of a team",
+		{Method: post, Path: "/v1/admin/teams/remove", Role: admin, Scope: poolWide, Summary: "removes the quota and the weight of a team",
 			In: reflect.TypeFor[teamInput](), Out: reflect.TypeFor[struct{}](), Serve: a.removeTeam},
 
-		{Method: get, Path: "/v1/admin/keys", Role: admin, Summary: "the access keys, without their secrets",
+		{Method: get, Path: "/v1/admin/keys", Role: admin, Scope: poolWide, Summary: "the access keys, without their secrets",
 			Out: reflect.TypeFor[[]keyView](), Serve: a.listKeys},
-		{Method: post, Path: "/v1/admin/keys", Role: admin, Summary: "creates an access key; the only answer with its secret",
+		{Method: post, Path: "/v1/admin/keys", Role: admin, Scope: poolWide, Summary: "creates an access key; the only answer with its secret",
 			In: reflect.TypeFor[keyInput](), Out: reflect.TypeFor[newKeyView](), Serve: a.createKey},
-		{Method: post, Path: "/v1/admin/keys/remove", Role: admin, Summary: "removes an access key at once",
+		{Method: post, Path: "/v1/admin/keys/remove", Role: admin, Scope: poolWide, Summary: "removes an access key at once",
 			In: reflect.TypeFor[idInput](), Out: reflect.TypeFor[struct{}](), Serve: a.removeKey},
-		{Method: post, Path: "/v1/admin/sealing/rotate", Role: admin, Summary: "replaces the key that secrets are sealed with, or goes on with it",
+		{Method: post, Path: "/v1/admin/sealing/rotate", Role: admin, Scope: poolWide, Summary: "replaces the key that secrets are sealed with, or goes on with it",
 			Out: reflect.TypeFor[struct{}](), Serve: sealing{a}.rotate},
-		{Method: get, Path: "/v1/admin/sealing", Role: admin, Summary: "how far the replacement of the key is that secrets are sealed with",
+		{Method: get, Path: "/v1/admin/sealing", Role: admin, Scope: poolWide, Summary: "how far the replacement of the key is that secrets are sealed with",
 			Out: reflect.TypeFor[sealingView](), Serve: sealing{a}.show},
-		{Method: post, Path: "/v1/admin/ca/rotate", Role: admin, Summary: "puts another root of the pool's CA in the place of the one that signs, or goes on with that",
+		{Method: post, Path: "/v1/admin/ca/rotate", Role: admin, Scope: poolWide, Summary: "puts another root of the pool's CA in the place of the one that signs, or goes on with that",
 			In: reflect.TypeFor[rotateCAInput](), Out: reflect.TypeFor[struct{}](), Serve: authority{a}.rotate},
-		{Method: get, Path: "/v1/admin/ca", Role: admin, Summary: "the roots of the pool's CA, and the hosts that a rotation waits for",
+		{Method: get, Path: "/v1/admin/ca", Role: admin, Scope: poolWide, Summary: "the roots of the pool's CA, and the hosts that a rotation waits for",
 			Out: reflect.TypeFor[caView](), Serve: authority{a}.show},
-		{Method: get, Path: "/v1/admin/limits", Role: admin, Summary: "what the whole pool may hold, and what it holds",
+		{Method: get, Path: "/v1/admin/limits", Role: admin, Scope: poolWide, Summary: "what the whole pool may hold, and what it holds",
 			Out: reflect.TypeFor[limitsView](), Serve: a.showLimits},
-		{Method: post, Path: "/v1/admin/limits", Role: admin, Summary: "changes what the whole pool may hold",
+		{Method: post, Path: "/v1/admin/limits", Role: admin, Scope: poolWide, Summary: "changes what the whole pool may hold",
 			In: reflect.TypeFor[limitsInput](), Out: reflect.TypeFor[limitsView](), Serve: a.putLimits},
-		{Method: get, Path: "/v1/admin/tokens", Role: admin, Summary: "the join tokens, without their secrets",
+		{Method: get, Path: "/v1/admin/tokens", Role: admin, Scope: poolWide, Summary: "the join tokens, without their secrets",
 			Out: reflect.TypeFor[[]tokenView](), Serve: a.listTokens},
-		{Method: post, Path: "/v1/admin/tokens", Role: admin, Summary: "creates a join token",
+		{Method: post, Path: "/v1/admin/tokens", Role: admin, Scope: poolWide, Summary: "creates a join token",
 			In: reflect.TypeFor[tokenInput](), Out: reflect.TypeFor[newTokenView](), Serve: a.createToken},
-		{Method: post, Path: "/v1/admin/tokens/revoke", Role: admin, Summary: "revokes a join token",
+		{Method: post, Path: "/v1/admin/tokens/revoke", Role: admin, Scope: poolWide, Summary: "revokes a join token",
 			In: reflect.TypeFor[idInput](), Out: reflect.TypeFor[struct{}](), Serve: a.revokeToken},
-		{Method: post, Path: "/v1/admin/hosts/{change}", Role: admin, Summary: "changes a host: remove, promote or demote",
+		{Method: post, Path: "/v1/admin/hosts/{change}", Role: admin, Scope: poolWide, Summary: "changes a host: remove, promote or demote",
 			In: reflect.TypeFor[hostInput](), Out: reflect.TypeFor[struct{}](), OwnHost: true, Serve: a.changeHost},
-		{Method: get, Path: "/v1/admin/snapshot", Role: admin, Summary: "a snapshot of the state, a file with a checksum",
+		{Method: get, Path: "/v1/admin/snapshot", Role: admin, Scope: poolWide, Summary: "a snapshot of the state, a file with a checksum",
 			Query: []Parameter{{"history", "1: with the history of tasks that have ended"}}, Serve: a.snapshot},
-		{Method: get, Path: "/v1/admin/checksum", Role: admin, Summary: "a checksum of this host's own state, to compare servers by",
+		{Method: get, Path: "/v1/admin/checksum", Role: admin, Scope: poolWide, Summary: "a checksum of this host's own state, to compare servers by",
 			Out: reflect.TypeFor[checksumView](), Mode: leader.LocalOnly, Serve: a.checksum},
-		{Method: get, Path: "/v1/admin/digest", Role: admin, Summary: "the former name of /v1/admin/checksum",
+		{Method: get, Path: "/v1/admin/digest", Role: admin, Scope: poolWide, Summary: "the former name of /v1/admin/checksum",
 			Out: reflect.TypeFor[checksumView](), Mode: leader.LocalOnly, Serve: a.checksum},
 	}, callerRoutes(), execSessions{a}.routes(), gpuQuarantine{a}.routes(), gpuCheck{a}.routes(), gpuUsage{a, &usageCache{}}.routes(), doctor{a}.routes(), taskList{a}.routes(), definitionList{a}.routes(), logins{a}.adminRoutes(), history{a}.routes(), settings{a}.routes(), images{a}.routes(), roles{a}.routes())
 }
 
 // logRoute is that of the log of a task.
 func logRoute(a *API) Route {
-	return Route{Method: http.MethodGet, Path: "/v1/tasks/{id}/logs", Role: accesskey.RoleRead, Summary: "the log of a task, one JSON object a line; bare text with Accept: text/plain",
+	return Route{Method: http.MethodGet, Path: "/v1/tasks/{id}/logs", Role: accesskey.RoleRead, Scope: perResource, Summary: "the log of a task, one JSON object a line; bare text with Accept: text/plain",
 		Query: []Parameter{{"container", "only of this container, by name"}, {"tail", "only the last so many lines, at most 10000"}, {"since", "a time, or an age such as 10m"},
 			{"until", "only lines before a time, or an age"}, {"grep", "only lines that match a regular expression of RE2, at most 1024 bytes"}, {"invert", "1: only lines that do not"},
 			{"follow", "1: stream new lines"}, {"mark", "1, with follow: an empty line when all is sent that was there"}, staleParameter}, Mode: leader.StaleAllowed, Stream: true, Serve: a.onTaskHost(a.logs), Host: a.logs}
@@ -92,7 +96,7 @@ func (a *API) OpenRoutes() []Route {
 
 // EventsRoute is the route of the stream of events, which package events serves.
 func EventsRoute(serve Handler) Route {
-	return Route{Method: http.MethodGet, Path: "/v1/events", Role: accesskey.RoleRead, Summary: "state-change events as server-sent events in EventBridge's envelopes",
+	return Route{Method: http.MethodGet, Path: "/v1/events", Role: accesskey.RoleRead, Scope: inCluster, Summary: "state-change events as server-sent events in EventBridge's envelopes",
 		Query: []Parameter{clusterParameter, {"type", "only of these kinds, with commas between: task, host, cluster, gpu, leader; and refusal, for admin keys: what this host refuses while the stream is open"},
 			{"task", "only the changes of this task, by its id, each as soon as it is known; changes of a whole pool are collected for some milliseconds"},
 			{"since", "events after this event id, or index; without it from now on. The header Last-Event-ID means the same and takes precedence"},

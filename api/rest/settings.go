@@ -32,9 +32,9 @@ type settingsInput struct {
 
 func (a settings) routes() []Route {
 	return []Route{
-		{Method: http.MethodGet, Path: "/v1/admin/settings", Role: accesskey.RoleAdmin, Summary: "what the whole pool goes by",
+		{Method: http.MethodGet, Path: "/v1/admin/settings", Role: accesskey.RoleAdmin, Scope: poolWide, Summary: "what the whole pool goes by",
 			Out: reflect.TypeFor[settingsView](), Serve: a.show},
-		{Method: http.MethodPost, Path: "/v1/admin/settings", Role: accesskey.RoleAdmin, Summary: "changes what the whole pool goes by, while it runs",
+		{Method: http.MethodPost, Path: "/v1/admin/settings", Role: accesskey.RoleAdmin, Scope: poolWide, Summary: "changes what the whole pool goes by, while it runs",
 			In: reflect.TypeFor[settingsInput](), Out: reflect.TypeFor[settingsView](), Serve: a.put},
 	}
 }

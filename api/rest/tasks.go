@@ -27,7 +27,7 @@ type tasksView struct {
 type taskList struct{ api *API }
 
 func (l taskList) routes() []Route {
-	return []Route{{Method: http.MethodGet, Path: "/v1/tasks", Role: accesskey.RoleRead,
+	return []Route{{Method: http.MethodGet, Path: "/v1/tasks", Role: accesskey.RoleRead, Scope: inCluster,
 		Summary: "the tasks of a cluster, by their ids, with what lists show of each; DescribeTasks has the rest",
 		Query:   []Parameter{{"cluster", "of this cluster, by name; absent: default"}, {"after", "next of the page before"}, staleParameter},
 		Out:     reflect.TypeFor[tasksView](), Mode: leader.StaleAllowed, Serve: l.list}}

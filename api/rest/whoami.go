@@ -22,7 +22,7 @@ type callerView struct {
 }
 
 func callerRoutes() []Route {
-	return []Route{{Method: http.MethodGet, Path: "/v1/whoami", Role: accesskey.RoleRead, Summary: "who sends the request, and what they may do",
+	return []Route{{Method: http.MethodGet, Path: "/v1/whoami", Role: accesskey.RoleRead, Scope: unscoped, Summary: "who sends the request, and what they may do",
 		Out: reflect.TypeFor[callerView](), Mode: leader.FollowerRead, Serve: showCaller}}
 }
 

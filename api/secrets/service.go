@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"pinion/api/auth"
 	"pinion/api/wire"
 	"pinion/raftfsm/accesskey"
 )
@@ -16,7 +17,8 @@ type Operation struct {
 	Name    string
 	Role    accesskey.Role // least role of the access keys that may call it
 	Writes  bool           // changes the state
-	Audited bool           // changes the state or answers values, so the audit log has its calls
+	Scope   auth.Scope
+	Audited bool // changes the state or answers values, so the audit log has its calls
 	run     run
 }
 
@@ -24,8 +26,8 @@ type Operation struct {
 type run func(ctx context.Context, r *Request, body []byte) (any, error)
 
 // Describe is an operation that answers no values.
-func Describe[In, Out any](name string, call func(context.Context, *Request, *In) (*Out, error)) Operation {
-	return Operation{Name: name, Role: accesskey.RoleRead, run: func(ctx context.Context, r *Request, body []byte) (any, error) {
+func Describe[In, Out any](name string, s auth.Scope, call func(context.Context, *Request, *In) (*Out, error)) Operation {
+	return Operation{Name: name, Role: accesskey.RoleRead, Scope: s, run: func(ctx context.Context, r *Request, body []byte) (any, error) {
 		if !utf8.Valid(body) { // it would be decoded, and a value would be another one
 			return nil, wire.Errorf(wire.Serialization, "the body must be UTF-8.")
 		}
@@ -38,22 +40,22 @@ func Describe[In, Out any](name string, call func(context.Context, *Request, *In
 }
 
 // Reveal is an operation that answers values.
-func Reveal[In, Out any](name string, call func(context.Context, *Request, *In) (*Out, error)) Operation {
-	o := Describe(name, call)
+func Reveal[In, Out any](name string, s auth.Scope, call func(context.Context, *Request, *In) (*Out, error)) Operation {
+	o := Describe(name, s, call)
 	o.Role, o.Audited = accesskey.RoleSubmit, true
 	return o
 }
 
 // Change is an operation that changes the state. It answers no values: an answer to a change may be kept, and given again.
-func Change[In, Out any](name string, call func(context.Context, *Request, *In) (*Out, error)) Operation {
-	o := Reveal(name, call)
+func Change[In, Out any](name string, s auth.Scope, call func(context.Context, *Request, *In) (*Out, error)) Operation {
+	o := Reveal(name, s, call)
 	o.Writes = true
 	return o
 }
 
 // Refuse is an operation that the service of AWS has and Pinion has not, for a reason that is told.
 func Refuse(errorType, name, why string) Operation {
-	return Operation{Name: name, Role: accesskey.RoleRead, run: func(context.Context, *Request, []byte) (any, error) {
+	return Operation{Name: name, Role: accesskey.RoleRead, Scope: auth.Unscoped, run: func(context.Context, *Request, []byte) (any, error) {
 		return nil, wire.Errorf(errorType, "pinion: %s is not supported: %s", name, why)
 	}}
 }
@@ -87,8 +89,11 @@ func (s *Service) Find(name string) (Operation, error) {
 	if found, ok := s.operations[name]; ok {
 		return found, nil
 	}
-	return Operation{}, wire.Errorf(wire.UnknownOperation, "pinion: %.100s is not an operation of %s that Pinion answers: there are %s", name, s.name, strings.Join(slices.Sorted(maps.Keys(s.operations)), ", "))
+	return Operation{}, wire.Errorf(wire.UnknownOperation, "pinion: %.100s is not an operation of %s that Pinion answers: there are %s", name, s.name, strings.Join(s.Names(), ", "))
 }
+
+// Names are those of its operations, sorted.
+func (s *Service) Names() []string { return slices.Sorted(maps.Keys(s.operations)) }
 
 // Has reports whether there is an operation of that name.
 func (s *Service) Has(name string) bool { return s.operations[name].Name != "" }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"pinion/api/auth"
 	"pinion/api/secrets"
 	"pinion/api/secrets/secretstest"
 	"pinion/api/wire"
@@ -42,7 +43,7 @@ func TestBodiesThatWouldBecomeAnotherValueAreRefused(t *testing.T) {
 	type value struct {
 		Value string `json:"Value"`
 	}
-	echo := secrets.NewService("Test", "Wrong", func(err error) error { return err }, secrets.Describe("Echo", func(_ context.Context, _ *secrets.Request, in *value) (*value, error) { return in, nil }))
+	echo := secrets.NewService("Test", "Wrong", func(err error) error { return err }, secrets.Describe("Echo", auth.Unscoped, func(_ context.Context, _ *secrets.Request, in *value) (*value, error) { return in, nil }))
 	o, err := echo.Find("Echo")
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"pinion/api/auth"
 	"pinion/api/secrets"
 	"pinion/api/wire"
 	"pinion/raftfsm/secret"
@@ -41,23 +42,23 @@ const (
 
 // service is the table.
 var service = secrets.NewService("AWS Secrets Manager", invalid, explain,
-	secrets.Describe("DescribeSecret", describeSecret),
-	secrets.Describe("ListSecrets", listSecrets),
-	secrets.Describe("ListSecretVersionIds", listSecretVersionIDs),
-	secrets.Describe("GetResourcePolicy", getResourcePolicy),
-	secrets.Describe("GetRandomPassword", getRandomPassword),
+	secrets.Describe("DescribeSecret", auth.PerResource, describeSecret),
+	secrets.Describe("ListSecrets", auth.PerResource, listSecrets),
+	secrets.Describe("ListSecretVersionIds", auth.PerResource, listSecretVersionIDs),
+	secrets.Describe("GetResourcePolicy", auth.PerResource, getResourcePolicy),
+	secrets.Describe("GetRandomPassword", auth.Unscoped, getRandomPassword),
 
-	secrets.Reveal("GetSecretValue", getSecretValue),
-	secrets.Reveal("BatchGetSecretValue", batchGetSecretValue),
+	secrets.Reveal("GetSecretValue", auth.PerResource, getSecretValue),
+	secrets.Reveal("BatchGetSecretValue", auth.PerResource, batchGetSecretValue),
 
-	secrets.Change("CreateSecret", createSecret),
-	secrets.Change("PutSecretValue", putSecretValue),
-	secrets.Change("UpdateSecret", updateSecret),
-	secrets.Change("UpdateSecretVersionStage", updateSecretVersionStage),
-	secrets.Change("DeleteSecret", deleteSecret),
-	secrets.Change("RestoreSecret", restoreSecret),
-	secrets.Change("TagResource", tagResource),
-	secrets.Change("UntagResource", untagResource),
+	secrets.Change("CreateSecret", auth.PerResource, createSecret),
+	secrets.Change("PutSecretValue", auth.PerResource, putSecretValue),
+	secrets.Change("UpdateSecret", auth.PerResource, updateSecret),
+	secrets.Change("UpdateSecretVersionStage", auth.PerResource, updateSecretVersionStage),
+	secrets.Change("DeleteSecret", auth.PerResource, deleteSecret),
+	secrets.Change("RestoreSecret", auth.PerResource, restoreSecret),
+	secrets.Change("TagResource", auth.PerResource, tagResource),
+	secrets.Change("UntagResource", auth.PerResource, untagResource),
 
 	secrets.Refuse(invalidRequest, "PutResourcePolicy", noPolicies),
 	secrets.Refuse(invalidRequest, "DeleteResourcePolicy", noPolicies),
@@ -71,6 +72,9 @@ var service = secrets.NewService("AWS Secrets Manager", invalid, explain,
 
 // Find returns the operation of that name, or an error that names the known ones.
 func Find(name string) (secrets.Operation, error) { return service.Find(name) }
+
+// Names are those of the operations, sorted.
+func Names() []string { return service.Names() }
 
 // Has reports whether there is an operation of that name.
 func Has(name string) bool { return service.Has(name) }

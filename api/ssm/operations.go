@@ -3,6 +3,7 @@ package ssm
 import (
 	"errors"
 
+	"pinion/api/auth"
 	"pinion/api/secrets"
 	"pinion/api/wire"
 	"pinion/raftfsm/secret"
@@ -43,25 +44,28 @@ const store = valuefrom.ParameterStore
 
 // service is the table.
 var service = secrets.NewService("AWS Systems Manager", invalid, explain,
-	secrets.Describe("DescribeParameters", describeParameters),
-	secrets.Describe("ListTagsForResource", listTagsForResource),
+	secrets.Describe("DescribeParameters", auth.PerResource, describeParameters),
+	secrets.Describe("ListTagsForResource", auth.PerResource, listTagsForResource),
 
-	secrets.Reveal("GetParameter", getParameter),
-	secrets.Reveal("GetParameters", getParameters),
-	secrets.Reveal("GetParametersByPath", getParametersByPath),
-	secrets.Reveal("GetParameterHistory", getParameterHistory),
+	secrets.Reveal("GetParameter", auth.PerResource, getParameter),
+	secrets.Reveal("GetParameters", auth.PerResource, getParameters),
+	secrets.Reveal("GetParametersByPath", auth.PerResource, getParametersByPath),
+	secrets.Reveal("GetParameterHistory", auth.PerResource, getParameterHistory),
 
-	secrets.Change("PutParameter", putParameter),
-	secrets.Change("DeleteParameter", deleteParameter),
-	secrets.Change("DeleteParameters", deleteParameters),
-	secrets.Change("LabelParameterVersion", labelParameterVersion),
-	secrets.Change("UnlabelParameterVersion", unlabelParameterVersion),
-	secrets.Change("AddTagsToResource", addTagsToResource),
-	secrets.Change("RemoveTagsFromResource", removeTagsFromResource),
+	secrets.Change("PutParameter", auth.PerResource, putParameter),
+	secrets.Change("DeleteParameter", auth.PerResource, deleteParameter),
+	secrets.Change("DeleteParameters", auth.PerResource, deleteParameters),
+	secrets.Change("LabelParameterVersion", auth.PerResource, labelParameterVersion),
+	secrets.Change("UnlabelParameterVersion", auth.PerResource, unlabelParameterVersion),
+	secrets.Change("AddTagsToResource", auth.PerResource, addTagsToResource),
+	secrets.Change("RemoveTagsFromResource", auth.PerResource, removeTagsFromResource),
 )
 
 // Find returns the operation of that name, or an error that names the known ones.
 func Find(name string) (secrets.Operation, error) { return service.Find(name) }
+
+// Names are those of the operations, sorted.
+func Names() []string { return service.Names() }
 
 // Has reports whether there is an operation of that name.
 func Has(name string) bool { return service.Has(name) }
