@@ -39,7 +39,7 @@ func (c *container) taskMetadata(w http.ResponseWriter, _ *http.Request) {
 func (c *container) taskWithTags(w http.ResponseWriter, _ *http.Request) {
 	document := c.describeTask()
 	document.TaskTags = map[string]string{}
-	for _, tag := range task.Describe(c.of).Task.Tags {
+	for _, tag := range task.Describe(c.of).Tags {
 		document.TaskTags[tag.Key] = tag.Value
 	}
 	document.ContainerInstanceTags = map[string]string{} // hosts have no tags that tasks are told of

@@ -3,6 +3,8 @@ package metadata
 import (
 	"encoding/json"
 	"log/slog"
+	"maps"
+	"net/http/httptest"
 	"testing"
 
 	"pinion/node/task"
@@ -33,6 +35,38 @@ func TestADocumentTellsOfTheRunsOfAContainer(t *testing.T) {
 		if of := document.Containers[i]; of["RestartCount"] != want || of["FinishedAt"] != nil {
 			t.Errorf("%v", of)
 		}
+	}
+}
+
+// A task that runs is tagged anew, and its containers read the tags of now.
+func TestADocumentHasTheTagsOfNow(t *testing.T) {
+	assigned := &spec.Task{ID: "t", Cluster: "lab", Tags: []spec.Tag{{Key: "team", Value: "vision"}, {Key: "stage", Value: "one"}}}
+	runner := task.New(task.Config{Log: slog.New(slog.DiscardHandler), Dir: t.TempDir()}, spec.Assignment{
+		Task: assigned, Definition: &spec.TaskDefinition{Containers: []spec.ContainerDefinition{{Name: "main"}}},
+	}, nil)
+	c := &container{of: task.ContainersOf(runner)[0], service: New(Config{Log: slog.New(slog.DiscardHandler)})}
+	ask := func() map[string]string {
+		answer := httptest.NewRecorder()
+		c.taskWithTags(answer, nil)
+		var document struct{ TaskTags map[string]string }
+		if err := json.Unmarshal(answer.Body.Bytes(), &document); err != nil {
+			t.Fatal(err)
+		}
+		return document.TaskTags
+	}
+	if tags := ask(); !maps.Equal(tags, map[string]string{"team": "vision", "stage": "one"}) {
+		t.Errorf("at first: %v", tags)
+	}
+	tagged := *assigned
+	tagged.Tags = []spec.Tag{{Key: "stage", Value: "two"}}
+	runner.Update(&tagged)
+	if tags := ask(); !maps.Equal(tags, map[string]string{"stage": "two"}) {
+		t.Errorf("after TagResource and UntagResource: %v", tags)
+	}
+	tagged.Tags = nil
+	runner.Update(&tagged)
+	if tags := ask(); len(tags) > 0 {
+		t.Errorf("without tags: %v", tags)
 	}
 }
 

@@ -8,7 +8,8 @@ import (
 
 // Description is a container and its task as they stand.
 type Description struct {
-	Task       *spec.Task
+	Task       *spec.Task           // as it was assigned
+	Tags       []spec.Tag           // of the task, as the pool has told them last
 	Definition *spec.TaskDefinition // effective
 	Report     spec.TaskReport
 	Container  spec.ContainerReport
@@ -22,7 +23,7 @@ type Description struct {
 
 // Describe describes a container. It may be called at any time.
 func Describe(c *Container) Description {
-	d := Description{Task: c.runner.task, Definition: c.runner.def, Report: c.runner.report.snapshot(), Siblings: c.runner.containers}
+	d := Description{Task: c.runner.task, Tags: *c.runner.updates.tags.Load(), Definition: c.runner.def, Report: c.runner.report.snapshot(), Siblings: c.runner.containers}
 	d.Container = d.Report.Containers[c.index]
 	d.Ended, d.Restarts = c.exited.happened(), c.restarted.Load()
 	d.Restarted = c.restartedBefore + d.Restarts

@@ -2,19 +2,22 @@ package task
 
 import (
 	"context"
+	"sync/atomic"
 
 	"pinion/raftfsm/spec"
 )
 
-// resolution has happened when the pool knows the digests of a task's run.
-type resolution struct {
-	*latch
-	task *spec.Task // with the digests; not to be read before
+// updates is what the pool has changed of a task since it was assigned.
+type updates struct {
+	tags     atomic.Pointer[[]spec.Tag]
+	resolved *latch     // the pool knows the digests of the task's run
+	run      *spec.Task // with these digests; not to be read before
 }
 
-// Update takes note of what the pool has changed of the task: for how long it may run, and its GPUs do nothing, as its tags say, and the digests of its run,
-// which are those of the first task of the run that resolved its images.
+// Update takes note of what the pool has changed of the task: its tags, for how long it may run, and its GPUs do nothing, as these say, and the digests of
+// its run, which are those of the first task of the run that resolved its images.
 func (r *Runner) Update(task *spec.Task) {
+	r.updates.tags.Store(&task.Tags)
 	options := task.SchedulingOptions()
 	r.timeLimit.set(options.TimeLimit)
 	if task.Service == nil { // which would replace it at once
@@ -22,9 +25,9 @@ func (r *Runner) Update(task *spec.Task) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.resolved.happened() && task.Resolved() {
-		r.resolved.task = task
-		r.resolved.set()
+	if !r.updates.resolved.happened() && task.Resolved() {
+		r.updates.run = task
+		r.updates.resolved.set()
 	}
 }
 
@@ -48,16 +51,16 @@ func (h *imageHook) agree(ctx context.Context, starts []*Start) (others []*Start
 	if r.task.Run == "" {
 		return nil, nil
 	}
-	if !r.resolved.happened() { // it may have while the image was pulled
+	if !r.updates.resolved.happened() { // it may have while the image was pulled
 		r.queueReport()
 	}
 	select {
-	case <-r.resolved.done:
+	case <-r.updates.resolved.done:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 	for _, s := range starts {
-		decided := r.resolved.task.ImageDigest(s.Spec.Def.Name)
+		decided := r.updates.run.ImageDigest(s.Spec.Def.Name)
 		if s.Spec.Def.ResolvesOnce() && decided != "" && decided != s.Spec.Image.Digest {
 			s.Container.updateReport(func(report *spec.ContainerReport) { report.ImageDigest = decided })
 			others = append(others, s)

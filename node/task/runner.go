@@ -79,7 +79,7 @@ type Runner struct {
 	Traffic *Traffic  // the task as a target of requests
 	Meter   *GPUMeter // how the task uses its GPUs
 
-	resolved resolution // the digests of the task's run
+	updates updates // what the pool has changed of the task since
 
 	mu        sync.Mutex    // guards closing of the two that follow
 	stopping  chan struct{} // closed when the task has a reason to stop, see beginStop
@@ -92,7 +92,7 @@ func New(c Config, a spec.Assignment, existing []runtime.ExistingContainer) *Run
 	r := &Runner{
 		config: c, task: a.Task, def: a.Definition, rules: a.ClusterRules,
 		dir: newTaskDir(c.Dir, a.Task.ID), log: c.Log.With("task", a.Task.ID),
-		stopping: make(chan struct{}), forced: newLatch(), resolved: resolution{latch: newLatch()}, logsDone: make(chan struct{}), abandoned: make(chan struct{}),
+		stopping: make(chan struct{}), forced: newLatch(), updates: updates{resolved: newLatch()}, logsDone: make(chan struct{}), abandoned: make(chan struct{}),
 	}
 	r.report.dir = c.Dir
 	r.report.report = spec.TaskReport{TaskID: a.Task.ID, Status: maxStatus(spec.Pending, a.Task.LastStatus), Times: a.Task.Times}

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"fmt"
+	"hash/fnv"
 	"slices"
 
 	"pinion/raftfsm/spec"
@@ -26,8 +27,8 @@ type assignmentDelta struct {
 type knownAssignments map[string]desiredState
 
 // desiredState is what a host acts on of a task that it knows: the desired status, and after a space whether it stops without
-// waiting for the stop timeouts of its containers, or its time limit and its idle timeout, which may be changed while it runs, and whether the digests of
-// its run are known, or whether it has drained.
+// waiting for the stop timeouts of its containers, or a hash of its tags, which have its time limit and which its containers may ask for, and whether
+// the digests of its run are known, or whether it has drained.
 type desiredState string
 
 func desiredStateOf(t *spec.Task) desiredState {
@@ -38,12 +39,12 @@ func desiredStateOf(t *spec.Task) desiredState {
 	if t.Drained {
 		state += " drained"
 	}
-	options := t.SchedulingOptions()
-	if options.TimeLimit > 0 {
-		state += desiredState(fmt.Sprint(" ", options.TimeLimit))
-	}
-	if options.IdleTimeout > 0 {
-		state += desiredState(fmt.Sprint(" idle ", options.IdleTimeout))
+	if len(t.Tags) > 0 {
+		sum := fnv.New64a()
+		for _, tag := range t.Tags {
+			fmt.Fprintf(sum, "%s\x00%s\x00", tag.Key, tag.Value) // they have no zero byte
+		}
+		state += desiredState(fmt.Sprintf(" tags %x", sum.Sum64()))
 	}
 	if t.Run != "" && t.Resolved() {
 		state += " resolved"

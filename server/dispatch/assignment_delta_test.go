@@ -54,17 +54,27 @@ func TestAStepOfAnotherHostIsNotTaken(t *testing.T) {
 	}
 }
 
-// A host counts the time limit of a task, which is a tag and may be changed while the task runs.
-func TestAHostIsToldOfAnotherTimeLimit(t *testing.T) {
-	before := assignmentsOf(map[int]bool{1: true, 2: true})
-	after := byTask(assignmentsOf(map[int]bool{1: true, 2: true}))
-	after[1].Task.Tags = []spec.Tag{{Key: spec.TagTimeLimit, Value: "30m"}}
-	step := knownFrom(before).diff(after, 7)
-	if len(step.Tasks) != 1 || step.Tasks[0].Definition != nil {
-		t.Fatalf("it is told %+v", step.Tasks)
+// A host counts the time limit of a task, which is a tag, and tells its containers of all tags. They may be changed while the task runs.
+func TestAHostIsToldOfOtherTags(t *testing.T) {
+	of := func(tags ...spec.Tag) []spec.Assignment {
+		list := byTask(assignmentsOf(map[int]bool{1: true, 2: true}))
+		list[1].Task.Tags = tags
+		return list
 	}
-	if got, err := step.apply(before); err != nil || !reflect.DeepEqual(byTask(got), after) {
-		t.Errorf("%v: the host holds %v", err, got)
+	held := of()
+	for _, tags := range [][]spec.Tag{{{Key: spec.TagTimeLimit, Value: "30m"}}, {{Key: spec.TagTimeLimit, Value: "3"}, {Key: "a", Value: "b"}}, {{Key: "a", Value: "c"}}, {{Key: "ac"}}, nil} {
+		after := of(tags...)
+		step := knownFrom(held).diff(after, 7)
+		if len(step.Tasks) != 1 || step.Tasks[0].Definition != nil {
+			t.Fatalf("with %v it is told %+v", tags, step.Tasks)
+		}
+		got, err := step.apply(held)
+		if held = byTask(got); err != nil || !reflect.DeepEqual(held, after) {
+			t.Errorf("with %v: %v: the host holds %v", tags, err, got)
+		}
+		if again := knownFrom(held).diff(of(tags...), 8); len(again.Tasks) > 0 {
+			t.Errorf("with %v it is told again: %+v", tags, again.Tasks)
+		}
 	}
 }
 
