@@ -181,6 +181,7 @@ func (r *rightsTest) secrets() map[string]any {
 		pathSecrets:              secretsCall{Task: "task", Containers: []string{"main"}},
 		pathProtection:           protectionCall{Task: "task", Until: new(time.Now())},
 		pathCredentials:          credentialsCall{Task: "task"},
+		pathHostTags:             struct{}{},
 		dispatch.PathLease:       map[string]any{"host": victim.ID, "request": iplease.Request{IP: "192.0.2.1", Released: 1}},
 		pathBlobRequest:          blob.Request{Full: true, Held: []string{"sha256:claimed"}},
 		pathAPI + "v1/ListTasks": struct{}{},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"pinion/raftfsm/spec"
 	"pinion/raftfsm/valuefrom"
 	"pinion/server/admission"
 	"pinion/server/peer"
@@ -56,6 +57,15 @@ func (o OwnTasks) Protection(ctx context.Context, taskID string, until *time.Tim
 		return err
 	})
 	return is, err
+}
+
+// HostTags are the tags that the pool has of this host.
+func (o OwnTasks) HostTags(ctx context.Context) (tags []spec.Tag, err error) {
+	err = o.leader.callLeader(ctx, pathHostTags, struct{}{}, &tags, func(own *Server) (err error) {
+		tags, err = own.tagsOfHost(ctx, o.hostID)
+		return err
+	})
+	return tags, err
 }
 
 // ofOwnTasks answers calls of hosts, each about a task of its own, while this host leads. One that asks for what it is not to have is reported.

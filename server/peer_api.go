@@ -95,6 +95,7 @@ func (a *peerAPI) routes() map[string]rpc.HandlerFunc {
 		pathSecrets:             rpc.JSON(secretsHandler(a)),
 		pathProtection:          rpc.JSON(protectionHandler(a)),
 		pathCredentials:         rpc.JSON(credentialsHandler(a)),
+		pathHostTags:            rpc.JSON(hostTagsHandler(a)),
 		pathBlobRequest:         rpc.SizedJSON(maxBlobRequest, blobRequestHandler(a)),
 	}
 }

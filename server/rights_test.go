@@ -142,7 +142,7 @@ func TestAnAgentSpeaksForItselfAlone(t *testing.T) {
 		pathProtection:          spec.ReasonMissing,
 		pathCredentials:         admission.ErrNoRole.Error(),
 	}
-	allowed := []string{pathBlobRequest, membership.PathStats, membership.PathRole, membership.PathPoolInfo, pathHostKey, pathRoot, pathAPI + "v1/ListTasks"}
+	allowed := []string{pathBlobRequest, membership.PathStats, membership.PathRole, membership.PathPoolInfo, pathHostKey, pathHostTags, pathRoot, pathAPI + "v1/ListTasks"}
 	for path, in := range r.secrets() {
 		status, text := agent.post(t, peer.Peer, path, in)
 		switch why, is := refused[path]; {

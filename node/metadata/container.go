@@ -36,14 +36,19 @@ func (c *container) taskMetadata(w http.ResponseWriter, _ *http.Request) {
 	reply(w, http.StatusOK, c.describeTask())
 }
 
-func (c *container) taskWithTags(w http.ResponseWriter, _ *http.Request) {
+func (c *container) taskWithTags(w http.ResponseWriter, r *http.Request) {
 	document := c.describeTask()
-	document.TaskTags = map[string]string{}
-	for _, tag := range task.Describe(c.of).Tags {
-		document.TaskTags[tag.Key] = tag.Value
-	}
-	document.ContainerInstanceTags = map[string]string{} // hosts have no tags that tasks are told of
+	document.TaskTags = byKey(task.Describe(c.of).Tags)
+	document.ContainerInstanceTags = byKey(c.service.hostTags.get(r.Context(), time.Now(), c.service.config.HostTags))
 	reply(w, http.StatusOK, document)
+}
+
+func byKey(tags []spec.Tag) map[string]string {
+	values := make(map[string]string, len(tags))
+	for _, tag := range tags {
+		values[tag.Key] = tag.Value
+	}
+	return values
 }
 
 // describeTask is the task with all of its containers.

@@ -47,7 +47,7 @@ func TestADocumentHasTheTagsOfNow(t *testing.T) {
 	c := &container{of: task.ContainersOf(runner)[0], service: New(Config{Log: slog.New(slog.DiscardHandler)})}
 	ask := func() map[string]string {
 		answer := httptest.NewRecorder()
-		c.taskWithTags(answer, nil)
+		c.taskWithTags(answer, httptest.NewRequest("GET", "/", nil))
 		var document struct{ TaskTags map[string]string }
 		if err := json.Unmarshal(answer.Body.Bytes(), &document); err != nil {
 			t.Fatal(err)

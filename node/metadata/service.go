@@ -34,7 +34,9 @@ type Config struct {
 	Protection func(ctx context.Context, taskID string, until *time.Time) (protected time.Time, refusal string, err error)
 	// Credentials makes an access key of a task of this host that has a role of the pool.
 	Credentials func(ctx context.Context, taskID string) (Credentials, error)
-	Log         *slog.Logger
+	// HostTags are the tags that the pool has of this host; nil: containers are told of none.
+	HostTags func(ctx context.Context) ([]spec.Tag, error)
+	Log      *slog.Logger
 }
 
 // Service has the endpoints of a host.
@@ -42,7 +44,8 @@ type Service struct {
 	config Config
 	api    atomic.Pointer[http.Handler] // of the pool; nil until HandleAPI
 
-	samples samples
+	samples  samples
+	hostTags hostTags
 
 	mu        sync.Mutex
 	endpoints map[string]*endpoint // by the path of their network namespace; that of the host by ""

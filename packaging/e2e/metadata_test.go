@@ -85,10 +85,11 @@ func (h *host) wantMetadata(t *testing.T, id, mode string) {
 	if task.text("TaskARN") != described.text("taskArn") || task.text("Cluster") != described.text("clusterArn") || task.text("KnownStatus") != "RUNNING" || len(task.list("Containers")) != 1 || task.text("TaskTags", "team") != "vision" {
 		t.Errorf("its task: %v", task)
 	}
+	h.mustCall(t, "TagResource", object{"resourceArn": described.text("containerInstanceArn"), "tags": []object{{"key": "rack", "value": "seven"}}})
 	h.mustCall(t, "TagResource", object{"resourceArn": described.text("taskArn"), "tags": []object{{"key": "stage", "value": "two"}}})
 	eventually(t, "its containers are told of the new tag", func() bool {
 		tags := h.ask(t, id, "$ECS_CONTAINER_METADATA_URI_V4/taskWithTags")
-		return tags.text("TaskTags", "stage") == "two" && tags.text("TaskTags", "team") == "vision"
+		return tags.text("TaskTags", "stage") == "two" && tags.text("TaskTags", "team") == "vision" && tags.text("ContainerInstanceTags", "rack") == "seven"
 	})
 	for _, address := range []string{"$ECS_CONTAINER_METADATA_URI_V4/stats", "$ECS_CONTAINER_METADATA_URI/stats"} {
 		stats := h.ask(t, id, address)

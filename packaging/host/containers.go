@@ -241,7 +241,7 @@ func taskHooks(h *host, zone string) (func(spec.Assignment) []task.Hook, error) 
 			key, err := own.Credentials(ctx, taskID)
 			return metadata.Credentials{RoleARN: key.RoleARN, AccessKeyID: key.ID, SecretAccessKey: key.Secret, Token: key.Token, Expiration: key.Expires}, err
 		},
-		Log: h.log,
+		HostTags: own.HostTags, Log: h.log,
 	})
 	h.onClose(h.metadata.Close)
 	forwarders, err := logforward.New(logforward.Config{
