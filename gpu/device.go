@@ -17,8 +17,8 @@ const (
 	Quarantined Health = "QUARANTINED"  // an operator keeps it from new tasks, whatever its host says of it; the pool's word, never a host's
 )
 
-// Repair is what to do about a GPU in this state, for people; empty when there is nothing.
-func (h Health) Repair() string {
+// RecoveryAction is what to do about a GPU in this state, for people; empty when there is nothing.
+func (h Health) RecoveryAction() string {
 	switch h {
 	case NeedsReset:
 		return "reset it with `pinion gpus reset`, or reboot the host"

@@ -66,8 +66,8 @@ lines:
 	return found
 }
 
-func usesLittle(context.Context, string) (runtime.Use, error) {
-	return runtime.Use{CPU: 90 * time.Second, Memory: 1 << 20, Processes: 3, OOMKills: 1, Disk: &runtime.BlockIO{Read: 10, Written: 20}, Interfaces: map[string]runtime.Traffic{"eth0": {ReceivedBytes: 7}}}, nil
+func usesLittle(context.Context, string) (runtime.Usage, error) {
+	return runtime.Usage{CPU: 90 * time.Second, Memory: 1 << 20, Processes: 3, OOMKills: 1, Disk: &runtime.BlockIO{Read: 10, Written: 20}, Interfaces: map[string]runtime.Traffic{"eth0": {ReceivedBytes: 7}}}, nil
 }
 
 // A GPU has the labels of the task that has it, and those of dcgm-exporter and of Kubernetes, by which dashboards find it. What its driver does not measure is
@@ -143,10 +143,10 @@ func TestAHostExportsItsContainers(t *testing.T) {
 		w.boot()
 		first, second := w.control.run("t1", container("main")), w.control.run("t2", container("hangs"))
 		w.waitIdle()
-		text := w.exported(func(ctx context.Context, id string) (runtime.Use, error) {
+		text := w.exported(func(ctx context.Context, id string) (runtime.Usage, error) {
 			if strings.HasPrefix(id, second) {
 				<-ctx.Done()
-				return runtime.Use{}, ctx.Err()
+				return runtime.Usage{}, ctx.Err()
 			}
 			return usesLittle(ctx, id)
 		})
@@ -176,7 +176,7 @@ func TestAnEndedContainerIsNotExported(t *testing.T) {
 		w.machine.Exit(id(task, "done"), 0)
 		w.waitIdle()
 		read := 0
-		text := w.exported(func(ctx context.Context, id string) (runtime.Use, error) { read++; return usesLittle(ctx, id) })
+		text := w.exported(func(ctx context.Context, id string) (runtime.Usage, error) { read++; return usesLittle(ctx, id) })
 		if got := series(text, "pinion_containers_unread"); read != 1 || !strings.HasSuffix(got[0], " 0") {
 			t.Errorf("%d read, %v", read, got)
 		}

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"pinion/raftfsm/edit"
 	"pinion/raftfsm/iam"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/taskupdate"
 )
 
 // pendingHistory has "a" and "b" waiting, a gang of "g0" and "g1" waiting, and "r" on GPU 0 of h1.
@@ -29,11 +29,11 @@ func (h *history) refusals(t *testing.T, c Command) []string {
 }
 
 func holdBy(who string, admin bool, ids ...string) EditTasks {
-	return EditTasks{ids, edit.Edit{Hold: &spec.TaskHold{By: iam.HolderARN(who), At: at(5), Admin: admin}}}
+	return EditTasks{ids, taskupdate.Update{Hold: &spec.TaskHold{By: iam.HolderARN(who), At: at(5), Admin: admin}}}
 }
 
 func release(admin bool, ids ...string) EditTasks {
-	return EditTasks{ids, edit.Edit{Release: &edit.Release{Admin: admin}}}
+	return EditTasks{ids, taskupdate.Update{Release: &taskupdate.Release{Admin: admin}}}
 }
 
 func TestAHeldTaskIsNotPlacedUntilItIsReleased(t *testing.T) {
@@ -73,14 +73,14 @@ func TestWhatAnAdministratorHoldsOnlyOneReleases(t *testing.T) {
 func TestAGangChangesAsAWhole(t *testing.T) {
 	h := pendingHistory(t)
 	h.do(t, holdBy("anna", false, "g1"))
-	h.do(t, EditTasks{[]string{"g0"}, edit.Edit{Priority: new(70)}})
+	h.do(t, EditTasks{[]string{"g0"}, taskupdate.Update{Priority: new(70)}})
 	for _, id := range []string{"g0", "g1"} {
 		if task := h.View().Task(id); !task.Held() || task.SchedulingOptions().Priority != 70 {
 			t.Errorf("%+v", task)
 		}
 	}
 	h.do(t, StopTask{ID: "g1", Code: spec.StopUserInitiated, At: at(6)})
-	if got := h.refusals(t, EditTasks{[]string{"g0"}, edit.Edit{Priority: new(80)}}); got[0] == "" || h.View().Task("g0").SchedulingOptions().Priority != 70 {
+	if got := h.refusals(t, EditTasks{[]string{"g0"}, taskupdate.Update{Priority: new(80)}}); got[0] == "" || h.View().Task("g0").SchedulingOptions().Priority != 70 {
 		t.Errorf("half of a gang was changed: %q", got)
 	}
 }
@@ -89,7 +89,7 @@ func TestARequeuedTaskStopsAsOneThatGaveWay(t *testing.T) {
 	h := pendingHistory(t)
 	h.running(t, task("s", "h1", "h1-gpu1"))
 	h.do(t, StopTask{ID: "s", Code: spec.StopUserInitiated, At: at(6)})
-	got := h.refusals(t, EditTasks{[]string{"r", "a", "s", "x"}, edit.Edit{Requeue: &edit.Requeue{Reason: "Requeued by anna", At: at(7)}}})
+	got := h.refusals(t, EditTasks{[]string{"r", "a", "s", "x"}, taskupdate.Update{Requeue: &taskupdate.Requeue{Reason: "Requeued by anna", At: at(7)}}})
 	if got[0] != "" || slices.Contains(got[1:], "") {
 		t.Errorf("%q", got)
 	}
@@ -100,7 +100,7 @@ func TestARequeuedTaskStopsAsOneThatGaveWay(t *testing.T) {
 		t.Errorf("who stopped it does not want it back: %+v", s)
 	}
 	before := h.View().Task("r")
-	if got := h.refusals(t, EditTasks{[]string{"r"}, edit.Edit{Requeue: &edit.Requeue{Reason: "again", At: at(8)}}}); got[0] != "" || h.View().Task("r") != before {
+	if got := h.refusals(t, EditTasks{[]string{"r"}, taskupdate.Update{Requeue: &taskupdate.Requeue{Reason: "again", At: at(8)}}}); got[0] != "" || h.View().Task("r") != before {
 		t.Errorf("%q", got)
 	}
 }

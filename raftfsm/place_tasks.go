@@ -5,9 +5,9 @@ import (
 	"iter"
 	"slices"
 
-	"pinion/raftfsm/edit"
 	"pinion/raftfsm/ledger"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/taskupdate"
 )
 
 // QueuedTasks visits the tasks of a cluster that are PROVISIONING, of all clusters when it is empty: one cluster after the
@@ -130,7 +130,7 @@ func (c ResolveDependencies) apply(tx *tx) (any, error) {
 // EditTasks makes a change to tasks, each with its gang or not at all. Answer: []string, for each id "" or why not.
 type EditTasks struct {
 	IDs  []string
-	Edit edit.Edit
+	Edit taskupdate.Update
 }
 
 func (c EditTasks) apply(tx *tx) (any, error) {

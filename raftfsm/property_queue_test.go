@@ -6,8 +6,8 @@ import (
 	"pgregory.net/rapid"
 
 	"pinion/raftfsm/capacityprovider"
-	"pinion/raftfsm/edit"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/taskupdate"
 )
 
 // ofQueue is a command about tasks that wait, queues and teams.
@@ -32,10 +32,10 @@ func (w *model) ofQueue(r *rapid.T) Command {
 
 func (w *model) editTasks(r *rapid.T) Command {
 	return EditTasks{[]string{w.task(r), w.task(r)}, pick(r,
-		edit.Edit{Hold: &spec.TaskHold{By: "x", At: w.moment(r), Admin: rapid.Bool().Draw(r, "admin")}},
-		edit.Edit{Release: &edit.Release{Admin: rapid.Bool().Draw(r, "admin")}},
-		edit.Edit{Priority: new(rapid.IntRange(0, 100).Draw(r, "priority"))},
-		edit.Edit{Requeue: &edit.Requeue{Reason: "requeued", At: w.moment(r)}},
+		taskupdate.Update{Hold: &spec.TaskHold{By: "x", At: w.moment(r), Admin: rapid.Bool().Draw(r, "admin")}},
+		taskupdate.Update{Release: &taskupdate.Release{Admin: rapid.Bool().Draw(r, "admin")}},
+		taskupdate.Update{Priority: new(rapid.IntRange(0, 100).Draw(r, "priority"))},
+		taskupdate.Update{Requeue: &taskupdate.Requeue{Reason: "requeued", At: w.moment(r)}},
 	)}
 }
 

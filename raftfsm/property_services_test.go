@@ -66,7 +66,7 @@ func (w *model) ofTaskSets(r *rapid.T, name string) Command {
 }
 
 func (w *model) scalingChange(r *rapid.T, n int) scaling.Change {
-	return pick(r, between(n, 3), between(0, n), scaling.Change{Deregister: true}, scaling.Change{Scale: &scaling.Move{From: pick(r, 0, 1, 2, 3), To: n}},
+	return pick(r, between(n, 3), between(0, n), scaling.Change{Deregister: true}, scaling.Change{Scale: &scaling.Decision{From: pick(r, 0, 1, 2, 3), To: n}},
 		scaling.Change{PutPolicy: &scaling.Policy{Name: "load"}}, scaling.Change{PutAction: &scaling.ScheduledAction{Name: "night", Min: &n, Max: &n}}, scaling.Change{Run: &scaling.Run{Action: "night"}})
 }
 
@@ -89,7 +89,7 @@ func (w *model) stepService(r *rapid.T) Command {
 		c.Starts = append(c.Starts, start)
 	}
 	if s.Rebalances() && len(c.Starts) > 0 {
-		c.Service.Said.Balance = service.Balance{On: true, Task: c.Starts[0].ID, Zone: "a"}
+		c.Service.Conditions.Balance = service.Balance{On: true, Task: c.Starts[0].ID, Zone: "a"}
 	}
 	if s.IsExternal() {
 		c.Service.Deployments = slices.DeleteFunc(slices.Clone(s.Deployments), func(d service.Deployment) bool {

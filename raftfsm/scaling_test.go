@@ -35,11 +35,11 @@ func TestAScalableTargetKeepsItsServiceWithinItsCapacities(t *testing.T) {
 	if h.web().Version != version || target.Policy("load") == nil || len(target.Activities) != 1 {
 		t.Errorf("%+v", target)
 	}
-	h.do(t, scaled("c", 3, scaling.Change{Scale: &scaling.Move{From: 2, To: 4, Cause: "busy"}}))
+	h.do(t, scaled("c", 3, scaling.Change{Scale: &scaling.Decision{From: 2, To: 4, Cause: "busy"}}))
 	if target = ScalableTarget(h.View(), "svc"); h.web().Desired != 4 || target.Out != (scaling.Step{At: at(3), By: 2}) || target.Activity("c").Cause != "busy" {
 		t.Errorf("%+v", target)
 	}
-	for name, move := range map[string]scaling.Move{"of another count": {From: 2, To: 3}, "beyond the capacity": {From: 4, To: 5}, "below it": {From: 4, To: 1}, "to nowhere": {From: 4, To: 4}} {
+	for name, move := range map[string]scaling.Decision{"of another count": {From: 2, To: 3}, "beyond the capacity": {From: 4, To: 5}, "below it": {From: 4, To: 1}, "to nowhere": {From: 4, To: 4}} {
 		if _, err := h.try(t, scaled("d", 4, scaling.Change{Scale: &move})); err == nil {
 			t.Errorf("a move %s was taken", name)
 		}
@@ -88,7 +88,7 @@ func TestTheRecordOfAScalableTargetIsBounded(t *testing.T) {
 	}
 	refuse(t, h, scaled("s", 0, scaling.Change{PutAction: &scaling.ScheduledAction{Name: "more"}}), spec.ErrLimit)
 	for i := range scaling.MaxActivities + 9 {
-		h.do(t, scaled(fmt.Sprint("m", i), i, scaling.Change{Scale: &scaling.Move{From: 1 + i%2, To: 2 - i%2}}))
+		h.do(t, scaled(fmt.Sprint("m", i), i, scaling.Change{Scale: &scaling.Decision{From: 1 + i%2, To: 2 - i%2}}))
 	}
 	if target := ScalableTarget(h.View(), "svc"); len(target.Activities) != scaling.MaxActivities || target.In.By != 1 {
 		t.Errorf("%d activities, %+v", len(target.Activities), target.In)

@@ -137,7 +137,7 @@ func (c CreateService) apply(tx *tx) (any, error) {
 	if len(active) >= service.MaxServices {
 		return nil, fmt.Errorf("cluster %s: %w", s.Cluster, service.ErrTooMany)
 	}
-	s.Status, s.Deployments, s.Events, s.DeletedAt, s.Said, s.Version, s.Names = service.Active, nil, nil, time.Time{}, service.Said{}, 1, nil
+	s.Status, s.Deployments, s.Events, s.DeletedAt, s.Conditions, s.Version, s.Names = service.Active, nil, nil, time.Time{}, service.Conditions{}, 1, nil
 	if !s.IsExternal() {
 		if err := tx.deploy(&s, c.Revision, c.Rollout); err != nil {
 			return nil, err

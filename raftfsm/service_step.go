@@ -17,7 +17,7 @@ type StepService struct {
 	Starts    []*spec.Task      // PROVISIONING, of the service
 	Stops     []ServiceStop     //
 	Noted     []string          // ids of tasks that are STOPPED, whose ends the service has taken into account
-	Service   service.Service   // as it is then; of it Status, Desired of a DAEMON, Deployments, Said and Shift are taken
+	Service   service.Service   // as it is then; of it Status, Desired of a DAEMON, Deployments, Conditions and Shift are taken
 	Events    []service.Event   // new ones
 	Rollouts  []service.Rollout // that change
 	At        time.Time
@@ -59,7 +59,7 @@ func (c StepService) apply(tx *tx) (any, error) {
 		}
 	}
 	s := *known
-	s.Deployments, s.Said, s.Shift = c.Service.Deployments, c.Service.Said, c.Service.Shift
+	s.Deployments, s.Conditions, s.Shift = c.Service.Deployments, c.Service.Conditions, c.Service.Shift
 	s.LeaveNames(tx)
 	taskset.Forget(tx, known, &s)
 	if s.Strategy == service.Daemon {

@@ -262,7 +262,7 @@ func TestTheChangelogTellsWhatECSTellsOfServices(t *testing.T) {
 	h.create(t, 0)
 	done := *h.web()
 	done.Deployments = slices.Clone(done.Deployments)
-	done.Deployments[0].State, done.Said.Steady = service.Completed, at(1)
+	done.Deployments[0].State, done.Conditions.Steady = service.Completed, at(1)
 	events := []service.Event{{ID: "1", Message: "has started 0 tasks"}, {ID: "2", Message: "steady", Action: service.ActionSteadyState}}
 	h.step(t, StepService{Service: done, Events: events, At: at(1)})
 	h.step(t, StepService{At: at(2)})

@@ -28,10 +28,10 @@ func TestBatchTasksGiveWayToAServiceAndComeBack(t *testing.T) {
 		apply(t, s, raftfsm.ChangeScaling{Cluster: spec.DefaultCluster, Service: "web", Change: c, ID: "a", At: s.cfg.Now()})
 	}
 	scale(scaling.Change{Register: &scaling.Registration{Min: &least, Max: &most}})
-	scale(scaling.Change{Scale: &scaling.Move{From: 1, To: 6, Cause: "busy"}})
+	scale(scaling.Change{Scale: &scaling.Decision{From: 1, To: 6, Cause: "busy"}})
 	untilSteady(t, s, definition, 6)
 	untilBatch(t, s, 0, 5)
-	scale(scaling.Change{Scale: &scaling.Move{From: 6, To: 1, Cause: "idle"}})
+	scale(scaling.Change{Scale: &scaling.Decision{From: 6, To: 1, Cause: "idle"}})
 	untilSteady(t, s, definition, 1)
 	untilBatch(t, s, 5, 0)
 }

@@ -49,7 +49,7 @@ func (e EndedTasks) history() (*history.History, error) {
 type EndedTasks struct{ server *localServer }
 
 // archive is the history for a snapshot of the state at an index.
-func (e EndedTasks) archive(ctx context.Context, index uint64) (past backup.Past, err error) {
+func (e EndedTasks) archive(ctx context.Context, index uint64) (past backup.History, err error) {
 	h, err := e.history()
 	if err == nil {
 		past.About, past.Blocks, err = h.Archive(ctx, index)

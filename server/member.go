@@ -47,7 +47,7 @@ type MemberConfig struct {
 	TaskLostAfter     time.Duration // of a pool that begins here: a host silent for so long loses its tasks [60 s]
 	DisconnectedAfter time.Duration // silence after which a host counts as disconnected [4 s]
 
-	SecretsGiven func(admission.Given) // is told of the secrets that hosts get for their tasks, where this host leads [nobody is]
+	SecretsGiven func(admission.Retrieval) // is told of the secrets that hosts get for their tasks, where this host leads [nobody is]
 
 	Now  func() time.Time // the clock that stamps records and judges liveness [time.Now]
 	Disk MemberDisk       // what it takes of its disk

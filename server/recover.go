@@ -87,7 +87,7 @@ func snapshotCA(cfg MemberConfig, snapshot *raftfsm.View) (pki.CA, error) {
 }
 
 // restoreHistory puts the history of a snapshot in the place of the present one. A snapshot without one changes nothing.
-func restoreHistory(path string, past *backup.Past) error {
+func restoreHistory(path string, past *backup.History) error {
 	if past == nil {
 		return nil
 	}

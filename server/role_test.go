@@ -11,7 +11,7 @@ func TestALogIsNotMovedBeforeItsServerHasEnded(t *testing.T) {
 	p := newPool(t)
 	h := p.found(nil)
 	member, own := h.member, h.member.localServer()
-	_, done, err := core{own}.Begin(t.Context())
+	_, done, err := serverAdapter{own}.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,9 +57,9 @@ func (p *pool) runContainer(on *testHost, c spec.ContainerDefinition) *spec.Task
 func TestAHostGetsTheSecretsOfItsOwnTasks(t *testing.T) {
 	p := newPool(t)
 	var mu sync.Mutex
-	var given []admission.Given
+	var given []admission.Retrieval
 	noteGiven := func(c *MemberConfig) {
-		c.SecretsGiven = func(g admission.Given) {
+		c.SecretsGiven = func(g admission.Retrieval) {
 			mu.Lock()
 			defer mu.Unlock()
 			given = append(given, g)

@@ -42,12 +42,12 @@ type Config struct {
 	HistoryFile string         // of the tasks that have ended [no history is kept]
 	KeepTasks   history.Limits // of the history
 
-	identity *pki.Identity         // of this host [it has none]
-	peers    *rpc.Client           // how the leader is reached while it is another host [not at all]
-	hosts    *rpc.Client           // how any host is reached, by its id [not at all]
-	refusals peer.Refusals         // is told of hosts that are refused; may be nil
-	given    func(admission.Given) // is told of secrets that hosts get for their tasks; may be nil
-	onLeader func()                // called after each change of Leader; may be nil
+	identity *pki.Identity             // of this host [it has none]
+	peers    *rpc.Client               // how the leader is reached while it is another host [not at all]
+	hosts    *rpc.Client               // how any host is reached, by its id [not at all]
+	refusals peer.Refusals             // is told of hosts that are refused; may be nil
+	given    func(admission.Retrieval) // is told of secrets that hosts get for their tasks; may be nil
+	onLeader func()                    // called after each change of Leader; may be nil
 }
 
 func (c Config) withDefaults() Config {
@@ -115,16 +115,16 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 
 func newServer(cfg Config, node *consensus.Node, keyring *seal.Keyring) *Server {
 	s := &Server{cfg: cfg, log: cfg.Log, node: node, state: node.State(), leader: node.Tracker(), metrics: metrics.NewStore()}
-	s.liveness = liveness.New(core{s}, s.log, s.leader, cfg.peers, cfg.DisconnectedAfter)
-	s.leases = liveness.NewVirtualIPs(core{s})
+	s.liveness = liveness.New(serverAdapter{s}, s.log, s.leader, cfg.peers, cfg.DisconnectedAfter)
+	s.leases = liveness.NewVirtualIPs(serverAdapter{s})
 	s.tracker = tracker.New(tracker.Config{Address: s.reachable, Connected: s.connectedHosts, Kept: (&keptImages{server: s}).of})
 	s.servers = membership.NewServers(node, s.liveness, cfg.peers, cfg.HostID, s.log, consensus.Logger(s.log))
 	s.publisher = membership.NewPublisher(cfg.PoolID, s.servers, s.leader, s.signWithCA)
-	s.agents = dispatch.NewBackend(core{s}, s.liveness, s.publisher, cfg.peers, cfg.refusals, s.metrics, s.leases)
+	s.agents = dispatch.NewBackend(serverAdapter{s}, s.liveness, s.publisher, cfg.peers, cfg.refusals, s.metrics, s.leases)
 	s.authority = &admission.Authority{Server: node, Keyring: keyring, PoolInfo: func() spec.PoolInfo { return s.publisher.Build() }, Connected: s.liveness.Connected, Refusals: cfg.refusals, Log: s.log}
 	s.accessKeys = &admission.AccessKeys{Server: node, Keyring: keyring}
 	s.acme = &admission.ACMECache{Keys: s.accessKeys}
-	s.secrets = admission.Secrets{Keys: s.accessKeys, Given: cfg.given}
+	s.secrets = admission.Secrets{Keys: s.accessKeys, OnRetrieval: cfg.given}
 	if cfg.peers != nil {
 		s.accessKeys.Fetch = &admission.KeyringFetcher{Client: cfg.peers, Others: s.otherServers, Log: s.log}
 	}

@@ -74,7 +74,7 @@ func untilSteady(t testing.TB, s *Server, definition string, tasks int) {
 				running++
 			}
 		}
-		return running == tasks && len(all) == tasks && !web.Said.Steady.IsZero() && len(web.Deployments) == 1
+		return running == tasks && len(all) == tasks && !web.Conditions.Steady.IsZero() && len(web.Deployments) == 1
 	})
 }
 

@@ -11,9 +11,9 @@ import (
 	"pinion/api/ecs/types"
 	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
-	"pinion/raftfsm/edit"
 	"pinion/raftfsm/iam"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/taskupdate"
 )
 
 // Operations of Pinion's own: they change tasks that wait in the queue, or send running tasks back to it.
@@ -43,7 +43,7 @@ type changedTasksOutput struct {
 }
 
 func holdTasks(ctx context.Context, r *Request, in *tasksInput) (*changedTasksOutput, error) {
-	return editTasks(r, ctx, *in, edit.Edit{Hold: holdOf(r, in.Reason)})
+	return editTasks(r, ctx, *in, taskupdate.Update{Hold: holdOf(r, in.Reason)})
 }
 
 // holdOf is a hold of the caller, from now on.
@@ -52,7 +52,7 @@ func holdOf(r *Request, reason string) *spec.TaskHold {
 }
 
 func releaseTasks(ctx context.Context, r *Request, in *releaseTasksInput) (*changedTasksOutput, error) {
-	return editTasks(r, ctx, tasksInput{in.Cluster, in.Tasks, ""}, edit.Edit{Release: &edit.Release{Admin: r.Role.May(accesskey.RoleAdmin)}})
+	return editTasks(r, ctx, tasksInput{in.Cluster, in.Tasks, ""}, taskupdate.Update{Release: &taskupdate.Release{Admin: r.Role.May(accesskey.RoleAdmin)}})
 }
 
 func setTaskPriority(ctx context.Context, r *Request, in *setTaskPriorityInput) (*changedTasksOutput, error) {
@@ -62,7 +62,7 @@ func setTaskPriority(ctx context.Context, r *Request, in *setTaskPriorityInput) 
 	if err := r.Grant.CheckPriority(*in.Priority); err != nil {
 		return nil, call.Denied(r, err)
 	}
-	return editTasks(r, ctx, tasksInput{in.Cluster, in.Tasks, ""}, edit.Edit{Priority: in.Priority})
+	return editTasks(r, ctx, tasksInput{in.Cluster, in.Tasks, ""}, taskupdate.Update{Priority: in.Priority})
 }
 
 func requeueTasks(ctx context.Context, r *Request, in *tasksInput) (*changedTasksOutput, error) {
@@ -70,12 +70,12 @@ func requeueTasks(ctx context.Context, r *Request, in *tasksInput) (*changedTask
 	if in.Reason != "" {
 		reason += ": " + in.Reason
 	}
-	return editTasks(r, ctx, *in, edit.Edit{Requeue: &edit.Requeue{Reason: reason, At: r.Now()}})
+	return editTasks(r, ctx, *in, taskupdate.Update{Requeue: &taskupdate.Requeue{Reason: reason, At: r.Now()}})
 }
 
 // editTasks records a change of tasks that the caller's key may change. The call is refused as a whole when one of them is not the key's
 // to change.
-func editTasks(r *Request, ctx context.Context, in tasksInput, change edit.Edit) (*changedTasksOutput, error) {
+func editTasks(r *Request, ctx context.Context, in tasksInput, change taskupdate.Update) (*changedTasksOutput, error) {
 	cluster, err := r.Cluster(in.Cluster)
 	if err != nil {
 		return nil, err

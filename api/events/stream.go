@@ -134,7 +134,7 @@ func sees(p auth.Principal, view *raftfsm.View, change *raftfsm.Change) bool {
 		return p.SeesTask(o)
 	case *service.Service:
 		return p.SeesService(o)
-	case *service.Happening:
+	case *service.EventChange:
 		return p.SeesService(o.Service)
 	case *service.DeploymentChange:
 		return p.SeesService(o.Service)

@@ -64,7 +64,7 @@ func (s *Source) Check(ctx context.Context, uuid string, repaired bool) error {
 	case answer.Record.Problem != "":
 		return errors.New(answer.Record.Problem)
 	case !answer.Record.Complete && !repaired:
-		return errors.New("this driver does not record what a GPU needs after an error: " + gpu.NeedsReset.Repair())
+		return errors.New("this driver does not record what a GPU needs after an error: " + gpu.NeedsReset.RecoveryAction())
 	}
 	return s.testMemory(ctx, uuid)
 }

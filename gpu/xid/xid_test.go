@@ -33,7 +33,7 @@ func TestEveryErrorHasAStateThatPinionKnows(t *testing.T) {
 	for code := range uint64(300) {
 		switch e := xid.Of(code); e.Health {
 		case gpu.Healthy, gpu.Lost, gpu.NeedsReset, gpu.NeedsReboot:
-			if e.Health != gpu.Healthy && e.Health.Repair() == "" {
+			if e.Health != gpu.Healthy && e.Health.RecoveryAction() == "" {
 				t.Errorf("%v: nothing to do about %s", e, e.Health)
 			}
 		default:

@@ -30,14 +30,14 @@ func (m Meter) Usage(taskID string) (cpu time.Duration, memory int64, ok bool) {
 }
 
 // Container is what a running container uses. runtime.ErrNotFound when it does not run.
-func (m Meter) Container(ctx context.Context, id string) (runtime.Use, error) {
+func (m Meter) Container(ctx context.Context, id string) (runtime.Usage, error) {
 	pid, err := runningPID(m.Runtime.inNamespace(ctx), m.Runtime, id)
 	if err != nil {
-		return runtime.Use{}, err
+		return runtime.Usage{}, err
 	}
 	task, _, _ := strings.Cut(id, ".")
 	group := filepath.Join(cgroup.TaskPath(task), strings.TrimPrefix(id, task+"."))
-	use := runtime.Use{At: time.Now(), CPUs: goruntime.NumCPU()}
+	use := runtime.Usage{At: time.Now(), CPUs: goruntime.NumCPU()}
 	var known bool
 	if use.CPU, use.Memory, known = m.Runtime.cgroups.Usage(group); !known {
 		return use, fmt.Errorf("%w: %s has no cgroup", runtime.ErrNotFound, id)

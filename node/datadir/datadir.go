@@ -88,9 +88,9 @@ func Open(path string) (*Dir, error) {
 	return &Dir{Path: path, HostID: id.HostID, PoolID: id.PoolID, lock: lock, Listed: listed}, nil
 }
 
-// Look returns a data directory without the lock: for what only reads it, also while a process uses it. It refuses what is not a
+// OpenReadOnly returns a data directory without the lock: for what only reads it, also while a process uses it. It refuses what is not a
 // data directory.
-func Look(path string) (*Dir, error) {
+func OpenReadOnly(path string) (*Dir, error) {
 	if err := checkIsDataDir(path); err != nil {
 		return nil, err
 	}

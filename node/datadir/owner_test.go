@@ -41,7 +41,7 @@ func TestADirectoryThatOthersMayChangeIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantError(t, datadir.StopOwner(context.Background(), path), c.want)
-			_, err := datadir.Look(path)
+			_, err := datadir.OpenReadOnly(path)
 			wantError(t, err, c.want)
 			_, err = datadir.Open(path)
 			wantError(t, err, c.want)

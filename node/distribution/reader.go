@@ -60,7 +60,7 @@ func (r *Reader) verify() error {
 		r.d.setVerified()
 		return nil
 	}
-	if err := (repair{r.d}).run(r.ctx); err != nil {
+	if err := (corruptBlob{r.d}).run(r.ctx); err != nil {
 		return err
 	}
 	return fmt.Errorf("blob %s: %w", r.d.digest, ErrRestart)

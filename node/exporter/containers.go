@@ -39,10 +39,10 @@ func (e *Exporter) ofContainers(containers []container) []prometheus.Metric {
 }
 
 // read is what the containers use, nil of those that cannot be read.
-func (e *Exporter) read(running []container) []*runtime.Use {
+func (e *Exporter) read(running []container) []*runtime.Usage {
 	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 	defer cancel()
-	uses := make([]*runtime.Use, len(running))
+	uses := make([]*runtime.Usage, len(running))
 	var group errgroup.Group
 	group.SetLimit(readAtOnce)
 	for i := range running {
@@ -58,7 +58,7 @@ func (e *Exporter) read(running []container) []*runtime.Use {
 }
 
 // use adds what a container uses, by cAdvisor's names.
-func (m *metrics) use(c *container, u *runtime.Use) {
+func (m *metrics) use(c *container, u *runtime.Usage) {
 	of := c.labels.with("image", c.of.Def.Image, "name", c.of.ID)
 	m.gauge("container_last_seen", "When the container was read, as seconds since 1970.", float64(u.At.UnixMilli())/1000, of)
 	m.counter("container_cpu_usage_seconds_total", "CPU time that the container has taken.", u.CPU.Seconds(), of)

@@ -33,7 +33,7 @@ type Config struct {
 }
 
 // UsageFunc reads what a running container uses. runtime.ErrNotFound when it does not run.
-type UsageFunc func(ctx context.Context, containerID string) (runtime.Use, error)
+type UsageFunc func(ctx context.Context, containerID string) (runtime.Usage, error)
 
 const (
 	// fresh is how long what was read of the containers serves further scrapes.

@@ -150,7 +150,7 @@ func (k *knownGPU) device(index int, now time.Time) gpu.Device {
 		d.Health, d.Problem = gpu.Unhealthy, fmt.Sprintf("the driver has not listed it since %s: it is LOST after a minute", since)
 	} else {
 		d.Health = gpu.Lost
-		d.Problem = fmt.Sprintf("the driver has not listed it since %s (PCI address %s): %s. If it was taken out: `pinion gpus forget %s`", since, d.PCI, gpu.Lost.Repair(), d.UUID)
+		d.Problem = fmt.Sprintf("the driver has not listed it since %s (PCI address %s): %s. If it was taken out: `pinion gpus forget %s`", since, d.PCI, gpu.Lost.RecoveryAction(), d.UUID)
 	}
 	return d
 }

@@ -106,8 +106,8 @@ func (r *Record) AddFault(f gpu.Fault, all []gpu.Device, now time.Time) {
 	what := xid.Of(f.Xid)
 	r.log.Warn("the driver reports an error of a GPU", "gpu", f.UUID, "error", what, "health", what.Health)
 	text := fmt.Sprintf("%s, at %s", what, now.UTC().Format(time.RFC3339))
-	if repair := what.Health.Repair(); repair != "" {
-		text += ": " + repair
+	if action := what.Health.RecoveryAction(); action != "" {
+		text += ": " + action
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

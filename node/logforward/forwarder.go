@@ -103,11 +103,11 @@ func (f *forwarder) givesUp(err error) bool {
 // forward opens the log and sends what is in it and what comes, until the log ends or there is an error. Between two calls a forwarder holds
 // neither the log nor a connection.
 func (f *forwarder) forward(ctx context.Context) (sent, ended bool, err error) {
-	turn, err := f.takeTurn(ctx)
+	slot, err := f.acquireSlot(ctx)
 	if err != nil {
 		return false, false, err
 	}
-	defer turn.end()
+	defer slot.end()
 	stream, err := f.all.config.Store.OpenStream(f.of.Task, f.of.Container, f.position.at)
 	if stream == nil {
 		return false, err == nil && f.over.Load(), err
@@ -120,8 +120,8 @@ func (f *forwarder) forward(ctx context.Context) (sent, ended bool, err error) {
 	defer to.close()
 	for silent := 0; ; {
 		if !f.over.Load() {
-			turn.end()
-		} else if turn.isOver() {
+			slot.end()
+		} else if slot.isOver() {
 			return sent, false, nil
 		}
 		lines, err := f.read(stream)

@@ -40,7 +40,7 @@ type Proxy interface {
 // Control takes what is measured.
 type Control interface {
 	// Measure delivers a report, and returns what to measure from then on.
-	Measure(ctx context.Context, hostID string, r metric.Report) (metric.Wanted, error)
+	Measure(ctx context.Context, hostID string, r metric.Report) (metric.Selection, error)
 }
 
 // Meter measures what the pool asks for. All fields but GPUs are required.
@@ -79,7 +79,7 @@ func (m *Meter) Run(ctx context.Context) {
 type series struct {
 	*Meter
 	slow    *sampler
-	wanted  metric.Wanted
+	wanted  metric.Selection
 	before  moment
 	tried   time.Time       // when everything was measured last
 	report  metric.Report   // the last that the pool has got

@@ -21,7 +21,7 @@ type rig struct {
 	gpus    busy
 	targets []proxy.Metrics
 	waiting map[string]int
-	wanted  metric.Wanted
+	wanted  metric.Selection
 	fails   bool
 	reports []metric.Report
 	at      []time.Duration // of reports, since the start
@@ -35,9 +35,9 @@ func (r *rig) Usage(id string) (time.Duration, int64, bool) {
 func (r *rig) Metrics() []proxy.Metrics { return slices.Clone(r.targets) }
 func (r *rig) Waiting() map[string]int  { return r.waiting }
 
-func (r *rig) Measure(_ context.Context, _ string, report metric.Report) (metric.Wanted, error) {
+func (r *rig) Measure(_ context.Context, _ string, report metric.Report) (metric.Selection, error) {
 	if r.fails {
-		return metric.Wanted{}, errors.New("no leader")
+		return metric.Selection{}, errors.New("no leader")
 	}
 	slices.SortFunc(report.Tasks, func(a, b metric.Task) int { return strings.Compare(a.TaskID+string(a.Name), b.TaskID+string(b.Name)) })
 	r.reports, r.at = append(r.reports, report), append(r.at, time.Since(r.start))
@@ -71,7 +71,7 @@ var target = traffic.TargetID{Group: "g", Task: "web", Container: "c", Port: 80}
 
 // What tasks use of the CPU is since the last report: a task that is new, or has begun again, has none yet.
 func TestWhatTasksUse(t *testing.T) {
-	r := &rig{wanted: metric.Wanted{Tasks: []metric.WantedTask{{ID: "a"}, {ID: "new"}, {ID: "again"}, {ID: "elsewhere"}}}, cpu: map[string]time.Duration{"a": time.Second, "again": time.Hour, "unasked": 0}}
+	r := &rig{wanted: metric.Selection{Tasks: []metric.SelectedTask{{ID: "a"}, {ID: "new"}, {ID: "again"}, {ID: "elsewhere"}}}, cpu: map[string]time.Duration{"a": time.Second, "again": time.Hour, "unasked": 0}}
 	r.during(t, func() {
 		pass(25 * time.Second)
 		r.cpu["a"], r.cpu["again"], r.cpu["new"] = 6*time.Second, time.Second, time.Minute
@@ -87,7 +87,7 @@ func TestWhatTasksUse(t *testing.T) {
 // have told is told by the next.
 func TestWhatTheProxySends(t *testing.T) {
 	idle := proxy.Metrics{Group: "g", Target: "10.0.0.1:80", Requests: 5, Busy: 5}
-	r := &rig{wanted: metric.Wanted{Proxy: true}, targets: []proxy.Metrics{{Group: "g", Requests: 9}, idle, {Group: "g", Target: target, Requests: 10, Busy: 100}}}
+	r := &rig{wanted: metric.Selection{Proxy: true}, targets: []proxy.Metrics{{Group: "g", Requests: 9}, idle, {Group: "g", Target: target, Requests: 10, Busy: 100}}}
 	r.during(t, func() {
 		pass(25 * time.Second)
 		if got := r.last(); !got.Proxy || len(got.Tasks) > 0 {
@@ -107,7 +107,7 @@ func TestWhatTheProxySends(t *testing.T) {
 
 // A request that begins to wait is told of within a second, with what was measured last; one that goes on waiting with the next report.
 func TestARequestThatWaitsIsToldOfAtOnce(t *testing.T) {
-	r := &rig{wanted: metric.Wanted{Proxy: true}, targets: []proxy.Metrics{{Group: "g", Target: target}}}
+	r := &rig{wanted: metric.Selection{Proxy: true}, targets: []proxy.Metrics{{Group: "g", Target: target}}}
 	r.during(t, func() {
 		pass(21 * time.Second)
 		r.targets[0].Requests = 10

@@ -20,7 +20,7 @@ type sampler struct {
 	*Meter
 
 	mu     sync.Mutex
-	wanted []metric.WantedTask
+	wanted []metric.SelectedTask
 	found  []metric.Task
 	at     time.Time // when that was
 
@@ -30,7 +30,7 @@ type sampler struct {
 func newSampler(m *Meter) *sampler { return &sampler{Meter: m, counters: map[string]counter{}} }
 
 // take returns what was found lately, and has these tasks measured from then on.
-func (s *sampler) take(wanted []metric.WantedTask, now time.Time) []metric.Task {
+func (s *sampler) take(wanted []metric.SelectedTask, now time.Time) []metric.Task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wanted = wanted
@@ -63,7 +63,7 @@ func (s *sampler) run(ctx context.Context) {
 }
 
 // sample measures tasks now.
-func (s *sampler) sample(ctx context.Context, wanted []metric.WantedTask) (found []metric.Task) {
+func (s *sampler) sample(ctx context.Context, wanted []metric.SelectedTask) (found []metric.Task) {
 	var mu sync.Mutex
 	var all errgroup.Group
 	all.SetLimit(maxAtOnce)

@@ -18,7 +18,7 @@ func (b busy) Utilization(uuid string, after time.Time) (float64, bool) {
 
 // A task is as busy as its GPUs are on average. One of which not all are known is not measured.
 func TestHowBusyGPUsAre(t *testing.T) {
-	r := &rig{cpu: map[string]time.Duration{"two": 0}, gpus: busy{"a": 90, "b": 30, "idle": 0}, wanted: metric.Wanted{Tasks: []metric.WantedTask{
+	r := &rig{cpu: map[string]time.Duration{"two": 0}, gpus: busy{"a": 90, "b": 30, "idle": 0}, wanted: metric.Selection{Tasks: []metric.SelectedTask{
 		{ID: "two", GPUs: []string{"a", "b"}}, {ID: "idle", GPUs: []string{"idle"}}, {ID: "unknown", GPUs: []string{"a", "c"}}, {ID: "none"},
 	}}}
 	r.during(t, func() {

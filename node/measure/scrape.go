@@ -44,7 +44,7 @@ var scraper = &http.Client{
 }
 
 // scrape adds the metrics that a task exports and that are wanted: each the sum over its series, of a counter its growth in a second.
-func (s *sampler) scrape(ctx context.Context, task metric.WantedTask, add func(string, metric.Name, float64)) {
+func (s *sampler) scrape(ctx context.Context, task metric.SelectedTask, add func(string, metric.Name, float64)) {
 	if task.Export == nil {
 		return
 	}
@@ -153,12 +153,12 @@ func (s *sampler) growth(key string, now counter) (perSecond float64, ok bool) {
 }
 
 // forget drops the counters of tasks that are not wanted any more.
-func (s *sampler) forget(wanted []metric.WantedTask) {
+func (s *sampler) forget(wanted []metric.SelectedTask) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key := range s.counters {
 		id, _, _ := strings.Cut(key, "/")
-		if !slices.ContainsFunc(wanted, func(t metric.WantedTask) bool { return t.ID == id }) {
+		if !slices.ContainsFunc(wanted, func(t metric.SelectedTask) bool { return t.ID == id }) {
 			delete(s.counters, key)
 		}
 	}

@@ -22,7 +22,7 @@ func exporting(t *testing.T, answer http.HandlerFunc, times int, names ...string
 	host, port, _ := net.SplitHostPort(server.Listener.Addr().String())
 	number, _ := strconv.Atoi(port)
 	s := newSampler(&Meter{Address: net.JoinHostPort(host, "7400"), Log: slog.New(slog.DiscardHandler)})
-	wanted := []metric.WantedTask{{ID: "t", Export: &metric.Export{Port: number, Path: "/stats", Names: names}}}
+	wanted := []metric.SelectedTask{{ID: "t", Export: &metric.Export{Port: number, Path: "/stats", Names: names}}}
 	found := map[metric.Name]float64{}
 	for range times {
 		clear(found)

@@ -20,11 +20,11 @@ type samples struct {
 // pair is what a container used at two moments.
 type pair struct {
 	mu          sync.Mutex
-	before, now runtime.Use
+	before, now runtime.Usage
 }
 
 // take is what a container uses now and what it used before. The first time, and after it was restarted, that is its start, when it had used nothing.
-func (s *samples) take(ctx context.Context, id string, usage func(context.Context, string) (runtime.Use, error)) (before, now runtime.Use, err error) {
+func (s *samples) take(ctx context.Context, id string, usage func(context.Context, string) (runtime.Usage, error)) (before, now runtime.Usage, err error) {
 	p := s.of(id)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -43,9 +43,9 @@ func (s *samples) take(ctx context.Context, id string, usage func(context.Contex
 }
 
 // beginning is a moment before a sample at which a container had used nothing: so long before that it can have used what it has.
-func beginning(now runtime.Use) runtime.Use {
+func beginning(now runtime.Usage) runtime.Usage {
 	ago := max(sampleInterval, now.CPU)
-	return runtime.Use{At: now.At.Add(-ago), CPUs: now.CPUs, MachineCPU: max(0, now.MachineCPU-ago*time.Duration(now.CPUs))}
+	return runtime.Usage{At: now.At.Add(-ago), CPUs: now.CPUs, MachineCPU: max(0, now.MachineCPU-ago*time.Duration(now.CPUs))}
 }
 
 func (s *samples) of(id string) *pair {

@@ -14,11 +14,11 @@ func TestSamplesThatAreComparedAreApart(t *testing.T) {
 		var s samples
 		taken, machine := 0, 1000*time.Second
 		used := 5 * time.Second
-		usage := func(context.Context, string) (runtime.Use, error) {
+		usage := func(context.Context, string) (runtime.Usage, error) {
 			taken++
-			return runtime.Use{At: time.Now(), CPU: used, MachineCPU: machine, CPUs: 2}, nil
+			return runtime.Usage{At: time.Now(), CPU: used, MachineCPU: machine, CPUs: 2}, nil
 		}
-		want := func(why string, samples int) (before, now runtime.Use) {
+		want := func(why string, samples int) (before, now runtime.Usage) {
 			t.Helper()
 			before, now, err := s.take(t.Context(), "c", usage)
 			if err != nil || taken != samples || before.CPU > now.CPU || before.MachineCPU > now.MachineCPU || now.At.Sub(before.At) < sampleInterval {

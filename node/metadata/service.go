@@ -28,7 +28,7 @@ type Config struct {
 	// Network finds the namespaces of containers that were there when Pinion started.
 	Network runtime.Network
 	// Usage is what a running container uses.
-	Usage func(ctx context.Context, containerID string) (runtime.Use, error)
+	Usage func(ctx context.Context, containerID string) (runtime.Usage, error)
 	// Protection is until when a task of this host is protected from its service, after it was set if until is not nil; zero: it is not. refusal is ECS's
 	// reason for a task that cannot be protected.
 	Protection func(ctx context.Context, taskID string, until *time.Time) (protected time.Time, refusal string, err error)

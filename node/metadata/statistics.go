@@ -102,11 +102,11 @@ func (c *container) measure(ctx context.Context, of *task.Container) (*statistic
 	}, nil
 }
 
-func cpu(u runtime.Use) cpuDocument {
+func cpu(u runtime.Usage) cpuDocument {
 	return cpuDocument{Usage: cpuUsageDocument{int64(u.CPU), int64(u.UserCPU), int64(u.KernelCPU)}, System: int64(u.MachineCPU), CPUs: u.CPUs}
 }
 
-func networks(u runtime.Use) map[string]trafficDocument {
+func networks(u runtime.Usage) map[string]trafficDocument {
 	all := map[string]trafficDocument{}
 	for name, t := range u.Interfaces {
 		all[name] = trafficDocument(t)
@@ -115,7 +115,7 @@ func networks(u runtime.Use) map[string]trafficDocument {
 }
 
 // rates are those between two samples; nil where nothing is known.
-func rates(before, now runtime.Use) *ratesDocument {
+func rates(before, now runtime.Usage) *ratesDocument {
 	seconds := now.At.Sub(before.At).Seconds()
 	if now.Interfaces == nil || before.Interfaces == nil || seconds <= 0 {
 		return nil

@@ -2,8 +2,8 @@ package runtime
 
 import "time"
 
-// Use is what a running container has used, and uses at a moment.
-type Use struct {
+// Usage is what a running container has used, and uses at a moment.
+type Usage struct {
 	At         time.Time
 	CPU        time.Duration // of the container, since its start
 	UserCPU    time.Duration // the part of it that was spent in its programs

@@ -92,7 +92,7 @@ func (c *inprocCluster) settle(at *server.Member, services int, start bool) erro
 					reports[t.HostID] = append(reports[t.HostID], spec.TaskReport{TaskID: t.ID, Status: spec.Running, Times: spec.TaskTimes{Started: time.Now()}})
 				}
 			}
-			if s := view.ServiceByID(serviceID(i)); s != nil && !s.Said.Steady.IsZero() {
+			if s := view.ServiceByID(serviceID(i)); s != nil && !s.Conditions.Steady.IsZero() {
 				steady++
 			}
 		}

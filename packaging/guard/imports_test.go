@@ -79,7 +79,7 @@ var floors = map[string][]string{
 		".",
 		"alarm loadbalancer loggroup jointoken capacityprovider accountsetting acme taskset virtualip secret image taskrole",
 		"command",
-		"execution query tally issuer ended edit change snapshot table ledger",
+		"execution query tally issuer ended taskupdate change snapshot table ledger",
 		"service scaling teamusage accesskey",
 		"codec spec metric changelog watch sortkey",
 		"logdriver iplease imagepolicy",

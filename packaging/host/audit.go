@@ -32,8 +32,8 @@ func (h *host) recordRefusal(r peer.Refusal) {
 }
 
 // recordSecrets records which secrets a host got for a task, on the leader, which gave them.
-func recordSecrets(log *audit.Log) func(admission.Given) {
-	return func(given admission.Given) {
+func recordSecrets(log *audit.Log) func(admission.Retrieval) {
+	return func(given admission.Retrieval) {
 		log.Record(audit.Entry{
 			Outcome: audit.Done, Address: "host " + given.HostID, Operation: "secrets of a task", Status: http.StatusOK,
 			Message: fmt.Sprintf("task %s of cluster %s: %s", given.TaskID, given.Cluster, strings.Join(given.Secrets, ", ")),

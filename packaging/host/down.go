@@ -62,7 +62,7 @@ func Down(ctx context.Context, config cli.DownConfig) (ended int, err error) {
 // neverRan reports whether no containerd was ever started or used from the directory: then there is nothing to end, and a containerd
 // started to look for it would be the first. It only looks.
 func neverRan(path string) (bool, error) {
-	dir, err := datadir.Look(path)
+	dir, err := datadir.OpenReadOnly(path)
 	if err != nil {
 		return false, err
 	}
@@ -79,7 +79,7 @@ func neverRan(path string) (bool, error) {
 
 // runningTasks are the tasks that run from the directory, by the containerd of it that answers; none when none does. It only looks.
 func runningTasks(ctx context.Context, path string) ([]string, error) {
-	dir, err := datadir.Look(path)
+	dir, err := datadir.OpenReadOnly(path)
 	if err != nil {
 		return nil, err
 	}

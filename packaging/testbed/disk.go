@@ -126,8 +126,8 @@ func (d Disk) Fill() error {
 // Free gives the space back that Fill took.
 func (d Disk) Free() error { return os.Remove(d.filler()) }
 
-// repair ends Freeze and Fill; what was not done is no error.
-func (d Disk) repair() error {
+// reset ends Freeze and Fill; what was not done is no error.
+func (d Disk) reset() error {
 	if d.size == 0 {
 		return nil
 	}

@@ -48,7 +48,7 @@ func (h *Host) FailWrites(ctx context.Context, d time.Duration, times int) error
 
 // undoFaults ends all faults of the host, so that its pinion can clean up.
 func (h *Host) undoFaults() error {
-	err := h.Disk.repair()
+	err := h.Disk.reset()
 	if p, ok := h.process(); ok {
 		err = errors.Join(err, p.signal(unix.SIGCONT))
 	}

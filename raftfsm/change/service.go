@@ -20,7 +20,7 @@ func OfService(before, after *service.Service) []*Change {
 			break
 		}
 		if e := after.Events[i]; e.Action != "" {
-			all = slices.Insert(all, 1, &Change{Kind: ServiceAction, ClusterName: after.Cluster, Object: &service.Happening{Service: after, Event: e}})
+			all = slices.Insert(all, 1, &Change{Kind: ServiceAction, ClusterName: after.Cluster, Object: &service.EventChange{Service: after, Event: e}})
 		}
 	}
 	if after.IsExternal() {

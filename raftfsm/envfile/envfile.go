@@ -58,14 +58,14 @@ func (f File) Parse() (bucket, key string, err error) {
 	return bucket, key, nil
 }
 
-// Use is the environment files of a container.
-type Use struct {
+// ContainerFiles is the environment files of a container.
+type ContainerFiles struct {
 	Container string
 	Files     []File
 }
 
 // RefusedBy is why a host that gives these buckets cannot give the container the files, with what would have to change; empty when it can.
-func (u Use) RefusedBy(host string, buckets []string) string {
+func (u ContainerFiles) RefusedBy(host string, buckets []string) string {
 	for _, f := range u.Files {
 		bucket, _, err := f.Parse()
 		if err != nil {

@@ -61,13 +61,13 @@ func validRoot(dir string) bool {
 // Below is RootDirectory as a path below the root of the file system; "." is the root itself.
 func (c *EFSConfiguration) Below() string { return path.Clean("." + path.Clean("/"+c.RootDirectory)) }
 
-// Use is what a volume needs of its host.
-func (c *EFSConfiguration) Use(volume, writer string) Use {
-	return Use{volume, c.FileSystemID, writer, c.TransitEncryption == enabled}
+// Volume is what a volume needs of its host.
+func (c *EFSConfiguration) Volume(volume, writer string) Volume {
+	return Volume{volume, c.FileSystemID, writer, c.TransitEncryption == enabled}
 }
 
-// Use is a volume of a task that is in a file system of its host.
-type Use struct {
+// Volume is a volume of a task that is in a file system of its host.
+type Volume struct {
 	Volume    string
 	Name      string // of the file system
 	Writer    string // a container that writes to it; empty: none does
@@ -75,7 +75,7 @@ type Use struct {
 }
 
 // RefusedBy is why a host with these file systems does not give the volume, with what would have to change; empty when it does.
-func (u Use) RefusedBy(host string, offers []Offer) string {
+func (u Volume) RefusedBy(host string, offers []Offer) string {
 	at := slices.IndexFunc(offers, func(o Offer) bool { return o.Name == u.Name })
 	switch {
 	case at < 0:

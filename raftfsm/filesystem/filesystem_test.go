@@ -90,11 +90,11 @@ func TestAHostGivesTheFileSystemsThatItsOperatorNames(t *testing.T) {
 		{"", "", "", "--file-system"},
 	} {
 		configuration := filesystem.EFSConfiguration{FileSystemID: c.name, TransitEncryption: c.encryption}
-		got := configuration.Use("v", c.writer).RefusedBy("gpu-1", offers)
+		got := configuration.Volume("v", c.writer).RefusedBy("gpu-1", offers)
 		if (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
 			t.Errorf("%+v: %q", c, got)
 		}
-		if got := configuration.Use("v", c.writer).RefusedBy("gpu-1", nil); got == "" {
+		if got := configuration.Volume("v", c.writer).RefusedBy("gpu-1", nil); got == "" {
 			t.Errorf("%+v is given by a host that says nothing", c)
 		}
 	}

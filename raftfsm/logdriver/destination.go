@@ -83,24 +83,24 @@ func ParseAllowed(text string) (string, error) {
 // Names reports whether the list of `pinion up --log-destination` names the destination itself.
 func (d Destination) Names(allowed []string) bool { return slices.Contains(allowed, d.String()) }
 
-// Use is where a container has its host send its lines.
-type Use struct {
+// Forwarding is where a container has its host send its lines.
+type Forwarding struct {
 	Container string
 	To        Destination
 }
 
-// Use is where the container of that name has its lines sent; is reports whether it has.
-func (l *Configuration) Use(container string) (u Use, is bool) {
+// Forwarding is where the container of that name has its lines sent; is reports whether it has.
+func (l *Configuration) Forwarding(container string) (u Forwarding, is bool) {
 	if !l.Forwards() {
-		return Use{}, false
+		return Forwarding{}, false
 	}
 	to, _ := l.Destination() // one that cannot be read is none, which every host refuses
-	return Use{container, to}, true
+	return Forwarding{container, to}, true
 }
 
 // RefusedBy is why a host of that address does not send the lines there, with what would have to change; empty when it does. What a name leads to
 // is seen on the host alone, see CheckAddress.
-func (u Use) RefusedBy(allowed []string, hostName, hostAddress string) string {
+func (u Forwarding) RefusedBy(allowed []string, hostName, hostAddress string) string {
 	d := u.To
 	if d.Names(allowed) {
 		return ""

@@ -101,14 +101,14 @@ type Waiting struct {
 	Requests int    `json:"requests"`
 }
 
-// Wanted is what a host is to measure.
-type Wanted struct {
-	Tasks []WantedTask `json:"tasks,omitempty"` // that run here
-	Proxy bool         `json:"proxy,omitempty"` // what its proxy sends
+// Selection is what a host is to measure.
+type Selection struct {
+	Tasks []SelectedTask `json:"tasks,omitempty"` // that run here
+	Proxy bool           `json:"proxy,omitempty"` // what its proxy sends
 }
 
-// WantedTask is a task whose use of its host is measured.
-type WantedTask struct {
+// SelectedTask is a task whose use of its host is measured.
+type SelectedTask struct {
 	ID   string   `json:"id"`
 	GPUs []string `json:"gpus,omitempty"` // UUIDs; empty: their utilization is not asked for
 

@@ -42,7 +42,7 @@ func wakes(v *raftfsm.View, s *service.Service) bool {
 // the last healthy one, and nothing keeps them from a place.
 func isStarting(v *raftfsm.View, s *service.Service) bool {
 	primary := s.Primary()
-	if s.Desired == 0 || primary.State == service.Failed || primary.Waves > 0 || s.Said.Unplaced || s.Said.Limited {
+	if s.Desired == 0 || primary.State == service.Failed || primary.Waves > 0 || s.Conditions.Unplaced || s.Conditions.Limited {
 		return false
 	}
 	unhealthy := 0

@@ -55,7 +55,7 @@ func TestRequestsWaitForWhatIsAboutToStart(t *testing.T) {
 			step(func(s *service.Service) { s.Primary().Waves, s.Primary().LastFailure = 1, time.Unix(9, 0) })
 		}, none},
 		{"its tasks have no place", func() {
-			step(func(s *service.Service) { s.Primary().Waves, s.Said.Unplaced = 0, true })
+			step(func(s *service.Service) { s.Primary().Waves, s.Conditions.Unplaced = 0, true })
 		}, none},
 		{"it is scaled from zero", func() {
 			zero, one := 0, 1

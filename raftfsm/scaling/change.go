@@ -30,7 +30,7 @@ type Change struct {
 	PutAction    *ScheduledAction `json:",omitempty"` // likewise
 	DeleteAction string           `json:",omitempty"`
 	Run          *Run             `json:",omitempty"`
-	Scale        *Move            `json:",omitempty"`
+	Scale        *Decision        `json:",omitempty"`
 }
 
 // Registration is what a target is to be; what is nil stays, or is false.
@@ -44,8 +44,8 @@ type Registration struct {
 // Run carries out a scheduled action that is due.
 type Run struct{ Action string }
 
-// Move is a decision of the policies. It is taken while the service has From desired tasks.
-type Move struct {
+// Decision is a decision of the policies. It is taken while the service has From desired tasks.
+type Decision struct {
 	From, To int
 	Cause    string
 	Added    int `json:",omitempty" level:"1"` // by the steps within one cooldown, this one included; 0: To - From
@@ -147,7 +147,7 @@ func (t *Target) run(name string, desired int, id string, at time.Time) error {
 	return t.bound(action.Min, action.Max, " by scheduled action "+name, desired, id, at)
 }
 
-func (t *Target) scale(m *Move, desired int, id string, at time.Time) error {
+func (t *Target) scale(m *Decision, desired int, id string, at time.Time) error {
 	if desired != m.From || m.To != t.Within(m.To) || m.To == m.From || m.To > m.From && t.Suspended.Out || m.To < m.From && t.Suspended.In {
 		return ErrMoved
 	}

@@ -20,9 +20,9 @@ const (
 
 // Connect is the Service Connect of a revision: the names under which tasks of its namespace reach its tasks.
 type Connect struct {
-	Namespace string     `json:"namespace"`           // the domain behind its names: that of the cluster
-	Given     string     `json:"given,omitempty"`     // how the user named the namespace: empty, its name or its ARN
-	Endpoints []Endpoint `json:"endpoints,omitempty"` // none: the service has no names of its own
+	Namespace     string     `json:"namespace"`           // the domain behind its names: that of the cluster
+	NamespaceName string     `json:"given,omitempty"`     // how the user named the namespace: empty, its name or its ARN
+	Endpoints     []Endpoint `json:"endpoints,omitempty"` // none: the service has no names of its own
 }
 
 // Endpoint is a named port of each task of a revision; ECS calls it a Service Connect service.

@@ -43,7 +43,7 @@ type Deployment struct {
 	CreatedAt    time.Time `json:"createdAt"`
 	UpdatedAt    time.Time `json:"updatedAt"`
 
-	Said Said `json:"said,omitzero" level:"1"` // of a task set, as Service.Said
+	Conditions Conditions `json:"said,omitzero" level:"1"` // of a task set, as Service.Conditions
 }
 
 // DeploymentConfiguration is how tasks of one revision replace those of another.

@@ -29,8 +29,8 @@ const (
 	ActionTasksProtected   Action = "TASKSET_SCALE_IN_FAILURE_BY_TASK_PROTECTION"
 )
 
-// Happening is an event of a service, as the changelog tells it.
-type Happening struct {
+// EventChange is an event of a service, as the changelog tells it.
+type EventChange struct {
 	Service *Service
 	Event   Event
 }

@@ -25,8 +25,8 @@ var (
 // IsExternal reports whether the deployments of the service are task sets.
 func (s *Service) IsExternal() bool { return s.Controller == External }
 
-// Wanted are the deployments whose tasks the service is to have: the PRIMARY one, or the task sets that are not deleted.
-func (s *Service) Wanted() []Deployment {
+// DesiredDeployments are the deployments whose tasks the service is to have: the PRIMARY one, or the task sets that are not deleted.
+func (s *Service) DesiredDeployments() []Deployment {
 	if !s.IsExternal() {
 		return s.Deployments[:1]
 	}
@@ -35,7 +35,7 @@ func (s *Service) Wanted() []Deployment {
 
 // Registers reports whether tasks that the service is to have are registered with a target group; see Revision.Registers.
 func (s *Service) Registers(p interface{ ServiceRevision(id string) *Revision }, group string) bool {
-	return slices.ContainsFunc(s.Wanted(), func(d Deployment) bool {
+	return slices.ContainsFunc(s.DesiredDeployments(), func(d Deployment) bool {
 		revision := p.ServiceRevision(d.ID)
 		return revision != nil && revision.Registers(group)
 	})

@@ -51,22 +51,22 @@ type Service struct {
 	Events      []Event      `json:"events,omitempty"` // the oldest first, MaxEvents at most
 	Tags        []spec.Tag   `json:"tags,omitempty"`
 
-	Role      string          `json:"role,omitempty"` // echoed
-	CreatedAt time.Time       `json:"createdAt"`
-	CreatedBy string          `json:"createdBy"`       // ARN of the principal
-	Owner     *spec.TaskOwner `json:"owner,omitempty"` // whose limits its tasks count for; nil: root's
-	ByAdmin   bool            `json:"byAdmin,omitempty"`
-	DeletedAt time.Time       `json:"deletedAt,omitzero"` // when it became INACTIVE
-	Said      Said            `json:"said,omitzero"`
-	Version   int64           `json:"version"` // 1 at first, +1 with each change
-	Names     []Name          `json:"names,omitempty" level:"1"`
-	Shift     Shift           `json:"shift,omitzero" level:"1"`
+	Role       string          `json:"role,omitempty"` // echoed
+	CreatedAt  time.Time       `json:"createdAt"`
+	CreatedBy  string          `json:"createdBy"`       // ARN of the principal
+	Owner      *spec.TaskOwner `json:"owner,omitempty"` // whose limits its tasks count for; nil: root's
+	ByAdmin    bool            `json:"byAdmin,omitempty"`
+	DeletedAt  time.Time       `json:"deletedAt,omitzero"` // when it became INACTIVE
+	Conditions Conditions      `json:"said,omitzero"`
+	Version    int64           `json:"version"` // 1 at first, +1 with each change
+	Names      []Name          `json:"names,omitempty" level:"1"`
+	Shift      Shift           `json:"shift,omitzero" level:"1"`
 
 	Controller string `json:"controller,omitempty" level:"1"` // External; empty: ECS, which is Pinion itself
 }
 
-// Said is what the events of a service have said and is still so: it is said once, until it ends.
-type Said struct {
+// Conditions is what the events of a service have said and is still so: it is said once, until it ends.
+type Conditions struct {
 	Steady   time.Time `json:"steady,omitzero"`    // when it was said last that the service is steady; zero: it is not
 	Unplaced bool      `json:"unplaced,omitempty"` // a task waits without a place
 	Blocked  bool      `json:"blocked,omitempty"`  // the rollout waits for room

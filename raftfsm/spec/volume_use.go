@@ -18,7 +18,7 @@ type volumeUse struct{ volume, sourcePath, writer string }
 type sharedUse struct{ volumeroot.SharedUse }
 
 // fileSystemUse is a volume of a task in a file system that its host mounts.
-type fileSystemUse struct{ filesystem.Use }
+type fileSystemUse struct{ filesystem.Volume }
 
 func (u fileSystemUse) refusedBy(h *Host) string { return u.RefusedBy(h.Name, h.FileSystems) }
 
@@ -27,7 +27,7 @@ func (d *TaskDefinition) hostVolumes() (all []hostUse) {
 	for _, v := range d.Volumes {
 		switch {
 		case v.EFS != nil:
-			all = append(all, fileSystemUse{v.EFS.Use(v.Name, d.writer(v.Name))})
+			all = append(all, fileSystemUse{v.EFS.Volume(v.Name, d.writer(v.Name))})
 		case v.Docker.Shared():
 			all = append(all, sharedUse{volumeroot.SharedUse{Volume: v.Name, Writer: d.writer(v.Name), Makes: v.Docker.Makes()}})
 		case v.Host != nil && v.Host.SourcePath != "":
@@ -59,19 +59,19 @@ func (v volumeUse) refusedBy(h *Host) string {
 type deviceUse struct{ container, path string }
 
 // logUse is where a container has its host send its log.
-type logUse struct{ logdriver.Use }
+type logUse struct{ logdriver.Forwarding }
 
 func (l logUse) refusedBy(h *Host) string { return l.RefusedBy(h.LogDestinations, h.Name, h.Address) }
 
 // fileUse is the environment files of a container.
-type fileUse struct{ envfile.Use }
+type fileUse struct{ envfile.ContainerFiles }
 
 func (f fileUse) refusedBy(h *Host) string { return f.RefusedBy(h.Name, h.Buckets) }
 
 // hostUses are the devices and the files of the host that the container asks for, and where its log goes.
 func (c *ContainerDefinition) hostUses() (all []hostUse) {
 	if len(c.EnvironmentFiles) > 0 {
-		all = append(all, fileUse{envfile.Use{Container: c.Name, Files: c.EnvironmentFiles}})
+		all = append(all, fileUse{envfile.ContainerFiles{Container: c.Name, Files: c.EnvironmentFiles}})
 	}
 	if c.LinuxParameters != nil {
 		for _, d := range c.LinuxParameters.Devices {
@@ -81,7 +81,7 @@ func (c *ContainerDefinition) hostUses() (all []hostUse) {
 			all = append(all, swapUse{c.Name})
 		}
 	}
-	if use, is := c.LogConfiguration.Use(c.Name); is {
+	if use, is := c.LogConfiguration.Forwarding(c.Name); is {
 		all = append(all, logUse{use})
 	}
 	return all

@@ -17,12 +17,12 @@ import (
 // Secrets seals and opens the values of the pool's parameters and secrets, and gives tasks theirs.
 type Secrets struct {
 	Keys *AccessKeys
-	// Given is told what a host got for a task; nil: nobody is. It must not wait.
-	Given func(Given)
+	// OnRetrieval is told what a host got for a task; nil: nobody is. It must not wait.
+	OnRetrieval func(Retrieval)
 }
 
-// Given is what a host got for a task.
-type Given struct {
+// Retrieval is what a host got for a task.
+type Retrieval struct {
 	HostID, TaskID, Cluster string
 	Secrets                 []string // what their references name, without values
 }
@@ -94,8 +94,8 @@ func (s Secrets) ofTask(ctx context.Context, hostID, taskID string, containers [
 			}
 		}
 	}
-	if s.Given != nil && len(read.names) > 0 {
-		s.Given(Given{HostID: hostID, TaskID: taskID, Cluster: task.Cluster, Secrets: read.names})
+	if s.OnRetrieval != nil && len(read.names) > 0 {
+		s.OnRetrieval(Retrieval{HostID: hostID, TaskID: taskID, Cluster: task.Cluster, Secrets: read.names})
 	}
 	return read.values, nil
 }

@@ -46,8 +46,8 @@ func (s Secrets) KeyOfTask(ctx context.Context, hostID, taskID string) (TaskKey,
 		return TaskKey{}, err
 	}
 	key.Token = taskrole.EncodeToken(sealed, name)
-	if s.Given != nil {
-		s.Given(Given{HostID: hostID, TaskID: taskID, Cluster: task.Cluster, Secrets: []string{"an access key of the role " + role.Name}})
+	if s.OnRetrieval != nil {
+		s.OnRetrieval(Retrieval{HostID: hostID, TaskID: taskID, Cluster: task.Cluster, Secrets: []string{"an access key of the role " + role.Name}})
 	}
 	return key, nil
 }

@@ -28,15 +28,15 @@ const (
 	stateChunk = 1 << 20
 )
 
-// Past is the history of ended tasks in a snapshot: what the history says of itself, in its own words, and its blocks. Package history
+// History is the history of ended tasks in a snapshot: what the history says of itself, in its own words, and its blocks. Package history
 // writes and reads both.
-type Past struct {
+type History struct {
 	About  []byte
 	Blocks iter.Seq2[[]byte, error]
 }
 
 // Write writes a snapshot of the state with the history, a block at a time.
-func Write(w io.Writer, view *raftfsm.View, past Past) error {
+func Write(w io.Writer, view *raftfsm.View, past History) error {
 	buffered := bufio.NewWriterSize(w, stateChunk)
 	out := &frameWriter{out: buffered, sum: sha256.New()}
 	if err := out.write([]byte(archiveLine)); err != nil {
@@ -82,7 +82,7 @@ func (w *frameWriter) Write(text []byte) (int, error) { return len(text), w.fram
 
 // Read reads a snapshot, with or without a history: the state, then what stands behind it. The past is nil when the snapshot has none; its
 // blocks can be read once, and only they tell whether the snapshot is whole. raftfsm.ErrDamaged, raftfsm.ErrNewer.
-func Read(r io.Reader) (*raftfsm.State, *Past, error) {
+func Read(r io.Reader) (*raftfsm.State, *History, error) {
 	in := &frameReader{in: bufio.NewReaderSize(r, stateChunk), sum: sha256.New()}
 	state := raftfsm.NewState()
 	if begin, err := in.in.Peek(len(archiveLine)); err != nil || !bytes.HasPrefix(begin, []byte(`{"pinionBackup":`)) {
@@ -103,7 +103,7 @@ func Read(r io.Reader) (*raftfsm.State, *Past, error) {
 		return nil, nil, fmt.Errorf("the history does not follow the state: %w", raftfsm.ErrDamaged)
 	}
 	about, err := in.read(in.size)
-	return state, &Past{About: about, Blocks: in.blocks}, err
+	return state, &History{About: about, Blocks: in.blocks}, err
 }
 
 // frameReader reads frames; as a Reader it reads the chunks of the state, up to another kind of frame.
@@ -186,13 +186,13 @@ type missing struct {
 }
 
 // Without is the past in a snapshot of a server whose history could not be read.
-func Without(why error) Past {
+func Without(why error) History {
 	about, _ := json.Marshal(missing{why.Error()})
-	return Past{About: about, Blocks: func(func([]byte, error) bool) {}}
+	return History{About: about, Blocks: func(func([]byte, error) bool) {}}
 }
 
 // Missing is why the history could not be read; empty when it could.
-func (p *Past) Missing() string {
+func (p *History) Missing() string {
 	var m missing
 	_ = json.Unmarshal(p.About, &m)
 	return m.Why

@@ -12,7 +12,7 @@ import (
 // withPast is a snapshot with so many blocks of a history; each is its own number, and has that many tasks.
 func withPast(t *testing.T, blocks int) []byte {
 	t.Helper()
-	past := Past{About: []byte(`{"count":3}`), Blocks: func(yield func([]byte, error) bool) {
+	past := History{About: []byte(`{"count":3}`), Blocks: func(yield func([]byte, error) bool) {
 		for n := range blocks {
 			if !yield(bytes.Repeat([]byte{byte(n)}, n), nil) {
 				return
@@ -69,7 +69,7 @@ func TestASnapshotSaysWhyItHasNoHistory(t *testing.T) {
 // A history that cannot be read on breaks the snapshot off, so that nobody takes it for a whole one.
 func TestAHistoryThatBreaksOffIsNoSnapshot(t *testing.T) {
 	var text bytes.Buffer
-	broken := Past{About: []byte("{}"), Blocks: func(yield func([]byte, error) bool) { yield(nil, fmt.Errorf("bad sector")) }}
+	broken := History{About: []byte("{}"), Blocks: func(yield func([]byte, error) bool) { yield(nil, fmt.Errorf("bad sector")) }}
 	if err := Write(&text, poolView(t), broken); err == nil {
 		t.Error("the snapshot is complete")
 	}

@@ -28,15 +28,15 @@ type measureRequest struct {
 
 // Measure takes what a host has measured, and returns what the host is to measure from now on. What it says of tasks of other hosts is dropped, but
 // for what its proxy sends them. A report is only for the leader's memory: one that is lost is followed by the next.
-func (b *Backend) Measure(ctx context.Context, hostID string, r metric.Report) (metric.Wanted, error) {
+func (b *Backend) Measure(ctx context.Context, hostID string, r metric.Report) (metric.Selection, error) {
 	ctx, done, err := b.server.Begin(ctx)
 	if err != nil {
-		return metric.Wanted{}, err
+		return metric.Selection{}, err
 	}
 	defer done()
 	wanted := wantedOf(b.server.State().View(), hostID)
 	if n := len(r.Tasks) + len(r.Waiting); n > metric.MaxReported {
-		return metric.Wanted{}, fmt.Errorf("host %s reports %d measures at once: %w: %d are allowed", hostID, n, spec.ErrLimit, metric.MaxReported)
+		return metric.Selection{}, fmt.Errorf("host %s reports %d measures at once: %w: %d are allowed", hostID, n, spec.ErrLimit, metric.MaxReported)
 	} else if n > 0 || r.Proxy {
 		r.Tasks = slices.DeleteFunc(slices.Clone(r.Tasks), func(t metric.Task) bool { return !t.Name.OfProxies() && !measures(wanted, t.TaskID) })
 		err = b.server.CallLeader(ctx, func() error {
@@ -63,7 +63,7 @@ func MetricsHandler(leader func() (*Backend, error)) rpc.HandlerFunc {
 
 // wantedOf is what a host is to measure: the running tasks of whose services a metric of hosts is followed, and what its proxy sends, when that is
 // of any service.
-func wantedOf(v *raftfsm.View, hostID string) (w metric.Wanted) {
+func wantedOf(v *raftfsm.View, hostID string) (w metric.Selection) {
 	w.Proxy = alarm.AnyOfProxies(v) || slices.ContainsFunc(raftfsm.ScalableTargets(v), func(t *scaling.Target) bool { return slices.ContainsFunc(t.Sources(), metric.Name.OfProxies) })
 	for _, t := range v.TasksOn(hostID) {
 		if t.Service == nil || t.LastStatus != spec.Running {
@@ -81,13 +81,13 @@ func wantedOf(v *raftfsm.View, hostID string) (w metric.Wanted) {
 }
 
 // measures reports whether a host is to measure a task.
-func measures(w metric.Wanted, taskID string) bool {
-	return slices.ContainsFunc(w.Tasks, func(t metric.WantedTask) bool { return t.ID == taskID })
+func measures(w metric.Selection, taskID string) bool {
+	return slices.ContainsFunc(w.Tasks, func(t metric.SelectedTask) bool { return t.ID == taskID })
 }
 
 // wantedTask is what a host is to measure of a task by what is followed of its service.
-func wantedTask(v *raftfsm.View, t *spec.Task, followed []metric.Name) metric.WantedTask {
-	w := metric.WantedTask{ID: t.ID}
+func wantedTask(v *raftfsm.View, t *spec.Task, followed []metric.Name) metric.SelectedTask {
+	w := metric.SelectedTask{ID: t.ID}
 	if slices.Contains(followed, metric.GPU) {
 		for i := range t.Containers {
 			w.GPUs = append(w.GPUs, t.Containers[i].GPUs...)
@@ -120,10 +120,10 @@ func exportOf(v *raftfsm.View, t *spec.Task, followed []metric.Name) *metric.Exp
 }
 
 // Measure is Backend.Measure at the endpoint in use.
-func (u *Upstream) Measure(ctx context.Context, hostID string, r metric.Report) (metric.Wanted, error) {
+func (u *Upstream) Measure(ctx context.Context, hostID string, r metric.Report) (metric.Selection, error) {
 	c := u.current.Load()
 	if c == nil {
-		return metric.Wanted{}, errDisconnected
+		return metric.Selection{}, errDisconnected
 	}
 	return c.Measure(ctx, hostID, r)
 }

@@ -93,10 +93,10 @@ func (m serverMessage) isHeartbeat() bool {
 
 // sessionReply is to the message with the same Seq.
 type sessionReply struct {
-	Seq     uint64         `json:"seq"`
-	Unknown []string       `json:"unknown,omitempty"` // tasks that the host should not run
-	Measure metric.Wanted  `json:"measure,omitzero"`  // what the host is to measure
-	Error   *rpc.WireError `json:"error,omitempty"`
+	Seq     uint64           `json:"seq"`
+	Unknown []string         `json:"unknown,omitempty"` // tasks that the host should not run
+	Measure metric.Selection `json:"measure,omitzero"`  // what the host is to measure
+	Error   *rpc.WireError   `json:"error,omitempty"`
 
 	VirtualIP iplease.Answer `json:"virtualIP,omitzero"`
 

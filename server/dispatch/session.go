@@ -247,7 +247,7 @@ func (s *Session) Report(ctx context.Context, _ string, reports []spec.TaskRepor
 }
 
 // Measure is Backend.Measure.
-func (s *Session) Measure(ctx context.Context, _ string, r metric.Report) (metric.Wanted, error) {
+func (s *Session) Measure(ctx context.Context, _ string, r metric.Report) (metric.Selection, error) {
 	reply, err := s.call(ctx, agentMessage{Metrics: &r})
 	return reply.Measure, err
 }

@@ -65,7 +65,7 @@ type assignmentSource interface {
 	Assignments(ctx context.Context, hostID string, after, minIndex uint64) ([]spec.Assignment, uint64, error)
 	Report(ctx context.Context, hostID string, reports []spec.TaskReport) ([]string, error)
 	Heartbeat(ctx context.Context, hostID string, drained []string) error
-	Measure(ctx context.Context, hostID string, r metric.Report) (metric.Wanted, error)
+	Measure(ctx context.Context, hostID string, r metric.Report) (metric.Selection, error)
 	Routing(ctx context.Context, hostID string, seen *traffic.Routing) (*traffic.Routing, error)
 	leaseSource
 	partitionSource

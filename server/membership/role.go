@@ -27,7 +27,7 @@ func (s *Servers) ConfirmRole(ctx context.Context, hostID string) (RoleReply, er
 		return RoleReply{}, spec.Removed(hostID)
 	}
 	state := s.stateOf(hostID, configured)
-	return RoleReply{state.Configured || state.Wanted, view.Settings().Incarnation}, nil
+	return RoleReply{state.Configured || state.Desired, view.Settings().Incarnation}, nil
 }
 
 // barrier returns when every entry before the call is committed and in the state.

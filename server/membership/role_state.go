@@ -10,7 +10,7 @@ package membership
 //	  |                  |Remove            | Demote
 //	  +----StopRaft------+------------------+ no longer wanted
 type RoleState struct {
-	Wanted     bool // Host.Server: the pool wants a server there
+	Desired    bool // Host.Server: the pool wants a server there
 	Configured bool // it is in Raft's configuration
 	Voter      bool // with a vote
 	Running    bool // Raft runs on the host
@@ -32,7 +32,7 @@ func (r RoleState) Role() Role {
 	switch {
 	case r.Voter:
 		return RoleServer
-	case r.Wanted:
+	case r.Desired:
 		return RoleJoining
 	}
 	return RoleAgent
@@ -56,13 +56,13 @@ const (
 // nor configured, so a vote that was given is never forgotten while it counts.
 func (r RoleState) Next() Step {
 	switch {
-	case r.Wanted && r.Voter:
+	case r.Desired && r.Voter:
 		return StepNone
-	case r.Wanted && r.Configured:
+	case r.Desired && r.Configured:
 		return StepPromote
-	case r.Wanted && r.Running:
+	case r.Desired && r.Running:
 		return StepAdd
-	case r.Wanted:
+	case r.Desired:
 		return StepStart
 	case r.Voter:
 		return StepDemote

@@ -25,7 +25,7 @@ func TestWhatIsDoneNextForAHost(t *testing.T) {
 	} {
 		state := RoleState{}
 		for _, letter := range c.host {
-			*map[rune]*bool{'w': &state.Wanted, 'c': &state.Configured, 'v': &state.Voter, 'r': &state.Running}[letter] = true
+			*map[rune]*bool{'w': &state.Desired, 'c': &state.Configured, 'v': &state.Voter, 'r': &state.Running}[letter] = true
 		}
 		if role, next := state.Role(), state.Next(); role != c.role || next != c.next {
 			t.Errorf("%s: %+v is %s, next %q; not %s, next %q", c.name, state, role, next, c.role, c.next)
@@ -36,7 +36,7 @@ func TestWhatIsDoneNextForAHost(t *testing.T) {
 // Following the steps, and nothing else, every host ends as what the pool wants, and never loses its log while it votes.
 func TestTheStepsLeadFromAnyStateToTheWantedOne(t *testing.T) {
 	for bits := range 16 {
-		state := RoleState{Wanted: bits&1 > 0, Configured: bits&2 > 0, Voter: bits&4 > 0, Running: bits&8 > 0}
+		state := RoleState{Desired: bits&1 > 0, Configured: bits&2 > 0, Voter: bits&4 > 0, Running: bits&8 > 0}
 		if state.Voter && !state.Configured {
 			continue // a vote is in the configuration
 		}
@@ -57,13 +57,13 @@ func TestTheStepsLeadFromAnyStateToTheWantedOne(t *testing.T) {
 			case StepRemove:
 				state.Configured = false
 			case StepStop:
-				if state.Configured || state.Wanted {
+				if state.Configured || state.Desired {
 					t.Errorf("%+v loses its log", state)
 				}
 				state.Running = false
 			}
 		}
-		if state.Wanted != (state.Role() == RoleServer) || !state.Wanted && state.Configured {
+		if state.Desired != (state.Role() == RoleServer) || !state.Desired && state.Configured {
 			t.Errorf("%+v ends as %+v", start, state)
 		}
 	}

@@ -66,7 +66,7 @@ func (s *Servers) Configured() map[raft.ServerID]raft.Server {
 // IsServer reports whether the host is one of the pool's servers, or ought to be.
 func (s *Servers) IsServer(hostID string) bool {
 	state := s.stateOf(hostID, s.Configured())
-	return state.Configured || state.Wanted
+	return state.Configured || state.Desired
 }
 
 // isVoter reports whether the host has a vote in Raft.
@@ -90,7 +90,7 @@ func (s *Servers) isSoleVoter() bool {
 func (s *Servers) stateOf(hostID string, configured map[raft.ServerID]raft.Server) RoleState {
 	server, is := configured[raft.ServerID(hostID)]
 	host := s.view().Host(hostID)
-	return RoleState{Wanted: host != nil && host.Server, Configured: is, Voter: is && server.Suffrage == raft.Voter}
+	return RoleState{Desired: host != nil && host.Server, Configured: is, Voter: is && server.Suffrage == raft.Voter}
 }
 
 // PathStats is where a host tells how far its Raft is.

@@ -154,7 +154,7 @@ func TestAServiceMovesATaskToAZoneThatHasCome(t *testing.T) {
 	}
 	p.now = p.now.Add(time.Minute)
 	p.settle(t, s)
-	moves := func() service.Balance { return p.state.View().ServiceByID("s0").Said.Balance }
+	moves := func() service.Balance { return p.state.View().ServiceByID("s0").Conditions.Balance }
 	host("small", "b", 1)
 	if p.settle(t, s); moves() != (service.Balance{}) {
 		t.Fatalf("no host of the zone could ever run it: %+v", moves())

@@ -15,9 +15,9 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// TestAFleetThatFollowsIsTheOneBuiltAnew: whatever happened to hosts and tasks, the fleet that was told change by change, and
+// TestAHostSetThatFollowsIsTheOneBuiltAnew: whatever happened to hosts and tasks, the host set that was told change by change, and
 // that planned meanwhile, is the fleet of the state, and plans the same.
-func TestAFleetThatFollowsIsTheOneBuiltAnew(t *testing.T) {
+func TestAHostSetThatFollowsIsTheOneBuiltAnew(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := newStateHistory(t)
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {

@@ -83,9 +83,9 @@ func (b *busyCluster) endOf(t *spec.Task) time.Time { return b.ends[t.ID] }
 
 func everything(*spec.Task) bool { return true }
 
-// TestAnOpeningIsTheFirstMomentWithRoom: when the tasks have ended that end by then there is room, before there is none, and
+// TestAReservationIsTheFirstMomentWithCapacity: when the tasks have ended that end by then there is room, before there is none, and
 // what is kept is there whatever else was placed meanwhile.
-func TestAnOpeningIsTheFirstMomentWithRoom(t *testing.T) {
+func TestAReservationIsTheFirstMomentWithCapacity(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := drawBusyCluster(t)
 		gpus, count := rapid.IntRange(1, 6).Draw(t, "asks"), rapid.IntRange(1, 3).Draw(t, "count")

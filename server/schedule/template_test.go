@@ -10,9 +10,9 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// TestAKindFindsWhatEachRequestWould: to read a request once for many tasks, one after the other and between those of other
+// TestATemplateFindsWhatEachRequestWould: to read a request once for many tasks, one after the other and between those of other
 // kinds, gives the places that they have when each is read anew.
-func TestAKindFindsWhatEachRequestWould(t *testing.T) {
+func TestATemplateFindsWhatEachRequestWould(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		hosts := hostsOf(drawState(t).View())
 		once, anew := NewHostSet(), NewHostSet()

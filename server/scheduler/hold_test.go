@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"pinion/raftfsm"
-	"pinion/raftfsm/edit"
 	"pinion/raftfsm/iam"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/taskupdate"
 )
 
 // A task that is held lets others past, says who holds it, and starts when it is released.
@@ -17,8 +17,8 @@ func TestAHeldTaskWaitsForItsRelease(t *testing.T) {
 	first := s.run(queued(s.request(1))).Tasks[0]
 	s.until(func() bool { return placed(first.ID) })
 	held, other := s.run(queued(s.request(1))).Tasks[0], s.run(queued(s.request(1))).Tasks[0]
-	s.apply(raftfsm.EditTasks{IDs: []string{held.ID}, Edit: edit.Edit{Hold: &spec.TaskHold{By: iam.HolderARN("anna"), At: epoch, Reason: "data"}}})
-	s.apply(raftfsm.EditTasks{IDs: []string{held.ID}, Edit: edit.Edit{Priority: new(90)}})
+	s.apply(raftfsm.EditTasks{IDs: []string{held.ID}, Edit: taskupdate.Update{Hold: &spec.TaskHold{By: iam.HolderARN("anna"), At: epoch, Reason: "data"}}})
+	s.apply(raftfsm.EditTasks{IDs: []string{held.ID}, Edit: taskupdate.Update{Priority: new(90)}})
 	list, err := s.Queue(t.Context(), "")
 	if err != nil || len(list) != 2 || list[0].TaskID != other.ID || list[1].Position != 0 || !strings.HasPrefix(list[1].WaitReason, "its release: data (held by anna") {
 		t.Fatalf("%+v, %v", list, err)
@@ -32,7 +32,7 @@ func TestAHeldTaskWaitsForItsRelease(t *testing.T) {
 	end(first.ID)
 	s.until(func() bool { return placed(other.ID) })
 	end(other.ID)
-	s.apply(raftfsm.EditTasks{IDs: []string{held.ID}, Edit: edit.Edit{Release: &edit.Release{}}})
+	s.apply(raftfsm.EditTasks{IDs: []string{held.ID}, Edit: taskupdate.Update{Release: &taskupdate.Release{}}})
 	s.until(func() bool { return placed(held.ID) })
 }
 
@@ -42,7 +42,7 @@ func TestATaskWithAnotherPriorityChangesItsPosition(t *testing.T) {
 	first := s.run(queued(s.request(1))).Tasks[0]
 	s.until(func() bool { return s.node.state.View().Task(first.ID).HostID != "" })
 	older, newer := s.run(queued(s.request(1))).Tasks[0], s.run(queued(s.request(1))).Tasks[0]
-	s.apply(raftfsm.EditTasks{IDs: []string{newer.ID}, Edit: edit.Edit{Priority: new(90)}})
+	s.apply(raftfsm.EditTasks{IDs: []string{newer.ID}, Edit: taskupdate.Update{Priority: new(90)}})
 	list, err := s.Queue(t.Context(), "")
 	if err != nil || len(list) != 2 || list[0].TaskID != newer.ID || list[0].Priority != 90 || list[1].TaskID != older.ID {
 		t.Errorf("%+v, %v", list, err)

@@ -47,7 +47,7 @@ func TestAPauseBeforeARetryIsOfTheLeadersOwnTime(t *testing.T) {
 		"the clock is 10 minutes ahead": {-9 * time.Minute, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := &queueController{pauses: pauses{}}
+			w := &queueController{pauses: retryDelays{}}
 			task := &spec.Task{ID: "t", LastStatus: spec.Provisioning, Queue: &spec.QueueSpec{NotBefore: epoch.Add(c.recorded)}}
 			if ready := w.ready(task, epoch); ready != (c.pause == 0) {
 				t.Errorf("at once: %v", ready)

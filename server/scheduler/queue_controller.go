@@ -38,7 +38,7 @@ type queueController struct {
 
 	queue    *queue.Queue
 	follower raftfsm.Follower // keeps the fields up to reservations in step with the state
-	pauses   pauses           // of pending tasks that have, or had, to wait for a moment
+	pauses   retryDelays      // of pending tasks that have, or had, to wait for a moment
 	placed   placedTasks
 	teams    map[string]bool // with a quota or weight on record
 
@@ -112,7 +112,7 @@ func (w *queueController) loop() {
 func (w *queueController) rebuild(view *raftfsm.View) {
 	now := w.node.Now()
 	w.queue = queue.New()
-	w.pauses, w.placed, w.reservations.byCluster, w.victimsByItem = pauses{}, placedTasks{}, map[string]*reservation{}, victimsByItem{}
+	w.pauses, w.placed, w.reservations.byCluster, w.victimsByItem = retryDelays{}, placedTasks{}, map[string]*reservation{}, victimsByItem{}
 	w.freed, w.infeasible = freedHosts{}, &infeasibilityCache{}
 	w.setTeams(view)
 	w.loadUsage(view, now)

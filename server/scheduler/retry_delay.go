@@ -8,14 +8,14 @@ import (
 	"pinion/server/schedule/batch"
 )
 
-// pauses holds, by id, the pending tasks that have to wait before they are tried again, with the end of the wait by the clock of this
+// retryDelays holds, by id, the pending tasks that have to wait before they are tried again, with the end of the wait by the clock of this
 // leader. A task whose pause is over stays, with a zero time, until it is not pending any more: only what this leader has counted
 // counts, and not the recorded moment, which is by the clock of whichever leader recorded it.
-type pauses map[string]time.Time
+type retryDelays map[string]time.Time
 
 // over reports whether a task need not wait. A leader that sees the task for the first time lets it wait until the recorded moment, but
 // never for longer than such a pause can be.
-func (p pauses) over(t *spec.Task, now time.Time) bool {
+func (p retryDelays) over(t *spec.Task, now time.Time) bool {
 	if retryAt(t).IsZero() {
 		return true
 	}
@@ -31,7 +31,7 @@ func (p pauses) over(t *spec.Task, now time.Time) bool {
 }
 
 // ended iterates over the tasks whose pause has ended since it was asked last.
-func (p pauses) ended(now time.Time) iter.Seq[string] {
+func (p retryDelays) ended(now time.Time) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for id, end := range p {
 			if !end.IsZero() && !end.After(now) && !yield(id) {

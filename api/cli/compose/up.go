@@ -102,7 +102,7 @@ func (u *upgrade) apply(ctx context.Context, s service) (listing.Item[client.Ser
 	if err != nil {
 		return listing.Item[client.Service]{}, err
 	}
-	wanted := services.Wanted{Cluster: u.cluster, Name: s.name, Definition: revision, Settings: s.settings, Tags: s.tags}
+	wanted := services.Spec{Cluster: u.cluster, Name: s.name, Definition: revision, Settings: s.settings, Tags: s.tags}
 	changed, err := services.Apply(ctx, u.inv, wanted)
 	if less, note := s.lessNames(err); less != nil {
 		u.inv.Notef("%s", note)

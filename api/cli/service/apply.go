@@ -13,8 +13,8 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Wanted is what a service is to be.
-type Wanted struct {
+// Spec is what a service is to be.
+type Spec struct {
 	Cluster    string
 	Name       string
 	Definition string         // "family:revision"
@@ -24,7 +24,7 @@ type Wanted struct {
 
 // Apply creates the service, or changes it when it is there, and returns it as it begins. Another definition than it has starts a rollout,
 // nothing else does. Tags of it that are not wanted stay.
-func Apply(ctx context.Context, inv *invocation.Invocation, w Wanted) (listing.Item[client.Service], error) {
+func Apply(ctx context.Context, inv *invocation.Invocation, w Spec) (listing.Item[client.Service], error) {
 	in := map[string]any{"cluster": w.Cluster}
 	for name, value := range w.Settings {
 		in[name] = value

@@ -18,7 +18,7 @@ func ParseConnect(given *types.ServiceConnectInput, namespace string) (*service.
 	if given == nil || !given.Enabled {
 		return nil, nil
 	}
-	c := &service.Connect{Namespace: namespace, Given: given.Namespace}
+	c := &service.Connect{Namespace: namespace, NamespaceName: given.Namespace}
 	for i := range given.Services {
 		e, err := parseEndpoint(field.Index(field.Join(connectPath, "services"), i), &given.Services[i])
 		if err != nil {

@@ -11,7 +11,7 @@ func serviceConnect(of *service.Revision) *types.ServiceConnectConfiguration {
 	if of == nil || of.Connect == nil {
 		return nil
 	}
-	out := &types.ServiceConnectConfiguration{Enabled: true, Namespace: of.Connect.Given}
+	out := &types.ServiceConnectConfiguration{Enabled: true, Namespace: of.Connect.NamespaceName}
 	if out.Namespace == "" {
 		out.Namespace = of.Connect.Namespace
 	}

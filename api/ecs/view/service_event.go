@@ -62,7 +62,7 @@ var informs = []service.Action{
 // serviceDetail is the detail of a change of a service, an event of it, or a deployment, and the ARN of the service.
 func (r *Renderer) serviceDetail(change *raftfsm.Change, at wire.Time) (detail any, serviceARN string) {
 	switch o := change.Object.(type) {
-	case *service.Happening:
+	case *service.EventChange:
 		detail := &actionDetail{EventType: eventWarn, EventName: string(o.Event.Action), ClusterARN: r.ClusterARN(o.Service.Cluster),
 			CreatedAt: wire.NewTime(o.Event.At), Reason: o.Event.Message}
 		if slices.Contains(informs, o.Event.Action) {

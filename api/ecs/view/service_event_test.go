@@ -71,7 +71,7 @@ func TestEventsOfServicesAreThoseOfECS(t *testing.T) {
 func TestEventsOfDaemonsNameThem(t *testing.T) {
 	agent := &service.Service{ID: "svc", Cluster: spec.DefaultCluster, Name: "daemon/agent", Strategy: service.Daemon, Status: service.Active}
 	state := raftfsm.NewState()
-	for _, object := range []any{agent, &service.Happening{Service: agent}, &service.DeploymentChange{Service: agent}} {
+	for _, object := range []any{agent, &service.EventChange{Service: agent}, &service.DeploymentChange{Service: agent}} {
 		text, err := Event(&raftfsm.Change{Kind: raftfsm.ServiceChange, ClusterName: spec.DefaultCluster, Object: object}, state.View(), "local")
 		var e struct {
 			Resources []string

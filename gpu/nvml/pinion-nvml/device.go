@@ -61,7 +61,7 @@ func read[T any](failed *problem, what string, ask func() (T, nvml.Return)) (val
 	value, ret := ask()
 	switch {
 	case ret == nvml.ERROR_GPU_IS_LOST:
-		failed.add(gpu.Lost, "the driver does not reach it any more (its %s cannot be read): %s", what, gpu.Lost.Repair())
+		failed.add(gpu.Lost, "the driver does not reach it any more (its %s cannot be read): %s", what, gpu.Lost.RecoveryAction())
 	case ret != nvml.SUCCESS && !notSupported(ret):
 		failed.add(gpu.Unhealthy, "its %s cannot be read: %v", what, ret)
 	}

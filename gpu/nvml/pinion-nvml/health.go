@@ -31,14 +31,14 @@ func (d *driver) checkHealth(failed *problem, handle nvml.Device) (complete bool
 		complete = true
 		action := nvml.DeviceGpuRecoveryAction(binary.LittleEndian.Uint32(fields[0].Value[:4]))
 		if need, ok := recoveryActions[action]; ok {
-			failed.add(need.health, "the driver asks for %s before the GPU is used again: %s", need.text, need.health.Repair())
+			failed.add(need.health, "the driver asks for %s before the GPU is used again: %s", need.text, need.health.RecoveryAction())
 		}
 	}
 	if !d.hasFunction("nvmlDeviceGetRemappedRows") {
 		return complete
 	}
 	if _, _, _, broken, ret := handle.GetRemappedRows(); ret == nvml.SUCCESS && broken {
-		failed.add(gpu.Replace, "its memory has more broken rows than it can replace: %s", gpu.Replace.Repair())
+		failed.add(gpu.Replace, "its memory has more broken rows than it can replace: %s", gpu.Replace.RecoveryAction())
 	}
 	return complete
 }

@@ -49,24 +49,24 @@ type Facts struct {
 // To scale in, all policies that may have to agree, over their whole window: a policy without data wants nothing taken away, and a replica
 // that was not measured counts as one that is just busy enough. From 0 a waiting request is enough. Step scaling policies that alarms start come
 // beside them: the larger number wins, out and in.
-func Decide(f Facts) (move scaling.Move, ok bool) {
+func Decide(f Facts) (move scaling.Decision, ok bool) {
 	if f.Desired == 0 && f.Waiting > 0 && f.Target.Within(1) > 0 && !f.Target.Suspended.Out {
 		to := f.Target.Within(1)
-		return scaling.Move{From: 0, To: to, Cause: fmt.Sprintf("requests that wait %d: 0 -> %d", f.Waiting, to)}, true
+		return scaling.Decision{From: 0, To: to, Cause: fmt.Sprintf("requests that wait %d: 0 -> %d", f.Waiting, to)}, true
 	}
 	out := f.most(f.out, func(*scaling.Policy) bool { return true })
 	tracked, _ := f.scaleOut(out)
-	if move := larger(tracked, f.stepOut()); move != (scaling.Move{}) {
+	if move := larger(tracked, f.stepOut()); move != (scaling.Decision{}) {
 		return move, true
 	}
 	tracked, _ = f.scaleIn(out)
 	move = larger(tracked, f.stepIn(out))
-	return move, move != (scaling.Move{})
+	return move, move != (scaling.Decision{})
 }
 
 // larger is the move to more tasks; a zero one is none.
-func larger(a, b scaling.Move) scaling.Move {
-	if a == (scaling.Move{}) || b != (scaling.Move{}) && b.To > a.To {
+func larger(a, b scaling.Decision) scaling.Decision {
+	if a == (scaling.Decision{}) || b != (scaling.Decision{}) && b.To > a.To {
 		return b
 	}
 	return a
@@ -146,14 +146,14 @@ func (f *Facts) vote(p *scaling.Policy, total, replicas float64, unmeasured int)
 	return vote{policy: p, want: want, cause: fmt.Sprintf("%s %s of %s", source.Words(), number(total/max(replicas, 1)), number(target))}
 }
 
-func (f *Facts) scaleOut(v vote) (scaling.Move, bool) {
+func (f *Facts) scaleOut(v vote) (scaling.Decision, bool) {
 	to := f.Target.Within(v.want)
 	if v.cause == "" || to <= f.Desired || f.Target.Suspended.Out {
-		return scaling.Move{}, false
+		return scaling.Decision{}, false
 	}
 	cooldown, _ := v.policy.Tracking.Cooldowns()
 	if f.coolingOut(cooldown) && to-f.Desired <= f.Target.Out.By {
-		return scaling.Move{}, false // only a larger step than the last one comes before the end of the cooldown
+		return scaling.Decision{}, false // only a larger step than the last one comes before the end of the cooldown
 	}
 	return f.move(v, to), true
 }
@@ -162,23 +162,23 @@ func (f *Facts) coolingOut(cooldown time.Duration) bool {
 	return f.Desired > 0 && f.Now.Before(f.Target.Out.At.Add(cooldown))
 }
 
-func (f *Facts) scaleIn(out vote) (scaling.Move, bool) {
+func (f *Facts) scaleIn(out vote) (scaling.Decision, bool) {
 	mayScaleIn := func(p *scaling.Policy) bool { return !p.Tracking.NoScaleIn }
 	v := f.most(f.in, mayScaleIn)
 	for i := range f.Target.Policies {
 		if p := &f.Target.Policies[i]; p.Step == nil && mayScaleIn(p) && f.in(p).cause == "" {
-			return scaling.Move{}, false // no data, no scale in
+			return scaling.Decision{}, false // no data, no scale in
 		}
 	}
 	if v.cause == "" || !f.mayScaleIn() {
-		return scaling.Move{}, false
+		return scaling.Decision{}, false
 	}
 	to := f.Target.Within(v.want)
 	if out.cause != "" {
 		to = max(to, f.Target.Within(out.want)) // what a policy needs now that may not scale in itself
 	}
 	if _, cooldown := v.policy.Tracking.Cooldowns(); to >= f.Desired || f.coolingIn(cooldown) {
-		return scaling.Move{}, false
+		return scaling.Decision{}, false
 	}
 	return f.move(v, to), true
 }
@@ -190,8 +190,8 @@ func (f *Facts) coolingIn(cooldown time.Duration) bool {
 	return f.Now.Before(f.Target.In.At.Add(cooldown)) || f.Now.Before(f.Target.Out.At.Add(cooldown))
 }
 
-func (f *Facts) move(v vote, to int) scaling.Move {
-	return scaling.Move{From: f.Desired, To: to, Cause: fmt.Sprintf("%s: %d -> %d%s, policy %s", v.cause, f.Desired, to, f.limit(v.want), v.policy.Name)}
+func (f *Facts) move(v vote, to int) scaling.Decision {
+	return scaling.Decision{From: f.Desired, To: to, Cause: fmt.Sprintf("%s: %d -> %d%s, policy %s", v.cause, f.Desired, to, f.limit(v.want), v.policy.Name)}
 }
 
 // limit says which capacity keeps the service from a number, empty when none does.

@@ -17,9 +17,9 @@ type Trigger struct {
 
 // stepOut is the move to the largest number that a triggered policy makes, zero when none adds tasks. Within a cooldown it counts from before the
 // last step, so that only what a larger step adds beyond that is added.
-func (f *Facts) stepOut() (largest scaling.Move) {
+func (f *Facts) stepOut() (largest scaling.Decision) {
 	if f.Target.Suspended.Out {
-		return scaling.Move{}
+		return scaling.Decision{}
 	}
 	f.triggered(func(p *scaling.Policy, t Trigger) {
 		from := f.Desired
@@ -37,9 +37,9 @@ func (f *Facts) stepOut() (largest scaling.Move) {
 }
 
 // stepIn is the move to the largest number that a triggered policy takes tasks away to, not below what another policy needs now.
-func (f *Facts) stepIn(out vote) (largest scaling.Move) {
+func (f *Facts) stepIn(out vote) (largest scaling.Decision) {
 	if !f.mayScaleIn() {
-		return scaling.Move{}
+		return scaling.Decision{}
 	}
 	f.triggered(func(p *scaling.Policy, t Trigger) {
 		v := f.step(p, t, f.Desired)

@@ -35,7 +35,7 @@ type Plan struct {
 // host is a host as the plan has it.
 type host struct {
 	schedule.Host
-	cards    []partition.Card
+	cards    []partition.Candidate
 	before   []mig.Layout // of the cards, in the state
 	reserved bool         // its GPUs are for a request that was added before and waits for whole ones
 	tasks    []*spec.Task // of the host, and those that the plan gives it
@@ -45,9 +45,9 @@ type host struct {
 func New(hosts []schedule.Host, isFixed func(hostID, uuid string) bool) *Plan {
 	p := &Plan{}
 	for _, h := range hosts {
-		own := &host{Host: h, cards: partition.Cards(h.Host.GPUs, h.Host.Partitions)}
+		own := &host{Host: h, cards: partition.Candidates(h.Host.GPUs, h.Host.Partitions)}
 		own.tasks = slices.DeleteFunc(slices.Clone(h.Tasks()), func(t *spec.Task) bool { return t.LastStatus == spec.Stopped })
-		own.cards = slices.DeleteFunc(own.cards, func(c partition.Card) bool { return isFixed(h.Host.ID, c.Whole.UUID) })
+		own.cards = slices.DeleteFunc(own.cards, func(c partition.Candidate) bool { return isFixed(h.Host.ID, c.Whole.UUID) })
 		for i := range own.cards {
 			own.before = append(own.before, own.cards[i].Layout)
 		}

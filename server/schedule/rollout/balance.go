@@ -30,7 +30,7 @@ type balance struct{ p *planner }
 
 // follow takes note of what has become of the task that was started for a zone, before the step counts the tasks.
 func (b balance) follow() {
-	p, said := b.p, &b.p.s.Said.Balance
+	p, said := b.p, &b.p.s.Conditions.Balance
 	r := p.live.find(said.Task)
 	switch {
 	case r == nil || !r.current:
@@ -50,7 +50,7 @@ const noRoom = "is unable to place a task in %s because no container instance me
 
 // held is how many of the tasks beyond the desired count stay: the one that is to take the place of one in another zone.
 func (b balance) held() int {
-	if r := b.p.live.find(b.p.s.Said.Balance.Task); r != nil && !r.stopped && b.surplus() == 1 && b.isOn() {
+	if r := b.p.live.find(b.p.s.Conditions.Balance.Task); r != nil && !r.stopped && b.surplus() == 1 && b.isOn() {
 		return 1
 	}
 	return 0
@@ -61,7 +61,7 @@ func (b balance) finish(r *replica) {
 	p, tasks := b.p, b.p.live.byZone()
 	for _, other := range p.live.stopOrder(isCurrent) {
 		if tasks[other.zone] > tasks[r.zone] && p.stop(other, b.reason(), false) {
-			p.s.Said.Balance.Stuck, other.told = false, true
+			p.s.Conditions.Balance.Stuck, other.told = false, true
 			p.journal.say(service.ActionTasksStopped, "has stopped 1 running tasks in %s due to AZ rebalancing: (task %s).", other.zone, other.ID)
 			return
 		}
@@ -73,12 +73,12 @@ func (b balance) finish(r *replica) {
 
 // begin starts a task in the zone with the fewest tasks, when another one has at least two more.
 func (b balance) begin() {
-	p, said := b.p, &b.p.s.Said.Balance
+	p, said := b.p, &b.p.s.Conditions.Balance
 	if !p.s.Rebalances() || len(p.f.Zones) < 2 {
 		said.On, said.Stuck = false, false
 		return
 	}
-	if p.was.Said.Steady.IsZero() || p.s.Said.Steady.IsZero() || p.v.Definition(p.s.Primary().Definition) == nil {
+	if p.was.Conditions.Steady.IsZero() || p.s.Conditions.Steady.IsZero() || p.v.Definition(p.s.Primary().Definition) == nil {
 		return
 	}
 	tasks := p.live.byZone()
@@ -101,7 +101,7 @@ func (b balance) begin() {
 
 // move starts a task in the zone with the fewest tasks that has room, or says what keeps it from that. least is the zone with the fewest.
 func (b balance) move(zones []Zone, least string, tasks map[string]int) {
-	p, said := b.p, &b.p.s.Said.Balance
+	p, said := b.p, &b.p.s.Conditions.Balance
 	to := slices.DeleteFunc(slices.Clone(zones), func(z Zone) bool { return !z.HasRoom })
 	slices.SortStableFunc(to, func(a, b Zone) int { return cmp.Compare(tasks[a.Name], tasks[b.Name]) })
 	most := 0
@@ -133,20 +133,20 @@ func (b balance) move(zones []Zone, least string, tasks map[string]int) {
 
 // start starts a task for a zone.
 func (b balance) start(zone string, tasks map[string]int) {
-	p, said := b.p, &b.p.s.Said.Balance
+	p, said := b.p, &b.p.s.Conditions.Balance
 	if !said.On {
 		p.journal.say(service.ActionRebalancing, "is not AZ balanced with %s. AZ Rebalancing in progress.", inZones(p.f.Zones, tasks))
 	}
 	task := templateOf(p, p.s.Primary()).taskIn(zone, p.f.NewID, p.now)
 	said.On, said.Task, said.Zone = true, task.ID, zone
 	p.step.Starts = append(p.step.Starts, task)
-	p.s.Said.Steady = time.Time{}
+	p.s.Conditions.Steady = time.Time{}
 	p.journal.say(service.ActionTasksStarted, "has started 1 tasks in %s to AZ Rebalance: (task %s).", zone, task.ID)
 }
 
 // stuck says once why no task is moved, though the zones differ, and has the service look again.
 func (b balance) stuck(action service.Action, format string, a ...any) {
-	p, said := b.p, &b.p.s.Said.Balance
+	p, said := b.p, &b.p.s.Conditions.Balance
 	p.journal.once(&said.Stuck, true, action, format, a...)
 	if said.On {
 		p.journal.say(service.ActionRebalanceStopped, "stopped AZ Rebalancing.")

@@ -63,7 +63,7 @@ func (p *planner) giveUp(r *service.Rollout, back bool, reason string) {
 func (p *planner) complete() {
 	d := p.s.Primary()
 	others := p.live.count(func(r *replica) bool { return r.Service.Deployment != d.ID })
-	if d.State != service.InProgress || p.s.Shift.Stage != "" || others > 0 || p.live.count(isCurrentHealthy) < p.s.Desired || len(p.step.Starts) > 0 || (pauses{p}).complete() {
+	if d.State != service.InProgress || p.s.Shift.Stage != "" || others > 0 || p.live.count(isCurrentHealthy) < p.s.Desired || len(p.step.Starts) > 0 || (lifecycleHooks{p}).complete() {
 		return
 	}
 	d.State, d.WasCompleted, d.UpdatedAt = service.Completed, true, p.now

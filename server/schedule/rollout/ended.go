@@ -40,7 +40,7 @@ func (p *planner) noteEnds() {
 			continue
 		}
 		if p.step.Noted = append(p.step.Noted, t.ID); t.HostID != "" {
-			p.s.Said.Freed = p.now
+			p.s.Conditions.Freed = p.now
 		}
 		if d == nil {
 			continue

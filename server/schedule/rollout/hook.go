@@ -7,11 +7,11 @@ import (
 	"pinion/raftfsm/service"
 )
 
-// pauses is the part of a step that pauses the rollout at its hooks.
-type pauses struct{ p *planner }
+// lifecycleHooks is the part of a step that pauses the rollout at its hooks.
+type lifecycleHooks struct{ p *planner }
 
 // begin has the rollout wait at a stage for an answer to each of its hooks.
-func (h pauses) begin(r *service.Rollout, stage service.Stage) {
+func (h lifecycleHooks) begin(r *service.Rollout, stage service.Stage) {
 	p, paused := h.p, r.Pause(stage, h.p.f.NewID, h.p.now)
 	for _, pause := range paused.Pauses {
 		p.journal.say("", "%s is paused at %s by %s. ContinueServiceDeployment or `pinion service continue %s` has it go on; without an answer by %s it %s.",
@@ -30,7 +30,7 @@ func becomes(action service.HookAction) string {
 }
 
 // expire does what is to be done about pauses that nobody has answered in time.
-func (h pauses) expire() {
+func (h lifecycleHooks) expire() {
 	p, r := h.p, h.p.rollout()
 	if r == nil || r.Over() {
 		return
@@ -55,19 +55,19 @@ func (h pauses) expire() {
 }
 
 // wait reports whether the rollout waits for an answer.
-func (h pauses) wait() bool {
+func (h lifecycleHooks) wait() bool {
 	r := h.p.rollout()
 	return r != nil && !r.Over() && r.Paused()
 }
 
 // areAt reports whether the rollout is to be paused at a stage. One that goes back is not.
-func (h pauses) areAt(stage service.Stage) bool {
+func (h lifecycleHooks) areAt(stage service.Stage) bool {
 	r := h.p.rollout()
 	return r != nil && !r.Over() && r.Rollback == nil && len(r.Configuration.HooksAt(stage)) > 0
 }
 
 // reconcile has a rollout that took the place of one under way wait for the hooks of RECONCILE_SERVICE, once; for others it is no stage to wait at.
-func (h pauses) reconcile() bool {
+func (h lifecycleHooks) reconcile() bool {
 	r := h.p.rollout()
 	if len(h.p.s.Deployments) <= 2 || !h.areAt(service.StageReconcile) || r.PausedAt(service.StageReconcile) {
 		return false
@@ -78,7 +78,7 @@ func (h pauses) reconcile() bool {
 
 // complete has a ROLLING deployment, all of whose tasks are healthy, wait for the hooks of POST_SCALE_UP before it is complete, as long as there is one to
 // go back to.
-func (h pauses) complete() bool {
+func (h lifecycleHooks) complete() bool {
 	r := h.p.rollout()
 	if !h.areAt(service.StagePostScaleUp) || r.Configuration.Shifts() || h.p.s.LastCompleted() == nil {
 		return false

@@ -127,7 +127,7 @@ func (m *mess) settle(strategy service.Strategy) {
 	if strategy == service.Daemon && want != len(m.View().Hosts("")) {
 		m.Fatalf("%d hosts, desired %d", len(m.View().Hosts("")), want)
 	}
-	if len(live) != want || len(m.healthy()) != want || s.Primary().State != service.Completed || s.Said.Steady.IsZero() || len(s.Deployments) != 1 {
+	if len(live) != want || len(m.healthy()) != want || s.Primary().State != service.Completed || s.Conditions.Steady.IsZero() || len(s.Deployments) != 1 {
 		m.Fatalf("%d live, %d healthy, want %d: %+v", len(live), len(m.healthy()), want, s)
 	}
 	if s.Rebalances() {

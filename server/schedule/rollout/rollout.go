@@ -52,7 +52,7 @@ func Next(v *raftfsm.View, s *service.Service, f Facts) (step raftfsm.StepServic
 		p.readTasks()
 		p.end()
 	} else {
-		pauses{p}.expire()
+		lifecycleHooks{p}.expire()
 		p.tripBreaker()
 		p.readTasks()
 		traffic := trafficMove{p}
@@ -115,7 +115,7 @@ func newPlanner(v *raftfsm.View, s *service.Service, f Facts) *planner {
 func (p *planner) changes() bool {
 	ended := p.s.Status == service.Draining && len(p.live) == 0 && p.stopping == 0
 	return ended || len(p.step.Starts)+len(p.step.Stops)+len(p.step.Noted)+len(p.step.Events)+len(p.step.Rollouts) > 0 ||
-		p.s.Desired != p.was.Desired || p.s.Said != p.was.Said || p.s.Shift != p.was.Shift || !slices.Equal(p.s.Deployments, p.was.Deployments)
+		p.s.Desired != p.was.Desired || p.s.Conditions != p.was.Conditions || p.s.Shift != p.was.Shift || !slices.Equal(p.s.Deployments, p.was.Deployments)
 }
 
 // stop stops a task; a protected one only when it has failed, or with its service.

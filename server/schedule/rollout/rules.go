@@ -30,8 +30,8 @@ func (u *rules) replica(t *spec.Task) *replica {
 	r.healthy, r.unhealthy = u.health(t)
 	if t.LastStatus == spec.Provisioning && t.Hold == nil {
 		since := t.CreatedAt
-		if u.s.Said.Freed.After(since) {
-			since = u.s.Said.Freed
+		if u.s.Conditions.Freed.After(since) {
+			since = u.s.Conditions.Freed
 		}
 		r.noPlace = !u.now.Before(since.Add(noPlaceAfter))
 		u.wakeAt(since.Add(noPlaceAfter))

@@ -113,19 +113,19 @@ func (j *journal) failed(d *service.Deployment) {
 // sayUnplaced says why a task has no place, unless the service makes room for it.
 func (p *planner) sayUnplaced() {
 	first, why := p.live.firstWithoutPlace(), ""
-	if !p.s.Said.Unplaced && first != nil {
+	if !p.s.Conditions.Unplaced && first != nil {
 		if p.live.count(p.isReplaced)+len(p.step.Stops)+p.stopping > 0 && p.isMoving() {
 			return
 		}
 		why = p.f.NoPlace(first)
 	}
-	p.journal.once(&p.s.Said.Unplaced, first != nil, service.ActionNotPlaced,
+	p.journal.once(&p.s.Conditions.Unplaced, first != nil, service.ActionNotPlaced,
 		"was unable to place a task because no container instance met all of its requirements. %s", why)
 }
 
 // sayBlocked says that the rollout waits for room, and what makes it go on.
 func (p *planner) sayBlocked(blocked bool) {
-	p.journal.once(&p.s.Said.Blocked, blocked, service.ActionNotPlaced,
+	p.journal.once(&p.s.Conditions.Blocked, blocked, service.ActionNotPlaced,
 		"%s waits for room: its tasks find none beside the %d that are healthy, and minimumHealthyPercent lets it stop none of these. "+
 			"It goes on when there is room, with a lower minimumHealthyPercent, or with the tag %s=%s, which stops %d of them at a time.",
 		deployment(p.s.Primary().ID), p.live.count(isHealthy), service.TagRollout, service.StopFirst, max(1, p.s.Desired/slowest))
@@ -133,7 +133,7 @@ func (p *planner) sayBlocked(blocked bool) {
 
 // saySteady says that the service is what it is to be: when it is so again, and from time to time.
 func (p *planner) saySteady() {
-	said := &p.s.Said.Steady
+	said := &p.s.Conditions.Steady
 	steady := p.s.Primary().State == service.Completed && p.isAtRest() && p.live.count(isCurrentHealthy) == p.s.Desired
 	switch {
 	case !steady:

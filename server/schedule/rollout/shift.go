@@ -45,10 +45,10 @@ func (m trafficMove) advanceFirst() {
 	switch {
 	case r == nil || r.Over() || r.Rollback != nil:
 		*shift = service.Shift{}
-	case pauses(m).wait():
+	case lifecycleHooks(m).wait():
 	case shift.StartsNothing(), p.live.count(isCurrentHealthy) >= p.s.Desired:
 		for _, stage := range firstStages[slices.Index(firstStages, shift.Stage)+1:] {
-			if stage == service.StageScaleUp || pauses(m).areAt(stage) {
+			if stage == service.StageScaleUp || lifecycleHooks(m).areAt(stage) {
 				m.enter(stage, 0)
 				return
 			}
@@ -73,7 +73,7 @@ func (m trafficMove) takeBack() {
 		p.journal.say("", "%s has all of the production traffic again: %s has no healthy task.", deployment(shift.From), deployment(p.s.Primary().ID))
 	}
 	m.enter(service.StageScaleUp, 0)
-	if pauses(m).wait() {
+	if lifecycleHooks(m).wait() {
 		again := *p.rollout()
 		again.Pauses = nil
 		p.putRollout(&again)
@@ -83,7 +83,7 @@ func (m trafficMove) takeBack() {
 // enter begins a stage, and the pauses of its hooks.
 func (m trafficMove) enter(stage service.Stage, perMille int) {
 	m.p.s.Shift.Stage, m.p.s.Shift.PerMille, m.p.s.Shift.Since = stage, perMille, m.p.now
-	if hooks := pauses(m); hooks.areAt(stage) {
+	if hooks := lifecycleHooks(m); hooks.areAt(stage) {
 		hooks.begin(m.p.rollout(), stage)
 	}
 }
@@ -93,7 +93,7 @@ func (m trafficMove) nextStage(from *service.Deployment) {
 	shift, how := &m.p.s.Shift, &m.p.s.Settings.Deployment
 	after := shift.Stage
 	switch {
-	case pauses(m).wait(), after == service.StageReconcile && pauses(m).reconcile():
+	case lifecycleHooks(m).wait(), after == service.StageReconcile && lifecycleHooks(m).reconcile():
 		return
 	case after == service.StageProduction && shift.PerMille < service.AllTraffic:
 		if !m.isAfter(how.StepBake()) {
@@ -116,7 +116,7 @@ func (m trafficMove) following(after service.Stage) service.Stage {
 		service.StagePreProduction, service.StageProduction, service.StagePostProduction, service.StageBake,
 	}
 	for _, stage := range order[slices.Index(order, after)+1:] {
-		if !slices.Contains(service.PauseStages, stage) || pauses(m).areAt(stage) {
+		if !slices.Contains(service.PauseStages, stage) || lifecycleHooks(m).areAt(stage) {
 			return stage
 		}
 	}

@@ -23,7 +23,7 @@ func (p *planner) start() {
 		n = p.f.StartAtMost
 		p.rules.wakeAt(p.now.Add(limitRetry))
 	}
-	p.journal.once(&p.s.Said.Limited, limited, service.ActionStartImpaired, "was unable to start a task: %s", p.f.Limit)
+	p.journal.once(&p.s.Conditions.Limited, limited, service.ActionStartImpaired, "was unable to start a task: %s", p.f.Limit)
 	p.startTasks(p.s.Primary(), n)
 }
 

@@ -28,7 +28,7 @@ func nextOfTaskSets(v *raftfsm.View, s *service.Service, f Facts) (step raftfsm.
 func nextOfTaskSet(v *raftfsm.View, s *service.Service, i int, f Facts) (step raftfsm.StepService, wake time.Time, changes bool) {
 	set := s.Deployments[i]
 	alone := *s
-	alone.Deployments, alone.Said, alone.Desired = []service.Deployment{set}, set.Said, taskset.Find(v, set.ID).Desired(s, &set)
+	alone.Deployments, alone.Conditions, alone.Desired = []service.Deployment{set}, set.Conditions, taskset.Find(v, set.ID).Desired(s, &set)
 	alone.Deployments[0].Status = service.Primary
 	p := newPlanner(v, &alone, f)
 	p.tasks = slices.DeleteFunc(p.tasks, func(t *spec.Task) bool { return t.Service.Deployment != set.ID })
@@ -54,7 +54,7 @@ func nextOfTaskSet(v *raftfsm.View, s *service.Service, i int, f Facts) (step ra
 	}
 	after := &step.Service.Deployments[i]
 	*after = *p.s.Primary()
-	after.Status, after.Said = set.Status, p.s.Said
+	after.Status, after.Conditions = set.Status, p.s.Conditions
 	return step, wake, changes
 }
 

@@ -249,7 +249,7 @@ func (m *mess) settleSets() {
 	for i := range s.Deployments {
 		d := &s.Deployments[i]
 		want := taskset.Find(m.View(), d.ID).Desired(s, d)
-		if d.Status == service.DrainingSet || d.State != service.Completed || m.tasksOf(d.ID) != want || d.Said.Steady.IsZero() {
+		if d.Status == service.DrainingSet || d.State != service.Completed || m.tasksOf(d.ID) != want || d.Conditions.Steady.IsZero() {
 			m.Fatalf("%d tasks, want %d: %+v", m.tasksOf(d.ID), want, d)
 		}
 	}

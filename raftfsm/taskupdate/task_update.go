@@ -1,6 +1,6 @@
-// Package edit has the changes that people make to tasks which wait in the queue, or by which running ones return to it. It is pure: a
+// Package taskupdate has the changes that people make to tasks which wait in the queue, or by which running ones return to it. It is pure: a
 // change makes other tasks of tasks, or says why it cannot.
-package edit
+package taskupdate
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Edit is one change; the member that is set says which.
-type Edit struct {
+// Update is one change; the member that is set says which.
+type Update struct {
 	Hold     *spec.TaskHold // keeps pending tasks out of the queue; an administrator's takes the place of another one
 	Release  *Release
 	Priority *int // of pending tasks
@@ -31,7 +31,7 @@ type Requeue struct {
 
 // Apply returns the tasks that the change makes of a task: of its whole gang, or why of none. What a task is already is not changed. What one
 // of a gang does that is requeued, its gang does with it.
-func (e Edit) Apply(t *spec.Task, gang []*spec.Task) (changed []*spec.Task, why string) {
+func (e Update) Apply(t *spec.Task, gang []*spec.Task) (changed []*spec.Task, why string) {
 	if t.Gang == nil || e.Requeue != nil {
 		gang = []*spec.Task{t}
 	}
@@ -48,7 +48,7 @@ func (e Edit) Apply(t *spec.Task, gang []*spec.Task) (changed []*spec.Task, why 
 	return changed, ""
 }
 
-func (e Edit) apply(t *spec.Task) (*spec.Task, string) {
+func (e Update) apply(t *spec.Task) (*spec.Task, string) {
 	if e.Requeue != nil {
 		return e.Requeue.apply(t)
 	}

@@ -8,16 +8,16 @@ import (
 	"pinion/gpu/mig"
 )
 
-// Card is a GPU that the pool may partition: whole, or partitioned by the pool before.
-type Card struct {
+// Candidate is a GPU that the pool may partition: whole, or partitioned by the pool before.
+type Candidate struct {
 	Whole   gpu.Device // the GPU as it is, or would be, without MIG devices
 	Layout  mig.Layout // that it has, or is to have
 	devices []gpu.Device
 }
 
-// Cards are the GPUs that the pool may partition, of a host with these devices and these partitions: none of a host that does not allow it. GPUs
+// Candidates are the GPUs that the pool may partition, of a host with these devices and these partitions: none of a host that does not allow it. GPUs
 // that others have partitioned are none of the pool's, nor are those without MIG.
-func Cards(inventory gpu.Inventory, list List) (all []Card) {
+func Candidates(inventory gpu.Inventory, list List) (all []Candidate) {
 	if !inventory.DynamicMIG {
 		return nil
 	}
@@ -31,7 +31,7 @@ func Cards(inventory gpu.Inventory, list List) (all []Card) {
 		if !known {
 			i = len(all)
 			at[d.GPU()] = i
-			all = append(all, Card{Whole: wholeOf(d)})
+			all = append(all, Candidate{Whole: wholeOf(d)})
 			if own != nil {
 				all[i].Layout = own.Layout
 			}
@@ -54,7 +54,7 @@ func wholeOf(d gpu.Device) gpu.Device {
 const leastMemory = 93
 
 // Device is the MIG device of the card that is, or would be, the instance. One that is not there yet has a name of its own in place of a UUID.
-func (c *Card) Device(i mig.Instance) gpu.Device {
+func (c *Candidate) Device(i mig.Instance) gpu.Device {
 	for _, d := range c.devices {
 		if d.MIGDevice != nil && d.MIGDevice.Instance() == i {
 			return d
@@ -75,7 +75,7 @@ func (c *Card) Device(i mig.Instance) gpu.Device {
 }
 
 // filled is as many MIG devices of the profile as there are places.
-func (c *Card) filled(profile string) (l mig.Layout) {
+func (c *Candidate) filled(profile string) (l mig.Layout) {
 	for {
 		added, ok := l.Add(c.Whole.Model, profile)
 		if !ok {
@@ -86,7 +86,7 @@ func (c *Card) filled(profile string) (l mig.Layout) {
 }
 
 // Profiles are the names of the profiles that the cards have, the smallest first.
-func Profiles(cards []Card) (names []string) {
+func Profiles(cards []Candidate) (names []string) {
 	for i := range cards {
 		for _, p := range slices.Backward(mig.Profiles(cards[i].Whole.Model)) {
 			if !slices.Contains(names, p.Name) {
@@ -98,9 +98,9 @@ func Profiles(cards []Card) (names []string) {
 }
 
 // With is the inventory with each card in its layout: layouts has one for each, in their order.
-func With(inventory gpu.Inventory, cards []Card, layouts []mig.Layout) gpu.Inventory {
+func With(inventory gpu.Inventory, cards []Candidate, layouts []mig.Layout) gpu.Inventory {
 	isOfCard := func(d gpu.Device) bool {
-		return slices.ContainsFunc(cards, func(c Card) bool { return d.IsOf(c.Whole.UUID) })
+		return slices.ContainsFunc(cards, func(c Candidate) bool { return d.IsOf(c.Whole.UUID) })
 	}
 	inventory.Devices = slices.DeleteFunc(slices.Clone(inventory.Devices), isOfCard)
 	for i := range cards {
@@ -116,7 +116,7 @@ func With(inventory gpu.Inventory, cards []Card, layouts []mig.Layout) gpu.Inven
 
 // Variants are what a host with these devices could have: what it has, all cards whole, and all cards full of MIG devices of one profile.
 func Variants(inventory gpu.Inventory, list List) []gpu.Inventory {
-	cards := Cards(inventory, list)
+	cards := Candidates(inventory, list)
 	if len(cards) == 0 {
 		return []gpu.Inventory{inventory}
 	}

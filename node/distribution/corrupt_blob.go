@@ -14,12 +14,12 @@ import (
 // compareBuffer is how many bytes are compared at a time.
 const compareBuffer = 256 << 10
 
-// repair is what is done about a download that is not what its digest says.
-type repair struct{ d *Download }
+// corruptBlob is what is done about a download that is not what its digest says.
+type corruptBlob struct{ d *Download }
 
 // run replaces what hosts gave of a blob that is not what its digest says, and names the one that gave wrong bytes. The registry has
 // the last word; if it cannot be reached, the pieces of one host after another are fetched from the others.
-func (r repair) run(ctx context.Context) error {
+func (r corruptBlob) run(ctx context.Context) error {
 	suspects := r.suspects()
 	if len(suspects) == 0 {
 		return fmt.Errorf("blob %s from the registry: %w", r.d.digest, ErrDigest)
@@ -47,7 +47,7 @@ func (x *Exchange) blame(host string, d digest.Digest) {
 }
 
 // suspects are the hosts that gave pieces.
-func (r repair) suspects() (hosts []string) {
+func (r corruptBlob) suspects() (hosts []string) {
 	r.d.mu.Lock()
 	defer r.d.mu.Unlock()
 	for _, source := range r.d.sources {
@@ -59,7 +59,7 @@ func (r repair) suspects() (hosts []string) {
 	return hosts
 }
 
-func (r repair) piecesOf(host string) (pieces []int) {
+func (r corruptBlob) piecesOf(host string) (pieces []int) {
 	r.d.mu.Lock()
 	defer r.d.mu.Unlock()
 	for piece, source := range r.d.sources {
@@ -72,7 +72,7 @@ func (r repair) piecesOf(host string) (pieces []int) {
 }
 
 // replaceFromRegistry fetches all that hosts gave, and returns the hosts whose bytes were others.
-func (r repair) replaceFromRegistry(ctx context.Context) (wrong []string, err error) {
+func (r corruptBlob) replaceFromRegistry(ctx context.Context) (wrong []string, err error) {
 	for _, host := range r.suspects() {
 		for _, piece := range r.piecesOf(host) {
 			differs, err := r.replacePiece(ctx, piece, r.openRegistry)
@@ -88,7 +88,7 @@ func (r repair) replaceFromRegistry(ctx context.Context) (wrong []string, err er
 }
 
 // openRegistry opens a piece, with or without ranges.
-func (r repair) openRegistry(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
+func (r corruptBlob) openRegistry(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
 	r.d.mu.Lock()
 	ranges := !r.d.state.noRanges && r.d.count > 1
 	r.d.mu.Unlock()
@@ -99,7 +99,7 @@ func (r repair) openRegistry(ctx context.Context, offset, length int64) (io.Read
 }
 
 // replaceFromPeers fetches the pieces of a host from the others that have them.
-func (r repair) replaceFromPeers(ctx context.Context, suspect string) error {
+func (r corruptBlob) replaceFromPeers(ctx context.Context, suspect string) error {
 	r.d.mu.Lock()
 	named := maps.Clone(r.d.peers.named)
 	r.d.mu.Unlock()
@@ -127,7 +127,7 @@ func (r repair) replaceFromPeers(ctx context.Context, suspect string) error {
 }
 
 // replacePiece writes a piece anew, and reports whether it was another one before.
-func (r repair) replacePiece(ctx context.Context, piece int, open func(ctx context.Context, offset, length int64) (io.ReadCloser, error)) (differs bool, err error) {
+func (r corruptBlob) replacePiece(ctx context.Context, piece int, open func(ctx context.Context, offset, length int64) (io.ReadCloser, error)) (differs bool, err error) {
 	offset, length := r.d.bounds(piece)
 	body, err := open(ctx, offset, length)
 	if err != nil {
@@ -155,7 +155,7 @@ func (r repair) replacePiece(ctx context.Context, piece int, open func(ctx conte
 }
 
 // isRight reports whether all of it is what its digest says, and gives it to others then.
-func (r repair) isRight() bool {
+func (r corruptBlob) isRight() bool {
 	if !r.d.matches(r.d.digest) {
 		return false
 	}

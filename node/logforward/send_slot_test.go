@@ -13,9 +13,9 @@ func TestTheLogOfAContainerThatRunsTakesNoTurn(t *testing.T) {
 		first, second := &forwarder{all: all}, &forwarder{all: all}
 		first.over.Store(true)
 		second.over.Store(true)
-		turns := make(chan *turn)
+		turns := make(chan *sendSlot)
 		take := func(f *forwarder) {
-			taken, err := f.takeTurn(t.Context())
+			taken, err := f.acquireSlot(t.Context())
 			if err != nil {
 				t.Error(err)
 			}
@@ -31,7 +31,7 @@ func TestTheLogOfAContainerThatRunsTakesNoTurn(t *testing.T) {
 		}
 		second.over.Store(true)
 		go take(second)
-		time.Sleep(turnTime + time.Second)
+		time.Sleep(slotTime + time.Second)
 		if !held.isOver() {
 			t.Error("the first one keeps its turn while another one waits")
 		}
