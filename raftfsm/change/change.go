@@ -44,7 +44,7 @@ type Change struct {
 	ClusterName string     // cluster of the object
 	Connection  Connection // of a host that is disconnected, lost or back by this change
 	Deleted     bool       // the object was deleted, and Object is its last version
-	Object      any        // of the type that belongs to Kind: *spec.Task, *spec.Host, *spec.Cluster, *spec.HostGPU, *raftfsm.Leader, *service.Service, *service.Happening, *service.DeploymentChange, *service.HookChange
+	Object      any        // of the type that belongs to Kind: *spec.Task, *spec.Host, *spec.Cluster, *spec.HostGPU, *raftfsm.Leader, *service.Service, *service.EventChange, *service.DeploymentChange, *service.HookChange
 }
 
 // Place is the position of the change.
