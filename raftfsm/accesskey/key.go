@@ -1,4 +1,6 @@
 // Package accesskey has the keys that sign requests: what they may do, and until when.
+//
+// A family belongs to the clusters of the key that made it, for ever; who is not for all of its clusters cannot revise it.
 package accesskey
 
 import (

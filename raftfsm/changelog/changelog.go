@@ -1,4 +1,7 @@
 // Package changelog remembers what the newest log entries have changed, for readers that follow the state.
+//
+// The newest 20,000 changes at least are remembered, some 30 MB when the state has none of their objects any more. They are not in snapshots: a
+// server that restored one answers CompactedError for what was before.
 package changelog
 
 import (

@@ -21,4 +21,18 @@
 // its bytes; texts of hexadecimal digits take half of theirs. Fields with the tag `compact:"own"` are not interned: their values are unique
 // anyway. Fields with the tag `compact:"same"` are interned whole: the value is a text that has it in a stream of its own, and all structs
 // with the same value share it.
+//
+// # Why an encoding of our own
+//
+// go test ./raftfsm -run '^$' -bench Encodings compares compact with CBOR (fxamacker/cbor/v2: integer keys, canonical order, unknown fields
+// refused, moments as nanoseconds), the standard choice. Best of six on one EPYC core:
+//
+//	                           compact      CBOR         CBOR, texts interned
+//	entry of ten tasks         1,118 B      2,545 B      2,545 B
+//	encode, decode             22, 23 us    25, 61 us    17, 98 us
+//	snapshot of 8,000 tasks    0.73 MB      1.53 MB      1.53 MB
+//	write, read                24, 24 ms    24, 43 ms    23, 108 ms
+//
+// An entry is 2.3 times smaller and decoded 2.6 times faster, which every server of the pool does with every entry. A reader of compact shares
+// equal texts, which decides how much memory a state needs; CBOR does that at four times the time. So compact stays.
 package compact

@@ -1,5 +1,9 @@
 // Package jointoken has the tokens with which machines join the pool, how the state keeps them, and the commands that change them. Package
 // raftfsm registers both.
+//
+// Joining is one step. AdmitHost checks the join token, counts its use and remembers the host's public key. The same host with the same key may
+// ask again and counts once. Another key never gets a known id, or a token would be enough to take another host's identity, unless the leader
+// vouches that the CA signed it before. A host without the secret learns nothing about its token.
 package jointoken
 
 import (

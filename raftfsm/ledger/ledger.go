@@ -1,4 +1,11 @@
 // Package ledger is what hosts have left while one command hands out placements.
+//
+// A GPU has one owner. A ledger.Ledger derives what each host has left inside the transaction, once for the whole entry, and asks FitsTask,
+// which is Fits and every named UUID free and named once. The planner asked Fits before, so a refusal means that another entry came between, and
+// the run is planned again.
+//
+// A GPU has one mode: one owner, or shares within its memory, kept as a gpu.Account (gpu/DESIGN.md). Shares are given on hosts that enforce
+// them.
 package ledger
 
 import (

@@ -46,6 +46,10 @@ type Alias struct {
 
 // Name is a domain name that a service holds, and the number of its virtual address: the same on every host, which adds it to the first address
 // of a range of its own.
+//
+// A name has one holder. A service holds the names of all revisions that it has deployments of, so that a rollback finds them. Each has the
+// lowest number that was free, from which every host makes the virtual address. A cluster has one namespace (service.Namespace), and its
+// services take no name of another.
 type Name struct {
 	Name   string `json:"name"`
 	Number int    `json:"number"`

@@ -23,6 +23,9 @@ const (
 // the stored document is the document that users see. It is stored normalised (see api/ecs): every container carries
 // its defaults, GPU requirements are in ECS's own form. Only Status, its
 // two times and Tags ever change.
+//
+// Revisions are never reused. A family keeps its last one. A deleted revision goes with its last task (Reap), and so does one that was INACTIVE
+// for 90 days.
 type TaskDefinition struct {
 	Family                  string                `json:"family"`
 	Revision                int                   `json:"revision"` // from 1, never used twice

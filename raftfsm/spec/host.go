@@ -28,6 +28,13 @@ const (
 
 // Host is a machine that runs `pinion up`; ECS calls it a container instance. Whether it can be reached right now is
 // the leader's memory (see server): Connection follows it, for those who read events.
+//
+// Who is connected is the leader's memory. Host.Connection follows it by RecordConnections, for the events on every server; nothing decides by
+// it. Leader is such a record too: Raft knows who leads. A lost host offers nothing (LostAt), and its tasks are declared STOPPED but for those
+// in Keep. PutHost ends the loss. What it still runs is STOPPED here, so its reports are answered with those ids and it stops them. A removed
+// host is remembered for ever: its id never comes back, so its certificate is worth nothing. Host.Server is desired state, Raft's configuration
+// is observed state. The record survives a change of leaders half-way. Host attributes have one source each: inventory and version before
+// PutAttributes, and that before what the host says of itself.
 type Host struct {
 	ID               string                    `json:"id"`      // 32 hex digits, fixed for the life of the data directory
 	Name             string                    `json:"name"`    // host name, for people

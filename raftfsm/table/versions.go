@@ -1,6 +1,9 @@
 // Package table keeps the objects of a state in tables, each a few sorted indexes of the same objects, as copy-on-write trees: a
 // version of all tables is free to take and safe to share, and the next version shares all nodes that did not change. It knows
 // nothing of what the objects are.
+//
+// Items carry a prefix of their key, which decides nearly every comparison without a look at the object. An entry copies each node that it
+// changes once, so it costs least where its objects lie together: tasks that are made together have adjacent ids.
 package table
 
 import "slices"

@@ -1,5 +1,8 @@
 // Package tally counts what access keys, families of task definitions and the pool have in the state. Tallies are derived from the objects as
 // they change: they are in no log entry and no snapshot, and cost a lookup.
+//
+// Limits hold at apply. What keys, families and the pool have is tallied from the objects as they change (tally.go): derived, in no log entry or
+// snapshot, and asked in one lookup. Requests that come together count one after the other. A retry takes its task's place and is not refused.
 package tally
 
 import (

@@ -1,6 +1,10 @@
 // Package taskset has the task sets of services whose deployment controller is EXTERNAL, how the state keeps them, and the commands that change
 // them. Package raftfsm registers both. A task set is a deployment of its service (service.Deployment, with the same id), which has its tasks and
 // their revision; here is what its deployment does not say.
+//
+// A task set is a deployment. Those of an EXTERNAL service are in its list of deployments, with a revision each; taskset.Set has their scale and
+// tags. What asks a service for its deployments (routing, definitions, limits) asks nothing else for task sets. One goes with its last task, in
+// the step that finds it without any.
 package taskset
 
 import (

@@ -1,4 +1,7 @@
 // Package teamusage has the GPU time of the tasks of teams that the state has forgotten, hour by hour.
+//
+// Usage outlives tasks. Reap adds up GPU-seconds by team and hour for eight days, in whole numbers; decay is the queue's business, as fractions
+// could differ between machines.
 package teamusage
 
 import (
