@@ -37,8 +37,7 @@ const (
 	// finishTimeout is how long a client may take to acknowledge some more of the last output.
 	finishTimeout = 15 * time.Second
 
-	maxSessions      = 512  // of a host
-	maxSessionsOfOne = 256  // of them, by one principal
+	maxSessions      = 512  // of a host; see Sessions.checkRoom
 	maxArguments     = 1024 // of a command
 	maxCommandLength = 32 << 10
 	maxOpening       = 8 << 10 // bytes of a client's first message

@@ -68,6 +68,8 @@ func (s *Sessions) Open(r Request) (Session, error) {
 	return Session{ID: made.id, Token: token}, nil
 }
 
+// checkRoom refuses a session to a principal that has as many as there are free places. So one has half of a host at most, the next half of what is
+// left, and ten have to hold it all before another is kept out.
 func (s *Sessions) checkRoom(principal string) error {
 	same := 0
 	for _, other := range s.byID {
@@ -75,8 +77,8 @@ func (s *Sessions) checkRoom(principal string) error {
 			same++
 		}
 	}
-	if len(s.byID) >= maxSessions || same >= maxSessionsOfOne {
-		return wire.Errorf(httpx.Throttled, "The host of the task has %d exec sessions, %d of them of %s: %d and %d are the most. End some first.", len(s.byID), same, principal, maxSessions, maxSessionsOfOne)
+	if free := maxSessions - len(s.byID); same >= free {
+		return wire.Errorf(httpx.Throttled, "The host of the task has %d exec sessions of %d at most, %d of them of %s, who may have no more than there are free places: %d. End some first.", len(s.byID), maxSessions, same, principal, free)
 	}
 	return nil
 }
