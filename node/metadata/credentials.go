@@ -2,6 +2,7 @@ package metadata
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -85,9 +86,10 @@ func (s *Service) serveAPI(w http.ResponseWriter, r *http.Request, address strin
 		otherwise(w, r)
 		return
 	}
-	deadlines := http.NewResponseController(w) // the API has its own, and streams
-	_ = deadlines.SetReadDeadline(time.Time{})
-	_ = deadlines.SetWriteDeadline(time.Time{})
+	deadlines := http.NewResponseController(w)
+	setDeadlines := func(at time.Time) { _ = errors.Join(deadlines.SetReadDeadline(at), deadlines.SetWriteDeadline(at)) } // a recorder of a test has none
+	setDeadlines(time.Time{})                                                                                             // the API has its own, and streams
+	defer func() { setDeadlines(time.Now().Add(ioTimeout)) }()                                                            // what it has not read is read when it has answered
 	if address != "" {
 		r.RemoteAddr = address + ":0"
 	}

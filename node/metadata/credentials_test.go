@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -57,6 +59,40 @@ func TestAContainerHasTheAccessKeyOfItsTask(t *testing.T) {
 	if status, got := asked(&container{id: "id"}); status != http.StatusNotFound {
 		t.Errorf("a task without a role: %d %v", status, got)
 	}
+}
+
+// oneConnection is a listener that one client has connected to.
+type oneConnection struct{ connections chan net.Conn }
+
+func (l oneConnection) Accept() (net.Conn, error) {
+	if c, open := <-l.connections; open {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (oneConnection) Close() error   { return nil }
+func (oneConnection) Addr() net.Addr { return &net.TCPAddr{} }
+
+// A client that is refused, and never sends the body that it has announced, holds its connection no longer than any other.
+func TestARefusedRequestOfTheAPIHoldsNoConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Config{Log: slog.New(slog.DiscardHandler)})
+		s.HandleAPI(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
+		l := oneConnection{make(chan net.Conn, 1)}
+		client, connection := net.Pipe()
+		l.connections <- connection
+		server := &http.Server{ReadTimeout: ioTimeout, WriteTimeout: ioTimeout, IdleTimeout: maxIdle, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serveAPI(w, r, "", http.NotFound) })}
+		go server.Serve(l)
+		began := time.Now()
+		if _, err := io.WriteString(client, "POST / HTTP/1.1\r\nHost: h\r\nAuthorization: nobody\r\nContent-Length: 1000\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadAll(client); err != nil || time.Since(began) > 2*ioTimeout {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		close(l.connections)
+	})
 }
 
 // What comes without credentials gets no further than the endpoint; what has some is the API's to judge, as from the container.
