@@ -20,8 +20,9 @@ import (
 const (
 	// secretsPath is where it has the file that pinion-entrypoint reads.
 	secretsPath = "/run/pinion/secrets"
-	// maxSecretMemory bounds the secrets of all containers of a host, as the option of a file system in memory says it.
-	maxSecretMemory = "256m"
+	// maxSecretMemory bounds the secrets of all containers of a host, as the option of a file system in memory says it. Tasks have a bound each
+	// (package node/secrets), which is less than the memory that the smallest task reserves: together they do not get there.
+	maxSecretMemory = "50%"
 )
 
 // secretFiles is a directory in memory with one directory for each container that has secrets. It is mounted while there is one, so a host without

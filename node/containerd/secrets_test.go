@@ -98,6 +98,13 @@ func TestSecretsAreInMemoryAlone(t *testing.T) {
 	one := h.start(withSecrets("", password), sh("exec sleep 1000"))
 	other := h.start(withSecrets("/run/secrets", password), sh("exec sleep 1000"))
 	h.wantSecretInCommands(one)
+	var size unix.Statfs_t
+	must(t, unix.Statfs(memory, &size))
+	var machine unix.Sysinfo_t
+	must(t, unix.Sysinfo(&machine))
+	if all := size.Blocks * uint64(size.Bsize); all < machine.Totalram*uint64(machine.Unit)*4/10 {
+		t.Errorf("tasks with secrets fill %d MiB, and then there is no place for those of others", all>>20)
+	}
 	if found := filesWith(t, h.dir, secretText); len(found) != 0 {
 		t.Errorf("these files have it: %v", found)
 	}

@@ -53,6 +53,7 @@ type hook struct {
 
 	mu     sync.Mutex
 	values map[string]map[string]string // of the containers that are about to start, by the names of both
+	sizes  map[string]int               // of the memory that the secrets of each container take, by its name
 }
 
 var (
@@ -71,6 +72,9 @@ func (h *hook) Prestart(ctx context.Context, starts []*task.Start) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if err := h.checkSize(starts, values); err != nil {
+		return &task.StartError{Kind: task.KindResource, Err: err}
+	}
 	if h.values == nil {
 		h.values = map[string]map[string]string{}
 	}
@@ -78,16 +82,65 @@ func (h *hook) Prestart(ctx context.Context, starts []*task.Start) error {
 	return nil
 }
 
+const (
+	// maxTaskSecrets bounds the memory that the secrets of a task take on its host, so that no task keeps others from theirs.
+	maxTaskSecrets = 1 << 20
+	// secretPage is what a secret takes at least as a file.
+	secretPage = 4 << 10
+)
+
+// checkSize refuses secrets with which the task would have more than maxTaskSecrets. A container that is started again has its secrets anew.
+func (h *hook) checkSize(starts []*task.Start, values map[string]map[string]string) error {
+	sizes := maps.Clone(h.sizes)
+	if sizes == nil {
+		sizes = map[string]int{}
+	}
+	total := 0
+	for _, start := range starts {
+		delete(sizes, start.Spec.Def.Name)
+	}
+	for _, size := range sizes {
+		total += size
+	}
+	for _, start := range starts {
+		container := start.Spec.Def
+		for _, wanted := range container.Secrets {
+			size := sizeOf(container, wanted.Name, values[container.Name][wanted.Name])
+			if total += size; total > maxTaskSecrets {
+				return fmt.Errorf("the secrets of task %s take more than %d KiB of memory, which is the most for a task: secret %s of container %s is beyond it. Have fewer or smaller ones; as files (%s) each takes %d KiB at least",
+					h.assignment.Task.ID, maxTaskSecrets>>10, wanted.Name, container.Name, label.SecretFiles, secretPage>>10)
+			}
+			sizes[container.Name] += size
+		}
+	}
+	h.sizes = sizes
+	return nil
+}
+
+// sizeOf is the memory that a secret of a container takes: files take whole pages, variables are in one file.
+func sizeOf(container *spec.ContainerDefinition, name, value string) int {
+	if container.DockerLabels[label.SecretFiles] != "" {
+		return max(1, (len(value)+secretPage-1)/secretPage) * secretPage
+	}
+	return len(name) + len(value) + 2
+}
+
 // get are the values for the containers.
 func (h *hook) get(ctx context.Context, starts []*task.Start) (map[string]map[string]string, error) {
-	values, fromPool := map[string]map[string]string{}, []string{}
+	values, fromPool, printed := map[string]map[string]string{}, []string{}, 0
 	for _, start := range starts {
 		container := start.Spec.Def
 		values[container.Name] = map[string]string{}
 		for _, wanted := range container.Secrets {
 			ref, err := valuefrom.Parse(wanted.ValueFrom)
 			if err == nil && ref.Store == valuefrom.Command {
-				values[container.Name][wanted.Name], err = h.source.run(ctx, h.assignment.Task.ID, h.assignment.Task.Cluster, ref)
+				var value string
+				if value, err = h.source.run(ctx, h.assignment.Task.ID, h.assignment.Task.Cluster, ref); err == nil {
+					if printed += len(value); printed > maxTaskSecrets { // before the next ones are held too
+						err = fmt.Errorf("the programs of this host print more than %d KiB for task %s, which is the most for a task", maxTaskSecrets>>10, h.assignment.Task.ID)
+					}
+				}
+				values[container.Name][wanted.Name] = value
 			} else if !slices.Contains(fromPool, container.Name) {
 				fromPool = append(fromPool, container.Name)
 			}

@@ -216,3 +216,46 @@ func TestTheCredentialsOfARegistryAreOfItsContainer(t *testing.T) {
 		t.Error("an answer without them")
 	}
 }
+
+// What a task has in secrets is bounded, whatever the programs of its host print and the pool keeps, and its error says which secret is beyond it.
+// Another task has its own.
+func TestTheSecretsOfATaskAreBounded(t *testing.T) {
+	large := strings.Repeat("x", 60<<10)
+	source := secrets.Source{Pool: func(_ context.Context, _ string, containers []string) (all []valuefrom.Value, _ error) {
+		for n := range 400 {
+			text := large
+			if n >= 100 {
+				text = "small"
+			}
+			all = append(all, value(containers[0], fmt.Sprint("S", n), text))
+		}
+		return all, nil
+	}}
+	wants := func(from, to int) (all []valuefrom.Secret) {
+		for n := from; n < to; n++ {
+			all = append(all, valuefrom.Secret{Name: fmt.Sprint("S", n), ValueFrom: "a"})
+		}
+		return all
+	}
+	files := map[string]string{label.SecretFiles: "/run/secrets"}
+	for name, c := range map[string]struct {
+		container spec.ContainerDefinition
+		beyond    string // the first secret that is too much
+	}{
+		"large ones":             {spec.ContainerDefinition{Name: "main", Secrets: wants(0, 17)}, ""},
+		"too many large ones":    {spec.ContainerDefinition{Name: "main", Secrets: wants(0, 18)}, "S17"},
+		"small variables":        {spec.ContainerDefinition{Name: "main", Secrets: wants(100, 400)}, ""},
+		"small files":            {spec.ContainerDefinition{Name: "main", Secrets: wants(100, 356), DockerLabels: files}, ""},
+		"too many files":         {spec.ContainerDefinition{Name: "main", Secrets: wants(100, 357), DockerLabels: files}, "S356"},
+		"another task afterward": {spec.ContainerDefinition{Name: "main", Secrets: wants(0, 1)}, ""},
+	} {
+		got, err := prepare(t, source, c.container)
+		failed, is := errors.AsType[*task.StartError](err)
+		switch {
+		case c.beyond == "" && (err != nil || len(got.Secrets) != len(c.container.Secrets)):
+			t.Errorf("%s: %v, %d secrets", name, err, len(got.Secrets))
+		case c.beyond != "" && (!is || failed.Kind != task.KindResource || !strings.Contains(err.Error(), "task t ") || !strings.Contains(err.Error(), "secret "+c.beyond+" of container main")):
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
