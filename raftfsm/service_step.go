@@ -51,7 +51,7 @@ func (c StepService) apply(tx *tx) (any, error) {
 		c.stop(tx, known, stop)
 	}
 	for _, id := range c.Noted {
-		tx.note(known, id)
+		tx.noteEnd(known, id)
 	}
 	for i := range c.Rollouts {
 		if r := tx.ServiceRollout(c.Rollouts[i].ID); r != nil && r.ServiceID == known.ID && r.Target.Revision == c.Rollouts[i].Target.Revision {
@@ -116,8 +116,8 @@ func (c *StepService) stop(tx *tx, s *service.Service, stop ServiceStop) {
 	}
 }
 
-// note marks a task of the service that has ended. Readers of changes learn nothing of it: it is the service's own memory.
-func (tx *tx) note(s *service.Service, id string) {
+// noteEnd marks a task of the service that has ended. Readers of changes learn nothing of it: it is the service's own memory.
+func (tx *tx) noteEnd(s *service.Service, id string) {
 	known := tx.Task(id)
 	if known == nil || known.Service == nil || known.Service.ID != s.ID || known.Service.Noted || known.LastStatus != spec.Stopped {
 		return

@@ -23,8 +23,8 @@ func (l *Log) Follow() (refusals <-chan Entry, stop func()) {
 	}
 }
 
-// tell sends a refusal to the followers. It is called with the mutex held.
-func (l *Log) tell(e Entry) {
+// notifyFollowers sends a refusal to the followers. It is called with the mutex held.
+func (l *Log) notifyFollowers(e Entry) {
 	if e.Outcome != Refused {
 		return
 	}

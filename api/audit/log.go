@@ -135,7 +135,7 @@ func (l *Log) write(e Entry) {
 	if l.closed {
 		return // the host stops
 	}
-	l.tell(e)
+	l.notifyFollowers(e)
 	line, err := json.Marshal(e)
 	if err == nil {
 		to := &l.changes

@@ -37,12 +37,12 @@ type doctor struct{ api *API }
 func (d doctor) routes() []Route {
 	return []Route{
 		{Method: http.MethodGet, Path: "/v1/admin/hosts/{id}/doctor", Role: accesskey.RoleAdmin, Scope: poolWide, Summary: "has a host check its machine, as pinion doctor does there",
-			Out: reflect.TypeFor[[]Finding](), Serve: OnHost(d.api, "Look at it there, with `sudo pinion doctor`.", d.here), Host: d.here},
+			Out: reflect.TypeFor[[]Finding](), Serve: OnHost(d.api, "Look at it there, with `sudo pinion doctor`.", d.serveLocal), Host: d.serveLocal},
 	}
 }
 
-// here is the answer of the host itself.
-func (d doctor) here(x *httpx.Exchange, id string) error {
+// serveLocal is the answer of the host itself.
+func (d doctor) serveLocal(x *httpx.Exchange, id string) error {
 	if id != d.api.HostID {
 		return wire.Errorf(httpx.NotFound, "This host is %s, not %s.", d.api.HostID, id)
 	}

@@ -53,7 +53,7 @@ func (g gpuUsage) routes() []Route {
 		{Method: http.MethodGet, Path: "/v1/gpus/usage", Role: accesskey.RoleRead, Scope: inCluster, Summary: "how GPUs are used: utilization, memory, power, temperature, clock and traffic, measured every 5 s",
 			Query: []Parameter{clusterParameter, staleParameter}, Out: reflect.TypeFor[poolUsage](), Mode: leader.StaleAllowed, List: true, Serve: g.list},
 		{Method: http.MethodGet, Path: "/v1/hosts/{id}/gpus/usage", Role: accesskey.RoleRead, Scope: perResource, Summary: "how the GPUs of a host are used",
-			Query: []Parameter{staleParameter}, Out: reflect.TypeFor[gpu.LatestUsage](), Mode: leader.StaleAllowed, Serve: g.ofHost, Host: g.here},
+			Query: []Parameter{staleParameter}, Out: reflect.TypeFor[gpu.LatestUsage](), Mode: leader.StaleAllowed, Serve: g.ofHost, Host: g.serveLocal},
 		{Method: http.MethodGet, Path: "/v1/gpus/{id}/usage", Role: accesskey.RoleRead, Scope: perResource, Summary: "how a GPU was used in the last hour, one sample every 5 s",
 			Query: []Parameter{{"since", "a time, or an age such as 10m"}, staleParameter}, Out: reflect.TypeFor[[]gpu.UsageSample](), Mode: leader.StaleAllowed, Serve: g.samples, Host: g.samplesHere},
 	}
@@ -102,8 +102,8 @@ func (g gpuUsage) ofHost(x *httpx.Exchange, res leader.Resolution) error {
 	return reply(x, found.usage)
 }
 
-// here is the answer of the host itself.
-func (g gpuUsage) here(x *httpx.Exchange, id string) error {
+// serveLocal is the answer of the host itself.
+func (g gpuUsage) serveLocal(x *httpx.Exchange, id string) error {
 	if id != g.api.HostID {
 		return wire.Errorf(httpx.NotFound, "This host is %s, not %s.", g.api.HostID, id)
 	}

@@ -121,8 +121,8 @@ func (ts *Transfers) view(key string) (transferView, bool) {
 	return transferView{}, false
 }
 
-// here makes a handler of this host's own answer.
-func (i images) here(answer HostHandler) HostHandler {
+// serveLocal makes a handler of this host's own answer.
+func (i images) serveLocal(answer HostHandler) HostHandler {
 	return func(x *httpx.Exchange, id string) error {
 		if i.api.Agent.Images == nil || id != i.api.HostID {
 			return wire.Errorf(httpx.NotFound, "This host is %s, and has no images of host %q.", i.api.HostID, id)

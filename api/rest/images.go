@@ -75,18 +75,18 @@ func (i images) routes() []Route {
 			In: reflect.TypeFor[pinInput](), Out: reflect.TypeFor[keptView](), Serve: i.pin},
 		{Method: post, Path: "/v1/admin/images/unpin", Role: admin, Scope: poolWide, Summary: "ends that hosts keep an image",
 			In: reflect.TypeFor[pinInput](), Out: reflect.TypeFor[struct{}](), Serve: i.unpin},
-		{Method: post, Path: onHost + "pull", Role: admin, Scope: poolWide, Summary: "has a host pull an image", Query: []Parameter{name}, Out: pulled, Serve: i.onHost(i.pull), Host: i.here(i.pull)},
-		{Method: post, Path: onHost + "push", Role: admin, Scope: poolWide, Summary: "has a host push an image to a registry", Query: []Parameter{name, byDigest, to}, Out: pulled, Serve: i.onHost(i.push), Host: i.here(i.push)},
-		{Method: get, Path: onHost + "transfer", Role: admin, Scope: poolWide, Summary: "how far a pull or, with to, a push is that a host was asked for", Query: []Parameter{name, to}, Out: pulled, Serve: i.onHost(i.transfer), Host: i.here(i.transfer)},
-		{Method: post, Path: onHost + "remove", Role: admin, Scope: poolWide, Summary: "removes an image from a host", Query: []Parameter{byDigest}, Out: reflect.TypeFor[struct{}](), Serve: i.unlessKept(i.onHost(i.remove)), Host: i.here(i.remove)},
-		{Method: post, Path: onHost + "prune", Role: admin, Scope: poolWide, Summary: "removes all images from a host that nothing needs there", Out: reflect.TypeFor[[]imageView](), Serve: i.onHost(i.prune), Host: i.here(i.prune)},
-		{Method: get, Path: onHost + "export", Role: admin, Scope: poolWide, Summary: "an image as an archive, which `docker load` reads", Query: []Parameter{name, byDigest}, Stream: true, Serve: i.onHost(i.export), Host: i.here(i.export)},
+		{Method: post, Path: onHost + "pull", Role: admin, Scope: poolWide, Summary: "has a host pull an image", Query: []Parameter{name}, Out: pulled, Serve: i.onHost(i.pull), Host: i.serveLocal(i.pull)},
+		{Method: post, Path: onHost + "push", Role: admin, Scope: poolWide, Summary: "has a host push an image to a registry", Query: []Parameter{name, byDigest, to}, Out: pulled, Serve: i.onHost(i.push), Host: i.serveLocal(i.push)},
+		{Method: get, Path: onHost + "transfer", Role: admin, Scope: poolWide, Summary: "how far a pull or, with to, a push is that a host was asked for", Query: []Parameter{name, to}, Out: pulled, Serve: i.onHost(i.transfer), Host: i.serveLocal(i.transfer)},
+		{Method: post, Path: onHost + "remove", Role: admin, Scope: poolWide, Summary: "removes an image from a host", Query: []Parameter{byDigest}, Out: reflect.TypeFor[struct{}](), Serve: i.unlessKept(i.onHost(i.remove)), Host: i.serveLocal(i.remove)},
+		{Method: post, Path: onHost + "prune", Role: admin, Scope: poolWide, Summary: "removes all images from a host that nothing needs there", Out: reflect.TypeFor[[]imageView](), Serve: i.onHost(i.prune), Host: i.serveLocal(i.prune)},
+		{Method: get, Path: onHost + "export", Role: admin, Scope: poolWide, Summary: "an image as an archive, which `docker load` reads", Query: []Parameter{name, byDigest}, Stream: true, Serve: i.onHost(i.export), Host: i.serveLocal(i.export)},
 	}
 }
 
 // onHost makes a handler of what the host {id} itself answers about its images.
 func (i images) onHost(answer HostHandler) Handler {
-	return OnHost(i.api, "Try again when it is back.", i.here(answer))
+	return OnHost(i.api, "Try again when it is back.", i.serveLocal(answer))
 }
 
 // unlessKept refuses what would remove an image that the pool keeps, under whatever name.

@@ -106,7 +106,7 @@ func (r *Record) MarkReset(uuid string) {
 	defer r.mu.Unlock()
 	if c := r.sick[uuid]; c != nil {
 		c.Reset = true
-		r.keep()
+		r.save()
 	}
 }
 
@@ -128,7 +128,7 @@ func (r *Record) Checked(uuid string, found error, now time.Time) {
 		r.log.Info("a GPU has passed its check and may get work again", "gpu", uuid, "was", c.Health, "since", c.Since)
 		delete(r.sick, uuid)
 		delete(r.failures, uuid)
-		r.keep()
+		r.save()
 		r.wake()
 		return
 	}

@@ -23,7 +23,7 @@ func (r *Record) Mark(said gpu.Inventory, now time.Time) gpu.Inventory {
 		d := &shown.Devices[i]
 		r.present[d.UUID] = true
 		if slices.Contains(severity, d.Health) {
-			r.note(d, now)
+			r.recordHealth(d, now)
 		} else if c := r.sick[d.UUID]; c != nil && c.said {
 			c.said, c.failed, c.lastCheck = false, 0, time.Time{} // it looks well again: check it now
 			r.wake()
@@ -43,8 +43,8 @@ func (r *Record) LastXid(uuid string) uint64 {
 	return r.lastXid[uuid]
 }
 
-// note remembers what a source says of a device.
-func (r *Record) note(d *gpu.Device, now time.Time) {
+// recordHealth remembers what a source says of a device.
+func (r *Record) recordHealth(d *gpu.Device, now time.Time) {
 	known := r.sick[d.UUID]
 	if known != nil && slices.Index(severity, known.Health) >= slices.Index(severity, d.Health) {
 		known.said = true

@@ -54,7 +54,7 @@ func openInventory(path, source string, log *slog.Logger) (*inventoryFile, error
 	return f, nil
 }
 
-func (f *inventoryFile) keep() {
+func (f *inventoryFile) save() {
 	if err := writeJSON(f.path, f); err != nil {
 		f.log.Error("which GPUs this host has is not kept over a restart", "error", err)
 	}
@@ -95,7 +95,7 @@ func (f *inventoryFile) remember(listed []gpu.Device, now time.Time) (returned m
 		}
 	}
 	if changed {
-		f.keep()
+		f.save()
 	}
 	return returned
 }
@@ -122,7 +122,7 @@ func (f *inventoryFile) missing(listed []gpu.Device, now time.Time) (all []*know
 		all = append(all, known)
 	}
 	if changed {
-		f.keep()
+		f.save()
 	}
 	return all
 }
@@ -190,10 +190,10 @@ func (r *Record) Forget(uuid string) (had bool, err error) {
 		return true, gpu.ErrPresent
 	}
 	delete(r.known.GPUs, uuid)
-	r.known.keep()
+	r.known.save()
 	if r.sick[uuid] != nil {
 		delete(r.sick, uuid)
-		r.keep()
+		r.save()
 	}
 	r.wake()
 	return true, nil

@@ -163,7 +163,7 @@ func (r *Record) add(uuid string, c condition) {
 	c.said = c.said || old != nil && old.said
 	r.sick[uuid] = &c
 	r.forgetGone()
-	r.keep()
+	r.save()
 	r.wake()
 }
 
@@ -182,8 +182,8 @@ func (r *Record) wake() {
 	r.changed = make(chan struct{})
 }
 
-// keep writes the file. One that cannot be written is said and not more: what is known counts as long as this process lives.
-func (r *Record) keep() {
+// save writes the file. One that cannot be written is said and not more: what is known counts as long as this process lives.
+func (r *Record) save() {
 	if err := writeJSON(r.path, r.sick); err != nil {
 		r.log.Error("the health of this host's GPUs is not kept over a restart", "error", err)
 	}

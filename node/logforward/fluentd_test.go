@@ -91,7 +91,7 @@ func TestFluentd(t *testing.T) {
 			options["fluentd-address"] = scheme + at
 			f := w.forward(logdriver.Fluentd, options, scheme+at)
 			w.add(1500, strings.Repeat("long ", 20)+"line ")
-			f.over(of.Task)
+			f.markEnded(of.Task)
 			w.end()
 			eventually(t, "the end", func() bool { return !w.noted() })
 			eventually(t, "the lines", func() bool { return server.count() == 1500 })

@@ -39,7 +39,7 @@ func TestALogIsSentToItsEnd(t *testing.T) {
 	eventually(t, "the first lines", func() bool { return len(to.lines()) == 300 })
 	w.rotate()
 	w.add(100, "line ")
-	f.over(of.Task)
+	f.markEnded(of.Task)
 	w.add(5, "line ")
 	w.end()
 	eventually(t, "the end", func() bool { return !w.noted() })

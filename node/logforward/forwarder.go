@@ -96,7 +96,7 @@ func (f *forwarder) givesUp(err error) bool {
 	if !f.all.finish(f) {
 		return false
 	}
-	f.say("what is left of the log is not sent: " + why)
+	f.logProblem("what is left of the log is not sent: " + why)
 	return true
 }
 

@@ -129,8 +129,8 @@ func (f *Forwarders) finish(ended *forwarder) bool {
 	return true
 }
 
-// over says that the containers of a task have ended for good.
-func (f *Forwarders) over(task string) {
+// markEnded says that the containers of a task have ended for good.
+func (f *Forwarders) markEnded(task string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for of, running := range f.running {

@@ -60,7 +60,7 @@ func (h *hook) Reattach(_ context.Context, c *task.Container) {
 
 // Poststop says that nothing more comes: the logs are sent to their ends.
 func (h *hook) Poststop(context.Context) error {
-	h.all.over(h.taskID)
+	h.all.markEnded(h.taskID)
 	return nil
 }
 

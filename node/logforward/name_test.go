@@ -38,7 +38,7 @@ func TestAContainerWithALongName(t *testing.T) {
 	}
 	w.add(5, "line ")
 	w.end()
-	run().over(of.Task)
+	run().markEnded(of.Task)
 	eventually(t, "the end", func() bool { return !w.noted() })
 	if c.count() != 10 {
 		t.Errorf("%d lines of 10", c.count())

@@ -41,14 +41,14 @@ func (p *problems) failed(f *forwarder, err error) {
 		text += fmt.Sprintf("; %d bytes of it are gone already", p.lost)
 	}
 	p.said, p.told = now, true
-	f.say(text)
+	f.logProblem(text)
 }
 
 // ended notes that lines are sent.
 func (p *problems) ended(f *forwarder) {
 	p.lost = 0
 	if p.told {
-		f.say(fmt.Sprintf("the log is sent again, which it was not since %s", p.since.UTC().Format(time.RFC3339)))
+		f.logProblem(fmt.Sprintf("the log is sent again, which it was not since %s", p.since.UTC().Format(time.RFC3339)))
 	}
 	p.since, p.told = time.Time{}, false
 }
@@ -58,7 +58,7 @@ func (p *problems) dropped(f *forwarder, bytes int64) {
 	p.bytes += bytes
 	if now := time.Now(); now.Sub(p.droppedAt) >= sayInterval {
 		p.droppedAt = now
-		f.say(fmt.Sprintf("%d bytes of the log were removed before they could be sent, since this host's pinion has started: the destination takes less than the container writes, or was away", p.bytes))
+		f.logProblem(fmt.Sprintf("%d bytes of the log were removed before they could be sent, since this host's pinion has started: the destination takes less than the container writes, or was away", p.bytes))
 	}
 }
 
@@ -67,12 +67,12 @@ func (p *problems) rejected(f *forwarder, err error) {
 	p.lines++
 	if now := time.Now(); now.Sub(p.rejectedAt) >= sayInterval {
 		p.rejectedAt = now
-		f.say(fmt.Sprintf("the destination has rejected %d lines, since this host's pinion has started: %v", p.lines, err))
+		f.logProblem(fmt.Sprintf("the destination has rejected %d lines, since this host's pinion has started: %v", p.lines, err))
 	}
 }
 
-// say tells it in both logs.
-func (f *forwarder) say(text string) {
+// logProblem tells it in both logs.
+func (f *forwarder) logProblem(text string) {
 	f.log.Warn("forwarding the log of a container", "message", text)
 	if err := f.all.config.Store.SayForward(f.of, "pinion: "+f.note.Log.LogDriver+": "+text); err != nil {
 		f.log.Warn("the log of the container cannot be written", "error", err)

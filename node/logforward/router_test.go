@@ -152,7 +152,7 @@ func TestALogRouterThatReadsNothing(t *testing.T) {
 	eventually(t, "the stall", func() bool { return strings.Contains(w.said(), errStalled.Error()) })
 	w.end()
 	r.end()
-	f.over(of.Task)
+	f.markEnded(of.Task)
 	eventually(t, "the end", func() bool { return !w.noted() && strings.Contains(w.said(), "the log router of the task has ended") })
 }
 

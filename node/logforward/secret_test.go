@@ -79,7 +79,7 @@ func TestALogWhoseSecretsAreMissing(t *testing.T) {
 	f := w.forwardWith(tokenOf(url), allowed)
 	eventually(t, "the failure", func() bool { return strings.Contains(w.said(), "an election") })
 	answers.Store(&missing)
-	f.over(of.Task)
+	f.markEnded(of.Task)
 	eventually(t, "the end", func() bool { return !w.noted() && strings.Contains(w.said(), "what is left of the log is not sent") })
 	if c.count() != 0 {
 		t.Errorf("%d lines", c.count())

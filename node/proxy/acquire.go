@@ -137,7 +137,7 @@ func (g *group) release(t *target) {
 		delete(g.targets, t.id)
 	}
 	g.mu.Unlock()
-	g.tell(drained)
+	g.notifyDrained(drained)
 }
 
 func (g *group) isTarget(id string) bool {

@@ -89,7 +89,7 @@ func (g *group) update(config traffic.Group) {
 	drained := g.takeDrained(slices.Collect(maps.Values(g.targets))...)
 	maps.DeleteFunc(g.targets, func(id string, t *target) bool { return !present[id] && t.inFlight == 0 })
 	g.mu.Unlock()
-	g.tell(drained)
+	g.notifyDrained(drained)
 }
 
 // close has no more requests wait. Those in flight go on.
@@ -138,7 +138,7 @@ func (g *group) takeDrained(targets ...*target) (ids []string) {
 	return ids
 }
 
-func (g *group) tell(drained []string) {
+func (g *group) notifyDrained(drained []string) {
 	if g.drained == nil {
 		return
 	}

@@ -184,7 +184,7 @@ func (r *Runner) Abandoned() bool { return isClosed(r.abandoned) }
 
 // RequestStop asks the task to stop, as its desired status says, with the reason that the task carries.
 func (r *Runner) RequestStop(task *spec.Task) {
-	r.Traffic.note(task)
+	r.Traffic.track(task)
 	code := task.StopCode
 	if code == "" {
 		code = spec.StopUserInitiated

@@ -18,12 +18,12 @@ type Traffic struct {
 
 func newTraffic(r *Runner) *Traffic {
 	t := &Traffic{runner: r, draining: newLatch(), drained: newLatch(), over: newLatch()}
-	t.note(r.task)
+	t.track(r.task)
 	return t
 }
 
-// note takes in how far the pool has seen the task drain.
-func (t *Traffic) note(task *spec.Task) {
+// track takes in how far the pool has seen the task drain.
+func (t *Traffic) track(task *spec.Task) {
 	if task.Drains() {
 		t.draining.set()
 	}

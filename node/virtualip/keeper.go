@@ -109,7 +109,7 @@ func (k *keeper) step(ctx context.Context) {
 	case answer.Epoch == 0 || answer.Epoch == k.released:
 		k.yield(ctx)
 	default:
-		k.keep(ctx, answer.Epoch, asked+iplease.Duration)
+		k.hold(ctx, answer.Epoch, asked+iplease.Duration)
 	}
 	if k.held != 0 && k.Boot.Since() >= k.until {
 		k.log.Warn("this host takes a virtual IP off: the leader has not renewed its lease")
@@ -143,8 +143,8 @@ func (k *keeper) yield(ctx context.Context) {
 	_, _ = k.ask(ctx)
 }
 
-// keep has the address until the lease ends.
-func (k *keeper) keep(ctx context.Context, epoch int64, until time.Duration) {
+// hold has the address until the lease ends.
+func (k *keeper) hold(ctx context.Context, epoch int64, until time.Duration) {
 	if k.held == 0 {
 		k.take(ctx, epoch, until)
 		return
@@ -158,7 +158,7 @@ func (k *keeper) keep(ctx context.Context, epoch int64, until time.Duration) {
 		return
 	}
 	k.held, k.until = epoch, until
-	k.tell()
+	k.sendAnnouncement()
 }
 
 // take has the address from now on, unless another machine has it.
@@ -176,7 +176,7 @@ func (k *keeper) take(ctx context.Context, epoch int64, until time.Duration) {
 		k.held, k.until, k.announce = epoch, until, announcements
 		k.log.Info("this host has a virtual IP now", "epoch", epoch)
 		k.mended()
-		k.tell()
+		k.sendAnnouncement()
 	case ctx.Err() == nil:
 		k.refuse(epoch, err)
 	}
@@ -190,8 +190,8 @@ func (k *keeper) refuse(epoch int64, err error) {
 	}
 }
 
-// tell announces the address, as often as is left to do.
-func (k *keeper) tell() {
+// sendAnnouncement announces the address, as often as is left to do.
+func (k *keeper) sendAnnouncement() {
 	if k.announce == 0 {
 		return
 	}

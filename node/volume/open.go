@@ -28,7 +28,7 @@ var kernelFileSystems = []string{
 func (v *Volume) Make() error {
 	err := v.make()
 	if err == nil {
-		v.note()
+		v.recordShared()
 	}
 	return err
 }

@@ -70,8 +70,8 @@ func (r *Roots) FindShared(name string, makes bool) (*Volume, error) {
 	return v, file.Close()
 }
 
-// note remembers a volume that is there as a shared one.
-func (v *Volume) note() {
+// recordShared remembers a volume that is there as a shared one.
+func (v *Volume) recordShared() {
 	if v.root.Name != volumeroot.Local || !spec.ValidName(v.below) {
 		return
 	}

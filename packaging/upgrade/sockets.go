@@ -111,8 +111,8 @@ func (s *Sockets) Settled() {
 	clear(s.inherited)
 }
 
-// keep has the sockets that are open now stay so, whoever closes their listeners, until the next program is started.
-func (s *Sockets) keep() {
+// persist has the sockets that are open now stay so, whoever closes their listeners, until the next program is started.
+func (s *Sockets) persist() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.keeping = true

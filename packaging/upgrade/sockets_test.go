@@ -54,7 +54,7 @@ func before(port int, keeps bool) error {
 		return err
 	}
 	if keeps {
-		sockets.keep()
+		sockets.persist()
 	}
 	if err := opened.Close(); err != nil {
 		return err

@@ -42,7 +42,7 @@ func Restartable(ctx context.Context, dataDir string, up func(context.Context, *
 		select {
 		case <-restarts:
 			if a, err := read(dataDir); err == nil && a != nil && a.State == upgrade.Checking && a.Binary == self && a.Inherits {
-				sockets.keep()
+				sockets.persist()
 			}
 			cancel(ErrRestart)
 		case <-ctx.Done():

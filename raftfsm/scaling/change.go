@@ -128,9 +128,9 @@ func (t *Target) bound(least, most *int, by string, desired int, id string, at t
 	}
 	switch {
 	case desired < t.Min:
-		t.note(id, t.Min, fmt.Sprintf("minimum capacity was set to %d%s: %d -> %d", t.Min, by, desired, t.Min), at)
+		t.recordActivity(id, t.Min, fmt.Sprintf("minimum capacity was set to %d%s: %d -> %d", t.Min, by, desired, t.Min), at)
 	case desired > t.Max:
-		t.note(id, t.Max, fmt.Sprintf("maximum capacity was set to %d%s: %d -> %d", t.Max, by, desired, t.Max), at)
+		t.recordActivity(id, t.Max, fmt.Sprintf("maximum capacity was set to %d%s: %d -> %d", t.Max, by, desired, t.Max), at)
 	}
 	return nil
 }
@@ -156,11 +156,11 @@ func (t *Target) scale(m *Decision, desired int, id string, at time.Time) error 
 	} else {
 		t.In = Step{at, m.From - m.To}
 	}
-	t.note(id, m.To, m.Cause, at)
+	t.recordActivity(id, m.To, m.Cause, at)
 	return nil
 }
 
-func (t *Target) note(id string, to int, cause string, at time.Time) {
+func (t *Target) recordActivity(id string, to int, cause string, at time.Time) {
 	all := append(slices.Clone(t.Activities), Activity{ID: id, At: at, To: to, Cause: cause})
 	t.Activities = all[max(0, len(all)-MaxActivities):]
 }

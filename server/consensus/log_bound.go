@@ -33,8 +33,8 @@ type logBound struct {
 	again          time.Time // no snapshot before this; zero unless one has failed
 }
 
-// keep holds the log to its bound until ctx ends.
-func (b *logBound) keep(ctx context.Context) {
+// run holds the log to its bound until ctx ends.
+func (b *logBound) run(ctx context.Context) {
 	tick := tick.New(logBoundInterval)
 	defer tick.Stop()
 	for {

@@ -147,7 +147,7 @@ func (n *Node) shutdown() error {
 		<-answered
 		n.raft.Shutdown().Error()
 		n.loops.Wait()
-		n.watermark.note(n.raft, slog.LevelWarn)
+		n.watermark.advance(n.raft, slog.LevelWarn)
 		ended <- errors.Join(n.store.Close(), n.dirLock.Close())
 	}()
 	select {

@@ -73,7 +73,7 @@ func (t *quiescentTransport) AppendEntries(id raft.ServerID, target raft.ServerA
 	t.hold(id, args)
 	began := time.Now()
 	err := t.transport.AppendEntries(id, target, args, resp)
-	t.note(id, args, err == nil && resp.Success, time.Since(began) > promptAnswer)
+	t.recordReply(id, args, err == nil && resp.Success, time.Since(began) > promptAnswer)
 	return err
 }
 
@@ -123,8 +123,8 @@ func isHeartbeat(args *raft.AppendEntriesRequest) bool {
 	return args.PrevLogEntry == 0 && args.PrevLogTerm == 0 && len(args.Entries) == 0 && args.LeaderCommitIndex == 0
 }
 
-// note takes in how a request ended.
-func (t *quiescentTransport) note(id raft.ServerID, args *raft.AppendEntriesRequest, succeeded, late bool) {
+// recordReply takes in how a request ended.
+func (t *quiescentTransport) recordReply(id raft.ServerID, args *raft.AppendEntriesRequest, succeeded, late bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !succeeded {

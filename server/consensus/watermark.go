@@ -136,22 +136,22 @@ func (w *watermark) write() error {
 	return atomicfile.Write(w.cfg.Watermark, append(text, '\n'), 0o600)
 }
 
-// keep keeps the watermark near to what the directory holds, until ctx ends.
-func (w *watermark) keep(ctx context.Context, r *raft.Raft) {
+// run keeps the watermark near to what the directory holds, until ctx ends.
+func (w *watermark) run(ctx context.Context, r *raft.Raft) {
 	tick := tick.New(watermarkInterval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			w.note(r, slog.LevelDebug)
+			w.advance(r, slog.LevelDebug)
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// note raises the watermark to what the directory holds.
-func (w *watermark) note(r *raft.Raft, level slog.Level) {
+// advance raises the watermark to what the directory holds.
+func (w *watermark) advance(r *raft.Raft, level slog.Level) {
 	if err := w.raise(r.CurrentTerm(), r.AppliedIndex()); err != nil {
 		w.cfg.Log.Log(context.Background(), level, "cannot note how far the log is; an older copy of it might go unnoticed", "file", w.cfg.Watermark, "error", err)
 	}

@@ -45,14 +45,14 @@ func (p *Prefetcher) Loop(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			p.tell(ctx, told)
+			p.notifyHost(ctx, told)
 		}
 	}
 }
 
-// tell tells the hosts for which something has changed, and notes it in told. A host that is not in told is told also that it has nothing to fetch: a leader
+// notifyHost tells the hosts for which something has changed, and notes it in told. A host that is not in told is told also that it has nothing to fetch: a leader
 // before may have told it something else. That is each host in a term's first look, one that was not reached, and one that was away.
-func (p *Prefetcher) tell(ctx context.Context, told hostImages) {
+func (p *Prefetcher) notifyHost(ctx context.Context, told hostImages) {
 	view := p.State.View()
 	now := wanted(view, p.Reservations())
 	next := hostImages{}

@@ -82,7 +82,7 @@ func (w *queueController) ready(t *spec.Task, now time.Time) bool {
 	if t.LastStatus != spec.Provisioning || t.Held() || t.Blocked() || w.isCommitting(t.ID) {
 		return false
 	}
-	return w.pauses.over(t, now)
+	return w.pauses.isOver(t, now)
 }
 
 // isCommitting reports whether the placement of the task is in flight.

@@ -13,9 +13,9 @@ import (
 // counts, and not the recorded moment, which is by the clock of whichever leader recorded it.
 type retryDelays map[string]time.Time
 
-// over reports whether a task need not wait. A leader that sees the task for the first time lets it wait until the recorded moment, but
+// isOver reports whether a task need not wait. A leader that sees the task for the first time lets it wait until the recorded moment, but
 // never for longer than such a pause can be.
-func (p retryDelays) over(t *spec.Task, now time.Time) bool {
+func (p retryDelays) isOver(t *spec.Task, now time.Time) bool {
 	if retryAt(t).IsZero() {
 		return true
 	}

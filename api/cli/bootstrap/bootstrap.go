@@ -87,9 +87,9 @@ func (b *bootstrap) take(c *cli.Context) (err error) {
 		if slices.ContainsFunc(b.machines, func(m *machine) bool { return m.name == name }) {
 			return exit.Usagef("--hosts names %s twice", name)
 		}
-		m := &machine{name, over(name)}
+		m := &machine{name, overSSH(name)}
 		if name == local {
-			m.shell = here
+			m.shell = runLocally
 		}
 		b.machines = append(b.machines, m)
 	}
@@ -151,7 +151,7 @@ func (b *bootstrap) run(ctx context.Context, dry bool) error {
 		fmt.Fprintf(b.out, "%s: %s\n", b.machines[i].name, s)
 		refused = refused || s.refused != ""
 		if !all[i].systemd && !s.already {
-			b.say(i, "has no systemd: pinion runs there until the machine ends, and logs to /var/log/pinion.log")
+			b.printFor(i, "has no systemd: pinion runs there until the machine ends, and logs to /var/log/pinion.log")
 		}
 	}
 	switch {
@@ -165,7 +165,7 @@ func (b *bootstrap) run(ctx context.Context, dry bool) error {
 		return err
 	}
 	if steps[founder].founds {
-		b.say(founder, "starts")
+		b.printFor(founder, "starts")
 		if _, err := b.machines[founder].script(ctx, "start.sh", nil, ""); err != nil {
 			return b.of(founder, err)
 		}
@@ -180,7 +180,7 @@ func (b *bootstrap) run(ctx context.Context, dry bool) error {
 func (b *bootstrap) install(ctx context.Context, i int, s *step, is *facts) error {
 	m := b.machines[i]
 	if s.copies {
-		b.say(i, "gets pinion, "+format.Bytes(int64(len(b.program))))
+		b.printFor(i, "gets pinion, "+format.Bytes(int64(len(b.program))))
 		if _, err := m.script(ctx, "install.sh", bytes.NewReader(b.program), b.digest); err != nil {
 			return err
 		}
@@ -242,6 +242,6 @@ func (b *bootstrap) of(i int, err error) error {
 	return fmt.Errorf("%s: %s", b.machines[i].name, format.Plain(err.Error()))
 }
 
-func (b *bootstrap) say(i int, text string) {
+func (b *bootstrap) printFor(i int, text string) {
 	fmt.Fprintf(b.progress, "%s: %s\n", b.machines[i].name, format.Plain(text))
 }

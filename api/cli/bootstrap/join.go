@@ -32,7 +32,7 @@ func (b *bootstrap) join(ctx context.Context, steps []step, founder int) error {
 		return b.of(founder, err)
 	}
 	return b.each(ctx, func(i int) bool { return steps[i].joins }, func(ctx context.Context, i int) error {
-		b.say(i, "joins "+address)
+		b.printFor(i, "joins "+address)
 		_, err := b.machines[i].script(ctx, "start.sh", bytes.NewReader(token), address)
 		return err
 	})

@@ -56,15 +56,15 @@ func (m *machine) run(ctx context.Context, lines string, stdin io.Reader) ([]byt
 // asRoot runs a script as root, by sudo where the login is another user's. sudo asks for no password: nobody would see it.
 const asRoot = `if [ "$(id -u)" = 0 ]; then exec sh -c "$0"; fi; exec sudo -n sh -c "$0"`
 
-// over is a shell over the ssh program, which has the user's keys and settings.
-func over(target string) shell {
+// overSSH is a shell over the ssh program, which has the user's keys and settings.
+func overSSH(target string) shell {
 	return func(ctx context.Context, script string, stdin io.Reader) ([]byte, error) {
 		return output(exec.CommandContext(ctx, "ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=15", "--", target, "sh -c "+quote(asRoot)+" "+quote(script)), stdin)
 	}
 }
 
-// here is a shell on this machine.
-func here(ctx context.Context, script string, stdin io.Reader) ([]byte, error) {
+// runLocally is a shell on this machine.
+func runLocally(ctx context.Context, script string, stdin io.Reader) ([]byte, error) {
 	return output(exec.CommandContext(ctx, "sh", "-c", asRoot, script), stdin)
 }
 

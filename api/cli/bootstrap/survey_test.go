@@ -47,7 +47,7 @@ func TestWhatBecomesOfMachines(t *testing.T) {
 // A word reaches the shell of a machine as it stands, whatever is in it.
 func TestAWordReachesAShellAsItStands(t *testing.T) {
 	for _, word := range []string{"a b", "it's", "$(touch /tmp/x)", "`x`", "\\'\"", "a\nb"} {
-		out, err := here(t.Context(), "printf %s "+quote(word), nil)
+		out, err := runLocally(t.Context(), "printf %s "+quote(word), nil)
 		if err != nil || string(out) != word {
 			t.Errorf("%q: %q, %v", word, out, err)
 		}
@@ -56,10 +56,10 @@ func TestAWordReachesAShellAsItStands(t *testing.T) {
 
 // The error of a machine has the end of what it says, and a machine that talks without end fills no memory.
 func TestWhatAMachineSaysIsBounded(t *testing.T) {
-	if out, err := here(t.Context(), "yes | head -c 5000000", nil); err != nil || len(out) != maxOutput {
+	if out, err := runLocally(t.Context(), "yes | head -c 5000000", nil); err != nil || len(out) != maxOutput {
 		t.Errorf("%d bytes, %v", len(out), err)
 	}
-	_, err := here(t.Context(), "yes | head -c 5000000 >&2; echo the end >&2; exit 3", nil)
+	_, err := runLocally(t.Context(), "yes | head -c 5000000 >&2; echo the end >&2; exit 3", nil)
 	if err == nil || len(err.Error()) > maxShown+100 || !strings.Contains(err.Error(), "exit status 3") || !strings.HasSuffix(err.Error(), "the end") {
 		t.Errorf("%v", err)
 	}

@@ -89,7 +89,7 @@ func show(ctx context.Context, out io.Writer, stay bool) (err error) {
 	}
 	d.data = filepath.Join(scratch, "data")
 	defer func() {
-		d.say("Cleaning up")
+		d.printHeading("Cleaning up")
 		d.stopHost()
 		left := d.command(context.WithoutCancel(ctx), "down", "--purge", "--force").Run()
 		if left != nil {
@@ -113,16 +113,16 @@ func (d *demo) play(ctx context.Context, scratch string) error {
 	source := "auto"
 	if found, _ := filepath.Glob("/proc/driver/nvidia/gpus/*"); len(found) == 0 {
 		source = simulated
-		d.say("This machine has no NVIDIA GPU: the demo SIMULATES eight H100s. Everything else is real.")
+		d.printHeading("This machine has no NVIDIA GPU: the demo SIMULATES eight H100s. Everything else is real.")
 	}
-	d.say("1. Start a host")
+	d.printHeading("1. Start a host")
 	if err := d.startHost(ctx, filepath.Join(scratch, "up.log"), source); err != nil {
 		return err
 	}
 	if err := d.run(ctx, "gpus"); err != nil {
 		return err
 	}
-	d.say("2. Register a task definition: AWS's example-ecs-gpu, with the built-in image")
+	d.printHeading("2. Register a task definition: AWS's example-ecs-gpu, with the built-in image")
 	file := filepath.Join(scratch, "example-ecs-gpu.json")
 	if err := os.WriteFile(file, []byte(definition), 0o600); err != nil {
 		return err
@@ -135,11 +135,11 @@ func (d *demo) play(ctx context.Context, scratch string) error {
 	if err != nil {
 		return err
 	}
-	d.say("4. What the container saw: its own two GPUs and no other")
+	d.printHeading("4. What the container saw: its own two GPUs and no other")
 	if err := d.run(ctx, "logs", "-f", task); err != nil {
 		return err
 	}
-	d.say("5. How it ended")
+	d.printHeading("5. How it ended")
 	code, err := d.exitCode(ctx, task)
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func (d *demo) play(ctx context.Context, scratch string) error {
 
 // runTask runs the task as a client of ECS does, and shows the GPUs that it has got.
 func (d *demo) runTask(ctx context.Context) (id string, err error) {
-	d.say("3. Run it, as the AWS CLI would: the reply names the GPUs")
+	d.printHeading("3. Run it, as the AWS CLI would: the reply names the GPUs")
 	host, err := d.client()
 	if err != nil {
 		return "", err
@@ -201,7 +201,7 @@ func (d *demo) exitCode(ctx context.Context, task string) (int, error) {
 
 // stay keeps the host until the demo is told to end.
 func (d *demo) stay(ctx context.Context) error {
-	d.say("The host runs on until Ctrl-C")
+	d.printHeading("The host runs on until Ctrl-C")
 	fmt.Fprintf(d.out, "In another terminal, as root:\n  eval \"$(%s --data-dir %s env)\"   # then: pinion hosts, pinion run, aws ecs list-tasks\n  %s --data-dir %s key create --role admin   # a key for the web page, %s/ui/\n", d.program, d.data, d.program, d.data, d.address)
 	select {
 	case err := <-d.ended:

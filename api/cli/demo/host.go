@@ -95,4 +95,4 @@ func (d *demo) run(ctx context.Context, args ...string) error {
 	return nil
 }
 
-func (d *demo) say(text string) { fmt.Fprintf(d.out, "\n== %s\n", text) }
+func (d *demo) printHeading(text string) { fmt.Fprintf(d.out, "\n== %s\n", text) }

@@ -75,7 +75,7 @@ func List(c *cli.Context, inv *invocation.Invocation) error {
 	if err := wanted.onlyMine(&q); err != nil {
 		return err
 	}
-	tasks, gaps, more, err := client.EndedTasksThat(c.Context, inv.Client, q, c.Int("limit"), wanted.keep())
+	tasks, gaps, more, err := client.EndedTasksThat(c.Context, inv.Client, q, c.Int("limit"), wanted.filter())
 	if err != nil {
 		return err
 	}
@@ -122,8 +122,8 @@ func (s *selector) onlyMine(q *client.HistoryQuery) (err error) {
 	return err
 }
 
-// keep leaves the wanted tasks of a page; nil: all are wanted.
-func (s *selector) keep() func([]client.EndedTask) ([]client.EndedTask, error) {
+// filter leaves the wanted tasks of a page; nil: all are wanted.
+func (s *selector) filter() func([]client.EndedTask) ([]client.EndedTask, error) {
 	filters := s.c.StringSlice("filter")
 	if len(filters) == 0 && !s.root {
 		return nil

@@ -133,7 +133,7 @@ func (p *pool) interruptible(ctx context.Context, system invocation.System, run 
 	for _, m := range p.hosts {
 		if m.away {
 			left++
-			p.tell(m, "away", "it is not in contact with the pool")
+			p.printStep(m, "away", "it is not in contact with the pool")
 		}
 	}
 	if left > 0 {
@@ -158,13 +158,13 @@ func (p *pool) printPlan() error {
 		for i := range hosts {
 			if slices.Contains(decision.Start, hosts[i].ID) {
 				hosts[i].State = rollout.Done
-				p.tell(p.host(hosts[i].ID), "next", "its program would be "+p.program.digest)
+				p.printStep(p.host(hosts[i].ID), "next", "its program would be "+p.program.digest)
 			}
 		}
 	}
 	for _, m := range p.hosts {
 		if m.away {
-			p.tell(m, "away", "it is not in contact with the pool")
+			p.printStep(m, "away", "it is not in contact with the pool")
 		}
 	}
 	return nil

@@ -167,8 +167,8 @@ type event struct {
 	Reason  string    `json:"reason,omitempty"`
 }
 
-// tell prints what has become of a host.
-func (p *pool) tell(m *member, what, reason string) {
+// printStep prints what has become of a host.
+func (p *pool) printStep(m *member, what, reason string) {
 	version := format.Plain(m.status.Running.Version)
 	if p.inv.Output == invocation.JSON {
 		var line bytes.Buffer

@@ -93,7 +93,7 @@ func (p *pool) start(m *member) {
 	m.State, m.attempt, m.asked, m.heard, m.phase = rollout.UnderWay, rand.Text(), false, p.inv.Now(), ""
 	m.before = m.now
 	p.goal, p.asked = nil, false
-	p.tell(m, "begun", "")
+	p.printStep(m, "begun", "")
 }
 
 // look reads what the pool and the hosts that are under way say.
@@ -165,7 +165,7 @@ func (p *pool) settle(m *member, err error) {
 		}
 	case last.State == upgrade.Confirmed && last.To.Digest == m.status.Running.Digest:
 		m.State, m.unwell, m.ran = rollout.Done, p.inv.Now(), m.status.Running.Digest
-		p.tell(m, "done", "")
+		p.printStep(m, "done", "")
 	case last.State == upgrade.Confirmed:
 		failed = "another program was started since"
 	default:
@@ -178,7 +178,7 @@ func (p *pool) settle(m *member, err error) {
 
 func (p *pool) fail(m *member, reason string) {
 	m.State, m.Reason = rollout.Failed, format.Plain(reason)
-	p.tell(m, "failed", m.Reason)
+	p.printStep(m, "failed", m.Reason)
 }
 
 // stopped is the error of an upgrade that a host has ended.

@@ -85,7 +85,7 @@ func (o *Order) Take(m *Message, room bool, deliver func(*Message)) (acknowledge
 	case m.Sequence < o.next:
 		return true // it was delivered, and its acknowledgement was lost
 	case m.Sequence > o.next:
-		return o.keep(m)
+		return o.buffer(m)
 	case !room:
 		return false
 	}
@@ -97,8 +97,8 @@ func (o *Order) Take(m *Message, room bool, deliver func(*Message)) (acknowledge
 	return true
 }
 
-// keep keeps a copy of a message until its turn.
-func (o *Order) keep(m *Message) bool {
+// buffer keeps a copy of a message until its turn.
+func (o *Order) buffer(m *Message) bool {
 	if _, known := o.early[m.Sequence]; !known && len(o.early) >= maxEarly {
 		return false
 	}

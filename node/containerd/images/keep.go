@@ -63,7 +63,7 @@ func (k *keeper) apply(ctx context.Context, all []blob.Image) error {
 		return err
 	}
 	for name := range wanted {
-		err := k.keep(ctx, name)
+		err := k.pin(ctx, name)
 		if err != nil && ctx.Err() == nil && !k.failed[name] {
 			k.store.config.Log.Warn("an image that the pool keeps is not on this host", "image", name, "error", err)
 		}
@@ -94,7 +94,7 @@ func (k *keeper) release(ctx context.Context, wanted map[string]bool) error {
 	return nil
 }
 
-func (k *keeper) keep(ctx context.Context, name string) error {
+func (k *keeper) pin(ctx context.Context, name string) error {
 	if _, err := k.store.Pull(ctx, name, nil); err != nil {
 		return err
 	}

@@ -212,9 +212,9 @@ func (l *logFile) close() {
 	}
 }
 
-// note writes into a file beside the log what readers of it need to know: the log group, without which the log is kept for the usual time,
+// writeNotice writes into a file beside the log what readers of it need to know: the log group, without which the log is kept for the usual time,
 // and the pattern of the first lines of its records, without which each line is one.
-func (l *logFile) note(suffix, text string) {
+func (l *logFile) writeNotice(suffix, text string) {
 	if text == "" {
 		return
 	}

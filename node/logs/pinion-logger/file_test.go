@@ -219,8 +219,8 @@ func TestOptions(t *testing.T) {
 
 func TestTheLogGroupIsNotedBesideTheLog(t *testing.T) {
 	l := testFile(t, 1<<20, 1)
-	l.note(".group", "/research/train")
-	l.note(".group", "another") // of a container that is started again
+	l.writeNotice(".group", "/research/train")
+	l.writeNotice(".group", "another") // of a container that is started again
 	path := strings.TrimSuffix(l.path, ".log") + ".group"
 	if got, err := os.ReadFile(path); err != nil || string(got) != "/research/train" {
 		t.Errorf("%q %v", got, err)

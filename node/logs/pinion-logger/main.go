@@ -31,8 +31,8 @@ func main() {
 		return
 	}
 	file := newFile(o.path, o.maxSize, o.maxFiles, o.floor, time.Now)
-	file.note(".group", o.group)
-	file.note(".multiline", o.records)
+	file.writeNotice(".group", o.group)
+	file.writeNotice(".multiline", o.records)
 	if standby {
 		file.writeLines("stderr", []byte(killedNote+"\n"), false)
 	} else if err := giveStreams(o.owner); err != nil {

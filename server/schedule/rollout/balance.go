@@ -62,7 +62,7 @@ func (b balance) finish(r *replica) {
 	for _, other := range p.live.stopOrder(isCurrent) {
 		if tasks[other.zone] > tasks[r.zone] && p.stop(other, b.reason(), false) {
 			p.s.Conditions.Balance.Stuck, other.told = false, true
-			p.journal.say(service.ActionTasksStopped, "has stopped 1 running tasks in %s due to AZ rebalancing: (task %s).", other.zone, other.ID)
+			p.journal.addEvent(service.ActionTasksStopped, "has stopped 1 running tasks in %s due to AZ rebalancing: (task %s).", other.zone, other.ID)
 			return
 		}
 	}
@@ -94,7 +94,7 @@ func (b balance) begin() {
 		}
 	}
 	if said.On {
-		p.journal.say(service.ActionRebalanced, "is AZ balanced with %s.", inZones(p.f.Zones, tasks))
+		p.journal.addEvent(service.ActionRebalanced, "is AZ balanced with %s.", inZones(p.f.Zones, tasks))
 	}
 	said.On, said.Stuck = false, false
 }
@@ -135,13 +135,13 @@ func (b balance) move(zones []Zone, least string, tasks map[string]int) {
 func (b balance) start(zone string, tasks map[string]int) {
 	p, said := b.p, &b.p.s.Conditions.Balance
 	if !said.On {
-		p.journal.say(service.ActionRebalancing, "is not AZ balanced with %s. AZ Rebalancing in progress.", inZones(p.f.Zones, tasks))
+		p.journal.addEvent(service.ActionRebalancing, "is not AZ balanced with %s. AZ Rebalancing in progress.", inZones(p.f.Zones, tasks))
 	}
 	task := templateOf(p, p.s.Primary()).taskIn(zone, p.f.NewID, p.now)
 	said.On, said.Task, said.Zone = true, task.ID, zone
 	p.step.Starts = append(p.step.Starts, task)
 	p.s.Conditions.Steady = time.Time{}
-	p.journal.say(service.ActionTasksStarted, "has started 1 tasks in %s to AZ Rebalance: (task %s).", zone, task.ID)
+	p.journal.addEvent(service.ActionTasksStarted, "has started 1 tasks in %s to AZ Rebalance: (task %s).", zone, task.ID)
 }
 
 // stuck says once why no task is moved, though the zones differ, and has the service look again.
@@ -149,7 +149,7 @@ func (b balance) stuck(action service.Action, format string, a ...any) {
 	p, said := b.p, &b.p.s.Conditions.Balance
 	p.journal.once(&said.Stuck, true, action, format, a...)
 	if said.On {
-		p.journal.say(service.ActionRebalanceStopped, "stopped AZ Rebalancing.")
+		p.journal.addEvent(service.ActionRebalanceStopped, "stopped AZ Rebalancing.")
 	}
 	said.On = false
 	p.rules.wakeAt(p.now.Add(zoneRetry))

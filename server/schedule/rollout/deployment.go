@@ -51,7 +51,7 @@ func (p *planner) giveUp(r *service.Rollout, back bool, reason string) {
 	if back {
 		if rolled, err := p.s.RollBack(r, reason, p.now); err == nil {
 			p.putRollout(rolled)
-			p.journal.say("", "%s rolling back to %s.", deployment(d.ID), deployment(p.s.Primary().ID))
+			p.journal.addEvent("", "%s rolling back to %s.", deployment(d.ID), deployment(p.s.Primary().ID))
 			return
 		}
 	}
@@ -69,7 +69,7 @@ func (p *planner) complete() {
 	d.State, d.WasCompleted, d.UpdatedAt = service.Completed, true, p.now
 	d.Reason = fmt.Sprintf("ECS deployment %s completed.", service.DeploymentName(d.ID))
 	d.Failures = 0
-	p.journal.say("", "%s deployment completed.", deployment(d.ID))
+	p.journal.addEvent("", "%s deployment completed.", deployment(d.ID))
 	r := p.rollout()
 	switch {
 	case r == nil || r.Over():

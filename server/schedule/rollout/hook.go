@@ -14,7 +14,7 @@ type lifecycleHooks struct{ p *planner }
 func (h lifecycleHooks) begin(r *service.Rollout, stage service.Stage) {
 	p, paused := h.p, r.Pause(stage, h.p.f.NewID, h.p.now)
 	for _, pause := range paused.Pauses {
-		p.journal.say("", "%s is paused at %s by %s. ContinueServiceDeployment or `pinion service continue %s` has it go on; without an answer by %s it %s.",
+		p.journal.addEvent("", "%s is paused at %s by %s. ContinueServiceDeployment or `pinion service continue %s` has it go on; without an answer by %s it %s.",
 			deployment(p.s.Primary().ID), stage, pause.ID, p.s.Name, pause.ExpiresAt.UTC().Format(time.RFC3339), becomes(pause.Action))
 		p.rules.wakeAt(pause.ExpiresAt)
 	}
@@ -46,7 +46,7 @@ func (h lifecycleHooks) expire() {
 	}
 	p.putRollout(expired)
 	for _, pause := range over {
-		p.journal.say("", "%s was not answered at %s in time: %s %s.", pause.ID, pause.Stage, deployment(p.s.Primary().ID), becomes(pause.Action))
+		p.journal.addEvent("", "%s was not answered at %s in time: %s %s.", pause.ID, pause.Stage, deployment(p.s.Primary().ID), becomes(pause.Action))
 		if pause.Action == service.HookRollback {
 			p.giveUp(expired, true, fmt.Sprintf("Service deployment rolled back because it was not continued at %s in time.", pause.Stage))
 			return

@@ -22,8 +22,8 @@ type journal struct {
 	events []service.Event
 }
 
-// say adds an event in ECS's form: "(service NAME) ...".
-func (j *journal) say(action service.Action, format string, a ...any) {
+// addEvent adds an event in ECS's form: "(service NAME) ...".
+func (j *journal) addEvent(action service.Action, format string, a ...any) {
 	j.events = append(j.events, service.Event{
 		ID: uuid(j.newID()), At: j.now, Action: action, Message: fmt.Sprintf("(%s) ", j.of) + fmt.Sprintf(format, a...),
 	})
@@ -32,7 +32,7 @@ func (j *journal) say(action service.Action, format string, a ...any) {
 // once says something when it begins to be so, and remembers whether it is.
 func (j *journal) once(said *bool, is bool, action service.Action, format string, a ...any) {
 	if is && !*said {
-		j.say(action, format, a...)
+		j.addEvent(action, format, a...)
 	}
 	*said = is
 }
@@ -62,7 +62,7 @@ func (j *journal) started(tasks []*spec.Task) {
 	for _, t := range tasks {
 		ids = append(ids, t.ID)
 	}
-	j.say("", "has started %d tasks:%s.", len(ids), named(ids))
+	j.addEvent("", "has started %d tasks:%s.", len(ids), named(ids))
 }
 
 // stopped tells which tasks the step stops, those that run and the others.
@@ -78,10 +78,10 @@ func (j *journal) stopped(all replicas) {
 		}
 	}
 	if len(running) > 0 {
-		j.say("", "has stopped %d running tasks:%s.", len(running), named(running))
+		j.addEvent("", "has stopped %d running tasks:%s.", len(running), named(running))
 	}
 	if len(others) > 0 {
-		j.say("", "has stopped %d pending tasks:%s.", len(others), named(others))
+		j.addEvent("", "has stopped %d pending tasks:%s.", len(others), named(others))
 	}
 }
 
@@ -95,7 +95,7 @@ func (j *journal) unhealthy(all replicas, rules *rules) {
 		if b, found := rules.unhealthyTarget(r.Task); found != nil {
 			why := fmt.Sprintf("(port %d) is unhealthy in (target-group %s) due to (reason %s).", b.Port, b.GroupARN(), cmp.Or(found.Detail, "Health checks failed"))
 			if !said[why] {
-				j.say("", "%s", why)
+				j.addEvent("", "%s", why)
 			}
 			said[why] = true
 		}
@@ -103,11 +103,11 @@ func (j *journal) unhealthy(all replicas, rules *rules) {
 }
 
 func (j *journal) impaired() {
-	j.say(service.ActionStartImpaired, "is unable to consistently start tasks successfully. For more information, see the Troubleshooting section of the Amazon ECS Developer Guide.")
+	j.addEvent(service.ActionStartImpaired, "is unable to consistently start tasks successfully. For more information, see the Troubleshooting section of the Amazon ECS Developer Guide.")
 }
 
 func (j *journal) failed(d *service.Deployment) {
-	j.say("", "%s deployment failed: tasks failed to start.", deployment(d.ID))
+	j.addEvent("", "%s deployment failed: tasks failed to start.", deployment(d.ID))
 }
 
 // sayUnplaced says why a task has no place, unless the service makes room for it.
@@ -141,7 +141,7 @@ func (p *planner) saySteady() {
 		return
 	case said.IsZero() || !p.now.Before(said.Add(steadyInterval)):
 		*said = p.now
-		p.journal.say(p.journal.steady, "has reached a steady state.")
+		p.journal.addEvent(p.journal.steady, "has reached a steady state.")
 	}
 	p.rules.wakeAt(said.Add(steadyInterval))
 }

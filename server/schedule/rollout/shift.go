@@ -70,7 +70,7 @@ func (m trafficMove) takeBack() {
 		return
 	}
 	if shift.PerMille > 0 {
-		p.journal.say("", "%s has all of the production traffic again: %s has no healthy task.", deployment(shift.From), deployment(p.s.Primary().ID))
+		p.journal.addEvent("", "%s has all of the production traffic again: %s has no healthy task.", deployment(shift.From), deployment(p.s.Primary().ID))
 	}
 	m.enter(service.StageScaleUp, 0)
 	if lifecycleHooks(m).wait() {
@@ -130,13 +130,13 @@ func (m trafficMove) begin(stage service.Stage, from *service.Deployment) {
 	case stage == service.StageScaleUp && !m.isOn():
 		*shift = service.Shift{}
 	case stage == service.StageScaleUp:
-		p.journal.say("", "%s starts its %d tasks beside those of %s, which serve until all of the traffic has moved (%s): both need their room at once.",
+		p.journal.addEvent("", "%s starts its %d tasks beside those of %s, which serve until all of the traffic has moved (%s): both need their room at once.",
 			deployment(p.s.Primary().ID), p.s.Desired, deployment(from.ID), how.StrategyName())
 		m.enter(stage, 0)
 	case stage == service.StageProduction:
 		m.enter(stage, how.NextTraffic(shift.PerMille))
 		percent := strconv.FormatFloat(float64(shift.PerMille)/10, 'f', -1, 64)
-		p.journal.say("", "%s has %s %% of the production traffic.", deployment(p.s.Primary().ID), percent)
+		p.journal.addEvent("", "%s has %s %% of the production traffic.", deployment(p.s.Primary().ID), percent)
 	default:
 		m.enter(stage, shift.PerMille)
 	}

@@ -54,7 +54,7 @@ func newQueues(now func() time.Time) *queues {
 	return &queues{now: now, changed: make(chan struct{}, 1)}
 }
 
-func (all *queues) tell() {
+func (all *queues) wakeAll() {
 	select {
 	case all.changed <- struct{}{}:
 	default:
@@ -75,7 +75,7 @@ func (all *queues) close() {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	all.closed = true
-	all.tell()
+	all.wakeAll()
 }
 
 // push adds a line to a queue, and reports whether there is room for more. The line is taken in any case.
@@ -87,7 +87,7 @@ func (all *queues) push(q *queue, line client.LogLine) (room bool) {
 	if q.phase == late {
 		q.phase = reading
 	}
-	all.tell()
+	all.wakeAll()
 	return !q.isFull()
 }
 
@@ -105,7 +105,7 @@ func (all *queues) set(q *queue, p phase) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	q.phase = p
-	all.tell()
+	all.wakeAll()
 }
 
 // pass says that nothing is to wait for a queue whose host does not answer.
@@ -115,7 +115,7 @@ func (all *queues) pass(q *queue) {
 	if q.phase == reading {
 		q.phase = late
 	}
-	all.tell()
+	all.wakeAll()
 }
 
 // follows reports whether all that was there of a queue has come.
