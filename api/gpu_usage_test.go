@@ -192,3 +192,22 @@ func TestAnIdleTimeoutIsRefusedWhereItWouldDoNothing(t *testing.T) {
 		t.Errorf("a task with a GPU: %s", got)
 	}
 }
+
+// Alternatives of GPUs are for tasks with one container that asks for whole GPUs, and are said when the task is run.
+func TestAlternativesOfGPUsAreRefusedWhereTheyWouldDoNothing(t *testing.T) {
+	b := ready(t)
+	admin := b.withKey(t, accesskey.Key{ID: "AKIAADMIN", Role: accesskey.RoleAdmin})
+	b.as(admin, restRequest("RegisterTaskDefinition", `{"family":"plain","containerDefinitions":[{"name":"c","image":"i","memory":64}]}`))
+	tags := func(value string) string { return `"tags":[{"key":"pinion.gpu-alternatives","value":"` + value + `"}]` }
+	run := func(definition, value string) string {
+		return b.as(admin, restRequest("RunTask", `{"taskDefinition":"`+definition+`",`+tags(value)+`}`)).Body.String()
+	}
+	for name, got := range map[string]string{
+		"a task without GPUs": run("plain", "H200:1/H100:2"), "one alternative": run("tensorflow-1-gpu", "H200:1"), "no model": run("tensorflow-1-gpu", "H200:1/:1"), "no number": run("tensorflow-1-gpu", "H200/H100"),
+		"a service": b.as(admin, restRequest("CreateService", `{"serviceName":"web","taskDefinition":"tensorflow-1-gpu","desiredCount":1,`+tags("H200:1/H100:2")+`}`)).Body.String(),
+	} {
+		if !strings.Contains(got, "pinion.gpu-alternatives") || !strings.Contains(got, "InvalidParameterException") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}

@@ -14,6 +14,7 @@ func TestRunChoosesAmongTheHosts(t *testing.T) {
 		"--on-host gpu-7":                          `"placementConstraints":[{"expression":"ec2InstanceId in ['gpu-7']","type":"memberOf"}]`,
 		"--on-host gpu-7 --on-host it's":           `"expression":"ec2InstanceId in ['gpu-7', 'it''s']"`,
 		"--gpu-model H100":                         `"expression":"attribute:pinion.gpu.model =~ '(?i)[^,]*(H100)[^,]*'"`,
+		"--gpu-alternatives H200:1/H100:2":         `"key":"pinion.gpu-alternatives","value":"H200:1/H100:2"`,
 		"--gpu-model H100|H200.x":                  `"expression":"attribute:pinion.gpu.model =~ '(?i)[^,]*(H100|H200\\.x)[^,]*'"`,
 		"--gpu-memory-min 80g":                     `"expression":"attribute:pinion.gpu.memory-mib >= 76293"`,
 		"--constraint a==1 --constraint b==2":      `[{"expression":"a==1","type":"memberOf"},{"expression":"b==2","type":"memberOf"}]`,
@@ -31,7 +32,7 @@ func TestRunChoosesAmongTheHosts(t *testing.T) {
 			t.Errorf("%s: %+v, sent %s", line, got, body)
 		}
 	}
-	for _, wrong := range []string{"--hold --no-wait", "--spread=", "--gpu-model H100|", "--gpu-memory-min much"} {
+	for _, wrong := range []string{"--hold --no-wait", "--spread=", "--gpu-model H100|", "--gpu-alternatives H200:1", "--gpu-alternatives H200:1/H100:2 --gpus 1", "--gpu-memory-min much"} {
 		if got := pinion(t, newRunHost(t, running), append(append([]string{"run", "-d"}, strings.Fields(wrong)...), "nvidia/cuda")...); got.code != exit.Usage {
 			t.Errorf("%s: %+v", wrong, got)
 		}

@@ -177,7 +177,7 @@ func newRunRequest(r *Request, cluster *spec.Cluster, in launch) (spec.RunReques
 	if err := tags.CheckScheduling(request.Tags); err != nil {
 		return spec.RunRequest{}, nil, err
 	}
-	if err := checkIdleTimeout(request, definition); err != nil {
+	if err := checkGPUOptions(request, definition); err != nil {
 		return spec.RunRequest{}, nil, err
 	}
 	request.Tags, err = call.GrantedTags(r, request.Tags)

@@ -1,6 +1,8 @@
 package ecs
 
 import (
+	"slices"
+
 	"pinion/api/auth"
 	"pinion/api/ecs/call"
 	"pinion/api/ecs/field"
@@ -61,12 +63,18 @@ func CheckTeam(name string) error {
 	return call.WithType("InvalidParameterException", tags.CheckTeam(name))
 }
 
-// checkIdleTimeout refuses an idle timeout for a task without GPUs, which would never end it.
-func checkIdleTimeout(request spec.RunRequest, definition *spec.TaskDefinition) error {
-	if options, _ := spec.ParseSchedulingOptions(request.Tags); options.IdleTimeout == 0 {
+// checkGPUOptions refuses an idle timeout for a task without GPUs, which would never end it, and alternatives of GPUs for one that does not ask for whole
+// GPUs in one container.
+func checkGPUOptions(request spec.RunRequest, definition *spec.TaskDefinition) error {
+	options, _ := spec.ParseSchedulingOptions(request.Tags)
+	effective := spec.Effective(definition, request.Overrides)
+	if len(options.GPUAlternatives) > 0 && effective.GPUContainer() < 0 {
+		return field.Errorf("tags", "The tag %s is in place of a number of whole GPUs, for which just one container has to ask (resourceRequirements).", spec.TagGPUAlternatives)
+	}
+	if options.IdleTimeout == 0 {
 		return nil
 	}
-	demand := spec.DemandOf(spec.Effective(definition, request.Overrides))
+	demand := spec.DemandOf(effective)
 	if demand.TotalGPUs() != 0 || demand.ShareMiB() > 0 || demand.WantsAllGPUs() {
 		return nil
 	}
@@ -75,6 +83,9 @@ func checkIdleTimeout(request spec.RunRequest, definition *spec.TaskDefinition) 
 
 // checkIdleTimeoutOf refuses a new idle timeout of a task of a service, which would replace it at once, and of one that runs without GPUs.
 func checkIdleTimeoutOf(task, changed *spec.Task) error {
+	if !slices.Equal(changed.SchedulingOptions().GPUAlternatives, task.SchedulingOptions().GPUAlternatives) {
+		return field.Errorf("tags", "The tag %s is given when the task is run, and stays: run another task.", spec.TagGPUAlternatives)
+	}
 	if timeout := changed.SchedulingOptions().IdleTimeout; timeout == 0 || timeout == task.SchedulingOptions().IdleTimeout {
 		return nil
 	}

@@ -26,6 +26,36 @@ func TestATaskGetsTheModelOfGPUThatItAsksFor(t *testing.T) {
 	}
 }
 
+// A task that can run on several kinds of GPUs gets the first of them that is free, and its container has as many as it says.
+func TestATaskGetsOneOfItsAlternatives(t *testing.T) {
+	h := newHost(t, "--gpus", "sim:1xh200+2xh100")
+	t.Cleanup(func() { h.down(t) })
+	h.start(t)
+	for _, want := range []struct {
+		model string
+		gpus  int
+	}{{"H200", 1}, {"H100", 2}} {
+		id := strings.TrimSpace(h.pinion(t, "run", "-d", "--gpu-alternatives", "h200:1/h100:2", "pinion/self", "--", "pinion", "hello"))
+		h.waitStatus(t, id, "RUNNING")
+		task := h.describe(t, id)
+		for i := range want.gpus {
+			if held := h.modelOf(t, task.text("containers", 0, "gpuIds", i)); !strings.Contains(held, want.model) {
+				t.Errorf("GPU %d is a %s, want %s", i, held, want.model)
+			}
+		}
+		if given := task.text("overrides", "containerOverrides", 0, "resourceRequirements", 0, "value"); given != fmt.Sprint(want.gpus) {
+			t.Errorf("its overrides tell %s GPUs, want %d", given, want.gpus)
+		}
+	}
+	waiting := strings.TrimSpace(h.pinion(t, "run", "-d", "--gpu-alternatives", "H200:1/H100:2", "pinion/self", "--", "pinion", "hello"))
+	why := h.pinion(t, "why", waiting)
+	for _, part := range []string{"H200:1: ", "H100:2: "} {
+		if !strings.Contains(why, part) {
+			t.Errorf("why does not tell of %s:\n%s", part, why)
+		}
+	}
+}
+
 func (h *host) modelOf(t testing.TB, uuid string) string {
 	t.Helper()
 	for _, g := range h.gpus(t, "gpus") {

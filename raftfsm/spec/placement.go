@@ -50,4 +50,6 @@ type Placement struct {
 	Shares []GPUShare `json:"shares,omitempty" level:"1"`
 	// MIGMilli is Container.MIGMilli, by container.
 	MIGMilli []int `json:"migMilli,omitempty" level:"1"`
+	// OverrideGPUs says that the numbers of GPUs are in place of those of the definition (TagGPUAlternatives).
+	OverrideGPUs bool `json:"overrideGpus,omitempty" level:"1"`
 }

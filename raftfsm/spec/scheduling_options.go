@@ -49,6 +49,8 @@ type SchedulingOptions struct {
 	Gang         bool
 	Hold         bool // is held from the beginning
 	NeedsHost    bool // fails when no host there is could ever run it
+	// GPUAlternatives are in place of the number of GPUs of its definition, the preferred one first; nil: there are none.
+	GPUAlternatives []GPUAlternative
 }
 
 // ParseSchedulingOptions reads the terms of a task. The error says which tag is wrong and what it may be; the other tags are read.
@@ -161,6 +163,10 @@ var schedulingTags = map[string]func(*SchedulingOptions, string) error{
 	},
 	TagAfter: func(t *SchedulingOptions, s string) (err error) {
 		t.Dependencies, err = parseDependencies(s)
+		return err
+	},
+	TagGPUAlternatives: func(t *SchedulingOptions, s string) (err error) {
+		t.GPUAlternatives, err = ParseGPUAlternatives(s)
 		return err
 	},
 	TagHold: func(t *SchedulingOptions, s string) (err error) { t.Hold, err = parseBool(s); return err },

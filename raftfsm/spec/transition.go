@@ -118,6 +118,9 @@ func (t *Task) WithPlacement(p Placement) *Task {
 		task.Containers[i].LastStatus = Pending
 		if i < len(p.GPUs) {
 			task.Containers[i].GPUs = p.GPUs[i]
+			if n := len(p.GPUs[i]); n > 0 && p.OverrideGPUs {
+				task.Overrides = Box(task.Overrides.Get().WithGPUs(task.Containers[i].Name, n))
+			}
 		}
 		if i < len(p.Shares) && p.Shares[i] != (GPUShare{}) {
 			task.Containers[i].Share = &p.Shares[i]

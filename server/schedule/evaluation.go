@@ -83,7 +83,12 @@ func (a *evaluation) place(h *Host) *spec.Task {
 	}
 	if len(a.Waiting) > 0 {
 		a.placed++
-		return withPlacement(a.Waiting[a.placed-1], h.Host.ID, given)
+		task := withPlacement(a.Waiting[a.placed-1], h.Host.ID, given)
+		if a.gpuModel != "" {
+			at := a.Definition.GPUContainer()
+			task.Overrides = spec.Box(task.Overrides.Get().WithGPUs(task.Containers[at].Name, a.demand.GPUs[at]))
+		}
+		return task
 	}
 	return a.task(h.Host.ID, given, spec.Pending)
 }
@@ -141,7 +146,7 @@ func ownerOf(r spec.RunRequest, demand spec.Demand, sharedMiB int64) *spec.TaskO
 	case demand.WantsAllGPUs():
 		return &spec.TaskOwner{Key: r.Key, GPUs: spec.AllHostGPUs}
 	}
-	owner := &spec.TaskOwner{Key: r.Key, GPUs: demand.TotalGPUs()}
+	owner := &spec.TaskOwner{Key: r.Key, GPUs: MostGPUs(r.Tags, demand)}
 	if share := demand.ShareMiB(); share > 0 {
 		owner.GPUMilli = gpuuse.MilliOf(share, sharedMiB)
 	}

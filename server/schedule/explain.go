@@ -4,14 +4,20 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Refusals lists, in host id order, why each host cannot run one task of the request now. willing counts the hosts that can.
+// Refusals lists, in host id order, why each host cannot run one task of the request now: any of its alternatives. willing counts the hosts
+// that can.
 func (f *HostSet) Refusals(r Request) (refusals []spec.Failure, willing int) {
-	c, a := f.cluster(r.Run.Cluster), newEvaluation(r)
-	if a.parse(c.hosts) != nil {
-		return nil, 0
+	c := f.cluster(r.Run.Cluster)
+	var all []*evaluation
+	for _, one := range alternativesOf(r) {
+		a := newEvaluation(one)
+		if a.parse(c.hosts) != nil {
+			return nil, 0
+		}
+		all = append(all, a)
 	}
 	for _, h := range c.hosts {
-		if refusal, refused := a.refusal(h, runFilters); refused {
+		if refusal, refused := refusalOfAll(all, h); refused {
 			refusals = append(refusals, refusal)
 		} else {
 			willing++
@@ -20,11 +26,24 @@ func (f *HostSet) Refusals(r Request) (refusals []spec.Failure, willing int) {
 	return refusals, willing
 }
 
+// refusalOfAll is why the host refuses every alternative.
+func refusalOfAll(all []*evaluation, h *Host) (spec.Failure, bool) {
+	refusals := make([]spec.Failure, len(all))
+	for i, a := range all {
+		refused := false
+		if refusals[i], refused = a.refusal(h, runFilters); !refused {
+			return spec.Failure{}, false
+		}
+	}
+	return ofAlternatives(all[0].Request, refusals), true
+}
+
 // Blockers lists the tasks that have to end before a reservation of the request can start, in the order of their ends: none of them
 // that holds nothing of what is missing.
 func (f *HostSet) Blockers(r Request, o Reservation, ends EndTime) (holders []*spec.Task) {
+	r, ok := o.of(r)
 	a := newEvaluation(r)
-	if a.parse(nil) != nil {
+	if !ok || a.parse(nil) != nil {
 		return nil
 	}
 	for _, allotment := range o.Hosts {

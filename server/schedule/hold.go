@@ -10,8 +10,9 @@ import (
 // task ending by then will release. They are held by placeholder tasks, which DropTask releases. valid is false, and nothing
 // is held, when the hosts have changed so that the request would not fit there at o.At.
 func (f *HostSet) Hold(r Request, o Reservation, ends EndTime) (held []*spec.Task, valid bool) {
+	r, valid = o.of(r)
 	a := newEvaluation(r)
-	if a.parse(nil) != nil {
+	if !valid || a.parse(nil) != nil {
 		return nil, false
 	}
 	for i, allotment := range o.Hosts {

@@ -30,7 +30,7 @@ func NewHostSet() *HostSet {
 func (f *HostSet) Plan(requests []Request) []Decision {
 	decisions := make([]Decision, 0, len(requests))
 	for _, request := range requests {
-		decisions = append(decisions, f.cluster(request.Run.Cluster).decide(request))
+		decisions = append(decisions, f.cluster(request.Run.Cluster).decideFirst(request))
 	}
 	return decisions
 }

@@ -246,7 +246,7 @@ func withoutRankings(f *HostSet, requests []Request) []Decision {
 		a := newEvaluation(r)
 		a.fragmentation = c.profile.scorer()
 		if len(r.Run.Hosts) > 0 || len(c.hosts) == 0 || a.parse(c.hosts) != nil {
-			all = append(all, c.decide(r))
+			all = append(all, c.decideFirst(r))
 		} else {
 			all = append(all, c.runFullScan(a))
 		}

@@ -15,7 +15,20 @@ import (
 // nearest host; it has no HostID when only all hosts together are too small for a gang. hosts must be those of the request's
 // cluster. Temporary conditions do not count: a draining or disconnected host, an unhealthy GPU, a constraint on the tasks
 // of a host.
+//
+// Of several alternatives all have to be impossible; lack has the details of each then.
 func Infeasible(hosts []*spec.Host, r Request) (lack spec.Failure, impossible bool) {
+	all := alternativesOf(r)
+	lacks := make([]spec.Failure, len(all))
+	for i, one := range all {
+		if lacks[i], impossible = infeasible(hosts, one); !impossible {
+			return spec.Failure{}, false
+		}
+	}
+	return ofAlternatives(r, lacks), true
+}
+
+func infeasible(hosts []*spec.Host, r Request) (lack spec.Failure, impossible bool) {
 	a := newEvaluation(r)
 	if a.parse(nil) != nil {
 		return spec.Failure{}, false

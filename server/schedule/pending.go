@@ -11,6 +11,7 @@ import (
 // NewPendingTasks returns the pending tasks of a request: PROVISIONING, and complete except for host and GPUs. They carry the
 // constraints and the strategy of the call; those of the definition are read from the definition at placement.
 func NewPendingTasks(r Request) []*spec.Task {
+	r = alternativesOf(r)[0]
 	a := newEvaluation(r)
 	wait := &spec.QueueSpec{Constraints: r.Run.Constraints, Strategy: r.Run.Strategy, UnmetDependencies: a.dependencies()}
 	none := &grant{gpus: make([][]string, len(r.Definition.Containers))}
@@ -39,10 +40,14 @@ func NewPendingTasks(r Request) []*spec.Task {
 func ClassKey(r Request) string {
 	a := newEvaluation(r)
 	constraints := slices.Concat(r.Definition.PlacementConstraints, r.Run.Constraints)
-	if len(constraints) == 0 && len(r.Run.Strategy) == 0 {
-		return a.fingerprint()
+	key := a.fingerprint()
+	if len(a.terms.GPUAlternatives) > 0 {
+		key += "\x00" + alternativesKey(a.terms)
 	}
-	return fmt.Sprintf("%s\x00%q %q %q", a.fingerprint(), constraints, r.Run.Strategy, a.group)
+	if len(constraints) == 0 && len(r.Run.Strategy) == 0 {
+		return key
+	}
+	return fmt.Sprintf("%s\x00%q %q %q", key, constraints, r.Run.Strategy, a.group)
 }
 
 // RequestFor asks for the place of one pending task.

@@ -21,7 +21,7 @@ func withPlacement(waiting *spec.Task, hostID string, given *grant) *spec.Task {
 // PlacementOf copies the placement of a planned task to the pending task that it was planned for. Both must have the same
 // definition and overrides, and the same rank when they are gang members.
 func PlacementOf(waiting, planned *spec.Task) spec.Placement {
-	p := spec.Placement{TaskID: waiting.ID, HostID: planned.HostID}
+	p := spec.Placement{TaskID: waiting.ID, HostID: planned.HostID, OverrideGPUs: len(waiting.SchedulingOptions().GPUAlternatives) > 0}
 	for i := range planned.Containers {
 		if gpus := planned.Containers[i].GPUs; len(gpus) > 0 {
 			p.GPUs = append(p.GPUs, make([][]string, i+1-len(p.GPUs))...)

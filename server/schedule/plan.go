@@ -19,6 +19,7 @@ type Request struct {
 	Rules      spec.ClusterRules
 	SharedMiB  int64        // memory of the smallest GPU of the cluster that its tasks could share: what they count for while they wait; 0: not known
 	Waiting    []*spec.Task // the Run.Count pending tasks to place, by rank; empty: make new tasks
+	gpuModel   string       // of the alternative that this is about, see alternativesOf; empty: any
 }
 
 // Decision is the outcome of one request. Partial success is normal: Tasks are placed and complete, ready to be
@@ -42,6 +43,24 @@ func Plan(hosts []Host, requests []Request) []Decision {
 	return f.Plan(requests)
 }
 
+// decideFirst places the tasks of a request, each on the first of its alternatives that has room.
+func (c *clusterHosts) decideFirst(r Request) (all Decision) {
+	for _, one := range alternativesOf(r) {
+		d := c.decide(without(one, all.Tasks))
+		all.Tasks = append(all.Tasks, d.Tasks...)
+		if all.Failures, all.Err = d.Failures, d.Err; d.Err != nil || len(all.Tasks) == sizeOf(r.Run) {
+			break
+		}
+	}
+	if len(r.Waiting) == 0 {
+		for _, task := range all.Tasks {
+			task.Run = all.Tasks[0].Run // those of all alternatives are one run
+		}
+	}
+	return all
+}
+
+// decide places the tasks of a request that has no alternatives, or is one.
 func (c *clusterHosts) decide(r Request) Decision {
 	a := newEvaluation(r)
 	if len(r.Run.Hosts) > 0 {

@@ -48,9 +48,19 @@ func (r *evictionPlan) compare(other *evictionPlan) int {
 // Victims returns the cheapest tasks to stop so that all tasks of the request can be placed. price returns a task's cost and
 // whether it may be stopped. Victims returns nil when no set of them makes room.
 func (f *HostSet) Victims(r Request, price func(*spec.Task) (p EvictionCost, may bool)) []*spec.Task {
+	for _, one := range alternativesOf(r) {
+		if victims, enough := f.victims(one, price); enough {
+			return victims
+		}
+	}
+	return nil
+}
+
+// victims is Victims for one alternative; enough is false when no set of tasks makes room.
+func (f *HostSet) victims(r Request, price func(*spec.Task) (p EvictionCost, may bool)) (all []*spec.Task, enough bool) {
 	c, a := f.cluster(r.Run.Cluster), newEvaluation(r)
 	if a.parse(c.hosts) != nil {
-		return nil
+		return nil, false
 	}
 	missing := r.Run.Count
 	var offers []*evictionPlan
@@ -70,10 +80,9 @@ func (f *HostSet) Victims(r Request, price func(*spec.Task) (p EvictionCost, may
 			offers = append(offers, offer)
 		}
 	}
-	var all []*spec.Task
 	for ; missing > 0; missing-- {
 		if len(offers) == 0 {
-			return nil
+			return nil, false
 		}
 		best := slices.MinFunc(offers, (*evictionPlan).compare)
 		for _, v := range best.victims {
@@ -85,7 +94,7 @@ func (f *HostSet) Victims(r Request, price func(*spec.Task) (p EvictionCost, may
 			offers = slices.DeleteFunc(offers, func(o *evictionPlan) bool { return o == best })
 		}
 	}
-	return all
+	return all, true
 }
 
 // planEviction finds the victims for one more task: it adds the cheapest until the task fits, then drops those that are not

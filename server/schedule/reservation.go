@@ -12,6 +12,8 @@ import (
 type Reservation struct {
 	At    time.Time // shadow time; zero: unknown, because tasks without a time limit would have to end first
 	Hosts []Allotment
+
+	alternative int // the one of the request that it is for
 }
 
 // Allotment is the number of tasks of the request on one host.
@@ -42,7 +44,31 @@ func (s availability) compare(other availability) int {
 }
 
 // FindReservation finds the earliest start of a request; ok is false when all its tasks would not fit on empty hosts either.
-func (f *HostSet) FindReservation(r Request, ends EndTime) (o Reservation, ok bool) {
+func (f *HostSet) FindReservation(r Request, ends EndTime) (best Reservation, ok bool) {
+	for i, one := range alternativesOf(r) {
+		o, fits := f.findReservation(one, ends)
+		if o.alternative = i; fits && (!ok || o.before(&best)) {
+			best, ok = o, true
+		}
+	}
+	return best, ok
+}
+
+// before reports whether it starts earlier; a shadow time that is not known comes last.
+func (o *Reservation) before(other *Reservation) bool {
+	return !o.At.IsZero() && (other.At.IsZero() || o.At.Before(other.At))
+}
+
+// of is the alternative of the request that the reservation is for. One with fewer alternatives than it had is another request.
+func (o *Reservation) of(r Request) (one Request, ok bool) {
+	all := alternativesOf(r)
+	if o.alternative >= len(all) {
+		return r, false
+	}
+	return all[o.alternative], true
+}
+
+func (f *HostSet) findReservation(r Request, ends EndTime) (o Reservation, ok bool) {
 	c, a := f.cluster(r.Run.Cluster), newEvaluation(r)
 	if a.parse(c.hosts) != nil {
 		return Reservation{}, false

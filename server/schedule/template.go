@@ -14,7 +14,7 @@ type Template struct {
 // TemplateOf returns the template of a request for one of its tasks. It ignores Run.Count, Seed and Waiting.
 func TemplateOf(r Request) *Template {
 	a := newEvaluation(r)
-	if a.terms.Gang || len(r.Run.Strategy) > 0 || a.parse(nil) != nil || !a.isCacheable() {
+	if a.terms.Gang || len(a.terms.GPUAlternatives) > 0 || len(r.Run.Strategy) > 0 || a.parse(nil) != nil || !a.isCacheable() {
 		a = nil
 	}
 	return &Template{r, a}
@@ -27,7 +27,7 @@ func (f *HostSet) PlanFor(k *Template, tasks []*spec.Task, seed uint64) Decision
 	if k.eval == nil {
 		r := k.request
 		r.Waiting, r.Run.Count, r.Seed = tasks, len(tasks), seed
-		return c.decide(r)
+		return c.decideFirst(r)
 	}
 	a := k.eval
 	a.Waiting, a.Run.Count, a.placed = tasks, len(tasks), 0

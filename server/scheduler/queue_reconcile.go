@@ -131,7 +131,7 @@ func itemOf(view *raftfsm.View, tasks []*spec.Task, definition *spec.TaskDefinit
 }
 
 // milliOf is the demand for GPUs in thousandths of one. A demand for every GPU of a host counts as that of the largest host, a share as that of
-// the smallest GPU on which it fits, and MIG devices as the smallest ones.
+// the smallest GPU on which it fits, MIG devices as the smallest ones, and alternatives as the greatest.
 func milliOf(view *raftfsm.View, r schedule.Request) int {
 	demand, cluster := spec.DemandOf(r.Definition), r.Run.Cluster
 	if milli, asks := schedule.MIGMilli(view.Hosts(cluster), r); asks {
@@ -141,7 +141,7 @@ func milliOf(view *raftfsm.View, r schedule.Request) int {
 		return gpuuse.MilliOf(share, smallestShared(view, cluster, share))
 	}
 	if !demand.WantsAllGPUs() {
-		return demand.TotalGPUs() * gpuuse.Milli
+		return schedule.MostGPUs(r.Run.Tags, demand) * gpuuse.Milli
 	}
 	most := 1
 	for _, host := range view.Hosts(cluster) {

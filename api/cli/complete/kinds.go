@@ -41,7 +41,7 @@ const (
 // It is whole: a test looks for what is missing.
 var flagKinds = map[string]kind{
 	"cluster": clusters, "team": teams, "family": families, "group": groups, "key": keys, "context": contexts, "filter": columns, "format": templates,
-	"on-host": hosts, "spread": "host attribute:", "gpu-model": free, "gpu-memory-min": free, "mig-profile": free, "constraint": free,
+	"on-host": hosts, "spread": "host attribute:", "gpu-model": free, "gpu-alternatives": free, "gpu-memory-min": free, "mig-profile": free, "constraint": free,
 	"after": after, "container": containers, "grep": free, "columns": free, "events format": free, "login group": free, "run group": groups,
 
 	"output": "table wide json", "role": "read submit admin", "token role": "host", "token create role": "host", "state": "succeeded failed stopped", "network": "bridge host awsvpc none",

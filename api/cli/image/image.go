@@ -29,7 +29,7 @@ pool that has no registry: what one host has, the others take from it.
 Examples:
    docker save my/app:1 | pinion image import -
    pinion run --gpus 1 my/app:1
-   pinion image pull vllm/vllm-openai:v0.8 --on 'attribute:gpu-model == H100'
+   pinion image pull vllm/vllm-openai:v0.8 --on 'attribute:pinion.gpu.model =~ .*H100.*'
    pinion image pin vllm/vllm-openai:v0.8
    pinion image ls`,
 		Flags: list.Flags, Action: list.Action,

@@ -24,7 +24,7 @@ pinned is the image that the name has now; pin it again when its tag has moved.
 
 Examples:
    pinion image pin vllm/vllm-openai:v0.8
-   pinion image pin vllm/vllm-openai:v0.8 --on 'attribute:gpu-model == H100'
+   pinion image pin vllm/vllm-openai:v0.8 --on 'attribute:pinion.gpu.model =~ .*H100.*'
    pinion image pin my/base:1 --copies 5`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "on", Usage: "the hosts that an `EXPRESSION` of the cluster query language selects", DefaultText: "any hosts"},

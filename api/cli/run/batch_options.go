@@ -134,6 +134,7 @@ var tagFlags = []struct{ flag, tag string }{
 	{"preemptible", spec.TagPreemptible},
 	{"hold", spec.TagHold},
 	{"gang", spec.TagGang},
+	{"gpu-alternatives", spec.TagGPUAlternatives},
 }
 
 // spanFlags are those of them that take a span of time, with how it is read.

@@ -139,6 +139,16 @@ func applyGPUs(c *cli.Context, _ *Definition, container *spec.ContainerDefinitio
 	if n > 0 {
 		container.ResourceRequirements = []spec.ResourceRequirement{{Type: "GPU", Value: strconv.Itoa(n)}}
 	}
+	if alternatives := c.String("gpu-alternatives"); alternatives != "" {
+		for _, flag := range []string{"gpus", "gpu-memory", "gpu-model", "mig-profile"} {
+			if c.IsSet(flag) {
+				return exit.Usagef("--gpu-alternatives is in place of --%s: it says which GPUs, and how many", flag)
+			}
+		}
+		if list, err := spec.ParseGPUAlternatives(alternatives); err == nil { // ParseTags says what is wrong
+			container.ResourceRequirements = []spec.ResourceRequirement{{Type: "GPU", Value: strconv.Itoa(list[0].GPUs)}}
+		}
+	}
 	share, err := parseShare(c)
 	if share != nil {
 		container.ResourceRequirements = []spec.ResourceRequirement{{Type: "GPU", SharingStrategy: share}}

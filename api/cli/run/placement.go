@@ -2,7 +2,6 @@ package run
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -19,6 +18,7 @@ func placementFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "on-host", Usage: "only on the host `NAME`; repeatable, for one of several"},
 		&cli.StringFlag{Name: "gpu-model", Usage: "only GPUs that have `NAME` in their model, such as H100, or one of several: 'H100|H200'"},
+		&cli.StringFlag{Name: "gpu-alternatives", Usage: "in place of --gpus and --gpu-model: `MODEL:N/MODEL:N` in the order of preference, such as H200:1/H100:2 for one H200 or else two H100"},
 		&cli.StringFlag{Name: "mig-profile", Usage: "MIG devices with the `PROFILE`, such as 1g.10gb, or one of several: '1g.10gb|1g.20gb'"},
 		&cli.StringFlag{Name: "gpu-memory-min", Usage: "only GPUs with at least `SIZE` of memory; unlike in --gpu-memory, 80g is 80*10^9 bytes, as vendors count: an H100 80GB has it"},
 		&cli.StringSliceFlag{Name: "constraint", Usage: "only hosts, and GPUs of them, that meet an `EXPRESSION` of ECS's query language, such as 'attribute:rack == r1' (pinion up --attribute); repeatable"},
@@ -92,11 +92,7 @@ func gpuExpressions(c *cli.Context) (expressions []string, err error) {
 		return nil, err
 	}
 	if len(models) > 0 {
-		for i := range models {
-			models[i] = regexp.QuoteMeta(models[i])
-		}
-		// To a task without GPUs a host has all of its models, with commas between them.
-		expressions = append(expressions, "attribute:"+gpu.AttributeModel+" =~ "+quote("(?i)[^,]*("+strings.Join(models, "|")+")[^,]*"))
+		expressions = append(expressions, query.GPUModels(models...))
 	}
 	profiles, err := alternatives(c, "mig-profile")
 	if err != nil {

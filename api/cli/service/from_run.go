@@ -9,7 +9,7 @@ import (
 )
 
 // notOfServices are flags of `pinion run` that a service has no use for: it starts and replaces each task by itself, under its own name.
-var notOfServices = []string{"array", "gang", "group", "after", "retries", "retry-on", "no-wait", "wait-for-host", "hold", "name"}
+var notOfServices = []string{"array", "gang", "group", "after", "retries", "retry-on", "no-wait", "wait-for-host", "hold", "name", "gpu-alternatives"}
 
 // CreateFromRun creates the service that --service of `pinion run` names, of the tasks that its other flags describe.
 func CreateFromRun(c *cli.Context, inv *invocation.Invocation) error {

@@ -81,9 +81,9 @@ func CheckPlacement(strategy service.Strategy, placement []spec.PlacementStrateg
 	return nil
 }
 
-// oneByOne are the scheduling options that tie the tasks of one run together, or follow one task. A service replaces tasks by itself, those too
+// oneByOne are the scheduling options that tie the tasks of one run together, or are about one task alone. A service replaces tasks by itself, those too
 // that are stopped because their GPUs do nothing.
-var oneByOne = []string{spec.TagGang, spec.TagAfter, spec.TagRetries, spec.TagRetryOn, spec.TagHold, spec.TagIdleTimeout}
+var oneByOne = []string{spec.TagGang, spec.TagAfter, spec.TagRetries, spec.TagRetryOn, spec.TagHold, spec.TagIdleTimeout, spec.TagGPUAlternatives}
 
 // CheckTags checks the tags of a service. Those of Pinion's own are for its tasks, but for two that say how it is rolled out.
 func CheckTags(all []spec.Tag) error {

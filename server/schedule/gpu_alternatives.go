@@ -1,0 +1,93 @@
+package schedule
+
+import (
+	"slices"
+	"strings"
+
+	"pinion/raftfsm/query"
+	"pinion/raftfsm/spec"
+)
+
+// alternativesOf are the requests for the same tasks of which the first that finds a place is taken, by the alternatives of their GPUs
+// (spec.TagGPUAlternatives); the request alone when its tasks have none.
+func alternativesOf(r Request) []Request {
+	options, _ := spec.ParseSchedulingOptions(r.Run.Tags)
+	if len(options.GPUAlternatives) == 0 || r.gpuModel != "" {
+		return []Request{r}
+	}
+	at := r.Definition.GPUContainer()
+	if at < 0 { // the api refuses it
+		return []Request{r}
+	}
+	all := make([]Request, 0, len(options.GPUAlternatives))
+	for _, alternative := range options.GPUAlternatives {
+		one, container := r, r.Definition.Containers[at].Name
+		one.gpuModel = alternative.Model
+		one.Run.Overrides = r.Run.Overrides.WithGPUs(container, alternative.GPUs)
+		one.Definition = spec.Effective(r.Definition, spec.TaskOverride{}.WithGPUs(container, alternative.GPUs))
+		all = append(all, one)
+	}
+	return all
+}
+
+// without is the request for its other tasks, when these are placed.
+func without(r Request, placed []*spec.Task) Request {
+	n := len(placed)
+	if n == 0 {
+		return r
+	}
+	r.Run.Count, r.Waiting = max(0, r.Run.Count-n), r.Waiting[min(n, len(r.Waiting)):]
+	r.Run.Hosts = slices.DeleteFunc(slices.Clone(r.Run.Hosts), func(host string) bool {
+		return slices.ContainsFunc(placed, func(t *spec.Task) bool { return t.HostID == host })
+	})
+	if r.Run.ArrayFrom != nil {
+		from := *r.Run.ArrayFrom + n
+		r.Run.ArrayFrom = &from
+	}
+	return r
+}
+
+// modelConstraint is the constraint on the model of the alternative; none when any GPU will do.
+func modelConstraint(r *Request) []spec.PlacementConstraint {
+	if r.gpuModel == "" {
+		return nil
+	}
+	return []spec.PlacementConstraint{{Type: spec.MemberOf, Expression: query.GPUModels(r.gpuModel)}}
+}
+
+// ofAlternatives is what is said of a request whose alternatives are all refused: what is said of the first, with the details of each.
+func ofAlternatives(r Request, refusals []spec.Failure) spec.Failure {
+	whole := refusals[0]
+	if !slices.ContainsFunc(refusals, func(f spec.Failure) bool { return f.Detail != whole.Detail }) {
+		return whole
+	}
+	options, _ := spec.ParseSchedulingOptions(r.Run.Tags)
+	details := make([]string, len(refusals))
+	for i, refusal := range refusals {
+		details[i] = options.GPUAlternatives[i].String() + ": " + refusal.Detail
+	}
+	whole.Detail = strings.Join(details, "; ")
+	return whole
+}
+
+// MostGPUs is the number of whole GPUs for which a task counts while it waits: the greatest of its alternatives, or its demand when it has none.
+func MostGPUs(tags []spec.Tag, demand spec.Demand) int {
+	options, _ := spec.ParseSchedulingOptions(tags)
+	most := 0
+	for _, alternative := range options.GPUAlternatives {
+		most = max(most, alternative.GPUs)
+	}
+	if most == 0 {
+		return demand.TotalGPUs()
+	}
+	return most
+}
+
+// alternativesKey tells tasks with other alternatives apart.
+func alternativesKey(options spec.SchedulingOptions) string {
+	words := make([]string, len(options.GPUAlternatives))
+	for i, alternative := range options.GPUAlternatives {
+		words[i] = alternative.String()
+	}
+	return strings.Join(words, "/")
+}
