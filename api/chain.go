@@ -37,7 +37,7 @@ func (c *chain) stages(admit stage, find finder) []stage {
 		c.resolve,    // authentication and leader: the principal and the state to answer from, or the leader answers
 		c.limitRate,  // limits: requests per second of the key
 		authorize,    // authorization: the role of the key, and whether it is for the whole pool where the endpoint is about that
-		decode,       // decode and scope: the input, and the cluster that it is about
+		c.decode,     // decode and scope: the input, and the cluster that it is about
 		c.changeOnce, // replay: a signature changes something once
 	}
 }
@@ -59,6 +59,7 @@ type endpoint struct {
 	ownHost bool           // a host's own key may call it too; the endpoint itself checks that it is about that host
 	writes  bool           // may change the state
 	repeats bool           // doing it twice in a row means no more than doing it once; see auth.Change
+	list    bool           // its answer may be as long as the state is large, see httpx.Limits.HoldList
 	audited bool           // the audit log has its calls, also where the role is not admin
 	unknown error          // why there is no such operation; only an authenticated caller is told
 	bind    func(*request) (call, error)
@@ -188,12 +189,17 @@ func authorize(r *request, next handler) error {
 	return next(r)
 }
 
-func decode(r *request, next handler) (err error) {
+func (c *chain) decode(r *request, next handler) (err error) {
 	if err = httpx.Decompress(r.Exchange); err != nil {
 		return err
 	}
 	if r.call, err = r.endpoint.bind(r); err != nil {
 		return err
+	}
+	if r.endpoint.list {
+		if err := c.limits.HoldList(r.Exchange); err != nil {
+			return err
+		}
 	}
 	return next(r)
 }

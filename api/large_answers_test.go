@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -76,6 +77,11 @@ func TestFewListsArePutTogetherAtOnce(t *testing.T) {
 	for _, path := range []string{"/v1/history", "/v1/usage", "/v1/queue", "/v1/hosts", "/v1/gpus"} {
 		if got := b.get(path); got.Code != http.StatusServiceUnavailable {
 			t.Errorf("%s: %d", path, got.Code)
+		}
+	}
+	for _, operation := range []string{"ListSecrets", "BatchGetSecretValue", "DescribeParameters", "GetParametersByPath"} {
+		if got := b.serve(httptest.NewRequest("POST", "/v1/"+operation, strings.NewReader("{}"))); got.Code != http.StatusServiceUnavailable {
+			t.Errorf("%s: %d", operation, got.Code)
 		}
 	}
 	close(slow.free)

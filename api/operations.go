@@ -222,7 +222,7 @@ func (o *operationEndpoints) secrets(name string, strict wire.Strictness) *endpo
 // answers of reads alone: that of a change is kept for a while, see chain.changeOnce.
 func (o *operationEndpoints) ofSecrets(name string, operation secrets.Operation, unknown error, strict wire.Strictness) *endpoint {
 	return &endpoint{
-		name: name, role: cmp.Or(operation.Role, accesskey.RoleRead), unknown: unknown, writes: operation.Writes, scope: operation.Scope, audited: operation.Audited, repeats: true,
+		name: name, role: cmp.Or(operation.Role, accesskey.RoleRead), unknown: unknown, writes: operation.Writes, scope: operation.Scope, audited: operation.Audited, list: operation.Lists, repeats: true,
 		bind: func(r *request) (call, error) {
 			return call{run: func(ctx context.Context) error {
 				in := &secrets.Request{Principal: r.Resolution.Principal, View: r.View, Store: o.store, Sealer: o.seal, Now: o.now, Strictness: strict}

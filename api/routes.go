@@ -90,17 +90,12 @@ func withoutKey(route rest.Route) handler {
 // endpointOf is the endpoint of a route that needs a key.
 func (c *chain) endpointOf(route rest.Route) *endpoint {
 	return &endpoint{
-		name: nameOf(route), mode: route.Mode, role: route.Role, scope: route.Scope, writes: route.Method != http.MethodGet, ownHost: route.OwnHost,
+		name: nameOf(route), mode: route.Mode, role: route.Role, scope: route.Scope, writes: route.Method != http.MethodGet, ownHost: route.OwnHost, list: route.List,
 		bind: func(r *request) (call, error) {
 			if err := route.Scope.CheckQuery(r.Resolution.Principal, r.Request.URL.Query()); err != nil {
 				return call{}, err
 			}
 			serve := func() error { return route.Serve(r.Exchange, r.Resolution) }
-			if route.List {
-				if err := c.limits.HoldList(r.Exchange); err != nil {
-					return call{}, err
-				}
-			}
 			if route.Stream {
 				return call{run: func(context.Context) error { return c.whileKeyLives(r, serve) }}, nil
 			}

@@ -18,6 +18,7 @@ type Operation struct {
 	Role    accesskey.Role // least role of the access keys that may call it
 	Writes  bool           // changes the state
 	Scope   auth.Scope
+	Lists   bool // looks at every secret of the pool, so only some are answered at once
 	Audited bool // changes the state or answers values, so the audit log has its calls
 	run     run
 }
@@ -43,6 +44,12 @@ func Describe[In, Out any](name string, s auth.Scope, call func(context.Context,
 func Reveal[In, Out any](name string, s auth.Scope, call func(context.Context, *Request, *In) (*Out, error)) Operation {
 	o := Describe(name, s, call)
 	o.Role, o.Audited = accesskey.RoleSubmit, true
+	return o
+}
+
+// Listing is the operation as one that looks at every secret of the pool.
+func (o Operation) Listing() Operation {
+	o.Lists = true
 	return o
 }
 

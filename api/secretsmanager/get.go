@@ -2,7 +2,6 @@ package secretsmanager
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"pinion/api/httpx"
@@ -84,7 +83,7 @@ const maxBatch = 20
 
 // batchGetSecretValue answers the current versions of several secrets. Those that it cannot answer are among the errors.
 func batchGetSecretValue(ctx context.Context, r *secrets.Request, in *batchInput) (*batchOutput, error) {
-	ids, next, err := in.ids(r)
+	ids, next, err := in.ids(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +104,7 @@ func batchGetSecretValue(ctx context.Context, r *secrets.Request, in *batchInput
 }
 
 // ids are the secrets of one page.
-func (in *batchInput) ids(r *secrets.Request) (ids []string, next string, err error) {
+func (in *batchInput) ids(ctx context.Context, r *secrets.Request) (ids []string, next string, err error) {
 	switch {
 	case len(in.SecretIDList) > 0 && len(in.Filters) > 0, len(in.SecretIDList) == 0 && len(in.Filters) == 0:
 		return nil, "", errInvalid("Either SecretIdList or Filters must be given, and not both.")
@@ -116,11 +115,14 @@ func (in *batchInput) ids(r *secrets.Request) (ids []string, next string, err er
 	case len(in.SecretIDList) > 0:
 		return in.SecretIDList, "", nil
 	}
-	passes, err := compile(in.Filters)
+	conditions, err := compile(in.Filters)
 	if err != nil {
 		return nil, "", err
 	}
-	found := slices.DeleteFunc(r.All(store), func(s *secret.Secret) bool { return secret.ReadOnly(s) != nil || !passes(s) })
+	found, err := conditions.choose(ctx, r.All(store), false)
+	if err != nil {
+		return nil, "", err
+	}
 	page, next, err := secrets.Page(in.Paging, found, maxBatch, secrets.Order[*secret.Secret]{Key: func(s *secret.Secret) string { return strings.TrimPrefix(s.Name, "/") }})
 	for _, s := range page {
 		ids = append(ids, s.Name)

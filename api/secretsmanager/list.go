@@ -29,8 +29,8 @@ type listOutput struct {
 	NextToken  string      `json:"NextToken,omitempty"`
 }
 
-func listSecrets(_ context.Context, r *secrets.Request, in *listInput) (*listOutput, error) {
-	passes, err := compile(in.Filters)
+func listSecrets(ctx context.Context, r *secrets.Request, in *listInput) (*listOutput, error) {
+	conditions, err := compile(in.Filters)
 	if err != nil {
 		return nil, err
 	}
@@ -38,9 +38,10 @@ func listSecrets(_ context.Context, r *secrets.Request, in *listInput) (*listOut
 	if err != nil {
 		return nil, err
 	}
-	found := slices.DeleteFunc(r.All(store), func(s *secret.Secret) bool {
-		return secret.ReadOnly(s) != nil && !in.IncludePlannedDeletion || !passes(s)
-	})
+	found, err := conditions.choose(ctx, r.All(store), in.IncludePlannedDeletion)
+	if err != nil {
+		return nil, err
+	}
 	sorted := make([]keyed, 0, len(found))
 	for _, s := range found {
 		sorted = append(sorted, keyed{order.Key(s), s})

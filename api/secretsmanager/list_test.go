@@ -1,10 +1,15 @@
 package secretsmanager
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"pinion/raftfsm/secret"
+	"pinion/raftfsm/spec"
 )
 
 // names are those of the secrets in an answer.
@@ -39,18 +44,21 @@ func TestListsAreSortedAndFiltered(t *testing.T) {
 		`{"SortOrder":"desc"}`:           "dev/db prod/api prod/db",
 		`{"SortBy":"name"}`:              "dev/db prod/api prod/db",
 		`{"SortBy":"last-changed-date"}`: "prod/api dev/db prod/db",
-		`{"Filters":[{"Key":"name","Values":["prod/"]}]}`:                                        "prod/db prod/api",
-		`{"Filters":[{"Key":"name","Values":["db"]}]}`:                                           "",
-		`{"Filters":[{"Key":"name","Values":["!prod/"]}]}`:                                       "dev/db",
-		`{"Filters":[{"Key":"description","Values":["MASTER pass"]}]}`:                           "prod/db",
-		`{"Filters":[{"Key":"tag-key","Values":["en"]}]}`:                                        "prod/db prod/api",
-		`{"Filters":[{"Key":"tag-key","Values":["team"]}]}`:                                      "",
-		`{"Filters":[{"Key":"tag-value","Values":["vis"]}]}`:                                     "prod/api",
-		`{"Filters":[{"Key":"all","Values":["db"]}]}`:                                            "prod/db dev/db",
-		`{"Filters":[{"Key":"all","Values":["VISION"]}]}`:                                        "prod/api",
-		`{"Filters":[{"Key":"all","Values":["/"]}]}`:                                             "",
-		`{"Filters":[{"Key":"all","Values":["db"]},{"Key":"name","Values":["prod","staging"]}]}`: "prod/db",
-		`{"Filters":[{"Key":"owning-service","Values":["rds"]}]}`:                                "",
+		`{"Filters":[{"Key":"name","Values":["prod/"]}]}`:                                                              "prod/db prod/api",
+		`{"Filters":[{"Key":"name","Values":["db"]}]}`:                                                                 "",
+		`{"Filters":[{"Key":"name","Values":["!prod/"]}]}`:                                                             "dev/db",
+		`{"Filters":[{"Key":"description","Values":["MASTER pass"]}]}`:                                                 "prod/db",
+		`{"Filters":[{"Key":"tag-key","Values":["en"]}]}`:                                                              "prod/db prod/api",
+		`{"Filters":[{"Key":"tag-key","Values":["team"]}]}`:                                                            "",
+		`{"Filters":[{"Key":"tag-value","Values":["vis"]}]}`:                                                           "prod/api",
+		`{"Filters":[{"Key":"all","Values":["db"]}]}`:                                                                  "prod/db dev/db",
+		`{"Filters":[{"Key":"all","Values":["VISION"]}]}`:                                                              "prod/api",
+		`{"Filters":[{"Key":"all","Values":["/"]}]}`:                                                                   "",
+		`{"Filters":[{"Key":"all","Values":["db"]},{"Key":"name","Values":["prod","staging"]}]}`:                       "prod/db",
+		`{"Filters":[{"Key":"all","Values":["nobody"]},{"Key":"description","Values":["pass"]}]}`:                      "dev/db",
+		`{"Filters":[{"Key":"all","Values":["` + strings.Repeat("d ", 32) + `","` + strings.Repeat("v ", 32) + `"]}]}`: "prod/db prod/api dev/db",
+		`{"Filters":[{"Key":"name","Values":["` + strings.Repeat("p ", 33) + `"]}]}`:                                   "",
+		`{"Filters":[{"Key":"owning-service","Values":["rds"]}]}`:                                                      "",
 	} {
 		if got := names(f.must(t, "ListSecrets", body)); got != want {
 			t.Errorf("%s: %s", body, got)
@@ -108,5 +116,31 @@ func TestSeveralValuesAreAnsweredAtOnce(t *testing.T) {
 	first := f.must(t, "BatchGetSecretValue", `{"Filters":[{"Key":"name","Values":["prod"]}],"MaxResults":1}`)
 	if rest := f.must(t, "BatchGetSecretValue", `{"Filters":[{"Key":"name","Values":["prod"]}],"NextToken":"`+member(t, first, "NextToken")+`"}`); names(first) != "prod/api" || names(rest) != "prod/db" {
 		t.Errorf("%s %s", first, rest)
+	}
+}
+
+// Nobody waits for the answer any more: no further secret is looked at.
+func TestAListEndsWithItsRequest(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	looked := 0
+	stop := conditionList{{values: []wanted{{}}, compare: func(*subject, *wanted) bool {
+		looked++
+		cancel()
+		return true
+	}}}
+	_, err := stop.choose(ctx, []*secret.Secret{{Name: "a"}, {Name: "b"}, {Name: "c"}}, false)
+	if !errors.Is(err, context.Canceled) || looked != 1 {
+		t.Errorf("%d secrets were looked at: %v", looked, err)
+	}
+}
+
+func TestTheWordsOfASecretAreSplitOnce(t *testing.T) {
+	s := &subject{Secret: &secret.Secret{Name: "prod/db", Description: "The password", Tags: []spec.Tag{{Key: "env", Value: "prod"}}}}
+	first := s.words()
+	if again := s.words(); &first[0] != &again[0] || &s.wordsOfDescription()[0] != &s.wordsOfDescription()[0] {
+		t.Error("the words were split again")
+	}
+	if got := strings.Join(first, " "); got != "prod db the password env prod" {
+		t.Error(got)
 	}
 }

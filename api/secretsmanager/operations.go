@@ -43,13 +43,13 @@ const (
 // service is the table.
 var service = secrets.NewService("AWS Secrets Manager", invalid, explain,
 	secrets.Describe("DescribeSecret", auth.PerResource, describeSecret),
-	secrets.Describe("ListSecrets", auth.PerResource, listSecrets),
+	secrets.Describe("ListSecrets", auth.PerResource, listSecrets).Listing(),
 	secrets.Describe("ListSecretVersionIds", auth.PerResource, listSecretVersionIDs),
 	secrets.Describe("GetResourcePolicy", auth.PerResource, getResourcePolicy),
 	secrets.Describe("GetRandomPassword", auth.Unscoped, getRandomPassword),
 
 	secrets.Reveal("GetSecretValue", auth.PerResource, getSecretValue),
-	secrets.Reveal("BatchGetSecretValue", auth.PerResource, batchGetSecretValue),
+	secrets.Reveal("BatchGetSecretValue", auth.PerResource, batchGetSecretValue).Listing(),
 
 	secrets.Change("CreateSecret", auth.PerResource, createSecret),
 	secrets.Change("PutSecretValue", auth.PerResource, putSecretValue),

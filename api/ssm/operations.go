@@ -44,12 +44,12 @@ const store = valuefrom.ParameterStore
 
 // service is the table.
 var service = secrets.NewService("AWS Systems Manager", invalid, explain,
-	secrets.Describe("DescribeParameters", auth.PerResource, describeParameters),
+	secrets.Describe("DescribeParameters", auth.PerResource, describeParameters).Listing(),
 	secrets.Describe("ListTagsForResource", auth.PerResource, listTagsForResource),
 
 	secrets.Reveal("GetParameter", auth.PerResource, getParameter),
 	secrets.Reveal("GetParameters", auth.PerResource, getParameters),
-	secrets.Reveal("GetParametersByPath", auth.PerResource, getParametersByPath),
+	secrets.Reveal("GetParametersByPath", auth.PerResource, getParametersByPath).Listing(),
 	secrets.Reveal("GetParameterHistory", auth.PerResource, getParameterHistory),
 
 	secrets.Change("PutParameter", auth.PerResource, putParameter),
