@@ -62,9 +62,13 @@ func (p Pieces) Merge(other Pieces) {
 	}
 }
 
-// Of is a copy for a blob of so many pieces: a set that comes from elsewhere may be longer.
+// Of is a copy for a blob of so many pieces, without those past its end: a set that comes from elsewhere may have some.
 func (p Pieces) Of(count int) Pieces {
-	return slices.Clone(p[:min(len(p), (count+7)/8)])
+	of := slices.Clone(p[:min(len(p), (count+7)/8)])
+	for i := count; i < 8*len(of); i++ {
+		of.Remove(i)
+	}
+	return of
 }
 
 // Len is how many pieces are in the set.

@@ -15,8 +15,10 @@ import (
 const (
 	// silence is how long a host that fetches a blob may say nothing until its pieces are given to others.
 	silence = 10 * time.Second
-	// stall is how long a host may bring none of the pieces that it is to fetch until another one gets them too.
-	stall = 30 * time.Second
+	// stall is how long a host may bring none of the pieces that it is to fetch until another one gets them too, and leaseTime how long it may
+	// take for one of them until it is given no more of the blob: eight of 4 MiB at a time over 1 MB/s take 34 s. Longer pieces have more.
+	stall     = time.Minute
+	leaseTime = 10 * time.Minute
 	// heldFor is how long a host counts as having what it has said that it has; hosts say something every minute.
 	heldFor = 3 * time.Minute
 	// settleTime is how long a new tracker waits for hosts to tell what they have.
@@ -25,6 +27,8 @@ const (
 	maxBlobs = 10000
 	// maxTake bounds the pieces that one call gives a host to fetch.
 	maxTake = 16
+	// maxLeases bounds the pieces of one blob that a host is to fetch and has not brought.
+	maxLeases = 32
 )
 
 // Tracker is safe for concurrent use.
@@ -187,11 +191,14 @@ func (t *Tracker) grant(host string, now time.Time, w blob.Want) blob.Grant {
 		return blob.Grant{Whole: true, Peers: peers}
 	}
 	if b == nil {
-		b = &transfer{size: w.Size, hosts: map[string]*fetch{}}
+		b = &transfer{size: w.Size, hosts: map[string]*fetch{}, barred: map[string]bool{}}
 		t.blobs[w.Digest] = b
 	}
 	f := b.record(host, now, w, count)
 	peers, available := t.peers(host, b, w, count)
+	if b.barred[host] {
+		return blob.Grant{Whole: true, Peers: peers, Coming: b.coming(host, now, w)} // by itself, and nobody waits for it
+	}
 	return blob.Grant{Peers: peers, Take: b.take(f, now, w, count, available), Whole: b.takeWhole(host, now, w, count, available), Coming: b.coming(host, now, w)}
 }
 

@@ -160,7 +160,7 @@ func TestAHostThatStallsKeepsNoPieceFromOthers(t *testing.T) {
 	if got := ask("host-0", 4); len(got.Take) != 4 {
 		t.Fatalf("the first host is to take %v", got.Take)
 	}
-	for range 29 { // it says that it is there, and brings nothing
+	for range 59 { // it says that it is there, and brings nothing
 		s.now = s.now.Add(time.Second)
 		ask("host-0", 0)
 		if got := ask("host-1", 4); len(got.Take) != 0 {
