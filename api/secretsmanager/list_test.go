@@ -137,7 +137,7 @@ func TestAListEndsWithItsRequest(t *testing.T) {
 func TestTheWordsOfASecretAreSplitOnce(t *testing.T) {
 	s := &subject{Secret: &secret.Secret{Name: "prod/db", Description: "The password", Tags: []spec.Tag{{Key: "env", Value: "prod"}}}}
 	first := s.words()
-	if again := s.words(); &first[0] != &again[0] || &s.wordsOfDescription()[0] != &s.wordsOfDescription()[0] {
+	if again := s.words(); &first[0] != &again[0] {
 		t.Error("the words were split again")
 	}
 	if got := strings.Join(first, " "); got != "prod db the password env prod" {

@@ -19,6 +19,9 @@ const (
 	peerFetches     = 6 // and from other hosts
 	fetchesOfPeer   = 2 // of these, from one host
 	linger          = time.Minute
+	// patience is how long a download waits for pieces that other hosts are to bring, until it has the blob from the registry by itself; without a
+	// registry it waits ten times as long.
+	patience = time.Minute
 )
 
 // Download is one blob on its way to this host.
@@ -53,6 +56,8 @@ type state struct {
 	verified   bool      // all of it was checked against the digest
 	registry   error     // why it does not give the blob; nil: it may
 	registryAt time.Time // since when
+	progressAt time.Time // when a piece came last, or the download began
+	alone      bool      // it has waited long enough for other hosts
 }
 
 // fromRegistry is the source of pieces that no host gave.
@@ -136,7 +141,7 @@ func (d *Download) start(offset int64) {
 	if d.state.started {
 		return
 	}
-	d.state.started = true
+	d.state.started, d.state.progressAt = true, time.Now()
 	for i := range int(offset / blob.PieceSize(d.size)) {
 		d.have.Add(i)
 	}

@@ -22,11 +22,18 @@ func (d *Download) grant(g blob.Grant, known bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	g.Take = append(d.granted.Take, g.Take...)
+	waited := time.Duration(0) // for a piece, while this host fetches none
+	if len(d.fetches) == 0 && !d.state.streaming && !d.complete() {
+		waited = time.Since(d.state.progressAt)
+	}
+	d.state.alone = d.state.alone || waited > patience
+	g.Whole = g.Whole || d.state.alone // whatever other hosts are to bring
 	d.granted = g
 	d.peers.add(g.Peers)
 	d.dispatch()
 	known = known || time.Since(d.state.registryAt) > documentTimeout
-	if d.state.registry != nil && known && !g.Coming && len(g.Peers) == 0 && len(d.fetches) == 0 && !d.complete() {
+	nowhere := known && !g.Coming && len(g.Peers) == 0 || waited > 10*patience
+	if d.state.registry != nil && nowhere && len(d.fetches) == 0 && !d.complete() {
 		d.fail(d.state.registry)
 	}
 }
@@ -60,7 +67,7 @@ func (d *Download) dispatch() {
 		}
 		d.beginFetch(piece, fromRegistry, d.fromRegistry)
 	}
-	if d.granted.Whole && d.state.noRanges && !d.state.streaming && d.state.registry == nil {
+	if d.granted.Whole && d.state.noRanges && !d.state.streaming && d.state.registry == nil && d.fetchesFrom(fromRegistry) == 0 { // else it would skip these
 		d.state.streaming = true
 		go stream{d}.run(d.ctx)
 	}
@@ -147,6 +154,7 @@ func (d *Download) endFetch(ctx context.Context, piece int, source string, err e
 func (d *Download) arrived(piece int, source string) {
 	d.have.Add(piece)
 	d.sources[piece] = source
+	d.state.progressAt = time.Now()
 	delete(d.peers.busy, source)
 	if source == fromRegistry {
 		d.share.Add(piece)
