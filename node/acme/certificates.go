@@ -225,8 +225,14 @@ const elsewhereRetry = 2 * time.Second
 // cache is a Cache as autocert has it.
 type cache struct{ Cache }
 
+// legacyAccountKey is where versions of autocert that nobody has run with Pinion kept the key of the account. It looks there before it makes one.
+const legacyAccountKey = "acme_account.key"
+
 // Get has autocert's error for what is not there.
 func (c cache) Get(ctx context.Context, key string) ([]byte, error) {
+	if key == legacyAccountKey { // the pool keeps values of names alone, and takes it for one
+		return nil, autocert.ErrCacheMiss
+	}
 	value, err := c.Cache.Get(ctx, key)
 	if errors.Is(err, spec.ErrNotFound) {
 		return nil, autocert.ErrCacheMiss

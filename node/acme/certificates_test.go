@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -90,6 +91,9 @@ func (c cache) Get(_ context.Context, key string) ([]byte, error) {
 	defer c.mu.Unlock()
 	if value, is := c.values[key]; is {
 		return value, nil
+	}
+	if key != "acme_account+key" && strings.TrimSuffix(key, "+token") != site {
+		return nil, errors.New("no listener has the certificate " + key) // as the leader answers
 	}
 	if key == site && c.orders[key] != "" && c.orders[key] != c.host {
 		return nil, spec.Unavailable("another host orders it")
