@@ -73,11 +73,18 @@ func parseCron(text, inner string) (Schedule, error) {
 	return s, nil
 }
 
-var weekday = lazyregexp.New(`[#/]?\d+`)
+var (
+	weekday = lazyregexp.New(`[#/]?\d+`)
+	// weekdayOfMonth is the only form of a part with #: the fifth Friday is the last that a month can have.
+	weekdayOfMonth = lazyregexp.New(`^(?i:SUN|MON|TUE|WED|THU|FRI|SAT|[1-7])#[1-5]$`)
+)
 
 // weekdays turns AWS's numbers of days, from 1 for Sunday, into cron's, from 0. Numbers behind # and / are none of a day.
 func weekdays(field string) (string, bool) {
 	ok := true
+	for part := range strings.SplitSeq(field, ",") {
+		ok = ok && (!strings.Contains(part, "#") || weekdayOfMonth.MatchString(part))
+	}
 	return weekday.ReplaceAllStringFunc(field, func(number string) string {
 		n, err := strconv.Atoi(number)
 		if err != nil {
@@ -90,23 +97,38 @@ func weekdays(field string) (string, bool) {
 
 // Latest is the last time of an action that is not after now, zero when there is none.
 func (a *ScheduledAction) Latest(now time.Time) time.Time {
-	zone, err := time.LoadLocation(a.Timezone)
-	schedule, wrong := ParseSchedule(a.Schedule)
-	if err != nil || wrong != nil {
-		return time.Time{} // they were checked
+	schedule, zone, err := a.parse()
+	if err != nil {
+		return time.Time{} // it was checked
 	}
-	start, end := a.CreatedAt, now
+	begin, end := a.span(now)
+	latest := schedule.last(begin, end.In(zone))
+	if latest.Before(begin) || latest.After(end) {
+		return time.Time{}
+	}
+	return latest
+}
+
+// parse reads the schedule and the time zone in which it is.
+func (a *ScheduledAction) parse() (Schedule, *time.Location, error) {
+	schedule, err := ParseSchedule(a.Schedule)
+	if err != nil || schedule.rate > 0 {
+		return schedule, time.UTC, err
+	}
+	zone, err := time.LoadLocation(a.Timezone)
+	return schedule, zone, err
+}
+
+// span is from when to when, now at the latest, the action can happen.
+func (a *ScheduledAction) span(now time.Time) (begin, end time.Time) {
+	begin, end = a.CreatedAt, now
 	if !a.Start.IsZero() {
-		start = a.Start
+		begin = a.Start
 	}
 	if !a.End.IsZero() && a.End.Before(now) {
 		end = a.End
 	}
-	latest := schedule.last(start, end.In(zone))
-	if latest.Before(start) || latest.After(end) {
-		return time.Time{}
-	}
-	return latest
+	return begin, end
 }
 
 // Due is the last time at which an action should have happened and has not, zero when there is none.

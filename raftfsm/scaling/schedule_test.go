@@ -68,7 +68,7 @@ func TestAScheduledActionIsDueOnce(t *testing.T) {
 }
 
 func TestWhatIsNoSchedule(t *testing.T) {
-	for _, text := range []string{"", "daily", "cron()", "cron(0 22 * * *)", "cron(0 22 * * * *)", "cron(0 22 ? * 0 *)", "cron(0 22 ? * 8 *)", "cron(99 22 * * ? *)", "cron(0 22 * * ? *",
+	for _, text := range []string{"", "daily", "cron()", "cron(0 22 * * *)", "cron(0 22 * * * *)", "cron(0 22 ? * 0 *)", "cron(0 22 ? * 8 *)", "cron(0 22 ? * 6#6 *)", "cron(0 22 ? * 6#0 *)", "cron(0 22 ? * 6#11 *)", "cron(0 9 ? * FRI#SAT *)", "cron(0 9 ? * FRI#DEC *)", "cron(0 9 ? * 6#+7 *)", "cron(0 9 ? * 6#-1 *)", "cron(0 9 ? * 2,6#6 *)", "cron(99 22 * * ? *)", "cron(0 22 * * ? *",
 		"rate(0 minutes)", "rate(5)", "rate(5 weeks)", "rate(99999999999 days)", "at(tomorrow)", "at(2026-13-01T00:00:00)", "every(5 minutes)"} {
 		if _, err := ParseSchedule(text); err == nil {
 			t.Errorf("%q is one", text)

@@ -32,6 +32,7 @@ type Autoscaler struct {
 	began     time.Time            // of the first sample
 	evaluated map[string]time.Time // alarms by name: the moment that they were evaluated for last
 	triggers  []autoscale.Trigger  // of alarms that were evaluated since Scale
+	scheduled *scheduledActions
 }
 
 type seriesKey struct {
@@ -41,7 +42,7 @@ type seriesKey struct {
 
 // NewAutoscaler makes the reconciler for one leader term.
 func NewAutoscaler(p Proposer, m *metrics.Store, log *slog.Logger) *Autoscaler {
-	return &Autoscaler{proposer: p, metrics: m, log: log, series: map[seriesKey]autoscale.Watched{}, evaluated: map[string]time.Time{}}
+	return &Autoscaler{proposer: p, metrics: m, log: log, series: map[seriesKey]autoscale.Watched{}, evaluated: map[string]time.Time{}, scheduled: newScheduledActions()}
 }
 
 // Loop scales until ctx ends: at each interval, and at once when requests wait.
@@ -180,12 +181,13 @@ func (a *Autoscaler) Scale(ctx context.Context) {
 	waiting := a.metrics.Sums(now).Waiting
 	triggers := a.triggers
 	a.triggers = nil // what they start is decided once
-	for _, t := range raftfsm.ScalableTargets(view) {
-		due := dueActions(t, now)
-		for _, name := range due {
+	targets := raftfsm.ScalableTargets(view)
+	due := a.scheduled.due(targets, now)
+	for i, t := range targets {
+		for _, name := range due[i] {
 			a.change(ctx, t, scaling.Change{Run: &scaling.Run{Action: name}})
 		}
-		if len(due) > 0 {
+		if len(due[i]) > 0 {
 			continue // what they have changed decides at the next interval
 		}
 		s := view.ServiceByID(t.ServiceID)
@@ -199,22 +201,6 @@ func (a *Autoscaler) Scale(ctx context.Context) {
 			a.change(ctx, t, scaling.Change{Scale: &move})
 		}
 	}
-}
-
-// dueActions are the names of the scheduled actions of a target that are due, by the times for which they are.
-func dueActions(t *scaling.Target, now time.Time) (names []string) {
-	if t.Suspended.Scheduled {
-		return nil
-	}
-	times := map[string]time.Time{}
-	for i := range t.Actions {
-		if due := t.Actions[i].Due(now); !due.IsZero() {
-			names = append(names, t.Actions[i].Name)
-			times[t.Actions[i].Name] = due
-		}
-	}
-	slices.SortStableFunc(names, func(a, b string) int { return times[a].Compare(times[b]) })
-	return names
 }
 
 func (a *Autoscaler) change(ctx context.Context, t *scaling.Target, change scaling.Change) {

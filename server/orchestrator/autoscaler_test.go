@@ -236,3 +236,33 @@ func TestMeasuresOfAServiceAreThoseOfItsRunningTasks(t *testing.T) {
 		t.Errorf("%+v", sample)
 	}
 }
+
+// However many actions a service has, and however often they are due, those of another one are carried out.
+func TestScheduledActionsOfOneServiceHoldUpNoOther(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	var targets []*scaling.Target
+	for s := range 6 {
+		target := &scaling.Target{ServiceID: fmt.Sprint("busy", s)}
+		for i := range scaling.MaxActions {
+			target.Actions = append(target.Actions, scaling.ScheduledAction{Name: fmt.Sprint(i), Schedule: "rate(1 minute)", CreatedAt: now.Add(-time.Hour)})
+		}
+		targets = append(targets, target)
+	}
+	quiet := &scaling.Target{ServiceID: "quiet", Actions: []scaling.ScheduledAction{{Name: "night", Schedule: "cron(0 3 * * ? *)", CreatedAt: now.Add(-time.Hour)}}}
+	targets = append(targets, quiet)
+	scheduled, served := newScheduledActions(), false
+	for range 3 {
+		due := scheduled.due(targets, now)
+		n := 0
+		for _, names := range due {
+			n += len(names)
+		}
+		if n > maxDueActions {
+			t.Fatalf("%d in one round", n)
+		}
+		served = served || len(due[len(due)-1]) == 1
+	}
+	if !served {
+		t.Error("the quiet service waits behind the busy ones")
+	}
+}

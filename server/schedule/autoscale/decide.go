@@ -76,7 +76,7 @@ func larger(a, b scaling.Decision) scaling.Decision {
 func (f *Facts) most(of func(*scaling.Policy) vote, among func(*scaling.Policy) bool) (largest vote) {
 	for i := range f.Target.Policies {
 		if p := &f.Target.Policies[i]; p.Step == nil && among(p) {
-			if v := of(p); v.cause != "" && (largest.cause == "" || v.want > largest.want) {
+			if v := of(p); v.known() && (!largest.known() || v.want > largest.want) {
 				largest = v
 			}
 		}
@@ -84,11 +84,23 @@ func (f *Facts) most(of func(*scaling.Policy) vote, among func(*scaling.Policy) 
 	return largest
 }
 
-// vote is how many tasks one policy wants, and why; without a cause it does not know.
+// vote is how many tasks one policy wants, and why; without a policy it does not know.
 type vote struct {
 	policy *scaling.Policy
 	want   int
-	cause  string
+	each   float64 // the measure of a replica
+	step   string  // the cause, when it is a step of an alarm
+}
+
+func (v vote) known() bool { return v.policy != nil }
+
+// cause is the arithmetic of the vote, in words.
+func (v vote) cause() string {
+	if v.step != "" {
+		return v.step
+	}
+	source, _ := v.policy.Tracking.Metric.Source()
+	return fmt.Sprintf("%s %s of %s", source.Words(), number(v.each), number(v.policy.Tracking.Target.Float()))
 }
 
 // out is what a policy wants by the average over OutWindow.
@@ -142,13 +154,12 @@ func (f *Facts) vote(p *scaling.Policy, total, replicas float64, unmeasured int)
 	target := p.Tracking.Target.Float()
 	needed := math.Ceil(total/target - tolerance)
 	want := int(min(max(needed, 0), math.MaxInt32)) + unmeasured
-	source, _ := p.Tracking.Metric.Source()
-	return vote{policy: p, want: want, cause: fmt.Sprintf("%s %s of %s", source.Words(), number(total/max(replicas, 1)), number(target))}
+	return vote{policy: p, want: want, each: total / max(replicas, 1)}
 }
 
 func (f *Facts) scaleOut(v vote) (scaling.Decision, bool) {
 	to := f.Target.Within(v.want)
-	if v.cause == "" || to <= f.Desired || f.Target.Suspended.Out {
+	if !v.known() || to <= f.Desired || f.Target.Suspended.Out {
 		return scaling.Decision{}, false
 	}
 	cooldown, _ := v.policy.Tracking.Cooldowns()
@@ -166,15 +177,15 @@ func (f *Facts) scaleIn(out vote) (scaling.Decision, bool) {
 	mayScaleIn := func(p *scaling.Policy) bool { return !p.Tracking.NoScaleIn }
 	v := f.most(f.in, mayScaleIn)
 	for i := range f.Target.Policies {
-		if p := &f.Target.Policies[i]; p.Step == nil && mayScaleIn(p) && f.in(p).cause == "" {
+		if p := &f.Target.Policies[i]; p.Step == nil && mayScaleIn(p) && !f.in(p).known() {
 			return scaling.Decision{}, false // no data, no scale in
 		}
 	}
-	if v.cause == "" || !f.mayScaleIn() {
+	if !v.known() || !f.mayScaleIn() {
 		return scaling.Decision{}, false
 	}
 	to := f.Target.Within(v.want)
-	if out.cause != "" {
+	if out.known() {
 		to = max(to, f.Target.Within(out.want)) // what a policy needs now that may not scale in itself
 	}
 	if _, cooldown := v.policy.Tracking.Cooldowns(); to >= f.Desired || f.coolingIn(cooldown) {
@@ -191,7 +202,7 @@ func (f *Facts) coolingIn(cooldown time.Duration) bool {
 }
 
 func (f *Facts) move(v vote, to int) scaling.Decision {
-	return scaling.Decision{From: f.Desired, To: to, Cause: fmt.Sprintf("%s: %d -> %d%s, policy %s", v.cause, f.Desired, to, f.limit(v.want), v.policy.Name)}
+	return scaling.Decision{From: f.Desired, To: to, Cause: fmt.Sprintf("%s: %d -> %d%s, policy %s", v.cause(), f.Desired, to, f.limit(v.want), v.policy.Name)}
 }
 
 // limit says which capacity keeps the service from a number, empty when none does.

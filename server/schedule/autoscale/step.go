@@ -27,7 +27,7 @@ func (f *Facts) stepOut() (largest scaling.Decision) {
 			from = max(0, from-f.Target.Out.By)
 		}
 		v := f.step(p, t, from)
-		if to := f.Target.Within(v.want); v.cause != "" && to > f.Desired {
+		if to := f.Target.Within(v.want); v.known() && to > f.Desired {
 			move := f.move(v, to)
 			move.Added = to - from
 			largest = larger(largest, move)
@@ -44,10 +44,10 @@ func (f *Facts) stepIn(out vote) (largest scaling.Decision) {
 	f.triggered(func(p *scaling.Policy, t Trigger) {
 		v := f.step(p, t, f.Desired)
 		to := f.Target.Within(v.want)
-		if out.cause != "" {
+		if out.known() {
 			to = max(to, f.Target.Within(out.want))
 		}
-		if v.cause != "" && to < f.Desired && !f.coolingIn(p.Step.Cooldown()) {
+		if v.known() && to < f.Desired && !f.coolingIn(p.Step.Cooldown()) {
 			largest = larger(largest, f.move(v, to))
 		}
 	})
@@ -65,7 +65,7 @@ func (f *Facts) triggered(visit func(*scaling.Policy, Trigger)) {
 	}
 }
 
-// step is what a policy makes of so many tasks by how far the metric is from the alarm's threshold, without a cause when it has no step for it.
+// step is what a policy makes of so many tasks by how far the metric is from the alarm's threshold, without a policy when it has no step for it.
 // Without data, that is the threshold itself.
 func (f *Facts) step(p *scaling.Policy, t Trigger, from int) vote {
 	distance, says := 0.0, "no data"
@@ -78,7 +78,7 @@ func (f *Facts) step(p *scaling.Policy, t Trigger, from int) vote {
 	if !ok {
 		return vote{}
 	}
-	return vote{policy: p, want: want, cause: fmt.Sprintf("alarm %s: %s %s: %s", t.Alarm.Name, words(t.Alarm), says, adjustment(p.Step, step))}
+	return vote{policy: p, want: want, step: fmt.Sprintf("alarm %s: %s %s: %s", t.Alarm.Name, words(t.Alarm), says, adjustment(p.Step, step))}
 }
 
 // adjustment is a step in words.
