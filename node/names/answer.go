@@ -18,21 +18,21 @@ const ttl = 5
 const maxReplicas = 128
 
 // answerHost answers the host and its tasks: names with their virtual addresses, and the rest as the host's own resolvers do.
-func (n *Names) answerHost(s *server, request *dns.Msg, overTCP bool) *dns.Msg {
+func (n *Names) answerHost(s *server, q query) *dns.Msg {
 	t := n.table.Load()
-	if name := nameOf(request); t.has(name) {
-		return t.answer(request, func(e *entry) []netip.Addr { return []netip.Addr{e.address} })
+	if name := nameOf(q.Msg); t.has(name) {
+		return t.answer(q.Msg, func(e *entry) []netip.Addr { return []netip.Addr{e.address} })
 	}
-	return s.forward(request, overTCP, n.network.addresses)
+	return s.forward(q, n.network.addresses)
 }
 
 // answerSite answers machines that are no hosts: names with the addresses of the hosts that run the tasks, and nothing else.
-func (n *Names) answerSite(_ *server, request *dns.Msg, _ bool) *dns.Msg {
+func (n *Names) answerSite(_ *server, q query) *dns.Msg {
 	t := n.table.Load()
-	if name := nameOf(request); !t.has(name) {
-		return failure(request, dns.RcodeRefused)
+	if name := nameOf(q.Msg); !t.has(name) {
+		return failure(q.Msg, dns.RcodeRefused)
 	}
-	return t.answer(request, func(e *entry) (all []netip.Addr) {
+	return t.answer(q.Msg, func(e *entry) (all []netip.Addr) {
 		for _, r := range e.some() {
 			if a, err := netip.ParseAddr(r.host); err == nil {
 				all = append(all, a)

@@ -148,12 +148,23 @@ func TestTheRestIsForwarded(t *testing.T) {
 		}
 	}
 	var waiting sync.WaitGroup
-	for i := range maxForwarded {
+	flood := func(client string) {
 		waiting.Go(func() {
-			host.forward(new(dns.Msg).SetQuestion(fmt.Sprintf("slow%d.example.", i), dns.TypeA), false, traffic.DefaultVirtualRange)
+			host.forward(query{new(dns.Msg).SetQuestion("slow.example.", dns.TypeA), client, false}, traffic.DefaultVirtualRange)
 		})
 	}
-	for range maxForwarded {
+	for range maxForwarded / 2 {
+		flood("10.88.0.2")
+		<-arrived
+	}
+	if host.slots.take("10.88.0.2") {
+		t.Error("a client that has half of the slots gets one more")
+	}
+	if got := ask(t, host, "udp", "right.example", dns.TypeA); got != "NOERROR 192.0.2.1" {
+		t.Errorf("beside a client that floods, a question is answered %s", got)
+	}
+	for i := range maxForwarded / 2 {
+		flood(fmt.Sprint("10.88.1.", i))
 		<-arrived
 	}
 	if got := ask(t, host, "udp", "right.example", dns.TypeA); got != "SERVFAIL" {

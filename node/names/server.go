@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/miekg/dns"
@@ -27,19 +28,61 @@ const (
 // resolvConf is where a host names its resolvers.
 const resolvConf = "/etc/resolv.conf"
 
+// query is one question, and the client's.
+type query struct {
+	*dns.Msg
+	client  string // its address
+	overTCP bool
+}
+
+func clientOf(w dns.ResponseWriter) string {
+	host, _, err := net.SplitHostPort(w.RemoteAddr().String())
+	if err != nil {
+		return w.RemoteAddr().String()
+	}
+	return host
+}
+
+// slots are for the questions that are forwarded. A client gets none while it has as many as are free, so that whoever floods leaves room for all others.
+type slots struct {
+	mu       sync.Mutex
+	taken    int
+	byClient map[string]int
+}
+
+func (s *slots) take(client string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byClient[client] >= maxForwarded-s.taken {
+		return false
+	}
+	s.taken++
+	s.byClient[client]++
+	return true
+}
+
+func (s *slots) giveBack(client string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.taken--
+	if s.byClient[client]--; s.byClient[client] == 0 {
+		delete(s.byClient, client)
+	}
+}
+
 // server answers DNS over UDP and TCP.
 type server struct {
 	address  string // without the port
 	log      *slog.Logger
-	answer   func(s *server, request *dns.Msg, overTCP bool) *dns.Msg
-	slots    chan struct{} // one for each question that is forwarded
-	resolver string        // the file that names resolvers
-	port     string        // of these
+	answer   func(s *server, q query) *dns.Msg
+	slots    slots
+	resolver string // the file that names resolvers
+	port     string // of these
 	udp, tcp *dns.Server
 }
 
-func newServer(log *slog.Logger, answer func(*server, *dns.Msg, bool) *dns.Msg) *server {
-	return &server{log: log, answer: answer, slots: make(chan struct{}, maxForwarded), resolver: resolvConf, port: "53"}
+func newServer(log *slog.Logger, answer func(*server, query) *dns.Msg) *server {
+	return &server{log: log, answer: answer, slots: slots{byClient: map[string]int{}}, resolver: resolvConf, port: "53"}
 }
 
 // listen opens both ports and answers there until close.
@@ -88,7 +131,7 @@ func (s *server) handler(overTCP bool) dns.HandlerFunc {
 		case request.Question[0].Qclass != dns.ClassINET || request.Question[0].Qtype == dns.TypeAXFR || request.Question[0].Qtype == dns.TypeIXFR:
 			reply = failure(request, dns.RcodeRefused)
 		default:
-			reply = s.answer(s, request, overTCP)
+			reply = s.answer(s, query{request, clientOf(w), overTCP})
 		}
 		size := dns.MaxMsgSize
 		if !overTCP {
@@ -103,19 +146,18 @@ func (s *server) handler(overTCP bool) dns.HandlerFunc {
 }
 
 // forward has the resolvers of the host answer a question, one after another until one does.
-func (s *server) forward(request *dns.Msg, overTCP bool, own netip.Prefix) *dns.Msg {
-	select {
-	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
-	default:
+func (s *server) forward(q query, own netip.Prefix) *dns.Msg {
+	request := q.Msg
+	if !s.slots.take(q.client) {
 		return failure(request, dns.RcodeServerFailure)
 	}
+	defer s.slots.giveBack(q.client)
 	config, err := dns.ClientConfigFromFile(s.resolver)
 	if err != nil {
 		return failure(request, dns.RcodeServerFailure)
 	}
 	client := &dns.Client{Net: "udp", Timeout: forwardTimeout}
-	if overTCP {
+	if q.overTCP {
 		client.Net = "tcp"
 	}
 	question := request.Copy()
