@@ -35,10 +35,16 @@ func protectionHandler(a *peerAPI) func(ctx context.Context, from string, in pro
 	}
 }
 
+// maxProtection is the longest of ECS. Hosts hold their tasks to it, and root of one holds itself to nothing.
+const maxProtection = 2880 * time.Minute
+
 // slack is how much longer a protection may last before it is recorded anew: a task may ask often.
 const slack = 10 * time.Second
 
 func (in protectionCall) carryOut(ctx context.Context, own *Server, hostID string) (Protection, error) {
+	if most := own.cfg.Now().Add(maxProtection); in.Until != nil && in.Until.After(most) { // or the clock of the host is ahead
+		in.Until = &most
+	}
 	view, err := own.View(ctx)
 	if err != nil {
 		return Protection{}, err
