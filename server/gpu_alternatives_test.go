@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"pinion/gpu"
+	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
 )
 
@@ -49,5 +51,20 @@ func TestATaskOfTheQueueGetsOneOfItsAlternatives(t *testing.T) {
 	reportStopped(t, s, ids[0])
 	if r := run(t.Context(), t, s, unqueued); len(r.Tasks) != 1 || !has(1)(r.Tasks[0]) {
 		t.Errorf("an H200 is free: %+v", r)
+	}
+}
+
+// The limit of a key is about the GPUs of the alternative that a task gets, not about those of its definition.
+func TestALimitIsAboutTheAlternative(t *testing.T) {
+	s := start(t, config(t.TempDir()))
+	joinWithModels(t, s, "NVIDIA H200", "NVIDIA H100", "NVIDIA H100")
+	four := 4
+	apply(t, s, raftfsm.CreateAccessKey{Key: accesskey.Key{ID: "k", Role: accesskey.RoleSubmit, Grant: accesskey.Grant{MaxGPUs: &four}}})
+	request := queuedRun(define(t, s, 8), spec.Tag{Key: spec.TagGPUAlternatives, Value: "H200:1/H100:2"})
+	request.Key = "k"
+	for range 2 {
+		if task := run(t.Context(), t, s, request).Tasks[0]; len(become(t, s, task.ID, hasPlace).GPUs()) == 0 {
+			t.Errorf("%+v", task)
+		}
 	}
 }

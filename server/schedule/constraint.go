@@ -14,7 +14,7 @@ var expressions query.Cache
 // parse parses the constraints of the definition and of the call, and the strategy. The api has validated them, so an error
 // means that another version of Pinion registered the definition.
 func (a *evaluation) parse(hosts []*Host) error {
-	for _, c := range slices.Concat(a.Definition.PlacementConstraints, a.Run.Constraints, modelConstraint(&a.Request)) {
+	for _, c := range slices.Concat(modelConstraint(&a.Request), a.Definition.PlacementConstraints, a.Run.Constraints) {
 		switch c.Type {
 		case spec.DistinctInstance:
 			a.distinct = true

@@ -37,9 +37,12 @@ func without(r Request, placed []*spec.Task) Request {
 		return r
 	}
 	r.Run.Count, r.Waiting = max(0, r.Run.Count-n), r.Waiting[min(n, len(r.Waiting)):]
-	r.Run.Hosts = slices.DeleteFunc(slices.Clone(r.Run.Hosts), func(host string) bool {
-		return slices.ContainsFunc(placed, func(t *spec.Task) bool { return t.HostID == host })
-	})
+	r.Run.Hosts = slices.Clone(r.Run.Hosts)
+	for _, task := range placed {
+		if at := slices.Index(r.Run.Hosts, task.HostID); at >= 0 {
+			r.Run.Hosts = slices.Delete(r.Run.Hosts, at, at+1)
+		}
+	}
 	if r.Run.ArrayFrom != nil {
 		from := *r.Run.ArrayFrom + n
 		r.Run.ArrayFrom = &from
@@ -71,16 +74,21 @@ func ofAlternatives(r Request, refusals []spec.Failure) spec.Failure {
 }
 
 // MostGPUs is the number of whole GPUs for which a task counts while it waits: the greatest of its alternatives, or its demand when it has none.
-func MostGPUs(tags []spec.Tag, demand spec.Demand) int {
+func MostGPUs(tags []spec.Tag, demand spec.Demand) int { return slices.Max(gpuCounts(tags, demand)) }
+
+// LeastGPUs is the number of whole GPUs that a task gets at least: the least of its alternatives, or its demand when it has none.
+func LeastGPUs(tags []spec.Tag, demand spec.Demand) int { return slices.Min(gpuCounts(tags, demand)) }
+
+func gpuCounts(tags []spec.Tag, demand spec.Demand) []int {
 	options, _ := spec.ParseSchedulingOptions(tags)
-	most := 0
-	for _, alternative := range options.GPUAlternatives {
-		most = max(most, alternative.GPUs)
+	if len(options.GPUAlternatives) == 0 {
+		return []int{demand.TotalGPUs()}
 	}
-	if most == 0 {
-		return demand.TotalGPUs()
+	counts := make([]int, len(options.GPUAlternatives))
+	for i, alternative := range options.GPUAlternatives {
+		counts[i] = alternative.GPUs
 	}
-	return most
+	return counts
 }
 
 // alternativesKey tells tasks with other alternatives apart.

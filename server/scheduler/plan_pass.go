@@ -117,7 +117,7 @@ func checkLimits(view *raftfsm.View, r spec.RunRequest, effective *spec.TaskDefi
 	switch {
 	case len(demand.Shares) > 0: // counts for what its GPU has, which is known when it is placed
 	case !demand.WantsAllGPUs():
-		more.GPUMilli = more.Tasks * demand.TotalGPUs() * gpuuse.Milli
+		more.GPUMilli = more.Tasks * schedule.LeastGPUs(r.Tags, demand) * gpuuse.Milli // of alternatives, what it gets is known then
 	case more.Waiting > 0:
 		more.GPUMilli = spec.AllHostGPUs
 	}
