@@ -1,4 +1,4 @@
-// Package node is the agent: it runs on every host what the cluster has assigned to it, and reports back.
+// Package node is the agent: it runs on every host what the pool has assigned to it, and reports back.
 package node
 
 import (
@@ -8,12 +8,11 @@ import (
 	"pinion/raftfsm/traffic"
 )
 
-// Control is what the agent needs from the cluster. A server satisfies it in process; a peer client will satisfy it
-// over the wire, so every method may fail and is then retried for ever with back-off. While the cluster cannot be
-// reached, what runs goes on running.
+// Control is what the agent needs from the pool's servers: server/dispatch.Upstream, which may ask one over the network, so every method may
+// fail and is then retried for ever with back-off. While no server can be reached, what runs goes on running.
 type Control interface {
 	// Join records the host as it describes itself and what it runs. It comes before everything else: a host gets no
-	// work until it has reported. The ids of tasks the cluster does not know are returned; the host stops those.
+	// work until it has reported. The ids of tasks the pool does not know are returned; the host stops those.
 	Join(ctx context.Context, host spec.Host, running []spec.TaskReport) (unknown []string, err error)
 	// Assignments waits until the host's assignments differ from those at index after (0: answer at once) and
 	// returns all of them with the index to ask from next time.

@@ -11,7 +11,7 @@ import (
 )
 
 // noun describes a type of object in the state: its table, its commands, and its relation to the generic parts. It is
-// registered once, in the file of its commands. Snapshots, the changelog, SetTags, Reap and DeleteCluster use the
+// registered once: in the file of its commands, or in noun_packages.go when it is a package. Snapshots, the changelog, SetTags, Reap and DeleteCluster use the
 // registered nouns and need no line of their own; docs/adding-a-noun.md shows one. A noun states the reason for each part
 // that it leaves out, so that a test notices a forgotten one.
 type noun[T any] struct {

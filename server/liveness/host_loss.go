@@ -89,7 +89,7 @@ type loss struct {
 	next time.Duration // until more is due, if the silence lasts
 }
 
-// evaluateLoss judges a host that is not connected; pool is the time of hosts, and of tasks that have none of their own.
+// evaluateLoss judges a host that is not connected; poolLostAfter is the time of hosts, and of tasks that have none of their own.
 func evaluateLoss(host *spec.Host, tasks []*spec.Task, silence, poolLostAfter time.Duration) loss {
 	l := loss{next: lossCheckInterval}
 	isDue := func(after time.Duration) bool {

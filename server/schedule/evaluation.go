@@ -66,7 +66,7 @@ func (a *evaluation) demandOn(h *Host) *spec.Demand {
 func (a *evaluation) place(h *Host) *spec.Task {
 	only := a.gpuConstraints.restrict(h)
 	free := only.idle
-	given := &grant{gpus: make([][]string, len(a.demand.GPUs))}
+	given := &gpuGrant{gpus: make([][]string, len(a.demand.GPUs))}
 	for i, wanted := range a.demandOn(h).GPUs {
 		if wanted == 0 {
 			continue
@@ -100,7 +100,7 @@ func refuseSplitGPUs(h *Host) spec.Failure {
 }
 
 // task returns the complete record of the next task: with its place, or with none while it waits for one.
-func (a *evaluation) task(hostID string, given *grant, status spec.Status) *spec.Task {
+func (a *evaluation) task(hostID string, given *gpuGrant, status spec.Status) *spec.Task {
 	task := a.record()
 	task.ID, task.HostID, task.LastStatus, task.ArrayIndex = a.IDs(), hostID, status, a.arrayIndex()
 	if sizeOf(a.Run) > 1 && a.Definition.ResolvesOnce() {

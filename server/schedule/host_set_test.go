@@ -154,7 +154,7 @@ func (p *stateHistory) dropUnrecorded(d Decision) {
 func (p *stateHistory) enqueue() {
 	r := drawRequests(p.T)[0]
 	gpus := rapid.IntRange(1, 4).Draw(p.T, "revision") + 3 // behind the revisions of drawState
-	task := newEvaluation(r).task("", &grant{gpus: make([][]string, len(r.Definition.Containers))}, spec.Provisioning)
+	task := newEvaluation(r).task("", &gpuGrant{gpus: make([][]string, len(r.Definition.Containers))}, spec.Provisioning)
 	task.ID, task.Queue = p.id(), &spec.QueueSpec{}
 	task.Definition, task.Containers = fmt.Sprint("work:", gpus), task.Containers[:1]
 	p.apply(raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: task.Cluster, Tasks: []*spec.Task{task}, At: now}}})

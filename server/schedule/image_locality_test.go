@@ -106,7 +106,7 @@ func TestATemplateLearnsOfImages(t *testing.T) {
 	f := hostsNamed("a", "b")
 	template := TemplateOf(withImage("vllm", 1))
 	waiting := func() []*spec.Task {
-		return []*spec.Task{newEvaluation(withImage("vllm", 1)).task("", &grant{gpus: make([][]string, 1)}, spec.Provisioning)}
+		return []*spec.Task{newEvaluation(withImage("vllm", 1)).task("", &gpuGrant{gpus: make([][]string, 1)}, spec.Provisioning)}
 	}
 	first := f.PlanFor(template, waiting(), 0)
 	wantPlaces(t, first, "a")

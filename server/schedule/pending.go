@@ -14,7 +14,7 @@ func NewPendingTasks(r Request) []*spec.Task {
 	r = alternativesOf(r)[0]
 	a := newEvaluation(r)
 	wait := &spec.QueueSpec{Constraints: r.Run.Constraints, Strategy: r.Run.Strategy, UnmetDependencies: a.dependencies()}
-	none := &grant{gpus: make([][]string, len(r.Definition.Containers))}
+	none := &gpuGrant{gpus: make([][]string, len(r.Definition.Containers))}
 	gang := ""
 	if terms, _ := spec.ParseSchedulingOptions(r.Run.Tags); terms.Gang {
 		gang = r.IDs()

@@ -7,7 +7,7 @@ import (
 )
 
 // withPlacement returns a copy of a pending task with its planned host and with the GPUs of each container.
-func withPlacement(waiting *spec.Task, hostID string, given *grant) *spec.Task {
+func withPlacement(waiting *spec.Task, hostID string, given *gpuGrant) *spec.Task {
 	task := *waiting
 	task.HostID, task.LastStatus = hostID, spec.Pending
 	task.Containers = slices.Clone(waiting.Containers)

@@ -6,15 +6,15 @@ import (
 	"pinion/server/schedule/pack"
 )
 
-// grant is what the containers of a task get of a host's GPUs.
-type grant struct {
+// gpuGrant is what the containers of a task get of a host's GPUs.
+type gpuGrant struct {
 	gpus   [][]string       // UUIDs, by container
 	mig    []int            // what their MIG devices count for, in thousandths of a GPU, by container; nil when none has one
 	shares []*spec.GPUShare // by container; nil when none shares a GPU
 }
 
 // into records the grant of the container at index i.
-func (g *grant) into(c *spec.Container, i int) {
+func (g *gpuGrant) into(c *spec.Container, i int) {
 	c.GPUs = g.gpus[i]
 	if g.mig != nil {
 		c.MIGMilli = g.mig[i]
@@ -25,7 +25,7 @@ func (g *grant) into(c *spec.Container, i int) {
 }
 
 // addWhole grants devices of the host to the container at index i.
-func (g *grant) addWhole(h *Host, i int, picked gpu.DeviceSet) {
+func (g *gpuGrant) addWhole(h *Host, i int, picked gpu.DeviceSet) {
 	g.gpus[i] = h.gpus.UUIDs(picked)
 	if !h.mig {
 		return
@@ -41,7 +41,7 @@ func (g *grant) addWhole(h *Host, i int, picked gpu.DeviceSet) {
 }
 
 // addShares grants the shares that the containers ask for, all of one GPU of the host; false: none has so much left.
-func (g *grant) addShares(h *Host, containers []spec.ContainerDefinition, mib int64) bool {
+func (g *gpuGrant) addShares(h *Host, containers []spec.ContainerDefinition, mib int64) bool {
 	account := h.shareOn(mib)
 	if account == nil {
 		return false
