@@ -61,8 +61,12 @@ func (l *Launch) apply(tx *tx, left *ledger.Ledger) LaunchResult {
 		left.Rollback(l.Tasks)
 		return LaunchResult{Refused: l.Tasks, Conflict: why}
 	}
+	var definition *spec.TaskDefinition
 	for i, task := range l.Tasks {
-		l.Tasks[i] = image.Resolve(&tx.View, task, tx.Definition(task.Definition))
+		if i == 0 || task.Definition != l.Tasks[i-1].Definition { // they are mostly of one
+			definition = tx.Definition(task.Definition)
+		}
+		l.Tasks[i] = image.Resolve(&tx.View, task, definition)
 		tx.put(tableTasks, l.Tasks[i])
 	}
 	l.storeToken(tx)
