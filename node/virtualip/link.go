@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"time"
 
+	"pinion/packaging/backoff"
 	"pinion/raftfsm/iplease"
 
 	"github.com/vishvananda/netlink"
@@ -62,7 +63,7 @@ func (l *link) Take(ctx context.Context, lifetime time.Duration) error {
 		case address.Flags&unix.IFA_F_TENTATIVE == 0:
 			return nil
 		}
-		if err := pause(ctx, probeInterval); err != nil {
+		if err := backoff.Sleep(ctx, probeInterval); err != nil {
 			return fmt.Errorf("the kernel has not found out in %s whether another machine has %s: %w", detection, l.ip, err)
 		}
 	}
@@ -188,15 +189,4 @@ func (l *link) find() (netlink.Link, error) {
 // taken is ErrTaken with which machine it is.
 func taken(ip netip.Addr, by string) error {
 	return fmt.Errorf("%s is in use: %w (%s): free it there, or give the hosts another --virtual-ip", ip, ErrTaken, by)
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

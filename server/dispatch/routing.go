@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"pinion/packaging/backoff"
 	"pinion/raftfsm"
 	"pinion/raftfsm/traffic"
 )
@@ -78,16 +79,7 @@ func (r *routings) wait(ctx context.Context, state *raftfsm.State, host string, 
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
-		pause(ctx, routingSpacing)
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
+		_ = backoff.Sleep(ctx, routingSpacing)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"pinion/packaging/backoff"
 	"pinion/raftfsm"
 	"pinion/raftfsm/ended"
 )
@@ -64,7 +65,7 @@ func (h *History) Archive(ctx context.Context, index uint64) (about []byte, bloc
 func (h *History) waitReached(ctx context.Context, position raftfsm.Position) *Cursor {
 	for end := time.Now().Add(archivePatience); ; {
 		reached := h.reached.Load()
-		if reached != nil && reached.Position.Compare(position) >= 0 || time.Now().After(end) || !sleep(ctx, archivePoll) {
+		if reached != nil && reached.Position.Compare(position) >= 0 || time.Now().After(end) || backoff.Sleep(ctx, archivePoll) != nil {
 			return reached
 		}
 	}

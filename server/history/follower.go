@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"pinion/packaging/backoff"
 	"pinion/packaging/tick"
 	"pinion/raftfsm"
 	"pinion/raftfsm/ended"
@@ -52,7 +53,7 @@ func (f *follower) follow(ctx context.Context) error {
 		f.ready.Store(f.cursor.Pool != "")
 		select {
 		case <-changed:
-			sleep(ctx, flushDelay) // what ends together is written together
+			_ = backoff.Sleep(ctx, flushDelay) // what ends together is written together
 		case <-prune.C:
 			if err := f.prune(); err != nil {
 				return err

@@ -221,15 +221,3 @@ func (h *History) fillRound(ctx context.Context, store *Store) (progress bool) {
 	}
 	return progress
 }
-
-// sleep waits; false when ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}

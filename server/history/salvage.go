@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"pinion/packaging/backoff"
 	"pinion/raftfsm/ended"
 )
 
@@ -148,7 +149,7 @@ func (h *History) takeOver(ctx context.Context, store *Store) error {
 		return nil
 	}
 	for ctx.Err() == nil && !h.ready.Load() { // that something may be missing is on disk before the damaged file is done with
-		sleep(ctx, time.Second)
+		_ = backoff.Sleep(ctx, time.Second)
 	}
 	if ctx.Err() != nil {
 		return nil

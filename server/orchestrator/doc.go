@@ -16,13 +16,3 @@ type Proposer interface {
 	State() *raftfsm.State
 	Now() time.Time
 }
-
-// sleep pauses until ctx ends; false then.
-func sleep(ctx context.Context, pause time.Duration) bool {
-	select {
-	case <-time.After(pause):
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}

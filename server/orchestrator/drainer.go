@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"pinion/packaging/backoff"
 	"pinion/packaging/tick"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
@@ -42,7 +43,7 @@ func NewDrainer(p Proposer, log *slog.Logger) *Drainer {
 
 // Loop reconciles until ctx ends.
 func (d *Drainer) Loop(ctx context.Context) {
-	for sleep(ctx, tick.Until(drainInterval)) {
+	for backoff.Sleep(ctx, tick.Until(drainInterval)) == nil {
 		if err := d.Reconcile(ctx); err != nil && ctx.Err() == nil {
 			d.log.Warn("cannot stop the tasks of a host that is drained, will try again", "error", err)
 		}

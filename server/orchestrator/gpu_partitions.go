@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"pinion/packaging/backoff"
 	"pinion/packaging/tick"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
@@ -45,7 +46,7 @@ type hostGPU struct{ hostID, uuid string }
 
 // Loop reconciles until ctx ends.
 func (g *GPUPartitions) Loop(ctx context.Context) {
-	for sleep(ctx, tick.Until(partitionInterval)) {
+	for backoff.Sleep(ctx, tick.Until(partitionInterval)) == nil {
 		if err := g.Reconcile(ctx); err != nil && ctx.Err() == nil {
 			g.Log.Warn("cannot record how GPUs are to be partitioned, will try again", "error", err)
 		}

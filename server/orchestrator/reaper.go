@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"pinion/packaging/backoff"
 	"pinion/packaging/tick"
 	"pinion/raftfsm"
 )
@@ -42,7 +43,7 @@ func NewReaper(p Proposer, log *slog.Logger) *Reaper { return &Reaper{p, log, ma
 func (r *Reaper) Loop(ctx context.Context) {
 	began := r.proposer.Now()
 	lookedAt, reapedAt := began, began
-	for sleep(ctx, tick.Until(fullInterval)) {
+	for backoff.Sleep(ctx, tick.Until(fullInterval)) == nil {
 		now, view := began.Add(r.proposer.Now().Sub(began)), r.proposer.State().View()
 		if stopped, _ := raftfsm.StoppedTasks(view); stopped <= r.keep && now.Sub(lookedAt) < reapInterval {
 			continue

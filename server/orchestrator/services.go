@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"pinion/packaging/backoff"
 	"pinion/raftfsm"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
@@ -54,7 +55,7 @@ func (s *Services) Loop(ctx context.Context) {
 			if err := s.Reconcile(ctx); err != nil && ctx.Err() == nil {
 				s.log.Warn("cannot record steps of services, will try again", "error", err)
 				s.follower.Reset()
-				sleep(ctx, lifecycleBackoff)
+				_ = backoff.Sleep(ctx, lifecycleBackoff)
 			}
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"pinion/packaging/backoff"
 	"pinion/packaging/tick"
 	"pinion/raftfsm"
 	"pinion/raftfsm/traffic"
@@ -27,7 +28,7 @@ type TargetDrainer struct {
 
 // Loop reconciles until ctx ends.
 func (d *TargetDrainer) Loop(ctx context.Context) {
-	for sleep(ctx, tick.Until(targetInterval)) {
+	for backoff.Sleep(ctx, tick.Until(targetInterval)) == nil {
 		if err := d.Reconcile(ctx); err != nil && ctx.Err() == nil {
 			d.Log.Warn("cannot record that tasks have no request in flight, will try again", "error", err)
 		}

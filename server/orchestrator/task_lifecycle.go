@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"pinion/packaging/backoff"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 	"pinion/server/id"
@@ -65,7 +66,7 @@ func (l *TaskLifecycle) Loop(ctx context.Context) {
 		if err := l.commit(ctx); err != nil && ctx.Err() == nil {
 			l.log.Warn("cannot carry out what follows from the end of tasks, will try again", "error", err)
 			l.follower.Reset()
-			sleep(ctx, lifecycleBackoff)
+			_ = backoff.Sleep(ctx, lifecycleBackoff)
 		}
 	}
 }

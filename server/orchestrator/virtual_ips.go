@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"pinion/packaging/backoff"
 	"pinion/packaging/tick"
 	"pinion/raftfsm"
 	"pinion/raftfsm/iplease"
@@ -53,7 +54,7 @@ type VirtualIPs struct {
 // Loop reconciles until ctx ends.
 func (v *VirtualIPs) Loop(ctx context.Context) {
 	defer v.Leases.EndTerm()
-	for sleep(ctx, tick.Until(virtualIPInterval)) {
+	for backoff.Sleep(ctx, tick.Until(virtualIPInterval)) == nil {
 		if err := v.Reconcile(ctx); err != nil && ctx.Err() == nil {
 			v.Log.Warn("cannot assign virtual IPs, will try again", "error", err)
 		}
