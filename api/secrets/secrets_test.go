@@ -91,27 +91,34 @@ func TestWhoMaySeeAndOwnASecret(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		r := request(p, secretstest.Key(accesskey.RoleSubmit, scope))
-		var sees []string
-		for _, s := range r.All(ssm) {
-			sees = append(sees, s.Name)
+		checkSeesAndOwns(t, p, secretstest.Key(accesskey.RoleSubmit, scope), []string{"a", "b", "both", "pool"}, c.sees, c.owns)
+	}
+}
+
+// checkSeesAndOwns checks which of the secrets a key sees, in a list and by name, and which it may read, change, tag and delete. The names that it
+// sees and owns have blanks between them.
+func checkSeesAndOwns(t *testing.T, p *secretstest.Pool, who auth.Principal, names []string, wantSees, wantOwns string) {
+	t.Helper()
+	r := request(p, who)
+	var sees []string
+	for _, s := range r.All(ssm) {
+		sees = append(sees, s.Name)
+	}
+	if strings.Join(sees, " ") != wantSees {
+		t.Errorf("a key for %q and %v sees %v, want %s", who.Scope, who.Grant.Teams, sees, wantSees)
+	}
+	for _, name := range names {
+		if found := r.Find(ssm, name); (found != nil) != slices.Contains(sees, name) {
+			t.Errorf("%q and %v: the list and the look-up differ on %s", who.Scope, who.Grant.Teams, name)
 		}
-		if strings.Join(sees, " ") != c.sees {
-			t.Errorf("a key for %q sees %v", scope, sees)
+		owns := slices.Contains(strings.Fields(wantOwns), name)
+		for what, err := range attempts(t, r, name) {
+			if (err == nil) != owns || err != nil && !strings.Contains(err.Error(), wire.AccessDenied) && !errors.Is(err, errGone) {
+				t.Errorf("a key for %q and %v: %s %s: %v", who.Scope, who.Grant.Teams, what, name, err)
+			}
 		}
-		for _, name := range []string{"a", "b", "both", "pool"} {
-			if found := r.Find(ssm, name); (found != nil) != slices.Contains(sees, name) {
-				t.Errorf("%s: the list and the look-up differ on %s", scope, name)
-			}
-			owns := slices.Contains(strings.Fields(c.owns), name)
-			for what, err := range attempts(t, r, name) {
-				if (err == nil) != owns || err != nil && !strings.Contains(err.Error(), wire.AccessDenied) && !errors.Is(err, errGone) {
-					t.Errorf("a key for %q: %s %s: %v", scope, what, name, err)
-				}
-			}
-			if gone := secret.Find(p.State.View(), ssm, name) == nil; gone != owns {
-				t.Errorf("a key for %q: %s is gone: %t", scope, name, gone)
-			}
+		if gone := secret.Find(p.State.View(), ssm, name) == nil; gone != owns {
+			t.Errorf("a key for %q and %v: %s is gone: %t", who.Scope, who.Grant.Teams, name, gone)
 		}
 	}
 }

@@ -1,9 +1,7 @@
 package secrets_test
 
 import (
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -74,28 +72,8 @@ func TestAKeyForTeamsKnowsAndOwnsThoseOfItsTeams(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		r := request(p, keyFor(key[:strings.Index(key, "|")], key[strings.Index(key, "|")+1:]))
-		var sees []string
-		for _, s := range r.All(ssm) {
-			sees = append(sees, s.Name)
-		}
-		if strings.Join(sees, " ") != c.sees {
-			t.Errorf("a key for %q sees %v", key, sees)
-		}
-		for _, name := range []string{"pool", "vision", "both", "a/vision"} {
-			if found := r.Find(ssm, name); (found != nil) != slices.Contains(sees, name) {
-				t.Errorf("%s: the list and the look-up differ on %s", key, name)
-			}
-			owns := slices.Contains(strings.Fields(c.owns), name)
-			for what, err := range attempts(t, r, name) {
-				if (err == nil) != owns || err != nil && !strings.Contains(err.Error(), wire.AccessDenied) && !errors.Is(err, errGone) {
-					t.Errorf("a key for %q: %s %s: %v", key, what, name, err)
-				}
-			}
-			if gone := secret.Find(p.State.View(), ssm, name) == nil; gone != owns {
-				t.Errorf("a key for %q: %s is gone: %t", key, name, gone)
-			}
-		}
+		scope, team, _ := strings.Cut(key, "|")
+		checkSeesAndOwns(t, p, keyFor(scope, team), []string{"pool", "vision", "both", "a/vision"}, c.sees, c.owns)
 	}
 }
 
