@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -27,6 +28,8 @@ type page struct {
 	mu       sync.Mutex
 	problems []string // what the browser says of the page
 	foreign  []string // requests to others than the host
+	// interrupted says that the network of the machine changed while something was loaded.
+	interrupted bool
 }
 
 // open opens the web page of a host in a real browser. At the test's end nothing may have gone wrong in it.
@@ -55,9 +58,37 @@ func openURL(t testing.TB, site, url string) *page {
 		t.Fatal(err)
 	}
 	chromedp.ListenTarget(ctx, p.watch)
-	p.do(network.Enable(), log.Enable(), chromedp.Navigate(url))
+	p.do(network.Enable(), log.Enable())
+	p.load(url)
 	t.Cleanup(p.check)
 	return p
+}
+
+// networkChanged is the browser's error for what it was loading when the network of the machine changed: interfaces of containers come and go.
+const networkChanged = "ERR_NETWORK_CHANGED"
+
+// load loads a page with its scripts, again when the network has changed meanwhile: without one of them the page does not begin.
+func (p *page) load(url string) {
+	p.Helper()
+	for range 5 {
+		p.mu.Lock()
+		p.interrupted = false
+		p.mu.Unlock()
+		ctx, cancel := context.WithTimeout(p.ctx, waitTimeout)
+		err := chromedp.Run(ctx, chromedp.Navigate(url))
+		cancel()
+		p.mu.Lock()
+		interrupted := p.interrupted || err != nil && strings.Contains(err.Error(), networkChanged)
+		p.mu.Unlock()
+		if interrupted {
+			continue
+		}
+		if err != nil {
+			p.Fatal(err)
+		}
+		return
+	}
+	p.Fatalf("%s does not load: the network of the machine changes all the time", url)
 }
 
 // watch notes what goes wrong.
@@ -76,8 +107,9 @@ func (p *page) watch(event any) {
 			p.problems = append(p.problems, said)
 		}
 	case *log.EventEntryAdded:
-		// Interfaces of containers come and go on this machine, and the browser connects anew then.
-		if (e.Entry.Level == log.LevelError || e.Entry.Level == log.LevelWarning) && !strings.Contains(e.Entry.Text, "ERR_NETWORK_CHANGED") {
+		if strings.Contains(e.Entry.Text, networkChanged) {
+			p.interrupted = true // the page asks again
+		} else if e.Entry.Level == log.LevelError || e.Entry.Level == log.LevelWarning {
 			p.problems = append(p.problems, e.Entry.Text+" "+e.Entry.URL)
 		}
 	case *network.EventRequestWillBeSent:
@@ -126,6 +158,12 @@ func (p *page) signIn(id, secret string) {
 	p.Helper()
 	p.do(chromedp.WaitVisible("input[name=key]"), chromedp.Evaluate("document.querySelector('form').reset()", nil),
 		chromedp.SendKeys("input[name=key]", id), chromedp.SendKeys("input[name=secret]", secret), chromedp.Click("form button.primary"))
+}
+
+// press presses a key of one character as a keyboard does: it writes nothing where the page handles it. chromedp.KeyEvent writes it all the same.
+func (p *page) press(key string) {
+	p.Helper()
+	p.do(input.DispatchKeyEvent(input.KeyDown).WithKey(key).WithText(key), input.DispatchKeyEvent(input.KeyUp).WithKey(key))
 }
 
 // go to a place by its hash.
