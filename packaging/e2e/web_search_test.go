@@ -20,7 +20,7 @@ func TestTheSearchOfTheWebPage(t *testing.T) {
 	p.signIn(id, secret)
 	p.waits("document.querySelectorAll('.cells .cell.taken').length === 2")
 
-	p.do(chromedp.KeyEvent("/"))
+	p.press("/")
 	p.waits("document.activeElement.getAttribute('role') === 'combobox'")
 	p.do(chromedp.KeyEvent("train"))
 	p.waits("document.querySelector('[aria-selected=true]')")
@@ -36,8 +36,8 @@ func TestTheSearchOfTheWebPage(t *testing.T) {
 		p.waits(fmt.Sprintf("[...document.querySelectorAll('[role=option]')].some(a => a.getAttribute('href').startsWith(%q))", want))
 	}
 	p.visit("#/search/gpu")
-	p.sees("GPU 7 of")
-	p.do(chromedp.KeyEvent(kb.ArrowUp)) // from the first to the last
+	p.waits("document.querySelectorAll('[role=option]').length === 8") // those of this search, and not of the last one
+	p.do(chromedp.KeyEvent(kb.ArrowUp))                                // from the first to the last
 	p.waits("[...document.querySelectorAll('[role=option]')].at(-1).getAttribute('aria-selected') === 'true'")
 	if !p.holds("document.activeElement.getAttribute('aria-activedescendant') === document.querySelector('[aria-selected=true]').id") {
 		t.Error("what is chosen is not told to those who do not see it")

@@ -1,5 +1,5 @@
 // The search over everything: tasks, services, hosts, GPUs and images, by their ids, names, teams and reasons.
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { now } from './api.js'
 import { idOf, imageName, millis, nameOf, shortID } from './format.js'
 import { html } from './parts.js'
@@ -60,7 +60,7 @@ export function Search({ store, id }) {
   const results = useMemo(() => find(kindsOf(store, images), words), [words, images, Math.floor(now() / 1000)])
   const all = results.flatMap(kind => kind.found)
   const at = Math.min(chosen, all.length - 1)
-  useEffect(() => input.current.focus(), [])
+  useLayoutEffect(() => input.current.focus(), []) // at once: the next key is for it
   useEffect(() => { const row = document.getElementById('found-' + at); if (row) row.scrollIntoView({ block: 'nearest' }) }, [at])
   const change = event => {
     write(event.target.value)
