@@ -59,9 +59,9 @@ func (a *peerAPI) handleACME(ctx context.Context, from string, in acmeCall) ([]b
 func (in acmeCall) carryOut(ctx context.Context, cache *admission.ACMECache, hostID string) ([]byte, error) {
 	switch in.Do {
 	case "put":
-		return nil, cache.Put(ctx, in.Key, in.Value)
+		return nil, cache.Put(ctx, hostID, in.Key, in.Value)
 	case "delete":
-		return nil, cache.Delete(ctx, in.Key)
+		return nil, cache.Delete(ctx, hostID, in.Key)
 	}
 	return cache.Get(ctx, hostID, in.Key)
 }

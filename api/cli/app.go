@@ -223,6 +223,7 @@ func commands(p Program) []*cli.Command {
 		login.WhoAmI(p.system),
 		access.Keys(p.system),
 		access.CA(p.system),
+		access.Certificates(p.system),
 		access.Tokens(p.system),
 		access.Teams(p.system, "team"),
 		access.Teams(p.system, "quota"), // its former name

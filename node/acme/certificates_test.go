@@ -3,75 +3,23 @@ package acme_test
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
-	"log"
 	"log/slog"
 	"net"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	pebbleca "github.com/letsencrypt/pebble/v2/ca"
-	"github.com/letsencrypt/pebble/v2/db"
-	"github.com/letsencrypt/pebble/v2/va"
-	"github.com/letsencrypt/pebble/v2/wfe"
-	"github.com/miekg/dns"
-
 	"pinion/node/acme"
+	"pinion/node/acme/acmetest"
 	"pinion/node/proxy"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/traffic"
 )
 
 const site = "www.example.org"
-
-// ca is a CA that speaks ACME: Pebble, that of Let's Encrypt for tests.
-type ca struct {
-	directory string
-	server    *x509.CertPool // by which the server of ACME is known
-	issued    *x509.CertPool // by which the certificates are known
-}
-
-// newCA starts a CA that finds every name at 127.0.0.1, and asks for challenges at the port.
-func newCA(t *testing.T, port int) ca {
-	t.Helper()
-	t.Setenv("PEBBLE_VA_NOSLEEP", "1")
-	t.Setenv("PEBBLE_WFE_NONCEREJECT", "0")
-	quiet, store := log.New(io.Discard, "", 0), db.NewMemoryStore()
-	authority := pebbleca.New(quiet, store, "", "ecdsa", 0, 1, map[string]pebbleca.Profile{"default": {Description: "default"}})
-	validation := va.New(quiet, 0, port, false, newResolver(t), store)
-	front := wfe.New(quiet, store, validation, authority, []string{"example.org"}, false, false, 0, 0)
-	server := httptest.NewTLSServer(front.Handler())
-	t.Cleanup(server.Close)
-	c := ca{directory: server.URL + wfe.DirectoryPath, server: x509.NewCertPool(), issued: x509.NewCertPool()}
-	c.server.AddCert(server.Certificate())
-	c.issued.AddCert(authority.GetRootCert(0).Cert)
-	return c
-}
-
-// newResolver starts a DNS server, and returns its address.
-func newResolver(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := &dns.Server{Listener: listener, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, question *dns.Msg) {
-		answer := new(dns.Msg).SetReply(question)
-		if q := question.Question[0]; q.Qtype == dns.TypeA {
-			answer.Answer = []dns.RR{&dns.A{Hdr: dns.RR_Header{Name: q.Name, Rrtype: dns.TypeA, Class: dns.ClassINET}, A: net.IPv4(127, 0, 0, 1)}}
-		}
-		_ = w.WriteMsg(answer)
-	})}
-	go func() { _ = server.ActivateAndServe() }()
-	t.Cleanup(func() { _ = server.Shutdown() })
-	return listener.Addr().String()
-}
 
 // cache is what the hosts share. A host that misses a certificate is the only one that orders it.
 type cache struct {
@@ -146,9 +94,9 @@ func TestAHostAnswersForTheCertificateThatAnotherOrders(t *testing.T) {
 		t.Fatal(err)
 	}
 	port := listener.Addr().(*net.TCPAddr).Port
-	authority, together := newCA(t, port), &shared{values: map[string][]byte{}, orders: map[string]string{}, puts: map[string]int{}}
+	authority, together := acmetest.New(t, port), &shared{values: map[string][]byte{}, orders: map[string]string{}, puts: map[string]int{}}
 	newHost := func(name string) *acme.Certificates {
-		return acme.New(acme.Config{Directory: authority.directory, Roots: authority.server, Cache: cache{together, name}, Log: slog.New(slog.DiscardHandler)})
+		return acme.New(acme.Config{Directory: authority.Directory, Roots: authority.Server, Cache: cache{together, name}, Log: slog.New(slog.DiscardHandler)})
 	}
 	asked, orders := newHost("asked"), newHost("orders")
 	front := proxy.New(proxy.Config{Address: "127.0.0.1:7400", ACME: asked, Log: slog.New(slog.DiscardHandler),
@@ -166,7 +114,7 @@ func TestAHostAnswersForTheCertificateThatAnotherOrders(t *testing.T) {
 	run(t, asked)
 	waitReady(t, asked)
 
-	client, err := tls.Dial("tcp", listener.Addr().String(), &tls.Config{ServerName: site, RootCAs: authority.issued})
+	client, err := tls.Dial("tcp", listener.Addr().String(), &tls.Config{ServerName: site, RootCAs: authority.Issued})
 	if err != nil {
 		t.Fatal(err)
 	}

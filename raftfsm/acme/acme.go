@@ -23,7 +23,14 @@ const (
 	lifetime = 400 * 24 * time.Hour
 )
 
-// Entry is a value that a host has put.
+const (
+	// AccountKey is where autocert keeps the key of the account.
+	AccountKey = "acme_account+key"
+	// AnswerSuffix ends the key of an answer to a challenge, behind the DNS name.
+	AnswerSuffix = "+token"
+)
+
+// Entry is a value that a host has put, or the account, whose key the leader makes.
 type Entry struct {
 	Key    string    `json:"key"` // of autocert: the account, or a DNS name with what the entry is for
 	Sealed []byte    `json:"sealed"`

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,14 +20,12 @@ import (
 const (
 	// acmeSealID is what an entry is sealed together with, before its key.
 	acmeSealID = "ACME "
-	// acmeAccountKey is where autocert keeps the key of the account.
-	acmeAccountKey = "acme_account+key"
-	// acmeToken is the end of the key of an answer to a challenge.
-	acmeToken = "+token"
 	// orderTimeout is for how long one host alone orders a certificate: other hosts that miss it are told to wait.
 	orderTimeout = 2 * time.Minute
 	// turnGrace is how long the next of them has to come before the one after it may.
 	turnGrace = 5 * time.Second
+	// longestOrder is for how long autocert waits for a certificate: a host may put it when others have their turns already.
+	longestOrder = 10 * time.Minute
 )
 
 // ErrNoEntry is Get's error for a key without an entry: the host that gets it may order a certificate.
@@ -34,60 +33,108 @@ var ErrNoEntry = fmt.Errorf("%w: no host has put it", spec.ErrNotFound)
 
 // ACMECache keeps what hosts share to get certificates by ACME, sealed in the pool's state. On a server that does not lead its methods fail with
 // an error that wraps spec.ErrUnavailable.
+//
+// Root of a host can put a certificate of a CA of its own, in its turn, for a name that has none or one that is due. Nothing else that it puts is kept: the
+// account is the leader's, and what another host has put stays until hosts renew it.
 type ACMECache struct {
 	Keys *AccessKeys
 
 	mu     sync.Mutex
-	orders map[string]*order // by key
+	orders map[string]*order // by name
+
+	writes sync.Mutex // is held from reading an entry to replacing it
 }
 
 // order is a host's turn to order a certificate.
 type order struct {
 	hostID string
 	until  time.Time
-	queue  []string // hosts that have asked meanwhile, whose turns come next
+	queue  []string             // hosts that have asked meanwhile, whose turns come next
+	begun  map[string]time.Time // when each host had its last turn
 }
 
-// Get is the value of a key. ErrNoEntry; spec.ErrUnavailable while another host orders the certificate; any other error for a
-// key that is of no listener's certificate.
+// Get is the value of a key. The leader makes the key of the account when there is none. ErrNoEntry; spec.ErrUnavailable while another host orders the
+// certificate; any other error for a key that is of no listener's certificate.
 func (c *ACMECache) Get(ctx context.Context, hostID, key string) (value []byte, err error) {
+	view, err := c.view(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	value, err = c.open(ctx, view, key)
+	switch name, token := strings.CutSuffix(key, acme.AnswerSuffix); {
+	case err != nil:
+		return nil, err
+	case key == acme.AccountKey:
+		if isACMEAccount(value) {
+			return value, nil
+		}
+		return c.makeAccount(ctx)
+	case token:
+		if value == nil {
+			return nil, ErrNoEntry
+		}
+		return value, nil
+	default:
+		if _, err := checkACMECertificate(value, name, false, c.Keys.Server.Now()); err == nil {
+			return value, nil
+		}
+		if other := c.begin(hostID, name); other != "" {
+			return nil, spec.Unavailable(fmt.Sprintf("host %s gets the certificate %s: try again in a moment", other, key))
+		}
+		return nil, ErrNoEntry
+	}
+}
+
+// view is the state, for a key that hosts may use.
+func (c *ACMECache) view(ctx context.Context, key string) (*raftfsm.View, error) {
 	view, err := c.Keys.Server.View(ctx)
 	if err == nil {
 		err = checkACMEKey(view, key)
 	}
+	return view, err
+}
+
+// open is the value of a key; nil when there is none.
+func (c *ACMECache) open(ctx context.Context, view *raftfsm.View, key string) ([]byte, error) {
+	entry := acme.Find(view, key)
+	if entry == nil {
+		return nil, nil
+	}
+	c.Keys.FetchKeyring(ctx)
+	text, err := c.Keys.Keyring.Open(acmeSealID+key, entry.Sealed, entry.Seal)
+	return []byte(text), err
+}
+
+// makeAccount makes the key of the account, unless it has been made since.
+func (c *ACMECache) makeAccount(ctx context.Context) ([]byte, error) {
+	c.writes.Lock()
+	defer c.writes.Unlock()
+	view, err := c.view(ctx, acme.AccountKey)
 	if err != nil {
 		return nil, err
 	}
-	if entry := acme.Find(view, key); entry != nil {
-		c.Keys.FetchKeyring(ctx)
-		text, err := c.Keys.Keyring.Open(acmeSealID+key, entry.Sealed, entry.Seal)
-		return []byte(text), err
+	value, err := c.open(ctx, view, acme.AccountKey)
+	if err != nil || isACMEAccount(value) {
+		return value, err
 	}
-	if ordersCertificate(key) {
-		if other := c.begin(hostID, key); other != "" {
-			return nil, spec.Unavailable(fmt.Sprintf("host %s gets the certificate %s: try again in a moment", other, key))
-		}
+	if value, err = newACMEAccount(); err == nil {
+		err = c.record(ctx, view, acme.AccountKey, value)
 	}
-	return nil, ErrNoEntry
-}
-
-// ordersCertificate reports whether a host that misses the key orders a certificate.
-func ordersCertificate(key string) bool {
-	return key != acmeAccountKey && !strings.HasSuffix(key, acmeToken)
+	return value, err
 }
 
 // begin gives a host the turn to order a certificate, or returns the host that has it. A turn is as long however often its host asks, and the others that
 // have asked have theirs before it has another: no host keeps a certificate from the pool by ordering none.
-func (c *ACMECache) begin(hostID, key string) (other string) {
+func (c *ACMECache) begin(hostID, name string) (other string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.orders == nil {
 		c.orders = map[string]*order{}
 	}
-	o, now := c.orders[key], c.Keys.Server.Now()
+	o, now := c.orders[name], c.Keys.Server.Now()
 	if o == nil {
-		o = &order{}
-		c.orders[key] = o
+		o = &order{begun: map[string]time.Time{}}
+		c.orders[name] = o
 	}
 	if o.hostID == hostID && now.Before(o.until) {
 		return ""
@@ -101,21 +148,75 @@ func (c *ACMECache) begin(hostID, key string) (other string) {
 		return o.hostID
 	}
 	o.hostID, o.until, o.queue = hostID, now.Add(orderTimeout), slices.Delete(o.queue, 0, place+1)
+	o.begun[hostID] = now
 	return ""
 }
 
-// Put records the value of a key. spec.ErrLimit; any other error for a key that is of no listener's certificate.
-func (c *ACMECache) Put(ctx context.Context, key string, value []byte) error {
-	view, err := c.Keys.Server.View(ctx)
-	if err == nil {
-		err = checkACMEKey(view, key)
+// hasBegun reports whether a host has had its turn for a certificate so lately that the CA may give it only now.
+func (c *ACMECache) hasBegun(hostID, name string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o := c.orders[name]
+	return o != nil && !o.begun[hostID].IsZero() && c.Keys.Server.Now().Before(o.begun[hostID].Add(longestOrder))
+}
+
+// hadTurn reports whether nobody else has had the turn for a certificate since the host had it.
+func (c *ACMECache) hadTurn(hostID, name string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o := c.orders[name]
+	return o != nil && o.hostID == hostID
+}
+
+// Put records the value of a key; the same value again changes nothing. An answer to a challenge is put by the host whose turn it is to order the
+// certificate, a certificate by one that has had its turn, in the place of none or of one that is due. spec.ErrLimit; other errors say what is wrong
+// with the value, or with its key.
+func (c *ACMECache) Put(ctx context.Context, hostID, key string, value []byte) error {
+	if len(value) > acme.MaxSize {
+		return fmt.Errorf("%.300s: %w: a certificate with its key may have %d bytes, not %d", key, spec.ErrLimit, acme.MaxSize, len(value))
 	}
+	c.writes.Lock()
+	defer c.writes.Unlock()
+	view, err := c.view(ctx, key)
 	if err != nil {
 		return err
 	}
-	if len(value) > acme.MaxSize {
-		return fmt.Errorf("%s: %w: a certificate with its key may have %d bytes, not %d", key, spec.ErrLimit, acme.MaxSize, len(value))
+	known, err := c.open(ctx, view, key)
+	if err != nil || known != nil && bytes.Equal(known, value) {
+		return err
 	}
+	if err := c.checkPut(hostID, key, known, value); err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	return c.record(ctx, view, key, value)
+}
+
+// checkPut refuses what a host may not put in the place of a known value, nil for none.
+func (c *ACMECache) checkPut(hostID, key string, known, value []byte) error {
+	if key == acme.AccountKey {
+		return fmt.Errorf("%w: the leader makes the key of the account; an administrator drops it with `pinion certificate rm account`", errACMEValue)
+	}
+	name, token := strings.CutSuffix(key, acme.AnswerSuffix)
+	now := c.Keys.Server.Now()
+	if _, err := checkACMECertificate(value, name, token, now); err != nil {
+		return err
+	}
+	if !token && known != nil {
+		if before, err := checkACMECertificate(known, name, false, now); err == nil && now.Before(renewalOf(before)) {
+			return fmt.Errorf("%w: the pool has a certificate that hosts renew from %s on; an administrator drops it with `pinion certificate rm %s`",
+				errACMEValue, renewalOf(before).Format(time.RFC3339), name)
+		}
+	}
+	if token || !c.hasBegun(hostID, name) {
+		if other := c.begin(hostID, name); other != "" {
+			return fmt.Errorf("%w: it is the turn of host %s to order the certificate", errACMEValue, other)
+		}
+	}
+	return nil
+}
+
+// record seals and records the value of a key.
+func (c *ACMECache) record(ctx context.Context, view *raftfsm.View, key string, value []byte) (err error) {
 	name := ""
 	if sealing := view.SealingKey(); sealing != nil {
 		name = sealing.Name
@@ -128,28 +229,29 @@ func (c *ACMECache) Put(ctx context.Context, key string, value []byte) error {
 	return err
 }
 
-// Delete deletes the answer to a challenge. Any other value stays: no host has to take a certificate from the others.
-func (c *ACMECache) Delete(ctx context.Context, key string) error {
-	view, err := c.Keys.Server.View(ctx)
-	if err == nil {
-		err = checkACMEKey(view, key)
+// Delete deletes the answer to a challenge, for the host that has put it. Any other value stays: no host has to take a certificate from the others.
+func (c *ACMECache) Delete(ctx context.Context, hostID, key string) error {
+	_, err := c.view(ctx, key)
+	name, token := strings.CutSuffix(key, acme.AnswerSuffix)
+	switch {
+	case err != nil:
+		return err
+	case !token:
+		return fmt.Errorf("%s: %w: hosts delete answers to challenges alone", key, errForeignName)
+	case !c.hadTurn(hostID, name):
+		return fmt.Errorf("%s: %w: another host has the turn to order the certificate", key, errForeignName)
 	}
-	if err == nil && !strings.HasSuffix(key, acmeToken) {
-		err = fmt.Errorf("%s: %w: hosts delete answers to challenges alone", key, errForeignName)
-	}
-	if err == nil {
-		_, err = c.Keys.Server.Propose(ctx, raftfsm.Wrap(acme.Delete{Key: key}))
-	}
+	_, err = c.Keys.Server.Propose(ctx, raftfsm.Wrap(acme.Delete{Key: key}))
 	return err
 }
 
 // checkACMEKey refuses keys but that of the account and the two of a name that a listener has a certificate for: the certificate and the answer to a
 // challenge.
 func checkACMEKey(view *raftfsm.View, key string) error {
-	if key == acmeAccountKey {
+	if key == acme.AccountKey {
 		return nil
 	}
-	name := strings.TrimSuffix(key, acmeToken)
+	name := strings.TrimSuffix(key, acme.AnswerSuffix)
 	for _, l := range loadbalancer.AllListeners(view) {
 		if slices.ContainsFunc(l.Certificates, func(c loadbalancer.Certificate) bool { return c.Name == traffic.ACMEPrefix+name }) {
 			return nil
