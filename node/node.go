@@ -80,7 +80,7 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	close(n.joined)
 	var loops sync.WaitGroup
-	for _, loop := range []func(context.Context){n.reporter.run, n.heartbeatLoop, n.GPUs.watch, n.GPUs.checkSick, n.GPUs.sample, n.GPUs.partitionLoop, n.watchAssignments, n.Routes.watch, n.pruneImages} {
+	for _, loop := range []func(context.Context){n.reporter.run, n.heartbeatLoop, n.GPUs.watch, n.GPUs.checkSick, n.GPUs.sample, n.GPUs.partitionLoop, n.watchAssignments, n.Routes.watch, n.pruneImages, Volumes{n}.sweep} {
 		loops.Go(func() { loop(ctx) })
 	}
 	loops.Wait()

@@ -20,6 +20,7 @@ import (
 	"pinion/node/machine"
 	"pinion/node/runtime/fake"
 	"pinion/node/task"
+	"pinion/node/volume"
 	"pinion/raftfsm/spec"
 )
 
@@ -42,6 +43,7 @@ type simHost struct {
 
 	partitions     node.Partitions // nil: the pool partitions no GPUs
 	maxStopTimeout time.Duration
+	volumes        *volume.Roots
 	bootID         string
 	booted         time.Time
 
@@ -68,8 +70,8 @@ func (w *simHost) boot() {
 		w.Fatal(err)
 	}
 	w.node = node.New(node.Config{
-		Host: spec.Host{ID: hostID, Name: "host", Cluster: spec.DefaultCluster, Allow: w.allow, UserNamespaces: w.userns}, Control: w.control, Images: w.runtime,
-		Containers: w.runtime, Execer: w.runtime, Network: w.network, GPUs: w.gpus, GPUHealth: health, GPUUsage: gpuusage.New(slog.New(slog.DiscardHandler)), Sharer: w.sharer, Partitions: w.partitions, Logs: emptyLogs{}, Hooks: w.hooks, Dir: w.dir, MaxStopTimeout: w.maxStopTimeout, Log: slog.New(slog.DiscardHandler),
+		Host: spec.Host{ID: hostID, Name: "host", Cluster: spec.DefaultCluster, Allow: w.allow, UserNamespaces: w.userns, Volumes: w.gives()}, Control: w.control, Images: w.runtime,
+		Containers: w.runtime, Execer: w.runtime, Network: w.network, GPUs: w.gpus, GPUHealth: health, GPUUsage: gpuusage.New(slog.New(slog.DiscardHandler)), Sharer: w.sharer, Partitions: w.partitions, Logs: emptyLogs{}, Hooks: w.hooks, Dir: w.dir, MaxStopTimeout: w.maxStopTimeout, Volumes: w.volumes, Log: slog.New(slog.DiscardHandler),
 		Boot: machine.BootClock{ID: "boot" + w.bootID, Since: func() time.Duration { return time.Since(w.booted) }},
 	})
 	ctx, cancel := context.WithCancel(w.Context())

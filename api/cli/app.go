@@ -42,6 +42,7 @@ import (
 	"pinion/api/cli/stop"
 	"pinion/api/cli/top"
 	"pinion/api/cli/unlock"
+	"pinion/api/cli/volume"
 	"pinion/api/cli/why"
 	"pinion/api/cli/words"
 	"pinion/api/client"
@@ -210,6 +211,7 @@ func commands(p Program) []*cli.Command {
 		compose.Command(p.system),
 		secret.Command(p.system),
 		image.Command(p.system),
+		volume.Command(p.system),
 		taskCommand(p),
 		definition.Command(p.system),
 		hostsCommand(p),

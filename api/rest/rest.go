@@ -55,6 +55,13 @@ type Agent struct {
 	Doctor Doctor // nil: this host does not check its machine
 	// Upgrades exchanges the program of this host; nil: it stays.
 	Upgrades upgrade.Remote
+	Volumes  VolumeHost
+}
+
+// VolumeHost has the shared volumes of this host.
+type VolumeHost interface {
+	// RemoveVolume removes one with all that is in it. spec.ErrNotFound; spec.ErrInUse while a task has it.
+	RemoveVolume(name string) error
 }
 
 // GPUHost has the GPUs of this host.

@@ -39,5 +39,8 @@ func Describe(c *Container) Description {
 // ContainersOf are the containers of a task, in the order of its definition.
 func ContainersOf(r *Runner) []*Container { return r.containers }
 
+// VolumesOf are the volumes of a task.
+func VolumesOf(r *Runner) []spec.Volume { return r.def.Volumes }
+
 // DirOf is the directory of a container's files on this host. It goes with the task.
 func DirOf(c *Container) string { return c.runner.dir.containerDir(c.ID) }

@@ -26,6 +26,8 @@ var kernelFileSystems = []string{
 
 // Make makes the directory of the volume when it is missing, as ECS does, unless its root is given to be read only.
 func (v *Volume) Make() error {
+	v.roots.shared.use.RLock()
+	defer v.roots.shared.use.RUnlock()
 	err := v.make()
 	if err == nil {
 		v.recordShared()
@@ -34,7 +36,7 @@ func (v *Volume) Make() error {
 }
 
 func (v *Volume) make() error {
-	file, err := v.Open()
+	file, err := v.open()
 	if err == nil {
 		return file.Close()
 	}
@@ -49,7 +51,7 @@ func (v *Volume) make() error {
 	if err := v.makeBelow(dir); err != nil {
 		return v.explain(err)
 	}
-	if file, err = v.Open(); err != nil {
+	if file, err = v.open(); err != nil {
 		return err
 	}
 	return file.Close()
@@ -85,6 +87,12 @@ func (v *Volume) makeBelow(dir *os.File) error {
 // Open opens the volume without reading it or following a link out of its root. It is what a mount of the file is of, whatever
 // becomes of the path afterwards.
 func (v *Volume) Open() (*os.File, error) {
+	v.roots.shared.use.RLock()
+	defer v.roots.shared.use.RUnlock()
+	return v.open()
+}
+
+func (v *Volume) open() (*os.File, error) {
 	dir, err := v.openRoot()
 	if err != nil {
 		return nil, err

@@ -23,6 +23,9 @@ type shared struct {
 	mu      sync.Mutex
 	names   []string
 	changed func() // nil: nobody wants to know
+
+	use   sync.RWMutex // is held for reading while a task gets a volume, for writing while one is taken away
+	sweep sync.Mutex
 }
 
 // Shared lists the shared volumes that the host has below volumeroot.Local, volumeroot.MaxShared of them at most.
@@ -89,25 +92,31 @@ func (v *Volume) recordShared() {
 }
 
 // listShared reads which shared volumes there are.
-func (r *Roots) listShared() error {
+func (r *Roots) listShared() (err error) {
+	r.shared.names, err = r.findShared()
+	return err
+}
+
+// findShared reads the names of the shared volumes that there are, in order.
+func (r *Roots) findShared() (names []string, err error) {
 	local, err := r.Find(volumeroot.Local)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	dir, err := os.Open(local.root.dir)
 	if err != nil {
-		return fmt.Errorf("directory for volumes: %w", err)
+		return nil, fmt.Errorf("directory for volumes: %w", err)
 	}
 	defer dir.Close()
 	entries, err := dir.ReadDir(maxListed)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("directory for volumes: %w", err)
+		return nil, fmt.Errorf("directory for volumes: %w", err)
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	for _, entry := range entries {
-		if entry.IsDir() && spec.ValidName(entry.Name()) && len(r.shared.names) < volumeroot.MaxShared {
-			r.shared.names = append(r.shared.names, entry.Name())
+		if entry.IsDir() && spec.ValidName(entry.Name()) && len(names) < volumeroot.MaxShared {
+			names = append(names, entry.Name())
 		}
 	}
-	return nil
+	return names, nil
 }

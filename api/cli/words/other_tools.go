@@ -26,8 +26,6 @@ var otherTools = map[string]string{
 	"restart":   "`pinion run --retries N` restarts a task that fails, `pinion service update NAME --force` replaces the tasks of a service; to run one again: `pinion run`",
 	"rm":        "Stopped tasks are removed by themselves after an hour; `pinion stop TASK` stops one, `pinion host rm HOST` removes a host",
 	"start":     "`pinion run IMAGE` starts a task, `sudo pinion up` starts this machine as a host",
-	"volume":    "`pinion up --volume DIR` gives tasks a directory of the host, `pinion run --volume HOST:CONTAINER` mounts it",
-	"volumes":   "`pinion up --volume DIR` gives tasks a directory of the host, `pinion run --volume HOST:CONTAINER` mounts it",
 	"wait":      "`pinion run` without -d waits for the task; `pinion logs -f TASK` returns when a task has stopped",
 
 	// what is being used
