@@ -23,6 +23,8 @@ const (
 	maxWatts = 10_000
 	// maxSeconds is what no task gets: sums over millions of tasks stay whole numbers.
 	maxSeconds = 1 << 40
+	// maxMemoryMiB is what no GPU has: as bytes it is a number still.
+	maxMemoryMiB = 1 << 40
 )
 
 // Bounded is the totals as they can be of so many GPU-seconds: a host in the wrong hands reports anything.
@@ -30,7 +32,7 @@ func (u Totals) Bounded(gpuSeconds int64) Totals {
 	u.MeasuredSeconds = min(max(u.MeasuredSeconds, 0), max(gpuSeconds, 0), maxSeconds)
 	u.BusySeconds = min(max(u.BusySeconds, 0), u.MeasuredSeconds)
 	u.Joules = min(max(u.Joules, 0), u.MeasuredSeconds*maxWatts)
-	u.PeakMemoryMiB = max(u.PeakMemoryMiB, 0)
+	u.PeakMemoryMiB = min(max(u.PeakMemoryMiB, 0), maxMemoryMiB)
 	return u
 }
 

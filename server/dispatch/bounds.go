@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -166,17 +165,11 @@ func boundedReport(r spec.TaskReport, containers int, network *tasknetwork.Netwo
 		if !imageDigest.MatchString(c.ImageDigest) {
 			c.ImageDigest = ""
 		}
-		c.Status, c.Health = spec.Status(clip(string(c.Status))), spec.Health(clip(string(c.Health)))
-		c.PeakMemory = max(c.PeakMemory, 0)
-		if c.GPUTotals != nil {
-			totals := c.GPUTotals.Bounded(math.MaxInt64)
-			c.GPUTotals = &totals
-		}
+		c.Status = spec.Status(clip(string(c.Status)))
 		if !network.Owns(c.Address) {
 			c.Address = "" // else requests to the task could go to whatever the host names
 		}
-		c.Bindings = c.Bindings[:min(len(c.Bindings), maxBindings)]
-		r.Containers = append(r.Containers, c)
+		r.Containers = append(r.Containers, boundedContainer(c))
 	}
 	return r
 }
