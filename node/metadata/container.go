@@ -24,6 +24,7 @@ type container struct {
 	taskARN  string
 	requests *rate.Limiter
 	changes  *rate.Limiter // of the protection of its task
+	atOnce   slots         // requests that are answered
 	role     string        // of the task, that the pool has; empty: none
 	key      key
 }

@@ -80,12 +80,20 @@ var endpointVariables = []string{
 func (s *Service) HandleAPI(api http.Handler) { s.api.Store(&api) }
 
 // serveAPI passes a request with credentials to the pool's API, as from the container's own address. Any other is about no container.
-func (s *Service) serveAPI(w http.ResponseWriter, r *http.Request, address string, otherwise http.HandlerFunc) {
+func (s *Service) serveAPI(w http.ResponseWriter, r *http.Request, e *endpoint, otherwise http.HandlerFunc) {
 	api := s.api.Load()
 	if api == nil || r.Header.Get("Authorization") == "" {
 		otherwise(w, r)
 		return
 	}
+	if !e.api.take(e.maxAPI) {
+		w.Header().Set("Connection", "close")
+		reply(w, http.StatusTooManyRequests, "too many requests at once: on the network of the host use the port of the pool's API")
+		return
+	}
+	defer e.api.give()
+	defer answering(r)()
+	address := e.address()
 	deadlines := http.NewResponseController(w)
 	setDeadlines := func(at time.Time) { _ = errors.Join(deadlines.SetReadDeadline(at), deadlines.SetWriteDeadline(at)) } // a recorder of a test has none
 	setDeadlines(time.Time{})                                                                                             // the API has its own, and streams

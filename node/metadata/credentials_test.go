@@ -82,7 +82,7 @@ func TestARefusedRequestOfTheAPIHoldsNoConnection(t *testing.T) {
 		l := oneConnection{make(chan net.Conn, 1)}
 		client, connection := net.Pipe()
 		l.connections <- connection
-		server := &http.Server{ReadTimeout: ioTimeout, WriteTimeout: ioTimeout, IdleTimeout: maxIdle, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serveAPI(w, r, "", http.NotFound) })}
+		server := &http.Server{ReadTimeout: ioTimeout, WriteTimeout: ioTimeout, IdleTimeout: maxIdle, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serveAPI(w, r, &endpoint{maxAPI: 1}, http.NotFound) })}
 		go server.Serve(l)
 		began := time.Now()
 		if _, err := io.WriteString(client, "POST / HTTP/1.1\r\nHost: h\r\nAuthorization: nobody\r\nContent-Length: 1000\r\n\r\n"); err != nil {
@@ -98,11 +98,11 @@ func TestARefusedRequestOfTheAPIHoldsNoConnection(t *testing.T) {
 // What comes without credentials gets no further than the endpoint; what has some is the API's to judge, as from the container.
 func TestOnlyRequestsWithCredentialsReachTheAPI(t *testing.T) {
 	s := New(Config{Log: slog.New(slog.DiscardHandler)})
-	reached := ""
+	e, reached := &endpoint{maxAPI: 1, containers: map[string]*container{"a": {address: "10.9.0.2"}}}, ""
 	ask := func(authorization string) int {
 		r, w := httptest.NewRequest("POST", "/", nil), httptest.NewRecorder()
 		r.Header.Set("Authorization", authorization)
-		s.serveAPI(w, r, "10.9.0.2", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
+		s.serveAPI(w, r, e, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
 		return w.Code
 	}
 	if status := ask("AWS4-HMAC-SHA256 x"); status != http.StatusNotFound {
@@ -114,5 +114,8 @@ func TestOnlyRequestsWithCredentialsReachTheAPI(t *testing.T) {
 	}
 	if status := ask("AWS4-HMAC-SHA256 x"); status != http.StatusOK || !strings.HasPrefix(reached, "10.9.0.2:") {
 		t.Errorf("%d from %s", status, reached)
+	}
+	if e.api.take(1); ask("AWS4-HMAC-SHA256 x") != http.StatusTooManyRequests {
+		t.Error("there is no limit of requests at once")
 	}
 }

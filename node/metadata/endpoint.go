@@ -5,9 +5,9 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"golang.org/x/net/netutil"
 	"golang.org/x/time/rate"
 )
 
@@ -22,12 +22,17 @@ const (
 	maxIdle   = 10 * time.Second
 	// Connections of one endpoint: of a container, and of all containers on the network of the host.
 	maxClients, maxClientsOnHost = 32, 512
+	// maxAtOnce is how many requests of one container are answered at once, and maxAPIOnHost how many of the pool's API on the network of the host, which
+	// nobody knows the container of.
+	maxAtOnce, maxAPIOnHost = 32, 128
 )
 
 // endpoint is what listens in one network namespace, for the containers in it.
 type endpoint struct {
 	server  *http.Server
 	unknown *rate.Limiter // requests with an id that is no container's
+	api     slots         // requests of the pool's API
+	maxAPI  int64         // of these at once
 
 	mu         sync.RWMutex
 	containers map[string]*container // by the id in their addresses
@@ -39,10 +44,10 @@ func open(namespace string, s *Service) (*endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &endpoint{unknown: newLimiter(), containers: map[string]*container{}}
-	clients := maxClients
+	e := &endpoint{unknown: newLimiter(), maxAPI: maxClients, containers: map[string]*container{}}
+	most := maxClients
 	if namespace == "" {
-		clients = maxClientsOnHost
+		most, e.maxAPI = maxClientsOnHost, maxAPIOnHost
 	}
 	mux := http.NewServeMux()
 	for _, version := range []string{"/v3/", "/v4/"} {
@@ -55,12 +60,12 @@ func open(namespace string, s *Service) (*endpoint, error) {
 	mux.HandleFunc("GET /api/{id}/task-protection/v1/state", e.of((*container).protection))
 	mux.HandleFunc("PUT /api/{id}/task-protection/v1/state", e.of((*container).protect))
 	mux.HandleFunc("GET /v2/credentials/{id}", e.of((*container).credentials))
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.serveAPI(w, r, e.address(), e.of(nil)) }) // without an id it is about no container
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.serveAPI(w, r, e, e.of(nil)) }) // without an id it is about no container
 	e.server = &http.Server{
 		Handler: mux, ReadTimeout: ioTimeout, WriteTimeout: ioTimeout, IdleTimeout: maxIdle, MaxHeaderBytes: maxHeader,
-		ErrorLog: slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
+		ConnContext: withClient, ErrorLog: slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
 	}
-	go e.server.Serve(netutil.LimitListener(listener, clients)) // until close
+	go e.server.Serve(newClients(listener, most)) // until close
 	return e, nil
 }
 
@@ -108,12 +113,31 @@ func (e *endpoint) of(serve func(*container, http.ResponseWriter, *http.Request)
 		case c == nil:
 			w.Header().Set("Connection", "close")
 			reply(w, http.StatusNotFound, "unable to get the container of this address: the pool's host knows no such id")
+		case !c.atOnce.take(maxAtOnce):
+			w.Header().Set("Connection", "close")
+			reply(w, http.StatusTooManyRequests, "too many requests at once")
 		default:
+			defer c.atOnce.give()
+			defer answering(r)()
 			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 			serve(c, w, r)
 		}
 	}
 }
+
+// slots is how many requests are answered at once.
+type slots struct{ held atomic.Int64 }
+
+// take takes one of so many slots, and reports whether one was free.
+func (s *slots) take(size int64) bool {
+	if s.held.Add(1) <= size {
+		return true
+	}
+	s.held.Add(-1)
+	return false
+}
+
+func (s *slots) give() { s.held.Add(-1) }
 
 func newLimiter() *rate.Limiter { return rate.NewLimiter(requestRate, requestBurst) }
 
