@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -197,7 +198,7 @@ func (c *chain) decode(r *request, next handler) (err error) {
 		return err
 	}
 	if r.endpoint.list {
-		if err := c.limits.HoldList(r.Exchange); err != nil {
+		if err := c.limits.HoldList(r.Exchange, cmp.Or(r.Resolution.Principal.Holder, r.Resolution.Principal.ARN)); err != nil {
 			return err
 		}
 	}

@@ -79,10 +79,13 @@ func TestFewListsArePutTogetherAtOnce(t *testing.T) {
 			t.Errorf("%s: %d", path, got.Code)
 		}
 	}
-	for _, operation := range []string{"ListSecrets", "BatchGetSecretValue", "DescribeParameters", "GetParametersByPath"} {
+	for _, operation := range []string{"ListContainerInstances", "ListSecrets", "BatchGetSecretValue", "DescribeParameters", "GetParametersByPath"} {
 		if got := b.serve(httptest.NewRequest("POST", "/v1/"+operation, strings.NewReader("{}"))); got.Code != http.StatusServiceUnavailable {
 			t.Errorf("%s: %d", operation, got.Code)
 		}
+	}
+	if got := b.rest("ListAttributes", `{"targetType":"container-instance"}`); got.Code != http.StatusServiceUnavailable {
+		t.Errorf("ListAttributes: %d", got.Code)
 	}
 	close(slow.free)
 	if got := <-answer; got.Code != http.StatusOK {

@@ -136,7 +136,7 @@ func (o *operationEndpoints) newEndpoint(name string, d *dialect) *endpoint {
 	operation, unknown := ecs.Find(name)
 	e := &endpoint{
 		name: name, role: operation.Role, scope: operation.Scope, audited: operation.Own, ownHost: operation.Host, unknown: unknown, mode: leader.FollowerRead,
-		writes: unknown != nil || operation.Writes, repeats: !operation.StartsTasks,
+		writes: unknown != nil || operation.Writes, repeats: !operation.StartsTasks, list: operation.Lists,
 	}
 	if e.writes {
 		e.mode = leader.Linearizable

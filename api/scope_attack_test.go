@@ -74,6 +74,7 @@ var heldElsewhere = map[string]string{
 	"ecs ListServicesByNamespace":          "ecs/service_connect_test.go TestNamespacesBelongToClusters",
 	"elb DescribeTargetHealth":             "elb_test.go TestTargetsAreSeenByThoseWhoSeeTheTask",
 	"routes GET /v1/images":                "images_test.go TestAKeyForAClusterSeesImagesByTheNamesOfItsHosts",
+	"routes GET /v1/volumes":               "volume_routes_test.go TestVolumesAreRemovedByAdministratorsOfThePoolAlone",
 	"routes GET /v1/roles":                 "task_role_test.go TestARoleIsGivenByThoseWhoMayDoAllThatItMay",
 	"routes GET /v1/gpus/{id}/usage":       "gpu_usage_test.go TestUsageIsForThoseWhoSeeTheTask",
 	"routes GET /v1/hosts/{id}/gpus/usage": "gpu_usage_test.go TestUsageIsForThoseWhoSeeTheTask",

@@ -158,8 +158,12 @@ func (c Credential) Principal(view *raftfsm.View) (Principal, error) {
 	if !isSameKey(c.key, key) {
 		return Principal{}, ErrKeyRemoved(c.key.ID)
 	}
+	task := ""
+	if key.Assumed != nil {
+		task = key.Assumed.Task
+	}
 	return Principal{
-		ARN: key.ARN(), KeyID: key.ID, KeyName: key.Name, Holder: key.Holder(), HostID: key.HostID, Role: key.Role, Scope: ClusterScope(key.Cluster), Grant: key.Grant,
+		ARN: key.ARN(), Task: task, KeyID: key.ID, KeyName: key.Name, Holder: key.Holder(), HostID: key.HostID, Role: key.Role, Scope: ClusterScope(key.Cluster), Grant: key.Grant,
 		Region: c.region, Signature: c.signature,
 	}, nil
 }

@@ -21,6 +21,7 @@ type Principal struct {
 	KeyName   string          // of the access key: what it is for, empty when nobody said so
 	Holder    string          // of the access key: whom its limits count for
 	HostID    string          // of the host whose own key that is; empty for any other
+	Task      string          // of the task that has the access key by its role; empty for any other
 	Role      accesskey.Role  // of the access key
 	Scope     ClusterScope    // of the access key
 	Grant     accesskey.Grant // of the access key

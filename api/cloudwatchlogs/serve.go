@@ -24,6 +24,8 @@ const (
 	maxReads = 64
 	// maxReadsPerAddress is how many of them are of one client: who has a task on a host in wrong hands could hold them all.
 	maxReadsPerAddress = 16
+	// maxReadsPerTask is how many of them one task has that asks by the key of its role.
+	maxReadsPerTask = 4
 	// maxRead is how long another host may take to tell a log. Clients of AWS give up then, and a slot is held no longer by a host that
 	// never ends, or says nothing.
 	maxRead = time.Minute
@@ -31,7 +33,7 @@ const (
 
 // NewReads returns the slots of the requests that read logs, for all listeners of one process.
 func NewReads() *httpx.AddressSemaphore {
-	return &httpx.AddressSemaphore{Size: maxReads, PerAddress: maxReadsPerAddress}
+	return &httpx.AddressSemaphore{Size: maxReads, PerAddress: maxReadsPerAddress, PerTask: maxReadsPerTask}
 }
 
 // IsTarget reports whether the X-Amz-Target of a request names an operation of CloudWatch Logs.
@@ -58,7 +60,7 @@ type HostLogs interface {
 
 // Serve answers an operation for a principal that may call it.
 func (h *Handler) Serve(x *httpx.Exchange, res leader.Resolution, operation Operation) error {
-	release, free := h.Reads.TryAcquire(x.LimitAddress())
+	release, free := h.slot(x, res.Principal.Task)
 	if !free {
 		return httpx.ErrThrottled("log requests")
 	}
@@ -74,6 +76,14 @@ func (h *Handler) Serve(x *httpx.Exchange, res leader.Resolution, operation Oper
 	x.Warn(request.Warnings)
 	x.Reply(http.StatusOK, output)
 	return nil
+}
+
+// slot takes a slot for a request: of the task that asks, or else of the client.
+func (h *Handler) slot(x *httpx.Exchange, task string) (release func(), free bool) {
+	if task != "" {
+		return h.Reads.TryAcquireTask(x.LimitAddress(), task)
+	}
+	return h.Reads.TryAcquire(x.LimitAddress())
 }
 
 // taskLogs reads the logs of tasks that the principal was authorized for: here, or at the hosts of the tasks.

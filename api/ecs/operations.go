@@ -26,6 +26,7 @@ type Operation struct {
 	// StartsTasks: two equal calls ask for twice as many tasks, or sessions. Two equal calls of any other operation, one right after the
 	// other, ask for nothing more than one.
 	StartsTasks bool
+	Lists       bool // its answer has a bound, and looks at everything that there is of its kind: few are put together at once
 	Own         bool // Pinion's own, which ECS's model has not. The audit log has its calls
 	Input       reflect.Type
 	Output      reflect.Type
@@ -72,7 +73,7 @@ var Operations = operationTable(
 	read("ListTasks", auth.InCluster("cluster"), listTasks),
 
 	read("DescribeContainerInstances", auth.InCluster("cluster"), describeContainerInstances),
-	read("ListContainerInstances", auth.InCluster("cluster"), listContainerInstances),
+	lists(read("ListContainerInstances", auth.InCluster("cluster"), listContainerInstances)),
 	byHost(admin("UpdateContainerInstancesState", auth.InCluster("cluster"), updateContainerInstancesState)),
 	admin("RegisterContainerInstance", auth.InCluster("cluster"), registerContainerInstance),
 	admin("DeregisterContainerInstance", auth.InCluster("cluster"), deregisterContainerInstance),
@@ -80,7 +81,7 @@ var Operations = operationTable(
 
 	admin("PutAttributes", auth.InCluster("cluster"), putAttributes),
 	admin("DeleteAttributes", auth.InCluster("cluster"), deleteAttributes),
-	read("ListAttributes", auth.InCluster("cluster"), listAttributes),
+	lists(read("ListAttributes", auth.InCluster("cluster"), listAttributes)),
 
 	admin("CreateCapacityProvider", auth.PoolWide, capacity.Create),
 	admin("UpdateCapacityProvider", auth.PoolWide, capacity.Update),
@@ -177,6 +178,12 @@ func submit[In, Out any](name string, s auth.Scope, handle handler[In, Out]) Ope
 
 func admin[In, Out any](name string, s auth.Scope, handle handler[In, Out]) Operation {
 	return operation(name, accesskey.RoleAdmin, s, handle)
+}
+
+// lists says that an operation looks at every host or its like, whatever the page.
+func lists(o Operation) Operation {
+	o.Lists = true
+	return o
 }
 
 func startsTasks(o Operation) Operation {

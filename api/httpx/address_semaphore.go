@@ -1,7 +1,6 @@
 package httpx
 
 import (
-	"net/netip"
 	"sync"
 
 	"pinion/packaging/clientnet"
@@ -12,10 +11,9 @@ import (
 type AddressSemaphore struct {
 	Size       int64
 	PerAddress int64 // 0: Size
+	PerTask    int64 // of the part of its host; see TryAcquireTask
 
-	mu        sync.Mutex
-	held      int64
-	byAddress map[netip.Prefix]int64
+	slots shares
 }
 
 // TryAcquire takes a slot for a client at remote, the RemoteAddr of its request. release, which may be called more than once, gives
@@ -26,31 +24,76 @@ func (s *AddressSemaphore) TryAcquire(remote string) (release func(), ok bool) {
 
 // TryAcquireN is TryAcquire for n slots at once.
 func (s *AddressSemaphore) TryAcquireN(remote string, n int64) (release func(), ok bool) {
-	network := clientnet.Of(remote)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.held+n > s.Size || s.PerAddress > 0 && s.byAddress[network]+n > s.PerAddress {
-		return nil, false
-	}
-	if s.byAddress == nil {
-		s.byAddress = map[netip.Prefix]int64{}
-	}
-	s.held += n
-	s.byAddress[network] += n
-	return sync.OnceFunc(func() { s.release(network, n) }), true
+	return s.slots.take(s.Size, n, share{"address " + clientnet.Of(remote).String(), s.PerAddress})
 }
 
-func (s *AddressSemaphore) release(network netip.Prefix, n int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.held -= n
-	if s.byAddress[network] -= n; s.byAddress[network] == 0 {
-		delete(s.byAddress, network)
-	}
+// TryAcquireTask takes a slot for a task that asks by the key of its role. It counts for the task, and for the tasks of its host together, which have as
+// many as the host itself: what one asks for keeps neither the others nor the host out.
+func (s *AddressSemaphore) TryAcquireTask(remote, task string) (release func(), ok bool) {
+	return s.slots.take(s.Size, 1, share{"task " + task, s.PerTask}, share{"tasks at " + clientnet.Of(remote).String(), s.PerAddress})
 }
 
 // Held is how many slots are taken now.
-func (s *AddressSemaphore) Held() int64 {
+func (s *AddressSemaphore) Held() int64 { return s.slots.taken() }
+
+// HolderSemaphore is a number of slots of which each holder of access keys gets only a part.
+type HolderSemaphore struct {
+	Size      int64
+	PerHolder int64 // 0: Size
+
+	slots shares
+}
+
+// TryAcquire takes a slot for a holder. release, which may be called more than once, gives it back.
+func (s *HolderSemaphore) TryAcquire(holder string) (release func(), ok bool) {
+	return s.slots.take(s.Size, 1, share{holder, s.PerHolder})
+}
+
+// shares are slots that are taken, in all and of each holder.
+type shares struct {
+	mu   sync.Mutex
+	held int64
+	of   map[string]int64
+}
+
+// share is the part of a holder; 0: all.
+type share struct {
+	holder string
+	most   int64
+}
+
+func (s *shares) take(size, n int64, parts ...share) (release func(), ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	free := s.held+n <= size
+	for _, p := range parts {
+		free = free && (p.most <= 0 || s.of[p.holder]+n <= p.most)
+	}
+	if !free {
+		return nil, false
+	}
+	if s.of == nil {
+		s.of = map[string]int64{}
+	}
+	s.held += n
+	for _, p := range parts {
+		s.of[p.holder] += n
+	}
+	return sync.OnceFunc(func() { s.give(n, parts) }), true
+}
+
+func (s *shares) give(n int64, parts []share) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held -= n
+	for _, p := range parts {
+		if s.of[p.holder] -= n; s.of[p.holder] == 0 {
+			delete(s.of, p.holder)
+		}
+	}
+}
+
+func (s *shares) taken() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.held

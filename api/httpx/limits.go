@@ -43,6 +43,8 @@ const (
 	maxAnswersPerAddress = 128 << 20
 	// maxLists is how many lists of any length are put together at once.
 	maxLists = 16
+	// maxListsPerHolder is how many of them are for one holder of access keys.
+	maxListsPerHolder = 8
 )
 
 // HTTP2 bounds what a connection may send before the bodies of its requests are read. Go takes a megabyte, of clients whom nobody knows yet, and 250
@@ -56,7 +58,7 @@ type Limits struct {
 	Bodies      AddressSemaphore // bodies that have not arrived whole
 	LargeBodies AddressSemaphore // bodies larger than SmallBody
 	Answers     AddressSemaphore // bytes of answers larger than SmallBody that are on their way to the client
-	Lists       Semaphore        // lists without a bound of their own that are put together, see HoldList
+	Lists       HolderSemaphore  // lists without a bound of their own that are put together, see HoldList
 }
 
 // NewLimits returns the usual limits.
@@ -66,13 +68,13 @@ func NewLimits() *Limits {
 		Bodies:      AddressSemaphore{Size: maxBodies, PerAddress: maxBodiesPerAddress},
 		LargeBodies: AddressSemaphore{Size: maxLargeBodies, PerAddress: maxLargeBodiesPerAddress},
 		Answers:     AddressSemaphore{Size: maxAnswers, PerAddress: maxAnswersPerAddress},
-		Lists:       Semaphore{Size: maxLists},
+		Lists:       HolderSemaphore{Size: maxLists, PerHolder: maxListsPerHolder},
 	}
 }
 
-// HoldList takes a slot for a request whose answer may be as long as the state is large, until the answer begins.
-func (l *Limits) HoldList(x *Exchange) error {
-	release, free := l.Lists.TryAcquire()
+// HoldList takes a slot for a request of a holder whose answer may be as long as the state is large, until the answer begins.
+func (l *Limits) HoldList(x *Exchange, holder string) error {
+	release, free := l.Lists.TryAcquire(holder)
 	if !free {
 		return ErrThrottled("requests for long lists")
 	}

@@ -29,10 +29,12 @@ var figures = []struct {
 	{"1,000,000 live tasks, 500,000 waiting, 10,000 revisions a family", map[string]string{
 		"raftfsm/spec.DefaultPoolLimits": "PoolLimits{Tasks: 1_000_000, Waiting: 500_000, Revisions: 100_000, RevisionsOfFamily: 10_000}"}},
 	{"hold 512 MiB of a host at most, 128 MiB for one address", map[string]string{"api/httpx.maxAnswers": "512 << 20", "api/httpx.maxAnswersPerAddress": "128 << 20"}},
-	{"put together 16 at once, and pages of the history have 2 MiB", map[string]string{"api/httpx.maxLists": "16", "raftfsm/ended.MaxPageBytes": "2 << 20"}},
+	{"put together 16 at once, 8 of them for one holder of keys, and pages of the history have 2 MiB", map[string]string{"api/httpx.maxLists": "16", "api/httpx.maxListsPerHolder": "8", "raftfsm/ended.MaxPageBytes": "2 << 20"}},
 	{"ends its streams within a second", map[string]string{"api.keyCheckInterval": "500 * time.Millisecond"}},
 	{"one of its 64 places for those who read logs by CloudWatch's door for over a minute; one address has 16", map[string]string{
 		"api/cloudwatchlogs.maxReads": "64", "api/cloudwatchlogs.maxRead": "time.Minute", "api/cloudwatchlogs.maxReadsPerAddress": "16"}},
+	{"a task has 4 of its own at most, and the tasks of a host 16", map[string]string{"api/cloudwatchlogs.maxReadsPerTask": "4"}},
+	{"share the 512 connections of its endpoint. One has 32 requests answered at once", map[string]string{"node/metadata.maxAtOnce": "32", "node/metadata.maxClientsOnHost": "512"}},
 	{"are served for 31 days", map[string]string{"server/pki.crossLifetime": "hostCertLifetime + 24*time.Hour", "server/pki.hostCertLifetime": "30 * 24 * time.Hour"}},
 	{"until they expire, 24 h at most", map[string]string{"raftfsm/issuer.MaxLifetime": "24 * time.Hour"}},
 	{"(`--uses 1 --ttl 1h` unless said otherwise)", map[string]string{"server/admission.defaultUses": "1", "server/admission.defaultTTL": "time.Hour"}},

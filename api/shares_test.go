@@ -1,0 +1,70 @@
+package api
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"pinion/raftfsm/accesskey"
+)
+
+// A task that asks by the key of its role has slots of its own: it takes none from its host, nor from the others there.
+func TestATaskReadsLogsOnItsOwnAccount(t *testing.T) {
+	b := newRoles(t)
+	b.config.Shared = NewShared()
+	reads := b.config.Shared.logReads
+	b.config.FromPeer = sentBy("agent", false)
+	asks := func() *http.Request {
+		r := httptest.NewRequest("POST", "/", strings.NewReader("{}"))
+		r.Header.Set("X-Amz-Target", "Logs_20140328.DescribeLogGroups")
+		r.RemoteAddr = "192.0.2.1:2" // of the agent
+		return r
+	}
+	asTask := func() int { return b.withToken(t, epoch.Add(time.Hour), nil, asks()).Code }
+	ofHost, ofTask := 0, 0
+	for held := true; held; ofHost++ {
+		_, held = reads.TryAcquire("192.0.2.1:1")
+	}
+	if got := b.serve(asks()); got.Code != http.StatusServiceUnavailable {
+		t.Errorf("the host has all of its slots, and one more: %d", got.Code)
+	}
+	if code := asTask(); code != http.StatusOK {
+		t.Errorf("a task of it: %d", code)
+	}
+	for held := true; held; ofTask++ {
+		_, held = reads.TryAcquireTask("192.0.2.1:1", taskOfRole)
+	}
+	if code := asTask(); code != http.StatusServiceUnavailable || ofTask >= ofHost {
+		t.Errorf("a task with %d slots gets one more: %d", ofTask, code)
+	}
+	if _, held := reads.TryAcquireTask("192.0.2.1:1", "another"); !held {
+		t.Error("another task of the host gets none")
+	}
+	tasks := ofTask
+	for i := range 64 {
+		if _, held := reads.TryAcquireTask("192.0.2.1:1", strings.Repeat("x", i)); held {
+			tasks++
+		}
+	}
+	if tasks > ofHost {
+		t.Errorf("root of the host has %d slots by its tasks, and %d itself", tasks, ofHost)
+	}
+}
+
+// One holder of access keys leaves room for the long lists of others.
+func TestOneHolderPutsHalfOfTheListsTogether(t *testing.T) {
+	b := newFixture(t)
+	b.config.Trusted = false
+	b.config.Shared = NewShared()
+	one, other := b.withKey(t, accesskey.Key{ID: "AKIAONE", Role: accesskey.RoleRead}), b.withKey(t, accesskey.Key{ID: "AKIAOTHER", Role: accesskey.RoleRead})
+	for held := true; held; {
+		_, held = b.config.Shared.limits.Lists.TryAcquire("AKIAONE")
+	}
+	for bearer, want := range map[string]int{one: http.StatusServiceUnavailable, other: http.StatusOK} {
+		if got := b.as(bearer, httptest.NewRequest("GET", "/v1/hosts", nil)); got.Code != want {
+			t.Errorf("%d instead of %d: %s", got.Code, want, got.Body)
+		}
+	}
+}
