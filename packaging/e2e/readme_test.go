@@ -26,17 +26,19 @@ func TestTheReadmeRunsAsItStands(t *testing.T) {
 	typeDocuments(t, nil, notRun, "README.md", "docs/tour.md")
 }
 
-// TestTheExamplesRunAsTheyStand types the commands of docs/examples, those of each page in its directory, on a host with simulated GPUs.
+// TestTheExamplesRunAsTheyStand types the commands of each page of docs/examples, in its directory, on a machine of its own with simulated GPUs.
+// The pages mostly wait, for replicas and drains, and run at the same time.
 func TestTheExamplesRunAsTheyStand(t *testing.T) {
 	first := []step{{command: "install bin/pinion /usr/local/bin/"}, {command: "pinion up --gpus sim:8xh100 &", prints: []string{"Pinion is ready at https://127.0.0.1:7400"}}}
 	pages, err := filepath.Glob("../../docs/examples/*/README.md")
 	must(t, err)
-	files := []string{"docs/examples/README.md"}
-	for _, page := range pages {
-		name, _ := filepath.Rel("../..", page)
-		files = append(files, name)
+	for _, page := range append(pages, "../../docs/examples/README.md") {
+		file, _ := filepath.Rel("../..", page)
+		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
+			t.Parallel()
+			typeDocuments(t, first, nil, file)
+		})
 	}
-	typeDocuments(t, first, nil, files...)
 }
 
 // typeDocuments types the commands of documents into one shell, after others, on a machine of its own. Those of a page of docs/examples are typed in

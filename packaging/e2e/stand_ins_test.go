@@ -20,7 +20,7 @@ import (
 // startStandIns starts a registry with the images that the README and the examples name. Each is busybox with a program of the
 // image's name that does what the example wants of it: it prints its arguments, or serves a page.
 func startStandIns(t *testing.T) (address string) {
-	const prints, serves = "#!/bin/sh\necho $0 $@\n", "#!/bin/sh\nmkdir -p /tmp/www/v1 && cd /tmp/www && echo '{}' | tee v1/models api health index.html && exec httpd -f -p %d\n"
+	const prints, serves = "#!/bin/sh\necho $0 $@\n", "#!/bin/sh\ntrap exit TERM\nmkdir -p /tmp/www/v1 && cd /tmp/www && echo '{}' | tee v1/models api health index.html\nhttpd -f -p %d & wait\n"
 	const fetches = "#!/bin/sh\nfor url; do :; done\nexec wget -q -O - $url\n" // in the place of curl
 	image := func(entrypoint, program, script string) v1.Image {
 		base := withConfig(t, containerdtest.Busybox(t), func(c *v1.Config) {
