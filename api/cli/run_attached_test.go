@@ -37,6 +37,7 @@ func TestARunWithATerminalIsOneTaskOfAnImage(t *testing.T) {
 		"run -it -o json img/x":       "-o json",
 		"run -it trainer:3 -- sh":     "pinion exec -it TASK",
 		"run -it --entrypoint a im/x": "--entrypoint",
+		"shell trainer:3":             "pinion exec -it TASK",
 	} {
 		h := newRunHost(t, running)
 		h.operations["DescribeTaskDefinition"] = always(`{"taskDefinition":{"family":"trainer","revision":3,"containerDefinitions":[{"name":"main"}]}}`)

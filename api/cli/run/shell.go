@@ -25,7 +25,7 @@ func ShellCommand(system invocation.System, attach func(ctx context.Context, inv
 	return &cli.Command{
 		Name:      "shell",
 		Usage:     "Open a shell in a new task, which ends with it",
-		ArgsUsage: "IMAGE|FAMILY[:REVISION] [COMMAND ARGUMENTS...]",
+		ArgsUsage: "IMAGE [COMMAND ARGUMENTS...]",
 		Description: `Starts a task of the image, with what the flags give it, waits until it runs, and runs COMMAND in it on this terminal, "sh" unless
 another is given. The task is stopped when the command ends, and 'pinion shell' exits with its exit code. The image needs "sh" and "sleep". A task
 whose 'pinion shell' was killed goes on: --idle-timeout or --time-limit ends it.
@@ -52,6 +52,9 @@ func openShell(c *cli.Context, inv *invocation.Invocation, attach func(task stri
 	if err := exit.Join(wrong, err); err != nil {
 		return err
 	}
+	if err := refuseDefinition(c, inv); err != nil {
+		return err
+	}
 	container := &definition.Containers[0]
 	command := container.Command
 	if len(command) == 0 {
@@ -62,6 +65,19 @@ func openShell(c *cli.Context, inv *invocation.Invocation, attach func(task stri
 		return err
 	}
 	return shell(c.Context, &launcher{inv: inv, request: request}, definition, func(task string) error { return attach(task, command) })
+}
+
+// refuseDefinition refuses the name of a task definition in the place of an image.
+func refuseDefinition(c *cli.Context, inv *invocation.Invocation) error {
+	word := c.Args().First()
+	if !definitionName.MatchString(word) {
+		return nil
+	}
+	known, err := findRegistered(c.Context, inv, word)
+	if err != nil || known == nil {
+		return err
+	}
+	return exit.Usagef("a shell is for an image, and %s is the task definition %s: `pinion run -d %s` and then `pinion exec -it TASK`, or name the image docker.io/library/%s", word, known.name(), word, word)
 }
 
 // Attach runs a command in a task with the streams of this process, with its standard input if input says so; its exit code is that of the error.
