@@ -27,6 +27,7 @@ type fakeImageHost struct {
 	has    []string // digests
 	hold   chan struct{}
 	errors map[string]error // by what is done
+	dryRun bool             // of the last Prune
 }
 
 func (h *fakeImageHost) Pull(_ context.Context, ref string, progress func(spec.Pull)) (blob.Image, error) {
@@ -62,7 +63,8 @@ func (h *fakeImageHost) Remove(_ context.Context, digest string) error {
 	return h.errors["remove"]
 }
 
-func (h *fakeImageHost) Prune(context.Context) ([]blob.Image, error) {
+func (h *fakeImageHost) Prune(_ context.Context, dryRun bool) ([]blob.Image, error) {
+	h.dryRun = dryRun
 	return []blob.Image{{Name: "docker.io/library/old:1", Size: 3}}, nil
 }
 
@@ -215,6 +217,10 @@ func TestTransfersOfAHost(t *testing.T) {
 	}
 	if got := b.serve(httptest.NewRequest("GET", path+"export?name=app&digest=d", nil)); got.Body.String() != "app d" {
 		t.Errorf("%d %s", got.Code, got.Body)
+	}
+	b.serve(httptest.NewRequest("POST", path+"prune?dry-run=true", nil))
+	if !b.images.dryRun {
+		t.Error("a dry run was none")
 	}
 	for what, want := range map[string]int{"GET transfer?name=other": 404, "POST remove?digest=" + imageDigest: 200, "POST remove?digest=other": 404, "POST prune": 200} {
 		method, rest, _ := strings.Cut(what, " ")

@@ -47,6 +47,20 @@ func TestImagesAreListed(t *testing.T) {
 	}
 }
 
+func TestImagesArePruned(t *testing.T) {
+	h := newImagesHost(t)
+	would, done := onFirstHost("prune", "dry-run", "true"), "admin/hosts/aaa/images/prune"
+	for _, path := range []string{would, done} {
+		h.operations[path] = always([]map[string]any{{"name": "docker.io/library/app:1", "size": 3 << 30}})
+	}
+	if got := pinion(t, h, "image", "prune", "--on-host", "gpu-1", "--dry-run"); got.out != "would remove 1 image, 3.0 GiB\n" || !strings.Contains(got.err, "nothing was changed") || h.callCount(done) != 0 {
+		t.Errorf("%+v", got)
+	}
+	if got := pinion(t, h, "image", "prune", "--on-host", "gpu-1"); got.out != "removed 1 image, 3.0 GiB\n" || h.callCount(would) != 1 || h.callCount(done) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestAnImageIsPulledOnTheHostsThatAreThere(t *testing.T) {
 	h := newImagesHost(t)
 	got := pinion(t, h, "image", "pull", "app:2")

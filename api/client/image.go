@@ -106,9 +106,13 @@ func RemoveImage(ctx context.Context, c *Client, host, digest string) error {
 	return c.Call(ctx, onHost(host, "remove", url.Values{"digest": {digest}}), struct{}{}, nil)
 }
 
-// PruneImages removes the images from a host that nothing needs there, and returns them.
-func PruneImages(ctx context.Context, c *Client, host string) (removed []Image, err error) {
-	return removed, c.Call(ctx, onHost(host, "prune", nil), struct{}{}, &removed)
+// PruneImages removes the images from a host that nothing needs there, and returns them; with dryRun it removes none.
+func PruneImages(ctx context.Context, c *Client, host string, dryRun bool) (removed []Image, err error) {
+	query := url.Values{}
+	if dryRun {
+		query.Set("dry-run", "true")
+	}
+	return removed, c.Call(ctx, onHost(host, "prune", query), struct{}{}, &removed)
 }
 
 func onHost(host, what string, query url.Values) string {

@@ -29,7 +29,7 @@ type ImageHost interface {
 	// Remove removes an image by its digest. spec.ErrNotFound, spec.ErrInUse.
 	Remove(ctx context.Context, digest string) error
 	// Prune removes all images that nothing needs, and returns them.
-	Prune(ctx context.Context) ([]blob.Image, error)
+	Prune(ctx context.Context, dryRun bool) ([]blob.Image, error)
 }
 
 // transferView is how far the transfer of an image is that a host was asked for.
@@ -192,7 +192,7 @@ func (i images) remove(x *httpx.Exchange, _ string) error {
 }
 
 func (i images) prune(x *httpx.Exchange, _ string) error {
-	removed, err := i.api.Agent.Images.Prune(x.Context())
+	removed, err := i.api.Agent.Images.Prune(x.Context(), x.Request.URL.Query().Get("dry-run") == "true")
 	if err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ func (i images) routes() []Route {
 		{Method: post, Path: onHost + "push", Role: admin, Scope: poolWide, Summary: "has a host push an image to a registry", Query: []Parameter{name, byDigest, to}, Out: pulled, Serve: i.onHost(i.push), Host: i.serveLocal(i.push)},
 		{Method: get, Path: onHost + "transfer", Role: admin, Scope: poolWide, Summary: "how far a pull or, with to, a push is that a host was asked for", Query: []Parameter{name, to}, Out: pulled, Serve: i.onHost(i.transfer), Host: i.serveLocal(i.transfer)},
 		{Method: post, Path: onHost + "remove", Role: admin, Scope: poolWide, Summary: "removes an image from a host", Query: []Parameter{byDigest}, Out: reflect.TypeFor[struct{}](), Serve: i.unlessKept(i.onHost(i.remove)), Host: i.serveLocal(i.remove)},
-		{Method: post, Path: onHost + "prune", Role: admin, Scope: poolWide, Summary: "removes all images from a host that nothing needs there", Out: reflect.TypeFor[[]imageView](), Serve: i.onHost(i.prune), Host: i.serveLocal(i.prune)},
+		{Method: post, Path: onHost + "prune", Role: admin, Scope: poolWide, Summary: "removes all images from a host that nothing needs there", Query: []Parameter{{"dry-run", "true: says which these are, and removes none"}}, Out: reflect.TypeFor[[]imageView](), Serve: i.onHost(i.prune), Host: i.serveLocal(i.prune)},
 		{Method: get, Path: onHost + "export", Role: admin, Scope: poolWide, Summary: "an image as an archive, which `docker load` reads", Query: []Parameter{name, byDigest}, Stream: true, Serve: i.onHost(i.export), Host: i.serveLocal(i.export)},
 	}
 }

@@ -44,6 +44,6 @@ func (a ImageAdmin) Remove(ctx context.Context, digest string) error {
 }
 
 // Prune is images.PruneAll.
-func (a ImageAdmin) Prune(ctx context.Context) ([]blob.Image, error) {
-	return images.PruneAll(a.Runtime.inNamespace(ctx), a.Runtime.images)
+func (a ImageAdmin) Prune(ctx context.Context, dryRun bool) ([]blob.Image, error) {
+	return images.PruneAll(a.Runtime.inNamespace(ctx), a.Runtime.images, dryRun)
 }

@@ -172,7 +172,7 @@ func TestAnImageInUseStays(t *testing.T) {
 	if err := h.admin().Remove(h.ctx(), imported[0].Digest); !errors.Is(err, spec.ErrInUse) {
 		t.Errorf("%v", err)
 	}
-	if removed, err := h.admin().Prune(h.ctx()); err != nil || len(removed) != 0 {
+	if removed, err := h.admin().Prune(h.ctx(), false); err != nil || len(removed) != 0 {
 		t.Errorf("%v, %v", removed, err)
 	}
 }

@@ -67,7 +67,7 @@ func TestAHostKeepsWhatThePoolKeeps(t *testing.T) {
 
 	h.runtime.Close()
 	h.open() // no image counts as used a moment ago now
-	if _, err := h.admin().Prune(h.ctx()); err != nil {
+	if _, err := h.admin().Prune(h.ctx(), false); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.runtime.Prune(h.ctx(), nil); err != nil {
@@ -82,11 +82,18 @@ func TestAHostKeepsWhatThePoolKeeps(t *testing.T) {
 	leader.mu.Unlock()
 	containerd.ExchangeBlobs(h.runtime, leader)
 	h.until(func() bool {
-		if _, err := h.admin().Prune(h.ctx()); err != nil {
+		would, err := h.admin().Prune(h.ctx(), true)
+		if err != nil {
 			t.Fatal(err)
 		}
-		return len(h.imageNames()) == 0
+		return len(would) > 0
 	})
+	if len(h.imageNames()) == 0 {
+		t.Fatal("a dry run removed an image")
+	}
+	if removed, err := h.admin().Prune(h.ctx(), false); err != nil || len(removed) != 1 || len(h.imageNames()) != 0 {
+		t.Errorf("removed %v, left %v: %v", removed, h.imageNames(), err)
+	}
 }
 
 // until waits for something to be so.

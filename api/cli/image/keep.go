@@ -191,9 +191,9 @@ func pruneCommand(system invocation.System) *cli.Command {
 minutes stays.
 
 Examples:
-   pinion image prune
+   pinion image prune --dry-run
    pinion image prune --on-host gpu-3`,
-		Flags: onFlags(),
+		Flags: append(onFlags(), invocation.DryRunFlag("removed")),
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 0 {
 				return exit.Usagef("pinion image prune takes no image: `pinion image rm` removes one")
@@ -206,22 +206,23 @@ Examples:
 			if err != nil {
 				return err
 			}
-			return prune(c.Context, inv, hosts)
+			return prune(c, inv, hosts)
 		},
 	}
 }
 
-// prunedHost is what was removed from a host.
+// prunedHost is what was removed from a host, or would be.
 type prunedHost struct {
 	Host    string         `json:"host"`
 	Removed []client.Image `json:"removed"`
 }
 
-func prune(ctx context.Context, inv *invocation.Invocation, hosts []client.Host) error {
+func prune(c *cli.Context, inv *invocation.Invocation, hosts []client.Host) error {
+	dryRun := c.Bool(invocation.DryRun)
 	var all []prunedHost
 	bytes, count := int64(0), 0
 	for _, h := range hosts {
-		removed, err := client.PruneImages(ctx, inv.Client, h.ID)
+		removed, err := client.PruneImages(c.Context, inv.Client, h.ID, dryRun)
 		if err != nil {
 			return fmt.Errorf("%s: %w", format.Plain(h.Name), err)
 		}
@@ -237,6 +238,11 @@ func prune(ctx context.Context, inv *invocation.Invocation, hosts []client.Host)
 	if inv.Output == invocation.JSON {
 		return inv.PrintJSON(all)
 	}
-	_, err := fmt.Fprintf(inv.Out, "removed %s, %s\n", format.Plural(count, "image"), format.Bytes(bytes))
+	does := "removed"
+	if dryRun {
+		does = "would remove"
+		inv.Notef("nothing was changed")
+	}
+	_, err := fmt.Fprintf(inv.Out, "%s %s, %s\n", does, format.Plural(count, "image"), format.Bytes(bytes))
 	return err
 }

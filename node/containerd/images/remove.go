@@ -65,8 +65,8 @@ func deleteNames(ctx context.Context, s *Store, group *imageGroup) error {
 }
 
 // PruneAll removes every image that no container has, that was not used within the last ten minutes, and that the pool does not keep. It
-// returns them.
-func PruneAll(ctx context.Context, s *Store) (removed []blob.Image, err error) {
+// returns them; with dryRun it removes none.
+func PruneAll(ctx context.Context, s *Store, dryRun bool) (removed []blob.Image, err error) {
 	stored, err := s.config.Client.ImageService().List(ctx)
 	if err != nil {
 		return nil, err
@@ -75,17 +75,20 @@ func PruneAll(ctx context.Context, s *Store) (removed []blob.Image, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer s.exchange.Removed()
 	for _, group := range candidates(groupByDigest(stored), inUse, nil, s.uses.since(time.Now().Add(-minUnused))) {
-		size := sizeOf(ctx, s, group)
-		gone, err := s.removeNames(ctx, group)
-		if err != nil {
-			return removed, err
+		image, gone := blob.Image{Name: namesToShow(group.names)[0], Digest: group.digest, Size: sizeOf(ctx, s, group)}, !s.pulls.anyUnderWay(group.names)
+		if !dryRun {
+			if gone, err = s.removeNames(ctx, group); err != nil {
+				break
+			}
 		}
 		if gone {
-			removed = append(removed, blob.Image{Name: namesToShow(group.names)[0], Digest: group.digest, Size: size})
+			removed = append(removed, image)
 		}
 	}
-	collectSoon(ctx, s)
-	return removed, nil
+	if !dryRun {
+		s.exchange.Removed()
+		collectSoon(ctx, s)
+	}
+	return removed, err
 }
