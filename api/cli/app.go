@@ -233,7 +233,7 @@ func commands(p Program) []*cli.Command {
 		access.Roles(p.system),
 		access.Limits(p.system),
 		access.Audit(p.system),
-		bootstrap.Command(p.Unit),
+		bootstrap.Command(p.Unit, upCommand(p.Up).Flags),
 		poolCommand(p),
 		snapshotCommand(p),
 		versionCommand(p),

@@ -107,6 +107,18 @@ func TestAFileOfOptionsIsRightInAllOfItsMembers(t *testing.T) {
 	}
 }
 
+// `pinion init` looks at the file before it looks at a machine: one that `pinion up` refuses reaches none.
+func TestAWrongFileOfOptionsReachesNoMachine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, []byte("gpus: auto\nvolumes: [/data]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ran := pinionWith(t, Program{}, nil, "init", "--hosts", "gpu-1.invalid", "--dry-run", "--config", path)
+	if ran.code != exit.Usage || !strings.Contains(ran.err, path+":2: ") {
+		t.Errorf("%+v", ran)
+	}
+}
+
 // Whoever may write the file decides what tasks may do on the host.
 func TestAFileThatOthersMayWriteIsNotUsed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.yaml")

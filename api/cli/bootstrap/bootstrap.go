@@ -19,6 +19,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sync/errgroup"
 
+	"pinion/api/cli/configfile"
 	"pinion/api/cli/exit"
 	"pinion/api/cli/format"
 )
@@ -40,8 +41,8 @@ Examples:
    pinion init --hosts localhost,gpu-2,gpu-3 --config rack.yaml --dry-run
    pinion init --hosts root@gpu-1,root@gpu-4      # gpu-4 joins the pool of gpu-1`
 
-// Command is the command `pinion init`. unit is the systemd unit of a host.
-func Command(unit string) *cli.Command {
+// Command is the command `pinion init`. unit is the systemd unit of a host, options are those of `pinion up`.
+func Command(unit string, options []cli.Flag) *cli.Command {
 	return &cli.Command{
 		Name:        "init",
 		Usage:       "Make a pool of machines, over SSH",
@@ -56,7 +57,7 @@ func Command(unit string) *cli.Command {
 			if c.Args().Present() {
 				return exit.Usagef("pinion init takes no arguments; see pinion init --help")
 			}
-			b := &bootstrap{unit: unit, out: c.App.Writer, progress: c.App.ErrWriter}
+			b := &bootstrap{unit: unit, options: options, out: c.App.Writer, progress: c.App.ErrWriter}
 			if err := b.take(c); err != nil {
 				return err
 			}
@@ -71,6 +72,7 @@ type bootstrap struct {
 	program   []byte // what is copied
 	digest    string // SHA-256 of it
 	processor string // that it is for, in Go's word
+	options   []cli.Flag
 	config    []byte // for config.yaml; nil: none
 	unit      string // of systemd
 	out       io.Writer
@@ -97,8 +99,8 @@ func (b *bootstrap) take(c *cli.Context) (err error) {
 		return exit.Usagef("--hosts names %d machines, and %d are the most: the others may join later", len(b.machines), maxMachines)
 	}
 	if file := c.String("config"); file != "" {
-		if b.config, err = os.ReadFile(file); err != nil {
-			return exit.Usagef("--config: %w", err)
+		if b.config, err = configfile.Read(file, b.options); err != nil {
+			return err
 		}
 	}
 	file := c.String("binary")

@@ -77,6 +77,17 @@ func Apply(c *cli.Context) (path string, err error) {
 	return path, nil
 }
 
+// Read returns the text of a file for other machines, once each member is one of the flags, right in form.
+func Read(path string, flags []cli.Flag) (text []byte, err error) {
+	if text, err = read(path); err != nil {
+		return nil, exit.Usagef("--config %s: %w", path, err)
+	}
+	if _, err := parse(text, flags); err != nil {
+		return nil, exit.Usagef("%s:%w", path, err)
+	}
+	return text, nil
+}
+
 // read reads a file that only root, or who runs this, may change, for it decides what tasks may do here.
 func read(path string) ([]byte, error) {
 	file, err := os.Open(path)
