@@ -96,7 +96,7 @@ func (l *Launch) check(v *View) error {
 // checkLimits refuses tasks beyond the limits of their key and of the pool.
 func (l *Launch) checkLimits(v *View) error {
 	more, holder := spec.TallyOf(l.Tasks)
-	return v.CheckTasks(holder, more)
+	return v.CheckTasks(l.Cluster, holder, more)
 }
 
 // conflict returns the conflict of a task of the run, "" when every task is placed or waits.

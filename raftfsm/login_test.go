@@ -115,7 +115,7 @@ func TestLimitsCountForAPersonWhateverTheKey(t *testing.T) {
 	one := func(n int) error {
 		launched := task(fmt.Sprint("t", n), "h1")
 		launched.Owner = &spec.TaskOwner{Key: h.do(t, loginOf(n, at(n))).(*accesskey.Key).Holder()}
-		return h.View().CheckTasks(launched.Owner.Key, launched.Tally())
+		return h.View().CheckTasks(launched.Cluster, launched.Owner.Key, launched.Tally())
 	}
 	for n := range 2 {
 		if err := one(n); err != nil {

@@ -95,7 +95,7 @@ func (c *StepService) checkStarts(v *View, s *service.Service) error {
 		seen[task.ID] = true
 	}
 	more, holder := spec.TallyOf(c.Starts)
-	return v.CheckTasks(holder, more)
+	return v.CheckTasks(s.Cluster, holder, more)
 }
 
 // stop stops a task of the service, unless it is protected: that ends with the service.

@@ -1,6 +1,7 @@
 package raftfsm
 
 import (
+	"cmp"
 	"fmt"
 
 	"pinion/raftfsm/iam"
@@ -21,10 +22,11 @@ func (tx *tx) recount(before, after any) {
 	}
 }
 
-// CheckTasks refuses tasks beyond the limits of their holder's key and of the pool. A key that was removed may run nothing. The error is a
-// *spec.LimitError or ErrKeyRemoved.
-func (v *View) CheckTasks(holder string, more spec.Tally) error {
-	if err := v.Settings().Limits.CheckTasks(v.PoolTally(), more); err != nil || holder == "" {
+// CheckTasks refuses tasks of a cluster beyond the limits of their holder's key, of the pool and of the cluster's part. A key that was removed may run
+// nothing. The error is a *spec.LimitError or ErrKeyRemoved.
+func (v *View) CheckTasks(cluster, holder string, more spec.Tally) error {
+	limits := v.Settings().Limits
+	if err := cmp.Or(limits.CheckTasks(v.PoolTally(), more), v.tallies.CheckCluster(limits, cluster, more, func() []*spec.Host { return v.Hosts("") })); err != nil || holder == "" {
 		return err
 	}
 	key := v.KeyOfHolder(holder)

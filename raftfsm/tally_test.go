@@ -131,6 +131,39 @@ func TestThePoolIsHeldToItsLimits(t *testing.T) {
 	}
 }
 
+// One cluster leaves the others half of what the pool may have; alone it has all of it.
+func TestOneClusterHasHalfOfThePoolBesideOthers(t *testing.T) {
+	h := newHistory(t)
+	h.do(t, PutSettings{spec.Settings{Limits: spec.PoolLimits{Waiting: 4}}})
+	h.do(t, CreateCluster{spec.Cluster{Name: "lab", Status: spec.ClusterActive}})
+	run := func(cluster string, ids ...string) error {
+		var tasks []*spec.Task
+		for _, id := range ids {
+			one := waiting(id, 0)
+			one.Cluster = cluster
+			tasks = append(tasks, one)
+		}
+		return h.launch(t, Launch{Cluster: cluster, Tasks: tasks}).Err
+	}
+	if err := run(spec.DefaultCluster, "a", "b", "c"); err != nil {
+		t.Fatalf("the only cluster with hosts: %v", err)
+	}
+	h.do(t, PutHost{spec.Host{ID: "h9", Name: "h9", Cluster: "lab"}})
+	wantLimit(t, run(spec.DefaultCluster, "d"), "cluster default", "may have 2 waiting tasks and has 3", "pinion limits --waiting")
+	if err := run("lab", "e"); err != nil {
+		t.Errorf("the other cluster: %v", err)
+	}
+	wantLimit(t, run("lab", "f"), "the pool may have 4 waiting tasks")
+	h.do(t, PutSettings{spec.Settings{Limits: spec.PoolLimits{Waiting: 100, Tasks: 8}}})
+	if err := run("lab", "f", "g"); err != nil {
+		t.Error(err)
+	}
+	if err := run(spec.DefaultCluster, "h"); err != nil {
+		t.Error(err)
+	}
+	wantLimit(t, run(spec.DefaultCluster, "i"), "may have 4 tasks that are not STOPPED and has 4", "pinion limits --tasks")
+}
+
 func TestRevisionsAreLimited(t *testing.T) {
 	h := newHistory(t) // has gpu:1 and cpu:1
 	h.do(t, newKey("k", accesskey.Grant{MaxRevisions: 2}))

@@ -6,6 +6,7 @@
 package tally
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/tidwall/btree"
@@ -19,11 +20,12 @@ type Tallies struct {
 	byHolder btree.Map[string, spec.Tally]
 }
 
-// Pool is the holder that has everything; Key and Family begin the holders of what the holder of an access key and a family have.
+// Pool is the holder that has everything; Key, Family and Cluster begin the holders of what the holder of an access key, a family and a cluster have.
 const (
-	Pool   = "pool"
-	Key    = "key/"
-	Family = "family/"
+	Pool    = "pool"
+	Key     = "key/"
+	Family  = "family/"
+	Cluster = "cluster/"
 )
 
 // Of is the tally of a holder.
@@ -31,6 +33,24 @@ func (t *Tallies) Of(holder string) spec.Tally {
 	known, _ := t.byHolder.Get(holder)
 	return known
 }
+
+// CheckCluster refuses one cluster more than half of the tasks that the pool may have, while another one has hosts. They are asked for where it matters.
+// The error is a *spec.LimitError.
+func (t *Tallies) CheckCluster(limits spec.PoolLimits, cluster string, more spec.Tally, hosts func() []*spec.Host) error {
+	has, of := t.Of(Cluster+cluster), "cluster "+cluster+", beside other clusters with hosts,"
+	err := spec.FirstExceeded(
+		spec.LimitError{Of: of, What: "tasks that are not STOPPED", Limit: half(limits.Tasks), Used: has.Tasks, More: more.Tasks, Raise: raise + "--tasks`"},
+		spec.LimitError{Of: of, What: "waiting tasks", Limit: half(limits.Waiting), Used: has.Waiting, More: more.Waiting, Raise: raise + "--waiting`"},
+	)
+	if err != nil && slices.ContainsFunc(hosts(), func(h *spec.Host) bool { return h.Cluster != cluster }) {
+		return err
+	}
+	return nil
+}
+
+const raise = "It is half of what the pool may have, which an administrator raises with `pinion limits "
+
+func half(limit int) int { return (limit + 1) / 2 }
 
 // Len is the number of holders that have anything.
 func (t *Tallies) Len() int { return t.byHolder.Len() }
@@ -78,7 +98,7 @@ func of(object any) (counts spec.Tally, holders [3]string) {
 		if counts = o.Tally(); counts.Tasks == 0 {
 			return counts, holders
 		}
-		holders[0] = Pool
+		holders[0], holders[2] = Pool, Cluster+o.Cluster
 		if id := o.KeyHolder(); id != "" {
 			holders[1] = Key + id
 		}

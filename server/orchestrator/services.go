@@ -185,7 +185,7 @@ func (s *Services) Next(v *raftfsm.View, known *service.Service) (raftfsm.StepSe
 	step, wake, changes := rollout.Next(v, known, facts)
 	check := func(n int) error {
 		more, holder := spec.TallyOf(step.Starts[:n])
-		return v.CheckTasks(holder, more)
+		return v.CheckTasks(known.Cluster, holder, more)
 	}
 	refusal := check(len(step.Starts))
 	if refusal == nil {

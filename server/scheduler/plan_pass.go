@@ -121,7 +121,7 @@ func checkLimits(view *raftfsm.View, r spec.RunRequest, effective *spec.TaskDefi
 	case more.Waiting > 0:
 		more.GPUMilli = spec.AllHostGPUs
 	}
-	return view.CheckTasks(r.Key, more)
+	return view.CheckTasks(r.Cluster, r.Key, more)
 }
 
 // decide takes in the decisions on the requests of prepare. Launches without a place are set aside.
