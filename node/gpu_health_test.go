@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pinion/gpu"
+	"pinion/raftfsm/gpufault"
 	"pinion/raftfsm/spec"
 )
 
@@ -47,6 +48,22 @@ func TestALostGPUEndsItsTaskAndNoOther(t *testing.T) {
 		w.gpus.setWrong("GPU-0", nil)
 		w.advance(20 * time.Minute)
 		w.wantGPUHealth(gpu.Healthy, gpu.Healthy)
+	})
+}
+
+func TestAClusterThatKeepsTasksEndsNoneOfALostGPU(t *testing.T) {
+	simulate(t, func(w *simHost) {
+		w.boot()
+		w.control.rules.GPUFaults = gpufault.Keep
+		kept := w.control.run("t1", withGPUs("a", "GPU-0"))
+		w.waitIdle()
+		w.gpus.fault("GPU-0", 79)
+		w.wantGPUHealth(gpu.Lost, gpu.Healthy)
+		w.advance(time.Hour)
+		w.wantRunning(id(kept, "a"))
+		w.control.stop(kept, "enough")
+		w.advance(time.Minute)
+		w.wantNothingLeft()
 	})
 }
 

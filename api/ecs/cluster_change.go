@@ -15,6 +15,7 @@ import (
 	"pinion/api/ecs/view"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/gpufault"
 	"pinion/raftfsm/imagepolicy"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
@@ -210,6 +211,7 @@ func checkProtections(r *Request, change raftfsm.UpdateCluster) error {
 var clusterSettings = map[string][]string{
 	view.ContainerInsights:     account.ContainerInsightsValues,
 	spec.SettingUserNamespaces: spec.UserNamespaceSettings,
+	gpufault.Setting:           gpufault.Policies,
 }
 
 func checkClusterSettings(settings []spec.Setting) error {
@@ -226,7 +228,7 @@ func checkClusterSettings(settings []spec.Setting) error {
 		}
 		values, known := clusterSettings[s.Name]
 		if !known {
-			return field.Errorf(path+".name", "settings.name must be one of %s, %s, %s, not %q", view.ContainerInsights, spec.SettingUserNamespaces, spec.SettingAllowedImages, s.Name)
+			return field.Errorf(path+".name", "settings.name must be one of %s, %s, %s, %s, not %q", view.ContainerInsights, spec.SettingUserNamespaces, spec.SettingAllowedImages, gpufault.Setting, s.Name)
 		}
 		if err := field.Choice(path+".value", "settings.value of "+s.Name, s.Value, values...); err != nil {
 			return err

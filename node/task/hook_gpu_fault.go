@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pinion/node/gpuhealth"
+	"pinion/raftfsm/gpufault"
 	"pinion/raftfsm/spec"
 )
 
@@ -30,9 +31,9 @@ var (
 
 func (faultHook) Name() string { return "health of the GPUs" }
 
-// Poststart stops the task when a GPU of the container is lost: what it computes is lost too.
+// Poststart stops the task when a GPU of the container is lost: what it computes is lost too. It stops none of a cluster that keeps such tasks.
 func (h faultHook) Poststart(ctx context.Context, c *Container, _ time.Time) {
-	if len(c.GPUs) == 0 {
+	if len(c.GPUs) == 0 || h.runner.rules.GPUFaults == gpufault.Keep {
 		return
 	}
 	if why := h.runner.config.GPUHealth.Watch(ctx, c.GPUs); why != nil {

@@ -12,7 +12,7 @@ import (
 var rooms = map[string]string{
 	"api":     "raftfsm gpu packaging/atomicfile packaging/backoff packaging/clientnet packaging/signature",
 	"server":  "raftfsm gpu packaging/atomicfile packaging/backoff packaging/clientnet packaging/failpoint packaging/heap packaging/keystore packaging/tick",
-	"node":    "raftfsm/spec raftfsm/blob raftfsm/envfile raftfsm/execution raftfsm/filesystem raftfsm/firelens raftfsm/gpuuse raftfsm/hostport raftfsm/iam raftfsm/iplease raftfsm/label raftfsm/linux raftfsm/logdriver raftfsm/logfilter raftfsm/metric raftfsm/partition raftfsm/rendezvous raftfsm/tasknetwork raftfsm/traffic raftfsm/valuefrom raftfsm/volumeroot raftfsm/lazyregexp gpu packaging/atomicfile packaging/backoff packaging/failpoint packaging/heap packaging/tick",
+	"node":    "raftfsm/spec raftfsm/blob raftfsm/envfile raftfsm/execution raftfsm/filesystem raftfsm/firelens raftfsm/gpufault raftfsm/gpuuse raftfsm/hostport raftfsm/iam raftfsm/iplease raftfsm/label raftfsm/linux raftfsm/logdriver raftfsm/logfilter raftfsm/metric raftfsm/partition raftfsm/rendezvous raftfsm/tasknetwork raftfsm/traffic raftfsm/valuefrom raftfsm/volumeroot raftfsm/lazyregexp gpu packaging/atomicfile packaging/backoff packaging/failpoint packaging/heap packaging/tick",
 	"raftfsm": "gpu",
 	"gpu":     "packaging/backoff",
 }
@@ -82,7 +82,7 @@ var floors = map[string][]string{
 		"execution query tally issuer ended taskupdate change snapshot table ledger",
 		"service scaling teamusage accesskey",
 		"codec spec metric changelog watch sortkey",
-		"logdriver iplease imagepolicy",
+		"logdriver iplease gpufault imagepolicy",
 		"compact traffic label linux valuefrom hostport envfile filesystem firelens quarantine partition gpuuse blob",
 		"volumeroot",
 		"logfilter",

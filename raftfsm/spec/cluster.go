@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"pinion/raftfsm/gpufault"
 	"pinion/raftfsm/iam"
 	"pinion/raftfsm/imagepolicy"
 )
@@ -199,6 +200,7 @@ const SettingAllowedImages = "allowedImages"
 type ClusterRules struct {
 	UserNamespaces bool               `json:",omitempty"` // their containers run in user namespaces
 	AllowedImages  imagepolicy.Policy `json:",omitempty"`
+	GPUFaults      gpufault.Policy    `json:",omitempty"`
 }
 
 // Rules are those that the settings of the cluster say. A cluster that is not known has none.
@@ -212,6 +214,8 @@ func (c *Cluster) Rules() (r ClusterRules) {
 			r.UserNamespaces = s.Value == UserNamespaceSettings[1]
 		case SettingAllowedImages:
 			r.AllowedImages = imagepolicy.Policy(s.Value)
+		case gpufault.Setting:
+			r.GPUFaults = gpufault.Policy(s.Value)
 		}
 	}
 	return r

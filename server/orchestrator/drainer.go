@@ -22,8 +22,8 @@ const (
 	maxStopTimeout = 10 * time.Minute
 )
 
-// Drainer is the reconciler of hosts that are drained with their tasks (spec.HostDrain): it stops what runs there in time. What it does follows
-// from the state, so the next leader goes on. One goroutine uses it.
+// Drainer is the reconciler of what tasks have to leave: hosts that are drained with them (spec.HostDrain), in time, and GPUs that have failed
+// (gpufault.Move). What it does follows from the state, so the next leader goes on. One goroutine uses it.
 type Drainer struct {
 	proposer Proposer
 	log      *slog.Logger
@@ -54,23 +54,29 @@ func (d *Drainer) Loop(ctx context.Context) {
 func (d *Drainer) Reconcile(ctx context.Context) error {
 	view := d.proposer.State().View()
 	for _, host := range view.Hosts("") {
-		if host.Drain == nil {
-			delete(d.seen, host.ID)
-			continue
-		}
-		left := d.left(host)
-		for _, t := range view.TasksOn(host.ID) {
-			stop, due := stopForDrain(view, host, t, left)
-			if !due {
-				continue
-			}
+		for _, stop := range d.due(view, host) {
 			stop.At = d.proposer.Now()
 			if _, err := d.proposer.Propose(ctx, stop); err != nil && !errors.Is(err, spec.ErrNotFound) {
-				return fmt.Errorf("host %s: task %s: %w", host.Name, t.ID, err)
+				return fmt.Errorf("host %s: task %s: %w", host.Name, stop.ID, err)
 			}
 		}
 	}
 	return nil
+}
+
+// due are the stops of tasks of a host whose time has come.
+func (d *Drainer) due(view *raftfsm.View, host *spec.Host) (stops []raftfsm.StopTask) {
+	if host.Drain == nil {
+		delete(d.seen, host.ID)
+		return movesFromGPUs(view, host, d.proposer.Now())
+	}
+	left := d.left(host)
+	for _, t := range view.TasksOn(host.ID) {
+		if stop, due := stopForDrain(view, host, t, left); due {
+			stops = append(stops, stop)
+		}
+	}
+	return append(stops, movesFromGPUs(view, host, d.proposer.Now())...)
 }
 
 // left is the time until the tasks of a host are stopped. It is never longer than it was at first, whatever the clock of this leader says.
@@ -84,13 +90,17 @@ func (d *Drainer) left(host *spec.Host) time.Duration {
 	return min(host.Drain.At.Sub(now), host.Drain.After-now.Sub(seen.at))
 }
 
-// stopForDrain is how a task is stopped of which the host is drained in so much time; false: not yet, or not again. Work that may be tried again is
-// queued again, and loses no attempt by it.
-func stopForDrain(view *raftfsm.View, host *spec.Host, t *spec.Task, left time.Duration) (raftfsm.StopTask, bool) {
-	stop := raftfsm.StopTask{ID: t.ID, Code: spec.StopScheduler, Reason: fmt.Sprintf("Host %s is drained", host.Name)}
+// leaveCode is that of the stop of a task that has to leave its place: work that may be tried again is queued again, and loses no attempt by it.
+func leaveCode(t *spec.Task) spec.StopCode {
 	if options := t.SchedulingOptions(); options.Preemptible || options.Retries > t.Failed {
-		stop.Code = spec.StopPreempted
+		return spec.StopPreempted
 	}
+	return spec.StopScheduler
+}
+
+// stopForDrain is how a task is stopped of which the host is drained in so much time; false: not yet, or not again.
+func stopForDrain(view *raftfsm.View, host *spec.Host, t *spec.Task, left time.Duration) (raftfsm.StopTask, bool) {
+	stop := raftfsm.StopTask{ID: t.ID, Code: leaveCode(t), Reason: fmt.Sprintf("Host %s is drained", host.Name)}
 	ahead := time.Duration(0)
 	if host.Drain.Kill {
 		stop.Force, ahead = left <= 0, stopTimeout(view, t)

@@ -98,6 +98,10 @@ func (s *Services) touchChanged(v *raftfsm.View, changes []*raftfsm.Change) {
 			}
 		case *spec.Host:
 			s.touchHost(v, object)
+		case *spec.Cluster: // its settings
+			for _, known := range v.Services(object.Name) {
+				s.touch(known)
+			}
 		}
 	}
 }

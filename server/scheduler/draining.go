@@ -1,10 +1,12 @@
 package scheduler
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/gpufault"
 	"pinion/raftfsm/spec"
 )
 
@@ -39,4 +41,26 @@ func drainSummary(host *spec.Host) string {
 		return " The host is draining: the task has ended by " + at + ", and is asked to stop as long before as it may take for that."
 	}
 	return " The host is draining: the task is stopped at " + at + "."
+}
+
+// faultSummary says what becomes of a task whose GPU has failed; nothing when none has.
+func faultSummary(view *raftfsm.View, t *spec.Task) string {
+	host, policy := view.Host(t.HostID), cmp.Or(view.Cluster(t.Cluster).Rules().GPUFaults, gpufault.End)
+	if host == nil {
+		return ""
+	}
+	d, failed := gpufault.Find(host.GPUs, t.GPUs())
+	if !failed {
+		return ""
+	}
+	then := "The task runs on until it ends, unless its results are lost"
+	switch reason, from := policy.MovesFrom(host.GPUs, t.GPUs(), t.CreatedAt); {
+	case policy == gpufault.Keep:
+		then = "The task runs on until it ends"
+	case reason != "" && t.Service != nil:
+		then = "Its service replaces the task"
+	case reason != "":
+		then = "The task is stopped at " + from.UTC().Format(time.RFC3339)
+	}
+	return fmt.Sprintf(" Its GPU %s is %s.%s %s: the setting %s of its cluster is %s.", d.UUID, d.Health, asSentence(d.Problem), then, gpufault.Setting, policy)
 }

@@ -236,7 +236,7 @@ func placementSummary(view *raftfsm.View, t *spec.Task) string {
 	case len(t.GPUs()) > 0:
 		host += fmt.Sprintf(" with %d GPUs", len(t.GPUs()))
 	}
-	return fmt.Sprintf("It is placed on host %s.", host) + targetSummary(view, t) + idleSummary(t) + drainSummary(view.Host(t.HostID))
+	return fmt.Sprintf("It is placed on host %s.", host) + targetSummary(view, t) + idleSummary(t) + faultSummary(view, t) + drainSummary(view.Host(t.HostID))
 }
 
 // idleSummary tells that the GPUs of a task do nothing, for which it is going to be stopped.

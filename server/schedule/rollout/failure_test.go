@@ -1,9 +1,13 @@
 package rollout
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
+	"pinion/gpu"
 	"pinion/raftfsm"
+	"pinion/raftfsm/gpufault"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 )
@@ -169,5 +173,48 @@ func TestADaemonHasOneTaskOnEachHost(t *testing.T) {
 	}
 	if len(on) != 3 || p.web().Desired != 3 {
 		t.Errorf("%v, desired %d", on, p.web().Desired)
+	}
+}
+
+// Tasks leave a GPU that has failed when their cluster says so, and not before others are healthy. Those of a DAEMON have no other host.
+func TestTasksLeaveAFailedGPUWithoutAnOutage(t *testing.T) {
+	for name, c := range map[string]struct {
+		policy   gpufault.Policy
+		strategy service.Strategy
+		health   gpu.Health
+		leaves   bool
+	}{
+		"it needs a reset":           {gpufault.Move, service.Replica, gpu.NeedsReset, true},
+		"it is to be exchanged":      {gpufault.Move, service.Replica, gpu.Replace, true},
+		"nobody has said":            {"", service.Replica, gpu.NeedsReset, false},
+		"they are kept":              {gpufault.Keep, service.Replica, gpu.NeedsReset, false},
+		"it may be well":             {gpufault.Move, service.Replica, gpu.Suspect, false},
+		"an administrator has it":    {gpufault.Move, service.Replica, gpu.Quarantined, false},
+		"a DAEMON has no other host": {gpufault.Move, service.Daemon, gpu.NeedsReset, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPool(t, 2, 4)
+			p.do(raftfsm.UpdateCluster{Name: spec.DefaultCluster, Settings: []spec.Setting{{Name: gpufault.Setting, Value: string(c.policy)}}})
+			p.create(service.Service{Desired: 2, Strategy: c.strategy}, "good:1")
+			p.run(15)
+			one := p.live()[0]
+			host := *p.View().Host(one.HostID)
+			host.GPUs.Devices = slices.Clone(host.GPUs.Devices)
+			for i := range host.GPUs.Devices {
+				if d := &host.GPUs.Devices[i]; d.UUID == one.GPUs()[0] {
+					d.Health, d.Problem = c.health, "Xid 48"
+				}
+			}
+			p.do(raftfsm.PutHost{Host: host})
+			for range 60 {
+				if p.run(1); len(p.healthy()) < 2 {
+					t.Fatalf("%d are healthy", len(p.healthy()))
+				}
+			}
+			left := p.View().Task(one.ID)
+			if gone := left.DesiredStatus == spec.Stopped; gone != c.leaves || gone && !strings.Contains(left.StoppedReason, "Xid 48") {
+				t.Errorf("it is to be %s: %s", left.DesiredStatus, left.StoppedReason)
+			}
+		})
 	}
 }

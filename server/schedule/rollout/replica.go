@@ -11,12 +11,13 @@ import (
 // replica is a live task of the service.
 type replica struct {
 	*spec.Task
-	fit       bool // neither unhealthy nor on a draining host
+	fit       bool // neither unhealthy, nor on a draining host, nor on a GPU that it has to leave
 	current   bool // it is what the service is to have
 	healthy   bool
 	unhealthy bool   // its health check fails, and its grace is over
 	noPlace   bool   // it waits, and the queue has had the time to find it a place
 	stopped   bool   // by this step
+	gpuFault  string // why it has to leave its GPU; empty when it stays
 	told      bool   // an event has said that it is stopped
 	zone      string // of its host, when the service rebalances
 }

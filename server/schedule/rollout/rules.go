@@ -40,9 +40,23 @@ func (u *rules) replica(t *spec.Task) *replica {
 	if host != nil && u.s.Rebalances() {
 		r.zone, _ = host.Attribute(spec.AttributeZone)
 	}
-	r.fit = !r.unhealthy && (host == nil || host.Status != spec.HostDraining)
+	r.gpuFault = u.gpuFault(t, host)
+	r.fit = !r.unhealthy && r.gpuFault == "" && (host == nil || host.Status != spec.HostDraining)
 	r.current = r.fit && t.Service.Deployment == u.s.Primary().ID
 	return r
+}
+
+// gpuFault is why a task has to leave its GPU now; empty when it stays. A task of a DAEMON has no other host.
+func (u *rules) gpuFault(t *spec.Task, host *spec.Host) string {
+	if u.s.Strategy == service.Daemon || host == nil {
+		return ""
+	}
+	why, from := u.v.Cluster(t.Cluster).Rules().GPUFaults.MovesFrom(host.GPUs, t.GPUs(), t.CreatedAt)
+	if why == "" || u.now.Before(from) {
+		u.wakeAt(from)
+		return ""
+	}
+	return spec.GPUFault + why
 }
 
 // health is that of the task's essential containers with a health check, and of its targets; without any the task is healthy some time after its

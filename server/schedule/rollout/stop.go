@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
 
 	"pinion/raftfsm/service"
@@ -41,10 +42,10 @@ func (p *planner) scaling() string {
 	return fmt.Sprintf(reasonScaling, service.DeploymentName(p.s.Primary().ID))
 }
 
-// reason is why a task is stopped: because it is unhealthy, or otherwise what is given.
+// reason is why a task is stopped: because it is unhealthy, or its GPU has failed, or otherwise what is given.
 func (u *rules) reason(r *replica, otherwise string) string {
 	if !r.unhealthy {
-		return otherwise
+		return cmp.Or(r.gpuFault, otherwise)
 	}
 	if b, found := u.unhealthyTarget(r.Task); found != nil {
 		return fmt.Sprintf(reasonTarget, b.GroupARN())
