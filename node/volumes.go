@@ -11,7 +11,7 @@ import (
 // Volumes are the shared volumes of the host of an agent.
 type Volumes struct{ Node *Node }
 
-// RemoveVolume removes a shared volume, with all that is in it. spec.ErrNotFound; spec.ErrInUse while a task of this host that has not ended has it;
+// RemoveVolume removes a shared volume; its space is freed afterwards. spec.ErrNotFound; spec.ErrInUse while a task of this host that has not ended has it;
 // spec.ErrUnavailable before the agent knows its tasks.
 func (v Volumes) RemoveVolume(name string) error {
 	select {
@@ -50,9 +50,16 @@ func uses(roots *volume.Roots, volumes []spec.Volume, name string) bool {
 	return false
 }
 
-// sweep removes what is left of volumes whose removal was cut short.
-func (v Volumes) sweep(context.Context) {
-	if err := v.Node.config.Volumes.Sweep(); err != nil {
-		v.Node.config.Log.Warn("what is left of removed volumes takes space", "error", err)
+// sweep frees the space of volumes that were removed, also before the agent was started.
+func (v Volumes) sweep(ctx context.Context) {
+	for {
+		if err := v.Node.config.Volumes.Sweep(ctx); err != nil && ctx.Err() == nil {
+			v.Node.config.Log.Warn("what is left of removed volumes takes space", "error", err)
+		}
+		select {
+		case <-v.Node.config.Volumes.Removed():
+		case <-ctx.Done():
+			return
+		}
 	}
 }

@@ -48,6 +48,7 @@ func TestAVolumeIsNotRemovedFromUnderATask(t *testing.T) {
 				if err := (node.Volumes{Node: w.node}).RemoveVolume("models"); (err == nil) != of.holds || !of.holds && !errors.Is(err, spec.ErrNotFound) {
 					w.Errorf("when the task has ended: %v", err)
 				}
+				w.waitIdle()
 				if left, err := filepath.Glob(filepath.Join(dir, "volumes", "*models")); err != nil || len(left) > 0 {
 					w.Errorf("%v is left: %v", left, err)
 				}

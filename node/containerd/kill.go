@@ -130,7 +130,7 @@ func clearWritable(ctx context.Context, from snapshots.Snapshotter, id string) e
 	for _, m := range mounts {
 		for _, option := range m.Options {
 			if dir, ok := strings.CutPrefix(option, "upperdir="); ok {
-				return filetree.Clear(dir)
+				return filetree.Clear(ctx, dir)
 			}
 		}
 	}

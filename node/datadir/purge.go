@@ -1,6 +1,7 @@
 package datadir
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,7 +19,7 @@ func (d *Dir) Purge() error {
 	if err := unmountUnder(d.Path); err != nil {
 		return err
 	}
-	return filetree.Remove(d.Path)
+	return filetree.Remove(context.Background(), d.Path)
 }
 
 // mountPoint undoes the kernel's spelling of blanks in its list of mounts.

@@ -2,6 +2,7 @@
 package filetree
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -22,20 +23,20 @@ const (
 )
 
 // Remove removes a path and all below it, as os.RemoveAll does, with a bounded number of open files however deep it is. What is not there is no
-// error. An error names path alone.
-func Remove(path string) error {
+// error. An error names path alone; it is that of ctx when ctx ends before everything is gone, for a directory that is filled meanwhile never ends.
+func Remove(ctx context.Context, path string) error {
 	err := unix.Unlink(path)
 	if err == nil || errors.Is(err, unix.ENOENT) {
 		return nil
 	}
-	if err := Clear(path); err != nil {
+	if err := Clear(ctx, path); err != nil {
 		return err
 	}
 	return failed(path, unix.Rmdir(path))
 }
 
 // Clear removes all below a directory, as Remove does. A directory that is not there is no error.
-func Clear(path string) error {
+func Clear(ctx context.Context, path string) error {
 	top, err := open(unix.AT_FDCWD, path)
 	if errors.Is(err, unix.ENOENT) {
 		return nil
@@ -44,7 +45,7 @@ func Clear(path string) error {
 		return failed(path, err)
 	}
 	defer top.Close()
-	r := removal{top: top}
+	r := removal{ctx: ctx, top: top}
 	for r.moved = true; r.moved && err == nil; { // what was moved up is there now
 		r.moved = false
 		err = r.clear(top, 1)
@@ -70,6 +71,7 @@ func open(parent int, name string) (*os.File, error) {
 
 // removal is one call of Clear.
 type removal struct {
+	ctx   context.Context
 	top   *os.File
 	names int  // that were given to what was moved up
 	moved bool // something was moved up since top was read last
@@ -78,6 +80,9 @@ type removal struct {
 // clear removes what is in a directory. It reads from the beginning until nothing is left: what is removed moves the rest.
 func (r *removal) clear(dir *os.File, depth int) error {
 	for {
+		if err := context.Cause(r.ctx); err != nil {
+			return err
+		}
 		if _, err := dir.Seek(0, 0); err != nil {
 			return err
 		}

@@ -1,6 +1,8 @@
 package filetree_test
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -52,7 +54,7 @@ func TestADeepTreeTakesFewOpenFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Setrlimit(unix.RLIMIT_NOFILE, &before)
-	if err := filetree.Remove(dir); err != nil {
+	if err := filetree.Remove(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Lstat(dir); !os.IsNotExist(err) {
@@ -94,16 +96,16 @@ func TestWhatIsRemoved(t *testing.T) {
 				t.Fatal(err)
 			}
 			fill(dir)
-			if err := filetree.Clear(dir); err != nil {
+			if err := filetree.Clear(t.Context(), dir); err != nil {
 				t.Error(err)
 			}
 			if left, err := os.ReadDir(dir); len(left) > 0 || err != nil {
 				t.Errorf("%v are left, %v", left, err)
 			}
-			if err := filetree.Remove(dir); err != nil {
+			if err := filetree.Remove(t.Context(), dir); err != nil {
 				t.Error(err)
 			}
-			if err := filetree.Remove(dir); err != nil {
+			if err := filetree.Remove(t.Context(), dir); err != nil {
 				t.Errorf("again: %v", err)
 			}
 			if _, err := os.Stat(kept); err != nil {
@@ -121,16 +123,33 @@ func TestAFileAndALinkAreRemoved(t *testing.T) {
 	os.WriteFile(inside, nil, 0o600)
 	link := filepath.Join(dir, "link")
 	os.Symlink(filepath.Dir(inside), link)
-	if err := filetree.Remove(link); err != nil {
+	if err := filetree.Remove(t.Context(), link); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(inside); err != nil {
 		t.Error(err)
 	}
-	if err := filetree.Remove(inside); err != nil {
+	if err := filetree.Remove(t.Context(), inside); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Lstat(inside); !os.IsNotExist(err) {
+		t.Error(err)
+	}
+}
+
+// A directory that is filled as fast as it is emptied holds up nothing once its time is over: the time is looked at before each batch of names.
+func TestARemovalEndsWithItsContext(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "left"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tooLong := errors.New("it took too long")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(tooLong)
+	if err := filetree.Remove(ctx, dir); !errors.Is(err, tooLong) {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "left")); err != nil {
 		t.Error(err)
 	}
 }

@@ -119,7 +119,7 @@ func (h *hook) mount(s *task.Start) error {
 	run := socketDir(s.Dir)
 	file := filepath.Join(filepath.Dir(run), "conf")
 	r := h.router(s.Spec.Def.FirelensConfiguration)
-	err := errors.Join(filetree.Remove(run), os.MkdirAll(run, 0o755), os.Chmod(run, 0o777)) // a router may be of any user
+	err := errors.Join(filetree.Remove(context.Background(), run), os.MkdirAll(run, 0o755), os.Chmod(run, 0o777)) // a router may be of any user
 	if err == nil {
 		err = os.WriteFile(file, []byte(r.text()), 0o644)
 	}

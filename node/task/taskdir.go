@@ -124,7 +124,7 @@ func (d taskDir) restarts(id string) int64 {
 func (d taskDir) remove() error {
 	ids, err := d.ids()
 	if err == nil {
-		err = filetree.Remove(d.path)
+		err = filetree.Remove(context.Background(), d.path)
 	}
 	if err == nil {
 		err = d.releaseIDs(ids)

@@ -26,8 +26,7 @@ var kernelFileSystems = []string{
 
 // Make makes the directory of the volume when it is missing, as ECS does, unless its root is given to be read only.
 func (v *Volume) Make() error {
-	v.roots.shared.use.RLock()
-	defer v.roots.shared.use.RUnlock()
+	defer v.keep()()
 	err := v.make()
 	if err == nil {
 		v.recordShared()
@@ -87,8 +86,7 @@ func (v *Volume) makeBelow(dir *os.File) error {
 // Open opens the volume without reading it or following a link out of its root. It is what a mount of the file is of, whatever
 // becomes of the path afterwards.
 func (v *Volume) Open() (*os.File, error) {
-	v.roots.shared.use.RLock()
-	defer v.roots.shared.use.RUnlock()
+	defer v.keep()()
 	return v.open()
 }
 

@@ -1,13 +1,16 @@
 package volume
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/moby/sys/mountinfo"
 
@@ -16,16 +19,32 @@ import (
 	"pinion/raftfsm/volumeroot"
 )
 
-// removedPrefix begins the name of what was a shared volume until it is gone; no volume can have such a name.
-const removedPrefix = ".removed-"
+const (
+	// removedPrefix begins the name of what was a shared volume until it is gone; Find refuses it.
+	removedPrefix = ".removed-"
+	// sweepTimeout bounds what Sweep spends on one of them: a task that has all of volumeroot.Local may fill it meanwhile.
+	sweepTimeout = time.Minute
+)
+
+// isLocal reports whether the volume is in the directory of shared volumes. A file system that is mounted, see At, may have its name.
+func (v *Volume) isLocal() bool { return v.roots != nil && v.root.Name == volumeroot.Local }
+
+// keep keeps the shared volumes from being removed until release is called. Other volumes it does not wait for: their file systems may hang.
+func (v *Volume) keep() (release func()) {
+	if !v.isLocal() {
+		return func() {}
+	}
+	v.roots.shared.use.RLock()
+	return v.roots.shared.use.RUnlock
+}
 
 // InShared reports whether the volume is the shared one of that name, something in it, or the directory that all shared volumes are in.
 func (v *Volume) InShared(name string) bool {
 	first, _, _ := strings.Cut(v.below, "/")
-	return v.root.Name == volumeroot.Local && (first == "." || first == name)
+	return v.isLocal() && (first == "." || first == name)
 }
 
-// RemoveShared removes a shared volume with all that is in it. While user is asked which task has it, empty for none, no task gets it.
+// RemoveShared removes a shared volume; Sweep frees the space of what is in it. While user is asked which task has it, empty for none, no task gets it.
 // spec.ErrNotFound, spec.ErrInUse; other errors say why it is not this host's to remove.
 func (r *Roots) RemoveShared(name string, user func() string) error {
 	if !spec.ValidName(name) {
@@ -35,7 +54,7 @@ func (r *Roots) RemoveShared(name string, user func() string) error {
 	if err != nil {
 		return err
 	}
-	if local.root.Name != volumeroot.Local || local.root.ReadOnly {
+	if !local.isLocal() || local.root.ReadOnly {
 		return fmt.Errorf("the operator of this host has named the directory of volume %s (`pinion up --volume %s`): remove what is in it there", name, local.root)
 	}
 	if err := local.takeAway(name, user); err != nil {
@@ -47,7 +66,11 @@ func (r *Roots) RemoveShared(name string, user func() string) error {
 		r.shared.changed()
 	}
 	r.shared.mu.Unlock()
-	return errors.Join(err, r.Sweep())
+	select {
+	case r.shared.removed <- struct{}{}:
+	default: // Sweep has yet to see the one before
+	}
+	return err
 }
 
 // takeAway gives the directory of a shared volume another name, unless a task has it.
@@ -76,20 +99,43 @@ func (v *Volume) takeAway(name string, user func() string) error {
 	return os.Rename(path, filepath.Join(v.root.dir, removedPrefix+rand.Text()))
 }
 
-// Sweep removes what is left of shared volumes whose removal was cut short.
-func (r *Roots) Sweep() error {
+// Removed says when Sweep has something to do; at the start of a host it may have, too.
+func (r *Roots) Removed() <-chan struct{} {
 	if r == nil {
 		return nil
 	}
-	r.shared.sweep.Lock()
-	defer r.shared.sweep.Unlock()
+	return r.shared.removed
+}
+
+// Sweep frees the space of the shared volumes that were removed. What it cannot free within sweepTimeout is left for the next time.
+func (r *Roots) Sweep(ctx context.Context) error {
+	if r == nil {
+		return nil
+	}
 	local, err := r.Find(volumeroot.Local)
 	if err != nil {
 		return err
 	}
-	left, err := filepath.Glob(filepath.Join(local.root.dir, removedPrefix+"*"))
-	for _, path := range left {
-		err = errors.Join(err, filetree.Remove(path))
+	dir, err := os.Open(local.root.dir)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	entries, err := dir.ReadDir(maxListed)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), removedPrefix) {
+			err = errors.Join(err, removeWithin(ctx, sweepTimeout, filepath.Join(local.root.dir, entry.Name())))
+		}
 	}
 	return err
+}
+
+// removeWithin is filetree.Remove, as long as timeout at most.
+func removeWithin(ctx context.Context, timeout time.Duration, path string) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return filetree.Remove(ctx, path)
 }

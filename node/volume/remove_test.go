@@ -32,6 +32,8 @@ func TestASharedVolumeIsRemoved(t *testing.T) {
 	told := 0
 	roots.OnShared(func() { told++ })
 	f.must(roots.RemoveShared("models", unused))
+	<-roots.Removed()
+	f.must(roots.Sweep(t.Context()))
 	if left, err := os.ReadDir(local); err != nil || len(left) != volumeroot.MaxShared+1 {
 		t.Errorf("%d are left: %v", len(left), err)
 	}
@@ -58,8 +60,33 @@ func TestWhatIsLeftOfARemovedVolumeGoes(t *testing.T) {
 	left := filepath.Join(f.dataDir, "volumes", removedPrefix+"1", "deep")
 	f.must(os.MkdirAll(left, 0o755))
 	roots := f.roots()
-	f.must(roots.Sweep())
+	f.must(roots.Sweep(t.Context()))
 	if _, err := os.Stat(filepath.Dir(left)); !os.IsNotExist(err) {
 		t.Errorf("it is still there: %v", err)
+	}
+}
+
+// What is being removed is no volume of a task: it could fill it for ever.
+func TestNoTaskHasWhatIsBeingRemoved(t *testing.T) {
+	roots := newFixture(t).roots()
+	for _, path := range []string{removedPrefix + "0", removedPrefix + "0/deep"} {
+		if v, err := roots.Find(volumeroot.Local + "/" + path); err == nil {
+			t.Errorf("%s is %+v", path, v)
+		}
+	}
+}
+
+// A mounted file system is opened without the lock of shared volumes, whatever its name is.
+func TestAFileSystemIsNoSharedVolume(t *testing.T) {
+	for _, name := range []string{"models", volumeroot.Local} {
+		v := At(t.TempDir(), ".", name)
+		file, err := v.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		file.Close()
+		if err := v.Make(); err != nil || v.InShared("models") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -37,7 +37,7 @@ var systemDirs = []string{"/etc", "/run", "/proc", "/sys", "/dev"}
 // Open checks the directories that the operator names, and makes the one in the data directory. private are further files and
 // directories with which a task would be root on the host, such as containerd's socket. An error names the option that is wrong.
 func Open(named []volumeroot.Root, dataDir string, private ...string) (*Roots, error) {
-	r := &Roots{}
+	r := &Roots{shared: shared{removed: make(chan struct{}, 1)}}
 	for _, path := range slices.Concat(systemDirs, []string{dataDir}, private) {
 		real, err := filepath.EvalSymlinks(path)
 		if err != nil {
@@ -135,6 +135,9 @@ type Volume struct {
 func (r *Roots) Find(sourcePath string) (*Volume, error) {
 	if r != nil {
 		if known, below, found := volumeroot.Find(r.List(), sourcePath); found {
+			if known.Name == volumeroot.Local && strings.HasPrefix(below, removedPrefix) {
+				return nil, fmt.Errorf("%s: a name that begins with %s is of a volume that is being removed; choose another one", sourcePath, removedPrefix)
+			}
 			at := slices.IndexFunc(r.all, func(other root) bool { return other.Root == known })
 			return &Volume{r, r.all[at], below, sourcePath}, nil
 		}

@@ -24,8 +24,8 @@ type shared struct {
 	names   []string
 	changed func() // nil: nobody wants to know
 
-	use   sync.RWMutex // is held for reading while a task gets a volume, for writing while one is taken away
-	sweep sync.Mutex
+	use     sync.RWMutex  // is held for reading while a task gets something of volumeroot.Local, for writing while a volume is taken away
+	removed chan struct{} // has room for one
 }
 
 // Shared lists the shared volumes that the host has below volumeroot.Local, volumeroot.MaxShared of them at most.
@@ -75,7 +75,7 @@ func (r *Roots) FindShared(name string, makes bool) (*Volume, error) {
 
 // recordShared remembers a volume that is there as a shared one.
 func (v *Volume) recordShared() {
-	if v.root.Name != volumeroot.Local || !spec.ValidName(v.below) {
+	if !v.isLocal() || !spec.ValidName(v.below) {
 		return
 	}
 	s := &v.roots.shared

@@ -35,7 +35,7 @@ func sweepSnapshots(ctx context.Context, root, snapshotter string) error {
 		if _, ok := known[e.Name()]; ok || strings.HasPrefix(e.Name(), "rm-") {
 			continue // the snapshotter completes its own removals
 		}
-		if err := filetree.Remove(filepath.Join(home, "snapshots", e.Name())); err != nil {
+		if err := filetree.Remove(ctx, filepath.Join(home, "snapshots", e.Name())); err != nil {
 			return fmt.Errorf("snapshots: removing what no record names: %w", err)
 		}
 	}
