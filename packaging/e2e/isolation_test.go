@@ -90,7 +90,8 @@ func TestALinkInAVolumeLeadsNowhere(t *testing.T) {
 	}
 }
 
-// A shared volume is made by the first task that may make it, and stays for the next one, which may not. One of scope task goes with its task.
+// A shared volume is made by the first task that may make it, and stays for the next one, which may not, until it is removed, which is not while a task has
+// it. One of scope task goes with its task.
 func TestASharedVolumeStaysForTheNextTask(t *testing.T) {
 	h := sharedHost(t)
 	docker := func(configuration object) object {
@@ -116,6 +117,16 @@ func TestASharedVolumeStaysForTheNextTask(t *testing.T) {
 	for range 2 {
 		ends("volume-task")
 	}
+	h.registerShell(t, "volume-keeps", 0, "sleep 1000", docker(object{"scope": "shared"}))
+	id := h.runTask(t, "volume-keeps")
+	h.waitStatus(t, id, "RUNNING")
+	if _, err := h.tryPinion("volume", "rm", "e2e-shared"); !strings.Contains(fmt.Sprint(err), id) {
+		t.Errorf("while a task has it: %v", err)
+	}
+	h.stop(t, id)
+	h.waitStopped(t, id)
+	h.pinion(t, "volume", "rm", "e2e-shared")
+	eventually(t, "the pool knows it no more", func() bool { return !strings.Contains(h.pinion(t, "volume", "ls", "-q"), "e2e-shared") })
 }
 
 // A volume of the name local needs no flag, and stays for the next task.
