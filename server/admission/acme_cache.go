@@ -24,6 +24,8 @@ const (
 	orderTimeout = 2 * time.Minute
 	// turnGrace is how long the next of them has to come before the one after it may.
 	turnGrace = 5 * time.Second
+	// renewalGrace is that for a certificate that is there: autocert tries to renew one again after an hour at most.
+	renewalGrace = 65 * time.Minute
 	// longestOrder is for how long autocert waits for a certificate: a host may put it when others have their turns already.
 	longestOrder = 10 * time.Minute
 )
@@ -78,7 +80,7 @@ func (c *ACMECache) Get(ctx context.Context, hostID, key string) (value []byte, 
 		if _, err := checkACMECertificate(value, name, false, c.Keys.Server.Now()); err == nil {
 			return value, nil
 		}
-		if other := c.begin(hostID, name); other != "" {
+		if other := c.begin(hostID, name, turnGrace); other != "" {
 			return nil, spec.Unavailable(fmt.Sprintf("host %s gets the certificate %s: try again in a moment", other, key))
 		}
 		return nil, ErrNoEntry
@@ -124,8 +126,8 @@ func (c *ACMECache) makeAccount(ctx context.Context) ([]byte, error) {
 }
 
 // begin gives a host the turn to order a certificate, or returns the host that has it. A turn is as long however often its host asks, and the others that
-// have asked have theirs before it has another: no host keeps a certificate from the pool by ordering none.
-func (c *ACMECache) begin(hostID, name string) (other string) {
+// have asked have theirs before it has another: no host keeps a certificate from the pool by ordering none. Each of them has the grace to ask again.
+func (c *ACMECache) begin(hostID, name string, grace time.Duration) (other string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.orders == nil {
@@ -144,7 +146,7 @@ func (c *ACMECache) begin(hostID, name string) (other string) {
 		place = len(o.queue)
 		o.queue = append(o.queue, hostID)
 	}
-	if now.Before(o.until.Add(time.Duration(place) * turnGrace)) {
+	if now.Before(o.until.Add(time.Duration(place) * grace)) {
 		return o.hostID
 	}
 	o.hostID, o.until, o.queue = hostID, now.Add(orderTimeout), slices.Delete(o.queue, 0, place+1)
@@ -185,14 +187,20 @@ func (c *ACMECache) Put(ctx context.Context, hostID, key string, value []byte) e
 	if err != nil || known != nil && bytes.Equal(known, value) {
 		return err
 	}
-	if err := c.checkPut(hostID, key, known, value); err != nil {
+	current := known
+	if name, token := strings.CutSuffix(key, acme.AnswerSuffix); token {
+		if current, err = c.open(ctx, view, name); err != nil {
+			return err
+		}
+	}
+	if err := c.checkPut(hostID, key, current, value); err != nil {
 		return fmt.Errorf("%s: %w", key, err)
 	}
 	return c.record(ctx, view, key, value)
 }
 
-// checkPut refuses what a host may not put in the place of a known value, nil for none.
-func (c *ACMECache) checkPut(hostID, key string, known, value []byte) error {
+// checkPut refuses what a host may not put. current is the certificate that there is for the name, nil for none.
+func (c *ACMECache) checkPut(hostID, key string, current, value []byte) error {
 	if key == acme.AccountKey {
 		return fmt.Errorf("%w: the leader makes the key of the account; an administrator drops it with `pinion certificate rm account`", errACMEValue)
 	}
@@ -201,14 +209,15 @@ func (c *ACMECache) checkPut(hostID, key string, known, value []byte) error {
 	if _, err := checkACMECertificate(value, name, token, now); err != nil {
 		return err
 	}
-	if !token && known != nil {
-		if before, err := checkACMECertificate(known, name, false, now); err == nil && now.Before(renewalOf(before)) {
+	grace := turnGrace
+	if before, err := checkACMECertificate(current, name, false, now); err == nil {
+		if grace = renewalGrace; !token && now.Before(renewalOf(before)) {
 			return fmt.Errorf("%w: the pool has a certificate that hosts renew from %s on; an administrator drops it with `pinion certificate rm %s`",
 				errACMEValue, renewalOf(before).Format(time.RFC3339), name)
 		}
 	}
 	if token || !c.hasBegun(hostID, name) {
-		if other := c.begin(hostID, name); other != "" {
+		if other := c.begin(hostID, name, grace); other != "" {
 			return fmt.Errorf("%w: it is the turn of host %s to order the certificate", errACMEValue, other)
 		}
 	}

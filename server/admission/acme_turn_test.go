@@ -26,7 +26,7 @@ func TestNoHostKeepsTheTurnToOrderACertificate(t *testing.T) {
 			if host == "dead" && second > 0 {
 				continue // it has asked once
 			}
-			if cache.begin(host, "a.example.org") == "" && holder != host {
+			if cache.begin(host, "a.example.org", turnGrace) == "" && holder != host {
 				holder = host
 				turns[host]++
 			}
@@ -35,4 +35,18 @@ func TestNoHostKeepsTheTurnToOrderACertificate(t *testing.T) {
 	if turns["a"] < 3 || turns["b"] < 3 || turns["hostile"] > turns["a"]+1 {
 		t.Errorf("turns in half an hour: %v", turns)
 	}
+}
+
+// A host that renews a certificate asks once an hour at least, and has its turn, however often another one asks that renews nothing.
+func TestNoHostKeepsTheTurnToRenewACertificate(t *testing.T) {
+	clock := &clockOnly{now: time.Unix(1_800_000_000, 0)}
+	cache := &ACMECache{Keys: &AccessKeys{Server: clock}}
+	for second := range 3 * 60 * 60 {
+		clock.now = clock.now.Add(time.Second)
+		cache.begin("hostile", "a.example.org", renewalGrace)
+		if second%(59*60) == 60 && cache.begin("renews", "a.example.org", renewalGrace) == "" {
+			return
+		}
+	}
+	t.Error("it had no turn in three hours")
 }
