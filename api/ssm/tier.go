@@ -53,7 +53,7 @@ func checkPattern(pattern, value string) error {
 	if len(pattern) > maxPattern {
 		return errInvalid("AllowedPattern can have at most %d characters, not %d.", maxPattern, len(pattern))
 	}
-	_, err := re2.Check(pattern, maxPatternSize)
+	_, err := re2.Check(pattern, re2.Cost{Instructions: maxPatternSize, Classes: re2.MaxClasses})
 	if _, costs := errors.AsType[*re2.CostError](err); costs {
 		return wire.Errorf(invalidPattern, "The AllowedPattern is too costly to match: %v.", err)
 	}

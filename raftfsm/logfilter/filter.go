@@ -54,7 +54,7 @@ func Compile(pattern string) (*regexp.Regexp, error) {
 	if len(pattern) > MaxPattern {
 		return nil, fmt.Errorf("a pattern may have %d bytes, not %d", MaxPattern, len(pattern))
 	}
-	_, err := re2.Check(pattern, maxInstructions)
+	_, err := re2.Check(pattern, re2.Cost{Instructions: maxInstructions, Classes: re2.MaxClasses})
 	if _, costs := errors.AsType[*re2.CostError](err); costs {
 		return nil, fmt.Errorf("%q costs too much: %w", pattern, err)
 	}

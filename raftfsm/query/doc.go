@@ -21,5 +21,5 @@
 //   - agentVersion compares as a version: 1.10 is after 1.9, 1.2 equals 1.2.0, 1.2-rc1 is before 1.2.
 //   - registeredAt compares in the precision of the argument: == 2018-06-18 is that whole day, in UTC.
 //   - Patterns have to match the whole value. They are Go's RE2, which has neither look-around nor back-references,
-//     and those of one expression have 1,000 instructions together (MaxInstructions).
+//     and those of one expression have 1,000 instructions together (MaxInstructions), and classes of 25,000 characters.
 package query

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"pinion/gpu"
+	"pinion/raftfsm/re2"
 )
 
 // MaxLength bounds the characters of an expression.
@@ -24,22 +25,22 @@ func Parse(expression string) (*Expr, error) {
 	if n := utf8.RuneCountInString(expression); n > MaxLength {
 		return nil, errorAt(MaxLength+1, "the expression has %d characters, at most %d are allowed", n, MaxLength)
 	}
-	p := &parser{scanner: scanner{text: []rune(expression)}}
+	p := &parser{scanner: scanner{text: []rune(expression)}, left: bound}
 	root, err := p.parse()
 	if err != nil {
 		return nil, err
 	}
-	return &Expr{root: root, tasks: p.tasks, gpus: p.gpus, instructions: p.instructions}, nil
+	return &Expr{root: root, tasks: p.tasks, gpus: p.gpus, instructions: bound.Minus(p.left).Instructions}, nil
 }
 
 // parser is a recursive descent parser: a method for each rule of the grammar, which leaves the token after the rule in
 // p.token.
 type parser struct {
 	scanner
-	token        token
-	tasks        bool // a comparison reads the host's tasks
-	gpus         bool // a comparison reads an attribute of GPUs
-	instructions int  // of all patterns
+	token token
+	tasks bool     // a comparison reads the host's tasks
+	gpus  bool     // a comparison reads an attribute of GPUs
+	left  re2.Cost // for the patterns to come
 }
 
 func (p *parser) advance() (err *Error) {

@@ -15,16 +15,22 @@ const isRE2 = "Pinion's patterns are RE2, which keeps matching fast whatever the
 // MaxInstructions bounds the compiled patterns of an expression together: what it takes in memory, and in steps for each character of a value.
 const MaxInstructions = 1000
 
+// maxClasses bounds what the classes of its patterns hold together: a scheduler parses the constraints of all waiting tasks.
+const maxClasses = 25_000
+
+// bound is what the patterns of an expression may cost together.
+var bound = re2.Cost{Instructions: MaxInstructions, Classes: maxClasses}
+
 // compilePattern compiles a pattern that matches whole values only.
 func (p *parser) compilePattern(t token) (*regexp.Regexp, *Error) {
 	if at := strings.Index(t.text, "&&"); at >= 0 { // Java's intersection; RE2 would take it for two characters
 		return nil, errorAt(columnIn(t, at), "the pattern has &&, the intersection of character classes, which is not there: "+isRE2)
 	}
-	instructions, err := re2.Check(t.text, MaxInstructions-p.instructions) // alone, because a)(b must not close our group
+	cost, err := re2.Check(t.text, p.left) // alone, because a)(b must not close our group
 	if err != nil {
 		return nil, refusePattern(t, err)
 	}
-	p.instructions += instructions
+	p.left = p.left.Minus(cost)
 	pattern, err := regexp.Compile(`\A(?:` + t.text + `)\z`)
 	if err != nil {
 		return nil, refusePattern(t, err)
@@ -35,7 +41,7 @@ func (p *parser) compilePattern(t token) (*regexp.Regexp, *Error) {
 // refusePattern reports the part that RE2 refuses, and the features of Java's patterns that are not supported.
 func refusePattern(t token, err error) *Error {
 	if _, costs := errors.AsType[*re2.CostError](err); costs {
-		return errorAt(t.column, "the pattern costs too much: %v; those of one expression can have %d instructions together", err, MaxInstructions)
+		return errorAt(t.column, "the pattern costs too much: %v; those of one expression can have %d instructions and classes of %d characters together", err, MaxInstructions, maxClasses)
 	}
 	var refused *syntax.Error
 	if !errors.As(err, &refused) {

@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	maxClassCost = 150_000
+	// MaxClasses is what the classes of one expression may hold that is not parsed often.
+	MaxClasses = 150_000
 	// tableCost is that of a class such as \pL, whose hundreds of ranges the parser copies and sorts.
 	tableCost = 2_500
 	// lastFolded is past the last character that has another case. Ranges beyond it cost nothing.

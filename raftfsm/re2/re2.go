@@ -13,21 +13,31 @@ type CostError struct{ reason string }
 
 func (e *CostError) Error() string { return e.reason }
 
-// Check parses an expression, and returns the number of instructions that it is compiled to. That takes some milliseconds at most: no repetition
-// is expanded. The error is a *syntax.Error, or a *CostError when there are more than limit, or classes of too many characters.
-func Check(expression string, limit int) (instructions int, err error) {
-	if classCost(expression) > maxClassCost {
-		return 0, &CostError{"its classes of characters hold too many: use smaller ranges"}
+// Cost is what an expression costs.
+type Cost struct {
+	Instructions int // that it is compiled to
+	Classes      int // characters of its classes, each of which the parser looks at: 100,000 take it some 6 ms
+}
+
+// Minus is what is left of a cost.
+func (c Cost) Minus(other Cost) Cost {
+	return Cost{c.Instructions - other.Instructions, c.Classes - other.Classes}
+}
+
+// Check parses an expression, and returns what it costs. No repetition is expanded for that. The error is a *syntax.Error, or a *CostError when it
+// costs more than limit.
+func Check(expression string, limit Cost) (cost Cost, err error) {
+	if cost.Classes = classCost(expression); cost.Classes > limit.Classes {
+		return cost, &CostError{fmt.Sprintf("its classes of characters hold %d, at most %d are allowed: use smaller ranges", cost.Classes, limit.Classes)}
 	}
 	parsed, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {
-		return 0, err
+		return cost, err
 	}
-	instructions = 2 + count(parsed) // the failure and the match
-	if instructions > limit {
-		return instructions, &CostError{fmt.Sprintf("it repeats too much: it takes %d steps for each character, at most %d are allowed", instructions, limit)}
+	if cost.Instructions = 2 + count(parsed); cost.Instructions > limit.Instructions { // 2: the failure and the match
+		return cost, &CostError{fmt.Sprintf("it repeats too much: it takes %d steps for each character, at most %d are allowed", cost.Instructions, limit.Instructions)}
 	}
-	return instructions, nil
+	return cost, nil
 }
 
 // count is how many instructions a part is compiled to, at most. The parser keeps products of repetitions within 1,000, so that no sum overflows.

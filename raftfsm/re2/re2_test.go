@@ -30,14 +30,15 @@ func compiled(t *testing.T, expression string) int {
 func TestInstructionsAreCountedBeforeTheyAreMade(t *testing.T) {
 	for _, expression := range counted {
 		made := compiled(t, expression)
-		got, err := Check(expression, 10_000)
+		cost, err := Check(expression, Cost{10_000, MaxClasses})
+		got := cost.Instructions
 		if err != nil || got < made || got > 2*made {
 			t.Errorf("%q: counted %d instructions of %d: %v", expression, got, made, err)
 		}
-		if _, err := Check(expression, got); err != nil {
+		if _, err := Check(expression, cost); err != nil {
 			t.Errorf("%q: %v", expression, err)
 		}
-		if _, err := Check(expression, got-1); !isCost(err) {
+		if _, err := Check(expression, cost.Minus(Cost{Instructions: 1})); !isCost(err) {
 			t.Errorf("%q: one instruction beyond the limit: %v", expression, err)
 		}
 	}
@@ -52,14 +53,14 @@ func isCost(err error) bool {
 func TestAnExpressionThatRepeatsTooMuchIsNotMade(t *testing.T) {
 	for _, expression := range []string{strings.Repeat("(a|b|cd){999}", 140), "(.{500}){2}", "((a{10}){10}){10}", strings.Repeat("a{1000}", 400)} {
 		if allocated := testing.AllocsPerRun(1, func() {
-			if _, err := Check(expression, 900); !isCost(err) {
+			if _, err := Check(expression, Cost{900, MaxClasses}); !isCost(err) {
 				t.Errorf("%.40s: %v", expression, err)
 			}
 		}); allocated > 20*float64(len(expression)) {
 			t.Errorf("%.40s: %.0f allocations", expression, allocated)
 		}
 	}
-	if _, err := Check("(", 10); isCost(err) || err == nil {
+	if _, err := Check("(", Cost{10, MaxClasses}); isCost(err) || err == nil {
 		t.Error(err)
 	}
 }
@@ -72,7 +73,7 @@ func TestClassesAreBoundedBeforeTheyAreParsed(t *testing.T) {
 		"(?i)" + strings.Repeat(`[B-\x{1e942}]`, 140): false, "(?i)[" + strings.Repeat(`B-𞥂`, 400) + "]": false, "[" + strings.Repeat(`\pL`, 600) + "]": false,
 		"(?i)" + strings.Repeat(`[\x42-\x{000001e942}]`, 90): false, `(?i)\Q\\E` + strings.Repeat(`[\\-\x{1e942}]`, 2): false, strings.Repeat(`\PL|`, 100): false,
 	} {
-		if _, err := Check(expression, 1000); (err == nil) != good || !good && !isCost(err) {
+		if _, err := Check(expression, Cost{1000, MaxClasses}); (err == nil) != good || !good && !isCost(err) {
 			t.Errorf("%.40s: %v", expression, err)
 		}
 	}
@@ -83,8 +84,8 @@ func FuzzCheck(f *testing.F) {
 		f.Add(expression)
 	}
 	f.Fuzz(func(t *testing.T, expression string) {
-		if got, err := Check(expression, 5000); err == nil && got < compiled(t, expression) {
-			t.Errorf("%q: counted %d instructions of %d", expression, got, compiled(t, expression))
+		if got, err := Check(expression, Cost{5000, MaxClasses}); err == nil && got.Instructions < compiled(t, expression) {
+			t.Errorf("%q: counted %d instructions of %d", expression, got.Instructions, compiled(t, expression))
 		}
 	})
 }

@@ -10,17 +10,20 @@ import (
 const (
 	// maxTicks bounds the cron expressions whose times are remembered.
 	maxTicks = 50_000
-	// maxEvaluations bounds the cron expressions that are evaluated in one round: each takes some 30 µs, and one that never comes 2 ms.
-	maxEvaluations = 500
+	// maxRound and maxTurn bound the time that is spent on cron expressions in one round, and on those of one target: most take some 30 µs, and one that
+	// never comes a hundred milliseconds and more. The last one of each may go beyond.
+	maxRound = 200 * time.Millisecond
+	maxTurn  = 20 * time.Millisecond
 	// maxSpan is how long a time is remembered at most: clocks are changed on some days.
 	maxSpan = time.Hour
 )
 
 // Ticks tells when scheduled actions are due. It remembers the last time of each cron expression until its next one, because there may be many and to evaluate
-// one takes up to some milliseconds. It is not safe for concurrent use.
+// one may take long. It is not safe for concurrent use.
 type Ticks struct {
-	known     map[tickKey]tick
-	evaluated int // in this round
+	known       map[tickKey]tick
+	clock       func() time.Time
+	round, turn time.Duration // spent in this one
 }
 
 // tickKey is all that the last time of an expression depends on, beside the moment: the end is that of an action that is over.
@@ -32,13 +35,21 @@ type tickKey struct {
 // tick is the last time of an expression for the moments of a span.
 type tick struct{ last, from, until time.Time }
 
-// NewTicks remembers nothing.
-func NewTicks() *Ticks { return &Ticks{known: map[tickKey]tick{}} }
+// NewTicks remembers nothing. The clock measures what evaluations take.
+func NewTicks(clock func() time.Time) *Ticks {
+	return &Ticks{known: map[tickKey]tick{}, clock: clock}
+}
 
-// Begin begins a round, in which 500 expressions are evaluated at most.
-func (k *Ticks) Begin() { k.evaluated = 0 }
+// Begin begins a round, which spends 200 ms on evaluations.
+func (k *Ticks) Begin() { k.round = 0 }
 
-// Due is the last time at which an action should have happened and has not, zero when there is none. False: this round has no room to find out.
+// Turn begins the turn of another target, which has 20 ms of the round. False: the round is over.
+func (k *Ticks) Turn() bool {
+	k.turn = 0
+	return k.round < maxRound
+}
+
+// Due is the last time at which an action should have happened and has not, zero when there is none. False: this turn has no time to find out.
 func (k *Ticks) Due(a *ScheduledAction, now time.Time) (due time.Time, ok bool) {
 	if strings.HasPrefix(a.Schedule, "rate(") {
 		return a.Due(now), true // is computed at once, from its own beginning
@@ -50,11 +61,14 @@ func (k *Ticks) Due(a *ScheduledAction, now time.Time) (due time.Time, ok bool) 
 	}
 	at, known := k.known[key]
 	if !known || now.Before(at.from) || !now.Before(at.until) {
-		if k.evaluated++; k.evaluated > maxEvaluations {
+		if k.turn >= maxTurn {
 			return time.Time{}, false
 		}
+		began := k.clock()
 		at = a.tick(begin, end, now)
 		k.remember(key, at)
+		took := k.clock().Sub(began)
+		k.turn, k.round = k.turn+took, k.round+took
 	}
 	if at.last.Before(begin) || at.last.After(end) || !at.last.After(a.Done) {
 		return time.Time{}, true

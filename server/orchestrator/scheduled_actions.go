@@ -10,14 +10,16 @@ import (
 // maxDueActions bounds the scheduled actions that are carried out in one round, each by a log entry.
 const maxDueActions = 500
 
-// scheduledActions finds the scheduled actions that are due. A round has bounds, so that the actions of one service hold up no other: what it has no room for
-// comes first in the next one.
+// scheduledActions finds the scheduled actions that are due. A round has bounds, and so has each target in it, so that the actions of one service hold up no
+// other: the target at which a round ends comes first in the next one.
 type scheduledActions struct {
 	ticks *scaling.Ticks
 	next  string // id of the service of the first target of the next round
 }
 
-func newScheduledActions() *scheduledActions { return &scheduledActions{ticks: scaling.NewTicks()} }
+func newScheduledActions() *scheduledActions {
+	return &scheduledActions{ticks: scaling.NewTicks(time.Now)}
+}
 
 // due lists for each target the names of its actions that are due, by the times for which they are.
 func (s *scheduledActions) due(targets []*scaling.Target, now time.Time) [][]string {
@@ -27,10 +29,14 @@ func (s *scheduledActions) due(targets []*scaling.Target, now time.Time) [][]str
 	left := maxDueActions
 	for n := range targets {
 		i := (first + n) % len(targets)
-		names, ok := s.dueOf(targets[i], now)
+		var names []string
+		inTime := s.ticks.Turn()
+		if inTime {
+			names = s.dueOf(targets[i], now)
+		}
 		cut := min(left, len(names))
 		all[i], left = names[:cut], left-cut
-		if !ok || cut < len(names) {
+		if !inTime || cut < len(names) {
 			s.next = targets[i].ServiceID
 			break
 		}
@@ -38,16 +44,16 @@ func (s *scheduledActions) due(targets []*scaling.Target, now time.Time) [][]str
 	return all
 }
 
-// dueOf is due for one target; false when the round has no room for all of its actions.
-func (s *scheduledActions) dueOf(t *scaling.Target, now time.Time) (names []string, ok bool) {
+// dueOf is due for one target; none when its turn has no time for all of its actions.
+func (s *scheduledActions) dueOf(t *scaling.Target, now time.Time) (names []string) {
 	if t.Suspended.Scheduled {
-		return nil, true
+		return nil
 	}
 	times := map[string]time.Time{}
 	for i := range t.Actions {
 		due, found := s.ticks.Due(&t.Actions[i], now)
 		if !found {
-			return nil, false // all in the order of their times, or none
+			return nil // all in the order of their times, or none
 		}
 		if !due.IsZero() {
 			names = append(names, t.Actions[i].Name)
@@ -55,5 +61,5 @@ func (s *scheduledActions) dueOf(t *scaling.Target, now time.Time) (names []stri
 		}
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return times[a].Compare(times[b]) })
-	return names, true
+	return names
 }
