@@ -34,22 +34,26 @@ func TestATaskReadsLogsOnItsOwnAccount(t *testing.T) {
 		t.Errorf("a task of it: %d", code)
 	}
 	for held := true; held; ofTask++ {
-		_, held = reads.TryAcquireTask("192.0.2.1:1", taskOfRole)
+		_, held = reads.TryAcquireTask(hostOfLab, taskOfRole)
 	}
 	if code := asTask(); code != http.StatusServiceUnavailable || ofTask >= ofHost {
 		t.Errorf("a task with %d slots gets one more: %d", ofTask, code)
 	}
-	if _, held := reads.TryAcquireTask("192.0.2.1:1", "another"); !held {
+	if _, held := reads.TryAcquireTask(hostOfLab, "another"); !held {
 		t.Error("another task of the host gets none")
 	}
 	tasks := ofTask
 	for i := range 64 {
-		if _, held := reads.TryAcquireTask("192.0.2.1:1", strings.Repeat("x", i)); held {
+		if _, held := reads.TryAcquireTask(hostOfLab, strings.Repeat("x", i)); held {
 			tasks++
 		}
 	}
 	if tasks > ofHost {
 		t.Errorf("root of the host has %d slots by its tasks, and %d itself", tasks, ofHost)
+	}
+	b.config.FromPeer = nil // a host that is a server: requests of a task come from the address of its container
+	if code := asTask(); code != http.StatusServiceUnavailable {
+		t.Errorf("beside tasks that have all slots of their host, one at another address: %d", code)
 	}
 }
 

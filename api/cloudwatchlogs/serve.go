@@ -60,7 +60,7 @@ type HostLogs interface {
 
 // Serve answers an operation for a principal that may call it.
 func (h *Handler) Serve(x *httpx.Exchange, res leader.Resolution, operation Operation) error {
-	release, free := h.slot(x, res.Principal.Task)
+	release, free := h.slot(x, res)
 	if !free {
 		return httpx.ErrThrottled("log requests")
 	}
@@ -78,10 +78,10 @@ func (h *Handler) Serve(x *httpx.Exchange, res leader.Resolution, operation Oper
 	return nil
 }
 
-// slot takes a slot for a request: of the task that asks, or else of the client.
-func (h *Handler) slot(x *httpx.Exchange, task string) (release func(), free bool) {
-	if task != "" {
-		return h.Reads.TryAcquireTask(x.LimitAddress(), task)
+// slot takes a slot for a request: of the task that asks, wherever its host has its requests come from, or else of the client.
+func (h *Handler) slot(x *httpx.Exchange, res leader.Resolution) (release func(), free bool) {
+	if task := res.View.Task(res.Principal.Task); task != nil {
+		return h.Reads.TryAcquireTask(task.HostID, task.ID)
 	}
 	return h.Reads.TryAcquire(x.LimitAddress())
 }

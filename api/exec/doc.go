@@ -5,6 +5,7 @@
 package exec
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -63,6 +64,7 @@ type Request struct {
 
 	// Who asks, as the leader has found it.
 	Principal string `json:"principal"`
+	Holder    string `json:"holder"`          // of the access key, which the tasks of a role share: whom the sessions count for
 	KeyID     string `json:"keyId,omitempty"` // of the access key, with which the session ends; empty: root's, through the socket
 	KeyName   string `json:"keyName,omitempty"`
 	Address   string `json:"address,omitempty"` // of the client
@@ -71,7 +73,7 @@ type Request struct {
 
 // By fills in who asks: a principal at an address.
 func (r *Request) By(p auth.Principal, address string) {
-	r.Principal, r.KeyID, r.KeyName, r.Address, r.Admin = p.ARN, p.KeyID, p.KeyName, address, p.Role == accesskey.RoleAdmin
+	r.Principal, r.Holder, r.KeyID, r.KeyName, r.Address, r.Admin = p.ARN, cmp.Or(p.Holder, p.ARN), p.KeyID, p.KeyName, address, p.Role == accesskey.RoleAdmin
 }
 
 // Session is one that was opened.

@@ -165,15 +165,16 @@ func TestAHostHasABoundOfSessions(t *testing.T) {
 		s := newSessions()
 		r := request(true)
 		for n, want := range []int{256, 128, 64, 32, 16, 8, 4, 2, 1, 1, 0} { // each takes all that it gets
-			r.Principal = fmt.Sprint("arn:", n)
+			r.Holder = fmt.Sprint("role ", n)
 			opened := 0
 			for ; opened <= maxSessions; opened++ {
+				r.Principal = fmt.Sprintf("arn:%d/%d", n, opened) // each task of a role is a principal
 				if _, err := s.Open(r); err != nil {
 					break
 				}
 			}
 			if opened != want {
-				t.Errorf("principal %d has %d sessions, want %d", n, opened, want)
+				t.Errorf("holder %d has %d sessions, want %d", n, opened, want)
 			}
 		}
 		time.Sleep(2 * openTimeout)

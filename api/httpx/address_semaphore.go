@@ -29,8 +29,8 @@ func (s *AddressSemaphore) TryAcquireN(remote string, n int64) (release func(), 
 
 // TryAcquireTask takes a slot for a task that asks by the key of its role. It counts for the task, and for the tasks of its host together, which have as
 // many as the host itself: what one asks for keeps neither the others nor the host out.
-func (s *AddressSemaphore) TryAcquireTask(remote, task string) (release func(), ok bool) {
-	return s.slots.take(s.Size, 1, share{"task " + task, s.PerTask}, share{"tasks at " + clientnet.Of(remote).String(), s.PerAddress})
+func (s *AddressSemaphore) TryAcquireTask(hostID, task string) (release func(), ok bool) {
+	return s.slots.take(s.Size, 1, share{"task " + task, s.PerTask}, share{"tasks of host " + hostID, s.PerAddress})
 }
 
 // Held is how many slots are taken now.

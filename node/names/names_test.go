@@ -153,17 +153,18 @@ func TestTheRestIsForwarded(t *testing.T) {
 			host.forward(query{new(dns.Msg).SetQuestion("slow.example.", dns.TypeA), client, false}, traffic.DefaultVirtualRange)
 		})
 	}
-	for range maxForwarded / 2 {
-		flood("10.88.0.2")
+	const containers = 10 // of one task
+	for i := range containers * maxPerClient {
+		flood(fmt.Sprint("10.88.0.", 2+i%containers))
 		<-arrived
 	}
 	if host.slots.take("10.88.0.2") {
-		t.Error("a client that has half of the slots gets one more")
+		t.Errorf("a client that has %d of the slots gets one more", maxPerClient)
 	}
 	if got := ask(t, host, "udp", "right.example", dns.TypeA); got != "NOERROR 192.0.2.1" {
-		t.Errorf("beside a client that floods, a question is answered %s", got)
+		t.Errorf("beside a task that floods, a question is answered %s", got)
 	}
-	for i := range maxForwarded / 2 {
+	for i := range maxForwarded - containers*maxPerClient {
 		flood(fmt.Sprint("10.88.1.", i))
 		<-arrived
 	}

@@ -17,6 +17,7 @@ import (
 // Bounds of what is asked.
 const (
 	maxForwarded   = 256             // questions that wait for another resolver at once
+	maxPerClient   = 20              // of them for one address: a task has ten containers at most, and each may have its own
 	maxConnections = 256             // of DNS over TCP
 	maxQuestions   = 100             // over one connection
 	idleTimeout    = 5 * time.Second // of a connection
@@ -43,7 +44,8 @@ func clientOf(w dns.ResponseWriter) string {
 	return host
 }
 
-// slots are for the questions that are forwarded. A client gets none while it has as many as are free, so that whoever floods leaves room for all others.
+// slots are for the questions that are forwarded. A client has maxPerClient at most, and gets none while it has as many as are free, so that whoever
+// floods leaves room for all others.
 type slots struct {
 	mu       sync.Mutex
 	taken    int
@@ -53,7 +55,7 @@ type slots struct {
 func (s *slots) take(client string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.byClient[client] >= maxForwarded-s.taken {
+	if s.byClient[client] >= min(maxPerClient, maxForwarded-s.taken) {
 		return false
 	}
 	s.taken++
