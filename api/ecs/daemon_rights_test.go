@@ -109,3 +109,33 @@ func TestWhoMayHaveADaemonAskForPowers(t *testing.T) {
 		}
 	}
 }
+
+// Without a critical daemon a host takes no tasks, and those of others stop when it fails: only an administrator makes a daemon critical, or changes
+// one that is. An update that does not say it leaves it as it was.
+func TestOnlyAnAdministratorMakesADaemonCritical(t *testing.T) {
+	f := readyForDaemons(t)
+	create := func(role accesskey.Role, name string) string {
+		return errorType(f.asKey(role, accesskey.Grant{}, "", "CreateDaemon", `{"daemonName":"`+name+`","critical":true,`+running+`}`).err)
+	}
+	if mine, admins := create(accesskey.RoleSubmit, "mine"), create(accesskey.RoleAdmin, "agent"); mine != wire.AccessDenied || admins != "" {
+		t.Errorf("a key that submits: %q, one of an administrator: %q", mine, admins)
+	}
+	for _, c := range []struct {
+		role         accesskey.Role
+		says, denied string
+		critical     bool
+	}{
+		{accesskey.RoleSubmit, ``, wire.AccessDenied, true}, {accesskey.RoleAdmin, ``, "", true},
+		{accesskey.RoleAdmin, `"critical":false,`, "", false}, {accesskey.RoleSubmit, ``, "", false}, {accesskey.RoleSubmit, `"critical":true,`, wire.AccessDenied, false},
+	} {
+		if got := errorType(f.asKey(c.role, accesskey.Grant{}, "", "UpdateDaemon", `{"daemonArn":"`+daemonARN+`",`+c.says+running+`}`).err); got != c.denied {
+			t.Errorf("%+v: %q", c, got)
+		}
+		s := f.state.View().Service("default", "daemon/agent")
+		var shown struct{ DaemonRevisions []struct{ Critical bool } }
+		f.must(t, "DescribeDaemonRevisions", `{"daemonRevisionArns":["`+arnPrefix+`daemon-revision/default/agent/`+s.Primary().ID+`"]}`).decode(t, &shown)
+		if len(shown.DaemonRevisions) != 1 || shown.DaemonRevisions[0].Critical != c.critical {
+			t.Errorf("%+v: shown is %+v", c, shown)
+		}
+	}
+}

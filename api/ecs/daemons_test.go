@@ -137,7 +137,7 @@ func TestWhatADaemonCannotSay(t *testing.T) {
 	const arnOf = `"daemonName":"agent","daemonTaskDefinitionArn":"agents:1"`
 	for _, member := range []string{
 		`"capacityProviderArns":[]`, `"capacityProviderArns":["PINION","night"]`, `"capacityProviderArns":["night"]`, `"capacityProviderArns":["nothing"]`,
-		`"capacityProviderArns":["PINION"],"critical":true`, `"capacityProviderArns":["PINION"],"propagateTags":"SERVICE"`,
+		`"capacityProviderArns":["PINION"],"propagateTags":"SERVICE"`,
 		`"capacityProviderArns":["PINION"],"deploymentConfiguration":{"alarms":{"enable":true,"alarmNames":["a"]}}`, `"capacityProviderArns":["PINION"],"clientToken":"a b"`,
 		`"capacityProviderArns":["PINION"],"deploymentConfiguration":{"drainPercent":100.5}`, `"capacityProviderArns":["PINION"],"deploymentConfiguration":{"drainPercent":-1}`, `"capacityProviderArns":["PINION"],"deploymentConfiguration":{"drainPercent":33.33}`,
 		`"capacityProviderArns":["PINION"],"deploymentConfiguration":{"bakeTimeInMinutes":1441}`, `"capacityProviderArns":["PINION"],"tags":[{"key":"pinion.gang","value":"true"}]`,

@@ -48,6 +48,9 @@ func (s *Service) BakeTime() time.Duration {
 	return 0
 }
 
+// IsCritical reports whether hosts of a daemon need it: they take no other tasks until it runs there, and lose those that they have when it fails.
+func (r *Revision) IsCritical() bool { return r != nil && r.Critical }
+
 // drained is how many of so many tasks are replaced at a time by DrainPerMille, rounded down, and one at least.
 func (c *DeploymentConfiguration) drained(desired int) int {
 	return max(1, desired**c.DrainPerMille/1000)

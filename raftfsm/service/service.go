@@ -110,6 +110,8 @@ type Revision struct {
 	ExecuteCommand bool `json:"executeCommand,omitempty" level:"1"` // of a daemon, as Settings said it
 
 	Subnets []string `json:"subnets,omitempty" level:"1"` // names of networks of tasks, sorted; empty: its tasks have no address of their own
+
+	Critical bool `json:"critical,omitempty" level:"1"` // of a daemon: see IsCritical
 }
 
 // Constraints are what the hosts of tasks of the revision have to meet by it; nil has none.

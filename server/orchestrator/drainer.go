@@ -22,8 +22,8 @@ const (
 	maxStopTimeout = 10 * time.Minute
 )
 
-// Drainer is the reconciler of what tasks have to leave: hosts that are drained with them (spec.HostDrain), in time, and GPUs that have failed
-// (gpufault.Move). What it does follows from the state, so the next leader goes on. One goroutine uses it.
+// Drainer is the reconciler of what tasks have to leave: hosts that are drained with them (spec.HostDrain), in time, GPUs that have failed
+// (gpufault.Move), and hosts whose critical daemon has failed. What it does follows from the state, so the next leader goes on. One goroutine uses it.
 type Drainer struct {
 	proposer Proposer
 	log      *slog.Logger
@@ -54,7 +54,7 @@ func (d *Drainer) Loop(ctx context.Context) {
 func (d *Drainer) Reconcile(ctx context.Context) error {
 	view := d.proposer.State().View()
 	for _, host := range view.Hosts("") {
-		for _, stop := range d.due(view, host) {
+		for _, stop := range append(d.due(view, host), stopsWithoutDaemons(view, host)...) {
 			stop.At = d.proposer.Now()
 			if _, err := d.proposer.Propose(ctx, stop); err != nil && !errors.Is(err, spec.ErrNotFound) {
 				return fmt.Errorf("host %s: task %s: %w", host.Name, stop.ID, err)

@@ -93,13 +93,9 @@ func (a *hostAsker) zonesFor(t *spec.Task) (zones []rollout.Zone) {
 
 // daemonHosts are the hosts that a DAEMON is for: ACTIVE, and ones that could run its task.
 func (a *hostAsker) daemonHosts(s *service.Service) (hosts []*spec.Host) {
-	definition := a.view.Definition(s.Primary().Definition)
-	if definition == nil {
+	request, known := schedule.DaemonRequest(a.view, s)
+	if !known {
 		return nil
-	}
-	request := schedule.Request{
-		Run:        spec.RunRequest{Cluster: s.Cluster, Definition: definition.Name(), Count: 1, Group: s.Group(), ByAdmin: s.ByAdmin, Constraints: slices.Concat(s.Settings.Constraints, a.view.ServiceRevision(s.Primary().ID).Constraints())},
-		Definition: definition, Rules: a.view.Cluster(s.Cluster).Rules(),
 	}
 	for _, host := range a.view.Hosts(s.Cluster) {
 		if _, impossible := schedule.Infeasible([]*spec.Host{host}, request); takesTasks(host) && !impossible {

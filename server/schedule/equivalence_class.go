@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"pinion/raftfsm/query"
+	"pinion/raftfsm/service"
 	"pinion/server/schedule/pack"
 )
 
@@ -55,6 +56,9 @@ func (a *evaluation) encodeFingerprint() string {
 	text = binary.AppendVarint(text, -1) // end of the shares: no container has the index
 	add := func(s string) { text = append(binary.AppendVarint(text, int64(len(s))), s...) }
 	add(a.isolation.Key(a.Run.ByAdmin))
+	if isOfDaemon(a.group) {
+		add(service.DaemonGroupPrefix)
+	}
 	for _, required := range a.attributes {
 		add(required.Name)
 		add(required.Value)

@@ -12,7 +12,7 @@ type filter func(a *evaluation, h *Host) (reason, detail string)
 
 // Filters run in this order; the first refusal is reported.
 var (
-	startFilters = []filter{active, connected, isolation, attributes, resources}
+	startFilters = []filter{active, connected, daemonsFirst, isolation, attributes, resources}
 	runFilters   = append(startFilters[:len(startFilters):len(startFilters)], distinctInstance, memberOf)
 )
 

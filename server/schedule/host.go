@@ -17,7 +17,8 @@ type Host struct {
 	// Tasks returns the host's tasks, with or without STOPPED ones. It is called once. Nil: no tasks.
 	Tasks func() []*spec.Task
 
-	listenerPorts []int // of the pool, which no task may have
+	listenerPorts []int             // of the pool, which no task may have
+	daemons       []*criticalDaemon // that it could run
 
 	tasks    []*spec.Task // not STOPPED, by id, including planned ones
 	gpus     gpu.Topology

@@ -16,8 +16,9 @@ type HostSet struct {
 	disconnected map[string]*Host // hosts without a recent heartbeat
 	gpuBoards    gpu.TopologyCache
 
-	reconnected   map[string]string // see Reconnected
-	listenerPorts []int             // that no task may have; see SetListenerPorts
+	reconnected   map[string]string            // see Reconnected
+	listenerPorts []int                        // that no task may have; see SetListenerPorts
+	daemons       map[string][]*criticalDaemon // by cluster
 }
 
 // NewHostSet returns an empty host set.
@@ -43,13 +44,13 @@ func (f *HostSet) PutHost(host *spec.Host, connected bool) {
 		known = nil
 	}
 	if known == nil {
-		added := Host{Host: host, listenerPorts: f.listenerPorts, Connected: connected}
+		added := Host{Host: host, listenerPorts: f.listenerPorts, daemons: daemonsFor(host, f.daemons), Connected: connected}
 		added.Free = added.free()
 		f.add(added)
 		return
 	}
 	c := f.cluster(host.Cluster)
-	known.Host = host
+	known.Host, known.daemons = host, daemonsFor(host, f.daemons)
 	f.SetConnected(host.ID, connected)
 	known.Free = known.free()
 	known.readInventory(&f.gpuBoards)
@@ -125,6 +126,9 @@ func (f *HostSet) PutTask(t *spec.Task) {
 	case !known:
 		c.assume(h, t)
 	case sameDemand(h.tasks[at], t):
+		if !h.sameForDaemons(h.tasks[at], t) {
+			c.markChanged(h)
+		}
 		h.tasks[at] = t
 	default:
 		c.releaseAt(h, at)

@@ -4,6 +4,7 @@ import (
 	"pinion/raftfsm"
 	"pinion/raftfsm/blob"
 	"pinion/raftfsm/loadbalancer"
+	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 )
 
@@ -20,10 +21,10 @@ func HostSetOf(view *raftfsm.View, connected func(hostID string) bool) *HostSet 
 // HostsOf builds a host set for queries: the hosts of one cluster, or all hosts when cluster is empty, without pending tasks.
 func HostsOf(view *raftfsm.View, cluster string, connected func(hostID string) bool) *HostSet {
 	f := NewHostSet()
-	f.listenerPorts = loadbalancer.Ports(view)
+	f.listenerPorts, f.daemons = loadbalancer.Ports(view), criticalDaemonsOf(view)
 	for _, host := range view.Hosts(cluster) {
 		tasks := func() []*spec.Task { return view.TasksOn(host.ID) }
-		f.add(Host{Host: host, Free: view.Free(host.ID), listenerPorts: f.listenerPorts, Connected: connected(host.ID), Tasks: tasks})
+		f.add(Host{Host: host, Free: view.Free(host.ID), listenerPorts: f.listenerPorts, daemons: daemonsFor(host, f.daemons), Connected: connected(host.ID), Tasks: tasks})
 	}
 	return f
 }
@@ -36,6 +37,10 @@ func (f *HostSet) Apply(view *raftfsm.View, changes []*raftfsm.Change, connected
 			f.RemoveHost(change.Host().ID)
 		case change.Kind == raftfsm.HostChange:
 			f.PutHost(change.Host(), connected(change.Host().ID))
+		case change.Kind == raftfsm.ServiceChange:
+			if change.Object.(*service.Service).IsDaemon() {
+				f.setCriticalDaemons(view)
+			}
 		case change.Kind == raftfsm.TaskChange && change.Task().LastStatus == spec.Provisioning:
 			f.AddPending(change.Task(), demandOf(view, change.Task()))
 		case change.Kind == raftfsm.TaskChange:

@@ -8,6 +8,7 @@ import (
 	"pinion/packaging/tick"
 	"pinion/raftfsm"
 	"pinion/raftfsm/gpuuse"
+	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 	"pinion/server/schedule/queue"
 )
@@ -135,18 +136,40 @@ func (w *queueController) apply(view *raftfsm.View, changes []*raftfsm.Change) {
 		switch change.Kind {
 		case raftfsm.TaskChange:
 			w.reconcileTask(view, change.Task(), now)
-			if t := change.Task(); t.HostID != "" && t.DesiredStatus == spec.Stopped {
-				w.freed.add(t.Cluster, t.HostID)
-			}
+			w.noteFreed(view, change.Task())
 		case raftfsm.HostChange:
 			w.infeasible = &infeasibilityCache{}
 			w.freed.add(change.ClusterName, change.Host().ID)
 			w.queue.ResetRefusals(change.ClusterName)
+		case raftfsm.ServiceChange:
+			w.noteDaemon(view, change.Object.(*service.Service))
 		case raftfsm.ClusterChange: // its settings are part of what its tasks ask for
 			w.rebuild(view)
 			return // the view has the other changes
 		}
 	}
+}
+
+// noteFreed has pending tasks tried on the host of a task that leaves room to them: it stops, or it is of a daemon for which the host waited.
+func (w *queueController) noteFreed(view *raftfsm.View, t *spec.Task) {
+	runs := t.LastStatus == spec.Running && t.Service != nil && view.ServiceRevision(t.Service.Deployment).IsCritical()
+	if t.HostID != "" && (runs || t.DesiredStatus == spec.Stopped) {
+		w.freed.add(t.Cluster, t.HostID)
+	}
+	if runs {
+		w.queue.ResetRefusals(t.Cluster) // reservations had to leave the host out
+	}
+}
+
+// noteDaemon has pending tasks tried on all hosts of the cluster of a daemon, which perhaps do not wait for it any more.
+func (w *queueController) noteDaemon(view *raftfsm.View, s *service.Service) {
+	if !s.IsDaemon() {
+		return
+	}
+	for _, host := range view.Hosts(s.Cluster) {
+		w.freed.add(s.Cluster, host.ID)
+	}
+	w.queue.ResetRefusals(s.Cluster)
 }
 
 // poll takes in what no change tells.

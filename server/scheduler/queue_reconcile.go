@@ -113,6 +113,7 @@ func itemOf(view *raftfsm.View, tasks []*spec.Task, definition *spec.TaskDefinit
 		Cluster:  t.Cluster,
 		Team:     options.Team,
 		Priority: options.Priority,
+		First:    t.Service != nil && view.ServiceRevision(t.Service.Deployment).IsCritical(),
 		Since:    t.CreatedAt,
 		Limit:    options.TimeLimit,
 		GPUs:     milliOf(view, request),

@@ -13,6 +13,7 @@ import (
 	"pinion/api/ecs/types"
 	"pinion/api/wire"
 	"pinion/raftfsm"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 )
@@ -30,9 +31,6 @@ type settings struct {
 
 // change checks the members, sets them in a daemon that is the caller's own copy, and makes the deployment that they begin.
 func (in settings) change(r *call.Request, cluster *spec.Cluster, s *service.Service) (*service.Revision, *service.Rollout, error) {
-	if err := servicedef.CheckCritical(in.critical); err != nil {
-		return nil, nil, err
-	}
 	definition, err := activeDefinition(r, in.definition)
 	if err != nil {
 		return nil, nil, err
@@ -50,13 +48,31 @@ func (in settings) change(r *call.Request, cluster *spec.Cluster, s *service.Ser
 	if in.exec != nil {
 		to.ExecuteCommand = *in.exec
 	}
-	if in.critical == nil {
-		r.Warn("critical is false, which is not its default on ECS: a host stays as it is when the task of a daemon ends there, and other tasks may start before it")
-	}
 	revision, rollout := call.NewDeployment(r, s, definition, "")
 	revision.Tagging = &service.Tagging{Propagate: to.PropagateTags, Managed: to.ManagedTags}
 	revision.ExecuteCommand = to.ExecuteCommand
+	if revision.Critical, err = in.isCritical(r, s); err != nil {
+		return nil, nil, err
+	}
 	return revision, rollout, call.CheckPowers(r, s, definition)
+}
+
+// isCritical is what the members say, or else what the daemon was before. Who makes a daemon critical has the tasks of others stop, as who drains
+// hosts.
+func (in settings) isCritical(r *call.Request, s *service.Service) (critical bool, err error) {
+	switch {
+	case in.critical != nil:
+		critical = *in.critical
+	case len(s.Deployments) > 0:
+		critical = r.View.ServiceRevision(s.Primary().ID).IsCritical()
+	}
+	switch {
+	case critical && !r.Role.May(accesskey.RoleAdmin):
+		return false, wire.Errorf(wire.AccessDenied, "%s may not do this: hosts take no tasks without a critical daemon, and tasks of others stop when it fails. Use a key of the role admin, or set critical to false.", r.Principal)
+	case !critical && in.critical == nil:
+		r.Warn("critical is false, which is not its default on ECS: a host stays as it is when the task of a daemon ends there, and other tasks may start before it")
+	}
+	return critical, nil
 }
 
 // provider is the one capacity provider of a daemon, in which its tasks wait.

@@ -15,14 +15,6 @@ func CheckDaemonName(name string) error {
 	return nil
 }
 
-// CheckCritical refuses that a host ends with the task of a daemon: no host does.
-func CheckCritical(given *bool) error {
-	if given != nil && *given {
-		return field.Errorf("critical", "critical true is not supported: no host is drained because the task of a daemon has ended; it is started again there. Set critical to false.")
-	}
-	return nil
-}
-
 // NewDaemonDeployment is how a daemon is deployed where nobody says it: as on ECS, with the circuit breaker that ECS's daemons always have.
 func NewDaemonDeployment() service.DeploymentConfiguration {
 	drain, bake := service.DefaultDrain, 0

@@ -114,7 +114,7 @@ func (v *Services) DaemonDeploymentSummary(d *service.Rollout) types.DaemonDeplo
 func (v *Services) DaemonRevision(of *service.Revision) types.DaemonRevision {
 	out := types.DaemonRevision{
 		DaemonRevisionARN: v.revisionARN(of.Cluster, of.Service, of.ID), DaemonARN: v.r.ServiceARN(of.Cluster, of.Service), ClusterARN: v.r.ClusterARN(of.Cluster),
-		DaemonTaskDefinitionARN: v.r.DefinitionARN(of.Definition), CreatedAt: wire.NewTime(of.CreatedAt), PropagateTags: "NONE", EnableExecuteCommand: of.ExecuteCommand, ContainerImages: []types.DaemonContainerImage{},
+		DaemonTaskDefinitionARN: v.r.DefinitionARN(of.Definition), CreatedAt: wire.NewTime(of.CreatedAt), PropagateTags: "NONE", EnableExecuteCommand: of.ExecuteCommand, Critical: of.Critical, ContainerImages: []types.DaemonContainerImage{},
 	}
 	if t := of.Tagging; t != nil {
 		if out.EnableECSManagedTags = t.Managed; t.Propagate == "SERVICE" {

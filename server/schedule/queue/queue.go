@@ -15,6 +15,7 @@ type Item struct {
 	Cluster  string
 	Team     string
 	Priority int
+	First    bool // it comes before every item that does not
 	Since    time.Time
 	Limit    time.Duration // time limit, from the start of the task; 0: none
 	GPUs     int           // demand of each task, in the caller's unit of usage and quotas; the scheduler counts thousandths of a GPU
@@ -49,6 +50,7 @@ func (f *fifo) oldest() *Item {
 
 type fifoKey struct {
 	cluster, team, class string
+	first                bool
 	priority             int
 	limit                time.Duration
 	totalGPUs            int
@@ -156,7 +158,7 @@ func (q *Queue) clearRefusal(e *queuedItem) {
 
 // fifo is the fifo for an item; a new one is added to its cluster and bucket.
 func (q *Queue) fifo(item *Item) *fifo {
-	key := fifoKey{item.Cluster, item.Team, item.Class, item.Priority, item.Limit, item.totalGPUs()}
+	key := fifoKey{item.Cluster, item.Team, item.Class, item.First, item.Priority, item.Limit, item.totalGPUs()}
 	c := q.cluster(item.Cluster)
 	f := c.fifos[key]
 	if f == nil {

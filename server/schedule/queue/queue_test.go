@@ -19,6 +19,7 @@ func newItem(n, gpus int, more ...func(*Item)) *Item {
 
 func of(name string) func(*Item)           { return func(i *Item) { i.Team = name } }
 func priority(p int) func(*Item)           { return func(i *Item) { i.Priority = p } }
+func first(i *Item)                        { i.First = true }
 func limit(span time.Duration) func(*Item) { return func(i *Item) { i.Limit = span } }
 
 func TestTheOrder(t *testing.T) {
@@ -32,6 +33,7 @@ func TestTheOrder(t *testing.T) {
 		"teams in turn":                    {[]*Item{newItem(1, 1, of("a")), newItem(2, 1, of("a")), newItem(3, 1, of("b")), newItem(4, 1, of("b"))}, nil, []string{"t001", "t003", "t002", "t004"}},
 		"who may before who borrows":       {[]*Item{newItem(1, 1, of("a"), priority(9)), newItem(2, 1, of("b"))}, map[string]int{"b": 1}, []string{"t002", "t001"}},
 		"who has no quota only borrows":    {[]*Item{newItem(1, 1, of("a")), newItem(2, 2, of("b"), priority(9))}, map[string]int{"b": 1}, []string{"t002", "t001"}},
+		"first before all others":          {[]*Item{newItem(1, 1, priority(9)), newItem(2, 1, first), newItem(3, 1, first, of("b")), newItem(4, 1)}, map[string]int{"b": 0}, []string{"t002", "t003", "t001", "t004"}},
 		"nobody borrows for no GPU at all": {[]*Item{newItem(1, 1, of("b")), newItem(2, 0, of("a"), priority(9))}, map[string]int{"b": 1}, []string{"t002", "t001"}},
 	} {
 		t.Run(name, func(t *testing.T) {

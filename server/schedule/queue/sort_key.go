@@ -8,6 +8,7 @@ import (
 
 // sortKey is the position of an item in the order of all items. Keys of two items always differ, by the id at least.
 type sortKey struct {
+	last      bool // the item is not First
 	borrows   bool // the item would take its team beyond its quota
 	priority  int
 	fairShare float64 // of its team
@@ -15,21 +16,26 @@ type sortKey struct {
 	id        string
 }
 
-// compare orders keys, the first is next: items within the quota of their team before items that borrow, then high
+// compare orders keys, the first is next: items that are First, then items within the quota of their team before items that borrow, then high
 // priority, then the team with the least fair share, then age.
 func (k sortKey) compare(other sortKey) int {
-	if k.borrows != other.borrows {
-		if other.borrows {
-			return -1
-		}
-		return 1
+	return cmp.Or(before(!k.last, !other.last), before(!k.borrows, !other.borrows), cmp.Compare(other.priority, k.priority), cmp.Compare(k.fairShare, other.fairShare), k.age.Compare(other.age), strings.Compare(k.id, other.id))
+}
+
+// before compares by a flag: what has it comes first.
+func before(one, other bool) int {
+	switch {
+	case one == other:
+		return 0
+	case one:
+		return -1
 	}
-	return cmp.Or(cmp.Compare(other.priority, k.priority), cmp.Compare(k.fairShare, other.fairShare), k.age.Compare(other.age), strings.Compare(k.id, other.id))
+	return 1
 }
 
 func (q *Queue) sortKeyOf(item *Item, now time.Time) sortKey {
 	team := q.Teams.lookup(item.Team)
-	return sortKey{team.borrows(item.totalGPUs()), item.Priority, team.fairShare(now), item.Since, item.ID()}
+	return sortKey{!item.First, team.borrows(item.totalGPUs()), item.Priority, team.fairShare(now), item.Since, item.ID()}
 }
 
 // next returns the fifo whose first item comes next in queue order; nil when every fifo is blocked.
@@ -54,14 +60,14 @@ func older(a, b *Item) bool {
 	return a.ID() < b.ID()
 }
 
-// A bucket is a heap of fifos, by priority and then by the age of their first items.
+// A bucket is a heap of fifos: those that are first, by priority, and then by the age of their first items.
 
 func (b *bucket) Len() int { return len(b.fifos) }
 
 func (b *bucket) Less(i, j int) bool {
 	one, other := b.fifos[i], b.fifos[j]
-	if one.priority != other.priority {
-		return one.priority > other.priority
+	if c := cmp.Or(before(one.first, other.first), cmp.Compare(other.priority, one.priority)); c != 0 {
+		return c < 0
 	}
 	return older(one.oldest(), other.oldest())
 }
