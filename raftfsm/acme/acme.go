@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// Max is how many entries there are: two for each of 500 names.
-	Max = 1000
+	// Max is how many entries there are: the account, and two for each of 500 names.
+	Max = 1 + 2*500
 	// MaxSize bounds what is sealed in an entry, in bytes: a chain of certificates with its key has some 10,000.
 	MaxSize = 64 << 10
 	// lifetime is how long an entry is kept that nobody puts again: certificates that live for longer are renewed before.
