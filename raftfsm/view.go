@@ -178,8 +178,7 @@ func (v *View) liveTasksOn(hostID string) (live []*spec.Task) {
 // listByCluster lists the objects of one cluster, or all of them when it is empty.
 func listByCluster[T any](v *View, cluster string, byID, byCluster *table.Index[T]) []*T {
 	if cluster == "" {
-		n, all := byID.Counted(v)
-		return slices.AppendSeq(make([]*T, 0, n), all)
+		return slices.AppendSeq(make([]*T, 0, byID.Len(v)), byID.All(v))
 	}
 	return byCluster.List(v, cluster)
 }

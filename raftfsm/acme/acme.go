@@ -59,7 +59,7 @@ type Put struct{ Entries []Entry }
 
 // Apply carries the command out.
 func (c Put) Apply(tx command.Transaction) (any, error) {
-	known, _ := ByKey.Counted(tx)
+	known := ByKey.Len(tx)
 	for i := range c.Entries {
 		if Find(tx, c.Entries[i].Key) == nil {
 			known++

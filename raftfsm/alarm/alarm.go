@@ -200,7 +200,4 @@ func OfService(r table.Reader, cluster, service string) []*Alarm {
 }
 
 // AnyOfProxies reports whether an alarm watches what proxies measure.
-func AnyOfProxies(r table.Reader) bool {
-	n, _ := ofProxies.Counted(r)
-	return n > 0
-}
+func AnyOfProxies(r table.Reader) bool { return ofProxies.Len(r) > 0 }

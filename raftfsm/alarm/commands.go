@@ -26,7 +26,7 @@ func (c Put) Apply(tx command.Transaction) (any, error) {
 	}
 	if known != nil {
 		c.Alarm.State, c.Alarm.Tags = known.State, known.Tags
-	} else if n, _ := byName.Counted(tx); n >= Max {
+	} else if byName.Len(tx) >= Max {
 		return nil, fmt.Errorf("alarm %q: %w", c.Alarm.Name, ErrTooMany)
 	}
 	tx.Put(&c.Alarm)

@@ -13,7 +13,7 @@ type Put struct{ Image Image }
 
 // Apply carries the command out.
 func (c Put) Apply(tx command.Transaction) (any, error) {
-	if known, _ := ByName.Counted(tx); known >= Max && Find(tx, c.Image.Name) == nil {
+	if ByName.Len(tx) >= Max && Find(tx, c.Image.Name) == nil {
 		return nil, fmt.Errorf("image %s: %w: a pool keeps %d images", c.Image.Name, spec.ErrLimit, Max)
 	}
 	tx.Put(&c.Image)

@@ -47,7 +47,7 @@ func All(r table.Reader) []*Image { return slices.Collect(ByName.All(r)) }
 
 // Resolve gives a new task the digests of its images that were imported, and returns it: a copy where it gives any.
 func Resolve(r table.Reader, task *spec.Task, d *spec.TaskDefinition) *spec.Task {
-	if kept, _ := ByName.Counted(r); kept == 0 || d == nil {
+	if ByName.Len(r) == 0 || d == nil {
 		return task
 	}
 	resolved := *task

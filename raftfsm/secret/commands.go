@@ -20,7 +20,7 @@ func (c Create) Apply(tx command.Transaction) (any, error) {
 	if Find(tx, c.Secret.Store, c.Secret.Name) != nil {
 		return nil, fmt.Errorf("%s %s: %w: there is one of that name", c.Secret.Kind(), c.Secret.Name, spec.ErrInUse)
 	}
-	if n, _ := byName.Counted(tx); n >= Max {
+	if byName.Len(tx) >= Max {
 		return nil, fmt.Errorf("%s %s: %w", c.Secret.Kind(), c.Secret.Name, ErrTooMany)
 	}
 	c.Secret.Revision = 1

@@ -69,11 +69,20 @@ func (o *Order[T]) Lookup(k Key) Item { return Item{&k, o.prefix(&k)} }
 func (o *Order[T]) prefix(k *Key) uint64 {
 	switch {
 	case o.HashedPrefix:
-		return uint64(crc32.ChecksumIEEE([]byte(k.First)))<<56 | prefixOf(k.Second)>>8
+		return uint64(checksum(k.First))<<56 | prefixOf(k.Second)>>8
 	case k.First == "" && o.Number != nil:
 		return uint64(k.Number) ^ 1<<63
 	}
 	return prefixOf(k.First)
+}
+
+// checksum is crc32.ChecksumIEEE of a text, which is computed for every change and lookup, without a copy of it.
+func checksum(s string) uint32 {
+	sum := ^uint32(0)
+	for i := range len(s) {
+		sum = crc32.IEEETable[byte(sum)^s[i]] ^ sum>>8
+	}
+	return ^sum
 }
 
 // prefixOf is the first eight bytes of a text as a number.

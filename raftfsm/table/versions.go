@@ -11,13 +11,17 @@ import "slices"
 // Versions is one version of each table of a state. Only a Transaction changes it; the zero value has no tables.
 type Versions struct {
 	byPosition []trees
-	open       bool // a transaction is changing it
+	written    []bool // by position: the version belongs to the transaction that is changing it; nil: there is none
 }
 
 // Reader is a read of one version of each table: Versions, and whatever embeds it.
 type Reader interface{ versions() *Versions }
 
 func (v *Versions) versions() *Versions { return v }
+
+// changing reports whether a transaction has begun to change that version of a table. Until then the transaction shares it with others, and it stays
+// as it is.
+func (v *Versions) changing(position int) bool { return v.written != nil && v.written[position] }
 
 // Load returns the versions that have these objects, by the position of their tables; nil is none.
 func Load[A Any](tables []A, objects [][]any) Versions {
@@ -32,15 +36,12 @@ func Load[A Any](tables []A, objects [][]any) Versions {
 }
 
 // Transaction turns versions into the next ones. A transaction that is dropped changes nothing but the copy that it works on.
-type Transaction struct {
-	on      *Versions
-	written []bool // by position: the version belongs to this transaction
-}
+type Transaction struct{ on *Versions }
 
 // Begin starts a transaction on a copy of versions that nobody else reads; reads of the copy include its changes.
 func Begin(own *Versions) Transaction {
-	own.byPosition, own.open = slices.Clone(own.byPosition), true
-	return Transaction{on: own, written: make([]bool, len(own.byPosition))}
+	own.byPosition, own.written = slices.Clone(own.byPosition), make([]bool, len(own.byPosition))
+	return Transaction{on: own}
 }
 
 // Put inserts an object, or replaces the one with the same key, which it returns. The object is immutable afterwards.
@@ -55,8 +56,8 @@ func (tx Transaction) Commit() Versions { return Versions{byPosition: tx.on.byPo
 // writable returns the version of the table that this transaction may change.
 func (tx Transaction) writable(t Any) trees {
 	i := t.Position()
-	if !tx.written[i] {
-		tx.on.byPosition[i], tx.written[i] = t.writable(tx.on.byPosition[i]), true
+	if !tx.on.written[i] {
+		tx.on.byPosition[i], tx.on.written[i] = t.writable(tx.on.byPosition[i]), true
 	}
 	return tx.on.byPosition[i]
 }
