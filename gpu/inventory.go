@@ -19,10 +19,12 @@ func (i Inventory) Device(uuid string) (Device, bool) {
 // Healthy returns the UUIDs of the healthy devices, ordered by index.
 func (i Inventory) Healthy() []string {
 	devices := i.Devices
-	byNumber := func(a, b Device) int { return compareNumber(&a, &b) }
-	if !slices.IsSortedFunc(devices, byNumber) {
-		devices = slices.Clone(devices)
-		slices.SortStableFunc(devices, byNumber)
+	for n := 1; n < len(devices); n++ { // a device is large: slices.IsSortedFunc would copy each twice
+		if compareNumber(&devices[n-1], &devices[n]) > 0 {
+			devices = slices.Clone(devices)
+			slices.SortStableFunc(devices, func(a, b Device) int { return compareNumber(&a, &b) })
+			break
+		}
 	}
 	uuids := make([]string, 0, len(devices))
 	for i := range devices {

@@ -109,7 +109,11 @@ func SharingRefusal(h *Host, t *Task, d *TaskDefinition) string {
 // wholeGPUs lists the UUIDs that the containers hold as a whole; a UUID that is named twice is in it twice.
 func (t *Task) wholeGPUs() (all []string) {
 	for i := range t.Containers {
-		if t.Containers[i].Share == nil {
+		switch {
+		case t.Containers[i].Share != nil:
+		case all == nil:
+			all = slices.Clip(t.Containers[i].GPUs) // mostly one container has them all
+		default:
 			all = append(all, t.Containers[i].GPUs...)
 		}
 	}
@@ -118,7 +122,12 @@ func (t *Task) wholeGPUs() (all []string) {
 
 // SharesGPU reports whether a container of the task holds a share of a GPU.
 func (t *Task) SharesGPU() bool {
-	return slices.ContainsFunc(t.Containers, func(c Container) bool { return c.Share != nil })
+	for i := range t.Containers {
+		if t.Containers[i].Share != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // fitsShares says for people why the shares that the task names are not free; empty when they are, or when it names none. All of them are

@@ -32,7 +32,12 @@ func (d *TaskDefinition) ResolvesOnce() bool {
 // Resolved reports whether the images of the task's containers have digests. Those that are resolved once get theirs in one report,
 // before any container starts.
 func (t *Task) Resolved() bool {
-	return slices.ContainsFunc(t.Containers, func(c Container) bool { return c.ImageDigest != "" })
+	for i := range t.Containers { // each comparison of the tasks of a run asks this, and a container is large
+		if t.Containers[i].ImageDigest != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // TakeDigests gives the task, which is a copy of its own, the digests that another task of its run has of the images that are

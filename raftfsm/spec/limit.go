@@ -79,7 +79,8 @@ func (e *LimitError) Unwrap() error { return ErrLimit }
 func FirstExceeded(limits ...LimitError) error {
 	for _, l := range limits {
 		if l.More > 0 && l.Limit != NoLimit && l.Used+l.More > l.Limit {
-			return &l
+			exceeded := l // so that limits that hold, which are asked for each run, are not on the heap
+			return &exceeded
 		}
 	}
 	return nil
@@ -88,16 +89,16 @@ func FirstExceeded(limits ...LimitError) error {
 // CheckTasks refuses tasks beyond the limits of a pool that has so much. The error is a *LimitError.
 func (l PoolLimits) CheckTasks(has, more Tally) error {
 	return FirstExceeded(
-		LimitError{Of: "the pool", What: "tasks that are not STOPPED", Limit: l.Tasks, Used: has.Tasks, More: more.Tasks, Raise: raisePool("--tasks")},
-		LimitError{Of: "the pool", What: "waiting tasks", Limit: l.Waiting, Used: has.Waiting, More: more.Waiting, Raise: raisePool("--waiting")},
+		LimitError{Of: "the pool", What: "tasks that are not STOPPED", Limit: l.Tasks, Used: has.Tasks, More: more.Tasks, Raise: raisePool + "--tasks`"},
+		LimitError{Of: "the pool", What: "waiting tasks", Limit: l.Waiting, Used: has.Waiting, More: more.Waiting, Raise: raisePool + "--waiting`"},
 	)
 }
 
 // CheckRevision refuses one more revision of a family in a pool that has so much. The error is a *LimitError.
 func (l PoolLimits) CheckRevision(has Tally, family string, of Tally) error {
 	return FirstExceeded(
-		LimitError{Of: "the pool", What: "revisions of task definitions", Limit: l.Revisions, Used: has.Revisions, More: 1, Raise: DeleteRevisions + raisePool("--revisions")},
-		LimitError{Of: "the family " + family, What: "revisions", Limit: l.RevisionsOfFamily, Used: of.Revisions, More: 1, Raise: DeleteRevisions + raisePool("--revisions-of-family")},
+		LimitError{Of: "the pool", What: "revisions of task definitions", Limit: l.Revisions, Used: has.Revisions, More: 1, Raise: DeleteRevisions + raisePool + "--revisions`"},
+		LimitError{Of: "the family " + family, What: "revisions", Limit: l.RevisionsOfFamily, Used: of.Revisions, More: 1, Raise: DeleteRevisions + raisePool + "--revisions-of-family`"},
 	)
 }
 
@@ -107,10 +108,8 @@ func WholeGPUs(milli int) int { return (milli + gpuuse.Milli - 1) / gpuuse.Milli
 // NoLimit as LimitError.Limit is none.
 const NoLimit = -1
 
-// raisePool says how people raise a limit of the pool.
-func raisePool(flag string) string {
-	return "An administrator raises the limit with `pinion limits " + flag + "`"
-}
+// raisePool says how people raise a limit of the pool; its flag and a back quote follow.
+const raisePool = "An administrator raises the limit with `pinion limits "
 
 // DeleteRevisions says how people get below a limit of revisions.
 const DeleteRevisions = "Deregister and delete old ones. "
