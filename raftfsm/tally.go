@@ -6,14 +6,13 @@ import (
 
 	"pinion/raftfsm/iam"
 	"pinion/raftfsm/spec"
-	"pinion/raftfsm/tally"
 )
 
 // KeyTally is what the holder of an access key has in the state.
-func (v *View) KeyTally(holder string) spec.Tally { return v.tallies.Of(tally.Key + holder) }
+func (v *View) KeyTally(holder string) spec.Tally { return v.tallies.OfKey(holder) }
 
 // PoolTally is what the whole pool has.
-func (v *View) PoolTally() spec.Tally { return v.tallies.Of(tally.Pool) }
+func (v *View) PoolTally() spec.Tally { return v.tallies.OfPool() }
 
 // recount replaces what an object counted for before by what it counts for now; nil is no object.
 func (tx *tx) recount(before, after any) {
@@ -38,7 +37,7 @@ func (v *View) CheckTasks(cluster, holder string, more spec.Tally) error {
 
 // checkRevision refuses one more revision of a family.
 func (v *View) checkRevision(d *spec.TaskDefinition) error {
-	if err := v.Settings().Limits.CheckRevision(v.PoolTally(), d.Family, v.tallies.Of(tally.Family+d.Family)); err != nil {
+	if err := v.Settings().Limits.CheckRevision(v.PoolTally(), d.Family, v.tallies.OfFamily(d.Family)); err != nil {
 		return err
 	}
 	if key := v.KeyOfHolder(iam.HolderOfARN(d.RegisteredBy)); key != nil {

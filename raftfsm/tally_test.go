@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -24,15 +25,8 @@ func (w *model) checkTallies(v *View) {
 		}
 		objects = append(objects, of)
 	}
-	counted, kept := tally.Count(objects), v.tallies
-	kept.Scan(func(holder string, has spec.Tally) bool {
-		if is := counted.Of(holder); is != has {
-			w.Fatalf("%s has %+v by its tally, and %+v when they are counted", holder, has, is)
-		}
-		return true
-	})
-	if kept.Len() != counted.Len() {
-		w.Fatalf("there are %d tallies for %d holders", kept.Len(), counted.Len())
+	if kept, counted := v.tallies.All(), tally.Count(objects).All(); !maps.Equal(kept, counted) {
+		w.Fatalf("by the tallies the holders have %+v, and %+v when all is counted", kept, counted)
 	}
 }
 

@@ -15,29 +15,28 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Tallies is one version of all tallies, by their holder. Versions share what has not changed. The zero value is empty.
+// Tallies is one version of all tallies. Versions share what has not changed. The zero value is empty.
 type Tallies struct {
-	byHolder btree.Map[string, spec.Tally]
+	pool                       spec.Tally
+	byKey, byFamily, byCluster btree.Map[string, spec.Tally]
 }
 
-// Pool is the holder that has everything; Key, Family and Cluster begin the holders of what the holder of an access key, a family and a cluster have.
-const (
-	Pool    = "pool"
-	Key     = "key/"
-	Family  = "family/"
-	Cluster = "cluster/"
-)
+// OfPool is what the whole pool has.
+func (t *Tallies) OfPool() spec.Tally { return t.pool }
 
-// Of is the tally of a holder.
-func (t *Tallies) Of(holder string) spec.Tally {
-	known, _ := t.byHolder.Get(holder)
-	return known
-}
+// OfKey is what the holder of an access key has.
+func (t *Tallies) OfKey(holder string) spec.Tally { return of(&t.byKey, holder) }
+
+// OfFamily is what there is of a family of task definitions.
+func (t *Tallies) OfFamily(family string) spec.Tally { return of(&t.byFamily, family) }
+
+// OfCluster is what there is in a cluster.
+func (t *Tallies) OfCluster(cluster string) spec.Tally { return of(&t.byCluster, cluster) }
 
 // CheckCluster refuses one cluster more than half of the tasks that the pool may have, while another one has hosts. They are asked for where it matters.
 // The error is a *spec.LimitError.
 func (t *Tallies) CheckCluster(limits spec.PoolLimits, cluster string, more spec.Tally, hosts func() []*spec.Host) error {
-	has, of := t.Of(Cluster+cluster), "cluster "+cluster+", beside other clusters with hosts,"
+	has, of := t.OfCluster(cluster), "cluster "+cluster+", beside other clusters with hosts,"
 	err := spec.FirstExceeded(
 		spec.LimitError{Of: of, What: "tasks that are not STOPPED", Limit: half(limits.Tasks), Used: has.Tasks, More: more.Tasks, Raise: raise + "--tasks`"},
 		spec.LimitError{Of: of, What: "waiting tasks", Limit: half(limits.Waiting), Used: has.Waiting, More: more.Waiting, Raise: raise + "--waiting`"},
@@ -52,11 +51,17 @@ const raise = "It is half of what the pool may have, which an administrator rais
 
 func half(limit int) int { return (limit + 1) / 2 }
 
-// Len is the number of holders that have anything.
-func (t *Tallies) Len() int { return t.byHolder.Len() }
-
-// Scan visits the holders that have anything, until visit returns false.
-func (t *Tallies) Scan(visit func(holder string, has spec.Tally) bool) { t.byHolder.Scan(visit) }
+// All has the tally of each holder that has anything: "pool", "key/KEY", "family/FAMILY" and "cluster/CLUSTER".
+func (t *Tallies) All() map[string]spec.Tally {
+	all := map[string]spec.Tally{}
+	if t.pool != (spec.Tally{}) {
+		all["pool"] = t.pool
+	}
+	t.byKey.Scan(func(holder string, has spec.Tally) bool { all["key/"+holder] = has; return true })
+	t.byFamily.Scan(func(family string, has spec.Tally) bool { all["family/"+family] = has; return true })
+	t.byCluster.Scan(func(cluster string, has spec.Tally) bool { all["cluster/"+cluster] = has; return true })
+	return all
+}
 
 // copying is held by those who copy a version: a copy marks its original as shared, and states that were forked copy the same ones.
 var copying sync.Mutex
@@ -64,14 +69,14 @@ var copying sync.Mutex
 // Replaced is a version in which an object counts for what it is now instead of what it was before; nil is no object. It is t itself when
 // nothing changes, and t is changed in place when it is the caller's own already.
 func (t *Tallies) Replaced(before, after any, own bool) *Tallies {
-	was, had := of(before)
-	is, has := of(after)
+	was, had := counted(before)
+	is, has := counted(after)
 	if was == is && had == has {
 		return t // as most changes of a task
 	}
 	if !own {
 		copying.Lock()
-		t = &Tallies{byHolder: *t.byHolder.Copy()}
+		t = &Tallies{t.pool, *t.byKey.Copy(), *t.byFamily.Copy(), *t.byCluster.Copy()}
 		copying.Unlock()
 	}
 	t.add(had, was, -1)
@@ -84,44 +89,51 @@ func Count(objects [][]any) *Tallies {
 	all := new(Tallies)
 	for _, ofTable := range objects {
 		for _, object := range ofTable {
-			counts, holders := of(object)
+			counts, holders := counted(object)
 			all.add(holders, counts, 1)
 		}
 	}
 	return all
 }
 
-// of returns what an object counts for, and its holders; the holders of nothing are none.
-func of(object any) (counts spec.Tally, holders [3]string) {
+// holders are those that an object counts for, beside the pool; empty is none.
+type holders struct{ key, family, cluster string }
+
+// counted returns what an object counts for, and its holders. Nothing counts for nobody.
+func counted(object any) (counts spec.Tally, of holders) {
 	switch o := object.(type) {
 	case *spec.Task:
-		if counts = o.Tally(); counts.Tasks == 0 {
-			return counts, holders
-		}
-		holders[0], holders[2] = Pool, Cluster+o.Cluster
-		if id := o.KeyHolder(); id != "" {
-			holders[1] = Key + id
+		if counts = o.Tally(); counts.Tasks > 0 {
+			of.key, of.cluster = o.KeyHolder(), o.Cluster
 		}
 	case *spec.TaskDefinition:
 		counts.Revisions = 1
-		holders = [3]string{Pool, Family + o.Family}
-		if id := iam.HolderOfARN(o.RegisteredBy); id != "" {
-			holders[2] = Key + id
-		}
+		of.key, of.family = iam.HolderOfARN(o.RegisteredBy), o.Family
 	}
-	return counts, holders
+	return counts, of
 }
 
-// add adds counts to the holders, or takes them away with the sign -1. A holder of nothing is forgotten.
-func (t *Tallies) add(holders [3]string, counts spec.Tally, sign int) {
-	for _, holder := range holders {
-		if holder == "" {
-			continue
-		}
-		if sum := t.Of(holder).Plus(counts, sign); sum == (spec.Tally{}) {
-			t.byHolder.Delete(holder)
-		} else {
-			t.byHolder.Set(holder, sum)
-		}
+// add adds counts to the pool and the holders, or takes them away with the sign -1.
+func (t *Tallies) add(to holders, counts spec.Tally, sign int) {
+	t.pool = t.pool.Plus(counts, sign)
+	add(&t.byKey, to.key, counts, sign)
+	add(&t.byFamily, to.family, counts, sign)
+	add(&t.byCluster, to.cluster, counts, sign)
+}
+
+func of(tallies *btree.Map[string, spec.Tally], holder string) spec.Tally {
+	known, _ := tallies.Get(holder)
+	return known
+}
+
+// add changes the tally of a holder, if there is one. A holder of nothing is forgotten.
+func add(tallies *btree.Map[string, spec.Tally], holder string, counts spec.Tally, sign int) {
+	if holder == "" {
+		return
+	}
+	if sum := of(tallies, holder).Plus(counts, sign); sum == (spec.Tally{}) {
+		tallies.Delete(holder)
+	} else {
+		tallies.Set(holder, sum)
 	}
 }
