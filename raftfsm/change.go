@@ -1,6 +1,7 @@
 package raftfsm
 
 import (
+	"slices"
 	"time"
 
 	"pinion/raftfsm/change"
@@ -67,6 +68,9 @@ func changesOf(index uint64, at time.Time, all []mutation) []*Change {
 
 // coalesce merges several changes of one object by a command: the result goes from its first version to its last.
 func coalesce(all []mutation) []mutation {
+	if !slices.ContainsFunc(all, func(m mutation) bool { return m.before != nil }) {
+		return all // every object is new, as after a launch
+	}
 	at := make(map[any]int, len(all)) // index in the result of an object's change
 	for i, m := range all {
 		if earlier, again := at[m.before]; again {

@@ -121,9 +121,9 @@ func (l *Launch) storeToken(tx *tx) {
 	if l.Token == "" || len(l.Tasks) == 0 {
 		return
 	}
-	used := &clientToken{Cluster: l.Cluster, Token: l.Token, Hash: l.TokenHash, Failures: l.Failures, At: l.At}
-	for _, task := range l.Tasks {
-		used.TaskIDs = append(used.TaskIDs, task.ID)
+	used := &clientToken{Cluster: l.Cluster, Token: l.Token, Hash: l.TokenHash, TaskIDs: make([]string, len(l.Tasks)), Failures: l.Failures, At: l.At}
+	for i, task := range l.Tasks {
+		used.TaskIDs[i] = task.ID
 	}
 	tx.put(tableClientTokens, used)
 }

@@ -94,7 +94,8 @@ func (s *State) RoutingVersion() (version uint64, changed <-chan struct{}) { ret
 func hostsWithChanges(made []mutation) (hosts []string) {
 	for _, m := range made {
 		for _, object := range []any{m.before, m.after} {
-			if task, ok := object.(*spec.Task); ok && task.LastStatus != spec.Stopped {
+			task, ok := object.(*spec.Task)
+			if ok && task.LastStatus != spec.Stopped && (len(hosts) == 0 || hosts[len(hosts)-1] != task.HostID) {
 				hosts = append(hosts, task.HostID)
 			}
 		}
