@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"reflect"
 
 	"pinion/api/ecs/types"
 )
@@ -21,7 +22,7 @@ func runTaskHash(cluster string, in *types.RunTaskInput) string {
 // nothing. So it depends neither on how the client wrote them nor on the Go type: a member that is refused today, and so is always
 // empty, counts the same when a later version reads it. The hash is recorded, and a retry may come after an upgrade.
 func parametersHash(parameters any) string {
-	text, err := json.Marshal(parameters)
+	text, err := json.Marshal(members(parameters))
 	if err != nil {
 		panic(err) // it was decoded from JSON
 	}
@@ -37,6 +38,23 @@ func parametersHash(parameters any) string {
 	}
 	sum := sha256.Sum256(canonical)
 	return hex.EncodeToString(sum[:])
+}
+
+// members are those of an input, by their JSON names, without most of those that ask for nothing: a request has few others, and is not to pay
+// for encoding and decoding all of them. Numbers are kept, a zero asks for something.
+func members(input any) map[string]any {
+	v := reflect.Indirect(reflect.ValueOf(input))
+	asked := make(map[string]any)
+	for i := range v.NumField() {
+		switch member := v.Field(i); member.Kind() {
+		case reflect.String, reflect.Bool, reflect.Slice, reflect.Map, reflect.Pointer, reflect.Interface:
+			if member.IsZero() {
+				continue
+			}
+		}
+		asked[v.Type().Field(i).Tag.Get("json")] = v.Field(i).Interface()
+	}
+	return asked
 }
 
 // withoutEmpty is a JSON value without the members of objects that ask for nothing; nil when nothing is left.

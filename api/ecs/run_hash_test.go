@@ -1,12 +1,16 @@
 package ecs
 
 import (
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"pinion/api/ecs/types"
 	"pinion/api/wire"
+	"pinion/raftfsm/spec"
 )
 
 // supported is a type whose members that are refused today are read: the input of a later version.
@@ -79,6 +83,24 @@ func TestAnotherRequestHasAnotherHash(t *testing.T) {
 		in.ClientToken, in.Cluster = "another", arnPrefix+"cluster/default"
 		if runTaskHash("default", &in) != hash {
 			t.Errorf("%s: the token or the way to write the cluster counts", body)
+		}
+	}
+}
+
+// The hash is in the log: it is the same in every version.
+func TestTheHashOfARequestIsThatOfItsCanonicalForm(t *testing.T) {
+	count, weight := 2, 0
+	in := types.RunTaskInput{TaskDefinition: "f:1", Count: &count, Tags: []spec.Tag{{Key: "a"}},
+		CapacityProviderStrategy: []types.StrategyItem{{CapacityProvider: "PINION", Weight: weight}}}
+	canonical := `{"capacityProviderStrategy":[{"base":0,"capacityProvider":"PINION","weight":0}],"cluster":"default","count":2,"tags":[{"key":"a"}],"taskDefinition":"f:1"}`
+	if got, want := runTaskHash("default", &in), fmt.Sprintf("%x", sha256.Sum256([]byte(canonical))); got != want {
+		t.Errorf("the hash is %s, not %s", got, want)
+	}
+	for _, input := range []any{types.RunTaskInput{}, types.CreateTaskSetInput{}} {
+		for _, member := range reflect.VisibleFields(reflect.TypeOf(input)) {
+			if name := member.Tag.Get("json"); name == "" || strings.Contains(name, ",") || member.Anonymous {
+				t.Errorf("%T.%s has the JSON name %q: members reads names only", input, member.Name, name)
+			}
 		}
 	}
 }
