@@ -54,9 +54,6 @@ func (l *Launch) apply(tx *tx, left *ledger.Ledger) LaunchResult {
 	if err := l.check(&tx.View); err != nil {
 		return LaunchResult{Err: err}
 	}
-	if err := l.checkLimits(&tx.View); err != nil {
-		return LaunchResult{Err: err}
-	}
 	if why := l.conflict(&tx.View, left); why != "" {
 		left.Rollback(l.Tasks)
 		return LaunchResult{Refused: l.Tasks, Conflict: why}
@@ -90,7 +87,7 @@ func (l *Launch) check(v *View) error {
 			return fmt.Errorf("task definition %q: %w", task.Definition, spec.ErrInactive)
 		}
 	}
-	return nil
+	return l.checkLimits(v)
 }
 
 // checkLimits refuses tasks beyond the limits of their key and of the pool.
