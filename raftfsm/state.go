@@ -94,8 +94,7 @@ func (s *State) RoutingVersion() (version uint64, changed <-chan struct{}) { ret
 func hostsWithChanges(made []mutation) (hosts []string) {
 	for _, m := range made {
 		for _, object := range []any{m.before, m.after} {
-			task, ok := object.(*spec.Task)
-			if ok && task.LastStatus != spec.Stopped && (len(hosts) == 0 || hosts[len(hosts)-1] != task.HostID) {
+			if task, ok := object.(*spec.Task); ok && task.LastStatus != spec.Stopped {
 				hosts = append(hosts, task.HostID)
 			}
 		}

@@ -84,7 +84,9 @@ func runRank(t *spec.Task) int64 {
 }
 
 // StoppedTasks is how many tasks are STOPPED, and which, in the order of their ends.
-func StoppedTasks(v *View) (int, iter.Seq[*spec.Task]) { return tasksStopped.Counted(v) }
+func StoppedTasks(v *View) (int, iter.Seq[*spec.Task]) {
+	return tasksStopped.Len(v), tasksStopped.All(v)
+}
 
 // firstOfRun is the first task of a run that has that rank, nil when there is none.
 func (v *View) firstOfRun(run string, rank int64) *spec.Task {

@@ -35,7 +35,7 @@ func (o *Index[T]) Last(r Reader, first string) (found *T) {
 // All visits every object. A transaction may change the table during the visit, which sees the objects from before.
 func (o *Index[T]) All(r Reader) iter.Seq[*T] {
 	tree := o.tree(r).BTreeG
-	if o.changing(r) {
+	if r.versions().changing(o.table.position) {
 		tree = tree.Copy()
 	}
 	return func(yield func(*T) bool) {
@@ -45,7 +45,7 @@ func (o *Index[T]) All(r Reader) iter.Seq[*T] {
 
 // Scan visits the objects of that first part. A transaction may change the table during the visit, as with All.
 func (o *Index[T]) Scan(r Reader, first string) iter.Seq[*T] {
-	if o.changing(r) { // copying the tree, as All does, would make the following changes more expensive
+	if r.versions().changing(o.table.position) { // copying the tree, as All does, would make the following changes more expensive
 		return slices.Values(o.List(r, first))
 	}
 	return o.Seek(r, sortkey.Lowest(first))
@@ -58,9 +58,6 @@ func (o *Index[T]) List(r Reader, first string) (found []*T) {
 	}
 	return found
 }
-
-// Counted is Len and All.
-func (o *Index[T]) Counted(r Reader) (int, iter.Seq[*T]) { return o.Len(r), o.All(r) }
 
 // Len is how many objects the index has.
 func (o *Index[T]) Len(r Reader) int { return o.tree(r).Len() }
@@ -96,8 +93,6 @@ func (o *Index[T]) Same(a, b Reader) bool { return o.tree(a) == o.tree(b) }
 func (o *Index[T]) tree(r Reader) *tree {
 	return r.versions().byPosition[o.table.position][o.position]
 }
-
-func (o *Index[T]) changing(r Reader) bool { return r.versions().changing(o.table.position) }
 
 // update replaces an object by its next version; either may be nil.
 func (o *Index[T]) update(tree *tree, before, after *T) {

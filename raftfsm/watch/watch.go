@@ -81,8 +81,10 @@ func (k *Keys) Wait(key string, changed func() bool) <-chan struct{} {
 func (k *Keys) Notify(keys ...string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, key := range keys {
-		k.wake(key)
+	for i, key := range keys {
+		if i == 0 || key != keys[i-1] { // the tasks of a host mostly come together
+			k.wake(key)
+		}
 	}
 }
 
