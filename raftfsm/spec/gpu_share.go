@@ -122,12 +122,7 @@ func (t *Task) wholeGPUs() (all []string) {
 
 // SharesGPU reports whether a container of the task holds a share of a GPU.
 func (t *Task) SharesGPU() bool {
-	for i := range t.Containers {
-		if t.Containers[i].Share != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Containers, func(c Container) bool { return c.Share != nil })
 }
 
 // fitsShares says for people why the shares that the task names are not free; empty when they are, or when it names none. All of them are
