@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"time"
 
 	"pinion/node/task"
 	"pinion/node/volume"
@@ -50,16 +51,21 @@ func uses(roots *volume.Roots, volumes []spec.Volume, name string) bool {
 	return false
 }
 
+// sweepInterval is the time until what could not be freed is tried again: a volume of many files takes several times.
+const sweepInterval = time.Minute
+
 // sweep frees the space of volumes that were removed, also before the agent was started.
 func (v Volumes) sweep(ctx context.Context) {
-	for {
+	for ctx.Err() == nil {
+		var again <-chan time.Time
 		if err := v.Node.config.Volumes.Sweep(ctx); err != nil && ctx.Err() == nil {
-			v.Node.config.Log.Warn("what is left of removed volumes takes space", "error", err)
+			v.Node.config.Log.Warn("what is left of removed volumes takes space, and is removed further in a minute", "error", err)
+			again = time.After(sweepInterval)
 		}
 		select {
 		case <-v.Node.config.Volumes.Removed():
+		case <-again:
 		case <-ctx.Done():
-			return
 		}
 	}
 }

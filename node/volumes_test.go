@@ -49,7 +49,7 @@ func TestAVolumeIsNotRemovedFromUnderATask(t *testing.T) {
 					w.Errorf("when the task has ended: %v", err)
 				}
 				w.waitIdle()
-				if left, err := filepath.Glob(filepath.Join(dir, "volumes", "*models")); err != nil || len(left) > 0 {
+				if left, err := filepath.Glob(filepath.Join(dir, "volumes", ".*")); err != nil || len(left) > 0 {
 					w.Errorf("%v is left: %v", left, err)
 				}
 			})
