@@ -14,7 +14,7 @@ import (
 func connectable(t *testing.T) *fixture {
 	f := ready(t)
 	f.must(t, "RegisterTaskDefinition", `{"family":"served","containerDefinitions":[{"name":"main","image":"web","memory":64,"portMappings":[
-		{"containerPort":8000,"name":"http","appProtocol":"http"},{"containerPort":53,"protocol":"udp","name":"udp"}]}]}`)
+		{"containerPort":8000,"name":"http","appProtocol":"http"},{"containerPort":53,"protocol":"udp","name":"udp"},{"containerPort":9000,"name":"raw"}]}]}`)
 	return f
 }
 
@@ -25,8 +25,8 @@ func connectedAs(more string) string {
 // What a service says of its names is shown as it was said, starts a deployment when it changes, and stays with other deployments.
 func TestNamesGoWithRevisions(t *testing.T) {
 	f := connectable(t)
-	f.must(t, "CreateService", `{"serviceName":"llm","taskDefinition":"served","desiredCount":0,`+connectedAs(`,"discoveryName":"llm","clientAliases":[{"port":80,"dnsName":"Chat"}],"timeout":{"idleTimeoutSeconds":60}`)+`}`)
-	const shown = `"serviceConnectConfiguration":{"enabled":true,"namespace":"default","services":[{"portName":"http","discoveryName":"llm","clientAliases":[{"port":80,"dnsName":"Chat"}],"timeout":{"idleTimeoutSeconds":60}}]},` +
+	f.must(t, "CreateService", `{"serviceName":"llm","taskDefinition":"served","desiredCount":0,`+connectedAs(`,"discoveryName":"llm","clientAliases":[{"port":80,"dnsName":"Chat"}],"timeout":{"idleTimeoutSeconds":60,"perRequestTimeoutSeconds":30}`)+`}`)
+	const shown = `"serviceConnectConfiguration":{"enabled":true,"namespace":"default","services":[{"portName":"http","discoveryName":"llm","clientAliases":[{"port":80,"dnsName":"Chat"}],"timeout":{"idleTimeoutSeconds":60,"perRequestTimeoutSeconds":30}}]},` +
 		`"serviceConnectResources":[{"discoveryName":"llm.default","discoveryArn":"arn:aws:servicediscovery:us-east-1:` + spec.AccountID + `:service/llm.default"}]`
 	names := func() (text string) {
 		for _, n := range f.state.View().Service("default", "llm").Names {
@@ -63,7 +63,8 @@ func TestNamesThatARequestCannotHave(t *testing.T) {
 		strings.Replace(connectedAs(``), "http", "udp", 1):                                               "is a UDP port",
 		connectedAs(`,"clientAliases":[{"dnsName":"x"}]`):                                                "must be between 1 and 65535",
 		connectedAs(`,"clientAliases":[{"port":80,"dnsName":"api.example.com"}]`):                        "is no name of the namespace default",
-		connectedAs(`,"timeout":{"perRequestTimeoutSeconds":5}`):                                         "perRequestTimeoutSeconds is not supported",
+		connectedAs(`,"timeout":{"perRequestTimeoutSeconds":-1}`):                                        "perRequestTimeoutSeconds must be between",
+		strings.Replace(connectedAs(`,"timeout":{"perRequestTimeoutSeconds":5}`), "http", "raw", 1):      "The port name raw has no appProtocol",
 		connectedAs(`,"timeout":{"idleTimeoutSeconds":0}`):                                               "idleTimeoutSeconds must be between",
 		connectedAs(`,"tls":{"roleArn":"r"}`):                                                            "tls is not supported",
 		connectedAs(`,"ingressPortOverride":1`):                                                          "ingressPortOverride is not supported",

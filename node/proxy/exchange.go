@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -32,6 +33,11 @@ func (x *exchange) serve(w http.ResponseWriter, r *http.Request) {
 		body := &requestBody{from: r.Body}
 		r.Body = body
 		defer body.end()
+	}
+	if limit := x.table.config.RequestTimeout; limit > 0 && r.Header.Get("Upgrade") == "" {
+		ctx, cancel := context.WithTimeout(r.Context(), limit)
+		defer cancel()
+		r = r.WithContext(ctx)
 	}
 	answer, err := x.exchange(w, r)
 	if err != nil {

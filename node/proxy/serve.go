@@ -57,6 +57,8 @@ func (x *exchange) fail(w http.ResponseWriter, err error) {
 	case x.request.Context().Err() != nil || errors.Is(err, context.Canceled):
 		x.status = clientGone
 		panic(http.ErrAbortHandler)
+	case errors.Is(err, context.DeadlineExceeded):
+		status, why = http.StatusGatewayTimeout, fmt.Sprintf("the request was not answered in %v", x.table.config.RequestTimeout)
 	case errors.As(err, &unavailable):
 		status, why = http.StatusServiceUnavailable, unavailable.reason
 		w.Header().Set("Retry-After", "1")

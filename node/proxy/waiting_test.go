@@ -88,6 +88,47 @@ func TestASilentTargetIsA504(t *testing.T) {
 	}
 }
 
+// A request that takes longer than its limit is a 504 while there is no answer, and is cut off in the middle of one. A connection that was
+// upgraded has no limit.
+func TestARequestHasToBeAnsweredInTime(t *testing.T) {
+	s := newSite(t)
+	routing := toGroup(group("web", s.server(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/upgrade" {
+			conn, both, _ := http.NewResponseController(w).Hijack()
+			defer conn.Close()
+			_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+			_, _ = io.CopyN(conn, both, 4)
+			return
+		}
+		if r.URL.Path == "/stream" {
+			_, _ = io.WriteString(w, "half")
+			_ = http.NewResponseController(w).Flush()
+		}
+		if r.URL.Path != "/fast" {
+			<-r.Context().Done()
+		}
+	})))
+	routing.Listeners[0].RequestTimeout = 100 * time.Millisecond
+	s.apply(routing)
+	upgraded := s.dial(80)
+	_, _ = io.WriteString(upgraded, "GET /upgrade HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+	if status, body := s.get(80, "/slow"); status != http.StatusGatewayTimeout || !strings.Contains(body, "100ms") {
+		t.Error(status, body)
+	}
+	conn := s.dial(80)
+	_, _ = io.WriteString(conn, "GET /stream HTTP/1.1\r\nHost: a\r\n\r\n")
+	if all, _ := io.ReadAll(conn); !strings.Contains(string(all), "half") || strings.HasSuffix(string(all), "0\r\n\r\n") {
+		t.Errorf("a stream that is too long ends as %q", all)
+	}
+	if status, body := s.get(80, "/fast"); status != http.StatusOK {
+		t.Error(status, body)
+	}
+	_, _ = io.WriteString(upgraded, "ping")
+	if all, _ := io.ReadAll(upgraded); !strings.HasSuffix(string(all), "ping") {
+		t.Errorf("an upgraded connection is cut off: %q", all)
+	}
+}
+
 // TestALimitIsOfWhatIsInFlight: beyond it a request is refused at once, with the reason; what ends makes room.
 func TestALimitIsOfWhatIsInFlight(t *testing.T) {
 	s := newSite(t)

@@ -77,6 +77,7 @@ func connectListener(c *service.Connect, e *service.Endpoint, a service.Address)
 	if e.IdleSeconds != nil {
 		l.IdleTimeout = time.Duration(*e.IdleSeconds) * time.Second
 	}
+	l.RequestTimeout = time.Duration(e.RequestSeconds) * time.Second
 	return l
 }
 

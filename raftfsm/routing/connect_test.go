@@ -3,6 +3,7 @@ package routing_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/routing"
@@ -28,7 +29,7 @@ func withNames(t *testing.T, e service.Endpoint) *state {
 
 // Each name of a port has a listener at an address of its own, and leads to the tasks of the deployments that have it.
 func TestNamesLeadToTasks(t *testing.T) {
-	s := withNames(t, service.Endpoint{Name: "llm", Protocol: "grpc", Aliases: []service.Alias{{Name: "chat", Port: 80}}})
+	s := withNames(t, service.Endpoint{Name: "llm", Protocol: "grpc", IdleSeconds: new(60), RequestSeconds: 5, Aliases: []service.Alias{{Name: "chat", Port: 80}}})
 	s.must(raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "other"}}, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "beside", Namespace: "default"}})
 	r := routing.Of(s.View())
 	g := r.Groups[len(r.Groups)-1]
@@ -38,7 +39,7 @@ func TestNamesLeadToTasks(t *testing.T) {
 	numbers := map[string]int{}
 	for _, l := range r.Listeners {
 		numbers[l.ID] = l.Virtual.Number
-		if l.Port != 80 || l.Rules[0].Action.Forward[0].Group != "llm.default" || l.Protocol != traffic.HTTP {
+		if l.Port != 80 || l.Rules[0].Action.Forward[0].Group != "llm.default" || l.Protocol != traffic.HTTP || l.IdleTimeout != time.Minute || l.RequestTimeout != 5*time.Second {
 			t.Errorf("%+v", l)
 		}
 	}

@@ -36,6 +36,8 @@ type Endpoint struct {
 	Aliases []Alias `json:"aliases,omitempty"`
 
 	IdleSeconds *int `json:"idleSeconds,omitempty"` // how long a connection may be silent; nil: the listener's default
+
+	RequestSeconds int `json:"requestSeconds,omitempty" level:"1"` // in which a request has to be answered in full; 0: it may take as long as it likes
 }
 
 // Alias is another name of an endpoint, and the port on which clients connect to it. Without one they connect to the container's.

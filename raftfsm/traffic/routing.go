@@ -43,6 +43,8 @@ type Listener struct {
 	// IdleTimeout is how long a connection may be silent: 0 is DefaultIdleTimeout, or DefaultTCPIdleTimeout.
 	IdleTimeout   time.Duration `json:"idleTimeout,omitempty"`
 	XForwardedFor XFFMode       `json:"xForwardedFor,omitempty"`
+	// RequestTimeout is how long a request may take until its answer has come in full; 0 is no limit. Upgraded connections have none.
+	RequestTimeout time.Duration `json:"requestTimeout,omitempty"`
 	// XFFClientPort writes the client's port behind its address into X-Forwarded-For.
 	XFFClientPort bool `json:"xffClientPort,omitempty"`
 	// Virtual is the one address of the port; nil: all addresses of each host.

@@ -49,8 +49,11 @@ func parseEndpoint(at string, given *types.ServiceConnectServiceInput) (service.
 		}
 		e.IdleSeconds = idle
 	}
-	if whole := given.Timeout.PerRequestTimeoutSeconds; whole != nil && *whole != 0 {
-		return e, field.Errorf(field.Join(at, "timeout.perRequestTimeoutSeconds"), "perRequestTimeoutSeconds is not supported by Pinion: a request may take as long as it likes. Leave it out, or set idleTimeoutSeconds.")
+	if whole := given.Timeout.PerRequestTimeoutSeconds; whole != nil {
+		if *whole < 0 || *whole > maxIdleSeconds {
+			return e, field.Errorf(field.Join(at, "timeout.perRequestTimeoutSeconds"), "perRequestTimeoutSeconds must be between 0, which is no limit, and %d.", maxIdleSeconds)
+		}
+		e.RequestSeconds = *whole
 	}
 	return e, nil
 }
@@ -74,6 +77,9 @@ func ConnectPorts(c *service.Connect, d *spec.TaskDefinition) (*service.Connect,
 			return nil, field.Errorf(at, "The port %s of the task definition %s is a UDP port, and Service Connect carries TCP.", e.PortName, d.Name())
 		case mapping.ContainerPortRange != "":
 			return nil, field.Errorf(at, "The port %s of the task definition %s is a range of ports, and a name of Service Connect leads to one: name a port with a containerPort so.", e.PortName, d.Name())
+		}
+		if mapping.AppProtocol == "" && e.RequestSeconds > 0 {
+			return nil, field.Errorf(field.Join(field.Index(field.Join(connectPath, "services"), i), "timeout.perRequestTimeoutSeconds"), "The port name %s has no appProtocol in the task definition %s, so its connections are of TCP, and perRequestTimeoutSeconds is for requests. Set idleTimeoutSeconds.", e.PortName, d.Name())
 		}
 		e.Container, e.Port, e.Protocol = container, mapping.ContainerPort, mapping.AppProtocol
 		found.Endpoints = append(found.Endpoints, e)

@@ -21,8 +21,11 @@ func serviceConnect(of *service.Revision) *types.ServiceConnectConfiguration {
 		for _, alias := range e.Aliases {
 			one.ClientAliases = append(one.ClientAliases, types.ServiceConnectClientAlias{Port: alias.Port, DnsName: alias.Name})
 		}
+		if e.IdleSeconds != nil || e.RequestSeconds > 0 {
+			one.Timeout = &types.TimeoutConfiguration{PerRequestTimeoutSeconds: e.RequestSeconds}
+		}
 		if e.IdleSeconds != nil {
-			one.Timeout = &types.TimeoutConfiguration{IdleTimeoutSeconds: *e.IdleSeconds}
+			one.Timeout.IdleTimeoutSeconds = *e.IdleSeconds
 		}
 		out.Services = append(out.Services, one)
 	}
