@@ -188,6 +188,17 @@ func TestAnIdleTimeoutIsRefusedWhereItWouldDoNothing(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
+	action := func(tags string) string {
+		return b.as(admin, restRequest("RunTask", `{"taskDefinition":"tensorflow-1-gpu","tags":[{"key":"pinion.idle-action","value":`+tags+`]}`)).Body.String()
+	}
+	for name, tags := range map[string]string{"an action without a timeout": `"requeue"}`, "an action that there is not": `"sleep"},{"key":"pinion.idle-timeout","value":"30m"}`} {
+		if got := action(tags); !strings.Contains(got, "pinion.idle-action") || !strings.Contains(got, "InvalidParameterException") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	if got := action(`"requeue"},{"key":"pinion.idle-timeout","value":"30m"}`); !strings.Contains(got, `"lastStatus"`) {
+		t.Errorf("a task that is to queue again: %s", got)
+	}
 	if got := run("tensorflow-1-gpu", "30m"); !strings.Contains(got, `"lastStatus"`) {
 		t.Errorf("a task with a GPU: %s", got)
 	}

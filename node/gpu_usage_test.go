@@ -112,6 +112,25 @@ func TestATaskThatDoesNothingIsStopped(t *testing.T) {
 	})
 }
 
+// A task that is to queue again gives its GPUs back as one that is preempted.
+func TestATaskThatDoesNothingQueuesAgain(t *testing.T) {
+	simulate(t, func(w *simHost) {
+		w.boot()
+		w.gpus.setUsage("GPU-0", 0, 70)
+		task := w.control.assign("t1", spec.TaskDefinition{Containers: []spec.ContainerDefinition{withGPUs("a", "GPU-0")}}, func(t *spec.Task) {
+			t.Tags = []spec.Tag{{Key: spec.TagIdleTimeout, Value: "30m"}, {Key: spec.TagIdleAction, Value: "requeue"}}
+		})
+		w.waitIdle()
+		w.advance(29 * time.Minute)
+		w.wantRunning(id(task, "a"))
+		w.advance(2 * time.Minute)
+		report := w.control.lastReport(task)
+		w.want("stop code", report.StopCode, spec.StopPreempted)
+		w.want("reason", report.StoppedReason, spec.IdleReason(30*time.Minute))
+		w.wantNothingLeft()
+	})
+}
+
 // What nobody knows is no idleness: a driver that says nothing, or an agent that was not there.
 func TestATaskOfWhichNothingIsKnownRunsOn(t *testing.T) {
 	simulate(t, func(w *simHost) {

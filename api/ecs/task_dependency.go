@@ -63,7 +63,7 @@ func CheckTeam(name string) error {
 	return call.WithType("InvalidParameterException", tags.CheckTeam(name))
 }
 
-// checkGPUOptions refuses an idle timeout for a task without GPUs, which would never end it, and alternatives of GPUs for one that does not ask for whole
+// checkGPUOptions refuses an idle timeout for a task without GPUs, which would never end it, an action at one that it has not, and alternatives of GPUs for one that does not ask for whole
 // GPUs in one container.
 func checkGPUOptions(request spec.RunRequest, definition *spec.TaskDefinition) error {
 	options, _ := spec.ParseSchedulingOptions(request.Tags)
@@ -72,6 +72,9 @@ func checkGPUOptions(request spec.RunRequest, definition *spec.TaskDefinition) e
 		return field.Errorf("tags", "The tag %s is in place of a number of whole GPUs, for which just one container has to ask (resourceRequirements).", spec.TagGPUAlternatives)
 	}
 	if options.IdleTimeout == 0 {
+		if options.IdleRequeue {
+			return field.Errorf("tags", "The tag %s says what is done at an idle timeout, and this task has none: add %s, or remove it.", spec.TagIdleAction, spec.TagIdleTimeout)
+		}
 		return nil
 	}
 	demand := spec.DemandOf(effective)

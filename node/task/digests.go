@@ -21,7 +21,7 @@ func (r *Runner) Update(task *spec.Task) {
 	options := task.SchedulingOptions()
 	r.timeLimit.set(options.TimeLimit)
 	if task.Service == nil { // which would replace it at once
-		r.Meter.setIdleTimeout(options.IdleTimeout)
+		r.Meter.setIdleTimeout(options.IdleTimeout, options.IdleRequeue)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

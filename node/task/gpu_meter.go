@@ -23,6 +23,7 @@ type GPUMeter struct {
 	totals      []gpuTotals   // by container
 	reported    time.Time     // when the totals were reported last
 	idleTimeout time.Duration // 0: none
+	requeue     bool          // at the timeout the task queues again
 	idleSince   time.Time     // zero: the GPUs do something, or nobody knows
 	sampled     time.Time     // when the use was measured last
 	warned      bool          // the pool knows that the task is going to be stopped
@@ -42,10 +43,11 @@ func newGPUMeter(r *Runner) *GPUMeter {
 	return m
 }
 
-// setIdleTimeout replaces the timeout. The time begins anew with another one.
-func (m *GPUMeter) setIdleTimeout(timeout time.Duration) {
+// setIdleTimeout replaces the timeout, and whether the task queues again then. The time begins anew with another timeout.
+func (m *GPUMeter) setIdleTimeout(timeout time.Duration, requeue bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.requeue = requeue
 	if timeout != m.idleTimeout {
 		m.idleTimeout, m.idleSince = timeout, time.Time{}
 	}
@@ -71,7 +73,11 @@ func (m *GPUMeter) Add(usage map[string]gpu.Usage, passed time.Duration, now tim
 		m.runner.queueReport()
 	}
 	if m.idleTimeout > 0 && !m.idleSince.IsZero() && now.Sub(m.idleSince) >= m.idleTimeout {
-		m.runner.beginStop(spec.StopScheduler, spec.IdleReason(m.idleTimeout))
+		code := spec.StopScheduler
+		if m.requeue {
+			code = spec.StopPreempted
+		}
+		m.runner.beginStop(code, spec.IdleReason(m.idleTimeout))
 	}
 }
 

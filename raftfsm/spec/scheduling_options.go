@@ -17,6 +17,7 @@ const (
 	TagTeam        = "pinion.team"          // whose share and quota it counts for
 	TagTimeLimit   = "pinion.time-limit"    // it is stopped so long after it started: "30m", "12h"
 	TagIdleTimeout = "pinion.idle-timeout"  // it is stopped when its GPUs have done nothing for so long: "30m"
+	TagIdleAction  = "pinion.idle-action"   // what is done then: "stop", the default, or "requeue": it waits again
 	TagPreemptible = "pinion.preemptible"   // "true": it gives way to a task of higher priority, and waits again
 	TagRetries     = "pinion.retries"       // 0 to 100: so often it is run again when it fails
 	TagRetryOn     = "pinion.retry-on"      // exit codes that are worth it, "1 137"; default: all but 0
@@ -42,6 +43,7 @@ type SchedulingOptions struct {
 	Team         string        // "" is a team as any other
 	TimeLimit    time.Duration // 0: none
 	IdleTimeout  time.Duration // 0: none
+	IdleRequeue  bool          // it queues again at its idle timeout
 	Preemptible  bool
 	Retries      int
 	RetryOn      []int // exit codes; nil: all but 0
@@ -143,6 +145,12 @@ var schedulingTags = map[string]func(*SchedulingOptions, string) error{
 	TagIdleTimeout: func(t *SchedulingOptions, s string) (err error) {
 		t.IdleTimeout, err = parseSpanFrom(s, MinIdleTimeout)
 		return err
+	},
+	TagIdleAction: func(t *SchedulingOptions, s string) error {
+		if t.IdleRequeue = s == "requeue"; !t.IdleRequeue && s != "stop" {
+			return errors.New("write stop or requeue")
+		}
+		return nil
 	},
 	TagPreemptible: func(t *SchedulingOptions, s string) (err error) { t.Preemptible, err = parseBool(s); return err },
 	TagRetries: func(t *SchedulingOptions, s string) (err error) {

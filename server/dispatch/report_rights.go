@@ -54,6 +54,9 @@ func mayStop(task *spec.Task, code spec.StopCode, now time.Time) bool {
 	switch code {
 	case "", spec.StopFailedToStart, spec.StopEssentialExited:
 		return true
+	case spec.StopPreempted: // its GPUs do nothing; its successor has as long, so a host does not have it queue again and again. Clocks may differ by half
+		options := task.SchedulingOptions()
+		return options.IdleRequeue && options.IdleTimeout > 0 && task.Service == nil && !now.Before(task.CreatedAt.Add(options.IdleTimeout/2))
 	case spec.StopScheduler: // its time limit, or its GPUs do nothing; nothing follows from that but in a service
 		options := task.SchedulingOptions()
 		limit := options.TimeLimit

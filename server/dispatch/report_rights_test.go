@@ -14,6 +14,7 @@ func TestAHostDoesNotSayThatThePoolStoppedATask(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	limit := []spec.Tag{{Key: spec.TagTimeLimit, Value: "1h"}}
 	idle := []spec.Tag{{Key: spec.TagIdleTimeout, Value: "1h"}}
+	requeue := append(idle[:1:1], spec.Tag{Key: spec.TagIdleAction, Value: "requeue"})
 	ofService := &spec.ServiceMember{ID: "web"}
 	for _, k := range []struct {
 		task       spec.Task
@@ -24,6 +25,11 @@ func TestAHostDoesNotSayThatThePoolStoppedATask(t *testing.T) {
 		{spec.Task{}, spec.StopScheduler, ""}, {spec.Task{Service: ofService}, spec.StopScheduler, ""},
 		{spec.Task{Tags: limit, CreatedAt: now}, spec.StopScheduler, spec.StopScheduler},
 		{spec.Task{Tags: idle}, spec.StopScheduler, spec.StopScheduler}, {spec.Task{Tags: idle, Service: ofService}, spec.StopScheduler, ""},
+		{spec.Task{Tags: requeue, CreatedAt: now.Add(-time.Hour)}, spec.StopPreempted, spec.StopPreempted},
+		{spec.Task{Tags: requeue, CreatedAt: now.Add(-time.Minute)}, spec.StopPreempted, ""}, // it cannot have been idle for so long
+		{spec.Task{Tags: requeue, CreatedAt: now.Add(-time.Hour), Service: ofService}, spec.StopPreempted, ""},
+		{spec.Task{Tags: requeue[1:], CreatedAt: now.Add(-time.Hour)}, spec.StopPreempted, ""},
+		{spec.Task{Tags: idle, CreatedAt: now.Add(-time.Hour)}, spec.StopPreempted, ""},
 		{spec.Task{Tags: limit, CreatedAt: now, Service: ofService}, spec.StopScheduler, ""},
 		{spec.Task{Tags: limit, CreatedAt: now.Add(-time.Hour), Service: ofService}, spec.StopScheduler, spec.StopScheduler},
 	} {

@@ -241,12 +241,16 @@ func placementSummary(view *raftfsm.View, t *spec.Task) string {
 
 // idleSummary tells that the GPUs of a task do nothing, for which it is going to be stopped.
 func idleSummary(t *spec.Task) string {
-	since, timeout := t.GPUTotals().IdleSince, t.SchedulingOptions().IdleTimeout
-	if since.IsZero() || timeout == 0 {
+	since, options := t.GPUTotals().IdleSince, t.SchedulingOptions()
+	if since.IsZero() || options.IdleTimeout == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" Its GPUs have done nothing since %s. When they go on so it is stopped at %s (%s).",
-		since.UTC().Format(time.RFC3339), since.Add(timeout).UTC().Format(time.RFC3339), spec.TagIdleTimeout)
+	does := "is stopped"
+	if options.IdleRequeue {
+		does = "is stopped and queues again"
+	}
+	return fmt.Sprintf(" Its GPUs have done nothing since %s. When they go on so it %s at %s (%s).",
+		since.UTC().Format(time.RFC3339), does, since.Add(options.IdleTimeout).UTC().Format(time.RFC3339), spec.TagIdleTimeout)
 }
 
 // targetSummary tells which of a task's targets its host finds unhealthy, and why.

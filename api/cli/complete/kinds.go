@@ -45,7 +45,7 @@ var flagKinds = map[string]kind{
 	"after": after, "container": containers, "grep": free, "columns": free, "events format": free, "login group": free, "run group": groups,
 
 	"output": "table wide json", "role": "read submit admin", "token role": "host", "token create role": "host", "state": "succeeded failed stopped", "network": "bridge host awsvpc none",
-	"shell": "sh fish", "type": "task host cluster gpu leader service service-action deployment hook refusal", "log-level": "debug info warn error", "by": "team key family day", "servers": "1 3 5",
+	"shell": "sh fish", "type": "task host cluster gpu leader service service-action deployment hook refusal", "log-level": "debug info warn error", "idle-action": "stop requeue", "by": "team key family day", "servers": "1 3 5",
 	"mig": "static dynamic", "up gpus": "auto auto,mps none sim:8xh100 sim:8xh100,mps", "allow": "privileged host-pid host-ipc", "run lost-after": "10m never", "definition": definitions, "rollout": "stop-first wait", "service update container": free,
 
 	"project-name": free, "profile": free, "data-dir": file, "config": file, "ca": file, "env-file": file, "file": file, "token-file": file, "registry-config": file, "release-key": free, "signature": file, "step": free, "dwell": free, "otlp-endpoint": "https://", "containerd": file, "hosts": file, "init hosts": free, "binary": file,

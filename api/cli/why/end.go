@@ -45,6 +45,8 @@ func endOf(task client.Task) end {
 		if strings.HasPrefix(reason, preempted) {
 			e.text = "gave way to a task of higher priority: " + reason
 			e.advice = "A preemptible task waits in the queue again; without --preemptible, or with a higher --priority, it runs on."
+		} else if strings.Contains(reason, spec.TagIdleTimeout) {
+			e.advice = "Tasks with --idle-action requeue give back GPUs that do nothing, and wait for others; with a longer --idle-timeout they keep them for longer."
 		}
 	case task.StopCode == "UserInitiated":
 		e.failed, e.text = false, "was stopped: "+strings.TrimPrefix(cmp.Or(reason, "no reason was given"), "stopped ")

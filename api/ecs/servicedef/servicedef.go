@@ -83,7 +83,7 @@ func CheckPlacement(strategy service.Strategy, placement []spec.PlacementStrateg
 
 // oneByOne are the scheduling options that tie the tasks of one run together, or are about one task alone. A service replaces tasks by itself, those too
 // that are stopped because their GPUs do nothing.
-var oneByOne = []string{spec.TagGang, spec.TagAfter, spec.TagRetries, spec.TagRetryOn, spec.TagHold, spec.TagIdleTimeout, spec.TagGPUAlternatives}
+var oneByOne = []string{spec.TagGang, spec.TagAfter, spec.TagRetries, spec.TagRetryOn, spec.TagHold, spec.TagIdleTimeout, spec.TagIdleAction, spec.TagGPUAlternatives}
 
 // CheckTags checks the tags of a service. Those of Pinion's own are for its tasks, but for two that say how it is rolled out.
 func CheckTags(all []spec.Tag) error {

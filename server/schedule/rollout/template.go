@@ -88,7 +88,7 @@ func provider(items []spec.CapacityProviderStrategyItem) string {
 }
 
 // Tags that the tasks of a service never have: a service replaces its tasks itself, one by one.
-var notOfServices = []string{spec.TagGang, spec.TagRetries, spec.TagRetryOn, spec.TagAfter, spec.TagWaitForHost, spec.TagHold, spec.TagIdleTimeout, spec.TagGPUAlternatives}
+var notOfServices = []string{spec.TagGang, spec.TagRetries, spec.TagRetryOn, spec.TagAfter, spec.TagWaitForHost, spec.TagHold, spec.TagIdleTimeout, spec.TagIdleAction, spec.TagGPUAlternatives}
 
 // Keys of the tags of managed tags, ECS's.
 const (
