@@ -213,9 +213,9 @@ func taskTable(inv *invocation.Invocation, tasks []client.Task, hosts []client.H
 	return t
 }
 
-// gpusText is how many GPUs a task has, or how much memory of a shared one, or in parentheses how many it asks for while it waits.
+// gpusText is how many GPUs a task has, or how much memory of a shared one, or in parentheses how many it asks for while it waits, or which ones will do.
 func gpusText(task client.Task) string {
-	asked := task.Attribute("pinion.gpus")
+	asked := cmp.Or(task.Attribute("pinion.gpu-alternatives"), task.Attribute("pinion.gpus"))
 	if mib, err := strconv.ParseInt(task.Attribute("pinion.gpu-memory"), 10, 64); err == nil {
 		asked = format.GPUs(0, mib)
 	}

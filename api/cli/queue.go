@@ -24,7 +24,7 @@ func queueCommand(p Program) *cli.Command {
 		Usage: "List pending tasks in queue order",
 		Description: `Order: tasks of teams within their quota first, then the highest priority, then the team with the fewest recent GPU-hours per
 weight, then the oldest. TASK is its definition, with its index in an array in brackets. A gang is one line. POS, the position, is - while a dependency, a retry delay or 'pinion task hold' keeps a task back, and
-for a task that no host could ever run ("impossible" with -o json). GPUS, CPU and MEMORY are what it asks for, of GPUS a number or memory of a shared one, 8x2 what each of 8 tasks of a gang does.
+for a task that no host could ever run ("impossible" with -o json). GPUS, CPU and MEMORY are what it asks for, of GPUS a number, alternatives or memory of a shared one, 8x2 what each of 8 tasks of a gang does.
 On a narrow terminal, less important columns are left out; -o wide has all.
 
 Examples:
@@ -88,7 +88,7 @@ func queueTable(inv *invocation.Invocation, list []client.QueueItem) *table.Tabl
 		if !wide {
 			id, name, reason = format.ID(id), queuedName(q), format.ShortIDs(reason)
 		}
-		t.Add(position, id, name, cmp.Or(q.Team, "-"), strconv.Itoa(q.Priority), ofEach(q, format.GPUs(q.GPUs, q.GPUMiB)), ofEach(q, format.Cores(q.CPU)), ofEach(q, format.MiB(q.MemoryMiB)),
+		t.Add(position, id, name, cmp.Or(q.Team, "-"), strconv.Itoa(q.Priority), ofEach(q, cmp.Or(q.GPUChoices, format.GPUs(q.GPUs, q.GPUMiB))), ofEach(q, format.Cores(q.CPU)), ofEach(q, format.MiB(q.MemoryMiB)),
 			format.Age(inv.Now().Sub(q.Since)), reason)
 	}
 	return t

@@ -21,7 +21,8 @@ type QueueItem struct {
 	CPU        int64     `json:"cpu"` // units of each task, 1024 a core
 	MemoryMiB  int64     `json:"memoryMiB"`
 	GPUs       int       `json:"gpus"`
-	GPUMiB     int64     `json:"gpuMemoryMiB"` // of one GPU that others share, in place of whole ones; 0: none
+	GPUMiB     int64     `json:"gpuMemoryMiB"`    // of one GPU that others share, in place of whole ones; 0: none
+	GPUChoices string    `json:"gpuAlternatives"` // of which any will do: "H200:1/H100:2"; empty: GPUs and GPUMiB say it
 	Since      time.Time `json:"since"`
 	WaitReason string    `json:"waitsFor"` // for people
 

@@ -63,8 +63,8 @@ func CheckTeam(name string) error {
 	return call.WithType("InvalidParameterException", tags.CheckTeam(name))
 }
 
-// checkGPUOptions refuses an idle timeout for a task without GPUs, which would never end it, an action at one that it has not, and alternatives of GPUs for one that does not ask for whole
-// GPUs in one container.
+// checkGPUOptions refuses an idle timeout for a task without GPUs, which would never end it, an action at one that it has not, and alternatives of GPUs
+// for one that does not ask for whole GPUs in one container.
 func checkGPUOptions(request spec.RunRequest, definition *spec.TaskDefinition) error {
 	options, _ := spec.ParseSchedulingOptions(request.Tags)
 	effective := spec.Effective(definition, request.Overrides)

@@ -25,7 +25,8 @@ type queued struct {
 	CPU        int64     `json:"cpu"` // units, of each task
 	MemoryMiB  int64     `json:"memoryMiB"`
 	GPUs       int       `json:"gpus"`
-	GPUMiB     int64     `json:"gpuMemoryMiB,omitempty"` // of one GPU that others share, in place of whole ones
+	GPUMiB     int64     `json:"gpuMemoryMiB,omitempty"`    // of one GPU that others share, in place of whole ones
+	GPUChoices string    `json:"gpuAlternatives,omitempty"` // of which any will do, the preferred one first: "H200:1/H100:2"
 	Since      time.Time `json:"since"`
 	WaitsFor   string    `json:"waitsFor"` // for people
 
@@ -164,7 +165,7 @@ func renderQueued(q *spec.QueueItem) *queued {
 	}
 	return &queued{
 		Place: q.Position, TaskID: q.TaskID, Tasks: q.Tasks, Cluster: q.Cluster, Group: q.Group, Definition: q.Definition, Index: q.Index, Team: q.Team, Key: q.Key, Priority: q.Priority,
-		CPU: q.CPU, MemoryMiB: q.MemoryMiB, GPUs: q.GPUs, GPUMiB: q.GPUMiB, Since: q.Since, WaitsFor: q.WaitReason, Impossible: renderFailure(q.Infeasible),
+		CPU: q.CPU, MemoryMiB: q.MemoryMiB, GPUs: q.GPUs, GPUMiB: q.GPUMiB, GPUChoices: q.GPUChoices, Since: q.Since, WaitsFor: q.WaitReason, Impossible: renderFailure(q.Infeasible),
 	}
 }
 

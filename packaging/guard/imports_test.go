@@ -82,7 +82,7 @@ var floors = map[string][]string{
 		"execution query tally issuer ended taskupdate change snapshot table ledger",
 		"service scaling teamusage accesskey",
 		"codec spec metric changelog watch sortkey",
-		"logdriver iplease gpufault imagepolicy",
+		"logdriver iplease gpufault gpuchoice imagepolicy",
 		"compact traffic label linux valuefrom hostport envfile filesystem firelens quarantine partition gpuuse blob",
 		"volumeroot",
 		"logfilter",

@@ -17,7 +17,8 @@ type QueueItem struct {
 	CPU        int64     `json:"cpu"` // units, of each task
 	MemoryMiB  int64     `json:"memoryMiB"`
 	GPUs       int       `json:"gpus"`
-	GPUMiB     int64     `json:"gpuMemoryMiB,omitempty"` // of one GPU, in place of whole ones
+	GPUMiB     int64     `json:"gpuMemoryMiB,omitempty"`    // of one GPU, in place of whole ones
+	GPUChoices string    `json:"gpuAlternatives,omitempty"` // as TagGPUAlternatives has them, in place of GPUs
 	Since      time.Time `json:"since"`
 	WaitReason string    `json:"waitsFor"` // for people
 

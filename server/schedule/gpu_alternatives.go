@@ -73,6 +73,37 @@ func ofAlternatives(r Request, refusals []spec.Failure) spec.Failure {
 	return whole
 }
 
+// failuresOf are the failures of the tasks that found no place by any alternative: those of the last one, each with what its host lacks for the others.
+func failuresOf(r Request, refused [][]spec.Failure) []spec.Failure {
+	last := slices.Clone(refused[len(refused)-1])
+	if len(refused) == 1 {
+		return last
+	}
+	byHost := make([]map[string]spec.Failure, len(refused))
+	for i, failures := range refused {
+		byHost[i] = make(map[string]spec.Failure, len(failures))
+		for _, failure := range failures {
+			byHost[i][failure.HostID] = failure
+		}
+	}
+	for i, failure := range last {
+		every := make([]spec.Failure, len(refused))
+		for n := range every {
+			other, same := byHost[n][failure.HostID]
+			switch {
+			case same:
+				every[n] = other
+			case len(refused[n]) > 0: // a gang, of which one host is said
+				every[n] = refused[n][0]
+			default:
+				every[n] = failure
+			}
+		}
+		last[i] = ofAlternatives(r, every)
+	}
+	return last
+}
+
 // MostGPUs is the number of whole GPUs for which a task counts while it waits: the greatest of its alternatives, or its demand when it has none.
 func MostGPUs(tags []spec.Tag, demand spec.Demand) int { return slices.Max(gpuCounts(tags, demand)) }
 
@@ -91,8 +122,8 @@ func gpuCounts(tags []spec.Tag, demand spec.Demand) []int {
 	return counts
 }
 
-// alternativesKey tells tasks with other alternatives apart.
-func alternativesKey(options spec.SchedulingOptions) string {
+// GPUChoices are the alternatives as spec.TagGPUAlternatives has them; empty when there are none.
+func GPUChoices(options spec.SchedulingOptions) string {
 	words := make([]string, len(options.GPUAlternatives))
 	for i, alternative := range options.GPUAlternatives {
 		words[i] = alternative.String()

@@ -152,3 +152,59 @@ func TestATaskIsInfeasibleWhenAllItsAlternativesAre(t *testing.T) {
 		}
 	}
 }
+
+// Who does not wait is told what each host lacks for each alternative, once for each task without a place.
+func TestFailuresTellOfAllAlternatives(t *testing.T) {
+	hosts := []Host{host("a", 2, withModels(h100, h100)), host("b", 2, withModels(h200, h200))}
+	for name, k := range map[string]struct {
+		request  Request
+		unplaced int
+	}{
+		"a task":     {request(1, 1).withAlternatives("H200:3/H100:4"), 1},
+		"one of two": {request(2, 1).withAlternatives("H200:2/H100:4"), 1},
+		"a gang":     {gangRequest(2, 1).withAlternatives("H200:3/H100:4"), 2},
+	} {
+		d := plan(hosts, k.request)
+		if len(d.Failures) != k.unplaced*len(hosts) {
+			t.Errorf("%s: %d failures: %v", name, len(d.Failures), d.Failures)
+		}
+		for _, failure := range d.Failures {
+			if !strings.Contains(failure.Detail, "H200:") || !strings.Contains(failure.Detail, "H100:4: ") {
+				t.Errorf("%s: host %s: %s", name, failure.HostID, failure.Detail)
+			}
+		}
+	}
+	if d := plan(hosts, request(2, 1).withAlternatives("H200:2/H100:2")); len(d.Failures) > 0 {
+		t.Errorf("all have a place: %v", d.Failures)
+	}
+}
+
+// A task of higher priority takes the place of those that lose the least, by whichever alternative.
+func TestPreemptionChoosesTheCheapestAlternative(t *testing.T) {
+	f := NewHostSet()
+	hosts := []Host{host("a", 2, withModels(h100, h100)), host("b", 1, withModels(h200))}
+	cost := map[string]EvictionCost{}
+	for i, h := range hosts {
+		f.add(h)
+		r := request(1, len(h.Host.GPUs.Devices))
+		r.IDs = func() string { return strings.Repeat(fmt.Sprint(i+1), 32) }
+		holder := plan([]Host{h}, r).Tasks[0]
+		cost[holder.ID] = EvictionCost{Priority: 2 - i}
+		f.PutTask(holder)
+	}
+	victims := func(text string) (all []string) {
+		price := func(task *spec.Task) (EvictionCost, bool) { return cost[task.ID], true }
+		for _, task := range f.Victims(request(1, 1).withAlternatives(text), price) {
+			all = append(all, task.HostID)
+		}
+		return all
+	}
+	for _, text := range []string{"H100:2/H200:1", "H200:1/H100:2"} {
+		if got := victims(text); !slices.Equal(got, []string{"b"}) {
+			t.Errorf("%s: it takes the place of those on %v", text, got)
+		}
+	}
+	if got := victims("H100:1/H200:4"); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("only one alternative fits: %v", got)
+	}
+}

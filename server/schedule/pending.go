@@ -42,7 +42,7 @@ func ClassKey(r Request) string {
 	constraints := slices.Concat(r.Definition.PlacementConstraints, r.Run.Constraints)
 	key := a.fingerprint()
 	if len(a.terms.GPUAlternatives) > 0 {
-		key += "\x00" + alternativesKey(a.terms)
+		key += "\x00" + GPUChoices(a.terms)
 	}
 	if len(constraints) == 0 && len(r.Run.Strategy) == 0 {
 		return key

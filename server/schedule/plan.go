@@ -45,13 +45,16 @@ func Plan(hosts []Host, requests []Request) []Decision {
 
 // decideFirst places the tasks of a request, each on the first of its alternatives that has room.
 func (c *clusterHosts) decideFirst(r Request) (all Decision) {
+	var refused [][]spec.Failure // by alternative
 	for _, one := range alternativesOf(r) {
 		d := c.decide(without(one, all.Tasks))
 		all.Tasks = append(all.Tasks, d.Tasks...)
-		if all.Failures, all.Err = d.Failures, d.Err; d.Err != nil || len(all.Tasks) == sizeOf(r.Run) {
+		refused = append(refused, d.Failures)
+		if all.Err = d.Err; d.Err != nil || len(all.Tasks) == sizeOf(r.Run) {
 			break
 		}
 	}
+	all.Failures = failuresOf(r, refused)
 	if len(r.Waiting) == 0 {
 		for _, task := range all.Tasks {
 			task.Run = all.Tasks[0].Run // those of all alternatives are one run

@@ -45,15 +45,27 @@ func (r *evictionPlan) compare(other *evictionPlan) int {
 		cmp.Compare(len(r.victims), len(other.victims)), cmp.Compare(r.host.at, other.host.at))
 }
 
-// Victims returns the cheapest tasks to stop so that all tasks of the request can be placed. price returns a task's cost and
-// whether it may be stopped. Victims returns nil when no set of them makes room.
-func (f *HostSet) Victims(r Request, price func(*spec.Task) (p EvictionCost, may bool)) []*spec.Task {
+// Victims returns the cheapest tasks to stop so that all tasks of the request can be placed, by whichever of its alternatives. price returns a task's
+// cost and whether it may be stopped. Victims returns nil when no set of them makes room, or when those that stop already do.
+func (f *HostSet) Victims(r Request, price func(*spec.Task) (p EvictionCost, may bool)) (cheapest []*spec.Task) {
+	highest := func(victims []*spec.Task) (most EvictionCost) {
+		for i, task := range victims {
+			if p, _ := price(task); i == 0 || p.compare(most) > 0 {
+				most = p
+			}
+		}
+		return most
+	}
 	for _, one := range alternativesOf(r) {
-		if victims, enough := f.victims(one, price); enough {
-			return victims
+		switch victims, enough := f.victims(one, price); {
+		case !enough:
+		case len(victims) == 0:
+			return nil
+		case cheapest == nil || cmp.Or(highest(victims).compare(highest(cheapest)), cmp.Compare(len(victims), len(cheapest))) < 0:
+			cheapest = victims
 		}
 	}
-	return nil
+	return cheapest
 }
 
 // victims is Victims for one alternative; enough is false when no set of tasks makes room.

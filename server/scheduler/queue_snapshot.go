@@ -10,6 +10,7 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/server/schedule"
 	"pinion/server/schedule/queue"
 )
 
@@ -133,7 +134,7 @@ func (q *queueSnapshot) entry(t *spec.Task, item, head *queue.Item) queueEntry {
 	options := t.SchedulingOptions()
 	e := queueEntry{view: q.view, infeasible: q.infeasible, task: t, item: item}
 	e.QueueItem = spec.QueueItem{TaskID: t.ID, Tasks: 1, Cluster: t.Cluster, Group: t.Group, Definition: t.Definition, Team: options.Team, Key: t.KeyHolder(), Priority: options.Priority,
-		CPU: t.CPU, MemoryMiB: t.MemoryMiB, Since: t.CreatedAt}
+		CPU: t.CPU, MemoryMiB: t.MemoryMiB, GPUChoices: schedule.GPUChoices(options), Since: t.CreatedAt}
 	if t.Gang != nil {
 		e.Tasks = t.Gang.Size
 	}
