@@ -44,7 +44,7 @@ func (c SetGPUPartition) apply(tx *tx) (any, error) {
 		return nil, err
 	}
 	host := *known
-	host.Partitions = known.Partitions.Set(partition.GPU{UUID: c.UUID, Layout: c.Layout, At: c.At}).Settle(known.GPUs)
+	host.Partitions = known.Partitions.Set(partition.GPU{UUID: c.UUID, Layout: c.Layout, At: c.At}).Prune(known.GPUs)
 	live := tx.liveTasksOn(c.HostID)
 	for i := range own {
 		if !host.Partitions.Removes(&own[i]) {

@@ -77,7 +77,7 @@ func (c PutHost) apply(tx *tx) (any, error) {
 	host.Status, host.Server, host.CustomAttributes, host.Tags = known.Status, known.Server, known.CustomAttributes, known.Tags
 	host.RegisteredAt, host.Revision, host.Drain, host.Connection = known.RegisteredAt, known.Revision, known.Drain, known.Connection
 	host.GPUs, host.Quarantine = known.Quarantine.Mark(tx.keepMissingGPUs(host.GPUs, known.GPUs, host.ID))
-	host.Partitions = known.Partitions.Settle(host.GPUs)
+	host.Partitions = known.Partitions.Prune(host.GPUs)
 	if spec.EqualHealth(host.GPUs, known.GPUs) {
 		host.HealthAt = known.HealthAt
 	}

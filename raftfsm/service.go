@@ -54,14 +54,14 @@ var (
 			Where(func(s *service.Service) bool { return s.Status == service.Inactive })
 
 	// The tasks of a service: those that are not STOPPED, then those that it has not noted, then the others.
-	tasksByService = table.By(func(t *spec.Task) string { return t.Service.ID }).ThenNumber(settledRank).Then(taskID).
+	tasksByService = table.By(func(t *spec.Task) string { return t.Service.ID }).ThenNumber(notedRank).Then(taskID).
 			Where(func(t *spec.Task) bool { return t.Service != nil })
 )
 
 func serviceID(s *service.Service) string { return s.ID }
 
 // settledRank is 2 for a task of a service that needs nothing any more.
-func settledRank(t *spec.Task) int64 {
+func notedRank(t *spec.Task) int64 {
 	if t.Service.Noted {
 		return 2
 	}

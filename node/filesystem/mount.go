@@ -59,7 +59,7 @@ func (m *mount) release(ctx context.Context, task string) {
 	m.mu.Lock()
 	delete(m.users, task)
 	m.mu.Unlock()
-	m.settle(ctx)
+	m.unmountUnused(ctx)
 }
 
 func (m *mount) used() bool {
@@ -69,7 +69,7 @@ func (m *mount) used() bool {
 }
 
 // settle unmounts the file system when nobody uses it.
-func (m *mount) settle(ctx context.Context) {
+func (m *mount) unmountUnused(ctx context.Context) {
 	if m.used() {
 		return
 	}

@@ -90,7 +90,7 @@ func (m *Mounts) sweep() error {
 	for _, i := range found {
 		if !known[i.Mountpoint] {
 			known[i.Mountpoint] = true
-			go m.mount(filesystem.FileSystem{Name: filepath.Base(i.Mountpoint)}, i.Mountpoint).settle(context.Background())
+			go m.mount(filesystem.FileSystem{Name: filepath.Base(i.Mountpoint)}, i.Mountpoint).unmountUnused(context.Background())
 		}
 	}
 	return nil
@@ -106,10 +106,10 @@ func (m *Mounts) Offers() (all []filesystem.Offer) {
 
 // Settle unmounts what no task uses. It is called when all tasks of this host have their hooks, those of an earlier process too. It waits for
 // unmountTimeout at most.
-func (m *Mounts) Settle(ctx context.Context) {
+func (m *Mounts) UnmountUnused(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, mount := range m.all {
-		all.Go(func() { mount.settle(ctx) })
+		all.Go(func() { mount.unmountUnused(ctx) })
 	}
 	all.Wait()
 }
@@ -127,7 +127,7 @@ func UnmountAll(ctx context.Context, dir string, log *slog.Logger) error {
 	var all sync.WaitGroup
 	for _, p := range points {
 		all.Go(func() {
-			m.mount(filesystem.FileSystem{Name: p.Name()}, filepath.Join(m.config.Dir, p.Name())).settle(ctx)
+			m.mount(filesystem.FileSystem{Name: p.Name()}, filepath.Join(m.config.Dir, p.Name())).unmountUnused(ctx)
 		})
 	}
 	all.Wait()

@@ -277,7 +277,7 @@ func TestARestartFindsWhatIsMounted(t *testing.T) {
 	n.config.FileSystems = append(n.config.FileSystems, unused)
 	n.open()
 	found := n.task("t", "models", "")
-	n.mounts.Settle(t.Context())
+	n.mounts.UnmountUnused(t.Context())
 	if got := found.mustStart(); got != root {
 		t.Errorf("the task has %s, and had %s", got, root)
 	}
@@ -287,6 +287,6 @@ func TestARestartFindsWhatIsMounted(t *testing.T) {
 	n.until("what is left over is unmounted", func() bool { return len(n.points()) == 1 })
 
 	n.open()
-	n.mounts.Settle(t.Context())
+	n.mounts.UnmountUnused(t.Context())
 	n.wantMounts(0)
 }

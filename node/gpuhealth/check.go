@@ -9,7 +9,7 @@ import (
 
 const (
 	// settle is how long a driver may take from an event to its own record of what it asks for.
-	settle = 30 * time.Second
+	recordDelay = 30 * time.Second
 )
 
 // checkPauses are the times between two checks that do not pass.
@@ -46,7 +46,7 @@ func (c *condition) due(boot string) time.Time {
 	case !c.lastCheck.IsZero():
 		return c.lastCheck.Add(checkPauses.After(c.failed))
 	case c.told && !c.repaired(boot):
-		return c.Since.Add(settle)
+		return c.Since.Add(recordDelay)
 	}
 	return c.Since
 }

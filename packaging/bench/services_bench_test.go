@@ -71,11 +71,11 @@ func (c *inprocCluster) createServices(services int) error {
 	if err := recording.Wait(); err != nil {
 		return err
 	}
-	return c.settle(c.leader(), services, true)
+	return c.awaitTasks(c.leader(), services, true)
 }
 
 // settle waits until each service has all of its tasks on hosts. With start, the hosts say of them that they run, and the services are steady.
-func (c *inprocCluster) settle(at *server.Member, services int, start bool) error {
+func (c *inprocCluster) awaitTasks(at *server.Member, services int, start bool) error {
 	return c.wait(fmt.Sprint(services, " services have their tasks"), func() (bool, error) {
 		view, err := at.StaleView()
 		if err != nil {
@@ -154,7 +154,7 @@ func (c *inprocCluster) changeLeader(services int) (time.Duration, error) {
 	if err := sending.Wait(); err != nil {
 		return 0, err
 	}
-	err = c.settle(next[0], services, false)
+	err = c.awaitTasks(next[0], services, false)
 	return time.Since(begin), err
 }
 

@@ -205,16 +205,16 @@ func (h *host) openAgent(ctx context.Context) error {
 	})
 	if err == nil {
 		h.agent.leases = h.member.Agent()
-		go settleFileSystems(ctx, h.agent, h.fileSystems)
+		go unmountUnused(ctx, h.agent, h.fileSystems)
 	}
 	return err
 }
 
 // settleFileSystems unmounts what an earlier process has left mounted, once it is known which tasks are still there.
-func settleFileSystems(ctx context.Context, a *agent, mounts *filesystem.Mounts) {
+func unmountUnused(ctx context.Context, a *agent, mounts *filesystem.Mounts) {
 	select {
 	case <-a.Assigned:
-		mounts.Settle(ctx)
+		mounts.UnmountUnused(ctx)
 	case <-ctx.Done():
 	}
 }

@@ -29,7 +29,7 @@ func confirmUpgrade(ctx context.Context, h *host) {
 	case <-ctx.Done():
 		return
 	}
-	time.AfterFunc(listenersWait, h.sockets.Settled)
+	time.AfterFunc(listenersWait, h.sockets.CloseUnused)
 	if err := upgrade.Confirm(h.dir.Path); err != nil {
 		h.log.Error("this program works, and that cannot be recorded: it will be taken for one that does not", "error", err)
 	}

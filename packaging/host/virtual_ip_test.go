@@ -91,7 +91,7 @@ func simulateVirtualIP(t *testing.T, seed uint64, unsafe unsafeLeader) (overlaps
 			time.Sleep(time.Second)
 			m.locked(func() { m.disturb(ctx) })
 		}
-		m.settle(ctx)
+		m.converge(ctx)
 		m.locked(func() {
 			overlaps, moves = m.overlaps, m.moves
 			for _, h := range m.hosts {
@@ -107,7 +107,7 @@ func simulateVirtualIP(t *testing.T, seed uint64, unsafe unsafeLeader) (overlaps
 }
 
 // settle ends all faults, and waits for longer than it may take until one host has the address.
-func (m *ipModel) settle(ctx context.Context) {
+func (m *ipModel) converge(ctx context.Context) {
 	m.locked(func() {
 		m.calm = true
 		for _, s := range m.servers {

@@ -99,7 +99,7 @@ func duplicate(l *net.TCPListener) (fd int, err error) {
 }
 
 // Settled closes the sockets of the program of before on which nobody listens, once the host has had the time to.
-func (s *Sockets) Settled() {
+func (s *Sockets) CloseUnused() {
 	if s == nil {
 		return
 	}

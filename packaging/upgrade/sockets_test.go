@@ -161,7 +161,7 @@ func TestOnlySocketsOfThisProcessAreInherited(t *testing.T) {
 		if got := opened.Addr().(*net.TCPAddr).Port; got != port {
 			t.Errorf("%s: it listens at %d", name, got)
 		}
-		if s.Settled(); s.pass() != nil {
+		if s.CloseUnused(); s.pass() != nil {
 			t.Errorf("%s: sockets are passed on though the program is not exchanged", name)
 		}
 		opened.Close()
@@ -209,7 +209,7 @@ func TestASocketThatNobodyWantsIsClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	s.Settled()
+	s.CloseUnused()
 	if _, err := net.Dial("tcp", address); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("the port is open: %v", err)
 	}

@@ -141,11 +141,11 @@ func (p *simulation) run(d time.Duration) {
 	all.Go(func() { p.injectFaults(ctx) })
 	all.Wait()
 	p.mesh.set(func(route) bool { return false })
-	p.settle()
+	p.converge()
 }
 
 // settle waits until a write goes through and every server holds the same state.
-func (p *simulation) settle() {
+func (p *simulation) converge() {
 	last := p.client(p.clients)
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		if last.write(context.Background()) == acknowledged {

@@ -32,7 +32,7 @@ type voteReconciler struct {
 // reconcile starts or stops autopilot for the term of ctx.
 func (v *voteReconciler) reconcile(ctx context.Context) {
 	switch {
-	case v.settled():
+	case v.converged():
 		v.stop()
 	case v.running == nil:
 		v.running = v.servers.startAutopilot(ctx)
@@ -47,7 +47,7 @@ func (v *voteReconciler) stop() {
 }
 
 // settled reports whether no vote is to be given or taken.
-func (v *voteReconciler) settled() bool {
+func (v *voteReconciler) converged() bool {
 	configured := v.servers.Configured()
 	for id := range configured {
 		if step := v.servers.stateOf(string(id), configured).Next(); step == StepPromote || step == StepDemote {

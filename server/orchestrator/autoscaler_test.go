@@ -107,7 +107,7 @@ func TestARequestThatWaitsStartsATask(t *testing.T) {
 // runTasks has every task of the service run on the host.
 func (p *memProposer) runTasks(t *testing.T, s *Services) {
 	t.Helper()
-	p.settle(t, s)
+	p.reconcileAll(t, s)
 	for _, task := range p.state.View().ServiceTasks("s0") {
 		if task.LastStatus == spec.Provisioning {
 			p.do(t, raftfsm.PlaceTasks{Groups: [][]spec.Placement{{{TaskID: task.ID, HostID: "h"}}}})
@@ -216,7 +216,7 @@ func TestScheduledActionsAreCarriedOutOnce(t *testing.T) {
 func TestMeasuresOfAServiceAreThoseOfItsRunningTasks(t *testing.T) {
 	p, _ := scaledService(t)
 	s := NewServices(p, everywhere, slog.New(slog.DiscardHandler))
-	p.settle(t, s)
+	p.reconcileAll(t, s)
 	task := p.state.View().ServiceTasks("s0")[0]
 	sums := map[metrics.Key]float64{{TaskID: task.ID, Source: "m"}: 7, {TaskID: "other", Source: "m"}: 9}
 	scaled := p.state.View().ServiceByID("s0")

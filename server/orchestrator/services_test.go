@@ -39,7 +39,7 @@ func (p *memProposer) do(t *testing.T, c raftfsm.Command) {
 }
 
 // settle takes steps until no service is to be looked at.
-func (p *memProposer) settle(t *testing.T, s *Services) {
+func (p *memProposer) reconcileAll(t *testing.T, s *Services) {
 	t.Helper()
 	for s.follower.CatchUp(); len(s.touched) > 0; s.follower.CatchUp() {
 		if err := s.Reconcile(t.Context()); err != nil {
@@ -54,13 +54,13 @@ func everywhere(string) bool { return true }
 func TestAServiceStartsWhatItsLimitsAllow(t *testing.T) {
 	p := serviceHistory(t, 1, &spec.TaskOwner{Key: "k"}, 5)
 	s := NewServices(p, everywhere, slog.New(slog.DiscardHandler))
-	p.settle(t, s)
+	p.reconcileAll(t, s)
 	known := p.state.View().ServiceByID("s0")
 	if n := len(p.state.View().ServiceTasks("s0")); n != 2 || !strings.Contains(known.Events[0].Message, "--max-tasks") {
 		t.Errorf("%d tasks, %+v", n, known.Events)
 	}
 	before := p.index
-	p.settle(t, s)
+	p.reconcileAll(t, s)
 	if at := s.wakes["s0"]; p.index != before || !at.After(p.now) {
 		t.Errorf("%d entries for nothing, and it looks again at %s", p.index-before, at)
 	}
@@ -70,7 +70,7 @@ func TestAServiceStartsWhatItsLimitsAllow(t *testing.T) {
 func TestOnlyServicesThatChangedAreLookedAt(t *testing.T) {
 	p := serviceHistory(t, 20, nil, 1)
 	s := NewServices(p, everywhere, slog.New(slog.DiscardHandler))
-	p.settle(t, s)
+	p.reconcileAll(t, s)
 	p.do(t, raftfsm.StopTask{ID: p.state.View().ServiceTasks("s7")[0].ID, At: p.now})
 	if s.follower.CatchUp(); len(s.touched) != 1 || !s.touched["s7"] {
 		t.Errorf("%v", s.touched)
@@ -116,19 +116,19 @@ func TestARolloutStopsNothingWhileNoHostTakesTasks(t *testing.T) {
 	p := serviceHistory(t, 1, nil, 1)
 	connected := true
 	s := NewServices(p, func(string) bool { return connected }, slog.New(slog.DiscardHandler))
-	p.settle(t, s)
+	p.reconcileAll(t, s)
 	old := p.state.View().ServiceTasks("s0")[0]
 	p.do(t, raftfsm.PlaceTasks{Groups: [][]spec.Placement{{{TaskID: old.ID, HostID: "h"}}}})
 	p.do(t, raftfsm.ReportTasks{HostID: "h", Reports: []spec.TaskReport{{TaskID: old.ID, Status: spec.Running, Times: spec.TaskTimes{Started: p.now}}}})
 	p.now = p.now.Add(time.Minute)
-	p.settle(t, s)
+	p.reconcileAll(t, s)
 	revision, rollout := &service.Revision{ID: "2", Definition: "f:1"}, &service.Rollout{ID: "2", CreatedAt: p.now}
 	p.do(t, raftfsm.UpdateService{Cluster: spec.DefaultCluster, Name: "s0", Change: service.Change{Revision: revision, Rollout: rollout}, At: p.now})
-	p.settle(t, s)
+	p.reconcileAll(t, s)
 	for _, connected = range []bool{false, true} {
 		p.now = p.now.Add(time.Minute)
 		s.touched["s0"] = true
-		p.settle(t, s)
+		p.reconcileAll(t, s)
 		if stops := p.state.View().Task(old.ID).DesiredStatus == spec.Stopped; stops != connected {
 			t.Errorf("connected %t: the old task is to stop: %t", connected, stops)
 		}
@@ -147,20 +147,20 @@ func TestAServiceMovesATaskToAZoneThatHasCome(t *testing.T) {
 		Revision: service.Revision{ID: "1", Definition: "f:1"}, Rollout: service.Rollout{ID: "1", CreatedAt: p.now},
 	})
 	s := NewServices(p, everywhere, slog.New(slog.DiscardHandler))
-	p.settle(t, s)
+	p.reconcileAll(t, s)
 	for _, task := range p.state.View().ServiceTasks("s0") {
 		p.do(t, raftfsm.PlaceTasks{Groups: [][]spec.Placement{{{TaskID: task.ID, HostID: "h"}}}})
 		p.do(t, raftfsm.ReportTasks{HostID: "h", Reports: []spec.TaskReport{{TaskID: task.ID, Status: spec.Running, Times: spec.TaskTimes{Started: p.now}}}})
 	}
 	p.now = p.now.Add(time.Minute)
-	p.settle(t, s)
+	p.reconcileAll(t, s)
 	moves := func() service.Balance { return p.state.View().ServiceByID("s0").Conditions.Balance }
 	host("small", "b", 1)
-	if p.settle(t, s); moves() != (service.Balance{}) {
+	if p.reconcileAll(t, s); moves() != (service.Balance{}) {
 		t.Fatalf("no host of the zone could ever run it: %+v", moves())
 	}
 	host("i", "it's b", 9999)
-	p.settle(t, s)
+	p.reconcileAll(t, s)
 	started := p.state.View().Task(moves().Task)
 	if started == nil || moves().Zone != "it's b" {
 		t.Fatalf("%+v, %+v", moves(), p.state.View().ServiceByID("s0").Events)

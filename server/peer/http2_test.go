@@ -17,7 +17,7 @@ func unread(t *testing.T, c net.Conn) (ofConnection, ofStream, frame, streams ui
 		t.Fatal(err)
 	}
 	ofConnection, ofStream, frame, streams = 1<<16-1, 1<<16-1, 16<<10, 1<<32-1
-	for settled := false; ; {
+	for read := false; ; {
 		head := make([]byte, 9)
 		if _, err := io.ReadFull(c, head); err != nil {
 			t.Fatal(err)
@@ -28,7 +28,7 @@ func unread(t *testing.T, c net.Conn) (ofConnection, ofStream, frame, streams ui
 		}
 		switch kind := head[3]; {
 		case kind == 4 && len(payload) == 0: // it has read ours: what it had to say at first is said
-			settled = true
+			read = true
 		case kind == 4:
 			for ; len(payload) >= 6; payload = payload[6:] {
 				switch value := binary.BigEndian.Uint32(payload[2:]); binary.BigEndian.Uint16(payload) {
@@ -43,7 +43,7 @@ func unread(t *testing.T, c net.Conn) (ofConnection, ofStream, frame, streams ui
 		case kind == 8:
 			ofConnection += binary.BigEndian.Uint32(payload)
 		}
-		if settled {
+		if read {
 			return ofConnection, ofStream, frame, streams
 		}
 	}

@@ -106,7 +106,7 @@ func (p *pool) look(ctx context.Context) error {
 		if err == nil {
 			m.status, m.heard, m.asked = status, p.inv.Now(), true
 		}
-		p.settle(m, err)
+		p.record(m, err)
 	}
 	hosts, err := p.servers.hosts(ctx)
 	if err != nil {
@@ -141,7 +141,7 @@ func (p *pool) ask(ctx context.Context, m *member) (upgrade.Status, error) {
 }
 
 // settle says how far a host is, from what it has answered. A host that does not answer has an end by itself, of which it tells when it is back.
-func (p *pool) settle(m *member, err error) {
+func (p *pool) record(m *member, err error) {
 	last, failed := m.status.Last, ""
 	switch {
 	case err != nil && client.IsUnavailable(err):

@@ -17,8 +17,8 @@ func (p *pool) watch(ctx context.Context) error {
 	}
 	applied := map[string]*uint64{} // of the servers that have answered, by id
 	for _, m := range p.hosts {
-		settled := m.State == rollout.Done && m.Steady >= p.pace.Dwell
-		if !m.Connected || m.Role == rollout.Agent && (m.State != rollout.Done || settled) {
+		steady := m.State == rollout.Done && m.Steady >= p.pace.Dwell
+		if !m.Connected || m.Role == rollout.Agent && (m.State != rollout.Done || steady) {
 			continue
 		}
 		status, err := p.servers.status(ctx, m.ID)

@@ -26,8 +26,8 @@ var rotations = flag.Int("rotations", 1, "how often the root of the CA is replac
 // testRootRotated replaces the root of the CA while tasks run and clients run more, a leader is killed and a host is away: first the
 // pool waits for that host, then it is forced not to.
 func (p *pool) testRootRotated(t *testing.T) {
-	p.settle(t, "lost-after=10m") // what is away here comes back, however slow the machine is
-	defer p.settle(t, "lost-after=1m")
+	p.changeSetting(t, "lost-after=10m") // what is away here comes back, however slow the machine is
+	defer p.changeSetting(t, "lost-after=1m")
 	running := p.startTicking(t, 5, "rotated")
 	pids := processesOf(t, running)
 	accepted := 0
@@ -171,7 +171,7 @@ func (p *pool) testSealingKeyRotated(t *testing.T) {
 }
 
 // settle changes a setting of the pool.
-func (p *pool) settle(t *testing.T, setting string) {
+func (p *pool) changeSetting(t *testing.T, setting string) {
 	t.Helper()
 	p.untilDone(t, func() *testbed.Host { return p.leader(t) }, "pool", "set", setting)
 }

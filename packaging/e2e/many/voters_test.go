@@ -15,7 +15,7 @@ import (
 var voterChanges = flag.Int("voter-changes", 4, "how often the servers of a pool are changed while changes are written")
 
 // settleEach is after how many changes of the servers all of them have to have come to rest.
-const settleEach = 5
+const convergeEach = 5
 
 // TestServersChangeAndNothingIsLost promotes, demotes and removes hosts, has them leave and join again, at random and mostly before
 // the change before has come to rest: a majority is kept, for changes are acknowledged after each, and what was acknowledged stays.
@@ -36,7 +36,7 @@ func TestServersChangeAndNothingIsLost(t *testing.T) {
 		kind.change(t, p.anyHost(t, kind.from))
 		made[kind.name]++
 		w.waitAcknowledged(t, time.Now(), 5)
-		if n%settleEach == settleEach-1 {
+		if n%convergeEach == convergeEach-1 {
 			acknowledged += p.stopAndCheck(t, w)
 			t.Logf("%d changes of the servers: %v", n+1, made)
 			w = p.startWriters(t, fmt.Sprintf("voters%d", n))

@@ -215,7 +215,7 @@ func (p *pool) carryOut(t *rapid.T, changes []repartition.Change) {
 		var index int
 		fmt.Sscanf(c.UUID, c.HostID+"-gpu%d", &index)
 		p.setLayout(h, c.UUID, index, c.Layout)
-		h.Partitions = h.Partitions.Set(partition.GPU{UUID: c.UUID, Layout: c.Layout}).Settle(h.GPUs)
+		h.Partitions = h.Partitions.Set(partition.GPU{UUID: c.UUID, Layout: c.Layout}).Prune(h.GPUs)
 		for _, task := range p.tasks[h.ID] {
 			for _, uuid := range task.GPUs() {
 				if _, has := h.GPUs.Device(uuid); !has {

@@ -153,7 +153,7 @@ func TestNoHostHasTwoTasksOfADaemon(t *testing.T) {
 				m.checkOnePerHost()
 			}
 		}
-		m.settleDaemon()
+		m.convergeDaemon()
 	})
 }
 
@@ -177,7 +177,7 @@ func (m *mess) happenToHost() {
 }
 
 // settleDaemon has all hosts work and a revision that does, and checks that each has one healthy task.
-func (m *mess) settleDaemon() {
+func (m *mess) convergeDaemon() {
 	for _, host := range m.View().Hosts("") {
 		m.do(raftfsm.PutHost{Host: *host})
 		m.do(raftfsm.SetHostStatus{ID: host.ID, Status: spec.HostActive})

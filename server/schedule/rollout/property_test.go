@@ -26,7 +26,7 @@ func TestAServiceConvergesFromAnyState(t *testing.T) {
 			m.happen()
 			m.run(rapid.SampledFrom([]int{0, 1, 2, 5, 12, 40}).Draw(r, "seconds"))
 		}
-		m.settle(strategy)
+		m.converge(strategy)
 	})
 }
 
@@ -104,7 +104,7 @@ func (m *mess) answer(action service.HookAction) {
 }
 
 // settle leaves the service in peace with a revision that works, on hosts that do, and checks what it becomes.
-func (m *mess) settle(strategy service.Strategy) {
+func (m *mess) converge(strategy service.Strategy) {
 	for _, host := range m.View().Hosts("") {
 		again := *host
 		m.do(raftfsm.PutHost{Host: again})

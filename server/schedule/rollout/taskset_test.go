@@ -175,7 +175,7 @@ func TestTaskSetsConvergeFromAnyState(t *testing.T) {
 			}
 			m.run(rapid.SampledFrom([]int{0, 1, 2, 5, 12, 40}).Draw(r, "seconds"))
 		}
-		m.settleSets()
+		m.convergeSets()
 	})
 }
 
@@ -231,7 +231,7 @@ func (m *mess) happenToTasks() {
 
 // settleSets leaves the service in peace with the task sets that work, on hosts that do: each has its part and is steady, and those that were deleted
 // are gone.
-func (m *mess) settleSets() {
+func (m *mess) convergeSets() {
 	for _, host := range m.View().Hosts("") {
 		m.do(raftfsm.PutHost{Host: *host})
 		m.do(raftfsm.SetHostStatus{ID: host.ID, Status: spec.HostActive})
