@@ -215,11 +215,11 @@ func TestAGPUThatWasProvenFreeIsNotProvenAgain(t *testing.T) {
 		w.waitIdle()
 		w.machine.Exit(id(first, "main"), 0)
 		w.waitIdle()
-		looks := w.gpus.processCalls
+		calls := w.gpus.processCalls
 		second := w.control.run("t2", withGPUs("main", "GPU-0"))
 		w.waitIdle()
 		w.wantRunning(id(second, "main"))
-		w.want("looks at processes", w.gpus.processCalls-looks, 0)
+		w.want("looks at processes", w.gpus.processCalls-calls, 0)
 	})
 }
 

@@ -47,14 +47,14 @@ func (f *roleFollower) followRole() {
 	for {
 		wake := f.changed.Wait()
 		f.reconcileRole()
-		var looked <-chan struct{}
+		var poolInfo <-chan struct{}
 		if own := f.server.Load(); own != nil {
-			looked = own.publisher.PoolInfoChanged()
+			poolInfo = own.publisher.PoolInfoChanged()
 		}
 		select {
 		case <-tick.C:
 		case <-wake:
-		case <-looked:
+		case <-poolInfo:
 		case <-f.life.Done():
 			return
 		}

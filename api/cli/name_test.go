@@ -84,9 +84,9 @@ func TestQuietListsHoldIdsAlone(t *testing.T) {
 func TestAListIsWatchedUntilCtrlC(t *testing.T) {
 	h := newFakeHost(t).withTasks(runningTask)
 	var p Program
-	looks := 0
+	polls := 0
 	p.system.Sleep = func(context.Context, time.Duration) error {
-		if looks++; looks == 3 {
+		if polls++; polls == 3 {
 			return context.Canceled
 		}
 		return nil

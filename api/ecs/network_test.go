@@ -92,17 +92,17 @@ func TestATaskShowsItsAddress(t *testing.T) {
 			}
 		}
 	}
-	look := func() (d described) {
+	describe := func() (d described) {
 		t.Helper()
 		f.must(t, "DescribeTasks", `{"tasks":["`+firstTask+`"]}`).decode(t, &d)
 		return d
 	}
-	if a := look().Tasks[0].Attachments; len(a) != 1 || a[0].Status != "ATTACHING" || a[0].Type != "ElasticNetworkInterface" || len(look().Tasks[0].Containers[0].NetworkInterfaces) != 0 {
+	if a := describe().Tasks[0].Attachments; len(a) != 1 || a[0].Status != "ATTACHING" || a[0].Type != "ElasticNetworkInterface" || len(describe().Tasks[0].Containers[0].NetworkInterfaces) != 0 {
 		t.Errorf("%+v", a)
 	}
 	running := []spec.ContainerReport{{Name: "web", Status: spec.Running, Address: "10.32.0.7"}, {Name: "beside", Status: spec.Running, Address: "10.32.0.7"}}
 	f.mustApply(t, raftfsm.ReportTasks{HostID: hostID, Reports: []spec.TaskReport{{TaskID: firstTask, Status: spec.Running, Containers: running}}})
-	task := look().Tasks[0]
+	task := describe().Tasks[0]
 	want := []spec.KeyValue{{Name: "subnetId", Value: "lab"}, {Name: "privateIPv4Address", Value: "10.32.0.7"}}
 	if a := task.Attachments; len(a) != 1 || a[0].Status != "ATTACHED" || !slices.Equal(a[0].Details, want) {
 		t.Errorf("%+v", a)

@@ -122,15 +122,15 @@ func TestSeveralValuesAreAnsweredAtOnce(t *testing.T) {
 // Nobody waits for the answer any more: no further secret is looked at.
 func TestAListEndsWithItsRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	looked := 0
+	compared := 0
 	stop := conditionList{{values: []wanted{{}}, compare: func(*subject, *wanted) bool {
-		looked++
+		compared++
 		cancel()
 		return true
 	}}}
 	_, err := stop.choose(ctx, []*secret.Secret{{Name: "a"}, {Name: "b"}, {Name: "c"}}, false)
-	if !errors.Is(err, context.Canceled) || looked != 1 {
-		t.Errorf("%d secrets were looked at: %v", looked, err)
+	if !errors.Is(err, context.Canceled) || compared != 1 {
+		t.Errorf("%d secrets were looked at: %v", compared, err)
 	}
 }
 

@@ -16,18 +16,18 @@ type answers struct {
 	find func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 
 	mu    sync.Mutex
-	names map[string]*looks
+	names map[string]*lookups
 }
 
 // looks are those of a name.
-type looks struct {
-	next *look      // has not begun; nil: nobody waits for one
+type lookups struct {
+	next *lookup    // has not begun; nil: nobody waits for one
 	turn sync.Mutex // is held by the look that goes on
 	last time.Time
 }
 
 // look is one look. What it has found is there when done is closed.
-type look struct {
+type lookup struct {
 	done   chan struct{}
 	answer *tls.Certificate
 	err    error
@@ -48,25 +48,25 @@ func (a *answers) answer(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 }
 
 // join is the next look for a name. Who is the first to wait for it has it made.
-func (a *answers) join(hello *tls.ClientHelloInfo) *look {
+func (a *answers) join(hello *tls.ClientHelloInfo) *lookup {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	n := a.names[hello.ServerName]
 	if n == nil {
-		n = &looks{}
+		n = &lookups{}
 		if a.names == nil {
-			a.names = map[string]*looks{}
+			a.names = map[string]*lookups{}
 		}
 		a.names[hello.ServerName] = n
 	}
 	if n.next == nil {
-		n.next = &look{done: make(chan struct{})}
-		go a.look(n, &tls.ClientHelloInfo{ServerName: hello.ServerName, SupportedProtos: hello.SupportedProtos})
+		n.next = &lookup{done: make(chan struct{})}
+		go a.resolve(n, &tls.ClientHelloInfo{ServerName: hello.ServerName, SupportedProtos: hello.SupportedProtos})
 	}
 	return n.next
 }
 
-func (a *answers) look(n *looks, hello *tls.ClientHelloInfo) {
+func (a *answers) resolve(n *lookups, hello *tls.ClientHelloInfo) {
 	n.turn.Lock()
 	defer n.turn.Unlock()
 	time.Sleep(time.Until(n.last.Add(lookupInterval)))

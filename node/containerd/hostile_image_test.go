@@ -97,7 +97,7 @@ func witnesses(t *testing.T, host string) string {
 }
 
 // look prints what a container sees at the places where a hostile image has put something.
-const look = `for f in /secret /link /d /d/secret /etc/hosts /etc/resolv.conf /etc/passwd /hard /mem /mnt/secret /proc/self/cwd/secret ./secret ../secret ../../secret; do [ -f $f ] && head -c 200 $f; done; ls -la / /d/ /mnt/ 2>&1 | head -100; echo > /etc/resolv.conf; echo evil > /d/secret; [ -p /link ] || echo evil > /link; head -c 10 /mem; echo looked`
+const probe = `for f in /secret /link /d /d/secret /etc/hosts /etc/resolv.conf /etc/passwd /hard /mem /mnt/secret /proc/self/cwd/secret ./secret ../secret ../../secret; do [ -f $f ] && head -c 200 $f; done; ls -la / /d/ /mnt/ 2>&1 | head -100; echo > /etc/resolv.conf; echo evil > /d/secret; [ -p /link ] || echo evil > /link; head -c 10 /mem; echo looked`
 
 // runHostile pulls the image and runs it to its end. What it answers when that fails is the error.
 func (h *host) runHostile(t *testing.T, c hostileImage, host string) (started bool, out string) {
@@ -113,7 +113,7 @@ func (h *host) runHostile(t *testing.T, c hostileImage, host string) (started bo
 		return false, err.Error()
 	}
 	dir := t.TempDir()
-	spec := h.task(sh(look), func(s *runtime.ContainerSpec) {
+	spec := h.task(sh(probe), func(s *runtime.ContainerSpec) {
 		s.Image, s.HostsFile, s.ResolvFile = image, filepath.Join(dir, "hosts"), filepath.Join(dir, "resolv.conf")
 	})
 	for _, path := range []string{spec.HostsFile, spec.ResolvFile} {

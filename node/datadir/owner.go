@@ -10,8 +10,8 @@ import (
 // checkOwner refuses a directory that somebody else made or may change: who may rename what is in it would choose the programs that pinion
 // runs as root, and the process that StopOwner ends. A link has to be the user's or root's as well, for its owner may have it lead elsewhere later.
 func checkOwner(path string) error {
-	for _, look := range []func(string) (os.FileInfo, error){os.Lstat, os.Stat} {
-		info, err := look(path)
+	for _, stat := range []func(string) (os.FileInfo, error){os.Lstat, os.Stat} {
+		info, err := stat(path)
 		if err != nil {
 			return fmt.Errorf("data directory: %w", err)
 		}

@@ -37,7 +37,7 @@ func newCursor(task *os.Root, container string, tail int, chosen selection) (*cu
 	}
 	c := &cursor{task: task, container: container, shown: strings.TrimSuffix(container, forwardSuffix), since: chosen.since, chosen: chosen, records: records}
 	if records != nil && !c.since.IsZero() {
-		c.since = c.since.Add(-recordLookBack)
+		c.since = c.since.Add(-recordLookback)
 	}
 	if c.isSelective() {
 		tail = 0

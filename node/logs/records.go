@@ -39,7 +39,7 @@ const recordsSuffix = ".multiline"
 
 // recordLookBack is how long before a moment lines are read, so that one at the moment is known to begin a record or to continue one. Where
 // no first line has come for as long, records may begin elsewhere than for another query.
-const recordLookBack = 12 * logdriver.RecordFlush
+const recordLookback = 12 * logdriver.RecordFlush
 
 // joiner puts the lines of a container together to records. What is in one follows from the lines and their stamps alone.
 type joiner struct {

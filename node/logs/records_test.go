@@ -163,7 +163,7 @@ func drawFiles(t *rapid.T, s *Store, container string) {
 	for i := range rapid.IntRange(0, 40).Draw(t, "lines") {
 		at = at.Add(rapid.SampledFrom([]time.Duration{0, 0, time.Millisecond, time.Second, logdriver.RecordFlush, 2 * logdriver.RecordFlush}).Draw(t, "later by"))
 		text := fmt.Sprint(i)
-		if rapid.Bool().Draw(t, "first") || at.Sub(lastFirst) > recordLookBack/2 {
+		if rapid.Bool().Draw(t, "first") || at.Sub(lastFirst) > recordLookback/2 {
 			text, lastFirst = "["+text, at
 		}
 		raw = record.Append(raw, record.Record{Time: at, Stream: "stdout", Text: []byte(text)})

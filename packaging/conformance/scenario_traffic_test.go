@@ -40,8 +40,8 @@ func pausedAt(stage, action string) []step {
 	steps := movedBy(`"strategy":"BLUE_GREEN","bakeTimeInMinutes":60,"lifecycleHooks":[{"targetType":"PAUSE","lifecycleStages":["`+stage+`"],
 		"timeoutConfiguration":{"timeoutInMinutes":60,"action":"ROLLBACK"}}]`, stage)
 	const paused = "serviceDeployments.0.lifecycleHookDetails.0."
-	look := step{operation: "DescribeServiceDeployments", body: `{"serviceDeploymentArns":["$move"]}`}
-	waits, hook, rests := look, look, look
+	describe := step{operation: "DescribeServiceDeployments", body: `{"serviceDeploymentArns":["$move"]}`}
+	waits, hook, rests := describe, describe, describe
 	waits.until, hook.saves, rests.until = paused+"status=AWAITING_ACTION", "hook="+paused+"hookId", "serviceDeployments.0.lifecycleStage=BAKE_TIME"
 	answered := []step{
 		waits, hook,

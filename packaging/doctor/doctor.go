@@ -43,9 +43,9 @@ type Host struct {
 
 // check is one row of the table: its findings have its name.
 type check struct {
-	name  string
-	look  func(ctx context.Context, h *Host) []Finding
-	start atStart
+	name    string
+	inspect func(ctx context.Context, h *Host) []Finding
+	start   atStart
 }
 
 // atStart says whether a check is one of those that `pinion up` makes.
@@ -113,7 +113,7 @@ func (h *Host) examine(ctx context.Context, wanted func(check) bool) (all []Find
 			continue
 		}
 		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
-		for _, f := range c.look(ctx, h) {
+		for _, f := range c.inspect(ctx, h) {
 			f.Check = c.name
 			all = append(all, f)
 		}

@@ -226,7 +226,7 @@ const faint = `(() => {
 })()`
 
 // looks checks the contrast of what the page shows, light and dark, and keeps pictures of it in the directory that PINION_SCREENSHOTS names, if it does.
-func (p *page) looks(name string) {
+func (p *page) checkContrast(name string) {
 	p.Helper()
 	for _, theme := range []string{"light", "dark"} {
 		var weak []string

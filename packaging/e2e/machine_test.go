@@ -139,7 +139,7 @@ func forward(l net.Listener, address string) {
 // is still under way is typed again.
 func (m *newMachine) run(t *testing.T, command string, shown func(output string) bool) {
 	t.Helper()
-	looks := strings.HasPrefix(command, "pinion ps") || strings.HasPrefix(command, "pinion why")
+	polls := strings.HasPrefix(command, "pinion ps") || strings.HasPrefix(command, "pinion why")
 	var since int
 	var output string
 	enter := func() {
@@ -166,7 +166,7 @@ func (m *newMachine) run(t *testing.T, command string, shown func(output string)
 		if shown(parts[0] + parts[2]) {
 			return true
 		}
-		if looks {
+		if polls {
 			enter()
 		}
 		return false

@@ -88,7 +88,7 @@ func TestEveryPageOfTheDocumentation(t *testing.T) {
 	}
 	for _, name := range []string{"index.html", "docs/install.html"} {
 		p.do(emulation.ClearDeviceMetricsOverride(), chromedp.Navigate(server.URL+"/"+name))
-		p.looks("docs-" + strings.ReplaceAll(strings.TrimSuffix(name, ".html"), "/", "-"))
+		p.checkContrast("docs-" + strings.ReplaceAll(strings.TrimSuffix(name, ".html"), "/", "-"))
 	}
 }
 

@@ -50,10 +50,10 @@ func TestAPersonSignsInOnTheWebPage(t *testing.T) {
 	h, idp := withIssuer(t)
 	p := open(t, h)
 	p.sees("Sign in at " + strings.TrimPrefix(idp.URL, "http://"))
-	p.looks("sign-in-issuer")
+	p.checkContrast("sign-in-issuer")
 	p.atIssuer()
 	p.sees("ABCD-EFGH")
-	p.looks("sign-in-code")
+	p.checkContrast("sign-in-code")
 	if !p.holds("(a => a.href === " + quoted(idp.URL+"/enter") + " && a.target === '_blank' && a.relList.contains('noopener') && a.relList.contains('noreferrer'))(document.querySelector('.signin section a'))") {
 		t.Error("the issuer's page gets a hand on this one, or is another")
 	}
@@ -104,12 +104,12 @@ func TestASignInOnTheWebPageThatIsNotGranted(t *testing.T) {
 	p.atIssuer()
 	p.waits("document.querySelector('.signin section [role=alert]')")
 	p.sees("strangers")
-	p.looks("sign-in-refused")
+	p.checkContrast("sign-in-refused")
 
 	idp.LogsIn(openidtest.Claims{"email": "alice@example.com", "groups": []string{"everybody", "lab " + hostile}})
 	p.atIssuer()
 	p.sees("onerror")
-	p.looks("sign-in-groups")
+	p.checkContrast("sign-in-groups")
 	p.do(chromedp.Evaluate("[...document.querySelectorAll('.signin section button')].find(b => b.textContent.startsWith('lab')).click()", nil))
 	p.sees("alice@example.com (submit), until ")
 	if p.holds("window.hacked") {

@@ -154,7 +154,7 @@ func TestTheWebPageOfALargePool(t *testing.T) {
 	before, longest := memory(), 0.0
 	for _, place := range []string{"#/pool", "#/tasks"} {
 		p.visit(place)
-		p.looks("large-" + strings.TrimPrefix(place, "#/")) // which keeps the page busy itself
+		p.checkContrast("large-" + strings.TrimPrefix(place, "#/")) // which keeps the page busy itself
 		var since float64
 		var busy []float64
 		p.do(chromedp.Evaluate("performance.now()", &since), chromedp.Sleep(*pageTime/2), chromedp.Evaluate(fmt.Sprintf(busyFor, since), &busy))

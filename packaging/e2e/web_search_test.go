@@ -24,7 +24,7 @@ func TestTheSearchOfTheWebPage(t *testing.T) {
 	p.waits("document.activeElement.getAttribute('role') === 'combobox'")
 	p.do(chromedp.KeyEvent("train"))
 	p.waits("document.querySelector('[aria-selected=true]')")
-	p.looks("search")
+	p.checkContrast("search")
 	p.do(chromedp.KeyEvent(kb.Enter))
 	p.waits(fmt.Sprintf("location.hash === '#/tasks/%s'", train))
 	for words, want := range map[string]string{
@@ -60,13 +60,13 @@ func TestKeysOfTheWebPage(t *testing.T) {
 	}
 	p.do(chromedp.KeyEvent("i"))
 	p.sees("Kept")
-	p.looks("images")
+	p.checkContrast("images")
 	p.do(chromedp.Click("tbody a"))
 	p.sees("sha256:")
 	p.do(chromedp.KeyEvent("f"))
 	p.waits("document.activeElement.type === 'search'")
 	p.do(chromedp.KeyEvent("t"), chromedp.Blur("input[type=search]"), chromedp.KeyEvent("?"), chromedp.WaitVisible("dialog[open] input[type=checkbox]"))
-	p.looks("keys")
+	p.checkContrast("keys")
 	p.do(chromedp.KeyEvent("t"))
 	if !p.holds("location.hash.startsWith('#/images/')") {
 		t.Error("a key goes to a place while text is written, or below a dialogue")

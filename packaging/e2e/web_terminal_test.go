@@ -70,7 +70,7 @@ func TestTheTerminalOfTheWebPage(t *testing.T) {
 	p.begins("Terminal")
 
 	p.types("echo said-$((6*7))", "said-42")
-	p.looks("terminal")
+	p.checkContrast("terminal")
 	p.do(chromedp.Evaluate("document.querySelector('.screen').style.height = '200px'", nil))
 	p.waits("document.querySelectorAll('.xterm-rows > div').length < 14")
 	p.types("clear; echo $(stty size | cut -d' ' -f1)-rows", "-rows")

@@ -36,7 +36,7 @@ func (p *simulation) injectFaults(ctx context.Context) {
 // leaveBehind cuts one server off while so much is recorded, and then until Raft has looked whether to write a snapshot,
 // that the server needs one to catch up. What is recorded changes nothing.
 func (p *simulation) leaveBehind(ctx context.Context) {
-	const look = 5 * time.Minute // more than twice raft.Config.SnapshotInterval
+	const snapshotWait = 5 * time.Minute // more than twice raft.Config.SnapshotInterval
 	absent := p.address(len(p.servers) - 1)
 	p.mesh.set(func(r route) bool { return r.from == absent || r.to == absent })
 	for range snapshotThreshold / maxAppendEntries * 5 / 4 {
@@ -46,7 +46,7 @@ func (p *simulation) leaveBehind(ctx context.Context) {
 		}
 		batch.Wait()
 	}
-	time.Sleep(look)
+	time.Sleep(snapshotWait)
 }
 
 // hold lets things be for a moment or, rarely, for minutes.

@@ -42,13 +42,13 @@ func NewReaper(p Proposer, log *slog.Logger) *Reaper { return &Reaper{p, log, ma
 // is forgotten early.
 func (r *Reaper) Loop(ctx context.Context) {
 	began := r.proposer.Now()
-	lookedAt, reapedAt := began, began
+	checkedAt, reapedAt := began, began
 	for backoff.Sleep(ctx, tick.Until(fullInterval)) == nil {
 		now, view := began.Add(r.proposer.Now().Sub(began)), r.proposer.State().View()
-		if stopped, _ := raftfsm.StoppedTasks(view); stopped <= r.keep && now.Sub(lookedAt) < reapInterval {
+		if stopped, _ := raftfsm.StoppedTasks(view); stopped <= r.keep && now.Sub(checkedAt) < reapInterval {
 			continue
 		}
-		lookedAt = now
+		checkedAt = now
 		if now.Sub(reapedAt) < tokenReapInterval && !view.HasExpired(r.expired(view, now)) {
 			continue
 		}

@@ -103,7 +103,7 @@ func TestVirtualIPsGoBackToAHostWithFewer(t *testing.T) {
 	p.do(t, raftfsm.CreatePool{Pool: spec.Pool{ID: "p"}})
 	p.do(t, raftfsm.Wrap(virtualip.Lead{Token: "mine"}))
 	host("a")
-	look := func(wait time.Duration) (holds string) {
+	after := func(wait time.Duration) (holds string) {
 		p.now = p.now.Add(wait)
 		if err := r.Reconcile(t.Context()); err != nil {
 			t.Fatal(err)
@@ -127,7 +127,7 @@ func TestVirtualIPsGoBackToAHostWithFewer(t *testing.T) {
 		{"a minute later", func() {}, time.Minute, "bbaa"},
 		{"they are even", func() {}, time.Hour, "bbaa"},
 	} {
-		if step.do(); look(step.wait) != step.want {
+		if step.do(); after(step.wait) != step.want {
 			t.Errorf("%s: not %s: %+v", step.name, step.want, virtualip.All(p.State().View()))
 		}
 	}

@@ -229,8 +229,8 @@ func (p *stateHistory) comparePlans(rebuilt *HostSet) {
 		p.Fatalf("the fleets plan %+v and %+v", followed, anew)
 	}
 	p.tasks = before
-	if looked := withoutRankings(HostSetOf(p.state.View(), alwaysConnected), requests); !samePlaces(looked, anew) {
-		p.Fatalf("looking at every host it is %+v, with boards %+v", looked, anew)
+	if unranked := withoutRankings(HostSetOf(p.state.View(), alwaysConnected), requests); !samePlaces(unranked, anew) {
+		p.Fatalf("looking at every host it is %+v, with boards %+v", unranked, anew)
 	}
 	for _, d := range followed {
 		for _, task := range d.Tasks {

@@ -78,7 +78,7 @@ func leaf(command *cli.Command, line []string) (path []string, found *cli.Comman
 
 // takesValue reports whether a flag of a command or of one below it takes a value.
 func takesValue(command *cli.Command, name string) bool {
-	if flag := lookUp(command.Flags, name); flag != nil {
+	if flag := findFlag(command.Flags, name); flag != nil {
 		return !isBool(flag)
 	}
 	return slices.ContainsFunc(command.Subcommands, func(below *cli.Command) bool { return takesValue(below, name) })
@@ -123,7 +123,7 @@ func (r *reader) readWords(line []string, first bool) (words []string) {
 func (r *reader) readFlag(line []string) (rest []string) {
 	word := line[0]
 	name, value, joined := strings.Cut(strings.TrimLeft(word, "-"), "=")
-	flag := lookUp(r.flags, name)
+	flag := findFlag(r.flags, name)
 	if flag == nil {
 		expanded, err := r.expand(word)
 		if err != nil {
@@ -161,7 +161,7 @@ func (r *reader) readFlag(line []string) (rest []string) {
 
 // behindUnknown is what follows an unknown flag, without the value that the flag takes which was meant, so that what comes then is looked at too.
 func (r *reader) behindUnknown(name string, joined bool, rest []string) []string {
-	meant := lookUp(r.flags, r.nearest(name))
+	meant := findFlag(r.flags, r.nearest(name))
 	if meant == nil || isBool(meant) || joined || len(rest) == 0 || isFlag(rest[0]) {
 		return rest
 	}
@@ -176,7 +176,7 @@ func (r *reader) expand(word string) ([]string, error) {
 	}
 	var apart []string
 	for i, letter := range letters {
-		flag := lookUp(r.flags, string(letter))
+		flag := findFlag(r.flags, string(letter))
 		switch {
 		case flag == nil:
 			return nil, r.unknown(word)
@@ -191,7 +191,7 @@ func (r *reader) expand(word string) ([]string, error) {
 // refuseOwnFlag refuses a flag of Pinion's right behind the image: it would be the container's, and the task would start without it.
 func (r *reader) refuseOwnFlag(word string, command *cli.Command) error {
 	name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
-	if word == "--" || !isFlag(word) || lookUp(r.flags, name) == nil {
+	if word == "--" || !isFlag(word) || findFlag(r.flags, name) == nil {
 		return nil
 	}
 	return exit.Usagef("%s comes after the image. If it is for pinion, put it before; if it is for the container, put -- before the container's command: %s [options] %s", word, r.name, command.ArgsUsage)
@@ -201,7 +201,7 @@ func (r *reader) refuseOwnFlag(word string, command *cli.Command) error {
 func isFlag(word string) bool { return len(word) > 1 && word[0] == '-' && word != "--" }
 
 // lookUp finds a flag by a name of it. --help is every command's.
-func lookUp(flags []cli.Flag, name string) cli.Flag {
+func findFlag(flags []cli.Flag, name string) cli.Flag {
 	if slices.Contains(cli.HelpFlag.Names(), name) {
 		return cli.HelpFlag
 	}

@@ -71,12 +71,12 @@ var argumentKinds = map[string]kind{
 
 // flagKind is what the value of a flag stands for.
 func (p parsed) flagKind(flag cli.Flag) kind {
-	own, _ := lookUpKind(flagKinds, p.path, flag.Names()[0])
+	own, _ := findKind(flagKinds, p.path, flag.Names()[0])
 	return own
 }
 
 // lookUpKind finds the kind of a name in a command, whose own goes before that of its last words, and that before what all commands mean by it.
-func lookUpKind(kinds map[string]kind, path []string, name string) (found kind, known bool) {
+func findKind(kinds map[string]kind, path []string, name string) (found kind, known bool) {
 	for from := range len(path) + 1 {
 		if found, known = kinds[strings.TrimSpace(strings.Join(path[from:], " ")+" "+name)]; known {
 			return found, true
@@ -87,7 +87,7 @@ func lookUpKind(kinds map[string]kind, path []string, name string) (found kind, 
 
 // argumentKind is what the next argument of the command stands for.
 func (p parsed) argumentKind() kind {
-	own, _ := lookUpKind(argumentKinds, p.path[:min(len(p.path), 1)], p.argumentWord())
+	own, _ := findKind(argumentKinds, p.path[:min(len(p.path), 1)], p.argumentWord())
 	return own
 }
 
@@ -107,14 +107,14 @@ func (p parsed) argumentWord() string {
 // Unknown are the options with a value and the arguments of a command that completion has no kind for.
 func Unknown(command *cli.Command, path []string) (names []string) {
 	for _, flag := range command.Flags {
-		if _, known := lookUpKind(flagKinds, path, flag.Names()[0]); !known && !isBool(flag) {
+		if _, known := findKind(flagKinds, path, flag.Names()[0]); !known && !isBool(flag) {
 			names = append(names, "--"+flag.Names()[0])
 		}
 	}
 	p := parsed{command: command, path: path}
 	for range strings.Fields(command.ArgsUsage) {
 		if word := p.argumentWord(); !command.Hidden && !(p.takesCommand() && len(p.arguments) > 0) {
-			if _, known := lookUpKind(argumentKinds, path[:1], word); !known {
+			if _, known := findKind(argumentKinds, path[:1], word); !known {
 				names = append(names, word)
 			}
 		}

@@ -28,12 +28,12 @@ func parse(app *cli.App, words []string) parsed {
 	for i := 1; i < last; i++ {
 		i = p.read(words, i)
 		if i >= last {
-			p.flag = p.lookUp(words[last-1])
+			p.flag = p.findFlag(words[last-1])
 			return p
 		}
 	}
 	if name, value, joined := strings.Cut(p.word, "="); joined && isFlag(name) && !p.noFlags && !p.containers {
-		if p.flag = p.lookUp(name); p.flag != nil {
+		if p.flag = p.findFlag(name); p.flag != nil {
 			p.prefix, p.word = name+"=", value
 		}
 	}
@@ -49,7 +49,7 @@ func (p *parsed) read(words []string, i int) int {
 		p.noFlags, p.containers = true, p.takesCommand() && len(p.arguments) > 0
 	case isFlag(word) && !p.noFlags:
 		name, value, joined := strings.Cut(word, "=")
-		flag := p.lookUp(name)
+		flag := p.findFlag(name)
 		if flag == nil || isBool(flag) {
 			return i
 		}
@@ -75,7 +75,7 @@ func (p *parsed) read(words []string, i int) int {
 func (p *parsed) takesCommand() bool { return strings.Contains(p.command.ArgsUsage, "COMMAND") }
 
 // lookUp is the flag that a word names: of joined short ones the last, whose value would follow. Flags of the program are those of every command.
-func (p *parsed) lookUp(word string) cli.Flag {
+func (p *parsed) findFlag(word string) cli.Flag {
 	name := strings.TrimLeft(word, "-")
 	if !strings.HasPrefix(word, "--") && len(name) > 1 {
 		name = name[len(name)-1:]

@@ -99,6 +99,6 @@ func MineFlag(does string) cli.Flag {
 }
 
 // LooksLikeFlag reports whether an argument was probably meant as a flag.
-func LooksLikeFlag(argument string) bool {
+func ResemblesFlag(argument string) bool {
 	return len(argument) > 1 && strings.HasPrefix(argument, "-")
 }

@@ -113,7 +113,7 @@ func imageAndCommand(arguments []string) (image string, command []string, err er
 	if len(command) > 0 && command[0] == "--" {
 		command = command[1:]
 	}
-	if image == "" || invocation.LooksLikeFlag(image) {
+	if image == "" || invocation.ResemblesFlag(image) {
 		return "", nil, exit.Usagef("pinion run needs an image before --; see pinion run --help")
 	}
 	return image, command, nil

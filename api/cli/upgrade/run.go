@@ -49,7 +49,7 @@ func (p *pool) run(ctx context.Context) error {
 		if err := p.inv.Sleep(ctx, pollInterval); err != nil {
 			return err
 		}
-		if err := p.look(ctx); err != nil {
+		if err := p.poll(ctx); err != nil {
 			return err
 		}
 	}
@@ -97,7 +97,7 @@ func (p *pool) start(m *member) {
 }
 
 // look reads what the pool and the hosts that are under way say.
-func (p *pool) look(ctx context.Context) error {
+func (p *pool) poll(ctx context.Context) error {
 	for _, m := range p.hosts {
 		if m.State != rollout.UnderWay {
 			continue

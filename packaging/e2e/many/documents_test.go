@@ -125,13 +125,13 @@ func (p *pool) testS31(t *testing.T) {
 const unsatisfied = "MemberOf placement constraint unsatisfied."
 
 func (p *pool) testS33(t *testing.T) {
-	const look = `ls /dev; echo "visible=$NVIDIA_VISIBLE_DEVICES"; echo "caps=$NVIDIA_DRIVER_CAPABILITIES"`
-	p.define(t, "look", 0, look)
+	const show = `ls /dev; echo "visible=$NVIDIA_VISIBLE_DEVICES"; echo "caps=$NVIDIA_DRIVER_CAPABILITIES"`
+	p.define(t, "look", 0, show)
 	for expression, gpus := range map[string]int{"attribute:kind == plain": 0, "attribute:ecs.instance-type == p2.xlarge": 0, "": 2} {
 		family := "look"
 		if gpus > 0 {
 			family = "look-gpus"
-			p.define(t, family, gpus, look)
+			p.define(t, family, gpus, show)
 		}
 		in := object{"taskDefinition": family, "overrides": object{"containerOverrides": []object{{"name": "main",
 			"environment": []object{{"name": "NVIDIA_DRIVER_CAPABILITIES", "value": "compute"}}}}}}

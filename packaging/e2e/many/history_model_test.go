@@ -133,25 +133,25 @@ func TestHistoriesThatNoFamilyCanHaveAreNoticed(t *testing.T) {
 	told := func(revision int, mark string, active bool) familyResponse {
 		return familyResponse{found: true, revision: revision, mark: mark, active: active}
 	}
-	a, b, look, drop := familyRequest{kind: register, mark: "a"}, familyRequest{kind: register, mark: "b"}, familyRequest{kind: latest}, familyRequest{kind: deregister, revision: 1}
+	a, b, read, drop := familyRequest{kind: register, mark: "a"}, familyRequest{kind: register, mark: "b"}, familyRequest{kind: latest}, familyRequest{kind: deregister, revision: 1}
 	unknown := familyResponse{unknown: true}
 	for name, c := range map[string]struct {
 		history []porcupine.Operation
 		wanted  bool
 	}{
 		"one after the other": {[]porcupine.Operation{
-			at(0, 1, look, familyResponse{}), at(2, 3, a, told(1, "a", true)), at(4, 5, look, told(1, "a", true)), at(6, 7, drop, told(1, "a", false)),
-			at(8, 9, look, familyResponse{}), at(10, 11, b, told(2, "b", true)), at(12, 13, familyRequest{kind: exact, revision: 1}, told(1, "a", false)),
+			at(0, 1, read, familyResponse{}), at(2, 3, a, told(1, "a", true)), at(4, 5, read, told(1, "a", true)), at(6, 7, drop, told(1, "a", false)),
+			at(8, 9, read, familyResponse{}), at(10, 11, b, told(2, "b", true)), at(12, 13, familyRequest{kind: exact, revision: 1}, told(1, "a", false)),
 		}, true},
-		"at once, in any order":       {[]porcupine.Operation{at(0, 9, a, told(2, "a", true)), at(0, 9, b, told(1, "b", true)), at(1, 8, look, told(1, "b", true))}, true},
-		"unknown and never done":      {[]porcupine.Operation{at(0, 1, a, unknown), at(2, 3, look, familyResponse{}), at(4, 5, b, told(1, "b", true))}, true},
-		"unknown and done late":       {[]porcupine.Operation{at(0, 1, a, unknown), at(2, 3, look, familyResponse{}), at(4, 5, look, told(1, "a", true))}, true},
-		"a stale description":         {[]porcupine.Operation{at(0, 1, a, told(1, "a", true)), at(2, 3, look, familyResponse{})}, false},
+		"at once, in any order":       {[]porcupine.Operation{at(0, 9, a, told(2, "a", true)), at(0, 9, b, told(1, "b", true)), at(1, 8, read, told(1, "b", true))}, true},
+		"unknown and never done":      {[]porcupine.Operation{at(0, 1, a, unknown), at(2, 3, read, familyResponse{}), at(4, 5, b, told(1, "b", true))}, true},
+		"unknown and done late":       {[]porcupine.Operation{at(0, 1, a, unknown), at(2, 3, read, familyResponse{}), at(4, 5, read, told(1, "a", true))}, true},
+		"a stale description":         {[]porcupine.Operation{at(0, 1, a, told(1, "a", true)), at(2, 3, read, familyResponse{})}, false},
 		"a stale description of one":  {[]porcupine.Operation{at(0, 1, a, told(1, "a", true)), at(2, 3, drop, told(1, "a", false)), at(4, 5, familyRequest{kind: exact, revision: 1}, told(1, "a", true))}, false},
 		"a registration is lost":      {[]porcupine.Operation{at(0, 1, a, told(1, "a", true)), at(2, 3, b, told(1, "b", true))}, false},
 		"done twice":                  {[]porcupine.Operation{at(0, 1, a, told(1, "a", true)), at(2, 3, b, told(3, "b", true))}, false},
-		"done before it was asked":    {[]porcupine.Operation{at(0, 1, look, told(1, "a", true)), at(2, 3, a, told(1, "a", true))}, false},
-		"seen, and then not any more": {[]porcupine.Operation{at(0, 1, a, unknown), at(2, 3, look, told(1, "a", true)), at(4, 5, look, familyResponse{})}, false},
+		"done before it was asked":    {[]porcupine.Operation{at(0, 1, read, told(1, "a", true)), at(2, 3, a, told(1, "a", true))}, false},
+		"seen, and then not any more": {[]porcupine.Operation{at(0, 1, a, unknown), at(2, 3, read, told(1, "a", true)), at(4, 5, read, familyResponse{})}, false},
 		"a number was told to two":    {[]porcupine.Operation{at(0, 9, a, told(1, "a", true)), at(0, 9, b, told(1, "b", true))}, false},
 	} {
 		if got := porcupine.CheckOperations(familyModel, c.history); got != c.wanted {
