@@ -176,11 +176,11 @@ func TestUsageCountsTasksThatRunWhenAsked(t *testing.T) {
 	past := &fakeEnded{}
 	b.config.Ended = past
 	b.reportRunning(t, path.Base(b.run(t, `{"taskDefinition":"tensorflow-1-gpu"}`).Tasks[0].ARN))
-	if b.get("/v1/usage"); past.usage.Placed != nil {
+	if b.get("/v1/usage"); past.usage.Running != nil {
 		t.Error("tasks that run are counted unasked")
 	}
-	if b.get("/v1/usage?running=true"); len(past.usage.Placed) != 1 || past.usage.Now.IsZero() {
-		t.Errorf("the tasks that run are %v, at %v", past.usage.Placed, past.usage.Now)
+	if b.get("/v1/usage?running=true"); len(past.usage.Running) != 1 || past.usage.Now.IsZero() {
+		t.Errorf("the tasks that run are %v, at %v", past.usage.Running, past.usage.Now)
 	}
 	if got := b.get("/v1/usage?running=perhaps"); got.Code != 400 {
 		t.Errorf("running=perhaps: %d", got.Code)

@@ -93,7 +93,7 @@ func TestPickKeepsItsPromisesOnAnyMachine(t *testing.T) {
 			t.Fatalf("%v in one order, %v in another", got, shuffled)
 		}
 		w := scoreLinks(healthy)
-		if first := scoreSet(w, 1<<n-1); first.better(scoreSet(w, places(healthy, got))) {
+		if first := scoreSet(w, 1<<n-1); first.better(scoreSet(w, positions(healthy, got))) {
 			t.Fatalf("%v is worse than the first %d", got, n)
 		}
 	})
@@ -111,7 +111,7 @@ func TestPickIsExactUpToSixteen(t *testing.T) {
 		if got == nil {
 			return
 		}
-		w, mine := scoreLinks(healthy), places(healthy, got)
+		w, mine := scoreLinks(healthy), positions(healthy, got)
 		all := DeviceSet(1<<len(healthy) - 1)
 		for other := DeviceSet(1); other <= all; other++ {
 			if other.Len() == n && preferred(w, all, other, mine) {
@@ -196,7 +196,7 @@ func byIndex(devices []Device) func(a, b string) int {
 	}
 }
 
-func places(devices []*Device, chosen []string) (set DeviceSet) {
+func positions(devices []*Device, chosen []string) (set DeviceSet) {
 	all := uuids(devices)
 	for _, uuid := range chosen {
 		set |= 1 << slices.Index(all, uuid)

@@ -30,11 +30,11 @@ func TestAHostThatIsSilentAndBackIsTold(t *testing.T) {
 	}
 	h.do(t, RecordConnections{Hosts: []HeardHost{{ID: "h1"}}, At: at(20)})
 	h.do(t, MarkHostLost{ID: "h2", At: at(66)})
-	place := func(entry, offset int) string { return fmt.Sprintf("%d-%d", int(from.Index)+entry, offset) }
+	position := func(entry, offset int) string { return fmt.Sprintf("%d-%d", int(from.Index)+entry, offset) }
 	want := []string{
-		place(1, 0) + " host h1 ACTIVE DISCONNECTED in default", place(1, 1) + " host h2 ACTIVE DISCONNECTED in default",
-		place(3, 0) + " host h1 ACTIVE in default", place(4, 0) + " host h1 ACTIVE BACK in default",
-		place(5, 0) + " host h2 ACTIVE LOST in default",
+		position(1, 0) + " host h1 ACTIVE DISCONNECTED in default", position(1, 1) + " host h2 ACTIVE DISCONNECTED in default",
+		position(3, 0) + " host h1 ACTIVE in default", position(4, 0) + " host h1 ACTIVE BACK in default",
+		position(5, 0) + " host h2 ACTIVE LOST in default",
 	}
 	if got := changed(t, h.State, from); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)

@@ -28,7 +28,7 @@ type testAgent struct {
 }
 
 func newAgent(h *testHost) *testAgent {
-	host := spec.Host{ID: h.cfg.HostID, Name: h.cfg.Name, Cluster: spec.DefaultCluster, Address: h.where, CPU: 1 << 20, MemoryMiB: 1 << 20, Place: h.dir, Starts: h.cfg.Starts}
+	host := spec.Host{ID: h.cfg.HostID, Name: h.cfg.Name, Cluster: spec.DefaultCluster, Address: h.where, CPU: 1 << 20, MemoryMiB: 1 << 20, Location: h.dir, Starts: h.cfg.Starts}
 	for i := range 8 {
 		host.GPUs.Devices = append(host.GPUs.Devices, gpu.Device{UUID: fmt.Sprintf("GPU-%d-%d", h.n, i), Index: i, Health: gpu.Healthy})
 	}

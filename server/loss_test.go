@@ -105,7 +105,7 @@ func TestARemovedHostIsRefusedForEver(t *testing.T) {
 	}
 }
 
-func TestAServerIsRemovedAndAnotherTakesItsPlace(t *testing.T) {
+func TestAServerIsRemovedAndAnotherReplacesIt(t *testing.T) {
 	p := newPool(t)
 	p.found(nil)
 	p.join(3)

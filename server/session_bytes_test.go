@@ -155,9 +155,9 @@ func TestOneChangeOnAHostWith200TasksMovesLessThan2kB(t *testing.T) {
 
 	apply(t, server, raftfsm.StopTask{ID: task.ID, Code: spec.StopUserInitiated, Reason: "enough"})
 	list := g.next(t)
-	place := slices.IndexFunc(list, func(a spec.Assignment) bool { return a.Task.ID == task.ID })
-	if len(list) != 201 || list[place].Task.DesiredStatus != spec.Stopped || list[place].Task.StoppedReason != "enough" || list[place].Definition == nil {
-		t.Fatalf("%d tasks, the one that stops: %+v", len(list), list[place])
+	index := slices.IndexFunc(list, func(a spec.Assignment) bool { return a.Task.ID == task.ID })
+	if len(list) != 201 || list[index].Task.DesiredStatus != spec.Stopped || list[index].Task.StoppedReason != "enough" || list[index].Definition == nil {
+		t.Fatalf("%d tasks, the one that stops: %+v", len(list), list[index])
 	}
 	moved("it is stopped")
 

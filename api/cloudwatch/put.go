@@ -77,7 +77,7 @@ func (r *Request) putMetricAlarm(ctx context.Context, in *putAlarmInput) (*empty
 	if err != nil {
 		return nil, err
 	}
-	if err := r.place(a, first); err != nil {
+	if err := r.resolveService(a, first); err != nil {
 		return nil, err
 	}
 	put := alarm.Put{Alarm: *a}

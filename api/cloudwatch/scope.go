@@ -20,7 +20,7 @@ const (
 )
 
 // place finds the service whose metric an alarm watches: that of the dimensions, else that of the first policy that it starts.
-func (r *Request) place(a *alarm.Alarm, first scaling.PolicyName) error {
+func (r *Request) resolveService(a *alarm.Alarm, first scaling.PolicyName) error {
 	for _, d := range a.Metric.Dimensions {
 		switch d.Name {
 		case dimensionCluster, dimensionService, scaling.DimensionGroup:

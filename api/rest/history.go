@@ -173,7 +173,7 @@ func (h history) usage(x *httpx.Exchange, res leader.Resolution) error {
 	switch running := text.Get("running"); running {
 	case "", "false":
 	case "true":
-		q.Placed, q.Now = placedTasks(res.View, cluster), h.api.Now()
+		q.Running, q.Now = tasksOnHosts(res.View, cluster), h.api.Now()
 	default:
 		return wire.Errorf(wire.InvalidParameter, "running must be true or false, not %q.", running)
 	}
@@ -185,7 +185,7 @@ func (h history) usage(x *httpx.Exchange, res leader.Resolution) error {
 }
 
 // placedTasks are the tasks on the hosts of a cluster, or of all when it is empty.
-func placedTasks(view *raftfsm.View, cluster string) (all []*spec.Task) {
+func tasksOnHosts(view *raftfsm.View, cluster string) (all []*spec.Task) {
 	for _, host := range view.Hosts(cluster) {
 		all = append(all, view.TasksOn(host.ID)...)
 	}

@@ -12,7 +12,7 @@ import (
 
 // queued is a task or a gang that waits for its place.
 type queued struct {
-	Place      int       `json:"place"` // in its cluster, from 1; 0: something holds it back, see WaitsFor
+	Position   int       `json:"place"` // in its cluster, from 1; 0: something holds it back, see WaitsFor
 	TaskID     string    `json:"taskId"`
 	Tasks      int       `json:"tasks"` // 1, or those of its gang
 	Cluster    string    `json:"cluster"`
@@ -164,7 +164,7 @@ func renderQueued(q *spec.QueueItem) *queued {
 		return nil
 	}
 	return &queued{
-		Place: q.Position, TaskID: q.TaskID, Tasks: q.Tasks, Cluster: q.Cluster, Group: q.Group, Definition: q.Definition, Index: q.Index, Team: q.Team, Key: q.Key, Priority: q.Priority,
+		Position: q.Position, TaskID: q.TaskID, Tasks: q.Tasks, Cluster: q.Cluster, Group: q.Group, Definition: q.Definition, Index: q.Index, Team: q.Team, Key: q.Key, Priority: q.Priority,
 		CPU: q.CPU, MemoryMiB: q.MemoryMiB, GPUs: q.GPUs, GPUMiB: q.GPUMiB, GPUChoices: q.GPUChoices, Since: q.Since, WaitsFor: q.WaitReason, Impossible: renderFailure(q.Infeasible),
 	}
 }

@@ -103,7 +103,7 @@ func (l Layout) Add(model, profile string) (added Instance, ok bool) {
 		if !l.admits(profiles, p, start) {
 			continue
 		}
-		if left := l.With(Instance{profile, start}).places(profiles); left > most {
+		if left := l.With(Instance{profile, start}).placements(profiles); left > most {
 			added, most = Instance{profile, start}, left
 		}
 	}
@@ -111,7 +111,7 @@ func (l Layout) Add(model, profile string) (added Instance, ok bool) {
 }
 
 // places is how much the free slices are good for: the places for one of each profile, each with its memory.
-func (l Layout) places(profiles []Profile) (sum int) {
+func (l Layout) placements(profiles []Profile) (sum int) {
 	for i := range profiles {
 		p := &profiles[i]
 		for _, start := range p.starts {

@@ -38,7 +38,7 @@ func (d *Dir) Claim() (err error) {
 	if err := d.checkMachine(self); err != nil {
 		return err
 	}
-	d.Place = digest(self, machine.Boot().ID)
+	d.Location = digest(self, machine.Boot().ID)
 	d.Starts, err = d.countStart()
 	return err
 }

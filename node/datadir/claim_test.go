@@ -18,13 +18,13 @@ func claim(t *testing.T, path string) (*datadir.Dir, error) {
 
 func TestEachStartIsCountedAtOnePlace(t *testing.T) {
 	path := t.TempDir()
-	var place string
+	var location string
 	for n := int64(1); n <= 3; n++ {
 		c, err := claim(t, path)
-		if err != nil || c.Starts != n || c.Place == "" || place != "" && c.Place != place {
+		if err != nil || c.Starts != n || c.Location == "" || location != "" && c.Location != location {
 			t.Fatalf("start %d: %+v %v", n, c, err)
 		}
-		place = c.Place
+		location = c.Location
 	}
 }
 
@@ -49,7 +49,7 @@ func TestACopyOfADataDirectoryIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	second, err := claim(t, copied)
-	if err != nil || second.Starts != first.Starts+1 || second.Place == first.Place {
+	if err != nil || second.Starts != first.Starts+1 || second.Location == first.Location {
 		t.Errorf("what takes the place of the first: %+v %v, the first %+v", second, err, first)
 	}
 }
@@ -76,7 +76,7 @@ func TestAMovedDirectoryIsTheSame(t *testing.T) {
 	if err := os.Rename(path, path+"-moved"); err != nil {
 		t.Fatal(err)
 	}
-	if moved, err := claim(t, path+"-moved"); err != nil || moved.Place != first.Place {
+	if moved, err := claim(t, path+"-moved"); err != nil || moved.Location != first.Location {
 		t.Errorf("%+v %v", moved, err)
 	}
 }

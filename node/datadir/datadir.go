@@ -45,8 +45,8 @@ type Dir struct {
 	Listed fs.FileMode
 
 	// What tells one process with the host's identity from another, after Claim.
-	Place  string // this directory on this machine since its boot; one process at a time has it, for the directory is locked
-	Starts int64  // starts of this host, this one included
+	Location string // this directory on this machine since its boot; one process at a time has it, for the directory is locked
+	Starts   int64  // starts of this host, this one included
 }
 
 // identity is pinion.json.

@@ -75,7 +75,7 @@ func (st *Stream) seek() error {
 				continue
 			}
 			st.cursor.setFile(f)
-			return st.place(base, i == 0)
+			return st.goTo(base, i == 0)
 		}
 		if !moved {
 			return nil
@@ -86,7 +86,7 @@ func (st *Stream) seek() error {
 
 // place goes to the position in the file that was opened. A position behind the end of the log is of one that was removed since, or of
 // what a power cut took.
-func (st *Stream) place(base int64, youngest bool) error {
+func (st *Stream) goTo(base int64, youngest bool) error {
 	info, err := st.cursor.f.Stat()
 	if err != nil {
 		return err

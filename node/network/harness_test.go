@@ -62,9 +62,9 @@ func reopen(t *testing.T, dir string) *Bridge {
 // destroyAll takes down everything that the data directory has on this machine, and checks that nothing is left.
 func destroyAll(t *testing.T, dir string) {
 	b := reopen(t, dir)
-	place := "none"
+	bridge := "none"
 	if b.config != nil {
-		place = b.config.Bridge
+		bridge = b.config.Bridge
 	}
 	all, err := b.records.all()
 	if err != nil {
@@ -78,8 +78,8 @@ func destroyAll(t *testing.T, dir string) {
 	if err := b.Close(); err != nil {
 		t.Error(err)
 	}
-	if linkExists(place) || firewallMentions(t, place) {
-		t.Errorf("bridge %s or rules of it are left", place)
+	if linkExists(bridge) || firewallMentions(t, bridge) {
+		t.Errorf("bridge %s or rules of it are left", bridge)
 	}
 }
 

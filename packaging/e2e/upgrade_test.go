@@ -57,7 +57,7 @@ func (u upgraded) state(t *testing.T) string {
 }
 
 // inPlace checks which program is in place, and that the host answers.
-func (u upgraded) inPlace(t *testing.T, want string) {
+func (u upgraded) checkProgram(t *testing.T, want string) {
 	t.Helper()
 	is, err := os.ReadFile(filepath.Join(u.dir, "pinion"))
 	if err != nil || !strings.HasSuffix(string(is), want) {
@@ -88,16 +88,16 @@ func TestAHostIsUpgradedUnderItsTasks(t *testing.T) {
 	if out, err := u.upgrade("--to", u.program(t, "second", ""), "--dry-run"); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	u.inPlace(t, "pinion")
+	u.checkProgram(t, "pinion")
 	if out, err := u.upgrade("--to", u.program(t, "second", "")); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	u.inPlace(t, "second")
+	u.checkProgram(t, "second")
 	u.checkUnchanged(t, tasks)
 	if out, err := u.upgrade("rollback"); err != nil || !strings.HasPrefix(u.state(t), "CONFIRMED") {
 		t.Fatalf("%v: %s: %s", err, out, u.state(t))
 	}
-	u.inPlace(t, "pinion")
+	u.checkProgram(t, "pinion")
 	u.checkUnchanged(t, tasks)
 	if err := syscall.Kill(pid, 0); err != nil {
 		t.Errorf("the host has another process: %v", err)
@@ -109,7 +109,7 @@ func TestAHostIsUpgradedUnderItsTasks(t *testing.T) {
 		if err == nil || !strings.HasPrefix(u.state(t), "ROLLED_BACK") {
 			t.Errorf("%s: %v: %s: %s", name, err, out, u.state(t))
 		}
-		u.inPlace(t, "pinion")
+		u.checkProgram(t, "pinion")
 		u.checkUnchanged(t, tasks)
 	}
 	for id := range tasks {

@@ -152,16 +152,16 @@ func TestTheWebPageOfALargePool(t *testing.T) {
 		return mib
 	}
 	before, longest := memory(), 0.0
-	for _, place := range []string{"#/pool", "#/tasks"} {
-		p.visit(place)
-		p.checkContrast("large-" + strings.TrimPrefix(place, "#/")) // which keeps the page busy itself
+	for _, fragment := range []string{"#/pool", "#/tasks"} {
+		p.visit(fragment)
+		p.checkContrast("large-" + strings.TrimPrefix(fragment, "#/")) // which keeps the page busy itself
 		var since float64
 		var busy []float64
 		p.do(chromedp.Evaluate("performance.now()", &since), chromedp.Sleep(*pageTime/2), chromedp.Evaluate(fmt.Sprintf(busyFor, since), &busy))
 		for _, ms := range busy {
 			longest = max(longest, ms)
 		}
-		t.Logf("%s: %d times busy for more than 50 ms in %v, at most %.0f ms", place, len(busy), *pageTime/2, longest)
+		t.Logf("%s: %d times busy for more than 50 ms in %v, at most %.0f ms", fragment, len(busy), *pageTime/2, longest)
 	}
 	after := memory()
 	t.Logf("first view after %.0f ms; heap %.0f MiB, then %.0f MiB", first, before, after)

@@ -54,9 +54,9 @@ func TestKeysOfTheWebPage(t *testing.T) {
 	id, secret := h.makeKey(t, "read")
 	p.signIn(id, secret)
 	p.waits("document.querySelector('nav')")
-	for key, place := range map[string]string{"t": "tasks", "q": "queue", "s": "services", "h": "hosts", "e": "events", "u": "usage", "i": "images", "p": "pool"} {
+	for key, fragment := range map[string]string{"t": "tasks", "q": "queue", "s": "services", "h": "hosts", "e": "events", "u": "usage", "i": "images", "p": "pool"} {
 		p.do(chromedp.KeyEvent(key))
-		p.waits("location.hash === '#/" + place + "'")
+		p.waits("location.hash === '#/" + fragment + "'")
 	}
 	p.do(chromedp.KeyEvent("i"))
 	p.sees("Kept")

@@ -147,17 +147,17 @@ func TestStoredTextsDoNothingOnTheWebPage(t *testing.T) {
 	p := openAt(t, strings.TrimPrefix(server.URL, "https://"))
 	p.signIn("AKIAIOSFODNN7EXAMPLE", "secret")
 	p.waits("document.querySelector('.cells')")
-	places := []string{"#/pool", "#/tasks", fmt.Sprintf("#/tasks/%032d", 0), fmt.Sprintf("#/tasks/%032d", 1), fmt.Sprintf("#/tasks/%032d", 2), "#/queue", "#/services", "#/services/s", "#/hosts", "#/hosts/" + hostileHost, "#/images", "#/events", "#/usage", "#/search/gpu", "#/__proto__/constructor"}
+	fragments := []string{"#/pool", "#/tasks", fmt.Sprintf("#/tasks/%032d", 0), fmt.Sprintf("#/tasks/%032d", 1), fmt.Sprintf("#/tasks/%032d", 2), "#/queue", "#/services", "#/services/s", "#/hosts", "#/hosts/" + hostileHost, "#/images", "#/events", "#/usage", "#/search/gpu", "#/__proto__/constructor"}
 	for _, text := range payloads {
-		places = append(places, "#/search/"+url.PathEscape(text), "#/tasks/"+url.PathEscape(text), "#/images/"+url.PathEscape(text), "#/"+url.PathEscape(text))
+		fragments = append(fragments, "#/search/"+url.PathEscape(text), "#/tasks/"+url.PathEscape(text), "#/images/"+url.PathEscape(text), "#/"+url.PathEscape(text))
 	}
-	for _, place := range places {
-		p.visit(place)
+	for _, fragment := range fragments {
+		p.visit(fragment)
 		p.do(chromedp.Sleep(100 * time.Millisecond))
 		if p.holds(wrong) {
 			var found string
 			p.do(chromedp.Evaluate("document.getElementById('page').outerHTML.slice(0, 4000)", &found))
-			t.Errorf("at %s a text is more than a text:\n%s", place, found)
+			t.Errorf("at %s a text is more than a text:\n%s", fragment, found)
 		}
 	}
 	p.visit(fmt.Sprintf("#/tasks/%032d", 0))

@@ -193,7 +193,7 @@ func (h *host) openAgent(ctx context.Context) error {
 	h.agent, err = newAgent(traffic, certificates, h.config.Containers.Names, h.network.Tasks, measure.Meter{Usage: containerd.Meter{Runtime: h.runtime}, GPUs: h.gpus.usage, Control: h.member.Agent()}, node.Config{
 		Host: spec.Host{
 			ID: h.dir.HostID, Name: nameOf(h.config), Cluster: h.config.Cluster, Address: h.address.Advertised, Version: h.Version,
-			FeatureLevel: raftfsm.FeatureLevel, Place: h.dir.Place, Starts: h.dir.Starts,
+			FeatureLevel: raftfsm.FeatureLevel, Location: h.dir.Location, Starts: h.dir.Starts,
 			Build: buildHash(h.Version), Runtime: features.Version, AppArmor: features.AppArmor, CountsSwap: features.CountsSwap,
 			Attributes: attributes, CPU: size.CPU, MemoryMiB: size.MemoryMiB, Ports: []int{22, h.address.Port},
 			Volumes: h.volumes.List(), FileSystems: h.fileSystems.Offers(), Devices: h.config.Containers.Devices, Buckets: slices.Sorted(maps.Keys(h.config.Containers.Buckets)), LogDestinations: h.config.Containers.LogDestinations, Allow: h.config.Containers.Allow, UserNamespaces: userNamespaces, VirtualIPs: h.config.Traffic.VirtualIPs, TaskNetwork: h.config.Containers.TaskNetwork,

@@ -171,13 +171,13 @@ func TestAFileThatIsNotPinionIsRefused(t *testing.T) {
 	} {
 		put(t, filepath.Join(dir, name), content)
 	}
-	place := filepath.Join(t.TempDir(), "pinion")
+	target := filepath.Join(t.TempDir(), "pinion")
 	for _, name := range []string{"fails", "other", "nameless", "data", "lines", "missing", "."} {
-		if _, err := stage(t.Context(), filepath.Join(dir, name), upgrade.Config{}, &upgrade.Attempt{Binary: place}); err == nil {
+		if _, err := stage(t.Context(), filepath.Join(dir, name), upgrade.Config{}, &upgrade.Attempt{Binary: target}); err == nil {
 			t.Errorf("%s was taken", name)
 		}
 	}
-	if left, err := os.ReadDir(filepath.Dir(place)); err != nil || len(left) > 0 {
+	if left, err := os.ReadDir(filepath.Dir(target)); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
 	}
 }

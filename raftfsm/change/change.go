@@ -48,7 +48,7 @@ type Change struct {
 }
 
 // Place is the position of the change.
-func (c *Change) Place() changelog.Position { return c.Position }
+func (c *Change) LogPosition() changelog.Position { return c.Position }
 
 // Size is about how many bytes the change keeps in memory that no other one does: what a host has said grows with its words.
 func (c *Change) Size() int {

@@ -47,7 +47,7 @@ func (f *CompactedError) Error() string {
 
 // Change is what a Log keeps.
 type Change interface {
-	Place() Position
+	LogPosition() Position
 	Size() int // about how many bytes it keeps in memory
 }
 
@@ -90,7 +90,7 @@ func (l *Log[C]) compact() {
 	if extra == 0 {
 		return
 	}
-	l.compactedTo = l.list[extra-1].Place()
+	l.compactedTo = l.list[extra-1].LogPosition()
 	l.list, l.sizes = slices.Clone(l.list[extra:]), slices.Clone(l.sizes[extra:])
 }
 
@@ -126,7 +126,7 @@ func (l *Log[C]) After(mark Position, limit int) (changes []C, more <-chan struc
 	if mark.Compare(l.compactedTo) < 0 {
 		return nil, nil, &CompactedError{Oldest: l.compactedTo}
 	}
-	from, exact := slices.BinarySearchFunc(l.list, mark, func(known C, mark Position) int { return known.Place().Compare(mark) })
+	from, exact := slices.BinarySearchFunc(l.list, mark, func(known C, mark Position) int { return known.LogPosition().Compare(mark) })
 	if exact {
 		from++
 	}

@@ -9,7 +9,7 @@ import (
 
 type change Position
 
-func (c change) Place() Position { return Position(c) }
+func (c change) LogPosition() Position { return Position(c) }
 
 func (c change) Size() int { return 1 }
 
@@ -62,10 +62,10 @@ func TestReadersMissNothingOrAreToldSo(t *testing.T) {
 					continue
 				}
 				for _, change := range some {
-					if change.Place().Compare(last) <= 0 {
-						r.Fatalf("%v came after %v", change.Place(), last)
+					if change.LogPosition().Compare(last) <= 0 {
+						r.Fatalf("%v came after %v", change.LogPosition(), last)
 					}
-					last, seen = change.Place(), seen+1
+					last, seen = change.LogPosition(), seen+1
 				}
 			}
 			if left := behind(&c, last); last.Compare(c.compactedTo) >= 0 && seen+left != told {

@@ -16,7 +16,7 @@ type State[V View, C any] interface {
 // Follower keeps an index or cache that is derived from the state up to date: Rebuild derives it from a view, Apply updates
 // it by the changes since then. When changes were compacted before it read them (see CompactedError), it rebuilds, so no
 // change is missed. It is not safe for concurrent use.
-type Follower[V View, C interface{ Place() Position }] struct {
+type Follower[V View, C interface{ LogPosition() Position }] struct {
 	State   State[V, C]
 	Rebuild func(v V)              // derives everything from v
 	Apply   func(v V, changes []C) // applies changes, oldest first; v includes all of them, and maybe later ones
@@ -46,7 +46,7 @@ func (f *Follower[V, C]) Step() (progress bool, changed <-chan struct{}) {
 		return false, changed
 	}
 	f.Apply(f.State.View(), changes)
-	f.position = changes[len(changes)-1].Place()
+	f.position = changes[len(changes)-1].LogPosition()
 	return true, nil
 }
 

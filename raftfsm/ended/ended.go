@@ -104,8 +104,8 @@ type UsageQuery struct {
 	Cluster      string
 	Allowed      func(cluster, team string) bool // nil: all tasks
 
-	Placed []*spec.Task // those of them that run are counted too, up to Now
-	Now    time.Time
+	Running []*spec.Task // those of them that run are counted too, up to Now
+	Now     time.Time
 }
 
 // UsageRow is a sum over ended tasks, and those of UsageQuery.Placed. What the query does not sum by is empty. The GPU time of a task counts for the days on which it

@@ -57,7 +57,7 @@ type Host struct {
 	HealthAt         time.Time                 `json:"healthAt,omitzero"`                    // when the health of its GPUs changed last; zero: before anybody noted it
 	Volumes          []volumeroot.Root         `json:"volumes,omitempty" level:"1"`          // directories that tasks may mount
 	Allow            []string                  `json:"allow,omitempty" level:"1"`            // powers that containers may have: AllowPrivileged and the like, capabilities
-	Place            string                    `json:"place,omitempty" level:"1"`            // its data directory on its machine since the boot: which process speaks for it; empty: it does not say
+	Location         string                    `json:"place,omitempty" level:"1"`            // its data directory on its machine since the boot: which process speaks for it; empty: it does not say
 	Starts           int64                     `json:"starts,omitempty" level:"1"`           // how often it was started: who counts less has an older copy of its identity
 	Build            string                    `json:"build,omitempty" level:"1"`            // 8 hex digits of what the pinion there is built of
 	Runtime          string                    `json:"runtime,omitempty" level:"1"`          // name and version of its container runtime: "containerd 2.4.2"
@@ -107,11 +107,11 @@ const (
 
 // CheckProcess fails when the process that calls itself this host cannot be it (ErrHostElsewhere): it counts fewer starts than
 // the host, so that its data directory is an older copy, or it is at another place while the host is alive.
-func (h *Host) CheckProcess(place string, starts int64, alive bool) error {
+func (h *Host) CheckProcess(location string, starts int64, alive bool) error {
 	switch {
 	case starts != 0 && starts < h.Starts:
 		return fmt.Errorf("host %s (%s): %w: the host at %s was started %d times and this one says %d: its data directory is an older copy", h.ID, h.Name, ErrHostElsewhere, h.Address, h.Starts, starts)
-	case alive && place != "" && h.Place != "" && place != h.Place:
+	case alive && location != "" && h.Location != "" && location != h.Location:
 		return fmt.Errorf("host %s (%s): %w: the host runs at %s, and this is another process with a copy of its data directory", h.ID, h.Name, ErrHostElsewhere, h.Address)
 	}
 	return nil

@@ -141,15 +141,15 @@ func (c *ACMECache) begin(hostID, name string, grace time.Duration) (other strin
 	if o.hostID == hostID && now.Before(o.until) {
 		return ""
 	}
-	place := slices.Index(o.queue, hostID)
-	if place < 0 {
-		place = len(o.queue)
+	turn := slices.Index(o.queue, hostID)
+	if turn < 0 {
+		turn = len(o.queue)
 		o.queue = append(o.queue, hostID)
 	}
-	if now.Before(o.until.Add(time.Duration(place) * grace)) {
+	if now.Before(o.until.Add(time.Duration(turn) * grace)) {
 		return o.hostID
 	}
-	o.hostID, o.until, o.queue = hostID, now.Add(orderTimeout), slices.Delete(o.queue, 0, place+1)
+	o.hostID, o.until, o.queue = hostID, now.Add(orderTimeout), slices.Delete(o.queue, 0, turn+1)
 	o.begun[hostID] = now
 	return ""
 }

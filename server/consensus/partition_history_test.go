@@ -35,17 +35,17 @@ func contradictions(attempts []operation, kept []string) []string {
 	for i, mark := range kept {
 		position[mark] = i + 1
 	}
-	var placed []operation // everything that took effect, in the only order in which it can have
+	var ordered []operation // everything that took effect, in the only order in which it can have
 	for _, a := range attempts {
 		if a.mark != "" {
 			a.value = position[a.mark]
 		}
 		if a.mark == "" || a.value > 0 {
-			placed = append(placed, a)
+			ordered = append(ordered, a)
 		}
 	}
-	slices.SortStableFunc(placed, inOrder)
-	return append(wrong, misordered(placed)...)
+	slices.SortStableFunc(ordered, inOrder)
+	return append(wrong, misordered(ordered)...)
 }
 
 // misheld finds writes that are not there, not where the client was told, there twice, or there without a reason.

@@ -94,20 +94,20 @@ func (a assignmentDelta) apply(before []spec.Assignment) ([]spec.Assignment, err
 	if !a.Incremental {
 		return a.Tasks, nil
 	}
-	places := make(map[string]int, len(before))
+	indexes := make(map[string]int, len(before))
 	list := make([]spec.Assignment, 0, len(before)+len(a.Tasks))
 	for _, held := range before {
 		if !slices.Contains(a.Removed, held.Task.ID) {
-			places[held.Task.ID] = len(list)
+			indexes[held.Task.ID] = len(list)
 			list = append(list, held)
 		}
 	}
 	for _, changed := range a.Tasks {
-		place, known := places[changed.Task.ID]
+		index, known := indexes[changed.Task.ID]
 		switch {
 		case known:
-			changed.Definition = list[place].Definition
-			list[place] = changed
+			changed.Definition = list[index].Definition
+			list[index] = changed
 		case changed.Definition != nil:
 			list = append(list, changed)
 		default:

@@ -120,7 +120,7 @@ func (b *Backend) register(ctx context.Context, r Registration) (RegistrationRep
 		return RegistrationReply{}, fmt.Errorf("host %s describes itself more often than once a second: %w", r.Host.ID, spec.ErrBusy)
 	}
 	if known := state.View().Host(r.Host.ID); known != nil {
-		if err := known.CheckProcess(r.Host.Place, r.Host.Starts, !known.Lost() && b.liveness.Heard(known.ID)); err != nil {
+		if err := known.CheckProcess(r.Host.Location, r.Host.Starts, !known.Lost() && b.liveness.Heard(known.ID)); err != nil {
 			return RegistrationReply{}, err
 		}
 	}

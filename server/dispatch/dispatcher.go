@@ -77,13 +77,13 @@ func (d *Dispatcher) ServeSession(w http.ResponseWriter, r *http.Request, from s
 // dispatchSession is the server's side of one session.
 type dispatchSession struct {
 	*Dispatcher
-	backend *Backend
-	hostID  string
-	place   string // of the process at the other end
-	in      *messageReader
-	control *http.ResponseController
-	slots   chan struct{} // one for each message that is being handled
-	large   chan struct{} // likewise, for each that is large
+	backend  *Backend
+	hostID   string
+	location string // of the process at the other end
+	in       *messageReader
+	control  *http.ResponseController
+	slots    chan struct{} // one for each message that is being handled
+	large    chan struct{} // likewise, for each that is large
 
 	mu   sync.Mutex // one message at a time
 	out  *json.Encoder
@@ -103,7 +103,7 @@ func (s *dispatchSession) serve(ctx context.Context, end context.CancelFunc) err
 		s.redirect()
 		return err
 	}
-	s.place = first.Handshake.Host.Place
+	s.location = first.Handshake.Host.Location
 	var handlers sync.WaitGroup
 	defer handlers.Wait()
 	defer end()
@@ -195,8 +195,8 @@ func (s *dispatchSession) handle(ctx context.Context, message agentMessage) erro
 // heartbeat notes that the host lives and answers with the same, or ends the session: the host chooses another server, or is not
 // this process any more.
 func (s *dispatchSession) heartbeat(message agentMessage) error {
-	if known := s.backend.server.State().View().Host(s.hostID); known != nil && known.Place != s.place {
-		return known.CheckProcess(s.place, 0, true) // it was silent, and another process has joined as this host
+	if known := s.backend.server.State().View().Host(s.hostID); known != nil && known.Location != s.location {
+		return known.CheckProcess(s.location, 0, true) // it was silent, and another process has joined as this host
 	}
 	if err := s.backend.Heartbeat(context.Background(), s.hostID, message.Drained); err != nil {
 		return err

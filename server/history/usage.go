@@ -200,7 +200,7 @@ func (s *Store) Usage(q ended.UsageQuery) (report ended.Usage, err error) {
 		return nil
 	})
 	running := usageSums{}
-	for _, t := range q.Placed {
+	for _, t := range q.Running {
 		running.countRunning(t, q.Now)
 	}
 	for k, sum := range running {

@@ -54,7 +54,7 @@ func TestTasksThatRunAreSummedUpToo(t *testing.T) {
 	stopped.LastStatus, pending.Times.Started = spec.Stopped, time.Time{}
 	ask := func(q ended.UsageQuery) ended.Usage {
 		t.Helper()
-		q.Placed, q.Now = []*spec.Task{&running, &stopped, &pending}, now
+		q.Running, q.Now = []*spec.Task{&running, &stopped, &pending}, now
 		usage, err := s.Usage(q)
 		if err != nil {
 			t.Fatal(err)

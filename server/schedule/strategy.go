@@ -72,10 +72,10 @@ type spread struct {
 	tasks  map[string]int64 // of the group, by domain
 }
 
-func newSpread(hosts []*Host, group string, place func(*Host) string) *spread {
-	s := &spread{domain: place, tasks: map[string]int64{}}
+func newSpread(hosts []*Host, group string, domainOf func(*Host) string) *spread {
+	s := &spread{domain: domainOf, tasks: map[string]int64{}}
 	for _, h := range hosts {
-		s.tasks[place(h)] += int64(h.count(group))
+		s.tasks[domainOf(h)] += int64(h.count(group))
 	}
 	return s
 }

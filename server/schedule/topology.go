@@ -62,13 +62,13 @@ type domain struct {
 // domainsOf groups hosts by their value at one level: the domain with the most slots first, the unnamed one last.
 func domainsOf(hosts []hostSlots, common func(*Host) string) []domain {
 	var domains []domain
-	places, of, sizes := map[string]int{}, make([]int, len(hosts)), []int{}
+	indexes, of, sizes := map[string]int{}, make([]int, len(hosts)), []int{}
 	for i, r := range hosts {
 		name := common(r.host)
-		at, known := places[name]
+		at, known := indexes[name]
 		if !known {
 			at = len(domains)
-			places[name] = at
+			indexes[name] = at
 			domains, sizes = append(domains, domain{name: name}), append(sizes, 0)
 		}
 		of[i] = at

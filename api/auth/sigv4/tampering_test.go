@@ -14,7 +14,7 @@ import (
 func TestNoChangedRequestIsAccepted(t *testing.T) {
 	originals := []*http.Request{request(t, now, nil), request(t, now, toLogs)}
 	another := request(t, now, func(r *http.Request) { r.Header.Set("X-Amz-Target", "AmazonEC2ContainerServiceV20141113.StopTask") })
-	places := append(places, place{"signature, by another request's", func(_ *rapid.T, r *http.Request, _ *string) {
+	all := append(parts, part{"signature, by another request's", func(_ *rapid.T, r *http.Request, _ *string) {
 		r.Header.Set("Authorization", another.Header.Get("Authorization"))
 	}})
 	rapid.Check(t, func(t *rapid.T) {
@@ -26,9 +26,9 @@ func TestNoChangedRequestIsAccepted(t *testing.T) {
 		signed := meaningOf(original, body, claim.signedHeaders)
 		changed, content := original.Clone(t.Context()), body
 		for range rapid.IntRange(1, 3).Draw(t, "changes") {
-			place := places[rapid.IntRange(0, len(places)-1).Draw(t, "place")]
-			t.Logf("the %s is changed", place.name)
-			place.change(t, changed, &content)
+			chosen := all[rapid.IntRange(0, len(all)-1).Draw(t, "place")]
+			t.Logf("the %s is changed", chosen.name)
+			chosen.change(t, changed, &content)
 		}
 		if _, err := verify(changed, content); err == nil && !reflect.DeepEqual(meaningOf(changed, content, claim.signedHeaders), signed) {
 			t.Fatalf("accepted: %s %s %q %q %q", changed.Method, changed.Host, changed.URL, changed.Header, content)
@@ -37,13 +37,13 @@ func TestNoChangedRequestIsAccepted(t *testing.T) {
 }
 
 // place is a part of a request, and how it is changed.
-type place struct {
+type part struct {
 	name   string
 	change func(t *rapid.T, r *http.Request, body *string)
 }
 
 // places are where a request can be changed on its way.
-var places = []place{
+var parts = []part{
 	{"method", func(t *rapid.T, r *http.Request, _ *string) { r.Method = edited(t, r.Method) }},
 	{"host", func(t *rapid.T, r *http.Request, _ *string) { r.Host = edited(t, r.Host) }},
 	{"path", func(t *rapid.T, r *http.Request, _ *string) { r.URL.Path = edited(t, r.URL.Path) }},

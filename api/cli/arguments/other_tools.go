@@ -3,16 +3,16 @@ package arguments
 import "strings"
 
 const (
-	attached   = "`pinion shell` always gives the command your terminal"
-	beside     = "no input goes to what a container began with: `pinion exec -it TASK -- sh` runs a command beside it that has yours"
-	memoryFlag = "--memory SIZE, such as 64g, limits the memory"
-	countFlag  = "--count N starts several tasks; with --gang they start and stop together, with RANK and WORLD_SIZE"
-	holdFlag   = "--hold keeps a task from starting until `pinion task release TASK`"
-	field      = "a field of task definitions, `pinion register`"
-	ownTasks   = "--mine is for the tasks of your key or login"
-	placeFlags = "--on-host NAME and --constraint EXPRESSION choose among the hosts, such as --constraint 'ec2InstanceId != gpu-7'"
-	output     = "the output of a task is kept on its host: `pinion logs TASK`; PINION_TASK_ID names a file of its own"
-	stopTimes  = "a task has its time to end from `pinion run --stop-timeout`; --force ends it at once"
+	attached       = "`pinion shell` always gives the command your terminal"
+	beside         = "no input goes to what a container began with: `pinion exec -it TASK -- sh` runs a command beside it that has yours"
+	memoryFlag     = "--memory SIZE, such as 64g, limits the memory"
+	countFlag      = "--count N starts several tasks; with --gang they start and stop together, with RANK and WORLD_SIZE"
+	holdFlag       = "--hold keeps a task from starting until `pinion task release TASK`"
+	field          = "a field of task definitions, `pinion register`"
+	ownTasks       = "--mine is for the tasks of your key or login"
+	placementFlags = "--on-host NAME and --constraint EXPRESSION choose among the hosts, such as --constraint 'ec2InstanceId != gpu-7'"
+	output         = "the output of a task is kept on its host: `pinion logs TASK`; PINION_TASK_ID names a file of its own"
+	stopTimes      = "a task has its time to end from `pinion run --stop-timeout`; --force ends it at once"
 
 	inspectFormat = "`pinion ps --format TEMPLATE` shows members of tasks, `pinion inspect TASK | jq` of one"
 )
@@ -50,9 +50,9 @@ var otherTools = map[string]map[string]string{
 		"nice":          "--priority N, from 0 to 100, the highest first",
 		"qos":           "--priority N, or --preemptible",
 		"requeue":       "--retries N runs a task again that fails, --preemptible one that gave way",
-		"nodelist":      placeFlags,
-		"exclude":       placeFlags,
-		"x":             placeFlags,
+		"nodelist":      placementFlags,
+		"exclude":       placementFlags,
+		"x":             placementFlags,
 		"G":             "--gpus N gives a task GPUs",
 		"gpus-per-node": "--gpus N gives a task GPUs",
 		"gpus-per-task": "--gpus N gives a task GPUs",

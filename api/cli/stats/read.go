@@ -22,7 +22,7 @@ import (
 const maxAsks = 16
 
 // place is what a container is, and where.
-type place struct {
+type location struct {
 	Task      string `json:"task"`
 	Container string `json:"container"`
 	Family    string `json:"family"`
@@ -35,7 +35,7 @@ type place struct {
 
 // containerUse is what a running container uses. What is nil is not known.
 type containerUse struct {
-	place
+	location
 	CPUPercent  *float64 `json:"cpuPercent"`       // 100 for each core that is busy
 	Memory      *float64 `json:"memoryBytes"`      // without what the kernel can drop at once
 	MemoryLimit *float64 `json:"memoryLimitBytes"` // nil: that of its task or host
@@ -157,7 +157,7 @@ func (r *reader) of(containers map[string]*containerUse, host *client.Host, samp
 	}
 	key := task + "/" + labels["container"]
 	if containers[key] == nil {
-		containers[key] = &containerUse{place: place{
+		containers[key] = &containerUse{location: location{
 			Task: task, Container: labels["container"], Family: labels["family"], Service: labels["service"], Team: labels["team"], Cluster: labels["cluster"], Host: host.Name, HostID: host.ID,
 		}}
 	}

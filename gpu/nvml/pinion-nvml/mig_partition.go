@@ -175,15 +175,15 @@ func (i *gpuInstance) remove() error {
 
 // makeInstance makes a GPU instance with one compute instance that has all of it. Without the second the first goes too.
 func makeInstance(handle nvml.Device, p *profile, wanted mig.Instance) error {
-	places, ret := handle.GetGpuInstancePossiblePlacements(&p.info)
+	placements, ret := handle.GetGpuInstancePossiblePlacements(&p.info)
 	if ret != nvml.SUCCESS {
 		return fmt.Errorf("places for MIG devices %s: %w", wanted.Profile, ret)
 	}
-	at := slices.IndexFunc(places, func(place nvml.GpuInstancePlacement) bool { return int(place.Start) == wanted.Start })
+	at := slices.IndexFunc(placements, func(placement nvml.GpuInstancePlacement) bool { return int(placement.Start) == wanted.Start })
 	if at < 0 {
 		return fmt.Errorf("the driver has no place for %s", wanted)
 	}
-	made, ret := handle.CreateGpuInstanceWithPlacement(&p.info, &places[at])
+	made, ret := handle.CreateGpuInstanceWithPlacement(&p.info, &placements[at])
 	if ret != nvml.SUCCESS {
 		return fmt.Errorf("MIG device %s: %w", wanted, ret)
 	}

@@ -7,24 +7,24 @@ import (
 
 // turns are as many places for streams as may be open at once. Who waits for one gets it in the order of asking.
 type turns struct {
-	places  chan struct{}
+	slots   chan struct{}
 	waiting atomic.Int32
 }
 
-func newTurns(n int) *turns { return &turns{places: make(chan struct{}, n)} }
+func newTurns(n int) *turns { return &turns{slots: make(chan struct{}, n)} }
 
 // take waits for a place. give gives it back.
 func (t *turns) take(ctx context.Context) (give func(), err error) {
 	select {
-	case t.places <- struct{}{}:
-		return func() { <-t.places }, nil
+	case t.slots <- struct{}{}:
+		return func() { <-t.slots }, nil
 	default:
 	}
 	t.waiting.Add(1)
 	defer t.waiting.Add(-1)
 	select {
-	case t.places <- struct{}{}:
-		return func() { <-t.places }, nil
+	case t.slots <- struct{}{}:
+		return func() { <-t.slots }, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
