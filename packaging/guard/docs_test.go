@@ -77,13 +77,13 @@ func receiverIsExported(f *ast.FuncDecl) bool {
 	return ok && name.IsExported()
 }
 
-func TestEveryRoomHasANoteOfAtMost150Lines(t *testing.T) {
-	for _, room := range []string{"api", "server", "node", "raftfsm", "gpu", "packaging"} {
-		raw, err := os.ReadFile(filepath.Join("../..", room, "DESIGN.md"))
+func TestEveryDirectoryHasANoteOfAtMost150Lines(t *testing.T) {
+	for _, directory := range []string{"api", "server", "node", "raftfsm", "gpu", "packaging"} {
+		raw, err := os.ReadFile(filepath.Join("../..", directory, "DESIGN.md"))
 		if err != nil {
 			t.Error(err)
 		} else if lines := strings.Count(string(raw), "\n"); lines > 150 {
-			t.Errorf("%s/DESIGN.md has %d lines, 150 are allowed", room, lines)
+			t.Errorf("%s/DESIGN.md has %d lines, 150 are allowed", directory, lines)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // rooms are what a host is put together from, each with the rooms that it may import. They meet in packaging/host.
-var rooms = map[string]string{
+var directories = map[string]string{
 	"api":     "raftfsm gpu packaging/atomicfile packaging/backoff packaging/clientnet packaging/signature",
 	"server":  "raftfsm gpu packaging/atomicfile packaging/backoff packaging/clientnet packaging/failpoint packaging/heap packaging/keystore packaging/tick",
 	"node":    "raftfsm/spec raftfsm/blob raftfsm/envfile raftfsm/execution raftfsm/filesystem raftfsm/firelens raftfsm/gpufault raftfsm/gpuuse raftfsm/hostport raftfsm/iam raftfsm/iplease raftfsm/label raftfsm/linux raftfsm/logdriver raftfsm/logfilter raftfsm/metric raftfsm/partition raftfsm/rendezvous raftfsm/tasknetwork raftfsm/traffic raftfsm/valuefrom raftfsm/volumeroot raftfsm/lazyregexp gpu packaging/atomicfile packaging/backoff packaging/failpoint packaging/heap packaging/tick",
@@ -117,45 +117,45 @@ func TestImportsGoDownward(t *testing.T) {
 // TestEveryPackageHasAFloor also holds those that import nothing of their room, and that nothing of it imports.
 func TestEveryPackageHasAFloor(t *testing.T) {
 	eachFile(t, func(f file) {
-		if room := roomOf(f.path); floors[room] != nil && !f.isTest() {
-			if _, name := floorOf(room, f.pkg); name == "" {
-				t.Errorf("%s has no floor in room %s; give it one", f.pkg, room)
+		if directory := directoryOf(f.path); floors[directory] != nil && !f.isTest() {
+			if _, name := floorOf(directory, f.pkg); name == "" {
+				t.Errorf("%s has no floor in room %s; give it one", f.pkg, directory)
 			}
 		}
 	})
 }
 
 func (f file) testMayImport(imported string) bool {
-	room := roomOf(f.path)
-	return room == "packaging" || slices.Contains([]string{room, "raftfsm", "gpu"}, roomOf(imported))
+	directory := directoryOf(f.path)
+	return directory == "packaging" || slices.Contains([]string{directory, "raftfsm", "gpu"}, directoryOf(imported))
 }
 
 // wrongImport says what is wrong with an import of ours; empty when nothing is.
 func (f file) wrongImport(imported string) string {
-	room := roomOf(f.path)
-	if allowed, isRoom := rooms[room]; !isRoom || room != roomOf(imported) {
-		if !isRoom {
-			place := longest(f.path, slices.Collect(maps.Keys(besides))...)
-			if place == "" {
-				return fmt.Sprintf("%s is no room and has no line in besides", room)
+	directory := directoryOf(f.path)
+	if allowed, isDirectory := directories[directory]; !isDirectory || directory != directoryOf(imported) {
+		if !isDirectory {
+			line := longest(f.path, slices.Collect(maps.Keys(besides))...)
+			if line == "" {
+				return fmt.Sprintf("%s is no room and has no line in besides", directory)
 			}
-			allowed = besides[place]
+			allowed = besides[line]
 		}
 		if longest(imported, strings.Fields(allowed)...) == "" {
 			return "it may import only " + allowed
 		}
 		return ""
 	}
-	return wrongFloor(room, f.pkg, imported)
+	return wrongFloor(directory, f.pkg, imported)
 }
 
 // wrongFloor says what is wrong with an import inside one room.
-func wrongFloor(room, from, to string) string {
-	above, importer := floorOf(room, from)
-	below, imported := floorOf(room, to)
+func wrongFloor(directory, from, to string) string {
+	above, importer := floorOf(directory, from)
+	below, imported := floorOf(directory, to)
 	switch {
 	case importer == "" || imported == "":
-		return fmt.Sprintf("%s or %s has no floor in room %s; give it one", from, to, room)
+		return fmt.Sprintf("%s or %s has no floor in room %s; give it one", from, to, directory)
 	case importer == imported || above < below:
 		return ""
 	case above == below:
@@ -165,12 +165,12 @@ func wrongFloor(room, from, to string) string {
 }
 
 // floorOf finds the floor of a package, 0 at the top, and the name on it that covers the package.
-func floorOf(room, pkg string) (floor int, name string) {
-	for i, names := range floors[room] {
+func floorOf(directory, pkg string) (floor int, name string) {
+	for i, names := range floors[directory] {
 		for _, n := range strings.Fields(names) {
-			place := room + "/" + n
-			if n == "." && pkg == room || n != "." && within(place, pkg) && len(place) > len(name) {
-				floor, name = i, place
+			line := directory + "/" + n
+			if n == "." && pkg == directory || n != "." && within(line, pkg) && len(line) > len(name) {
+				floor, name = i, line
 			}
 		}
 	}
@@ -178,18 +178,18 @@ func floorOf(room, pkg string) (floor int, name string) {
 }
 
 // longest is the longest of the places that the path is in, empty when it is in none.
-func longest(path string, places ...string) (found string) {
-	for _, place := range places {
-		if within(place, path) && len(place) > len(found) {
-			found = place
+func longest(path string, lines ...string) (found string) {
+	for _, line := range lines {
+		if within(line, path) && len(line) > len(found) {
+			found = line
 		}
 	}
 	return found
 }
 
-func within(place, path string) bool { return path == place || strings.HasPrefix(path, place+"/") }
+func within(line, path string) bool { return path == line || strings.HasPrefix(path, line+"/") }
 
-func roomOf(path string) string {
-	room, _, _ := strings.Cut(path, "/")
-	return room
+func directoryOf(path string) string {
+	directory, _, _ := strings.Cut(path, "/")
+	return directory
 }

@@ -13,8 +13,8 @@ import (
 func TestPatternsOfPackagesAreValidAndLazy(t *testing.T) {
 	checked := 0
 	eachFile(t, func(f file) {
-		room := roomOf(f.path)
-		if _, isRoom := rooms[room]; !isRoom || f.isTest() || f.pkg == "raftfsm/lazyregexp" {
+		directory := directoryOf(f.path)
+		if _, isDirectory := directories[directory]; !isDirectory || f.isTest() || f.pkg == "raftfsm/lazyregexp" {
 			return
 		}
 		for _, declared := range f.Decls {

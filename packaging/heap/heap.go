@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	period    = 5 * time.Second
-	usualRoom = 100 // percent of what lives, as Go has it
+	period      = 5 * time.Second
+	usualGrowth = 100 // percent of what lives, as Go has it
 
 	// A small heap that is collected each second or more often may grow to busySize, on a machine that has busyShare times as much.
 	busySize  = 32 << 20 // bytes
@@ -26,13 +26,13 @@ const (
 
 // wideRooms are the rooms of larger heaps, the widest first. A heap with its room takes at most a share of the machine's memory: the rest
 // is for tasks.
-var wideRooms = []struct {
-	live  uint64 // bytes at least
-	room  uint64 // percent of them
-	share uint64 // of the memory: one of so many parts
+var largeHeaps = []struct {
+	live   uint64 // bytes at least
+	growth uint64 // percent of them
+	share  uint64 // of the memory: one of so many parts
 }{
-	{live: 64 << 20, room: 300, share: 16},
-	{live: 256 << 20, room: 200, share: 4},
+	{live: 64 << 20, growth: 300, share: 16},
+	{live: 256 << 20, growth: 200, share: 4},
 }
 
 // Adjust sets the collector's target every few seconds until ctx ends, unless the environment sets it (GOGC).
@@ -43,7 +43,7 @@ func Adjust(ctx context.Context) {
 	}
 	tick := tick.New(period)
 	defer tick.Stop()
-	last, set, allocated := time.Now(), uint64(usualRoom), read("/gc/heap/allocs:bytes")
+	last, set, allocated := time.Now(), uint64(usualGrowth), read("/gc/heap/allocs:bytes")
 	for {
 		select {
 		case <-tick.C:
@@ -53,24 +53,24 @@ func Adjust(ctx context.Context) {
 		now, total := time.Now(), read("/gc/heap/allocs:bytes")
 		garbage := uint64(float64(total-allocated) / max(now.Sub(last).Seconds(), 1))
 		last, allocated = now, total
-		if room := roomFor(Live(), garbage, memory); room != set {
-			set = room
-			debug.SetGCPercent(int(room))
+		if growth := growthFor(Live(), garbage, memory); growth != set {
+			set = growth
+			debug.SetGCPercent(int(growth))
 		}
 	}
 }
 
 // roomFor is how much the heap may grow between two collections, in percent of the bytes that live. garbage is what it allocates in a second.
-func roomFor(live, garbage, memory uint64) uint64 {
-	for _, wide := range wideRooms {
-		if live >= wide.live && live+live*wide.room/100 <= memory/wide.share {
-			return wide.room
+func growthFor(live, garbage, memory uint64) uint64 {
+	for _, wide := range largeHeaps {
+		if live >= wide.live && live+live*wide.growth/100 <= memory/wide.share {
+			return wide.growth
 		}
 	}
 	if live > 0 && live < busySize/2 && garbage >= live && busySize <= memory/busyShare {
 		return (busySize - live) * 100 / live
 	}
-	return usualRoom
+	return usualGrowth
 }
 
 // Live returns the bytes that the last collection found alive.

@@ -90,12 +90,12 @@ func (s System) ScreenOf(c *cli.Context) table.Screen {
 
 // heapRoom is how much the heap of a command may grow before it is collected, in percent of what lives: a command reads one answer and
 // ends, and of a long list the collector would take a tenth of the time.
-const heapRoom = 400
+const heapGrowth = 400
 
 // Invoke prepares a command that talks to a host.
 func (s System) Invoke(c *cli.Context) (*Invocation, error) {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(heapRoom)
+		debug.SetGCPercent(heapGrowth)
 	}
 	to, err := Connect(c, s.Clock())
 	if err != nil {
