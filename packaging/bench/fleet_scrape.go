@@ -12,7 +12,7 @@ import (
 
 const (
 	// scrapeRounds is how often the metrics of the pool are read, each time counted anew.
-	scrapeRounds = 10
+	scrapeRepeats = 10
 	// betweenScrapes is longer than what was counted serves further scrapes.
 	betweenScrapes = 5500 * time.Millisecond
 )
@@ -30,7 +30,7 @@ func measureFleetScrape(p *pool, f *fleet, r *results) error {
 	defer reader.CloseIdleConnections()
 	var pools, hosts []time.Duration
 	var bytes int
-	for range scrapeRounds {
+	for range scrapeRepeats {
 		if err := p.rest(betweenScrapes); err != nil {
 			return err
 		}

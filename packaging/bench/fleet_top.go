@@ -4,7 +4,7 @@ import "time"
 
 const (
 	// topRounds is how often `pinion top` is timed.
-	topRounds = 20
+	topRepeats = 20
 	// betweenTops is how long the answer of a host is given to others that ask: after it, each is asked anew.
 	betweenTops = 1100 * time.Millisecond
 )
@@ -17,7 +17,7 @@ func measureFleetTop(p *pool, f *fleet, r *results) error {
 		return err
 	}
 	var tops, versions []time.Duration
-	for range topRounds {
+	for range topRepeats {
 		top, err := timeCommand(now.leader.Binary(), "--data-dir", now.leader.Dir, "top", "--once")
 		if err != nil {
 			return err

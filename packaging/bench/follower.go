@@ -28,7 +28,7 @@ func measureFollower(ctx context.Context, o options, r *results) (err error) {
 	}
 	follower, leader := p.clients[p.others(now.leader, now.agent)[0]], p.clients[now.leader]
 	var through, direct []time.Duration
-	for range o.rounds * 10 { // for a 99th percentile
+	for range o.repeats * 10 { // for a 99th percentile
 		forwarded, err := follower.describe(ids)
 		if err != nil {
 			return err

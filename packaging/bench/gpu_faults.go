@@ -22,8 +22,8 @@ const (
 // after each makes the GPU well again.
 func measureGPUFaults(h *host, _ int, r *results) error {
 	var told []time.Duration
-	for round := range gpuFaults {
-		index := round % 8
+	for n := range gpuFaults {
+		index := n % 8
 		begin := time.Now()
 		if err := sim.WriteFault(filepath.Join(h.dir, "sim"), index, 119); err != nil {
 			return err

@@ -26,7 +26,7 @@ func measureHost(_ context.Context, o options, r *results) error {
 	defer h.down()
 	// Memory first: idle means that nothing has run yet.
 	for _, measure := range []func(*host, int, *results) error{measureMemory, measureStarts, measureRuns, measureReplies, measureMetadata, measureGPUFaults, measureRestarts} {
-		if err := measure(h, o.rounds, r); err != nil {
+		if err := measure(h, o.repeats, r); err != nil {
 			return err
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // whole, and once the leader is killed at the same moment.
 func measureLosses(p *pool, _ options, r *results) error {
 	for name, withLeader := range map[string]bool{"HostLoss/cut": false, "HostLoss/cut-and-leader-killed": true} {
-		losses, err := p.loseHost(minRounds, withLeader)
+		losses, err := p.loseHost(minRepeats, withLeader)
 		if err != nil {
 			return err
 		}
@@ -25,8 +25,8 @@ func measureLosses(p *pool, _ options, r *results) error {
 }
 
 // loseHost cuts the agent off, and returns the times until the API shows it as lost.
-func (p *pool) loseHost(rounds int, withLeader bool) (took []time.Duration, err error) {
-	for range rounds {
+func (p *pool) loseHost(repeats int, withLeader bool) (took []time.Duration, err error) {
+	for range repeats {
 		now, err := p.waitReady()
 		if err != nil {
 			return nil, err

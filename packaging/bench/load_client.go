@@ -126,7 +126,7 @@ func (c *loadClient) sendFor(span time.Duration) (samples []time.Duration, err e
 		}
 		samples = append(samples, took)
 	}
-	if len(samples) < minRounds {
+	if len(samples) < minRepeats {
 		return samples, fmt.Errorf("only %d answers in %v: this machine is too busy to measure on", len(samples), span)
 	}
 	return slices.Clip(samples), nil

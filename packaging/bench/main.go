@@ -28,13 +28,13 @@ import (
 )
 
 // minRounds is how many rounds a median is taken of at least.
-const minRounds = 10
+const minRepeats = 10
 
 // options are the flags.
 type options struct {
 	binary  string
 	cold    bool
-	rounds  int
+	repeats int
 	kills   int
 	hosts   int
 	count   int
@@ -119,7 +119,7 @@ func parseOptions(args []string) (o options, err error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.StringVar(&o.binary, "binary", "bin/pinion", "the pinion `PROGRAM`")
 	flags.BoolVar(&o.cold, "cold", false, "also measure a cold `make build` (empty caches; takes minutes)")
-	flags.IntVar(&o.rounds, "n", 30, "rounds of each measurement on hosts")
+	flags.IntVar(&o.repeats, "n", 30, "rounds of each measurement on hosts")
 	flags.IntVar(&o.kills, "kills", 20, "leaders that are killed")
 	flags.IntVar(&o.hosts, "hosts", 1000, "simulated hosts")
 	flags.IntVar(&o.count, "count", 1, "measure everything so many times: benchstat tells a change from noise with 6 or more")
@@ -136,14 +136,14 @@ func parseOptions(args []string) (o options, err error) {
 			return o, usageError{fmt.Errorf("-only %s: there is no part %q; parts are %s", o.only, name, strings.Join(names, ","))}
 		}
 	}
-	if min(o.rounds, o.kills) < minRounds {
-		return o, usageError{fmt.Errorf("-n %d -kills %d: a median of fewer than %d rounds says nothing", o.rounds, o.kills, minRounds)}
+	if min(o.repeats, o.kills) < minRepeats {
+		return o, usageError{fmt.Errorf("-n %d -kills %d: a median of fewer than %d rounds says nothing", o.repeats, o.kills, minRepeats)}
 	}
 	if o.count < 1 {
 		return o, usageError{fmt.Errorf("-count %d: nothing would be measured", o.count)}
 	}
-	if o.hosts < minRounds {
-		return o, usageError{fmt.Errorf("-hosts %d: a fleet has at least %d", o.hosts, minRounds)}
+	if o.hosts < minRepeats {
+		return o, usageError{fmt.Errorf("-hosts %d: a fleet has at least %d", o.hosts, minRepeats)}
 	}
 	if o.compare != "" && o.compare == o.save {
 		return o, usageError{fmt.Errorf("-save and -compare name the same file %s", o.save)}

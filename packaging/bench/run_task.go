@@ -16,14 +16,14 @@ import (
 func pause() { time.Sleep(20 * time.Millisecond) }
 
 // measureReplies times RunTask's reply, one client, beside one fdatasync of a page on the same disk.
-func measureReplies(h *host, rounds int, r *results) error {
-	replies, syncs, err := repliesBeside(h.client, rounds, func() (time.Duration, error) {
+func measureReplies(h *host, repeats int, r *results) error {
+	replies, syncs, err := repliesBeside(h.client, repeats, func() (time.Duration, error) {
 		return fdatasync(filepath.Join(h.dir, "bench-sync"))
 	})
 	if err != nil {
 		return err
 	}
-	return r.add("Host/reply", rounds, append(percentiles("", replies), took("fdatasync-p50", median(syncs)))...)
+	return r.add("Host/reply", repeats, append(percentiles("", replies), took("fdatasync-p50", median(syncs)))...)
 }
 
 // measurePoolReplies times RunTask's reply, one client, through the leader and through an agent, which forwards it; both
@@ -39,11 +39,11 @@ func measurePoolReplies(p *pool, o options, r *results) (err error) {
 	}
 	defer func() { err = errors.Join(err, bare.close()) }()
 	for name, at := range map[string]*testbed.Host{"leader": now.leader, "agent": now.agent} {
-		replies, entries, err := repliesBeside(p.client(at), o.rounds, bare.entry)
+		replies, entries, err := repliesBeside(p.client(at), o.repeats, bare.entry)
 		if err != nil {
 			return err
 		}
-		if err := r.add("Pool/reply/at="+name, o.rounds, append(percentiles("", replies), took("raft-p50", median(entries)))...); err != nil {
+		if err := r.add("Pool/reply/at="+name, o.repeats, append(percentiles("", replies), took("raft-p50", median(entries)))...); err != nil {
 			return err
 		}
 	}
@@ -51,11 +51,11 @@ func measurePoolReplies(p *pool, o options, r *results) (err error) {
 }
 
 // repliesBeside times RunTask's reply, one client, in turns with something to compare it with.
-func repliesBeside(c *client, rounds int, other func() (time.Duration, error)) (replies, others []time.Duration, err error) {
+func repliesBeside(c *client, repeats int, other func() (time.Duration, error)) (replies, others []time.Duration, err error) {
 	if err := c.define("reply"); err != nil {
 		return nil, nil, err
 	}
-	for range rounds {
+	for range repeats {
 		begin := time.Now()
 		t, err := c.run("reply")
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 
 // measureRuns times `pinion run` attached, from the start of its process to its end, and in turns with it `ctr run --rm` on the same
 // containerd: same image, same command, same CPU shares (without --cpus a task gets the fewest, as on ECS).
-func measureRuns(h *host, rounds int, r *results) error {
+func measureRuns(h *host, repeats int, r *results) error {
 	ctr, err := buildCtr()
 	if err != nil {
 		return err
@@ -18,20 +18,20 @@ func measureRuns(h *host, rounds int, r *results) error {
 	defer os.RemoveAll(filepath.Dir(ctr))
 	socket := filepath.Join(h.dir, "containerd", "containerd.sock")
 	var ours, reference []time.Duration
-	for round := range rounds + 1 {
+	for n := range repeats + 1 {
 		took, err := timeCommand(h.binary, "--data-dir", h.dir, "run", "--cpus", "1", "--network", "none", "pinion/self", "--", "/pinion", "version")
 		if err != nil {
 			return err
 		}
-		straight, err := timeCommand(ctr, "--address", socket, "--namespace", "pinion", "run", "--rm", "docker.io/pinion/self:latest", fmt.Sprintf("bench-run-%d", round), "/pinion", "version")
+		straight, err := timeCommand(ctr, "--address", socket, "--namespace", "pinion", "run", "--rm", "docker.io/pinion/self:latest", fmt.Sprintf("bench-run-%d", n), "/pinion", "version")
 		if err != nil {
 			return err
 		}
-		if round > 0 { // the first round unpacks the image
+		if n > 0 { // the first round unpacks the image
 			ours, reference = append(ours, took), append(reference, straight)
 		}
 	}
-	return r.add("Host/run", rounds, append(percentiles("", ours), percentiles("ctr-", reference)...)...)
+	return r.add("Host/run", repeats, append(percentiles("", ours), percentiles("ctr-", reference)...)...)
 }
 
 // buildCtr builds containerd's own client, of the version that travels in pinion, in a directory of its own.

@@ -17,7 +17,7 @@ import (
 
 // measureStarts times a task from RunTask's acceptance to its container's start, and in turns with it the same create
 // and start made straight on the same containerd: same image, same spec, same logger.
-func measureStarts(h *host, rounds int, r *results) error {
+func measureStarts(h *host, repeats int, r *results) error {
 	if err := h.define("start"); err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func measureStarts(h *host, rounds int, r *results) error {
 	defer bare.Close()
 	ctx := namespaces.WithNamespace(context.Background(), "pinion")
 	var ours, reference []time.Duration
-	for round := range rounds + 1 {
+	for n := range repeats + 1 {
 		t, took, err := startTask(h)
 		if err != nil {
 			return err
@@ -37,18 +37,18 @@ func measureStarts(h *host, rounds int, r *results) error {
 		if err != nil {
 			return err
 		}
-		straight, err := startBare(ctx, h, bare, model, fmt.Sprintf("bench-%d", round))
+		straight, err := startBare(ctx, h, bare, model, fmt.Sprintf("bench-%d", n))
 		if err != nil {
 			return err
 		}
 		if err := h.stop(t); err != nil {
 			return err
 		}
-		if round > 0 { // the first round unpacks the image
+		if n > 0 { // the first round unpacks the image
 			ours, reference = append(ours, took), append(reference, straight)
 		}
 	}
-	return r.add("Host/start", rounds, append(percentiles("", ours), percentiles("containerd-", reference)...)...)
+	return r.add("Host/start", repeats, append(percentiles("", ours), percentiles("containerd-", reference)...)...)
 }
 
 // model is what the bare start copies from a task of ours.

@@ -158,7 +158,7 @@ func format(v float64, unit string) string {
 	name := unit[strings.LastIndexByte(unit, '-')+1:]
 	switch {
 	case strings.HasPrefix(name, "sec"):
-		return round(time.Duration(v * float64(time.Second))).String()
+		return threeDigits(time.Duration(v * float64(time.Second))).String()
 	case name == "B" && v >= 1e6:
 		return fmt.Sprintf("%.0f MB", v/1e6)
 	case strings.HasPrefix(name, "B/min"):
@@ -174,7 +174,7 @@ func format(v float64, unit string) string {
 }
 
 // round keeps three digits.
-func round(d time.Duration) time.Duration {
+func threeDigits(d time.Duration) time.Duration {
 	unit := time.Duration(1)
 	for d/unit >= 1000 {
 		unit *= 10

@@ -30,7 +30,7 @@ func measureLists(_ context.Context, o options, r *results) error {
 		n += len(answer.Tasks)
 	}
 	var lists, starts []time.Duration
-	for range o.rounds {
+	for range o.repeats {
 		took, err := timeCommand(h.binary, "--data-dir", h.dir, "ps", "-a")
 		if err != nil {
 			return err
@@ -41,5 +41,5 @@ func measureLists(_ context.Context, o options, r *results) error {
 		}
 		lists, starts = append(lists, took), append(starts, start)
 	}
-	return r.add("Host/ps", o.rounds, append(percentiles("", lists), took("version-p50", median(starts)))...)
+	return r.add("Host/ps", o.repeats, append(percentiles("", lists), took("version-p50", median(starts)))...)
 }

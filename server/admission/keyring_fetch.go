@@ -25,10 +25,10 @@ type KeyringFetcher struct {
 	Others func() []string // addresses of the other servers
 	Log    *slog.Logger
 
-	mu     sync.Mutex
-	next   time.Time
-	rounds int      // since something is lacking
-	lost   []string // names of the keys that no server has, as of the last round in which all others answered
+	mu    sync.Mutex
+	next  time.Time
+	tries int      // since something is lacking
+	lost  []string // names of the keys that no server has, as of the last round in which all others answered
 }
 
 // due reports whether it is time for a round. The pause after it is twice the one before.
@@ -38,8 +38,8 @@ func (f *KeyringFetcher) due(now time.Time) bool {
 	if now.Before(f.next) {
 		return false
 	}
-	f.next = now.Add(fetchDelays.After(f.rounds))
-	f.rounds++
+	f.next = now.Add(fetchDelays.After(f.tries))
+	f.tries++
 	return true
 }
 
@@ -47,7 +47,7 @@ func (f *KeyringFetcher) due(now time.Time) bool {
 func (f *KeyringFetcher) reset() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.next, f.rounds, f.lost = time.Time{}, 0, nil
+	f.next, f.tries, f.lost = time.Time{}, 0, nil
 }
 
 // keysOf are the keys that another server gives away.

@@ -6,7 +6,7 @@ import (
 )
 
 // A key that no server has is looked for ever more seldom, and at least once a minute.
-func TestRoundsForAMissingKeyBecomeRare(t *testing.T) {
+func TestTriesForAMissingKeyBecomeRare(t *testing.T) {
 	var f KeyringFetcher
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var pauses []time.Duration

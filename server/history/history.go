@@ -183,7 +183,7 @@ func (h *History) fillGaps(ctx context.Context, store *Store) {
 	}
 	delays := backoff.Backoff{Min: minRetry, Max: maxRetry}
 	for {
-		if h.fillRound(ctx, store) {
+		if h.fillOnce(ctx, store) {
 			delays.Reset()
 		}
 		timer := time.NewTimer(delays.Next())
@@ -200,7 +200,7 @@ func (h *History) fillGaps(ctx context.Context, store *Store) {
 }
 
 // fillRound asks each other server for what is missing; progress: a gap has become smaller.
-func (h *History) fillRound(ctx context.Context, store *Store) (progress bool) {
+func (h *History) fillOnce(ctx context.Context, store *Store) (progress bool) {
 	for _, address := range h.cfg.Others() {
 		m, err := store.meta()
 		if err != nil || len(m.Gaps) == 0 {

@@ -69,7 +69,7 @@ func (p *pool) testEveryHostKilled(t *testing.T) {
 	running := p.startTicking(t, 10, "killed")
 	var losses, tells []time.Duration
 	seen := p.followEvents(t, "host")
-	for round := range *rounds {
+	for round := range *repeats {
 		for i, h := range p.Hosts() {
 			killed := time.Now()
 			must(t, h.Kill(t.Context()))
@@ -90,7 +90,7 @@ func (p *pool) testEveryHostKilled(t *testing.T) {
 	p.endTicking(t, running)
 	recordTimes(t, "kill -9 of a host -> shown as lost", losses, 0, 5*time.Second)
 	recordTimes(t, "kill -9 of a host -> event DISCONNECTED at another host", tells, 0, 5*time.Second)
-	recordCount("kills of hosts while 10 tasks ran", *rounds*len(p.Hosts()))
+	recordCount("kills of hosts while 10 tasks ran", *repeats*len(p.Hosts()))
 }
 
 // waitLost waits until one host shows another, just killed, as not connected.
@@ -116,7 +116,7 @@ func (p *pool) testLinksCut(t *testing.T) {
 		"alone":       func(leader, _ *testbed.Host) error { return p.isolate(leader, p.CutBoth) },
 		"other-alone": func(_, other *testbed.Host) error { return p.isolate(other, p.CutBoth) },
 	}
-	for round := range *rounds {
+	for round := range *repeats {
 		for name, cut := range cuts {
 			leader := p.leader(t)
 			others := slices.DeleteFunc(slices.Clone(p.Hosts()), func(h *testbed.Host) bool { return h == leader })
@@ -131,7 +131,7 @@ func (p *pool) testLinksCut(t *testing.T) {
 		p.checkStatesEqual(t)
 	}
 	p.endTicking(t, running)
-	recordCount("cuts of links while 10 tasks ran", *rounds*len(cuts))
+	recordCount("cuts of links while 10 tasks ran", *repeats*len(cuts))
 }
 
 // cutIncoming cuts what comes to a host from another.

@@ -18,7 +18,7 @@ var (
 	kills          = flag.Int("kills", 2, "how often the leader is killed under load")
 	clients        = flag.Int("clients", 20, "how many clients run tasks while it is")
 	pace           = flag.Duration("pace", 100*time.Millisecond, "mean time between two tasks of all those clients together")
-	rounds         = flag.Int("rounds", 1, "how often every host is killed, and every kind of cut is made")
+	repeats        = flag.Int("rounds", 1, "how often every host is killed, and every kind of cut is made")
 	away           = flag.Duration("away", 5*time.Second, "how long there are no servers")
 	hangs          = flag.Int("hangs", 1, "how often the leader's disk hangs")
 	fills          = flag.Int("fills", 1, "how often disks fill up, first one, then two at a time")

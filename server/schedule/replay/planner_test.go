@@ -66,7 +66,7 @@ func onPlanner(t testing.TB, w Workload) (unallocated float64) {
 		}
 		marks.add(percent(arrived, w.Capacity), percent(used, w.Capacity))
 	}
-	return round(100 - marks.at(130))
+	return twoDecimals(100 - marks.at(130))
 }
 
 // BenchmarkPlanner replays the published traces on the planner that places the pool's tasks, beside FGD and our policy for parts of GPUs: the

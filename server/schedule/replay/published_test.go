@@ -38,7 +38,7 @@ func published(t testing.TB) []Run {
 		}
 		runs = append(runs, Run{
 			Trace: row[0], Policy: ours[row[1]], Seed: int64(number(2)), Allocated90: number(3), Allocated95: number(4),
-			Allocated100: number(5), Allocated130: number(6), Unallocated130: round(100 - number(6)),
+			Allocated100: number(5), Allocated130: number(6), Unallocated130: twoDecimals(100 - number(6)),
 		})
 	}
 	return runs

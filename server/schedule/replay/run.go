@@ -33,14 +33,14 @@ func Replay(w Workload, policy pack.Policy) Run {
 	}
 	return Run{
 		Allocated90: marks.at(90), Allocated95: marks.at(95), Allocated100: marks.at(100), Allocated130: marks.at(130),
-		Unallocated130: round(100 - marks.at(130)),
+		Unallocated130: twoDecimals(100 - marks.at(130)),
 	}
 }
 
 func percent(part, whole int) float64 { return 100 * float64(part) / float64(whole) }
 
 // round to two decimals.
-func round(x float64) float64 { return math.RoundToEven(x*100) / 100 }
+func twoDecimals(x float64) float64 { return math.RoundToEven(x*100) / 100 }
 
 // samples collects the allocated capacity by the arrived demand, rounded to per cent.
 type samples struct {
@@ -51,7 +51,7 @@ type samples struct {
 func (m *samples) add(arrived, allocated float64) {
 	k := int(math.RoundToEven(arrived))
 	if k < len(m.sum) {
-		m.sum[k] += round(allocated)
+		m.sum[k] += twoDecimals(allocated)
 		m.n[k]++
 	}
 }
@@ -64,5 +64,5 @@ func (m *samples) at(k int) float64 {
 	if m.n[k] == 0 {
 		return 0
 	}
-	return round(m.sum[k] / float64(m.n[k]))
+	return twoDecimals(m.sum[k] / float64(m.n[k]))
 }
