@@ -14,7 +14,7 @@ type pattern struct {
 }
 
 // term is a word, or a phrase in quotes, with its mark.
-var term = lazyregexp.New(`^([?-]?)(?:"((?:[^"\\]|\\.)+)"|([A-Za-z0-9_]+))(?:\s+|$)`)
+var phrase = lazyregexp.New(`^([?-]?)(?:"((?:[^"\\]|\\.)+)"|([A-Za-z0-9_]+))(?:\s+|$)`)
 
 // parsePattern reads the part of CloudWatch's filter language for unstructured text. The other parts are refused by name.
 func parsePattern(text string) (pattern, error) {
@@ -29,7 +29,7 @@ func parsePattern(text string) (pattern, error) {
 		}
 	}
 	for rest != "" {
-		found := term.FindStringSubmatch(rest)
+		found := phrase.FindStringSubmatch(rest)
 		if found == nil {
 			return p, wire.Errorf(wire.InvalidParameter, `Invalid filter pattern: cannot read %q. A term with other characters than letters, digits and _ goes in quotes: "GET /path".`, rest)
 		}

@@ -57,7 +57,7 @@ func (e *execProcess) run(ctx context.Context, c runtime.ExecRequest) (int, erro
 	}
 	process.Args, process.Terminal = withSecrets(process.Args, c.Cmd), c.TTY
 	if c.TTY {
-		process.Env = withTerm(process.Env)
+		process.Env = withTerminal(process.Env)
 	}
 	if c.TTY && c.Size != (execution.TerminalSize{}) {
 		process.ConsoleSize = &specs.Box{Width: uint(c.Size.Columns), Height: uint(c.Size.Rows)}
@@ -172,7 +172,7 @@ func (e *execProcess) resize(ctx context.Context, sizes <-chan execution.Termina
 }
 
 // withTerm is an environment with a TERM: without one, programs take a terminal for one that can do nothing.
-func withTerm(env []string) []string {
+func withTerminal(env []string) []string {
 	if slices.ContainsFunc(env, func(variable string) bool { return strings.HasPrefix(variable, "TERM=") }) {
 		return env
 	}

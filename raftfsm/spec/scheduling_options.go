@@ -116,8 +116,8 @@ func (t *Task) GPUFailed() bool {
 
 // SchedulingOptions are the task's. What cannot be read was recorded before anybody checked, and counts as not said.
 func (t *Task) SchedulingOptions() SchedulingOptions {
-	terms, _ := ParseSchedulingOptions(t.Tags)
-	return terms
+	options, _ := ParseSchedulingOptions(t.Tags)
+	return options
 }
 
 // ReservedTagKeys lists the keys of the tags of tasks that mean something to Pinion, sorted.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestTermsAreReadFromTags(t *testing.T) {
+func TestOptionsAreReadFromTags(t *testing.T) {
 	got, err := ParseSchedulingOptions([]Tag{
 		{"owner", "ada"}, {TagPriority, "70"}, {TagTeam, "vision"}, {TagTimeLimit, "90m"}, {TagPreemptible, "true"},
 		{TagRetries, "3"}, {TagRetryOn, "1 137"}, {TagGang, "true"},
@@ -22,7 +22,7 @@ func TestTermsAreReadFromTags(t *testing.T) {
 	}
 }
 
-func TestTermsOutOfRangeAreNamed(t *testing.T) {
+func TestOptionsOutOfRangeAreNamed(t *testing.T) {
 	for tag, values := range map[string][]string{
 		TagPriority: {"101", "-1", "high"}, TagTimeLimit: {"1", "0s", "soon"}, TagPreemptible: {"yes", ""}, TagRetries: {"101"},
 		TagRetryOn: {"256", "1,2"}, TagAfter: {"group:", "any:", strings.Repeat("t ", MaxDependencies+1)}, TagGang: {"1"},

@@ -22,7 +22,7 @@ type evaluation struct {
 	wantsGPUs       bool
 	wantsAllGPUs    bool
 	fragmentation   *pack.FragmentationScorer // from the cluster's workload profile
-	terms           spec.SchedulingOptions
+	options         spec.SchedulingOptions
 	placed          int          // number of tasks so far
 	run             string       // see spec.Task.Run; empty before the first task
 	common          *spec.Task   // what record copies; nil before the first of several tasks
@@ -44,7 +44,7 @@ func newEvaluation(r Request) *evaluation {
 	a.group = cmp.Or(r.Run.Group, "family:"+r.Definition.Family)
 	a.attributes = slices.Concat(r.Definition.RequiredAttributes(), platform(r.Definition))
 	a.isolation = r.Definition.Isolation().Under(r.Rules)
-	a.terms, _ = spec.ParseSchedulingOptions(r.Run.Tags) // validated by the api
+	a.options, _ = spec.ParseSchedulingOptions(r.Run.Tags) // validated by the api
 	return a
 }
 

@@ -93,7 +93,7 @@ func (c *clusterHosts) refusals(a *evaluation, spent map[*Host]bool) []rankedHos
 
 // allOrNothing assigns ranks to a complete gang and releases the tasks of an incomplete one. Other requests pass unchanged.
 func (c *clusterHosts) allOrNothing(a *evaluation, d Decision) Decision {
-	if !a.terms.Gang || len(d.Tasks) == 0 {
+	if !a.options.Gang || len(d.Tasks) == 0 {
 		return d
 	}
 	wanted := a.Run.Count

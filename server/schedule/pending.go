@@ -16,7 +16,7 @@ func NewPendingTasks(r Request) []*spec.Task {
 	wait := &spec.QueueSpec{Constraints: r.Run.Constraints, Strategy: r.Run.Strategy, UnmetDependencies: a.dependencies()}
 	none := &gpuGrant{gpus: make([][]string, len(r.Definition.Containers))}
 	gang := ""
-	if terms, _ := spec.ParseSchedulingOptions(r.Run.Tags); terms.Gang {
+	if options, _ := spec.ParseSchedulingOptions(r.Run.Tags); options.Gang {
 		gang = r.IDs()
 	}
 	tasks := make([]*spec.Task, 0, r.Run.Count)
@@ -41,8 +41,8 @@ func ClassKey(r Request) string {
 	a := newEvaluation(r)
 	constraints := slices.Concat(r.Definition.PlacementConstraints, r.Run.Constraints)
 	key := a.fingerprint()
-	if len(a.terms.GPUAlternatives) > 0 {
-		key += "\x00" + GPUChoices(a.terms)
+	if len(a.options.GPUAlternatives) > 0 {
+		key += "\x00" + GPUChoices(a.options)
 	}
 	if len(constraints) == 0 && len(r.Run.Strategy) == 0 {
 		return key

@@ -79,7 +79,7 @@ func (c *clusterHosts) decide(r Request) Decision {
 	a.fragmentation = c.profile.scorer()
 	c.locateImages(a)
 	switch {
-	case a.terms.Gang && len(a.strategy) == 0:
+	case a.options.Gang && len(a.strategy) == 0:
 		return c.allOrNothing(a, c.runGang(a))
 	case a.isCacheable():
 		return c.runRanked(a)

@@ -47,7 +47,7 @@ func (a *evaluation) pendingSpec() *spec.QueueSpec {
 
 // dependencies lists the tasks and groups that must end before the tasks may be placed.
 func (a *evaluation) dependencies() (words []string) {
-	for _, after := range a.terms.Dependencies {
+	for _, after := range a.options.Dependencies {
 		words = append(words, after.String())
 	}
 	return words

@@ -14,7 +14,7 @@ type Template struct {
 // TemplateOf returns the template of a request for one of its tasks. It ignores Run.Count, Seed and Waiting.
 func TemplateOf(r Request) *Template {
 	a := newEvaluation(r)
-	if a.terms.Gang || len(a.terms.GPUAlternatives) > 0 || len(r.Run.Strategy) > 0 || a.parse(nil) != nil || !a.isCacheable() {
+	if a.options.Gang || len(a.options.GPUAlternatives) > 0 || len(r.Run.Strategy) > 0 || a.parse(nil) != nil || !a.isCacheable() {
 		a = nil
 	}
 	return &Template{r, a}

@@ -116,13 +116,13 @@ func TestColoursAreForTerminalsAndNotWithNoColor(t *testing.T) {
 	}
 	defer tty.Close()
 	for _, c := range []struct {
-		noColor, term string
-		want          bool
+		noColor, terminal string
+		want              bool
 	}{{"", "xterm", true}, {"1", "xterm", false}, {"0", "xterm", false}, {"", "dumb", false}} {
 		t.Setenv("NO_COLOR", c.noColor)
-		t.Setenv("TERM", c.term)
+		t.Setenv("TERM", c.terminal)
 		if got := ScreenOf(tty); !got.Terminal || got.Color != c.want {
-			t.Errorf("NO_COLOR=%s TERM=%s: %+v", c.noColor, c.term, got)
+			t.Errorf("NO_COLOR=%s TERM=%s: %+v", c.noColor, c.terminal, got)
 		}
 	}
 	shown := Table{Header: []string{"STATUS", "NAME"}, Footer: "1 host"}

@@ -25,7 +25,7 @@ func TestTheFakeKeepsTheContract(t *testing.T) {
 		machine.SetProgram(shell(runtimetest.ExitCode), fake.Program{ExitCode: codeInEnvironment})
 		machine.SetProgram(shell(runtimetest.RunForever), fake.Program{})
 		machine.SetProgram(shell(runtimetest.Fork), fake.Program{})
-		machine.SetProgram(shell(runtimetest.ExitOnTerm), fake.Program{TermExitCode: fake.Code(5)})
+		machine.SetProgram(shell(runtimetest.ExitOnSIGTERM), fake.Program{SIGTERMExitCode: fake.Code(5)})
 		machine.SetProgram(shell(runtimetest.Echo), fake.Program{Command: echo})
 		machine.SetProgram(shell(runtimetest.Hang), fake.Program{})
 		machine.SetProgram(runtimetest.NoCommand, fake.Program{StartError: fmt.Errorf("%s: not found", runtimetest.NoCommand)})

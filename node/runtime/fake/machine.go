@@ -35,18 +35,18 @@ type Program struct {
 	// ExitCode is the exit code of a process that ends at once; nil runs until a signal or Exit.
 	ExitCode func(env []string) *int
 	// TermExitCode is the exit code with which SIGTERM ends it; nil: SIGTERM is ignored.
-	TermExitCode *int
+	SIGTERMExitCode *int
 	// StartError is why the process cannot be started at all.
 	StartError error
 }
 
 type container struct {
-	existing     runtime.ExistingContainer
-	termExitCode *int
-	env          []string
-	ids          runtime.IDRange
-	network      string
-	exited       chan struct{} // closed when found.Exit is set
+	existing        runtime.ExistingContainer
+	sigtermExitCode *int
+	env             []string
+	ids             runtime.IDRange
+	network         string
+	exited          chan struct{} // closed when found.Exit is set
 }
 
 // New makes a machine without containers. Processes run until they are told to end, and SIGTERM ends them with 143.
@@ -177,7 +177,7 @@ func (m *Machine) start(spec runtime.ContainerSpec) error {
 	}
 	m.nextPID++
 	m.starts[spec.ID]++
-	c := &container{termExitCode: program.TermExitCode, env: spec.Env, ids: spec.IDs, network: spec.Network, exited: make(chan struct{}), existing: runtime.ExistingContainer{
+	c := &container{sigtermExitCode: program.SIGTERMExitCode, env: spec.Env, ids: spec.IDs, network: spec.Network, exited: make(chan struct{}), existing: runtime.ExistingContainer{
 		ID: spec.ID, TaskID: spec.Task.ID, Name: spec.Def.Name, Image: spec.Image, PID: m.nextPID,
 		GPUs: slices.Clone(spec.GPUs), Shared: spec.Shared, CreatedAt: time.Now(), StartedAt: time.Now(),
 	}}
@@ -194,7 +194,7 @@ func (m *Machine) program(spec runtime.ContainerSpec) Program {
 	if p, ok := m.programs[strings.Join(slices.Concat(spec.Def.EntryPoint, spec.Def.Command), " ")]; ok {
 		return p
 	}
-	return Program{TermExitCode: Code(128 + int(syscall.SIGTERM))}
+	return Program{SIGTERMExitCode: Code(128 + int(syscall.SIGTERM))}
 }
 
 func (m *Machine) wait(ctx context.Context, id string) (runtime.Exit, error) {
@@ -223,8 +223,8 @@ func (m *Machine) kill(id string, sig syscall.Signal) error {
 		return errors.New("container was never started")
 	case sig == syscall.SIGKILL:
 		c.end(runtime.Exit{Code: 128 + int(sig)})
-	case sig == syscall.SIGTERM && c.termExitCode != nil:
-		c.end(runtime.Exit{Code: *c.termExitCode})
+	case sig == syscall.SIGTERM && c.sigtermExitCode != nil:
+		c.end(runtime.Exit{Code: *c.sigtermExitCode})
 	}
 	return nil
 }

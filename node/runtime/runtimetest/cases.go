@@ -31,14 +31,14 @@ func (s *suite) environment() {
 	s.wantCode(s.start(env), 9)
 }
 
-func (s *suite) term() {
-	id := s.start(s.spec("term", ExitOnTerm))
-	termUntilGone(s, id)
+func (s *suite) sigterm() {
+	id := s.start(s.spec("term", ExitOnSIGTERM))
+	sigtermUntilGone(s, id)
 	s.wantCode(id, 5)
 }
 
 // termUntilGone repeats the signal: a shell that has not come to its trap yet ignores it as process 1.
-func termUntilGone(s *suite, id string) {
+func sigtermUntilGone(s *suite, id string) {
 	s.Helper()
 	gone := make(chan struct{})
 	go func() {

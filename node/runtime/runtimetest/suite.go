@@ -32,12 +32,12 @@ type Harness struct {
 
 // The commands that the suite runs. A fake teaches itself these; see Scripts.
 const (
-	ExitCode   = "exit $CODE"                                          // ends at once with the code in the environment
-	RunForever = "trap '' TERM; while :; do sleep 0.1; done"           // SIGTERM does nothing
-	ExitOnTerm = "trap 'exit 5' TERM; while :; do sleep 0.1; done"     // SIGTERM: exit code 5
-	Hang       = "exec sleep 1000"                                     // never ends by itself
-	Echo       = "cat; echo heard >&2; exit 4"                         // stdin to stdout, "heard" to stderr, exit code 4
-	Fork       = "sleep 1000 & sleep 1000 & while :; do sleep 1; done" // several processes, SIGTERM does nothing
+	ExitCode      = "exit $CODE"                                          // ends at once with the code in the environment
+	RunForever    = "trap '' TERM; while :; do sleep 0.1; done"           // SIGTERM does nothing
+	ExitOnSIGTERM = "trap 'exit 5' TERM; while :; do sleep 0.1; done"     // SIGTERM: exit code 5
+	Hang          = "exec sleep 1000"                                     // never ends by itself
+	Echo          = "cat; echo heard >&2; exit 4"                         // stdin to stdout, "heard" to stderr, exit code 4
+	Fork          = "sleep 1000 & sleep 1000 & while :; do sleep 1; done" // several processes, SIGTERM does nothing
 )
 
 // NoCommand is a program that no image has.
@@ -51,7 +51,7 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 	for name, check := range map[string]func(*suite){
 		"an exit code arrives, and again when asked again":      (*suite).exitCodes,
 		"the environment is laid over the image's":              (*suite).environment,
-		"SIGTERM reaches the first process":                     (*suite).term,
+		"SIGTERM reaches the first process":                     (*suite).sigterm,
 		"SIGKILL ends what ignores SIGTERM":                     (*suite).kill,
 		"SIGKILL ends every process of the container":           (*suite).killForks,
 		"signals to what is over or unknown are no error":       (*suite).lateSignals,

@@ -13,11 +13,11 @@ func (h *history) verdict(word string) string {
 	h.t.Helper()
 	waiting := newTask("w", tag("after", word))
 	waiting.Group = "waiters"
-	terms, err := spec.ParseSchedulingOptions(waiting.Tags)
-	if err != nil || len(terms.Dependencies) != 1 {
+	options, err := spec.ParseSchedulingOptions(waiting.Tags)
+	if err != nil || len(options.Dependencies) != 1 {
 		h.t.Fatalf("%s: %v", word, err)
 	}
-	switch met, never := DependencyState(h.View(), waiting, terms.Dependencies[0]); {
+	switch met, never := DependencyState(h.View(), waiting, options.Dependencies[0]); {
 	case never != "":
 		return "never: " + never
 	case met:

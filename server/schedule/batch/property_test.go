@@ -13,7 +13,7 @@ import (
 
 // Whatever becomes of tasks, in whatever order: work is done again as often as its terms allow and no oftener, a gang starts
 // and ends as a whole, and when nothing runs or waits any more everything has an outcome.
-func TestWorkIsDoneAgainAsItsTermsSay(t *testing.T) {
+func TestWorkIsDoneAgainAsItsOptionsSay(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := newHistory(rt)
 		works := rapid.IntRange(1, 4).Draw(rt, "works")

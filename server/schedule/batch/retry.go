@@ -64,18 +64,18 @@ func shouldRetry(v *raftfsm.View, tasks []*spec.Task) (again, failed bool) {
 	case slices.ContainsFunc(tasks, preempted):
 		return true, false
 	}
-	terms := first.SchedulingOptions()
-	return first.Failed < terms.Retries && isRetryable(v, first, terms), true
+	options := first.SchedulingOptions()
+	return first.Failed < options.Retries && isRetryable(v, first, options), true
 }
 
 // isRetryable reports whether the retry rules allow another attempt of a failed task. A task that ran and left no exit code
 // lost its host, which is not the task's fault, and neither is an error of its GPU.
-func isRetryable(v *raftfsm.View, t *spec.Task, terms spec.SchedulingOptions) bool {
+func isRetryable(v *raftfsm.View, t *spec.Task, options spec.SchedulingOptions) bool {
 	codes, _ := exitCodes(v, t)
-	if t.GPUFailed() || len(terms.RetryOn) == 0 || len(codes) == 0 && !t.Times.Started.IsZero() {
+	if t.GPUFailed() || len(options.RetryOn) == 0 || len(codes) == 0 && !t.Times.Started.IsZero() {
 		return true
 	}
-	return slices.ContainsFunc(codes, func(code int) bool { return slices.Contains(terms.RetryOn, code) })
+	return slices.ContainsFunc(codes, func(code int) bool { return slices.Contains(options.RetryOn, code) })
 }
 
 // isSuperseded reports whether a later attempt of the task is recorded.
