@@ -20,38 +20,38 @@ import (
 )
 
 // ServicePlanner tells what becomes of services. It is asked on the leader only, which alone knows which hosts take tasks.
-type ServicePlanner interface {
+type ServiceDryRunner interface {
 	// PlanService is what the pool will do with a service of a fork of its state, which it changes. spec.ErrNotFound.
-	PlanService(ctx context.Context, fork *raftfsm.State, cluster, name string) (service.Plan, error)
+	DryRunService(ctx context.Context, fork *raftfsm.State, cluster, name string) (service.DryRun, error)
 }
 
 // maxPlanTime bounds one plan, which costs the leader as much as all of its steps.
-const maxPlanTime = 10 * time.Second
+const maxDryRunTime = 10 * time.Second
 
 // planInput is an update of a service that is not carried out.
-type planInput struct {
+type dryRunInput struct {
 	Definition any `json:"definition,omitempty"` // as RegisterTaskDefinition takes it: the update deploys it
 	Update     any `json:"update"`               // as UpdateService takes it
 }
 
 // planRoute is the route of plans of services. They are made on a fork of the state: the operations check and change it as they do the state.
-func (o *operationEndpoints) planRoute(planner ServicePlanner) rest.Route {
+func (o *operationEndpoints) dryRunRoute(planner ServiceDryRunner) rest.Route {
 	return rest.Route{
 		Method: http.MethodPost, Path: "/v1/services/plan", Role: accesskey.RoleSubmit, Scope: auth.PerResource, Summary: "what an UpdateService would do to the tasks of a service, without doing it",
-		In: reflect.TypeFor[planInput](), Out: reflect.TypeFor[service.Plan](), List: true,
-		Serve: func(x *httpx.Exchange, res leader.Resolution) error { return o.planService(x, res, planner) },
+		In: reflect.TypeFor[dryRunInput](), Out: reflect.TypeFor[service.DryRun](), List: true,
+		Serve: func(x *httpx.Exchange, res leader.Resolution) error { return o.dryRunService(x, res, planner) },
 	}
 }
 
-func (o *operationEndpoints) planService(x *httpx.Exchange, res leader.Resolution, planner ServicePlanner) error {
+func (o *operationEndpoints) dryRunService(x *httpx.Exchange, res leader.Resolution, planner ServiceDryRunner) error {
 	if planner == nil {
 		return wire.Errorf(wire.Client, "pinion: plans of services are not made here: this pinion serves one host that is not part of a pool.")
 	}
-	var in planInput
+	var in dryRunInput
 	if err := wire.DecodeJSON(x.Body, &in, wire.Strict); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(x.Context(), maxPlanTime, wire.Errorf(wire.Client, "The plan takes more than %s: plan it for fewer tasks.", maxPlanTime))
+	ctx, cancel := context.WithTimeoutCause(x.Context(), maxDryRunTime, wire.Errorf(wire.Client, "The plan takes more than %s: plan it for fewer tasks.", maxDryRunTime))
 	defer cancel()
 	fork := forkStore{Store: o.store, fork: raftfsm.Fork(res.View)}
 	if in.Definition != nil {
@@ -82,11 +82,11 @@ func (o *operationEndpoints) planService(x *httpx.Exchange, res leader.Resolutio
 	if len(updated.Service.Sets) > 0 {
 		return wire.Errorf(wire.InvalidParameter, "The service %s has task sets, of which none replaces another: there is nothing to plan.", updated.Service.Name)
 	}
-	plan, err := planner.PlanService(ctx, fork.fork, nameInARN(updated.Service.Cluster), updated.Service.Name)
+	result, err := planner.DryRunService(ctx, fork.fork, nameInARN(updated.Service.Cluster), updated.Service.Name)
 	if err != nil {
 		return err
 	}
-	x.Reply(http.StatusOK, plan)
+	x.Reply(http.StatusOK, result)
 	return nil
 }
 

@@ -12,15 +12,15 @@ import (
 // fakePlanner is a ServicePlanner of a test: it tells what the service of the fork is to be.
 type fakePlanner struct{}
 
-func (fakePlanner) PlanService(_ context.Context, fork *raftfsm.State, cluster, name string) (service.Plan, error) {
+func (fakePlanner) DryRunService(_ context.Context, fork *raftfsm.State, cluster, name string) (service.DryRun, error) {
 	s := fork.View().Service(cluster, name)
-	return service.Plan{Cluster: cluster, Service: name, Definition: s.Primary().Definition, Desired: s.Desired}, nil
+	return service.DryRun{Cluster: cluster, Service: name, Definition: s.Primary().Definition, Desired: s.Desired}, nil
 }
 
 const definitionOfTest = `{"family":"web","containerDefinitions":[{"name":"main","image":"busybox","memory":64}]}`
 
 // An update is checked and carried out as UpdateService would, in a fork of the state: the state stays as it is.
-func TestAPlanChangesNothing(t *testing.T) {
+func TestADryRunChangesNothing(t *testing.T) {
 	b := newFixture(t)
 	b.config.Services = fakePlanner{}
 	for _, call := range [][2]string{{"RegisterTaskDefinition", definitionOfTest}, {"CreateService", `{"serviceName":"web","taskDefinition":"web","desiredCount":2}`}} {

@@ -77,15 +77,15 @@ func (q Queue) ExplainBriefly(ctx context.Context, task string) (spec.Explanatio
 }
 
 // ServicePlans tells what becomes of services. Its method fails with spec.ErrNotLeader on an agent.
-type ServicePlans struct{ server *localServer }
+type ServiceDryRuns struct{ server *localServer }
 
 // PlanService is what the pool will do with a service of a fork of its state, which it changes. spec.ErrNotFound.
-func (p ServicePlans) PlanService(ctx context.Context, fork *raftfsm.State, cluster, name string) (service.Plan, error) {
+func (p ServiceDryRuns) DryRunService(ctx context.Context, fork *raftfsm.State, cluster, name string) (service.DryRun, error) {
 	own, err := p.server.get()
 	if err != nil {
-		return service.Plan{}, err
+		return service.DryRun{}, err
 	}
-	return dryrun.PlanService(ctx, fork, cluster, name, own.node.Now(), own.liveness.Schedulable)
+	return dryrun.Run(ctx, fork, cluster, name, own.node.Now(), own.liveness.Schedulable)
 }
 
 // StaleView returns this host's copy of the state, which may lag behind. An agent has none: spec.ErrUnavailable.

@@ -248,7 +248,7 @@ func TestARunBecomesAService(t *testing.T) {
 }
 
 // A plan registers nothing: the pool is sent what would be registered, tags included, and what would be updated.
-func TestAPlanShowsWhatAnUpdateWouldDo(t *testing.T) {
+func TestADryRunShowsWhatAnUpdateWouldDo(t *testing.T) {
 	h := withService(t, steady)
 	h.operations["services/plan"] = always(`{"service":"web","definition":"web:3","desiredCount":2,"healthy":2,"leastHealthy":1,"stopFirst":true,"why":"No GPU is free.","completes":true,
 		"moves":[{"action":"stop","task":"0123456789abcdef0123456789abcdef","definition":"web:2","host":"gpu-1","gpus":1,"healthy":1},{"action":"start","task":"new 1","definition":"web:3","host":"gpu-1","gpus":1,"healthy":1}]}`)

@@ -1,7 +1,7 @@
 package service
 
 // Plan is what a rollout will do to a service when each task that starts gets healthy and nothing else happens.
-type Plan struct {
+type DryRun struct {
 	Cluster    string `json:"cluster"`
 	Service    string `json:"service"`
 	Definition string `json:"definition"` // that its tasks have in the end

@@ -25,30 +25,30 @@ const (
 
 // PlanService is what the pool will do with a service of a fork of its state, which the dry run changes. schedulable reports whether a host
 // was heard of lately enough for new tasks. spec.ErrNotFound, the cause of ctx.
-func PlanService(ctx context.Context, fork *raftfsm.State, cluster, name string, now time.Time, schedulable func(hostID string) bool) (service.Plan, error) {
+func Run(ctx context.Context, fork *raftfsm.State, cluster, name string, now time.Time, schedulable func(hostID string) bool) (service.DryRun, error) {
 	s := fork.View().Service(cluster, name)
 	if s == nil || s.Status != service.Active {
-		return service.Plan{}, fmt.Errorf("service %s in cluster %s: %w", name, cluster, spec.ErrNotFound)
+		return service.DryRun{}, fmt.Errorf("service %s in cluster %s: %w", name, cluster, spec.ErrNotFound)
 	}
 	r := &run{state: fork, began: now, now: now, id: s.ID, schedulable: schedulable, made: map[string]bool{}, names: map[string]string{}}
 	r.services = orchestrator.NewServices(r, schedulable, slog.New(slog.DiscardHandler))
-	r.plan = service.Plan{Cluster: cluster, Service: name, Healthy: r.healthy(), Moves: []service.Move{}}
-	r.plan.LeastHealthy = r.plan.Healthy
+	r.result = service.DryRun{Cluster: cluster, Service: name, Healthy: r.healthy(), Moves: []service.Move{}}
+	r.result.LeastHealthy = r.result.Healthy
 	for t := range fork.View().QueuedTasks(cluster) {
 		if t.Service == nil || t.Service.ID != s.ID {
-			r.plan.Queued++
+			r.result.Queued++
 		}
 	}
 	for range maxSteps {
 		if ctx.Err() != nil {
-			return service.Plan{}, context.Cause(ctx)
+			return service.DryRun{}, context.Cause(ctx)
 		}
 		if goesOn, err := r.step(ctx); err != nil || !goesOn {
 			r.conclude()
-			return r.plan, err
+			return r.result, err
 		}
 	}
-	return service.Plan{}, fmt.Errorf("service %s: no end of its rollout is seen after %d steps", name, maxSteps)
+	return service.DryRun{}, fmt.Errorf("service %s: no end of its rollout is seen after %d steps", name, maxSteps)
 }
 
 // run is one dry run. It is the orchestrator.Proposer of the reconciler, with a clock of its own.
@@ -60,7 +60,7 @@ type run struct {
 	schedulable func(hostID string) bool
 	made        map[string]bool   // the ids of tasks that it has made
 	names       map[string]string // of those of them that have started
-	plan        service.Plan
+	result      service.DryRun
 }
 
 // State is the fork.
@@ -110,7 +110,7 @@ func (r *run) answer(ctx context.Context) (acted bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		r.plan.Pauses, acted = append(r.plan.Pauses, pause.Stage), true
+		r.result.Pauses, acted = append(r.result.Pauses, pause.Stage), true
 	}
 	return acted, nil
 }
@@ -134,9 +134,9 @@ func (r *run) take(ctx context.Context, step raftfsm.StepService) (bool, error) 
 	if taken, _ := answer.(raftfsm.ServiceStep); taken.Service == nil {
 		return false, fmt.Errorf("the service %s cannot take its next step: %w", step.Service.Name, taken.Refused)
 	}
-	r.plan.LeastHealthy = min(r.plan.LeastHealthy, r.healthy())
-	if least := min(r.plan.Healthy, r.service().Desired); !r.plan.StopFirst && r.plan.LeastHealthy < least && len(stopped) > 0 {
-		r.plan.StopFirst, r.plan.Why = true, why
+	r.result.LeastHealthy = min(r.result.LeastHealthy, r.healthy())
+	if least := min(r.result.Healthy, r.service().Desired); !r.result.StopFirst && r.result.LeastHealthy < least && len(stopped) > 0 {
+		r.result.StopFirst, r.result.Why = true, why
 	}
 	for _, t := range stopped {
 		r.move(service.MoveStop, t)
@@ -168,7 +168,7 @@ func (r *run) move(action service.MoveAction, t *spec.Task) {
 		name = fmt.Sprintf("new %d", len(r.names)+1)
 		r.names[t.ID] = name
 	}
-	r.plan.Moves = append(r.plan.Moves, service.Move{Action: action, Task: name, Definition: t.Definition, Host: host, GPUs: len(t.GPUs()), Healthy: r.healthy()})
+	r.result.Moves = append(r.result.Moves, service.Move{Action: action, Task: name, Definition: t.Definition, Host: host, GPUs: len(t.GPUs()), Healthy: r.healthy()})
 }
 
 // isOver reports whether the service is what it is to be.
@@ -180,8 +180,8 @@ func (r *run) isOver() bool {
 // conclude tells how the rollout ends.
 func (r *run) conclude() {
 	s := r.service()
-	r.plan.Definition, r.plan.Desired, r.plan.Completes = s.Primary().Definition, s.Desired, r.isOver()
-	if r.plan.Completes {
+	r.result.Definition, r.result.Desired, r.result.Completes = s.Primary().Definition, s.Desired, r.isOver()
+	if r.result.Completes {
 		return
 	}
 	var why []string
@@ -190,5 +190,5 @@ func (r *run) conclude() {
 			why = append(why, e.Message)
 		}
 	}
-	r.plan.WaitsFor = strings.Join(why, " ")
+	r.result.WaitsFor = strings.Join(why, " ")
 }

@@ -48,34 +48,34 @@ func newPool(t *testing.T, hosts, desired int, settings service.Settings) *pool 
 	}
 	web := service.Service{ID: "svc", Cluster: spec.DefaultCluster, Name: "web", Strategy: service.Replica, Desired: desired, Settings: settings, CreatedAt: epoch}
 	p.do(raftfsm.CreateService{Service: web, Revision: service.Revision{ID: "1", Definition: "web:1"}, Rollout: service.Rollout{ID: "1", CreatedAt: epoch}})
-	if first := p.plan(p.State); !first.Completes || len(first.Moves) != desired || first.StopFirst {
+	if first := p.dryRun(p.State); !first.Completes || len(first.Moves) != desired || first.StopFirst {
 		t.Fatalf("the first rollout: %+v", first)
 	}
 	return p
 }
 
 // plan has the rollout carried out on a state.
-func (p *pool) plan(on *raftfsm.State) service.Plan {
+func (p *pool) dryRun(on *raftfsm.State) service.DryRun {
 	p.Helper()
-	plan, err := dryrun.PlanService(p.Context(), on, spec.DefaultCluster, "web", epoch, func(string) bool { return true })
+	result, err := dryrun.Run(p.Context(), on, spec.DefaultCluster, "web", epoch, func(string) bool { return true })
 	if err != nil {
 		p.Fatal(err)
 	}
-	return plan
+	return result
 }
 
 // deploy plans a rollout to a definition, which is not carried out.
-func (p *pool) deploy(definition string) service.Plan {
+func (p *pool) deploy(definition string) service.DryRun {
 	p.Helper()
 	before := p.View()
 	on := &pool{p.T, raftfsm.Fork(before)}
 	change := service.Change{Revision: &service.Revision{ID: "2", Definition: definition}, Rollout: &service.Rollout{ID: "2", CreatedAt: epoch}}
 	on.do(raftfsm.UpdateService{Cluster: spec.DefaultCluster, Name: "web", Change: change, At: epoch})
-	plan := on.plan(on.State)
+	result := on.dryRun(on.State)
 	if p.View() != before || p.View().Service(spec.DefaultCluster, "web").Primary().Definition != "web:1" {
 		p.Error("the plan has changed the state that it was made for")
 	}
-	return plan
+	return result
 }
 
 func percents(healthy, most int) (s service.Settings) {
@@ -84,7 +84,7 @@ func percents(healthy, most int) (s service.Settings) {
 }
 
 // moves are those of a plan in short: "stop gpu-0 7" leaves seven healthy tasks.
-func moves(p service.Plan) (all []string) {
+func moves(p service.DryRun) (all []string) {
 	for _, m := range p.Moves {
 		all = append(all, fmt.Sprint(m.Action, " ", m.Host, " ", m.Healthy))
 	}
@@ -92,63 +92,63 @@ func moves(p service.Plan) (all []string) {
 }
 
 func TestARolloutWithRoomStartsFirst(t *testing.T) {
-	plan := newPool(t, 2, 2, service.Settings{}).deploy("web:2")
-	if !plan.Completes || plan.StopFirst || plan.LeastHealthy != 2 || plan.Definition != "web:2" || len(plan.Moves) != 4 ||
-		plan.Moves[0].Action != service.MoveStart || plan.Moves[0].Task != "new 1" || plan.Moves[3].Action != service.MoveStop {
-		t.Errorf("%+v", plan)
+	result := newPool(t, 2, 2, service.Settings{}).deploy("web:2")
+	if !result.Completes || result.StopFirst || result.LeastHealthy != 2 || result.Definition != "web:2" || len(result.Moves) != 4 ||
+		result.Moves[0].Action != service.MoveStart || result.Moves[0].Task != "new 1" || result.Moves[3].Action != service.MoveStop {
+		t.Errorf("%+v", result)
 	}
 }
 
 // On eight of eight GPUs one old task at a time makes room for a new one.
 func TestARolloutWithoutRoomStopsFirst(t *testing.T) {
-	plan := newPool(t, 2, 8, service.Settings{}).deploy("web:2")
-	if !plan.Completes || !plan.StopFirst || plan.Healthy != 8 || plan.LeastHealthy != 7 || len(plan.Moves) != 16 || !strings.Contains(plan.Why, "GPU") {
-		t.Fatalf("%+v", plan)
+	result := newPool(t, 2, 8, service.Settings{}).deploy("web:2")
+	if !result.Completes || !result.StopFirst || result.Healthy != 8 || result.LeastHealthy != 7 || len(result.Moves) != 16 || !strings.Contains(result.Why, "GPU") {
+		t.Fatalf("%+v", result)
 	}
-	for i, m := range plan.Moves {
-		before := plan.Moves[max(0, i-1)]
+	for i, m := range result.Moves {
+		before := result.Moves[max(0, i-1)]
 		if want := []service.MoveAction{service.MoveStop, service.MoveStart}[i%2]; m.Action != want || m.Action == service.MoveStart && m.Host != before.Host {
-			t.Fatalf("move %d: %v", i, moves(plan))
+			t.Fatalf("move %d: %v", i, moves(result))
 		}
 	}
 }
 
 func TestMaximumPercentIsAReasonToStopFirst(t *testing.T) {
-	plan := newPool(t, 4, 4, percents(50, 100)).deploy("web:2")
-	if !plan.Completes || !plan.StopFirst || plan.LeastHealthy != 2 || !strings.Contains(plan.Why, "maximumPercent lets the service have 4 tasks") {
-		t.Errorf("%+v", plan)
+	result := newPool(t, 4, 4, percents(50, 100)).deploy("web:2")
+	if !result.Completes || !result.StopFirst || result.LeastHealthy != 2 || !strings.Contains(result.Why, "maximumPercent lets the service have 4 tasks") {
+		t.Errorf("%+v", result)
 	}
 }
 
 // What cannot go on says so: a rollout that may stop nothing, and a definition that no host could run, for which nothing is stopped.
-func TestAPlanSaysWhatARolloutWaitsFor(t *testing.T) {
+func TestADryRunSaysWhatARolloutWaitsFor(t *testing.T) {
 	for definition, why := range map[string]string{"web:2": "waits for room", "web:3": "unable to place"} {
 		settings := service.Settings{}
 		if definition == "web:2" {
 			settings = percents(100, 200)
 		}
-		plan := newPool(t, 2, 8, settings).deploy(definition)
-		stops := slices.ContainsFunc(plan.Moves, func(m service.Move) bool { return m.Action == service.MoveStop })
-		if plan.Completes || stops || plan.LeastHealthy != 8 || !strings.Contains(plan.WaitsFor, why) {
-			t.Errorf("%s: %+v", definition, plan)
+		result := newPool(t, 2, 8, settings).deploy(definition)
+		stops := slices.ContainsFunc(result.Moves, func(m service.Move) bool { return m.Action == service.MoveStop })
+		if result.Completes || stops || result.LeastHealthy != 8 || !strings.Contains(result.WaitsFor, why) {
+			t.Errorf("%s: %+v", definition, result)
 		}
 	}
 }
 
 // A plan supposes that whoever is asked has the rollout go on, and says where it asks.
-func TestAPlanGoesOnFromPauses(t *testing.T) {
+func TestADryRunGoesOnFromPauses(t *testing.T) {
 	settings := percents(100, 200)
 	settings.Deployment.Strategy, settings.Deployment.Hooks = service.Linear, []service.Hook{{Stages: []service.Stage{service.StagePreScaleUp, service.StagePreProduction}}}
 	settings.Deployment.Steps = &service.Steps{PerMille: 500, BakeMinutes: 60}
-	plan := newPool(t, 2, 2, settings).deploy("web:2")
+	result := newPool(t, 2, 2, settings).deploy("web:2")
 	want := []service.Stage{service.StagePreScaleUp, service.StagePreProduction, service.StagePreProduction}
-	if !plan.Completes || !slices.Equal(plan.Pauses, want) || len(plan.Moves) != 4 {
-		t.Errorf("%+v", plan)
+	if !result.Completes || !slices.Equal(result.Pauses, want) || len(result.Moves) != 4 {
+		t.Errorf("%+v", result)
 	}
 }
 
-func TestThereIsNoPlanForAServiceThatIsNotThere(t *testing.T) {
-	_, err := dryrun.PlanService(t.Context(), raftfsm.NewState(), "default", "web", epoch, nil)
+func TestThereIsNoDryRunOfAServiceThatIsNotThere(t *testing.T) {
+	_, err := dryrun.Run(t.Context(), raftfsm.NewState(), "default", "web", epoch, nil)
 	if !errors.Is(err, spec.ErrNotFound) {
 		t.Errorf("%v", err)
 	}

@@ -153,7 +153,7 @@ func (g *gpuHistory) launch() {
 	g.tasks++
 	id := fmt.Sprintf("t%05d", g.tasks)
 	r := schedule.Request{Run: spec.RunRequest{Cluster: spec.DefaultCluster, Definition: definition.Name(), Count: 1}, Definition: definition, IDs: func() string { return id }, At: g.now}
-	tasks := schedule.Plan(planningHosts(g.view()), []schedule.Request{r})[0].Tasks
+	tasks := schedule.PlanOn(planningHosts(g.view()), []schedule.Request{r})[0].Tasks
 	if len(tasks) == 0 || g.IntN(3) == 0 {
 		tasks = []*spec.Task{{ID: id, Cluster: spec.DefaultCluster, Definition: definition.Name(), LastStatus: spec.Provisioning, DesiredStatus: spec.Running, CreatedAt: g.now,
 			Queue: &spec.QueueSpec{}, Containers: []spec.Container{{ID: "c" + id, Name: "c", LastStatus: spec.Pending}}}}
@@ -171,7 +171,7 @@ func (g *gpuHistory) placeWaiting() {
 	task := waiting[g.IntN(len(waiting))]
 	r := schedule.RequestFor(view, task, view.Definition(task.Definition))
 	r.Waiting = []*spec.Task{task}
-	for _, planned := range schedule.Plan(planningHosts(view), []schedule.Request{r})[0].Tasks {
+	for _, planned := range schedule.PlanOn(planningHosts(view), []schedule.Request{r})[0].Tasks {
 		g.do(g.t, raftfsm.PlaceTasks{Groups: [][]spec.Placement{{schedule.PlacementOf(task, planned)}}})
 	}
 }

@@ -68,7 +68,7 @@ func (g *GPUPartitions) Reconcile(ctx context.Context) error {
 	changes := g.giveUp(view, now)
 	idle := map[repartition.Instance]time.Time{}
 	for _, cluster := range slices.Sorted(maps.Keys(clusters)) {
-		changes = append(changes, g.plan(view, cluster, now, idle)...)
+		changes = append(changes, g.changes(view, cluster, now, idle)...)
 	}
 	g.idleSince = idle
 	for _, c := range changes {
@@ -86,7 +86,7 @@ func (g *GPUPartitions) Reconcile(ctx context.Context) error {
 }
 
 // plan is what is to change in a cluster. It adds the MIG devices that nobody has to idle, with since when.
-func (g *GPUPartitions) plan(view *raftfsm.View, cluster string, now time.Time, idle map[repartition.Instance]time.Time) []repartition.Change {
+func (g *GPUPartitions) changes(view *raftfsm.View, cluster string, now time.Time, idle map[repartition.Instance]time.Time) []repartition.Change {
 	var hosts []schedule.Host
 	for _, host := range view.Hosts(cluster) {
 		hosts = append(hosts, schedule.Host{Host: host, Connected: g.Schedulable(host.ID), Tasks: func() []*spec.Task { return view.TasksOn(host.ID) }})
@@ -96,20 +96,20 @@ func (g *GPUPartitions) plan(view *raftfsm.View, cluster string, now time.Time, 
 		return nil
 	}
 	isPaused := func(hostID, uuid string) bool { return now.Before(g.paused[hostGPU{hostID, uuid}]) }
-	plan := repartition.New(hosts, isPaused)
+	partitioning := repartition.New(hosts, isPaused)
 	for _, r := range requests {
-		plan.Add(r)
+		partitioning.Add(r)
 	}
-	for _, device := range plan.Idle() {
+	for _, device := range partitioning.Idle() {
 		since, known := g.idleSince[device]
 		if !known {
 			since = now
 		}
 		if idle[device] = since; now.Sub(since) >= mergeAfter {
-			plan.Remove(device)
+			partitioning.Remove(device)
 		}
 	}
-	return plan.Changes()
+	return partitioning.Changes()
 }
 
 // waiting are the requests of the tasks with GPUs that wait for a place in a cluster, by priority and age. A gang is one.

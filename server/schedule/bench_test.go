@@ -35,7 +35,7 @@ func BenchmarkPlanOnAThousandHosts(b *testing.B) {
 	for _, c := range cases {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
-				Plan(hosts, c.requests)
+				PlanOn(hosts, c.requests)
 			}
 		})
 	}

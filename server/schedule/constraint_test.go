@@ -87,7 +87,7 @@ func TestConstraints(t *testing.T) {
 func TestTheNextRequestSeesTheTasksOfTheOneBefore(t *testing.T) {
 	hosts := []Host{host("a", 4), running(host("b", 8), "other")}
 	web := inGroup(request(1, 1), "web")
-	got := Plan(hosts, []Request{web, limited(request(1, 1), "task:group == web"), limited(request(1, 1), "task:group != web")})
+	got := PlanOn(hosts, []Request{web, limited(request(1, 1), "task:group == web"), limited(request(1, 1), "task:group != web")})
 	for i, want := range []string{"a", "a", "b"} {
 		wantPlaces(t, got[i], want)
 	}

@@ -48,7 +48,7 @@ func request(count int, gpus ...int) Request {
 	return Request{Run: run, Definition: definition, IDs: ids(), At: now}
 }
 
-func plan(hosts []Host, r Request) Decision { return Plan(hosts, []Request{r})[0] }
+func plan(hosts []Host, r Request) Decision { return PlanOn(hosts, []Request{r})[0] }
 
 // places lists the host of each task.
 func places(d Decision) []string {

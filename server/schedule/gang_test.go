@@ -90,7 +90,7 @@ func TestAGangKnowsItsRanksAndHoldsAPort(t *testing.T) {
 }
 
 func TestTwoGangsOnOneHostHaveDifferentPorts(t *testing.T) {
-	decisions := Plan([]Host{host("a", 4)}, gangRequests(gangOf(2, 1), gangOf(2, 1)))
+	decisions := PlanOn([]Host{host("a", 4)}, gangRequests(gangOf(2, 1), gangOf(2, 1)))
 	if a, b := decisions[0].Tasks[0].Gang.Port, decisions[1].Tasks[0].Gang.Port; a == b {
 		t.Errorf("both have port %d", a)
 	}
@@ -98,7 +98,7 @@ func TestTwoGangsOnOneHostHaveDifferentPorts(t *testing.T) {
 
 func TestAGangIsPlacedWholeOrNotAtAll(t *testing.T) {
 	hosts := []Host{host("a", 2), host("b", 1)}
-	decisions := Plan(hosts, gangRequests(gangOf(4, 1), request(3, 1)))
+	decisions := PlanOn(hosts, gangRequests(gangOf(4, 1), request(3, 1)))
 	if d := decisions[0]; len(d.Tasks) != 0 || len(d.Failures) == 0 {
 		t.Fatalf("%+v", d)
 	}
@@ -170,7 +170,7 @@ func TestGangsOfAnyShape(t *testing.T) {
 			room += n / gpus
 		}
 		count := rapid.IntRange(1, 20).Draw(rt, "tasks")
-		decisions := Plan(hosts, gangRequests(gangOf(count, gpus), request(room, gpus)))
+		decisions := PlanOn(hosts, gangRequests(gangOf(count, gpus), request(room, gpus)))
 		if placed := len(decisions[0].Tasks); placed != 0 && placed != count || (placed == count) != (count <= room) {
 			rt.Fatalf("%d of %d tasks have places, there is room for %d", placed, count, room)
 		}

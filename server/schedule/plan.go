@@ -35,7 +35,7 @@ const maxFailures = 100
 
 // Plan decides the requests in order; each sees the resources that earlier ones took. hosts may be of several clusters: a
 // request considers those of its own cluster. The arguments are not modified.
-func Plan(hosts []Host, requests []Request) []Decision {
+func PlanOn(hosts []Host, requests []Request) []Decision {
 	f := NewHostSet()
 	for _, host := range hosts {
 		f.add(host)

@@ -79,7 +79,7 @@ func TestTheGPUsOfATaskComeFromOneHost(t *testing.T) {
 
 func TestRequestsOfOnePlanSeeEachOther(t *testing.T) {
 	hosts := []Host{host("h1", 4)}
-	got := Plan(hosts, []Request{request(1, 3), request(1, 2), request(1, 1)})
+	got := PlanOn(hosts, []Request{request(1, 3), request(1, 2), request(1, 1)})
 	wantPlaces(t, got[0], "h1")
 	wantPlaces(t, got[1])
 	wantPlaces(t, got[2], "h1")

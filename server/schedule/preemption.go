@@ -27,7 +27,7 @@ func (p EvictionCost) compare(other EvictionCost) int {
 }
 
 // evictionPlan holds the victims that would make room for one more task of a request on a host.
-type evictionPlan struct {
+type eviction struct {
 	host     *Host
 	capacity capacity // of the host, with the victims chosen so far already gone
 	gone     map[string]bool
@@ -40,7 +40,7 @@ type victim struct {
 }
 
 // compare orders plans by their most expensive victim, then by the number of victims.
-func (r *evictionPlan) compare(other *evictionPlan) int {
+func (r *eviction) compare(other *eviction) int {
 	return cmp.Or(r.victims[len(r.victims)-1].cost.compare(other.victims[len(other.victims)-1].cost),
 		cmp.Compare(len(r.victims), len(other.victims)), cmp.Compare(r.host.at, other.host.at))
 }
@@ -75,12 +75,12 @@ func (f *HostSet) victims(r Request, price func(*spec.Task) (p EvictionCost, may
 		return nil, false
 	}
 	missing := r.Run.Count
-	var offers []*evictionPlan
+	var offers []*eviction
 	for _, h := range c.hosts {
 		if _, refused := a.refusal(h, staticFilters); refused {
 			continue
 		}
-		offer := &evictionPlan{host: h, capacity: a.capacityOn(h), gone: map[string]bool{}}
+		offer := &eviction{host: h, capacity: a.capacityOn(h), gone: map[string]bool{}}
 		for _, task := range h.tasks {
 			if task.DesiredStatus == spec.Stopped { // already stopping: it releases its resources anyway
 				a.release(&offer.capacity, h, task)
@@ -88,7 +88,7 @@ func (f *HostSet) victims(r Request, price func(*spec.Task) (p EvictionCost, may
 			}
 		}
 		missing -= offer.capacity.slots(a.demandOn(h), r.Run.Count)
-		if a.planEviction(offer, price); offer.victims != nil {
+		if a.chooseVictims(offer, price); offer.victims != nil {
 			offers = append(offers, offer)
 		}
 	}
@@ -96,14 +96,14 @@ func (f *HostSet) victims(r Request, price func(*spec.Task) (p EvictionCost, may
 		if len(offers) == 0 {
 			return nil, false
 		}
-		best := slices.MinFunc(offers, (*evictionPlan).compare)
+		best := slices.MinFunc(offers, (*eviction).compare)
 		for _, v := range best.victims {
 			all = append(all, v.task)
 			best.gone[v.task.ID] = true
 			a.release(&best.capacity, best.host, v.task)
 		}
-		if a.planEviction(best, price); best.victims == nil {
-			offers = slices.DeleteFunc(offers, func(o *evictionPlan) bool { return o == best })
+		if a.chooseVictims(best, price); best.victims == nil {
+			offers = slices.DeleteFunc(offers, func(o *eviction) bool { return o == best })
 		}
 	}
 	return all, true
@@ -111,7 +111,7 @@ func (f *HostSet) victims(r Request, price func(*spec.Task) (p EvictionCost, may
 
 // planEviction finds the victims for one more task: it adds the cheapest until the task fits, then drops those that are not
 // needed, the most expensive first.
-func (a *evaluation) planEviction(r *evictionPlan, price func(*spec.Task) (EvictionCost, bool)) {
+func (a *evaluation) chooseVictims(r *eviction, price func(*spec.Task) (EvictionCost, bool)) {
 	d := a.demandOn(r.host)
 	var may []victim
 	for _, task := range r.host.tasks {

@@ -23,8 +23,8 @@ func TestWhatIsPlannedIsAlwaysAccepted(t *testing.T) {
 			for i := range requests {
 				requests[i].IDs = func() string { return fmt.Sprint(round, "-", next()) }
 			}
-			decisions := Plan(hostsOf(view), requests)
-			if again := Plan(hostsOf(view), requests); !samePlaces(decisions, again) {
+			decisions := PlanOn(hostsOf(view), requests)
+			if again := PlanOn(hostsOf(view), requests); !samePlaces(decisions, again) {
 				t.Fatalf("planned twice: %+v and %+v", decisions, again)
 			}
 			check(t, requests, decisions)

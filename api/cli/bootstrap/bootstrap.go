@@ -147,7 +147,7 @@ func (b *bootstrap) run(ctx context.Context, dry bool) error {
 	}); err != nil {
 		return err
 	}
-	steps, founder := plan(all, b.digest, b.processor)
+	steps, founder := chooseSteps(all, b.digest, b.processor)
 	refused := false
 	for i, s := range steps {
 		fmt.Fprintf(b.out, "%s: %s\n", b.machines[i].name, s)

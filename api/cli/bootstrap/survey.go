@@ -81,7 +81,7 @@ var processors = map[string]string{"x86_64": "amd64", "aarch64": "arm64"}
 const dataDir = "/var/lib/pinion"
 
 // plan says what becomes of each machine. founder is the one by which the others join: the first server that runs already, else the first machine.
-func plan(all []facts, digest, processor string) (steps []step, founder int) {
+func chooseSteps(all []facts, digest, processor string) (steps []step, founder int) {
 	steps = make([]step, len(all))
 	first := func(is func(facts) bool) int { return slices.IndexFunc(all, is) }
 	extends := true

@@ -32,7 +32,7 @@ func TestWhatBecomesOfMachines(t *testing.T) {
 		for _, text := range c.machines {
 			all = append(all, parseFacts(text))
 		}
-		steps, founder := plan(all, "new", "amd64")
+		steps, founder := chooseSteps(all, "new", "amd64")
 		for i, s := range steps {
 			if !strings.Contains(s.String(), c.want[i]) {
 				t.Errorf("%s: machine %d %s, want %q", name, i, s, c.want[i])

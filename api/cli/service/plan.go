@@ -16,7 +16,7 @@ import (
 	"pinion/raftfsm/service"
 )
 
-func planCommand(system invocation.System) *cli.Command {
+func dryRunCommand(system invocation.System) *cli.Command {
 	file := &cli.StringFlag{Name: "file", Aliases: []string{"f"}, Usage: "run the task definition of `FILE`, which is not registered for it; - for standard input"}
 	return &cli.Command{
 		Name:      "plan",
@@ -36,12 +36,12 @@ Examples:
 			if err != nil {
 				return err
 			}
-			return plan(c, inv)
+			return dryRun(c, inv)
 		},
 	}
 }
 
-func plan(c *cli.Context, inv *invocation.Invocation) error {
+func dryRun(c *cli.Context, inv *invocation.Invocation) error {
 	update, document, err := updateInput(c, inv)
 	if err != nil {
 		return err
@@ -65,14 +65,14 @@ func plan(c *cli.Context, inv *invocation.Invocation) error {
 	if inv.Output == invocation.JSON {
 		return inv.PrintJSON(answer)
 	}
-	var p service.Plan
+	var p service.DryRun
 	if err := json.Unmarshal(answer, &p); err != nil {
 		return fmt.Errorf("the host's answer cannot be read: %w", err)
 	}
-	return printPlan(inv, &p)
+	return printDryRun(inv, &p)
 }
 
-func printPlan(inv *invocation.Invocation, p *service.Plan) error {
+func printDryRun(inv *invocation.Invocation, p *service.DryRun) error {
 	t := &table.Table{Header: []string{"STEP", "ACTION", "TASK", "DEFINITION", "HOST", "GPUS", "HEALTHY"}, Empty: "no task starts or stops"}
 	for i, m := range p.Moves {
 		t.Add(strconv.Itoa(i+1), string(m.Action), m.Task, m.Definition, m.Host, strconv.Itoa(m.GPUs), fmt.Sprintf("%d of %d", m.Healthy, p.Desired))
@@ -98,7 +98,7 @@ func stagesOf(all []service.Stage) string {
 }
 
 // summary says in sentences how a rollout goes.
-func summary(p *service.Plan) (lines []string) {
+func summary(p *service.DryRun) (lines []string) {
 	line := fmt.Sprintf("%d tasks are healthy now, and at least %d all the time.", p.Healthy, p.LeastHealthy)
 	if p.StopFirst {
 		line += " Old tasks stop first: " + p.Why

@@ -27,7 +27,7 @@ Examples:
    pinion service ls`,
 		Flags: list.Flags, Action: list.Action,
 		Subcommands: []*cli.Command{
-			createCommand(system), updateCommand(system), planCommand(system), listCommand(system), inspectCommand(system), logs, scaleCommand(system),
+			createCommand(system), updateCommand(system), dryRunCommand(system), listCommand(system), inspectCommand(system), logs, scaleCommand(system),
 			rollbackCommand(system), continueCommand(system), removeCommand(system), eventsCommand(system),
 		},
 	}

@@ -78,7 +78,7 @@ func upgradePool(c *cli.Context, system invocation.System, file string, signed [
 		return err
 	}
 	if c.Bool("dry-run") {
-		return p.printPlan()
+		return p.printOrder()
 	}
 	return p.interruptible(c.Context, system, func(ctx context.Context) error {
 		if p.count(rollout.Pending) > 0 {
@@ -144,7 +144,7 @@ func (p *pool) interruptible(ctx context.Context, system invocation.System, run 
 }
 
 // printPlan prints the hosts in the order in which they would get the program.
-func (p *pool) printPlan() error {
+func (p *pool) printOrder() error {
 	hosts := p.states()
 	for i := range hosts { // as after the dwell
 		hosts[i].Steady = p.pace.Dwell

@@ -27,7 +27,7 @@ type Instance struct {
 }
 
 // Plan is how the GPUs of hosts are to be partitioned. It begins with how they are; Add changes it for one request after another.
-type Plan struct {
+type Partitioning struct {
 	hosts []*host
 	ids   int
 }
@@ -42,8 +42,8 @@ type host struct {
 }
 
 // New is the plan for hosts as they are, with their Tasks. GPUs that are fixed stay as they are to be.
-func New(hosts []schedule.Host, isFixed func(hostID, uuid string) bool) *Plan {
-	p := &Plan{}
+func New(hosts []schedule.Host, isFixed func(hostID, uuid string) bool) *Partitioning {
+	p := &Partitioning{}
 	for _, h := range hosts {
 		own := &host{Host: h, cards: partition.Candidates(h.Host.GPUs, h.Host.Partitions)}
 		own.tasks = slices.DeleteFunc(slices.Clone(h.Tasks()), func(t *spec.Task) bool { return t.LastStatus == spec.Stopped })
@@ -74,7 +74,7 @@ func (h *host) as(layouts []mig.Layout) schedule.Host {
 // Add partitions GPUs so that the request can be placed, if it cannot without: in free slices of GPUs, then of idle ones, then in place of MIG devices
 // that nobody has. A request for whole GPUs gets those back of which nobody has a MIG device; after one that has no
 // place, a host is left alone. False: no host can take it now.
-func (p *Plan) Add(r schedule.Request) bool {
+func (p *Partitioning) Add(r schedule.Request) bool {
 	r.IDs = p.id
 	hosts := make([]schedule.Host, len(p.hosts))
 	for i, h := range p.hosts {
@@ -102,7 +102,7 @@ func (p *Plan) Add(r schedule.Request) bool {
 
 // reserve leaves alone the host that is the nearest to the request, of those that could run it were they empty: what comes after the request does not
 // delay it there.
-func (p *Plan) reserve(r schedule.Request) {
+func (p *Partitioning) reserve(r schedule.Request) {
 	r.Run.Count = 1
 	var nearest *host
 	for _, h := range p.hosts {
@@ -139,7 +139,7 @@ const (
 const maxSteps = 8
 
 // repartition is Add for one host, in one mode. MIG devices are of the smallest profile that the request takes, and not more than it needs.
-func (p *Plan) repartition(h *host, r schedule.Request, m mode) bool {
+func (p *Partitioning) repartition(h *host, r schedule.Request, m mode) bool {
 	if len(h.cards) == 0 || h.reserved && m != wholeAgain {
 		return false
 	}
@@ -186,7 +186,7 @@ func (h *host) add(layouts []mig.Layout, profile string, m mode) bool {
 }
 
 // try plans the request on the host with its cards partitioned so, and keeps of that what the request uses.
-func (p *Plan) try(h *host, r schedule.Request, layouts []mig.Layout) bool {
+func (p *Partitioning) try(h *host, r schedule.Request, layouts []mig.Layout) bool {
 	if !p.place([]schedule.Host{h.as(layouts)}, r) {
 		return false
 	}
@@ -212,8 +212,8 @@ func (h *host) needed(i int, wanted mig.Layout) mig.Layout {
 }
 
 // place plans the request, and gives its tasks to their hosts.
-func (p *Plan) place(hosts []schedule.Host, r schedule.Request) bool {
-	decision := schedule.Plan(hosts, []schedule.Request{r})[0]
+func (p *Partitioning) place(hosts []schedule.Host, r schedule.Request) bool {
+	decision := schedule.PlanOn(hosts, []schedule.Request{r})[0]
 	if decision.Err != nil || len(decision.Tasks) == 0 {
 		return false
 	}
@@ -227,7 +227,7 @@ func (p *Plan) place(hosts []schedule.Host, r schedule.Request) bool {
 	return true
 }
 
-func (p *Plan) id() string {
+func (p *Partitioning) id() string {
 	p.ids++
 	return fmt.Sprintf("plan-%d", p.ids)
 }
@@ -249,7 +249,7 @@ func (h *host) held(i int) mig.Layout {
 }
 
 // Idle are the MIG devices of the pool that no task has or gets, of hosts that are there.
-func (p *Plan) Idle() (all []Instance) {
+func (p *Partitioning) Idle() (all []Instance) {
 	for _, h := range p.hosts {
 		if !h.Connected {
 			continue
@@ -267,7 +267,7 @@ func (p *Plan) Idle() (all []Instance) {
 }
 
 // Remove takes a MIG device that no task has out of the plan.
-func (p *Plan) Remove(gone Instance) {
+func (p *Partitioning) Remove(gone Instance) {
 	for _, h := range p.hosts {
 		for i := range h.cards {
 			if h.record().ID == gone.HostID && h.cards[i].Whole.UUID == gone.UUID {
@@ -278,7 +278,7 @@ func (p *Plan) Remove(gone Instance) {
 }
 
 // Changes are the GPUs that the plan partitions in another way than the state has it.
-func (p *Plan) Changes() (all []Change) {
+func (p *Partitioning) Changes() (all []Change) {
 	for _, h := range p.hosts {
 		for i := range h.cards {
 			if !slices.Equal(h.before[i], h.cards[i].Layout) {

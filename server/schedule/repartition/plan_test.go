@@ -76,7 +76,7 @@ func (p *pool) setLayout(h *spec.Host, uuid string, index int, l mig.Layout) {
 	}
 }
 
-func (p *pool) plan() *repartition.Plan {
+func (p *pool) partitioning() *repartition.Partitioning {
 	var hosts []schedule.Host
 	for _, h := range p.hosts {
 		hosts = append(hosts, schedule.Host{Host: h, Connected: true, Tasks: func() []*spec.Task { return p.tasks[h.ID] }})
@@ -130,7 +130,7 @@ func TestGPUsArePartitionedForTasksThatWait(t *testing.T) {
 		if k.give != nil {
 			k.pool.give(0, k.give...)
 		}
-		p, refused := k.pool.plan(), 0
+		p, refused := k.pool.partitioning(), 0
 		for _, r := range k.wait {
 			if !p.Add(r) {
 				refused++
@@ -150,26 +150,26 @@ func TestOtherHostsAreLeftAlone(t *testing.T) {
 	p := newPool(t, []string{"", "1g.10gb@6"})
 	p.hosts[0].Partitions = nil // somebody else has made that one
 	p.hosts[0].GPUs.Devices[0].Health = gpu.Lost
-	if plan := p.plan(); plan.Add(request(1, profile("3g.40gb"))) || len(plan.Changes()) > 0 || len(plan.Idle()) > 0 {
-		t.Errorf("a sick GPU, or the MIG devices of somebody else: %v", plan.Changes())
+	if partitioning := p.partitioning(); partitioning.Add(request(1, profile("3g.40gb"))) || len(partitioning.Changes()) > 0 || len(partitioning.Idle()) > 0 {
+		t.Errorf("a sick GPU, or the MIG devices of somebody else: %v", partitioning.Changes())
 	}
 	p = newPool(t, []string{""})
 	p.hosts[0].GPUs.DynamicMIG = false
-	if plan := p.plan(); plan.Add(request(1, profile("3g.40gb"))) {
-		t.Errorf("a host that does not allow it: %v", plan.Changes())
+	if partitioning := p.partitioning(); partitioning.Add(request(1, profile("3g.40gb"))) {
+		t.Errorf("a host that does not allow it: %v", partitioning.Changes())
 	}
 }
 
 func TestDevicesThatNobodyHasGo(t *testing.T) {
 	p := newPool(t, []string{"3g.40gb@0 1g.10gb@6"})
 	p.give(0, "h0-gpu0/1g.10gb@6")
-	plan := p.plan()
-	idle := plan.Idle()
+	partitioning := p.partitioning()
+	idle := partitioning.Idle()
 	if len(idle) != 1 || idle[0].Instance != (mig.Instance{Profile: "3g.40gb"}) {
 		t.Fatalf("idle are %v", idle)
 	}
-	plan.Remove(idle[0])
-	if changes := plan.Changes(); len(changes) != 1 || format(changes[0].Layout) != "1g.10gb@6" {
+	partitioning.Remove(idle[0])
+	if changes := partitioning.Changes(); len(changes) != 1 || format(changes[0].Layout) != "1g.10gb@6" {
 		t.Errorf("changes %v", changes)
 	}
 }
@@ -181,21 +181,21 @@ func TestNoTaskLosesItsDevice(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := newPool(t, slices.Repeat([]string{""}, rapid.IntRange(1, 3).Draw(rt, "GPUs")), slices.Repeat([]string{""}, rapid.IntRange(0, 2).Draw(rt, "more GPUs")))
 		for range rapid.IntRange(1, 12).Draw(rt, "rounds") {
-			plan := p.plan()
+			partitioning := p.partitioning()
 			var taken []schedule.Request
 			for range rapid.IntRange(0, 5).Draw(rt, "tasks") {
 				r := request(rapid.IntRange(1, 2).Draw(rt, "wanted"))
 				if rapid.IntRange(0, 3).Draw(rt, "whole") > 0 {
 					r = request(rapid.IntRange(1, 2).Draw(rt, "wanted"), profile(rapid.SampledFrom(names).Draw(rt, "profile")))
 				}
-				if plan.Add(r) {
+				if partitioning.Add(r) {
 					taken = append(taken, r)
 				}
 			}
-			if idle := plan.Idle(); len(idle) > 0 && rapid.Bool().Draw(rt, "one goes") {
-				plan.Remove(rapid.SampledFrom(idle).Draw(rt, "idle"))
+			if idle := partitioning.Idle(); len(idle) > 0 && rapid.Bool().Draw(rt, "one goes") {
+				partitioning.Remove(rapid.SampledFrom(idle).Draw(rt, "idle"))
 			}
-			p.carryOut(rt, plan.Changes())
+			p.carryOut(rt, partitioning.Changes())
 			p.run(rt, taken)
 			for id, tasks := range p.tasks {
 				p.tasks[id] = slices.DeleteFunc(tasks, func(*spec.Task) bool { return rapid.IntRange(0, 2).Draw(rt, "ends") == 0 })
@@ -235,7 +235,7 @@ func (p *pool) run(t *rapid.T, requests []schedule.Request) {
 			own := p.tasks[h.ID]
 			hosts = append(hosts, schedule.Host{Host: h, Connected: true, Free: spec.NewFree(h, own), Tasks: func() []*spec.Task { return own }})
 		}
-		d := schedule.Plan(hosts, []schedule.Request{r})[0]
+		d := schedule.PlanOn(hosts, []schedule.Request{r})[0]
 		if len(d.Tasks) != 1 {
 			if spec.DemandOf(r.Definition).TotalGPUs() == 1 {
 				t.Fatalf("task %d of %d has no place: %v", n, len(requests), d.Failures)
