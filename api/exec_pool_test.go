@@ -42,7 +42,7 @@ func newExecPool(t *testing.T) *execPool {
 // start starts a task on the agent.
 func (p *execPool) start(t *testing.T, family string, exec bool) string {
 	t.Helper()
-	var answer launched
+	var answer runOutput
 	p.leader.must(t, "StartTask", fmt.Sprintf(`{"taskDefinition":%q,"containerInstances":[%q],"enableExecuteCommand":%t}`, family, followerID, exec)).decode(t, &answer)
 	id := answer.Tasks[0].ARN[strings.LastIndex(answer.Tasks[0].ARN, "/")+1:]
 	p.leader.reportRunning(t, id)

@@ -23,7 +23,7 @@ func TestAnAdministratorKeepsAGPUFromNewTasks(t *testing.T) {
 	}
 	first := func() client.GPU { return list()[0] }
 	run := func() (given []string) {
-		var answer launched
+		var answer runOutput
 		b.as(admin, restRequest("RunTask", `{"taskDefinition":"tensorflow-1-gpu"}`)).decode(t, &answer)
 		for _, task := range answer.Tasks {
 			given = append(given, task.Containers[0].GPUs...)

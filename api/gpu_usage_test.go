@@ -134,7 +134,7 @@ func TestUsageIsForThoseWhoSeeTheTask(t *testing.T) {
 	admin := b.withKey(t, accesskey.Key{ID: "AKIAADMIN", Role: accesskey.RoleAdmin})
 	var given string
 	for _, team := range []string{"theirs", "mine"} {
-		var answer launched
+		var answer runOutput
 		b.as(admin, restRequest("RunTask", fmt.Sprintf(`{"taskDefinition":"tensorflow-1-gpu","tags":[{"key":"pinion.team","value":"%s"}]}`, team))).decode(t, &answer)
 		if team == "theirs" {
 			given = answer.Tasks[0].Containers[0].GPUs[0]

@@ -126,7 +126,7 @@ func newTheirs(t *testing.T) *theirs {
 	b.make(t, "ecs", "RegisterTaskDefinition", `{"family":"of-theirs","containerDefinitions":[`+container+`]}`)
 	b.make(t, "ecs", "RegisterDaemonTaskDefinition", `{"family":"of-theirs","cpu":"256","memory":"128","containerDefinitions":[{"name":"c","image":"i"}]}`)
 	b.make(t, "ecs", "CreateService", `{"cluster":"theirs","serviceName":"web","taskDefinition":"of-theirs","desiredCount":1}`)
-	var ran launched
+	var ran runOutput
 	b.make(t, "ecs", "RunTask", `{"cluster":"theirs","taskDefinition":"of-theirs","enableExecuteCommand":true}`).decode(t, &ran)
 	b.task = path.Base(ran.Tasks[0].ARN)
 	var registered struct {

@@ -18,7 +18,7 @@ func ready(t testing.TB) *fixture {
 	return b
 }
 
-type launched struct {
+type runOutput struct {
 	Tasks []struct {
 		ARN        string `json:"taskArn"`
 		Group      string `json:"group"`
@@ -31,9 +31,9 @@ type launched struct {
 	Failures []struct{ ARN, Reason string } `json:"failures"`
 }
 
-func (b *fixture) run(t testing.TB, body string) launched {
+func (b *fixture) run(t testing.TB, body string) runOutput {
 	t.Helper()
-	var answer launched
+	var answer runOutput
 	b.must(t, "RunTask", body).decode(t, &answer)
 	return answer
 }
@@ -163,7 +163,7 @@ func TestRunTaskTakesTagsFromTheDefinitionWhenAsked(t *testing.T) {
 func TestTheRESTFormRunsMoreThanTenAtOnce(t *testing.T) {
 	b := newFixture(t)
 	b.must(t, "RegisterTaskDefinition", taskWith(`"cpu":"1"`))
-	var answer launched
+	var answer runOutput
 	got := b.rest("RunTask", `{"taskDefinition":"f","count":20}`)
 	got.decode(t, &answer)
 	if got.Code != http.StatusOK || len(answer.Tasks) != 20 {
@@ -174,7 +174,7 @@ func TestTheRESTFormRunsMoreThanTenAtOnce(t *testing.T) {
 func TestStartTaskGoesToTheNamedHosts(t *testing.T) {
 	b := ready(t)
 	b.mustApply(t, raftfsm.PutHost{Host: newHost("bbbb0000000000000000000000000002", "gpu-2", 1)})
-	var answer launched
+	var answer runOutput
 	b.must(t, "StartTask", `{"taskDefinition":"tensorflow-1-gpu","containerInstances":["arn:aws:ecs:us-east-1:123456789012:container-instance/default/bbbb0000000000000000000000000002","arn:aws:ecs:us-east-1:123456789012:container-instance/cccc"]}`).decode(t, &answer)
 	if len(answer.Tasks) != 1 || answer.Tasks[0].Containers[0].GPUs[0] != "GPU-gpu-2-0" || len(answer.Failures) != 1 || answer.Failures[0].Reason != "MISSING" {
 		t.Errorf("%+v", answer)
@@ -188,7 +188,7 @@ func TestATaskIsFoundByEveryNameItHas(t *testing.T) {
 	b.run(t, `{"taskDefinition":"tensorflow-1-gpu"}`)
 	const arn = "arn:aws:ecs:us-east-1:123456789012:"
 	for _, name := range []string{firstTask, arn + "task/default/" + firstTask, arn + "task/" + firstTask, "arn:aws:ecs:us-east-2:123456789012:task/default/" + firstTask} {
-		var answer launched
+		var answer runOutput
 		b.must(t, "DescribeTasks", `{"cluster":"`+arn+`cluster/default","tasks":["`+name+`"]}`).decode(t, &answer)
 		if len(answer.Tasks) != 1 {
 			t.Errorf("%s: %+v", name, answer)

@@ -14,8 +14,8 @@ import (
 
 // ofServices is a command about services.
 func (w *model) ofServices(r *rapid.T) Command {
-	w.launched++
-	name, fresh := pick(r, "web", "api"), fmt.Sprintf("s%03d", w.launched)
+	w.recorded++
+	name, fresh := pick(r, "web", "api"), fmt.Sprintf("s%03d", w.recorded)
 	revision := service.Revision{ID: fresh, Definition: pick(r, "gpu:1", "cpu:1", "gpu:2")}
 	rollout := service.Rollout{ID: fresh, CreatedAt: w.moment(r)}
 	rollouts, hooks := []string{"none"}, []string{"none"}
@@ -48,8 +48,8 @@ func (w *model) ofServices(r *rapid.T) Command {
 
 // ofTaskSets is a command about the task sets of a service, if it has any.
 func (w *model) ofTaskSets(r *rapid.T, name string) Command {
-	w.launched++
-	fresh := fmt.Sprintf("s%03d", w.launched)
+	w.recorded++
+	fresh := fmt.Sprintf("s%03d", w.recorded)
 	ids := []string{fresh}
 	if s := w.View().Service(spec.DefaultCluster, name); s != nil {
 		for _, d := range s.Deployments {
@@ -77,14 +77,14 @@ func (w *model) stepService(r *rapid.T) Command {
 	}
 	s := pick(r, known...)
 	c := StepService{ServiceID: s.ID, Version: s.Version - pick[int64](r, 0, 0, 0, 1), Service: *s, At: w.moment(r), Noted: []string{w.task(r)},
-		Stops: []ServiceStop{{TaskID: w.task(r), Failed: rapid.Bool().Draw(r, "failed")}}, Events: []service.Event{{ID: fmt.Sprint("e", w.launched)}}}
+		Stops: []ServiceStop{{TaskID: w.task(r), Failed: rapid.Bool().Draw(r, "failed")}}, Events: []service.Event{{ID: fmt.Sprint("e", w.recorded)}}}
 	if rollout := w.View().ServiceRollout(s.Primary().Rollout); rollout != nil && rapid.Bool().Draw(r, "pauses") {
-		paused := rollout.Pause(service.StagePreScaleUp, func() string { return fmt.Sprint("p", w.launched) }, c.At)
+		paused := rollout.Pause(service.StagePreScaleUp, func() string { return fmt.Sprint("p", w.recorded) }, c.At)
 		c.Rollouts = append(c.Rollouts, *paused)
 	}
 	for range rapid.IntRange(0, 2).Draw(r, "starts") {
-		w.launched++
-		start := waiting(fmt.Sprintf("t%03d", w.launched), 1)
+		w.recorded++
+		start := waiting(fmt.Sprintf("t%03d", w.recorded), 1)
 		start.Service = &spec.ServiceMember{ID: pick(r, s.ID, s.ID, s.ID, "other"), Deployment: s.Primary().ID}
 		c.Starts = append(c.Starts, start)
 	}

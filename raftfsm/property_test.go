@@ -41,7 +41,7 @@ func TestAnyHistoryKeepsTheRules(t *testing.T) {
 type model struct {
 	*rapid.T
 	*history
-	launched int
+	recorded int
 	drawn    map[reflect.Type]bool // types of the commands so far; nil: nobody asks
 }
 
@@ -96,12 +96,12 @@ func (w *model) launchTasks(r *rapid.T) Command {
 			Token: pick(r, "", "", "a", "b"), TokenHash: pick(r, "x", "x", "y")}
 		key := pick(r, "", "", "k1", "k2")
 		for range rapid.IntRange(1, 3).Draw(r, "tasks") {
-			w.launched++
+			w.recorded++
 			host := w.host(r)
 			gpus := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) string {
 				return fmt.Sprintf("%s-gpu%d", host, rapid.IntRange(0, 3).Draw(r, "gpu"))
 			}), 0, 3).Draw(r, "gpus")
-			placed := task(fmt.Sprintf("t%03d", w.launched), host, gpus...)
+			placed := task(fmt.Sprintf("t%03d", w.recorded), host, gpus...)
 			placed.CPU = rapid.Int64Range(0, 3000).Draw(r, "cpu")
 			if pick(r, false, false, true) {
 				placed = waiting(placed.ID, len(gpus))
@@ -157,7 +157,7 @@ func (w *model) rare(r *rapid.T) Command {
 func (w *model) host(r *rapid.T) string { return pick(r, "h1", "h1", "h2", "h3") }
 
 func (w *model) task(r *rapid.T) string {
-	return fmt.Sprintf("t%03d", rapid.IntRange(1, w.launched+1).Draw(r, "task"))
+	return fmt.Sprintf("t%03d", rapid.IntRange(1, w.recorded+1).Draw(r, "task"))
 }
 
 // moment is in one of two zones: hosts have theirs.

@@ -166,13 +166,13 @@ func (f *fixture) must(t testing.TB, operation, body string) reply {
 }
 
 // launched is the part of the output of RunTask that tests look at.
-type launched struct {
+type runOutput struct {
 	Tasks []struct {
 		Tags []spec.Tag `json:"tags"`
 	} `json:"tasks"`
 }
 
-func (f *fixture) run(t testing.TB, body string) (output launched) {
+func (f *fixture) run(t testing.TB, body string) (output runOutput) {
 	t.Helper()
 	f.must(t, "RunTask", body).decode(t, &output)
 	return output

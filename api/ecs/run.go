@@ -36,7 +36,7 @@ func runTask(ctx context.Context, r *Request, in *types.RunTaskInput) (*types.Ru
 			return runTaskOutput(r, cluster.Name, first, err)
 		}
 	}
-	request, definition, err := newRunRequest(r, cluster, launchOf(in))
+	request, definition, err := newRunRequest(r, cluster, runInputOf(in))
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func startTask(ctx context.Context, r *Request, in *types.StartTaskInput) (*type
 	if err != nil {
 		return nil, err
 	}
-	request, definition, err := newRunRequest(r, cluster, launch(*in))
+	request, definition, err := newRunRequest(r, cluster, runInput(*in))
 	if err != nil {
 		return nil, err
 	}
@@ -138,10 +138,10 @@ func startTask(ctx context.Context, r *Request, in *types.StartTaskInput) (*type
 }
 
 // launch has the members that RunTask and StartTask share. What differs is zero in a launch of RunTask.
-type launch types.StartTaskInput
+type runInput types.StartTaskInput
 
-func launchOf(in *types.RunTaskInput) launch {
-	return launch{
+func runInputOf(in *types.RunTaskInput) runInput {
+	return runInput{
 		TaskDefinition: in.TaskDefinition, Group: in.Group, StartedBy: in.StartedBy, Overrides: in.Overrides, Tags: in.Tags,
 		PropagateTags: in.PropagateTags, NetworkConfiguration: in.NetworkConfiguration, EnableECSManagedTags: in.EnableECSManagedTags,
 		ReferenceID: in.ReferenceID, EnableExecuteCommand: in.EnableExecuteCommand,
@@ -149,7 +149,7 @@ func launchOf(in *types.RunTaskInput) launch {
 }
 
 // newRunRequest checks what RunTask and StartTask share and makes the request that the store places.
-func newRunRequest(r *Request, cluster *spec.Cluster, in launch) (spec.RunRequest, *spec.TaskDefinition, error) {
+func newRunRequest(r *Request, cluster *spec.Cluster, in runInput) (spec.RunRequest, *spec.TaskDefinition, error) {
 	definition, err := activeDefinition(r, in.TaskDefinition)
 	if err != nil {
 		return spec.RunRequest{}, nil, err
@@ -203,7 +203,7 @@ func activeDefinition(r *Request, given string) (*spec.TaskDefinition, error) {
 // hasControls reports whether a text has characters that move a terminal's cursor or end a line of a log.
 func hasControls(text string) bool { return strings.ContainsFunc(text, unicode.IsControl) }
 
-func (in launch) check() error {
+func (in runInput) check() error {
 	switch {
 	case len(in.StartedBy) > 128:
 		return field.Errorf("startedBy", "startedBy must be at most 128 characters long, not %d.", len(in.StartedBy))
@@ -227,7 +227,7 @@ func (in launch) check() error {
 
 // taskTags are the tags that the tasks of a call get: its own, those of the definition if it asks for them, ECS's own if it asks
 // for that.
-func (in launch) taskTags(cluster *spec.Cluster, definition *spec.TaskDefinition) ([]spec.Tag, error) {
+func (in runInput) taskTags(cluster *spec.Cluster, definition *spec.TaskDefinition) ([]spec.Tag, error) {
 	all := in.Tags
 	if in.PropagateTags == "TASK_DEFINITION" {
 		all = tags.Merge(definition.Tags, in.Tags)

@@ -52,7 +52,7 @@ func parseArray(text string) (from, count int, err error) {
 
 // checkLaunchType refuses launch types that no host here has.
 func checkLaunchType(launchType string) error {
-	if launchType == view.LaunchFargate || launchType == view.LaunchManagedInstances {
+	if launchType == view.LaunchTypeFargate || launchType == view.LaunchTypeManagedInstances {
 		return field.Errorf("launchType", "launchType %s is not supported: Pinion runs tasks on your own hosts, which is EC2 or EXTERNAL.", launchType)
 	}
 	return nil
@@ -62,8 +62,8 @@ func checkLaunchType(launchType string) error {
 func resolveLaunchType(d *spec.TaskDefinition, given string) (string, error) {
 	supported := d.RequiresCompatibilities
 	switch {
-	case given == "" && (len(supported) == 0 || slices.Contains(supported, view.LaunchEC2)):
-		return view.LaunchEC2, nil
+	case given == "" && (len(supported) == 0 || slices.Contains(supported, view.LaunchTypeEC2)):
+		return view.LaunchTypeEC2, nil
 	case given == "":
 		return supported[0], nil
 	case len(supported) > 0 && !slices.Contains(supported, given):

@@ -27,8 +27,8 @@ func (f *fixture) rollouts(t testing.TB, filter string) (arns []string) {
 func TestAServiceDeploymentIsDescribed(t *testing.T) {
 	f := ready(t)
 	f.must(t, "CreateService", `{`+serving+`,"desiredCount":2,"deploymentConfiguration":{"deploymentCircuitBreaker":{"enable":true,"rollback":false}}}`)
-	f.reportRunning(t, f.launchFor(t, "1"))
-	f.launchFor(t, "2")
+	f.reportRunning(t, f.addTask(t, "1"))
+	f.addTask(t, "2")
 	d := f.rollouts(t, "")[0]
 	f.must(t, "ListServiceDeployments", `{"service":"web"}`).stable().golden(t, "list-service-deployments")
 	f.must(t, "DescribeServiceDeployments", `{"serviceDeploymentArns":["`+d+`"]}`).stable().golden(t, "describe-service-deployments")

@@ -49,7 +49,7 @@ func TestABlueGreenServiceAlternatesItsTargetGroups(t *testing.T) {
 	if groupOf() != "open" {
 		t.Errorf("the first deployment is registered with %s", groupOf())
 	}
-	f.launchFor(t, "1")
+	f.addTask(t, "1")
 	f.must(t, "UpdateService", `{"service":"web","forceNewDeployment":true}`)
 	s := f.state.View().Service(spec.DefaultCluster, "web")
 	if groupOf() != "green" || !s.Shift.IsOn() || s.Shift.Stage != service.StageReconcile {

@@ -58,7 +58,7 @@ func (f *fixture) web(t testing.TB) shownService {
 }
 
 // launchFor adds a task to the service web, as its reconciler does, and returns its id.
-func (f *fixture) launchFor(t testing.TB, id string) string {
+func (f *fixture) addTask(t testing.TB, id string) string {
 	t.Helper()
 	s := f.state.View().Service(spec.DefaultCluster, "web")
 	task := &spec.Task{
@@ -84,8 +84,8 @@ func TestTheLifeOfAService(t *testing.T) {
 	step("create-service", "CreateService", `{`+serving+`,"desiredCount":2,"propagateTags":"SERVICE","enableECSManagedTags":true,"healthCheckGracePeriodSeconds":60,
 		"placementStrategy":[{"type":"spread","field":"instanceId"}],"placementConstraints":[{"type":"distinctInstance"}],"tags":[{"key":"pinion.rollout","value":"wait"}],
 		"deploymentConfiguration":{"maximumPercent":150,"minimumHealthyPercent":50,"deploymentCircuitBreaker":{"enable":true,"rollback":true,"thresholdConfiguration":{"type":"COUNT","value":5}}}}`)
-	f.reportRunning(t, f.launchFor(t, "1"))
-	f.launchFor(t, "2")
+	f.reportRunning(t, f.addTask(t, "1"))
+	f.addTask(t, "2")
 	step("describe-services", "DescribeServices", `{"services":["web","nothing"],"include":["TAGS"]}`)
 	step("list-services", "ListServices", `{"launchType":"EC2","schedulingStrategy":"REPLICA"}`)
 	step("describe-clusters-service", "DescribeClusters", `{"include":["STATISTICS"]}`)

@@ -19,7 +19,7 @@ type protection struct {
 func TestATaskOfAServiceIsProtected(t *testing.T) {
 	f := ready(t)
 	f.must(t, "CreateService", `{`+serving+`,"desiredCount":2}`)
-	mine := f.launchFor(t, "a")
+	mine := f.addTask(t, "a")
 	f.run(t, `{"taskDefinition":"tensorflow-1-gpu"}`)
 	ask := func(operation, more string) (out protection) {
 		t.Helper()

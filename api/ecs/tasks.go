@@ -177,7 +177,7 @@ func matchesFilters(in *types.ListTasksInput, t *spec.Task) bool {
 		(in.StartedBy == "" || in.StartedBy == t.StartedBy) &&
 		(in.ServiceName == "" || t.Service != nil && t.Group == groupOf(in.ServiceName)) &&
 		(in.DaemonName == "" || t.Service != nil && t.Group == service.DaemonGroupPrefix+in.DaemonName) &&
-		(in.LaunchType == "" || in.LaunchType == cmp.Or(t.LaunchType, view.LaunchEC2))
+		(in.LaunchType == "" || in.LaunchType == cmp.Or(t.LaunchType, view.LaunchTypeEC2))
 }
 
 // groupOf is the group of the tasks of a service, which is given by name or ARN.

@@ -72,7 +72,7 @@ func (p *pool) startFleet(size int) (*fleet, error) {
 	for _, flag := range join { // of pinion up, which the fleet's are called after
 		args = append(args, strings.Replace(flag, "--", "-", 1))
 	}
-	f, err := p.launch(exec.CommandContext(p.ctx, program, args...))
+	f, err := p.startProgram(exec.CommandContext(p.ctx, program, args...))
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (p *pool) startFleet(size int) (*fleet, error) {
 }
 
 // launch runs the fleet's program with pipes to talk to it. They are files, so that its end needs no hand to close them.
-func (p *pool) launch(cmd *exec.Cmd) (*fleet, error) {
+func (p *pool) startProgram(cmd *exec.Cmd) (*fleet, error) {
 	input, orders, err := os.Pipe()
 	if err != nil {
 		return nil, err

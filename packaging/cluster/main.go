@@ -196,7 +196,7 @@ func withoutContext(do func(*testbed.Host) error) func(*testbed.Host, context.Co
 
 // restart waits a little for the host; without a server that it reaches it cannot be ready.
 func restart(h *testbed.Host, ctx context.Context) error {
-	if err := errors.Join(h.Terminate(ctx), h.Launch()); err != nil {
+	if err := errors.Join(h.Terminate(ctx), h.StartDetached()); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)

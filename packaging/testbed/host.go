@@ -71,14 +71,14 @@ func (h *Host) Cluster() string {
 
 // Start launches pinion and waits until it is ready.
 func (h *Host) Start(ctx context.Context, more ...string) error {
-	if err := h.Launch(more...); err != nil {
+	if err := h.StartDetached(more...); err != nil {
 		return err
 	}
 	return h.Ready(ctx)
 }
 
 // Launch starts `pinion up` in the host's namespaces with its flags and more. It goes on when this process ends.
-func (h *Host) Launch(more ...string) error {
+func (h *Host) StartDetached(more ...string) error {
 	if p, ok := h.process(); ok {
 		return fmt.Errorf("pinion runs on %s already (process %d)", h.Name, p.pid)
 	}

@@ -15,7 +15,7 @@ func TestOneTokenManyTimesInOneBatchStartsOneTask(t *testing.T) {
 	other := same
 	other.TokenHash = "h2"
 
-	replies := s.launch([]spec.RunRequest{same, same, other, same})
+	replies := s.runBatch([]spec.RunRequest{same, same, other, same})
 	ids := make(map[string]bool)
 	for _, i := range []int{0, 1, 3} {
 		if replies[i].err != nil || len(replies[i].result.Tasks) != 1 {
@@ -43,12 +43,12 @@ func TestARunThatLostItsPlacesIsPlannedAgain(t *testing.T) {
 	// A plan from before the GPU was taken: recording it is refused, and the run is open again.
 	late := *taken
 	late.ID = id.New()
-	l := &launch{request: request}
-	stale := &planPass{node: s.node, term: s.term.Load(), log: s.log, at: epoch, planned: []plannedLaunch{{launch: l, tasks: []*spec.Task{&late}}}}
+	l := &batchedRun{request: request}
+	stale := &planPass{node: s.node, term: s.term.Load(), log: s.log, at: epoch, planned: []plannedRun{{batchedRun: l, tasks: []*spec.Task{&late}}}}
 	if again, _ := stale.propose(); len(again) != 1 {
 		t.Fatalf("a lost race left %d open: %+v", len(again), l.reply)
 	}
-	if open := s.planPass([]*launch{l}); len(open) != 0 || len(l.reply.result.Tasks) != 1 || l.reply.result.Tasks[0].GPUs()[0] == taken.GPUs()[0] {
+	if open := s.planPass([]*batchedRun{l}); len(open) != 0 || len(l.reply.result.Tasks) != 1 || l.reply.result.Tasks[0].GPUs()[0] == taken.GPUs()[0] {
 		t.Errorf("planned again: %d open, reply %+v", len(open), l.reply)
 	}
 

@@ -113,5 +113,5 @@ func (s *testScheduler) planner() *planner { return s.term.Load().planner }
 
 // planOne plans a request, and records nothing of it.
 func (s *testScheduler) planOne(r spec.RunRequest) *planPass {
-	return s.plan(s.term.Load(), []*launch{{request: r}})
+	return s.plan(s.term.Load(), []*batchedRun{{request: r}})
 }

@@ -22,10 +22,10 @@ type planPass struct {
 	at   time.Time
 	plan *inFlightPlan
 
-	planned  []plannedLaunch
-	answered []*launch       // answered by the view alone
-	refused  []*launch       // planned without a place
-	deferred []*launch       // wait for an earlier request with their client token, or for the next entry
+	planned  []plannedRun
+	answered []*batchedRun   // answered by the view alone
+	refused  []*batchedRun   // planned without a place
+	deferred []*batchedRun   // wait for an earlier request with their client token, or for the next entry
 	waitFor  []*inFlightPlan // plans with the client token of a deferred launch
 
 	concurrent     []*inFlightPlan // plans in flight when it began
@@ -33,15 +33,15 @@ type planPass struct {
 }
 
 // plannedLaunch is a launch that gets places.
-type plannedLaunch struct {
-	*launch
+type plannedRun struct {
+	*batchedRun
 	tasks    []*spec.Task
 	failures []spec.Failure
 }
 
 // prepare turns the open launches into requests for places. A launch that is known by its client token, or that cannot
 // run at all, is answered here. One planned entry is returned for each request, in order.
-func (a *planPass) prepare(view *raftfsm.View, open []*launch) (requests []schedule.Request) {
+func (a *planPass) prepare(view *raftfsm.View, open []*batchedRun) (requests []schedule.Request) {
 	tokens, tasks := map[clientToken]bool{}, 0
 	for _, l := range open {
 		r := l.request
@@ -62,7 +62,7 @@ func (a *planPass) prepare(view *raftfsm.View, open []*launch) (requests []sched
 			a.answered = append(a.answered, l)
 		default:
 			tasks += wanted
-			a.planned = append(a.planned, plannedLaunch{launch: l})
+			a.planned = append(a.planned, plannedRun{batchedRun: l})
 			requests = append(requests, schedule.Request{Run: r, Definition: definition, IDs: id.NewTask, At: a.at, Seed: id.NewSeed(),
 				Rules: view.Cluster(r.Cluster).Rules()})
 		}
@@ -129,10 +129,10 @@ func (a *planPass) decide(decisions []schedule.Decision) {
 	requested := a.planned
 	a.planned = nil
 	for i, d := range decisions {
-		l := requested[i].launch
+		l := requested[i].batchedRun
 		switch {
 		case len(d.Tasks) > 0:
-			a.planned = append(a.planned, plannedLaunch{l, d.Tasks, d.Failures})
+			a.planned = append(a.planned, plannedRun{l, d.Tasks, d.Failures})
 		case d.Err != nil:
 			l.reply = runReply{err: d.Err}
 			a.answered = append(a.answered, l)
@@ -160,7 +160,7 @@ func (a *planPass) tokens() (tokens []clientToken) {
 }
 
 // record proposes the plan, answers the launches, and returns those that are still open.
-func (a *planPass) record() (again []*launch) {
+func (a *planPass) record() (again []*batchedRun) {
 	again, uncertain := a.propose()
 	a.plan.resolve(uncertain)
 	again = append(again, a.answerUnrecorded()...)
@@ -170,7 +170,7 @@ func (a *planPass) record() (again []*launch) {
 
 // propose records the planned launches in one entry and answers them. It returns the launches that lost their places and
 // may try again, and the tasks that are perhaps not recorded.
-func (a *planPass) propose() (again []*launch, uncertain []*spec.Task) {
+func (a *planPass) propose() (again []*batchedRun, uncertain []*spec.Task) {
 	if len(a.planned) == 0 {
 		return nil, nil
 	}
@@ -197,7 +197,7 @@ func (a *planPass) propose() (again []*launch, uncertain []*spec.Task) {
 		if len(result.Refused) > 0 {
 			a.log.Debug("a run lost its places to another change, it is planned again", "conflict", result.Conflict)
 			busy := fmt.Errorf("%w (other changes took the places %d times: %s)", spec.ErrBusy, maxPlanAttempts, result.Conflict)
-			again = append(again, retry([]*launch{p.launch}, busy)...)
+			again = append(again, retry([]*batchedRun{p.batchedRun}, busy)...)
 		}
 	}
 	return again, uncertain
@@ -205,7 +205,7 @@ func (a *planPass) propose() (again []*launch, uncertain []*spec.Task) {
 
 // answerUnrecorded answers the launches of which nothing is recorded. A refused launch is open again when a plan that was in
 // flight before it failed: it may find a place now. The other answers hold only if this node still leads, or the view was not the latest.
-func (a *planPass) answerUnrecorded() (again []*launch) {
+func (a *planPass) answerUnrecorded() (again []*batchedRun) {
 	final := a.answered
 	if len(a.refused) > 0 {
 		wait(a.term.ctx, a.concurrent)

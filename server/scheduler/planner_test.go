@@ -45,16 +45,16 @@ func TestARunIsNotRefusedForAPlanThatFails(t *testing.T) {
 	request := s.request(1)
 	ahead := s.planOne(request)
 
-	l := &launch{request: request}
-	a := s.plan(s.term.Load(), []*launch{l}) // the only GPU is in flight
-	open := make(chan []*launch)
+	l := &batchedRun{request: request}
+	a := s.plan(s.term.Load(), []*batchedRun{l}) // the only GPU is in flight
+	open := make(chan []*batchedRun)
 	go func() { open <- a.record() }()
 	<-a.plan.resolved // all that it waits for now is the other plan
 	ahead.plan.resolve(ahead.tasks())
 	if again := <-open; len(again) != 1 {
 		t.Errorf("it is refused for a task that never was: %+v", l.reply)
 	}
-	if left := s.planPass([]*launch{l}); len(left) != 0 || len(l.reply.result.Tasks) != 1 {
+	if left := s.planPass([]*batchedRun{l}); len(left) != 0 || len(l.reply.result.Tasks) != 1 {
 		t.Errorf("planned again: %d open, reply %+v", len(left), l.reply)
 	}
 }
@@ -79,7 +79,7 @@ func TestAnEntryStaysSmall(t *testing.T) {
 	request := s.request(0)
 	request.Count = maxEntryTasks / 2
 	before := s.node.entries()
-	for i, reply := range s.launch([]spec.RunRequest{request, request, request}) {
+	for i, reply := range s.runBatch([]spec.RunRequest{request, request, request}) {
 		if reply.err != nil || len(reply.result.Tasks) != request.Count {
 			t.Errorf("run %d: %d tasks, %v", i, len(reply.result.Tasks), reply.err)
 		}

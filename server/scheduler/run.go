@@ -29,7 +29,7 @@ type runReply struct {
 // in one entry. Tasks without a place come back as failures; after an error nothing of the request is recorded, unless it is
 // spec.ErrOutcomeUnknown. With a capacity provider the tasks are recorded as pending instead.
 func (s *Scheduler) Run(ctx context.Context, r spec.RunRequest) (spec.RunResult, error) {
-	batcher := &s.launches
+	batcher := &s.runs
 	if r.CapacityProvider != "" {
 		batcher = &s.enqueues
 	}
@@ -46,7 +46,7 @@ func (s *Scheduler) Run(ctx context.Context, r spec.RunRequest) (spec.RunResult,
 }
 
 // launch is one request of a batch.
-type launch struct {
+type batchedRun struct {
 	request   spec.RunRequest
 	reply     runReply
 	conflicts int // attempts that lost the places to other changes
@@ -55,10 +55,10 @@ type launch struct {
 // launch answers a batch of requests. Each attempt plans the open ones on the newest view and records them in one entry. A
 // request stays open when another change took its places, when an earlier request with the same client token must be
 // answered first, or when the entry is full.
-func (s *Scheduler) launch(requests []spec.RunRequest) []runReply {
-	open := make([]*launch, len(requests))
+func (s *Scheduler) runBatch(requests []spec.RunRequest) []runReply {
+	open := make([]*batchedRun, len(requests))
 	for i, r := range requests {
-		open[i] = &launch{request: r}
+		open[i] = &batchedRun{request: r}
 	}
 	all := open
 	for len(open) > 0 {
@@ -72,7 +72,7 @@ func (s *Scheduler) launch(requests []spec.RunRequest) []runReply {
 }
 
 // planPass answers what it can, and returns the launches that are still open.
-func (s *Scheduler) planPass(open []*launch) (again []*launch) {
+func (s *Scheduler) planPass(open []*batchedRun) (again []*batchedRun) {
 	t, err := s.writableTerm(context.Background())
 	if err != nil {
 		failAll(open, err)
@@ -82,7 +82,7 @@ func (s *Scheduler) planPass(open []*launch) (again []*launch) {
 }
 
 // plan chooses places for the open launches.
-func (s *Scheduler) plan(t *term, open []*launch) *planPass {
+func (s *Scheduler) plan(t *term, open []*batchedRun) *planPass {
 	planning := t.planner.begin()
 	a := &planPass{node: s.node, term: t, log: s.log, at: s.node.Now(), concurrent: planning.concurrent(), failuresBefore: planning.failed}
 	requests := a.prepare(planning.view, open)
@@ -91,7 +91,7 @@ func (s *Scheduler) plan(t *term, open []*launch) *planPass {
 	return a
 }
 
-func failAll(launches []*launch, err error) {
+func failAll(launches []*batchedRun, err error) {
 	for _, l := range launches {
 		l.reply = runReply{err: err}
 	}
@@ -99,7 +99,7 @@ func failAll(launches []*launch, err error) {
 
 // retry counts a conflict of the launches, and returns those that may be planned again. The others get the error, or keep the
 // reply that they have when it is nil.
-func retry(launches []*launch, err error) (again []*launch) {
+func retry(launches []*batchedRun, err error) (again []*batchedRun) {
 	for _, l := range launches {
 		if l.conflicts++; l.conflicts < maxPlanAttempts {
 			again = append(again, l)

@@ -42,7 +42,7 @@ type Scheduler struct {
 	known    HostFacts
 	log      *slog.Logger
 	term     atomic.Pointer[term] // the latest one; nil before the first
-	launches rpc.Batcher[spec.RunRequest, runReply]
+	runs     rpc.Batcher[spec.RunRequest, runReply]
 	enqueues rpc.Batcher[spec.RunRequest, runReply]
 	limit    pendingLimit // for enqueues
 
@@ -66,7 +66,7 @@ func newPlacements() *prometheus.HistogramVec {
 // New makes a scheduler.
 func New(node Node, known HostFacts, log *slog.Logger) *Scheduler {
 	s := &Scheduler{node: node, known: known, log: log, limit: pendingLimit{max: spec.MaxQueued}, Placements: newPlacements()}
-	s.launches.Handle, s.launches.MaxBatch, s.launches.Concurrency = s.launch, maxBatchRuns, concurrentBatches
+	s.runs.Handle, s.runs.MaxBatch, s.runs.Concurrency = s.runBatch, maxBatchRuns, concurrentBatches
 	s.enqueues.Handle, s.enqueues.MaxBatch = s.enqueue, maxEnqueueRuns
 	return s
 }

@@ -29,12 +29,12 @@ func (in *ListTasksInput) Validate() error {
 }
 
 // Validate checks what can be checked without the state.
-func (in *RunTaskInput) Validate() error { return checkLaunch(in.LaunchType, in.PropagateTags) }
+func (in *RunTaskInput) Validate() error { return checkRun(in.LaunchType, in.PropagateTags) }
 
 // Validate checks what can be checked without the state.
-func (in *StartTaskInput) Validate() error { return checkLaunch("", in.PropagateTags) }
+func (in *StartTaskInput) Validate() error { return checkRun("", in.PropagateTags) }
 
-func checkLaunch(launchType, propagateTags string) error {
+func checkRun(launchType, propagateTags string) error {
 	if err := field.OneOf("launchType", launchType, LaunchTypes...); err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@ func (v *Services) ServiceRevision(of *service.Revision) types.ServiceRevision {
 	}
 	out.NetworkConfiguration = networkConfiguration(of)
 	if len(of.Providers) == 0 {
-		out.LaunchType = cmp.Or(of.LaunchType, LaunchEC2)
+		out.LaunchType = cmp.Or(of.LaunchType, LaunchTypeEC2)
 	}
 	return out
 }

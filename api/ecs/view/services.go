@@ -148,9 +148,9 @@ func (v *Services) deployment(s *service.Service, d *service.Deployment, n revis
 // launchType is that of the tasks of a revision.
 func (v *Services) launchType(revision string) string {
 	if known := v.revision(revision); known != nil {
-		return cmp.Or(known.LaunchType, LaunchEC2)
+		return cmp.Or(known.LaunchType, LaunchTypeEC2)
 	}
-	return LaunchEC2
+	return LaunchTypeEC2
 }
 
 // serviceEvents are the newest first, as ECS shows them.
@@ -187,7 +187,7 @@ func (v *Services) statistics(cluster string) []types.KeyValuePair {
 		name   string
 		status service.Status
 	}{{"active", service.Active}, {"draining", service.Draining}} {
-		for _, launch := range []struct{ name, launchType string }{{"EC2", LaunchEC2}, {"Fargate", LaunchFargate}, {"External", LaunchExternal}} {
+		for _, launch := range []struct{ name, launchType string }{{"EC2", LaunchTypeEC2}, {"Fargate", LaunchTypeFargate}, {"External", LaunchTypeExternal}} {
 			all = append(all, statistic(status.name+launch.name+"ServiceCount", v.count(cluster, status.status, launch.launchType)))
 		}
 	}

@@ -37,12 +37,12 @@ func (c taskCounts) sum(status spec.Status) int {
 // statistics are ECS's, name by name. Nothing here runs on Fargate.
 func (c taskCounts) statistics() []types.KeyValuePair {
 	return []types.KeyValuePair{
-		statistic("runningEC2TasksCount", c[spec.Running][LaunchEC2]),
+		statistic("runningEC2TasksCount", c[spec.Running][LaunchTypeEC2]),
 		statistic("runningFargateTasksCount", 0),
-		statistic("runningExternalTasksCount", c[spec.Running][LaunchExternal]),
-		statistic("pendingEC2TasksCount", c[spec.Pending][LaunchEC2]),
+		statistic("runningExternalTasksCount", c[spec.Running][LaunchTypeExternal]),
+		statistic("pendingEC2TasksCount", c[spec.Pending][LaunchTypeEC2]),
 		statistic("pendingFargateTasksCount", 0),
-		statistic("pendingExternalTasksCount", c[spec.Pending][LaunchExternal]),
+		statistic("pendingExternalTasksCount", c[spec.Pending][LaunchTypeExternal]),
 	}
 }
 

@@ -14,10 +14,10 @@ import (
 
 // Launch types of ECS. Tasks that name none have EC2; the last two run on machines of AWS, which there are none of here.
 const (
-	LaunchEC2              = "EC2"
-	LaunchExternal         = "EXTERNAL"
-	LaunchFargate          = "FARGATE"
-	LaunchManagedInstances = "MANAGED_INSTANCES"
+	LaunchTypeEC2              = "EC2"
+	LaunchTypeExternal         = "EXTERNAL"
+	LaunchTypeFargate          = "FARGATE"
+	LaunchTypeManagedInstances = "MANAGED_INSTANCES"
 )
 
 // Task renders a task. What it depends on beside the task itself stands in taskKey.
@@ -27,7 +27,7 @@ func (r *Renderer) Task(t *spec.Task, withTags bool) types.Task {
 		Attachments: []types.Attachment{}, Attributes: taskAttributes(t, definition), CapacityProviderName: t.CapacityProvider, ClusterARN: r.ClusterARN(t.Cluster),
 		Containers: r.containers(t, taskARN, definition), CPU: strconv.FormatInt(t.CPU, 10), CreatedAt: wire.NewTime(t.CreatedAt),
 		DesiredStatus: string(t.DesiredStatus), EnableExecuteCommand: t.Exec, ExecutionStoppedAt: wire.NewTime(t.Times.ExecutionStopped), Group: t.Group,
-		HealthStatus: taskHealth(t, definition), LastStatus: string(t.LastStatus), LaunchType: cmp.Or(t.LaunchType, LaunchEC2),
+		HealthStatus: taskHealth(t, definition), LastStatus: string(t.LastStatus), LaunchType: cmp.Or(t.LaunchType, LaunchTypeEC2),
 		Memory: strconv.FormatInt(t.MemoryMiB, 10), Overrides: taskOverrides(t), PullStartedAt: wire.NewTime(t.Times.PullStarted),
 		PullStoppedAt: wire.NewTime(t.Times.PullStopped), StartedAt: wire.NewTime(t.Times.Started), StartedBy: t.StartedBy,
 		StopCode: string(t.StopCode), StoppedAt: wire.NewTime(t.Times.Stopped), StoppedReason: t.StoppedReason,

@@ -154,7 +154,7 @@ func (p *pool) arm(t *testing.T, at failpoint.Point, hosts []*testbed.Host) *res
 	for _, h := range hosts {
 		must(t, h.Kill(t.Context()))
 		h.Env = []string{failpoint.Variable + "=" + string(at)}
-		must(t, h.Launch())
+		must(t, h.StartDetached())
 	}
 	r := &restarter{}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -178,7 +178,7 @@ func (r *restarter) restart(t *testing.T, at failpoint.Point, h *testbed.Host) {
 		t.Errorf("%s did not end at %s but:\n%s", h.Name, at, output[max(0, len(output)-2000):])
 	}
 	h.Env = nil
-	if err := h.Launch(); err != nil {
+	if err := h.StartDetached(); err != nil {
 		t.Error(err)
 	}
 }
@@ -205,7 +205,7 @@ func (p *pool) disarm(t *testing.T, hosts []*testbed.Host) {
 		if h.Env != nil {
 			h.Env = nil
 			must(t, h.Kill(t.Context()))
-			must(t, h.Launch())
+			must(t, h.StartDetached())
 		}
 	}
 	eventually(t, "hosts run without failpoints", func() bool {

@@ -130,7 +130,7 @@ func (c *crasher) unseat(t *testing.T, h *testbed.Host, hosts []*testbed.Host) b
 		return false
 	}
 	must(t, leader.Kill(t.Context()))
-	must(t, leader.Launch())
+	must(t, leader.StartDetached())
 	c.armed[h] = armedPoint{point: at.point, since: time.Now(), unseated: true}
 	return true
 }
@@ -141,7 +141,7 @@ func (c *crasher) arm(t *testing.T, h *testbed.Host) {
 	must(t, h.Kill(t.Context()))
 	at := c.nextPoint()
 	h.Env = []string{fmt.Sprintf("%s=%s:%d", failpoint.Variable, at, 1+c.rand.IntN(maxPasses))}
-	must(t, h.Launch())
+	must(t, h.StartDetached())
 	c.armed[h] = armedPoint{point: at, since: time.Now()}
 }
 

@@ -61,7 +61,7 @@ func TestARemovedHostEndsItsTasksWhenItComesBack(t *testing.T) {
 	if running, err := containerd.RunningTasks(t.Context(), socket, ""); err != nil || !slices.Equal(running, []string{id}) {
 		t.Fatalf("the task is to run on while its host does not know: %v, %v", running, err)
 	}
-	must(t, goes.Launch())
+	must(t, goes.StartDetached())
 	eventually(t, "the host ends its task, and itself", func() bool {
 		running, err := containerd.RunningTasks(t.Context(), socket, "")
 		return err == nil && len(running) == 0 && goes.PID() == 0

@@ -263,7 +263,7 @@ func (p *pool) start(t testing.TB, hosts ...*testbed.Host) {
 	defer cancel()
 	group, ctx := errgroup.WithContext(ctx)
 	for _, h := range hosts {
-		must(t, h.Launch())
+		must(t, h.StartDetached())
 		group.Go(func() error { return h.Ready(ctx) })
 	}
 	must(t, group.Wait())

@@ -108,7 +108,7 @@ func (p *pool) rotateByForce(t *testing.T) {
 	p.waitRefused(t, operator, fmt.Sprintf("pinion --host %s --ca %s ps", operator.Address(), before), "pinion ca get")
 	p.waitRefused(t, operator, "AWS_CA_BUNDLE="+before+" aws ecs list-clusters", "CERTIFICATE_VERIFY_FAILED")
 
-	must(t, away.Launch())
+	must(t, away.StartDetached())
 	eventually(t, away.Name+" says that it has to join again", func() bool {
 		return strings.Contains(away.Output(), "join again with a token of `pinion token`")
 	})

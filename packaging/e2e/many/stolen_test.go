@@ -195,7 +195,7 @@ func (s *stolen) opensClientsWith(file string) func() bool {
 // checkDoesNotComeBack starts the host again with what was copied.
 func (s *stolen) checkDoesNotComeBack() {
 	s.t.Helper()
-	must(s.t, s.from.Launch())
+	must(s.t, s.from.StartDetached())
 	eventually(s.t, s.from.Name+" ends, and says why", func() bool {
 		return s.from.Status() == "down" && strings.Contains(s.from.Output(), "removed from the pool")
 	})
