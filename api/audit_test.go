@@ -17,7 +17,7 @@ import (
 )
 
 // audited has the fixture write its audit log; entries reads it.
-func (b *fixture) audited(t testing.TB) (entries func() []audit.Entry) {
+func (b *fixture) audited(t testing.TB) (entries func() []audit.Line) {
 	t.Helper()
 	dir := t.TempDir()
 	log, err := audit.Open(dir, slog.New(slog.DiscardHandler))
@@ -26,8 +26,8 @@ func (b *fixture) audited(t testing.TB) (entries func() []audit.Entry) {
 	}
 	t.Cleanup(func() { log.Close() })
 	b.config.Audit = log
-	return func() (all []audit.Entry) {
-		damaged, err := audit.Read(dir, time.Time{}, func(e audit.Entry) error { all = append(all, e); return nil })
+	return func() (all []audit.Line) {
+		damaged, err := audit.Read(dir, time.Time{}, func(e audit.Line) error { all = append(all, e); return nil })
 		if damaged > 0 || err != nil {
 			t.Fatal(damaged, err)
 		}

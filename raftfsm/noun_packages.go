@@ -60,10 +60,10 @@ var _ = register(noun[accountsetting.Setting]{
 	table: "accountSettings", indexes: indexes(accountsetting.ByPrincipal), noChanges: "ECS has no event of it", noExpiry: "a command deletes it", commands: []kind{wrappedKindOf[accountsetting.Put](33, 1), wrappedKindOf[accountsetting.Delete](34, 1)},
 })
 
-var _ = register(noun[acme.Entry]{
+var _ = register(noun[acme.Item]{
 	table: "acme", indexes: indexes(acme.ByKey), noChanges: "only hosts read them", noCluster: "they are the pool's",
 	commands: []kind{wrappedKindOf[acme.Put](120, 1), wrappedKindOf[acme.Delete](121, 1)},
-	expired:  func(v *View, r Reap) iter.Seq[*acme.Entry] { return acme.Expired(v, r.Before) },
+	expired:  func(v *View, r Reap) iter.Seq[*acme.Item] { return acme.Expired(v, r.Before) },
 })
 
 var _ = register(noun[image.Image]{

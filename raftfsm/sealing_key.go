@@ -25,7 +25,7 @@ func (v *View) SealingKey() *spec.SealingKey { return sealingKeyIndex.Get(v, sor
 type Unsealed struct {
 	CA         bool // the key of the pool's CA
 	AccessKeys []*accesskey.Key
-	ACME       []*acme.Entry
+	ACME       []*acme.Item
 	Secrets    []*secret.Secret
 }
 

@@ -20,7 +20,7 @@ const (
 )
 
 // Entry is one line of the record. It never has a body, a query or a secret.
-type Entry struct {
+type Line struct {
 	Time      time.Time `json:"time"`
 	Outcome   Outcome   `json:"outcome"`
 	Principal string    `json:"principal,omitempty"` // ARN; empty: nobody whom the credentials prove
@@ -45,7 +45,7 @@ const (
 )
 
 // bound cuts what is longer.
-func (e *Entry) bound() {
+func (e *Line) bound() {
 	for _, field := range []*string{&e.Principal, &e.KeyName, &e.Address, &e.Via, &e.Operation, &e.Error} {
 		*field = (*field)[:min(len(*field), maxField)]
 	}
@@ -58,7 +58,7 @@ func (e *Entry) bound() {
 // source is what makes refusals alike: the same one again and again is counted.
 type source struct{ principal, address, operation, err string }
 
-func (e *Entry) source() source {
+func (e *Line) source() source {
 	host, _, err := net.SplitHostPort(e.Address)
 	if err != nil {
 		host = e.Address

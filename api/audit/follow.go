@@ -5,15 +5,15 @@ const followBuffer = 256
 
 // Follow returns the refusals that are written from now on, until stop is called: those that repeat one come as a count, as in the
 // file. A follower that is too far behind misses some, which the file has. A nil Log has none.
-func (l *Log) Follow() (refusals <-chan Entry, stop func()) {
+func (l *Log) Follow() (refusals <-chan Line, stop func()) {
 	if l == nil {
 		return nil, func() {}
 	}
-	to := make(chan Entry, followBuffer)
+	to := make(chan Line, followBuffer)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.follow == nil {
-		l.follow = map[chan Entry]struct{}{}
+		l.follow = map[chan Line]struct{}{}
 	}
 	l.follow[to] = struct{}{}
 	return to, func() {
@@ -24,7 +24,7 @@ func (l *Log) Follow() (refusals <-chan Entry, stop func()) {
 }
 
 // notifyFollowers sends a refusal to the followers. It is called with the mutex held.
-func (l *Log) notifyFollowers(e Entry) {
+func (l *Log) notifyFollowers(e Line) {
 	if e.Outcome != Refused {
 		return
 	}

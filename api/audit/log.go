@@ -31,13 +31,13 @@ type Log struct {
 	repeats map[source]*repeat
 	timer   *time.Timer // ends the window when nothing more comes
 	closed  bool
-	follow  map[chan Entry]struct{} // who is sent the refusals that are written
-	lost    int                     // entries that could not be written since the last that could
+	follow  map[chan Line]struct{} // who is sent the refusals that are written
+	lost    int                    // entries that could not be written since the last that could
 }
 
 // repeat is a refusal that was written, and how often it came again.
 type repeat struct {
-	last  Entry
+	last  Line
 	count int
 }
 
@@ -72,7 +72,7 @@ func (l *Log) Close() error {
 }
 
 // Record adds an entry with the time of now. A refusal like one that was written within the last minute is counted.
-func (l *Log) Record(e Entry) {
+func (l *Log) Record(e Line) {
 	if l == nil {
 		return
 	}
@@ -90,7 +90,7 @@ func (l *Log) Record(e Entry) {
 }
 
 // counts reports whether the refusal is only counted, because one like it was written.
-func (l *Log) counts(e Entry) bool {
+func (l *Log) counts(e Line) bool {
 	from := e.source()
 	known := l.repeats[from]
 	if known == nil && len(l.repeats) >= maxSources {
@@ -123,7 +123,7 @@ func (l *Log) endWindow(now time.Time) {
 		e := r.last
 		e.Repeats, e.Until, e.Time = r.count, r.last.Time, l.since
 		if from == (source{}) {
-			e = Entry{Time: l.since, Until: r.last.Time, Outcome: Refused, Repeats: r.count, Message: "from more sources than are told apart"}
+			e = Line{Time: l.since, Until: r.last.Time, Outcome: Refused, Repeats: r.count, Message: "from more sources than are told apart"}
 		}
 		l.write(e)
 	}
@@ -131,7 +131,7 @@ func (l *Log) endWindow(now time.Time) {
 	l.since = now
 }
 
-func (l *Log) write(e Entry) {
+func (l *Log) write(e Line) {
 	if l.closed {
 		return // the host stops
 	}

@@ -24,16 +24,16 @@ func newLog(t testing.TB) (l *Log, dir string, clock *time.Time) {
 	return l, dir, &now
 }
 
-func readAll(t testing.TB, dir string, since time.Time) (all []Entry) {
+func readAll(t testing.TB, dir string, since time.Time) (all []Line) {
 	t.Helper()
-	if damaged, err := Read(dir, since, func(e Entry) error { all = append(all, e); return nil }); err != nil || damaged > 0 {
+	if damaged, err := Read(dir, since, func(e Line) error { all = append(all, e); return nil }); err != nil || damaged > 0 {
 		t.Fatal(damaged, err)
 	}
 	return all
 }
 
-func refusal(address string) Entry {
-	return Entry{Outcome: Refused, Address: address, Operation: "RunTask", Error: "AccessDeniedException", RequestID: "r"}
+func refusal(address string) Line {
+	return Line{Outcome: Refused, Address: address, Operation: "RunTask", Error: "AccessDeniedException", RequestID: "r"}
 }
 
 func TestRefusalsThatRepeatAreCounted(t *testing.T) {
@@ -42,8 +42,8 @@ func TestRefusalsThatRepeatAreCounted(t *testing.T) {
 		l.Record(refusal(fmt.Sprintf("192.0.2.1:%d", i))) // another port each time
 	}
 	l.Record(refusal("192.0.2.2:1"))
-	l.Record(Entry{Outcome: Done, Operation: "CreateCluster"})
-	l.Record(Entry{Outcome: Done, Operation: "CreateCluster"})
+	l.Record(Line{Outcome: Done, Operation: "CreateCluster"})
+	l.Record(Line{Outcome: Done, Operation: "CreateCluster"})
 	if all := readAll(t, dir, time.Time{}); len(all) != 4 {
 		t.Errorf("one of each refusal and both changes are 4 lines, not %d", len(all))
 	}
@@ -61,9 +61,9 @@ func TestFollowersAreToldWhatIsWrittenAndNoMore(t *testing.T) {
 	for range 10 * followBuffer {
 		l.Record(refusal("192.0.2.1:1"))
 	}
-	l.Record(Entry{Outcome: Done, Operation: "CreateCluster"})
+	l.Record(Line{Outcome: Done, Operation: "CreateCluster"})
 	*now = now.Add(repeatWindow)
-	l.Record(Entry{Outcome: Done, Operation: "CreateCluster"})
+	l.Record(Line{Outcome: Done, Operation: "CreateCluster"})
 	if len(refusals) != 2 || (<-refusals).Repeats != 0 || (<-refusals).Repeats != 10*followBuffer-1 {
 		t.Error("one refusal and its count are two entries")
 	}
@@ -105,7 +105,7 @@ func TestTheLinesOfAMinuteAreBounded(t *testing.T) {
 
 func TestFilesRotateWithinTheirBound(t *testing.T) {
 	l, dir, _ := newLog(t)
-	e := Entry{Outcome: Done, Operation: "CreateCluster", Message: strings.Repeat("x", 2*maxMessage)}
+	e := Line{Outcome: Done, Operation: "CreateCluster", Message: strings.Repeat("x", 2*maxMessage)}
 	for i := range (MaxFiles + 2) * MaxFile / maxMessage {
 		e.RequestID = fmt.Sprint(i)
 		l.Record(e)
@@ -121,7 +121,7 @@ func TestFilesRotateWithinTheirBound(t *testing.T) {
 		}
 	}
 	last, before := "", 0
-	if _, err := Read(dir, time.Time{}, func(e Entry) error {
+	if _, err := Read(dir, time.Time{}, func(e Line) error {
 		var n int
 		_, err := fmt.Sscan(e.RequestID, &n)
 		if last != "" && n != before+1 {
@@ -137,7 +137,7 @@ func TestFilesRotateWithinTheirBound(t *testing.T) {
 // Whoever may do nothing has no say in what is kept of what others did, nor in how much memory and disk a line takes.
 func TestRefusalsPushOutNothingThatWasDone(t *testing.T) {
 	l, dir, now := newLog(t)
-	l.Record(Entry{Outcome: Done, Operation: "CreateCluster"})
+	l.Record(Line{Outcome: Done, Operation: "CreateCluster"})
 	for i := range MaxFiles * MaxFile / (6 * maxMessage) {
 		if i%maxSources == 0 {
 			*now = now.Add(repeatWindow)
@@ -152,7 +152,7 @@ func TestRefusalsPushOutNothingThatWasDone(t *testing.T) {
 		}
 	}
 	*now = now.Add(repeatWindow)
-	l.Record(Entry{Outcome: Failed, Operation: "DeleteCluster"})
+	l.Record(Line{Outcome: Failed, Operation: "DeleteCluster"})
 	all := readAll(t, dir, time.Time{})
 	if all[0].Operation != "CreateCluster" || all[len(all)-1].Operation != "DeleteCluster" || len(all) < maxSources {
 		t.Errorf("%d lines, the first is %+v and the last %+v", len(all), all[0], all[len(all)-1])
@@ -161,10 +161,10 @@ func TestRefusalsPushOutNothingThatWasDone(t *testing.T) {
 
 func TestALineThatWasCutShortIsLeftOut(t *testing.T) {
 	l, dir, now := newLog(t)
-	l.Record(Entry{Outcome: Done, Operation: "one"})
+	l.Record(Line{Outcome: Done, Operation: "one"})
 	start := *now
 	*now = now.Add(time.Hour)
-	l.Record(Entry{Outcome: Done, Operation: "two"})
+	l.Record(Line{Outcome: Done, Operation: "two"})
 	file, err := os.OpenFile(filepath.Join(dir, changesName), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +174,7 @@ func TestALineThatWasCutShortIsLeftOut(t *testing.T) {
 	}
 	file.Close()
 	var names []string
-	damaged, err := Read(dir, start.Add(time.Minute), func(e Entry) error { names = append(names, e.Operation); return nil })
+	damaged, err := Read(dir, start.Add(time.Minute), func(e Line) error { names = append(names, e.Operation); return nil })
 	if damaged != 1 || err != nil || len(names) != 1 || names[0] != "two" {
 		t.Errorf("%d damaged, %q, %v", damaged, names, err)
 	}

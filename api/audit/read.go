@@ -12,7 +12,7 @@ import (
 )
 
 // Read calls emit for the entries in a directory since a time, the oldest first. A line that is cut short or damaged is skipped and counted.
-func Read(dir string, since time.Time, emit func(Entry) error) (damaged int, err error) {
+func Read(dir string, since time.Time, emit func(Line) error) (damaged int, err error) {
 	changed, stop := iter.Pull2(lines(filepath.Join(dir, changesName), since, &damaged))
 	defer stop()
 	refused, stop := iter.Pull2(lines(filepath.Join(dir, refusedName), since, &damaged))
@@ -38,12 +38,12 @@ func Read(dir string, since time.Time, emit func(Entry) error) (damaged int, err
 }
 
 // lines are the entries of a file and of the older ones of its name. Beside an error, which is the last, there is no entry.
-func lines(path string, since time.Time, damaged *int) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
+func lines(path string, since time.Time, damaged *int) iter.Seq2[Line, error] {
+	return func(yield func(Line, error) bool) {
 		for n := MaxFiles - 1; n >= 0; n-- {
-			goOn, err := readFile(numbered(path, n), since, damaged, func(e Entry) bool { return yield(e, nil) })
+			goOn, err := readFile(numbered(path, n), since, damaged, func(e Line) bool { return yield(e, nil) })
 			if err != nil {
-				yield(Entry{}, err)
+				yield(Line{}, err)
 			}
 			if err != nil || !goOn {
 				return
@@ -52,7 +52,7 @@ func lines(path string, since time.Time, damaged *int) iter.Seq2[Entry, error] {
 	}
 }
 
-func readFile(path string, since time.Time, damaged *int, yield func(Entry) bool) (goOn bool, err error) {
+func readFile(path string, since time.Time, damaged *int, yield func(Line) bool) (goOn bool, err error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
@@ -64,7 +64,7 @@ func readFile(path string, since time.Time, damaged *int, yield func(Entry) bool
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		var e Entry
+		var e Line
 		if json.Unmarshal(lines.Bytes(), &e) != nil {
 			*damaged++
 			continue

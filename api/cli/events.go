@@ -138,7 +138,7 @@ func eventText(kind string, at time.Time, detail json.RawMessage) (string, error
 		return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", format.ID(task.ID()), client.ResourceID(task.Definition), task.Status, note)), err
 	}
 	if kind == "refusal" {
-		var refusal audit.Entry
+		var refusal audit.Line
 		err := json.Unmarshal(detail, &refusal)
 		return strings.Join(strings.Fields(strings.Join(access.AuditRow(refusal, true)[2:], " ")), " "), err
 	}

@@ -126,8 +126,8 @@ func TestTheAuditLogIsShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log.Record(audit.Entry{Outcome: audit.Refused, Principal: "arn:aws:iam::123456789012:user/AKIA1", KeyName: "ci", Address: "192.0.2.1:5", Operation: "RunTask", Error: "AccessDeniedException", Message: "no"})
-	log.Record(audit.Entry{Outcome: audit.Done, Principal: "arn:aws:iam::123456789012:root", Address: "socket", Operation: "CreateCluster"})
+	log.Record(audit.Line{Outcome: audit.Refused, Principal: "arn:aws:iam::123456789012:user/AKIA1", KeyName: "ci", Address: "192.0.2.1:5", Operation: "RunTask", Error: "AccessDeniedException", Message: "no"})
+	log.Record(audit.Line{Outcome: audit.Done, Principal: "arn:aws:iam::123456789012:root", Address: "socket", Operation: "CreateCluster"})
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}

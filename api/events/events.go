@@ -36,7 +36,7 @@ type Handler struct {
 
 	// Audit is where the refusals of this host come from; Refusal is one as JSON in the envelope, with the ARNs of a region.
 	Audit   *audit.Log
-	Refusal func(e audit.Entry, region string) ([]byte, error)
+	Refusal func(e audit.Line, region string) ([]byte, error)
 }
 
 // refusalKind is the kind of events that tell administrators what this host refuses. They are of the host and not of the state, so

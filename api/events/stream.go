@@ -42,8 +42,8 @@ type stream struct {
 	principal auth.Principal
 	view      *raftfsm.View
 	query     *query
-	at        raftfsm.Position   // everything up to here was sent, or does not match the query
-	refusals  <-chan audit.Entry // nil unless the query asks for them
+	at        raftfsm.Position  // everything up to here was sent, or does not match the query
+	refusals  <-chan audit.Line // nil unless the query asks for them
 	started   bool
 	sent      bool // the last changes that were read had some that match the query
 	chunk     []byte
@@ -228,7 +228,7 @@ func (s *stream) wait(ctx context.Context, c <-chan struct{}, limit time.Duratio
 	}
 }
 
-func (s *stream) tellRefusal(e audit.Entry) error {
+func (s *stream) tellRefusal(e audit.Line) error {
 	envelope, err := s.handler.Refusal(e, s.principal.Region)
 	if err != nil {
 		return err

@@ -172,7 +172,7 @@ func (s *session) outcome(code int) string {
 
 // record writes the begin of a session, or how it ended, to the audit log.
 func (s *Sessions) record(of *session, ended string, cause error) {
-	entry := audit.Entry{
+	entry := audit.Line{
 		Outcome: audit.Done, Principal: of.request.Principal, KeyName: of.request.KeyName, Address: of.request.Address, Operation: "exec session begins", RequestID: of.id,
 		Status: http.StatusOK, Command: of.request.what(), Message: fmt.Sprintf("task %s, container %s", of.request.Task, of.request.Container),
 	}

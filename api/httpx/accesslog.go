@@ -86,7 +86,7 @@ func (x *Exchange) audit(record *audit.Log) {
 	if record == nil || x.Forwarded || !refused && !x.Audited {
 		return
 	}
-	e := audit.Entry{
+	e := audit.Line{
 		Outcome: audit.Done, Principal: x.Principal, KeyName: x.KeyName, Address: x.ClientAddress(), Via: x.Origin.Peer.HostID, Operation: x.Operation, RequestID: x.ID, Status: x.status,
 	}
 	if x.refusal != nil {

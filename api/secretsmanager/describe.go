@@ -14,7 +14,7 @@ type idInput struct {
 }
 
 // entry is what is told of a secret beside its values.
-type entry struct {
+type description struct {
 	named
 	Description     string        `json:"Description,omitempty"`
 	KMSKeyID        string        `json:"KmsKeyId,omitempty"`
@@ -27,17 +27,17 @@ type entry struct {
 }
 
 type describeOutput struct {
-	entry
+	description
 	VersionIDsToStages map[string][]string `json:"VersionIdsToStages,omitempty"`
 }
 
-type listEntry struct {
-	entry
+type listedSecret struct {
+	description
 	SecretVersionsToStages map[string][]string `json:"SecretVersionsToStages,omitempty"`
 }
 
-func entryOf(r *secrets.Request, s *secret.Secret) entry {
-	e := entry{
+func descriptionOf(r *secrets.Request, s *secret.Secret) description {
+	e := description{
 		named: nameOf(r, s), Description: s.Description, KMSKeyID: s.KeyID, Tags: secrets.ToTags(s.Tags),
 		LastChangedDate: wire.NewTime(s.ChangedAt), CreatedDate: wire.NewTime(s.CreatedAt), Clusters: slices.Collect(s.Clusters.Names()), Teams: s.Teams,
 	}
@@ -52,7 +52,7 @@ func describeSecret(_ context.Context, r *secrets.Request, in *idInput) (*descri
 	if err != nil {
 		return nil, err
 	}
-	return &describeOutput{entryOf(r, found), stagesOf(found)}, nil
+	return &describeOutput{descriptionOf(r, found), stagesOf(found)}, nil
 }
 
 // getResourcePolicy answers that there is none.

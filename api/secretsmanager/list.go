@@ -25,8 +25,8 @@ type listInput struct {
 }
 
 type listOutput struct {
-	SecretList []listEntry `json:"SecretList"`
-	NextToken  string      `json:"NextToken,omitempty"`
+	SecretList []listedSecret `json:"SecretList"`
+	NextToken  string         `json:"NextToken,omitempty"`
 }
 
 func listSecrets(ctx context.Context, r *secrets.Request, in *listInput) (*listOutput, error) {
@@ -54,9 +54,9 @@ func listSecrets(ctx context.Context, r *secrets.Request, in *listInput) (*listO
 	if err != nil {
 		return nil, err
 	}
-	out := &listOutput{SecretList: []listEntry{}, NextToken: next}
+	out := &listOutput{SecretList: []listedSecret{}, NextToken: next}
 	for _, k := range page {
-		out.SecretList = append(out.SecretList, listEntry{entryOf(r, k.secret), stagesOf(k.secret)})
+		out.SecretList = append(out.SecretList, listedSecret{descriptionOf(r, k.secret), stagesOf(k.secret)})
 	}
 	return out, nil
 }
@@ -98,7 +98,7 @@ type versionsInput struct {
 	secrets.Paging
 }
 
-type versionEntry struct {
+type listedVersion struct {
 	VersionID     string    `json:"VersionId"`
 	VersionStages []string  `json:"VersionStages,omitempty"`
 	CreatedDate   wire.Time `json:"CreatedDate"`
@@ -106,8 +106,8 @@ type versionEntry struct {
 
 type versionsOutput struct {
 	named
-	Versions  []versionEntry `json:"Versions"`
-	NextToken string         `json:"NextToken,omitempty"`
+	Versions  []listedVersion `json:"Versions"`
+	NextToken string          `json:"NextToken,omitempty"`
 }
 
 // listSecretVersionIDs lists the versions that have a stage, the oldest first; the others too when they are asked for.
@@ -123,9 +123,9 @@ func listSecretVersionIDs(_ context.Context, r *secrets.Request, in *versionsInp
 	if err != nil {
 		return nil, err
 	}
-	out := &versionsOutput{named: nameOf(r, found), Versions: []versionEntry{}, NextToken: next}
+	out := &versionsOutput{named: nameOf(r, found), Versions: []listedVersion{}, NextToken: next}
 	for _, v := range page {
-		out.Versions = append(out.Versions, versionEntry{v.ID, v.Stages, wire.NewTime(v.CreatedAt)})
+		out.Versions = append(out.Versions, listedVersion{v.ID, v.Stages, wire.NewTime(v.CreatedAt)})
 	}
 	return out, nil
 }

@@ -122,7 +122,7 @@ func (b *specBuilder) environment(s *oci.Spec) []string {
 	}
 	env.set(b.spec.Env...)
 	env.exceptFromProxies(b.spec.Env)
-	return env.entries
+	return env.variables
 }
 
 // devices gives access to exactly the container's GPUs, and merges the environment, to which CDI devices contribute. A
@@ -183,8 +183,8 @@ func firstOf(values ...string) string {
 
 // envList is an environment in which the last value of a name wins, at the position of its first one.
 type envList struct {
-	entries []string
-	index   map[string]int
+	variables []string
+	index     map[string]int
 }
 
 func newEnvList(entries ...string) *envList {
@@ -196,7 +196,7 @@ func newEnvList(entries ...string) *envList {
 // get is the value of a variable; empty when it is not set.
 func (v *envList) get(name string) string {
 	if at, known := v.index[name]; known {
-		return strings.TrimPrefix(v.entries[at], name+"=")
+		return strings.TrimPrefix(v.variables[at], name+"=")
 	}
 	return ""
 }
@@ -205,10 +205,10 @@ func (v *envList) set(entries ...string) {
 	for _, entry := range entries {
 		name, _, _ := strings.Cut(entry, "=")
 		if at, known := v.index[name]; known {
-			v.entries[at] = entry
+			v.variables[at] = entry
 			continue
 		}
-		v.index[name] = len(v.entries)
-		v.entries = append(v.entries, entry)
+		v.index[name] = len(v.variables)
+		v.variables = append(v.variables, entry)
 	}
 }

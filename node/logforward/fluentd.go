@@ -30,7 +30,7 @@ func (d fluentd) message(lines []logs.StreamLine, chunk string) []byte {
 	m = packString(m, d.tag)
 	m = packArray(m, len(lines))
 	for i := range lines {
-		m = d.entry(m, &lines[i])
+		m = d.appendLine(m, &lines[i])
 	}
 	if chunk == "" {
 		return packMap(m, 0)
@@ -38,7 +38,7 @@ func (d fluentd) message(lines []logs.StreamLine, chunk string) []byte {
 	return packString(packString(packMap(m, 1), "chunk"), chunk)
 }
 
-func (d fluentd) entry(m []byte, l *logs.StreamLine) []byte {
+func (d fluentd) appendLine(m []byte, l *logs.StreamLine) []byte {
 	m = packArray(m, 2)
 	if d.subSecond {
 		m = append(m, 0xd7, 0) // fixext 8 of type 0, EventTime

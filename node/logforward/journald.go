@@ -21,13 +21,13 @@ func (j journald) encode(lines []logs.StreamLine) (messages [][]byte) {
 		rest := lines[i].Text
 		for text := range pieces(lines[i].Text, maxPacketText) {
 			rest = rest[len(text):]
-			messages = append(messages, j.entry(&lines[i], text, lines[i].Partial || rest != ""))
+			messages = append(messages, j.encodeLine(&lines[i], text, lines[i].Partial || rest != ""))
 		}
 	}
 	return messages
 }
 
-func (j journald) entry(l *logs.StreamLine, text string, partial bool) []byte {
+func (j journald) encodeLine(l *logs.StreamLine, text string, partial bool) []byte {
 	severity := severityInfo
 	if l.Stderr {
 		severity = severityError

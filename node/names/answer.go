@@ -21,7 +21,7 @@ const maxReplicas = 128
 func (n *Names) answerHost(s *server, q query) *dns.Msg {
 	t := n.table.Load()
 	if name := nameOf(q.Msg); t.has(name) {
-		return t.answer(q.Msg, func(e *entry) []netip.Addr { return []netip.Addr{e.address} })
+		return t.answer(q.Msg, func(e *record) []netip.Addr { return []netip.Addr{e.address} })
 	}
 	return s.forward(q, n.network.addresses)
 }
@@ -32,7 +32,7 @@ func (n *Names) answerSite(_ *server, q query) *dns.Msg {
 	if name := nameOf(q.Msg); !t.has(name) {
 		return failure(q.Msg, dns.RcodeRefused)
 	}
-	return t.answer(q.Msg, func(e *entry) (all []netip.Addr) {
+	return t.answer(q.Msg, func(e *record) (all []netip.Addr) {
 		for _, r := range e.some() {
 			if a, err := netip.ParseAddr(r.host); err == nil {
 				all = append(all, a)
@@ -50,7 +50,7 @@ func nameOf(request *dns.Msg) string {
 func failure(request *dns.Msg, code int) *dns.Msg { return new(dns.Msg).SetRcode(request, code) }
 
 // answer answers for a name of the domain. addresses are those of a service's name.
-func (t *table) answer(request *dns.Msg, addresses func(*entry) []netip.Addr) *dns.Msg {
+func (t *table) answer(request *dns.Msg, addresses func(*record) []netip.Addr) *dns.Msg {
 	reply, question := new(dns.Msg).SetReply(request), request.Question[0]
 	reply.Authoritative, reply.RecursionAvailable = true, true
 	e, of := t.find(nameOf(request))
@@ -74,7 +74,7 @@ func (t *table) answer(request *dns.Msg, addresses func(*entry) []netip.Addr) *d
 }
 
 // services are where the tasks behind a name listen, with the addresses of these places.
-func (t *table) services(reply *dns.Msg, e *entry) {
+func (t *table) services(reply *dns.Msg, e *record) {
 	name := reply.Question[0].Name
 	for _, r := range e.some() {
 		target, addresses := dns.Fqdn(r.host), r.addresses()
@@ -89,7 +89,7 @@ func (t *table) services(reply *dns.Msg, e *entry) {
 }
 
 // some are the replicas of one answer: all, or as many as it has room for, from a random one on, so that each has its share.
-func (e *entry) some() []replica {
+func (e *record) some() []replica {
 	if len(e.replicas) <= maxReplicas {
 		return e.replicas
 	}

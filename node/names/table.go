@@ -13,11 +13,11 @@ import (
 // table is what the names of a Routing mean. It is not changed.
 type table struct {
 	domain string // of all names: the namespace of the host's cluster, also when the last one is gone; empty: there was none yet
-	names  map[string]*entry
+	names  map[string]*record
 }
 
 // entry is one name: its virtual address, and the places of the tasks behind it.
-type entry struct {
+type record struct {
 	address  netip.Addr
 	replicas []replica
 }
@@ -31,7 +31,7 @@ type replica struct {
 
 // newTable makes one of the Routing of a host, whose names were in a domain before.
 func newTable(r traffic.Routing, n *network, domain string) *table {
-	t := &table{domain: domain, names: map[string]*entry{}}
+	t := &table{domain: domain, names: map[string]*record{}}
 	for _, l := range r.Listeners {
 		if l.Virtual == nil {
 			continue
@@ -42,7 +42,7 @@ func newTable(r traffic.Routing, n *network, domain string) *table {
 		}
 		e := t.names[l.Virtual.Name]
 		if e == nil {
-			e = &entry{address: address}
+			e = &record{address: address}
 			t.names[l.Virtual.Name] = e
 		}
 		_, t.domain, _ = strings.Cut(l.Virtual.Name, ".")
@@ -54,7 +54,7 @@ func newTable(r traffic.Routing, n *network, domain string) *table {
 }
 
 // add adds the healthy targets of a group, each once.
-func (e *entry) add(groups []traffic.Group, id string) {
+func (e *record) add(groups []traffic.Group, id string) {
 	i := slices.IndexFunc(groups, func(g traffic.Group) bool { return g.ID == id })
 	if i < 0 {
 		return
@@ -73,7 +73,7 @@ func (e *entry) add(groups []traffic.Group, id string) {
 }
 
 // find is the entry of a name, or that of the service whose replica it names, with that replica.
-func (t *table) find(name string) (e *entry, of *replica) {
+func (t *table) find(name string) (e *record, of *replica) {
 	if e = t.names[name]; e != nil {
 		return e, nil
 	}

@@ -9,19 +9,19 @@ import (
 
 // accessLog writes a line for each call. It never delays one: beyond maxEntries that wait to be written, lines are dropped.
 type accessLog struct {
-	entries chan entry
+	lines   chan accessLine
 	dropped atomic.Uint64
 	end     chan struct{} // closed by close; entries stays open for calls that end later
 	done    chan struct{}
 }
 
 const (
-	maxEntries = 4096
-	maxField   = 1024 // bytes of what a client chooses
+	maxLines = 4096
+	maxField = 1024 // bytes of what a client chooses
 )
 
 // entry is one line, of a request or of a connection.
-type entry struct {
+type accessLine struct {
 	Time      time.Time `json:"time"` // of its end
 	Listener  string    `json:"listener"`
 	Client    string    `json:"client"`
@@ -46,7 +46,7 @@ func newAccessLog(w io.Writer) *accessLog {
 	if w == nil {
 		return a
 	}
-	a.entries, a.end, a.done = make(chan entry, maxEntries), make(chan struct{}), make(chan struct{})
+	a.lines, a.end, a.done = make(chan accessLine, maxLines), make(chan struct{}), make(chan struct{})
 	go a.write(json.NewEncoder(w))
 	return a
 }
@@ -55,24 +55,24 @@ func (a *accessLog) write(to *json.Encoder) {
 	defer close(a.done)
 	for {
 		select {
-		case e := <-a.entries:
+		case e := <-a.lines:
 			_ = to.Encode(e)
 			continue
 		case <-a.end:
 		}
-		for range len(a.entries) {
-			_ = to.Encode(<-a.entries)
+		for range len(a.lines) {
+			_ = to.Encode(<-a.lines)
 		}
 		return
 	}
 }
 
 func (a *accessLog) add(c *call, took time.Duration) {
-	if a.entries == nil {
+	if a.lines == nil {
 		return
 	}
 	select {
-	case a.entries <- c.entry(took):
+	case a.lines <- c.accessLine(took):
 	default:
 		a.dropped.Add(1)
 	}
@@ -80,14 +80,14 @@ func (a *accessLog) add(c *call, took time.Duration) {
 
 // close writes what waits.
 func (a *accessLog) close() {
-	if a.entries != nil {
+	if a.lines != nil {
 		close(a.end)
 		<-a.done
 	}
 }
 
-func (c *call) entry(took time.Duration) entry {
-	e := entry{Time: c.began.Add(took), Listener: c.listener.ID, Client: c.client, Protocol: string(c.listener.Protocol), Status: c.status,
+func (c *call) accessLine(took time.Duration) accessLine {
+	e := accessLine{Time: c.began.Add(took), Listener: c.listener.ID, Client: c.client, Protocol: string(c.listener.Protocol), Status: c.status,
 		Sent: c.sent.Load(), Attempts: c.attempts, Broken: c.broken.Load(), FirstByte: milliseconds(c.firstByte), Took: milliseconds(took)}
 	if r := c.request; r != nil {
 		e.Method, e.Host, e.URI, e.Protocol, e.UserAgent = cut(r.Method), cut(r.Host), cut(r.RequestURI), r.Proto, cut(r.UserAgent())

@@ -54,7 +54,7 @@ func TestTheDefinitionsOwnNames(t *testing.T) {
 	hostResolvPaths = []string{filepath.Join(t.TempDir(), "resolv")}
 	write(t, hostResolvPaths[0], "nameserver 10.0.0.2\nsearch lab\noptions ndots:2\n")
 	def := &spec.ContainerDefinition{
-		Hostname: "web", ExtraHosts: []spec.HostEntry{{Hostname: "db", IPAddress: "10.0.0.9"}},
+		Hostname: "web", ExtraHosts: []spec.ExtraHost{{Hostname: "db", IPAddress: "10.0.0.9"}},
 		DNSServers: []string{"1.1.1.1", "9.9.9.9"}, DNSSearchDomains: []string{"a.example", "b.example"},
 	}
 	files, err := writeEtcFiles(t.TempDir(), runtime.NetworkBridge, def, "172.31.0.5")

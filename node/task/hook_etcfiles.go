@@ -34,7 +34,7 @@ func (h *etcFilesHook) BuildSpec(s *Start) error {
 }
 
 // withLinks is a definition with the names of linked containers, before its own.
-func withLinks(def *spec.ContainerDefinition, links []spec.HostEntry) *spec.ContainerDefinition {
+func withLinks(def *spec.ContainerDefinition, links []spec.ExtraHost) *spec.ContainerDefinition {
 	changed := *def
 	changed.ExtraHosts = slices.Concat(links, def.ExtraHosts)
 	return &changed

@@ -74,7 +74,7 @@ type Start struct {
 	Container *Container
 	Address   string // IPv4 address of the container, empty when it has none of its own
 	Bindings  []spec.NetworkBinding
-	Links     []spec.HostEntry // names of the containers that it is linked to
+	Links     []spec.ExtraHost // names of the containers that it is linked to
 	Router    string           // IPv4 address of the log router that gets the container's lines, empty when it is not reached by one
 	Dir       string           // directory of the container's files on this host; it goes with the task
 	MPSPipes  string           // directory of the pipes of MPS on this host, empty when the container has no share of a GPU

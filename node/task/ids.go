@@ -26,7 +26,7 @@ func rangesDir(dir string) string { return filepath.Join(dir, "ids") }
 // SweepIDs gives back the ids of tasks that left no directory: a task has its directory before it has ids, and its ids until it has no
 // directory.
 func SweepIDs(dir string) error {
-	all, err := entryNames(rangesDir(dir))
+	all, err := fileNames(rangesDir(dir))
 	for _, name := range all {
 		link := filepath.Join(rangesDir(dir), name)
 		task, broken := os.Readlink(link)

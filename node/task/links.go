@@ -34,7 +34,7 @@ func withImplied(def *spec.ContainerDefinition, router *spec.ContainerDefinition
 }
 
 // linkedHosts are the names under which a container has those that it is linked to. These are attached by now, or again: their addresses stay.
-func (h *networkHook) linkedHosts(ctx context.Context, s *Start) (names []spec.HostEntry, err error) {
+func (h *networkHook) linkedHosts(ctx context.Context, s *Start) (names []spec.ExtraHost, err error) {
 	for _, link := range s.Spec.Def.Links {
 		name, alias, _ := strings.Cut(link, ":")
 		other := h.runner.containers.named(name)
@@ -46,7 +46,7 @@ func (h *networkHook) linkedHosts(ctx context.Context, s *Start) (names []spec.H
 			return nil, err
 		}
 		for _, hostname := range slices.Compact([]string{cmp.Or(alias, name), name}) {
-			names = append(names, spec.HostEntry{Hostname: hostname, IPAddress: attachment.Address})
+			names = append(names, spec.ExtraHost{Hostname: hostname, IPAddress: attachment.Address})
 		}
 	}
 	return names, nil

@@ -28,12 +28,12 @@ type taskDir struct{ path string }
 func Dirs(dir string) string { return filepath.Join(dir, "tasks") }
 
 // ListDirs lists the ids of the tasks that have a directory on this host.
-func ListDirs(dir string) ([]string, error) { return entryNames(Dirs(dir)) }
+func ListDirs(dir string) ([]string, error) { return fileNames(Dirs(dir)) }
 
 // RemoveDir detaches what a former task has left on the network, and removes its directory.
 func RemoveDir(ctx context.Context, dir, taskID string, network runtime.Network) error {
 	d := newTaskDir(dir, taskID)
-	containers, err := entryNames(filepath.Join(d.path, "containers"))
+	containers, err := fileNames(filepath.Join(d.path, "containers"))
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (d taskDir) remove() error {
 }
 
 // entryNames lists a directory; one that is not there is empty.
-func entryNames(dir string) ([]string, error) {
+func fileNames(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !os.IsNotExist(err) {
 		return nil, err

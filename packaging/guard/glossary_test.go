@@ -39,7 +39,7 @@ func TestRetiredWordsAreNotUsed(t *testing.T) {
 }
 
 // retiredEntry is the first cell of a row of the lists.
-var retiredEntry = regexp.MustCompile("^\\| (`[^|]+`) \\|")
+var retiredCell = regexp.MustCompile("^\\| (`[^|]+`) \\|")
 
 // retired reads the first column of the table under a heading of the glossary.
 func retired(t *testing.T, heading string) []string {
@@ -53,18 +53,18 @@ func retired(t *testing.T, heading string) []string {
 		t.Fatalf("%s has no heading %q", glossaryFile, heading)
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
-	var entries []string
+	var cells []string
 	for line := range strings.Lines(section) {
-		if cell := retiredEntry.FindStringSubmatch(line); cell != nil {
-			for _, entry := range strings.Split(cell[1], ",") {
-				entries = append(entries, strings.Trim(entry, " `"))
+		if cell := retiredCell.FindStringSubmatch(line); cell != nil {
+			for _, name := range strings.Split(cell[1], ",") {
+				cells = append(cells, strings.Trim(name, " `"))
 			}
 		}
 	}
-	if len(entries) == 0 {
+	if len(cells) == 0 {
 		t.Fatalf("%s lists nothing under %q", glossaryFile, heading)
 	}
-	return entries
+	return cells
 }
 
 const localVariable = "variable"

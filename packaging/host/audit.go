@@ -26,7 +26,7 @@ func (h *host) recordRefusal(r peer.Refusal) {
 	if r.HostID != "" {
 		message = "host " + r.HostID + ": " + message
 	}
-	h.audit.Record(audit.Entry{
+	h.audit.Record(audit.Line{
 		Outcome: audit.Refused, Address: r.Address, Operation: string(r.Operation), Status: http.StatusForbidden, Error: "AccessDeniedException", Message: message,
 	})
 }
@@ -34,7 +34,7 @@ func (h *host) recordRefusal(r peer.Refusal) {
 // recordSecrets records which secrets a host got for a task, on the leader, which gave them.
 func recordSecrets(log *audit.Log) func(admission.Retrieval) {
 	return func(given admission.Retrieval) {
-		log.Record(audit.Entry{
+		log.Record(audit.Line{
 			Outcome: audit.Done, Address: "host " + given.HostID, Operation: "secrets of a task", Status: http.StatusOK,
 			Message: fmt.Sprintf("task %s of cluster %s: %s", given.TaskID, given.Cluster, strings.Join(given.Secrets, ", ")),
 		})
@@ -44,7 +44,7 @@ func recordSecrets(log *audit.Log) func(admission.Retrieval) {
 // recordPrinted records what programs of this host were asked for by the tasks here.
 func recordPrinted(log *audit.Log) func(taskID, cluster, reference string) {
 	return func(taskID, cluster, reference string) {
-		log.Record(audit.Entry{
+		log.Record(audit.Line{
 			Outcome: audit.Done, Address: "task " + taskID, Operation: "secret of a program", Status: http.StatusOK, Message: fmt.Sprintf("task %s of cluster %s: %s", taskID, cluster, reference),
 		})
 	}

@@ -30,8 +30,8 @@ const (
 	AnswerSuffix = "+token"
 )
 
-// Entry is a value that a host has put, or the account, whose key the leader makes.
-type Entry struct {
+// Item is a value that a host has put, or the account, whose key the leader makes.
+type Item struct {
 	Key    string    `json:"key"` // of autocert: the account, or a DNS name with what the entry is for
 	Sealed []byte    `json:"sealed"`
 	Seal   string    `json:"seal"` // name of the sealing key
@@ -39,23 +39,23 @@ type Entry struct {
 }
 
 // ByKey has every entry.
-var ByKey = table.By(func(e *Entry) string { return e.Key })
+var ByKey = table.By(func(e *Item) string { return e.Key })
 
 // Find returns the entry of a key; nil when there is none.
-func Find(r table.Reader, key string) *Entry { return ByKey.Get(r, sortkey.Key{First: key}) }
+func Find(r table.Reader, key string) *Item { return ByKey.Get(r, sortkey.Key{First: key}) }
 
 // SealedOtherwise lists the entries that are not sealed with a sealing key.
-func SealedOtherwise(r table.Reader, seal string) []*Entry {
-	return slices.Collect(ByKey.Matching(r, func(e *Entry) bool { return e.Seal != seal }))
+func SealedOtherwise(r table.Reader, seal string) []*Item {
+	return slices.Collect(ByKey.Matching(r, func(e *Item) bool { return e.Seal != seal }))
 }
 
 // Expired visits the entries that were put so long ago that no host can need them.
-func Expired(r table.Reader, before time.Time) iter.Seq[*Entry] {
-	return ByKey.Matching(r, func(e *Entry) bool { return e.PutAt.Before(before.Add(-lifetime)) })
+func Expired(r table.Reader, before time.Time) iter.Seq[*Item] {
+	return ByKey.Matching(r, func(e *Item) bool { return e.PutAt.Before(before.Add(-lifetime)) })
 }
 
 // Put records entries, each in the place of an earlier one. spec.ErrLimit for more than Max. Answer: nil.
-type Put struct{ Entries []Entry }
+type Put struct{ Entries []Item }
 
 // Apply carries the command out.
 func (c Put) Apply(tx command.Transaction) (any, error) {

@@ -40,7 +40,7 @@ type ContainerDefinition struct {
 	DependsOn          []ContainerDependency `json:"dependsOn,omitempty"`
 	StartTimeout       *int                  `json:"startTimeout,omitempty"` // seconds that others wait for what they depend on; nil: for ever
 	RestartPolicy      *RestartPolicy        `json:"restartPolicy,omitempty"`
-	ExtraHosts         []HostEntry           `json:"extraHosts,omitempty"`
+	ExtraHosts         []ExtraHost           `json:"extraHosts,omitempty"`
 	DNSServers         []string              `json:"dnsServers,omitempty"`       // in place of the host's
 	DNSSearchDomains   []string              `json:"dnsSearchDomains,omitempty"` // in place of the host's
 	SystemControls     []SystemControl       `json:"systemControls,omitempty"`
@@ -186,7 +186,7 @@ type RestartPolicy struct {
 }
 
 // HostEntry is a line of the container's /etc/hosts.
-type HostEntry struct {
+type ExtraHost struct {
 	Hostname  string `json:"hostname"`
 	IPAddress string `json:"ipAddress"`
 }

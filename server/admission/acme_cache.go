@@ -31,7 +31,7 @@ const (
 )
 
 // ErrNoEntry is Get's error for a key without an entry: the host that gets it may order a certificate.
-var ErrNoEntry = fmt.Errorf("%w: no host has put it", spec.ErrNotFound)
+var ErrNoItem = fmt.Errorf("%w: no host has put it", spec.ErrNotFound)
 
 // ACMECache keeps what hosts share to get certificates by ACME, sealed in the pool's state. On a server that does not lead its methods fail with
 // an error that wraps spec.ErrUnavailable.
@@ -230,11 +230,11 @@ func (c *ACMECache) record(ctx context.Context, view *raftfsm.View, key string, 
 	if sealing := view.SealingKey(); sealing != nil {
 		name = sealing.Name
 	}
-	entry := acme.Entry{Key: key, PutAt: c.Keys.Server.Now().Round(0)}
+	entry := acme.Item{Key: key, PutAt: c.Keys.Server.Now().Round(0)}
 	if entry.Sealed, entry.Seal, err = c.Keys.Keyring.Seal(acmeSealID+key, string(value), name); err != nil {
 		return err
 	}
-	_, err = c.Keys.Server.Propose(ctx, raftfsm.Wrap(acme.Put{Entries: []acme.Entry{entry}}))
+	_, err = c.Keys.Server.Propose(ctx, raftfsm.Wrap(acme.Put{Entries: []acme.Item{entry}}))
 	return err
 }
 

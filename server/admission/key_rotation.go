@@ -200,7 +200,7 @@ func (a *AccessKeys) resealAccessKeys(ctx context.Context, keys []*accesskey.Key
 }
 
 // resealACME seals a batch of entries anew. One that cannot be read is deleted: hosts get another certificate.
-func (a *AccessKeys) resealACME(ctx context.Context, entries []*acme.Entry, name string) (err error) {
+func (a *AccessKeys) resealACME(ctx context.Context, entries []*acme.Item, name string) (err error) {
 	var again acme.Put
 	for _, entry := range entries[:min(len(entries), resealBatch)] {
 		value, unreadable := a.Keyring.Open(acmeSealID+entry.Key, entry.Sealed, entry.Seal)

@@ -78,7 +78,7 @@ func lackOfHosts(view *raftfsm.View, tasks []*spec.Task, definition *spec.TaskDe
 	if tasks[0].Gang != nil {
 		together = tasks
 	}
-	e := queueEntry{view: view, infeasible: found, task: tasks[0], definition: definition, item: itemOf(view, together, definition)}
+	e := queuedTask{view: view, infeasible: found, task: tasks[0], definition: definition, item: itemOf(view, together, definition)}
 	if why := e.infeasibility(); why != nil {
 		return &why.Failure
 	}

@@ -29,7 +29,7 @@ func (s *Scheduler) Explain(ctx context.Context, task string) (spec.Explanation,
 // askHosts adds what hosts say to a queued task. It has its own copy of the hosts, so no plan waits for it.
 func (s *Scheduler) askHosts(e *explanationBuilder) {
 	if e.isQueued() {
-		e.addHosts(schedule.HostsOf(e.snapshot.view, e.entry.Cluster, s.known.Schedulable))
+		e.addHosts(schedule.HostsOf(e.snapshot.view, e.queued.Cluster, s.known.Schedulable))
 	}
 }
 
@@ -47,7 +47,7 @@ func (s *Scheduler) ExplainBriefly(ctx context.Context, task string) (spec.Expla
 type explanationBuilder struct {
 	spec.Explanation
 	snapshot *queueSnapshot
-	entry    *queueEntry // nil when the task is not pending
+	queued   *queuedTask // nil when the task is not pending
 	attempts string      // what the summary says of other attempts
 }
 
@@ -74,14 +74,14 @@ func (s *Scheduler) explanation(ctx context.Context, id string) (*explanationBui
 // addQueue adds the position in the queue, and the infeasibility.
 func (e *explanationBuilder) addQueue(task *spec.Task) {
 	q := e.snapshot
-	entry := q.entry(task, q.item, nil)
+	entry := q.queuedTask(task, q.item, nil)
 	if len(q.clusters) > 0 {
 		cluster := q.clusters[0]
-		entry = q.entry(task, q.item, cluster.Head())
+		entry = q.queuedTask(task, q.item, cluster.Head())
 		entry.Position, e.QueueLength = cluster.Position(q.item)
 	}
 	item := entry.withInfeasibility()
-	e.entry, e.Queue = &entry, &item
+	e.queued, e.Queue = &entry, &item
 }
 
 // addAttempts adds the retries of the task's work.
@@ -96,7 +96,7 @@ func (e *explanationBuilder) addAttempts(task *spec.Task) {
 }
 
 // isQueued reports whether the task is in the queue: only a place is missing.
-func (e *explanationBuilder) isQueued() bool { return e.entry != nil && e.entry.item != nil }
+func (e *explanationBuilder) isQueued() bool { return e.queued != nil && e.queued.item != nil }
 
 // build is the explanation with its summary.
 func (e *explanationBuilder) build() spec.Explanation {
@@ -106,9 +106,9 @@ func (e *explanationBuilder) build() spec.Explanation {
 		x.Summary = fmt.Sprintf("It waits in the queue of cluster %s for %s.", x.Queue.Cluster, x.Queue.WaitReason)
 	case e.isQueued():
 		x.Summary = fmt.Sprintf("It is number %d of %d in the queue of cluster %s and waits for %s.", x.Queue.Position, x.QueueLength, x.Queue.Cluster, x.Queue.WaitReason)
-	case e.entry != nil && e.entry.task.Held():
-		x.Summary = fmt.Sprintf("It is %s. It waits until it is released (pinion task release).", e.entry.task.Hold)
-	case e.entry != nil:
+	case e.queued != nil && e.queued.task.Held():
+		x.Summary = fmt.Sprintf("It is %s. It waits until it is released (pinion task release).", e.queued.task.Hold)
+	case e.queued != nil:
 		x.Summary = "It is not in the queue yet: it waits for " + x.Queue.WaitReason + "."
 		if x.Queue.Infeasible != nil {
 			x.Summary += " Then it waits for " + waitsForHost(e.snapshot.view, *x.Queue.Infeasible) + "."
@@ -120,7 +120,7 @@ func (e *explanationBuilder) build() spec.Explanation {
 
 // addHosts adds what the hosts say: refusals, the tasks in the way, and the earliest start.
 func (e *explanationBuilder) addHosts(hosts *schedule.HostSet) {
-	q, item := e.snapshot, e.entry.item
+	q, item := e.snapshot, e.queued.item
 	request := requestOf(q.view, item)
 	if request == nil {
 		return
@@ -158,7 +158,7 @@ func (e *explanationBuilder) addHosts(hosts *schedule.HostSet) {
 
 // backfillHint says with which time limit the task could start now beside the reservation of the head of the queue.
 func (e *explanationBuilder) backfillHint(hosts *schedule.HostSet, endTime func(*spec.Task) time.Time) string {
-	item := e.entry.item
+	item := e.queued.item
 	request := requestOf(e.snapshot.view, e.snapshot.clusters[0].Head())
 	if request == nil {
 		return ""

@@ -30,7 +30,7 @@ type infeasibilityCache struct {
 }
 
 // queueEntry is a pending task with what it takes to find its infeasibility.
-type queueEntry struct {
+type queuedTask struct {
 	spec.QueueItem
 	view       *raftfsm.View
 	infeasible *infeasibilityCache
@@ -40,7 +40,7 @@ type queueEntry struct {
 }
 
 // withInfeasibility is the entry with the infeasibility of its task, or of the whole gang.
-func (e *queueEntry) withInfeasibility() spec.QueueItem {
+func (e *queuedTask) withInfeasibility() spec.QueueItem {
 	q := e.QueueItem
 	if why := e.infeasibility(); why != nil {
 		if q.Infeasible = &why.Failure; e.item != nil {
@@ -51,7 +51,7 @@ func (e *queueEntry) withInfeasibility() spec.QueueItem {
 }
 
 // infeasibility is nil when a host could run the task.
-func (e *queueEntry) infeasibility() *infeasibility {
+func (e *queuedTask) infeasibility() *infeasibility {
 	if e.definition == nil {
 		return nil
 	}

@@ -108,7 +108,7 @@ func (q *queueSnapshot) list(cluster string) (list []spec.QueueItem) {
 				queued[id] = true
 			}
 			if task := q.view.Task(item.ID()); task != nil && task.LastStatus == spec.Provisioning {
-				entry := q.entry(task, item, c.Head())
+				entry := q.queuedTask(task, item, c.Head())
 				entry.Position = i + 1
 				list = append(list, entry.withInfeasibility())
 			}
@@ -117,7 +117,7 @@ func (q *queueSnapshot) list(cluster string) (list []spec.QueueItem) {
 	var heldBack []spec.QueueItem
 	for task := range q.view.QueuedTasks(cluster) {
 		if !queued[task.ID] && !q.isCommitting(task.ID) && (task.Gang == nil || task.Gang.Rank == 0) {
-			entry := q.entry(task, nil, nil)
+			entry := q.queuedTask(task, nil, nil)
 			heldBack = append(heldBack, entry.withInfeasibility())
 		}
 	}
@@ -130,9 +130,9 @@ func (q *queueSnapshot) isCommitting(task string) bool {
 }
 
 // entry describes a pending task, but for its position and infeasibility. item is nil when it is not in the queue.
-func (q *queueSnapshot) entry(t *spec.Task, item, head *queue.Item) queueEntry {
+func (q *queueSnapshot) queuedTask(t *spec.Task, item, head *queue.Item) queuedTask {
 	options := t.SchedulingOptions()
-	e := queueEntry{view: q.view, infeasible: q.infeasible, task: t, item: item}
+	e := queuedTask{view: q.view, infeasible: q.infeasible, task: t, item: item}
 	e.QueueItem = spec.QueueItem{TaskID: t.ID, Tasks: 1, Cluster: t.Cluster, Group: t.Group, Definition: t.Definition, Team: options.Team, Key: t.KeyHolder(), Priority: options.Priority,
 		CPU: t.CPU, MemoryMiB: t.MemoryMiB, GPUChoices: schedule.GPUChoices(options), Since: t.CreatedAt}
 	if t.Gang != nil {

@@ -45,7 +45,7 @@ Examples:
 			}
 			dir := filepath.Join(invocation.DataDir(c), "audit")
 			if output == invocation.JSON {
-				return readAudit(c, dir, since, func(e audit.Entry) error {
+				return readAudit(c, dir, since, func(e audit.Line) error {
 					line, err := json.Marshal(e)
 					if err != nil {
 						return err
@@ -54,7 +54,7 @@ Examples:
 				})
 			}
 			t := &table.Table{Header: []string{"TIME", "OUTCOME", "PRINCIPAL", "ADDRESS", "OPERATION", "MORE", "ERROR"}, Optional: []string{"MORE", "ADDRESS"}}
-			if err := readAudit(c, dir, since, func(e audit.Entry) error { t.Add(AuditRow(e, invocation.UTC(c))...); return nil }); err != nil {
+			if err := readAudit(c, dir, since, func(e audit.Line) error { t.Add(AuditRow(e, invocation.UTC(c))...); return nil }); err != nil {
 				return err
 			}
 			return t.Write(c.App.Writer, system.ScreenOf(c))
@@ -63,7 +63,7 @@ Examples:
 }
 
 // readAudit reads the record, and says how many lines of it cannot be read.
-func readAudit(c *cli.Context, dir string, since time.Time, emit func(audit.Entry) error) error {
+func readAudit(c *cli.Context, dir string, since time.Time, emit func(audit.Line) error) error {
 	damaged, err := audit.Read(dir, since, emit)
 	if damaged > 0 {
 		fmt.Fprintf(c.App.ErrWriter, "%d lines of %s cannot be read and are left out.\n", damaged, dir)
@@ -72,7 +72,7 @@ func readAudit(c *cli.Context, dir string, since time.Time, emit func(audit.Entr
 }
 
 // AuditRow shows an entry of the audit log: its time, outcome, caller, address, operation, repetitions and error.
-func AuditRow(e audit.Entry, utc bool) []string {
+func AuditRow(e audit.Line, utc bool) []string {
 	more := ""
 	if e.Repeats > 0 {
 		more = "+" + strconv.Itoa(e.Repeats)
@@ -88,7 +88,7 @@ func AuditRow(e audit.Entry, utc bool) []string {
 }
 
 // principalName is the access key of an entry with its name before it, as several keys may have the same name.
-func principalName(e audit.Entry) string {
+func principalName(e audit.Line) string {
 	if e.KeyName == "" {
 		return shortPrincipal(e.Principal)
 	}

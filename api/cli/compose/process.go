@@ -48,7 +48,7 @@ func setProcess(_ *run.Definition, container *spec.ContainerDefinition, s types.
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.ExtraHosts)) {
 		for _, address := range s.ExtraHosts[name] {
-			container.ExtraHosts = append(container.ExtraHosts, spec.HostEntry{Hostname: name, IPAddress: address})
+			container.ExtraHosts = append(container.ExtraHosts, spec.ExtraHost{Hostname: name, IPAddress: address})
 		}
 	}
 	if s.Logging != nil {

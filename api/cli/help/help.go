@@ -63,7 +63,7 @@ func writeCommands(b *strings.Builder, commands []*cli.Command) {
 			names = c.Name
 		}
 		if !c.Hidden {
-			entry(b, names, c.Usage, column)
+			writeRow(b, names, c.Usage, column)
 		}
 	}
 }
@@ -85,7 +85,7 @@ func writeFlags(b *strings.Builder, flags []cli.Flag, title string) {
 			titles, entries[under] = append(titles, under), new(strings.Builder)
 		}
 		left, right := Option(f.(cli.DocGenerationFlag), f.Names())
-		entry(entries[under], left, right, column)
+		writeRow(entries[under], left, right, column)
 	}
 	for _, under := range titles {
 		fmt.Fprintf(b, "\n%s\n%s", under, entries[under])
@@ -121,7 +121,7 @@ func Option(f cli.DocGenerationFlag, names []string) (left, right string) {
 }
 
 // entry writes a term and its explanation beside it, from a column on.
-func entry(b *strings.Builder, left, right string, column int) {
+func writeRow(b *strings.Builder, left, right string, column int) {
 	lines := format.Wrap(right, width-column)
 	if len(left)+4 > column {
 		fmt.Fprintf(b, "  %s\n", left)

@@ -176,7 +176,7 @@ func (r *Renderer) gpuDetail(change *raftfsm.Change, at wire.Time) *gpuDetail {
 }
 
 // Refusal is what a host has refused, as JSON in the envelope of an event.
-func Refusal(e audit.Entry, region string) ([]byte, error) {
+func Refusal(e audit.Line, region string) ([]byte, error) {
 	text, err := json.Marshal(e)
 	if err != nil {
 		return nil, err

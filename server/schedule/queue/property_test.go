@@ -65,11 +65,11 @@ func (w *world) step(m move) {
 			w.end(ids[m.which%len(ids)])
 		}
 	case "stop":
-		if ids := slices.Sorted(maps.Keys(w.entries)); len(ids) > 0 {
+		if ids := slices.Sorted(maps.Keys(w.queued)); len(ids) > 0 {
 			w.Remove(ids[m.which%len(ids)])
 		}
 	case "unheard":
-		if ids := slices.Sorted(maps.Keys(w.entries)); len(ids) > 0 {
+		if ids := slices.Sorted(maps.Keys(w.queued)); len(ids) > 0 {
 			id := ids[m.which%len(ids)]
 			w.Add(w.newcomer(w.Item(id))) // one that is alike stays
 			w.stopUnheard(id, w.newcomer(m.item))
@@ -91,7 +91,7 @@ func (w *world) check() {
 	if head != nil {
 		w.Reserve(head) // as it is now
 	}
-	for _, e := range w.entries {
+	for _, e := range w.queued {
 		if e.fifo.infeasible && e.GPUs <= slices.Max(w.hosts) {
 			w.Fatalf("%s waits, a host has room for it when nothing else runs, and it is never to be the head", e.ID())
 		}
@@ -137,7 +137,7 @@ func (w *world) Place(item *Item, keep bool) bool {
 		}
 	}
 	if host := w.fit(item, keep); host >= 0 && w.Borrows(item) {
-		for _, e := range w.entries {
+		for _, e := range w.queued {
 			if !w.Borrows(e.Item) && w.fit(e.Item, false) >= 0 && (head == nil || head == e.Item) {
 				w.Fatalf("%s borrows what %s waits for", item.ID(), e.ID())
 			}

@@ -81,7 +81,7 @@ type bucketKey struct {
 // not safe for concurrent use; other goroutines read a Snapshot.
 type Queue struct {
 	Teams    *Teams
-	entries  map[string]*queuedItem // by task id
+	queued   map[string]*queuedItem // by task id
 	buckets  map[bucketKey]*bucket
 	offered  []*bucket                // buckets with a fifo that is not blocked, in no order
 	clusters map[string]*clusterQueue // by name
@@ -90,19 +90,19 @@ type Queue struct {
 // New returns an empty queue.
 func New() *Queue {
 	return &Queue{
-		Teams: newTeams(), entries: map[string]*queuedItem{}, buckets: map[bucketKey]*bucket{}, clusters: map[string]*clusterQueue{},
+		Teams: newTeams(), queued: map[string]*queuedItem{}, buckets: map[bucketKey]*bucket{}, clusters: map[string]*clusterQueue{},
 	}
 }
 
 // Len is the number of pending tasks.
-func (q *Queue) Len() int { return len(q.entries) }
+func (q *Queue) Len() int { return len(q.queued) }
 
 // Contains reports whether the task is pending here.
-func (q *Queue) Contains(task string) bool { return q.entries[task] != nil }
+func (q *Queue) Contains(task string) bool { return q.queued[task] != nil }
 
 // Item is the item that a task belongs to; nil when the task is not pending here.
 func (q *Queue) Item(task string) *Item {
-	if e := q.entries[task]; e != nil {
+	if e := q.queued[task]; e != nil {
 		return e.Item
 	}
 	return nil
@@ -113,7 +113,7 @@ func (q *Queue) Add(item *Item) {
 	q.Remove(item.ID())
 	e := &queuedItem{Item: item, fifo: q.fifo(item)}
 	for _, id := range item.Tasks {
-		q.entries[id] = e
+		q.queued[id] = e
 	}
 	e.fifo.items.Set(item)
 	q.fixHeap(e.fifo)
@@ -121,12 +121,12 @@ func (q *Queue) Add(item *Item) {
 
 // Remove removes the item that a task belongs to; without effect when the task is not pending here.
 func (q *Queue) Remove(task string) {
-	e := q.entries[task]
+	e := q.queued[task]
 	if e == nil {
 		return
 	}
 	for _, id := range e.Tasks {
-		delete(q.entries, id)
+		delete(q.queued, id)
 	}
 	if items := e.fifo.items; e.fifo.oldest() == e.Item {
 		items.PopMin() // needs no search

@@ -126,7 +126,7 @@ func TestSharesConverge(t *testing.T) {
 		}
 		y.pass(10 * time.Minute)
 		clear(waiting)
-		for _, e := range y.entries {
+		for _, e := range y.queued {
 			waiting[e.Team]++
 		}
 	}

@@ -87,7 +87,7 @@ func (r *round) mustBackfill(c *clusterQueue, item *Item) bool {
 		if shadow.ok {
 			return item.Limit == 0 || !shadow.at.IsZero() && r.now.Add(item.Limit).After(shadow.at)
 		}
-		r.queue.entries[c.head.ID()].fifo.infeasible = true
+		r.queue.queued[c.head.ID()].fifo.infeasible = true
 		r.setHead(c, r.firstBlocked(c))
 	}
 	return false
