@@ -19,7 +19,7 @@ import (
 func newAdminFixture(t testing.TB) (*fixture, *fakeAdmin) {
 	b := newFixture(t)
 	k := &fakeAdmin{fakeStore: b.fakeStore}
-	b.config.Admin = rest.Admin{Tokens: k, Hosts: k, Snapshots: k}
+	b.config.Admin = rest.Admin{JoinTokens: k, Hosts: k, Snapshots: k}
 	return b, k
 }
 

@@ -50,7 +50,7 @@ func TestTheStagesRefuseInTheirOrder(t *testing.T) {
 		request *http.Request
 		refusal string
 	}{
-		{"form of the credentials", 0, bearer("", large), sigv4.MissingToken},
+		{"form of the credentials", 0, bearer("", large), sigv4.MissingAuthenticationToken},
 		{"size of the body", 0, bearer("nobody:x", large), httpx.TooLarge},
 		{"requests in flight", 0, bearer("nobody:x", "no gzip"), httpx.Throttled},
 		{"authentication", 1, bearer("nobody:x", "no gzip"), sigv4.UnrecognizedClient},

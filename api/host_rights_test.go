@@ -28,7 +28,7 @@ func newAgent(t *testing.T) (*twoHosts, *fakeAdmin) {
 		p.leader.mustApply(t, c)
 	}
 	config := p.leader.config
-	config.FromPeer, config.Admin = sentBy(followerID, false), rest.Admin{Tokens: k, Hosts: k, Snapshots: k}
+	config.FromPeer, config.Admin = sentBy(followerID, false), rest.Admin{JoinTokens: k, Hosts: k, Snapshots: k}
 	config.Forward = p.otherPeer.Client().Transport
 	p.peer.Config.Handler = NewHandler(config)
 	return p, k

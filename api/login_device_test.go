@@ -47,7 +47,7 @@ func (l *browserLogin) asks() reply {
 }
 
 // token is the ID token, which the issuer gives at the second question.
-func (l *browserLogin) token(t *testing.T) string {
+func (l *browserLogin) idToken(t *testing.T) string {
 	t.Helper()
 	l.begin(t)
 	if got := l.asks(); got.Code != http.StatusOK || got.Body.String() != `{"interval":1}` {
@@ -70,7 +70,7 @@ func TestAPersonLogsInWithABrowserAndOut(t *testing.T) {
 	}
 	idp.LogsIn(openidtest.Claims{"email": "alice@example.com", "groups": "lab"})
 	var key struct{ AccessKeyID, SecretAccessKey string }
-	l.b.logIn(l.token(t)).decode(t, &key)
+	l.b.logIn(l.idToken(t)).decode(t, &key)
 	l.b.config.Trusted = false
 	if l.URL != idp.URL+"/enter" || l.Code != "ABCD-EFGH" || len(l.ID) < 26 {
 		t.Errorf("%+v", l)
@@ -114,7 +114,7 @@ func TestAPersonChoosesAmongGroups(t *testing.T) {
 	l.b.mapGroup(t, `{"group":"everybody","role":"read"}`)
 	l.b.config.Trusted = false
 	idp.LogsIn(openidtest.Claims{"email": "alice@example.com", "groups": []string{"lab", "everybody", "unmapped"}})
-	token := l.token(t)
+	token := l.idToken(t)
 	refusal := l.b.logIn(token)
 	var refused struct {
 		Type   string `json:"__type"`

@@ -22,7 +22,7 @@ func loginRoutes(a *rest.API, config Config) (open, keyed []rest.Route) {
 		{Method: http.MethodPost, Path: path, Summary: "has the issuer begin a login by the device flow, for a browser; see docs/clients.md",
 			In: reflect.TypeFor[struct{}](), Out: reflect.TypeFor[login.Begun](), Serve: h.Begin},
 		{Method: http.MethodPost, Path: path + "/token", Summary: "the ID token of a login that was begun, once the person has logged in at the issuer",
-			In: reflect.TypeFor[login.TokenRequest](), Out: reflect.TypeFor[login.Token](), Serve: h.Token},
+			In: reflect.TypeFor[login.IDTokenRequest](), Out: reflect.TypeFor[login.IDToken](), Serve: h.IDToken},
 	}...)
 	keyed = []rest.Route{{Method: http.MethodPost, Path: "/v1/logout", Role: accesskey.RoleRead, Scope: auth.Unscoped, Summary: "ends the access key of the request, if a login has made it",
 		In: reflect.TypeFor[struct{}](), Out: reflect.TypeFor[struct{}](), Serve: h.LogOut}}

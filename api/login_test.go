@@ -74,7 +74,7 @@ func TestALoginGivesExactlyTheRightsOfItsGroups(t *testing.T) {
 	b, idp := newLoginFixture(t)
 	b.mapGroup(t, `{"group":"admins","role":"admin"}`)
 	token := func(groups ...string) string {
-		return idp.Token(idp.Claims(epoch, openidtest.Claims{"email": "alice@example.com", "groups": groups}))
+		return idp.IDToken(idp.Claims(epoch, openidtest.Claims{"email": "alice@example.com", "groups": groups}))
 	}
 	var key struct {
 		AccessKeyID, Role, Cluster string
@@ -137,7 +137,7 @@ func TestLoginsAndTheirRefusalsAreRecordedWithThePerson(t *testing.T) {
 	b, idp := newLoginFixture(t)
 	entries := b.audited(t)
 	for _, group := range []string{"lab", "others"} {
-		b.logIn(idp.Token(idp.Claims(epoch, openidtest.Claims{"email": "alice@example.com", "groups": group})))
+		b.logIn(idp.IDToken(idp.Claims(epoch, openidtest.Claims{"email": "alice@example.com", "groups": group})))
 	}
 	b.logIn("nonsense")
 	var lines []string
@@ -166,10 +166,10 @@ func TestAnExpiredKeyIsRefusedAndItsStreamsEnd(t *testing.T) {
 	}
 	stream := openStream(t, b.served(t).URL+"/v1/events", "Authorization", bearer)
 	late.Store(true)
-	if got := stream.end(); !strings.Contains(got, wire.ExpiredToken) {
+	if got := stream.end(); !strings.Contains(got, wire.ExpiredSecurityToken) {
 		t.Error(got)
 	}
-	if got := b.as(bearer, restRequest("ListTasks", `{}`)); got.Header().Get("X-Amzn-ErrorType") != wire.ExpiredToken {
+	if got := b.as(bearer, restRequest("ListTasks", `{}`)); got.Header().Get("X-Amzn-ErrorType") != wire.ExpiredSecurityToken {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
 }
@@ -177,7 +177,7 @@ func TestAnExpiredKeyIsRefusedAndItsStreamsEnd(t *testing.T) {
 // An issuer that is down fails those who log in, and nobody else.
 func TestAnIssuerThatIsDownConcernsLoginsAlone(t *testing.T) {
 	b, idp := newLoginFixture(t)
-	token := idp.Token(idp.Claims(epoch, openidtest.Claims{"email": "alice@example.com", "groups": "lab"}))
+	token := idp.IDToken(idp.Claims(epoch, openidtest.Claims{"email": "alice@example.com", "groups": "lab"}))
 	idp.Close()
 	if got := b.logIn(token); got.Header().Get("X-Amzn-ErrorType") != wire.Server {
 		t.Errorf("%d %s", got.Code, got.Body)

@@ -169,12 +169,12 @@ func (k *fakeAdmin) Roles(context.Context) (map[string]string, error) {
 	return map[string]string{hostID: "leader"}, nil
 }
 
-func (k *fakeAdmin) CreateToken(_ context.Context, ttl time.Duration, uses int, role, _ string) (string, error) {
+func (k *fakeAdmin) CreateJoinToken(_ context.Context, ttl time.Duration, uses int, role, _ string) (string, error) {
 	k.calls = append(k.calls, fmt.Sprintf("token %s %d %s", ttl, uses, role))
 	return "pinion1.ca.id.secret", k.err
 }
 
-func (k *fakeAdmin) RevokeToken(_ context.Context, id string) error {
+func (k *fakeAdmin) RevokeJoinToken(_ context.Context, id string) error {
 	k.calls = append(k.calls, "revoke "+id)
 	return k.err
 }

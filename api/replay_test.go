@@ -183,7 +183,7 @@ func TestAFailedRequestMayBeRepeated(t *testing.T) {
 func TestOperatorsSignaturesAreUsedOnceToo(t *testing.T) {
 	b := newSignedFixture(t)
 	k := &fakeAdmin{fakeStore: b.fakeStore}
-	b.config.Admin.Tokens = k
+	b.config.Admin.JoinTokens = k
 	r := signed(t, "", "", epoch)
 	r.Header.Del("X-Amz-Target")
 	r.URL.Path = "/v1/admin/tokens"

@@ -112,7 +112,7 @@ func (c *fakeStore) Run(ctx context.Context, r spec.RunRequest) (spec.RunResult,
 	c.asked = r
 	view := c.state.View()
 	hosts := view.Hosts(r.Cluster)
-	launch := raftfsm.Launch{Cluster: r.Cluster, Token: r.Token, TokenHash: r.TokenHash, At: epoch}
+	launch := raftfsm.Launch{Cluster: r.Cluster, Token: r.ClientToken, TokenHash: r.RequestHash, At: epoch}
 	if r.CapacityProvider != "" && c.queueFull {
 		return spec.RunResult{}, spec.ErrQueueFull
 	}

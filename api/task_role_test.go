@@ -124,7 +124,7 @@ func TestARoleOfTheSameNameIsAnotherRole(t *testing.T) {
 }
 
 // withToken is a request with the key of the task, as a client of it sends one.
-func (b *fixture) withToken(t *testing.T, expires time.Time, change func(id, token string) (string, string), r *http.Request) reply {
+func (b *fixture) withSecurityToken(t *testing.T, expires time.Time, change func(id, token string) (string, string), r *http.Request) reply {
 	t.Helper()
 	b.config.Trusted = false
 	defer func() { b.config.Trusted = true }()
@@ -132,7 +132,7 @@ func (b *fixture) withToken(t *testing.T, expires time.Time, change func(id, tok
 	if !known {
 		t.Fatal(id)
 	}
-	token := taskrole.EncodeToken([]byte(id+" "+secret), "key")
+	token := taskrole.EncodeSecurityToken([]byte(id+" "+secret), "key")
 	if change != nil {
 		id, token = change(id, token)
 	}
@@ -148,7 +148,7 @@ func TestATaskActsWithTheRightsOfItsRole(t *testing.T) {
 	b := newRoles(t)
 	entries := b.audited(t)
 	hour := epoch.Add(time.Hour)
-	use := func(r *http.Request) reply { return b.withToken(t, hour, nil, r) }
+	use := func(r *http.Request) reply { return b.withSecurityToken(t, hour, nil, r) }
 	if got := use(listTasks("lab")); got.Code != 200 || !strings.Contains(got.Body.String(), taskOfRole) {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
@@ -189,7 +189,7 @@ func TestTokensThatDoNotCount(t *testing.T) {
 		before  func(b *fixture)
 		want    string
 	}{
-		"after its end":     {early, nil, nil, wire.ExpiredToken},
+		"after its end":     {early, nil, nil, wire.ExpiredSecurityToken},
 		"of another task":   {hour, func(_, token string) (string, string) { return foreign, token }, nil, unknown},
 		"with a later end":  {hour, func(_, token string) (string, string) { return later, token }, nil, unknown},
 		"changed":           {hour, func(id, token string) (string, string) { return id, token[:len(token)-2] + "AA" }, nil, unknown},
@@ -209,7 +209,7 @@ func TestTokensThatDoNotCount(t *testing.T) {
 		if c.before != nil {
 			c.before(b)
 		}
-		if got := b.withToken(t, c.expires, c.change, listTasks("lab")); got.Header().Get("X-Amzn-ErrorType") != c.want {
+		if got := b.withSecurityToken(t, c.expires, c.change, listTasks("lab")); got.Header().Get("X-Amzn-ErrorType") != c.want {
 			t.Errorf("%s: %d %s", what, got.Code, got.Body)
 		}
 	}

@@ -19,12 +19,12 @@ var (
 			return clientTokensByAge.Until(v, func(t *clientToken) bool { return !t.At.Before(r.TokensBefore) })
 		},
 	})
-	clientTokensByID  = table.By((*clientToken).cluster).Then((*clientToken).tokenText).HashPrefix()
-	clientTokensByAge = table.ByNumber(func(t *clientToken) int64 { return sortkey.Time(t.At) }).Then((*clientToken).cluster).Then((*clientToken).tokenText)
+	clientTokensByID  = table.By((*clientToken).cluster).Then((*clientToken).text).HashPrefix()
+	clientTokensByAge = table.ByNumber(func(t *clientToken) int64 { return sortkey.Time(t.At) }).Then((*clientToken).cluster).Then((*clientToken).text)
 )
 
-func (t *clientToken) cluster() string   { return t.Cluster }
-func (t *clientToken) tokenText() string { return t.Token }
+func (t *clientToken) cluster() string { return t.Cluster }
+func (t *clientToken) text() string    { return t.Token }
 
 // clientToken records the result of a client token, so that a repeated request gets the first result instead of being
 // executed twice. It is valid while one of its tasks exists, and Reap deletes it. A request that started nothing is not

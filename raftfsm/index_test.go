@@ -181,9 +181,9 @@ func alike(name string) string {
 func TestMomentsThatAreNotKnownComeFirst(t *testing.T) {
 	far := at(0).AddDate(500, 0, 0) // what a host with a broken clock may say
 	h := newHistory(t)
-	for i, moment := range []struct{ token, stopped int }{{5, 5}, {3, 3}, {4, 4}} {
+	for i, moment := range []struct{ clientToken, stopped int }{{5, 5}, {3, 3}, {4, 4}} {
 		id := fmt.Sprint("t", i)
-		h.launch(t, Launch{Token: id, At: at(moment.token), Tasks: []*spec.Task{task(id, "h1")}})
+		h.launch(t, Launch{Token: id, At: at(moment.clientToken), Tasks: []*spec.Task{task(id, "h1")}})
 		h.report(t, "h1", spec.TaskReport{TaskID: id, Status: spec.Stopped, Times: spec.TaskTimes{Stopped: at(moment.stopped)}})
 	}
 	h.launch(t, Launch{Token: "none", Tasks: []*spec.Task{task("t3", "h1"), task("t4", "h1")}})

@@ -66,7 +66,7 @@ func (l *Launch) apply(tx *tx, left *ledger.Ledger) LaunchResult {
 		l.Tasks[i] = image.Resolve(&tx.View, task, definition)
 		tx.put(tableTasks, l.Tasks[i])
 	}
-	l.storeToken(tx)
+	l.storeClientToken(tx)
 	return LaunchResult{Result: spec.RunResult{Tasks: l.Tasks, Failures: l.Failures}}
 }
 
@@ -114,7 +114,7 @@ func (l *Launch) conflict(v *View, left *ledger.Ledger) string {
 	return ""
 }
 
-func (l *Launch) storeToken(tx *tx) {
+func (l *Launch) storeClientToken(tx *tx) {
 	if l.Token == "" || len(l.Tasks) == 0 {
 		return
 	}

@@ -55,7 +55,7 @@ func (w *model) checkPool(before, after *View) {
 		}
 	}
 	for token := range jointoken.ByID.All(after) {
-		w.checkToken(jointoken.Find(before, token.ID), token)
+		w.checkJoinToken(jointoken.Find(before, token.ID), token)
 	}
 	if was, is := before.CA(), after.CA(); was != nil && was != is {
 		w.Fatal("the authority changed")
@@ -65,7 +65,7 @@ func (w *model) checkPool(before, after *View) {
 	}
 }
 
-func (w *model) checkToken(was, is *jointoken.Token) {
+func (w *model) checkJoinToken(was, is *jointoken.Token) {
 	state := fmt.Sprintf("%+v, then %+v", was, is)
 	if is.Used > is.Uses {
 		w.Fatal("it let more hosts in than it may: " + state)

@@ -14,13 +14,13 @@ func TestAHostThatJoinedAsAnAgentNeverBecomesAServer(t *testing.T) {
 	t.Parallel()
 	p := newPool(t)
 	first := p.found(nil)
-	token, err := first.member.Tokens.CreateToken(t.Context(), 0, 9, jointoken.RoleAgent, "")
+	token, err := first.member.JoinTokens.CreateJoinToken(t.Context(), 0, 9, jointoken.RoleAgent, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var agents []*testHost
 	for range 2 {
-		h := p.host(func(c *MemberConfig) { c.Join, c.Token = first.where, token })
+		h := p.host(func(c *MemberConfig) { c.Join, c.JoinToken = first.where, token })
 		if err := h.start(); err != nil {
 			t.Fatal(err)
 		}

@@ -147,10 +147,10 @@ func TestAHostThatMissedARotationComesBackWithAToken(t *testing.T) {
 		}
 	}
 	server := p.followers()[0]
-	stale := p.token()
+	stale := p.joinToken()
 	for _, off := range []*testHost{agent, server} {
 		off.close()
-		off.cfg.Join, off.cfg.Token = p.leader().where, stale
+		off.cfg.Join, off.cfg.JoinToken = p.leader().where, stale
 	}
 	eventually(t, "the leader has not heard of them for a while", func() bool {
 		return !p.leader().member.Connected(agent.cfg.HostID) && !p.leader().member.Connected(server.cfg.HostID)
@@ -165,10 +165,10 @@ func TestAHostThatMissedARotationComesBackWithAToken(t *testing.T) {
 		}
 	}
 	eventually(t, "the host says that it has to join again", func() bool { return strings.Contains(log.String(), pki.ErrOtherCA.Error()) })
-	token := p.token()
+	token := p.joinToken()
 	for _, off := range []*testHost{agent, server} {
 		off.close()
-		off.cfg.Token = token
+		off.cfg.JoinToken = token
 		if err := off.start(); err != nil {
 			t.Fatal(err)
 		}

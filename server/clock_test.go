@@ -21,8 +21,8 @@ func TestAClockThatIsOffIsSaidWithItsAmount(t *testing.T) {
 	p.join(2)
 	p.waitForVoters(3)
 	off := p.followers()[0]
-	token := p.token()
-	agent := p.host(func(c *MemberConfig) { c.Join, c.Token = p.leader().where, token })
+	token := p.joinToken()
+	agent := p.host(func(c *MemberConfig) { c.Join, c.JoinToken = p.leader().where, token })
 	p.start(agent)
 	for _, c := range []struct {
 		name  string
@@ -54,7 +54,7 @@ func TestAHostThatStartsWithItsClockOffIsToldByHowMuch(t *testing.T) {
 	agent := p.join(1)[0]
 	eventually(t, "the host is known", func() bool { return p.view().Host(agent.cfg.HostID) != nil })
 	agent.close()
-	agent.cfg.Join, agent.cfg.Token = "", ""
+	agent.cfg.Join, agent.cfg.JoinToken = "", ""
 	right := p.now
 	amount := regexp.MustCompile(`the clock of this machine is (\S+) (behind|ahead of) the one of the server at ` + regexp.QuoteMeta(p.hosts[0].where))
 	for shift, side := range map[time.Duration]string{-48 * time.Hour: "behind", 100 * 24 * time.Hour: "ahead of"} {
@@ -118,8 +118,8 @@ func TestAClockThatIsSetOnALiveHostChangesNothing(t *testing.T) {
 		return h
 	}
 	with(func(*MemberConfig) {})
-	token := p.token()
-	join := func(c *MemberConfig) { c.Join, c.Token = p.hosts[0].where, token }
+	token := p.joinToken()
+	join := func(c *MemberConfig) { c.Join, c.JoinToken = p.hosts[0].where, token }
 	for range 3 {
 		with(join)
 	}

@@ -16,11 +16,11 @@ import (
 // restartAsNew prepares a host that joins with a token that is good for one host.
 func restartAsNew(t *testing.T, p *pool) *testHost {
 	t.Helper()
-	token, err := p.leader().member.Tokens.CreateToken(t.Context(), 0, 1, "", "")
+	token, err := p.leader().member.JoinTokens.CreateJoinToken(t.Context(), 0, 1, "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.host(func(c *MemberConfig) { c.Join, c.Token = p.leader().where, token })
+	return p.host(func(c *MemberConfig) { c.Join, c.JoinToken = p.leader().where, token })
 }
 
 // identity opens the host's, as its process would.
@@ -36,7 +36,7 @@ func (h *testHost) identity(t *testing.T) *pki.Identity {
 // requestJoin joins as the host's process would, and returns the answer that it would get.
 func (h *testHost) requestJoin(t *testing.T, id *pki.Identity) admission.JoinReply {
 	t.Helper()
-	token, err := admission.ParseToken(h.cfg.Token)
+	token, err := admission.ParseToken(h.cfg.JoinToken)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,11 +96,11 @@ func TestAHostThatWasOffForLongerThanItsCertificateLivesComesBackWithAToken(t *t
 
 	agent.close()
 	c.pass(100 * 24 * time.Hour)
-	agent.cfg.Join, agent.cfg.Token = "", ""
+	agent.cfg.Join, agent.cfg.JoinToken = "", ""
 	if err := agent.start(); !errors.Is(err, pki.ErrNoCertificate) {
 		t.Errorf("without a token: %v", err)
 	}
-	agent.cfg.Join, agent.cfg.Token = p.leader().where, p.token()
+	agent.cfg.Join, agent.cfg.JoinToken = p.leader().where, p.joinToken()
 	if err := agent.start(); err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestAHostProvesByItsKeyWhoItIs(t *testing.T) {
 	first := p.found(nil)
 	second := p.join(1)[0]
 	eventually(t, "the host is known", func() bool { return p.view().Host(second.cfg.HostID) != nil })
-	token, err := admission.ParseToken(p.token())
+	token, err := admission.ParseToken(p.joinToken())
 	if err != nil {
 		t.Fatal(err)
 	}

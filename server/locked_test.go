@@ -69,9 +69,9 @@ func secretsOf(t *testing.T, h *testHost, known map[string][]byte) {
 func TestAStolenDataDirectoryOfALockedServerOpensNothing(t *testing.T) {
 	p := newPool(t)
 	first := p.startLocked(nil)
-	token := p.token()
+	token := p.joinToken()
 	for range 2 {
-		p.startLocked(func(c *MemberConfig) { c.Join, c.Token = first.where, token })
+		p.startLocked(func(c *MemberConfig) { c.Join, c.JoinToken = first.where, token })
 	}
 	p.waitForVoters(3)
 	secrets := map[string][]byte{}

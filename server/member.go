@@ -37,8 +37,8 @@ type MemberConfig struct {
 	Port     *peer.Port    // its Peer, Join and Raft listeners are the member's; it is told whom the member refuses
 	Log      *slog.Logger
 
-	Join  string // address of a host of the pool to join; without effect on a host that belongs to a pool [begin one]
-	Token string // what `pinion token` printed; needed with Join
+	Join      string // address of a host of the pool to join; without effect on a host that belongs to a pool [begin one]
+	JoinToken string // what `pinion token` printed; needed with Join
 
 	Cluster string // that this host was told to serve [that of the token]
 

@@ -28,7 +28,7 @@ type hostAdmission struct {
 // join has the pool at Join admit this host.
 func (j hostAdmission) join(ctx context.Context) error {
 	reply, err := admission.Join{
-		Address: j.cfg.Join, Token: j.cfg.Token, HostID: j.cfg.HostID, Cluster: j.cfg.Cluster, Identity: j.cfg.Identity, Now: j.cfg.Now, Log: j.log,
+		Address: j.cfg.Join, Token: j.cfg.JoinToken, HostID: j.cfg.HostID, Cluster: j.cfg.Cluster, Identity: j.cfg.Identity, Now: j.cfg.Now, Log: j.log,
 	}.Do(ctx)
 	if err != nil {
 		return err

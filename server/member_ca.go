@@ -59,7 +59,7 @@ func (a *peerAPI) handleRoot(ctx context.Context, from string, root string) (str
 // rejoin admits a host of a pool again that was given a token of a root which it does not know: it was off while the pool's CA was
 // rotated, and no host takes its certificate any more. A token that is of no use, as one that was left in the options, is said and ignored.
 func (j hostAdmission) rejoin(ctx context.Context) {
-	token, err := admission.ParseToken(j.cfg.Token)
+	token, err := admission.ParseToken(j.cfg.JoinToken)
 	if j.cfg.Join == "" || err != nil || !j.cache.BelongsToPool() || knowsRoot(j.cfg.Identity.Roots().List(), token.Fingerprint) {
 		return
 	}

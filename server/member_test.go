@@ -83,30 +83,30 @@ func TestTokensThatLetNobodyIn(t *testing.T) {
 	p := newPool(t)
 	first := p.found(nil)
 	leader := first.member
-	good := p.token()
-	once, err := leader.Tokens.CreateToken(t.Context(), 0, 0, "host", "") // for one host, unless more is said
+	good := p.joinToken()
+	once, err := leader.JoinTokens.CreateJoinToken(t.Context(), 0, 0, "host", "") // for one host, unless more is said
 	if err != nil {
 		t.Fatal(err)
 	}
-	revoked := p.token()
+	revoked := p.joinToken()
 	parsed, err := admission.ParseToken(revoked)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := leader.Tokens.RevokeToken(t.Context(), parsed.ID); err != nil {
+	if err := leader.JoinTokens.RevokeJoinToken(t.Context(), parsed.ID); err != nil {
 		t.Fatal(err)
 	}
 	other := newPool(t)
 	other.found(nil)
-	foreign := other.token()
+	foreign := other.joinToken()
 	parts := strings.Split(good, ".")
-	guest := p.host(func(c *MemberConfig) { c.Join, c.Token = first.where, once })
+	guest := p.host(func(c *MemberConfig) { c.Join, c.JoinToken = first.where, once })
 	if err := guest.start(); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		token string
-		want  error
+		joinToken string
+		want      error
 	}{
 		"no token at all":  {"", admission.ErrTokenFormat},
 		"another's secret": {strings.Join([]string{parts[0], parts[1], parts[2], "aaaa"}, "."), jointoken.ErrWrong},
@@ -118,7 +118,7 @@ func TestTokensThatLetNobodyIn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := p.host(func(c *MemberConfig) { c.Join = first.where })
-			h.cfg.Token = c.token
+			h.cfg.JoinToken = c.joinToken
 			if err := h.start(); !errors.Is(err, c.want) {
 				t.Errorf("got %v, want %v", err, c.want)
 			}

@@ -65,8 +65,8 @@ func TestAHostIsNotTakenForAnotherThatHadItsAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone.close()
-	token := p.token()
-	other := p.host(func(c *MemberConfig) { c.Join, c.Token = p.leader().where, token })
+	token := p.joinToken()
+	other := p.host(func(c *MemberConfig) { c.Join, c.JoinToken = p.leader().where, token })
 	other.where = gone.where
 	if err := other.start(); err != nil {
 		t.Fatal(err)

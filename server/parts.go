@@ -13,7 +13,7 @@ type Parts struct {
 	Forwarder   http.RoundTripper // to the API of other hosts
 	Hosts       HostAdmin
 	Keys        Keys
-	Tokens      *admission.JoinTokens // where this host leads
+	JoinTokens  *admission.JoinTokens // where this host leads
 	Secrets     Secrets
 	Queue       Queue
 	Services    ServiceDryRuns
@@ -33,7 +33,7 @@ func (m *Member) parts() Parts {
 		Forwarder:   &forwarder{leader: m.leader, client: m.client, anyHost: m.anyHost, cache: m.poolCache, server: &m.server},
 		Hosts:       HostAdmin{&m.server, m.cfg.Port},
 		Keys:        Keys{&m.server},
-		Tokens:      &admission.JoinTokens{Store: m, Fingerprint: func() string { return rootOf(&m.server, m.cfg.Identity) }, Now: m.cfg.Now},
+		JoinTokens:  &admission.JoinTokens{Store: m, Fingerprint: func() string { return rootOf(&m.server, m.cfg.Identity) }, Now: m.cfg.Now},
 		Secrets:     Secrets{&m.server},
 		Queue:       Queue{&m.server},
 		Services:    ServiceDryRuns{&m.server},

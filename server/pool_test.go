@@ -137,10 +137,10 @@ func (p *pool) found(change func(*MemberConfig)) *testHost {
 
 func (p *pool) join(n int) []*testHost {
 	p.t.Helper()
-	token := p.token()
+	token := p.joinToken()
 	var joined []*testHost
 	for range n {
-		h := p.host(func(c *MemberConfig) { c.Join, c.Token = p.leader().where, token })
+		h := p.host(func(c *MemberConfig) { c.Join, c.JoinToken = p.leader().where, token })
 		if err := h.start(); err != nil {
 			p.t.Fatal(err)
 		}
@@ -149,9 +149,9 @@ func (p *pool) join(n int) []*testHost {
 	return joined
 }
 
-func (p *pool) token() string {
+func (p *pool) joinToken() string {
 	p.t.Helper()
-	token, err := p.leader().member.Tokens.CreateToken(p.t.Context(), 0, 100, "", "")
+	token, err := p.leader().member.JoinTokens.CreateJoinToken(p.t.Context(), 0, 100, "", "")
 	if err != nil {
 		p.t.Fatal(err)
 	}

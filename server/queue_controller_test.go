@@ -102,7 +102,7 @@ func TestTasksThatWaitArePlacedWhenAHostComes(t *testing.T) {
 func TestATokenEnqueuesItsTasksOnce(t *testing.T) {
 	s := start(t, config(t.TempDir()))
 	request := queuedRun(define(t, s, 1))
-	request.Token, request.TokenHash = "again", "h"
+	request.ClientToken, request.RequestHash = "again", "h"
 	ids := make([]string, 20)
 	atOnce(len(ids), func(i int) { ids[i] = run(t.Context(), t, s, request).Tasks[0].ID })
 	for _, id := range ids {

@@ -49,9 +49,9 @@ func TestWhatIsRefusedBetweenHostsIsReported(t *testing.T) {
 	refusals.mu.Unlock()
 	calling := caller{server.where, certOf(t, agent)}
 
-	token := []byte(p.token())
+	token := []byte(p.joinToken())
 	token[len(token)-1] ^= 1
-	wrong := p.host(func(c *MemberConfig) { c.Join, c.Token = server.where, string(token) })
+	wrong := p.host(func(c *MemberConfig) { c.Join, c.JoinToken = server.where, string(token) })
 	if err := wrong.start(); err == nil || !refusals.has(peer.OpJoin, wrong.cfg.HostID) {
 		t.Errorf("a join with a wrong token: %v, %+v", err, refusals.all)
 	}

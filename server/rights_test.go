@@ -74,7 +74,7 @@ func TestWithoutACertificateOfThePoolThePortIsClosed(t *testing.T) {
 // The listener for hosts that have no certificate yet has two calls, which take a token alone.
 func TestTheListenerForJoiningHostsKnowsOnlyTokens(t *testing.T) {
 	r := newRights(t)
-	good, err := admission.ParseToken(r.token())
+	good, err := admission.ParseToken(r.joinToken())
 	if err != nil {
 		t.Fatal(err)
 	}

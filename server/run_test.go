@@ -82,7 +82,7 @@ func TestATokenStartsItsTasksOnce(t *testing.T) {
 	s := start(t, config(t.TempDir()))
 	joinWith(t, s, 8)
 	request := runOf(define(t, s, 1))
-	request.Token, request.TokenHash = "retry-me", "h1"
+	request.ClientToken, request.RequestHash = "retry-me", "h1"
 
 	first := run(t.Context(), t, s, request)
 	again := run(t.Context(), t, s, request)
@@ -90,7 +90,7 @@ func TestATokenStartsItsTasksOnce(t *testing.T) {
 		t.Errorf("first %v, again %v", first.Tasks, again.Tasks)
 	}
 
-	request.TokenHash = "h2"
+	request.RequestHash = "h2"
 	_, err := s.scheduler.Run(t.Context(), request)
 	var conflict *spec.ClientTokenConflict
 	if !errors.As(err, &conflict) || len(conflict.TaskIDs) != 1 || conflict.TaskIDs[0] != first.Tasks[0].ID {

@@ -128,7 +128,7 @@ func (s *stolenServer) checkPortsAreClosed() {
 // checkNobodyCallsIt checks that no host takes who has the copy for a server, and that none that joins does.
 func (s *stolenServer) checkNobodyCallsIt() {
 	s.t.Helper()
-	token, err := admission.ParseToken(s.token())
+	token, err := admission.ParseToken(s.joinToken())
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -197,10 +197,10 @@ func (s *stolenServer) checkClientsRefuseIt() {
 // checkItDoesNotComeBack starts the copy, alone and with a token.
 func (s *stolenServer) checkItDoesNotComeBack() {
 	s.t.Helper()
-	token, before := s.token(), s.view()
+	token, before := s.joinToken(), s.view()
 	for _, k := range []string{"", token} {
 		back := s.host(func(c *MemberConfig) {
-			if c.HostID, c.Token = s.lost.cfg.HostID, k; k != "" {
+			if c.HostID, c.JoinToken = s.lost.cfg.HostID, k; k != "" {
 				c.Join = s.leader().where
 			}
 		})

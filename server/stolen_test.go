@@ -37,7 +37,7 @@ func TestAStolenDataDirectoryOfAnAgentOpensNothingOnceTheHostIsRemoved(t *testin
 	if err != nil || key.Role != accesskey.RoleRead || key.Cluster != spec.DefaultCluster {
 		t.Fatalf("an agent's own key: %+v, %v", key, err)
 	}
-	authority, cert, token := heldCA(t, r.server), certOf(t, r.a), r.token()
+	authority, cert, token := heldCA(t, r.server), certOf(t, r.a), r.joinToken()
 	r.a.close()
 	stolen := steal(t, r.a)
 	if err := r.server.member.Hosts.RemoveHost(t.Context(), r.a.cfg.HostID, true); err != nil {
@@ -101,7 +101,7 @@ func (r *rightsTest) checkClosed(at *testHost, thief caller) {
 // host ends.
 func (r *rightsTest) comeBack(stolen, token string) error {
 	back := r.host(func(c *MemberConfig) {
-		if c.HostID, c.Token = r.a.cfg.HostID, token; token != "" {
+		if c.HostID, c.JoinToken = r.a.cfg.HostID, token; token != "" {
 			c.Join = r.server.where
 		}
 	})
@@ -145,7 +145,7 @@ func TestARemovedHostThatKnowsNoServerAnyMoreLearnsOfItsRemoval(t *testing.T) {
 // Nobody without a token makes the pool write anything, however often they ask.
 func TestARefusedJoinIsWrittenNowhereButInTheLogOfTheHost(t *testing.T) {
 	r := newRights(t)
-	good, err := admission.ParseToken(r.token())
+	good, err := admission.ParseToken(r.joinToken())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -140,7 +140,7 @@ func (a *Authenticator) secret(key *accesskey.Key) (secret string, err error) {
 		secret, err = a.Secrets.KeySecret(key)
 	}
 	if err != nil && key.Assumed != nil && !errors.Is(err, spec.ErrUnavailable) {
-		return "", errBadToken
+		return "", errBadSecurityToken
 	}
 	if err == nil && secret == "" {
 		err = wire.Errorf(wire.Server, "The secret of access key %s cannot be read here.", key.ID)
@@ -187,7 +187,7 @@ func checkExpiry(key *accesskey.Key, now time.Time) error {
 		return nil
 	}
 	if key.Assumed != nil {
-		return wire.Errorf(wire.ExpiredToken, "The security token included in the request is expired: that of task %s ended at %s, and its container has another one at $AWS_CONTAINER_CREDENTIALS_FULL_URI.", key.Assumed.Task, key.Assumed.Expires.Format(time.RFC3339))
+		return wire.Errorf(wire.ExpiredSecurityToken, "The security token included in the request is expired: that of task %s ended at %s, and its container has another one at $AWS_CONTAINER_CREDENTIALS_FULL_URI.", key.Assumed.Task, key.Assumed.Expires.Format(time.RFC3339))
 	}
-	return wire.Errorf(wire.ExpiredToken, "The access key %s of %s has expired at %s: log in again with `pinion login`.", key.ID, key.Login.Person, key.Login.Expires.UTC().Format(time.RFC3339))
+	return wire.Errorf(wire.ExpiredSecurityToken, "The access key %s of %s has expired at %s: log in again with `pinion login`.", key.ID, key.Login.Person, key.Login.Expires.UTC().Format(time.RFC3339))
 }

@@ -90,21 +90,21 @@ func TestOnceRejectsASignatureThatHasMadeAChange(t *testing.T) {
 	signed := Principal{Signature: strings.Repeat("1", 64)}
 	failed := errors.New("failed")
 	for name, c := range map[string]struct {
-		principal Principal
-		token     string
-		first     error
-		again     bool // the second call is carried out
+		principal   Principal
+		clientToken string
+		first       error
+		again       bool // the second call is carried out
 	}{
 		"a signature":                     {principal: signed},
 		"a signature whose change failed": {principal: signed, first: failed, again: true},
-		"a client token":                  {principal: signed, token: "t", again: true},
+		"a client token":                  {principal: signed, clientToken: "t", again: true},
 		"no signature":                    {again: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var cache ReplayCache
 			changes := 0
 			change := func(err error) error {
-				_, got := cache.Once(t.Context(), epoch, Change{Principal: c.principal, ClientToken: c.token, Make: func(spec.Signature) (*httpx.Answer, error) {
+				_, got := cache.Once(t.Context(), epoch, Change{Principal: c.principal, ClientToken: c.clientToken, Make: func(spec.Signature) (*httpx.Answer, error) {
 					changes++
 					return nil, err
 				}})

@@ -41,7 +41,7 @@ func rightsText(r issuer.Rights) string {
 }
 
 // tokenHeader is where the key of a task has its token.
-const tokenHeader = "X-Amz-Security-Token"
+const securityTokenHeader = "X-Amz-Security-Token"
 
 // keyOf is the access key of a request, nil when there is none of the id. The secret of a task's key is in its token, sealed by the pool for this id.
 func keyOf(r *http.Request, view *raftfsm.View, keyID string) (*accesskey.Key, error) {
@@ -50,13 +50,13 @@ func keyOf(r *http.Request, view *raftfsm.View, keyID string) (*accesskey.Key, e
 		return key, nil
 	}
 	var ok bool
-	if key.Sealed, key.Seal, ok = taskrole.DecodeToken(r.Header.Get(tokenHeader)); !ok || len(r.Header[tokenHeader]) > 1 {
-		return nil, errBadToken
+	if key.Sealed, key.Seal, ok = taskrole.DecodeSecurityToken(r.Header.Get(securityTokenHeader)); !ok || len(r.Header[securityTokenHeader]) > 1 {
+		return nil, errBadSecurityToken
 	}
 	return key, nil
 }
 
-var errBadToken = wire.Errorf(sigv4.UnrecognizedClient, "The security token included in the request is invalid: the access key of a task counts with its token, and has both from $AWS_CONTAINER_CREDENTIALS_FULL_URI. After `pinion keys rotate` it has to have others.")
+var errBadSecurityToken = wire.Errorf(sigv4.UnrecognizedClient, "The security token included in the request is invalid: the access key of a task counts with its token, and has both from $AWS_CONTAINER_CREDENTIALS_FULL_URI. After `pinion keys rotate` it has to have others.")
 
 // isSameKey reports whether a key that was looked up again is the one that a request proved: what was recorded has the same secret.
 func isSameKey(proved, now *accesskey.Key) bool {

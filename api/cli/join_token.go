@@ -11,32 +11,32 @@ import (
 )
 
 // maxTokenBytes bounds what is read of a token file; a token has some 90 characters.
-const maxTokenBytes = 4096
+const maxJoinTokenBytes = 4096
 
 // readToken reads the join token from --token-file, and hides one that was given as an argument from the list of processes.
-func (u *UpConfig) readToken(stdin io.Reader) error {
-	if u.TokenFile == "" {
-		u.Token = hideArgument(u.Token)
+func (u *UpConfig) readJoinToken(stdin io.Reader) error {
+	if u.JoinTokenFile == "" {
+		u.JoinToken = hideArgument(u.JoinToken)
 		return nil
 	}
-	if u.Token != "" {
+	if u.JoinToken != "" {
 		return exit.Usagef("--token-file and --token (PINION_TOKEN) both name a join token: use one of them")
 	}
 	in := stdin
-	if u.TokenFile != "-" {
-		file, err := os.Open(u.TokenFile)
+	if u.JoinTokenFile != "-" {
+		file, err := os.Open(u.JoinTokenFile)
 		if err != nil {
 			return fmt.Errorf("--token-file: %w", err)
 		}
 		defer file.Close()
 		in = file
 	}
-	text, err := io.ReadAll(io.LimitReader(in, maxTokenBytes))
+	text, err := io.ReadAll(io.LimitReader(in, maxJoinTokenBytes))
 	if err != nil {
-		return fmt.Errorf("--token-file %s: %w", u.TokenFile, err)
+		return fmt.Errorf("--token-file %s: %w", u.JoinTokenFile, err)
 	}
-	if u.Token = strings.TrimSpace(string(text)); u.Token == "" {
-		return fmt.Errorf("--token-file %s: there is no token in it; `pinion token` on a host of the pool prints one", u.TokenFile)
+	if u.JoinToken = strings.TrimSpace(string(text)); u.JoinToken == "" {
+		return fmt.Errorf("--token-file %s: there is no token in it; `pinion token` on a host of the pool prints one", u.JoinTokenFile)
 	}
 	return nil
 }

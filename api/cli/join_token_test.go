@@ -13,16 +13,16 @@ func TestTheJoinTokenComesFromAFileOrStandardInput(t *testing.T) {
 	if err := os.WriteFile(file, []byte("pinion1.a.b.c\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, u := range map[string]*UpConfig{"a file": {TokenFile: file}, "standard input": {TokenFile: "-"}} {
-		if err := u.readToken(strings.NewReader(" pinion1.a.b.c \n")); err != nil || u.Token != "pinion1.a.b.c" {
-			t.Errorf("%s: %q, %v", name, u.Token, err)
+	for name, u := range map[string]*UpConfig{"a file": {JoinTokenFile: file}, "standard input": {JoinTokenFile: "-"}} {
+		if err := u.readJoinToken(strings.NewReader(" pinion1.a.b.c \n")); err != nil || u.JoinToken != "pinion1.a.b.c" {
+			t.Errorf("%s: %q, %v", name, u.JoinToken, err)
 		}
 	}
 	for name, u := range map[string]*UpConfig{
-		"no such file": {TokenFile: file + "-"}, "an empty input": {TokenFile: "-"}, "two tokens": {TokenFile: file, Token: "pinion1.d.e.f"},
+		"no such file": {JoinTokenFile: file + "-"}, "an empty input": {JoinTokenFile: "-"}, "two tokens": {JoinTokenFile: file, JoinToken: "pinion1.d.e.f"},
 	} {
-		if err := u.readToken(strings.NewReader("")); err == nil {
-			t.Errorf("%s: %q", name, u.Token)
+		if err := u.readJoinToken(strings.NewReader("")); err == nil {
+			t.Errorf("%s: %q", name, u.JoinToken)
 		}
 	}
 }
@@ -31,9 +31,9 @@ func TestTheJoinTokenComesFromAFileOrStandardInput(t *testing.T) {
 func TestATokenGivenAsArgumentIsNotInTheListOfProcesses(t *testing.T) {
 	const secret = "pinion1.a.b.secret"
 	if os.Getenv("PINION_TEST_ARGUMENTS") != "" {
-		u := UpConfig{Token: secret}
-		if err := u.readToken(nil); err != nil || u.Token != strings.Join([]string{"pinion1", "a", "b", "secret"}, ".") {
-			t.Fatalf("%q, %v", u.Token, err)
+		u := UpConfig{JoinToken: secret}
+		if err := u.readJoinToken(nil); err != nil || u.JoinToken != strings.Join([]string{"pinion1", "a", "b", "secret"}, ".") {
+			t.Fatalf("%q, %v", u.JoinToken, err)
 		}
 		line, err := os.ReadFile("/proc/self/cmdline")
 		if err != nil || strings.Contains(string(line), "secret") || !strings.Contains(string(line), "--token=xxx") {

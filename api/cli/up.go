@@ -58,7 +58,7 @@ func upCommand(up func(context.Context, UpConfig) error) *cli.Command {
 			if err != nil {
 				return err
 			}
-			if err := config.readToken(c.App.Reader); err != nil {
+			if err := config.readJoinToken(c.App.Reader); err != nil {
 				return err
 			}
 			config.Traffic.VirtualIPs, err = virtualIPs.complete()
@@ -119,8 +119,8 @@ func upFlags(config *UpConfig, attributes *cli.StringSlice, level *string) []cli
 		&cli.BoolFlag{Name: "access-log", Destination: &config.Traffic.AccessLog, Usage: "write a line for each request of load balancers that this host carries, into access/ of the data directory"},
 		&cli.StringFlag{Name: "log-level", Value: "info", Destination: level, Usage: "minimum `LEVEL` to log: debug, info, warn, error"},
 		&cli.StringFlag{Name: "join", Destination: &config.Join, DefaultText: "create a pool", Usage: "join the pool of the host at `HOST[:PORT]`"},
-		&cli.StringFlag{Name: "token-file", Destination: &config.TokenFile, Usage: "`FILE` with the join token, required the first time; - reads it from standard input"},
-		&cli.StringFlag{Name: "token", Destination: &config.Token, EnvVars: []string{"PINION_TOKEN"}, Usage: "the join `TOKEN` itself; safer in a file or the environment"},
+		&cli.StringFlag{Name: "token-file", Destination: &config.JoinTokenFile, Usage: "`FILE` with the join token, required the first time; - reads it from standard input"},
+		&cli.StringFlag{Name: "token", Destination: &config.JoinToken, EnvVars: []string{"PINION_TOKEN"}, Usage: "the join `TOKEN` itself; safer in a file or the environment"},
 		&cli.IntFlag{Name: "servers", Destination: &config.NewPool.Servers, DefaultText: "3", Usage: "of a new pool: `N` voting servers, 1, 3 or 5"},
 		&cli.DurationFlag{Name: "replace-after", Destination: &config.NewPool.ReplaceAfter, DefaultText: "5m", Usage: "of a new pool: `TIME` until another host replaces an unreachable server"},
 		&cli.DurationFlag{Name: "lost-after", Destination: &config.NewPool.LostAfter, DefaultText: "1m", Usage: "of a new pool: `TIME` until the tasks of an unreachable host are marked STOPPED"},
@@ -196,7 +196,7 @@ func (u *UpConfig) checkPool() error {
 			return exit.Usagef("--join %q is not HOST or HOST:PORT, such as gpu1.example.com:7400", u.Join)
 		}
 	}
-	if u.Token != "" && u.Join == "" && os.Getenv("PINION_TOKEN") != u.Token {
+	if u.JoinToken != "" && u.Join == "" && os.Getenv("PINION_TOKEN") != u.JoinToken {
 		return exit.Usagef("--token and --token-file need --join HOST:PORT, a host of the pool to join")
 	}
 	if !slices.Contains([]int{0, 1, 3, 5}, u.NewPool.Servers) {

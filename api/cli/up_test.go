@@ -66,7 +66,7 @@ func TestUpGivesTheProgramWhatWasAskedFor(t *testing.T) {
 		"--volume", "/data/", "--volume", "models=/mnt/models:ro", "--allow", "host-pid,CAP_NET_ADMIN", "--allow", "privileged", "--max-stop-timeout", "2m", "--no-new-privileges")
 	want := UpConfig{DataDir: dir, Listen: "127.0.0.1:0", Advertise: "gpu1:7400", GPUs: GPUOptions{"sim:8xh100", MIGStatic}, Containerd: "/run/c.sock",
 		Attributes: map[string]string{"ecs.instance-type": "p2.xlarge", "rack": "a,b"}, Cluster: "lab", LogLevel: slog.LevelDebug, RegistryConfig: dir,
-		Join: "gpu1.example.com:7400", Token: "pinion1.a.b.c", NewPool: PoolOptions{Servers: 5, ReplaceAfter: 10 * time.Minute, LostAfter: 90 * time.Second},
+		Join: "gpu1.example.com:7400", JoinToken: "pinion1.a.b.c", NewPool: PoolOptions{Servers: 5, ReplaceAfter: 10 * time.Minute, LostAfter: 90 * time.Second},
 		Containers: ContainerOptions{
 			Volumes: []volumeroot.Root{{Path: "/data"}, {Name: "models", Path: "/mnt/models", ReadOnly: true}}, Allow: []string{"host-pid", "NET_ADMIN", "privileged"},
 			LogDestinations: []string{"remote"}, PidsLimit: 16384, MaxStopTimeout: 2 * time.Minute, NoNewPrivileges: true,

@@ -54,9 +54,9 @@ type UpConfig struct {
 	// on in the one that it belongs to.
 	Join string
 	// Token is the join token, needed the first time that a host joins.
-	Token string
+	JoinToken string
 	// TokenFile is the file that Token was read from: "-" is standard input. Empty: it was given otherwise.
-	TokenFile string
+	JoinTokenFile string
 	// NewPool is for a pool that this host creates.
 	NewPool PoolOptions
 	// Telemetry is where the host pushes what it measures.

@@ -182,7 +182,7 @@ func TestAlarmsThatAreRefused(t *testing.T) {
 			t.Errorf("%v: %v", c.members, err)
 		}
 	}
-	for body, kind := range map[string]string{`{"NextToken":"%"}`: invalidToken, `{"MaxRecords":0}`: invalid, `{"ParentsOfAlarmName":"a"}`: invalid, `{"AlarmNames":["a"],"AlarmNamePrefix":"a"}`: invalid} {
+	for body, kind := range map[string]string{`{"NextToken":"%"}`: invalidNextToken, `{"MaxRecords":0}`: invalid, `{"ParentsOfAlarmName":"a"}`: invalid, `{"AlarmNames":["a"],"AlarmNamePrefix":"a"}`: invalid} {
 		if _, err := f.as(admin, "DescribeAlarms", body); errorType(err) != kind {
 			t.Errorf("%s: %v", body, err)
 		}

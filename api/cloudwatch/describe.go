@@ -84,7 +84,7 @@ func (r *Request) describeAlarms(_ context.Context, in *describeAlarmsInput) (*d
 	}
 	after, err := base64.RawURLEncoding.DecodeString(in.NextToken)
 	if err != nil {
-		return nil, wire.Errorf(invalidToken, "NextToken is not one that this operation gave out")
+		return nil, wire.Errorf(invalidNextToken, "NextToken is not one that this operation gave out")
 	}
 	out := &describeAlarmsOutput{MetricAlarms: []metricAlarm{}, CompositeAlarms: []struct{}{}}
 	for _, a := range alarm.All(r.View) {

@@ -29,7 +29,7 @@ const (
 	notFound         = "ResourceNotFound"
 	resourceNotFound = "ResourceNotFoundException"
 	limitExceeded    = "LimitExceeded"
-	invalidToken     = "InvalidNextToken"
+	invalidNextToken = "InvalidNextToken"
 	concurrentChange = "ConcurrentModificationException"
 )
 

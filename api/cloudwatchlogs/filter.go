@@ -57,7 +57,7 @@ func (c *Request) filterLogEvents(ctx context.Context, in *filterLogEventsInput)
 	if err != nil {
 		return nil, err
 	}
-	token, err := parseSearchToken(in.NextToken)
+	token, err := parseSearchNextToken(in.NextToken)
 	if err != nil {
 		return nil, err
 	}
@@ -77,9 +77,9 @@ func (c *Request) filterLogEvents(ctx context.Context, in *filterLogEventsInput)
 	out := search.output()
 	switch {
 	case search.truncatedAt != nil:
-		out.NextToken = searchToken{token.First, now[len(now)-1].name, search.truncatedAt.at.UnixNano(), search.truncatedAt.stream, search.truncatedAt.seq}.String()
+		out.NextToken = searchNextToken{token.First, now[len(now)-1].name, search.truncatedAt.at.UnixNano(), search.truncatedAt.stream, search.truncatedAt.seq}.String()
 	case len(now) < len(streams):
-		out.NextToken = searchToken{First: streams[len(now)].name}.String()
+		out.NextToken = searchNextToken{First: streams[len(now)].name}.String()
 	}
 	return out, nil
 }
@@ -161,7 +161,7 @@ func nextBatch(streams []stream, last string) []stream {
 
 // searchToken is where a search continues: in the streams from First to Last that exist by then, at the first line that is not
 // before this one.
-type searchToken struct {
+type searchNextToken struct {
 	First  string `json:"f,omitempty"`
 	Last   string `json:"l,omitempty"`
 	At     int64  `json:"t,omitempty"` // ns since 1970
@@ -169,7 +169,7 @@ type searchToken struct {
 	Nth    int    `json:"n,omitempty"`
 }
 
-func (t searchToken) String() string {
+func (t searchNextToken) String() string {
 	text, err := json.Marshal(t)
 	if err != nil {
 		panic(err) // text and numbers: there is nothing to fail
@@ -177,13 +177,13 @@ func (t searchToken) String() string {
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-func parseSearchToken(text string) (t searchToken, err error) {
+func parseSearchNextToken(text string) (t searchNextToken, err error) {
 	if text == "" {
 		return t, nil
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || json.Unmarshal(raw, &t) != nil || t.At < 0 || t.Nth < 0 {
-		return t, errInvalidToken()
+		return t, errInvalidNextToken()
 	}
 	return t, nil
 }

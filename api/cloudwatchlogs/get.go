@@ -48,7 +48,7 @@ func (c *Request) getLogEvents(ctx context.Context, in *getLogEventsInput) (*get
 	if err != nil {
 		return nil, err
 	}
-	forward, at, err := parseToken(in.NextToken)
+	forward, at, err := parseNextToken(in.NextToken)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func newEventsOutput(lines []line, whole interval, at position) *getLogEventsOut
 		last = l.next()
 		out.Events = append(out.Events, outputEvent{l.at.UnixMilli(), l.text, l.at.UnixMilli()})
 	}
-	out.NextForwardToken, out.NextBackwardToken = formatToken("f", last), formatToken("b", first)
+	out.NextForwardToken, out.NextBackwardToken = formatNextToken("f", last), formatNextToken("b", first)
 	return out
 }
 

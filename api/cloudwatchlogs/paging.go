@@ -27,7 +27,7 @@ func paginate[T any](p paging, items []T, descending bool, key func(T) string) (
 	if p.NextToken != "" {
 		seen, err := base64.RawURLEncoding.DecodeString(p.NextToken)
 		if err != nil {
-			return nil, "", errInvalidToken()
+			return nil, "", errInvalidNextToken()
 		}
 		start = slices.IndexFunc(items, func(item T) bool {
 			at := key(item)

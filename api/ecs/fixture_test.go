@@ -103,7 +103,7 @@ func (f *fixture) Run(_ context.Context, r spec.RunRequest) (spec.RunResult, err
 	for i, c := range definition.Containers {
 		task.Containers = append(task.Containers, spec.Container{ID: fmt.Sprintf("%08x", i), Name: c.Name, Image: c.Image, GPUs: free.GPUs[:demand.GPUs[i]], LastStatus: spec.Pending})
 	}
-	answer, err := f.Propose(context.Background(), raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: r.Cluster, Token: r.Token, TokenHash: r.TokenHash, At: epoch, Tasks: []*spec.Task{task}}}})
+	answer, err := f.Propose(context.Background(), raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: r.Cluster, Token: r.ClientToken, TokenHash: r.RequestHash, At: epoch, Tasks: []*spec.Task{task}}}})
 	if err != nil {
 		return spec.RunResult{}, err
 	}

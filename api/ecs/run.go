@@ -28,7 +28,7 @@ func runTask(ctx context.Context, r *Request, in *types.RunTaskInput) (*types.Ru
 	if err != nil {
 		return nil, err
 	}
-	hash, token := runTaskHash(cluster.Name, in), ownToken(r, in.ClientToken)
+	hash, token := runTaskHash(cluster.Name, in), ownClientToken(r, in.ClientToken)
 	if in.ClientToken != "" {
 		// A retry is answered with the first result, whatever became of the definition since.
 		first, err := r.View.ClientTokenResult(cluster.Name, token, hash)
@@ -52,14 +52,14 @@ func runTask(ctx context.Context, r *Request, in *types.RunTaskInput) (*types.Ru
 	if err := resolveQueue(r, cluster, in, &request); err != nil {
 		return nil, err
 	}
-	request.Token, request.TokenHash = token, hash
+	request.ClientToken, request.RequestHash = token, hash
 	result, err := r.Store.Run(ctx, request)
 	return runTaskOutput(r, cluster.Name, &result, err)
 }
 
 // ownToken is a client token as the state has it: each holder of access keys has tokens of its own. Otherwise one key could get the tasks of another
 // for a token that it guessed, or keep the other from running them.
-func ownToken(r *Request, given string) string {
+func ownClientToken(r *Request, given string) string {
 	if given == "" || r.Holder == "" {
 		return given
 	}

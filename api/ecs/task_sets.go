@@ -61,7 +61,7 @@ func findTaskSet(s *service.Service, given string) *service.Deployment {
 
 // createTaskSet makes a task set. With the client token of one that the service has it answers that one.
 func createTaskSet(ctx context.Context, r *Request, in *types.CreateTaskSetInput) (*types.CreateTaskSetOutput, error) {
-	return call.RetryOn(ctx, r, taskset.ErrToken, func() (*types.CreateTaskSetOutput, error) { return createTaskSetOnce(ctx, r, in) })
+	return call.RetryOn(ctx, r, taskset.ErrClientToken, func() (*types.CreateTaskSetOutput, error) { return createTaskSetOnce(ctx, r, in) })
 }
 
 func createTaskSetOnce(ctx context.Context, r *Request, in *types.CreateTaskSetInput) (*types.CreateTaskSetOutput, error) {
@@ -72,7 +72,7 @@ func createTaskSetOnce(ctx context.Context, r *Request, in *types.CreateTaskSetI
 	asked := *in
 	asked.Cluster, asked.Service, asked.ClientToken = cluster.Name, s.ID, ""
 	hash := parametersHash(asked)
-	if known := setOfToken(r, s, in.ClientToken); known != nil {
+	if known := setOfClientToken(r, s, in.ClientToken); known != nil {
 		if known.Asked != hash {
 			return nil, errSetNotIdempotent
 		}
@@ -92,7 +92,7 @@ func createTaskSetOnce(ctx context.Context, r *Request, in *types.CreateTaskSetI
 }
 
 // setOfToken is the task set of a service that was made with a client token, nil when none was.
-func setOfToken(r *Request, s *service.Service, token string) *taskset.Set {
+func setOfClientToken(r *Request, s *service.Service, token string) *taskset.Set {
 	for i := range s.Deployments {
 		if set := taskset.Find(r.View, s.Deployments[i].ID); set != nil && token != "" && set.Token == token {
 			return set
@@ -106,7 +106,7 @@ func newTaskSet(r *Request, cluster *spec.Cluster, s *service.Service, in *types
 	if in.LaunchType != "" && len(in.CapacityProviderStrategy) > 0 {
 		return c, field.Errorf("launchType", "Specifying both a launch type and capacity provider strategy is not supported. Remove one and try again.")
 	}
-	err = cmp.Or(servicedef.CheckToken(in.ClientToken), checkLaunchType(in.LaunchType),
+	err = cmp.Or(servicedef.CheckClientToken(in.ClientToken), checkLaunchType(in.LaunchType),
 		servicedef.CheckExternalID(in.ExternalID), servicedef.CheckTaskSetBalancers(in.LoadBalancers), tags.Check(in.Tags))
 	if err != nil {
 		return c, err

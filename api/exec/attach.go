@@ -81,11 +81,11 @@ func readFirst(ctx context.Context, conn Conn) ([]byte, error) {
 // keyOf is the access key that has opened the session, by the token of its client's first message; empty for root's. The host of the session
 // takes no token with another one.
 func keyOf(first []byte) string {
-	keyID, _, _ := strings.Cut(tokenOf(first), tokenSeparator)
+	keyID, _, _ := strings.Cut(sessionTokenOf(first), sessionTokenSeparator)
 	return keyID
 }
 
-func tokenOf(first []byte) string {
+func sessionTokenOf(first []byte) string {
 	var opening datachannel.Opening
 	_ = json.Unmarshal(first, &opening) // what cannot be read has no token
 	return opening.TokenValue
@@ -94,7 +94,7 @@ func tokenOf(first []byte) string {
 // connect finds the session of a client, and returns what carries its messages until it is over. end must be called after that.
 func (s *Service) connect(ctx context.Context, session string, first []byte) (carry func(context.Context, Conn) error, end func(), err error) {
 	if s.isHere(hostIDOf(session)) && (s.Local == nil || s.isServer()) {
-		found, err := s.Sessions.claim(session, tokenOf(first))
+		found, err := s.Sessions.claim(session, sessionTokenOf(first))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -241,7 +241,7 @@ func (s *Service) ServeAttach(x *httpx.Exchange) error {
 		_ = carry(ctx, client) // the response has begun: what ends it is in its messages
 		return nil
 	}
-	found, err := s.Sessions.claim(session, tokenOf(first))
+	found, err := s.Sessions.claim(session, sessionTokenOf(first))
 	if err != nil {
 		return err
 	}

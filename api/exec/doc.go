@@ -38,14 +38,14 @@ const (
 	// finishTimeout is how long a client may take to acknowledge some more of the last output.
 	finishTimeout = 15 * time.Second
 
-	maxSessions      = 512  // of a host; see Sessions.checkRoom
-	maxArguments     = 1024 // of a command
-	maxCommandLength = 32 << 10
-	maxOpening       = 8 << 10 // bytes of a client's first message
-	sessionPrefix    = "ecs-execute-command-"
-	hostIDLength     = 32 // hex digits
-	nonceBytes       = 16
-	tokenBytes       = 32
+	maxSessions       = 512  // of a host; see Sessions.checkRoom
+	maxArguments      = 1024 // of a command
+	maxCommandLength  = 32 << 10
+	maxOpening        = 8 << 10 // bytes of a client's first message
+	sessionPrefix     = "ecs-execute-command-"
+	hostIDLength      = 32 // hex digits
+	nonceBytes        = 16
+	sessionTokenBytes = 32
 )
 
 // Request opens a session for a command.

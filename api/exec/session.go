@@ -47,9 +47,9 @@ type session struct {
 	connected atomic.Int32 // connections now
 	lastLeft  atomic.Int64 // when the last connection ended, as used
 
-	mu         sync.Mutex // guards what follows
-	tokenHash  [sha256.Size]byte
-	tokenUntil time.Time // zero: it was used
+	mu                sync.Mutex // guards what follows
+	sessionTokenHash  [sha256.Size]byte
+	sessionTokenUntil time.Time // zero: it was used
 }
 
 // Causes of the end of a session.
@@ -75,26 +75,26 @@ func newSession(ctx context.Context, id string, r Request) *session {
 func (s *session) touch() { s.used.Store(int64(time.Since(s.opened))) }
 
 // tokenSeparator stands between the access key of a session and what nobody can guess.
-const tokenSeparator = "."
+const sessionTokenSeparator = "."
 
 // newToken makes the token of the next connection. It names the access key, which the server that carries the session watches.
-func (s *session) newToken() string {
-	token := s.request.KeyID + tokenSeparator + randomHex(tokenBytes)
+func (s *session) newSessionToken() string {
+	token := s.request.KeyID + sessionTokenSeparator + randomHex(sessionTokenBytes)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tokenHash, s.tokenUntil = sha256.Sum256([]byte(token)), time.Now().Add(openTimeout)
+	s.sessionTokenHash, s.sessionTokenUntil = sha256.Sum256([]byte(token)), time.Now().Add(openTimeout)
 	return token
 }
 
 // useToken reports whether a token is that of the next connection, for the first time.
-func (s *session) useToken(token string) bool {
+func (s *session) useSessionToken(token string) bool {
 	given := sha256.Sum256([]byte(token))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !time.Now().Before(s.tokenUntil) || subtle.ConstantTimeCompare(given[:], s.tokenHash[:]) != 1 {
+	if !time.Now().Before(s.sessionTokenUntil) || subtle.ConstantTimeCompare(given[:], s.sessionTokenHash[:]) != 1 {
 		return false
 	}
-	s.tokenUntil = time.Time{}
+	s.sessionTokenUntil = time.Time{}
 	return true
 }
 

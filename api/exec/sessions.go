@@ -54,7 +54,7 @@ func (s *Sessions) Open(r Request) (Session, error) {
 		s.byID = map[string]*session{}
 	}
 	s.byID[made.id] = made
-	token, host := made.newToken(), s.host
+	token, host := made.newSessionToken(), s.host
 	s.record(made, "", nil)
 	go func() {
 		defer stopWaiting()
@@ -129,7 +129,7 @@ func (s *Sessions) find(id string) (*session, error) {
 // claim is the session that a token is for. The token is used then.
 func (s *Sessions) claim(id, token string) (*session, error) {
 	found, err := s.find(id)
-	if err == nil && !found.useToken(token) {
+	if err == nil && !found.useSessionToken(token) {
 		err = errNoSession(id)
 	}
 	return found, err
@@ -144,7 +144,7 @@ func (s *Sessions) Resume(id, keyID string) (Session, error) {
 	if !found.client.Resumable() {
 		return Session{}, errNoSession(id)
 	}
-	return Session{ID: id, Token: found.newToken()}, nil
+	return Session{ID: id, Token: found.newSessionToken()}, nil
 }
 
 // Terminate ends a session that the key has opened.

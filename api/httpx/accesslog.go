@@ -77,7 +77,7 @@ func (x *Exchange) logAccess(r *http.Request, took time.Duration) {
 // refusals are the types of errors that say that the caller may not: the credentials, what they are for, or a limit.
 var refusals = []string{
 	wire.AccessDenied, LimitExceeded, Throttled, Replayed, "MissingAuthenticationTokenException", "IncompleteSignatureException",
-	"UnrecognizedClientException", "InvalidSignatureException", wire.ExpiredToken,
+	"UnrecognizedClientException", "InvalidSignatureException", wire.ExpiredSecurityToken,
 }
 
 // audit records a refusal, and whatever is audited in any case.

@@ -44,12 +44,12 @@ type Begun struct {
 }
 
 // TokenRequest asks for the ID token of a login.
-type TokenRequest struct {
+type IDTokenRequest struct {
 	ID string `json:"id"`
 }
 
 // Token is the ID token of a person who has logged in; POST /v1/login exchanges it.
-type Token struct {
+type IDToken struct {
 	IDToken  string `json:"idToken,omitempty"`  // left out: nobody has logged in yet
 	Interval int    `json:"interval,omitempty"` // seconds until the next question
 }
@@ -89,9 +89,9 @@ func (h *Handler) Begin(x *httpx.Exchange, res leader.Resolution) error {
 }
 
 // Token answers whether the person has logged in.
-func (h *Handler) Token(x *httpx.Exchange, res leader.Resolution) error {
+func (h *Handler) IDToken(x *httpx.Exchange, res leader.Resolution) error {
 	x.Audited, x.Writes = false, false
-	var in TokenRequest
+	var in IDTokenRequest
 	if err := wire.DecodeJSON(x.Body, &in, wire.Strict); err != nil {
 		return err
 	}
@@ -99,11 +99,11 @@ func (h *Handler) Token(x *httpx.Exchange, res leader.Resolution) error {
 	if err != nil {
 		return err
 	}
-	token, wait, err := h.Devices.Token(x.Context(), from, in.ID, h.Now())
+	token, wait, err := h.Devices.IDToken(x.Context(), from, in.ID, h.Now())
 	if err != nil {
 		return err
 	}
-	return reply(x, Token{IDToken: token, Interval: seconds(wait)})
+	return reply(x, IDToken{IDToken: token, Interval: seconds(wait)})
 }
 
 // LogOut ends the access key of the caller, if a login has made it.

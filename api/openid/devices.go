@@ -108,7 +108,7 @@ func errBusy(at string) error {
 
 // Token is the ID token of the person who has logged in with the code of a login. It is given once. Empty: nobody has yet, and the browser asks
 // again after wait.
-func (d *Devices) Token(ctx context.Context, from *issuer.Issuer, id string, now time.Time) (token string, wait time.Duration, err error) {
+func (d *Devices) IDToken(ctx context.Context, from *issuer.Issuer, id string, now time.Time) (token string, wait time.Duration, err error) {
 	l, wait, err := d.due(from, id, now)
 	if l == nil {
 		return "", wait, err

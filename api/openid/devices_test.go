@@ -25,7 +25,7 @@ func says(code string) http.HandlerFunc {
 }
 
 // tokenEndpoint has the issuer answer questions for a token in this order, and then with one of alice; asked counts them.
-func tokenEndpoint(idp *openidtest.Issuer, answers ...http.HandlerFunc) (asked func() int) {
+func idTokenEndpoint(idp *openidtest.Issuer, answers ...http.HandlerFunc) (asked func() int) {
 	var mu sync.Mutex
 	n := 0
 	idp.Answer("/token", func(w http.ResponseWriter, r *http.Request) {
@@ -40,7 +40,7 @@ func tokenEndpoint(idp *openidtest.Issuer, answers ...http.HandlerFunc) (asked f
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"access_token":"unused","token_type":"Bearer","id_token":%q}`, idp.Token(idp.Claims(now, alice)))
+		fmt.Fprintf(w, `{"access_token":"unused","token_type":"Bearer","id_token":%q}`, idp.IDToken(idp.Claims(now, alice)))
 	})
 	return func() int {
 		mu.Lock()
@@ -61,25 +61,25 @@ func begin(t *testing.T, d *openid.Devices, idp *openidtest.Issuer) (id string) 
 // However often a browser asks, the host asks the issuer at the issuer's pace. The ID token is given once.
 func TestAHostAsksAtThePaceOfTheIssuer(t *testing.T) {
 	idp := openidtest.New(t)
-	asked := tokenEndpoint(idp, says("authorization_pending"), says("slow_down"))
+	asked := idTokenEndpoint(idp, says("authorization_pending"), says("slow_down"))
 	var d openid.Devices
 	id := begin(t, &d, idp)
 	for _, step := range []struct{ after, wait, asked int }{ // in milliseconds
 		{0, 1000, 0}, {999, 1, 0}, {1000, 1000, 1}, {1500, 500, 1}, {2000, 6000, 2}, {7000, 1000, 2},
 	} {
-		token, wait, err := d.Token(t.Context(), pool(idp), id, now.Add(time.Duration(step.after)*time.Millisecond))
+		token, wait, err := d.IDToken(t.Context(), pool(idp), id, now.Add(time.Duration(step.after)*time.Millisecond))
 		if token != "" || err != nil || wait != time.Duration(step.wait)*time.Millisecond || asked() != step.asked {
 			t.Errorf("after %d ms: %q, %v, %v; asked %d times", step.after, token, wait, err, asked())
 		}
 	}
-	token, _, err := d.Token(t.Context(), pool(idp), id, now.Add(8*time.Second))
+	token, _, err := d.IDToken(t.Context(), pool(idp), id, now.Add(8*time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := new(openid.Verifier).Verify(t.Context(), pool(idp), token, now); err != nil {
 		t.Error(err)
 	}
-	if token, _, err := d.Token(t.Context(), pool(idp), id, now.Add(20*time.Second)); typeOf(err) != httpx.NotFound || asked() != 3 {
+	if token, _, err := d.IDToken(t.Context(), pool(idp), id, now.Add(20*time.Second)); typeOf(err) != httpx.NotFound || asked() != 3 {
 		t.Errorf("once more: %q, %v", token, err)
 	}
 }
@@ -107,13 +107,13 @@ func TestALoginIsOverWhenTheIssuerSaysSo(t *testing.T) {
 		"more than is read": {endless, wire.Server, false},
 	} {
 		idp := openidtest.New(t)
-		tokenEndpoint(idp, c.answer)
+		idTokenEndpoint(idp, c.answer)
 		var d openid.Devices
 		id := begin(t, &d, idp)
-		if token, _, err := d.Token(t.Context(), pool(idp), id, now.Add(time.Second)); typeOf(err) != c.want || len(err.Error()) > 1000 {
+		if token, _, err := d.IDToken(t.Context(), pool(idp), id, now.Add(time.Second)); typeOf(err) != c.want || len(err.Error()) > 1000 {
 			t.Errorf("%s: %q, %v", what, token, err)
 		}
-		token, _, err := d.Token(t.Context(), pool(idp), id, now.Add(3*time.Second))
+		token, _, err := d.IDToken(t.Context(), pool(idp), id, now.Add(3*time.Second))
 		if c.over && typeOf(err) != httpx.NotFound || !c.over && token == "" {
 			t.Errorf("%s, asked again: %q, %v", what, token, err)
 		}
@@ -123,20 +123,20 @@ func TestALoginIsOverWhenTheIssuerSaysSo(t *testing.T) {
 // Nobody makes a host ask the issuer about a login that it has not begun, or that was begun at another issuer or is over.
 func TestAnUnknownLoginIsNotAskedFor(t *testing.T) {
 	idp := openidtest.New(t)
-	asked := tokenEndpoint(idp)
+	asked := idTokenEndpoint(idp)
 	var d, other openid.Devices
 	known, elsewhere := begin(t, &d, idp), begin(t, &other, idp)
 	another := *pool(idp)
 	another.ClientID = "another"
 	for _, id := range []string{"", "device-1", elsewhere, known + "A"} {
-		if _, _, err := d.Token(t.Context(), pool(idp), id, now.Add(time.Second)); typeOf(err) != httpx.NotFound {
+		if _, _, err := d.IDToken(t.Context(), pool(idp), id, now.Add(time.Second)); typeOf(err) != httpx.NotFound {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
-	if _, _, err := d.Token(t.Context(), &another, known, now.Add(time.Second)); typeOf(err) != httpx.NotFound {
+	if _, _, err := d.IDToken(t.Context(), &another, known, now.Add(time.Second)); typeOf(err) != httpx.NotFound {
 		t.Errorf("since then the pool is another client of the issuer: %v", err)
 	}
-	if _, _, err := d.Token(t.Context(), pool(idp), known, now.Add(2*time.Minute)); typeOf(err) != httpx.NotFound {
+	if _, _, err := d.IDToken(t.Context(), pool(idp), known, now.Add(2*time.Minute)); typeOf(err) != httpx.NotFound {
 		t.Errorf("its code has expired: %v", err)
 	}
 	if asked() > 0 {

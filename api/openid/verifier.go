@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	maxToken     = 16 << 10
+	maxIDToken   = 16 << 10
 	maxVerifying = 16               // logins that may wait for the issuer at once
 	discoveryTTL = time.Hour        // how long the discovery document is good for, and keys that the issuer does not show any more
 	askEvery     = 10 * time.Second // no document of the issuer is asked for more often
@@ -63,8 +63,8 @@ type Person struct {
 
 // Verify returns whom an ID token is of, if the issuer made it for this pool within the last minutes.
 func (v *Verifier) Verify(ctx context.Context, from *issuer.Issuer, token string, now time.Time) (Person, error) {
-	if len(token) > maxToken || !compactForm.MatchString(token) {
-		return Person{}, refused("it is not a signed token of at most %d bytes", maxToken)
+	if len(token) > maxIDToken || !compactForm.MatchString(token) {
+		return Person{}, refused("it is not a signed token of at most %d bytes", maxIDToken)
 	}
 	if !v.enter() {
 		return Person{}, wire.Errorf(httpx.Throttled, "%d logins wait for the issuer %s already: try again in a moment.", maxVerifying, from.URL)

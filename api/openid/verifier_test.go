@@ -48,13 +48,13 @@ func typeOf(err error) string {
 func TestOnlyATokenThatTheIssuerMadeForThisPoolJustNowProvesAnything(t *testing.T) {
 	idp, other := openidtest.New(t), openidtest.New(t)
 	var v openid.Verifier
-	good := idp.Token(idp.Claims(now, alice))
+	good := idp.IDToken(idp.Claims(now, alice))
 	person, err := v.Verify(t.Context(), pool(idp), good, now)
 	if err != nil || person.Name != "alice@example.com" || person.Subject != "subject-1" || strings.Join(person.Groups, " ") != "lab everybody" || person.Hash == "" {
 		t.Fatalf("%+v %v", person, err)
 	}
 	parts := strings.Split(good, ".")
-	claims := func(changed openidtest.Claims) string { return idp.Token(idp.Claims(now, with(changed))) }
+	claims := func(changed openidtest.Claims) string { return idp.IDToken(idp.Claims(now, with(changed))) }
 	escalated, _ := base64.RawURLEncoding.DecodeString(parts[1])
 	for what, token := range map[string]string{
 		"no token":                        "",
@@ -62,9 +62,9 @@ func TestOnlyATokenThatTheIssuerMadeForThisPoolJustNowProvesAnything(t *testing.
 		"for another audience":            claims(openidtest.Claims{"aud": "another"}),
 		"for another party too":           claims(openidtest.Claims{"aud": []string{openidtest.ClientID, "another"}}),
 		"made for another party":          claims(openidtest.Claims{"azp": "another"}),
-		"of another issuer, by its key":   other.Token(other.Claims(now, alice)),
+		"of another issuer, by its key":   other.IDToken(other.Claims(now, alice)),
 		"of another issuer, by this key":  claims(openidtest.Claims{"iss": other.URL}),
-		"of this issuer, by another key":  other.Token(idp.Claims(now, alice)),
+		"of this issuer, by another key":  other.IDToken(idp.Claims(now, alice)),
 		"without an algorithm":            idp.Signed("none", "key-1", idp.Claims(now, alice)),
 		"HS256 with the public key":       idp.Signed("HS256", "key-1", idp.Claims(now, alice)),
 		"of an unknown key":               idp.Signed("ES256", "key-2", idp.Claims(now, alice)),
@@ -101,8 +101,8 @@ func TestATokenWrittenAnewIsTheSameToken(t *testing.T) {
 	var v openid.Verifier
 	claims := idp.Claims(now, alice)
 	hashes := map[string]bool{}
-	token := idp.Token(claims)
-	for _, written := range []string{token, idp.Token(claims), lastBit(token)} {
+	token := idp.IDToken(claims)
+	for _, written := range []string{token, idp.IDToken(claims), lastBit(token)} {
 		if person, err := v.Verify(t.Context(), pool(idp), written, now); err == nil {
 			hashes[person.Hash] = true
 		}
@@ -127,7 +127,7 @@ func TestUnknownKeysMakeNobodyAskTheIssuerAgainAndAgain(t *testing.T) {
 	for n := range 50 {
 		_, _ = v.Verify(t.Context(), pool(idp), idp.Signed("ES256", fmt.Sprint("key-", n+2), idp.Claims(now, alice)), now)
 	}
-	if _, err := v.Verify(t.Context(), pool(idp), idp.Token(idp.Claims(now, alice)), now); err != nil || idp.Asked() > 2 {
+	if _, err := v.Verify(t.Context(), pool(idp), idp.IDToken(idp.Claims(now, alice)), now); err != nil || idp.Asked() > 2 {
 		t.Errorf("it was asked %d times, %v", idp.Asked(), err)
 	}
 }
@@ -137,7 +137,7 @@ func TestKeysOfAnIssuerThatIsDownEnd(t *testing.T) {
 	idp := openidtest.New(t)
 	var v openid.Verifier
 	verify := func(at time.Time) error {
-		_, err := v.Verify(t.Context(), pool(idp), idp.Token(idp.Claims(at, alice)), at)
+		_, err := v.Verify(t.Context(), pool(idp), idp.IDToken(idp.Claims(at, alice)), at)
 		return err
 	}
 	if err := verify(now); err != nil {
@@ -175,7 +175,7 @@ func TestAnIssuerThatMisbehavesIsRefused(t *testing.T) {
 		idp := openidtest.New(t)
 		idp.Answer(c.path, c.answer)
 		var v openid.Verifier
-		if person, err := v.Verify(t.Context(), pool(idp), idp.Token(idp.Claims(now, alice)), now); err == nil {
+		if person, err := v.Verify(t.Context(), pool(idp), idp.IDToken(idp.Claims(now, alice)), now); err == nil {
 			t.Errorf("%s: %+v", what, person)
 		}
 	}
@@ -206,7 +206,7 @@ func TestAnIssuerThatHangsHoldsABoundedNumberOfLogins(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	})
 	var v openid.Verifier
-	token := idp.Token(idp.Claims(now, alice))
+	token := idp.IDToken(idp.Claims(now, alice))
 	outcomes := make(chan string, 100)
 	var logins sync.WaitGroup
 	for range 40 {

@@ -91,21 +91,21 @@ type Queue interface {
 // Admin is what the routes under /v1/admin need, and the operations of Parameter Store and Secrets Manager. A part that is nil is answered with an
 // error that says so. All of it is called on the leader only.
 type Admin struct {
-	Tokens    TokenStore
-	Keys      KeyStore // nil: keys have their secrets in clear, and there are no others
-	Hosts     HostAdmin
-	Snapshots Snapshotter
-	Secrets   secrets.Sealer
-	Images    PoolImages
+	JoinTokens JoinTokenStore
+	Keys       KeyStore // nil: keys have their secrets in clear, and there are no others
+	Hosts      HostAdmin
+	Snapshots  Snapshotter
+	Secrets    secrets.Sealer
+	Images     PoolImages
 }
 
 // TokenStore makes and ends the tokens that let hosts join. Which there are is in the state.
-type TokenStore interface {
+type JoinTokenStore interface {
 	// CreateToken makes a token for uses hosts within ttl; 0 of either is the default. role is one of spec's. The hosts serve the
 	// cluster, the default one when it is empty.
-	CreateToken(ctx context.Context, ttl time.Duration, uses int, role, cluster string) (token string, err error)
+	CreateJoinToken(ctx context.Context, ttl time.Duration, uses int, role, cluster string) (token string, err error)
 	// RevokeToken ends a token. spec.ErrNotFound.
-	RevokeToken(ctx context.Context, id string) error
+	RevokeJoinToken(ctx context.Context, id string) error
 }
 
 // KeyStore makes and ends access keys, and reads their secrets. Which keys there are is in the state, without them.

@@ -13,7 +13,7 @@ import (
 )
 
 // tokenView is a join token without its secret, and without what that is checked by.
-type tokenView struct {
+type joinTokenView struct {
 	ID        string    `json:"id"`
 	Role      string    `json:"role"`
 	Uses      int       `json:"uses"` // how many hosts it lets in
@@ -23,29 +23,29 @@ type tokenView struct {
 	CreatedAt time.Time `json:"createdAt"`
 }
 
-type tokenInput struct {
+type joinTokenInput struct {
 	TTL     string `json:"ttl"`     // a duration such as 30m; 1h by default
 	Uses    *int   `json:"uses"`    // how many hosts it lets in; 1 by default
 	Role    string `json:"role"`    // host; or agent, for hosts that never become servers
 	Cluster string `json:"cluster"` // whose tasks they run; the default one when it is absent
 }
 
-type newTokenView struct {
+type newJoinTokenView struct {
 	Token string `json:"token"`
 	Join  string `json:"join,omitempty"` // address of a host
 }
 
-func (a *API) listTokens(x *httpx.Exchange, res leader.Resolution) error {
-	views := []tokenView{}
+func (a *API) listJoinTokens(x *httpx.Exchange, res leader.Resolution) error {
+	views := []joinTokenView{}
 	for _, t := range jointoken.All(res.View) {
-		views = append(views, tokenView{ID: t.ID, Role: t.Role, Uses: t.Uses, Used: t.Used, Cluster: t.ClusterName(), Expires: t.Expires, CreatedAt: t.CreatedAt})
+		views = append(views, joinTokenView{ID: t.ID, Role: t.Role, Uses: t.Uses, Used: t.Used, Cluster: t.ClusterName(), Expires: t.Expires, CreatedAt: t.CreatedAt})
 	}
 	return reply(x, views)
 }
 
 // createToken replies with the token, and with the address of a host that a new one can join by.
-func (a *API) createToken(x *httpx.Exchange, res leader.Resolution) error {
-	var in tokenInput
+func (a *API) createJoinToken(x *httpx.Exchange, res leader.Resolution) error {
+	var in joinTokenInput
 	if err := decode(x, &in); err != nil {
 		return err
 	}
@@ -66,14 +66,14 @@ func (a *API) createToken(x *httpx.Exchange, res leader.Resolution) error {
 	if !spec.ValidName(cluster) {
 		return wire.Errorf(wire.InvalidParameter, "cluster must be a name of 1 to 255 letters, digits, hyphens and underscores, not %q.", cluster)
 	}
-	if a.Admin.Tokens == nil {
+	if a.Admin.JoinTokens == nil {
 		return errNotConfigured("making join tokens")
 	}
-	token, err := a.Admin.Tokens.CreateToken(x.Context(), ttl, uses, in.Role, cluster)
+	token, err := a.Admin.JoinTokens.CreateJoinToken(x.Context(), ttl, uses, in.Role, cluster)
 	if err != nil {
 		return err
 	}
-	view := newTokenView{Token: token}
+	view := newJoinTokenView{Token: token}
 	if host := res.View.Host(a.HostID); host != nil {
 		view.Join = host.Address
 	}
@@ -92,15 +92,15 @@ func parseTTL(text string) (time.Duration, error) {
 	return ttl, nil
 }
 
-func (a *API) revokeToken(x *httpx.Exchange, _ leader.Resolution) error {
+func (a *API) revokeJoinToken(x *httpx.Exchange, _ leader.Resolution) error {
 	var in idInput
 	if err := decode(x, &in); err != nil {
 		return err
 	}
-	if a.Admin.Tokens == nil {
+	if a.Admin.JoinTokens == nil {
 		return errNotConfigured("revoking join tokens")
 	}
-	if err := a.Admin.Tokens.RevokeToken(x.Context(), in.ID); err != nil {
+	if err := a.Admin.JoinTokens.RevokeJoinToken(x.Context(), in.ID); err != nil {
 		return err
 	}
 	return ok(x)

@@ -15,7 +15,7 @@ type Paging struct {
 }
 
 // ErrToken refuses a token that no list gave out.
-var ErrToken = errors.New("NextToken is not one that this operation gave out: begin without one")
+var ErrNextToken = errors.New("NextToken is not one that this operation gave out: begin without one")
 
 // Order is how a list is sorted.
 type Order[T any] struct {
@@ -43,7 +43,7 @@ func Page[T any](p Paging, items []T, most int, order Order[T]) (page []T, next 
 	if p.NextToken != "" {
 		seen, err := base64.RawURLEncoding.DecodeString(p.NextToken)
 		if err != nil {
-			return nil, "", ErrToken
+			return nil, "", ErrNextToken
 		}
 		items = items[sort.Search(len(items), func(i int) bool { return order.comesAfter(items[i], string(seen)) }):]
 	}

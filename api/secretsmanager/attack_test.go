@@ -26,14 +26,14 @@ func TestAKeyForOneTeamCannotReachTheSecretsOfAnother(t *testing.T) {
 func attack(t *testing.T, owner auth.Principal, tag string, attackers ...auth.Principal) {
 	f := newFixture(t)
 	const value = "only for b"
-	made := f.mustAs(t, owner, "CreateSecret", input("Name", "b/x", text(value), withToken(1), `,"Tags":[{"Key":"k","Value":"v"}]`))
+	made := f.mustAs(t, owner, "CreateSecret", input("Name", "b/x", text(value), withClientToken(1), `,"Tags":[{"Key":"k","Value":"v"}]`))
 	arn := member(t, made, "ARN")
 	before := f.mustAs(t, owner, "DescribeSecret", `{"SecretId":"b/x"}`) + f.mustAs(t, owner, "GetSecretValue", `{"SecretId":"b/x"}`)
 	for _, who := range attackers {
 		for _, id := range []string{"b/x", "/b/x", arn, arn[:len(arn)-7]} {
 			for operation, more := range map[string]string{
 				"GetSecretValue": "", "DescribeSecret": "", "ListSecretVersionIds": "", "GetResourcePolicy": "", "RestoreSecret": "", "DeleteSecret": "",
-				"PutSecretValue": text("stolen"), "UpdateSecret": text(value) + withToken(1), "UpdateSecretVersionStage": `,"VersionStage":"x","MoveToVersionId":"` + token(1) + `"`,
+				"PutSecretValue": text("stolen"), "UpdateSecret": text(value) + withClientToken(1), "UpdateSecretVersionStage": `,"VersionStage":"x","MoveToVersionId":"` + clientToken(1) + `"`,
 				"TagResource": `,"Tags":[` + tag + `]`, "UntagResource": `,"TagKeys":["k"]`,
 			} {
 				got, err := f.as(who, operation, input("SecretId", id, more))
@@ -54,7 +54,7 @@ func attack(t *testing.T, owner auth.Principal, tag string, attackers ...auth.Pr
 		if got := f.mustAs(t, who, "ListSecrets", `{"IncludePlannedDeletion":true}`); got != `{"SecretList":[]}` {
 			t.Errorf("%s: %s", who.ARN, got)
 		}
-		for _, body := range []string{input("Name", "b/x"), input("Name", "b/x", text(value), withToken(1))} { // also with the token and the value of its creation
+		for _, body := range []string{input("Name", "b/x"), input("Name", "b/x", text(value), withClientToken(1))} { // also with the token and the value of its creation
 			if got, err := f.as(who, "CreateSecret", body); errorType(err) != exists {
 				t.Errorf("%s: %s, %v", who.ARN, got, err)
 			}
@@ -76,15 +76,15 @@ func attack(t *testing.T, owner auth.Principal, tag string, attackers ...auth.Pr
 // What is for all clusters, or for more than the key is, its tasks may use. The key may know of it, and no more.
 func TestAKeyForOneClusterOnlyKnowsOfWhatIsForMore(t *testing.T) {
 	f := newFixture(t)
-	f.must(t, "CreateSecret", input("Name", "pool", text("for all"), withToken(1)))
-	f.must(t, "CreateSecret", input("Name", "both", text("for all"), withToken(1), `,"Tags":[{"Key":"pinion.clusters","Value":"a b"}]`))
+	f.must(t, "CreateSecret", input("Name", "pool", text("for all"), withClientToken(1)))
+	f.must(t, "CreateSecret", input("Name", "both", text("for all"), withClientToken(1), `,"Tags":[{"Key":"pinion.clusters","Value":"a b"}]`))
 	if got := f.mustAs(t, ofA, "ListSecrets", `{"SortBy":"name"}`); names(got) != "both pool" {
 		t.Errorf("%s", got)
 	}
 	for _, name := range []string{"pool", "both"} {
 		for operation, more := range map[string]string{
 			"GetSecretValue": "", "RestoreSecret": "", "DeleteSecret": "", "PutSecretValue": text("stolen"), "UpdateSecret": `,"Description":"d"`,
-			"UpdateSecretVersionStage": `,"VersionStage":"x","MoveToVersionId":"` + token(1) + `"`, "TagResource": `,"Tags":[{"Key":"k","Value":"v"}]`, "UntagResource": `,"TagKeys":["k"]`,
+			"UpdateSecretVersionStage": `,"VersionStage":"x","MoveToVersionId":"` + clientToken(1) + `"`, "TagResource": `,"Tags":[{"Key":"k","Value":"v"}]`, "UntagResource": `,"TagKeys":["k"]`,
 		} {
 			if got, err := f.as(ofA, operation, input("SecretId", name, more)); errorType(err) != wire.AccessDenied || len(f.Used) != 1 {
 				t.Errorf("%s of %s: %s, %v, %v", operation, name, got, err, f.Used)
@@ -93,7 +93,7 @@ func TestAKeyForOneClusterOnlyKnowsOfWhatIsForMore(t *testing.T) {
 		if _, err := f.as(ofA, "DeleteSecret", input("SecretId", name, `,"ForceDeleteWithoutRecovery":true`)); errorType(err) != wire.AccessDenied {
 			t.Errorf("forced: %v", err)
 		}
-		if got, err := f.as(ofA, "CreateSecret", input("Name", name, text("for all"), withToken(1))); errorType(err) != wire.AccessDenied {
+		if got, err := f.as(ofA, "CreateSecret", input("Name", name, text("for all"), withClientToken(1))); errorType(err) != wire.AccessDenied {
 			t.Errorf("created again with its token and value: %s, %v", got, err)
 		}
 		if got := f.mustAs(t, ofA, "BatchGetSecretValue", `{"SecretIdList":["`+name+`"]}`); strings.Contains(got, `"SecretString"`) || !strings.Contains(got, wire.AccessDenied) {

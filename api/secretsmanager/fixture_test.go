@@ -54,9 +54,9 @@ func input(member, name string, more ...string) string {
 // text is the member of a value.
 func text(value string) string { return `,"SecretString":` + string(quoted(value)) }
 
-func token(n int) string { return fmt.Sprintf("%032d", n) }
+func clientToken(n int) string { return fmt.Sprintf("%032d", n) }
 
-func withToken(n int) string { return fmt.Sprintf(`,"ClientRequestToken":%q`, token(n)) }
+func withClientToken(n int) string { return fmt.Sprintf(`,"ClientRequestToken":%q`, clientToken(n)) }
 
 func quoted(text string) []byte {
 	encoded, err := json.Marshal(text)

@@ -26,7 +26,7 @@ const (
 	notFound          = "ResourceNotFoundException"
 	exists            = "ResourceExistsException"
 	limitExceeded     = "LimitExceededException"
-	invalidToken      = "InvalidNextTokenException"
+	invalidNextToken  = "InvalidNextTokenException"
 	decryptionFailure = "DecryptionFailure"
 )
 
@@ -93,7 +93,7 @@ func explain(err error) error {
 	}{
 		{spec.ErrTooManyTags, limitExceeded},
 		{spec.ErrLimit, limitExceeded},
-		{secrets.ErrToken, invalidToken},
+		{secrets.ErrNextToken, invalidNextToken},
 		{secrets.ErrUnreadable, decryptionFailure},
 		{spec.ErrInUse, invalidRequest}, // a tag that stays
 	} {

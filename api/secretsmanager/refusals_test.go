@@ -56,9 +56,9 @@ var refusals = []refusal{
 	{"GetSecretValue", input("SecretId", "none"), notFound, "can't find the specified secret"},
 	{"GetSecretValue", input("SecretId", "arn:aws:ssm:us-east-1:123456789012:parameter/s"), invalid, "not the ARN of a secret"},
 	{"GetSecretValue", input("SecretId", "arn:aws:secretsmanager:us-east-1:123456789012:secret:s:key::"), invalid, "not the ARN of a secret"},
-	{"GetSecretValue", input("SecretId", "s", `,"VersionId":"`+token(9)+`"`), notFound, "for VersionId"},
+	{"GetSecretValue", input("SecretId", "s", `,"VersionId":"`+clientToken(9)+`"`), notFound, "for VersionId"},
 	{"GetSecretValue", input("SecretId", "s", `,"VersionStage":"`+strings.Repeat("x", 10000)+`"`), notFound, "for staging label"},
-	{"GetSecretValue", input("SecretId", "s", `,"VersionId":"`+token(1)+`","VersionStage":"other"`), invalidRequest, "not associated"},
+	{"GetSecretValue", input("SecretId", "s", `,"VersionId":"`+clientToken(1)+`","VersionStage":"other"`), invalidRequest, "not associated"},
 	{"PutSecretValue", input("SecretId", "none", text("v")), notFound, "can't find"},
 	{"PutSecretValue", input("SecretId", "s"), invalidRequest, "either SecretString or SecretBinary"},
 	{"PutSecretValue", input("SecretId", "s", text("v"), `,"VersionStages":[""]`), invalid, "1 to 256"},
@@ -72,7 +72,7 @@ var refusals = []refusal{
 	{"BatchGetSecretValue", `{"SecretIdList":["s"` + strings.Repeat(`,"s"`, 20) + `]}`, invalid, "at most 20"},
 	{"BatchGetSecretValue", `{"Filters":[{"Key":"name","Values":["s"]}],"MaxResults":21}`, invalid, "1 to 20"},
 	{"ListSecrets", `{"MaxResults":101}`, invalid, "1 to 100"},
-	{"ListSecrets", `{"NextToken":"%"}`, invalidToken, "NextToken"},
+	{"ListSecrets", `{"NextToken":"%"}`, invalidNextToken, "NextToken"},
 	{"ListSecrets", `{"SortBy":"last-accessed-date"}`, invalid, "SortBy"},
 	{"ListSecrets", `{"SortOrder":"up"}`, invalid, "SortOrder"},
 	{"ListSecrets", `{"Filters":[{"Key":"color","Values":["red"]}]}`, invalid, "filter key"},
@@ -99,7 +99,7 @@ var refusals = []refusal{
 
 func TestWhatIsRefused(t *testing.T) {
 	f := newFixture(t)
-	f.must(t, "CreateSecret", created("s", text("kept"), withToken(1)))
+	f.must(t, "CreateSecret", created("s", text("kept"), withClientToken(1)))
 	before := f.must(t, "DescribeSecret", `{"SecretId":"s"}`)
 	for _, c := range refusals {
 		got, err := f.as(admin, c.operation, c.body)

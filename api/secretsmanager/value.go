@@ -58,14 +58,14 @@ func (given *givenValue) require() (*value, error) {
 	return value, err
 }
 
-var tokenText = lazyregexp.New(`^[!-~]{32,64}$`)
+var clientTokenText = lazyregexp.New(`^[!-~]{32,64}$`)
 
 // versionID is the id of a new version: the client's token, or one that is made here.
 func versionID(token string) (string, error) {
 	if token == "" {
 		return httpx.NewUUID(), nil
 	}
-	if !tokenText.MatchString(token) {
+	if !clientTokenText.MatchString(token) {
 		return "", errInvalid("ClientRequestToken must be 32 to 64 characters long, without blanks.")
 	}
 	return token, nil

@@ -34,7 +34,7 @@ const (
 	invalidFilterKey = "InvalidFilterKey"
 	invalidOption    = "InvalidFilterOption"
 	invalidValue     = "InvalidFilterValue"
-	invalidToken     = "InvalidNextToken"
+	invalidNextToken = "InvalidNextToken"
 	invalidResource  = "InvalidResourceId"
 	invalidKind      = "InvalidResourceType"
 )
@@ -80,7 +80,7 @@ func explain(err error) error {
 		{spec.ErrTooManyTags, tooManyTags},
 		{spec.ErrLimit, tooManyVersions},
 		{secret.ErrChanged, tooManyUpdates},
-		{secrets.ErrToken, invalidToken},
+		{secrets.ErrNextToken, invalidNextToken},
 		{spec.ErrInUse, invalid}, // a tag that stays
 	} {
 		if errors.Is(err, known.err) {

@@ -78,7 +78,7 @@ var refusedOthers = []refusal{
 	{"GetParametersByPath", `{}`, invalid, "begin with a slash"},
 	{"GetParametersByPath", `{"Path":"a"}`, invalid, "begin with a slash"},
 	{"GetParametersByPath", `{"Path":"/","MaxResults":11}`, invalid, "1 to 10"},
-	{"GetParametersByPath", `{"Path":"/","NextToken":"%"}`, invalidToken, "NextToken"},
+	{"GetParametersByPath", `{"Path":"/","NextToken":"%"}`, invalidNextToken, "NextToken"},
 	{"GetParametersByPath", `{"Path":"/","ParameterFilters":[{"Key":"Name","Values":["x"]}]}`, invalidFilterKey, "Label"},
 	{"GetParametersByPath", `{"Path":"/","ParameterFilters":[{"Key":"Label","Values":["x","y"]}]}`, invalidValue, "one value"},
 	{"GetParameterHistory", `{"Name":"p:1"}`, invalid, "as a whole"},

@@ -35,11 +35,11 @@ func (e *Error) Error() string { return e.Type + ": " + e.Message }
 
 // Types of errors that more than one package returns. The names are those of AWS.
 const (
-	Client           = "ClientException"
-	InvalidParameter = "InvalidParameterException"
-	Serialization    = "SerializationException"
-	Server           = "ServerException"
-	AccessDenied     = "AccessDeniedException"
-	ExpiredToken     = "ExpiredTokenException"
-	UnknownOperation = "UnknownOperationException"
+	Client               = "ClientException"
+	InvalidParameter     = "InvalidParameterException"
+	Serialization        = "SerializationException"
+	Server               = "ServerException"
+	AccessDenied         = "AccessDeniedException"
+	ExpiredSecurityToken = "ExpiredTokenException"
+	UnknownOperation     = "UnknownOperationException"
 )

@@ -16,7 +16,7 @@ func TestAContainerWithALongName(t *testing.T) {
 	c, url, allowed := newEventCollector(t)
 	w := newLogOf(t, logs.ForwardedOf(of.Task, name))
 	w.secrets = poolOf(name)
-	config := tokenOf(url)
+	config := splunkTokenOf(url)
 	runner := task.New(task.Config{Log: slog.New(slog.DiscardHandler), Dir: t.TempDir()}, spec.Assignment{
 		Task:       &spec.Task{ID: of.Task, Cluster: "lab"},
 		Definition: &spec.TaskDefinition{Containers: []spec.ContainerDefinition{{Name: name, LogConfiguration: &config}}},

@@ -19,7 +19,7 @@ import (
 )
 
 // tokenOf is a configuration whose token is a secret.
-func tokenOf(url string) logdriver.Configuration {
+func splunkTokenOf(url string) logdriver.Configuration {
 	return logdriver.Configuration{LogDriver: logdriver.Splunk, Options: map[string]string{"splunk-url": url}, SecretOptions: []valuefrom.Secret{{Name: "splunk-token", ValueFrom: "hec"}}}
 }
 
@@ -41,7 +41,7 @@ func TestASecretOptionIsOnNoDisk(t *testing.T) {
 	c, url, allowed := newEventCollector(t)
 	w := newLog(t)
 	w.secrets = pool
-	f := w.forwardWith(tokenOf(url), allowed)
+	f := w.forwardWith(splunkTokenOf(url), allowed)
 	w.add(5, "line ")
 	eventually(t, "the lines", w.sent)
 	files, err := filepath.Glob(filepath.Join(filepath.Dir(w.path()), "*"))
@@ -76,7 +76,7 @@ func TestALogWhoseSecretsAreMissing(t *testing.T) {
 		return map[string]string{"splunk-token": "hunter2"}, *answers.Load()
 	}
 	w.add(5, "line ")
-	f := w.forwardWith(tokenOf(url), allowed)
+	f := w.forwardWith(splunkTokenOf(url), allowed)
 	eventually(t, "the failure", func() bool { return strings.Contains(w.said(), "an election") })
 	answers.Store(&missing)
 	f.markEnded(of.Task)
@@ -88,7 +88,7 @@ func TestALogWhoseSecretsAreMissing(t *testing.T) {
 
 // A task starts with the secrets of its log driver, or not at all. A container that is restarted gets those of that moment.
 func TestATaskStartsWithTheSecretsOfItsLogDriver(t *testing.T) {
-	config := tokenOf("https://splunk:8088")
+	config := splunkTokenOf("https://splunk:8088")
 	definition := &spec.TaskDefinition{Containers: []spec.ContainerDefinition{{Name: of.Container, LogConfiguration: &config}}}
 	starts := []*task.Start{{Spec: runtime.ContainerSpec{Def: &definition.Containers[0]}}}
 	h := &hook{all: &Forwarders{config: Config{Secrets: pool, Log: slog.New(slog.DiscardHandler)}}, taskID: of.Task, cluster: "lab", secrets: map[string]map[string]string{}}

@@ -22,12 +22,12 @@ import (
 
 // splunk sends lines to an HTTP Event Collector of Splunk, as Docker's driver does.
 type splunk struct {
-	note      *note
-	options   map[string]string
-	tag, host string
-	url       string
-	client    *http.Client
-	token     string
+	note        *note
+	options     map[string]string
+	tag, host   string
+	url         string
+	client      *http.Client
+	splunkToken string
 }
 
 func newSplunk(n *note, to logdriver.Destination, d *dialer, token, host string) *splunk {
@@ -36,7 +36,7 @@ func newSplunk(n *note, to logdriver.Destination, d *dialer, token, host string)
 		scheme = "https://"
 	}
 	return &splunk{
-		note: n, options: o, tag: n.tag(), host: host, token: token, url: scheme + to.Where + "/services/collector/event/1.0",
+		note: n, options: o, tag: n.tag(), host: host, splunkToken: token, url: scheme + to.Where + "/services/collector/event/1.0",
 		client: &http.Client{
 			Timeout:       dialTimeout + stallTimeout,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // it would lead elsewhere, with the token
@@ -119,7 +119,7 @@ func (s *splunk) send(ctx context.Context, lines []logs.StreamLine) error {
 	if err != nil {
 		return err
 	}
-	request.Header.Set("Authorization", "Splunk "+s.token)
+	request.Header.Set("Authorization", "Splunk "+s.splunkToken)
 	request.Header.Set("Content-Type", "application/json")
 	if zipped {
 		request.Header.Set("Content-Encoding", "gzip")
@@ -145,10 +145,10 @@ func (s *splunk) send(ctx context.Context, lines []logs.StreamLine) error {
 // without is what a collector says, on one line and without the token.
 func (s *splunk) without(said []byte) string {
 	text := strings.Join(strings.Fields(string(said)), " ")
-	if s.token == "" {
+	if s.splunkToken == "" {
 		return text
 	}
-	return strings.ReplaceAll(text, s.token, "...")
+	return strings.ReplaceAll(text, s.splunkToken, "...")
 }
 
 func (s *splunk) compress(text []byte) (*bytes.Buffer, error) {

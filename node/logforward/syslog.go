@@ -53,9 +53,9 @@ func (s syslog) message(l *logs.StreamLine, text string) []byte {
 		if s.format == "rfc5424micro" {
 			stamp = "2006-01-02T15:04:05.000000Z07:00"
 		}
-		m = fmt.Appendf(m, "1 %s %s %s %d %s - %s", at.Format(stamp), token(s.host, 255), token(s.tag, 48), os.Getpid(), token(s.tag, 32), text)
+		m = fmt.Appendf(m, "1 %s %s %s %d %s - %s", at.Format(stamp), headerField(s.host, 255), headerField(s.tag, 48), os.Getpid(), headerField(s.tag, 32), text)
 	case "rfc3164":
-		m = fmt.Appendf(m, "%s %s %s[%d]: %s", at.Format(time.Stamp), token(s.host, 255), s.tag, os.Getpid(), text)
+		m = fmt.Appendf(m, "%s %s %s[%d]: %s", at.Format(time.Stamp), headerField(s.host, 255), s.tag, os.Getpid(), text)
 	default:
 		m = fmt.Appendf(m, "%s %s[%d]: %s", at.Format(time.Stamp), s.tag, os.Getpid(), text)
 	}
@@ -63,7 +63,7 @@ func (s syslog) message(l *logs.StreamLine, text string) []byte {
 }
 
 // token is a text as a field of a header: of printable characters of ASCII without blanks, of a length at most, and not empty.
-func token(text string, most int) string {
+func headerField(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if r <= ' ' || r > '~' {
 			return '_'

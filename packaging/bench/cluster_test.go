@@ -68,7 +68,7 @@ func newInprocClusterWith(b *testing.B, hosts int, options inprocOptions) *inpro
 		address, err := c.open(i, join, token)
 		if err == nil && i == 0 {
 			join = address
-			token, err = c.leader().Tokens.CreateToken(b.Context(), 0, 100, "", "")
+			token, err = c.leader().JoinTokens.CreateJoinToken(b.Context(), 0, 100, "", "")
 		}
 		if err != nil {
 			b.Fatal(err)
@@ -147,7 +147,7 @@ func (c *inprocCluster) openMember(host spec.Host, join, token string) (*server.
 	c.atEnd(port.Close)
 	member, err := server.OpenMember(c.Context(), server.MemberConfig{
 		Dir: dir, HostID: host.ID, Address: host.Address, Name: host.Name, Version: "bench",
-		Identity: identity, Port: port, Log: c.log, Join: join, Token: token,
+		Identity: identity, Port: port, Log: c.log, Join: join, JoinToken: token,
 	})
 	if err != nil {
 		return nil, nil, nil, err

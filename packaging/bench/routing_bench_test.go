@@ -55,7 +55,7 @@ type routed struct {
 
 // joinProxies has so many agents join.
 func (c *inprocCluster) joinProxies(hosts int) (all []*proxyHost, err error) {
-	token, err := c.leader().Tokens.CreateToken(c.Context(), 0, hosts, jointoken.RoleAgent, benchCluster)
+	token, err := c.leader().JoinTokens.CreateJoinToken(c.Context(), 0, hosts, jointoken.RoleAgent, benchCluster)
 	if err != nil {
 		return nil, err
 	}

@@ -112,7 +112,7 @@ func TestAPortInUseStartsNothing(t *testing.T) {
 // A host that cannot join its pool leaves neither a daemon nor programs behind.
 func TestAHostThatComesToNothingLeavesNothingRunning(t *testing.T) {
 	dir := newDataDir(t)
-	err := Build{}.Up(t.Context(), cli.UpConfig{DataDir: dir, Listen: "127.0.0.1:0", GPUs: cli.GPUOptions{Source: "none"}, Cluster: "default", Join: "127.0.0.1:1", Token: "not a token"})
+	err := Build{}.Up(t.Context(), cli.UpConfig{DataDir: dir, Listen: "127.0.0.1:0", GPUs: cli.GPUOptions{Source: "none"}, Cluster: "default", Join: "127.0.0.1:1", JoinToken: "not a token"})
 	if err == nil {
 		t.Fatal("it came up")
 	}

@@ -13,16 +13,16 @@ import (
 
 // The interfaces through which the packages meet, and the types that implement them.
 var (
-	_ api.Store         = (*server.Member)(nil)
-	_ leader.Leadership = server.Leadership{}
-	_ leader.LocalState = (*server.Member)(nil)
-	_ events.History    = (*server.Member)(nil)
-	_ rest.Queue        = server.Queue{}
-	_ rest.TokenStore   = (*admission.JoinTokens)(nil)
-	_ rest.HostAdmin    = server.HostAdmin{}
-	_ rest.Snapshotter  = (*server.Member)(nil)
-	_ rest.KeyStore     = server.Keys{}
-	_ rest.TaskHost     = (*node.Node)(nil)
-	_ rest.GPUHost      = (*node.GPUs)(nil)
-	_ node.Control      = (*dispatch.Upstream)(nil)
+	_ api.Store           = (*server.Member)(nil)
+	_ leader.Leadership   = server.Leadership{}
+	_ leader.LocalState   = (*server.Member)(nil)
+	_ events.History      = (*server.Member)(nil)
+	_ rest.Queue          = server.Queue{}
+	_ rest.JoinTokenStore = (*admission.JoinTokens)(nil)
+	_ rest.HostAdmin      = server.HostAdmin{}
+	_ rest.Snapshotter    = (*server.Member)(nil)
+	_ rest.KeyStore       = server.Keys{}
+	_ rest.TaskHost       = (*node.Node)(nil)
+	_ rest.GPUHost        = (*node.GPUs)(nil)
+	_ node.Control        = (*dispatch.Upstream)(nil)
 )

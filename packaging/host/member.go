@@ -34,7 +34,7 @@ func (h *host) openMember(ctx context.Context) (err error) {
 	h.onClose(h.port.Close)
 	h.member, err = server.OpenMember(ctx, server.MemberConfig{
 		Dir: h.dir.Path, HostID: h.dir.HostID, PoolID: h.dir.PoolID, Address: h.address.Advertised, Name: nameOf(h.config), Version: h.Version, Starts: h.dir.Starts,
-		Identity: identity, Port: h.port, Log: h.log, SecretsGiven: recordSecrets(h.audit), Join: h.config.Join, Token: h.config.Token, Cluster: h.config.Cluster,
+		Identity: identity, Port: h.port, Log: h.log, SecretsGiven: recordSecrets(h.audit), Join: h.config.Join, JoinToken: h.config.JoinToken, Cluster: h.config.Cluster,
 		Servers: h.config.NewPool.Servers, ReplaceAfter: h.config.NewPool.ReplaceAfter, TaskLostAfter: h.config.NewPool.LostAfter, Disk: server.MemberDisk{KeepTasks: historyLimits(h.config.Disk)},
 	})
 	if err != nil {

@@ -47,7 +47,7 @@ type ipModel struct {
 }
 
 // unsafeLeader is what a leader leaves out, for negative controls.
-type unsafeLeader struct{ lease, check, token bool }
+type unsafeLeader struct{ lease, check, assigner bool }
 
 // modelServer is a server. Its state is that of the log up to applied.
 type modelServer struct {
@@ -133,8 +133,8 @@ func (s *modelServer) catchUp() (err error) {
 // Propose commits what a leader proposes. Whether it was may remain unknown.
 func (s *modelServer) Propose(_ context.Context, c raftfsm.Command) (any, error) {
 	time.Sleep(s.m.late())
-	if s.m.unsafe.token {
-		c = withoutToken(c)
+	if s.m.unsafe.assigner {
+		c = withoutAssigner(c)
 	}
 	var err error
 	s.m.locked(func() {
@@ -151,7 +151,7 @@ func (s *modelServer) Propose(_ context.Context, c raftfsm.Command) (any, error)
 }
 
 // withoutToken is a command of a leader that does not say which.
-func withoutToken(c raftfsm.Command) raftfsm.Command {
+func withoutAssigner(c raftfsm.Command) raftfsm.Command {
 	switch c := c.(type) {
 	case raftfsm.Wrapped[assigned.Assign]:
 		c.Command.Token = ""

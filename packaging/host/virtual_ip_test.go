@@ -151,7 +151,7 @@ func TestTheModelOfVirtualIPsFindsTwoHolders(t *testing.T) {
 	for name, unsafe := range map[string]unsafeLeader{
 		"the end of no lease is waited for":              {lease: true},
 		"no voter is asked whether the leader leads":     {check: true},
-		"what an earlier leader proposes is not refused": {token: true},
+		"what an earlier leader proposes is not refused": {assigner: true},
 	} {
 		found := false
 		for seed := uint64(0); seed < histories && !found; seed++ {

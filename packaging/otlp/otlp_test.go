@@ -27,8 +27,8 @@ import (
 
 // request is what the collector got.
 type request struct {
-	path, token string
-	body        []byte
+	path, bearer string
+	body         []byte
 }
 
 // collector is one that takes what is sent, or answers with a status while that is not 0.
@@ -91,8 +91,8 @@ func TestACollectorGetsMetrics(t *testing.T) {
 	got := <-requests
 	cancel()
 	loop.Wait()
-	if got.path != "/v1/metrics" || got.token != "Bearer sesame" {
-		t.Errorf("%s with %q", got.path, got.token)
+	if got.path != "/v1/metrics" || got.bearer != "Bearer sesame" {
+		t.Errorf("%s with %q", got.path, got.bearer)
 	}
 	var message metricspb.ExportMetricsServiceRequest
 	if err := proto.Unmarshal(got.body, &message); err != nil {

@@ -37,14 +37,14 @@ func Parse(expression string) (*Expr, error) {
 // p.token.
 type parser struct {
 	scanner
-	token token
+	lexeme lexeme
 	tasks bool     // a comparison reads the host's tasks
 	gpus  bool     // a comparison reads an attribute of GPUs
 	left  re2.Cost // for the patterns to come
 }
 
 func (p *parser) advance() (err *Error) {
-	p.token, err = p.next()
+	p.lexeme, err = p.next()
 	return err
 }
 
@@ -52,7 +52,7 @@ func (p *parser) parse() (node, *Error) {
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
-	if p.token.kind == eof {
+	if p.lexeme.kind == eof {
 		return nil, errorAt(1, "the expression is empty: write for example attribute:ecs.instance-type == p2.xlarge")
 	}
 	root, err := p.or()
@@ -60,10 +60,10 @@ func (p *parser) parse() (node, *Error) {
 		return nil, err
 	}
 	switch {
-	case p.token.isValue():
-		return nil, errorAt(p.token.column, "expected and, or, or the end here, not %s: a value with spaces stands in quotes, 'NVIDIA H100'", p.token)
-	case p.token.kind != eof:
-		return nil, errorAt(p.token.column, "expected and, or, or the end here, not %s", p.token)
+	case p.lexeme.isValue():
+		return nil, errorAt(p.lexeme.column, "expected and, or, or the end here, not %s: a value with spaces stands in quotes, 'NVIDIA H100'", p.lexeme)
+	case p.lexeme.kind != eof:
+		return nil, errorAt(p.lexeme.column, "expected and, or, or the end here, not %s", p.lexeme)
 	}
 	return root, nil
 }
@@ -92,7 +92,7 @@ func (p *parser) chain(operand func() (node, *Error), links ...string) ([]node, 
 		if err != nil {
 			return nil, err
 		}
-		if nodes = append(nodes, n); !p.token.is(links...) {
+		if nodes = append(nodes, n); !p.lexeme.is(links...) {
 			return nodes, nil
 		}
 		if err := p.advance(); err != nil {
@@ -103,20 +103,20 @@ func (p *parser) chain(operand func() (node, *Error), links ...string) ([]node, 
 
 func (p *parser) not() (node, *Error) {
 	switch {
-	case p.token.is("!", "not"):
+	case p.lexeme.is("!", "not"):
 		if err := p.advance(); err != nil {
 			return nil, err
 		}
 		inner, err := p.not()
 		return not{inner}, err
-	case p.token.is("("):
+	case p.lexeme.is("("):
 		return p.parenthesis()
 	}
 	return p.comparison()
 }
 
 func (p *parser) parenthesis() (node, *Error) {
-	open := p.token.column
+	open := p.lexeme.column
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
@@ -124,19 +124,19 @@ func (p *parser) parenthesis() (node, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	if !p.token.is(")") {
-		return nil, errorAt(p.token.column, "expected ) for the ( in column %d, not %s", open, p.token)
+	if !p.lexeme.is(")") {
+		return nil, errorAt(p.lexeme.column, "expected ) for the ( in column %d, not %s", open, p.lexeme)
 	}
 	return inner, p.advance()
 }
 
 func (p *parser) comparison() (node, *Error) {
-	start := p.token
+	start := p.lexeme
 	s, name, err := p.subject()
 	if err != nil {
 		return nil, err
 	}
-	at := p.token.column
+	at := p.lexeme.column
 	o, err := p.operator()
 	if err != nil {
 		return nil, err
@@ -159,7 +159,7 @@ func (p *parser) comparison() (node, *Error) {
 }
 
 func (p *parser) subject() (s subject, name string, err *Error) {
-	t := p.token
+	t := p.lexeme
 	if t.kind != bareWord {
 		return s, "", errorAt(t.column, "expected a subject here, not %s: %s", t, subjectNames)
 	}
@@ -187,14 +187,14 @@ func invalidInName(c rune) bool {
 // operator parses one operator; "!in" and "!exists" are two tokens. It does not scan the following token yet, because
 // patterns have rules of their own.
 func (p *parser) operator() (operator, *Error) {
-	t := p.token
+	t := p.lexeme
 	text := t.text
 	if t.is("!") {
 		if err := p.advance(); err != nil {
 			return 0, err
 		}
-		if text = "!" + p.token.text; !p.token.is("in", "exists") {
-			return 0, errorAt(t.column, "expected !in or !exists here, not ! and %s", p.token)
+		if text = "!" + p.lexeme.text; !p.lexeme.is("in", "exists") {
+			return 0, errorAt(t.column, "expected !in or !exists here, not ! and %s", p.lexeme)
 		}
 	}
 	o, known := operatorOf(text)
@@ -205,7 +205,7 @@ func (p *parser) operator() (operator, *Error) {
 }
 
 // arguments parses the operator's arguments, and scans the token after them.
-func (p *parser) arguments(o operator) ([]token, *Error) {
+func (p *parser) arguments(o operator) ([]lexeme, *Error) {
 	switch o {
 	case exists, notExists:
 		return nil, p.advance()
@@ -228,33 +228,33 @@ func (p *parser) arguments(o operator) ([]token, *Error) {
 			return nil, err
 		}
 	}
-	return []token{t}, p.advance()
+	return []lexeme{t}, p.advance()
 }
 
-func (p *parser) list(o operator) ([]token, *Error) {
+func (p *parser) list(o operator) ([]lexeme, *Error) {
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
-	if !p.token.is("[") {
-		return nil, errorAt(p.token.column, "%s needs a list such as [a, b], not %s", o, p.token)
+	if !p.lexeme.is("[") {
+		return nil, errorAt(p.lexeme.column, "%s needs a list such as [a, b], not %s", o, p.lexeme)
 	}
-	var values []token
+	var values []lexeme
 	for {
 		if err := p.advance(); err != nil {
 			return nil, err
 		}
-		if !p.token.isValue() {
-			return nil, errorAt(p.token.column, "expected a value of the list here, not %s", p.token)
+		if !p.lexeme.isValue() {
+			return nil, errorAt(p.lexeme.column, "expected a value of the list here, not %s", p.lexeme)
 		}
-		values = append(values, p.token)
+		values = append(values, p.lexeme)
 		if err := p.advance(); err != nil {
 			return nil, err
 		}
-		if p.token.is("]") {
+		if p.lexeme.is("]") {
 			return values, p.advance()
 		}
-		if !p.token.is(",") {
-			return nil, errorAt(p.token.column, "expected , or ] here, not %s", p.token)
+		if !p.lexeme.is(",") {
+			return nil, errorAt(p.lexeme.column, "expected , or ] here, not %s", p.lexeme)
 		}
 	}
 }

@@ -22,7 +22,7 @@ const maxClasses = 25_000
 var bound = re2.Cost{Instructions: MaxInstructions, Classes: maxClasses}
 
 // compilePattern compiles a pattern that matches whole values only.
-func (p *parser) compilePattern(t token) (*regexp.Regexp, *Error) {
+func (p *parser) compilePattern(t lexeme) (*regexp.Regexp, *Error) {
 	if at := strings.Index(t.text, "&&"); at >= 0 { // Java's intersection; RE2 would take it for two characters
 		return nil, errorAt(columnIn(t, at), "the pattern has &&, the intersection of character classes, which is not there: "+isRE2)
 	}
@@ -39,7 +39,7 @@ func (p *parser) compilePattern(t token) (*regexp.Regexp, *Error) {
 }
 
 // refusePattern reports the part that RE2 refuses, and the features of Java's patterns that are not supported.
-func refusePattern(t token, err error) *Error {
+func refusePattern(t lexeme, err error) *Error {
 	if _, costs := errors.AsType[*re2.CostError](err); costs {
 		return errorAt(t.column, "the pattern costs too much: %v; those of one expression can have %d instructions and classes of %d characters together", err, MaxInstructions, maxClasses)
 	}
@@ -66,7 +66,7 @@ func refusePattern(t token, err error) *Error {
 }
 
 // columnIn converts an offset in a token's text to a column of the expression. Doubled quotes before it are not counted.
-func columnIn(t token, at int) int {
+func columnIn(t lexeme, at int) int {
 	column := t.column + utf8.RuneCountInString(t.text[:at])
 	if t.kind == quoted {
 		column++

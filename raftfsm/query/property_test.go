@@ -59,7 +59,7 @@ func drawNodes(t *rapid.T, depth int) []node {
 var (
 	anyText  = rapid.StringMatching(`[a-z'" ()\[\],=!<>~&|.*üé\\-]{0,6}`)
 	patterns = rapid.StringMatching(`([a-z]|[.]|[a-c]|'| |\\.|"){0,5}`).Filter(func(s string) bool {
-		_, err := new(parser).compilePattern(token{text: s})
+		_, err := new(parser).compilePattern(lexeme{text: s})
 		return err == nil
 	})
 	values = map[string]*rapid.Generator[string]{

@@ -17,7 +17,7 @@ const (
 )
 
 // token is one lexical element of an expression. The text of a quoted token is without its quotes.
-type token struct {
+type lexeme struct {
 	kind   kind
 	text   string
 	column int
@@ -25,7 +25,7 @@ type token struct {
 	compiled *regexp.Regexp // of the argument of matches and not_matches
 }
 
-func (t token) is(texts ...string) bool {
+func (t lexeme) is(texts ...string) bool {
 	for _, text := range texts {
 		if (t.kind == bareWord || t.kind == symbol) && t.text == text {
 			return true
@@ -34,9 +34,9 @@ func (t token) is(texts ...string) bool {
 	return false
 }
 
-func (t token) isValue() bool { return t.kind == bareWord || t.kind == quoted }
+func (t lexeme) isValue() bool { return t.kind == bareWord || t.kind == quoted }
 
-func (t token) String() string {
+func (t lexeme) String() string {
 	if t.kind == eof {
 		return "the end"
 	}
@@ -58,16 +58,16 @@ type scanner struct {
 	at   int
 }
 
-func (s *scanner) next() (token, *Error)    { return s.scan(special) }
-func (s *scanner) pattern() (token, *Error) { return s.scan(patternSpecial) }
+func (s *scanner) next() (lexeme, *Error)    { return s.scan(special) }
+func (s *scanner) pattern() (lexeme, *Error) { return s.scan(patternSpecial) }
 
-func (s *scanner) scan(special string) (token, *Error) {
+func (s *scanner) scan(special string) (lexeme, *Error) {
 	for s.at < len(s.text) && unicode.IsSpace(s.text[s.at]) {
 		s.at++
 	}
 	start := s.at
 	if start == len(s.text) {
-		return token{kind: eof, column: start + 1}, nil
+		return lexeme{kind: eof, column: start + 1}, nil
 	}
 	if c := s.text[start]; c == '\'' || c == '"' {
 		return s.quotation(c)
@@ -76,7 +76,7 @@ func (s *scanner) scan(special string) (token, *Error) {
 		s.at++
 	}
 	if s.at > start {
-		return token{kind: bareWord, text: string(s.text[start:s.at]), column: start + 1}, nil
+		return lexeme{kind: bareWord, text: string(s.text[start:s.at]), column: start + 1}, nil
 	}
 	return s.operator()
 }
@@ -86,7 +86,7 @@ func isBare(c rune, special string) bool {
 }
 
 // quotation scans up to the closing quote. Only the quote is special inside, and is written twice.
-func (s *scanner) quotation(quote rune) (token, *Error) {
+func (s *scanner) quotation(quote rune) (lexeme, *Error) {
 	start := s.at
 	var text strings.Builder
 	for s.at++; s.at < len(s.text); s.at++ {
@@ -96,29 +96,29 @@ func (s *scanner) quotation(quote rune) (token, *Error) {
 		}
 		if s.at+1 == len(s.text) || s.text[s.at+1] != quote {
 			s.at++
-			return token{kind: quoted, text: text.String(), column: start + 1}, nil
+			return lexeme{kind: quoted, text: text.String(), column: start + 1}, nil
 		}
 		s.at++
 		text.WriteRune(quote)
 	}
-	return token{}, errorAt(start+1, "the quote %c is not closed", quote)
+	return lexeme{}, errorAt(start+1, "the quote %c is not closed", quote)
 }
 
-func (s *scanner) operator() (token, *Error) {
+func (s *scanner) operator() (lexeme, *Error) {
 	column := s.at + 1
 	for _, known := range symbols {
 		n := len(known)
 		if s.at+n <= len(s.text) && string(s.text[s.at:s.at+n]) == known {
 			s.at += n
-			return token{kind: symbol, text: known, column: column}, nil
+			return lexeme{kind: symbol, text: known, column: column}, nil
 		}
 	}
 	switch c := s.text[s.at]; c {
 	case '=':
-		return token{}, errorAt(column, "a single = is no operator: write ==")
+		return lexeme{}, errorAt(column, "a single = is no operator: write ==")
 	case '&', '|':
-		return token{}, errorAt(column, "a single %c is no operator: write %c%c", c, c, c)
+		return lexeme{}, errorAt(column, "a single %c is no operator: write %c%c", c, c, c)
 	default:
-		return token{}, errorAt(column, "%q cannot stand here", c)
+		return lexeme{}, errorAt(column, "%q cannot stand here", c)
 	}
 }

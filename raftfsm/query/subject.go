@@ -16,7 +16,7 @@ type subject struct {
 	operators []operator
 	tasks     bool // needs the host's tasks
 	// compile returns the test of a comparison. name is the attribute's; the operator is one of operators.
-	compile func(name string, o operator, arguments []token) (func(HostFacts) bool, *Error)
+	compile func(name string, o operator, arguments []lexeme) (func(HostFacts) bool, *Error)
 	actual  func(f HostFacts, name string) string
 }
 
@@ -74,7 +74,7 @@ var subjects = map[string]subject{
 	},
 }
 
-func compileAttribute(name string, o operator, arguments []token) (func(HostFacts) bool, *Error) {
+func compileAttribute(name string, o operator, arguments []lexeme) (func(HostFacts) bool, *Error) {
 	if o == exists || o == notExists {
 		return func(f HostFacts) bool {
 			_, carried := f.attribute(name)
@@ -89,7 +89,7 @@ func compileAttribute(name string, o operator, arguments []token) (func(HostFact
 }
 
 // compileGroup evaluates a negated operator as "no task of the group", which is the meaning that keeps tasks apart.
-func compileGroup(_ string, o operator, arguments []token) (func(HostFacts) bool, *Error) {
+func compileGroup(_ string, o operator, arguments []lexeme) (func(HostFacts) bool, *Error) {
 	positive, negated := o.negates()
 	if positive == exists {
 		return func(f HostFacts) bool { return (len(f.groups()) > 0) != negated }, nil
@@ -98,7 +98,7 @@ func compileGroup(_ string, o operator, arguments []token) (func(HostFacts) bool
 	return func(f HostFacts) bool { return slices.ContainsFunc(f.groups(), test) != negated }, nil
 }
 
-func compileVersion(_ string, o operator, arguments []token) (func(HostFacts) bool, *Error) {
+func compileVersion(_ string, o operator, arguments []lexeme) (func(HostFacts) bool, *Error) {
 	given := arguments[0]
 	wanted, ok := parseVersion(given.text)
 	if !ok {
@@ -113,7 +113,7 @@ func compileVersion(_ string, o operator, arguments []token) (func(HostFacts) bo
 	}, nil
 }
 
-func compileConnected(_ string, o operator, arguments []token) (func(HostFacts) bool, *Error) {
+func compileConnected(_ string, o operator, arguments []lexeme) (func(HostFacts) bool, *Error) {
 	for _, a := range arguments {
 		if o != matches && o != notMatches && a.text != "true" && a.text != "false" {
 			return nil, errorAt(a.column, "agentConnected is true or false, not %s", a)
@@ -124,12 +124,12 @@ func compileConnected(_ string, o operator, arguments []token) (func(HostFacts) 
 }
 
 // compileID compares the host's name, which replaces ECS's id of an EC2 instance.
-func compileID(_ string, o operator, arguments []token) (func(HostFacts) bool, *Error) {
+func compileID(_ string, o operator, arguments []lexeme) (func(HostFacts) bool, *Error) {
 	test := testOf(o, arguments)
 	return func(f HostFacts) bool { return test(f.Host.Name) }, nil
 }
 
-func compileRegistered(_ string, o operator, arguments []token) (func(HostFacts) bool, *Error) {
+func compileRegistered(_ string, o operator, arguments []lexeme) (func(HostFacts) bool, *Error) {
 	given := arguments[0]
 	wanted, precision, ok := parseTime(given.text)
 	if !ok {
@@ -140,7 +140,7 @@ func compileRegistered(_ string, o operator, arguments []token) (func(HostFacts)
 	}, nil
 }
 
-func compileRunning(_ string, o operator, arguments []token) (func(HostFacts) bool, *Error) {
+func compileRunning(_ string, o operator, arguments []lexeme) (func(HostFacts) bool, *Error) {
 	given := arguments[0]
 	wanted, err := strconv.ParseInt(given.text, 10, 64)
 	if err != nil {

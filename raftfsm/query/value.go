@@ -9,12 +9,12 @@ import (
 )
 
 // testOf returns the test of one value as text.
-func testOf(o operator, arguments []token) func(value string) bool {
+func testOf(o operator, arguments []lexeme) func(value string) bool {
 	positive, negated := o.negates()
 	switch positive {
 	case in:
 		return func(value string) bool {
-			return slices.ContainsFunc(arguments, func(a token) bool { return a.text == value }) != negated
+			return slices.ContainsFunc(arguments, func(a lexeme) bool { return a.text == value }) != negated
 		}
 	case matches:
 		pattern := arguments[0].compiled

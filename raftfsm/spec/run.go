@@ -8,20 +8,20 @@ import (
 // RunRequest asks for Count tasks of one definition in one cluster: ECS's RunTask, and StartTask when Hosts is set.
 // The caller has validated it; Overrides name only containers that exist.
 type RunRequest struct {
-	Cluster    string
-	Key        string   // holder of the caller's access key, whose limits count; empty: root
-	Definition string   // family:revision, ACTIVE
-	Count      int      // tasks wanted; ignored when Hosts is set
-	Hosts      []string // StartTask: one task on each of these hosts, no choice
-	Group      string
-	StartedBy  string
-	LaunchType string
-	Overrides  TaskOverride
-	Tags       []Tag
-	Token      string // client token, empty when the client sent none
-	TokenHash  string // digest of the request's parameters, to tell a retry from a different request
-	ByAdmin    bool   // the caller's role is admin; see Isolation
-	Exec       bool   // see Task.Exec
+	Cluster     string
+	Key         string   // holder of the caller's access key, whose limits count; empty: root
+	Definition  string   // family:revision, ACTIVE
+	Count       int      // tasks wanted; ignored when Hosts is set
+	Hosts       []string // StartTask: one task on each of these hosts, no choice
+	Group       string
+	StartedBy   string
+	LaunchType  string
+	Overrides   TaskOverride
+	Tags        []Tag
+	ClientToken string // client token, empty when the client sent none
+	RequestHash string // digest of the request's parameters, to tell a retry from a different request
+	ByAdmin     bool   // the caller's role is admin; see Isolation
+	Exec        bool   // see Task.Exec
 
 	Signatures []Signature // of the signed request without a client token; recorded beside the tasks
 

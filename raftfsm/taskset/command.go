@@ -42,7 +42,7 @@ func (c Create) Apply(tx command.Transaction) (any, error) {
 func (c Create) check(tx command.Transaction, s *service.Service) error {
 	for i := range s.Deployments {
 		if other := Find(tx, s.Deployments[i].ID); other != nil && c.Set.Token != "" && other.Token == c.Set.Token {
-			return fmt.Errorf("%w: %s", ErrToken, other.ID)
+			return fmt.Errorf("%w: %s", ErrClientToken, other.ID)
 		}
 	}
 	switch definition := tx.Definition(c.Revision.Definition); {

@@ -35,12 +35,12 @@ type Set struct {
 
 // Why a task set is not changed. They are wrapped with its name.
 var (
-	ErrUnknown  = fmt.Errorf("the service has no such task set: %w", spec.ErrNotFound)
-	ErrDraining = errors.New("the task set is DRAINING: it was deleted")
-	ErrScaled   = fmt.Errorf("%w: it is scaled above 0: scale it to 0 first, or use force", spec.ErrInUse)
-	ErrPrimary  = fmt.Errorf("%w: it is the PRIMARY task set: make another one PRIMARY first, or use force", spec.ErrInUse)
-	ErrTooMany  = fmt.Errorf("%w: a service may have %d task sets", spec.ErrLimit, service.MaxTaskSets)
-	ErrToken    = fmt.Errorf("%w: a task set was made with the client token", spec.ErrInUse)
+	ErrUnknown     = fmt.Errorf("the service has no such task set: %w", spec.ErrNotFound)
+	ErrDraining    = errors.New("the task set is DRAINING: it was deleted")
+	ErrScaled      = fmt.Errorf("%w: it is scaled above 0: scale it to 0 first, or use force", spec.ErrInUse)
+	ErrPrimary     = fmt.Errorf("%w: it is the PRIMARY task set: make another one PRIMARY first, or use force", spec.ErrInUse)
+	ErrTooMany     = fmt.Errorf("%w: a service may have %d task sets", spec.ErrLimit, service.MaxTaskSets)
+	ErrClientToken = fmt.Errorf("%w: a task set was made with the client token", spec.ErrInUse)
 )
 
 // ByID has all task sets.

@@ -77,7 +77,7 @@ type JoinTokens struct {
 
 // CreateToken makes a token for uses hosts within ttl; 0 of either is the default (1 host, 1 h). role is one of spec's, TokenRoleHost when it
 // is empty. The hosts serve the cluster, the default one when it is empty.
-func (j *JoinTokens) CreateToken(ctx context.Context, ttl time.Duration, uses int, role, cluster string) (string, error) {
+func (j *JoinTokens) CreateJoinToken(ctx context.Context, ttl time.Duration, uses int, role, cluster string) (string, error) {
 	if role = cmp.Or(role, jointoken.RoleHost); role != jointoken.RoleHost && role != jointoken.RoleAgent {
 		return "", fmt.Errorf("the role of a join token is %q or %q, not %q", jointoken.RoleHost, jointoken.RoleAgent, role)
 	}
@@ -97,7 +97,7 @@ func (j *JoinTokens) CreateToken(ctx context.Context, ttl time.Duration, uses in
 }
 
 // RevokeToken ends a token. spec.ErrNotFound.
-func (j *JoinTokens) RevokeToken(ctx context.Context, tokenID string) error {
+func (j *JoinTokens) RevokeJoinToken(ctx context.Context, tokenID string) error {
 	_, err := j.Store.Propose(ctx, raftfsm.Wrap(jointoken.Revoke{ID: tokenID, At: j.Now()}))
 	return err
 }

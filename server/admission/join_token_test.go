@@ -36,9 +36,9 @@ func TestWhatIsNoTokenIsRefused(t *testing.T) {
 func TestATokenIsForHostsAndAgentsAndNotForThePast(t *testing.T) {
 	tokens := &JoinTokens{Fingerprint: func() string { return strings.Repeat("ab", 32) }, Now: time.Now}
 	for name, create := range map[string]func() (string, error){
-		"another role":     func() (string, error) { return tokens.CreateToken(t.Context(), 0, 0, "admin", "") },
-		"a past end":       func() (string, error) { return tokens.CreateToken(t.Context(), -time.Hour, 0, "", "") },
-		"less than no use": func() (string, error) { return tokens.CreateToken(t.Context(), 0, -1, "", "") },
+		"another role":     func() (string, error) { return tokens.CreateJoinToken(t.Context(), 0, 0, "admin", "") },
+		"a past end":       func() (string, error) { return tokens.CreateJoinToken(t.Context(), -time.Hour, 0, "", "") },
+		"less than no use": func() (string, error) { return tokens.CreateJoinToken(t.Context(), 0, -1, "", "") },
 	} {
 		if token, err := create(); err == nil {
 			t.Errorf("%s: %s", name, token)
@@ -48,7 +48,7 @@ func TestATokenIsForHostsAndAgentsAndNotForThePast(t *testing.T) {
 
 func TestWithoutACAThereIsNoToken(t *testing.T) {
 	tokens := &JoinTokens{Fingerprint: func() string { return "" }, Now: time.Now}
-	if token, err := tokens.CreateToken(t.Context(), 0, 0, "", ""); err == nil {
+	if token, err := tokens.CreateJoinToken(t.Context(), 0, 0, "", ""); err == nil {
 		t.Error(token)
 	}
 }

@@ -45,7 +45,7 @@ func (s Secrets) KeyOfTask(ctx context.Context, hostID, taskID string) (TaskKey,
 	if err != nil {
 		return TaskKey{}, err
 	}
-	key.Token = taskrole.EncodeToken(sealed, name)
+	key.Token = taskrole.EncodeSecurityToken(sealed, name)
 	if s.OnRetrieval != nil {
 		s.OnRetrieval(Retrieval{HostID: hostID, TaskID: taskID, Cluster: task.Cluster, Secrets: []string{"an access key of the role " + role.Name}})
 	}

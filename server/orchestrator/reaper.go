@@ -12,12 +12,12 @@ import (
 
 // How long the state remembers what has ended, and how often the reaper looks.
 const (
-	stoppedRetention  = time.Hour
-	tokenRetention    = 24 * time.Hour
-	inactiveRetention = 90 * 24 * time.Hour
-	reapInterval      = time.Minute
-	fullInterval      = time.Second
-	tokenReapInterval = time.Hour // client tokens are not listed in a view, so they are reaped this often
+	stoppedRetention        = time.Hour
+	clientTokenRetention    = 24 * time.Hour
+	inactiveRetention       = 90 * 24 * time.Hour
+	reapInterval            = time.Minute
+	fullInterval            = time.Second
+	clientTokenReapInterval = time.Hour // client tokens are not listed in a view, so they are reaped this often
 )
 
 const (
@@ -49,7 +49,7 @@ func (r *Reaper) Loop(ctx context.Context) {
 			continue
 		}
 		checkedAt = now
-		if now.Sub(reapedAt) < tokenReapInterval && !view.HasExpired(r.expired(view, now)) {
+		if now.Sub(reapedAt) < clientTokenReapInterval && !view.HasExpired(r.expired(view, now)) {
 			continue
 		}
 		if err := r.Reap(ctx, now); err != nil {
@@ -63,7 +63,7 @@ func (r *Reaper) Loop(ctx context.Context) {
 // Reap forgets what has expired at now.
 func (r *Reaper) Reap(ctx context.Context, now time.Time) error {
 	reap := r.expired(r.proposer.State().View(), now)
-	reap.TokensBefore = now.Add(-tokenRetention)
+	reap.TokensBefore = now.Add(-clientTokenRetention)
 	tasks, err := r.proposer.Propose(ctx, reap)
 	if err == nil {
 		r.log.Debug("forgot stopped tasks", "tasks", tasks)

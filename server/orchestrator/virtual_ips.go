@@ -46,9 +46,9 @@ type VirtualIPs struct {
 	Leases   Leases
 	Log      *slog.Logger
 
-	token  string    // of this term; empty: no lease is granted yet
-	moving string    // the address that is moved to a host with fewer
-	moved  time.Time // when that began, or the term
+	assigner string    // of this term; empty: no lease is granted yet
+	moving   string    // the address that is moved to a host with fewer
+	moved    time.Time // when that began, or the term
 }
 
 // Loop reconciles until ctx ends.
@@ -66,7 +66,7 @@ func (v *VirtualIPs) begin(ctx context.Context) error {
 	token := id.New()
 	err := v.Leases.StartTerm(ctx, token)
 	if err == nil {
-		v.token, v.moved = token, v.Proposer.Now() // the hosts are to be heard of first
+		v.assigner, v.moved = token, v.Proposer.Now() // the hosts are to be heard of first
 	}
 	return err
 }
@@ -85,7 +85,7 @@ func (v *VirtualIPs) Reconcile(ctx context.Context) error {
 	if len(candidates) == 0 || view.MayWrite(raftfsm.Wrap(virtualip.Lead{})) != nil { // an older server of the pool would not understand it
 		return nil
 	}
-	if v.token == "" {
+	if v.assigner == "" {
 		return v.begin(ctx)
 	}
 	var failed []error
@@ -101,7 +101,7 @@ func (v *VirtualIPs) Reconcile(ctx context.Context) error {
 		if !v.due(a, chosen) {
 			continue
 		}
-		assign := virtualip.Assign{IP: ip, Holder: chosen, Epoch: a.Epoch + 1, At: v.Proposer.Now().Round(0), Token: v.token}
+		assign := virtualip.Assign{IP: ip, Holder: chosen, Epoch: a.Epoch + 1, At: v.Proposer.Now().Round(0), Token: v.assigner}
 		if _, err := v.Proposer.Propose(ctx, raftfsm.Wrap(assign)); err != nil {
 			failed = append(failed, err)
 			continue

@@ -55,7 +55,7 @@ func TestAVirtualIPGoesToAHostThatServes(t *testing.T) {
 	put("a", nil)
 	put("b", nil)
 	do(raftfsm.PutHost{Host: spec.Host{ID: "0", Name: "offers nothing"}})
-	r.token = "mine"
+	r.assigner = "mine"
 	for _, step := range []struct {
 		name string
 		do   func()
@@ -92,7 +92,7 @@ func TestAVirtualIPGoesToAHostThatServes(t *testing.T) {
 func TestVirtualIPsGoBackToAHostWithFewer(t *testing.T) {
 	p := &memProposer{state: raftfsm.NewState(), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	leases := &fakeLeases{ended: true, silent: map[string]bool{}, revoked: map[string]bool{}}
-	r := &VirtualIPs{Proposer: p, Leases: leases, Log: slog.New(slog.DiscardHandler), token: "mine"}
+	r := &VirtualIPs{Proposer: p, Leases: leases, Log: slog.New(slog.DiscardHandler), assigner: "mine"}
 	host := func(id string, lacks ...traffic.ListenerProblem) {
 		h := spec.Host{ID: id, Name: id, ListenerProblems: lacks}
 		for i := range iplease.MaxOffers {

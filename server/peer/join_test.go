@@ -63,18 +63,18 @@ func TestNoByteOfATokenReachesAServerThatIsNotOfItsPool(t *testing.T) {
 	}
 	for name, cert := range servers {
 		t.Run(name, func(t *testing.T) {
-			if err := sendToken(t, cert, prefix(t, pool.first)); !errors.Is(err, ErrOtherPool) {
+			if err := sendJoinToken(t, cert, prefix(t, pool.first)); !errors.Is(err, ErrOtherPool) {
 				t.Errorf("the reason is not given: %v", err)
 			}
 		})
 	}
 	t.Run("a real host's without its key", func(t *testing.T) {
-		_ = sendToken(t, &tls.Certificate{Certificate: real.Certificate, PrivateKey: foreign.PrivateKey}, prefix(t, pool.first))
+		_ = sendJoinToken(t, &tls.Certificate{Certificate: real.Certificate, PrivateKey: foreign.PrivateKey}, prefix(t, pool.first))
 	})
 }
 
 // sendToken tries to join at a server with this certificate, and fails the test when anything arrives there.
-func sendToken(t *testing.T, cert *tls.Certificate, fingerprint []byte) error {
+func sendJoinToken(t *testing.T, cert *tls.Certificate, fingerprint []byte) error {
 	t.Helper()
 	address, heard := recordingServer(t, cert)
 	response, err := JoinClient(fingerprint, nil, nil).Post("https://"+address+"/join", "text/plain", strings.NewReader("pinion1.the-secret"))

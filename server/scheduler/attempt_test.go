@@ -11,9 +11,9 @@ import (
 func TestOneTokenManyTimesInOneBatchStartsOneTask(t *testing.T) {
 	s := newTestScheduler(t, 8)
 	same := s.request(1)
-	same.Token, same.TokenHash = "t", "h1"
+	same.ClientToken, same.RequestHash = "t", "h1"
 	other := same
-	other.TokenHash = "h2"
+	other.RequestHash = "h2"
 
 	replies := s.runBatch([]spec.RunRequest{same, same, other, same})
 	ids := make(map[string]bool)
@@ -37,7 +37,7 @@ func TestOneTokenManyTimesInOneBatchStartsOneTask(t *testing.T) {
 func TestARunThatLostItsPlacesIsPlannedAgain(t *testing.T) {
 	s := newTestScheduler(t, 2)
 	request := s.request(1)
-	request.Token, request.TokenHash = "t", "h"
+	request.ClientToken, request.RequestHash = "t", "h"
 	taken := s.run(spec.RunRequest{Cluster: request.Cluster, Definition: request.Definition, Count: 1}).Tasks[0]
 
 	// A plan from before the GPU was taken: recording it is refused, and the run is open again.
@@ -52,7 +52,7 @@ func TestARunThatLostItsPlacesIsPlannedAgain(t *testing.T) {
 		t.Errorf("planned again: %d open, reply %+v", len(open), l.reply)
 	}
 
-	l.conflicts, l.request.Token = maxPlanAttempts-1, ""
+	l.conflicts, l.request.ClientToken = maxPlanAttempts-1, ""
 	if again, _ := stale.propose(); len(again) != 0 || !errors.Is(l.reply.err, spec.ErrUnavailable) {
 		t.Errorf("a run that always loses: %d open, reply %v", len(again), l.reply.err)
 	}

@@ -45,7 +45,7 @@ func (a *planPass) prepare(view *raftfsm.View, open []*batchedRun) (requests []s
 	tokens, tasks := map[clientToken]bool{}, 0
 	for _, l := range open {
 		r := l.request
-		token := clientToken{r.Cluster, r.Token}
+		token := clientToken{r.Cluster, r.ClientToken}
 		wanted := max(r.Count, len(r.Hosts))
 		if a.mustWait(token, tokens) || tasks > 0 && tasks+wanted > maxEntryTasks {
 			a.deferred = append(a.deferred, l)
@@ -73,7 +73,7 @@ func (a *planPass) prepare(view *raftfsm.View, open []*batchedRun) (requests []s
 // mustWait reports whether an earlier request with the client token is not answered yet: one of this batch, or of a plan in
 // flight.
 func (a *planPass) mustWait(token clientToken, inBatch map[clientToken]bool) bool {
-	if token.token == "" {
+	if token.text == "" {
 		return false
 	}
 	starts := func(plan *inFlightPlan) bool { return plan.starts(token) }
@@ -86,7 +86,7 @@ func (a *planPass) mustWait(token clientToken, inBatch map[clientToken]bool) boo
 
 // resolve finds the first answer to a client token, or else the effective definition to run.
 func resolve(view *raftfsm.View, r spec.RunRequest) (*spec.TaskDefinition, *spec.RunResult, error) {
-	before, err := view.ClientTokenResult(r.Cluster, r.Token, r.TokenHash)
+	before, err := view.ClientTokenResult(r.Cluster, r.ClientToken, r.RequestHash)
 	if err != nil || before != nil {
 		return nil, before, err
 	}
@@ -150,10 +150,10 @@ func (a *planPass) tasks() (tasks []*spec.Task) {
 	return tasks
 }
 
-func (a *planPass) tokens() (tokens []clientToken) {
+func (a *planPass) clientTokens() (tokens []clientToken) {
 	for _, p := range a.planned {
-		if r := &p.request; r.Token != "" {
-			tokens = append(tokens, clientToken{r.Cluster, r.Token})
+		if r := &p.request; r.ClientToken != "" {
+			tokens = append(tokens, clientToken{r.Cluster, r.ClientToken})
 		}
 	}
 	return tokens
@@ -222,5 +222,5 @@ func (a *planPass) answerUnrecorded() (again []*batchedRun) {
 }
 
 func newLaunch(r spec.RunRequest, tasks []*spec.Task, failures []spec.Failure, at time.Time) raftfsm.Launch {
-	return raftfsm.Launch{Cluster: r.Cluster, Token: r.Token, TokenHash: r.TokenHash, Tasks: tasks, Failures: failures, At: at}
+	return raftfsm.Launch{Cluster: r.Cluster, Token: r.ClientToken, TokenHash: r.RequestHash, Tasks: tasks, Failures: failures, At: at}
 }

@@ -31,14 +31,14 @@ type planner struct {
 
 // inFlightPlan holds the places of planned tasks until their log entry is committed or rejected.
 type inFlightPlan struct {
-	planner  *planner
-	tasks    []*spec.Task
-	tokens   []clientToken
-	resolved chan struct{} // closed when the outcome is known
+	planner      *planner
+	tasks        []*spec.Task
+	clientTokens []clientToken
+	resolved     chan struct{} // closed when the outcome is known
 }
 
 // clientToken names a request that is recorded once.
-type clientToken struct{ cluster, token string }
+type clientToken struct{ cluster, text string }
 
 const (
 	// livenessInterval is how often the liveness and the images of every host are looked at. A host that reconnects is noticed at once.
@@ -79,7 +79,7 @@ func (g planning) concurrent() []*inFlightPlan {
 // commit ends the planning: the tasks, which have their places in hosts already, keep them until the plan is resolved.
 func (g planning) commit(tasks []*spec.Task, tokens []clientToken) *inFlightPlan {
 	defer g.mu.Unlock()
-	plan := &inFlightPlan{planner: g.planner, tasks: tasks, tokens: tokens, resolved: make(chan struct{})}
+	plan := &inFlightPlan{planner: g.planner, tasks: tasks, clientTokens: tokens, resolved: make(chan struct{})}
 	g.inFlight[plan] = true
 	return plan
 }
@@ -126,7 +126,7 @@ func wait(ctx context.Context, plans []*inFlightPlan) {
 }
 
 // starts reports whether the plan has a request with this client token.
-func (f *inFlightPlan) starts(token clientToken) bool { return slices.Contains(f.tokens, token) }
+func (f *inFlightPlan) starts(token clientToken) bool { return slices.Contains(f.clientTokens, token) }
 
 // failures is the number of plans that have failed so far. A request that was refused while it grew may find a place now.
 func (p *planner) failures() int {

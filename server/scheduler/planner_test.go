@@ -62,7 +62,7 @@ func TestARunIsNotRefusedForAPlanThatFails(t *testing.T) {
 func TestAClientTokenInFlightIsAnsweredFirst(t *testing.T) {
 	s := newTestScheduler(t, 8)
 	request := s.request(1)
-	request.Token, request.TokenHash = "t", "h"
+	request.ClientToken, request.RequestHash = "t", "h"
 	ahead := s.planOne(request)
 
 	answer := make(chan spec.RunResult)

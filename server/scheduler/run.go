@@ -87,7 +87,7 @@ func (s *Scheduler) plan(t *term, open []*batchedRun) *planPass {
 	a := &planPass{node: s.node, term: t, log: s.log, at: s.node.Now(), concurrent: planning.concurrent(), failuresBefore: planning.failed}
 	requests := a.prepare(planning.view, open)
 	a.decide(planning.hosts.Plan(requests))
-	a.plan = planning.commit(a.tasks(), a.tokens())
+	a.plan = planning.commit(a.tasks(), a.clientTokens())
 	return a
 }
 

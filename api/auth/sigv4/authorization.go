@@ -50,7 +50,7 @@ func parse(r *http.Request) (authorization, error) {
 	}
 	header := r.Header.Get("Authorization")
 	if header == "" {
-		return a, wire.Errorf(MissingToken, "The request carries no signature: sign it with an access key (AWS Signature Version 4), or send \"Authorization: Bearer KEYID:SECRET\". `pinion env` on a host prints a key.")
+		return a, wire.Errorf(MissingAuthenticationToken, "The request carries no signature: sign it with an access key (AWS Signature Version 4), or send \"Authorization: Bearer KEYID:SECRET\". `pinion env` on a host prints a key.")
 	}
 	fields, ok := strings.CutPrefix(header, algorithm+" ")
 	if !ok {

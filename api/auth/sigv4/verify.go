@@ -22,10 +22,10 @@ import (
 
 // Types of the errors that Verify returns, all *wire.Error.
 const (
-	MissingToken        = "MissingAuthenticationTokenException"
-	IncompleteSignature = "IncompleteSignatureException"
-	UnrecognizedClient  = "UnrecognizedClientException"
-	InvalidSignature    = "InvalidSignatureException"
+	MissingAuthenticationToken = "MissingAuthenticationTokenException"
+	IncompleteSignature        = "IncompleteSignatureException"
+	UnrecognizedClient         = "UnrecognizedClientException"
+	InvalidSignature           = "InvalidSignatureException"
 )
 
 // Skew is how far the client's clock may be off.

@@ -109,7 +109,7 @@ func TestWhatIsNotASignature(t *testing.T) {
 		kind    string
 		message string
 	}{
-		"nothing":               {func(r *http.Request) { r.Header.Del("Authorization") }, MissingToken, "The request carries no signature: sign it with an access key (AWS Signature Version 4), or send \"Authorization: Bearer KEYID:SECRET\". `pinion env` on a host prints a key."},
+		"nothing":               {func(r *http.Request) { r.Header.Del("Authorization") }, MissingAuthenticationToken, "The request carries no signature: sign it with an access key (AWS Signature Version 4), or send \"Authorization: Bearer KEYID:SECRET\". `pinion env` on a host prints a key."},
 		"another scheme":        {func(r *http.Request) { r.Header.Set("Authorization", "Basic x") }, IncompleteSignature, "The signature is not complete: the Authorization header must begin with AWS4-HMAC-SHA256."},
 		"no signature in it":    {func(r *http.Request) { r.Header.Set("Authorization", algorithm+" Credential=a/b/c/d/e") }, IncompleteSignature, "The signature is not complete: the Authorization header must have Credential=KEY/DATE/REGION/SERVICE/aws4_request, SignedHeaders and a Signature of 64 hex digits."},
 		"no date":               {func(r *http.Request) { r.Header.Del("X-Amz-Date") }, IncompleteSignature, "The signature is not complete: the X-Amz-Date header must be there and look like 20060102T150405Z."},

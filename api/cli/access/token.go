@@ -59,7 +59,7 @@ Examples:
 			if err != nil {
 				return err
 			}
-			created, err := inv.Client.CreateToken(c.Context, c.Duration("ttl"), c.Int("uses"), c.String("role"), c.String("cluster"))
+			created, err := inv.Client.CreateJoinToken(c.Context, c.Duration("ttl"), c.Int("uses"), c.String("role"), c.String("cluster"))
 			if err != nil {
 				return err
 			}
@@ -69,7 +69,7 @@ Examples:
 }
 
 // printToken prints the token alone, for scripts, and how to use it as a note for people.
-func printToken(inv *invocation.Invocation, created client.CreatedToken) error {
+func printToken(inv *invocation.Invocation, created client.CreatedJoinToken) error {
 	if inv.Output == invocation.JSON {
 		return inv.PrintJSON(created)
 	}
@@ -133,7 +133,7 @@ Examples:
 				return err
 			}
 			for _, id := range c.Args().Slice() {
-				if err := inv.Client.RevokeToken(c.Context, id); err != nil {
+				if err := inv.Client.RevokeJoinToken(c.Context, id); err != nil {
 					return fmt.Errorf("token %s: %w", id, err)
 				}
 				fmt.Fprintln(inv.Out, id)

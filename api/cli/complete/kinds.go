@@ -20,7 +20,7 @@ const (
 	families    kind = "FAMILY"
 	groups      kind = "GROUP"
 	keys        kind = "KEY"
-	tokens      kind = "TOKEN"
+	joinTokens  kind = "TOKEN"
 	contexts    kind = "CONTEXT"
 	definitions kind = "DEFINITION"
 	images      kind = "IMAGE"
@@ -66,7 +66,7 @@ var flagKinds = map[string]kind{
 var argumentKinds = map[string]kind{
 	"TASK": tasks, "HOST": hosts, "TEAM": teams, "FILE": file, "FAMILY": families, "FAMILY[:REVISION]": definitions, "FAMILY:REVISION": definitions,
 	"IMAGE|FAMILY[:REVISION]": images, "bash|zsh|fish": "bash zsh fish", "man|config": "man config", "context NAME": contexts, "NAME=VALUE": "servers= replace-after= lost-after=",
-	"TASK:PATH": tasks, "PATH": file, "PORT|LOCAL:PORT": free, "DAEMON": daemons, "SERVICE": services, "SERVICE=N": services, "GPU": gpus, "GPU...": gpus, "secret NAME": secrets, "IMAGE": poolImages, "TARGET": free, "FILE|-": file, "key ID": keys, "role NAME": free, "certificate NAME": free, "VOLUME": free, "token ID": tokens, "GROUP": logins, "PRIORITY": free, "-": free, "save|restore|inspect": free, "|": free, "HOST[:PORT]]": free,
+	"TASK:PATH": tasks, "PATH": file, "PORT|LOCAL:PORT": free, "DAEMON": daemons, "SERVICE": services, "SERVICE=N": services, "GPU": gpus, "GPU...": gpus, "secret NAME": secrets, "IMAGE": poolImages, "TARGET": free, "FILE|-": file, "key ID": keys, "role NAME": free, "certificate NAME": free, "VOLUME": free, "token ID": joinTokens, "GROUP": logins, "PRIORITY": free, "-": free, "save|restore|inspect": free, "|": free, "HOST[:PORT]]": free,
 }
 
 // flagKind is what the value of a flag stands for.

@@ -79,7 +79,7 @@ func (s source) cluster() string { return cmp.Or(s.line.flags["cluster"], "defau
 // sources read the lists of the pool.
 var sources = map[kind]func(source, *invocation.Invocation) ([]offer, error){
 	tasks: taskOffers, groups: groupOffers, after: afterOffers, containers: containerOffers, hosts: hostOffers, clusters: clusterOffers, teams: teamOffers,
-	families: familyOffers, definitions: definitionOffers, images: imageOffers, keys: keyOffers, tokens: tokenOffers, logins: loginOffers,
+	families: familyOffers, definitions: definitionOffers, images: imageOffers, keys: keyOffers, joinTokens: joinTokenOffers, logins: loginOffers,
 	services: serviceOffers, daemons: daemonOffers, gpus: gpuOffers, secrets: secretOffers, poolImages: poolImageOffers, taskSecrets: taskSecretOffers,
 }
 
@@ -150,8 +150,8 @@ func keyOffers(s source, inv *invocation.Invocation) (offers []offer, err error)
 	return offers, err
 }
 
-func tokenOffers(s source, inv *invocation.Invocation) (offers []offer, err error) {
-	all, err := inv.Client.Tokens(s.ctx)
+func joinTokenOffers(s source, inv *invocation.Invocation) (offers []offer, err error) {
+	all, err := inv.Client.JoinTokens(s.ctx)
 	for _, t := range all {
 		offers = append(offers, offer{t.ID, fmt.Sprintf("cluster %s, used %d of %d times", t.Cluster, t.Used, t.Uses)})
 	}

@@ -73,12 +73,12 @@ type put struct {
 	description string   // empty: as it is
 	clusters    []string // whose tasks may use it; none: those of the access key
 	teams       []string // likewise
-	token       string   // makes the request one, however often it arrives
+	clientToken string   // makes the request one, however often it arrives
 	value       []byte
 }
 
 func parsePut(c *cli.Context) (put, error) {
-	p := put{name: c.Args().First(), description: c.String("description"), token: httpx.NewUUID()}
+	p := put{name: c.Args().First(), description: c.String("description"), clientToken: httpx.NewUUID()}
 	if c.NArg() > 1 || strings.Contains(p.name, "=") {
 		return p, exit.Usagef("%s takes the NAME alone: the value comes from standard input or --file, as others can read arguments in the list of processes", c.Command.HelpName)
 	}
@@ -133,7 +133,7 @@ func (p *put) put(ctx context.Context, inv *invocation.Invocation) (answer json.
 
 // input is a request with the value.
 func (p *put) input(in map[string]any) map[string]any {
-	in["ClientRequestToken"] = p.token
+	in["ClientRequestToken"] = p.clientToken
 	if p.description != "" {
 		in["Description"] = p.description
 	}

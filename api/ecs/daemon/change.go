@@ -94,7 +94,7 @@ func Create(ctx context.Context, r *call.Request, in *types.CreateDaemonInput) (
 	if err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(servicedef.CheckDaemonName(in.DaemonName), servicedef.CheckToken(in.ClientToken), servicedef.CheckTags(in.Tags)); err != nil {
+	if err := cmp.Or(servicedef.CheckDaemonName(in.DaemonName), servicedef.CheckClientToken(in.ClientToken), servicedef.CheckTags(in.Tags)); err != nil {
 		return nil, err
 	}
 	s := call.NewService(r, cluster.Name, spec.DaemonPrefix+in.DaemonName)

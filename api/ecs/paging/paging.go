@@ -58,14 +58,14 @@ func CutFrom[T any](p types.Paging, from func(last string) iter.Seq[T], key func
 	}
 	last := ""
 	if p.NextToken != "" {
-		if last, err = decodeToken(p.NextToken); err != nil {
+		if last, err = decodeNextToken(p.NextToken); err != nil {
 			return nil, "", err
 		}
 	}
 	page = []T{} // shown as it is, also when it is empty
 	for item := range from(last) {
 		if len(page) == size {
-			return page, encodeToken(key(page[size-1])), nil
+			return page, encodeNextToken(key(page[size-1])), nil
 		}
 		page = append(page, item)
 	}
@@ -79,15 +79,15 @@ func isAfter(key, last string, descending bool) bool {
 	return key > last
 }
 
-const tokenPrefix = "pinion1:"
+const nextTokenPrefix = "pinion1:"
 
-func encodeToken(key string) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(tokenPrefix + key))
+func encodeNextToken(key string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(nextTokenPrefix + key))
 }
 
-func decodeToken(token string) (string, error) {
+func decodeNextToken(token string) (string, error) {
 	text, err := base64.RawURLEncoding.DecodeString(token)
-	key, ok := strings.CutPrefix(string(text), tokenPrefix)
+	key, ok := strings.CutPrefix(string(text), nextTokenPrefix)
 	if err != nil || !ok {
 		return "", field.Errorf("nextToken", "nextToken is not one that this operation gave out")
 	}

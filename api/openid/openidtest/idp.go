@@ -97,7 +97,7 @@ func (i *Issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/device":
 		reply(w, map[string]any{"device_code": "device-1", "user_code": "ABCD-EFGH", "verification_uri": i.URL + "/enter", "expires_in": 60, "interval": 1})
 	case "/token":
-		i.token(w, r)
+		i.idToken(w, r)
 	default:
 		http.NotFound(w, r)
 	}
@@ -112,7 +112,7 @@ func (i *Issuer) Discovery() map[string]any {
 }
 
 // token answers that the person has not logged in yet, and the next time with an ID token.
-func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
+func (i *Issuer) idToken(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.polls++
@@ -124,7 +124,7 @@ func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 		refuse(w, "authorization_pending")
 		return
 	}
-	reply(w, map[string]any{"access_token": "unused", "token_type": "Bearer", "id_token": i.Token(i.Claims(time.Now(), i.person))})
+	reply(w, map[string]any{"access_token": "unused", "token_type": "Bearer", "id_token": i.IDToken(i.Claims(time.Now(), i.person))})
 }
 
 // Claims are those of an ID token made at that time, with some changed; nil takes one away.
@@ -139,7 +139,7 @@ func (i *Issuer) Claims(at time.Time, changed Claims) Claims {
 }
 
 // Token signs claims as the issuer does.
-func (i *Issuer) Token(claims Claims) string { return i.Signed("ES256", "key-1", claims) }
+func (i *Issuer) IDToken(claims Claims) string { return i.Signed("ES256", "key-1", claims) }
 
 // Signed signs claims with an algorithm, which may be wrong, and the name of a key, which may be unknown. HS256 takes the public key for a
 // secret, as a verifier does that lets the token choose.

@@ -40,13 +40,13 @@ type host struct {
 
 // joinConfig describes how the hosts of a fleet join the pool.
 type joinConfig struct {
-	dir     string // the fleet's; each host has a directory in it
-	ip      string // where the hosts listen, each on a port of its own
-	join    string // address of a host of the pool
-	token   string // what `pinion token` printed
-	gpus    string // of each host, as the simulator has them: "8xh100"
-	cluster string // the cluster that the hosts belong to
-	log     *slog.Logger
+	dir       string // the fleet's; each host has a directory in it
+	ip        string // where the hosts listen, each on a port of its own
+	join      string // address of a host of the pool
+	joinToken string // what `pinion token` printed
+	gpus      string // of each host, as the simulator has them: "8xh100"
+	cluster   string // the cluster that the hosts belong to
+	log       *slog.Logger
 }
 
 // joinPool makes a new host and waits until it has joined.
@@ -83,7 +83,7 @@ func (h *host) open(ctx context.Context, in joinConfig, dir, name string) (addre
 	address = listener.Addr().String()
 	h.member, err = server.OpenMember(ctx, server.MemberConfig{
 		Dir: dir, HostID: h.id, Address: address, Name: name, Version: "fleet",
-		Identity: identity, Port: h.port, Log: h.log, Join: in.join, Token: in.token,
+		Identity: identity, Port: h.port, Log: h.log, Join: in.join, JoinToken: in.joinToken,
 	})
 	if err == nil {
 		h.closers = append(h.closers, h.member.Close)

@@ -20,11 +20,11 @@ import (
 func TestAHostOfTheFleetIsAHostUntilItFallsSilent(t *testing.T) {
 	leader, address := bootstrapPool(t)
 	// Agents, as the pool would put one of them in the place of its first server, which runs no agent here.
-	token, err := leader.Tokens.CreateToken(t.Context(), 0, 2, jointoken.RoleAgent, "fleet")
+	token, err := leader.JoinTokens.CreateJoinToken(t.Context(), 0, 2, jointoken.RoleAgent, "fleet")
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := joinConfig{dir: t.TempDir(), ip: "127.0.0.1", join: address, token: token, gpus: "2xh100", cluster: "fleet", log: slog.New(slog.DiscardHandler)}
+	in := joinConfig{dir: t.TempDir(), ip: "127.0.0.1", join: address, joinToken: token, gpus: "2xh100", cluster: "fleet", log: slog.New(slog.DiscardHandler)}
 	hosts, err := joinAll(t.Context(), in, 2)
 	t.Cleanup(func() { closeAll(hosts) })
 	if err != nil {

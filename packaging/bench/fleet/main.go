@@ -31,12 +31,12 @@ func main() {
 	flag.StringVar(&in.dir, "dir", "", "`DIR` in which each host keeps what is its own")
 	flag.StringVar(&in.ip, "ip", "127.0.0.1", "`IP` address that the hosts listen on")
 	flag.StringVar(&in.join, "join", "", "`ADDR` of a host of the pool")
-	flag.StringVar(&in.token, "token", "", "what `pinion token` printed, good for as many uses as there are hosts")
+	flag.StringVar(&in.joinToken, "token", "", "what `pinion token` printed, good for as many uses as there are hosts")
 	flag.StringVar(&in.gpus, "gpus", "8xh100", "simulated `GPUS` of each host")
 	flag.StringVar(&in.cluster, "cluster", "fleet", "`NAME` of the cluster that the hosts belong to, made when it is not there")
 	flag.Parse()
 	in.log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
-	if in.dir == "" || in.join == "" || in.token == "" {
+	if in.dir == "" || in.join == "" || in.joinToken == "" {
 		fmt.Fprintln(os.Stderr, "fleet: -dir, -join and -token are needed")
 		os.Exit(2)
 	}

@@ -58,7 +58,7 @@ func (p *pool) testLoginOverLeaders(t *testing.T) {
 		person.mustCall(t, h, "ListClusters", object{}, &object{})
 	}
 
-	token := idp.Token(idp.Claims(time.Now(), openidtest.Claims{"email": "alice@example.com", "groups": "everybody"}))
+	token := idp.IDToken(idp.Claims(time.Now(), openidtest.Claims{"email": "alice@example.com", "groups": "everybody"}))
 	logIn := func(h *testbed.Host) (status int) {
 		eventually(t, h.Name+" answers to the login", func() bool {
 			status, err = p.answer(h, new(rawBody), func(ctx context.Context, _ *client.Client) ([]byte, error) {
