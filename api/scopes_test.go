@@ -89,7 +89,7 @@ func eachLine(test func(of, name string, d table, e *endpoint)) {
 
 // authorized is what authorization says to an administrator of one cluster.
 func authorized(e *endpoint) error {
-	of := leader.Resolution{Principal: auth.Principal{ARN: "me", Role: accesskey.RoleAdmin, Scope: "lab"}}
+	of := leader.Resolution{Principal: auth.Principal{ARN: "me", Role: accesskey.RoleAdmin, Clusters: "lab"}}
 	r := &request{Exchange: &httpx.Exchange{Request: httptest.NewRequest("GET", "/", nil)}, Resolution: of, endpoint: e}
 	return authorize(r, func(*request) error { return nil })
 }

@@ -23,7 +23,7 @@ type Principal struct {
 	HostID    string          // of the host whose own key that is; empty for any other
 	Task      string          // of the task that has the access key by its role; empty for any other
 	Role      accesskey.Role  // of the access key
-	Scope     ClusterScope    // of the access key
+	Clusters  KeyClusters     // of the access key
 	Grant     accesskey.Grant // of the access key
 	Region    string          // that the request was signed for; of every ARN in the response
 	Signature string          // of a signed request; empty through the socket and with a bearer key
@@ -48,27 +48,27 @@ func (p Principal) RequireRole(needed accesskey.Role, operation string) error {
 
 // RequireUnscoped refuses a key that is for some clusters an operation that is about the whole pool.
 func (p Principal) RequireUnscoped(operation string) error {
-	if p.Scope == "" {
+	if p.Clusters == "" {
 		return nil
 	}
-	return wire.Errorf(wire.AccessDenied, "%s may not do %s: its key (role %s) is for %v alone, and this is about all of them. A key made without --cluster may.", p.ARN, operation, p.Role, p.Scope.Set())
+	return wire.Errorf(wire.AccessDenied, "%s may not do %s: its key (role %s) is for %v alone, and this is about all of them. A key made without --cluster may.", p.ARN, operation, p.Role, p.Clusters.Set())
 }
 
 // RequireCluster refuses a key that is for another cluster.
-func (p Principal) RequireCluster(cluster string) error { return p.Scope.Check(p.ARN, cluster) }
+func (p Principal) RequireCluster(cluster string) error { return p.Clusters.Check(p.ARN, cluster) }
 
 // Sees reports whether the principal may see tasks of a cluster and a team, those that have ended too: of its clusters, and, when its key is
 // for teams, of these alone.
 func (p Principal) Sees(cluster, team string) bool {
-	return p.Scope.Covers(cluster) && p.Grant.SeesTeam(team)
+	return p.Clusters.Covers(cluster) && p.Grant.SeesTeam(team)
 }
 
 // SeesAll reports whether the principal may see what is of all clusters and teams, and of the pool itself.
-func (p Principal) SeesAll() bool { return p.Scope == "" && len(p.Grant.Teams) == 0 }
+func (p Principal) SeesAll() bool { return p.Clusters == "" && len(p.Grant.Teams) == 0 }
 
 // SeesTask is Sees for a task.
 func (p Principal) SeesTask(t *spec.Task) bool {
-	return p.Scope.Covers(t.Cluster) && SeesTask(p.Grant, t)
+	return p.Clusters.Covers(t.Cluster) && SeesTask(p.Grant, t)
 }
 
 // SeesTask reports whether a key with this grant sees a task of its clusters.
@@ -78,7 +78,7 @@ func SeesTask(g accesskey.Grant, t *spec.Task) bool {
 
 // SeesService is Sees for a service.
 func (p Principal) SeesService(s *service.Service) bool {
-	return p.Scope.Covers(s.Cluster) && SeesService(p.Grant, s)
+	return p.Clusters.Covers(s.Cluster) && SeesService(p.Grant, s)
 }
 
 // SeesService reports whether a key with this grant sees a service of its clusters: one whose tasks count for a team of the key.
@@ -113,24 +113,24 @@ func (p Principal) RequireTeam(cluster, team string) error {
 // several has to name one.
 func (p Principal) ClusterOf(r *http.Request) (string, error) {
 	named := r.URL.Query().Get("cluster")
-	if named == "" && p.Scope != "" && !p.Scope.Set().One() {
-		return "", wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for %v, and this is about all of them: name one with ?cluster=NAME (--cluster NAME).", p.ARN, p.Scope.Set())
+	if named == "" && p.Clusters != "" && !p.Clusters.Set().One() {
+		return "", wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for %v, and this is about all of them: name one with ?cluster=NAME (--cluster NAME).", p.ARN, p.Clusters.Set())
 	}
-	named = cmp.Or(named, string(p.Scope))
+	named = cmp.Or(named, string(p.Clusters))
 	return named, p.RequireCluster(named)
 }
 
 // ClusterScope is the only clusters that an access key is for, with commas between; empty when it is for all.
-type ClusterScope string
+type KeyClusters string
 
 // Set is the clusters of the scope.
-func (s ClusterScope) Set() spec.ClusterSet { return spec.ClusterSet(s) }
+func (s KeyClusters) Set() spec.ClusterSet { return spec.ClusterSet(s) }
 
 // Covers reports whether a key of this scope may know of a cluster.
-func (s ClusterScope) Covers(cluster string) bool { return s.Set().Has(cluster) }
+func (s KeyClusters) Covers(cluster string) bool { return s.Set().Has(cluster) }
 
 // Check refuses a request about a cluster outside the scope.
-func (s ClusterScope) Check(principal, cluster string) error {
+func (s KeyClusters) Check(principal, cluster string) error {
 	if s.Covers(cluster) {
 		return nil
 	}
@@ -139,7 +139,7 @@ func (s ClusterScope) Check(principal, cluster string) error {
 
 // CheckUse refuses to show or run a task definition that belongs to other clusters, unless it is shared with one of the scope. So a key
 // learns nothing of what others put into commands and environments, which an override of the command would print.
-func (s ClusterScope) CheckUse(principal string, view *raftfsm.View, definition *spec.TaskDefinition) error {
+func (s KeyClusters) CheckUse(principal string, view *raftfsm.View, definition *spec.TaskDefinition) error {
 	if s.MayUse(view, definition) {
 		return nil
 	}
@@ -149,7 +149,7 @@ func (s ClusterScope) CheckUse(principal string, view *raftfsm.View, definition 
 }
 
 // MayUse reports whether a key of this scope may see and run a task definition.
-func (s ClusterScope) MayUse(view *raftfsm.View, definition *spec.TaskDefinition) bool {
+func (s KeyClusters) MayUse(view *raftfsm.View, definition *spec.TaskDefinition) bool {
 	if s == "" {
 		return true
 	}
@@ -158,7 +158,7 @@ func (s ClusterScope) MayUse(view *raftfsm.View, definition *spec.TaskDefinition
 }
 
 // CheckChange refuses to revise, end or tag a family that belongs to other clusters too. A new family passes: it will belong to the scope.
-func (s ClusterScope) CheckChange(principal string, view *raftfsm.View, family string) error {
+func (s KeyClusters) CheckChange(principal string, view *raftfsm.View, family string) error {
 	owners, known := view.FamilyClusters(family)
 	if !known || s.Set().Owns(owners) {
 		return nil

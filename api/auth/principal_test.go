@@ -33,7 +33,7 @@ func TestAPrincipalMayDoWhatItsRoleAllows(t *testing.T) {
 }
 
 func TestAKeyForOneClusterIsForThatOneAlone(t *testing.T) {
-	all, lab := Principal{}, Principal{Scope: "lab"}
+	all, lab := Principal{}, Principal{Clusters: "lab"}
 	for cluster, allowed := range map[string]bool{"lab": true, "default": false, "": false} {
 		if err := lab.RequireCluster(cluster); denied(err) == allowed {
 			t.Errorf("lab, cluster %q: %v", cluster, err)

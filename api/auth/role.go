@@ -16,7 +16,7 @@ import (
 
 // Rights are what the principal may do.
 func (p Principal) Rights() issuer.Rights {
-	return issuer.Rights{Role: p.Role, Cluster: string(p.Scope), Grant: p.Grant}
+	return issuer.Rights{Role: p.Role, Cluster: string(p.Clusters), Grant: p.Grant}
 }
 
 // CheckPass refuses to give a role to a task, or to act within a task that has it, unless the caller may do all that the role may, or is an administrator of the

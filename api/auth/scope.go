@@ -77,7 +77,7 @@ func (s Scope) IsPerResource() bool { return s.kind == scopeResources }
 
 // Admits refuses a key for some clusters what is about the whole pool, and a line that does not say what it is about.
 func (s Scope) Admits(p Principal, operation string) error {
-	if p.Scope == "" || !s.IsPoolWide() && s.Names() {
+	if p.Clusters == "" || !s.IsPoolWide() && s.Names() {
 		return nil
 	}
 	return p.RequireUnscoped(operation)
@@ -112,7 +112,7 @@ func (s Scope) OfDaemons() Scope {
 
 // Check refuses an input about other clusters than those that the caller's key is for, and about task definitions of others.
 func (s Scope) Check(p Principal, v *raftfsm.View, operation string, input reflect.Value) error {
-	if err := s.Admits(p, operation); err != nil || p.Scope == "" {
+	if err := s.Admits(p, operation); err != nil || p.Clusters == "" {
 		return err
 	}
 	r := caller{p, v}
@@ -146,10 +146,10 @@ func (s Scope) checkFamily(r caller, kind, given string) error {
 	}
 	if s.right == ChangesFamily {
 		family, _, _ := strings.Cut(parsed.Name, ":")
-		return r.Scope.CheckChange(r.ARN, r.view, family)
+		return r.Clusters.CheckChange(r.ARN, r.view, family)
 	}
 	if known := r.view.Definition(parsed.Name); known != nil {
-		return r.Scope.CheckUse(r.ARN, r.view, known)
+		return r.Clusters.CheckUse(r.ARN, r.view, known)
 	}
 	return nil
 }
@@ -204,7 +204,7 @@ func (s Scope) clusterOf(r caller, given string) (cluster string, shared bool, e
 	case parsed.Kind == arn.CapacityProvider && s.right == UsesFamily:
 		return "", true, nil
 	case parsed.Kind == arn.CapacityProvider:
-		return "", false, wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for %v alone, and capacity providers belong to all clusters.", r.ARN, r.Scope.Set())
+		return "", false, wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for %v alone, and capacity providers belong to all clusters.", r.ARN, r.Clusters.Set())
 	case parsed.Cluster != "":
 		return parsed.Cluster, false, nil
 	case parsed.Kind == arn.Task:
@@ -216,7 +216,7 @@ func (s Scope) clusterOf(r caller, given string) (cluster string, shared bool, e
 			return host.Cluster, false, nil
 		}
 	}
-	return "", false, wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for %v, and %s names no cluster: use the ARN in the long form.", r.ARN, r.Scope.Set(), given)
+	return "", false, wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for %v, and %s names no cluster: use the ARN in the long form.", r.ARN, r.Clusters.Set(), given)
 }
 
 // textsIn are the values of a member that is a text or a list of texts. An empty list is about what nothing stands for.

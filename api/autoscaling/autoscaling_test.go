@@ -212,7 +212,7 @@ func TestWhoMayScaleAService(t *testing.T) {
 	}
 	one := 1
 	read := auth.Principal{ARN: "reader", Role: accesskey.RoleRead}
-	ofLab := auth.Principal{ARN: "lab", Role: accesskey.RoleSubmit, Scope: "lab"}
+	ofLab := auth.Principal{ARN: "lab", Role: accesskey.RoleSubmit, Clusters: "lab"}
 	ofSpeech := auth.Principal{ARN: "speech", Role: accesskey.RoleSubmit, Grant: accesskey.Grant{Teams: []string{"speech"}}}
 	limited := auth.Principal{ARN: "limited", Role: accesskey.RoleSubmit, Holder: "AKIA2", Grant: accesskey.Grant{MaxGPUs: &one}}
 	owner := auth.Principal{ARN: "owner", Role: accesskey.RoleSubmit, Holder: "AKIA1", Grant: accesskey.Grant{MaxTasks: 1}}

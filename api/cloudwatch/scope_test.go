@@ -19,7 +19,7 @@ func TestWhoMayPutAnAlarm(t *testing.T) {
 	f := newFixture(t)
 	one := 1
 	read := auth.Principal{ARN: "reader", Role: accesskey.RoleRead}
-	ofLab := auth.Principal{ARN: "lab", Role: accesskey.RoleSubmit, Scope: "lab"}
+	ofLab := auth.Principal{ARN: "lab", Role: accesskey.RoleSubmit, Clusters: "lab"}
 	ofSpeech := auth.Principal{ARN: "speech", Role: accesskey.RoleSubmit, Grant: accesskey.Grant{Teams: []string{"speech"}}}
 	ofVision := auth.Principal{ARN: "vision", Role: accesskey.RoleSubmit, Grant: accesskey.Grant{Teams: []string{"vision"}}}
 	limited := auth.Principal{ARN: "limited", Role: accesskey.RoleSubmit, Holder: "AKIA2", Grant: accesskey.Grant{MaxGPUs: &one}}
@@ -64,7 +64,7 @@ func TestWhoMayPutAnAlarm(t *testing.T) {
 func TestAnAlarmOfOthersIsNotChanged(t *testing.T) {
 	f := newFixture(t)
 	f.must(t, "PutMetricAlarm", of("default", "vision", nil))
-	ofLab := auth.Principal{ARN: "lab", Role: accesskey.RoleSubmit, Scope: "lab"}
+	ofLab := auth.Principal{ARN: "lab", Role: accesskey.RoleSubmit, Clusters: "lab"}
 	ofSpeech := auth.Principal{ARN: "speech", Role: accesskey.RoleAdmin, Grant: accesskey.Grant{Teams: []string{"speech"}}}
 	if _, err := f.as(ofLab, "PutMetricAlarm", of("lab", "lab", nil)); errorType(err) != wire.AccessDenied {
 		t.Error(err)

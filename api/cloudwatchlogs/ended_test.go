@@ -53,7 +53,7 @@ func forgotten(t *testing.T) (*fixture, fakeEnded) {
 
 // asking is a request of a principal, long after the task has ended.
 func (w *fixture) asking(past fakeEnded, p auth.Principal) *Request {
-	return &Request{View: w.state.View(), Logs: w, Scope: p.Scope, Ended: past, Sees: p.Sees, Now: func() time.Time { return epoch.Add(48 * time.Hour) }}
+	return &Request{View: w.state.View(), Logs: w, KeyClusters: p.Clusters, Ended: past, Sees: p.Sees, Now: func() time.Time { return epoch.Add(48 * time.Hour) }}
 }
 
 func TestTheLogOfATaskThatTheStateHasForgottenIsRead(t *testing.T) {
@@ -81,11 +81,11 @@ func TestTheLogOfAForgottenTaskIsForItsClusterAndTeamAlone(t *testing.T) {
 		principal auth.Principal
 		may       bool
 	}{
-		"of its cluster":    {auth.Principal{Scope: "default"}, true},
+		"of its cluster":    {auth.Principal{Clusters: "default"}, true},
 		"of its team":       {auth.Principal{Grant: accesskey.Grant{Teams: []string{"vision"}}}, true},
-		"of another":        {auth.Principal{Scope: "lab"}, false},
+		"of another":        {auth.Principal{Clusters: "lab"}, false},
 		"of another team":   {auth.Principal{Grant: accesskey.Grant{Teams: []string{"speech"}}}, false},
-		"of neither of two": {auth.Principal{Scope: "default", Grant: accesskey.Grant{Teams: []string{"speech"}}}, false},
+		"of neither of two": {auth.Principal{Clusters: "default", Grant: accesskey.Grant{Teams: []string{"speech"}}}, false},
 	} {
 		got, err := w.asking(past, c.principal).getLogEvents(t.Context(), &getLogEventsInput{LogGroupName: "g", LogStreamName: "p/c/one"})
 		if c.may != (err == nil) {

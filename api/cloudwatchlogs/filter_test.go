@@ -211,7 +211,7 @@ func TestWhatFilterLogEventsRefuses(t *testing.T) {
 func TestTasksOfOtherClustersAreNotThere(t *testing.T) {
 	w := oneStream(t, at(1, "a"))
 	for cluster, want := range map[string]int{"": 1, "default": 1, "lab": 0} {
-		call := &Request{View: w.state.View(), Logs: w, Scope: auth.ClusterScope(cluster)}
+		call := &Request{View: w.state.View(), Logs: w, KeyClusters: auth.KeyClusters(cluster)}
 		streams, err := call.streams("g")
 		if _, missing := call.stream("g", "p/c/one"); len(streams) != want || (err == nil) != (want == 1) || (missing == nil) != (want == 1) {
 			t.Errorf("a key for %q: %d streams, %v, %v", cluster, len(streams), err, missing)

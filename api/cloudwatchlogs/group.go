@@ -68,7 +68,7 @@ func (c *Request) sources(group string) (map[string][]source, error) {
 
 // created is what was recorded of a group; nil when nothing was, and for a key of one cluster: groups belong to no cluster.
 func (c *Request) created(group string) *loggroup.Group {
-	if c.Scope != "" {
+	if c.KeyClusters != "" {
 		return nil
 	}
 	return loggroup.Find(c.View, group)
@@ -110,7 +110,7 @@ func (c *Request) stream(group, name string) (stream, error) {
 	if task == nil {
 		task = c.endedTask(id)
 	}
-	if task != nil && task.HostID != "" && c.Scope.Covers(task.Cluster) && auth.SeesTask(c.Grant, task) {
+	if task != nil && task.HostID != "" && c.KeyClusters.Covers(task.Cluster) && auth.SeesTask(c.Grant, task) {
 		if d := c.View.Definition(task.Definition); d != nil {
 			for i := range d.Containers {
 				s := logSource(d, &d.Containers[i])

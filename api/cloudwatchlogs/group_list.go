@@ -85,7 +85,7 @@ func (c *Request) groupCreationTimes() map[string]time.Time {
 			}
 		}
 	}
-	if c.Scope == "" {
+	if c.KeyClusters == "" {
 		for _, group := range loggroup.All(c.View) {
 			created[group.Name] = group.CreatedAt
 		}

@@ -210,7 +210,7 @@ func TestADeletedGroupHasLostItsLogs(t *testing.T) {
 func TestAGroupWithoutLogsIsNotForAKeyOfOneCluster(t *testing.T) {
 	w := newFixture(t)
 	w.call(t, "CreateLogGroup", in{"logGroupName": "secret-project"})
-	bound := &Request{View: w.state.View(), Logs: w, Scope: "lab"}
+	bound := &Request{View: w.state.View(), Logs: w, KeyClusters: "lab"}
 	if _, err := bound.listTags("secret-project"); err == nil {
 		t.Error("its tags are shown")
 	}
@@ -222,8 +222,8 @@ func TestAGroupWithoutLogsIsNotForAKeyOfOneCluster(t *testing.T) {
 // A key for a cluster learns no names of groups from others; a task in its cluster makes the group of its definition its own.
 func TestGroupsOfOtherClustersAreNotListed(t *testing.T) {
 	w := oneStream(t, at(1, "a")) // a task of the default cluster, of a family of the pool
-	for scope, want := range map[auth.ClusterScope]int{"": 1, "default": 1, "default,lab": 1, "lab": 0} {
-		call := &Request{View: w.state.View(), Logs: w, Scope: scope}
+	for scope, want := range map[auth.KeyClusters]int{"": 1, "default": 1, "default,lab": 1, "lab": 0} {
+		call := &Request{View: w.state.View(), Logs: w, KeyClusters: scope}
 		out, err := call.describeLogGroups(t.Context(), &describeLogGroupsInput{})
 		if err != nil || len(out.LogGroups) != want {
 			t.Errorf("a key for %q: %+v, %v", scope, out, err)

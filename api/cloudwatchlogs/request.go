@@ -22,12 +22,12 @@ type Logs interface {
 
 // Request is one request for one operation. It is used by one goroutine.
 type Request struct {
-	Region   string            // of every ARN in the answer
-	Scope    auth.ClusterScope // the only clusters whose tasks the caller may know of
-	Grant    accesskey.Grant   // has the only teams of whose tasks the caller may know
-	View     *raftfsm.View     // linearizable
-	Logs     Logs              // safe for concurrent use
-	Warnings []string          // what the answer lacks, for people
+	Region      string           // of every ARN in the answer
+	KeyClusters auth.KeyClusters // the only clusters whose tasks the caller may know of
+	Grant       accesskey.Grant  // has the only teams of whose tasks the caller may know
+	View        *raftfsm.View    // linearizable
+	Logs        Logs             // safe for concurrent use
+	Warnings    []string         // what the answer lacks, for people
 
 	Ended Ended                           // tasks that the state has forgotten; nil: they are not known
 	Sees  func(cluster, team string) bool // which of those the caller may know of
@@ -52,11 +52,11 @@ type Store interface {
 
 // tasks are those of the clusters in the scope.
 func (c *Request) tasks() []*spec.Task {
-	if c.Scope == "" {
+	if c.KeyClusters == "" {
 		return c.visible(c.View.Tasks(""))
 	}
 	var all []*spec.Task
-	for cluster := range c.Scope.Set().Names() {
+	for cluster := range c.KeyClusters.Set().Names() {
 		all = append(all, c.View.Tasks(cluster)...)
 	}
 	return c.visible(all)
@@ -74,14 +74,14 @@ func (c *Request) visible(tasks []*spec.Task) []*spec.Task {
 // with, whose logs it may read.
 func (c *Request) definitions() []*spec.TaskDefinition {
 	all := c.View.Definitions("")
-	if c.Scope == "" {
+	if c.KeyClusters == "" {
 		return all
 	}
 	run := map[string]bool{}
 	for _, task := range c.tasks() {
 		run[task.Definition] = true
 	}
-	return slices.DeleteFunc(all, func(d *spec.TaskDefinition) bool { return !c.Scope.MayUse(c.View, d) && !run[d.Name()] })
+	return slices.DeleteFunc(all, func(d *spec.TaskDefinition) bool { return !c.KeyClusters.MayUse(c.View, d) && !run[d.Name()] })
 }
 
 func (c *Request) warn(format string, args ...any) {

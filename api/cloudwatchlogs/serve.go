@@ -67,7 +67,7 @@ func (h *Handler) Serve(x *httpx.Exchange, res leader.Resolution, operation Oper
 	defer release()
 	ctx, cancel := h.Peers.Stop.Context(x.Context())
 	defer cancel()
-	request := &Request{Store: h.Store, Now: h.Now, Region: res.Principal.Region, Scope: res.Principal.Scope, Grant: res.Principal.Grant, Ended: h.Ended, Sees: res.Principal.Sees, View: res.View, Logs: taskLogs{h, res.View}}
+	request := &Request{Store: h.Store, Now: h.Now, Region: res.Principal.Region, KeyClusters: res.Principal.Clusters, Grant: res.Principal.Grant, Ended: h.Ended, Sees: res.Principal.Sees, View: res.View, Logs: taskLogs{h, res.View}}
 	output, err := operation.Run(ctx, request, x.Body)
 	release() // from now on the client sets the pace
 	if err != nil {

@@ -73,7 +73,7 @@ func TestAnOperationIsOneFunctionAndOneLine(t *testing.T) {
 		`{"cluster":1}`:         {Request{}, wire.Serialization},
 		`{"clusterr":"x"}`:      {Request{Strictness: wire.Strict}, wire.Client},
 		`{"cluster":"nope"}`:    {Request{}, "ClusterNotFoundException"},
-		`{"cluster":"default"}`: {Request{Scope: "lab"}, wire.AccessDenied},
+		`{"cluster":"default"}`: {Request{KeyClusters: "lab"}, wire.AccessDenied},
 	} {
 		_, err := call(body, c.call)
 		if refusal, ok := errors.AsType[*wire.Error](err); !ok || refusal.Type != c.kind {

@@ -193,7 +193,7 @@ func checkExecuteCommand(exec *spec.ExecuteCommandConfiguration) error {
 // not theirs to decide who only use them.
 func checkProtections(r *Request, change raftfsm.UpdateCluster) error {
 	known := r.View.Cluster(change.Name)
-	if r.Scope == "" || known == nil {
+	if r.KeyClusters == "" || known == nil {
 		return nil
 	}
 	had := known.Rules()
@@ -201,7 +201,7 @@ func checkProtections(r *Request, change raftfsm.UpdateCluster) error {
 		loosens := s.Name == spec.SettingUserNamespaces && had.UserNamespaces && s.Value != spec.UserNamespaceSettings[1]
 		other := s.Name == spec.SettingAllowedImages && had.AllowedImages.Restricts() && s.Value != string(had.AllowedImages)
 		if loosens || other {
-			return wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for %v alone, and the setting %s protects hosts from the tasks of the cluster. A key for all clusters can change it.", r.Principal, r.Scope.Set(), s.Name)
+			return wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for %v alone, and the setting %s protects hosts from the tasks of the cluster. A key for all clusters can change it.", r.Principal, r.KeyClusters.Set(), s.Name)
 		}
 	}
 	return nil

@@ -35,7 +35,7 @@ func describeClusters(_ context.Context, r *Request, in *types.DescribeClustersI
 
 func listClusters(_ context.Context, r *Request, in *types.ListClustersInput) (*types.ListClustersOutput, error) {
 	active := slices.DeleteFunc(slices.Clone(r.View.Clusters()), func(cluster *spec.Cluster) bool {
-		return cluster.Status != spec.ClusterActive || !r.Scope.Covers(cluster.Name)
+		return cluster.Status != spec.ClusterActive || !r.KeyClusters.Covers(cluster.Name)
 	})
 	page, next, err := paging.Cut(in.Paging, active, false, func(cluster *spec.Cluster) string { return cluster.Name })
 	if err != nil {

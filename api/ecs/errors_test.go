@@ -29,7 +29,7 @@ func TestRefusalsAreErrorsOfTheModel(t *testing.T) {
 			`{"attributes":[{"name":"a","targetId":"x"}]}`, `{"capacityProviders":["nope"],"defaultCapacityProviderStrategy":[]}`, `{"cluster":"default","namespace":"n"}`,
 		} {
 			for _, scope := range []string{"", "lab"} {
-				_, err := s.call(t, operation, auth.ClusterScope(scope), body)
+				_, err := s.call(t, operation, auth.KeyClusters(scope), body)
 				if err == nil {
 					continue
 				}

@@ -97,7 +97,7 @@ func TestAKeyHasItsRightsOnFamilies(t *testing.T) {
 					continue // that names another family too
 				}
 				s := newFamilies(t)
-				_, err := s.call(t, operation, auth.ClusterScope(c.scope), strings.Replace(body, `"cluster":"lab"`, fmt.Sprintf(`"cluster":%q`, firstOf(c.scope)), 1))
+				_, err := s.call(t, operation, auth.KeyClusters(c.scope), strings.Replace(body, `"cluster":"lab"`, fmt.Sprintf(`"cluster":%q`, firstOf(c.scope)), 1))
 				allowed := c.change
 				if slices.Contains([]string{"DescribeTaskDefinition", "ListTagsForResource", "RunTask", "StartTask", "CreateService", "UpdateService", "CreateTaskSet"}, name) {
 					allowed = c.use
@@ -120,11 +120,11 @@ func TestListsLeaveOutFamiliesOfOthers(t *testing.T) {
 		"lab": {"common", "mine", "ours"}, "other": {"others", "ours"}, "lab,other": {"common", "mine", "others", "ours"}, "default": {}, "": {"common", "mine", "others", "ours", "prod"},
 	} {
 		s := newFamilies(t)
-		families, err := s.call(t, Operations["ListTaskDefinitionFamilies"], auth.ClusterScope(scope), `{}`)
+		families, err := s.call(t, Operations["ListTaskDefinitionFamilies"], auth.KeyClusters(scope), `{}`)
 		if got := families.(*types.ListTaskDefinitionFamiliesOutput).Families; err != nil || !slices.Equal(got, want) {
 			t.Errorf("a key for %q: %v, %v", scope, got, err)
 		}
-		listed, err := s.call(t, Operations["ListTaskDefinitions"], auth.ClusterScope(scope), `{}`)
+		listed, err := s.call(t, Operations["ListTaskDefinitions"], auth.KeyClusters(scope), `{}`)
 		if got := listed.(*types.ListTaskDefinitionsOutput).TaskDefinitionARNs; err != nil || len(got) != len(want) {
 			t.Errorf("a key for %q: %v, %v", scope, got, err)
 		}

@@ -93,8 +93,8 @@ func deregisterContainerInstance(ctx context.Context, r *Request, in *types.Dere
 	if err != nil {
 		return nil, err
 	}
-	if host.Server && r.Scope != "" {
-		return nil, wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for %v alone, and %s is one of the pool's servers, which serve all clusters. A key made without --cluster may.", r.Principal, r.Scope.Set(), host.Name)
+	if host.Server && r.KeyClusters != "" {
+		return nil, wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for %v alone, and %s is one of the pool's servers, which serve all clusters. A key made without --cluster may.", r.Principal, r.KeyClusters.Set(), host.Name)
 	}
 	if r.Hosts == nil {
 		return nil, wire.Errorf(wire.Client, "pinion: DeregisterContainerInstance is not supported here: this pinion serves one host, which cannot be removed from itself")

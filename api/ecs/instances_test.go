@@ -74,8 +74,8 @@ func TestAHostIsDeregisteredWhenItsTasksAreOverOrByForce(t *testing.T) {
 // The servers of a pool serve all its clusters: who administers one does not remove them.
 func TestAKeyForOneClusterRemovesNoServer(t *testing.T) {
 	f := newFixture(t)
-	remove := func(scope auth.ClusterScope) error {
-		r := &Request{Region: "us-east-1", Principal: "me", Scope: scope, Role: accesskey.RoleAdmin, View: f.state.View(), Store: f, Hosts: f, Now: func() time.Time { return epoch }}
+	remove := func(scope auth.KeyClusters) error {
+		r := &Request{Region: "us-east-1", Principal: "me", KeyClusters: scope, Role: accesskey.RoleAdmin, View: f.state.View(), Store: f, Hosts: f, Now: func() time.Time { return epoch }}
 		bound, err := Operations["DeregisterContainerInstance"].Prepare(r, []byte(`{"containerInstance":"`+hostID+`","force":true}`), wire.DecodeJSON)
 		if err == nil {
 			_, err = bound.Run(t.Context())

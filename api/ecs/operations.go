@@ -206,7 +206,7 @@ func operation[In, Out any](name string, role accesskey.Role, s auth.Scope, hand
 			return BoundCall{}, err
 		}
 		input := reflect.ValueOf(in).Elem()
-		if err := s.Check(auth.Principal{ARN: r.Principal, Scope: r.Scope}, r.View, name, input); err != nil {
+		if err := s.Check(auth.Principal{ARN: r.Principal, Clusters: r.KeyClusters}, r.View, name, input); err != nil {
 			return BoundCall{}, call.WithType(wire.InvalidParameter, err)
 		}
 		if v, ok := any(in).(validator); ok {

@@ -14,9 +14,9 @@ import (
 )
 
 // runAs runs a task as a key does, and returns the tasks of the answer.
-func (f *fixture) runAs(t *testing.T, keyID string, scope auth.ClusterScope, body string) (ids []string, err error) {
+func (f *fixture) runAs(t *testing.T, keyID string, scope auth.KeyClusters, body string) (ids []string, err error) {
 	t.Helper()
-	r := &Request{Region: "us-east-1", Principal: keyID, Holder: keyID, Scope: scope, MaxCount: 10, View: f.state.View(), Store: f, Now: func() time.Time { return epoch }}
+	r := &Request{Region: "us-east-1", Principal: keyID, Holder: keyID, KeyClusters: scope, MaxCount: 10, View: f.state.View(), Store: f, Now: func() time.Time { return epoch }}
 	bound, err := Operations["RunTask"].Prepare(r, []byte(body), wire.DecodeJSON)
 	if err != nil {
 		return nil, err
@@ -53,8 +53,8 @@ func TestAClientTokenBelongsToItsKey(t *testing.T) {
 // What is not a key's business cannot be waited for: when the task starts would tell when the other ended, and how.
 func TestATaskOfAnotherClusterIsNothingToWaitFor(t *testing.T) {
 	s := newGrantStore(t)
-	ask := func(scope auth.ClusterScope) error {
-		r := &Request{Principal: "me", Holder: "AKIA1", Scope: scope, View: s.state.View(), Store: s}
+	ask := func(scope auth.KeyClusters) error {
+		r := &Request{Principal: "me", Holder: "AKIA1", KeyClusters: scope, View: s.state.View(), Store: s}
 		return checkTaskDependencies(r, &spec.RunRequest{Cluster: "other", Tags: []spec.Tag{{Key: spec.TagAfter, Value: "task"}}})
 	}
 	unknown := ask("other")

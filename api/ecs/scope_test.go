@@ -47,8 +47,8 @@ func (s *stateStore) Run(context.Context, spec.RunRequest) (spec.RunResult, erro
 func (s *stateStore) Connected(string) bool { return true }
 
 // call carries out an operation for a key of that scope.
-func (s *stateStore) call(t testing.TB, o Operation, scope auth.ClusterScope, body string) (any, error) {
-	r := &Request{Region: "us-east-1", Principal: "me", Scope: scope, MaxCount: 10, View: s.state.View(), Store: s, Now: func() time.Time { return time.Unix(1, 0) }}
+func (s *stateStore) call(t testing.TB, o Operation, scope auth.KeyClusters, body string) (any, error) {
+	r := &Request{Region: "us-east-1", Principal: "me", KeyClusters: scope, MaxCount: 10, View: s.state.View(), Store: s, Now: func() time.Time { return time.Unix(1, 0) }}
 	bound, err := o.Prepare(r, []byte(body), wire.DecodeJSON)
 	if err != nil {
 		return nil, err

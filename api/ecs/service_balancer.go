@@ -72,7 +72,7 @@ func resolveRules(r *Request, b *service.LoadBalancer) error {
 // and everybody who may change services of a cluster that the group is open to. It is the one place that decides so.
 func checkRegisters(r *Request, cluster string, b service.LoadBalancer) error {
 	g := loadbalancer.FindGroup(r.View, b.Group)
-	admin := r.Role == accesskey.RoleAdmin && r.Scope == ""
+	admin := r.Role == accesskey.RoleAdmin && r.KeyClusters == ""
 	switch {
 	case g != nil && (admin || g.OpenTo(cluster)):
 		return nil

@@ -38,7 +38,7 @@ func TestWhoMayRegisterTasksWithATargetGroup(t *testing.T) {
 	f := balanced(t)
 	for i, c := range []struct {
 		role  accesskey.Role
-		scope auth.ClusterScope
+		scope auth.KeyClusters
 		group string
 		want  string
 	}{

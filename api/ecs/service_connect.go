@@ -69,11 +69,11 @@ func checkNamespace(r *Request, cluster string, given *types.ServiceConnectDefau
 			return field.Errorf("serviceConnectDefaults.namespace", "The namespace %q is not valid: %v.", domain, err)
 		}
 	}
-	if r.Scope == "" {
+	if r.KeyClusters == "" {
 		return nil
 	}
 	for _, other := range r.View.Clusters() {
-		if has, err := service.Namespace(r.View, other.Name); !r.Scope.Covers(other.Name) && (other.Name == domain || err == nil && has == domain) {
+		if has, err := service.Namespace(r.View, other.Name); !r.KeyClusters.Covers(other.Name) && (other.Name == domain || err == nil && has == domain) {
 			return wire.Errorf(wire.AccessDenied, "%s may not give the cluster %s the namespace %s: it is that of another cluster. An administrator of the whole pool may.", r.Principal, cluster, domain)
 		}
 	}
@@ -85,7 +85,7 @@ func listServicesByNamespace(_ context.Context, r *Request, in *types.ListServic
 	domain, known := service.NamespaceName(in.Namespace), false
 	var found []*service.Service
 	for _, c := range r.View.Clusters() {
-		if has, err := service.Namespace(r.View, c.Name); err != nil || has != domain || !r.Scope.Covers(c.Name) {
+		if has, err := service.Namespace(r.View, c.Name); err != nil || has != domain || !r.KeyClusters.Covers(c.Name) {
 			continue
 		}
 		known = true

@@ -86,7 +86,7 @@ func TestNamespacesBelongToClusters(t *testing.T) {
 		f.must(t, "CreateCluster", body)
 	}
 	for _, c := range []struct {
-		scope     auth.ClusterScope
+		scope     auth.KeyClusters
 		operation string
 		body      string
 		want      string

@@ -29,7 +29,7 @@ func checkTaskDependencies(r *Request, request *spec.RunRequest) error {
 
 func knowsTask(r *Request, id string) bool {
 	task := r.View.Task(id)
-	return task != nil && r.Scope.Covers(task.Cluster) && auth.SeesTask(r.Grant, task)
+	return task != nil && r.KeyClusters.Covers(task.Cluster) && auth.SeesTask(r.Grant, task)
 }
 
 func hasGroup(r *Request, cluster, group string) bool {

@@ -54,7 +54,7 @@ func definitionsAfter(r *Request, status spec.DefinitionStatus, family, last str
 			if family != "" && d.Family != family {
 				return
 			}
-			if definitionSortKey(d) != last && !spec.IsOfDaemons(d.Family) && r.Scope.MayUse(r.View, d) && !yield(d) {
+			if definitionSortKey(d) != last && !spec.IsOfDaemons(d.Family) && r.KeyClusters.MayUse(r.View, d) && !yield(d) {
 				return
 			}
 		}
@@ -118,11 +118,11 @@ func familiesAfter(r *Request, prefix, last, status string) iter.Seq[string] {
 // familyStatus reports whether the caller may use a revision of the family, and whether an ACTIVE one.
 func familyStatus(r *Request, family string) (known, active bool) {
 	owners, _ := r.View.FamilyClusters(family)
-	if r.Scope == "" || r.Scope.Set().Meets(owners) {
+	if r.KeyClusters == "" || r.KeyClusters.Set().Meets(owners) {
 		return true, r.View.Definition(family) != nil
 	}
 	for _, d := range r.View.Definitions(family) {
-		if r.Scope.MayUse(r.View, d) {
+		if r.KeyClusters.MayUse(r.View, d) {
 			known, active = true, active || d.Status == spec.DefinitionActive
 		}
 	}

@@ -45,7 +45,7 @@ func pages(t *testing.T, s *stateStore, operation, scope, parameters string, siz
 		if token != "" {
 			body = fmt.Sprintf(`{%s"maxResults":%d,"nextToken":%q}`, parameters, size, token)
 		}
-		out, err := s.call(t, Operations[operation], auth.ClusterScope(scope), body)
+		out, err := s.call(t, Operations[operation], auth.KeyClusters(scope), body)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func TestPagesOfDefinitionsAreWholeAndInOrder(t *testing.T) {
 				for _, status := range []spec.DefinitionStatus{spec.DefinitionActive, spec.DefinitionInactive, spec.DefinitionDeleting} {
 					var want []string
 					for _, d := range view.Definitions(family) { // by family and revision
-						if d.Status == status && auth.ClusterScope(scope).MayUse(view, d) {
+						if d.Status == status && auth.KeyClusters(scope).MayUse(view, d) {
 							want = append(want, d.Name())
 						}
 					}
@@ -103,7 +103,7 @@ func TestPagesOfFamiliesAreWholeAndInOrder(t *testing.T) {
 			for _, prefix := range []string{"", "a", "app", "appendix-of-names-longer", "mine", "none"} {
 				active := map[string]bool{}
 				for _, d := range view.Definitions("") {
-					if strings.HasPrefix(d.Family, prefix) && auth.ClusterScope(scope).MayUse(view, d) {
+					if strings.HasPrefix(d.Family, prefix) && auth.KeyClusters(scope).MayUse(view, d) {
 						active[d.Family] = active[d.Family] || d.Status == spec.DefinitionActive
 					}
 				}

@@ -27,7 +27,7 @@ func registerTaskDefinition(ctx context.Context, r *Request, in *types.RegisterT
 		return nil, err
 	}
 	definition.RegisteredAt, definition.RegisteredBy = r.Now(), r.Principal
-	stored, err := call.Apply[*spec.TaskDefinition](ctx, r, raftfsm.RegisterDefinition{Definition: *definition, Clusters: r.Scope.Set()})
+	stored, err := call.Apply[*spec.TaskDefinition](ctx, r, raftfsm.RegisterDefinition{Definition: *definition, Clusters: r.KeyClusters.Set()})
 	if err != nil {
 		return nil, err
 	}

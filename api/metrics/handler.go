@@ -56,7 +56,7 @@ func (h *Handler) Named(x *httpx.Exchange, res leader.Resolution) error {
 
 func (h *Handler) of(x *httpx.Exchange, res leader.Resolution, id string) error {
 	host := res.View.Host(id)
-	if host == nil || !res.Principal.Scope.Covers(host.Cluster) {
+	if host == nil || !res.Principal.Clusters.Covers(host.Cluster) {
 		return wire.Errorf(httpx.NotFound, "There is no host %q: GET /v1/hosts lists them.", id)
 	}
 	if id == h.HostID || h.Peers.Transport == nil {

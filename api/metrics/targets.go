@@ -32,7 +32,7 @@ func (h *Handler) Targets(x *httpx.Exchange, res leader.Resolution) error {
 	}
 	targets := []Target{}
 	for _, host := range hosts {
-		if !res.Principal.Scope.Covers(host.Cluster) {
+		if !res.Principal.Clusters.Covers(host.Cluster) {
 			continue
 		}
 		instance := host.Name

@@ -70,7 +70,7 @@ func (p *definitionsView) addRevisions(res leader.Resolution, family, after stri
 		case last+1 == maxListedDefinitions:
 			p.Next = strconv.Itoa(p.Definitions[last].Revision)
 			return
-		case res.Principal.Scope.MayUse(res.View, d):
+		case res.Principal.Clusters.MayUse(res.View, d):
 			p.Definitions = append(p.Definitions, listed(res, d))
 		}
 	}
@@ -82,7 +82,7 @@ func (p *definitionsView) addFamilies(res leader.Resolution, after string) {
 	revisions := map[string]int{}
 	for d := range res.View.DefinitionsFrom(spec.DefinitionActive, after, math.MaxInt, false) {
 		last := len(newest) - 1
-		if d.Family == after || !res.Principal.Scope.MayUse(res.View, d) {
+		if d.Family == after || !res.Principal.Clusters.MayUse(res.View, d) {
 			continue
 		}
 		if last >= 0 && newest[last].Family == d.Family { // by revision: this one is newer

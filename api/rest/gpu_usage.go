@@ -93,7 +93,7 @@ func (g gpuUsage) list(x *httpx.Exchange, res leader.Resolution) error {
 func (g gpuUsage) ofHost(x *httpx.Exchange, res leader.Resolution) error {
 	id := x.Request.PathValue("id")
 	host := res.View.Host(id)
-	if host == nil || !res.Principal.Scope.Covers(host.Cluster) {
+	if host == nil || !res.Principal.Clusters.Covers(host.Cluster) {
 		return wire.Errorf(httpx.NotFound, "There is no host %q: GET /v1/hosts lists them.", id)
 	}
 	found := g.of(x, host)
@@ -117,7 +117,7 @@ func (g gpuUsage) samples(x *httpx.Exchange, res leader.Resolution) error {
 		return wire.Errorf(wire.AccessDenied, "%s may not see the last hour of a GPU: its key is for the teams %s, and tasks of others may have used it. GET /v1/gpus/usage tells how it is used now.",
 			res.Principal.ARN, strings.Join(res.Principal.Grant.Teams, ", "))
 	}
-	if host != nil && !res.Principal.Scope.Covers(host.Cluster) {
+	if host != nil && !res.Principal.Clusters.Covers(host.Cluster) {
 		return wire.Errorf(httpx.NotFound, "There is no GPU %q: GET /v1/gpus lists them.", x.Request.PathValue("id"))
 	}
 	if _, err := g.after(x); err != nil {

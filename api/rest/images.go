@@ -126,7 +126,7 @@ func onHostsOf(res leader.Resolution, held []blob.HeldImage) (all []blob.HeldIma
 	for _, h := range held {
 		h.Hosts = slices.DeleteFunc(slices.Clone(h.Hosts), func(id string) bool {
 			host := res.View.Host(id)
-			return host == nil || !res.Principal.Scope.Covers(host.Cluster)
+			return host == nil || !res.Principal.Clusters.Covers(host.Cluster)
 		})
 		if len(h.Hosts) > 0 {
 			all = append(all, h)

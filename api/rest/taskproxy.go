@@ -45,7 +45,7 @@ func OnHost(a *API, advice string, answer HostHandler) Handler {
 	return func(x *httpx.Exchange, res leader.Resolution) error {
 		id := x.Request.PathValue("id")
 		host := res.View.Host(id)
-		if host == nil || !res.Principal.Scope.Covers(host.Cluster) {
+		if host == nil || !res.Principal.Clusters.Covers(host.Cluster) {
 			return wire.Errorf(httpx.NotFound, "There is no host %q: GET /v1/hosts lists them.", id)
 		}
 		if a.Peers.Transport == nil || id == a.HostID {

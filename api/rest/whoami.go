@@ -29,7 +29,7 @@ func callerRoutes() []Route {
 // showCaller answers who sends the request.
 func showCaller(x *httpx.Exchange, res leader.Resolution) error {
 	p := res.Principal
-	view := callerView{ARN: p.ARN, KeyID: p.KeyID, Role: p.Role, Cluster: string(p.Scope), HostID: p.HostID, keyLimits: keyLimits(p.Grant)}
+	view := callerView{ARN: p.ARN, KeyID: p.KeyID, Role: p.Role, Cluster: string(p.Clusters), HostID: p.HostID, keyLimits: keyLimits(p.Grant)}
 	if key := res.View.AccessKey(p.KeyID); key != nil {
 		view.Name, view.InUse = key.Name, useOf(res.View, p.Holder)
 	}

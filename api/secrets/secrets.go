@@ -57,7 +57,7 @@ var ErrUnreadable = errors.New("put back the file seal.key of a server of the po
 
 // Sees reports whether the caller may know of a secret: whether it is for one of the clusters and one of the teams of its key.
 func (r *Request) Sees(s *secret.Secret) bool {
-	return (s.Clusters == "" || r.Principal.Scope.Set().Meets(s.Clusters)) && s.MeetsTeams(r.Principal.Grant.Teams)
+	return (s.Clusters == "" || r.Principal.Clusters.Set().Meets(s.Clusters)) && s.MeetsTeams(r.Principal.Grant.Teams)
 }
 
 // Find is the secret of a name that the caller may know of; nil when there is none. One that is to be deleted is found too.
@@ -85,7 +85,7 @@ func (r *Request) RequireOwner(s *secret.Secret) error {
 		r.Used = append(r.Used, s.Name)
 	}
 	switch {
-	case !r.Principal.Scope.Set().Owns(s.Clusters):
+	case !r.Principal.Clusters.Set().Owns(s.Clusters):
 	case !s.OwnedByTeams(r.Principal.Grant.Teams):
 		return wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for %s, and the %s %s is for %s. Tasks of those teams may use it; to read or change it, use a key for all of them.",
 			r.Principal.ARN, secret.TeamsText(r.Principal.Grant.Teams), s.Kind(), s.Name, secret.TeamsText(s.Teams))
@@ -93,14 +93,14 @@ func (r *Request) RequireOwner(s *secret.Secret) error {
 		return nil
 	}
 	return wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for %v, and the %s %s is for %s. Tasks of those clusters may use it; to read or change it, use a key for all of them.",
-		r.Principal.ARN, r.Principal.Scope.Set(), s.Kind(), s.Name, cmp.Or(s.Clusters.String(), "all clusters"))
+		r.Principal.ARN, r.Principal.Clusters.Set(), s.Kind(), s.Name, cmp.Or(s.Clusters.String(), "all clusters"))
 }
 
 // clusters are those that a new secret with these tags is for: the ones of the tag pinion.clusters, or those of the caller's key.
 func (r *Request) clusters(tags []spec.Tag) (spec.ClusterSet, error) {
 	at := slices.IndexFunc(tags, func(t spec.Tag) bool { return t.Key == secret.TagClusters })
 	if at < 0 {
-		return r.Principal.Scope.Set(), nil
+		return r.Principal.Clusters.Set(), nil
 	}
 	names := strings.Fields(tags[at].Value)
 	if len(names) == 0 {

@@ -105,20 +105,20 @@ func checkSeesAndOwns(t *testing.T, p *secretstest.Pool, who auth.Principal, nam
 		sees = append(sees, s.Name)
 	}
 	if strings.Join(sees, " ") != wantSees {
-		t.Errorf("a key for %q and %v sees %v, want %s", who.Scope, who.Grant.Teams, sees, wantSees)
+		t.Errorf("a key for %q and %v sees %v, want %s", who.Clusters, who.Grant.Teams, sees, wantSees)
 	}
 	for _, name := range names {
 		if found := r.Find(ssm, name); (found != nil) != slices.Contains(sees, name) {
-			t.Errorf("%q and %v: the list and the look-up differ on %s", who.Scope, who.Grant.Teams, name)
+			t.Errorf("%q and %v: the list and the look-up differ on %s", who.Clusters, who.Grant.Teams, name)
 		}
 		owns := slices.Contains(strings.Fields(wantOwns), name)
 		for what, err := range attempts(t, r, name) {
 			if (err == nil) != owns || err != nil && !strings.Contains(err.Error(), wire.AccessDenied) && !errors.Is(err, errGone) {
-				t.Errorf("a key for %q and %v: %s %s: %v", who.Scope, who.Grant.Teams, what, name, err)
+				t.Errorf("a key for %q and %v: %s %s: %v", who.Clusters, who.Grant.Teams, what, name, err)
 			}
 		}
 		if gone := secret.Find(p.State.View(), ssm, name) == nil; gone != owns {
-			t.Errorf("a key for %q and %v: %s is gone: %t", who.Scope, who.Grant.Teams, name, gone)
+			t.Errorf("a key for %q and %v: %s is gone: %t", who.Clusters, who.Grant.Teams, name, gone)
 		}
 	}
 }

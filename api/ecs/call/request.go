@@ -35,23 +35,23 @@ type Store interface {
 
 // Request is one call of one operation: the caller, and the state at the time of the call. It is used by one goroutine.
 type Request struct {
-	Region     string            // of every ARN in the output
-	Principal  string            // ARN of the caller, recorded as registeredBy
-	OnlyHost   string            // the only host that the caller may change; empty when its role is enough for all
-	Holder     string            // of the access key of the caller; empty: root
-	Grant      accesskey.Grant   // what the caller's key may do within its role and scope
-	Scope      auth.ClusterScope // the only clusters that the caller's key is for
-	Role       accesskey.Role    // of the caller
-	Strictness wire.Strictness   // what becomes of unknown fields
-	MaxCount   int               // tasks that one RunTask may ask for
-	View       *raftfsm.View     // linearizable: holds everything acknowledged before the request
-	Store      Store             // for changes
-	Hosts      HostRemover       // for DeregisterContainerInstance; nil where no host can be removed
-	Now        func() time.Time  // time stamps of records
-	TaskCache  *TaskCache        // of all requests of this process; nil: nothing is cached
-	Ended      Ended             // tasks that the state has forgotten; nil: they are not known
-	Exec       ExecOpener        // for ExecuteCommand; nil: this host opens no sessions
-	Warnings   []string          // what was accepted but ignored or rewritten, for people
+	Region      string           // of every ARN in the output
+	Principal   string           // ARN of the caller, recorded as registeredBy
+	OnlyHost    string           // the only host that the caller may change; empty when its role is enough for all
+	Holder      string           // of the access key of the caller; empty: root
+	Grant       accesskey.Grant  // what the caller's key may do within its role and scope
+	KeyClusters auth.KeyClusters // the only clusters that the caller's key is for
+	Role        accesskey.Role   // of the caller
+	Strictness  wire.Strictness  // what becomes of unknown fields
+	MaxCount    int              // tasks that one RunTask may ask for
+	View        *raftfsm.View    // linearizable: holds everything acknowledged before the request
+	Store       Store            // for changes
+	Hosts       HostRemover      // for DeregisterContainerInstance; nil where no host can be removed
+	Now         func() time.Time // time stamps of records
+	TaskCache   *TaskCache       // of all requests of this process; nil: nothing is cached
+	Ended       Ended            // tasks that the state has forgotten; nil: they are not known
+	Exec        ExecOpener       // for ExecuteCommand; nil: this host opens no sessions
+	Warnings    []string         // what was accepted but ignored or rewritten, for people
 
 	renderer *view.Renderer
 	rendered *view.Services // likewise of services

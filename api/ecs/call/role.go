@@ -10,7 +10,7 @@ import (
 
 // Rights are what the caller may do.
 func Rights(r *Request) issuer.Rights {
-	return auth.Principal{Role: r.Role, Scope: r.Scope, Grant: r.Grant}.Rights()
+	return auth.Principal{Role: r.Role, Clusters: r.KeyClusters, Grant: r.Grant}.Rights()
 }
 
 // PassRole is the id of the role of the pool that a taskRoleArn names; empty when the pool has none. A role that may do more than the caller is refused.

@@ -32,7 +32,7 @@ func RegisterDefinition(ctx context.Context, r *call.Request, in *types.Register
 		return nil, err
 	}
 	definition.RegisteredAt, definition.RegisteredBy = r.Now(), r.Principal
-	stored, err := call.Apply[*spec.TaskDefinition](ctx, r, raftfsm.RegisterDefinition{Definition: *definition, Clusters: r.Scope.Set()})
+	stored, err := call.Apply[*spec.TaskDefinition](ctx, r, raftfsm.RegisterDefinition{Definition: *definition, Clusters: r.KeyClusters.Set()})
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func ListDefinitions(_ context.Context, r *call.Request, in *types.ListDaemonTas
 		if !strings.HasPrefix(d.Family, spec.DaemonPrefix+in.FamilyPrefix) {
 			break
 		}
-		if (in.Family == "" || d.Family == spec.DaemonPrefix+in.Family) && (in.Revision == "" || isLast(r, in, d)) && r.Scope.MayUse(r.View, d) {
+		if (in.Family == "" || d.Family == spec.DaemonPrefix+in.Family) && (in.Revision == "" || isLast(r, in, d)) && r.KeyClusters.MayUse(r.View, d) {
 			found = append(found, d)
 		}
 	}

@@ -107,7 +107,7 @@ func (p *Pool) Open(_ context.Context, s *secret.Secret, v *secret.Version) (str
 
 // Key is a caller with a role, whose key is for some clusters, with commas between, or for all.
 func Key(role accesskey.Role, clusters string) auth.Principal {
-	return auth.Principal{ARN: "arn:aws:iam::123456789012:user/" + string(role) + clusters, Role: role, Scope: auth.ClusterScope(clusters), Region: "us-east-1"}
+	return auth.Principal{ARN: "arn:aws:iam::123456789012:user/" + string(role) + clusters, Role: role, Clusters: auth.KeyClusters(clusters), Region: "us-east-1"}
 }
 
 // OfTeams is the caller with a key that is for some teams.
