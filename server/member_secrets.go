@@ -41,7 +41,7 @@ type secretsCall struct {
 }
 
 // of is what the call asks for.
-func (c secretsCall) of(kept admission.Secrets) func(ctx context.Context, hostID, taskID string, containers []string) ([]valuefrom.Value, error) {
+func (c secretsCall) of(kept admission.SecretSealer) func(ctx context.Context, hostID, taskID string, containers []string) ([]valuefrom.Value, error) {
 	switch {
 	case c.Registry:
 		return kept.RegistryLogins

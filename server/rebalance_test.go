@@ -12,7 +12,7 @@ func TestAHostThatIsSentAwayGoesOn(t *testing.T) {
 	p := newPool(t)
 	leader := p.found(func(c *MemberConfig) { c.Servers = 1 })
 	agents := p.join(2)
-	before, tasks := map[*testHost]*dispatch.Session{}, map[*testHost]string{}
+	before, tasks := map[*testHost]*dispatch.AgentSession{}, map[*testHost]string{}
 	for _, agent := range agents {
 		tasks[agent] = p.run(agent).ID
 		eventually(t, "the task runs", func() bool { return agent.agent.runs(tasks[agent]) })

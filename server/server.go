@@ -79,7 +79,7 @@ type Server struct {
 	authority  *admission.Authority
 	accessKeys *admission.AccessKeys
 	acme       *admission.ACMECache
-	secrets    admission.Secrets
+	secrets    admission.SecretSealer
 	history    *history.History // nil: none is kept
 	metrics    *metrics.Store
 	leases     *liveness.VirtualIPs
@@ -124,7 +124,7 @@ func newServer(cfg Config, node *consensus.Node, keyring *seal.Keyring) *Server 
 	s.authority = &admission.Authority{Server: node, Keyring: keyring, PoolInfo: func() spec.PoolInfo { return s.publisher.Build() }, Connected: s.liveness.Connected, Refusals: cfg.refusals, Log: s.log}
 	s.accessKeys = &admission.AccessKeys{Server: node, Keyring: keyring}
 	s.acme = &admission.ACMECache{Keys: s.accessKeys}
-	s.secrets = admission.Secrets{Keys: s.accessKeys, OnRetrieval: cfg.given}
+	s.secrets = admission.SecretSealer{Keys: s.accessKeys, OnRetrieval: cfg.given}
 	if cfg.peers != nil {
 		s.accessKeys.Fetch = &admission.KeyringFetcher{Client: cfg.peers, Others: s.otherServers, Log: s.log}
 	}

@@ -131,7 +131,7 @@ func (a *AccessKeys) reseal(ctx context.Context) error {
 		case len(left.ACME) > 0:
 			err = a.resealACME(ctx, left.ACME, name)
 		default:
-			err = Secrets{Keys: a}.reseal(ctx, left.Secrets, name)
+			err = SecretSealer{Keys: a}.reseal(ctx, left.Secrets, name)
 		}
 		if err != nil {
 			return err

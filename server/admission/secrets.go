@@ -15,7 +15,7 @@ import (
 )
 
 // Secrets seals and opens the values of the pool's parameters and secrets, and gives tasks theirs.
-type Secrets struct {
+type SecretSealer struct {
 	Keys *AccessKeys
 	// OnRetrieval is told what a host got for a task; nil: nobody is. It must not wait.
 	OnRetrieval func(Retrieval)
@@ -28,13 +28,13 @@ type Retrieval struct {
 }
 
 // Seal seals the value of a version of a secret, into Sealed and Seal of the version. spec.ErrUnavailable while this server does not have the key.
-func (s Secrets) Seal(ctx context.Context, of *secret.Secret, v *secret.Version, value string) (err error) {
+func (s SecretSealer) Seal(ctx context.Context, of *secret.Secret, v *secret.Version, value string) (err error) {
 	v.Sealed, v.Seal, err = s.Keys.sealSecret(ctx, of.SealID(v), value)
 	return err
 }
 
 // Open is the value of a version of a secret.
-func (s Secrets) Open(ctx context.Context, of *secret.Secret, v *secret.Version) (string, error) {
+func (s SecretSealer) Open(ctx context.Context, of *secret.Secret, v *secret.Version) (string, error) {
 	value, err := s.Keys.Keyring.Open(of.SealID(v), v.Sealed, v.Seal)
 	if err != nil { // another server may have the key
 		s.Keys.FetchKeyring(ctx)
@@ -54,22 +54,22 @@ var ErrForeignTask = errors.New("the task is on another host")
 
 // OfTask are the values of the secrets of containers of a task that the pool keeps, for the host that the task is on: other hosts get none, which is
 // ErrForeignTask. Errors that wrap valuefrom.ErrUnresolved say which cannot be had.
-func (s Secrets) OfTask(ctx context.Context, hostID, taskID string, containers []string) ([]valuefrom.Value, error) {
+func (s SecretSealer) OfTask(ctx context.Context, hostID, taskID string, containers []string) ([]valuefrom.Value, error) {
 	return s.ofTask(ctx, hostID, taskID, containers, (*reader).container, false)
 }
 
 // LogOptions are OfTask for the options of log drivers. A host has them of a task that has stopped, too, while the pool remembers it: the end of
 // its log may be left to send.
-func (s Secrets) LogOptions(ctx context.Context, hostID, taskID string, containers []string) ([]valuefrom.Value, error) {
+func (s SecretSealer) LogOptions(ctx context.Context, hostID, taskID string, containers []string) ([]valuefrom.Value, error) {
 	return s.ofTask(ctx, hostID, taskID, containers, (*reader).logOptions, true)
 }
 
 // RegistryLogins are OfTask for the credentials of the registries that containers have their images from: values without names.
-func (s Secrets) RegistryLogins(ctx context.Context, hostID, taskID string, containers []string) ([]valuefrom.Value, error) {
+func (s SecretSealer) RegistryLogins(ctx context.Context, hostID, taskID string, containers []string) ([]valuefrom.Value, error) {
 	return s.ofTask(ctx, hostID, taskID, containers, (*reader).registryLogin, false)
 }
 
-func (s Secrets) ofTask(ctx context.Context, hostID, taskID string, containers []string, of func(*reader, context.Context, *spec.ContainerDefinition) error, ended bool) ([]valuefrom.Value, error) {
+func (s SecretSealer) ofTask(ctx context.Context, hostID, taskID string, containers []string, of func(*reader, context.Context, *spec.ContainerDefinition) error, ended bool) ([]valuefrom.Value, error) {
 	view, err := s.Keys.Server.View(ctx)
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (s Secrets) ofTask(ctx context.Context, hostID, taskID string, containers [
 
 // reader reads the secrets of a task, each version once.
 type reader struct {
-	secrets Secrets
+	secrets SecretSealer
 	view    *raftfsm.View
 	cluster string
 	team    string            // of the task, as the pool has recorded it; empty: none
@@ -195,7 +195,7 @@ func (r *reader) resolve(ctx context.Context, ref valuefrom.Reference) (value st
 
 // reseal seals a batch of secrets anew. One that cannot be read stays as it is: an administrator may bring its key back. The error names one of them
 // when there are no others.
-func (s Secrets) reseal(ctx context.Context, all []*secret.Secret, name string) (err error) {
+func (s SecretSealer) reseal(ctx context.Context, all []*secret.Secret, name string) (err error) {
 	done := 0
 	for _, known := range all {
 		again, unreadable := s.sealedAnew(ctx, known, name)
@@ -217,7 +217,7 @@ func (s Secrets) reseal(ctx context.Context, all []*secret.Secret, name string) 
 	return err
 }
 
-func (s Secrets) sealedAnew(ctx context.Context, known *secret.Secret, name string) (*secret.Secret, error) {
+func (s SecretSealer) sealedAnew(ctx context.Context, known *secret.Secret, name string) (*secret.Secret, error) {
 	again := known.Clone()
 	for i := range again.Versions {
 		v := &again.Versions[i]

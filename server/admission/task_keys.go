@@ -23,7 +23,7 @@ type TaskKey struct {
 
 // KeyOfTask makes an access key of a task for the host that the task is on: other hosts get none, which is ErrForeignTask. ErrNoRole. Nothing is recorded: what
 // the key may do follows from the state whenever it is used, and the secret is in the token, sealed for this key alone.
-func (s Secrets) KeyOfTask(ctx context.Context, hostID, taskID string) (TaskKey, error) {
+func (s SecretSealer) KeyOfTask(ctx context.Context, hostID, taskID string) (TaskKey, error) {
 	view, err := s.Keys.Server.View(ctx)
 	if err != nil {
 		return TaskKey{}, err

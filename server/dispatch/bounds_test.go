@@ -285,7 +285,7 @@ func TestTheListOfRemovedHostsIsSentWhenItChanges(t *testing.T) {
 	}
 
 	var heard []PoolInfoUpdate
-	s := &Session{onPoolInfo: func(u PoolInfoUpdate) { heard = append(heard, u) }}
+	s := &AgentSession{onPoolInfo: func(u PoolInfoUpdate) { heard = append(heard, u) }}
 	for _, u := range []PoolInfoUpdate{{PoolInfo: *first}, {PoolInfo: spec.PoolInfo{Leader: "two:1"}, SameRemoved: true}, {}} {
 		if err := s.handle(serverMessage{PoolInfo: &u}); err != nil {
 			t.Fatal(err)

@@ -62,7 +62,7 @@ func (d *Dispatcher) ServeSession(w http.ResponseWriter, r *http.Request, from s
 	defer done()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	s := &dispatchSession{
+	s := &hostSession{
 		Dispatcher: d, hostID: from, in: newMessageReader(r.Body), out: json.NewEncoder(w), control: http.NewResponseController(w),
 		slots: make(chan struct{}, maxInFlight), large: make(chan struct{}, 1),
 	}
@@ -75,7 +75,7 @@ func (d *Dispatcher) ServeSession(w http.ResponseWriter, r *http.Request, from s
 }
 
 // dispatchSession is the server's side of one session.
-type dispatchSession struct {
+type hostSession struct {
 	*Dispatcher
 	backend  *Backend
 	hostID   string
@@ -90,7 +90,7 @@ type dispatchSession struct {
 	sent poolInfoSent
 }
 
-func (s *dispatchSession) serve(ctx context.Context, end context.CancelFunc) error {
+func (s *hostSession) serve(ctx context.Context, end context.CancelFunc) error {
 	first, err := s.receive(handshakeTimeout)
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func (s *dispatchSession) serve(ctx context.Context, end context.CancelFunc) err
 
 // start handles a message beside the others, or refuses it when maxInFlight are being handled: the messages behind it are
 // heartbeats, which may not wait.
-func (s *dispatchSession) start(ctx context.Context, handlers *sync.WaitGroup, message agentMessage) error {
+func (s *hostSession) start(ctx context.Context, handlers *sync.WaitGroup, message agentMessage) error {
 	slots := s.slots
 	if s.in.size > largeMessage {
 		slots = s.large
@@ -150,13 +150,13 @@ func (s *dispatchSession) start(ctx context.Context, handlers *sync.WaitGroup, m
 }
 
 // redirect tells a host where servers are, as far as this host knows.
-func (s *dispatchSession) redirect() {
+func (s *hostSession) redirect() {
 	_ = s.send(serverMessage{PoolInfo: &PoolInfoUpdate{PoolInfo: s.host.PoolInfo()}})
 }
 
 // register lets the host in: it must be the host of its certificate, of this incarnation of the pool, and have reported
 // what it runs.
-func (s *dispatchSession) register(ctx context.Context, message agentMessage) error {
+func (s *hostSession) register(ctx context.Context, message agentMessage) error {
 	h := message.Handshake
 	if h == nil || h.Host.ID != s.hostID {
 		return fmt.Errorf("host %s began its session without saying who it is", s.hostID)
@@ -171,7 +171,7 @@ func (s *dispatchSession) register(ctx context.Context, message agentMessage) er
 }
 
 // handle does what a message asks for and replies with the outcome. The error is that of the first handshake.
-func (s *dispatchSession) handle(ctx context.Context, message agentMessage) error {
+func (s *hostSession) handle(ctx context.Context, message agentMessage) error {
 	reply := sessionReply{Seq: message.Seq}
 	var err error
 	switch h := message.Handshake; {
@@ -194,7 +194,7 @@ func (s *dispatchSession) handle(ctx context.Context, message agentMessage) erro
 
 // heartbeat notes that the host lives and answers with the same, or ends the session: the host chooses another server, or is not
 // this process any more.
-func (s *dispatchSession) heartbeat(message agentMessage) error {
+func (s *hostSession) heartbeat(message agentMessage) error {
 	if known := s.backend.server.State().View().Host(s.hostID); known != nil && known.Location != s.location {
 		return known.CheckProcess(s.location, 0, true) // it was silent, and another process has joined as this host
 	}
@@ -212,7 +212,7 @@ func (s *dispatchSession) heartbeat(message agentMessage) error {
 }
 
 // streamAssignments tells the host what it must run: at first in any case, and then after each change.
-func (s *dispatchSession) streamAssignments(ctx context.Context, end context.CancelFunc, h *handshake) {
+func (s *hostSession) streamAssignments(ctx context.Context, end context.CancelFunc, h *handshake) {
 	defer end() // a session without assignments is none
 	defer s.backend.versions.forget(s.hostID)
 	known, after, seen := h.Known, h.After, uint64(0)
@@ -236,7 +236,7 @@ func (s *dispatchSession) streamAssignments(ctx context.Context, end context.Can
 }
 
 // streamPoolInfo tells the host of its pool after each change.
-func (s *dispatchSession) streamPoolInfo(ctx context.Context) {
+func (s *hostSession) streamPoolInfo(ctx context.Context) {
 	for {
 		changed := s.backend.poolInfo.PoolInfoChanged()
 		if update := s.nextPoolInfo(); update != nil && s.send(serverMessage{PoolInfo: update}) != nil {
@@ -251,7 +251,7 @@ func (s *dispatchSession) streamPoolInfo(ctx context.Context) {
 }
 
 // nextPoolInfo is the update that the host was not sent yet, nil when there is none.
-func (s *dispatchSession) nextPoolInfo() *PoolInfoUpdate {
+func (s *hostSession) nextPoolInfo() *PoolInfoUpdate {
 	info := s.backend.poolInfo.PoolInfo()
 	if info == nil {
 		return nil
@@ -262,7 +262,7 @@ func (s *dispatchSession) nextPoolInfo() *PoolInfoUpdate {
 	return s.sent.next(info, host != nil && host.Server)
 }
 
-func (s *dispatchSession) send(message serverMessage) error {
+func (s *hostSession) send(message serverMessage) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_ = s.control.SetWriteDeadline(time.Now().Add(sendTimeout))
@@ -272,7 +272,7 @@ func (s *dispatchSession) send(message serverMessage) error {
 	return s.control.Flush()
 }
 
-func (s *dispatchSession) receive(timeout time.Duration) (message agentMessage, err error) {
+func (s *hostSession) receive(timeout time.Duration) (message agentMessage, err error) {
 	_ = s.control.SetReadDeadline(time.Now().Add(timeout))
 	err = s.in.nextOfHost(&message)
 	return message, err

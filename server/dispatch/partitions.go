@@ -32,7 +32,7 @@ func (b *Backend) GPUPartitions(ctx context.Context, hostID string, after uint64
 }
 
 // GPUPartitions is Backend.GPUPartitions.
-func (s *Session) GPUPartitions(ctx context.Context, _ string, after uint64) (partition.List, error) {
+func (s *AgentSession) GPUPartitions(ctx context.Context, _ string, after uint64) (partition.List, error) {
 	reply, err := s.call(ctx, agentMessage{Partitions: &partitionsRequest{after}})
 	return reply.Partitions, err
 }

@@ -108,7 +108,7 @@ func (b *Backend) Routing(ctx context.Context, hostID string, seen *traffic.Rout
 }
 
 // streamRouting tells the host of the Routing: at first in any case, and then after each change.
-func (s *dispatchSession) streamRouting(ctx context.Context, known knownRouting) {
+func (s *hostSession) streamRouting(ctx context.Context, known knownRouting) {
 	var seen *versionedRouting
 	for {
 		latest, err := s.backend.routings.wait(ctx, s.backend.server.State(), s.hostID, seen)

@@ -26,7 +26,7 @@ const (
 
 // Session is the host's side of one session: it asks the server at its other end. Once it is broken every method fails
 // with an error that wraps spec.ErrNotFound, which makes the agent join again, and so open another session.
-type Session struct {
+type AgentSession struct {
 	Address    string               // of the server
 	onPoolInfo func(PoolInfoUpdate) // called for each update, one at a time
 	onClock    func(time.Duration)  // called when this host's clock begins or ceases to be off, with the offset
@@ -51,9 +51,9 @@ type Session struct {
 
 // dial begins a session of a host that knows these assignments. What is at the other end, and whether it lets this host
 // in, shows with the first handshake.
-func dial(client *http.Client, address string, host Host, known []spec.Assignment, routing *traffic.Routing) *Session {
+func dial(client *http.Client, address string, host Host, known []spec.Assignment, routing *traffic.Routing) *AgentSession {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &Session{
+	s := &AgentSession{
 		Address: address, onPoolInfo: host.OnPoolInfo, onClock: func(offset time.Duration) { host.OnClock(address, offset) }, now: host.Now, outbox: make(chan agentMessage, maxOutbox), ended: make(chan struct{}), cancel: cancel,
 		pending: make(map[uint64]chan sessionReply), assignments: known, routing: routing,
 	}
@@ -65,7 +65,7 @@ func dial(client *http.Client, address string, host Host, known []spec.Assignmen
 }
 
 // writeLoop writes the messages of the outbox.
-func (s *Session) writeLoop(ctx context.Context, to *io.PipeWriter) {
+func (s *AgentSession) writeLoop(ctx context.Context, to *io.PipeWriter) {
 	defer to.Close()
 	out := json.NewEncoder(to)
 	for {
@@ -82,7 +82,7 @@ func (s *Session) writeLoop(ctx context.Context, to *io.PipeWriter) {
 }
 
 // readLoop handles the messages of the server until one of the ends closes the session.
-func (s *Session) readLoop(ctx context.Context, client *http.Client, body *io.PipeReader) {
+func (s *AgentSession) readLoop(ctx context.Context, client *http.Client, body *io.PipeReader) {
 	defer body.Close()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+s.Address+PathSession, body)
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *Session) readLoop(ctx context.Context, client *http.Client, body *io.Pi
 }
 
 // handle takes in a message. The error is why the session is over.
-func (s *Session) handle(message serverMessage) error {
+func (s *AgentSession) handle(message serverMessage) error {
 	if update := message.PoolInfo; update != nil {
 		if update.SameRemoved {
 			update.PoolInfo.Removed = s.removed
@@ -147,7 +147,7 @@ func (s *Session) handle(message serverMessage) error {
 }
 
 // applyDelta applies a delta to the assignments. One that does not fit ends the session.
-func (s *Session) applyDelta(a assignmentDelta) (err error) {
+func (s *AgentSession) applyDelta(a assignmentDelta) (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.assignments, err = a.apply(s.assignments); err == nil {
@@ -158,14 +158,14 @@ func (s *Session) applyDelta(a assignmentDelta) (err error) {
 }
 
 // lastAssignments are the assignments as of the last delta.
-func (s *Session) lastAssignments() []spec.Assignment {
+func (s *AgentSession) lastAssignments() []spec.Assignment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.assignments
 }
 
 // close ends the session; the first reason counts.
-func (s *Session) close(err error) {
+func (s *AgentSession) close(err error) {
 	if errors.Is(err, io.EOF) {
 		err = errPeerClosed
 	}
@@ -182,14 +182,14 @@ func (s *Session) close(err error) {
 
 // closedErr is the error of a session that has ended: this host has to join again. It wraps the reason, so a host that was
 // removed learns it.
-func (s *Session) closedErr() error {
+func (s *AgentSession) closedErr() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return &disconnectedError{fmt.Sprintf("the session with server %s has ended: %v", s.Address, s.err), s.err}
 }
 
 // alive reports whether the session goes on.
-func (s *Session) alive() bool {
+func (s *AgentSession) alive() bool {
 	select {
 	case <-s.ended:
 		return false
@@ -199,7 +199,7 @@ func (s *Session) alive() bool {
 }
 
 // send puts a message into the outbox; a server that leaves it full is given up.
-func (s *Session) send(message agentMessage) error {
+func (s *AgentSession) send(message agentMessage) error {
 	select {
 	case s.outbox <- message:
 		return nil
@@ -212,7 +212,7 @@ func (s *Session) send(message agentMessage) error {
 }
 
 // call sends a message and waits for the reply.
-func (s *Session) call(ctx context.Context, message agentMessage) (sessionReply, error) {
+func (s *AgentSession) call(ctx context.Context, message agentMessage) (sessionReply, error) {
 	got := make(chan sessionReply, 1)
 	s.mu.Lock()
 	s.seq++
@@ -238,7 +238,7 @@ func (s *Session) call(ctx context.Context, message agentMessage) (sessionReply,
 }
 
 // Report is Backend.Report.
-func (s *Session) Report(ctx context.Context, _ string, reports []spec.TaskReport) ([]string, error) {
+func (s *AgentSession) Report(ctx context.Context, _ string, reports []spec.TaskReport) ([]string, error) {
 	if len(reports) == 0 {
 		return nil, nil
 	}
@@ -247,13 +247,13 @@ func (s *Session) Report(ctx context.Context, _ string, reports []spec.TaskRepor
 }
 
 // Measure is Backend.Measure.
-func (s *Session) Measure(ctx context.Context, _ string, r metric.Report) (metric.Selection, error) {
+func (s *AgentSession) Measure(ctx context.Context, _ string, r metric.Report) (metric.Selection, error) {
 	reply, err := s.call(ctx, agentMessage{Metrics: &r})
 	return reply.Measure, err
 }
 
 // Heartbeat sends a heartbeat. It does not wait for the answer: without one the session ends by itself.
-func (s *Session) Heartbeat(_ context.Context, _ string, drained []string) error {
+func (s *AgentSession) Heartbeat(_ context.Context, _ string, drained []string) error {
 	if !s.alive() {
 		return s.closedErr()
 	}
@@ -261,7 +261,7 @@ func (s *Session) Heartbeat(_ context.Context, _ string, drained []string) error
 }
 
 // Assignments is Backend.Assignments; the handshake has told the server what this host has seen.
-func (s *Session) Assignments(ctx context.Context, _ string, after, _ uint64) ([]spec.Assignment, uint64, error) {
+func (s *AgentSession) Assignments(ctx context.Context, _ string, after, _ uint64) ([]spec.Assignment, uint64, error) {
 	for {
 		select {
 		case <-s.ended: // what it said last may have been overtaken

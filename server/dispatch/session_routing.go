@@ -7,7 +7,7 @@ import (
 )
 
 // applyRouting applies a delta to the Routing.
-func (s *Session) applyRouting(d routingDelta) {
+func (s *AgentSession) applyRouting(d routingDelta) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	routing := d.apply(*s.routing)
@@ -16,14 +16,14 @@ func (s *Session) applyRouting(d routingDelta) {
 }
 
 // lastRouting is the Routing as of the last delta.
-func (s *Session) lastRouting() *traffic.Routing {
+func (s *AgentSession) lastRouting() *traffic.Routing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.routing
 }
 
 // Routing is Backend.Routing; the handshake has told the server what this host has seen. An older server says nothing of it.
-func (s *Session) Routing(ctx context.Context, _ string, seen *traffic.Routing) (*traffic.Routing, error) {
+func (s *AgentSession) Routing(ctx context.Context, _ string, seen *traffic.Routing) (*traffic.Routing, error) {
 	for {
 		changed := s.changed.Wait()
 		s.mu.Lock()

@@ -45,10 +45,10 @@ type Upstream struct {
 	client  *http.Client
 	log     *slog.Logger
 
-	current  atomic.Pointer[connection] // nil while the agent has not joined
-	last     atomic.Pointer[Session]    // the latest session, also when it has ended: it knows what this host was told
-	minIndex atomic.Uint64              // newest index of assignments that the agent has seen
-	refused  atomic.Int64               // how often in a row another process was found to be this host
+	current  atomic.Pointer[connection]   // nil while the agent has not joined
+	last     atomic.Pointer[AgentSession] // the latest session, also when it has ended: it knows what this host was told
+	minIndex atomic.Uint64                // newest index of assignments that the agent has seen
+	refused  atomic.Int64                 // how often in a row another process was found to be this host
 }
 
 // maxRefused is how often this host asks again while another process is this host. After a reboot the process before counts as
@@ -73,7 +73,7 @@ type assignmentSource interface {
 
 var (
 	_ assignmentSource = (*Backend)(nil)
-	_ assignmentSource = (*Session)(nil)
+	_ assignmentSource = (*AgentSession)(nil)
 )
 
 // connection is an endpoint in use; replaced is closed when another takes its place.
@@ -150,9 +150,9 @@ func (u *Upstream) openSession(ctx context.Context, address string, r Registrati
 }
 
 // Session is the session in use; nil when there is none that is alive.
-func (u *Upstream) Session() *Session {
+func (u *Upstream) Session() *AgentSession {
 	if c := u.current.Load(); c != nil {
-		if s, ok := c.assignmentSource.(*Session); ok && s.alive() {
+		if s, ok := c.assignmentSource.(*AgentSession); ok && s.alive() {
 			return s
 		}
 	}
@@ -189,7 +189,7 @@ func (u *Upstream) set(e assignmentSource) {
 	}
 	u.refused.Store(0)
 	u.retire(u.current.Swap(&connection{e, make(chan struct{})}))
-	if s, ok := e.(*Session); ok {
+	if s, ok := e.(*AgentSession); ok {
 		u.log.Info("this host is in touch with the pool", "server", s.Address)
 	}
 }
@@ -208,7 +208,7 @@ func (u *Upstream) retire(c *connection) {
 		return
 	}
 	close(c.replaced)
-	if s, ok := c.assignmentSource.(*Session); ok {
+	if s, ok := c.assignmentSource.(*AgentSession); ok {
 		s.close(errors.New("this host is connected otherwise now"))
 	}
 }

@@ -58,7 +58,7 @@ func LeaseHandler(leader func() (*Backend, error)) rpc.HandlerFunc {
 }
 
 // AskVirtualIP is Backend.AskVirtualIP.
-func (s *Session) AskVirtualIP(ctx context.Context, _ string, r iplease.Request) (iplease.Answer, error) {
+func (s *AgentSession) AskVirtualIP(ctx context.Context, _ string, r iplease.Request) (iplease.Answer, error) {
 	reply, err := s.call(ctx, agentMessage{VirtualIP: &r})
 	return reply.VirtualIP, err
 }
