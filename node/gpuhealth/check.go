@@ -39,13 +39,13 @@ func (r *Record) Due(now time.Time) (uuids []string, next time.Time) {
 // due is when the GPU is to be checked; zero: not by itself.
 func (c *condition) due(boot string) time.Time {
 	switch {
-	case c.asked:
+	case c.checkRequested:
 		return c.Since
 	case c.Health == gpu.Replace && !c.repaired(boot):
 		return time.Time{}
 	case !c.lastCheck.IsZero():
 		return c.lastCheck.Add(checkPauses.After(c.failed))
-	case c.told && !c.repaired(boot):
+	case c.fromEvent && !c.repaired(boot):
 		return c.Since.Add(recordDelay)
 	}
 	return c.Since
@@ -66,7 +66,7 @@ func (r *Record) Repaired(uuid string) bool {
 func (r *Record) Outcome(uuid string) (gpu.CheckOutcome, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	o, ok := r.asked[uuid]
+	o, ok := r.requested[uuid]
 	return o, ok
 }
 
@@ -76,7 +76,7 @@ func (r *Record) Request(uuid string, reset bool, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if known := r.known.GPUs[uuid]; known != nil && !known.Missing.IsZero() {
-		r.asked[uuid] = gpu.CheckOutcome{Done: true, Problem: known.device(0, now).Problem}
+		r.requested[uuid] = gpu.CheckOutcome{Done: true, Problem: known.device(0, now).Problem}
 		return
 	}
 	c := condition{Health: gpu.Suspect, Problem: "a check was asked for at " + now.UTC().Format(time.RFC3339), Since: now}
@@ -87,8 +87,8 @@ func (r *Record) Request(uuid string, reset bool, now time.Time) {
 		r.add(uuid, c)
 	}
 	known := r.sick[uuid]
-	known.asked, known.reset, known.result = true, known.reset || reset, ""
-	r.asked[uuid] = gpu.CheckOutcome{}
+	known.checkRequested, known.resetRequested, known.result = true, known.resetRequested || reset, ""
+	r.requested[uuid] = gpu.CheckOutcome{}
 	r.wake()
 }
 
@@ -97,7 +97,7 @@ func (r *Record) WantsReset(uuid string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := r.sick[uuid]
-	return c != nil && c.reset
+	return c != nil && c.resetRequested
 }
 
 // MarkReset records that the GPU was reset.
@@ -118,10 +118,10 @@ func (r *Record) Checked(uuid string, found error, now time.Time) {
 	if c == nil {
 		return
 	}
-	if _, ok := r.asked[uuid]; ok && c.asked {
-		r.asked[uuid] = gpu.CheckOutcome{Done: true}
+	if _, ok := r.requested[uuid]; ok && c.checkRequested {
+		r.requested[uuid] = gpu.CheckOutcome{Done: true}
 		if found != nil {
-			r.asked[uuid] = gpu.CheckOutcome{Done: true, Problem: found.Error()}
+			r.requested[uuid] = gpu.CheckOutcome{Done: true, Problem: found.Error()}
 		}
 	}
 	if found == nil {
@@ -133,6 +133,6 @@ func (r *Record) Checked(uuid string, found error, now time.Time) {
 		return
 	}
 	r.log.Warn("a GPU has not passed its check", "gpu", uuid, "health", c.Health, "found", found)
-	c.failed, c.lastCheck, c.result, c.asked, c.reset = c.failed+1, now, found.Error(), false, false
+	c.failed, c.lastCheck, c.result, c.checkRequested, c.resetRequested = c.failed+1, now, found.Error(), false, false
 	r.wake()
 }

@@ -10,22 +10,22 @@ import (
 
 // Mark shows GPUs that wait for a check as sick in what their source says of them, and remembers those of which the source itself says so. GPUs
 // that it lists no more are shown behind the others. It changes nothing of what it is given.
-func (r *Record) Mark(said gpu.Inventory, now time.Time) gpu.Inventory {
+func (r *Record) Mark(inventory gpu.Inventory, now time.Time) gpu.Inventory {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	shown := said
-	shown.Devices = slices.Clone(said.Devices)
+	shown := inventory
+	shown.Devices = slices.Clone(inventory.Devices)
 	clear(r.present)
-	if said.Problem == "" || len(said.Devices) > 0 { // a driver that cannot be asked lists nothing, which does not make its GPUs missing
-		r.addMissing(&shown, said.Devices, now)
+	if inventory.Problem == "" || len(inventory.Devices) > 0 { // a driver that cannot be asked lists nothing, which does not make its GPUs missing
+		r.addMissing(&shown, inventory.Devices, now)
 	}
-	for i := range said.Devices {
+	for i := range inventory.Devices {
 		d := &shown.Devices[i]
 		r.present[d.UUID] = true
 		if slices.Contains(severity, d.Health) {
 			r.recordHealth(d, now)
-		} else if c := r.sick[d.UUID]; c != nil && c.said {
-			c.said, c.failed, c.lastCheck = false, 0, time.Time{} // it looks well again: check it now
+		} else if c := r.sick[d.UUID]; c != nil && c.inInventory {
+			c.inInventory, c.failed, c.lastCheck = false, 0, time.Time{} // it looks well again: check it now
 			r.wake()
 		}
 		if c := r.sick[d.UUID]; c != nil && d.Health != gpu.Unhealthy {
@@ -47,10 +47,10 @@ func (r *Record) LastXid(uuid string) uint64 {
 func (r *Record) recordHealth(d *gpu.Device, now time.Time) {
 	known := r.sick[d.UUID]
 	if known != nil && slices.Index(severity, known.Health) >= slices.Index(severity, d.Health) {
-		known.said = true
+		known.inInventory = true
 		return
 	}
-	r.add(d.UUID, condition{Health: d.Health, Problem: d.Problem, Since: now, EndsTasks: d.Health == gpu.Lost, said: true})
+	r.add(d.UUID, condition{Health: d.Health, Problem: d.Problem, Since: now, EndsTasks: d.Health == gpu.Lost, inInventory: true})
 	if d.Health == gpu.Lost {
 		r.end(d.UUID, d.Problem)
 	}

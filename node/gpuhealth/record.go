@@ -32,13 +32,13 @@ type condition struct {
 	EndsTasks bool       `json:"endsTasks,omitempty"` // what computes on the GPU is lost
 	Reset     bool       `json:"reset,omitempty"`     // the GPU was reset since
 
-	told      bool      // an event told of it: the driver's own record may say so later
-	said      bool      // the source says so too
-	asked     bool      // an operator asks for a check
-	reset     bool      // and for a reset before it
-	failed    int       // checks that did not pass
-	lastCheck time.Time // zero: none
-	result    string    // what the last check has found
+	fromEvent      bool      // an event told of it: the driver's own record may say so later
+	inInventory    bool      // the source says so too
+	checkRequested bool      // an operator asks for a check
+	resetRequested bool      // and for a reset before it
+	failed         int       // checks that did not pass
+	lastCheck      time.Time // zero: none
+	result         string    // what the last check has found
 }
 
 // Record is the health of this host's GPUs. It is safe for concurrent use.
@@ -47,15 +47,15 @@ type Record struct {
 	boot string
 	log  *slog.Logger
 
-	mu       sync.Mutex
-	known    *inventoryFile
-	present  map[string]bool             // UUIDs of the GPUs that this host has
-	sick     map[string]*condition       // by UUID
-	failures map[string][]failure        // by UUID: tasks that failed one after the other
-	asked    map[string]gpu.CheckOutcome // by UUID: of checks that operators have asked for last
-	watchers map[string][]chan<- error   // by UUID: of tasks that end when the GPU is lost
-	lastXid  map[string]uint64           // by UUID, since the agent was started; of GPUs that are present
-	changed  chan struct{}               // closed and replaced at a change
+	mu        sync.Mutex
+	known     *inventoryFile
+	present   map[string]bool             // UUIDs of the GPUs that this host has
+	sick      map[string]*condition       // by UUID
+	failures  map[string][]failure        // by UUID: tasks that failed one after the other
+	requested map[string]gpu.CheckOutcome // by UUID: of checks that operators have asked for last
+	watchers  map[string][]chan<- error   // by UUID: of tasks that end when the GPU is lost
+	lastXid   map[string]uint64           // by UUID, since the agent was started; of GPUs that are present
+	changed   chan struct{}               // closed and replaced at a change
 }
 
 // Config is what Open needs.
@@ -74,7 +74,7 @@ func Open(c Config) (*Record, error) {
 	}
 	path := filepath.Join(c.Dir, "gpu-health.json")
 	r := &Record{
-		path: path, boot: c.Boot, log: c.Log, known: known, present: map[string]bool{}, sick: map[string]*condition{}, failures: map[string][]failure{}, asked: map[string]gpu.CheckOutcome{}, watchers: map[string][]chan<- error{}, lastXid: map[string]uint64{}, changed: make(chan struct{}),
+		path: path, boot: c.Boot, log: c.Log, known: known, present: map[string]bool{}, sick: map[string]*condition{}, failures: map[string][]failure{}, requested: map[string]gpu.CheckOutcome{}, watchers: map[string][]chan<- error{}, lastXid: map[string]uint64{}, changed: make(chan struct{}),
 	}
 	content, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -114,7 +114,7 @@ func (r *Record) AddFault(f gpu.Fault, all []gpu.Device, now time.Time) {
 	for _, uuid := range devicesOf(all, f.UUID) {
 		r.lastXid[uuid] = f.Xid
 		if what.Health != gpu.Healthy {
-			r.add(uuid, condition{Health: what.Health, Problem: text, Since: now, EndsTasks: what.EndsTasks, told: true})
+			r.add(uuid, condition{Health: what.Health, Problem: text, Since: now, EndsTasks: what.EndsTasks, fromEvent: true})
 		}
 		if what.EndsTasks {
 			r.end(uuid, text)
@@ -157,10 +157,10 @@ func (r *Record) add(uuid string, c condition) {
 	c.Boot = r.boot
 	old := r.sick[uuid]
 	if old != nil && slices.Index(severity, old.Health) > slices.Index(severity, c.Health) {
-		old.told, old.Reset, old.lastCheck = old.told || c.told, false, time.Time{}
+		old.fromEvent, old.Reset, old.lastCheck = old.fromEvent || c.fromEvent, false, time.Time{}
 		return
 	}
-	c.said = c.said || old != nil && old.said
+	c.inInventory = c.inInventory || old != nil && old.inInventory
 	r.sick[uuid] = &c
 	r.forgetGone()
 	r.save()
