@@ -46,7 +46,7 @@ func (l *browserLogin) asks() reply {
 	return l.b.rest("login/device/token", `{"id":"`+l.ID+`"}`)
 }
 
-// token is the ID token, which the issuer gives at the second question.
+// idToken is the ID token, which the issuer gives at the second question.
 func (l *browserLogin) idToken(t *testing.T) string {
 	t.Helper()
 	l.begin(t)

@@ -123,7 +123,7 @@ func TestARoleOfTheSameNameIsAnotherRole(t *testing.T) {
 	}
 }
 
-// withToken is a request with the key of the task, as a client of it sends one.
+// withSecurityToken is a request with the key of the task, as a client of it sends one.
 func (b *fixture) withSecurityToken(t *testing.T, expires time.Time, change func(id, token string) (string, string), r *http.Request) reply {
 	t.Helper()
 	b.config.Trusted = false

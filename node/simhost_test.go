@@ -28,7 +28,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const hostID = "0123456789abcdef0123456789abcdef"
 
-// simHost is a host and its cluster. Time in it is simulated; settle lets everything that can happen now happen.
+// simHost is a host and its cluster. Time in it is simulated; waitIdle lets everything that can happen now happen.
 type simHost struct {
 	*testing.T
 	machine *fake.Machine

@@ -133,7 +133,7 @@ func (w *model) restoreItself() {
 	}
 }
 
-// TestNamesThatLookAlikeAreToldApart has names that agree in what rows are compared by first: their beginning, or a sum.
+// TestSimilarNamesAreToldApart has names that agree in what rows are compared by first: their beginning, or a sum.
 func TestSimilarNamesAreToldApart(t *testing.T) {
 	h := newHistory(t)
 	clusters := []string{"", "a", "a\x00", "cluster-a", "cluster-b", "cluster-aa"}

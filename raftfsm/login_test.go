@@ -15,7 +15,7 @@ import (
 func putIssuer(t *testing.T, h *history) issuer.Issuer {
 	t.Helper()
 	i := issuer.Issuer{URL: "https://idp.example.com", ClientID: "pinion", Version: 1, Groups: []issuer.Group{
-		{Name: "lab", Rights: issuer.Rights{Role: accesskey.RoleSubmit, Cluster: "default", Grant: accesskey.Grant{MaxTasks: 2}}},
+		{Name: "lab", Rights: accesskey.Rights{Role: accesskey.RoleSubmit, Cluster: "default", Grant: accesskey.Grant{MaxTasks: 2}}},
 	}}.Or()
 	return *h.do(t, PutIssuer{i}).(*issuer.Issuer)
 }

@@ -60,7 +60,7 @@ var (
 
 func serviceID(s *service.Service) string { return s.ID }
 
-// settledRank is 2 for a task of a service that needs nothing any more.
+// notedRank is 2 for a task of a service that needs nothing any more.
 func notedRank(t *spec.Task) int64 {
 	if t.Service.Noted {
 		return 2
@@ -88,7 +88,7 @@ func (v *View) Services(cluster string) []*service.Service {
 func (v *View) ServiceTasks(serviceID string) (tasks []*spec.Task) {
 	for t := range tasksByService.Seek(v, sortkey.Lowest(serviceID)) { // no command changes them here
 		if t.Service.Noted {
-			break // the rest are settled
+			break // the service has noted the rest
 		}
 		tasks = append(tasks, t)
 	}

@@ -76,10 +76,10 @@ func (q Queue) ExplainBriefly(ctx context.Context, task string) (spec.Explanatio
 	return own.scheduler.ExplainBriefly(ctx, task)
 }
 
-// ServicePlans tells what becomes of services. Its method fails with spec.ErrNotLeader on an agent.
+// ServiceDryRuns tells what becomes of services. Its method fails with spec.ErrNotLeader on an agent.
 type ServiceDryRuns struct{ server *localServer }
 
-// PlanService is what the pool will do with a service of a fork of its state, which it changes. spec.ErrNotFound.
+// DryRunService is what the pool will do with a service of a fork of its state, which it changes. spec.ErrNotFound.
 func (p ServiceDryRuns) DryRunService(ctx context.Context, fork *raftfsm.State, cluster, name string) (service.DryRun, error) {
 	own, err := p.server.get()
 	if err != nil {

@@ -14,7 +14,7 @@ const pathSecrets = pathLeader + "secrets"
 // Secrets are the parameters and secrets of the pool. They are sealed and opened where this host leads; tasks get theirs by OwnTasks.
 type Secrets struct{ server *localServer }
 
-// Seal is admission.Secrets.Seal.
+// Seal is admission.SecretSealer.Seal.
 func (s Secrets) Seal(ctx context.Context, of *secret.Secret, v *secret.Version, value string) error {
 	own, err := s.server.get()
 	if err != nil {
@@ -23,7 +23,7 @@ func (s Secrets) Seal(ctx context.Context, of *secret.Secret, v *secret.Version,
 	return own.secrets.Seal(ctx, of, v, value)
 }
 
-// Open is admission.Secrets.Open.
+// Open is admission.SecretSealer.Open.
 func (s Secrets) Open(ctx context.Context, of *secret.Secret, v *secret.Version) (string, error) {
 	own, err := s.server.get()
 	if err != nil {

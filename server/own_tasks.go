@@ -17,17 +17,17 @@ type OwnTasks struct {
 	hostID string
 }
 
-// Secrets is admission.Secrets.OfTask.
+// Secrets is admission.SecretSealer.OfTask.
 func (o OwnTasks) Secrets(ctx context.Context, taskID string, containers []string) ([]valuefrom.Value, error) {
 	return o.values(ctx, secretsCall{Task: taskID, Containers: containers})
 }
 
-// RegistryLogins is admission.Secrets.RegistryLogins.
+// RegistryLogins is admission.SecretSealer.RegistryLogins.
 func (o OwnTasks) RegistryLogins(ctx context.Context, taskID string, containers []string) ([]valuefrom.Value, error) {
 	return o.values(ctx, secretsCall{Task: taskID, Containers: containers, Registry: true})
 }
 
-// LogOptions is admission.Secrets.LogOptions.
+// LogOptions is admission.SecretSealer.LogOptions.
 func (o OwnTasks) LogOptions(ctx context.Context, taskID string, containers []string) ([]valuefrom.Value, error) {
 	return o.values(ctx, secretsCall{Task: taskID, Containers: containers, Log: true})
 }
@@ -40,7 +40,7 @@ func (o OwnTasks) values(ctx context.Context, call secretsCall) (values []valuef
 	return values, err
 }
 
-// Credentials is admission.Secrets.KeyOfTask: the access key that a task has by its role.
+// Credentials is admission.SecretSealer.KeyOfTask: the access key that a task has by its role.
 func (o OwnTasks) Credentials(ctx context.Context, taskID string) (key admission.TaskKey, err error) {
 	err = o.leader.callLeader(ctx, pathCredentials, credentialsCall{taskID}, &key, func(own *Server) (err error) {
 		key, err = own.secrets.KeyOfTask(ctx, o.hostID, taskID)

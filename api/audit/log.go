@@ -32,7 +32,7 @@ type Log struct {
 	timer   *time.Timer // ends the window when nothing more comes
 	closed  bool
 	follow  map[chan Line]struct{} // who is sent the refusals that are written
-	lost    int                    // entries that could not be written since the last that could
+	lost    int                    // lines that could not be written since the last that could
 }
 
 // repeat is a refusal that was written, and how often it came again.
@@ -71,7 +71,7 @@ func (l *Log) Close() error {
 	return errors.Join(l.changes.close(), l.refused.close())
 }
 
-// Record adds an entry with the time of now. A refusal like one that was written within the last minute is counted.
+// Record adds a line with the time of now. A refusal like one that was written within the last minute is counted.
 func (l *Log) Record(e Line) {
 	if l == nil {
 		return

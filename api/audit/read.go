@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Read calls emit for the entries in a directory since a time, the oldest first. A line that is cut short or damaged is skipped and counted.
+// Read calls emit for the lines in a directory since a time, the oldest first. A line that is cut short or damaged is skipped and counted.
 func Read(dir string, since time.Time, emit func(Line) error) (damaged int, err error) {
 	changed, stop := iter.Pull2(lines(filepath.Join(dir, changesName), since, &damaged))
 	defer stop()
@@ -37,7 +37,7 @@ func Read(dir string, since time.Time, emit func(Line) error) (damaged int, err 
 	return damaged, nil
 }
 
-// lines are the entries of a file and of the older ones of its name. Beside an error, which is the last, there is no entry.
+// lines are those of a file and of the older ones of its name. Beside an error, which is the last, there is no line.
 func lines(path string, since time.Time, damaged *int) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		for n := MaxFiles - 1; n >= 0; n-- {

@@ -120,7 +120,7 @@ func (p Principal) ClusterOf(r *http.Request) (string, error) {
 	return named, p.RequireCluster(named)
 }
 
-// ClusterScope is the only clusters that an access key is for, with commas between; empty when it is for all.
+// KeyClusters is the only clusters that an access key is for, with commas between; empty when it is for all.
 type KeyClusters string
 
 // Set is the clusters of the scope.

@@ -9,19 +9,18 @@ import (
 	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
-	"pinion/raftfsm/issuer"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/taskrole"
 )
 
 // Rights are what the principal may do.
-func (p Principal) Rights() issuer.Rights {
-	return issuer.Rights{Role: p.Role, Cluster: string(p.Clusters), Grant: p.Grant}
+func (p Principal) Rights() accesskey.Rights {
+	return accesskey.Rights{Role: p.Role, Cluster: string(p.Clusters), Grant: p.Grant}
 }
 
 // CheckPass refuses to give a role to a task, or to act within a task that has it, unless the caller may do all that the role may, or is an administrator of the
 // pool: IAM's PassRole. Nil is no role.
-func CheckPass(principal string, has issuer.Rights, role *taskrole.Role) error {
+func CheckPass(principal string, has accesskey.Rights, role *taskrole.Role) error {
 	if role == nil || has.Covers(role.Rights) || has.Role == accesskey.RoleAdmin && has.Cluster == "" {
 		return nil
 	}
@@ -29,7 +28,7 @@ func CheckPass(principal string, has issuer.Rights, role *taskrole.Role) error {
 		principal, role.Name, rightsText(role.Rights))
 }
 
-func rightsText(r issuer.Rights) string {
+func rightsText(r accesskey.Rights) string {
 	text := string(r.Role) + " in all clusters"
 	if r.Cluster != "" {
 		text = string(r.Role) + " in " + spec.ClusterSet(r.Cluster).String()
@@ -40,7 +39,7 @@ func rightsText(r issuer.Rights) string {
 	return text
 }
 
-// tokenHeader is where the key of a task has its token.
+// securityTokenHeader is where the key of a task has its token.
 const securityTokenHeader = "X-Amz-Security-Token"
 
 // keyOf is the access key of a request, nil when there is none of the id. The secret of a task's key is in its token, sealed by the pool for this id.

@@ -10,10 +10,10 @@ import (
 	"pinion/api/cli/exit"
 )
 
-// maxTokenBytes bounds what is read of a token file; a token has some 90 characters.
+// maxJoinTokenBytes bounds what is read of a token file; a token has some 90 characters.
 const maxJoinTokenBytes = 4096
 
-// readToken reads the join token from --token-file, and hides one that was given as an argument from the list of processes.
+// readJoinToken reads the join token from --token-file, and hides one that was given as an argument from the list of processes.
 func (u *UpConfig) readJoinToken(stdin io.Reader) error {
 	if u.JoinTokenFile == "" {
 		u.JoinToken = hideArgument(u.JoinToken)

@@ -53,9 +53,9 @@ type UpConfig struct {
 	// Join is the "host:port" of any host of the pool to join. Empty: this host begins a pool of its own, or goes
 	// on in the one that it belongs to.
 	Join string
-	// Token is the join token, needed the first time that a host joins.
+	// JoinToken is the join token, needed the first time that a host joins.
 	JoinToken string
-	// TokenFile is the file that Token was read from: "-" is standard input. Empty: it was given otherwise.
+	// JoinTokenFile is the file that JoinToken was read from: "-" is standard input. Empty: it was given otherwise.
 	JoinTokenFile string
 	// NewPool is for a pool that this host creates.
 	NewPool PoolOptions

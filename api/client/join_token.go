@@ -16,13 +16,13 @@ type JoinToken struct {
 	CreatedAt time.Time `json:"createdAt"`
 }
 
-// CreatedToken is a new join token with its secret, which cannot be read again.
+// CreatedJoinToken is a new join token with its secret, which cannot be read again.
 type CreatedJoinToken struct {
 	Token string `json:"token"`
 	Join  string `json:"join"` // host:port of a host to join at, may be empty
 }
 
-// CreateToken creates a join token for hosts of a cluster, the default one when it is empty. A zero ttl or number of uses is the
+// CreateJoinToken creates a join token for hosts of a cluster, the default one when it is empty. A zero ttl or number of uses is the
 // pool's default: an hour, one host. role is that of JoinToken.
 func (c *Client) CreateJoinToken(ctx context.Context, ttl time.Duration, uses int, role, cluster string) (CreatedJoinToken, error) {
 	in := map[string]any{"role": role, "cluster": cluster}
@@ -36,13 +36,13 @@ func (c *Client) CreateJoinToken(ctx context.Context, ttl time.Duration, uses in
 	return created, c.Call(ctx, "admin/tokens", in, &created)
 }
 
-// Tokens lists the join tokens, for a day after their end also expired and used ones.
+// JoinTokens lists the join tokens, for a day after their end also expired and used ones.
 func (c *Client) JoinTokens(ctx context.Context) ([]JoinToken, error) {
 	var tokens []JoinToken
 	return tokens, c.Get(ctx, "/v1/admin/tokens", nil, &tokens)
 }
 
-// RevokeToken ends a join token at once. Hosts that joined with it stay.
+// RevokeJoinToken ends a join token at once. Hosts that joined with it stay.
 func (c *Client) RevokeJoinToken(ctx context.Context, id string) error {
 	return c.Call(ctx, "admin/tokens/revoke", map[string]any{"id": id}, nil)
 }

@@ -19,7 +19,7 @@ const (
 	dimensionBalancer = "LoadBalancer"
 )
 
-// place finds the service whose metric an alarm watches: that of the dimensions, else that of the first policy that it starts.
+// resolveService finds the service whose metric an alarm watches: that of the dimensions, else that of the first policy that it starts.
 func (r *Request) resolveService(a *alarm.Alarm, first scaling.PolicyName) error {
 	for _, d := range a.Metric.Dimensions {
 		switch d.Name {

@@ -159,7 +159,7 @@ func nextBatch(streams []stream, last string) []stream {
 	return streams
 }
 
-// searchToken is where a search continues: in the streams from First to Last that exist by then, at the first line that is not
+// searchNextToken is where a search continues: in the streams from First to Last that exist by then, at the first line that is not
 // before this one.
 type searchNextToken struct {
 	First  string `json:"f,omitempty"`

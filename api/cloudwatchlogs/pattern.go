@@ -13,7 +13,7 @@ type pattern struct {
 	required, excluded, anyOf []string
 }
 
-// term is a word, or a phrase in quotes, with its mark.
+// phrase is a word, or a phrase in quotes, with its mark.
 var phrase = lazyregexp.New(`^([?-]?)(?:"((?:[^"\\]|\\.)+)"|([A-Za-z0-9_]+))(?:\s+|$)`)
 
 // parsePattern reads the part of CloudWatch's filter language for unstructured text. The other parts are refused by name.

@@ -165,7 +165,7 @@ func (f *fixture) must(t testing.TB, operation, body string) reply {
 	return got
 }
 
-// launched is the part of the output of RunTask that tests look at.
+// runOutput is the part of the output of RunTask that tests look at.
 type runOutput struct {
 	Tasks []struct {
 		Tags []spec.Tag `json:"tags"`

@@ -57,7 +57,7 @@ func runTask(ctx context.Context, r *Request, in *types.RunTaskInput) (*types.Ru
 	return runTaskOutput(r, cluster.Name, &result, err)
 }
 
-// ownToken is a client token as the state has it: each holder of access keys has tokens of its own. Otherwise one key could get the tasks of another
+// ownClientToken is a client token as the state has it: each holder of access keys has tokens of its own. Otherwise one key could get the tasks of another
 // for a token that it guessed, or keep the other from running them.
 func ownClientToken(r *Request, given string) string {
 	if given == "" || r.Holder == "" {
@@ -137,7 +137,7 @@ func startTask(ctx context.Context, r *Request, in *types.StartTaskInput) (*type
 	return (*types.StartTaskOutput)(out), err
 }
 
-// launch has the members that RunTask and StartTask share. What differs is zero in a launch of RunTask.
+// runInput has the members that RunTask and StartTask share. What differs is zero in a launch of RunTask.
 type runInput types.StartTaskInput
 
 func runInputOf(in *types.RunTaskInput) runInput {

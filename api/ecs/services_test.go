@@ -57,7 +57,7 @@ func (f *fixture) web(t testing.TB) shownService {
 	return out.Services[0]
 }
 
-// launchFor adds a task to the service web, as its reconciler does, and returns its id.
+// addTask adds a task to the service web, as its reconciler does, and returns its id.
 func (f *fixture) addTask(t testing.TB, id string) string {
 	t.Helper()
 	s := f.state.View().Service(spec.DefaultCluster, "web")

@@ -91,7 +91,7 @@ func createTaskSetOnce(ctx context.Context, r *Request, in *types.CreateTaskSetI
 	return &types.CreateTaskSetOutput{TaskSet: r.Services().TaskSet(after, after.Deployment(command.Set.ID), true)}, nil
 }
 
-// setOfToken is the task set of a service that was made with a client token, nil when none was.
+// setOfClientToken is the task set of a service that was made with a client token, nil when none was.
 func setOfClientToken(r *Request, s *service.Service, token string) *taskset.Set {
 	for i := range s.Deployments {
 		if set := taskset.Find(r.View, s.Deployments[i].ID); set != nil && token != "" && set.Token == token {

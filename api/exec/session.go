@@ -74,10 +74,10 @@ func newSession(ctx context.Context, id string, r Request) *session {
 // touch notes that the session is used.
 func (s *session) touch() { s.used.Store(int64(time.Since(s.opened))) }
 
-// tokenSeparator stands between the access key of a session and what nobody can guess.
+// sessionTokenSeparator stands between the access key of a session and what nobody can guess.
 const sessionTokenSeparator = "."
 
-// newToken makes the token of the next connection. It names the access key, which the server that carries the session watches.
+// newSessionToken makes the token of the next connection. It names the access key, which the server that carries the session watches.
 func (s *session) newSessionToken() string {
 	token := s.request.KeyID + sessionTokenSeparator + randomHex(sessionTokenBytes)
 	s.mu.Lock()
@@ -86,7 +86,7 @@ func (s *session) newSessionToken() string {
 	return token
 }
 
-// useToken reports whether a token is that of the next connection, for the first time.
+// useSessionToken reports whether a token is that of the next connection, for the first time.
 func (s *session) useSessionToken(token string) bool {
 	given := sha256.Sum256([]byte(token))
 	s.mu.Lock()

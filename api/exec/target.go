@@ -10,7 +10,6 @@ import (
 	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/execution"
-	"pinion/raftfsm/issuer"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/taskrole"
 )
@@ -25,7 +24,7 @@ const TargetNotConnected = "TargetNotConnectedException"
 // Caller is who wants to run a command, and what they may do.
 type Caller struct {
 	Principal string // ARN
-	Rights    issuer.Rights
+	Rights    accesskey.Rights
 }
 
 // Target is the container of a task in which a command is to be run: the one of that name, or the only one. For the role admin enableExecuteCommand does

@@ -43,12 +43,12 @@ type Begun struct {
 	ExpiresIn   int    `json:"expiresIn"` // seconds
 }
 
-// TokenRequest asks for the ID token of a login.
+// IDTokenRequest asks for the ID token of a login.
 type IDTokenRequest struct {
 	ID string `json:"id"`
 }
 
-// Token is the ID token of a person who has logged in; POST /v1/login exchanges it.
+// IDToken is the ID token of a person who has logged in; POST /v1/login exchanges it.
 type IDToken struct {
 	IDToken  string `json:"idToken,omitempty"`  // left out: nobody has logged in yet
 	Interval int    `json:"interval,omitempty"` // seconds until the next question
@@ -88,7 +88,7 @@ func (h *Handler) Begin(x *httpx.Exchange, res leader.Resolution) error {
 	})
 }
 
-// Token answers whether the person has logged in.
+// IDToken answers whether the person has logged in.
 func (h *Handler) IDToken(x *httpx.Exchange, res leader.Resolution) error {
 	x.Audited, x.Writes = false, false
 	var in IDTokenRequest

@@ -106,7 +106,7 @@ func errBusy(at string) error {
 	return wire.Errorf(httpx.Throttled, "%d logins wait for the issuer %s already: try again in a moment.", maxAsking, at)
 }
 
-// Token is the ID token of the person who has logged in with the code of a login. It is given once. Empty: nobody has yet, and the browser asks
+// IDToken is the ID token of the person who has logged in with the code of a login. It is given once. Empty: nobody has yet, and the browser asks
 // again after wait.
 func (d *Devices) IDToken(ctx context.Context, from *issuer.Issuer, id string, now time.Time) (token string, wait time.Duration, err error) {
 	l, wait, err := d.due(from, id, now)

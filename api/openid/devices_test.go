@@ -24,7 +24,7 @@ func says(code string) http.HandlerFunc {
 	}
 }
 
-// tokenEndpoint has the issuer answer questions for a token in this order, and then with one of alice; asked counts them.
+// idTokenEndpoint has the issuer answer questions for a token in this order, and then with one of alice; asked counts them.
 func idTokenEndpoint(idp *openidtest.Issuer, answers ...http.HandlerFunc) (asked func() int) {
 	var mu sync.Mutex
 	n := 0

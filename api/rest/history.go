@@ -184,7 +184,7 @@ func (h history) usage(x *httpx.Exchange, res leader.Resolution) error {
 	return reply(x, usageView{Rows: append([]ended.UsageRow{}, found.Rows...), More: found.More, Gaps: found.Gaps})
 }
 
-// placedTasks are the tasks on the hosts of a cluster, or of all when it is empty.
+// tasksOnHosts are the tasks on the hosts of a cluster, or of all when it is empty.
 func tasksOnHosts(view *raftfsm.View, cluster string) (all []*spec.Task) {
 	for _, host := range view.Hosts(cluster) {
 		all = append(all, view.TasksOn(host.ID)...)

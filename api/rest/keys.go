@@ -120,16 +120,16 @@ func (a *API) createKey(x *httpx.Exchange, res leader.Resolution) error {
 }
 
 // rightsOf checks what a key is to be for.
-func rightsOf(a *API, in keyInput, res leader.Resolution) (issuer.Rights, error) {
+func rightsOf(a *API, in keyInput, res leader.Resolution) (accesskey.Rights, error) {
 	role := accesskey.Role(in.Role)
 	if !slices.Contains(accesskey.Roles, role) {
-		return issuer.Rights{}, wire.Errorf(wire.InvalidParameter, "role must be one of read, submit and admin, not %q.", in.Role)
+		return accesskey.Rights{}, wire.Errorf(wire.InvalidParameter, "role must be one of read, submit and admin, not %q.", in.Role)
 	}
 	clusters, err := parseClusters(in.Cluster, res)
 	if err != nil {
-		return issuer.Rights{}, err
+		return accesskey.Rights{}, err
 	}
-	return issuer.Rights{Role: role, Cluster: string(clusters), Grant: accesskey.Grant(in.keyLimits)}, a.checkKeyLimits(in.keyLimits)
+	return accesskey.Rights{Role: role, Cluster: string(clusters), Grant: accesskey.Grant(in.keyLimits)}, a.checkKeyLimits(in.keyLimits)
 }
 
 // parseClusters reads the clusters that a key is to be for: names with commas between.

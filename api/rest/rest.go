@@ -99,12 +99,12 @@ type Admin struct {
 	Images     PoolImages
 }
 
-// TokenStore makes and ends the tokens that let hosts join. Which there are is in the state.
+// JoinTokenStore makes and ends the tokens that let hosts join. Which there are is in the state.
 type JoinTokenStore interface {
-	// CreateToken makes a token for uses hosts within ttl; 0 of either is the default. role is one of spec's. The hosts serve the
+	// CreateJoinToken makes a token for uses hosts within ttl; 0 of either is the default. role is one of spec's. The hosts serve the
 	// cluster, the default one when it is empty.
 	CreateJoinToken(ctx context.Context, ttl time.Duration, uses int, role, cluster string) (token string, err error)
-	// RevokeToken ends a token. spec.ErrNotFound.
+	// RevokeJoinToken ends a token. spec.ErrNotFound.
 	RevokeJoinToken(ctx context.Context, id string) error
 }
 

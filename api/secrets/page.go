@@ -14,7 +14,7 @@ type Paging struct {
 	NextToken  string `json:"NextToken"`
 }
 
-// ErrToken refuses a token that no list gave out.
+// ErrNextToken refuses a token that no list gave out.
 var ErrNextToken = errors.New("NextToken is not one that this operation gave out: begin without one")
 
 // Order is how a list is sorted.

@@ -13,7 +13,7 @@ type idInput struct {
 	SecretID string `json:"SecretId"`
 }
 
-// entry is what is told of a secret beside its values.
+// description is what is told of a secret beside its values.
 type description struct {
 	named
 	Description     string        `json:"Description,omitempty"`

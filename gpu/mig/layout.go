@@ -110,7 +110,7 @@ func (l Layout) Add(model, profile string) (added Instance, ok bool) {
 	return added, most >= 0
 }
 
-// places is how much the free slices are good for: the places for one of each profile, each with its memory.
+// placements is how much the free slices are good for: the places for one of each profile, each with its memory.
 func (l Layout) placements(profiles []Profile) (sum int) {
 	for i := range profiles {
 		p := &profiles[i]

@@ -19,14 +19,14 @@ type answers struct {
 	names map[string]*lookups
 }
 
-// looks are those of a name.
+// lookups are those of a name.
 type lookups struct {
 	next *lookup    // has not begun; nil: nobody waits for one
-	turn sync.Mutex // is held by the look that goes on
+	turn sync.Mutex // is held by the lookup that goes on
 	last time.Time
 }
 
-// look is one look. What it has found is there when done is closed.
+// lookup is one search for an answer. What it has found is there when done is closed.
 type lookup struct {
 	done   chan struct{}
 	answer *tls.Certificate

@@ -171,7 +171,7 @@ func (e *execProcess) resize(ctx context.Context, sizes <-chan execution.Termina
 	}
 }
 
-// withTerm is an environment with a TERM: without one, programs take a terminal for one that can do nothing.
+// withTerminal is an environment with a TERM: without one, programs take a terminal for one that can do nothing.
 func withTerminal(env []string) []string {
 	if slices.ContainsFunc(env, func(variable string) bool { return strings.HasPrefix(variable, "TERM=") }) {
 		return env

@@ -96,7 +96,7 @@ func witnesses(t *testing.T, host string) string {
 	return all.String()
 }
 
-// look prints what a container sees at the places where a hostile image has put something.
+// probe prints what a container sees at the places where a hostile image has put something.
 const probe = `for f in /secret /link /d /d/secret /etc/hosts /etc/resolv.conf /etc/passwd /hard /mem /mnt/secret /proc/self/cwd/secret ./secret ../secret ../../secret; do [ -f $f ] && head -c 200 $f; done; ls -la / /d/ /mnt/ 2>&1 | head -100; echo > /etc/resolv.conf; echo evil > /d/secret; [ -p /link ] || echo evil > /link; head -c 10 /mem; echo looked`
 
 // runHostile pulls the image and runs it to its end. What it answers when that fails is the error.

@@ -68,7 +68,7 @@ func (m *mount) used() bool {
 	return len(m.users) > 0
 }
 
-// settle unmounts the file system when nobody uses it.
+// unmountUnused unmounts the file system when nobody uses it.
 func (m *mount) unmountUnused(ctx context.Context) {
 	if m.used() {
 		return

@@ -38,7 +38,7 @@ type Mounts struct {
 }
 
 // Open finds what an earlier process has left mounted. What is not of the configured file systems any more is unmounted, beside the start of the
-// host: a server that hangs does not hold it up. The configured ones stay until Settle.
+// host: a server that hangs does not hold it up. The configured ones stay until UnmountUnused.
 func Open(c Config) (*Mounts, error) {
 	m := &Mounts{config: c, all: map[string]*mount{}}
 	m.config.Timeout = cmp.Or(c.Timeout, mountTimeout)
@@ -104,7 +104,7 @@ func (m *Mounts) Offers() (all []filesystem.Offer) {
 	return all
 }
 
-// Settle unmounts what no task uses. It is called when all tasks of this host have their hooks, those of an earlier process too. It waits for
+// UnmountUnused unmounts what no task uses. It is called when all tasks of this host have their hooks, those of an earlier process too. It waits for
 // unmountTimeout at most.
 func (m *Mounts) UnmountUnused(ctx context.Context) {
 	var all sync.WaitGroup

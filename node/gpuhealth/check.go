@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// settle is how long a driver may take from an event to its own record of what it asks for.
+	// recordDelay is how long a driver may take from an event to its own record of what it asks for.
 	recordDelay = 30 * time.Second
 )
 

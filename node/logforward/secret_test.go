@@ -18,7 +18,7 @@ import (
 	"pinion/raftfsm/valuefrom"
 )
 
-// tokenOf is a configuration whose token is a secret.
+// splunkTokenOf is a configuration whose token is a secret.
 func splunkTokenOf(url string) logdriver.Configuration {
 	return logdriver.Configuration{LogDriver: logdriver.Splunk, Options: map[string]string{"splunk-url": url}, SecretOptions: []valuefrom.Secret{{Name: "splunk-token", ValueFrom: "hec"}}}
 }

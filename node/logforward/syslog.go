@@ -62,7 +62,7 @@ func (s syslog) message(l *logs.StreamLine, text string) []byte {
 	return m
 }
 
-// token is a text as a field of a header: of printable characters of ASCII without blanks, of a length at most, and not empty.
+// headerField is a text as a field of a header: of printable characters of ASCII without blanks, of a length at most, and not empty.
 func headerField(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if r <= ' ' || r > '~' {

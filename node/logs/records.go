@@ -37,7 +37,7 @@ func (s selection) isOver(line *spec.LogLine) bool {
 // recordsSuffix ends the name of the file in which a logger notes the expression that the first line of a record matches.
 const recordsSuffix = ".multiline"
 
-// recordLookBack is how long before a moment lines are read, so that one at the moment is known to begin a record or to continue one. Where
+// recordLookback is how long before a moment lines are read, so that one at the moment is known to begin a record or to continue one. Where
 // no first line has come for as long, records may begin elsewhere than for another query.
 const recordLookback = 12 * logdriver.RecordFlush
 

@@ -156,7 +156,7 @@ func TestEveryQueryHasTheRecordsOfTheWholeLog(t *testing.T) {
 	})
 }
 
-// drawFiles writes the rotated files of a container, in which a first line comes at least once in recordLookBack.
+// drawFiles writes the rotated files of a container, in which a first line comes at least once in recordLookback.
 func drawFiles(t *rapid.T, s *Store, container string) {
 	var files [][]byte
 	at, lastFirst, raw := noon, noon, []byte(nil)

@@ -84,7 +84,7 @@ func (st *Stream) seek() error {
 	return errRotates
 }
 
-// place goes to the position in the file that was opened. A position behind the end of the log is of one that was removed since, or of
+// goTo moves to the position in the file that was opened. A position behind the end of the log is of one that was removed since, or of
 // what a power cut took.
 func (st *Stream) goTo(base int64, youngest bool) error {
 	info, err := st.cursor.f.Stat()

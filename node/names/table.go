@@ -16,7 +16,7 @@ type table struct {
 	names  map[string]*record
 }
 
-// entry is one name: its virtual address, and the places of the tasks behind it.
+// record is one name: its virtual address, and the replicas behind it.
 type record struct {
 	address  netip.Addr
 	replicas []replica
@@ -72,7 +72,7 @@ func (e *record) add(groups []traffic.Group, id string) {
 	}
 }
 
-// find is the entry of a name, or that of the service whose replica it names, with that replica.
+// find is the record of a name, or that of the service whose replica it names, with that replica.
 func (t *table) find(name string) (e *record, of *replica) {
 	if e = t.names[name]; e != nil {
 		return e, nil

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// accessLog writes a line for each call. It never delays one: beyond maxEntries that wait to be written, lines are dropped.
+// accessLog writes a line for each call. It never delays one: beyond maxLines that wait to be written, lines are dropped.
 type accessLog struct {
 	lines   chan accessLine
 	dropped atomic.Uint64
-	end     chan struct{} // closed by close; entries stays open for calls that end later
+	end     chan struct{} // closed by close; lines stays open for calls that end later
 	done    chan struct{}
 }
 
@@ -20,7 +20,7 @@ const (
 	maxField = 1024 // bytes of what a client chooses
 )
 
-// entry is one line, of a request or of a connection.
+// accessLine is one line, of a request or of a connection.
 type accessLine struct {
 	Time      time.Time `json:"time"` // of its end
 	Listener  string    `json:"listener"`

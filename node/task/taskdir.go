@@ -135,7 +135,7 @@ func (d taskDir) remove() error {
 	return nil
 }
 
-// entryNames lists a directory; one that is not there is empty.
+// fileNames lists a directory; one that is not there is empty.
 func fileNames(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !os.IsNotExist(err) {

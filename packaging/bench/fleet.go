@@ -87,7 +87,7 @@ func (p *pool) startFleet(size int) (*fleet, error) {
 	return f, nil
 }
 
-// launch runs the fleet's program with pipes to talk to it. They are files, so that its end needs no hand to close them.
+// startProgram runs the fleet's program with pipes to talk to it. They are files, so that its end needs no hand to close them.
 func (p *pool) startProgram(cmd *exec.Cmd) (*fleet, error) {
 	input, orders, err := os.Pipe()
 	if err != nil {

@@ -3,7 +3,7 @@ package main
 import "time"
 
 const (
-	// topRounds is how often `pinion top` is timed.
+	// topRepeats is how often `pinion top` is timed.
 	topRepeats = 20
 	// betweenTops is how long the answer of a host is given to others that ask: after it, each is asked anew.
 	betweenTops = 1100 * time.Millisecond

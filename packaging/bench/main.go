@@ -27,7 +27,7 @@ import (
 	"time"
 )
 
-// minRounds is how many rounds a median is taken of at least.
+// minRepeats is how many values a median is taken of at least.
 const minRepeats = 10
 
 // options are the flags.
@@ -119,7 +119,7 @@ func parseOptions(args []string) (o options, err error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.StringVar(&o.binary, "binary", "bin/pinion", "the pinion `PROGRAM`")
 	flags.BoolVar(&o.cold, "cold", false, "also measure a cold `make build` (empty caches; takes minutes)")
-	flags.IntVar(&o.repeats, "n", 30, "rounds of each measurement on hosts")
+	flags.IntVar(&o.repeats, "n", 30, "repeats of each measurement on hosts")
 	flags.IntVar(&o.kills, "kills", 20, "leaders that are killed")
 	flags.IntVar(&o.hosts, "hosts", 1000, "simulated hosts")
 	flags.IntVar(&o.count, "count", 1, "measure everything so many times: benchstat tells a change from noise with 6 or more")
@@ -137,7 +137,7 @@ func parseOptions(args []string) (o options, err error) {
 		}
 	}
 	if min(o.repeats, o.kills) < minRepeats {
-		return o, usageError{fmt.Errorf("-n %d -kills %d: a median of fewer than %d rounds says nothing", o.repeats, o.kills, minRepeats)}
+		return o, usageError{fmt.Errorf("-n %d -kills %d: a median of fewer than %d values says nothing", o.repeats, o.kills, minRepeats)}
 	}
 	if o.count < 1 {
 		return o, usageError{fmt.Errorf("-count %d: nothing would be measured", o.count)}

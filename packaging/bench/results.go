@@ -24,7 +24,7 @@ type results struct {
 
 func newResults(out io.Writer) *results { return &results{out: benchfmt.NewWriter(out)} }
 
-// add takes a result of this program: what was measured in n rounds.
+// add takes a result of this program: what was measured n times.
 func (r *results) add(name string, n int, values ...benchfmt.Value) error {
 	config := []benchfmt.Config{
 		{Key: "goos", Value: []byte(runtime.GOOS), File: true},

@@ -27,7 +27,7 @@ func measureRuns(h *host, repeats int, r *results) error {
 		if err != nil {
 			return err
 		}
-		if n > 0 { // the first round unpacks the image
+		if n > 0 { // the first one unpacks the image
 			ours, reference = append(ours, took), append(reference, straight)
 		}
 	}

@@ -74,7 +74,7 @@ func (c *inprocCluster) createServices(services int) error {
 	return c.awaitTasks(c.leader(), services, true)
 }
 
-// settle waits until each service has all of its tasks on hosts. With start, the hosts say of them that they run, and the services are steady.
+// awaitTasks waits until each service has all of its tasks on hosts. With start, the hosts say of them that they run, and the services are steady.
 func (c *inprocCluster) awaitTasks(at *server.Member, services int, start bool) error {
 	return c.wait(fmt.Sprint(services, " services have their tasks"), func() (bool, error) {
 		view, err := at.StaleView()

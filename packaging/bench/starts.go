@@ -44,7 +44,7 @@ func measureStarts(h *host, repeats int, r *results) error {
 		if err := h.stop(t); err != nil {
 			return err
 		}
-		if n > 0 { // the first round unpacks the image
+		if n > 0 { // the first one unpacks the image
 			ours, reference = append(ours, took), append(reference, straight)
 		}
 	}

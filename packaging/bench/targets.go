@@ -173,7 +173,7 @@ func format(v float64, unit string) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// round keeps three digits.
+// threeDigits rounds to three digits.
 func threeDigits(d time.Duration) time.Duration {
 	unit := time.Duration(1)
 	for d/unit >= 1000 {

@@ -225,7 +225,7 @@ const faint = `(() => {
 	}).filter(([ratio]) => ratio < 4.5).map(([ratio, text]) => ratio.toFixed(1) + ' ' + text)
 })()`
 
-// looks checks the contrast of what the page shows, light and dark, and keeps pictures of it in the directory that PINION_SCREENSHOTS names, if it does.
+// checkContrast checks the contrast of what the page shows, light and dark, and keeps pictures of it in the directory that PINION_SCREENSHOTS names, if it does.
 func (p *page) checkContrast(name string) {
 	p.Helper()
 	for _, theme := range []string{"light", "dark"} {

@@ -56,7 +56,7 @@ func (u upgraded) state(t *testing.T) string {
 	return attempt.State + " " + attempt.Reason
 }
 
-// inPlace checks which program is in place, and that the host answers.
+// checkProgram checks which program is in place, and that the host answers.
 func (u upgraded) checkProgram(t *testing.T, want string) {
 	t.Helper()
 	is, err := os.ReadFile(filepath.Join(u.dir, "pinion"))

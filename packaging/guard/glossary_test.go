@@ -38,7 +38,7 @@ func TestRetiredWordsAreNotUsed(t *testing.T) {
 	})
 }
 
-// retiredEntry is the first cell of a row of the lists.
+// retiredCell is the first cell of a row of the lists.
 var retiredCell = regexp.MustCompile("^\\| (`[^|]+`) \\|")
 
 // retired reads the first column of the table under a heading of the glossary.

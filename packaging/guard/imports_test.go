@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// rooms are what a host is put together from, each with the rooms that it may import. They meet in packaging/host.
+// directories are what a host is put together from, each with those that it may import. They meet in packaging/host.
 var directories = map[string]string{
 	"api":     "raftfsm gpu packaging/atomicfile packaging/backoff packaging/clientnet packaging/signature",
 	"server":  "raftfsm gpu packaging/atomicfile packaging/backoff packaging/clientnet packaging/failpoint packaging/heap packaging/keystore packaging/tick",
@@ -17,7 +17,7 @@ var directories = map[string]string{
 	"gpu":     "packaging/backoff",
 }
 
-// besides are the places beside the rooms; the longest that fits counts. The benches measure rooms one by one.
+// besides are the folders beside those directories; the longest that fits counts. The benches measure the directories one by one.
 var besides = map[string]string{
 	"main.go":           "api/cli",
 	"program_linux.go":  "packaging packaging/host packaging/upgrade api/cli gpu/sim",
@@ -30,7 +30,7 @@ var besides = map[string]string{
 	"packaging/bench":   "packaging api server node raftfsm gpu",
 }
 
-// floors are the packages of each room from the top down; "." is the room's own. A package may import those of lower floors.
+// floors are the packages of each directory from the top down; "." is the directory's own. A package may import those of lower floors.
 // Those of one floor never import one another: what one needs of another is an interface that it declares. A name covers
 // the packages below it that have no floor of their own, and a package may be listed before it exists.
 var floors = map[string][]string{
@@ -97,7 +97,7 @@ var floors = map[string][]string{
 }
 
 // TestImportsGoDownward holds every file to the tables above. Tests may also import raftfsm and gpu, and whatever is in their
-// own room; those of packaging, which drive the whole program, whatever there is.
+// own directory; those of packaging, which drive the whole program, whatever there is.
 func TestImportsGoDownward(t *testing.T) {
 	found := offences{}
 	eachFile(t, func(f file) {
@@ -114,7 +114,7 @@ func TestImportsGoDownward(t *testing.T) {
 	found.check(t, pendingImports)
 }
 
-// TestEveryPackageHasAFloor also holds those that import nothing of their room, and that nothing of it imports.
+// TestEveryPackageHasAFloor also holds those that import nothing of their directory, and that nothing of it imports.
 func TestEveryPackageHasAFloor(t *testing.T) {
 	eachFile(t, func(f file) {
 		if directory := directoryOf(f.path); floors[directory] != nil && !f.isTest() {
@@ -137,7 +137,7 @@ func (f file) wrongImport(imported string) string {
 		if !isDirectory {
 			line := longest(f.path, slices.Collect(maps.Keys(besides))...)
 			if line == "" {
-				return fmt.Sprintf("%s is no room and has no line in besides", directory)
+				return fmt.Sprintf("%s is none of the directories and has no line in besides", directory)
 			}
 			allowed = besides[line]
 		}
@@ -149,7 +149,7 @@ func (f file) wrongImport(imported string) string {
 	return wrongFloor(directory, f.pkg, imported)
 }
 
-// wrongFloor says what is wrong with an import inside one room.
+// wrongFloor says what is wrong with an import inside one directory.
 func wrongFloor(directory, from, to string) string {
 	above, importer := floorOf(directory, from)
 	below, imported := floorOf(directory, to)
@@ -177,7 +177,7 @@ func floorOf(directory, pkg string) (floor int, name string) {
 	return floor, name
 }
 
-// longest is the longest of the places that the path is in, empty when it is in none.
+// longest is the longest of the folders that the path is in, empty when it is in none.
 func longest(path string, lines ...string) (found string) {
 	for _, line := range lines {
 		if within(line, path) && len(line) > len(found) {

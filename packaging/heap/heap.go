@@ -24,7 +24,7 @@ const (
 	busyShare = 32
 )
 
-// wideRooms are the rooms of larger heaps, the widest first. A heap with its room takes at most a share of the machine's memory: the rest
+// largeHeaps are how much larger heaps may grow, those that may most first. A grown heap takes at most a share of the machine's memory: the rest
 // is for tasks.
 var largeHeaps = []struct {
 	live   uint64 // bytes at least
@@ -60,7 +60,7 @@ func Adjust(ctx context.Context) {
 	}
 }
 
-// roomFor is how much the heap may grow between two collections, in percent of the bytes that live. garbage is what it allocates in a second.
+// growthFor is how much the heap may grow between two collections, in percent of the bytes that live. garbage is what it allocates in a second.
 func growthFor(live, garbage, memory uint64) uint64 {
 	for _, wide := range largeHeaps {
 		if live >= wide.live && live+live*wide.growth/100 <= memory/wide.share {

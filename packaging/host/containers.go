@@ -210,7 +210,7 @@ func (h *host) openAgent(ctx context.Context) error {
 	return err
 }
 
-// settleFileSystems unmounts what an earlier process has left mounted, once it is known which tasks are still there.
+// unmountUnused unmounts what an earlier process has left mounted, once it is known which tasks are still there.
 func unmountUnused(ctx context.Context, a *agent, mounts *filesystem.Mounts) {
 	select {
 	case <-a.Assigned:

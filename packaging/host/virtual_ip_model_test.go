@@ -150,7 +150,7 @@ func (s *modelServer) Propose(_ context.Context, c raftfsm.Command) (any, error)
 	return nil, err
 }
 
-// withoutToken is a command of a leader that does not say which.
+// withoutAssigner is a command of a leader that does not say which.
 func withoutAssigner(c raftfsm.Command) raftfsm.Command {
 	switch c := c.(type) {
 	case raftfsm.Wrapped[assigned.Assign]:

@@ -106,7 +106,7 @@ func simulateVirtualIP(t *testing.T, seed uint64, unsafe unsafeLeader) (overlaps
 	return overlaps, moves, holders
 }
 
-// settle ends all faults, and waits for longer than it may take until one host has the address.
+// converge ends all faults, and waits for longer than it may take until one host has the address.
 func (m *ipModel) converge(ctx context.Context) {
 	m.locked(func() {
 		m.calm = true

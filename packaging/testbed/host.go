@@ -77,7 +77,7 @@ func (h *Host) Start(ctx context.Context, more ...string) error {
 	return h.Ready(ctx)
 }
 
-// Launch starts `pinion up` in the host's namespaces with its flags and more. It goes on when this process ends.
+// StartDetached starts `pinion up` in the host's namespaces with its flags and more. It goes on when this process ends.
 func (h *Host) StartDetached(more ...string) error {
 	if p, ok := h.process(); ok {
 		return fmt.Errorf("pinion runs on %s already (process %d)", h.Name, p.pid)

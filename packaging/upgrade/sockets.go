@@ -98,7 +98,7 @@ func duplicate(l *net.TCPListener) (fd int, err error) {
 	return fd, errors.Join(err, controlErr)
 }
 
-// Settled closes the sockets of the program of before on which nobody listens, once the host has had the time to.
+// CloseUnused closes the sockets of the program of before on which nobody listens, once the host has had the time to.
 func (s *Sockets) CloseUnused() {
 	if s == nil {
 		return

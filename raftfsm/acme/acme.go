@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// Max is how many entries there are: the account, and two for each of 500 names.
+	// Max is how many items there are: the account, and two for each of 500 names.
 	Max = 1 + 2*500
-	// MaxSize bounds what is sealed in an entry, in bytes: a chain of certificates with its key has some 10,000.
+	// MaxSize bounds what is sealed in an item, in bytes: a chain of certificates with its key has some 10,000.
 	MaxSize = 64 << 10
-	// lifetime is how long an entry is kept that nobody puts again: certificates that live for longer are renewed before.
+	// lifetime is how long an item is kept that nobody puts again: certificates that live for longer are renewed before.
 	lifetime = 400 * 24 * time.Hour
 )
 
@@ -32,49 +32,51 @@ const (
 
 // Item is a value that a host has put, or the account, whose key the leader makes.
 type Item struct {
-	Key    string    `json:"key"` // of autocert: the account, or a DNS name with what the entry is for
+	Key    string    `json:"key"` // of autocert: the account, or a DNS name with what the item is for
 	Sealed []byte    `json:"sealed"`
 	Seal   string    `json:"seal"` // name of the sealing key
 	PutAt  time.Time `json:"putAt"`
 }
 
-// ByKey has every entry.
+// ByKey has every item.
 var ByKey = table.By(func(e *Item) string { return e.Key })
 
-// Find returns the entry of a key; nil when there is none.
+// Find returns the item of a key; nil when there is none.
 func Find(r table.Reader, key string) *Item { return ByKey.Get(r, sortkey.Key{First: key}) }
 
-// SealedOtherwise lists the entries that are not sealed with a sealing key.
+// SealedOtherwise lists the items that are not sealed with a sealing key.
 func SealedOtherwise(r table.Reader, seal string) []*Item {
 	return slices.Collect(ByKey.Matching(r, func(e *Item) bool { return e.Seal != seal }))
 }
 
-// Expired visits the entries that were put so long ago that no host can need them.
+// Expired visits the items that were put so long ago that no host can need them.
 func Expired(r table.Reader, before time.Time) iter.Seq[*Item] {
 	return ByKey.Matching(r, func(e *Item) bool { return e.PutAt.Before(before.Add(-lifetime)) })
 }
 
-// Put records entries, each in the place of an earlier one. spec.ErrLimit for more than Max. Answer: nil.
-type Put struct{ Entries []Item }
+// Put records items, each in the place of an earlier one. spec.ErrLimit for more than Max. Answer: nil.
+type Put struct {
+	Items []Item `json:"Entries"`
+}
 
 // Apply carries the command out.
 func (c Put) Apply(tx command.Transaction) (any, error) {
 	known := ByKey.Len(tx)
-	for i := range c.Entries {
-		if Find(tx, c.Entries[i].Key) == nil {
+	for i := range c.Items {
+		if Find(tx, c.Items[i].Key) == nil {
 			known++
 		}
 	}
 	if known > Max {
 		return nil, fmt.Errorf("certificates by ACME: %w: a pool keeps %d entries", spec.ErrLimit, Max)
 	}
-	for i := range c.Entries {
-		tx.Put(&c.Entries[i])
+	for i := range c.Items {
+		tx.Put(&c.Items[i])
 	}
 	return nil, nil
 }
 
-// Delete deletes the entry of a key; a missing one is no error. Answer: nil.
+// Delete deletes the item of a key; a missing one is no error. Answer: nil.
 type Delete struct{ Key string }
 
 // Apply carries the command out.

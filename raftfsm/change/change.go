@@ -47,7 +47,7 @@ type Change struct {
 	Object      any        // of the type that belongs to Kind: *spec.Task, *spec.Host, *spec.Cluster, *spec.HostGPU, *raftfsm.Leader, *service.Service, *service.EventChange, *service.DeploymentChange, *service.HookChange
 }
 
-// Place is the position of the change.
+// LogPosition is the position of the change.
 func (c *Change) LogPosition() changelog.Position { return c.Position }
 
 // Size is about how many bytes the change keeps in memory that no other one does: what a host has said grows with its words.

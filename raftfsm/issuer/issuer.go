@@ -51,15 +51,8 @@ type Issuer struct {
 
 // Group is a group of the issuer's people, and what it gives them.
 type Group struct {
-	Name   string `json:"name"`
-	Rights Rights `json:"rights"`
-}
-
-// Rights are those of an access key.
-type Rights struct {
-	Role    accesskey.Role  `json:"role"`
-	Cluster string          `json:"cluster,omitempty"` // as in an access key
-	Grant   accesskey.Grant `json:"grant,omitzero"`
+	Name   string           `json:"name"`
+	Rights accesskey.Rights `json:"rights"`
 }
 
 // UsedIDToken is an ID token that somebody has logged in with, until its age alone refuses it.

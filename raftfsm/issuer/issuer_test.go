@@ -16,14 +16,14 @@ import (
 func number(n int) *int { return &n }
 
 var mapped = Issuer{GroupsClaim: "groups", Groups: []Group{
-	{"admins", Rights{Role: accesskey.RoleAdmin}},
-	{"audio", Rights{Role: accesskey.RoleSubmit, Cluster: "audio", Grant: accesskey.Grant{MaxGPUs: number(8)}}},
-	{"everybody", Rights{Role: accesskey.RoleRead}},
-	{"guests", Rights{Role: accesskey.RoleRead, Cluster: "video"}},
-	{"leads", Rights{Role: accesskey.RoleAdmin, Cluster: "audio"}},
-	{"speech", Rights{Role: accesskey.RoleSubmit, Cluster: "audio", Grant: accesskey.Grant{Teams: []string{"speech"}}}},
-	{"text", Rights{Role: accesskey.RoleSubmit, Cluster: "audio", Grant: accesskey.Grant{Teams: []string{"text"}}}},
-	{"video", Rights{Role: accesskey.RoleSubmit, Cluster: "video", Grant: accesskey.Grant{MaxGPUs: number(8)}}},
+	{"admins", accesskey.Rights{Role: accesskey.RoleAdmin}},
+	{"audio", accesskey.Rights{Role: accesskey.RoleSubmit, Cluster: "audio", Grant: accesskey.Grant{MaxGPUs: number(8)}}},
+	{"everybody", accesskey.Rights{Role: accesskey.RoleRead}},
+	{"guests", accesskey.Rights{Role: accesskey.RoleRead, Cluster: "video"}},
+	{"leads", accesskey.Rights{Role: accesskey.RoleAdmin, Cluster: "audio"}},
+	{"speech", accesskey.Rights{Role: accesskey.RoleSubmit, Cluster: "audio", Grant: accesskey.Grant{Teams: []string{"speech"}}}},
+	{"text", accesskey.Rights{Role: accesskey.RoleSubmit, Cluster: "audio", Grant: accesskey.Grant{Teams: []string{"text"}}}},
+	{"video", accesskey.Rights{Role: accesskey.RoleSubmit, Cluster: "video", Grant: accesskey.Grant{MaxGPUs: number(8)}}},
 }}
 
 func TestGroupsGiveWhatOneOfThemGivesOrWhatAllDoInClustersOrTeams(t *testing.T) {
@@ -63,7 +63,7 @@ func TestNoKeyMayMoreThanOneOfItsGroups(t *testing.T) {
 		var i Issuer
 		var names []string
 		for n := range rapid.IntRange(1, 4).Draw(t, "groups") {
-			g := Group{Name: string(rune('a' + n)), Rights: Rights{
+			g := Group{Name: string(rune('a' + n)), Rights: accesskey.Rights{
 				Role: rapid.SampledFrom(accesskey.Roles).Draw(t, "role"), Cluster: strings.Join(words(t, "xyz", "clusters"), ","),
 				Grant: accesskey.Grant{Teams: words(t, "pq", "teams"), MaxTasks: rapid.IntRange(0, 2).Draw(t, "tasks")},
 			}}
@@ -76,7 +76,7 @@ func TestNoKeyMayMoreThanOneOfItsGroups(t *testing.T) {
 		if err != nil {
 			return
 		}
-		may := func(r Rights, role accesskey.Role, cluster, team string, priority, tasks int) bool {
+		may := func(r accesskey.Rights, role accesskey.Role, cluster, team string, priority, tasks int) bool {
 			_, wrong := r.Grant.CheckTeam(team)
 			return r.Role.May(role) && spec.ClusterSet(r.Cluster).Has(cluster) && wrong == nil && r.Grant.CheckPriority(priority) == nil &&
 				(r.Grant.MaxTasks == 0 || tasks <= r.Grant.MaxTasks)

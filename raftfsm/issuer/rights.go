@@ -33,7 +33,7 @@ func (c *Conflict) Unwrap() error { return ErrNoRights }
 //   - One group gives everything that the others give: its rights.
 //   - The groups differ in nothing but clusters, or in nothing but teams: the clusters, or the teams, of all of them.
 //   - Any others: a Conflict. A person chooses among the groups (`pinion login --group`).
-func (i *Issuer) Rights(groups []string) (Rights, []string, error) {
+func (i *Issuer) Rights(groups []string) (accesskey.Rights, []string, error) {
 	var mapped []Group
 	for _, g := range i.Groups {
 		if slices.Contains(groups, g.Name) {
@@ -41,7 +41,7 @@ func (i *Issuer) Rights(groups []string) (Rights, []string, error) {
 		}
 	}
 	if len(mapped) == 0 {
-		return Rights{}, nil, fmt.Errorf("%w: the ID token has the groups %s in the claim %q, and these are mapped to rights: %s. An administrator maps one with `pinion oidc map`",
+		return accesskey.Rights{}, nil, fmt.Errorf("%w: the ID token has the groups %s in the claim %q, and these are mapped to rights: %s. An administrator maps one with `pinion oidc map`",
 			ErrNoRights, list(groups), i.GroupsClaim, list(namesOf(i.Groups)))
 	}
 	if most := slices.IndexFunc(mapped, func(g Group) bool {
@@ -49,11 +49,11 @@ func (i *Issuer) Rights(groups []string) (Rights, []string, error) {
 	}); most >= 0 {
 		return mapped[most].Rights, []string{mapped[most].Name}, nil
 	}
-	for _, merge := range []func(r *Rights, with Rights){
-		func(r *Rights, with Rights) {
+	for _, merge := range []func(r *accesskey.Rights, with accesskey.Rights){
+		func(r *accesskey.Rights, with accesskey.Rights) {
 			r.Cluster = string(spec.NewClusterSet(slices.Concat(clustersOf(*r), clustersOf(with))))
 		},
-		func(r *Rights, with Rights) {
+		func(r *accesskey.Rights, with accesskey.Rights) {
 			r.Grant.Teams = slices.Compact(slices.Sorted(slices.Values(slices.Concat(r.Grant.Teams, with.Grant.Teams))))
 		},
 	} {
@@ -61,11 +61,11 @@ func (i *Issuer) Rights(groups []string) (Rights, []string, error) {
 			return sum, namesOf(mapped), nil
 		}
 	}
-	return Rights{}, nil, &Conflict{namesOf(mapped)}
+	return accesskey.Rights{}, nil, &Conflict{namesOf(mapped)}
 }
 
 // union merges the rights of groups in one respect. It is their union only when they are equal in every other.
-func union(groups []Group, merge func(r *Rights, with Rights)) (sum Rights, equal bool) {
+func union(groups []Group, merge func(r *accesskey.Rights, with accesskey.Rights)) (sum accesskey.Rights, equal bool) {
 	sum = groups[0].Rights
 	for _, g := range groups[1:] {
 		merge(&sum, g.Rights)
@@ -74,39 +74,15 @@ func union(groups []Group, merge func(r *Rights, with Rights)) (sum Rights, equa
 		own := g.Rights
 		merge(&own, sum)
 		if !reflect.DeepEqual(own, sum) {
-			return Rights{}, false
+			return accesskey.Rights{}, false
 		}
 	}
 	return sum, true
 }
 
-// Covers reports whether a key with these rights may do all that one with the others may. Who only reads has nothing that limits of tasks are about.
-func (r Rights) Covers(other Rights) bool {
-	mine, theirs := r.Grant, other.Grant
-	return r.Role.May(other.Role) && hasAll(clustersOf(r), clustersOf(other)) && hasAll(mine.Teams, theirs.Teams) &&
-		atLeast(unlessZero(mine.RequestsPerSecond), unlessZero(theirs.RequestsPerSecond)) &&
-		(other.Role == accesskey.RoleRead || atLeast(mine.MaxPriority, theirs.MaxPriority) && atLeast(mine.MaxGPUs, theirs.MaxGPUs) &&
-			atLeast(unlessZero(mine.MaxTasks), unlessZero(theirs.MaxTasks)) && atLeast(unlessZero(mine.MaxWaiting), unlessZero(theirs.MaxWaiting)) &&
-			atLeast(unlessZero(mine.MaxRevisions), unlessZero(theirs.MaxRevisions)))
+func clustersOf(r accesskey.Rights) []string {
+	return slices.Collect(spec.ClusterSet(r.Cluster).Names())
 }
-
-// hasAll compares two lists of which an empty one means everything.
-func hasAll(mine, theirs []string) bool {
-	return len(mine) == 0 || len(theirs) > 0 && !slices.ContainsFunc(theirs, func(name string) bool { return !slices.Contains(mine, name) })
-}
-
-// atLeast compares two limits of which nil is none.
-func atLeast(mine, theirs *int) bool { return mine == nil || theirs != nil && *mine >= *theirs }
-
-// unlessZero is a limit of which zero means none.
-func unlessZero(limit int) *int {
-	if limit == 0 {
-		return nil
-	}
-	return &limit
-}
-
-func clustersOf(r Rights) []string { return slices.Collect(spec.ClusterSet(r.Cluster).Names()) }
 
 func namesOf(groups []Group) []string {
 	names := make([]string, len(groups))

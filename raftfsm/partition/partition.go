@@ -66,7 +66,7 @@ func (l List) Set(g GPU) List {
 	return append(left, g)
 }
 
-// Settle is the list without the GPUs that are whole again, as they are to be, and without those that have left the host. Of a host that lets the pool
+// Prune is the list without the GPUs that are whole again, as they are to be, and without those that have left the host. Of a host that lets the pool
 // partition none it is empty: what is there is the operator's from then on.
 func (l List) Prune(inventory gpu.Inventory) List {
 	if !inventory.DynamicMIG {

@@ -16,7 +16,7 @@ const (
 	symbol        // an operator, a bracket, a comma
 )
 
-// token is one lexical element of an expression. The text of a quoted token is without its quotes.
+// lexeme is one lexical element of an expression. The text of a quoted token is without its quotes.
 type lexeme struct {
 	kind   kind
 	text   string

@@ -10,9 +10,9 @@ import (
 const (
 	// maxTicks bounds the cron expressions whose times are remembered.
 	maxTicks = 50_000
-	// maxRound and maxTurn bound the time that is spent on cron expressions in one round, and on those of one target: most take some 30 µs, and one that
+	// maxPass and maxTurn bound the time that is spent on cron expressions in one pass, and on those of one target: most take some 30 µs, and one that
 	// never comes a hundred milliseconds and more. The last one of each may go beyond.
-	maxRound = 200 * time.Millisecond
+	maxPass = 200 * time.Millisecond
 	maxTurn  = 20 * time.Millisecond
 	// maxSpan is how long a time is remembered at most: clocks are changed on some days.
 	maxSpan = time.Hour
@@ -23,7 +23,7 @@ const (
 type Ticks struct {
 	known       map[tickKey]tick
 	clock       func() time.Time
-	round, turn time.Duration // spent in this one
+	pass, turn time.Duration // spent in this one
 }
 
 // tickKey is all that the last time of an expression depends on, beside the moment: the end is that of an action that is over.
@@ -40,13 +40,13 @@ func NewTicks(clock func() time.Time) *Ticks {
 	return &Ticks{known: map[tickKey]tick{}, clock: clock}
 }
 
-// Begin begins a round, which spends 200 ms on evaluations.
-func (k *Ticks) Begin() { k.round = 0 }
+// Begin begins a pass, which spends 200 ms on evaluations.
+func (k *Ticks) Begin() { k.pass = 0 }
 
-// Turn begins the turn of another target, which has 20 ms of the round. False: the round is over.
+// Turn begins the turn of another target, which has 20 ms of the pass. False: the pass is over.
 func (k *Ticks) Turn() bool {
 	k.turn = 0
-	return k.round < maxRound
+	return k.pass < maxPass
 }
 
 // Due is the last time at which an action should have happened and has not, zero when there is none. False: this turn has no time to find out.
@@ -68,7 +68,7 @@ func (k *Ticks) Due(a *ScheduledAction, now time.Time) (due time.Time, ok bool) 
 		at = a.tick(begin, end, now)
 		k.remember(key, at)
 		took := k.clock().Sub(began)
-		k.turn, k.round = k.turn+took, k.round+took
+		k.turn, k.pass = k.turn+took, k.pass+took
 	}
 	if at.last.Before(begin) || at.last.After(end) || !at.last.After(a.Done) {
 		return time.Time{}, true

@@ -35,8 +35,8 @@ func TestTicksTellWhatTheSchedulesTell(t *testing.T) {
 	})
 }
 
-// A turn and a round spend a bounded time on expressions, whatever one of them takes, and remember them for the next one.
-func TestARoundSpendsABoundedTimeOnSchedules(t *testing.T) {
+// A turn and a pass spend a bounded time on expressions, whatever one of them takes, and remember them for the next one.
+func TestAPassSpendsABoundedTimeOnSchedules(t *testing.T) {
 	now := time.Date(2026, 3, 29, 12, 0, 0, 0, time.UTC)
 	clock := time.Time{}
 	ticks := NewTicks(func() time.Time {
@@ -47,7 +47,7 @@ func TestARoundSpendsABoundedTimeOnSchedules(t *testing.T) {
 		return &ScheduledAction{CreatedAt: now, Schedule: fmt.Sprintf("cron(%d %d %d * ? *)", i%60, i/60%24, 1+i/1440)}
 	}
 	const targets, actions = 20, 30
-	for round, want := range []struct{ turns, known int }{{10, 10 * 20}, {15, 10*30 + 5*20}, {20, 15*30 + 5*20}} { // of 20 ms each, 10 ms for what is left of one
+	for pass, want := range []struct{ turns, known int }{{10, 10 * 20}, {15, 10*30 + 5*20}, {20, 15*30 + 5*20}} { // of 20 ms each, 10 ms for what is left of one
 		ticks.Begin()
 		turns, known := 0, 0
 		for target := range targets {
@@ -62,7 +62,7 @@ func TestARoundSpendsABoundedTimeOnSchedules(t *testing.T) {
 			}
 		}
 		if turns != want.turns || known != want.known {
-			t.Errorf("round %d: %d turns, %d known, want %+v", round, turns, known, want)
+			t.Errorf("pass %d: %d turns, %d known, want %+v", pass, turns, known, want)
 		}
 	}
 }

@@ -185,7 +185,7 @@ type RestartPolicy struct {
 	RestartAttemptPeriod *int  `json:"restartAttemptPeriod,omitempty"` // seconds that it must have run, 300 when nil
 }
 
-// HostEntry is a line of the container's /etc/hosts.
+// ExtraHost is a line of the container's /etc/hosts.
 type ExtraHost struct {
 	Hostname  string `json:"hostname"`
 	IPAddress string `json:"ipAddress"`

@@ -104,12 +104,12 @@ func OfHolder(r table.Reader, holder string) *accesskey.Key {
 	return role.Key("", "", time.Time{})
 }
 
-// EncodeToken is the token of the key of a task: its secret, sealed for the id of the key, and the name of what opens it.
+// EncodeSecurityToken is the token of the key of a task: its secret, sealed for the id of the key, and the name of what opens it.
 func EncodeSecurityToken(sealed []byte, seal string) string {
 	return seal + "." + base64.RawURLEncoding.EncodeToString(sealed)
 }
 
-// DecodeToken reads what EncodeToken has written. It proves nothing: that it can be opened for the id does.
+// DecodeSecurityToken reads what EncodeSecurityToken has written. It proves nothing: that it can be opened for the id does.
 func DecodeSecurityToken(token string) (sealed []byte, seal string, ok bool) {
 	seal, text, _ := strings.Cut(token, ".")
 	sealed, err := base64.RawURLEncoding.DecodeString(text)

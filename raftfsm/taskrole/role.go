@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/command"
-	"pinion/raftfsm/issuer"
 	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
@@ -17,10 +17,10 @@ import (
 
 // Role is what the tasks may do that have it.
 type Role struct {
-	Name      string        `json:"name"`
-	ID        string        `json:"id"` // of this role and of no later one of its name: definitions mean the role that there was when they were registered
-	Rights    issuer.Rights `json:"rights"`
-	CreatedAt time.Time     `json:"createdAt"`
+	Name      string           `json:"name"`
+	ID        string           `json:"id"` // of this role and of no later one of its name: definitions mean the role that there was when they were registered
+	Rights    accesskey.Rights `json:"rights"`
+	CreatedAt time.Time        `json:"createdAt"`
 }
 
 // Max is how many roles a pool can have.

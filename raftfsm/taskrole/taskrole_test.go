@@ -10,14 +10,13 @@ import (
 
 	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/iam"
-	"pinion/raftfsm/issuer"
 	"pinion/raftfsm/raftfsmtest"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/taskrole"
 )
 
 func role(name, id string, rights accesskey.Role) taskrole.Role {
-	return taskrole.Role{Name: name, ID: id, Rights: issuer.Rights{Role: rights}, CreatedAt: raftfsmtest.Epoch}
+	return taskrole.Role{Name: name, ID: id, Rights: accesskey.Rights{Role: rights}, CreatedAt: raftfsmtest.Epoch}
 }
 
 // Other rights are those of the same role; a role that is made anew is another one.

@@ -12,7 +12,7 @@ import (
 )
 
 // Create records a task set, with its revision, as an ACTIVE deployment of an ACTIVE service. spec.ErrNotFound and spec.ErrInactive of the service
-// and of the definition; service.ErrNotExternal, ErrTooMany, ErrToken; spec.ErrInUse for an id that is used. Answer: *service.Service.
+// and of the definition; service.ErrNotExternal, ErrTooMany, ErrClientToken; spec.ErrInUse for an id that is used. Answer: *service.Service.
 type Create struct {
 	Set      Set
 	Revision service.Revision // Cluster and Service of it and of Set name the service

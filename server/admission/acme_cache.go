@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// acmeSealID is what an entry is sealed together with, before its key.
+	// acmeSealID is what an item is sealed together with, before its key.
 	acmeSealID = "ACME "
 	// orderTimeout is for how long one host alone orders a certificate: other hosts that miss it are told to wait.
 	orderTimeout = 2 * time.Minute
@@ -30,7 +30,7 @@ const (
 	longestOrder = 10 * time.Minute
 )
 
-// ErrNoEntry is Get's error for a key without an entry: the host that gets it may order a certificate.
+// ErrNoItem is Get's error for a key without an item: the host that gets it may order a certificate.
 var ErrNoItem = fmt.Errorf("%w: no host has put it", spec.ErrNotFound)
 
 // ACMECache keeps what hosts share to get certificates by ACME, sealed in the pool's state. On a server that does not lead its methods fail with
@@ -55,7 +55,7 @@ type order struct {
 	begun  map[string]time.Time // when each host had its last turn
 }
 
-// Get is the value of a key. The leader makes the key of the account when there is none. ErrNoEntry; spec.ErrUnavailable while another host orders the
+// Get is the value of a key. The leader makes the key of the account when there is none. ErrNoItem; spec.ErrUnavailable while another host orders the
 // certificate; any other error for a key that is of no listener's certificate.
 func (c *ACMECache) Get(ctx context.Context, hostID, key string) (value []byte, err error) {
 	view, err := c.view(ctx, key)
@@ -230,11 +230,11 @@ func (c *ACMECache) record(ctx context.Context, view *raftfsm.View, key string, 
 	if sealing := view.SealingKey(); sealing != nil {
 		name = sealing.Name
 	}
-	entry := acme.Item{Key: key, PutAt: c.Keys.Server.Now().Round(0)}
-	if entry.Sealed, entry.Seal, err = c.Keys.Keyring.Seal(acmeSealID+key, string(value), name); err != nil {
+	item := acme.Item{Key: key, PutAt: c.Keys.Server.Now().Round(0)}
+	if item.Sealed, item.Seal, err = c.Keys.Keyring.Seal(acmeSealID+key, string(value), name); err != nil {
 		return err
 	}
-	_, err = c.Keys.Server.Propose(ctx, raftfsm.Wrap(acme.Put{Entries: []acme.Item{entry}}))
+	_, err = c.Keys.Server.Propose(ctx, raftfsm.Wrap(acme.Put{Items: []acme.Item{item}}))
 	return err
 }
 

@@ -75,7 +75,7 @@ type JoinTokens struct {
 	Now         func() time.Time
 }
 
-// CreateToken makes a token for uses hosts within ttl; 0 of either is the default (1 host, 1 h). role is one of spec's, TokenRoleHost when it
+// CreateJoinToken makes a token for uses hosts within ttl; 0 of either is the default (1 host, 1 h). role is one of spec's, TokenRoleHost when it
 // is empty. The hosts serve the cluster, the default one when it is empty.
 func (j *JoinTokens) CreateJoinToken(ctx context.Context, ttl time.Duration, uses int, role, cluster string) (string, error) {
 	if role = cmp.Or(role, jointoken.RoleHost); role != jointoken.RoleHost && role != jointoken.RoleAgent {
@@ -96,7 +96,7 @@ func (j *JoinTokens) CreateJoinToken(ctx context.Context, ttl time.Duration, use
 	return token.String(), err
 }
 
-// RevokeToken ends a token. spec.ErrNotFound.
+// RevokeJoinToken ends a token. spec.ErrNotFound.
 func (j *JoinTokens) RevokeJoinToken(ctx context.Context, tokenID string) error {
 	_, err := j.Store.Propose(ctx, raftfsm.Wrap(jointoken.Revoke{ID: tokenID, At: j.Now()}))
 	return err

@@ -214,9 +214,9 @@ func (a *AccessKeys) resealACME(ctx context.Context, entries []*acme.Item, name 
 		if copied.Sealed, copied.Seal, err = a.Keyring.Seal(acmeSealID+entry.Key, value, name); err != nil {
 			return err
 		}
-		again.Entries = append(again.Entries, copied)
+		again.Items = append(again.Items, copied)
 	}
-	if len(again.Entries) > 0 {
+	if len(again.Items) > 0 {
 		_, err = a.Server.Propose(ctx, raftfsm.Wrap(again))
 	}
 	return err

@@ -14,9 +14,9 @@ import (
 // PathKeyring is where a server gives its keyring to another server, and to nobody else.
 const PathKeyring = "/peer/keyring"
 
-const keyringFetchTimeout = 2 * time.Second // of one round
+const keyringFetchTimeout = 2 * time.Second // of one try
 
-// fetchDelays are the pauses between two rounds: a key that no server has is looked for seldom.
+// fetchDelays are the pauses between two tries: a key that no server has is looked for seldom.
 var fetchDelays = backoff.Backoff{Min: time.Second, Max: time.Minute}
 
 // KeyringFetcher asks the other servers for keys that the keyring lacks.
@@ -28,10 +28,10 @@ type KeyringFetcher struct {
 	mu    sync.Mutex
 	next  time.Time
 	tries int      // since something is lacking
-	lost  []string // names of the keys that no server has, as of the last round in which all others answered
+	lost  []string // names of the keys that no server has, as of the last try in which all others answered
 }
 
-// due reports whether it is time for a round. The pause after it is twice the one before.
+// due reports whether it is time for a try. The pause after it is twice the one before.
 func (f *KeyringFetcher) due(now time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -43,7 +43,7 @@ func (f *KeyringFetcher) due(now time.Time) bool {
 	return true
 }
 
-// reset has the next round begin at once: nothing is lacking now.
+// reset has the next try begin at once: nothing is lacking now.
 func (f *KeyringFetcher) reset() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"pinion/server/seal"
 )
 
-// Secrets seals and opens the values of the pool's parameters and secrets, and gives tasks theirs.
+// SecretSealer seals and opens the values of the pool's parameters and secrets, and gives tasks theirs.
 type SecretSealer struct {
 	Keys *AccessKeys
 	// OnRetrieval is told what a host got for a task; nil: nobody is. It must not wait.
@@ -204,7 +204,7 @@ func (s SecretSealer) reseal(ctx context.Context, all []*secret.Secret, name str
 			continue
 		}
 		_, refused := s.Keys.Server.Propose(ctx, raftfsm.Wrap(secret.Replace{Secret: *again}))
-		if refused != nil && !errors.Is(refused, secret.ErrChanged) && !errors.Is(refused, spec.ErrNotFound) { // the next round sees those
+		if refused != nil && !errors.Is(refused, secret.ErrChanged) && !errors.Is(refused, spec.ErrNotFound) { // the next pass sees those
 			return refused
 		}
 		if done++; done == resealBatch {

@@ -144,7 +144,7 @@ func (p *simulation) run(d time.Duration) {
 	p.converge()
 }
 
-// settle waits until a write goes through and every server holds the same state.
+// converge waits until a write goes through and every server holds the same state.
 func (p *simulation) converge() {
 	last := p.client(p.clients)
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {

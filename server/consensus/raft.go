@@ -30,7 +30,7 @@ const (
 
 // A follower calls an election after one to two silences without a word of the leader, which speaks every tenth of one;
 // a leader that does not reach a majority within the lease steps down. Hosts of one pool are near each other; a server
-// alone does not wait for any of this (see settle). The lease may not be longer than the silence, and is no shorter: on a machine that
+// alone does not wait for any of this. The lease may not be longer than the silence, and is no shorter: on a machine that
 // has too little of its CPUs an answer is late by 450 ms, and nobody else would lead any sooner.
 const (
 	electionTimeout = 600 * time.Millisecond

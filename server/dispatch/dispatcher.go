@@ -74,7 +74,7 @@ func (d *Dispatcher) ServeSession(w http.ResponseWriter, r *http.Request, from s
 	}
 }
 
-// dispatchSession is the server's side of one session.
+// hostSession is the server's side of one session.
 type hostSession struct {
 	*Dispatcher
 	backend  *Backend

@@ -28,7 +28,7 @@ func withinRights(host *spec.Host, known func(task string) *spec.Task, reports [
 	}
 }
 
-// youngFor is less than a GPU takes to get well again: the driver's record settles for 30 s before its first check.
+// youngFor is less than a GPU takes to get well again: the driver's record may be 30 s late, and no check comes before.
 const youngFor = 30 * time.Second
 
 // isYoungOfService reports whether a service has started the task lately. A host could say again and again that its GPU is lost, and well; what its

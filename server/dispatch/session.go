@@ -24,7 +24,7 @@ const (
 	maxOutbox = 64
 )
 
-// Session is the host's side of one session: it asks the server at its other end. Once it is broken every method fails
+// AgentSession is the host's side of one session: it asks the server at its other end. Once it is broken every method fails
 // with an error that wraps spec.ErrNotFound, which makes the agent join again, and so open another session.
 type AgentSession struct {
 	Address    string               // of the server

@@ -23,7 +23,7 @@ const (
 	maxSteps = 20_000
 )
 
-// PlanService is what the pool will do with a service of a fork of its state, which the dry run changes. schedulable reports whether a host
+// Run is what the pool will do with a service of a fork of its state, which the dry run changes. schedulable reports whether a host
 // was heard of lately enough for new tasks. spec.ErrNotFound, the cause of ctx.
 func Run(ctx context.Context, fork *raftfsm.State, cluster, name string, now time.Time, schedulable func(hostID string) bool) (service.DryRun, error) {
 	s := fork.View().Service(cluster, name)

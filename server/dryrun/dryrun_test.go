@@ -54,7 +54,7 @@ func newPool(t *testing.T, hosts, desired int, settings service.Settings) *pool 
 	return p
 }
 
-// plan has the rollout carried out on a state.
+// dryRun has the rollout carried out on a state.
 func (p *pool) dryRun(on *raftfsm.State) service.DryRun {
 	p.Helper()
 	result, err := dryrun.Run(p.Context(), on, spec.DefaultCluster, "web", epoch, func(string) bool { return true })

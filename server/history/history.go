@@ -18,7 +18,7 @@ import (
 const (
 	flushDelay    = time.Second // from the end of a task to its record on disk, when nothing is slow
 	pruneInterval = 10 * time.Second
-	pruneSteps    = 32 // of one round
+	pruneSteps    = 32 // of one try
 	minRetry      = time.Second
 	maxRetry      = 5 * time.Minute
 )
@@ -199,7 +199,7 @@ func (h *History) fillGaps(ctx context.Context, store *Store) {
 	}
 }
 
-// fillRound asks each other server for what is missing; progress: a gap has become smaller.
+// fillOnce asks each other server for what is missing; progress: a gap has become smaller.
 func (h *History) fillOnce(ctx context.Context, store *Store) (progress bool) {
 	for _, address := range h.cfg.Others() {
 		m, err := store.meta()

@@ -46,7 +46,7 @@ func (v *voteReconciler) stop() {
 	}
 }
 
-// settled reports whether no vote is to be given or taken.
+// converged reports whether no vote is to be given or taken.
 func (v *voteReconciler) converged() bool {
 	configured := v.servers.Configured()
 	for id := range configured {

@@ -85,7 +85,7 @@ func (g *GPUPartitions) Reconcile(ctx context.Context) error {
 	return nil
 }
 
-// plan is what is to change in a cluster. It adds the MIG devices that nobody has to idle, with since when.
+// changes is what is to change in a cluster. It adds the MIG devices that nobody has to idle, with since when.
 func (g *GPUPartitions) changes(view *raftfsm.View, cluster string, now time.Time, idle map[repartition.Instance]time.Time) []repartition.Change {
 	var hosts []schedule.Host
 	for _, host := range view.Hosts(cluster) {

@@ -7,14 +7,14 @@ import (
 	"pinion/raftfsm/scaling"
 )
 
-// maxDueActions bounds the scheduled actions that are carried out in one round, each by a log entry.
+// maxDueActions bounds the scheduled actions that are carried out in one pass, each by a log entry.
 const maxDueActions = 500
 
-// scheduledActions finds the scheduled actions that are due. A round has bounds, and so has each target in it, so that the actions of one service hold up no
-// other: the target at which a round ends comes first in the next one.
+// scheduledActions finds the scheduled actions that are due. A pass has bounds, and so has each target in it, so that the actions of one service hold up no
+// other: the target at which a pass ends comes first in the next one.
 type scheduledActions struct {
 	ticks *scaling.Ticks
-	next  string // id of the service of the first target of the next round
+	next  string // id of the service of the first target of the next pass
 }
 
 func newScheduledActions() *scheduledActions {

@@ -38,7 +38,7 @@ func (p *memProposer) do(t *testing.T, c raftfsm.Command) {
 	}
 }
 
-// settle takes steps until no service is to be looked at.
+// reconcileAll takes steps until no service is to be looked at.
 func (p *memProposer) reconcileAll(t *testing.T, s *Services) {
 	t.Helper()
 	for s.follower.CatchUp(); len(s.touched) > 0; s.follower.CatchUp() {

@@ -73,7 +73,7 @@ func TestNoByteOfATokenReachesAServerThatIsNotOfItsPool(t *testing.T) {
 	})
 }
 
-// sendToken tries to join at a server with this certificate, and fails the test when anything arrives there.
+// sendJoinToken tries to join at a server with this certificate, and fails the test when anything arrives there.
 func sendJoinToken(t *testing.T, cert *tls.Certificate, fingerprint []byte) error {
 	t.Helper()
 	address, heard := recordingServer(t, cert)

@@ -33,7 +33,7 @@ type Decision struct {
 // maxFailures bounds the failures of a request: those of the first unplaced task are repeated for the others up to it.
 const maxFailures = 100
 
-// Plan decides the requests in order; each sees the resources that earlier ones took. hosts may be of several clusters: a
+// PlanOn decides the requests in order; each sees the resources that earlier ones took. hosts may be of several clusters: a
 // request considers those of its own cluster. The arguments are not modified.
 func PlanOn(hosts []Host, requests []Request) []Decision {
 	f := NewHostSet()

@@ -26,7 +26,7 @@ func (p EvictionCost) compare(other EvictionCost) int {
 	return cmp.Or(cmp.Compare(p.Priority, other.Priority), other.Since.Compare(p.Since))
 }
 
-// evictionPlan holds the victims that would make room for one more task of a request on a host.
+// eviction holds the victims that would make room for one more task of a request on a host.
 type eviction struct {
 	host     *Host
 	capacity capacity // of the host, with the victims chosen so far already gone
@@ -109,7 +109,7 @@ func (f *HostSet) victims(r Request, price func(*spec.Task) (p EvictionCost, may
 	return all, true
 }
 
-// planEviction finds the victims for one more task: it adds the cheapest until the task fits, then drops those that are not
+// chooseVictims finds the victims for one more task: it adds the cheapest until the task fits, then drops those that are not
 // needed, the most expensive first.
 func (a *evaluation) chooseVictims(r *eviction, price func(*spec.Task) (EvictionCost, bool)) {
 	d := a.demandOn(r.host)

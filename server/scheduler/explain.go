@@ -74,14 +74,14 @@ func (s *Scheduler) explanation(ctx context.Context, id string) (*explanationBui
 // addQueue adds the position in the queue, and the infeasibility.
 func (e *explanationBuilder) addQueue(task *spec.Task) {
 	q := e.snapshot
-	entry := q.queuedTask(task, q.item, nil)
+	queued := q.queuedTask(task, q.item, nil)
 	if len(q.clusters) > 0 {
 		cluster := q.clusters[0]
-		entry = q.queuedTask(task, q.item, cluster.Head())
-		entry.Position, e.QueueLength = cluster.Position(q.item)
+		queued = q.queuedTask(task, q.item, cluster.Head())
+		queued.Position, e.QueueLength = cluster.Position(q.item)
 	}
-	item := entry.withInfeasibility()
-	e.queued, e.Queue = &entry, &item
+	item := queued.withInfeasibility()
+	e.queued, e.Queue = &queued, &item
 }
 
 // addAttempts adds the retries of the task's work.

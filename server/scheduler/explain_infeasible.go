@@ -23,13 +23,13 @@ type infeasibilityKey struct{ cluster, class string }
 const maxInfeasibilities = 10_000
 
 // infeasibilityCache remembers the infeasibility of equivalence classes, nil for a feasible one. The queue controller begins
-// a new one when a host changes; readers fill it, because each entry looks at every host.
+// a new one when a host changes; readers fill it, because each queued task looks at every host.
 type infeasibilityCache struct {
 	mu    sync.Mutex // held while one is found, so that concurrent readers find it once
 	known map[infeasibilityKey]*infeasibility
 }
 
-// queueEntry is a pending task with what it takes to find its infeasibility.
+// queuedTask is a pending task with what it takes to find its infeasibility.
 type queuedTask struct {
 	spec.QueueItem
 	view       *raftfsm.View
@@ -39,7 +39,7 @@ type queuedTask struct {
 	item       *queue.Item          // nil: the task is not in the queue
 }
 
-// withInfeasibility is the entry with the infeasibility of its task, or of the whole gang.
+// withInfeasibility is the queued task with the infeasibility of its task, or of the whole gang.
 func (e *queuedTask) withInfeasibility() spec.QueueItem {
 	q := e.QueueItem
 	if why := e.infeasibility(); why != nil {

@@ -14,7 +14,7 @@ import (
 	"pinion/server/schedule"
 )
 
-// planPass is one pass over the open launches of a batch: prepare, decide, commit, record, resolve.
+// planPass is one pass over the open runs of a batch: prepare, decide, commit, record, resolve.
 type planPass struct {
 	node Node
 	term *term
@@ -26,21 +26,21 @@ type planPass struct {
 	answered []*batchedRun   // answered by the view alone
 	refused  []*batchedRun   // planned without a place
 	deferred []*batchedRun   // wait for an earlier request with their client token, or for the next entry
-	waitFor  []*inFlightPlan // plans with the client token of a deferred launch
+	waitFor  []*inFlightPlan // plans with the client token of a deferred run
 
 	concurrent     []*inFlightPlan // plans in flight when it began
 	failuresBefore int             // failed plans when it began
 }
 
-// plannedLaunch is a launch that gets places.
+// plannedRun is a run that gets places.
 type plannedRun struct {
 	*batchedRun
 	tasks    []*spec.Task
 	failures []spec.Failure
 }
 
-// prepare turns the open launches into requests for places. A launch that is known by its client token, or that cannot
-// run at all, is answered here. One planned entry is returned for each request, in order.
+// prepare turns the open runs into requests for places. A run that is known by its client token, or that cannot
+// run at all, is answered here. One planned run is returned for each request, in order.
 func (a *planPass) prepare(view *raftfsm.View, open []*batchedRun) (requests []schedule.Request) {
 	tokens, tasks := map[clientToken]bool{}, 0
 	for _, l := range open {

@@ -108,17 +108,17 @@ func (q *queueSnapshot) list(cluster string) (list []spec.QueueItem) {
 				queued[id] = true
 			}
 			if task := q.view.Task(item.ID()); task != nil && task.LastStatus == spec.Provisioning {
-				entry := q.queuedTask(task, item, c.Head())
-				entry.Position = i + 1
-				list = append(list, entry.withInfeasibility())
+				queued := q.queuedTask(task, item, c.Head())
+				queued.Position = i + 1
+				list = append(list, queued.withInfeasibility())
 			}
 		}
 	}
 	var heldBack []spec.QueueItem
 	for task := range q.view.QueuedTasks(cluster) {
 		if !queued[task.ID] && !q.isCommitting(task.ID) && (task.Gang == nil || task.Gang.Rank == 0) {
-			entry := q.queuedTask(task, nil, nil)
-			heldBack = append(heldBack, entry.withInfeasibility())
+			queued := q.queuedTask(task, nil, nil)
+			heldBack = append(heldBack, queued.withInfeasibility())
 		}
 	}
 	slices.SortStableFunc(heldBack, func(a, b spec.QueueItem) int { return a.Since.Compare(b.Since) })
@@ -129,7 +129,7 @@ func (q *queueSnapshot) isCommitting(task string) bool {
 	return slices.ContainsFunc(q.committing, func(ids map[string]bool) bool { return ids[task] })
 }
 
-// entry describes a pending task, but for its position and infeasibility. item is nil when it is not in the queue.
+// queuedTask describes a pending task, but for its position and infeasibility. item is nil when it is not in the queue.
 func (q *queueSnapshot) queuedTask(t *spec.Task, item, head *queue.Item) queuedTask {
 	options := t.SchedulingOptions()
 	e := queuedTask{view: q.view, infeasible: q.infeasible, task: t, item: item}

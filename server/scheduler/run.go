@@ -45,14 +45,14 @@ func (s *Scheduler) Run(ctx context.Context, r spec.RunRequest) (spec.RunResult,
 	return reply.result, reply.err
 }
 
-// launch is one request of a batch.
+// batchedRun is one request of a batch.
 type batchedRun struct {
 	request   spec.RunRequest
 	reply     runReply
 	conflicts int // attempts that lost the places to other changes
 }
 
-// launch answers a batch of requests. Each attempt plans the open ones on the newest view and records them in one entry. A
+// runBatch answers a batch of requests. Each attempt plans the open ones on the newest view and records them in one entry. A
 // request stays open when another change took its places, when an earlier request with the same client token must be
 // answered first, or when the entry is full.
 func (s *Scheduler) runBatch(requests []spec.RunRequest) []runReply {
@@ -71,7 +71,7 @@ func (s *Scheduler) runBatch(requests []spec.RunRequest) []runReply {
 	return replies
 }
 
-// planPass answers what it can, and returns the launches that are still open.
+// planPass answers what it can, and returns the runs that are still open.
 func (s *Scheduler) planPass(open []*batchedRun) (again []*batchedRun) {
 	t, err := s.writableTerm(context.Background())
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *Scheduler) planPass(open []*batchedRun) (again []*batchedRun) {
 	return s.plan(t, open).record()
 }
 
-// plan chooses places for the open launches.
+// plan chooses places for the open runs.
 func (s *Scheduler) plan(t *term, open []*batchedRun) *planPass {
 	planning := t.planner.begin()
 	a := &planPass{node: s.node, term: t, log: s.log, at: s.node.Now(), concurrent: planning.concurrent(), failuresBefore: planning.failed}
@@ -91,16 +91,16 @@ func (s *Scheduler) plan(t *term, open []*batchedRun) *planPass {
 	return a
 }
 
-func failAll(launches []*batchedRun, err error) {
-	for _, l := range launches {
+func failAll(runs []*batchedRun, err error) {
+	for _, l := range runs {
 		l.reply = runReply{err: err}
 	}
 }
 
-// retry counts a conflict of the launches, and returns those that may be planned again. The others get the error, or keep the
+// retry counts a conflict of the runs, and returns those that may be planned again. The others get the error, or keep the
 // reply that they have when it is nil.
-func retry(launches []*batchedRun, err error) (again []*batchedRun) {
-	for _, l := range launches {
+func retry(runs []*batchedRun, err error) (again []*batchedRun) {
+	for _, l := range runs {
 		if l.conflicts++; l.conflicts < maxPlanAttempts {
 			again = append(again, l)
 		} else if err != nil {

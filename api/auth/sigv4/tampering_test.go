@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestNoChangedRequestIsAccepted changes valid requests in one to three places, and holds what is accepted against what
-// was signed. Each place is drawn as often as the others, so that all of them are tried; FuzzRequest looks for more.
+// TestNoChangedRequestIsAccepted changes one to three parts of valid requests, and holds what is accepted against what
+// was signed. Each part is drawn as often as the others, so that all of them are tried; FuzzRequest looks for more.
 func TestNoChangedRequestIsAccepted(t *testing.T) {
 	originals := []*http.Request{request(t, now, nil), request(t, now, toLogs)}
 	another := request(t, now, func(r *http.Request) { r.Header.Set("X-Amz-Target", "AmazonEC2ContainerServiceV20141113.StopTask") })
@@ -36,13 +36,13 @@ func TestNoChangedRequestIsAccepted(t *testing.T) {
 	})
 }
 
-// place is a part of a request, and how it is changed.
+// part is a part of a request, and how it is changed.
 type part struct {
 	name   string
 	change func(t *rapid.T, r *http.Request, body *string)
 }
 
-// places are where a request can be changed on its way.
+// parts are where a request can be changed on its way.
 var parts = []part{
 	{"method", func(t *rapid.T, r *http.Request, _ *string) { r.Method = edited(t, r.Method) }},
 	{"host", func(t *rapid.T, r *http.Request, _ *string) { r.Host = edited(t, r.Host) }},

@@ -200,7 +200,7 @@ func (r *reader) refuseOwnFlag(word string, command *cli.Command) error {
 // isFlag reports whether a word is a flag; "-" alone is standard input.
 func isFlag(word string) bool { return len(word) > 1 && word[0] == '-' && word != "--" }
 
-// lookUp finds a flag by a name of it. --help is every command's.
+// findFlag finds a flag by a name of it. --help is every command's.
 func findFlag(flags []cli.Flag, name string) cli.Flag {
 	if slices.Contains(cli.HelpFlag.Names(), name) {
 		return cli.HelpFlag

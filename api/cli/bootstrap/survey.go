@@ -80,7 +80,7 @@ var processors = map[string]string{"x86_64": "amd64", "aarch64": "arm64"}
 // dataDir is where hosts keep everything, unless they are told otherwise.
 const dataDir = "/var/lib/pinion"
 
-// plan says what becomes of each machine. founder is the one by which the others join: the first server that runs already, else the first machine.
+// chooseSteps says what becomes of each machine. founder is the one by which the others join: the first server that runs already, else the first machine.
 func chooseSteps(all []facts, digest, processor string) (steps []step, founder int) {
 	steps = make([]step, len(all))
 	first := func(is func(facts) bool) int { return slices.IndexFunc(all, is) }

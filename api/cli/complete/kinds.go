@@ -75,7 +75,7 @@ func (p parsed) flagKind(flag cli.Flag) kind {
 	return own
 }
 
-// lookUpKind finds the kind of a name in a command, whose own goes before that of its last words, and that before what all commands mean by it.
+// findKind finds the kind of a name in a command, whose own goes before that of its last words, and that before what all commands mean by it.
 func findKind(kinds map[string]kind, path []string, name string) (found kind, known bool) {
 	for from := range len(path) + 1 {
 		if found, known = kinds[strings.TrimSpace(strings.Join(path[from:], " ")+" "+name)]; known {

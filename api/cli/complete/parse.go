@@ -74,7 +74,7 @@ func (p *parsed) read(words []string, i int) int {
 // takesCommand reports whether what follows the first argument is a container's.
 func (p *parsed) takesCommand() bool { return strings.Contains(p.command.ArgsUsage, "COMMAND") }
 
-// lookUp is the flag that a word names: of joined short ones the last, whose value would follow. Flags of the program are those of every command.
+// findFlag is the flag that a word names: of joined short ones the last, whose value would follow. Flags of the program are those of every command.
 func (p *parsed) findFlag(word string) cli.Flag {
 	name := strings.TrimLeft(word, "-")
 	if !strings.HasPrefix(word, "--") && len(name) > 1 {

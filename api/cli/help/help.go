@@ -120,7 +120,7 @@ func Option(f cli.DocGenerationFlag, names []string) (left, right string) {
 	return left, right
 }
 
-// entry writes a term and its explanation beside it, from a column on.
+// writeRow writes a word and its explanation beside it, from a column on.
 func writeRow(b *strings.Builder, left, right string, column int) {
 	lines := format.Wrap(right, width-column)
 	if len(left)+4 > column {

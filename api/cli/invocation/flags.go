@@ -98,7 +98,7 @@ func MineFlag(does string) cli.Flag {
 	return &cli.BoolFlag{Name: "mine", Usage: does + " only tasks that your access key or your login ran (as root: those that no key ran)"}
 }
 
-// LooksLikeFlag reports whether an argument was probably meant as a flag.
+// ResemblesFlag reports whether an argument was probably meant as a flag.
 func ResemblesFlag(argument string) bool {
 	return len(argument) > 1 && strings.HasPrefix(argument, "-")
 }

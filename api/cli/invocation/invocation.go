@@ -88,7 +88,7 @@ func (s System) ScreenOf(c *cli.Context) table.Screen {
 	return table.ScreenOf(c.App.Writer)
 }
 
-// heapRoom is how much the heap of a command may grow before it is collected, in percent of what lives: a command reads one answer and
+// heapGrowth is how much the heap of a command may grow before it is collected, in percent of what lives: a command reads one answer and
 // ends, and of a long list the collector would take a tenth of the time.
 const heapGrowth = 400
 

@@ -21,7 +21,7 @@ import (
 // maxAsks bounds the hosts that are asked at the same time.
 const maxAsks = 16
 
-// place is what a container is, and where.
+// location is what a container is, and where.
 type location struct {
 	Task      string `json:"task"`
 	Container string `json:"container"`

@@ -143,7 +143,7 @@ func (p *pool) interruptible(ctx context.Context, system invocation.System, run 
 	return nil
 }
 
-// printPlan prints the hosts in the order in which they would get the program.
+// printOrder prints the hosts in the order in which they would get the program.
 func (p *pool) printOrder() error {
 	hosts := p.states()
 	for i := range hosts { // as after the dwell

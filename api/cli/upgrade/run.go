@@ -96,7 +96,7 @@ func (p *pool) start(m *member) {
 	p.printStep(m, "begun", "")
 }
 
-// look reads what the pool and the hosts that are under way say.
+// poll reads what the pool and the hosts that are under way say.
 func (p *pool) poll(ctx context.Context) error {
 	for _, m := range p.hosts {
 		if m.State != rollout.UnderWay {
@@ -140,7 +140,7 @@ func (p *pool) ask(ctx context.Context, m *member) (upgrade.Status, error) {
 	return p.servers.begin(ctx, m.ID, r, p.program == nil)
 }
 
-// settle says how far a host is, from what it has answered. A host that does not answer has an end by itself, of which it tells when it is back.
+// record says how far a host is, from what it has answered. A host that does not answer has an end by itself, of which it tells when it is back.
 func (p *pool) record(m *member, err error) {
 	last, failed := m.status.Last, ""
 	switch {

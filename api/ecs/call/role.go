@@ -2,14 +2,14 @@ package call
 
 import (
 	"pinion/api/auth"
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/iam"
-	"pinion/raftfsm/issuer"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/taskrole"
 )
 
 // Rights are what the caller may do.
-func Rights(r *Request) issuer.Rights {
+func Rights(r *Request) accesskey.Rights {
 	return auth.Principal{Role: r.Role, Clusters: r.KeyClusters, Grant: r.Grant}.Rights()
 }
 

@@ -135,7 +135,7 @@ func CheckRebalancing(given string, s *service.Service) error {
 
 const rebalancingPath = "availabilityZoneRebalancing"
 
-// CheckToken checks a client token.
+// CheckClientToken checks a client token.
 func CheckClientToken(token string) error {
 	if outside := func(c rune) bool { return c < 33 || c > 126 }; strings.ContainsFunc(token, outside) || len(token) > 36 {
 		return field.Errorf("clientToken", "clientToken must be up to 36 printable ASCII characters without blanks.")

@@ -111,7 +111,7 @@ func (i *Issuer) Discovery() map[string]any {
 	}
 }
 
-// token answers that the person has not logged in yet, and the next time with an ID token.
+// idToken answers that the person has not logged in yet, and the next time with an ID token.
 func (i *Issuer) idToken(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -138,7 +138,7 @@ func (i *Issuer) Claims(at time.Time, changed Claims) Claims {
 	return all
 }
 
-// Token signs claims as the issuer does.
+// IDToken signs claims as the issuer does.
 func (i *Issuer) IDToken(claims Claims) string { return i.Signed("ES256", "key-1", claims) }
 
 // Signed signs claims with an algorithm, which may be wrong, and the name of a key, which may be unknown. HS256 takes the public key for a

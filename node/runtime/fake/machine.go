@@ -34,7 +34,7 @@ type Program struct {
 	Command func(runtime.Stdio) (code int)
 	// ExitCode is the exit code of a process that ends at once; nil runs until a signal or Exit.
 	ExitCode func(env []string) *int
-	// TermExitCode is the exit code with which SIGTERM ends it; nil: SIGTERM is ignored.
+	// SIGTERMExitCode is the exit code with which SIGTERM ends it; nil: SIGTERM is ignored.
 	SIGTERMExitCode *int
 	// StartError is why the process cannot be started at all.
 	StartError error

@@ -37,7 +37,7 @@ func (s *suite) sigterm() {
 	s.wantCode(id, 5)
 }
 
-// termUntilGone repeats the signal: a shell that has not come to its trap yet ignores it as process 1.
+// sigtermUntilGone repeats the signal: a shell that has not come to its trap yet ignores it as process 1.
 func sigtermUntilGone(s *suite, id string) {
 	s.Helper()
 	gone := make(chan struct{})

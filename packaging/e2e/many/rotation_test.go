@@ -170,7 +170,7 @@ func (p *pool) testSealingKeyRotated(t *testing.T) {
 	recordCount("rotations of the sealing key with a killed leader, after which every server reads the state", *rotations)
 }
 
-// settle changes a setting of the pool.
+// changeSetting changes a setting of the pool.
 func (p *pool) changeSetting(t *testing.T, setting string) {
 	t.Helper()
 	p.untilDone(t, func() *testbed.Host { return p.leader(t) }, "pool", "set", setting)

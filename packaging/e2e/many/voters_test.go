@@ -14,7 +14,7 @@ import (
 
 var voterChanges = flag.Int("voter-changes", 4, "how often the servers of a pool are changed while changes are written")
 
-// settleEach is after how many changes of the servers all of them have to have come to rest.
+// convergeEach is after how many changes of the servers all of them have to have come to rest.
 const convergeEach = 5
 
 // TestServersChangeAndNothingIsLost promotes, demotes and removes hosts, has them leave and join again, at random and mostly before

@@ -39,7 +39,7 @@ func Replay(w Workload, policy pack.Policy) Run {
 
 func percent(part, whole int) float64 { return 100 * float64(part) / float64(whole) }
 
-// round to two decimals.
+// twoDecimals rounds to two decimals.
 func twoDecimals(x float64) float64 { return math.RoundToEven(x*100) / 100 }
 
 // samples collects the allocated capacity by the arrived demand, rounded to per cent.

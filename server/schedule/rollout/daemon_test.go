@@ -176,7 +176,7 @@ func (m *mess) happenToHost() {
 	}
 }
 
-// settleDaemon has all hosts work and a revision that does, and checks that each has one healthy task.
+// convergeDaemon has all hosts work and a revision that does, and checks that each has one healthy task.
 func (m *mess) convergeDaemon() {
 	for _, host := range m.View().Hosts("") {
 		m.do(raftfsm.PutHost{Host: *host})

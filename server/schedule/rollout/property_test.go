@@ -103,7 +103,7 @@ func (m *mess) answer(action service.HookAction) {
 	m.do(raftfsm.ContinueService{Cluster: spec.DefaultCluster, Name: "web", Rollout: m.rollout().ID, Hook: m.rollout().Pauses[waits].ID, Action: action, EventID: m.newID(), At: m.now})
 }
 
-// settle leaves the service in peace with a revision that works, on hosts that do, and checks what it becomes.
+// converge leaves the service in peace with a revision that works, on hosts that do, and checks what it becomes.
 func (m *mess) converge(strategy service.Strategy) {
 	for _, host := range m.View().Hosts("") {
 		again := *host

@@ -229,7 +229,7 @@ func (m *mess) happenToTasks() {
 	}
 }
 
-// settleSets leaves the service in peace with the task sets that work, on hosts that do: each has its part and is steady, and those that were deleted
+// convergeSets leaves the service in peace with the task sets that work, on hosts that do: each has its part and is steady, and those that were deleted
 // are gone.
 func (m *mess) convergeSets() {
 	for _, host := range m.View().Hosts("") {

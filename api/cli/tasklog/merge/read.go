@@ -17,7 +17,7 @@ import (
 const (
 	// silence is how long the log of a task may have nothing to read, before it is all here, until its host counts as one that does not answer.
 	silence = 20 * time.Second
-	// turn is how long a stream without new lines keeps its place while others wait for one.
+	// turn is how long a stream without new lines keeps its slot while others wait for one.
 	turn = time.Second
 	// tries is how often a host that does not answer is asked again for a log that is not followed; a followed one has no limit.
 	tries = 3
@@ -109,7 +109,7 @@ func (m *Merger) awaitRoom(ctx context.Context, q *queue) error {
 	return nil
 }
 
-// readTurn reads one stream until it ends, or until its place is wanted while there is nothing to read or no room for it.
+// readTurn reads one stream until it ends, or until its slot is wanted while there is nothing to read or no room for it.
 func (m *Merger) readTurn(ctx context.Context, q *queue, position *tasklog.Position, query *client.LogQuery) (progressed bool, err error) {
 	give, err := m.streams.take(ctx)
 	if err != nil {
@@ -147,7 +147,7 @@ func (m *Merger) readTurn(ctx context.Context, q *queue, position *tasklog.Posit
 	return progressed, err
 }
 
-// watch ends a stream whose place is wanted while it has nothing to read, and one whose host says nothing although lines are there to be read.
+// watch ends a stream whose slot is wanted while it has nothing to read, and one whose host says nothing although lines are there to be read.
 func (m *Merger) watch(ctx context.Context, end context.CancelCauseFunc, q *queue, heard *atomic.Int64, full *atomic.Bool) {
 	tick := time.NewTicker(turn / 4)
 	defer tick.Stop()

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// turns are as many places for streams as may be open at once. Who waits for one gets it in the order of asking.
+// turns are as many slots for streams as may be open at once. Who waits for one gets it in the order of asking.
 type turns struct {
 	slots   chan struct{}
 	waiting atomic.Int32
@@ -13,7 +13,7 @@ type turns struct {
 
 func newTurns(n int) *turns { return &turns{slots: make(chan struct{}, n)} }
 
-// take waits for a place. give gives it back.
+// take waits for a slot. give gives it back.
 func (t *turns) take(ctx context.Context) (give func(), err error) {
 	select {
 	case t.slots <- struct{}{}:
@@ -30,5 +30,5 @@ func (t *turns) take(ctx context.Context) (give func(), err error) {
 	}
 }
 
-// areWanted reports whether somebody waits for a place.
+// areWanted reports whether somebody waits for a slot.
 func (t *turns) areWanted() bool { return t.waiting.Load() > 0 }

@@ -1,6 +1,6 @@
 package service
 
-// Plan is what a rollout will do to a service when each task that starts gets healthy and nothing else happens.
+// DryRun is what a rollout will do to a service when each task that starts gets healthy and nothing else happens.
 type DryRun struct {
 	Cluster    string `json:"cluster"`
 	Service    string `json:"service"`

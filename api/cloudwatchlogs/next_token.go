@@ -9,7 +9,7 @@ import (
 	"pinion/api/wire"
 )
 
-// formatToken encodes a position in a stream as AWS does: with the direction to read in, f or b.
+// formatNextToken encodes a position in a stream as AWS does: with the direction to read in, f or b.
 func formatNextToken(direction string, at position) string {
 	if at.isZero() {
 		return direction + "/0/0"
@@ -17,7 +17,7 @@ func formatNextToken(direction string, at position) string {
 	return fmt.Sprintf("%s/%d/%d", direction, at.at.UnixNano(), at.seq)
 }
 
-// parseToken decodes a token of formatToken. The token of the beginning is before every line, but not absent.
+// parseNextToken decodes a token of formatNextToken. The token of the beginning is before every line, but not absent.
 func parseNextToken(token string) (forward bool, at position, err error) {
 	if token == "" {
 		return false, position{}, nil

@@ -19,22 +19,22 @@ import (
 	"pinion/raftfsm/service"
 )
 
-// ServicePlanner tells what becomes of services. It is asked on the leader only, which alone knows which hosts take tasks.
+// ServiceDryRunner tells what becomes of services. It is asked on the leader only, which alone knows which hosts take tasks.
 type ServiceDryRunner interface {
-	// PlanService is what the pool will do with a service of a fork of its state, which it changes. spec.ErrNotFound.
+	// DryRunService is what the pool will do with a service of a fork of its state, which it changes. spec.ErrNotFound.
 	DryRunService(ctx context.Context, fork *raftfsm.State, cluster, name string) (service.DryRun, error)
 }
 
-// maxPlanTime bounds one plan, which costs the leader as much as all of its steps.
+// maxDryRunTime bounds one dry run, which costs the leader as much as all of its steps.
 const maxDryRunTime = 10 * time.Second
 
-// planInput is an update of a service that is not carried out.
+// dryRunInput is an update of a service that is not carried out.
 type dryRunInput struct {
 	Definition any `json:"definition,omitempty"` // as RegisterTaskDefinition takes it: the update deploys it
 	Update     any `json:"update"`               // as UpdateService takes it
 }
 
-// planRoute is the route of plans of services. They are made on a fork of the state: the operations check and change it as they do the state.
+// dryRunRoute is the route of dry runs of services. They are made on a fork of the state: the operations check and change it as they do the state.
 func (o *operationEndpoints) dryRunRoute(planner ServiceDryRunner) rest.Route {
 	return rest.Route{
 		Method: http.MethodPost, Path: "/v1/services/plan", Role: accesskey.RoleSubmit, Scope: auth.PerResource, Summary: "what an UpdateService would do to the tasks of a service, without doing it",

@@ -9,7 +9,7 @@ import (
 	"pinion/raftfsm/service"
 )
 
-// fakePlanner is a ServicePlanner of a test: it tells what the service of the fork is to be.
+// fakePlanner is a ServiceDryRunner of a test: it tells what the service of the fork is to be.
 type fakePlanner struct{}
 
 func (fakePlanner) DryRunService(_ context.Context, fork *raftfsm.State, cluster, name string) (service.DryRun, error) {

@@ -12,7 +12,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// tokenView is a join token without its secret, and without what that is checked by.
+// joinTokenView is a join token without its secret, and without what that is checked by.
 type joinTokenView struct {
 	ID        string    `json:"id"`
 	Role      string    `json:"role"`
@@ -43,7 +43,7 @@ func (a *API) listJoinTokens(x *httpx.Exchange, res leader.Resolution) error {
 	return reply(x, views)
 }
 
-// createToken replies with the token, and with the address of a host that a new one can join by.
+// createJoinToken replies with the token, and with the address of a host that a new one can join by.
 func (a *API) createJoinToken(x *httpx.Exchange, res leader.Resolution) error {
 	var in joinTokenInput
 	if err := decode(x, &in); err != nil {

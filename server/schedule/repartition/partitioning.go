@@ -26,22 +26,22 @@ type Instance struct {
 	mig.Instance
 }
 
-// Plan is how the GPUs of hosts are to be partitioned. It begins with how they are; Add changes it for one request after another.
+// Partitioning is how the GPUs of hosts are to be partitioned. It begins with how they are; Add changes it for one request after another.
 type Partitioning struct {
 	hosts []*host
 	ids   int
 }
 
-// host is a host as the plan has it.
+// host is a host as the partitioning has it.
 type host struct {
 	schedule.Host
 	cards    []partition.Candidate
 	before   []mig.Layout // of the cards, in the state
 	reserved bool         // its GPUs are for a request that was added before and waits for whole ones
-	tasks    []*spec.Task // of the host, and those that the plan gives it
+	tasks    []*spec.Task // of the host, and those that the partitioning gives it
 }
 
-// New is the plan for hosts as they are, with their Tasks. GPUs that are fixed stay as they are to be.
+// New is the partitioning of hosts as they are, with their Tasks. GPUs that are fixed stay as they are to be.
 func New(hosts []schedule.Host, isFixed func(hostID, uuid string) bool) *Partitioning {
 	p := &Partitioning{}
 	for _, h := range hosts {
@@ -158,7 +158,7 @@ func (p *Partitioning) repartition(h *host, r schedule.Request, m mode) bool {
 	return false
 }
 
-// layouts are those of the cards as the plan has them; onlyHeld: without the MIG devices that nobody has.
+// layouts are those of the cards as the partitioning has them; onlyHeld: without the MIG devices that nobody has.
 func (h *host) layouts(onlyHeld bool) []mig.Layout {
 	layouts := make([]mig.Layout, len(h.cards))
 	for i := range layouts {
@@ -266,7 +266,7 @@ func (p *Partitioning) Idle() (all []Instance) {
 	return all
 }
 
-// Remove takes a MIG device that no task has out of the plan.
+// Remove takes a MIG device that no task has out of the partitioning.
 func (p *Partitioning) Remove(gone Instance) {
 	for _, h := range p.hosts {
 		for i := range h.cards {
@@ -277,7 +277,7 @@ func (p *Partitioning) Remove(gone Instance) {
 	}
 }
 
-// Changes are the GPUs that the plan partitions in another way than the state has it.
+// Changes are the GPUs that are partitioned in another way than the state has it.
 func (p *Partitioning) Changes() (all []Change) {
 	for _, h := range p.hosts {
 		for i := range h.cards {

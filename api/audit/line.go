@@ -19,7 +19,7 @@ const (
 	Failed  Outcome = "failed"  // allowed, and went wrong or was wrong
 )
 
-// Entry is one line of the record. It never has a body, a query or a secret.
+// Line is one line of the record. It never has a body, a query or a secret.
 type Line struct {
 	Time      time.Time `json:"time"`
 	Outcome   Outcome   `json:"outcome"`
