@@ -62,14 +62,14 @@ type Credential struct {
 
 // Identify checks the proof of a request with this body with the keys of view. A key that has expired proves nothing.
 func (a *Authenticator) Identify(r *http.Request, body []byte, view *raftfsm.View) (Credential, error) {
-	credential, err := a.prove(r, body, view)
+	credential, err := a.verify(r, body, view)
 	if err == nil && credential.key != nil {
 		err = checkExpiry(credential.key, a.Now())
 	}
 	return credential, err
 }
 
-func (a *Authenticator) prove(r *http.Request, body []byte, view *raftfsm.View) (Credential, error) {
+func (a *Authenticator) verify(r *http.Request, body []byte, view *raftfsm.View) (Credential, error) {
 	header := r.Header.Get("Authorization")
 	if header == "" {
 		if key, through, err := a.socketKey(r, view); through || err != nil {

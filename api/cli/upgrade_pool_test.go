@@ -34,7 +34,7 @@ type upgradable struct {
 	has   map[string]*upgrade.Status
 	begun []string
 	arms  []string             // the hosts that are for arm64; the others and the program are for x86-64
-	ill   map[string]string    // what is wrong with the GPUs of a host
+	sick  map[string]string    // what is wrong with the GPUs of a host
 	at    map[string]time.Time // when each has begun last, which is when its program was started
 }
 
@@ -44,7 +44,7 @@ func newUpgradable(t *testing.T, hosts ...string) *upgradable {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u := &upgradable{fakeHost: newFakeHost(t), key: key, hosts: hosts, now: testTime, has: map[string]*upgrade.Status{}, ill: map[string]string{}, at: map[string]time.Time{}, file: filepath.Join(t.TempDir(), "pinion")}
+	u := &upgradable{fakeHost: newFakeHost(t), key: key, hosts: hosts, now: testTime, has: map[string]*upgrade.Status{}, sick: map[string]string{}, at: map[string]time.Time{}, file: filepath.Join(t.TempDir(), "pinion")}
 	program := make([]byte, 64) // the header of one
 	copy(program, "\x7fELF\x02\x01\x01")
 	program[16], program[18], program[20] = 2, byte(elf.EM_X86_64), 1
@@ -92,7 +92,7 @@ func (u *upgradable) list() string {
 		case 2, 3:
 			role = "server"
 		}
-		all = append(all, fmt.Sprintf(`{"id":%q,"name":%q,"address":"10.0.0.5:7400","role":%q,"connected":true,"attributes":{"ecs.cpu-architecture":%q},"gpus":{"problem":%q}}`, h, h, role, u.arch(h), u.ill[h]))
+		all = append(all, fmt.Sprintf(`{"id":%q,"name":%q,"address":"10.0.0.5:7400","role":%q,"connected":true,"attributes":{"ecs.cpu-architecture":%q},"gpus":{"problem":%q}}`, h, h, role, u.arch(h), u.sick[h]))
 	}
 	return "[" + strings.Join(all, ",") + "]"
 }

@@ -16,7 +16,7 @@ func (u *upgradable) breaks(host, problem string) {
 		answer := begin(in)
 		u.mu.Lock()
 		defer u.mu.Unlock()
-		u.ill[host] = problem
+		u.sick[host] = problem
 		return answer
 	}
 }
@@ -25,7 +25,7 @@ func (u *upgradable) breaks(host, problem string) {
 // one, until it is mended: the host's own record tells them apart, for a command remembers nothing.
 func TestOnlyProblemsOfBeforeArePassedOver(t *testing.T) {
 	u := newUpgradable(t, "a1", "a2", "s1", "s2", "l")
-	u.ill["a1"] = "the driver is gone"
+	u.sick["a1"] = "the driver is gone"
 	u.breaks("a2", "the library has no such symbol")
 	for _, name := range []string{"the first command", "a rerun", "another rerun"} {
 		got := u.pinion(t, "--to", u.file, "--all")
@@ -36,7 +36,7 @@ func TestOnlyProblemsOfBeforeArePassedOver(t *testing.T) {
 	if got := u.pinion(t, "--to", u.file, "--on-host", "s1"); got.code != 0 || !slices.Equal(u.begun, []string{"a1", "a2", "s1"}) {
 		t.Errorf("the hosts beside it: begun %v, %+v", u.begun, got)
 	}
-	u.ill["a2"] = ""
+	u.sick["a2"] = ""
 	if got := u.pinion(t, "--to", u.file, "--all"); got.code != 0 || !slices.Equal(u.begun, []string{"a1", "a2", "s1", "s2", "l"}) {
 		t.Errorf("once it is mended: begun %v, %+v", u.begun, got)
 	}
@@ -62,7 +62,7 @@ func TestTheRecordOfAHostSaysWhichProblemsAreOlder(t *testing.T) {
 		if c.last != nil {
 			c.last.State, c.last.To, c.last.At = upgrade.Confirmed, u.has["a1"].Running, testTime.Add(-time.Hour)
 		}
-		u.has["a1"].Last, u.ill["a1"] = c.last, "the driver is gone"
+		u.has["a1"].Last, u.sick["a1"] = c.last, "the driver is gone"
 		if got := u.pinion(t, "--to", u.file, "--all"); (got.code == 0) != c.passed || slices.Equal(u.begun, []string{"a1", "l"}) != c.passed {
 			t.Errorf("%s: begun %v, %+v", name, u.begun, got)
 		}

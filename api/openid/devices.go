@@ -53,7 +53,7 @@ func (d *Devices) Start(ctx context.Context, from *issuer.Issuer, address string
 	if id, err = d.admit(l, now); err != nil {
 		return "", nil, err
 	}
-	defer d.leave()
+	defer d.release()
 	if device, err = Start(ctx, from, now); err != nil {
 		return "", nil, wire.Errorf(wire.Server, "Nobody can log in now: %v.", err)
 	}
@@ -91,7 +91,7 @@ func (d *Devices) admit(l *login, now time.Time) (id string, err error) {
 	return id, nil
 }
 
-func (d *Devices) leave() {
+func (d *Devices) release() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.asking--
@@ -113,7 +113,7 @@ func (d *Devices) IDToken(ctx context.Context, from *issuer.Issuer, id string, n
 	if l == nil {
 		return "", wait, err
 	}
-	defer d.leave()
+	defer d.release()
 	token, err = l.device.Ask(ctx)
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -69,7 +69,7 @@ func (v *Verifier) Verify(ctx context.Context, from *issuer.Issuer, token string
 	if !v.enter() {
 		return Person{}, wire.Errorf(httpx.Throttled, "%d logins wait for the issuer %s already: try again in a moment.", maxVerifying, from.URL)
 	}
-	defer v.leave()
+	defer v.release()
 	provider, client, err := v.provider(ctx, from, now)
 	if err != nil {
 		return Person{}, wire.Errorf(wire.Server, "The issuer %s, at which this pool has people log in, cannot be asked for its keys: %v.", from.URL, briefly(err))
@@ -96,7 +96,7 @@ func (v *Verifier) enter() bool {
 	return true
 }
 
-func (v *Verifier) leave() {
+func (v *Verifier) release() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.verifying--

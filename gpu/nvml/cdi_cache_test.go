@@ -10,7 +10,7 @@ import (
 func TestTheCDISpecificationIsMadeOncePerChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		made, seen := 0, twoGPUs
-		a := &actor{hear: func(r protocol.Request, a *actor) {
+		a := &actor{onRequest: func(r protocol.Request, a *actor) {
 			if r.Kind == protocol.CDI {
 				made++
 			}
@@ -18,7 +18,7 @@ func TestTheCDISpecificationIsMadeOncePerChange(t *testing.T) {
 			if r.Kind == protocol.Inventory {
 				answer.Inventory = &seen
 			}
-			a.say(answer)
+			a.send(answer)
 		}}
 		s := opened(t, a.start)
 		defer s.Close()
@@ -40,7 +40,7 @@ func TestTheCDISpecificationIsMadeOncePerChange(t *testing.T) {
 		seen.Driver = "590.10"
 		inventory(t, s)
 		want(2, "an update of the driver")
-		a.say(protocol.Message{Event: &protocol.Event{UUID: "GPU-a", Xid: 79}})
+		a.send(protocol.Message{Event: &protocol.Event{UUID: "GPU-a", Xid: 79}})
 		<-s.Changed()
 		want(3, "an event")
 	})

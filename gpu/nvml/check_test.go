@@ -13,12 +13,12 @@ import (
 
 // recording is a source whose driver has the record, and the programs that it runs.
 func recording(t *testing.T, record *protocol.DriverRecord, exit error) (s *Source, ran *[]string) {
-	a := &actor{hear: func(r protocol.Request, a *actor) {
+	a := &actor{onRequest: func(r protocol.Request, a *actor) {
 		if r.Kind == protocol.Record {
-			a.say(protocol.Message{ID: r.ID, Record: record})
+			a.send(protocol.Message{ID: r.ID, Record: record})
 			return
 		}
-		a.say(healthy(r))
+		a.send(healthy(r))
 	}}
 	s, ran = opened(t, a.start), new([]string)
 	s.self = "/bin/pinion-nvml"
@@ -62,7 +62,7 @@ func TestAGPUIsWellWhenTheDriverAndTheMemoryTestSaySo(t *testing.T) {
 }
 
 func TestNoHelperHasTheGPUsOpenWhileOneIsReset(t *testing.T) {
-	a := &actor{hear: func(r protocol.Request, a *actor) { a.say(healthy(r)) }}
+	a := &actor{onRequest: func(r protocol.Request, a *actor) { a.send(healthy(r)) }}
 	s := opened(t, a.start)
 	defer s.Close()
 	before := inventory(t, s)

@@ -14,7 +14,7 @@ func TestSharesAreOfferedWhereTheyAreEnforced(t *testing.T) {
 	for shares, want := range map[bool]string{true: gpu.EnforcedByMPS, false: ""} {
 		synctest.Test(t, func(t *testing.T) {
 			able := gpu.Inventory{Devices: twoGPUs.Devices, VRAMEnforcement: gpu.EnforcedByMPS}
-			a := &actor{hear: func(r protocol.Request, a *actor) { a.say(protocol.Message{ID: r.ID, Inventory: &able}) }}
+			a := &actor{onRequest: func(r protocol.Request, a *actor) { a.send(protocol.Message{ID: r.ID, Inventory: &able}) }}
 			s := opened(t, a.start)
 			defer s.Close()
 			s.shares = shares
@@ -28,9 +28,9 @@ func TestSharesAreOfferedWhereTheyAreEnforced(t *testing.T) {
 func TestTheComputeModeIsSetThroughTheHelper(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
-		a := &actor{hear: func(r protocol.Request, a *actor) {
+		a := &actor{onRequest: func(r protocol.Request, a *actor) {
 			asked = append(asked, string(r.Kind)+" "+r.UUID)
-			a.say(protocol.Message{ID: r.ID})
+			a.send(protocol.Message{ID: r.ID})
 		}}
 		s := opened(t, a.start)
 		defer s.Close()
@@ -42,8 +42,8 @@ func TestTheComputeModeIsSetThroughTheHelper(t *testing.T) {
 		if want := []string{"exclusive GPU-a", "default GPU-a"}; !slices.Equal(asked, want) {
 			t.Errorf("the helper was asked %+v", asked)
 		}
-		a.hear = func(r protocol.Request, a *actor) {
-			a.say(protocol.Message{ID: r.ID, Error: "Insufficient Permissions"})
+		a.onRequest = func(r protocol.Request, a *actor) {
+			a.send(protocol.Message{ID: r.ID, Error: "Insufficient Permissions"})
 		}
 		if s.SetExclusive(t.Context(), "GPU-a", true) == nil {
 			t.Error("a mode that was not set is told as set")

@@ -121,8 +121,8 @@ func TestAHostWithoutNVIDIAHardwareHasNoProblem(t *testing.T) {
 
 func TestHardwareWithoutADriverIsAProblemThatTheHelperExplains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &actor{hear: func(r protocol.Request, a *actor) {
-			a.say(protocol.Message{ID: r.ID, Inventory: &gpu.Inventory{Problem: "the NVIDIA driver is not installed"}})
+		a := &actor{onRequest: func(r protocol.Request, a *actor) {
+			a.send(protocol.Message{ID: r.ID, Inventory: &gpu.Inventory{Problem: "the NVIDIA driver is not installed"}})
 		}}
 		s := open(a.start, rootWith(t, map[string]string{
 			"sys/bus/pci/devices/0000:1b:00.0/vendor": "0x10de\n", "sys/bus/pci/devices/0000:1b:00.0/class": "0x030200\n",
@@ -140,9 +140,9 @@ func TestHardwareWithoutADriverIsAProblemThatTheHelperExplains(t *testing.T) {
 func TestAHangIsEndedAfterPatienceAndTheHelperStartsAnewAfterARest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hangs := true
-		a := &actor{hear: func(r protocol.Request, a *actor) {
+		a := &actor{onRequest: func(r protocol.Request, a *actor) {
 			if !hangs {
-				a.say(healthy(r))
+				a.send(healthy(r))
 			}
 		}}
 		s := opened(t, a.start)
@@ -164,7 +164,7 @@ func TestAHangIsEndedAfterPatienceAndTheHelperStartsAnewAfterARest(t *testing.T)
 
 func TestAHelperThatKeepsDyingIsLeftAloneLongerAndLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &actor{hear: func(r protocol.Request, a *actor) { a.die(errors.New("signal: segmentation fault"), "oops") }}
+		a := &actor{onRequest: func(r protocol.Request, a *actor) { a.die(errors.New("signal: segmentation fault"), "oops") }}
 		s := opened(t, a.start)
 		defer s.Close()
 		var rests []time.Duration
@@ -182,7 +182,7 @@ func TestAHelperThatKeepsDyingIsLeftAloneLongerAndLonger(t *testing.T) {
 
 func TestManyAskersAreAllToldOfADeath(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &actor{hear: func(r protocol.Request, a *actor) {
+		a := &actor{onRequest: func(r protocol.Request, a *actor) {
 			if r.Kind == protocol.CDI {
 				a.die(errors.New("signal: aborted"), "")
 			}
@@ -206,7 +206,7 @@ func TestManyAskersAreAllToldOfADeath(t *testing.T) {
 
 func TestAnAskerMayLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &actor{hear: func(r protocol.Request, a *actor) {}}
+		a := &actor{onRequest: func(r protocol.Request, a *actor) {}}
 		s := opened(t, a.start)
 		defer s.Close()
 		ctx, leave := context.WithTimeout(t.Context(), time.Second)
@@ -219,9 +219,9 @@ func TestAnAskerMayLeave(t *testing.T) {
 
 func TestADriverThatIsSlowToWakeIsAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &actor{hear: func(r protocol.Request, a *actor) {
+		a := &actor{onRequest: func(r protocol.Request, a *actor) {
 			time.Sleep(25 * time.Second)
-			a.say(healthy(r))
+			a.send(healthy(r))
 		}}
 		s := opened(t, a.start)
 		defer s.Close()
@@ -239,7 +239,7 @@ func TestADriverThatIsSlowToWakeIsAskedAgain(t *testing.T) {
 
 func TestAHangIsFoundAlsoWhenNobodyWaitsThatLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &actor{hear: func(r protocol.Request, a *actor) {}}
+		a := &actor{onRequest: func(r protocol.Request, a *actor) {}}
 		s := opened(t, a.start)
 		defer s.Close()
 		ctx, leave := context.WithTimeout(t.Context(), time.Second)
@@ -254,13 +254,13 @@ func TestAHangIsFoundAlsoWhenNobodyWaitsThatLong(t *testing.T) {
 
 func TestErrorsOfTheDriverAreKeptUntilTheyAreTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &actor{hear: func(r protocol.Request, a *actor) { a.say(healthy(r)) }}
+		a := &actor{onRequest: func(r protocol.Request, a *actor) { a.send(healthy(r)) }}
 		s := opened(t, a.start)
 		defer s.Close()
 		inventory(t, s)
 		for range 3 {
-			a.say(protocol.Message{Event: &protocol.Event{UUID: "GPU-a", Xid: 79}})
-			a.say(protocol.Message{Event: &protocol.Event{Xid: 62}})
+			a.send(protocol.Message{Event: &protocol.Event{UUID: "GPU-a", Xid: 79}})
+			a.send(protocol.Message{Event: &protocol.Event{Xid: 62}})
 		}
 		synctest.Wait()
 		<-s.Changed()
@@ -268,7 +268,7 @@ func TestErrorsOfTheDriverAreKeptUntilTheyAreTaken(t *testing.T) {
 			t.Errorf("faults %+v", faults)
 		}
 		for xid := range uint64(1000) {
-			a.say(protocol.Message{Event: &protocol.Event{Xid: xid}})
+			a.send(protocol.Message{Event: &protocol.Event{Xid: xid}})
 		}
 		synctest.Wait()
 		if faults := s.Faults(); len(faults) != maxFaults {
@@ -281,7 +281,7 @@ func TestErrorsOfTheDriverAreKeptUntilTheyAreTaken(t *testing.T) {
 func TestAGPUThatADriverCannotReadIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seen := twoGPUs
-		a := &actor{hear: func(r protocol.Request, a *actor) { a.say(protocol.Message{ID: r.ID, Inventory: &seen}) }}
+		a := &actor{onRequest: func(r protocol.Request, a *actor) { a.send(protocol.Message{ID: r.ID, Inventory: &seen}) }}
 		s := opened(t, a.start)
 		defer s.Close()
 		inventory(t, s)

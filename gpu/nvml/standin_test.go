@@ -64,9 +64,9 @@ func standIn(behaviour string) {
 
 // actor is a helper played inside the test, so that the test's clock holds for it too.
 type actor struct {
-	mu     sync.Mutex
-	starts int
-	hear   func(r protocol.Request, a *actor) // what it does with a request
+	mu        sync.Mutex
+	starts    int
+	onRequest func(r protocol.Request, a *actor) // what it does with a request
 
 	messages *io.PipeWriter
 	stderr   *io.PipeWriter
@@ -86,14 +86,14 @@ func (a *actor) start() (*process, error) {
 		for lines := bufio.NewScanner(requests); lines.Scan(); {
 			var r protocol.Request
 			json.Unmarshal(lines.Bytes(), &r)
-			a.hear(r, a)
+			a.onRequest(r, a)
 		}
 	}()
 	kill := func() { requests.Close(); a.die(errors.New("signal: killed"), "") }
 	return &process{to, from, words, kill, func() error { return <-exit }}, nil
 }
 
-func (a *actor) say(m protocol.Message) { json.NewEncoder(a.messages).Encode(m) }
+func (a *actor) send(m protocol.Message) { json.NewEncoder(a.messages).Encode(m) }
 
 // die ends the helper as a crash does, after its last words.
 func (a *actor) die(how error, words string) {

@@ -9,7 +9,7 @@ import (
 )
 
 // tell has the tracker know of the blob, which the host has.
-func (h *testHost) tell() {
+func (h *testHost) reportBlobs() {
 	h.store.Store(h.p.digest, h.p.data)
 	h.p.shares[h.id] = blob.AllPieces(blob.Count(int64(len(h.p.data))))
 }
@@ -24,12 +24,12 @@ func TestABlobOfOtherHostsAloneIsWaitedForDuringAChangeOfLeader(t *testing.T) {
 	}{
 		"a host has it": {
 			func(p *testPool) { p.settling = true },
-			func(p *testPool) { p.settling = false; p.hosts[1].tell() }, nil,
+			func(p *testPool) { p.settling = false; p.hosts[1].reportBlobs() }, nil,
 		},
 		"no host has it": {func(p *testPool) { p.settling = true }, func(p *testPool) { p.settling = false }, none},
 		"there is no leader": {
 			func(p *testPool) { p.away = errors.New("an election") },
-			func(p *testPool) { p.away = nil; p.hosts[1].tell() }, nil,
+			func(p *testPool) { p.away = nil; p.hosts[1].reportBlobs() }, nil,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

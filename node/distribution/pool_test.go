@@ -264,14 +264,14 @@ func (g *testRegistry) Range(ctx context.Context, offset, length int64) (io.Read
 	if g.noRanges {
 		return nil, ErrNoRanges
 	}
-	return g.give(offset, length)
+	return g.readRange(offset, length)
 }
 
 func (g *testRegistry) Whole(ctx context.Context, offset int64) (io.ReadCloser, error) {
-	return g.give(offset, int64(len(g.data))-offset)
+	return g.readRange(offset, int64(len(g.data))-offset)
 }
 
-func (g *testRegistry) give(offset, length int64) (io.ReadCloser, error) {
+func (g *testRegistry) readRange(offset, length int64) (io.ReadCloser, error) {
 	if err := g.fail.Load(); err != nil {
 		return nil, *err
 	}

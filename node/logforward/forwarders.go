@@ -97,7 +97,7 @@ func (f *Forwarders) begin(of logs.Forwarded, n note, secrets map[string]string,
 	}
 	if known := f.running[of]; known != nil {
 		known.over.Store(false)
-		known.secrets.give(secrets)
+		known.secrets.replaceValues(secrets)
 		return known, nil
 	}
 	n.Name = cmp.Or(n.Name, of.Container) // notes had none
@@ -106,7 +106,7 @@ func (f *Forwarders) begin(of logs.Forwarded, n note, secrets map[string]string,
 		started.perLine = len(extra)
 	}
 	started.over.Store(!keep)
-	started.secrets.give(secrets)
+	started.secrets.replaceValues(secrets)
 	f.running[of] = started
 	f.group.Go(func() {
 		defer close(started.ended)

@@ -19,7 +19,7 @@ type secretOptions struct {
 }
 
 // give replaces the values; nil leaves them.
-func (s *secretOptions) give(values map[string]string) {
+func (s *secretOptions) replaceValues(values map[string]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if values != nil {
@@ -45,7 +45,7 @@ func (f *forwarder) options(ctx context.Context) (map[string]string, error) {
 		if values, err = f.all.config.Secrets(ctx, f.of.Task, f.note.Cluster, f.note.Name, log.SecretOptions); err != nil {
 			return nil, err
 		}
-		f.secrets.give(values)
+		f.secrets.replaceValues(values)
 	}
 	all := map[string]string{}
 	maps.Copy(all, log.Options)

@@ -33,7 +33,7 @@ func (n *Names) answerSite(_ *server, q query) *dns.Msg {
 		return failure(q.Msg, dns.RcodeRefused)
 	}
 	return t.answer(q.Msg, func(e *record) (all []netip.Addr) {
-		for _, r := range e.some() {
+		for _, r := range e.sample() {
 			if a, err := netip.ParseAddr(r.host); err == nil {
 				all = append(all, a)
 			}
@@ -76,7 +76,7 @@ func (t *table) answer(request *dns.Msg, addresses func(*record) []netip.Addr) *
 // services are where the tasks behind a name listen, with the addresses of these places.
 func (t *table) services(reply *dns.Msg, e *record) {
 	name := reply.Question[0].Name
-	for _, r := range e.some() {
+	for _, r := range e.sample() {
 		target, addresses := dns.Fqdn(r.host), r.addresses()
 		if len(addresses) > 0 {
 			target = r.label + "." + name
@@ -89,7 +89,7 @@ func (t *table) services(reply *dns.Msg, e *record) {
 }
 
 // some are the replicas of one answer: all, or as many as it has room for, from a random one on, so that each has its share.
-func (e *record) some() []replica {
+func (e *record) sample() []replica {
 	if len(e.replicas) <= maxReplicas {
 		return e.replicas
 	}

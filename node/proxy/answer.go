@@ -12,7 +12,7 @@ import (
 )
 
 // passOn gives the client an answer: each piece as it comes when it is not known how many there are.
-func passOn(w http.ResponseWriter, answer *http.Response) {
+func copyAnswer(w http.ResponseWriter, answer *http.Response) {
 	dropHopByHop(answer.Header)
 	h := w.Header()
 	addHeader(h, answer.Header)

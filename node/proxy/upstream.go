@@ -71,7 +71,7 @@ type http2Transport struct{ http.Transport }
 
 // Send ends the stream when the patience ends, and when the answer's body is closed.
 func (t *http2Transport) Send(r *http.Request, o http1.Options) (*http.Response, error) {
-	i := &informed{tell: o.Informed}
+	i := &informed{onInterim: o.Informed}
 	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{Got1xxResponse: i.got})
 	ctx, cancel := context.WithCancelCause(ctx)
 	silence := time.AfterFunc(o.Patience, func() { cancel(http1.ErrSilent) })
@@ -121,15 +121,15 @@ func (b *canceledBody) Close() error {
 
 // informed tells of answers of 1xx, but no more after stop.
 type informed struct {
-	mu   sync.Mutex
-	tell func(status int, header http.Header)
+	mu        sync.Mutex
+	onInterim func(status int, header http.Header)
 }
 
 func (i *informed) got(status int, header textproto.MIMEHeader) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.tell != nil {
-		i.tell(status, http.Header(header))
+	if i.onInterim != nil {
+		i.onInterim(status, http.Header(header))
 	}
 	return nil
 }
@@ -137,5 +137,5 @@ func (i *informed) got(status int, header textproto.MIMEHeader) error {
 func (i *informed) stop() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.tell = nil
+	i.onInterim = nil
 }

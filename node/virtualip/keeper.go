@@ -92,7 +92,7 @@ func (k *keeper) run(ctx context.Context) {
 		k.step(ctx)
 		select {
 		case <-ctx.Done():
-			k.leave()
+			k.giveBack()
 			return
 		case <-ticker.C:
 		}
@@ -202,7 +202,7 @@ func (k *keeper) sendAnnouncement() {
 }
 
 // leave gives the address up when the process ends.
-func (k *keeper) leave() {
+func (k *keeper) giveBack() {
 	if k.held == 0 {
 		k.remove()
 		return

@@ -28,7 +28,7 @@ func (Host) Guard(ctx context.Context, dataDir string) error {
 		return restore(dataDir, a, "the host ended before it could be restarted")
 	}
 	if host.pid == os.Getppid() {
-		return leave()
+		return restartDetached()
 	}
 	host.binary = a.Binary // its process has the program of before still, under its other name
 	stdout, stderr := host.output(1), host.output(2)
@@ -63,7 +63,7 @@ func (Host) Guard(ctx context.Context, dataDir string) error {
 }
 
 // leave starts the guard anew as a child of nobody: a host that upgrades itself starts another program in its process, which would not know of this child.
-func leave() error {
+func restartDetached() error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("the guard: %w", err)

@@ -58,11 +58,11 @@ func (t *directTransport) AppendEntries(id raft.ServerID, to raft.ServerAddress,
 	if len(args.Entries) > 0 || !t.port.mesh.whole(t.port.address, to) {
 		return t.NetworkTransport.AppendEntries(id, to, args, resp)
 	}
-	return t.port.mesh.port(to).transport.hear(*args, resp)
+	return t.port.mesh.port(to).transport.receiveHeartbeat(*args, resp)
 }
 
 // hear takes in a request without an entry. Whether it is a heartbeat is told as raft.NetworkTransport does.
-func (t *directTransport) hear(args raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+func (t *directTransport) receiveHeartbeat(args raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
 	answered := make(chan raft.RPCResponse, 1)
 	rpc := raft.RPC{Command: &args, RespChan: answered}
 	if args.PrevLogEntry == 0 && args.PrevLogTerm == 0 && args.LeaderCommitIndex == 0 {

@@ -65,7 +65,7 @@ func (g *GPUPartitions) Reconcile(ctx context.Context) error {
 	if len(clusters) == 0 || view.MayWrite(raftfsm.SetGPUPartition{}) != nil {
 		return nil
 	}
-	changes := g.giveUp(view, now)
+	changes := g.abandonOverdue(view, now)
 	idle := map[repartition.Instance]time.Time{}
 	for _, cluster := range slices.Sorted(maps.Keys(clusters)) {
 		changes = append(changes, g.changes(view, cluster, now, idle)...)
@@ -150,7 +150,7 @@ func isReady(view *raftfsm.View, task *spec.Task, now time.Time) bool {
 }
 
 // giveUp has GPUs stay as they are that their hosts could not partition while they were there, and leaves them alone for a while.
-func (g *GPUPartitions) giveUp(view *raftfsm.View, now time.Time) (changes []repartition.Change) {
+func (g *GPUPartitions) abandonOverdue(view *raftfsm.View, now time.Time) (changes []repartition.Change) {
 	maps.DeleteFunc(g.paused, func(_ hostGPU, until time.Time) bool { return !now.Before(until) })
 	overdue := map[hostGPU]time.Time{}
 	for _, host := range view.Hosts("") {

@@ -116,7 +116,7 @@ type hosts struct {
 	told []string        // "host images"
 }
 
-func (h *hosts) tell(_ context.Context, host string, images []string) error {
+func (h *hosts) send(_ context.Context, host string, images []string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.mute[host] {
@@ -143,7 +143,7 @@ func (h *hosts) set(of *map[string]bool, all map[string]bool) {
 func TestHostsAreToldWhatChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := deployed(t), &hosts{mute: map[string]bool{"b": true}}
-		p := &Prefetcher{State: s.State, Reservations: func() []Reservation { return nil }, Tell: h.tell, Log: slog.New(slog.DiscardHandler), Connected: func(host string) bool {
+		p := &Prefetcher{State: s.State, Reservations: func() []Reservation { return nil }, Tell: h.send, Log: slog.New(slog.DiscardHandler), Connected: func(host string) bool {
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			return !h.away[host]

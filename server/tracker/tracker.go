@@ -83,7 +83,7 @@ func (t *Tracker) Ask(host string, now time.Time, r blob.Request) blob.Answer {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.forget(now)
-	t.hear(host, now, r)
+	t.recordBlobs(host, now, r)
 	answer := blob.Answer{Epoch: t.epoch, Settling: t.settling(now), Grants: make([]blob.Grant, 0, len(r.Wants))}
 	for _, w := range r.Wants[:min(len(r.Wants), blob.MaxWants)] {
 		answer.Grants = append(answer.Grants, t.grant(host, now, w))
@@ -116,7 +116,7 @@ func (t *Tracker) pace(r blob.Request) int {
 }
 
 // hear records what blobs a host has.
-func (t *Tracker) hear(host string, now time.Time, r blob.Request) {
+func (t *Tracker) recordBlobs(host string, now time.Time, r blob.Request) {
 	h := t.hosts[host]
 	if h == nil {
 		h = &holder{held: map[string]bool{}}

@@ -85,7 +85,7 @@ func (p *pool) partitioning() *repartition.Partitioning {
 }
 
 // give gives devices to a task.
-func (p *pool) give(host int, uuids ...string) {
+func (p *pool) assignDevices(host int, uuids ...string) {
 	id := p.hosts[host].ID
 	p.tasks[id] = append(p.tasks[id], &spec.Task{ID: fmt.Sprint("t", len(p.tasks[id])), HostID: id, LastStatus: spec.Running, DesiredStatus: spec.Running, Containers: []spec.Container{{GPUs: uuids}}})
 }
@@ -106,7 +106,7 @@ func profile(name string) string { return "attribute:pinion.gpu.mig-profile == "
 func TestGPUsArePartitionedForTasksThatWait(t *testing.T) {
 	for name, k := range map[string]struct {
 		pool    *pool
-		give    []string // devices of the first host that a task has
+		devices []string // devices of the first host that a task has
 		wait    []schedule.Request
 		refused int
 		want    string // changes, "GPU: layout"
@@ -127,8 +127,8 @@ func TestGPUsArePartitionedForTasksThatWait(t *testing.T) {
 		"a task that waits for two whole GPUs":      {newPool(t, []string{"", "", "1g.10gb@6"}), []string{"h0-gpu0", "h0-gpu2/1g.10gb@6"}, []schedule.Request{request(2), request(1, profile("1g.10gb")), request(1, profile("7g.80gb"))}, 3, ""},
 		"the next host":                             {newPool(t, []string{""}, []string{""}), []string{"h0-gpu0"}, []schedule.Request{request(1, profile("2g.20gb"))}, 0, "h1-gpu0: 2g.20gb@4"},
 	} {
-		if k.give != nil {
-			k.pool.give(0, k.give...)
+		if k.devices != nil {
+			k.pool.assignDevices(0, k.devices...)
 		}
 		p, refused := k.pool.partitioning(), 0
 		for _, r := range k.wait {
@@ -162,7 +162,7 @@ func TestOtherHostsAreLeftAlone(t *testing.T) {
 
 func TestDevicesThatNobodyHasGo(t *testing.T) {
 	p := newPool(t, []string{"3g.40gb@0 1g.10gb@6"})
-	p.give(0, "h0-gpu0/1g.10gb@6")
+	p.assignDevices(0, "h0-gpu0/1g.10gb@6")
 	partitioning := p.partitioning()
 	idle := partitioning.Idle()
 	if len(idle) != 1 || idle[0].Instance != (mig.Instance{Profile: "3g.40gb"}) {

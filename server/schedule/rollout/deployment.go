@@ -41,12 +41,12 @@ func (p *planner) tripBreaker() {
 		return
 	}
 	p.journal.failed(d)
-	p.giveUp(&tripped, p.s.Settings.Deployment.Breaker.Rollback, reason)
+	p.endDeployment(&tripped, p.s.Settings.Deployment.Breaker.Rollback, reason)
 }
 
 // giveUp ends the PRIMARY deployment: with back the service goes back to the last one that was completed. Otherwise, and where there is none, it starts
 // no more tasks.
-func (p *planner) giveUp(r *service.Rollout, back bool, reason string) {
+func (p *planner) endDeployment(r *service.Rollout, back bool, reason string) {
 	d := p.s.Primary()
 	if back {
 		if rolled, err := p.s.RollBack(r, reason, p.now); err == nil {

@@ -48,7 +48,7 @@ func (h lifecycleHooks) expire() {
 	for _, pause := range over {
 		p.journal.addEvent("", "%s was not answered at %s in time: %s %s.", pause.ID, pause.Stage, deployment(p.s.Primary().ID), becomes(pause.Action))
 		if pause.Action == service.HookRollback {
-			p.giveUp(expired, true, fmt.Sprintf("Service deployment rolled back because it was not continued at %s in time.", pause.Stage))
+			p.endDeployment(expired, true, fmt.Sprintf("Service deployment rolled back because it was not continued at %s in time.", pause.Stage))
 			return
 		}
 	}
