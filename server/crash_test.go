@@ -44,8 +44,8 @@ func writeUntilKilled(dir string) {
 func TestKilledAtAnyMomentNothingAcknowledgedIsLost(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "raft")
 	var acknowledged []string
-	for round := range 20 {
-		acknowledged = append(acknowledged, writeAndKill(t, dir, round)...)
+	for pass := range 20 {
+		acknowledged = append(acknowledged, writeAndKill(t, dir, pass)...)
 	}
 	v := view(t, start(t, config(dir)))
 	for _, name := range acknowledged {
@@ -58,7 +58,7 @@ func TestKilledAtAnyMomentNothingAcknowledgedIsLost(t *testing.T) {
 
 // writeAndKill runs the child, kills it at a random moment and returns what it had acknowledged. Even rounds die while
 // they start, odd ones in the middle of writing.
-func writeAndKill(t *testing.T, dir string, round int) (acknowledged []string) {
+func writeAndKill(t *testing.T, dir string, pass int) (acknowledged []string) {
 	t.Helper()
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), "PINION_TEST_WRITER="+dir)
@@ -69,7 +69,7 @@ func writeAndKill(t *testing.T, dir string, round int) (acknowledged []string) {
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if round%2 == 0 {
+	if pass%2 == 0 {
 		kill := time.AfterFunc(rand.N(60*time.Millisecond), func() { child.Process.Kill() })
 		defer kill.Stop()
 	}
@@ -80,7 +80,7 @@ func writeAndKill(t *testing.T, dir string, round int) (acknowledged []string) {
 		case text[0] == 'c':
 			acknowledged = append(acknowledged, text)
 		default:
-			t.Errorf("round %d: %s", round, text)
+			t.Errorf("round %d: %s", pass, text)
 		}
 		if last--; last == 0 {
 			child.Process.Kill()

@@ -13,9 +13,9 @@ import (
 // TestHowLongAPoolIsWithoutALeader prints what it measures; it asserts only that there is a leader again each time. A
 // killed process takes its port and all its connections with it; one that is cut off leaves them as they are.
 func TestHowLongAPoolIsWithoutALeader(t *testing.T) {
-	rounds := 2
+	passes := 2
 	if os.Getenv("PINION_BENCH") != "" {
-		rounds = 40
+		passes = 40
 	}
 	for _, c := range []struct {
 		name string
@@ -33,7 +33,7 @@ func TestHowLongAPoolIsWithoutALeader(t *testing.T) {
 			p.waitForVoters(3)
 			definition := define(t, p.leader().member.localServer(), 0)
 			var took []time.Duration
-			for range rounds {
+			for range passes {
 				took = append(took, p.failoverTime(p.leader(), c.gone, definition))
 				p.waitForVoters(3)
 				p.checkAgreement()

@@ -44,8 +44,8 @@ func TestPasswords(t *testing.T) {
 // Each character comes about as often as the others.
 func TestPasswordsAreEven(t *testing.T) {
 	counts := map[byte]int{}
-	const of, rounds = alphanumerics, 62_000
-	for range rounds {
+	const of, passes = alphanumerics, 62_000
+	for range passes {
 		counts[pick(of)]++
 	}
 	for i := range len(of) {

@@ -186,11 +186,11 @@ func BenchmarkProxy(b *testing.B) {
 	all := contenders(b, web.Listener.Addr().String())
 	whole := func(body io.Reader) { _, _ = io.Copy(io.Discard, body) }
 	firstByte := func(body io.Reader) { _, _ = body.Read(make([]byte, 1)) }
-	const rounds, each = 10, 2000
+	const passes, each = 10, 2000
 	for _, clients := range []int{1, 50} {
 		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
 			for b.Loop() {
-				takeTurns(b, all, rounds, func(address string) []time.Duration {
+				takeTurns(b, all, passes, func(address string) []time.Duration {
 					return load(b, address, "/some/path", clients, each/clients, rate.Inf, whole)
 				})
 			}
@@ -199,14 +199,14 @@ func BenchmarkProxy(b *testing.B) {
 	// At their own pace 50 clients leave the processors time: what is added is the proxy's work, not the queue for the processors.
 	b.Run("clients=50,rate=2000", func(b *testing.B) {
 		for b.Loop() {
-			takeTurns(b, all, rounds, func(address string) []time.Duration {
+			takeTurns(b, all, passes, func(address string) []time.Duration {
 				return load(b, address, "/some/path", 50, each/50, 2000, whole)
 			})
 		}
 	})
 	b.Run("stream", func(b *testing.B) {
 		for b.Loop() {
-			takeTurns(b, all, rounds, func(address string) []time.Duration {
+			takeTurns(b, all, passes, func(address string) []time.Duration {
 				return load(b, address, "/stream", 1, each/10, rate.Inf, func(body io.Reader) { firstByte(body); next <- true })
 			})
 		}
@@ -214,13 +214,13 @@ func BenchmarkProxy(b *testing.B) {
 }
 
 // takeTurns measures each contender so many times and reports.
-func takeTurns(b *testing.B, all []contender, rounds int, measure func(address string) []time.Duration) {
+func takeTurns(b *testing.B, all []contender, passes int, measure func(address string) []time.Duration) {
 	tallies := map[string]*tally{}
 	for _, c := range all {
 		tallies[c.name] = &tally{}
 		measure(c.address) // warm
 	}
-	for range rounds {
+	for range passes {
 		for _, c := range all {
 			t, before := tallies[c.name], c.cpu()
 			t.took = append(t.took, measure(c.address)...)

@@ -64,11 +64,11 @@ func upCommand() *cli.Command {
 			&cli.StringFlag{Name: "binary", Value: "bin/pinion", Usage: "the pinion program"},
 		},
 		Action: func(c *cli.Context) error {
-			plan := testbed.Config{Dir: c.String("dir"), Binary: c.String("binary")}
+			config := testbed.Config{Dir: c.String("dir"), Binary: c.String("binary")}
 			for range c.Int("n") {
-				plan.Hosts = append(plan.Hosts, []string{"--gpus", c.String("gpus")})
+				config.Hosts = append(config.Hosts, []string{"--gpus", c.String("gpus")})
 			}
-			b, err := testbed.New(plan)
+			b, err := testbed.New(config)
 			if err != nil {
 				return err
 			}

@@ -40,12 +40,12 @@ func newTestPool(t *testing.T, spares ...string) *testPool {
 	}
 	dir, err := os.MkdirTemp("", testbedPrefix)
 	must(t, err)
-	plan := testbed.Config{Dir: dir, Binary: cmp.Or(os.Getenv("PINION_BINARY"), "../../bin/pinion"), Hosts: [][]string{{"--servers", "1", "--gpus", "sim:8xh100", "--attribute", "rack=r1", "--task-network", "subnet-lab=10.99.0.0/16"}}}
+	config := testbed.Config{Dir: dir, Binary: cmp.Or(os.Getenv("PINION_BINARY"), "../../bin/pinion"), Hosts: [][]string{{"--servers", "1", "--gpus", "sim:8xh100", "--attribute", "rack=r1", "--task-network", "subnet-lab=10.99.0.0/16"}}}
 	for _, name := range spares {
-		plan.Hosts = append(plan.Hosts, []string{"--gpus", "none", "--cluster", "spare-" + name})
+		config.Hosts = append(config.Hosts, []string{"--gpus", "none", "--cluster", "spare-" + name})
 	}
 	s := &testPool{spares: map[string]*testbed.Host{}}
-	if s.Testbed, err = testbed.New(plan); err != nil {
+	if s.Testbed, err = testbed.New(config); err != nil {
 		os.Remove(dir)
 		t.Fatal(err)
 	}

@@ -115,10 +115,10 @@ func readPID(h *host) (int, error) {
 func TestTheStateSurvivesKill9AtAnyTime(t *testing.T) {
 	h := up(t, "--gpus", "none")
 	acknowledged := map[string]bool{}
-	for round := range 5 {
+	for pass := range 5 {
 		died := make(chan struct{})
 		for n := 0; ; n++ {
-			if n == 3+7*round { // from here on the kill races with the requests
+			if n == 3+7*pass { // from here on the kill races with the requests
 				go func() {
 					defer close(died)
 					h.cmd.Process.Signal(syscall.SIGKILL)

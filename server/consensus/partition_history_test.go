@@ -81,20 +81,20 @@ func inOrder(a, b operation) int {
 }
 
 // misordered finds whatever was over before something began that comes earlier in the order.
-func misordered(placed []operation) (wrong []string) {
+func misordered(ordered []operation) (wrong []string) {
 	var soonest *operation // to end, of those that come later in the order
-	for end := len(placed); end > 0; {
+	for end := len(ordered); end > 0; {
 		begin := end - 1
-		for begin > 0 && inOrder(placed[begin-1], placed[end-1]) == 0 { // reads of one value have no order
+		for begin > 0 && inOrder(ordered[begin-1], ordered[end-1]) == 0 { // reads of one value have no order
 			begin--
 		}
 		for i := begin; i < end; i++ {
-			if a := placed[i]; soonest != nil && soonest.ended.Before(a.began) {
+			if a := ordered[i]; soonest != nil && soonest.ended.Before(a.began) {
 				wrong = append(wrong, fmt.Sprintf("%q (%d) began after %q (%d) was over", a.mark, a.value, soonest.mark, soonest.value))
 			}
 		}
 		for i := begin; i < end; i++ {
-			if a := &placed[i]; a.told != unknown && (soonest == nil || a.ended.Before(soonest.ended)) {
+			if a := &ordered[i]; a.told != unknown && (soonest == nil || a.ended.Before(soonest.ended)) {
 				soonest = a
 			}
 		}

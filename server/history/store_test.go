@@ -55,7 +55,7 @@ func addUntilKilled(path string) {
 // A writer is killed in the middle, again and again: whatever it said was kept is there, in the list, by its id and in the usage.
 func TestWhatWasAcknowledgedOutlivesAKill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history.db")
-	for round := range 5 {
+	for pass := range 5 {
 		writer := exec.CommandContext(t.Context(), os.Args[0])
 		writer.Env = append(os.Environ(), writerVariable+"="+path)
 		out, err := writer.StdoutPipe()
@@ -69,7 +69,7 @@ func TestWhatWasAcknowledgedOutlivesAKill(t *testing.T) {
 		lines := bufio.NewScanner(out)
 		for line := 0; lines.Scan(); line++ {
 			acknowledged, _ = strconv.Atoi(strings.TrimSpace(lines.Text()))
-			if line == 3+round {
+			if line == 3+pass {
 				writer.Process.Kill()
 			}
 		}

@@ -14,7 +14,7 @@ func TestNoHostThatLivesIsLostAndOneThatIsGoneIsSeenInTime(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	for round := range 300 {
+	for pass := range 300 {
 		s := newModel(random)
 		for s.passed < 40*time.Second {
 			s.step()
@@ -23,9 +23,9 @@ func TestNoHostThatLivesIsLostAndOneThatIsGoneIsSeenInTime(t *testing.T) {
 				switch gone := s.passed - h.gone; {
 				case s.leader < 0:
 				case !h.dead && !connected:
-					t.Fatalf("round %d, %v: %s lives and counts as disconnected\n%s", round, s.passed, h.id, s.story)
+					t.Fatalf("round %d, %v: %s lives and counts as disconnected\n%s", pass, s.passed, h.id, s.story)
 				case h.dead && connected && gone > 5*time.Second && h.gone > s.granted:
-					t.Fatalf("round %d: %s is gone for %v and counts as connected\n%s", round, h.id, gone, s.story)
+					t.Fatalf("round %d: %s is gone for %v and counts as connected\n%s", pass, h.id, gone, s.story)
 				}
 			}
 		}

@@ -17,11 +17,11 @@ import (
 func TestWhatIsPlannedIsAlwaysAccepted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		state := drawState(t)
-		for round := range 3 {
+		for pass := range 3 {
 			view, requests := state.View(), drawRequests(t)
 			next := ids()
 			for i := range requests {
-				requests[i].IDs = func() string { return fmt.Sprint(round, "-", next()) }
+				requests[i].IDs = func() string { return fmt.Sprint(pass, "-", next()) }
 			}
 			decisions := PlanOn(hostsOf(view), requests)
 			if again := PlanOn(hostsOf(view), requests); !samePlaces(decisions, again) {

@@ -167,7 +167,7 @@ func TestPlannedSharesAreAlwaysAccepted(t *testing.T) {
 		for _, h := range hostsOf(state.View()) {
 			followed.add(h)
 		}
-		for round := range 4 {
+		for pass := range 4 {
 			var requests []Request
 			next := ids()
 			for range rapid.IntRange(1, 4).Draw(t, "requests") {
@@ -175,7 +175,7 @@ func TestPlannedSharesAreAlwaysAccepted(t *testing.T) {
 				if rapid.Bool().Draw(t, "whole") {
 					r = request(1, rapid.IntRange(0, 2).Draw(t, "gpus"))
 				}
-				r.IDs = func() string { return fmt.Sprint(round, "-", next()) }
+				r.IDs = func() string { return fmt.Sprint(pass, "-", next()) }
 				requests = append(requests, r)
 			}
 			decisions := followed.Plan(requests)

@@ -56,8 +56,8 @@ func TestACrashAtAnyPointLosesNothing(t *testing.T) {
 	t.Logf("-crash-seed %d", seed)
 	c := &crasher{pool: p, rand: rand.New(rand.NewPCG(seed, seed)), armed: map[*testbed.Host]armedPoint{}, tried: map[failpoint.Point]int{}, hits: map[failpoint.Point]int{}}
 	sdks, accepted, crashed := p.ecsClients(t), 0, 0
-	for round := 0; crashed < *crashCount; round++ {
-		l := p.startLoad(t, sdks, fmt.Sprintf("crash%d", round))
+	for pass := 0; crashed < *crashCount; pass++ {
+		l := p.startLoad(t, sdks, fmt.Sprintf("crash%d", pass))
 		l.waitAccepted(time.Now())
 		n := min(crashesEach, *crashCount-crashed)
 		c.crash(t, n)

@@ -43,8 +43,8 @@ const hangFor = 8 * time.Second
 func (p *pool) testHang(t *testing.T) {
 	var gaps []time.Duration
 	acknowledged := 0
-	for round := range *hangs {
-		w := p.startWriters(t, fmt.Sprintf("hang%d", round))
+	for pass := range *hangs {
+		w := p.startWriters(t, fmt.Sprintf("hang%d", pass))
 		w.waitAcknowledged(t, time.Now(), 5)
 		leader := p.leader(t)
 		must(t, leader.Disk.Freeze())
@@ -57,7 +57,7 @@ func (p *pool) testHang(t *testing.T) {
 		p.start(t, leader)
 		n := p.stopAndCheck(t, w)
 		acknowledged += n
-		t.Logf("hang %d: the next change was acknowledged after %v, %d changes", round+1, gap.Round(time.Millisecond), n)
+		t.Logf("hang %d: the next change was acknowledged after %v, %d changes", pass+1, gap.Round(time.Millisecond), n)
 	}
 	recordTimes(t, "the leader's disk hangs -> next acknowledged change", gaps, 0, 10*time.Second)
 	recordCount("changes acknowledged while disks hung, all there", acknowledged)
@@ -70,11 +70,11 @@ const fullFor = 3 * time.Second
 func (p *pool) testFull(t *testing.T) {
 	var back []time.Duration
 	acknowledged := 0
-	for round := range *fills {
+	for pass := range *fills {
 		for _, n := range []int{1, 2} {
-			w := p.startWriters(t, fmt.Sprintf("full%d-%d", n, round))
+			w := p.startWriters(t, fmt.Sprintf("full%d-%d", n, pass))
 			w.waitAcknowledged(t, time.Now(), 5)
-			full := p.rotate(round, n)
+			full := p.rotate(pass, n)
 			for _, h := range full {
 				must(t, h.Disk.Fill())
 			}
@@ -87,7 +87,7 @@ func (p *pool) testFull(t *testing.T) {
 			back = append(back, gap)
 			count := p.stopAndCheck(t, w)
 			acknowledged += count
-			t.Logf("full %d: with room again on %d disks the next change was acknowledged after %v, %d changes", round+1, n, gap.Round(time.Millisecond), count)
+			t.Logf("full %d: with room again on %d disks the next change was acknowledged after %v, %d changes", pass+1, n, gap.Round(time.Millisecond), count)
 		}
 	}
 	recordTimes(t, "room again on full disks -> next acknowledged change", back, 0, 30*time.Second)
@@ -95,9 +95,9 @@ func (p *pool) testFull(t *testing.T) {
 }
 
 // rotate are n hosts, beginning with another one each round.
-func (p *pool) rotate(round, n int) (some []*testbed.Host) {
+func (p *pool) rotate(pass, n int) (some []*testbed.Host) {
 	for i := range n {
-		some = append(some, p.Hosts()[(round+i)%len(p.Hosts())])
+		some = append(some, p.Hosts()[(pass+i)%len(p.Hosts())])
 	}
 	return some
 }
@@ -116,12 +116,12 @@ const rejectedEntries = "appendEntries rejected"
 func (p *pool) testFlicker(t *testing.T) {
 	acknowledged := 0
 	var behind []time.Duration
-	for round := range *flickers {
-		w := p.startWriters(t, fmt.Sprintf("flicker%d", round))
+	for pass := range *flickers {
+		w := p.startWriters(t, fmt.Sprintf("flicker%d", pass))
 		w.waitAcknowledged(t, time.Now(), 5)
 		leader := p.leader(t)
 		others := slices.DeleteFunc(slices.Clone(p.Hosts()), func(h *testbed.Host) bool { return h == leader })
-		follower := others[round%len(others)]
+		follower := others[pass%len(others)]
 		before := p.countLines(rejectedEntries)
 		must(t, follower.FailWrites(t.Context(), writeFailure, writeFailuresEach))
 		w.waitAcknowledged(t, time.Now(), 5)

@@ -57,9 +57,9 @@ func TestKillsLoseNoEndedTask(t *testing.T) {
 }
 
 // victims are the servers to kill in a round.
-func (m *endedModel) victims(round int) []*testbed.Host {
+func (m *endedModel) victims(pass int) []*testbed.Host {
 	hosts := m.pool.Hosts()
-	switch round % 3 {
+	switch pass % 3 {
 	case 0:
 		return hosts
 	case 1:

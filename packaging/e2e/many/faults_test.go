@@ -38,8 +38,8 @@ func (p *pool) testLeaderKilled(t *testing.T) {
 	sdks := p.ecsClients(t)
 	var gaps []time.Duration
 	accepted := 0
-	for round := range *kills {
-		l := p.startLoad(t, sdks, fmt.Sprintf("load%d", round))
+	for pass := range *kills {
+		l := p.startLoad(t, sdks, fmt.Sprintf("load%d", pass))
 		l.waitAccepted(time.Now())
 		leader := p.leader(t)
 		killed := time.Now()
@@ -55,7 +55,7 @@ func (p *pool) testLeaderKilled(t *testing.T) {
 		n := l.check()
 		accepted += n
 		p.checkStatesEqual(t)
-		t.Logf("kill %d: %s led, the next task was accepted after %v, %d tasks", round+1, leader.Name, gap.Round(time.Millisecond), n)
+		t.Logf("kill %d: %s led, the next task was accepted after %v, %d tasks", pass+1, leader.Name, gap.Round(time.Millisecond), n)
 		if t.Failed() {
 			break
 		}
@@ -69,17 +69,17 @@ func (p *pool) testEveryHostKilled(t *testing.T) {
 	running := p.startTicking(t, 10, "killed")
 	var losses, tells []time.Duration
 	seen := p.followEvents(t, "host")
-	for round := range *repeats {
+	for pass := range *repeats {
 		for i, h := range p.Hosts() {
 			killed := time.Now()
 			must(t, h.Kill(t.Context()))
 			other := p.Hosts()[(i+1)%len(p.Hosts())]
-			if lose := i == round%len(p.Hosts()); lose {
+			if lose := i == pass%len(p.Hosts()); lose {
 				losses = append(losses, p.waitLost(t, other, h))
 				tells = append(tells, seen.wait(t, h.Name, "DISCONNECTED").Sub(killed))
 				defer seen.wait(t, h.Name, "BACK")
 			}
-			done := p.run(t, other, "witnessed", fmt.Sprintf("killed-%d-%s", round, h.Name))
+			done := p.run(t, other, "witnessed", fmt.Sprintf("killed-%d-%s", pass, h.Name))
 			p.start(t, h)
 			p.checkExit(t, map[string]task{"run meanwhile": done}, 0)
 		}
@@ -116,13 +116,13 @@ func (p *pool) testLinksCut(t *testing.T) {
 		"alone":       func(leader, _ *testbed.Host) error { return p.isolate(leader, p.CutBoth) },
 		"other-alone": func(_, other *testbed.Host) error { return p.isolate(other, p.CutBoth) },
 	}
-	for round := range *repeats {
+	for pass := range *repeats {
 		for name, cut := range cuts {
 			leader := p.leader(t)
 			others := slices.DeleteFunc(slices.Clone(p.Hosts()), func(h *testbed.Host) bool { return h == leader })
-			must(t, cut(leader, others[round%len(others)]))
-			whole := others[(round+1)%len(others)]
-			done := p.run(t, whole, "witnessed", fmt.Sprintf("cut-%d-%s", round, name))
+			must(t, cut(leader, others[pass%len(others)]))
+			whole := others[(pass+1)%len(others)]
+			done := p.run(t, whole, "witnessed", fmt.Sprintf("cut-%d-%s", pass, name))
 			must(t, p.Heal())
 			p.waitConverged(t)
 			p.checkExit(t, map[string]task{"run meanwhile": done}, 0)

@@ -24,16 +24,16 @@ func TestALeaderThatLivesLeadsOn(t *testing.T) {
 	p := newPoolOn(t, diskSize, slices.Clone(gpus), slices.Clone(gpus), slices.Clone(gpus))
 	p.up(t)
 	accepted, acknowledged, changes := 0, 0, 0
-	for round := range *leaderships {
+	for pass := range *leaderships {
 		leader, begun := p.leader(t), p.termsBegun()
-		l, w := p.startLoad(t, p.ecsClients(t), fmt.Sprintf("busy%d", round)), p.startWriters(t, fmt.Sprintf("busy%d", round))
+		l, w := p.startLoad(t, p.ecsClients(t), fmt.Sprintf("busy%d", pass)), p.startWriters(t, fmt.Sprintf("busy%d", pass))
 		p.holdBack(t, underLoad)
 		w.waitAcknowledged(t, time.Now(), 5)
 		l.stop()
 		w.stop()
 		if n := p.termsBegun() - begun; n > 0 {
 			changes += n
-			t.Errorf("round %d: %s led, and %d terms have begun since, now of %s", round, leader.Name, n, p.leader(t).Name)
+			t.Errorf("round %d: %s led, and %d terms have begun since, now of %s", pass, leader.Name, n, p.leader(t).Name)
 		}
 		p.waitConverged(t)
 		accepted, acknowledged = accepted+l.check(), acknowledged+w.check(t)

@@ -45,12 +45,12 @@ func (p *pool) testServersLost(t *testing.T) {
 func (p *pool) testQuorumLost(t *testing.T) {
 	running := p.startTicking(t, 5, "quorum")
 	acknowledged := 0
-	for round := range *quorums {
-		w := p.startWriters(t, fmt.Sprint("quorum", round))
+	for pass := range *quorums {
+		w := p.startWriters(t, fmt.Sprint("quorum", pass))
 		w.waitAcknowledged(t, time.Now(), 10)
 		leader := p.leader(t)
 		pair := slices.DeleteFunc(p.serverHosts(t), func(h *testbed.Host) bool { return h == leader })
-		apart := round%2 == 1
+		apart := pass%2 == 1
 		if apart {
 			must(t, p.isolate(leader, p.CutBoth))
 		}

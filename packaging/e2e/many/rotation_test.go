@@ -31,8 +31,8 @@ func (p *pool) testRootRotated(t *testing.T) {
 	running := p.startTicking(t, 5, "rotated")
 	pids := processesOf(t, running)
 	accepted := 0
-	for round := range *rotations {
-		accepted += p.rotateAndWait(t, fmt.Sprintf("rotating%d", round))
+	for pass := range *rotations {
+		accepted += p.rotateAndWait(t, fmt.Sprintf("rotating%d", pass))
 		p.rotateByForce(t)
 		p.checkUndisturbed(t, running)
 		if now := processesOf(t, running); !maps.Equal(now, pids) {

@@ -37,15 +37,15 @@ func TestAPoolIsUpgradedUnderItsTasks(t *testing.T) {
 	p.build(t, "streamserver")
 	p.serveAnywhere(t)
 	second := p.release(t, "second", nil)
-	for round := range *upgrades {
-		s, w := p.askAnywhere(t), p.startWriters(t, fmt.Sprintf("upgraded-%d", round))
+	for pass := range *upgrades {
+		s, w := p.askAnywhere(t), p.startWriters(t, fmt.Sprintf("upgraded-%d", pass))
 		began := time.Now()
 		p.mustUpgrade(t, "--to", second, "--all", "--step", "2")
 		p.programsAre(t, "second")
 		p.mustUpgrade(t, "--to", second, "--all") // changes nothing
 		p.mustUpgrade(t, "rollback", "--all")
 		p.programsAre(t, "first")
-		t.Logf("round %d: there and back in %v", round+1, time.Since(began).Round(time.Second))
+		t.Logf("round %d: there and back in %v", pass+1, time.Since(began).Round(time.Second))
 		w.stop()
 		s.mustBeWhole()
 		t.Logf("%d changes were acknowledged", w.check(t))
