@@ -8,7 +8,7 @@ import (
 	"pinion/raftfsm/blob"
 )
 
-// tell has the tracker know of the blob, which the host has.
+// reportBlobs has the tracker know of the blob, which the host has.
 func (h *testHost) reportBlobs() {
 	h.store.Store(h.p.digest, h.p.data)
 	h.p.shares[h.id] = blob.AllPieces(blob.Count(int64(len(h.p.data))))

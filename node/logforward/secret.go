@@ -18,7 +18,7 @@ type secretOptions struct {
 	values map[string]string // nil: nobody has asked yet
 }
 
-// give replaces the values; nil leaves them.
+// replaceValues replaces the values; nil leaves them.
 func (s *secretOptions) replaceValues(values map[string]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

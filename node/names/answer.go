@@ -88,7 +88,7 @@ func (t *table) services(reply *dns.Msg, e *record) {
 	}
 }
 
-// some are the replicas of one answer: all, or as many as it has room for, from a random one on, so that each has its share.
+// sample are the replicas of one answer: all, or as many as it has room for, from a random one on, so that each has its share.
 func (e *record) sample() []replica {
 	if len(e.replicas) <= maxReplicas {
 		return e.replicas

@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 )
 
-// passOn gives the client an answer: each piece as it comes when it is not known how many there are.
-func copyAnswer(w http.ResponseWriter, answer *http.Response) {
+// forwardAnswer gives the client an answer: each piece as it comes when it is not known how many there are.
+func forwardAnswer(w http.ResponseWriter, answer *http.Response) {
 	dropHopByHop(answer.Header)
 	h := w.Header()
 	addHeader(h, answer.Header)

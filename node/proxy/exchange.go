@@ -49,7 +49,7 @@ func (x *exchange) serve(w http.ResponseWriter, r *http.Request) {
 		x.upgrade(w, r, answer)
 		return
 	}
-	copyAnswer(w, answer)
+	forwardAnswer(w, answer)
 }
 
 // exchange sends the request to a target, and to another one when the first cannot have acted on it or has no room. When there is no other, what the

@@ -201,7 +201,7 @@ func (k *keeper) sendAnnouncement() {
 	}
 }
 
-// leave gives the address up when the process ends.
+// giveBack gives the address up when the process ends.
 func (k *keeper) giveBack() {
 	if k.held == 0 {
 		k.remove()

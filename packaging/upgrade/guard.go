@@ -62,7 +62,7 @@ func (Host) Guard(ctx context.Context, dataDir string) error {
 	}
 }
 
-// leave starts the guard anew as a child of nobody: a host that upgrades itself starts another program in its process, which would not know of this child.
+// restartDetached starts the guard anew as a child of nobody: a host that upgrades itself starts another program in its process, which would not know of this child.
 func restartDetached() error {
 	self, err := os.Executable()
 	if err != nil {

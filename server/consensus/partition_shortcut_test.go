@@ -61,7 +61,7 @@ func (t *directTransport) AppendEntries(id raft.ServerID, to raft.ServerAddress,
 	return t.port.mesh.port(to).transport.receiveHeartbeat(*args, resp)
 }
 
-// hear takes in a request without an entry. Whether it is a heartbeat is told as raft.NetworkTransport does.
+// receiveHeartbeat takes in a request without an entry. Whether it is a heartbeat is told as raft.NetworkTransport does.
 func (t *directTransport) receiveHeartbeat(args raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
 	answered := make(chan raft.RPCResponse, 1)
 	rpc := raft.RPC{Command: &args, RespChan: answered}

@@ -149,7 +149,7 @@ func isReady(view *raftfsm.View, task *spec.Task, now time.Time) bool {
 	})
 }
 
-// giveUp has GPUs stay as they are that their hosts could not partition while they were there, and leaves them alone for a while.
+// abandonOverdue has GPUs stay as they are that their hosts could not partition while they were there, and leaves them alone for a while.
 func (g *GPUPartitions) abandonOverdue(view *raftfsm.View, now time.Time) (changes []repartition.Change) {
 	maps.DeleteFunc(g.paused, func(_ hostGPU, until time.Time) bool { return !now.Before(until) })
 	overdue := map[hostGPU]time.Time{}

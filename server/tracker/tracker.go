@@ -115,7 +115,7 @@ func (t *Tracker) pace(r blob.Request) int {
 	return min(max(100, 10*fetching), 3000)
 }
 
-// hear records what blobs a host has.
+// recordBlobs records what blobs a host has.
 func (t *Tracker) recordBlobs(host string, now time.Time, r blob.Request) {
 	h := t.hosts[host]
 	if h == nil {

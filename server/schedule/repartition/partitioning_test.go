@@ -84,7 +84,7 @@ func (p *pool) partitioning() *repartition.Partitioning {
 	return repartition.New(hosts, func(string, string) bool { return false })
 }
 
-// give gives devices to a task.
+// assignDevices gives devices to a task.
 func (p *pool) assignDevices(host int, uuids ...string) {
 	id := p.hosts[host].ID
 	p.tasks[id] = append(p.tasks[id], &spec.Task{ID: fmt.Sprint("t", len(p.tasks[id])), HostID: id, LastStatus: spec.Running, DesiredStatus: spec.Running, Containers: []spec.Container{{GPUs: uuids}}})

@@ -44,7 +44,7 @@ func (p *planner) tripBreaker() {
 	p.endDeployment(&tripped, p.s.Settings.Deployment.Breaker.Rollback, reason)
 }
 
-// giveUp ends the PRIMARY deployment: with back the service goes back to the last one that was completed. Otherwise, and where there is none, it starts
+// endDeployment ends the PRIMARY deployment: with back the service goes back to the last one that was completed. Otherwise, and where there is none, it starts
 // no more tasks.
 func (p *planner) endDeployment(r *service.Rollout, back bool, reason string) {
 	d := p.s.Primary()
