@@ -23,14 +23,14 @@ var layout = template.Must(template.ParseFS(assets, "assets/page.html"))
 // subject is a part of the navigation.
 type subject struct {
 	Name  string
-	Pages []entry
+	Pages []navigationLink
 }
 
-// entry is a link of the navigation. Current is set on its own page, with the headings there.
-type entry struct {
+// navigationLink is a link of the navigation. Current is set on its own page, with the headings there.
+type navigationLink struct {
 	Name, Address string
 	Current       bool
-	Parts         []entry
+	Parts         []navigationLink
 }
 
 // shown is what the layout shows of a page.
@@ -112,7 +112,7 @@ func (s *site) navigation(of *page, root string) (all []subject) {
 			last := &all[len(all)-1]
 			_ = ast.Walk(n, func(item ast.Node, entering bool) (ast.WalkStatus, error) { // no step of it fails
 				if a, ok := item.(*ast.Link); ok && entering {
-					last.Pages = append(last.Pages, s.entry(list, a, of, root))
+					last.Pages = append(last.Pages, s.navigationLink(list, a, of, root))
 				}
 				return ast.WalkContinue, nil
 			})
@@ -121,18 +121,18 @@ func (s *site) navigation(of *page, root string) (all []subject) {
 	return all
 }
 
-func (s *site) entry(list *page, a *ast.Link, of *page, root string) entry {
+func (s *site) navigationLink(list *page, a *ast.Link, of *page, root string) navigationLink {
 	var target string
 	for _, l := range list.links { // their nodes lose the destination as soon as the page is written
 		if l.node == a {
 			target, _ = s.resolve(list, l)
 		}
 	}
-	e := entry{Name: list.plain(a), Address: root + address(target), Current: target == of.name}
+	e := navigationLink{Name: list.plain(a), Address: root + address(target), Current: target == of.name}
 	if e.Current {
 		for _, part := range of.sections {
 			if part.level == 2 {
-				e.Parts = append(e.Parts, entry{Name: part.heading, Address: "#" + part.id})
+				e.Parts = append(e.Parts, navigationLink{Name: part.heading, Address: "#" + part.id})
 			}
 		}
 	}

@@ -187,8 +187,8 @@ func (v *Services) statistics(cluster string) []types.KeyValuePair {
 		name   string
 		status service.Status
 	}{{"active", service.Active}, {"draining", service.Draining}} {
-		for _, launch := range []struct{ name, launchType string }{{"EC2", LaunchTypeEC2}, {"Fargate", LaunchTypeFargate}, {"External", LaunchTypeExternal}} {
-			all = append(all, statistic(status.name+launch.name+"ServiceCount", v.count(cluster, status.status, launch.launchType)))
+		for _, kind := range []struct{ name, launchType string }{{"EC2", LaunchTypeEC2}, {"Fargate", LaunchTypeFargate}, {"External", LaunchTypeExternal}} {
+			all = append(all, statistic(status.name+kind.name+"ServiceCount", v.count(cluster, status.status, kind.launchType)))
 		}
 	}
 	return all
