@@ -18,7 +18,7 @@ func TestAnAdministratorDropsCertificatesByACME(t *testing.T) {
 	b.config.Trusted = false
 	b.mustApply(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "lab", Status: spec.ClusterActive}})
 	at := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
-	b.mustApply(t, raftfsm.Wrap(acme.Put{Entries: []acme.Entry{
+	b.mustApply(t, raftfsm.Wrap(acme.Put{Items: []acme.Item{
 		{Key: acme.AccountKey, Sealed: []byte("secret"), PutAt: at}, {Key: "a.example.org", Sealed: []byte("secret"), PutAt: at}, {Key: "a.example.org" + acme.AnswerSuffix, Sealed: []byte("secret"), PutAt: at},
 	}}))
 	list := func(bearer string) (int, string) {

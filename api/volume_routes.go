@@ -53,7 +53,7 @@ func volumeRoutes(a *rest.API) []rest.Route {
 func listVolumes(x *httpx.Exchange, res leader.Resolution) error {
 	views := []volumeView{}
 	for _, host := range res.View.Hosts("") {
-		if !res.Principal.Scope.Covers(host.Cluster) {
+		if !res.Principal.Clusters.Covers(host.Cluster) {
 			continue
 		}
 		for _, name := range host.SharedVolumes {

@@ -68,7 +68,7 @@ func (c Put) Apply(tx command.Transaction) (any, error) {
 		}
 	}
 	if known > Max {
-		return nil, fmt.Errorf("certificates by ACME: %w: a pool keeps %d entries", spec.ErrLimit, Max)
+		return nil, fmt.Errorf("certificates by ACME: %w: a pool keeps %d items", spec.ErrLimit, Max)
 	}
 	for i := range c.Items {
 		tx.Put(&c.Items[i])

@@ -44,7 +44,7 @@ type ACMECache struct {
 	mu     sync.Mutex
 	orders map[string]*order // by name
 
-	writes sync.Mutex // is held from reading an entry to replacing it
+	writes sync.Mutex // is held from reading an item to replacing it
 }
 
 // order is a host's turn to order a certificate.
@@ -73,7 +73,7 @@ func (c *ACMECache) Get(ctx context.Context, hostID, key string) (value []byte, 
 		return c.makeAccount(ctx)
 	case token:
 		if value == nil {
-			return nil, ErrNoEntry
+			return nil, ErrNoItem
 		}
 		return value, nil
 	default:
@@ -83,7 +83,7 @@ func (c *ACMECache) Get(ctx context.Context, hostID, key string) (value []byte, 
 		if other := c.begin(hostID, name, turnGrace); other != "" {
 			return nil, spec.Unavailable(fmt.Sprintf("host %s gets the certificate %s: try again in a moment", other, key))
 		}
-		return nil, ErrNoEntry
+		return nil, ErrNoItem
 	}
 }
 
@@ -98,12 +98,12 @@ func (c *ACMECache) view(ctx context.Context, key string) (*raftfsm.View, error)
 
 // open is the value of a key; nil when there is none.
 func (c *ACMECache) open(ctx context.Context, view *raftfsm.View, key string) ([]byte, error) {
-	entry := acme.Find(view, key)
-	if entry == nil {
+	item := acme.Find(view, key)
+	if item == nil {
 		return nil, nil
 	}
 	c.Keys.FetchKeyring(ctx)
-	text, err := c.Keys.Keyring.Open(acmeSealID+key, entry.Sealed, entry.Seal)
+	text, err := c.Keys.Keyring.Open(acmeSealID+key, item.Sealed, item.Seal)
 	return []byte(text), err
 }
 
