@@ -22,7 +22,7 @@ func TestATaskReadsLogsOnItsOwnAccount(t *testing.T) {
 		r.RemoteAddr = "192.0.2.1:2" // of the agent
 		return r
 	}
-	asTask := func() int { return b.withToken(t, epoch.Add(time.Hour), nil, asks()).Code }
+	asTask := func() int { return b.withSecurityToken(t, epoch.Add(time.Hour), nil, asks()).Code }
 	ofHost, ofTask := 0, 0
 	for held := true; held; ofHost++ {
 		_, held = reads.TryAcquire("192.0.2.1:1")

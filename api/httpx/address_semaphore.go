@@ -79,10 +79,10 @@ func (s *shares) take(size, n int64, parts ...share) (release func(), ok bool) {
 	for _, p := range parts {
 		s.of[p.holder] += n
 	}
-	return sync.OnceFunc(func() { s.give(n, parts) }), true
+	return sync.OnceFunc(func() { s.release(n, parts) }), true
 }
 
-func (s *shares) give(n int64, parts []share) {
+func (s *shares) release(n int64, parts []share) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.held -= n

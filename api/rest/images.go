@@ -149,12 +149,12 @@ func merge(held []blob.HeldImage, kept []*image.Image) (views []imageView) {
 		byDigest[h.Digest] = append(byDigest[h.Digest], h.Hosts...)
 	}
 	named := map[string]bool{} // digests with a tag
-	places := map[[2]string]int{}
+	indexes := map[[2]string]int{}
 	add := func(name, digest string, size int64) *imageView {
-		at, known := places[[2]string{name, digest}]
+		at, known := indexes[[2]string{name, digest}]
 		if !known {
 			at = len(views)
-			places[[2]string{name, digest}] = at
+			indexes[[2]string{name, digest}] = at
 			views = append(views, imageView{Name: name, Digest: digest, Size: size, Hosts: slices.Compact(slices.Sorted(slices.Values(byDigest[digest])))})
 		}
 		return &views[at]

@@ -101,12 +101,12 @@ func (c *client) Close() error {
 	c.of.mu.Lock()
 	delete(c.of.open, c)
 	c.of.mu.Unlock()
-	c.of.tell()
+	c.of.wake()
 	return c.Conn.Close()
 }
 
-// tell wakes who waits in Accept.
-func (l *clients) tell() {
+// wake ends the wait of whoever waits in Accept.
+func (l *clients) wake() {
 	select {
 	case l.freed <- struct{}{}:
 	default:
@@ -135,6 +135,6 @@ func answering(r *http.Request) (done func()) {
 		c.busy--
 		c.silent = time.Now()
 		c.of.mu.Unlock()
-		c.of.tell()
+		c.of.wake()
 	}
 }

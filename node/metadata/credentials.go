@@ -91,7 +91,7 @@ func (s *Service) serveAPI(w http.ResponseWriter, r *http.Request, e *endpoint, 
 		reply(w, http.StatusTooManyRequests, "too many requests at once: on the network of the host use the port of the pool's API")
 		return
 	}
-	defer e.api.give()
+	defer e.api.release()
 	defer answering(r)()
 	address := e.address()
 	deadlines := http.NewResponseController(w)

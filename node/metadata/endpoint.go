@@ -117,7 +117,7 @@ func (e *endpoint) of(serve func(*container, http.ResponseWriter, *http.Request)
 			w.Header().Set("Connection", "close")
 			reply(w, http.StatusTooManyRequests, "too many requests at once")
 		default:
-			defer c.atOnce.give()
+			defer c.atOnce.release()
 			defer answering(r)()
 			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 			serve(c, w, r)
@@ -137,7 +137,7 @@ func (s *slots) take(size int64) bool {
 	return false
 }
 
-func (s *slots) give() { s.held.Add(-1) }
+func (s *slots) release() { s.held.Add(-1) }
 
 func newLimiter() *rate.Limiter { return rate.NewLimiter(requestRate, requestBurst) }
 
