@@ -25,8 +25,8 @@ const (
 // Policies are the values of Setting, the default first.
 var Policies = []string{string(End), string(Keep), string(Move)}
 
-// ended is for how long a task is not moved that has just come: a host may say again and again that its GPUs have failed, and are well.
-const ended = 30 * time.Second
+// minStay is for how long a task is not moved that has just come: a host may say again and again that its GPUs have failed, and are well.
+const minStay = 30 * time.Second
 
 // Failed reports whether somebody has to reset, boot or exchange a GPU before it gets a task, as its host knows. One that may be well, or that an
 // administrator keeps from new tasks, has not failed.
@@ -51,5 +51,5 @@ func (p Policy) MovesFrom(all gpu.Inventory, uuids []string, created time.Time) 
 	if !failed {
 		return "", from
 	}
-	return fmt.Sprintf("GPU %s is %s: %s (the tasks of this cluster leave such a GPU: setting %s)", d.UUID, d.Health, cmp.Or(d.Problem, d.Health.RecoveryAction()), Setting), created.Add(ended)
+	return fmt.Sprintf("GPU %s is %s: %s (the tasks of this cluster leave such a GPU: setting %s)", d.UUID, d.Health, cmp.Or(d.Problem, d.Health.RecoveryAction()), Setting), created.Add(minStay)
 }
