@@ -85,7 +85,7 @@ soak: build packages ## hours of faults on five hosts: leaders killed 200 times,
 check: packages ## format, vet, staticcheck, modules, races, and the guard tests (imports, sizes, names, documentation)
 	@unformatted=$$(gofmt -l $$(go list -f '{{.Dir}}' ./...)); if [ -n "$$unformatted" ]; then echo "run gofmt -w on: $$unformatted"; exit 1; fi
 	go vet ./...
-	CGO_ENABLED=0 go vet $$(for cgo in 0 1; do CGO_ENABLED=$$cgo go list -f '{{.ImportPath}} {{.GoFiles}} {{.CgoFiles}} {{.TestGoFiles}}' ./...; done | sort | uniq -u | cut -d ' ' -f 1 | sort -u) # other files without cgo
+	CGO_ENABLED=0 go vet $$(for cgo in 0 1; do CGO_ENABLED=$$cgo go list -f '{{.ImportPath}} {{.GoFiles}} {{.CgoFiles}} {{.TestGoFiles}} {{.XTestGoFiles}}' ./...; done | sort | uniq -u | cut -d ' ' -f 1 | sort -u) # other files without cgo
 	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 go build -o /dev/null .
 	GOOS=windows GOARCH=amd64 CGO_ENABLED=0 go build -o /dev/null .
 	go tool staticcheck ./...

@@ -222,7 +222,7 @@ func TestTransfersOfAHost(t *testing.T) {
 	if !b.images.dryRun {
 		t.Error("a dry run was none")
 	}
-	for what, want := range map[string]int{"GET transfer?name=other": 404, "POST remove?digest=" + imageDigest: 200, "POST remove?digest=other": 404, "POST prune": 200} {
+	for what, want := range map[string]int{"GET transfer?name=other": 404, "POST remove?digest=" + imageDigest: 200, "POST remove?digest=other": 404, "POST prune": 200, "POST prune?dry-run=1": 400} {
 		method, rest, _ := strings.Cut(what, " ")
 		if got := b.serve(httptest.NewRequest(method, path+rest, nil)); got.Code != want {
 			t.Errorf("%s: %d %s", what, got.Code, got.Body)

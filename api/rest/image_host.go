@@ -192,7 +192,11 @@ func (i images) remove(x *httpx.Exchange, _ string) error {
 }
 
 func (i images) prune(x *httpx.Exchange, _ string) error {
-	removed, err := i.api.Agent.Images.Prune(x.Context(), x.Request.URL.Query().Get("dry-run") == "true")
+	dryRun := x.Request.URL.Query().Get("dry-run")
+	if dryRun != "" && dryRun != "true" {
+		return wire.Errorf(wire.InvalidParameter, "dry-run is true or left out, not %.300q.", dryRun)
+	}
+	removed, err := i.api.Agent.Images.Prune(x.Context(), dryRun != "")
 	if err != nil {
 		return err
 	}

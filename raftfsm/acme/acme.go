@@ -56,11 +56,18 @@ func Expired(r table.Reader, before time.Time) iter.Seq[*Item] {
 
 // Put records items, each in the place of an earlier one. spec.ErrLimit for more than Max. Answer: nil.
 type Put struct {
-	Items []Item `json:"Entries"`
+	Items    []Item `json:"Entries"`
+	Resealed bool   `json:",omitempty" level:"1"` // they are the known ones, sealed anew: what was put or deleted since stays so
 }
 
 // Apply carries the command out.
 func (c Put) Apply(tx command.Transaction) (any, error) {
+	if c.Resealed {
+		c.Items = slices.DeleteFunc(slices.Clone(c.Items), func(e Item) bool {
+			known := Find(tx, e.Key)
+			return known == nil || !known.PutAt.Equal(e.PutAt)
+		})
+	}
 	known := ByKey.Len(tx)
 	for i := range c.Items {
 		if Find(tx, c.Items[i].Key) == nil {
@@ -77,11 +84,14 @@ func (c Put) Apply(tx command.Transaction) (any, error) {
 }
 
 // Delete deletes the item of a key; a missing one is no error. Answer: nil.
-type Delete struct{ Key string }
+type Delete struct {
+	Key   string
+	PutAt time.Time `json:",omitzero" level:"1"` // zero: whenever it was put; otherwise another one stays
+}
 
 // Apply carries the command out.
 func (c Delete) Apply(tx command.Transaction) (any, error) {
-	if known := Find(tx, c.Key); known != nil {
+	if known := Find(tx, c.Key); known != nil && (c.PutAt.IsZero() || known.PutAt.Equal(c.PutAt)) {
 		tx.Remove(known)
 	}
 	return nil, nil

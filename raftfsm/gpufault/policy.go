@@ -42,14 +42,15 @@ func Find(all gpu.Inventory, uuids []string) (d gpu.Device, failed bool) {
 	return d, false
 }
 
-// MovesFrom is why a task that was made at a moment has to leave its GPUs, and the earliest moment for that. The reason is empty when it stays.
-func (p Policy) MovesFrom(all gpu.Inventory, uuids []string, created time.Time) (reason string, from time.Time) {
-	if p != Move {
+// MovesFrom is why a task that was started at a moment has to leave its GPUs, and the earliest moment for that. The reason is empty when it stays, as one
+// does that has not started: its host starts it or ends it.
+func (p Policy) MovesFrom(all gpu.Inventory, uuids []string, started time.Time) (reason string, from time.Time) {
+	if p != Move || started.IsZero() {
 		return "", from
 	}
 	d, failed := Find(all, uuids)
 	if !failed {
 		return "", from
 	}
-	return fmt.Sprintf("GPU %s is %s: %s (the tasks of this cluster leave such a GPU: setting %s)", d.UUID, d.Health, cmp.Or(d.Problem, d.Health.RecoveryAction()), Setting), created.Add(minStay)
+	return fmt.Sprintf("GPU %s is %s: %s (the tasks of this cluster leave such a GPU: setting %s)", d.UUID, d.Health, cmp.Or(d.Problem, d.Health.RecoveryAction()), Setting), started.Add(minStay)
 }

@@ -38,9 +38,9 @@ func Parse(expression string) (*Expr, error) {
 type parser struct {
 	scanner
 	lexeme lexeme
-	tasks bool     // a comparison reads the host's tasks
-	gpus  bool     // a comparison reads an attribute of GPUs
-	left  re2.Cost // for the patterns to come
+	tasks  bool     // a comparison reads the host's tasks
+	gpus   bool     // a comparison reads an attribute of GPUs
+	left   re2.Cost // for the patterns to come
 }
 
 func (p *parser) advance() (err *Error) {

@@ -18,14 +18,15 @@ const (
 // classCost is what the classes of an expression cost the parser, in characters: it looks at each one of a range when the case does not matter, whatever
 // the length of the text.
 func classCost(text string) (cost int) {
-	var low, before rune // the two characters before
-	var ranged bool      // before is a hyphen that is not escaped
+	folds := strings.Contains(text, "(?") // may: the flag i is in such a group
+	var low, before rune                  // the two characters before
+	var ranged bool                       // before is a hyphen that is not escaped
 	for text != "" {
 		c, size := next(text)
 		switch escaped := text[0] == '\\'; {
 		case escaped && size > 1 && (text[1] == 'p' || text[1] == 'P'):
 			cost += tableCost
-		case ranged:
+		case ranged && folds:
 			cost += max(0, int(min(c, lastFolded)-min(low, lastFolded)))
 		}
 		low, before, ranged, text = before, c, text[0] == '-', text[size:]

@@ -13,7 +13,7 @@ const (
 	// maxPass and maxTurn bound the time that is spent on cron expressions in one pass, and on those of one target: most take some 30 µs, and one that
 	// never comes a hundred milliseconds and more. The last one of each may go beyond.
 	maxPass = 200 * time.Millisecond
-	maxTurn  = 20 * time.Millisecond
+	maxTurn = 20 * time.Millisecond
 	// maxSpan is how long a time is remembered at most: clocks are changed on some days.
 	maxSpan = time.Hour
 )
@@ -21,8 +21,8 @@ const (
 // Ticks tells when scheduled actions are due. It remembers the last time of each cron expression until its next one, because there may be many and to evaluate
 // one may take long. It is not safe for concurrent use.
 type Ticks struct {
-	known       map[tickKey]tick
-	clock       func() time.Time
+	known      map[tickKey]tick
+	clock      func() time.Time
 	pass, turn time.Duration // spent in this one
 }
 

@@ -201,11 +201,11 @@ func (a *AccessKeys) resealAccessKeys(ctx context.Context, keys []*accesskey.Key
 
 // resealACME seals a batch of entries anew. One that cannot be read is deleted: hosts get another certificate.
 func (a *AccessKeys) resealACME(ctx context.Context, entries []*acme.Item, name string) (err error) {
-	var again acme.Put
+	again := acme.Put{Resealed: true}
 	for _, entry := range entries[:min(len(entries), resealBatch)] {
 		value, unreadable := a.Keyring.Open(acmeSealID+entry.Key, entry.Sealed, entry.Seal)
 		if unreadable != nil {
-			if _, err := a.Server.Propose(ctx, raftfsm.Wrap(acme.Delete{Key: entry.Key})); err != nil {
+			if _, err := a.Server.Propose(ctx, raftfsm.Wrap(acme.Delete{Key: entry.Key, PutAt: entry.PutAt})); err != nil {
 				return err
 			}
 			continue

@@ -20,7 +20,7 @@ func movesFromGPUs(view *raftfsm.View, host *spec.Host, now time.Time) (stops []
 			continue
 		}
 		policy := view.Cluster(t.Cluster).Rules().GPUFaults
-		if why, from := policy.MovesFrom(host.GPUs, t.GPUs(), t.CreatedAt); why != "" && !now.Before(from) {
+		if why, from := policy.MovesFrom(host.GPUs, t.GPUs(), t.Times.Started); why != "" && !now.Before(from) {
 			stops = append(stops, raftfsm.StopTask{ID: t.ID, Code: leaveCode(t), Reason: spec.GPUFault + why})
 		}
 	}

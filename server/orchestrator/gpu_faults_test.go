@@ -12,7 +12,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// faultHistory is a host of which the first GPU has failed, with running tasks on it, and one on the other.
+// faultHistory is a host of which three GPUs have failed, with running tasks on them, and one on the other. They had waited for long.
 func faultHistory(t *testing.T, policy gpufault.Policy, health gpu.Health) *memProposer {
 	p := &memProposer{state: raftfsm.NewState(), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	do := func(c raftfsm.Command) {
@@ -31,10 +31,10 @@ func faultHistory(t *testing.T, policy gpufault.Policy, health gpu.Health) *memP
 	one := []spec.ResourceRequirement{{Type: "GPU", Value: "1"}}
 	do(raftfsm.RegisterDefinition{Definition: spec.TaskDefinition{Family: "f", Status: spec.DefinitionActive, Containers: []spec.ContainerDefinition{{Name: "c", ResourceRequirements: one}}}})
 	for id, tags := range map[string][]spec.Tag{"plain": nil, "retried": {{Key: spec.TagRetries, Value: "1"}}, "preemptible": {{Key: spec.TagPreemptible, Value: "true"}}, "other": nil} {
-		task := &spec.Task{ID: id, Cluster: spec.DefaultCluster, Definition: "f:1", HostID: "h", CreatedAt: p.now, LastStatus: spec.Pending, DesiredStatus: spec.Running, Tags: tags,
+		task := &spec.Task{ID: id, Cluster: spec.DefaultCluster, Definition: "f:1", HostID: "h", CreatedAt: p.now.Add(-time.Hour), LastStatus: spec.Pending, DesiredStatus: spec.Running, Tags: tags,
 			Containers: []spec.Container{{Name: "c", GPUs: []string{id}}}}
 		do(raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: spec.DefaultCluster, Tasks: []*spec.Task{task}}}})
-		do(raftfsm.ReportTasks{HostID: "h", Reports: []spec.TaskReport{{TaskID: id, Status: spec.Running}}})
+		do(raftfsm.ReportTasks{HostID: "h", Reports: []spec.TaskReport{{TaskID: id, Status: spec.Running, Times: spec.TaskTimes{Started: p.now}}}})
 	}
 	for i := range 3 {
 		host.GPUs.Devices[i].Health, host.GPUs.Devices[i].Problem = health, "Xid 48"

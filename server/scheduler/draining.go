@@ -54,7 +54,7 @@ func faultSummary(view *raftfsm.View, t *spec.Task) string {
 		return ""
 	}
 	then := "The task runs on until it ends, unless its results are lost"
-	switch reason, from := policy.MovesFrom(host.GPUs, t.GPUs(), t.CreatedAt); {
+	switch reason, from := policy.MovesFrom(host.GPUs, t.GPUs(), t.Times.Started); {
 	case policy == gpufault.Keep:
 		then = "The task runs on until it ends"
 	case reason != "" && t.Service != nil:

@@ -51,7 +51,7 @@ func (u *rules) gpuFault(t *spec.Task, host *spec.Host) string {
 	if u.s.Strategy == service.Daemon || host == nil {
 		return ""
 	}
-	why, from := u.v.Cluster(t.Cluster).Rules().GPUFaults.MovesFrom(host.GPUs, t.GPUs(), t.CreatedAt)
+	why, from := u.v.Cluster(t.Cluster).Rules().GPUFaults.MovesFrom(host.GPUs, t.GPUs(), t.Times.Started)
 	if why == "" || u.now.Before(from) {
 		u.wakeAt(from)
 		return ""
