@@ -74,7 +74,7 @@ pid=$(pgrep -f "pinion hello --port $port\$" | head -n 1)
 
 cp dist/pinion-*-image.tar "$base/root/tmp/image.tar"
 inside pinion image import /tmp/image.tar >/dev/null
-[ "$(inside pinion run --network host "pinion:$VERSION" -- version | head -n 1)" = "pinion version $VERSION" ] || fail "the container image is not of this version"
+[ "$(inside pinion run --network host "pinion:$VERSION" -- version | head -n 1)" = "pinion $VERSION" ] || fail "the container image is not of this version"
 rm "$base/root/tmp/image.tar"
 
 inside dpkg -i /tmp/pinion.deb >"$base/upgraded"
