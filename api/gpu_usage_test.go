@@ -215,7 +215,8 @@ func TestAlternativesOfGPUsAreRefusedWhereTheyWouldDoNothing(t *testing.T) {
 	}
 	for name, got := range map[string]string{
 		"a task without GPUs": run("plain", "H200:1/H100:2"), "one alternative": run("tensorflow-1-gpu", "H200:1"), "no model": run("tensorflow-1-gpu", "H200:1/:1"), "no number": run("tensorflow-1-gpu", "H200/H100"),
-		"a service": b.as(admin, restRequest("CreateService", `{"serviceName":"web","taskDefinition":"tensorflow-1-gpu","desiredCount":1,`+tags("H200:1/H100:2")+`}`)).Body.String(),
+		"MIG devices": b.as(admin, restRequest("RunTask", `{"taskDefinition":"tensorflow-1-gpu","placementConstraints":[{"type":"memberOf","expression":"attribute:pinion.gpu.mig-profile == 1g.10gb"}],`+tags("H200:1/H100:2")+`}`)).Body.String(),
+		"a service":   b.as(admin, restRequest("CreateService", `{"serviceName":"web","taskDefinition":"tensorflow-1-gpu","desiredCount":1,`+tags("H200:1/H100:2")+`}`)).Body.String(),
 	} {
 		if !strings.Contains(got, "pinion.gpu-alternatives") || !strings.Contains(got, "InvalidParameterException") {
 			t.Errorf("%s: %s", name, got)

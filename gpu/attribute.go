@@ -19,6 +19,11 @@ func IsAttribute(name string) bool {
 	return name == AttributeModel || name == AttributeMemory || name == AttributeComputeCapability || name == AttributeMIGProfile
 }
 
+// AsksForMIG reports whether an expression of a placement constraint compares the profile of MIG devices: then it is for such devices alone.
+func AsksForMIG(expression string) bool {
+	return strings.Contains(expression, "attribute:"+AttributeMIGProfile)
+}
+
 // Attribute is the value of one of the attributes of GPUs.
 func (d *Device) Attribute(name string) (value string, carried bool) {
 	switch name {

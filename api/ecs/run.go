@@ -247,6 +247,9 @@ func addPlacement(request *spec.RunRequest, in *types.RunTaskInput, d *spec.Task
 		return err
 	}
 	request.Constraints = append(request.Constraints, in.PlacementConstraints...)
+	if err := checkAlternatives(*request, d); err != nil {
+		return err
+	}
 	request.Strategy, err = placement.ParseStrategies(in.PlacementStrategy)
 	return err
 }

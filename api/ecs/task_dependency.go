@@ -7,6 +7,7 @@ import (
 	"pinion/api/ecs/call"
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/tags"
+	"pinion/gpu"
 	"pinion/raftfsm/spec"
 )
 
@@ -82,6 +83,16 @@ func checkGPUOptions(request spec.RunRequest, definition *spec.TaskDefinition) e
 		return nil
 	}
 	return field.Errorf("tags", "The tag %s stops a task whose GPUs do nothing, and this task asks for none: remove it, or use %s.", spec.TagIdleTimeout, spec.TagTimeLimit)
+}
+
+// checkAlternatives refuses alternatives of GPUs, which are whole ones, for a task whose constraints ask for MIG devices.
+func checkAlternatives(request spec.RunRequest, d *spec.TaskDefinition) error {
+	asksForMIG := func(c spec.PlacementConstraint) bool { return gpu.AsksForMIG(c.Expression) }
+	options, _ := spec.ParseSchedulingOptions(request.Tags)
+	if len(options.GPUAlternatives) == 0 || !slices.ContainsFunc(d.PlacementConstraints, asksForMIG) && !slices.ContainsFunc(request.Constraints, asksForMIG) {
+		return nil
+	}
+	return field.Errorf("tags", "The tag %s is for whole GPUs, and a placement constraint asks for MIG devices (attribute:%s): remove one of them.", spec.TagGPUAlternatives, gpu.AttributeMIGProfile)
 }
 
 // checkIdleTimeoutOf refuses a new idle timeout of a task of a service, which would replace it at once, and of one that runs without GPUs.

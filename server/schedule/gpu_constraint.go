@@ -20,7 +20,7 @@ type gpuConstraints struct {
 // AsksForMIG reports whether the request is for MIG devices: one of its constraints compares their profile. Others get whole GPUs alone.
 func AsksForMIG(r Request) bool {
 	comparesProfile := func(c spec.PlacementConstraint) bool {
-		return c.Type == spec.MemberOf && strings.Contains(c.Expression, "attribute:"+gpu.AttributeMIGProfile)
+		return c.Type == spec.MemberOf && gpu.AsksForMIG(c.Expression)
 	}
 	return slices.ContainsFunc(r.Definition.PlacementConstraints, comparesProfile) || slices.ContainsFunc(r.Run.Constraints, comparesProfile)
 }
