@@ -188,8 +188,8 @@ func (r *rightsTest) secrets() map[string]any {
 	}
 }
 
-// readRaftGreeting greets as a server does, and returns what comes back.
-func readRaftGreeting(t *testing.T, c caller) (word [8]byte, err error) {
+// readRaftPreamble greets as a server does, and returns what comes back.
+func readRaftPreamble(t *testing.T, c caller) (word [8]byte, err error) {
 	t.Helper()
 	conn, err := c.dial(t.Context(), peer.Raft)
 	if err != nil {

@@ -60,7 +60,7 @@ func TestWithoutACertificateOfThePoolThePortIsClosed(t *testing.T) {
 					t.Errorf("%s answers %d %s", path, status, text)
 				}
 			}
-			if word, err := readRaftGreeting(t, c); err == nil {
+			if word, err := readRaftPreamble(t, c); err == nil {
 				t.Errorf("Raft says %x", word)
 			}
 		})
@@ -186,7 +186,7 @@ func TestRaftIsForServersOnly(t *testing.T) {
 	server := r.server.member.localServer()
 	agent := caller{r.server.where, certOf(t, r.a)}
 	for range 3 {
-		if word, err := readRaftGreeting(t, agent); err == nil {
+		if word, err := readRaftPreamble(t, agent); err == nil {
 			t.Errorf("an agent hears Raft say %x", word)
 		}
 	}
@@ -199,12 +199,12 @@ func TestRaftIsForServersOnly(t *testing.T) {
 
 	// One that the pool wants as a server is heard from that moment on, before it is in Raft's configuration.
 	apply(t, server, raftfsm.SetServerRole{ID: r.a.cfg.HostID, Server: true})
-	if _, err := readRaftGreeting(t, agent); err != nil {
+	if _, err := readRaftPreamble(t, agent); err != nil {
 		t.Errorf("a host that is to become a server: %v", err)
 	}
 	apply(t, server, raftfsm.SetServerRole{ID: r.a.cfg.HostID})
 	eventually(t, "it is an agent again", func() bool { return !server.servers.IsServer(r.a.cfg.HostID) && r.a.member.localServer() == nil })
-	if _, err := readRaftGreeting(t, agent); err == nil {
+	if _, err := readRaftPreamble(t, agent); err == nil {
 		t.Error("a host that is no server any more is heard")
 	}
 }

@@ -118,7 +118,7 @@ func (s *stolenServer) checkPortsAreClosed() {
 					s.t.Errorf("%s: %s of host %d answers %d %s", name, path, at.n, status, text)
 				}
 			}
-			if word, err := readRaftGreeting(s.t, thief); err == nil {
+			if word, err := readRaftPreamble(s.t, thief); err == nil {
 				s.t.Errorf("%s: Raft of host %d says %x", name, at.n, word)
 			}
 		}

@@ -92,7 +92,7 @@ func (r *rightsTest) checkClosed(at *testHost, thief caller) {
 			r.t.Errorf("%s of host %d answers %d %s", path, at.n, status, text)
 		}
 	}
-	if word, err := readRaftGreeting(r.t, thief); err == nil {
+	if word, err := readRaftPreamble(r.t, thief); err == nil {
 		r.t.Errorf("Raft of host %d says %x", at.n, word)
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // A definition, a name and what a program says come from others than those who read them. None of it steers their terminals.
-func TestWhatOthersWriteSteersNoTerminal(t *testing.T) {
+func TestWhatOthersWriteControlsNoTerminal(t *testing.T) {
 	const hostile = "a\\u001b]0;x\\u0007\u009b31m\u202e"
 	h := newFakeHost(t).withTasks(runningTask, failedTask)
 	h.documents["/v1/events?follow=false"] = eventStream(eventFrame("2-0", "cluster", `{"clusterName":"`+hostile+`","status":"ACTIVE"}`))
@@ -22,7 +22,7 @@ func TestWhatOthersWriteSteersNoTerminal(t *testing.T) {
 }
 
 // A host says itself how it is called.
-func TestTheNameOfAHostSteersNoTerminal(t *testing.T) {
+func TestTheNameOfAHostControlsNoTerminal(t *testing.T) {
 	h := newTwoHostPool(t)
 	h.documents["/v1/hosts"] = serveDocument(`[{"id":"` + hostTwo + `","cluster":"lab","name":"a\u001b[2J\u009b31m"}]`)
 	for _, line := range []string{"hosts rm --force bb", "activate bb"} {

@@ -31,7 +31,7 @@ var figures = []struct {
 	{"hold 512 MiB of a host at most, 128 MiB for one address", map[string]string{"api/httpx.maxAnswers": "512 << 20", "api/httpx.maxAnswersPerAddress": "128 << 20"}},
 	{"put together 16 at once, 8 of them for one holder of keys, and pages of the history have 2 MiB", map[string]string{"api/httpx.maxLists": "16", "api/httpx.maxListsPerHolder": "8", "raftfsm/ended.MaxPageBytes": "2 << 20"}},
 	{"ends its streams within a second", map[string]string{"api.keyCheckInterval": "500 * time.Millisecond"}},
-	{"one of its 64 places for those who read logs by CloudWatch's door for over a minute; one address has 16", map[string]string{
+	{"one of its 64 places for those who read logs by the API of CloudWatch Logs for over a minute; one address has 16", map[string]string{
 		"api/cloudwatchlogs.maxReads": "64", "api/cloudwatchlogs.maxRead": "time.Minute", "api/cloudwatchlogs.maxReadsPerAddress": "16"}},
 	{"a task has 4 of its own at most, and the tasks of a host 16", map[string]string{"api/cloudwatchlogs.maxReadsPerTask": "4"}},
 	{"share the 512 connections of its endpoint. One has 32 requests answered at once", map[string]string{"node/metadata.maxAtOnce": "32", "node/metadata.maxClientsOnHost": "512"}},

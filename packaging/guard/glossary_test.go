@@ -19,8 +19,11 @@ func TestRetiredWordsAreNotUsed(t *testing.T) {
 	eachFile(t, func(f file) {
 		for _, d := range f.names() {
 			for _, word := range identifierWords(d.name) {
-				if instead, retired := words[word]; retired {
-					t.Errorf("%s: %s %s uses the retired word %q; docs/glossary.md has the term to use: %s", f.path, d.kind, d.name, word, instead)
+				for _, form := range baseForms(word) {
+					if instead, retired := words[form]; retired {
+						t.Errorf("%s: %s %s uses the retired word %q; docs/glossary.md has the term to use: %s", f.path, d.kind, d.name, form, instead)
+						break
+					}
 				}
 			}
 			if instead, retired := names[d.name]; retired && slices.Contains([]string{"type", "function", "method", "field", "package variable"}, d.kind) {
@@ -57,6 +60,17 @@ func glossaryRows(t *testing.T, heading string) map[string]string {
 		t.Fatalf("%s lists nothing under %q", glossaryFile, heading)
 	}
 	return rows
+}
+
+// baseForms are the word, and what it may be a form of: doors of door, steering of steer.
+func baseForms(word string) []string {
+	forms := []string{word}
+	for _, ending := range []string{"s", "es", "ed", "er", "ing"} {
+		if base, is := strings.CutSuffix(word, ending); is {
+			forms = append(forms, base)
+		}
+	}
+	return forms
 }
 
 // identifierWords splits an identifier or a file name at underscores and case changes: "newHTTPClient" is new, http, client.

@@ -119,7 +119,7 @@ func TestEveryPackageHasAFloor(t *testing.T) {
 	eachFile(t, func(f file) {
 		if directory := directoryOf(f.path); floors[directory] != nil && !f.isTest() {
 			if _, name := floorOf(directory, f.pkg); name == "" {
-				t.Errorf("%s has no floor in room %s; give it one", f.pkg, directory)
+				t.Errorf("%s has no floor in directory %s; give it one", f.pkg, directory)
 			}
 		}
 	})
@@ -155,7 +155,7 @@ func wrongFloor(directory, from, to string) string {
 	below, imported := floorOf(directory, to)
 	switch {
 	case importer == "" || imported == "":
-		return fmt.Sprintf("%s or %s has no floor in room %s; give it one", from, to, directory)
+		return fmt.Sprintf("%s or %s has no floor in directory %s; give it one", from, to, directory)
 	case importer == imported || above < below:
 		return ""
 	case above == below:

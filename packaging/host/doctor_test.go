@@ -10,7 +10,7 @@ import (
 )
 
 // What another host says of its GPUs, and how it is called, steers no terminal of the administrator who looks.
-func TestAFindingSteersNoTerminal(t *testing.T) {
+func TestAFindingControlsNoTerminal(t *testing.T) {
 	found := []doctor.Finding{{Level: doctor.Warning, Check: "pool", Found: "host a\x1b[2J\u009b31m\u202e is unreachable", Do: "`pinion hosts rm a\x1b[2J`"}}
 	for _, asJSON := range []bool{false, true} {
 		var out bytes.Buffer

@@ -63,7 +63,7 @@ func (c *ACMECache) Get(ctx context.Context, hostID, key string) (value []byte, 
 		return nil, err
 	}
 	value, err = c.open(ctx, view, key)
-	switch name, token := strings.CutSuffix(key, acme.AnswerSuffix); {
+	switch name, isAnswer := strings.CutSuffix(key, acme.AnswerSuffix); {
 	case err != nil:
 		return nil, err
 	case key == acme.AccountKey:
@@ -71,7 +71,7 @@ func (c *ACMECache) Get(ctx context.Context, hostID, key string) (value []byte, 
 			return value, nil
 		}
 		return c.makeAccount(ctx)
-	case token:
+	case isAnswer:
 		if value == nil {
 			return nil, ErrNoItem
 		}
@@ -188,7 +188,7 @@ func (c *ACMECache) Put(ctx context.Context, hostID, key string, value []byte) e
 		return err
 	}
 	current := known
-	if name, token := strings.CutSuffix(key, acme.AnswerSuffix); token {
+	if name, isAnswer := strings.CutSuffix(key, acme.AnswerSuffix); isAnswer {
 		if current, err = c.open(ctx, view, name); err != nil {
 			return err
 		}
@@ -204,19 +204,19 @@ func (c *ACMECache) checkPut(hostID, key string, current, value []byte) error {
 	if key == acme.AccountKey {
 		return fmt.Errorf("%w: the leader makes the key of the account; an administrator drops it with `pinion certificate rm account`", errACMEValue)
 	}
-	name, token := strings.CutSuffix(key, acme.AnswerSuffix)
+	name, isAnswer := strings.CutSuffix(key, acme.AnswerSuffix)
 	now := c.Keys.Server.Now()
-	if _, err := checkACMECertificate(value, name, token, now); err != nil {
+	if _, err := checkACMECertificate(value, name, isAnswer, now); err != nil {
 		return err
 	}
 	grace := turnGrace
 	if before, err := checkACMECertificate(current, name, false, now); err == nil {
-		if grace = renewalGrace; !token && now.Before(renewalOf(before)) {
+		if grace = renewalGrace; !isAnswer && now.Before(renewalOf(before)) {
 			return fmt.Errorf("%w: the pool has a certificate that hosts renew from %s on; an administrator drops it with `pinion certificate rm %s`",
 				errACMEValue, renewalOf(before).Format(time.RFC3339), name)
 		}
 	}
-	if token || !c.hasBegun(hostID, name) {
+	if isAnswer || !c.hasBegun(hostID, name) {
 		if other := c.begin(hostID, name, grace); other != "" {
 			return fmt.Errorf("%w: it is the turn of host %s to order the certificate", errACMEValue, other)
 		}
@@ -241,11 +241,11 @@ func (c *ACMECache) record(ctx context.Context, view *raftfsm.View, key string, 
 // Delete deletes the answer to a challenge, for the host that has put it. Any other value stays: no host has to take a certificate from the others.
 func (c *ACMECache) Delete(ctx context.Context, hostID, key string) error {
 	_, err := c.view(ctx, key)
-	name, token := strings.CutSuffix(key, acme.AnswerSuffix)
+	name, isAnswer := strings.CutSuffix(key, acme.AnswerSuffix)
 	switch {
 	case err != nil:
 		return err
-	case !token:
+	case !isAnswer:
 		return fmt.Errorf("%s: %w: hosts delete answers to challenges alone", key, errForeignName)
 	case !c.hadTurn(hostID, name):
 		return fmt.Errorf("%s: %w: another host has the turn to order the certificate", key, errForeignName)

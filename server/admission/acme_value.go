@@ -79,9 +79,9 @@ func decodeACMEValue(value []byte) (key *ecdsa.PrivateKey, chain []*x509.Certifi
 	return key, chain, nil
 }
 
-// checkACMECertificate reads the certificate of a name, or with token the answer to a challenge for it. It refuses one that hosts could not show, or
+// checkACMECertificate reads the certificate of a name, or with isAnswer the answer to a challenge for it. It refuses one that hosts could not show, or
 // that no CA has given.
-func checkACMECertificate(value []byte, name string, token bool, now time.Time) (*x509.Certificate, error) {
+func checkACMECertificate(value []byte, name string, isAnswer bool, now time.Time) (*x509.Certificate, error) {
 	key, chain, err := decodeACMEValue(value)
 	if err != nil {
 		return nil, err
@@ -102,9 +102,9 @@ func checkACMECertificate(value []byte, name string, token bool, now time.Time) 
 		return nil, fmt.Errorf("%w: its certificate is not valid before %s", errACMEValue, leaf.NotBefore.Format(time.RFC3339))
 	case now.After(leaf.NotAfter):
 		return nil, fmt.Errorf("%w: its certificate has expired at %s", errACMEValue, leaf.NotAfter.Format(time.RFC3339))
-	case token && !answers:
+	case isAnswer && !answers:
 		return nil, fmt.Errorf("%w: it answers no challenge (RFC 8737)", errACMEValue)
-	case !token && (selfSigned || answers):
+	case !isAnswer && (selfSigned || answers):
 		return nil, fmt.Errorf("%w: its certificate is from no CA, its own key has signed it", errACMEValue)
 	}
 	return leaf, nil

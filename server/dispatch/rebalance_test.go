@@ -21,7 +21,7 @@ func TestAServerKeepsTwiceItsShareOfTheHosts(t *testing.T) {
 	}
 }
 
-func TestACrowdedServerSendsOneHostAwayAtATimeUntilItIsNot(t *testing.T) {
+func TestAnOverloadedServerSendsOneHostAwayAtATimeUntilItIsNot(t *testing.T) {
 	var c sessionBalancer
 	for range 10 {
 		c.add(1)

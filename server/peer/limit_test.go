@@ -14,8 +14,8 @@ func TestOneAddressHasSoManyConnections(t *testing.T) {
 	port.mu.Lock()
 	port.clients.mostPerAddress = 3
 	port.mu.Unlock()
-	serveGreeting(port.API(), "api")
-	serveGreeting(port.Peer(), "peer")
+	servePreamble(port.API(), "api")
+	servePreamble(port.Peer(), "peer")
 	cert := certificate(t, pool.host("host-2"))
 	open := func(config *tls.Config, want string) *tls.Conn {
 		t.Helper()
@@ -58,7 +58,7 @@ func TestNumbersOfClientsKeepNoHostOut(t *testing.T) {
 	port.mu.Lock()
 	port.clients.mostPerAddress = 2
 	port.mu.Unlock()
-	serveGreeting(port.Peer(), "peer")
+	servePreamble(port.Peer(), "peer")
 	for range 2 + 2*maxReserved { // those that say nothing beyond the bound make room for one another
 		raw, err := net.Dial("tcp", port.Addr().String())
 		if err != nil {

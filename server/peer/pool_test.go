@@ -97,8 +97,8 @@ func listen(t *testing.T, id *pki.Identity) *Port {
 	return p
 }
 
-// serveGreeting says word to everyone who is let in, and keeps the connection until the other end or the port closes it.
-func serveGreeting(l net.Listener, word string) {
+// servePreamble says word to everyone who is let in, and keeps the connection until the other end or the port closes it.
+func servePreamble(l net.Listener, word string) {
 	go func() {
 		for {
 			c, err := l.Accept()
@@ -114,7 +114,7 @@ func serveGreeting(l net.Listener, word string) {
 	}()
 }
 
-// readReply connects, sends a word, and reads all that comes until the greeting is complete or the connection ends.
+// readReply connects, sends a word, and reads all that comes until the preamble is complete or the connection ends.
 func readReply(t *testing.T, address string, config *tls.Config, want int) (string, error) {
 	t.Helper()
 	c, err := tls.Dial("tcp", address, config)

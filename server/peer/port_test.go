@@ -19,7 +19,7 @@ func TestEachProtocolReachesItsListener(t *testing.T) {
 	port := listen(t, pool.first)
 	cert := certificate(t, pool.host("host-2"))
 	for l, name := range map[net.Listener]string{port.API(): "api", port.Peer(): "peer", port.Raft(): "raft", port.Join(): "join"} {
-		serveGreeting(l, name)
+		servePreamble(l, name)
 	}
 	cases := []struct {
 		name   string
@@ -89,7 +89,7 @@ func TestAHostThatRunsNoRaftTurnsRaftAway(t *testing.T) {
 		t.Error("Raft was accepted before there was one")
 	}
 	l := port.Raft()
-	serveGreeting(l, "raft")
+	servePreamble(l, "raft")
 	if err := dial(); err != nil {
 		t.Error(err)
 	}
@@ -97,7 +97,7 @@ func TestAHostThatRunsNoRaftTurnsRaftAway(t *testing.T) {
 	if dial() == nil {
 		t.Error("Raft was accepted after it ended")
 	}
-	serveGreeting(port.Raft(), "raft")
+	servePreamble(port.Raft(), "raft")
 	if err := dial(); err != nil {
 		t.Errorf("the second Raft: %v", err)
 	}
@@ -143,7 +143,7 @@ func TestACallerThatHangsIsCutOffAndHoldsUpNobody(t *testing.T) {
 		net := newFakeNetwork()
 		port := Listen(net, pool.first, slog.New(slog.DiscardHandler))
 		defer port.Close()
-		serveGreeting(port.Peer(), "peer")
+		servePreamble(port.Peer(), "peer")
 		hanging, begin := net.call(), time.Now()
 
 		dialer := &Dialer{Identity: pool.host("host-2"), connect: net.connect}
@@ -190,7 +190,7 @@ func TestAJoiningHostHasHalfAMinute(t *testing.T) {
 		network := newFakeNetwork()
 		port := Listen(network, pool.first, slog.New(slog.DiscardHandler))
 		defer port.Close()
-		serveGreeting(port.Join(), "join")
+		servePreamble(port.Join(), "join")
 		begin := time.Now()
 		c, err := dial(t.Context(), network.connect, "a:1", clientConfig(nil, Join))
 		if err != nil {

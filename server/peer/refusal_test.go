@@ -12,11 +12,11 @@ func TestAHandshakeThatIsRefusedIsReported(t *testing.T) {
 	reported := make(chan Refusal, 16)
 	port.SetRefusals(func(r Refusal) { reported <- r })
 	port.SetAuthorizer(func(hostID, _, _ string) error { return refuseIf(hostID == "removed") })
-	serveGreeting(port.API(), "api")
+	servePreamble(port.API(), "api")
 	if _, err := readReply(t, port.Addr().String(), clientConfig(certificate(t, here.host("host-2")), Peer), 7); err == nil {
 		t.Error("a host is heard before there is anybody to hear it")
 	}
-	serveGreeting(port.Peer(), "welcome")
+	servePreamble(port.Peer(), "welcome")
 
 	for _, c := range []struct {
 		name, hostID string

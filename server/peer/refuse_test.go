@@ -27,7 +27,7 @@ func TestWhoIsNotOfThePoolReadsNothingAndIsHeardByNobody(t *testing.T) {
 	}
 	for alpn, l := range map[string]net.Listener{Peer: port.Peer(), Raft: port.Raft()} {
 		var heard atomic.Int64
-		serveGreetingCounting(l, &heard)
+		servePreambleCounting(l, &heard)
 		for name, cert := range callers {
 			t.Run(alpn+" "+name, func(t *testing.T) {
 				if got, err := readReply(t, port.Addr().String(), clientConfig(cert, alpn), 7); err == nil || got != "" {
@@ -62,8 +62,8 @@ func TestAHostCanBeLetInForOneThingAndNotForAnother(t *testing.T) {
 	pool := newPool(t)
 	port := listen(t, pool.first)
 	port.SetAuthorizer(func(_, _, speaks string) error { return refuseIf(speaks == Raft) })
-	serveGreeting(port.Peer(), "welcome")
-	serveGreeting(port.Raft(), "welcome")
+	servePreamble(port.Peer(), "welcome")
+	servePreamble(port.Raft(), "welcome")
 	agent := certificate(t, pool.host("host-2"))
 	if got, err := readReply(t, port.Addr().String(), clientConfig(agent, Peer), 7); got != "welcome" {
 		t.Errorf("as a peer it hears %q (%v)", got, err)
@@ -73,7 +73,7 @@ func TestAHostCanBeLetInForOneThingAndNotForAnother(t *testing.T) {
 	}
 }
 
-func serveGreetingCounting(l net.Listener, heard *atomic.Int64) {
+func servePreambleCounting(l net.Listener, heard *atomic.Int64) {
 	go func() {
 		for {
 			c, err := l.Accept()
@@ -94,8 +94,8 @@ func serveGreetingCounting(l net.Listener, heard *atomic.Int64) {
 func TestNoOfferAndNoSessionGoesAroundTheCertificate(t *testing.T) {
 	pool := newPool(t)
 	port := listen(t, pool.first)
-	serveGreeting(port.API(), "api")
-	serveGreeting(port.Peer(), "welcome")
+	servePreamble(port.API(), "api")
+	servePreamble(port.Peer(), "welcome")
 	for _, offer := range [][]string{{"h2", Peer}, {Peer, "h2"}, {Join, Peer}} {
 		if got, err := readReply(t, port.Addr().String(), clientConfig(nil, offer...), 7); got != "" {
 			t.Errorf("who offers %q hears %q (%v)", offer, got, err)
@@ -117,8 +117,8 @@ func TestRemovingAHostEndsItsConnectionsAndKeepsItOut(t *testing.T) {
 	port := listen(t, pool.first)
 	var removed atomic.Bool
 	port.SetAuthorizer(func(hostID, _, _ string) error { return refuseIf(hostID == "host-2" && removed.Load()) })
-	serveGreeting(port.Peer(), "welcome")
-	serveGreeting(port.Raft(), "welcome")
+	servePreamble(port.Peer(), "welcome")
+	servePreamble(port.Raft(), "welcome")
 	connect := func(hostID, alpn string) *tls.Conn {
 		c, err := tls.Dial("tcp", port.Addr().String(), clientConfig(certificate(t, pool.host(hostID)), alpn))
 		if err == nil {
@@ -155,8 +155,8 @@ func TestADialerSpeaksOnlyToTheHostThatItWants(t *testing.T) {
 	pool, elsewhere := newPool(t), newPool(t)
 	dialer := &Dialer{Identity: pool.host("host-2")}
 	mine, foreign := listen(t, pool.first), listen(t, elsewhere.first)
-	serveGreeting(mine.Peer(), "welcome")
-	serveGreeting(foreign.Peer(), "welcome")
+	servePreamble(mine.Peer(), "welcome")
+	servePreamble(foreign.Peer(), "welcome")
 	cases := []struct {
 		name string
 		port *Port

@@ -14,7 +14,7 @@ func Plain(text string) string {
 		return text
 	}
 	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && steersTerminal(r) {
+		if r != '\n' && r != '\t' && controlsTerminal(r) {
 			return ' '
 		}
 		return r
@@ -50,6 +50,8 @@ func PlainJSON(w io.Writer, document []byte) error {
 }
 
 // isUnescaped reports whether JSON may have the character as it is in a text, though it could steer a terminal.
-func isUnescaped(r rune) bool { return r >= 0x7f && steersTerminal(r) }
+func isUnescaped(r rune) bool { return r >= 0x7f && controlsTerminal(r) }
 
-func steersTerminal(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
+func controlsTerminal(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
+}

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestPlainTextSteersNoTerminal(t *testing.T) {
+func TestPlainTextControlsNoTerminal(t *testing.T) {
 	if got := Plain("a\x1b]0;x\a\u009b31m\u202eb\n\tc\x7f"); got != "a ]0;x  31m b\n\tc " {
 		t.Errorf("%q", got)
 	}
@@ -27,7 +27,7 @@ func TestPlainTextSteersNoTerminal(t *testing.T) {
 		if err := PlainJSON(&out, append(encoded, '\n')); err != nil {
 			r.Fatal(err)
 		}
-		if strings.ContainsFunc(strings.TrimSuffix(out.String(), "\n"), steersTerminal) {
+		if strings.ContainsFunc(strings.TrimSuffix(out.String(), "\n"), controlsTerminal) {
 			r.Errorf("%q", out.String())
 		}
 		var before, after any

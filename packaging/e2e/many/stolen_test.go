@@ -141,7 +141,7 @@ func (s *stolen) opensPeers() bool {
 func (s *stolen) opensRaft() bool { return s.isHeard(peer.Raft, strings.Repeat("\x00", 8)) }
 
 // isHeard reports whether a host says a word to who shows the certificate of the copy.
-func (s *stolen) isHeard(alpn, greeting string) bool {
+func (s *stolen) isHeard(alpn, preamble string) bool {
 	s.t.Helper()
 	text := s.read("pki/host.pem")
 	cert, err := tls.X509KeyPair(text, text)
@@ -154,7 +154,7 @@ func (s *stolen) isHeard(alpn, greeting string) bool {
 		defer raw.Close()
 		must(s.t, raw.SetDeadline(time.Now().Add(requestTimeout)))
 		conn := tls.Client(raw, &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{alpn}, InsecureSkipVerify: true})
-		_, _ = conn.Write([]byte(greeting))
+		_, _ = conn.Write([]byte(preamble))
 		if n, _ := conn.Read(make([]byte, 1)); n > 0 {
 			return true
 		}
