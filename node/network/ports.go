@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync"
 
 	"pinion/raftfsm/hostport"
@@ -183,25 +184,53 @@ func (h *hostPorts) reservePort(protocol string, wanted int) (int, error) {
 // rangeTries bounds the places where a range of ports is looked for.
 const rangeTries = 100
 
-// reserveRange reserves so many ports one behind the other, and returns the first. It begins where the kernel has a free port, and goes on from
-// another when one behind it is taken. The caller holds the lock.
+// reserveRange reserves so many ports one behind the other, and returns the first. It looks above the ports of outgoing connections, of which a busy host
+// has thousands; then where the kernel has a free port, and from another on when one behind it is taken. The caller holds the lock.
 func (h *hostPorts) reserveRange(protocol string, size int) (first int, err error) {
-	for range rangeTries {
-		if first, err = h.reservePort(protocol, 0); err != nil {
-			return 0, err
-		}
-		reserved := 1
-		for ; reserved < size && first+reserved <= maxPort; reserved++ {
-			if _, err = h.reservePort(protocol, first+reserved); err != nil {
-				break
-			}
-		}
+	for first = endOfEphemeralPorts() + 1; first+size-1 <= maxPort; {
+		reserved := h.reserveFrom(protocol, first, size)
 		if reserved == size {
 			return first, nil
 		}
-		h.releaseRange(protocol, hostport.Range{First: first, Last: first + reserved - 1})
+		first += reserved + 1
+	}
+	for range rangeTries {
+		held, port, err := listenPort(protocol, 0)
+		if err != nil {
+			return 0, fmt.Errorf("no host port is free: %w", err)
+		}
+		held.Close()
+		if h.reserveFrom(protocol, port, size) == size {
+			return port, nil
+		}
 	}
 	return 0, fmt.Errorf("no %d host ports for %s are free one behind the other", size, protocol)
+}
+
+// reserveFrom reserves so many ports from the first one on, and returns the number. When it is fewer because one is taken, none stays reserved.
+func (h *hostPorts) reserveFrom(protocol string, first, size int) (reserved int) {
+	for ; reserved < size && first+reserved <= maxPort; reserved++ {
+		if _, err := h.reservePort(protocol, first+reserved); err != nil {
+			break
+		}
+	}
+	if reserved < size {
+		h.releaseRange(protocol, hostport.Range{First: first, Last: first + reserved - 1})
+	}
+	return reserved
+}
+
+// endOfEphemeralPorts is the last port that the kernel gives to outgoing connections; the last one that there is where it does not tell.
+func endOfEphemeralPorts() int {
+	text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
+	if err != nil {
+		return maxPort
+	}
+	var begin, end int
+	if _, err := fmt.Sscan(string(text), &begin, &end); err != nil {
+		return maxPort
+	}
+	return end
 }
 
 // maxPort is the last port that there is.
