@@ -20,6 +20,7 @@ func TestAVolumeIsNotRemovedFromUnderATask(t *testing.T) {
 	}{
 		"its shared volume":              {spec.Volume{Name: "models", Docker: &volumeroot.DockerConfiguration{Scope: volumeroot.ScopeShared, Autoprovision: new(true)}}, true},
 		"a directory in it":              {spec.Volume{Name: "v", Host: &spec.HostVolume{SourcePath: "local/models/llama"}}, true},
+		"a link to it":                   {spec.Volume{Name: "v", Host: &spec.HostVolume{SourcePath: "local/models2/link"}}, true},
 		"the directory of all of them":   {spec.Volume{Name: "v", Host: &spec.HostVolume{SourcePath: "local"}}, true},
 		"another one":                    {spec.Volume{Name: "v", Host: &spec.HostVolume{SourcePath: "local/models2"}}, false},
 		"scratch space of the same name": {spec.Volume{Name: "models"}, false},
@@ -30,6 +31,8 @@ func TestAVolumeIsNotRemovedFromUnderATask(t *testing.T) {
 				file := filepath.Join(dir, "volumes", "models", "llama", "weights")
 				w.must(os.MkdirAll(filepath.Dir(file), 0o755))
 				w.must(os.WriteFile(file, []byte("weights"), 0o644))
+				w.must(os.MkdirAll(filepath.Join(dir, "volumes", "models2"), 0o755))
+				w.must(os.Symlink("../models", filepath.Join(dir, "volumes", "models2", "link")))
 				var err error
 				w.volumes, err = volume.Open(nil, dir)
 				w.must(err)

@@ -38,10 +38,21 @@ func (v *Volume) keep() (release func()) {
 	return v.roots.shared.use.RUnlock
 }
 
-// InShared reports whether the volume is the shared one of that name, something in it, or the directory that all shared volumes are in.
+// InShared reports whether the volume is the shared one of that name, something in it, or the directory that all shared volumes are in; by a link, too.
 func (v *Volume) InShared(name string) bool {
-	first, _, _ := strings.Cut(v.below, "/")
-	return v.isLocal() && (first == "." || first == name)
+	if !v.isLocal() {
+		return false
+	}
+	if first, _, _ := strings.Cut(v.below, "/"); first == "." || first == name {
+		return true
+	}
+	file, err := v.open()
+	if err != nil {
+		return false // nobody has it
+	}
+	defer file.Close()
+	path, err := os.Readlink(descriptorPath(file))
+	return err == nil && within(path, filepath.Join(v.root.dir, name))
 }
 
 // RemoveShared removes a shared volume; Sweep frees the space of what is in it. While user is asked which task has it, empty for none, no task gets it.
