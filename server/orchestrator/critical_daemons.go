@@ -2,12 +2,24 @@ package orchestrator
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 )
+
+// clustersWithDaemons are the clusters that have daemons which are not being deleted: the tasks of others wait for none.
+func clustersWithDaemons(view *raftfsm.View) map[string]bool {
+	clusters := map[string]bool{}
+	for _, s := range view.Services("") {
+		if s.IsDaemon() && s.Status == service.Active {
+			clusters[s.Cluster] = true
+		}
+	}
+	return clusters
+}
 
 // stopsWithoutDaemons are the stops of the tasks of a host that ran when a critical daemon failed there: its task ended by itself, or was unhealthy.
 // Tasks of daemons stay. What ended before is still on record, so the next leader does the same.
@@ -39,7 +51,11 @@ func failedDaemon(view *raftfsm.View, t *spec.Task) (at time.Time, title string)
 	if s == nil || s.Status != service.Active || !t.Service.Unhealthy && t.StopCode != spec.StopEssentialExited {
 		return at, ""
 	}
-	for _, moment := range []time.Time{t.Times.ExecutionStopped, t.Times.Stopped, t.Times.Stopping} {
+	moments := []time.Time{t.Times.ExecutionStopped, t.Times.Stopped, t.Times.Stopping}
+	if t.Service.Unhealthy { // it failed when it was told to stop, and ends later
+		slices.Reverse(moments)
+	}
+	for _, moment := range moments {
 		if !moment.IsZero() {
 			return moment, s.Title()
 		}

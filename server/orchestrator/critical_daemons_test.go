@@ -112,3 +112,15 @@ func TestTasksOutliveOtherDaemons(t *testing.T) {
 		t.Errorf("%v are stopped when it is unhealthy", got)
 	}
 }
+
+// A daemon that is unhealthy has failed when it was told to stop: what starts until it has ended stays.
+func TestAnUnhealthyDaemonHasFailedWhenItIsStopped(t *testing.T) {
+	h := newDaemonHistory(t, true)
+	task := *h.state.View().Task("agent")
+	task.Service = &spec.ServiceMember{ID: "d", Deployment: "1", Host: "h", Unhealthy: true}
+	stopping := h.now.Add(time.Minute)
+	task.Times.Stopping, task.Times.ExecutionStopped, task.Times.Stopped = stopping, stopping.Add(time.Minute), stopping.Add(time.Minute)
+	if at, title := failedDaemon(h.state.View(), &task); title == "" || !at.Equal(stopping) {
+		t.Errorf("%q failed at %s, want %s", title, at, stopping)
+	}
+}

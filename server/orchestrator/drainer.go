@@ -53,8 +53,13 @@ func (d *Drainer) Loop(ctx context.Context) {
 // Reconcile stops the tasks whose time has come.
 func (d *Drainer) Reconcile(ctx context.Context) error {
 	view := d.proposer.State().View()
+	withDaemons := clustersWithDaemons(view)
 	for _, host := range view.Hosts("") {
-		for _, stop := range append(d.due(view, host), stopsWithoutDaemons(view, host)...) {
+		stops := d.due(view, host)
+		if withDaemons[host.Cluster] {
+			stops = append(stops, stopsWithoutDaemons(view, host)...)
+		}
+		for _, stop := range stops {
 			stop.At = d.proposer.Now()
 			if _, err := d.proposer.Propose(ctx, stop); err != nil && !errors.Is(err, spec.ErrNotFound) {
 				return fmt.Errorf("host %s: task %s: %w", host.Name, stop.ID, err)
