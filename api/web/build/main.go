@@ -28,6 +28,10 @@ const (
 // maxSize bounds the page, compressed: it is fetched over any line.
 const maxSize = 150 << 10
 
+// modulesDir is where the packages of npm are while the page is built. The names of scripts have a hash of the paths of their sources from here, so it
+// is the same in each build.
+const modulesDir = ".modules"
+
 func main() {
 	if err := build(); err != nil {
 		fmt.Fprintln(os.Stderr, "web page:", err)
@@ -48,7 +52,10 @@ func build() error {
 	if err != nil {
 		return err
 	}
-	modules, err := os.MkdirTemp("", "pinion-web-")
+	modules, err := filepath.Abs(modulesDir)
+	if err == nil {
+		err = os.RemoveAll(modules) // of a build that was interrupted
+	}
 	if err != nil {
 		return err
 	}
