@@ -43,11 +43,11 @@ func certificateRoutes(store rest.Store) []rest.Route {
 
 func listCertificates(x *httpx.Exchange, res leader.Resolution) error {
 	views := []certificateView{}
-	for entry := range acme.ByKey.All(res.View) {
-		view := certificateView{Name: entry.Key, Kind: "certificate", PutAt: entry.PutAt}
-		if entry.Key == acme.AccountKey {
+	for item := range acme.ByKey.All(res.View) {
+		view := certificateView{Name: item.Key, Kind: "certificate", PutAt: item.PutAt}
+		if item.Key == acme.AccountKey {
 			view.Name, view.Kind = accountName, "account"
-		} else if name, is := strings.CutSuffix(entry.Key, acme.AnswerSuffix); is {
+		} else if name, is := strings.CutSuffix(item.Key, acme.AnswerSuffix); is {
 			view.Name, view.Kind = name, "challenge"
 		}
 		views = append(views, view)

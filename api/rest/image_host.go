@@ -28,7 +28,7 @@ type ImageHost interface {
 	Push(ctx context.Context, name, digest, to string, progress func(spec.Pull)) (whole bool, err error)
 	// Remove removes an image by its digest. spec.ErrNotFound, spec.ErrInUse.
 	Remove(ctx context.Context, digest string) error
-	// Prune removes all images that nothing needs, and returns them.
+	// Prune removes all images that nothing needs, and returns them; with dryRun it removes none.
 	Prune(ctx context.Context, dryRun bool) ([]blob.Image, error)
 }
 

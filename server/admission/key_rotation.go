@@ -84,8 +84,8 @@ func sealsOf(view *raftfsm.View) (names []string) {
 			names = append(names, key.Seal)
 		}
 	}
-	for entry := range acme.ByKey.All(view) {
-		names = append(names, entry.Seal)
+	for item := range acme.ByKey.All(view) {
+		names = append(names, item.Seal)
 	}
 	names = append(names, secret.Seals(view)...)
 	slices.Sort(names)
@@ -199,19 +199,19 @@ func (a *AccessKeys) resealAccessKeys(ctx context.Context, keys []*accesskey.Key
 	return err
 }
 
-// resealACME seals a batch of entries anew. One that cannot be read is deleted: hosts get another certificate.
-func (a *AccessKeys) resealACME(ctx context.Context, entries []*acme.Item, name string) (err error) {
+// resealACME seals a batch of items anew. One that cannot be read is deleted: hosts get another certificate.
+func (a *AccessKeys) resealACME(ctx context.Context, items []*acme.Item, name string) (err error) {
 	again := acme.Put{Resealed: true}
-	for _, entry := range entries[:min(len(entries), resealBatch)] {
-		value, unreadable := a.Keyring.Open(acmeSealID+entry.Key, entry.Sealed, entry.Seal)
+	for _, item := range items[:min(len(items), resealBatch)] {
+		value, unreadable := a.Keyring.Open(acmeSealID+item.Key, item.Sealed, item.Seal)
 		if unreadable != nil {
-			if _, err := a.Server.Propose(ctx, raftfsm.Wrap(acme.Delete{Key: entry.Key, PutAt: entry.PutAt})); err != nil {
+			if _, err := a.Server.Propose(ctx, raftfsm.Wrap(acme.Delete{Key: item.Key, PutAt: item.PutAt})); err != nil {
 				return err
 			}
 			continue
 		}
-		copied := *entry
-		if copied.Sealed, copied.Seal, err = a.Keyring.Seal(acmeSealID+entry.Key, value, name); err != nil {
+		copied := *item
+		if copied.Sealed, copied.Seal, err = a.Keyring.Seal(acmeSealID+item.Key, value, name); err != nil {
 			return err
 		}
 		again.Items = append(again.Items, copied)

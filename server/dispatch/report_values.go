@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"slices"
 
-	"pinion/raftfsm/lazyregexp"
+	"pinion/raftfsm/hostport"
 	"pinion/raftfsm/spec"
 )
 
@@ -13,9 +13,6 @@ const (
 	maxPort       = 1<<16 - 1
 	maxPeakMemory = maxCapacity << 20 // bytes
 )
-
-// portRange is the form of a range of ports.
-var portRange = lazyregexp.New(`^[0-9]{1,5}-[0-9]{1,5}$`)
 
 // boundedContainer is what a host says of a container in the values that there are: SDKs refuse a whole answer of ECS for one number that does not
 // fit its type, with the tasks of other hosts in it.
@@ -40,5 +37,11 @@ func validBinding(b spec.NetworkBinding) bool {
 	_, err := netip.ParseAddr(b.BindIP)
 	return (b.BindIP == "" || err == nil) && (b.Protocol == "" || b.Protocol == "tcp" || b.Protocol == "udp") &&
 		min(b.ContainerPort, b.HostPort) >= 0 && max(b.ContainerPort, b.HostPort) <= maxPort &&
-		(b.ContainerPortRange == "" || portRange.MatchString(b.ContainerPortRange)) && (b.HostPortRange == "" || portRange.MatchString(b.HostPortRange))
+		validPortRange(b.ContainerPortRange) && validPortRange(b.HostPortRange)
+}
+
+// validPortRange reports whether a text is a range of ports, or empty.
+func validPortRange(text string) bool {
+	_, err := hostport.ParseRange(text)
+	return text == "" || err == nil
 }

@@ -1,8 +1,8 @@
 package orchestrator
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"pinion/raftfsm"
@@ -51,16 +51,14 @@ func failedDaemon(view *raftfsm.View, t *spec.Task) (at time.Time, title string)
 	if s == nil || s.Status != service.Active || !t.Service.Unhealthy && t.StopCode != spec.StopEssentialExited {
 		return at, ""
 	}
-	moments := []time.Time{t.Times.ExecutionStopped, t.Times.Stopped, t.Times.Stopping}
+	at = cmp.Or(t.Times.ExecutionStopped, t.Times.Stopped, t.Times.Stopping)
 	if t.Service.Unhealthy { // it failed when it was told to stop, and ends later
-		slices.Reverse(moments)
+		at = cmp.Or(t.Times.Stopping, at)
 	}
-	for _, moment := range moments {
-		if !moment.IsZero() {
-			return moment, s.Title()
-		}
+	if at.IsZero() {
+		return at, ""
 	}
-	return at, ""
+	return at, s.Title()
 }
 
 // ranWith reports whether a task is to go because it ran at the time when a daemon of its host failed.
