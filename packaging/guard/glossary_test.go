@@ -62,6 +62,31 @@ func glossaryRows(t *testing.T, heading string) map[string]string {
 	return rows
 }
 
+// termRow is a row of the glossary that says what a word means: its first cell.
+var termRow = regexp.MustCompile(`(?m)^\| ([^|]+) \| [^|]+ \| [^|]+ \|$`)
+
+// TestEveryTermOfTheGlossaryHasOneRow finds a word with a second row, where its second meaning would be read without the first: what stands
+// in parentheses behind a term makes no other word of it.
+func TestEveryTermOfTheGlossaryHasOneRow(t *testing.T) {
+	page, _, _ := strings.Cut(readPage(t, "glossary.md"), "\n## Retired words\n")
+	rows := map[string]string{}
+	for _, row := range termRow.FindAllStringSubmatch(page, -1) {
+		if slices.Contains([]string{"term", "word", "---"}, row[1]) {
+			continue // the heads of the tables
+		}
+		for term := range strings.SplitSeq(row[1], ", ") {
+			term, _, _ = strings.Cut(strings.Trim(term, "`"), " (")
+			if other := rows[term]; other != "" {
+				t.Errorf("docs/glossary.md has %q in two rows, %q and %q: say in one row which meaning is used where", term, other, row[1])
+			}
+			rows[term] = row[1]
+		}
+	}
+	if len(rows) < 100 {
+		t.Errorf("%d terms were read", len(rows))
+	}
+}
+
 // baseForms are the word, and what it may be a form of: doors of door, steering of steer.
 func baseForms(word string) []string {
 	forms := []string{word}
