@@ -144,10 +144,10 @@ func Caller(ctx context.Context) (hostID string, isServer bool) {
 	return c.hostID, c.isServer
 }
 
-// requireServer refuses calls from hosts that are not servers.
+// requireServer refuses calls from hosts that are not servers, before it reads what they send. An agent asks what a server last told it.
 func (a *peerAPI) requireServer(handle rpc.HandlerFunc) rpc.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request, from string) {
-		if own := a.server.Load(); own != nil && !own.servers.IsServer(from) {
+		if !a.auth.isServer(from) {
 			a.refuse(w, r, from, fmt.Errorf("host %s is no server of the pool, and may not call %s", from, r.URL.Path))
 			return
 		}

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -178,6 +179,28 @@ func TestAnAgentSpeaksForItselfAlone(t *testing.T) {
 	}
 	if _, err := r.a.member.upstream.Join(t.Context(), r.b.agent.host, nil); err == nil {
 		t.Error("it took another host's name")
+	}
+}
+
+// Nor does another agent take it for a server.
+func TestAnAgentDoesNothingForAnotherAgent(t *testing.T) {
+	r := newRights(t)
+	agent, server := caller{r.b.where, certOf(t, r.a)}, caller{r.b.where, certOf(t, r.server)}
+	var fetched atomic.Int64
+	NewBlobs(r.b.member).OnPrefetch(func([]string) { fetched.Add(1) })
+	calls := r.secrets()
+	for _, path := range []string{
+		admission.PathKeyring, dispatch.PathRegister, dispatch.PathReports, dispatch.PathMetrics, dispatch.PathLease, liveness.PathHeartbeats, history.PathRead, pathPrefetch,
+	} {
+		if status, text := agent.post(t, peer.Peer, path, calls[path]); !strings.Contains(string(text), "is no server") {
+			t.Errorf("%s answers %d %s", path, status, text)
+		}
+	}
+	if fetched.Load() > 0 {
+		t.Error("it fetches the images that another agent names")
+	}
+	if status, text := server.post(t, peer.Peer, pathPrefetch, calls[pathPrefetch]); status != http.StatusOK || fetched.Load() != 1 {
+		t.Errorf("those that a server names: %d %s", status, text)
 	}
 }
 
