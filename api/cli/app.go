@@ -227,8 +227,7 @@ func commands(p Program) []*cli.Command {
 		access.CA(p.system),
 		access.Certificates(p.system),
 		access.Tokens(p.system),
-		access.Teams(p.system, "team"),
-		access.Teams(p.system, "quota"), // its former name
+		access.Teams(p.system),
 		access.OIDC(p.system),
 		access.Roles(p.system),
 		access.Limits(p.system),

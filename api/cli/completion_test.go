@@ -78,7 +78,7 @@ func TestCompletionOffersWhatTheWordMayBecome(t *testing.T) {
 		"pinion logs -fn 5 tr":               "train",
 		"pinion drain ":                      "gpu-1 bb2200000000 bb3300000000",
 		"pinion drain gpu-1 ":                "",
-		"pinion team set --gpus 4 v":         "vision",
+		"pinion team set --quota 4 v":        "vision",
 		"pinion key rm ":                     "AKIAONE",
 		"pinion ps --key ":                   "AKIAONE",
 		"pinion token revoke ":               "7k2m",

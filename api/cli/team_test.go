@@ -8,29 +8,23 @@ import (
 )
 
 func TestTeamsAreSetListedAndRemoved(t *testing.T) {
-	for _, command := range []string{"team", "quota"} { // quota is its former name
-		t.Run(command, func(t *testing.T) { testTeams(t, command) })
-	}
-}
-
-func testTeams(t *testing.T, command string) {
 	h := newFakeHost(t)
 	h.operations["admin/teams"] = always(`{"name":"vision","gpus":16,"weight":2,"gpusInUse":20}`)
 	h.operations["admin/teams/remove"] = always("{}")
 	h.documents["/v1/teams"] = serveDocument(`[{"name":"","weight":1,"gpusInUse":3},{"name":"vision","gpus":16,"weight":2,"gpusInUse":20}]`)
-	checkEqual(t, "set", pinion(t, h, command, "set", "--gpus", "16", "--weight", "2", "vision").out, `
+	checkEqual(t, "set", pinion(t, h, "team", "set", "--quota", "16", "--weight", "2", "vision").out, `
 TEAM    QUOTA  WEIGHT  IN USE
 vision  16     2       20
 `[1:])
 	checkEqual(t, "asked", h.bodies["admin/teams"], `{"gpus":16,"name":"vision","weight":2}`)
-	pinion(t, h, command, "set", "--gpus", "0", "vision")
+	pinion(t, h, "team", "set", "--quota", "0", "vision")
 	checkEqual(t, "asked for what is given alone", h.bodies["admin/teams"], `{"gpus":0,"name":"vision"}`)
-	checkEqual(t, "ls", pinion(t, h, command, "ls").out, `
+	checkEqual(t, "ls", pinion(t, h, "team", "ls").out, `
 TEAM    QUOTA  WEIGHT  IN USE
 (none)  none   1       3
 vision  16     2       20
 `[1:])
-	checkEqual(t, "rm", pinion(t, h, command, "rm", "vision", "speech").out, "vision\nspeech\n")
+	checkEqual(t, "rm", pinion(t, h, "team", "rm", "vision", "speech").out, "vision\nspeech\n")
 	checkEqual(t, "asked", h.bodies["admin/teams/remove"], `{"name":"speech"}`)
 }
 
@@ -39,8 +33,8 @@ func TestAQuotaThatCannotBeIsRefusedAtOnce(t *testing.T) {
 		arguments []string
 		want      string
 	}{
-		{[]string{"vision"}, "pinion: give --gpus, --weight or both; see pinion team set --help\n"},
-		{[]string{"--gpus", "-1", "vision"}, "pinion: --gpus -1: a quota is 0 GPUs or more\n"},
+		{[]string{"vision"}, "pinion: give --quota, --weight or both; see pinion team set --help\n"},
+		{[]string{"--quota", "-1", "vision"}, "pinion: --quota -1: a quota is 0 GPUs or more\n"},
 		{[]string{"--weight", "1001", "vision"}, "pinion: --weight 1001: a weight is 1 to 1000\n"},
 	} {
 		h := newFakeHost(t)

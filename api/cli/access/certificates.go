@@ -1,6 +1,7 @@
 package access
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -40,23 +41,16 @@ Examples:
    pinion certificate ls
    pinion certificate ls -o json`,
 		Flags: append(listing.Flags(), invocation.QuietFlag()),
-		Action: func(c *cli.Context) error {
-			inv, err := system.Invoke(c)
-			if err != nil {
-				return err
-			}
-			all, err := client.Certificates[listing.Item[client.Certificate]](c.Context, inv.Client)
-			if err != nil {
-				return err
-			}
+		Action: listing.Action(system, func(ctx context.Context, c *cli.Context, inv *invocation.Invocation) (listing.List[client.Certificate], error) {
+			all, err := client.Certificates[listing.Item[client.Certificate]](ctx, inv.Client)
 			return listing.List[client.Certificate]{Items: all, ID: func(v client.Certificate) string { return v.Name }, Table: func(shown []client.Certificate) (*table.Table, error) {
 				t := &table.Table{Header: []string{"NAME", "KIND", "SINCE"}, Empty: "no certificates by ACME; a listener with the certificate acme/DNSNAME has one ordered"}
 				for _, v := range shown {
 					t.Add(format.Plain(v.Name), v.Kind, v.PutAt.Local().Format(time.DateTime))
 				}
 				return t, nil
-			}}.Print(c, inv)
-		},
+			}}, err
+		}),
 	}
 }
 

@@ -2,6 +2,7 @@ package access
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
 
@@ -149,19 +150,13 @@ func keysListCommand(system invocation.System) *cli.Command {
    pinion keys ls --filter role=admin
    pinion keys ls -o json`,
 		Flags: append(listing.Flags(), invocation.QuietFlag()),
-		Action: func(c *cli.Context) error {
-			inv, err := system.Invoke(c)
-			if err != nil {
-				return err
-			}
+		Action: listing.Action(system, func(ctx context.Context, c *cli.Context, inv *invocation.Invocation) (listing.List[client.AccessKey], error) {
 			var keys []listing.Item[client.AccessKey]
-			if err := inv.Client.Get(c.Context, "/v1/admin/keys", nil, &keys); err != nil {
-				return err
-			}
+			err := inv.Client.Get(ctx, "/v1/admin/keys", nil, &keys)
 			return listing.List[client.AccessKey]{Items: keys, ID: func(k client.AccessKey) string { return k.ID }, Table: func(keys []client.AccessKey) (*table.Table, error) {
 				return keyTable(inv, keys), nil
-			}}.Print(c, inv)
-		},
+			}}, err
+		}),
 	}
 }
 

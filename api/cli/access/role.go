@@ -2,6 +2,7 @@ package access
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -90,19 +91,13 @@ Examples:
    pinion role ls
    pinion role ls -o json`,
 		Flags: append(listing.Flags(), invocation.QuietFlag()),
-		Action: func(c *cli.Context) error {
-			inv, err := system.Invoke(c)
-			if err != nil {
-				return err
-			}
+		Action: listing.Action(system, func(ctx context.Context, c *cli.Context, inv *invocation.Invocation) (listing.List[roleDocument], error) {
 			var roles []listing.Item[roleDocument]
-			if err := inv.Client.Get(c.Context, "/v1/roles", nil, &roles); err != nil {
-				return err
-			}
+			err := inv.Client.Get(ctx, "/v1/roles", nil, &roles)
 			return listing.List[roleDocument]{Items: roles, ID: func(r roleDocument) string { return r.Name }, Table: func(roles []roleDocument) (*table.Table, error) {
 				return roleTable(inv, roles), nil
-			}}.Print(c, inv)
-		},
+			}}, err
+		}),
 	}
 }
 

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 
@@ -14,35 +15,33 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Teams is `pinion team`. Under its former name, quota, it still works and is not shown.
-func Teams(system invocation.System, name string) *cli.Command {
-	examples := func(lines string) string { return fmt.Sprintf(lines, name) }
+// Teams is `pinion team`.
+func Teams(system invocation.System) *cli.Command {
 	return &cli.Command{
-		Name:   name,
-		Hidden: name != "team",
-		Usage:  "Manage GPU quotas and weights of teams",
+		Name:  "team",
+		Usage: "Manage GPU quotas and weights of teams",
 		Description: `A task's team is its tag pinion.team (pinion run --team). A quota is the number of GPUs that a team gets before teams above
 their quotas; it may use more while others do not need them (borrow), and without a quota it borrows all it uses. Teams share
 what they borrow by weight: weight 2 gets twice as many GPU-hours as weight 1.
 
-` + examples(`Examples:
-   pinion %[1]s set --gpus 16 --weight 2 vision
-   pinion %[1]s ls
-   pinion %[1]s rm vision`),
-		Subcommands: []*cli.Command{teamSetCommand(system, examples), teamListCommand(system, examples), teamRemoveCommand(system, examples)},
+Examples:
+   pinion team set --quota 16 --weight 2 vision
+   pinion team ls
+   pinion team rm vision`,
+		Subcommands: []*cli.Command{teamSetCommand(system), teamListCommand(system), teamRemoveCommand(system)},
 	}
 }
 
-func teamSetCommand(system invocation.System, examples func(string) string) *cli.Command {
+func teamSetCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:      "set",
 		Usage:     "Set the quota or the weight of teams; an option that is not given stays",
 		ArgsUsage: "TEAM...",
-		Description: examples(`Examples:
-   pinion %[1]s set --gpus 16 vision
-   pinion %[1]s set --weight 2 vision speech`),
+		Description: `Examples:
+   pinion team set --quota 16 vision
+   pinion team set --weight 2 vision speech`,
 		Flags: []cli.Flag{
-			&cli.IntFlag{Name: "gpus", DefaultText: "none", Usage: "quota of `N` GPUs, 0 or more"},
+			&cli.IntFlag{Name: "quota", DefaultText: "none", Usage: "`N` GPUs, 0 or more"},
 			&cli.IntFlag{Name: "weight", DefaultText: "1", Usage: fmt.Sprintf("share `N` relative to other teams, 1 to %d", spec.MaxWeight)},
 		},
 		Action: func(c *cli.Context) error {
@@ -69,8 +68,8 @@ func teamSetCommand(system invocation.System, examples func(string) string) *cli
 
 // teamFlags are the flags that are given; nil for the others.
 func teamFlags(c *cli.Context) (quota, weight *int, err error) {
-	if c.IsSet("gpus") {
-		n := c.Int("gpus")
+	if c.IsSet("quota") {
+		n := c.Int("quota")
 		quota = &n
 	}
 	if c.IsSet("weight") {
@@ -79,36 +78,30 @@ func teamFlags(c *cli.Context) (quota, weight *int, err error) {
 	}
 	switch {
 	case quota == nil && weight == nil:
-		return nil, nil, exit.Usagef("give --gpus, --weight or both; see %s --help", c.Command.HelpName)
+		return nil, nil, exit.Usagef("give --quota, --weight or both; see %s --help", c.Command.HelpName)
 	case quota != nil && *quota < 0:
-		return nil, nil, exit.Usagef("--gpus %d: a quota is 0 GPUs or more", *quota)
+		return nil, nil, exit.Usagef("--quota %d: a quota is 0 GPUs or more", *quota)
 	case weight != nil && (*weight < 1 || *weight > spec.MaxWeight):
 		return nil, nil, exit.Usagef("--weight %d: a weight is 1 to %d", *weight, spec.MaxWeight)
 	}
 	return quota, weight, nil
 }
 
-func teamListCommand(system invocation.System, examples func(string) string) *cli.Command {
+func teamListCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name: "ls", Aliases: []string{"list"},
 		Usage: "List teams with their quotas, weights and GPUs in use",
-		Description: examples(`Examples:
-   pinion %[1]s ls
-   pinion %[1]s ls -o json`),
+		Description: `Examples:
+   pinion team ls
+   pinion team ls -o json`,
 		Flags: append(listing.Flags(), invocation.QuietFlag()),
-		Action: func(c *cli.Context) error {
-			inv, err := system.Invoke(c)
-			if err != nil {
-				return err
-			}
+		Action: listing.Action(system, func(ctx context.Context, c *cli.Context, inv *invocation.Invocation) (listing.List[client.Team], error) {
 			var teams []listing.Item[client.Team]
-			if err := inv.Client.Get(c.Context, "/v1/teams", nil, &teams); err != nil {
-				return err
-			}
+			err := inv.Client.Get(ctx, "/v1/teams", nil, &teams)
 			return listing.List[client.Team]{Items: teams, ID: func(t client.Team) string { return t.Name }, Table: func(teams []client.Team) (*table.Table, error) {
 				return teamTable(teams), nil
-			}}.Print(c, inv)
-		},
+			}}, err
+		}),
 	}
 }
 
@@ -134,15 +127,15 @@ func teamTable(teams []client.Team) *table.Table {
 	return t
 }
 
-func teamRemoveCommand(system invocation.System, examples func(string) string) *cli.Command {
+func teamRemoveCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:      "rm",
 		Usage:     "Remove the quota and the weight of teams",
 		ArgsUsage: "TEAM...",
-		Description: examples(`The tasks of the team stay; it has no quota and weight 1 then.
+		Description: `The tasks of the team stay; it has no quota and weight 1 then.
 
 Examples:
-   pinion %[1]s rm vision`),
+   pinion team rm vision`,
 		Action: func(c *cli.Context) error {
 			inv, err := system.Invoke(c)
 			if err != nil {

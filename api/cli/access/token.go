@@ -1,6 +1,7 @@
 package access
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 
@@ -90,19 +91,13 @@ func tokenListCommand(system invocation.System) *cli.Command {
    pinion token ls
    pinion token ls -o json`,
 		Flags: append(listing.Flags(), invocation.QuietFlag()),
-		Action: func(c *cli.Context) error {
-			inv, err := system.Invoke(c)
-			if err != nil {
-				return err
-			}
+		Action: listing.Action(system, func(ctx context.Context, c *cli.Context, inv *invocation.Invocation) (listing.List[client.JoinToken], error) {
 			var tokens []listing.Item[client.JoinToken]
-			if err := inv.Client.Get(c.Context, "/v1/admin/tokens", nil, &tokens); err != nil {
-				return err
-			}
+			err := inv.Client.Get(ctx, "/v1/admin/tokens", nil, &tokens)
 			return listing.List[client.JoinToken]{Items: tokens, ID: func(t client.JoinToken) string { return t.ID }, Table: func(tokens []client.JoinToken) (*table.Table, error) {
 				return tokenTable(inv, tokens), nil
-			}}.Print(c, inv)
-		},
+			}}, err
+		}),
 	}
 }
 

@@ -142,7 +142,7 @@ func processorOf(program []byte) (string, error) {
 func (b *bootstrap) run(ctx context.Context, dry bool) error {
 	all := make([]facts, len(b.machines))
 	if err := b.each(ctx, nil, func(ctx context.Context, i int) (err error) {
-		all[i], err = survey(ctx, b.machines[i])
+		all[i], err = inspectMachine(ctx, b.machines[i])
 		return err
 	}); err != nil {
 		return err

@@ -44,31 +44,25 @@ Examples:
    pinion daemon ls
    pinion daemon ls --watch
    pinion daemon ls --filter name='log*' -o json`,
-		Flags: append(listing.Flags(), invocation.QuietFlag(), invocation.WatchFlag(), invocation.ClusterFlag()),
-		Action: func(c *cli.Context) error {
-			inv, err := system.Invoke(c)
-			if err != nil {
-				return err
-			}
-			return inv.List(c, func(ctx context.Context, inv *invocation.Invocation) error { return list(ctx, c, inv) })
-		},
+		Flags:  append(listing.Flags(), invocation.QuietFlag(), invocation.WatchFlag(), invocation.ClusterFlag()),
+		Action: listing.Action(system, list),
 	}
 }
 
-func list(ctx context.Context, c *cli.Context, inv *invocation.Invocation) error {
+func list(ctx context.Context, c *cli.Context, inv *invocation.Invocation) (listing.List[daemon], error) {
 	cluster := c.String("cluster")
 	arns, err := client.DaemonARNs(ctx, inv.Client, cluster)
 	if err != nil {
-		return err
+		return listing.List[daemon]{}, err
 	}
 	daemons, err := describe(ctx, inv, arns)
 	if err != nil {
-		return err
+		return listing.List[daemon]{}, err
 	}
 	return listing.List[daemon]{
 		Items: daemons, ID: func(d daemon) string { return d.Name() }, Fields: map[string]func(daemon) []string{"name": func(d daemon) []string { return []string{d.Name()} }},
 		Table: func(shown []daemon) (*table.Table, error) { return tableOf(inv, shown, cluster), nil },
-	}.Print(c, inv)
+	}, nil
 }
 
 // daemon is a daemon with the daemon task definition of the revision that it is to be.

@@ -51,19 +51,12 @@ Examples:
    pinion image ls --filter 'name=*vllm*'
    pinion image ls -o json`,
 		Flags: append(listing.Flags(), invocation.QuietFlag()),
-		Action: func(c *cli.Context) error {
-			inv, err := system.Invoke(c)
-			if err != nil {
-				return err
-			}
-			images, err := client.Images[listing.Item[client.Image]](c.Context, inv.Client)
-			if err != nil {
-				return err
-			}
+		Action: listing.Action(system, func(ctx context.Context, c *cli.Context, inv *invocation.Invocation) (listing.List[client.Image], error) {
+			images, err := client.Images[listing.Item[client.Image]](ctx, inv.Client)
 			return listing.List[client.Image]{Items: images, ID: func(i client.Image) string { return i.Name }, Table: func(shown []client.Image) (*table.Table, error) {
 				return imageTable(shown), nil
-			}}.Print(c, inv)
-		},
+			}}, err
+		}),
 	}
 }
 

@@ -2,6 +2,7 @@
 package listing
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 
@@ -68,6 +69,23 @@ func Flags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "filter", Usage: "only what has this `KEY=VALUE`, of a column or a member of the JSON; * stands for any text, != for what has not; may be repeated"},
 		&cli.StringFlag{Name: "format", Usage: "print each object by a Go `TEMPLATE` over its JSON ({{.lastStatus}}) and the columns of the table ({{.STATUS}}), with the functions id, time, json, join, lower, upper; \"table TEMPLATE\" in columns, or \"json\", one a line"},
+	}
+}
+
+// Action is the action of a command that lists: it prints what read returns, with --watch again and again.
+func Action[T any](system invocation.System, read func(context.Context, *cli.Context, *invocation.Invocation) (List[T], error)) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		inv, err := system.Invoke(c)
+		if err != nil {
+			return err
+		}
+		return inv.List(c, func(ctx context.Context, inv *invocation.Invocation) error {
+			list, err := read(ctx, c, inv)
+			if err != nil {
+				return err
+			}
+			return list.Print(c, inv)
+		})
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 type follower struct {
 	inv           *invocation.Invocation
 	request       request
-	stopper       *stopper
+	interrupts    *interruptHandler
 	unschedulable bool // the user knows already that no host could ever run them
 }
 
@@ -38,7 +38,7 @@ func (f *follower) follow(ctx context.Context, task client.Task) error {
 			return f.printResult([]client.Task{stopped}, f.taskExitError(stopped))
 		}
 		f.inv.Notef("task %s: %s. It is retried as %s", format.ID(stopped.ID()), failureSummary(stopped), format.ID(next.ID()))
-		f.stopper.setTasks([]client.Task{next})
+		f.interrupts.setTasks([]client.Task{next})
 		task = next
 	}
 }

@@ -38,7 +38,7 @@ func (f *follower) followBatch(ctx context.Context, tasks []client.Task) error {
 		if idle++; stopped && (idle > attemptPolls || !slices.ContainsFunc(latest, f.expectRetry)) {
 			return f.printResult(latest, f.batchExitError(latest))
 		}
-		f.stopper.setTasks(latest)
+		f.interrupts.setTasks(latest)
 		if err := f.inv.Sleep(ctx, invocation.PollMax); err != nil {
 			return err
 		}

@@ -139,18 +139,18 @@ func run(ctx context.Context, l *launcher, interrupts interruptSource, definitio
 	defer release()
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
-	stopper := &stopper{inv: l.inv, cluster: l.request.cluster, cancel: cancel}
-	go stopper.handleSignals(ctx, signals)
+	handler := &interruptHandler{inv: l.inv, cluster: l.request.cluster, cancel: cancel}
+	go handler.handleSignals(ctx, signals)
 
 	tasks, err := l.launch(ctx, definition)
 	if err != nil {
 		return causeOf(ctx, err)
 	}
-	// An interrupt ends the question alone while the tasks are not the stopper's: those of a detached run are to go on.
+	// An interrupt ends the question alone while the tasks are not its: those of a detached run are to go on.
 	if !detach {
-		stopper.setTasks(tasks)
+		handler.setTasks(tasks)
 	}
-	warned, err := l.refuseUnschedulable(ctx, tasks, func(tasks []client.Task) { stopper.stopTasks(ctx, tasks, reasonUnschedulable) })
+	warned, err := l.refuseUnschedulable(ctx, tasks, func(tasks []client.Task) { handler.stopTasks(ctx, tasks, reasonUnschedulable) })
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func run(ctx context.Context, l *launcher, interrupts interruptSource, definitio
 		l.noteTakenPort(ctx, tasks[0])
 		return l.printStarted(tasks)
 	}
-	f := &follower{inv: l.inv, request: l.request, stopper: stopper, unschedulable: warned}
+	f := &follower{inv: l.inv, request: l.request, interrupts: handler, unschedulable: warned}
 	if len(tasks) > 1 {
 		return causeOf(ctx, f.followBatch(ctx, tasks))
 	}

@@ -3,6 +3,7 @@ package secret
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 
@@ -48,19 +49,12 @@ func listCommand(system invocation.System) *cli.Command {
    pinion secret ls --all
    pinion secret ls --filter clusters=lab -o json`,
 		Flags: append([]cli.Flag{all, quiet}, listing.Flags()...),
-		Action: func(c *cli.Context) error {
-			inv, err := system.Invoke(c)
-			if err != nil {
-				return err
-			}
-			secrets, err := client.Secrets[listing.Item[client.Secret]](c.Context, inv.Client, c.Bool("all"))
-			if err != nil {
-				return err
-			}
+		Action: listing.Action(system, func(ctx context.Context, c *cli.Context, inv *invocation.Invocation) (listing.List[client.Secret], error) {
+			secrets, err := client.Secrets[listing.Item[client.Secret]](ctx, inv.Client, c.Bool("all"))
 			return listing.List[client.Secret]{Items: secrets, ID: func(s client.Secret) string { return s.Name }, Table: func(secrets []client.Secret) (*table.Table, error) {
 				return secretTable(inv, secrets, c.Bool("all")), nil
-			}}.Print(c, inv)
-		},
+			}}, err
+		}),
 	}
 }
 

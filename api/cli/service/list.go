@@ -27,31 +27,25 @@ Examples:
    pinion service ls
    pinion service ls --watch
    pinion service ls --filter name='web*' -o json`,
-		Flags: append(listing.Flags(), invocation.QuietFlag(), invocation.WatchFlag(), invocation.ClusterFlag()),
-		Action: func(c *cli.Context) error {
-			inv, err := system.Invoke(c)
-			if err != nil {
-				return err
-			}
-			return inv.List(c, func(ctx context.Context, inv *invocation.Invocation) error { return list(ctx, c, inv) })
-		},
+		Flags:  append(listing.Flags(), invocation.QuietFlag(), invocation.WatchFlag(), invocation.ClusterFlag()),
+		Action: listing.Action(system, list),
 	}
 }
 
-func list(ctx context.Context, c *cli.Context, inv *invocation.Invocation) error {
+func list(ctx context.Context, c *cli.Context, inv *invocation.Invocation) (listing.List[client.Service], error) {
 	cluster := c.String("cluster")
 	names, err := client.ServiceNames(ctx, inv.Client, cluster)
 	if err != nil {
-		return err
+		return listing.List[client.Service]{}, err
 	}
 	services, err := describe(ctx, inv, cluster, names)
 	if err != nil {
-		return err
+		return listing.List[client.Service]{}, err
 	}
 	return listing.List[client.Service]{
 		Items: services, ID: func(s client.Service) string { return s.Name }, Fields: map[string]func(client.Service) []string{"name": func(s client.Service) []string { return []string{s.Name} }},
 		Table: func(shown []client.Service) (*table.Table, error) { return serviceTable(inv, shown, cluster), nil },
-	}.Print(c, inv)
+	}, nil
 }
 
 func serviceTable(inv *invocation.Invocation, services []client.Service, cluster string) *table.Table {

@@ -2,6 +2,7 @@
 package volume
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -41,23 +42,16 @@ Examples:
    pinion volume ls
    pinion volume ls --filter host=gpu-1 -q`,
 		Flags: append(listing.Flags(), invocation.QuietFlag()),
-		Action: func(c *cli.Context) error {
-			inv, err := system.Invoke(c)
-			if err != nil {
-				return err
-			}
-			all, err := client.Volumes[listing.Item[client.Volume]](c.Context, inv.Client)
-			if err != nil {
-				return err
-			}
+		Action: listing.Action(system, func(ctx context.Context, c *cli.Context, inv *invocation.Invocation) (listing.List[client.Volume], error) {
+			all, err := client.Volumes[listing.Item[client.Volume]](ctx, inv.Client)
 			return listing.List[client.Volume]{Items: all, ID: func(v client.Volume) string { return v.Name }, Table: func(shown []client.Volume) (*table.Table, error) {
 				t := &table.Table{Header: []string{"NAME", "HOST"}, Empty: "no host has a shared volume; a task whose definition has one with autoprovision makes it"}
 				for _, v := range shown {
 					t.Add(format.Plain(v.Name), format.Plain(v.HostName))
 				}
 				return t, nil
-			}}.Print(c, inv)
-		},
+			}}, err
+		}),
 	}
 }
 

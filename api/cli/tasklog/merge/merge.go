@@ -32,7 +32,7 @@ type Merger struct {
 	inv     *invocation.Invocation
 	query   client.LogQuery // of each task; its Task is not used
 	queues  *queues
-	streams *turns
+	streams *semaphore
 	readers sync.WaitGroup
 	cancel  context.CancelFunc
 	ctx     context.Context // of the readers
@@ -44,7 +44,7 @@ type Merger struct {
 
 // New returns a merger without tasks, whose readers end with ctx. It is to be run and closed.
 func New(ctx context.Context, inv *invocation.Invocation, q client.LogQuery) *Merger {
-	m := &Merger{inv: inv, query: q, queues: newQueues(time.Now), streams: newTurns(maxStreams)}
+	m := &Merger{inv: inv, query: q, queues: newQueues(time.Now), streams: newSemaphore(maxStreams)}
 	m.ctx, m.cancel = context.WithCancel(ctx)
 	return m
 }

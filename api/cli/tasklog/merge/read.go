@@ -111,11 +111,11 @@ func (m *Merger) awaitRoom(ctx context.Context, q *queue) error {
 
 // readTurn reads one stream until it ends, or until its slot is wanted while there is nothing to read or no room for it.
 func (m *Merger) readTurn(ctx context.Context, q *queue, position *tasklog.Position, query *client.LogQuery) (progressed bool, err error) {
-	give, err := m.streams.take(ctx)
+	release, err := m.streams.acquire(ctx)
 	if err != nil {
 		return false, err
 	}
-	defer give()
+	defer release()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var heard atomic.Int64 // the time of the newest line
@@ -134,7 +134,7 @@ func (m *Merger) readTurn(ctx context.Context, q *queue, position *tasklog.Posit
 		if !position.Advance(line) || m.queues.push(q, line) {
 			return nil
 		}
-		if m.streams.areWanted() {
+		if m.streams.isContended() {
 			return errTurn
 		}
 		full.Store(true)
@@ -160,7 +160,7 @@ func (m *Merger) watch(ctx context.Context, end context.CancelCauseFunc, q *queu
 		follows := m.queues.follows(q)
 		quiet := time.Since(time.Unix(0, heard.Load()))
 		switch {
-		case m.streams.areWanted() && (full.Load() || follows && quiet > turn):
+		case m.streams.isContended() && (full.Load() || follows && quiet > turn):
 			end(errTurn)
 		case !follows && !full.Load() && quiet > silence:
 			end(errSilent)

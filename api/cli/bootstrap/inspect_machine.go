@@ -22,9 +22,9 @@ type facts struct {
 	admits            bool   // that host may make join tokens: it is a server
 }
 
-// survey asks a machine.
-func survey(ctx context.Context, m *machine) (f facts, err error) {
-	out, err := m.script(ctx, "survey.sh", nil)
+// inspectMachine asks a machine.
+func inspectMachine(ctx context.Context, m *machine) (f facts, err error) {
+	out, err := m.script(ctx, "inspect.sh", nil)
 	if err != nil {
 		return f, fmt.Errorf("it cannot be reached as root (`ssh %s` needs a key, and root or sudo without a password): %w", m.name, err)
 	}

@@ -19,19 +19,19 @@ type interruptSource func() (signals <-chan os.Signal, release func())
 // oneSignal is the time in which several SIGTERM are one: timeout(1) sends it to the process, and then to its group.
 const oneSignal = time.Second
 
-// stopper turns Ctrl-C into requests to stop the tasks that are followed.
-type stopper struct {
+// interruptHandler turns Ctrl-C into requests to stop the tasks that are followed.
+type interruptHandler struct {
 	inv     *invocation.Invocation
 	cluster string
 	cancel  context.CancelCauseFunc
 	tasks   atomic.Pointer[[]client.Task] // nil until they were started
 }
 
-func (s *stopper) setTasks(tasks []client.Task) { s.tasks.Store(&tasks) }
+func (s *interruptHandler) setTasks(tasks []client.Task) { s.tasks.Store(&tasks) }
 
 // handleSignals handles interrupts until ctx ends. One before the tasks have started cancels; otherwise the first stops the
 // tasks, and the next cancels while they are stopping.
-func (s *stopper) handleSignals(ctx context.Context, signals <-chan os.Signal) {
+func (s *interruptHandler) handleSignals(ctx context.Context, signals <-chan os.Signal) {
 	stopping := false
 	var received os.Signal
 	var terminated time.Time
@@ -71,13 +71,13 @@ const (
 	reasonUnschedulable = "no host could ever run it"
 )
 
-func (s *stopper) stopTasks(ctx context.Context, tasks []client.Task, reason string) {
+func (s *interruptHandler) stopTasks(ctx context.Context, tasks []client.Task, reason string) {
 	for _, task := range invocation.StopOrder(tasks) {
 		s.stopTask(ctx, task.ID(), reason)
 	}
 }
 
-func (s *stopper) stopTask(ctx context.Context, id, reason string) {
+func (s *interruptHandler) stopTask(ctx context.Context, id, reason string) {
 	err := s.inv.RetryUnavailable(ctx, func() error {
 		return s.inv.Client.StopTask(ctx, s.cluster, id, reason, false)
 	})
