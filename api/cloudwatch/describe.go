@@ -35,15 +35,15 @@ type metricAlarm struct {
 	AlarmName                          string            `json:"AlarmName"`
 	AlarmArn                           string            `json:"AlarmArn"`
 	AlarmDescription                   string            `json:"AlarmDescription,omitempty" xml:",omitempty"`
-	AlarmConfigurationUpdatedTimestamp moment            `json:"AlarmConfigurationUpdatedTimestamp"`
+	AlarmConfigurationUpdatedTimestamp timestamp         `json:"AlarmConfigurationUpdatedTimestamp"`
 	ActionsEnabled                     bool              `json:"ActionsEnabled"`
 	OKActions                          []string          `json:"OKActions" xml:"OKActions>member"`
 	AlarmActions                       []string          `json:"AlarmActions" xml:"AlarmActions>member"`
 	InsufficientDataActions            []string          `json:"InsufficientDataActions" xml:"InsufficientDataActions>member"`
 	StateValue                         alarm.Value       `json:"StateValue"`
 	StateReason                        string            `json:"StateReason"`
-	StateUpdatedTimestamp              moment            `json:"StateUpdatedTimestamp"`
-	StateTransitionedTimestamp         moment            `json:"StateTransitionedTimestamp"`
+	StateUpdatedTimestamp              timestamp         `json:"StateUpdatedTimestamp"`
+	StateTransitionedTimestamp         timestamp         `json:"StateTransitionedTimestamp"`
 	MetricName                         string            `json:"MetricName"`
 	Namespace                          string            `json:"Namespace"`
 	Statistic                          string            `json:"Statistic"`

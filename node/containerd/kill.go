@@ -150,7 +150,7 @@ func (r *Runtime) killToRemove(ctx context.Context, id string) error {
 		return err
 	})
 	if errdefs.IsNotFound(err) {
-		return forgottenShims{&r.config}.end(id)
+		return orphanedShims{&r.config}.end(id)
 	}
 	if err != nil {
 		return err

@@ -111,7 +111,7 @@ func (p *pauseContainers) start(ctx context.Context, taskID, group string) (pid 
 	if _, err := client.ContainerService().Create(ctx, record); err != nil {
 		return 0, err
 	}
-	if err := (forgottenShims{&p.runtime.config}).end(record.ID); err != nil {
+	if err := (orphanedShims{&p.runtime.config}).end(record.ID); err != nil {
 		return 0, err
 	}
 	request := &tasks.CreateTaskRequest{ContainerID: record.ID, Options: typeurl.MarshalProto(record.Runtime.Options), RuntimePath: p.runtime.config.Shim}

@@ -215,7 +215,7 @@ func (s *startOperation) taskRequest() (*tasks.CreateTaskRequest, error) {
 
 // createTask starts the shim, which creates the container up to its first process. The shim's pin is written concurrently.
 func (s *startOperation) createTask(ctx context.Context, request *tasks.CreateTaskRequest) (pid uint32, err error) {
-	if err := (forgottenShims{&s.runtime.config}).end(s.spec.ID); err != nil {
+	if err := (orphanedShims{&s.runtime.config}).end(s.spec.ID); err != nil {
 		return 0, err
 	}
 	kept := make(chan error, 1)

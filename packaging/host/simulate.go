@@ -9,12 +9,12 @@ import (
 
 // Simulate replays a trace: every policy with every seed. progress is called after each run, by one goroutine at a time.
 func Simulate(ctx context.Context, c cli.SimConfig, progress func(done, total int)) ([]cli.SimRun, error) {
-	study, err := replay.Open(c.Hosts, c.Tasks)
+	experiment, err := replay.Open(c.Hosts, c.Tasks)
 	if err != nil {
 		return nil, err
 	}
-	study.Policies, study.From, study.To, study.Inflate = c.Policies, c.From, c.To, c.Inflate
-	runs, err := study.Run(ctx, progress)
+	experiment.Policies, experiment.From, experiment.To, experiment.Inflate = c.Policies, c.From, c.To, c.Inflate
+	runs, err := experiment.Run(ctx, progress)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,7 @@
 import { FitAddon } from '@xterm/addon-fit'
 import { Terminal } from '@xterm/xterm'
 
-// A style-sheet element stands for a style element, which the page's content security policy refuses (api/web/build/style_sheets.go).
+// A style-sheet element stands for a style element, which the page's content security policy refuses (api/web/build/css.go).
 customElements.define('style-sheet', class extends HTMLElement {
   #sheet = new CSSStyleSheet()
   set textContent(text) { this.#sheet.replaceSync(text) }

@@ -23,7 +23,7 @@ func (o *FragmentationScorer) Score(cpu int64, gpus int, s Shape) float64 {
 	return o.useless(cpu, gpus) - o.useless(cpu-s.CPU, left) - idlePenalty*float64(left)
 }
 
-// useless is usability.measure for GPUs that are either free or in use.
+// useless is usableCapacity.measure for GPUs that are either free or in use.
 func (o *FragmentationScorer) useless(cpu int64, gpus int) float64 {
 	if gpus == 0 {
 		return 0

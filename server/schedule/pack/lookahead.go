@@ -3,7 +3,7 @@ package pack
 // lookahead is Pinion's own policy. Like fgd it puts a task where it adds least unusable GPU capacity, with three differences:
 //
 //   - A GPU is usable by a common shape now, when one task of it fits, and later, while the host has CPU for more: see
-//     usability. The second part keeps CPU and GPUs of a host in proportion; fgd notices a lack of CPU only when it has
+//     usableCapacity. The second part keeps CPU and GPUs of a host in proportion; fgd notices a lack of CPU only when it has
 //     happened.
 //   - Scores are not truncated. Instead, among nearly equal hosts the one with the least free GPU capacity wins, so that
 //     whole hosts stay free for the tasks that need them.
@@ -11,13 +11,13 @@ package pack
 type lookahead struct {
 	shapeStats
 	common  []commonShape // from the last count
-	byModel map[string]*usability
+	byModel map[string]*usableCapacity
 }
 
 // idlePenalty is the cost of each GPU that stays free on the host, in thousandths of a GPU.
 const idlePenalty = 5
 
-func newLookahead() *lookahead { return &lookahead{byModel: map[string]*usability{}} }
+func newLookahead() *lookahead { return &lookahead{byModel: map[string]*usableCapacity{}} }
 
 func (f *lookahead) observe(s *Shape) bool {
 	if !f.shapeStats.observe(*s) {
@@ -28,10 +28,10 @@ func (f *lookahead) observe(s *Shape) bool {
 	return true
 }
 
-func (f *lookahead) of(model string) *usability {
+func (f *lookahead) of(model string) *usableCapacity {
 	known := f.byModel[model]
 	if known == nil {
-		known = &usability{newDemandParts(f.common, model), memo{}}
+		known = &usableCapacity{newDemandParts(f.common, model), memo{}}
 		f.byModel[model] = known
 	}
 	return known

@@ -49,7 +49,7 @@ func BenchmarkTraces(b *testing.B) {
 // replayAll is all runs, and how long the slowest trace took with one seed and our own policy.
 func replayAll(b *testing.B) (runs []Run, slowest time.Duration) {
 	b.Helper()
-	replayed := func(s Study) []Run {
+	replayed := func(s Experiment) []Run {
 		more, err := s.Run(b.Context(), func(int, int) {})
 		if err != nil {
 			b.Fatal(err)
@@ -57,14 +57,14 @@ func replayAll(b *testing.B) (runs []Run, slowest time.Duration) {
 		return more
 	}
 	for _, name := range traceNames {
-		study := trace(b, name)
+		experiment := trace(b, name)
 		last := firstSeed + *seeds - 1
-		study.Policies, study.From, study.To = []string{"default"}, last, last
+		experiment.Policies, experiment.From, experiment.To = []string{"default"}, last, last
 		begin := time.Now()
-		replayed(study)
+		replayed(experiment)
 		slowest = max(slowest, time.Since(begin))
-		study.Policies, study.From = []string{"random", "dotprod", "clustering", "packing", "bestfit", "fgd", "default"}, firstSeed
-		runs = append(runs, replayed(study)...)
+		experiment.Policies, experiment.From = []string{"random", "dotprod", "clustering", "packing", "bestfit", "fgd", "default"}, firstSeed
+		runs = append(runs, replayed(experiment)...)
 	}
 	return runs, slowest
 }

@@ -42,16 +42,16 @@ func TestDefaultPacksWorkloadsThatNobodyMeasured(t *testing.T) {
 	recorded := trace(t, "default")
 	var ours, theirs float64
 	for name, mix := range mixtures {
-		study, rng := recorded, rand.New(rand.NewSource(1))
-		study.Tasks = nil
+		experiment, rng := recorded, rand.New(rand.NewSource(1))
+		experiment.Tasks = nil
 		for _, task := range recorded.Tasks {
-			study.Tasks = append(study.Tasks, mix(task, rng)...)
+			experiment.Tasks = append(experiment.Tasks, mix(task, rng)...)
 		}
-		fgd, err := study.one("fgd", 7)
+		fgd, err := experiment.one("fgd", 7)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := study.one("default", 7)
+		got, err := experiment.one("default", 7)
 		if err != nil {
 			t.Fatal(err)
 		}

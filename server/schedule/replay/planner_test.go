@@ -74,17 +74,17 @@ func onPlanner(t testing.TB, w Workload) (unallocated float64) {
 func BenchmarkPlanner(b *testing.B) {
 	for _, name := range traceNames {
 		b.Run(name, func(b *testing.B) {
-			study := trace(b, name)
+			experiment := trace(b, name)
 			for b.Loop() {
 				sums := map[string]float64{}
 				for seed := int64(firstSeed); seed < firstSeed+*seeds; seed++ {
-					w, err := Draw(study.Hosts, study.Tasks, seed, study.Inflate)
+					w, err := Draw(experiment.Hosts, experiment.Tasks, seed, experiment.Inflate)
 					if err != nil {
 						b.Fatal(err)
 					}
 					sums["unallocated-%"] += onPlanner(b, w)
 					for policy, label := range map[string]string{"fgd": "FGD-%", "default": "pack-%"} {
-						got, err := study.one(policy, seed)
+						got, err := experiment.one(policy, seed)
 						if err != nil {
 							b.Fatal(err)
 						}

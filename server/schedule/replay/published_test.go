@@ -52,12 +52,12 @@ func TestPublishedRunsComeOutAgain(t *testing.T) {
 		t.Fatalf("there are %d published runs of seed %d, not 30", len(wanted), seed)
 	}
 	slices.SortStableFunc(wanted, func(a, b Run) int { return cmp.Compare(a.Trace, b.Trace) })
-	var study Study
+	var experiment Experiment
 	for _, want := range wanted {
-		if study.Trace != want.Trace {
-			study = trace(t, want.Trace)
+		if experiment.Trace != want.Trace {
+			experiment = trace(t, want.Trace)
 		}
-		got, err := study.one(want.Policy, seed)
+		got, err := experiment.one(want.Policy, seed)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,8 +16,8 @@ import (
 	"pinion/server/schedule/pack"
 )
 
-// Study is a trace with the policies and seeds to replay.
-type Study struct {
+// Experiment is a trace with the policies and seeds to replay.
+type Experiment struct {
 	Trace    string // its name in the runs
 	Hosts    []Host
 	Tasks    []Task
@@ -26,11 +26,11 @@ type Study struct {
 	Inflate  float64  // see Draw
 }
 
-// Open reads the two files of a study, CSV or gzipped CSV (.gz). The trace is named after the task file, without the prefix
+// Open reads the two files of an experiment, CSV or gzipped CSV (.gz). The trace is named after the task file, without the prefix
 // and suffix that all task files share.
-func Open(hosts, tasks string) (Study, error) {
+func Open(hosts, tasks string) (Experiment, error) {
 	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(tasks), gzipSuffix), ".csv")
-	s := Study{Trace: strings.TrimPrefix(name, "openb_pod_list_")}
+	s := Experiment{Trace: strings.TrimPrefix(name, "openb_pod_list_")}
 	var err error
 	if s.Hosts, err = readFile(hosts, ReadHosts); err != nil {
 		return s, err
@@ -63,7 +63,7 @@ func readFile[T any](name string, read func(io.Reader) ([]T, error)) ([]T, error
 
 // Run replays every policy with every seed, on all cores, and returns the runs by policy, then by seed. It calls onProgress
 // after each run, from one goroutine at a time.
-func (s Study) Run(ctx context.Context, onProgress func(done, total int)) ([]Run, error) {
+func (s Experiment) Run(ctx context.Context, onProgress func(done, total int)) ([]Run, error) {
 	seeds := int(s.To - s.From + 1)
 	runs := make([]Run, len(s.Policies)*seeds)
 	var lock sync.Mutex
@@ -88,7 +88,7 @@ func (s Study) Run(ctx context.Context, onProgress func(done, total int)) ([]Run
 	return runs, group.Wait()
 }
 
-func (s Study) one(name string, seed int64) (Run, error) {
+func (s Experiment) one(name string, seed int64) (Run, error) {
 	w, err := Draw(s.Hosts, s.Tasks, seed, s.Inflate)
 	if err != nil {
 		return Run{}, err

@@ -13,14 +13,14 @@ import (
 	"github.com/containerd/containerd/v2/defaults"
 )
 
-// forgottenShims ends shims that containerd has forgotten.
-type forgottenShims struct{ config *Config }
+// orphanedShims ends shims that containerd has forgotten.
+type orphanedShims struct{ config *Config }
 
 // end ends a shim of a container that containerd knows no task of. When Pinion is killed while containerd starts a shim,
 // containerd kills the command that starts it, and forgets the shim if that runs already. Such a shim waits for ever for containerd to
 // read its log, and has the socket of the container's next shim: containerd finds it there, takes it for that, and the start hangs.
 // Without its socket, which costs one look, there is no such shim.
-func (f forgottenShims) end(id string) error {
+func (f orphanedShims) end(id string) error {
 	socket := f.socket(id)
 	if _, err := os.Lstat(socket); os.IsNotExist(err) {
 		return nil
@@ -38,13 +38,13 @@ func (f forgottenShims) end(id string) error {
 }
 
 // socket is the socket on which containerd reaches the shim of a container (SocketAddress of containerd's package shim).
-func (f forgottenShims) socket(id string) string {
+func (f orphanedShims) socket(id string) string {
 	sum := sha256.Sum256([]byte(filepath.Join(f.config.Address, f.config.Namespace, id)))
 	return filepath.Join(defaults.DefaultStateDir, "s", fmt.Sprintf("%x", sum))
 }
 
 // processes are the processes that serve a container of this containerd, by their command lines.
-func (f forgottenShims) processes(id string) (pids []int) {
+func (f orphanedShims) processes(id string) (pids []int) {
 	processes, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, path := range processes {
 		line, err := os.ReadFile(path)

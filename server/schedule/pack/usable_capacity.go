@@ -1,8 +1,8 @@
 package pack
 
-// usability measures the idle GPU capacity that the common shapes cannot use, like fgd's fragmentation, but also for the
+// usableCapacity measures the idle GPU capacity that the common shapes cannot use, like fgd's fragmentation, but also for the
 // tasks after the next one.
-type usability struct {
+type usableCapacity struct {
 	demandParts
 	memo memo
 }
@@ -13,9 +13,11 @@ const nowWeight = 0.8
 
 // useless returns the unusable idle capacity of a host with this free CPU and GPU capacity, in thousandths of a GPU, expected
 // over the common shapes.
-func (p *usability) useless(cpu int64, free []int) float64 { return p.memo.of(cpu, free, p.measure) }
+func (p *usableCapacity) useless(cpu int64, free []int) float64 {
+	return p.memo.of(cpu, free, p.measure)
+}
 
-func (p *usability) measure(cpu int64, free []int) float64 {
+func (p *usableCapacity) measure(cpu int64, free []int) float64 {
 	idle := p.count(free)
 	if idle == 0 {
 		return 0
