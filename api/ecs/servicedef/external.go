@@ -15,8 +15,11 @@ const (
 
 // ParseController reads a deployment controller: empty for ECS, or service.External. It refuses the one that Pinion has not.
 func ParseController(given *types.DeploymentControllerInput) (string, error) {
-	if given == nil || given.Type == "" || given.Type == controllerECS {
+	if given == nil || given.Type == controllerECS {
 		return "", nil
+	}
+	if given.Type == "" {
+		return "", field.Errorf(controllerPath, "deploymentController must have a type.")
 	}
 	if err := field.OneOf(controllerPath, given.Type, types.DeploymentControllers...); err != nil {
 		return "", err
@@ -29,7 +32,7 @@ func ParseController(given *types.DeploymentControllerInput) (string, error) {
 
 // CheckController refuses another deployment controller than the service has.
 func CheckController(given *types.DeploymentControllerInput, has string) error {
-	if given == nil || given.Type == "" {
+	if given == nil {
 		return nil
 	}
 	if controller, err := ParseController(given); err != nil || controller == has {
