@@ -1,12 +1,16 @@
 package guard
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // TestEveryExportedNameHasADocComment looks at types, functions, methods of exported types, constants and variables.
@@ -77,13 +81,71 @@ func receiverIsExported(f *ast.FuncDecl) bool {
 	return ok && name.IsExported()
 }
 
-func TestEveryDirectoryHasANoteOfAtMost150Lines(t *testing.T) {
+// Bounds of a DESIGN.md, which somebody new reads in five minutes.
+const (
+	maxDesignLines   = 150
+	maxDesignWords   = 1200
+	maxDesignColumns = 140 // of a line that is no row of a table
+)
+
+// TestEveryDesignPageIsShort measures each DESIGN.md; every directory that the project began with has one.
+func TestEveryDesignPageIsShort(t *testing.T) {
+	pages, found := designPages(t), offences{}
 	for _, directory := range []string{"api", "server", "node", "raftfsm", "gpu", "packaging"} {
-		raw, err := os.ReadFile(filepath.Join("../..", directory, "DESIGN.md"))
-		if err != nil {
-			t.Error(err)
-		} else if lines := strings.Count(string(raw), "\n"); lines > 150 {
-			t.Errorf("%s/DESIGN.md has %d lines, 150 are allowed", directory, lines)
+		if !slices.Contains(pages, directory+"/DESIGN.md") {
+			t.Errorf("%s has no DESIGN.md", directory)
 		}
 	}
+	for _, page := range pages {
+		raw, err := os.ReadFile(filepath.Join("../..", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if excess := excessOf(string(raw)); excess != "" {
+			found[page] = page + " " + excess + ": say it shorter, or move what is of a package below to that package"
+		}
+	}
+	found.check(t, pendingDesigns)
+}
+
+// excessOf says which bound the text of a DESIGN.md exceeds; empty when it keeps all.
+func excessOf(text string) string {
+	if lines := strings.Count(text, "\n"); lines > maxDesignLines {
+		return fmt.Sprintf("has %d lines, %d are allowed", lines, maxDesignLines)
+	}
+	if words := len(strings.Fields(text)); words > maxDesignWords {
+		return fmt.Sprintf("has %d words, %d are allowed", words, maxDesignWords)
+	}
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		columns := utf8.RuneCountInString(strings.TrimRight(line, "\n"))
+		if !strings.HasPrefix(line, "|") && columns > maxDesignColumns {
+			return fmt.Sprintf("has %d columns in line %d, %d are allowed outside tables", columns, number, maxDesignColumns)
+		}
+	}
+	return ""
+}
+
+// designPages are the DESIGN.md of the project, from its root.
+func designPages(t *testing.T) (pages []string) {
+	t.Helper()
+	const root = "../.."
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (strings.HasPrefix(entry.Name(), ".") && path != root || entry.Name() == "node_modules"):
+			return filepath.SkipDir
+		case entry.Name() == "DESIGN.md":
+			relative, err := filepath.Rel(root, path)
+			pages = append(pages, filepath.ToSlash(relative))
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages
 }

@@ -126,3 +126,19 @@ func TestAWrapperIsATypeThatHoldsNothingElse(t *testing.T) {
 		t.Errorf("the wrappers of p.a are %q", got)
 	}
 }
+
+func TestADesignPageIsMeasured(t *testing.T) {
+	wide := strings.Repeat("x", maxDesignColumns+1)
+	for name, c := range map[string]struct{ text, want string }{
+		"a short page":        {"# gpu\n\nThe GPUs of a host.\n", ""},
+		"at each bound":       {strings.Repeat("word\n", maxDesignLines-1) + strings.Repeat("é", maxDesignColumns) + "\n", ""},
+		"too many lines":      {strings.Repeat("\n", maxDesignLines+1), "151 lines"},
+		"too many words":      {strings.Repeat("a b c d e f g h i j k\n", 110), "1210 words"},
+		"a line that is wide": {"# gpu\n" + wide + "\n", "141 columns in line 2"},
+		"a row that is wide":  {"| " + wide + " |\n", ""},
+	} {
+		if got := excessOf(c.text); !strings.Contains(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
