@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Mode is how a GPU is given to containers, in ECS's words.
+// Mode is the sharing mode of a GPU, in ECS's words.
 type Mode string
 
 // The modes of a GPU.
@@ -15,8 +15,8 @@ const (
 	ModeMPS       Mode = "NVIDIA_MPS" // containers have shares of its memory, by NVIDIA's Multi-Process Service
 )
 
-// Account is what one GPU has given to containers. Its mode is one field that only the methods change, so a GPU is never given
-// as a whole and in shares, and gives at most its memory. A copy is independent.
+// Account records the containers that hold one GPU. Its mode is one field that only the methods change, so a GPU is never
+// given as a whole and in shares, and gives at most its memory. A copy is independent.
 type Account struct {
 	UUID     string
 	TotalMiB int64 // of its memory
@@ -28,7 +28,7 @@ type Account struct {
 	containers int
 }
 
-// Mode is how the GPU is given now.
+// Mode is the present sharing mode of the GPU.
 func (a *Account) Mode() Mode { return cmp.Or(a.mode, ModeIdle) }
 
 // RemainingMiB is the memory that is given to nobody: none of a GPU that a container has as a whole.
@@ -39,13 +39,13 @@ func (a *Account) RemainingMiB() int64 {
 	return max(0, a.TotalMiB-a.givenMiB)
 }
 
-// Containers is how many containers have the GPU or a share of it.
+// Containers is the number of containers that hold the GPU or a share of it.
 func (a *Account) Containers() int { return a.containers }
 
 // Idle reports whether the GPU is free to be given as a whole.
 func (a *Account) Idle() bool { return a.offered && a.mode == "" }
 
-// Shares is how many shares of that size the GPU has left, at most limit.
+// Shares is the number of shares of that size that the GPU has left, at most limit.
 func (a *Account) Shares(mib int64, limit int) int {
 	if !a.offered || !a.shares || mib <= 0 || a.mode == ModeDedicated {
 		return 0
@@ -122,7 +122,7 @@ func (a Accounts) Of(uuid string) *Account {
 // Clone is a copy that is independent.
 func (a Accounts) Clone() Accounts { return slices.Clone(a) }
 
-// Idle is how many GPUs are free to be given as a whole.
+// Idle is the number of GPUs that are free to be given as a whole.
 func (a Accounts) Idle() (n int) {
 	for i := range a {
 		if a[i].Idle() {
@@ -132,7 +132,7 @@ func (a Accounts) Idle() (n int) {
 	return n
 }
 
-// Shares is how many shares of that size the GPUs have left, at most limit.
+// Shares is the number of shares of that size that the GPUs have left, at most limit.
 func (a Accounts) Shares(mib int64, limit int) (n int) {
 	for i := range a {
 		if n += a[i].Shares(mib, limit-n); n >= limit {

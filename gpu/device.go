@@ -17,7 +17,7 @@ const (
 	Quarantined Health = "QUARANTINED"  // an operator keeps it from new tasks, whatever its host says of it; the pool's word, never a host's
 )
 
-// RecoveryAction is what to do about a GPU in this state, for people; empty when there is nothing.
+// RecoveryAction is the remedy for a GPU in this state, for people; empty when there is none.
 func (h Health) RecoveryAction() string {
 	switch h {
 	case NeedsReset:
@@ -51,7 +51,7 @@ type Device struct {
 	EmptyMIG  bool       `json:"emptyMIG,omitempty" level:"1"`  // it is in MIG mode and has no MIG device, for which alone it is unhealthy
 }
 
-// MIG is what Device.Former has.
+// MIG is a MIG device in Device.Former.
 type MIG struct {
 	UUID      string `json:"uuid"`
 	Profile   string `json:"profile"`
@@ -89,7 +89,7 @@ type Inventory struct {
 	// when there is no problem, also on a host without NVIDIA hardware.
 	Problem string `json:"problem,omitempty"`
 
-	// VRAMEnforcement says what keeps containers to their shares of a GPU's memory; empty: nothing does.
+	// VRAMEnforcement names the mechanism that keeps containers to their shares of a GPU's memory; empty: none.
 	VRAMEnforcement string `json:"vramEnforcement,omitempty" level:"1"`
 
 	DynamicMIG bool `json:"dynamicMIG,omitempty" level:"1"` // the pool may partition its GPUs; they are shared by nothing else then

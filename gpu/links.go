@@ -71,7 +71,7 @@ func (l Links) packed() iter.Seq2[string, Link] {
 	}
 }
 
-// linkBytes is what is left of packed links.
+// linkBytes is the unread rest of packed links.
 type linkBytes string
 
 func (b *linkBytes) take(n int) string {

@@ -8,7 +8,7 @@ import (
 	"pinion/gpu/mig"
 )
 
-// MIGDevice is what a device is that is a part of a GPU: a compute instance of one of its GPU instances, in NVIDIA's words. It has memory and
+// MIGDevice describes a device that is a part of a GPU: a compute instance of one of its GPU instances, in NVIDIA's words. It has memory and
 // multiprocessors of its own. Nobody changes it.
 type MIGDevice struct {
 	Parent          string `json:"parent"`                    // UUID of the GPU
@@ -21,8 +21,7 @@ type MIGDevice struct {
 // Instance is the MIG device in a layout of its GPU.
 func (m *MIGDevice) Instance() mig.Instance { return mig.Instance{Profile: m.Profile, Start: m.Start} }
 
-// Layout is how the GPU with the UUID is partitioned; empty when it is whole, or not there. It is without MIG devices of which nobody knows where they
-// are.
+// Layout is the partition of the GPU with the UUID; empty when it is whole, or not there. MIG devices without a known place are left out.
 func (i Inventory) Layout(card string) (l mig.Layout) {
 	for n := range i.Devices {
 		if m := i.Devices[n].MIGDevice; m != nil && m.Parent == card && m.Start >= 0 {
@@ -32,14 +31,14 @@ func (i Inventory) Layout(card string) (l mig.Layout) {
 	return mig.Sorted(l)
 }
 
-// Partitioner is what a Source also is that can partition GPUs.
+// Partitioner is a Source that can partition GPUs.
 type Partitioner interface {
 	// Partition makes the MIG devices of the GPU with the UUID be those of the layout: an empty one makes it whole. Those that it has already are left
 	// alone. Nothing may have those open that go, nor a whole GPU that is to be partitioned.
 	Partition(ctx context.Context, uuid string, layout mig.Layout) error
 }
 
-// MaxDevices is how many GPUs and MIG devices of a host are given to tasks.
+// MaxDevices bounds the GPUs and MIG devices of a host that are given to tasks.
 const MaxDevices = 64
 
 // tooMany is why a device beyond MaxDevices is given to nobody.
@@ -71,7 +70,7 @@ func (d *Device) PartitionedAnew(listed []Device) bool {
 	return slices.ContainsFunc(listed, func(l Device) bool { return l.IsOf(d.GPU()) })
 }
 
-// Profile is that of a MIG device, "" of a whole GPU.
+// Profile is the profile of a MIG device; "" of a whole GPU.
 func (d *Device) Profile() string {
 	if d.MIGDevice == nil {
 		return ""
@@ -79,7 +78,7 @@ func (d *Device) Profile() string {
 	return d.MIGDevice.Profile
 }
 
-// WholeGPUs is how many of the devices are whole GPUs.
+// WholeGPUs counts the devices that are whole GPUs.
 func WholeGPUs(devices []Device) (n int) {
 	for i := range devices {
 		if devices[i].MIGDevice == nil {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// ComputeModes is what a Source also implements whose devices can be kept for one process alone.
+// ComputeModes is a Source whose devices can be reserved for one process.
 type ComputeModes interface {
 	// SetExclusive sets the compute mode of the device: EXCLUSIVE_PROCESS, in which one process at a time computes on it, or DEFAULT. The mode
 	// outlives this process, and ends with the driver.

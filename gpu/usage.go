@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Usage is how a GPU is used, as its driver measures it. What is nil is not known: the driver, or the model, does not measure it.
+// Usage is the usage of a GPU, as its driver measures it. A nil field is not known: the driver, or the model, does not measure it.
 type Usage struct {
 	UUID          string   `json:"uuid"`
 	Utilization   *float64 `json:"utilization,omitempty"` // percent of the time in which something computed, since the usage was read last, as far back as the driver knows
@@ -25,20 +25,20 @@ type Usage struct {
 // UsageInterval is the time between two samples of the usage of a host's GPUs.
 const UsageInterval = 5 * time.Second
 
-// UsageSample is how a GPU was used at a time.
+// UsageSample is the usage of a GPU at a time.
 type UsageSample struct {
 	At time.Time `json:"at"`
 	Usage
 }
 
-// LatestUsage is how the GPUs of a host are used.
+// LatestUsage is the latest usage of the GPUs of a host.
 type LatestUsage struct {
 	At      time.Time     `json:"at,omitzero"`       // when that was measured; zero: it was not yet
 	Problem string        `json:"problem,omitempty"` // why it was not measured since
 	GPUs    []RecentUsage `json:"gpus"`              // of which something is known, by UUID
 }
 
-// RecentUsage is how a GPU is used now, and how busy it was before.
+// RecentUsage is the usage of a GPU now, and its utilization before.
 type RecentUsage struct {
 	Usage
 	Recent []float64 `json:"recent,omitempty"` // utilization in the last minute, the oldest first
@@ -46,11 +46,11 @@ type RecentUsage struct {
 
 // Meter reads how GPUs are used. A Source of GPUs that can say is one.
 type Meter interface {
-	// Usage is how the devices are used now. It leaves out those of which nothing is known. An error means that nobody knows anything.
+	// Usage measures the devices now. Devices of which nothing is known are left out. An error means that nothing is known of any.
 	Usage(ctx context.Context) ([]Usage, error)
 }
 
-// What no GPU does.
+// Bounds of plausible values, which no GPU exceeds.
 const (
 	maxWatts     = 10_000
 	maxCelsius   = 200
@@ -59,7 +59,7 @@ const (
 	memoryMargin = 1.01 // of the used over the whole: drivers round the two in different ways
 )
 
-// Plausible is the usage without what cannot be of the device: a driver in trouble says such things. implausible names what was left out.
+// Plausible is the usage without values that the device cannot have: a driver in trouble reports such. implausible names the values left out.
 func (u Usage) Plausible(d *Device) (plausible Usage, implausible []string) {
 	for _, m := range []struct {
 		name  string

@@ -15,7 +15,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Config is what an agent is made of. Everything but Sharer, Partitions, Volumes, Proxy, Resolver, MaxStopTimeout, Hooks and Boot is required.
+// Config has the dependencies and options of an agent. Everything but Sharer, Partitions, Volumes, Proxy, Resolver, MaxStopTimeout, Hooks and Boot is required.
 type Config struct {
 	// Host is the host as it describes itself: id, name, cluster, address, version, attributes, CPU and memory. The
 	// agent fills in GPUs; Status, RegisteredAt and Revision belong to the pool.
@@ -31,20 +31,20 @@ type Config struct {
 	GPUUsage   *gpuusage.Record
 	// Sharer keeps containers to their shares of GPUs; nil: this host shares none.
 	Sharer gpu.Sharer
-	// Partitions is how the pool wants the GPUs to be partitioned; nil: it partitions none.
+	// Partitions reads the GPU partitions that the pool wants; nil: it partitions none.
 	Partitions Partitions
 	// Volumes are the directories of the host that tasks may mount, those of Host.Volumes; nil: none.
 	Volumes *volume.Roots
 	// Proxy carries requests to targets; nil: this host carries none. Its owner has it call Node.Routes.TargetDrained and SetListenerProblems.
 	Proxy Proxy
-	// Resolver is where tasks resolve names, and the domain of names without a dot; nil or empty: where the host does.
+	// Resolver returns the DNS resolver of tasks, and the domain of names without a dot; nil or empty: the host's.
 	Resolver func() (address, domain string)
 	// MaxStopTimeout bounds the stop timeout of containers; 0: only their definitions do.
 	MaxStopTimeout time.Duration
 	// Hooks makes a task's hooks beside the built-in ones; nil: none.
 	Hooks func(spec.Assignment) []task.Hook
-	// Dir is where the agent keeps what belongs to a task and goes with it, under tasks/<task id>: scratch volumes,
-	// /etc/hosts and /etc/resolv.conf of its containers.
+	// Dir is the directory of the files that go with a task, under tasks/<task id>: scratch volumes, /etc/hosts and
+	// /etc/resolv.conf of its containers.
 	Dir string
 	Log *slog.Logger
 	// Boot counts the time limits of tasks; zero: this machine's.

@@ -8,7 +8,7 @@ import (
 	"pinion/raftfsm/traffic"
 )
 
-// Control is what the agent needs from the pool's servers: server/dispatch.Upstream, which may ask one over the network, so every method may
+// Control is the agent's connection to the pool's servers: server/dispatch.Upstream. It may ask one over the network, so every method may
 // fail and is then retried for ever with back-off. While no server can be reached, what runs goes on running.
 type Control interface {
 	// Join records the host as it describes itself and what it runs. It comes before everything else: a host gets no
@@ -19,7 +19,7 @@ type Control interface {
 	Assignments(ctx context.Context, hostID string, after uint64) ([]spec.Assignment, uint64, error)
 	// Report delivers the latest report of each task; when it returns nil they are recorded for good.
 	Report(ctx context.Context, hostID string, reports []spec.TaskReport) (unknown []string, err error)
-	// Heartbeat says that the host lives, and to which of the targets that are draining it has no request in flight; it never reaches the log.
+	// Heartbeat reports that the host lives, and the draining targets to which it has no request in flight. It never reaches the log.
 	Heartbeat(ctx context.Context, hostID string, drained []string) error
 	// Routing waits until the Routing is another value than seen, which is one that it has returned, and nil at first. Nobody may change it.
 	Routing(ctx context.Context, hostID string, seen *traffic.Routing) (*traffic.Routing, error)

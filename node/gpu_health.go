@@ -20,7 +20,7 @@ const (
 	idleTimeout = 10 * time.Second
 	// checkOwner owns a GPU while it is checked, as a task does.
 	checkOwner = "check of GPU "
-	// wellAfter is how long a task runs whose definition works.
+	// wellAfter is the time after which a running task shows that its definition works.
 	wellAfter = time.Minute
 )
 
@@ -179,7 +179,7 @@ func (g *GPUs) reserve(ctx context.Context, uuid string) error {
 	return err
 }
 
-// try returns what is wrong with a GPU that no task has.
+// try checks a GPU that no task has; its error says what is wrong.
 func (g *GPUs) try(ctx context.Context, uuid string) error {
 	checker, ok := g.source.(gpu.Checker)
 	if !ok {
@@ -244,7 +244,7 @@ func (g *GPUs) Forget(uuid string) error {
 	return nil
 }
 
-// CheckOutcome is how far the check of a GPU is that Check has asked for last. spec.ErrNotFound.
+// CheckOutcome is the outcome so far of the last check of a GPU that Check has asked for. spec.ErrNotFound.
 func (g *GPUs) CheckOutcome(uuid string) (gpu.CheckOutcome, error) {
 	outcome, ok := g.record.Outcome(uuid)
 	if !ok {

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// partitionInterval is how often a host asks how its GPUs are to be partitioned.
+	// partitionInterval is the time between two questions for the wanted partitions of a host's GPUs.
 	partitionInterval = time.Second
 	// partitionTimeout bounds how long a driver takes to partition a GPU.
 	partitionTimeout = time.Minute
@@ -26,7 +26,7 @@ const (
 	partitionOwner = "partition of GPU "
 )
 
-// Partitions says how the pool wants the GPUs of a host to be partitioned.
+// Partitions reads the partitions that the pool wants of a host's GPUs.
 type Partitions interface {
 	GPUPartitions(ctx context.Context, hostID string) (partition.List, error)
 }

@@ -59,10 +59,10 @@ func (g *GPUs) Inventory() gpu.Inventory { return g.current() }
 // LastXid is the number of the last error that the driver has told of a GPU since the agent was started; 0: of none.
 func (g *GPUs) LastXid(uuid string) uint64 { return g.record.LastXid(uuid) }
 
-// Usage is how the GPUs of this host are used.
+// Usage is the latest usage of the GPUs of this host.
 func (g *GPUs) Usage() gpu.LatestUsage { return g.usage.Latest(time.Now()) }
 
-// Samples is how a GPU was used after a time, in the last hour at most, the oldest sample first; none when this host does not have it.
+// Samples are the usage samples of a GPU after a time, of the last hour at most, the oldest first; none when this host does not have it.
 func (g *GPUs) Samples(uuid string, after time.Time) []gpu.UsageSample {
 	return g.usage.Samples(uuid, after)
 }

@@ -18,11 +18,11 @@ import (
 const (
 	// inventoryTimeout is for a driver that hangs: the host then joins without GPUs and says why.
 	inventoryTimeout = 20 * time.Second
-	// inventoryInterval is how often the inventory is read while nothing is said: a driver records things of which it tells nobody.
+	// inventoryInterval is the time between two readings of the inventory without a signal: a driver records things that it does not report.
 	inventoryInterval = 30 * time.Second
 )
 
-// GPUs are those of this host: what their source says of them, and what is remembered. Their exported methods are safe for concurrent use.
+// GPUs are the GPUs of this host, as their source lists them and as the agent remembers them. Their exported methods are safe for concurrent use.
 type GPUs struct {
 	source gpu.Source
 	record *gpuhealth.Record

@@ -138,7 +138,7 @@ func (n *Node) reports() []spec.TaskReport {
 	return all
 }
 
-// existingReport is what can be reported of an existing container without its definition.
+// existingReport is the report of an existing container without its definition.
 func existingReport(f runtime.ExistingContainer) spec.ContainerReport {
 	report := spec.ContainerReport{Name: f.Name, Status: spec.Pending, RuntimeID: f.ID, ImageDigest: f.Image.Digest}
 	if !f.StartedAt.IsZero() {

@@ -122,7 +122,7 @@ func (n *Node) Pulls(taskID string) []spec.Pull {
 	return nil
 }
 
-// Containers are those of all tasks that this host has, whether they run yet or not.
+// Containers are the containers of all tasks of this host, whether they run yet or not.
 func Containers(n *Node) (all []*task.Container) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

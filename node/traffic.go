@@ -17,7 +17,7 @@ type Proxy interface {
 	Apply(traffic.Routing) map[string]error
 }
 
-// Routes is what this host knows of traffic: the Routing, and which of the targets that are draining have no request in flight from here.
+// Routes holds the Routing of this host, and the draining targets without a request in flight from here.
 type Routes struct {
 	node    *Node
 	checker *target.Checker
@@ -132,10 +132,10 @@ func (r *Routes) drainedTargets() (ids []string) {
 	return ids
 }
 
-// defaultDrain is how long a task drains whose groups are not known: ELB's deregistration delay.
+// defaultDrain is the drain delay of a task whose groups are not known: ELB's deregistration delay.
 const defaultDrain = 300 * time.Second
 
-// drainDelay is how long a task may drain: the longest deregistration delay of its groups, 0 when it is in none.
+// drainDelay bounds the draining of a task: the longest deregistration delay of its groups, 0 when it is in none.
 func (r *Routes) drainDelay(task string) (delay time.Duration) {
 	routing := r.current()
 	if routing == nil {

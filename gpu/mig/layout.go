@@ -47,7 +47,7 @@ func sorted(l Layout) Layout {
 	return l
 }
 
-// Check says what is wrong with the layout on a GPU of the model.
+// Check validates the layout on a GPU of the model; its error says what is wrong.
 func (l Layout) Check(model string) error {
 	profiles := Profiles(model)
 	if profiles == nil {
@@ -110,7 +110,7 @@ func (l Layout) Add(model, profile string) (added Instance, ok bool) {
 	return added, most >= 0
 }
 
-// placements is how much the free slices are good for: the places for one of each profile, each with its memory.
+// placements values the free slices: the places for one of each profile, each with its memory.
 func (l Layout) placements(profiles []Profile) (sum int) {
 	for i := range profiles {
 		p := &profiles[i]

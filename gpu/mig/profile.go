@@ -26,7 +26,7 @@ type Profile struct {
 // MemoryMiB is the memory of a MIG device of a GPU with so much. Of a real one it is some percent less.
 func (p *Profile) MemoryMiB(card int64) int64 { return card * int64(p.memory) / memorySlices }
 
-// sizes are what NVIDIA's names say of one slice of memory, two, four and all.
+// sizes are the memory sizes in NVIDIA's names of profiles: of one slice of memory, two, four and all.
 type sizes [4]int
 
 // models are the GPUs that have MIG, by words of their name. Their profiles are made when they are asked for first.
@@ -42,8 +42,7 @@ var models = []struct {
 	{[]string{"B200"}, sync.OnceValue(sizes{23, 45, 90, 180}.profiles)},
 }
 
-// Profiles are those of a model of GPUs, "NVIDIA H100 80GB HBM3", the largest first; nil: it has none, or it is not known. Nobody may change
-// them.
+// Profiles are the MIG profiles of a model of GPUs, "NVIDIA H100 80GB HBM3", the largest first; nil: it has none, or it is not known. Nobody may change them.
 func Profiles(model string) []Profile {
 	words := strings.FieldsFunc(model, func(r rune) bool { return r == ' ' || r == '-' })
 	for _, m := range models {

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Health is what a probe finds of a control daemon.
+// Health is the state of a control daemon, as a probe finds it.
 type Health string
 
 // The three outcomes of a probe. They differ in what is to be done: nothing, start a daemon, end the one that is there.
@@ -29,7 +29,7 @@ const (
 const (
 	// commandTimeout bounds one command.
 	commandTimeout = 3 * time.Second
-	// probeAttempts is how often Gate asks, probeDelay how long it waits between.
+	// probeAttempts bounds the probes of one Gate; probeDelay is the pause between two.
 	probeAttempts = 3
 	probeDelay    = 100 * time.Millisecond
 	// probeCommand has an answer that is known: a percentage. The utility exits with 0 for commands that it does not know, too.
@@ -48,14 +48,14 @@ func (c Control) PipeDir() string { return filepath.Join(c.Dir, "pipe") }
 
 func (c Control) logDir() string { return filepath.Join(c.Dir, "log") }
 
-// environment is that of the daemon and of the utility: theirs alone, so that no variable of this process says which GPUs they see.
+// environment is the environment of the daemon and of the utility. No variable of this process is in it, so none says which GPUs they see.
 func (c Control) environment(more ...string) []string {
 	return append([]string{"PATH=" + os.Getenv("PATH"), "CUDA_MPS_PIPE_DIRECTORY=" + c.PipeDir(), "CUDA_MPS_LOG_DIRECTORY=" + c.logDir()}, more...)
 }
 
 func (c Control) timeout() time.Duration { return cmp.Or(c.Timeout, commandTimeout) }
 
-// errTimeout says that a command was not answered in time.
+// errTimeout is the error of a command that was not answered in time.
 var errTimeout = errors.New("the MPS control daemon did not answer in time")
 
 // Do has the daemon carry out a command, and returns its answer. The error wraps errTimeout when there was none in time.

@@ -22,7 +22,7 @@ const (
 	// killTimeout bounds how long a killed process is waited for: one that hangs in the driver does not end.
 	killTimeout = 10 * time.Second
 	exitPoll    = 20 * time.Millisecond
-	// pidFile is where a daemon writes its process id, in the directory of its pipes.
+	// pidFile is the file with the daemon's process id, in the directory of its pipes.
 	pidFile = "nvidia-cuda-mps-control.pid"
 	// noDaemon is in what the program says that was given an option it does not know: it is the utility then.
 	noDaemon = "Cannot find MPS control daemon"
@@ -80,7 +80,7 @@ func (c Control) waitServing(ctx context.Context, exited <-chan error) error {
 	}
 }
 
-// outputFile has what the daemon says before it has opened its logs.
+// outputFile is the daemon's output until it has opened its logs.
 func (c Control) outputFile() string { return filepath.Join(c.logDir(), "output.log") }
 
 // exitReason says why a daemon has ended before it served.

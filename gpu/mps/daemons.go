@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// watchInterval is how often the servers of a shared GPU are looked for, probeInterval how often its daemon is asked whether it serves.
+	// watchInterval is the time between two looks at the servers of a shared GPU, probeInterval between two probes of its daemon.
 	watchInterval = 500 * time.Millisecond
 	probeInterval = 5 * time.Second
 	// maxLog bounds each log file of a daemon: a longer one is emptied.
@@ -38,7 +38,7 @@ type Daemons struct {
 	shared map[string]*state // by UUID
 }
 
-// Config is what Daemons need. All of it is required.
+// Config has the dependencies of Daemons. All of it is required.
 type Config struct {
 	Program string // path of nvidia-cuda-mps-control
 	Dir     string // where each shared GPU has a directory with its UUID as name
@@ -47,7 +47,7 @@ type Config struct {
 	Log     *slog.Logger
 }
 
-// state is what is known of one GPU.
+// state is the sharing of one GPU: its daemon, its servers, and why it has failed.
 type state struct {
 	Control
 	uuid string

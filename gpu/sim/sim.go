@@ -42,7 +42,7 @@ type source struct {
 	machine      atomic.Pointer[machine]
 }
 
-// machine is what Partition changes. Nobody changes one that is in use.
+// machine is the part of a source that Partition replaces. Nobody changes one that is in use.
 type machine struct {
 	devices []gpu.Device // GPUs or their MIG devices, all of them healthy
 	nodes   machineNodes

@@ -61,7 +61,7 @@ func groupsOf(groups []group, key string) (all []group) {
 	return all
 }
 
-// slots is how many GPUs the groups have.
+// slots is the number of GPUs of the groups.
 func slots(groups []group) (n int) {
 	for _, g := range groups {
 		n += g.count

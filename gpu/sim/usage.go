@@ -43,7 +43,7 @@ func (s *source) Usage(context.Context) ([]gpu.Usage, error) {
 	return all, nil
 }
 
-// usageOf is how a device is used whose GPU computes for so many percent of the time. Of a MIG device a driver tells the memory alone.
+// usageOf is the usage of a device whose GPU computes for so many percent of the time. Of a MIG device a driver measures the memory alone.
 func (s *source) usageOf(d *gpu.Device, percent float64) gpu.Usage {
 	if d.MIGDevice != nil {
 		used := 0.9 * float64(d.MemoryMiB) * percent / 100
@@ -52,7 +52,7 @@ func (s *source) usageOf(d *gpu.Device, percent float64) gpu.Usage {
 	return groupAt(s.groups, d.Index).usage(d.UUID, percent)
 }
 
-// usage is that of a device of the model that computes for so many percent of the time: between what an idle one needs, and what it can at most.
+// usage is the usage of a device of the model that computes for so many percent of the time: between that of an idle one and the most that it can.
 func (m *model) usage(uuid string, percent float64) gpu.Usage {
 	between := func(idle, most float64) *float64 {
 		v := idle + (most-idle)*percent/100

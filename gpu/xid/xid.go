@@ -8,12 +8,12 @@ import (
 	"pinion/gpu"
 )
 
-// Error is what an Xid means.
+// Error is the meaning of an Xid.
 type Error struct {
 	Code   uint64
 	Text   string     // what has happened, for people
 	Health gpu.Health // of the GPU from then on; gpu.Healthy: it goes on
-	// EndsTasks says that what computes on the GPU has lost its results, or will never end: its tasks are to be stopped.
+	// EndsTasks reports whether the tasks of the GPU are to be stopped: their results are lost, or they will never end.
 	EndsTasks bool
 }
 
@@ -25,7 +25,7 @@ const (
 	RecoveryChanged = 154
 )
 
-// Of is what the Xid means. NVIDIA adds numbers with new drivers: one that is not known takes the GPU out of use until it is reset.
+// Of is the meaning of an Xid. NVIDIA adds numbers with new drivers: an unknown one takes the GPU out of use until it is reset.
 func Of(code uint64) Error {
 	if e, ok := named[code]; ok {
 		e.Code = code

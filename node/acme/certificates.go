@@ -30,15 +30,15 @@ const (
 	maxRetry = time.Hour
 )
 
-// Cache is what the hosts of the pool share: the account, certificates with their keys, and answers to challenges. Get's error for a key without
-// a value wraps spec.ErrNotFound.
+// Cache is the storage that the hosts of the pool share: the account, certificates with their keys, and answers to challenges. Get's error for a
+// key without a value wraps spec.ErrNotFound.
 type Cache interface {
 	Get(ctx context.Context, key string) ([]byte, error)
 	Put(ctx context.Context, key string, value []byte) error
 	Delete(ctx context.Context, key string) error
 }
 
-// Config is what Certificates need. All fields but Email and Roots are required.
+// Config has the dependencies of Certificates. All fields but Email and Roots are required.
 type Config struct {
 	Directory string // URL of the CA's directory
 	Email     string // where the CA writes when something is wrong with a certificate
@@ -47,7 +47,7 @@ type Config struct {
 	Log       *slog.Logger
 }
 
-// Certificates are those of the names that SetNames was told of. Its methods may be called at any time, also at once.
+// Certificates orders and renews the certificates of the names given to SetNames. Its methods may be called at any time, also at once.
 type Certificates struct {
 	manager *autocert.Manager
 	answers answers
@@ -58,7 +58,7 @@ type Certificates struct {
 	names map[string]*name
 }
 
-// name is how far the certificate of a name is.
+// name is the state of one name's certificate.
 type name struct {
 	ready  bool // it is there, and renewed by itself
 	err    error
@@ -114,8 +114,8 @@ func (c *Certificates) check(host string) error {
 	return nil
 }
 
-// Certificate is that of the name that the client asks for, or the answer to a challenge of the CA. It is the one that was ordered, whatever else the
-// client supports: for another sort, autocert would order another certificate for every stranger who asks.
+// Certificate is the certificate of the name that the client asks for, or the answer to a challenge of the CA. It is the one that was ordered,
+// whatever else the client supports: for another sort, autocert would order another certificate for every stranger who asks.
 func (c *Certificates) Certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if IsChallenge(hello) {
 		if err := c.check(hello.ServerName); err != nil {
@@ -219,13 +219,13 @@ func (c *Certificates) order(host string) {
 	c.log.Warn("a certificate could not be had by ACME: the CA has to reach port 443 of the name, at a listener of this pool; it is tried again", "name", host, "error", err, "at", n.next)
 }
 
-// elsewhereRetry is when a certificate is looked for again that another host orders.
+// elsewhereRetry is the time between two looks for a certificate that another host orders.
 const elsewhereRetry = 2 * time.Second
 
 // cache is a Cache as autocert has it.
 type cache struct{ Cache }
 
-// legacyAccountKey is where versions of autocert that nobody has run with Pinion kept the key of the account. It looks there before it makes one.
+// legacyAccountKey is the cache key under which older versions of autocert kept the account's key; none ran with Pinion. autocert looks there first.
 const legacyAccountKey = "acme_account.key"
 
 // Get has autocert's error for what is not there.

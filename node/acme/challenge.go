@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// lookupInterval is how long at least lies between two looks for the answer to the challenges of a name.
+// lookupInterval is the least time between two looks for the answer to the challenges of a name.
 const lookupInterval = 100 * time.Millisecond
 
 // answers find what to show a CA that asks for a challenge. Anybody can ask as a CA does, and each look asks the leader of the pool: there is one at a
@@ -19,7 +19,7 @@ type answers struct {
 	names map[string]*lookups
 }
 
-// lookups are those of a name.
+// lookups are the lookups of one name's challenges.
 type lookups struct {
 	next *lookup    // has not begun; nil: nobody waits for one
 	turn sync.Mutex // is held by the lookup that goes on

@@ -16,7 +16,7 @@ import (
 // apparmorProfile is the name of the default profile in the kernel.
 const apparmorProfile = "pinion-default"
 
-// kernelAppArmor is where the kernel says whether it has AppArmor: Y or N.
+// kernelAppArmor is the kernel's switch of AppArmor: Y or N.
 const kernelAppArmor = "/sys/module/apparmor/parameters/enabled"
 
 // loadAppArmor loads the default profile, and logs what is missing on a kernel that has AppArmor.
@@ -35,8 +35,8 @@ func loadAppArmor(log *slog.Logger) (loaded bool) {
 	return err == nil
 }
 
-// apparmorLabel is what confines a container: the default profile, except for privileged ones, and the profile that the definition names.
-// The kernel allows what both allow, so a named profile cannot loosen; one that it does not know fails the start.
+// apparmorLabel names the AppArmor profiles that confine a container: the default profile, except for privileged ones, and the profile
+// that the definition names. The kernel allows what both allow, so a named profile cannot loosen; one that it does not know fails the start.
 func apparmorLabel(def *spec.ContainerDefinition, loaded bool) (string, error) {
 	named := def.AppArmorProfile()
 	switch {

@@ -39,7 +39,7 @@ type Config struct {
 	// DiskUsed returns the share of the images' disk that is in use, 0 to 1; nil: it is measured. While the disk is nearly
 	// full, unused images are removed.
 	DiskUsed func() (float64, error)
-	// DiskFree returns what is free of that disk, in bytes; nil: it is measured.
+	// DiskFree returns the free bytes of that disk; nil: they are measured.
 	DiskFree  func() (int64, error)
 	Images    images.Limits
 	LogLimits LogLimits
@@ -50,7 +50,7 @@ type Config struct {
 	Log                          *slog.Logger
 }
 
-// Limits are what this host sets for every container, whatever its definition says.
+// Limits are limits that this host sets for every container, whatever its definition says.
 type Limits struct {
 	Processes       int64 // processes and threads of a container with at most one GPU, as many again for each further GPU; 0: no limit
 	NoNewPrivileges bool  // no process gains privileges by running a setuid program

@@ -16,7 +16,7 @@ import (
 	"pinion/node/runtime"
 )
 
-// loopback is where programs listen that are for their own container alone, and all others that listen everywhere.
+// loopback is the address of programs that serve their own container alone, and of those that listen on all addresses.
 const loopback = "127.0.0.1"
 
 // Dial connects to a TCP port of a running container, from inside its network namespace.

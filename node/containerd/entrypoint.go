@@ -11,7 +11,7 @@ import (
 	"pinion/node/containerd/program"
 )
 
-// entrypointPath is where a container has pinion-entrypoint that begins with it.
+// entrypointPath is the path of pinion-entrypoint in a container that begins with it.
 const entrypointPath = "/run/pinion/entrypoint"
 
 // Arguments of pinion-entrypoint.

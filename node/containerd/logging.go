@@ -8,7 +8,7 @@ import (
 	"pinion/raftfsm/logdriver"
 )
 
-// LogLimits are what this host gives to logs, whatever the definitions ask for. 0 is no limit.
+// LogLimits bound the logs of this host, whatever the definitions ask for. 0 is no limit.
 type LogLimits struct {
 	Container int64 // bytes of one container's log, all its files together
 	Task      int64 // bytes of the logs of one task's containers together
@@ -47,8 +47,7 @@ func (r *Runtime) logURI(c runtime.ContainerSpec) (string, error) {
 	return logger.String(), nil
 }
 
-// logRotation is what the definition asks for within the limits of this host. The containers of a task have equal shares of its
-// limit.
+// logRotation is the log rotation of the definition, within the limits of this host. The containers of a task have equal shares of its limit.
 func (r *Runtime) logRotation(c runtime.ContainerSpec) (logdriver.Rotation, error) {
 	asked, err := c.Def.LogConfiguration.Rotation()
 	if err != nil {

@@ -176,7 +176,7 @@ func (p *pauseContainers) sweep(ctx context.Context, records []containers.Contai
 // defaultSharedMemory is Docker's size of /dev/shm, in MiB.
 const defaultSharedMemory = 64
 
-// sharedMemorySize is that of the /dev/shm that the containers of the task share, in MiB: the largest that one of them asks for.
+// sharedMemorySize is the size in MiB of the /dev/shm that the containers of the task share: the largest that one of them asks for.
 func sharedMemorySize(d *spec.TaskDefinition) int64 {
 	size := int64(0)
 	for i := range d.Containers {

@@ -36,7 +36,7 @@ func (p *pauseContainers) spec(ctx context.Context, record *containers.Container
 	)
 }
 
-// sharedNamespaces are those of its task's pause container that a container joins, as paths for runc; empty: it has its own.
+// sharedNamespaces are the namespaces of the pause container that a container of its task joins, as paths for runc; empty: it has its own.
 type sharedNamespaces struct {
 	pid, ipc     string
 	sharedMemory string // directory with /dev/shm
@@ -70,7 +70,7 @@ func (s *startOperation) openSharedNamespaces(ctx context.Context) error {
 			return err
 		}
 	}
-	// What was opened is the pause container's if it still runs: its number was nobody else's in between.
+	// If the pause container still runs, the opened namespaces are its own: no other process had its id in between.
 	if now, err := pauses.find(ctx, s.spec.Task.ID); err != nil || now != pid {
 		return errors.Join(err, errors.New("the pause container of the task ended during the start of a container"))
 	}

@@ -20,13 +20,13 @@ var rlimitNumbers = map[string]int{
 	"sigpending": unix.RLIMIT_SIGPENDING, "stack": unix.RLIMIT_STACK,
 }
 
-// rlimitSource says what this host can raise the limits of a process to.
+// rlimitSource reads the highest limits of a process that this host can set.
 type rlimitSource interface {
 	unbounded() bool // it can raise every limit
 	hard(resource int) (uint64, error)
 }
 
-// hostRlimits are those of this process, which containerd and runc have too.
+// hostRlimits reads the limits of this process, which containerd and runc have too.
 type hostRlimits struct{}
 
 func (hostRlimits) unbounded() bool {
@@ -61,7 +61,7 @@ func checkRlimits(ulimits []spec.Ulimit, host rlimitSource) error {
 	return nil
 }
 
-// usualUlimits are those that GPU jobs ask to be unlimited.
+// usualUlimits are the ulimits that GPU jobs want unlimited.
 var usualUlimits = []string{"memlock", "nofile", "stack"}
 
 // ShortUlimits are the usual ulimits that this process, and with it this host, cannot make unlimited.

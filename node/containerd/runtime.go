@@ -119,7 +119,7 @@ func (r *Runtime) diskUsed() (float64, error) {
 	return images.DiskUsed(r.imageDir)
 }
 
-// diskFree returns what is free of the images' disk.
+// diskFree returns the free bytes of the images' disk.
 func (r *Runtime) diskFree() (int64, error) {
 	if r.config.DiskFree != nil {
 		return r.config.DiskFree()
@@ -137,7 +137,7 @@ func (r *Runtime) imagesInUse(ctx context.Context) (map[string]bool, error) {
 	return inUse, err
 }
 
-// Features is what a host says of its runtime.
+// Features are the capabilities of a host's runtime, as the host reports them.
 type Features struct {
 	Version          string // with its name
 	AppArmor         bool   // profiles confine its containers
@@ -145,7 +145,7 @@ type Features struct {
 	NoUserNamespaces error  // why containers cannot have user namespaces; nil: they can
 }
 
-// Features tells what this host's runtime can do.
+// Features are the capabilities of this host's runtime.
 func (r *Runtime) Features() Features {
 	return Features{"containerd " + r.version, r.profile.apparmor, r.cgroups.CanLimitSwap(), r.noUserns}
 }

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// secretsPath is where it has the file that pinion-entrypoint reads.
+	// secretsPath is the path in a container of the file that pinion-entrypoint reads.
 	secretsPath = "/run/pinion/secrets"
 	// maxSecretMemory bounds the secrets of all containers of a host, as the option of a file system in memory says it. Tasks have a bound each
 	// (package node/secrets), which is less than the memory that the smallest task reserves: together they do not get there.
@@ -144,7 +144,7 @@ func (f *secretFiles) unmountIfEmpty() error {
 
 func (f *secretFiles) path(id string) string { return filepath.Join(f.dir, filepath.Base(id)) }
 
-// secrets are those of the container. A variable that the host sets itself, such as the limits of a share of a GPU, is no secret's.
+// secrets are the secrets of the container. A variable that the host sets itself, such as the limits of a share of a GPU, takes no secret.
 func (b *specBuilder) secrets() []runtime.Secret {
 	if b.spec.SecretFiles != "" {
 		return b.spec.Secrets

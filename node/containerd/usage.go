@@ -29,7 +29,7 @@ func (m Meter) Usage(taskID string) (cpu time.Duration, memory int64, ok bool) {
 	return m.Runtime.cgroups.Usage(cgroup.TaskPath(taskID))
 }
 
-// Container is what a running container uses. runtime.ErrNotFound when it does not run.
+// Container measures a running container. runtime.ErrNotFound when it does not run.
 func (m Meter) Container(ctx context.Context, id string) (runtime.Usage, error) {
 	pid, err := runningPID(m.Runtime.inNamespace(ctx), m.Runtime, id)
 	if err != nil {
@@ -84,7 +84,7 @@ func machineCPU() (sum time.Duration, err error) {
 	return sum, nil
 }
 
-// interfaces are those of the network namespace of a process, without its loopback; nil when it has that of the host.
+// interfaces are the traffic counters in the network namespace of a process, without its loopback; nil when that is the host's namespace.
 func interfaces(pid uint32) (map[string]runtime.Traffic, error) {
 	// Of this thread: /proc/self is the first one, which another goroutine may have taken into a namespace of a container.
 	own, errOwn := os.Readlink("/proc/thread-self/ns/net")

@@ -135,8 +135,8 @@ func (m *volumeMounts) pin(namespace *os.File) (string, error) {
 	return point, unix.Mount(fmt.Sprintf("/proc/self/fd/%d", namespace.Fd()), point, "", unix.MS_BIND, "")
 }
 
-// snapshotLabels are those of the container's writable layer. With a user namespace the layer is root's of that, and overlayfs shows the
-// layers below with its ids.
+// snapshotLabels are the labels of the container's writable layer. With a user namespace the layer is root's of that, and overlayfs
+// shows the layers below with its ids.
 func (s *startOperation) snapshotLabels() map[string]string {
 	labels := map[string]string{labelRoot: time.Now().UTC().Format(time.RFC3339), labelTask: s.spec.Task.ID}
 	if !s.spec.IDs.IsZero() {

@@ -78,8 +78,8 @@ func (d *Dir) countStart() (int64, error) {
 	return starts, err
 }
 
-// machineID is what tells this machine from others: the id that systemd made for its installation, and that of its board or
-// virtual machine, which a hypervisor changes in a clone.
+// machineID identifies this machine: the id that systemd made for its installation, and that of its board or virtual
+// machine, which a hypervisor changes in a clone.
 func machineID() string {
 	installation, _ := os.ReadFile("/etc/machine-id")
 	board, _ := os.ReadFile("/sys/class/dmi/id/product_uuid")

@@ -30,7 +30,7 @@ const Format = 1
 const (
 	// lockFile holds the process id of who uses the directory, and is locked by it.
 	lockFile = "lock"
-	// identityFile is what makes a directory one of pinion's.
+	// identityFile marks a directory as pinion's.
 	identityFile = "pinion.json"
 )
 
@@ -44,7 +44,7 @@ type Dir struct {
 	// Listed is the mode with which Open found a directory that others could list, and made it one that they cannot; 0: it was none.
 	Listed fs.FileMode
 
-	// What tells one process with the host's identity from another, after Claim.
+	// Both tell this process from another with the host's identity, after Claim.
 	Location string // this directory on this machine since its boot; one process at a time has it, for the directory is locked
 	Starts   int64  // starts of this host, this one included
 }
@@ -171,8 +171,8 @@ func acquireLock(path string) (*os.File, error) {
 }
 
 const (
-	// lockPatience is how long a lock is waited for whose process has ended. A process that was killed while it started another one leaves
-	// a child that has the lock until it runs its program, which takes seconds on a busy machine.
+	// lockPatience bounds the wait for a lock whose process has ended. A process that was killed while it started another one leaves a
+	// child that has the lock until it runs its program, which takes seconds on a busy machine.
 	lockPatience = 10 * time.Second
 	lockPause    = 50 * time.Millisecond
 )

@@ -11,10 +11,10 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// compareBuffer is how many bytes are compared at a time.
+// compareBuffer is the number of bytes that are compared at a time.
 const compareBuffer = 256 << 10
 
-// corruptBlob is what is done about a download that is not what its digest says.
+// corruptBlob repairs a download that does not match its digest.
 type corruptBlob struct{ d *Download }
 
 // run replaces what hosts gave of a blob that is not what its digest says, and names the one that gave wrong bytes. The registry has

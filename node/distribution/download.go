@@ -19,8 +19,7 @@ const (
 	peerFetches     = 6 // and from other hosts
 	fetchesOfPeer   = 2 // of these, from one host
 	linger          = time.Minute
-	// patience is how long a download waits for pieces that other hosts are to bring, until it has the blob from the registry by itself; without a
-	// registry it waits ten times as long.
+	// patience bounds the wait of a download for pieces of other hosts. Then the blob comes from the registry; without one a download waits ten times as long.
 	patience = time.Minute
 )
 
@@ -48,7 +47,7 @@ type Download struct {
 	err     error // why the blob cannot be had; nil: it can
 }
 
-// state is how far a download is.
+// state is the progress of a download.
 type state struct {
 	started    bool      // something was read
 	noRanges   bool      // the registry gives the blob as a whole alone
@@ -170,7 +169,7 @@ func (d *Download) await(ctx context.Context, piece int) error {
 	}
 }
 
-// want is what the tracker is told of the download, and asked; asks is false before it begins and when nobody can get anything of it.
+// want is the download's part of a request to the tracker; asks is false before it begins and when nobody can get anything of it.
 func (d *Download) want(avoid []string) (w blob.Want, asks bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -21,11 +21,11 @@ import (
 
 // Config is the configuration of an Exchange. All fields but UploadRate and Keep are required.
 type Config struct {
-	// Store is where the blobs of this host are when they are whole.
+	// Store holds the whole blobs of this host.
 	Store Store
-	// Dir is where blobs are while they arrive: a directory of the Exchange alone, emptied by Open.
+	// Dir is the directory of arriving blobs, of the Exchange alone; Open empties it.
 	Dir string
-	// UploadRate is how many bytes a second this host gives others, 0: as many as it can.
+	// UploadRate bounds the bytes a second that other hosts get from this one; 0: no bound.
 	UploadRate int64
 	// Keep is called with the images that this host is to keep, as often as the leader says so.
 	Keep func([]blob.Image)
@@ -164,7 +164,7 @@ func (x *Exchange) Fetch(ctx context.Context, d digest.Digest, size int64, from 
 	return &Reader{ctx: ctx, d: download, hash: d.Algorithm().Hash()}, nil
 }
 
-// Whole says that the store has a blob: other hosts get it from there, and what Fetch has kept of it goes.
+// Whole notes that the store has a blob: other hosts get it from there, and the file of its download goes.
 func (x *Exchange) Whole(d digest.Digest) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -178,13 +178,13 @@ func (x *Exchange) Whole(d digest.Digest) {
 	x.wakeUp()
 }
 
-// Removed says that blobs have gone from the store.
+// Removed notes that blobs have gone from the store.
 func (x *Exchange) Removed() {
 	x.forgetTold()
 	x.wakeUp()
 }
 
-// Named says that an image has come, or has another name.
+// Named notes that an image has come, or has another name.
 func (x *Exchange) Named() {
 	x.tellImages()
 	x.wakeUp()

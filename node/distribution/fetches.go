@@ -10,7 +10,7 @@ import (
 	"pinion/raftfsm/blob"
 )
 
-// rangeTries is how often a piece is asked for by its range until the blob is asked for as a whole.
+// rangeTries bounds the requests for a piece by its range; then the blob is asked for as a whole.
 const rangeTries = 3
 
 // ErrNoRanges is the error of a registry that gives no parts of blobs.

@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// firstByte is how long another host may take until its first byte, and between two of them.
+	// firstByte bounds the wait for the first byte of another host, and between two bytes.
 	firstByte = 2 * time.Second
-	// leastRate is how many bytes a second another host has to bring; less than that, and the piece comes from elsewhere.
+	// leastRate is the least rate of another host, in bytes a second; below it the piece comes from elsewhere.
 	leastRate = 128 << 10
-	// unreachableFor is how long a host that failed is not asked, liedFor one that gave wrong bytes, busyFor one that gives others enough;
-	// after mostBusy such answers it has failed.
+	// unreachableFor is the time for which a host that failed is not asked, liedFor one that gave wrong bytes, busyFor one that refused
+	// as busy; after mostBusy such answers it has failed.
 	unreachableFor = 30 * time.Second
 	liedFor        = 10 * time.Minute
 	busyFor        = 100 * time.Millisecond
@@ -91,7 +91,7 @@ func (x *Exchange) readPeer(ctx context.Context, host, digest string, offset, le
 	return &peerBody{ReadCloser: body, ctx: ctx, cancel: cancel, end: end, next: next}, size, nil
 }
 
-// peerBody is what a host sends.
+// peerBody is the answer of another host.
 type peerBody struct {
 	io.ReadCloser
 	ctx       context.Context

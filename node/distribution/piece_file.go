@@ -29,7 +29,7 @@ func newPieceFile(dir string, size int64) (pieceFile, error) {
 	return pieceFile{file, size, blob.Count(size)}, nil
 }
 
-// bounds is where a piece begins, and how long it is.
+// bounds is the offset of a piece and its length.
 func (f pieceFile) bounds(piece int) (offset, length int64) {
 	size := blob.PieceSize(f.size)
 	offset = int64(piece) * size

@@ -19,7 +19,7 @@ import (
 const (
 	// uploadsOfHost bounds the pieces that one other host reads from this one at a time.
 	uploadsOfHost = 8
-	// uploadBurst is how many bytes go out at once, uploadTimeout how long they may take.
+	// uploadBurst is the number of bytes that go out at once, uploadTimeout the time that they may take.
 	uploadBurst   = 256 << 10
 	uploadTimeout = 30 * time.Second
 )

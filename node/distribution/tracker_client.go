@@ -16,7 +16,7 @@ const (
 	askTimeout = 3 * time.Second
 	// askPause is the least time between two questions, so that what several blobs need is asked together.
 	askPause = 10 * time.Millisecond
-	// tellInterval is how often a host that fetches nothing says what it has.
+	// tellInterval is the time between two reports of a host that fetches nothing.
 	tellInterval = time.Minute
 )
 
@@ -92,10 +92,10 @@ func (x *Exchange) ask() time.Duration {
 	return time.Duration(answer.AgainMillis) * time.Millisecond
 }
 
-// telling is what a request tells: how many of the blobs that were added, since the blobs were forgotten for so many times.
+// telling is the part of a request that reports blobs: how many of those added, and how often the tracker's knowledge was dropped before.
 type telling struct{ added, generation int }
 
-// request is what is to be told and asked now, the downloads that it asks for, and what it tells.
+// request makes the next request to the tracker; asking are its downloads, told is what it reports.
 func (x *Exchange) request() (r blob.Request, asking []*Download, told telling) {
 	avoid := x.avoid.list()
 	x.mu.Lock()

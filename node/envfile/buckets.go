@@ -43,7 +43,7 @@ func Open(hostName string, dirs map[string]string) (*Buckets, error) {
 	return &Buckets{host: hostName, dirs: dirs, reading: reading}, nil
 }
 
-// Variables are those of the files: of a name that several have, the value of the first file counts.
+// Variables are the variables of the files: of a name that several have, the value of the first file counts.
 func (b *Buckets) Variables(ctx context.Context, files []envfile.File) (all []envfile.Variable, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, readTimeout, fmt.Errorf("the bucket does not answer within %v", readTimeout))
 	defer cancel()

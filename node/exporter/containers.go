@@ -38,7 +38,7 @@ func (e *Exporter) ofContainers(containers []container) []prometheus.Metric {
 	return e.containers
 }
 
-// read is what the containers use, nil of those that cannot be read.
+// read measures the containers; nil for one that cannot be read.
 func (e *Exporter) read(running []container) []*runtime.Usage {
 	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 	defer cancel()

@@ -18,7 +18,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Config is what an exporter reads. All of it is required.
+// Config has the sources of an exporter. All of it is required.
 type Config struct {
 	Host       func() spec.Host           // as it describes itself
 	GPUs       func() gpu.Inventory       // with what is remembered of their health
@@ -28,7 +28,7 @@ type Config struct {
 	Use        UsageFunc                  // what a running container uses
 	Expires    func() time.Time           // when the host's certificate ends; zero: it has none
 	Disk       func() (free, total int64) // bytes of the file system with the data directory; total 0: not known
-	// AccessLogDropped is how many lines the access log of the host's proxy could not take.
+	// AccessLogDropped counts the lines that the access log of the host's proxy could not take.
 	AccessLogDropped func() uint64
 }
 
@@ -36,7 +36,7 @@ type Config struct {
 type UsageFunc func(ctx context.Context, containerID string) (runtime.Usage, error)
 
 const (
-	// fresh is how long what was read of the containers serves further scrapes.
+	// fresh is the time for which one reading of the containers serves further scrapes.
 	fresh = 5 * time.Second
 	// readTimeout bounds the reading of all containers: those of which nothing is known by then are missing in a scrape.
 	readTimeout = 4 * time.Second

@@ -33,7 +33,7 @@ var measured = []struct {
 	{"DCGM_FI_PROF_NVLINK_RX_BYTES", "The rate of data received over NVLink (in bytes per second).", func(u *gpu.Usage, _ *gpu.Device) *float64 { return u.NVLinkReceived }, megabyte},
 }
 
-// freeMemory is what the driver has not given away, of a device with memory of its own.
+// freeMemory is the unallocated memory of a device with memory of its own.
 func freeMemory(u *gpu.Usage, d *gpu.Device) *float64 {
 	if u.MemoryUsedMiB == nil || d.MemoryMiB == 0 {
 		return nil

@@ -18,9 +18,9 @@ const (
 	maxTrafficSets = 2000
 	// maxTrafficBytes bounds their text: a server takes 8 MiB of metrics from another host.
 	maxTrafficBytes = 4 << 20
-	// sampleBytes is what a sample has at most beside the values of its labels: names, the bound of a bucket, the number.
+	// sampleBytes bounds a sample without the values of its labels: names, the bound of a bucket, the number.
 	sampleBytes = 160
-	// histogramSamples are those of one histogram: its buckets, the sum and the count.
+	// histogramSamples is the number of samples of one histogram: its buckets, the sum and the count.
 	histogramSamples = len(proxy.Bounds) + 3
 )
 
@@ -61,7 +61,7 @@ func (t Traffic) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// row is what one task has got as a target of a group; without a task, what no task has got.
+// row is the traffic of one task as a target of a group; without a task, the traffic that no task got.
 type row struct {
 	labels labels
 	proxy.Metrics
@@ -114,7 +114,7 @@ func (r *row) key() string {
 	return key.String()
 }
 
-// bytes are those of the values of the labels, which may have to be escaped.
+// bytes is the size of the values of the labels, which may have to be escaped.
 func (r *row) bytes() (n int) {
 	for _, pair := range r.labels {
 		n += len(strconv.Quote(metric.LabelValue(pair[1])))
@@ -135,7 +135,7 @@ func (r *row) add(m *proxy.Metrics) {
 	}
 }
 
-// counts is how many samples countRequests adds at most.
+// counts bounds the samples that countRequests adds.
 func (r *row) counts() int { return len(r.ByClass) + 3 }
 
 func (m *metrics) countRequests(r *row) {

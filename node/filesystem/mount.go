@@ -21,7 +21,7 @@ const (
 	// that answers needs less than a second for either.
 	mountTimeout = time.Minute
 	openTimeout  = 20 * time.Second
-	// killGrace is how much longer a task waits for a mount that was killed, to say what became of it.
+	// killGrace is the further wait of a task for a mount program that was killed, to learn its outcome.
 	killGrace = 2 * time.Second
 	// unmountTimeout bounds how long the end of a task waits for the file system.
 	unmountTimeout = 20 * time.Second
@@ -103,7 +103,7 @@ func (m *mount) open(below string) (*os.File, error) {
 	})
 }
 
-// result is what was done with a file system.
+// result is the outcome of an operation on a file system.
 type result struct {
 	file *os.File
 	err  error
@@ -206,7 +206,7 @@ func (m *mount) unmount() (said string, err error) {
 	return run(m.config.Unmount, unmountTimeout, "-l", m.point)
 }
 
-// mounted is how many mounts the kernel has at the mount point, one over the other. It does not ask the server.
+// mounted counts the kernel's mounts at the mount point, one over the other. It does not ask the server.
 func (m *mount) mounted() (int, error) {
 	found, err := mountinfo.GetMounts(mountinfo.SingleEntryFilter(m.point))
 	return len(found), err

@@ -20,7 +20,7 @@ import (
 	"pinion/raftfsm/filesystem"
 )
 
-// Config is what Mounts are made of. Mount, Unmount and Timeout are needed only in tests.
+// Config has the options of Mounts. Mount, Unmount and Timeout are needed only in tests.
 type Config struct {
 	Host        string // name of this host, for errors
 	FileSystems []filesystem.FileSystem
@@ -37,8 +37,8 @@ type Mounts struct {
 	all    map[string]*mount // by name
 }
 
-// Open finds what an earlier process has left mounted. What is not of the configured file systems any more is unmounted, beside the start of the
-// host: a server that hangs does not hold it up. The configured ones stay until UnmountUnused.
+// Open finds the file systems that an earlier process has left mounted. Those no longer configured are unmounted beside the start of the host: a
+// server that hangs does not hold it up. The configured ones stay until UnmountUnused.
 func Open(c Config) (*Mounts, error) {
 	m := &Mounts{config: c, all: map[string]*mount{}}
 	m.config.Timeout = cmp.Or(c.Timeout, mountTimeout)

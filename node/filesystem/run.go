@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// searchPath is where mount, umount and their helpers are.
+	// searchPath is the PATH of mount, umount and their helpers.
 	searchPath = "/usr/sbin:/usr/bin:/sbin:/bin"
 	// maxSaid bounds what is kept of what a program says, in bytes: more than is told, which is cut when no login is in it any more.
 	maxSaid = 8 << 10
-	// outputGrace is how long a file system in user space may hold on to the output of the program that has started it.
+	// outputGrace is the time for which a file system in user space may hold on to the output of the program that has started it.
 	outputGrace = 5 * time.Second
 )
 

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// maxDepth is how many directories are open at a time: what lies deeper is moved up first. os.RemoveAll holds one open for each level, so a
-	// container that nests a million of them would take all the files that this process may have.
+	// maxDepth bounds the directories that are open at a time: deeper ones are moved up first. os.RemoveAll holds one open for each level,
+	// so a container that nests a million of them would take all the files that this process may have.
 	maxDepth = 64
-	// batch is how many names are read at a time.
+	// batch is the number of names that are read at a time.
 	batch = 1024
-	// maxNames is how many names are tried for what is moved up.
+	// maxNames bounds the names that are tried for a directory that is moved up.
 	maxNames = 1 << 20
 )
 

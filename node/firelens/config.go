@@ -10,7 +10,7 @@ import (
 
 // The files and ports of a router, which are those of Amazon's agent: images for ECS count on them.
 const (
-	// runDir is where the router has the directory of its socket.
+	// runDir is the directory of the socket in the router's container.
 	runDir     = "/var/run"
 	socketName = "fluent.sock"
 	socketPath = runDir + "/" + socketName
@@ -25,7 +25,7 @@ const (
 	memoryLimit = "25MB" // of an input of Fluent Bit; beyond it takes no more lines, which wait in the files of the log
 )
 
-// router is what the configuration of a router is made of.
+// router has the parts of a router's configuration.
 type router struct {
 	config *firelens.Configuration
 	// listen is the address at which it takes records over TCP; empty: it takes none.
@@ -35,13 +35,13 @@ type router struct {
 	outputs  []output
 }
 
-// output is what becomes of the lines of a container.
+// output is the destination of the lines of a container.
 type output struct {
 	container string
 	options   map[string]string // secrets are references to variables
 }
 
-// path is where the router's image has its configuration.
+// path is the path of the configuration in the router's image.
 func (r *router) path() string {
 	if r.config.Type == firelens.Fluentd {
 		return fluentdFile
@@ -162,7 +162,7 @@ func (w *writer) section(name, of string, lines ...string) {
 	w.close(name)
 }
 
-// match is what the tags of the lines of a container match, whether it is the host that sends them or the container itself.
+// match is the pattern of the tags of a container's lines, sent by the host or by the container itself.
 func (w *writer) match(container string) string {
 	if w.fluentd {
 		return container + "-firelens**"

@@ -21,7 +21,7 @@ import (
 	"pinion/raftfsm/valuefrom"
 )
 
-// Config is what the routers of a host share.
+// Config has the dependencies that the routers of a host share.
 type Config struct {
 	// Region is the region in the ARNs of tasks.
 	Region string
@@ -135,7 +135,7 @@ func (h *hook) mount(s *task.Start) error {
 	return nil
 }
 
-// router is what the configuration of the task's router is made of.
+// router has the parts of the configuration of the task's router.
 func (h *hook) router(config *firelens.Configuration) *router {
 	r := &router{config: config}
 	switch h.definition.NetworkMode {
@@ -163,7 +163,7 @@ func (h *hook) router(config *firelens.Configuration) *router {
 	return r
 }
 
-// reference is how the configuration of a router names a variable of its environment.
+// reference is the reference to a variable of the environment in a router's configuration.
 func reference(kind, variable string) string {
 	if kind == firelens.Fluentd {
 		return `"#{ENV['` + variable + `']}"`
@@ -171,5 +171,5 @@ func reference(kind, variable string) string {
 	return "${" + variable + "}"
 }
 
-// Tag is that of the lines of a container.
+// Tag is the tag of the lines of a container.
 func Tag(container, taskID string) string { return container + "-firelens-" + taskID }

@@ -15,7 +15,7 @@ import (
 // ErrNotListening is a router that does not take lines: it has not come to that yet, or has ended.
 var ErrNotListening = errors.New("the log router does not listen")
 
-// socketDir is where this host has the directory of the router's socket, by the directory of the files of the router.
+// socketDir is the directory of the router's socket on this host, in the directory of the router's files.
 func socketDir(dir string) string { return filepath.Join(dir, "firelens", "run") }
 
 // Dial connects to the socket of a router, by the directory of the files of the container. The router may put what it likes into the directory of its

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// recordDelay is how long a driver may take from an event to its own record of what it asks for.
+	// recordDelay bounds the time from an event to the driver's own record of the recovery action.
 	recordDelay = 30 * time.Second
 )
 
@@ -36,7 +36,7 @@ func (r *Record) Due(now time.Time) (uuids []string, next time.Time) {
 	return uuids, next
 }
 
-// due is when the GPU is to be checked; zero: not by itself.
+// due is the time of the GPU's next check; zero: none by itself.
 func (c *condition) due(boot string) time.Time {
 	switch {
 	case c.checkRequested:
@@ -62,7 +62,7 @@ func (r *Record) Repaired(uuid string) bool {
 	return c != nil && c.repaired(r.boot)
 }
 
-// Outcome is that of the check of the GPU that was asked for last. False when this process was asked for none.
+// Outcome is the outcome of the last check of the GPU that an operator asked for. False when this process was asked for none.
 func (r *Record) Outcome(uuid string) (gpu.CheckOutcome, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

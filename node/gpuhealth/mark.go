@@ -56,7 +56,7 @@ func (r *Record) recordHealth(d *gpu.Device, now time.Time) {
 	}
 }
 
-// text is what is wrong, and what the last check has found.
+// text describes the condition, with the finding of the last check.
 func (c *condition) text() string {
 	if c.result == "" {
 		return c.Problem

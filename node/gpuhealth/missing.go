@@ -16,13 +16,13 @@ import (
 	"pinion/gpu"
 )
 
-// missingGrace is how long a GPU may be missing before it counts as lost: drivers list the GPUs of a machine that boots one after the other.
+// missingGrace is the time after which a missing GPU counts as lost: drivers list the GPUs of a machine that boots one after the other.
 const missingGrace = time.Minute
 
 // maxKnown bounds the GPUs that the file keeps, unless the driver lists more. Those that are missing the longest go first.
 const maxKnown = gpu.MaxDevices
 
-// inventoryFile is which GPUs this host has, or had, over restarts: one that is there no more after a boot is missed.
+// inventoryFile keeps the GPUs that this host has, or had, over restarts: a GPU that has vanished at a boot is missed.
 type inventoryFile struct {
 	path string
 	log  *slog.Logger

@@ -23,7 +23,7 @@ import (
 // maxGone bounds the GPUs that are remembered and that this host does not have.
 const maxGone = 64
 
-// condition is what is wrong with a GPU.
+// condition is the sick state of a GPU, and why.
 type condition struct {
 	Health    gpu.Health `json:"health"`
 	Problem   string     `json:"problem"` // for people
@@ -58,7 +58,7 @@ type Record struct {
 	changed   chan struct{}               // closed and replaced at a change
 }
 
-// Config is what Open needs.
+// Config has the parameters of Open.
 type Config struct {
 	Dir    string // that keeps the record: gpu-health.json, and gpus.json with the GPUs that this host has or had
 	Boot   string // id of the machine's boot

@@ -9,7 +9,7 @@ import (
 	"pinion/gpu"
 )
 
-// suspectAfter is how many tasks that fail on a GPU, one after the other, make it suspect.
+// suspectAfter is the number of tasks in a row whose failure makes a GPU suspect.
 const suspectAfter = 3
 
 // failure is a task that has failed.
@@ -30,11 +30,11 @@ func (w Workload) SharesWith(other Workload) bool {
 	return slices.ContainsFunc(w.GPUs, func(uuid string) bool { return slices.Contains(other.GPUs, uuid) })
 }
 
-// TaskEnd is how a task with GPUs has ended that nobody has stopped.
+// TaskEnd is the end of a task with GPUs that nobody has stopped.
 type TaskEnd struct {
 	Workload
 	Failed bool
-	// Elsewhere says that a task of its definition runs on other GPUs of this host: their definition is not what fails.
+	// Elsewhere reports whether a task of its definition runs on other GPUs of this host: then the definition is not at fault.
 	Elsewhere bool
 }
 

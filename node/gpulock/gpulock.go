@@ -23,7 +23,7 @@ type Locks struct {
 	changed   chan struct{}     // closed and replaced when a task can take what it could not before
 }
 
-// owner is who has a GPU: one task, or those that share it.
+// owner is the owner of a GPU: one task, or the tasks that share it.
 type owner struct {
 	tasks   []string
 	shared  bool

@@ -47,7 +47,7 @@ func (l *Locks) busyReason(ctx context.Context, uuids []string) string {
 	return ""
 }
 
-// deviceGone reports that the host does not have the device any more, or does not reach it: no process can compute on it.
+// deviceGone reports whether the host has lost the device, or does not reach it: no process can compute on it.
 func (l *Locks) deviceGone(ctx context.Context, uuid string) bool {
 	inventory, err := l.source.Inventory(ctx)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 const (
 	// Interval is the time between two samples.
 	Interval = gpu.UsageInterval
-	// Kept is how long samples are kept.
+	// Kept is the age at which samples are dropped.
 	Kept = time.Hour
 
 	keptSamples = int(Kept / Interval)
@@ -88,7 +88,7 @@ func (r *Record) Fail(err error) {
 	r.problem = err.Error()
 }
 
-// Latest is how the GPUs are used by the last sample, which says nothing of now when it is old.
+// Latest is the usage of the GPUs in the last sample; nothing when that is old.
 func (r *Record) Latest(now time.Time) gpu.LatestUsage {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -114,7 +114,7 @@ func (r *Record) Latest(now time.Time) gpu.LatestUsage {
 	return n
 }
 
-// Samples are those of a GPU after a time, the oldest first; none when the GPU is not known.
+// Samples are the samples of a GPU after a time, the oldest first; none when the GPU is not known.
 func (r *Record) Samples(uuid string, after time.Time) []gpu.UsageSample {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -75,7 +75,7 @@ func (a *Allowed) Find(d linux.Device) ([]runtime.Device, error) {
 	return all, nil
 }
 
-// open finds where a path leads, without opening the device. It has to lead to what the operator has named.
+// open resolves a path without opening the device. It has to lead to a device that the operator has named.
 func (a *Allowed) open(path string) (real string, info unix.Stat_t, err error) {
 	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS})
 	if err != nil {

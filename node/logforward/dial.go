@@ -22,7 +22,7 @@ const (
 	maxBreakers = 1000
 )
 
-// breakerDelays are how long nobody tries a destination that could not be reached.
+// breakerDelays are the pauses of a destination that could not be reached: nobody tries it meanwhile.
 var breakerDelays = backoff.Backoff{Min: 200 * time.Millisecond, Max: 15 * time.Second}
 
 // dialer connects to destinations, and to none that this host is not to send to: what a name leads to is looked at each time.

@@ -20,7 +20,7 @@ const (
 	// maxBatchBytes and maxBatchLines bound what is sent at once, and so what comes twice when it is sent again.
 	maxBatchBytes = 256 << 10
 	maxBatchLines = 1000
-	// pollInterval is how often a log is looked at when no change of it is told.
+	// pollInterval is the time between two looks at a log without a notice of a change.
 	pollInterval = time.Second
 	// retryMin and retryMax are the pauses after failures, which double, less up to a half by chance.
 	retryMin, retryMax = 500 * time.Millisecond, 30 * time.Second
@@ -35,7 +35,7 @@ type sender interface {
 	close()
 }
 
-// rejectedError is what a destination will never take, however often it is sent.
+// rejectedError is the error of lines that a destination will never take, however often they are sent.
 type rejectedError struct{ error }
 
 // forwarder sends the log of one container.

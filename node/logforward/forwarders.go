@@ -16,12 +16,12 @@ import (
 	"pinion/raftfsm/valuefrom"
 )
 
-// Config is what the forwarders of a host share.
+// Config has the dependencies that the forwarders of a host share.
 type Config struct {
 	Store *logs.Store
 	// Allowed are the destinations of `pinion up --log-destination`.
 	Allowed []string
-	// Virtual is where this host has virtual addresses, none of which is a destination.
+	// Virtual is the range of this host's virtual addresses, none of which is a destination.
 	Virtual netip.Prefix
 	// HostName is the name of this host in messages.
 	HostName string
@@ -129,7 +129,7 @@ func (f *Forwarders) finish(ended *forwarder) bool {
 	return true
 }
 
-// markEnded says that the containers of a task have ended for good.
+// markEnded notes that the containers of a task have ended for good.
 func (f *Forwarders) markEnded(task string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// gelfChunk is how many bytes of a message a packet has, so that no packet is cut on its way.
+	// gelfChunk is the number of bytes of a message in a packet, small enough that no packet is cut on its way.
 	gelfChunk = 1408
-	// gelfChunks is how many packets a message may have at most.
+	// gelfChunks bounds the packets of a message.
 	gelfChunks = 128
-	// maxGELFText is how much of a line a message has when it travels in packets: JSON writes a byte of it with up to six.
+	// maxGELFText bounds the text of a line that travels in packets: JSON writes a byte of it with up to six.
 	maxGELFText = 16 << 10
 )
 

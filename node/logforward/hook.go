@@ -58,13 +58,13 @@ func (h *hook) Reattach(_ context.Context, c *task.Container) {
 	}
 }
 
-// Poststop says that nothing more comes: the logs are sent to their ends.
+// Poststop ends the logs of the task: they are sent to their ends.
 func (h *hook) Poststop(context.Context) error {
 	h.all.markEnded(h.taskID)
 	return nil
 }
 
-// begin keeps where the lines of the container are sent, so that they are also when the agent or the container ends, and begins.
+// begin keeps the destination of the container's lines on the disk, so that they are sent after an end of the agent or the container, and starts to forward.
 func (h *hook) begin(c *task.Container, secrets map[string]string) error {
 	if !sends(c.Def) {
 		return nil

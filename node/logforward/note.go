@@ -9,8 +9,8 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// note is what a forwarder has to know of its container, kept beside its log: the container may be gone before its log is sent. Of secrets it has the
-// references.
+// note describes the container of a forwarder. It is kept beside the log, because the container may be gone before its log is sent. Of secrets it has
+// the references.
 type note struct {
 	Log     logdriver.Configuration `json:"log"`
 	Name    string                  `json:"name"`  // of the container
@@ -22,10 +22,10 @@ type note struct {
 	Extra   map[string]string       `json:"extra,omitempty"`   // labels and variables that the options name
 }
 
-// shortID is how many digits of a task's id tell it from others for people, as Docker has them.
+// shortID is the number of digits of a short task id, as Docker has them.
 const shortID = 12
 
-// noteOf is that of a container with a log driver that sends lines elsewhere.
+// noteOf makes the note of a container whose log driver sends lines elsewhere.
 func noteOf(c *task.Container, region string) note {
 	d := task.Describe(c)
 	short := d.Task.ID[:min(shortID, len(d.Task.ID))] + "." + c.Def.Name
@@ -83,7 +83,7 @@ func extra(d task.Description, def *spec.ContainerDefinition, region string) map
 	return named
 }
 
-// tag is that of the container's lines; that of an option, or otherwise its short id, as with Docker's drivers.
+// tag is the tag of the container's lines: the one of an option, or else the short id, as with Docker's drivers.
 func (n *note) tag() string {
 	if text := n.Log.Tag(n.Short, n.ID, n.ID, n.Image); text != "" {
 		return text

@@ -8,7 +8,7 @@ import (
 	"pinion/node/firelens"
 )
 
-// routerStart is how long a log router may take until it listens, before that is said.
+// routerStart is the time in which a log router has to listen; after it the forwarder complains.
 const routerStart = 10 * time.Second
 
 // problems are why lines are not sent, and how many never will be. It is told in the log of the container and in that of the host.
@@ -53,7 +53,7 @@ func (p *problems) ended(f *forwarder) {
 	p.since, p.told = time.Time{}, false
 }
 
-// dropped counts what was removed before it could be sent.
+// dropped counts lines that were removed before they could be sent.
 func (p *problems) dropped(f *forwarder, bytes int64) {
 	p.bytes += bytes
 	if now := time.Now(); now.Sub(p.droppedAt) >= sayInterval {

@@ -46,7 +46,7 @@ func (f *forwarder) retryMax() time.Duration {
 	return retryMax
 }
 
-// lastLines is how long a log router is kept for the ends of the logs that it gets.
+// lastLines bounds the wait of a log router's stop for the ends of the logs that it gets.
 const lastLines = 5 * time.Second
 
 // Prestop has a log router take the ends of the logs of its task before it is stopped: the containers that write them have ended.

@@ -33,7 +33,7 @@ func (s *secretOptions) get() map[string]string {
 	return s.values
 }
 
-// options are those of the driver, with the values of secrets.
+// options are the options of the driver, with the values of secrets.
 func (f *forwarder) options(ctx context.Context) (map[string]string, error) {
 	log := &f.note.Log
 	if len(log.SecretOptions) == 0 {

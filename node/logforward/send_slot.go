@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// slotTime is how long the log of an ended container is sent until others have their slot.
+// slotTime is the time for which the log of an ended container has its slot before others.
 const slotTime = 10 * time.Second
 
 // sendSlot is the right to send the log of an ended container, which maxEnded have at a time. The zero value is one that needs none.

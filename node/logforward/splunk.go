@@ -142,7 +142,7 @@ func (s *splunk) send(ctx context.Context, lines []logs.StreamLine) error {
 	return fmt.Errorf("the collector answers %s: %.200s", answer.Status, s.without(said))
 }
 
-// without is what a collector says, on one line and without the token.
+// without is the text of a collector's answer, on one line and without the token.
 func (s *splunk) without(said []byte) string {
 	text := strings.Join(strings.Fields(string(said)), " ")
 	if s.splunkToken == "" {

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// stallTimeout is how long a destination may take nothing.
+	// stallTimeout bounds the time for which a destination may take nothing.
 	stallTimeout = 10 * time.Second
-	// writeSize is what is written at once, so that a slow destination is seen to take something.
+	// writeSize is the size of one write, small enough that a slow destination is seen to take something.
 	writeSize = 16 << 10
 	// The pauses between two looks at what the other side has.
 	drainMin, drainMax = 100 * time.Microsecond, 20 * time.Millisecond
@@ -77,8 +77,7 @@ func (s *stream) drain(ctx context.Context) error {
 	}
 }
 
-// unsent is how many bytes the other side has not got; an error when the connection has ended, of which a destination that says nothing tells
-// only there.
+// unsent is the number of bytes that the other side has not got. An error when the connection has ended, which a silent destination shows only here.
 func (s *stream) unsent() (left int, err error) {
 	conn, err := s.raw.SyscallConn()
 	if err != nil {

@@ -23,7 +23,7 @@ type syslog struct {
 	host, tag string
 }
 
-// framing is how messages follow one another in a stream: each ends a line, or, of RFC 5424 with TLS, has its length before it (RFC 5425).
+// framing delimits messages in a stream: each ends a line, or, of RFC 5424 with TLS, has its length before it (RFC 5425).
 func framing(format string, secured bool) func([]byte) []byte {
 	if secured && strings.HasPrefix(format, "rfc5424") {
 		return func(m []byte) []byte { return append(fmt.Appendf(nil, "%d ", len(m)), m...) }

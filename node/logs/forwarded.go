@@ -20,12 +20,12 @@ const (
 // Forwarded names a container whose lines are sent elsewhere, by the names of its files: those are what a restart of the agent finds.
 type Forwarded struct{ Task, Container string }
 
-// ForwardedOf is that of a container, by its name.
+// ForwardedOf makes the Forwarded of a container, by its name.
 func ForwardedOf(task, container string) Forwarded {
 	return Forwarded{fileName(task), fileName(container)}
 }
 
-// NoteForward keeps where the lines of a container are sent, before its logger starts.
+// NoteForward keeps the destination of a container's lines, before its logger starts.
 func (s *Store) NoteForward(of Forwarded, note []byte) error {
 	path := s.beside(of, forwardSuffix)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -34,7 +34,7 @@ func (s *Store) NoteForward(of Forwarded, note []byte) error {
 	return atomicfile.Replace(path, note, 0o600)
 }
 
-// ForwardNote is what NoteForward kept.
+// ForwardNote reads the note that NoteForward kept.
 func (s *Store) ForwardNote(of Forwarded) ([]byte, error) {
 	return os.ReadFile(s.beside(of, forwardSuffix))
 }

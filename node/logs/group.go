@@ -11,8 +11,7 @@ import (
 // groupSuffix ends the name of the file in which a logger notes the log group of its container.
 const groupSuffix = ".group"
 
-// keptFor is how long the logs of a task are kept: the longest retention of its containers' log groups. Where the groups say nothing,
-// or are not known, it is Retention.
+// keptFor is the retention of a task's logs: the longest of its containers' log groups. Where the groups say nothing, or are not known, it is Retention.
 func (s *Store) keptFor(root *os.Root, task string) time.Duration {
 	entries, err := fs.ReadDir(root.FS(), task)
 	if err != nil || s.GroupRetention == nil {

@@ -23,7 +23,7 @@ type Limits struct {
 // minKept is the time after its last line that a log stays on a disk that something else fills: people look at what just failed.
 const minKept = 10 * time.Minute
 
-// Removed is what was removed to hold the limits.
+// Removed counts the logs that were removed to hold the limits.
 type Removed struct {
 	Tasks int   // ended tasks whose logs are gone
 	Files int   // rotated files of running tasks
@@ -164,7 +164,7 @@ func bytesOnDisk(info os.FileInfo) int64 {
 	return info.Size()
 }
 
-// freeSpace is what is free for users on the disk of the logs; everything when that cannot be told.
+// freeSpace is the space for users on the disk of the logs; everything when it is not known.
 func (s *Store) freeSpace() int64 {
 	var stat unix.Statfs_t
 	if unix.Statfs(s.dir, &stat) != nil {

@@ -50,8 +50,7 @@ func (s *Store) Read(ctx context.Context, q spec.LogQuery, done <-chan struct{},
 	}
 }
 
-// followDelay is how long a follower that was woken waits for more, so that a task that writes without a pause wakes it at most
-// a thousand times a second.
+// followDelay is the wait of a woken follower for more, so that a task that writes without a pause wakes it at most a thousand times a second.
 const followDelay = time.Millisecond
 
 func isClosed(c <-chan struct{}) bool {

@@ -13,7 +13,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// selection is which records a query asks for.
+// selection is the choice of records of a query.
 type selection struct {
 	since, until time.Time // zero: without a bound
 	matches      func(text string) bool
@@ -37,8 +37,8 @@ func (s selection) isOver(line *spec.LogLine) bool {
 // recordsSuffix ends the name of the file in which a logger notes the expression that the first line of a record matches.
 const recordsSuffix = ".multiline"
 
-// recordLookback is how long before a moment lines are read, so that one at the moment is known to begin a record or to continue one. Where
-// no first line has come for as long, records may begin elsewhere than for another query.
+// recordLookback is the span before a moment in which lines are read, so that one at the moment is known to begin a record or to continue
+// one. Where no first line has come for as long, records may begin elsewhere than for another query.
 const recordLookback = 12 * logdriver.RecordFlush
 
 // joiner puts the lines of a container together to records. What is in one follows from the lines and their stamps alone.
@@ -50,7 +50,7 @@ type joiner struct {
 	since time.Time // when open was read, by this process's clock
 }
 
-// newJoiner is that of a container whose logger has noted an expression; nil for any other.
+// newJoiner makes the joiner of a container whose logger has noted an expression; nil for any other.
 func newJoiner(task *os.Root, container string) (*joiner, error) {
 	pattern, err := fs.ReadFile(task.FS(), container+recordsSuffix)
 	if errors.Is(err, fs.ErrNotExist) {

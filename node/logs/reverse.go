@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// reverseBlock is how much of a file is read at once from its end towards its beginning.
+// reverseBlock is the number of bytes that are read at once from the end of a file towards its beginning.
 const reverseBlock = 64 << 10
 
 // reverse reads the lines of a file from the last to the first. It holds one block, or the longest line.

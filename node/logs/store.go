@@ -26,7 +26,7 @@ type Store struct {
 	poll   time.Duration // interval at which a follower polls for what wakes nobody: the first log of a task
 	writes watcher
 
-	// GroupRetention is how long the logs of a log group are kept after their last line; 0, or nil: Retention.
+	// GroupRetention is the retention of a log group's logs after their last line; 0, or nil: Retention.
 	GroupRetention func(group string) time.Duration
 	// Deleted says of which log groups what was written before a moment goes, in milliseconds since 1970; nil: of none.
 	Deleted func() map[string]int64

@@ -101,7 +101,7 @@ func (st *Stream) goTo(base int64, youngest bool) error {
 	return err
 }
 
-// baseOf is how many bytes of the log came before the file.
+// baseOf is the number of bytes of the log before the file.
 func baseOf(f *os.File) (int64, error) {
 	line, err := bufio.NewReaderSize(io.NewSectionReader(f, 0, 64), 64).ReadSlice('\n')
 	if err != nil && err != io.EOF && !errors.Is(err, bufio.ErrBufferFull) {

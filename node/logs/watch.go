@@ -66,7 +66,7 @@ func (w *watcher) closeUnused() {
 	}
 }
 
-// subscription is what one follower watches. Nil is one that is never woken.
+// subscription is the watch of one follower. A nil one is never woken.
 type subscription struct {
 	watcher *watcher
 	dir     string

@@ -16,7 +16,7 @@ const ReservedMiB = 512
 // UnitsPerCore is ECS's measure of CPU.
 const UnitsPerCore = 1024
 
-// Resources are what tasks can be given.
+// Resources are the resources of the machine that tasks can be given.
 type Resources struct {
 	CPU       int64 // ECS units, 1024 a core
 	MemoryMiB int64 // total less ReservedMiB

@@ -11,7 +11,7 @@ import (
 	"pinion/raftfsm/metric"
 )
 
-// measureInterval is how often tasks are measured, waitInterval how often it is looked whether requests wait for one.
+// measureInterval is the time between two measurements of tasks, waitInterval between two looks for waiting requests.
 const (
 	measureInterval = 10 * time.Second
 	waitInterval    = time.Second
@@ -24,7 +24,7 @@ type Usage interface {
 	Usage(taskID string) (cpu time.Duration, memory int64, ok bool)
 }
 
-// GPUs knows how busy the GPUs of this host are.
+// GPUs reads the utilization of this host's GPUs.
 type GPUs interface {
 	// Utilization is for how much of the time after this one a GPU has computed, in percent; not ok when that is not known.
 	Utilization(uuid string, after time.Time) (percent float64, ok bool)
@@ -37,7 +37,7 @@ type Proxy interface {
 	Waiting() map[string]int
 }
 
-// Control takes what is measured.
+// Control takes the measurements.
 type Control interface {
 	// Measure delivers a report, and returns what to measure from then on.
 	Measure(ctx context.Context, hostID string, r metric.Report) (metric.Selection, error)
@@ -75,7 +75,7 @@ func (m *Meter) Run(ctx context.Context) {
 	}
 }
 
-// series is what a Meter has measured before.
+// series holds the earlier measurements of a Meter.
 type series struct {
 	*Meter
 	slow    *sampler
@@ -86,7 +86,7 @@ type series struct {
 	waiting map[string]bool // the groups of which it told
 }
 
-// moment is what had been counted at a time.
+// moment has the counters at a time.
 type moment struct {
 	at      time.Time
 	cpu     map[string]time.Duration // by task

@@ -29,7 +29,7 @@ type sampler struct {
 
 func newSampler(m *Meter) *sampler { return &sampler{Meter: m, counters: map[string]counter{}} }
 
-// take returns what was found lately, and has these tasks measured from then on.
+// take returns the latest samples, and has the wanted tasks measured from then on.
 func (s *sampler) take(wanted []metric.SelectedTask, now time.Time) []metric.Task {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,8 +19,8 @@ func targetsOf(all []proxy.Metrics) map[string]proxy.Metrics {
 	return targets
 }
 
-// sent is what the proxy has sent to each task in a span of time: the average number of requests in flight, so that one counts that came and was
-// answered between two looks, and requests a minute. What is 0 is left out.
+// sent is the proxy's traffic to each task in a span of time: the average number of requests in flight, which counts one that came and was
+// answered between two looks, and requests a minute. Zeros are left out.
 func sent(now, before map[string]proxy.Metrics, span time.Duration) (measured []metric.Task) {
 	for id, m := range now {
 		target, isTask := traffic.ParseTargetID(id)

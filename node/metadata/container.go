@@ -120,7 +120,7 @@ func (c *container) describe(of *task.Container) containerDocument {
 	return document
 }
 
-// desired is what the task is to be: from when it stops, STOPPED.
+// desired is the desired status of the task: from its stop on, STOPPED.
 func desired(d task.Description) string {
 	if d.Report.Status.Rank() >= spec.Stopping.Rank() {
 		return string(spec.Stopped)

@@ -17,7 +17,7 @@ type Credentials struct {
 	Expiration      time.Time
 }
 
-// keptCredentials is how long a container is told the same again: however many processes of it ask, the leader is asked once in that time.
+// keptCredentials is the time for which a container gets the same credentials: however many of its processes ask, the leader is asked once.
 const keptCredentials = time.Minute
 
 // key is the access key of a container.

@@ -33,7 +33,7 @@ type taskLimitsOf struct {
 	Memory int64   `json:",omitempty"` // MiB
 }
 
-// identity is what a container is.
+// identity identifies a container and its task.
 type identity struct {
 	DockerID   string `json:"DockerId"`
 	Name       string
@@ -61,7 +61,7 @@ type containerDocument struct {
 	GPUs         []string          `json:"GpuIds,omitempty"` // Pinion's own: ECS tells them by DescribeTasks alone
 }
 
-// runs are when a container has run.
+// runs has the times at which a container was made, started and ended.
 type runs struct {
 	CreatedAt    *time.Time `json:",omitempty"`
 	StartedAt    *time.Time `json:",omitempty"`

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// What a container may ask for, as of ECS: so many requests a second, and so many at once.
+	// Limits of a container's requests, as of ECS: so many a second, and so many at once.
 	requestRate  = 40
 	requestBurst = 60
 	// Bounds on one request.
@@ -22,12 +22,12 @@ const (
 	maxIdle   = 10 * time.Second
 	// Connections of one endpoint: of a container, and of all containers on the network of the host.
 	maxClients, maxClientsOnHost = 32, 512
-	// maxAtOnce is how many requests of one container are answered at once, and maxAPIOnHost how many of the pool's API on the network of the host, which
-	// nobody knows the container of.
+	// maxAtOnce bounds the requests of one container that are answered at once, maxAPIOnHost those to the pool's API on the network of the host,
+	// where the container is not known.
 	maxAtOnce, maxAPIOnHost = 32, 128
 )
 
-// endpoint is what listens in one network namespace, for the containers in it.
+// endpoint is the server in one network namespace, for the containers in it.
 type endpoint struct {
 	server  *http.Server
 	unknown *rate.Limiter // requests with an id that is no container's
@@ -86,7 +86,7 @@ func (e *endpoint) remove(id string) (unused bool) {
 	return len(e.containers) == 0
 }
 
-// address is that of the containers in the namespace, which share it; empty when the namespace is the host's.
+// address is the address that the containers in the namespace share; empty when the namespace is the host's.
 func (e *endpoint) address() string {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
@@ -125,7 +125,7 @@ func (e *endpoint) of(serve func(*container, http.ResponseWriter, *http.Request)
 	}
 }
 
-// slots is how many requests are answered at once.
+// slots bounds the requests that are answered at once.
 type slots struct{ held atomic.Int64 }
 
 // take takes one of so many slots, and reports whether one was free.

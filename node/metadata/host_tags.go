@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// hostTagsAge is how long the tags of the host are answered before the pool is asked again: all containers of a host ask together.
+	// hostTagsAge is the time for which the tags of the host are answered from memory: all containers of a host ask together.
 	hostTagsAge = 10 * time.Second
-	// hostTagsTimeout is how long a container waits for them. The pool may not answer, and the tags of before are better than nothing.
+	// hostTagsTimeout bounds the wait of a container for them. The pool may not answer, and the tags of before are better than nothing.
 	hostTagsTimeout = time.Second
 )
 

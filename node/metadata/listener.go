@@ -20,7 +20,7 @@ const (
 	port    = "51679"
 )
 
-// hostPort is where the endpoint listens.
+// hostPort is the address and port of the endpoint.
 var hostPort = net.JoinHostPort(address, port)
 
 // listen opens the endpoint in the network namespace at a path; in that of the host when it is empty.

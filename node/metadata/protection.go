@@ -11,7 +11,7 @@ import (
 // callTimeout bounds a call to the pool's leader.
 const callTimeout = 4 * time.Second
 
-// How long a task is protected when it does not say, and at most, in minutes.
+// The default and the longest protection of a task, in minutes.
 const (
 	defaultProtection = 120
 	maxProtection     = 2880

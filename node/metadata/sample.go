@@ -8,7 +8,7 @@ import (
 	"pinion/node/runtime"
 )
 
-// sampleInterval is how long a sample is good for: all that ask within it are told the same, and two that are compared are so far apart at least.
+// sampleInterval is the least time between two samples: all questions within it have the same answer.
 const sampleInterval = time.Second
 
 // samples are the last two of each container.
@@ -17,13 +17,14 @@ type samples struct {
 	last map[string]*pair // by container id
 }
 
-// pair is what a container used at two moments.
+// pair is the usage of a container at two moments.
 type pair struct {
 	mu          sync.Mutex
 	before, now runtime.Usage
 }
 
-// take is what a container uses now and what it used before. The first time, and after it was restarted, that is its start, when it had used nothing.
+// take samples the usage of a container, and returns it with the earlier sample. The first time, and after a restart, that is its start, when it had
+// used nothing.
 func (s *samples) take(ctx context.Context, id string, usage func(context.Context, string) (runtime.Usage, error)) (before, now runtime.Usage, err error) {
 	p := s.of(id)
 	p.mu.Lock()

@@ -20,14 +20,14 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Config is what the endpoints of a host need.
+// Config has the dependencies of a host's endpoints.
 type Config struct {
 	Region string
 	// Zone is the availability zone of the host; empty: it has none.
 	Zone string
 	// Network finds the namespaces of containers that were there when Pinion started.
 	Network runtime.Network
-	// Usage is what a running container uses.
+	// Usage measures a running container.
 	Usage func(ctx context.Context, containerID string) (runtime.Usage, error)
 	// Protection is until when a task of this host is protected from its service, after it was set if until is not nil; zero: it is not. refusal is ECS's
 	// reason for a task that cannot be protected.
@@ -52,7 +52,7 @@ type Service struct {
 	serves    map[string]served    // by the container's id
 }
 
-// served is where a container is served.
+// served is the endpoint that serves a container.
 type served struct{ namespace, id, address string }
 
 // New makes the service of a host, which opens an endpoint with the first container that needs it.
@@ -161,5 +161,5 @@ func idOf(dir string) (string, error) {
 	return id, nil
 }
 
-// idSize is that of an id in bytes.
+// idSize is the size of an id in bytes.
 const idSize = 16

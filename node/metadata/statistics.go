@@ -83,7 +83,7 @@ func (c *container) taskStatistics(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, all)
 }
 
-// measure is what a container uses now, beside what it used before: clients compare the two.
+// measure samples the usage of a container, beside the earlier sample: clients compare the two.
 func (c *container) measure(ctx context.Context, of *task.Container) (*statisticsDocument, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -114,7 +114,7 @@ func networks(u runtime.Usage) map[string]trafficDocument {
 	return all
 }
 
-// rates are those between two samples; nil where nothing is known.
+// rates are the rates between two samples; nil where nothing is known.
 func rates(before, now runtime.Usage) *ratesDocument {
 	seconds := now.At.Sub(before.At).Seconds()
 	if now.Interfaces == nil || before.Interfaces == nil || seconds <= 0 {

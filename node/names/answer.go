@@ -10,11 +10,10 @@ import (
 	"github.com/miekg/dns"
 )
 
-// ttl is how many seconds an answer may be kept: names come and go with services.
+// ttl is the time to live of an answer in seconds: names come and go with services.
 const ttl = 5
 
-// maxReplicas is how many tasks one answer has: a service may have thousands, which no client asks for, and which a question of a few bytes is not to
-// cost.
+// maxReplicas bounds the tasks in one answer: a service may have thousands, which no client asks for, and which a question of a few bytes is not to cost.
 const maxReplicas = 128
 
 // answerHost answers the host and its tasks: names with their virtual addresses, and the rest as the host's own resolvers do.
@@ -73,7 +72,7 @@ func (t *table) answer(request *dns.Msg, addresses func(*record) []netip.Addr) *
 	return reply
 }
 
-// services are where the tasks behind a name listen, with the addresses of these places.
+// services answers with the SRV records of the tasks behind a name, and the addresses of their hosts.
 func (t *table) services(reply *dns.Msg, e *record) {
 	name := reply.Question[0].Name
 	for _, r := range e.sample() {

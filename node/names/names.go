@@ -17,7 +17,7 @@ const maxPrefix = 24
 // resolverNumber is the number of the address where a host answers DNS.
 const resolverNumber = 1
 
-// Config is what Names needs of its host.
+// Config has the dependencies of Names.
 type Config struct {
 	Range netip.Prefix // of virtual addresses; zero: traffic.DefaultVirtualRange
 	// Site is the address where the names are answered for machines that are no hosts, "host:port"; empty: nowhere. They cannot reach virtual
@@ -31,7 +31,7 @@ type Proxy interface {
 	Apply(traffic.Routing) map[string]error
 }
 
-// Names are those that a host has. Apply makes it have them.
+// Names are the names of services on a host. Apply replaces them.
 type Names struct {
 	config  Config
 	network *network
@@ -87,7 +87,7 @@ func (n *Names) Apply(routing traffic.Routing) map[string]error {
 	return n.proxy.Apply(routing)
 }
 
-// Resolver is where tasks that start from now on resolve names, and the domain of those that have none: empty while there are no names.
+// Resolver is the resolver of tasks that start from now on, and the domain of names without one: empty while there are no names.
 func (n *Names) Resolver() (address, domain string) {
 	n.upstart.Lock()
 	defer n.upstart.Unlock()

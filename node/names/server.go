@@ -26,7 +26,7 @@ const (
 	maxDatagram    = 1232 // of an answer over UDP, whatever the client says that it takes: one packet, and little for who asks in the name of another
 )
 
-// resolvConf is where a host names its resolvers.
+// resolvConf is the file with a host's resolvers.
 const resolvConf = "/etc/resolv.conf"
 
 // query is one question, and the client's.

@@ -10,7 +10,7 @@ import (
 	"pinion/raftfsm/traffic"
 )
 
-// table is what the names of a Routing mean. It is not changed.
+// table holds the names of a Routing with their records. It is not changed.
 type table struct {
 	domain string // of all names: the namespace of the host's cluster, also when the last one is gone; empty: there was none yet
 	names  map[string]*record

@@ -16,7 +16,7 @@ import (
 
 var _ runtime.Network = (*Host)(nil)
 
-// Config is what the networks of a host are made with.
+// Config has the options of a host's networks.
 type Config struct {
 	CNI    string               // directory of the CNI plugins
 	Dir    string               // directory of the state

@@ -119,7 +119,7 @@ func (b *Bridge) setRange(to string) error {
 	return nil
 }
 
-// subnet is that of the bridge; empty: there is none yet.
+// subnet is the subnet of the bridge; empty: there is none yet.
 func (b *Bridge) subnet() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

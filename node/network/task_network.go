@@ -24,7 +24,7 @@ import (
 const (
 	// subnetWait bounds how long a task waits for the pool to tell the host its subnet. It comes with the first Routing.
 	subnetWait = 30 * time.Second
-	// routesInterval is how often the routes are set again: the kernel drops them with the interface that they lead over.
+	// routesInterval is the time after which the routes are set again: the kernel drops them with the interface that they lead over.
 	routesInterval = 10 * time.Second
 )
 

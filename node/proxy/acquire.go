@@ -39,7 +39,7 @@ func (g *group) isFull() error {
 	return nil
 }
 
-// name is what people call the group. g.mu is held.
+// name is the group's name for people. g.mu is held.
 func (g *group) name() string { return cmp.Or(g.config.Name, g.id) }
 
 // wait takes the first target that becomes eligible. g.mu is held, but not while it waits.
@@ -94,7 +94,7 @@ func (g *group) take(prefer preference, tried []*target) *target {
 	return t
 }
 
-// outcome is how an attempt to use a target ended.
+// outcome is the outcome of an attempt at a target.
 type outcome int
 
 const (

@@ -12,7 +12,7 @@ import (
 	"pinion/raftfsm/traffic"
 )
 
-// preference is what a request has to say about its target: a hash that it shares with others, or that of the target itself. The zero value is none.
+// preference is a request's preference of a target: a hash that it shares with other requests, or the hash of the target itself. The zero value is none.
 type preference struct {
 	hash   uint64 // of what requests have in common
 	target uint64 // target.hash, from a cookie
@@ -52,7 +52,7 @@ func (g *group) preferred(prefer preference, from []*target) *target {
 // defaultCookie is ELB's.
 const defaultCookie = "AWSALB"
 
-// preferenceOf finds what the request has for the affinity; nothing when it lacks it. The beginning of a body that was read for it is put back.
+// preferenceOf reads the preference of a request; none when it lacks the affinity's key. The beginning of a body that was read for it is put back.
 func preferenceOf(a *traffic.Affinity, r *http.Request) (preference, error) {
 	if a == nil {
 		return preference{}, nil

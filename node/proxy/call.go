@@ -26,7 +26,7 @@ type call struct {
 	broken atomic.Bool  // the target failed before its answer was whole
 }
 
-// clientGone is what nginx writes into its log.
+// clientGone is the status of a client that has left, as nginx logs it.
 const clientGone = 499
 
 // answered notes that the target has begun to answer.

@@ -18,14 +18,14 @@ import (
 type ACME interface {
 	// SetNames makes these the names for which there are certificates.
 	SetNames(names []string)
-	// Certificate is that of the name that the client asks for, or the answer to a challenge of the CA.
+	// Certificate is the certificate of the name that the client asks for, or the answer to a challenge of the CA.
 	Certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error)
 	// Problem is why there is no certificate for a name.
 	Problem(name string) error
 }
 
-// certificates are those of a listener. Those from files are read again when the files have changed, at most once in checkInterval; while new
-// ones cannot be read, the old ones are used.
+// certificates are the certificates of a listener. Files are read again when they have changed, at most once in checkInterval; while new ones
+// cannot be read, the old ones are used.
 type certificates struct {
 	acme  ACME
 	names []string // of certificates by ACME

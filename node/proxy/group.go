@@ -108,7 +108,7 @@ func (g *group) stopWaiting() {
 	g.rebuild(time.Now())
 }
 
-// rebuild says which targets are eligible, in the order of their IDs, and wakes what waits for one. g.mu is held.
+// rebuild lists the eligible targets, in the order of their IDs, and wakes requests that wait for one. g.mu is held.
 func (g *group) rebuild(now time.Time) {
 	g.eligible, g.rejoins = nil, time.Time{}
 	for _, t := range g.targets {
@@ -127,7 +127,7 @@ func (g *group) rebuild(now time.Time) {
 	}
 }
 
-// takeDrained are those of the targets that drain, have nothing in flight, and were not yet told of. g.mu is held.
+// takeDrained are the draining targets that have nothing in flight and were not reported yet. g.mu is held.
 func (g *group) takeDrained(targets ...*target) (ids []string) {
 	for _, t := range targets {
 		if t.state == traffic.Draining && t.inFlight == 0 && !t.told {

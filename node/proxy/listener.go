@@ -25,7 +25,7 @@ type listener struct {
 	done     chan struct{} // closed when nothing is accepted any more
 }
 
-// server is what serves the connections of a listener: http.Server, or streams.
+// server serves the connections of a listener: http.Server, or streams.
 type server interface {
 	Serve(net.Listener) error
 	// Shutdown closes the listener, has what is served finish, and returns when it has or ctx ends.
@@ -43,7 +43,7 @@ const (
 	maxHeaderBytes  = 28 << 10         // net/http allows 4 KiB more
 	headerTimeout   = 10 * time.Second // and of a TLS handshake
 	maxHTTP2Streams = 128              // of a connection, ELB's; Go has four times as many wait that were reset at once, with their headers
-	// maxUnread is how much of one connection of HTTP/2 to a client, and of one stream to a target, is taken before it is read.
+	// maxUnread bounds the unread bytes of one HTTP/2 connection to a client, and of one stream to a target.
 	maxUnread = 128 << 10
 )
 
@@ -118,7 +118,7 @@ func (l *listener) stop() {
 	<-l.done
 }
 
-// lastRequest is how long the request of a connection that was accepted before the end may take to come. http.Server.Shutdown answers none that it reads later.
+// lastRequest bounds the wait for the request of a connection that was accepted before the end. http.Server.Shutdown answers none that it reads later.
 const lastRequest = time.Second
 
 // finish waits until nothing is served any more; when ctx ends it is cut off.

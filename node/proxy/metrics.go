@@ -15,17 +15,17 @@ var Bounds = [...]time.Duration{
 	10 * time.Second, 30 * time.Second, time.Minute, 5 * time.Minute,
 }
 
-// Histogram is how often something took how long, since the proxy began.
+// Histogram is the distribution of durations since the proxy began.
 type Histogram struct {
 	Counts [len(Bounds) + 1]uint64 // in each bucket
 	Sum    time.Duration
 }
 
-// Classes are those of the status of an answer, by its first digit. The one of 0 is for what ends without a status of HTTP, such as connections of TCP.
+// Classes is the number of status classes of answers, by the first digit. Class 0 is for exchanges without an HTTP status, such as TCP connections.
 const Classes = 6
 
-// Metrics are those of a group or of one of its targets. All but InFlight and Waiting only grow. What a target has answered, or broken off, is counted
-// in those of the target, the last one tried; those of the group count what no target got.
+// Metrics are the metrics of a group or of one of its targets. All but InFlight and Waiting only grow. A request that a target has answered, or
+// broken off, counts for the last target tried; a request that no target got counts for the group.
 type Metrics struct {
 	Group, Target string        // IDs; Target is empty in those of the group
 	Name          string        // of the group, as people know it
@@ -40,7 +40,7 @@ type Metrics struct {
 	FirstByte     Histogram // until the target began to answer
 }
 
-// Metrics returns those of each group and of each of its targets.
+// Metrics returns the metrics of each group and of each of its targets.
 func (p *Proxy) Metrics() []Metrics {
 	p.mu.Lock()
 	groups := make([]*group, 0, len(p.groups))
@@ -55,7 +55,7 @@ func (p *Proxy) Metrics() []Metrics {
 	return all
 }
 
-// Waiting is how many requests wait for a healthy target, by the ids of the groups where some do.
+// Waiting counts the requests that wait for a healthy target, by the ids of the groups where some do.
 func (p *Proxy) Waiting() map[string]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,7 +70,7 @@ func (p *Proxy) Waiting() map[string]int {
 	return waiting
 }
 
-// Dropped is how many lines the access log could not take.
+// Dropped counts the lines that the access log could not take.
 func (p *Proxy) Dropped() uint64 { return p.access.dropped.Load() }
 
 func (g *group) metrics() []Metrics {

@@ -1,6 +1,6 @@
 package proxy
 
-// networkCounts says how many connections each network has, and finds a network with the most without a look at every connection.
+// networkCounts counts the connections of each network, and finds a network with the most without a look at every connection.
 type networkCounts struct {
 	of    map[string]int // connections, by network; none has 0
 	sizes map[int]int    // networks, by the number of their connections; none has 0

@@ -18,10 +18,10 @@ import (
 	"pinion/raftfsm/traffic"
 )
 
-// Config is what a Proxy needs from its host. Only the fields said to be so are required.
+// Config has the dependencies and options of a Proxy. Only the fields said to be so are required.
 type Config struct {
-	// Address is what this host advertises. Targets of a loopback address are connected to only when this one is, too; those of other addresses that
-	// mean another machine on each host never.
+	// Address is the address that this host advertises. Targets of a loopback address are connected to only when this one is, too; those of other
+	// addresses that mean another machine on each host never.
 	Address string
 	// Certificates is the directory of NAME.crt and NAME.key, for listeners that end TLS.
 	Certificates string
@@ -40,7 +40,7 @@ type Config struct {
 	// Problems is called with what is wrong with each listener that does not serve, by port, whenever that has changed. It must neither block nor call
 	// the Proxy.
 	Problems func([]traffic.ListenerProblem)
-	// MaxConnections is how many clients may be connected to one listener; 0 is 16,384. Beyond it those that have been idle longest are cut off. As many
+	// MaxConnections bounds the client connections of one listener; 0 is 16,384. Beyond it those that have been idle longest are cut off. As many
 	// requests of HTTP may be under way: a connection of HTTP/2 has up to 128 of them, each with a connection to a target.
 	MaxConnections int
 	// Log gets what happens to listeners; required.
@@ -140,7 +140,7 @@ func (p *Proxy) apply() {
 	}
 }
 
-// listProblems is what is wrong with each listener, by port.
+// listProblems lists the problems of listeners, by port.
 func (p *Proxy) listProblems() (all []traffic.ListenerProblem) {
 	for _, l := range p.routing.Listeners {
 		if err := p.problems[l.ID]; err != nil {

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// requests are those of HTTP that are under way at a listener. Beyond the bound those of the network that has most are cut off, so that no network keeps
+// requests are the HTTP requests in progress at a listener. Beyond the bound those of the network with the most are cut off, so that no network keeps
 // another one out.
 type requests struct {
 	most int
@@ -78,10 +78,10 @@ func (q *requests) count(conn *connection, n int) {
 	}
 }
 
-// networkBits are how many bits of an address of IPv6 say whose it is: one client has all addresses of its network.
+// networkBits is the length of an IPv6 network: one client has all addresses of its network.
 const networkBits = 64
 
-// networkOf is whose address it is that a client has: its address, and for IPv6 the network.
+// networkOf is the network of a client: its address, and for IPv6 the network of that.
 func networkOf(remote string) string {
 	at, err := netip.ParseAddrPort(remote)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"pinion/raftfsm/traffic"
 )
 
-// socket is what a listener listens on: a port of a virtual address, by its number, or of all addresses of the host, which is number 0.
+// socket identifies the address and port of a listener: a port of a virtual address, by its number, or of all addresses of the host, which is number 0.
 type socket struct{ number, port int }
 
 func socketOf(config traffic.Listener) socket {

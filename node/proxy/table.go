@@ -12,7 +12,7 @@ import (
 	"pinion/raftfsm/traffic"
 )
 
-// table is what a listener does with requests, ready to use. It does not change.
+// table has the compiled rules of a listener. It does not change.
 type table struct {
 	config       traffic.Listener
 	idleTimeout  time.Duration

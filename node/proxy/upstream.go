@@ -32,7 +32,7 @@ var (
 
 const (
 	dialTimeout = 2 * time.Second
-	// deadPeer is how long a target may not acknowledge what was sent to it: its host has lost power or its network.
+	// deadPeer bounds the wait for a target's acknowledgements: beyond it the host has lost power or its network.
 	deadPeer         = 10 * time.Second
 	idleHTTP2Time    = time.Second
 	maxAnswerHeaders = 64 << 10

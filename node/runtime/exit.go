@@ -6,7 +6,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Exit is how a container ended.
+// Exit is the end of a container.
 type Exit struct {
 	Code int       // exit code, 128+n when signal n ended it; 137 also when it ran out of memory
 	At   time.Time // when

@@ -11,7 +11,7 @@ type IDRange struct {
 	First uint32 `json:"first"`
 }
 
-// IsZero reports that there are no user namespaces.
+// IsZero reports whether the range is empty: there are no user namespaces.
 func (r IDRange) IsZero() bool { return r == IDRange{} }
 
 // Mapping is the range as the kernel and containerd write it: id in the namespace, id of the host, size.

@@ -26,7 +26,7 @@ type Network interface {
 	Detach(ctx context.Context, id string) error
 }
 
-// AttachRequest is what is to be attached to the network.
+// AttachRequest asks for an attachment to the network.
 type AttachRequest struct {
 	Mode  string             // NetworkBridge or NetworkAwsvpc
 	ID    string             // of the container, in mode awsvpc of the task
@@ -34,7 +34,7 @@ type AttachRequest struct {
 	Ports []spec.PortMapping // to publish, in mode bridge
 }
 
-// ToAttach is what attaches a container of a task to the network in the mode.
+// ToAttach makes the request to attach a container of a task in the mode.
 func ToAttach(mode, taskID, containerID string, ids IDRange, ports []spec.PortMapping) AttachRequest {
 	if mode == NetworkAwsvpc {
 		return AttachRequest{Mode: mode, ID: taskID, IDs: ids}

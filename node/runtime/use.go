@@ -2,7 +2,7 @@ package runtime
 
 import "time"
 
-// Usage is what a running container has used, and uses at a moment.
+// Usage is the usage of a running container: counters, and values of the moment.
 type Usage struct {
 	At         time.Time
 	CPU        time.Duration // of the container, since its start
@@ -19,11 +19,11 @@ type Usage struct {
 	Interfaces map[string]Traffic // of its network namespace, by name; nil: it has the network of the host
 }
 
-// Traffic is what a network interface has carried.
+// Traffic counts the traffic of a network interface.
 type Traffic struct {
 	ReceivedBytes, ReceivedPackets, ReceiveErrors, ReceiveDropped   uint64
 	TransmitBytes, TransmitPackets, TransmitErrors, TransmitDropped uint64
 }
 
-// BlockIO is what a container has read from and written to block devices, in bytes. What the page cache has given or taken is not in it.
+// BlockIO counts the bytes that a container has read from and written to block devices. Reads and writes of the page cache are not in it.
 type BlockIO struct{ Read, Written int64 }

@@ -18,7 +18,7 @@ import (
 	"pinion/raftfsm/valuefrom"
 )
 
-// Source is where the secrets of this host's tasks come from.
+// Source reads the secrets of this host's tasks.
 type Source struct {
 	// Pool are the values of the secrets of containers of a task that the pool keeps. The error wraps valuefrom.ErrUnresolved when there is none,
 	// however often one asks.
@@ -85,7 +85,7 @@ func (h *hook) Prestart(ctx context.Context, starts []*task.Start) error {
 const (
 	// maxTaskSecrets bounds the memory that the secrets of a task take on its host, so that no task keeps others from theirs.
 	maxTaskSecrets = 1 << 20
-	// secretPage is what a secret takes at least as a file.
+	// secretPage is the least size of a secret as a file.
 	secretPage = 4 << 10
 )
 

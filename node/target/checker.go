@@ -62,7 +62,7 @@ func (c *Checker) start(ctx context.Context, id string, next *check) {
 // Wait waits until nothing is checked any more: the context of Apply has ended.
 func (c *Checker) Wait() { c.group.Wait() }
 
-// check is what is done to one target.
+// check is the health check of one target.
 type check struct {
 	id      traffic.TargetID
 	address string

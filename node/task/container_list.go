@@ -23,7 +23,7 @@ func (l containerList) allExited() bool {
 	return !slices.ContainsFunc(l, func(c *Container) bool { return !c.exited.happened() })
 }
 
-// lastStart is when the last container started: a moment ago, or before a restart of the agent if all were found.
+// lastStart is the start of the last container: a moment ago, or before a restart of the agent if all were found.
 func (l containerList) lastStart() time.Time {
 	var last time.Time
 	for _, c := range l {

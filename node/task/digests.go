@@ -7,7 +7,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// updates is what the pool has changed of a task since it was assigned.
+// updates are the pool's changes of a task since its assignment.
 type updates struct {
 	tags     atomic.Pointer[[]spec.Tag]
 	resolved *latch     // the pool knows the digests of the task's run

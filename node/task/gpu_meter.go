@@ -9,7 +9,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// totalsInterval is how often the pool learns how a task that runs uses its GPUs: what was counted since is lost when the agent is restarted.
+// totalsInterval is the time between two reports of a running task's GPU usage: a restart of the agent loses the counts since the last one.
 const totalsInterval = 15 * time.Minute
 
 // idlePercent is the utilization up to which a GPU does nothing: drivers tell of 1 % where nothing but a monitor looks at it.
@@ -53,7 +53,7 @@ func (m *GPUMeter) setIdleTimeout(timeout time.Duration, requeue bool) {
 	}
 }
 
-// Add counts how the GPUs were used, by their UUIDs, in the time before now. Containers that do not run use none.
+// Add adds the usage of the GPUs, by their UUIDs, in the time before now. Containers that do not run use none.
 func (m *GPUMeter) Add(usage map[string]gpu.Usage, passed time.Duration, now time.Time) {
 	if len(m.runner.containers.gpus()) == 0 {
 		return

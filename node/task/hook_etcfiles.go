@@ -54,7 +54,7 @@ func withResolver(def *spec.ContainerDefinition, address, domain string) *spec.C
 	return &changed
 }
 
-// searchDomains are those of a resolv.conf, whose last line about them counts.
+// searchDomains are the search domains of a resolv.conf, whose last line about them counts.
 func searchDomains(resolv string) (domains []string) {
 	for line := range strings.Lines(resolv) {
 		if fields := strings.Fields(line); len(fields) > 1 && (fields[0] == "search" || fields[0] == "domain") {
@@ -67,8 +67,8 @@ func searchDomains(resolv string) (domains []string) {
 // etcFiles are the files a container resolves names with, as paths on this host.
 type etcFiles struct{ hosts, resolv string }
 
-// hostFiles are where this machine keeps its own. systemd-resolved's list of real servers comes first: the stub that
-// /etc/resolv.conf names there listens on the host's loopback, where containers cannot reach it.
+// The files of this machine. systemd-resolved's list of real servers comes first: the stub that /etc/resolv.conf names
+// there listens on the host's loopback, where containers cannot reach it.
 var (
 	hostHostsPath   = "/etc/hosts"
 	hostResolvPaths = []string{"/run/systemd/resolve/resolv.conf", "/etc/resolv.conf"}

@@ -41,7 +41,7 @@ func (h faultHook) Poststart(ctx context.Context, c *Container, _ time.Time) {
 	}
 }
 
-// wellAfter is how long a task runs that its GPUs do not keep from running.
+// wellAfter is the time after which a running task shows that its GPUs work.
 const wellAfter = time.Minute
 
 // Poststop tells of a task that nobody has stopped. One that shares its GPU says nothing about it: others may have ended it.

@@ -15,8 +15,8 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// pullReportDelay is how long a pull may take before the pool is told that it has begun. An image that is there already
-// is not worth a log entry in the middle of a start.
+// pullReportDelay is the age at which a pull is reported to the pool. An image that is there already is not worth a log
+// entry in the middle of a start.
 const pullReportDelay = 250 * time.Millisecond
 
 // imageHook pulls the images.

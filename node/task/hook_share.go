@@ -21,7 +21,7 @@ var (
 )
 
 const (
-	// mpsPath is where a container has the pipes of NVIDIA's Multi-Process Service.
+	// mpsPath is the path in a container of the pipes of NVIDIA's Multi-Process Service.
 	mpsPath = "/run/pinion/mps"
 	// mpsPrivileged is the pipe for an administrator's commands, which could raise the container's own limits.
 	mpsPrivileged = mpsPath + "/control_privileged"

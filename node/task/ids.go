@@ -20,7 +20,7 @@ const (
 	idRanges = (1<<32-firstID)/runtime.IDRangeSize - 1
 )
 
-// rangesDir is where the ranges are that tasks have.
+// rangesDir is the directory of the ranges that tasks have.
 func rangesDir(dir string) string { return filepath.Join(dir, "ids") }
 
 // SweepIDs gives back the ids of tasks that left no directory: a task has its directory before it has ids, and its ids until it has no
@@ -83,7 +83,7 @@ func (d taskDir) takeRange() (runtime.IDRange, error) {
 	return runtime.IDRange{}, fmt.Errorf("tasks of this host have all %d ranges of %d ids", idRanges, runtime.IDRangeSize)
 }
 
-// ids are those that the task has; zero: it has no user namespaces, or was not started yet.
+// ids is the range of ids of the task; zero: it has no user namespaces, or was not started yet.
 func (d taskDir) ids() (runtime.IDRange, error) {
 	text, err := os.Readlink(filepath.Join(d.path, "ids"))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -52,7 +52,7 @@ func (h *networkHook) linkedHosts(ctx context.Context, s *Start) (names []spec.E
 	return names, nil
 }
 
-// routerAddress is where the log router takes records from the container over TCP: at its own address, or within what they share. Empty: nowhere.
+// routerAddress is the address at which the log router takes records from the container over TCP: its own, or that of the namespace that they share. Empty: none.
 func (h *networkHook) routerAddress(ctx context.Context, s *Start) (string, error) {
 	router := h.runner.def.LogRouter()
 	if router == nil || !s.Spec.Def.LogConfiguration.Routed() || s.Spec.Def.HasNoNetwork() || router.HasNoNetwork() {

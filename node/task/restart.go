@@ -11,7 +11,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// defaultRestartPeriod is how long a container must have run to be restarted, when its policy does not say.
+// defaultRestartPeriod is the time that a container must have run to be restarted, when its policy does not say.
 const defaultRestartPeriod = 300 * time.Second
 
 // errStopping is why nothing is started any more.
@@ -86,8 +86,8 @@ func (c *Container) restarts() bool {
 	return c.Def.RestartPolicy != nil && c.Def.RestartPolicy.Enabled
 }
 
-// restartInterrupted reports that the agent ended between the two halves of a restart: the container is gone, and as far
-// as the pool knows it has not ended.
+// restartInterrupted reports whether the agent ended between the two halves of a restart: the container is gone, and as
+// far as the pool knows it has not ended.
 func (c *Container) restartInterrupted(known spec.ContainerReport) bool {
 	return c.existing == nil && c.restarts() && known.ExitCode == nil && known.Reason == "" && !c.runner.isStopping()
 }

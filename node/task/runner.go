@@ -19,7 +19,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Config is what the runners of a host share. Everything but Sharer, Volumes, MaxStopTimeout, DrainDelay and Hooks is required.
+// Config has the dependencies that the runners of a host share. Everything but Sharer, Volumes, MaxStopTimeout, DrainDelay and Hooks is required.
 type Config struct {
 	Images     runtime.Images
 	Containers runtime.Containers
@@ -41,9 +41,9 @@ type Config struct {
 	Log *slog.Logger
 	// Boot counts the time limits of tasks.
 	Boot machine.BootClock
-	// DrainDelay is how long a task may drain that is to stop; nil: none does.
+	// DrainDelay bounds the draining of a task that is to stop; nil: none drains.
 	DrainDelay func(taskID string) time.Duration
-	// Resolver is where tasks resolve names, and the domain of names without a dot; nil or empty: where the host does.
+	// Resolver returns the DNS resolver of tasks, and the domain of names without a dot; nil or empty: the host's.
 	Resolver func() (address, domain string)
 	// Hooks makes a task's hooks beside the built-in ones; nil: none.
 	Hooks func(spec.Assignment) []Hook
@@ -111,7 +111,7 @@ func New(c Config, a spec.Assignment, existing []runtime.ExistingContainer) *Run
 	return r
 }
 
-// networkMode is that of a task.
+// networkMode is the network mode of a task.
 func networkMode(def *spec.TaskDefinition) string {
 	return cmp.Or(def.NetworkMode, runtime.NetworkBridge)
 }
@@ -174,12 +174,12 @@ func (r *Runner) PullProgress() []spec.Pull { return r.images.progress() }
 // LogsDone is closed when the task has no container, and none to come, that may write to its log.
 func (r *Runner) LogsDone() <-chan struct{} { return r.logsDone }
 
-// Workload is what computes on the GPUs of the task.
+// Workload is the task as the user of its GPUs.
 func (r *Runner) Workload() gpuhealth.Workload {
 	return gpuhealth.Workload{TaskID: r.task.ID, Definition: r.task.Definition, GPUs: r.containers.gpus()}
 }
 
-// Abandoned reports that Abandon was called.
+// Abandoned reports whether Abandon was called.
 func (r *Runner) Abandoned() bool { return isClosed(r.abandoned) }
 
 // RequestStop asks the task to stop, as its desired status says, with the reason that the task carries.

@@ -16,7 +16,7 @@ import (
 const (
 	// defaultStopTimeout is ECS's time from SIGTERM to SIGKILL when a definition does not say.
 	defaultStopTimeout = 30 * time.Second
-	// killRetryInterval is how often SIGKILL is repeated for a container that does not end.
+	// killRetryInterval is the time between two SIGKILLs for a container that does not end.
 	killRetryInterval = 10 * time.Second
 )
 

@@ -113,7 +113,7 @@ func (d taskDir) keepRestarts(id string, n int64) error {
 	return os.WriteFile(filepath.Join(d.containerDir(id), "restarts"), strconv.AppendInt(nil, n, 10), 0o600)
 }
 
-// restarts is what keepRestarts has noted; 0: nothing that is a number.
+// restarts is the count that keepRestarts has noted; 0: none that is a number.
 func (d taskDir) restarts(id string) int64 {
 	text, _ := os.ReadFile(filepath.Join(d.containerDir(id), "restarts"))
 	n, _ := strconv.ParseInt(string(text), 10, 64)

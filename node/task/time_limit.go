@@ -14,7 +14,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// limitCheckInterval is how often a task's time limit is looked at, at least: a timer does not go on while the machine sleeps.
+// limitCheckInterval bounds the time between two looks at a task's time limit: a timer does not go on while the machine sleeps.
 const limitCheckInterval = time.Minute
 
 // timeLimit ends a task that has run for as long as it may. The host alone counts, from the moment that the task ran, by the

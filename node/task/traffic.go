@@ -53,7 +53,7 @@ func (t *Traffic) drain(ctx context.Context) {
 	}
 }
 
-// Report reports what was found of a target of the task.
+// Report takes the health of a target of the task.
 func (t *Traffic) Report(found traffic.TargetHealth) {
 	t.runner.log.Info("target", "group", found.Group, "container", found.Container, "port", found.Port, "state", found.State, "reason", found.Reason, "detail", found.Detail)
 	t.runner.report.update(func(report *spec.TaskReport) {

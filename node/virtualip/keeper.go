@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// askInterval is how often a host asks for an address: many times within a lease.
+	// askInterval is the time between two requests for an address: many within a lease.
 	askInterval = 400 * time.Millisecond
-	// askTimeout is how long an answer may take.
+	// askTimeout bounds the wait for an answer.
 	askTimeout = time.Second
-	// retryInterval is how often a host that cannot hold an address looks whether it can.
+	// retryInterval is the time between two tries of a host that cannot hold an address.
 	retryInterval = 10 * time.Second
 	// minLifetime is the least that the kernel counts.
 	minLifetime = time.Second
-	// announcements is how often a host tells its network that it has an address, once with each renewal: one may be lost.
+	// announcements is the number of times that a host announces an address to its network, once with each renewal: one may be lost.
 	announcements = 5
 )
 
@@ -31,7 +31,7 @@ type Control interface {
 	AskVirtualIP(ctx context.Context, hostID string, r iplease.Request) (iplease.Answer, error)
 }
 
-// Device is where this host has an address, or could have it.
+// Device is the network device of an address that this host has, or could have.
 type Device interface {
 	// Check fails when this host cannot take the address: it has no device for it, or another machine has the address (ErrTaken).
 	Check(ctx context.Context) error
@@ -45,7 +45,7 @@ type Device interface {
 	Remove() error
 }
 
-// Config is what keepers are made of. All fields are required.
+// Config has the dependencies of keepers. All fields are required.
 type Config struct {
 	HostID  string
 	Starts  int64 // Host.Starts of this process

@@ -22,13 +22,13 @@ type link struct {
 	ip    netip.Addr
 }
 
-// OnLink is where this host has an address that it offers.
+// OnLink is the network device of an address that this host offers.
 func OnLink(v iplease.Offer) Device {
 	ip, _ := netip.ParseAddr(v.IP)
 	return &link{v, ip}
 }
 
-// detection is how long an address of IPv6 takes at most until the kernel has asked who has it.
+// detection bounds the kernel's duplicate address detection of an IPv6 address.
 const detection = 3 * time.Second
 
 // Check finds the device, and asks its network who has the address. The kernel asks for one of IPv6 when it is added.

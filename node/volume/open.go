@@ -17,8 +17,8 @@ import (
 // openAttempts bounds the repetitions of an open that a rename or a mount elsewhere disturbed.
 const openAttempts = 32
 
-// kernelFileSystems are those with which a process changes what its host allows it. One that is mounted below a volume root is not
-// a volume, and neither is a directory that has one below it.
+// kernelFileSystems are the file systems with which a process changes what its host allows it. One that is mounted below a volume
+// root is not a volume, and neither is a directory that has one below it.
 var kernelFileSystems = []string{
 	"binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "debugfs", "devpts", "devtmpfs", "efivarfs", "fusectl", "nsfs", "proc", "pstore",
 	"rpc_pipefs", "securityfs", "selinuxfs", "sysfs", "tracefs",
@@ -155,7 +155,7 @@ func (v *Volume) check(file *os.File) error {
 // descriptorPath is a path that leads to the open file itself.
 func descriptorPath(file *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", file.Fd()) }
 
-// explain says what an error of the kernel means for a volume.
+// explain describes an error of the kernel for a volume.
 func (v *Volume) explain(err error) error {
 	switch {
 	case errors.Is(err, unix.ENOSYS):

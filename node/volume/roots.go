@@ -150,7 +150,7 @@ func At(dir, below, name string) *Volume {
 	return &Volume{root: root{Root: volumeroot.Root{Name: name}, dir: dir}, below: below, sourcePath: path.Join(name, below)}
 }
 
-// ReadOnly reports that its root is given to be read only.
+// ReadOnly reports whether its root is read-only.
 func (v *Volume) ReadOnly() bool { return v.root.ReadOnly }
 
 // openRoot opens the directory of the root by its real path: a link that takes the place of a part of it since is not followed.

@@ -12,7 +12,7 @@ import (
 	"pinion/gpu/nvml/protocol"
 )
 
-// recoveryActions are what the driver requires before a device may be used again.
+// recoveryActions are the states of health for the driver's recovery actions, which it requires before a device may be used again.
 var recoveryActions = map[nvml.DeviceGpuRecoveryAction]problem{
 	nvml.GPU_RECOVERY_ACTION_GPU_RESET:           {gpu.NeedsReset, "a reset"},
 	nvml.GPU_RECOVERY_ACTION_NODE_REBOOT:         {gpu.NeedsReboot, "a reboot of the host"},
@@ -43,7 +43,7 @@ func (d *driver) checkHealth(failed *problem, handle nvml.Device) (complete bool
 	return complete
 }
 
-// record is what the driver holds against a device.
+// record reads the driver's record of a device: the reasons not to use it.
 func (d *driver) record(uuid string) (*protocol.DriverRecord, error) {
 	if err := d.open(); err != nil {
 		return nil, err

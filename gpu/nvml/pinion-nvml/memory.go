@@ -28,7 +28,7 @@ type memoryTest struct {
 	Errors uint64 // words that were not what was written
 }
 
-// patterns are what is written: each bit is once set and once not, beside others that are not as it is.
+// patterns are the words that the test writes. Each bit is once set and once not, beside others that are not as it is.
 var patterns = []uint32{0x55555555, 0xAAAAAAAA}
 
 // testMemory writes all free memory of the only GPU that this process sees, and has the GPU compare it.

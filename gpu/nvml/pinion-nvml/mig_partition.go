@@ -39,7 +39,7 @@ type profile struct {
 	compute int
 }
 
-// profiles are those that the card has.
+// profiles are the MIG profiles of the card.
 func profiles(handle nvml.Device) (all []profile, err error) {
 	memory, ret := handle.GetMemoryInfo()
 	if ret != nvml.SUCCESS {

@@ -12,14 +12,14 @@ import (
 	"pinion/gpu"
 )
 
-// meter is what was read of a device the last time, of what the driver counts for ever.
+// meter keeps the last readings of a device's counters, which only grow.
 type meter struct {
 	sampled uint64            // the driver's time of the last sample of utilization
 	read    time.Time         // when the counters were read
 	bytes   map[uint32]uint64 // counters, by field; one that could not be read is missing
 }
 
-// usage is how all devices are used. A device that the driver does not reach is left out.
+// usage measures all devices. A device that the driver does not reach is left out.
 func (d *driver) usage() ([]gpu.Usage, error) {
 	if err := d.open(); err != nil {
 		return nil, err

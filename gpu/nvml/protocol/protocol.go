@@ -49,11 +49,10 @@ type Message struct {
 	Event     *Event         `json:"event,omitempty"`
 }
 
-// DriverRecord is what the driver holds against a device.
+// DriverRecord is the driver's record of a device: the reasons not to use it.
 type DriverRecord struct {
 	Problem string `json:"problem,omitempty"` // empty: nothing
-	// Complete says that the driver records what a device needs before it may be used again. One that does not may hold nothing against a
-	// device that needs a reset.
+	// Complete reports whether the driver records the recovery action of a device. Without it the record of a device that needs a reset may be empty.
 	Complete bool `json:"complete,omitempty"`
 }
 

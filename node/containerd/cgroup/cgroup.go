@@ -39,7 +39,7 @@ type Manager interface {
 	Usage(group string) (cpu time.Duration, memory int64, ok bool)
 	// CPUTimes is the part of that time that was spent in the programs, and in the kernel for them.
 	CPUTimes(group string) (user, kernel time.Duration)
-	// BlockIO is how many bytes the group has read from and written to block devices since it was made; not ok where the kernel does not tell.
+	// BlockIO counts the bytes that the group has read from and written to block devices since it was made; not ok where the kernel does not tell.
 	BlockIO(group string) (read, written int64, ok bool)
 	// Processes lists the processes in the group and its subgroups; none when the group does not exist.
 	Processes(group string) ([]int, error)

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// attemptLife is when containerd drops what a pull has fetched even if nobody tells it to.
+	// attemptLife is the age at which containerd drops the blobs of a pull by itself.
 	attemptLife = 24 * time.Hour
 	// discardTimeout bounds the removal of what a failed pull has fetched.
 	discardTimeout = time.Minute

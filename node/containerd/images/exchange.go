@@ -80,8 +80,8 @@ type poolResolver struct {
 	received         func(int64)
 }
 
-// Resolve says what a name means, as the registry does. A digest means what any host has, except for a task with its own credentials: whether those
-// are let have the image the registry says alone.
+// Resolve resolves a name as the registry does, and a digest by any host of the pool, except for a task with its own credentials: whether those are
+// let have the image the registry says alone.
 func (r poolResolver) Resolve(ctx context.Context, ref string) (string, ocispec.Descriptor, error) {
 	if digested, ok := r.named.(reference.Digested); ok && ref == r.named.String() && !r.private {
 		if text, err := r.exchange.Document(ctx, digested.Digest(), maxDocument); err == nil {
@@ -107,7 +107,7 @@ func mediaTypeOf(document []byte) string {
 	return ocispec.MediaTypeImageManifest
 }
 
-// Fetcher is that of the registry for what no host has, and for what is not for other hosts.
+// Fetcher is the registry's fetcher, for blobs that no host has and blobs that are not for other hosts.
 func (r poolResolver) Fetcher(ctx context.Context, ref string) (remotes.Fetcher, error) {
 	registry, err := r.Resolver.Fetcher(ctx, ref)
 	return remotes.FetcherFunc(func(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Limits are what this host gives to images.
+// Limits bound the disk and the network that images take of this host.
 type Limits struct {
 	// High is the share of the disk in use above which Prune removes unused images, Low the share at which it stops. 0 is the
 	// kubelet's: 0.85 and 0.80.
 	High, Low float64
 	// MaxAge is the time without use after which Prune removes an image whatever the disk; 0: no image is too old.
 	MaxAge time.Duration
-	// Floor is how many bytes of the disk pulls leave free.
+	// Floor is the free space in bytes that pulls leave.
 	Floor int64
-	// UploadRate is how many bytes a second of images this host gives other hosts; 0: as many as it can.
+	// UploadRate bounds the bytes a second of images that other hosts get from this one; 0: no bound.
 	UploadRate int64
 }
 

@@ -42,7 +42,7 @@ func namesToShow(names []string) []string {
 	return tags
 }
 
-// sizeOf is how many bytes the blobs of an image have for this host's platform, 0 while it is being pulled.
+// sizeOf is the size in bytes of an image's blobs for this host's platform, 0 while it is being pulled.
 func sizeOf(ctx context.Context, s *Store, group *imageGroup) int64 {
 	image := images.Image{Target: group.target}
 	size, err := image.Size(ctx, s.config.Client.ContentStore(), platforms.Default())

@@ -150,7 +150,7 @@ func DiskUsed(path string) (float64, error) {
 	return 1 - float64(disk.Free)/float64(disk.Size), nil
 }
 
-// DiskFree returns what is free of the disk at path, in bytes.
+// DiskFree returns the free bytes of the disk at path.
 func DiskFree(path string) (int64, error) {
 	if path == "" {
 		return math.MaxInt64, nil // the daemon did not report its directory

@@ -72,5 +72,5 @@ func refuseMetadata(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// metadataIPv6 is that of EC2, the only one outside the link-local networks.
+// metadataIPv6 is the address of EC2's metadata service, the only one outside the link-local networks.
 var metadataIPv6 = netip.MustParseAddr("fd00:ec2::254")

@@ -20,14 +20,14 @@ var (
 	errTooLong = fmt.Errorf("the registry sends a document of more than %d MiB", maxDocument>>20)
 )
 
-// minPace is how many bytes a second a connection has to bring on average. A pull may wait paceGrace stall timeouts on top of that:
+// minPace is the least average rate of a connection, in bytes a second. A pull may wait paceGrace stall timeouts on top of that:
 // registries that fetch an image from elsewhere first take minutes to begin.
 const (
 	minPace   = 4 << 10
 	paceGrace = 10
 )
 
-// pace is how long the connections of one pull have waited, and what for.
+// pace counts the waits of one pull's connections, and the bytes that they brought.
 type pace struct{ waited, received atomic.Int64 }
 
 // record counts a wait that began then, and returns errSlow when it was one too many.

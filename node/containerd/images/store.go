@@ -31,7 +31,7 @@ type Config struct {
 	ConnectTimeout, StallTimeout time.Duration
 	// DiskUsed is the share of the images' disk that is in use, 0 to 1; see the function DiskUsed.
 	DiskUsed func() (float64, error)
-	// DiskFree is what is free of that disk, in bytes.
+	// DiskFree returns the free bytes of that disk.
 	DiskFree func() (int64, error)
 	Limits   Limits
 	// InUse lists the digests of the images that containers were made from.

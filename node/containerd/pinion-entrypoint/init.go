@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// signalled is what a shell adds to the number of the signal that has ended a command.
+// signalled is added to the number of the signal that has ended a command, as shells do.
 const signalled = 128
 
 // ownSignals are not handed on: those of this process's own runtime, of its children, and of a terminal that it does not use.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// roomStep is how much is written between two looks at the free space. Every logger of the host may be this far below the floor.
+// roomStep is the number of bytes written between two looks at the free space. Every logger of the host may be this far below the floor.
 const roomStep = 1 << 20
 
 var errFloor = errors.New("the host's disk is nearly full (pinion up --min-free)")
@@ -42,7 +42,7 @@ func (l *logFile) stop(at time.Time) {
 	}
 }
 
-// freeSpace is what is free for users on the file system of an open file; everything when that cannot be told.
+// freeSpace is the space for users on the file system of an open file; everything when it is not known.
 func freeSpace(fd uintptr) int64 {
 	var stat syscall.Statfs_t
 	if syscall.Fstatfs(int(fd), &stat) != nil {

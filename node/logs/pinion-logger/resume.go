@@ -28,7 +28,7 @@ func (l *logFile) resume() {
 	l.continueFrom(last)
 }
 
-// baseOf is how many bytes of the log came before the file.
+// baseOf is the number of bytes of the log before the file.
 func baseOf(path string) int64 {
 	f, err := os.Open(path)
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 const (
 	// standbyVariable marks a standby in its environment.
 	standbyVariable = "PINION_LOGGER_STANDBY"
-	// standbyDelay is how long a logger runs until it has a standby, so that short tasks pay for none.
+	// standbyDelay is the age at which a logger gets a standby, so that short tasks pay for none.
 	standbyDelay = time.Second
 	// aliveFD is, in a standby, the end of a pipe that tells how the logger before it ended; the shim's pipe has it in the first logger.
 	aliveFD = 5
 )
 
-// killedNote is what a log says where a standby took over.
+// killedNote is the line of a log where a standby took over.
 const killedNote = "pinion: the logger of this container was killed; what it had read and not yet written, at most 512 KiB, is missing here"
 
 // keepStandby keeps a second process that has the container's streams open. Without a reader the container would block as soon as its

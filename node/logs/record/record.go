@@ -117,7 +117,7 @@ func AppendBase(b []byte, bytes int64) []byte {
 	return append(strconv.AppendInt(append(b, basePrefix...), bytes, 10), '\n')
 }
 
-// Base is how many bytes of the log came before the file that begins with the line; is reports whether the line says so. Without such a
+// Base is the number of bytes of the log before the file that begins with the line; is reports whether the line says so. Without such a
 // line a file is the first of its log.
 func Base(line []byte) (before int64, is bool) {
 	rest, found := bytes.CutPrefix(line, []byte(basePrefix))

@@ -20,7 +20,7 @@ type exchange struct {
 	began   bool        // the server has sent something
 	stop    func() bool // of what closes the connection when the request's context ends
 	sent    chan error  // gets how the sending of the body ended; nil without a body
-	// sendsLast says that only the last piece of the body is still to be sent.
+	// sendsLast reports whether only the last piece of the body is still to be sent.
 	sendsLast atomic.Bool
 
 	mu       sync.Mutex
@@ -135,7 +135,7 @@ func (e *exchange) end(keep bool) {
 	}
 }
 
-// sendTime is how long the last piece of a body may take whose answer has come: the server has read it, but the goroutine that sent it was not told yet.
+// sendTime bounds the last piece of a body whose answer has come: the server has read it, but the goroutine that sent it was not told yet.
 const sendTime = 50 * time.Millisecond
 
 func (e *exchange) isSent() bool {
@@ -157,7 +157,7 @@ func (e *exchange) isSent() bool {
 	}
 }
 
-// body is that of an answer. At its end the connection is free for the next request.
+// body is the body of an answer. At its end the connection is free for the next request.
 type body struct {
 	of    *exchange
 	from  io.Reader

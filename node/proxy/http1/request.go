@@ -65,7 +65,7 @@ func writeLength(w *bufio.Writer, r *http.Request) {
 	}
 }
 
-// targetOf is what the request line asks for, and the host.
+// targetOf is the target of the request line, and the host.
 func targetOf(r *http.Request) (target, host string, err error) {
 	target = r.URL.RequestURI()
 	if !httpguts.ValidHeaderFieldName(r.Method) || strings.ContainsAny(target, " \t\r\n\x00") {

@@ -22,9 +22,9 @@ type Transport struct {
 	idle pool
 }
 
-// Options are those of one request.
+// Options are the options of one request.
 type Options struct {
-	// Patience is how long the server may take to begin its answer, from the last piece of the request's body on; 0 is forever.
+	// Patience bounds the wait for the server to begin its answer, from the last piece of the request's body on; 0 is forever.
 	Patience time.Duration
 	// Informed is called with each answer of 1xx before the last one; it may be nil.
 	Informed func(status int, header http.Header)

@@ -18,7 +18,7 @@ func (m *Machine) SetExecExit(id string, code int) {
 	m.execExits[id] = code
 }
 
-// ExecCount is how often a command was run in the container.
+// ExecCount counts the commands that were run in the container.
 func (m *Machine) ExecCount(id string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

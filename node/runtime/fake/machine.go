@@ -28,9 +28,9 @@ type Machine struct {
 	execs      map[string]int
 }
 
-// Program is how the process of a container behaves.
+// Program is the behaviour of a container's process.
 type Program struct {
-	// Command is what it does as a command in a running container; nil: it behaves as the fields below say.
+	// Command is its behaviour as a command in a running container; nil: as the fields below say.
 	Command func(runtime.Stdio) (code int)
 	// ExitCode is the exit code of a process that ends at once; nil runs until a signal or Exit.
 	ExitCode func(env []string) *int
@@ -124,7 +124,7 @@ func (m *Machine) ShiftStart(id string, by time.Duration) {
 	*started = started.Add(by)
 }
 
-// IDs are those that the container was started with, for its user namespace; zero: it has none.
+// IDs is the range of ids of the container's user namespace; zero: it has none.
 func (m *Machine) IDs(id string) runtime.IDRange {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -138,7 +138,7 @@ func (m *Machine) Network(id string) string {
 	return m.containers[id].network
 }
 
-// StartCount is how often a process was started under the id.
+// StartCount counts the processes that were started under the id.
 func (m *Machine) StartCount(id string) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

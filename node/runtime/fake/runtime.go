@@ -19,7 +19,7 @@ var (
 	_ runtime.Containers = (*Runtime)(nil)
 )
 
-// ErrDown is what a runtime answers while it is down.
+// ErrDown is the error of a runtime that is down.
 var ErrDown = errors.New("the container runtime is down")
 
 // Runtime is one agent's connection to a machine. Its own memory (pulls under way) is lost with it; the containers are
@@ -74,14 +74,14 @@ func (r *Runtime) HoldStart(id string) (letGo func()) {
 	return func() { close(gate) }
 }
 
-// PullCount is how often the image was pulled.
+// PullCount counts the pulls of the image.
 func (r *Runtime) PullCount(ref string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.pulls[ref]
 }
 
-// Spec is what the container was last started with.
+// Spec is the specification of the container's last start.
 func (r *Runtime) Spec(id string) runtime.ContainerSpec {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -138,7 +138,7 @@ func (r *Runtime) Prune(_ context.Context, keep []string) error {
 	return nil
 }
 
-// Kept is what each Prune so far was to keep.
+// Kept are the images that each Prune so far was to keep.
 func (r *Runtime) Kept() [][]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -43,7 +43,7 @@ const (
 // NoCommand is a program that no image has.
 const NoCommand = "/no/such/program"
 
-// caseTimeout is how long anything may take on a slow machine.
+// caseTimeout bounds a case, on a slow machine too.
 const caseTimeout = 2 * time.Minute
 
 // Run checks that what open gives behaves as the contract says. open is called once per case.

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// result is what the writer noticed.
+// result is the writer's report: its writes, and how long they took.
 type result struct {
 	Lines         int // written
 	MBps          float64
