@@ -15,7 +15,7 @@ type Usage struct {
 	Celsius       *float64 `json:"celsius,omitempty"`
 	ClockMHz      *float64 `json:"clockMHz,omitempty"` // of the streaming multiprocessors
 
-	// What came and went over the links, since the usage was read last, in 10^6 bytes a second.
+	// Traffic over the links since the usage was read last, in 10^6 bytes a second.
 	PCIeReceived   *float64 `json:"pcieReceivedMBps,omitempty"`
 	PCIeSent       *float64 `json:"pcieSentMBps,omitempty"`
 	NVLinkReceived *float64 `json:"nvlinkReceivedMBps,omitempty"`

@@ -139,7 +139,7 @@ func orphanAssignment(taskID string, existing []runtime.ExistingContainer) spec.
 	return spec.Assignment{Task: unknown, Definition: definition}
 }
 
-// sweepTaskDirs removes what former tasks have left without a container: networks and directories.
+// sweepTaskDirs removes the networks and directories of former tasks that have no container.
 func (n *Node) sweepTaskDirs(ctx context.Context) {
 	ids, err := task.ListDirs(n.config.Dir)
 	if err != nil {

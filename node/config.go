@@ -53,7 +53,6 @@ type Config struct {
 
 // LogReader reads the kept output of containers.
 type LogReader interface {
-	// Read answers a query from what is kept. Following, it goes on until done is closed, reads once more what
-	// came until then, and returns.
+	// Read answers a query from the kept logs. Following, it goes on until done is closed, reads once more what came until then, and returns.
 	Read(ctx context.Context, q spec.LogQuery, done <-chan struct{}, emit func(spec.LogLine) error) error
 }

@@ -11,8 +11,8 @@ import (
 // Control is the agent's connection to the pool's servers: server/dispatch.Upstream. It may ask one over the network, so every method may
 // fail and is then retried for ever with back-off. While no server can be reached, what runs goes on running.
 type Control interface {
-	// Join records the host as it describes itself and what it runs. It comes before everything else: a host gets no
-	// work until it has reported. The ids of tasks the pool does not know are returned; the host stops those.
+	// Join records the host as it describes itself, with the tasks that it runs. It comes before everything else: a
+	// host gets no work until it has reported. The ids of tasks the pool does not know are returned; the host stops those.
 	Join(ctx context.Context, host spec.Host, running []spec.TaskReport) (unknown []string, err error)
 	// Assignments waits until the host's assignments differ from those at index after (0: answer at once) and
 	// returns all of them with the index to ask from next time.

@@ -31,7 +31,7 @@ type Partitions interface {
 	GPUPartitions(ctx context.Context, hostID string) (partition.List, error)
 }
 
-// failedPartition is why a GPU did not become what it was to be.
+// failedPartition is a layout that failed on a GPU, and why.
 type failedPartition struct {
 	layout  mig.Layout
 	problem string
@@ -68,7 +68,7 @@ func (g *GPUs) partitionLoop(ctx context.Context) {
 	}
 }
 
-// partition makes a GPU what it is to be, and reports whether there was something to do. Why it cannot is the problem of the devices that were to go.
+// partition gives a GPU the wanted layout, and reports whether there was something to do. Why it cannot is the problem of the devices that were to go.
 func (g *GPUs) partition(ctx context.Context, partitioner gpu.Partitioner, wanted partition.GPU) (tried bool) {
 	devices := slices.DeleteFunc(slices.Clone(g.current().Devices), func(d gpu.Device) bool { return !d.IsOf(wanted.UUID) })
 	if len(devices) == 0 || slices.Equal(g.current().Layout(wanted.UUID), wanted.Layout) {
@@ -133,7 +133,7 @@ func (g *GPUs) partitionLocked(ctx context.Context, partitioner gpu.Partitioner,
 	return partitioner.Partition(call, wanted.UUID, wanted.Layout)
 }
 
-// forgetFailures forgets those of layouts that the pool does not want any more, and reports whether there were some.
+// forgetFailures forgets the failures of layouts that the pool does not want any more, and reports whether there were some.
 func (g *GPUs) forgetFailures(wanted partition.List) (some bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -73,7 +73,7 @@ func (g *GPUs) watch(ctx context.Context) {
 	}
 }
 
-// takeFaults records what the driver has told of. That does not wait for an inventory, which takes a driver in trouble long.
+// takeFaults records the faults that the driver has reported. That does not wait for an inventory, which takes a driver in trouble long.
 func (g *GPUs) takeFaults() {
 	source, ok := g.source.(gpu.FaultSource)
 	if !ok {

@@ -30,7 +30,7 @@ func (n *Node) join(ctx context.Context) error {
 	})
 }
 
-// confirmJoin notes that the pool has recorded what this host has and runs: from now on it may be given work.
+// confirmJoin notes that the pool has recorded this host with its GPUs and tasks: from now on it may be given work.
 func (n *Node) confirmJoin(gpus gpu.Inventory, tasks int) {
 	n.GPUs.setRecorded(gpus)
 	n.mu.Lock()
@@ -117,8 +117,8 @@ func (n *Node) sendReports(ctx context.Context, reports []spec.TaskReport) error
 	return err
 }
 
-// reports lists what this host runs, for a join: the runners' reports, and for existing containers without a runner what is
-// known without their definition. Such a task is reported PENDING, which takes no status back.
+// reports lists the tasks of this host, for a join: the runners' reports, and for existing containers without a runner the
+// part that is known without their definition. Such a task is reported PENDING, which takes no status back.
 func (n *Node) reports() []spec.TaskReport {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 
 // Proxy carries the requests of listeners to targets.
 type Proxy interface {
-	// Apply makes the Routing what the proxy does. What is wrong with a listener is by its id; the proxy tries it again by itself.
+	// Apply replaces the Routing of the proxy. The problem of a listener is by its id; the proxy tries it again by itself.
 	Apply(traffic.Routing) map[string]error
 }
 
@@ -78,10 +78,10 @@ func (r *Routes) TargetDrained(id string) {
 	}
 }
 
-// maxListenerProblems bounds what a host tells the pool of its listeners; what is beyond is in the host's log.
+// maxListenerProblems bounds the problems of listeners that a host reports to the pool; all are in the host's log.
 const maxListenerProblems = 20
 
-// SetListenerProblems takes from the proxy what is wrong with its listeners. The pool records it with what the host says of itself.
+// SetListenerProblems takes the problems of listeners from the proxy. The pool records them with the host's description.
 func (r *Routes) SetListenerProblems(all []traffic.ListenerProblem) {
 	n := r.node
 	n.mu.Lock()

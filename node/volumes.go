@@ -51,7 +51,7 @@ func uses(roots *volume.Roots, volumes []spec.Volume, name string) bool {
 	return false
 }
 
-// sweepInterval is the time until what could not be freed is tried again: a volume of many files takes several times.
+// sweepInterval is the time between two tries to free removed volumes: a volume of many files takes several times.
 const sweepInterval = time.Minute
 
 // sweep frees the space of volumes that were removed, also before the agent was started.

@@ -24,7 +24,7 @@ const (
 	exitPoll    = 20 * time.Millisecond
 	// pidFile is the file with the daemon's process id, in the directory of its pipes.
 	pidFile = "nvidia-cuda-mps-control.pid"
-	// noDaemon is in what the program says that was given an option it does not know: it is the utility then.
+	// noDaemon is in the output of a program that was given an unknown option: it acts as the utility then.
 	noDaemon = "Cannot find MPS control daemon"
 )
 

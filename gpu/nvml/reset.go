@@ -9,10 +9,10 @@ import (
 	"pinion/gpu/nvml/protocol"
 )
 
-// runOnce runs a program and returns what it has printed.
+// runOnce runs a program and returns its output.
 type runOnce func(ctx context.Context, program string, args ...string) (output string, err error)
 
-// maxPrinted bounds what is kept of a program's output.
+// maxPrinted bounds the kept output of a program.
 const maxPrinted = 500
 
 func runProgram(ctx context.Context, program string, args ...string) (string, error) {

@@ -1,4 +1,4 @@
-// Package xid says what NVIDIA's Xid errors mean for the GPU and for what computes on it: the "immediate action" of NVIDIA's Xid catalog
+// Package xid has the meaning of NVIDIA's Xid errors for a GPU and its tasks: the "immediate action" of NVIDIA's Xid catalog
 // (docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html), in Pinion's states of health.
 package xid
 
@@ -39,5 +39,5 @@ func Of(code uint64) Error {
 	return Error{Code: code, Text: "an error that this version of Pinion does not know", Health: gpu.NeedsReset}
 }
 
-// String is the number and what has happened.
+// String is the number and the event.
 func (e Error) String() string { return fmt.Sprintf("Xid %d, %s", e.Code, e.Text) }

@@ -228,7 +228,7 @@ type cache struct{ Cache }
 // legacyAccountKey is the cache key under which older versions of autocert kept the account's key; none ran with Pinion. autocert looks there first.
 const legacyAccountKey = "acme_account.key"
 
-// Get has autocert's error for what is not there.
+// Get returns autocert's error for a key that is not there.
 func (c cache) Get(ctx context.Context, key string) ([]byte, error) {
 	if key == legacyAccountKey { // the pool keeps values of names alone, and takes it for one
 		return nil, autocert.ErrCacheMiss

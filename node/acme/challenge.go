@@ -10,8 +10,8 @@ import (
 // lookupInterval is the least time between two looks for the answer to the challenges of a name.
 const lookupInterval = 100 * time.Millisecond
 
-// answers find what to show a CA that asks for a challenge. Anybody can ask as a CA does, and each look asks the leader of the pool: there is one at a
-// time of a name, and few a second. It answers all that came before it began, and nobody who came later: what was missing may be there by then.
+// answers find the certificates that answer a CA's challenges. Anybody can ask as a CA does, and each look asks the leader of the pool: there is one
+// at a time of a name, and few a second. It answers all that came before it began, and nobody who came later: what was missing may be there by then.
 type answers struct {
 	find func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 

@@ -12,7 +12,7 @@ import (
 const (
 	// requestTimeout bounds one request to the CA.
 	requestTimeout = 30 * time.Second
-	// maxAnswer bounds what the CA may answer, in bytes: a chain of certificates is the longest.
+	// maxAnswer bounds an answer of the CA, in bytes: a chain of certificates is the longest.
 	maxAnswer = 1 << 20
 )
 

@@ -117,8 +117,8 @@ func (r *Runtime) purge(ctx context.Context, id, group string) error {
 	return nil
 }
 
-// clearWritable removes what the container has written to its root file system: however deep its directories are, containerd, which removes the rest,
-// needs no open file for each of them.
+// clearWritable removes the files of the container's writable layer: however deep its directories are, containerd, which removes the rest, needs no
+// open file for each of them.
 func clearWritable(ctx context.Context, from snapshots.Snapshotter, id string) error {
 	mounts, err := from.Mounts(ctx, id)
 	if errdefs.IsNotFound(err) {

@@ -26,7 +26,7 @@ const (
 	labelPause      = "pinion.pause"       // on a pause container: the task whose namespaces it holds
 )
 
-// containerLabels are Pinion's own labels and those of the definition.
+// containerLabels are Pinion's own labels and the definition's.
 func containerLabels(c runtime.ContainerSpec, group string) map[string]string {
 	labels := map[string]string{}
 	for name, value := range c.Def.DockerLabels {

@@ -142,7 +142,7 @@ func (b *specBuilder) attach(s *specs.Spec, volume runtime.HostVolume, destinati
 	return nil
 }
 
-// bindMount is the mount of what has its options already.
+// bindMount is the bind mount of a source that has its options already.
 func bindMount(source, destination string) specs.Mount {
 	return specs.Mount{Destination: destination, Type: "bind", Source: source, Options: []string{"rbind", "rprivate"}}
 }

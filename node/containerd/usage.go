@@ -21,7 +21,7 @@ import (
 // clockTick is the unit of /proc/stat, the same on every machine that Linux's ABI knows.
 const clockTick = 10 * time.Millisecond
 
-// Meter reads what tasks and containers use.
+// Meter reads the usage of tasks and containers.
 type Meter struct{ Runtime *Runtime }
 
 // Usage is the CPU time that the containers of a task have taken, and the memory in bytes that they hold; not ok when the task has no cgroup here.

@@ -147,7 +147,7 @@ func restrictMount(point string, readOnly bool) error {
 	return nil
 }
 
-// release unmounts what was mounted: the container has mounts of its own by now.
+// release unmounts the staged volumes: the container has mounts of its own by now.
 func (m *volumeMounts) release() error {
 	if len(m.points) == 0 {
 		return nil
@@ -161,8 +161,8 @@ func (m *volumeMounts) release() error {
 	return removeMountPoints(m.dir)
 }
 
-// unmountAll unmounts what is mounted at the point, with all below. It makes the mounts private before, also those that a crash
-// left half made: where a mount below is shared with the host, to unmount it would unmount the host's.
+// unmountAll unmounts the mount point with all mounts below. It makes the mounts private before, also those that a crash left
+// half made: where a mount below is shared with the host, to unmount it would unmount the host's.
 func unmountAll(point string) error {
 	for {
 		err := unix.Mount("", point, "", unix.MS_PRIVATE|unix.MS_REC, "")
@@ -202,7 +202,7 @@ func removeMountPoint(path string, dir bool) error {
 	return os.NewSyscallError("unlink", unix.Unlink(path))
 }
 
-// sweep removes what a crash in the middle of a start has left.
+// sweep removes the remains of a crash in the middle of a start.
 func (s volumeStaging) sweep() error {
 	starts, err := os.ReadDir(s.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -28,7 +28,7 @@ import (
 const Format = 1
 
 const (
-	// lockFile holds the process id of who uses the directory, and is locked by it.
+	// lockFile holds the id of the process that uses the directory, and is locked by it.
 	lockFile = "lock"
 	// identityFile marks a directory as pinion's.
 	identityFile = "pinion.json"

@@ -25,7 +25,7 @@ func (d *Dir) Purge() error {
 // mountPoint undoes the kernel's spelling of blanks in its list of mounts.
 var mountPoint = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
-// unmountUnder unmounts what is mounted below the directory, the deepest first.
+// unmountUnder unmounts all mounts below the directory, the deepest first.
 func unmountUnder(dir string) error {
 	dir, err := filepath.EvalSymlinks(dir) // the kernel lists mounts by their real paths
 	if err != nil {

@@ -17,8 +17,8 @@ const compareBuffer = 256 << 10
 // corruptBlob repairs a download that does not match its digest.
 type corruptBlob struct{ d *Download }
 
-// run replaces what hosts gave of a blob that is not what its digest says, and names the one that gave wrong bytes. The registry has
-// the last word; if it cannot be reached, the pieces of one host after another are fetched from the others.
+// run replaces the pieces of other hosts in a blob that does not match its digest, and names the host that gave wrong bytes. The
+// registry has the last word; if it cannot be reached, the pieces of one host after another are fetched from the others.
 func (r corruptBlob) run(ctx context.Context) error {
 	suspects := r.suspects()
 	if len(suspects) == 0 {
@@ -154,7 +154,7 @@ func (r corruptBlob) replacePiece(ctx context.Context, piece int, open func(ctx 
 	return differs, nil
 }
 
-// isRight reports whether all of it is what its digest says, and gives it to others then.
+// isRight reports whether the blob matches its digest, and gives it to others then.
 func (r corruptBlob) isRight() bool {
 	if !r.d.matches(r.d.digest) {
 		return false

@@ -127,7 +127,7 @@ func (d *Download) close() {
 	d.notify()
 }
 
-// notify wakes those that wait for pieces.
+// notify wakes the readers that wait for pieces.
 func (d *Download) notify() {
 	close(d.changed)
 	d.changed = make(chan struct{})
@@ -210,7 +210,7 @@ func (d *Download) serve(offset, length int64) bool {
 	return true
 }
 
-// served ends what serve began.
+// served ends serve.
 func (d *Download) served() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -34,7 +34,7 @@ type Config struct {
 
 // Peers are the other hosts of the pool.
 type Peers interface {
-	// Ask tells the tracker what this host has, and asks where to get what it lacks.
+	// Ask tells the tracker which blobs this host has, and asks for sources of those that it lacks.
 	Ask(ctx context.Context, r blob.Request) (blob.Answer, error)
 	// Changed is closed when there is another tracker.
 	Changed() <-chan struct{}

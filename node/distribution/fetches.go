@@ -55,7 +55,7 @@ func (d *Download) fail(err error) {
 
 func (d *Download) complete() bool { return d.have.Len() >= d.count }
 
-// dispatch begins to fetch what can be had, as much at a time as may be.
+// dispatch starts as many fetches as the bounds allow, of the pieces that can be had.
 func (d *Download) dispatch() {
 	if d.cancel == nil || d.err != nil || d.complete() {
 		return

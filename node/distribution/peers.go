@@ -47,7 +47,7 @@ func (p peers) mayAsk(host string) bool {
 	return time.Now().After(p.lacking[host]) && (b == nil || time.Now().After(b.until))
 }
 
-// avoided are hosts that do not have what the tracker says.
+// avoided are the hosts that lack blobs which the tracker says they have.
 func (p peers) avoided() (hosts []string) {
 	for host, until := range p.lacking {
 		if time.Now().Before(until) {

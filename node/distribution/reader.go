@@ -87,7 +87,7 @@ func (r *Reader) Seek(offset int64, whence int) (int64, error) {
 	return offset, nil
 }
 
-// Close ends what is still being fetched.
+// Close ends the fetches that are still under way.
 func (r *Reader) Close() error {
 	r.d.release()
 	return nil

@@ -63,7 +63,7 @@ func (x *Exchange) Serve(w http.ResponseWriter, r *http.Request, host string) {
 	}
 }
 
-// openLocal opens what is here of a blob: in the store, or the pieces of one that is arriving.
+// openLocal opens a blob on this host: in the store, or the pieces of one that is arriving.
 func (x *Exchange) openLocal(ctx context.Context, name digest.Digest, offset, length int64) (ReaderAt, int64, error) {
 	if d := x.shared(name); d != nil && d.serve(offset, length) {
 		return arriving{d}, d.size, nil

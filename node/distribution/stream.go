@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// stream fetches what is missing of a download from a registry that gives the blob as a whole alone.
+// stream fetches the missing part of a download from a registry that gives the blob as a whole alone.
 type stream struct{ d *Download }
 
 // run takes the pieces as they come.

@@ -20,7 +20,7 @@ const (
 	tellInterval = time.Minute
 )
 
-// askLoop tells the tracker what is here, and asks where to get what is not.
+// askLoop tells the tracker which blobs this host has, and asks for sources of those that it lacks.
 func (x *Exchange) askLoop() {
 	for x.ctx.Err() == nil {
 		changed := x.trackerChanged()
@@ -92,7 +92,7 @@ func (x *Exchange) ask() time.Duration {
 	return time.Duration(answer.AgainMillis) * time.Millisecond
 }
 
-// telling is the part of a request that reports blobs: how many of those added, and how often the tracker's knowledge was dropped before.
+// telling is the part of a request that reports blobs: how many were added, and the generation of what the tracker knows.
 type telling struct{ added, generation int }
 
 // request makes the next request to the tracker; asking are its downloads, told is what it reports.

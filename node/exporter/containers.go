@@ -57,7 +57,7 @@ func (e *Exporter) read(running []container) []*runtime.Usage {
 	return uses
 }
 
-// use adds what a container uses, by cAdvisor's names.
+// use adds the usage of a container, by cAdvisor's names.
 func (m *metrics) use(c *container, u *runtime.Usage) {
 	of := c.labels.with("image", c.of.Def.Image, "name", c.of.ID)
 	m.gauge("container_last_seen", "When the container was read, as seconds since 1970.", float64(u.At.UnixMilli())/1000, of)

@@ -32,7 +32,7 @@ type Config struct {
 	AccessLogDropped func() uint64
 }
 
-// UsageFunc reads what a running container uses. runtime.ErrNotFound when it does not run.
+// UsageFunc measures a running container. runtime.ErrNotFound when it does not run.
 type UsageFunc func(ctx context.Context, containerID string) (runtime.Usage, error)
 
 const (

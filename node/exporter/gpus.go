@@ -12,7 +12,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// megabyte is the unit of what came and went over links, in bytes.
+// megabyte is the unit of traffic over links, in bytes.
 const megabyte = 1e6
 
 // measured are the metrics of a GPU that its driver measures, by the names of dcgm-exporter. What a model does not measure is missing.

@@ -35,7 +35,7 @@ var _ prometheus.Collector = Traffic{}
 // Describe describes nothing: which labels a metric has depends on what it is of.
 func (t Traffic) Describe(chan<- *prometheus.Desc) {}
 
-// Collect sends what the proxy has counted until now: first the counts, then as many histograms as the bound has room for.
+// Collect sends the proxy's counters: first the counts, then as many histograms as the bound has room for.
 func (t Traffic) Collect(ch chan<- prometheus.Metric) {
 	rows := rowsOf(t.Proxy.Metrics())
 	var all metrics

@@ -238,10 +238,10 @@ func (m *mount) holds(file *os.File) error {
 	return fmt.Errorf("the kernel does not say in which file system a file is")
 }
 
-// maxTold bounds what is told of what a program has said, in bytes.
+// maxTold bounds the quotation of a program's output, in bytes.
 const maxTold = 512
 
-// redact leaves out of what a program has said what may have a login, and cuts it then.
+// redact removes possible logins from a program's output, and cuts it then.
 func (m *mount) redact(said string) string {
 	hidden := []string{m.Source, strings.Join(strings.Fields(m.Source), " ")}
 	if login, _, has := strings.Cut(m.Source, "@"); has {

@@ -77,7 +77,7 @@ func (m *Mounts) mount(f filesystem.FileSystem, point string) *mount {
 	return &mount{FileSystem: f, config: &m.config, point: point, busy: make(chan struct{}, 1), users: map[string]bool{}}
 }
 
-// sweep unmounts what is mounted in the directory and is no configured file system.
+// sweep unmounts all mounts in the directory that are no configured file systems.
 func (m *Mounts) sweep() error {
 	found, err := mountinfo.GetMounts(func(i *mountinfo.Info) (skip, stop bool) { return filepath.Dir(i.Mountpoint) != m.config.Dir, false })
 	if err != nil {
@@ -104,8 +104,8 @@ func (m *Mounts) Offers() (all []filesystem.Offer) {
 	return all
 }
 
-// UnmountUnused unmounts what no task uses. It is called when all tasks of this host have their hooks, those of an earlier process too. It waits for
-// unmountTimeout at most.
+// UnmountUnused unmounts the file systems that no task uses. It is called when all tasks of this host have their hooks, those of an earlier process
+// too. It waits for unmountTimeout at most.
 func (m *Mounts) UnmountUnused(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, mount := range m.all {

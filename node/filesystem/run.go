@@ -17,7 +17,7 @@ import (
 const (
 	// searchPath is the PATH of mount, umount and their helpers.
 	searchPath = "/usr/sbin:/usr/bin:/sbin:/bin"
-	// maxSaid bounds what is kept of what a program says, in bytes: more than is told, which is cut when no login is in it any more.
+	// maxSaid bounds the kept output of a program, in bytes: more than is quoted, which is cut when no login is in it any more.
 	maxSaid = 8 << 10
 	// outputGrace is the time for which a file system in user space may hold on to the output of the program that has started it.
 	outputGrace = 5 * time.Second
@@ -36,8 +36,8 @@ func program(given, name string) (string, error) {
 	return "", fmt.Errorf("this host has no %s in %s: install util-linux", name, searchPath)
 }
 
-// run runs a program with these arguments and returns what it has said in one line. After the timeout it is killed with all that it has started, and
-// when the kernel does not let it go, run waits on. It ends with this process.
+// run runs a program with these arguments and returns its output in one line. After the timeout it is killed with all that it has started, and when
+// the kernel does not let it go, run waits on. It ends with this process.
 func run(path string, timeout time.Duration, args ...string) (said string, err error) {
 	goruntime.LockOSThread() // which the kernel takes for the parent of the program
 	defer goruntime.UnlockOSThread()

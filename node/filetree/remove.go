@@ -77,7 +77,7 @@ type removal struct {
 	moved bool // something was moved up since top was read last
 }
 
-// clear removes what is in a directory. It reads from the beginning until nothing is left: what is removed moves the rest.
+// clear removes the entries of a directory. It reads from the beginning until nothing is left: what is removed moves the rest.
 func (r *removal) clear(dir *os.File, depth int) error {
 	for {
 		if err := context.Cause(r.ctx); err != nil {

@@ -110,7 +110,7 @@ func (r *Record) MarkReset(uuid string) {
 	}
 }
 
-// Checked records what a check has found: nil, and the GPU is well.
+// Checked records the finding of a check: nil, and the GPU is well.
 func (r *Record) Checked(uuid string, found error, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

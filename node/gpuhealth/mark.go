@@ -8,8 +8,8 @@ import (
 	"pinion/gpu"
 )
 
-// Mark shows GPUs that wait for a check as sick in what their source says of them, and remembers those of which the source itself says so. GPUs
-// that it lists no more are shown behind the others. It changes nothing of what it is given.
+// Mark shows the GPUs that wait for a check as sick in their source's inventory, and remembers those that are sick in it already. GPUs that it
+// lists no more are shown behind the others. It changes nothing of what it is given.
 func (r *Record) Mark(inventory gpu.Inventory, now time.Time) gpu.Inventory {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -43,7 +43,7 @@ func (r *Record) LastXid(uuid string) uint64 {
 	return r.lastXid[uuid]
 }
 
-// recordHealth remembers what a source says of a device.
+// recordHealth remembers the health that a source reports of a device.
 func (r *Record) recordHealth(d *gpu.Device, now time.Time) {
 	known := r.sick[d.UUID]
 	if known != nil && slices.Index(severity, known.Health) >= slices.Index(severity, d.Health) {

@@ -30,7 +30,7 @@ type owner struct {
 	checked bool // no process of an earlier owner has the GPU open: more tasks may share it, unless the last one that does leaves
 }
 
-// admits reports whether the task can have the GPU beside those that do.
+// admits reports whether the task can have the GPU beside its present owners.
 func (o *owner) admits(taskID string, shared bool) bool {
 	return o == nil || o.shared == shared && (slices.Contains(o.tasks, taskID) || shared && o.checked)
 }
@@ -179,7 +179,7 @@ func (l *Locks) Shared() (uuids []string) {
 	return uuids
 }
 
-// wake lets those that wait in Acquire look again. Called with the lock held.
+// wake lets the tasks that wait in Acquire look again. Called with the lock held.
 func (l *Locks) wake() {
 	close(l.changed)
 	l.changed = make(chan struct{})

@@ -69,7 +69,7 @@ func (r *Record) Add(at time.Time, usages []gpu.Usage, devices []gpu.Device) map
 	return added
 }
 
-// doubt says once of a GPU that its driver tells of it what cannot be.
+// doubt logs once of a GPU that its driver reports impossible values.
 func (r *Record) doubt(d *gpu.Device, implausible []string) {
 	if len(implausible) == 0 {
 		delete(r.said, d.UUID)

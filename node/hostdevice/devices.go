@@ -116,7 +116,7 @@ func (a *Allowed) directory(real string, d linux.Device) (all []runtime.Device, 
 	return all, err
 }
 
-// device checks what a path leads to: its numbers say which device it is, and its name does not.
+// device checks the file that a path leads to: its numbers say which device it is, and its name does not.
 func (a *Allowed) device(real string, info unix.Stat_t, path, access string) (runtime.Device, error) {
 	major, minor := unix.Major(uint64(info.Rdev)), unix.Minor(uint64(info.Rdev))
 	found := runtime.Device{

@@ -104,7 +104,7 @@ type acknowledged struct {
 	fluentd fluentd
 }
 
-// maxAcknowledgement bounds what is read of an acknowledgement, in bytes.
+// maxAcknowledgement bounds an acknowledgement, in bytes.
 const maxAcknowledgement = 1 << 10
 
 // send implements sender. The answer is a map with the member ack, which is the id of the message.

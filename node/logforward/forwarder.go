@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// maxBatchBytes and maxBatchLines bound what is sent at once, and so what comes twice when it is sent again.
+	// maxBatchBytes and maxBatchLines bound a batch, and so the lines that come twice when it is sent again.
 	maxBatchBytes = 256 << 10
 	maxBatchLines = 1000
 	// pollInterval is the time between two looks at a log without a notice of a change.
@@ -100,7 +100,7 @@ func (f *forwarder) givesUp(err error) bool {
 	return true
 }
 
-// forward opens the log and sends what is in it and what comes, until the log ends or there is an error. Between two calls a forwarder holds
+// forward opens the log and sends its lines, old and new, until the log ends or there is an error. Between two calls a forwarder holds
 // neither the log nor a connection.
 func (f *forwarder) forward(ctx context.Context) (sent, ended bool, err error) {
 	slot, err := f.acquireSlot(ctx)
@@ -164,7 +164,7 @@ func (f *forwarder) read(stream *logs.Stream) (lines []logs.StreamLine, err erro
 	return lines, nil
 }
 
-// lostText is the line that stands for those that were removed unread.
+// lostText is the line in place of lines that were removed unread.
 func lostText(bytes int64) string {
 	return fmt.Sprintf("pinion: %d bytes of the log of this container were dropped here: they were removed from its files, max-size times max-file, before they could be sent", bytes)
 }

@@ -45,7 +45,7 @@ func routerDir(d task.Description) string {
 	return ""
 }
 
-// maxExtra and maxExtraValue bound what each line carries of labels and variables, and of one of them, in bytes.
+// maxExtra bounds the labels and variables that each line carries, maxExtraValue one of them, in bytes.
 const maxExtra, maxExtraValue = 8 << 10, 1 << 10
 
 // extra are the labels and variables that the options labels and env name. Secrets are none of them.

@@ -93,7 +93,7 @@ func (s *splunk) event(l *logs.StreamLine) ([]byte, error) {
 	return json.Marshal(e)
 }
 
-// maxSplunkAnswer bounds what is read of an answer, in bytes.
+// maxSplunkAnswer bounds an answer, in bytes.
 const maxSplunkAnswer = 4 << 10
 
 // send implements sender. The collector has the lines when it answers 200. What it answers with 400 or 413 to one line, it never takes.

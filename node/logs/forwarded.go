@@ -39,7 +39,7 @@ func (s *Store) ForwardNote(of Forwarded) ([]byte, error) {
 	return os.ReadFile(s.beside(of, forwardSuffix))
 }
 
-// ForgetForward removes what NoteForward kept: the log is sent to its end.
+// ForgetForward removes the note that NoteForward kept: the log is sent to its end.
 func (s *Store) ForgetForward(of Forwarded) error {
 	return ignoreMissing(os.Remove(s.beside(of, forwardSuffix)))
 }
@@ -71,7 +71,7 @@ func (s *Store) beside(of Forwarded, suffix string) string {
 	return strings.TrimSuffix(s.Path(of.Task, of.Container), ".log") + suffix
 }
 
-// maxSaid bounds one of the two files with what a forwarder has to say, in bytes.
+// maxSaid bounds one of the two files of a forwarder's own messages, in bytes.
 const maxSaid = 64 << 10
 
 // SayForward adds a line to the log of a container that its forwarder has to say: why lines are not sent, and which never will be.

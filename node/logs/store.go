@@ -28,7 +28,7 @@ type Store struct {
 
 	// GroupRetention is the retention of a log group's logs after their last line; 0, or nil: Retention.
 	GroupRetention func(group string) time.Duration
-	// Deleted says of which log groups what was written before a moment goes, in milliseconds since 1970; nil: of none.
+	// Deleted lists the deleted log groups with the time before which their lines go, in milliseconds since 1970; nil: none.
 	Deleted func() map[string]int64
 }
 

@@ -1,4 +1,4 @@
-// Package machine tells what the machine is that Pinion runs on: what it can give away and what it lacks.
+// Package machine describes the machine that Pinion runs on: the resources that it can give to tasks, and the features that it lacks.
 package machine
 
 import (

@@ -18,7 +18,7 @@ const (
 	callTimeout     = 15 * time.Second
 )
 
-// Usage reads what tasks use of this host.
+// Usage reads the usage of tasks on this host.
 type Usage interface {
 	// Usage is the CPU time that a task has taken since it started, and the memory in bytes that it holds; not ok when it does not run here.
 	Usage(taskID string) (cpu time.Duration, memory int64, ok bool)
@@ -43,7 +43,7 @@ type Control interface {
 	Measure(ctx context.Context, hostID string, r metric.Report) (metric.Selection, error)
 }
 
-// Meter measures what the pool asks for. All fields but GPUs are required.
+// Meter takes the measurements that the pool asks for. All fields but GPUs are required.
 type Meter struct {
 	HostID  string
 	Address string // host:port that the host advertises: its tasks' ports are there

@@ -15,7 +15,7 @@ import (
 // maxAtOnce bounds the tasks that are measured at the same time.
 const maxAtOnce = 8
 
-// sampler measures what takes its time, beside the reports: a task that hangs keeps nothing else from the pool.
+// sampler takes the slow measurements, beside the reports: a task that hangs keeps nothing else from the pool.
 type sampler struct {
 	*Meter
 

@@ -22,7 +22,7 @@ import (
 	"pinion/raftfsm/metric"
 )
 
-// Bounds of what is read of a task: it may answer anything.
+// Bounds of a task's answer: it may answer anything.
 const (
 	scrapeTimeout   = 5 * time.Second
 	maxScrapeHeader = 16 << 10

@@ -33,7 +33,7 @@ type taskLimitsOf struct {
 	Memory int64   `json:",omitempty"` // MiB
 }
 
-// identity identifies a container and its task.
+// identity identifies a container.
 type identity struct {
 	DockerID   string `json:"DockerId"`
 	Name       string

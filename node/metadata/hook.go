@@ -117,7 +117,7 @@ func (h *hook) Reattach(ctx context.Context, c *task.Container) {
 	}
 }
 
-// Poststop ends what serves the containers.
+// Poststop ends the service of the containers.
 func (h *hook) Poststop(context.Context) error {
 	for _, id := range h.containers {
 		h.service.end(id)

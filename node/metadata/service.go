@@ -87,7 +87,7 @@ func (s *Service) serve(namespace string, c *container, containerID string) erro
 	return nil
 }
 
-// end ends what serves a container, and its endpoint with the last one.
+// end ends the service of a container, and its endpoint with the last one.
 func (s *Service) end(containerID string) {
 	s.samples.forget(containerID)
 	s.mu.Lock()

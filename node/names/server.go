@@ -14,7 +14,7 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// Bounds of what is asked.
+// Bounds of questions.
 const (
 	maxForwarded   = 256             // questions that wait for another resolver at once
 	maxPerClient   = 20              // of them for one address: a task has ten containers at most, and each may have its own

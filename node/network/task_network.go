@@ -139,8 +139,8 @@ func (t *TaskNetwork) Run(ctx context.Context) {
 	}
 }
 
-// take takes in what the pool says of its networks of tasks. It is believed within the network that the operator of this host has named: no host can
-// draw other traffic of this one to itself.
+// take takes in the pool's networks of tasks. It is believed within the network that the operator of this host has named: no host can draw other
+// traffic of this one to itself.
 func (t *TaskNetwork) take(all []tasknetwork.Route) {
 	own, others := "", []tasknetwork.Route(nil)
 	for _, r := range all {
@@ -158,7 +158,7 @@ func (t *TaskNetwork) take(all []tasknetwork.Route) {
 	t.apply()
 }
 
-// apply makes the bridge and the routes what the pool has said last. What fails is in the log once, and is tried again.
+// apply gives the bridge and the routes the state that the pool has told last. A failure is logged once, and tried again.
 func (t *TaskNetwork) apply() {
 	t.applying.Lock()
 	defer t.applying.Unlock()

@@ -78,7 +78,7 @@ func (a *accessLog) add(c *call, took time.Duration) {
 	}
 }
 
-// close writes what waits.
+// close writes the lines that wait.
 func (a *accessLog) close() {
 	if a.lines != nil {
 		close(a.end)

@@ -127,7 +127,7 @@ func (g *group) observe(t *target, how outcome) {
 	g.rebuild(now)
 }
 
-// release ends what acquire began.
+// release ends acquire.
 func (g *group) release(t *target) {
 	g.mu.Lock()
 	t.count(-1)

@@ -130,7 +130,7 @@ func (b *answerBody) Close() error {
 	return err
 }
 
-// Write sends to a target whose connection is no HTTP any more.
+// Write sends to a target whose connection is upgraded.
 func (b *answerBody) Write(p []byte) (int, error) {
 	to, ok := b.ReadCloser.(io.Writer)
 	if !ok {
@@ -178,7 +178,7 @@ type upgradedClient struct {
 	read io.Reader
 }
 
-// Read reads what the client sends.
+// Read reads from the client.
 func (c *upgradedClient) Read(p []byte) (int, error) { return c.read.Read(p) }
 
 // CloseWrite tells the client that nothing more comes.

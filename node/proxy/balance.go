@@ -63,7 +63,7 @@ func (g *group) weight(t *target, now time.Time) float64 {
 	return min(1, max(leastWeight, float64(now.Sub(t.since))/float64(g.config.SlowStart)))
 }
 
-// without is from less those that are tried.
+// without is from without the tried targets.
 func without(from, tried []*target) []*target {
 	if len(tried) == 0 {
 		return from

@@ -15,7 +15,7 @@ import (
 // condition reports whether a request meets it.
 type condition func(*asked) bool
 
-// asked is a request whose rule is looked for. What takes long to read of it is read once, whatever the number of rules.
+// asked is a request whose rule is looked for. Its slow parts are read once, whatever the number of rules.
 type asked struct {
 	*http.Request
 	pairs *[]traffic.QueryPair // nil: no rule has looked at them

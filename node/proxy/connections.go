@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// connections accepts those of one listener and holds them to two bounds: how many there are, and how long each may be silent. A deadline for each
-// read would do the second, but net/http sets its own.
+// connections accepts the connections of one listener and holds them to two bounds: how many there are, and how long each may be silent. A
+// deadline for each read would do the second, but net/http sets its own.
 type connections struct {
 	net.Listener
 	most        int

@@ -98,7 +98,7 @@ func mayRepeat(r *http.Request, answer *http.Response, err error) bool {
 	return false
 }
 
-// errBadBody is a client whose body cannot be read: no fault of the target.
+// errBadBody is the error of a client's body that cannot be read: no fault of the target.
 var errBadBody = errors.New("the body of the request is malformed or ends too early")
 
 // send tries one target. What it returns without an error is in flight until its body is closed.
@@ -133,7 +133,7 @@ func outcomeOfError(err error) outcome {
 	return failed
 }
 
-// outcomeOf is failed only for what says that the target cannot serve at all: a client could provoke a 500, and so drive targets out.
+// outcomeOf is failed only for a status by which the target cannot serve at all: a client could provoke a 500, and so drive targets out.
 func outcomeOf(status int) outcome {
 	switch status {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:

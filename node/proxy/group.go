@@ -12,7 +12,7 @@ import (
 	"pinion/raftfsm/traffic"
 )
 
-// group is a target group and what this proxy knows of its targets. It stays the same while the routing around it changes.
+// group is a target group with this proxy's state of its targets. It stays the same while the routing around it changes.
 type group struct {
 	id       string
 	drained  func(target string) // may be nil
@@ -53,7 +53,7 @@ func newGroup(id string, drained func(string)) *group {
 	return &group{id: id, drained: drained, config: &traffic.Group{ID: id}, targets: map[string]*target{}, wake: make(chan struct{})}
 }
 
-// update makes the group what config says, and lets requests that wait look again.
+// update gives the group another config, and lets waiting requests look again.
 func (g *group) update(config traffic.Group) {
 	g.mu.Lock()
 	if reflect.DeepEqual(*g.config, config) && !g.closed {

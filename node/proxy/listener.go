@@ -37,8 +37,8 @@ var (
 	_ server = (*streams)(nil)
 )
 
-// Limits of what a client may send before it is answered. ELB takes 64 KiB of headers; here it is half of that, because one connection of HTTP/2 can
-// hold those of 640 requests.
+// Limits of a client's bytes before it is answered. ELB takes 64 KiB of headers; here it is half of that, because one connection of HTTP/2 can hold
+// those of 640 requests.
 const (
 	maxHeaderBytes  = 28 << 10         // net/http allows 4 KiB more
 	headerTimeout   = 10 * time.Second // and of a TLS handshake

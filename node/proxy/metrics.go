@@ -88,7 +88,7 @@ func (g *group) metrics() []Metrics {
 	return all
 }
 
-// count adds to what is in flight. The group's mu is held.
+// count adds to the requests in flight. The group's mu is held.
 func (t *target) count(more int) {
 	now := time.Now()
 	t.busy += float64(t.inFlight) * now.Sub(t.counted).Seconds()

@@ -37,13 +37,12 @@ type Config struct {
 	AccessLog io.Writer
 	// Drained is called once for each target that is draining, as soon as this proxy has nothing in flight to it. It must not block.
 	Drained func(target string)
-	// Problems is called with what is wrong with each listener that does not serve, by port, whenever that has changed. It must neither block nor call
-	// the Proxy.
+	// Problems is called with the problem of each listener that does not serve, by port, whenever one has changed. It must neither block nor call the Proxy.
 	Problems func([]traffic.ListenerProblem)
 	// MaxConnections bounds the client connections of one listener; 0 is 16,384. Beyond it those that have been idle longest are cut off. As many
 	// requests of HTTP may be under way: a connection of HTTP/2 has up to 128 of them, each with a connection to a target.
 	MaxConnections int
-	// Log gets what happens to listeners; required.
+	// Log gets the events of listeners; required.
 	Log *slog.Logger
 }
 
@@ -92,9 +91,8 @@ func New(config Config) *Proxy {
 	return p
 }
 
-// Apply makes routing what the proxy does, and returns what is wrong with each listener that does not serve it, by its ID. Those are tried again
-// until they serve or another Routing comes. Connections and requests of what did not change are not touched; those of a listener that is gone may
-// finish.
+// Apply replaces the Routing of the proxy, and returns the problem of each listener that does not serve it, by its ID. Those are tried again until
+// they serve or another Routing comes. Connections and requests of what did not change are not touched; those of a listener that is gone may finish.
 func (p *Proxy) Apply(routing traffic.Routing) map[string]error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -194,7 +192,7 @@ func (p *Proxy) updateListeners() map[string]error {
 	return problems
 }
 
-// updateListener has the listener of a port do what its config says, and opens it if need be.
+// updateListener gives the listener of a port its config, and opens it if need be.
 func (p *Proxy) updateListener(config traffic.Listener) error {
 	at := socketOf(config)
 	l := p.listeners[at]

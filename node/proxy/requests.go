@@ -34,7 +34,7 @@ func (q *requests) begin(conn *connection) bool {
 	return true
 }
 
-// end ends what begin has allowed.
+// end ends a request that begin has allowed.
 func (q *requests) end(conn *connection) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -18,9 +18,9 @@ import (
 const (
 	// commandTimeout bounds a program that prints a secret.
 	commandTimeout = 30 * time.Second
-	// maxValue bounds what it prints, in bytes: as much as a secret of the pool may have.
+	// maxValue bounds its output, in bytes: as much as a secret of the pool may have.
 	maxValue = 64 << 10
-	// maxComplaint bounds what is told of its standard error.
+	// maxComplaint bounds the quotation of its standard error.
 	maxComplaint = 300
 )
 
@@ -80,7 +80,7 @@ func (s Source) run(ctx context.Context, taskID, cluster string, ref valuefrom.R
 	return strings.TrimSuffix(value.kept.String(), "\n"), nil
 }
 
-// bounded keeps the beginning of what is written.
+// bounded keeps the beginning of an output.
 type bounded struct {
 	kept bytes.Buffer
 	left int

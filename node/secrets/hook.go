@@ -29,7 +29,7 @@ type Source struct {
 	Logs func(ctx context.Context, taskID string, containers []string) ([]valuefrom.Value, error)
 	// Commands are programs of this host that print values that other systems keep, by the names that references have for them.
 	Commands map[string]string
-	// Printed is told what such a program was asked for; nil: nobody is.
+	// Printed is told the reference of each secret that such a program was asked for; nil: nobody is.
 	Printed func(taskID, cluster, reference string)
 	Log     *slog.Logger
 }

@@ -112,7 +112,7 @@ func (k *check) ask(ctx context.Context, address string) (code int, err error) {
 	return code, nil
 }
 
-// matches reports whether a code is among those of a matcher, as "200,202" or "200-299"; empty is ELB's default.
+// matches reports whether a code is in a matcher, as "200,202" or "200-299"; empty is ELB's default.
 func matches(matcher string, version traffic.Version, code int) bool {
 	if matcher == "" {
 		matcher = "200"

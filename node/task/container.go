@@ -54,7 +54,7 @@ func (c *Container) updateReport(change func(*spec.ContainerReport)) {
 	c.runner.report.update(func(report *spec.TaskReport) { change(&report.Containers[c.index]) })
 }
 
-// reportAttachment notes in the report what the pool is to know of the container's connection to the network.
+// reportAttachment notes the container's connection to the network in the report.
 func (c *Container) reportAttachment(report *spec.ContainerReport, address string, bindings []spec.NetworkBinding) {
 	report.Bindings = bindings
 	if c.runner.def.HasOwnAddress() {

@@ -14,7 +14,7 @@ type updates struct {
 	run      *spec.Task // with these digests; not to be read before
 }
 
-// Update takes note of what the pool has changed of the task: its tags, for how long it may run, and its GPUs do nothing, as these say, and the digests of
+// Update takes note of the pool's changes of the task: its tags, for how long it may run, and its GPUs do nothing, as these say, and the digests of
 // its run, which are those of the first task of the run that resolved its images.
 func (r *Runner) Update(task *spec.Task) {
 	r.updates.tags.Store(&task.Tags)

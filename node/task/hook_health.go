@@ -10,7 +10,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// healthHook runs the health checks of containers and reports what they find.
+// healthHook runs the health checks of containers and reports their findings.
 type healthHook struct{ runner *Runner }
 
 var _ PoststartHook = (*healthHook)(nil)

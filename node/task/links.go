@@ -9,8 +9,8 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// withImplied is a definition of which what is implied is a dependency too: a container starts after those that it is linked to, as in Docker, and after
-// the log router that gets its lines.
+// withImplied is a definition with its implied dependencies: a container starts after those that it is linked to, as in Docker, and after the log
+// router that gets its lines.
 func withImplied(def *spec.ContainerDefinition, router *spec.ContainerDefinition) *spec.ContainerDefinition {
 	var implied []string
 	for _, link := range def.Links {
@@ -33,7 +33,7 @@ func withImplied(def *spec.ContainerDefinition, router *spec.ContainerDefinition
 	return &changed
 }
 
-// linkedHosts are the names under which a container has those that it is linked to. These are attached by now, or again: their addresses stay.
+// linkedHosts are the names under which a container reaches its linked containers. These are attached by now, or again: their addresses stay.
 func (h *networkHook) linkedHosts(ctx context.Context, s *Start) (names []spec.ExtraHost, err error) {
 	for _, link := range s.Spec.Def.Links {
 		name, alias, _ := strings.Cut(link, ":")

@@ -53,7 +53,7 @@ type Config struct {
 type Reporter interface {
 	// Enqueue queues the latest report of a task; acked is closed when it, or a later one of the task, is recorded.
 	Enqueue(spec.TaskReport) (acked <-chan struct{})
-	// Discard drops what is queued of a task.
+	// Discard drops the queued report of a task.
 	Discard(taskID string)
 }
 

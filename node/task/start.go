@@ -101,8 +101,7 @@ func (r *Runner) newStarts(containers []*Container) ([]*Start, error) {
 	return starts, nil
 }
 
-// checkIsolation holds an assignment against what this host gives to tasks. The scheduler has asked the same, but a host does not
-// take its word.
+// checkIsolation holds an assignment against the options of this host for tasks. The scheduler has asked the same, but a host does not take its word.
 func checkIsolation(host spec.Host, a spec.Assignment) error {
 	if refusal := a.Definition.Isolation().Under(a.ClusterRules).RefusedBy(&host, a.Task.ByAdmin); refusal != "" {
 		return startError(KindResource, nil, errors.New(refusal))

@@ -30,7 +30,7 @@ func Dirs(dir string) string { return filepath.Join(dir, "tasks") }
 // ListDirs lists the ids of the tasks that have a directory on this host.
 func ListDirs(dir string) ([]string, error) { return fileNames(Dirs(dir)) }
 
-// RemoveDir detaches what a former task has left on the network, and removes its directory.
+// RemoveDir detaches a former task from the network, and removes its directory.
 func RemoveDir(ctx context.Context, dir, taskID string, network runtime.Network) error {
 	d := newTaskDir(dir, taskID)
 	containers, err := fileNames(filepath.Join(d.path, "containers"))

@@ -122,8 +122,7 @@ func (v *Volume) openBelow(dir *os.File, flags uint64) (fd int, err error) {
 	return fd, err
 }
 
-// check refuses what the path was found to be: nothing but a directory or a regular file, where it is expected, and nothing of the
-// kernel's or of Pinion's own.
+// check allows a directory or a regular file, where it is expected, and nothing of the kernel's or of Pinion's own.
 func (v *Volume) check(file *os.File) error {
 	info, err := file.Stat()
 	if err != nil {

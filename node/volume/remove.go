@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// removedPrefix begins the name of what was a shared volume until it is gone; Find refuses it.
+	// removedPrefix begins the name of a removed shared volume until it is gone; Find refuses it.
 	removedPrefix = ".removed-"
-	// sweepTimeout bounds what Sweep spends on one of them: a task that has all of volumeroot.Local may fill it meanwhile.
+	// sweepTimeout bounds the time of Sweep for one of them: a task that has all of volumeroot.Local may fill it meanwhile.
 	sweepTimeout = time.Minute
 )
 

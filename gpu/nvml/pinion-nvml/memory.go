@@ -48,7 +48,7 @@ func testMemory() (memoryTest, error) {
 	return memoryTest{MiB: uint64(result.mib), Errors: uint64(result.errors)}, nil
 }
 
-// printMemoryTest tests the memory of the GPU and prints what it has found.
+// printMemoryTest tests the memory of the GPU and prints the result.
 func printMemoryTest(uuid string) error {
 	if err := os.Setenv("CUDA_VISIBLE_DEVICES", uuid); err != nil {
 		return err

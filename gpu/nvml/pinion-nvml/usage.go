@@ -73,7 +73,7 @@ func (d *driver) usageOf(uuid string, handle nvml.Device, m *meter) gpu.Usage {
 	return u
 }
 
-// memoryUsed is without what the driver reserves for itself, as nvidia-smi shows it, where the driver can tell the two apart (R510).
+// memoryUsed is the used memory without the driver's own reserve, as nvidia-smi shows it, where the driver can tell the two apart (R510).
 func (d *driver) memoryUsed(handle nvml.Device) *float64 {
 	if d.hasFunction("nvmlDeviceGetMemoryInfo_v2") {
 		if memory, ret := handle.GetMemoryInfo_v2(); ret == nvml.SUCCESS {
@@ -121,7 +121,7 @@ func averageOf(samples []nvml.Sample) (average float64, ok bool) {
 // allLinks is the scope of a field of NVLink that sums over the links of a device.
 const allLinks = math.MaxUint32
 
-// traffic fills in what came and went over the links since the call before, from the driver's counters. The first call only reads them.
+// traffic fills in the bytes over the links since the call before, from the driver's counters. The first call only reads them.
 func (m *meter) traffic(handle nvml.Device, u *gpu.Usage, now time.Time) {
 	counters := []struct {
 		field nvml.FieldValue

@@ -14,7 +14,7 @@ import (
 const (
 	// attemptLife is the age at which containerd drops the blobs of a pull by itself.
 	attemptLife = 24 * time.Hour
-	// discardTimeout bounds the removal of what a failed pull has fetched.
+	// discardTimeout bounds the removal of the blobs of a failed pull.
 	discardTimeout = time.Minute
 )
 
@@ -31,7 +31,7 @@ type attempt struct {
 	lease  leases.Lease
 }
 
-// begin returns a context in which containerd keeps what is fetched until the attempt ends.
+// begin returns a context in which containerd keeps fetched blobs until the attempt ends.
 func (s *Store) begin(ctx context.Context, name string) (context.Context, *attempt, error) {
 	a := &attempt{store: s, name: name}
 	before, err := s.config.Client.ImageService().Get(ctx, name)
@@ -44,7 +44,7 @@ func (s *Store) begin(ctx context.Context, name string) (context.Context, *attem
 	return a.hold(ctx)
 }
 
-// hold returns a context in which containerd keeps what is fetched.
+// hold returns a context in which containerd keeps fetched blobs.
 func (a *attempt) hold(ctx context.Context) (context.Context, *attempt, error) {
 	var err error
 	a.lease, err = a.store.config.Client.LeasesService().Create(ctx, leases.WithRandomID(), leases.WithExpiration(attemptLife),
@@ -52,7 +52,7 @@ func (a *attempt) hold(ctx context.Context) (context.Context, *attempt, error) {
 	return leases.WithLease(ctx, a.lease.ID), a, err
 }
 
-// end lets go of what was fetched: an image keeps its content by itself.
+// end releases the fetched blobs: an image keeps its content by itself.
 func (a *attempt) end(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTimeout)
 	defer cancel()
@@ -61,8 +61,8 @@ func (a *attempt) end(ctx context.Context) {
 	}
 }
 
-// discard removes what was fetched, and waits until it is gone. The name is what it was before. Leftovers reports whether earlier
-// processes had left unfinished pulls, which are gone too.
+// discard removes the fetched blobs, and waits until they are gone. The name is what it was before. Leftovers reports whether
+// earlier processes had left unfinished pulls, which are gone too.
 func (a *attempt) discard(ctx context.Context) (leftovers bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTimeout)
 	defer cancel()

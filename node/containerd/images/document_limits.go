@@ -9,7 +9,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// Bounds of what an image consists of. Its documents are read into memory, and it is the registry that says how many there are.
+// Bounds of the parts of an image. Its documents are read into memory, and it is the registry that says how many there are.
 const (
 	maxDocument  = 4 << 20 // bytes of one manifest, index, configuration or token
 	maxDocuments = 32      // manifests and indexes of one pull

@@ -150,7 +150,7 @@ const (
 	abortPause = 50 * time.Millisecond
 )
 
-// abort removes what containerd has of a blob that was not whole.
+// abort removes the part that containerd has of an unfinished blob.
 func abort(ctx context.Context, store content.Store, d ocispec.Descriptor) (err error) {
 	for range abortTries {
 		if err = store.Abort(ctx, remotes.MakeRefKey(ctx, d)); err == nil || errdefs.IsNotFound(err) {

@@ -21,7 +21,7 @@ type keeper struct {
 	failed map[string]bool   // names whose pull was logged
 }
 
-// want sets what is to be kept.
+// want sets the images that are to be kept.
 func (k *keeper) want(all []blob.Image) {
 	for {
 		select {

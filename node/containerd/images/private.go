@@ -43,7 +43,7 @@ func share(ctx context.Context, store content.Store, d ocispec.Descriptor) error
 	return err
 }
 
-// maxAdmitted bounds what is remembered of who may have which image.
+// maxAdmitted bounds the remembered pairs of credentials and image.
 const maxAdmitted = 4096
 
 // admitted remembers which credentials a registry has let have which image, as long as this process runs. Neither is kept: the sum of both is.

@@ -43,10 +43,10 @@ func (e *pullError) Error() string {
 
 func (e *pullError) Unwrap() error { return e.cause }
 
-// maxProblem bounds what an error quotes of a registry's answer, in bytes.
+// maxProblem bounds the quotation of a registry's answer in an error, in bytes.
 const maxProblem = 500
 
-// plainText makes what a registry said fit for a terminal and a table.
+// plainText makes the text of a registry fit for a terminal and a table.
 func plainText(said string) string {
 	printable := func(r rune) rune {
 		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {

@@ -41,7 +41,7 @@ func Remove(ctx context.Context, s *Store, digest string) error {
 	return nil
 }
 
-// collectSoon has containerd delete what no image has any more. That may take long, and nobody waits for it.
+// collectSoon has containerd delete the content that no image has any more. That may take long, and nobody waits for it.
 func collectSoon(ctx context.Context, s *Store) {
 	s.background.Go(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTimeout)

@@ -212,7 +212,7 @@ func (l *logFile) close() {
 	}
 }
 
-// writeNotice writes into a file beside the log what readers of it need to know: the log group, without which the log is kept for the usual time,
+// writeNotice writes a fact for the readers of the log into a file beside it: the log group, without which the log is kept for the usual time,
 // and the pattern of the first lines of its records, without which each line is one.
 func (l *logFile) writeNotice(suffix, text string) {
 	if text == "" {

@@ -71,7 +71,7 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// isSilent reports whether the server has neither closed the connection nor sent what nobody asked for.
+// isSilent reports whether the server has neither closed the connection nor sent unasked bytes.
 func (c *conn) isSilent() bool {
 	if c.raw == nil || c.reader.Buffered() > 0 {
 		return false

@@ -78,7 +78,7 @@ func (p *pool) add(c *conn) bool {
 	return true
 }
 
-// sweep closes what was kept for idleTime, and comes back while anything is left.
+// sweep closes the connections that were kept for idleTime, and comes back while any is left.
 func (p *pool) sweep() {
 	before := time.Now().Add(-idleTime)
 	p.mu.Lock()

@@ -80,7 +80,7 @@ func targetOf(r *http.Request) (target, host string, err error) {
 	return target, withoutZone(host), nil
 }
 
-// withoutZone removes what means something on this machine only: [fe80::1%eth0].
+// withoutZone removes the zone of an address, which means something on this machine only: [fe80::1%eth0].
 func withoutZone(host string) string {
 	if before, _, found := strings.Cut(host, "%"); found && strings.HasPrefix(host, "[") {
 		if end := strings.LastIndexByte(host, ']'); end > len(before) {

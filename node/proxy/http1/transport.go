@@ -71,7 +71,7 @@ func (t *Transport) connection(r *http.Request, mayBeKept bool) (*conn, error) {
 	return newConn(dialed, r.URL.Host), nil
 }
 
-// CloseIdleConnections closes those that are kept. Those in use go on.
+// CloseIdleConnections closes the kept connections. Those in use go on.
 func (t *Transport) CloseIdleConnections() { t.idle.close() }
 
 // isEnd reports whether an error is the end of the connection, not something that the server said.

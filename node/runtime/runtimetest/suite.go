@@ -46,7 +46,7 @@ const NoCommand = "/no/such/program"
 // caseTimeout bounds a case, on a slow machine too.
 const caseTimeout = 2 * time.Minute
 
-// Run checks that what open gives behaves as the contract says. open is called once per case.
+// Run checks that the runtime of open behaves as the contract says. open is called once per case.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	for name, check := range map[string]func(*suite){
 		"an exit code arrives, and again when asked again":      (*suite).exitCodes,
