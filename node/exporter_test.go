@@ -18,7 +18,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// exported is what a scrape of the host gets; use is what each running container uses.
+// exported is the answer to a scrape of the host; use is the usage of each running container.
 func (w *simHost) exported(use exporter.UsageFunc) string {
 	w.Helper()
 	registry := prometheus.NewRegistry()
@@ -103,7 +103,7 @@ func TestAHostExportsItsGPUs(t *testing.T) {
 	})
 }
 
-// What was measured before a task had its GPU is not said to be of that task, and what is old is not said at all.
+// A sample from before a task had its GPU is not attributed to that task, and an old one is not exported at all.
 func TestASampleIsOfWhoHadTheGPU(t *testing.T) {
 	simulate(t, func(w *simHost) {
 		w.boot()

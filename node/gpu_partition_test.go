@@ -15,7 +15,7 @@ import (
 	"pinion/raftfsm/partition"
 )
 
-// fakePartitions is how the pool wants the GPUs of the host to be partitioned.
+// fakePartitions are the partitions that the pool wants of the host's GPUs.
 type fakePartitions struct {
 	mu   sync.Mutex
 	list partition.List

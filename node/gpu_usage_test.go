@@ -131,7 +131,7 @@ func TestATaskThatDoesNothingQueuesAgain(t *testing.T) {
 	})
 }
 
-// What nobody knows is no idleness: a driver that says nothing, or an agent that was not there.
+// Unknown usage is no idleness: of a driver that reports nothing, or an agent that was not there.
 func TestATaskOfWhichNothingIsKnownRunsOn(t *testing.T) {
 	simulate(t, func(w *simHost) {
 		task := w.bootIdleTask()
@@ -150,7 +150,7 @@ func TestATaskOfWhichNothingIsKnownRunsOn(t *testing.T) {
 	})
 }
 
-// What nobody has measured may have been work: the time begins anew after a driver that did not answer.
+// Time without a measurement may have been work: the time begins anew after a driver that did not answer.
 func TestAGapInTheMeasurementIsNotIdleness(t *testing.T) {
 	simulate(t, func(w *simHost) {
 		task := w.bootIdleTask()

@@ -12,7 +12,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// ids are those of a container's user namespace.
+// ids is the range of ids of a container's user namespace.
 func (w *simHost) ids(container string) runtime.IDRange { return w.machine.IDs(container) }
 
 // wantIDLinks checks how many ranges of ids tasks have.

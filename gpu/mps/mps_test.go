@@ -76,7 +76,7 @@ func (m *machine) Inventory(context.Context) (gpu.Inventory, error) {
 	return gpu.Inventory{Devices: []gpu.Device{{UUID: uuid}}}, nil
 }
 
-// daemons are those that a process of the agent finds.
+// daemons are the daemons that a new process of the agent finds.
 func (m *machine) daemons() *Daemons {
 	return NewDaemons(Config{Program: m.program, Dir: m.dir, Source: m, Modes: m, Log: slog.New(slog.DiscardHandler)})
 }

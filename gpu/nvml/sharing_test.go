@@ -9,7 +9,7 @@ import (
 	"pinion/gpu/nvml/protocol"
 )
 
-// What the driver could enforce is offered only where somebody has it enforced.
+// Shares that the driver could enforce are offered only where somebody has them enforced.
 func TestSharesAreOfferedWhereTheyAreEnforced(t *testing.T) {
 	for shares, want := range map[bool]string{true: gpu.EnforcedByMPS, false: ""} {
 		synctest.Test(t, func(t *testing.T) {

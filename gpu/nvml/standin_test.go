@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// twoGPUs is what a healthy stand-in sees.
+// twoGPUs is the inventory of a healthy stand-in.
 var twoGPUs = gpu.Inventory{Driver: "580.95.05", CUDA: "13.0", Devices: []gpu.Device{
 	{UUID: "GPU-a", Index: 0, Health: gpu.Healthy}, {UUID: "GPU-b", Index: 1, Health: gpu.Healthy},
 }}

@@ -21,7 +21,7 @@ import (
 
 const site = "www.example.org"
 
-// cache is what the hosts share. A host that misses a certificate is the only one that orders it.
+// cache is the storage that the hosts share. A host that misses a certificate is the only one that orders it.
 type cache struct {
 	*shared
 	host string

@@ -23,9 +23,9 @@ import (
 var brokenOff = flag.Int("broken-off", 20, "how many starts are broken off at a random moment, as by the end of Pinion's process, and made again")
 
 const (
-	// brokenOffAtOnce is how many starts of them there are at the same time: the more, the longer each takes.
+	// brokenOffAtOnce is the number of concurrent starts: the more, the longer each takes.
 	brokenOffAtOnce = 16
-	// nextPinion is what a new process of Pinion takes at least until it starts anything.
+	// nextPinion is the least time until a new process of Pinion starts anything.
 	nextPinion = 200 * time.Millisecond
 )
 

@@ -243,7 +243,7 @@ func (h *host) run(change ...func(*runtime.ContainerSpec)) (runtime.Exit, string
 	return exit, h.output(c)
 }
 
-// output is what the container has written so far.
+// output is the output of the container so far.
 func (h *host) output(c runtime.ContainerSpec) string {
 	h.t.Helper()
 	var text strings.Builder

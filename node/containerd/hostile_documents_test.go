@@ -12,7 +12,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// outcome is how a pull from a hostile registry may end. Every outcome is in bounded time and leaves nothing of a failed pull.
+// outcome is an outcome of a pull from a hostile registry. Every outcome is in bounded time and leaves nothing of a failed pull.
 type outcome int
 
 const (

@@ -146,7 +146,7 @@ var hostileImageCases = []hostileImage{
 		return tar.Header{Typeflag: tar.TypeLink, Name: fmt.Sprint("many/", i), Linkname: "bin/busybox"}
 	})},
 	{name: "names that are no text", layers: layer(file("a\xff\xfe"), file("new\nline"), file("\x1b[2J"), file("d/\u202e"), file("-rf"), file("*"))},
-	// What the runtime itself mounts, writes and reads in an image.
+	// Files of an image that the runtime itself mounts, writes and reads.
 	{name: "hosts and resolv.conf as links to the host", layers: at(layer(symlink("etc/hosts", "/HOST/secret"), symlink("etc/resolv.conf", up+"HOST/new")))},
 	{name: "etc as a link to the host", layers: at(layer(symlink("etc", "/HOST")))},
 	{name: "hosts and resolv.conf as directories", layers: layer(directory("etc/hosts"), directory("etc/resolv.conf/x"))},

@@ -71,7 +71,7 @@ func hostileArchives(t *testing.T, escape string) []hostileArchive {
 	}
 }
 
-// layerPath is where an OCI image layout has the first layer of an image.
+// layerPath is the path of an image's first layer in an OCI image layout.
 func layerPath(t *testing.T, i v1.Image) string {
 	t.Helper()
 	layers, err := i.Layers()

@@ -177,7 +177,7 @@ func TestAnImageInUseStays(t *testing.T) {
 	}
 }
 
-// blobs is how many blobs containerd has.
+// blobs counts containerd's blobs.
 func (h *host) blobs() (n int) {
 	h.t.Helper()
 	err := filepath.WalkDir(filepath.Join(h.dir, "containerd", "root", "io.containerd.content.v1.content", "blobs"), func(_ string, e os.DirEntry, err error) error {

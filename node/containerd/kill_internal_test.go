@@ -24,7 +24,7 @@ func (s oneSnapshot) Mounts(_ context.Context, key string) ([]mount.Mount, error
 	return []mount.Mount{{Type: "overlay", Source: "overlay", Options: []string{"index=off", "workdir=/w", "upperdir=" + s.upper, "lowerdir=/l"}}}, nil
 }
 
-// What a container has written goes before containerd removes its snapshot; the directory itself is containerd's.
+// The files that a container has written go before containerd removes its snapshot; the directory itself is containerd's.
 func TestWhatAContainerHasWrittenIsRemovedFirst(t *testing.T) {
 	s := oneSnapshot{upper: t.TempDir()}
 	if err := os.MkdirAll(filepath.Join(s.upper, "a", "b", "c"), 0o700); err != nil {

@@ -50,7 +50,7 @@ func (s *storm) check(lines []string) {
 	s.Errorf("the log has %d lines and not the end", len(lines))
 }
 
-// lost is what the log says is missing.
+// lost counts the lines that the log reports as missing.
 func lost(lines []string) (count, notes int) {
 	for _, line := range lines {
 		n := 0

@@ -25,7 +25,7 @@ var (
 	stormTargets = flag.Bool("storm-targets", false, "a write that takes longer than 100 ms at the 99th percentile is a failure")
 )
 
-// stormRate is what the container writes, in MB/s.
+// stormRate is the rate at which the container writes, in MB/s.
 const stormRate = 200
 
 // A container that logs as fast as it can goes on whatever becomes of its log: on a disk with room, on a full one, and when its logger is
@@ -89,7 +89,7 @@ func newStorm(t *testing.T, logDir string) *storm {
 	return s
 }
 
-// noticed is what the container noticed of its log.
+// noticed is the container's own report of its writes.
 type noticed struct {
 	Lines         int
 	MBps          float64

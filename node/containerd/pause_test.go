@@ -138,7 +138,7 @@ func TestSharedNamespacesOutliveContainersAndRestarts(t *testing.T) {
 	h.wantNothingOf(stays)
 }
 
-// What a crash has left of a task without a container is removed when Pinion starts.
+// The remains of a task without a container are removed when Pinion starts.
 func TestAPauseContainerOfNoContainerIsRemoved(t *testing.T) {
 	h := newHost(t).withBusybox()
 	c := h.start(sharing("task", "task"), sh("exec sleep 1000"))

@@ -29,7 +29,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// requests counts what reaches a registry.
+// requests counts the requests to a registry.
 func requests(n *atomic.Int64) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -44,7 +44,7 @@ func privateRegistry(t *testing.T, closed *atomic.Bool) (addr string) {
 	}, map[string]v1.Image{"private:1": containerdtest.Busybox(t)})
 }
 
-// pretendingRegistry says that it has an image, and gives nothing of it.
+// pretendingRegistry claims to have an image, and gives nothing of it.
 func pretendingRegistry(t *testing.T, digest string) (addr string) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodHead || !strings.HasSuffix(r.URL.Path, digest) {
@@ -63,7 +63,7 @@ func (h *host) withLogin(user, password string) context.Context {
 	return runtime.WithRegistryLogin(h.ctx(), runtime.RegistryLogin{Username: user, Password: password})
 }
 
-// What the credentials of one task have brought here is for those whom its registry lets in, and the credentials stay nowhere.
+// An image that the credentials of one task have brought here is for tasks that its registry lets in, and the credentials stay nowhere.
 func TestATaskBringsTheCredentialsOfItsRegistry(t *testing.T) {
 	h := newHost(t)
 	closed := &atomic.Bool{}

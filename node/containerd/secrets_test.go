@@ -13,7 +13,7 @@ import (
 	"pinion/node/runtime"
 )
 
-// secretText is what no file of a disk may have.
+// secretText is a text that no file of a disk may have.
 const secretText = "correct-horse-battery-staple"
 
 func withSecrets(files string, secrets ...runtime.Secret) func(*runtime.ContainerSpec) {

@@ -62,7 +62,7 @@ func wantOwner(t *testing.T, path string, id uint32) {
 	}
 }
 
-// userCase is what a container with a user namespace does, and what it writes.
+// userCase is a command in a container with a user namespace, and its expected output.
 type userCase struct {
 	change []func(*runtime.ContainerSpec)
 	script string

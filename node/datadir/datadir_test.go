@@ -83,7 +83,7 @@ func TestOnlyADataDirectoryIsEnded(t *testing.T) {
 	}
 }
 
-// What is mounted inside would otherwise be emptied instead of unmounted.
+// A mount inside would otherwise be emptied instead of unmounted.
 func TestPurgeUnmountsWhatIsInside(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("mounting needs root")

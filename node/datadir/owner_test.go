@@ -11,7 +11,7 @@ import (
 
 const nobody = 65534
 
-// Who may change a data directory chooses the programs in it that root runs, and the process that `pinion down` ends.
+// A user who may change a data directory chooses the programs in it that root runs, and the process that `pinion down` ends.
 func TestADirectoryThatOthersMayChangeIsRefused(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to make a directory of somebody else's")

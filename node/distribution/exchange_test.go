@@ -69,8 +69,8 @@ func (w *cut) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// What one host does wrong costs the others nothing but time, with the registry there or not: two hosts have the blob, and one of them
-// lies, breaks off, stalls, fails, or has it no more.
+// A bad host costs the others nothing but time, with the registry there or not: two hosts have the blob, and one of them lies, breaks
+// off, stalls, fails, or has it no more.
 func TestABadHostSpoilsNothing(t *testing.T) {
 	bad := map[string]func(w http.ResponseWriter, r *http.Request) http.ResponseWriter{
 		"lies":       func(w http.ResponseWriter, _ *http.Request) http.ResponseWriter { return wrongBytes{w} },

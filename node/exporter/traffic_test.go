@@ -21,7 +21,7 @@ type counted []proxy.Metrics
 
 func (c counted) Metrics() []proxy.Metrics { return slices.Clone(c) }
 
-// scraped is what a scrape gets of a proxy.
+// scraped is the answer to a scrape of a proxy.
 func (c counted) scraped(t *testing.T) string {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()

@@ -87,7 +87,7 @@ func (n *nas) calls() []string {
 	return strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' })
 }
 
-// points are where the kernel has mounts of the host.
+// points are the mount points of the host in the kernel.
 func (n *nas) points() (all []string) {
 	found, err := mountinfo.GetMounts(mountinfo.PrefixFilter(n.config.Dir))
 	if err != nil {
@@ -199,7 +199,7 @@ func TestTasksShareAMount(t *testing.T) {
 	}
 }
 
-// What a task has put into the file system leads no other one out of it, and a directory that is missing is not made.
+// Links that a task has put into the file system lead no other task out of it, and a missing directory is not made.
 func TestADirectoryStaysInItsFileSystem(t *testing.T) {
 	n := newNAS(t, mountTmpfs, "models=nfs:nas:/x")
 	planter := n.task("planter", "models", "/")
@@ -251,7 +251,7 @@ func TestAHostMountsNothingThatItsOperatorDoesNotName(t *testing.T) {
 	}
 }
 
-// What mount says is the reason of the task, without what may have a login.
+// The output of mount is the reason of the task, without a possible login.
 func TestAMountThatFailsSaysWhy(t *testing.T) {
 	n := newNAS(t, "#!/bin/sh\necho \"mount: $6: bad option $4\" >&2\nexit 32\n", "juice=fuse.juicefs:redis://:geheim@nas/1,key=verschlossen")
 	u := n.task("t", "juice", "")

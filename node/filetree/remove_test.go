@@ -115,7 +115,7 @@ func TestWhatIsRemoved(t *testing.T) {
 	}
 }
 
-// What a path names is removed itself, and a link to a directory is a link.
+// A path is removed itself: a link to a directory is a link.
 func TestAFileAndALinkAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	inside := filepath.Join(dir, "directory", "file")

@@ -107,7 +107,7 @@ func TestAContainerIsToldWhereItsRouterIs(t *testing.T) {
 	}
 }
 
-// What a router has left in its directory is gone when it starts again, and nothing that its links led to.
+// The files that a router has left in its directory are gone when it starts again, and nothing that its links led to.
 func TestARouterStartsWithAnEmptyDirectory(t *testing.T) {
 	h, dir, elsewhere := routed(firelens.FluentBit, "bridge", nil), t.TempDir(), t.TempDir()
 	start(t, h, 0, dir, "")

@@ -11,7 +11,7 @@ import (
 	"pinion/node/gpuhealth"
 )
 
-// machine is what a driver lists: GPUs by UUID, each at the PCI address of its own.
+// machine is the inventory of a driver: GPUs by UUID, each at the PCI address of its own.
 func machine(uuids ...string) (inventory gpu.Inventory) {
 	for i, uuid := range uuids {
 		inventory.Devices = append(inventory.Devices, gpu.Device{UUID: uuid, Index: i, PCI: "0000:0" + uuid[len(uuid)-1:], Model: "H100", Health: gpu.Healthy})

@@ -35,7 +35,7 @@ func newRecord(t *testing.T) *gpuhealth.Record {
 	return openRecord(t, t.TempDir(), "boot-1")
 }
 
-// said is what a source says of two GPUs.
+// said is a source's inventory of two GPUs.
 func said(zero, one gpu.Health) gpu.Inventory {
 	return gpu.Inventory{Devices: []gpu.Device{{UUID: "GPU-0", Health: zero}, {UUID: "GPU-1", Health: one, Index: 1}}}
 }

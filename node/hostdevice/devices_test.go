@@ -108,7 +108,7 @@ func TestNoPathLeadsToOtherDevices(t *testing.T) {
 			t.Errorf("%s: the message does not name the device and the host: %v", path, err)
 		}
 	}
-	// What the operator named was not there when the host started; a link in its place is not followed.
+	// The named device was not there when the host started; a link in its place is not followed.
 	link(t, at+"/gone", "other")
 	if got, err := a.Find(linux.Device{HostPath: at + "/gone"}); err == nil {
 		t.Errorf("a link that came later gives %+v", got)

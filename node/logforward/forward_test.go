@@ -70,7 +70,7 @@ func TestADestinationThatWasAwayMissesNothing(t *testing.T) {
 	eventually(t, "that it is over", func() bool { return strings.Contains(w.said(), "sent again") })
 }
 
-// What was sent is not sent again by the next run of the agent, and what was not is: also of a container that has ended meanwhile.
+// Sent lines are not sent again by the next run of the agent, and unsent ones are: also of a container that has ended meanwhile.
 func TestARestartGoesOnWhereTheLogWasSentTo(t *testing.T) {
 	to := listen(t, "tcp", "127.0.0.1:0", true)
 	allowed := "tcp://" + to.address()

@@ -122,7 +122,7 @@ func (w *written) forwardWith(log logdriver.Configuration, allowed ...string) *F
 	return f
 }
 
-// forwarders are those of a host that starts, with what the one before has left.
+// forwarders are the forwarders of a host that starts, with the files of the run before.
 func (w *written) forwarders(allowed ...string) *Forwarders {
 	w.t.Helper()
 	f, err := New(Config{Store: w.store, Allowed: allowed, Virtual: traffic.DefaultVirtualRange, HostName: "gpu-1", Region: "eu-west-1", Secrets: w.secrets, Log: slog.New(slog.DiscardHandler)})
@@ -133,7 +133,7 @@ func (w *written) forwarders(allowed ...string) *Forwarders {
 	return f
 }
 
-// said is what the forwarder has to say in the log of the container.
+// said is the forwarder's own lines in the log of the container.
 func (w *written) said() string {
 	raw, _ := os.ReadFile(strings.TrimSuffix(w.path(), ".log") + ".forward.log")
 	return string(raw)
@@ -236,7 +236,7 @@ func (r *receiver) lines() []string {
 
 func (r *receiver) address() string { return r.listener.Addr().String() }
 
-// connections is how many have come.
+// connections counts the connections so far.
 func (r *receiver) connections() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

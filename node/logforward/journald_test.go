@@ -54,7 +54,7 @@ func TestJournald(t *testing.T) {
 	}
 }
 
-// What a label becomes in the journal is about the container, whatever the label is called.
+// A label becomes a field about the container in the journal, whatever its name.
 func TestNoLabelSpeaksOfAnotherUnit(t *testing.T) {
 	for name, want := range map[string]string{
 		"team": "TEAM", "com.example.team": "COM_EXAMPLE_TEAM", "": "LABEL", "_UID": "UID", "9": "LABEL",

@@ -88,7 +88,7 @@ func (r *logRouter) end() {
 	r.conns = nil
 }
 
-// connections is how many there are.
+// connections counts the open connections.
 func (r *logRouter) connections() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

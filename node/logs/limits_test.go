@@ -24,7 +24,7 @@ func held(t *testing.T, path string) {
 	}
 }
 
-// kept lists what is in the store, as task/file.
+// kept lists the files in the store, as task/file.
 func (s *Store) kept(t *testing.T) (all []string) {
 	t.Helper()
 	root, err := os.OpenRoot(s.dir)
@@ -43,7 +43,7 @@ func (s *Store) kept(t *testing.T) (all []string) {
 	return all
 }
 
-// oneFile is what each file of these tests takes on disk.
+// oneFile is the size on disk of each file of these tests.
 const oneFile = 64 << 10
 
 func writeBlocks(t *testing.T, path string, second int) {

@@ -139,7 +139,7 @@ func TestALogThatWasBegunAnewIsReadFromItsBeginning(t *testing.T) {
 	}
 }
 
-// What a forwarder has to say stands among the lines of its container, and does not grow for ever.
+// A forwarder's own lines stand among those of its container, and do not grow for ever.
 func TestWhatAForwarderSaysIsPartOfTheLog(t *testing.T) {
 	s := NewStore(t.TempDir())
 	of := Forwarded{"t", "c"}

@@ -69,7 +69,7 @@ func (r *rig) last() metric.Report { return r.reports[len(r.reports)-1] }
 
 var target = traffic.TargetID{Group: "g", Task: "web", Container: "c", Port: 80}.String()
 
-// What tasks use of the CPU is since the last report: a task that is new, or has begun again, has none yet.
+// The CPU usage of tasks is since the last report: a task that is new, or has begun again, has none yet.
 func TestWhatTasksUse(t *testing.T) {
 	r := &rig{wanted: metric.Selection{Tasks: []metric.SelectedTask{{ID: "a"}, {ID: "new"}, {ID: "again"}, {ID: "elsewhere"}}}, cpu: map[string]time.Duration{"a": time.Second, "again": time.Hour, "unasked": 0}}
 	r.during(t, func() {

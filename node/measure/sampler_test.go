@@ -8,7 +8,7 @@ import (
 	"pinion/raftfsm/metric"
 )
 
-// busy is how busy GPUs are; of one that is not in it nothing is known.
+// busy is the utilization of GPUs; a GPU that is not in it is not known.
 type busy map[string]float64
 
 func (b busy) Utilization(uuid string, after time.Time) (float64, bool) {

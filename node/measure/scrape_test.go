@@ -14,7 +14,7 @@ import (
 	"pinion/raftfsm/metric"
 )
 
-// exporting is what is found of a task that answers like this, when these metrics are wanted of it.
+// exporting is the sample of a task that answers like this, when these metrics are wanted of it.
 func exporting(t *testing.T, answer http.HandlerFunc, times int, names ...string) map[metric.Name]float64 {
 	t.Helper()
 	server := httptest.NewServer(answer)

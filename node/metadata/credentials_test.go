@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// asked is what the container of a task with a role is answered.
+// asked is the answer to the container of a task with a role.
 func asked(c *container) (int, map[string]any) {
 	w := httptest.NewRecorder()
 	c.credentials(w, httptest.NewRequest("GET", "/v2/credentials/"+c.id, nil))
@@ -95,7 +95,7 @@ func TestARefusedRequestOfTheAPIHoldsNoConnection(t *testing.T) {
 	})
 }
 
-// What comes without credentials gets no further than the endpoint; what has some is the API's to judge, as from the container.
+// A request without credentials gets no further than the endpoint; one with credentials is the API's to judge, as from the container.
 func TestOnlyRequestsWithCredentialsReachTheAPI(t *testing.T) {
 	s := New(Config{Log: slog.New(slog.DiscardHandler)})
 	e, reached := &endpoint{maxAPI: 1, containers: map[string]*container{"a": {address: "10.9.0.2"}}}, ""

@@ -145,7 +145,7 @@ func TestAContainerAsksSoOften(t *testing.T) {
 	}
 }
 
-// What comes from elsewhere over another interface is not answered, although Linux takes it.
+// A packet from elsewhere over another interface is not answered, although Linux takes it.
 func TestAnEndpointIsForItsLoopbackAlone(t *testing.T) {
 	one, other := newNamespace(t), newNamespace(t)
 	ip := func(namespace string, arguments ...string) {
@@ -193,7 +193,7 @@ func TestAnEndpointLeavesPort80ToItsContainer(t *testing.T) {
 	}
 }
 
-// BenchmarkListen is what the endpoint costs a start.
+// BenchmarkListen measures the cost of the endpoint for a start.
 func BenchmarkListen(b *testing.B) {
 	namespace := newNamespace(b)
 	for b.Loop() {

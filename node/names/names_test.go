@@ -59,7 +59,7 @@ func resolving(t *testing.T) (host, site *server) {
 	return host, site
 }
 
-// ask is what a server answers, as "CODE RECORD RECORD".
+// ask is the answer of a server, as "CODE RECORD RECORD".
 func ask(t *testing.T, s *server, network, name string, kind uint16) string {
 	t.Helper()
 	question := new(dns.Msg).SetQuestion(dns.Fqdn(name), kind)
@@ -120,8 +120,8 @@ func forwarder(t *testing.T, answer func(dns.ResponseWriter, *dns.Msg)) string {
 	return packets.LocalAddr().String()
 }
 
-// What is no name of the pool is asked of the host's resolvers. An answer to another question is not passed on, and neither are more questions
-// than there may be at once.
+// A name that is none of the pool is asked of the host's resolvers. An answer to another question is not passed on, and neither are more
+// questions than there may be at once.
 func TestTheRestIsForwarded(t *testing.T) {
 	host, _ := resolving(t)
 	arrived, release := make(chan struct{}, maxForwarded), make(chan struct{})

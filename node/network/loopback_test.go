@@ -32,7 +32,7 @@ func TestAContainerDoesNotReachTheHostsLoopback(t *testing.T) {
 	serve(t, web.Namespace, "web", 80)
 	attacker := attach(t, b, "task.attacker")
 	inNamespace(t, attacker.Namespace, func() error {
-		// What a raw socket does packet by packet: 127.0.0.1 is a host behind the gateway.
+		// A route does for all packets what a raw socket does for each: 127.0.0.1 is a host behind the gateway.
 		out, err := exec.Command("sh", "-ec", `gw=$(ip route | sed -n 's/default via \([^ ]*\).*/\1/p')
 			ip addr flush dev lo; echo 1 > /proc/sys/net/ipv4/conf/all/route_localnet; ip route add 127.0.0.1 via $gw dev eth0`).CombinedOutput()
 		if err != nil {

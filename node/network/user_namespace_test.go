@@ -30,7 +30,7 @@ func belongsToHost(t *testing.T, namespace string) bool {
 	return theirs.Ino == host.Ino
 }
 
-// What is made in advance belongs to the host, so a container with a user namespace gets one of its own.
+// An attachment made in advance belongs to the host, so a container with a user namespace gets one of its own.
 func TestANetworkNamespaceBelongsToItsUserNamespace(t *testing.T) {
 	b := open(t)
 	b.prewarmed.ready = append(b.prewarmed.ready, spare(t, b))

@@ -157,7 +157,7 @@ func (c contender) cpu() time.Duration {
 	return time.Duration(had.Nano())
 }
 
-// tally is what was measured of a contender.
+// tally is the measurements of a contender.
 type tally struct {
 	took []time.Duration
 	cpu  time.Duration
@@ -230,8 +230,8 @@ func takeTurns(b *testing.B, all []contender, passes int, measure func(address s
 	report(b, tallies)
 }
 
-// load is how long each request took, until answered has returned; what is left of the body then is read, too. All clients together begin no more
-// requests in a second than the limit.
+// load measures the time of each request, until answered has returned; the rest of the body is read after that. All clients together begin no
+// more requests in a second than the limit.
 func load(b *testing.B, address, path string, clients, each int, limit rate.Limit, answered func(io.Reader)) []time.Duration {
 	pace := rate.NewLimiter(limit, 1)
 	var all sync.WaitGroup
@@ -264,7 +264,7 @@ func load(b *testing.B, address, path string, clients, each int, limit rate.Limi
 	return slices.Concat(took...)
 }
 
-// report is what each proxy adds to a direct request, and how many requests it carries in a second of one processor.
+// report reports the time that each proxy adds to a direct request, and the requests that it carries in a second of one processor.
 func report(b *testing.B, tallies map[string]*tally) {
 	direct := tallies["direct"]
 	for name, prefix := range map[string]string{"pinion": "", "haproxy": "haproxy-", "nginx": "nginx-"} {

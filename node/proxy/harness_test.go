@@ -54,7 +54,7 @@ func (s *site) allow(port int, err error) {
 	s.refuse[port] = err
 }
 
-// address is where the listener of a port is.
+// address is the address of the listener of a port.
 func (s *site) address(port int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,7 +155,7 @@ func toGroup(g traffic.Group) traffic.Routing {
 	return traffic.Routing{Listeners: []traffic.Listener{listener(80, traffic.HTTP, forward(g.ID))}, Groups: []traffic.Group{g}}
 }
 
-// metrics are those of a group, or of a target of it.
+// metrics are the metrics of a group, or of a target of it.
 func (s *site) metrics(group, target string) proxy.Metrics {
 	for _, m := range s.Metrics() {
 		if m.Group == group && m.Target == target {
@@ -165,7 +165,7 @@ func (s *site) metrics(group, target string) proxy.Metrics {
 	return proxy.Metrics{}
 }
 
-// ended is how many requests of a group have ended, whoever got them, and how many of them were errors.
+// ended counts the ended requests of a group, whichever target got them, and the errors among them.
 func (s *site) ended(group string) (requests, errors uint64) {
 	for _, m := range s.Metrics() {
 		if m.Group == group {

@@ -172,7 +172,7 @@ func TestClientsCannotDriveOutATarget(t *testing.T) {
 	}
 }
 
-// lockedBuffer is what an access log is written to.
+// lockedBuffer is the buffer of an access log.
 type lockedBuffer struct {
 	mu  sync.Mutex
 	all strings.Builder

@@ -38,7 +38,7 @@ func (s *strictTarget) serve(conn net.Conn) {
 	}
 }
 
-// saw is what all clients made it see, in order.
+// saw lists the requests that the target read from all clients, in order.
 func (s *strictTarget) saw() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -137,7 +137,7 @@ func TestRequestsAreReadInOneWayOrRefused(t *testing.T) {
 	}
 }
 
-// statuses are those of all answers until the proxy closes the connection.
+// statuses are the statuses of all answers until the proxy closes the connection.
 func statuses(r *bufio.Reader) string {
 	var all []string
 	for {

@@ -10,10 +10,10 @@ import (
 	"pinion/raftfsm/traffic"
 )
 
-// mostUnread is what a connection of HTTP/2 to a client, and a stream to a target, may hold before anybody reads it.
+// mostUnread bounds the unread bytes of an HTTP/2 connection to a client, and of a stream to a target.
 const mostUnread = 128 << 10
 
-// windows are what the other end of a connection of HTTP/2 takes before anybody reads it, by its frames until one of a type, and how many streams.
+// windows are the bytes that the other end of an HTTP/2 connection takes before anybody reads them, by its frames until one of a type, and the number of streams.
 func windows(t *testing.T, framer *http2.Framer, last http2.FrameType) (connection, stream, streams uint32) {
 	t.Helper()
 	connection, stream, streams = 65_535, 65_535, 1<<32-1

@@ -217,8 +217,8 @@ func TestTheCredentialsOfARegistryAreOfItsContainer(t *testing.T) {
 	}
 }
 
-// What a task has in secrets is bounded, whatever the programs of its host print and the pool keeps, and its error says which secret is beyond it.
-// Another task has its own.
+// The size of a task's secrets is bounded, whatever the programs of its host print and the pool keeps, and its error says which secret is beyond
+// it. Another task has its own.
 func TestTheSecretsOfATaskAreBounded(t *testing.T) {
 	large := strings.Repeat("x", 60<<10)
 	source := secrets.Source{Pool: func(_ context.Context, _ string, containers []string) (all []valuefrom.Value, _ error) {

@@ -17,7 +17,7 @@ func groupOf(address string, check traffic.HealthCheck) traffic.Routing {
 	return traffic.Routing{Groups: []traffic.Group{{ID: "g", Protocol: traffic.HTTP, Health: check, Targets: []traffic.Target{{ID: id, Address: address, State: traffic.Initial}}}}}
 }
 
-// What one check finds, by what the target answers.
+// The finding of one check, by the answer of the target.
 func TestOneCheck(t *testing.T) {
 	release := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -122,7 +122,7 @@ func TestAHostTakesAVirtualIPOffWhenItsLeaseEnds(t *testing.T) {
 	})
 }
 
-// Who says that it has given an address up has removed it.
+// A host that reports an address as given up has removed it.
 func TestAHostThatCannotRemoveAVirtualIPDoesNotSayThatItDid(t *testing.T) {
 	play(t, func(s *script, _ context.CancelFunc) {
 		s.answer.Epoch = 1

@@ -14,7 +14,7 @@ import (
 
 func unused() string { return "" }
 
-// What is removed is the directory of that name and nothing that it leads to; the pool is told of the volumes that come after it.
+// Removal takes the directory of that name and nothing that it leads to; the pool is told of the volumes that come after it.
 func TestASharedVolumeIsRemoved(t *testing.T) {
 	f := newFixture(t)
 	local := filepath.Join(f.dataDir, "volumes")
@@ -66,7 +66,7 @@ func TestWhatIsLeftOfARemovedVolumeGoes(t *testing.T) {
 	}
 }
 
-// What is being removed is no volume of a task: it could fill it for ever.
+// A directory that is being removed is no volume of a task: the task could fill it for ever.
 func TestNoTaskHasWhatIsBeingRemoved(t *testing.T) {
 	roots := newFixture(t).roots()
 	for _, path := range []string{removedPrefix + "0", removedPrefix + "0/deep"} {

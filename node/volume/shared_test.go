@@ -10,7 +10,7 @@ import (
 	"pinion/raftfsm/volumeroot"
 )
 
-// What a task with the directory of all local volumes puts there is no way out of it for those who share one, and floods no report.
+// Links that a task puts into the directory of all local volumes lead no other task out of it, and flood no report.
 func TestASharedVolumeIsNoLink(t *testing.T) {
 	f := newFixture(t)
 	local := filepath.Join(f.dataDir, "volumes")

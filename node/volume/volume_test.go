@@ -230,7 +230,7 @@ func TestADirectoryToReadIsNotMade(t *testing.T) {
 	}
 }
 
-// What an operator may not give away is refused before the host starts, by whatever path it is named.
+// Directories that an operator may not give away are refused before the host starts, by whatever path they are named.
 func TestDirectoriesThatAreNeverGiven(t *testing.T) {
 	f := newFixture(t)
 	socket := filepath.Join(f.elsewhere, "containerd.sock")

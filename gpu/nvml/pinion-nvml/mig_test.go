@@ -72,7 +72,7 @@ func TestOfAMIGDeviceTheDriverTellsTheMemoryAlone(t *testing.T) {
 	}
 }
 
-// layoutOf is how the mock's GPU is partitioned.
+// layoutOf is the layout of the mock's GPU.
 func layoutOf(t *testing.T, card *server.Device) mig.Layout {
 	t.Helper()
 	known, err := profiles(card)

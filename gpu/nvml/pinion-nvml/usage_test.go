@@ -69,7 +69,7 @@ func TestUtilizationIsTheAverageOfTheDriversSamples(t *testing.T) {
 	}
 }
 
-// What one device does not measure is not known of it; one that is lost is left out, and the others are told of all the same.
+// A value that a device does not measure is not known. A lost device is left out, and the others are reported all the same.
 func TestUsageIsWhatEachDeviceMeasures(t *testing.T) {
 	counts := map[uint32]uint64{nvml.FI_DEV_PCIE_COUNT_RX_BYTES: 1000, nvml.FI_DEV_NVLINK_THROUGHPUT_DATA_TX: 5}
 	unsupported := func() (uint32, nvml.Return) { return 0, nvml.ERROR_NOT_SUPPORTED }
@@ -126,7 +126,7 @@ func TestUsageIsWhatEachDeviceMeasures(t *testing.T) {
 	}
 }
 
-// What the driver reserves for itself is in use for old drivers alone.
+// The driver's own reserve counts as used for old drivers alone.
 func TestUsedMemoryIsWithoutWhatTheDriverReserves(t *testing.T) {
 	device := &mock.Device{
 		GetMemoryInfoFunc: func() (nvml.Memory, nvml.Return) { return nvml.Memory{Used: 3 << 30}, nvml.SUCCESS },

@@ -52,7 +52,7 @@ func TestADamagedLoginIsRefused(t *testing.T) {
 	}
 }
 
-// TestCredentialHelpers is how logins of ECR, GCR and the like come about.
+// Credential helpers give the logins of ECR, GCR and the like.
 func TestCredentialHelpers(t *testing.T) {
 	bin := t.TempDir()
 	helper := "#!/bin/sh\nread host\necho '{\"ServerURL\":\"'$host'\",\"Username\":\"AWS\",\"Secret\":\"of '$host'\"}'\n"

@@ -14,7 +14,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// sector is what a disk writes whole.
+// sector is the unit that a disk writes whole.
 const sector = 512
 
 // A power cut ends a log after any sector, or leaves zeros where one was to be. The lines that are whole are read, no other, and the next

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What a container writes comes back, but for zero bytes; cut anywhere, the line is not a record.
+// A container's text comes back, but for zero bytes; cut anywhere, the line is not a record.
 func TestARecordIsWholeOrNotARecord(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := Record{

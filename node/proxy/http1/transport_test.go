@@ -20,7 +20,7 @@ import (
 	"pinion/node/proxy/http1"
 )
 
-// answers are what servers may say; those of a server that then closes the connection end with "!".
+// answers are possible answers of servers; those of a server that then closes the connection end with "!".
 var answers = []string{
 	"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
 	"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\nhello",
