@@ -2,11 +2,10 @@ package main
 
 import "time"
 
-// idleFor is how long something that does nothing is watched.
+// idleFor is the time for which an idle process is watched.
 const idleFor = time.Minute
 
-// quiet is how long a pool is left alone before its traffic is counted: connections of its beginning that nobody uses any more
-// are kept for a minute.
+// quiet is the rest of a pool before its traffic is counted: connections of its beginning that nobody uses any more are kept for a minute.
 const quiet = 75 * time.Second
 
 // link is a host's interface in the testbed.

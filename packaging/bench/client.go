@@ -14,7 +14,7 @@ import (
 	apiclient "pinion/api/client"
 )
 
-// callTimeout is how long one request may take, longer than any answer.
+// callTimeout bounds one request, longer than any answer takes.
 const callTimeout = 15 * time.Second
 
 // client talks to the host whose data directory it is, through its unix socket.
@@ -52,7 +52,7 @@ func (c *client) timedCall(operation string, in any) (raw []byte, took time.Dura
 	return reply.Body, time.Since(begin), err
 }
 
-// hosts are those of a cluster.
+// hosts are the hosts of a cluster.
 func (c *client) hosts(cluster string) (all []apiclient.Host, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()

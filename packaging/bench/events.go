@@ -23,7 +23,7 @@ const (
 	eventTime      = 10 * time.Second
 	// eventWriters make them. Each waits for its answer, so together they share the commits of the log.
 	eventWriters = 64
-	// eventCluster is what they change: a tag holds the number of the change and its time.
+	// eventCluster is the cluster that they change: a tag holds the number of the change and its time.
 	eventCluster = "bench"
 )
 

@@ -12,7 +12,7 @@ import (
 	"pinion/packaging/testbed"
 )
 
-// keyPresses is how many keys one measurement presses.
+// keyPresses is the number of keys that one measurement presses.
 const keyPresses = 1000
 
 // measureKeyPresses times a key of an exec session from its press to its echo by the terminal of the command: on another host than the one that the client

@@ -25,9 +25,9 @@ type fleet struct {
 const (
 	// fleetCluster is a cluster of its own, so that the other hosts can be looked at without it.
 	fleetCluster = "fleet"
-	// silentHosts is how many of its hosts fall silent for one metric.
+	// silentHosts is the number of its hosts that fall silent for one metric.
 	silentHosts = 30
-	// silentWithLeader is how many of them fall silent with each leader.
+	// silentWithLeader is the number of them that fall silent with each leader.
 	silentWithLeader = 6
 )
 
@@ -129,7 +129,7 @@ func (f *fleet) end() error {
 	return <-f.ended
 }
 
-// load is what an idle pool with the fleet has used up to a moment.
+// load is the usage of an idle pool with the fleet up to a moment.
 type load struct {
 	leader, others time.Duration // CPU time; the others are the servers that follow, together
 	wire           int64         // bytes at the fleet's interface

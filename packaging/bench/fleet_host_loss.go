@@ -66,8 +66,7 @@ func (p *pool) silenceHosts(f *fleet, n int, at *testbed.Host, gone map[string]b
 	return took, err
 }
 
-// lostOf are those of the fleet's hosts that one host shows as not connected. During an election it shows nothing, which is
-// part of the time that a loss takes.
+// lostOf are the fleet's hosts that one host shows as not connected. During an election it shows none, which is part of the time that a loss takes.
 func (p *pool) lostOf(at *testbed.Host, ids []string) (lost []string, err error) {
 	if len(ids) == 0 {
 		return nil, nil

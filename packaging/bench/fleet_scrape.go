@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// scrapeRepeats is how often the metrics of the pool are read, each time counted anew.
+	// scrapeRepeats is the number of scrapes of the pool, each counted anew.
 	scrapeRepeats = 10
 	// betweenScrapes is longer than what was counted serves further scrapes.
 	betweenScrapes = 5500 * time.Millisecond

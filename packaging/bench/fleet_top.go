@@ -3,9 +3,9 @@ package main
 import "time"
 
 const (
-	// topRepeats is how often `pinion top` is timed.
+	// topRepeats is the number of timed runs of `pinion top`.
 	topRepeats = 20
-	// betweenTops is how long the answer of a host is given to others that ask: after it, each is asked anew.
+	// betweenTops is the age at which an answer of a host is not used again: after it, each host is asked anew.
 	betweenTops = 1100 * time.Millisecond
 )
 

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// described is how many tasks one question is about: ECS's most.
+// described is the number of tasks in one question: ECS's most.
 const described = 100
 
 // measureFollower reads from a follower, which answers from its own state after a read index from the leader.

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// gpuFaults is how many errors of GPUs are measured.
+	// gpuFaults is the number of GPU errors that are measured.
 	gpuFaults = 50
 	// betweenFaults is the time between two of them: a host may describe itself once a second, and does it twice for each.
 	betweenFaults = 2 * time.Second

@@ -76,7 +76,7 @@ func (p *pool) lost(at *testbed.Host, id string) error {
 	return err
 }
 
-// connected returns what one host shows of others in a cluster, by their ids, a hundred at most.
+// connected returns the hosts of a cluster with their connection, as one host shows them, by their ids, a hundred at most.
 func (p *pool) connected(at *testbed.Host, cluster string, ids []string) (map[string]bool, error) {
 	var answer struct {
 		Instances []struct {

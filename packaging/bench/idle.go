@@ -46,10 +46,10 @@ func measureIdle(ctx context.Context, o options, r *results) (err error) {
 		measured(float64(followers)/(servers-1)/idleFor.Seconds(), "follower-wakeups/s"))
 }
 
-// activity is what a host's pinion has done since it was started.
+// activity is the traffic and the wake-ups of a host's pinion since its start.
 type activity struct{ wire, wakeups int64 }
 
-// activity is that of each host of the pool.
+// activity reads the activity of each host of the pool.
 func (p *pool) activity() (all []activity, err error) {
 	for _, h := range p.hosts {
 		wire, err := wireBytes(h.PID(), link)

@@ -27,7 +27,7 @@ import (
 	"time"
 )
 
-// minRepeats is how many values a median is taken of at least.
+// minRepeats is the least number of values of a median.
 const minRepeats = 10
 
 // options are the flags.
@@ -185,7 +185,7 @@ func run(ctx context.Context, o options, stdout, stderr io.Writer) (err error) {
 	return err
 }
 
-// resultsFile is where the results are written to as they come, and what to do with it at the end.
+// resultsFile opens the file to which results are written as they come; keep is called at the end.
 func (o options) resultsFile() (file *os.File, keep func() error, err error) {
 	if o.save != "" {
 		file, err = os.Create(o.save)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// idleBefore is how long an idle host is left alone before its memory is read.
+// idleBefore is the rest of an idle host before its memory is read.
 const idleBefore = 10 * time.Second
 
 // measureMemory reads the memory of a host that has run nothing yet.

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// metadataRequests is how many requests one measurement makes, and metadataPace the time between two: an endpoint answers 40 a second.
+	// metadataRequests is the number of requests of one measurement, metadataPace the time between two: an endpoint answers 40 a second.
 	metadataRequests = 400
 	metadataPace     = 26 * time.Millisecond
 	metadataAddress  = "http://169.254.170.2:51679/v4/"

@@ -29,8 +29,7 @@ func residentBytes(pid int) (float64, error) {
 	return 0, fmt.Errorf("process %d shows no VmRSS", pid)
 }
 
-// wakeups is how often threads of a process have given up their CPU to wait for something: each of it is a wake-up later. Threads that have
-// ended do not count.
+// wakeups counts the times that threads of a process gave up their CPU to wait: each is a wake-up later. Threads that have ended do not count.
 func wakeups(pid int) (count int64, err error) {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
 	if err != nil {
@@ -60,7 +59,7 @@ func wakeups(pid int) (count int64, err error) {
 	return count, nil
 }
 
-// cpuTime is what a process has used of all cores since it began, in user and system mode.
+// cpuTime is the time of a process on all cores since it began, in user and system mode.
 func cpuTime(pid int) (time.Duration, error) {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -101,8 +100,8 @@ func cpuOf(do func() error, pids ...int) (used []time.Duration, err error) {
 	return used, nil
 }
 
-// wireBytes is what has come and gone on a network interface, as the network namespace of the process counts it: whole
-// frames, with the headers of TCP, IP and Ethernet.
+// wireBytes counts the bytes in and out of a network interface, as the network namespace of the process counts it:
+// whole frames, with the headers of TCP, IP and Ethernet.
 func wireBytes(pid int, name string) (int64, error) {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/dev", pid))
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// restartTasks is how many tasks run while pinion is killed.
+// restartTasks is the number of tasks that run while pinion is killed.
 const restartTasks = 8
 
 // measureRestarts kills pinion under running tasks and starts it again: the time until its ready line, which comes after the

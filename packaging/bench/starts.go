@@ -51,7 +51,7 @@ func measureStarts(h *host, repeats int, r *results) error {
 	return r.add("Host/start", repeats, append(percentiles("", ours), percentiles("containerd-", reference)...)...)
 }
 
-// model is what the bare start copies from a task of ours.
+// model is the part of a task of ours that the bare start copies.
 type model struct {
 	image string
 	spec  *oci.Spec

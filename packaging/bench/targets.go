@@ -17,7 +17,7 @@ type metric struct {
 	reference       source // what it is set beside; zero: nothing
 }
 
-// source is where a value is found. An empty benchmark is the metric's own.
+// source is the benchmark and unit of a value. An empty benchmark is the metric's own.
 type source struct{ benchmark, unit string }
 
 // target is the bound of a metric: factor times the value of a source, plus a constant. Without a source it is the constant.
@@ -37,7 +37,7 @@ const (
 	atLeast
 )
 
-// tolerance is how far a timed value may miss its target before the run fails: machines differ, and so do runs.
+// tolerance is the part by which a timed value may miss its target before the run fails: machines differ, and so do runs.
 const tolerance = 0.30
 
 // verdict is a metric with what a run has found.
@@ -81,7 +81,7 @@ func (m metric) bound(r *results) (float64, bool) {
 	return m.target.factor*of + m.target.plus, ok
 }
 
-// missed says that the value is on the wrong side of its bound, and failed that it is far off.
+// missed reports whether the value is on the wrong side of its bound, and failed whether it is far off.
 func (v verdict) missed() (missed, failed bool) {
 	slack := 1 + tolerance
 	if v.target.exact {

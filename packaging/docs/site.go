@@ -17,7 +17,7 @@ const (
 	index = "docs/README.md"
 )
 
-// site is what is read before anything is written.
+// site holds the pages, which are all read before any is written.
 type site struct {
 	root     *os.Root         // of the repository: no link leads out of it
 	pages    map[string]*page // by the path in the repository, "docs/install.md"
@@ -140,7 +140,7 @@ func (s *site) sorted() (all []*page) {
 	return all
 }
 
-// address is where a page or a file of the repository is in the site. A file that is no page is text, which a browser shows by its ending alone.
+// address is the address of a page or a file of the repository in the site. A file that is no page is text, which a browser shows by its ending alone.
 func address(name string) string {
 	if base := strings.TrimSuffix(name, "README.md"); base != name {
 		return base + "index.html"

@@ -33,7 +33,7 @@ type navigationLink struct {
 	Parts         []navigationLink
 }
 
-// shown is what the layout shows of a page.
+// shown has the values of a page in the layout.
 type shown struct {
 	Title    string
 	Root     string // the way to the root of the site, "../"

@@ -90,7 +90,7 @@ func checkDiskSync(_ context.Context, h *Host) []Finding {
 	return []Finding{ok(fmt.Sprintf("a synced write takes %s", took.Round(10*time.Microsecond)))}
 }
 
-// secrets are what only the owner may read in a data directory.
+// secrets are the files of a data directory that only the owner may read.
 var secrets = []string{"client.json", "seal.key", "raft", "snapshots", "audit", "pki/*.pem", "pki/*.key"}
 
 func checkDataDir(_ context.Context, h *Host) []Finding {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Level is how bad a finding is.
+// Level is the severity of a finding.
 type Level string
 
 // The levels. Only Failed makes a machine unsound.
@@ -17,7 +17,7 @@ const (
 	Failed  Level = "failed"  // pinion, or tasks that need this, will not work
 )
 
-// Finding is what one check has found.
+// Finding is the result of one check.
 type Finding struct {
 	Check string `json:"check"`
 	Level Level  `json:"level"`
@@ -122,7 +122,7 @@ func (h *Host) examine(ctx context.Context, wanted func(check) bool) (all []Find
 	return all
 }
 
-// Count is how many findings are of a level.
+// Count counts the findings of a level.
 func Count(all []Finding, level Level) (n int) {
 	for _, f := range all {
 		if f.Level == level {

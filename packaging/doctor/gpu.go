@@ -24,7 +24,7 @@ const (
 	switchClass = "0x0680"
 )
 
-// nvmlPaths are where distributions have the library that tells of GPUs.
+// nvmlPaths are the paths of the driver's library in distributions.
 var nvmlPaths = []string{
 	"usr/lib/*-linux-gnu/libnvidia-ml.so.1", "usr/lib64/libnvidia-ml.so.1", "usr/lib/libnvidia-ml.so.1", "usr/lib/wsl/lib/libnvidia-ml.so.1",
 	"run/nvidia/driver/usr/lib/*-linux-gnu/libnvidia-ml.so.1",
@@ -91,7 +91,7 @@ func checkPersistence(ctx context.Context, h *Host) []Finding {
 	return []Finding{warning("persistence mode is off: the driver lets go of a GPU that nothing uses, and each first task waits for it", "`systemctl enable --now nvidia-persistenced`, or `nvidia-smi -pm 1`")}
 }
 
-// mpsPaths are where distributions have the control daemon of NVIDIA's Multi-Process Service.
+// mpsPaths are the paths in distributions of the control daemon of NVIDIA's Multi-Process Service.
 var mpsPaths = []string{"usr/bin/nvidia-cuda-mps-control", "usr/local/bin/nvidia-cuda-mps-control", "usr/local/nvidia/bin/nvidia-cuda-mps-control", "usr/sbin/nvidia-cuda-mps-control"}
 
 // lastWithoutMultiuser is the newest series of the driver whose control daemon is known not to have -multiuser-server, which Pinion needs.

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// sysfsAttribute is what a file of a PCI device says, without the end of its line.
+// sysfsAttribute is the text of a file of a PCI device, without the end of its line.
 func sysfsAttribute(device, name string) string {
 	text, _ := os.ReadFile(filepath.Join(device, name))
 	return strings.TrimSpace(string(text))

@@ -93,7 +93,7 @@ func (h *Host) running() bool {
 	return known && strings.Contains(h.Machine.read("proc/locks"), fmt.Sprintf(":%d 0 EOF", stat.Ino))
 }
 
-// maxPeers is how many other hosts are looked at.
+// maxPeers bounds the other hosts that are looked at.
 const maxPeers = 32
 
 // peers are the addresses of other hosts: of the pool, as far as this machine knows it, and the one to join.
@@ -132,7 +132,7 @@ func readServers(path string) ([]string, error) {
 	return append(pool.Servers, pool.Hosts...), err
 }
 
-// date is what a host at an address says of the time.
+// date is the time of a host at an address.
 type date struct {
 	address string
 	ahead   time.Duration // of this machine's clock

@@ -81,7 +81,7 @@ func statDisk(path string) (Disk, error) {
 	return Disk{Size: measured.Size, Free: measured.Free, Files: stat.Files, Spare: stat.Ffree, Type: int64(stat.Type)}, err
 }
 
-// syncedWrites is how often syncTime writes; the median counts.
+// syncedWrites is the number of writes of syncTime; the median counts.
 const syncedWrites = 9
 
 // syncTime writes a little to a file that has no name, and has the disk keep it.
@@ -136,7 +136,7 @@ func dateAt(ctx context.Context, address string) (time.Time, error) {
 	return http.ParseTime(response.Header.Get("Date"))
 }
 
-// peerTimeout is how long another host, a registry or containerd may take to answer.
+// peerTimeout bounds the answer of another host, a registry or containerd.
 const peerTimeout = 3 * time.Second
 
 func containerdVersion(ctx context.Context, address string) (string, error) {
@@ -151,7 +151,7 @@ func containerdVersion(ctx context.Context, address string) (string, error) {
 	return "containerd " + version.Version, err
 }
 
-// usualRegistry is where images without the name of a registry come from.
+// usualRegistry is the registry of images that name none.
 const usualRegistry = "docker.io"
 
 // registries are the mirrors of a configuration, and where Docker Hub is.

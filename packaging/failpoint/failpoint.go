@@ -90,7 +90,7 @@ func Reached(at Point) {
 	}
 }
 
-// Line is what a process says as it ends at a point.
+// Line is the last line of a process that ends at a point.
 func Line(at Point) string { return "failpoint: " + string(at) }
 
 func parse(text string) *trigger {

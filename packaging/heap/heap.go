@@ -24,8 +24,7 @@ const (
 	busyShare = 32
 )
 
-// largeHeaps are how much larger heaps may grow, those that may most first. A grown heap takes at most a share of the machine's memory: the rest
-// is for tasks.
+// largeHeaps are the growths of larger heaps, the greatest growth first. A grown heap takes at most a share of the machine's memory: the rest is for tasks.
 var largeHeaps = []struct {
 	live   uint64 // bytes at least
 	growth uint64 // percent of them
@@ -60,7 +59,7 @@ func Adjust(ctx context.Context) {
 	}
 }
 
-// growthFor is how much the heap may grow between two collections, in percent of the bytes that live. garbage is what it allocates in a second.
+// growthFor is the allowed growth of the heap between two collections, in percent of the live bytes. garbage is the bytes that it allocates in a second.
 func growthFor(live, garbage, memory uint64) uint64 {
 	for _, wide := range largeHeaps {
 		if live >= wide.live && live+live*wide.growth/100 <= memory/wide.share {

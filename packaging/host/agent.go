@@ -37,7 +37,7 @@ type agent struct {
 	leases virtualip.Control // of virtual IPs; it is asked when the host offers some
 }
 
-// proxyConfig is what only this host says of its proxy.
+// proxyConfig is the part of the proxy's options that this host alone sets.
 func proxyConfig(h *host) (proxy.Config, error) {
 	config := proxy.Config{Certificates: h.dir.Join("certificates"), Listen: h.sockets.Listen}
 	if !h.config.Traffic.AccessLog {
@@ -52,7 +52,7 @@ func proxyConfig(h *host) (proxy.Config, error) {
 	return config, nil
 }
 
-// acmeCertificates are those that this host gets by ACME, nil when it asks no CA.
+// acmeCertificates are the certificates that this host gets by ACME, nil when it asks no CA.
 func acmeCertificates(h *host) (*acme.Certificates, error) {
 	options := h.config.Traffic.ACME
 	if options.Directory == "" {

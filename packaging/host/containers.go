@@ -257,7 +257,7 @@ func taskHooks(h *host, zone string) (func(spec.Assignment) []task.Hook, error) 
 	}, nil
 }
 
-// userNamespaces is what this host does about user namespaces. One that is to run all tasks in them and cannot runs none.
+// userNamespaces is the host's policy of user namespaces. One that is to run all tasks in them and cannot runs none.
 func userNamespaces(lack error, required bool) (spec.UserNamespaces, error) {
 	switch {
 	case required && lack != nil:

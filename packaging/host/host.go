@@ -66,13 +66,13 @@ type host struct {
 	fatal chan error // receives one error when this host cannot continue
 }
 
-// storage is what tasks may mount.
+// storage is the volumes and file systems that tasks may mount.
 type storage struct {
 	volumes     *volume.Roots
 	fileSystems *filesystem.Mounts
 }
 
-// opened is what has to be closed or taken back.
+// opened lists the parts that have to be closed or taken back.
 type opened struct {
 	closers []func() error // in the order of opening
 	failed  bool           // a part could not be opened: what was begun is taken back

@@ -44,7 +44,7 @@ func (h *host) openMember(ctx context.Context) (err error) {
 	return nil
 }
 
-// nameOf is what the pool calls a host.
+// nameOf is the name of a host in the pool.
 func nameOf(c cli.UpConfig) string { return cmp.Or(c.Name, hostname()) }
 
 // hostname is the host name of the machine.

@@ -13,7 +13,7 @@ import (
 	"pinion/server"
 )
 
-// sharedOf is what the API endpoints of a host share, with the metrics of the host, its agent and its server.
+// sharedOf is the state that the API endpoints of a host share, with the metrics of the host, its agent and its server.
 func sharedOf(h *host) *api.Shared {
 	shared := api.NewShared()
 	shared.Metrics.Process.MustRegister(h.member.RaftMetrics, exporter.Traffic{Proxy: h.agent.proxy})

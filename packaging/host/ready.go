@@ -18,7 +18,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// ready is what a host says of itself when it is ready.
+// ready is the report of a host that is ready.
 type ready struct {
 	host     spec.Host // as it describes itself
 	hosts    int       // of its pool; 0: it holds no state, so it does not know
@@ -29,8 +29,7 @@ type ready struct {
 	examined bool             // these have ended
 }
 
-// findingsWait is how long a host that is ready waits for its GPUs and the checks of its machine before it goes on without them: a driver that hangs
-// holds them up.
+// findingsWait bounds the wait of a ready host for its GPUs and the checks of its machine: a driver that hangs holds them up.
 const findingsWait = 2 * time.Second
 
 // printReady prints that the host is ready, what it has found, what is missing, and the next commands.
@@ -112,7 +111,7 @@ func (r ready) third(pinion string) string {
 	return "ssh root@" + host + " " + pinion + " token | pinion up --join " + address + " --token-file -   # on another machine: it joins"
 }
 
-// missing is what the checks have found that is not well.
+// missing lists the findings of the checks that are not well.
 func (r ready) missing() string {
 	if !r.examined {
 		return "not known yet, as a check takes long; `sudo pinion doctor` has all checks"

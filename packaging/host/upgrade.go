@@ -18,8 +18,8 @@ func Restartable(b Build) func(context.Context, cli.UpConfig) error {
 	}
 }
 
-// listenersWait is how long a host that is ready has to learn which listeners there are and to take the sockets of the program of before for them: they come apart from
-// its tasks. Clients of a listener that is gone by then wait as long.
+// listenersWait bounds the time in which a ready host learns its listeners and takes the sockets of the program of before for them: they come apart
+// from its tasks. Clients of a listener that is gone by then wait as long.
 const listenersWait = 15 * time.Second
 
 // confirmUpgrade records that a new program works, once the host has taken up its tasks as the pool has assigned them.

@@ -17,7 +17,7 @@ import (
 	"pinion/packaging/atomicfile"
 )
 
-// ErrUnlock is what everything fails with that an operator has to decide: a secret that is missing or wrong, keys in clear where they should be
+// ErrUnlock is the error of everything that an operator has to decide: a secret that is missing or wrong, keys in clear where they should be
 // encrypted, and the other way round. Nothing was changed, and trying again does not help.
 var ErrUnlock = errors.New("cannot unlock the keys of this host")
 

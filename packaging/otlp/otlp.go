@@ -42,7 +42,7 @@ type Pusher struct {
 	log      *slog.Logger
 }
 
-// Source is what measures.
+// Source describes the sender of metrics and traces: a host, or the pool.
 type Source struct {
 	PoolID   string
 	HostID   string // empty: it is the pool, whatever host leads it

@@ -50,10 +50,10 @@ func (s *Service) extend(ctx context.Context) {
 	}
 }
 
-// Status is what `systemctl status` shows, one line.
+// Status sets the line that `systemctl status` shows.
 func (s *Service) Status(text string) { s.send("STATUS=" + text) }
 
-// Ready tells that the service serves. What is ordered after the unit starts now, and the watchdog counts from now on.
+// Ready tells that the service serves. Units ordered after this one start now, and the watchdog counts from now on.
 func (s *Service) Ready() {
 	s.ready()
 	s.send(daemon.SdNotifyReady)

@@ -12,7 +12,7 @@ import (
 	"aead.dev/minisign"
 )
 
-// Extension is what the name of a signature adds to that of its file.
+// Extension is the suffix of a signature's file name.
 const Extension = ".minisig"
 
 // maxBytes bounds the text of a signature: four lines, two of which are comments.

@@ -94,7 +94,7 @@ func (d Disk) ioctl(request uint) error {
 	return nil
 }
 
-// blockSize is what files of the disk grow by at least.
+// blockSize is the least growth of a file of the disk.
 const blockSize = 4096
 
 // filler is the file that Fill makes.

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// downTimeout is how long one host may take to go down by itself.
+// downTimeout bounds the time of one host to go down by itself.
 const downTimeout = time.Minute
 
 // Down removes everything that the testbed made (tasks, containerds, pinions, mounts, files, namespaces) and closes it. The

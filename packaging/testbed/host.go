@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// port is where every host listens; each has an address of its own.
+// port is the port of every host; each has an address of its own.
 const port = 7400
 
 // Host is one Pinion host of a testbed.

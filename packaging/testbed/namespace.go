@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namespacePath is where `ip netns` keeps a namespace.
+// namespacePath is the file in which `ip netns` keeps a namespace.
 func namespacePath(name string) string { return filepath.Join("/run/netns", name) }
 
 // inNamespace runs f on a thread of its own in the network namespace and, unless hostname is empty, in a new UTS namespace

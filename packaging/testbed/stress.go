@@ -13,7 +13,7 @@ import (
 const (
 	// busyLoops share the machine's CPUs with what is tested.
 	busyLoops = 4
-	// diskStall is how long a disk hangs each time, and diskWorks how long it works in between on average.
+	// diskStall is the time for which a disk hangs each time, diskWorks the average time between.
 	diskStall = 300 * time.Millisecond
 	diskWorks = time.Second
 )

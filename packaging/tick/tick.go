@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// phase is what the moments of this process are off those of the clock.
+// phase is the offset of this process's moments from the clock's.
 var phase = rand.N(time.Second)
 
 // Ticker is a time.Ticker with the moments of the process: those of an interval are among those of every interval that divides it. Its first interval is

@@ -21,11 +21,11 @@ import (
 )
 
 const (
-	// poll is how often files and processes are looked at.
+	// poll is the time between two looks at files and processes.
 	poll = 100 * time.Millisecond
 	// tryTimeout bounds the trial of a new program.
 	tryTimeout = 10 * time.Second
-	// grace is how long the guard may take beyond the time of the new program, before nobody counts on it any more.
+	// grace is the time of the guard beyond that of the new program, before nobody counts on it any more.
 	grace = 30 * time.Second
 	// logFile is the file of the data directory with what the guard says.
 	logFile = "upgrade.log"
@@ -80,7 +80,7 @@ func (Host) Upgrade(ctx context.Context, c upgrade.Config) (a upgrade.Attempt, e
 	return wait(ctx, c)
 }
 
-// newAttempt is what is known of an attempt before the new program was looked at.
+// newAttempt is an attempt before a look at the new program.
 func newAttempt(c upgrade.Config, binary string) upgrade.Attempt {
 	return upgrade.Attempt{ID: c.ID, State: upgrade.Checking, Rollback: c.File == "", Binary: binary, At: time.Now().UTC(), Timeout: c.Timeout, Problems: c.Problems}
 }

@@ -26,7 +26,7 @@ import (
 // journalFile is the file of the data directory with the last attempt.
 const journalFile = "upgrade.json"
 
-// oldSuffix is what the program of before has behind the name of the program.
+// oldSuffix is the suffix of the program of before.
 const oldSuffix = ".old"
 
 // read reads the last attempt; nil when there was none.

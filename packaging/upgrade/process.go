@@ -97,7 +97,7 @@ func fields(text []byte) (words []string) {
 	return words
 }
 
-// stat is what /proc says of a process.
+// stat is the part of /proc/PID/stat that is read.
 type stat struct{ state, parent, threads, started string }
 
 func status(pid int) (s stat, err error) {
@@ -120,7 +120,7 @@ func (p *process) alive() bool {
 	return err == nil && (now.state != "Z" || now.threads != "1") && now.started == p.started
 }
 
-// killPatience is how long a process may take to end after SIGKILL.
+// killPatience bounds the wait for a process to end after SIGKILL.
 const killPatience = 10 * time.Second
 
 // kill ends the process with SIGKILL: with another signal it could end well, and systemd would not start it again.

@@ -24,8 +24,8 @@ type Sockets struct {
 	keeping   bool        // the program is being exchanged: they stay
 }
 
-// socketsVariable has what a program is started with: the process that it is for, and PORT=DESCRIPTOR for each socket, with blanks between. Another process that
-// gets the variable, which has other files at the descriptors, takes none.
+// socketsVariable names the inherited sockets of a program: the process that they are for, and PORT=DESCRIPTOR for each socket, with blanks between.
+// Another process that gets the variable, which has other files at the descriptors, takes none.
 const socketsVariable = "PINION_LISTENERS"
 
 // inherit takes the sockets over that the program of before has left in this process.

@@ -22,7 +22,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// joinConcurrency is how many hosts join at the same time: two keep a leader busy, more hide the round trips.
+// joinConcurrency is the number of hosts that join at the same time: two keep a leader busy, more hide the round trips.
 const joinConcurrency = 8
 
 func main() {

@@ -42,7 +42,7 @@ func run(to tool.Target) error {
 	if stamp, err = buildStamp(to, tool.All); err != nil {
 		return err
 	}
-	// What an interrupted build leaves behind belongs to no stamp.
+	// The results of an interrupted build belong to no stamp.
 	if err := os.RemoveAll(to.Stamp()); err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func checkRepository() error {
 	return nil
 }
 
-// printStep tells what was done and how long it took.
+// printStep prints a step of the build and its time.
 func printStep(what string, took time.Duration) {
 	fmt.Printf("bundle: %-70s %6.1f s\n", what, took.Seconds())
 }

@@ -82,7 +82,7 @@ func hashFile(hash io.Writer, path string) error {
 	return err
 }
 
-// upToDate says that the last build was made from the same things and that its results are still there.
+// upToDate reports whether the last build was made from the same things and its results are still there.
 func upToDate(to tool.Target, stamp string, all []tool.Tool) bool {
 	last, err := os.ReadFile(to.Stamp())
 	if err != nil || string(last) != stamp {

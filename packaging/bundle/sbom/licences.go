@@ -48,7 +48,7 @@ func (l licences) of(path string) *cyclonedx.Licenses {
 	return licence(slices.Compact(ids)...)
 }
 
-// files are those of a module with its licences and notices.
+// files are the files of a module with its licences and notices.
 func (l licences) files(path string) (all []string) {
 	if l[path] == "" {
 		return nil

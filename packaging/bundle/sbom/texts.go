@@ -61,13 +61,13 @@ func writeTexts(w io.Writer, bom *cyclonedx.BOM, from licences) error {
 	return err
 }
 
-// goRoot is where Go's own library is.
+// goRoot is the directory of Go's own library.
 func goRoot() (string, error) {
 	out, err := exec.Command("go", "env", "GOROOT").Output()
 	return strings.TrimSpace(string(out)), err
 }
 
-// modulePath is that of the Go module of a component; empty: it is none.
+// modulePath is the path of the Go module of a component; empty: it is none.
 func modulePath(c cyclonedx.Component) string {
 	path, is := strings.CutPrefix(c.PackageURL, "pkg:golang/")
 	if !is {

@@ -20,7 +20,7 @@ const Native = Target(runtime.GOARCH)
 // processors has the prefix of the names of the GNU compiler's programs for each target.
 var processors = map[Target]string{"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}
 
-// IsKnown says that there is a release for the target.
+// IsKnown reports whether there is a release for the target.
 func (t Target) IsKnown() bool { return processors[t] != "" }
 
 func (t Target) dir() string {
@@ -83,7 +83,7 @@ func (t Target) Compiler() string {
 	return processors[t] + "-gcc"
 }
 
-// Environment is that of this process, for commands that build for the target: Go's, and pkg-config's.
+// Environment is the environment of commands that build for the target: this process's, with Go's and pkg-config's variables.
 func (t Target) Environment() []string {
 	if t == Native {
 		return os.Environ()

@@ -43,7 +43,7 @@ var All = []Tool{
 	{Name: "pinion-nvml", Package: "./gpu/nvml/pinion-nvml", LDFlags: "-extldflags=-Wl,-z,lazy", CGo: true},
 }
 
-// IsLocal says that the tool's source is in this repository.
+// IsLocal reports whether the tool's source is in this repository.
 func (t Tool) IsLocal() bool { return t.Package[0] == '.' }
 
 // LinkFlags are the linker's flags; version is empty for tools that need none.

@@ -25,7 +25,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// program is where the image has pinion.
+// program is the path of pinion in the image.
 const program = "usr/bin/pinion"
 
 func main() {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Socket is what NOTIFY_SOCKET names.
+// Socket is the socket of NOTIFY_SOCKET.
 type Socket struct {
 	t    *testing.T
 	conn *net.UnixConn
@@ -36,7 +36,7 @@ func Listen(t *testing.T) *Socket {
 	return &Socket{t: t, conn: conn, Path: path}
 }
 
-// Next is what is told next; empty when nothing is for so long.
+// Next is the next notification; empty when none comes for so long.
 func (s *Socket) Next(within time.Duration) string {
 	s.t.Helper()
 	s.conn.SetReadDeadline(time.Now().Add(within))
