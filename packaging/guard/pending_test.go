@@ -31,28 +31,8 @@ var (
 	pendingFunctions = []string{}
 	pendingTypes     = []string{}
 	pendingWaits     = []string{}
-	pendingDesigns   = []string{
-		"api/DESIGN.md",
-		"api/autoscaling/DESIGN.md",
-		"api/cli/DESIGN.md",
-		"api/cloudwatchlogs/DESIGN.md",
-		"api/ecs/DESIGN.md",
-		"api/secrets/DESIGN.md",
-		"raftfsm/DESIGN.md",
-		"server/DESIGN.md",
-		"server/consensus/DESIGN.md",
-		"server/dispatch/DESIGN.md",
-		"server/history/DESIGN.md",
-		"server/liveness/DESIGN.md",
-		"server/membership/DESIGN.md",
-		"server/orchestrator/DESIGN.md",
-		"server/peer/DESIGN.md",
-		"server/pki/DESIGN.md",
-		"server/schedule/DESIGN.md",
-		"server/scheduler/DESIGN.md",
-		"server/seal/DESIGN.md",
-	}
-	pendingWrappers = []string{
+	pendingDesigns   = []string{}
+	pendingWrappers  = []string{
 		"api/client.Client",
 		"api/client.transport",
 		"api/rest.API",
