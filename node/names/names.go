@@ -87,6 +87,10 @@ func (n *Names) Apply(routing traffic.Routing) map[string]error {
 	return n.proxy.Apply(routing)
 }
 
+// Answer has the virtual addresses answer containers of this host in a subnet, which call by addresses of their own. Nobody else beside the host is
+// answered.
+func (n *Names) Answer(subnet netip.Prefix) error { return n.network.answer(subnet) }
+
 // Resolver is the resolver of tasks that start from now on, and the domain of names without one: empty while there are no names.
 func (n *Names) Resolver() (address, domain string) {
 	n.upstart.Lock()
@@ -103,13 +107,10 @@ func (n *Names) serve(t *table) error {
 	defer n.upstart.Unlock()
 	var failed []error
 	if n.local == nil && t.domain != "" {
-		address, err := n.network.address(resolverNumber)
+		local := newServer(n.config.Log, n.answerHost)
+		err := n.answerTasks(local)
 		if err == nil {
-			local := newServer(n.config.Log, n.answerHost)
-			err = n.network.listen(func() error { return local.listen(netip.AddrPortFrom(address, dnsPort).String()) })
-			if err == nil {
-				local.address, n.local = address.String(), local
-			}
+			n.local = local
 		}
 		failed = append(failed, err)
 	}
@@ -122,6 +123,17 @@ func (n *Names) serve(t *table) error {
 		failed = append(failed, err)
 	}
 	return errors.Join(failed...)
+}
+
+// answerTasks has a server answer the host and its tasks.
+func (n *Names) answerTasks(local *server) error {
+	address, err := n.network.address(resolverNumber)
+	if err != nil {
+		return err
+	}
+	local.address = address.String()
+	local.forwarded.many, local.connections.many = n.network.gateway.String(), n.network.gateway.String()
+	return n.network.listen(func() error { return local.listen(netip.AddrPortFrom(address, dnsPort).String()) })
 }
 
 // Close takes the names away. The proxy's listeners are closed before.

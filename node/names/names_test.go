@@ -158,7 +158,7 @@ func TestTheRestIsForwarded(t *testing.T) {
 		flood(fmt.Sprint("10.88.0.", 2+i%containers))
 		<-arrived
 	}
-	if host.slots.take("10.88.0.2") {
+	if host.forwarded.take("10.88.0.2") {
 		t.Errorf("a client that has %d of the slots gets one more", maxPerClient)
 	}
 	if got := ask(t, host, "udp", "right.example", dns.TypeA); got != "NOERROR 192.0.2.1" {

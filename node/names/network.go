@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	goruntime "runtime"
+	"slices"
 	"sync"
 
 	"github.com/vishvananda/netlink"
@@ -16,17 +17,15 @@ import (
 	"pinion/raftfsm/traffic"
 )
 
-// Interface is the name of both ends of the link between a host and its virtual addresses.
-const Interface = "pinion-names"
-
 // network has the virtual addresses of a host: in a network namespace of their own, so that a port there and the same port of the host, which a
 // task or a program may have, are two. Only the process holds the namespace, so that nothing remains of it, however the process ends.
 type network struct {
 	addresses netip.Prefix // virtual ones: the lower half of the range
 	gateway   netip.Addr   // the host's address at the link: the first one of the upper half
 
-	mu sync.Mutex
-	ns netns.NsHandle // closed: there is none
+	mu       sync.Mutex
+	ns       netns.NsHandle // closed: there is none
+	answered []netip.Prefix // from which addresses this host's containers call
 }
 
 // newNetwork makes one of a range of addresses. Nothing is made on the host until something listens.
@@ -67,6 +66,36 @@ func (n *network) listen(f func() error) error {
 		}
 		return f()
 	})
+}
+
+// answer has the namespace answer a subnet of the host's containers, which call by their own addresses.
+func (n *network) answer(subnet netip.Prefix) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if slices.Contains(n.answered, subnet) {
+		return nil
+	}
+	if n.ns.IsOpen() {
+		inside, err := netlink.NewHandleAt(n.ns)
+		if err != nil {
+			return fmt.Errorf("network namespace of the virtual addresses: %w", err)
+		}
+		defer inside.Close()
+		peer, err := inside.LinkByName(traffic.VirtualInterface)
+		if err == nil {
+			err = n.addRoute(inside, peer, subnet)
+		}
+		if err != nil {
+			return fmt.Errorf("virtual addresses: route to containers of %v: %w", subnet, err)
+		}
+	}
+	n.answered = append(n.answered, subnet)
+	return nil
+}
+
+// addRoute sets the route of the namespace to containers of the host, through the host.
+func (n *network) addRoute(inside *netlink.Handle, peer netlink.Link, subnet netip.Prefix) error {
+	return inside.RouteReplace(&netlink.Route{LinkIndex: peer.Attrs().Index, Dst: ipNet(subnet), Gw: n.gateway.AsSlice()})
 }
 
 // close removes the addresses, once the sockets there are closed.
@@ -118,12 +147,12 @@ func (n *network) checkFree() error {
 	return nil
 }
 
-// connect makes the link: on the host a route to the virtual addresses, and in the namespace, where all of them are local, one to the host
-// alone. What others on the network of the host send there is never answered.
+// connect makes the link: on the host a route to the virtual addresses, and in the namespace, where all of them are local, those to the host and
+// its containers alone. What others on the network of the host send there is never answered.
 func (n *network) connect() error {
-	veth := &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: Interface}, PeerName: Interface, PeerNamespace: netlink.NsFd(n.ns)}
+	veth := &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: traffic.VirtualInterface}, PeerName: traffic.VirtualInterface, PeerNamespace: netlink.NsFd(n.ns)}
 	if err := netlink.LinkAdd(veth); err != nil {
-		return fmt.Errorf("interface %s: %w", Interface, err)
+		return fmt.Errorf("interface %s: %w", traffic.VirtualInterface, err)
 	}
 	inside, err := netlink.NewHandleAt(n.ns)
 	if err != nil {
@@ -134,18 +163,22 @@ func (n *network) connect() error {
 	if err != nil {
 		return err
 	}
-	host, err := up(netlink.LinkByName, netlink.LinkSetUp, Interface)
-	peer, errPeer := up(inside.LinkByName, inside.LinkSetUp, Interface)
+	host, err := up(netlink.LinkByName, netlink.LinkSetUp, traffic.VirtualInterface)
+	peer, errPeer := up(inside.LinkByName, inside.LinkSetUp, traffic.VirtualInterface)
 	loopback, errLo := up(inside.LinkByName, inside.LinkSetUp, "lo")
 	if err := errors.Join(err, errPeer, errLo); err != nil {
 		return err
 	}
-	return errors.Join(
+	err = errors.Join(
 		netlink.AddrAdd(host, &netlink.Addr{IPNet: single(n.gateway)}),
 		netlink.RouteAdd(&netlink.Route{LinkIndex: host.Attrs().Index, Dst: ipNet(n.addresses), Src: n.gateway.AsSlice(), Scope: netlink.SCOPE_LINK}),
 		inside.RouteAdd(&netlink.Route{LinkIndex: loopback.Attrs().Index, Dst: ipNet(n.addresses), Type: unix.RTN_LOCAL, Table: unix.RT_TABLE_LOCAL, Scope: netlink.SCOPE_HOST}),
 		inside.RouteAdd(&netlink.Route{LinkIndex: peer.Attrs().Index, Dst: single(n.gateway), Src: resolver.AsSlice(), Scope: netlink.SCOPE_LINK}),
 	)
+	for _, subnet := range n.answered {
+		err = errors.Join(err, n.addRoute(inside, peer, subnet))
+	}
+	return err
 }
 
 // up finds an interface and starts it.

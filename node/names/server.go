@@ -11,14 +11,13 @@ import (
 	"time"
 
 	"github.com/miekg/dns"
-	"golang.org/x/net/netutil"
 )
 
 // Bounds of questions.
 const (
 	maxForwarded   = 256             // questions that wait for another resolver at once
-	maxPerClient   = 20              // of them for one address: a task has ten containers at most, and each may have its own
 	maxConnections = 256             // of DNS over TCP
+	maxPerClient   = 20              // of either for one address: a task has ten containers at most, and each may have its own
 	maxQuestions   = 100             // over one connection
 	idleTimeout    = 5 * time.Second // of a connection
 	forwardTimeout = 2 * time.Second // of each resolver that is asked
@@ -36,26 +35,35 @@ type query struct {
 	overTCP bool
 }
 
-func clientOf(w dns.ResponseWriter) string {
-	host, _, err := net.SplitHostPort(w.RemoteAddr().String())
+func clientOf(remote net.Addr) string {
+	host, _, err := net.SplitHostPort(remote.String())
 	if err != nil {
-		return w.RemoteAddr().String()
+		return remote.String()
 	}
 	return host
 }
 
-// slots are for the questions that are forwarded. A client has maxPerClient at most, and gets none while it has as many as are free, so that whoever
-// floods leaves room for all others.
+// slots are for the questions that are forwarded, or for connections. A client has maxPerClient at most, and gets none while it has as many as are free,
+// so that whoever floods leaves room for all others.
 type slots struct {
+	size int
+	many string // the address that many clients have, those on the network of the host: they may have as many as are free
+
 	mu       sync.Mutex
 	taken    int
 	byClient map[string]int
 }
 
+func newSlots(size int) slots { return slots{size: size, byClient: map[string]int{}} }
+
 func (s *slots) take(client string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.byClient[client] >= min(maxPerClient, maxForwarded-s.taken) {
+	most := s.size - s.taken
+	if client != s.many {
+		most = min(most, maxPerClient)
+	}
+	if s.byClient[client] >= most {
 		return false
 	}
 	s.taken++
@@ -72,19 +80,53 @@ func (s *slots) giveBack(client string) {
 	}
 }
 
+// boundedListener closes connections for which their client has no slot.
+type boundedListener struct {
+	net.Listener
+	slots *slots
+}
+
+// Accept returns the next connection that has a slot until it is closed.
+func (l boundedListener) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		client := clientOf(conn.RemoteAddr())
+		if l.slots.take(client) {
+			return &boundedConn{conn, sync.OnceFunc(func() { l.slots.giveBack(client) })}, nil
+		}
+		_ = conn.Close()
+	}
+}
+
+// boundedConn is a connection that has a slot.
+type boundedConn struct {
+	net.Conn
+	giveBack func()
+}
+
+// Close closes the connection and gives its slot back.
+func (c *boundedConn) Close() error {
+	defer c.giveBack()
+	return c.Conn.Close()
+}
+
 // server answers DNS over UDP and TCP.
 type server struct {
-	address  string // without the port
-	log      *slog.Logger
-	answer   func(s *server, q query) *dns.Msg
-	slots    slots
-	resolver string // the file that names resolvers
-	port     string // of these
-	udp, tcp *dns.Server
+	address     string // without the port
+	log         *slog.Logger
+	answer      func(s *server, q query) *dns.Msg
+	forwarded   slots
+	connections slots
+	resolver    string // the file that names resolvers
+	port        string // of these
+	udp, tcp    *dns.Server
 }
 
 func newServer(log *slog.Logger, answer func(*server, query) *dns.Msg) *server {
-	return &server{log: log, answer: answer, slots: slots{byClient: map[string]int{}}, resolver: resolvConf, port: "53"}
+	return &server{log: log, answer: answer, forwarded: newSlots(maxForwarded), connections: newSlots(maxConnections), resolver: resolvConf, port: "53"}
 }
 
 // listen opens both ports and answers there until close.
@@ -100,7 +142,7 @@ func (s *server) listen(address string) error {
 	}
 	s.udp = &dns.Server{PacketConn: packets, Handler: s.handler(false)}
 	s.tcp = &dns.Server{
-		Listener: netutil.LimitListener(connections, maxConnections), Handler: s.handler(true), MaxTCPQueries: maxQuestions,
+		Listener: boundedListener{connections, &s.connections}, Handler: s.handler(true), MaxTCPQueries: maxQuestions,
 		ReadTimeout: idleTimeout, WriteTimeout: idleTimeout, IdleTimeout: func() time.Duration { return idleTimeout },
 	}
 	for _, each := range []*dns.Server{s.udp, s.tcp} {
@@ -133,7 +175,7 @@ func (s *server) handler(overTCP bool) dns.HandlerFunc {
 		case request.Question[0].Qclass != dns.ClassINET || request.Question[0].Qtype == dns.TypeAXFR || request.Question[0].Qtype == dns.TypeIXFR:
 			reply = failure(request, dns.RcodeRefused)
 		default:
-			reply = s.answer(s, query{request, clientOf(w), overTCP})
+			reply = s.answer(s, query{request, clientOf(w.RemoteAddr()), overTCP})
 		}
 		size := dns.MaxMsgSize
 		if !overTCP {
@@ -150,10 +192,10 @@ func (s *server) handler(overTCP bool) dns.HandlerFunc {
 // forward has the resolvers of the host answer a question, one after another until one does.
 func (s *server) forward(q query, own netip.Prefix) *dns.Msg {
 	request := q.Msg
-	if !s.slots.take(q.client) {
+	if !s.forwarded.take(q.client) {
 		return failure(request, dns.RcodeServerFailure)
 	}
-	defer s.slots.giveBack(q.client)
+	defer s.forwarded.giveBack(q.client)
 	config, err := dns.ClientConfigFromFile(s.resolver)
 	if err != nil {
 		return failure(request, dns.RcodeServerFailure)

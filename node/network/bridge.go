@@ -31,6 +31,7 @@ type Bridge struct {
 
 	choose func() (bridgeConfig, error) // a bridge and its subnet, for the first attachment
 	avoid  []netip.Prefix               // ranges that no subnet is chosen from
+	report func(netip.Prefix) error     // of the subnet; see Host.OnSubnet; nil: nobody wants it
 
 	mu      sync.Mutex
 	config  *bridgeConfig // nil until the first attachment

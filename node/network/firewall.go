@@ -6,6 +6,8 @@ import (
 	"os/exec"
 
 	"github.com/coreos/go-iptables/iptables"
+
+	"pinion/raftfsm/traffic"
 )
 
 var errNoFirewall = errors.New("iptables is missing on this host; install the iptables package and start pinion again")
@@ -45,8 +47,10 @@ type rule struct {
 // ports answer at 127.0.0.1 of the host because the portmap plugin lets loopback addresses cross the bridge; without the rule of INPUT a
 // container with NET_RAW would reach everything that listens only there.
 //
+// What goes to the virtual addresses of this host keeps the address of its container, by which it is told from the others there; see Host.OnSubnet.
+//
 // In a network of tasks no packet is masqueraded between its subnets, and whatever has a route to a task reaches it; what has no address of the subnet as
-// its sender leaves no task. The last rule comes first in its chain.
+// its sender leaves no task. A later rule comes before the earlier ones of its chain.
 func bridgeRules(c bridgeConfig) []rule {
 	inside, incoming := c.Subnet, []string{"-o", c.Bridge, "-m", "conntrack", "--ctstate", "RELATED,ESTABLISHED,DNAT", "-j", "ACCEPT"}
 	var last []rule
@@ -56,6 +60,7 @@ func bridgeRules(c bridgeConfig) []rule {
 	}
 	return append([]rule{
 		{"nat", "POSTROUTING", []string{"-s", c.Subnet, "!", "-d", inside, "-j", "MASQUERADE"}},
+		{"nat", "POSTROUTING", []string{"-s", c.Subnet, "-o", traffic.VirtualInterface, "-j", "ACCEPT"}},
 		{"filter", "FORWARD", []string{"-i", c.Bridge, "-j", "ACCEPT"}},
 		{"filter", "INPUT", []string{"-i", c.Bridge, "-d", "127.0.0.0/8", "-m", "conntrack", "!", "--ctstate", "RELATED,ESTABLISHED,DNAT", "-j", "DROP"}},
 		{"filter", "FORWARD", incoming},

@@ -56,6 +56,35 @@ func OpenHost(c Config) (*Host, error) {
 	return h, err
 }
 
+// OnSubnet has report called with each subnet of which containers of this host have addresses: with those that there are, and with every further one
+// before a container has an address of it. An error of report is one of the attachment.
+func (h *Host) OnSubnet(report func(netip.Prefix) error) error {
+	err := h.Bridge.onSubnet(report)
+	if h.Tasks != nil {
+		err = errors.Join(err, h.Tasks.bridge.onSubnet(report))
+	}
+	return err
+}
+
+func (b *Bridge) onSubnet(report func(netip.Prefix) error) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.report = report
+	return b.reportSubnet()
+}
+
+// reportSubnet reports the subnet, if there is one. The caller holds the lock.
+func (b *Bridge) reportSubnet() error {
+	if b.config == nil || b.report == nil {
+		return nil
+	}
+	subnet, err := netip.ParsePrefix(b.config.Subnet)
+	if err != nil {
+		return fmt.Errorf("subnet of bridge %s: %w", b.config.Bridge, err)
+	}
+	return b.report(subnet)
+}
+
 // tasksDir has the state of the network of tasks, in that of a host's networks.
 func tasksDir(dir string) string { return filepath.Join(dir, "tasks") }
 

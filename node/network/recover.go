@@ -24,6 +24,9 @@ func (b *Bridge) ensure() error {
 		}
 		b.config = &p
 	}
+	if err := b.reportSubnet(); err != nil {
+		return err
+	}
 	if b.firewall != nil {
 		if err := b.firewall.ensureRules(*b.config); err != nil {
 			return err

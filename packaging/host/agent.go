@@ -77,13 +77,16 @@ func acmeCertificates(h *host) (*acme.Certificates, error) {
 }
 
 // newAgent makes an agent with its proxy. serving and meter have what only the caller knows.
-func newAgent(serving proxy.Config, certificates *acme.Certificates, options cli.NameOptions, tasks *network.TaskNetwork, meter measure.Meter, config node.Config) (*agent, error) {
-	a := &agent{meter: meter, acme: certificates, tasks: tasks, host: config.Host}
+func newAgent(serving proxy.Config, certificates *acme.Certificates, options cli.NameOptions, networks *network.Host, meter measure.Meter, config node.Config) (*agent, error) {
+	a := &agent{meter: meter, acme: certificates, tasks: networks.Tasks, host: config.Host}
 	if certificates != nil {
 		serving.ACME = certificates
 	}
 	var err error
 	if a.names, err = names.New(names.Config{Range: options.Addresses, Site: options.Listen, Log: config.Log}); err != nil {
+		return nil, err
+	}
+	if err := networks.OnSubnet(a.names.Answer); err != nil {
 		return nil, err
 	}
 	serving.Address, serving.Log, serving.Virtual, serving.ListenVirtual = config.Host.Address, config.Log, options.Addresses, a.names.Listen
@@ -92,8 +95,8 @@ func newAgent(serving proxy.Config, certificates *acme.Certificates, options cli
 	a.proxy = proxy.New(serving)
 	a.meter.HostID, a.meter.Address, a.meter.Proxy, a.meter.Log = config.Host.ID, config.Host.Address, a.proxy, config.Log
 	config.Proxy, config.Resolver = a.names.Before(a.proxy), a.names.Resolver
-	if tasks != nil {
-		config.Proxy = tasks.Before(config.Proxy)
+	if a.tasks != nil {
+		config.Proxy = a.tasks.Before(config.Proxy)
 	}
 	a.Node = node.New(config)
 	return a, nil

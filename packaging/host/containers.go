@@ -190,7 +190,7 @@ func (h *host) openAgent(ctx context.Context) error {
 	if h.config.GPUs.MIG == cli.MIGDynamic {
 		partitions = h.member.Agent()
 	}
-	h.agent, err = newAgent(traffic, certificates, h.config.Containers.Names, h.network.Tasks, measure.Meter{Usage: containerd.Meter{Runtime: h.runtime}, GPUs: h.gpus.usage, Control: h.member.Agent()}, node.Config{
+	h.agent, err = newAgent(traffic, certificates, h.config.Containers.Names, h.network, measure.Meter{Usage: containerd.Meter{Runtime: h.runtime}, GPUs: h.gpus.usage, Control: h.member.Agent()}, node.Config{
 		Host: spec.Host{
 			ID: h.dir.HostID, Name: nameOf(h.config), Cluster: h.config.Cluster, Address: h.address.Advertised, Version: h.Version,
 			FeatureLevel: raftfsm.FeatureLevel, Location: h.dir.Location, Starts: h.dir.Starts,

@@ -9,6 +9,9 @@ import (
 // are apart.
 var DefaultVirtualRange = netip.MustParsePrefix("198.18.0.0/15")
 
+// VirtualInterface is the name of both ends of the link between a host and its virtual addresses.
+const VirtualInterface = "pinion-virtual"
+
 // ErrOwnNetwork is why an address is no target: it means another machine on each host, or what only the host itself may reach. A proxy would turn
 // its clients to that.
 var ErrOwnNetwork = errors.New("it means something else on each host, such as the host itself, its link, a metadata service or a virtual address")
