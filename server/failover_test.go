@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/raft"
+
 	"pinion/raftfsm/spec"
 )
 
@@ -41,6 +43,27 @@ func TestHowLongAPoolIsWithoutALeader(t *testing.T) {
 			slices.Sort(took)
 			t.Logf("from the loss of the leader to the next accepted run: p50 %v, worst %v of %d", took[len(took)/2], took[len(took)-1], len(took))
 		})
+	}
+}
+
+// What was forwarded to the next leader waits there until it is ready. While it took the leader that its session remembers for the one of now, it sent
+// such requests back, and they were repeated after pauses only.
+func TestAServerThatStandsForElectionKnowsNoLeader(t *testing.T) {
+	p := newPool(t)
+	p.found(nil)
+	p.join(2)
+	p.waitForVoters(3)
+	leader, candidate := p.leader(), p.followers()[0]
+	p.followers()[1].close()
+	if err := errors.Join(leader.port.Close(), leader.member.localServer().node.Raft().Shutdown().Error()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it knows no leader as a candidate", func() bool {
+		address, _ := candidate.member.knownLeader()
+		return candidate.member.localServer().node.Raft().State() == raft.Candidate && address == ""
+	})
+	if remembered := candidate.member.poolCache.PoolInfo().Leader; remembered != leader.where {
+		t.Errorf("its session names %q, so the test shows nothing", remembered)
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hashicorp/raft"
+
 	"pinion/packaging/keystore"
 	"pinion/server/admission"
 	"pinion/server/backup"
@@ -243,8 +245,8 @@ func (m *Member) localServer() *Server { return m.server.Load() }
 // knownLeader is the leader as this host knows it: from its own server, or from the server that it has a session with.
 func (m *Member) knownLeader() (address string, self bool) {
 	if own := m.server.Load(); own != nil {
-		if address, self = own.Leader(); address != "" {
-			return address, self
+		if address, self = own.Leader(); address != "" || own.node.Raft().State() != raft.Follower {
+			return address, self // a candidate and the next leader: the session names the leader of before
 		}
 	}
 	if address = m.poolCache.PoolInfo().Leader; address == m.cfg.Address {
