@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"pinion/packaging/backoff"
 	"pinion/raftfsm"
 )
 
@@ -35,51 +36,69 @@ type Prefetcher struct {
 	Log  *slog.Logger
 }
 
+// retry has the pauses between calls to a host that fail.
+var retry = backoff.Backoff{Min: interval, Max: time.Minute}
+
+// notice is what a host was told in this term; the zero notice is that of a host with nothing to fetch. What an earlier leader has told it, it
+// fetches to the end.
+type notice struct {
+	images []string
+	stale  bool // it was away since, and perhaps knows nothing of it
+	failed int  // calls since the last one that it has answered
+	next   time.Time
+}
+
+func (n notice) isDue(images []string, now time.Time) bool {
+	return (n.stale || !slices.Equal(n.images, images)) && !now.Before(n.next)
+}
+
 // Loop tells hosts until ctx ends.
 func (p *Prefetcher) Loop(ctx context.Context) {
-	told := hostImages{}
+	told := map[string]notice{}
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
-			p.notifyHost(ctx, told)
+		case now := <-tick.C:
+			p.notifyHosts(ctx, now, told)
 		}
 	}
 }
 
-// notifyHost tells the hosts for which something has changed, and notes it in told. A host that is not in told is told also that it has nothing to fetch: a leader
-// before may have told it something else. That is each host in a term's first look, one that was not reached, and one that was away.
-func (p *Prefetcher) notifyHost(ctx context.Context, told hostImages) {
+// notifyHosts tells the hosts for which something has changed, and notes it in told.
+func (p *Prefetcher) notifyHosts(ctx context.Context, now time.Time, told map[string]notice) {
 	view := p.State.View()
-	now := wanted(view, p.Reservations())
-	next := hostImages{}
+	images, due := wanted(view, p.Reservations()), []string{}
 	for _, host := range view.Hosts("") {
-		known, again := told[host.ID]
-		switch images := now[host.ID]; {
-		case !p.Connected(host.ID):
-			delete(told, host.ID)
-		case !again || !slices.Equal(known, images):
-			next[host.ID] = images
+		known := told[host.ID]
+		switch {
+		case !p.Connected(host.ID) && len(known.images) > 0:
+			told[host.ID] = notice{images: known.images, stale: true}
+		case p.Connected(host.ID) && known.isDue(images[host.ID], now):
+			due = append(due, host.ID)
 		}
 	}
-	maps.DeleteFunc(told, func(host string, _ []string) bool { return view.Host(host) == nil })
+	maps.DeleteFunc(told, func(host string, _ notice) bool { return view.Host(host) == nil })
 	var calls errgroup.Group
 	var mu sync.Mutex
 	calls.SetLimit(parallelCalls)
-	for id, images := range next {
+	for _, id := range due {
 		calls.Go(func() error {
 			ctx, cancel := context.WithTimeout(ctx, callTimeout)
 			defer cancel()
-			if err := p.Tell(ctx, id, images); err != nil {
-				p.Log.Debug("a host was not told which images to fetch", "host", id, "error", err)
-				return nil
-			}
+			err := p.Tell(ctx, id, images[id])
 			mu.Lock()
 			defer mu.Unlock()
-			told[id] = images
+			if err == nil {
+				told[id] = notice{images: images[id]}
+				return nil
+			}
+			known := told[id]
+			known.next, known.failed = now.Add(retry.After(known.failed)), known.failed+1
+			told[id] = known
+			p.Log.Debug("a host was not told which images to fetch", "host", id, "error", err)
 			return nil
 		})
 	}

@@ -114,12 +114,15 @@ type hosts struct {
 	away map[string]bool // not connected
 	mute map[string]bool // connected, and every call fails
 	told []string        // "host images"
+
+	refused int // calls that failed
 }
 
 func (h *hosts) send(_ context.Context, host string, images []string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.mute[host] {
+		h.refused++
 		return errors.New("it does not answer")
 	}
 	h.told = append(h.told, fmt.Sprint(host, images))
@@ -158,7 +161,7 @@ func TestHostsAreToldWhatChanges(t *testing.T) {
 				t.Errorf("%s: %v, not %v", when, got, want)
 			}
 		}
-		pass("one host does not answer", "a["+model+":2]", "c[]")
+		pass("one host does not answer, one has nothing to fetch", "a["+model+":2]")
 		h.set(&h.mute, nil)
 		pass("it answers again", "b["+model+":2]")
 		pass("nothing changes")
@@ -175,7 +178,20 @@ func TestHostsAreToldWhatChanges(t *testing.T) {
 		pass("it is back, and fetches what it was told", "b[]")
 		lost()
 		go p.Loop(t.Context())
-		pass("another leader does not know what hosts were told", "a[]", "b[]", "c[]")
-		pass("and says it once")
+		pass("another leader has nothing for them")
+	})
+}
+
+// Hosts that cannot be told, as those of an older program, cost a call a minute each and not one a second.
+func TestAHostThatDoesNotAnswerIsCalledLessOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, h := deployed(t), &hosts{mute: map[string]bool{"b": true}}
+		p := &Prefetcher{State: s.State, Reservations: func() []Reservation { return nil }, Tell: h.send, Log: slog.New(slog.DiscardHandler), Connected: func(string) bool { return true }}
+		go p.Loop(t.Context())
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if h.refused < 60 || h.refused > 70 {
+			t.Errorf("called %d times in an hour", h.refused)
+		}
 	})
 }
