@@ -26,21 +26,27 @@ type Zone struct {
 // balance is the part of a step that evens out the tasks of a steady service over the zones of the hosts that could run them. It moves one task at
 // a time: a task is started in a zone with at least two fewer than another one has, and when it is healthy one of the other zone is stopped. So each move
 // makes the zones more equal, and an end comes. Nothing is moved while a deployment is in progress, and none that is protected.
-type balance struct{ p *planner }
+type balance struct {
+	was, s  *service.Service // before and after the step
+	f       Facts
+	starts  templates
+	stops   *stops
+	journal *journal
+}
 
 // follow takes note of what has become of the task that was started for a zone, before the step counts the tasks.
 func (b balance) follow() {
-	p, said := b.p, &b.p.s.Conditions.Balance
-	r := p.live.find(said.Task)
+	said := &b.s.Conditions.Balance
+	r := b.stops.live.find(said.Task)
 	switch {
 	case r == nil || !r.current:
 		said.Task, said.Zone = "", ""
-	case r.noPlace && p.stop(r, b.reason(), false):
+	case r.noPlace && b.stops.stop(r, b.reason(), false):
 		b.stuck(service.ActionNotPlaced, noRoom, said.Zone)
-		said.Task, said.Zone, said.Tried = "", "", p.now
+		said.Task, said.Zone, said.Tried = "", "", b.stops.now
 	case r.healthy && !(b.surplus() == 1 && b.isOn()):
 		said.Task, said.Zone = "", ""
-	case r.healthy && p.isSpare(r):
+	case r.healthy && b.stops.isSpare(r):
 		said.Task, said.Zone = "", ""
 		b.finish(r)
 	}
@@ -50,7 +56,7 @@ const noRoom = "is unable to place a task in %s because no container instance me
 
 // held is how many of the tasks beyond the desired count stay: the one that is to take the place of one in another zone.
 func (b balance) held() int {
-	if r := b.p.live.find(b.p.s.Conditions.Balance.Task); r != nil && !r.stopped && b.surplus() == 1 && b.isOn() {
+	if r := b.stops.live.find(b.s.Conditions.Balance.Task); r != nil && !r.stopped && b.surplus() == 1 && b.isOn() {
 		return 1
 	}
 	return 0
@@ -58,32 +64,32 @@ func (b balance) held() int {
 
 // finish stops a task of a zone that has more than the zone of a task which is healthy there now; that one where all of these are protected.
 func (b balance) finish(r *replica) {
-	p, tasks := b.p, b.p.live.byZone()
-	for _, other := range p.live.stopOrder(isCurrent) {
-		if tasks[other.zone] > tasks[r.zone] && p.stop(other, b.reason(), false) {
-			p.s.Conditions.Balance.Stuck, other.told = false, true
-			p.journal.addEvent(service.ActionTasksStopped, "has stopped 1 running tasks in %s due to AZ rebalancing: (task %s).", other.zone, other.ID)
+	tasks := b.stops.live.byZone()
+	for _, other := range b.stops.live.stopOrder(isCurrent) {
+		if tasks[other.zone] > tasks[r.zone] && b.stops.stop(other, b.reason(), false) {
+			b.s.Conditions.Balance.Stuck, other.told = false, true
+			b.journal.addEvent(service.ActionTasksStopped, "has stopped 1 running tasks in %s due to AZ rebalancing: (task %s).", other.zone, other.ID)
 			return
 		}
 	}
-	if p.stop(r, b.reason(), false) {
+	if b.stops.stop(r, b.reason(), false) {
 		b.protected()
 	}
 }
 
 // begin starts a task in the zone with the fewest tasks, when another one has at least two more.
 func (b balance) begin() {
-	p, said := b.p, &b.p.s.Conditions.Balance
-	if !p.s.Rebalances() || len(p.f.Zones) < 2 {
+	said := &b.s.Conditions.Balance
+	if !b.s.Rebalances() || len(b.f.Zones) < 2 {
 		said.On, said.Stuck = false, false
 		return
 	}
-	if p.was.Conditions.Steady.IsZero() || p.s.Conditions.Steady.IsZero() || p.v.Definition(p.s.Primary().Definition) == nil {
+	if b.was.Conditions.Steady.IsZero() || b.s.Conditions.Steady.IsZero() || b.starts.of(b.s.Primary()) == nil {
 		return
 	}
-	tasks := p.live.byZone()
-	if _, apart := farthest(p.f.Zones, tasks); apart {
-		zones := p.f.ZonesFor(templateOf(p, p.s.Primary()).task("", p.f.NewID, p.now))
+	tasks := b.stops.live.byZone()
+	if _, apart := farthest(b.f.Zones, tasks); apart {
+		zones := b.f.ZonesFor(b.starts.of(b.s.Primary()).task("", b.f.NewID, b.stops.now))
 		names := make([]string, len(zones))
 		for i, z := range zones {
 			names[i] = z.Name
@@ -94,38 +100,38 @@ func (b balance) begin() {
 		}
 	}
 	if said.On {
-		p.journal.addEvent(service.ActionRebalanced, "is AZ balanced with %s.", inZones(p.f.Zones, tasks))
+		b.journal.addEvent(service.ActionRebalanced, "is AZ balanced with %s.", inZones(b.f.Zones, tasks))
 	}
 	said.On, said.Stuck = false, false
 }
 
 // move starts a task in the zone with the fewest tasks that has room, or says what keeps it from that. least is the zone with the fewest.
 func (b balance) move(zones []Zone, least string, tasks map[string]int) {
-	p, said := b.p, &b.p.s.Conditions.Balance
+	said := &b.s.Conditions.Balance
 	to := slices.DeleteFunc(slices.Clone(zones), func(z Zone) bool { return !z.HasRoom })
 	slices.SortStableFunc(to, func(a, b Zone) int { return cmp.Compare(tasks[a.Name], tasks[b.Name]) })
 	most := 0
-	for _, r := range p.live.stopOrder(isCurrent) {
-		if !p.isProtected(r.Task) {
+	for _, r := range b.stops.live.stopOrder(isCurrent) {
+		if !b.stops.isProtected(r.Task) {
 			most = max(most, tasks[r.zone])
 		}
 	}
 	waits := said.Tried.Add(queueRetry)
-	switch held := heldUntil(p.s.Primary()); {
-	case held.After(p.now):
-		p.rules.wakeAt(held)
-	case waits.After(p.now) && !said.Tried.IsZero():
-		p.rules.wakeAt(waits)
-	case p.s.MaxTasks() <= p.s.Desired:
-		b.stuck(service.ActionRebalanceStopped, "moves no task between the zones: maximumPercent lets it run %d tasks, and each move needs one more for a while.", p.s.MaxTasks())
+	switch held := heldUntil(b.s.Primary()); {
+	case held.After(b.stops.now):
+		b.stops.rules.wakeAt(held)
+	case waits.After(b.stops.now) && !said.Tried.IsZero():
+		b.stops.rules.wakeAt(waits)
+	case b.s.MaxTasks() <= b.s.Desired:
+		b.stuck(service.ActionRebalanceStopped, "moves no task between the zones: maximumPercent lets it run %d tasks, and each move needs one more for a while.", b.s.MaxTasks())
 	case len(to) == 0:
 		b.stuck(service.ActionNotPlaced, noRoom, least)
 	case most-tasks[to[0].Name] < 2 && tasks[to[0].Name]-tasks[least] > 0:
 		b.stuck(service.ActionNotPlaced, noRoom, least)
 	case most-tasks[to[0].Name] < 2:
 		b.protected()
-	case p.f.Limit != "" && p.f.StartAtMost < 1:
-		p.rules.wakeAt(p.now.Add(limitRetry))
+	case b.f.Limit != "" && b.f.StartAtMost < 1:
+		b.stops.rules.wakeAt(b.stops.now.Add(limitRetry))
 	default:
 		b.start(to[0].Name, tasks)
 	}
@@ -133,45 +139,44 @@ func (b balance) move(zones []Zone, least string, tasks map[string]int) {
 
 // start starts a task for a zone.
 func (b balance) start(zone string, tasks map[string]int) {
-	p, said := b.p, &b.p.s.Conditions.Balance
+	said := &b.s.Conditions.Balance
 	if !said.On {
-		p.journal.addEvent(service.ActionRebalancing, "is not AZ balanced with %s. AZ Rebalancing in progress.", inZones(p.f.Zones, tasks))
+		b.journal.addEvent(service.ActionRebalancing, "is not AZ balanced with %s. AZ Rebalancing in progress.", inZones(b.f.Zones, tasks))
 	}
-	task := templateOf(p, p.s.Primary()).taskIn(zone, p.f.NewID, p.now)
+	task := b.starts.of(b.s.Primary()).taskIn(zone, b.f.NewID, b.stops.now)
 	said.On, said.Task, said.Zone = true, task.ID, zone
-	p.step.Starts = append(p.step.Starts, task)
-	p.s.Conditions.Steady = time.Time{}
-	p.journal.addEvent(service.ActionTasksStarted, "has started 1 tasks in %s to AZ Rebalance: (task %s).", zone, task.ID)
+	b.stops.step.Starts = append(b.stops.step.Starts, task)
+	b.s.Conditions.Steady = time.Time{}
+	b.journal.addEvent(service.ActionTasksStarted, "has started 1 tasks in %s to AZ Rebalance: (task %s).", zone, task.ID)
 }
 
 // stuck says once why no task is moved, though the zones differ, and has the service look again.
 func (b balance) stuck(action service.Action, format string, a ...any) {
-	p, said := b.p, &b.p.s.Conditions.Balance
-	p.journal.once(&said.Stuck, true, action, format, a...)
+	said := &b.s.Conditions.Balance
+	b.journal.once(&said.Stuck, true, action, format, a...)
 	if said.On {
-		p.journal.addEvent(service.ActionRebalanceStopped, "stopped AZ Rebalancing.")
+		b.journal.addEvent(service.ActionRebalanceStopped, "stopped AZ Rebalancing.")
 	}
 	said.On = false
-	p.rules.wakeAt(p.now.Add(zoneRetry))
+	b.stops.rules.wakeAt(b.stops.now.Add(zoneRetry))
 }
 
 func (b balance) protected() {
 	b.stuck(service.ActionTasksProtected, "was unable to AZ Rebalance because (taskSet %s) was unable to scale in due to task protection.",
-		service.DeploymentName(b.p.s.Primary().ID))
+		service.DeploymentName(b.s.Primary().ID))
 }
 
 func (b balance) reason() string {
-	return fmt.Sprintf(reasonRebalancing, service.DeploymentName(b.p.s.Primary().ID))
+	return fmt.Sprintf(reasonRebalancing, service.DeploymentName(b.s.Primary().ID))
 }
 
 // isOn reports whether tasks of the service may be moved now.
 func (b balance) isOn() bool {
-	p := b.p
-	return p.s.Rebalances() && p.s.Primary().State == service.Completed && !p.s.Shift.IsOn()
+	return b.s.Rebalances() && b.s.Primary().State == service.Completed && !b.s.Shift.IsOn()
 }
 
 // surplus is how many current tasks there are beyond the desired count.
-func (b balance) surplus() int { return b.p.live.count(isCurrent) - b.p.s.Desired }
+func (b balance) surplus() int { return b.stops.live.count(isCurrent) - b.s.Desired }
 
 // byZone counts the tasks that a step leaves in each zone.
 func (all replicas) byZone() map[string]int {

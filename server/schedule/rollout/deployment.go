@@ -3,33 +3,44 @@ package rollout
 import (
 	"fmt"
 	"slices"
+	"time"
 
+	"pinion/raftfsm"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 )
 
-// rollout is the one that the PRIMARY deployment belongs to, as it is after the step so far; nil when it is forgotten.
-func (p *planner) rollout() *service.Rollout {
-	id := p.s.Primary().Rollout
-	for i := range p.step.Rollouts {
-		if p.step.Rollouts[i].ID == id {
-			return &p.step.Rollouts[i]
-		}
-	}
-	return p.v.ServiceRollout(id)
+// rollouts reads and records the rollouts of a service in a step.
+type rollouts struct {
+	v       *raftfsm.View
+	s       *service.Service
+	now     time.Time
+	step    *raftfsm.StepService
+	journal *journal
 }
 
-// putRollout records a rollout in the step.
-func (p *planner) putRollout(r *service.Rollout) {
-	p.step.Rollouts = slices.DeleteFunc(p.step.Rollouts, func(other service.Rollout) bool { return other.ID == r.ID })
-	p.step.Rollouts = append(p.step.Rollouts, *r)
+// current is the rollout that the PRIMARY deployment belongs to, as it is after the step so far; nil when it is forgotten.
+func (o *rollouts) current() *service.Rollout {
+	id := o.s.Primary().Rollout
+	for i := range o.step.Rollouts {
+		if o.step.Rollouts[i].ID == id {
+			return &o.step.Rollouts[i]
+		}
+	}
+	return o.v.ServiceRollout(id)
+}
+
+// put records a rollout in the step.
+func (o *rollouts) put(r *service.Rollout) {
+	o.step.Rollouts = slices.DeleteFunc(o.step.Rollouts, func(other service.Rollout) bool { return other.ID == r.ID })
+	o.step.Rollouts = append(o.step.Rollouts, *r)
 }
 
 // tripBreaker ends a deployment with too many failures: the service goes back to the last one that was completed, or starts nothing more. A
 // rollback that fails goes on, as nothing is left to go back to.
-func (p *planner) tripBreaker() {
-	d, r := p.s.Primary(), p.rollout()
-	threshold := p.s.Threshold()
+func (o *rollouts) tripBreaker() {
+	d, r := o.s.Primary(), o.current()
+	threshold := o.s.Threshold()
 	if threshold == 0 || d.State != service.InProgress || d.Failures < threshold || r == nil || r.Over() {
 		return
 	}
@@ -37,46 +48,46 @@ func (p *planner) tripBreaker() {
 	tripped.Tripped, tripped.Failures, tripped.Threshold = true, d.Failures, threshold
 	reason := "ECS deployment circuit breaker: tasks failed to start."
 	if r.Rollback != nil {
-		p.putRollout(tripped.End(service.RolloutRollbackFailed, reason, p.now))
+		o.put(tripped.End(service.RolloutRollbackFailed, reason, o.now))
 		return
 	}
-	p.journal.failed(d)
-	p.endDeployment(&tripped, p.s.Settings.Deployment.Breaker.Rollback, reason)
+	o.journal.failed(d)
+	o.end(&tripped, o.s.Settings.Deployment.Breaker.Rollback, reason)
 }
 
-// endDeployment ends the PRIMARY deployment: with back the service goes back to the last one that was completed. Otherwise, and where there is none, it starts
+// end ends the PRIMARY deployment: with back the service goes back to the last one that was completed. Otherwise, and where there is none, it starts
 // no more tasks.
-func (p *planner) endDeployment(r *service.Rollout, back bool, reason string) {
-	d := p.s.Primary()
+func (o *rollouts) end(r *service.Rollout, back bool, reason string) {
+	d := o.s.Primary()
 	if back {
-		if rolled, err := p.s.RollBack(r, reason, p.now); err == nil {
-			p.putRollout(rolled)
-			p.journal.addEvent("", "%s rolling back to %s.", deployment(d.ID), deployment(p.s.Primary().ID))
+		if rolled, err := o.s.RollBack(r, reason, o.now); err == nil {
+			o.put(rolled)
+			o.journal.addEvent("", "%s rolling back to %s.", deployment(d.ID), deployment(o.s.Primary().ID))
 			return
 		}
 	}
-	d.State, d.Reason, d.UpdatedAt = service.Failed, reason, p.now
-	p.putRollout(r.End(service.RolloutStopped, reason, p.now))
+	d.State, d.Reason, d.UpdatedAt = service.Failed, reason, o.now
+	o.put(r.End(service.RolloutStopped, reason, o.now))
 }
 
 // complete completes the PRIMARY deployment: its tasks are there and healthy, those of others are gone or going, and all of the traffic is its own.
 func (p *planner) complete() {
 	d := p.s.Primary()
 	others := p.live.count(func(r *replica) bool { return r.Service.Deployment != d.ID })
-	if d.State != service.InProgress || p.s.Shift.Stage != "" || others > 0 || p.live.count(isCurrentHealthy) < p.s.Desired || len(p.step.Starts) > 0 || (lifecycleHooks{p}).complete() {
+	if d.State != service.InProgress || p.s.Shift.Stage != "" || others > 0 || p.live.count(isCurrentHealthy) < p.s.Desired || len(p.step.Starts) > 0 || p.hooks().complete() {
 		return
 	}
 	d.State, d.WasCompleted, d.UpdatedAt = service.Completed, true, p.now
 	d.Reason = fmt.Sprintf("ECS deployment %s completed.", service.DeploymentName(d.ID))
 	d.Failures = 0
 	p.journal.addEvent("", "%s deployment completed.", deployment(d.ID))
-	r := p.rollout()
+	r := p.rollouts.current()
 	switch {
 	case r == nil || r.Over():
 	case r.Rollback != nil:
-		p.putRollout(r.End(service.RolloutRollbackSuccessful, r.Reason, p.now))
+		p.rollouts.put(r.End(service.RolloutRollbackSuccessful, r.Reason, p.now))
 	default:
-		p.putRollout(r.End(service.RolloutSuccessful, "", p.now))
+		p.rollouts.put(r.End(service.RolloutSuccessful, "", p.now))
 	}
 }
 

@@ -8,17 +8,21 @@ import (
 )
 
 // lifecycleHooks is the part of a step that pauses the rollout at its hooks.
-type lifecycleHooks struct{ p *planner }
+type lifecycleHooks struct {
+	rollouts *rollouts
+	rules    *rules
+	newID    func() string
+}
 
 // begin has the rollout wait at a stage for an answer to each of its hooks.
 func (h lifecycleHooks) begin(r *service.Rollout, stage service.Stage) {
-	p, paused := h.p, r.Pause(stage, h.p.f.NewID, h.p.now)
+	o, paused := h.rollouts, r.Pause(stage, h.newID, h.rollouts.now)
 	for _, pause := range paused.Pauses {
-		p.journal.addEvent("", "%s is paused at %s by %s. ContinueServiceDeployment or `pinion service continue %s` has it go on; without an answer by %s it %s.",
-			deployment(p.s.Primary().ID), stage, pause.ID, p.s.Name, pause.ExpiresAt.UTC().Format(time.RFC3339), becomes(pause.Action))
-		p.rules.wakeAt(pause.ExpiresAt)
+		o.journal.addEvent("", "%s is paused at %s by %s. ContinueServiceDeployment or `pinion service continue %s` has it go on; without an answer by %s it %s.",
+			deployment(o.s.Primary().ID), stage, pause.ID, o.s.Name, pause.ExpiresAt.UTC().Format(time.RFC3339), becomes(pause.Action))
+		h.rules.wakeAt(pause.ExpiresAt)
 	}
-	p.putRollout(paused)
+	o.put(paused)
 }
 
 // becomes says what an action makes of a deployment.
@@ -31,24 +35,24 @@ func becomes(action service.HookAction) string {
 
 // expire does what is to be done about pauses that nobody has answered in time.
 func (h lifecycleHooks) expire() {
-	p, r := h.p, h.p.rollout()
+	o, r := h.rollouts, h.rollouts.current()
 	if r == nil || r.Over() {
 		return
 	}
 	for _, pause := range r.Pauses {
 		if pause.Status == service.HookAwaiting {
-			p.rules.wakeAt(pause.ExpiresAt)
+			h.rules.wakeAt(pause.ExpiresAt)
 		}
 	}
-	expired, over := r.Expire(p.now)
+	expired, over := r.Expire(o.now)
 	if expired == nil {
 		return
 	}
-	p.putRollout(expired)
+	o.put(expired)
 	for _, pause := range over {
-		p.journal.addEvent("", "%s was not answered at %s in time: %s %s.", pause.ID, pause.Stage, deployment(p.s.Primary().ID), becomes(pause.Action))
+		o.journal.addEvent("", "%s was not answered at %s in time: %s %s.", pause.ID, pause.Stage, deployment(o.s.Primary().ID), becomes(pause.Action))
 		if pause.Action == service.HookRollback {
-			p.endDeployment(expired, true, fmt.Sprintf("Service deployment rolled back because it was not continued at %s in time.", pause.Stage))
+			o.end(expired, true, fmt.Sprintf("Service deployment rolled back because it was not continued at %s in time.", pause.Stage))
 			return
 		}
 	}
@@ -56,20 +60,20 @@ func (h lifecycleHooks) expire() {
 
 // wait reports whether the rollout waits for an answer.
 func (h lifecycleHooks) wait() bool {
-	r := h.p.rollout()
+	r := h.rollouts.current()
 	return r != nil && !r.Over() && r.Paused()
 }
 
 // areAt reports whether the rollout is to be paused at a stage. One that goes back is not.
 func (h lifecycleHooks) areAt(stage service.Stage) bool {
-	r := h.p.rollout()
+	r := h.rollouts.current()
 	return r != nil && !r.Over() && r.Rollback == nil && len(r.Configuration.HooksAt(stage)) > 0
 }
 
 // reconcile has a rollout that took the place of one under way wait for the hooks of RECONCILE_SERVICE, once; for others it is no stage to wait at.
 func (h lifecycleHooks) reconcile() bool {
-	r := h.p.rollout()
-	if len(h.p.s.Deployments) <= 2 || !h.areAt(service.StageReconcile) || r.PausedAt(service.StageReconcile) {
+	r := h.rollouts.current()
+	if len(h.rollouts.s.Deployments) <= 2 || !h.areAt(service.StageReconcile) || r.PausedAt(service.StageReconcile) {
 		return false
 	}
 	h.begin(r, service.StageReconcile)
@@ -79,8 +83,8 @@ func (h lifecycleHooks) reconcile() bool {
 // complete has a ROLLING deployment, all of whose tasks are healthy, wait for the hooks of POST_SCALE_UP before it is complete, as long as there is one to
 // go back to.
 func (h lifecycleHooks) complete() bool {
-	r := h.p.rollout()
-	if !h.areAt(service.StagePostScaleUp) || r.Configuration.Shifts() || h.p.s.LastCompleted() == nil {
+	r := h.rollouts.current()
+	if !h.areAt(service.StagePostScaleUp) || r.Configuration.Shifts() || h.rollouts.s.LastCompleted() == nil {
 		return false
 	}
 	if !r.PausedAt(service.StagePostScaleUp) {

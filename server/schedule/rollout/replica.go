@@ -39,6 +39,7 @@ func (p *planner) readTasks() {
 	if p.s.Strategy == service.Daemon {
 		p.live.keepOnePerHost(p.f.Hosts)
 	}
+	p.stops = &stops{s: p.s, now: p.now, step: &p.step, rules: p.rules, live: p.live}
 }
 
 // count counts the live tasks that a step leaves and that are so.

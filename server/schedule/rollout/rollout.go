@@ -52,15 +52,14 @@ func Next(v *raftfsm.View, s *service.Service, f Facts) (step raftfsm.StepServic
 		p.readTasks()
 		p.end()
 	} else {
-		lifecycleHooks{p}.expire()
-		p.tripBreaker()
+		p.hooks().expire()
+		p.rollouts.tripBreaker()
 		p.readTasks()
-		traffic := trafficMove{p}
-		traffic.advance()
-		balance{p}.follow()
+		trafficMove{p.rollouts, p.hooks(), p.rules, p.live}.advance()
+		p.balance().follow()
 		p.start()
-		traffic.startKept()
-		traffic.stopKept()
+		p.startKept()
+		p.stopKept()
 		p.stopReplaced()
 		p.makeRoom()
 		p.journal.unhealthy(p.live, p.rules)
@@ -68,7 +67,7 @@ func Next(v *raftfsm.View, s *service.Service, f Facts) (step raftfsm.StepServic
 		p.sayUnplaced()
 		p.complete()
 		p.saySteady()
-		balance{p}.begin()
+		p.balance().begin()
 	}
 	p.dropReplaced()
 	return p.result()
@@ -91,6 +90,10 @@ type planner struct {
 	step  raftfsm.StepService
 	rules *rules
 
+	rollouts  *rollouts
+	templates templates
+	stops     *stops // of live, once that is read
+
 	tasks     []*spec.Task // that the step is about, as View.ServiceTasks lists them
 	journal   journal
 	live      replicas
@@ -108,7 +111,15 @@ func newPlanner(v *raftfsm.View, s *service.Service, f Facts) *planner {
 	p := &planner{v: v, f: f, now: f.Now, was: s, s: &after, tasks: v.ServiceTasks(s.ID), rules: &rules{v: v, s: &after, now: f.Now}}
 	p.journal = journal{of: s.Title(), now: f.Now, newID: f.NewID, steady: service.ActionSteadyState}
 	p.step.ServiceID, p.step.Version, p.step.At = s.ID, s.Version, f.Now
+	p.rollouts = &rollouts{v: v, s: p.s, now: p.now, step: &p.step, journal: &p.journal}
+	p.templates = templates{v: v, s: p.s, zones: len(f.Zones)}
 	return p
+}
+
+func (p *planner) hooks() lifecycleHooks { return lifecycleHooks{p.rollouts, p.rules, p.f.NewID} }
+
+func (p *planner) balance() balance {
+	return balance{was: p.was, s: p.s, f: p.f, starts: p.templates, stops: p.stops, journal: &p.journal}
 }
 
 // changes reports whether the step is worth an entry.
@@ -118,28 +129,10 @@ func (p *planner) changes() bool {
 		p.s.Desired != p.was.Desired || p.s.Conditions != p.was.Conditions || p.s.Shift != p.was.Shift || !slices.Equal(p.s.Deployments, p.was.Deployments)
 }
 
-// stop stops a task; a protected one only when it has failed, or with its service.
-func (p *planner) stop(r *replica, reason string, failed bool) bool {
-	if r.stopped || len(p.step.Stops) >= maxStepTasks || p.isProtected(r.Task) && !failed {
-		return false
-	}
-	r.stopped = true
-	p.step.Stops = append(p.step.Stops, raftfsm.ServiceStop{TaskID: r.ID, Reason: reason, Failed: failed})
-	return true
-}
-
-func (p *planner) isProtected(t *spec.Task) bool {
-	if p.s.Status == service.Draining || !t.ProtectedUntil.Get().After(p.now) {
-		return false
-	}
-	p.rules.wakeAt(t.ProtectedUntil.Get())
-	return true
-}
-
 // end stops every task of a service that is deleted. It is INACTIVE when none is left.
 func (p *planner) end() {
 	for _, r := range p.live {
-		p.stop(r, "The service was deleted", false)
+		p.stops.stop(r, "The service was deleted", false)
 	}
 	p.journal.stopped(p.live)
 }

@@ -9,29 +9,34 @@ import (
 )
 
 // trafficMove is the part of a step that moves traffic.
-type trafficMove struct{ p *planner }
+type trafficMove struct {
+	rollouts *rollouts
+	hooks    lifecycleHooks
+	rules    *rules
+	live     replicas
+}
 
 // advance takes the move of traffic to the PRIMARY deployment one stage, or one step of traffic, on. The tasks that the traffic comes from are
 // kept until it is over, so that it can go back at any moment; it goes on only while all tasks of the PRIMARY deployment are healthy.
 func (m trafficMove) advance() {
-	p, shift := m.p, &m.p.s.Shift
+	s, shift := m.rollouts.s, &m.rollouts.s.Shift
 	if shift.IsFirst() {
 		m.advanceFirst()
 	}
 	if !shift.IsOn() {
 		return
 	}
-	from, r := p.s.Deployment(shift.From), p.rollout()
-	ready := p.live.count(isCurrentHealthy) >= p.s.Desired
+	from, r := s.Deployment(shift.From), m.rollouts.current()
+	ready := m.live.count(isCurrentHealthy) >= s.Desired
 	switch {
 	case from == nil || r != nil && r.Rollback != nil && ready:
 		*shift = service.Shift{}
 	case r != nil && r.Rollback != nil:
-	case p.s.Primary().State == service.Failed:
+	case s.Primary().State == service.Failed:
 		m.takeBack()
 	case shift.StartsNothing():
 		m.nextStage(from)
-	case p.live.count(isCurrentHealthy) == 0 && p.s.Desired > 0:
+	case m.live.count(isCurrentHealthy) == 0 && s.Desired > 0:
 		m.takeBack()
 	case ready:
 		m.nextStage(from)
@@ -41,14 +46,14 @@ func (m trafficMove) advance() {
 // advanceFirst takes the first deployment of a service to the next stage that has a hook: before its first task, or when all are healthy and serve
 // already, as nothing else does.
 func (m trafficMove) advanceFirst() {
-	p, shift, r := m.p, &m.p.s.Shift, m.p.rollout()
+	s, shift, r := m.rollouts.s, &m.rollouts.s.Shift, m.rollouts.current()
 	switch {
 	case r == nil || r.Over() || r.Rollback != nil:
 		*shift = service.Shift{}
-	case lifecycleHooks(m).wait():
-	case shift.StartsNothing(), p.live.count(isCurrentHealthy) >= p.s.Desired:
+	case m.hooks.wait():
+	case shift.StartsNothing(), m.live.count(isCurrentHealthy) >= s.Desired:
 		for _, stage := range firstStages[slices.Index(firstStages, shift.Stage)+1:] {
-			if stage == service.StageScaleUp || lifecycleHooks(m).areAt(stage) {
+			if stage == service.StageScaleUp || m.hooks.areAt(stage) {
 				m.enter(stage, 0)
 				return
 			}
@@ -65,35 +70,35 @@ var firstStages = []service.Stage{
 // takeBack has all of the traffic be that of the deployment that it came from: no task of the PRIMARY one is healthy. A pause is over then: its stage
 // comes again.
 func (m trafficMove) takeBack() {
-	p, shift := m.p, &m.p.s.Shift
+	s, shift := m.rollouts.s, &m.rollouts.s.Shift
 	if shift.Stage == service.StageScaleUp {
 		return
 	}
 	if shift.PerMille > 0 {
-		p.journal.addEvent("", "%s has all of the production traffic again: %s has no healthy task.", deployment(shift.From), deployment(p.s.Primary().ID))
+		m.rollouts.journal.addEvent("", "%s has all of the production traffic again: %s has no healthy task.", deployment(shift.From), deployment(s.Primary().ID))
 	}
 	m.enter(service.StageScaleUp, 0)
-	if lifecycleHooks(m).wait() {
-		again := *p.rollout()
+	if m.hooks.wait() {
+		again := *m.rollouts.current()
 		again.Pauses = nil
-		p.putRollout(&again)
+		m.rollouts.put(&again)
 	}
 }
 
 // enter begins a stage, and the pauses of its hooks.
 func (m trafficMove) enter(stage service.Stage, perMille int) {
-	m.p.s.Shift.Stage, m.p.s.Shift.PerMille, m.p.s.Shift.Since = stage, perMille, m.p.now
-	if hooks := lifecycleHooks(m); hooks.areAt(stage) {
-		hooks.begin(m.p.rollout(), stage)
+	m.rollouts.s.Shift.Stage, m.rollouts.s.Shift.PerMille, m.rollouts.s.Shift.Since = stage, perMille, m.rollouts.now
+	if m.hooks.areAt(stage) {
+		m.hooks.begin(m.rollouts.current(), stage)
 	}
 }
 
 // nextStage is what comes after a stage whose tasks are ready, once its hooks have let the rollout go on.
 func (m trafficMove) nextStage(from *service.Deployment) {
-	shift, how := &m.p.s.Shift, &m.p.s.Settings.Deployment
+	shift, how := &m.rollouts.s.Shift, &m.rollouts.s.Settings.Deployment
 	after := shift.Stage
 	switch {
-	case lifecycleHooks(m).wait(), after == service.StageReconcile && lifecycleHooks(m).reconcile():
+	case m.hooks.wait(), after == service.StageReconcile && m.hooks.reconcile():
 		return
 	case after == service.StageProduction && shift.PerMille < service.AllTraffic:
 		if !m.isAfter(how.StepBake()) {
@@ -116,7 +121,7 @@ func (m trafficMove) following(after service.Stage) service.Stage {
 		service.StagePreProduction, service.StageProduction, service.StagePostProduction, service.StageBake,
 	}
 	for _, stage := range order[slices.Index(order, after)+1:] {
-		if !slices.Contains(service.PauseStages, stage) || lifecycleHooks(m).areAt(stage) {
+		if !slices.Contains(service.PauseStages, stage) || m.hooks.areAt(stage) {
 			return stage
 		}
 	}
@@ -125,18 +130,19 @@ func (m trafficMove) following(after service.Stage) service.Stage {
 
 // begin enters a stage and tells what begins with it. A ROLLING deployment has moved nothing: with its first tasks begins what it always does.
 func (m trafficMove) begin(stage service.Stage, from *service.Deployment) {
-	p, shift, how := m.p, &m.p.s.Shift, &m.p.s.Settings.Deployment
+	s, journal := m.rollouts.s, m.rollouts.journal
+	shift, how := &s.Shift, &s.Settings.Deployment
 	switch {
 	case stage == service.StageScaleUp && !m.isOn():
 		*shift = service.Shift{}
 	case stage == service.StageScaleUp:
-		p.journal.addEvent("", "%s starts its %d tasks beside those of %s, which serve until all of the traffic has moved (%s): both need their room at once.",
-			deployment(p.s.Primary().ID), p.s.Desired, deployment(from.ID), how.StrategyName())
+		journal.addEvent("", "%s starts its %d tasks beside those of %s, which serve until all of the traffic has moved (%s): both need their room at once.",
+			deployment(s.Primary().ID), s.Desired, deployment(from.ID), how.StrategyName())
 		m.enter(stage, 0)
 	case stage == service.StageProduction:
 		m.enter(stage, how.NextTraffic(shift.PerMille))
 		percent := strconv.FormatFloat(float64(shift.PerMille)/10, 'f', -1, 64)
-		p.journal.addEvent("", "%s has %s %% of the production traffic.", deployment(p.s.Primary().ID), percent)
+		journal.addEvent("", "%s has %s %% of the production traffic.", deployment(s.Primary().ID), percent)
 	default:
 		m.enter(stage, shift.PerMille)
 	}
@@ -144,15 +150,15 @@ func (m trafficMove) begin(stage service.Stage, from *service.Deployment) {
 
 // isOn reports whether the rollout moves traffic, as it was to when it began.
 func (m trafficMove) isOn() bool {
-	r := m.p.rollout()
+	r := m.rollouts.current()
 	return r == nil || r.Configuration.Shifts()
 }
 
 // isAfter reports whether the stage or step goes on for so long already.
 func (m trafficMove) isAfter(pause time.Duration) bool {
-	ends := m.p.s.Shift.Since.Add(pause)
-	m.p.rules.wakeAt(ends)
-	return !m.p.now.Before(ends)
+	ends := m.rollouts.s.Shift.Since.Add(pause)
+	m.rules.wakeAt(ends)
+	return !m.rollouts.now.Before(ends)
 }
 
 // isKept reports whether a task is of the deployment that the traffic comes from, and stays as long as it may have to go back.
@@ -164,9 +170,8 @@ func (p *planner) isKept(r *replica) bool {
 func (p *planner) isReplaced(r *replica) bool { return isOutdated(r) && !p.isKept(r) }
 
 // startKept makes good what the deployment that the traffic comes from has lost, and what is not fit any more.
-func (m trafficMove) startKept() {
-	p := m.p
-	from, r := p.s.Deployment(p.s.Shift.From), p.rollout()
+func (p *planner) startKept() {
+	from, r := p.s.Deployment(p.s.Shift.From), p.rollouts.current()
 	if !p.s.Shift.IsOn() || from == nil || r == nil || r.Rollback != nil || p.f.Limit != "" {
 		return
 	}
@@ -175,19 +180,18 @@ func (m trafficMove) startKept() {
 		return
 	}
 	room := max(p.s.MaxTasks(), p.s.Desired) + p.s.Desired - p.live.count(isAny) - len(p.step.Starts)
-	p.startTasks(from, min(p.s.Desired-p.live.count(m.isKeptFit), room, maxStepTasks-len(p.step.Starts)))
+	p.startTasks(from, min(p.s.Desired-p.live.count(p.isKeptFit), room, maxStepTasks-len(p.step.Starts)))
 }
 
 // stopKept stops the tasks of the deployment that the traffic comes from that are too many: since the service was scaled in, or since others are
 // healthy in place of those that are not fit. A pause may last for days, in which the service is run as ever.
-func (m trafficMove) stopKept() {
-	p := m.p
+func (p *planner) stopKept() {
 	for _, r := range p.live.stopOrder(p.isKept) {
-		spare := p.live.count(func(r *replica) bool { return r.healthy && m.isKeptFit(r) }) - p.s.Desired
-		if !r.fit && spare >= 0 || r.healthy && spare > 0 || r.fit && !r.healthy && p.live.count(m.isKeptFit) > p.s.Desired {
-			p.stop(r, p.rules.reason(r, p.scaling()), r.unhealthy)
+		spare := p.live.count(func(r *replica) bool { return r.healthy && p.isKeptFit(r) }) - p.s.Desired
+		if !r.fit && spare >= 0 || r.healthy && spare > 0 || r.fit && !r.healthy && p.live.count(p.isKeptFit) > p.s.Desired {
+			p.stops.stop(r, p.rules.reason(r, p.stops.scaling()), r.unhealthy)
 		}
 	}
 }
 
-func (m trafficMove) isKeptFit(r *replica) bool { return r.fit && m.p.isKept(r) }
+func (p *planner) isKeptFit(r *replica) bool { return r.fit && p.isKept(r) }

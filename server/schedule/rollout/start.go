@@ -7,7 +7,7 @@ import (
 
 // start starts the current tasks that are missing, as far as there is room within MaxTasks, the pause after failures is over and limits allow.
 func (p *planner) start() {
-	if r := p.rollout(); p.s.Primary().State == service.Failed || p.s.Shift.StartsNothing() && (r == nil || r.Rollback == nil) {
+	if r := p.rollouts.current(); p.s.Primary().State == service.Failed || p.s.Shift.StartsNothing() && (r == nil || r.Rollback == nil) {
 		return
 	}
 	missing := max(0, p.s.Desired-p.live.count(isCurrent))
@@ -29,11 +29,11 @@ func (p *planner) start() {
 
 // startTasks makes n tasks of a deployment; those of a DAEMON for the hosts that miss one.
 func (p *planner) startTasks(of *service.Deployment, n int) {
-	definition := p.v.Definition(of.Definition)
-	if n <= 0 || definition == nil {
+	template := p.templates.of(of)
+	if n <= 0 || template == nil {
 		return
 	}
-	hosts, template := p.live.hostsInNeed(p.f.Hosts), templateOf(p, of)
+	hosts := p.live.hostsInNeed(p.f.Hosts)
 	var started []*spec.Task
 	for i := range n {
 		host := ""

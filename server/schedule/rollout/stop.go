@@ -3,7 +3,9 @@ package rollout
 import (
 	"cmp"
 	"fmt"
+	"time"
 
+	"pinion/raftfsm"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 )
@@ -11,35 +13,63 @@ import (
 // slowest is the part of Desired that a rollout without room may be below MinHealthy, at least one.
 const slowest = 16
 
+// stops stops tasks of a service in a step.
+type stops struct {
+	s     *service.Service // as it is after the step
+	now   time.Time
+	step  *raftfsm.StepService
+	rules *rules
+	live  replicas
+}
+
+// stop stops a task; a protected one only when it has failed, or with its service.
+func (o *stops) stop(r *replica, reason string, failed bool) bool {
+	if r.stopped || len(o.step.Stops) >= maxStepTasks || o.isProtected(r.Task) && !failed {
+		return false
+	}
+	r.stopped = true
+	o.step.Stops = append(o.step.Stops, raftfsm.ServiceStop{TaskID: r.ID, Reason: reason, Failed: failed})
+	return true
+}
+
+func (o *stops) isProtected(t *spec.Task) bool {
+	if o.s.Status == service.Draining || !t.ProtectedUntil.Get().After(o.now) {
+		return false
+	}
+	o.rules.wakeAt(t.ProtectedUntil.Get())
+	return true
+}
+
+// isSpare reports whether as many healthy tasks as there have to be are left without this one.
+func (o *stops) isSpare(r *replica) bool {
+	return !r.healthy || o.live.count(isHealthy) > o.minHealthy()
+}
+
+func (o *stops) minHealthy() int { return min(o.s.MinHealthy(), o.s.Desired) }
+
+// scaling is the reason for stopping tasks that are too many or replaced.
+func (o *stops) scaling() string {
+	return fmt.Sprintf(reasonScaling, service.DeploymentName(o.s.Primary().ID))
+}
+
 // stopReplaced stops current tasks that are too many, and outdated ones that are replaced or are of no use to the service.
 func (p *planner) stopReplaced() {
-	surplus := balance{p}.surplus() - balance{p}.held()
+	surplus := p.balance().surplus() - p.balance().held()
 	for _, r := range p.live.stopOrder(isCurrent) {
-		if surplus <= 0 || !p.isSpare(r) {
+		if surplus <= 0 || !p.stops.isSpare(r) {
 			break // those that come later are healthy too
 		}
-		if p.stop(r, p.scaling(), false) {
+		if p.stops.stop(r, p.stops.scaling(), false) {
 			surplus--
 		}
 	}
 	replaced := p.live.count(p.isReplaced) - max(0, p.s.Desired-p.live.count(isCurrentHealthy))
 	for _, r := range p.live.stopOrder(p.isReplaced) {
 		useless := r.LastStatus != spec.Running || p.s.Strategy == service.Daemon && !isFor(p.f.Hosts, r)
-		if (useless || replaced > 0 && p.isSpare(r)) && p.stop(r, p.rules.reason(r, p.scaling()), r.unhealthy) {
+		if (useless || replaced > 0 && p.stops.isSpare(r)) && p.stops.stop(r, p.rules.reason(r, p.stops.scaling()), r.unhealthy) {
 			replaced--
 		}
 	}
-}
-
-// isSpare reports whether as many healthy tasks as there have to be are left without this one.
-func (p *planner) isSpare(r *replica) bool {
-	return !r.healthy || p.live.count(isHealthy) > p.minHealthy()
-}
-
-func (p *planner) minHealthy() int { return min(p.s.MinHealthy(), p.s.Desired) }
-
-func (p *planner) scaling() string {
-	return fmt.Sprintf(reasonScaling, service.DeploymentName(p.s.Primary().ID))
 }
 
 // reason is why a task is stopped: because it is unhealthy, or its GPU has failed, or otherwise what is given.
@@ -58,7 +88,7 @@ func (u *rules) reason(r *replica, otherwise string) string {
 // stopped for them.
 func (p *planner) makeRoom() {
 	wanted := max(p.short, p.waiting()-p.stopping) - len(p.step.Stops)
-	spare, below := p.live.count(isHealthy)-p.minHealthy(), 0
+	spare, below := p.live.count(isHealthy)-p.stops.minHealthy(), 0
 	if p.s.RoomPolicy() == service.StopFirst {
 		below = max(1, p.s.Desired/slowest)
 	}
@@ -68,7 +98,7 @@ func (p *planner) makeRoom() {
 			blocked = wanted > 0 && below == 0 && !p.isMoving()
 			break
 		}
-		if p.stop(r, p.rules.reason(r, p.scaling()), r.unhealthy) {
+		if p.stops.stop(r, p.rules.reason(r, p.stops.scaling()), r.unhealthy) {
 			if wanted--; r.healthy {
 				spare--
 			}

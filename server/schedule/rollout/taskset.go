@@ -42,7 +42,7 @@ func nextOfTaskSet(v *raftfsm.View, s *service.Service, i int, f Facts) (step ra
 	p.journal.stopped(p.live)
 	p.sayUnplaced()
 	if set.Status != service.DrainingSet {
-		stability{p}.record()
+		p.recordStability()
 		p.saySteady()
 	}
 	step, wake, changes = p.result()
@@ -58,13 +58,11 @@ func nextOfTaskSet(v *raftfsm.View, s *service.Service, i int, f Facts) (step ra
 	return step, wake, changes
 }
 
-// stability is the part of a step that finds whether a task set is steady, as ECS has it: it has as many tasks as it is to have, they run, on hosts
-// that do not drain, and are healthy as far as anything checks them.
-type stability struct{ p *planner }
-
-func (t stability) record() {
-	p, state := t.p, service.InProgress
-	if p.isAtRest() && p.live.count(t.has) == p.s.Desired {
+// recordStability records whether a task set is steady, as ECS has it: it has as many tasks as it is to have, they run, on hosts that do not drain, and
+// are healthy as far as anything checks them.
+func (p *planner) recordStability() {
+	state := service.InProgress
+	if p.isAtRest() && p.live.count(p.rules.isStable) == p.s.Desired {
 		state = service.Completed
 	}
 	d := p.s.Primary()
@@ -73,8 +71,8 @@ func (t stability) record() {
 	}
 }
 
-// has reports whether a task does not keep its task set from being steady.
-func (t stability) has(r *replica) bool {
-	unchecked := len(t.p.rules.checkedContainers(r.Task))+len(t.p.rules.targets(r.Task)) == 0
+// isStable reports whether a task does not keep its task set from being steady.
+func (u *rules) isStable(r *replica) bool {
+	unchecked := len(u.checkedContainers(r.Task))+len(u.targets(r.Task)) == 0
 	return r.current && r.LastStatus == spec.Running && (r.healthy || unchecked)
 }

@@ -21,9 +21,20 @@ type template struct {
 	zones      int // of the hosts
 }
 
-// templateOf is that of the tasks of a deployment.
-func templateOf(p *planner, of *service.Deployment) *template {
-	return &template{p.v, p.s, of, p.v.Definition(of.Definition), len(p.f.Zones)}
+// templates makes the templates of a service.
+type templates struct {
+	v     *raftfsm.View
+	s     *service.Service
+	zones int // of the hosts
+}
+
+// of returns the template of the tasks of a deployment; nil when its definition was forgotten.
+func (t templates) of(d *service.Deployment) *template {
+	definition := t.v.Definition(d.Definition)
+	if definition == nil {
+		return nil
+	}
+	return &template{t.v, t.s, d, definition, t.zones}
 }
 
 // task makes one, of a DAEMON for a host.
