@@ -25,16 +25,20 @@ const (
 )
 
 // gpuHealth is the health of the node's GPUs for its tasks.
-type gpuHealth struct{ node *Node }
+type gpuHealth struct {
+	record *gpuhealth.Record
+	gpus   *GPUs
+	tasks  func() []*runningTask
+}
 
 // recordTimeout bounds how long the end of a task waits for the pool to know of its GPU.
 const recordTimeout = 5 * time.Second
 
 // Watch is of task.GPUHealth. The pool believes that a task ended for a lost GPU once it knows that GPU as sick.
 func (h gpuHealth) Watch(ctx context.Context, uuids []string) error {
-	why := h.node.config.GPUHealth.Watch(ctx, uuids)
+	why := h.record.Watch(ctx, uuids)
 	if why != nil {
-		h.node.GPUs.waitRecorded(ctx, uuids)
+		h.gpus.waitRecorded(ctx, uuids)
 	}
 	return why
 }
@@ -80,15 +84,12 @@ func anySick(inventory gpu.Inventory, uuids []string) bool {
 // AddTaskEnd is of task.GPUHealth.
 func (h gpuHealth) AddTaskEnd(end gpuhealth.TaskEnd) {
 	end.Elsewhere = h.runsElsewhere(end)
-	h.node.config.GPUHealth.AddTaskEnd(end, time.Now())
+	h.record.AddTaskEnd(end, time.Now())
 }
 
 // runsElsewhere reports whether another task of the definition runs well, on other GPUs.
 func (h gpuHealth) runsElsewhere(end gpuhealth.TaskEnd) bool {
-	n := h.node
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, r := range n.runners {
+	for _, r := range h.tasks() {
 		report, other := r.Report(), r.Workload()
 		if other.TaskID != end.TaskID && other.Definition == end.Definition && !other.SharesWith(end.Workload) &&
 			report.Status == spec.Running && time.Since(report.Times.Started) >= wellAfter {

@@ -45,12 +45,16 @@ func (g *GPUs) sample(ctx context.Context) {
 
 // countGPUUsage adds to the totals of the tasks.
 func (n *Node) countGPUUsage(usage map[string]gpu.Usage, passed time.Duration, now time.Time) {
-	n.mu.Lock()
-	runners := slices.Collect(maps.Values(n.runners))
-	n.mu.Unlock()
-	for _, r := range runners {
+	for _, r := range runningTasks(n) {
 		r.Meter.Add(usage, passed, now)
 	}
+}
+
+// runningTasks lists the tasks of an agent, those included that are stopping.
+func runningTasks(n *Node) []*runningTask {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Collect(maps.Values(n.runners))
 }
 
 // Inventory are the GPUs as the pool shall know them.

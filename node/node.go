@@ -58,7 +58,7 @@ func New(c Config) *Node {
 	n.Routes = newRoutes(n)
 	n.reporter = newReporter(c.Log, n.sendReports)
 	n.tasks = task.Config{
-		Images: c.Images, Containers: c.Containers, Execer: c.Execer, Network: c.Network, GPULocks: n.gpuLocks, Sharer: c.Sharer, GPUHealth: gpuHealth{n},
+		Images: c.Images, Containers: c.Containers, Execer: c.Execer, Network: c.Network, GPULocks: n.gpuLocks, Sharer: c.Sharer, GPUHealth: gpuHealth{c.GPUHealth, n.GPUs, func() []*runningTask { return runningTasks(n) }},
 		Reporter: n.reporter, Host: n.currentHost, Volumes: c.Volumes, MaxStopTimeout: c.MaxStopTimeout, DrainDelay: n.Routes.drainDelay, Dir: c.Dir, Log: c.Log, Boot: c.Boot, Hooks: c.Hooks, Resolver: c.Resolver,
 	}
 	return n
@@ -80,7 +80,7 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	close(n.joined)
 	var loops sync.WaitGroup
-	for _, loop := range []func(context.Context){n.reporter.run, n.heartbeatLoop, n.GPUs.watch, n.GPUs.checkSick, n.GPUs.sample, n.GPUs.partitionLoop, n.watchAssignments, n.Routes.watch, n.pruneImages, Volumes{n}.sweep} {
+	for _, loop := range []func(context.Context){n.reporter.run, n.heartbeatLoop, n.GPUs.watch, n.GPUs.checkSick, n.GPUs.sample, n.GPUs.partitionLoop, n.watchAssignments, n.Routes.watch, n.pruneImages, NewVolumes(n).sweep} {
 		loops.Go(func() { loop(ctx) })
 	}
 	loops.Wait()

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"pinion/node/task"
@@ -10,25 +11,35 @@ import (
 )
 
 // Volumes are the shared volumes of the host of an agent.
-type Volumes struct{ Node *Node }
+type Volumes struct {
+	roots    *volume.Roots
+	assigned <-chan struct{}          // closed when the agent knows its tasks
+	user     func(name string) string // a task that has the volume; empty when none has
+	log      *slog.Logger
+}
+
+// NewVolumes returns the shared volumes of the host of an agent.
+func NewVolumes(n *Node) Volumes {
+	return Volumes{n.config.Volumes, n.Assigned, func(name string) string { return volumeUser(n, name) }, n.config.Log}
+}
 
 // RemoveVolume removes a shared volume; its space is freed afterwards. spec.ErrNotFound; spec.ErrInUse while a task of this host that has not ended has it;
 // spec.ErrUnavailable before the agent knows its tasks.
 func (v Volumes) RemoveVolume(name string) error {
 	select {
-	case <-v.Node.Assigned:
+	case <-v.assigned:
 	default:
 		return spec.Unavailable("this host does not know yet which tasks it has: try again in a moment")
 	}
-	return v.Node.config.Volumes.RemoveShared(name, func() string { return v.user(name) })
+	return v.roots.RemoveShared(name, func() string { return v.user(name) })
 }
 
-// user is a task that has the volume; empty when none has.
-func (v Volumes) user(name string) string {
-	v.Node.mu.Lock()
-	defer v.Node.mu.Unlock()
-	for id, r := range v.Node.runners {
-		if !r.finished && uses(v.Node.config.Volumes, task.VolumesOf(r.Runner), name) {
+// volumeUser is a task of an agent that has the volume; empty when none has.
+func volumeUser(n *Node, name string) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for id, r := range n.runners {
+		if !r.finished && uses(n.config.Volumes, task.VolumesOf(r.Runner), name) {
 			return id
 		}
 	}
@@ -58,12 +69,12 @@ const sweepInterval = time.Minute
 func (v Volumes) sweep(ctx context.Context) {
 	for ctx.Err() == nil {
 		var again <-chan time.Time
-		if err := v.Node.config.Volumes.Sweep(ctx); err != nil && ctx.Err() == nil {
-			v.Node.config.Log.Warn("what is left of removed volumes takes space, and is removed further in a minute", "error", err)
+		if err := v.roots.Sweep(ctx); err != nil && ctx.Err() == nil {
+			v.log.Warn("what is left of removed volumes takes space, and is removed further in a minute", "error", err)
 			again = time.After(sweepInterval)
 		}
 		select {
-		case <-v.Node.config.Volumes.Removed():
+		case <-v.roots.Removed():
 		case <-again:
 		case <-ctx.Done():
 		}

@@ -40,7 +40,7 @@ func TestAVolumeIsNotRemovedFromUnderATask(t *testing.T) {
 				task := w.control.assign("t1", spec.TaskDefinition{Volumes: []spec.Volume{of.volume}, Containers: []spec.ContainerDefinition{container("main")}})
 				w.waitIdle()
 				w.wantRunning(id(task, "main"))
-				if err := (node.Volumes{Node: w.node}).RemoveVolume("models"); errors.Is(err, spec.ErrInUse) != of.holds || (err == nil) == of.holds {
+				if err := node.NewVolumes(w.node).RemoveVolume("models"); errors.Is(err, spec.ErrInUse) != of.holds || (err == nil) == of.holds {
 					w.Errorf("while a task runs: %v", err)
 				}
 				if _, err := os.Stat(file); (err == nil) != of.holds {
@@ -48,7 +48,7 @@ func TestAVolumeIsNotRemovedFromUnderATask(t *testing.T) {
 				}
 				w.control.stop(task, "enough")
 				w.waitIdle()
-				if err := (node.Volumes{Node: w.node}).RemoveVolume("models"); (err == nil) != of.holds || !of.holds && !errors.Is(err, spec.ErrNotFound) {
+				if err := node.NewVolumes(w.node).RemoveVolume("models"); (err == nil) != of.holds || !of.holds && !errors.Is(err, spec.ErrNotFound) {
 					w.Errorf("when the task has ended: %v", err)
 				}
 				w.waitIdle()

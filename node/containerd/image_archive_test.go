@@ -87,7 +87,7 @@ func tarOf(t testing.TB, files map[string][]byte) []byte {
 	return out.Bytes()
 }
 
-func (h *host) admin() containerd.ImageAdmin { return containerd.ImageAdmin{Runtime: h.runtime} }
+func (h *host) admin() containerd.ImageAdmin { return containerd.NewImageAdmin(h.runtime) }
 
 // TestAnArchiveIsAnImageWithoutARegistry takes an image through its life on a host that knows no registry.
 func TestAnArchiveIsAnImageWithoutARegistry(t *testing.T) {

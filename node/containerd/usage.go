@@ -22,16 +22,24 @@ import (
 const clockTick = 10 * time.Millisecond
 
 // Meter reads the usage of tasks and containers.
-type Meter struct{ Runtime *Runtime }
+type Meter struct {
+	cgroups cgroup.Manager
+	pid     func(ctx context.Context, id string) (uint32, error) // of a container's first process
+}
+
+// NewMeter returns the meter of the containers of a runtime.
+func NewMeter(r *Runtime) Meter {
+	return Meter{r.cgroups, func(ctx context.Context, id string) (uint32, error) { return runningPID(r.inNamespace(ctx), r, id) }}
+}
 
 // Usage is the CPU time that the containers of a task have taken, and the memory in bytes that they hold; not ok when the task has no cgroup here.
 func (m Meter) Usage(taskID string) (cpu time.Duration, memory int64, ok bool) {
-	return m.Runtime.cgroups.Usage(cgroup.TaskPath(taskID))
+	return m.cgroups.Usage(cgroup.TaskPath(taskID))
 }
 
 // Container measures a running container. runtime.ErrNotFound when it does not run.
 func (m Meter) Container(ctx context.Context, id string) (runtime.Usage, error) {
-	pid, err := runningPID(m.Runtime.inNamespace(ctx), m.Runtime, id)
+	pid, err := m.pid(ctx, id)
 	if err != nil {
 		return runtime.Usage{}, err
 	}
@@ -39,18 +47,18 @@ func (m Meter) Container(ctx context.Context, id string) (runtime.Usage, error) 
 	group := filepath.Join(cgroup.TaskPath(task), strings.TrimPrefix(id, task+"."))
 	use := runtime.Usage{At: time.Now(), CPUs: goruntime.NumCPU()}
 	var known bool
-	if use.CPU, use.Memory, known = m.Runtime.cgroups.Usage(group); !known {
+	if use.CPU, use.Memory, known = m.cgroups.Usage(group); !known {
 		return use, fmt.Errorf("%w: %s has no cgroup", runtime.ErrNotFound, id)
 	}
-	processes, err := m.Runtime.cgroups.Processes(group)
+	processes, err := m.cgroups.Processes(group)
 	if err != nil {
 		return use, err
 	}
 	use.Processes = len(processes)
-	use.UserCPU, use.KernelCPU = m.Runtime.cgroups.CPUTimes(group)
-	use.PeakMemory = m.Runtime.cgroups.PeakMemory(group)
-	use.OOMKills = m.Runtime.cgroups.OOMKills(group)
-	if read, written, ok := m.Runtime.cgroups.BlockIO(group); ok {
+	use.UserCPU, use.KernelCPU = m.cgroups.CPUTimes(group)
+	use.PeakMemory = m.cgroups.PeakMemory(group)
+	use.OOMKills = m.cgroups.OOMKills(group)
+	if read, written, ok := m.cgroups.BlockIO(group); ok {
 		use.Disk = &runtime.BlockIO{Read: read, Written: written}
 	}
 	var machine unix.Sysinfo_t

@@ -9,35 +9,54 @@ import (
 	"slices"
 
 	"github.com/opencontainers/go-digest"
+
+	"pinion/raftfsm/blob"
 )
 
 // compareBuffer is the number of bytes that are compared at a time.
 const compareBuffer = 256 << 10
 
-// corruptBlob repairs a download that does not match its digest.
-type corruptBlob struct{ d *Download }
+// corruptBlob repairs a blob that does not match its digest. All of its pieces are here.
+type corruptBlob struct {
+	pieceFile
+	digest  digest.Digest
+	x       *Exchange
+	from    Registry
+	ranges  bool                   // the registry gives parts of it
+	sources map[int]string         // of the pieces: a host or the registry
+	named   map[string]blob.Pieces // what hosts have of it
+}
+
+func newCorruptBlob(d *Download) *corruptBlob {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return &corruptBlob{
+		pieceFile: d.pieceFile, digest: d.digest, x: d.x, from: d.from, ranges: !d.state.noRanges && d.count > 1,
+		sources: maps.Clone(d.pieces.sources), named: maps.Clone(d.peers.named),
+	}
+}
 
 // run replaces the pieces of other hosts in a blob that does not match its digest, and names the host that gave wrong bytes. The
 // registry has the last word; if it cannot be reached, the pieces of one host after another are fetched from the others.
-func (r corruptBlob) run(ctx context.Context) error {
+func (r *corruptBlob) run(ctx context.Context) error {
 	suspects := r.suspects()
 	if len(suspects) == 0 {
-		return fmt.Errorf("blob %s from the registry: %w", r.d.digest, ErrDigest)
+		return fmt.Errorf("blob %s from the registry: %w", r.digest, ErrDigest)
 	}
-	r.d.x.config.Log.Warn("a blob is not what its digest says: what other hosts gave of it is fetched again", "blob", r.d.digest, "hosts", suspects)
+	r.x.config.Log.Warn("a blob is not what its digest says: what other hosts gave of it is fetched again", "blob", r.digest, "hosts", suspects)
 	if wrong, err := r.replaceFromRegistry(ctx); err == nil && r.isRight() {
 		for _, host := range wrong {
-			r.d.x.blame(host, r.d.digest)
+			r.x.blame(host, r.digest)
 		}
 		return nil
 	}
 	for _, host := range suspects {
 		if r.replaceFromPeers(ctx, host) == nil && r.isRight() {
-			r.d.x.blame(host, r.d.digest)
+			r.x.blame(host, r.digest)
 			return nil
 		}
 	}
-	return fmt.Errorf("blob %s from the hosts %v: %w", r.d.digest, suspects, ErrDigest)
+	return fmt.Errorf("blob %s from the hosts %v: %w", r.digest, suspects, ErrDigest)
 }
 
 // blame keeps this host from asking another one that gave wrong bytes.
@@ -47,10 +66,8 @@ func (x *Exchange) blame(host string, d digest.Digest) {
 }
 
 // suspects are the hosts that gave pieces.
-func (r corruptBlob) suspects() (hosts []string) {
-	r.d.mu.Lock()
-	defer r.d.mu.Unlock()
-	for _, source := range r.d.sources {
+func (r *corruptBlob) suspects() (hosts []string) {
+	for _, source := range r.sources {
 		if source != fromRegistry && !slices.Contains(hosts, source) {
 			hosts = append(hosts, source)
 		}
@@ -59,10 +76,8 @@ func (r corruptBlob) suspects() (hosts []string) {
 	return hosts
 }
 
-func (r corruptBlob) piecesOf(host string) (pieces []int) {
-	r.d.mu.Lock()
-	defer r.d.mu.Unlock()
-	for piece, source := range r.d.sources {
+func (r *corruptBlob) piecesOf(host string) (pieces []int) {
+	for piece, source := range r.sources {
 		if source == host {
 			pieces = append(pieces, piece)
 		}
@@ -72,7 +87,7 @@ func (r corruptBlob) piecesOf(host string) (pieces []int) {
 }
 
 // replaceFromRegistry fetches all that hosts gave, and returns the hosts whose bytes were others.
-func (r corruptBlob) replaceFromRegistry(ctx context.Context) (wrong []string, err error) {
+func (r *corruptBlob) replaceFromRegistry(ctx context.Context) (wrong []string, err error) {
 	for _, host := range r.suspects() {
 		for _, piece := range r.piecesOf(host) {
 			differs, err := r.replacePiece(ctx, piece, r.openRegistry)
@@ -88,34 +103,26 @@ func (r corruptBlob) replaceFromRegistry(ctx context.Context) (wrong []string, e
 }
 
 // openRegistry opens a piece, with or without ranges.
-func (r corruptBlob) openRegistry(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
-	r.d.mu.Lock()
-	ranges := !r.d.state.noRanges && r.d.count > 1
-	r.d.mu.Unlock()
-	if ranges {
-		return r.d.from.Range(ctx, offset, length)
+func (r *corruptBlob) openRegistry(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
+	if r.ranges {
+		return r.from.Range(ctx, offset, length)
 	}
-	return r.d.from.Whole(ctx, offset)
+	return r.from.Whole(ctx, offset)
 }
 
 // replaceFromPeers fetches the pieces of a host from the others that have them.
-func (r corruptBlob) replaceFromPeers(ctx context.Context, suspect string) error {
-	r.d.mu.Lock()
-	named := maps.Clone(r.d.peers.named)
-	r.d.mu.Unlock()
+func (r *corruptBlob) replaceFromPeers(ctx context.Context, suspect string) error {
 	for _, piece := range r.piecesOf(suspect) {
-		err := fmt.Errorf("no other host has piece %d of blob %s", piece, r.d.digest)
-		for host, has := range named {
+		err := fmt.Errorf("no other host has piece %d of blob %s", piece, r.digest)
+		for host, has := range r.named {
 			if host == suspect || !has.Has(piece) {
 				continue
 			}
 			if _, err = r.replacePiece(ctx, piece, func(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
-				body, _, err := r.d.x.readPeer(ctx, host, r.d.digest.String(), offset, length)
+				body, _, err := r.x.readPeer(ctx, host, r.digest.String(), offset, length)
 				return body, err
 			}); err == nil {
-				r.d.mu.Lock()
-				r.d.sources[piece] = host
-				r.d.mu.Unlock()
+				r.sources[piece] = host
 				break
 			}
 		}
@@ -127,8 +134,8 @@ func (r corruptBlob) replaceFromPeers(ctx context.Context, suspect string) error
 }
 
 // replacePiece writes a piece anew, and reports whether it was another one before.
-func (r corruptBlob) replacePiece(ctx context.Context, piece int, open func(ctx context.Context, offset, length int64) (io.ReadCloser, error)) (differs bool, err error) {
-	offset, length := r.d.bounds(piece)
+func (r *corruptBlob) replacePiece(ctx context.Context, piece int, open func(ctx context.Context, offset, length int64) (io.ReadCloser, error)) (differs bool, err error) {
+	offset, length := r.bounds(piece)
 	body, err := open(ctx, offset, length)
 	if err != nil {
 		return false, err
@@ -140,12 +147,12 @@ func (r corruptBlob) replacePiece(ctx context.Context, piece int, open func(ctx 
 		if _, err := io.ReadFull(body, now[:n]); err != nil {
 			return false, err
 		}
-		if _, err := r.d.file.ReadAt(before[:n], offset); err != nil {
+		if _, err := r.file.ReadAt(before[:n], offset); err != nil {
 			return false, err
 		}
 		if !bytes.Equal(before[:n], now[:n]) {
 			differs = true
-			if _, err := r.d.file.WriteAt(now[:n], offset); err != nil {
+			if _, err := r.file.WriteAt(now[:n], offset); err != nil {
 				return false, err
 			}
 		}
@@ -154,11 +161,5 @@ func (r corruptBlob) replacePiece(ctx context.Context, piece int, open func(ctx 
 	return differs, nil
 }
 
-// isRight reports whether the blob matches its digest, and gives it to others then.
-func (r corruptBlob) isRight() bool {
-	if !r.d.matches(r.d.digest) {
-		return false
-	}
-	r.d.setVerified()
-	return true
-}
+// isRight reports whether the blob matches its digest.
+func (r *corruptBlob) isRight() bool { return r.matches(r.digest) }

@@ -35,10 +35,7 @@ type Download struct {
 	changed chan struct{}      // closed and made anew when something below has changed
 	cancel  context.CancelFunc // ends the fetches; nil: nobody reads
 	ctx     context.Context    // of the fetches
-	have    blob.Pieces
-	share   blob.Pieces // of these, those that other hosts get
-	sources map[int]string
-	fetches map[int]string // pieces on their way, from a host or from the registry
+	pieces  pieces
 	granted blob.Grant
 	peers   peers
 	tries   map[int]int // failed fetches of a piece from the registry
@@ -72,8 +69,7 @@ func newDownload(x *Exchange, d digest.Digest, size int64, from Registry, receiv
 	}
 	return &Download{
 		pieceFile: file, x: x, digest: d, from: from, received: received,
-		changed: make(chan struct{}), have: blob.NewPieces(file.count), share: blob.NewPieces(file.count),
-		sources: map[int]string{}, fetches: map[int]string{}, tries: map[int]int{},
+		changed: make(chan struct{}), pieces: newPieces(file.count), tries: map[int]int{},
 		peers: peers{named: map[string]blob.Pieces{}, lacking: map[string]time.Time{}, busy: map[string]*busyPeer{}},
 	}, nil
 }
@@ -142,7 +138,7 @@ func (d *Download) start(offset int64) {
 	}
 	d.state.started, d.state.progressAt = true, time.Now()
 	for i := range int(offset / blob.PieceSize(d.size)) {
-		d.have.Add(i)
+		d.pieces.have.Add(i)
 	}
 	d.x.wakeUp()
 }
@@ -151,7 +147,7 @@ func (d *Download) start(offset int64) {
 func (d *Download) await(ctx context.Context, piece int) error {
 	for {
 		d.mu.Lock()
-		here, err, changed := d.have.Has(piece), d.err, d.changed
+		here, err, changed := d.pieces.have.Has(piece), d.err, d.changed
 		d.mu.Unlock()
 		switch {
 		case err != nil:
@@ -177,20 +173,11 @@ func (d *Download) want(avoid []string) (w blob.Want, asks bool) {
 		return w, false
 	}
 	w = blob.Want{
-		Digest: d.digest.String(), Size: d.size, Have: slices.Clone(d.have), Share: slices.Clone(d.share), Avoid: slices.Clone(avoid),
-		Take: max(0, 2*registryFetches-len(d.granted.Take)-d.fetchesFrom(fromRegistry)), NoRanges: d.state.noRanges, NoRegistry: d.state.registry != nil,
+		Digest: d.digest.String(), Size: d.size, Have: slices.Clone(d.pieces.have), Share: slices.Clone(d.pieces.share), Avoid: slices.Clone(avoid),
+		Take: max(0, 2*registryFetches-len(d.granted.Take)-d.pieces.fetchesFrom(fromRegistry)), NoRanges: d.state.noRanges, NoRegistry: d.state.registry != nil,
 	}
 	w.Avoid = append(w.Avoid, d.peers.avoided()...)
 	return w, true
-}
-
-func (d *Download) fetchesFrom(source string) (n int) {
-	for _, from := range d.fetches {
-		if from == source {
-			n++
-		}
-	}
-	return n
 }
 
 // serve lets another host read these bytes until served is called; false: it may not.
@@ -202,7 +189,7 @@ func (d *Download) serve(offset, length int64) bool {
 	}
 	piece := blob.PieceSize(d.size)
 	for i := int(offset / piece); int64(i)*piece < offset+length; i++ {
-		if !d.share.Has(i) {
+		if !d.pieces.share.Has(i) {
 			return false
 		}
 	}

@@ -23,7 +23,7 @@ func (d *Download) grant(g blob.Grant, known bool) {
 	defer d.mu.Unlock()
 	g.Take = append(d.granted.Take, g.Take...)
 	waited := time.Duration(0) // for a piece, while this host fetches none
-	if len(d.fetches) == 0 && !d.state.streaming && !d.complete() {
+	if len(d.pieces.fetches) == 0 && !d.state.streaming && !d.pieces.complete() {
 		waited = time.Since(d.state.progressAt)
 	}
 	d.state.alone = d.state.alone || waited > patience
@@ -33,7 +33,7 @@ func (d *Download) grant(g blob.Grant, known bool) {
 	d.dispatch()
 	known = known || time.Since(d.state.registryAt) > documentTimeout
 	nowhere := known && !g.Coming && len(g.Peers) == 0 || waited > 10*patience
-	if d.state.registry != nil && nowhere && len(d.fetches) == 0 && !d.complete() {
+	if d.state.registry != nil && nowhere && len(d.pieces.fetches) == 0 && !d.pieces.complete() {
 		d.fail(d.state.registry)
 	}
 }
@@ -53,25 +53,23 @@ func (d *Download) fail(err error) {
 	d.notify()
 }
 
-func (d *Download) complete() bool { return d.have.Len() >= d.count }
-
 // dispatch starts as many fetches as the bounds allow, of the pieces that can be had.
 func (d *Download) dispatch() {
-	if d.cancel == nil || d.err != nil || d.complete() {
+	if d.cancel == nil || d.err != nil || d.pieces.complete() {
 		return
 	}
-	for d.fetchesFrom(fromRegistry) < registryFetches && d.state.registry == nil {
+	for d.pieces.fetchesFrom(fromRegistry) < registryFetches && d.state.registry == nil {
 		piece, ok := d.nextTaken()
 		if !ok {
 			break
 		}
 		d.beginFetch(piece, fromRegistry, d.fromRegistry)
 	}
-	if d.granted.Whole && d.state.noRanges && !d.state.streaming && d.state.registry == nil && d.fetchesFrom(fromRegistry) == 0 { // else it would skip these
+	if d.granted.Whole && d.state.noRanges && !d.state.streaming && d.state.registry == nil && d.pieces.fetchesFrom(fromRegistry) == 0 { // else it would skip these
 		d.state.streaming = true
 		go stream{d}.run(d.ctx)
 	}
-	for len(d.fetches)-d.fetchesFrom(fromRegistry) < peerFetches {
+	for len(d.pieces.fetches)-d.pieces.fetchesFrom(fromRegistry) < peerFetches {
 		piece, host, ok := d.nextOfPeers()
 		if !ok {
 			return
@@ -80,17 +78,11 @@ func (d *Download) dispatch() {
 	}
 }
 
-// missing reports whether nobody is fetching a piece that is not here.
-func (d *Download) missing(piece int) bool {
-	_, underWay := d.fetches[piece]
-	return !underWay && !d.have.Has(piece)
-}
-
 // nextTaken is the next piece that this host is to fetch from the registry: one that the tracker gave it, or any when it is by itself.
 func (d *Download) nextTaken() (piece int, ok bool) {
 	for len(d.granted.Take) > 0 {
 		piece, d.granted.Take = d.granted.Take[0], d.granted.Take[1:]
-		if piece >= 0 && piece < d.count && d.missing(piece) && !d.state.noRanges {
+		if piece >= 0 && piece < d.count && d.pieces.missing(piece) && !d.state.noRanges {
 			return piece, true
 		}
 	}
@@ -98,7 +90,7 @@ func (d *Download) nextTaken() (piece int, ok bool) {
 		return 0, false
 	}
 	for piece := range d.count {
-		if d.missing(piece) {
+		if d.pieces.missing(piece) {
 			return piece, true
 		}
 	}
@@ -110,12 +102,12 @@ func (d *Download) nextOfPeers() (piece int, host string, ok bool) {
 	first := rand.IntN(d.count)
 	for i := range d.count {
 		piece := (first + i) % d.count
-		if !d.missing(piece) {
+		if !d.pieces.missing(piece) {
 			continue
 		}
 		for _, k := range rand.Perm(len(d.granted.Peers)) {
 			p := d.granted.Peers[k]
-			if p.Has.Has(piece) && d.fetchesFrom(p.Host) < fetchesOfPeer && d.peers.mayAsk(p.Host) {
+			if p.Has.Has(piece) && d.pieces.fetchesFrom(p.Host) < fetchesOfPeer && d.peers.mayAsk(p.Host) {
 				return piece, p.Host, true
 			}
 		}
@@ -125,7 +117,7 @@ func (d *Download) nextOfPeers() (piece int, host string, ok bool) {
 
 // beginFetch begins to fetch a piece, on a goroutine of its own.
 func (d *Download) beginFetch(piece int, source string, fetch func(context.Context, int) error) {
-	d.fetches[piece] = source
+	d.pieces.fetches[piece] = source
 	ctx := d.ctx
 	go func() { d.endFetch(ctx, piece, source, fetch(ctx, piece)) }()
 }
@@ -134,7 +126,7 @@ func (d *Download) beginFetch(piece int, source string, fetch func(context.Conte
 func (d *Download) endFetch(ctx context.Context, piece int, source string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.fetches, piece)
+	delete(d.pieces.fetches, piece)
 	switch {
 	case ctx.Err() != nil:
 		return
@@ -146,18 +138,18 @@ func (d *Download) endFetch(ctx context.Context, piece int, source string, err e
 		d.peerFailed(source, err)
 	}
 	d.dispatch()
-	if len(d.fetches) == 0 || len(d.granted.Take) == 0 && source == fromRegistry {
+	if len(d.pieces.fetches) == 0 || len(d.granted.Take) == 0 && source == fromRegistry {
 		d.x.wakeUp() // nothing more is to be had until the tracker says so
 	}
 }
 
 func (d *Download) arrived(piece int, source string) {
-	d.have.Add(piece)
-	d.sources[piece] = source
+	d.pieces.have.Add(piece)
+	d.pieces.sources[piece] = source
 	d.state.progressAt = time.Now()
 	delete(d.peers.busy, source)
 	if source == fromRegistry {
-		d.share.Add(piece)
+		d.pieces.share.Add(piece)
 	} else if d.received != nil {
 		_, n := d.bounds(piece)
 		d.received(n)

@@ -60,9 +60,10 @@ func (r *Reader) verify() error {
 		r.d.setVerified()
 		return nil
 	}
-	if err := (corruptBlob{r.d}).run(r.ctx); err != nil {
+	if err := newCorruptBlob(r.d).run(r.ctx); err != nil {
 		return err
 	}
+	r.d.setVerified() // other hosts get what is right now
 	return fmt.Errorf("blob %s: %w", r.d.digest, ErrRestart)
 }
 
@@ -98,6 +99,6 @@ func (d *Download) setVerified() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.state.verified = true
-	d.share = blob.AllPieces(d.count)
+	d.pieces.share = blob.AllPieces(d.count)
 	d.x.wakeUp()
 }

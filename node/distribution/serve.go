@@ -66,7 +66,7 @@ func (x *Exchange) Serve(w http.ResponseWriter, r *http.Request, host string) {
 // openLocal opens a blob on this host: in the store, or the pieces of one that is arriving.
 func (x *Exchange) openLocal(ctx context.Context, name digest.Digest, offset, length int64) (ReaderAt, int64, error) {
 	if d := x.shared(name); d != nil && d.serve(offset, length) {
-		return arriving{d}, d.size, nil
+		return arriving{d.file, d.served}, d.size, nil
 	}
 	from, size, err := x.config.Store.ReaderAt(ctx, name)
 	if err != nil {
@@ -80,12 +80,15 @@ func (x *Exchange) openLocal(ctx context.Context, name digest.Digest, offset, le
 }
 
 // arriving reads a blob that is not in the store yet; its file is the download's.
-type arriving struct{ d *Download }
+type arriving struct {
+	file io.ReaderAt
+	end  func()
+}
 
-func (a arriving) ReadAt(p []byte, offset int64) (int, error) { return a.d.file.ReadAt(p, offset) }
+func (a arriving) ReadAt(p []byte, offset int64) (int, error) { return a.file.ReadAt(p, offset) }
 
 func (a arriving) Close() error {
-	a.d.served()
+	a.end()
 	return nil
 }
 

@@ -29,7 +29,7 @@ func (s stream) pieces(ctx context.Context) error {
 	d := s.d
 	d.mu.Lock()
 	first := 0
-	for first < d.count && d.have.Has(first) {
+	for first < d.count && d.pieces.have.Has(first) {
 		first++
 	}
 	d.mu.Unlock()
@@ -54,9 +54,9 @@ func (s stream) pieces(ctx context.Context) error {
 func (s stream) piece(piece int, body io.Reader) error {
 	d := s.d
 	d.mu.Lock()
-	missing := d.missing(piece)
+	missing := d.pieces.missing(piece)
 	if missing {
-		d.fetches[piece] = fromRegistry
+		d.pieces.fetches[piece] = fromRegistry
 	}
 	d.mu.Unlock()
 	if !missing {
@@ -67,7 +67,7 @@ func (s stream) piece(piece int, body io.Reader) error {
 	err := d.write(piece, body)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.fetches, piece)
+	delete(d.pieces.fetches, piece)
 	if err == nil {
 		d.arrived(piece, fromRegistry)
 	}

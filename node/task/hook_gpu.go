@@ -3,13 +3,23 @@ package task
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 
+	"pinion/gpu"
+	"pinion/node/gpulock"
 	"pinion/packaging/failpoint"
+	"pinion/raftfsm/spec"
 )
 
 // gpuHook owns the task's GPUs on this host: from before the first start until no process has them open.
-type gpuHook struct{ runner *Runner }
+type gpuHook struct {
+	locks  *gpulock.Locks
+	sharer gpu.Sharer // nil: this host shares no GPUs
+	task   *spec.Task
+	log    *slog.Logger
+	report func() // queues the report of the task
+}
 
 var (
 	_ PrestartHook = (*gpuHook)(nil)
@@ -24,8 +34,8 @@ func (h *gpuHook) Prestart(ctx context.Context, starts []*Start) error {
 	for _, s := range starts {
 		uuids = append(uuids, s.Spec.GPUs...)
 	}
-	locks := h.runner.config.GPULocks
-	unchecked, err := locks.Acquire(ctx, h.runner.task.ID, uuids, h.runner.task.SharesGPU())
+	locks := h.locks
+	unchecked, err := locks.Acquire(ctx, h.task.ID, uuids, h.task.SharesGPU())
 	if err != nil {
 		return err
 	}
@@ -34,7 +44,7 @@ func (h *gpuHook) Prestart(ctx context.Context, starts []*Start) error {
 		return err
 	}
 	err = locks.WaitIdle(ctx, unchecked, func(reason string) {
-		h.runner.log.Warn("task waits for its GPUs", "reason", reason)
+		h.log.Warn("task waits for its GPUs", "reason", reason)
 	})
 	if err != nil {
 		return err
@@ -50,29 +60,29 @@ func (h *gpuHook) takeOver(ctx context.Context, starts []*Start, unchecked []str
 		}
 	}
 	if len(unchecked) > 0 {
-		h.runner.config.GPULocks.Checked(h.runner.task.ID, unchecked)
+		h.locks.Checked(h.task.ID, unchecked)
 	}
 	return nil
 }
 
 // share has the GPU of a container shared that holds a share of it.
 func (h *gpuHook) share(ctx context.Context, s *Start) (err error) {
-	share, sharer := shareOf(h.runner.task, s.Spec.Def.Name), h.runner.config.Sharer
+	share := shareOf(h.task, s.Spec.Def.Name)
 	switch {
 	case share == nil:
 		return nil
-	case sharer == nil:
+	case h.sharer == nil:
 		return errors.New("this host shares no GPUs")
 	}
-	s.MPSPipes, err = sharer.Share(ctx, s.Spec.GPUs[0], share.MemoryMiB)
+	s.MPSPipes, err = h.sharer.Share(ctx, s.Spec.GPUs[0], share.MemoryMiB)
 	return err
 }
 
 // endSharing makes GPUs that were shared such as all others.
 func (h *gpuHook) endSharing(ctx context.Context, uuids []string) error {
 	for _, uuid := range uuids {
-		if sharer := h.runner.config.Sharer; sharer != nil {
-			if err := sharer.End(ctx, uuid); err != nil {
+		if h.sharer != nil {
+			if err := h.sharer.End(ctx, uuid); err != nil {
 				return err
 			}
 		}
@@ -83,14 +93,14 @@ func (h *gpuHook) endSharing(ctx context.Context, uuids []string) error {
 // Poststop releases the GPUs once they are idle. A GPU that never becomes idle keeps the task STOPPING. One that other tasks share is theirs
 // from then on; the last of them ends the sharing.
 func (h *gpuHook) Poststop(ctx context.Context) error {
-	locks, id := h.runner.config.GPULocks, h.runner.task.ID
+	locks, id := h.locks, h.task.ID
 	alone := locks.Leave(id)
 	if err := h.endSharing(ctx, alone); err != nil {
 		return err
 	}
 	err := locks.WaitIdle(ctx, alone, func(reason string) {
-		h.runner.log.Warn("task stays STOPPING until its GPUs are free", "reason", reason)
-		h.runner.queueReport()
+		h.log.Warn("task stays STOPPING until its GPUs are free", "reason", reason)
+		h.report()
 	})
 	if err == nil {
 		locks.Release(id)

@@ -22,7 +22,14 @@ type GPUHealth interface {
 
 // faultHook ends the task when one of its GPUs is lost, and tells how the task has ended by itself: tasks that fail may be the first sign of a GPU
 // that is broken.
-type faultHook struct{ runner *Runner }
+type faultHook struct {
+	health   GPUHealth
+	policy   gpufault.Policy // of the task's cluster
+	task     *spec.Task
+	workload func() gpuhealth.Workload
+	report   func() spec.TaskReport
+	stop     func(spec.StopCode, string)
+}
 
 var (
 	_ PoststartHook = faultHook{}
@@ -33,11 +40,11 @@ func (faultHook) Name() string { return "health of the GPUs" }
 
 // Poststart stops the task when a GPU of the container is lost: what it computes is lost too. It stops none of a cluster that keeps such tasks.
 func (h faultHook) Poststart(ctx context.Context, c *Container, _ time.Time) {
-	if len(c.GPUs) == 0 || h.runner.rules.GPUFaults == gpufault.Keep {
+	if len(c.GPUs) == 0 || h.policy == gpufault.Keep {
 		return
 	}
-	if why := h.runner.config.GPUHealth.Watch(ctx, c.GPUs); why != nil {
-		h.runner.beginStop(spec.StopScheduler, spec.GPUFault+why.Error())
+	if why := h.health.Watch(ctx, c.GPUs); why != nil {
+		h.stop(spec.StopScheduler, spec.GPUFault+why.Error())
 	}
 }
 
@@ -46,13 +53,13 @@ const wellAfter = time.Minute
 
 // Poststop tells of a task that nobody has stopped. One that shares its GPU says nothing about it: others may have ended it.
 func (h faultHook) Poststop(context.Context) error {
-	end := gpuhealth.TaskEnd{Workload: h.runner.Workload()}
-	report := h.runner.Report()
+	end := gpuhealth.TaskEnd{Workload: h.workload()}
+	report := h.report()
 	end.Failed = report.StopCode == spec.StopEssentialExited && slices.ContainsFunc(report.Containers, failedByItself)
 	ran := !report.Times.Started.IsZero() && time.Since(report.Times.Started) >= wellAfter
 	well := report.StopCode == spec.StopEssentialExited && !end.Failed || ran && !end.Failed
-	if len(end.GPUs) > 0 && !h.runner.task.SharesGPU() && (well || end.Failed) {
-		h.runner.config.GPUHealth.AddTaskEnd(end)
+	if len(end.GPUs) > 0 && !h.task.SharesGPU() && (well || end.Failed) {
+		h.health.AddTaskEnd(end)
 	}
 	return nil
 }

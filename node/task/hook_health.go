@@ -3,6 +3,7 @@ package task
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"pinion/node/runtime"
@@ -11,7 +12,11 @@ import (
 )
 
 // healthHook runs the health checks of containers and reports their findings.
-type healthHook struct{ runner *Runner }
+type healthHook struct {
+	execer runtime.Execer
+	log    *slog.Logger
+	report func() // queues the report of the task
+}
 
 var _ PoststartHook = (*healthHook)(nil)
 
@@ -36,7 +41,7 @@ func (h *healthHook) Poststart(ctx context.Context, c *Container, startedAt time
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			h.runner.log.Warn("health check could not be run", "container", c.Def.Name, "error", err)
+			h.log.Warn("health check could not be run", "container", c.Def.Name, "error", err)
 		case passed:
 			failures, graceUntil = 0, time.Time{}
 			h.record(c, spec.Healthy)
@@ -53,7 +58,7 @@ func (h *healthHook) Poststart(ctx context.Context, c *Container, startedAt time
 func (h *healthHook) check(ctx context.Context, c *Container) (passed bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, seconds(c.Def.HealthCheck.Timeout))
 	defer cancel()
-	code, err := h.runner.config.Execer.Exec(ctx, c.ID, runtime.ExecRequest{Cmd: healthCheckCommand(c.Def.HealthCheck.Command)})
+	code, err := h.execer.Exec(ctx, c.ID, runtime.ExecRequest{Cmd: healthCheckCommand(c.Def.HealthCheck.Command)})
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return false, nil
 	}
@@ -73,10 +78,10 @@ func (h *healthHook) record(c *Container, health spec.Health) {
 	if c.report().Health == health {
 		return
 	}
-	h.runner.log.Info("container", "container", c.Def.Name, "health", health)
+	h.log.Info("container", "container", c.Def.Name, "health", health)
 	c.updateReport(func(report *spec.ContainerReport) { report.Health = health })
 	if health == spec.Healthy {
 		c.healthy.set()
 	}
-	h.runner.queueReport()
+	h.report()
 }

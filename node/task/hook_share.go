@@ -3,17 +3,25 @@ package task
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
 	"time"
 
+	"pinion/gpu"
 	"pinion/raftfsm/spec"
 )
 
 // shareHook keeps a container to its share of a GPU, which gpuHook has made ready: the limits are set over whatever its definition says of
 // them, and it ends when the sharing fails.
-type shareHook struct{ runner *Runner }
+type shareHook struct {
+	sharer gpu.Sharer       // nil: this host shares no GPUs
+	host   func() spec.Host // as it describes itself now
+	task   *spec.Task
+	log    *slog.Logger
+	stop   func(spec.StopCode, string)
+}
 
 var (
 	_ SpecHook      = shareHook{}
@@ -30,11 +38,11 @@ const (
 func (shareHook) Name() string { return "share of a GPU" }
 
 func (h shareHook) BuildSpec(s *Start) error {
-	share := shareOf(h.runner.task, s.Spec.Def.Name)
+	share := shareOf(h.task, s.Spec.Def.Name)
 	if share == nil {
 		return nil
 	}
-	if err := h.runner.config.Sharer.Check(s.Spec.GPUs[0]); err != nil {
+	if err := h.sharer.Check(s.Spec.GPUs[0]); err != nil {
 		return startError(KindResource, s.Container, fmt.Errorf("nothing keeps the container to its share: %w", err))
 	}
 	empty := filepath.Join(s.Dir, "empty")
@@ -47,19 +55,19 @@ func (h shareHook) BuildSpec(s *Start) error {
 	if share.ComputePercent > 0 {
 		s.SetEnv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", strconv.FormatInt(share.ComputePercent, 10))
 	}
-	if h.runner.config.Host().GPUs.Simulated {
-		h.runner.log.Warn("container has a share of a simulated GPU, whose limits nothing enforces", "container", s.Spec.Def.Name, "mib", share.MemoryMiB)
+	if h.host().GPUs.Simulated {
+		h.log.Warn("container has a share of a simulated GPU, whose limits nothing enforces", "container", s.Spec.Def.Name, "mib", share.MemoryMiB)
 	}
 	return nil
 }
 
 // Poststart stops the task when the sharing of its GPU fails: what its containers compute is lost.
 func (h shareHook) Poststart(ctx context.Context, c *Container, _ time.Time) {
-	if shareOf(h.runner.task, c.Def.Name) == nil || h.runner.config.Sharer == nil {
+	if shareOf(h.task, c.Def.Name) == nil || h.sharer == nil {
 		return
 	}
-	if why := h.runner.config.Sharer.Watch(ctx, c.GPUs[0]); why != nil {
-		h.runner.beginStop(spec.StopEssentialExited, fmt.Sprintf("%s: the sharing of GPU %s has failed: %v", kindGPUSharing, c.GPUs[0], why))
+	if why := h.sharer.Watch(ctx, c.GPUs[0]); why != nil {
+		h.stop(spec.StopEssentialExited, fmt.Sprintf("%s: the sharing of GPU %s has failed: %v", kindGPUSharing, c.GPUs[0], why))
 	}
 }
 

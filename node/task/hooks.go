@@ -96,14 +96,14 @@ func (s *Start) SetEnv(name, value string) {
 func builtinHooks(r *Runner) []Hook {
 	return []Hook{
 		r.images,
-		&networkHook{runner: r},
-		&gpuHook{runner: r},
+		&networkHook{network: r.config.Network, task: r.task, def: r.def, containers: r.containers, log: r.log},
+		&gpuHook{locks: r.config.GPULocks, sharer: r.config.Sharer, task: r.task, log: r.log, report: func() { r.queueReport() }},
 		&etcFilesHook{resolver: r.config.Resolver},
 		environmentHook{},
 		visibleDevicesHook{},
-		shareHook{runner: r},
-		faultHook{runner: r},
-		&healthHook{runner: r},
+		shareHook{sharer: r.config.Sharer, host: r.config.Host, task: r.task, log: r.log, stop: r.beginStop},
+		faultHook{health: r.config.GPUHealth, policy: r.rules.GPUFaults, task: r.task, workload: r.Workload, report: r.Report, stop: r.beginStop},
+		&healthHook{execer: r.config.Execer, log: r.log, report: func() { r.queueReport() }},
 	}
 }
 

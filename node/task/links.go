@@ -37,7 +37,7 @@ func withImplied(def *spec.ContainerDefinition, router *spec.ContainerDefinition
 func (h *networkHook) linkedHosts(ctx context.Context, s *Start) (names []spec.ExtraHost, err error) {
 	for _, link := range s.Spec.Def.Links {
 		name, alias, _ := strings.Cut(link, ":")
-		other := h.runner.containers.named(name)
+		other := h.containers.named(name)
 		if other == nil {
 			continue // the API refuses it
 		}
@@ -54,13 +54,13 @@ func (h *networkHook) linkedHosts(ctx context.Context, s *Start) (names []spec.E
 
 // routerAddress is the address at which the log router takes records from the container over TCP: its own, or that of the namespace that they share. Empty: none.
 func (h *networkHook) routerAddress(ctx context.Context, s *Start) (string, error) {
-	router := h.runner.def.LogRouter()
+	router := h.def.LogRouter()
 	if router == nil || !s.Spec.Def.LogConfiguration.Routed() || s.Spec.Def.HasNoNetwork() || router.HasNoNetwork() {
 		return "", nil
 	}
-	if h.runner.def.HasOwnAddress() {
+	if h.def.HasOwnAddress() {
 		return "127.0.0.1", nil
 	}
-	attachment, err := h.attach(ctx, h.runner.containers.named(router.Name), s.Spec.IDs)
+	attachment, err := h.attach(ctx, h.containers.named(router.Name), s.Spec.IDs)
 	return attachment.Address, err
 }

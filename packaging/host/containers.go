@@ -190,7 +190,7 @@ func (h *host) openAgent(ctx context.Context) error {
 	if h.config.GPUs.MIG == cli.MIGDynamic {
 		partitions = h.member.Agent()
 	}
-	h.agent, err = newAgent(traffic, certificates, h.config.Containers.Names, h.network, measure.Meter{Usage: containerd.Meter{Runtime: h.runtime}, GPUs: h.gpus.usage, Control: h.member.Agent()}, node.Config{
+	h.agent, err = newAgent(traffic, certificates, h.config.Containers.Names, h.network, measure.Meter{Usage: containerd.NewMeter(h.runtime), GPUs: h.gpus.usage, Control: h.member.Agent()}, node.Config{
 		Host: spec.Host{
 			ID: h.dir.HostID, Name: nameOf(h.config), Cluster: h.config.Cluster, Address: h.address.Advertised, Version: h.Version,
 			FeatureLevel: raftfsm.FeatureLevel, Location: h.dir.Location, Starts: h.dir.Starts,
@@ -232,7 +232,7 @@ func taskHooks(h *host, zone string) (func(spec.Assignment) []task.Hook, error) 
 	own := h.member.OwnTasks
 	source := secrets.Source{Pool: own.Secrets, Logins: own.RegistryLogins, Logs: own.LogOptions, Commands: h.config.Containers.SecretCommands, Printed: recordPrinted(h.audit), Log: h.log}
 	h.metadata = metadata.New(metadata.Config{
-		Region: api.DefaultRegion, Zone: zone, Network: h.network, Usage: containerd.Meter{Runtime: h.runtime}.Container,
+		Region: api.DefaultRegion, Zone: zone, Network: h.network, Usage: containerd.NewMeter(h.runtime).Container,
 		Protection: func(ctx context.Context, taskID string, until *time.Time) (time.Time, string, error) {
 			is, err := own.Protection(ctx, taskID, until)
 			return is.Until, is.Refusal, err

@@ -38,11 +38,11 @@ func Doctor(ctx context.Context, out io.Writer, c cli.DoctorConfig) error {
 }
 
 // machineDoctor checks the machine of a host that runs, for clients of the pool.
-type machineDoctor struct{ host *host }
+type machineDoctor struct{ config cli.UpConfig }
 
 // Examine is of rest.Doctor.
 func (d machineDoctor) Examine(ctx context.Context) []rest.Finding {
-	config := d.host.config
+	config := d.config
 	pinion, err := client.New(client.Config{Socket: filepath.Join(config.DataDir, "pinion.sock")})
 	if err != nil {
 		return []rest.Finding{{Check: "pinion", Level: string(doctor.Failed), Found: err.Error(), Do: "run `sudo pinion doctor` on that host"}}

@@ -20,7 +20,7 @@ func sharedOf(h *host) *api.Shared {
 	shared.Metrics.Host.MustRegister(exporter.New(exporter.Config{
 		Host: func() spec.Host { return h.agent.host }, GPUs: h.agent.GPUs.Inventory, Usage: h.agent.GPUs.Usage, LastXid: h.agent.GPUs.LastXid,
 		Containers: func() []*task.Container { return node.Containers(h.agent.Node) },
-		Use:        containerd.Meter{Runtime: h.runtime}.Container,
+		Use:        containerd.NewMeter(h.runtime).Container,
 		Expires:    func() time.Time { return server.CertificateExpires(h.member) },
 		Disk: func() (free, total int64) {
 			disk, err := machine.MeasureDisk(h.dir.Path)

@@ -67,10 +67,10 @@ func peerOf(r *http.Request) httpx.Peer {
 
 // apiConfig is the configuration that all API endpoints of this host share.
 func (h *host) apiConfig() api.Config {
-	images := containerd.ImageAdmin{Runtime: h.runtime}
+	images := containerd.NewImageAdmin(h.runtime)
 	return api.Config{
 		Audit: h.audit, Store: h.member, HostID: h.dir.HostID,
-		Agent: rest.Agent{Tasks: h.agent, GPUs: h.agent.GPUs, Images: images, Volumes: node.Volumes{Node: h.agent.Node}, Doctor: machineDoctor{h}, Upgrades: upgrade.NewRemote(h.dir.Path, h.Version, images, h.log)}, Log: h.log, Version: h.Version, Now: time.Now,
+		Agent: rest.Agent{Tasks: h.agent, GPUs: h.agent.GPUs, Images: images, Volumes: node.NewVolumes(h.agent.Node), Doctor: machineDoctor{h.config}, Upgrades: upgrade.NewRemote(h.dir.Path, h.Version, images, h.log)}, Log: h.log, Version: h.Version, Now: time.Now,
 		Leader: h.member.Leadership, Forward: h.member.Forwarder, Local: h.member, History: h.member, Queue: h.member.Queue, Services: h.member.Services, Ended: h.member.Ended,
 		SignatureUsed: h.member.Leadership.SignatureUsed,
 		Admin:         rest.Admin{JoinTokens: h.member.JoinTokens, Keys: h.member.Keys, Hosts: h.member.Hosts, Snapshots: h.member, Secrets: h.member.Secrets, Images: h.member.Images},

@@ -26,17 +26,20 @@ import (
 const restarts = 3
 
 // storedBlobs is the blobs of this host's images, for other hosts.
-type storedBlobs struct{ images *Store }
+type storedBlobs struct {
+	content   func() content.Store
+	namespace func(context.Context) context.Context // a context with the namespace of the images
+	list      func(context.Context) ([]blob.Image, error)
+}
 
-func (s storedBlobs) content() content.Store { return s.images.config.Client.ContentStore() }
-
-func (s storedBlobs) namespace(ctx context.Context) context.Context {
-	return s.images.config.Namespace(ctx)
+func newStoredBlobs(s *Store) storedBlobs {
+	list := func(ctx context.Context) ([]blob.Image, error) { return List(ctx, s) }
+	return storedBlobs{s.config.Client.ContentStore, s.config.Namespace, list}
 }
 
 // Images lists the images that consist of them.
 func (s storedBlobs) Images(ctx context.Context) ([]blob.Image, error) {
-	return List(s.namespace(ctx), s.images)
+	return s.list(s.namespace(ctx))
 }
 
 // Digests lists them.

@@ -76,7 +76,7 @@ func Open(c Config) (*Store, error) {
 	var err error
 	s.exchange, err = distribution.Open(distribution.Config{
 		UploadRate: c.Limits.UploadRate, Dir: c.Dir, Log: c.Log,
-		Store: storedBlobs{s}, Keep: s.keeper.want,
+		Store: newStoredBlobs(s), Keep: s.keeper.want,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("images: %w", err)
