@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"net/url"
 	"time"
 )
 
@@ -29,24 +30,30 @@ type LoginKey struct {
 }
 
 // Anonymous sends requests without an access key, for those who log in.
-type Anonymous struct{ client *Client }
+type Anonymous struct {
+	get  func(ctx context.Context, path string, query url.Values, out any) error
+	call func(ctx context.Context, operation string, in, out any) error
+}
 
 // NewAnonymous returns a client for a host without the key of the configuration.
 func NewAnonymous(config Config) (*Anonymous, error) {
 	config.KeyID, config.Secret = "", ""
 	c, err := connect(config)
-	return &Anonymous{c}, err
+	if err != nil {
+		return nil, err
+	}
+	return &Anonymous{c.Get, c.Call}, nil
 }
 
 // LoginIssuer asks where people log in.
 func (a *Anonymous) LoginIssuer(ctx context.Context) (LoginIssuer, error) {
 	var at LoginIssuer
-	return at, a.client.Get(ctx, "/v1/login", nil, &at)
+	return at, a.get(ctx, "/v1/login", nil, &at)
 }
 
 // Login exchanges an ID token of the issuer for an access key with the rights of these groups of the person; of all of them when none is
 // named.
 func (a *Anonymous) Login(ctx context.Context, idToken string, groups []string) (LoginKey, error) {
 	var key LoginKey
-	return key, a.client.Call(ctx, "login", map[string]any{"idToken": idToken, "groups": groups}, &key)
+	return key, a.call(ctx, "login", map[string]any{"idToken": idToken, "groups": groups}, &key)
 }

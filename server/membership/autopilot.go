@@ -9,6 +9,8 @@ import (
 
 	"github.com/hashicorp/raft"
 	autopilot "github.com/hashicorp/raft-autopilot"
+
+	"pinion/raftfsm"
 )
 
 // Autopilot watches the health of Raft's servers, and gives and takes votes. Which hosts ought to vote is recorded by
@@ -59,7 +61,7 @@ func (v *voteReconciler) converged() bool {
 
 // startAutopilot starts autopilot for one term; the caller stops it.
 func (s *Servers) startAutopilot(ctx context.Context) *autopilot.Autopilot {
-	p := autopilot.New(GuardedRaft{s.consensus.Raft(), s}, &autopilotDelegate{s},
+	p := autopilot.New(GuardedRaft{s.consensus.Raft(), s}, &autopilotDelegate{hostID: s.hostID, view: s.view, configured: s.Configured, heard: s.liveness.Heard, stats: s.FetchStats},
 		autopilot.WithPromoter(&cappedPromoter{}),
 		autopilot.WithLogger(s.raftLog),
 		autopilot.WithUpdateInterval(healthInterval),
@@ -71,7 +73,11 @@ func (s *Servers) startAutopilot(ctx context.Context) *autopilot.Autopilot {
 
 // autopilotDelegate answers autopilot's questions about the pool's servers.
 type autopilotDelegate struct {
-	servers *Servers
+	hostID     string // of this server, which leads
+	view       func() *raftfsm.View
+	configured func() map[raft.ServerID]raft.Server // of Raft
+	heard      func(hostID string) bool             // lately
+	stats      func(ctx context.Context, hostID string) (RaftStats, error)
 }
 
 // AutopilotConfig is autopilot's question for its settings. Dead servers are ours to remove.
@@ -87,9 +93,9 @@ func (h *autopilotDelegate) RemoveFailedServer(*autopilot.Server) {}
 
 // KnownServers are those of Raft's configuration and those that ought to be.
 func (h *autopilotDelegate) KnownServers() map[raft.ServerID]*autopilot.Server {
-	known, view := make(map[raft.ServerID]*autopilot.Server), h.servers.view()
+	known, view := make(map[raft.ServerID]*autopilot.Server), h.view()
 	hosts := view.Servers()
-	for id := range h.servers.Configured() {
+	for id := range h.configured() {
 		if host := view.Host(string(id)); host != nil && !host.Server {
 			hosts = append(hosts, host)
 		}
@@ -97,9 +103,9 @@ func (h *autopilotDelegate) KnownServers() map[raft.ServerID]*autopilot.Server {
 	for _, host := range hosts {
 		server := &autopilot.Server{
 			ID: raft.ServerID(host.ID), Name: host.Name, Address: raft.ServerAddress(host.Address), Version: host.Version,
-			NodeStatus: autopilot.NodeAlive, IsLeader: host.ID == h.servers.hostID, Ext: promotionHint{host.Server, host.RegisteredAt},
+			NodeStatus: autopilot.NodeAlive, IsLeader: host.ID == h.hostID, Ext: promotionHint{host.Server, host.RegisteredAt},
 		}
-		if !h.servers.liveness.Heard(host.ID) {
+		if !h.heard(host.ID) {
 			server.NodeStatus = autopilot.NodeFailed
 		}
 		known[server.ID] = server
@@ -114,12 +120,12 @@ func (h *autopilotDelegate) FetchServerStats(ctx context.Context, servers map[ra
 		asked sync.WaitGroup
 		all   = make(map[raft.ServerID]*autopilot.ServerStats)
 	)
-	for id := range h.servers.Configured() {
+	for id := range h.configured() {
 		if servers[id] == nil {
 			continue
 		}
 		asked.Go(func() {
-			stats, err := h.servers.FetchStats(ctx, string(id))
+			stats, err := h.stats(ctx, string(id))
 			if err != nil || !stats.Running {
 				return
 			}

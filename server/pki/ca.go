@@ -23,9 +23,10 @@ type CA struct {
 }
 
 const (
-	caLifetime    = 10 * 365 * 24 * time.Hour
-	crossLifetime = hostCertLifetime + 24*time.Hour // no certificate of the root before lives longer
-	caKeyFile     = "ca.pem"
+	caLifetime     = 10 * 365 * 24 * time.Hour
+	crossLifetime  = hostCertLifetime + 24*time.Hour // no certificate of the root before lives longer
+	caKeyFile      = "ca.pem"
+	pendingKeyFile = "host.key" // of a certificate that is asked for
 )
 
 // notNamed are domains that no certificate of a pool's CA is good for: clients of Pinion have the CA among those that they trust for AWS

@@ -107,7 +107,7 @@ func (id *Identity) openHostCert() (err error) {
 		id.hostCert = certKeyPair{}
 	}
 	if id.hostCert.key != nil {
-		if err := removeFile(id.pendingKeyFile()); err != nil { // the end of an Install that was cut short
+		if err := removeFile(id.file(pendingKeyFile)); err != nil { // the end of an Install that was cut short
 			return err
 		}
 	}

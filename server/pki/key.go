@@ -24,7 +24,7 @@ func (id *Identity) hostKey() (*ecdsa.PrivateKey, error) {
 	if id.pendingKey != nil {
 		return id.pendingKey, nil
 	}
-	path := id.pendingKeyFile()
+	path := id.file(pendingKeyFile)
 	key, err := readKey(id.Keys, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		key, err = createKey(id.Keys, path)
@@ -35,8 +35,6 @@ func (id *Identity) hostKey() (*ecdsa.PrivateKey, error) {
 	id.pendingKey = key
 	return key, nil
 }
-
-func (id *Identity) pendingKeyFile() string { return id.file("host.key") }
 
 func createKey(keys *keystore.Store, path string) (*ecdsa.PrivateKey, error) {
 	key, err := newKey()

@@ -53,7 +53,7 @@ func install(id *Identity, cert []byte, trusted roots) error {
 	if err := setRoots(id, trusted); err != nil {
 		return err
 	}
-	return removeFile(id.pendingKeyFile()) // host.pem has the key too
+	return removeFile(id.file(pendingKeyFile)) // host.pem has the key too
 }
 
 // trustedCA is the authority that a host trusts from now on: the one that it knows, or the one it is given (PEM) when it knows
