@@ -13,6 +13,7 @@ import (
 	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
+	"pinion/raftfsm/credential"
 	"pinion/raftfsm/spec"
 )
 
@@ -21,7 +22,7 @@ func (b *fixture) serveAs(t testing.TB, role accesskey.Role, cluster string, r *
 	t.Helper()
 	b.config.Trusted = false
 	id := strings.ToUpper("AKIA" + string(role) + cluster)
-	b.mustApply(t, raftfsm.CreateAccessKey{Key: accesskey.Key{ID: id, Secret: secret, Role: role, Cluster: cluster, CreatedAt: epoch}})
+	b.mustApply(t, raftfsm.Wrap(credential.Create{Key: accesskey.Key{ID: id, Secret: secret, Role: role, Cluster: cluster, CreatedAt: epoch}}))
 	r.Header.Set("Authorization", "Bearer "+id+":"+secret)
 	return b.serve(r)
 }
@@ -177,7 +178,7 @@ func TestARequestWithoutAKeyIsNotForwarded(t *testing.T) {
 func TestAKeyThatWasRemovedIsRefusedAtOnce(t *testing.T) {
 	b := newFixture(t)
 	b.config.Trusted, b.config.Leader, b.config.Local = false, fakeLeadership(selfLeads), fixedState{view: b.state.View()}
-	b.mustApply(t, raftfsm.DeleteAccessKey{ID: keyID})
+	b.mustApply(t, raftfsm.Wrap(credential.Delete{ID: keyID}))
 	b.serve(signed(t, "ListTasks", "{}", epoch)).wantError(t, 400, "UnrecognizedClientException", fmt.Sprintf("The access key %s was removed.", keyID))
 	b.config.Local = nil
 	if got := b.serve(signed(t, "ListTasks", "{}", epoch)); got.Header().Get("X-Amzn-ErrorType") != "UnrecognizedClientException" {

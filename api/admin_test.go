@@ -13,6 +13,7 @@ import (
 	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
+	"pinion/raftfsm/credential"
 )
 
 // newAdminFixture is a bench with everything that operators can do.
@@ -84,7 +85,7 @@ func TestWhatThisHostHasNoMeansForIsRefusedInWords(t *testing.T) {
 
 func TestOnlyAdminsAreOperators(t *testing.T) {
 	b, k := newAdminFixture(t)
-	b.mustApply(t, raftfsm.CreateAccessKey{Key: accesskey.Key{ID: "AKIAREADER", Secret: secret, Role: "reader", CreatedAt: epoch}})
+	b.mustApply(t, raftfsm.Wrap(credential.Create{Key: accesskey.Key{ID: "AKIAREADER", Secret: secret, Role: "reader", CreatedAt: epoch}}))
 	b.config.Trusted = false
 	for _, r := range []*http.Request{
 		httptest.NewRequest("POST", "/v1/admin/hosts/remove", strings.NewReader(`{"host":"`+hostID+`"}`)),

@@ -69,7 +69,7 @@ func withScaledService(t *testing.T, b *fixture) {
 	b.mustApply(t, raftfsm.CreateService{
 		Service: service.Service{ID: "web", Cluster: spec.DefaultCluster, Name: "web", Strategy: service.Replica}, Revision: service.Revision{ID: "r", Definition: "f:1"}, Rollout: service.Rollout{ID: "r"},
 	})
-	b.mustApply(t, raftfsm.ChangeScaling{Cluster: spec.DefaultCluster, Service: "web", Change: scaling.Change{Register: &scaling.Registration{Min: &least, Max: &most}}, ID: "e"})
+	b.mustApply(t, raftfsm.Wrap(scaling.ChangeTarget{Cluster: spec.DefaultCluster, Service: "web", Change: scaling.Change{Register: &scaling.Registration{Min: &least, Max: &most}}, ID: "e"}))
 }
 
 // The query protocol, which Terraform's provider 5 speaks.

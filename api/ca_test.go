@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/ca"
 	"pinion/raftfsm/spec"
 )
 
@@ -39,7 +40,7 @@ func (s *fakeKeyStore) RotateCA(ctx context.Context, force bool) error {
 		return errors.New("no CA")
 	}
 	overlap := spec.CAOverlap{Previous: known.Certificate, Cross: known.Certificate, Trusted: true, Forced: force, Withdrawn: force}
-	_, err := s.Propose(ctx, raftfsm.RotateCA{CA: spec.CA{Certificate: selfSigned("second", 20), Seal: "mirror", Overlap: overlap}, From: known.Certificate})
+	_, err := s.Propose(ctx, raftfsm.Wrap(ca.Rotate{CA: spec.CA{Certificate: selfSigned("second", 20), Seal: "mirror", Overlap: overlap}, From: known.Certificate}))
 	return err
 }
 
@@ -47,7 +48,7 @@ func TestTheRootsOfTheCAAreToldAndRotated(t *testing.T) {
 	for _, force := range []bool{false, true} {
 		b := newSealedFixture(t)
 		first := selfSigned("first", 10)
-		b.mustApply(t, raftfsm.PutCA{Authority: spec.CA{Certificate: first, Seal: "mirror"}})
+		b.mustApply(t, raftfsm.Wrap(ca.Put{Authority: spec.CA{Certificate: first, Seal: "mirror"}}))
 		type document struct {
 			Roots []struct {
 				Fingerprint, Certificate string

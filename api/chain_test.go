@@ -12,6 +12,7 @@ import (
 	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
+	"pinion/raftfsm/credential"
 	"pinion/raftfsm/spec"
 )
 
@@ -23,7 +24,7 @@ func TestTheStagesRefuseInTheirOrder(t *testing.T) {
 	b.mustApply(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "lab", Status: spec.ClusterActive}})
 	for _, key := range []accesskey.Key{{ID: reader, Role: accesskey.RoleRead}, {ID: admin, Role: accesskey.RoleAdmin}, {ID: scoped, Role: accesskey.RoleSubmit, Cluster: "lab"}} {
 		key.Secret, key.CreatedAt = secret, epoch
-		b.mustApply(t, raftfsm.CreateAccessKey{Key: key})
+		b.mustApply(t, raftfsm.Wrap(credential.Create{Key: key}))
 	}
 	bearer := func(credential, body string) *http.Request {
 		r := httptest.NewRequest("POST", "/", strings.NewReader(body))

@@ -10,6 +10,7 @@ import (
 	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
+	"pinion/raftfsm/credential"
 	"pinion/raftfsm/spec"
 )
 
@@ -59,7 +60,7 @@ func TestADigestIsOfThisHostsOwnState(t *testing.T) {
 
 func TestADigestIsForAdmins(t *testing.T) {
 	b := newFixture(t)
-	b.mustApply(t, raftfsm.CreateAccessKey{Key: accesskey.Key{ID: "AKIAREADER", Secret: secret, Role: "reader", CreatedAt: epoch}})
+	b.mustApply(t, raftfsm.Wrap(credential.Create{Key: accesskey.Key{ID: "AKIAREADER", Secret: secret, Role: "reader", CreatedAt: epoch}}))
 	b.config.Trusted = false
 	r := httptest.NewRequest("GET", "/v1/admin/checksum", nil)
 	r.Header.Set("Authorization", "Bearer AKIAREADER:"+secret)

@@ -18,6 +18,7 @@ import (
 
 	"pinion/api/httpx"
 	"pinion/raftfsm"
+	"pinion/raftfsm/credential"
 	"pinion/raftfsm/spec"
 )
 
@@ -65,12 +66,12 @@ func TestAStreamSaysWhyItEnds(t *testing.T) {
 	t.Run("its key was removed", func(t *testing.T) {
 		s := openStream(t, server.URL+"/v1/events", "Authorization", bearerKey)
 		key := b.state.View().AccessKey(keyID)
-		b.mustApply(t, raftfsm.DeleteAccessKey{ID: keyID})
+		b.mustApply(t, raftfsm.Wrap(credential.Delete{ID: keyID}))
 		b.mustApply(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "a"}})
 		if got := s.end(); !strings.Contains(got, `"__type":"UnrecognizedClientException"`) || !strings.Contains(got, keyID) {
 			t.Error(got)
 		}
-		b.mustApply(t, raftfsm.CreateAccessKey{Key: *key})
+		b.mustApply(t, raftfsm.Wrap(credential.Create{Key: *key}))
 	})
 	t.Run("the changelog is compacted", func(t *testing.T) {
 		s := openStream(t, server.URL+"/v1/events", "Authorization", bearerKey)

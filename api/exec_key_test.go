@@ -18,6 +18,7 @@ import (
 	"pinion/api/exec/datachannel"
 	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
+	"pinion/raftfsm/credential"
 	"pinion/raftfsm/execution"
 )
 
@@ -35,7 +36,7 @@ func TestASessionEndsWithItsKey(t *testing.T) {
 	if _, err := io.ReadFull(shown, make([]byte, 5)); err != nil {
 		t.Fatal(err)
 	}
-	p.leader.mustApply(t, raftfsm.DeleteAccessKey{ID: "AKIASUBMIT"})
+	p.leader.mustApply(t, raftfsm.Wrap(credential.Delete{ID: "AKIASUBMIT"}))
 	if err := <-ended; !errors.Is(err, client.ErrExecInterrupted) || !strings.Contains(err.Error(), "was removed") {
 		t.Errorf("it ends with %v", err)
 	}
@@ -48,7 +49,7 @@ func TestAKeyThatIsRemovedRunsNoCommand(t *testing.T) {
 	bearer := p.leader.withKey(t, accesskey.Key{ID: "AKIASUBMIT", Role: accesskey.RoleSubmit})
 	var s exec.Session
 	p.leader.as(bearer, httptest.NewRequest("POST", "/v1/tasks/"+p.task+"/exec", strings.NewReader(`{"command":["cat"]}`))).decode(t, &s)
-	p.leader.mustApply(t, raftfsm.DeleteAccessKey{ID: "AKIASUBMIT"})
+	p.leader.mustApply(t, raftfsm.Wrap(credential.Delete{ID: "AKIASUBMIT"}))
 	if err := p.dial(t.Context(), p.clients, s.ID, s.Token, nil); err == nil || ran {
 		t.Errorf("it ends with %v, and the command ran: %t", err, ran)
 	}
@@ -84,7 +85,7 @@ func TestASessionOfAmazonsClientEndsWithItsKey(t *testing.T) {
 		connection.Write(t.Context(), websocket.MessageBinary, m.Append(nil))
 	}
 	<-began
-	p.leader.mustApply(t, raftfsm.DeleteAccessKey{ID: "AKIASUBMIT"})
+	p.leader.mustApply(t, raftfsm.Wrap(credential.Delete{ID: "AKIASUBMIT"}))
 	<-ended
 }
 

@@ -15,6 +15,7 @@ import (
 	"pinion/api/leader"
 	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
+	"pinion/raftfsm/credential"
 	"pinion/raftfsm/spec"
 )
 
@@ -116,7 +117,7 @@ func TestWhoIsUnknownHereIsAskedOfTheLeader(t *testing.T) {
 	p := newLeaderAndFollower(t)
 	p.follower.config.Trusted = false
 	const newKey = "AKIANEW0000000000000"
-	p.leader.mustApply(t, raftfsm.CreateAccessKey{Key: accesskey.Key{ID: newKey, Secret: secret, Role: accesskey.RoleRead, CreatedAt: epoch}})
+	p.leader.mustApply(t, raftfsm.Wrap(credential.Create{Key: accesskey.Key{ID: newKey, Secret: secret, Role: accesskey.RoleRead, CreatedAt: epoch}}))
 	p.follower.mustApply(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "of-the-other"}})
 	list := func(credential string) reply {
 		r := httptest.NewRequest("POST", "/v1/ListClusters", strings.NewReader("{}"))
@@ -139,7 +140,7 @@ func TestAKeyMayNotDoMoreAtAServerThatAnswersItself(t *testing.T) {
 	p.follower.config.Trusted = false
 	const bound = "AKIABOUND00000000000"
 	p.applyBoth(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "lab"}})
-	p.applyBoth(t, raftfsm.CreateAccessKey{Key: accesskey.Key{ID: bound, Secret: secret, Role: accesskey.RoleRead, Cluster: "lab", CreatedAt: epoch}})
+	p.applyBoth(t, raftfsm.Wrap(credential.Create{Key: accesskey.Key{ID: bound, Secret: secret, Role: accesskey.RoleRead, Cluster: "lab", CreatedAt: epoch}}))
 	for cluster, status := range map[string]int{"lab": 200, "default": 403} {
 		r := httptest.NewRequest("POST", "/v1/ListTasks", strings.NewReader(`{"cluster":"`+cluster+`"}`))
 		r.Header.Set("Authorization", "Bearer "+bound+":"+secret)

@@ -10,6 +10,7 @@ import (
 	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
+	"pinion/raftfsm/credential"
 )
 
 // agentKeyID is the key of the host followerID, which is an agent in these tests.
@@ -23,7 +24,7 @@ func newAgent(t *testing.T) (*twoHosts, *fakeAdmin) {
 	agent.Address = p.otherPeer.Listener.Addr().String()
 	for _, c := range []raftfsm.Command{
 		raftfsm.PutHost{Host: leader}, raftfsm.PutHost{Host: agent}, raftfsm.SetServerRole{ID: hostID, Server: true},
-		raftfsm.CreateAccessKey{Key: accesskey.Key{ID: agentKeyID, HostID: followerID, Secret: secret, Role: accesskey.RoleAdmin, CreatedAt: epoch}},
+		raftfsm.Wrap(credential.Create{Key: accesskey.Key{ID: agentKeyID, HostID: followerID, Secret: secret, Role: accesskey.RoleAdmin, CreatedAt: epoch}}),
 	} {
 		p.leader.mustApply(t, c)
 	}

@@ -19,6 +19,7 @@ import (
 	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
+	"pinion/raftfsm/credential"
 	"pinion/raftfsm/iam"
 	"pinion/raftfsm/spec"
 )
@@ -28,7 +29,7 @@ func (b *fixture) withKey(t testing.TB, like accesskey.Key) (bearer string) {
 	t.Helper()
 	b.config.Trusted = false
 	like.Secret, like.CreatedAt = secret, epoch
-	b.mustApply(t, raftfsm.CreateAccessKey{Key: like})
+	b.mustApply(t, raftfsm.Wrap(credential.Create{Key: like}))
 	return "Bearer " + like.ID + ":" + secret
 }
 
@@ -150,7 +151,7 @@ func TestStreamsOfARemovedKeyEnd(t *testing.T) {
 	}
 	defer log.Body.Close()
 	<-following
-	b.mustApply(t, raftfsm.DeleteAccessKey{ID: "AKIAGONE"})
+	b.mustApply(t, raftfsm.Wrap(credential.Delete{ID: "AKIAGONE"}))
 	if got := events.end(); !strings.Contains(got, "The access key AKIAGONE was removed.") {
 		t.Errorf("the events end with %s", got)
 	}

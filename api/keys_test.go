@@ -11,6 +11,8 @@ import (
 	"pinion/api/httpx"
 	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
+	"pinion/raftfsm/credential"
+	"pinion/raftfsm/sealing"
 	"pinion/raftfsm/spec"
 )
 
@@ -32,7 +34,7 @@ func backwards(text string) string {
 func (s *fakeKeyStore) CreateKey(ctx context.Context, like accesskey.Key) (accesskey.Key, error) {
 	s.made++
 	key := accesskey.Key{ID: "AKIAMADE", Role: like.Role, Cluster: like.Cluster, Grant: like.Grant, Sealed: []byte(backwards(secret)), Seal: "mirror", CreatedAt: epoch}
-	if _, err := s.Propose(ctx, raftfsm.CreateAccessKey{Key: key}); err != nil {
+	if _, err := s.Propose(ctx, raftfsm.Wrap(credential.Create{Key: key})); err != nil {
 		return accesskey.Key{}, err
 	}
 	key.Secret = secret
@@ -40,12 +42,12 @@ func (s *fakeKeyStore) CreateKey(ctx context.Context, like accesskey.Key) (acces
 }
 
 func (s *fakeKeyStore) RemoveKey(ctx context.Context, id string) error {
-	_, err := s.Propose(ctx, raftfsm.DeleteAccessKey{ID: id})
+	_, err := s.Propose(ctx, raftfsm.Wrap(credential.Delete{ID: id}))
 	return err
 }
 
 func (s *fakeKeyStore) RotateSealingKey(ctx context.Context) error {
-	_, err := s.Propose(ctx, raftfsm.RotateSealingKey{Key: spec.SealingKey{Name: "glass", Since: epoch, Retired: []string{"mirror"}}})
+	_, err := s.Propose(ctx, raftfsm.Wrap(sealing.Rotate{Key: sealing.Key{Name: "glass", Since: epoch, Retired: []string{"mirror"}}}))
 	return err
 }
 
@@ -131,7 +133,7 @@ func TestAKeyWhoseSecretCannotBeReadOpensNothing(t *testing.T) {
 			b.config.Admin.Keys = nil
 		}
 		b.config.Trusted = false
-		b.mustApply(t, raftfsm.CreateAccessKey{Key: accesskey.Key{ID: "AKIALOST", Role: accesskey.RoleAdmin, Sealed: []byte("x"), Seal: "lost"}})
+		b.mustApply(t, raftfsm.Wrap(credential.Create{Key: accesskey.Key{ID: "AKIALOST", Role: accesskey.RoleAdmin, Sealed: []byte("x"), Seal: "lost"}}))
 		for _, header := range []string{"Bearer AKIALOST:", "Bearer AKIALOST:x", strings.Replace(signed(t, "ListTasks", "{}", epoch).Header.Get("Authorization"), keyID, "AKIALOST", 1)} {
 			r := signed(t, "ListTasks", "{}", epoch)
 			r.Header.Set("Authorization", header)

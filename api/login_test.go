@@ -17,13 +17,14 @@ import (
 	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/iam"
+	"pinion/raftfsm/issuer"
 )
 
-func (s *fakeKeyStore) Login(ctx context.Context, login raftfsm.Login) (accesskey.Key, error) {
+func (s *fakeKeyStore) Login(ctx context.Context, login issuer.Login) (accesskey.Key, error) {
 	s.made++
 	login.Key.ID, login.Key.CreatedAt = "AKIALOGIN"+string(rune('0'+s.made)), s.now()
 	login.Key.Sealed, login.Key.Seal = []byte(backwards(secret)), "mirror"
-	answer, err := s.Propose(ctx, login)
+	answer, err := s.Propose(ctx, raftfsm.Wrap(login))
 	if err != nil {
 		return accesskey.Key{}, err
 	}

@@ -18,6 +18,7 @@ import (
 	"pinion/api/httpx"
 	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
+	"pinion/raftfsm/credential"
 	"pinion/raftfsm/spec"
 )
 
@@ -112,12 +113,12 @@ func TestACallThatStartsTasksIsNotAnsweredTwice(t *testing.T) {
 
 func TestARoleThatWasTakenAwayGetsNoAnswerAgain(t *testing.T) {
 	b := newSignedFixture(t)
-	b.mustApply(t, raftfsm.CreateAccessKey{Key: accesskey.Key{ID: "AKIAOTHER", Secret: secret, Role: accesskey.RoleAdmin, CreatedAt: epoch}})
+	b.mustApply(t, raftfsm.Wrap(credential.Create{Key: accesskey.Key{ID: "AKIAOTHER", Secret: secret, Role: accesskey.RoleAdmin, CreatedAt: epoch}}))
 	request := func() *http.Request { return signedAs(t, "AKIAOTHER", "CreateCluster", `{"clusterName":"lab"}`, epoch) }
 	if got := b.serve(request()); got.Code != 200 {
 		t.Fatalf("%d %s", got.Code, got.Body)
 	}
-	b.mustApply(t, raftfsm.DeleteAccessKey{ID: "AKIAOTHER"})
+	b.mustApply(t, raftfsm.Wrap(credential.Delete{ID: "AKIAOTHER"}))
 	if got := b.serve(request()); got.Code == 200 {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}

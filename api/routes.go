@@ -11,6 +11,7 @@ import (
 	"pinion/api/httpx"
 	"pinion/api/leader"
 	"pinion/api/rest"
+	"pinion/api/rest/images"
 )
 
 // routes are the tables of everything beside the operations of ECS and CloudWatch Logs.
@@ -24,11 +25,12 @@ type routes struct {
 func newRoutes(config Config, peers *httpx.Peers, operations *operationEndpoints) routes {
 	api := &rest.API{
 		Store: config.Store, Agent: config.Agent, Queue: config.Queue, Ended: config.Ended, Admin: config.Admin, Leader: config.Leader, Peers: peers,
-		HostID: config.HostID, Version: config.Version, Now: config.Now, CheckTeam: ecs.CheckTeam, IDTokens: &config.Shared.idTokens, Exec: operations.exec, Transfers: &config.Shared.transfers,
+		HostID: config.HostID, Version: config.Version, Now: config.Now, CheckTeam: ecs.CheckTeam, IDTokens: &config.Shared.idTokens, Exec: operations.exec,
 	}
+	kept := &images.Handler{Peers: peers, Store: config.Store, Pool: config.Admin.Images, Host: config.Agent.Images, Transfers: &config.Shared.transfers, Now: config.Now}
 	changes := &events.Handler{History: config.History, Local: config.Local, Shared: config.Shared.events, Stop: peers.Stop, Audit: config.Audit, Refusal: view.Refusal}
 	login, logout := loginRoutes(api, config)
-	t := routes{keyed: append(slices.Concat(api.Routes(), logout, metricRoutes(config, peers), upgradeRoutes(api, config.Agent.Upgrades, config.Local), certificateRoutes(config.Store), volumeRoutes(api)), operations.dryRunRoute(config.Services), rest.EventsRoute(changes.Serve)), open: api.OpenRoutes(), login: login}
+	t := routes{keyed: append(slices.Concat(api.Routes(), kept.Routes(), logout, metricRoutes(config, peers), upgradeRoutes(api, config.Agent.Upgrades, config.Local), certificateRoutes(config.Store), volumeRoutes(api)), operations.dryRunRoute(config.Services), rest.EventsRoute(changes.Serve)), open: api.OpenRoutes(), login: login}
 	t.openapi = openapiRoute(func() []rest.Route { return t.all() })
 	return t
 }

@@ -12,7 +12,7 @@ import (
 	"pinion/api/leader"
 	"pinion/api/metrics"
 	"pinion/api/openid"
-	"pinion/api/rest"
+	"pinion/api/rest/images"
 )
 
 // Shared is what the handlers of one process share, so that a limit holds for all its listeners together and what one of
@@ -32,7 +32,7 @@ type Shared struct {
 	idTokens  openid.Verifier
 	devices   openid.Devices
 	sessions  exec.Sessions
-	transfers rest.Transfers
+	transfers images.Transfers
 }
 
 // NewShared returns the usual limits and empty caches.

@@ -12,6 +12,7 @@ import (
 	"pinion/gpu"
 	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
+	"pinion/raftfsm/credential"
 	"pinion/raftfsm/spec"
 )
 
@@ -44,7 +45,7 @@ var _ Store = (*fakeStore)(nil)
 func newFakeStore(t testing.TB) *fakeStore {
 	c := &fakeStore{state: raftfsm.NewState(), disconnected: map[string]bool{}}
 	c.mustApply(t, raftfsm.CreatePool{Pool: spec.Pool{ID: strings.Repeat("f", 32), CreatedAt: epoch}})
-	c.mustApply(t, raftfsm.CreateAccessKey{Key: accesskey.Key{ID: keyID, Secret: secret, Role: "admin", CreatedAt: epoch}})
+	c.mustApply(t, raftfsm.Wrap(credential.Create{Key: accesskey.Key{ID: keyID, Secret: secret, Role: "admin", CreatedAt: epoch}}))
 	c.mustApply(t, raftfsm.PutHost{Host: newHost(hostID, "gpu-1", 4)})
 	return c
 }

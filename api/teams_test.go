@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"pinion/api/httpx"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/team"
 )
 
 func TestATeamHasAQuotaAndAWeight(t *testing.T) {
@@ -26,7 +26,7 @@ func TestATeamHasAQuotaAndAWeight(t *testing.T) {
 		`{"gpus":1}`:                   `name must be given; "" is the team of tasks that name none.`,
 		`{"name":"vision"}`:            `Give gpus, weight or both of team "vision".`,
 		`{"name":"vision","gpus":-1}`:  "gpus must be a number of GPUs from 0, not -1.",
-		`{"name":"vision","weight":0}`: fmt.Sprintf("weight must be between 1 and %d, not 0.", spec.MaxWeight),
+		`{"name":"vision","weight":0}`: fmt.Sprintf("weight must be between 1 and %d, not 0.", team.MaxWeight),
 		`{"name":"a*","weight":1}`:     `the value of tag "pinion.team" must be of letters, numbers, blanks and _ . : / = + - @, not "a*"`,
 	} {
 		b.rest("admin/teams", body).wantError(t, 400, invalid, message)

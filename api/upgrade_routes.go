@@ -17,7 +17,7 @@ func upgradeRoutes(a *rest.API, remote upgrade.Remote, local leader.LocalState) 
 	h := upgrade.Handler{HostID: a.HostID, Remote: remote, Applied: func() (uint64, bool) { return appliedIndex(local) }}
 	status := reflect.TypeFor[upgrade.Status]()
 	on := func(answer rest.HostHandler) rest.Handler {
-		return rest.OnHost(a, "Try again when it is back.", answer)
+		return rest.OnHost(a.Peers, "Try again when it is back.", answer)
 	}
 	return []rest.Route{
 		{Method: http.MethodGet, Path: path, Role: admin, Scope: auth.PoolWide, Summary: "which program a host runs, and how its last upgrade has ended, or how far it is", Out: status, Serve: on(h.Show), Host: h.Show},

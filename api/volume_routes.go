@@ -45,7 +45,7 @@ func volumeRoutes(a *rest.API) []rest.Route {
 		{Method: http.MethodGet, Path: "/v1/volumes", Role: accesskey.RoleRead, Scope: auth.PerResource, Summary: "the shared volumes that hosts have told of, 256 of a host at most",
 			Out: reflect.TypeFor[[]volumeView](), List: true, Serve: listVolumes},
 		{Method: http.MethodPost, Path: "/v1/admin/hosts/{id}/volumes/remove", Role: accesskey.RoleAdmin, Scope: auth.PoolWide, Summary: "removes a shared volume of a host, with all that is in it, unless a task has it",
-			Query: []rest.Parameter{{Name: "name", Summary: "of the volume"}}, Out: reflect.TypeFor[struct{}](), Serve: rest.OnHost(a, "Try again when it is back.", remove), Host: remove},
+			Query: []rest.Parameter{{Name: "name", Summary: "of the volume"}}, Out: reflect.TypeFor[struct{}](), Serve: rest.OnHost(a.Peers, "Try again when it is back.", remove), Host: remove},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"pinion/raftfsm/command"
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/table"
@@ -84,7 +85,7 @@ func (c updateWindow) apply(tx *tx) (any, error) {
 	}
 	changed := *known
 	changed.Note = c.Note
-	if equal(&changed, known) {
+	if command.Equal(&changed, known) {
 		return known, nil
 	}
 	tx.put(tableWindows, &changed)

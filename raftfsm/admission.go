@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"pinion/raftfsm/command"
 	"pinion/raftfsm/jointoken"
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
@@ -68,7 +69,7 @@ func (c AdmitHost) apply(tx *tx) (any, error) {
 	}
 	admission := &spec.Admission{HostID: c.HostID, PublicKeyHash: c.Key, TokenID: c.TokenID, At: c.At, Cluster: token.Cluster, Names: c.Names, AgentOnly: token.Role == jointoken.RoleAgent}
 	if again {
-		if admission.At, admission.Root = known.At, known.Root; equal(admission, known) {
+		if admission.At, admission.Root = known.At, known.Root; command.Equal(admission, known) {
 			return known, nil
 		}
 	} else {
@@ -91,6 +92,34 @@ func (c AdmitFounder) apply(tx *tx) (any, error) {
 	}
 	tx.put(tableAdmissions, &c.Admission)
 	return &c.Admission, nil
+}
+
+// RecordHostRoot records that a host has a certificate of a root in use. ErrNotFound. Answer: nil.
+type RecordHostRoot struct {
+	HostID string
+	Root   string // as in spec.Admission
+}
+
+func (c RecordHostRoot) apply(tx *tx) (any, error) {
+	known := tx.Admission(c.HostID)
+	if known == nil {
+		return nil, fmt.Errorf("host %s: %w", c.HostID, spec.ErrNotFound)
+	}
+	if admission := *known; admission.Root != c.Root {
+		admission.Root = c.Root
+		tx.put(tableAdmissions, &admission)
+	}
+	return nil, nil
+}
+
+// HostsNotOn are the hosts of the pool that have no certificate of the root in use yet, as far as they have said.
+func (v *View) HostsNotOn(root string) (left []*spec.Host) {
+	for _, host := range v.Hosts("") {
+		if admission := v.Admission(host.ID); admission == nil || admission.Root != root {
+			left = append(left, host)
+		}
+	}
+	return left
 }
 
 // checkIdentity returns an error when the key does not belong to the host.

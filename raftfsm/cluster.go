@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"pinion/raftfsm/command"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/table"
 )
@@ -102,7 +103,7 @@ func (c UpdateCluster) apply(tx *tx) (any, error) {
 	if c.Namespace != nil {
 		changed.Namespace = *c.Namespace
 	}
-	if equal(&changed, known) {
+	if command.Equal(&changed, known) {
 		return known, nil
 	}
 	tx.put(tableClusters, &changed)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"pinion/raftfsm/capacityprovider"
+	"pinion/raftfsm/command"
 	"pinion/raftfsm/spec"
 )
 
@@ -24,7 +25,7 @@ func (c PutClusterCapacityProviders) apply(tx *tx) (any, error) {
 	known := tx.Cluster(c.Cluster)
 	changed := *known
 	changed.CapacityProviders, changed.DefaultStrategy = c.Providers, c.Strategy
-	if equal(&changed, known) {
+	if command.Equal(&changed, known) {
 		return known, nil
 	}
 	tx.put(tableClusters, &changed)

@@ -4,14 +4,15 @@ import (
 	"slices"
 
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/taskenv"
 )
 
-// withTaskEnv is spec.WithTaskEnv; gangs caches the addresses of gangs.
-func (v *View) withTaskEnv(d *spec.TaskDefinition, t *spec.Task, gangs map[string]*spec.GangAddresses) *spec.TaskDefinition {
+// withTaskEnv adds the environment of a task to its effective definition; gangs caches the addresses of gangs.
+func (v *View) withTaskEnv(d *spec.TaskDefinition, t *spec.Task, gangs map[string]*taskenv.GangAddresses) *spec.TaskDefinition {
 	if t.Gang != nil && gangs[t.Gang.ID] == nil {
-		gangs[t.Gang.ID] = spec.NewGangAddresses(t.Gang.Size, v.Gang(t.Gang.ID), v.addressOf)
+		gangs[t.Gang.ID] = taskenv.NewGangAddresses(t.Gang.Size, v.Gang(t.Gang.ID), v.addressOf)
 	}
-	return spec.WithTaskEnv(d, t, gangs)
+	return taskenv.Add(d, t, gangs)
 }
 
 // addressOf is the address of a host for other hosts, without the port; empty when the host is unknown.

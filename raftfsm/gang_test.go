@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/taskenv"
 )
 
 // gangOn records a gang of gpu:1 with one task on each of the hosts, which hold port 29500 for it on the first.
@@ -81,7 +82,7 @@ func TestATaskIsToldItsIDItsNumberAndItsAttempt(t *testing.T) {
 	index := 7
 	one := task("a", "h1", "h1-gpu0")
 	one.ArrayIndex, one.Attempt = &index, 2
-	one.Overrides = spec.Box(spec.TaskOverride{Containers: []spec.ContainerOverride{{Name: "main", Environment: []spec.KeyValue{{Name: spec.EnvArrayIndex, Value: "12"}, {Name: spec.EnvTaskID, Value: "other"}, {Name: "MINE", Value: "1"}}}}})
+	one.Overrides = spec.Box(spec.TaskOverride{Containers: []spec.ContainerOverride{{Name: "main", Environment: []spec.KeyValue{{Name: taskenv.EnvArrayIndex, Value: "12"}, {Name: taskenv.EnvTaskID, Value: "other"}, {Name: "MINE", Value: "1"}}}}})
 	h.launch(t, Launch{Tasks: []*spec.Task{one}})
 	if got, _ := told(h.View(), "h1"); !maps.Equal(got, map[string]string{"PINION_ARRAY_INDEX": "7", "PINION_ATTEMPT": "2", "PINION_TASK_ID": "a", "MINE": "1"}) {
 		t.Errorf("%v", got)
@@ -93,7 +94,7 @@ func TestATaskThatMayBeTriedAgainKnowsItsFirstAttempt(t *testing.T) {
 	one := task("a", "h1", "h1-gpu0")
 	one.Tags = []spec.Tag{{Key: spec.TagRetries, Value: "1"}}
 	h.launch(t, Launch{Tasks: []*spec.Task{one}})
-	if got, _ := told(h.View(), "h1"); got[spec.EnvAttempt] != "0" {
+	if got, _ := told(h.View(), "h1"); got[taskenv.EnvAttempt] != "0" {
 		t.Errorf("%v", got)
 	}
 }

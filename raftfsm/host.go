@@ -7,6 +7,8 @@ import (
 
 	"pinion/gpu"
 	"pinion/raftfsm/change"
+	"pinion/raftfsm/command"
+	"pinion/raftfsm/credential"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/table"
 	"pinion/raftfsm/tasknetwork"
@@ -81,7 +83,7 @@ func (c PutHost) apply(tx *tx) (any, error) {
 	if spec.EqualHealth(host.GPUs, known.GPUs) {
 		host.HealthAt = known.HealthAt
 	}
-	if equal(&host, known) {
+	if command.Equal(&host, known) {
 		return known, nil
 	}
 	return tx.updateHost(&host), nil
@@ -147,7 +149,7 @@ func (tx *tx) moveHost(host, known *spec.Host) {
 	}
 	moved := *host
 	moved.Server = known.Server
-	tx.updateHostKey(&moved)
+	credential.UpdateOfHost(tx, &moved)
 	if admission := tx.Admission(host.ID); admission != nil {
 		changed := *admission
 		changed.Cluster = host.Cluster
@@ -177,7 +179,7 @@ func (c SetHostStatus) apply(tx *tx) (any, error) {
 	if c.Status == spec.HostActive {
 		host.Drain = nil
 	}
-	if equal(&host, known) {
+	if command.Equal(&host, known) {
 		return known, nil
 	}
 	return tx.updateHost(&host), nil
@@ -200,7 +202,7 @@ func (c SetServerRole) apply(tx *tx) (any, error) {
 	}
 	host := *known
 	host.Server = c.Server
-	tx.updateHostKey(&host)
+	credential.UpdateOfHost(tx, &host)
 	return tx.updateHost(&host), nil
 }
 

@@ -5,14 +5,15 @@ import (
 	"testing"
 
 	"pinion/raftfsm/accesskey"
+	"pinion/raftfsm/credential"
 	"pinion/raftfsm/jointoken"
 	"pinion/raftfsm/spec"
 )
 
 // newHostKey makes the access key of a host.
-func newHostKey(id, hostID string) CreateAccessKey {
+func newHostKey(id, hostID string) credential.Create {
 	role, cluster := accesskey.HostRights(false, spec.DefaultCluster)
-	return CreateAccessKey{accesskey.Key{ID: id, HostID: hostID, Secret: id, Role: role, Cluster: cluster, CreatedAt: epoch}}
+	return credential.Create{Key: accesskey.Key{ID: id, HostID: hostID, Secret: id, Role: role, Cluster: cluster, CreatedAt: epoch}}
 }
 
 // putHost registers a host of the default cluster.
@@ -24,7 +25,7 @@ func putHost(t *testing.T, h *history, id string) *spec.Host {
 // checkHostKey checks the rights of the key of a host; an empty role is for none.
 func checkHostKey(t *testing.T, h *history, hostID, keyID string, role accesskey.Role, cluster string) {
 	t.Helper()
-	key := h.View().HostKey(hostID)
+	key := credential.OfHost(h.View(), hostID)
 	switch {
 	case key == nil && role == "":
 	case key == nil || key.ID != keyID || key.Role != role || key.Cluster != cluster:
@@ -39,9 +40,9 @@ func TestTheKeyOfAHostFollowsItsRoleAndEndsWithIt(t *testing.T) {
 	host := putHost(t, h, "h2")
 	forged := newHostKey("K1", "h2")
 	forged.Key.Role, forged.Key.Cluster = accesskey.RoleAdmin, ""
-	h.do(t, forged)
+	h.do(t, Wrap(forged))
 	checkHostKey(t, h, "h2", "K1", accesskey.RoleRead, spec.DefaultCluster)
-	h.do(t, newHostKey("K2", "h2"))
+	h.do(t, Wrap(newHostKey("K2", "h2")))
 	checkHostKey(t, h, "h2", "K2", accesskey.RoleRead, spec.DefaultCluster)
 	if h.View().AccessKey("K1") != nil {
 		t.Error("the host has two keys")
@@ -53,14 +54,14 @@ func TestTheKeyOfAHostFollowsItsRoleAndEndsWithIt(t *testing.T) {
 	moved.Cluster = "lab"
 	h.do(t, PutHost{moved})
 	checkHostKey(t, h, "h2", "K2", accesskey.RoleRead, "lab")
-	h.do(t, CreateAccessKey{accesskey.Key{ID: "K3", Secret: "s", Role: accesskey.RoleAdmin}})
+	h.do(t, Wrap(credential.Create{Key: accesskey.Key{ID: "K3", Secret: "s", Role: accesskey.RoleAdmin}}))
 
 	h.do(t, RemoveHost{ID: "h2", Force: true, At: at(1)})
 	checkHostKey(t, h, "h2", "", "", "")
 	if h.View().AccessKey("K2") != nil || h.View().AccessKey("K3") == nil {
 		t.Error("the host's key is still there, or another one is gone")
 	}
-	if _, err := h.try(t, newHostKey("K4", "h2")); !errors.Is(err, spec.ErrRemoved) {
+	if _, err := h.try(t, Wrap(newHostKey("K4", "h2"))); !errors.Is(err, spec.ErrRemoved) {
 		t.Errorf("a removed host gets a key: %v", err)
 	}
 }
@@ -70,7 +71,7 @@ func TestTheFirstHostKeepsTheRightsThatItsServerGave(t *testing.T) {
 	h := newHistory(t)
 	c := newHostKey("K1", "h1")
 	c.Key.Role, c.Key.Cluster = accesskey.HostRights(true, spec.DefaultCluster)
-	h.do(t, c)
+	h.do(t, Wrap(c))
 	checkHostKey(t, h, "h1", "K1", accesskey.RoleAdmin, "")
 	host := putHost(t, h, "h1")
 	h.do(t, PutHost{*host})

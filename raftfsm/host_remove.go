@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"pinion/raftfsm/credential"
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/table"
@@ -55,7 +56,7 @@ func (c RemoveHost) apply(tx *tx) (any, error) {
 	if admission != nil {
 		tx.remove(tableAdmissions, admission)
 	}
-	tx.removeHostKey(c.ID)
+	credential.RemoveOfHost(tx, c.ID)
 	tx.put(tableRemoved, removed)
 	return removed, nil
 }

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"pinion/raftfsm/accesskey"
+	"pinion/raftfsm/credential"
 	"pinion/raftfsm/spec"
 )
 
@@ -23,7 +24,7 @@ func BenchmarkApplyLaunches(b *testing.B) {
 			b.Fatal(err)
 		}
 	}, hosts)
-	if _, err := empty.Apply(2, CreateAccessKey{Key: accesskey.Key{ID: holder}}); err != nil {
+	if _, err := empty.Apply(2, Wrap(credential.Create{Key: accesskey.Key{ID: holder}})); err != nil {
 		b.Fatal(err)
 	}
 	var all [][]byte

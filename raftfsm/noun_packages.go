@@ -3,19 +3,26 @@ package raftfsm
 import (
 	"iter"
 
+	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/accountsetting"
 	"pinion/raftfsm/acme"
 	"pinion/raftfsm/alarm"
+	"pinion/raftfsm/ca"
 	"pinion/raftfsm/capacityprovider"
+	"pinion/raftfsm/credential"
 	"pinion/raftfsm/image"
+	"pinion/raftfsm/issuer"
 	"pinion/raftfsm/jointoken"
 	"pinion/raftfsm/loadbalancer"
 	"pinion/raftfsm/loggroup"
+	"pinion/raftfsm/scaling"
+	"pinion/raftfsm/sealing"
 	"pinion/raftfsm/secret"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/table"
 	"pinion/raftfsm/taskrole"
 	"pinion/raftfsm/taskset"
+	"pinion/raftfsm/team"
 	"pinion/raftfsm/virtualip"
 )
 
@@ -103,6 +110,45 @@ var _ = register(noun[virtualip.Address]{
 
 var _ = register(noun[virtualip.Assigner]{
 	table: "virtualIPAssigner", indexes: indexes(virtualip.Assigners), noChanges: "it is the leader, of which there is an event", noExpiry: "there is one", commands: []kind{wrappedKindOf[virtualip.Lead](112, 1)},
+})
+
+var _ = register(noun[team.Team]{
+	table: "teams", indexes: indexes(team.ByName), noChanges: "the queue controller reads the teams several times a second", noExpiry: "a command deletes it",
+	commands: []kind{wrappedKindOf[team.Put](31, 1), wrappedKindOf[team.Delete](32, 1)},
+})
+
+var _ = register(noun[spec.CA]{
+	table: "authority", indexes: indexes(ca.Index), noChanges: "it changes once in years, and hosts are told of it otherwise", noExpiry: "it is one record",
+	commands: []kind{wrappedKindOf[ca.Put](3, 1), wrappedKindOf[ca.Rotate](80, 1), wrappedKindOf[ca.NarrowOverlap](81, 1)},
+})
+
+var _ = register(noun[sealing.Key]{
+	table: "sealing", indexes: indexes(sealing.Index), noChanges: "only servers need it", noExpiry: "it is one record",
+	commands: []kind{wrappedKindOf[sealing.Rotate](64, 1)},
+})
+
+var _ = register(noun[accesskey.Key]{
+	table: "keys", indexes: credential.Indexes(), noChanges: "only administrators may list them", noCluster: "a key for a cluster that is gone may do nothing",
+	commands: []kind{wrappedKindOf[credential.Create](35, 1), wrappedKindOf[credential.Delete](36, 1), wrappedKindOf[credential.Reseal](65, 1)},
+	expired:  func(v *View, r Reap) iter.Seq[*accesskey.Key] { return credential.Expired(v, r.Before) },
+})
+
+var _ = register(noun[issuer.Issuer]{
+	table: "issuer", indexes: indexes(issuer.Index), noChanges: "only administrators may see it", noExpiry: "it is one record",
+	commands: []kind{wrappedKindOf[issuer.Put](70, 1), wrappedKindOf[issuer.Delete](71, 1)},
+})
+
+var _ = register(noun[issuer.UsedIDToken]{
+	table: "usedIdTokens", indexes: indexes(issuer.UsedIDTokensByHash), noChanges: "the key that it was used for is told to nobody either",
+	commands: []kind{wrappedKindOf[issuer.Login](72, 1)},
+	expired:  func(v *View, r Reap) iter.Seq[*issuer.UsedIDToken] { return issuer.ExpiredIDTokens(v, r.Before) },
+})
+
+var _ = register(noun[scaling.Target]{
+	table: "scalableTargets", indexes: indexes(scaling.ByService), refersTo: []string{"services"},
+	noChanges: "its service tells of what it does", noExpiry: "it goes with its service", noCluster: "its service does",
+	commands: []kind{wrappedKindOf[scaling.ChangeTarget](110, 1)},
+	tags:     &tagging[scaling.Target]{kind: spec.ResourceScalableTarget, find: inView(scaling.Find), tags: func(t *scaling.Target) *[]spec.Tag { return &t.Tags }},
 })
 
 // inView is a read of a package as a method of View.

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"pinion/raftfsm/ca"
 	"pinion/raftfsm/jointoken"
 	"pinion/raftfsm/spec"
 )
@@ -27,7 +28,7 @@ func (w *model) ofPool(r *rapid.T) Command {
 		Wrap(jointoken.Revoke{ID: token, At: w.moment(r)}),
 		RemoveHost{ID: pick(r, "h3", "h4", "n1", "n2"), Force: rapid.Bool().Draw(r, "force"), At: w.moment(r)},
 		PutSettings{spec.Settings{Servers: rapid.IntRange(0, 5).Draw(r, "servers"), Incarnation: rapid.IntRange(0, 4).Draw(r, "incarnation")}},
-		PutCA{spec.CA{Certificate: []byte(pick(r, "x", "y"))}},
+		Wrap(ca.Put{Authority: spec.CA{Certificate: []byte(pick(r, "x", "y"))}}),
 	)
 }
 

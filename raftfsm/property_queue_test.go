@@ -8,6 +8,7 @@ import (
 	"pinion/raftfsm/capacityprovider"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/taskupdate"
+	"pinion/raftfsm/team"
 )
 
 // ofQueue is a command about tasks that wait, queues and teams.
@@ -24,8 +25,8 @@ func (w *model) ofQueue(r *rapid.T) Command {
 		Wrap(capacityprovider.Update{Name: name, AutoScaling: &capacityprovider.AutoScaling{ARN: pick(r, "a", "b")}}),
 		Wrap(capacityprovider.Delete{Name: name, At: w.moment(r)}),
 		PutClusterCapacityProviders{Cluster: spec.DefaultCluster, Providers: pick(r, nil, []string{name}), Strategy: pick(r, nil, []spec.CapacityProviderStrategyItem{{CapacityProvider: name}})},
-		PutTeam{spec.Team{Name: pick(r, "a", "b"), GPUs: &quota, Weight: rapid.IntRange(0, 2).Draw(r, "weight")}},
-		DeleteTeam{pick(r, "a", "b")},
+		Wrap(team.Put{Team: team.Team{Name: pick(r, "a", "b"), GPUs: &quota, Weight: rapid.IntRange(0, 2).Draw(r, "weight")}}),
+		Wrap(team.Delete{Name: pick(r, "a", "b")}),
 		w.editTasks(r), w.editTasks(r),
 	)
 }

@@ -41,7 +41,7 @@ func (w *model) ofServices(r *rapid.T) Command {
 		w.stepService(r), w.stepService(r), w.stepService(r),
 		RollBackService{Cluster: spec.DefaultCluster, Name: name, Rollout: pick(r, rollouts...), At: w.moment(r)},
 		ContinueService{Cluster: spec.DefaultCluster, Name: name, Rollout: pick(r, rollouts...), Hook: pick(r, hooks...), Action: pick(r, service.HookContinue, service.HookRollback), EventID: fresh, At: w.moment(r)},
-		ChangeScaling{Cluster: spec.DefaultCluster, Service: name, Change: w.scalingChange(r, desired), ID: fresh, At: w.moment(r)},
+		Wrap(scaling.ChangeTarget{Cluster: spec.DefaultCluster, Service: name, Change: w.scalingChange(r, desired), ID: fresh, At: w.moment(r)}),
 		ProtectTasks{Cluster: spec.DefaultCluster, Tasks: []string{w.task(r), w.task(r)}, Until: w.moment(r)},
 	)
 }
@@ -133,7 +133,7 @@ func (w *model) checkServices(before, after *View) {
 			w.Fatalf("task set %s has lost its service", set.ID)
 		}
 	}
-	for _, t := range ScalableTargets(after) {
+	for _, t := range scaling.All(after) {
 		if s := after.ServiceByID(t.ServiceID); s == nil || s.Status != service.Active || t.Min > t.Max {
 			w.Fatalf("target %+v of service %+v", t, s)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"pinion/gpu"
 	"pinion/raftfsm/accesskey"
+	"pinion/raftfsm/credential"
 	"pinion/raftfsm/spec"
 )
 
@@ -148,8 +149,8 @@ func (w *model) rare(r *rapid.T) Command {
 		CreateCluster{spec.Cluster{Name: "lab", CreatedAt: w.moment(r)}},
 		RegisterDefinition{Definition: definition("gpu", "1")},
 		DeregisterDefinition{Name: pick(r, "gpu:2", "gpu:3", "cpu:1"), At: w.moment(r)},
-		CreateAccessKey{accesskey.Key{ID: pick(r, "k1", "k2"), Secret: pick(r, "s1", "s2"), Grant: accesskey.Grant{MaxTasks: rapid.IntRange(0, 4).Draw(r, "limit")}}},
-		DeleteAccessKey{pick(r, "k1", "k2")},
+		Wrap(credential.Create{Key: accesskey.Key{ID: pick(r, "k1", "k2"), Secret: pick(r, "s1", "s2"), Grant: accesskey.Grant{MaxTasks: rapid.IntRange(0, 4).Draw(r, "limit")}}}),
+		Wrap(credential.Delete{ID: pick(r, "k1", "k2")}),
 		CreatePool{spec.Pool{ID: "other"}},
 	)
 }

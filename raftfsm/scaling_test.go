@@ -11,8 +11,8 @@ import (
 )
 
 // scaled changes the scaling of service "web".
-func scaled(id string, minute int, change scaling.Change) ChangeScaling {
-	return ChangeScaling{Cluster: spec.DefaultCluster, Service: "web", Change: change, ID: id, At: at(minute)}
+func scaled(id string, minute int, change scaling.Change) Command {
+	return Wrap(scaling.ChangeTarget{Cluster: spec.DefaultCluster, Service: "web", Change: change, ID: id, At: at(minute)})
 }
 
 func between(least, most int) scaling.Change {
@@ -36,7 +36,7 @@ func TestAScalableTargetKeepsItsServiceWithinItsCapacities(t *testing.T) {
 		t.Errorf("%+v", target)
 	}
 	h.do(t, scaled("c", 3, scaling.Change{Scale: &scaling.Decision{From: 2, To: 4, Cause: "busy"}}))
-	if target = ScalableTarget(h.View(), "svc"); h.web().Desired != 4 || target.Out != (scaling.Step{At: at(3), By: 2}) || target.Activity("c").Cause != "busy" {
+	if target = scaling.Find(h.View(), "svc"); h.web().Desired != 4 || target.Out != (scaling.Step{At: at(3), By: 2}) || target.Activity("c").Cause != "busy" {
 		t.Errorf("%+v", target)
 	}
 	for name, move := range map[string]scaling.Decision{"of another count": {From: 2, To: 3}, "beyond the capacity": {From: 4, To: 5}, "below it": {From: 4, To: 1}, "to nowhere": {From: 4, To: 4}} {
@@ -45,7 +45,7 @@ func TestAScalableTargetKeepsItsServiceWithinItsCapacities(t *testing.T) {
 		}
 	}
 	h.do(t, DeleteService{Cluster: spec.DefaultCluster, Name: "web", Force: true, At: at(5)})
-	if len(ScalableTargets(h.View())) != 0 {
+	if len(scaling.All(h.View())) != 0 {
 		t.Error("the target outlives its service")
 	}
 }
@@ -62,14 +62,14 @@ func TestAScheduledActionChangesTheCapacities(t *testing.T) {
 		t.Errorf("%+v", night)
 	}
 	h.do(t, scaled("c", 3, scaling.Change{Run: &scaling.Run{Action: "night"}}))
-	s, target := h.web(), ScalableTarget(h.View(), "svc")
+	s, target := h.web(), scaling.Find(h.View(), "svc")
 	if s.Desired != 0 || target.Max != 0 || !strings.Contains(target.Activity("c").Cause, "maximum capacity was set to 0 by scheduled action night: 3 -> 0") {
 		t.Errorf("%d, %+v", s.Desired, target)
 	}
 	refuse(t, h, scaled("d", 4, scaling.Change{Run: &scaling.Run{Action: "day"}}), scaling.ErrNoAction)
 	h.do(t, scaled("e", 5, scaling.Change{DeleteAction: "night"}))
 	refuse(t, h, scaled("e", 5, scaling.Change{DeleteAction: "night"}), scaling.ErrNoAction)
-	if h.do(t, scaled("f", 6, scaling.Change{Deregister: true})).(*scaling.Target) != nil || ScalableTarget(h.View(), "svc") != nil {
+	if h.do(t, scaled("f", 6, scaling.Change{Deregister: true})).(*scaling.Target) != nil || scaling.Find(h.View(), "svc") != nil {
 		t.Error("it is still there")
 	}
 }
@@ -90,7 +90,7 @@ func TestTheRecordOfAScalableTargetIsBounded(t *testing.T) {
 	for i := range scaling.MaxActivities + 9 {
 		h.do(t, scaled(fmt.Sprint("m", i), i, scaling.Change{Scale: &scaling.Decision{From: 1 + i%2, To: 2 - i%2}}))
 	}
-	if target := ScalableTarget(h.View(), "svc"); len(target.Activities) != scaling.MaxActivities || target.In.By != 1 {
+	if target := scaling.Find(h.View(), "svc"); len(target.Activities) != scaling.MaxActivities || target.In.By != 1 {
 		t.Errorf("%d activities, %+v", len(target.Activities), target.In)
 	}
 }

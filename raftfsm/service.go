@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"pinion/raftfsm/change"
+	"pinion/raftfsm/command"
+	"pinion/raftfsm/scaling"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
@@ -102,20 +104,6 @@ func hasLiveTasks(v *View, serviceID, deployment string) bool {
 	})
 }
 
-// mutableService is a copy of a service that is ACTIVE, with the next version. ErrNotFound, ErrInactive.
-func (v *View) mutableService(cluster, name string) (*service.Service, error) {
-	known := v.Service(cluster, name)
-	if known == nil {
-		return nil, fmt.Errorf("service %s in cluster %s: %w", name, cluster, spec.ErrNotFound)
-	}
-	if known.Status != service.Active {
-		return nil, fmt.Errorf("service %s in cluster %s: %w: it is %s", name, cluster, spec.ErrInactive, known.Status)
-	}
-	changed := *known
-	changed.Version++
-	return &changed, nil
-}
-
 // CreateService records a service with its first deployment, or an EXTERNAL one without any. An INACTIVE one of the name is forgotten. Another one is ErrInUse; ErrNotFound
 // and ErrInactive for cluster and definition, service.ErrTooMany, and an error for tags without a meaning. Answer: *service.Service.
 type CreateService struct {
@@ -159,7 +147,7 @@ type UpdateService struct {
 }
 
 func (c UpdateService) apply(tx *tx) (any, error) {
-	s, err := tx.mutableService(c.Cluster, c.Name)
+	s, err := command.MutableService(tx, c.Cluster, c.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +177,7 @@ func (c DeleteService) apply(tx *tx) (any, error) {
 	if known := tx.Service(c.Cluster, c.Name); known != nil && known.Status == service.Draining {
 		return known, nil
 	}
-	s, err := tx.mutableService(c.Cluster, c.Name)
+	s, err := command.MutableService(tx, c.Cluster, c.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -200,8 +188,8 @@ func (c DeleteService) apply(tx *tx) (any, error) {
 		return nil, fmt.Errorf("service %s in cluster %s: %w", c.Name, c.Cluster, service.ErrHasTaskSets)
 	}
 	tx.stopRollout(s, "The service is deleted.", c.At)
-	if t := ScalableTarget(&tx.View, s.ID); t != nil {
-		tx.remove(tableScalableTargets, t)
+	if t := scaling.Find(tx, s.ID); t != nil {
+		tx.Remove(t)
 	}
 	s.Status, s.Desired = service.Draining, 0
 	tx.endService(s, c.At)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pinion/raftfsm/change"
+	"pinion/raftfsm/command"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
@@ -131,7 +132,7 @@ type RollBackService struct {
 }
 
 func (c RollBackService) apply(tx *tx) (any, error) {
-	s, err := tx.mutableService(c.Cluster, c.Name)
+	s, err := command.MutableService(tx, c.Cluster, c.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +163,7 @@ type ContinueService struct {
 }
 
 func (c ContinueService) apply(tx *tx) (any, error) {
-	s, err := tx.mutableService(c.Cluster, c.Name)
+	s, err := command.MutableService(tx, c.Cluster, c.Name)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"pinion/raftfsm/accesskey"
+	"pinion/raftfsm/credential"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 )
@@ -216,7 +217,7 @@ func TestAStepIsTakenForItsVersionAlone(t *testing.T) {
 	if step := h.do(t, stale).(ServiceStep); step.Service != nil || h.View().Task("a") != nil {
 		t.Errorf("%+v", step)
 	}
-	h.do(t, CreateAccessKey{accesskey.Key{ID: "k1", Secret: "s", Grant: accesskey.Grant{MaxTasks: 1}}})
+	h.do(t, Wrap(credential.Create{Key: accesskey.Key{ID: "k1", Secret: "s", Grant: accesskey.Grant{MaxTasks: 1}}}))
 	var two []*spec.Task
 	for _, id := range []string{"a", "b"} {
 		start := replica(id, "2")

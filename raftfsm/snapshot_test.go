@@ -16,9 +16,12 @@ import (
 
 	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/accountsetting"
+	"pinion/raftfsm/ca"
 	"pinion/raftfsm/capacityprovider"
+	"pinion/raftfsm/credential"
 	"pinion/raftfsm/jointoken"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/team"
 )
 
 func newReader(snapshot []byte) io.Reader { return bytes.NewReader(snapshot) }
@@ -26,10 +29,10 @@ func newReader(snapshot []byte) io.Reader { return bytes.NewReader(snapshot) }
 // everything has an object in each table, and a server.
 func everything(t tester) *history {
 	h := newHistory(t)
-	h.do(t, CreateAccessKey{accesskey.Key{ID: "AKIA1", Secret: "s", CreatedAt: epoch}})
+	h.do(t, Wrap(credential.Create{Key: accesskey.Key{ID: "AKIA1", Secret: "s", CreatedAt: epoch}}))
 	h.launch(t, Launch{Token: "once", TokenHash: "a", Tasks: []*spec.Task{task("t1", "h1", "h1-gpu0")}, At: at(1)})
 	h.running(t, task("t2", "h1", "h1-gpu1"))
-	h.do(t, PutCA{spec.CA{Certificate: []byte("c"), SealedKey: []byte("k"), Seal: "s"}})
+	h.do(t, Wrap(ca.Put{Authority: spec.CA{Certificate: []byte("c"), SealedKey: []byte("k"), Seal: "s"}}))
 	h.do(t, PutSettings{spec.Settings{Servers: 5}})
 	h.do(t, Wrap(jointoken.Create{Token: joinToken("a", 3)}))
 	h.do(t, admit("h2", "key", "a", 1))
@@ -39,7 +42,7 @@ func everything(t tester) *history {
 	h.do(t, RemoveHost{ID: "h4", At: at(3)})
 	h.do(t, Wrap(accountsetting.Put{Setting: accountsetting.Setting{Name: "containerInsights", Value: "enabled"}}))
 	h.do(t, Wrap(capacityprovider.Create{Provider: capacityprovider.Provider{Name: "night", CreatedAt: epoch}}))
-	h.do(t, PutTeam{spec.Team{Name: "vision", Weight: 2}})
+	h.do(t, Wrap(team.Put{Team: team.Team{Name: "vision", Weight: 2}}))
 	ended(t, h, "t0", "vision", at(0), at(1))
 	h.do(t, Reap{Before: at(2)})
 	h.launch(t, Launch{Tasks: []*spec.Task{waiting("t3", 1)}})

@@ -4,14 +4,15 @@ import (
 	"cmp"
 	"fmt"
 
+	"pinion/raftfsm/credential"
 	"pinion/raftfsm/iam"
 	"pinion/raftfsm/spec"
 )
 
-// KeyTally is what the holder of an access key has in the state.
+// KeyTally returns the tally of the holder of an access key.
 func (v *View) KeyTally(holder string) spec.Tally { return v.tallies.OfKey(holder) }
 
-// PoolTally is what the whole pool has.
+// PoolTally returns the tally of the whole pool.
 func (v *View) PoolTally() spec.Tally { return v.tallies.OfPool() }
 
 // recount replaces what an object counted for before by what it counts for now; nil is no object.
@@ -28,7 +29,7 @@ func (v *View) CheckTasks(cluster, holder string, more spec.Tally) error {
 	if err := cmp.Or(limits.CheckTasks(v.PoolTally(), more), v.tallies.CheckCluster(limits, cluster, more, func() []*spec.Host { return v.Hosts("") })); err != nil || holder == "" {
 		return err
 	}
-	key := v.KeyOfHolder(holder)
+	key := credential.OfHolder(v, holder)
 	if key == nil {
 		return fmt.Errorf("access key %s: %w", holder, spec.ErrKeyRemoved)
 	}
@@ -40,7 +41,7 @@ func (v *View) checkRevision(d *spec.TaskDefinition) error {
 	if err := v.Settings().Limits.CheckRevision(v.PoolTally(), d.Family, v.tallies.OfFamily(d.Family)); err != nil {
 		return err
 	}
-	if key := v.KeyOfHolder(iam.HolderOfARN(d.RegisteredBy)); key != nil {
+	if key := credential.OfHolder(v, iam.HolderOfARN(d.RegisteredBy)); key != nil {
 		return key.CheckRevision(v.KeyTally(key.Holder()))
 	}
 	return nil

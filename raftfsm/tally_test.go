@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"pinion/raftfsm/accesskey"
+	"pinion/raftfsm/credential"
 	"pinion/raftfsm/gpuuse"
 	"pinion/raftfsm/iam"
 	"pinion/raftfsm/spec"
@@ -37,8 +38,8 @@ func ownedBy(key, id string, gpus int) *spec.Task {
 	return task
 }
 
-func newKey(id string, grant accesskey.Grant) CreateAccessKey {
-	return CreateAccessKey{accesskey.Key{ID: id, Secret: "s", Role: accesskey.RoleSubmit, Grant: grant}}
+func newKey(id string, grant accesskey.Grant) Command {
+	return Wrap(credential.Create{Key: accesskey.Key{ID: id, Secret: "s", Role: accesskey.RoleSubmit, Grant: grant}})
 }
 
 // wantLimit checks that an error says which limit of what would be exceeded.
@@ -108,7 +109,7 @@ func TestAKeyThatWasRemovedRunsNothing(t *testing.T) {
 	}
 	h.do(t, newKey("k", accesskey.Grant{}))
 	h.launch(t, Launch{Tasks: []*spec.Task{ownedBy("k", "b", 0)}})
-	h.do(t, DeleteAccessKey{"k"})
+	h.do(t, Wrap(credential.Delete{ID: "k"}))
 	if task := h.View().Task("b"); task == nil || task.DesiredStatus == spec.Stopped {
 		t.Errorf("a task of the key is ended with it: %+v", task)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"pinion/raftfsm/command"
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/table"
@@ -83,7 +84,7 @@ func runRank(t *spec.Task) int64 {
 	return 1 + stoppedRank(t)
 }
 
-// StoppedTasks is how many tasks are STOPPED, and which, in the order of their ends.
+// StoppedTasks returns the number of STOPPED tasks, and visits them in the order of their ends.
 func StoppedTasks(v *View) (int, iter.Seq[*spec.Task]) {
 	return tasksStopped.Len(v), tasksStopped.All(v)
 }
@@ -148,7 +149,7 @@ func (c ReportTasks) apply(tx *tx) (any, error) {
 		}
 		task := known.WithReport(report)
 		tx.takeDigests(task, known)
-		if task.LastStatus != known.LastStatus || !equal(task, known) { // most reports change the status
+		if task.LastStatus != known.LastStatus || !command.Equal(task, known) { // most reports change the status
 			task.Version++
 			tx.put(tableTasks, task)
 		}

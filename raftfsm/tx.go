@@ -1,10 +1,6 @@
 package raftfsm
 
 import (
-	"bytes"
-	"reflect"
-
-	"pinion/raftfsm/compact"
 	"pinion/raftfsm/table"
 )
 
@@ -46,10 +42,4 @@ func (tx *tx) remove(table anyTable, object any) {
 	tx.changed.Remove(table, object)
 	tx.mutations = append(tx.mutations, mutation{table, object, nil})
 	tx.recount(object, nil)
-}
-
-// equal reports whether two objects, given by pointers, are the same in a snapshot. Commands use it to detect changes: a
-// server that restored an object and one that applied the log may hold its times in different zones, and must decide alike.
-func equal(a, b any) bool {
-	return reflect.DeepEqual(a, b) || bytes.Equal(new(compact.Writer).Append(nil, a), new(compact.Writer).Append(nil, b))
 }

@@ -8,12 +8,15 @@ import (
 	"strings"
 
 	"pinion/raftfsm/accesskey"
+	"pinion/raftfsm/ca"
+	"pinion/raftfsm/credential"
 	"pinion/raftfsm/loadbalancer"
+	"pinion/raftfsm/sealing"
 	"pinion/raftfsm/sortkey"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/table"
 	"pinion/raftfsm/tally"
-	"pinion/raftfsm/taskrole"
+	"pinion/raftfsm/taskenv"
 )
 
 // versions is embedded without being a part of the interface of View.
@@ -45,6 +48,12 @@ func (v *View) Reaped() uint64 {
 
 // Pool is the identity of the Raft cluster, nil before the first start.
 func (v *View) Pool() *spec.Pool { return poolIndex.Get(v, sortkey.Key{}) }
+
+// CA is the pool's certificate authority, nil while none is recorded.
+func (v *View) CA() *spec.CA { return ca.Find(v) }
+
+// CheckSeal refuses what is sealed with a sealing key that was replaced: spec.ErrUnavailable.
+func (v *View) CheckSeal(name string) error { return sealing.Check(v, name) }
 
 // Cluster returns nil when the name is unknown.
 func (v *View) Cluster(name string) *spec.Cluster {
@@ -139,21 +148,15 @@ func (v *View) Free(hostID string) spec.Free {
 
 // AccessKey returns nil when the id is unknown. That of a task follows from the task and its role, and has no secret.
 func (v *View) AccessKey(id string) *accesskey.Key {
-	if key, ofTask := taskrole.KeyOf(v, id); ofTask {
-		return key
-	}
-	return accessKeysByID.Get(v, sortkey.Key{First: id})
+	return credential.Find(v, id)
 }
-
-// AccessKeys lists every access key that is recorded.
-func (v *View) AccessKeys() []*accesskey.Key { return slices.Collect(accessKeysByID.All(v)) }
 
 // Assignments lists every task of the host that is not STOPPED, each with its effective definition, and returns a
 // channel that is closed when the list may have changed. Take a new View then.
 func (v *View) Assignments(hostID string) ([]spec.Assignment, <-chan struct{}) {
 	live := v.liveTasksOn(hostID)
 	assignments := make([]spec.Assignment, 0, len(live))
-	gangs := map[string]*spec.GangAddresses{}
+	gangs := map[string]*taskenv.GangAddresses{}
 	for _, task := range live {
 		definition := v.withTaskEnv(spec.Effective(v.Definition(task.Definition), task.Overrides.Get()), task, gangs)
 		assignments = append(assignments, spec.Assignment{Task: task, Definition: definition, ClusterRules: v.Cluster(task.Cluster).Rules()})

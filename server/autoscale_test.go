@@ -25,7 +25,7 @@ func TestBatchTasksGiveWayToAServiceAndComeBack(t *testing.T) {
 	least, most := 1, 6
 	scale := func(c scaling.Change) {
 		t.Helper()
-		apply(t, s, raftfsm.ChangeScaling{Cluster: spec.DefaultCluster, Service: "web", Change: c, ID: "a", At: s.cfg.Now()})
+		apply(t, s, raftfsm.Wrap(scaling.ChangeTarget{Cluster: spec.DefaultCluster, Service: "web", Change: c, ID: "a", At: s.cfg.Now()}))
 	}
 	scale(scaling.Change{Register: &scaling.Registration{Min: &least, Max: &most}})
 	scale(scaling.Change{Scale: &scaling.Decision{From: 1, To: 6, Cause: "busy"}})

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"pinion/raftfsm"
+	"pinion/raftfsm/ca"
 	"pinion/raftfsm/spec"
 	"pinion/server/admission"
 	"pinion/server/pki"
@@ -13,12 +14,12 @@ import (
 // founding is what a leader records before it answers anybody, if the state lacks it: the pool's CA, and by which key the leader is
 // known, which needed no token if it began the pool or restored it.
 func founding(cfg Config, keyring *seal.Keyring, view *raftfsm.View) (commands []raftfsm.Command, err error) {
-	ca, err := sealHeldCA(cfg, keyring, view.CA())
+	held, err := sealHeldCA(cfg, keyring, view.CA())
 	if err != nil {
 		return nil, err
 	}
-	if ca != nil {
-		commands = append(commands, raftfsm.PutCA{Authority: *ca})
+	if held != nil {
+		commands = append(commands, raftfsm.Wrap(ca.Put{Authority: *held}))
 	}
 	if newer, err := restoredCA(cfg, keyring, view.CA()); err != nil {
 		return nil, err
@@ -46,7 +47,7 @@ func restoredCA(cfg Config, keyring *seal.Keyring, recorded *spec.CA) (raftfsm.C
 	}
 	sealed, err := admission.SealCA(keyring, held)
 	sealed.Since = cfg.Now()
-	return raftfsm.RotateCA{CA: sealed, From: recorded.Certificate}, err
+	return raftfsm.Wrap(ca.Rotate{CA: sealed, From: recorded.Certificate}), err
 }
 
 // sealHeldCA returns the pool's CA for the state when it is not there, or its key is sealed so that this server cannot read

@@ -6,6 +6,7 @@ import (
 	"pinion/gpu"
 	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
+	"pinion/raftfsm/credential"
 	"pinion/raftfsm/spec"
 )
 
@@ -59,7 +60,7 @@ func TestALimitIsAboutTheAlternative(t *testing.T) {
 	s := start(t, config(t.TempDir()))
 	joinWithModels(t, s, "NVIDIA H200", "NVIDIA H100", "NVIDIA H100")
 	four := 4
-	apply(t, s, raftfsm.CreateAccessKey{Key: accesskey.Key{ID: "k", Role: accesskey.RoleSubmit, Grant: accesskey.Grant{MaxGPUs: &four}}})
+	apply(t, s, raftfsm.Wrap(credential.Create{Key: accesskey.Key{ID: "k", Role: accesskey.RoleSubmit, Grant: accesskey.Grant{MaxGPUs: &four}}}))
 	request := queuedRun(define(t, s, 8), spec.Tag{Key: spec.TagGPUAlternatives, Value: "H200:1/H100:2"})
 	request.Key = "k"
 	for range 2 {

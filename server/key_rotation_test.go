@@ -10,6 +10,8 @@ import (
 	"pinion/packaging/keystore"
 	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
+	"pinion/raftfsm/credential"
+	"pinion/raftfsm/sealing"
 	"pinion/raftfsm/spec"
 	"pinion/server/admission"
 	"pinion/server/seal"
@@ -28,7 +30,7 @@ func ringOf(t *testing.T, dir string, keys *keystore.Store) *seal.Keyring {
 // opened are the secrets of a state that a keyring opens, and whether the key of the CA is one.
 func opened(view *raftfsm.View, ring *seal.Keyring) (secrets map[string]string, ca bool) {
 	secrets = map[string]string{}
-	for _, key := range view.AccessKeys() {
+	for _, key := range credential.All(view) {
 		if secret, err := ring.Open(key.ID, key.Sealed, key.Seal); err == nil {
 			secrets[key.ID] = secret
 		}
@@ -68,14 +70,14 @@ func (p *pool) waitUntilSealed() {
 	p.t.Helper()
 	eventually(p.t, "everything is sealed with the new key, and the one before is gone", func() bool {
 		view := p.view()
-		if view.SealingKey() == nil || !view.SealedOtherwise().Empty() {
+		if sealing.Find(view) == nil || !sealing.SealedOtherwise(view).Empty() {
 			return false
 		}
 		return !slices.ContainsFunc(p.hosts, func(h *testHost) bool {
 			if h.member == nil || h.member.localServer() == nil {
 				return false
 			}
-			return !slices.Equal(ringOf(p.t, h.dir, h.keys).Names(), []string{view.SealingKey().Name})
+			return !slices.Equal(ringOf(p.t, h.dir, h.keys).Names(), []string{sealing.Find(view).Name})
 		})
 	})
 }
@@ -116,11 +118,11 @@ func TestAStolenServerReadsNothingThatIsSealedAfterARotation(t *testing.T) {
 	if !ca {
 		t.Error("the pool cannot read the key of its CA any more")
 	}
-	before := view.SealingKey().Name
+	before := sealing.Find(view).Name
 	p.createKeys(1)
 	p.rotateSealingKey()
 	p.waitUntilSealed()
-	if after := p.view().SealingKey().Name; after == before || !slices.Contains(p.view().SealingKey().Retired, before) {
+	if after := sealing.Find(p.view()).Name; after == before || !slices.Contains(sealing.Find(p.view()).Retired, before) {
 		t.Errorf("the second rotation went from %s to %s", before, after)
 	}
 }
@@ -141,7 +143,7 @@ func TestManySecretsAreSealedAnewInBoundedSteps(t *testing.T) {
 		if key.Sealed, key.Seal, err = own.accessKeys.Keyring.Seal(key.ID, "secret", ca.Seal); err != nil {
 			t.Fatal(err)
 		}
-		apply(t, own, raftfsm.CreateAccessKey{Key: key})
+		apply(t, own, raftfsm.Wrap(credential.Create{Key: key}))
 	}
 	before := own.state.View().Index()
 	p.rotateSealingKey()
@@ -151,7 +153,7 @@ func TestManySecretsAreSealedAnewInBoundedSteps(t *testing.T) {
 		t.Errorf("%d secrets can be read, after %d entries", len(known), entries)
 	}
 	late := accesskey.Key{ID: "AKIALATE", Role: accesskey.RoleRead, Sealed: []byte("x"), Seal: ca.Seal}
-	if _, err := own.Propose(t.Context(), raftfsm.CreateAccessKey{Key: late}); !errors.Is(err, spec.ErrUnavailable) {
+	if _, err := own.Propose(t.Context(), raftfsm.Wrap(credential.Create{Key: late})); !errors.Is(err, spec.ErrUnavailable) {
 		t.Errorf("a secret under a key that servers have removed: %v", err)
 	}
 }

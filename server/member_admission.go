@@ -8,8 +8,8 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
+	"pinion/raftfsm/issuer"
 	"pinion/server/admission"
 	"pinion/server/liveness"
 	"pinion/server/membership"
@@ -145,7 +145,7 @@ func (k Keys) CreateKey(ctx context.Context, like accesskey.Key) (accesskey.Key,
 }
 
 // Login is admission.AccessKeys.Login.
-func (k Keys) Login(ctx context.Context, login raftfsm.Login) (accesskey.Key, error) {
+func (k Keys) Login(ctx context.Context, login issuer.Login) (accesskey.Key, error) {
 	own, err := k.server.get()
 	if err != nil {
 		return accesskey.Key{}, err

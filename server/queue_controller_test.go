@@ -9,6 +9,7 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/team"
 )
 
 // queuedRun is runOf through the queue.
@@ -217,8 +218,8 @@ func TestWhatIsBorrowedIsGivenBackToWhoHasARightToIt(t *testing.T) {
 	s := start(t, config(t.TempDir()))
 	joinWith(t, s, 2)
 	quota := 1
-	for _, team := range []string{"vision", "speech"} {
-		apply(t, s, raftfsm.PutTeam{Team: spec.Team{Name: team, GPUs: &quota, Weight: 1}})
+	for _, name := range []string{"vision", "speech"} {
+		apply(t, s, raftfsm.Wrap(team.Put{Team: team.Team{Name: name, GPUs: &quota, Weight: 1}}))
 	}
 	definition := define(t, s, 1)
 	ofVision := func() *spec.Task {

@@ -6,6 +6,7 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/team"
 )
 
 // A request that one leader has carried out must not be carried out again by the next one, which was never asked.
@@ -19,7 +20,7 @@ func TestTheNextLeaderKnowsTheSignaturesThatWereUsed(t *testing.T) {
 	now := time.Now()
 	created, ran, queued, refused := spec.Signature{1}, spec.Signature{2}, spec.Signature{3}, spec.Signature{4}
 	if _, err := whileNotLeading(t, func() (any, error) {
-		return leader.member.Propose(spec.WithSignatures(t.Context(), created), raftfsm.PutTeam{Team: spec.Team{Name: "vision", Weight: 1}})
+		return leader.member.Propose(spec.WithSignatures(t.Context(), created), raftfsm.Wrap(team.Put{Team: team.Team{Name: "vision", Weight: 1}}))
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +33,7 @@ func TestTheNextLeaderKnowsTheSignaturesThatWereUsed(t *testing.T) {
 			t.Fatal(result, err)
 		}
 	}
-	if _, err := leader.member.Propose(spec.WithSignatures(t.Context(), refused), raftfsm.DeleteTeam{Name: "unknown"}); err == nil {
+	if _, err := leader.member.Propose(spec.WithSignatures(t.Context(), refused), raftfsm.Wrap(team.Delete{Name: "unknown"})); err == nil {
 		t.Fatal("an unknown team was deleted")
 	}
 	leader.close()

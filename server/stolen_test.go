@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"pinion/raftfsm/accesskey"
+	"pinion/raftfsm/credential"
 	"pinion/raftfsm/jointoken"
 	"pinion/raftfsm/spec"
 	"pinion/server/admission"
@@ -48,7 +49,7 @@ func TestAStolenDataDirectoryOfAnAgentOpensNothingOnceTheHostIsRemoved(t *testin
 	for _, at := range []*testHost{r.server, r.b} {
 		r.checkClosed(at, caller{at.where, cert})
 	}
-	if r.view().AccessKey(key.ID) != nil || r.view().HostKey(r.a.cfg.HostID) != nil {
+	if r.view().AccessKey(key.ID) != nil || credential.OfHost(r.view(), r.a.cfg.HostID) != nil {
 		t.Error("the host's access key is still there")
 	}
 	for _, k := range []string{"", token} { // with a token it loses servers.json, so that comes last

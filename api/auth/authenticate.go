@@ -12,6 +12,7 @@ import (
 	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
+	"pinion/raftfsm/credential"
 	"pinion/raftfsm/spec"
 )
 
@@ -107,7 +108,7 @@ func (a *Authenticator) socketKey(r *http.Request, view *raftfsm.View) (key *acc
 	if !origin.Socket {
 		return nil, false, nil
 	}
-	if key = view.HostKey(origin.Peer.HostID); key == nil {
+	if key = credential.OfHost(view, origin.Peer.HostID); key == nil {
 		return nil, true, wire.Errorf(sigv4.UnrecognizedClient, "Host %s has no access key: it was removed, or is not made yet. The host asks for one when it starts; restart it.", origin.Peer.HostID)
 	}
 	return key, true, nil

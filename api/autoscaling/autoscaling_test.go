@@ -264,7 +264,7 @@ func TestListsComeInPages(t *testing.T) {
 	for i := range 7 {
 		f.must(t, "PutScalingPolicy", of("default/web", strings.Replace(policy, "load", fmt.Sprint("p", i), 1)))
 		from, to := 1+i%2, 2-i%2
-		if _, err := f.Propose(t.Context(), raftfsm.ChangeScaling{Cluster: "default", Service: "web", ID: fmt.Sprint(i), At: epoch.Add(time.Duration(i/2) * time.Second), Change: scaling.Change{Scale: &scaling.Decision{From: from, To: to, Cause: "c"}}}); err != nil {
+		if _, err := f.Propose(t.Context(), raftfsm.Wrap(scaling.ChangeTarget{Cluster: "default", Service: "web", ID: fmt.Sprint(i), At: epoch.Add(time.Duration(i/2) * time.Second), Change: scaling.Change{Scale: &scaling.Decision{From: from, To: to, Cause: "c"}}})); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sort"
 
-	"pinion/raftfsm"
 	"pinion/raftfsm/scaling"
 )
 
@@ -49,7 +48,7 @@ func (r *Request) targets(ns, dim string, ids []string) ([]*scaling.Target, erro
 	if ns != namespace || dim != "" && dim != dimension {
 		return nil, errInvalid("Unsupported service namespace, resource type or scalable dimension: Pinion scales services, with ServiceNamespace %s and ScalableDimension %s", namespace, dimension)
 	}
-	all := slices.DeleteFunc(raftfsm.ScalableTargets(r.View), func(t *scaling.Target) bool {
+	all := slices.DeleteFunc(scaling.All(r.View), func(t *scaling.Target) bool {
 		s := r.View.ServiceByID(t.ServiceID)
 		return s == nil || !r.Principal.SeesService(s) || len(ids) > 0 && !slices.Contains(ids, resourceID(t.Cluster, t.Service))
 	})

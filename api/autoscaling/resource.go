@@ -86,7 +86,7 @@ func (r *Request) change(ctx context.Context, in *resource, change scaling.Chang
 	if s == nil {
 		return nil, in.errNoService(change)
 	}
-	answer, err := r.Store.Propose(ctx, raftfsm.ChangeScaling{Cluster: cluster, Service: name, Change: change, ID: httpx.NewUUID(), At: r.Now()})
+	answer, err := r.Store.Propose(ctx, raftfsm.Wrap(scaling.ChangeTarget{Cluster: cluster, Service: name, Change: change, ID: httpx.NewUUID(), At: r.Now()}))
 	switch {
 	case err == nil:
 		return answer.(*scaling.Target), nil

@@ -23,7 +23,7 @@ func TestAStepScalingPolicyIsDescribedWithItsAlarms(t *testing.T) {
 	f := newFixture(t)
 	f.must(t, "RegisterScalableTarget", of("default/web", bounds))
 	f.must(t, "PutScalingPolicy", of("default/web", stepping(twoSteps, outMore)))
-	arn := scaling.PolicyName{ID: raftfsm.ScalableTargets(f.state.View())[0].Policy("out").ID, Cluster: "default", Service: "web", Name: "out"}.ARN("eu-1")
+	arn := scaling.PolicyName{ID: scaling.All(f.state.View())[0].Policy("out").ID, Cluster: "default", Service: "web", Name: "out"}.ARN("eu-1")
 	for name, service := range map[string]string{"busy": "web", "other": "vision"} {
 		a := alarm.Alarm{Name: name, Cluster: "default", Service: service, Actions: alarm.Actions{Alarm: []string{arn}}}
 		if _, err := f.Propose(t.Context(), raftfsm.Wrap(alarm.Put{Alarm: a})); err != nil {

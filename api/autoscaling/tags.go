@@ -83,7 +83,7 @@ func (r *Request) tagged(arn string) (*scaling.Target, error) {
 	if len(fields) == 6 && fields[2] == Service && fields[4] == spec.AccountID {
 		id, isTarget = strings.CutPrefix(fields[5], "scalable-target/"+targetIDPrefix)
 	}
-	if target := raftfsm.ScalableTarget(r.View, id); isTarget && target != nil {
+	if target := scaling.Find(r.View, id); isTarget && target != nil {
 		if s := r.View.ServiceByID(id); s != nil && r.Principal.SeesService(s) {
 			return target, nil
 		}

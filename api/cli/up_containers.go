@@ -12,9 +12,9 @@ import (
 	"pinion/api/cli/exit"
 	"pinion/raftfsm/envfile"
 	"pinion/raftfsm/filesystem"
+	"pinion/raftfsm/isolation"
 	"pinion/raftfsm/linux"
 	"pinion/raftfsm/logdriver"
-	"pinion/raftfsm/spec"
 	"pinion/raftfsm/tasknetwork"
 	"pinion/raftfsm/volumeroot"
 )
@@ -29,7 +29,7 @@ type ContainerOptions struct {
 	Devices []string
 	// Buckets are directories with environment files of containers, by the names of the buckets that they are; see envfile.File.
 	Buckets map[string]string
-	// Allow are the powers that containers may have beyond those that every host gives; see spec.Allowable.
+	// Allow are the powers that containers may have beyond those that every host gives; see isolation.Allowable.
 	Allow []string
 	// PidsLimit is the number of processes and threads of a container, for each of its GPUs if it has several. 0: no limit.
 	PidsLimit int64
@@ -99,7 +99,7 @@ func (f *containerFlags) complete(o *ContainerOptions) error {
 	for _, given := range f.allow.Value() {
 		for word := range strings.SplitSeq(given, ",") {
 			word = strings.TrimPrefix(word, "CAP_")
-			if !spec.Allowable(word) {
+			if !isolation.Allowable(word) {
 				return exit.Usagef("--allow %q is not privileged, host-pid, host-ipc, or a capability that containers do not have without it, such as NET_ADMIN", word)
 			}
 			if !slices.Contains(o.Allow, word) {

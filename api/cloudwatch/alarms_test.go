@@ -42,7 +42,7 @@ func newFixture(t *testing.T) fixture {
 			{PutPolicy: &scaling.Policy{ID: "steps-" + s.Name, Name: "steps", Step: &scaling.Stepping{Adjustment: scaling.ExactCapacity, Steps: []scaling.StepAdjustment{{Lower: "0", By: 2}}}}},
 			{PutPolicy: &scaling.Policy{ID: "load-" + s.Name, Name: "load"}},
 		} {
-			f.Do(raftfsm.ChangeScaling{Cluster: s.Cluster, Service: s.Name, Change: c})
+			f.Do(raftfsm.Wrap(scaling.ChangeTarget{Cluster: s.Cluster, Service: s.Name, Change: c}))
 		}
 	}
 	return f

@@ -211,7 +211,7 @@ func (r *Request) checkPolicy(member, arn string, name scaling.PolicyName) error
 		return err
 	}
 	if s != nil {
-		if target := raftfsm.ScalableTarget(r.View, s.ID); target != nil {
+		if target := scaling.Find(r.View, s.ID); target != nil {
 			if p := target.Policy(name.Name); p != nil && p.ID == name.ID && p.Step != nil {
 				return nil
 			}

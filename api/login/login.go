@@ -56,7 +56,7 @@ type IDToken struct {
 
 // IssuerOf is the issuer of the pool; an error that says what to do where there is none.
 func IssuerOf(res leader.Resolution) (*issuer.Issuer, error) {
-	if from := res.View.Issuer(); from != nil {
+	if from := issuer.Find(res.View); from != nil {
 		return from, nil
 	}
 	return nil, wire.Errorf(httpx.NotFound, "Nobody can log in to this pool: it has no OpenID Connect issuer. An administrator names one with `pinion oidc set`; until then, ask one for an access key (`pinion keys create`).")
@@ -65,7 +65,7 @@ func IssuerOf(res leader.Resolution) (*issuer.Issuer, error) {
 // Offer answers whether people log in with a browser.
 func (h *Handler) Offer(x *httpx.Exchange, res leader.Resolution) error {
 	var offer Offer
-	if from := res.View.Issuer(); from != nil {
+	if from := issuer.Find(res.View); from != nil {
 		offer.Issuer = from.URL
 	}
 	return reply(x, offer)

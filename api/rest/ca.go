@@ -43,7 +43,10 @@ type rotateCAInput struct {
 }
 
 // authority serves the routes about the pool's CA.
-type authority struct{ api *API }
+type authority struct {
+	keys  KeyStore
+	store Store
+}
 
 func (a authority) show(x *httpx.Exchange, res leader.Resolution) error {
 	out := caView{Roots: []rootView{}, Left: []leftView{}}
@@ -69,7 +72,7 @@ func (a authority) show(x *httpx.Exchange, res leader.Resolution) error {
 	}
 	if ca.Overlap.Trusted {
 		for _, host := range res.View.HostsNotOn(signing.Fingerprint) {
-			out.Left = append(out.Left, leftView{ID: host.ID, Name: host.Name, Connected: a.api.Store.Connected(host.ID)})
+			out.Left = append(out.Left, leftView{ID: host.ID, Name: host.Name, Connected: a.store.Connected(host.ID)})
 		}
 	}
 	return reply(x, out)
@@ -98,10 +101,10 @@ func (a authority) rotate(x *httpx.Exchange, _ leader.Resolution) error {
 	if err := decode(x, &in); err != nil {
 		return err
 	}
-	if a.api.Admin.Keys == nil {
-		return errNotConfigured("rotating the CA")
+	if a.keys == nil {
+		return NotConfigured("rotating the CA")
 	}
-	if err := a.api.Admin.Keys.RotateCA(x.Context(), in.Force); err != nil {
+	if err := a.keys.RotateCA(x.Context(), in.Force); err != nil {
 		return err
 	}
 	return ok(x)

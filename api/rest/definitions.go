@@ -37,7 +37,7 @@ type definitionsView struct {
 }
 
 // definitionList serves the list of task definitions.
-type definitionList struct{ api *API }
+type definitionList struct{}
 
 func (l definitionList) routes() []Route {
 	return []Route{{Method: http.MethodGet, Path: "/v1/definitions", Role: accesskey.RoleRead, Scope: perResource,

@@ -32,21 +32,24 @@ const examineTimeout = time.Minute
 var examining sync.Mutex
 
 // doctor serves the checks of machines.
-type doctor struct{ api *API }
+type doctor struct {
+	peers  *httpx.Peers
+	checks Doctor // nil: this host does not check its machine
+}
 
 func (d doctor) routes() []Route {
 	return []Route{
 		{Method: http.MethodGet, Path: "/v1/admin/hosts/{id}/doctor", Role: accesskey.RoleAdmin, Scope: poolWide, Summary: "has a host check its machine, as pinion doctor does there",
-			Out: reflect.TypeFor[[]Finding](), Serve: OnHost(d.api, "Look at it there, with `sudo pinion doctor`.", d.serveLocal), Host: d.serveLocal},
+			Out: reflect.TypeFor[[]Finding](), Serve: OnHost(d.peers, "Look at it there, with `sudo pinion doctor`.", d.serveLocal), Host: d.serveLocal},
 	}
 }
 
 // serveLocal is the answer of the host itself.
 func (d doctor) serveLocal(x *httpx.Exchange, id string) error {
-	if id != d.api.HostID {
-		return wire.Errorf(httpx.NotFound, "This host is %s, not %s.", d.api.HostID, id)
+	if id != d.peers.HostID {
+		return wire.Errorf(httpx.NotFound, "This host is %s, not %s.", d.peers.HostID, id)
 	}
-	if d.api.Agent.Doctor == nil {
+	if d.checks == nil {
 		return wire.Errorf(wire.Server, "This host does not check its machine.")
 	}
 	if !examining.TryLock() {
@@ -55,5 +58,5 @@ func (d doctor) serveLocal(x *httpx.Exchange, id string) error {
 	defer examining.Unlock()
 	ctx, cancel := context.WithTimeout(x.Request.Context(), examineTimeout)
 	defer cancel()
-	return reply(x, d.api.Agent.Doctor.Examine(ctx))
+	return reply(x, d.checks.Examine(ctx))
 }

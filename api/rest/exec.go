@@ -44,7 +44,10 @@ type execView struct {
 }
 
 // execSessions opens sessions for commands in containers.
-type execSessions struct{ api *API }
+type execSessions struct {
+	sessions *exec.Service
+	ended    Ended
+}
 
 func (e execSessions) routes() []Route {
 	return []Route{
@@ -61,7 +64,7 @@ func (e execSessions) open(x *httpx.Exchange, res leader.Resolution) error {
 	if err := in.Size.check(); err != nil {
 		return err
 	}
-	task, err := findTask(x, res, e.api.Ended)
+	task, err := findTask(x, res, e.ended)
 	if err != nil {
 		return err
 	}
@@ -75,7 +78,7 @@ func (e execSessions) open(x *httpx.Exchange, res leader.Resolution) error {
 	}
 	r := exec.Request{Task: task.ID, Container: container.Name, Command: in.Command, Port: in.Port, TTY: in.TTY, Size: stream.TerminalSize{Columns: uint16(in.Size.Columns), Rows: uint16(in.Size.Rows)}}
 	r.By(res.Principal, x.ClientAddress())
-	session, err := e.api.Exec.Open(x.Context(), host, r, wire.Server)
+	session, err := e.sessions.Open(x.Context(), host, r, wire.Server)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package rest
 import (
 	"net/http"
 	"reflect"
+	"time"
 
 	"pinion/api/httpx"
 	"pinion/api/leader"
@@ -15,7 +16,10 @@ import (
 )
 
 // gpuQuarantine serves the quarantine of GPUs.
-type gpuQuarantine struct{ api *API }
+type gpuQuarantine struct {
+	store Store
+	now   func() time.Time
+}
 
 func (q gpuQuarantine) routes() []Route {
 	return []Route{
@@ -57,9 +61,9 @@ func (q gpuQuarantine) change(x *httpx.Exchange, res leader.Resolution, complete
 	if host == nil {
 		return wire.Errorf(httpx.NotFound, "There is no GPU %q: GET /v1/gpus lists them.", in.GPU)
 	}
-	command := raftfsm.SetGPUQuarantine{HostID: host.ID, UUID: in.GPU, At: q.api.Now()}
+	command := raftfsm.SetGPUQuarantine{HostID: host.ID, UUID: in.GPU, At: q.now()}
 	complete(&command, in.Reason)
-	if _, err := q.api.Store.Propose(x.Context(), command); err != nil {
+	if _, err := q.store.Propose(x.Context(), command); err != nil {
 		return err
 	}
 	return ok(x)

@@ -19,8 +19,11 @@ import (
 
 // gpuUsage tells how the GPUs of the pool are used. Their hosts know that; the state does not.
 type gpuUsage struct {
-	api *API
-	ask *usageCache
+	peers *httpx.Peers
+	gpus  GPUHost // of this host
+	store Store
+	now   func() time.Time
+	cache *usageCache
 }
 
 // maxUsageAsks bounds the hosts that one request asks at the same time.
@@ -104,10 +107,10 @@ func (g gpuUsage) ofHost(x *httpx.Exchange, res leader.Resolution) error {
 
 // serveLocal is the answer of the host itself.
 func (g gpuUsage) serveLocal(x *httpx.Exchange, id string) error {
-	if id != g.api.HostID {
-		return wire.Errorf(httpx.NotFound, "This host is %s, not %s.", g.api.HostID, id)
+	if id != g.peers.HostID {
+		return wire.Errorf(httpx.NotFound, "This host is %s, not %s.", g.peers.HostID, id)
 	}
-	return reply(x, g.api.Agent.GPUs.Usage())
+	return reply(x, g.gpus.Usage())
 }
 
 // samples tells of one GPU. The hour may have been that of several teams, so it is for keys that see all of them.
@@ -123,7 +126,7 @@ func (g gpuUsage) samples(x *httpx.Exchange, res leader.Resolution) error {
 	if _, err := g.after(x); err != nil {
 		return err
 	}
-	return gpuCheck{g.api}.onHost(g.samplesHere)(x, res)
+	return onGPUHost(g.peers, g.samplesHere)(x, res)
 }
 
 func (g gpuUsage) samplesHere(x *httpx.Exchange, uuid string) error {
@@ -131,7 +134,7 @@ func (g gpuUsage) samplesHere(x *httpx.Exchange, uuid string) error {
 	if err != nil {
 		return err
 	}
-	return reply(x, g.api.Agent.GPUs.Samples(uuid, after))
+	return reply(x, g.gpus.Samples(uuid, after))
 }
 
 // after is the time of ?since=.
@@ -140,7 +143,7 @@ func (g gpuUsage) after(x *httpx.Exchange) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	return parseMoment("since", text, g.api.Now())
+	return parseMoment("since", text, g.now())
 }
 
 // visibleUsage is what of the usage a key sees. To a key for teams it is that of GPUs which its tasks have, from when on they have them: what the GPU did

@@ -32,7 +32,11 @@ type Ended interface {
 }
 
 // history serves the routes about tasks that have ended.
-type history struct{ api *API }
+type history struct {
+	ended Ended // nil: this host keeps none
+	store Store
+	now   func() time.Time
+}
 
 // maxPrefixMatches bounds the tasks whose ids begin alike.
 const maxPrefixMatches = 20
@@ -83,8 +87,8 @@ func (h history) list(x *httpx.Exchange, res leader.Resolution) error {
 	if err != nil {
 		return err
 	}
-	if h.api.Ended == nil {
-		return errNotConfigured("the history of tasks")
+	if h.ended == nil {
+		return NotConfigured("the history of tasks")
 	}
 	text := x.Request.URL.Query()
 	q := ended.Query{Outcome: ended.Outcome(text.Get("outcome")), Team: text.Get("team"), Key: text.Get("key"), Family: text.Get("family"),
@@ -92,7 +96,7 @@ func (h history) list(x *httpx.Exchange, res leader.Resolution) error {
 	if q.Outcome != "" && !slices.Contains(ended.Outcomes, q.Outcome) {
 		return wire.Errorf(wire.InvalidParameter, "outcome must be succeeded, failed or stopped, not %q.", q.Outcome)
 	}
-	if q.Since, q.Until, err = parseSpan(text, h.api.Now()); err != nil {
+	if q.Since, q.Until, err = parseSpan(text, h.now()); err != nil {
 		return err
 	}
 	if limit := text.Get("limit"); limit != "" {
@@ -104,7 +108,7 @@ func (h history) list(x *httpx.Exchange, res leader.Resolution) error {
 	if id := text.Get("id"); id != "" {
 		page, err = h.withPrefix(id, q)
 	} else {
-		page, err = h.api.Ended.Find(q)
+		page, err = h.ended.Find(q)
 	}
 	if err != nil {
 		return err
@@ -114,12 +118,12 @@ func (h history) list(x *httpx.Exchange, res leader.Resolution) error {
 
 // withPrefix finds the tasks whose ids begin with these digits, and that the caller may see.
 func (h history) withPrefix(id string, q ended.Query) (page ended.Page, err error) {
-	ids, err := h.api.Ended.IDs(id, maxPrefixMatches)
+	ids, err := h.ended.IDs(id, maxPrefixMatches)
 	if err != nil {
 		return page, wire.Errorf(wire.InvalidParameter, "%v", err)
 	}
 	for _, id := range ids {
-		task, err := h.api.Ended.Task(id)
+		task, err := h.ended.Task(id)
 		if err != nil {
 			return page, err
 		}
@@ -134,7 +138,7 @@ func (h history) withPrefix(id string, q ended.Query) (page ended.Page, err erro
 }
 
 func (h history) render(page ended.Page, res leader.Resolution) historyView {
-	renderer := &view.Renderer{Region: res.Principal.Region, View: res.View, Hosts: h.api.Store, Now: h.api.Now}
+	renderer := &view.Renderer{Region: res.Principal.Region, View: res.View, Hosts: h.store, Now: h.now}
 	answer := historyView{Tasks: []endedView{}, Next: page.Next, Gaps: page.Gaps}
 	for i := range page.Tasks {
 		t := &page.Tasks[i]
@@ -150,12 +154,12 @@ func (h history) usage(x *httpx.Exchange, res leader.Resolution) error {
 	if err != nil {
 		return err
 	}
-	if h.api.Ended == nil {
-		return errNotConfigured("the history of tasks")
+	if h.ended == nil {
+		return NotConfigured("the history of tasks")
 	}
 	text := x.Request.URL.Query()
 	q := ended.UsageQuery{Team: text.Get("team"), Key: text.Get("key"), Family: text.Get("family"), Cluster: cluster, Allowed: res.Principal.Sees}
-	if q.Since, q.Until, err = parseSpan(text, h.api.Now()); err != nil {
+	if q.Since, q.Until, err = parseSpan(text, h.now()); err != nil {
 		return err
 	}
 	for by := range strings.SplitSeq(text.Get("by"), ",") {
@@ -173,11 +177,11 @@ func (h history) usage(x *httpx.Exchange, res leader.Resolution) error {
 	switch running := text.Get("running"); running {
 	case "", "false":
 	case "true":
-		q.Running, q.Now = tasksOnHosts(res.View, cluster), h.api.Now()
+		q.Running, q.Now = tasksOnHosts(res.View, cluster), h.now()
 	default:
 		return wire.Errorf(wire.InvalidParameter, "running must be true or false, not %q.", running)
 	}
-	found, err := h.api.Ended.Usage(q)
+	found, err := h.ended.Usage(q)
 	if err != nil {
 		return err
 	}

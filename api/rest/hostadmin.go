@@ -25,7 +25,7 @@ func (a *API) changeHost(x *httpx.Exchange, res leader.Resolution) error {
 		return err
 	}
 	if a.Admin.Hosts == nil {
-		return errNotConfigured("changing hosts")
+		return NotConfigured("changing hosts")
 	}
 	change, known := map[string]func(context.Context, string) error{
 		"promote": a.Admin.Hosts.Promote,

@@ -67,7 +67,7 @@ func (a *API) createJoinToken(x *httpx.Exchange, res leader.Resolution) error {
 		return wire.Errorf(wire.InvalidParameter, "cluster must be a name of 1 to 255 letters, digits, hyphens and underscores, not %q.", cluster)
 	}
 	if a.Admin.JoinTokens == nil {
-		return errNotConfigured("making join tokens")
+		return NotConfigured("making join tokens")
 	}
 	token, err := a.Admin.JoinTokens.CreateJoinToken(x.Context(), ttl, uses, in.Role, cluster)
 	if err != nil {
@@ -98,7 +98,7 @@ func (a *API) revokeJoinToken(x *httpx.Exchange, _ leader.Resolution) error {
 		return err
 	}
 	if a.Admin.JoinTokens == nil {
-		return errNotConfigured("revoking join tokens")
+		return NotConfigured("revoking join tokens")
 	}
 	if err := a.Admin.JoinTokens.RevokeJoinToken(x.Context(), in.ID); err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
+	"pinion/raftfsm/credential"
 	"pinion/raftfsm/issuer"
 	"pinion/raftfsm/spec"
 )
@@ -80,7 +81,7 @@ type idInput struct {
 
 func (a *API) listKeys(x *httpx.Exchange, res leader.Resolution) error {
 	views := []keyView{}
-	for _, key := range res.View.AccessKeys() {
+	for _, key := range credential.All(res.View) {
 		view := keyView{ID: key.ID, Name: key.Name, Role: key.Role, Cluster: key.Cluster, HostID: key.HostID, CreatedAt: key.CreatedAt, Login: (*keyLogin)(key.Login), keyLimits: keyLimits(key.Grant)}
 		view.InUse = useOf(res.View, key.Holder())
 		views = append(views, view)
@@ -102,7 +103,7 @@ func (a *API) createKey(x *httpx.Exchange, res leader.Resolution) error {
 	if err := decode(x, &in); err != nil {
 		return err
 	}
-	rights, err := rightsOf(a, in, res)
+	rights, err := rightsOf(a.CheckTeam, in, res)
 	if err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func (a *API) createKey(x *httpx.Exchange, res leader.Resolution) error {
 		return wire.Errorf(wire.InvalidParameter, "name must have at most 128 letters, digits and characters of _+=,.@:|-, as ci or night-jobs, not %.200q.", in.Name)
 	}
 	if a.Admin.Keys == nil {
-		return errNotConfigured("making access keys")
+		return NotConfigured("making access keys")
 	}
 	key, err := a.Admin.Keys.CreateKey(x.Context(), accesskey.Key{Name: in.Name, Role: rights.Role, Cluster: rights.Cluster, Grant: rights.Grant})
 	if err != nil {
@@ -120,7 +121,7 @@ func (a *API) createKey(x *httpx.Exchange, res leader.Resolution) error {
 }
 
 // rightsOf checks what a key is to be for.
-func rightsOf(a *API, in keyInput, res leader.Resolution) (accesskey.Rights, error) {
+func rightsOf(checkTeam func(name string) error, in keyInput, res leader.Resolution) (accesskey.Rights, error) {
 	role := accesskey.Role(in.Role)
 	if !slices.Contains(accesskey.Roles, role) {
 		return accesskey.Rights{}, wire.Errorf(wire.InvalidParameter, "role must be one of read, submit and admin, not %q.", in.Role)
@@ -129,7 +130,7 @@ func rightsOf(a *API, in keyInput, res leader.Resolution) (accesskey.Rights, err
 	if err != nil {
 		return accesskey.Rights{}, err
 	}
-	return accesskey.Rights{Role: role, Cluster: string(clusters), Grant: accesskey.Grant(in.keyLimits)}, a.checkKeyLimits(in.keyLimits)
+	return accesskey.Rights{Role: role, Cluster: string(clusters), Grant: accesskey.Grant(in.keyLimits)}, checkKeyLimits(checkTeam, in.keyLimits)
 }
 
 // parseClusters reads the clusters that a key is to be for: names with commas between.
@@ -146,12 +147,12 @@ func parseClusters(text string, res leader.Resolution) (spec.ClusterSet, error) 
 	return spec.NewClusterSet(names), nil
 }
 
-func (a *API) checkKeyLimits(in keyLimits) error {
+func checkKeyLimits(checkTeam func(name string) error, in keyLimits) error {
 	for _, team := range in.Teams {
 		if team == "" {
 			return wire.Errorf(wire.InvalidParameter, "teams must not have an empty name.")
 		}
-		if err := a.CheckTeam(team); err != nil {
+		if err := checkTeam(team); err != nil {
 			return err
 		}
 	}
@@ -173,7 +174,7 @@ func (a *API) removeKey(x *httpx.Exchange, res leader.Resolution) error {
 		return err
 	}
 	if a.Admin.Keys == nil {
-		return errNotConfigured("removing access keys")
+		return NotConfigured("removing access keys")
 	}
 	known := res.View.AccessKey(in.ID)
 	if known == nil {

@@ -19,11 +19,19 @@ import (
 )
 
 // logins are the routes of the pool's issuer.
-type logins struct{ api *API }
+type logins struct {
+	store     Store
+	keys      KeyStore
+	idTokens  IDTokens
+	now       func() time.Time
+	checkTeam func(name string) error
+}
+
+func newLogins(a *API) logins { return logins{a.Store, a.Admin.Keys, a.IDTokens, a.Now, a.CheckTeam} }
 
 // LoginRoutes is the table of the routes that the leader answers to those who have no access key yet.
 func LoginRoutes(api *API) []Route {
-	l := logins{api}
+	l := newLogins(api)
 	return []Route{
 		{Method: http.MethodGet, Path: "/v1/login", Summary: "the OpenID Connect issuer at which people of this pool log in", Out: reflect.TypeFor[loginIssuerView](), Serve: l.loginIssuer},
 		{Method: http.MethodPost, Path: "/v1/login", Summary: "gives an access key for an ID token of the issuer; the only answer with its secret",
@@ -85,16 +93,16 @@ func (l logins) login(x *httpx.Exchange, res leader.Resolution) error {
 	if err != nil {
 		return err
 	}
-	if l.api.Admin.Keys == nil {
-		return errNotConfigured("logging in")
+	if l.keys == nil {
+		return NotConfigured("logging in")
 	}
-	person, err := l.api.IDTokens.Verify(x.Context(), from, in.IDToken, l.api.Now())
+	person, err := l.idTokens.Verify(x.Context(), from, in.IDToken, l.now())
 	if err != nil {
 		return err
 	}
 	like := accesskey.Key{Login: &accesskey.Login{Person: person.Name, Subject: person.Subject, Issuer: from.URL, Groups: chosen(person.Groups, in.Groups)}}
 	x.Principal = iam.HolderARN(like.Holder())
-	key, err := l.api.Admin.Keys.Login(x.Context(), raftfsm.Login{Key: like, ClientID: from.ClientID, TokenHash: person.Hash, TokenUntil: person.Until})
+	key, err := l.keys.Login(x.Context(), issuer.Login{Key: like, ClientID: from.ClientID, TokenHash: person.Hash, TokenUntil: person.Until})
 	switch {
 	case errors.Is(err, issuer.ErrNoRights), errors.Is(err, spec.ErrInUse):
 		refusal := wire.Errorf(wire.AccessDenied, "%s cannot log in: %v.", x.Principal, err)
@@ -186,7 +194,7 @@ func (l logins) putIssuer(x *httpx.Exchange, res leader.Resolution) error {
 			return wire.Errorf(wire.InvalidParameter, "lifetime must be a duration such as 8h, not %q.", in.Lifetime)
 		}
 	}
-	if known := res.View.Issuer(); known != nil {
+	if known := issuer.Find(res.View); known != nil {
 		wanted.Version, wanted.Groups = known.Version, known.Groups
 	}
 	return l.recordIssuer(x, wanted.Or())
@@ -201,7 +209,7 @@ func (l logins) mapGroup(x *httpx.Exchange, res leader.Resolution) error {
 	if err != nil {
 		return err
 	}
-	rights, err := rightsOf(l.api, in.keyInput, res)
+	rights, err := rightsOf(l.checkTeam, in.keyInput, res)
 	if err != nil {
 		return err
 	}
@@ -234,7 +242,7 @@ func (l logins) recordIssuer(x *httpx.Exchange, changed issuer.Issuer) error {
 	if err := changed.Check(); err != nil {
 		return wire.Errorf(wire.InvalidParameter, "%v.", err)
 	}
-	recorded, err := l.api.Store.Propose(x.Context(), raftfsm.PutIssuer{Issuer: changed})
+	recorded, err := l.store.Propose(x.Context(), raftfsm.Wrap(issuer.Put{Issuer: changed}))
 	if err != nil {
 		return err
 	}
@@ -245,7 +253,7 @@ func (l logins) removeIssuer(x *httpx.Exchange, res leader.Resolution) error {
 	if _, err := login.IssuerOf(res); err != nil {
 		return err
 	}
-	if _, err := l.api.Store.Propose(x.Context(), raftfsm.DeleteIssuer{}); err != nil {
+	if _, err := l.store.Propose(x.Context(), raftfsm.Wrap(issuer.Delete{})); err != nil {
 		return err
 	}
 	return ok(x)

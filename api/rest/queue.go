@@ -78,7 +78,7 @@ func (a *API) listQueue(x *httpx.Exchange, res leader.Resolution) error {
 		return err
 	}
 	if a.Queue == nil {
-		return errNotConfigured("the queue")
+		return NotConfigured("the queue")
 	}
 	list, err := a.Queue.Queue(x.Context(), cluster)
 	if err != nil {
@@ -105,7 +105,7 @@ func (a *API) explainTask(x *httpx.Exchange, res leader.Resolution) error {
 		}
 	}
 	if a.Queue == nil {
-		return errNotConfigured("explaining tasks")
+		return NotConfigured("explaining tasks")
 	}
 	explain := a.Queue.Explain
 	if text := x.Request.URL.Query().Get("brief"); text != "" {

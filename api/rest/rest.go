@@ -21,6 +21,7 @@ import (
 	"pinion/gpu"
 	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
+	"pinion/raftfsm/blob"
 	"pinion/raftfsm/execution"
 	"pinion/raftfsm/issuer"
 	"pinion/raftfsm/spec"
@@ -78,6 +79,28 @@ type GPUHost interface {
 	Samples(uuid string, after time.Time) []gpu.UsageSample
 }
 
+// ImageHost has the images of this host.
+type ImageHost interface {
+	// Pull makes an image present and unpacked, as for a task.
+	Pull(ctx context.Context, ref string, progress func(spec.Pull)) (blob.Image, error)
+	// Import reads an archive of images: all of it or nothing. name, if it is not empty, is for the one image in it.
+	Import(ctx context.Context, archive io.Reader, name string) ([]blob.Image, error)
+	// Export writes an image as an archive.
+	Export(ctx context.Context, name, digest string, to io.Writer) error
+	// Push sends an image to a registry. whole is false when that has only the manifest for this host's platform.
+	Push(ctx context.Context, name, digest, to string, progress func(spec.Pull)) (whole bool, err error)
+	// Remove removes an image by its digest. spec.ErrNotFound, spec.ErrInUse.
+	Remove(ctx context.Context, digest string) error
+	// Prune removes all images that nothing needs, and returns them; with dryRun it removes none.
+	Prune(ctx context.Context, dryRun bool) ([]blob.Image, error)
+}
+
+// PoolImages knows the images of the pool. It is asked on the leader only.
+type PoolImages interface {
+	// Images lists the images that hosts have, as they say.
+	Images() ([]blob.HeldImage, error)
+}
+
 // Queue explains why tasks wait. It is asked on the leader only, which alone knows their order.
 type Queue interface {
 	// Queue lists what waits in a cluster, in all when it is empty, in the order of places.
@@ -112,9 +135,9 @@ type JoinTokenStore interface {
 type KeyStore interface {
 	// CreateKey makes a key with the role, the clusters and the grant of this one. Only its answer has the secret in clear.
 	CreateKey(ctx context.Context, like accesskey.Key) (accesskey.Key, error)
-	// Login makes the key of a person whose ID token is verified: see raftfsm.Login, which decides on its rights. Only its answer has the
+	// Login makes the key of a person whose ID token is verified: see issuer.Login, which decides on its rights. Only its answer has the
 	// secret in clear.
-	Login(ctx context.Context, login raftfsm.Login) (accesskey.Key, error)
+	Login(ctx context.Context, login issuer.Login) (accesskey.Key, error)
 	// RemoveKey ends a key at once. spec.ErrNotFound.
 	RemoveKey(ctx context.Context, id string) error
 	// RotateSealingKey begins to replace the key that secrets are sealed with, or goes on with it.
@@ -160,8 +183,7 @@ type API struct {
 	Version string // of this binary
 	Now     func() time.Time
 
-	Exec      *exec.Service
-	Transfers *Transfers
+	Exec *exec.Service
 
 	CheckTeam func(name string) error // refuses a name that no team can have
 	IDTokens  IDTokens
@@ -201,8 +223,8 @@ type Route struct {
 // Parameter is one parameter of a route's query.
 type Parameter struct{ Name, Summary string }
 
-// errNotConfigured refuses what this host was given no means for.
-func errNotConfigured(what string) error {
+// NotConfigured refuses a request for which this host was given no means.
+func NotConfigured(what string) error {
 	return wire.Errorf(wire.Client, "pinion: %s is not supported here: this pinion serves one host that is not part of a pool.", what)
 }
 

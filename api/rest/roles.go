@@ -17,7 +17,10 @@ import (
 )
 
 // roles serves the roles of tasks.
-type roles struct{ api *API }
+type roles struct {
+	store     Store
+	checkTeam func(name string) error
+}
 
 // roleView is a role of tasks.
 type roleView struct {
@@ -73,11 +76,11 @@ func (a roles) put(x *httpx.Exchange, res leader.Resolution) error {
 	if err := taskrole.CheckName(in.Name); err != nil {
 		return wire.Errorf(wire.InvalidParameter, "%v.", err)
 	}
-	rights, err := rightsOf(a.api, in, res)
+	rights, err := rightsOf(a.checkTeam, in, res)
 	if err != nil {
 		return err
 	}
-	put, err := a.api.Store.Propose(x.Context(), raftfsm.Wrap(taskrole.Put{Role: taskrole.Role{Name: in.Name, ID: newRoleID(), Rights: rights, CreatedAt: time.Now().UTC()}}))
+	put, err := a.store.Propose(x.Context(), raftfsm.Wrap(taskrole.Put{Role: taskrole.Role{Name: in.Name, ID: newRoleID(), Rights: rights, CreatedAt: time.Now().UTC()}}))
 	if err != nil {
 		return err
 	}
@@ -92,7 +95,7 @@ func (a roles) remove(x *httpx.Exchange, _ leader.Resolution) error {
 	if err := decode(x, &in); err != nil {
 		return err
 	}
-	if _, err := a.api.Store.Propose(x.Context(), raftfsm.Wrap(taskrole.Delete{Name: in.Name})); err != nil {
+	if _, err := a.store.Propose(x.Context(), raftfsm.Wrap(taskrole.Delete{Name: in.Name})); err != nil {
 		return err
 	}
 	return ok(x)

@@ -50,13 +50,13 @@ func (a *API) Routes() []Route {
 		{Method: post, Path: "/v1/admin/keys/remove", Role: admin, Scope: poolWide, Summary: "removes an access key at once",
 			In: reflect.TypeFor[idInput](), Out: reflect.TypeFor[struct{}](), Serve: a.removeKey},
 		{Method: post, Path: "/v1/admin/sealing/rotate", Role: admin, Scope: poolWide, Summary: "replaces the key that secrets are sealed with, or goes on with it",
-			Out: reflect.TypeFor[struct{}](), Serve: sealing{a}.rotate},
+			Out: reflect.TypeFor[struct{}](), Serve: sealingKey{a.Admin.Keys}.rotate},
 		{Method: get, Path: "/v1/admin/sealing", Role: admin, Scope: poolWide, Summary: "how far the replacement of the key is that secrets are sealed with",
-			Out: reflect.TypeFor[sealingView](), Serve: sealing{a}.show},
+			Out: reflect.TypeFor[sealingView](), Serve: sealingKey{a.Admin.Keys}.show},
 		{Method: post, Path: "/v1/admin/ca/rotate", Role: admin, Scope: poolWide, Summary: "puts another root of the pool's CA in the place of the one that signs, or goes on with that",
-			In: reflect.TypeFor[rotateCAInput](), Out: reflect.TypeFor[struct{}](), Serve: authority{a}.rotate},
+			In: reflect.TypeFor[rotateCAInput](), Out: reflect.TypeFor[struct{}](), Serve: authority{a.Admin.Keys, a.Store}.rotate},
 		{Method: get, Path: "/v1/admin/ca", Role: admin, Scope: poolWide, Summary: "the roots of the pool's CA, and the hosts that a rotation waits for",
-			Out: reflect.TypeFor[caView](), Serve: authority{a}.show},
+			Out: reflect.TypeFor[caView](), Serve: authority{a.Admin.Keys, a.Store}.show},
 		{Method: get, Path: "/v1/admin/limits", Role: admin, Scope: poolWide, Summary: "what the whole pool may hold, and what it holds",
 			Out: reflect.TypeFor[limitsView](), Serve: a.showLimits},
 		{Method: post, Path: "/v1/admin/limits", Role: admin, Scope: poolWide, Summary: "changes what the whole pool may hold",
@@ -75,7 +75,9 @@ func (a *API) Routes() []Route {
 			Out: reflect.TypeFor[checksumView](), Mode: leader.LocalOnly, Serve: a.checksum},
 		{Method: get, Path: "/v1/admin/digest", Role: admin, Scope: poolWide, Summary: "the former name of /v1/admin/checksum",
 			Out: reflect.TypeFor[checksumView](), Mode: leader.LocalOnly, Serve: a.checksum},
-	}, callerRoutes(), execSessions{a}.routes(), gpuQuarantine{a}.routes(), gpuCheck{a}.routes(), gpuUsage{a, &usageCache{}}.routes(), doctor{a}.routes(), taskList{a}.routes(), definitionList{a}.routes(), logins{a}.adminRoutes(), history{a}.routes(), settings{a}.routes(), images{a}.routes(), roles{a}.routes())
+	}, callerRoutes(), execSessions{a.Exec, a.Ended}.routes(), gpuQuarantine{a.Store, a.Now}.routes(), gpuCheck{a.Peers, a.Agent.GPUs}.routes(),
+		gpuUsage{a.Peers, a.Agent.GPUs, a.Store, a.Now, &usageCache{}}.routes(), doctor{a.Peers, a.Agent.Doctor}.routes(), taskList{a.Store, a.Now}.routes(), definitionList{}.routes(),
+		newLogins(a).adminRoutes(), history{a.Ended, a.Store, a.Now}.routes(), settings{a.Store}.routes(), roles{a.Store, a.CheckTeam}.routes())
 }
 
 // logRoute is that of the log of a task.

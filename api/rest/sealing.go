@@ -5,6 +5,7 @@ import (
 
 	"pinion/api/httpx"
 	"pinion/api/leader"
+	"pinion/raftfsm/sealing"
 )
 
 // sealingView is how far the replacement of the sealing key is.
@@ -14,15 +15,15 @@ type sealingView struct {
 	Left  int       `json:"left"`           // secrets that are sealed with a key of before: access keys, and the key of the CA
 }
 
-// sealing serves the routes about the sealing key.
-type sealing struct{ api *API }
+// sealingKey serves the routes about the sealing key.
+type sealingKey struct{ keys KeyStore }
 
-func (s sealing) show(x *httpx.Exchange, res leader.Resolution) error {
+func (s sealingKey) show(x *httpx.Exchange, res leader.Resolution) error {
 	var out sealingView
-	if key := res.View.SealingKey(); key != nil {
+	if key := sealing.Find(res.View); key != nil {
 		out.Key, out.Since = key.Name, key.Since
 	}
-	left := res.View.SealedOtherwise()
+	left := sealing.SealedOtherwise(res.View)
 	if out.Left = len(left.AccessKeys) + len(left.ACME) + len(left.Secrets); left.CA {
 		out.Left++
 	}
@@ -30,11 +31,11 @@ func (s sealing) show(x *httpx.Exchange, res leader.Resolution) error {
 }
 
 // rotate answers before the secrets are sealed anew: show tells how far that is.
-func (s sealing) rotate(x *httpx.Exchange, _ leader.Resolution) error {
-	if s.api.Admin.Keys == nil {
-		return errNotConfigured("replacing the sealing key")
+func (s sealingKey) rotate(x *httpx.Exchange, _ leader.Resolution) error {
+	if s.keys == nil {
+		return NotConfigured("replacing the sealing key")
 	}
-	if err := s.api.Admin.Keys.RotateSealingKey(x.Context()); err != nil {
+	if err := s.keys.RotateSealingKey(x.Context()); err != nil {
 		return err
 	}
 	return ok(x)

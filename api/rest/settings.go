@@ -14,7 +14,7 @@ import (
 )
 
 // settings serves the routes about the settings of the pool.
-type settings struct{ api *API }
+type settings struct{ store Store }
 
 // settingsView is what the whole pool goes by, whichever host leads. Times are as in "90s" or "5m0s".
 type settingsView struct {
@@ -73,7 +73,7 @@ func (a settings) put(x *httpx.Exchange, _ leader.Resolution) error {
 	if err := wanted.Check(0); err != nil {
 		return wire.Errorf(wire.InvalidParameter, "%v.", err)
 	}
-	answer, err := a.api.Store.Propose(x.Context(), raftfsm.PutSettings{Settings: wanted})
+	answer, err := a.store.Propose(x.Context(), raftfsm.PutSettings{Settings: wanted})
 	if err != nil {
 		return err
 	}

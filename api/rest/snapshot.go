@@ -14,7 +14,7 @@ import (
 // snapshot sends the state as a file that carries a checksum, with the history of ended tasks if ?history=1 asks for it.
 func (a *API) snapshot(x *httpx.Exchange, _ leader.Resolution) error {
 	if a.Admin.Snapshots == nil {
-		return errNotConfigured("saving snapshots")
+		return NotConfigured("saving snapshots")
 	}
 	withHistory := false
 	if text := x.Request.URL.Query().Get("history"); text != "" {

@@ -41,17 +41,17 @@ func (a *API) proxyToTaskHost(x *httpx.Exchange, task *spec.Task, host *spec.Hos
 
 // OnHost makes a handler of what the host {id} itself answers to the same body, with what to do where it cannot be reached. The request is authorized where
 // the state is, as with onTaskHost.
-func OnHost(a *API, advice string, answer HostHandler) Handler {
+func OnHost(peers *httpx.Peers, advice string, answer HostHandler) Handler {
 	return func(x *httpx.Exchange, res leader.Resolution) error {
 		id := x.Request.PathValue("id")
 		host := res.View.Host(id)
 		if host == nil || !res.Principal.Clusters.Covers(host.Cluster) {
 			return wire.Errorf(httpx.NotFound, "There is no host %q: GET /v1/hosts lists them.", id)
 		}
-		if a.Peers.Transport == nil || id == a.HostID {
+		if peers.Transport == nil || id == peers.HostID {
 			return answer(x, id)
 		}
-		if err := proxyToHost(a.Peers, x, host); err != nil {
+		if err := proxyToHost(peers, x, host); err != nil {
 			return wire.Errorf(wire.Server, "Host %s cannot be reached at %s: %v. %s", host.Name, host.Address, err, advice)
 		}
 		return nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"reflect"
+	"time"
 
 	"pinion/api/ecs/view"
 	"pinion/api/httpx"
@@ -24,7 +25,10 @@ type tasksView struct {
 }
 
 // taskList serves the list of tasks.
-type taskList struct{ api *API }
+type taskList struct {
+	store Store
+	now   func() time.Time
+}
 
 func (l taskList) routes() []Route {
 	return []Route{{Method: http.MethodGet, Path: "/v1/tasks", Role: accesskey.RoleRead, Scope: inCluster,
@@ -43,7 +47,7 @@ func (l taskList) list(x *httpx.Exchange, res leader.Resolution) error {
 	if res.View.Cluster(cluster) == nil {
 		return wire.Errorf("ClusterNotFoundException", "Cluster not found.")
 	}
-	renderer := &view.Renderer{Region: res.Principal.Region, View: res.View, Hosts: l.api.Store, Now: l.api.Now}
+	renderer := &view.Renderer{Region: res.Principal.Region, View: res.View, Hosts: l.store, Now: l.now}
 	query := x.Request.URL.Query()
 	page := tasksView{Tasks: []view.ListedTask{}}
 	last := ""

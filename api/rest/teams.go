@@ -10,6 +10,7 @@ import (
 	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/team"
 )
 
 // teamView is a team with its quota, its weight and the GPUs that its tasks hold.
@@ -26,13 +27,13 @@ func (a *API) listTeams(x *httpx.Exchange, res leader.Resolution) error {
 		return err
 	}
 	held := gpusByTeam(res.View)
-	for _, team := range res.View.Teams() {
-		held[team.Name] += 0
+	for _, recorded := range team.All(res.View) {
+		held[recorded.Name] += 0
 	}
 	views := []teamView{}
 	for name, inUse := range held {
-		team := res.View.Team(name)
-		views = append(views, teamView{Name: name, GPUs: team.GPUs, Weight: team.Weight, InUse: inUse})
+		of := team.Find(res.View, name)
+		views = append(views, teamView{Name: name, GPUs: of.GPUs, Weight: of.Weight, InUse: inUse})
 	}
 	slices.SortFunc(views, func(a, b teamView) int { return cmp.Compare(a.Name, b.Name) })
 	return reply(x, views)
@@ -81,15 +82,15 @@ func (a *API) putTeam(x *httpx.Exchange, res leader.Resolution) error {
 	if in.GPUs != nil && *in.GPUs < 0 {
 		return wire.Errorf(wire.InvalidParameter, "gpus must be a number of GPUs from 0, not %d.", *in.GPUs)
 	}
-	if in.Weight != nil && (*in.Weight < 1 || *in.Weight > spec.MaxWeight) {
-		return wire.Errorf(wire.InvalidParameter, "weight must be between 1 and %d, not %d.", spec.MaxWeight, *in.Weight)
+	if in.Weight != nil && (*in.Weight < 1 || *in.Weight > team.MaxWeight) {
+		return wire.Errorf(wire.InvalidParameter, "weight must be between 1 and %d, not %d.", team.MaxWeight, *in.Weight)
 	}
-	team := *res.View.Team(*in.Name)
-	team.GPUs, team.Weight = cmp.Or(in.GPUs, team.GPUs), *cmp.Or(in.Weight, &team.Weight)
-	if _, err := a.Store.Propose(x.Context(), raftfsm.PutTeam{Team: team}); err != nil {
+	put := *team.Find(res.View, *in.Name)
+	put.GPUs, put.Weight = cmp.Or(in.GPUs, put.GPUs), *cmp.Or(in.Weight, &put.Weight)
+	if _, err := a.Store.Propose(x.Context(), raftfsm.Wrap(team.Put{Team: put})); err != nil {
 		return err
 	}
-	return reply(x, teamView{Name: team.Name, GPUs: team.GPUs, Weight: team.Weight, InUse: gpusByTeam(res.View)[team.Name]})
+	return reply(x, teamView{Name: put.Name, GPUs: put.GPUs, Weight: put.Weight, InUse: gpusByTeam(res.View)[put.Name]})
 }
 
 func (a *API) removeTeam(x *httpx.Exchange, _ leader.Resolution) error {
@@ -100,7 +101,7 @@ func (a *API) removeTeam(x *httpx.Exchange, _ leader.Resolution) error {
 	if in.Name == nil || in.GPUs != nil || in.Weight != nil {
 		return wire.Errorf(wire.InvalidParameter, "Give the name of the team whose quota and weight are to be forgotten, and nothing else.")
 	}
-	_, err := a.Store.Propose(x.Context(), raftfsm.DeleteTeam{Name: *in.Name})
+	_, err := a.Store.Propose(x.Context(), raftfsm.Wrap(team.Delete{Name: *in.Name}))
 	if errors.Is(err, spec.ErrNotFound) {
 		return wire.Errorf(httpx.NotFound, "There is no quota or weight of a team %q.", *in.Name)
 	}

@@ -87,16 +87,16 @@ func (c *usageCache) put(hostID string, answer usageAnswer) {
 
 // of is how the GPUs of a host are used.
 func (g gpuUsage) of(x *httpx.Exchange, host *spec.Host) usageAnswer {
-	if g.api.Peers.Transport == nil || host.ID == g.api.HostID {
-		return credible(host, g.api.Agent.GPUs.Usage())
+	if g.peers.Transport == nil || host.ID == g.peers.HostID {
+		return credible(host, g.gpus.Usage())
 	}
-	if !g.api.Store.Connected(host.ID) {
+	if !g.store.Connected(host.ID) {
 		return usageAnswer{problem: "the host is not connected"}
 	}
-	return g.ask.get(host.ID, func() usageAnswer {
+	return g.cache.get(host.ID, func() usageAnswer {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(x.Context()), usageTimeout) // others wait for it too
 		defer cancel()
-		usage, err := askUsage(ctx, g.api.Peers, host)
+		usage, err := askUsage(ctx, g.peers, host)
 		if err != nil {
 			return usageAnswer{failed: true, problem: fmt.Sprintf("the host cannot be reached at %s: %v", host.Address, err)}
 		}

@@ -12,7 +12,7 @@ import (
 var directories = map[string]string{
 	"api":     "raftfsm gpu packaging/atomicfile packaging/backoff packaging/clientnet packaging/signature",
 	"server":  "raftfsm gpu packaging/atomicfile packaging/backoff packaging/clientnet packaging/failpoint packaging/heap packaging/keystore packaging/tick",
-	"node":    "raftfsm/spec raftfsm/blob raftfsm/envfile raftfsm/execution raftfsm/filesystem raftfsm/firelens raftfsm/gpufault raftfsm/gpuuse raftfsm/hostport raftfsm/iam raftfsm/iplease raftfsm/label raftfsm/linux raftfsm/logdriver raftfsm/logfilter raftfsm/metric raftfsm/partition raftfsm/rendezvous raftfsm/tasknetwork raftfsm/traffic raftfsm/valuefrom raftfsm/volumeroot raftfsm/lazyregexp gpu packaging/atomicfile packaging/backoff packaging/failpoint packaging/heap packaging/tick",
+	"node":    "raftfsm/spec raftfsm/blob raftfsm/envfile raftfsm/execution raftfsm/filesystem raftfsm/firelens raftfsm/gpufault raftfsm/gpuuse raftfsm/hostport raftfsm/iam raftfsm/iplease raftfsm/isolation raftfsm/label raftfsm/linux raftfsm/logdriver raftfsm/logfilter raftfsm/metric raftfsm/partition raftfsm/rendezvous raftfsm/tasknetwork raftfsm/traffic raftfsm/valuefrom raftfsm/volumeroot raftfsm/lazyregexp gpu packaging/atomicfile packaging/backoff packaging/failpoint packaging/heap packaging/tick",
 	"raftfsm": "gpu",
 	"gpu":     "packaging/backoff",
 }
@@ -36,7 +36,7 @@ var besides = map[string]string{
 var floors = map[string][]string{
 	"api": {
 		". cli",
-		"cloudwatch",
+		"cloudwatch rest/images",
 		"ecs cloudwatchlogs events rest metrics elb autoscaling ssm secretsmanager web",
 		"ecs/daemon",
 		"ecs/capacity ecs/account",
@@ -77,10 +77,13 @@ var floors = map[string][]string{
 	"raftfsm": {
 		"routing raftfsmtest",
 		".",
-		"alarm loadbalancer loggroup jointoken capacityprovider accountsetting acme taskset virtualip secret image taskrole",
+		"sealing issuer",
+		"credential",
+		"alarm loadbalancer loggroup jointoken capacityprovider accountsetting acme taskset virtualip secret image taskrole team ca",
+		"scaling",
 		"command",
-		"execution query tally issuer ended taskupdate change snapshot table ledger",
-		"service scaling teamusage accesskey",
+		"execution query tally ended taskupdate change snapshot table ledger",
+		"service teamusage accesskey isolation taskenv",
 		"codec spec metric changelog watch sortkey",
 		"logdriver iplease gpufault gpuchoice imagepolicy",
 		"compact traffic label linux valuefrom hostport envfile filesystem firelens quarantine partition gpuuse blob",

@@ -32,18 +32,5 @@ var (
 	pendingTypes     = []string{}
 	pendingWaits     = []string{}
 	pendingDesigns   = []string{}
-	pendingWrappers  = []string{
-		"api/client.Client",
-		"api/client.transport",
-		"api/rest.API",
-		"node.Node",
-		"node/containerd.Runtime",
-		"node/containerd/images.Store",
-		"node/distribution.Download",
-		"node/task.Runner",
-		"packaging/host.host",
-		"server/membership.Servers",
-		"server/pki.Identity",
-		"server/schedule/rollout.planner",
-	}
+	pendingWrappers  = []string{}
 )

@@ -18,17 +18,30 @@ const (
 var largeTypes = map[string]string{
 	"raftfsm.View": "the one way to read the state: two or three readers for each noun, and no fields beside the tables",
 	"raftfsm.tx":   "a View that commands write to: the readers of View count as its own",
+
+	"api/client.transport": "the public Go client: its users have one type, Client, with a method for each request, and all of them need the connection alone",
+}
+
+// documents are the packages whose documents may have more fields than maxFields, for the reason given: somebody else's schema has them, or they stand
+// in logs and answers as they are. A document is a struct each of whose fields has a JSON name.
+var documents = map[string]string{
+	"api/ecs/types":   "inputs and outputs of ECS: their members are ECS's",
+	"api/cloudwatch":  "inputs and outputs of CloudWatch: their members are AWS's",
+	"api/rest":        "answers of Pinion's own API: a host and a GPU are shown as one object each",
+	"api/client":      "the same answers, as the Go client reads them",
+	"raftfsm/spec":    "what ECS has users describe and the log records: hosts, tasks and their definitions; no field moves in it",
+	"raftfsm/service": "a service of ECS, as the log records it; no field moves in it",
 }
 
 // TestTypesAreSmall counts the methods and fields of each type. Methods that come with an embedded type of ours count: a type
-// does not become smaller by being cut into parts that are one again. The fields of a document, each of which has a JSON name,
-// are as many as its schema has.
+// does not become smaller by being cut into parts that are one again.
 func TestTypesAreSmall(t *testing.T) {
-	types, found := declaredTypes(t), offences{}
+	types, found, large := declaredTypes(t), offences{}, map[string]bool{}
 	for name := range types {
 		methods, fields := types.methods(name, nil), types[name].fields
-		if types[name].document {
-			fields = 0
+		pkg := name[:strings.LastIndexByte(name, '.')]
+		if _, may := documents[pkg]; may && types[name].document && fields > maxFields {
+			large[pkg], fields = true, 0
 		}
 		if _, allowed := largeTypes[name]; allowed {
 			continue
@@ -40,6 +53,11 @@ func TestTypesAreSmall(t *testing.T) {
 	found.check(t, pendingTypes)
 	if len(largeTypes) > 5 {
 		t.Errorf("%d types are allowed more methods or fields than others, five may be", len(largeTypes))
+	}
+	for pkg := range documents {
+		if !large[pkg] {
+			t.Errorf("no document of %s has more than %d fields any more: take the package off documents", pkg, maxFields)
+		}
 	}
 	for name := range largeTypes {
 		if _, there := types[name]; !there {

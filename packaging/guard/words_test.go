@@ -39,7 +39,7 @@ var words = map[string]word{
 	"plan": {forms: []string{"plans"}, packages: []string{"server/schedule", "server/scheduler"}},
 	"room": {
 		forms: []string{"rooms"},
-		packages: []string{"api/cli/tasklog/merge", "api/exec", "api/exec/datachannel", "api/rest", "node/containerd", "node/containerd/images",
+		packages: []string{"api/cli/tasklog/merge", "api/exec", "api/exec/datachannel", "api/rest/images", "node/containerd", "node/containerd/images",
 			"node/logs/pinion-logger", "node/proxy", "packaging/doctor", "raftfsm/service", "server/schedule", "server/schedule/pack", "server/schedule/rollout"},
 	},
 	"round": {
@@ -63,7 +63,7 @@ var words = map[string]word{
 
 // recordedNames are fields of entries of the log, which are decoded by them: they stay as they are. So do all fields with a JSON name that
 // has the word.
-var recordedNames = []string{"node/metadata.Token", "raftfsm.Token", "raftfsm.TokenHash", "raftfsm.TokenID", "raftfsm.TokenUntil", "raftfsm.TokensBefore", "raftfsm/virtualip.Token"}
+var recordedNames = []string{"node/metadata.Token", "raftfsm.Token", "raftfsm.TokenHash", "raftfsm.TokenID", "raftfsm.TokensBefore", "raftfsm/issuer.TokenHash", "raftfsm/issuer.TokenUntil", "raftfsm/virtualip.Token"}
 
 // TestWordsHaveOneMeaning refuses a word of the table where it means something else: in the names of packages, files, types, functions, methods,
 // fields, constants and variables. Test functions have sentences for names, which are not looked at.

@@ -36,7 +36,7 @@ type Login struct {
 	Expires time.Time `json:"expires"`
 }
 
-// Expires is when the key is over; zero: never. Only that of a login or of a task's role ever is.
+// Expires returns the time at which the key ends; zero: never. Only that of a login or of a task's role ever is.
 func (k *Key) Expires() time.Time {
 	switch {
 	case k.Login != nil:
@@ -55,7 +55,7 @@ func (k *Key) Expired(now time.Time) bool {
 // PersonHolder begins the holder of a person's keys.
 const PersonHolder = "login/"
 
-// Holder is whom the limits of the key count for: its person, who may have several keys one after another, its role, or the key itself.
+// Holder returns the holder for whom the limits of the key count: its person, who may have several keys one after another, its role, or the key itself.
 func (k *Key) Holder() string {
 	switch {
 	case k.Login != nil:

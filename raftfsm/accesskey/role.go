@@ -2,7 +2,7 @@ package accesskey
 
 import "slices"
 
-// Role is what an access key may do. Each role may do what the ones before it may.
+// Role is the set of rights of an access key. Each role may do what the ones before it may.
 type Role string
 
 // The roles, the least first.

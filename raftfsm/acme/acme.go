@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// Max is how many items there are: the account, and two for each of 500 names.
+	// Max bounds the items: the account, and two for each of 500 names.
 	Max = 1 + 2*500
 	// MaxSize bounds what is sealed in an item, in bytes: a chain of certificates with its key has some 10,000.
 	MaxSize = 64 << 10
-	// lifetime is how long an item is kept that nobody puts again: certificates that live for longer are renewed before.
+	// lifetime is the time for which an item is kept that nobody puts again: certificates that live for longer are renewed before.
 	lifetime = 400 * 24 * time.Hour
 )
 
 const (
-	// AccountKey is where autocert keeps the key of the account.
+	// AccountKey is the name under which autocert keeps the key of the account.
 	AccountKey = "acme_account+key"
 	// AnswerSuffix ends the key of an answer to a challenge, behind the DNS name.
 	AnswerSuffix = "+token"

@@ -16,13 +16,13 @@ import (
 // Resource is the kind of resource that tags are set of.
 const Resource spec.ResourceKind = "alarm"
 
-// Max is how many alarms a pool can have: the leader evaluates all of them each minute.
+// Max bounds the alarms of a pool: the leader evaluates all of them each minute.
 const Max = 1000
 
 // MaxSpan bounds how far back an alarm looks, because metrics are kept for so long.
 const MaxSpan = 3 * time.Hour
 
-// BeyondPeriods is how many periods before its own an alarm looks at, for datapoints in place of those that are missing.
+// BeyondPeriods is the number of periods before its own that an alarm looks at, for datapoints in place of those that are missing.
 const BeyondPeriods = 2
 
 // ErrTooMany refuses alarms beyond Max.
@@ -58,7 +58,7 @@ type Actions struct {
 	InsufficientData []string `json:"insufficientData,omitempty"`
 }
 
-// State is what the leader has found last. It is recorded when its value changes.
+// State is the leader's last evaluation of an alarm. It is recorded when its value changes.
 type State struct {
 	Value  Value     `json:"value"`
 	Reason string    `json:"reason"`
@@ -75,7 +75,7 @@ const (
 	InsufficientData Value = "INSUFFICIENT_DATA"
 )
 
-// Comparison is how a datapoint that breaches compares with the threshold, verbatim from AWS.
+// Comparison is the operator by which a datapoint breaches the threshold, verbatim from AWS.
 type Comparison string
 
 // The comparisons that there are.
@@ -97,7 +97,7 @@ func (c Comparison) Words() string {
 	return map[Comparison]string{GreaterOrEqual: ">=", Greater: ">", Less: "<", LessOrEqual: "<="}[c]
 }
 
-// Missing is what a datapoint counts as that is missing, verbatim from AWS.
+// Missing is the treatment of a missing datapoint, verbatim from AWS.
 type Missing string
 
 // What there is.
@@ -126,7 +126,7 @@ func (a *Alarm) Breaches(value float64) bool {
 	return value <= a.Threshold.Float()
 }
 
-// Needed is how many datapoints of Periods have to breach.
+// Needed returns the number of datapoints of Periods that have to breach.
 func (a *Alarm) Needed() int {
 	if a.Datapoints == 0 {
 		return a.Periods
@@ -171,7 +171,7 @@ func Indexes() []*table.Index[Alarm] { return []*table.Index[Alarm]{byName, bySe
 
 func serviceKey(cluster, service string) string { return cluster + "/" + service }
 
-// arnType is what stands before the name in an ARN.
+// arnType stands before the name in an ARN.
 const arnType = "alarm:"
 
 // ARN is the name as AWS writes it.

@@ -11,7 +11,7 @@ import (
 // Put creates an alarm, or configures the one of the name anew, which keeps its state and its tags. ErrTooMany; ErrOthers. Answer: *Alarm.
 type Put struct {
 	Alarm Alarm
-	// Over is when the alarm of the name was configured that may be of another service: whoever puts this one may change that one.
+	// Over is the time at which the alarm of the name was configured that may be of another service: whoever puts this one may change that one.
 	Over time.Time `json:",omitzero" level:"1"`
 }
 

@@ -4,15 +4,15 @@ package blob
 
 // Bounds of one call.
 const (
-	// MaxWants is how many blobs a host asks for in one call.
+	// MaxWants bounds the blobs that a host asks for in one call.
 	MaxWants = 32
-	// MaxHeld is how many blobs a host names that it has.
+	// MaxHeld bounds the blobs that a host says it has.
 	MaxHeld = 20000
-	// MaxPeers is how many hosts the tracker names for one blob.
+	// MaxPeers bounds the hosts that the tracker names for one blob.
 	MaxPeers = 16
 )
 
-// Request is what a host tells the tracker, and asks it.
+// Request is a host's message to the tracker: what it has, and what it asks for.
 type Request struct {
 	// Epoch is that of the tracker which was told what blobs this host has; empty: none was.
 	Epoch string `json:"epoch,omitempty"`
@@ -42,11 +42,11 @@ type Answer struct {
 	Epoch string `json:"epoch"` // of this tracker: one that is not that of the request wants all of Held
 	// Grants are those for the request's Wants, in their order.
 	Grants []Grant `json:"grants,omitempty"`
-	// AgainMillis is how long the host may wait until it asks again, in milliseconds.
+	// AgainMillis is the time until the host asks again, in milliseconds.
 	AgainMillis int `json:"againMillis"`
 	// Settling says that the tracker is new, and has not been told by all hosts yet what they have.
 	Settling bool `json:"settling,omitempty"`
-	// Kept is what the host is to keep, for one that wants nothing; nil: as it was told last.
+	// Kept lists the images that the host is to keep, for one that wants nothing; nil: as it was told last.
 	Kept *Images `json:"kept,omitempty"`
 }
 

@@ -1,7 +1,7 @@
 package blob
 
 const (
-	// MaxImages is how many images a host names that it has.
+	// MaxImages bounds the images that a host says it has.
 	MaxImages = 2000
 	// maxName bounds the name of an image: what is longer, no registry has.
 	maxName = 512

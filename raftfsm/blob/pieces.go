@@ -20,7 +20,7 @@ func PieceSize(size int64) int64 {
 	return max(minPieceSize, (least+pieceUnit-1)/pieceUnit*pieceUnit)
 }
 
-// Count is how many pieces a blob of so many bytes has, 1 at least.
+// Count returns the number of pieces of a blob of so many bytes, 1 at least.
 func Count(size int64) int {
 	piece := PieceSize(size)
 	return int(max(1, (size+piece-1)/piece))
@@ -71,7 +71,7 @@ func (p Pieces) Of(count int) Pieces {
 	return of
 }
 
-// Len is how many pieces are in the set.
+// Len returns the number of pieces in the set.
 func (p Pieces) Len() (n int) {
 	for _, b := range p {
 		n += bits.OnesCount8(b)

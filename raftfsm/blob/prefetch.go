@@ -1,9 +1,9 @@
 package blob
 
-// MaxPrefetch is how many images a host is told to fetch at a time.
+// MaxPrefetch bounds the images that a host is told to fetch at a time.
 const MaxPrefetch = 16
 
-// Prefetch is what the leader tells a host to fetch before a task needs it, in place of what it told before.
+// Prefetch lists the images that the leader has a host fetch before a task needs them, in place of the list before.
 type Prefetch struct {
 	Images []string `json:"images"` // references, at most MaxPrefetch
 }

@@ -1,4 +1,4 @@
-// Package change is what a log entry did to one object, as the readers of the changelog see it.
+// Package change has the changes of objects by log entries, as the readers of the changelog see them.
 package change
 
 import (
@@ -26,7 +26,7 @@ const (
 	Hook          Kind = "hook"
 )
 
-// Connection is what a change of a host says of its connection.
+// Connection is the part of a host's change that is about its connection.
 type Connection string
 
 // What becomes of a connection.

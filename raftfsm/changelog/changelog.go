@@ -45,7 +45,7 @@ func (f *CompactedError) Error() string {
 	return fmt.Sprintf("what was changed then is not remembered any more, only what came after %d: list what there is again, and go on from now", f.Oldest.Index)
 }
 
-// Change is what a Log keeps.
+// Change is an element of a Log.
 type Change interface {
 	LogPosition() Position
 	Size() int // about how many bytes it keeps in memory

@@ -7,7 +7,7 @@ type View interface {
 	Index() uint64 // of the last change that it has
 }
 
-// State is what a Follower follows.
+// State is the state that a Follower follows.
 type State[V View, C any] interface {
 	View() V
 	Changes(after Position, limit int) (changes []C, more <-chan struct{}, err error)

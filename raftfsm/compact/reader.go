@@ -11,9 +11,9 @@ import (
 )
 
 var (
-	// ErrUnknown is what Read answers to a field that the type does not have.
+	// ErrUnknown is the error of Read for a field that the type does not have.
 	ErrUnknown = errors.New("a field is not known")
-	// ErrDamaged is what Read answers to what no Writer has written.
+	// ErrDamaged is the error of Read for bytes that no Writer has written.
 	ErrDamaged = errors.New("the bytes are damaged or cut short")
 )
 

@@ -10,7 +10,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Outcome is how a task ended, in one word.
+// Outcome is the end of a task in one word.
 type Outcome string
 
 // The outcomes of tasks.
@@ -23,7 +23,7 @@ const (
 // Outcomes lists the outcomes.
 var Outcomes = []Outcome{Succeeded, Failed, Stopped}
 
-// Task is what the history keeps of a task that has ended. The encoding is that of package compact: new fields stand at the end.
+// Task is the history's record of a task that has ended. The encoding is that of package compact: new fields stand at the end.
 type Task struct {
 	Task    spec.Task `json:"task"`
 	Outcome Outcome   `json:"outcome"`
@@ -79,7 +79,7 @@ type Gap struct {
 	To   time.Time `json:"to"`
 }
 
-// Dimension is what usage can be summed by.
+// Dimension is an attribute by which usage can be summed.
 type Dimension string
 
 // The dimensions.

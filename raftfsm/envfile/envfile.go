@@ -64,7 +64,7 @@ type ContainerFiles struct {
 	Files     []File
 }
 
-// RefusedBy is why a host that gives these buckets cannot give the container the files, with what would have to change; empty when it can.
+// RefusedBy returns the reason why a host that gives these buckets cannot give the container the files, with what would have to change; empty when it can.
 func (u ContainerFiles) RefusedBy(host string, buckets []string) string {
 	for _, f := range u.Files {
 		bucket, _, err := f.Parse()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 
+	"pinion/raftfsm/isolation"
 	"pinion/raftfsm/spec"
 )
 
@@ -30,7 +31,7 @@ type Request struct {
 	Stderr io.Writer
 }
 
-// Refusal is why no command may be run in a container of a task, empty when one may: the task was run without enableExecuteCommand, or it has what
+// Refusal returns the reason why no command may be run in a container of a task, empty when one may: the task was run without enableExecuteCommand, or it has what
 // only a key of the role admin can ask for, and whoever runs a command in it has that too. definition is the task's own, with its overrides
 // merged. Neither is a reason against a key of the role admin. The API asks it, and the host of the task again.
 func Refusal(t *spec.Task, definition *spec.TaskDefinition, admin bool) string {
@@ -39,7 +40,7 @@ func Refusal(t *spec.Task, definition *spec.TaskDefinition, admin bool) string {
 		return ""
 	case !t.Exec:
 		return "the task was run without enableExecuteCommand, which `pinion run` sets unless --no-exec"
-	case definition.Isolation().NeedsAdmin():
+	case isolation.Of(definition).NeedsAdmin():
 		return "its containers have what only an administrator can ask for"
 	}
 	return ""

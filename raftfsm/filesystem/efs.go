@@ -61,7 +61,7 @@ func validRoot(dir string) bool {
 // Below is RootDirectory as a path below the root of the file system; "." is the root itself.
 func (c *EFSConfiguration) Below() string { return path.Clean("." + path.Clean("/"+c.RootDirectory)) }
 
-// Volume is what a volume needs of its host.
+// Volume is the requirement of a volume to its host.
 func (c *EFSConfiguration) Volume(volume, writer string) Volume {
 	return Volume{volume, c.FileSystemID, writer, c.TransitEncryption == enabled}
 }
@@ -74,7 +74,7 @@ type Volume struct {
 	Encrypted bool   // nobody may read along
 }
 
-// RefusedBy is why a host with these file systems does not give the volume, with what would have to change; empty when it does.
+// RefusedBy returns the reason why a host with these file systems does not give the volume, with what would have to change; empty when it does.
 func (u Volume) RefusedBy(host string, offers []Offer) string {
 	at := slices.IndexFunc(offers, func(o Offer) bool { return o.Name == u.Name })
 	switch {
@@ -88,7 +88,7 @@ func (u Volume) RefusedBy(host string, offers []Offer) string {
 	return ""
 }
 
-// encryption is how the traffic of a type is encrypted, in words.
+// encryption returns the words for the encryption of the traffic of a type.
 func encryption(kind string) string {
 	if options := types[kind]; len(options) > 0 {
 		return strings.Join(options, " or ")

@@ -109,7 +109,7 @@ func printable(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
-// Offer is what the host tells its pool of the file system.
+// Offer returns the description of the file system for the pool.
 func (f FileSystem) Offer() Offer {
 	encrypted := slices.ContainsFunc(f.Options, func(o string) bool { return slices.Contains(types[f.Type], o) })
 	return Offer{Name: f.Name, Type: f.Type, ReadOnly: slices.Contains(f.Options, "ro"), Encrypted: encrypted}

@@ -64,7 +64,7 @@ func (c *Configuration) OutputOption() string {
 	return "Name"
 }
 
-// Check is what is wrong with the configuration.
+// Check returns an error for a wrong configuration.
 func (c *Configuration) Check() error {
 	if !slices.Contains(Types, c.Type) {
 		return fmt.Errorf("type must be one of %s, not %.100q", strings.Join(Types, ", "), c.Type)
@@ -106,7 +106,7 @@ func checkFile(value string) error {
 	return nil
 }
 
-// CheckOptions is what is wrong with the options of a container whose lines the router gets; secret are the names of those whose values are secrets.
+// CheckOptions returns an error for wrong options of a container whose lines the router gets; secret are the names of those whose values are secrets.
 func (c *Configuration) CheckOptions(options map[string]string, secret []string) error {
 	if len(options)+len(secret) > maxOptions {
 		return fmt.Errorf("there can be %d options, not %d", maxOptions, len(options)+len(secret))

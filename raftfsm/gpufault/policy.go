@@ -1,4 +1,4 @@
-// Package gpufault says what becomes of tasks on a GPU that fails.
+// Package gpufault has the rules for tasks on a GPU that fails.
 package gpufault
 
 import (
@@ -12,7 +12,7 @@ import (
 // Setting is the setting of a cluster that says what becomes of its tasks on a GPU that fails: a Policy.
 const Setting = "gpuFaults"
 
-// Policy is what becomes of tasks on a GPU that fails. The zero value is End.
+// Policy is the rule for tasks on a GPU that fails. The zero value is End.
 type Policy string
 
 // The policies.
@@ -42,7 +42,7 @@ func Find(all gpu.Inventory, uuids []string) (d gpu.Device, failed bool) {
 	return d, false
 }
 
-// MovesFrom is why a task that was started at a moment has to leave its GPUs, and the earliest moment for that. The reason is empty when it stays, as one
+// MovesFrom returns the reason why a task that was started at a moment has to leave its GPUs, and the earliest moment for that. The reason is empty when it stays, as one
 // does that has not started: its host starts it or ends it.
 func (p Policy) MovesFrom(all gpu.Inventory, uuids []string, started time.Time) (reason string, from time.Time) {
 	if p != Move || started.IsZero() {

@@ -1,9 +1,9 @@
 package gpuuse
 
-// Milli is what a whole GPU counts for where shares count too.
+// Milli is the amount of a whole GPU where shares count too.
 const Milli = 1000
 
-// MilliOf is what so much memory of a GPU counts for, in thousandths of the GPU, rounded up; all of it when its total is not known.
+// MilliOf returns so much memory of a GPU in thousandths of the GPU, rounded up; all of it when its total is not known.
 func MilliOf(mib, totalMiB int64) int {
 	if totalMiB <= 0 || mib >= totalMiB {
 		return Milli

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Totals is how a container has used its GPUs, in the time in which its host has measured them. A share counts as the part of the GPU that
+// Totals is the use of its GPUs by a container, in the time in which its host has measured them. A share counts as the part of the GPU that
 // it is.
 type Totals struct {
 	MeasuredSeconds int64 `json:"measuredSeconds"`         // GPU-seconds that were measured
@@ -19,11 +19,11 @@ type Totals struct {
 }
 
 const (
-	// maxWatts is what no GPU needs.
+	// maxWatts is more than any GPU needs.
 	maxWatts = 10_000
-	// maxSeconds is what no task gets: sums over millions of tasks stay whole numbers.
+	// maxSeconds is more than any task gets: sums over millions of tasks stay whole numbers.
 	maxSeconds = 1 << 40
-	// maxMemoryMiB is what no GPU has: as bytes it is a number still.
+	// maxMemoryMiB is more than any GPU has: as bytes it is a number still.
 	maxMemoryMiB = 1 << 40
 )
 
@@ -44,7 +44,7 @@ func (u Totals) Plus(more Totals) Totals {
 	}
 }
 
-// Later is what is known of a container of which r is reported: sums do not shrink, and a host that has forgotten them reports less.
+// Later returns the totals of a container for which r is reported: sums do not shrink, and a host that has forgotten them reports less.
 func (u *Totals) Later(r *Totals) *Totals {
 	if u == nil || r == nil {
 		if r == nil {

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// Max is how many images a pool keeps.
+	// Max bounds the images that a pool keeps.
 	Max = 1000
-	// DefaultCopies is how many hosts keep an image that no hosts were chosen for.
+	// DefaultCopies is the number of hosts that keep an image for which no hosts were chosen.
 	DefaultCopies = 3
 	// MaxCopies bounds Copies.
 	MaxCopies = 1000
@@ -61,7 +61,7 @@ func Resolve(r table.Reader, task *spec.Task, d *spec.TaskDefinition) *spec.Task
 	return &resolved
 }
 
-// importedDigest is what a name of an image means here; empty when none was imported under it.
+// importedDigest returns the digest that was imported under a name of an image; empty when none was.
 func importedDigest(r table.Reader, name string) string {
 	name, err := blob.NormalizeName(strings.TrimSpace(name))
 	if err != nil {

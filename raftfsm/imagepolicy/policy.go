@@ -1,4 +1,4 @@
-// Package imagepolicy says which images the tasks of a cluster may have, by their names.
+// Package imagepolicy has the rule for the images that the tasks of a cluster may have, by their names.
 package imagepolicy
 
 import (

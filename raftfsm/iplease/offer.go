@@ -17,7 +17,7 @@ type Offer struct {
 	Problem string `json:"problem,omitempty"` // why the host cannot hold it now, and what to do; empty: it can
 }
 
-// MaxOffers is how many addresses a host may offer.
+// MaxOffers bounds the addresses that a host may offer.
 const MaxOffers = 4
 
 // The times of a lease. The leader counts a lease as over Margin after its end: the kernel removes an address up to 1.25 s late, and
@@ -58,7 +58,7 @@ func Check(o Offer) error {
 	return nil
 }
 
-// Request is what a host that offers an address asks the leader, again and again: whether it holds it. It is never in the log.
+// Request is the question of a host that offers an address to the leader, again and again: whether it holds it. It is never in the log.
 type Request struct {
 	IP     string `json:"ip"`
 	Starts int64  `json:"starts"` // Host.Starts of the process that asks

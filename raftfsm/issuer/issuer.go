@@ -1,4 +1,4 @@
-// Package issuer is what a pool records of the OpenID Connect issuer whose people may log in, and what their groups give them.
+// Package issuer has the record of the OpenID Connect issuer whose people may log in, with the rights of their groups, and the commands that change it.
 //
 // A login is one entry. What the groups of a person give is decided when the entry is applied, so that it cannot race with a change of the
 // mapping. An ID token that was used is remembered until its age refuses it. A key that has expired is refused by the clock of the host that is

@@ -26,7 +26,7 @@ func (c *Conflict) Error() string {
 // Unwrap is ErrNoRights.
 func (c *Conflict) Unwrap() error { return ErrNoRights }
 
-// Rights are what the groups of a person give, and the groups that give it. A key has one role and one set of limits, so it cannot have all
+// Rights returns the rights that the groups of a person give, and the groups that give them. A key has one role and one set of limits, so it cannot have all
 // that groups of different roles, clusters and limits give together; and a highest role in all clusters would be more than any group gives.
 // So there are three cases, and in each of them the key may do nothing that no group allows:
 //

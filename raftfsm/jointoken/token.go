@@ -98,7 +98,7 @@ func (t *Token) Matches(secretHash string) bool {
 	return subtle.ConstantTimeCompare([]byte(t.SecretHash), []byte(secretHash)) == 1
 }
 
-// End is when the token let its last host in: no later than Expires.
+// End returns the time at which the token let its last host in: no later than Expires.
 func (t *Token) End() time.Time {
 	if t.EndedAt.IsZero() || t.Expires.Before(t.EndedAt) {
 		return t.Expires

@@ -1,4 +1,4 @@
-// Package ledger is what hosts have left while one command hands out placements.
+// Package ledger has the free capacity of hosts while one command hands out placements.
 //
 // A GPU has one owner. A ledger.Ledger derives what each host has left inside the transaction, once for the whole entry, and asks FitsTask,
 // which is Fits and every named UUID free and named once. The planner asked Fits before, so a refusal means that another entry came between, and
@@ -21,7 +21,7 @@ type Ledger struct {
 	hosts map[string]*hostCapacity
 }
 
-// hostView is what a Ledger reads of the state.
+// hostView is the read of the state that a Ledger needs.
 type hostView interface {
 	Host(hostID string) *spec.Host
 	Free(hostID string) spec.Free

@@ -14,10 +14,10 @@ type Device struct {
 	Permissions   []string `json:"permissions,omitempty"`   // of DevicePermissions; all when empty, as in Docker
 }
 
-// DevicePermissions are what a container may do with a device, as ECS writes them.
+// DevicePermissions are the permissions of a container for a device, as ECS writes them.
 var DevicePermissions = []string{"read", "write", "mknod"}
 
-// Path is where the container has the device.
+// Path returns the path of the device in the container.
 func (d Device) Path() string {
 	if d.ContainerPath == "" {
 		return d.HostPath
@@ -25,7 +25,7 @@ func (d Device) Path() string {
 	return d.ContainerPath
 }
 
-// Access is what the container may do with the device, as the kernel's control groups write it: letters of "rwm".
+// Access returns the permissions of the container for the device, as the kernel's control groups write them: letters of "rwm".
 func (d Device) Access() (access string) {
 	for _, permission := range DevicePermissions {
 		if len(d.Permissions) == 0 || slices.Contains(d.Permissions, permission) {
@@ -44,7 +44,7 @@ var gpuNodes = []string{"nvidia", "dri/", "dxg", "vfio/", "kfd"}
 // rawMemory are the nodes that show the memory and the ports of the machine: who has them is root on it.
 var rawMemory = []string{"mem", "kmem", "port"}
 
-// CheckDevice is why a path of the host can be no device of a container, whatever the host allows; nil when it can. It looks at the path
+// CheckDevice returns an error when a path of the host can be no device of a container, whatever the host allows; nil when it can. It looks at the path
 // alone: what the path leads to is seen on the host.
 func CheckDevice(given string) error {
 	name, inDev := strings.CutPrefix(given, devDir+"/")
@@ -69,7 +69,7 @@ func AllowsDevice(allowed []string, device string) bool {
 	})
 }
 
-// DeviceRefusal is why a host whose operator allows those devices gives the container none of that path; empty when it does.
+// DeviceRefusal returns the reason why a host whose operator allows those devices gives the container none of that path; empty when it does.
 func DeviceRefusal(allowed []string, container, device, hostName string) string {
 	if AllowsDevice(allowed, device) {
 		return ""

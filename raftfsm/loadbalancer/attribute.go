@@ -40,10 +40,10 @@ const (
 	TagWaitTimeout = "pinion.wait-timeout"  // how long, such as 90s
 )
 
-// DefaultDeregistrationDelay is how long requests in flight may take when their target goes, unless the group says otherwise.
+// DefaultDeregistrationDelay is the time for requests in flight when their target goes, unless the group says otherwise.
 const DefaultDeregistrationDelay = 300 * time.Second
 
-// DeregistrationDelay is how long requests in flight may take when their target goes.
+// DeregistrationDelay returns the time for requests in flight when their target goes.
 func (g *Group) DeregistrationDelay() time.Duration {
 	if n, err := strconv.Atoi(g.Attributes[DeregistrationDelay]); err == nil {
 		return time.Duration(n) * time.Second

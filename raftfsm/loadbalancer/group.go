@@ -13,7 +13,7 @@ import (
 	"pinion/raftfsm/traffic"
 )
 
-// TargetType is what is registered with a target group.
+// TargetType is the kind of targets that are registered with a target group.
 type TargetType string
 
 // Types of targets.

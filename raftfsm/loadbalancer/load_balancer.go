@@ -22,7 +22,7 @@ const (
 	Network     Type = "network"     // TCP and TLS
 )
 
-// LoadBalancer is what listeners belong to. Subnets and security groups are the user's words: they are kept and have no effect.
+// LoadBalancer is the owner of listeners. Subnets and security groups are the user's words: they are kept and have no effect.
 type LoadBalancer struct {
 	ID             string            `json:"id"` // 16 hex digits
 	Name           string            `json:"name"`

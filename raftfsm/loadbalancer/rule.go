@@ -74,7 +74,7 @@ func (c CreateRule) Apply(tx command.Transaction) (any, error) {
 // UpdateRules changes rules all together. Answer: []*Rule; the errors are those of CreateRule, and ErrDefaultRule.
 type UpdateRules struct{ Changes []RuleChange }
 
-// RuleChange is what changes of a rule: what is 0 or nil stays.
+// RuleChange is a change of a rule: members that are 0 or nil stay.
 type RuleChange struct {
 	ID         string
 	Priority   int

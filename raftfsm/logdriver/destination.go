@@ -16,7 +16,7 @@ import (
 // Remote is the word of `pinion up --log-destination` for what other machines listen on.
 const Remote = "remote"
 
-// Destination is where a log driver sends lines.
+// Destination is the address to which a log driver sends lines.
 type Destination struct {
 	Network string // tcp, udp or unix
 	Where   string // HOST:PORT, or the path of a socket
@@ -83,13 +83,13 @@ func ParseAllowed(text string) (string, error) {
 // Names reports whether the list of `pinion up --log-destination` names the destination itself.
 func (d Destination) Names(allowed []string) bool { return slices.Contains(allowed, d.String()) }
 
-// Forwarding is where a container has its host send its lines.
+// Forwarding is the destination of the lines of a container.
 type Forwarding struct {
 	Container string
 	To        Destination
 }
 
-// Forwarding is where the container of that name has its lines sent; is reports whether it has.
+// Forwarding returns the destination of the lines of the container of that name; is reports whether there is one.
 func (l *Configuration) Forwarding(container string) (u Forwarding, is bool) {
 	if !l.Forwards() {
 		return Forwarding{}, false
@@ -98,7 +98,7 @@ func (l *Configuration) Forwarding(container string) (u Forwarding, is bool) {
 	return Forwarding{container, to}, true
 }
 
-// RefusedBy is why a host of that address does not send the lines there, with what would have to change; empty when it does. What a name leads to
+// RefusedBy returns the reason why a host of that address does not send the lines there, with what would have to change; empty when it does. What a name leads to
 // is seen on the host alone, see CheckAddress.
 func (u Forwarding) RefusedBy(allowed []string, hostName, hostAddress string) string {
 	d := u.To

@@ -99,7 +99,7 @@ var refused = map[string]string{
 	"compress":                         "old files are kept as they are",
 }
 
-// Refused is why an option of ECS's log drivers is not supported; empty for any other name.
+// Refused returns the reason why an option of ECS's log drivers is not supported; empty for any other name.
 func Refused(name string) string { return refused[name] }
 
 // drivers is the one table of log drivers. A driver that is added here is accepted in task definitions, required of hosts by

@@ -17,7 +17,7 @@ const (
 	Splunk   = "splunk"
 )
 
-// addressing is how a driver that sends lines elsewhere is told where to.
+// addressing is the option by which a driver that sends lines elsewhere gets its destination.
 type addressing struct {
 	address  string            // the option that says where to; empty: it goes to the fallback
 	fallback string            // where to when it does not; empty: it has to
@@ -42,7 +42,7 @@ func (l *Configuration) Forwards() bool {
 	return is
 }
 
-// Destination is where the lines are sent, of a configuration that Forwards.
+// Destination returns the destination of the lines, of a configuration that Forwards.
 func (l *Configuration) Destination() (Destination, error) {
 	a := addressings[l.LogDriver]
 	text := cmp.Or(l.Options[a.address], a.fallback)
@@ -60,7 +60,7 @@ func (a addressing) parse(text string) (Destination, error) {
 	return parseDestination(text, a.ports)
 }
 
-// CheckForward is what a configuration lacks that Forwards, beside wrong values of options; nil for any other.
+// CheckForward returns an error for what a configuration lacks that Forwards, beside wrong values of options; nil for any other.
 func (l *Configuration) CheckForward() error {
 	if !l.Forwards() {
 		return nil
@@ -72,7 +72,7 @@ func (l *Configuration) CheckForward() error {
 	return err
 }
 
-// tagCodes are what a tag may name, as templates of Docker write it.
+// tagCodes are the fields that a tag may name, as templates of Docker write them.
 var tagCodes = []string{"{{.ID}}", "{{.FullID}}", "{{.Name}}", "{{.ImageName}}", "{{.DaemonName}}"}
 
 // Tag is the tag of a container: the option tag with its codes, which are written without blanks here, replaced; empty where there is no option.

@@ -17,11 +17,11 @@ const (
 
 // A record of several lines ends before one that does not fit these.
 const (
-	// MaxRecordLines is how many lines a record has at most.
+	// MaxRecordLines bounds the lines of a record.
 	MaxRecordLines = 1000
-	// MaxRecordBytes is how many bytes they have at most, as an event of CloudWatch Logs.
+	// MaxRecordBytes bounds the bytes of a record, as an event of CloudWatch Logs.
 	MaxRecordBytes = 256 << 10
-	// RecordFlush is how long after its first line a record takes more, as with Docker's driver awslogs.
+	// RecordFlush is the time after its first line in which a record takes more, as with Docker's driver awslogs.
 	RecordFlush = 5 * time.Second
 )
 

@@ -29,7 +29,7 @@ type Rotation struct {
 	MaxFiles int   // the current one included
 }
 
-// Bytes is how large the log can become.
+// Bytes returns the largest size of the log.
 func (r Rotation) Bytes() int64 { return r.MaxSize * int64(r.MaxFiles) }
 
 // minFile is the least size that Within makes a file.

@@ -17,7 +17,7 @@ const (
 	maxInstructions = 2000
 )
 
-// Filter is which lines of a log are asked for. The zero value is all of them.
+// Filter selects lines of a log. The zero value is all of them.
 type Filter struct {
 	Until  time.Time // only lines before; zero: without an end
 	Grep   string    // only lines with a match, a regular expression as Compile takes it; empty: all
@@ -33,7 +33,7 @@ func (f Filter) Check() error {
 	return err
 }
 
-// Matcher is what tells the lines by their text; it does not look at Until.
+// Matcher tells the lines of a filter by their text; it does not look at Until.
 func (f Filter) Matcher() (matches func(text string) bool, err error) {
 	if f.Grep == "" {
 		if f.Invert {

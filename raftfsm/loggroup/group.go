@@ -17,10 +17,10 @@ import (
 type Group struct {
 	Name      string    `json:"name"`
 	CreatedAt time.Time `json:"createdAt"`
-	// RetentionDays is how long the logs of tasks in the group are kept after their last line; 0 is the hosts' default.
+	// RetentionDays is the time for which the logs of tasks in the group are kept after their last line; 0 is the hosts' default.
 	RetentionDays int        `json:"retentionDays,omitempty"`
 	Tags          []spec.Tag `json:"tags,omitempty"`
-	// DeletedAt is when it was deleted last, with all that had been written. A deleted group is remembered for spec.LogRetention, after
+	// DeletedAt is the time of its last deletion, with all that had been written. A deleted group is remembered for spec.LogRetention, after
 	// which nothing of it can be left on a host.
 	DeletedAt time.Time `json:"deletedAt,omitzero" level:"1"`
 }
@@ -28,7 +28,7 @@ type Group struct {
 // Exists reports whether the group was created, and not deleted since.
 func (g *Group) Exists() bool { return !g.CreatedAt.IsZero() }
 
-// Max is how many log groups can be created: every host knows those with a retention.
+// Max bounds the log groups of a pool: every host knows those with a retention.
 const Max = 1000
 
 // ErrTooMany refuses log groups beyond Max.
@@ -54,7 +54,7 @@ func Find(r table.Reader, name string) *Group {
 // All lists the log groups that were created, by name.
 func All(r table.Reader) []*Group { return slices.Collect(ByName.Matching(r, (*Group).Exists)) }
 
-// DeletedAt is when a log group was deleted last, with all that had been written; zero: never, or so long ago that nothing is left.
+// DeletedAt returns the time of the last deletion of a log group, with all that had been written; zero: never, or so long ago that nothing is left.
 func DeletedAt(r table.Reader, name string) time.Time { return recorded(r, name).DeletedAt }
 
 // Deleted lists the log groups that were deleted, and perhaps created again, by name.
@@ -68,7 +68,7 @@ func Expired(r table.Reader, before time.Time) iter.Seq[*Group] {
 	return ByName.Matching(r, func(g *Group) bool { return !g.Exists() && g.DeletedAt.Before(gone) })
 }
 
-// recorded is what the state has of a group, never nil.
+// recorded returns the record of a group, never nil.
 func recorded(r table.Reader, name string) *Group {
 	if known := ByName.Get(r, sortkey.Key{First: name}); known != nil {
 		return known

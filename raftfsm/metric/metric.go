@@ -1,4 +1,4 @@
-// Package metric is what hosts measure of tasks and report to the leader, which keeps it in memory: it is in no log entry.
+// Package metric has the measurements of tasks that hosts report to the leader, which keeps it in memory: it is in no log entry.
 package metric
 
 import (
@@ -59,14 +59,14 @@ func (n Name) OfProxies() bool { return n.whole() == InFlight || n.whole() == Re
 // OfRequests reports whether the metric counts the requests of a minute.
 func (n Name) OfRequests() bool { return n.whole() == Requests }
 
-// words are what is said of each, per replica.
+// words are the words for each, per replica.
 var words = map[Name]string{
 	CPU: "CPU utilization in percent", Memory: "memory utilization in percent", GPU: "GPU utilization in percent",
 	InFlight: "requests in flight per replica", Requests: "requests a minute per replica",
 	QueueDepth: "waiting tasks of the cluster per replica",
 }
 
-// Words is what a metric is in a sentence, empty when it is not known.
+// Words returns the words for a metric in a sentence, none when it is not known.
 func (n Name) Words() string {
 	if n.IsExported() {
 		return n.Part() + " per replica"
@@ -80,7 +80,7 @@ func Names() []Name { return slices.Sorted(maps.Keys(words)) }
 // MaxReported bounds the measures in one report of a host.
 const MaxReported = 20_000
 
-// Report is what a host has measured of tasks just now.
+// Report is a host's newest measurements of tasks.
 type Report struct {
 	Tasks   []Task    `json:"tasks,omitempty"`
 	Waiting []Waiting `json:"waiting,omitempty"`
@@ -101,7 +101,7 @@ type Waiting struct {
 	Requests int    `json:"requests"`
 }
 
-// Selection is what a host is to measure.
+// Selection is the list of series that a host is to measure.
 type Selection struct {
 	Tasks []SelectedTask `json:"tasks,omitempty"` // that run here
 	Proxy bool           `json:"proxy,omitempty"` // what its proxy sends
@@ -115,7 +115,7 @@ type SelectedTask struct {
 	Export *Export `json:"export,omitempty"` // nil: what it exports is not asked for
 }
 
-// Export is where on its host a task exports metrics of Prometheus, and which of them are wanted.
+// Export is the endpoint on its host at which a task exports metrics of Prometheus, and the wanted ones of them.
 type Export struct {
 	Port  int      `json:"port"`
 	Path  string   `json:"path"`

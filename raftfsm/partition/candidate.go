@@ -49,7 +49,7 @@ func wholeOf(d gpu.Device) gpu.Device {
 	return d
 }
 
-// leastMemory is how many percent of its slices of memory a MIG device has at least: some is the driver's. One that is not there yet promises no more,
+// leastMemory is the percentage of its slices of memory that a MIG device has at least: some is the driver's. One that is not there yet promises no more,
 // or it would be made for a task that cannot have it.
 const leastMemory = 93
 
@@ -114,7 +114,7 @@ func With(inventory gpu.Inventory, cards []Candidate, layouts []mig.Layout) gpu.
 	return inventory
 }
 
-// Variants are what a host with these devices could have: what it has, all cards whole, and all cards full of MIG devices of one profile.
+// Variants lists the inventories that a host with these devices could have: what it has, all cards whole, and all cards full of MIG devices of one profile.
 func Variants(inventory gpu.Inventory, list List) []gpu.Inventory {
 	cards := Candidates(inventory, list)
 	if len(cards) == 0 {

@@ -1,4 +1,4 @@
-// Package partition is how the pool wants GPUs of a host to be partitioned into MIG devices. The host does it, and reports what it has.
+// Package partition has the partitions of GPUs into MIG devices that the pool wants of a host. The host does it, and reports what it has.
 package partition
 
 import (

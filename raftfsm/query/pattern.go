@@ -18,7 +18,7 @@ const MaxInstructions = 1000
 // maxClasses bounds what the classes of its patterns hold together: a scheduler parses the constraints of all waiting tasks.
 const maxClasses = 25_000
 
-// bound is what the patterns of an expression may cost together.
+// bound bounds the cost of all patterns of an expression.
 var bound = re2.Cost{Instructions: MaxInstructions, Classes: maxClasses}
 
 // compilePattern compiles a pattern that matches whole values only.

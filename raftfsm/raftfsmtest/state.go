@@ -11,7 +11,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Epoch is when the pool of New was created.
+// Epoch is the time at which the pool of New was created.
 var Epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // At is so many minutes after Epoch.

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// MaxClasses is what the classes of one expression may hold that is not parsed often.
+	// MaxClasses bounds the classes of one expression that is not parsed often.
 	MaxClasses = 150_000
 	// tableCost is that of a class such as \pL, whose hundreds of ranges the parser copies and sorts.
 	tableCost = 2_500
@@ -15,7 +15,7 @@ const (
 	lastFolded = 0x1e944
 )
 
-// classCost is what the classes of an expression cost the parser, in characters: it looks at each one of a range when the case does not matter, whatever
+// classCost returns the cost of the classes of an expression for the parser, in characters: it looks at each one of a range when the case does not matter, whatever
 // the length of the text.
 func classCost(text string) (cost int) {
 	folds := strings.Contains(text, "(?") // may: the flag i is in such a group

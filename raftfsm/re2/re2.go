@@ -13,13 +13,13 @@ type CostError struct{ reason string }
 
 func (e *CostError) Error() string { return e.reason }
 
-// Cost is what an expression costs.
+// Cost is the cost of an expression.
 type Cost struct {
 	Instructions int // that it is compiled to
 	Classes      int // characters of its classes, each of which the parser looks at: 100,000 take it some 6 ms
 }
 
-// Minus is what is left of a cost.
+// Minus returns the cost that is left.
 func (c Cost) Minus(other Cost) Cost {
 	return Cost{c.Instructions - other.Instructions, c.Classes - other.Classes}
 }
@@ -40,7 +40,7 @@ func Check(expression string, limit Cost) (cost Cost, err error) {
 	return cost, nil
 }
 
-// count is how many instructions a part is compiled to, at most. The parser keeps products of repetitions within 1,000, so that no sum overflows.
+// count bounds the instructions that a part is compiled to. The parser keeps products of repetitions within 1,000, so that no sum overflows.
 func count(part *syntax.Regexp) int {
 	n := 0
 	for _, sub := range part.Sub {

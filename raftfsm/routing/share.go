@@ -9,7 +9,7 @@ import (
 	"pinion/raftfsm/traffic"
 )
 
-// share is how a service divides what a rule gives its two target groups.
+// share is a service's division of the traffic that a rule gives its two target groups.
 type share struct {
 	groups   [2]string // the one that its PRIMARY deployment is registered with first
 	perMille int       // of the first

@@ -10,7 +10,7 @@ import (
 	"pinion/raftfsm/traffic"
 )
 
-// ofServices is what services have in one group.
+// ofServices has the targets of services in one group.
 type ofServices struct {
 	targets []traffic.Target // those of one service lie together, by the ids of its tasks
 	owner   traffic.Owner    // the only service; zero: there are several, and each target says its own
@@ -86,7 +86,7 @@ func TargetOf(v *raftfsm.View, task *spec.Task, b service.LoadBalancer) (target 
 	return target, true
 }
 
-// Endpoint is where other hosts reach a container's port: at the address of its own that its task has, or, when own is empty, at its host's, and the port
+// Endpoint returns the address at which other hosts reach a container's port: at the address of its own that its task has, or, when own is empty, at its host's, and the port
 // there; 0: nowhere.
 func Endpoint(v *raftfsm.View, task *spec.Task, container string, port int) (own string, at int) {
 	host, d := v.Host(task.HostID), v.Definition(task.Definition)

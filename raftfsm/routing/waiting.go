@@ -5,6 +5,7 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/loadbalancer"
+	"pinion/raftfsm/scaling"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/traffic"
@@ -34,7 +35,7 @@ func awaited(v *raftfsm.View) map[string]bool {
 
 // wakes reports whether requests have a task of the service started: it is scaled to zero and back.
 func wakes(v *raftfsm.View, s *service.Service) bool {
-	target := raftfsm.ScalableTarget(v, s.ID)
+	target := scaling.Find(v, s.ID)
 	return target != nil && target.Min == 0
 }
 

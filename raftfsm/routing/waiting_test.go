@@ -59,7 +59,7 @@ func TestRequestsWaitForWhatIsAboutToStart(t *testing.T) {
 		}, none},
 		{"it is scaled from zero", func() {
 			zero, one := 0, 1
-			s.must(raftfsm.ChangeScaling{Cluster: "default", Service: "web", Change: scaling.Change{Register: &scaling.Registration{Min: &zero, Max: &one}}})
+			s.must(raftfsm.Wrap(scaling.ChangeTarget{Cluster: "default", Service: "web", Change: scaling.Change{Register: &scaling.Registration{Min: &zero, Max: &one}}}))
 		}, byDefault},
 	} {
 		c.do()

@@ -21,7 +21,7 @@ var (
 	ErrNoTarget        = fmt.Errorf("%w: the service is no scalable target", spec.ErrNotFound)
 )
 
-// Change is what becomes of a target; one field is set.
+// Change is a change of a target; one field is set.
 type Change struct {
 	Register     *Registration    `json:",omitempty"` // makes a target where there is none
 	Deregister   bool             `json:",omitempty"`
@@ -33,7 +33,7 @@ type Change struct {
 	Scale        *Decision        `json:",omitempty"`
 }
 
-// Registration is what a target is to be; what is nil stays, or is false.
+// Registration is the wanted form of a target; members that are nil stay, or are false.
 type Registration struct {
 	Min, Max           *int
 	In, Out, Scheduled *bool // suspended

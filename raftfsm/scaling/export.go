@@ -12,7 +12,7 @@ import (
 // maxPath bounds the path of exported metrics.
 const maxPath = 256
 
-// ExportPort is where a container with these labels exports its metrics, of which port 0 is nowhere; an error when they do not say it.
+// ExportPort returns the port and path at which a container with these labels exports its metrics, port 0 for nowhere; an error when they do not say it.
 func ExportPort(labels map[string]string) (port int, path string, err error) {
 	text, given := labels[label.MetricPort]
 	path = cmp.Or(labels[label.MetricPath], "/metrics")

@@ -26,7 +26,7 @@ type Dimension struct {
 	Value string `json:"value"`
 }
 
-// Namespace is where Pinion's own metrics are, NamespaceExported where those are that containers export. Some metrics have their names of AWS
+// Namespace is the namespace of Pinion's own metrics, NamespaceExported that of the metrics that containers export. Some metrics have their names of AWS
 // too, in NamespaceECS and NamespaceELB.
 const (
 	Namespace         = "Pinion"

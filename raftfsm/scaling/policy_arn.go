@@ -6,7 +6,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// PolicyName is what the ARN of a policy says of it.
+// PolicyName has the parts of the ARN of a policy.
 type PolicyName struct {
 	ID, Cluster, Service, Name string
 }

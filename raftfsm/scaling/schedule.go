@@ -11,7 +11,7 @@ import (
 	"pinion/raftfsm/lazyregexp"
 )
 
-// Schedule is when a scheduled action happens: at(TIME), rate(N UNIT) or cron(FIELDS), as AWS writes them.
+// Schedule is the time plan of a scheduled action: at(TIME), rate(N UNIT) or cron(FIELDS), as AWS writes them.
 type Schedule struct {
 	at   string        // local time
 	rate time.Duration // from the start on

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// MaxSteps is how many step adjustments a policy can have: AWS's bound.
+// MaxSteps bounds the step adjustments of a policy: AWS's bound.
 const MaxSteps = 20
 
 // Adjustment types, verbatim from AWS: what the number of a step means.
@@ -34,14 +34,14 @@ type Stepping struct {
 	Aggregation  string           `json:"aggregation,omitempty"`  // empty: Average
 }
 
-// StepAdjustment is what happens between two distances from the threshold; empty ones are without end.
+// StepAdjustment is the adjustment between two distances from the threshold; empty ones are without end.
 type StepAdjustment struct {
 	Lower Number `json:"lower,omitempty"`
 	Upper Number `json:"upper,omitempty"`
 	By    int    `json:"by"`
 }
 
-// Cooldown is how long one step keeps the next.
+// Cooldown returns the time for which one step keeps the next.
 func (s *Stepping) Cooldown() time.Duration { return cooldown(s.CooldownTime) }
 
 func (s StepAdjustment) lower() float64 {
@@ -67,7 +67,7 @@ func (s StepAdjustment) includes(distance float64, above bool) bool {
 	return s.lower() < distance && distance <= s.upper()
 }
 
-// Capacity is how many tasks the step for a distance from the threshold makes of so many; ok when there is a step for it.
+// Capacity returns the number of tasks that the step for a distance from the threshold makes of so many; ok when there is a step for it.
 func (s *Stepping) Capacity(from int, distance float64, above bool) (to int, step StepAdjustment, ok bool) {
 	i := slices.IndexFunc(s.Steps, func(a StepAdjustment) bool { return a.includes(distance, above) })
 	if i < 0 {

@@ -37,14 +37,14 @@ type Target struct {
 	CreatedAt time.Time  `json:"createdAt"`
 }
 
-// Suspension is what does not scale the service for now.
+// Suspension lists the causes that do not scale the service for now.
 type Suspension struct {
 	In        bool `json:"in,omitempty"`        // policies that scale in
 	Out       bool `json:"out,omitempty"`       // policies that scale out
 	Scheduled bool `json:"scheduled,omitempty"` // scheduled actions
 }
 
-// Step is how many tasks were added or taken away, and when.
+// Step is a number of tasks that were added or taken away, and the time.
 type Step struct {
 	At time.Time `json:"at"`
 	By int       `json:"by"`
@@ -79,7 +79,7 @@ type Tracking struct {
 // DefaultCooldown is AWS's for services.
 const DefaultCooldown = 300 * time.Second
 
-// Cooldowns are how long one scale-out, and one scale-in, keeps the next.
+// Cooldowns returns the times for which one scale-out, and one scale-in, keeps the next.
 func (t *Tracking) Cooldowns() (out, in time.Duration) {
 	return cooldown(t.OutCooldown), cooldown(t.InCooldown)
 }

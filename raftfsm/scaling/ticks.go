@@ -14,7 +14,7 @@ const (
 	// never comes a hundred milliseconds and more. The last one of each may go beyond.
 	maxPass = 200 * time.Millisecond
 	maxTurn = 20 * time.Millisecond
-	// maxSpan is how long a time is remembered at most: clocks are changed on some days.
+	// maxSpan bounds the time for which a time is remembered: clocks are changed on some days.
 	maxSpan = time.Hour
 )
 

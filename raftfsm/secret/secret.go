@@ -22,7 +22,7 @@ const Resource spec.ResourceKind = "secret"
 const TagClusters = "pinion.clusters"
 
 const (
-	// Max is how many parameters and secrets a pool can have.
+	// Max bounds the parameters and secrets of a pool.
 	Max = 10_000
 	// MaxVersions bounds the versions of each. The oldest go that have neither a stage nor a label.
 	MaxVersions = 20
@@ -56,7 +56,7 @@ type Secret struct {
 	Teams []string `json:"teams,omitempty" level:"1"` // whose tasks in its clusters may use it, sorted; empty: all, and tasks without a team
 }
 
-// Parameter is what only parameters have, verbatim from Systems Manager.
+// Parameter has the members that only parameters have, verbatim from Systems Manager.
 type Parameter struct {
 	Type           string `json:"type,omitempty"` // String, StringList or SecureString
 	DataType       string `json:"dataType,omitempty"`
@@ -92,7 +92,7 @@ var (
 // Indexes are those of the table.
 func Indexes() []*table.Index[Secret] { return []*table.Index[Secret]{byName, deleted} }
 
-// key is what a name is found by: a parameter of one level has the same ARN with a slash before its name.
+// key returns the key of a name: a parameter of one level has the same ARN with a slash before its name.
 func key(store valuefrom.Store, name string) string {
 	if store == valuefrom.ParameterStore {
 		return strings.TrimPrefix(name, "/")
@@ -178,7 +178,7 @@ func CheckTags(s *Secret, tags []spec.Tag) error {
 	return nil
 }
 
-// Kind is what people call it.
+// Kind returns the word that people have for it.
 func (s *Secret) Kind() string {
 	return cmp.Or(map[valuefrom.Store]string{valuefrom.ParameterStore: "parameter"}[s.Store], "secret")
 }
@@ -192,12 +192,12 @@ func (s *Secret) ARN(region string) string {
 	return prefix + ":secret:" + s.Name + "-" + s.Suffix
 }
 
-// SealID is what a version is sealed together with: a value opens as that of its own secret and version only.
+// SealID returns the text that a version is sealed together with: a value opens as that of its own secret and version only.
 func (s *Secret) SealID(v *Version) string {
 	return fmt.Sprintf("secret %s %q %d %q", s.Store, s.Name, v.Number, v.ID)
 }
 
-// bytes is what its versions have, sealed.
+// bytes returns the size of its sealed versions.
 func (s *Secret) bytes() (n int) {
 	for i := range s.Versions {
 		n += len(s.Versions[i].Sealed)

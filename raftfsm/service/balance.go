@@ -17,7 +17,7 @@ const (
 // SpreadOverZones is the placement strategy that a service which is rebalanced has first.
 var SpreadOverZones = spec.PlacementStrategy{Type: "spread", Field: "attribute:" + spec.AttributeZone}
 
-// Balance is how far the tasks of a service that is rebalanced are evened out over availability zones.
+// Balance is the progress of evening out the tasks of a service over availability zones.
 type Balance struct {
 	On    bool      `json:"on,omitempty"`    // an event has said that tasks are moved
 	Stuck bool      `json:"stuck,omitempty"` // an event has said why none is moved, though the zones differ
@@ -31,7 +31,7 @@ func (s *Service) Rebalances() bool {
 	return s.Settings.Rebalancing == Rebalanced && s.CannotRebalance() == ""
 }
 
-// CannotRebalance is what of the service keeps its tasks from being moved, as ECS says it does not support that; empty when nothing does.
+// CannotRebalance names the part of the service that keeps its tasks from being moved, as ECS says it does not support that; empty when nothing does.
 func (s *Service) CannotRebalance() string {
 	_, most := s.Settings.Deployment.Percents(s.Strategy)
 	onZones := func(c spec.PlacementConstraint) bool { return strings.Contains(c.Expression, SpreadOverZones.Field) }

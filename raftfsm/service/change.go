@@ -11,7 +11,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Change is what an update makes of a service; what is nil stays.
+// Change is an update of a service; members that are nil stay.
 type Change struct {
 	Desired  *int
 	Settings *Settings // whole

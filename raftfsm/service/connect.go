@@ -74,7 +74,7 @@ func (c *Connect) Discovery(e *Endpoint) string {
 	return strings.ToLower(cmp.Or(e.Name, e.PortName)) + "." + c.Namespace
 }
 
-// Addresses are what clients of an endpoint connect to: every port at the discovery name, and at its alias.
+// Addresses lists the addresses that clients of an endpoint connect to: every port at the discovery name, and at its alias.
 func (c *Connect) Addresses(e *Endpoint) (all []Address) {
 	discovery := c.Discovery(e)
 	if len(e.Aliases) == 0 {

@@ -23,7 +23,7 @@ type Tagging struct {
 // among services.
 func (s *Service) IsDaemon() bool { return strings.HasPrefix(s.Name, spec.DaemonPrefix) }
 
-// Title is what people call it: "service web", "daemon agent".
+// Title returns the name for people: "service web", "daemon agent".
 func (s *Service) Title() string {
 	if name, ok := strings.CutPrefix(s.Name, spec.DaemonPrefix); ok {
 		return "daemon " + name
@@ -39,7 +39,7 @@ func (s *Service) Group() string {
 	return GroupPrefix + s.Name
 }
 
-// BakeTime is how long each task of a daemon has to run in a deployment before it counts as healthy, and others are replaced after it. Of
+// BakeTime returns the time that each task of a daemon has to run in a deployment before it counts as healthy, and others are replaced after it. Of
 // services it is zero: BakeMinutes are of their traffic.
 func (s *Service) BakeTime() time.Duration {
 	if bake := s.Settings.Deployment.BakeMinutes; bake != nil && s.IsDaemon() {
@@ -51,7 +51,7 @@ func (s *Service) BakeTime() time.Duration {
 // IsCritical reports whether hosts of a daemon need it: they take no other tasks until it runs there, and lose those that they have when it fails.
 func (r *Revision) IsCritical() bool { return r != nil && r.Critical }
 
-// drained is how many of so many tasks are replaced at a time by DrainPerMille, rounded down, and one at least.
+// drained returns the number of tasks, of so many, that DrainPerMille replaces at a time, rounded down, and one at least.
 func (c *DeploymentConfiguration) drained(desired int) int {
 	return max(1, desired**c.DrainPerMille/1000)
 }

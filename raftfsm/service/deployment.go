@@ -46,7 +46,7 @@ type Deployment struct {
 	Conditions Conditions `json:"said,omitzero" level:"1"` // of a task set, as Service.Conditions
 }
 
-// DeploymentConfiguration is how tasks of one revision replace those of another.
+// DeploymentConfiguration has the rules by which tasks of one revision replace those of another.
 type DeploymentConfiguration struct {
 	MinimumHealthyPercent *int            `json:"minimumHealthyPercent,omitempty"` // of Desired, rounded up; nil: 100, of a DAEMON 0
 	MaximumPercent        *int            `json:"maximumPercent,omitempty"`        // of Desired, rounded down; nil: 200, of a DAEMON 100
@@ -69,7 +69,7 @@ type CircuitBreaker struct {
 	Threshold     *Threshold `json:"thresholdConfiguration,omitempty"`
 }
 
-// Threshold is how many failures trip a circuit breaker.
+// Threshold is the number of failures that trips a circuit breaker.
 type Threshold struct {
 	Type  string `json:"type"` // COUNT, BOUNDED_PERCENT or UNBOUNDED_PERCENT
 	Value int    `json:"value"`
@@ -91,7 +91,7 @@ const (
 	percent               = 100
 )
 
-// MinHealthy is how many healthy tasks a deployment leaves at least.
+// MinHealthy returns the number of healthy tasks that a deployment leaves at least.
 func (s *Service) MinHealthy() int {
 	if c := &s.Settings.Deployment; c.DrainPerMille != nil {
 		return max(0, s.Desired-c.drained(s.Desired))
@@ -100,7 +100,7 @@ func (s *Service) MinHealthy() int {
 	return (s.Desired*healthy + percent - 1) / percent
 }
 
-// MaxTasks is how many tasks a deployment makes at most, those that it replaces counted in.
+// MaxTasks returns the number of tasks that a deployment makes at most, those that it replaces counted in.
 func (s *Service) MaxTasks() int {
 	_, most := s.Settings.Deployment.Percents(s.Strategy)
 	return s.Desired * most / percent
@@ -121,7 +121,7 @@ func (c *DeploymentConfiguration) Percents(of Strategy) (healthy, most int) {
 	return healthy, most
 }
 
-// Threshold is how many failures end a deployment; 0: none do.
+// Threshold returns the number of failures that ends a deployment; 0: none does.
 func (s *Service) Threshold() int {
 	breaker := s.Settings.Deployment.Breaker
 	if breaker == nil || !breaker.Enable {

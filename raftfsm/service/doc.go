@@ -1,4 +1,4 @@
-// Package service is what a pool records of services: a desired number of equal tasks, and how one revision of them replaces another.
+// Package service has the records of services: a desired number of equal tasks, and how one revision of them replaces another.
 // It has the types and the rules that need no state machine. The names are those of Amazon ECS.
 //
 // A service goes step by step. StepService is what the reconciler computed for one version of a service: tasks that start and stop, ends that

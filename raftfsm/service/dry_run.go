@@ -1,6 +1,6 @@
 package service
 
-// DryRun is what a rollout will do to a service when each task that starts gets healthy and nothing else happens.
+// DryRun is the list of a rollout's steps when each task that starts gets healthy and nothing else happens.
 type DryRun struct {
 	Cluster    string `json:"cluster"`
 	Service    string `json:"service"`
@@ -29,7 +29,7 @@ type Move struct {
 	Healthy    int        `json:"healthy"` // tasks of the service that are left healthy
 }
 
-// MoveAction is what a Move does.
+// MoveAction is the action of a Move.
 type MoveAction string
 
 // Actions of moves.

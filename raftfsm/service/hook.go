@@ -13,13 +13,13 @@ type Hook struct {
 	Timeout *HookTimeout `json:"timeout,omitempty"`
 }
 
-// HookTimeout is what becomes of a deployment that nobody has go on.
+// HookTimeout is the action for a deployment that nobody continues in time.
 type HookTimeout struct {
 	Minutes int        `json:"minutes,omitempty"` // 0: ECS's, a day
 	Action  HookAction `json:"action,omitempty"`  // empty: ECS's, ROLLBACK
 }
 
-// HookAction is what a hook is answered with, ECS's.
+// HookAction is an answer to a hook, ECS's.
 type HookAction string
 
 // Actions of hooks.
@@ -53,7 +53,7 @@ var PauseStages = []Stage{StageReconcile, StagePreScaleUp, StagePostScaleUp, Sta
 // RollingPauseStages are those of a deployment that moves no traffic.
 var RollingPauseStages = []Stage{StageReconcile, StagePreScaleUp, StagePostScaleUp}
 
-// Ends are when a pause that begins now times out, and what happens then.
+// Ends returns the time at which a pause that begins now times out, and the action then.
 func (h *Hook) Ends(now time.Time) (at time.Time, action HookAction) {
 	at, action = now.Add(defaultHookTime), defaultHookAction
 	if h.Timeout != nil && h.Timeout.Minutes != 0 {

@@ -11,7 +11,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Pool is what the names of services are held against.
+// Pool is the services of a pool, for checks of names.
 type Pool interface {
 	Clusters() []*spec.Cluster
 	Services(cluster string) []*Service // of all clusters when it is empty

@@ -44,14 +44,14 @@ type Rollout struct {
 	Pauses []Pause `json:"pauses,omitempty" level:"1"` // by the hooks of the last stage that has some
 }
 
-// Rollback is what a rollout goes back to, and why.
+// Rollback is the revision that a rollout goes back to, and the reason.
 type Rollback struct {
 	Revision  string    `json:"revision"`
 	Reason    string    `json:"reason"`
 	StartedAt time.Time `json:"startedAt"`
 }
 
-// RevisionCount is how many tasks of a revision are wanted, run and are on their way.
+// RevisionCount counts the tasks of a revision that are wanted, run and are on their way.
 type RevisionCount struct {
 	Revision  string `json:"revision"`
 	Requested int    `json:"requested"`

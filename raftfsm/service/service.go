@@ -65,7 +65,7 @@ type Service struct {
 	Controller string `json:"controller,omitempty" level:"1"` // External; empty: ECS, which is Pinion itself
 }
 
-// Conditions is what the events of a service have said and is still so: it is said once, until it ends.
+// Conditions are the conditions that events of a service have told of and that go on: each is told once, until it ends.
 type Conditions struct {
 	Steady   time.Time `json:"steady,omitzero"`    // when it was said last that the service is steady; zero: it is not
 	Unplaced bool      `json:"unplaced,omitempty"` // a task waits without a place
@@ -77,7 +77,7 @@ type Conditions struct {
 	Balance Balance `json:"balance,omitzero" level:"1"`
 }
 
-// Settings are what a service says of how it is run. Changing them starts no deployment.
+// Settings are the settings of a service for its tasks. Changing them starts no deployment.
 type Settings struct {
 	Deployment     DeploymentConfiguration             `json:"deployment"`
 	Constraints    []spec.PlacementConstraint          `json:"constraints,omitempty"`
@@ -90,7 +90,7 @@ type Settings struct {
 	Rebalancing    string                              `json:"rebalancing,omitempty"`    // Rebalanced or NotRebalanced
 }
 
-// Revision is what the tasks of a deployment are made from. It never changes.
+// Revision is the immutable record from which the tasks of a deployment are made. It never changes.
 type Revision struct {
 	ID         string    `json:"id"`      // 19 digits, as in its ARN; that of its deployment
 	ServiceID  string    `json:"service"` // Service.ID
@@ -114,7 +114,7 @@ type Revision struct {
 	Critical bool `json:"critical,omitempty" level:"1"` // of a daemon: see IsCritical
 }
 
-// Constraints are what the hosts of tasks of the revision have to meet by it; nil has none.
+// Constraints returns the placement constraints of the revision; nil has none.
 func (r *Revision) Constraints() []spec.PlacementConstraint {
 	if r == nil || len(r.Subnets) == 0 {
 		return nil

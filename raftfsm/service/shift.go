@@ -13,7 +13,7 @@ const (
 	Canary    = "CANARY"     // a little, then the rest
 )
 
-// Steps are how traffic moves by LINEAR and CANARY.
+// Steps are the steps by which LINEAR and CANARY move traffic.
 type Steps struct {
 	PerMille    int `json:"perMille"`    // of the traffic: each step of LINEAR, the first one of CANARY
 	BakeMinutes int `json:"bakeMinutes"` // after a step that is not the last
@@ -109,7 +109,7 @@ func (c *DeploymentConfiguration) TrafficSteps() Steps {
 	return DefaultCanary
 }
 
-// BakeTime is how long both revisions run after all of the traffic has moved.
+// BakeTime returns the time for which both revisions run after all of the traffic has moved.
 func (c *DeploymentConfiguration) BakeTime() time.Duration {
 	if c.BakeMinutes == nil {
 		return 0
@@ -149,7 +149,7 @@ func (s *Service) shiftBack(failed string, at time.Time) {
 	}
 }
 
-// Advanced is what moves the traffic of a load balancer of a service: ECS's advancedConfiguration.
+// Advanced names the groups and rules that move the traffic of a load balancer of a service: ECS's advancedConfiguration.
 type Advanced struct {
 	Group          string `json:"group,omitempty"`     // loadbalancer.Group.ID of the target group as the user named it; LoadBalancer.Group is it or Alternate
 	Alternate      string `json:"alternate,omitempty"` // loadbalancer.Group.ID

@@ -19,7 +19,7 @@ const (
 	MaxHealthyAfter     = 30 * time.Minute
 )
 
-// RoomPolicy is what a rollout does when the new tasks find no room beside the old ones, and MinHealthy lets it stop none of these.
+// RoomPolicy returns the policy of a rollout whose new tasks find no room beside the old ones, and MinHealthy lets it stop none of these.
 type RoomPolicy string
 
 // Policies of TagRollout.
@@ -45,7 +45,7 @@ func CheckTags(tags []spec.Tag) error {
 	return nil
 }
 
-// HealthyAfter is how long after its start a task without a health check is healthy.
+// HealthyAfter returns the time after its start from which a task without a health check is healthy.
 func (s *Service) HealthyAfter() time.Duration {
 	if after, err := time.ParseDuration(s.tag(TagHealthyAfter)); err == nil {
 		return min(max(after, 0), MaxHealthyAfter)

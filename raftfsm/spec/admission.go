@@ -14,7 +14,7 @@ type Admission struct {
 	At            time.Time `json:"at"`
 	Cluster       string    `json:"cluster,omitempty"` // of the token; empty is the default one
 	Names         []string  `json:"names,omitempty"`   // DNS names and IP addresses that the host's certificates may have
-	// Root is which root of the pool's CA signed the certificate that the host has in use, as it said last: hex SHA-256 of the root's certificate.
+	// Root names the root of the pool's CA that signed the certificate in use of the host, as it said last: hex SHA-256 of the root's certificate.
 	// Empty before the first rotation of the CA.
 	Root string `json:"root,omitempty" level:"1"`
 	// AgentOnly says that the host never becomes a server: so its token had it.

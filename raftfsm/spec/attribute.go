@@ -22,7 +22,7 @@ const (
 	AttributeGPUCount = "pinion.gpu.count" // healthy or not
 	AttributeDriver   = "pinion.driver-version"
 	AttributeCUDA     = "pinion.cuda-version" // highest that the driver serves
-	// AttributeVRAMEnforcement is what keeps a container to its share of a GPU's memory: mps, or none.
+	// AttributeVRAMEnforcement names the means that keeps a container to its share of a GPU's memory: mps, or none.
 	AttributeVRAMEnforcement = "pinion.vram-enforcement"
 )
 
@@ -163,7 +163,7 @@ func (h *Host) AllAttributes() map[string]string {
 	return attributes
 }
 
-// vramEnforcement is what the host says, as far as it is true: nothing but what SharesGPUs relies on.
+// vramEnforcement returns the enforcement that the host says it has, as far as it is true: nothing but what SharesGPUs relies on.
 func (h *Host) vramEnforcement() string {
 	if h.SharesGPUs() {
 		return h.GPUs.VRAMEnforcement

@@ -38,6 +38,13 @@ const (
 	CapabilityOptions = "pinion.capability.container-options"
 )
 
+// Words of `pinion up --allow` beside the names of capabilities: what reaches past a container.
+const (
+	AllowPrivileged = "privileged"
+	AllowHostPID    = "host-pid"
+	AllowHostIPC    = "host-ipc"
+)
+
 // capability is the name of a capability, the feature level that brought it, and what of a definition requires it: something of the
 // task, or of any of its containers. What a host can do whatever it is made of follows from the version that runs there: hosts of the
 // level and above have it, and none has to report it. Level 0 has a rule of its own.
@@ -122,8 +129,8 @@ func (h *Host) Capabilities() []Attribute {
 // capability says whether the host carries the capability; known is false for attributes that are none.
 func (h *Host) capability(name string) (value string, carried, known bool) {
 	switch name {
-	case CapabilityPrivileged: // where there are GPUs it could reach every one; see Isolation
-		return "", slices.Contains(h.Allow, AllowPrivileged) && !h.mayHaveGPUs(), true
+	case CapabilityPrivileged: // where there are GPUs it could reach every one; see package isolation
+		return "", slices.Contains(h.Allow, AllowPrivileged) && !h.MayHaveGPUs(), true
 	case CapabilityAppArmor:
 		return "", h.AppArmor, true
 	case CapabilityGPUDriver:
@@ -164,3 +171,6 @@ func (c *capability) requiredBy(d *TaskDefinition) bool {
 	}
 	return false
 }
+
+// MayHaveGPUs reports whether the host has GPUs, or may have some: they cannot be detected at the moment.
+func (h *Host) MayHaveGPUs() bool { return len(h.GPUs.Devices) > 0 || h.GPUs.Problem != "" }

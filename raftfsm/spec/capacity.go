@@ -23,7 +23,7 @@ type Capacity struct {
 	accounts gpu.Accounts // as Free has them; shared between copies, so no method writes to it
 }
 
-// CapacityOf is what the host has when no task runs on it. GPUs that are unhealthy at the moment count.
+// CapacityOf returns the capacity of the host when no task runs on it. GPUs that are unhealthy at the moment count.
 func CapacityOf(h *Host) Capacity {
 	c := Capacity{CPU: h.CPU, MemoryMiB: h.MemoryMiB, GPUs: len(h.GPUs.Devices)}
 	c.Ports.Add(h.Ports)

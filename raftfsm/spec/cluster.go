@@ -63,7 +63,7 @@ type ExecuteCommandConfiguration struct {
 	Log      *ExecuteCommandLogTarget `json:"logConfiguration,omitempty"`
 }
 
-// ExecuteCommandLogTarget is where they are logged when Logging is OVERRIDE.
+// ExecuteCommandLogTarget is the destination of their logs when Logging is OVERRIDE.
 type ExecuteCommandLogTarget struct {
 	LogGroup    string `json:"cloudWatchLogGroupName,omitempty"`
 	EncryptLogs *bool  `json:"cloudWatchEncryptionEnabled,omitempty"`
@@ -196,7 +196,7 @@ var UserNamespaceSettings = []string{"disabled", "enabled"}
 // SettingAllowedImages is the setting of a cluster that says which images its tasks may have: an imagepolicy.Policy.
 const SettingAllowedImages = "allowedImages"
 
-// ClusterRules are what a cluster wants of all of its tasks, whoever runs them.
+// ClusterRules are the rules of a cluster for all of its tasks, whoever runs them.
 type ClusterRules struct {
 	UserNamespaces bool               `json:",omitempty"` // their containers run in user namespaces
 	AllowedImages  imagepolicy.Policy `json:",omitempty"`

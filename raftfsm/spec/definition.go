@@ -84,7 +84,7 @@ const DaemonPrefix = "daemon/"
 // IsOfDaemons reports whether a task definition, a family or "family:revision", is one that only daemons run.
 func IsOfDaemons(definition string) bool { return strings.HasPrefix(definition, DaemonPrefix) }
 
-// maxName is how long ECS lets names be.
+// maxName bounds the length of names, as ECS does.
 const maxName = 255
 
 // ValidName reports whether a cluster, a family, a container, a volume or a capacity provider can have the name: 1 to 255 letters,
@@ -102,7 +102,7 @@ func letterOrDigit(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
-// maxHostName is how long DNS lets names be.
+// maxHostName bounds the length of names, as DNS does.
 const maxHostName = 253
 
 // ValidHostName reports whether a host can have the name: 1 to 253 letters, digits, dots, underscores and hyphens, of which the first is a

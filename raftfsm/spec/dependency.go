@@ -10,7 +10,7 @@ func (t *Task) Blocked() bool {
 	return t.LastStatus == Provisioning && t.Queue != nil && len(t.Queue.UnmetDependencies) > 0
 }
 
-// Dependencies is what has to end before the task may get a place, as far as it has not.
+// Dependencies lists the unmet dependencies of the task: what has to end before it may get a place.
 func (t *Task) Dependencies() []TaskDependency {
 	if !t.Blocked() {
 		return nil

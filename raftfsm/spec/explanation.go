@@ -27,7 +27,7 @@ type QueueItem struct {
 	Infeasible *Failure `json:"impossible,omitempty"`
 }
 
-// Explanation is why a task is where it is.
+// Explanation says why a task has its status.
 type Explanation struct {
 	TaskID      string     `json:"taskId"`
 	Status      Status     `json:"status"`

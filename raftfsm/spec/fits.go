@@ -9,7 +9,7 @@ import (
 	"pinion/raftfsm/hostport"
 )
 
-// Free is what a host has left. It is always derived from the host and its tasks, never stored. A copy is independent:
+// Free is the free capacity of a host. It is always derived from the host and its tasks, never stored. A copy is independent:
 // what Take does to one is not seen in the other.
 type Free struct {
 	CPU       int64
@@ -43,7 +43,7 @@ func NewFree(h *Host, tasks []*Task) Free {
 	return free
 }
 
-// OnlyGPUs is what is left when these are the host's only GPUs.
+// OnlyGPUs returns the free capacity as it is when these are the host's only GPUs.
 func (f *Free) OnlyGPUs(devices []gpu.Device) Free {
 	other := func(uuid string) bool {
 		return !slices.ContainsFunc(devices, func(d gpu.Device) bool { return d.UUID == uuid })
@@ -91,7 +91,7 @@ func take(account *gpu.Account, share *GPUShare) {
 	}
 }
 
-// Demand is what a task takes of its host.
+// Demand is the resources that a task takes of its host.
 type Demand struct {
 	CPU       int64 // units
 	MemoryMiB int64
@@ -104,7 +104,7 @@ type Demand struct {
 // allGPUs in Demand.GPUs is all that the host has; see Demand.ForHost.
 const allGPUs = -1
 
-// ForHost is what the demand of a definition that wants every GPU of its host comes to on one with so many; other definitions want
+// ForHost returns the demand, on a host with so many GPUs, of a definition that wants every GPU of its host; other definitions want
 // the same everywhere. A host without GPUs has none to give: the task wants one there, in vain.
 func (d Demand) ForHost(gpus int) Demand {
 	if !slices.Contains(d.GPUs, allGPUs) {
@@ -149,7 +149,7 @@ const (
 	unparsableGPUs = math.MaxInt32
 )
 
-// DemandOf is what a task of an effective definition takes: CPU and memory at task level before the sum of the
+// DemandOf returns the demand of a task of an effective definition: CPU and memory at task level before the sum of the
 // containers, memoryReservation before memory.
 func DemandOf(d *TaskDefinition) Demand {
 	var demand Demand
@@ -237,7 +237,7 @@ func (d *Demand) addPorts(c *ContainerDefinition, hostNetwork bool) {
 	}
 }
 
-// DemandOfTask is what a placed task takes of its host, whatever became of its definition.
+// DemandOfTask returns the demand of a placed task, whatever became of its definition.
 func DemandOfTask(t *Task) Demand {
 	held := Demand{CPU: t.CPU, MemoryMiB: t.MemoryMiB, Ports: t.Ports, UDPPorts: t.UDPPorts}
 	for i := range t.Containers {

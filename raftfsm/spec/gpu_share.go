@@ -28,10 +28,10 @@ func (s *GPUShare) Strategy() *SharingStrategy {
 	return &SharingStrategy{NvidiaMPS: mps}
 }
 
-// Milli is what the share counts for, in thousandths of a GPU, rounded up.
+// Milli returns the share in thousandths of a GPU, rounded up.
 func (s *GPUShare) Milli() int { return gpuuse.MilliOf(s.MemoryMiB, s.TotalMiB) }
 
-// GPUMilli is what the task holds of GPUs, in thousandths of one.
+// GPUMilli returns the GPUs that the task holds, in thousandths of one.
 func (t *Task) GPUMilli() (sum int) {
 	for i := range t.Containers {
 		if c := &t.Containers[i]; c.Share != nil {
@@ -49,7 +49,7 @@ func (t *Task) GPUMilli() (sum int) {
 // and enforces nothing.
 func (h *Host) SharesGPUs() bool { return h.GPUs.VRAMEnforcement == gpu.EnforcedByMPS }
 
-// Sharing is how the container asks to share a GPU; nil when it asks for none or for whole ones.
+// Sharing returns the container's strategy for sharing a GPU; nil when it asks for none or for whole ones.
 func (c *ContainerDefinition) Sharing() *SharingStrategy {
 	for _, r := range c.ResourceRequirements {
 		if r.Type == requirementGPU && r.SharingStrategy != nil {
@@ -59,7 +59,7 @@ func (c *ContainerDefinition) Sharing() *SharingStrategy {
 	return nil
 }
 
-// share is what the container asks for of a GPU; nil when it asks for none or for whole ones. A way of sharing that is not known is a share of no
+// share returns the share of a GPU that the container asks for; nil when it asks for none or for whole ones. A way of sharing that is not known is a share of no
 // size, which fits nowhere.
 func (c *ContainerDefinition) share() *NvidiaMPS {
 	if s := c.Sharing(); s != nil {
@@ -81,7 +81,7 @@ func (c *ContainerDefinition) ShareOf(totalMiB int64) *GPUShare {
 	return share
 }
 
-// SharingRefusal is why a host does not start a task, although it was placed there, for the GPUs that it shares; empty when it does.
+// SharingRefusal returns the reason why a host does not start a task that was placed there, for the GPUs that it shares; empty when it does.
 // The scheduler has held the same, but a host does not take its word: a container gets the share that its definition asks for, of a
 // GPU whose shares this host enforces, or it does not run.
 func SharingRefusal(h *Host, t *Task, d *TaskDefinition) string {

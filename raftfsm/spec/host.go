@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"pinion/gpu"
@@ -95,7 +96,7 @@ type HostDrain struct {
 	Kill  bool          `json:"kill,omitempty"` // they have ended at At: they are asked to stop as long before as they may take for it
 }
 
-// UserNamespaces is what a host does about user namespaces. The zero value is that of a host that has none, or whose version does not
+// UserNamespaces is the policy of a host about user namespaces. The zero value is that of a host that has none, or whose version does not
 // know of them.
 type UserNamespaces string
 
@@ -226,7 +227,7 @@ func WithMissingGPUs(now, before gpu.Inventory, owners map[string]string) gpu.In
 	return now
 }
 
-// VirtualIP is what the host says of a virtual IP; nil when it does not offer it.
+// VirtualIP returns the host's offer of a virtual IP; nil when it does not offer it.
 func (h *Host) VirtualIP(ip string) *iplease.Offer {
 	for i := range h.VirtualIPs {
 		if h.VirtualIPs[i].IP == ip {
@@ -234,4 +235,12 @@ func (h *Host) VirtualIP(ip string) *iplease.Offer {
 		}
 	}
 	return nil
+}
+
+// WithoutPort returns the host of a host:port.
+func WithoutPort(address string) string {
+	if port := strings.LastIndexByte(address, ':'); port >= 0 {
+		address = address[:port]
+	}
+	return strings.Trim(address, "[]") // of an IPv6 address
 }

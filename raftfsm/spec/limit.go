@@ -32,7 +32,7 @@ func (t Tally) Plus(other Tally, sign int) Tally {
 	return Tally{t.Tasks + sign*other.Tasks, t.Waiting + sign*other.Waiting, t.GPUMilli + sign*other.GPUMilli, t.Revisions + sign*other.Revisions}
 }
 
-// Tally is what the task counts for in limits: nothing when it is STOPPED.
+// Tally returns the amounts that the task counts for in limits: none when it is STOPPED.
 func (t *Task) Tally() Tally {
 	switch t.LastStatus {
 	case Stopped:
@@ -43,7 +43,7 @@ func (t *Task) Tally() Tally {
 	return Tally{Tasks: 1, GPUMilli: t.countedMilli()}
 }
 
-// TallyOf is what the tasks of a run come to, and the holder of their access key: all of them have the same. GPUMilli is AllHostGPUs when tasks wait for all of
+// TallyOf returns the sum of the tallies of the tasks of a run, and the holder of their access key: all of them have the same. GPUMilli is AllHostGPUs when tasks wait for all of
 // their hosts.
 func TallyOf(tasks []*Task) (sum Tally, holder string) {
 	for _, task := range tasks {
@@ -114,7 +114,7 @@ const raisePool = "An administrator raises the limit with `pinion limits "
 // DeleteRevisions says how people get below a limit of revisions.
 const DeleteRevisions = "Deregister and delete old ones. "
 
-// MaxQueued is how many tasks may wait in one cluster. Tasks that are tried again come on top of it.
+// MaxQueued bounds the tasks that wait in one cluster. Tasks that are tried again come on top of it.
 const MaxQueued = 200_000
 
 // ErrQueueFull refuses tasks beyond MaxQueued, in the words that ECS clients match.

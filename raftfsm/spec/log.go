@@ -27,7 +27,7 @@ type LogQuery struct {
 	logfilter.Filter
 }
 
-// Pull is how far a task's image pull has come.
+// Pull is the progress of one image pull of a task.
 type Pull struct {
 	Image string `json:"image"`
 	Done  int64  `json:"done"`  // bytes here

@@ -22,7 +22,7 @@ type PlacementStrategy struct {
 	Field string `json:"field,omitempty"`
 }
 
-// QueueSpec is what a place for a task in the queue has to meet, beside what its definition says.
+// QueueSpec has the conditions for the place of a task in the queue, beside those of its definition.
 type QueueSpec struct {
 	Constraints       []PlacementConstraint `json:"constraints,omitempty"`
 	Strategy          []PlacementStrategy   `json:"strategy,omitempty"`

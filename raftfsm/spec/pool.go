@@ -15,7 +15,7 @@ type Pool struct {
 	Settings  Settings  `json:"settings,omitzero"` // as given; View.Settings fills the defaults in
 }
 
-// Settings are what the whole pool goes by, whichever host leads. A zero field stands for its default.
+// Settings are the settings of the whole pool, whichever host leads. A zero field stands for its default.
 type Settings struct {
 	Servers       int           `json:"servers,omitempty"`       // servers wanted: 1, 3 or 5; default 3
 	ReplaceAfter  time.Duration `json:"replaceAfter,omitempty"`  // a server gone for so long is replaced; default 5m
@@ -73,7 +73,7 @@ type CA struct {
 	Overlap     CAOverlap `json:"overlap,omitzero" level:"1"` // what is left of the root before
 }
 
-// CAOverlap is what is left of the root that a pool's CA had before. It only becomes less. Zero: nothing.
+// CAOverlap is the remainder of the root that a pool's CA had before. It only becomes less. Zero: nothing.
 type CAOverlap struct {
 	Previous  []byte `json:"previous,omitempty"`  // PEM, the root before
 	Cross     []byte `json:"cross,omitempty"`     // PEM, a certificate for the key of the root that signs now, signed by the one before
@@ -85,7 +85,7 @@ type CAOverlap struct {
 // Over reports whether nothing is left.
 func (o CAOverlap) Over() bool { return len(o.Previous) == 0 }
 
-// Narrowed is what is left of both.
+// Narrowed returns the overlap that is left of both.
 func (o CAOverlap) Narrowed(by CAOverlap) CAOverlap {
 	if !bytes.Equal(o.Previous, by.Previous) {
 		return CAOverlap{}
@@ -106,7 +106,7 @@ type CARoots struct {
 // Roots are the certificates of the CA.
 func (c *CA) Roots() CARoots { return CARoots{c.Certificate, c.Overlap} }
 
-// PoolInfo is what every host knows of its pool besides its own assignments.
+// PoolInfo is the knowledge of every host about its pool besides its own assignments.
 type PoolInfo struct {
 	Pool        string            `json:"pool"`
 	Incarnation int               `json:"incarnation"`

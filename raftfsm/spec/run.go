@@ -20,7 +20,7 @@ type RunRequest struct {
 	Tags        []Tag
 	ClientToken string // client token, empty when the client sent none
 	RequestHash string // digest of the request's parameters, to tell a retry from a different request
-	ByAdmin     bool   // the caller's role is admin; see Isolation
+	ByAdmin     bool   // the caller's role is admin; see package isolation
 	Exec        bool   // see Task.Exec
 
 	Signatures []Signature // of the signed request without a client token; recorded beside the tasks
@@ -39,7 +39,7 @@ type RunResult struct {
 	Tasks    []*Task   `json:"tasks"`
 	Failures []Failure `json:"failures"`
 
-	// Infeasible is why no host of the cluster could ever run the tasks, which wait for another one; nil when one could. It is never
+	// Infeasible is the failure that says why no host of the cluster could ever run the tasks, which wait for another host; nil when one could. It is never
 	// recorded: hosts come and go.
 	Infeasible *Failure `json:"-"`
 }

@@ -37,7 +37,7 @@ const (
 	MinIdleTimeout  = time.Minute
 )
 
-// SchedulingOptions are what the tags of a task say.
+// SchedulingOptions are the options for scheduling a task that its tags set.
 type SchedulingOptions struct {
 	Priority     int
 	Team         string        // "" is a team as any other
@@ -92,7 +92,7 @@ const (
 	dependencyFailed = "It waited for "
 )
 
-// GPUFault is what the stopped reason begins with of a task that its host ended for an error of its GPU.
+// GPUFault begins the stopped reason of a task that its host ended for an error of its GPU.
 const GPUFault = "GPUFaultError: "
 
 // OutOfMemory begins the reason of a container that the kernel killed because it used more memory than it has. The word is ECS's.

@@ -15,13 +15,13 @@ type Tag struct {
 // MaxTags bounds the tags of a resource, beside those that begin with ReservedTag.
 const MaxTags = 50
 
-// ReservedTag is how the keys of tags begin that ECS sets itself.
+// ReservedTag begins the keys of the tags that ECS sets itself.
 const ReservedTag = "aws:"
 
 // ErrTooManyTags refuses tags beyond MaxTags.
 var ErrTooManyTags = fmt.Errorf("a resource can have %d tags: remove some first", MaxTags)
 
-// ResourceKind is what kind of resource has tags. The values are those of ECS's ARNs.
+// ResourceKind is a kind of resource that has tags. The values are those of ECS's ARNs.
 type ResourceKind string
 
 // The kinds of resources that can be tagged.

@@ -83,7 +83,7 @@ type Task struct {
 	RetryOf          string      `json:"retryOf,omitempty"`             // the first task whose work this one does again
 	Attempt          int         `json:"attempt,omitempty"`             // how often it was tried before; 0 for the first
 	Failed           int         `json:"failed,omitempty"`              // how many of those attempts failed; the others gave way
-	ByAdmin          bool        `json:"byAdmin,omitempty" level:"1"`   // an access key of the role admin asked for it; see Isolation
+	ByAdmin          bool        `json:"byAdmin,omitempty" level:"1"`   // an access key of the role admin asked for it; see package isolation
 	ForceStop        bool        `json:"forceStop,omitempty" level:"1"` // its containers are killed, without waiting for their stop timeouts
 
 	Owner *TaskOwner `json:"owner,omitempty" compact:"same" level:"1"` // whose limits it counts for; nil: root's, through the socket
@@ -103,7 +103,7 @@ type Task struct {
 	Exec bool `json:"executeCommand,omitempty" level:"1"` // commands may be run in its containers: enableExecuteCommand
 }
 
-// ServiceMember is what a task records of the service that it belongs to.
+// ServiceMember is a task's record of the service that it belongs to.
 type ServiceMember struct {
 	ID         string `json:"id"`              // of the service
 	Deployment string `json:"deployment"`      // of the service, 19 digits
@@ -153,7 +153,7 @@ func (t *Task) KeyHolder() string {
 	return t.Owner.Key
 }
 
-// countedMilli is what the task counts for in a limit of GPUs, in thousandths of one: what it holds, or what it asks for while it waits.
+// countedMilli returns the GPUs that the task counts for in a limit, in thousandths of one: those that it holds, or asks for while it waits.
 func (t *Task) countedMilli() int {
 	if t.HostID == "" && t.Owner != nil {
 		return max(0, t.Owner.GPUs)*gpuuse.Milli + t.Owner.GPUMilli
@@ -195,7 +195,7 @@ type Container struct {
 	Address string `json:"address,omitempty" level:"1"` // IPv4 address of its task, of networkMode awsvpc
 }
 
-// GPUTotals is how the containers of the task have used their GPUs.
+// GPUTotals returns the use of GPUs by the containers of the task.
 func (t *Task) GPUTotals() (sum gpuuse.Totals) {
 	for i := range t.Containers {
 		if totals := t.Containers[i].GPUTotals; totals != nil {

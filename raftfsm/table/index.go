@@ -59,7 +59,7 @@ func (o *Index[T]) List(r Reader, first string) (found []*T) {
 	return found
 }
 
-// Len is how many objects the index has.
+// Len returns the number of objects in the index.
 func (o *Index[T]) Len(r Reader) int { return o.tree(r).Len() }
 
 // Seek visits the objects of the key's first part, starting at the key. The table must not change during the visit.

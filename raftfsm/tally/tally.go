@@ -21,16 +21,16 @@ type Tallies struct {
 	byKey, byFamily, byCluster btree.Map[string, spec.Tally]
 }
 
-// OfPool is what the whole pool has.
+// OfPool returns the tally of the whole pool.
 func (t *Tallies) OfPool() spec.Tally { return t.pool }
 
-// OfKey is what the holder of an access key has.
+// OfKey returns the tally of the holder of an access key.
 func (t *Tallies) OfKey(holder string) spec.Tally { return of(&t.byKey, holder) }
 
-// OfFamily is what there is of a family of task definitions.
+// OfFamily returns the tally of a family of task definitions.
 func (t *Tallies) OfFamily(family string) spec.Tally { return of(&t.byFamily, family) }
 
-// OfCluster is what there is in a cluster.
+// OfCluster returns the tally of a cluster.
 func (t *Tallies) OfCluster(cluster string) spec.Tally { return of(&t.byCluster, cluster) }
 
 // CheckCluster refuses one cluster more than half of the tasks that the pool may have, while another one has hosts. They are asked for where it matters.

@@ -135,7 +135,7 @@ func Gateway(subnet string) (netip.Prefix, error) {
 	return netip.PrefixFrom(p.Addr().Next(), p.Bits()), nil
 }
 
-// Route is where the tasks of one host are reached.
+// Route is the way to the tasks of one host.
 type Route struct {
 	Network string `json:"network"` // Network.Name
 	Range   string `json:"range"`   // Network.Range

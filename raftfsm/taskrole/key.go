@@ -14,7 +14,7 @@ import (
 	"pinion/raftfsm/table"
 )
 
-// Lifetime is how long the key of a task lives. SDKs ask for another one before that.
+// Lifetime is the lifetime of the key of a task. SDKs ask for another one before that.
 const Lifetime = time.Hour
 
 // keyPrefix begins the ids of keys that live for some time, as on AWS.
@@ -47,7 +47,7 @@ func ParseKeyID(id string) (taskID string, expires time.Time, ok bool) {
 	return hex.EncodeToString(raw[sizeExpiry:]), time.Unix(int64(binary.BigEndian.Uint32(raw)), 0).UTC(), true
 }
 
-// View is what the state says of roles and tasks.
+// View is a read of roles and tasks in the state.
 type View interface {
 	table.Reader
 	Task(id string) *spec.Task

@@ -15,7 +15,7 @@ import (
 	"pinion/raftfsm/table"
 )
 
-// Role is what the tasks may do that have it.
+// Role is a set of rights for the tasks that have it.
 type Role struct {
 	Name      string           `json:"name"`
 	ID        string           `json:"id"` // of this role and of no later one of its name: definitions mean the role that there was when they were registered
@@ -23,7 +23,7 @@ type Role struct {
 	CreatedAt time.Time        `json:"createdAt"`
 }
 
-// Max is how many roles a pool can have.
+// Max bounds the roles of a pool.
 const Max = 1000
 
 // ErrTooMany refuses roles beyond Max.

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"pinion/raftfsm/accesskey"
+	"pinion/raftfsm/credential"
 	"pinion/raftfsm/iam"
 	"pinion/raftfsm/raftfsmtest"
 	"pinion/raftfsm/spec"
@@ -27,7 +28,7 @@ func TestARoleKeepsItsIDUntilItIsRemoved(t *testing.T) {
 	if got := taskrole.Find(s.View(), "a"); got.ID != "1" || got.Rights.Role != accesskey.RoleSubmit {
 		t.Errorf("%+v", got)
 	}
-	if key := s.View().KeyOfHolder("role/a"); key == nil || key.Role != accesskey.RoleSubmit || key.Holder() != "role/a" {
+	if key := credential.OfHolder(s.View(), "role/a"); key == nil || key.Role != accesskey.RoleSubmit || key.Holder() != "role/a" {
 		t.Errorf("%+v", key)
 	}
 	raftfsmtest.Refuse(s, taskrole.Delete{Name: "b"}, spec.ErrNotFound)

@@ -168,17 +168,13 @@ func deployed(tx command.Transaction, cluster, name, id string) (*service.Servic
 
 // mutable is a copy of an ACTIVE service with task sets, with the next version and deployments of its own.
 func mutable(tx command.Transaction, cluster, name string) (*service.Service, error) {
-	known := tx.Service(cluster, name)
-	switch {
-	case known == nil:
-		return nil, fmt.Errorf("service %s in cluster %s: %w", name, cluster, spec.ErrNotFound)
-	case known.Status != service.Active:
-		return nil, fmt.Errorf("service %s in cluster %s: %w: it is %s", name, cluster, spec.ErrInactive, known.Status)
-	case !known.IsExternal():
+	s, err := command.MutableService(tx, cluster, name)
+	if err != nil {
+		return nil, err
+	}
+	if !s.IsExternal() {
 		return nil, fmt.Errorf("service %s in cluster %s: %w", name, cluster, service.ErrNotExternal)
 	}
-	changed := *known
-	changed.Version++
-	changed.Deployments = slices.Clone(known.Deployments)
-	return &changed, nil
+	s.Deployments = slices.Clone(s.Deployments)
+	return s, nil
 }

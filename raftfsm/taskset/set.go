@@ -49,15 +49,15 @@ var ByID = table.By(func(s *Set) string { return s.ID })
 // Find is a task set by its id, nil when there is none.
 func Find(r table.Reader, id string) *Set { return ByID.Get(r, sortkey.Key{First: id}) }
 
-// roundingError is what a product of floating point numbers may be too large by.
+// roundingError bounds the error of a product of floating point numbers.
 const roundingError = 1e-9
 
-// Count is how many tasks the set has of a desired count: its part of it, rounded up.
+// Count returns the set's part of a desired count, rounded up.
 func (s *Set) Count(desired int) int {
 	return int(math.Ceil(float64(desired)*s.Scale.Float()/100 - roundingError))
 }
 
-// Desired is how many tasks the deployment of the set is to have: ECS's computed desired count. A DRAINING one has none, and so has one of a nil set.
+// Desired returns the desired count of the deployment of the set: ECS's computed desired count. A DRAINING one has none, and so has one of a nil set.
 func (s *Set) Desired(of *service.Service, d *service.Deployment) int {
 	if s == nil || d.Status == service.DrainingSet || of.Status != service.Active {
 		return 0

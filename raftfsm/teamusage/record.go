@@ -12,7 +12,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Retention is how far back it is remembered what teams have used: much longer than it counts for.
+// Retention is the time for which the usage of teams is remembered: much longer than it counts for.
 const Retention = 8 * 24 * time.Hour
 
 // Oldest is the first hour whose usage counts, since 1970.
@@ -30,7 +30,7 @@ type Hour struct {
 	GPUSeconds int64 `json:"gpuSeconds"`
 }
 
-// Start is when the hour begins.
+// Start returns the time at which the hour begins.
 func (h Hour) Start() time.Time { return time.Unix(h.Hour*3600, 0) }
 
 // Plus is the usage with more GPU-seconds by hour, and without those before the oldest that counts.

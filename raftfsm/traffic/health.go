@@ -2,7 +2,7 @@ package traffic
 
 import "time"
 
-// HealthCheck is how a host finds out whether a target of a group is healthy.
+// HealthCheck is the request by which a host checks the health of a target of a group.
 type HealthCheck struct {
 	Disabled bool          `json:"disabled,omitempty"` // a target is healthy while its task runs
 	Protocol Protocol      `json:"protocol"`           // HTTP or TCP

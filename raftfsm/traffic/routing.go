@@ -11,11 +11,11 @@ import (
 type Routing struct {
 	Listeners []Listener `json:"listeners,omitempty"` // one for each port
 	Groups    []Group    `json:"groups,omitempty"`    // those that rules name, and others
-	// TaskNetworks is where tasks with addresses of their own are reached, by the ids of their hosts.
+	// TaskNetworks has the routes to tasks with addresses of their own, by the ids of their hosts.
 	TaskNetworks []tasknetwork.Route `json:"taskNetworks,omitempty"`
 }
 
-// Protocol is what a listener accepts, or what a group's targets speak, in ELB's words.
+// Protocol is the protocol of a listener or of a group's targets, in ELB's words.
 type Protocol string
 
 // Protocols. A group's is HTTP or TCP.
@@ -26,7 +26,7 @@ const (
 	TLS   Protocol = "TLS" // ended at the proxy; the targets get TCP
 )
 
-// ACMEPrefix is what the name of a certificate begins with that comes from a CA by ACME (RFC 8555); the rest is a DNS name.
+// ACMEPrefix begins the name of a certificate that comes from a CA by ACME (RFC 8555); the rest is a DNS name.
 const ACMEPrefix = "acme/"
 
 // Listener is one port that each host listens on.
@@ -40,10 +40,10 @@ type Listener struct {
 	// Rules are in the order of their priorities, the default one, without conditions, last. A listener of TCP or TLS has that one only, and it
 	// forwards.
 	Rules []Rule `json:"rules,omitempty"`
-	// IdleTimeout is how long a connection may be silent: 0 is DefaultIdleTimeout, or DefaultTCPIdleTimeout.
+	// IdleTimeout is the time for which a connection may be silent: 0 is DefaultIdleTimeout, or DefaultTCPIdleTimeout.
 	IdleTimeout   time.Duration `json:"idleTimeout,omitempty"`
 	XForwardedFor XFFMode       `json:"xForwardedFor,omitempty"`
-	// RequestTimeout is how long a request may take until its answer has come in full; 0 is no limit. Upgraded connections have none.
+	// RequestTimeout bounds the time of a request until its answer has come in full; 0 is no limit. Upgraded connections have none.
 	RequestTimeout time.Duration `json:"requestTimeout,omitempty"`
 	// XFFClientPort writes the client's port behind its address into X-Forwarded-For.
 	XFFClientPort bool `json:"xffClientPort,omitempty"`
@@ -57,7 +57,7 @@ const (
 	DefaultTCPIdleTimeout = 3600 * time.Second
 )
 
-// XFFMode is what becomes of the header X-Forwarded-For of a request.
+// XFFMode is the treatment of the header X-Forwarded-For of a request.
 type XFFMode string
 
 // What the attribute routing.http.xff_header_processing.mode may say.
@@ -102,7 +102,7 @@ type QueryPair struct {
 	Value string `json:"value"`
 }
 
-// Action is what becomes of a request: exactly one of the three.
+// Action is the action for a request: exactly one of the three.
 type Action struct {
 	Forward       []WeightedGroup `json:"forward,omitempty"`
 	Redirect      *Redirect       `json:"redirect,omitempty"`
@@ -146,7 +146,7 @@ const (
 	GRPC  Version = "GRPC"  // HTTP2, and an error of the proxy is a gRPC status
 )
 
-// Algorithm is how one of several targets is chosen.
+// Algorithm is the rule by which one of several targets is chosen.
 type Algorithm string
 
 // Algorithms of groups, as the attribute load_balancing.algorithm.type names them.
@@ -171,9 +171,9 @@ type Group struct {
 	WaitTimeout time.Duration `json:"waitTimeout,omitempty"`
 	// MaxInFlight requests of the group may be in flight or wait at each host; the others are answered 503 with Retry-After. 0 is no limit.
 	MaxInFlight int `json:"maxInFlight,omitempty"`
-	// Health is how the host of a target checks it; the proxy does not.
+	// Health is the health check of a target by its host; the proxy makes none.
 	Health HealthCheck `json:"health,omitzero"`
-	// DeregistrationDelay is how long a target is draining at most, before its task is stopped with requests in flight.
+	// DeregistrationDelay bounds the time for which a target is draining, before its task is stopped with requests in flight.
 	DeregistrationDelay time.Duration `json:"deregistrationDelay,omitempty"`
 	Targets             []Target      `json:"targets,omitempty"`
 	// Owner is the service whose tasks are the targets; zero: no service has the group, or several have.
@@ -193,7 +193,7 @@ const (
 	DefaultWaitTimeout = 60 * time.Second
 )
 
-// AffinityBy is what requests have in common that go to the same target.
+// AffinityBy is the property that requests have in common that go to the same target.
 type AffinityBy string
 
 // What a group's affinity may go by.
@@ -210,11 +210,11 @@ type Affinity struct {
 	By     AffinityBy `json:"by"`
 	Name   string     `json:"name,omitempty"`   // of the header, or of the cookie: AWSALB unless it says otherwise
 	Length int        `json:"length,omitempty"` // at most MaxAffinityLength
-	// Duration is how long the client keeps the cookie; 0 is until it ends.
+	// Duration is the time for which the client keeps the cookie; 0 is until it ends.
 	Duration time.Duration `json:"duration,omitempty"`
 }
 
-// MaxAffinityLength is how much of a body is held back at most to choose a target.
+// MaxAffinityLength bounds the part of a body that is held back to choose a target.
 const MaxAffinityLength = 64 << 10
 
 // TargetState says whether a target gets requests.

@@ -5,18 +5,18 @@ import (
 	"net/netip"
 )
 
-// DefaultVirtualRange is where hosts have their virtual addresses unless they are told otherwise: the range of RFC 2544, for tests of networks that
+// DefaultVirtualRange is the range of the virtual addresses of hosts unless they are told otherwise: the range of RFC 2544, for tests of networks that
 // are apart.
 var DefaultVirtualRange = netip.MustParsePrefix("198.18.0.0/15")
 
 // VirtualInterface is the name of both ends of the link between a host and its virtual addresses.
 const VirtualInterface = "pinion-virtual"
 
-// ErrOwnNetwork is why an address is no target: it means another machine on each host, or what only the host itself may reach. A proxy would turn
+// ErrOwnNetwork refuses an address as a target: it means another machine on each host, or what only the host itself may reach. A proxy would turn
 // its clients to that.
 var ErrOwnNetwork = errors.New("it means something else on each host, such as the host itself, its link, a metadata service or a virtual address")
 
-// metadataIPv6 is where clouds answer a machine for itself over IPv6. Over IPv4 that is an address of the link.
+// metadataIPv6 is the address at which clouds answer a machine for itself over IPv6. Over IPv4 that is an address of the link.
 var metadataIPv6 = netip.MustParseAddr("fd00:ec2::254")
 
 // carriers are the ranges of IPv6 whose addresses mean one of IPv4 that is in them, and at which byte.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TargetHealth is what a task's host found of one of its targets: a container port of the task in a target group. A target of which there is
+// TargetHealth is the health of one of its targets as a task's host found it: a container port of the task in a target group. A target of which there is
 // none is not known yet.
 type TargetHealth struct {
 	Group     string      `json:"group"` // Group.ID
@@ -18,7 +18,7 @@ type TargetHealth struct {
 	Since     time.Time   `json:"since"`            // by the clock of the leader, which writes it
 }
 
-// FindHealth is what is known of a target; nil: nothing yet.
+// FindHealth returns the known health of a target; nil: nothing yet.
 func FindHealth(known []TargetHealth, group, container string, port int) *TargetHealth {
 	wanted := TargetHealth{Group: group, Container: container, Port: port}
 	if i := slices.IndexFunc(known, func(h TargetHealth) bool { return h.compare(wanted) == 0 }); i >= 0 {
@@ -27,7 +27,7 @@ func FindHealth(known []TargetHealth, group, container string, port int) *Target
 	return nil
 }
 
-// MergeHealth is what is known of targets after a report, in an order that does not depend on when they were reported.
+// MergeHealth returns the known health of targets after a report, in an order that does not depend on when they were reported.
 func MergeHealth(known, reported []TargetHealth) []TargetHealth {
 	if len(reported) == 0 {
 		return known

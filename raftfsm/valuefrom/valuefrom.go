@@ -17,7 +17,7 @@ type Secret struct {
 	ValueFrom string `json:"valueFrom"`
 }
 
-// Store is where a value is kept.
+// Store is the kind of store that keeps a value.
 type Store string
 
 // The stores that a reference may name.
@@ -31,7 +31,7 @@ const (
 	Command Store = "command"
 )
 
-// Reference is what a valueFrom names.
+// Reference is the value that a valueFrom names.
 type Reference struct {
 	Store   Store
 	Name    string // as it was given: that of a secret may end in the suffix of its ARN

@@ -32,7 +32,7 @@ var Assigners = table.By(func(*Assigner) string { return "" })
 // assigner is the one; nil: no leader has assigned any.
 func assigner(r table.Reader) *Assigner { return Assigners.Get(r, sortkey.Key{}) }
 
-// Max is how many virtual IPs a pool has.
+// Max bounds the virtual IPs of a pool.
 const Max = 256
 
 // ByIP has every virtual IP.

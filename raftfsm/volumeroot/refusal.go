@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Refusal is why a host with those roots does not give the volume, with what would have to change; empty when it does. writer is a container that
+// Refusal returns the reason why a host with those roots does not give the volume, with what would have to change; empty when it does. writer is a container that
 // writes to it; empty: none does.
 func Refusal(roots []Root, volume, sourcePath, writer string) string {
 	root, _, found := Find(roots, sourcePath)

@@ -1,4 +1,4 @@
-// Package volumeroot says which directories of a host tasks may mount.
+// Package volumeroot has the directories of a host that tasks may mount.
 package volumeroot
 
 import (

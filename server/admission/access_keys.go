@@ -10,6 +10,8 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
+	"pinion/raftfsm/credential"
+	"pinion/raftfsm/issuer"
 	"pinion/raftfsm/spec"
 	"pinion/server/id"
 	"pinion/server/seal"
@@ -36,7 +38,7 @@ func (a *AccessKeys) HostKey(ctx context.Context, hostID string, server bool) (a
 		return accesskey.Key{}, err
 	}
 	a.FetchKeyring(ctx)
-	if known := view.HostKey(hostID); known != nil {
+	if known := credential.OfHost(view, hostID); known != nil {
 		if secret, err := a.KeySecret(known); err == nil {
 			key := *known
 			key.Secret = secret
@@ -64,17 +66,17 @@ func (a *AccessKeys) CreateKey(ctx context.Context, like accesskey.Key) (accessk
 	return a.record(ctx, accesskey.Key{Name: like.Name, Role: like.Role, Cluster: like.Cluster, Grant: like.Grant}, create)
 }
 
-// Login makes the access key of a person who has logged in; see raftfsm.Login, which decides on its rights. Only its answer has the secret in
+// Login makes the access key of a person who has logged in; see issuer.Login, which decides on its rights. Only its answer has the secret in
 // clear.
-func (a *AccessKeys) Login(ctx context.Context, login raftfsm.Login) (accesskey.Key, error) {
+func (a *AccessKeys) Login(ctx context.Context, login issuer.Login) (accesskey.Key, error) {
 	return a.record(ctx, login.Key, func(key accesskey.Key) raftfsm.Command {
 		login.Key = key
-		return login
+		return raftfsm.Wrap(login)
 	})
 }
 
 // create is the command that records a key as it is.
-func create(key accesskey.Key) raftfsm.Command { return raftfsm.CreateAccessKey{Key: key} }
+func create(key accesskey.Key) raftfsm.Command { return raftfsm.Wrap(credential.Create{Key: key}) }
 
 // record completes a key, records it with its secret sealed, and returns what was recorded with the secret in clear.
 func (a *AccessKeys) record(ctx context.Context, key accesskey.Key, command func(accesskey.Key) raftfsm.Command) (accesskey.Key, error) {
@@ -109,7 +111,7 @@ func (a *AccessKeys) sealSecret(ctx context.Context, id, secret string) (sealed 
 
 // RemoveKey ends an access key: requests signed with it are refused from now on. spec.ErrNotFound.
 func (a *AccessKeys) RemoveKey(ctx context.Context, keyID string) error {
-	_, err := a.Server.Propose(ctx, raftfsm.DeleteAccessKey{ID: keyID})
+	_, err := a.Server.Propose(ctx, raftfsm.Wrap(credential.Delete{ID: keyID}))
 	return err
 }
 

@@ -13,6 +13,7 @@ import (
 	"pinion/raftfsm"
 	"pinion/raftfsm/acme"
 	"pinion/raftfsm/loadbalancer"
+	"pinion/raftfsm/sealing"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/traffic"
 )
@@ -227,8 +228,8 @@ func (c *ACMECache) checkPut(hostID, key string, current, value []byte) error {
 // record seals and records the value of a key.
 func (c *ACMECache) record(ctx context.Context, view *raftfsm.View, key string, value []byte) (err error) {
 	name := ""
-	if sealing := view.SealingKey(); sealing != nil {
-		name = sealing.Name
+	if sealed := sealing.Find(view); sealed != nil {
+		name = sealed.Name
 	}
 	item := acme.Item{Key: key, PutAt: c.Keys.Server.Now().Round(0)}
 	if item.Sealed, item.Seal, err = c.Keys.Keyring.Seal(acmeSealID+key, string(value), name); err != nil {

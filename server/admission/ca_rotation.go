@@ -8,6 +8,7 @@ import (
 
 	"pinion/packaging/tick"
 	"pinion/raftfsm"
+	"pinion/raftfsm/ca"
 	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/spec"
 	"pinion/server/pki"
@@ -56,7 +57,7 @@ func (a *Authority) RotateCA(ctx context.Context, force bool) error {
 	if next.SealedKey, next.Seal, err = a.Keyring.Seal(caSealID, string(made.Key), recorded.Seal); err != nil {
 		return err
 	}
-	_, err = a.Server.Propose(ctx, raftfsm.RotateCA{CA: next, From: recorded.Certificate})
+	_, err = a.Server.Propose(ctx, raftfsm.Wrap(ca.Rotate{CA: next, From: recorded.Certificate}))
 	if err == nil {
 		a.Log.Info("the pool's CA has a new root", "root", pki.FingerprintOf(next.Certificate), "before", pki.FingerprintOf(recorded.Certificate), "forced", force)
 	}
@@ -66,7 +67,7 @@ func (a *Authority) RotateCA(ctx context.Context, force bool) error {
 func (a *Authority) narrow(ctx context.Context, recorded *spec.CA, change func(*spec.CAOverlap)) error {
 	to := recorded.Overlap
 	change(&to)
-	_, err := a.Server.Propose(ctx, raftfsm.NarrowCAOverlap{Certificate: recorded.Certificate, To: to})
+	_, err := a.Server.Propose(ctx, raftfsm.Wrap(ca.NarrowOverlap{Certificate: recorded.Certificate, To: to}))
 	return err
 }
 

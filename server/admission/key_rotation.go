@@ -11,6 +11,9 @@ import (
 	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/acme"
+	"pinion/raftfsm/ca"
+	"pinion/raftfsm/credential"
+	"pinion/raftfsm/sealing"
 	"pinion/raftfsm/secret"
 	"pinion/raftfsm/spec"
 	"pinion/server/seal"
@@ -36,8 +39,8 @@ func (a *AccessKeys) RotateSealingKey(ctx context.Context) error {
 		return err
 	}
 	a.FetchKeyring(ctx)
-	known := view.SealingKey()
-	if known != nil && !view.SealedOtherwise().Empty() && a.Keyring.Has(known.Name) {
+	known := sealing.Find(view)
+	if known != nil && !sealing.SealedOtherwise(view).Empty() && a.Keyring.Has(known.Name) {
 		return nil
 	}
 	name, err := a.Keyring.Generate()
@@ -50,7 +53,7 @@ func (a *AccessKeys) RotateSealingKey(ctx context.Context) error {
 	}
 	slices.Sort(retired)
 	retired = slices.DeleteFunc(slices.Compact(retired), func(other string) bool { return other == name })
-	_, err = a.Server.Propose(ctx, raftfsm.RotateSealingKey{Key: spec.SealingKey{Name: name, Since: a.Server.Now(), Retired: retired}})
+	_, err = a.Server.Propose(ctx, raftfsm.Wrap(sealing.Rotate{Key: sealing.Key{Name: name, Since: a.Server.Now(), Retired: retired}}))
 	if err != nil {
 		return err
 	}
@@ -76,10 +79,10 @@ func (a *AccessKeys) awaitShared(ctx context.Context, name string) error {
 
 // sealsOf are the names of the sealing keys that a state needs.
 func sealsOf(view *raftfsm.View) (names []string) {
-	if ca := view.CA(); ca != nil {
-		names = append(names, ca.Seal)
+	if authority := view.CA(); authority != nil {
+		names = append(names, authority.Seal)
 	}
-	for _, key := range view.AccessKeys() {
+	for _, key := range credential.All(view) {
 		if key.Seal != "" {
 			names = append(names, key.Seal)
 		}
@@ -114,11 +117,11 @@ func (a *AccessKeys) KeepSealed(ctx context.Context, log *slog.Logger) {
 func (a *AccessKeys) reseal(ctx context.Context) error {
 	for ctx.Err() == nil {
 		view := a.Server.State().View()
-		left := view.SealedOtherwise()
+		left := sealing.SealedOtherwise(view)
 		if left.Empty() {
 			return nil
 		}
-		name := view.SealingKey().Name
+		name := sealing.Find(view).Name
 		if err := a.checkShared(ctx, name); err != nil {
 			return err
 		}
@@ -162,15 +165,15 @@ func (a *AccessKeys) checkShared(ctx context.Context, name string) error {
 }
 
 func (a *AccessKeys) resealCA(ctx context.Context, recorded spec.CA, name string) error {
-	ca, err := OpenCA(a.Keyring, recorded)
+	opened, err := OpenCA(a.Keyring, recorded)
 	if err != nil {
 		return err
 	}
-	again := spec.CA{Certificate: ca.Certificate}
-	if again.SealedKey, again.Seal, err = a.Keyring.Seal(caSealID, string(ca.Key), name); err != nil {
+	again := spec.CA{Certificate: opened.Certificate}
+	if again.SealedKey, again.Seal, err = a.Keyring.Seal(caSealID, string(opened.Key), name); err != nil {
 		return err
 	}
-	_, err = a.Server.Propose(ctx, raftfsm.PutCA{Authority: again})
+	_, err = a.Server.Propose(ctx, raftfsm.Wrap(ca.Put{Authority: again}))
 	return err
 }
 
@@ -195,7 +198,7 @@ func (a *AccessKeys) resealAccessKeys(ctx context.Context, keys []*accesskey.Key
 	if len(batch) == 0 {
 		return err
 	}
-	_, err = a.Server.Propose(ctx, raftfsm.ResealAccessKeys{Keys: batch})
+	_, err = a.Server.Propose(ctx, raftfsm.Wrap(credential.Reseal{Keys: batch}))
 	return err
 }
 
@@ -225,11 +228,11 @@ func (a *AccessKeys) resealACME(ctx context.Context, items []*acme.Item, name st
 // DropRetired removes from this server's disk the sealing keys that were replaced, once nothing in its state is sealed with them.
 func (a *AccessKeys) DropRetired() error {
 	view := a.Server.State().View()
-	sealing := view.SealingKey()
-	if sealing == nil || !view.SealedOtherwise().Empty() || view.CA() == nil || !a.Keyring.Has(sealing.Name) {
+	key := sealing.Find(view)
+	if key == nil || !sealing.SealedOtherwise(view).Empty() || view.CA() == nil || !a.Keyring.Has(key.Name) {
 		return nil
 	}
-	return a.Keyring.Remove(sealing.Retired...)
+	return a.Keyring.Remove(key.Retired...)
 }
 
 // Shared are the keys for another server: those that the state here names. Whatever was recorded before that is known here then, the
@@ -237,8 +240,8 @@ func (a *AccessKeys) DropRetired() error {
 func (a *AccessKeys) Shared() [][]byte {
 	view := a.Server.State().View()
 	named := sealsOf(view)
-	if sealing := view.SealingKey(); sealing != nil {
-		named = append(named, sealing.Name)
+	if key := sealing.Find(view); key != nil {
+		named = append(named, key.Name)
 	}
 	return slices.DeleteFunc(a.Keyring.Keys(), func(raw []byte) bool { return !slices.Contains(named, seal.NameOf(raw)) })
 }

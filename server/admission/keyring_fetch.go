@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pinion/packaging/backoff"
+	"pinion/raftfsm/sealing"
 	"pinion/server/rpc"
 )
 
@@ -110,8 +111,8 @@ func (a *AccessKeys) isLost(key string) bool {
 func (a *AccessKeys) lackingKeys() []string {
 	view := a.Server.State().View()
 	needed := sealsOf(view)
-	if sealing := view.SealingKey(); sealing != nil {
-		needed = append(needed, sealing.Name)
+	if key := sealing.Find(view); key != nil {
+		needed = append(needed, key.Name)
 	}
 	return slices.DeleteFunc(needed, a.Keyring.Has)
 }

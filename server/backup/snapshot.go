@@ -4,6 +4,8 @@ package backup
 import (
 	"io"
 	"time"
+
+	"pinion/raftfsm/credential"
 )
 
 // Info is the content of a snapshot in numbers.
@@ -30,7 +32,7 @@ func Inspect(r io.Reader, count func(block []byte) (int, error)) (Info, error) {
 	view := state.View()
 	info := Info{
 		Index: view.Index(), Incarnation: view.Settings().Incarnation, Clusters: len(view.Clusters()), Hosts: len(view.Hosts("")),
-		Definitions: len(view.Definitions("")), Tasks: len(view.Tasks("")), Keys: len(view.AccessKeys()),
+		Definitions: len(view.Definitions("")), Tasks: len(view.Tasks("")), Keys: len(credential.All(view)),
 	}
 	if pool := view.Pool(); pool != nil {
 		info.Pool, info.CreatedAt = pool.ID, pool.CreatedAt

@@ -4,6 +4,7 @@ import (
 	"pinion/raftfsm"
 	"pinion/raftfsm/alarm"
 	"pinion/raftfsm/loggroup"
+	"pinion/raftfsm/scaling"
 	"pinion/raftfsm/taskset"
 )
 
@@ -27,8 +28,9 @@ func growsState(c raftfsm.Command) bool {
 		return c.Change.Revision != nil
 	case raftfsm.StepService:
 		return len(c.Starts) > 0
-	case raftfsm.ChangeScaling:
-		return c.Change.PutPolicy != nil || c.Change.PutAction != nil || c.Change.Register != nil
+	case raftfsm.Wrapped[scaling.ChangeTarget]:
+		change := c.Command.Change
+		return change.PutPolicy != nil || change.PutAction != nil || change.Register != nil
 	case raftfsm.SetTags:
 		return len(c.Put) > 0
 	}

@@ -32,7 +32,7 @@ func TestBeyondItsMemoryTheStateOnlyShrinks(t *testing.T) {
 	for _, adds := range []raftfsm.Command{
 		definition, raftfsm.LaunchTasks{}, raftfsm.CreateService{}, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "c"}},
 		raftfsm.UpdateService{Change: service.Change{Revision: &service.Revision{}}}, raftfsm.StepService{Starts: []*spec.Task{{ID: "t"}}},
-		raftfsm.ChangeScaling{Change: scaling.Change{PutPolicy: &scaling.Policy{}}}, raftfsm.SetTags{Kind: spec.ResourceDefinition, ID: "d:1", Put: tag},
+		raftfsm.Wrap(scaling.ChangeTarget{Change: scaling.Change{PutPolicy: &scaling.Policy{}}}), raftfsm.SetTags{Kind: spec.ResourceDefinition, ID: "d:1", Put: tag},
 		raftfsm.Wrap(loggroup.Create{Group: loggroup.Group{Name: "g", CreatedAt: day0}}),
 		raftfsm.Wrap(taskset.Create{}), raftfsm.Wrap(alarm.Put{}),
 	} {

@@ -64,7 +64,7 @@ func MetricsHandler(leader func() (*Backend, error)) rpc.HandlerFunc {
 // wantedOf is what a host is to measure: the running tasks of whose services a metric of hosts is followed, and what its proxy sends, when that is
 // of any service.
 func wantedOf(v *raftfsm.View, hostID string) (w metric.Selection) {
-	w.Proxy = alarm.AnyOfProxies(v) || slices.ContainsFunc(raftfsm.ScalableTargets(v), func(t *scaling.Target) bool { return slices.ContainsFunc(t.Sources(), metric.Name.OfProxies) })
+	w.Proxy = alarm.AnyOfProxies(v) || slices.ContainsFunc(scaling.All(v), func(t *scaling.Target) bool { return slices.ContainsFunc(t.Sources(), metric.Name.OfProxies) })
 	for _, t := range v.TasksOn(hostID) {
 		if t.Service == nil || t.LastStatus != spec.Running {
 			continue
@@ -73,7 +73,7 @@ func wantedOf(v *raftfsm.View, hostID string) (w metric.Selection) {
 		if s == nil {
 			continue
 		}
-		if followed := raftfsm.Followed(v, s); slices.ContainsFunc(followed, metric.Name.OfHosts) {
+		if followed := alarm.Followed(v, s); slices.ContainsFunc(followed, metric.Name.OfHosts) {
 			w.Tasks = append(w.Tasks, wantedTask(v, t, followed))
 		}
 	}

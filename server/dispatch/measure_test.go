@@ -42,12 +42,12 @@ func TestAHostIsToldWhatToMeasure(t *testing.T) {
 	do(raftfsm.PlaceTasks{Groups: [][]spec.Placement{{{TaskID: "t", HostID: "mine"}}}})
 	do(raftfsm.ReportTasks{HostID: "mine", Reports: []spec.TaskReport{{TaskID: "t", Status: spec.Running}}})
 	least, most := 1, 2
-	do(raftfsm.ChangeScaling{Cluster: "default", Service: "web", Change: scaling.Change{Register: &scaling.Registration{Min: &least, Max: &most}}})
+	do(raftfsm.Wrap(scaling.ChangeTarget{Cluster: "default", Service: "web", Change: scaling.Change{Register: &scaling.Registration{Min: &least, Max: &most}}}))
 	if got := wanted(); len(got) > 0 {
 		t.Errorf("%v for no policy", got)
 	}
 	follow := func(m scaling.Metric) {
-		do(raftfsm.ChangeScaling{Cluster: "default", Service: "web", Change: scaling.Change{PutPolicy: &scaling.Policy{Name: "load", Tracking: scaling.Tracking{Target: "1", Metric: m}}}})
+		do(raftfsm.Wrap(scaling.ChangeTarget{Cluster: "default", Service: "web", Change: scaling.Change{PutPolicy: &scaling.Policy{Name: "load", Tracking: scaling.Tracking{Target: "1", Metric: m}}}}))
 	}
 	if follow(scaling.Metric{Namespace: scaling.Namespace, Name: string(metric.QueueDepth)}); len(wanted()) > 0 {
 		t.Error("measured for the queue")

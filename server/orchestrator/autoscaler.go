@@ -75,7 +75,7 @@ func (a *Autoscaler) sample() {
 	m := measures{sums.Of, allProxies(view, sums), map[string]int{}}
 	series := map[seriesKey]autoscale.Watched{}
 	for _, s := range followedServices(view) {
-		for _, source := range raftfsm.Followed(view, s) {
+		for _, source := range alarm.Followed(view, s) {
 			key := seriesKey{s.ID, source}
 			watched, known := a.series[key]
 			if !known {
@@ -102,7 +102,7 @@ func followedServices(v *raftfsm.View) (all []*service.Service) {
 			all = append(all, s)
 		}
 	}
-	for _, t := range raftfsm.ScalableTargets(v) {
+	for _, t := range scaling.All(v) {
 		add(v.ServiceByID(t.ServiceID))
 	}
 	for _, a := range alarm.All(v) {
@@ -181,7 +181,7 @@ func (a *Autoscaler) Scale(ctx context.Context) {
 	waiting := a.metrics.Sums(now).Waiting
 	triggers := a.triggers
 	a.triggers = nil // what they start is decided once
-	targets := raftfsm.ScalableTargets(view)
+	targets := scaling.All(view)
 	due := a.scheduled.due(targets, now)
 	for i, t := range targets {
 		for _, name := range due[i] {
@@ -204,7 +204,7 @@ func (a *Autoscaler) Scale(ctx context.Context) {
 }
 
 func (a *Autoscaler) change(ctx context.Context, t *scaling.Target, change scaling.Change) {
-	_, err := a.proposer.Propose(ctx, raftfsm.ChangeScaling{Cluster: t.Cluster, Service: t.Service, Change: change, ID: id.NewUUID(), At: a.proposer.Now()})
+	_, err := a.proposer.Propose(ctx, raftfsm.Wrap(scaling.ChangeTarget{Cluster: t.Cluster, Service: t.Service, Change: change, ID: id.NewUUID(), At: a.proposer.Now()}))
 	if err != nil && !errors.Is(err, scaling.ErrMoved) && ctx.Err() == nil {
 		a.log.Warn("cannot scale a service, will try again", "service", t.Service, "cluster", t.Cluster, "error", err)
 	}

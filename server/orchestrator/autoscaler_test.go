@@ -37,7 +37,7 @@ func ptr[T any](v T) *T { return &v }
 
 func (p *memProposer) change(t *testing.T, c scaling.Change) {
 	t.Helper()
-	p.do(t, raftfsm.ChangeScaling{Cluster: spec.DefaultCluster, Service: "s0", Change: c, ID: fmt.Sprint(p.index), At: p.now})
+	p.do(t, raftfsm.Wrap(scaling.ChangeTarget{Cluster: spec.DefaultCluster, Service: "s0", Change: c, ID: fmt.Sprint(p.index), At: p.now}))
 }
 
 // pass lets time go by in the steps of the loop, and returns the desired count then.
@@ -69,7 +69,7 @@ func TestAServiceFollowsTheQueue(t *testing.T) {
 	if got := p.pass(t, a, scaleInterval); got != 4 {
 		t.Fatalf("%d tasks for a queue of 7", got)
 	}
-	s, target := p.state.View().ServiceByID("s0"), raftfsm.ScalableTarget(p.state.View(), "s0")
+	s, target := p.state.View().ServiceByID("s0"), scaling.Find(p.state.View(), "s0")
 	want := "waiting tasks of the cluster per replica 7 of 2: 1 -> 4, policy load"
 	if last := s.Events[len(s.Events)-1]; !strings.Contains(last.Message, want) || target.Activity(last.ID).Cause != want {
 		t.Errorf("%+v, %+v", last, target.Activities)

@@ -9,6 +9,7 @@ import (
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
+	"pinion/raftfsm/credential"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 	"pinion/server/schedule"
@@ -20,7 +21,7 @@ func serviceHistory(t *testing.T, n int, owner *spec.TaskOwner, desired int) *me
 	p.do(t, raftfsm.CreatePool{Pool: spec.Pool{ID: "p"}})
 	p.do(t, raftfsm.PutHost{Host: spec.Host{ID: "h", Name: "gpu-1", Cluster: spec.DefaultCluster, CPU: 9999, MemoryMiB: 9999}})
 	p.do(t, raftfsm.RegisterDefinition{Definition: spec.TaskDefinition{Family: "f", Containers: []spec.ContainerDefinition{{Name: "c", Memory: 4}}}})
-	p.do(t, raftfsm.CreateAccessKey{Key: accesskey.Key{ID: "k", Secret: "s", Grant: accesskey.Grant{MaxTasks: 2}}})
+	p.do(t, raftfsm.Wrap(credential.Create{Key: accesskey.Key{ID: "k", Secret: "s", Grant: accesskey.Grant{MaxTasks: 2}}}))
 	for i := range n {
 		id := fmt.Sprint("s", i)
 		p.do(t, raftfsm.CreateService{

@@ -7,6 +7,7 @@ import (
 	"pinion/gpu"
 
 	"pinion/raftfsm/gpuuse"
+	"pinion/raftfsm/isolation"
 	"pinion/raftfsm/query"
 	"pinion/raftfsm/spec"
 	"pinion/server/schedule/pack"
@@ -15,10 +16,10 @@ import (
 // evaluation is a request with everything about it that is computed once for all hosts.
 type evaluation struct {
 	Request
-	demand          spec.Demand      // see demandOn
-	attributes      []spec.Attribute // required of a host
-	isolation       spec.Isolation   // what it asks for that reaches past its containers
-	group           string           // task group
+	demand          spec.Demand            // see demandOn
+	attributes      []spec.Attribute       // required of a host
+	isolation       isolation.Requirements // what it asks for that reaches past its containers
+	group           string                 // task group
 	wantsGPUs       bool
 	wantsAllGPUs    bool
 	fragmentation   *pack.FragmentationScorer // from the cluster's workload profile
@@ -43,7 +44,7 @@ func newEvaluation(r Request) *evaluation {
 	a.gpuConstraints.wholeOnly = a.wantsGPUs && !AsksForMIG(r)
 	a.group = cmp.Or(r.Run.Group, "family:"+r.Definition.Family)
 	a.attributes = slices.Concat(r.Definition.RequiredAttributes(), platform(r.Definition))
-	a.isolation = r.Definition.Isolation().Under(r.Rules)
+	a.isolation = isolation.Of(r.Definition).Under(r.Rules)
 	a.options, _ = spec.ParseSchedulingOptions(r.Run.Tags) // validated by the api
 	return a
 }

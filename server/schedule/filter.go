@@ -12,7 +12,7 @@ type filter func(a *evaluation, h *Host) (reason, detail string)
 
 // Filters run in this order; the first refusal is reported.
 var (
-	startFilters = []filter{active, connected, daemonsFirst, isolation, attributes, resources}
+	startFilters = []filter{active, connected, daemonsFirst, isolated, attributes, resources}
 	runFilters   = append(startFilters[:len(startFilters):len(startFilters)], distinctInstance, memberOf)
 )
 
@@ -51,9 +51,9 @@ func remedy(attribute string) string {
 	return ""
 }
 
-// isolation keeps tasks off hosts that do not give what they ask for beyond their containers. To ECS it is a capability that the
+// isolated keeps tasks off hosts that do not give what they ask for beyond their containers. To ECS it is a capability that the
 // host lacks.
-func isolation(a *evaluation, h *Host) (reason, detail string) {
+func isolated(a *evaluation, h *Host) (reason, detail string) {
 	if detail = a.isolation.RefusedBy(h.Host, a.Run.ByAdmin); detail == "" {
 		return "", ""
 	}

@@ -115,7 +115,7 @@ func (s shortfalls) String() string {
 
 // shortfallsOn returns what the empty host lacks for one task of the request.
 func (a *evaluation) shortfallsOn(h *Host) (missing shortfalls) {
-	for _, refuses := range []filter{isolation, attributes} {
+	for _, refuses := range []filter{isolated, attributes} {
 		if reason, detail := refuses(a, h); reason != "" {
 			missing = append(missing, shortfall{reason, detail, math.Inf(1)})
 		}

@@ -29,7 +29,7 @@ type EndTime func(*spec.Task) time.Time
 var neverEnds = time.Unix(1<<60, 0)
 
 // staticFilters are the filters whose refusal stays when tasks end.
-var staticFilters = []filter{active, connected, daemonsFirst, isolation, attributes, memberOf}
+var staticFilters = []filter{active, connected, daemonsFirst, isolated, attributes, memberOf}
 
 // availability is a moment from which a host has more slots for tasks of a request.
 type availability struct {

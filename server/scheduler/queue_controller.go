@@ -10,6 +10,7 @@ import (
 	"pinion/raftfsm/gpuuse"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/team"
 	"pinion/server/schedule/queue"
 )
 
@@ -210,14 +211,14 @@ func (w *queueController) loadUsage(view *raftfsm.View, now time.Time) {
 func (w *queueController) setTeams(view *raftfsm.View) {
 	deleted := w.teams
 	w.teams = map[string]bool{}
-	for _, team := range view.Teams() {
-		w.teams[team.Name] = true
-		delete(deleted, team.Name)
+	for _, known := range team.All(view) {
+		w.teams[known.Name] = true
+		delete(deleted, known.Name)
 		quota := -1
-		if team.GPUs != nil {
-			quota = *team.GPUs * gpuuse.Milli
+		if known.GPUs != nil {
+			quota = *known.GPUs * gpuuse.Milli
 		}
-		w.queue.Teams.Set(team.Name, quota, team.Weight)
+		w.queue.Teams.Set(known.Name, quota, known.Weight)
 	}
 	for name := range deleted {
 		w.queue.Teams.Set(name, -1, 1)

@@ -12,7 +12,7 @@ import (
 	"pinion/api/cli/listing"
 	"pinion/api/cli/table"
 	"pinion/api/client"
-	"pinion/raftfsm/spec"
+	"pinion/raftfsm/team"
 )
 
 // Teams is `pinion team`.
@@ -42,7 +42,7 @@ func teamSetCommand(system invocation.System) *cli.Command {
    pinion team set --weight 2 vision speech`,
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "quota", DefaultText: "none", Usage: "`N` GPUs, 0 or more"},
-			&cli.IntFlag{Name: "weight", DefaultText: "1", Usage: fmt.Sprintf("share `N` relative to other teams, 1 to %d", spec.MaxWeight)},
+			&cli.IntFlag{Name: "weight", DefaultText: "1", Usage: fmt.Sprintf("share `N` relative to other teams, 1 to %d", team.MaxWeight)},
 		},
 		Action: func(c *cli.Context) error {
 			quota, weight, err := teamFlags(c)
@@ -81,8 +81,8 @@ func teamFlags(c *cli.Context) (quota, weight *int, err error) {
 		return nil, nil, exit.Usagef("give --quota, --weight or both; see %s --help", c.Command.HelpName)
 	case quota != nil && *quota < 0:
 		return nil, nil, exit.Usagef("--quota %d: a quota is 0 GPUs or more", *quota)
-	case weight != nil && (*weight < 1 || *weight > spec.MaxWeight):
-		return nil, nil, exit.Usagef("--weight %d: a weight is 1 to %d", *weight, spec.MaxWeight)
+	case weight != nil && (*weight < 1 || *weight > team.MaxWeight):
+		return nil, nil, exit.Usagef("--weight %d: a weight is 1 to %d", *weight, team.MaxWeight)
 	}
 	return quota, weight, nil
 }

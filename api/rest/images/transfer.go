@@ -1,9 +1,8 @@
-package rest
+package images
 
 import (
 	"context"
 	"errors"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -11,26 +10,10 @@ import (
 	"time"
 
 	"pinion/api/httpx"
+	"pinion/api/rest"
 	"pinion/api/wire"
-	"pinion/raftfsm/blob"
 	"pinion/raftfsm/spec"
 )
-
-// ImageHost has the images of this host.
-type ImageHost interface {
-	// Pull makes an image present and unpacked, as for a task.
-	Pull(ctx context.Context, ref string, progress func(spec.Pull)) (blob.Image, error)
-	// Import reads an archive of images: all of it or nothing. name, if it is not empty, is for the one image in it.
-	Import(ctx context.Context, archive io.Reader, name string) ([]blob.Image, error)
-	// Export writes an image as an archive.
-	Export(ctx context.Context, name, digest string, to io.Writer) error
-	// Push sends an image to a registry. whole is false when that has only the manifest for this host's platform.
-	Push(ctx context.Context, name, digest, to string, progress func(spec.Pull)) (whole bool, err error)
-	// Remove removes an image by its digest. spec.ErrNotFound, spec.ErrInUse.
-	Remove(ctx context.Context, digest string) error
-	// Prune removes all images that nothing needs, and returns them; with dryRun it removes none.
-	Prune(ctx context.Context, dryRun bool) ([]blob.Image, error)
-}
 
 // transferView is how far the transfer of an image is that a host was asked for.
 type transferView struct {
@@ -122,64 +105,64 @@ func (ts *Transfers) view(key string) (transferView, bool) {
 }
 
 // serveLocal makes a handler of this host's own answer.
-func (i images) serveLocal(answer HostHandler) HostHandler {
+func (h *Handler) serveLocal(answer rest.HostHandler) rest.HostHandler {
 	return func(x *httpx.Exchange, id string) error {
-		if i.api.Agent.Images == nil || id != i.api.HostID {
-			return wire.Errorf(httpx.NotFound, "This host is %s, and has no images of host %q.", i.api.HostID, id)
+		if h.Host == nil || id != h.Peers.HostID {
+			return wire.Errorf(httpx.NotFound, "This host is %s, and has no images of host %q.", h.Peers.HostID, id)
 		}
 		return answer(x, id)
 	}
 }
 
 // pull begins to pull an image.
-func (i images) pull(x *httpx.Exchange, _ string) error {
+func (h *Handler) pull(x *httpx.Exchange, _ string) error {
 	name := x.Request.URL.Query().Get("name")
-	err := i.api.Transfers.begin("pull "+name, transferView{Image: name}, func(ctx context.Context, progress func(spec.Pull)) (string, string, error) {
-		pulled, err := i.api.Agent.Images.Pull(ctx, name, progress)
+	err := h.Transfers.begin("pull "+name, transferView{Image: name}, func(ctx context.Context, progress func(spec.Pull)) (string, string, error) {
+		pulled, err := h.Host.Pull(ctx, name, progress)
 		return pulled.Digest, "", err
 	})
-	return i.answer(x, "pull "+name, err)
+	return h.answer(x, "pull "+name, err)
 }
 
 // push begins to push an image.
-func (i images) push(x *httpx.Exchange, _ string) error {
+func (h *Handler) push(x *httpx.Exchange, _ string) error {
 	q := x.Request.URL.Query()
 	name, digest, to := q.Get("name"), q.Get("digest"), q.Get("to")
 	key := "push " + name + " " + to
-	err := i.api.Transfers.begin(key, transferView{Image: name, To: to}, func(ctx context.Context, progress func(spec.Pull)) (string, string, error) {
-		whole, err := i.api.Agent.Images.Push(ctx, name, digest, to, progress)
+	err := h.Transfers.begin(key, transferView{Image: name, To: to}, func(ctx context.Context, progress func(spec.Pull)) (string, string, error) {
+		whole, err := h.Host.Push(ctx, name, digest, to, progress)
 		if err == nil && !whole {
 			return digest, "the pool has the image for one platform alone, so the registry got that one", nil
 		}
 		return digest, "", err
 	})
-	return i.answer(x, key, err)
+	return h.answer(x, key, err)
 }
 
-func (i images) answer(x *httpx.Exchange, key string, err error) error {
+func (h *Handler) answer(x *httpx.Exchange, key string, err error) error {
 	if err != nil {
 		return err
 	}
-	view, _ := i.api.Transfers.view(key)
+	view, _ := h.Transfers.view(key)
 	return reply(x, view)
 }
 
 // transfer shows how far a pull or a push is.
-func (i images) transfer(x *httpx.Exchange, _ string) error {
+func (h *Handler) transfer(x *httpx.Exchange, _ string) error {
 	q := x.Request.URL.Query()
 	key := "pull " + q.Get("name")
 	if to := q.Get("to"); to != "" {
 		key = "push " + q.Get("name") + " " + to
 	}
-	view, known := i.api.Transfers.view(key)
+	view, known := h.Transfers.view(key)
 	if !known {
 		return wire.Errorf(httpx.NotFound, "This host knows of no such transfer: it may have been started again since. Ask for it again.")
 	}
 	return reply(x, view)
 }
 
-func (i images) remove(x *httpx.Exchange, _ string) error {
-	err := i.api.Agent.Images.Remove(x.Context(), x.Request.URL.Query().Get("digest"))
+func (h *Handler) remove(x *httpx.Exchange, _ string) error {
+	err := h.Host.Remove(x.Context(), x.Request.URL.Query().Get("digest"))
 	switch {
 	case errors.Is(err, spec.ErrNotFound):
 		return wire.Errorf(httpx.NotFound, "%v.", err)
@@ -188,15 +171,15 @@ func (i images) remove(x *httpx.Exchange, _ string) error {
 	case err != nil:
 		return err
 	}
-	return ok(x)
+	return reply(x, struct{}{})
 }
 
-func (i images) prune(x *httpx.Exchange, _ string) error {
+func (h *Handler) prune(x *httpx.Exchange, _ string) error {
 	dryRun := x.Request.URL.Query().Get("dry-run")
 	if dryRun != "" && dryRun != "true" {
 		return wire.Errorf(wire.InvalidParameter, "dry-run is true or left out, not %.300q.", dryRun)
 	}
-	removed, err := i.api.Agent.Images.Prune(x.Context(), dryRun != "")
+	removed, err := h.Host.Prune(x.Context(), dryRun != "")
 	if err != nil {
 		return err
 	}
@@ -208,10 +191,10 @@ func (i images) prune(x *httpx.Exchange, _ string) error {
 }
 
 // export sends an image as an archive.
-func (i images) export(x *httpx.Exchange, _ string) error {
+func (h *Handler) export(x *httpx.Exchange, _ string) error {
 	q := x.Request.URL.Query()
 	x.Header().Set("Content-Type", "application/x-tar")
-	err := i.api.Agent.Images.Export(x.Context(), q.Get("name"), q.Get("digest"), &httpx.StreamWriter{Exchange: x})
+	err := h.Host.Export(x.Context(), q.Get("name"), q.Get("digest"), &httpx.StreamWriter{Exchange: x})
 	if err == nil || !x.Wrote() {
 		return err
 	}

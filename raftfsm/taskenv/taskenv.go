@@ -1,9 +1,13 @@
-package spec
+// Package taskenv has the environment by which the containers of a task learn what the pool knows of it: its id, its gang, its place in an array
+// and its attempt.
+package taskenv
 
 import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"pinion/raftfsm/spec"
 )
 
 // Environment variables by which the containers of a task learn what the pool knows of it. The first five are those that
@@ -20,49 +24,40 @@ const (
 	EnvAttempt    = "PINION_ATTEMPT" // 0 the first time; only in tasks that may be tried again
 )
 
-// Environment is what the containers of a task are told of it alone, without its gang.
-func (t *Task) Environment() []KeyValue {
-	told := []KeyValue{{Name: EnvTaskID, Value: t.ID}}
+// ofTask returns the variables that say what a task is, without its gang.
+func ofTask(t *spec.Task) []spec.KeyValue {
+	told := []spec.KeyValue{{Name: EnvTaskID, Value: t.ID}}
 	if t.ArrayIndex != nil {
-		told = append(told, KeyValue{Name: EnvArrayIndex, Value: strconv.Itoa(*t.ArrayIndex)})
+		told = append(told, spec.KeyValue{Name: EnvArrayIndex, Value: strconv.Itoa(*t.ArrayIndex)})
 	}
 	if t.Attempt > 0 || t.SchedulingOptions().Retries > 0 {
-		told = append(told, KeyValue{Name: EnvAttempt, Value: strconv.Itoa(t.Attempt)})
+		told = append(told, spec.KeyValue{Name: EnvAttempt, Value: strconv.Itoa(t.Attempt)})
 	}
 	return told
 }
 
-// Environment is what the containers of a task are told of its gang: master is the address of the host of rank 0, without a port,
-// and hosts the addresses of the hosts of all ranks in order, comma-separated.
-func (g *GangMember) Environment(master, hosts string) []KeyValue {
-	return []KeyValue{
-		{Name: EnvMasterAddr, Value: master},
+// ofGang returns the variables that say what the gang of a task is.
+func ofGang(g *spec.GangMember, addresses *GangAddresses) []spec.KeyValue {
+	return []spec.KeyValue{
+		{Name: EnvMasterAddr, Value: addresses.Master},
 		{Name: EnvMasterPort, Value: strconv.Itoa(g.Port)},
 		{Name: EnvRank, Value: strconv.Itoa(g.Rank)},
 		{Name: EnvWorldSize, Value: strconv.Itoa(g.Size)},
 		{Name: EnvLocalRank, Value: "0"},
-		{Name: EnvGangHosts, Value: hosts},
+		{Name: EnvGangHosts, Value: addresses.Hosts},
 	}
 }
 
-// ExposePort maps a port of the host to the same port of the first essential container, unless containers share the network of their
+// exposePort maps a port of the host to the same port of the first essential container, unless containers share the network of their
 // host. It changes the definition.
-func (d *TaskDefinition) ExposePort(port int) {
+func exposePort(d *spec.TaskDefinition, port int) {
 	if port == 0 || d.NetworkMode == "host" || d.NetworkMode == "none" || d.HasOwnAddress() {
 		return
 	}
-	main := max(0, slices.IndexFunc(d.Containers, func(c ContainerDefinition) bool { return c.IsEssential() }))
+	main := max(0, slices.IndexFunc(d.Containers, func(c spec.ContainerDefinition) bool { return c.IsEssential() }))
 	container := &d.Containers[main]
-	mapping := PortMapping{ContainerPort: port, HostPort: port, Protocol: "tcp"}
+	mapping := spec.PortMapping{ContainerPort: port, HostPort: port, Protocol: "tcp"}
 	container.PortMappings = append(slices.Clip(container.PortMappings), mapping)
-}
-
-// WithoutPort is the host of a host:port.
-func WithoutPort(address string) string {
-	if port := strings.LastIndexByte(address, ':'); port >= 0 {
-		address = address[:port]
-	}
-	return strings.Trim(address, "[]") // of an IPv6 address
 }
 
 // GangAddresses holds the addresses of a gang's hosts.
@@ -72,7 +67,7 @@ type GangAddresses struct {
 }
 
 // NewGangAddresses finds the addresses of a gang of that size from its tasks.
-func NewGangAddresses(size int, tasks []*Task, addressOf func(hostID string) string) *GangAddresses {
+func NewGangAddresses(size int, tasks []*spec.Task, addressOf func(hostID string) string) *GangAddresses {
 	addresses, known := make([]string, size), map[string]string{}
 	for _, t := range tasks {
 		address, seen := known[t.HostID]
@@ -90,21 +85,21 @@ func NewGangAddresses(size int, tasks []*Task, addressOf func(hostID string) str
 	return &GangAddresses{Master: addresses[0], Hosts: strings.Join(addresses, ",")}
 }
 
-// WithTaskEnv returns the effective definition with the environment of the task: id, gang, array index, attempt. It is merged
+// Add returns the effective definition with the environment of the task: id, gang, array index, attempt. It is merged
 // last, so that neither an image nor a definition can override it. gangs has the addresses of the task's gang, by its id.
-func WithTaskEnv(d *TaskDefinition, t *Task, gangs map[string]*GangAddresses) *TaskDefinition {
-	told := t.Environment()
+func Add(d *spec.TaskDefinition, t *spec.Task, gangs map[string]*GangAddresses) *spec.TaskDefinition {
+	told := ofTask(t)
 	if t.Gang != nil {
-		told = append(told, t.Gang.Environment(gangs[t.Gang.ID].Master, gangs[t.Gang.ID].Hosts)...)
+		told = append(told, ofGang(t.Gang, gangs[t.Gang.ID])...)
 	}
 	own := *d
 	own.Containers = slices.Clone(d.Containers)
 	d = &own
 	for i := range d.Containers {
-		d.Containers[i].Environment = MergeEnvironment(d.Containers[i].Environment, told)
+		d.Containers[i].Environment = spec.MergeEnvironment(d.Containers[i].Environment, told)
 	}
 	if t.Gang != nil && t.Gang.Rank == 0 {
-		d.ExposePort(t.Gang.Port)
+		exposePort(d, t.Gang.Port)
 	}
 	return d
 }

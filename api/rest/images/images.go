@@ -1,4 +1,5 @@
-package rest
+// Package images has the routes of the images of the pool and of its hosts.
+package images
 
 import (
 	"net/http"
@@ -9,8 +10,10 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"pinion/api/auth"
 	"pinion/api/httpx"
 	"pinion/api/leader"
+	"pinion/api/rest"
 	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
@@ -18,14 +21,15 @@ import (
 	"pinion/raftfsm/image"
 )
 
-// PoolImages knows the images of the pool. It is asked on the leader only.
-type PoolImages interface {
-	// Images lists the images that hosts have, as they say.
-	Images() ([]blob.HeldImage, error)
+// Handler serves the images of the pool and of its hosts.
+type Handler struct {
+	Peers     *httpx.Peers
+	Store     rest.Store
+	Pool      rest.PoolImages // nil: this host does not list them
+	Host      rest.ImageHost  // of this host; nil: it has none
+	Transfers *Transfers
+	Now       func() time.Time
 }
-
-// images serves the images of the pool and of its hosts.
-type images struct{ api *API }
 
 // imageView is an image of the pool.
 type imageView struct {
@@ -60,37 +64,38 @@ type keptView struct {
 	Keepers []string `json:"keepers"` // ids
 }
 
-func (i images) routes() []Route {
+// Routes is the table of the routes about images.
+func (h *Handler) Routes() []rest.Route {
 	const onHost = "/v1/admin/hosts/{id}/images/"
 	const get, post = http.MethodGet, http.MethodPost
 	const admin = accesskey.RoleAdmin
-	name, byDigest, to := Parameter{"name", "of the image"}, Parameter{"digest", "of the image"}, Parameter{"to", "name in the registry"}
+	name, byDigest, to := rest.Parameter{Name: "name", Summary: "of the image"}, rest.Parameter{Name: "digest", Summary: "of the image"}, rest.Parameter{Name: "to", Summary: "name in the registry"}
 	pulled := reflect.TypeFor[transferView]()
-	return []Route{
-		{Method: get, Path: "/v1/images", Role: accesskey.RoleRead, Scope: perResource, Summary: "the images that hosts have, and those that the pool keeps",
-			Out: reflect.TypeFor[[]imageView](), List: true, Serve: i.list},
-		{Method: post, Path: "/v1/admin/images/import", Role: admin, Scope: poolWide, Summary: "takes an archive of `docker save`, or of an OCI image layout, as its body: the pool keeps its images",
-			Query: []Parameter{{"name", "for the one image of the archive"}, {"on", "expression of the cluster query language: hosts that keep it"}}, Out: reflect.TypeFor[[]keptView](), Upload: true, Serve: i.importArchive},
-		{Method: post, Path: "/v1/admin/images/pin", Role: admin, Scope: poolWide, Summary: "has hosts keep an image",
-			In: reflect.TypeFor[pinInput](), Out: reflect.TypeFor[keptView](), Serve: i.pin},
-		{Method: post, Path: "/v1/admin/images/unpin", Role: admin, Scope: poolWide, Summary: "ends that hosts keep an image",
-			In: reflect.TypeFor[pinInput](), Out: reflect.TypeFor[struct{}](), Serve: i.unpin},
-		{Method: post, Path: onHost + "pull", Role: admin, Scope: poolWide, Summary: "has a host pull an image", Query: []Parameter{name}, Out: pulled, Serve: i.onHost(i.pull), Host: i.serveLocal(i.pull)},
-		{Method: post, Path: onHost + "push", Role: admin, Scope: poolWide, Summary: "has a host push an image to a registry", Query: []Parameter{name, byDigest, to}, Out: pulled, Serve: i.onHost(i.push), Host: i.serveLocal(i.push)},
-		{Method: get, Path: onHost + "transfer", Role: admin, Scope: poolWide, Summary: "how far a pull or, with to, a push is that a host was asked for", Query: []Parameter{name, to}, Out: pulled, Serve: i.onHost(i.transfer), Host: i.serveLocal(i.transfer)},
-		{Method: post, Path: onHost + "remove", Role: admin, Scope: poolWide, Summary: "removes an image from a host", Query: []Parameter{byDigest}, Out: reflect.TypeFor[struct{}](), Serve: i.unlessKept(i.onHost(i.remove)), Host: i.serveLocal(i.remove)},
-		{Method: post, Path: onHost + "prune", Role: admin, Scope: poolWide, Summary: "removes all images from a host that nothing needs there", Query: []Parameter{{"dry-run", "true: says which these are, and removes none"}}, Out: reflect.TypeFor[[]imageView](), Serve: i.onHost(i.prune), Host: i.serveLocal(i.prune)},
-		{Method: get, Path: onHost + "export", Role: admin, Scope: poolWide, Summary: "an image as an archive, which `docker load` reads", Query: []Parameter{name, byDigest}, Stream: true, Serve: i.onHost(i.export), Host: i.serveLocal(i.export)},
+	return []rest.Route{
+		{Method: get, Path: "/v1/images", Role: accesskey.RoleRead, Scope: auth.PerResource, Summary: "the images that hosts have, and those that the pool keeps",
+			Out: reflect.TypeFor[[]imageView](), List: true, Serve: h.list},
+		{Method: post, Path: "/v1/admin/images/import", Role: admin, Scope: auth.PoolWide, Summary: "takes an archive of `docker save`, or of an OCI image layout, as its body: the pool keeps its images",
+			Query: []rest.Parameter{{Name: "name", Summary: "for the one image of the archive"}, {Name: "on", Summary: "expression of the cluster query language: hosts that keep it"}}, Out: reflect.TypeFor[[]keptView](), Upload: true, Serve: h.importArchive},
+		{Method: post, Path: "/v1/admin/images/pin", Role: admin, Scope: auth.PoolWide, Summary: "has hosts keep an image",
+			In: reflect.TypeFor[pinInput](), Out: reflect.TypeFor[keptView](), Serve: h.pin},
+		{Method: post, Path: "/v1/admin/images/unpin", Role: admin, Scope: auth.PoolWide, Summary: "ends that hosts keep an image",
+			In: reflect.TypeFor[pinInput](), Out: reflect.TypeFor[struct{}](), Serve: h.unpin},
+		{Method: post, Path: onHost + "pull", Role: admin, Scope: auth.PoolWide, Summary: "has a host pull an image", Query: []rest.Parameter{name}, Out: pulled, Serve: h.onHost(h.pull), Host: h.serveLocal(h.pull)},
+		{Method: post, Path: onHost + "push", Role: admin, Scope: auth.PoolWide, Summary: "has a host push an image to a registry", Query: []rest.Parameter{name, byDigest, to}, Out: pulled, Serve: h.onHost(h.push), Host: h.serveLocal(h.push)},
+		{Method: get, Path: onHost + "transfer", Role: admin, Scope: auth.PoolWide, Summary: "how far a pull or, with to, a push is that a host was asked for", Query: []rest.Parameter{name, to}, Out: pulled, Serve: h.onHost(h.transfer), Host: h.serveLocal(h.transfer)},
+		{Method: post, Path: onHost + "remove", Role: admin, Scope: auth.PoolWide, Summary: "removes an image from a host", Query: []rest.Parameter{byDigest}, Out: reflect.TypeFor[struct{}](), Serve: h.unlessKept(h.onHost(h.remove)), Host: h.serveLocal(h.remove)},
+		{Method: post, Path: onHost + "prune", Role: admin, Scope: auth.PoolWide, Summary: "removes all images from a host that nothing needs there", Query: []rest.Parameter{{Name: "dry-run", Summary: "true: says which these are, and removes none"}}, Out: reflect.TypeFor[[]imageView](), Serve: h.onHost(h.prune), Host: h.serveLocal(h.prune)},
+		{Method: get, Path: onHost + "export", Role: admin, Scope: auth.PoolWide, Summary: "an image as an archive, which `docker load` reads", Query: []rest.Parameter{name, byDigest}, Stream: true, Serve: h.onHost(h.export), Host: h.serveLocal(h.export)},
 	}
 }
 
 // onHost makes a handler of what the host {id} itself answers about its images.
-func (i images) onHost(answer HostHandler) Handler {
-	return OnHost(i.api, "Try again when it is back.", i.serveLocal(answer))
+func (h *Handler) onHost(answer rest.HostHandler) rest.Handler {
+	return rest.OnHost(h.Peers, "Try again when it is back.", h.serveLocal(answer))
 }
 
 // unlessKept refuses what would remove an image that the pool keeps, under whatever name.
-func (i images) unlessKept(next Handler) Handler {
+func (h *Handler) unlessKept(next rest.Handler) rest.Handler {
 	return func(x *httpx.Exchange, res leader.Resolution) error {
 		for _, kept := range image.All(res.View) {
 			if kept.Digest == x.Request.URL.Query().Get("digest") {
@@ -102,8 +107,8 @@ func (i images) unlessKept(next Handler) Handler {
 }
 
 // list serves GET /v1/images.
-func (i images) list(x *httpx.Exchange, res leader.Resolution) error {
-	held, err := i.held()
+func (h *Handler) list(x *httpx.Exchange, res leader.Resolution) error {
+	held, err := h.held()
 	if err != nil {
 		return err
 	}
@@ -135,11 +140,11 @@ func onHostsOf(res leader.Resolution, held []blob.HeldImage) (all []blob.HeldIma
 	return all
 }
 
-func (i images) held() ([]blob.HeldImage, error) {
-	if i.api.Admin.Images == nil {
-		return nil, errNotConfigured("listing the images of a pool")
+func (h *Handler) held() ([]blob.HeldImage, error) {
+	if h.Pool == nil {
+		return nil, rest.NotConfigured("listing the images of a pool")
 	}
-	return i.api.Admin.Images.Images()
+	return h.Pool.Images()
 }
 
 // merge puts together what hosts have with what the pool keeps. A host that has an image only by its digest counts for every name of that.
@@ -179,21 +184,21 @@ func merge(held []blob.HeldImage, kept []*image.Image) (views []imageView) {
 }
 
 // importArchive takes an archive as the body of the request.
-func (i images) importArchive(x *httpx.Exchange, res leader.Resolution) error {
-	if i.api.Agent.Images == nil {
-		return errNotConfigured("importing images")
+func (h *Handler) importArchive(x *httpx.Exchange, res leader.Resolution) error {
+	if h.Host == nil {
+		return rest.NotConfigured("importing images")
 	}
 	q := x.Request.URL.Query()
 	if err := checkHosts(q.Get("on")); err != nil {
 		return err
 	}
-	imported, err := i.api.Agent.Images.Import(x.Context(), x.Request.Body, q.Get("name"))
+	imported, err := h.Host.Import(x.Context(), x.Request.Body, q.Get("name"))
 	if err != nil {
 		return wire.Errorf(wire.InvalidParameter, "%v.", err)
 	}
 	views := []keptView{}
 	for _, one := range imported {
-		view, err := i.record(x, res, image.Image{Name: one.Name, Digest: one.Digest, Size: one.Size, Imported: true, Hosts: q.Get("on")})
+		view, err := h.record(x, res, image.Image{Name: one.Name, Digest: one.Digest, Size: one.Size, Imported: true, Hosts: q.Get("on")})
 		if err != nil {
 			return err
 		}
@@ -203,9 +208,9 @@ func (i images) importArchive(x *httpx.Exchange, res leader.Resolution) error {
 }
 
 // pin records an image of a registry.
-func (i images) pin(x *httpx.Exchange, res leader.Resolution) error {
+func (h *Handler) pin(x *httpx.Exchange, res leader.Resolution) error {
 	var in pinInput
-	if err := decode(x, &in); err != nil {
+	if err := wire.DecodeJSON(x.Body, &in, wire.Strict); err != nil {
 		return err
 	}
 	name, err := blob.NormalizeName(in.Name)
@@ -226,42 +231,42 @@ func (i images) pin(x *httpx.Exchange, res leader.Resolution) error {
 	if imported && known.Digest != in.Digest {
 		return wire.Errorf(wire.InvalidParameter, "%s was imported and means %s here, not %s: `pinion image rm` ends that.", name, known.Digest, in.Digest)
 	}
-	view, err := i.record(x, res, image.Image{Name: name, Digest: in.Digest, Size: in.Size, Imported: imported, Hosts: in.On, Copies: in.Copies})
+	view, err := h.record(x, res, image.Image{Name: name, Digest: in.Digest, Size: in.Size, Imported: imported, Hosts: in.On, Copies: in.Copies})
 	if err != nil {
 		return err
 	}
 	return reply(x, view)
 }
 
-func (i images) record(x *httpx.Exchange, res leader.Resolution, kept image.Image) (view keptView, err error) {
-	kept.At, kept.By = i.api.Now().UTC().Round(0), res.Principal.ARN
+func (h *Handler) record(x *httpx.Exchange, res leader.Resolution, kept image.Image) (view keptView, err error) {
+	kept.At, kept.By = h.Now().UTC().Round(0), res.Principal.ARN
 	if kept.Hosts == "" && kept.Copies == 0 {
 		kept.Copies = image.DefaultCopies
 	}
-	if _, err := i.api.Store.Propose(x.Context(), raftfsm.Wrap(image.Put{Image: kept})); err != nil {
+	if _, err := h.Store.Propose(x.Context(), raftfsm.Wrap(image.Put{Image: kept})); err != nil {
 		return view, err
 	}
 	view.imageView = imageView{Name: kept.Name, Digest: kept.Digest, Size: kept.Size, Hosts: []string{}, Kept: &keptImage{Imported: kept.Imported, On: kept.Hosts, Copies: kept.Copies, At: kept.At, By: kept.By}}
 	view.Keepers = []string{}
-	for _, h := range kept.Keepers(res.View.Hosts(""), i.api.Store.Connected) {
+	for _, h := range kept.Keepers(res.View.Hosts(""), h.Store.Connected) {
 		view.Keepers = append(view.Keepers, h.ID)
 	}
 	return view, nil
 }
 
-func (i images) unpin(x *httpx.Exchange, _ leader.Resolution) error {
+func (h *Handler) unpin(x *httpx.Exchange, _ leader.Resolution) error {
 	var in pinInput
-	if err := decode(x, &in); err != nil {
+	if err := wire.DecodeJSON(x.Body, &in, wire.Strict); err != nil {
 		return err
 	}
 	name, err := blob.NormalizeName(in.Name)
 	if err != nil {
 		return wire.Errorf(wire.InvalidParameter, "%v.", err)
 	}
-	if _, err := i.api.Store.Propose(x.Context(), raftfsm.Wrap(image.Delete{Name: name})); err != nil {
+	if _, err := h.Store.Propose(x.Context(), raftfsm.Wrap(image.Delete{Name: name})); err != nil {
 		return err
 	}
-	return ok(x)
+	return reply(x, struct{}{})
 }
 
 func checkHosts(expression string) error {
@@ -271,5 +276,10 @@ func checkHosts(expression string) error {
 	if err := image.CheckHosts(expression); err != nil {
 		return wire.Errorf(wire.InvalidParameter, "on: %v.", err)
 	}
+	return nil
+}
+
+func reply(x *httpx.Exchange, v any) error {
+	x.Reply(http.StatusOK, v)
 	return nil
 }

@@ -1,4 +1,6 @@
-package spec
+// Package isolation has the rules of what a task may have of its host past its containers: powers, devices, buckets, directories and the
+// destinations of logs. They hold for whoever asks: the scheduler, the host of a task, and the API.
+package isolation
 
 import (
 	"fmt"
@@ -7,36 +9,29 @@ import (
 	"strings"
 
 	"pinion/raftfsm/linux"
-)
-
-// Words of `pinion up --allow` beside the names of capabilities: what reaches past a container.
-const (
-	AllowPrivileged = "privileged"
-	AllowHostPID    = "host-pid"
-	AllowHostIPC    = "host-ipc"
+	"pinion/raftfsm/spec"
 )
 
 // Allowable reports whether the word means something in `pinion up --allow`: a capability that hosts do not give by themselves, or
-// one of the words above.
+// one of the words of package spec.
 func Allowable(word string) bool {
 	switch word {
-	case AllowPrivileged, AllowHostPID, AllowHostIPC:
+	case spec.AllowPrivileged, spec.AllowHostPID, spec.AllowHostIPC:
 		return true
 	}
 	return slices.Contains(linux.CapabilityNames, word) && !linux.Contained(word)
 }
 
-// Isolation is what a task definition asks of its host that reaches past its containers: powers, devices, buckets, directories, and where its
-// host sends logs.
-// The scheduler asks it before it places a task, and the host again before it starts one.
-type Isolation struct {
+// Requirements are the requests of a task definition that reach past its containers: powers, devices, buckets, directories, and the destinations of
+// logs. The scheduler checks them before it places a task, and the host again before it starts one.
+type Requirements struct {
 	powers []power
 	uses   []hostUse
 	shared []string // what user namespaces cannot share: who asks for what, in words
-	rules  ClusterRules
+	rules  spec.ClusterRules
 	// forbidden is an image of its containers that the rules do not allow; empty: they allow all.
 	forbidden  string
-	definition *TaskDefinition
+	definition *spec.TaskDefinition
 }
 
 // power is one thing that a definition asks for and that a host has to allow.
@@ -46,27 +41,27 @@ type power struct {
 	devices bool   // a process that has it can open the GPUs of other tasks
 }
 
-// Isolation is what the definition, with its overrides merged, asks for.
-func (d *TaskDefinition) Isolation() Isolation {
-	i := Isolation{definition: d}
+// Of returns the requirements of a definition with its overrides merged.
+func Of(d *spec.TaskDefinition) Requirements {
+	i := Requirements{definition: d}
 	if d.PIDMode == "host" {
-		i.powers = append(i.powers, power{AllowHostPID, "the task has pidMode host", false})
+		i.powers = append(i.powers, power{spec.AllowHostPID, "the task has pidMode host", false})
 	}
 	if d.IPCMode == "host" {
-		i.powers = append(i.powers, power{AllowHostIPC, "the task has ipcMode host", false})
+		i.powers = append(i.powers, power{spec.AllowHostIPC, "the task has ipcMode host", false})
 	}
 	for n := range d.Containers {
-		i.powers = append(i.powers, d.Containers[n].powers()...)
-		i.uses = append(i.uses, d.Containers[n].hostUses()...)
+		i.powers = append(i.powers, powersOf(&d.Containers[n])...)
+		i.uses = append(i.uses, hostUses(&d.Containers[n])...)
 	}
-	i.uses = append(i.uses, d.hostVolumes()...)
-	i.shared = d.outsideUserNamespaces()
+	i.uses = append(i.uses, hostVolumes(d)...)
+	i.shared = outsideUserNamespaces(d)
 	return i
 }
 
-func (c *ContainerDefinition) powers() (all []power) {
+func powersOf(c *spec.ContainerDefinition) (all []power) {
 	if c.Privileged != nil && *c.Privileged {
-		all = append(all, power{AllowPrivileged, fmt.Sprintf("container %s is privileged", c.Name), true})
+		all = append(all, power{spec.AllowPrivileged, fmt.Sprintf("container %s is privileged", c.Name), true})
 	}
 	for _, u := range c.Ulimits {
 		if u.Name == "rtprio" && u.HardLimit != 0 {
@@ -86,7 +81,7 @@ func (c *ContainerDefinition) powers() (all []power) {
 }
 
 // Key is the same for questions that RefusedBy answers alike on every host.
-func (i Isolation) Key(byAdmin bool) string {
+func (i Requirements) Key(byAdmin bool) string {
 	if len(i.powers) == 0 && len(i.uses) == 0 && len(i.shared) == 0 && !i.rules.UserNamespaces && i.forbidden == "" {
 		return ""
 	}
@@ -104,22 +99,22 @@ func (i Isolation) Key(byAdmin bool) string {
 	return string(key)
 }
 
-// RefusedBy is why the host does not run such a task, with what would have to change; empty when it does. byAdmin says that an
+// RefusedBy returns the reason why the host does not run such a task, with what would have to change; empty when it does. byAdmin says that an
 // access key of the role admin asked for the task.
 //
 // GPUs belong to one task each, so no host with GPUs gives the power to open the others, whoever asks. The other powers reach the
 // processes of the host, which may hold every GPU, so there they are an admin's.
-func (i Isolation) RefusedBy(h *Host, byAdmin bool) string {
+func (i Requirements) RefusedBy(h *spec.Host, byAdmin bool) string {
 	if i.forbidden != "" {
-		return fmt.Sprintf("image %.200s is none of those that tasks of this cluster may have, which are of %s: name another one, or have the cluster's setting %s changed", i.forbidden, i.rules.AllowedImages, SettingAllowedImages)
+		return fmt.Sprintf("image %.200s is none of those that tasks of this cluster may have, which are of %s: name another one, or have the cluster's setting %s changed", i.forbidden, i.rules.AllowedImages, spec.SettingAllowedImages)
 	}
 	for _, p := range i.powers {
 		switch {
-		case p.devices && h.mayHaveGPUs():
+		case p.devices && h.MayHaveGPUs():
 			return p.asks + " and could reach every GPU of this host: remove that, or run it on a host without GPUs"
 		case !slices.Contains(h.Allow, p.allow):
 			return fmt.Sprintf("%s, which this host does not allow: start the host with pinion up --allow %s, or remove that", p.asks, p.allow)
-		case !byAdmin && h.mayHaveGPUs():
+		case !byAdmin && h.MayHaveGPUs():
 			return p.asks + ", which on a host with GPUs needs an access key of the role admin: use one, remove that, or run it on a host without GPUs"
 		}
 	}
@@ -132,14 +127,11 @@ func (i Isolation) RefusedBy(h *Host, byAdmin bool) string {
 }
 
 // NeedsAdmin reports whether there are hosts that run such a task for an access key of the role admin alone.
-func (i Isolation) NeedsAdmin() bool { return len(i.powers) > 0 }
+func (i Requirements) NeedsAdmin() bool { return len(i.powers) > 0 }
 
-// mayHaveGPUs also counts a host whose GPUs cannot be detected at the moment.
-func (h *Host) mayHaveGPUs() bool { return len(h.GPUs.Devices) > 0 || h.GPUs.Problem != "" }
-
-// outsideUserNamespaces is what the definition shares that belongs to the user namespace of the host: with its host, or among its containers, each of
+// outsideUserNamespaces lists the namespaces that the definition shares and that belong to the user namespace of the host: with its host, or among its containers, each of
 // which has a user namespace of its own.
-func (d *TaskDefinition) outsideUserNamespaces() (all []string) {
+func outsideUserNamespaces(d *spec.TaskDefinition) (all []string) {
 	if d.NetworkMode == "host" {
 		all = append(all, "the task has networkMode host")
 	}
@@ -164,7 +156,7 @@ func (d *TaskDefinition) outsideUserNamespaces() (all []string) {
 }
 
 // Under is the same in a cluster with these rules.
-func (i Isolation) Under(rules ClusterRules) Isolation {
+func (i Requirements) Under(rules spec.ClusterRules) Requirements {
 	i.rules, i.forbidden = rules, ""
 	for n := range i.definition.Containers {
 		if image := i.definition.Containers[n].Image; !rules.AllowedImages.Allows(image) {
@@ -176,7 +168,7 @@ func (i Isolation) Under(rules ClusterRules) Isolation {
 }
 
 // refusedInUserNamespaces is RefusedBy for what the cluster and the host want of user namespaces: the stricter counts.
-func (i Isolation) refusedInUserNamespaces(h *Host) string {
+func (i Requirements) refusedInUserNamespaces(h *spec.Host) string {
 	switch {
 	case i.rules.UserNamespaces && h.UserNamespaces == "":
 		return "tasks of this cluster run in user namespaces, which this host does not have: pinion doctor says there what it lacks, or set the cluster's setting userNamespaces to disabled"
@@ -184,7 +176,7 @@ func (i Isolation) refusedInUserNamespaces(h *Host) string {
 		return ""
 	case i.rules.UserNamespaces:
 		return i.shared[0] + ", and tasks of this cluster run in user namespaces, which cannot share that: remove it, or run the task in a cluster whose setting userNamespaces is disabled"
-	case h.UserNamespaces == UserNamespacesRequired:
+	case h.UserNamespaces == spec.UserNamespacesRequired:
 		return i.shared[0] + ", and all tasks of this host run in user namespaces, which cannot share that: remove it, or start the host without --user-namespaces"
 	}
 	return ""

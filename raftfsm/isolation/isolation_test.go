@@ -1,4 +1,4 @@
-package spec
+package isolation
 
 import (
 	"path"
@@ -14,47 +14,49 @@ import (
 	"pinion/raftfsm/linux"
 	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/volumeroot"
+
+	"pinion/raftfsm/spec"
 )
 
 // asks are definitions that ask for one thing each.
 var asks = struct {
-	nothing, privileged, hostPID, hostIPC *TaskDefinition
-	capability                            func(string) *TaskDefinition
-	mount                                 func(source string, readOnly bool) *TaskDefinition
-	device                                func(path string) *TaskDefinition
+	nothing, privileged, hostPID, hostIPC *spec.TaskDefinition
+	capability                            func(string) *spec.TaskDefinition
+	mount                                 func(source string, readOnly bool) *spec.TaskDefinition
+	device                                func(path string) *spec.TaskDefinition
 }{
-	nothing:    &TaskDefinition{Containers: []ContainerDefinition{{Name: "c"}}, IPCMode: "none"},
-	privileged: &TaskDefinition{Containers: []ContainerDefinition{{Name: "c", Privileged: new(true)}}},
-	hostPID:    &TaskDefinition{PIDMode: "host"},
-	hostIPC:    &TaskDefinition{IPCMode: "host"},
-	capability: func(name string) *TaskDefinition {
-		return &TaskDefinition{Containers: []ContainerDefinition{{Name: "c", LinuxParameters: &LinuxParameters{Capabilities: &Capabilities{Add: []string{name}}}}}}
+	nothing:    &spec.TaskDefinition{Containers: []spec.ContainerDefinition{{Name: "c"}}, IPCMode: "none"},
+	privileged: &spec.TaskDefinition{Containers: []spec.ContainerDefinition{{Name: "c", Privileged: new(true)}}},
+	hostPID:    &spec.TaskDefinition{PIDMode: "host"},
+	hostIPC:    &spec.TaskDefinition{IPCMode: "host"},
+	capability: func(name string) *spec.TaskDefinition {
+		return &spec.TaskDefinition{Containers: []spec.ContainerDefinition{{Name: "c", LinuxParameters: &spec.LinuxParameters{Capabilities: &spec.Capabilities{Add: []string{name}}}}}}
 	},
-	device: func(path string) *TaskDefinition {
-		return &TaskDefinition{Containers: []ContainerDefinition{{Name: "c", LinuxParameters: &LinuxParameters{Devices: []linux.Device{{HostPath: path}}}}}}
+	device: func(path string) *spec.TaskDefinition {
+		return &spec.TaskDefinition{Containers: []spec.ContainerDefinition{{Name: "c", LinuxParameters: &spec.LinuxParameters{Devices: []linux.Device{{HostPath: path}}}}}}
 	},
-	mount: func(source string, readOnly bool) *TaskDefinition {
-		return &TaskDefinition{
-			Volumes:    []Volume{{Name: "v", Host: &HostVolume{SourcePath: source}}, {Name: "scratch"}},
-			Containers: []ContainerDefinition{{Name: "c", MountPoints: []MountPoint{{SourceVolume: "v", ContainerPath: "/v", ReadOnly: readOnly}}}},
+	mount: func(source string, readOnly bool) *spec.TaskDefinition {
+		return &spec.TaskDefinition{
+			Volumes:    []spec.Volume{{Name: "v", Host: &spec.HostVolume{SourcePath: source}}, {Name: "scratch"}},
+			Containers: []spec.ContainerDefinition{{Name: "c", MountPoints: []spec.MountPoint{{SourceVolume: "v", ContainerPath: "/v", ReadOnly: readOnly}}}},
 		}
 	},
 }
 
 var (
 	withGPUs    = gpu.Inventory{Devices: []gpu.Device{{UUID: "GPU-0"}}}
-	everyPower  = append([]string{AllowPrivileged, AllowHostPID, AllowHostIPC}, linux.CapabilityNames...)
+	everyPower  = append([]string{spec.AllowPrivileged, spec.AllowHostPID, spec.AllowHostIPC}, linux.CapabilityNames...)
 	volumeRoots = []volumeroot.Root{{Path: "/data"}, {Name: "models", Path: "/mnt/models", ReadOnly: true}, {Name: volumeroot.Local}}
 )
 
 func TestWhatAHostGivesIsTheWordOfItsOperator(t *testing.T) {
-	plain, generous := Host{}, Host{Allow: everyPower, Volumes: volumeRoots}
-	gpus, generousGPUs := Host{GPUs: withGPUs}, Host{GPUs: withGPUs, Allow: everyPower, Volumes: volumeRoots}
-	blind := Host{GPUs: gpu.Inventory{Problem: "no driver"}, Allow: everyPower}
+	plain, generous := spec.Host{}, spec.Host{Allow: everyPower, Volumes: volumeRoots}
+	gpus, generousGPUs := spec.Host{GPUs: withGPUs}, spec.Host{GPUs: withGPUs, Allow: everyPower, Volumes: volumeRoots}
+	blind := spec.Host{GPUs: gpu.Inventory{Problem: "no driver"}, Allow: everyPower}
 	const allowed = ""
 	for name, c := range map[string]struct {
-		definition *TaskDefinition
-		host       Host
+		definition *spec.TaskDefinition
+		host       spec.Host
 		byAdmin    bool
 		want       string // what the refusal has in it
 	}{
@@ -93,7 +95,7 @@ func TestWhatAHostGivesIsTheWordOfItsOperator(t *testing.T) {
 		"the data directory by the name's own path": {asks.mount("/var/lib/pinion/volumes", false), generous, true, "--volume"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := c.definition.Isolation().RefusedBy(&c.host, c.byAdmin)
+			got := Of(c.definition).RefusedBy(&c.host, c.byAdmin)
 			if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
@@ -103,15 +105,15 @@ func TestWhatAHostGivesIsTheWordOfItsOperator(t *testing.T) {
 
 // Devices are those that the operator names, for tasks of every key, and never GPUs.
 func TestADeviceIsTheWordOfTheOperator(t *testing.T) {
-	generous := Host{Name: "gpu-1", GPUs: withGPUs, Devices: []string{"/dev/fuse", "/dev/infiniband", "/dev/nvidia0", "/dev"}}
+	generous := spec.Host{Name: "gpu-1", GPUs: withGPUs, Devices: []string{"/dev/fuse", "/dev/infiniband", "/dev/nvidia0", "/dev"}}
 	for path, allowed := range map[string]bool{
 		"/dev/fuse": true, "/dev/infiniband/uverbs0": true, "/dev/kvm": false, "/dev/fuse2": false, "/dev/nvidia0": false, "/dev/nvidiactl": false, "/dev/infiniband/../nvidia0": false,
 	} {
 		d := asks.device(path)
-		if got := d.Isolation().RefusedBy(&generous, false); (got == "") != allowed || !allowed && (!strings.Contains(got, "pinion up --device "+path) || !strings.Contains(got, "host gpu-1") || !strings.Contains(got, "container c ")) {
+		if got := Of(d).RefusedBy(&generous, false); (got == "") != allowed || !allowed && (!strings.Contains(got, "pinion up --device "+path) || !strings.Contains(got, "host gpu-1") || !strings.Contains(got, "container c ")) {
 			t.Errorf("%s: %q", path, got)
 		}
-		if got := d.Isolation().RefusedBy(&Host{}, true); got == "" {
+		if got := Of(d).RefusedBy(&spec.Host{}, true); got == "" {
 			t.Errorf("%s is given by a host that says nothing", path)
 		}
 	}
@@ -119,19 +121,19 @@ func TestADeviceIsTheWordOfTheOperator(t *testing.T) {
 
 // A log goes where the operator allows: to other machines, unless the host is told otherwise, and to nothing of the host itself that is not named.
 func TestWhereALogGoesIsTheWordOfTheOperator(t *testing.T) {
-	remote, named := Host{Name: "gpu-1", Address: "10.0.0.5:7400", LogDestinations: []string{"remote"}}, Host{Name: "gpu-1", LogDestinations: []string{"unix:///dev/log", "tcp://127.0.0.1:601"}}
+	remote, named := spec.Host{Name: "gpu-1", Address: "10.0.0.5:7400", LogDestinations: []string{"remote"}}, spec.Host{Name: "gpu-1", LogDestinations: []string{"unix:///dev/log", "tcp://127.0.0.1:601"}}
 	for address, hosts := range map[string][2]bool{
 		"tcp://logs.example.com:601": {true, false}, "udp://10.0.0.6": {true, false}, "tcp://127.0.0.1:601": {false, true}, "tcp+tls://127.0.0.1:601": {false, true}, "tcp://127.0.0.1:602": {},
 		"udp://127.0.0.1:601": {}, "tcp://localhost:601": {}, "tcp://a.localhost:601": {}, "tcp://[::1]:601": {}, "tcp://0.0.0.0:601": {}, "udp://169.254.169.254": {}, "tcp://10.0.0.5:7400": {}, "tcp://198.18.0.1:1": {},
 		"unix:///dev/log": {false, true}, "unixgram:///dev/log": {false, true}, "": {false, true}, "unix:///run/systemd/journal/socket": {}, "unix:///dev/../dev/log": {}, "nonsense": {},
 	} {
-		d := TaskDefinition{Containers: []ContainerDefinition{{Name: "c", LogConfiguration: &logdriver.Configuration{LogDriver: "syslog", Options: map[string]string{"syslog-address": address}}}}}
-		for i, h := range []*Host{&remote, &named} {
-			if got := d.Isolation().RefusedBy(h, true); (got == "") != hosts[i] {
+		d := spec.TaskDefinition{Containers: []spec.ContainerDefinition{{Name: "c", LogConfiguration: &logdriver.Configuration{LogDriver: "syslog", Options: map[string]string{"syslog-address": address}}}}}
+		for i, h := range []*spec.Host{&remote, &named} {
+			if got := Of(&d).RefusedBy(h, true); (got == "") != hosts[i] {
 				t.Errorf("%q on a host that allows %v: %q", address, h.LogDestinations, got)
 			}
 		}
-		if got := d.Isolation().RefusedBy(&Host{}, true); got == "" {
+		if got := Of(&d).RefusedBy(&spec.Host{}, true); got == "" {
 			t.Errorf("%q is reached from a host that says nothing", address)
 		}
 	}
@@ -139,41 +141,41 @@ func TestWhereALogGoesIsTheWordOfTheOperator(t *testing.T) {
 
 // Environment files are of the buckets that the operator names.
 func TestABucketIsTheWordOfTheOperator(t *testing.T) {
-	d := &TaskDefinition{Containers: []ContainerDefinition{{Name: "c", EnvironmentFiles: []envfile.File{{Type: "s3", Value: "arn:aws:s3:::team/a.env"}, {Type: "s3", Value: "arn:aws:s3:::other/a.env"}}}}}
-	if got := d.Isolation().RefusedBy(&Host{Name: "gpu-1", Buckets: []string{"team", "other"}}, false); got != "" {
+	d := &spec.TaskDefinition{Containers: []spec.ContainerDefinition{{Name: "c", EnvironmentFiles: []envfile.File{{Type: "s3", Value: "arn:aws:s3:::team/a.env"}, {Type: "s3", Value: "arn:aws:s3:::other/a.env"}}}}}
+	if got := Of(d).RefusedBy(&spec.Host{Name: "gpu-1", Buckets: []string{"team", "other"}}, false); got != "" {
 		t.Error(got)
 	}
 	for _, buckets := range [][]string{nil, {"team"}, {"other.team"}} {
-		if got := d.Isolation().RefusedBy(&Host{Name: "gpu-1", Buckets: buckets}, true); !strings.Contains(got, "pinion up --bucket ") || !strings.Contains(got, "host gpu-1") || !strings.Contains(got, "container c ") {
+		if got := Of(d).RefusedBy(&spec.Host{Name: "gpu-1", Buckets: buckets}, true); !strings.Contains(got, "pinion up --bucket ") || !strings.Contains(got, "host gpu-1") || !strings.Contains(got, "container c ") {
 			t.Errorf("%q: %q", buckets, got)
 		}
 	}
-	override := TaskOverride{Containers: []ContainerOverride{{Name: "c", EnvironmentFiles: d.Containers[0].EnvironmentFiles[:1]}}}
-	if got := Effective(d, override).Isolation().RefusedBy(&Host{Buckets: []string{"team"}}, false); got != "" {
+	override := spec.TaskOverride{Containers: []spec.ContainerOverride{{Name: "c", EnvironmentFiles: d.Containers[0].EnvironmentFiles[:1]}}}
+	if got := Of(spec.Effective(d, override)).RefusedBy(&spec.Host{Buckets: []string{"team"}}, false); got != "" {
 		t.Errorf("an override has other files in their place: %s", got)
 	}
 }
 
 // A file system is one that the operator names, and a task that only reads gets one that is to be read only.
 func TestAFileSystemIsTheWordOfTheOperator(t *testing.T) {
-	d := &TaskDefinition{
-		Volumes:    []Volume{{Name: "v", EFS: &filesystem.EFSConfiguration{FileSystemID: "models"}}},
-		Containers: []ContainerDefinition{{Name: "c", MountPoints: []MountPoint{{SourceVolume: "v", ContainerPath: "/v"}}}},
+	d := &spec.TaskDefinition{
+		Volumes:    []spec.Volume{{Name: "v", EFS: &filesystem.EFSConfiguration{FileSystemID: "models"}}},
+		Containers: []spec.ContainerDefinition{{Name: "c", MountPoints: []spec.MountPoint{{SourceVolume: "v", ContainerPath: "/v"}}}},
 	}
 	for says, offers := range map[string][]filesystem.Offer{
 		"":                        {{Name: "models"}},
 		"pinion up --file-system": {{Name: "model"}, {Name: "models2"}},
 		"container c writes":      {{Name: "models", ReadOnly: true}},
 	} {
-		got := d.Isolation().RefusedBy(&Host{Name: "gpu-1", FileSystems: offers}, true)
+		got := Of(d).RefusedBy(&spec.Host{Name: "gpu-1", FileSystems: offers}, true)
 		if (got == "") != (says == "") || !strings.Contains(got, says) {
 			t.Errorf("%v: %q", offers, got)
 		}
 	}
-	if got := d.Isolation().RefusedBy(&Host{Name: "gpu-1", Volumes: []volumeroot.Root{{Name: "models", Path: "/models"}}}, true); got == "" {
+	if got := Of(d).RefusedBy(&spec.Host{Name: "gpu-1", Volumes: []volumeroot.Root{{Name: "models", Path: "/models"}}}, true); got == "" {
 		t.Error("a directory of the host is no file system")
 	}
-	if a, b := d.Isolation().Key(false), d.Isolation().Key(false); a != b || a == "" {
+	if a, b := Of(d).Key(false), Of(d).Key(false); a != b || a == "" {
 		t.Errorf("the same question has two keys: %q, %q", a, b)
 	}
 }
@@ -181,15 +183,15 @@ func TestAFileSystemIsTheWordOfTheOperator(t *testing.T) {
 // A shared volume that a task may not make needs a host that has it: in its data directory, or by the word of its operator.
 func TestASharedVolumeNeedsAHostThatHasItOrMakesIt(t *testing.T) {
 	no, yes := false, true
-	shared := func(name string, makes *bool) *TaskDefinition {
-		return &TaskDefinition{
-			Volumes:    []Volume{{Name: name, Docker: &volumeroot.DockerConfiguration{Scope: volumeroot.ScopeShared, Autoprovision: makes}}},
-			Containers: []ContainerDefinition{{Name: "c", MountPoints: []MountPoint{{SourceVolume: name, ContainerPath: "/v"}}}},
+	shared := func(name string, makes *bool) *spec.TaskDefinition {
+		return &spec.TaskDefinition{
+			Volumes:    []spec.Volume{{Name: name, Docker: &volumeroot.DockerConfiguration{Scope: volumeroot.ScopeShared, Autoprovision: makes}}},
+			Containers: []spec.ContainerDefinition{{Name: "c", MountPoints: []spec.MountPoint{{SourceVolume: name, ContainerPath: "/v"}}}},
 		}
 	}
-	h := Host{Volumes: volumeRoots, SharedVolumes: []string{"cache"}}
+	h := spec.Host{Volumes: volumeRoots, SharedVolumes: []string{"cache"}}
 	for name, c := range map[string]struct {
-		asks *TaskDefinition
+		asks *spec.TaskDefinition
 		says string
 	}{
 		"one that is there":             {shared("cache", nil), ""},
@@ -197,10 +199,10 @@ func TestASharedVolumeNeedsAHostThatHasItOrMakesIt(t *testing.T) {
 		"one that is made":              {shared("other", &yes), ""},
 		"one that is to be read only":   {shared("models", &yes), "read only"},
 		"the directory of all of them":  {shared("local", nil), "autoprovision"},
-		"one that goes with its task":   {&TaskDefinition{Volumes: []Volume{{Name: "x", Docker: &volumeroot.DockerConfiguration{}}}}, ""},
+		"one that goes with its task":   {&spec.TaskDefinition{Volumes: []spec.Volume{{Name: "x", Docker: &volumeroot.DockerConfiguration{}}}}, ""},
 		"one of a host without volumes": {shared("..", &no), "autoprovision"},
 	} {
-		if got := c.asks.Isolation().RefusedBy(&h, true); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
+		if got := Of(c.asks).RefusedBy(&h, true); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
@@ -210,7 +212,7 @@ func TestASharedVolumeNeedsAHostThatHasItOrMakesIt(t *testing.T) {
 func TestACapabilityIsGivenByNameOnly(t *testing.T) {
 	given := 0
 	for _, name := range linux.CapabilityNames {
-		refused := asks.capability(name).Isolation().RefusedBy(&Host{}, true) != ""
+		refused := Of(asks.capability(name)).RefusedBy(&spec.Host{}, true) != ""
 		if refused == Allowable(name) {
 			given++
 			continue
@@ -230,30 +232,30 @@ func TestACapabilityIsGivenByNameOnly(t *testing.T) {
 
 func TestQuestionsOfOneKeyHaveOneAnswer(t *testing.T) {
 	keys := map[string]string{}
-	for name, d := range map[string]*TaskDefinition{
-		"privileged": asks.privileged, "pid": asks.hostPID, "net": asks.capability("NET_ADMIN"), "fuse": asks.device("/dev/fuse"), "files": {Containers: []ContainerDefinition{{Name: "c", EnvironmentFiles: []envfile.File{{Type: "s3", Value: "arn:aws:s3:::team/a.env"}}}}}, "kvm": asks.device("/dev/kvm"), "data": asks.mount("/data", false), "data ro": asks.mount("/data", true),
+	for name, d := range map[string]*spec.TaskDefinition{
+		"privileged": asks.privileged, "pid": asks.hostPID, "net": asks.capability("NET_ADMIN"), "fuse": asks.device("/dev/fuse"), "files": {Containers: []spec.ContainerDefinition{{Name: "c", EnvironmentFiles: []envfile.File{{Type: "s3", Value: "arn:aws:s3:::team/a.env"}}}}}, "kvm": asks.device("/dev/kvm"), "data": asks.mount("/data", false), "data ro": asks.mount("/data", true),
 	} {
 		for _, byAdmin := range []bool{true, false} {
-			key := d.Isolation().Key(byAdmin)
+			key := Of(d).Key(byAdmin)
 			if other, twice := keys[key]; twice || key == "" {
 				t.Errorf("%s, by an admin %t, has the key of %q", name, byAdmin, other)
 			}
 			keys[key] = name
 		}
 	}
-	if key := asks.nothing.Isolation().Key(true); key != "" {
+	if key := Of(asks.nothing).Key(true); key != "" {
 		t.Errorf("a plain task has the key %q", key)
 	}
 }
 
 func TestAHostShowsWhatItGives(t *testing.T) {
-	h := Host{Volumes: volumeRoots, Allow: []string{AllowHostPID, "NET_ADMIN"}, Devices: []string{"/dev/fuse", "/dev/infiniband"}, Buckets: []string{"logs", "team"}, FileSystems: []filesystem.Offer{{Name: "models", ReadOnly: true}, {Name: "scratch"}}, Attributes: map[string]string{AttributeAllow: "everything"}}
-	for name, want := range map[string]string{AttributeVolumes: "/data,models=/mnt/models:ro,local", AttributeAllow: "host-pid,NET_ADMIN", AttributeDevices: "/dev/fuse,/dev/infiniband", AttributeBuckets: "logs,team", AttributeFileSystems: "models:ro,scratch"} {
+	h := spec.Host{Volumes: volumeRoots, Allow: []string{spec.AllowHostPID, "NET_ADMIN"}, Devices: []string{"/dev/fuse", "/dev/infiniband"}, Buckets: []string{"logs", "team"}, FileSystems: []filesystem.Offer{{Name: "models", ReadOnly: true}, {Name: "scratch"}}, Attributes: map[string]string{spec.AttributeAllow: "everything"}}
+	for name, want := range map[string]string{spec.AttributeVolumes: "/data,models=/mnt/models:ro,local", spec.AttributeAllow: "host-pid,NET_ADMIN", spec.AttributeDevices: "/dev/fuse,/dev/infiniband", spec.AttributeBuckets: "logs,team", spec.AttributeFileSystems: "models:ro,scratch"} {
 		if got, _ := h.Attribute(name); got != want || h.AllAttributes()[name] != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
-	if _, carried := (&Host{Attributes: map[string]string{AttributeAllow: "everything"}}).Attribute(AttributeAllow); carried {
+	if _, carried := (&spec.Host{Attributes: map[string]string{spec.AttributeAllow: "everything"}}).Attribute(spec.AttributeAllow); carried {
 		t.Error("a host's own word for it counts")
 	}
 }
@@ -283,11 +285,11 @@ func TestAVolumeIsFoundInItsRootOrNotAtAll(t *testing.T) {
 // A process of real-time priority goes before every process of the host that has none, Pinion's too.
 func TestRealTimePriorityIsTheHostsToGive(t *testing.T) {
 	for hard, power := range map[int64]bool{0: false, 1: true, 99: true, -1: true} {
-		d := &TaskDefinition{Containers: []ContainerDefinition{{Name: "c", Ulimits: []Ulimit{{Name: "nofile", HardLimit: 9}, {Name: "rtprio", HardLimit: hard}}}}}
-		if why := d.Isolation().RefusedBy(&Host{}, true); power != strings.Contains(why, "--allow SYS_NICE") {
+		d := &spec.TaskDefinition{Containers: []spec.ContainerDefinition{{Name: "c", Ulimits: []spec.Ulimit{{Name: "nofile", HardLimit: 9}, {Name: "rtprio", HardLimit: hard}}}}}
+		if why := Of(d).RefusedBy(&spec.Host{}, true); power != strings.Contains(why, "--allow SYS_NICE") {
 			t.Errorf("hard limit %d: %q", hard, why)
 		}
-		if why := d.Isolation().RefusedBy(&Host{Allow: []string{"SYS_NICE"}}, false); why != "" {
+		if why := Of(d).RefusedBy(&spec.Host{Allow: []string{"SYS_NICE"}}, false); why != "" {
 			t.Errorf("hard limit %d, where it is allowed: %q", hard, why)
 		}
 	}

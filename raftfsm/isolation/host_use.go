@@ -1,15 +1,16 @@
-package spec
+package isolation
 
 import (
 	"pinion/raftfsm/envfile"
 	"pinion/raftfsm/filesystem"
 	"pinion/raftfsm/linux"
 	"pinion/raftfsm/logdriver"
+	"pinion/raftfsm/spec"
 	"pinion/raftfsm/volumeroot"
 )
 
 // hostUse is something of its host that a definition names, and why a host does not give it; empty: it does.
-type hostUse interface{ refusedBy(h *Host) string }
+type hostUse interface{ refusedBy(h *spec.Host) string }
 
 // volumeUse is a volume of a task that is a directory of its host, and the container that writes to it, if one does.
 type volumeUse struct{ volume, sourcePath, writer string }
@@ -20,25 +21,25 @@ type sharedUse struct{ volumeroot.SharedUse }
 // fileSystemUse is a volume of a task in a file system that its host mounts.
 type fileSystemUse struct{ filesystem.Volume }
 
-func (u fileSystemUse) refusedBy(h *Host) string { return u.RefusedBy(h.Name, h.FileSystems) }
+func (u fileSystemUse) refusedBy(h *spec.Host) string { return u.RefusedBy(h.Name, h.FileSystems) }
 
 // hostVolumes are the volumes of the definition that are directories of the host.
-func (d *TaskDefinition) hostVolumes() (all []hostUse) {
+func hostVolumes(d *spec.TaskDefinition) (all []hostUse) {
 	for _, v := range d.Volumes {
 		switch {
 		case v.EFS != nil:
-			all = append(all, fileSystemUse{v.EFS.Volume(v.Name, d.writer(v.Name))})
+			all = append(all, fileSystemUse{v.EFS.Volume(v.Name, writer(d, v.Name))})
 		case v.Docker.Shared():
-			all = append(all, sharedUse{volumeroot.SharedUse{Volume: v.Name, Writer: d.writer(v.Name), Makes: v.Docker.Makes()}})
+			all = append(all, sharedUse{volumeroot.SharedUse{Volume: v.Name, Writer: writer(d, v.Name), Makes: v.Docker.Makes()}})
 		case v.Host != nil && v.Host.SourcePath != "":
-			all = append(all, volumeUse{v.Name, v.Host.SourcePath, d.writer(v.Name)})
+			all = append(all, volumeUse{v.Name, v.Host.SourcePath, writer(d, v.Name)})
 		}
 	}
 	return all
 }
 
 // writer is a container that writes to the volume; empty: none does.
-func (d *TaskDefinition) writer(volume string) (name string) {
+func writer(d *spec.TaskDefinition, volume string) (name string) {
 	for i := range d.Containers {
 		for _, m := range d.Containers[i].MountPoints {
 			if m.SourceVolume == volume && !m.ReadOnly {
@@ -49,27 +50,29 @@ func (d *TaskDefinition) writer(volume string) (name string) {
 	return name
 }
 
-func (s sharedUse) refusedBy(h *Host) string { return s.RefusedBy(h.Volumes, h.SharedVolumes) }
+func (s sharedUse) refusedBy(h *spec.Host) string { return s.RefusedBy(h.Volumes, h.SharedVolumes) }
 
-func (v volumeUse) refusedBy(h *Host) string {
+func (v volumeUse) refusedBy(h *spec.Host) string {
 	return volumeroot.Refusal(h.Volumes, v.volume, v.sourcePath, v.writer)
 }
 
 // deviceUse is a device of the host that a container asks for.
 type deviceUse struct{ container, path string }
 
-// logUse is where a container has its host send its log.
+// logUse is the destination to which a container has its host send its log.
 type logUse struct{ logdriver.Forwarding }
 
-func (l logUse) refusedBy(h *Host) string { return l.RefusedBy(h.LogDestinations, h.Name, h.Address) }
+func (l logUse) refusedBy(h *spec.Host) string {
+	return l.RefusedBy(h.LogDestinations, h.Name, h.Address)
+}
 
 // fileUse is the environment files of a container.
 type fileUse struct{ envfile.ContainerFiles }
 
-func (f fileUse) refusedBy(h *Host) string { return f.RefusedBy(h.Name, h.Buckets) }
+func (f fileUse) refusedBy(h *spec.Host) string { return f.RefusedBy(h.Name, h.Buckets) }
 
 // hostUses are the devices and the files of the host that the container asks for, and where its log goes.
-func (c *ContainerDefinition) hostUses() (all []hostUse) {
+func hostUses(c *spec.ContainerDefinition) (all []hostUse) {
 	if len(c.EnvironmentFiles) > 0 {
 		all = append(all, fileUse{envfile.ContainerFiles{Container: c.Name, Files: c.EnvironmentFiles}})
 	}
@@ -87,14 +90,14 @@ func (c *ContainerDefinition) hostUses() (all []hostUse) {
 	return all
 }
 
-func (d deviceUse) refusedBy(h *Host) string {
+func (d deviceUse) refusedBy(h *spec.Host) string {
 	return linux.DeviceRefusal(h.Devices, d.container, d.path, h.Name)
 }
 
 // swapUse is a limit of the swap of a container.
 type swapUse struct{ container string }
 
-func (u swapUse) refusedBy(h *Host) string {
+func (u swapUse) refusedBy(h *spec.Host) string {
 	if h.CountsSwap {
 		return ""
 	}
