@@ -36,7 +36,7 @@ type Config struct {
 	Local    leader.LocalState // nil: reads with stale=true are like all others
 	History  events.History    // nil, or Local is: this host serves no events
 	Queue    rest.Queue        // nil: this host is alone and nothing waits
-	Services ServiceDryRunner  // nil: likewise
+	Services Rollouts          // nil: likewise
 	Ended    rest.Ended        // tasks that have ended; nil: none are kept
 	Admin    rest.Admin
 

@@ -30,7 +30,7 @@ func newRoutes(config Config, peers *httpx.Peers, operations *operationEndpoints
 	kept := &images.Handler{Peers: peers, Store: config.Store, Pool: config.Admin.Images, Host: config.Agent.Images, Transfers: &config.Shared.transfers, Now: config.Now}
 	changes := &events.Handler{History: config.History, Local: config.Local, Shared: config.Shared.events, Stop: peers.Stop, Audit: config.Audit, Refusal: view.Refusal}
 	login, logout := loginRoutes(api, config)
-	t := routes{keyed: append(slices.Concat(api.Routes(), kept.Routes(), logout, metricRoutes(config, peers), upgradeRoutes(api, config.Agent.Upgrades, config.Local), certificateRoutes(config.Store), volumeRoutes(api)), operations.dryRunRoute(config.Services), rest.EventsRoute(changes.Serve)), open: api.OpenRoutes(), login: login}
+	t := routes{keyed: append(slices.Concat(api.Routes(), kept.Routes(), logout, metricRoutes(config, peers), upgradeRoutes(api, config.Agent.Upgrades, config.Local), certificateRoutes(config.Store), volumeRoutes(api)), operations.dryRunRoute(config.Services), progressRoute(config.Services), rest.EventsRoute(changes.Serve)), open: api.OpenRoutes(), login: login}
 	t.openapi = openapiRoute(func() []rest.Route { return t.all() })
 	return t
 }

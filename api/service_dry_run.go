@@ -19,10 +19,12 @@ import (
 	"pinion/raftfsm/service"
 )
 
-// ServiceDryRunner tells what becomes of services. It is asked on the leader only, which alone knows which hosts take tasks.
-type ServiceDryRunner interface {
+// Rollouts knows those of services. It is asked on the leader only, which alone knows which hosts take tasks.
+type Rollouts interface {
 	// DryRunService is what the pool will do with a service of a fork of its state, which it changes. spec.ErrNotFound.
 	DryRunService(ctx context.Context, fork *raftfsm.State, cluster, name string) (service.DryRun, error)
+	// ServiceProgress is how far a service of a state has got with its deployments.
+	ServiceProgress(v *raftfsm.View, s *service.Service) (service.Progress, error)
 }
 
 // maxDryRunTime bounds one dry run, which costs the leader as much as all of its steps.
@@ -35,16 +37,16 @@ type dryRunInput struct {
 }
 
 // dryRunRoute is the route of dry runs of services. They are made on a fork of the state: the operations check and change it as they do the state.
-func (o *operationEndpoints) dryRunRoute(planner ServiceDryRunner) rest.Route {
+func (o *operationEndpoints) dryRunRoute(rollouts Rollouts) rest.Route {
 	return rest.Route{
 		Method: http.MethodPost, Path: "/v1/services/plan", Role: accesskey.RoleSubmit, Scope: auth.PerResource, Summary: "what an UpdateService would do to the tasks of a service, without doing it",
 		In: reflect.TypeFor[dryRunInput](), Out: reflect.TypeFor[service.DryRun](), List: true,
-		Serve: func(x *httpx.Exchange, res leader.Resolution) error { return o.dryRunService(x, res, planner) },
+		Serve: func(x *httpx.Exchange, res leader.Resolution) error { return o.dryRunService(x, res, rollouts) },
 	}
 }
 
-func (o *operationEndpoints) dryRunService(x *httpx.Exchange, res leader.Resolution, planner ServiceDryRunner) error {
-	if planner == nil {
+func (o *operationEndpoints) dryRunService(x *httpx.Exchange, res leader.Resolution, rollouts Rollouts) error {
+	if rollouts == nil {
 		return wire.Errorf(wire.Client, "pinion: plans of services are not made here: this pinion serves one host that is not part of a pool.")
 	}
 	var in dryRunInput
@@ -82,7 +84,7 @@ func (o *operationEndpoints) dryRunService(x *httpx.Exchange, res leader.Resolut
 	if len(updated.Service.Sets) > 0 {
 		return wire.Errorf(wire.InvalidParameter, "The service %s has task sets, of which none replaces another: there is nothing to plan.", updated.Service.Name)
 	}
-	result, err := planner.DryRunService(ctx, fork.fork, nameInARN(updated.Service.Cluster), updated.Service.Name)
+	result, err := rollouts.DryRunService(ctx, fork.fork, nameInARN(updated.Service.Cluster), updated.Service.Name)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"pinion/raftfsm/spec"
 	"pinion/server/backup"
 	"pinion/server/dryrun"
+	"pinion/server/schedule/rollout"
 )
 
 // The methods below answer API requests while this host leads; otherwise api forwards them to the leader. See Leadership.
@@ -76,16 +77,25 @@ func (q Queue) ExplainBriefly(ctx context.Context, task string) (spec.Explanatio
 	return own.scheduler.ExplainBriefly(ctx, task)
 }
 
-// ServiceDryRuns tells what becomes of services. Its method fails with spec.ErrNotLeader on an agent.
-type ServiceDryRuns struct{ server *localServer }
+// Rollouts knows those of services. Its methods fail with spec.ErrNotLeader on an agent.
+type Rollouts struct{ server *localServer }
 
 // DryRunService is what the pool will do with a service of a fork of its state, which it changes. spec.ErrNotFound.
-func (p ServiceDryRuns) DryRunService(ctx context.Context, fork *raftfsm.State, cluster, name string) (service.DryRun, error) {
+func (p Rollouts) DryRunService(ctx context.Context, fork *raftfsm.State, cluster, name string) (service.DryRun, error) {
 	own, err := p.server.get()
 	if err != nil {
 		return service.DryRun{}, err
 	}
 	return dryrun.Run(ctx, fork, cluster, name, own.node.Now(), own.liveness.Schedulable)
+}
+
+// ServiceProgress is rollout.Progress now.
+func (p Rollouts) ServiceProgress(v *raftfsm.View, s *service.Service) (service.Progress, error) {
+	own, err := p.server.get()
+	if err != nil {
+		return service.Progress{}, err
+	}
+	return rollout.Progress(v, s, own.node.Now()), nil
 }
 
 // StaleView returns this host's copy of the state, which may lag behind. An agent has none: spec.ErrUnavailable.

@@ -16,7 +16,7 @@ type Parts struct {
 	JoinTokens  *admission.JoinTokens // where this host leads
 	Secrets     Secrets
 	Queue       Queue
-	Services    ServiceDryRuns
+	Services    Rollouts
 	Ended       EndedTasks
 	Images      PoolImages
 	OwnTasks    OwnTasks
@@ -36,7 +36,7 @@ func (m *Member) parts() Parts {
 		JoinTokens:  &admission.JoinTokens{Store: m, Fingerprint: func() string { return rootOf(&m.server, m.cfg.Identity) }, Now: m.cfg.Now},
 		Secrets:     Secrets{&m.server},
 		Queue:       Queue{&m.server},
-		Services:    ServiceDryRuns{&m.server},
+		Services:    Rollouts{&m.server},
 		Ended:       EndedTasks{&m.server},
 		Images:      PoolImages{&m.server, m.cfg.Now},
 		OwnTasks:    OwnTasks{leader, m.cfg.HostID},

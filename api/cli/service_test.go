@@ -90,24 +90,6 @@ func TestAServiceIsCreatedAndFollowed(t *testing.T) {
 	}
 }
 
-func TestHowARolloutEnds(t *testing.T) {
-	for name, c := range map[string]struct {
-		ends string
-		code int
-		says string
-	}{
-		"well":        {steady, 0, ""},
-		"failed":      {failed, 1, "failed: tasks failed to start."},
-		"rolled back": {back, 1, "runs web:1 again"},
-		"deleted":     {gone, 1, "somebody deleted it"},
-	} {
-		got := pinion(t, withService(t, beginning, c.ends), "service", "update", "web", "--force")
-		if got.code != c.code || !strings.Contains(got.err, c.says) {
-			t.Errorf("%s: %+v", name, got)
-		}
-	}
-}
-
 // A new image is a new revision of what the service runs, which keeps all else.
 func TestAServiceGetsAnotherImage(t *testing.T) {
 	h := withService(t, steady)
@@ -135,35 +117,6 @@ func TestAServiceGoesBack(t *testing.T) {
 	h.operations["StopServiceDeployment"] = always(`{}`)
 	if got := pinion(t, h, "service", "rollback", "web", "-d"); got.code != 0 || h.callCount("UpdateService") != 1 {
 		t.Errorf("in progress: %+v", got)
-	}
-}
-
-// A display says once what the rollout waits for, and `continue` answers all hooks that wait, or one.
-func TestARolloutThatWaitsIsContinued(t *testing.T) {
-	const hooks = `{"serviceDeployments":[{"lifecycleStage":"POST_SCALE_UP","lifecycleHookDetails":[{"hookId":"a","status":"SUCCEEDED"},
-		{"hookId":"b","status":"AWAITING_ACTION","expiresAt":1748779300,"timeoutAction":"ROLLBACK"},{"hookId":"c","status":"AWAITING_ACTION","expiresAt":1748779200,"timeoutAction":"CONTINUE"}]}]}`
-	h := withService(t, beginning, beginning, beginning, steady)
-	h.operations["DescribeServiceDeployments"] = always(hooks)
-	got := pinion(t, h, "service", "update", "web", "--force", "--utc")
-	says := "web: waits at POST_SCALE_UP for `pinion service continue web`; without an answer it goes on at 2025-06-01 12:00:00Z"
-	if got.code != 0 || strings.Count(got.err, says) != 1 {
-		t.Errorf("%+v", got)
-	}
-	for line, want := range map[string]string{"": "b CONTINUE c CONTINUE", "--hook c": "c CONTINUE", "--rollback": "b ROLLBACK"} {
-		h, answered := withService(t, beginning, steady), []string{}
-		h.operations["DescribeServiceDeployments"] = always(hooks)
-		h.operations["ContinueServiceDeployment"] = func(in map[string]any) any {
-			answered = append(answered, in["hookId"].(string), in["action"].(string))
-			return `{"serviceDeploymentArn":"x/now"}`
-		}
-		got := pinion(t, h, append([]string{"service", "continue", "web", "-d"}, strings.Fields(line)...)...)
-		if got.code != 0 || got.out != "web\n" || strings.Join(answered, " ") != want || h.body(t, "ContinueServiceDeployment")["serviceDeploymentArn"] != "x/now" {
-			t.Errorf("%s: %+v, %v", line, got, answered)
-		}
-	}
-	got = pinion(t, h, "service", "continue", "web", "--hook", "a")
-	if got.code != 1 || !strings.Contains(got.err, "no such hook of web waits") {
-		t.Errorf("%+v", got)
 	}
 }
 

@@ -58,6 +58,17 @@ type Shift struct {
 // IsOn reports whether traffic is moving.
 func (s *Shift) IsOn() bool { return s.From != "" }
 
+// PerMilleOf is the part of the production traffic that a deployment has while it is moved, in thousandths.
+func (s *Shift) PerMilleOf(d Deployment) int {
+	switch {
+	case d.Status == Primary:
+		return s.PerMille
+	case d.ID == s.From:
+		return AllTraffic - s.PerMille
+	}
+	return 0
+}
+
 // Tests reports whether the test traffic is the PRIMARY deployment's.
 func (s *Shift) Tests() bool {
 	return !s.IsOn() || !s.StartsNothing() && s.Stage != StageScaleUp && s.Stage != StagePostScaleUp

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,6 +16,7 @@ import (
 	"pinion/api/cli/invocation"
 	"pinion/api/cli/listing"
 	"pinion/api/client"
+	"pinion/raftfsm/service"
 )
 
 // pollInterval is the pause between two looks at a service that changes.
@@ -48,14 +52,16 @@ func printLine(inv *invocation.Invocation, value any) error {
 	return format.PlainJSON(inv.Out, text.Bytes())
 }
 
-// progressOf is "web:4 2 of 3 run, 1 pending; web:3 1 run": the new tasks of a service, and the old ones.
-func progressOf(s *client.Service) string {
+// progressOf is "web:4 2 of 3 run, 1 healthy, 25 % of requests, 1 pending; web:3 1 run, 1 healthy, 75 % of requests": the new tasks of a service, and
+// the old ones.
+func progressOf(s *client.Service, now service.Progress) string {
 	var parts []string
 	for i, d := range s.Deployments {
 		text := fmt.Sprintf("%s %d run", client.ResourceID(d.Definition), d.Running)
 		if i == 0 {
 			text = fmt.Sprintf("%s %d of %d run", client.ResourceID(d.Definition), d.Running, d.Desired)
 		}
+		text += healthOf(d.ID, now)
 		if d.Pending > 0 {
 			text += fmt.Sprintf(", %d pending", d.Pending)
 		}
@@ -67,9 +73,24 @@ func progressOf(s *client.Service) string {
 		}
 	}
 	for _, set := range s.TaskSets {
-		parts = append(parts, fmt.Sprintf("%s (%s) %d of %d run", client.ResourceID(set.Definition), set.ID, set.Running, set.Desired))
+		parts = append(parts, fmt.Sprintf("%s (%s) %d of %d run%s", client.ResourceID(set.Definition), set.ID, set.Running, set.Desired, healthOf(set.ID, now)))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// healthOf is ", 2 healthy, 25 % of requests" of a deployment; empty where it is not told.
+func healthOf(deployment string, now service.Progress) string {
+	for _, d := range now.Deployments {
+		if d.ID != deployment {
+			continue
+		}
+		text := fmt.Sprintf(", %d healthy", d.Healthy)
+		if d.RequestPercent != nil {
+			text += ", " + strconv.FormatFloat(*d.RequestPercent, 'f', -1, 64) + " % of requests"
+		}
+		return text
+	}
+	return ""
 }
 
 // follower shows how a service gets to be what it is to be.
@@ -93,12 +114,16 @@ func Follow(ctx context.Context, inv *invocation.Invocation, cluster string, beg
 		mine = p.ID
 	}
 	for {
-		var s client.Service
-		err := inv.RetryUnavailable(ctx, func() (err error) { s, err = find(ctx, inv, cluster, began.Name); return err })
+		now, err := f.progress(ctx)
 		if err != nil {
 			return f.left(ctx, err)
 		}
-		if err := f.show(ctx, &s); err != nil {
+		var s client.Service
+		err = inv.RetryUnavailable(ctx, func() (err error) { s, err = find(ctx, inv, cluster, began.Name); return err })
+		if err != nil {
+			return f.left(ctx, err)
+		}
+		if err := f.show(ctx, &s, now); err != nil {
 			return f.left(ctx, err)
 		}
 		if over, err := outcome(&s, mine); over {
@@ -108,6 +133,18 @@ func Follow(ctx context.Context, inv *invocation.Invocation, cluster string, beg
 			return f.left(ctx, err)
 		}
 	}
+}
+
+// progress is what ECS does not tell of the tasks: nothing from a host of a version that does not tell it either. It is asked for before the service, so
+// that no more tasks are healthy than run.
+func (f *follower) progress(ctx context.Context) (now service.Progress, err error) {
+	err = f.inv.RetryUnavailable(ctx, func() error {
+		return f.inv.Client.Get(ctx, "/v1/services/progress", url.Values{"cluster": {f.cluster}, "service": {f.name}}, &now)
+	})
+	if _, refused := errors.AsType[*client.APIError](err); refused && !client.IsUnavailable(err) {
+		return now, nil
+	}
+	return now, err
 }
 
 // left is the error of a display that was left: the rollout goes on.
@@ -138,29 +175,34 @@ func outcome(s *client.Service, mine string) (over bool, err error) {
 }
 
 // show prints what has changed: new events, how many tasks of each deployment there are, and once nothing starts or stops, which answer the rollout waits for.
-func (f *follower) show(ctx context.Context, s *client.Service) error {
+func (f *follower) show(ctx context.Context, s *client.Service, now service.Progress) error {
 	for _, e := range newEvents(s, f.event) {
 		f.inv.Notef("%s", eventText(e))
 		f.event = e.ID
 	}
-	if line := progressOf(s); line != f.shown {
+	if line := progressOf(s, now); line != f.shown {
 		f.inv.Notef("%s: %s", f.name, line)
 		f.shown = line
 		if p := s.Primary(); p != nil && p.Desired > 0 && p.Running >= p.Desired && !s.Steady() {
-			f.inv.Notef("%s: all run; waiting until they have been healthy for a while (--healthy-after)", f.name)
+			f.wait("all run; waiting until they have been healthy for a while (--healthy-after)")
 		}
 		return nil
 	}
 	if p := s.Primary(); p == nil || p.State != "IN_PROGRESS" || s.Rollout == "" {
 		return nil
 	}
-	var now pause
-	err := f.inv.RetryUnavailable(ctx, func() (err error) { now, err = pauseOf(ctx, f.inv, s.Rollout); return err })
-	if line := now.sentence(f.inv, f.name); line != "" && line != f.waits {
-		f.inv.Notef("%s: %s", f.name, line)
-		f.waits = line
-	}
+	var paused pause
+	err := f.inv.RetryUnavailable(ctx, func() (err error) { paused, err = pauseOf(ctx, f.inv, s.Rollout); return err })
+	f.wait(paused.sentence(f.inv, f.name))
 	return err
+}
+
+// wait prints what the rollout waits for, once; empty prints nothing.
+func (f *follower) wait(text string) {
+	if text != "" && text != f.waits {
+		f.inv.Notef("%s: %s", f.name, text)
+		f.waits = text
+	}
 }
 
 // finish prints a service that was changed, once it is steady unless detach is set.
