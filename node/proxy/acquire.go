@@ -14,8 +14,8 @@ type unavailableError struct{ reason string }
 
 func (e *unavailableError) Error() string { return e.reason }
 
-// acquire is the target for one more request, which is in flight to it until release. None of tried is taken. While no target is eligible it waits,
-// within the bounds of the group; after a failed attempt it does not wait.
+// acquire is the target for one more request, which is in flight to it until release. None of tried is taken, and none at their hosts while there are
+// others. While no target is eligible it waits, within the bounds of the group; after a failed attempt it does not wait.
 func (g *group) acquire(ctx context.Context, prefer preference, tried []*target) (*target, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -85,7 +85,7 @@ func (g *group) take(prefer preference, tried []*target) *target {
 	if !g.rejoins.IsZero() && !now.Before(g.rejoins) {
 		g.rebuild(now)
 	}
-	t := g.choose(now, prefer, without(g.eligible, tried))
+	t := g.choose(now, prefer, elsewhere(g.eligible, tried))
 	if t == nil {
 		return nil
 	}

@@ -3,6 +3,7 @@ package proxy
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"pinion/raftfsm/traffic"
@@ -70,3 +71,20 @@ func without(from, tried []*target) []*target {
 	}
 	return slices.DeleteFunc(slices.Clone(from), func(t *target) bool { return slices.Contains(tried, t) })
 }
+
+// elsewhere is from less the targets at the hosts of those that are tried: a host that is lost takes all of its targets with it. Where that leaves none,
+// it is from less those that are tried.
+func elsewhere(from, tried []*target) []*target {
+	if len(tried) == 0 {
+		return from
+	}
+	others := slices.DeleteFunc(slices.Clone(from), func(t *target) bool {
+		return slices.ContainsFunc(tried, func(was *target) bool { return hostOf(was.address) == hostOf(t.address) })
+	})
+	if len(others) > 0 {
+		return others
+	}
+	return without(from, tried)
+}
+
+func hostOf(address string) string { return address[:strings.LastIndexByte(address, ':')+1] }

@@ -2,6 +2,7 @@ package proxy_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -234,5 +235,18 @@ func TestACookieLeadsBackToItsTarget(t *testing.T) {
 	}
 	if counts := s.counted(20, func(r *http.Request) { r.AddCookie(cookies[0]) }); counts[first] != 20 {
 		t.Errorf("%v, want all at %s", counts, first)
+	}
+}
+
+// A host that is lost has more targets than a request has attempts. None fails: the second attempt is at another host.
+func TestARequestIsTriedAgainAtAnotherHost(t *testing.T) {
+	s := newSite(t)
+	targets := []traffic.Target{s.named("good")}
+	for port := range 9 {
+		targets = append(targets, traffic.Target{ID: fmt.Sprint("lost-", port), Address: fmt.Sprint("127.0.0.2:", port+1), State: traffic.Healthy})
+	}
+	s.apply(toGroup(group("web", targets...)))
+	if counts := s.counted(20, nil); counts["good"] != 20 {
+		t.Error(counts)
 	}
 }

@@ -46,6 +46,12 @@ func (h *Host) FailWrites(ctx context.Context, d time.Duration, times int) error
 	return context.Cause(ctx)
 }
 
+// CutPower ends the host as a machine ends that loses its power: no packet of it is seen any more, and all of its processes are gone, tasks and containerd
+// with them. Heal connects it to the switch again.
+func (h *Host) CutPower(ctx context.Context) error {
+	return errors.Join(h.testbed.setLink(h, "down"), h.killProcesses(ctx))
+}
+
 // undoFaults ends all faults of the host, so that its pinion can clean up.
 func (h *Host) undoFaults() error {
 	err := h.Disk.reset()

@@ -131,9 +131,14 @@ func (b *Testbed) CutBoth(one, other *Host) error {
 func (b *Testbed) Heal() error {
 	var all error
 	for _, h := range b.hosts {
-		all = errors.Join(all, h.iptables("-F", cutChain))
+		all = errors.Join(all, h.iptables("-F", cutChain), b.setLink(h, "up"))
 	}
 	return all
+}
+
+// setLink sets a host's link to the switch "up" or "down".
+func (b *Testbed) setLink(h *Host, state string) error {
+	return runCommand("ip", "-n", b.switchNamespace(), "link", "set", h.Name, state)
 }
 
 // Namespace is the path of the network namespace of the switch, from which all hosts are reached.

@@ -27,7 +27,7 @@ up)
 	while :; do sleep 1; done ;;
 token) echo pinion1.a.b.c ;;
 down) [ -e "$(dirname $0)/stubborn" ] && { echo I will not >&2; exit 1; }
-	kill $(cat $dir/lock) ;;
+	kill $(cat $dir/lock) 2>/dev/null || true ;;
 esac
 `
 
@@ -201,6 +201,33 @@ func TestHostsJoinTheFirstAndOutliveWhoStartedThem(t *testing.T) {
 		t.Error(err)
 	}
 	checkNothingLeft(t, again)
+}
+
+func TestAHostWithoutPowerSaysNothingMore(t *testing.T) {
+	b := newTestbed(t, testConfig(t, 2))
+	if err := b.Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	lost, other := b.hosts[1], b.hosts[0]
+	if err := lost.CutPower(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left := processTree(lost.namespace); len(left) > 0 || lost.Status() != "down" {
+		t.Errorf("%v are left, and the host is %s", left, lost.Status())
+	}
+	if delivers(t, lost, other, 3) || delivers(t, other, lost, 3) {
+		t.Error("packets of it are seen")
+	}
+	if err := b.Heal(); err != nil {
+		t.Fatal(err)
+	}
+	if !delivers(t, lost, other, 100) {
+		t.Error("it stays without a network")
+	}
+	if err := b.Down(t.Context()); err != nil {
+		t.Error(err)
+	}
+	checkNothingLeft(t, b)
 }
 
 func TestDownTakesAwayWhatPinionCannot(t *testing.T) {

@@ -36,6 +36,7 @@ type request struct{ path, end string }
 var (
 	stream = request{"/", "data: done\n\n"}
 	health = request{"/health", "ok\n"}
+	later  = request{"/later", "ok\n"} // idempotent, and without an answer for half a second
 )
 
 // startStreams begins rate streams a second until stop.

@@ -1,5 +1,5 @@
 // Command streamserver answers every request on port 8000 with a stream of two seconds: a line each tenth of a second, and a last one that
-// says "done". It is healthy at once, and ends at SIGTERM without waiting for its requests. With an argument it fails after a second instead.
+// says "done"; at /later it answers all at once after half a second. It is healthy at once, and ends at SIGTERM without waiting for its requests. With an argument it fails after a second instead.
 package main
 
 import (
@@ -16,6 +16,7 @@ func main() {
 		log.Fatal("it fails, as it was told to")
 	}
 	http.HandleFunc("/health", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	http.HandleFunc("/later", later)
 	http.HandleFunc("/", stream)
 	log.Fatal(http.ListenAndServe(":8000", nil))
 }
@@ -28,4 +29,9 @@ func stream(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	fmt.Fprint(w, "data: done\n\n")
+}
+
+func later(w http.ResponseWriter, _ *http.Request) {
+	time.Sleep(500 * time.Millisecond)
+	fmt.Fprintln(w, "ok")
 }
