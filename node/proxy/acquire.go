@@ -59,17 +59,20 @@ func (g *group) wait(ctx context.Context, prefer preference) (*target, error) {
 	}
 	g.waiting++
 	defer func() { g.waiting-- }()
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	patience, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for !g.closed {
 		wake := g.wake
 		g.mu.Unlock()
 		select {
 		case <-wake:
-		case <-ctx.Done():
+		case <-patience.Done():
 		}
 		g.mu.Lock()
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case patience.Err() != nil:
 			return nil, &unavailableError{fmt.Sprintf("target group %s had no healthy target for %v", g.name(), timeout)}
 		}
 		if t := g.take(prefer, nil); t != nil {

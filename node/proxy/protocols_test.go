@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -96,6 +97,20 @@ func TestAnErrorOfTheProxyIsAStatusOfGRPC(t *testing.T) {
 	stream := s.talk()
 	_ = stream.CloseSend()
 	if err := stream.RecvMsg(new(wrapperspb.StringValue)); status.Code(err) != codes.Unavailable {
+		t.Error(err)
+	}
+}
+
+// A client would send what is UNAVAILABLE again, and it takes too long again.
+func TestAGRPCRequestThatTakesTooLongHasExceededItsDeadline(t *testing.T) {
+	s := newSite(t)
+	g := group("web", s.grpcServer())
+	g.Version = traffic.GRPC
+	routing := toGroup(g)
+	routing.Listeners[0].RequestTimeout = 100 * time.Millisecond
+	s.apply(routing)
+	stream := s.talk() // the target waits for a message
+	if err := stream.RecvMsg(new(wrapperspb.StringValue)); status.Code(err) != codes.DeadlineExceeded {
 		t.Error(err)
 	}
 }

@@ -53,12 +53,14 @@ func (l *listener) serveHTTP(w http.ResponseWriter, r *http.Request) {
 func (x *exchange) fail(w http.ResponseWriter, err error) {
 	var unavailable *unavailableError
 	status, why := http.StatusBadGateway, fmt.Sprintf("no target of group %s answered", x.group.id)
+	code := grpcUnavailable
 	switch {
 	case x.request.Context().Err() != nil || errors.Is(err, context.Canceled):
 		x.status = clientGone
 		panic(http.ErrAbortHandler)
 	case errors.Is(err, context.DeadlineExceeded):
 		status, why = http.StatusGatewayTimeout, fmt.Sprintf("the request was not answered in %v", x.table.config.RequestTimeout)
+		code = grpcDeadlineExceeded
 	case errors.As(err, &unavailable):
 		status, why = http.StatusServiceUnavailable, unavailable.reason
 		w.Header().Set("Retry-After", "1")
@@ -69,19 +71,23 @@ func (x *exchange) fail(w http.ResponseWriter, err error) {
 		status, why = http.StatusGatewayTimeout, fmt.Sprintf("a target of group %s did not answer for %v", x.group.id, x.table.idleTimeout)
 	}
 	if x.settings.Version == traffic.GRPC && strings.HasPrefix(x.request.Header.Get("Content-Type"), "application/grpc") {
-		x.failGRPC(w, why)
+		x.failGRPC(w, code, why)
 		return
 	}
 	x.answer(w, status, why)
 }
 
-const grpcUnavailable = "14"
+// Status codes of gRPC.
+const (
+	grpcDeadlineExceeded = "4" // a client of gRPC does not send it again, as it does for the other one
+	grpcUnavailable      = "14"
+)
 
-// failGRPC says the same as a gRPC status, which a client of gRPC understands.
-func (x *exchange) failGRPC(w http.ResponseWriter, why string) {
+// failGRPC says the same as a gRPC status, which a client of gRPC understands: headers that are trailers at once.
+func (x *exchange) failGRPC(w http.ResponseWriter, code, why string) {
 	h := w.Header()
 	h.Set("Content-Type", "application/grpc")
-	h.Set("Grpc-Status", grpcUnavailable)
+	h.Set("Grpc-Status", code)
 	h.Set("Grpc-Message", why)
 	x.broken.Store(true)
 	x.status = http.StatusOK

@@ -129,6 +129,17 @@ func TestARequestHasToBeAnsweredInTime(t *testing.T) {
 	}
 }
 
+// TestAWaitForATargetIsOfTheTimeOfARequest: it is answered as one that a target takes too long for.
+func TestAWaitForATargetIsOfTheTimeOfARequest(t *testing.T) {
+	s := newSite(t)
+	routing := toGroup(group("web"))
+	routing.Listeners[0].RequestTimeout = 100 * time.Millisecond
+	s.apply(routing)
+	if status, body := s.get(80, "/"); status != http.StatusGatewayTimeout {
+		t.Error(status, body)
+	}
+}
+
 // TestALimitIsOfWhatIsInFlight: beyond it a request is refused at once, with the reason; what ends makes room.
 func TestALimitIsOfWhatIsInFlight(t *testing.T) {
 	s := newSite(t)
