@@ -19,7 +19,7 @@ func TestAKeyForAnotherClusterHasNoPartInADaemon(t *testing.T) {
 	if got := f.asKey(accesskey.RoleSubmit, accesskey.Grant{}, "lab", "RegisterDaemonTaskDefinition", mine); got.err != nil {
 		t.Fatal(got.err)
 	}
-	const ofMine = `"daemonTaskDefinitionArn":"mine:1","capacityProviderArns":["PINION"]`
+	const ofMine = `"daemonTaskDefinitionArn":"mine:1","capacityProviderArns":["PINION"],"critical":false`
 	before := f.index
 	for _, c := range []struct{ operation, body string }{
 		{"CreateDaemon", `{"daemonName":"x",` + ofMine + `}`}, {"CreateDaemon", `{"daemonName":"x","clusterArn":"default",` + ofMine + `}`},
@@ -110,15 +110,21 @@ func TestWhoMayHaveADaemonAskForPowers(t *testing.T) {
 	}
 }
 
-// Without a critical daemon a host takes no tasks, and those of others stop when it fails: only an administrator makes a daemon critical, or changes
-// one that is. An update that does not say it leaves it as it was.
+// Without a critical daemon a host takes no tasks, and those of others stop when it fails: only an administrator makes a daemon critical, which a new
+// one is where nothing is said, or changes one that is. An update that does not say it leaves it as it was.
 func TestOnlyAnAdministratorMakesADaemonCritical(t *testing.T) {
 	f := readyForDaemons(t)
-	create := func(role accesskey.Role, name string) string {
-		return errorType(f.asKey(role, accesskey.Grant{}, "", "CreateDaemon", `{"daemonName":"`+name+`","critical":true,`+running+`}`).err)
-	}
-	if mine, admins := create(accesskey.RoleSubmit, "mine"), create(accesskey.RoleAdmin, "agent"); mine != wire.AccessDenied || admins != "" {
-		t.Errorf("a key that submits: %q, one of an administrator: %q", mine, admins)
+	for _, c := range []struct {
+		role       accesskey.Role
+		name, says string
+		denied     string
+	}{
+		{accesskey.RoleSubmit, "mine", `"critical":true,`, wire.AccessDenied}, {accesskey.RoleSubmit, "mine", ``, wire.AccessDenied},
+		{accesskey.RoleSubmit, "mine", `"critical":false,`, ""}, {accesskey.RoleAdmin, "agent", ``, ""},
+	} {
+		if got := errorType(f.asKey(c.role, accesskey.Grant{}, "", "CreateDaemon", `{"daemonName":"`+c.name+`",`+c.says+critical+`}`).err); got != c.denied {
+			t.Errorf("%+v: %q", c, got)
+		}
 	}
 	for _, c := range []struct {
 		role         accesskey.Role
@@ -128,7 +134,7 @@ func TestOnlyAnAdministratorMakesADaemonCritical(t *testing.T) {
 		{accesskey.RoleSubmit, ``, wire.AccessDenied, true}, {accesskey.RoleAdmin, ``, "", true},
 		{accesskey.RoleAdmin, `"critical":false,`, "", false}, {accesskey.RoleSubmit, ``, "", false}, {accesskey.RoleSubmit, `"critical":true,`, wire.AccessDenied, false},
 	} {
-		if got := errorType(f.asKey(c.role, accesskey.Grant{}, "", "UpdateDaemon", `{"daemonArn":"`+daemonARN+`",`+c.says+running+`}`).err); got != c.denied {
+		if got := errorType(f.asKey(c.role, accesskey.Grant{}, "", "UpdateDaemon", `{"daemonArn":"`+daemonARN+`",`+c.says+critical+`}`).err); got != c.denied {
 			t.Errorf("%+v: %q", c, got)
 		}
 		s := f.state.View().Service("default", "daemon/agent")

@@ -14,7 +14,8 @@ const (
 	agents    = `{"family":"agents","containerDefinitions":[{"name":"agent","image":"busybox","memory":64}]}`
 	noDaemon  = "DaemonNotFoundException"
 	daemonARN = arnPrefix + "daemon/default/agent"
-	running   = `"daemonTaskDefinitionArn":"` + arnPrefix + `daemon-task-definition/agents:1","capacityProviderArns":["PINION"]`
+	critical  = `"daemonTaskDefinitionArn":"` + arnPrefix + `daemon-task-definition/agents:1","capacityProviderArns":["PINION"]`
+	running   = critical + `,"critical":false`
 	theDaemon = `{"daemonArn":"` + daemonARN + `"}`
 )
 
@@ -147,7 +148,7 @@ func TestWhatADaemonCannotSay(t *testing.T) {
 		}
 	}
 	f.must(t, "CreateDaemon", `{`+arnOf+`,"capacityProviderArns":["`+arnPrefix+`capacity-provider/PINION"],"critical":false,"enableExecuteCommand":false,"deploymentConfiguration":{"alarms":{"enable":false}}}`)
-	if got := errorType(f.call("CreateDaemon", `{`+arnOf+`,"capacityProviderArns":["PINION"]}`).err); got != invalid {
+	if got := errorType(f.call("CreateDaemon", `{`+arnOf+`,"capacityProviderArns":["PINION"],"critical":false}`).err); got != invalid {
 		t.Errorf("a second daemon of the name: %q", got)
 	}
 	if got := errorType(f.call("CreateDaemon", `{"daemonName":"a/b",`+running+`}`).err); got != invalid {

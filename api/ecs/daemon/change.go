@@ -57,20 +57,17 @@ func (in settings) change(r *call.Request, cluster *spec.Cluster, s *service.Ser
 	return revision, rollout, call.CheckPowers(r, s, definition)
 }
 
-// isCritical is what the members say, or else what the daemon was before. Who makes a daemon critical has the tasks of others stop, as who drains
-// hosts.
+// isCritical is what the members say, or else what the daemon was before; a new one is critical, as on ECS. Who makes a daemon critical has the tasks of
+// others stop, as who drains hosts.
 func (in settings) isCritical(r *call.Request, s *service.Service) (critical bool, err error) {
-	switch {
+	switch critical = true; {
 	case in.critical != nil:
 		critical = *in.critical
 	case len(s.Deployments) > 0:
 		critical = r.View.ServiceRevision(s.Primary().ID).IsCritical()
 	}
-	switch {
-	case critical && !r.Role.May(accesskey.RoleAdmin):
-		return false, wire.Errorf(wire.AccessDenied, "%s may not do this: hosts take no tasks without a critical daemon, and tasks of others stop when it fails. Use a key of the role admin, or set critical to false.", r.Principal)
-	case !critical && in.critical == nil:
-		r.Warn("critical is false, which is not its default on ECS: a host stays as it is when the task of a daemon ends there, and other tasks may start before it")
+	if critical && !r.Role.May(accesskey.RoleAdmin) {
+		return false, wire.Errorf(wire.AccessDenied, "%s may not do this: hosts take no tasks without a critical daemon, which a daemon is unless critical is false, and tasks of others stop when it fails. Use a key of the role admin, or set critical to false.", r.Principal)
 	}
 	return critical, nil
 }
