@@ -84,7 +84,7 @@ func resolveQueue(r *Request, cluster *spec.Cluster, in *types.RunTaskInput, req
 }
 
 func checkRunTask(in *types.RunTaskInput) error {
-	if err := checkLaunchType(in.LaunchType); err != nil {
+	if err := checkLaunchType(in.LaunchType, in.PlatformVersion); err != nil {
 		return err
 	}
 	for _, letter := range in.ClientToken {

@@ -50,10 +50,16 @@ func parseArray(text string) (from, count int, err error) {
 	return from, last - from + 1, nil
 }
 
-// checkLaunchType refuses launch types that no host here has.
-func checkLaunchType(launchType string) error {
+// latestPlatform is the platform version of what names none.
+const latestPlatform = "LATEST"
+
+// checkLaunchType refuses launch types that no host here has, and versions of the platform of Fargate.
+func checkLaunchType(launchType, platform string) error {
 	if launchType == view.LaunchTypeFargate || launchType == view.LaunchTypeManagedInstances {
 		return field.Errorf("launchType", "launchType %s is not supported: Pinion runs tasks on your own hosts, which is EC2 or EXTERNAL.", launchType)
+	}
+	if platform != "" && platform != latestPlatform {
+		return field.Errorf("platformVersion", "platformVersion %q is not supported: only Fargate has platform versions. Remove it.", platform)
 	}
 	return nil
 }

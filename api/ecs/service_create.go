@@ -156,7 +156,7 @@ func checkCreateService(in *types.CreateServiceInput) error {
 		return field.Errorf("launchType", "Specifying both a launch type and capacity provider strategy is not supported. Remove one and try again.")
 	}
 	return cmp.Or(
-		servicedef.CheckName(in.ServiceName), servicedef.CheckRole(in.Role), servicedef.CheckClientToken(in.ClientToken), checkLaunchType(in.LaunchType),
+		servicedef.CheckName(in.ServiceName), servicedef.CheckRole(in.Role), servicedef.CheckClientToken(in.ClientToken), checkLaunchType(in.LaunchType, in.PlatformVersion),
 		servicedef.CheckTags(in.Tags),
 	)
 }

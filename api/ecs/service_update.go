@@ -54,7 +54,7 @@ func updateServiceOnce(ctx context.Context, r *Request, in *types.UpdateServiceI
 
 // serviceChange checks an update and makes the change of it.
 func serviceChange(r *Request, cluster *spec.Cluster, known *service.Service, in *types.UpdateServiceInput) (change service.Change, err error) {
-	err = cmp.Or(servicedef.CheckDesired(in.DesiredCount, known.Strategy), servicedef.CheckController(in.DeploymentController, known.Controller))
+	err = cmp.Or(servicedef.CheckDesired(in.DesiredCount, known.Strategy), servicedef.CheckController(in.DeploymentController, known.Controller), checkLaunchType("", in.PlatformVersion))
 	if err != nil {
 		return change, err
 	}

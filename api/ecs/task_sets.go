@@ -106,7 +106,7 @@ func newTaskSet(r *Request, cluster *spec.Cluster, s *service.Service, in *types
 	if in.LaunchType != "" && len(in.CapacityProviderStrategy) > 0 {
 		return c, field.Errorf("launchType", "Specifying both a launch type and capacity provider strategy is not supported. Remove one and try again.")
 	}
-	err = cmp.Or(servicedef.CheckClientToken(in.ClientToken), checkLaunchType(in.LaunchType),
+	err = cmp.Or(servicedef.CheckClientToken(in.ClientToken), checkLaunchType(in.LaunchType, in.PlatformVersion),
 		servicedef.CheckExternalID(in.ExternalID), servicedef.CheckTaskSetBalancers(in.LoadBalancers), tags.Check(in.Tags))
 	if err != nil {
 		return c, err
