@@ -13,7 +13,7 @@ import (
 func calledFixture(t *testing.T) (*fixture, *strings.Replacer) {
 	t.Helper()
 	f, rollout := pausedWeb(t, oneGPU)
-	f.must(t, "RegisterTaskDefinition", `{"family":"served","containerDefinitions":[{"name":"main","image":"web","memory":64,"portMappings":[{"containerPort":80,"name":"http"}]}]}`)
+	f.must(t, "RegisterTaskDefinition", `{"family":"served","containerDefinitions":[{"name":"main","image":"web","memory":64,"portMappings":[{"containerPort":80,"name":"http","appProtocol":"http"}]}]}`)
 	f.must(t, "CreateService", `{"serviceName":"blue","deploymentController":{"type":"EXTERNAL"}}`)
 	set := f.set(t, "CreateTaskSet", `{"cluster":"default","service":"blue","taskDefinition":"tensorflow-1-gpu"}`).TaskSetARN
 	f.must(t, "RegisterDaemonTaskDefinition", agents)
@@ -32,8 +32,9 @@ func calledFixture(t *testing.T) (*fixture, *strings.Replacer) {
 		"$daemonRevision", agent.CurrentRevisions[0].ARN, "$arn:", arnPrefix)
 }
 
-// connected has a lifecycle hook and a name.
-const connected = `"deploymentConfiguration":{"lifecycleHooks":[{"targetType":"PAUSE","lifecycleStages":["PRE_SCALE_UP"]}]},"serviceConnectConfiguration":{"enabled":true,"services":[{"portName":"http"}]}`
+// connected has a lifecycle hook and a name with test traffic.
+const connected = `"deploymentConfiguration":{"lifecycleHooks":[{"targetType":"PAUSE","lifecycleStages":["PRE_SCALE_UP"]}]},"serviceConnectConfiguration":{"enabled":true,"services":[{"portName":"http",` +
+	`"clientAliases":[{"port":80,"testTrafficRules":{"header":{"name":"x-test","value":{"exact":"1"}}}}]}]}`
 
 // validInputs have an input of each of Amazon's operations that is carried out.
 var validInputs = map[string]string{

@@ -92,7 +92,7 @@ func balancersOf(r *Request, d *service.Deployment) []service.LoadBalancer {
 
 // sameTraffic reports whether a service gets its requests as a revision says.
 func sameTraffic(r *Request, s *service.Service, revision *service.Revision) bool {
-	return slices.Equal(askedBalancers(r, s), revision.LoadBalancers) && reflect.DeepEqual(connectOf(r, s), revision.Connect) && slices.Equal(subnetsOf(r, s), revision.Subnets)
+	return slices.Equal(askedBalancers(r, s), revision.LoadBalancers) && reflect.DeepEqual(askedConnect(r, s), revision.Connect) && slices.Equal(subnetsOf(r, s), revision.Subnets)
 }
 
 // askedBalancers are the load balancers of a service as they were asked for.

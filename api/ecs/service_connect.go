@@ -51,12 +51,17 @@ func connectError(err error) error {
 	return err
 }
 
-// connectOf is the Service Connect of a service as it is; nil: it has none.
-func connectOf(r *Request, s *service.Service) *service.Connect {
-	if revision := r.View.ServiceRevision(s.Primary().ID); revision != nil {
+// connectOf is the Service Connect of a deployment; nil: it has none.
+func connectOf(r *Request, d *service.Deployment) *service.Connect {
+	if revision := r.View.ServiceRevision(d.ID); revision != nil {
 		return revision.Connect
 	}
 	return nil
+}
+
+// askedConnect is the Service Connect of a service as it was asked for; nil: it has none.
+func askedConnect(r *Request, s *service.Service) *service.Connect {
+	return connectOf(r, s.Primary()).Asked()
 }
 
 // checkNamespace decides who may give a cluster a namespace, which is its own name when none is given: an administrator of the whole pool, and
@@ -90,7 +95,7 @@ func listServicesByNamespace(_ context.Context, r *Request, in *types.ListServic
 		}
 		known = true
 		for _, s := range r.View.Services(c.Name) {
-			if of := connectOf(r, s); s.Status != service.Inactive && of != nil && of.Namespace == domain && seesService(r, s) {
+			if of := askedConnect(r, s); s.Status != service.Inactive && of != nil && of.Namespace == domain && seesService(r, s) {
 				found = append(found, s)
 			}
 		}

@@ -6,7 +6,9 @@ import (
 
 	"pinion/api/auth"
 	"pinion/api/wire"
+	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
+	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 )
 
@@ -58,24 +60,73 @@ func TestNamesThatARequestCannotHave(t *testing.T) {
 	f.must(t, "CreateService", `{"serviceName":"known","taskDefinition":"served","desiredCount":0,`+connectedAs(``)+`}`)
 	for body, says := range map[string]string{
 		connectedAs(``): "another service has the name: known in the cluster default",
-		connectedAs(`,"discoveryName":"green"`) + `,"deploymentConfiguration":{"strategy":"BLUE_GREEN"}`: "BLUE_GREEN moves the traffic of load balancers alone",
-		strings.Replace(connectedAs(``), "http", "other", 1):                                             "The port name other does not exist in the task definition served:1",
-		strings.Replace(connectedAs(``), "http", "udp", 1):                                               "is a UDP port",
-		connectedAs(`,"clientAliases":[{"dnsName":"x"}]`):                                                "must be between 1 and 65535",
-		connectedAs(`,"clientAliases":[{"port":80,"dnsName":"api.example.com"}]`):                        "is no name of the namespace default",
-		connectedAs(`,"timeout":{"perRequestTimeoutSeconds":-1}`):                                        "perRequestTimeoutSeconds must be between",
-		strings.Replace(connectedAs(`,"timeout":{"perRequestTimeoutSeconds":5}`), "http", "raw", 1):      "The port name raw has no appProtocol",
-		connectedAs(`,"timeout":{"idleTimeoutSeconds":0}`):                                               "idleTimeoutSeconds must be between",
-		connectedAs(`,"tls":{"roleArn":"r"}`):                                                            "tls is not supported",
-		connectedAs(`,"ingressPortOverride":1`):                                                          "ingressPortOverride is not supported",
-		`"serviceConnectConfiguration":{"enabled":true,"logConfiguration":{"logDriver":"json-file"}}`:    "logConfiguration is not supported",
-		`"serviceConnectConfiguration":{"enabled":true,"namespace":"prod"}`:                              "have their names in the namespace default, not in prod",
-		`"serviceRegistries":[{"registryArn":"arn:aws:servicediscovery:eu-west-1:1:service/x"}]`:         "made with serviceConnectConfiguration",
+		strings.Replace(connectedAs(``), "http", "other", 1):                                          "The port name other does not exist in the task definition served:1",
+		strings.Replace(connectedAs(``), "http", "udp", 1):                                            "is a UDP port",
+		connectedAs(`,"clientAliases":[{"dnsName":"x"}]`):                                             "must be between 1 and 65535",
+		connectedAs(`,"clientAliases":[{"port":80,"dnsName":"api.example.com"}]`):                     "is no name of the namespace default",
+		connectedAs(`,"timeout":{"perRequestTimeoutSeconds":-1}`):                                     "perRequestTimeoutSeconds must be between",
+		strings.Replace(connectedAs(`,"timeout":{"perRequestTimeoutSeconds":5}`), "http", "raw", 1):   "The port name raw has no appProtocol",
+		strings.Replace(connectedAs(testedBy(`{"name":"x-test"}`)), "http", "raw", 1):                 "The port name raw has no appProtocol",
+		connectedAs(testedBy(`{"name":"x test"}`)):                                                    "needs the name of a header",
+		connectedAs(testedBy(`{"name":"x-test","value":{}}`)):                                         "needs exact",
+		connectedAs(`,"clientAliases":[{"port":80,"testTrafficRules":{}}]`):                           "needs the name of a header",
+		connectedAs(`,"timeout":{"idleTimeoutSeconds":0}`):                                            "idleTimeoutSeconds must be between",
+		connectedAs(`,"tls":{"roleArn":"r"}`):                                                         "tls is not supported",
+		connectedAs(`,"ingressPortOverride":1`):                                                       "ingressPortOverride is not supported",
+		`"serviceConnectConfiguration":{"enabled":true,"logConfiguration":{"logDriver":"json-file"}}`: "logConfiguration is not supported",
+		`"serviceConnectConfiguration":{"enabled":true,"namespace":"prod"}`:                           "have their names in the namespace default, not in prod",
+		`"serviceRegistries":[{"registryArn":"arn:aws:servicediscovery:eu-west-1:1:service/x"}]`:      "made with serviceConnectConfiguration",
 	} {
 		err := f.call("CreateService", `{"serviceName":"llm","taskDefinition":"served","desiredCount":0,`+body+`}`).err
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", body, err)
 		}
+	}
+}
+
+// testedBy is an alias whose test traffic has a header.
+func testedBy(header string) string {
+	return `,"discoveryName":"llm","clientAliases":[{"port":80,"dnsName":"chat","testTrafficRules":{"header":` + header + `}}]`
+}
+
+// While traffic moves, the tasks of two revisions are in two groups of their names; a deployment that moves none has its tasks in the group of those that
+// it replaces. An update that changes nothing starts no deployment, whichever group that is.
+func TestNamesMoveBetweenTwoGroups(t *testing.T) {
+	f := connectable(t)
+	connect := connectedAs(testedBy(`{"name":"x-test","value":{"exact":"1"}}`))
+	f.must(t, "CreateService", `{"serviceName":"llm","taskDefinition":"served","desiredCount":0,`+connect+`,"deploymentConfiguration":{"strategy":"BLUE_GREEN"}}`)
+	for _, step := range []struct {
+		update, group string
+		deploys       bool
+	}{
+		{connect, "llm.default", false},
+		{`"forceNewDeployment":true`, "llm.default+alternate", true},
+		{connect, "llm.default+alternate", false},
+		{`"forceNewDeployment":true`, "llm.default", true},
+		{`"forceNewDeployment":true`, "llm.default+alternate", true},
+		{`"forceNewDeployment":true,"deploymentConfiguration":{"strategy":"ROLLING"}`, "llm.default+alternate", true},
+	} {
+		before := f.state.View().Service("default", "llm").Primary().ID
+		answer := f.must(t, "UpdateService", `{"service":"llm",`+step.update+`}`).Body.String()
+		after := f.state.View().Service("default", "llm").Primary().ID
+		f.finish(t, "llm")
+		groups := f.state.View().ServiceRevision(after).Targets()
+		if len(groups) != 1 || groups[0].Group != step.group || (before != after) != step.deploys {
+			t.Errorf("%s: %+v, deployed %t", step.update, groups, before != after)
+		}
+		if !strings.Contains(answer, `"testTrafficRules":{"header":{"name":"x-test","value":{"exact":"1"}}}`) {
+			t.Errorf("%s: %s", step.update, answer)
+		}
+	}
+}
+
+// finish ends the rollout of a service, and the move of its traffic.
+func (f *fixture) finish(t *testing.T, name string) {
+	t.Helper()
+	s := *f.state.View().Service("default", name)
+	s.Shift, s.Deployments = service.Shift{}, s.Deployments[:1:1]
+	if _, err := f.Propose(t.Context(), raftfsm.StepService{ServiceID: s.ID, Version: s.Version, Service: s, At: epoch}); err != nil {
+		t.Fatal(err)
 	}
 }
 

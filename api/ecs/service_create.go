@@ -114,9 +114,6 @@ func newService(r *Request, cluster *spec.Cluster, in *types.CreateServiceInput)
 	if revision.Connect, err = connect(r, cluster.Name, in.ServiceConnectConfiguration, nil, definition); err != nil {
 		return raftfsm.CreateService{}, err
 	}
-	if err := servicedef.CheckNames(revision.Connect, &s.Settings.Deployment); err != nil {
-		return raftfsm.CreateService{}, err
-	}
 	return raftfsm.CreateService{Service: s, Revision: *revision, Rollout: *rollout}, nil
 }
 

@@ -90,22 +90,23 @@ func serviceChange(r *Request, cluster *spec.Cluster, known *service.Service, in
 	if err != nil && (decides || in.LoadBalancers != nil) {
 		return change, err
 	}
-	connected, err := connect(r, cluster.Name, in.ServiceConnectConfiguration, connectOf(r, known), definition)
-	if err = cmp.Or(err, servicedef.CheckNames(connected, how)); err != nil && (decides || in.ServiceConnectConfiguration != nil) {
+	connected, err := connect(r, cluster.Name, in.ServiceConnectConfiguration, askedConnect(r, known), definition)
+	if err != nil && (decides || in.ServiceConnectConfiguration != nil) {
 		return change, err
 	}
 	subnets, err := changedSubnets(r, known, in.NetworkConfiguration, definition)
 	if err != nil && (decides || in.NetworkConfiguration != nil) {
 		return change, err
 	}
-	if deploys || in.NetworkConfiguration != nil && !slices.Equal(subnets, subnetsOf(r, known)) || in.LoadBalancers != nil && !slices.Equal(balancers, had) || in.ServiceConnectConfiguration != nil && !reflect.DeepEqual(connected, connectOf(r, known)) {
+	if deploys || in.NetworkConfiguration != nil && !slices.Equal(subnets, subnetsOf(r, known)) || in.LoadBalancers != nil && !slices.Equal(balancers, had) || in.ServiceConnectConfiguration != nil && !reflect.DeepEqual(connected, askedConnect(r, known)) {
 		launchType, err := resolveLaunchType(definition, launchTypeOf(r, known))
 		if err = cmp.Or(err, call.CheckRun(r, definition)); err != nil {
 			return change, err
 		}
 		change.Revision, change.Rollout = call.NewDeployment(r, &after, definition, launchType)
 		change.Revision.Subnets = subnets
-		change.Revision.LoadBalancers, change.Revision.Connect = service.Beside(balancers, balancersOf(r, known.Source()), how.Shifts()), connected
+		change.Revision.LoadBalancers = service.Beside(balancers, balancersOf(r, known.Source()), how.Shifts())
+		change.Revision.Connect = connected.Beside(connectOf(r, known.Source()), how.Shifts())
 		change.From = known.Primary().ID
 		change.Rollout.Sources = r.Services().RevisionCounts(known)
 	}

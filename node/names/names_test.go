@@ -15,9 +15,9 @@ import (
 	"pinion/raftfsm/traffic"
 )
 
-// withTwoNames is a Routing with llm.prod, which has a healthy replica and one that is not, and chat.prod, an alias of it.
+// withTwoNames is a Routing with llm.prod, which has healthy replicas, one that is not, and one that gets no traffic yet, and chat.prod, an alias of it.
 func withTwoNames() traffic.Routing {
-	forward := []traffic.Rule{{Action: traffic.Action{Forward: []traffic.WeightedGroup{{Group: "llm.prod", Weight: 1}}}}}
+	forward := []traffic.Rule{{Action: traffic.Action{Forward: []traffic.WeightedGroup{{Group: "llm.prod", Weight: 1}, {Group: "llm.prod+alternate"}}}}}
 	return traffic.Routing{
 		Listeners: []traffic.Listener{
 			{ID: "llm.prod:80", Port: 80, Rules: forward, Virtual: &traffic.Virtual{Name: "llm.prod", Number: 2}},
@@ -28,6 +28,8 @@ func withTwoNames() traffic.Routing {
 			{ID: "llm.prod/t1/web/8000", Address: "10.0.0.7:32768", State: traffic.Healthy},
 			{ID: "llm.prod/t2/web/8000", Address: "10.0.0.8:32769", State: traffic.Unhealthy},
 			{ID: "llm.prod/t3/web/8000", Address: "gpu-3.example:32770", State: traffic.Healthy},
+		}}, {ID: "llm.prod+alternate", Targets: []traffic.Target{
+			{ID: "llm.prod+alternate/t4/web/8000", Address: "10.0.0.9:32768", State: traffic.Healthy},
 		}}},
 	}
 }

@@ -47,7 +47,9 @@ func newTable(r traffic.Routing, n *network, domain string) *table {
 		}
 		_, t.domain, _ = strings.Cut(l.Virtual.Name, ".")
 		for _, forward := range l.Rules[len(l.Rules)-1].Action.Forward {
-			e.add(r.Groups, forward.Group)
+			if forward.Weight > 0 {
+				e.add(r.Groups, forward.Group)
+			}
 		}
 	}
 	return t

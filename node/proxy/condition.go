@@ -53,6 +53,11 @@ func newCondition(c traffic.Condition) (condition, error) {
 		return func(r *asked) bool {
 			return slices.ContainsFunc(r.Header[name], func(v string) bool { return matchesAny(values, strings.ToLower(v)) })
 		}, nil
+	case traffic.ExactHeader:
+		name := http.CanonicalHeaderKey(c.Header)
+		return func(r *asked) bool {
+			return slices.ContainsFunc(r.Header[name], func(v string) bool { return slices.Contains(c.Values, v) })
+		}, nil
 	case traffic.RequestMethod:
 		return func(r *asked) bool { return slices.Contains(c.Values, r.Method) }, nil
 	case traffic.QueryString:

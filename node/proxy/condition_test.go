@@ -19,3 +19,16 @@ func TestAQueryIsReadOnceForAllRules(t *testing.T) {
 		t.Error("it is read again")
 	}
 }
+
+// A value of test traffic is no pattern, and its case counts.
+func TestAnExactHeaderIsNoPattern(t *testing.T) {
+	holds, err := newCondition(traffic.Condition{Field: traffic.ExactHeader, Header: "x-test", Values: []string{"New*"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for value, want := range map[string]bool{"New*": true, "new*": false, "Newer": false, "": false} {
+		if got := holds(&asked{Request: &http.Request{Header: http.Header{"X-Test": {value}}}}); got != want {
+			t.Errorf("%q holds: %t", value, got)
+		}
+	}
+}

@@ -38,12 +38,13 @@ func connected(v *raftfsm.View, targets map[string]ofServices) (listeners []traf
 			}
 			for j := range c.Endpoints {
 				e := &c.Endpoints[j]
+				of := divisionOf(v, s, revision, e)
 				if group := connectGroup(c, e, targets); !seenGroups[group.ID] {
 					seenGroups[group.ID] = true
 					groups = append(groups, group)
 				}
 				for _, a := range c.Addresses(e) {
-					if l := connectListener(c, e, a); !seenListeners[l.ID] {
+					if l := connectListener(c, e, a, of); !seenListeners[l.ID] {
 						seenListeners[l.ID] = true
 						l.Virtual = &traffic.Virtual{Name: a.Name, Number: s.Number(a.Name), Clusters: clusters[c.Namespace]}
 						listeners = append(listeners, l)
@@ -69,11 +70,35 @@ func namespaces(v *raftfsm.View) map[string][]string {
 	return all
 }
 
-func connectListener(c *service.Connect, e *service.Endpoint, a service.Address) traffic.Listener {
-	l := traffic.Listener{
-		ID: join(a.Name, a.Port), Port: a.Port, Protocol: connectProtocol(e),
-		Rules: []traffic.Rule{{ID: join(a.Name, a.Port), Action: traffic.Action{Forward: []traffic.WeightedGroup{{Group: c.Discovery(e), Weight: 1}}}}},
+// division is how the requests to an endpoint are divided.
+type division struct {
+	production []traffic.WeightedGroup
+	test       []traffic.WeightedGroup // nil: test traffic goes with the others
+}
+
+// divisionOf divides the requests to an endpoint of a revision: while the traffic of the service moves to the revision, between its group and that of the
+// one which the traffic comes from.
+func divisionOf(v *raftfsm.View, s *service.Service, revision *service.Revision, e *service.Endpoint) (d division) {
+	own, from := traffic.WeightedGroup{Group: revision.Connect.Group(e), Weight: 1}, v.ServiceRevision(s.Shift.From)
+	if !s.Shift.IsOn() || revision.ID != s.Primary().ID || from == nil || !revision.Connect.Shares(e, from.Connect) {
+		d.production = []traffic.WeightedGroup{own}
+		return d
 	}
+	if s.Shift.Tests() {
+		d.test = []traffic.WeightedGroup{own}
+	}
+	d.production = []traffic.WeightedGroup{
+		{Group: own.Group, Weight: s.Shift.PerMille}, {Group: from.Connect.Group(e), Weight: service.AllTraffic - s.Shift.PerMille},
+	}
+	return d
+}
+
+func connectListener(c *service.Connect, e *service.Endpoint, a service.Address, of division) traffic.Listener {
+	l := traffic.Listener{ID: join(a.Name, a.Port), Port: a.Port, Protocol: connectProtocol(e)}
+	if header := c.TestHeader(e, a); header != nil && of.test != nil {
+		l.Rules = append(l.Rules, traffic.Rule{ID: l.ID + " test", Conditions: []traffic.Condition{testCondition(header)}, Action: traffic.Action{Forward: of.test}})
+	}
+	l.Rules = append(l.Rules, traffic.Rule{ID: l.ID, Action: traffic.Action{Forward: of.production}})
 	if e.IdleSeconds != nil {
 		l.IdleTimeout = time.Duration(*e.IdleSeconds) * time.Second
 	}
@@ -81,10 +106,17 @@ func connectListener(c *service.Connect, e *service.Endpoint, a service.Address)
 	return l
 }
 
+func testCondition(h *service.TestHeader) traffic.Condition {
+	if h.Exact == nil {
+		return traffic.Condition{Field: traffic.HTTPHeader, Header: h.Name, Values: []string{"*"}}
+	}
+	return traffic.Condition{Field: traffic.ExactHeader, Header: h.Name, Values: []string{*h.Exact}}
+}
+
 func connectGroup(c *service.Connect, e *service.Endpoint, targets map[string]ofServices) traffic.Group {
-	of := targets[c.Discovery(e)]
+	of := targets[c.Group(e)]
 	g := traffic.Group{
-		ID: c.Discovery(e), Protocol: connectProtocol(e), DeregistrationDelay: connectDrainDelay, Targets: of.targets, Owner: of.owner,
+		ID: c.Group(e), Protocol: connectProtocol(e), DeregistrationDelay: connectDrainDelay, Targets: of.targets, Owner: of.owner,
 		Health: traffic.HealthCheck{
 			Protocol: traffic.TCP, Interval: connectInterval, Timeout: connectTimeout, HealthyThreshold: connectHealthy, UnhealthyThreshold: connectUnhealthy,
 		},

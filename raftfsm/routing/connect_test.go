@@ -72,6 +72,45 @@ func TestNamesVanishWithTheirService(t *testing.T) {
 	}
 }
 
+// While the traffic of a service moves, it moves for those that ask for its names, too; what has the header of test traffic goes to the new tasks before.
+func TestTheTrafficOfNamesMoves(t *testing.T) {
+	exact := "yes"
+	e := service.Endpoint{Name: "llm", Protocol: "http", PortName: "http", Container: "web", Port: 8000, Aliases: []service.Alias{{Name: "chat", Port: 80, Test: &service.TestHeader{Name: "x-test", Exact: &exact}}}}
+	s := withNames(t, e)
+	before := s.View().ServiceRevision("2").Connect
+	s.must(raftfsm.UpdateService{Cluster: "default", Name: "web", At: time.Unix(9, 0), Change: service.Change{
+		Settings: &service.Settings{Deployment: service.DeploymentConfiguration{Strategy: service.BlueGreen}},
+		Revision: &service.Revision{ID: "3", Definition: "d:1", Connect: before.Beside(before, true)}, Rollout: &service.Rollout{ID: "r3", CreatedAt: time.Unix(9, 0)}}})
+	for _, c := range []struct {
+		shift       service.Shift
+		old, new    int
+		testIsMoved bool
+	}{
+		{service.Shift{From: "2", Stage: service.StageScaleUp}, 1000, 0, false},
+		{service.Shift{From: "2", Stage: service.StageTestTraffic}, 1000, 0, true},
+		{service.Shift{From: "2", Stage: service.StageProduction, PerMille: 255}, 745, 255, true},
+		{service.Shift{}, 0, 1, false},
+	} {
+		web := *s.View().Service("default", "web")
+		version := web.Version
+		web.Shift = c.shift
+		s.must(raftfsm.StepService{ServiceID: web.ID, Version: version, Service: web, At: time.Unix(10, 0)})
+		for _, l := range routing.Of(s.View()).Listeners {
+			weights, test := map[string]int{}, l.Rules[0]
+			for _, w := range l.Rules[len(l.Rules)-1].Action.Forward {
+				weights[w.Group] = w.Weight
+			}
+			if weights["llm.default"] != c.old || weights["llm.default+alternate"] != c.new {
+				t.Errorf("%+v: %s has %v", c.shift, l.ID, weights)
+			}
+			if moved := len(l.Rules) == 2; moved != c.testIsMoved || moved && (test.Action.Forward[0].Group != "llm.default+alternate" ||
+				test.Conditions[0].Field != traffic.ExactHeader || test.Conditions[0].Header != "x-test" || test.Conditions[0].Values[0] != exact) {
+				t.Errorf("%+v: the rules of %s are %+v", c.shift, l.ID, l.Rules)
+			}
+		}
+	}
+}
+
 // A cluster that leaves its namespace takes its names out of it: else who may change the namespace of one cluster could take names, leave, and have
 // them lead to its tasks in the cluster that gets the namespace later.
 func TestNamesOfANamespaceThatTheClusterHasLeftLeadNowhere(t *testing.T) {

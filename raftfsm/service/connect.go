@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"pinion/raftfsm/lazyregexp"
@@ -23,6 +24,8 @@ type Connect struct {
 	Namespace     string     `json:"namespace"`           // the domain behind its names: that of the cluster
 	NamespaceName string     `json:"given,omitempty"`     // how the user named the namespace: empty, its name or its ARN
 	Endpoints     []Endpoint `json:"endpoints,omitempty"` // none: the service has no names of its own
+
+	Alternate bool `json:"alternate,omitempty" level:"1"` // its tasks are in the second group of each name: see Beside
 }
 
 // Endpoint is a named port of each task of a revision; ECS calls it a Service Connect service.
@@ -44,6 +47,14 @@ type Endpoint struct {
 type Alias struct {
 	Name string `json:"name,omitempty"` // as the user gave it: a label, or one with the namespace behind; empty: the discovery name
 	Port int    `json:"port"`
+
+	Test *TestHeader `json:"test,omitempty" level:"1"` // nil: it has no test traffic
+}
+
+// TestHeader says which requests are test traffic: those with the header.
+type TestHeader struct {
+	Name  string  `json:"name"`
+	Exact *string `json:"exact,omitempty"` // its value; nil: any
 }
 
 // Name is a domain name that a service holds, and the number of its virtual address: the same on every host, which adds it to the first address
@@ -72,6 +83,47 @@ type Address struct {
 // Discovery is the discovery name of an endpoint with the namespace behind it. No other endpoint of the pool has it.
 func (c *Connect) Discovery(e *Endpoint) string {
 	return strings.ToLower(cmp.Or(e.Name, e.PortName)) + "." + c.Namespace
+}
+
+// alternateSuffix is behind the discovery name in the id of its second group. No name has such a character.
+const alternateSuffix = "+alternate"
+
+// Group is the id of the group of an endpoint's targets.
+func (c *Connect) Group(e *Endpoint) string {
+	if c.Alternate {
+		return c.Discovery(e) + alternateSuffix
+	}
+	return c.Discovery(e)
+}
+
+// Beside is the Service Connect, as it was asked for, of a revision that takes over the traffic of one with another, which may be nil: its tasks are in
+// the other of the two groups of a name while traffic moves, and in the same one otherwise.
+func (c *Connect) Beside(before *Connect, shifts bool) *Connect {
+	if c == nil {
+		return nil
+	}
+	beside := *c
+	beside.Alternate = before != nil && before.Alternate != shifts
+	return &beside
+}
+
+// Asked is the Service Connect as it was asked for, whichever group the tasks of the revision are in.
+func (c *Connect) Asked() *Connect { return c.Beside(nil, false) }
+
+// Shares reports whether the tasks of another revision, which may be nil, are in the other group of an endpoint.
+func (c *Connect) Shares(e *Endpoint, other *Connect) bool {
+	return other != nil && other.Alternate != c.Alternate && slices.ContainsFunc(other.Endpoints, func(has Endpoint) bool { return other.Discovery(&has) == c.Discovery(e) })
+}
+
+// TestHeader is what test traffic has of those that connect to an address of an endpoint; nil: there is none.
+func (c *Connect) TestHeader(e *Endpoint, at Address) *TestHeader {
+	discovery := c.Discovery(e)
+	for _, alias := range e.Aliases {
+		if alias.Test != nil && alias.Port == at.Port && (at.Name == discovery || at.Name == c.full(alias.Name, discovery)) {
+			return alias.Test
+		}
+	}
+	return nil
 }
 
 // Addresses lists the addresses that clients of an endpoint connect to: every port at the discovery name, and at its alias.
@@ -104,14 +156,14 @@ func (c *Connect) full(alias, discovery string) string {
 	return alias + "." + c.Namespace
 }
 
-// Targets are the ports of each task that get the requests of the endpoints. The group of one is named by its discovery name.
+// Targets are the ports of each task that get the requests of the endpoints.
 func (c *Connect) Targets() (all []LoadBalancer) {
 	if c == nil {
 		return nil
 	}
 	for i := range c.Endpoints {
 		e := &c.Endpoints[i]
-		all = append(all, LoadBalancer{Group: c.Discovery(e), Container: e.Container, Port: e.Port})
+		all = append(all, LoadBalancer{Group: c.Group(e), Container: e.Container, Port: e.Port})
 	}
 	return all
 }

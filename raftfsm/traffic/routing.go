@@ -87,11 +87,14 @@ const (
 	SourceIP      ConditionField = "source-ip"
 )
 
+// ExactHeader is a field of conditions of Service Connect: HTTPHeader whose values are no patterns, and case-sensitive.
+const ExactHeader ConditionField = "exact-header"
+
 // Condition holds when one of its values fits. Values of HostHeader, PathPattern, HTTPHeader and QueryString are patterns: * stands for any
 // characters, ? for exactly one; only those of PathPattern are case-sensitive. RequestMethod is compared as it is; values of SourceIP are CIDR blocks.
 type Condition struct {
 	Field  ConditionField `json:"field"`
-	Header string         `json:"header,omitempty"` // the name, of HTTPHeader
+	Header string         `json:"header,omitempty"` // the name, of HTTPHeader and ExactHeader
 	Values []string       `json:"values,omitempty"`
 	Query  []QueryPair    `json:"query,omitempty"` // instead of Values, of QueryString
 }

@@ -1,8 +1,11 @@
 package servicedef
 
 import (
+	"slices"
+
 	"pinion/api/ecs/field"
 	"pinion/api/ecs/types"
+	"pinion/raftfsm/lazyregexp"
 	"pinion/raftfsm/service"
 	"pinion/raftfsm/spec"
 )
@@ -38,7 +41,11 @@ func parseEndpoint(at string, given *types.ServiceConnectServiceInput) (service.
 		if alias.Port == nil || *alias.Port < 1 || *alias.Port > 65_535 {
 			return e, field.Errorf(field.Join(field.Index(field.Join(at, "clientAliases"), i), "port"), "The port of a client alias must be between 1 and 65535.")
 		}
-		e.Aliases = append(e.Aliases, service.Alias{Name: alias.DnsName, Port: *alias.Port})
+		test, err := parseTestHeader(field.Join(field.Index(field.Join(at, "clientAliases"), i), "testTrafficRules"), alias.TestTrafficRules)
+		if err != nil {
+			return e, err
+		}
+		e.Aliases = append(e.Aliases, service.Alias{Name: alias.DnsName, Port: *alias.Port, Test: test})
 	}
 	if given.Timeout == nil {
 		return e, nil
@@ -56,6 +63,31 @@ func parseEndpoint(at string, given *types.ServiceConnectServiceInput) (service.
 		e.RequestSeconds = *whole
 	}
 	return e, nil
+}
+
+// headerName is the name of a header of HTTP, a token.
+var headerName = lazyregexp.New("^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$")
+
+// maxHeaderValue is the length of a header's value that test traffic has, at most.
+const maxHeaderValue = 1_024
+
+// parseTestHeader reads which requests are test traffic; nil: none are.
+func parseTestHeader(at string, given *types.ServiceConnectTestInput) (*service.TestHeader, error) {
+	if given == nil {
+		return nil, nil
+	}
+	at = field.Join(at, "header")
+	header := given.Header
+	if header == nil || !headerName.MatchString(header.Name) {
+		return nil, field.Errorf(field.Join(at, "name"), "testTrafficRules needs the name of a header, of up to 256 letters, digits and hyphens.")
+	}
+	if header.Value == nil {
+		return &service.TestHeader{Name: header.Name}, nil
+	}
+	if exact := header.Value.Exact; exact == nil || len(*exact) > maxHeaderValue {
+		return nil, field.Errorf(field.Join(at, "value.exact"), "The value of a header of testTrafficRules needs exact, of up to %d bytes.", maxHeaderValue)
+	}
+	return &service.TestHeader{Name: header.Name, Exact: header.Value.Exact}, nil
 }
 
 // ConnectPorts is a Service Connect with the ports that a definition has for its endpoints. It refuses one that has not, and names that are none.
@@ -80,6 +112,9 @@ func ConnectPorts(c *service.Connect, d *spec.TaskDefinition) (*service.Connect,
 		}
 		if mapping.AppProtocol == "" && e.RequestSeconds > 0 {
 			return nil, field.Errorf(field.Join(field.Index(field.Join(connectPath, "services"), i), "timeout.perRequestTimeoutSeconds"), "The port name %s has no appProtocol in the task definition %s, so its connections are of TCP, and perRequestTimeoutSeconds is for requests. Set idleTimeoutSeconds.", e.PortName, d.Name())
+		}
+		if mapping.AppProtocol == "" && slices.ContainsFunc(e.Aliases, func(a service.Alias) bool { return a.Test != nil }) {
+			return nil, field.Errorf(field.Join(field.Index(field.Join(connectPath, "services"), i), "clientAliases"), "The port name %s has no appProtocol in the task definition %s, so its connections are of TCP, and testTrafficRules is for requests.", e.PortName, d.Name())
 		}
 		e.Container, e.Port, e.Protocol = container, mapping.ContainerPort, mapping.AppProtocol
 		found.Endpoints = append(found.Endpoints, e)

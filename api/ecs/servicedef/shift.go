@@ -115,11 +115,3 @@ func CheckShifting(all []service.LoadBalancer, c *service.DeploymentConfiguratio
 	}
 	return nil
 }
-
-// CheckNames refuses a strategy that moves traffic for a service with names: what asks for those would reach the tasks of both revisions.
-func CheckNames(c *service.Connect, how *service.DeploymentConfiguration) error {
-	if c == nil || len(c.Endpoints) == 0 || !how.Shifts() {
-		return nil
-	}
-	return field.Errorf(field.Join(connectPath, "services"), "The strategy %s moves the traffic of load balancers alone, and clients of Service Connect would reach both revisions at once: choose ROLLING, or leave services out.", how.StrategyName())
-}

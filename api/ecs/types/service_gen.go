@@ -288,9 +288,9 @@ type DeploymentLifecycleHookTimeoutConfigurationInput struct {
 
 // ServiceConnectAliasInput is ECS's ServiceConnectClientAlias.
 type ServiceConnectAliasInput struct {
-	Port             *int             `json:"port"` // required
-	DnsName          string           `json:"dnsName"`
-	TestTrafficRules wire.Unsupported `json:"testTrafficRules" why:"test traffic of a deployment has testListenerRule alone"`
+	Port             *int                     `json:"port"` // required
+	DnsName          string                   `json:"dnsName"`
+	TestTrafficRules *ServiceConnectTestInput `json:"testTrafficRules"`
 }
 
 // TimeoutConfigurationInput is ECS's TimeoutConfiguration in an input.
@@ -367,6 +367,11 @@ type AwsVpcConfiguration struct {
 	AssignPublicIp string   `json:"assignPublicIp"`
 }
 
+// ServiceConnectTestInput is ECS's ServiceConnectTestTrafficRules.
+type ServiceConnectTestInput struct {
+	Header *ServiceConnectTestHeaderInput `json:"header"` // required
+}
+
 // ThresholdConfiguration is ECS's ThresholdConfiguration.
 type ThresholdConfiguration struct {
 	Type  string `json:"type"`
@@ -387,16 +392,44 @@ type ServiceConnectService struct {
 	Timeout       *TimeoutConfiguration       `json:"timeout,omitempty"`
 }
 
+// ServiceConnectTestHeaderInput is ECS's ServiceConnectTestTrafficHeaderRules.
+type ServiceConnectTestHeaderInput struct {
+	Name  string                        `json:"name"` // required
+	Value *ServiceConnectTestMatchInput `json:"value"`
+}
+
 // ServiceConnectClientAlias is ECS's ServiceConnectClientAlias.
 type ServiceConnectClientAlias struct {
-	Port    int    `json:"port"`
-	DnsName string `json:"dnsName,omitempty"`
+	Port             int                             `json:"port"`
+	DnsName          string                          `json:"dnsName,omitempty"`
+	TestTrafficRules *ServiceConnectTestTrafficRules `json:"testTrafficRules,omitempty"`
 }
 
 // TimeoutConfiguration is ECS's TimeoutConfiguration.
 type TimeoutConfiguration struct {
 	IdleTimeoutSeconds       int `json:"idleTimeoutSeconds,omitempty"`
 	PerRequestTimeoutSeconds int `json:"perRequestTimeoutSeconds,omitempty"`
+}
+
+// ServiceConnectTestMatchInput is ECS's ServiceConnectTestTrafficHeaderMatchRules.
+type ServiceConnectTestMatchInput struct {
+	Exact *string `json:"exact"` // required
+}
+
+// ServiceConnectTestTrafficRules is ECS's ServiceConnectTestTrafficRules.
+type ServiceConnectTestTrafficRules struct {
+	Header ServiceConnectTestTrafficHeaderRules `json:"header"`
+}
+
+// ServiceConnectTestTrafficHeaderRules is ECS's ServiceConnectTestTrafficHeaderRules.
+type ServiceConnectTestTrafficHeaderRules struct {
+	Name  string                                     `json:"name"`
+	Value *ServiceConnectTestTrafficHeaderMatchRules `json:"value,omitempty"`
+}
+
+// ServiceConnectTestTrafficHeaderMatchRules is ECS's ServiceConnectTestTrafficHeaderMatchRules.
+type ServiceConnectTestTrafficHeaderMatchRules struct {
+	Exact string `json:"exact"`
 }
 
 // UpdateServiceInput is the input of UpdateService.

@@ -19,7 +19,11 @@ func serviceConnect(of *service.Revision) *types.ServiceConnectConfiguration {
 		e := &of.Connect.Endpoints[i]
 		one := types.ServiceConnectService{PortName: e.PortName, DiscoveryName: e.Name}
 		for _, alias := range e.Aliases {
-			one.ClientAliases = append(one.ClientAliases, types.ServiceConnectClientAlias{Port: alias.Port, DnsName: alias.Name})
+			shown := types.ServiceConnectClientAlias{Port: alias.Port, DnsName: alias.Name}
+			if alias.Test != nil {
+				shown.TestTrafficRules = testRules(alias.Test)
+			}
+			one.ClientAliases = append(one.ClientAliases, shown)
 		}
 		if e.IdleSeconds != nil || e.RequestSeconds > 0 {
 			one.Timeout = &types.TimeoutConfiguration{PerRequestTimeoutSeconds: e.RequestSeconds}
@@ -30,6 +34,14 @@ func serviceConnect(of *service.Revision) *types.ServiceConnectConfiguration {
 		out.Services = append(out.Services, one)
 	}
 	return out
+}
+
+func testRules(h *service.TestHeader) *types.ServiceConnectTestTrafficRules {
+	header := types.ServiceConnectTestTrafficHeaderRules{Name: h.Name}
+	if h.Exact != nil {
+		header.Value = &types.ServiceConnectTestTrafficHeaderMatchRules{Exact: *h.Exact}
+	}
+	return &types.ServiceConnectTestTrafficRules{Header: header}
 }
 
 // connectResources are the discovery names of a revision. There is no AWS Cloud Map behind their ARNs.

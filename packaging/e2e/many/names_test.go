@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -37,6 +38,27 @@ func TestNamesOfServices(t *testing.T) {
 		eventually(t, "another replica runs", func() bool { return len(p.replicas(t)) == 2 && !strings.Contains(fmt.Sprint(p.replicas(t)), stopped) })
 		for _, replica := range p.replicas(t) {
 			p.waitAnswers(t, askers, replica)
+		}
+	})
+	t.Run("their traffic moves to another revision, and no answer is missed", func(t *testing.T) {
+		before := p.replicas(t)
+		for _, name := range askers { // of what was asked while a replica was stopped
+			for _, of := range []string{"chat", "llm.default"} {
+				must(t, os.RemoveAll(filepath.Join(p.witness, name+"-"+of+".error")))
+			}
+		}
+		p.mustCall(t, p.Hosts()[0], "UpdateService", object{"service": "llm", "forceNewDeployment": true, "placementConstraints": []object{}, "deploymentConfiguration": object{"strategy": "BLUE_GREEN", "bakeTimeInMinutes": 0}}, &object{})
+		eventuallyWithin(t, rolloutTimeout, "the old replicas are gone", func() bool {
+			now := p.replicas(t)
+			return len(now) == 2 && !slices.ContainsFunc(now, func(id string) bool { return slices.Contains(before, id) })
+		})
+		for _, replica := range p.replicas(t) {
+			p.waitAnswers(t, askers, replica)
+		}
+		for _, name := range askers {
+			if missed := p.note(name+"-chat.error") + p.note(name+"-llm.default.error"); missed != "" {
+				t.Errorf("%s: %s", name, missed)
+			}
 		}
 	})
 	t.Run("nobody else reaches the virtual addresses of a host", p.testOthersReachNoName)

@@ -85,20 +85,19 @@ var both = map[string]overlay{
 
 // Why inputs are refused.
 const (
-	noFargate   = "it belongs to Fargate"
-	hostsOnly   = "a capacity provider is for all clusters here; PutClusterCapacityProviders says which use it"
-	ownHosts    = "machines are your own here; give autoScalingGroupProvider, or the name alone"
-	noEBS       = "there is no EBS here; volumes are directories of the host, or scratch space of the task"
-	noFirewall  = "no firewall stands between the tasks of a network: what has a route to one reaches it"
-	askForGPUs  = "GPUs are asked for with resourceRequirements"
-	noRegistry  = "names of services are made with serviceConnectConfiguration, and every host answers DNS for them"
-	noCloudMap  = "there is no AWS Cloud Map here; a task set has a load balancer"
-	noSidecar   = "the proxy of each host carries the requests, not a container beside the task"
-	noLattice   = "VPC Lattice is a service of AWS"
-	noGateways  = "gateways are a service of AWS"
-	noMonitors  = "it belongs to Amazon CloudWatch"
-	noLambda    = "there is no Lambda here; a hook of the targetType PAUSE has nothing but stages and a timeout"
-	noTestRules = "test traffic of a deployment has testListenerRule alone"
+	noFargate  = "it belongs to Fargate"
+	hostsOnly  = "a capacity provider is for all clusters here; PutClusterCapacityProviders says which use it"
+	ownHosts   = "machines are your own here; give autoScalingGroupProvider, or the name alone"
+	noEBS      = "there is no EBS here; volumes are directories of the host, or scratch space of the task"
+	noFirewall = "no firewall stands between the tasks of a network: what has a route to one reaches it"
+	askForGPUs = "GPUs are asked for with resourceRequirements"
+	noRegistry = "names of services are made with serviceConnectConfiguration, and every host answers DNS for them"
+	noCloudMap = "there is no AWS Cloud Map here; a task set has a load balancer"
+	noSidecar  = "the proxy of each host carries the requests, not a container beside the task"
+	noLattice  = "VPC Lattice is a service of AWS"
+	noGateways = "gateways are a service of AWS"
+	noMonitors = "it belongs to Amazon CloudWatch"
+	noLambda   = "there is no Lambda here; a hook of the targetType PAUSE has nothing but stages and a timeout"
 )
 
 // Why answers leave members out.
@@ -167,24 +166,16 @@ var inputs = map[string]overlay{
 	"ServiceConnectService": {Name: "ServiceConnectServiceInput", Refused: map[string]string{
 		"ingressPortOverride": noSidecar + "; clients choose the port with clientAliases", "tls": "requests between hosts are not encrypted",
 	}},
-	"ServiceConnectClientAlias":     {Name: "ServiceConnectAliasInput", Refused: map[string]string{"testTrafficRules": noTestRules}},
-	"CreateTaskSetRequest":          {Refused: map[string]string{"serviceRegistries": noCloudMap}},
-	"NetworkConfiguration":          {Name: "NetworkConfigurationInput"},
-	"AwsVpcConfiguration":           {Name: "AwsVpcConfigurationInput", Refused: map[string]string{"securityGroups": noFirewall}},
-	"Scale":                         {Name: "ScaleInput", Types: map[string]string{"value": "*float64"}},
-	"ListServiceDeploymentsRequest": {Types: map[string]string{"createdAt": "any"}},
+	"ServiceConnectClientAlias":                 {Name: "ServiceConnectAliasInput"},
+	"ServiceConnectTestTrafficRules":            {Name: "ServiceConnectTestInput"},
+	"ServiceConnectTestTrafficHeaderRules":      {Name: "ServiceConnectTestHeaderInput"},
+	"ServiceConnectTestTrafficHeaderMatchRules": {Name: "ServiceConnectTestMatchInput", Types: map[string]string{"exact": "*string"}},
+	"CreateTaskSetRequest":                      {Refused: map[string]string{"serviceRegistries": noCloudMap}},
+	"NetworkConfiguration":                      {Name: "NetworkConfigurationInput"},
+	"AwsVpcConfiguration":                       {Name: "AwsVpcConfigurationInput", Refused: map[string]string{"securityGroups": noFirewall}},
+	"Scale":                                     {Name: "ScaleInput", Types: map[string]string{"value": "*float64"}},
+	"ListServiceDeploymentsRequest":             {Types: map[string]string{"createdAt": "any"}},
 }
-
-// What CreateService and UpdateService have in common. Whether a switch is given matters to an update.
-var (
-	serviceTypes = map[string]string{
-		"enableECSManagedTags": "*bool", "enableExecuteCommand": "*bool",
-	}
-	serviceRefused = map[string]string{
-		"serviceRegistries": noRegistry, "volumeConfigurations": noEBS, "vpcLatticeConfigurations": noLattice,
-		"gatewayConnectors": noGateways, "monitoring": noMonitors,
-	}
-)
 
 // outputs are the structures that operations answer with.
 var outputs = map[string]overlay{
@@ -295,6 +286,7 @@ var outputs = map[string]overlay{
 		Optional: "discoveryName timeout clientAliases",
 		LeftOut:  map[string]string{inputRefused: "ingressPortOverride tls"},
 	},
-	"ServiceConnectClientAlias": {Optional: "dnsName", LeftOut: map[string]string{inputRefused: "testTrafficRules"}},
-	"TimeoutConfiguration":      {Optional: "idleTimeoutSeconds perRequestTimeoutSeconds"},
+	"ServiceConnectClientAlias":            {Optional: "dnsName testTrafficRules"},
+	"ServiceConnectTestTrafficHeaderRules": {Optional: "value"},
+	"TimeoutConfiguration":                 {Optional: "idleTimeoutSeconds perRequestTimeoutSeconds"},
 }
