@@ -27,7 +27,7 @@ type Ended interface {
 	Task(id string) (*ended.Task, error)
 	// IDs lists the ids that begin with these hex digits, at most limit of them.
 	IDs(prefix string, limit int) ([]string, error)
-	// Usage sums up.
+	// Usage sums up the tasks that a query selects.
 	Usage(q ended.UsageQuery) (ended.Usage, error)
 }
 

@@ -45,7 +45,7 @@ type Peers interface {
 
 // Store is the blobs that are whole on this host, and were checked against their digests.
 type Store interface {
-	// Digests lists them.
+	// Digests lists the blobs.
 	Digests(ctx context.Context) ([]digest.Digest, error)
 	// Images lists the images that consist of them.
 	Images(ctx context.Context) ([]blob.Image, error)

@@ -68,7 +68,7 @@ type State struct {
 // Value is a state of an alarm, verbatim from AWS.
 type Value string
 
-// The values that there are.
+// The values of a state.
 const (
 	OK               Value = "OK"
 	InAlarm          Value = "ALARM"
@@ -78,7 +78,7 @@ const (
 // Comparison is the operator by which a datapoint breaches the threshold, verbatim from AWS.
 type Comparison string
 
-// The comparisons that there are.
+// The comparisons.
 const (
 	GreaterOrEqual Comparison = "GreaterThanOrEqualToThreshold"
 	Greater        Comparison = "GreaterThanThreshold"
@@ -86,7 +86,7 @@ const (
 	LessOrEqual    Comparison = "LessThanOrEqualToThreshold"
 )
 
-// Comparisons lists them.
+// Comparisons lists the comparisons.
 func Comparisons() []Comparison { return []Comparison{GreaterOrEqual, Greater, Less, LessOrEqual} }
 
 // Above reports whether it is what is above the threshold that breaches.
@@ -100,7 +100,7 @@ func (c Comparison) Words() string {
 // Missing is the treatment of a missing datapoint, verbatim from AWS.
 type Missing string
 
-// What there is.
+// The treatments of missing datapoints.
 const (
 	MissingMissing      Missing = "missing"
 	MissingIgnore       Missing = "ignore"
@@ -108,7 +108,7 @@ const (
 	MissingNotBreaching Missing = "notBreaching"
 )
 
-// Missings lists it.
+// Missings lists the treatments of missing datapoints.
 func Missings() []Missing {
 	return []Missing{MissingMissing, MissingIgnore, MissingBreaching, MissingNotBreaching}
 }

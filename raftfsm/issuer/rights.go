@@ -23,7 +23,7 @@ func (c *Conflict) Error() string {
 	return fmt.Sprintf("%v: the groups %s give different roles, clusters or limits, and one access key cannot have them all: choose one with `pinion login --group NAME`", ErrNoRights, list(c.Groups))
 }
 
-// Unwrap is ErrNoRights.
+// Unwrap makes errors.Is(err, ErrNoRights) true.
 func (c *Conflict) Unwrap() error { return ErrNoRights }
 
 // Rights returns the rights that the groups of a person give, and the groups that give them. A key has one role and one set of limits, so it cannot have all

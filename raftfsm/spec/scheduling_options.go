@@ -27,7 +27,7 @@ const (
 	TagHold        = "pinion.hold"          // "true": RunTask holds the tasks, which wait until they are released; later it says nothing
 )
 
-// Limits of Terms.
+// Bounds of scheduling options.
 const (
 	MaxPriority     = 100
 	MaxRetries      = 100

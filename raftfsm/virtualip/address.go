@@ -26,7 +26,7 @@ type Assigner struct {
 	Token string `json:"token"` // of its Lead
 }
 
-// Assigners has the one.
+// Assigners has the one record of the assigner.
 var Assigners = table.By(func(*Assigner) string { return "" })
 
 // assigner is the one; nil: no leader has assigned any.

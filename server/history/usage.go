@@ -161,7 +161,7 @@ func decodeSum(name, text []byte) (s usageSum, err error) {
 	return s, nil
 }
 
-// Usage sums up.
+// Usage sums up the ended tasks that a query selects.
 func (s *Store) Usage(q ended.UsageQuery) (report ended.Usage, err error) {
 	sums := map[ended.UsageRow]usageSum{}
 	add := func(k usageKey, sum usageSum) {

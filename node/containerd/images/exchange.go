@@ -37,12 +37,12 @@ func newStoredBlobs(s *Store) storedBlobs {
 	return storedBlobs{s.config.Client.ContentStore, s.config.Namespace, list}
 }
 
-// Images lists the images that consist of them.
+// Images lists the images of this host.
 func (s storedBlobs) Images(ctx context.Context) ([]blob.Image, error) {
 	return s.list(s.namespace(ctx))
 }
 
-// Digests lists them.
+// Digests lists the blobs that other hosts may have.
 func (s storedBlobs) Digests(ctx context.Context) (all []digest.Digest, err error) {
 	err = s.content().Walk(s.namespace(ctx), func(i content.Info) error {
 		if isForOtherHosts(i) {
@@ -53,7 +53,7 @@ func (s storedBlobs) Digests(ctx context.Context) (all []digest.Digest, err erro
 	return all, err
 }
 
-// ReaderAt opens one.
+// ReaderAt opens a blob.
 func (s storedBlobs) ReaderAt(ctx context.Context, d digest.Digest) (distribution.ReaderAt, int64, error) {
 	ctx = s.namespace(ctx)
 	info, err := s.content().Info(ctx, d)
