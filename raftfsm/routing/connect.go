@@ -70,7 +70,7 @@ func namespaces(v *raftfsm.View) map[string][]string {
 	return all
 }
 
-// division is how the requests to an endpoint are divided.
+// division is the division of the requests to an endpoint.
 type division struct {
 	production []traffic.WeightedGroup
 	test       []traffic.WeightedGroup // nil: test traffic goes with the others

@@ -115,7 +115,7 @@ func (c *Connect) Shares(e *Endpoint, other *Connect) bool {
 	return other != nil && other.Alternate != c.Alternate && slices.ContainsFunc(other.Endpoints, func(has Endpoint) bool { return other.Discovery(&has) == c.Discovery(e) })
 }
 
-// TestHeader is what test traffic has of those that connect to an address of an endpoint; nil: there is none.
+// TestHeader returns the header of test traffic from those that connect to an address of an endpoint; nil: there is none.
 func (c *Connect) TestHeader(e *Endpoint, at Address) *TestHeader {
 	discovery := c.Discovery(e)
 	for _, alias := range e.Aliases {

@@ -1,13 +1,13 @@
 package service
 
-// Progress is how far a service has got with its deployments: what its rollout knows of the tasks and ECS does not tell.
+// Progress is the progress of a service with its deployments, as far as ECS does not tell it.
 type Progress struct {
 	Cluster     string               `json:"cluster"`
 	Service     string               `json:"service"`
 	Deployments []DeploymentProgress `json:"deployments"` // as Service.Deployments
 }
 
-// DeploymentProgress is how the tasks of one deployment are.
+// DeploymentProgress has the healthy tasks of one deployment, and its part of the requests.
 type DeploymentProgress struct {
 	ID      string `json:"id"`      // DeploymentName
 	Healthy int    `json:"healthy"` // tasks that a rollout counts as healthy, and that were not asked to stop
