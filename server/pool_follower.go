@@ -66,7 +66,7 @@ func (f *poolFollower) verifyWith(roots spec.CARoots) func(text, signature []byt
 // FindServers asks the hosts that this one knows who the servers of the pool are, and believes what the CA has signed. It reports whether
 // that is news.
 func (f *poolFollower) FindServers(ctx context.Context) bool {
-	anyHost := &rpc.Client{HTTP: f.anyHost}
+	anyHost := rpc.ToAnyHost(f.anyHost)
 	for _, address := range f.cache.Peers(f.cfg.Address) {
 		var told spec.PoolInfo
 		if anyHost.Call(ctx, address, membership.PathPoolInfo, struct{}{}, &told) != nil {

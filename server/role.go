@@ -168,7 +168,7 @@ func (f *roleFollower) startServer(ctx context.Context, joins bool) error {
 			Settings: spec.Settings{Servers: f.cfg.Servers, ReplaceAfter: f.cfg.ReplaceAfter, TaskLostAfter: f.cfg.TaskLostAfter},
 		},
 		HistoryFile: filepath.Join(f.cfg.Dir, historyFile), KeepTasks: f.cfg.Disk.KeepTasks,
-		DisconnectedAfter: f.cfg.DisconnectedAfter, KeyringFile: filepath.Join(f.cfg.Dir, keyringFile), Keys: f.cfg.keys(), peers: f.peers, hosts: &rpc.Client{HTTP: f.anyHost}, identity: f.cfg.Identity, refusals: f.cfg.Port.ReportRefusal, given: f.cfg.SecretsGiven, onLeader: f.leader.Refresh,
+		DisconnectedAfter: f.cfg.DisconnectedAfter, KeyringFile: filepath.Join(f.cfg.Dir, keyringFile), Keys: f.cfg.keys(), peers: f.peers, hosts: rpc.ToAnyHost(f.anyHost), identity: f.cfg.Identity, refusals: f.cfg.Port.ReportRefusal, given: f.cfg.SecretsGiven, onLeader: f.leader.Refresh,
 	})
 	if err != nil {
 		return errors.Join(err, network.Close(), layer.Close())

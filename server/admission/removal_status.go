@@ -91,7 +91,7 @@ func isRemoved(ctx context.Context, identity *pki.Identity, hostID string, addre
 	}
 	client := peer.JoinClient(fingerprint, now, trusts)
 	defer client.CloseIdleConnections()
-	pool := &rpc.Client{HTTP: client}
+	pool := rpc.ToAnyHost(client)
 	for _, address := range addresses {
 		var status RemovalStatus
 		if err := pool.Call(ctx, address, PathRemovalStatus, RemovalStatus{HostID: hostID}, &status); err == nil && status.Removed && believes(status) {

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,9 +22,18 @@ const (
 	maxCallBytes = 64 << 20
 )
 
+// maxReplyOfAnyHost is the size of a reply at most where any host may answer, which may be in the wrong hands: what is asked there has some kilobytes.
+const maxReplyOfAnyHost = 1 << 20
+
 // Client calls other hosts. Its errors wrap spec.ErrUnavailable when the other host gave no reply; otherwise they are
 // the other host's own (see WireError).
-type Client struct{ HTTP *http.Client }
+type Client struct {
+	HTTP *http.Client
+	most int64 // bytes of a reply; 0: maxCallBytes
+}
+
+// ToAnyHost makes a Client for what any host may be asked: it reads no long replies.
+func ToAnyHost(client *http.Client) *Client { return &Client{client, maxReplyOfAnyHost} }
 
 // Call sends in as JSON and decodes the reply into out; nil: what it says does not matter. The address is a "host:port", where any host of the pool may
 // answer, or the id of the one host that may.
@@ -43,9 +53,13 @@ func (c *Client) Call(ctx context.Context, address, path string, in, out any) er
 		return noReply(address, err)
 	}
 	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, maxCallBytes))
+	most := cmp.Or(c.most, maxCallBytes)
+	text, err := io.ReadAll(io.LimitReader(answer.Body, most+1))
 	if err != nil {
 		return noReply(address, err)
+	}
+	if int64(len(text)) > most {
+		return &noReplyError{fmt.Sprintf("host %s answered with more than %d bytes", address, most), true, nil}
 	}
 	return decodeReply(address, answer.StatusCode, text, out)
 }

@@ -37,3 +37,23 @@ func TestACallWithoutAReply(t *testing.T) {
 		t.Errorf("nobody answers: %v", err)
 	}
 }
+
+// Any host of the pool may be in the wrong hands, and its replies take little memory.
+func TestRepliesOfAnyHostAreBounded(t *testing.T) {
+	text := ""
+	other := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, "%q", text) }))
+	defer other.Close()
+	for size, fits := range map[int]bool{maxReplyOfAnyHost / 2: true, maxReplyOfAnyHost: false} {
+		text = strings.Repeat("x", size)
+		for who, c := range map[string]struct {
+			client *Client
+			fits   bool
+		}{"any host": {ToAnyHost(other.Client()), fits}, "a server": {&Client{HTTP: other.Client()}, true}} {
+			var got string
+			err := c.client.Call(t.Context(), strings.TrimPrefix(other.URL, "https://"), "/peer/x", struct{}{}, &got)
+			if (err == nil) != c.fits || c.fits && got != text || !c.fits && !errors.Is(err, spec.ErrUnavailable) {
+				t.Errorf("%d bytes of %s: %v", size, who, err)
+			}
+		}
+	}
+}
