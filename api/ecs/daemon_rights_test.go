@@ -111,7 +111,7 @@ func TestWhoMayHaveADaemonAskForPowers(t *testing.T) {
 }
 
 // Without a critical daemon a host takes no tasks, and those of others stop when it fails: only an administrator makes a daemon critical, which a new
-// one is where nothing is said, or changes one that is. An update that does not say it leaves it as it was.
+// one is where nothing is said, or changes or ends one that is. An update that does not say it leaves it as it was.
 func TestOnlyAnAdministratorMakesADaemonCritical(t *testing.T) {
 	f := readyForDaemons(t)
 	for _, c := range []struct {
@@ -126,12 +126,15 @@ func TestOnlyAnAdministratorMakesADaemonCritical(t *testing.T) {
 			t.Errorf("%+v: %q", c, got)
 		}
 	}
+	if got := errorType(f.asKey(accesskey.RoleSubmit, accesskey.Grant{}, "", "DeleteDaemon", theDaemon).err); got != wire.AccessDenied {
+		t.Errorf("a key that submits ends it: %q", got)
+	}
 	for _, c := range []struct {
 		role         accesskey.Role
 		says, denied string
 		critical     bool
 	}{
-		{accesskey.RoleSubmit, ``, wire.AccessDenied, true}, {accesskey.RoleAdmin, ``, "", true},
+		{accesskey.RoleSubmit, ``, wire.AccessDenied, true}, {accesskey.RoleSubmit, `"critical":false,`, wire.AccessDenied, true}, {accesskey.RoleAdmin, ``, "", true},
 		{accesskey.RoleAdmin, `"critical":false,`, "", false}, {accesskey.RoleSubmit, ``, "", false}, {accesskey.RoleSubmit, `"critical":true,`, wire.AccessDenied, false},
 	} {
 		if got := errorType(f.asKey(c.role, accesskey.Grant{}, "", "UpdateDaemon", `{"daemonArn":"`+daemonARN+`",`+c.says+critical+`}`).err); got != c.denied {

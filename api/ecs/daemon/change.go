@@ -72,6 +72,14 @@ func (in settings) isCritical(r *call.Request, s *service.Service) (critical boo
 	return critical, nil
 }
 
+// checkCritical refuses to change or end a critical daemon to those who may not make one: hosts would take tasks without what an administrator wants there.
+func checkCritical(r *call.Request, s *service.Service) error {
+	if len(s.Deployments) > 0 && r.View.ServiceRevision(s.Primary().ID).IsCritical() && !r.Role.May(accesskey.RoleAdmin) {
+		return wire.Errorf(wire.AccessDenied, "%s may not do this: the daemon %s is critical, and its hosts are not to run tasks without it. Use a key of the role admin.", r.Principal, s.Title())
+	}
+	return nil
+}
+
 // provider is the one capacity provider of a daemon, in which its tasks wait.
 func provider(cluster *spec.Cluster, given []string) ([]spec.CapacityProviderStrategyItem, error) {
 	const path = "capacityProviderArns"
@@ -130,6 +138,9 @@ func updateOnce(ctx context.Context, r *call.Request, in *types.UpdateDaemonInpu
 	if _, err := call.ServiceTags(r, known.Tags); err != nil {
 		return nil, err
 	}
+	if err := checkCritical(r, known); err != nil {
+		return nil, err
+	}
 	after := *known
 	given := settings{in.DaemonTaskDefinitionARN, in.CapacityProviderARNs, in.Critical, in.DeploymentConfiguration, in.PropagateTags, in.EnableECSManagedTags, in.EnableExecuteCommand}
 	revision, rollout, err := given.change(r, cluster, &after)
@@ -174,6 +185,9 @@ func ended(err error) error {
 func Delete(ctx context.Context, r *call.Request, in *types.DeleteDaemonInput) (*types.DeleteDaemonOutput, error) {
 	known, _, err := findActive(r, in.DaemonARN)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkCritical(r, known); err != nil {
 		return nil, err
 	}
 	deleted, err := call.Apply[*service.Service](ctx, r, raftfsm.DeleteService{Cluster: known.Cluster, Name: known.Name, At: r.Now()})
