@@ -38,14 +38,18 @@ func refusalOfAll(all []*evaluation, h *Host) (spec.Failure, bool) {
 	return ofAlternatives(all[0].Request, refusals), true
 }
 
+// maxReleases is how many ends of tasks are tried to find the blockers of a task: some ten milliseconds.
+const maxReleases = 20_000
+
 // Blockers lists the tasks that have to end before a reservation of the request can start, in the order of their ends: none of them
-// that holds nothing of what is missing.
+// that holds nothing of what is missing, unless finding that out would take more than maxReleases.
 func (f *HostSet) Blockers(r Request, o Reservation, ends EndTime) (holders []*spec.Task) {
 	r, ok := o.of(r)
 	a := newEvaluation(r)
 	if !ok || a.parse(nil) != nil {
 		return nil
 	}
+	budget := maxReleases
 	for _, allotment := range o.Hosts {
 		h := f.hosts[allotment.HostID]
 		if h == nil {
@@ -60,14 +64,16 @@ func (f *HostSet) Blockers(r Request, o Reservation, ends EndTime) (holders []*s
 			a.release(&left, h, e.task)
 			ending = append(ending, e.task)
 		}
-		holders = append(holders, needed(a, h, ending, d, allotment.Tasks)...)
+		holders = append(holders, needed(a, h, ending, d, allotment.Tasks, &budget)...)
 	}
 	return holders
 }
 
-// needed are those of the tasks of a host without whose end so many tasks of the demand would not fit, although the others end.
-func needed(a *evaluation, h *Host, ending []*spec.Task, d *spec.Demand, tasks int) []*spec.Task {
-	for at := 0; at < len(ending); {
+// needed are those of the tasks of a host without whose end so many tasks of the demand would not fit, although the others end. It tries no more ends
+// than the budget has: the tasks that it does not get to stay.
+func needed(a *evaluation, h *Host, ending []*spec.Task, d *spec.Demand, tasks int, budget *int) []*spec.Task {
+	for at := 0; at < len(ending) && *budget >= len(ending); {
+		*budget -= len(ending)
 		left := a.capacityOn(h)
 		for i, task := range ending {
 			if i != at {

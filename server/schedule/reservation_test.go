@@ -178,3 +178,30 @@ func TestEveryRefusalIsTrue(t *testing.T) {
 }
 
 func (r Request) asks() int { return spec.DemandOf(r.Definition).TotalGPUs() }
+
+// The tasks that hold nothing of what is missing are left out of the blockers, as far as finding that out has a bound: with very many tasks that end before,
+// some stay.
+func TestFindingTheBlockersOfATaskHasABound(t *testing.T) {
+	for small, few := range map[int]bool{20: true, 1000: false} {
+		f := NewHostSet()
+		f.add(host("a", 1, func(h *spec.Host) { h.CPU, h.MemoryMiB = 1<<20, 1<<20 }))
+		others, holding := request(small, 0), request(1, 1)
+		holding.IDs = func() string { return "holder" }
+		f.Plan([]Request{others, holding})
+		ends := func(task *spec.Task) time.Time {
+			if task.ID == "holder" {
+				return now.Add(2 * time.Hour)
+			}
+			return now.Add(time.Hour)
+		}
+		waiting := request(1, 1)
+		reservation, ok := f.FindReservation(waiting, ends)
+		if !ok {
+			t.Fatalf("beside %d tasks it is never placed", small)
+		}
+		blockers := f.Blockers(waiting, reservation, ends)
+		if len(blockers) == 0 || blockers[len(blockers)-1].ID != "holder" || (len(blockers) == 1) != few {
+			t.Errorf("beside %d tasks it waits for %d", small, len(blockers))
+		}
+	}
+}
