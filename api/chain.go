@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -198,7 +197,7 @@ func (c *chain) decode(r *request, next handler) (err error) {
 		return err
 	}
 	if r.endpoint.list {
-		if err := c.limits.HoldList(r.Exchange, cmp.Or(r.Resolution.Principal.Holder, r.Resolution.Principal.ARN)); err != nil {
+		if err := c.limits.HoldList(r.Exchange, r.Resolution.Principal.SlotHolder()); err != nil {
 			return err
 		}
 	}

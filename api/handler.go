@@ -30,7 +30,7 @@ func newHandler(config Config, stop httpx.Stop) http.Handler {
 		config.Shared = NewShared()
 	}
 	config.Region = cmp.Or(config.Region, DefaultRegion)
-	peers := &httpx.Peers{Transport: config.Forward, HostID: config.HostID, Stop: stop}
+	peers := &httpx.Peers{Transport: config.Forward, HostID: config.HostID, Stop: stop, Connected: config.Store.Connected, Limits: config.Shared.limits}
 	c := newChain(config, peers)
 	sessions := newExec(config, peers, c)
 	operations := newOperationEndpoints(config, &cloudwatchlogs.Handler{

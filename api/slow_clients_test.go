@@ -179,7 +179,7 @@ func finish(t *testing.T, clients []*slowClient) {
 func newSlowServer(t *testing.T) (*fixture, net.Addr) {
 	b := newFixture(t)
 	b.config.Trusted, b.config.Shared = false, NewShared()
-	b.config.Shared.limits.InFlight = httpx.Semaphore{Size: 8}
+	b.config.Shared.limits.InFlight = httpx.AddressSemaphore{Size: 8}
 	for n := range 120 {
 		b.mustApply(t, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: fmt.Sprintf("%0240d", n), Status: spec.ClusterActive}})
 	}

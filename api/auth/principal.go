@@ -34,6 +34,9 @@ func root(region string) Principal {
 	return Principal{ARN: "arn:aws:iam::" + spec.AccountID + ":root", Role: accesskey.RoleAdmin, Region: region}
 }
 
+// SlotHolder is whom slots count for of which each has a part: the holder of the access key, or root.
+func (p Principal) SlotHolder() string { return cmp.Or(p.Holder, p.ARN) }
+
 // RequireRole refuses a principal whose role is not enough for an operation.
 func (p Principal) RequireRole(needed accesskey.Role, operation string) error {
 	if p.Role.May(needed) {

@@ -15,8 +15,13 @@ import (
 // maxReply is the size of a host's answer to a call.
 const maxReply = 64 << 10
 
-// call has another host do what ServePeer does. Its refusals are wire.Errors.
-func (s *Service) call(ctx context.Context, host *spec.Host, path string, in, out any) error {
+// call has another host do what ServePeer does, for a holder of access keys. Its refusals are wire.Errors.
+func (s *Service) call(ctx context.Context, host *spec.Host, holder, path string, in, out any) error {
+	if x := httpx.InContext(ctx); x != nil {
+		if err := s.Peers.Await(x, holder, host.ID); err != nil {
+			return err
+		}
+	}
 	body, err := json.Marshal(in)
 	if err != nil {
 		return err

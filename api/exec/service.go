@@ -32,7 +32,7 @@ func (s *Service) Open(ctx context.Context, host *spec.Host, r Request, unreacha
 		return s.Sessions.Open(r)
 	}
 	var opened Session
-	err := s.call(ctx, host, pathSessions, r, &opened)
+	err := s.call(ctx, host, r.Holder, pathSessions, r, &opened)
 	if reply, ok := errors.AsType[*wire.Error](err); err != nil && !ok {
 		return opened, wire.Errorf(unreachable, "Host %s of the task cannot be reached at %s: %v. Try again when it is back.", host.Name, host.Address, err)
 	} else if ok {
@@ -50,7 +50,7 @@ func (s *Service) Resume(ctx context.Context, view *raftfsm.View, session, keyID
 	if s.isHere(host.ID) {
 		return s.Sessions.Resume(session, keyID)
 	}
-	return opened, s.call(ctx, host, pathResume, ofKey{session, keyID}, &opened)
+	return opened, s.call(ctx, host, keyID, pathResume, ofKey{session, keyID}, &opened)
 }
 
 // Terminate ends a session that the access key has opened.
@@ -62,7 +62,7 @@ func (s *Service) Terminate(ctx context.Context, view *raftfsm.View, session, ke
 	if s.isHere(host.ID) {
 		return s.Sessions.Terminate(session, keyID)
 	}
-	return s.call(ctx, host, pathTerminate, ofKey{session, keyID}, &struct{}{})
+	return s.call(ctx, host, keyID, pathTerminate, ofKey{session, keyID}, &struct{}{})
 }
 
 // ofKey names a session that an access key has opened.

@@ -12,6 +12,7 @@ type AddressSemaphore struct {
 	Size       int64
 	PerAddress int64 // 0: Size
 	PerTask    int64 // of the part of its host; see TryAcquireTask
+	Shared     bool  // an address has no more than are free, so that however many one takes, others find some
 
 	slots shares
 }
@@ -24,29 +25,43 @@ func (s *AddressSemaphore) TryAcquire(remote string) (release func(), ok bool) {
 
 // TryAcquireN is TryAcquire for n slots at once.
 func (s *AddressSemaphore) TryAcquireN(remote string, n int64) (release func(), ok bool) {
-	return s.slots.take(s.Size, n, share{"address " + clientnet.Of(remote).String(), s.PerAddress})
+	return s.slots.take(s.Size, n, share{"address " + clientnet.Of(remote).String(), s.PerAddress, s.Shared})
 }
 
 // TryAcquireTask takes a slot for a task that asks by the key of its role. It counts for the task, and for the tasks of its host together, which have as
 // many as the host itself: what one asks for keeps neither the others nor the host out.
 func (s *AddressSemaphore) TryAcquireTask(hostID, task string) (release func(), ok bool) {
-	return s.slots.take(s.Size, 1, share{"task " + task, s.PerTask}, share{"tasks of host " + hostID, s.PerAddress})
+	return s.slots.take(s.Size, 1, share{"task " + task, s.PerTask, false}, share{"tasks of host " + hostID, s.PerAddress, false})
 }
 
 // Held is how many slots are taken now.
 func (s *AddressSemaphore) Held() int64 { return s.slots.taken() }
 
-// HolderSemaphore is a number of slots of which each holder of access keys gets only a part.
+// HolderSemaphore is a number of slots of which a holder of access keys has no more than are free: one has half of them at most, the next half of what is
+// left, and so on.
 type HolderSemaphore struct {
-	Size      int64
-	PerHolder int64 // 0: Size
+	Size int64
 
 	slots shares
 }
 
 // TryAcquire takes a slot for a holder. release, which may be called more than once, gives it back.
 func (s *HolderSemaphore) TryAcquire(holder string) (release func(), ok bool) {
-	return s.slots.take(s.Size, 1, share{holder, s.PerHolder})
+	return s.slots.take(s.Size, 1, share{holder, 0, true})
+}
+
+// HostSemaphore is a HolderSemaphore for requests that wait for other hosts, of which those for one host have only a part: one that is silent keeps nobody
+// from the others.
+type HostSemaphore struct {
+	Size    int64
+	PerHost int64
+
+	slots shares
+}
+
+// TryAcquire takes a slot for a holder who asks a host. release, which may be called more than once, gives it back.
+func (s *HostSemaphore) TryAcquire(holder, hostID string) (release func(), ok bool) {
+	return s.slots.take(s.Size, 1, share{"holder " + holder, 0, true}, share{"host " + hostID, s.PerHost, false})
 }
 
 // shares are slots that are taken, in all and of each holder.
@@ -56,10 +71,11 @@ type shares struct {
 	of   map[string]int64
 }
 
-// share is the part of a holder; 0: all.
+// share is the part of a holder.
 type share struct {
 	holder string
-	most   int64
+	most   int64 // 0: all
+	shared bool  // no more than are free
 }
 
 func (s *shares) take(size, n int64, parts ...share) (release func(), ok bool) {
@@ -67,7 +83,8 @@ func (s *shares) take(size, n int64, parts ...share) (release func(), ok bool) {
 	defer s.mu.Unlock()
 	free := s.held+n <= size
 	for _, p := range parts {
-		free = free && (p.most <= 0 || s.of[p.holder]+n <= p.most)
+		has := s.of[p.holder] + n
+		free = free && (p.most <= 0 || has <= p.most) && (!p.shared || has <= size-s.held)
 	}
 	if !free {
 		return nil, false

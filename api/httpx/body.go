@@ -28,11 +28,11 @@ func (l *Limits) Admit(x *Exchange) error {
 	if err != nil {
 		return err
 	}
-	release, free := l.InFlight.TryAcquire()
+	release, free := l.InFlight.TryAcquire(x.LimitAddress())
 	if !free {
 		return ErrThrottled("requests")
 	}
-	x.Body, x.onHeader, x.answers = body, release, &l.Answers
+	x.Body, x.inFlight, x.answers = body, release, &l.Answers
 	return nil
 }
 

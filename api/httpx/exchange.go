@@ -41,7 +41,13 @@ type Exchange struct {
 	began  time.Time // the response; zero: it has not
 	answer Answer    // the last that ReplyEncoded wrote
 
-	onHeader func()            // releases the slots of a request that is worked on; nil when none is held
+	held
+}
+
+// held is what a request holds of Limits.
+type held struct {
+	inFlight func()            // releases the slot of a request that is worked on, may be called more than once; nil: it has none
+	onHeader []func()          // release what is held until the response begins: the slots of a list, and of a request that waits
 	answers  *AddressSemaphore // nil: unlimited
 	onEnd    []func()          // release what is held until the response is over: the slots of an open request, of a large body and of a large answer
 }
@@ -63,6 +69,12 @@ func (x *Exchange) context(r *http.Request) context.Context {
 	return context.WithValue(r.Context(), exchangeKey{}, x)
 }
 
+// InContext is the exchange of a request by its context; nil when that is of none.
+func InContext(ctx context.Context) *Exchange {
+	x, _ := ctx.Value(exchangeKey{}).(*Exchange)
+	return x
+}
+
 // Context is the context of the request: it ends when the client is gone.
 func (x *Exchange) Context() context.Context { return x.Request.Context() }
 
@@ -77,7 +89,7 @@ func (x *Exchange) Wrote() bool { return !x.began.IsZero() }
 func (x *Exchange) WriteHeader(status int) {
 	if !x.Wrote() {
 		x.status, x.began = status, time.Now()
-		release(&x.onHeader)
+		x.releaseWork()
 	}
 	x.ResponseWriter.WriteHeader(status)
 }
@@ -96,17 +108,21 @@ func (x *Exchange) Write(p []byte) (int, error) {
 func (x *Exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
 // releaseAll releases every slot that the request still holds.
-func (x *Exchange) releaseAll() {
-	release(&x.onHeader)
-	for _, release := range x.onEnd {
+func (h *held) releaseAll() {
+	h.releaseWork()
+	for _, release := range h.onEnd {
 		release()
 	}
-	x.onEnd = nil
+	h.onEnd = nil
 }
 
-func release(held *func()) {
-	if *held != nil {
-		(*held)()
-		*held = nil
+// releaseWork releases the slots of a request whose response begins.
+func (h *held) releaseWork() {
+	if h.inFlight != nil {
+		h.inFlight()
 	}
+	for _, release := range h.onHeader {
+		release()
+	}
+	h.onHeader = nil
 }

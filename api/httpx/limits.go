@@ -25,6 +25,10 @@ const (
 	// maxInFlight is how many requests are worked on at once. One takes some tens of microseconds, or one disk write: a
 	// healthy host never has as many.
 	maxInFlight = 1024
+	// maxAwaiting is how many requests wait at once for another host to answer, which takes seconds when it is silent.
+	maxAwaiting = 1024
+	// maxAwaitingPerHost is how many of them wait for one host.
+	maxAwaitingPerHost = 64
 	// maxOpen is how many requests are open at once, from the first byte of the body to the last of the response: streams stay open for
 	// hours.
 	maxOpen           = 16 << 10
@@ -43,8 +47,6 @@ const (
 	maxAnswersPerAddress = 128 << 20
 	// maxLists is how many lists of any length are put together at once.
 	maxLists = 16
-	// maxListsPerHolder is how many of them are for one holder of access keys.
-	maxListsPerHolder = 8
 )
 
 // HTTP2 bounds what a connection may send before the bodies of its requests are read. Go takes a megabyte, of clients whom nobody knows yet, and 250
@@ -54,7 +56,8 @@ var HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: 64, MaxReadFrameSize: 16 << 
 // Limits bound the requests of all listeners of one process together.
 type Limits struct {
 	Open        AddressSemaphore // requests whose response is not over, streams too
-	InFlight    Semaphore        // requests that are worked on
+	InFlight    AddressSemaphore // requests that are worked on
+	Awaiting    HostSemaphore    // requests that wait for another host, see Await
 	Bodies      AddressSemaphore // bodies that have not arrived whole
 	LargeBodies AddressSemaphore // bodies larger than SmallBody
 	Answers     AddressSemaphore // bytes of answers larger than SmallBody that are on their way to the client
@@ -64,11 +67,12 @@ type Limits struct {
 // NewLimits returns the usual limits.
 func NewLimits() *Limits {
 	return &Limits{
-		Open: AddressSemaphore{Size: maxOpen, PerAddress: maxOpenPerAddress}, InFlight: Semaphore{Size: maxInFlight},
+		Open: AddressSemaphore{Size: maxOpen, PerAddress: maxOpenPerAddress}, InFlight: AddressSemaphore{Size: maxInFlight, Shared: true},
+		Awaiting:    HostSemaphore{Size: maxAwaiting, PerHost: maxAwaitingPerHost},
 		Bodies:      AddressSemaphore{Size: maxBodies, PerAddress: maxBodiesPerAddress},
 		LargeBodies: AddressSemaphore{Size: maxLargeBodies, PerAddress: maxLargeBodiesPerAddress},
 		Answers:     AddressSemaphore{Size: maxAnswers, PerAddress: maxAnswersPerAddress},
-		Lists:       HolderSemaphore{Size: maxLists, PerHolder: maxListsPerHolder},
+		Lists:       HolderSemaphore{Size: maxLists},
 	}
 }
 
@@ -78,12 +82,19 @@ func (l *Limits) HoldList(x *Exchange, holder string) error {
 	if !free {
 		return ErrThrottled("requests for long lists")
 	}
-	inFlight := x.onHeader
-	x.onHeader = func() {
-		release()
-		if inFlight != nil {
-			inFlight()
-		}
+	x.onHeader = append(x.onHeader, release)
+	return nil
+}
+
+// Await has a request of a holder wait for another host until the answer begins. It is then none of those in flight any more, which others need.
+func (l *Limits) Await(x *Exchange, holder, hostID string) error {
+	release, free := l.Awaiting.TryAcquire(holder, hostID)
+	if !free {
+		return ErrThrottled("requests that wait for other hosts")
+	}
+	x.onHeader = append(x.onHeader, release)
+	if x.inFlight != nil {
+		x.inFlight()
 	}
 	return nil
 }

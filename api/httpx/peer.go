@@ -14,6 +14,7 @@ import (
 const (
 	HeaderForwarded    = "X-Pinion-Forwarded"     // id of the host that forwards the request to the leader
 	HeaderAuthorizedBy = "X-Pinion-Authorized-By" // id of the server that has authorized the request for the host of a task
+	HeaderHolder       = "X-Pinion-Holder"        // whose request it is that a server has authorized: whom the slots there count for
 	HeaderSocket       = "X-Pinion-Socket"        // "true": it came through the root-only socket of the host that forwards it
 	HeaderClient       = "X-Pinion-Client"        // address of the client whose request that host forwards, for the audit log
 	HeaderStateVersion = "X-Pinion-State-Version" // the state from which that host could answer by itself
@@ -44,12 +45,13 @@ type Origin struct {
 	Socket       bool   // it came through the root-only socket of Peer
 	Authorized   bool   // Peer, a server, has authorized it for this host, on which the task is
 	Client       string // address of the client whose request Peer forwards, by its word
+	Holder       string // whose request Peer has authorized, a word that tells holders apart; empty: it does not say
 	StateVersion string // the state from which Peer could answer by itself
 }
 
 // OriginOf is the origin of a request; that of a client when it did not pass through AccessLog.
 func OriginOf(r *http.Request) Origin {
-	if x, ok := r.Context().Value(exchangeKey{}).(*Exchange); ok {
+	if x := InContext(r.Context()); x != nil {
 		return x.Origin
 	}
 	return Origin{}
@@ -62,9 +64,9 @@ func PeerHeaders(peer func(*http.Request) Peer, next http.Handler) http.Handler 
 		header := r.Header
 		said := Origin{
 			Forwarded: header.Get(HeaderForwarded) != "", Socket: header.Get(HeaderSocket) != "", Authorized: header.Get(HeaderAuthorizedBy) != "",
-			Client: clientAddress(header.Get(HeaderClient)), StateVersion: header.Get(HeaderStateVersion),
+			Client: clientAddress(header.Get(HeaderClient)), Holder: header.Get(HeaderHolder), StateVersion: header.Get(HeaderStateVersion),
 		}
-		for _, name := range []string{HeaderForwarded, HeaderAuthorizedBy, HeaderSocket, HeaderClient, HeaderStateVersion} {
+		for _, name := range []string{HeaderForwarded, HeaderAuthorizedBy, HeaderHolder, HeaderSocket, HeaderClient, HeaderStateVersion} {
 			header.Del(name)
 		}
 		if peer == nil {
@@ -77,6 +79,9 @@ func PeerHeaders(peer func(*http.Request) Peer, next http.Handler) http.Handler 
 			x.Request, x.Format = r, JSON
 			x.Refuse(wire.Errorf(wire.AccessDenied, "Host %s may not have other hosts answer: only a server of the pool authorizes requests, and this host knows it as none. A host that became one a moment ago may try again.", said.Peer.HostID))
 			return
+		}
+		if !said.Authorized {
+			said.Holder = ""
 		}
 		x.Origin = said
 		if strings.HasPrefix(r.URL.Path, PeerPrefix+"/") {

@@ -16,9 +16,19 @@ const ResponseTimeout = 10 * time.Second
 
 // Peers is the reverse proxy to the other hosts of the pool.
 type Peers struct {
-	Transport http.RoundTripper // reaches the peer listener of the host at a URL's host:port; nil: no other host is reached
-	HostID    string            // of this host
-	Stop      Stop              // ends the streams that are copied
+	Transport http.RoundTripper        // reaches the peer listener of the host at a URL's host:port; nil: no other host is reached
+	HostID    string                   // of this host
+	Stop      Stop                     // ends the streams that are copied
+	Connected func(hostID string) bool // whether the leader, if this host leads, has heard of a host lately
+	Limits    *Limits                  // bounds the requests that wait for other hosts, see Await; nil: nothing does
+}
+
+// Await is Limits.Await, for what asks another host.
+func (p *Peers) Await(x *Exchange, holder, hostID string) error {
+	if p.Limits == nil {
+		return nil
+	}
+	return p.Limits.Await(x, holder, hostID)
 }
 
 // RoundTrip sends a request to another host: method, path, query and host of r, with this header and body. end must be

@@ -72,9 +72,8 @@ func onGPUHost(peers *httpx.Peers, answer HostHandler) Handler {
 		if peers.Transport == nil || host.ID == peers.HostID {
 			return answer(x, uuid)
 		}
-		if err := proxyToHost(peers, x, host); err != nil {
+		return proxyToHost(peers, x, res, host, func(err error) error {
 			return wire.Errorf(wire.Server, "Host %s of GPU %s cannot be reached at %s: %v. Try again when it is back.", host.Name, uuid, host.Address, err)
-		}
-		return nil
+		})
 	}
 }

@@ -1,7 +1,9 @@
 package rest
 
 import (
+	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"pinion/api/httpx"
@@ -24,19 +26,14 @@ func (a *API) onTaskHost(answer HostHandler) Handler {
 		if a.Peers.Transport == nil || task.HostID == "" || task.HostID == a.HostID {
 			return answer(x, task.ID)
 		}
-		return a.proxyToTaskHost(x, task, res.View.Host(task.HostID))
+		host := res.View.Host(task.HostID)
+		if host == nil {
+			return wire.Errorf(httpx.NotFound, "The host that ran task %s was removed from the pool, and the task's logs with it.", task.ID)
+		}
+		return proxyToHost(a.Peers, x, res, host, func(err error) error {
+			return wire.Errorf(wire.Server, "Task %s is on host %s, which cannot be reached at %s: %v. Its logs are there; try again when it is back.", task.ID, host.Name, host.Address, err)
+		})
 	}
-}
-
-// proxyToTaskHost has the host of the task answer a request that was authorized here.
-func (a *API) proxyToTaskHost(x *httpx.Exchange, task *spec.Task, host *spec.Host) error {
-	if host == nil {
-		return wire.Errorf(httpx.NotFound, "The host that ran task %s was removed from the pool, and the task's logs with it.", task.ID)
-	}
-	if err := proxyToHost(a.Peers, x, host); err != nil {
-		return wire.Errorf(wire.Server, "Task %s is on host %s, which cannot be reached at %s: %v. Its logs are there; try again when it is back.", task.ID, host.Name, host.Address, err)
-	}
-	return nil
 }
 
 // OnHost makes a handler of what the host {id} itself answers to the same body, with what to do where it cannot be reached. The request is authorized where
@@ -51,25 +48,35 @@ func OnHost(peers *httpx.Peers, advice string, answer HostHandler) Handler {
 		if peers.Transport == nil || id == peers.HostID {
 			return answer(x, id)
 		}
-		if err := proxyToHost(peers, x, host); err != nil {
+		return proxyToHost(peers, x, res, host, func(err error) error {
 			return wire.Errorf(wire.Server, "Host %s cannot be reached at %s: %v. %s", host.Name, host.Address, err, advice)
-		}
-		return nil
+		})
 	}
 }
 
-// proxyToHost has another host answer a request that was authorized here. An error says that it cannot be reached.
-func proxyToHost(peers *httpx.Peers, x *httpx.Exchange, host *spec.Host) error {
+// errSilent is why a host is not asked that the leader has not heard of lately.
+var errSilent = errors.New("the pool has not heard of it lately")
+
+// proxyToHost has another host answer a request that was authorized here. unreachable is the error when that one does not begin to.
+func proxyToHost(peers *httpx.Peers, x *httpx.Exchange, res leader.Resolution, host *spec.Host, unreachable func(error) error) error {
+	if !leader.StaleRequested(x.Request) && !peers.Connected(host.ID) { // or this host may not lead, and the leader alone knows
+		return unreachable(errSilent)
+	}
+	if err := peers.Await(x, res.Principal.SlotHolder(), host.ID); err != nil {
+		return err
+	}
 	header := httpx.ForwardHeader(x.Request)
 	header.Del("Authorization") // a bearer key is no business of that host
 	header.Set(httpx.HeaderAuthorizedBy, peers.HostID)
+	header.Set(httpx.HeaderHolder, url.QueryEscape(res.Principal.SlotHolder()))
 	header.Del("Content-Encoding") // the body is read
 	response, end, err := peers.RoundTrip(x.Request, host.Address, header, x.Body)
 	defer end()
-	if err == nil {
-		peers.Copy(x, ofTaskHost(response), end)
+	if err != nil {
+		return unreachable(err)
 	}
-	return err
+	peers.Copy(x, ofTaskHost(response), end)
+	return nil
 }
 
 // ofTaskHost is the answer of a task's host as clients get it: root there has no say in where they go on, or in what this host tells others of
