@@ -15,7 +15,9 @@ import (
 // metricRoutes are those that Prometheus reads. Metrics of hosts are authorized by the copy of the state of whichever server is asked, so that they
 // are there while the pool has no leader.
 func metricRoutes(config Config, peers *httpx.Peers) []rest.Route {
-	h := &metrics.Handler{Registry: config.Shared.Metrics, HostID: config.HostID, Peers: peers, Healthy: func(hostID string) bool { return config.Store.Connected(hostID) }}
+	h := metrics.New(metrics.Config{
+		Registry: config.Shared.Metrics, HostID: config.HostID, Peers: peers, Healthy: func(hostID string) bool { return config.Store.Connected(hostID) }, Limits: config.Shared.limits,
+	})
 	return []rest.Route{
 		{Method: http.MethodGet, Path: "/metrics", Role: accesskey.RoleRead, Scope: auth.PerResource, Summary: "metrics of this host in the text format of Prometheus", Mode: leader.LocalFirst, Serve: h.Asked},
 		{Method: http.MethodGet, Path: "/metrics/pool", Role: accesskey.RoleRead, Scope: auth.PerResource, Summary: "metrics of the pool in the text format of Prometheus", Serve: h.Pool},

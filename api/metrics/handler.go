@@ -26,18 +26,43 @@ const (
 	hostTimeout = 8 * time.Second
 	// maxHostBytes bounds the metrics of another host, which may be in the wrong hands.
 	maxHostBytes = 8 << 20
+	// maxHostLines and maxHostLabels bound what takes far more memory once it is read than as text: a host with 500 containers has half of it.
+	maxHostLines  = 50_000
+	maxHostLabels = 400_000
+	// answerFresh is how long the answer of a host is given to others that ask, and answerFailed how long that there is none.
+	answerFresh  = time.Second
+	answerFailed = 5 * time.Second
+	// maxReading is how many answers are read at once.
+	maxReading = 4
 )
 
 // contentType is that of the text format of Prometheus.
 const contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-// Handler serves metrics. All fields but Peers.Transport are required.
-type Handler struct {
+// Config is what a Handler needs. All fields but Peers.Transport are required.
+type Config struct {
 	Registry *Registry
 	HostID   string                   // of this host
 	Peers    *httpx.Peers             // reaches the other hosts
 	Healthy  func(hostID string) bool // whether a host was heard of lately; asked on the leader
+	Limits   *httpx.Limits
 }
+
+// Handler serves metrics.
+type Handler struct {
+	Config
+	hosts   httpx.AskOnce[answer]
+	reading chan struct{} // a place for each of maxReading
+}
+
+// answer is what another host has answered, as far as it may tell of that.
+type answer struct {
+	text []byte
+	err  error
+}
+
+// New makes a Handler.
+func New(c Config) *Handler { return &Handler{Config: c, reading: make(chan struct{}, maxReading)} }
 
 // Asked serves the metrics of the host that the client has asked, GET /metrics. An agent has no keys to know its callers by: it has the leader
 // decide, which asks it in turn.
@@ -60,17 +85,56 @@ func (h *Handler) of(x *httpx.Exchange, res leader.Resolution, id string) error 
 		return wire.Errorf(httpx.NotFound, "There is no host %q: GET /v1/hosts lists them.", id)
 	}
 	if id == h.HostID || h.Peers.Transport == nil {
-		return reply(x, visible(res.Principal, h.gather(x, host.Cluster)))
+		return h.put(x, res, func() ([]*dto.MetricFamily, error) { return h.gather(x, host.Cluster), nil })
 	}
-	text, err := h.ask(x.Context(), host)
+	if err := h.Peers.Await(x, res.Principal.SlotHolder(), id); err != nil {
+		return err
+	}
+	asked := h.hosts.Get(id, func() (answer, time.Duration) {
+		text, err := h.read(context.WithoutCancel(x.Context()), host)
+		if err != nil {
+			return answer{err: err}, answerFailed
+		}
+		return answer{text: text}, answerFresh
+	})
+	if asked.err != nil {
+		return wire.Errorf(wire.Server, "The metrics of host %s cannot be read at %s: %v.", host.Name, host.Address, asked.err)
+	}
+	if res.Principal.SeesAll() {
+		replyText(x, asked.text)
+		return nil
+	}
+	return h.put(x, res, func() ([]*dto.MetricFamily, error) { return parse(asked.text) })
+}
+
+// put puts an answer together of what the principal may see of families. Few are put together at once: it may take some of a second.
+func (h *Handler) put(x *httpx.Exchange, res leader.Resolution, families func() ([]*dto.MetricFamily, error)) error {
+	if err := h.Limits.HoldList(x, res.Principal.SlotHolder()); err != nil {
+		return err
+	}
+	all, err := families()
 	if err != nil {
-		return wire.Errorf(wire.Server, "The metrics of host %s cannot be read at %s: %v.", host.Name, host.Address, err)
+		return err
 	}
+	return reply(x, visible(res.Principal, all))
+}
+
+// read asks another host, and makes of its answer what it may tell.
+func (h *Handler) read(ctx context.Context, host *spec.Host) ([]byte, error) {
+	text, err := h.ask(ctx, host)
+	if err != nil {
+		return nil, err
+	}
+	if lines, labels := bytes.Count(text, []byte("\n")), bytes.Count(text, []byte("=")); lines > maxHostLines || labels > maxHostLabels {
+		return nil, fmt.Errorf("it sends %d lines with %d labels, of %d and %d at most", lines, labels, maxHostLines, maxHostLabels)
+	}
+	h.reading <- struct{}{}
+	defer func() { <-h.reading }()
 	families, err := parse(text)
 	if err != nil {
-		return wire.Errorf(wire.Server, "Host %s answers with what are no metrics: %v.", host.Name, err)
+		return nil, fmt.Errorf("what it answers are no metrics: %w", err)
 	}
-	return reply(x, visible(res.Principal, ownOf(host, families)))
+	return encode(ownOf(host, families))
 }
 
 // Here is the answer of this host to a server that has authorized the request, and knows the cluster that it serves.
@@ -83,7 +147,7 @@ func (h *Handler) Here(x *httpx.Exchange, id string) error {
 
 // Pool serves the metrics of the pool, GET /metrics/pool. The leader has them.
 func (h *Handler) Pool(x *httpx.Exchange, res leader.Resolution) error {
-	return reply(x, visible(res.Principal, gather(x, h.Registry.Pool)))
+	return h.put(x, res, func() ([]*dto.MetricFamily, error) { return gather(x, h.Registry.Pool), nil })
 }
 
 // gather is what there is of this host.
@@ -143,13 +207,24 @@ func parse(text []byte) ([]*dto.MetricFamily, error) {
 }
 
 func reply(x *httpx.Exchange, families []*dto.MetricFamily) error {
+	text, err := encode(families)
+	if err == nil {
+		replyText(x, text)
+	}
+	return err
+}
+
+func encode(families []*dto.MetricFamily) ([]byte, error) {
 	var text bytes.Buffer
 	for _, family := range families {
 		if _, err := expfmt.MetricFamilyToText(&text, family); err != nil {
-			return err
+			return nil, err
 		}
 	}
+	return text.Bytes(), nil
+}
+
+func replyText(x *httpx.Exchange, text []byte) {
 	x.Format = contentType
-	x.ReplyEncoded(http.StatusOK, text.Bytes())
-	return nil
+	x.ReplyEncoded(http.StatusOK, text)
 }

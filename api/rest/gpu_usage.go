@@ -23,7 +23,7 @@ type gpuUsage struct {
 	gpus  GPUHost // of this host
 	store Store
 	now   func() time.Time
-	cache *usageCache
+	ask   *httpx.AskOnce[usageAnswer]
 }
 
 // maxUsageAsks bounds the hosts that one request asks at the same time.
@@ -98,6 +98,11 @@ func (g gpuUsage) ofHost(x *httpx.Exchange, res leader.Resolution) error {
 	host := res.View.Host(id)
 	if host == nil || !res.Principal.Clusters.Covers(host.Cluster) {
 		return wire.Errorf(httpx.NotFound, "There is no host %q: GET /v1/hosts lists them.", id)
+	}
+	if host.ID != g.peers.HostID {
+		if err := g.peers.Await(x, res.Principal.SlotHolder(), host.ID); err != nil {
+			return err
+		}
 	}
 	found := g.of(x, host)
 	found.usage.GPUs = visibleUsage(res, host, found.usage)

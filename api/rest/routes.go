@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"pinion/api/auth"
+	"pinion/api/httpx"
 	"pinion/api/leader"
 	"pinion/raftfsm/accesskey"
 )
@@ -32,7 +33,7 @@ func (a *API) Routes() []Route {
 			Out: reflect.TypeFor[[]pull](), Mode: leader.StaleAllowed, Serve: a.onTaskHost(a.pulls), Host: a.pulls},
 		{Method: get, Path: "/v1/tasks/{id}/explain", Role: read, Scope: perResource, Summary: "why a task is where it is: why each host refuses it, which tasks hold what it needs, its earliest start",
 			Query: []Parameter{{"brief", "true: without the hosts; of a pending task only its position in the queue, and whether any host could run it"}},
-			Out:   reflect.TypeFor[explanation](), Serve: a.explainTask},
+			Out:   reflect.TypeFor[explanation](), List: true, Serve: a.explainTask},
 		{Method: get, Path: "/v1/queue", Role: read, Scope: inCluster, Summary: "pending tasks in queue order", Query: []Parameter{clusterParameter},
 			Out: reflect.TypeFor[[]queued](), List: true, Serve: a.listQueue},
 
@@ -76,7 +77,7 @@ func (a *API) Routes() []Route {
 		{Method: get, Path: "/v1/admin/digest", Role: admin, Scope: poolWide, Summary: "the former name of /v1/admin/checksum",
 			Out: reflect.TypeFor[checksumView](), Mode: leader.LocalOnly, Serve: a.checksum},
 	}, callerRoutes(), execSessions{a.Exec, a.Ended}.routes(), gpuQuarantine{a.Store, a.Now}.routes(), gpuCheck{a.Peers, a.Agent.GPUs}.routes(),
-		gpuUsage{a.Peers, a.Agent.GPUs, a.Store, a.Now, &usageCache{}}.routes(), doctor{a.Peers, a.Agent.Doctor}.routes(), taskList{a.Store, a.Now}.routes(), definitionList{}.routes(),
+		gpuUsage{a.Peers, a.Agent.GPUs, a.Store, a.Now, &httpx.AskOnce[usageAnswer]{}}.routes(), doctor{a.Peers, a.Agent.Doctor}.routes(), taskList{a.Store, a.Now}.routes(), definitionList{}.routes(),
 		newLogins(a).adminRoutes(), history{a.Ended, a.Store, a.Now}.routes(), settings{a.Store}.routes(), roles{a.Store, a.CheckTeam}.routes())
 }
 

@@ -8,11 +8,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
-
-	"golang.org/x/sync/singleflight"
 
 	"pinion/api/httpx"
 	"pinion/gpu"
@@ -35,54 +32,6 @@ const (
 type usageAnswer struct {
 	usage   gpu.LatestUsage
 	problem string
-	asked   time.Time
-	failed  bool // the host has not answered
-}
-
-// fresh reports whether the answer may be given to others.
-func (a *usageAnswer) fresh(now time.Time) bool {
-	if a.failed {
-		return now.Sub(a.asked) < usageFailed
-	}
-	return now.Sub(a.asked) < usageFresh
-}
-
-// usageCache has each host asked once in usageFresh, however many ask. The zero value is ready, and safe for concurrent use.
-type usageCache struct {
-	flights singleflight.Group
-	mu      sync.Mutex
-	hosts   map[string]usageAnswer // by id; what is not fresh any more is removed with the next that comes
-}
-
-// get is the answer of a host: the last one, or that of ask.
-func (c *usageCache) get(hostID string, ask func() usageAnswer) usageAnswer {
-	c.mu.Lock()
-	last, ok := c.hosts[hostID]
-	c.mu.Unlock()
-	if ok && last.fresh(time.Now()) {
-		return last
-	}
-	answer, _, _ := c.flights.Do(hostID, func() (any, error) {
-		answer := ask()
-		answer.asked = time.Now()
-		c.put(hostID, answer)
-		return answer, nil
-	})
-	return answer.(usageAnswer)
-}
-
-func (c *usageCache) put(hostID string, answer usageAnswer) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.hosts == nil {
-		c.hosts = map[string]usageAnswer{}
-	}
-	for id, old := range c.hosts {
-		if !old.fresh(answer.asked) {
-			delete(c.hosts, id)
-		}
-	}
-	c.hosts[hostID] = answer
 }
 
 // of is how the GPUs of a host are used.
@@ -93,14 +42,14 @@ func (g gpuUsage) of(x *httpx.Exchange, host *spec.Host) usageAnswer {
 	if !g.store.Connected(host.ID) {
 		return usageAnswer{problem: "the host is not connected"}
 	}
-	return g.cache.get(host.ID, func() usageAnswer {
+	return g.ask.Get(host.ID, func() (usageAnswer, time.Duration) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(x.Context()), usageTimeout) // others wait for it too
 		defer cancel()
 		usage, err := askUsage(ctx, g.peers, host)
 		if err != nil {
-			return usageAnswer{failed: true, problem: fmt.Sprintf("the host cannot be reached at %s: %v", host.Address, err)}
+			return usageAnswer{problem: fmt.Sprintf("the host cannot be reached at %s: %v", host.Address, err)}, usageFailed
 		}
-		return credible(host, usage)
+		return credible(host, usage), usageFresh
 	})
 }
 
