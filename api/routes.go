@@ -25,7 +25,7 @@ type routes struct {
 func newRoutes(config Config, peers *httpx.Peers, operations *operationEndpoints) routes {
 	api := &rest.API{
 		Store: config.Store, Agent: config.Agent, Queue: config.Queue, Ended: config.Ended, Admin: config.Admin, Leader: config.Leader, Peers: peers,
-		HostID: config.HostID, Version: config.Version, Now: config.Now, CheckTeam: ecs.CheckTeam, IDTokens: &config.Shared.idTokens, Exec: operations.exec,
+		HostID: config.HostID, Version: config.Version, Now: config.Now, CheckTeam: ecs.CheckTeam, IDTokens: &config.Shared.idTokens, Exec: operations.exec, Searches: config.Shared.searches,
 	}
 	kept := &images.Handler{Peers: peers, Store: config.Store, Pool: config.Admin.Images, Host: config.Agent.Images, Transfers: &config.Shared.transfers, Now: config.Now}
 	changes := &events.Handler{History: config.History, Local: config.Local, Shared: config.Shared.events, Stop: peers.Stop, Audit: config.Audit, Refusal: view.Refusal}

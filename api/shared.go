@@ -12,6 +12,7 @@ import (
 	"pinion/api/leader"
 	"pinion/api/metrics"
 	"pinion/api/openid"
+	"pinion/api/rest"
 	"pinion/api/rest/images"
 )
 
@@ -33,9 +34,10 @@ type Shared struct {
 	devices   openid.Devices
 	sessions  exec.Sessions
 	transfers images.Transfers
+	searches  *httpx.Turns
 }
 
 // NewShared returns the usual limits and empty caches.
 func NewShared() *Shared {
-	return &Shared{Metrics: metrics.NewRegistry(), limits: httpx.NewLimits(), logReads: cloudwatchlogs.NewReads(), events: events.NewShared(view.Event)}
+	return &Shared{Metrics: metrics.NewRegistry(), limits: httpx.NewLimits(), logReads: cloudwatchlogs.NewReads(), events: events.NewShared(view.Event), searches: rest.NewSearches()}
 }

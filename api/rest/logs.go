@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strconv"
@@ -11,6 +12,16 @@ import (
 	"pinion/api/wire"
 	"pinion/raftfsm/spec"
 )
+
+const (
+	// maxSearches is how many logs of this host are searched at once with a pattern; more wait. A search takes a processor for as long as the log is.
+	maxSearches = 8
+	// maxSearchesPerHolder is how many of them are for one holder of access keys.
+	maxSearchesPerHolder = 4
+)
+
+// NewSearches makes the turns of those who search logs.
+func NewSearches() *httpx.Turns { return httpx.NewTurns(maxSearches, maxSearchesPerHolder) }
 
 // lineView is one line of a task's log.
 type lineView struct {
@@ -44,13 +55,22 @@ func (a *API) logs(x *httpx.Exchange, taskID string) error {
 		return err
 	}
 	stream := &logStream{StreamWriter: httpx.StreamWriter{Exchange: x, Flush: query.Follow || query.Grep != ""}}
-	stream.plain = isPlainText(x.Request)
+	stream.plain, stream.marks = isPlainText(x.Request), query.Mark
 	if query.Follow || query.Grep != "" {
 		stream.start() // the client learns at once that the task is there, however long nothing matches
 	}
 	ctx, cancel := a.Peers.Stop.Context(x.Context())
 	defer cancel()
-	err = a.Agent.Tasks.Logs(ctx, query, stream.emit)
+	if query.Grep != "" {
+		stream.search = a.Searches.For(cmp.Or(x.Origin.Holder, x.Principal))
+		defer stream.search.End()
+		query.Mark = query.Follow // what comes later is little work
+	}
+	stream.resume = func() error { return stream.search.Begin(ctx) }
+	if err = stream.resume(); err == nil {
+		err = a.Agent.Tasks.Logs(ctx, query, stream.emit)
+	}
+	stream.search.End()
 	if flushErr := stream.flush(); err == nil {
 		err = flushErr
 	}
@@ -129,7 +149,11 @@ func parseMoment(name, text string, now time.Time) (time.Time, error) {
 type logStream struct {
 	httpx.StreamWriter
 	plain bool
+	marks bool   // the client gets the mark of LogQuery
 	chunk []byte // lines that are not written yet
+
+	search *httpx.Turn  // that of a search, of what is there when it begins; nil: it is none
+	resume func() error // waits for the turn again, after a pause for the client
 }
 
 // chunkSize is when a chunk is written although there are more lines.
@@ -149,7 +173,10 @@ func (s *logStream) start() {
 
 func (s *logStream) emit(line spec.LogLine) error {
 	if line.Stream == "" { // the mark of LogQuery, which is no line
-		s.chunk = append(s.chunk, '\n')
+		s.search.End()
+		if s.marks {
+			s.chunk = append(s.chunk, '\n')
+		}
 		return s.flush()
 	}
 	var err error
@@ -169,7 +196,11 @@ func (s *logStream) flush() error {
 		return nil
 	}
 	s.start()
+	s.search.Pause() // the client sets the pace
 	_, err := s.Write(s.chunk)
 	s.chunk = s.chunk[:0]
-	return err
+	if err != nil {
+		return err
+	}
+	return s.resume()
 }

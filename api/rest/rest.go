@@ -183,7 +183,8 @@ type API struct {
 	Version string // of this binary
 	Now     func() time.Time
 
-	Exec *exec.Service
+	Exec     *exec.Service
+	Searches *httpx.Turns // of logs; see NewSearches
 
 	CheckTeam func(name string) error // refuses a name that no team can have
 	IDTokens  IDTokens

@@ -1,0 +1,90 @@
+package httpx
+
+import (
+	"context"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// Turns is a number of slots for work that may take long and is worth waiting for. Each holder of access keys has so many of them at most, and waits for its
+// own before it waits for one of all: however much one asks for, others wait for so many at most. It is safe for concurrent use.
+type Turns struct {
+	perHolder int64
+	all       *semaphore.Weighted
+
+	mu sync.Mutex
+	of map[string]*holderTurns
+}
+
+// holderTurns are those of a holder.
+type holderTurns struct {
+	own   *semaphore.Weighted
+	users int
+}
+
+// NewTurns makes Turns of a size, of which each holder has so many at most.
+func NewTurns(size, perHolder int64) *Turns {
+	return &Turns{perHolder: perHolder, all: semaphore.NewWeighted(size), of: map[string]*holderTurns{}}
+}
+
+// Turn is what one caller has of Turns. nil is one that needs none. It is used by one goroutine at a time.
+type Turn struct {
+	of     *Turns
+	holder string
+	own    *holderTurns // nil: the work is over
+	has    bool
+}
+
+// For is a turn of a holder, without a slot yet. End must be called.
+func (t *Turns) For(holder string) *Turn {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	own := t.of[holder]
+	if own == nil {
+		own = &holderTurns{own: semaphore.NewWeighted(t.perHolder)}
+		t.of[holder] = own
+	}
+	own.users++
+	return &Turn{of: t, holder: holder, own: own}
+}
+
+// Begin waits for a slot as long as ctx lasts. It does nothing when the work is over.
+func (t *Turn) Begin(ctx context.Context) error {
+	if t == nil || t.own == nil || t.has {
+		return nil
+	}
+	if err := t.own.own.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	if err := t.of.all.Acquire(ctx, 1); err != nil {
+		t.own.own.Release(1)
+		return err
+	}
+	t.has = true
+	return nil
+}
+
+// Pause gives the slot back until Begin: while somebody else sets the pace.
+func (t *Turn) Pause() {
+	if t == nil || !t.has {
+		return
+	}
+	t.has = false
+	t.of.all.Release(1)
+	t.own.own.Release(1)
+}
+
+// End says that the work is over. It may be called more than once.
+func (t *Turn) End() {
+	if t == nil || t.own == nil {
+		return
+	}
+	t.Pause()
+	t.of.mu.Lock()
+	defer t.of.mu.Unlock()
+	if t.own.users--; t.own.users == 0 {
+		delete(t.of.of, t.holder)
+	}
+	t.own = nil
+}
