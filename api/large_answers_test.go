@@ -74,12 +74,17 @@ func TestFewListsArePutTogetherAtOnce(t *testing.T) {
 	answer := make(chan reply)
 	go func() { answer <- b.get("/v1/history") }()
 	<-slow.begun
-	for _, path := range []string{"/v1/history", "/v1/usage", "/v1/queue", "/v1/hosts", "/v1/gpus"} {
+	for _, path := range []string{
+		"/v1/history", "/v1/usage", "/v1/queue", "/v1/hosts", "/v1/gpus", "/v1/tasks", "/v1/tasks/x/explain", "/metrics", "/metrics/pool", "/v1/hosts/" + hostID + "/metrics",
+	} {
 		if got := b.get(path); got.Code != http.StatusServiceUnavailable {
 			t.Errorf("%s: %d", path, got.Code)
 		}
 	}
-	for _, operation := range []string{"ListContainerInstances", "ListSecrets", "BatchGetSecretValue", "DescribeParameters", "GetParametersByPath"} {
+	for _, operation := range []string{
+		"ListContainerInstances", "ListSecrets", "BatchGetSecretValue", "DescribeParameters", "GetParametersByPath", "ListServices", "ListServicesByNamespace",
+		"ListTaskDefinitions", "ListTaskDefinitionFamilies", "ListDaemons", "ListDaemonTaskDefinitions",
+	} {
 		if got := b.serve(httptest.NewRequest("POST", "/v1/"+operation, strings.NewReader("{}"))); got.Code != http.StatusServiceUnavailable {
 			t.Errorf("%s: %d", operation, got.Code)
 		}

@@ -63,3 +63,39 @@ func TestTasksOfAClusterAreForItsKeys(t *testing.T) {
 		}
 	}
 }
+
+// A page of tasks looks at so many, whether they match or not: whoever asks for what is not there goes on by tokens, and finds all that is.
+func TestAPageOfTasksLooksAtSoMany(t *testing.T) {
+	b := newFixture(t)
+	b.recordTasks(t, 11_000)
+	for filter, want := range map[string]int{`"desiredStatus":"STOPPED"`: 0, `"family":"f"`: 11_000} {
+		found, pages := 0, 0
+		for token := ""; pages == 0 || token != ""; pages++ {
+			var page struct {
+				TaskARNs  []string `json:"taskArns"`
+				NextToken string   `json:"nextToken"`
+			}
+			b.must(t, "ListTasks", `{`+filter+`,"nextToken":"`+token+`"}`).decode(t, &page)
+			if found, token = found+len(page.TaskARNs), page.NextToken; pages == 0 && token == "" {
+				t.Errorf("%s: one page has looked at all", filter)
+			}
+		}
+		if found != want || want == 0 && pages > 4 {
+			t.Errorf("%s: %d tasks on %d pages", filter, found, pages)
+		}
+	}
+	team, after, pages := b.withKey(t, accesskey.Key{ID: "AKIATEAM", Role: accesskey.RoleRead, Grant: accesskey.Grant{Teams: []string{"none"}}}), "", 0
+	for ; pages == 0 || after != ""; pages++ {
+		var page struct {
+			Tasks []client.Task `json:"tasks"`
+			Next  string        `json:"next"`
+		}
+		b.as(team, httptest.NewRequest("GET", "/v1/tasks?after="+after, nil)).decode(t, &page)
+		if after = page.Next; len(page.Tasks) > 0 {
+			t.Errorf("a key for another team sees %d tasks", len(page.Tasks))
+		}
+	}
+	if pages != 3 {
+		t.Errorf("it has seen that on %d pages", pages)
+	}
+}

@@ -58,8 +58,8 @@ var Operations = operationTable(
 	submit("DeregisterTaskDefinition", auth.OfFamily(auth.ChangesFamily, "taskDefinition"), deregisterTaskDefinition),
 	submit("DeleteTaskDefinitions", auth.OfFamily(auth.ChangesFamily, "taskDefinitions"), deleteTaskDefinitions),
 	read("DescribeTaskDefinition", auth.OfFamily(auth.UsesFamily, "taskDefinition"), describeTaskDefinition),
-	read("ListTaskDefinitions", auth.PerResource, listTaskDefinitions), // lists only those that the key may use, as the next
-	read("ListTaskDefinitionFamilies", auth.PerResource, listTaskDefinitionFamilies),
+	lists(read("ListTaskDefinitions", auth.PerResource, listTaskDefinitions)), // lists only those that the key may use, as the next
+	lists(read("ListTaskDefinitionFamilies", auth.PerResource, listTaskDefinitionFamilies)),
 
 	startsTasks(submit("RunTask", auth.InCluster("cluster").Using("taskDefinition"), runTask)),
 	startsTasks(submit("StartTask", auth.InCluster("cluster").Using("taskDefinition"), startTask)),
@@ -101,8 +101,8 @@ var Operations = operationTable(
 	submit("CreateService", auth.InCluster("cluster").Using("taskDefinition"), createService),
 	submit("UpdateService", auth.InCluster("cluster").Using("taskDefinition"), updateService),
 	submit("DeleteService", auth.InCluster("cluster"), deleteService),
-	read("ListServices", auth.InCluster("cluster"), listServices),
-	read("ListServicesByNamespace", auth.PerResource, listServicesByNamespace),
+	lists(read("ListServices", auth.InCluster("cluster"), listServices)),
+	lists(read("ListServicesByNamespace", auth.PerResource, listServicesByNamespace)),
 	read("DescribeServices", auth.InCluster("cluster"), describeServices),
 	read("ListServiceDeployments", auth.InCluster("cluster"), listServiceDeployments),
 	read("DescribeServiceDeployments", auth.InCluster("serviceDeploymentArns"), describeServiceDeployments),
@@ -117,12 +117,12 @@ var Operations = operationTable(
 	submit("RegisterDaemonTaskDefinition", auth.OfFamily(auth.ChangesFamily, "family").OfDaemons(), daemon.RegisterDefinition),
 	submit("DeleteDaemonTaskDefinition", auth.OfFamily(auth.ChangesFamily, "daemonTaskDefinition").OfDaemons(), daemon.DeleteDefinition),
 	read("DescribeDaemonTaskDefinition", auth.OfFamily(auth.UsesFamily, "daemonTaskDefinition").OfDaemons(), daemon.DescribeDefinition),
-	read("ListDaemonTaskDefinitions", auth.PerResource, daemon.ListDefinitions), // lists only those that the key may use
+	lists(read("ListDaemonTaskDefinitions", auth.PerResource, daemon.ListDefinitions)), // lists only those that the key may use
 	submit("CreateDaemon", auth.InCluster("clusterArn").Using("daemonTaskDefinitionArn").OfDaemons(), daemon.Create),
 	submit("UpdateDaemon", auth.InCluster("daemonArn").Using("daemonTaskDefinitionArn").OfDaemons(), daemon.Update),
 	submit("DeleteDaemon", auth.InCluster("daemonArn"), daemon.Delete),
 	read("DescribeDaemon", auth.InCluster("daemonArn"), daemon.Describe),
-	read("ListDaemons", auth.InCluster("clusterArn"), daemon.List),
+	lists(read("ListDaemons", auth.InCluster("clusterArn"), daemon.List)),
 	read("ListDaemonDeployments", auth.InCluster("daemonArn"), daemon.ListDeployments),
 	read("DescribeDaemonDeployments", auth.InCluster("daemonDeploymentArns"), daemon.DescribeDeployments),
 	read("DescribeDaemonRevisions", auth.InCluster("daemonRevisionArns"), daemon.DescribeRevisions),
@@ -180,7 +180,7 @@ func admin[In, Out any](name string, s auth.Scope, handle handler[In, Out]) Oper
 	return operation(name, accesskey.RoleAdmin, s, handle)
 }
 
-// lists says that an operation looks at every host or its like, whatever the page.
+// lists says that an operation may look at every host, service, revision or their like, whatever the page.
 func lists(o Operation) Operation {
 	o.Lists = true
 	return o

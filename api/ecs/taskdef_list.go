@@ -29,7 +29,7 @@ func listTaskDefinitions(_ context.Context, r *Request, in *types.ListTaskDefini
 	}
 	page, next, err := paging.CutFrom(in.Paging, func(last string) iter.Seq[*spec.TaskDefinition] {
 		return definitionsAfter(r, status, in.FamilyPrefix, last, in.Sort == "DESC")
-	}, definitionSortKey)
+	}, paging.All, definitionSortKey)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func listTaskDefinitionFamilies(_ context.Context, r *Request, in *types.ListTas
 	}
 	page, next, err := paging.CutFrom(in.Paging, func(last string) iter.Seq[string] {
 		return familiesAfter(r, in.FamilyPrefix, last, in.Status)
-	}, func(family string) string { return family })
+	}, paging.All, func(family string) string { return family })
 	if err != nil {
 		return nil, err
 	}

@@ -122,16 +122,8 @@ func listTasks(_ context.Context, r *Request, in *types.ListTasksInput) (*types.
 	if err != nil {
 		return nil, err
 	}
-	matching := func(last string) iter.Seq[*spec.Task] {
-		return func(yield func(*spec.Task) bool) {
-			for t := range tasks(last) {
-				if matchesFilters(in, t) && auth.SeesTask(r.Grant, t) && !yield(t) {
-					return
-				}
-			}
-		}
-	}
-	page, next, err := paging.CutFrom(in.Paging, matching, func(t *spec.Task) string { return t.ID })
+	matches := func(t *spec.Task) bool { return matchesFilters(in, t) && auth.SeesTask(r.Grant, t) }
+	page, next, err := paging.CutFrom(in.Paging, tasks, matches, func(t *spec.Task) string { return t.ID })
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,9 @@ import (
 // whole list of the other.
 const maxListedTasks = 2_000
 
+// maxVisitedTasks bounds the tasks that are looked at for a page, those that the caller does not see too: a page may have none, and another one after it.
+const maxVisitedTasks = 5_000
+
 // tasksView is a page of the tasks of a cluster.
 type tasksView struct {
 	Tasks []view.ListedTask `json:"tasks"`          // those that stopped within the last hour included
@@ -34,7 +37,7 @@ func (l taskList) routes() []Route {
 	return []Route{{Method: http.MethodGet, Path: "/v1/tasks", Role: accesskey.RoleRead, Scope: inCluster,
 		Summary: "the tasks of a cluster, by their ids, with what lists show of each; DescribeTasks has the rest",
 		Query:   []Parameter{{"cluster", "of this cluster, by name; absent: default"}, {"after", "next of the page before"}, staleParameter},
-		Out:     reflect.TypeFor[tasksView](), Mode: leader.StaleAllowed, Serve: l.list}}
+		Out:     reflect.TypeFor[tasksView](), Mode: leader.StaleAllowed, List: true, Serve: l.list}}
 }
 
 // list lists the tasks of a cluster.
@@ -50,18 +53,17 @@ func (l taskList) list(x *httpx.Exchange, res leader.Resolution) error {
 	renderer := &view.Renderer{Region: res.Principal.Region, View: res.View, Hosts: l.store, Now: l.now}
 	query := x.Request.URL.Query()
 	page := tasksView{Tasks: []view.ListedTask{}}
-	last := ""
+	last, visited := "", 0
 	for task := range res.View.TasksAfter(cluster, query.Get("after")) {
-		if !res.Principal.SeesTask(task) {
-			continue
-		}
-		if len(page.Tasks) == maxListedTasks {
+		if len(page.Tasks) == maxListedTasks || visited == maxVisitedTasks {
 			page.Next = last
 			query.Set("after", last)
 			x.Header().Set("Link", "<"+x.Request.URL.Path+"?"+query.Encode()+`>; rel="next"`)
 			break
 		}
-		page.Tasks, last = append(page.Tasks, renderer.ListedTask(task)), task.ID
+		if last, visited = task.ID, visited+1; res.Principal.SeesTask(task) {
+			page.Tasks = append(page.Tasks, renderer.ListedTask(task))
+		}
 	}
 	return reply(x, page)
 }

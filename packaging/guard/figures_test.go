@@ -29,7 +29,13 @@ var figures = []struct {
 	{"1,000,000 live tasks, 500,000 waiting, 10,000 revisions a family", map[string]string{
 		"raftfsm/spec.DefaultPoolLimits": "PoolLimits{Tasks: 1_000_000, Waiting: 500_000, Revisions: 100_000, RevisionsOfFamily: 10_000}"}},
 	{"hold 512 MiB of a host at most, 128 MiB for one address", map[string]string{"api/httpx.maxAnswers": "512 << 20", "api/httpx.maxAnswersPerAddress": "128 << 20"}},
-	{"put together 16 at once, 8 of them for one holder of keys, and pages of the history have 2 MiB", map[string]string{"api/httpx.maxLists": "16", "api/httpx.maxListsPerHolder": "8", "raftfsm/ended.MaxPageBytes": "2 << 20"}},
+	{"put together 16 at once, at most half of what is free for one holder of keys, and pages of the history have 2 MiB", map[string]string{"api/httpx.maxLists": "16", "raftfsm/ended.MaxPageBytes": "2 << 20"}},
+	{"A page of tasks is made by a look at 5,000 of them at most", map[string]string{"api/ecs/paging.MaxVisited": "5_000", "api/rest.maxVisitedTasks": "5_000"}},
+	{"64 at once for one host. One that", map[string]string{"api/httpx.maxAwaitingPerHost": "64"}},
+	{"that are worked on, 1,024, an address", map[string]string{"api/httpx.maxInFlight": "1024"}},
+	{"8 are searched with a pattern at once, 4 for one holder of keys", map[string]string{"api/rest.maxSearches": "8", "api/rest.maxSearchesPerHolder": "4"}},
+	{"a server takes 8 MiB in 50,000 lines, and asks it once in a second", map[string]string{
+		"api/metrics.maxHostBytes": "8 << 20", "api/metrics.maxHostLines": "50_000", "api/metrics.answerFresh": "time.Second"}},
 	{"ends its streams within a second", map[string]string{"api.keyCheckInterval": "500 * time.Millisecond"}},
 	{"one of its 64 places for those who read logs by the API of CloudWatch Logs for over a minute; one address has 16", map[string]string{
 		"api/cloudwatchlogs.maxReads": "64", "api/cloudwatchlogs.maxRead": "time.Minute", "api/cloudwatchlogs.maxReadsPerAddress": "16"}},

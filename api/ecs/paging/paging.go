@@ -44,11 +44,15 @@ func Cut[T any](p types.Paging, items []T, descending bool, key func(T) string) 
 			start = sort.Search(len(items), func(i int) bool { return isAfter(key(items[i]), last, descending) })
 		}
 		return slices.Values(items[start:])
-	}, key)
+	}, All, key)
 }
 
-// CutFrom is Cut for items that need not be listed first: from visits those after a key, all when it is empty.
-func CutFrom[T any](p types.Paging, from func(last string) iter.Seq[T], key func(T) string) (page []T, next string, err error) {
+// MaxVisited is how many items are looked at for a page, that match or not. A page may so have fewer than were asked for, or none, and a token: clients of AWS
+// go on while there is one.
+const MaxVisited = 5_000
+
+// CutFrom is Cut for items that need not be listed first: from visits those after a key, all when it is empty. Of these the page has those that match.
+func CutFrom[T any](p types.Paging, from func(last string) iter.Seq[T], matches func(T) bool, key func(T) string) (page []T, next string, err error) {
 	size := Max
 	if p.MaxResults != nil {
 		size = *p.MaxResults
@@ -63,14 +67,24 @@ func CutFrom[T any](p types.Paging, from func(last string) iter.Seq[T], key func
 		}
 	}
 	page = []T{} // shown as it is, also when it is empty
+	visited := 0
 	for item := range from(last) {
-		if len(page) == size {
-			return page, encodeNextToken(key(page[size-1])), nil
+		if visited == MaxVisited {
+			return page, encodeNextToken(last), nil
 		}
-		page = append(page, item)
+		if visited++; matches(item) {
+			if len(page) == size {
+				return page, encodeNextToken(key(page[size-1])), nil
+			}
+			page = append(page, item)
+		}
+		last = key(item)
 	}
 	return page, "", nil
 }
+
+// All has every item match.
+func All[T any](T) bool { return true }
 
 func isAfter(key, last string, descending bool) bool {
 	if descending {
