@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -111,7 +112,7 @@ func checkDataDir(_ context.Context, h *Host) []Finding {
 		return []Finding{failed(h.DataDir+" is no data directory of pinion, and is not empty: pinion refuses it", "name another directory with --data-dir")}
 	}
 	if open := h.readableSecrets(); len(open) > 0 {
-		return []Finding{failed("others may read "+strings.Join(open, ", "), "chmod go= "+strings.Join(open, " ")+", and replace keys that may have been read (docs/security.md)")}
+		return []Finding{failed("others may read "+strings.Join(open, ", "), "chmod go= "+strings.Join(open, " ")+", and replace keys that may have been read (docs/security.md)").fixedBy(append([]string{"chmod", "go="}, open...)...)}
 	}
 	return h.checkKeys()
 }
@@ -141,9 +142,9 @@ func (h *Host) checkDirMode(info fs.FileInfo) *Finding {
 	case !info.IsDir():
 		f = failed(h.DataDir+" is no directory", "name another one with --data-dir")
 	case known && int(stat.Uid) != h.Machine.User():
-		f = failed(fmt.Sprintf("%s belongs to user %d", h.DataDir, stat.Uid), fmt.Sprintf("chown -R %d %s", h.Machine.User(), h.DataDir))
+		f = failed(fmt.Sprintf("%s belongs to user %d", h.DataDir, stat.Uid), fmt.Sprintf("chown -R %d %s", h.Machine.User(), h.DataDir)).fixedBy("chown", "-R", strconv.Itoa(h.Machine.User()), h.DataDir)
 	case info.Mode().Perm()&^0o711 != 0:
-		f = failed(fmt.Sprintf("%s has the mode %04o: others may list or change it", h.DataDir, info.Mode().Perm()), "chmod 0711 "+h.DataDir)
+		f = failed(fmt.Sprintf("%s has the mode %04o: others may list or change it", h.DataDir, info.Mode().Perm()), "chmod 0711 "+h.DataDir).fixedBy("chmod", "0711", h.DataDir)
 	}
 	if f.Level == OK {
 		return nil

@@ -23,6 +23,13 @@ type Finding struct {
 	Level Level  `json:"level"`
 	Found string `json:"found"`
 	Do    string `json:"do,omitempty"` // what to do about it; empty when all is well
+	// Fix is a command that mends it, with its arguments. None is given where something might be lost by it, or a person has to choose.
+	Fix []string `json:"fix,omitempty"`
+}
+
+func (f Finding) fixedBy(command ...string) Finding {
+	f.Fix = command
+	return f
 }
 
 func ok(found string) Finding          { return Finding{Level: OK, Found: found} }

@@ -41,7 +41,7 @@ func checkDriver(_ context.Context, h *Host) []Finding {
 	case text == "" && m.exists("sys/module/nouveau"):
 		return []Finding{failed("this machine has NVIDIA GPUs, and the driver nouveau holds them", "install NVIDIA's driver, which disables nouveau, and reboot")}
 	case text == "":
-		return []Finding{failed("this machine has NVIDIA GPUs, and no driver of NVIDIA is loaded", "install the driver (and the headers of this kernel), then `modprobe nvidia`; `dmesg` says why a module does not load")}
+		return []Finding{failed("this machine has NVIDIA GPUs, and no driver of NVIDIA is loaded", "install the driver (and the headers of this kernel), then `modprobe nvidia`; `dmesg` says why a module does not load").fixedBy("modprobe", "nvidia")}
 	}
 	version := driverVersion.FindString(text)
 	for _, path := range nvmlPaths {
@@ -74,7 +74,7 @@ func checkFabric(_ context.Context, h *Host) []Finding {
 	case len(m.pciDevices(switchClass)) == 0:
 		return []Finding{ok("this machine has no NVSwitch")}
 	case !m.hasProcess("nv-fabricmanager"):
-		return []Finding{failed("this machine has NVSwitches, and the Fabric Manager does not run: CUDA does not start on its GPUs", "install nvidia-fabricmanager of the driver's version, and `systemctl enable --now nvidia-fabricmanager`")}
+		return []Finding{failed("this machine has NVSwitches, and the Fabric Manager does not run: CUDA does not start on its GPUs", "install nvidia-fabricmanager of the driver's version, and `systemctl enable --now nvidia-fabricmanager`").fixedBy("systemctl", "enable", "--now", "nvidia-fabricmanager")}
 	}
 	return []Finding{ok("the Fabric Manager runs")}
 }
@@ -88,7 +88,7 @@ func checkPersistence(ctx context.Context, h *Host) []Finding {
 	if err == nil && !strings.Contains(modes, "Disabled") || err != nil && m.hasProcess("nvidia-persistenced") {
 		return []Finding{ok("on")}
 	}
-	return []Finding{warning("persistence mode is off: the driver lets go of a GPU that nothing uses, and each first task waits for it", "`systemctl enable --now nvidia-persistenced`, or `nvidia-smi -pm 1`")}
+	return []Finding{warning("persistence mode is off: the driver lets go of a GPU that nothing uses, and each first task waits for it", "`systemctl enable --now nvidia-persistenced`, or `nvidia-smi -pm 1`").fixedBy("nvidia-smi", "-pm", "1")}
 }
 
 // mpsPaths are the paths in distributions of the control daemon of NVIDIA's Multi-Process Service.

@@ -28,7 +28,7 @@ func checkGPUDevices(_ context.Context, h *Host) []Finding {
 	}
 	for _, file := range []string{"dev/nvidiactl", "dev/nvidia-uvm"} {
 		if !m.exists(file) {
-			all = append(all, failed("/"+file+" is missing, and CUDA does not start without it", "`nvidia-modprobe -u -c 0` makes it; nvidia-persistenced does at each boot"))
+			all = append(all, failed("/"+file+" is missing, and CUDA does not start without it", "`nvidia-modprobe -u -c 0` makes it; nvidia-persistenced does at each boot").fixedBy("nvidia-modprobe", "-u", "-c", "0"))
 		}
 	}
 	if len(all) == 0 {

@@ -178,7 +178,7 @@ func checkPeers(ctx context.Context, h *Host) (all []Finding) {
 func checkClockSync(_ context.Context, h *Host) []Finding {
 	synced, err := h.Machine.ClockSynced()
 	if err != nil || !synced {
-		return []Finding{warning("the clock of this machine is not synchronised, as far as the kernel knows", "run chrony or systemd-timesyncd (`timedatectl set-ntp true`): certificates and signed requests are refused when clocks differ")}
+		return []Finding{warning("the clock of this machine is not synchronised, as far as the kernel knows", "run chrony or systemd-timesyncd (`timedatectl set-ntp true`): certificates and signed requests are refused when clocks differ").fixedBy("timedatectl", "set-ntp", "true")}
 	}
 	return []Finding{ok("the clock is synchronised")}
 }
@@ -195,7 +195,7 @@ func checkClocks(ctx context.Context, h *Host) (all []Finding) {
 		}
 		compared = append(compared, d.address)
 		if d.ahead.Abs() >= clockOff {
-			all = append(all, failed(fmt.Sprintf("the clock here is %s ahead of the one at %s (negative: behind)", d.ahead.Round(time.Second), d.address), "set the one that is wrong: `timedatectl set-ntp true`"))
+			all = append(all, failed(fmt.Sprintf("the clock here is %s ahead of the one at %s (negative: behind)", d.ahead.Round(time.Second), d.address), "set the one that is wrong: `timedatectl set-ntp true`").fixedBy("timedatectl", "set-ntp", "true"))
 		}
 	}
 	switch {

@@ -17,18 +17,29 @@ import (
 	"pinion/packaging/doctor"
 )
 
-// Doctor checks this machine and prints what it finds. The error is exit.ErrSilent when a check has failed.
+// Doctor checks this machine and prints what it finds, and with c.Fix runs the commands that mend it and checks once more. The error is
+// exit.ErrSilent when a check has failed.
 func Doctor(ctx context.Context, out io.Writer, c cli.DoctorConfig) error {
 	pinion, err := client.New(client.Config{Socket: filepath.Join(c.DataDir, "pinion.sock")})
 	if err != nil {
 		return err
 	}
-	found := doctor.Examine(ctx, &doctor.Host{
+	host := &doctor.Host{
 		DataDir: c.DataDir, Containerd: c.Containerd, RegistryConfig: c.RegistryConfig, Listen: c.Listen, Join: c.Join,
 		MinFree: func(size int64) int64 { return diskDefaults(cli.DiskConfig{}, size).MinFree },
 		Machine: doctor.ThisMachine(pinion),
-	})
-	if err := printFindings(out, found, c.JSON); err != nil {
+	}
+	found := doctor.Examine(ctx, host)
+	var repairs []doctor.Repair
+	switch {
+	case c.Fix && c.DryRun:
+		repairs = doctor.Fix(ctx, found, nil)
+	case c.Fix:
+		if repairs = doctor.Fix(ctx, found, doctor.RunCommand); len(repairs) > 0 {
+			found = doctor.Examine(ctx, host)
+		}
+	}
+	if err := printFindings(out, found, repairs, c); err != nil {
 		return err
 	}
 	if doctor.Count(found, doctor.Failed) > 0 {
@@ -71,15 +82,16 @@ func warnOfMachine(ctx context.Context, config cli.UpConfig, log *slog.Logger) [
 	return found
 }
 
-// printFindings prints a line for each finding, with what to do below it.
-func printFindings(out io.Writer, found []doctor.Finding, asJSON bool) error {
+// printFindings prints a line for each finding, with what to do below it, and one for each command that was run, or would be.
+func printFindings(out io.Writer, found []doctor.Finding, repairs []doctor.Repair, c cli.DoctorConfig) error {
 	failed, warnings := doctor.Count(found, doctor.Failed), doctor.Count(found, doctor.Warning)
-	if asJSON {
+	if c.JSON {
 		return invocation.PrintJSON(out, struct {
 			Findings []doctor.Finding `json:"findings"`
 			Failed   int              `json:"failed"`
 			Warnings int              `json:"warnings"`
-		}{found, failed, warnings})
+			Repairs  []doctor.Repair  `json:"repairs,omitempty"` // with --fix
+		}{found, failed, warnings, repairs})
 	}
 	var text strings.Builder
 	for _, f := range found {
@@ -89,6 +101,22 @@ func printFindings(out io.Writer, found []doctor.Finding, asJSON bool) error {
 		}
 	}
 	fmt.Fprintf(&text, "%d checks: %d failed, %d warnings\n", len(found), failed, warnings)
+	for _, r := range repairs {
+		fmt.Fprintln(&text, repairText(r, c.DryRun))
+	}
+	if c.Fix && len(repairs) == 0 {
+		text.WriteString("nothing that a command of this machine mends\n")
+	}
 	_, err := io.WriteString(out, format.Plain(text.String())) // names and problems are other hosts' words
 	return err
+}
+
+func repairText(r doctor.Repair, dryRun bool) string {
+	switch {
+	case dryRun:
+		return "would run: " + r.Command()
+	case r.Error != "":
+		return fmt.Sprintf("run: %s: %s", r.Command(), r.Error)
+	}
+	return "run: " + r.Command()
 }

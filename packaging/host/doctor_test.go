@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode"
 
+	"pinion/api/cli"
 	"pinion/packaging/doctor"
 )
 
@@ -14,7 +15,8 @@ func TestAFindingControlsNoTerminal(t *testing.T) {
 	found := []doctor.Finding{{Level: doctor.Warning, Check: "pool", Found: "host a\x1b[2J\u009b31m\u202e is unreachable", Do: "`pinion hosts rm a\x1b[2J`"}}
 	for _, asJSON := range []bool{false, true} {
 		var out bytes.Buffer
-		if err := printFindings(&out, found, asJSON); err != nil {
+		repairs := []doctor.Repair{{Finding: doctor.Finding{Fix: []string{"chmod", "0711", "/a\x1b[2J"}}, Error: "\x1b[31mno"}}
+		if err := printFindings(&out, found, repairs, cli.DoctorConfig{JSON: asJSON, Fix: true}); err != nil {
 			t.Fatal(err)
 		}
 		shown := strings.ReplaceAll(out.String(), "\n", "")

@@ -1,0 +1,50 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The mode of a data directory is mended by a command of the machine, and the check finds nothing any more.
+func TestAFindingIsMended(t *testing.T) {
+	h := soundHost(t)
+	if err := os.Chmod(h.DataDir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	found := Examine(t.Context(), h)
+	if would := Fix(t.Context(), found, nil); len(would) != 1 || would[0].Check != "data directory" || would[0].Command() != "chmod 0711 "+h.DataDir {
+		t.Fatalf("%+v", would)
+	}
+	if Count(Examine(t.Context(), h), Failed) != 1 {
+		t.Error("it is mended before any command was run")
+	}
+	if done := Fix(t.Context(), found, RunCommand); len(done) != 1 || done[0].Error != "" {
+		t.Fatalf("%+v", done)
+	}
+	if again := Examine(t.Context(), h); Count(again, Failed) != 0 {
+		t.Errorf("%+v", again)
+	}
+}
+
+// Every command is run once, whatever became of those before, and what is wrong with it is said.
+func TestCommandsAreRunOnceEach(t *testing.T) {
+	var ran []string
+	done := Fix(t.Context(), []Finding{
+		ok("all is well"), failed("a", "b"),
+		warning("clock sync", "").fixedBy("timedatectl", "set-ntp", "true"), failed("clock offset", "").fixedBy("timedatectl", "set-ntp", "true"),
+		failed("files", "").fixedBy("chmod", "go=", "/var/lib/a b"),
+	}, func(_ context.Context, command []string) error {
+		ran = append(ran, strings.Join(command, "|"))
+		return errors.New("no such command")
+	})
+	if !slices.Equal(ran, []string{"timedatectl|set-ntp|true", "chmod|go=|/var/lib/a b"}) || len(done) != 2 || done[0].Error == "" || done[1].Command() != "chmod go= '/var/lib/a b'" {
+		t.Errorf("%q %+v", ran, done)
+	}
+	if err := RunCommand(t.Context(), []string{"sh", "-c", "echo broken >&2; exit 3"}); err == nil || !strings.Contains(err.Error(), "broken") {
+		t.Errorf("%v", err)
+	}
+}
