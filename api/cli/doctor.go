@@ -55,40 +55,43 @@ Examples:
 			&cli.StringFlag{Name: "containerd", Destination: &config.Containerd, DefaultText: "built in", Usage: "the machine's own containerd at this `SOCKET`"},
 			&cli.StringFlag{Name: "registry-config", Value: DefaultRegistryConfig, Destination: &config.RegistryConfig, Usage: "`DIR` with registry logins (config.json) and mirrors (certs.d)"},
 		},
-		Action: func(c *cli.Context) (err error) {
-			if c.Args().Present() {
-				return exit.Usagef("pinion doctor takes no arguments; see pinion doctor --help")
-			}
-			if names := c.StringSlice("on-host"); c.Bool("all") || len(names) > 0 {
-				switch ofThisMachine := []string{"listen", "join", "containerd", "registry-config", "fix", "dry-run"}; {
-				case c.Bool("all") && len(names) > 0:
-					return exit.Usagef("--all is every host, and --on-host some: give one of them")
-				case slices.ContainsFunc(ofThisMachine, c.IsSet):
-					return exit.Usagef("--%s are options of this machine: hosts of the pool are checked with their own", strings.Join(ofThisMachine, ", --"))
-				}
-				inv, err := p.system.Invoke(c)
-				if err != nil {
-					return err
-				}
-				return doctor.Hosts(c, inv, names)
-			}
-			output, err := invocation.OutputFormat(c)
-			if err != nil {
-				return err
-			}
-			config.JSON, config.DryRun = output == invocation.JSON, c.Bool("dry-run")
-			if config.DryRun && !config.Fix {
-				return exit.Usagef("--dry-run is of --fix: without it pinion doctor changes nothing")
-			}
-			if config.DataDir, err = filepath.Abs(invocation.DataDir(c)); err != nil {
-				return fmt.Errorf("--data-dir: %w", err)
-			}
-			host := UpConfig{Listen: config.Listen, Join: config.Join, GPUs: GPUOptions{"auto", MIGStatic}}
-			if err := host.check(); err != nil {
-				return err
-			}
-			config.Join = host.Join
-			return p.Doctor(c.Context, c.App.Writer, config)
-		},
+		Action: func(c *cli.Context) error { return p.examine(c, config) },
 	}
+}
+
+// examine checks this machine, or has hosts of the pool check theirs.
+func (p Program) examine(c *cli.Context, config DoctorConfig) (err error) {
+	if c.Args().Present() {
+		return exit.Usagef("pinion doctor takes no arguments; see pinion doctor --help")
+	}
+	if names := c.StringSlice("on-host"); c.Bool("all") || len(names) > 0 {
+		switch ofThisMachine := []string{"listen", "join", "containerd", "registry-config", "fix", "dry-run"}; {
+		case c.Bool("all") && len(names) > 0:
+			return exit.Usagef("--all is every host, and --on-host some: give one of them")
+		case slices.ContainsFunc(ofThisMachine, c.IsSet):
+			return exit.Usagef("--%s are options of this machine: hosts of the pool are checked with their own", strings.Join(ofThisMachine, ", --"))
+		}
+		inv, err := p.system.Invoke(c)
+		if err != nil {
+			return err
+		}
+		return doctor.Hosts(c, inv, names)
+	}
+	output, err := invocation.OutputFormat(c)
+	if err != nil {
+		return err
+	}
+	config.JSON, config.DryRun = output == invocation.JSON, c.Bool("dry-run")
+	if config.DryRun && !config.Fix {
+		return exit.Usagef("--dry-run is of --fix: without it pinion doctor changes nothing")
+	}
+	if config.DataDir, err = filepath.Abs(invocation.DataDir(c)); err != nil {
+		return fmt.Errorf("--data-dir: %w", err)
+	}
+	host := UpConfig{Listen: config.Listen, Join: config.Join, GPUs: GPUOptions{"auto", MIGStatic}}
+	if err := host.check(); err != nil {
+		return err
+	}
+	config.Join = host.Join
+	return p.Doctor(c.Context, c.App.Writer, config)
 }
