@@ -14,11 +14,17 @@ func TestTheSearchOfTheWebPage(t *testing.T) {
 	h := up(t, "--gpus", "sim:8xh100")
 	train := strings.Fields(h.pinion(t, "run", "-d", "--gpus", "2", "--name", "train", "--team", "vision", "pinion/self", "--", "pinion", "pause"))[0]
 	big := strings.Fields(h.pinion(t, "run", "-d", "--gpus", "8", "--name", "big", "pinion/self", "--", "pinion", "pause"))[0]
+	h.pinion(t, "run", "-d", "--gpu-alternatives", "H200:1/H100:7", "--name", "either", "pinion/self", "--", "pinion", "pause")
 	h.waitStatus(t, train, "RUNNING")
 	p := open(t, h)
 	id, secret := h.makeKey(t, "read")
 	p.signIn(id, secret)
 	p.waits("document.querySelectorAll('.cells .cell.taken').length === 2")
+	p.visit("#/tasks")
+	p.waits("document.body.innerText.includes('(H200:1/H100:7)')") // of a task that waits, all that will do
+	p.visit("#/queue")
+	p.waits("document.body.innerText.includes('H200:1/H100:7')")
+	p.visit("#/")
 
 	p.press("/")
 	p.waits("document.activeElement.getAttribute('role') === 'combobox'")

@@ -5,10 +5,13 @@ import { Action, Facts, Problem, Status, Table, html, useAnswer, word } from './
 
 const matches = (search, ...words) => search.toLowerCase().split(/\s+/).every(word => words.join(' ').toLowerCase().includes(word))
 
+// queuedGPUs is what a waiting task asks for: a number of GPUs, those of which any will do, or memory of one that others share.
+const queuedGPUs = q => q.gpuAlternatives || (q.gpuMemoryMiB ? mib(q.gpuMemoryMiB) : q.gpus ? String(q.gpus) : '')
+
 export function Queue({ store, search }) {
   const items = store.queue.filter(q => matches(search, q.taskId, q.definition, q.team, q.group, q.cluster, q.waitsFor))
   return html`<${Table} items=${items} link=${q => '#/tasks/' + q.taskId} empty="Nothing waits." columns=${[
-    ['Place', q => String(q.place || ''), 'number'], ['Task', q => shortID(q.taskId), 'code'], ['Definition', q => q.definition], ['Tasks', q => String(q.tasks || 1), 'number'], ['GPUs', q => q.gpus ? String(q.gpus) : '', 'number'],
+    ['Place', q => String(q.place || ''), 'number'], ['Task', q => shortID(q.taskId), 'code'], ['Definition', q => q.definition], ['Tasks', q => String(q.tasks || 1), 'number'], ['GPUs', queuedGPUs, 'number'],
     ['Team', q => q.team], ['Priority', q => String(q.priority), 'number'], ['Cluster', q => q.cluster], ['Waits', q => age(q.since), 'number'], ['For', q => q.waitsFor],
   ]} />`
 }

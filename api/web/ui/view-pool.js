@@ -1,7 +1,7 @@
 // The pool as a map: hosts, and a cell for each GPU.
 import { Component } from 'preact'
 import { useState } from 'preact/hooks'
-import { gpusOf, hueOf, idOf, mib, nameOf, plural } from './format.js'
+import { attribute, gpusOf, hueOf, idOf, mib, nameOf, plural } from './format.js'
 import { html } from './parts.js'
 
 const views = { team: 'Task', use: 'Utilization', memory: 'Memory', health: 'Health' }
@@ -88,8 +88,10 @@ export function Pool({ store }) {
     <p class="legend">${states.map(s => html`<span><i class=${'cell ' + s} style=${{ '--hue': 210 }}></i>${s}</span>`)}</p>`
 }
 
-// gpuWord is how many GPUs a task has, as its list shows it.
+// gpuWord is how many GPUs a task has, as its list shows it; in parentheses how many it asks for while it waits, or which ones will do.
 export const gpuWord = task => {
   const n = gpusOf(task)
-  return n ? task.containerInstanceArn ? String(n) : `(${n})` : ''
+  if (task.containerInstanceArn) return n ? String(n) : ''
+  const choices = attribute(task, 'pinion.gpu-alternatives') || n
+  return choices ? `(${choices})` : ''
 }
