@@ -76,6 +76,32 @@ var serviceCommands = map[string]serviceCommand{
 		"maxResults": {`101`, `maxResults`},
 		"nextToken":  {`"none"`, `oken`},
 	}},
+	"CreateTaskSet": {`{"cluster":"default","service":"blue","taskDefinition":"served:2"}`, map[string]option{
+		"cluster":                  {`"lab"`, `Service not found`},
+		"service":                  {`"nothing"`, `Service not found`},
+		"taskDefinition":           updatable["taskDefinition"],
+		"externalId":               {`"x"`, `"externalId":"x"`},
+		"networkConfiguration":     updatable["networkConfiguration"],
+		"loadBalancers":            updatable["loadBalancers"],
+		"launchType":               {`"EXTERNAL"`, `"launchType":"EXTERNAL"`},
+		"capacityProviderStrategy": updatable["capacityProviderStrategy"],
+		"platformVersion":          updatable["platformVersion"],
+		"scale":                    {`{"value":50,"unit":"PERCENT"}`, `"value":50`},
+		"clientToken":              {`"a b"`, `clientToken`},
+		"tags":                     {`[{"key":"floor","value":"2"}]`, `{"key":"floor","value":"2"}`},
+	}},
+	"UpdateTaskSet": {`{"cluster":"default","service":"blue","taskSet":"$set","scale":{"value":30,"unit":"PERCENT"}}`, map[string]option{
+		"cluster": {`"lab"`, `Service not found`},
+		"service": {`"nothing"`, `Service not found`},
+		"taskSet": {`"ecs-svc/1"`, `TaskSet not found`},
+		"scale":   {`{"value":50,"unit":"PERCENT"}`, `"value":50`},
+	}},
+	"UpdateTaskProtection": {`{"cluster":"default","tasks":["$task"],"protectionEnabled":false}`, map[string]option{
+		"cluster":           {`"lab"`, `MISSING`},
+		"tasks":             {`["0123456789abcdef0123456789abcdef"]`, `MISSING`},
+		"protectionEnabled": {`true`, `"protectionEnabled":true`},
+		"expiresInMinutes":  {`3000`, `expiresInMinutes`},
+	}},
 	"ListServiceDeployments": {`{"service":"web"}`, map[string]option{
 		"cluster":    {`"lab"`, `Service not found`},
 		"service":    {`"nothing"`, `Service not found`},
@@ -109,7 +135,7 @@ func TestEveryOptionOfTheServiceCommandsCounts(t *testing.T) {
 	}
 }
 
-// answerWith is what a pool with the services web and second answers, or refuses with, to a command with one more option.
+// answerWith is what a pool with the services web, second and blue answers, or refuses with, to a command with one more option.
 func answerWith(t *testing.T, command, least, name, value string) string {
 	t.Helper()
 	f := balanced(t)
@@ -118,7 +144,8 @@ func answerWith(t *testing.T, command, least, name, value string) string {
 		f.must(t, "RegisterTaskDefinition", `{"family":"served","containerDefinitions":[{"name":"main","image":"web","memory":64,"portMappings":[{"containerPort":80,"name":"http","appProtocol":"http"}]}]}`)
 	}
 	f.must(t, "CreateService", `{"serviceName":"web","taskDefinition":"served:2","desiredCount":1,"tags":[{"key":"row","value":"1"}]}`)
-	f.addTask(t, "1")
+	f.must(t, "CreateService", `{"serviceName":"blue","deploymentController":{"type":"EXTERNAL"},"desiredCount":2}`)
+	names := strings.NewReplacer("$task", f.addTask(t, "1"), "$set", f.set(t, "CreateTaskSet", `{"cluster":"default","service":"blue","taskDefinition":"served:2"}`).TaskSetARN)
 	f.must(t, "CreateService", `{"serviceName":"second","taskDefinition":"served:2","desiredCount":0}`)
 	members := map[string]json.RawMessage{}
 	if err := json.Unmarshal([]byte(least), &members); err != nil {
@@ -131,7 +158,7 @@ func answerWith(t *testing.T, command, least, name, value string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := f.call(command, string(body))
+	got := f.call(command, names.Replace(string(body)))
 	if got.err != nil {
 		return got.err.Error()
 	}
