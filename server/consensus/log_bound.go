@@ -14,7 +14,7 @@ import (
 
 const (
 	logBoundInterval = time.Second
-	// logBoundPause is how long after a snapshot that failed the next one is tried.
+	// logBoundPause is the pause after a snapshot that failed, until the next one is tried.
 	logBoundPause = time.Minute
 	// minTrailingLogs are kept behind a snapshot however large they are: those that are on their way to followers.
 	minTrailingLogs = 32
@@ -28,6 +28,7 @@ type logBound struct {
 	snapshots raft.SnapshotStore
 	most      int64 // bytes, see Config.MaxLog
 	log       *slog.Logger
+	now       func() time.Time
 
 	records, bytes int64     // that the log had taken in at the last snapshot of this bound
 	again          time.Time // no snapshot before this; zero unless one has failed
@@ -54,12 +55,12 @@ func (b *logBound) run(ctx context.Context) {
 func (b *logBound) enforce() error {
 	records, bytes := b.store.Written()
 	grown := bytes - b.bytes
-	if grown < b.most/2 || time.Now().Before(b.again) || grown < b.stateSize() {
+	if grown < b.most/2 || b.now().Before(b.again) || grown < b.stateSize() {
 		return nil
 	}
 	average := grown / max(1, records-b.records)
 	if err := b.compact(min(trailingLogs, max(minTrailingLogs, uint64(b.most/2/max(1, average))))); err != nil {
-		b.again = time.Now().Add(logBoundPause)
+		b.again = b.now().Add(logBoundPause)
 		return err
 	}
 	b.records, b.bytes, b.again = records, bytes, time.Time{}

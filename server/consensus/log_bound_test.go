@@ -68,7 +68,7 @@ func TestSmallEntriesStayInTheLog(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	bound := &logBound{raft: n.raft, store: n.store, snapshots: raft.NewDiscardSnapshotStore(), most: n.cfg.MaxLog, log: n.log}
+	bound := &logBound{raft: n.raft, store: n.store, snapshots: raft.NewDiscardSnapshotStore(), most: n.cfg.MaxLog, log: n.log, now: n.Now}
 	if err := bound.enforce(); err != nil {
 		t.Fatal(err)
 	}

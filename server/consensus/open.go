@@ -118,7 +118,7 @@ func (n *Node) startRaft() error {
 	n.raft, n.failover.raft, n.candidates.raft = raft, raft, raft
 	n.store.OnFatal(n.fail)
 	keepWatermark := func(ctx context.Context) { n.watermark.run(ctx, raft) }
-	bound := &logBound{raft: raft, store: n.store, snapshots: starter.snapshots, most: n.cfg.MaxLog, log: n.log}
+	bound := &logBound{raft: raft, store: n.store, snapshots: starter.snapshots, most: n.cfg.MaxLog, log: n.log, now: n.Now}
 	sayLeaderless := func(ctx context.Context) { logLeaderless(ctx, n.leader, n.log) }
 	for _, loop := range append(n.hooks.Loops, n.candidates.forward, n.terms.watch, n.terms.watchLeader, n.failover.loop, n.disk.watch, keepWatermark, bound.run, sayLeaderless) {
 		n.loops.Go(func() { loop(n.life) })

@@ -63,9 +63,11 @@ func (h *History) Archive(ctx context.Context, index uint64) (about []byte, bloc
 
 // waitReached waits until the state was followed to a position, and answers how far it was.
 func (h *History) waitReached(ctx context.Context, position raftfsm.Position) *Cursor {
-	for end := time.Now().Add(archivePatience); ; {
+	ctx, cancel := context.WithTimeout(ctx, archivePatience)
+	defer cancel()
+	for {
 		reached := h.reached.Load()
-		if reached != nil && reached.Position.Compare(position) >= 0 || time.Now().After(end) || backoff.Sleep(ctx, archivePoll) != nil {
+		if reached != nil && reached.Position.Compare(position) >= 0 || backoff.Sleep(ctx, archivePoll) != nil {
 			return reached
 		}
 	}

@@ -62,7 +62,8 @@ func (v *voteReconciler) converged() bool {
 // startAutopilot starts autopilot for one term; the caller stops it.
 func (s *Servers) startAutopilot(ctx context.Context) *autopilot.Autopilot {
 	p := autopilot.New(GuardedRaft{s.consensus.Raft(), s}, &autopilotDelegate{hostID: s.hostID, view: s.view, configured: s.Configured, heard: s.liveness.Heard, stats: s.FetchStats},
-		autopilot.WithPromoter(&cappedPromoter{}),
+		autopilot.WithPromoter(&cappedPromoter{now: s.consensus.Now}),
+		autopilot.WithTimeProvider(s.consensus), // since when a server is healthy
 		autopilot.WithLogger(s.raftLog),
 		autopilot.WithUpdateInterval(healthInterval),
 		autopilot.WithReconcileInterval(promotionInterval),
@@ -145,11 +146,16 @@ type promotionHint struct {
 }
 
 // cappedPromoter is autopilot's promoter with a limit: the servers that ought to vote, and of them an odd number.
-type cappedPromoter struct{}
+type cappedPromoter struct {
+	now   func() time.Time
+	began time.Time // when it was asked first
+}
 
 // CalculatePromotionsAndDemotions gives votes to the wanted servers that are healthy and takes them from the others,
 // both together or neither, so that the number of votes stays odd. The leader keeps its vote until another leads.
-func (*cappedPromoter) CalculatePromotionsAndDemotions(c *autopilot.Config, state *autopilot.State) autopilot.RaftChanges {
+func (p *cappedPromoter) CalculatePromotionsAndDemotions(c *autopilot.Config, state *autopilot.State) autopilot.RaftChanges {
+	now := p.now()
+	stable := p.stabilization(c, now)
 	var kept, ready, spare []*autopilot.ServerState
 	for _, server := range state.Servers {
 		wanted := server.Server.Ext.(promotionHint).wanted
@@ -158,7 +164,7 @@ func (*cappedPromoter) CalculatePromotionsAndDemotions(c *autopilot.Config, stat
 			kept = append(kept, server)
 		case voter:
 			spare = append(spare, server)
-		case wanted && server.Health.IsStable(time.Now(), state.ServerStabilizationTime(c)):
+		case wanted && server.Health.IsStable(now, stable):
 			ready = append(ready, server)
 		}
 	}
@@ -178,6 +184,18 @@ func (*cappedPromoter) CalculatePromotionsAndDemotions(c *autopilot.Config, stat
 		changes.Leader = nextLeader(kept)
 	}
 	return changes
+}
+
+// stabilization is for how long a server must have been healthy. While autopilot has not run for so long, nobody can have been: it is zero then.
+// autopilot.State.ServerStabilizationTime measures that by the machine's clock.
+func (p *cappedPromoter) stabilization(c *autopilot.Config, now time.Time) time.Duration {
+	if p.began.IsZero() {
+		p.began = now
+	}
+	if now.Sub(p.began) <= c.ServerStabilizationTime {
+		return 0
+	}
+	return c.ServerStabilizationTime
 }
 
 func byAge(a, b *autopilot.ServerState) int {
