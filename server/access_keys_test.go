@@ -10,6 +10,7 @@ import (
 
 	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/spec"
+	"pinion/server/seal"
 )
 
 // secretOf reads a key's secret as the API does.
@@ -83,14 +84,14 @@ func TestARemovedKeyIsGoneAndTheHostGetsAnother(t *testing.T) {
 // A snapshot that is restored where no sealing key is leaves keys that nobody can read.
 func TestWithoutTheSealingKeyASecretIsUnavailableAndTheHostGetsANewKey(t *testing.T) {
 	cfg := config(t.TempDir())
-	cfg.KeyringFile = filepath.Join(t.TempDir(), keyringFile)
+	cfg.KeyringFile = filepath.Join(t.TempDir(), seal.File)
 	s := start(t, cfg)
 	key, err := s.accessKeys.HostKey(t.Context(), hostID, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	stop(t, s)
-	cfg.KeyringFile = filepath.Join(t.TempDir(), keyringFile)
+	cfg.KeyringFile = filepath.Join(t.TempDir(), seal.File)
 	s = start(t, cfg)
 	if _, err := secretOf(t, s, key.ID); !errors.Is(err, spec.ErrUnavailable) || !strings.Contains(err.Error(), "seal.key") {
 		t.Errorf("%v", err)
@@ -112,7 +113,7 @@ func TestANewServerHasTheSealingKeyAndAnAgentHasNot(t *testing.T) {
 	for _, h := range p.hosts {
 		own := h.member.localServer()
 		if own == nil {
-			if _, err := os.Stat(filepath.Join(h.dir, keyringFile)); err == nil {
+			if _, err := os.Stat(filepath.Join(h.dir, seal.File)); err == nil {
 				t.Errorf("host %d is an agent and has the sealing key", h.n)
 			}
 			continue

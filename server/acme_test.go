@@ -12,6 +12,7 @@ import (
 	"pinion/raftfsm/loadbalancer"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/traffic"
+	"pinion/server/admission"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 )
 
 // newACMEPool is a pool of four hosts, one of them an agent, with a listener that has the certificate of acmeSite. It returns what each host shares.
-func newACMEPool(t *testing.T) (p *pool, caches func(int) ACMECache) {
+func newACMEPool(t *testing.T) (p *pool, caches func(int) admission.ACMECalls) {
 	p = newPool(t)
 	p.found(nil)
 	p.join(3)
@@ -33,7 +34,7 @@ func newACMEPool(t *testing.T) (p *pool, caches func(int) ACMECache) {
 		Listener: loadbalancer.Listener{ID: "l", LoadBalancer: "b", Port: 443, Protocol: traffic.HTTPS, Certificates: []loadbalancer.Certificate{{Name: traffic.ACMEPrefix + acmeSite}}},
 		Default:  loadbalancer.Rule{ID: "r", Action: traffic.Action{FixedResponse: &traffic.FixedResponse{StatusCode: 204}}},
 	}))
-	return p, func(i int) ACMECache { return p.hosts[i].member.ACME }
+	return p, func(i int) admission.ACMECalls { return p.hosts[i].member.ACME }
 }
 
 func TestHostsShareTheCertificatesOfListenersAlone(t *testing.T) {
@@ -85,7 +86,7 @@ func TestHostsShareTheCertificatesOfListenersAlone(t *testing.T) {
 }
 
 // checkACMEKeys checks which keys hosts may put and delete: root of one could fill what is kept, and end certificates of others.
-func checkACMEKeys(t *testing.T, caches func(int) ACMECache, value []byte) {
+func checkACMEKeys(t *testing.T, caches func(int) admission.ACMECalls, value []byte) {
 	t.Helper()
 	for _, key := range []string{"a.example.org+rsa", "a.example.org+http-01", "a.example.org+token+token", "+token", "a.example.org+" + strings.Repeat("x", 1<<10)} {
 		if err := caches(3).Put(t.Context(), key, value); err == nil {
@@ -140,13 +141,13 @@ func TestAHostPutsNothingInThePlaceOfCertificates(t *testing.T) {
 		t.Errorf("the answer that any host shows to the CA: %v", err)
 	}
 
-	for _, host := range []ACMECache{hostile, orders} {
+	for _, host := range []admission.ACMECalls{hostile, orders} {
 		checkBadCertificates(t, host, good, answer)
 	}
 	if err := orders.Put(t.Context(), acmeSite, good.value); err != nil {
 		t.Fatal(err)
 	}
-	for _, host := range []ACMECache{hostile, orders} {
+	for _, host := range []admission.ACMECalls{hostile, orders} {
 		if err := host.Put(t.Context(), acmeSite, certificateOf(t, acmeSite, now, 365*day).value); err == nil || !strings.Contains(err.Error(), "hosts renew from") {
 			t.Errorf("another certificate in the place of one that is not due: %v", err)
 		}
@@ -157,7 +158,7 @@ func TestAHostPutsNothingInThePlaceOfCertificates(t *testing.T) {
 }
 
 // checkBadCertificates checks which certificates no host may put.
-func checkBadCertificates(t *testing.T, host ACMECache, good issued, answer []byte) {
+func checkBadCertificates(t *testing.T, host admission.ACMECalls, good issued, answer []byte) {
 	t.Helper()
 	now := time.Now()
 	for why, value := range map[string][]byte{

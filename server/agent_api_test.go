@@ -107,7 +107,7 @@ func TestJoinMakesTheClusterItNamesAndNamesTasksNobodyKnows(t *testing.T) {
 		t.Fatal(unknown, err)
 	}
 	known := view(t, s).Host(hostID)
-	if known == nil || known.RegisteredAt.IsZero() || view(t, s).Cluster("training") == nil || !s.Connected(hostID) {
+	if known == nil || known.RegisteredAt.IsZero() || view(t, s).Cluster("training") == nil || !s.liveness.Connected(hostID) {
 		t.Errorf("after a join: host %+v", known)
 	}
 }

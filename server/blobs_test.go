@@ -10,13 +10,14 @@ import (
 
 	"pinion/raftfsm/blob"
 	"pinion/server/peer"
+	"pinion/server/tracker"
 )
 
 // Hosts of a pool find and read one another's blobs; one that was removed, and one of another pool, do not.
 func TestBlobsAreForHostsOfThePool(t *testing.T) {
 	r := newRights(t)
 	const digest = "sha256:some"
-	NewBlobs(r.b.member).Serve(func(w http.ResponseWriter, q *http.Request, host string) {
+	r.b.member.Blobs.HandleBlobs(func(w http.ResponseWriter, q *http.Request, host string) {
 		if q.PathValue("digest") != digest {
 			http.NotFound(w, q)
 			return
@@ -25,7 +26,7 @@ func TestBlobsAreForHostsOfThePool(t *testing.T) {
 		w.WriteHeader(http.StatusPartialContent)
 		io.WriteString(w, host[:4])
 	})
-	holder, reader := NewBlobs(r.b.member), NewBlobs(r.a.member)
+	holder, reader := r.b.member.Blobs, r.a.member.Blobs
 	if _, err := holder.Ask(t.Context(), blob.Request{Full: true, Held: []string{digest}}); err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,7 @@ func TestBlobsAreForHostsOfThePool(t *testing.T) {
 	if _, _, err := reader.Read(t.Context(), r.b.cfg.HostID, "sha256:another", 0, 4); !errors.Is(err, blob.ErrNotHere) {
 		t.Errorf("another blob: %v", err)
 	}
-	if status, _ := (caller{r.b.where, certOf(t, r.a)}).call(t, peer.Peer, http.MethodGet, pathBlobs+digest, struct{}{}); status != http.StatusPartialContent {
+	if status, _ := (caller{r.b.where, certOf(t, r.a)}).call(t, peer.Peer, http.MethodGet, tracker.PathBlobs+digest, struct{}{}); status != http.StatusPartialContent {
 		t.Fatalf("an agent of the pool is answered %d", status)
 	}
 	for name, c := range map[string]caller{
@@ -52,7 +53,7 @@ func TestBlobsAreForHostsOfThePool(t *testing.T) {
 		"a host of another pool": {r.b.where, certOf(t, r.foreign)},
 	} {
 		eventually(t, name+" is refused", func() bool {
-			status, _ := c.call(t, peer.Peer, http.MethodGet, pathBlobs+digest, struct{}{})
+			status, _ := c.call(t, peer.Peer, http.MethodGet, tracker.PathBlobs+digest, struct{}{})
 			return status != http.StatusPartialContent
 		})
 	}
@@ -69,7 +70,7 @@ func TestAHostTellsOfAllItsBlobsAndImages(t *testing.T) {
 		all.Images.List = append(all.Images.List, blob.Image{Name: fmt.Sprintf("registry.example.com/team/research/trainer:v%d", i), Digest: all.Held[i], Size: 1 << 40})
 	}
 	for name, m := range map[string]*Member{"an agent": r.a.member, "another": r.b.member} {
-		if _, err := NewBlobs(m).Ask(t.Context(), all); err != nil {
+		if _, err := m.Blobs.Ask(t.Context(), all); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

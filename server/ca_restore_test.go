@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pinion/server/pki"
+	"pinion/server/recovery"
 )
 
 // A snapshot from before a rotation of the CA is restored on a server that has rotated: hosts trust the newer root, so the pool goes on
@@ -26,14 +27,14 @@ func TestASnapshotFromBeforeARotationIsRestored(t *testing.T) {
 	agent := p.join(1)[0]
 	var file bytes.Buffer
 	eventually(t, "the host is known", func() bool { return p.view().Host(agent.cfg.HostID) != nil })
-	if err := first.member.SaveSnapshot(t.Context(), &file, false); err != nil {
+	if err := first.member.Snapshots.SaveSnapshot(t.Context(), &file, false); err != nil {
 		t.Fatal(err)
 	}
 	later.Store(true)
 	root := p.rotateCA(false)
 	p.waitUntilRotated(root)
 	first.close()
-	if incarnation, err := Restore(t.Context(), first.cfg, bytes.NewReader(file.Bytes())); err != nil || incarnation != 2 {
+	if incarnation, err := recovery.RestorePool(t.Context(), offline(first), bytes.NewReader(file.Bytes())); err != nil || incarnation != 2 {
 		t.Fatal(incarnation, err)
 	}
 	if err := first.start(); err != nil {
@@ -47,7 +48,7 @@ func TestASnapshotFromBeforeARotationIsRestored(t *testing.T) {
 	other := newPool(t).found(nil)
 	other.close()
 	copyKeyring(t, first, other)
-	if _, err := Restore(t.Context(), other.cfg, bytes.NewReader(file.Bytes())); err == nil {
+	if _, err := recovery.RestorePool(t.Context(), offline(other), bytes.NewReader(file.Bytes())); err == nil {
 		t.Error("a server of another pool has restored it")
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"pinion/raftfsm/spec"
+	"pinion/server/recovery"
+	"pinion/server/seal"
 )
 
 // clearForms are the forms in which somebody could find the key of the pool's CA.
@@ -39,7 +41,7 @@ func TestTheKeyOfTheCAIsInNoSnapshotAndNotInTheLog(t *testing.T) {
 	own := first.member.localServer()
 	forms := clearForms(t, heldCA(t, first).Key)
 	var saved bytes.Buffer
-	if err := first.member.SaveSnapshot(t.Context(), &saved, false); err != nil {
+	if err := first.member.Snapshots.SaveSnapshot(t.Context(), &saved, false); err != nil {
 		t.Fatal(err)
 	}
 	if err := own.node.Raft().Snapshot().Error(); err != nil {
@@ -91,21 +93,21 @@ func TestASnapshotIsRestoredOnlyWithTheSealingKeys(t *testing.T) {
 	p := newPool(t)
 	first := p.found(nil)
 	var file bytes.Buffer
-	if err := first.member.SaveSnapshot(t.Context(), &file, false); err != nil {
+	if err := first.member.Snapshots.SaveSnapshot(t.Context(), &file, false); err != nil {
 		t.Fatal(err)
 	}
 	first.close()
 	other := p.host(nil)
 	prepareRestore(t, other, first.where)
-	_, err := Restore(t.Context(), other.cfg, bytes.NewReader(file.Bytes()))
-	if err == nil || !strings.Contains(err.Error(), filepath.Join(other.dir, keyringFile)) {
+	_, err := recovery.RestorePool(t.Context(), offline(other), bytes.NewReader(file.Bytes()))
+	if err == nil || !strings.Contains(err.Error(), filepath.Join(other.dir, seal.File)) {
 		t.Fatalf("without the sealing keys: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(other.dir, "raft")); err == nil || other.cfg.Identity.Ready() {
 		t.Error("a refused restore changed the data directory")
 	}
 	copyKeyring(t, first, other)
-	if _, err := Restore(t.Context(), other.cfg, bytes.NewReader(file.Bytes())); err != nil {
+	if _, err := recovery.RestorePool(t.Context(), offline(other), bytes.NewReader(file.Bytes())); err != nil {
 		t.Fatal(err)
 	}
 	if heldCA(t, other).Key == nil {
@@ -119,7 +121,7 @@ func TestAServerThatLostItsSealingKeysSealsTheCAAnew(t *testing.T) {
 	first := p.found(nil)
 	before := *first.member.localServer().state.View().CA()
 	first.close()
-	if err := os.Remove(filepath.Join(first.dir, keyringFile)); err != nil {
+	if err := os.Remove(filepath.Join(first.dir, seal.File)); err != nil {
 		t.Fatal(err)
 	}
 	if err := first.start(); err != nil {

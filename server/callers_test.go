@@ -30,8 +30,11 @@ import (
 	"pinion/server/history"
 	"pinion/server/liveness"
 	"pinion/server/membership"
+	"pinion/server/orchestrator"
 	"pinion/server/peer"
 	"pinion/server/pki"
+	"pinion/server/prefetch"
+	"pinion/server/tracker"
 )
 
 // A caller is what somebody shows who connects to the port: any certificate, or none.
@@ -162,29 +165,29 @@ func signedFor(t *testing.T, hostID string, authority *pki.CA, now time.Time) *t
 func (r *rightsTest) secrets() map[string]any {
 	victim := r.b.agent.host
 	return map[string]any{
-		dispatch.PathSession:     map[string]any{"seq": 1, "handshake": dispatch.Registration{Host: victim}},
-		membership.PathStats:     struct{}{},
-		admission.PathKeyring:    struct{}{},
-		dispatch.PathRegister:    dispatch.Registration{Host: victim},
-		dispatch.PathReports:     []map[string]any{{"host": victim.ID, "reports": []spec.TaskReport{{TaskID: "task", Status: spec.Stopped}}}},
-		dispatch.PathMetrics:     map[string]any{"host": victim.ID, "report": metric.Report{Waiting: []metric.Waiting{{Group: "g", Requests: 1}}}},
-		liveness.PathHeartbeats:  liveness.Batch{Hosts: []string{victim.ID}},
-		history.PathRead:         history.Request{To: time.Now()},
-		pathPrefetch:             blob.Prefetch{Images: []string{"registry.example.com/of-an-attacker:1"}},
-		membership.PathRole:      struct{}{},
-		membership.PathPoolInfo:  struct{}{},
-		pathRenew:                []byte("request"),
-		pathAdmit:                admission.JoinRequest{HostID: victim.ID, TokenID: "token", Secret: "secret"},
-		pathHostKey:              struct{}{},
-		pathRoot:                 strings.Repeat("0", 64),
-		pathACME:                 acmeCall{Do: "get", Key: "www.example.org"},
-		pathSecrets:              secretsCall{Task: "task", Containers: []string{"main"}},
-		pathProtection:           protectionCall{Task: "task", Until: new(time.Now())},
-		pathCredentials:          credentialsCall{Task: "task"},
-		pathHostTags:             struct{}{},
-		dispatch.PathLease:       map[string]any{"host": victim.ID, "request": iplease.Request{IP: "192.0.2.1", Released: 1}},
-		pathBlobRequest:          blob.Request{Full: true, Held: []string{"sha256:claimed"}},
-		pathAPI + "v1/ListTasks": struct{}{},
+		dispatch.PathSession:        map[string]any{"seq": 1, "handshake": dispatch.Registration{Host: victim}},
+		membership.PathStats:        struct{}{},
+		admission.PathKeyring:       struct{}{},
+		dispatch.PathRegister:       dispatch.Registration{Host: victim},
+		dispatch.PathReports:        []map[string]any{{"host": victim.ID, "reports": []spec.TaskReport{{TaskID: "task", Status: spec.Stopped}}}},
+		dispatch.PathMetrics:        map[string]any{"host": victim.ID, "report": metric.Report{Waiting: []metric.Waiting{{Group: "g", Requests: 1}}}},
+		liveness.PathHeartbeats:     liveness.Batch{Hosts: []string{victim.ID}},
+		history.PathRead:            history.Request{To: time.Now()},
+		prefetch.Path:               blob.Prefetch{Images: []string{"registry.example.com/of-an-attacker:1"}},
+		membership.PathRole:         struct{}{},
+		membership.PathPoolInfo:     struct{}{},
+		admission.PathRenew:         []byte("request"),
+		admission.PathAdmit:         admission.JoinRequest{HostID: victim.ID, TokenID: "token", Secret: "secret"},
+		admission.PathHostKey:       struct{}{},
+		admission.PathRoot:          strings.Repeat("0", 64),
+		admission.PathACME:          map[string]any{"do": "get", "key": "www.example.org"},
+		admission.PathSecrets:       map[string]any{"task": "task", "containers": []string{"main"}},
+		orchestrator.PathProtection: map[string]any{"task": "task", "until": new(time.Now())},
+		admission.PathCredentials:   map[string]any{"task": "task"},
+		membership.PathHostTags:     struct{}{},
+		dispatch.PathLease:          map[string]any{"host": victim.ID, "request": iplease.Request{IP: "192.0.2.1", Released: 1}},
+		tracker.PathRequest:         blob.Request{Full: true, Held: []string{"sha256:claimed"}},
+		pathAPI + "v1/ListTasks":    struct{}{},
 	}
 }
 

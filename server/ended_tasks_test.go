@@ -13,6 +13,7 @@ import (
 	"pinion/raftfsm/spec"
 	"pinion/server/backup"
 	"pinion/server/history"
+	"pinion/server/recovery"
 )
 
 // endTask lets a task begin and end.
@@ -60,7 +61,7 @@ func waitKept(t *testing.T, s *Server, n int) {
 func TestTheHistoryKeepsWhatTheStateForgets(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "raft")
 	cfg := config(dir)
-	cfg.HistoryFile = filepath.Join(filepath.Dir(dir), historyFile)
+	cfg.HistoryFile = filepath.Join(filepath.Dir(dir), history.File)
 	s := start(t, cfg)
 	at := forgetTasks(t, s, 1)
 	if view(t, s).Task(taskNumber(1)) != nil {
@@ -105,7 +106,7 @@ func TestTheHistoryKeepsWhatTheStateForgets(t *testing.T) {
 func TestADamagedHistoryStopsNothing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "raft")
 	cfg := config(dir)
-	cfg.HistoryFile = filepath.Join(filepath.Dir(dir), historyFile)
+	cfg.HistoryFile = filepath.Join(filepath.Dir(dir), history.File)
 	if err := os.WriteFile(cfg.HistoryFile, make([]byte, 1<<16), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +131,7 @@ func waitSetAside(t *testing.T, file string) {
 func TestWhatIsReadableOfADamagedHistoryIsKept(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "raft")
 	cfg := config(dir)
-	cfg.HistoryFile = filepath.Join(filepath.Dir(dir), historyFile)
+	cfg.HistoryFile = filepath.Join(filepath.Dir(dir), history.File)
 	s := start(t, cfg)
 	const tasks = 3
 	forgetTasks(t, s, tasks)
@@ -177,7 +178,7 @@ func TestALostHistoryComesFromAnotherServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	follower.close()
-	if err := os.Remove(filepath.Join(follower.dir, historyFile)); err != nil {
+	if err := os.Remove(filepath.Join(follower.dir, history.File)); err != nil {
 		t.Fatal(err)
 	}
 	if err := follower.start(); err != nil {
@@ -194,7 +195,7 @@ func TestARecoveredPoolKeepsItsHistory(t *testing.T) {
 	own := h.member.localServer()
 	at := forgetTasks(t, own, 1)
 	h.close()
-	if _, err := Recover(t.Context(), h.cfg); err != nil {
+	if _, err := recovery.RecoverPool(t.Context(), offline(h)); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.start(); err != nil {
@@ -214,7 +215,7 @@ func TestARestoredPoolHasItsPast(t *testing.T) {
 	forgetTasks(t, own, tasks)
 	endTask(t, own, taskNumber(tasks+1), time.Now()) // the history may not have it yet
 	var file bytes.Buffer
-	if err := first.member.SaveSnapshot(t.Context(), &file, true); err != nil {
+	if err := first.member.Snapshots.SaveSnapshot(t.Context(), &file, true); err != nil {
 		t.Fatal(err)
 	}
 	first.close()
@@ -225,7 +226,7 @@ func TestARestoredPoolHasItsPast(t *testing.T) {
 	second := p.host(nil)
 	prepareRestore(t, second, first.where)
 	copyKeyring(t, first, second)
-	if _, err := Restore(t.Context(), second.cfg, &file); err != nil {
+	if _, err := recovery.RestorePool(t.Context(), offline(second), &file); err != nil {
 		t.Fatal(err)
 	}
 	if err := second.start(); err != nil {

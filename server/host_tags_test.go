@@ -18,7 +18,7 @@ func TestAHostIsToldOfItsOwnTags(t *testing.T) {
 		apply(t, leader, raftfsm.SetTags{Kind: spec.ResourceHost, ID: host.cfg.HostID, Put: []spec.Tag{{Key: "host", Value: host.cfg.HostID}}})
 	}
 	for _, host := range p.hosts {
-		tags, err := host.member.OwnTasks.HostTags(t.Context())
+		tags, err := host.member.HostTags.Tags(t.Context())
 		if err != nil || !slices.Equal(tags, []spec.Tag{{Key: "host", Value: host.cfg.HostID}}) {
 			t.Errorf("host %s: %v, %v", host.cfg.HostID, tags, err)
 		}

@@ -128,7 +128,7 @@ func TestAHostProvesByItsKeyWhoItIs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = first.member.localServer().authority.Admit(t.Context(), admission.JoinRequest{HostID: host.cfg.HostID, TokenID: token.ID, Secret: token.Secret, CSR: request})
+		_, err = first.member.localServer().authority.AdmitHost(t.Context(), admission.JoinRequest{HostID: host.cfg.HostID, TokenID: token.ID, Secret: token.Secret, CSR: request})
 		return err
 	}
 	changed, err := pki.OpenJoining(filepath.Join(t.TempDir(), "pki"), second.cfg.HostID, nil)

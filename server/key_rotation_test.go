@@ -20,7 +20,7 @@ import (
 // ringOf is the keyring on a server's disk.
 func ringOf(t *testing.T, dir string, keys *keystore.Store) *seal.Keyring {
 	t.Helper()
-	ring, err := seal.Open(filepath.Join(dir, keyringFile), keys)
+	ring, err := seal.Open(filepath.Join(dir, seal.File), keys)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,8 +41,8 @@ func TestASilentHostGetsNoWorkBeforeItIsDisconnected(t *testing.T) {
 	definition := define(t, s, 0)
 	c.pass(2300 * time.Millisecond)
 	r := run(t.Context(), t, s, runOf(definition))
-	if !s.Connected(hostID) || len(r.Tasks) != 0 || r.Failures[0].Reason != spec.ReasonAgent {
-		t.Errorf("connected %t, answer %+v", s.Connected(hostID), r)
+	if !s.liveness.Connected(hostID) || len(r.Tasks) != 0 || r.Failures[0].Reason != spec.ReasonAgent {
+		t.Errorf("connected %t, answer %+v", s.liveness.Connected(hostID), r)
 	}
 	if err := s.agents.Heartbeat(t.Context(), hostID, nil); err != nil {
 		t.Fatal(err)

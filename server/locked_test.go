@@ -15,6 +15,7 @@ import (
 	"pinion/packaging/keystore/keystoretest"
 	"pinion/raftfsm/accesskey"
 	"pinion/server/pki"
+	"pinion/server/recovery"
 	"pinion/server/seal"
 )
 
@@ -57,7 +58,7 @@ func secretsOf(t *testing.T, h *testHost, known map[string][]byte) {
 	for form, text := range clearForms(t, heldCA(t, h).Key) {
 		known["key of the CA as "+form] = text
 	}
-	access, err := h.member.HostKey(t.Context())
+	access, err := h.member.Admission.HostKey(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +120,7 @@ func checkOpensNothing(t *testing.T, dir string, secrets map[string][]byte) {
 			t.Errorf("its keys open with %q: %v", secret, err)
 		}
 	}
-	if _, err := seal.Open(filepath.Join(dir, keyringFile), nil); !errors.Is(err, keystore.ErrUnlock) {
+	if _, err := seal.Open(filepath.Join(dir, seal.File), nil); !errors.Is(err, keystore.ErrUnlock) {
 		t.Errorf("its keyring opens: %v", err)
 	}
 	if _, err := pki.Open(filepath.Join(dir, "pki"), "some host", nil); !errors.Is(err, keystore.ErrUnlock) {
@@ -152,14 +153,14 @@ func TestASnapshotOfALockedServerIsRestoredWithItsSecret(t *testing.T) {
 	p := newPool(t)
 	first := p.startLocked(nil)
 	var file bytes.Buffer
-	if err := first.member.SaveSnapshot(t.Context(), &file, false); err != nil {
+	if err := first.member.Snapshots.SaveSnapshot(t.Context(), &file, false); err != nil {
 		t.Fatal(err)
 	}
 	first.close()
 	other := p.host(nil)
 	copyKeyring(t, first, other)
 	prepareRestore(t, other, first.where)
-	if _, err := Restore(t.Context(), other.cfg, bytes.NewReader(file.Bytes())); !errors.Is(err, keystore.ErrUnlock) {
+	if _, err := recovery.RestorePool(t.Context(), offline(other), bytes.NewReader(file.Bytes())); !errors.Is(err, keystore.ErrUnlock) {
 		t.Errorf("without the secret: %v", err)
 	}
 	text := readFile(t, filepath.Join(first.dir, keystore.LockFile))
@@ -168,7 +169,7 @@ func TestASnapshotOfALockedServerIsRestoredWithItsSecret(t *testing.T) {
 	}
 	unlock(t, other)
 	prepareRestore(t, other, first.where)
-	if _, err := Restore(t.Context(), other.cfg, bytes.NewReader(file.Bytes())); err != nil {
+	if _, err := recovery.RestorePool(t.Context(), offline(other), bytes.NewReader(file.Bytes())); err != nil {
 		t.Fatal(err)
 	}
 	if err := other.start(); err != nil {

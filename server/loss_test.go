@@ -13,6 +13,8 @@ import (
 	"pinion/raftfsm/spec"
 	"pinion/server/backup"
 	"pinion/server/pki"
+	"pinion/server/recovery"
+	"pinion/server/seal"
 )
 
 func TestAnAgentWhoseServerGoesReportsToAnotherBeforeItIsGivenAnything(t *testing.T) {
@@ -178,7 +180,7 @@ func TestAPoolGoesOnFromOneSurvivor(t *testing.T) {
 	for _, h := range append(others, survivor) {
 		h.close()
 	}
-	if incarnation, err := Recover(t.Context(), survivor.cfg); err != nil || incarnation != 2 {
+	if incarnation, err := recovery.RecoverPool(t.Context(), offline(survivor)); err != nil || incarnation != 2 {
 		t.Fatal(incarnation, err)
 	}
 	if err := survivor.start(); err != nil {
@@ -217,7 +219,7 @@ func TestASnapshotBeginsThePoolAnewOnAnotherMachine(t *testing.T) {
 	task := p.run(second)
 	eventually(t, "the task runs", func() bool { return p.view().Task(task.ID).LastStatus == spec.Running })
 	var file bytes.Buffer
-	if err := first.member.SaveSnapshot(t.Context(), &file, false); err != nil {
+	if err := first.member.Snapshots.SaveSnapshot(t.Context(), &file, false); err != nil {
 		t.Fatal(err)
 	}
 	first.close()
@@ -234,7 +236,7 @@ func TestASnapshotBeginsThePoolAnewOnAnotherMachine(t *testing.T) {
 	third := p.host(nil)
 	prepareRestore(t, third, first.where) // hosts look for the pool where it was
 	copyKeyring(t, first, third)
-	if incarnation, err := Restore(t.Context(), third.cfg, &file); err != nil || incarnation != 2 {
+	if incarnation, err := recovery.RestorePool(t.Context(), offline(third), &file); err != nil || incarnation != 2 {
 		t.Fatal(incarnation, err)
 	}
 	if err := third.start(); err != nil {
@@ -265,9 +267,9 @@ func prepareRestore(t *testing.T, h *testHost, address string) {
 // copyKeyring copies the sealing keys of a server, as an administrator does from a backup.
 func copyKeyring(t *testing.T, from, to *testHost) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(from.dir, keyringFile))
+	text, err := os.ReadFile(filepath.Join(from.dir, seal.File))
 	if err == nil {
-		err = os.WriteFile(filepath.Join(to.dir, keyringFile), text, 0o600)
+		err = os.WriteFile(filepath.Join(to.dir, seal.File), text, 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)

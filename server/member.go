@@ -15,8 +15,10 @@ import (
 	"github.com/hashicorp/raft"
 
 	"pinion/packaging/keystore"
+	"pinion/raftfsm/spec"
 	"pinion/server/admission"
 	"pinion/server/backup"
+	"pinion/server/consensus"
 	"pinion/server/dispatch"
 	"pinion/server/history"
 	"pinion/server/membership"
@@ -55,7 +57,7 @@ type MemberConfig struct {
 	Disk MemberDisk       // what it takes of its disk
 }
 
-// MemberDisk is what a member takes of its disk.
+// MemberDisk bounds the use that a member makes of its disk.
 type MemberDisk struct {
 	MinFree   uint64         // see Config
 	Reserve   int64          // see Config
@@ -69,7 +71,7 @@ func (c MemberConfig) now() func() time.Time {
 	return c.Now
 }
 
-// keys is how files with keys are written here: as those of the identity are.
+// keys writes files with keys here, as those of the identity are written.
 func (c MemberConfig) keys() *keystore.Store {
 	if c.Identity == nil {
 		return nil
@@ -80,22 +82,23 @@ func (c MemberConfig) keys() *keystore.Store {
 // Member is a host's membership in its pool: a server or an agent, as the pool decides; the role may change while it runs. The
 // API and the agent of this host use the pool through it. It is safe for concurrent use.
 type Member struct {
-	Parts
+	APIBackend
+	AgentBackend
 
 	cfg       MemberConfig
 	log       *slog.Logger
 	poolCache *membership.PoolCache
 	client    *http.Client // reaches servers alone by their addresses, and any host by its id
 	anyHost   *http.Client // reaches any host of the pool, whose word alone counts for nothing
-	peers     *rpc.Client
 	leader    *rpc.LeaderTracker
 	upstream  *dispatch.Upstream // of the agent here
 
-	server  localServer
-	auth    *peerAuthorizer
-	role    *roleFollower
-	session *sessionHost
-	api     *peerAPI
+	server    localServer
+	auth      *membership.PeerAuthorizer
+	role      *membership.RoleFollower
+	lifecycle *serverLifecycle
+	session   *sessionHost
+	api       *peerAPI
 
 	loops  sync.WaitGroup
 	ctx    context.Context
@@ -117,46 +120,70 @@ func OpenMember(ctx context.Context, cfg MemberConfig) (*Member, error) {
 	if err := m.resume(ctx); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
-	m.loops.Go(m.role.followRole)
+	m.loops.Go(func() { m.role.Run(m.ctx) })
 	daily := backup.Daily{Dir: filepath.Join(cfg.Dir, "snapshots"), View: m.server.view, Now: m.cfg.Now, Log: m.log}
 	m.loops.Go(func() { daily.Run(m.ctx) })
+	m.loops.Go(func() { m.cfg.Identity.KeepRenewed(m.ctx, m.Admission.RenewCertificate) })
 	own := m.admission()
-	m.loops.Go(func() { m.cfg.Identity.KeepRenewed(m.ctx, own.renewCert) })
-	m.loops.Go(func() { own.keepRootRecorded(m.ctx) })
+	m.loops.Go(func() { own.KeepRootRecorded(m.ctx) })
 	return m, nil
 }
 
 // newMember wires a member that is not of a pool yet.
 func newMember(cfg MemberConfig) (*Member, error) {
 	cfg.Now = cfg.now()
-	cache, err := membership.OpenPoolCache(filepath.Join(cfg.Dir, poolCacheFile))
+	cache, err := membership.OpenPoolCache(filepath.Join(cfg.Dir, membership.PoolCacheFile))
 	if err != nil {
 		return nil, err
 	}
 	m := &Member{cfg: cfg, log: cfg.Log, poolCache: cache, fatal: make(chan error, 1)}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
-	m.auth = &peerAuthorizer{server: &m.server, cache: cache, log: m.log}
-	m.client = (&peer.Dialer{Identity: cfg.Identity, Address: m.auth.addressOf, Authorize: m.auth.authorizeKey, Trusts: m.auth.checkServer}).HTTPClient()
-	m.anyHost = (&peer.Dialer{Identity: cfg.Identity, Address: m.auth.addressOf, Authorize: m.auth.authorizeAny}).HTTPClient()
-	m.peers = &rpc.Client{HTTP: m.client}
+	m.auth = &membership.PeerAuthorizer{Servers: m.server.servers, Cache: cache, Log: m.log}
+	m.client = (&peer.Dialer{Identity: cfg.Identity, Address: m.auth.AddressOf, Authorize: m.auth.AuthorizeKey, Trusts: m.auth.CheckServer}).HTTPClient()
+	m.anyHost = (&peer.Dialer{Identity: cfg.Identity, Address: m.auth.AddressOf, Authorize: m.auth.AuthorizeAny}).HTTPClient()
 	m.leader = rpc.NewLeaderTracker(m.knownLeader)
-	pool := &poolFollower{cfg: cfg, log: m.log, cache: cache, server: &m.server, leader: m.leader, anyHost: m.anyHost}
-	m.role = &roleFollower{poolFollower: pool, peers: m.peers, auth: m.auth, fail: m.fail, loops: &m.loops, life: m.ctx}
-	pool.setAside = func(outdated *Server) { m.loops.Go(func() { m.role.setServerAside(outdated) }) }
-	m.session = &sessionHost{poolFollower: pool, role: m.role, auth: m.auth, fail: m.fail}
-	m.upstream = dispatch.NewUpstream(m.session, cfg.Address, m.client, m.log)
-	pool.upstream = m.upstream
-	m.Parts = m.parts()
-	m.api = &peerAPI{auth: m.auth, server: &m.server, leader: m.Leadership, dispatcher: dispatch.NewDispatcher(m.session, m.log), cache: cache, port: cfg.Port, now: cfg.Now, log: m.log}
-	cfg.Port.SetAuthorizer(m.auth.authorizePeer)
-	m.serveListener("other hosts", cfg.Port.Peer(), m.api.peerHandler())
-	m.serveListener("joining hosts", cfg.Port.Join(), admission.JoinHandler(m.api.admitHost, m.api.removalOf, cfg.Port.ReportRefusal, cfg.Now, m.log))
+	m.followPool()
+	leadership := rpc.NewLeadership(m.ctx, m.leader, &rpc.Client{HTTP: m.client})
+	m.APIBackend = newAPIBackend(m, leadership)
+	m.AgentBackend = newAgentBackend(m, leadership)
+	cfg.Port.SetAuthorizer(m.auth.AuthorizePeer)
+	m.serveHosts()
 	return m, nil
 }
 
-// admission is how this host gets into its pool, and stays there.
-func (m *Member) admission() hostAdmission {
-	return hostAdmission{cfg: m.cfg, log: m.log, cache: m.poolCache, leader: m.Leadership}
+// followPool wires what follows the pool: what hosts say of it, and the role that it gives this host.
+func (m *Member) followPool() {
+	cfg, peers, anyHost := m.cfg, &rpc.Client{HTTP: m.client}, rpc.ToAnyHost(m.anyHost)
+	pool := &membership.PoolFollower{Cache: m.poolCache, Identity: cfg.Identity, Address: cfg.Address, Leader: m.leader, AnyHost: anyHost, CloseHost: cfg.Port.CloseHost, Log: m.log}
+	m.lifecycle = &serverLifecycle{cfg: cfg, log: m.log, server: &m.server, pool: pool, auth: m.auth, leader: m.leader, peers: peers, anyHost: anyHost, fail: m.fail, loops: &m.loops, life: m.ctx}
+	m.role = &membership.RoleFollower{HostID: cfg.HostID, Pool: pool, Peers: peers, Host: m.lifecycle, Log: m.log}
+	m.session = &sessionHost{PoolFollower: pool, cfg: cfg, log: m.log, server: &m.server, role: m.role, auth: m.auth, fail: m.fail}
+	m.upstream = dispatch.NewUpstream(m.session, cfg.Address, m.client, m.log)
+	m.lifecycle.upstream, m.lifecycle.stopped = m.upstream, m.role.ForgetDesired
+	pool.Recovered, pool.SetServerAside = m.upstream.ResetIndex, m.lifecycle.setServerAside
+}
+
+// serveHosts answers the hosts of the pool, and those that want to join it.
+func (m *Member) serveHosts() {
+	port := m.cfg.Port
+	m.api = &peerAPI{
+		router: &rpc.HostRouter{Callers: m.auth, Port: port}, server: &m.server, dispatcher: dispatch.NewDispatcher(m.session, m.log),
+		cache: m.poolCache, ended: m.Ended, agent: m.AgentBackend,
+	}
+	removals := admission.Removals{
+		IsMember: m.auth.IsMember, Authority: local(&m.server, func(s *Server) *admission.Authority { return s.authority }),
+		Roots: func() spec.CARoots { return m.poolCache.PoolInfo().CA }, Log: m.log,
+	}
+	m.serveListener("other hosts", port.Peer(), m.api.handler())
+	m.serveListener("joining hosts", port.Join(), admission.JoinHandler(m.Admission.AdmitHost, removals.Status, port.ReportRefusal, m.cfg.Now, m.log))
+}
+
+// admission gets this host into its pool, and keeps it admitted.
+func (m *Member) admission() admission.HostAdmission {
+	return admission.HostAdmission{
+		Request: admission.Join{Address: m.cfg.Join, Token: m.cfg.JoinToken, HostID: m.cfg.HostID, Cluster: m.cfg.Cluster, Identity: m.cfg.Identity, Now: m.cfg.Now, Log: m.log},
+		Address: m.cfg.Address, Pool: m.poolCache, IsSigned: m.session.IsSigned, Calls: m.Admission,
+	}
 }
 
 // serveListener answers on one of the port's listeners until the member ends.
@@ -170,46 +197,42 @@ func (m *Member) serveListener(clients string, l net.Listener, h http.Handler) {
 }
 
 // HandleAPI sets the handler for API requests that other hosts forward; their paths begin with /api/.
-func (m *Member) HandleAPI(h http.Handler) { m.api.handlers.api.Store(&h) }
+func (m *Member) HandleAPI(h http.Handler) { m.api.router.HandleAPI(h) }
 
-// Agent is what the agent of this host needs of the pool.
+// Agent is the connection of this host's agent to the control plane.
 func (m *Member) Agent() *dispatch.Upstream { return m.upstream }
 
 // resume determines this host's role from its data directory.
 func (m *Member) resume(ctx context.Context) error {
 	os.RemoveAll(m.cfg.trashDir()) // what an earlier wipe could not finish
-	_, err := os.Stat(filepath.Join(m.cfg.raftDir(), "server.json"))
+	dir, own := consensus.DirIn(m.cfg.Dir), m.admission()
+	_, err := os.Stat(filepath.Join(dir, "server.json"))
 	hasRaft := err == nil
-	_, err = os.Stat(watermarkOf(m.cfg.raftDir()))
+	_, err = os.Stat(consensus.WatermarkOf(dir))
 	hadRaft := err == nil // this host was a server, and has not ceased to be one
-	m.admission().rejoin(ctx)
+	own.RejoinPool(ctx)
 	switch {
 	case m.cfg.Join != "" && !hasRaft && (!m.poolCache.BelongsToPool() || !m.cfg.Identity.Ready()):
-		return m.admission().join(ctx)
+		return own.JoinPool(ctx)
 	case m.poolCache.BelongsToPool() && !hasRaft && hadRaft:
-		return m.role.startServer(ctx, true) // it says what is missing
+		return m.lifecycle.openServer(ctx, true) // it says what is missing
 	case m.poolCache.BelongsToPool() && !hasRaft:
 		if !m.cfg.Identity.Ready() {
-			return m.admission().explainNoCertificate(ctx)
+			return own.ExplainNoCertificate(ctx)
 		}
 		return nil
 	case m.poolCache.BelongsToPool():
-		return m.role.startServer(ctx, true)
+		return m.lifecycle.openServer(ctx, true)
 	}
 	if _, held := m.cfg.Identity.CA(); !held {
 		return errJoinIncomplete
 	}
-	return m.role.startServer(ctx, false)
+	return m.lifecycle.openServer(ctx, false)
 }
 
 // errJoinIncomplete is the error of a host that has a pool's certificate but no record of the pool's servers.
 var errJoinIncomplete = errors.New("this host was let into a pool and ended before it could write down where the pool's servers are: " +
 	"start it once more with `pinion up --join ADDR --token-file FILE`, it will be known again")
-
-func (c MemberConfig) raftDir() string { return filepath.Join(c.Dir, "raft") }
-
-// watermarkOf is the file that tells an older copy of a raft directory: see consensus.Config.
-func watermarkOf(raftDir string) string { return raftDir + ".watermark" }
 
 // trashDir is the name that a raft directory gets before its removal.
 func (c MemberConfig) trashDir() string { return filepath.Join(c.Dir, "raft.wiped") }
@@ -220,10 +243,11 @@ func (m *Member) Close() error {
 	m.once.Do(func() {
 		m.cancel()
 		m.upstream.Close()
-		err = m.role.close()
+		err = m.lifecycle.close()
 		m.loops.Wait()
 		m.client.CloseIdleConnections()
 		m.anyHost.CloseIdleConnections()
+		m.Blobs.Close()
 	})
 	return err
 }
@@ -238,9 +262,6 @@ func (m *Member) fail(err error) {
 	default:
 	}
 }
-
-// localServer is this host's server, nil while it is an agent.
-func (m *Member) localServer() *Server { return m.server.Load() }
 
 // knownLeader is the leader as this host knows it: from its own server, or from the server that it has a session with.
 func (m *Member) knownLeader() (address string, self bool) {
@@ -257,3 +278,6 @@ func (m *Member) knownLeader() (address string, self bool) {
 
 // PoolID is the pool that this host belongs to.
 func (m *Member) PoolID() string { return m.poolCache.PoolInfo().Pool }
+
+// CertificateExpires is the end of the certificate of this host; zero while it has none.
+func (m *Member) CertificateExpires() time.Time { return m.cfg.Identity.Expires() }

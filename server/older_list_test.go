@@ -9,6 +9,7 @@ import (
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 	"pinion/server/membership"
+	"pinion/server/pki"
 )
 
 // A host that was a server once has a list that says so, signed by the pool's CA. Whoever has heard of a later one does not believe it any more,
@@ -43,10 +44,12 @@ func TestAnOlderListOfServersIsNotBelieved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		proven, ok := cache.Proven(list, victim.member.role.verifyWith(list.CA))
+		proven, ok := cache.Proven(list, func(text, signature []byte) bool {
+			return pki.VerifyText(victim.cfg.Identity, text, signature, list.CA)
+		})
 		return ok && slices.Equal(proven.ServerIDs, list.ServerIDs)
 	}
-	if _, ok := victim.member.poolCache.Proven(older, victim.member.role.verifyWith(older.CA)); ok {
+	if _, ok := victim.member.lifecycle.pool.Proven(older); ok {
 		t.Error("the victim believes the older list")
 	}
 	if believes(filepath.Join(victim.dir, "servers.json"), older) {

@@ -17,6 +17,7 @@ import (
 	"pinion/server/membership"
 	"pinion/server/peer"
 	"pinion/server/pki"
+	"pinion/server/recovery"
 )
 
 // pool is several hosts in one process, each with a data directory, a port and certificates of its own.
@@ -40,6 +41,16 @@ type testHost struct {
 	member *Member
 	port   *peer.Port
 	agent  *testAgent
+}
+
+// localServer is the server of a host, nil while it is an agent.
+func (m *Member) localServer() *Server { return m.server.Load() }
+
+// offline is a host that is closed, for the recovery of its pool.
+func offline(h *testHost) recovery.Host {
+	return recovery.Host{
+		Dir: h.cfg.Dir, HostID: h.cfg.HostID, Address: h.cfg.Address, Identity: h.cfg.Identity, Now: h.cfg.Now, MinFree: h.cfg.Disk.MinFree, Reserve: h.cfg.Disk.Reserve, Log: h.cfg.Log,
+	}
 }
 
 func newPool(t *testing.T) *pool { return &pool{t: t, now: time.Now} }

@@ -59,7 +59,7 @@ func TestWhatIsRefusedBetweenHostsIsReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if calling.post(t, peer.Peer, pathRenew, requestFor(t, other)); !refusals.has(peer.OpRenew, id) {
+	if calling.post(t, peer.Peer, admission.PathRenew, requestFor(t, other)); !refusals.has(peer.OpRenew, id) {
 		t.Errorf("a renewal for another key: %+v", refusals.all)
 	}
 	if calling.post(t, peer.Peer, admission.PathKeyring, struct{}{}); !refusals.has(peer.OpCall, id) {
@@ -73,6 +73,6 @@ func TestWhatIsRefusedBetweenHostsIsReported(t *testing.T) {
 	if err := server.member.Hosts.RemoveHost(t.Context(), id, true); err != nil {
 		t.Fatal(err)
 	}
-	calling.post(t, peer.Peer, pathRenew, requestFor(t, other))
+	calling.post(t, peer.Peer, admission.PathRenew, requestFor(t, other))
 	eventually(t, "the connection of a removed host is reported", func() bool { return refusals.has(peer.OpConnect, id) }) // it is cut off first
 }

@@ -42,11 +42,11 @@ func TestACertificateIsRenewedForTheKeyAndTheNamesThatTheHostJoinedWith(t *testi
 		"another key": requestFor(t, other), "another host's key": requestFor(t, certOf(t, r.b).PrivateKey.(*ecdsa.PrivateKey)),
 		"a name for many": requestFor(t, own, "*.amazonaws.com"), "too many names": requestFor(t, own, slices.Repeat([]string{"x"}, 40)...),
 	} {
-		if status, text := agent.post(t, peer.Peer, pathRenew, csr); status == http.StatusOK {
+		if status, text := agent.post(t, peer.Peer, admission.PathRenew, csr); status == http.StatusOK {
 			t.Errorf("%s: %s", name, text)
 		}
 	}
-	status, text := agent.post(t, peer.Peer, pathRenew, requestFor(t, own, "ecs.us-east-1.amazonaws.com", "host-0"))
+	status, text := agent.post(t, peer.Peer, admission.PathRenew, requestFor(t, own, "ecs.us-east-1.amazonaws.com", "host-0"))
 	var given admission.JoinReply
 	if err := json.Unmarshal(text, &given); err != nil || status != http.StatusOK {
 		t.Fatalf("%d %s", status, text)

@@ -24,8 +24,11 @@ import (
 	"pinion/server/id"
 	"pinion/server/liveness"
 	"pinion/server/membership"
+	"pinion/server/orchestrator"
 	"pinion/server/peer"
+	"pinion/server/prefetch"
 	"pinion/server/rpc"
+	"pinion/server/tracker"
 )
 
 // Whoever cannot prove to be a host of the pool reads nothing and does nothing, whatever it says and calls.
@@ -127,23 +130,23 @@ func TestAnAgentSpeaksForItselfAlone(t *testing.T) {
 	task := r.run(r.b)
 	eventually(t, "the task runs", func() bool { return r.view().Task(task.ID).LastStatus == spec.Running })
 	refused := map[string]string{ // call -> why
-		dispatch.PathSession:    "without saying who it is",
-		admission.PathKeyring:   "is no server",
-		dispatch.PathRegister:   "is no server",
-		dispatch.PathReports:    "is no server",
-		dispatch.PathMetrics:    "is no server",
-		liveness.PathHeartbeats: "is no server",
-		history.PathRead:        "is no server",
-		pathPrefetch:            "is no server",
-		dispatch.PathLease:      "is no server",
-		pathACME:                "no listener has the certificate",
-		pathRenew:               "request",
-		pathAdmit:               "PEM",
-		pathSecrets:             "the task cannot have it",
-		pathProtection:          spec.ReasonMissing,
-		pathCredentials:         admission.ErrNoRole.Error(),
+		dispatch.PathSession:        "without saying who it is",
+		admission.PathKeyring:       "is no server",
+		dispatch.PathRegister:       "is no server",
+		dispatch.PathReports:        "is no server",
+		dispatch.PathMetrics:        "is no server",
+		liveness.PathHeartbeats:     "is no server",
+		history.PathRead:            "is no server",
+		prefetch.Path:               "is no server",
+		dispatch.PathLease:          "is no server",
+		admission.PathACME:          "no listener has the certificate",
+		admission.PathRenew:         "request",
+		admission.PathAdmit:         "PEM",
+		admission.PathSecrets:       "the task cannot have it",
+		orchestrator.PathProtection: spec.ReasonMissing,
+		admission.PathCredentials:   admission.ErrNoRole.Error(),
 	}
-	allowed := []string{pathBlobRequest, membership.PathStats, membership.PathRole, membership.PathPoolInfo, pathHostKey, pathHostTags, pathRoot, pathAPI + "v1/ListTasks"}
+	allowed := []string{tracker.PathRequest, membership.PathStats, membership.PathRole, membership.PathPoolInfo, admission.PathHostKey, membership.PathHostTags, admission.PathRoot, pathAPI + "v1/ListTasks"}
 	for path, in := range r.secrets() {
 		status, text := agent.post(t, peer.Peer, path, in)
 		switch why, is := refused[path]; {
@@ -159,9 +162,9 @@ func TestAnAgentSpeaksForItselfAlone(t *testing.T) {
 		in  any
 		why string
 	}{
-		pathSecrets:     {secretsCall{Task: task.ID, Containers: []string{"main"}}, admission.ErrForeignTask.Error()},
-		pathProtection:  {protectionCall{Task: task.ID, Until: new(time.Now().Add(time.Hour))}, spec.ReasonMissing},
-		pathCredentials: {credentialsCall{Task: task.ID}, admission.ErrForeignTask.Error()},
+		admission.PathSecrets:       {map[string]any{"task": task.ID, "containers": []string{"main"}}, admission.ErrForeignTask.Error()},
+		orchestrator.PathProtection: {map[string]any{"task": task.ID, "until": new(time.Now().Add(time.Hour))}, spec.ReasonMissing},
+		admission.PathCredentials:   {map[string]any{"task": task.ID}, admission.ErrForeignTask.Error()},
 	} {
 		if _, text := agent.post(t, peer.Peer, path, k.in); !strings.Contains(string(text), k.why) {
 			t.Errorf("%s of another host's task answers %s", path, text)
@@ -187,10 +190,10 @@ func TestAnAgentDoesNothingForAnotherAgent(t *testing.T) {
 	r := newRights(t)
 	agent, server := caller{r.b.where, certOf(t, r.a)}, caller{r.b.where, certOf(t, r.server)}
 	var fetched atomic.Int64
-	NewBlobs(r.b.member).OnPrefetch(func([]string) { fetched.Add(1) })
+	r.b.member.Prefetch.OnPrefetch(func([]string) { fetched.Add(1) })
 	calls := r.secrets()
 	for _, path := range []string{
-		admission.PathKeyring, dispatch.PathRegister, dispatch.PathReports, dispatch.PathMetrics, dispatch.PathLease, liveness.PathHeartbeats, history.PathRead, pathPrefetch,
+		admission.PathKeyring, dispatch.PathRegister, dispatch.PathReports, dispatch.PathMetrics, dispatch.PathLease, liveness.PathHeartbeats, history.PathRead, prefetch.Path,
 	} {
 		if status, text := agent.post(t, peer.Peer, path, calls[path]); !strings.Contains(string(text), "is no server") {
 			t.Errorf("%s answers %d %s", path, status, text)
@@ -199,7 +202,7 @@ func TestAnAgentDoesNothingForAnotherAgent(t *testing.T) {
 	if fetched.Load() > 0 {
 		t.Error("it fetches the images that another agent names")
 	}
-	if status, text := server.post(t, peer.Peer, pathPrefetch, calls[pathPrefetch]); status != http.StatusOK || fetched.Load() != 1 {
+	if status, text := server.post(t, peer.Peer, prefetch.Path, calls[prefetch.Path]); status != http.StatusOK || fetched.Load() != 1 {
 		t.Errorf("those that a server names: %d %s", status, text)
 	}
 }

@@ -133,13 +133,13 @@ func TestNothingIsPlacedOnAHostThatWentSilent(t *testing.T) {
 
 	c.pass(5 * time.Second)
 	r := run(t.Context(), t, s, runOf(definition))
-	if s.Connected(hostID) || len(r.Tasks) != 0 || r.Failures[0].Reason != spec.ReasonAgent {
-		t.Errorf("connected %t, answer %+v", s.Connected(hostID), r)
+	if s.liveness.Connected(hostID) || len(r.Tasks) != 0 || r.Failures[0].Reason != spec.ReasonAgent {
+		t.Errorf("connected %t, answer %+v", s.liveness.Connected(hostID), r)
 	}
 	if err := s.agents.Heartbeat(t.Context(), hostID, nil); err != nil {
 		t.Fatal(err)
 	}
-	if r := run(t.Context(), t, s, runOf(definition)); !s.Connected(hostID) || len(r.Tasks) != 1 {
-		t.Errorf("after a heartbeat: connected %t, answer %+v", s.Connected(hostID), r)
+	if r := run(t.Context(), t, s, runOf(definition)); !s.liveness.Connected(hostID) || len(r.Tasks) != 1 {
+		t.Errorf("after a heartbeat: connected %t, answer %+v", s.liveness.Connected(hostID), r)
 	}
 }

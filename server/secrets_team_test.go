@@ -30,7 +30,7 @@ func TestATaskGetsTheSecretsOfItsTeamAlone(t *testing.T) {
 		LogConfiguration:      &logdriver.Configuration{LogDriver: logdriver.JSONFile, SecretOptions: []valuefrom.Secret{{Name: "splunk-token", ValueFrom: "db"}}},
 	}}}}).(*spec.TaskDefinition)
 	eventually(t, "the host is connected", func() bool { return p.leader().member.Connected(p.hosts[0].cfg.HostID) })
-	own := p.hosts[0].member.OwnTasks
+	own := p.hosts[0].member.TaskSecrets
 	for team, gets := range map[string]bool{"vision": true, "audio": true, "speech": false, "vis": false, "": false} {
 		request := runOf(definition.Name())
 		if team != "" {

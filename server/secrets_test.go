@@ -71,7 +71,7 @@ func TestAHostGetsTheSecretsOfItsOwnTasks(t *testing.T) {
 	p.keep("db", `{"password":"`+secretText+`"}`)
 	for _, host := range p.hosts {
 		task := p.runWith(host, valuefrom.Secret{Name: "PASSWORD", ValueFrom: "arn:aws:secretsmanager:r:1:secret:db:password::"}, valuefrom.Secret{Name: "OTHER", ValueFrom: "pinion:command:vault:x"})
-		values, err := host.member.OwnTasks.Secrets(t.Context(), task.ID, []string{"main"})
+		values, err := host.member.TaskSecrets.Secrets(t.Context(), task.ID, []string{"main"})
 		if err != nil || len(values) != 1 || values[0].Name != "PASSWORD" || string(values[0].Value) != secretText {
 			t.Errorf("host %d: %v, %v", host.n, values, err)
 		}
@@ -79,12 +79,12 @@ func TestAHostGetsTheSecretsOfItsOwnTasks(t *testing.T) {
 			if other == host {
 				continue
 			}
-			if values, err := other.member.OwnTasks.Secrets(t.Context(), task.ID, []string{"main"}); !errors.Is(err, valuefrom.ErrUnresolved) || len(values) != 0 {
+			if values, err := other.member.TaskSecrets.Secrets(t.Context(), task.ID, []string{"main"}); !errors.Is(err, valuefrom.ErrUnresolved) || len(values) != 0 {
 				t.Errorf("host %d gets those of a task of host %d: %v, %v", other.n, host.n, values, err)
 			}
 		}
 		apply(t, p.leader().member.localServer(), raftfsm.StopTask{ID: task.ID, Code: spec.StopUserInitiated})
-		if values, err := host.member.OwnTasks.Secrets(t.Context(), task.ID, []string{"main"}); !errors.Is(err, valuefrom.ErrUnresolved) {
+		if values, err := host.member.TaskSecrets.Secrets(t.Context(), task.ID, []string{"main"}); !errors.Is(err, valuefrom.ErrUnresolved) {
 			t.Errorf("host %d gets those of a task that is to stop: %v, %v", host.n, values, err)
 		}
 	}
@@ -97,7 +97,7 @@ func TestAHostGetsTheSecretsOfItsOwnTasks(t *testing.T) {
 	task := p.runWith(p.hosts[3], valuefrom.Secret{Name: "A", ValueFrom: "db"})
 	p.rotateSealingKey()
 	p.waitUntilSealed()
-	if values, err := p.hosts[3].member.OwnTasks.Secrets(t.Context(), task.ID, []string{"main"}); err != nil || len(values) != 1 || !strings.Contains(string(values[0].Value), secretText) {
+	if values, err := p.hosts[3].member.TaskSecrets.Secrets(t.Context(), task.ID, []string{"main"}); err != nil || len(values) != 1 || !strings.Contains(string(values[0].Value), secretText) {
 		t.Errorf("after the sealing key was replaced: %v, %v", values, err)
 	}
 	var state bytes.Buffer
@@ -116,7 +116,7 @@ func TestASecretThatATaskCannotHaveIsNamed(t *testing.T) {
 		"arn:aws:secretsmanager:r:1:secret:db:key::": "no JSON object", "arn:aws:secretsmanager:r:1:secret:db:::two": "version two",
 	} {
 		task := p.runWith(p.hosts[0], valuefrom.Secret{Name: "PASSWORD", ValueFrom: valueFrom})
-		_, err := p.hosts[0].member.OwnTasks.Secrets(t.Context(), task.ID, []string{"main"})
+		_, err := p.hosts[0].member.TaskSecrets.Secrets(t.Context(), task.ID, []string{"main"})
 		if !errors.Is(err, valuefrom.ErrUnresolved) || !strings.Contains(err.Error(), "PASSWORD of container main") || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", valueFrom, err)
 		}
@@ -133,14 +133,14 @@ func TestAHostGetsTheRegistryCredentialsOfItsOwnTasks(t *testing.T) {
 	task := p.runContainer(p.hosts[0], spec.ContainerDefinition{
 		Secrets: []valuefrom.Secret{{Name: "DB", ValueFrom: "db"}}, RepositoryCredentials: &valuefrom.RepositoryCredentials{CredentialsParameter: "arn:aws:secretsmanager:r:1:secret:hub"},
 	})
-	kept := p.hosts[0].member.OwnTasks
+	kept := p.hosts[0].member.TaskSecrets
 	if values, err := kept.RegistryLogins(t.Context(), task.ID, []string{"main"}); err != nil || len(values) != 1 || values[0].Name != "" || !strings.Contains(string(values[0].Value), secretText) {
 		t.Errorf("%v, %v", values, err)
 	}
 	if values, err := kept.Secrets(t.Context(), task.ID, []string{"main"}); err != nil || len(values) != 1 || values[0].Name != "DB" {
 		t.Errorf("its secrets: %v, %v", values, err)
 	}
-	if values, err := p.hosts[1].member.OwnTasks.RegistryLogins(t.Context(), task.ID, []string{"main"}); !errors.Is(err, valuefrom.ErrUnresolved) || len(values) != 0 {
+	if values, err := p.hosts[1].member.TaskSecrets.RegistryLogins(t.Context(), task.ID, []string{"main"}); !errors.Is(err, valuefrom.ErrUnresolved) || len(values) != 0 {
 		t.Errorf("another host gets them: %v, %v", values, err)
 	}
 	task = p.runContainer(p.hosts[0], spec.ContainerDefinition{RepositoryCredentials: &valuefrom.RepositoryCredentials{CredentialsParameter: "nothing"}})
@@ -157,7 +157,7 @@ func TestAHostGetsTheLogOptionsOfItsOwnTasks(t *testing.T) {
 	p.keep("hec", secretText)
 	log := logdriver.Configuration{LogDriver: logdriver.JSONFile, SecretOptions: []valuefrom.Secret{{Name: "splunk-token", ValueFrom: "hec"}}}
 	task := p.runContainer(p.hosts[1], spec.ContainerDefinition{LogConfiguration: &log}) // the hosts of this test send no logs, so it is a driver that sends none
-	own, other := p.hosts[1].member.OwnTasks, p.hosts[0].member.OwnTasks
+	own, other := p.hosts[1].member.TaskSecrets, p.hosts[0].member.TaskSecrets
 	if values, err := own.Secrets(t.Context(), task.ID, []string{"main"}); err != nil || len(values) != 0 {
 		t.Errorf("they are among its secrets: %v, %v", values, err)
 	}
@@ -190,7 +190,7 @@ func TestSecretsAreReadableForTheNextLeader(t *testing.T) {
 		t.Helper()
 		leader := p.leader()
 		task := p.runWith(leader, valuefrom.Secret{Name: "A", ValueFrom: "db"})
-		if values, err := leader.member.OwnTasks.Secrets(t.Context(), task.ID, []string{"main"}); err != nil || len(values) != 1 || string(values[0].Value) != secretText {
+		if values, err := leader.member.TaskSecrets.Secrets(t.Context(), task.ID, []string{"main"}); err != nil || len(values) != 1 || string(values[0].Value) != secretText {
 			t.Errorf("%s: %v, %v", why, values, err)
 		}
 	}
@@ -229,7 +229,7 @@ func TestASecretThatNoServerCanOpenIsNamed(t *testing.T) {
 	ask := func() ([]valuefrom.Value, error) {
 		leader := p.leader()
 		task := p.runWith(leader, valuefrom.Secret{Name: "A", ValueFrom: "db"})
-		return leader.member.OwnTasks.Secrets(t.Context(), task.ID, []string{"main"})
+		return leader.member.TaskSecrets.Secrets(t.Context(), task.ID, []string{"main"})
 	}
 	away.close()
 	lose(key)

@@ -19,18 +19,12 @@ import (
 	"pinion/server/orchestrator"
 	"pinion/server/peer"
 	"pinion/server/pki"
+	"pinion/server/prefetch"
 	"pinion/server/rpc"
 	"pinion/server/scheduler"
 	"pinion/server/seal"
 	"pinion/server/tracker"
 )
-
-// keyringFile holds the keys that secrets in the state are sealed with. A member has it in its data directory, beside the log,
-// so that it outlives a log that is put aside.
-const keyringFile = "seal.key"
-
-// poolCacheFile is what a member knows of its pool's servers, in its data directory.
-const poolCacheFile = "servers.json"
 
 // Config of a server: that of its node, and what follows. The default is in brackets.
 type Config struct {
@@ -42,12 +36,11 @@ type Config struct {
 	HistoryFile string         // of the tasks that have ended [no history is kept]
 	KeepTasks   history.Limits // of the history
 
-	identity *pki.Identity             // of this host [it has none]
-	peers    *rpc.Client               // how the leader is reached while it is another host [not at all]
-	hosts    *rpc.Client               // how any host is reached, by its id [not at all]
-	refusals peer.Refusals             // is told of hosts that are refused; may be nil
-	given    func(admission.Retrieval) // is told of secrets that hosts get for their tasks; may be nil
-	onLeader func()                    // called after each change of Leader; may be nil
+	identity *pki.Identity // of this host [it has none]
+	peers    *rpc.Client   // how the leader is reached while it is another host [not at all]
+	hosts    *rpc.Client   // how any host is reached, by its id [not at all]
+	refusals peer.Refusals // is told of hosts that are refused; may be nil
+	onLeader func()        // called after each change of Leader; may be nil
 }
 
 func (c Config) withDefaults() Config {
@@ -56,7 +49,7 @@ func (c Config) withDefaults() Config {
 		c.DisconnectedAfter = 4 * time.Second
 	}
 	if c.KeyringFile == "" {
-		c.KeyringFile = filepath.Join(c.Dir, keyringFile)
+		c.KeyringFile = filepath.Join(c.Dir, seal.File)
 	}
 	return c
 }
@@ -79,7 +72,6 @@ type Server struct {
 	authority  *admission.Authority
 	accessKeys *admission.AccessKeys
 	acme       *admission.ACMECache
-	secrets    admission.SecretSealer
 	history    *history.History // nil: none is kept
 	metrics    *metrics.Store
 	leases     *liveness.VirtualIPs
@@ -94,7 +86,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	if cfg.identity != nil {
-		cfg.Config.BeginTerm = func(view *raftfsm.View) ([]raftfsm.Command, error) { return founding(cfg, keyring, view) }
+		cfg.Config.BeginTerm = admission.Founding{HostID: cfg.HostID, Identity: cfg.identity, Keyring: keyring, Now: cfg.Now}.Commands
 	}
 	node, err := consensus.New(cfg.Config)
 	if err != nil {
@@ -115,16 +107,17 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 
 func newServer(cfg Config, node *consensus.Node, keyring *seal.Keyring) *Server {
 	s := &Server{cfg: cfg, log: cfg.Log, node: node, state: node.State(), leader: node.Tracker(), metrics: metrics.NewStore()}
-	s.liveness = liveness.New(serverAdapter{s}, s.log, s.leader, cfg.peers, cfg.DisconnectedAfter)
-	s.leases = liveness.NewVirtualIPs(serverAdapter{s})
-	s.tracker = tracker.New(tracker.Config{Address: s.reachable, Connected: s.connectedHosts, Kept: (&keptImages{server: s}).of})
+	s.liveness = liveness.New(node, s.log, s.leader, cfg.peers, cfg.DisconnectedAfter)
+	s.leases = liveness.NewVirtualIPs(node)
+	kept := tracker.NewKeptImages(node, s.liveness.Connected)
+	s.tracker = tracker.New(tracker.Config{Address: s.liveness.ConnectedAddress, Connected: s.liveness.ConnectedHosts, Kept: kept.ImagesOf})
 	s.servers = membership.NewServers(node, s.liveness, cfg.peers, cfg.HostID, s.log, consensus.Logger(s.log))
-	s.publisher = membership.NewPublisher(cfg.PoolID, s.servers, s.leader, s.signWithCA)
-	s.agents = dispatch.NewBackend(serverAdapter{s}, s.liveness, s.publisher, cfg.peers, cfg.refusals, s.metrics, s.leases)
 	s.authority = &admission.Authority{Server: node, Keyring: keyring, PoolInfo: func() spec.PoolInfo { return s.publisher.Build() }, Connected: s.liveness.Connected, Refusals: cfg.refusals, Log: s.log}
+	s.publisher = membership.NewPublisher(cfg.PoolID, s.servers, s.leader, s.authority.SignText)
+	caller := liveness.LeaderCaller{Node: node, Monitor: s.liveness, Alone: cfg.peers == nil}
+	s.agents = dispatch.NewBackend(agentServer{node, caller}, s.liveness, s.publisher, cfg.peers, cfg.refusals, s.metrics, s.leases)
 	s.accessKeys = &admission.AccessKeys{Server: node, Keyring: keyring}
 	s.acme = &admission.ACMECache{Keys: s.accessKeys}
-	s.secrets = admission.SecretSealer{Keys: s.accessKeys, OnRetrieval: cfg.given}
 	if cfg.peers != nil {
 		s.accessKeys.Fetch = &admission.KeyringFetcher{Client: cfg.peers, Others: s.otherServers, Log: s.log}
 	}
@@ -135,23 +128,27 @@ func newServer(cfg Config, node *consensus.Node, keyring *seal.Keyring) *Server 
 	return s
 }
 
-// signWithCA signs in the name of the pool.
-func (s *Server) signWithCA(text []byte) ([]byte, error) {
-	ca, err := s.authority.CA()
-	if err != nil {
-		return nil, err
-	}
-	return pki.SignText(ca, text)
+// agentServer is the server as the backend of agents uses it.
+type agentServer struct {
+	orchestrator.Proposer // the consensus node
+	liveness.LeaderCaller
 }
 
-// recordLeader tells the readers of events that this server leads now.
-func (s *Server) recordLeader(ctx context.Context) {
-	record := raftfsm.RecordLeader{HostID: s.cfg.HostID, Term: s.node.Raft().CurrentTerm(), At: s.node.Now().Round(0)}
-	if s.state.View().MayWrite(record) != nil {
-		return // an older server of the pool would not understand it
+func (s *Server) otherServers() []string { return membership.OtherServers(s.servers) }
+
+// newHistory makes the history of this server, which follows its state.
+func (s *Server) newHistory() *history.History {
+	config := history.Config{Path: s.cfg.HistoryFile, State: s.state, Limits: s.cfg.KeepTasks, Now: s.node.Now, Log: s.log}
+	if s.cfg.peers != nil {
+		config.Others, config.Read = s.otherServers, history.ReadFrom(s.cfg.peers)
 	}
-	if _, err := s.node.Propose(ctx, record); err != nil && ctx.Err() == nil {
-		s.log.Warn("the events do not say that this server leads: it cannot be recorded", "error", err)
+	return history.New(config)
+}
+
+// prefetcher is the loop of a leader term that has hosts fetch images.
+func (s *Server) prefetcher() *prefetch.Prefetcher {
+	return &prefetch.Prefetcher{
+		State: s.state, Reservations: s.scheduler.Reservations, Connected: s.liveness.Connected, Tell: prefetch.TellHost(s.cfg.hosts), Log: s.log,
 	}
 }
 
@@ -175,7 +172,7 @@ func (s *Server) startTerm(ctx context.Context) []func() {
 		func() { virtualIPs.Loop(ctx) },
 		func() { partitions.Loop(ctx) },
 		func() { s.liveness.GiveUpSilentHosts(ctx, s.node) },
-		func() { s.recordLeader(ctx) },
+		func() { s.node.RecordLeader(ctx) },
 		func() { s.accessKeys.KeepSealed(ctx, s.log) },
 		func() { s.authority.KeepRotating(ctx) },
 	)
@@ -207,38 +204,3 @@ func (s *Server) Fatal() <-chan error { return s.node.Fatal() }
 
 // Close ends the server in order; what was acknowledged is on disk. An error tells what did not end.
 func (s *Server) Close() error { return s.node.Close() }
-
-// callLeader does something on the leader: local when this server leads, remote when another one does. It repeats that
-// when no leader has answered (see rpc.LeaderTracker.Call), so both must be harmless to repeat.
-func (s *Server) callLeader(ctx context.Context, local func() error, remote func(ctx context.Context, address string) error) error {
-	if s.cfg.peers == nil {
-		if _, err := s.node.RequireLeader(); err != nil {
-			return s.node.PreferDiskFull(err)
-		}
-		return local()
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(s.node.Life(), func() { cancel(context.Cause(s.node.Life())) })()
-	return s.leader.Call(ctx, func(ctx context.Context, address string, _ bool) (again bool, err error) {
-		if s.Leads() {
-			err = local()
-		} else {
-			err = s.callRemoteLeader(ctx, address, remote)
-		}
-		return rpc.Repeatable(err), err
-	})
-}
-
-// callRemoteLeader calls another host, and remembers whether it was reached.
-func (s *Server) callRemoteLeader(ctx context.Context, address string, remote func(ctx context.Context, address string) error) error {
-	ctx, release := s.leader.While(ctx, address)
-	defer release()
-	err := remote(ctx, address)
-	if rpc.Repeatable(err) {
-		s.liveness.LeaderFailed()
-	} else {
-		s.liveness.LeaderAnswered()
-	}
-	return err
-}

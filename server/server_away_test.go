@@ -14,9 +14,11 @@ import (
 // callAsLeader has a host that is closed say on a new connection to another one that it leads, without any entry of its log.
 func callAsLeader(t *testing.T, leader, to *testHost, member *Member, term uint64) error {
 	t.Helper()
-	dialer := &peer.Dialer{Identity: leader.cfg.Identity, Authorize: member.auth.authorizeKey}
+	dialer := &peer.Dialer{Identity: leader.cfg.Identity, Authorize: member.auth.AuthorizeKey}
 	layer := peer.RaftLayer(leader.port, dialer, peer.Address(leader.where))
-	network := consensus.NewTransport(&incarnationLayer{layer, member.role.poolFollower, member.auth, quiet()}, quiet())
+	network := consensus.NewTransport(&consensus.IncarnationLayer{
+		StreamLayer: layer, Pool: member.lifecycle.pool, Starts: member.cfg.Starts, Node: member.server.node, Logged: &member.auth.Logged, Log: quiet(),
+	}, quiet())
 	defer func() { network.Close(); layer.Close() }()
 	header := raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(leader.cfg.HostID), Addr: []byte(leader.where)}
 	call := &raft.AppendEntriesRequest{RPCHeader: header, Term: term}
@@ -64,7 +66,7 @@ func TestAServerThatWasAwayHearsALeaderThatItsLogDoesNotKnow(t *testing.T) {
 		told := away.member.localServer().publisher.PoolInfo()
 		return told != nil && told.Leader == newcomer.where
 	})
-	away.member.role.reconcileRole()
+	away.member.role.ReconcileRole(t.Context())
 	if !knows() {
 		t.Error("the server took its own old log for news")
 	}

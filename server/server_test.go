@@ -10,11 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"pinion/server/consensus"
-
 	"pinion/packaging/atomicfile"
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/server/consensus"
 	"pinion/server/store"
 )
 

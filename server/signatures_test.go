@@ -44,7 +44,7 @@ func TestTheNextLeaderKnowsTheSignaturesThatWereUsed(t *testing.T) {
 		return err == nil && next != leader
 	})
 	for signature, used := range map[spec.Signature]bool{created: true, ran: true, queued: true, refused: false, {5}: false} {
-		if got := next.member.Leadership.SignatureUsed(signature, now); got != used {
+		if got := next.member.SignatureUsed(signature, now); got != used {
 			t.Errorf("signature %d: used is %t", signature[0], got)
 		}
 	}

@@ -23,7 +23,7 @@ func TestNoHostCallsOneThatOnlyHasACertificate(t *testing.T) {
 	} {
 		member := c.from.member
 		eventually(t, "the agent knows the servers' keys", func() bool { return member.poolCache.Key(r.server.cfg.HostID) != "" })
-		dialer := &peer.Dialer{Identity: c.from.cfg.Identity, Authorize: member.auth.authorizeKey}
+		dialer := &peer.Dialer{Identity: c.from.cfg.Identity, Authorize: member.auth.AuthorizeKey}
 		cert := forged
 		if c.host != r.server.cfg.HostID {
 			cert = signedFor(t, c.host, &authority, time.Now())

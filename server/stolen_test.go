@@ -18,6 +18,7 @@ import (
 	"pinion/server/membership"
 	"pinion/server/peer"
 	"pinion/server/pki"
+	"pinion/server/seal"
 )
 
 // steal copies the data directory of a host.
@@ -34,7 +35,7 @@ func steal(t *testing.T, from *testHost) (dir string) {
 // it opens nothing.
 func TestAStolenDataDirectoryOfAnAgentOpensNothingOnceTheHostIsRemoved(t *testing.T) {
 	r := newRights(t)
-	key, err := r.a.member.HostKey(t.Context())
+	key, err := r.a.member.Admission.HostKey(t.Context())
 	if err != nil || key.Role != accesskey.RoleRead || key.Cluster != spec.DefaultCluster {
 		t.Fatalf("an agent's own key: %+v, %v", key, err)
 	}
@@ -66,7 +67,7 @@ func TestAStolenDataDirectoryOfAnAgentOpensNothingOnceTheHostIsRemoved(t *testin
 func (r *rightsTest) checkHoldsNoSecret(dir string, authority pki.CA) {
 	r.t.Helper()
 	secrets := clearForms(r.t, authority.Key)
-	secrets["a sealing key"] = bytes.TrimSpace(readFile(r.t, filepath.Join(r.server.dir, keyringFile)))
+	secrets["a sealing key"] = bytes.TrimSpace(readFile(r.t, filepath.Join(r.server.dir, seal.File)))
 	delete(secrets, "PEM") // it has the host's own key
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

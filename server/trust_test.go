@@ -85,7 +85,7 @@ func TestAHostTakesNoAgentForAServer(t *testing.T) {
 		t.Errorf("without a server: %v", err)
 	}
 	var reply membership.RoleReply
-	if err := victim.peers.Call(t.Context(), r.b.where, membership.PathRole, struct{}{}, &reply); err == nil {
+	if err := victim.lifecycle.peers.Call(t.Context(), r.b.where, membership.PathRole, struct{}{}, &reply); err == nil {
 		t.Error("an agent decides which hosts are servers")
 	}
 	if after := victim.poolCache.PoolInfo(); after.Incarnation != 1 || !slices.Equal(after.ServerIDs, before.ServerIDs) || slices.Contains(after.Removed, r.a.cfg.HostID) {

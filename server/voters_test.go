@@ -7,12 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"pinion/server/consensus"
-
 	"github.com/hashicorp/raft"
 
 	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
+	"pinion/server/consensus"
 )
 
 // voter is another server of the pool, reduced to its Raft.
@@ -93,7 +92,7 @@ func TestAServerOfSeveralAnswersOnlyWhileTheOthersFollowIt(t *testing.T) {
 	if _, err := s.scheduler.Run(t.Context(), spec.RunRequest{Cluster: spec.DefaultCluster}); !errors.Is(err, spec.ErrNotLeader) {
 		t.Errorf("a run: %v", err)
 	}
-	if s.Connected(hostID) {
+	if s.liveness.Connected(hostID) {
 		t.Error("a server that does not lead says that hosts are connected")
 	}
 }

@@ -29,6 +29,7 @@ import (
 	"pinion/server"
 	"pinion/server/peer"
 	"pinion/server/pki"
+	"pinion/server/rpc"
 )
 
 // benchCluster is the cluster of the hosts that only the state knows.
@@ -114,7 +115,7 @@ func (c *inprocCluster) open(i int, join, token string) (address string, err err
 		Local: member, Admin: rest.Admin{Keys: member.Keys}}
 	fromPeers := local
 	fromPeers.FromPeer = func(r *http.Request) httpx.Peer {
-		hostID, isServer := server.Caller(r.Context())
+		hostID, isServer := rpc.Caller(r.Context())
 		return httpx.Peer{HostID: hostID, Server: isServer}
 	}
 	member.HandleAPI(api.NewHandler(fromPeers))
@@ -123,7 +124,7 @@ func (c *inprocCluster) open(i int, join, token string) (address string, err err
 		return address, nil
 	}
 	c.inBackground(heap.Adjust) // as each host does for its process
-	key, err := member.HostKey(ctx)
+	key, err := member.Admission.HostKey(ctx)
 	c.first = credentials{Endpoint: "https://" + address, KeyID: key.ID, Secret: key.Secret, CAFile: identity.CAFile()}
 	c.inBackground(func(ctx context.Context) { _ = api.Serve(ctx, port.API(), local) })
 	return address, err

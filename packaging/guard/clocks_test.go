@@ -15,6 +15,7 @@ import (
 var ownClocks = map[string]string{
 	"server/member.go":                         "the clock that everything below is given, unless it is configured",
 	"server/consensus/node.go":                 "the same, of a node alone",
+	"server/recovery/recovery.go":              "the same, of a host that is recovered",
 	"server/pki/identity.go":                   "the same, of certificates",
 	"server/peer/client.go":                    "the same, of a host that joins",
 	"server/peer/limit.go":                     "how often a line is logged",

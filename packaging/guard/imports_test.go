@@ -55,13 +55,13 @@ var floors = map[string][]string{
 	},
 	"server": {
 		".",
-		"dryrun",
+		"dryrun recovery",
 		"scheduler orchestrator membership dispatch admission backup history",
-		"liveness",
+		"liveness tracker prefetch",
 		"consensus",
 		"rpc",
 		"peer seal metrics exporter",
-		"pki store schedule id tracker tracer prefetch",
+		"pki store schedule id tracer",
 	},
 	"node": {
 		".",

@@ -1,17 +1,9 @@
 package host
 
-import (
-	"pinion/node/containerd"
-	"pinion/server"
-)
+import "pinion/node/containerd"
 
 // exchangeBlobs begins to exchange images with the other hosts.
 func exchangeBlobs(h *host) {
-	blobs := server.NewBlobs(h.member)
-	blobs.Serve(containerd.ExchangeBlobs(h.runtime, blobs))
-	blobs.OnPrefetch(func(refs []string) { containerd.Prefetch(h.runtime, refs) })
-	h.onClose(func() error {
-		blobs.Close()
-		return nil
-	})
+	h.member.Blobs.HandleBlobs(containerd.ExchangeBlobs(h.runtime, h.member.Blobs))
+	h.member.Prefetch.OnPrefetch(func(refs []string) { containerd.Prefetch(h.runtime, refs) })
 }

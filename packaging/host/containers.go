@@ -229,19 +229,19 @@ func taskHooks(h *host, zone string) (func(spec.Assignment) []task.Hook, error) 
 	if err != nil {
 		return nil, err
 	}
-	own := h.member.OwnTasks
+	own := h.member.TaskSecrets
 	source := secrets.Source{Pool: own.Secrets, Logins: own.RegistryLogins, Logs: own.LogOptions, Commands: h.config.Containers.SecretCommands, Printed: recordPrinted(h.audit), Log: h.log}
 	h.metadata = metadata.New(metadata.Config{
 		Region: api.DefaultRegion, Zone: zone, Network: h.network, Usage: containerd.NewMeter(h.runtime).Container,
 		Protection: func(ctx context.Context, taskID string, until *time.Time) (time.Time, string, error) {
-			is, err := own.Protection(ctx, taskID, until)
+			is, err := h.member.Protection.Protection(ctx, taskID, until)
 			return is.Until, is.Refusal, err
 		},
 		Credentials: func(ctx context.Context, taskID string) (metadata.Credentials, error) {
 			key, err := own.Credentials(ctx, taskID)
 			return metadata.Credentials{RoleARN: key.RoleARN, AccessKeyID: key.ID, SecretAccessKey: key.Secret, Token: key.Token, Expiration: key.Expires}, err
 		},
-		HostTags: own.HostTags, Log: h.log,
+		HostTags: h.member.HostTags.Tags, Log: h.log,
 	})
 	h.onClose(h.metadata.Close)
 	forwarders, err := logforward.New(logforward.Config{

@@ -60,7 +60,7 @@ func hostname() string {
 // reached, a file of an earlier start stays.
 func (h *host) maintainClientFile(ctx context.Context) error {
 	for {
-		key, err := h.member.HostKey(ctx)
+		key, err := h.member.Admission.HostKey(ctx)
 		if err == nil {
 			return h.writeClientFile(key)
 		}

@@ -1,8 +1,6 @@
 package host
 
 import (
-	"time"
-
 	"pinion/api"
 	"pinion/node"
 	"pinion/node/containerd"
@@ -10,7 +8,6 @@ import (
 	"pinion/node/machine"
 	"pinion/node/task"
 	"pinion/raftfsm/spec"
-	"pinion/server"
 )
 
 // sharedOf is the state that the API endpoints of a host share, with the metrics of the host, its agent and its server.
@@ -21,7 +18,7 @@ func sharedOf(h *host) *api.Shared {
 		Host: func() spec.Host { return h.agent.host }, GPUs: h.agent.GPUs.Inventory, Usage: h.agent.GPUs.Usage, LastXid: h.agent.GPUs.LastXid,
 		Containers: func() []*task.Container { return node.Containers(h.agent.Node) },
 		Use:        containerd.NewMeter(h.runtime).Container,
-		Expires:    func() time.Time { return server.CertificateExpires(h.member) },
+		Expires:    h.member.CertificateExpires,
 		Disk: func() (free, total int64) {
 			disk, err := machine.MeasureDisk(h.dir.Path)
 			if err != nil {

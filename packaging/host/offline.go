@@ -15,10 +15,10 @@ import (
 	"pinion/api/cli"
 	"pinion/api/cli/format"
 	"pinion/node/machine"
-	"pinion/server"
 	"pinion/server/backup"
 	"pinion/server/history"
 	"pinion/server/pki"
+	"pinion/server/recovery"
 )
 
 // Recover makes a host, which must not be running, the only server of a new incarnation of its pool.
@@ -29,7 +29,7 @@ func (b Build) Recover(ctx context.Context, offline cli.OfflineHost) error {
 	if err != nil {
 		return err
 	}
-	_, err = server.Recover(ctx, member)
+	_, err = recovery.RecoverPool(ctx, member)
 	return err
 }
 
@@ -46,32 +46,32 @@ func (b Build) Restore(ctx context.Context, offline cli.OfflineHost, file string
 		return err
 	}
 	defer snapshot.Close()
-	_, err = server.Restore(ctx, member, snapshot)
+	_, err = recovery.RestorePool(ctx, member, snapshot)
 	return err
 }
 
-// offlineMember returns the configuration of a member that is not running. A host that never ran gets the address of its
+// offlineMember returns a host that is not running. A host that never ran gets the address of its
 // first start.
-func (h *host) offlineMember(ctx context.Context, offline cli.OfflineHost) (server.MemberConfig, error) {
+func (h *host) offlineMember(ctx context.Context, offline cli.OfflineHost) (recovery.Host, error) {
 	h.config.DataDir = offline.DataDir
 	if err := h.openDirectory(ctx); err != nil {
-		return server.MemberConfig{}, err
+		return recovery.Host{}, err
 	}
 	if err := h.dir.unlock(offline.Unlock); err != nil {
-		return server.MemberConfig{}, err
+		return recovery.Host{}, err
 	}
 	if err := h.prepareDirectory(ctx); err != nil {
-		return server.MemberConfig{}, err
+		return recovery.Host{}, err
 	}
 	identity, err := pki.OpenWith(h.dir.Join("pki"), h.dir.HostID, nil, pki.Options{Joining: true, Keys: h.dir.keys})
 	if err != nil {
-		return server.MemberConfig{}, err
+		return recovery.Host{}, err
 	}
 	address, err := os.ReadFile(h.dir.Join(addressFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		address, err = []byte(machine.NewAddresses(&net.TCPAddr{IP: net.IPv4zero, Port: cli.DefaultPort}, "").Advertised), nil
 	}
-	return server.MemberConfig{Dir: h.dir.Path, HostID: h.dir.HostID, Identity: identity, Address: string(address), Name: hostname(), Version: h.Version, Log: h.log}, err
+	return recovery.Host{Dir: h.dir.Path, HostID: h.dir.HostID, Identity: identity, Address: string(address), Log: h.log}, err
 }
 
 // InspectSnapshot checks a snapshot file and prints what it contains, in one line or as JSON.

@@ -18,7 +18,7 @@ import (
 	"pinion/packaging/sdnotify"
 	"pinion/packaging/upgrade"
 	"pinion/raftfsm/spec"
-	"pinion/server"
+	"pinion/server/rpc"
 )
 
 // serve answers requests until ctx is cancelled or the host cannot continue.
@@ -61,7 +61,7 @@ func (h *host) serve(ctx context.Context, service *sdnotify.Service) error {
 
 // peerOf is the host of the pool that made a request on the listener for them.
 func peerOf(r *http.Request) httpx.Peer {
-	hostID, isServer := server.Caller(r.Context())
+	hostID, isServer := rpc.Caller(r.Context())
 	return httpx.Peer{HostID: hostID, Server: isServer}
 }
 
@@ -72,8 +72,8 @@ func (h *host) apiConfig() api.Config {
 		Audit: h.audit, Store: h.member, HostID: h.dir.HostID,
 		Agent: rest.Agent{Tasks: h.agent, GPUs: h.agent.GPUs, Images: images, Volumes: node.NewVolumes(h.agent.Node), Doctor: machineDoctor{h.config}, Upgrades: upgrade.NewRemote(h.dir.Path, h.Version, images, h.log)}, Log: h.log, Version: h.Version, Now: time.Now,
 		Leader: h.member.Leadership, Forward: h.member.Forwarder, Local: h.member, History: h.member, Queue: h.member.Queue, Services: h.member.Services, Ended: h.member.Ended,
-		SignatureUsed: h.member.Leadership.SignatureUsed,
-		Admin:         rest.Admin{JoinTokens: h.member.JoinTokens, Keys: h.member.Keys, Hosts: h.member.Hosts, Snapshots: h.member, Secrets: h.member.Secrets, Images: h.member.Images},
+		SignatureUsed: h.member.SignatureUsed,
+		Admin:         rest.Admin{JoinTokens: h.member.JoinTokens, Keys: h.member.Keys, Hosts: h.member.Hosts, Snapshots: h.member.Snapshots, Secrets: h.member.Secrets, Images: h.member.Images},
 		Shared:        sharedOf(h),
 	}
 }

@@ -10,8 +10,6 @@ import (
 
 	"pinion/api/metrics"
 	"pinion/packaging/otlp"
-	"pinion/raftfsm"
-	"pinion/server"
 	"pinion/server/tracer"
 )
 
@@ -46,7 +44,7 @@ func pushTelemetry(ctx context.Context, h *host, registry *metrics.Registry) err
 		return nil
 	})
 	loops.Go(func() error { pool.Loop(ctx, registry.Pool); return nil })
-	traces := tracer.Tracer{State: func() *raftfsm.State { return server.LeaderState(h.member) }, Export: pool.Export, Now: time.Now, Log: h.log}
+	traces := tracer.Tracer{State: h.member.LeaderState, Export: pool.Export, Now: time.Now, Log: h.log}
 	loops.Go(func() error { traces.Loop(ctx); return nil })
 	_ = loops.Wait() // none fails
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), telemetryGrace)

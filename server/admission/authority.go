@@ -65,10 +65,10 @@ type Authority struct {
 	rotateMu sync.Mutex // one root is made at a time
 }
 
-// Admit decides on a host that wants to join, and records it. The host is bound to the key of its request for ever, to the
+// AdmitHost decides on a host that wants to join, and records it. The host is bound to the key of its request for ever, to the
 // token's cluster and to the names that it asks for. Nothing is recorded, and no other server asked, before the token is known
 // to be good.
-func (a *Authority) Admit(ctx context.Context, r JoinRequest) (JoinReply, error) {
+func (a *Authority) AdmitHost(ctx context.Context, r JoinRequest) (JoinReply, error) {
 	if err := r.check(); err != nil {
 		return JoinReply{}, err
 	}
@@ -107,10 +107,10 @@ func (a *Authority) checkToken(c raftfsm.AdmitHost) error {
 	return nil
 }
 
-// Renew signs a new certificate for a host of the pool that showed this one: for the key that it was admitted with, and of the
+// RenewCertificate signs a new certificate for a host of the pool that showed this one: for the key that it was admitted with, and of the
 // names that it asks for those that it was admitted with.
 // spec.ErrRemoved when the host was removed.
-func (a *Authority) Renew(ctx context.Context, shown *x509.Certificate, csr []byte) (JoinReply, error) {
+func (a *Authority) RenewCertificate(ctx context.Context, shown *x509.Certificate, csr []byte) (JoinReply, error) {
 	hostID, err := pki.HostOf(shown)
 	if err != nil {
 		return JoinReply{}, err

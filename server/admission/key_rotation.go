@@ -134,7 +134,7 @@ func (a *AccessKeys) reseal(ctx context.Context) error {
 		case len(left.ACME) > 0:
 			err = a.resealACME(ctx, left.ACME, name)
 		default:
-			err = SecretSealer{Keys: a}.reseal(ctx, left.Secrets, name)
+			err = a.resealSecrets(ctx, left.Secrets, name)
 		}
 		if err != nil {
 			return err

@@ -14,14 +14,15 @@ import (
 	"pinion/server/seal"
 )
 
-// SecretSealer seals and opens the values of the pool's parameters and secrets, and gives tasks theirs.
+// SecretSealer seals and opens the values of the pool's parameters and secrets, and gives tasks theirs. Its methods fail with
+// spec.ErrNotLeader where Keys do.
 type SecretSealer struct {
-	Keys *AccessKeys
+	Keys func() (*AccessKeys, error) // of the server here
 	// OnRetrieval is told what a host got for a task; nil: nobody is. It must not wait.
 	OnRetrieval func(Retrieval)
 }
 
-// Retrieval is what a host got for a task.
+// Retrieval names the secrets that a host got for a task.
 type Retrieval struct {
 	HostID, TaskID, Cluster string
 	Secrets                 []string // what their references name, without values
@@ -29,16 +30,27 @@ type Retrieval struct {
 
 // Seal seals the value of a version of a secret, into Sealed and Seal of the version. spec.ErrUnavailable while this server does not have the key.
 func (s SecretSealer) Seal(ctx context.Context, of *secret.Secret, v *secret.Version, value string) (err error) {
-	v.Sealed, v.Seal, err = s.Keys.sealSecret(ctx, of.SealID(v), value)
+	keys, err := s.Keys()
+	if err == nil {
+		v.Sealed, v.Seal, err = keys.sealSecret(ctx, of.SealID(v), value)
+	}
 	return err
 }
 
 // Open is the value of a version of a secret.
 func (s SecretSealer) Open(ctx context.Context, of *secret.Secret, v *secret.Version) (string, error) {
-	value, err := s.Keys.Keyring.Open(of.SealID(v), v.Sealed, v.Seal)
+	keys, err := s.Keys()
+	if err != nil {
+		return "", err
+	}
+	return keys.openSecret(ctx, of, v)
+}
+
+func (a *AccessKeys) openSecret(ctx context.Context, of *secret.Secret, v *secret.Version) (string, error) {
+	value, err := a.Keyring.Open(of.SealID(v), v.Sealed, v.Seal)
 	if err != nil { // another server may have the key
-		s.Keys.FetchKeyring(ctx)
-		value, err = s.Keys.Keyring.Open(of.SealID(v), v.Sealed, v.Seal)
+		a.FetchKeyring(ctx)
+		value, err = a.Keyring.Open(of.SealID(v), v.Sealed, v.Seal)
 	}
 	if err != nil {
 		return "", fmt.Errorf("the value of %s %s: %w", of.Kind(), of.Name, err)
@@ -70,7 +82,11 @@ func (s SecretSealer) RegistryLogins(ctx context.Context, hostID, taskID string,
 }
 
 func (s SecretSealer) ofTask(ctx context.Context, hostID, taskID string, containers []string, of func(*reader, context.Context, *spec.ContainerDefinition) error, ended bool) ([]valuefrom.Value, error) {
-	view, err := s.Keys.Server.View(ctx)
+	keys, err := s.Keys()
+	if err != nil {
+		return nil, err
+	}
+	view, err := keys.Server.View(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +102,7 @@ func (s SecretSealer) ofTask(ctx context.Context, hostID, taskID string, contain
 	if definition == nil {
 		return nil, fmt.Errorf("the secrets of task %s: %w: its task definition %s is gone", taskID, valuefrom.ErrUnresolved, task.Definition)
 	}
-	read := reader{secrets: s, view: view, cluster: task.Cluster, team: task.SchedulingOptions().Team, opened: map[string]string{}, over: over}
+	read := reader{keys: keys, view: view, cluster: task.Cluster, team: task.SchedulingOptions().Team, opened: map[string]string{}, over: over}
 	for i := range definition.Containers {
 		if container := &definition.Containers[i]; slices.Contains(containers, container.Name) {
 			if err := of(&read, ctx, container); err != nil {
@@ -102,7 +118,7 @@ func (s SecretSealer) ofTask(ctx context.Context, hostID, taskID string, contain
 
 // reader reads the secrets of a task, each version once.
 type reader struct {
-	secrets SecretSealer
+	keys    *AccessKeys
 	view    *raftfsm.View
 	cluster string
 	team    string            // of the task, as the pool has recorded it; empty: none
@@ -171,7 +187,7 @@ func (r *reader) resolve(ctx context.Context, ref valuefrom.Reference) (value st
 	if err == nil {
 		id, known := found.SealID(version), false
 		if value, known = r.opened[id]; !known {
-			if value, err = r.secrets.Open(ctx, found, version); errors.Is(err, seal.ErrNoKey) && !r.secrets.Keys.isLost(version.Seal) {
+			if value, err = r.keys.openSecret(ctx, found, version); errors.Is(err, seal.ErrNoKey) && !r.keys.isLost(version.Seal) {
 				return "", err
 			} else if err != nil {
 				return "", fmt.Errorf("%w: %w: no server of the pool can open it; put its value again", valuefrom.ErrUnresolved, err)
@@ -193,17 +209,17 @@ func (r *reader) resolve(ctx context.Context, ref valuefrom.Reference) (value st
 	return value, nil
 }
 
-// reseal seals a batch of secrets anew. One that cannot be read stays as it is: an administrator may bring its key back. The error names one of them
+// resealSecrets seals a batch of secrets anew. One that cannot be read stays as it is: an administrator may bring its key back. The error names one of them
 // when there are no others.
-func (s SecretSealer) reseal(ctx context.Context, all []*secret.Secret, name string) (err error) {
+func (a *AccessKeys) resealSecrets(ctx context.Context, all []*secret.Secret, name string) (err error) {
 	done := 0
 	for _, known := range all {
-		again, unreadable := s.sealedAnew(ctx, known, name)
+		again, unreadable := a.sealedAnew(ctx, known, name)
 		if unreadable != nil {
 			err = unreadable
 			continue
 		}
-		_, refused := s.Keys.Server.Propose(ctx, raftfsm.Wrap(secret.Replace{Secret: *again}))
+		_, refused := a.Server.Propose(ctx, raftfsm.Wrap(secret.Replace{Secret: *again}))
 		if refused != nil && !errors.Is(refused, secret.ErrChanged) && !errors.Is(refused, spec.ErrNotFound) { // the next pass sees those
 			return refused
 		}
@@ -217,13 +233,13 @@ func (s SecretSealer) reseal(ctx context.Context, all []*secret.Secret, name str
 	return err
 }
 
-func (s SecretSealer) sealedAnew(ctx context.Context, known *secret.Secret, name string) (*secret.Secret, error) {
+func (a *AccessKeys) sealedAnew(ctx context.Context, known *secret.Secret, name string) (*secret.Secret, error) {
 	again := known.Clone()
 	for i := range again.Versions {
 		v := &again.Versions[i]
-		value, err := s.Open(ctx, known, v)
+		value, err := a.openSecret(ctx, known, v)
 		if err == nil {
-			v.Sealed, v.Seal, err = s.Keys.Keyring.Seal(known.SealID(v), value, name)
+			v.Sealed, v.Seal, err = a.Keyring.Seal(known.SealID(v), value, name)
 		}
 		if err != nil {
 			return nil, err

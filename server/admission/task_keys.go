@@ -24,7 +24,11 @@ type TaskKey struct {
 // KeyOfTask makes an access key of a task for the host that the task is on: other hosts get none, which is ErrForeignTask. ErrNoRole. Nothing is recorded: what
 // the key may do follows from the state whenever it is used, and the secret is in the token, sealed for this key alone.
 func (s SecretSealer) KeyOfTask(ctx context.Context, hostID, taskID string) (TaskKey, error) {
-	view, err := s.Keys.Server.View(ctx)
+	keys, err := s.Keys()
+	if err != nil {
+		return TaskKey{}, err
+	}
+	view, err := keys.Server.View(ctx)
 	if err != nil {
 		return TaskKey{}, err
 	}
@@ -36,12 +40,12 @@ func (s SecretSealer) KeyOfTask(ctx context.Context, hostID, taskID string) (Tas
 	if role == nil {
 		return TaskKey{}, fmt.Errorf("an access key of task %s: %w: it was removed, or the task has stopped", taskID, ErrNoRole)
 	}
-	key := TaskKey{RoleARN: taskrole.ARN(role.Name), Secret: newKeySecret(), Expires: s.Keys.Server.Now().Add(taskrole.Lifetime).UTC().Truncate(time.Second)}
+	key := TaskKey{RoleARN: taskrole.ARN(role.Name), Secret: newKeySecret(), Expires: keys.Server.Now().Add(taskrole.Lifetime).UTC().Truncate(time.Second)}
 	var known bool
 	if key.ID, known = taskrole.NewKeyID(taskID, key.Expires); !known {
 		return TaskKey{}, fmt.Errorf("an access key of task %s: %w: its id has another form", taskID, ErrNoRole)
 	}
-	sealed, name, err := s.Keys.sealSecret(ctx, key.ID, key.Secret)
+	sealed, name, err := keys.sealSecret(ctx, key.ID, key.Secret)
 	if err != nil {
 		return TaskKey{}, err
 	}

@@ -10,7 +10,7 @@ import (
 
 func TestACallIsRefusedAndNotKeptWaitingWhileCloseWaitsForAnother(t *testing.T) {
 	n := start(t, config(t.TempDir()))
-	release, err := n.Acquire()
+	release, err := n.AcquireCall()
 	if err != nil {
 		t.Fatal(err)
 	}

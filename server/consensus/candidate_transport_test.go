@@ -16,7 +16,7 @@ func TestAVoterIsElectedByAServerThatHasNotHeardOfItsVote(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "every server knows that it has no vote", func() bool {
-		return behind.Servers()[id].Suffrage == raft.Nonvoter && promoted.Servers()[id].Suffrage == raft.Nonvoter
+		return servers(behind.raft)[id].Suffrage == raft.Nonvoter && servers(promoted.raft)[id].Suffrage == raft.Nonvoter
 	})
 	lost.cfg.Transport.(*raft.InmemTransport).Disconnect(raft.ServerAddress(behind.cfg.Address))
 	if err := lost.Raft().AddVoter(id, address, 0, 0).Error(); err != nil {
@@ -25,7 +25,7 @@ func TestAVoterIsElectedByAServerThatHasNotHeardOfItsVote(t *testing.T) {
 	if err := lost.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if behind.Servers()[id].Suffrage == raft.Voter {
+	if servers(behind.raft)[id].Suffrage == raft.Voter {
 		t.Fatal("it has heard of it")
 	}
 	eventually(t, "the new voter leads", promoted.Leads)

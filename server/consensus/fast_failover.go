@@ -44,8 +44,8 @@ type fastFailover struct {
 	connClosed chan struct{} // a Raft connection from another server has ended
 }
 
-// RaftConnClosed reports that a Raft connection from another server has ended. It never blocks.
-func (n *Node) RaftConnClosed() {
+// raftConnClosed reports that a Raft connection from another server has ended. It never blocks.
+func (n *Node) raftConnClosed() {
 	select {
 	case n.failover.connClosed <- struct{}{}:
 	default:

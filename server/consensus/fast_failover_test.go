@@ -52,7 +52,7 @@ func TestVotersCampaignInTurn(t *testing.T) {
 	for _, n := range nodes[1:] {
 		eventually(t, "the follower knows the voters and the leader", func() bool {
 			_, follows := n.failover.currentLeader()
-			return follows && len(n.Servers()) == 3
+			return follows && len(servers(n.raft)) == 3
 		})
 		ranks[n.failover.voterRank(leader)] = true
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"pinion/raftfsm"
 	"pinion/raftfsm/spec"
 )
 
@@ -36,10 +37,21 @@ func (n *Node) Leader() (address string, self bool) {
 	return string(leader), false
 }
 
-// Barrier returns when every entry before the call is committed and in the state.
-func (n *Node) Barrier(ctx context.Context) error {
+// RecordLeader tells the readers of events that this node leads now.
+func (n *Node) RecordLeader(ctx context.Context) {
+	record := raftfsm.RecordLeader{HostID: n.cfg.HostID, Term: n.CurrentTerm(), At: n.Now().Round(0)}
+	if n.state.View().MayWrite(record) != nil {
+		return // an older server of the pool would not understand it
+	}
+	if _, err := n.Propose(ctx, record); err != nil && ctx.Err() == nil {
+		n.log.Warn("the events do not say that this server leads: it cannot be recorded", "error", err)
+	}
+}
+
+// barrier returns when every entry before the call is committed and in the state.
+func barrier(ctx context.Context, r *raft.Raft) error {
 	reached := make(chan error, 1)
-	go func() { reached <- n.raft.Barrier(0).Error() }()
+	go func() { reached <- r.Barrier(0).Error() }()
 	select {
 	case err := <-reached:
 		return err
@@ -48,9 +60,7 @@ func (n *Node) Barrier(ctx context.Context) error {
 	}
 }
 
-// Servers are the servers of Raft's configuration, voters or not.
-func (n *Node) Servers() map[raft.ServerID]raft.Server { return servers(n.raft) }
-
+// servers are the servers of Raft's configuration, voters or not.
 func servers(r *raft.Raft) map[raft.ServerID]raft.Server {
 	servers := make(map[raft.ServerID]raft.Server)
 	for _, server := range r.GetConfiguration().Configuration().Servers {

@@ -33,8 +33,8 @@ func (l *lifecycle) Life() context.Context { return l.life }
 // The process must end then, saying it; nothing this node holds may be trusted.
 func (l *lifecycle) Fatal() <-chan error { return l.fatal }
 
-// Acquire admits a call, which ends with release. It never waits.
-func (l *lifecycle) Acquire() (release func(), err error) {
+// AcquireCall admits a call, which ends with release. It never waits.
+func (l *lifecycle) AcquireCall() (release func(), err error) {
 	if l.life.Err() == nil && l.calls.acquire() {
 		return l.calls.release, nil
 	}

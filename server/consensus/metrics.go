@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// measures are what a node counts of itself for its metrics.
+// measures are the counts of a node for its metrics.
 type measures struct {
 	commits       prometheus.Histogram // of entries of this leader: from the proposal until it is in the state
 	leaderChanges atomic.Int64
@@ -60,8 +60,20 @@ func newRaftMetric(name string, kind prometheus.ValueType, help string, of func(
 	return raftMetric{prometheus.NewDesc("pinion_raft_"+name, help, nil, nil), kind, of}
 }
 
-// CollectMetrics sends the metrics of the node. It asks nothing of Raft that could wait.
-func CollectMetrics(n *Node, ch chan<- prometheus.Metric) {
+// Collector has the metrics of the node of this host; none while the host is an agent.
+type Collector struct {
+	Node func() *Node // nil on an agent
+}
+
+// Describe describes nothing: a host may be an agent, and become a server.
+func (Collector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect sends the metrics of the node. It asks nothing of Raft that could wait.
+func (c Collector) Collect(ch chan<- prometheus.Metric) {
+	n := c.Node()
+	if n == nil {
+		return
+	}
 	for _, m := range raftMetrics {
 		ch <- prometheus.MustNewConstMetric(m.desc, m.kind, m.of(n))
 	}
@@ -70,7 +82,7 @@ func CollectMetrics(n *Node, ch chan<- prometheus.Metric) {
 }
 
 func voters(n *Node) (voters float64) {
-	for _, server := range n.Servers() {
+	for _, server := range servers(n.raft) {
 		if server.Suffrage == raft.Voter {
 			voters++
 		}

@@ -40,7 +40,7 @@ type Config struct {
 	// for it, or another one of the state. [they always have]
 	CheckMemory func(*raftfsm.View) error
 
-	// BeginTerm is what a leader records first, given what is recorded. [nothing]
+	// BeginTerm makes the first commands of a leader term, given the state. [none]
 	BeginTerm func(view *raftfsm.View) ([]raftfsm.Command, error)
 }
 
@@ -109,6 +109,9 @@ func (n *Node) PoolID() string { return n.cfg.PoolID }
 
 // Raft is for membership changes alone.
 func (n *Node) Raft() *raft.Raft { return n.raft }
+
+// CurrentTerm is Raft's.
+func (n *Node) CurrentTerm() uint64 { return n.raft.CurrentTerm() }
 
 // Tracker follows who leads; calls to the leader go through it.
 func (n *Node) Tracker() *rpc.LeaderTracker { return n.leader }

@@ -18,7 +18,7 @@ const enqueueTimeout = 5 * time.Second
 // Propose records a command and returns its answer. A refusal by the state is returned as it is; any other error wraps
 // spec.ErrUnavailable and says whether the change may have been recorded.
 func (n *Node) Propose(ctx context.Context, c raftfsm.Command) (any, error) {
-	release, err := n.Acquire()
+	release, err := n.AcquireCall()
 	if err != nil {
 		return nil, err
 	}

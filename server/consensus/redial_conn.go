@@ -16,8 +16,8 @@ type redialConn struct {
 	deadline    time.Time
 }
 
-// NewRedialConn keeps a connection that dial has made.
-func NewRedialConn(c net.Conn, dial func() (net.Conn, error)) net.Conn {
+// newRedialConn keeps a connection that dial has made.
+func newRedialConn(c net.Conn, dial func() (net.Conn, error)) net.Conn {
 	return &redialConn{Conn: c, dial: dial}
 }
 

@@ -109,7 +109,7 @@ func (t *termRunner) awaitBegin(ctx context.Context) bool {
 
 // catchUp returns when every entry of earlier terms is in the state, and the pool has its identity.
 func (t *termRunner) catchUp(ctx context.Context) error {
-	if err := t.node.Barrier(ctx); err != nil {
+	if err := barrier(ctx, t.node.raft); err != nil {
 		return err
 	}
 	return t.initPool(ctx)

@@ -15,7 +15,7 @@ import (
 // The leader acknowledges a change only after it is in its state, so a view only needs proof that no other server leads.
 // A sole voter needs no messages for it, even while it cannot write; several voters are asked once for all waiting reads.
 func (n *Node) View(ctx context.Context) (*raftfsm.View, error) {
-	release, err := n.Acquire()
+	release, err := n.AcquireCall()
 	if err != nil {
 		return nil, err
 	}

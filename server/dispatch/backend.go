@@ -13,7 +13,7 @@ import (
 	"pinion/server/rpc"
 )
 
-// Server is what a Backend needs of the server that it is part of.
+// Server is the part of the local server that a Backend uses.
 type Server interface {
 	State() *raftfsm.State
 	Now() time.Time
@@ -22,8 +22,8 @@ type Server interface {
 	// CallLeader does something on the leader: local when this server leads, remote when another one does. Both are
 	// harmless to repeat.
 	CallLeader(ctx context.Context, local func() error, remote func(ctx context.Context, address string) error) error
-	// Begin admits a call until done; the context that it returns ends with the server, which is then its cause.
-	Begin(ctx context.Context) (_ context.Context, done func(), err error)
+	// BeginCall admits a call until done; the context that it returns ends with the server, which is then its cause.
+	BeginCall(ctx context.Context) (_ context.Context, done func(), err error)
 }
 
 // Liveness takes heartbeats.
@@ -45,7 +45,7 @@ type Clocks interface {
 	ClockOffset(hostID string) time.Duration
 }
 
-// PoolInfo is what a server tells hosts of their pool.
+// PoolInfo publishes to hosts where the servers of their pool are.
 type PoolInfo interface {
 	// PoolInfo is nil in the first moment. Another value is another pointer.
 	PoolInfo() *spec.PoolInfo
@@ -83,7 +83,7 @@ func NewBackend(server Server, liveness Liveness, poolInfo PoolInfo, client *rpc
 // cluster that nobody has created yet, or that was deleted, is created by the first host that names it. It returns when
 // this server's own state has the host.
 func (b *Backend) Join(ctx context.Context, host spec.Host, running []spec.TaskReport) ([]string, error) {
-	ctx, done, err := b.server.Begin(ctx)
+	ctx, done, err := b.server.BeginCall(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -109,6 +109,18 @@ func (b *Backend) Register(ctx context.Context, r Registration) (RegistrationRep
 		b.refusals.Report(peer.Refusal{Operation: peer.OpRegister, HostID: r.Host.ID, Address: r.Host.Address, Reason: err})
 	}
 	return reply, err
+}
+
+// RegisterHandler is the leader's side of registrations that another server forwards. leader is this host's backend while its
+// server leads.
+func RegisterHandler(leader func() (*Backend, error)) rpc.HandlerFunc {
+	return rpc.ServerJSON(func(ctx context.Context, _ string, r Registration) (RegistrationReply, error) {
+		b, err := leader()
+		if err != nil {
+			return RegistrationReply{}, err
+		}
+		return b.Register(ctx, r)
+	})
 }
 
 func (b *Backend) register(ctx context.Context, r Registration) (RegistrationReply, error) {
@@ -167,7 +179,7 @@ func (b *Backend) CutOff() bool { return b.liveness.CutOff() }
 // seen: a server that lags behind waits until it has caught up. A host's own reports do not wake it.
 // spec.ErrNotFound when the pool does not know the host: it must join first.
 func (b *Backend) Assignments(ctx context.Context, hostID string, after, minIndex uint64) ([]spec.Assignment, uint64, error) {
-	ctx, done, err := b.server.Begin(ctx)
+	ctx, done, err := b.server.BeginCall(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -198,7 +210,7 @@ func (b *Backend) waitForIndex(ctx context.Context, index uint64) error {
 	return b.server.State().WaitForIndex(ctx, index)
 }
 
-// Sessions is how many hosts have a session with this server.
+// Sessions counts the hosts that have a session with this server.
 func (b *Backend) Sessions() int { return b.balancer.count() }
 
 // maxSessions is the sessionLimit of this server.

@@ -42,7 +42,7 @@ func (f *fakeServer) CallLeader(_ context.Context, local func() error, _ func(co
 	return local()
 }
 
-func (f *fakeServer) Begin(ctx context.Context) (context.Context, func(), error) {
+func (f *fakeServer) BeginCall(ctx context.Context) (context.Context, func(), error) {
 	return ctx, func() {}, nil
 }
 

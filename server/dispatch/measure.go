@@ -29,7 +29,7 @@ type measureRequest struct {
 // Measure takes what a host has measured, and returns what the host is to measure from now on. What it says of tasks of other hosts is dropped, but
 // for what its proxy sends them. A report is only for the leader's memory: one that is lost is followed by the next.
 func (b *Backend) Measure(ctx context.Context, hostID string, r metric.Report) (metric.Selection, error) {
-	ctx, done, err := b.server.Begin(ctx)
+	ctx, done, err := b.server.BeginCall(ctx)
 	if err != nil {
 		return metric.Selection{}, err
 	}

@@ -33,7 +33,7 @@ type reportReply struct {
 // Report records the latest report of each task and returns the ids of tasks that the host should not run. Reports that
 // arrive while others are being recorded go on together: one call to the leader, and there one entry for each host.
 func (b *Backend) Report(ctx context.Context, hostID string, reports []spec.TaskReport) ([]string, error) {
-	ctx, done, err := b.server.Begin(ctx)
+	ctx, done, err := b.server.BeginCall(ctx)
 	if err != nil {
 		return nil, err
 	}

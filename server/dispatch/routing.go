@@ -91,7 +91,7 @@ func (b *Backend) CurrentRouting() traffic.Routing {
 
 // Routing waits until the Routing is another value than seen, which is one that it has returned; nil: any. Nobody may change it.
 func (b *Backend) Routing(ctx context.Context, hostID string, seen *traffic.Routing) (*traffic.Routing, error) {
-	ctx, done, err := b.server.Begin(ctx)
+	ctx, done, err := b.server.BeginCall(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ type leaseRequest struct {
 
 // AskVirtualIP has the leader say whether a host holds a virtual IP. What is answered late is of no use, so it waits for no election.
 func (b *Backend) AskVirtualIP(ctx context.Context, hostID string, r iplease.Request) (answer iplease.Answer, err error) {
-	ctx, done, err := b.server.Begin(ctx)
+	ctx, done, err := b.server.BeginCall(ctx)
 	if err != nil {
 		return answer, err
 	}

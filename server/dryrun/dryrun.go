@@ -23,7 +23,36 @@ const (
 	maxSteps = 20_000
 )
 
-// Run is what the pool will do with a service of a fork of its state, which the dry run changes. schedulable reports whether a host
+// Rollouts knows those of services. Its methods fail with the error of Hosts.
+type Rollouts struct {
+	Hosts func() (Hosts, error) // as the server here knows them
+}
+
+// Hosts are the facts for a dry run that are not in the state.
+type Hosts struct {
+	Now         func() time.Time
+	Schedulable func(hostID string) bool
+}
+
+// ServiceProgress is rollout.Progress now.
+func (p Rollouts) ServiceProgress(v *raftfsm.View, s *service.Service) (service.Progress, error) {
+	hosts, err := p.Hosts()
+	if err != nil {
+		return service.Progress{}, err
+	}
+	return rollout.Progress(v, s, hosts.Now()), nil
+}
+
+// DryRunService is Run for a service of a fork of the state here.
+func (p Rollouts) DryRunService(ctx context.Context, fork *raftfsm.State, cluster, name string) (service.DryRun, error) {
+	hosts, err := p.Hosts()
+	if err != nil {
+		return service.DryRun{}, err
+	}
+	return Run(ctx, fork, cluster, name, hosts.Now(), hosts.Schedulable)
+}
+
+// Run predicts the steps of the pool for a service of a fork of its state, which the dry run changes. schedulable reports whether a host
 // was heard of lately enough for new tasks. spec.ErrNotFound, the cause of ctx.
 func Run(ctx context.Context, fork *raftfsm.State, cluster, name string, now time.Time, schedulable func(hostID string) bool) (service.DryRun, error) {
 	s := fork.View().Service(cluster, name)

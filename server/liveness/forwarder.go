@@ -8,6 +8,7 @@ import (
 
 	"pinion/packaging/tick"
 	"pinion/raftfsm/spec"
+	"pinion/server/rpc"
 )
 
 const (
@@ -85,7 +86,7 @@ func (f *forwarding) tooLong() bool {
 	return !f.failingSince.IsZero() && f.now().Sub(f.failingSince) > leaderlessTimeout
 }
 
-// PathHeartbeats is where the leader takes the heartbeats that another server forwards.
+// PathHeartbeats is the path at the leader for heartbeats that another server forwards.
 const PathHeartbeats = "/peer/leader/heartbeats"
 
 // Batch is the heartbeats that a server forwards. Ages go with them, because no moment is told by two hosts' clocks: how many
@@ -101,6 +102,18 @@ type Batch struct {
 
 // Reply is the leader's answer: the hosts of the batch that it does not know, or has given up.
 type Reply struct{ Hosts []string }
+
+// HeartbeatsHandler is the leader's side of the heartbeats that another server forwards. leader is the monitor of the server here while that
+// leads.
+func HeartbeatsHandler(leader func() (*Monitor, error)) rpc.HandlerFunc {
+	return rpc.ServerJSON(func(_ context.Context, _ string, b Batch) (Reply, error) {
+		m, err := leader()
+		if err != nil {
+			return Reply{}, err
+		}
+		return m.Receive(b), nil
+	})
+}
 
 // Forward forwards the heartbeats of this server's hosts to the leader every 400 ms, while this server follows one.
 func (m *Monitor) Forward(ctx context.Context) {

@@ -13,7 +13,7 @@ import (
 	"pinion/server/rpc"
 )
 
-// Server is what a Monitor needs of the server that it is part of.
+// Server is the part of the local server that a Monitor uses.
 type Server interface {
 	State() *raftfsm.State
 	Now() time.Time
@@ -100,6 +100,25 @@ func (m *Monitor) missedAfter() time.Duration { return m.disconnectedAfter * 11 
 func (m *Monitor) Connected(hostID string) bool {
 	host := m.server.State().View().Host(hostID)
 	return m.server.Leads() && host != nil && !host.Lost() && m.Heard(hostID)
+}
+
+// ConnectedAddress is the address of a host of the pool, empty unless it is connected.
+func (m *Monitor) ConnectedAddress(hostID string) string {
+	host := m.server.State().View().Host(hostID)
+	if host == nil || !m.Connected(hostID) {
+		return ""
+	}
+	return host.Address
+}
+
+// ConnectedHosts are the ids of the hosts that are connected.
+func (m *Monitor) ConnectedHosts() (ids []string) {
+	for _, h := range m.server.State().View().Hosts("") {
+		if m.Connected(h.ID) {
+			ids = append(ids, h.ID)
+		}
+	}
+	return ids
 }
 
 // Heard reports whether the leader has heard of the host lately.

@@ -16,7 +16,10 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// PoolCache is what a host remembers of its pool across restarts (servers.json): which pool it is, and where its servers are.
+// PoolCacheFile is the name of the file of a PoolCache in a data directory.
+const PoolCacheFile = "servers.json"
+
+// PoolCache remembers the pool of a host across restarts (servers.json): which pool it is, and where its servers are.
 // An empty one is that of a host that belongs to no pool yet.
 type PoolCache struct {
 	path string
@@ -45,7 +48,7 @@ func OpenPoolCache(path string) (*PoolCache, error) {
 // BelongsToPool reports whether this host belongs to a pool.
 func (b *PoolCache) BelongsToPool() bool { return b.PoolInfo().Pool != "" }
 
-// PoolInfo is what this host knows of its pool.
+// PoolInfo is the pool info as this host knows it.
 func (b *PoolCache) PoolInfo() spec.PoolInfo {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -56,6 +59,12 @@ func (b *PoolCache) PoolInfo() spec.PoolInfo {
 func (b *PoolCache) OnlyServer(address string) bool {
 	servers := b.PoolInfo().Servers
 	return len(servers) == 1 && servers[0] == address
+}
+
+// IsServerAddress reports whether a server of the pool is at this address, as far as this host knows.
+func (b *PoolCache) IsServerAddress(address string) bool {
+	known := b.PoolInfo()
+	return address == known.Leader || slices.Contains(known.Servers, address)
 }
 
 // Incarnation is the newest incarnation of the pool that this host has seen.

@@ -4,12 +4,13 @@ import (
 	"context"
 
 	"pinion/raftfsm/spec"
+	"pinion/server/rpc"
 )
 
-// PathRole is where the leader tells a host its role.
+// PathRole is the path at the leader for the role of a host.
 const PathRole = "/peer/leader/role"
 
-// RoleReply is what the leader says of a host: whether it is wanted as a server, or still in Raft's configuration.
+// RoleReply is the leader's word on a host: whether it is wanted as a server, or still in Raft's configuration.
 type RoleReply struct {
 	Server      bool
 	Incarnation int `json:",omitempty"` // of the pool
@@ -28,6 +29,17 @@ func (s *Servers) ConfirmRole(ctx context.Context, hostID string) (RoleReply, er
 	}
 	state := s.stateOf(hostID, configured)
 	return RoleReply{state.Configured || state.Desired, view.Settings().Incarnation}, nil
+}
+
+// RoleHandler answers hosts that ask for their roles; servers are those of the server here while it leads.
+func RoleHandler(servers func() (*Servers, error)) rpc.HandlerFunc {
+	return rpc.JSON(func(ctx context.Context, from string, _ struct{}) (RoleReply, error) {
+		s, err := servers()
+		if err != nil {
+			return RoleReply{}, err
+		}
+		return s.ConfirmRole(ctx, from)
+	})
 }
 
 // barrier returns when every entry before the call is committed and in the state.

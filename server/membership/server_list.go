@@ -2,20 +2,27 @@ package membership
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 
 	"pinion/raftfsm/spec"
+	"pinion/server/rpc"
 )
 
-// PathPoolInfo is what any host of the pool answers with its pool info. Who asks believes of it what is signed, see PoolCache.Proven.
+// PathPoolInfo is the path at any host of the pool for its pool info. The host that asks believes the signed part alone: see PoolCache.Proven.
 const PathPoolInfo = "/peer/pool"
+
+// Handler tells other hosts what this one knows of the pool.
+func (b *PoolCache) Handler() rpc.HandlerFunc {
+	return rpc.JSON(func(context.Context, string, struct{}) (spec.PoolInfo, error) { return b.PoolInfo(), nil })
+}
 
 // maxServerAddresses bounds the addresses that hosts collect from others which they need not believe.
 const maxServerAddresses = 16
 
-// ServerListText is what the CA signs of a pool info: which hosts are the pool's servers. So a host learns it from any other that it
+// ServerListText is the part of a pool info that the CA signs: which hosts are the pool's servers. So a host learns it from any other that it
 // reaches, and none but a server makes one. Addresses are not in it: whoever answers there shows its certificate.
 func ServerListText(o spec.PoolInfo) []byte {
 	keys := make([]string, len(o.ServerIDs))
@@ -25,8 +32,8 @@ func ServerListText(o spec.PoolInfo) []byte {
 	return fmt.Appendf(nil, "the servers of pool %q in incarnation %d at index %d: %q with the keys %q", o.Pool, o.Incarnation, o.Index, o.ServerIDs, keys)
 }
 
-// Proven is what this host may believe of a pool info that did not come from a server that it knows: of which hosts are servers what is
-// signed, and of where they are that it is worth a try. ok is false when it is not signed, or of another pool or an earlier incarnation, or older than
+// Proven is the part of a pool info that this host may believe though it did not come from a server that it knows: which hosts are servers, as it is
+// signed, and their addresses as worth a try. ok is false when it is not signed, or of another pool or an earlier incarnation, or older than
 // one that this host has heard of: an agent that was a server once cannot bring that back.
 func (b *PoolCache) Proven(o spec.PoolInfo, verify func(text, signature []byte) bool) (info spec.PoolInfo, ok bool) {
 	info = b.PoolInfo()

@@ -16,16 +16,17 @@ import (
 	"pinion/server/rpc"
 )
 
-// Consensus is what Servers need of the server that they are part of.
+// Consensus is the Raft node that Servers are part of.
 type Consensus interface {
 	State() *raftfsm.State
 	Now() time.Time
 	Propose(ctx context.Context, c raftfsm.Command) (any, error)
 	CheckLeader(ctx context.Context) error
+	Leads() bool
 	Raft() *raft.Raft
 }
 
-// Liveness is what the leader has heard of hosts.
+// Liveness knows which hosts the leader hears of.
 type Liveness interface {
 	Heard(hostID string) bool
 	Silence(hostID string) time.Duration
@@ -63,6 +64,17 @@ func (s *Servers) Configured() map[raft.ServerID]raft.Server {
 	return all
 }
 
+// OtherServers are the addresses of the servers in Raft's configuration, but for the one whose view s is.
+func OtherServers(s *Servers) []string {
+	var addresses []string
+	for id, server := range s.Configured() {
+		if id != raft.ServerID(s.hostID) {
+			addresses = append(addresses, string(server.Address))
+		}
+	}
+	return addresses
+}
+
 // IsServer reports whether the host is one of the pool's servers, or ought to be.
 func (s *Servers) IsServer(hostID string) bool {
 	state := s.stateOf(hostID, s.Configured())
@@ -93,10 +105,10 @@ func (s *Servers) stateOf(hostID string, configured map[raft.ServerID]raft.Serve
 	return RoleState{Desired: host != nil && host.Server, Configured: is, Voter: is && server.Suffrage == raft.Voter}
 }
 
-// PathStats is where a host tells how far its Raft is.
+// PathStats is the path at any host for the progress of its Raft.
 const PathStats = "/peer/stats"
 
-// RaftStats is how far the Raft of a host is. Running is false on a host that is no server.
+// RaftStats is the progress of the Raft of a host. Running is false on a host that is no server.
 type RaftStats struct {
 	Running     bool
 	LastContact time.Duration
@@ -104,7 +116,7 @@ type RaftStats struct {
 	LastIndex   uint64
 }
 
-// Stats is how far the Raft of this host is.
+// Stats is the progress of the Raft of this host.
 func (s *Servers) Stats() RaftStats {
 	r := s.consensus.Raft()
 	stats := RaftStats{Running: true, LastIndex: r.LastIndex(), LastTerm: r.CurrentTerm()}
@@ -112,6 +124,16 @@ func (s *Servers) Stats() RaftStats {
 		stats.LastContact = time.Since(r.LastContact())
 	}
 	return stats
+}
+
+// StatsHandler tells other hosts how far the Raft of this one is; servers are nil while this host is an agent.
+func StatsHandler(servers func() *Servers) rpc.HandlerFunc {
+	return rpc.JSON(func(context.Context, string, struct{}) (stats RaftStats, err error) {
+		if s := servers(); s != nil {
+			stats = s.Stats()
+		}
+		return stats, nil
+	})
 }
 
 // FetchStats asks a host by its id: the answer of another host at its address says nothing about this one.
@@ -123,7 +145,7 @@ func (s *Servers) FetchStats(ctx context.Context, hostID string) (stats RaftStat
 	return stats, err
 }
 
-// statsTimeout is how long a host may take to say how far its Raft is.
+// statsTimeout bounds the call for the progress of a host's Raft.
 const statsTimeout = time.Second
 
 // hasNoRaftState reports whether the host answers, and has no Raft that remembers anything.

@@ -20,10 +20,13 @@ import (
 	"pinion/packaging/keystore"
 )
 
+// File is the name of the file of the keyring in a data directory. It lies beside the log, so that it outlives a log that is put aside.
+const File = "seal.key"
+
 // keySize is AES-256's, in bytes.
 const keySize = 32
 
-// ErrNoKey is what Open fails with when the secret was sealed with a key that is not on the keyring.
+// ErrNoKey is the error of Open for a secret that was sealed with a key that is not on the keyring.
 var ErrNoKey = errors.New("it is sealed with a key that this server does not have")
 
 // Keyring is the sealing keys of one server, in a file of mode 0600 that is written as soon as there is a key: one on each

@@ -13,20 +13,20 @@ func TestImagesThatHostsHave(t *testing.T) {
 	at := time.Unix(0, 0)
 	tracker := New(Config{Connected: func() []string { return nil }, Kept: func(host string) *blob.Images { return &blob.Images{List: []blob.Image{{Name: "for " + host}}} }, Address: func(string) string { return "" }})
 	one, other := blob.Image{Name: "a:1", Digest: "sha256:1", Size: 5}, blob.Image{Name: "a:1", Digest: "sha256:2"}
-	tracker.Ask("h2", at, blob.Request{Images: &blob.Images{List: []blob.Image{one, {Name: "", Digest: "no name"}, {Name: strings.Repeat("x", 1000)}, {Name: "b", Size: -1}}}})
-	tracker.Ask("h1", at, blob.Request{Images: &blob.Images{List: []blob.Image{one, one}}})
-	tracker.Ask("h3", at, blob.Request{Images: &blob.Images{List: []blob.Image{other}}})
+	tracker.AnswerHost("h2", at, blob.Request{Images: &blob.Images{List: []blob.Image{one, {Name: "", Digest: "no name"}, {Name: strings.Repeat("x", 1000)}, {Name: "b", Size: -1}}}})
+	tracker.AnswerHost("h1", at, blob.Request{Images: &blob.Images{List: []blob.Image{one, one}}})
+	tracker.AnswerHost("h3", at, blob.Request{Images: &blob.Images{List: []blob.Image{other}}})
 	want := []blob.HeldImage{{Image: one, Hosts: []string{"h1", "h2"}}, {Image: other, Hosts: []string{"h3"}}}
 	if got := tracker.Images(at); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)
 	}
-	if answer := tracker.Ask("h3", at, blob.Request{}); answer.Kept == nil || answer.Kept.List[0].Name != "for h3" {
+	if answer := tracker.AnswerHost("h3", at, blob.Request{}); answer.Kept == nil || answer.Kept.List[0].Name != "for h3" {
 		t.Errorf("%+v", answer.Kept)
 	}
-	if answer := tracker.Ask("h3", at, blob.Request{Wants: []blob.Want{{Digest: "sha256:9", Size: 1}}}); answer.Kept != nil {
+	if answer := tracker.AnswerHost("h3", at, blob.Request{Wants: []blob.Want{{Digest: "sha256:9", Size: 1}}}); answer.Kept != nil {
 		t.Error("a host in the middle of a pull is told what it keeps")
 	}
-	tracker.Ask("h1", at.Add(time.Hour), blob.Request{Images: &blob.Images{}})
+	tracker.AnswerHost("h1", at.Add(time.Hour), blob.Request{Images: &blob.Images{}})
 	if got := tracker.Images(at.Add(time.Hour)); len(got) != 0 {
 		t.Errorf("%+v: of hosts that are silent", got)
 	}
@@ -38,15 +38,15 @@ func TestANewTrackerWaitsForItsHosts(t *testing.T) {
 		return New(Config{Connected: func() []string { return []string{"h1", "h2"} }, Kept: func(string) *blob.Images { return nil }, Address: func(string) string { return "" }})
 	}
 	tracker := fresh()
-	if !tracker.Ask("h1", at, blob.Request{Full: true}).Settling {
+	if !tracker.AnswerHost("h1", at, blob.Request{Full: true}).Settling {
 		t.Error("settled before the second host has told what it has")
 	}
-	if tracker.Ask("h2", at, blob.Request{Full: true}).Settling {
+	if tracker.AnswerHost("h2", at, blob.Request{Full: true}).Settling {
 		t.Error("not settled though all hosts have told")
 	}
 	tracker = fresh()
-	tracker.Ask("h1", at, blob.Request{Full: true})
-	if tracker.Ask("h1", at.Add(settleTime), blob.Request{}).Settling {
+	tracker.AnswerHost("h1", at, blob.Request{Full: true})
+	if tracker.AnswerHost("h1", at.Add(settleTime), blob.Request{}).Settling {
 		t.Error("a host that says nothing holds the others up for ever")
 	}
 }
@@ -55,9 +55,9 @@ func TestANewTrackerWaitsForItsHosts(t *testing.T) {
 func TestALieAboutASizeHidesNoHost(t *testing.T) {
 	at := time.Unix(0, 0)
 	tracker := New(Config{Connected: func() []string { return nil }, Kept: func(string) *blob.Images { return nil }, Address: func(id string) string { return id + ":7400" }})
-	tracker.Ask("has", at, blob.Request{Full: true, Held: []string{"sha256:1"}})
-	tracker.Ask("lies", at, blob.Request{Wants: []blob.Want{{Digest: "sha256:1", Size: 5}}})
-	grants := tracker.Ask("asks", at, blob.Request{Wants: []blob.Want{{Digest: "sha256:1", Size: 9}}}).Grants
+	tracker.AnswerHost("has", at, blob.Request{Full: true, Held: []string{"sha256:1"}})
+	tracker.AnswerHost("lies", at, blob.Request{Wants: []blob.Want{{Digest: "sha256:1", Size: 5}}})
+	grants := tracker.AnswerHost("asks", at, blob.Request{Wants: []blob.Want{{Digest: "sha256:1", Size: 9}}}).Grants
 	if len(grants) != 1 || len(grants[0].Peers) != 1 || grants[0].Peers[0].Host != "has" {
 		t.Errorf("%+v", grants)
 	}
@@ -68,8 +68,8 @@ func TestAHostNamesNothingThatIsNoDigest(t *testing.T) {
 	at := time.Unix(0, 0)
 	tracker := New(Config{Connected: func() []string { return nil }, Kept: func(string) *blob.Images { return nil }, Address: func(id string) string { return id + ":7400" }})
 	long := strings.Repeat("x", 1<<20)
-	tracker.Ask("lies", at, blob.Request{Full: true, Held: []string{long, ""}, Wants: []blob.Want{{Digest: long, Size: 5}}})
-	grants := tracker.Ask("asks", at, blob.Request{Wants: []blob.Want{{Digest: long}, {Digest: long, Size: 5}}}).Grants
+	tracker.AnswerHost("lies", at, blob.Request{Full: true, Held: []string{long, ""}, Wants: []blob.Want{{Digest: long, Size: 5}}})
+	grants := tracker.AnswerHost("asks", at, blob.Request{Wants: []blob.Want{{Digest: long}, {Digest: long, Size: 5}}}).Grants
 	if len(grants[0].Peers)+len(grants[1].Peers) > 0 || grants[1].Coming {
 		t.Errorf("%.200v", grants)
 	}

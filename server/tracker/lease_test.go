@@ -16,13 +16,13 @@ func (s *simulation) asks(evil string, says func(second int, granted blob.Grant)
 	for second := range 3600 {
 		w := says(second, granted)
 		w.Digest, w.Size = digest, s.size
-		granted = s.tracker.Ask(evil, s.now, blob.Request{Wants: []blob.Want{w}}).Grants[0]
+		granted = s.tracker.AnswerHost(evil, s.now, blob.Request{Wants: []blob.Want{w}}).Grants[0]
 		brought := blob.NewPieces(count)
 		for id, h := range s.hosts {
 			if id == evil {
 				continue
 			}
-			grant := s.tracker.Ask(id, s.now, blob.Request{Wants: []blob.Want{{Digest: digest, Size: s.size, Have: h.have, Share: h.share, Take: 16}}}).Grants[0]
+			grant := s.tracker.AnswerHost(id, s.now, blob.Request{Wants: []blob.Want{{Digest: digest, Size: s.size, Have: h.have, Share: h.share, Take: 16}}}).Grants[0]
 			for _, piece := range grant.Take {
 				h.have.Add(piece)
 				h.share.Add(piece)
@@ -75,7 +75,7 @@ func TestAHostHasABoundedNumberOfLeases(t *testing.T) {
 	s := newSimulation(203, 1)
 	taken := 0
 	for range 40 {
-		taken += len(s.tracker.Ask("host-0", s.now, blob.Request{Wants: []blob.Want{{Digest: digest, Size: s.size, Take: 16}}}).Grants[0].Take)
+		taken += len(s.tracker.AnswerHost("host-0", s.now, blob.Request{Wants: []blob.Want{{Digest: digest, Size: s.size, Take: 16}}}).Grants[0].Take)
 	}
 	if taken != maxLeases {
 		t.Errorf("the host is to fetch %d pieces at once", taken)
@@ -86,7 +86,7 @@ func TestAHostHasABoundedNumberOfLeases(t *testing.T) {
 func TestAHostThatLetsALeaseRunOutGetsNone(t *testing.T) {
 	s := newSimulation(203, 2)
 	ask := func(id string, take int) blob.Grant {
-		return s.tracker.Ask(id, s.now, blob.Request{Wants: []blob.Want{{Digest: digest, Size: s.size, Take: take}}}).Grants[0]
+		return s.tracker.AnswerHost(id, s.now, blob.Request{Wants: []blob.Want{{Digest: digest, Size: s.size, Take: take}}}).Grants[0]
 	}
 	ask("host-0", 16)
 	for range leaseTime/(5*time.Second) + 1 {
@@ -115,12 +115,12 @@ func TestASlowHostKeepsItsLeases(t *testing.T) {
 	var leased []int
 	for have.Len() < 40 {
 		w := blob.Want{Digest: digest, Size: s.size, Have: have, Share: have, Take: max(0, 16-len(leased))}
-		grant := s.tracker.Ask("host-0", s.now, blob.Request{Wants: []blob.Want{w}}).Grants[0]
+		grant := s.tracker.AnswerHost("host-0", s.now, blob.Request{Wants: []blob.Want{w}}).Grants[0]
 		leased = append(leased, grant.Take...)
 		if grant.Whole || len(leased) != 16 {
 			t.Fatalf("after %v, with %d pieces, the host is to fetch %d", s.now.Sub(time.Unix(1, 0)), have.Len(), len(leased))
 		}
-		for _, piece := range s.tracker.Ask("host-1", s.now, blob.Request{Wants: []blob.Want{{Digest: digest, Size: s.size, Take: 1000}}}).Grants[0].Take {
+		for _, piece := range s.tracker.AnswerHost("host-1", s.now, blob.Request{Wants: []blob.Want{{Digest: digest, Size: s.size, Take: 1000}}}).Grants[0].Take {
 			if have.Has(piece) || len(leased) > 0 && piece >= leased[0] && piece <= leased[len(leased)-1] {
 				t.Fatalf("another host is to fetch piece %d of it, too", piece)
 			}

@@ -51,13 +51,13 @@ type holder struct {
 	images *blob.Images // nil: it has named none yet
 }
 
-// Config is what a tracker needs to know of the pool.
+// Config has the facts of the pool that a tracker uses.
 type Config struct {
-	// Address is where a host can be reached, empty: not now.
+	// Address is the address of a host, empty while it cannot be reached.
 	Address func(host string) string
 	// Connected lists the ids of the hosts that are connected.
 	Connected func() []string
-	// Kept is what a host is to keep; nil: the tracker does not say.
+	// Kept lists the images that a host is to keep; nil: the tracker does not say.
 	Kept func(host string) *blob.Images
 }
 
@@ -77,9 +77,9 @@ func (t *Tracker) Restart() {
 	t.blobs, t.hosts, t.held = map[string]*transfer{}, map[string]*holder{}, map[string]map[string]bool{}
 }
 
-// Ask takes in what a host tells, and answers it. Nothing of it is remembered for a host that says nothing for three minutes. The
+// AnswerHost takes in what a host tells, and answers it. Nothing of it is remembered for a host that says nothing for three minutes. The
 // caller has made sure of its id.
-func (t *Tracker) Ask(host string, now time.Time, r blob.Request) blob.Answer {
+func (t *Tracker) AnswerHost(host string, now time.Time, r blob.Request) blob.Answer {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.forget(now)

@@ -48,7 +48,7 @@ func TestASetOfPiecesIsNoLongerThanItsBlob(t *testing.T) {
 	const pieces = 9
 	s := newSimulation(pieces, 1)
 	long := make(blob.Pieces, 1<<20)
-	s.tracker.Ask("host-0", s.now, blob.Request{Full: true, Wants: []blob.Want{{Digest: digest, Size: s.size, Have: long, Share: long}}})
+	s.tracker.AnswerHost("host-0", s.now, blob.Request{Full: true, Wants: []blob.Want{{Digest: digest, Size: s.size, Have: long, Share: long}}})
 	for _, f := range s.tracker.blobs[digest].hosts {
 		if most := len(blob.NewPieces(pieces)); cap(f.have) > 8*most || cap(f.share) > 8*most {
 			t.Errorf("%d and %d bytes are kept of %d pieces", cap(f.have), cap(f.share), pieces)
@@ -64,7 +64,7 @@ func (s *simulation) step(id string, r *rand.Rand) blob.Grant {
 	if h.whole {
 		request.Full, request.Held = true, []string{digest}
 	}
-	answer := s.tracker.Ask(id, s.now, request)
+	answer := s.tracker.AnswerHost(id, s.now, request)
 	h.epoch = answer.Epoch
 	grant := answer.Grants[0]
 	h.taking = append(h.taking, grant.Take...)
@@ -155,7 +155,7 @@ func TestAHostThatStallsKeepsNoPieceFromOthers(t *testing.T) {
 	s := newSimulation(4, 2)
 	ask := func(id string, take int) blob.Grant {
 		h := s.hosts[id]
-		return s.tracker.Ask(id, s.now, blob.Request{Full: true, Wants: []blob.Want{{Digest: digest, Size: s.size, Have: h.have, Take: take}}}).Grants[0]
+		return s.tracker.AnswerHost(id, s.now, blob.Request{Full: true, Wants: []blob.Want{{Digest: digest, Size: s.size, Have: h.have, Take: take}}}).Grants[0]
 	}
 	if got := ask("host-0", 4); len(got.Take) != 4 {
 		t.Fatalf("the first host is to take %v", got.Take)
@@ -178,7 +178,7 @@ func TestARegistryWithoutRangesIsAskedByOneHostAtATime(t *testing.T) {
 	s := newSimulation(4, 3)
 	ask := func(id string) bool {
 		h := s.hosts[id]
-		return s.tracker.Ask(id, s.now, blob.Request{Full: true, Wants: []blob.Want{{Digest: digest, Size: s.size, Have: h.have, Share: h.share, Take: 1, NoRanges: true}}}).Grants[0].Whole
+		return s.tracker.AnswerHost(id, s.now, blob.Request{Full: true, Wants: []blob.Want{{Digest: digest, Size: s.size, Have: h.have, Share: h.share, Take: 1, NoRanges: true}}}).Grants[0].Whole
 	}
 	if !ask("host-0") || ask("host-1") || ask("host-2") || !ask("host-0") {
 		t.Fatal("not exactly the first host is to fetch the blob")
@@ -197,7 +197,7 @@ func TestARegistryWithoutRangesIsAskedByOneHostAtATime(t *testing.T) {
 
 func TestPeersAreThoseThatCanHelp(t *testing.T) {
 	s := newSimulation(2, 4)
-	ask := func(id string, r blob.Request) blob.Answer { return s.tracker.Ask(id, s.now, r) }
+	ask := func(id string, r blob.Request) blob.Answer { return s.tracker.AnswerHost(id, s.now, r) }
 	holder := ask("host-0", blob.Request{Full: true, Held: []string{digest}})
 	want := []blob.Want{{Digest: digest, Size: s.size}}
 	peersOf := func(id string, wants []blob.Want) (ids []string) {
@@ -253,12 +253,12 @@ func TestHostileRequestsCostTheTrackerLittle(t *testing.T) {
 	for i := range wants {
 		wants[i] = blob.Want{Digest: fmt.Sprint("wanted ", i), Size: []int64{-1, 0, 1 << 62, 1 << 40}[i%4], Have: blob.AllPieces(100000), Take: 1 << 30, Avoid: []string{""}}
 	}
-	answer := s.tracker.Ask("host-0", s.now, blob.Request{Full: true, Held: held, Wants: wants})
+	answer := s.tracker.AnswerHost("host-0", s.now, blob.Request{Full: true, Held: held, Wants: wants})
 	if len(answer.Grants) != blob.MaxWants || len(s.tracker.hosts["host-0"].held) != blob.MaxHeld {
 		t.Errorf("%d grants, %d held", len(answer.Grants), len(s.tracker.hosts["host-0"].held))
 	}
 	s.now = s.now.Add(heldFor + time.Second)
-	s.tracker.Ask("host-1", s.now, blob.Request{})
+	s.tracker.AnswerHost("host-1", s.now, blob.Request{})
 	if len(s.tracker.held) != 0 || len(s.tracker.blobs) != 0 || len(s.tracker.hosts) != 1 {
 		t.Errorf("%d digests, %d blobs and %d hosts are remembered", len(s.tracker.held), len(s.tracker.blobs), len(s.tracker.hosts))
 	}
