@@ -204,11 +204,11 @@ func (s *hostSession) heartbeat(message agentMessage) error {
 	if s.backend.balancer.shouldMove(s.backend.server.Now(), s.backend.maxSessions) {
 		return errRebalance
 	}
-	reply := serverMessage{PoolInfo: s.nextPoolInfo()}
+	offset := s.backend.liveness.ClockOffset(s.hostID)
 	if message.Clock != 0 {
-		reply.ClockOffset = s.backend.liveness.RecordClock(s.hostID, time.UnixMilli(message.Clock)).Milliseconds()
+		offset = s.backend.liveness.RecordClock(s.hostID, time.UnixMilli(message.Clock))
 	}
-	return s.send(reply)
+	return s.send(serverMessage{PoolInfo: s.nextPoolInfo(), ClockOffset: offset.Milliseconds()})
 }
 
 // streamAssignments tells the host what it must run: at first in any case, and then after each change.

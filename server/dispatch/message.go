@@ -31,7 +31,7 @@ const maxMessage = 32 << 20
 
 // agentMessage is a message of the host.
 type agentMessage struct {
-	Clock     int64             `json:"clock,omitempty"`     // of a heartbeat: what the host's clock says, in milliseconds since 1970
+	Clock     int64             `json:"clock,omitempty"`     // of one heartbeat of ten: what the host's clock says, in milliseconds since 1970
 	Seq       uint64            `json:"seq,omitempty"`       // of a handshake or reports: the reply carries it
 	Handshake *handshake        `json:"handshake,omitempty"` // the first message, and again when something about the host has changed
 	Reports   []spec.TaskReport `json:"reports,omitempty"`   // to be recorded
