@@ -266,14 +266,28 @@ func (m *Member) fail(err error) {
 // knownLeader is the leader as this host knows it: from its own server, or from the server that it has a session with.
 func (m *Member) knownLeader() (address string, self bool) {
 	if own := m.server.Load(); own != nil {
-		if address, self = own.Leader(); address != "" || own.node.Raft().State() != raft.Follower {
-			return address, self // a candidate and the next leader: the session names the leader of before
+		if address, self = own.Leader(); address != "" || isElecting(own.node.Raft()) {
+			return address, self // the session names the leader of before
 		}
 	}
 	if address = m.poolCache.PoolInfo().Leader; address == m.cfg.Address {
 		return "", false // the session may still name the leader that this server has lost
 	}
 	return address, false
+}
+
+// electionTime is the time in which an election has its outcome. A server that is a candidate for longer does not hear a leader that others have.
+const electionTime = 3 * time.Second
+
+// isElecting reports whether a server stands for election, or has won one and is not ready to answer yet.
+func isElecting(r *raft.Raft) bool {
+	switch r.State() {
+	case raft.Leader:
+		return true
+	case raft.Candidate:
+		return time.Since(r.LastContact()) < electionTime
+	}
+	return false
 }
 
 // PoolID is the pool that this host belongs to.

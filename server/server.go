@@ -148,7 +148,7 @@ func (s *Server) newHistory() *history.History {
 // prefetcher is the loop of a leader term that has hosts fetch images.
 func (s *Server) prefetcher() *prefetch.Prefetcher {
 	return &prefetch.Prefetcher{
-		State: s.state, Reservations: s.scheduler.Reservations, Connected: s.liveness.Connected, Tell: prefetch.TellHost(s.cfg.hosts), Log: s.log,
+		State: s.state, Reservations: s.scheduler.Reservations, Connected: s.liveness.Connected, Send: prefetch.TellHost(s.cfg.hosts), Log: s.log,
 	}
 }
 

@@ -8,8 +8,12 @@ import (
 	"time"
 )
 
-// fixTimeout bounds one command that mends something.
-const fixTimeout = time.Minute
+const (
+	// fixTimeout bounds one command that mends something.
+	fixTimeout = time.Minute
+	// maxSaid is how much of its output an error has.
+	maxSaid = 400
+)
 
 // Repair is what came of the command that mends a finding.
 type Repair struct {
@@ -51,9 +55,12 @@ func Fix(ctx context.Context, found []Finding, run func(ctx context.Context, com
 func RunCommand(ctx context.Context, command []string) error {
 	ctx, cancel := context.WithTimeout(ctx, fixTimeout)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(out)))
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.WaitDelay = time.Second // a child of it may keep its output open
+	out, err := cmd.CombinedOutput()
+	said := strings.TrimSpace(string(out[:min(len(out), maxSaid)]))
+	if err != nil && said != "" {
+		return fmt.Errorf("%w: %s", err, said)
 	}
-	return nil
+	return err
 }

@@ -48,3 +48,23 @@ func TestCommandsAreRunOnceEach(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A data directory holds the files of images and of volumes: no command that mends something walks through it.
+func TestNoCommandIsRecursive(t *testing.T) {
+	fixes := 0
+	for _, c := range lacking {
+		h := soundHost(t)
+		c.lack(t, h)
+		for _, f := range Examine(t.Context(), h) {
+			if len(f.Fix) > 0 {
+				fixes++
+			}
+			if slices.ContainsFunc(f.Fix, func(word string) bool { return word == "-R" || word == "--recursive" }) || slices.Contains([]string{"rm", "sh", "bash"}, slices.Concat(f.Fix, []string{""})[0]) {
+				t.Errorf("%s: %q", f.Check, f.Fix)
+			}
+		}
+	}
+	if fixes < 5 {
+		t.Errorf("only %d findings have a command", fixes)
+	}
+}

@@ -31,8 +31,8 @@ type Prefetcher struct {
 	Reservations func() []Reservation
 	// Connected reports whether a host can be told anything now.
 	Connected func(host string) bool
-	// Tell has a host fetch these images, in place of those it was told before. It is called for different hosts at once.
-	Tell func(ctx context.Context, hostID string, images []string) error
+	// Send has a host fetch these images, in place of those it was told before. It is called for different hosts at once.
+	Send func(ctx context.Context, hostID string, images []string) error
 	Log  *slog.Logger
 }
 
@@ -43,13 +43,22 @@ var retry = backoff.Backoff{Min: interval, Max: time.Minute}
 // fetches to the end.
 type notice struct {
 	images []string
-	stale  bool // it was away since, and perhaps knows nothing of it
-	failed int  // calls since the last one that it has answered
+	stale  bool     // it was away since, or a call has failed: nobody knows what it fetches
+	tried  []string // by the last call, which failed
+	failed int      // calls with these images since the last one that it has answered
 	next   time.Time
 }
 
 func (n notice) isDue(images []string, now time.Time) bool {
-	return (n.stale || !slices.Equal(n.images, images)) && !now.Before(n.next)
+	return (n.stale || !slices.Equal(n.images, images)) && (!now.Before(n.next) || !slices.Equal(n.tried, images))
+}
+
+// afterFailure is the notice of a host that was called with these images and has not answered.
+func (n notice) afterFailure(images []string, now time.Time) notice {
+	if !slices.Equal(n.tried, images) {
+		n.failed = 0
+	}
+	return notice{images: n.images, stale: true, tried: images, failed: n.failed + 1, next: now.Add(retry.After(n.failed))}
 }
 
 // Loop tells hosts until ctx ends.
@@ -74,9 +83,11 @@ func (p *Prefetcher) notifyHosts(ctx context.Context, now time.Time, told map[st
 	for _, host := range view.Hosts("") {
 		known := told[host.ID]
 		switch {
-		case !p.Connected(host.ID) && len(known.images) > 0:
-			told[host.ID] = notice{images: known.images, stale: true}
-		case p.Connected(host.ID) && known.isDue(images[host.ID], now):
+		case !p.Connected(host.ID):
+			if known.stale || len(known.images) > 0 {
+				told[host.ID] = notice{images: known.images, stale: true}
+			}
+		case known.isDue(images[host.ID], now):
 			due = append(due, host.ID)
 		}
 	}
@@ -88,16 +99,14 @@ func (p *Prefetcher) notifyHosts(ctx context.Context, now time.Time, told map[st
 		calls.Go(func() error {
 			ctx, cancel := context.WithTimeout(ctx, callTimeout)
 			defer cancel()
-			err := p.Tell(ctx, id, images[id])
+			err := p.Send(ctx, id, images[id])
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {
 				told[id] = notice{images: images[id]}
 				return nil
 			}
-			known := told[id]
-			known.next, known.failed = now.Add(retry.After(known.failed)), known.failed+1
-			told[id] = known
+			told[id] = told[id].afterFailure(images[id], now)
 			p.Log.Debug("a host was not told which images to fetch", "host", id, "error", err)
 			return nil
 		})

@@ -146,7 +146,7 @@ func (h *hosts) set(of *map[string]bool, all map[string]bool) {
 func TestHostsAreToldWhatChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := deployed(t), &hosts{mute: map[string]bool{"b": true}}
-		p := &Prefetcher{State: s.State, Reservations: func() []Reservation { return nil }, Tell: h.send, Log: slog.New(slog.DiscardHandler), Connected: func(host string) bool {
+		p := &Prefetcher{State: s.State, Reservations: func() []Reservation { return nil }, Send: h.send, Log: slog.New(slog.DiscardHandler), Connected: func(host string) bool {
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			return !h.away[host]
@@ -186,7 +186,7 @@ func TestHostsAreToldWhatChanges(t *testing.T) {
 func TestAHostThatDoesNotAnswerIsCalledLessOften(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, h := deployed(t), &hosts{mute: map[string]bool{"b": true}}
-		p := &Prefetcher{State: s.State, Reservations: func() []Reservation { return nil }, Tell: h.send, Log: slog.New(slog.DiscardHandler), Connected: func(string) bool { return true }}
+		p := &Prefetcher{State: s.State, Reservations: func() []Reservation { return nil }, Send: h.send, Log: slog.New(slog.DiscardHandler), Connected: func(string) bool { return true }}
 		go p.Loop(t.Context())
 		time.Sleep(time.Hour)
 		synctest.Wait()
