@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -142,9 +141,12 @@ func (h *Host) checkDirMode(info fs.FileInfo) *Finding {
 	case !info.IsDir():
 		f = failed(h.DataDir+" is no directory", "name another one with --data-dir")
 	case known && int(stat.Uid) != h.Machine.User():
-		f = failed(fmt.Sprintf("%s belongs to user %d", h.DataDir, stat.Uid), fmt.Sprintf("chown %d %s; not with -R, which would change the files of images and volumes", h.Machine.User(), h.DataDir)).fixedBy("chown", strconv.Itoa(h.Machine.User()), h.DataDir)
+		f = failed(fmt.Sprintf("%s belongs to user %d", h.DataDir, stat.Uid), fmt.Sprintf("chown %d %s; not with -R, which would change the files of images and volumes", h.Machine.User(), h.DataDir))
 	case info.Mode().Perm()&^0o711 != 0:
-		f = failed(fmt.Sprintf("%s has the mode %04o: others may list or change it", h.DataDir, info.Mode().Perm()), "chmod 0711 "+h.DataDir).fixedBy("chmod", "0711", h.DataDir)
+		f = failed(fmt.Sprintf("%s has the mode %04o: others may list or change it", h.DataDir, info.Mode().Perm()), "chmod 0711 "+h.DataDir)
+		if info.Mode().Perm()&0o022 == 0 { // else others may have put something there, and a person has to look
+			f = f.fixedBy("chmod", "0711", h.DataDir)
+		}
 	}
 	if f.Level == OK {
 		return nil

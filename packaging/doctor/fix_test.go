@@ -12,7 +12,7 @@ import (
 // The mode of a data directory is mended by a command of the machine, and the check finds nothing any more.
 func TestAFindingIsMended(t *testing.T) {
 	h := soundHost(t)
-	if err := os.Chmod(h.DataDir, 0o777); err != nil {
+	if err := os.Chmod(h.DataDir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	found := Examine(t.Context(), h)
@@ -66,5 +66,23 @@ func TestNoCommandIsRecursive(t *testing.T) {
 	}
 	if fixes < 5 {
 		t.Errorf("only %d findings have a command", fixes)
+	}
+}
+
+// A directory that others own, or may have changed, may hold keys of theirs: no command makes it one that a host uses.
+func TestADirectoryOfOthersIsNotAdopted(t *testing.T) {
+	for _, change := range []func(*Host) error{
+		func(h *Host) error { return os.Chmod(h.DataDir, 0o777) },
+		func(h *Host) error { return os.Chmod(h.DataDir, 0o731) },
+		func(h *Host) error { h.Machine.User = func() int { return os.Geteuid() + 1 }; return nil },
+	} {
+		h := soundHost(t)
+		if err := change(h); err != nil {
+			t.Fatal(err)
+		}
+		found := slices.DeleteFunc(Examine(t.Context(), h), func(f Finding) bool { return f.Check != "data directory" })
+		if len(found) != 1 || found[0].Level != Failed || found[0].Do == "" || found[0].Fix != nil {
+			t.Errorf("%+v", found)
+		}
 	}
 }
