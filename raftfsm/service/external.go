@@ -33,10 +33,18 @@ func (s *Service) DesiredDeployments() []Deployment {
 	return slices.DeleteFunc(slices.Clone(s.Deployments), func(d Deployment) bool { return d.Status == DrainingSet })
 }
 
-// Registers reports whether tasks that the service is to have are registered with a target group; see Revision.Registers.
+// Groups are the ids of the target groups that tasks which the service is to have are registered with; see Revision.Groups.
+func (s *Service) Groups(p interface{ ServiceRevision(id string) *Revision }) (ids []string) {
+	for _, d := range s.DesiredDeployments() {
+		if revision := p.ServiceRevision(d.ID); revision != nil {
+			ids = append(ids, revision.Groups()...)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// Registers reports whether a target group is one of Groups.
 func (s *Service) Registers(p interface{ ServiceRevision(id string) *Revision }, group string) bool {
-	return slices.ContainsFunc(s.DesiredDeployments(), func(d Deployment) bool {
-		revision := p.ServiceRevision(d.ID)
-		return revision != nil && revision.Registers(group)
-	})
+	return slices.Contains(s.Groups(p), group)
 }

@@ -127,12 +127,20 @@ func (r *Revision) Targets() []LoadBalancer {
 	return append(slices.Clip(r.LoadBalancers), r.Connect.Targets()...)
 }
 
-// Registers reports whether the tasks of the revision, or of the one that follows it, are registered with a target group.
-func (r *Revision) Registers(group string) bool {
-	return slices.ContainsFunc(r.LoadBalancers, func(b LoadBalancer) bool {
-		return group != "" && (b.Group == group || b.Advanced.Group == group || b.Advanced.Alternate == group)
-	})
+// Groups are the ids of the target groups that the tasks of the revision, or of the one that follows it, are registered with.
+func (r *Revision) Groups() (ids []string) {
+	for _, b := range r.LoadBalancers {
+		for _, id := range []string{b.Group, b.Advanced.Group, b.Advanced.Alternate} {
+			if id != "" && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
 }
+
+// Registers reports whether a target group is one of Groups.
+func (r *Revision) Registers(group string) bool { return slices.Contains(r.Groups(), group) }
 
 // MaxLoadBalancers of a service, ECS's.
 const MaxLoadBalancers = 5

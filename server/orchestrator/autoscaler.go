@@ -125,10 +125,8 @@ func allProxies(v *raftfsm.View, sums metrics.Sums) bool {
 
 // waitingFor counts the requests that wait for a service: those of the target groups that its tasks are registered with.
 func waitingFor(v *raftfsm.View, s *service.Service, waiting map[string]int) (n int) {
-	for group, requests := range waiting {
-		if s.Registers(v, group) {
-			n += requests
-		}
+	for _, group := range s.Groups(v) {
+		n += waiting[group]
 	}
 	return n
 }
