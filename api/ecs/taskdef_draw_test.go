@@ -75,7 +75,7 @@ var containerFields = []member{
 	{name: "dnsSearchDomains", good: just(`["lab.example"]`), bad: just(`["a b"]`)},
 	{name: "systemControls", good: just(`[]`, `[{"namespace":"fs.mqueue.msg_max","value":"9"}]`), bad: just(`[{"namespace":"kernel.panic","value":"1"}]`, `[{"namespace":"fs.mqueue.msg_max"}]`)},
 	{name: "versionConsistency", good: oneText("", "enabled", "disabled"), bad: oneText("Enabled", "x")},
-	{name: "secrets", good: just(`[{"name":"A","valueFrom":"arn:aws:secretsmanager:us-east-1:1:secret:a:key::"}]`), bad: just(`[{"name":"A","valueFrom":"arn:aws:s3:::a"}]`)},
+	{name: "secrets", good: just(`[{"name":"A","valueFrom":"arn:aws:secretsmanager:us-east-1:1:secret:a:key::"}]`), bad: just(`[{"name":"S","valueFrom":"arn:aws:s3:::a"}]`)},
 	{name: "links", good: just(`[]`), bad: just(`["nobody"]`, `["nobody:alias"]`, `[":"]`)},
 	{name: "image", good: texts(`[a-z]{1,9}(:[a-z0-9]{1,9})?`), bad: oneText("", "a b")},
 	{name: "name", good: nil, bad: oneText("", "a b", "ü")}, // which container it is depends on its place
