@@ -75,7 +75,19 @@ func TestAHostThatIsSilentKeepsNobodyElseOut(t *testing.T) {
 	}
 }
 
-// A host that the leader has not heard of is not asked.
+// A host that the leader has not heard of is asked all the same for how it is: its peer port may work, and nothing else says why it is not heard of.
+func TestAHostThatIsNotConnectedIsExamined(t *testing.T) {
+	b := newFixture(t)
+	b.beside(roundTrip(func(*http.Request) (*http.Response, error) { return sends("[]") }))
+	b.disconnected = map[string]bool{hostID: true}
+	for _, path := range []string{"doctor", "upgrade"} {
+		if got := b.get("/v1/admin/hosts/" + hostID + "/" + path); got.Code != http.StatusOK || got.Body.String() != "[]" {
+			t.Errorf("%s: %d %s", path, got.Code, got.Body)
+		}
+	}
+}
+
+// A host that the leader has not heard of is not asked for what its tasks write.
 func TestAHostThatIsNotConnectedIsNotAsked(t *testing.T) {
 	b := newLogFixture(t, nil)
 	b.beside(roundTrip(func(r *http.Request) (*http.Response, error) {

@@ -30,14 +30,18 @@ func (a *API) onTaskHost(answer HostHandler) Handler {
 		if host == nil {
 			return wire.Errorf(httpx.NotFound, "The host that ran task %s was removed from the pool, and the task's logs with it.", task.ID)
 		}
-		return proxyToHost(a.Peers, x, res, host, func(err error) error {
+		unreachable := func(err error) error {
 			return wire.Errorf(wire.Server, "Task %s is on host %s, which cannot be reached at %s: %v. Its logs are there; try again when it is back.", task.ID, host.Name, host.Address, err)
-		})
+		}
+		if !leader.StaleRequested(x.Request) && !a.Peers.Connected(host.ID) { // or this host may not lead, and the leader alone knows
+			return unreachable(errSilent)
+		}
+		return proxyToHost(a.Peers, x, res, host, unreachable)
 	}
 }
 
 // OnHost makes a handler of what the host {id} itself answers to the same body, with what to do where it cannot be reached. The request is authorized where
-// the state is, as with onTaskHost.
+// the state is, as with onTaskHost. A host that the pool has not heard of lately is asked too: it is the one to be examined, and its Peer port may work.
 func OnHost(peers *httpx.Peers, advice string, answer HostHandler) Handler {
 	return func(x *httpx.Exchange, res leader.Resolution) error {
 		id := x.Request.PathValue("id")
@@ -54,14 +58,11 @@ func OnHost(peers *httpx.Peers, advice string, answer HostHandler) Handler {
 	}
 }
 
-// errSilent is why a host is not asked that the leader has not heard of lately.
+// errSilent is why a host is not asked for what its tasks write that the leader has not heard of lately.
 var errSilent = errors.New("the pool has not heard of it lately")
 
 // proxyToHost has another host answer a request that was authorized here. unreachable is the error when that one does not begin to.
 func proxyToHost(peers *httpx.Peers, x *httpx.Exchange, res leader.Resolution, host *spec.Host, unreachable func(error) error) error {
-	if !leader.StaleRequested(x.Request) && !peers.Connected(host.ID) { // or this host may not lead, and the leader alone knows
-		return unreachable(errSilent)
-	}
 	if err := peers.Await(x, res.Principal.SlotHolder(), host.ID); err != nil {
 		return err
 	}
