@@ -56,31 +56,70 @@ func packOne(out *tar.Writer, file, name string, entry fs.DirEntry) error {
 	return err
 }
 
-// unpack writes what is in a tar archive below a directory, and nothing beside it, whatever the archive says: a task has made it. What begins with
-// the name was gets the name is.
+// unpack writes what is in a tar archive below a directory, and nothing beside it, whatever the archive says: a task has made it. All of it is the one
+// file, link or directory by the name was, which gets the name is. What is in that directory has no way out of it.
 func unpack(from io.Reader, dir, was, is string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	for in := tar.NewReader(from); ; {
-		header, err := in.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
+	in := tar.NewReader(from)
+	first, err := next(in)
+	if err != nil {
+		return err
+	}
+	if first == nil || strings.TrimSuffix(first.Name, "/") != was {
+		return fmt.Errorf("the archive of the container does not begin with %q", was)
+	}
+	if there, err := root.Lstat(is); err == nil && there.Mode()&fs.ModeSymlink != 0 && first.Typeflag != tar.TypeSymlink {
+		return fmt.Errorf("%s is a symbolic link, which an archive may have left: remove it, or name another target", filepath.Join(dir, is))
+	}
+	if err := unpackOne(root, in, first, is); err != nil {
+		return err
+	}
+	inside := root // unused unless the first is a directory
+	if first.Typeflag == tar.TypeDir {
+		if inside, err = root.OpenRoot(is); err != nil {
+			return err
 		}
-		if err != nil {
-			return fmt.Errorf("the archive of the container: %w", err)
+		defer inside.Close()
+	}
+	if err := unpackBelow(inside, in, first); err != nil {
+		return err
+	}
+	_, _ = io.Copy(io.Discard, from) // what tar fills its last block up with: who writes it waits for it to be read
+	return nil
+}
+
+// unpackBelow writes the rest of an archive, which is below its first.
+func unpackBelow(inside *os.Root, in *tar.Reader, first *tar.Header) error {
+	for {
+		header, err := next(in)
+		if header == nil || err != nil {
+			return err
 		}
 		name := strings.TrimSuffix(header.Name, "/")
-		rest, below := strings.CutPrefix(name, was)
-		if !below || rest != "" && rest[0] != '/' {
-			return fmt.Errorf("the archive of the container has %q beside %q", header.Name, was)
+		rest, below := strings.CutPrefix(name, strings.TrimSuffix(first.Name, "/")+"/")
+		if !below || path.Clean(name) != name || first.Typeflag != tar.TypeDir {
+			return fmt.Errorf("the archive of the container has %q, which is not below its first, %q", header.Name, first.Name)
 		}
-		if err := unpackOne(root, in, header, filepath.FromSlash(is+rest)); err != nil {
+		if err := unpackOne(inside, in, header, filepath.FromSlash(rest)); err != nil {
 			return err
 		}
 	}
+}
+
+// next is the next of an archive, nil at its end.
+func next(in *tar.Reader) (*tar.Header, error) {
+	header, err := in.Next()
+	if errors.Is(err, io.EOF) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the archive of the container: %w", err)
+	}
+	return header, nil
 }
 
 // permissions are the bits of a mode that are taken over: no others than the user's own rights.

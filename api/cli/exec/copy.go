@@ -117,7 +117,7 @@ func (c container) copyOut(ctx context.Context, from, to string) error {
 		unpacked <- err
 	}()
 	err := c.run(ctx, nil, out, command...)
-	out.CloseWithError(errors.Join(err, io.EOF))
+	out.CloseWithError(err)
 	if failed := <-unpacked; failed != nil && (err == nil || errors.Is(err, failed)) {
 		return failed
 	}
