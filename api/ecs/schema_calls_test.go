@@ -1,6 +1,7 @@
 package ecs
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -169,7 +170,7 @@ func TestEachEnumIsChecked(t *testing.T) {
 		input := encoded(t, withMember(decoded(t, names.Replace(validInputs[operation])), m.path, "NOPE"))
 		if got := f.call(operation, input); got.err == nil {
 			t.Errorf("%s: %s may be NOPE: %s", operation, m, input)
-		} else if !m.last().namedIn(got.err) && !strings.Contains(got.err.Error(), "NOPE") {
+		} else if !m.innermost().namedIn(got.err) && !strings.Contains(got.err.Error(), "NOPE") {
 			t.Errorf("%s: the refusal does not name %s: %v", operation, m, got.err)
 		}
 	})
@@ -206,12 +207,17 @@ func TestEachValueOfAnEnumIsTakenOrRefusedByName(t *testing.T) {
 // sentences are ECS's own, which name a member by another word.
 var sentences = map[string]string{"containerDefinitions": "Container list cannot be empty.", "deploymentController": "TaskDefinition must be blank", "primaryTaskSet": "TaskSet not found."}
 
-// last is the member without those that it is part of.
-func (m inputMember) last() inputMember {
-	for m.path[len(m.path)-1] == "[]" {
-		m.path = m.path[:len(m.path)-1]
+// innermost is the member without those that it is part of; but one that is deep in an object which the valid input lacks stays as it is, as the
+// refusal may be about what the object requires beside it.
+func (m inputMember) innermost() inputMember {
+	if len(m.path) > 2 {
+		return m
 	}
-	m.path = m.path[len(m.path)-1:]
+	at := slices.IndexFunc(m.path, func(name string) bool { return name != "[]" })
+	if last := len(m.path) - 1; m.path[last] != "[]" {
+		at = last
+	}
+	m.path = m.path[at : at+1]
 	return m
 }
 

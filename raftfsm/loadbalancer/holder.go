@@ -26,7 +26,7 @@ func portHolder(p command.View, port int) string {
 // serviceOf is the name of an ACTIVE service whose tasks are registered with a target group; empty: none does that.
 func serviceOf(p command.View, group string) string {
 	for _, s := range p.Services("") {
-		if s.Status == service.Active && s.Registers(p, group) {
+		if s.Status == service.Active && slices.Contains(s.Groups(p), group) {
 			return s.Name
 		}
 	}

@@ -43,8 +43,3 @@ func (s *Service) Groups(p interface{ ServiceRevision(id string) *Revision }) (i
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
-
-// Registers reports whether a target group is one of Groups.
-func (s *Service) Registers(p interface{ ServiceRevision(id string) *Revision }, group string) bool {
-	return slices.Contains(s.Groups(p), group)
-}
