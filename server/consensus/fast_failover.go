@@ -27,8 +27,8 @@ const (
 	campaignStagger = 150 * time.Millisecond
 )
 
-// leaderEpoch is one leader during one term.
-type leaderEpoch struct {
+// leaderTerm is one leader during one term.
+type leaderTerm struct {
 	leader  raft.ServerID
 	address raft.ServerAddress
 	term    uint64
@@ -52,10 +52,10 @@ func (n *Node) raftConnClosed() {
 	}
 }
 
-// loop campaigns when the leader's process has ended, at most once per leader epoch: a connection refused for another reason,
+// loop campaigns when the leader's process has ended, at most once per leader term: a connection refused for another reason,
 // such as by a firewall, disturbs a healthy pool only once. It ends with ctx.
 func (f *fastFailover) loop(ctx context.Context) {
-	var handled leaderEpoch
+	var handled leaderTerm
 	for {
 		select {
 		case <-f.connClosed:
@@ -69,10 +69,10 @@ func (f *fastFailover) loop(ctx context.Context) {
 	}
 }
 
-// currentLeader returns the leader epoch as this server knows it; false when it leads itself or knows no leader.
-func (f *fastFailover) currentLeader() (leaderEpoch, bool) {
+// currentLeader returns the leader term as this server knows it; false when it leads itself or knows no leader.
+func (f *fastFailover) currentLeader() (leaderTerm, bool) {
 	address, id := f.raft.LeaderWithID()
-	return leaderEpoch{id, address, f.raft.CurrentTerm()}, id != "" && id != f.self
+	return leaderTerm{id, address, f.raft.CurrentTerm()}, id != "" && id != f.self
 }
 
 // portRefused reports whether the machine at the address refuses the connection because nothing listens there.
@@ -97,7 +97,7 @@ func (f *fastFailover) portRefused(ctx context.Context, address raft.ServerAddre
 }
 
 // campaign starts an election when it is this server's turn. A voter whose log is behind cannot win; the next one can.
-func (f *fastFailover) campaign(ctx context.Context, lost leaderEpoch) {
+func (f *fastFailover) campaign(ctx context.Context, lost leaderTerm) {
 	rank := f.voterRank(lost.leader)
 	if rank < 0 || !f.awaitSlot(ctx, lost, rank) {
 		return
@@ -108,12 +108,12 @@ func (f *fastFailover) campaign(ctx context.Context, lost leaderEpoch) {
 
 // awaitSlot waits for the turn of this rank. It returns false when a leader exists, or when more elections were started than
 // there were earlier turns. A running election gets its full time, which it needs on a slow disk.
-func (f *fastFailover) awaitSlot(ctx context.Context, lost leaderEpoch, rank int) bool {
+func (f *fastFailover) awaitSlot(ctx context.Context, lost leaderTerm, rank int) bool {
 	slot, due, term := time.After(time.Duration(rank)*campaignStagger), false, lost.term
 	for {
 		moved := f.leader.Changed()
 		address, id := f.raft.LeaderWithID()
-		now := leaderEpoch{id, address, f.raft.CurrentTerm()}
+		now := leaderTerm{id, address, f.raft.CurrentTerm()}
 		switch {
 		case id != "" && now != lost, now.term > lost.term+uint64(rank):
 			return false
