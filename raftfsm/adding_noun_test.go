@@ -16,7 +16,8 @@ import (
 	"pinion/raftfsm/table"
 )
 
-// window is the noun of docs/adding-a-noun.md: hours in which a cluster is maintained.
+// window is the noun of docs/adding-a-noun.md: hours in which a cluster is maintained. All but windowChange and the descriptor uses nothing of
+// package raftfsm, so it could be a package below.
 type window struct {
 	Name      string     `json:"name"`
 	Cluster   string     `json:"cluster"`
@@ -29,8 +30,8 @@ const windowChange ChangeKind = "window"
 
 var (
 	tableWindows = register(noun[window]{
-		table: "windows", indexes: []*table.Index[window]{windowsByName}, refersTo: []string{"clusters"},
-		commands: []kind{kindOf[createWindow](240, 1), kindOf[updateWindow](241, 1), kindOf[deleteWindow](242, 1)},
+		table: "windows", indexes: indexes(windowsByName), refersTo: []string{"clusters"},
+		commands: []kind{wrappedKindOf[createWindow](240, 1), wrappedKindOf[updateWindow](241, 1), wrappedKindOf[deleteWindow](242, 1)},
 		changes: func(_, after *window) []*Change {
 			if after == nil {
 				return nil // it was deleted before
@@ -50,36 +51,40 @@ var (
 			return nil
 		},
 		tags: &tagging[window]{
-			kind: "window", find: (*View).window, tags: func(w *window) *[]spec.Tag { return &w.Tags },
+			kind: "window", find: inView(findWindow), tags: func(w *window) *[]spec.Tag { return &w.Tags },
 			readOnly: func(w *window) error { return inactiveIf(!w.DeletedAt.IsZero(), "window", w.Name) },
 		},
 	})
 	windowsByName = table.By(func(w *window) string { return w.Name })
 )
 
-// window is nil when the name is unknown.
-func (v *View) window(name string) *window { return windowsByName.Get(v, sortkey.Key{First: name}) }
+// findWindow returns a window; nil when the name is unknown.
+func findWindow(r table.Reader, name string) *window {
+	return windowsByName.Get(r, sortkey.Key{First: name})
+}
 
-// createWindow records a window. ErrInUse when there is one of the name; ErrNotFound, ErrInactive of its cluster. Answer: *window.
+// createWindow records a window. ErrInUse when there is one of the name; ErrNotFound of its cluster. Answer: *window.
 type createWindow struct{ Window window }
 
-func (c createWindow) apply(tx *tx) (any, error) {
-	if tx.window(c.Window.Name) != nil {
+func (c createWindow) Apply(tx command.Transaction) (any, error) {
+	if findWindow(tx, c.Window.Name) != nil {
 		return nil, fmt.Errorf("window %q: %w", c.Window.Name, spec.ErrInUse)
 	}
-	if err := tx.checkActive(c.Window.Cluster); err != nil {
-		return nil, err
+	if !slices.ContainsFunc(tx.Clusters(), func(known *spec.Cluster) bool {
+		return known.Name == c.Window.Cluster && known.Status == spec.ClusterActive
+	}) {
+		return nil, fmt.Errorf("cluster %q: %w: create it first", c.Window.Cluster, spec.ErrNotFound)
 	}
 	c.Window.DeletedAt = time.Time{}
-	tx.put(tableWindows, &c.Window)
+	tx.Put(&c.Window)
 	return &c.Window, nil
 }
 
 // updateWindow replaces the note. ErrNotFound. Answer: *window.
 type updateWindow struct{ Name, Note string }
 
-func (c updateWindow) apply(tx *tx) (any, error) {
-	known := tx.window(c.Name)
+func (c updateWindow) Apply(tx command.Transaction) (any, error) {
+	known := findWindow(tx, c.Name)
 	if known == nil {
 		return nil, fmt.Errorf("window %q: %w", c.Name, spec.ErrNotFound)
 	}
@@ -88,7 +93,7 @@ func (c updateWindow) apply(tx *tx) (any, error) {
 	if command.Equal(&changed, known) {
 		return known, nil
 	}
-	tx.put(tableWindows, &changed)
+	tx.Put(&changed)
 	return &changed, nil
 }
 
@@ -98,14 +103,14 @@ type deleteWindow struct {
 	At   time.Time
 }
 
-func (c deleteWindow) apply(tx *tx) (any, error) {
-	known := tx.window(c.Name)
+func (c deleteWindow) Apply(tx command.Transaction) (any, error) {
+	known := findWindow(tx, c.Name)
 	if known == nil {
 		return nil, fmt.Errorf("window %q: %w", c.Name, spec.ErrNotFound)
 	}
 	ended := *known
 	ended.DeletedAt = c.At
-	tx.put(tableWindows, &ended)
+	tx.Put(&ended)
 	return &ended, nil
 }
 
@@ -123,8 +128,8 @@ func TestANounIsOneFile(t *testing.T) {
 	}}
 	follower.CatchUp()
 	h.do(t, CreateCluster{spec.Cluster{Name: "lab"}})
-	h.do(t, createWindow{window{Name: "night", Cluster: "lab"}})
-	h.do(t, updateWindow{"night", "new switches"})
+	h.do(t, Wrap(createWindow{window{Name: "night", Cluster: "lab"}}))
+	h.do(t, Wrap(updateWindow{"night", "new switches"}))
 	if follower.CatchUp(); seen["night"] != "window new switches in lab false" || !slices.Contains(ChangeKinds, windowChange) {
 		t.Errorf("a follower saw %q", seen)
 	}
@@ -132,13 +137,13 @@ func TestANounIsOneFile(t *testing.T) {
 	if tags, err := h.View().TagsOf("window", "night"); err != nil || len(tags) != 1 {
 		t.Errorf("tags %v, %v", tags, err)
 	}
-	if back := restored(t, h.snapshot(t)).View().window("night"); back == nil || back.Note != "new switches" || len(back.Tags) != 1 {
+	if back := findWindow(restored(t, h.snapshot(t)).View(), "night"); back == nil || back.Note != "new switches" || len(back.Tags) != 1 {
 		t.Errorf("from a snapshot: %+v", back)
 	}
 	if _, err := h.try(t, DeleteCluster{Name: "lab"}); !errors.Is(err, spec.ErrInUse) {
 		t.Errorf("a cluster with a window: %v", err)
 	}
-	h.do(t, deleteWindow{"night", at(1)})
+	h.do(t, Wrap(deleteWindow{"night", at(1)}))
 	if follower.CatchUp(); seen["night"] != "window new switches in lab true" {
 		t.Errorf("a follower saw %q", seen)
 	}
@@ -150,8 +155,8 @@ func TestANounIsOneFile(t *testing.T) {
 	}
 	h.do(t, Reap{Before: at(2)})
 	h.do(t, DeleteCluster{Name: "lab"})
-	if changes, _, err := h.Changes(start, 100); err != nil || len(changes) != 6 || h.View().window("night") != nil {
-		t.Errorf("%d changes, %v, and %v is left", len(changes), err, h.View().window("night"))
+	if changes, _, err := h.Changes(start, 100); err != nil || len(changes) != 6 || findWindow(h.View(), "night") != nil {
+		t.Errorf("%d changes, %v, and %v is left", len(changes), err, findWindow(h.View(), "night"))
 	}
 }
 

@@ -19,7 +19,7 @@ var reference = regexp.MustCompile("`((?:api|gpu|node|packaging|raftfsm|server)(
 // TestDocumentationNamesWhatExists looks up every package, file, type and function that the pages for developers name.
 func TestDocumentationNamesWhatExists(t *testing.T) {
 	index := newDeclarationIndex(t)
-	for _, page := range []string{"adding-a-noun.md", "adding-an-operation.md", "glossary.md", "life-of-a-task.md", "where-to-change.md"} {
+	for _, page := range []string{"adding-a-container-feature.md", "adding-a-noun.md", "adding-an-operation.md", "glossary.md", "life-of-a-task.md", "where-to-change.md"} {
 		found := reference.FindAllStringSubmatch(readPage(t, page), -1)
 		if len(found) == 0 {
 			t.Errorf("docs/%s names nothing of the project", page)
