@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http/httptrace"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -15,7 +16,8 @@ import (
 )
 
 const (
-	// silence is how long the log of a task may have nothing to read, before it is all here, until its host counts as one that does not answer.
+	// silence is how long the log of a task may have nothing to read, before it is all here, until its host counts as one that does not answer. A search
+	// has no such bound once its host has begun to answer: it may wait there for its turn, and find nothing for as long as the log is.
 	silence = 20 * time.Second
 	// turn is how long a stream without new lines keeps its slot while others wait for one.
 	turn = time.Second
@@ -29,6 +31,13 @@ var (
 	errTurn   = errors.New("another log is read first")
 	errSilent = fmt.Errorf("%w: nothing came for %v", client.ErrLogInterrupted, silence)
 )
+
+// stream is what is known of a stream while it is read.
+type stream struct {
+	heard atomic.Int64 // the time of the newest line
+	full  atomic.Bool  // the reader waits for room, not for its host
+	begun atomic.Bool  // its host answers
+}
 
 // read reads the log of one task: what is there, then, when it is followed, what is written.
 func (m *Merger) read(ctx context.Context, q *queue) {
@@ -65,7 +74,7 @@ func (m *Merger) readAll(ctx context.Context, q *queue, position *tasklog.Positi
 		if err := m.awaitRoom(ctx, q); err != nil {
 			return err
 		}
-		progressed, err := m.readTurn(ctx, q, position, query)
+		progressed, err := m.readTurn(ctx, q, position, query, &stream{})
 		if progressed {
 			left = tries
 			delays.Reset()
@@ -110,7 +119,7 @@ func (m *Merger) awaitRoom(ctx context.Context, q *queue) error {
 }
 
 // readTurn reads one stream until it ends, or until its slot is wanted while there is nothing to read or no room for it.
-func (m *Merger) readTurn(ctx context.Context, q *queue, position *tasklog.Position, query *client.LogQuery) (progressed bool, err error) {
+func (m *Merger) readTurn(ctx context.Context, q *queue, position *tasklog.Position, query *client.LogQuery, s *stream) (progressed bool, err error) {
 	release, err := m.streams.acquire(ctx)
 	if err != nil {
 		return false, err
@@ -118,12 +127,11 @@ func (m *Merger) readTurn(ctx context.Context, q *queue, position *tasklog.Posit
 	defer release()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var heard atomic.Int64 // the time of the newest line
-	var full atomic.Bool   // the reader waits for room, not for its host
-	heard.Store(time.Now().UnixNano())
-	go m.watch(ctx, cancel, q, &heard, &full)
-	err = m.inv.Client.Logs(ctx, position.Resume(*query), func(line client.LogLine) error {
-		heard.Store(time.Now().UnixNano())
+	s.heard.Store(time.Now().UnixNano())
+	go m.watch(ctx, cancel, q, s)
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: func() { s.begun.Store(true) }})
+	err = m.inv.Client.Logs(traced, position.Resume(*query), func(line client.LogLine) error {
+		s.heard.Store(time.Now().UnixNano())
 		progressed = true
 		if line.Mark {
 			query.Tail = 0 // what comes now is new
@@ -137,8 +145,8 @@ func (m *Merger) readTurn(ctx context.Context, q *queue, position *tasklog.Posit
 		if m.streams.isContended() {
 			return errTurn
 		}
-		full.Store(true)
-		defer full.Store(false)
+		s.full.Store(true)
+		defer s.full.Store(false)
 		return m.awaitRoom(ctx, q)
 	})
 	if cause := context.Cause(ctx); err != nil && (errors.Is(cause, errTurn) || errors.Is(cause, errSilent)) {
@@ -148,7 +156,7 @@ func (m *Merger) readTurn(ctx context.Context, q *queue, position *tasklog.Posit
 }
 
 // watch ends a stream whose slot is wanted while it has nothing to read, and one whose host says nothing although lines are there to be read.
-func (m *Merger) watch(ctx context.Context, end context.CancelCauseFunc, q *queue, heard *atomic.Int64, full *atomic.Bool) {
+func (m *Merger) watch(ctx context.Context, end context.CancelCauseFunc, q *queue, s *stream) {
 	tick := time.NewTicker(turn / 4)
 	defer tick.Stop()
 	for {
@@ -158,11 +166,12 @@ func (m *Merger) watch(ctx context.Context, end context.CancelCauseFunc, q *queu
 		case <-tick.C:
 		}
 		follows := m.queues.follows(q)
-		quiet := time.Since(time.Unix(0, heard.Load()))
+		searches := m.query.Grep != "" && s.begun.Load()
+		quiet := time.Since(time.Unix(0, s.heard.Load()))
 		switch {
-		case m.streams.isContended() && (full.Load() || follows && quiet > turn):
+		case m.streams.isContended() && (s.full.Load() || follows && quiet > turn):
 			end(errTurn)
-		case !follows && !full.Load() && quiet > silence:
+		case !follows && !searches && !s.full.Load() && quiet > silence:
 			end(errSilent)
 		}
 	}
