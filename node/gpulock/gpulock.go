@@ -122,9 +122,9 @@ func (l *Locks) Checked(taskID string, uuids []string) {
 	l.wake()
 }
 
-// Leave gives up the GPUs that the task shares with others, and returns those that it alone has. The task keeps these until Release, and
+// ReleaseShared frees the GPUs that the task shares with others, and returns those that it alone has. The task keeps these until Release, and
 // no other task may share them any more: nobody comes to a GPU while it is made ready for its next owner.
-func (l *Locks) Leave(taskID string) (alone []string) {
+func (l *Locks) ReleaseShared(taskID string) (alone []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for uuid, o := range l.owners {
@@ -142,7 +142,7 @@ func (l *Locks) Leave(taskID string) (alone []string) {
 	return alone
 }
 
-// Release frees the GPUs that the task has left, after WaitIdle has found them idle.
+// Release frees the GPUs that the task has still after ReleaseShared, once WaitIdle has found them idle.
 func (l *Locks) Release(taskID string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -54,7 +54,7 @@ func TestGPUsAreTakenTogetherOrNotAtAll(t *testing.T) {
 			done <- err
 		}()
 		synctest.Wait()
-		if held := locks.Leave("t2"); len(held) > 0 {
+		if held := locks.ReleaseShared("t2"); len(held) > 0 {
 			t.Errorf("while it waits the task holds %v", held)
 		}
 		locks.Release("t1")
@@ -64,7 +64,7 @@ func TestGPUsAreTakenTogetherOrNotAtAll(t *testing.T) {
 		if !slices.Equal(unchecked, []string{"GPU-a"}) { // GPU-b was found idle before its release
 			t.Errorf("to be checked are %v, want GPU-a", unchecked)
 		}
-		if held := locks.Leave("t2"); !slices.Equal(held, []string{"GPU-a", "GPU-b"}) {
+		if held := locks.ReleaseShared("t2"); !slices.Equal(held, []string{"GPU-a", "GPU-b"}) {
 			t.Errorf("the task holds %v", held)
 		}
 	})
@@ -126,13 +126,13 @@ func TestAGPUIsSharedByThoseThatShareAlone(t *testing.T) {
 			t.Errorf("the second waits for %v to be idle, which the first uses", unchecked)
 		}
 		whole := acquire(t, locks, "whole", false)
-		if alone := locks.Leave("first"); len(alone) > 0 {
+		if alone := locks.ReleaseShared("first"); len(alone) > 0 {
 			t.Errorf("the first leaves %v to nobody, which the second shares", alone)
 		}
 		if shared := locks.Shared(); len(whole) > 0 || !slices.Equal(shared, []string{"GPU-a"}) {
 			t.Errorf("a task owns a GPU that another shares; shared are %v", shared)
 		}
-		alone := locks.Leave("second")
+		alone := locks.ReleaseShared("second")
 		late := acquire(t, locks, "late", true)
 		if !slices.Equal(alone, []string{"GPU-a"}) || len(whole) > 0 || len(late) > 0 {
 			t.Errorf("the last one leaves %v, and others come while it is made ready", alone)
@@ -141,7 +141,7 @@ func TestAGPUIsSharedByThoseThatShareAlone(t *testing.T) {
 		synctest.Wait()
 		for len(whole) == 0 { // either may be first
 			<-late
-			locks.Leave("late")
+			locks.ReleaseShared("late")
 			locks.Release("late")
 			synctest.Wait()
 		}

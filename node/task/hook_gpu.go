@@ -94,7 +94,7 @@ func (h *gpuHook) endSharing(ctx context.Context, uuids []string) error {
 // from then on; the last of them ends the sharing.
 func (h *gpuHook) Poststop(ctx context.Context) error {
 	locks, id := h.locks, h.task.ID
-	alone := locks.Leave(id)
+	alone := locks.ReleaseShared(id)
 	if err := h.endSharing(ctx, alone); err != nil {
 		return err
 	}

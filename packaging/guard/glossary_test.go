@@ -12,8 +12,8 @@ import (
 const glossaryFile = "../../docs/glossary.md"
 
 // TestRetiredWordsAreNotUsed holds the two lists at the end of the glossary: a retired word is refused as a word of any
-// declared identifier or file name, a retired name as the whole name of whatever is declared for more than one function. Uses of other
-// modules' names are not looked at.
+// declared identifier or file name, a retired name as the whole name of whatever is declared for more than one function, exported or not.
+// Uses of other modules' names are not looked at.
 func TestRetiredWordsAreNotUsed(t *testing.T) {
 	words, names := glossaryRows(t, "## Retired words"), glossaryRows(t, "## Retired names")
 	eachFile(t, func(f file) {
@@ -26,12 +26,15 @@ func TestRetiredWordsAreNotUsed(t *testing.T) {
 					}
 				}
 			}
-			if instead, retired := names[d.name]; retired && slices.Contains([]string{"type", "function", "method", "field", "package variable"}, d.kind) {
+			if instead, retired := names[firstLower(d.name)]; retired && slices.Contains([]string{"type", "function", "method", "field", "package variable"}, d.kind) {
 				t.Errorf("%s: %s %s is a retired name; docs/glossary.md has the term to use: %s", f.path, d.kind, d.name, instead)
 			}
 		}
 	})
 }
+
+// firstLower returns a name with a small first letter: an exported name says no more than the same name that is not exported.
+func firstLower(name string) string { return strings.ToLower(name[:1]) + name[1:] }
 
 // glossaryRow is a row of a section's table, whose first cell is names in code type.
 var glossaryRow = regexp.MustCompile("^\\| (`[^|]+`) \\| ([^|]+) \\|")
