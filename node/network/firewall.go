@@ -1,6 +1,7 @@
 package network
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -47,7 +48,8 @@ type rule struct {
 // ports answer at 127.0.0.1 of the host because the portmap plugin lets loopback addresses cross the bridge; without the rule of INPUT a
 // container with NET_RAW would reach everything that listens only there.
 //
-// What goes to the virtual addresses of this host keeps the address of its container, by which it is told from the others there; see Host.OnSubnet.
+// What goes to the virtual addresses of this host keeps the address of its container, by which it is told from the others there; see Host.OnSubnet. The rule
+// that masquerades says so itself: one that accepts would have to stay above it, and a missing rule is inserted above those that are there.
 //
 // In a network of tasks no packet is masqueraded between its subnets, and whatever has a route to a task reaches it; what has no address of the subnet as
 // its sender leaves no task. A later rule comes before the earlier ones of its chain.
@@ -59,27 +61,39 @@ func bridgeRules(c bridgeConfig) []rule {
 		last = []rule{{"filter", "FORWARD", []string{"-i", c.Bridge, "!", "-s", c.Subnet, "-j", "DROP"}}}
 	}
 	return append([]rule{
-		{"nat", "POSTROUTING", []string{"-s", c.Subnet, "!", "-d", inside, "-j", "MASQUERADE"}},
-		{"nat", "POSTROUTING", []string{"-s", c.Subnet, "-o", traffic.VirtualInterface, "-j", "ACCEPT"}},
+		{"nat", "POSTROUTING", []string{"-s", c.Subnet, "!", "-d", inside, "!", "-o", traffic.VirtualInterface, "-j", "MASQUERADE"}},
 		{"filter", "FORWARD", []string{"-i", c.Bridge, "-j", "ACCEPT"}},
 		{"filter", "INPUT", []string{"-i", c.Bridge, "-d", "127.0.0.0/8", "-m", "conntrack", "!", "--ctstate", "RELATED,ESTABLISHED,DNAT", "-j", "DROP"}},
 		{"filter", "FORWARD", incoming},
 	}, last...)
 }
 
-// ensureRules inserts missing rules at the beginning of their chains.
+// earlierRules are those that an earlier pinion has set for the subnet, and that this one does not.
+func earlierRules(c bridgeConfig) []rule {
+	inside := cmp.Or(c.Range, c.Subnet)
+	return []rule{
+		{"nat", "POSTROUTING", []string{"-s", c.Subnet, "!", "-d", inside, "-j", "MASQUERADE"}},
+		{"nat", "POSTROUTING", []string{"-s", c.Subnet, "-o", traffic.VirtualInterface, "-j", "ACCEPT"}},
+	}
+}
+
+// ensureRules inserts missing rules at the beginning of their chains, and then removes those of an earlier pinion.
 func (f *firewall) ensureRules(c bridgeConfig) error {
 	for _, r := range bridgeRules(c) {
 		if err := f.tables.InsertUnique(r.table, r.chain, 1, r.spec...); err != nil {
 			return fmt.Errorf("set a rule of the packet filter: %w", err)
 		}
 	}
-	return nil
+	return f.remove(earlierRules(c))
 }
 
-// removeRules removes existing rules.
+// removeRules removes existing rules, also those of an earlier pinion.
 func (f *firewall) removeRules(c bridgeConfig) error {
-	for _, r := range bridgeRules(c) {
+	return f.remove(append(bridgeRules(c), earlierRules(c)...))
+}
+
+func (f *firewall) remove(rules []rule) error {
+	for _, r := range rules {
 		if err := f.tables.DeleteIfExists(r.table, r.chain, r.spec...); err != nil {
 			return fmt.Errorf("remove a rule of the packet filter: %w", err)
 		}
