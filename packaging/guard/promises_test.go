@@ -16,11 +16,11 @@ var (
 
 // readmePromises are what README.md says of who may do what, with the tests that hold it.
 var readmePromises = map[string]string{
-	"A task owns its GPUs by UUID until it has stopped and no process has them open.":                     "TestTwoHundredLaunchesNeverShareAGPU TestAGPUInUseHoldsStoppedBack",
-	"later hosts are agents, whose root may look but not change anything beyond that host without an":     "TestRootOfAnAgentHasTheRightsOfItsHostAlone",
-	"A field or an operation that Pinion does not support is refused by name, never dropped.":             "TestEveryInputMemberIsReadOrRefusedByName TestEveryOperationOfECSAnswersOrIsRefusedByName",
-	"Of a host's files, namespaces and privileges a task gets what the operator names, and nothing else:": "TestWhatAHostGivesIsTheWordOfItsOperator TestATaskReachesOnlyWhatItsHostGives",
-	"`pinion unlock` encrypts the keys on a host's disk with a secret that each start needs":              "TestALockedHostStartsWithItsSecretOnly TestAStolenDataDirectoryOfALockedServerOpensNothing",
+	"A task owns its GPUs by UUID until it has stopped and no process has them open.":                       "TestTwoHundredLaunchesNeverShareAGPU TestAGPUInUseHoldsStoppedBack",
+	"Root on an agent may look; to change anything beyond that host it needs an access key.":                "TestRootOfAnAgentHasTheRightsOfItsHostAlone",
+	"A field or an operation that Pinion does not support is refused by name, never dropped.":               "TestEveryInputMemberIsReadOrRefusedByName TestEveryOperationOfECSAnswersOrIsRefusedByName",
+	"Of its host's files, namespaces and privileges a task gets only what the operator of that host names:": "TestWhatAHostGivesIsTheWordOfItsOperator TestATaskReachesOnlyWhatItsHostGives",
+	"`pinion unlock` encrypts the keys on a host's disk with a secret that each start needs":                "TestALockedHostStartsWithItsSecretOnly TestAStolenDataDirectoryOfALockedServerOpensNothing",
 }
 
 // testFunctions are the names of the functions in the project's tests.
