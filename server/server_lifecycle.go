@@ -164,7 +164,7 @@ func (l *serverLifecycle) stopServer(own *Server, keep string) {
 		l.fail(fmt.Errorf("this host stopped being a server and cannot clear away its log: %w", err))
 		return
 	}
-	l.log.Info("this host is an agent now", "logKept", keep)
+	l.log.Info("this host is an agent now", "raftLogKept", keep)
 }
 
 // roleServer is the server of this host as its role depends on it.

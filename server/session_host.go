@@ -47,7 +47,7 @@ func (h *sessionHost) OnClock(address string, offset time.Duration) {
 		return
 	}
 	h.log.Warn("the clocks of this machine and of a server differ", "offset", liveness.DescribeOffset(offset)+" the server's", "server", address,
-		"do", "set the clock of the machine that is wrong, for example with `timedatectl set-ntp true`: certificates and signed requests are refused when clocks differ")
+		"action", "set the clock of the machine that is wrong, for example with `timedatectl set-ntp true`: certificates and signed requests are refused when clocks differ")
 }
 
 // Now is this host's clock.

@@ -216,7 +216,7 @@ func (c *Certificates) order(host string) {
 		return
 	}
 	n.next = time.Now().Add(n.delays.Next())
-	c.log.Warn("a certificate could not be had by ACME: the CA has to reach port 443 of the name, at a listener of this pool; it is tried again", "name", host, "error", err, "at", n.next)
+	c.log.Warn("a certificate could not be had by ACME: the CA has to reach port 443 of the name, at a listener of this pool; it is tried again", "name", host, "error", err, "retryAt", n.next)
 }
 
 // elsewhereRetry is the time between two looks for a certificate that another host orders.

@@ -165,7 +165,7 @@ func (m *mount) mountNow() error {
 		err = fmt.Errorf("the file system %s is not there on host %s: mount has said that it was mounted: look what program mounts type %s", m.Name, m.config.Host, m.Type)
 	}
 	if err == nil {
-		m.config.Log.Info("a file system was mounted", "fileSystem", m.Name, "at", m.point)
+		m.config.Log.Info("a file system was mounted", "fileSystem", m.Name, "mountpoint", m.point)
 	}
 	return err
 }
@@ -183,12 +183,12 @@ func (m *mount) unmountNow() {
 			break
 		}
 		if said, err := m.unmount(); err != nil {
-			m.config.Log.Warn("a file system cannot be unmounted: unmount it by hand", "fileSystem", m.Name, "at", m.point, "error", err, "umount", m.redact(said))
+			m.config.Log.Warn("a file system cannot be unmounted: unmount it by hand", "fileSystem", m.Name, "mountpoint", m.point, "error", err, "umount", m.redact(said))
 			return
 		}
 	}
 	if err := os.Remove(m.point); err != nil && !os.IsNotExist(err) { // never what is in it
-		m.config.Log.Warn("the mount point of a file system cannot be removed", "at", m.point, "error", err)
+		m.config.Log.Warn("the mount point of a file system cannot be removed", "mountpoint", m.point, "error", err)
 	}
 }
 
@@ -198,11 +198,11 @@ func (m *mount) unmount() (said string, err error) {
 			_ = backoff.Sleep(context.Background(), busyPause)
 		}
 		if said, err = run(m.config.Unmount, unmountTimeout, m.point); err == nil {
-			m.config.Log.Info("a file system was unmounted", "fileSystem", m.Name, "at", m.point)
+			m.config.Log.Info("a file system was unmounted", "fileSystem", m.Name, "mountpoint", m.point)
 			return "", nil
 		}
 	}
-	m.config.Log.Warn("a file system is busy, or does not answer, and is unmounted lazily: it goes when nothing uses it any more", "fileSystem", m.Name, "at", m.point, "error", err, "umount", m.redact(said))
+	m.config.Log.Warn("a file system is busy, or does not answer, and is unmounted lazily: it goes when nothing uses it any more", "fileSystem", m.Name, "mountpoint", m.point, "error", err, "umount", m.redact(said))
 	return run(m.config.Unmount, unmountTimeout, "-l", m.point)
 }
 

@@ -125,14 +125,14 @@ func (r *Record) Checked(uuid string, found error, now time.Time) {
 		}
 	}
 	if found == nil {
-		r.log.Info("a GPU has passed its check and may get work again", "gpu", uuid, "was", c.Health, "since", c.Since)
+		r.log.Info("a GPU has passed its check and may get work again", "gpu", uuid, "previous", c.Health, "since", c.Since)
 		delete(r.sick, uuid)
 		delete(r.failures, uuid)
 		r.save()
 		r.wake()
 		return
 	}
-	r.log.Warn("a GPU has not passed its check", "gpu", uuid, "health", c.Health, "found", found)
+	r.log.Warn("a GPU has not passed its check", "gpu", uuid, "health", c.Health, "error", found)
 	c.failed, c.lastCheck, c.result, c.checkRequested, c.resetRequested = c.failed+1, now, found.Error(), false, false
 	r.wake()
 }

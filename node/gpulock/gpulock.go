@@ -47,7 +47,7 @@ func (l *Locks) Claim(taskID string, uuids []string, shared bool) {
 	defer l.mu.Unlock()
 	for _, uuid := range uuids {
 		if o := l.owners[uuid]; !o.admits(taskID, shared) {
-			l.log.Error("two tasks hold one GPU", "gpu", uuid, "task", taskID, "other", o.tasks[0])
+			l.log.Error("two tasks hold one GPU", "gpu", uuid, "task", taskID, "holder", o.tasks[0])
 			continue
 		}
 		l.own(uuid, taskID, shared).checked = true

@@ -77,7 +77,7 @@ func (r *Record) doubt(d *gpu.Device, implausible []string) {
 	}
 	if !r.said[d.UUID] {
 		r.said[d.UUID] = true
-		r.log.Warn("the driver tells of a GPU what no GPU does: that is left out", "gpu", d.UUID, "of", strings.Join(implausible, ", "))
+		r.log.Warn("the driver tells of a GPU what no GPU does: that is left out", "gpu", d.UUID, "values", strings.Join(implausible, ", "))
 	}
 }
 

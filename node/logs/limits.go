@@ -101,7 +101,7 @@ func (s *Store) hold(limits Limits, log *slog.Logger) {
 		log.Info("logs were removed before their time, to keep --max-logs and --min-free of `pinion up`", "endedTasks", removed.Tasks, "rotatedFilesOfRunningTasks", removed.Files, "bytes", removed.Bytes)
 	}
 	if removed.Over > 0 {
-		log.Warn("the logs of running tasks are more than --max-logs", "bytesTooMany", removed.Over)
+		log.Warn("the logs of running tasks are more than --max-logs", "excessBytes", removed.Over)
 	}
 }
 

@@ -40,7 +40,7 @@ func (t *Traffic) drain(ctx context.Context) {
 		return
 	}
 	delay := r.config.DrainDelay(r.task.ID)
-	r.log.Info("the task drains: it runs on for the requests in flight to it", "atMost", delay)
+	r.log.Info("the task drains: it runs on for the requests in flight to it", "delay", delay)
 	timer := time.NewTimer(delay)
 	defer timer.Stop()
 	select {

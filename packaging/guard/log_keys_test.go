@@ -3,6 +3,7 @@ package guard
 import (
 	"go/ast"
 	"regexp"
+	"slices"
 	"strconv"
 	"testing"
 )
@@ -10,7 +11,10 @@ import (
 // logKey is one word, as of a field of JSON: what reads logs selects by it.
 var logKey = regexp.MustCompile(`^[a-z][A-Za-z0-9]*$`)
 
-// TestLogKeysAreOneSet: an error has one key in every log line, and every key is one word.
+// vagueKeys do not say what their value is: prepositions, adverbs, forms of verbs.
+var vagueKeys = []string{"of", "do", "found", "was", "here", "at", "atMost", "heard", "last", "other"}
+
+// TestLogKeysAreOneSet: an error has one key in every log line, and every key is one word that says what its value is.
 func TestLogKeysAreOneSet(t *testing.T) {
 	eachFile(t, func(f file) {
 		if f.isTest() {
@@ -28,6 +32,9 @@ func TestLogKeysAreOneSet(t *testing.T) {
 				}
 				if key == "err" || !logKey.MatchString(key) {
 					t.Errorf("%s: the log key %q: an error is \"error\", and a key one word such as \"exitCode\"", f.at(n), key)
+				}
+				if slices.Contains(vagueKeys, key) {
+					t.Errorf("%s: the log key %q does not say what its value is: name that, such as \"mountpoint\", \"previous\" or \"client\"", f.at(n), key)
 				}
 			}
 			return true

@@ -76,7 +76,7 @@ func warnOfMachine(ctx context.Context, config cli.UpConfig, log *slog.Logger) [
 	found := doctor.ExamineStart(ctx, &doctor.Host{DataDir: config.DataDir, Machine: doctor.ThisMachine(nil)}, strings.HasPrefix(config.GPUs.Source, "auto"))
 	for _, f := range found {
 		if f.Level != doctor.OK {
-			log.Warn("pinion doctor: "+f.Check, "found", f.Found, "do", f.Do)
+			log.Warn("pinion doctor: "+f.Check, "problem", f.Found, "action", f.Do)
 		}
 	}
 	return found

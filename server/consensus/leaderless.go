@@ -31,7 +31,7 @@ func logLeaderless(ctx context.Context, leader *rpc.LeaderTracker, log *slog.Log
 		case address == "":
 			due = time.After(next - time.Since(since))
 		case said:
-			log.Info("the pool has a leader again", "leader", address, "leaderless", time.Since(since).Round(time.Millisecond))
+			log.Info("the pool has a leader again", "leader", address, "outage", time.Since(since).Round(time.Millisecond))
 			fallthrough
 		default:
 			since, said = time.Time{}, false
@@ -40,7 +40,7 @@ func logLeaderless(ctx context.Context, leader *rpc.LeaderTracker, log *slog.Log
 		case <-due:
 			said, next = true, next+leaderlessInterval
 			log.Warn("this server hears of no leader: requests wait for one and then fail, tasks run on. A leader needs a majority of the servers: "+
-				"see whether they run, whether they reach one another, and whether their disks keep up", "leaderless", time.Since(since).Round(time.Millisecond))
+				"see whether they run, whether they reach one another, and whether their disks keep up", "outage", time.Since(since).Round(time.Millisecond))
 		case <-changed:
 		case <-ctx.Done():
 			return

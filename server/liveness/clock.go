@@ -32,7 +32,7 @@ func (m *Monitor) recordClock(hostID string, offset time.Duration) time.Duration
 	if offset == 0 {
 		m.log.Info("the clock of a host is right again", "host", name, "id", hostID)
 	} else {
-		m.log.Warn("the clock of a host is off", "host", name, "id", hostID, slog.String("clock", DescribeOffset(offset)+" the leader's"), "do", "set the clock of the machine that is wrong, for example with `timedatectl set-ntp true`")
+		m.log.Warn("the clock of a host is off", "host", name, "id", hostID, slog.String("clock", DescribeOffset(offset)+" the leader's"), "action", "set the clock of the machine that is wrong, for example with `timedatectl set-ntp true`")
 	}
 	return offset
 }

@@ -42,7 +42,7 @@ func (r *connectionRecorder) record(ctx context.Context, p Proposer) (next time.
 	}
 	for _, heard := range record.Hosts {
 		if heard.Silent {
-			r.monitor.log.Warn("host is silent: no heartbeats", "host", view.Host(heard.ID).Name, "id", heard.ID, "heard", heard.Heard)
+			r.monitor.log.Warn("host is silent: no heartbeats", "host", view.Host(heard.ID).Name, "id", heard.ID, "lastHeartbeat", heard.Heard)
 		} else {
 			r.monitor.log.Info("host is back", "host", view.Host(heard.ID).Name, "id", heard.ID)
 		}

@@ -99,7 +99,7 @@ func (f *PoolFollower) CheckIncarnation(incarnation int, proof *spec.PoolInfo) e
 			return f.CheckServerIncarnation(incarnation)
 		}
 	}
-	f.Log.Warn("a host says that the pool was recovered and cannot prove it: it is not heard", "incarnation", incarnation, "here", mine)
+	f.Log.Warn("a host says that the pool was recovered and cannot prove it: it is not heard", "claimed", incarnation, "incarnation", mine)
 	return fmt.Errorf("%w: incarnation %d is here, and nothing that a server has signed proves %d", spec.ErrOutdated, mine, incarnation)
 }
 

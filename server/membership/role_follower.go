@@ -128,7 +128,7 @@ func (f *RoleFollower) confirm(ctx context.Context, own LocalServer) {
 		}
 		if !answer.Server {
 			f.Log.Warn("this host becomes an agent: another one is a server in its place, or the pool wants fewer of them. Its own access key may look at "+
-				"its cluster from now on and change nothing beyond this host", "do", "`pinion hosts` shows the servers; work there, or with a key of `pinion keys create`")
+				"its cluster from now on and change nothing beyond this host", "action", "`pinion hosts` shows the servers; work there, or with a key of `pinion keys create`")
 			f.Host.StopServer(own)
 		}
 		return

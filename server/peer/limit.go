@@ -55,7 +55,7 @@ func (n *clientCount) remove(from netip.Prefix) {
 func (n *clientCount) warn(log *slog.Logger, from netip.Prefix) {
 	n.refused++
 	if now := time.Now(); now.Sub(n.warned) >= warnInterval {
-		log.Warn("connections of clients are refused: there are too many", "last", from.Addr(), "refused", n.refused, "open", n.all,
+		log.Warn("connections of clients are refused: there are too many", "client", from.Addr(), "refused", n.refused, "open", n.all,
 			"fromThatAddress", n.byAddress[from], "most", n.most, "mostFromOneAddress", n.mostPerAddress)
 		n.refused, n.warned = 0, now
 	}
