@@ -105,6 +105,29 @@ func TestTargetsAreSeenByThoseWhoSeeTheTask(t *testing.T) {
 	}
 }
 
+// A target is asked for by its address, and by its port where one is given. One that is none is unused.
+func TestTheHealthOfTheTargetsThatAreAskedFor(t *testing.T) {
+	b := ready(t)
+	b.mustApply(t, raftfsm.Wrap(loadbalancer.CreateGroup{Group: loadbalancer.Group{
+		ID: "g", Name: "web", Protocol: traffic.HTTP, TargetType: loadbalancer.IP, Targets: []loadbalancer.Target{{Address: "10.9.9.1", Port: 80}, {Address: "10.9.9.1", Port: 81}, {Address: "10.9.9.2", Port: 80}}}}))
+	arn := "arn:aws:elasticloadbalancing:us-east-1:" + spec.AccountID + ":targetgroup/web/g"
+	for name, c := range map[string]struct {
+		asked           []string
+		healthy, unused int
+	}{
+		"no target":     {nil, 3, 0},
+		"an address":    {[]string{"Targets.member.1.Id", "10.9.9.1"}, 2, 0},
+		"a port":        {[]string{"Targets.member.1.Id", "10.9.9.1", "Targets.member.1.Port", "81"}, 1, 0},
+		"no such port":  {[]string{"Targets.member.1.Id", "10.9.9.2", "Targets.member.1.Port", "81"}, 0, 1},
+		"one of either": {[]string{"Targets.member.1.Id", "10.9.9.3", "Targets.member.2.Id", "10.9.9.2"}, 1, 1},
+	} {
+		got := b.serve(balancing("DescribeTargetHealth", append(c.asked, "TargetGroupArn", arn)...)).Body.String()
+		if healthy, unused := strings.Count(got, "<State>healthy</State>"), strings.Count(got, "<State>unused</State>"); healthy != c.healthy || unused != c.unused {
+			t.Errorf("%s: %d and %d, in %s", name, healthy, unused, got)
+		}
+	}
+}
+
 // A target that its host found unhealthy has ELB's code and what the host found; before that, and without such words, ELB's own.
 func TestTheHealthOfATargetSaysWhatItsHostFound(t *testing.T) {
 	b := ready(t)

@@ -84,6 +84,7 @@ func TestFewListsArePutTogetherAtOnce(t *testing.T) {
 	for _, operation := range []string{
 		"ListContainerInstances", "ListSecrets", "BatchGetSecretValue", "DescribeParameters", "GetParametersByPath", "ListServices", "ListServicesByNamespace",
 		"ListTaskDefinitions", "ListTaskDefinitionFamilies", "ListDaemons", "ListDaemonTaskDefinitions",
+		"DescribeServices", "DescribeServiceDeployments", "DescribeTaskSets", "DescribeDaemonDeployments",
 	} {
 		if got := b.serve(httptest.NewRequest("POST", "/v1/"+operation, strings.NewReader("{}"))); got.Code != http.StatusServiceUnavailable {
 			t.Errorf("%s: %d", operation, got.Code)
@@ -91,6 +92,9 @@ func TestFewListsArePutTogetherAtOnce(t *testing.T) {
 	}
 	if got := b.rest("ListAttributes", `{"targetType":"container-instance"}`); got.Code != http.StatusServiceUnavailable {
 		t.Errorf("ListAttributes: %d", got.Code)
+	}
+	if got := b.serve(balancing("DescribeTargetHealth")); got.Code != http.StatusServiceUnavailable {
+		t.Errorf("DescribeTargetHealth: %d", got.Code)
 	}
 	close(slow.free)
 	if got := <-answer; got.Code != http.StatusOK {

@@ -66,7 +66,7 @@ func (o *operationEndpoints) byAction(r *request) (*endpoint, error) {
 func (o *operationEndpoints) loadBalancing(name string) *endpoint {
 	operation, unknown := elb.Find(name)
 	e := &endpoint{
-		name: elb.Service + ":" + name, role: operation.Role(), unknown: unknown, writes: operation.Writes, scope: operation.Scope, repeats: true, mode: leader.FollowerRead,
+		name: elb.Service + ":" + name, role: operation.Role(), unknown: unknown, writes: operation.Writes, scope: operation.Scope, list: operation.Lists, repeats: true, mode: leader.FollowerRead,
 	}
 	if e.writes {
 		e.mode = leader.Linearizable

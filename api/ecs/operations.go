@@ -103,16 +103,16 @@ var Operations = operationTable(
 	submit("DeleteService", auth.InCluster("cluster"), deleteService),
 	lists(read("ListServices", auth.InCluster("cluster"), listServices)),
 	lists(read("ListServicesByNamespace", auth.PerResource, listServicesByNamespace)),
-	read("DescribeServices", auth.InCluster("cluster"), describeServices),
+	lists(read("DescribeServices", auth.InCluster("cluster"), describeServices)),
 	read("ListServiceDeployments", auth.InCluster("cluster"), listServiceDeployments),
-	read("DescribeServiceDeployments", auth.InCluster("serviceDeploymentArns"), describeServiceDeployments),
+	lists(read("DescribeServiceDeployments", auth.InCluster("serviceDeploymentArns"), describeServiceDeployments)),
 	read("DescribeServiceRevisions", auth.InCluster("serviceRevisionArns"), describeServiceRevisions),
 	submit("StopServiceDeployment", auth.InCluster("serviceDeploymentArn"), stopServiceDeployment),
 	submit("ContinueServiceDeployment", auth.InCluster("serviceDeploymentArn"), continueServiceDeployment),
 	startsTasks(submit("CreateTaskSet", auth.InCluster("cluster").Using("taskDefinition"), createTaskSet)),
 	submit("UpdateTaskSet", auth.InCluster("cluster"), updateTaskSet),
 	submit("DeleteTaskSet", auth.InCluster("cluster"), deleteTaskSet),
-	read("DescribeTaskSets", auth.InCluster("cluster"), describeTaskSets),
+	lists(read("DescribeTaskSets", auth.InCluster("cluster"), describeTaskSets)),
 	submit("UpdateServicePrimaryTaskSet", auth.InCluster("cluster"), updateServicePrimaryTaskSet),
 	submit("RegisterDaemonTaskDefinition", auth.OfFamily(auth.ChangesFamily, "family").OfDaemons(), daemon.RegisterDefinition),
 	submit("DeleteDaemonTaskDefinition", auth.OfFamily(auth.ChangesFamily, "daemonTaskDefinition").OfDaemons(), daemon.DeleteDefinition),
@@ -124,7 +124,7 @@ var Operations = operationTable(
 	read("DescribeDaemon", auth.InCluster("daemonArn"), daemon.Describe),
 	lists(read("ListDaemons", auth.InCluster("clusterArn"), daemon.List)),
 	read("ListDaemonDeployments", auth.InCluster("daemonArn"), daemon.ListDeployments),
-	read("DescribeDaemonDeployments", auth.InCluster("daemonDeploymentArns"), daemon.DescribeDeployments),
+	lists(read("DescribeDaemonDeployments", auth.InCluster("daemonDeploymentArns"), daemon.DescribeDeployments)),
 	read("DescribeDaemonRevisions", auth.InCluster("daemonRevisionArns"), daemon.DescribeRevisions),
 	read("GetTaskProtection", auth.InCluster("cluster"), getTaskProtection),
 	submit("UpdateTaskProtection", auth.InCluster("cluster"), updateTaskProtection),
@@ -180,7 +180,7 @@ func admin[In, Out any](name string, s auth.Scope, handle handler[In, Out]) Oper
 	return operation(name, accesskey.RoleAdmin, s, handle)
 }
 
-// lists says that an operation may look at every host, service, revision or their like, whatever the page.
+// lists says that an operation may look at every host, service, revision or their like, whatever the page, or at every task of a service.
 func lists(o Operation) Operation {
 	o.Lists = true
 	return o

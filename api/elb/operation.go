@@ -16,6 +16,7 @@ type Operation struct {
 	Name   string
 	Writes bool // changes the state: for administrators
 	Scope  auth.Scope
+	Lists  bool // its answer may be as long as a target group has tasks: few are put together at once
 	run    handler
 }
 
@@ -37,7 +38,7 @@ var Operations = table(
 	read("DescribeCapacityReservation", auth.Unscoped, describeCapacityReservation),
 	read("DescribeTargetGroups", auth.Unscoped, describeTargetGroups),
 	read("DescribeTargetGroupAttributes", auth.Unscoped, describeTargetGroupAttributes),
-	read("DescribeTargetHealth", auth.PerResource, describeTargetHealth),
+	lists(read("DescribeTargetHealth", auth.PerResource, describeTargetHealth)),
 	read("DescribeListeners", auth.Unscoped, describeListeners),
 	read("DescribeListenerAttributes", auth.Unscoped, describeListenerAttributes),
 	read("DescribeListenerCertificates", auth.Unscoped, describeListenerCertificates),
@@ -85,6 +86,12 @@ func read(name string, s auth.Scope, run handler) Operation {
 
 func write(name string, s auth.Scope, run handler) Operation {
 	return Operation{Name: name, Writes: true, Scope: s, run: run}
+}
+
+// lists says that an operation looks at every task of a target group.
+func lists(o Operation) Operation {
+	o.Lists = true
+	return o
 }
 
 // Find returns the operation of that name, or an error that names the known ones.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -45,14 +44,17 @@ func describeTargetHealth(_ context.Context, r *Request, in form) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	named, shown := namedTargets(asked), targetSet{}
 	var views []targetView
 	for _, t := range routing.Targets(r.View, g) {
-		if view, may := r.showTarget(g, t); may && (len(asked) == 0 || isAsked(asked, view)) {
+		if view, may := r.showTarget(g, t); may && (len(asked) == 0 || named.has(view.Target.Id, view.Target.Port)) {
 			views = append(views, view)
+			shown[loadbalancer.Target{Address: view.Target.Id, Port: view.Target.Port}] = true
+			shown[loadbalancer.Target{Address: view.Target.Id}] = true
 		}
 	}
 	for _, t := range asked {
-		if !slices.ContainsFunc(views, func(v targetView) bool { return isAsked([]loadbalancer.Target{t}, v) }) {
+		if !shown[t] {
 			var v targetView
 			v.Target.Id, v.Target.Port, v.HealthCheckPort = t.Address, t.Port, trafficPort
 			v.TargetHealth.State, v.TargetHealth.Reason, v.TargetHealth.Description = "unused", "Target.NotRegistered", "Target is not registered to the target group"
@@ -64,11 +66,19 @@ func describeTargetHealth(_ context.Context, r *Request, in form) (any, error) {
 	}{views}, nil
 }
 
-// isAsked reports whether a target is one of those asked for: by its address, and by its port unless that is 0.
-func isAsked(asked []loadbalancer.Target, v targetView) bool {
-	return slices.ContainsFunc(asked, func(t loadbalancer.Target) bool {
-		return t.Address == v.Target.Id && (t.Port == 0 || t.Port == v.Target.Port)
-	})
+// targetSet are targets that a request names: by the address, and by the port unless that is 0.
+type targetSet map[loadbalancer.Target]bool
+
+func namedTargets(all []loadbalancer.Target) targetSet {
+	set := make(targetSet, len(all))
+	for _, t := range all {
+		set[t] = true
+	}
+	return set
+}
+
+func (s targetSet) has(address string, port int) bool {
+	return s[loadbalancer.Target{Address: address, Port: port}] || s[loadbalancer.Target{Address: address}]
 }
 
 // showTarget shows a target, and reports whether the caller may see it.
@@ -158,11 +168,10 @@ func deregisterTargets(ctx context.Context, r *Request, in form) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	named := namedTargets(targets)
 	var gone []loadbalancer.Target
 	for _, known := range g.Targets {
-		if slices.ContainsFunc(targets, func(t loadbalancer.Target) bool {
-			return t.Address == known.Address && (t.Port == 0 || t.Port == known.Port)
-		}) {
+		if named.has(known.Address, known.Port) {
 			gone = append(gone, known)
 		}
 	}

@@ -21,7 +21,7 @@ func Of(v *raftfsm.View) traffic.Routing {
 	for _, l := range loadbalancer.AllListeners(v) {
 		r.Listeners = append(r.Listeners, listenerOf(v, l, shares))
 	}
-	targets, awaited := targetsOf(v), awaited(v)
+	targets, awaited := targetsOf(v, ""), awaited(v)
 	for _, g := range loadbalancer.Groups(v) {
 		group := groupOf(g, targets[g.ID])
 		group.MaxWaiting = maxWaiting(g, awaited[g.ID])
@@ -43,9 +43,9 @@ func taskNetworks(v *raftfsm.View) (all []tasknetwork.Route) {
 	return all
 }
 
-// Targets are the targets of one group.
+// Targets are the targets of one group. It looks at no tasks but those of services that are registered with the group.
 func Targets(v *raftfsm.View, g *loadbalancer.Group) []traffic.Target {
-	return groupOf(g, targetsOf(v)[g.ID]).Targets
+	return groupOf(g, targetsOf(v, g.ID)[g.ID]).Targets
 }
 
 // listenerOf is a listener with its rules, and with what its load balancer says of all of its listeners.

@@ -1,6 +1,7 @@
 package routing_test
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -54,6 +55,33 @@ func withService(t *testing.T, mode string) *state {
 	}
 	s.must(raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: "default", Tasks: []*spec.Task{task}}}})
 	return s
+}
+
+// What a group has is put together with no look at the tasks of services that are not registered with it, however many those have.
+func TestTheHealthOfAGroupLooksAtItsServicesAlone(t *testing.T) {
+	s := withService(t, "bridge")
+	s.must(raftfsm.CreateService{
+		Service:  service.Service{ID: "big", Cluster: "default", Name: "big", Desired: 1, Strategy: service.Replica},
+		Revision: service.Revision{ID: "2", Definition: "d:1", LoadBalancers: []service.LoadBalancer{{Group: "other", Container: "web", Port: 8000}}},
+		Rollout:  service.Rollout{ID: "r2"},
+	})
+	v := s.View()
+	group := loadbalancer.Groups(v)[0]
+	before := testing.AllocsPerRun(10, func() { routing.Targets(v, group) })
+	var tasks []*spec.Task
+	for i := range 100 {
+		tasks = append(tasks, &spec.Task{ID: "t" + strconv.Itoa(i), Cluster: "default", Definition: "d:1", LastStatus: spec.Running, DesiredStatus: spec.Running, HostID: "h",
+			Service: &spec.ServiceMember{ID: "big", Deployment: "2"}, Containers: []spec.Container{{ID: "c", Name: "web", LastStatus: spec.Running,
+				Bindings: []spec.NetworkBinding{{ContainerPort: 8000, HostPort: 32769 + i, Protocol: "tcp"}}}}})
+	}
+	s.must(raftfsm.LaunchTasks{Runs: []raftfsm.Launch{{Cluster: "default", Tasks: tasks}}})
+	v = s.View()
+	if after := testing.AllocsPerRun(10, func() { routing.Targets(v, group) }); after != before {
+		t.Errorf("with 100 tasks of another service it takes %v allocations instead of %v", after, before)
+	}
+	if got := routing.Targets(v, group); len(got) != 2 || got[0].ID != "g/t/web/8000" {
+		t.Errorf("%+v", got)
+	}
 }
 
 // The address of a task is that of its host, with the port that the container has there. A port that the container has not published is no

@@ -16,20 +16,15 @@ type ofServices struct {
 	owner   traffic.Owner    // the only service; zero: there are several, and each target says its own
 }
 
-// targetsOf lists the targets that are tasks of services, by the group.
-func targetsOf(v *raftfsm.View) map[string]ofServices {
+// targetsOf lists the targets that are tasks of services, by the group: of one group alone, or of all of them when its id is "".
+func targetsOf(v *raftfsm.View, group string) map[string]ofServices {
 	all := map[string][]traffic.Target{}
 	owners := map[string][]*traffic.Owner{} // by the group
 	for _, s := range v.Services("") {
 		if s.Status == service.Inactive {
 			continue
 		}
-		ports := map[string][]service.LoadBalancer{} // by deployment
-		for i := range s.Deployments {
-			if revision := v.ServiceRevision(s.Deployments[i].ID); revision != nil && len(revision.Targets()) > 0 {
-				ports[revision.ID] = revision.Targets()
-			}
-		}
+		ports := portsOf(v, s, group)
 		if len(ports) == 0 {
 			continue
 		}
@@ -55,6 +50,23 @@ func targetsOf(v *raftfsm.View) map[string]ofServices {
 		of[group] = ownedBy(services, all[group])
 	}
 	return of
+}
+
+// portsOf are the ports of a service that get requests, by deployment: as targets of one group alone, or of any when its id is "".
+func portsOf(v *raftfsm.View, s *service.Service, group string) map[string][]service.LoadBalancer {
+	ports := map[string][]service.LoadBalancer{}
+	for i := range s.Deployments {
+		revision := v.ServiceRevision(s.Deployments[i].ID)
+		if revision == nil {
+			continue
+		}
+		for _, b := range revision.Targets() {
+			if group == "" || b.Group == group {
+				ports[revision.ID] = append(ports[revision.ID], b)
+			}
+		}
+	}
+	return ports
 }
 
 func ownerOf(s *service.Service) *traffic.Owner {
