@@ -184,7 +184,7 @@ var outputs = map[string]overlay{
 	"ContainerDefinition": {Go: "spec.ContainerDefinition", LeftOut: map[string]string{
 		inputRefused: "credentialSpecs",
 	}},
-	"LinuxParameters":       {Go: "spec.LinuxParameters", LeftOut: map[string]string{inputRefused: "maxSwap swappiness"}},
+	"LinuxParameters":       {Go: "spec.LinuxParameters"},
 	"FirelensConfiguration": {Go: "firelens.Configuration"},
 	"LogConfiguration":      {Go: "logdriver.Configuration"},
 	"PortMapping":           {Go: "spec.PortMapping"},
