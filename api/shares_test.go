@@ -68,9 +68,11 @@ func TestOneHolderPutsHalfOfTheListsTogether(t *testing.T) {
 			_, held = b.config.Shared.limits.Lists.TryAcquire(holder)
 		}
 	}
-	for bearer, want := range map[string]int{one: http.StatusServiceUnavailable, other: http.StatusOK} {
-		if got := b.as(bearer, httptest.NewRequest("GET", "/v1/hosts", nil)); got.Code != want {
-			t.Errorf("%d instead of %d: %s", got.Code, want, got.Body)
+	for _, path := range []string{"/v1/hosts", "/v1/gpus/usage"} {
+		for bearer, want := range map[string]int{one: http.StatusServiceUnavailable, other: http.StatusOK} {
+			if got := b.as(bearer, httptest.NewRequest("GET", path, nil)); got.Code != want {
+				t.Errorf("%s: %d instead of %d: %s", path, got.Code, want, got.Body)
+			}
 		}
 	}
 }

@@ -41,7 +41,7 @@ func (b *fixture) beside(way http.RoundTripper) {
 // However many requests wait for a host that is silent, others are answered: those that wait hold nothing that others need, and there are so many for one
 // host.
 func TestAHostThatIsSilentKeepsNobodyElseOut(t *testing.T) {
-	for name, path := range map[string]string{"logs": logPath, "pulls": "/v1/tasks/" + firstTask + "/pulls", "metrics": "/v1/hosts/" + hostID + "/metrics", "usage": "/v1/hosts/" + hostID + "/gpus/usage"} {
+	for name, path := range map[string]string{"logs": logPath, "pulls": "/v1/tasks/" + firstTask + "/pulls", "metrics": "/v1/hosts/" + hostID + "/metrics", "usage": "/v1/hosts/" + hostID + "/gpus/usage", "usage of all": "/v1/gpus/usage"} {
 		t.Run(name, func(t *testing.T) {
 			ctx, end := context.WithCancel(t.Context())
 			b := newLogFixture(t, nil)
@@ -70,6 +70,9 @@ func TestAHostThatIsSilentKeepsNobodyElseOut(t *testing.T) {
 			}
 			if held := limits.InFlight.Held(); held != 0 {
 				t.Errorf("%d of those that wait count as worked on", held)
+			}
+			if _, free := limits.Lists.TryAcquire("AKIAONE"); !free {
+				t.Error("those that wait count as lists that are put together")
 			}
 		})
 	}

@@ -31,6 +31,14 @@ func (p *Peers) Await(x *Exchange, holder, hostID string) error {
 	return p.Limits.Await(x, holder, hostID)
 }
 
+// HoldList is Limits.HoldList, for what puts the answers of other hosts together.
+func (p *Peers) HoldList(x *Exchange, holder string) error {
+	if p.Limits == nil {
+		return nil
+	}
+	return p.Limits.HoldList(x, holder)
+}
+
 // RoundTrip sends a request to another host: method, path, query and host of r, with this header and body. end must be
 // called when the response has been read; earlier, it breaks it off.
 func (p *Peers) RoundTrip(r *http.Request, address string, header http.Header, body []byte) (response *http.Response, end context.CancelFunc, err error) {

@@ -54,7 +54,7 @@ type poolUsage struct {
 func (g gpuUsage) routes() []Route {
 	return []Route{
 		{Method: http.MethodGet, Path: "/v1/gpus/usage", Role: accesskey.RoleRead, Scope: inCluster, Summary: "how GPUs are used: utilization, memory, power, temperature, clock and traffic, measured every 5 s",
-			Query: []Parameter{clusterParameter, staleParameter}, Out: reflect.TypeFor[poolUsage](), Mode: leader.StaleAllowed, List: true, Serve: g.list},
+			Query: []Parameter{clusterParameter, staleParameter}, Out: reflect.TypeFor[poolUsage](), Mode: leader.StaleAllowed, Serve: g.list},
 		{Method: http.MethodGet, Path: "/v1/hosts/{id}/gpus/usage", Role: accesskey.RoleRead, Scope: perResource, Summary: "how the GPUs of a host are used",
 			Query: []Parameter{staleParameter}, Out: reflect.TypeFor[gpu.LatestUsage](), Mode: leader.StaleAllowed, Serve: g.ofHost, Host: g.serveLocal},
 		{Method: http.MethodGet, Path: "/v1/gpus/{id}/usage", Role: accesskey.RoleRead, Scope: perResource, Summary: "how a GPU was used in the last hour, one sample every 5 s",
@@ -62,13 +62,19 @@ func (g gpuUsage) routes() []Route {
 	}
 }
 
-// list tells of all hosts of the caller's clusters that have GPUs.
+// allHosts stands for the hosts of the pool together, among those that requests wait for.
+const allHosts = ""
+
+// list tells of all hosts of the caller's clusters that have GPUs. It is one of the long lists only when they have answered: some may be silent.
 func (g gpuUsage) list(x *httpx.Exchange, res leader.Resolution) error {
 	cluster, err := res.Principal.ClusterOf(x.Request)
 	if err != nil {
 		return err
 	}
 	hosts := slices.DeleteFunc(slices.Clone(res.View.Hosts(cluster)), func(h *spec.Host) bool { return len(h.GPUs.Devices) == 0 })
+	if err := g.peers.Await(x, res.Principal.SlotHolder(), allHosts); err != nil {
+		return err
+	}
 	found := make([]usageAnswer, len(hosts))
 	var asks errgroup.Group
 	asks.SetLimit(maxUsageAsks)
@@ -79,6 +85,9 @@ func (g gpuUsage) list(x *httpx.Exchange, res leader.Resolution) error {
 		})
 	}
 	_ = asks.Wait()
+	if err := g.peers.HoldList(x, res.Principal.SlotHolder()); err != nil {
+		return err
+	}
 	answer := poolUsage{GPUs: []gpuUsageView{}}
 	for i, host := range hosts {
 		if found[i].problem != "" {
