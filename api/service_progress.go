@@ -22,6 +22,7 @@ func progressRoute(rollouts Rollouts) rest.Route {
 		Summary: "how many tasks of each deployment of a service are healthy, and which part of the requests goes to them",
 		Query:   []rest.Parameter{{Name: "cluster", Summary: "of the service, by name; absent: default"}, {Name: "service", Summary: "its name"}},
 		Out:     reflect.TypeFor[service.Progress](),
+		List:    true, // it looks at every task of the service, once a second for each who watches
 		Serve:   func(x *httpx.Exchange, res leader.Resolution) error { return showProgress(x, res, rollouts) },
 	}
 }

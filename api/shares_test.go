@@ -68,8 +68,8 @@ func TestOneHolderPutsHalfOfTheListsTogether(t *testing.T) {
 			_, held = b.config.Shared.limits.Lists.TryAcquire(holder)
 		}
 	}
-	for _, path := range []string{"/v1/hosts", "/v1/gpus/usage"} {
-		for bearer, want := range map[string]int{one: http.StatusServiceUnavailable, other: http.StatusOK} {
+	for path, ok := range map[string]int{"/v1/hosts": http.StatusOK, "/v1/gpus/usage": http.StatusOK, "/v1/services/progress?service=nope": http.StatusBadRequest} {
+		for bearer, want := range map[string]int{one: http.StatusServiceUnavailable, other: ok} {
 			if got := b.as(bearer, httptest.NewRequest("GET", path, nil)); got.Code != want {
 				t.Errorf("%s: %d instead of %d: %s", path, got.Code, want, got.Body)
 			}
