@@ -99,6 +99,9 @@ func (c *chain) endpointOf(route rest.Route) *endpoint {
 			}
 			serve := func() error { return route.Serve(r.Exchange, r.Resolution) }
 			if route.Stream {
+				if err := c.limits.HoldStream(r.Exchange, r.Resolution.Principal.SlotHolder()); err != nil {
+					return call{}, err
+				}
 				return call{run: func(context.Context) error { return c.whileKeyLives(r, serve) }}, nil
 			}
 			return call{run: func(context.Context) error { return serve() }}, nil
@@ -118,7 +121,14 @@ func (c *chain) route(route rest.Route) http.Handler {
 	if route.Host == nil {
 		return keyed
 	}
-	authorized := c.limited(name, func(r *request) error { return route.Host(r.Exchange, r.Request.PathValue("id")) })
+	authorized := c.limited(name, func(r *request) error {
+		if route.Stream {
+			if err := c.limits.HoldStream(r.Exchange, r.Origin.Holder); err != nil {
+				return err
+			}
+		}
+		return route.Host(r.Exchange, r.Request.PathValue("id"))
+	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if httpx.OriginOf(r).Authorized {
 			authorized.ServeHTTP(w, r)

@@ -12,6 +12,7 @@ type AddressSemaphore struct {
 	Size       int64
 	PerAddress int64 // 0: Size
 	PerTask    int64 // of the part of its host; see TryAcquireTask
+	ForRoot    int64 // of Size, those for clients without an address alone: those of root's socket
 	Shared     bool  // an address has no more than are free, so that however many one takes, others find some
 
 	slots shares
@@ -25,13 +26,17 @@ func (s *AddressSemaphore) TryAcquire(remote string) (release func(), ok bool) {
 
 // TryAcquireN is TryAcquire for n slots at once.
 func (s *AddressSemaphore) TryAcquireN(remote string, n int64) (release func(), ok bool) {
-	return s.slots.take(s.Size, n, share{"address " + clientnet.Of(remote).String(), s.PerAddress, s.Shared})
+	network, size := clientnet.Of(remote), s.Size
+	if network.IsValid() {
+		size -= s.ForRoot
+	}
+	return s.slots.take(size, n, share{holder: "address " + network.String(), most: s.PerAddress, shared: s.Shared})
 }
 
 // TryAcquireTask takes a slot for a task that asks by the key of its role. It counts for the task, and for the tasks of its host together, which have as
 // many as the host itself: what one asks for keeps neither the others nor the host out.
 func (s *AddressSemaphore) TryAcquireTask(hostID, task string) (release func(), ok bool) {
-	return s.slots.take(s.Size, 1, share{"task " + task, s.PerTask, false}, share{"tasks of host " + hostID, s.PerAddress, false})
+	return s.slots.take(s.Size, 1, share{holder: "task " + task, most: s.PerTask}, share{holder: "tasks of host " + hostID, most: s.PerAddress})
 }
 
 // Held is how many slots are taken now.
@@ -47,11 +52,11 @@ type HolderSemaphore struct {
 
 // TryAcquire takes a slot for a holder. release, which may be called more than once, gives it back.
 func (s *HolderSemaphore) TryAcquire(holder string) (release func(), ok bool) {
-	return s.slots.take(s.Size, 1, share{holder, 0, true})
+	return s.slots.take(s.Size, 1, share{holder: holder, shared: true})
 }
 
-// HostSemaphore is a HolderSemaphore for requests that wait for other hosts, of which those for one host have only a part: one that is silent keeps nobody
-// from the others.
+// HostSemaphore is a HolderSemaphore for requests that concern other hosts, of which those of one host have only a part: one that is silent keeps nobody
+// from the others. Of that part, too, a holder has no more than are free.
 type HostSemaphore struct {
 	Size    int64
 	PerHost int64
@@ -59,9 +64,10 @@ type HostSemaphore struct {
 	slots shares
 }
 
-// TryAcquire takes a slot for a holder who asks a host. release, which may be called more than once, gives it back.
+// TryAcquire takes a slot for a holder and a host. release, which may be called more than once, gives it back.
 func (s *HostSemaphore) TryAcquire(holder, hostID string) (release func(), ok bool) {
-	return s.slots.take(s.Size, 1, share{"holder " + holder, 0, true}, share{"host " + hostID, s.PerHost, false})
+	host := share{holder: "host " + hostID, most: s.PerHost}
+	return s.slots.take(s.Size, 1, share{holder: "holder " + holder, shared: true}, host, share{holder: "at host " + hostID + " " + holder, shared: true, of: &host})
 }
 
 // shares are slots that are taken, in all and of each holder.
@@ -74,8 +80,9 @@ type shares struct {
 // share is the part of a holder.
 type share struct {
 	holder string
-	most   int64 // 0: all
-	shared bool  // no more than are free
+	most   int64  // 0: all
+	shared bool   // no more than are free
+	of     *share // of which they are free; nil: of all
 }
 
 func (s *shares) take(size, n int64, parts ...share) (release func(), ok bool) {
@@ -84,7 +91,11 @@ func (s *shares) take(size, n int64, parts ...share) (release func(), ok bool) {
 	free := s.held+n <= size
 	for _, p := range parts {
 		has := s.of[p.holder] + n
-		free = free && (p.most <= 0 || has <= p.most) && (!p.shared || has <= size-s.held)
+		left := size - s.held
+		if p.of != nil {
+			left = p.of.most - s.of[p.of.holder]
+		}
+		free = free && (p.most <= 0 || has <= p.most) && (!p.shared || has <= left)
 	}
 	if !free {
 		return nil, false

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net/http"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
@@ -19,7 +20,7 @@ const discardLimit = 16 << 20
 // flight. The slot is taken last, so that a client that is slow to send holds none, and is released when the response
 // begins.
 func (l *Limits) Admit(x *Exchange) error {
-	ended, free := l.Open.TryAcquire(x.Request.RemoteAddr)
+	ended, free := l.Open.TryAcquire(x.LimitAddress())
 	if !free {
 		return ErrThrottled("open requests and streams")
 	}
@@ -39,7 +40,7 @@ func (l *Limits) Admit(x *Exchange) error {
 // AdmitStream takes a slot for a request whose body is a stream that goes on beside the response. The endpoint reads it, and bounds what it holds
 // of it.
 func (l *Limits) AdmitStream(x *Exchange) error {
-	ended, free := l.Open.TryAcquire(x.Request.RemoteAddr)
+	ended, free := l.Open.TryAcquire(x.LimitAddress())
 	if !free {
 		return ErrThrottled("open requests and streams")
 	}
@@ -58,7 +59,7 @@ func (l *Limits) readBody(x *Exchange) ([]byte, error) {
 	if x.Request.ContentLength == 0 {
 		return nil, nil
 	}
-	release, free := l.Bodies.TryAcquire(x.Request.RemoteAddr)
+	release, free := l.Bodies.TryAcquire(x.LimitAddress())
 	if !free {
 		return nil, ErrThrottled("requests that are still arriving")
 	}
@@ -69,7 +70,10 @@ func (l *Limits) readBody(x *Exchange) ([]byte, error) {
 	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
 	body, err := readAtMost(x.Request.Body, SmallBody)
 	if err == nil && len(body) > SmallBody {
-		release, free := l.LargeBodies.TryAcquire(x.Request.RemoteAddr)
+		if x.Request.Method == http.MethodGet || x.Request.Method == http.MethodHead { // which may stream for hours, and would hold it as long
+			return nil, wire.Errorf(wire.InvalidParameter, "A request with the method %s takes no body of more than %d bytes: leave it out, and say in the query what is wanted.", x.Request.Method, SmallBody)
+		}
+		release, free := l.LargeBodies.TryAcquire(x.LimitAddress())
 		if !free {
 			return nil, ErrThrottled("large requests")
 		}

@@ -35,14 +35,14 @@ func TestErrorsBecomeTypesAndStatuses(t *testing.T) {
 }
 
 func TestASemaphoreRefusesBeyondItsSize(t *testing.T) {
-	s := Semaphore{Size: 1}
-	release, ok := s.TryAcquire()
-	if _, second := s.TryAcquire(); !ok || second || s.Held() != 1 {
+	s := AddressSemaphore{Size: 1}
+	release, ok := s.TryAcquire("")
+	if _, second := s.TryAcquire(""); !ok || second || s.Held() != 1 {
 		t.Errorf("first %v, second %v, %d held", ok, second, s.Held())
 	}
 	release()
 	release() // has no effect
-	if _, ok := s.TryAcquire(); !ok || s.Held() != 1 {
+	if _, ok := s.TryAcquire(""); !ok || s.Held() != 1 {
 		t.Errorf("after the release: %v, %d held", ok, s.Held())
 	}
 }

@@ -3,10 +3,10 @@ package httpx
 import (
 	"cmp"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"pinion/api/wire"
+	"pinion/packaging/clientnet"
 )
 
 // Limits on what one connection may cost. Requests are small; responses may stream for hours.
@@ -33,6 +33,11 @@ const (
 	// hours.
 	maxOpen           = 16 << 10
 	maxOpenPerAddress = 2 << 10
+	// openForRoot is how many of them clients at no address take: root's socket takes an administrator who ends what fills the others.
+	openForRoot = 64
+	// maxStreams is how many streams are open at once: the other half is for what ends soon.
+	maxStreams           = 8 << 10
+	maxStreamsPerAddress = 1 << 10
 	// maxBodies is how many bodies are read at once, of large and small ones: 512 MiB at most of the small ones. HTTP/2 brings many on
 	// one connection.
 	maxBodies           = 8192
@@ -56,6 +61,7 @@ var HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: 64, MaxReadFrameSize: 16 << 
 // Limits bound the requests of all listeners of one process together.
 type Limits struct {
 	Open        AddressSemaphore // requests whose response is not over, streams too
+	Streams     HostSemaphore    // of Open, those that go on for hours, of each address that they come from; see HoldStream
 	InFlight    AddressSemaphore // requests that are worked on
 	Awaiting    HostSemaphore    // requests that wait for another host, see Await
 	Bodies      AddressSemaphore // bodies that have not arrived whole
@@ -67,7 +73,9 @@ type Limits struct {
 // NewLimits returns the usual limits.
 func NewLimits() *Limits {
 	return &Limits{
-		Open: AddressSemaphore{Size: maxOpen, PerAddress: maxOpenPerAddress}, InFlight: AddressSemaphore{Size: maxInFlight, Shared: true},
+		Open:        AddressSemaphore{Size: maxOpen, PerAddress: maxOpenPerAddress, ForRoot: openForRoot, Shared: true},
+		Streams:     HostSemaphore{Size: maxStreams, PerHost: maxStreamsPerAddress},
+		InFlight:    AddressSemaphore{Size: maxInFlight, Shared: true},
 		Awaiting:    HostSemaphore{Size: maxAwaiting, PerHost: maxAwaitingPerHost},
 		Bodies:      AddressSemaphore{Size: maxBodies, PerAddress: maxBodiesPerAddress},
 		LargeBodies: AddressSemaphore{Size: maxLargeBodies, PerAddress: maxLargeBodiesPerAddress},
@@ -83,6 +91,17 @@ func (l *Limits) HoldList(x *Exchange, holder string) error {
 		return ErrThrottled("requests for long lists")
 	}
 	x.onHeader = append(x.onHeader, release)
+	return nil
+}
+
+// HoldStream takes a slot for a stream of a holder until it is over, and drops the body of its request. An agent passes on the streams of many at its own address, so a holder has a part of
+// those of an address too.
+func (l *Limits) HoldStream(x *Exchange, holder string) error {
+	release, free := l.Streams.TryAcquire(holder, clientnet.Of(x.LimitAddress()).String())
+	if !free {
+		return ErrThrottled("streams")
+	}
+	x.onEnd, x.Body = append(x.onEnd, release), nil
 	return nil
 }
 
@@ -104,36 +123,13 @@ func (x *Exchange) holdAnswer(size int) error {
 	if size <= SmallBody || x.answers == nil || x.Writes {
 		return nil
 	}
-	release, free := x.answers.TryAcquireN(x.Request.RemoteAddr, min(int64(size), cmp.Or(x.answers.PerAddress, x.answers.Size)))
+	release, free := x.answers.TryAcquireN(x.LimitAddress(), min(int64(size), cmp.Or(x.answers.PerAddress, x.answers.Size)))
 	if !free {
 		return ErrThrottled("large answers that are not read")
 	}
 	x.onEnd = append(x.onEnd, release)
 	return nil
 }
-
-// Semaphore is a number of slots. A caller that finds none free is refused; it never waits.
-type Semaphore struct {
-	Size int64
-	held atomic.Int64
-}
-
-// TryAcquire takes a slot. release, which may be called more than once, gives it back.
-func (s *Semaphore) TryAcquire() (release func(), ok bool) {
-	if s.held.Add(1) > s.Size {
-		s.held.Add(-1)
-		return nil, false
-	}
-	var released atomic.Bool
-	return func() {
-		if released.CompareAndSwap(false, true) {
-			s.held.Add(-1)
-		}
-	}, true
-}
-
-// Held is how many slots are taken now.
-func (s *Semaphore) Held() int64 { return s.held.Load() }
 
 // ErrThrottled refuses a request beyond a limit. SDKs try it again, with a pause that grows.
 func ErrThrottled(what string) error {

@@ -16,7 +16,7 @@ const (
 	HeaderAuthorizedBy = "X-Pinion-Authorized-By" // id of the server that has authorized the request for the host of a task
 	HeaderHolder       = "X-Pinion-Holder"        // whose request it is that a server has authorized: whom the slots there count for
 	HeaderSocket       = "X-Pinion-Socket"        // "true": it came through the root-only socket of the host that forwards it
-	HeaderClient       = "X-Pinion-Client"        // address of the client whose request that host forwards, for the audit log
+	HeaderClient       = "X-Pinion-Client"        // address of the client whose request that host forwards or has authorized, for the audit log and limits
 	HeaderStateVersion = "X-Pinion-State-Version" // the state from which that host could answer by itself
 )
 
@@ -44,7 +44,7 @@ type Origin struct {
 	Forwarded    bool   // Peer forwards it; it is not forwarded again
 	Socket       bool   // it came through the root-only socket of Peer
 	Authorized   bool   // Peer, a server, has authorized it for this host, on which the task is
-	Client       string // address of the client whose request Peer forwards, by its word
+	Client       string // address of the client whose request Peer forwards or has authorized, by its word
 	Holder       string // whose request Peer has authorized, a word that tells holders apart; empty: it does not say
 	StateVersion string // the state from which Peer could answer by itself
 }

@@ -70,6 +70,7 @@ func proxyToHost(peers *httpx.Peers, x *httpx.Exchange, res leader.Resolution, h
 	header.Del("Authorization") // a bearer key is no business of that host
 	header.Set(httpx.HeaderAuthorizedBy, peers.HostID)
 	header.Set(httpx.HeaderHolder, url.QueryEscape(res.Principal.SlotHolder()))
+	header.Set(httpx.HeaderClient, x.LimitAddress())
 	header.Del("Content-Encoding") // the body is read
 	response, end, err := peers.RoundTrip(x.Request, host.Address, header, x.Body)
 	defer end()

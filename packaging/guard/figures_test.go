@@ -26,6 +26,9 @@ var figures = []struct {
 	{"ten refusals in a minute", map[string]string{"server/admission.maxRefusals": "10", "server/admission.refusalWindow": "time.Minute"}},
 	{"at most 2,048 connections", map[string]string{"server/peer.maxClientsPerAddress": "2 << 10"}},
 	{"16 of the 64 slots for large bodies", map[string]string{"api/httpx.maxLargeBodies": "64", "api/httpx.maxLargeBodiesPerAddress": "16"}},
+	{"Of 16,384 open requests a host leaves 64 to root's socket, and an address has 2,048 at most", map[string]string{"api/httpx.maxOpen": "16 << 10", "api/httpx.openForRoot": "64", "api/httpx.maxOpenPerAddress": "2 << 10"}},
+	{"Of 8,192 streams one holder of keys has half at most, and of the 1,024 that one address may open likewise; of the 1,000 of events", map[string]string{
+		"api/httpx.maxStreams": "8 << 10", "api/httpx.maxStreamsPerAddress": "1 << 10", "api/events.maxStreams": "1000"}},
 	{"1,000,000 live tasks, 500,000 waiting, 10,000 revisions a family", map[string]string{
 		"raftfsm/spec.DefaultPoolLimits": "PoolLimits{Tasks: 1_000_000, Waiting: 500_000, Revisions: 100_000, RevisionsOfFamily: 10_000}"}},
 	{"hold 512 MiB of a host at most, 128 MiB for one address", map[string]string{"api/httpx.maxAnswers": "512 << 20", "api/httpx.maxAnswersPerAddress": "128 << 20"}},
