@@ -11,6 +11,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"pinion/api/auth"
 	"pinion/api/exec/datachannel"
 	"pinion/api/httpx"
 	"pinion/api/wire"
@@ -160,7 +161,7 @@ func (s *Service) terminate(session, keyID string) {
 	if s.isHere(hostIDOf(session)) {
 		_ = s.Sessions.Terminate(session, keyID) // it may be over
 	} else if view, err := s.Local.StaleView(); err == nil {
-		_ = s.Terminate(ctx, view, session, keyID) // likewise
+		_ = s.Terminate(ctx, view, session, auth.Principal{KeyID: keyID}) // likewise
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"pinion/api/auth"
 	"pinion/api/httpx"
 	"pinion/api/leader"
 	"pinion/api/wire"
@@ -42,27 +43,27 @@ func (s *Service) Open(ctx context.Context, host *spec.Host, r Request, unreacha
 }
 
 // Resume makes a token for another connection to a session that the access key has opened.
-func (s *Service) Resume(ctx context.Context, view *raftfsm.View, session, keyID string) (opened Session, err error) {
+func (s *Service) Resume(ctx context.Context, view *raftfsm.View, session string, by auth.Principal) (opened Session, err error) {
 	host, err := hostOf(view, session)
 	if err != nil {
 		return opened, err
 	}
 	if s.isHere(host.ID) {
-		return s.Sessions.Resume(session, keyID)
+		return s.Sessions.Resume(session, by.KeyID)
 	}
-	return opened, s.call(ctx, host, keyID, pathResume, ofKey{session, keyID}, &opened)
+	return opened, s.call(ctx, host, by.SlotHolder(), pathResume, ofKey{session, by.KeyID}, &opened)
 }
 
 // Terminate ends a session that the access key has opened.
-func (s *Service) Terminate(ctx context.Context, view *raftfsm.View, session, keyID string) error {
+func (s *Service) Terminate(ctx context.Context, view *raftfsm.View, session string, by auth.Principal) error {
 	host, err := hostOf(view, session)
 	if err != nil {
 		return err
 	}
 	if s.isHere(host.ID) {
-		return s.Sessions.Terminate(session, keyID)
+		return s.Sessions.Terminate(session, by.KeyID)
 	}
-	return s.call(ctx, host, keyID, pathTerminate, ofKey{session, keyID}, &struct{}{})
+	return s.call(ctx, host, by.SlotHolder(), pathTerminate, ofKey{session, by.KeyID}, &struct{}{})
 }
 
 // ofKey names a session that an access key has opened.

@@ -59,11 +59,11 @@ func (s *Service) RunSSM(ctx context.Context, name string, x *httpx.Exchange, pr
 	}
 	out := ssmOutput{SessionID: in.SessionID}
 	if name == Terminate {
-		if err := s.Terminate(ctx, view, in.SessionID, principal.KeyID); err != nil {
+		if err := s.Terminate(ctx, view, in.SessionID, principal); err != nil {
 			return err
 		}
 	} else {
-		resumed, err := s.Resume(ctx, view, in.SessionID, principal.KeyID)
+		resumed, err := s.Resume(ctx, view, in.SessionID, principal)
 		if err != nil {
 			return err
 		}
