@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -107,6 +108,32 @@ func TestImagesOfThePool(t *testing.T) {
 	}
 	if kept := got[1].Kept; kept == nil || !kept.Imported || got[0].Kept != nil {
 		t.Errorf("%+v", got)
+	}
+}
+
+// Whatever name a host says to have an image by, it says nothing of other hosts, from which a command would remove the image by that name.
+func TestAHostsNameForAnImageCountsForItselfAlone(t *testing.T) {
+	b := newImagesFixture(t)
+	var hosts []string
+	for _, c := range []string{"b", "c", "d"} {
+		id := strings.Repeat(c, 32)
+		b.mustApply(t, raftfsm.PutHost{Host: spec.Host{ID: id, Cluster: "default", Status: spec.HostActive}})
+		hosts = append(hosts, id)
+	}
+	tagged, byDigest, lying := hosts[0], hosts[1], hosts[2]
+	b.config.Admin.Images = heldImages{
+		{Image: blob.Image{Name: "registry:5000/app:1", Digest: imageDigest}, Hosts: []string{tagged}},
+		{Image: blob.Image{Name: "registry:5000/app@" + imageDigest, Digest: imageDigest}, Hosts: []string{byDigest}},
+		{Image: blob.Image{Name: "pinion.invalid/upgrade:0", Digest: imageDigest}, Hosts: []string{lying}},
+	}
+	var got []client.Image
+	b.serve(httptest.NewRequest("GET", "/v1/images", nil)).decode(t, &got)
+	of := map[string][]string{}
+	for _, i := range got {
+		of[i.Name] = i.Hosts
+	}
+	if want := map[string][]string{"registry:5000/app:1": {tagged, byDigest}, "pinion.invalid/upgrade:0": {lying}}; !reflect.DeepEqual(of, want) {
+		t.Errorf("%v", of)
 	}
 }
 

@@ -41,6 +41,7 @@ func (p *pool) bring(ctx context.Context) error {
 const staleAfter = 24 * time.Hour
 
 // takeAway removes the image again, also that of a run which was broken off: every host has its program. What is left of earlier upgrades goes with it.
+// An image goes that was imported for it, or that the pool keeps by such a name: by which name a host says to have one is its word alone.
 func (p *pool) takeAway(ctx context.Context) error {
 	name := p.program.image()
 	var images []client.Image
@@ -51,7 +52,10 @@ func (p *pool) takeAway(ctx context.Context) error {
 		})
 	})
 	images = slices.DeleteFunc(images, func(i client.Image) bool {
-		return i.Name != name && (i.Kept == nil || p.inv.Now().Sub(i.Kept.At) < staleAfter)
+		if i.Kept == nil {
+			return i.Name != name || i.Digest != p.image.Digest
+		}
+		return i.Name != name && p.inv.Now().Sub(i.Kept.At) < staleAfter
 	})
 	if err != nil {
 		return leftError(name, err)

@@ -147,40 +147,55 @@ func (h *Handler) held() ([]blob.HeldImage, error) {
 	return h.Pool.Images()
 }
 
-// merge puts together what hosts have with what the pool keeps. A host that has an image only by its digest counts for every name of that.
+// merge puts together what hosts have with what the pool keeps. What the pool keeps is on every host that has its digest. By which name a host has an
+// image is its word: it counts for that name, and by a digest for every tag of that repository, but another host does not count for it.
 func merge(held []blob.HeldImage, kept []*image.Image) (views []imageView) {
-	byDigest := map[string][]string{}
+	byDigest, byName := map[string][]string{}, map[[2]string][]string{}
 	for _, h := range held {
 		byDigest[h.Digest] = append(byDigest[h.Digest], h.Hosts...)
+		name, _, _ := strings.Cut(h.Name, "@")
+		byName[[2]string{name, h.Digest}] = append(byName[[2]string{name, h.Digest}], h.Hosts...)
+	}
+	hostsOf := func(name, digest string) []string {
+		name, _, _ = strings.Cut(name, "@")
+		return slices.Concat(byName[[2]string{name, digest}], byName[[2]string{repositoryOf(name), digest}])
 	}
 	named := map[string]bool{} // digests with a tag
 	indexes := map[[2]string]int{}
-	add := func(name, digest string, size int64) *imageView {
+	add := func(name, digest string, size int64, hosts []string) *imageView {
 		at, known := indexes[[2]string{name, digest}]
 		if !known {
 			at = len(views)
 			indexes[[2]string{name, digest}] = at
-			views = append(views, imageView{Name: name, Digest: digest, Size: size, Hosts: slices.Compact(slices.Sorted(slices.Values(byDigest[digest])))})
+			views = append(views, imageView{Name: name, Digest: digest, Size: size, Hosts: slices.Compact(slices.Sorted(slices.Values(hosts)))})
 		}
 		return &views[at]
 	}
 	for _, k := range kept {
 		named[k.Digest] = true
-		add(k.Name, k.Digest, k.Size).Kept = &keptImage{Imported: k.Imported, On: k.Hosts, Copies: k.Copies, At: k.At, By: k.By}
+		add(k.Name, k.Digest, k.Size, byDigest[k.Digest]).Kept = &keptImage{Imported: k.Imported, On: k.Hosts, Copies: k.Copies, At: k.At, By: k.By}
 	}
 	for _, h := range held {
 		if !strings.Contains(h.Name, "@") {
 			named[h.Digest] = true
-			add(h.Name, h.Digest, h.Size)
+			add(h.Name, h.Digest, h.Size, hostsOf(h.Name, h.Digest))
 		}
 	}
 	for _, h := range held {
 		if !named[h.Digest] {
-			add(h.Name, h.Digest, h.Size)
+			add(h.Name, h.Digest, h.Size, hostsOf(h.Name, h.Digest))
 		}
 	}
 	slices.SortFunc(views, func(a, b imageView) int { return strings.Compare(a.Name+" "+a.Digest, b.Name+" "+b.Digest) })
 	return views
+}
+
+// repositoryOf is a name without its tag.
+func repositoryOf(name string) string {
+	if at := strings.LastIndexByte(name, ':'); at > strings.LastIndexByte(name, '/') {
+		return name[:at]
+	}
+	return name
 }
 
 // importArchive takes an archive as the body of the request.
