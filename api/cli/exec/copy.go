@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -79,7 +78,7 @@ type container struct {
 
 // run runs a command in the container. Its standard error is the error when it fails.
 func (c container) run(ctx context.Context, in io.Reader, out io.Writer, command ...string) error {
-	var said bytes.Buffer
+	var said headBuffer
 	code, err := c.client.Exec(ctx, c.task, client.ExecRequest{Container: c.name, Command: command, Stdin: in, Stdout: out, Stderr: &said})
 	switch {
 	case err != nil:
@@ -87,7 +86,7 @@ func (c container) run(ctx context.Context, in io.Reader, out io.Writer, command
 	case code == notFound:
 		return fmt.Errorf("the container has no %s, by which files are copied", command[0])
 	case code != 0:
-		return fmt.Errorf("%s in the container ends with %d: %s", command[0], code, strings.TrimSpace(said.String()))
+		return fmt.Errorf("%s in the container ends with %d: %s", command[0], code, strings.TrimSpace(string(said.kept)))
 	}
 	return nil
 }
@@ -159,4 +158,16 @@ func ignoreClosed(err error) error {
 		return nil
 	}
 	return err
+}
+
+// maxSaid is how much of what a command in a container writes to its standard error is shown.
+const maxSaid = 8 << 10
+
+// headBuffer keeps the first maxSaid bytes that are written to it, and takes all.
+type headBuffer struct{ kept []byte }
+
+// Write takes all, and keeps the first bytes.
+func (h *headBuffer) Write(p []byte) (int, error) {
+	h.kept = append(h.kept, p[:min(len(p), maxSaid-len(h.kept))]...)
+	return len(p), nil
 }
