@@ -34,7 +34,7 @@ type Shared struct {
 	devices   openid.Devices
 	sessions  exec.Sessions
 	transfers images.Transfers
-	searches  *httpx.Turns
+	searches  *httpx.FairSemaphore
 }
 
 // NewShared returns the usual limits and empty caches.

@@ -21,7 +21,9 @@ const (
 )
 
 // NewSearches makes the turns of those who search logs.
-func NewSearches() *httpx.Turns { return httpx.NewTurns(maxSearches, maxSearchesPerHolder) }
+func NewSearches() *httpx.FairSemaphore {
+	return httpx.NewFairSemaphore(maxSearches, maxSearchesPerHolder)
+}
 
 // lineView is one line of a task's log.
 type lineView struct {
@@ -152,8 +154,8 @@ type logStream struct {
 	marks bool   // the client gets the mark of LogQuery
 	chunk []byte // lines that are not written yet
 
-	search *httpx.Turn  // that of a search, of what is there when it begins; nil: it is none
-	resume func() error // waits for the turn again, after a pause for the client
+	search *httpx.FairSlot // that of a search, of what is there when it begins; nil: it is none
+	resume func() error    // waits for the turn again, after a pause for the client
 }
 
 // chunkSize is when a chunk is written although there are more lines.

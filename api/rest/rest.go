@@ -184,7 +184,7 @@ type API struct {
 	Now     func() time.Time
 
 	Exec     *exec.Service
-	Searches *httpx.Turns // of logs; see NewSearches
+	Searches *httpx.FairSemaphore // of logs; see NewSearches
 
 	CheckTeam func(name string) error // refuses a name that no team can have
 	IDTokens  IDTokens

@@ -7,50 +7,50 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Turns is a number of slots for work that may take long and is worth waiting for. Each holder of access keys has so many of them at most, and waits for its
+// FairSemaphore has slots for work that may take long and is worth waiting for. Each holder of access keys has so many of them at most, and waits for its
 // own before it waits for one of all: however much one asks for, others wait for so many at most. It is safe for concurrent use.
-type Turns struct {
+type FairSemaphore struct {
 	perHolder int64
 	all       *semaphore.Weighted
 
 	mu sync.Mutex
-	of map[string]*holderTurns
+	of map[string]*holderSlots
 }
 
-// holderTurns are those of a holder.
-type holderTurns struct {
+// holderSlots are those of a holder.
+type holderSlots struct {
 	own   *semaphore.Weighted
 	users int
 }
 
-// NewTurns makes Turns of a size, of which each holder has so many at most.
-func NewTurns(size, perHolder int64) *Turns {
-	return &Turns{perHolder: perHolder, all: semaphore.NewWeighted(size), of: map[string]*holderTurns{}}
+// NewFairSemaphore makes one of a size, of which each holder has so many at most.
+func NewFairSemaphore(size, perHolder int64) *FairSemaphore {
+	return &FairSemaphore{perHolder: perHolder, all: semaphore.NewWeighted(size), of: map[string]*holderSlots{}}
 }
 
-// Turn is what one caller has of Turns. nil is one that needs none. It is used by one goroutine at a time.
-type Turn struct {
-	of     *Turns
+// FairSlot is the slot of one caller. nil is one that needs none. It is used by one goroutine at a time.
+type FairSlot struct {
+	of     *FairSemaphore
 	holder string
-	own    *holderTurns // nil: the work is over
+	own    *holderSlots // nil: the work is over
 	has    bool
 }
 
-// For is a turn of a holder, without a slot yet. End must be called.
-func (t *Turns) For(holder string) *Turn {
+// For is a slot of a holder that is not taken yet. End must be called.
+func (t *FairSemaphore) For(holder string) *FairSlot {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	own := t.of[holder]
 	if own == nil {
-		own = &holderTurns{own: semaphore.NewWeighted(t.perHolder)}
+		own = &holderSlots{own: semaphore.NewWeighted(t.perHolder)}
 		t.of[holder] = own
 	}
 	own.users++
-	return &Turn{of: t, holder: holder, own: own}
+	return &FairSlot{of: t, holder: holder, own: own}
 }
 
 // Begin waits for a slot as long as ctx lasts. It does nothing when the work is over.
-func (t *Turn) Begin(ctx context.Context) error {
+func (t *FairSlot) Begin(ctx context.Context) error {
 	if t == nil || t.own == nil || t.has {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (t *Turn) Begin(ctx context.Context) error {
 }
 
 // Pause gives the slot back until Begin: while somebody else sets the pace.
-func (t *Turn) Pause() {
+func (t *FairSlot) Pause() {
 	if t == nil || !t.has {
 		return
 	}
@@ -76,7 +76,7 @@ func (t *Turn) Pause() {
 }
 
 // End says that the work is over. It may be called more than once.
-func (t *Turn) End() {
+func (t *FairSlot) End() {
 	if t == nil || t.own == nil {
 		return
 	}
