@@ -78,7 +78,7 @@ func TestRefusalsAndAdministrationAreRecorded(t *testing.T) {
 			continue
 		}
 		e := all[0]
-		line := strings.Join([]string{string(e.Outcome), strings.TrimPrefix(e.Principal, iam.HolderARN("")), e.Operation, e.Error}, " ")
+		line := strings.Join([]string{string(e.Outcome), strings.TrimPrefix(e.Principal, iam.OwnerARN("")), e.Operation, e.Error}, " ")
 		if named := strings.Contains(c.want, "AKIAREAD "); named != (e.KeyName == "ci") {
 			t.Errorf("%s: the name of the key is %q", c.want, e.KeyName)
 		}

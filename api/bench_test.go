@@ -13,7 +13,7 @@ import (
 	"pinion/api/httpx"
 	"pinion/api/rest"
 	"pinion/gpu"
-	"pinion/raftfsm/execution"
+	"pinion/raftfsm/execcommand"
 	"pinion/raftfsm/spec"
 )
 
@@ -21,7 +21,7 @@ import (
 type fakeTaskHost struct {
 	logs  func(ctx context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error
 	pulls func(taskID string) []spec.Pull
-	exec  func(ctx context.Context, r execution.Request) (int, error)
+	exec  func(ctx context.Context, r execcommand.Request) (int, error)
 }
 
 var _ rest.TaskHost = (*fakeTaskHost)(nil)
@@ -40,7 +40,7 @@ func (a *fakeTaskHost) Pulls(taskID string) []spec.Pull {
 	return a.pulls(taskID)
 }
 
-func (a *fakeTaskHost) Exec(ctx context.Context, r execution.Request) (int, error) {
+func (a *fakeTaskHost) Exec(ctx context.Context, r execcommand.Request) (int, error) {
 	if a.exec == nil {
 		return 0, spec.ErrNotFound
 	}

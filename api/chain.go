@@ -101,7 +101,7 @@ func (c *chain) limited(name string, last handler) http.Handler {
 // serve begins the chain, and replies with its error.
 func serve(format, name string, handle handler) http.Handler {
 	return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		x := httpx.Of(r)
+		x := httpx.FromRequest(r)
 		x.Request, x.Format, x.Operation = r, format, name
 		if err := handle(&request{Exchange: x}); err != nil {
 			x.Refuse(err)
@@ -197,7 +197,7 @@ func (c *chain) decode(r *request, next handler) (err error) {
 		return err
 	}
 	if r.endpoint.list {
-		if err := c.limits.HoldList(r.Exchange, r.Resolution.Principal.SlotHolder()); err != nil {
+		if err := c.limits.HoldList(r.Exchange, r.Resolution.Principal.SlotOwner()); err != nil {
 			return err
 		}
 	}
@@ -209,7 +209,7 @@ func (c *chain) changeOnce(r *request, next handler) error {
 		return next(r)
 	}
 	r.Writes = true
-	repeated, err := c.replay.Once(r.Context(), c.now(), auth.Change{
+	repeated, err := c.replay.Do(r.Context(), c.now(), auth.Change{
 		Principal: r.Resolution.Principal, ClientToken: r.call.clientToken, Repeatable: r.endpoint.repeats,
 		Recorded: func(signature spec.Signature) bool {
 			return c.used != nil && c.used(signature, sigv4.SignedAt(r.Request))

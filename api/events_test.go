@@ -89,7 +89,7 @@ func TestEventsLookLikeThoseOfECS(t *testing.T) {
 	sick.GPUs.Devices[0].Health, sick.GPUs.Devices[0].Problem = gpu.Unhealthy, "Xid 79"
 	b.mustApply(t, raftfsm.PutHost{Host: sick})
 	b.mustApply(t, raftfsm.MarkHostLost{ID: hostID, At: epoch})
-	b.mustApply(t, raftfsm.RecordConnections{Hosts: []raftfsm.HeardHost{{ID: hostID, Silent: true, Heard: epoch}}, At: epoch})
+	b.mustApply(t, raftfsm.RecordConnections{Hosts: []raftfsm.HostConnectivity{{ID: hostID, Silent: true, Heard: epoch}}, At: epoch})
 	b.mustApply(t, raftfsm.RecordLeader{HostID: "none", Term: 6, At: epoch})
 	b.mustApply(t, raftfsm.RecordLeader{HostID: hostID, Term: 7, At: epoch})
 	for name, at := range map[string]string{

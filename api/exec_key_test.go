@@ -19,7 +19,7 @@ import (
 	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/credential"
-	"pinion/raftfsm/execution"
+	"pinion/raftfsm/execcommand"
 )
 
 func TestASessionEndsWithItsKey(t *testing.T) {
@@ -45,7 +45,7 @@ func TestASessionEndsWithItsKey(t *testing.T) {
 func TestAKeyThatIsRemovedRunsNoCommand(t *testing.T) {
 	p := newExecPool(t)
 	ran := false
-	p.other.agent.exec = func(context.Context, execution.Request) (int, error) { ran = true; return 0, nil }
+	p.other.agent.exec = func(context.Context, execcommand.Request) (int, error) { ran = true; return 0, nil }
 	bearer := p.leader.withKey(t, accesskey.Key{ID: "AKIASUBMIT", Role: accesskey.RoleSubmit})
 	var s exec.Session
 	p.leader.as(bearer, httptest.NewRequest("POST", "/v1/tasks/"+p.task+"/exec", strings.NewReader(`{"command":["cat"]}`))).decode(t, &s)
@@ -62,7 +62,7 @@ func TestASessionOfAmazonsClientEndsWithItsKey(t *testing.T) {
 	p := newExecPool(t)
 	p.leader.withKey(t, accesskey.Key{ID: "AKIASUBMIT", Role: accesskey.RoleSubmit})
 	began, ended := make(chan struct{}), make(chan struct{})
-	p.other.agent.exec = func(ctx context.Context, _ execution.Request) (int, error) {
+	p.other.agent.exec = func(ctx context.Context, _ execcommand.Request) (int, error) {
 		close(began)
 		<-ctx.Done()
 		close(ended)

@@ -12,7 +12,7 @@ import (
 	"pinion/api/client"
 	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
-	"pinion/raftfsm/execution"
+	"pinion/raftfsm/execcommand"
 )
 
 // execPool is two hosts: the leader, with a listener for clients, and an agent with a task, in which commands answer with their input.
@@ -50,7 +50,7 @@ func (p *execPool) start(t *testing.T, family string, exec bool) string {
 }
 
 // echo is a command that answers with its input, and ends with 3.
-func echo(ctx context.Context, r execution.Request) (int, error) {
+func echo(ctx context.Context, r execcommand.Request) (int, error) {
 	ended := make(chan error, 1)
 	go func() {
 		_, err := io.Copy(r.Stdout, r.Stdin)

@@ -82,7 +82,7 @@ func signedService(r *http.Request) string {
 	case cloudwatch.IsTarget(r):
 		return cloudwatch.Service
 	case isQuery(r):
-		return queryService(httpx.Of(r).Body)
+		return queryService(httpx.FromRequest(r).Body)
 	}
 	return "ecs"
 }

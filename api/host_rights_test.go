@@ -101,7 +101,7 @@ func TestTheCertificateOfAnAgentMakesNobodyAnAdmin(t *testing.T) {
 	}{
 		"no credentials":           {"/v1/hosts", nil, "MissingAuthenticationTokenException"},
 		"forwarded, not signed":    {"/v1/hosts", []string{httpx.HeaderForwarded, followerID}, "MissingAuthenticationTokenException"},
-		"the header of before":     {"/v1/admin/snapshot", []string{"X-Pinion-Trusted", "true"}, "MissingAuthenticationTokenException"},
+		"the previous header":      {"/v1/admin/snapshot", []string{"X-Pinion-Trusted", "true"}, "MissingAuthenticationTokenException"},
 		"its socket":               {"/v1/admin/snapshot", []string{httpx.HeaderSocket, "true"}, wire.AccessDenied},
 		"authorized by itself":     {logPath, []string{httpx.HeaderAuthorizedBy, followerID}, wire.AccessDenied},
 		"authorized by the leader": {logPath, []string{httpx.HeaderAuthorizedBy, hostID}, wire.AccessDenied},

@@ -177,7 +177,7 @@ func TestAWSToolsAreToldWhoTheyAre(t *testing.T) {
 	if err := xml.Unmarshal(got.Body.Bytes(), &response); err != nil || got.Code != 200 {
 		t.Fatalf("%d %s: %v", got.Code, got.Body, err)
 	}
-	if response.ARN != iam.HolderARN(keyID) || response.UserID != keyID || response.Account != spec.AccountID {
+	if response.ARN != iam.OwnerARN(keyID) || response.UserID != keyID || response.Account != spec.AccountID {
 		t.Errorf("%+v", response)
 	}
 	if got := ask("ecs"); got.Code != 400 || !strings.Contains(got.Body.String(), "<Code>InvalidSignatureException</Code>") {

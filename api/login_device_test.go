@@ -87,7 +87,7 @@ func TestAPersonLogsInWithABrowserAndOut(t *testing.T) {
 	}
 	var lines []string
 	for _, e := range entries() {
-		lines = append(lines, strings.Join([]string{string(e.Outcome), strings.TrimPrefix(e.Principal, iam.HolderARN("")), e.Operation}, " "))
+		lines = append(lines, strings.Join([]string{string(e.Outcome), strings.TrimPrefix(e.Principal, iam.OwnerARN("")), e.Operation}, " "))
 	}
 	want := []string{"done login/alice@example.com POST /v1/login", "done login/alice@example.com POST /v1/logout", "refused  POST /v1/ListTasks"}
 	if len(lines) != 3 || !slices.Equal(lines[:2], want[:2]) || !strings.HasPrefix(lines[2], "refused") {

@@ -98,7 +98,7 @@ func TestALoginGivesExactlyTheRightsOfItsGroups(t *testing.T) {
 	form := url.Values{"Action": {"GetCallerIdentity"}, "Version": {"2011-06-15"}}
 	who := httptest.NewRequest("POST", "/", strings.NewReader(form.Encode()))
 	who.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	if got := as(who); !strings.Contains(got.Body.String(), "<Arn>"+iam.HolderARN("login/alice@example.com")+"</Arn>") {
+	if got := as(who); !strings.Contains(got.Body.String(), "<Arn>"+iam.OwnerARN("login/alice@example.com")+"</Arn>") {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
 	for what, got := range map[string]reply{
@@ -143,7 +143,7 @@ func TestLoginsAndTheirRefusalsAreRecordedWithThePerson(t *testing.T) {
 	b.logIn("nonsense")
 	var lines []string
 	for _, e := range entries() {
-		lines = append(lines, strings.Join([]string{string(e.Outcome), strings.TrimPrefix(e.Principal, iam.HolderARN("")), e.Operation}, " "))
+		lines = append(lines, strings.Join([]string{string(e.Outcome), strings.TrimPrefix(e.Principal, iam.OwnerARN("")), e.Operation}, " "))
 	}
 	want := []string{"done login/alice@example.com POST /v1/login", "refused login/alice@example.com POST /v1/login", "refused  POST /v1/login"}
 	if strings.Join(lines, "\n") != strings.Join(want, "\n") {

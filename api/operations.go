@@ -166,7 +166,7 @@ func (o *operationEndpoints) input(r *request, d *dialect) *ecs.Request {
 		onlyHost = principal.HostID
 	}
 	return &ecs.Request{
-		Region: principal.Region, Principal: principal.ARN, Holder: principal.Holder, OnlyHost: onlyHost, KeyClusters: principal.Clusters, Role: principal.Role, Grant: principal.Grant, Strictness: d.strictness, MaxCount: d.maxCount,
+		Region: principal.Region, Principal: principal.ARN, Owner: principal.Owner, OnlyHost: onlyHost, KeyClusters: principal.Clusters, Role: principal.Role, Grant: principal.Grant, Strictness: d.strictness, MaxCount: d.maxCount,
 		View: r.View, Store: storeOf(o.store, r.Resolution), Hosts: o.hosts, Now: o.now, TaskCache: o.tasks, Ended: o.ended,
 		Exec: execOpener{o.exec, r},
 	}

@@ -99,7 +99,7 @@ func (c *chain) endpointOf(route rest.Route) *endpoint {
 			}
 			serve := func() error { return route.Serve(r.Exchange, r.Resolution) }
 			if route.Stream {
-				if err := c.limits.HoldStream(r.Exchange, r.Resolution.Principal.SlotHolder()); err != nil {
+				if err := c.limits.HoldStream(r.Exchange, r.Resolution.Principal.SlotOwner()); err != nil {
 					return call{}, err
 				}
 				return call{run: func(context.Context) error { return c.whileKeyLives(r, serve) }}, nil
@@ -123,7 +123,7 @@ func (c *chain) route(route rest.Route) http.Handler {
 	}
 	authorized := c.limited(name, func(r *request) error {
 		if route.Stream {
-			if err := c.limits.HoldStream(r.Exchange, r.Origin.Holder); err != nil {
+			if err := c.limits.HoldStream(r.Exchange, r.Origin.Owner); err != nil {
 				return err
 			}
 		}

@@ -79,7 +79,7 @@ func TestUsesOfSecretsAreAudited(t *testing.T) {
 		b.serve(ofService(c.bearer, c.target, c.body))
 		line := ""
 		for _, e := range entries()[before:] {
-			line = strings.Join([]string{string(e.Outcome), strings.TrimPrefix(e.Principal, iam.HolderARN("")), e.Operation}, " ")
+			line = strings.Join([]string{string(e.Outcome), strings.TrimPrefix(e.Principal, iam.OwnerARN("")), e.Operation}, " ")
 			if strings.Contains(e.Message, "hunter2") || strings.Contains(e.Operation, "hunter2") {
 				t.Errorf("%s: the audit log has the value: %+v", c.target, e)
 			}
@@ -125,7 +125,7 @@ func TestValuesAreNotKeptForRequestsThatComeAgain(t *testing.T) {
 			call(service, "PutSecretValue", `{"SecretId":"x","SecretString":"two"}`)
 		}
 		if got := call(service, c.get, c.getBody); got.Header().Get("X-Pinion-Repeated") != "" || !strings.Contains(got.Body.String(), `"two"`) {
-			t.Errorf("%s by the signature of before: %v %s", c.get, got.Header(), got.Body)
+			t.Errorf("%s by the previous signature: %v %s", c.get, got.Header(), got.Body)
 		}
 	}
 }

@@ -58,14 +58,14 @@ func TestATaskReadsLogsOnItsOwnAccount(t *testing.T) {
 }
 
 // Holders of access keys leave room for the long lists of others, however many lists they ask for.
-func TestOneHolderPutsHalfOfTheListsTogether(t *testing.T) {
+func TestOneOwnerPutsHalfOfTheListsTogether(t *testing.T) {
 	b := newFixture(t)
 	b.config.Trusted = false
 	b.config.Shared = NewShared()
 	one, other := b.withKey(t, accesskey.Key{ID: "AKIAONE", Role: accesskey.RoleRead}), b.withKey(t, accesskey.Key{ID: "AKIAOTHER", Role: accesskey.RoleRead})
-	for _, holder := range []string{"AKIAONE", "AKIATWO", "AKIATHREE"} {
+	for _, owner := range []string{"AKIAONE", "AKIATWO", "AKIATHREE"} {
 		for held := true; held; {
-			_, held = b.config.Shared.limits.Lists.TryAcquire(holder)
+			_, held = b.config.Shared.limits.Lists.TryAcquire(owner)
 		}
 	}
 	for path, ok := range map[string]int{"/v1/hosts": http.StatusOK, "/v1/gpus/usage": http.StatusOK, "/v1/services/progress?service=nope": http.StatusBadRequest} {

@@ -117,11 +117,11 @@ func TestStreamsAtTheHostOfATaskCountForWhoeverFollows(t *testing.T) {
 		defer all.Wait()
 		defer end()
 		handler, codes := peerHandler(b, selfLeads), make(chan int, 41)
-		follow := func(holder, client string) {
+		follow := func(owner, client string) {
 			all.Go(func() {
 				w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", logPath+"?follow=1", nil)
 				r.Header.Set(httpx.HeaderAuthorizedBy, followerID)
-				r.Header.Set(httpx.HeaderHolder, holder)
+				r.Header.Set(httpx.HeaderOwner, owner)
 				r.Header.Set(httpx.HeaderClient, client)
 				handler.ServeHTTP(w, r)
 				codes <- w.Code
@@ -132,12 +132,12 @@ func TestStreamsAtTheHostOfATaskCountForWhoeverFollows(t *testing.T) {
 		}
 		synctest.Wait()
 		if refused := len(codes); refused != 40-16 {
-			t.Errorf("of 40 streams of one holder %d are refused", refused)
+			t.Errorf("of 40 streams of one owner %d are refused", refused)
 		}
 		follow("other", "203.0.113.99:1")
 		synctest.Wait()
 		if refused := len(codes); refused != 40-16 {
-			t.Errorf("%d streams are refused after that of another holder", refused)
+			t.Errorf("%d streams are refused after that of another owner", refused)
 		}
 	})
 }
@@ -242,8 +242,8 @@ func TestAStreamHoldsNoPlaceForItsBody(t *testing.T) {
 	})
 }
 
-// Of the streams of events, of which there are few, one holder of keys leaves half for others.
-func TestOneHolderFollowsHalfOfTheEvents(t *testing.T) {
+// Of the streams of events, of which there are few, one owner of keys leaves half for others.
+func TestOneOwnerFollowsHalfOfTheEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, one, other := followed(t)
 		withEvents(b).config.Shared = NewShared()
@@ -263,11 +263,11 @@ func TestOneHolderFollowsHalfOfTheEvents(t *testing.T) {
 			follow(one)
 		}
 		if refused := len(codes); refused != 4 {
-			t.Errorf("of 8 streams of one holder %d are refused", refused)
+			t.Errorf("of 8 streams of one owner %d are refused", refused)
 		}
 		follow(other)
 		if refused := len(codes); refused != 4 {
-			t.Errorf("%d streams are refused after that of another holder", refused)
+			t.Errorf("%d streams are refused after that of another owner", refused)
 		}
 	})
 }

@@ -21,9 +21,9 @@ func upgradeRoutes(a *rest.API, remote upgrade.Remote, local leader.LocalState) 
 	}
 	return []rest.Route{
 		{Method: http.MethodGet, Path: path, Role: admin, Scope: auth.PoolWide, Summary: "which program a host runs, and how its last upgrade has ended, or how far it is", Out: status, Serve: on(h.Show), Host: h.Show},
-		{Method: http.MethodPost, Path: path, Role: admin, Scope: auth.PoolWide, Summary: "begins to exchange the program of a host for one that is signed, from an image of the pool",
+		{Method: http.MethodPost, Path: path, Role: admin, Scope: auth.PoolWide, Summary: "starts the upgrade of a host to a signed program from an image of the pool",
 			In: reflect.TypeFor[upgrade.Request](), Out: status, Serve: on(h.Begin), Host: h.Begin},
-		{Method: http.MethodPost, Path: path + "/rollback", Role: admin, Scope: auth.PoolWide, Summary: "begins to put the program of before the last upgrade of a host back",
+		{Method: http.MethodPost, Path: path + "/rollback", Role: admin, Scope: auth.PoolWide, Summary: "starts the rollback of a host's last upgrade",
 			In: reflect.TypeFor[upgrade.Request](), Out: status, Serve: on(h.Rollback), Host: h.Rollback},
 	}
 }

@@ -65,8 +65,8 @@ func TestAHostThatIsSilentKeepsNobodyElseOut(t *testing.T) {
 					t.Fatalf("%d: one more than half of those that wait for one host", code)
 				}
 			}
-			if _, free := limits.Awaiting.TryAcquire("another holder", hostID); !free {
-				t.Error("another holder does not reach the host")
+			if _, free := limits.Awaiting.TryAcquire("another owner", hostID); !free {
+				t.Error("another owner does not reach the host")
 			}
 			if got := b.as(other, httptest.NewRequest("POST", "/v1/ListClusters", strings.NewReader("{}"))); got.Code != http.StatusOK {
 				t.Errorf("another key: %d %s", got.Code, got.Body)
@@ -195,16 +195,16 @@ func TestAHostIsAskedOnceForItsMetrics(t *testing.T) {
 	})
 }
 
-// searchAs searches the log of a task for the name of a holder whom a server has authorized.
-func searchAs(ctx context.Context, handler http.Handler, holder, query string) reply {
-	w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", logPath+"?grep="+holder+query, nil)
+// searchAs searches the log of a task for the name of an owner whom a server has authorized.
+func searchAs(ctx context.Context, handler http.Handler, owner, query string) reply {
+	w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", logPath+"?grep="+owner+query, nil)
 	r.Header.Set(httpx.HeaderAuthorizedBy, followerID)
-	r.Header.Set(httpx.HeaderHolder, holder)
+	r.Header.Set(httpx.HeaderOwner, owner)
 	handler.ServeHTTP(w, r)
 	return reply{w}
 }
 
-// Of the logs of a host few are searched at once, for one holder fewer; the others wait for their turn. Neither a client that reads slowly nor one that
+// Of the logs of a host few are searched at once, for one owner fewer; the others wait for their turn. Neither a client that reads slowly nor one that
 // follows has a turn meanwhile.
 func TestSearchesOfLogsAreFewAtOnce(t *testing.T) {
 	const wantLine = `{"time":"2026-01-02T03:04:05.678Z","container":"tensorflow-gpu","stream":"stdout","text":"found"}` + "\n"
@@ -227,10 +227,10 @@ func TestSearchesOfLogsAreFewAtOnce(t *testing.T) {
 		handler := peerHandler(b, selfLeads)
 		ctx, end := context.WithCancel(t.Context())
 		var all sync.WaitGroup
-		search := func(holder, query string) {
+		search := func(owner, query string) {
 			all.Go(func() {
-				if got := searchAs(ctx, handler, holder, query); got.Body.String() != wantLine || got.Code != http.StatusOK {
-					t.Errorf("%s: %d %q", holder, got.Code, got.Body)
+				if got := searchAs(ctx, handler, owner, query); got.Body.String() != wantLine || got.Code != http.StatusOK {
+					t.Errorf("%s: %d %q", owner, got.Code, got.Body)
 				}
 			})
 		}

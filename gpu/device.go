@@ -23,9 +23,9 @@ func (h Health) RecoveryAction() string {
 	case NeedsReset:
 		return "reset it with `pinion gpus reset`, or reboot the host"
 	case NeedsReboot, Lost:
-		return "reboot the host; if that does not help, exchange the GPU"
+		return "reboot the host; if that does not help, replace the GPU"
 	case Replace:
-		return "exchange the GPU"
+		return "replace the GPU"
 	}
 	return ""
 }

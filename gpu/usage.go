@@ -59,8 +59,8 @@ const (
 	memoryMargin = 1.01 // of the used over the whole: drivers round the two in different ways
 )
 
-// Plausible is the usage without values that the device cannot have: a driver in trouble reports such. implausible names the values left out.
-func (u Usage) Plausible(d *Device) (plausible Usage, implausible []string) {
+// DropImplausible is the usage without values that the device cannot have: a driver in trouble reports such. implausible names the values left out.
+func (u Usage) DropImplausible(d *Device) (plausible Usage, implausible []string) {
 	for _, m := range []struct {
 		name  string
 		value **float64

@@ -20,11 +20,11 @@ func TestWhatNoGPUDoesIsNotKnown(t *testing.T) {
 		"no number":          {Usage{Celsius: is(math.NaN()), ClockMHz: is(math.Inf(1)), NVLinkSent: is(math.NaN())}, []string{"temperature", "clock", "NVLink"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plausible, implausible := test.said.Plausible(device)
+			plausible, implausible := test.said.DropImplausible(device)
 			if !slices.Equal(implausible, test.implausible) {
 				t.Errorf("implausible: %v", implausible)
 			}
-			if again, none := plausible.Plausible(device); none != nil || again != plausible {
+			if again, none := plausible.DropImplausible(device); none != nil || again != plausible {
 				t.Errorf("%v is left in %+v", none, plausible)
 			}
 		})

@@ -7,13 +7,13 @@ import (
 
 	"pinion/node/runtime"
 	"pinion/node/task"
-	"pinion/raftfsm/execution"
+	"pinion/raftfsm/execcommand"
 	"pinion/raftfsm/spec"
 )
 
 // Exec runs a command in a container of a task of this host, and returns its exit code when it has ended and its output is written; or it connects
 // the streams to a port of the container, until both directions have ended. When ctx ends first the command is killed. spec.ErrNotFound when no such container runs here, execution.ErrRefused when the task does not allow it.
-func (n *Node) Exec(ctx context.Context, r execution.Request) (code int, err error) {
+func (n *Node) Exec(ctx context.Context, r execcommand.Request) (code int, err error) {
 	running := n.runner(r.Task)
 	if running == nil {
 		return 0, fmt.Errorf("task %s does not run on this host: %w", r.Task, spec.ErrNotFound)
@@ -31,7 +31,7 @@ func (n *Node) Exec(ctx context.Context, r execution.Request) (code int, err err
 }
 
 // forward connects the streams of a request to a port of the container.
-func forward(ctx context.Context, execer runtime.Execer, id string, r execution.Request) error {
+func forward(ctx context.Context, execer runtime.Execer, id string, r execcommand.Request) error {
 	conn, err := execer.Dial(ctx, id, r.Port)
 	if err != nil {
 		return fmt.Errorf("port %d of container %s: %w", r.Port, r.Container, err)

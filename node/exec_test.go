@@ -8,7 +8,7 @@ import (
 
 	"pinion/node/runtime"
 	"pinion/node/runtime/fake"
-	"pinion/raftfsm/execution"
+	"pinion/raftfsm/execcommand"
 	"pinion/raftfsm/spec"
 )
 
@@ -31,18 +31,18 @@ func TestAHostRunsCommandsWhereTheTaskAllowsIt(t *testing.T) {
 			want            error
 		}{
 			{open, "main", false, nil}, {open, "main", true, nil}, {closed, "main", true, nil}, {strong, "main", true, nil},
-			{closed, "main", false, execution.ErrRefused}, {strong, "main", false, execution.ErrRefused},
+			{closed, "main", false, execcommand.ErrRefused}, {strong, "main", false, execcommand.ErrRefused},
 			{open, "other", false, spec.ErrNotFound}, {"t9", "main", true, spec.ErrNotFound},
 		} {
 			var out bytes.Buffer
-			code, err := w.node.Exec(t.Context(), execution.Request{Task: c.task, Container: c.container, Command: []string{"hello"}, Admin: c.admin, Stdout: &out})
+			code, err := w.node.Exec(t.Context(), execcommand.Request{Task: c.task, Container: c.container, Command: []string{"hello"}, Admin: c.admin, Stdout: &out})
 			if !errors.Is(err, c.want) || c.want == nil && (code != 7 || out.String() != "hello") {
 				t.Errorf("%+v: %d, %v and %q", c, code, err, &out)
 			}
 		}
 		w.control.stop(open, "enough")
 		w.waitIdle()
-		if _, err := w.node.Exec(t.Context(), execution.Request{Task: open, Container: "main", Command: []string{"hello"}, Admin: true}); !errors.Is(err, spec.ErrNotFound) {
+		if _, err := w.node.Exec(t.Context(), execcommand.Request{Task: open, Container: "main", Command: []string{"hello"}, Admin: true}); !errors.Is(err, spec.ErrNotFound) {
 			t.Errorf("in a task that has ended: %v", err)
 		}
 	})

@@ -139,7 +139,7 @@ func (g *GPUs) forgetFailures(wanted partition.List) (some bool) {
 	defer g.mu.Unlock()
 	before := len(g.failedPartitions)
 	maps.DeleteFunc(g.failedPartitions, func(uuid string, failed failedPartition) bool {
-		own := wanted.Of(uuid)
+		own := wanted.Find(uuid)
 		return own == nil || !slices.Equal(own.Layout, failed.layout)
 	})
 	return len(g.failedPartitions) < before

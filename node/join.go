@@ -79,7 +79,7 @@ func (n *Node) heartbeatLoop(ctx context.Context) {
 			err := n.sendHeartbeat(ctx)
 			if (err == nil) != reachable && ctx.Err() == nil {
 				reachable = err == nil
-				n.config.Log.Info("heartbeat", "answered", reachable, "error", err)
+				n.config.Log.Info("heartbeat", "reachable", reachable, "error", err)
 			}
 		}
 	}

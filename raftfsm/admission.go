@@ -14,7 +14,7 @@ import (
 var (
 	tableAdmissions = register(noun[spec.Admission]{
 		table: "admissions", indexes: []*table.Index[spec.Admission]{admissionsByHost}, refersTo: []string{"joinTokens"},
-		commands:  []kind{kindOf[AdmitHost](6, 1), kindOf[AdmitFounder](63, 1), kindOf[RecordHostRoot](82, 1)},
+		commands:  []kind{kindOf[AdmitHost](6, 1), kindOf[AdmitBootstrapHost](63, 1), kindOf[RecordHostRoot](82, 1)},
 		noChanges: "a host is told of when it has joined", noExpiry: "RemoveHost deletes it", noCluster: "its host keeps it, or creates it again",
 	})
 	admissionsByHost = table.By(func(a *spec.Admission) string { return a.HostID })
@@ -36,7 +36,7 @@ type AdmitHost struct {
 	TokenID    string
 	SecretHash string // hex SHA-256 of the secret that the host sent
 	At         time.Time
-	Vouched    bool     `json:",omitempty"` // without effect: in entries of before it let a host have another key
+	Vouched    bool     `json:",omitempty"` // without effect: in earlier entries it let a host have another key
 	Cluster    string   `json:",omitempty"` // that the host was told to serve; empty is the token's
 	Names      []string `json:",omitempty"` // that its certificates may have
 }
@@ -79,11 +79,11 @@ func (c AdmitHost) apply(tx *tx) (any, error) {
 	return admission, nil
 }
 
-// AdmitFounder records the key and the names of a leader that needed no token: it began the pool, or restored it. ErrRemoved; ErrInUse
+// AdmitBootstrapHost records the key and the names of a leader that needed no token: it began the pool, or restored it. ErrRemoved; ErrInUse
 // when the host has another key. Answer: *Admission.
-type AdmitFounder struct{ Admission spec.Admission }
+type AdmitBootstrapHost struct{ Admission spec.Admission }
 
-func (c AdmitFounder) apply(tx *tx) (any, error) {
+func (c AdmitBootstrapHost) apply(tx *tx) (any, error) {
 	if known := tx.Admission(c.Admission.HostID); known != nil && known.PublicKeyHash != c.Admission.PublicKeyHash {
 		return nil, fmt.Errorf("host %s: %w: it has another key", c.Admission.HostID, spec.ErrInUse)
 	}

@@ -125,8 +125,8 @@ func TestAHostMayComeBackWithAnotherToken(t *testing.T) {
 // The host that began the pool needed no token, and is known by its key like all others.
 func TestAFounderIsKnownByItsKey(t *testing.T) {
 	h := admitting(t)
-	founder := func(host, key string) AdmitFounder {
-		return AdmitFounder{spec.Admission{HostID: host, PublicKeyHash: key, At: at(5), Names: []string{"gpu-1"}}}
+	founder := func(host, key string) AdmitBootstrapHost {
+		return AdmitBootstrapHost{spec.Admission{HostID: host, PublicKeyHash: key, At: at(5), Names: []string{"gpu-1"}}}
 	}
 	if got := h.do(t, founder("h1", "key")).(*spec.Admission); got.PublicKeyHash != "key" || h.View().Admission("h1") == nil {
 		t.Errorf("%+v", got)

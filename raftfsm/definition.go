@@ -76,7 +76,7 @@ func (c RegisterDefinition) apply(tx *tx) (any, error) {
 		next = *known
 		next.LastRevision++
 	}
-	if !c.Clusters.Owns(next.Clusters) {
+	if !c.Clusters.Contains(next.Clusters) {
 		return nil, fmt.Errorf("the family %s %w", next.Name, spec.ErrForeign)
 	}
 	if err := tx.checkRevision(&c.Definition); err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Outcome is the result of an applied command in Raft's future: the command's answer, or the error that refused it.
-type Outcome struct {
+// ApplyResult is the result of an applied command in Raft's future: the command's answer, or the error that refused it.
+type ApplyResult struct {
 	Value any
 	Err   error
 }
@@ -18,7 +18,7 @@ func NewFSM(s *State) raft.FSM { return &fsm{s} }
 
 type fsm struct{ state *State }
 
-// Apply returns an Outcome. An entry that cannot be decoded stops the process: continuing would make this server's state
+// Apply returns an ApplyResult. An entry that cannot be decoded stops the process: continuing would make this server's state
 // diverge from its peers.
 func (f *fsm) Apply(entry *raft.Log) any {
 	command, err := Decode(entry.Data)
@@ -26,7 +26,7 @@ func (f *fsm) Apply(entry *raft.Log) any {
 		panic(fmt.Sprintf("log entry %d: %v", entry.Index, err))
 	}
 	value, err := f.state.ApplyAt(entry.Index, entry.AppendedAt, command)
-	return Outcome{Value: value, Err: err}
+	return ApplyResult{Value: value, Err: err}
 }
 
 // Snapshot only takes a view, so commands are applied while it is written.

@@ -17,7 +17,7 @@ func TestRaftsAdapter(t *testing.T) {
 	state := NewState()
 	fsm := NewFSM(state)
 	for i, entry := range h.log {
-		if outcome := fsm.Apply(&raft.Log{Index: uint64(i + 1), Data: entry}).(Outcome); outcome.Err != nil {
+		if outcome := fsm.Apply(&raft.Log{Index: uint64(i + 1), Data: entry}).(ApplyResult); outcome.Err != nil {
 			t.Fatal(outcome.Err)
 		}
 	}
@@ -31,7 +31,7 @@ func TestARefusalIsAnOutcome(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	outcome := NewFSM(NewState()).Apply(&raft.Log{Index: 1, Data: entry}).(Outcome)
+	outcome := NewFSM(NewState()).Apply(&raft.Log{Index: 1, Data: entry}).(ApplyResult)
 	if !errors.Is(outcome.Err, spec.ErrNotFound) || outcome.Value != nil {
 		t.Errorf("%+v", outcome)
 	}

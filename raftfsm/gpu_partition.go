@@ -27,7 +27,7 @@ func (c SetGPUPartition) apply(tx *tx) (any, error) {
 		return nil, fmt.Errorf("host %q: %w", c.HostID, spec.ErrNotFound)
 	}
 	own := slices.DeleteFunc(slices.Clone(known.GPUs.Devices), func(d gpu.Device) bool { return !d.IsOf(c.UUID) })
-	before := known.Partitions.Of(c.UUID)
+	before := known.Partitions.Find(c.UUID)
 	switch {
 	case len(own) == 0:
 		return nil, fmt.Errorf("GPU %q of host %s: %w", c.UUID, known.Name, spec.ErrNotFound)

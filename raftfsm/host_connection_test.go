@@ -13,7 +13,7 @@ func TestAHostThatIsSilentAndBackIsTold(t *testing.T) {
 	h := newHistory(t)
 	h.do(t, PutHost{hostWith("h2", 1)})
 	from := PositionAfter(h.View().Index())
-	silent := []HeardHost{{ID: "h1", Silent: true, Heard: at(1)}, {ID: "h2", Silent: true, Heard: at(2)}, {ID: "none", Silent: true}}
+	silent := []HostConnectivity{{ID: "h1", Silent: true, Heard: at(1)}, {ID: "h2", Silent: true, Heard: at(2)}, {ID: "none", Silent: true}}
 	h.do(t, RecordConnections{Hosts: silent, At: at(5)})
 	if host := h.View().Host("h1"); !host.Silent() || !host.Connection.Heard.Equal(at(1)) || !host.Connection.At.Equal(at(5)) || host.Lost() {
 		t.Errorf("%+v", host.Connection)
@@ -28,7 +28,7 @@ func TestAHostThatIsSilentAndBackIsTold(t *testing.T) {
 	if put := h.do(t, PutHost{described}).(*spec.Host); !put.Silent() {
 		t.Error("a host that describes itself is back")
 	}
-	h.do(t, RecordConnections{Hosts: []HeardHost{{ID: "h1"}}, At: at(20)})
+	h.do(t, RecordConnections{Hosts: []HostConnectivity{{ID: "h1"}}, At: at(20)})
 	h.do(t, MarkHostLost{ID: "h2", At: at(66)})
 	position := func(entry, offset int) string { return fmt.Sprintf("%d-%d", int(from.Index)+entry, offset) }
 	want := []string{

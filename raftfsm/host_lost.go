@@ -48,12 +48,12 @@ func (tx *tx) stopTasks(hostID string, keep []string, at time.Time, reason strin
 // the readers of its events. It changes nothing else: what a silent host offers is the leader's decision, and MarkHostLost gives it up.
 // A host that is unknown, or recorded so already, is skipped. Answer: nil.
 type RecordConnections struct {
-	Hosts []HeardHost
+	Hosts []HostConnectivity
 	At    time.Time
 }
 
-// HeardHost is a host that is silent, or heard of again.
-type HeardHost struct {
+// HostConnectivity is a host that is silent, or heard of again.
+type HostConnectivity struct {
 	ID     string
 	Silent bool
 	Heard  time.Time `json:",omitzero"` // of a silent host: when it was heard of last

@@ -21,7 +21,7 @@ func TestLimitsCountForAPersonWhateverTheKey(t *testing.T) {
 		login := issuer.Login{Key: accesskey.Key{ID: fmt.Sprint("AKIA", n), Sealed: []byte("s"), Seal: "k", CreatedAt: at(n),
 			Login: &accesskey.Login{Person: "alice@example.com", Subject: "1", Issuer: "https://idp.example.com", Groups: []string{"lab"}}},
 			ClientID: "pinion", TokenHash: fmt.Sprint("token", n), TokenUntil: at(n + 12)}
-		launched.Owner = &spec.TaskOwner{Key: h.do(t, Wrap(login)).(*accesskey.Key).Holder()}
+		launched.Owner = &spec.TaskOwner{Key: h.do(t, Wrap(login)).(*accesskey.Key).Owner()}
 		return h.View().CheckTasks(launched.Cluster, launched.Owner.Key, launched.Tally())
 	}
 	for n := range 2 {

@@ -109,7 +109,7 @@ var _ = register(noun[virtualip.Address]{
 })
 
 var _ = register(noun[virtualip.Assigner]{
-	table: "virtualIPAssigner", indexes: indexes(virtualip.Assigners), noChanges: "it is the leader, of which there is an event", noExpiry: "there is one", commands: []kind{wrappedKindOf[virtualip.Lead](112, 1)},
+	table: "virtualIPAssigner", indexes: indexes(virtualip.Assigners), noChanges: "it is the leader, of which there is an event", noExpiry: "there is one", commands: []kind{wrappedKindOf[virtualip.BecomeAssigner](112, 1)},
 })
 
 var _ = register(noun[team.Team]{

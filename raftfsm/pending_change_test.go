@@ -29,7 +29,7 @@ func (h *history) refusals(t *testing.T, c Command) []string {
 }
 
 func holdBy(who string, admin bool, ids ...string) EditTasks {
-	return EditTasks{ids, taskupdate.Update{Hold: &spec.TaskHold{By: iam.HolderARN(who), At: at(5), Admin: admin}}}
+	return EditTasks{ids, taskupdate.Update{Hold: &spec.TaskHold{By: iam.OwnerARN(who), At: at(5), Admin: admin}}}
 }
 
 func release(admin bool, ids ...string) EditTasks {

@@ -24,7 +24,7 @@ func (w *model) ofPool(r *rapid.T) Command {
 		Wrap(jointoken.Create{Token: joinToken(token, rapid.IntRange(0, 3).Draw(r, "uses"))}),
 		admitWith(r, host, token, w.moment(r).Sub(epoch).Minutes()),
 		admitWith(r, pick(r, "n1", "n2", "n3"), token, w.moment(r).Sub(epoch).Minutes()),
-		AdmitFounder{spec.Admission{HostID: host, PublicKeyHash: pick(r, "k1", "k2")}},
+		AdmitBootstrapHost{spec.Admission{HostID: host, PublicKeyHash: pick(r, "k1", "k2")}},
 		Wrap(jointoken.Revoke{ID: token, At: w.moment(r)}),
 		RemoveHost{ID: pick(r, "h3", "h4", "n1", "n2"), Force: rapid.Bool().Draw(r, "force"), At: w.moment(r)},
 		PutSettings{spec.Settings{Servers: rapid.IntRange(0, 5).Draw(r, "servers"), Incarnation: rapid.IntRange(0, 4).Draw(r, "incarnation")}},

@@ -147,10 +147,10 @@ func (w *model) checkServices(before, after *View) {
 
 func (w *model) checkRollouts(s *service.Service, v *View) {
 	for _, r := range v.ServiceRollouts(s.ID) {
-		if r.Over() && r.Paused() {
+		if r.IsFinished() && r.Paused() {
 			w.Fatalf("rollout %s of service %s is %s, and waits for an answer", r.ID, s.Name, r.Status)
 		}
-		if !r.Over() && (r.ID != s.Primary().Rollout || s.Status != service.Active) {
+		if !r.IsFinished() && (r.ID != s.Primary().Rollout || s.Status != service.Active) {
 			w.Fatalf("service %s is %s, and rollout %s goes on beside %s", s.Name, s.Status, r.ID, s.Primary().Rollout)
 		}
 	}

@@ -41,7 +41,7 @@ var (
 	})
 	rolloutsByID      = table.By(rolloutID)
 	rolloutsByService = table.By(func(r *service.Rollout) string { return r.ServiceID }).ThenNumber(func(r *service.Rollout) int64 { return sortkey.Time(r.CreatedAt) }).Then(rolloutID)
-	rolloutsOver      = table.ByNumber(func(r *service.Rollout) int64 { return sortkey.Time(r.FinishedAt) }).Then(rolloutID).Where((*service.Rollout).Over)
+	rolloutsOver      = table.ByNumber(func(r *service.Rollout) int64 { return sortkey.Time(r.FinishedAt) }).Then(rolloutID).Where((*service.Rollout).IsFinished)
 )
 
 func rolloutID(r *service.Rollout) string { return r.ID }
@@ -102,7 +102,7 @@ func (tx *tx) deploy(s *service.Service, revision service.Revision, rollout serv
 
 // stopRollout ends the rollout in progress of a service, if there is one.
 func (tx *tx) stopRollout(s *service.Service, reason string, at time.Time) {
-	if r := tx.ServiceRollout(s.Primary().Rollout); r != nil && !r.Over() {
+	if r := tx.ServiceRollout(s.Primary().Rollout); r != nil && !r.IsFinished() {
 		tx.put(tableServiceRollouts, r.End(service.RolloutStopped, reason, at))
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// KeyTally returns the tally of the holder of an access key.
-func (v *View) KeyTally(holder string) spec.Tally { return v.tallies.OfKey(holder) }
+// KeyTally returns the tally of the owner of an access key.
+func (v *View) KeyTally(owner string) spec.Tally { return v.tallies.OfKey(owner) }
 
 // PoolTally returns the tally of the whole pool.
 func (v *View) PoolTally() spec.Tally { return v.tallies.OfPool() }
@@ -22,18 +22,18 @@ func (tx *tx) recount(before, after any) {
 	}
 }
 
-// CheckTasks refuses tasks of a cluster beyond the limits of their holder's key, of the pool and of the cluster's part. A key that was removed may run
+// CheckTasks refuses tasks of a cluster beyond the limits of their owner's key, of the pool and of the cluster's part. A key that was removed may run
 // nothing. The error is a *spec.LimitError or ErrKeyRemoved.
-func (v *View) CheckTasks(cluster, holder string, more spec.Tally) error {
+func (v *View) CheckTasks(cluster, owner string, more spec.Tally) error {
 	limits := v.Settings().Limits
-	if err := cmp.Or(limits.CheckTasks(v.PoolTally(), more), v.tallies.CheckCluster(limits, cluster, more, func() []*spec.Host { return v.Hosts("") })); err != nil || holder == "" {
+	if err := cmp.Or(limits.CheckTasks(v.PoolTally(), more), v.tallies.CheckCluster(limits, cluster, more, func() []*spec.Host { return v.Hosts("") })); err != nil || owner == "" {
 		return err
 	}
-	key := credential.OfHolder(v, holder)
+	key := credential.OfOwner(v, owner)
 	if key == nil {
-		return fmt.Errorf("access key %s: %w", holder, spec.ErrKeyRemoved)
+		return fmt.Errorf("access key %s: %w", owner, spec.ErrKeyRemoved)
 	}
-	return key.CheckTasks(v.KeyTally(holder), more)
+	return key.CheckTasks(v.KeyTally(owner), more)
 }
 
 // checkRevision refuses one more revision of a family.
@@ -41,8 +41,8 @@ func (v *View) checkRevision(d *spec.TaskDefinition) error {
 	if err := v.Settings().Limits.CheckRevision(v.PoolTally(), d.Family, v.tallies.OfFamily(d.Family)); err != nil {
 		return err
 	}
-	if key := credential.OfHolder(v, iam.HolderOfARN(d.RegisteredBy)); key != nil {
-		return key.CheckRevision(v.KeyTally(key.Holder()))
+	if key := credential.OfOwner(v, iam.OwnerOfARN(d.RegisteredBy)); key != nil {
+		return key.CheckRevision(v.KeyTally(key.Owner()))
 	}
 	return nil
 }

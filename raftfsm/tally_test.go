@@ -27,7 +27,7 @@ func (w *model) checkTallies(v *View) {
 		objects = append(objects, of)
 	}
 	if kept, counted := v.tallies.All(), tally.Count(objects).All(); !maps.Equal(kept, counted) {
-		w.Fatalf("by the tallies the holders have %+v, and %+v when all is counted", kept, counted)
+		w.Fatalf("by the tallies the owners have %+v, and %+v when all is counted", kept, counted)
 	}
 }
 
@@ -164,7 +164,7 @@ func TestRevisionsAreLimited(t *testing.T) {
 	h.do(t, newKey("k", accesskey.Grant{MaxRevisions: 2}))
 	own := func(family string) RegisterDefinition {
 		d := definition(family, "")
-		d.RegisteredBy = iam.HolderARN("k")
+		d.RegisteredBy = iam.OwnerARN("k")
 		return RegisterDefinition{Definition: d}
 	}
 	h.do(t, own("a"))

@@ -199,6 +199,6 @@ func TestACertificateThatIsDueIsReplaced(t *testing.T) {
 		t.Errorf("one that is due: %v", err)
 	}
 	if got, err := caches(2).Get(t.Context(), acmeSite); err != nil || !bytes.Equal(got, fresh.value) {
-		t.Errorf("another host has the one of before: %v", err)
+		t.Errorf("another host has the previous one: %v", err)
 	}
 }

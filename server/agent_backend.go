@@ -18,7 +18,7 @@ type AgentBackend struct {
 	Protection  orchestrator.TaskProtection
 	HostTags    membership.HostTags
 	ACME        admission.ACMECalls
-	Blobs       *tracker.Exchange
+	Blobs       *tracker.PeerTransport
 	Prefetch    *prefetch.Receiver
 }
 
@@ -38,9 +38,9 @@ func newAgentBackend(m *Member, leadership rpc.Leadership) AgentBackend {
 		Protection: orchestrator.TaskProtection{
 			Leader: leadership, HostID: hostID, Recorder: leading(l, func(s *Server) orchestrator.ProtectionRecorder { return s.node }),
 		},
-		HostTags: membership.HostTags{Leader: leadership, HostID: hostID, Server: leading(l, func(s *Server) membership.Viewer { return s.node })},
+		HostTags: membership.HostTags{Leader: leadership, HostID: hostID, Server: leading(l, func(s *Server) membership.LinearizableReader { return s.node })},
 		ACME:     admission.ACMECalls{Leader: leadership, HostID: hostID, Cache: leading(l, func(s *Server) *admission.ACMECache { return s.acme })},
-		Blobs: tracker.NewExchange(tracker.ExchangeConfig{
+		Blobs: tracker.NewPeerTransport(tracker.PeerTransportConfig{
 			Leader: leadership, HostID: hostID, Dialer: peer.Dialer{Identity: m.cfg.Identity, Authorize: m.auth.AuthorizeAny}, Now: m.cfg.Now,
 			Tracker: leading(l, func(s *Server) *tracker.Tracker { return s.tracker }),
 		}),

@@ -49,11 +49,11 @@ func newAPIBackend(m *Member, leadership rpc.Leadership) APIBackend {
 		Keys:       admission.KeyStore{Keys: keys, Authority: leading(l, func(s *Server) *admission.Authority { return s.authority })},
 		JoinTokens: &admission.JoinTokens{Store: m, Fingerprint: func() string { return admission.RootOf(l.view(), m.cfg.Identity) }, Now: m.cfg.Now},
 		Secrets:    admission.SecretSealer{Keys: keys, OnRetrieval: m.cfg.SecretsGiven},
-		Queue:      scheduler.Local{Of: local(l, func(s *Server) *scheduler.Scheduler { return s.scheduler })},
+		Queue:      scheduler.Local{Get: local(l, func(s *Server) *scheduler.Scheduler { return s.scheduler })},
 		Services: dryrun.Rollouts{Hosts: local(l, func(s *Server) dryrun.Hosts {
 			return dryrun.Hosts{Now: s.node.Now, Schedulable: s.liveness.Schedulable}
 		})},
-		Ended:       history.Local{Of: l.history},
+		Ended:       history.Local{Get: l.history},
 		Images:      tracker.PoolImages{Tracker: leading(l, func(s *Server) *tracker.Tracker { return s.tracker }), Now: m.cfg.Now},
 		Snapshots:   backup.Saver{View: l.linearizable, History: l.archive},
 		RaftMetrics: consensus.Collector{Node: l.node},

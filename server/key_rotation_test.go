@@ -70,7 +70,7 @@ func (p *pool) waitUntilSealed() {
 	p.t.Helper()
 	eventually(p.t, "everything is sealed with the new key, and the one before is gone", func() bool {
 		view := p.view()
-		if sealing.Find(view) == nil || !sealing.SealedOtherwise(view).Empty() {
+		if sealing.Find(view) == nil || !sealing.Outdated(view).Empty() {
 			return false
 		}
 		return !slices.ContainsFunc(p.hosts, func(h *testHost) bool {

@@ -267,7 +267,7 @@ func (m *Member) fail(err error) {
 func (m *Member) knownLeader() (address string, self bool) {
 	if own := m.server.Load(); own != nil {
 		if address, self = own.Leader(); address != "" || isElecting(own.node.Raft()) {
-			return address, self // the session names the leader of before
+			return address, self // the session names the previous leader
 		}
 	}
 	if address = m.poolCache.PoolInfo().Leader; address == m.cfg.Address {

@@ -44,12 +44,12 @@ func TestAnOlderListOfServersIsNotBelieved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		proven, ok := cache.Proven(list, func(text, signature []byte) bool {
+		proven, ok := cache.VerifiedPoolInfo(list, func(text, signature []byte) bool {
 			return pki.VerifyText(victim.cfg.Identity, text, signature, list.CA)
 		})
 		return ok && slices.Equal(proven.ServerIDs, list.ServerIDs)
 	}
-	if _, ok := victim.member.lifecycle.pool.Proven(older); ok {
+	if _, ok := victim.member.lifecycle.pool.VerifiedPoolInfo(older); ok {
 		t.Error("the victim believes the older list")
 	}
 	if believes(filepath.Join(victim.dir, "servers.json"), older) {

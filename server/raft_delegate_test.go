@@ -23,7 +23,7 @@ func TestARemovedServerDoesNotComeBackByWhatAutopilotSawEarlier(t *testing.T) {
 	}
 	gone.close()
 	own := leader.localServer()
-	late := membership.GuardedRaft{Raft: own.node.Raft(), Servers: own.servers}.AddVoter(raft.ServerID(gone.cfg.HostID), raft.ServerAddress(gone.where), 0, 0)
+	late := membership.AutopilotRaft{Raft: own.node.Raft(), Servers: own.servers}.AddVoter(raft.ServerID(gone.cfg.HostID), raft.ServerAddress(gone.where), 0, 0)
 	if err := late.Error(); err == nil || !strings.Contains(err.Error(), "is no server any more") || late.Index() != 0 {
 		t.Errorf("got %v", err)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// A server that was started again is asked for its vote over a connection of before.
+// A server that was started again is asked for its vote over an earlier connection.
 func TestARequestToAServerThatWasStartedAgainIsHeard(t *testing.T) {
 	p := newPool(t)
 	p.found(nil)

@@ -86,7 +86,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	if cfg.identity != nil {
-		cfg.Config.BeginTerm = admission.Founding{HostID: cfg.HostID, Identity: cfg.identity, Keyring: keyring, Now: cfg.Now}.Commands
+		cfg.Config.BeginTerm = admission.Bootstrap{HostID: cfg.HostID, Identity: cfg.identity, Keyring: keyring, Now: cfg.Now}.Commands
 	}
 	node, err := consensus.New(cfg.Config)
 	if err != nil {
@@ -171,7 +171,7 @@ func (s *Server) startTerm(ctx context.Context) []func() {
 		func() { targets.Loop(ctx) },
 		func() { virtualIPs.Loop(ctx) },
 		func() { partitions.Loop(ctx) },
-		func() { s.liveness.GiveUpSilentHosts(ctx, s.node) },
+		func() { s.liveness.MarkLostHosts(ctx, s.node) },
 		func() { s.node.RecordLeader(ctx) },
 		func() { s.accessKeys.KeepSealed(ctx, s.log) },
 		func() { s.authority.KeepRotating(ctx) },

@@ -23,7 +23,7 @@ type stolenServer struct {
 	lost  *testHost
 	disk  string // the copy
 	old   pki.CA // as the copy has it
-	file  []byte // what clients know the pool by, of before
+	file  []byte // what clients knew the pool by before
 }
 
 func stealServer(t *testing.T) *stolenServer {
@@ -167,7 +167,7 @@ func (s *stolenServer) checkNothingItSignsIsBelieved() {
 				s.t.Fatal(err)
 			}
 			told.CA = spec.CARoots{Newest: forged.Certificate, Overlap: overlap}
-			if _, believed := h.member.lifecycle.pool.Proven(told); believed {
+			if _, believed := h.member.lifecycle.pool.VerifiedPoolInfo(told); believed {
 				s.t.Errorf("host %d believes the servers that the %s key has signed", h.n, name)
 			}
 		}

@@ -164,7 +164,7 @@ func (c Credential) Principal(view *raftfsm.View) (Principal, error) {
 		task = key.Assumed.Task
 	}
 	return Principal{
-		ARN: key.ARN(), Task: task, KeyID: key.ID, KeyName: key.Name, Holder: key.Holder(), HostID: key.HostID, Role: key.Role, Clusters: KeyClusters(key.Cluster), Grant: key.Grant,
+		ARN: key.ARN(), Task: task, KeyID: key.ID, KeyName: key.Name, Owner: key.Owner(), HostID: key.HostID, Role: key.Role, Clusters: KeyClusters(key.Cluster), Grant: key.Grant,
 		Region: c.region, Signature: c.signature,
 	}, nil
 }

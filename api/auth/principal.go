@@ -19,7 +19,7 @@ type Principal struct {
 	ARN       string
 	KeyID     string          // of the access key; empty for root through the socket
 	KeyName   string          // of the access key: what it is for, empty when nobody said so
-	Holder    string          // of the access key: whom its limits count for
+	Owner     string          // of the access key: whom its limits count for
 	HostID    string          // of the host whose own key that is; empty for any other
 	Task      string          // of the task that has the access key by its role; empty for any other
 	Role      accesskey.Role  // of the access key
@@ -34,8 +34,8 @@ func root(region string) Principal {
 	return Principal{ARN: "arn:aws:iam::" + spec.AccountID + ":root", Role: accesskey.RoleAdmin, Region: region}
 }
 
-// SlotHolder is whom slots count for of which each has a part: the holder of the access key, or root.
-func (p Principal) SlotHolder() string { return cmp.Or(p.Holder, p.ARN) }
+// SlotOwner is whom slots count for of which each has a part: the owner of the access key, or root.
+func (p Principal) SlotOwner() string { return cmp.Or(p.Owner, p.ARN) }
 
 // RequireRole refuses a principal whose role is not enough for an operation.
 func (p Principal) RequireRole(needed accesskey.Role, operation string) error {
@@ -91,8 +91,8 @@ func SeesService(g accesskey.Grant, s *service.Service) bool {
 }
 
 // CheckAccount holds a key to its limits of tasks: it does not have tasks run of a service whose tasks count for somebody else.
-func CheckAccount(principal string, g accesskey.Grant, holder string, s *service.Service) error {
-	if !g.LimitsTasks() || s.Owner != nil && s.Owner.Key == holder {
+func CheckAccount(principal string, g accesskey.Grant, owner string, s *service.Service) error {
+	if !g.LimitsTasks() || s.Owner != nil && s.Owner.Key == owner {
 		return nil
 	}
 	return wire.Errorf(wire.AccessDenied, "%s may not do this: its key has limits of tasks or GPUs, and the tasks of the service %s count for another key. It may scale it down. Use a key without limits, or a service of your own.",
@@ -116,7 +116,7 @@ func (p Principal) RequireTeam(cluster, team string) error {
 // several has to name one.
 func (p Principal) ClusterOf(r *http.Request) (string, error) {
 	named := r.URL.Query().Get("cluster")
-	if named == "" && p.Clusters != "" && !p.Clusters.Set().One() {
+	if named == "" && p.Clusters != "" && !p.Clusters.Set().IsSingle() {
 		return "", wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for %v, and this is about all of them: name one with ?cluster=NAME (--cluster NAME).", p.ARN, p.Clusters.Set())
 	}
 	named = cmp.Or(named, string(p.Clusters))
@@ -157,13 +157,13 @@ func (s KeyClusters) MayUse(view *raftfsm.View, definition *spec.TaskDefinition)
 		return true
 	}
 	owners, _ := view.FamilyClusters(definition.Family)
-	return s.Set().Meets(owners) || s.Set().Meets(definition.SharedWith())
+	return s.Set().Intersects(owners) || s.Set().Intersects(definition.SharedWith())
 }
 
 // CheckChange refuses to revise, end or tag a family that belongs to other clusters too. A new family passes: it will belong to the scope.
 func (s KeyClusters) CheckChange(principal string, view *raftfsm.View, family string) error {
 	owners, known := view.FamilyClusters(family)
-	if !known || s.Set().Owns(owners) {
+	if !known || s.Set().Contains(owners) {
 		return nil
 	}
 	return wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for %v, and the family %s belongs to %v. Use another family name, or a key for all of its clusters.",

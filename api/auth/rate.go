@@ -15,7 +15,7 @@ import (
 // and it is safe for concurrent use.
 type RateLimiter struct {
 	mu      sync.Mutex
-	buckets map[string]*rate.Limiter // by holder of a key; only of keys with a limit
+	buckets map[string]*rate.Limiter // by owner of a key; only of keys with a limit
 }
 
 // burstSeconds is how many seconds' worth of requests may come at once.
@@ -27,16 +27,16 @@ const maxBuckets = 4096
 // Take counts one request of the principal, and refuses it when its key has used up what it may send.
 func (l *RateLimiter) Take(p Principal, now time.Time) error {
 	limit := p.Grant.RequestsPerSecond
-	if p.KeyID == "" || limit <= 0 || l.bucket(p.Holder, limit, now).AllowN(now, 1) {
+	if p.KeyID == "" || limit <= 0 || l.bucket(p.Owner, limit, now).AllowN(now, 1) {
 		return nil
 	}
 	return wire.Errorf(httpx.LimitExceeded, "Access key %s may send %d requests a second and has sent more. Send fewer, or have an administrator make a key with more (`pinion keys create --max-requests`).", p.KeyID, limit)
 }
 
-func (l *RateLimiter) bucket(holder string, limit int, now time.Time) *rate.Limiter {
+func (l *RateLimiter) bucket(owner string, limit int, now time.Time) *rate.Limiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if b := l.buckets[holder]; b != nil {
+	if b := l.buckets[owner]; b != nil {
 		if b.Burst() != burstSeconds*limit { // a person has logged in again, with other rights
 			b.SetLimitAt(now, rate.Limit(limit))
 			b.SetBurstAt(now, burstSeconds*limit)
@@ -50,6 +50,6 @@ func (l *RateLimiter) bucket(holder string, limit int, now time.Time) *rate.Limi
 		l.buckets = map[string]*rate.Limiter{}
 	}
 	b := rate.NewLimiter(rate.Limit(limit), burstSeconds*limit)
-	l.buckets[holder] = b
+	l.buckets[owner] = b
 	return b
 }

@@ -64,14 +64,14 @@ type Change struct {
 	Make     func(spec.Signature) (*httpx.Answer, error) // the signature is zero when it is not remembered
 }
 
-// Once makes a change unless the principal's signature has made one before. Then it returns the answer of that one, provided that
+// Do makes a change unless the principal's signature has made one before. Then it returns the answer of that one, provided that
 // the key has changed nothing else since: boto3 gives two equal calls within one second the same signature, and whoever creates
 // a cluster, deletes it and creates it again means to have it. In every other case the refusal is of a type that SDKs answer by
 // signing anew after a pause: an intended call goes through then, and a copied one never does.
 //
 // A principal without a signature (the socket, a bearer key) passes, and so does a request with a client token: repeating that is
 // what the token is for. repeated is nil when the change was made.
-func (c *ReplayCache) Once(ctx context.Context, now time.Time, change Change) (repeated *httpx.Answer, err error) {
+func (c *ReplayCache) Do(ctx context.Context, now time.Time, change Change) (repeated *httpx.Answer, err error) {
 	if change.Principal.Signature == "" || change.ClientToken != "" {
 		defer c.supersede(change.Principal.KeyID)
 		_, err := change.Make(spec.Signature{})

@@ -29,7 +29,7 @@ func (c *ReplayCache) try(t testing.TB, n int, at time.Time, change Change) (rep
 	}
 	make := change.Make
 	change.Make = func(s spec.Signature) (*httpx.Answer, error) { done = true; return make(s) }
-	repeated, _ = c.Once(t.Context(), at, change)
+	repeated, _ = c.Do(t.Context(), at, change)
 	return repeated, done
 }
 
@@ -104,7 +104,7 @@ func TestOnceRejectsASignatureThatHasMadeAChange(t *testing.T) {
 			var cache ReplayCache
 			changes := 0
 			change := func(err error) error {
-				_, got := cache.Once(t.Context(), epoch, Change{Principal: c.principal, ClientToken: c.clientToken, Make: func(spec.Signature) (*httpx.Answer, error) {
+				_, got := cache.Do(t.Context(), epoch, Change{Principal: c.principal, ClientToken: c.clientToken, Make: func(spec.Signature) (*httpx.Answer, error) {
 					changes++
 					return nil, err
 				}})
@@ -138,7 +138,7 @@ func TestEqualRequestsWaitForTheFirst(t *testing.T) {
 			answered := 0
 			for range 10 {
 				go func() {
-					if repeated, err := c.Once(t.Context(), epoch, change); err == nil && repeated != nil {
+					if repeated, err := c.Do(t.Context(), epoch, change); err == nil && repeated != nil {
 						answered++
 					}
 				}()
@@ -169,7 +169,7 @@ func TestASignatureChangesOnceInAnyHistory(t *testing.T) {
 				c, last = ReplayCache{}, map[string]int{}
 			}
 			made := false
-			repeated, err := c.Once(t.Context(), epoch, Change{
+			repeated, err := c.Do(t.Context(), epoch, Change{
 				Principal: Principal{KeyID: key, Signature: fmt.Sprintf("%x", fmt.Sprintf("%032d", n))}, Repeatable: true,
 				Recorded: func(s spec.Signature) bool { return recorded[s] },
 				Make: func(spec.Signature) (*httpx.Answer, error) {

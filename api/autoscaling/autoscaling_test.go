@@ -214,8 +214,8 @@ func TestWhoMayScaleAService(t *testing.T) {
 	read := auth.Principal{ARN: "reader", Role: accesskey.RoleRead}
 	ofLab := auth.Principal{ARN: "lab", Role: accesskey.RoleSubmit, Clusters: "lab"}
 	ofSpeech := auth.Principal{ARN: "speech", Role: accesskey.RoleSubmit, Grant: accesskey.Grant{Teams: []string{"speech"}}}
-	limited := auth.Principal{ARN: "limited", Role: accesskey.RoleSubmit, Holder: "AKIA2", Grant: accesskey.Grant{MaxGPUs: &one}}
-	owner := auth.Principal{ARN: "owner", Role: accesskey.RoleSubmit, Holder: "AKIA1", Grant: accesskey.Grant{MaxTasks: 1}}
+	limited := auth.Principal{ARN: "limited", Role: accesskey.RoleSubmit, Owner: "AKIA2", Grant: accesskey.Grant{MaxGPUs: &one}}
+	owner := auth.Principal{ARN: "owner", Role: accesskey.RoleSubmit, Owner: "AKIA1", Grant: accesskey.Grant{MaxTasks: 1}}
 	for name, c := range map[string]struct {
 		who       auth.Principal
 		id, error string

@@ -108,7 +108,7 @@ func table(lines ...Operation) map[string]Operation {
 func read[In, Out any](name string, s auth.Scope, call func(*Request, context.Context, *In) (*Out, error)) Operation {
 	return Operation{Name: name, Role: accesskey.RoleRead, Scope: s, bind: func(r *Request, body []byte) (Call, error) {
 		in := new(In)
-		if err := wire.Retyped(invalid, wire.DecodeJSON(body, in, r.Strictness)); err != nil {
+		if err := wire.WithErrorType(invalid, wire.DecodeJSON(body, in, r.Strictness)); err != nil {
 			return nil, err
 		}
 		if err := s.Check(r.Principal, r.View, name, reflect.ValueOf(in).Elem()); err != nil {

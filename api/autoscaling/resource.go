@@ -66,7 +66,7 @@ func Scalable(p auth.Principal, v *raftfsm.View, cluster, name string) (*service
 	if s == nil || s.Status != service.Active || !p.SeesService(s) {
 		return nil, nil
 	}
-	return s, auth.CheckAccount(p.ARN, p.Grant, p.Holder, s)
+	return s, auth.CheckAccount(p.ARN, p.Grant, p.Owner, s)
 }
 
 func (r *Request) scalable(cluster, name string) (*service.Service, error) {

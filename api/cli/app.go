@@ -40,11 +40,11 @@ import (
 	"pinion/api/cli/service"
 	"pinion/api/cli/stats"
 	"pinion/api/cli/stop"
+	"pinion/api/cli/suggest"
 	"pinion/api/cli/top"
 	"pinion/api/cli/unlock"
 	"pinion/api/cli/volume"
 	"pinion/api/cli/why"
-	"pinion/api/cli/words"
 	"pinion/api/client"
 	"pinion/api/upgrade"
 )
@@ -115,16 +115,16 @@ func runLine(ctx context.Context, app *cli.App, args []string) error {
 	if refused, is := errors.AsType[*client.APIError](err); is && refused.Type != "" && app.Metadata[wantsJSON] == true {
 		return fmt.Errorf("%w (%s)", err, refused.Type) // programs read the type, people do not
 	} else if is {
-		return &forPeople{err}
+		return &keyNameError{err}
 	}
 	return err
 }
 
-// forPeople is an error of a host that names access keys as people do.
-type forPeople struct{ error }
+// keyNameError is an error of a host that names access keys as people do.
+type keyNameError struct{ error }
 
-func (e *forPeople) Error() string { return format.Principals(e.error.Error()) }
-func (e *forPeople) Unwrap() error { return e.error }
+func (e *keyNameError) Error() string { return format.Principals(e.error.Error()) }
+func (e *keyNameError) Unwrap() error { return e.error }
 
 // runFor carries out further command lines for the completion of one, without a word of what goes wrong.
 func runFor(p Program) complete.Run {
@@ -277,7 +277,7 @@ func unknownCommand(c *cli.Context) error {
 		return cli.ShowAppHelp(c)
 	}
 	name := c.Args().First()
-	if hint := words.Hint(name, commandNames(c.App.Commands)); hint != "" {
+	if hint := suggest.Hint(name, commandNames(c.App.Commands)); hint != "" {
 		return exit.Usagef("there is no command %q. %s", name, hint)
 	}
 	return exit.Usagef("there is no command %q; see pinion --help", name)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"pinion/api/cli/words"
+	"pinion/api/cli/suggest"
 )
 
 func TestWrongCommandLinesSayWhatToDo(t *testing.T) {
@@ -120,7 +120,7 @@ func TestGlobalFlagsStandBeforeTheCommandOrAfterIt(t *testing.T) {
 // A hint may only name commands that there are, and what is a command needs no hint.
 func TestHintsNameCommandsThatExist(t *testing.T) {
 	app := New(fullProgram)
-	for word, hint := range words.Foreign() {
+	for word, hint := range suggest.OtherTools() {
 		if app.Command(word) != nil {
 			t.Errorf("pinion %s is a command: its hint is never shown", word)
 		}

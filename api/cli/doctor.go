@@ -48,7 +48,7 @@ Examples:
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "all", Usage: "every host of the pool, in place of this machine"},
 			&cli.StringSliceFlag{Name: "on-host", Usage: "the host `NAME` of the pool, in place of this machine; repeatable"},
-			&cli.BoolFlag{Name: "fix", Destination: &config.Fix, Usage: "run the commands that mend what is found, on this machine"},
+			&cli.BoolFlag{Name: "fix", Destination: &config.Fix, Usage: "run the suggested fixes on this machine"},
 			invocation.DryRunFlag("run by --fix"),
 			&cli.StringFlag{Name: "listen", Value: fmt.Sprint(":", DefaultPort), Destination: &config.Listen, Usage: "`ADDRESS` of the TLS port"},
 			&cli.StringFlag{Name: "join", Destination: &config.Join, DefaultText: "none", Usage: "a host of the pool to join, `HOST[:PORT]`"},

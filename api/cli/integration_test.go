@@ -15,7 +15,7 @@ import (
 	"pinion/api/rest"
 	"pinion/gpu"
 	"pinion/raftfsm"
-	"pinion/raftfsm/execution"
+	"pinion/raftfsm/execcommand"
 	"pinion/raftfsm/spec"
 )
 
@@ -35,7 +35,7 @@ func (l *apiHost) View(context.Context) (*raftfsm.View, error) { return l.state.
 func (l *apiHost) Connected(string) bool                       { return true }
 func (l *apiHost) Pulls(string) []spec.Pull                    { return nil }
 
-func (l *apiHost) Exec(context.Context, execution.Request) (int, error) {
+func (l *apiHost) Exec(context.Context, execcommand.Request) (int, error) {
 	return 0, spec.ErrNotFound
 }
 

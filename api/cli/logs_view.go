@@ -93,7 +93,7 @@ func (v logView) merged(ctx context.Context, tasks []client.Task, joins bool) er
 	m, printer := merge.New(ctx, v.inv, v.query), v.printer()
 	printing := map[string]bool{}
 	labels := taskLabels(tasks)
-	j := joiner{logView: v, merger: m, known: map[string]bool{}}
+	j := targetFollower{logView: v, merger: m, known: map[string]bool{}}
 	for i, task := range tasks {
 		if err := j.add(merge.Source{Task: task, Label: labels[i]}); err != nil {
 			return err
@@ -133,15 +133,15 @@ func (v logView) merged(ctx context.Context, tasks []client.Task, joins bool) er
 	return err
 }
 
-// joiner adds the tasks of the targets to what is shown, as they start.
-type joiner struct {
+// targetFollower adds the tasks of the targets to what is shown, as they start.
+type targetFollower struct {
 	logView
 	merger *merge.Merger
 	known  map[string]bool // ids of those that were added
 }
 
 // add adds a task, unless it has none of the containers that are shown.
-func (j *joiner) add(s merge.Source) error {
+func (j *targetFollower) add(s merge.Source) error {
 	j.known[s.Task.ID()] = true
 	only := j.query.Container
 	if only != "" && !slices.ContainsFunc(s.Task.Containers, func(c client.Container) bool { return c.Name == only }) {
@@ -160,7 +160,7 @@ const (
 
 // follow looks for tasks that have started, whenever the pool tells of a change of one of the targets. It returns when all have ended and no
 // more are to come, or ctx ends.
-func (j *joiner) follow(ctx context.Context) error {
+func (j *targetFollower) follow(ctx context.Context) error {
 	changed := make(chan struct{}, 1)
 	go j.listen(ctx, changed)
 	for {
@@ -221,7 +221,7 @@ func pause(ctx context.Context, d time.Duration, early <-chan struct{}) error {
 }
 
 // listen tells of changes of the tasks of the targets, as long as the pool tells of them.
-func (j *joiner) listen(ctx context.Context, changed chan<- struct{}) {
+func (j *targetFollower) listen(ctx context.Context, changed chan<- struct{}) {
 	for ctx.Err() == nil {
 		err := j.inv.Client.Events(ctx, client.EventQuery{Cluster: j.targets.Cluster(), Types: "task", Follow: true}, func(e client.Event) error {
 			var envelope struct{ Detail client.Task }

@@ -45,7 +45,7 @@ Examples:
    pinion ps -o wide          # with full ids, groups, keys, GPU ids, ports and times
    pinion ps -o json          # all fields, as in DescribeTasks`,
 		Flags: append([]cli.Flag{
-			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "include stopped tasks"}, invocation.MineFlag("list"),
+			&cli.BoolFlag{Name: "all", Aliases: []string{"a"}, Usage: "include stopped tasks"}, invocation.OwnTasksFlag("list"),
 			invocation.QuietFlag(), invocation.WatchFlag(), invocation.ClusterFlag(),
 		}, slices.Concat(listing.Flags(), history.Flags())...),
 		Action: func(c *cli.Context) error {
@@ -77,7 +77,7 @@ func listTasks(ctx context.Context, c *cli.Context, inv *invocation.Invocation) 
 	if !all {
 		tasks = slices.DeleteFunc(tasks, func(t client.Task) bool { return t.Stopped() })
 	}
-	if tasks, err = selection.Mine(ctx, c, inv, tasks); err != nil {
+	if tasks, err = selection.FilterOwn(ctx, c, inv, tasks); err != nil {
 		return err
 	}
 	tasks = newestFirst(tasks)

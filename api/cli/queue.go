@@ -33,7 +33,7 @@ Examples:
    pinion queue --mine
    pinion queue --cluster lab -o wide      # with full ids and all columns
    pinion queue -o json`,
-		Flags: append(listing.Flags(), invocation.MineFlag("list"), invocation.QuietFlag(), invocation.WatchFlag(), invocation.ClusterFlag()),
+		Flags: append(listing.Flags(), invocation.OwnTasksFlag("list"), invocation.QuietFlag(), invocation.WatchFlag(), invocation.ClusterFlag()),
 		Action: func(c *cli.Context) error {
 			inv, err := p.system.Invoke(c)
 			if err != nil {
@@ -58,11 +58,11 @@ func printQueue(ctx context.Context, c *cli.Context, inv *invocation.Invocation)
 		}
 	}
 	if c.Bool("mine") {
-		holder, err := inv.Holder(ctx)
+		owner, err := inv.Owner(ctx)
 		if err != nil {
 			return err
 		}
-		items = slices.DeleteFunc(items, func(i listing.Item[client.QueueItem]) bool { return i.Value.Key != holder })
+		items = slices.DeleteFunc(items, func(i listing.Item[client.QueueItem]) bool { return i.Value.Key != owner })
 	}
 	return listing.List[client.QueueItem]{Items: items, Fields: map[string]func(client.QueueItem) []string{
 		"key": func(q client.QueueItem) []string { return []string{cmp.Or(q.Key, format.Root)} },

@@ -112,7 +112,7 @@ func upFlags(config *UpConfig, attributes *cli.StringSlice, level *string) []cli
 		&cli.StringFlag{Name: "listen", Value: ":7400", Destination: &config.Listen, Usage: "`ADDRESS` of the TLS port"},
 		&cli.StringFlag{Name: "advertise", Destination: &config.Advertise, DefaultText: "auto-detected", Usage: "`HOST:PORT` by which clients and other hosts reach this host"},
 		&cli.StringFlag{Name: "gpus", Value: "auto", Destination: &config.GPUs.Source, Usage: "`SOURCE` of GPUs: auto, none, or simulated GPUs such as sim:8xh100, sim:4xh100+2xt4 or, with MIG devices, sim:1xh100/7x1g.10gb. With ,mps after it (auto,mps) tasks may share GPUs, each kept to its memory by NVIDIA's Multi-Process Service; simulated GPUs enforce nothing"},
-		&cli.StringFlag{Name: "mig", Value: MIGStatic, Destination: &config.GPUs.MIG, Usage: "`WHO` partitions GPUs into MIG devices: static, only you; dynamic, the pool too, as tasks ask for profiles"},
+		&cli.StringFlag{Name: "mig", Value: MIGStatic, Destination: &config.GPUs.MIG, Usage: "`MODE` of MIG partitioning: static, only by you, or dynamic, where the pool repartitions for the profiles that tasks request"},
 		&cli.StringFlag{Name: "containerd", Destination: &config.Containerd, DefaultText: "built in", Usage: "use the machine's own containerd at this `SOCKET`"},
 		&cli.StringSliceFlag{Name: "attribute", Destination: attributes, Usage: "custom attribute `NAME=VALUE` for placement constraints; may be repeated"},
 		&cli.StringFlag{Name: "cluster", Destination: &config.Cluster, DefaultText: "that of the join token, or default", Usage: "`NAME` of the cluster whose tasks this host runs"},

@@ -73,7 +73,7 @@ func (c *Client) Keys(ctx context.Context) ([]AccessKey, error) {
 type Sealing struct {
 	Key   string    `json:"key,omitempty"`
 	Since time.Time `json:"since,omitzero"`
-	Left  int       `json:"left"` // secrets that are sealed with a key of before
+	Left  int       `json:"left"` // secrets that are sealed with an earlier key
 }
 
 // RotateSealingKey begins to replace the sealing key, or goes on with it. SealingOf tells how far it is.

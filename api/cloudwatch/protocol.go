@@ -34,7 +34,7 @@ func (p Protocol) decode(body []byte, in any) (err error) {
 	if err != nil {
 		return err
 	}
-	return wire.Retyped(invalid, wire.DecodeJSON(body, in, wire.Lenient))
+	return wire.WithErrorType(invalid, wire.DecodeJSON(body, in, wire.Lenient))
 }
 
 // encode writes an output. JSON and XML have the same names.

@@ -22,8 +22,8 @@ func TestWhoMayPutAnAlarm(t *testing.T) {
 	ofLab := auth.Principal{ARN: "lab", Role: accesskey.RoleSubmit, Clusters: "lab"}
 	ofSpeech := auth.Principal{ARN: "speech", Role: accesskey.RoleSubmit, Grant: accesskey.Grant{Teams: []string{"speech"}}}
 	ofVision := auth.Principal{ARN: "vision", Role: accesskey.RoleSubmit, Grant: accesskey.Grant{Teams: []string{"vision"}}}
-	limited := auth.Principal{ARN: "limited", Role: accesskey.RoleSubmit, Holder: "AKIA2", Grant: accesskey.Grant{MaxGPUs: &one}}
-	owner := auth.Principal{ARN: "owner", Role: accesskey.RoleSubmit, Holder: "AKIA1", Grant: accesskey.Grant{MaxTasks: 1}}
+	limited := auth.Principal{ARN: "limited", Role: accesskey.RoleSubmit, Owner: "AKIA2", Grant: accesskey.Grant{MaxGPUs: &one}}
+	owner := auth.Principal{ARN: "owner", Role: accesskey.RoleSubmit, Owner: "AKIA1", Grant: accesskey.Grant{MaxTasks: 1}}
 	othersPolicy := map[string]any{"AlarmActions": []string{arnOf("default", "vision", "steps")}}
 	for name, c := range map[string]struct {
 		who              auth.Principal

@@ -89,7 +89,7 @@ func table(lines ...Operation) map[string]Operation {
 func operation[In, Out any](name string, s auth.Scope, call func(*Request, context.Context, *In) (*Out, error)) Operation {
 	return Operation{Name: name, Role: accesskey.RoleRead, Scope: s, run: func(ctx context.Context, c *Request, body []byte) (any, error) {
 		in := new(In)
-		if err := wire.Retyped(wire.InvalidParameter, wire.DecodeJSON(body, in, wire.Lenient)); err != nil {
+		if err := wire.WithErrorType(wire.InvalidParameter, wire.DecodeJSON(body, in, wire.Lenient)); err != nil {
 			return nil, err
 		}
 		return call(c, ctx, in)

@@ -43,7 +43,7 @@ func newGrantStore(t testing.TB) *grantStore {
 
 func (s *grantStore) callWith(t testing.TB, grant accesskey.Grant, operation, body string) error {
 	t.Helper()
-	r := &Request{Region: "us-east-1", Principal: "me", Holder: "AKIA1", Grant: grant, MaxCount: 10, View: s.state.View(), Store: s, Now: func() time.Time { return time.Unix(1, 0) }}
+	r := &Request{Region: "us-east-1", Principal: "me", Owner: "AKIA1", Grant: grant, MaxCount: 10, View: s.state.View(), Store: s, Now: func() time.Time { return time.Unix(1, 0) }}
 	bound, err := Operations[operation].Prepare(r, []byte(body), wire.DecodeJSON)
 	if err != nil {
 		return err

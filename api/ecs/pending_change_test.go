@@ -43,7 +43,7 @@ func TestAKeyChangesPendingTasksOfItsTeamsUpToItsPriority(t *testing.T) {
 func TestASubmitKeyCannotReleaseWhatAnAdministratorHolds(t *testing.T) {
 	s := newGrantStore(t)
 	call := func(role accesskey.Role, operation, input string) (*changedTasksOutput, error) {
-		r := &Request{Region: "us-east-1", Principal: iam.HolderARN(string(role)), Role: role, View: s.state.View(), Store: s, Now: func() time.Time { return time.Unix(1, 0) }}
+		r := &Request{Region: "us-east-1", Principal: iam.OwnerARN(string(role)), Role: role, View: s.state.View(), Store: s, Now: func() time.Time { return time.Unix(1, 0) }}
 		bound, err := Operations[operation].Prepare(r, []byte(input), wire.DecodeJSON)
 		if err != nil {
 			return nil, err
@@ -60,7 +60,7 @@ func TestASubmitKeyCannotReleaseWhatAnAdministratorHolds(t *testing.T) {
 			t.Fatalf("%+v, %v", out, err)
 		}
 	}
-	if out, err := call(accesskey.RoleSubmit, "ReleaseTasks", input); err != nil || len(out.Failures) != 1 || s.state.View().Task("taskvision").Hold.By != iam.HolderARN("admin") {
+	if out, err := call(accesskey.RoleSubmit, "ReleaseTasks", input); err != nil || len(out.Failures) != 1 || s.state.View().Task("taskvision").Hold.By != iam.OwnerARN("admin") {
 		t.Errorf("%+v, %v", out, err)
 	}
 	if out, err := call(accesskey.RoleAdmin, "ReleaseTasks", input); err != nil || len(out.TaskARNs) != 1 || s.state.View().Task("taskvision").Hold != nil {

@@ -60,10 +60,10 @@ func runTask(ctx context.Context, r *Request, in *types.RunTaskInput) (*types.Ru
 // ownClientToken is a client token as the state has it: each holder of access keys has tokens of its own. Otherwise one key could get the tasks of another
 // for a token that it guessed, or keep the other from running them.
 func ownClientToken(r *Request, given string) string {
-	if given == "" || r.Holder == "" {
+	if given == "" || r.Owner == "" {
 		return given
 	}
-	return r.Holder + "/" + given
+	return r.Owner + "/" + given
 }
 
 // resolveQueue fills in how many tasks there are to be, and the capacity provider that they wait in.
@@ -168,7 +168,7 @@ func newRunRequest(r *Request, cluster *spec.Cluster, in runInput) (spec.RunRequ
 		call.WarnOfRole(r, overrides.TaskRoleARN)
 	}
 	request := spec.RunRequest{
-		Cluster: cluster.Name, Key: r.Holder, Definition: definition.Name(), Group: cmp.Or(in.Group, "family:"+definition.Family),
+		Cluster: cluster.Name, Key: r.Owner, Definition: definition.Name(), Group: cmp.Or(in.Group, "family:"+definition.Family),
 		StartedBy: in.StartedBy, Overrides: overrides, ByAdmin: r.Role == accesskey.RoleAdmin, Exec: in.EnableExecuteCommand,
 	}
 	if request.Tags, err = in.taskTags(cluster, definition); err != nil {

@@ -16,7 +16,7 @@ import (
 // runAs runs a task as a key does, and returns the tasks of the answer.
 func (f *fixture) runAs(t *testing.T, keyID string, scope auth.KeyClusters, body string) (ids []string, err error) {
 	t.Helper()
-	r := &Request{Region: "us-east-1", Principal: keyID, Holder: keyID, KeyClusters: scope, MaxCount: 10, View: f.state.View(), Store: f, Now: func() time.Time { return epoch }}
+	r := &Request{Region: "us-east-1", Principal: keyID, Owner: keyID, KeyClusters: scope, MaxCount: 10, View: f.state.View(), Store: f, Now: func() time.Time { return epoch }}
 	bound, err := Operations["RunTask"].Prepare(r, []byte(body), wire.DecodeJSON)
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func TestAClientTokenBelongsToItsKey(t *testing.T) {
 func TestATaskOfAnotherClusterIsNothingToWaitFor(t *testing.T) {
 	s := newGrantStore(t)
 	ask := func(scope auth.KeyClusters) error {
-		r := &Request{Principal: "me", Holder: "AKIA1", KeyClusters: scope, View: s.state.View(), Store: s}
+		r := &Request{Principal: "me", Owner: "AKIA1", KeyClusters: scope, View: s.state.View(), Store: s}
 		return checkTaskDependencies(r, &spec.RunRequest{Cluster: "other", Tags: []spec.Tag{{Key: spec.TagAfter, Value: "task"}}})
 	}
 	unknown := ask("other")
@@ -80,7 +80,7 @@ func TestATaskOfAnotherTeamIsNothingToWaitFor(t *testing.T) {
 		{nil, "taskspeech", true}, {[]string{"speech"}, "taskspeech", true}, {[]string{"vision"}, "taskspeech", false}, {[]string{"vision"}, "task", false},
 		{nil, "group:speech-group", true}, {[]string{"speech"}, "group:speech-group", true}, {[]string{"vision"}, "any:group:speech-group", false},
 	} {
-		r := &Request{Principal: "me", Holder: "AKIA1", Grant: accesskey.Grant{Teams: c.teams}, View: s.state.View(), Store: s}
+		r := &Request{Principal: "me", Owner: "AKIA1", Grant: accesskey.Grant{Teams: c.teams}, View: s.state.View(), Store: s}
 		err := checkTaskDependencies(r, &spec.RunRequest{Cluster: "lab", Tags: []spec.Tag{{Key: spec.TagAfter, Value: c.after}}})
 		if (err == nil) != c.known {
 			t.Errorf("a key for %q waits for %s: %v", c.teams, c.after, err)

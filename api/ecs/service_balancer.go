@@ -98,7 +98,7 @@ func sameTraffic(r *Request, s *service.Service, revision *service.Revision) boo
 // askedBalancers are the load balancers of a service as they were asked for.
 func askedBalancers(r *Request, s *service.Service) (all []service.LoadBalancer) {
 	for _, b := range balancersOf(r, s.Primary()) {
-		all = append(all, b.Asked())
+		all = append(all, b.AsRequested())
 	}
 	return all
 }

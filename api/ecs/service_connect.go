@@ -61,7 +61,7 @@ func connectOf(r *Request, d *service.Deployment) *service.Connect {
 
 // askedConnect is the Service Connect of a service as it was asked for; nil: it has none.
 func askedConnect(r *Request, s *service.Service) *service.Connect {
-	return connectOf(r, s.Primary()).Asked()
+	return connectOf(r, s.Primary()).AsRequested()
 }
 
 // checkNamespace decides who may give a cluster a namespace, which is its own name when none is given: an administrator of the whole pool, and

@@ -107,11 +107,11 @@ func continueServiceDeployment(ctx context.Context, r *Request, in *types.Contin
 		return nil, errNoServiceDeployment
 	}
 	s, action := r.View.ServiceByID(rollout.ServiceID), cmp.Or(service.HookAction(in.Action), service.HookContinue)
-	if err := auth.CheckAccount(r.Principal, r.Grant, r.Holder, s); err != nil {
+	if err := auth.CheckAccount(r.Principal, r.Grant, r.Owner, s); err != nil {
 		return nil, err
 	}
 	if deploys := r.View.Definition(s.Primary().Definition); deploys != nil && action == service.HookContinue {
-		if err := call.CheckPowers(r, s, deploys); err != nil {
+		if err := call.CheckPrivileges(r, s, deploys); err != nil {
 			return nil, err
 		}
 	}

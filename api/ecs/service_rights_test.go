@@ -16,7 +16,7 @@ import (
 
 // asKey carries out an operation for a key.
 func (f *fixture) asKey(role accesskey.Role, grant accesskey.Grant, scope auth.KeyClusters, operation, body string) reply {
-	r := &Request{Region: "us-east-1", Principal: "me", Holder: "AKIA1", Role: role, Grant: grant, KeyClusters: scope, MaxCount: 10, View: f.state.View(), Store: f, Now: func() time.Time { return epoch }}
+	r := &Request{Region: "us-east-1", Principal: "me", Owner: "AKIA1", Role: role, Grant: grant, KeyClusters: scope, MaxCount: 10, View: f.state.View(), Store: f, Now: func() time.Time { return epoch }}
 	bound, err := Operations[operation].Prepare(r, []byte(body), wire.DecodeJSON)
 	if err == nil {
 		_, err = bound.Run(context.Background())

@@ -125,5 +125,5 @@ func checkAccount(r *Request, s *service.Service, change service.Change) error {
 	if change.Settings == nil && change.Revision == nil && (change.Desired == nil || *change.Desired <= s.Desired) {
 		return nil
 	}
-	return auth.CheckAccount(r.Principal, r.Grant, r.Holder, s)
+	return auth.CheckAccount(r.Principal, r.Grant, r.Owner, s)
 }

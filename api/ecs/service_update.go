@@ -105,8 +105,8 @@ func serviceChange(r *Request, cluster *spec.Cluster, known *service.Service, in
 		}
 		change.Revision, change.Rollout = call.NewDeployment(r, &after, definition, launchType)
 		change.Revision.Subnets = subnets
-		change.Revision.LoadBalancers = service.Beside(balancers, balancersOf(r, known.Source()), how.Shifts())
-		change.Revision.Connect = connected.Beside(connectOf(r, known.Source()), how.Shifts())
+		change.Revision.LoadBalancers = service.SelectTargetGroups(balancers, balancersOf(r, known.Source()), how.Shifts())
+		change.Revision.Connect = connected.SelectGroup(connectOf(r, known.Source()), how.Shifts())
 		change.From = known.Primary().ID
 		change.Rollout.Sources = r.Services().RevisionCounts(known)
 	}
@@ -160,7 +160,7 @@ func deployedDefinition(r *Request, s *service.Service, in *types.UpdateServiceI
 			return nil, false, err
 		}
 		if definition.Name() != s.Primary().Definition {
-			return definition, true, call.CheckPowers(r, s, definition)
+			return definition, true, call.CheckPrivileges(r, s, definition)
 		}
 	}
 	switch {

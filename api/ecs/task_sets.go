@@ -119,7 +119,7 @@ func newTaskSet(r *Request, cluster *spec.Cluster, s *service.Service, in *types
 	if err != nil {
 		return c, err
 	}
-	if err := cmp.Or(mayRun(r, s), call.CheckPowers(r, s, definition)); err != nil {
+	if err := cmp.Or(mayRun(r, s), call.CheckPrivileges(r, s, definition)); err != nil {
 		return c, err
 	}
 	revision := service.Revision{ID: call.NewDeploymentID(), Definition: definition.Name(), CreatedAt: r.Now()}
@@ -145,7 +145,7 @@ func newTaskSet(r *Request, cluster *spec.Cluster, s *service.Service, in *types
 // mayRun refuses to have more tasks of a service run for a caller that may not give tasks its tags, or whose limits they do not count for.
 func mayRun(r *Request, s *service.Service) error {
 	_, err := call.ServiceTags(r, s.Tags)
-	return cmp.Or(err, auth.CheckAccount(r.Principal, r.Grant, r.Holder, s))
+	return cmp.Or(err, auth.CheckAccount(r.Principal, r.Grant, r.Owner, s))
 }
 
 // taskSetError is ECS's error for why a change of a task set was refused.

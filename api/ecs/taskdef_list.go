@@ -118,7 +118,7 @@ func familiesAfter(r *Request, prefix, last, status string) iter.Seq[string] {
 // familyStatus reports whether the caller may use a revision of the family, and whether an ACTIVE one.
 func familyStatus(r *Request, family string) (known, active bool) {
 	owners, _ := r.View.FamilyClusters(family)
-	if r.KeyClusters == "" || r.KeyClusters.Set().Meets(owners) {
+	if r.KeyClusters == "" || r.KeyClusters.Set().Intersects(owners) {
 		return true, r.View.Definition(family) != nil
 	}
 	for _, d := range r.View.Definitions(family) {

@@ -48,13 +48,13 @@ const maxStreams = 1000
 
 // Shared is what the streams of all listeners of one process share.
 type Shared struct {
-	Streams httpx.HolderSemaphore // that are open
+	Streams httpx.OwnerSemaphore // that are open
 	cache   encodedEventCache
 }
 
 // NewShared allows the usual number of streams.
 func NewShared(envelope Envelope) *Shared {
-	return &Shared{Streams: httpx.HolderSemaphore{Size: maxStreams}, cache: encodedEventCache{envelope: envelope}}
+	return &Shared{Streams: httpx.OwnerSemaphore{Size: maxStreams}, cache: encodedEventCache{envelope: envelope}}
 }
 
 // lagTimeout is how long a host waits for an index that it has not seen yet when a client asks to resume after it.
@@ -100,7 +100,7 @@ func (h *Handler) Serve(x *httpx.Exchange, res leader.Resolution) error {
 			return err
 		}
 	}
-	release, free := h.Shared.Streams.TryAcquire(res.Principal.SlotHolder())
+	release, free := h.Shared.Streams.TryAcquire(res.Principal.SlotOwner())
 	if !free {
 		return httpx.ErrThrottled("followers of events")
 	}

@@ -15,10 +15,10 @@ import (
 // maxReply is the size of a host's answer to a call.
 const maxReply = 64 << 10
 
-// call has another host do what ServePeer does, for a holder of access keys. Its refusals are wire.Errors.
-func (s *Service) call(ctx context.Context, host *spec.Host, holder, path string, in, out any) error {
+// call has another host do what ServePeer does, for an owner of access keys. Its refusals are wire.Errors.
+func (s *Service) call(ctx context.Context, host *spec.Host, owner, path string, in, out any) error {
 	if x := httpx.InContext(ctx); x != nil {
-		if err := s.Peers.Await(x, holder, host.ID); err != nil {
+		if err := s.Peers.Await(x, owner, host.ID); err != nil {
 			return err
 		}
 	}

@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"pinion/api/exec/datachannel"
-	"pinion/raftfsm/execution"
+	"pinion/raftfsm/execcommand"
 )
 
 // echoHost runs commands that answer with their input in capitals, until the input ends.
 type echoHost struct{}
 
-func (echoHost) Exec(ctx context.Context, r execution.Request) (int, error) {
+func (echoHost) Exec(ctx context.Context, r execcommand.Request) (int, error) {
 	input := make(chan []byte)
 	go func() {
 		defer close(input)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"pinion/api/exec/datachannel"
-	"pinion/raftfsm/execution"
+	"pinion/raftfsm/execcommand"
 )
 
 const (
@@ -27,7 +27,7 @@ type dataChannel struct {
 	session   string
 	opened    time.Time
 	input     *inputQueue
-	sizes     chan execution.TerminalSize
+	sizes     chan execcommand.TerminalSize
 	activity  func()            // is called when the session is used
 	terminate func(cause error) // ends the session
 	ready     chan struct{}     // closed when the client is ready for output
@@ -48,7 +48,7 @@ type dataChannel struct {
 
 func newDataChannel(session string, activity func(), terminate func(error)) *dataChannel {
 	c := &dataChannel{
-		session: session, opened: time.Now(), input: newInputQueue(), sizes: make(chan execution.TerminalSize, 1), activity: activity, terminate: terminate,
+		session: session, opened: time.Now(), input: newInputQueue(), sizes: make(chan execcommand.TerminalSize, 1), activity: activity, terminate: terminate,
 		ready: make(chan struct{}),
 	}
 	c.change.L = &c.mu
@@ -59,7 +59,9 @@ func newDataChannel(session string, activity func(), terminate func(error)) *dat
 func (c *dataChannel) Ready() <-chan struct{} { return c.ready }
 
 // Connect fills in the streams of the command.
-func (c *dataChannel) Connect(r *execution.Request) { r.Stdin, r.Stdout, r.Sizes = c.input, c, c.sizes }
+func (c *dataChannel) Connect(r *execcommand.Request) {
+	r.Stdin, r.Stdout, r.Sizes = c.input, c, c.sizes
+}
 
 // Resumable reports that the client may connect again.
 func (c *dataChannel) Resumable() bool { return true }
@@ -212,7 +214,7 @@ func (c *dataChannel) deliver(m *datachannel.Message) {
 		c.activity()
 	case datachannel.Size:
 		if columns, rows, err := datachannel.TerminalSize(m.Payload); err == nil {
-			setSize(c.sizes, execution.TerminalSize{Columns: columns, Rows: rows})
+			setSize(c.sizes, execcommand.TerminalSize{Columns: columns, Rows: rows})
 		}
 	case datachannel.HandshakeResponse:
 		c.completeHandshake(m.Payload)
@@ -242,7 +244,7 @@ func (c *dataChannel) completeHandshake(response []byte) {
 }
 
 // setSize replaces the size that nobody has taken yet.
-func setSize(sizes chan execution.TerminalSize, size execution.TerminalSize) {
+func setSize(sizes chan execcommand.TerminalSize, size execcommand.TerminalSize) {
 	for {
 		select {
 		case sizes <- size:

@@ -12,7 +12,7 @@ import (
 	"pinion/api/auth"
 	"pinion/api/exec/stream"
 	"pinion/raftfsm/accesskey"
-	"pinion/raftfsm/execution"
+	"pinion/raftfsm/execcommand"
 )
 
 // Host is the agent of this host.
@@ -20,7 +20,7 @@ type Host interface {
 	// Exec runs a command in a container of a task of this host, and returns its exit code when it has ended and its output is written. When
 	// ctx ends first the command is killed. spec.ErrNotFound when no such container runs here, execution.ErrRefused when the task does not
 	// allow it.
-	Exec(ctx context.Context, r execution.Request) (code int, err error)
+	Exec(ctx context.Context, r execcommand.Request) (code int, err error)
 }
 
 // Limits of sessions.
@@ -64,7 +64,7 @@ type Request struct {
 
 	// Who asks, as the leader has found it.
 	Principal string `json:"principal"`
-	Holder    string `json:"holder"`          // of the access key, which the tasks of a role share: whom the sessions count for
+	Owner     string `json:"holder"`          // of the access key, which the tasks of a role share: whom the sessions count for
 	KeyID     string `json:"keyId,omitempty"` // of the access key, with which the session ends; empty: root's, through the socket
 	KeyName   string `json:"keyName,omitempty"`
 	Address   string `json:"address,omitempty"` // of the client
@@ -73,7 +73,7 @@ type Request struct {
 
 // By fills in who asks: a principal at an address.
 func (r *Request) By(p auth.Principal, address string) {
-	r.Principal, r.Holder, r.KeyID, r.KeyName, r.Address, r.Admin = p.ARN, cmp.Or(p.Holder, p.ARN), p.KeyID, p.KeyName, address, p.Role == accesskey.RoleAdmin
+	r.Principal, r.Owner, r.KeyID, r.KeyName, r.Address, r.Admin = p.ARN, cmp.Or(p.Owner, p.ARN), p.KeyID, p.KeyName, address, p.Role == accesskey.RoleAdmin
 }
 
 // Session is one that was opened.

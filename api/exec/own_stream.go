@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"pinion/api/exec/stream"
-	"pinion/raftfsm/execution"
+	"pinion/raftfsm/execcommand"
 )
 
 // ownStream is the host's end of a session of Pinion's own clients. It has one connection, and ends with it.
 type ownStream struct {
 	input    *inputQueue
-	sizes    chan execution.TerminalSize
+	sizes    chan execcommand.TerminalSize
 	activity func()
 	tty      bool
 	ready    chan struct{} // closed when there is a connection
@@ -27,14 +27,14 @@ type ownStream struct {
 }
 
 func newOwnStream(tty bool, activity func()) *ownStream {
-	return &ownStream{input: newInputQueue(), sizes: make(chan execution.TerminalSize, 1), activity: activity, tty: tty, ready: make(chan struct{})}
+	return &ownStream{input: newInputQueue(), sizes: make(chan execcommand.TerminalSize, 1), activity: activity, tty: tty, ready: make(chan struct{})}
 }
 
 // Ready is closed when the command may start.
 func (s *ownStream) Ready() <-chan struct{} { return s.ready }
 
 // Connect fills in the streams of the command.
-func (s *ownStream) Connect(r *execution.Request) {
+func (s *ownStream) Connect(r *execcommand.Request) {
 	r.Stdin, r.Stdout, r.Sizes = s.input, output{s, stream.Stdout}, s.sizes
 	if !s.tty {
 		r.Stderr = output{s, stream.Stderr}
@@ -79,7 +79,7 @@ func (s *ownStream) receive(message []byte) error {
 		if err := json.Unmarshal(payload, &size); err != nil {
 			return fmt.Errorf("the size of a terminal: %w", err)
 		}
-		setSize(s.sizes, execution.TerminalSize{Columns: size.Columns, Rows: size.Rows})
+		setSize(s.sizes, execcommand.TerminalSize{Columns: size.Columns, Rows: size.Rows})
 	case stream.Pause:
 		s.gate.shut()
 	case stream.Resume:

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"pinion/api/exec/stream"
-	"pinion/raftfsm/execution"
+	"pinion/raftfsm/execcommand"
 )
 
 // countHost runs commands that write something each millisecond, and counts what is taken of them.
 type countHost struct{ written atomic.Int64 }
 
-func (h *countHost) Exec(ctx context.Context, r execution.Request) (int, error) {
+func (h *countHost) Exec(ctx context.Context, r execcommand.Request) (int, error) {
 	for ctx.Err() == nil {
 		if _, err := r.Stdout.Write(make([]byte, 1000)); err != nil {
 			return 0, err
@@ -55,7 +55,7 @@ func TestAClientHoldsOutputBack(t *testing.T) {
 // copyHost runs commands that write what they read.
 type copyHost struct{}
 
-func (copyHost) Exec(_ context.Context, r execution.Request) (int, error) {
+func (copyHost) Exec(_ context.Context, r execcommand.Request) (int, error) {
 	_, err := io.Copy(r.Stdout, r.Stdin)
 	return 0, err
 }
@@ -63,7 +63,7 @@ func (copyHost) Exec(_ context.Context, r execution.Request) (int, error) {
 // deafHost runs commands that read nothing.
 type deafHost struct{}
 
-func (deafHost) Exec(ctx context.Context, _ execution.Request) (int, error) {
+func (deafHost) Exec(ctx context.Context, _ execcommand.Request) (int, error) {
 	<-ctx.Done()
 	return 0, ctx.Err()
 }

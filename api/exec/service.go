@@ -33,7 +33,7 @@ func (s *Service) Open(ctx context.Context, host *spec.Host, r Request, unreacha
 		return s.Sessions.Open(r)
 	}
 	var opened Session
-	err := s.call(ctx, host, r.Holder, pathSessions, r, &opened)
+	err := s.call(ctx, host, r.Owner, pathSessions, r, &opened)
 	if reply, ok := errors.AsType[*wire.Error](err); err != nil && !ok {
 		return opened, wire.Errorf(unreachable, "Host %s of the task cannot be reached at %s: %v. Try again when it is back.", host.Name, host.Address, err)
 	} else if ok {
@@ -51,7 +51,7 @@ func (s *Service) Resume(ctx context.Context, view *raftfsm.View, session string
 	if s.isHere(host.ID) {
 		return s.Sessions.Resume(session, by.KeyID)
 	}
-	return opened, s.call(ctx, host, by.SlotHolder(), pathResume, ofKey{session, by.KeyID}, &opened)
+	return opened, s.call(ctx, host, by.SlotOwner(), pathResume, ofKey{session, by.KeyID}, &opened)
 }
 
 // Terminate ends a session that the access key has opened.
@@ -63,7 +63,7 @@ func (s *Service) Terminate(ctx context.Context, view *raftfsm.View, session str
 	if s.isHere(host.ID) {
 		return s.Sessions.Terminate(session, by.KeyID)
 	}
-	return s.call(ctx, host, by.SlotHolder(), pathTerminate, ofKey{session, by.KeyID}, &struct{}{})
+	return s.call(ctx, host, by.SlotOwner(), pathTerminate, ofKey{session, by.KeyID}, &struct{}{})
 }
 
 // ofKey names a session that an access key has opened.

@@ -11,13 +11,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"pinion/raftfsm/execution"
+	"pinion/raftfsm/execcommand"
 )
 
 // clientStream is the host's end of one client protocol: a data channel or Pinion's own stream.
 type clientStream interface {
 	// Connect fills in the streams of the command.
-	Connect(r *execution.Request)
+	Connect(r *execcommand.Request)
 	// Ready is closed when the command may start.
 	Ready() <-chan struct{}
 	// Serve carries messages over a connection until it ends, and then reports why.
@@ -110,8 +110,8 @@ func (s *session) run(host Host) (code int, cause error) {
 		s.client.Finish(0, context.Cause(s.ctx))
 		return 0, context.Cause(s.ctx)
 	}
-	r := execution.Request{Task: s.request.Task, Container: s.request.Container, Command: s.request.Command, Port: s.request.Port, Admin: s.request.Admin, TTY: s.request.TTY}
-	r.Size = execution.TerminalSize(s.request.Size)
+	r := execcommand.Request{Task: s.request.Task, Container: s.request.Container, Command: s.request.Command, Port: s.request.Port, Admin: s.request.Admin, TTY: s.request.TTY}
+	r.Size = execcommand.TerminalSize(s.request.Size)
 	s.client.Connect(&r)
 	if s.request.DataChannel {
 		s.awaitSize(&r)
@@ -129,7 +129,7 @@ func (s *session) run(host Host) (code int, cause error) {
 }
 
 // awaitSize waits for the first size of the client's terminal, for a while.
-func (s *session) awaitSize(r *execution.Request) {
+func (s *session) awaitSize(r *execcommand.Request) {
 	late := time.NewTimer(sizeTimeout)
 	defer late.Stop()
 	select {

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"pinion/api/exec/datachannel"
-	"pinion/raftfsm/execution"
+	"pinion/raftfsm/execcommand"
 )
 
 // floodHost runs commands that never stop writing, and returns as a container runtime does: when the output has an end, too.
 type floodHost struct{}
 
-func (floodHost) Exec(ctx context.Context, r execution.Request) (int, error) {
+func (floodHost) Exec(ctx context.Context, r execcommand.Request) (int, error) {
 	var copying sync.WaitGroup
 	copying.Go(func() {
 		for ctx.Err() == nil {

@@ -165,7 +165,7 @@ func TestAHostHasABoundOfSessions(t *testing.T) {
 		s := newSessions()
 		r := request(true)
 		for n, want := range []int{256, 128, 64, 32, 16, 8, 4, 2, 1, 1, 0} { // each takes all that it gets
-			r.Holder = fmt.Sprint("role ", n)
+			r.Owner = fmt.Sprint("role ", n)
 			opened := 0
 			for ; opened <= maxSessions; opened++ {
 				r.Principal = fmt.Sprintf("arn:%d/%d", n, opened) // each task of a role is a principal

@@ -44,7 +44,7 @@ func (s *Sessions) Open(r Request) (Session, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.checkRoom(r.Holder); err != nil {
+	if err := s.checkRoom(r.Owner); err != nil {
 		return Session{}, err
 	}
 	ctx, release := context.WithCancelCause(context.Background())
@@ -68,17 +68,17 @@ func (s *Sessions) Open(r Request) (Session, error) {
 	return Session{ID: made.id, Token: token}, nil
 }
 
-// checkRoom refuses a session to a holder of access keys that has as many as there are free places. So one has half of a host at most, the next half of what is
+// checkRoom refuses a session to an owner of access keys that has as many as there are free places. So one has half of a host at most, the next half of what is
 // left, and ten have to hold it all before another is kept out.
-func (s *Sessions) checkRoom(holder string) error {
+func (s *Sessions) checkRoom(owner string) error {
 	same := 0
 	for _, other := range s.byID {
-		if other.request.Holder == holder {
+		if other.request.Owner == owner {
 			same++
 		}
 	}
 	if free := maxSessions - len(s.byID); same >= free {
-		return wire.Errorf(httpx.Throttled, "The host of the task has %d exec sessions of %d at most, %d of them of %s, who may have no more than there are free places: %d. End some first.", len(s.byID), maxSessions, same, holder, free)
+		return wire.Errorf(httpx.Throttled, "The host of the task has %d exec sessions of %d at most, %d of them of %s, who may have no more than there are free places: %d. End some first.", len(s.byID), maxSessions, same, owner, free)
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"pinion/api/wire"
 	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
-	"pinion/raftfsm/execution"
+	"pinion/raftfsm/execcommand"
 	"pinion/raftfsm/spec"
 	"pinion/raftfsm/taskrole"
 )
@@ -38,7 +38,7 @@ func Target(view *raftfsm.View, t *spec.Task, name string, by Caller, strict boo
 	if strict && !t.Exec {
 		return nil, wire.Errorf(wire.InvalidParameter, notEnabled)
 	}
-	if refusal := execution.Refusal(t, effective, by.Rights.Role == accesskey.RoleAdmin); refusal != "" {
+	if refusal := execcommand.Refusal(t, effective, by.Rights.Role == accesskey.RoleAdmin); refusal != "" {
 		return nil, wire.Errorf(wire.AccessDenied, "No command may be run in task %s: %s. A key of the role admin may.", t.ID, refusal)
 	}
 	if err := auth.CheckPass(by.Principal, by.Rights, taskrole.OfTask(view, t.ID)); err != nil {

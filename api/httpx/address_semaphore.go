@@ -15,7 +15,7 @@ type AddressSemaphore struct {
 	ForRoot    int64 // of Size, those for clients without an address alone: those of root's socket
 	Shared     bool  // an address has no more than are free, so that however many one takes, others find some
 
-	slots shares
+	slots slotCounter
 }
 
 // TryAcquire takes a slot for a client at remote, the RemoteAddr of its request. release, which may be called more than once, gives
@@ -26,74 +26,74 @@ func (s *AddressSemaphore) TryAcquire(remote string) (release func(), ok bool) {
 
 // TryAcquireN is TryAcquire for n slots at once.
 func (s *AddressSemaphore) TryAcquireN(remote string, n int64) (release func(), ok bool) {
-	network, size := clientnet.Of(remote), s.Size
+	network, size := clientnet.Prefix(remote), s.Size
 	if network.IsValid() {
 		size -= s.ForRoot
 	}
-	return s.slots.take(size, n, share{holder: "address " + network.String(), most: s.PerAddress, shared: s.Shared})
+	return s.slots.take(size, n, slotQuota{name: "address " + network.String(), most: s.PerAddress, shared: s.Shared})
 }
 
 // TryAcquireTask takes a slot for a task that asks by the key of its role. It counts for the task, and for the tasks of its host together, which have as
 // many as the host itself: what one asks for keeps neither the others nor the host out.
 func (s *AddressSemaphore) TryAcquireTask(hostID, task string) (release func(), ok bool) {
-	return s.slots.take(s.Size, 1, share{holder: "task " + task, most: s.PerTask}, share{holder: "tasks of host " + hostID, most: s.PerAddress})
+	return s.slots.take(s.Size, 1, slotQuota{name: "task " + task, most: s.PerTask}, slotQuota{name: "tasks of host " + hostID, most: s.PerAddress})
 }
 
 // Held is how many slots are taken now.
 func (s *AddressSemaphore) Held() int64 { return s.slots.taken() }
 
-// HolderSemaphore is a number of slots of which a holder of access keys has no more than are free: one has half of them at most, the next half of what is
-// left, and so on.
-type HolderSemaphore struct {
+// OwnerSemaphore bounds concurrent requests. An owner of access keys has at most as many slots as are free: the first at most half of them, the next at
+// most half of the rest, and so on.
+type OwnerSemaphore struct {
 	Size int64
 
-	slots shares
+	slots slotCounter
 }
 
-// TryAcquire takes a slot for a holder. release, which may be called more than once, gives it back.
-func (s *HolderSemaphore) TryAcquire(holder string) (release func(), ok bool) {
-	return s.slots.take(s.Size, 1, share{holder: holder, shared: true})
+// TryAcquire takes a slot for an owner. release, which may be called more than once, gives it back.
+func (s *OwnerSemaphore) TryAcquire(owner string) (release func(), ok bool) {
+	return s.slots.take(s.Size, 1, slotQuota{name: owner, shared: true})
 }
 
-// HostSemaphore is a HolderSemaphore for requests that concern other hosts, of which those of one host have only a part: one that is silent keeps nobody
-// from the others. Of that part, too, a holder has no more than are free.
+// HostSemaphore is an OwnerSemaphore for requests that concern other hosts, of which those of one host have only a part: one that is silent keeps nobody
+// from the others. Of that part, too, an owner has at most as many as are free.
 type HostSemaphore struct {
 	Size    int64
 	PerHost int64
 
-	slots shares
+	slots slotCounter
 }
 
-// TryAcquire takes a slot for a holder and a host. release, which may be called more than once, gives it back.
-func (s *HostSemaphore) TryAcquire(holder, hostID string) (release func(), ok bool) {
-	host := share{holder: "host " + hostID, most: s.PerHost}
-	return s.slots.take(s.Size, 1, share{holder: "holder " + holder, shared: true}, host, share{holder: "at host " + hostID + " " + holder, shared: true, of: &host})
+// TryAcquire takes a slot for an owner and a host. release, which may be called more than once, gives it back.
+func (s *HostSemaphore) TryAcquire(owner, hostID string) (release func(), ok bool) {
+	host := slotQuota{name: "host " + hostID, most: s.PerHost}
+	return s.slots.take(s.Size, 1, slotQuota{name: "owner " + owner, shared: true}, host, slotQuota{name: "at host " + hostID + " " + owner, shared: true, of: &host})
 }
 
-// shares are slots that are taken, in all and of each holder.
-type shares struct {
+// slotCounter counts the slots that are taken, in all and by each name.
+type slotCounter struct {
 	mu   sync.Mutex
 	held int64
 	of   map[string]int64
 }
 
-// share is the part of a holder.
-type share struct {
-	holder string
-	most   int64  // 0: all
-	shared bool   // no more than are free
-	of     *share // of which they are free; nil: of all
+// slotQuota bounds the slots of one name.
+type slotQuota struct {
+	name   string
+	most   int64      // 0: all
+	shared bool       // no more than are free
+	of     *slotQuota // of which they are free; nil: of all
 }
 
-func (s *shares) take(size, n int64, parts ...share) (release func(), ok bool) {
+func (s *slotCounter) take(size, n int64, parts ...slotQuota) (release func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	free := s.held+n <= size
 	for _, p := range parts {
-		has := s.of[p.holder] + n
+		has := s.of[p.name] + n
 		left := size - s.held
 		if p.of != nil {
-			left = p.of.most - s.of[p.of.holder]
+			left = p.of.most - s.of[p.of.name]
 		}
 		free = free && (p.most <= 0 || has <= p.most) && (!p.shared || has <= left)
 	}
@@ -105,23 +105,23 @@ func (s *shares) take(size, n int64, parts ...share) (release func(), ok bool) {
 	}
 	s.held += n
 	for _, p := range parts {
-		s.of[p.holder] += n
+		s.of[p.name] += n
 	}
 	return sync.OnceFunc(func() { s.release(n, parts) }), true
 }
 
-func (s *shares) release(n int64, parts []share) {
+func (s *slotCounter) release(n int64, parts []slotQuota) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.held -= n
 	for _, p := range parts {
-		if s.of[p.holder] -= n; s.of[p.holder] == 0 {
-			delete(s.of, p.holder)
+		if s.of[p.name] -= n; s.of[p.name] == 0 {
+			delete(s.of, p.name)
 		}
 	}
 }
 
-func (s *shares) taken() int64 {
+func (s *slotCounter) taken() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.held

@@ -69,7 +69,7 @@ func TestOneAddressGetsAPartOfTheSlots(t *testing.T) {
 	if _, ok := s.TryAcquire("[2001:db8::1]:1"); !ok || s.Held() != 3 {
 		t.Errorf("after the release: %v, %d held", ok, s.Held())
 	}
-	if clientnet.Of("[2001:db8::1]:1") != clientnet.Of("[2001:db8::ffff:0:0:2]:9") || clientnet.Of("[2001:db8::1]:1") == clientnet.Of("[2001:db8:0:1::1]:1") {
+	if clientnet.Prefix("[2001:db8::1]:1") != clientnet.Prefix("[2001:db8::ffff:0:0:2]:9") || clientnet.Prefix("[2001:db8::1]:1") == clientnet.Prefix("[2001:db8:0:1::1]:1") {
 		t.Error("an IPv6 client counts by its /64")
 	}
 }

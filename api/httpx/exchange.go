@@ -27,7 +27,7 @@ type Exchange struct {
 	Body    []byte       // of the request: as it was sent until Decompress, then what it means
 	Upload  bool         // Body is empty: the endpoint reads Request.Body, which is too large to be held
 
-	// For the access log.
+	// Slot the access log.
 	Operation string // "RunTask", or the method and path of a route
 	Principal string // ARN; empty until the request is authenticated
 	Writes    bool   // the request was authorized to change the state
@@ -62,8 +62,8 @@ type Auditing struct {
 // exchangeKey is the key of the Exchange in a request's context.
 type exchangeKey struct{}
 
-// Of returns the exchange that AccessLog made for r. It panics when r did not pass through AccessLog.
-func Of(r *http.Request) *Exchange { return r.Context().Value(exchangeKey{}).(*Exchange) }
+// FromRequest returns the exchange that AccessLog made for r. It panics when r did not pass through AccessLog.
+func FromRequest(r *http.Request) *Exchange { return r.Context().Value(exchangeKey{}).(*Exchange) }
 
 func (x *Exchange) context(r *http.Request) context.Context {
 	return context.WithValue(r.Context(), exchangeKey{}, x)

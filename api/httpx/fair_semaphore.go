@@ -7,57 +7,57 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// FairSemaphore has slots for work that may take long and is worth waiting for. Each holder of access keys has so many of them at most, and waits for its
-// own before it waits for one of all: however much one asks for, others wait for so many at most. It is safe for concurrent use.
+// FairSemaphore bounds long-running work. An owner of access keys has at most perOwner slots: a caller acquires one of its owner's first, then one of
+// all, so no owner fills the queue for the others. It is safe for concurrent use.
 type FairSemaphore struct {
-	perHolder int64
-	all       *semaphore.Weighted
+	perOwner int64
+	all      *semaphore.Weighted
 
-	mu sync.Mutex
-	of map[string]*holderSlots
+	mu     sync.Mutex
+	owners map[string]*ownerSlots
 }
 
-// holderSlots are those of a holder.
-type holderSlots struct {
+// ownerSlots are the slots of one owner.
+type ownerSlots struct {
 	own   *semaphore.Weighted
 	users int
 }
 
-// NewFairSemaphore makes one of a size, of which each holder has so many at most.
-func NewFairSemaphore(size, perHolder int64) *FairSemaphore {
-	return &FairSemaphore{perHolder: perHolder, all: semaphore.NewWeighted(size), of: map[string]*holderSlots{}}
+// NewFairSemaphore makes a semaphore of size slots, of which one owner has at most perOwner.
+func NewFairSemaphore(size, perOwner int64) *FairSemaphore {
+	return &FairSemaphore{perOwner: perOwner, all: semaphore.NewWeighted(size), owners: map[string]*ownerSlots{}}
 }
 
 // FairSlot is the slot of one caller. nil is one that needs none. It is used by one goroutine at a time.
 type FairSlot struct {
-	of     *FairSemaphore
-	holder string
-	own    *holderSlots // nil: the work is over
-	has    bool
+	semaphore *FairSemaphore
+	owner     string
+	own       *ownerSlots // nil: closed
+	has       bool
 }
 
-// For is a slot of a holder that is not taken yet. End must be called.
-func (t *FairSemaphore) For(holder string) *FairSlot {
+// Slot returns a slot for an owner, not acquired yet. Close must be called.
+func (t *FairSemaphore) Slot(owner string) *FairSlot {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	own := t.of[holder]
+	own := t.owners[owner]
 	if own == nil {
-		own = &holderSlots{own: semaphore.NewWeighted(t.perHolder)}
-		t.of[holder] = own
+		own = &ownerSlots{own: semaphore.NewWeighted(t.perOwner)}
+		t.owners[owner] = own
 	}
 	own.users++
-	return &FairSlot{of: t, holder: holder, own: own}
+	return &FairSlot{semaphore: t, owner: owner, own: own}
 }
 
-// Begin waits for a slot as long as ctx lasts. It does nothing when the work is over.
-func (t *FairSlot) Begin(ctx context.Context) error {
+// Acquire waits for the slot as long as ctx lasts. After Close it does nothing.
+func (t *FairSlot) Acquire(ctx context.Context) error {
 	if t == nil || t.own == nil || t.has {
 		return nil
 	}
 	if err := t.own.own.Acquire(ctx, 1); err != nil {
 		return err
 	}
-	if err := t.of.all.Acquire(ctx, 1); err != nil {
+	if err := t.semaphore.all.Acquire(ctx, 1); err != nil {
 		t.own.own.Release(1)
 		return err
 	}
@@ -65,26 +65,26 @@ func (t *FairSlot) Begin(ctx context.Context) error {
 	return nil
 }
 
-// Pause gives the slot back until Begin: while somebody else sets the pace.
-func (t *FairSlot) Pause() {
+// Release gives the slot back until the next Acquire, for the time in which another side sets the pace.
+func (t *FairSlot) Release() {
 	if t == nil || !t.has {
 		return
 	}
 	t.has = false
-	t.of.all.Release(1)
+	t.semaphore.all.Release(1)
 	t.own.own.Release(1)
 }
 
-// End says that the work is over. It may be called more than once.
-func (t *FairSlot) End() {
+// Close releases the slot for good. It may be called more than once.
+func (t *FairSlot) Close() {
 	if t == nil || t.own == nil {
 		return
 	}
-	t.Pause()
-	t.of.mu.Lock()
-	defer t.of.mu.Unlock()
+	t.Release()
+	t.semaphore.mu.Lock()
+	defer t.semaphore.mu.Unlock()
 	if t.own.users--; t.own.users == 0 {
-		delete(t.of.of, t.holder)
+		delete(t.semaphore.owners, t.owner)
 	}
 	t.own = nil
 }

@@ -67,7 +67,7 @@ type Limits struct {
 	Bodies      AddressSemaphore // bodies that have not arrived whole
 	LargeBodies AddressSemaphore // bodies larger than SmallBody
 	Answers     AddressSemaphore // bytes of answers larger than SmallBody that are on their way to the client
-	Lists       HolderSemaphore  // lists without a bound of their own that are put together, see HoldList
+	Lists       OwnerSemaphore   // lists without a bound of their own that are put together, see HoldList
 }
 
 // NewLimits returns the usual limits.
@@ -80,13 +80,13 @@ func NewLimits() *Limits {
 		Bodies:      AddressSemaphore{Size: maxBodies, PerAddress: maxBodiesPerAddress},
 		LargeBodies: AddressSemaphore{Size: maxLargeBodies, PerAddress: maxLargeBodiesPerAddress},
 		Answers:     AddressSemaphore{Size: maxAnswers, PerAddress: maxAnswersPerAddress},
-		Lists:       HolderSemaphore{Size: maxLists},
+		Lists:       OwnerSemaphore{Size: maxLists},
 	}
 }
 
-// HoldList takes a slot for a request of a holder whose answer may be as long as the state is large, until the answer begins.
-func (l *Limits) HoldList(x *Exchange, holder string) error {
-	release, free := l.Lists.TryAcquire(holder)
+// HoldList takes a slot for a request of an owner whose answer may be as long as the state is large, until the answer begins.
+func (l *Limits) HoldList(x *Exchange, owner string) error {
+	release, free := l.Lists.TryAcquire(owner)
 	if !free {
 		return ErrThrottled("requests for long lists")
 	}
@@ -94,10 +94,10 @@ func (l *Limits) HoldList(x *Exchange, holder string) error {
 	return nil
 }
 
-// HoldStream takes a slot for a stream of a holder until it is over, and drops the body of its request. An agent passes on the streams of many at its own address, so a holder has a part of
+// HoldStream takes a slot for a stream of an owner until it is over, and drops the body of its request. An agent passes on the streams of many at its own address, so an owner has a part of
 // those of an address too.
-func (l *Limits) HoldStream(x *Exchange, holder string) error {
-	release, free := l.Streams.TryAcquire(holder, clientnet.Of(x.LimitAddress()).String())
+func (l *Limits) HoldStream(x *Exchange, owner string) error {
+	release, free := l.Streams.TryAcquire(owner, clientnet.Prefix(x.LimitAddress()).String())
 	if !free {
 		return ErrThrottled("streams")
 	}
@@ -105,9 +105,9 @@ func (l *Limits) HoldStream(x *Exchange, holder string) error {
 	return nil
 }
 
-// Await has a request of a holder wait for another host until the answer begins. It is then none of those in flight any more, which others need.
-func (l *Limits) Await(x *Exchange, holder, hostID string) error {
-	release, free := l.Awaiting.TryAcquire(holder, hostID)
+// Await has a request of an owner wait for another host until the answer begins. It is then none of those in flight any more, which others need.
+func (l *Limits) Await(x *Exchange, owner, hostID string) error {
+	release, free := l.Awaiting.TryAcquire(owner, hostID)
 	if !free {
 		return ErrThrottled("requests that wait for other hosts")
 	}

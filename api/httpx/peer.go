@@ -14,7 +14,7 @@ import (
 const (
 	HeaderForwarded    = "X-Pinion-Forwarded"     // id of the host that forwards the request to the leader
 	HeaderAuthorizedBy = "X-Pinion-Authorized-By" // id of the server that has authorized the request for the host of a task
-	HeaderHolder       = "X-Pinion-Holder"        // whose request it is that a server has authorized: whom the slots there count for
+	HeaderOwner        = "X-Pinion-Holder"        // whose request it is that a server has authorized: whom the slots there count for
 	HeaderSocket       = "X-Pinion-Socket"        // "true": it came through the root-only socket of the host that forwards it
 	HeaderClient       = "X-Pinion-Client"        // address of the client whose request that host forwards or has authorized, for the audit log and limits
 	HeaderStateVersion = "X-Pinion-State-Version" // the state from which that host could answer by itself
@@ -45,7 +45,7 @@ type Origin struct {
 	Socket       bool   // it came through the root-only socket of Peer
 	Authorized   bool   // Peer, a server, has authorized it for this host, on which the task is
 	Client       string // address of the client whose request Peer forwards or has authorized, by its word
-	Holder       string // whose request Peer has authorized, a word that tells holders apart; empty: it does not say
+	Owner        string // whose request Peer has authorized, a word that tells owners apart; empty: it does not say
 	StateVersion string // the state from which Peer could answer by itself
 }
 
@@ -64,16 +64,16 @@ func PeerHeaders(peer func(*http.Request) Peer, next http.Handler) http.Handler 
 		header := r.Header
 		said := Origin{
 			Forwarded: header.Get(HeaderForwarded) != "", Socket: header.Get(HeaderSocket) != "", Authorized: header.Get(HeaderAuthorizedBy) != "",
-			Client: clientAddress(header.Get(HeaderClient)), Holder: header.Get(HeaderHolder), StateVersion: header.Get(HeaderStateVersion),
+			Client: clientAddress(header.Get(HeaderClient)), Owner: header.Get(HeaderOwner), StateVersion: header.Get(HeaderStateVersion),
 		}
-		for _, name := range []string{HeaderForwarded, HeaderAuthorizedBy, HeaderHolder, HeaderSocket, HeaderClient, HeaderStateVersion} {
+		for _, name := range []string{HeaderForwarded, HeaderAuthorizedBy, HeaderOwner, HeaderSocket, HeaderClient, HeaderStateVersion} {
 			header.Del(name)
 		}
 		if peer == nil {
 			next.ServeHTTP(w, r)
 			return
 		}
-		x := Of(r)
+		x := FromRequest(r)
 		said.Peer = peer(r)
 		if said.Authorized && !said.Peer.Server {
 			x.Request, x.Format = r, JSON
@@ -81,7 +81,7 @@ func PeerHeaders(peer func(*http.Request) Peer, next http.Handler) http.Handler 
 			return
 		}
 		if !said.Authorized {
-			said.Holder = ""
+			said.Owner = ""
 		}
 		x.Origin = said
 		if strings.HasPrefix(r.URL.Path, PeerPrefix+"/") {

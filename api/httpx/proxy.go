@@ -24,19 +24,19 @@ type Peers struct {
 }
 
 // Await is Limits.Await, for what asks another host.
-func (p *Peers) Await(x *Exchange, holder, hostID string) error {
+func (p *Peers) Await(x *Exchange, owner, hostID string) error {
 	if p.Limits == nil {
 		return nil
 	}
-	return p.Limits.Await(x, holder, hostID)
+	return p.Limits.Await(x, owner, hostID)
 }
 
 // HoldList is Limits.HoldList, for what puts the answers of other hosts together.
-func (p *Peers) HoldList(x *Exchange, holder string) error {
+func (p *Peers) HoldList(x *Exchange, owner string) error {
 	if p.Limits == nil {
 		return nil
 	}
-	return p.Limits.HoldList(x, holder)
+	return p.Limits.HoldList(x, owner)
 }
 
 // RoundTrip sends a request to another host: method, path, query and host of r, with this header and body. end must be

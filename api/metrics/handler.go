@@ -51,11 +51,11 @@ type Config struct {
 // Handler serves metrics.
 type Handler struct {
 	Config
-	hosts   httpx.AskOnce[answer]
+	hosts   httpx.HostAnswerCache[answer]
 	reading chan struct{} // a place for each of maxReading
 }
 
-// answer is what another host has answered, as far as it may tell of that.
+// answer is the part of another host's response that the caller may see.
 type answer struct {
 	text []byte
 	err  error
@@ -87,7 +87,7 @@ func (h *Handler) of(x *httpx.Exchange, res leader.Resolution, id string) error 
 	if id == h.HostID || h.Peers.Transport == nil {
 		return h.put(x, res, func() ([]*dto.MetricFamily, error) { return h.gather(x, host.Cluster), nil })
 	}
-	if err := h.Peers.Await(x, res.Principal.SlotHolder(), id); err != nil {
+	if err := h.Peers.Await(x, res.Principal.SlotOwner(), id); err != nil {
 		return err
 	}
 	asked := h.hosts.Get(id, func() (answer, time.Duration) {
@@ -109,7 +109,7 @@ func (h *Handler) of(x *httpx.Exchange, res leader.Resolution, id string) error 
 
 // put puts an answer together of what the principal may see of families. Few are put together at once: it may take some of a second.
 func (h *Handler) put(x *httpx.Exchange, res leader.Resolution, families func() ([]*dto.MetricFamily, error)) error {
-	if err := h.Limits.HoldList(x, res.Principal.SlotHolder()); err != nil {
+	if err := h.Limits.HoldList(x, res.Principal.SlotOwner()); err != nil {
 		return err
 	}
 	all, err := families()

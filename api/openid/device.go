@@ -187,14 +187,14 @@ func (d *Device) Ask(ctx context.Context) (token string, err error) {
 // maxSaid is how many bytes of what an issuer says of an error are told.
 const maxSaid = 300
 
-// brief is an error whose text has a bound, and nothing that a terminal would take for a command: an issuer's answer may be in it.
-type brief struct {
+// safeError is an error whose text has a bound, and nothing that a terminal would take for a command: an issuer's answer may be in it.
+type safeError struct {
 	text  string
 	cause error
 }
 
-func (b *brief) Error() string { return b.text }
-func (b *brief) Unwrap() error { return b.cause }
+func (b *safeError) Error() string { return b.text }
+func (b *safeError) Unwrap() error { return b.cause }
 
 func briefly(err error) error {
 	text := err.Error()
@@ -210,5 +210,5 @@ func briefly(err error) error {
 	if len(text) > maxSaid {
 		text = strings.ToValidUTF8(text[:maxSaid], "") + " ..."
 	}
-	return &brief{text, err}
+	return &safeError{text, err}
 }

@@ -49,7 +49,7 @@ type login struct {
 
 // Start has the issuer begin a login for a browser at an address (host:port), and returns the id of the login.
 func (d *Devices) Start(ctx context.Context, from *issuer.Issuer, address string, now time.Time) (id string, device *Device, err error) {
-	l := &login{network: clientnet.Of(address), issuer: from.URL, clientID: from.ClientID, begun: now, seen: now}
+	l := &login{network: clientnet.Prefix(address), issuer: from.URL, clientID: from.ClientID, begun: now, seen: now}
 	if id, err = d.admit(l, now); err != nil {
 		return "", nil, err
 	}

@@ -118,7 +118,7 @@ func (v *Verifier) provider(ctx context.Context, from *issuer.Issuer, now time.T
 		return oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), known.client), from.URL)
 	})
 	if err != nil {
-		return nil, nil, err // its keys of before may be those that it has taken back
+		return nil, nil, err // its earlier keys may be those that it has taken back
 	}
 	provider = result.(*oidc.Provider)
 	v.mu.Lock()
@@ -138,21 +138,21 @@ func (v *Verifier) source(from *issuer.Issuer) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	client.Transport = &spaced{next: client.Transport, asked: map[string]time.Time{}}
+	client.Transport = &throttledFetcher{next: client.Transport, asked: map[string]time.Time{}}
 	v.known = &source{url: from.URL, ca: from.CA, client: client}
 	return v.known, nil
 }
 
-// spaced asks for a document not more often than every askEvery: tokens with an unknown key, which anybody can send, make go-oidc ask for the
+// throttledFetcher asks for a document not more often than every askEvery: tokens with an unknown key, which anybody can send, make go-oidc ask for the
 // keys each time.
-type spaced struct {
+type throttledFetcher struct {
 	next  http.RoundTripper
 	mu    sync.Mutex
 	asked map[string]time.Time // by URL; the discovery document names the only others
 }
 
 // RoundTrip sends a request, or refuses to.
-func (s *spaced) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *throttledFetcher) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.mu.Lock()
 	at, now := s.asked[r.URL.String()], time.Now()
 	recently := !at.IsZero() && now.Sub(at) < askEvery

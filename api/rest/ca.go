@@ -60,7 +60,7 @@ func (a authority) show(x *httpx.Exchange, res leader.Resolution) error {
 	}
 	signing.Signs, out.Rotating, out.Forced = true, ca.Overlap.Trusted, ca.Overlap.Forced
 	out.Roots = append(out.Roots, signing)
-	if !ca.Overlap.Over() {
+	if !ca.Overlap.IsEmpty() {
 		before, err := renderRoot(ca.Overlap.Previous)
 		if err != nil {
 			return err

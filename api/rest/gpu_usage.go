@@ -19,11 +19,11 @@ import (
 
 // gpuUsage tells how the GPUs of the pool are used. Their hosts know that; the state does not.
 type gpuUsage struct {
-	peers *httpx.Peers
-	gpus  GPUHost // of this host
-	store Store
-	now   func() time.Time
-	ask   *httpx.AskOnce[usageAnswer]
+	peers   *httpx.Peers
+	gpus    GPUHost // of this host
+	store   Store
+	now     func() time.Time
+	answers *httpx.HostAnswerCache[usageAnswer]
 }
 
 // maxUsageAsks bounds the hosts that one request asks at the same time.
@@ -72,7 +72,7 @@ func (g gpuUsage) list(x *httpx.Exchange, res leader.Resolution) error {
 		return err
 	}
 	hosts := slices.DeleteFunc(slices.Clone(res.View.Hosts(cluster)), func(h *spec.Host) bool { return len(h.GPUs.Devices) == 0 })
-	if err := g.peers.Await(x, res.Principal.SlotHolder(), allHosts); err != nil {
+	if err := g.peers.Await(x, res.Principal.SlotOwner(), allHosts); err != nil {
 		return err
 	}
 	found := make([]usageAnswer, len(hosts))
@@ -85,7 +85,7 @@ func (g gpuUsage) list(x *httpx.Exchange, res leader.Resolution) error {
 		})
 	}
 	_ = asks.Wait()
-	if err := g.peers.HoldList(x, res.Principal.SlotHolder()); err != nil {
+	if err := g.peers.HoldList(x, res.Principal.SlotOwner()); err != nil {
 		return err
 	}
 	answer := poolUsage{GPUs: []gpuUsageView{}}
@@ -109,7 +109,7 @@ func (g gpuUsage) ofHost(x *httpx.Exchange, res leader.Resolution) error {
 		return wire.Errorf(httpx.NotFound, "There is no host %q: GET /v1/hosts lists them.", id)
 	}
 	if host.ID != g.peers.HostID {
-		if err := g.peers.Await(x, res.Principal.SlotHolder(), host.ID); err != nil {
+		if err := g.peers.Await(x, res.Principal.SlotOwner(), host.ID); err != nil {
 			return err
 		}
 	}

@@ -47,7 +47,7 @@ type endedView struct {
 	Outcome ended.Outcome `json:"outcome"`
 	Host    string        `json:"host,omitempty"` // name of its host when it ended
 	Team    string        `json:"team,omitempty"`
-	Key     string        `json:"key,omitempty"` // holder of the access key that ran it; absent: root
+	Key     string        `json:"key,omitempty"` // blocker of the access key that ran it; absent: root
 	GPUs    int           `json:"gpus"`
 }
 
@@ -68,7 +68,7 @@ type usageView struct {
 func (h history) routes() []Route {
 	const get, read = http.MethodGet, accesskey.RoleRead
 	fields := []Parameter{clusterParameter, {"since", "a time, or an age such as 36h"}, {"until", "a time, or an age"}, {"team", "only of this team"},
-		{"key", "only of this holder of an access key"}, {"family", "only of this family of task definitions"}}
+		{"key", "only of this owner of an access key"}, {"family", "only of this family of task definitions"}}
 	return []Route{
 		{Method: get, Path: "/v1/history", Role: read, Scope: inCluster, Summary: "tasks that have ended, the last one first; they are kept for longer than ListTasks shows them",
 			Query: append(slices.Clone(fields), Parameter{"outcome", "only those that succeeded, failed or stopped (were stopped)"}, Parameter{"group", "only of this group"},
@@ -143,7 +143,7 @@ func (h history) render(page ended.Page, res leader.Resolution) historyView {
 	for i := range page.Tasks {
 		t := &page.Tasks[i]
 		answer.Tasks = append(answer.Tasks, endedView{Task: renderer.Task(&t.Task, true), Outcome: t.Outcome, Host: t.Host, Team: t.Team(),
-			Key: t.Task.KeyHolder(), GPUs: len(t.Task.GPUs())})
+			Key: t.Task.KeyOwner(), GPUs: len(t.Task.GPUs())})
 	}
 	return answer
 }

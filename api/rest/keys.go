@@ -83,16 +83,16 @@ func (a *API) listKeys(x *httpx.Exchange, res leader.Resolution) error {
 	views := []keyView{}
 	for _, key := range credential.All(res.View) {
 		view := keyView{ID: key.ID, Name: key.Name, Role: key.Role, Cluster: key.Cluster, HostID: key.HostID, CreatedAt: key.CreatedAt, Login: (*keyLogin)(key.Login), keyLimits: keyLimits(key.Grant)}
-		view.InUse = useOf(res.View, key.Holder())
+		view.InUse = useOf(res.View, key.Owner())
 		views = append(views, view)
 	}
 	slices.SortFunc(views, func(a, b keyView) int { return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.ID, b.ID)) })
 	return reply(x, views)
 }
 
-// useOf is what the holder of a key has of what its limits count; nil: nothing.
-func useOf(v *raftfsm.View, holder string) *keyUse {
-	if has := v.KeyTally(holder); has != (spec.Tally{}) {
+// useOf is what the owner of a key has of what its limits count; nil: nothing.
+func useOf(v *raftfsm.View, owner string) *keyUse {
+	if has := v.KeyTally(owner); has != (spec.Tally{}) {
 		return &keyUse{has.Tasks, has.Waiting, spec.WholeGPUs(has.GPUMilli), has.Revisions}
 	}
 	return nil

@@ -101,7 +101,7 @@ func (l logins) login(x *httpx.Exchange, res leader.Resolution) error {
 		return err
 	}
 	like := accesskey.Key{Login: &accesskey.Login{Person: person.Name, Subject: person.Subject, Issuer: from.URL, Groups: chosen(person.Groups, in.Groups)}}
-	x.Principal = iam.HolderARN(like.Holder())
+	x.Principal = iam.OwnerARN(like.Owner())
 	key, err := l.keys.Login(x.Context(), issuer.Login{Key: like, ClientID: from.ClientID, TokenHash: person.Hash, TokenUntil: person.Until})
 	switch {
 	case errors.Is(err, issuer.ErrNoRights), errors.Is(err, spec.ErrInUse):

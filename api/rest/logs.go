@@ -16,13 +16,13 @@ import (
 const (
 	// maxSearches is how many logs of this host are searched at once with a pattern; more wait. A search takes a processor for as long as the log is.
 	maxSearches = 8
-	// maxSearchesPerHolder is how many of them are for one holder of access keys.
-	maxSearchesPerHolder = 4
+	// maxSearchesPerOwner is how many of them are for one owner of access keys.
+	maxSearchesPerOwner = 4
 )
 
 // NewSearches makes the turns of those who search logs.
 func NewSearches() *httpx.FairSemaphore {
-	return httpx.NewFairSemaphore(maxSearches, maxSearchesPerHolder)
+	return httpx.NewFairSemaphore(maxSearches, maxSearchesPerOwner)
 }
 
 // lineView is one line of a task's log.
@@ -64,15 +64,15 @@ func (a *API) logs(x *httpx.Exchange, taskID string) error {
 	ctx, cancel := a.Peers.Stop.Context(x.Context())
 	defer cancel()
 	if query.Grep != "" {
-		stream.search = a.Searches.For(cmp.Or(x.Origin.Holder, x.Principal))
-		defer stream.search.End()
+		stream.search = a.Searches.Slot(cmp.Or(x.Origin.Owner, x.Principal))
+		defer stream.search.Close()
 		query.Mark = query.Follow // what comes later is little work
 	}
-	stream.resume = func() error { return stream.search.Begin(ctx) }
+	stream.resume = func() error { return stream.search.Acquire(ctx) }
 	if err = stream.resume(); err == nil {
 		err = a.Agent.Tasks.Logs(ctx, query, stream.emit)
 	}
-	stream.search.End()
+	stream.search.Close()
 	if flushErr := stream.flush(); err == nil {
 		err = flushErr
 	}
@@ -175,7 +175,7 @@ func (s *logStream) start() {
 
 func (s *logStream) emit(line spec.LogLine) error {
 	if line.Stream == "" { // the mark of LogQuery, which is no line
-		s.search.End()
+		s.search.Close()
 		if s.marks {
 			s.chunk = append(s.chunk, '\n')
 		}
@@ -198,7 +198,7 @@ func (s *logStream) flush() error {
 		return nil
 	}
 	s.start()
-	s.search.Pause() // the client sets the pace
+	s.search.Release() // the client sets the pace
 	_, err := s.Write(s.chunk)
 	s.chunk = s.chunk[:0]
 	if err != nil {

@@ -20,7 +20,7 @@ type queued struct {
 	Definition string    `json:"definition"`      // "family:revision"
 	Index      string    `json:"index,omitempty"` // of a task of an array
 	Team       string    `json:"team,omitempty"`
-	Key        string    `json:"key,omitempty"` // holder of the access key that ran it; absent: root
+	Key        string    `json:"key,omitempty"` // blocker of the access key that ran it; absent: root
 	Priority   int       `json:"priority"`
 	CPU        int64     `json:"cpu"` // units, of each task
 	MemoryMiB  int64     `json:"memoryMiB"`
@@ -48,7 +48,7 @@ type explanation struct {
 	// Hosts are those that cannot take the task now, with the first filter that refused it: all hosts of the cluster.
 	Hosts []failure `json:"hosts,omitempty"`
 	// Holders hold what the task will get first, the one that ends last at the end.
-	Holders []holder `json:"holders,omitempty"`
+	Holders []blocker `json:"holders,omitempty"`
 
 	Earliest *time.Time `json:"earliest,omitempty"` // by the time limits of the holders; absent: nobody knows
 	Estimate string     `json:"estimate,omitempty"` // what Earliest means, or why there is none
@@ -61,8 +61,8 @@ type failure struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// holder is a task that holds what another one waits for.
-type holder struct {
+// blocker is a task that holds what another one waits for.
+type blocker struct {
 	TaskID string    `json:"taskId"`
 	HostID string    `json:"hostId"`
 	Group  string    `json:"group"`
@@ -154,7 +154,7 @@ func renderExplanation(e *spec.Explanation) *explanation {
 		view.Hosts = append(view.Hosts, *renderFailure(&e.Hosts[i]))
 	}
 	for _, h := range e.Blockers {
-		view.Holders = append(view.Holders, holder{TaskID: h.TaskID, HostID: h.HostID, Group: h.Group, Team: h.Team, GPUs: h.GPUs, Until: h.Until})
+		view.Holders = append(view.Holders, blocker{TaskID: h.TaskID, HostID: h.HostID, Group: h.Group, Team: h.Team, GPUs: h.GPUs, Until: h.Until})
 	}
 	return view
 }

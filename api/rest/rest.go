@@ -22,7 +22,7 @@ import (
 	"pinion/raftfsm"
 	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/blob"
-	"pinion/raftfsm/execution"
+	"pinion/raftfsm/execcommand"
 	"pinion/raftfsm/issuer"
 	"pinion/raftfsm/spec"
 )
@@ -45,7 +45,7 @@ type TaskHost interface {
 	// Pulls is how far the image pulls of a task have come; empty when none is under way.
 	Pulls(taskID string) []spec.Pull
 	// Exec runs a command in a container of a task of this host; see exec.Host.
-	Exec(ctx context.Context, r execution.Request) (code int, err error)
+	Exec(ctx context.Context, r execcommand.Request) (code int, err error)
 }
 
 // Agent is what the agent of this host has.

@@ -54,7 +54,7 @@ func (a roles) routes() []Route {
 func newRoleView(v *raftfsm.View, r *taskrole.Role) roleView {
 	return roleView{
 		Name: r.Name, ARN: taskrole.ARN(r.Name), ID: r.ID, Role: r.Rights.Role, Cluster: r.Rights.Cluster, CreatedAt: r.CreatedAt,
-		keyLimits: keyLimits(r.Rights.Grant), InUse: useOf(v, iam.RoleHolder+r.Name),
+		keyLimits: keyLimits(r.Rights.Grant), InUse: useOf(v, iam.RoleOwner+r.Name),
 	}
 }
 

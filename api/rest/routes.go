@@ -77,7 +77,7 @@ func (a *API) Routes() []Route {
 		{Method: get, Path: "/v1/admin/digest", Role: admin, Scope: poolWide, Summary: "the former name of /v1/admin/checksum",
 			Out: reflect.TypeFor[checksumView](), Mode: leader.LocalOnly, Serve: a.checksum},
 	}, callerRoutes(), execSessions{a.Exec, a.Ended}.routes(), gpuQuarantine{a.Store, a.Now}.routes(), gpuCheck{a.Peers, a.Agent.GPUs}.routes(),
-		gpuUsage{a.Peers, a.Agent.GPUs, a.Store, a.Now, &httpx.AskOnce[usageAnswer]{}}.routes(), doctor{a.Peers, a.Agent.Doctor}.routes(), taskList{a.Store, a.Now}.routes(), definitionList{}.routes(),
+		gpuUsage{a.Peers, a.Agent.GPUs, a.Store, a.Now, &httpx.HostAnswerCache[usageAnswer]{}}.routes(), doctor{a.Peers, a.Agent.Doctor}.routes(), taskList{a.Store, a.Now}.routes(), definitionList{}.routes(),
 		newLogins(a).adminRoutes(), history{a.Ended, a.Store, a.Now}.routes(), settings{a.Store}.routes(), roles{a.Store, a.CheckTeam}.routes())
 }
 

@@ -12,7 +12,7 @@ import (
 type sealingView struct {
 	Key   string    `json:"key,omitempty"`  // name of the sealing key; empty before the first replacement
 	Since time.Time `json:"since,omitzero"` // when it began to replace the one before
-	Left  int       `json:"left"`           // secrets that are sealed with a key of before: access keys, and the key of the CA
+	Left  int       `json:"left"`           // secrets that are sealed with an earlier key: access keys, and the key of the CA
 }
 
 // sealingKey serves the routes about the sealing key.
@@ -23,7 +23,7 @@ func (s sealingKey) show(x *httpx.Exchange, res leader.Resolution) error {
 	if key := sealing.Find(res.View); key != nil {
 		out.Key, out.Since = key.Name, key.Since
 	}
-	left := sealing.SealedOtherwise(res.View)
+	left := sealing.Outdated(res.View)
 	if out.Left = len(left.AccessKeys) + len(left.ACME) + len(left.Secrets); left.CA {
 		out.Left++
 	}

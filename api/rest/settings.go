@@ -16,7 +16,7 @@ import (
 // settings serves the routes about the settings of the pool.
 type settings struct{ store Store }
 
-// settingsView is what the whole pool goes by, whichever host leads. Times are as in "90s" or "5m0s".
+// settingsView is the settings of the pool, whichever host leads. Times are as in "90s" or "5m0s".
 type settingsView struct {
 	Servers      int    `json:"servers"`      // servers wanted: 1, 3 or 5
 	ReplaceAfter string `json:"replaceAfter"` // a server that is unreachable for so long is replaced
@@ -32,9 +32,9 @@ type settingsInput struct {
 
 func (a settings) routes() []Route {
 	return []Route{
-		{Method: http.MethodGet, Path: "/v1/admin/settings", Role: accesskey.RoleAdmin, Scope: poolWide, Summary: "what the whole pool goes by",
+		{Method: http.MethodGet, Path: "/v1/admin/settings", Role: accesskey.RoleAdmin, Scope: poolWide, Summary: "the settings of the pool",
 			Out: reflect.TypeFor[settingsView](), Serve: a.show},
-		{Method: http.MethodPost, Path: "/v1/admin/settings", Role: accesskey.RoleAdmin, Scope: poolWide, Summary: "changes what the whole pool goes by, while it runs",
+		{Method: http.MethodPost, Path: "/v1/admin/settings", Role: accesskey.RoleAdmin, Scope: poolWide, Summary: "changes settings of the pool while it runs",
 			In: reflect.TypeFor[settingsInput](), Out: reflect.TypeFor[settingsView](), Serve: a.put},
 	}
 }

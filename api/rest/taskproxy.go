@@ -63,13 +63,13 @@ var errSilent = errors.New("the pool has not heard of it lately")
 
 // proxyToHost has another host answer a request that was authorized here. unreachable is the error when that one does not begin to.
 func proxyToHost(peers *httpx.Peers, x *httpx.Exchange, res leader.Resolution, host *spec.Host, unreachable func(error) error) error {
-	if err := peers.Await(x, res.Principal.SlotHolder(), host.ID); err != nil {
+	if err := peers.Await(x, res.Principal.SlotOwner(), host.ID); err != nil {
 		return err
 	}
 	header := httpx.ForwardHeader(x.Request)
 	header.Del("Authorization") // a bearer key is no business of that host
 	header.Set(httpx.HeaderAuthorizedBy, peers.HostID)
-	header.Set(httpx.HeaderHolder, url.QueryEscape(res.Principal.SlotHolder()))
+	header.Set(httpx.HeaderOwner, url.QueryEscape(res.Principal.SlotOwner()))
 	header.Set(httpx.HeaderClient, x.LimitAddress())
 	header.Del("Content-Encoding") // the body is read
 	response, end, err := peers.RoundTrip(x.Request, host.Address, header, x.Body)

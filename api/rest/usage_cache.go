@@ -37,24 +37,24 @@ type usageAnswer struct {
 // of is how the GPUs of a host are used.
 func (g gpuUsage) of(x *httpx.Exchange, host *spec.Host) usageAnswer {
 	if g.peers.Transport == nil || host.ID == g.peers.HostID {
-		return credible(host, g.gpus.Usage())
+		return sanitizeUsage(host, g.gpus.Usage())
 	}
 	if !g.store.Connected(host.ID) {
 		return usageAnswer{problem: "the host is not connected"}
 	}
-	return g.ask.Get(host.ID, func() (usageAnswer, time.Duration) {
+	return g.answers.Get(host.ID, func() (usageAnswer, time.Duration) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(x.Context()), usageTimeout) // others wait for it too
 		defer cancel()
 		usage, err := askUsage(ctx, g.peers, host)
 		if err != nil {
 			return usageAnswer{problem: fmt.Sprintf("the host cannot be reached at %s: %v", host.Address, err)}, usageFailed
 		}
-		return credible(host, usage), usageFresh
+		return sanitizeUsage(host, usage), usageFresh
 	})
 }
 
-// credible is of what a host says what can be: it may be in the wrong hands, and its driver in trouble.
-func credible(host *spec.Host, said gpu.LatestUsage) usageAnswer {
+// sanitizeUsage drops implausible values from a host's report: the host may be compromised, or its driver broken.
+func sanitizeUsage(host *spec.Host, said gpu.LatestUsage) usageAnswer {
 	answer := usageAnswer{usage: gpu.LatestUsage{At: said.At, GPUs: []gpu.RecentUsage{}}, problem: plainText(said.Problem)}
 	if said.At.IsZero() && answer.problem == "" {
 		answer.problem = "nothing is measured yet"
@@ -66,7 +66,7 @@ func credible(host *spec.Host, said gpu.LatestUsage) usageAnswer {
 			continue
 		}
 		seen[usage.UUID] = true
-		usage.Usage, _ = usage.Plausible(&device)
+		usage.Usage, _ = usage.DropImplausible(&device)
 		for _, v := range usage.Recent {
 			if !(v >= 0 && v <= 100) {
 				usage.Recent = nil

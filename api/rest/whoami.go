@@ -31,7 +31,7 @@ func showCaller(x *httpx.Exchange, res leader.Resolution) error {
 	p := res.Principal
 	view := callerView{ARN: p.ARN, KeyID: p.KeyID, Role: p.Role, Cluster: string(p.Clusters), HostID: p.HostID, keyLimits: keyLimits(p.Grant)}
 	if key := res.View.AccessKey(p.KeyID); key != nil {
-		view.Name, view.InUse = key.Name, useOf(res.View, p.Holder)
+		view.Name, view.InUse = key.Name, useOf(res.View, p.Owner)
 	}
 	return reply(x, view)
 }

@@ -57,7 +57,7 @@ var ErrUnreadable = errors.New("put back the file seal.key of a server of the po
 
 // Sees reports whether the caller may know of a secret: whether it is for one of the clusters and one of the teams of its key.
 func (r *Request) Sees(s *secret.Secret) bool {
-	return (s.Clusters == "" || r.Principal.Clusters.Set().Meets(s.Clusters)) && s.MeetsTeams(r.Principal.Grant.Teams)
+	return (s.Clusters == "" || r.Principal.Clusters.Set().Intersects(s.Clusters)) && s.MeetsTeams(r.Principal.Grant.Teams)
 }
 
 // Find is the secret of a name that the caller may know of; nil when there is none. One that is to be deleted is found too.
@@ -85,7 +85,7 @@ func (r *Request) RequireOwner(s *secret.Secret) error {
 		r.Used = append(r.Used, s.Name)
 	}
 	switch {
-	case !r.Principal.Clusters.Set().Owns(s.Clusters):
+	case !r.Principal.Clusters.Set().Contains(s.Clusters):
 	case !s.OwnedByTeams(r.Principal.Grant.Teams):
 		return wire.Errorf(wire.AccessDenied, "%s may not do this: its key is for %s, and the %s %s is for %s. Tasks of those teams may use it; to read or change it, use a key for all of them.",
 			r.Principal.ARN, secret.TeamsText(r.Principal.Grant.Teams), s.Kind(), s.Name, secret.TeamsText(s.Teams))

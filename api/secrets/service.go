@@ -82,7 +82,7 @@ func NewService(name, invalid string, explain func(error) error, lines ...Operat
 		line.run = func(ctx context.Context, r *Request, body []byte) (any, error) {
 			out, err := inner(ctx, r, body)
 			if err != nil {
-				return nil, wire.Retyped(invalid, explain(err))
+				return nil, wire.WithErrorType(invalid, explain(err))
 			}
 			return out, nil
 		}

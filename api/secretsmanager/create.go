@@ -70,7 +70,7 @@ func (in *createInput) output(r *secrets.Request, s *secret.Secret, id string, g
 	return out
 }
 
-// again answers the creation of a secret that there is already: a request that is repeated, with the same token and value, gets the answer of before.
+// again answers the creation of a secret that there is already: a request that is repeated, with the same token and value, gets the previous answer.
 func (in *createInput) again(ctx context.Context, r *secrets.Request, known *secret.Secret, id string, given *value) (*versionOutput, error) {
 	switch {
 	case known == nil:

@@ -94,7 +94,7 @@ func batchGetSecretValue(ctx context.Context, r *secrets.Request, in *batchInput
 			out.SecretValues = append(out.SecretValues, *shown)
 			continue
 		}
-		refusal, _ := httpx.ToWireError(wire.Retyped(invalid, explain(err)))
+		refusal, _ := httpx.ToWireError(wire.WithErrorType(invalid, explain(err)))
 		if refusal.Type == wire.Server {
 			return nil, err
 		}

@@ -15,16 +15,16 @@ type historyInput struct {
 	secrets.Paging
 }
 
-// past is one version of a parameter. The state keeps what is beside the value once for all versions, so that is what it is now.
-type past struct {
+// parameterHistory is one version of a parameter. The state keeps what is beside the value once for all versions, so that is what it is now.
+type parameterHistory struct {
 	metadata
 	Value  string   `json:"Value"`
 	Labels []string `json:"Labels"`
 }
 
 type historyOutput struct {
-	Parameters []past `json:"Parameters"`
-	NextToken  string `json:"NextToken,omitempty"`
+	Parameters []parameterHistory `json:"Parameters"`
+	NextToken  string             `json:"NextToken,omitempty"`
 }
 
 // maxHistory is AWS's most versions of one page.
@@ -46,14 +46,14 @@ func getParameterHistory(ctx context.Context, r *secrets.Request, in *historyInp
 	if err != nil {
 		return nil, err
 	}
-	out := &historyOutput{Parameters: []past{}, NextToken: next}
+	out := &historyOutput{Parameters: []parameterHistory{}, NextToken: next}
 	for i := range page {
 		version := &page[i]
 		value, err := valueOf(ctx, r, found, version, in.WithDecryption)
 		if err != nil {
 			return nil, err
 		}
-		shown := past{metadata: metadataOf(r, found, version), Value: value, Labels: append([]string{}, version.Stages...)}
+		shown := parameterHistory{metadata: metadataOf(r, found, version), Value: value, Labels: append([]string{}, version.Stages...)}
 		shown.ARN = "" // of the parameter, not of its versions
 		out.Parameters = append(out.Parameters, shown)
 	}

@@ -49,7 +49,7 @@ type Status struct {
 type Remote interface {
 	// Status is what the host says of its program.
 	Status() (Status, error)
-	// Begin begins to upgrade the host, or to put the program of before back. Errors wrap ErrBusy or ErrNothingBefore; what becomes of it is in Status.
+	// Begin begins to upgrade the host, or to put the previous program back. Errors wrap ErrBusy or ErrNoPrevious; what becomes of it is in Status.
 	Begin(r Request, back bool) error
 }
 
@@ -57,8 +57,8 @@ type Remote interface {
 var (
 	// ErrBusy means that another upgrade of the host is under way.
 	ErrBusy = errors.New("another upgrade of this host is under way: `pinion upgrade status` there tells how it ends")
-	// ErrNothingBefore means that a host has no program of before to put back.
-	ErrNothingBefore = errors.New("this host has no program from before an upgrade")
+	// ErrNoPrevious means that a host has no previous program to put back.
+	ErrNoPrevious = errors.New("this host has no program from before an upgrade")
 )
 
 // Images has the images of a host.
@@ -95,7 +95,7 @@ func (h Handler) Show(x *httpx.Exchange, id string) error {
 // Begin begins an upgrade of this host.
 func (h Handler) Begin(x *httpx.Exchange, id string) error { return h.begin(x, id, false) }
 
-// Rollback begins to put the program of before back.
+// Rollback begins to put the previous program back.
 func (h Handler) Rollback(x *httpx.Exchange, id string) error { return h.begin(x, id, true) }
 
 func (h Handler) begin(x *httpx.Exchange, id string, back bool) error {
@@ -133,7 +133,7 @@ func (r Request) check(back bool) error {
 	case len(r.Problems) > MaxProblems || slices.ContainsFunc(r.Problems, func(p string) bool { return len(p) > MaxProblem }):
 		return fmt.Errorf("problems: %d problems at most, of %d bytes each", MaxProblems, MaxProblem)
 	case back && (r.Image != "" || r.Digest != "" || r.Program != "" || r.Signature != ""):
-		return errors.New("the program of before is on the host: a rollback takes no image")
+		return errors.New("the previous program is on the host: a rollback takes no image")
 	case back:
 		return nil
 	case r.Image == "" || r.Signature == "":

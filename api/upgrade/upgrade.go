@@ -15,8 +15,8 @@ const (
 	Failed     State = "FAILED"      // nothing has changed: the new program was refused, or did not come
 	Checking   State = "CHECKING"    // the new program is in place, and has not yet been ready
 	Confirmed  State = "CONFIRMED"   // it has joined its pool and taken up the tasks
-	RolledBack State = "ROLLED_BACK" // the program of before is in place again
-	Abandoned  State = "ABANDONED"   // somebody has put a third program there, or taken the one of before away
+	RolledBack State = "ROLLED_BACK" // the previous program is in place again
+	Abandoned  State = "ABANDONED"   // somebody has put a third program there, or taken the previous one away
 )
 
 // Release is one program.
@@ -34,7 +34,7 @@ type Attempt struct {
 	To       Release       `json:"to"`
 	Inherits bool          `json:"inherits,omitempty"` // the new program takes the listening sockets of the one before over
 	Signed   bool          `json:"signed"`             // the new program has a signature that counts on the host
-	Rollback bool          `json:"rollback,omitempty"` // to the program of before
+	Rollback bool          `json:"rollback,omitempty"` // to the previous program
 	At       time.Time     `json:"at"`
 	Timeout  time.Duration `json:"timeout"`          // in which the new program has to be ready
 	Starts   int           `json:"starts"`           // of the new program

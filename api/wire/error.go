@@ -20,8 +20,8 @@ func Errorf(errorType, format string, args ...any) *Error {
 	return &Error{Type: errorType, Message: fmt.Sprintf(format, args...)}
 }
 
-// Retyped gives a ClientException the type that a service without one has for a field that is wrong. Other errors stay as they are.
-func Retyped(errorType string, err error) error {
+// WithErrorType gives a ClientException the type that a service without one has for a field that is wrong. Other errors stay as they are.
+func WithErrorType(errorType string, err error) error {
 	refusal, ok := errors.AsType[*Error](err)
 	if !ok || refusal.Type != Client {
 		return err

@@ -93,9 +93,9 @@ func (c Control) Probe(ctx context.Context) (found Health, why string) {
 	return Serving, ""
 }
 
-// Gate returns nil when the daemon serves: a container that starts while it does not would run without its limits, and nobody would
+// WaitServing returns nil when the daemon serves: a container that starts while it does not would run without its limits, and nobody would
 // notice. It asks three times before it gives up.
-func (c Control) Gate(ctx context.Context) error {
+func (c Control) WaitServing(ctx context.Context) error {
 	var found Health
 	var why string
 	for range probeAttempts {

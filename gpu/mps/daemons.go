@@ -93,7 +93,7 @@ func (d *Daemons) Share(ctx context.Context, uuid string, mib int64) (pipes stri
 			return "", errors.Join(fmt.Errorf("MPS of GPU %s: %w", uuid, err), d.end(ctx, s))
 		}
 	}
-	err = s.Gate(ctx)
+	err = s.WaitServing(ctx)
 	if err == nil {
 		err = s.raiseLimit(ctx, mib)
 	}
@@ -208,7 +208,7 @@ func (s *state) check(ctx context.Context, log *slog.Logger) error {
 		return nil
 	}
 	s.trimLogs(log)
-	if err := s.Gate(ctx); err != nil && ctx.Err() == nil {
+	if err := s.WaitServing(ctx); err != nil && ctx.Err() == nil {
 		return s.fail(log, err)
 	}
 	s.probed = time.Now()

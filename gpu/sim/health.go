@@ -73,7 +73,7 @@ func withHealth(devices []gpu.Device, broken map[int]string) []gpu.Device {
 func healthOf(reason string) gpu.Health {
 	var code uint64
 	if _, err := fmt.Sscanf(reason, "Xid %d", &code); err == nil {
-		if health := xid.Of(code).Health; health != gpu.Healthy {
+		if health := xid.Lookup(code).Health; health != gpu.Healthy {
 			return health
 		}
 	}

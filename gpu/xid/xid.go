@@ -25,8 +25,8 @@ const (
 	RecoveryChanged = 154
 )
 
-// Of is the meaning of an Xid. NVIDIA adds numbers with new drivers: an unknown one takes the GPU out of use until it is reset.
-func Of(code uint64) Error {
+// Lookup is the meaning of an Xid. NVIDIA adds numbers with new drivers: an unknown one takes the GPU out of use until it is reset.
+func Lookup(code uint64) Error {
 	if e, ok := named[code]; ok {
 		e.Code = code
 		return e

@@ -22,7 +22,7 @@ func TestOf(t *testing.T) {
 		{0, gpu.NeedsReset, false}, {1 << 40, gpu.NeedsReset, false}, // of a driver to come
 	}
 	for _, test := range tests {
-		e := xid.Of(test.code)
+		e := xid.Lookup(test.code)
 		if e.Health != test.health || e.EndsTasks != test.endsTasks || e.Code != test.code || e.Text == "" {
 			t.Errorf("Xid %d: %+v", test.code, e)
 		}
@@ -31,7 +31,7 @@ func TestOf(t *testing.T) {
 
 func TestEveryErrorHasAStateThatPinionKnows(t *testing.T) {
 	for code := range uint64(300) {
-		switch e := xid.Of(code); e.Health {
+		switch e := xid.Lookup(code); e.Health {
 		case gpu.Healthy, gpu.Lost, gpu.NeedsReset, gpu.NeedsReboot:
 			if e.Health != gpu.Healthy && e.Health.RecoveryAction() == "" {
 				t.Errorf("%v: nothing to do about %s", e, e.Health)

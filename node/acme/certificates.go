@@ -208,7 +208,7 @@ func (c *Certificates) order(host string) {
 	}
 	if n.err = err; err == nil {
 		n.ready = true
-		c.log.Info("a certificate is there by ACME", "name", host)
+		c.log.Info("an ACME certificate was issued", "name", host)
 		return
 	}
 	if errors.Is(err, spec.ErrUnavailable) {
@@ -216,7 +216,7 @@ func (c *Certificates) order(host string) {
 		return
 	}
 	n.next = time.Now().Add(n.delays.Next())
-	c.log.Warn("a certificate could not be had by ACME: the CA has to reach port 443 of the name, at a listener of this pool; it is tried again", "name", host, "error", err, "retryAt", n.next)
+	c.log.Warn("an ACME order failed, it is retried: the CA has to reach port 443 of the name, at a listener of this pool", "name", host, "error", err, "retryAt", n.next)
 }
 
 // elsewhereRetry is the time between two looks for a certificate that another host orders.

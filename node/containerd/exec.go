@@ -24,7 +24,7 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 
 	"pinion/node/runtime"
-	"pinion/raftfsm/execution"
+	"pinion/raftfsm/execcommand"
 )
 
 var _ runtime.Execer = (*Runtime)(nil)
@@ -59,7 +59,7 @@ func (e *execProcess) run(ctx context.Context, c runtime.ExecRequest) (int, erro
 	if c.TTY {
 		process.Env = withTerminal(process.Env)
 	}
-	if c.TTY && c.Size != (execution.TerminalSize{}) {
+	if c.TTY && c.Size != (execcommand.TerminalSize{}) {
 		process.ConsoleSize = &specs.Box{Width: uint(c.Size.Columns), Height: uint(c.Size.Rows)}
 	}
 	spec, err := typeurl.MarshalAnyToProto(process)
@@ -157,7 +157,7 @@ func (e *execProcess) sayNotFound(c runtime.ExecRequest, err error) {
 }
 
 // resize gives the command's terminal each of its sizes until ctx ends.
-func (e *execProcess) resize(ctx context.Context, sizes <-chan execution.TerminalSize) {
+func (e *execProcess) resize(ctx context.Context, sizes <-chan execcommand.TerminalSize) {
 	for {
 		select {
 		case size := <-sizes:

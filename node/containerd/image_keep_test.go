@@ -31,7 +31,7 @@ func (l *leaderSays) Ask(_ context.Context, r blob.Request) (blob.Answer, error)
 	if r.Images != nil {
 		l.named = r.Images.List
 	}
-	grants := make([]blob.Grant, len(r.Wants))
+	grants := make([]blob.Sources, len(r.Wants))
 	for i := range grants {
 		grants[i].Whole = true
 	}
@@ -61,7 +61,7 @@ func TestAHostKeepsWhatThePoolKeeps(t *testing.T) {
 		t.Fatal(err)
 	}
 	leader := &leaderSays{kept: []blob.Image{{Name: address + "/kept:1", Digest: digest.String()}}}
-	containerd.ExchangeBlobs(h.runtime, leader)
+	containerd.UsePeers(h.runtime, leader)
 	h.until(func() bool { return leader.knows(address + "/kept@" + digest.String()) })
 	h.until(h.keepsImages)
 
@@ -80,7 +80,7 @@ func TestAHostKeepsWhatThePoolKeeps(t *testing.T) {
 	leader.mu.Lock()
 	leader.kept = nil
 	leader.mu.Unlock()
-	containerd.ExchangeBlobs(h.runtime, leader)
+	containerd.UsePeers(h.runtime, leader)
 	h.until(func() bool {
 		would, err := h.admin().Prune(h.ctx(), true)
 		if err != nil {

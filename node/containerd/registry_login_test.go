@@ -124,7 +124,7 @@ func (o *otherHosts) Ask(_ context.Context, r blob.Request) (blob.Answer, error)
 	for _, held := range r.Held {
 		o.told[held] = true
 	}
-	return blob.Answer{Epoch: "1", Grants: slices.Repeat([]blob.Grant{{Whole: true}}, len(r.Wants)), AgainMillis: 10}, nil
+	return blob.Answer{Epoch: "1", Grants: slices.Repeat([]blob.Sources{{Whole: true}}, len(r.Wants)), AgainMillis: 10}, nil
 }
 
 func (o *otherHosts) Read(context.Context, string, string, int64, int64) (io.ReadCloser, int64, error) {
@@ -135,7 +135,7 @@ func (o *otherHosts) Read(context.Context, string, string, int64, int64) (io.Rea
 func TestOtherHostsGetNoImageThatATasksCredentialsBrought(t *testing.T) {
 	h := newHost(t)
 	others := &otherHosts{told: map[string]bool{}}
-	serve := containerd.ExchangeBlobs(h.runtime, others)
+	serve := containerd.UsePeers(h.runtime, others)
 	ref := privateRegistry(t, &atomic.Bool{}) + "/private:1"
 	image, err := h.runtime.Pull(h.withLogin("me", registryPassword), ref, nil)
 	if err != nil {

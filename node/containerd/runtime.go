@@ -153,10 +153,10 @@ func (r *Runtime) Features() Features {
 // Close closes the connection to the daemon; containers run on.
 func (r *Runtime) Close() error { return errors.Join(r.images.Close(), r.client.Close()) }
 
-// ExchangeBlobs has a runtime exchange the blobs of images with other hosts, and returns what answers those: see
+// UsePeers has a runtime exchange the blobs of images with other hosts, and returns what answers those: see
 // distribution.Exchange.Serve.
-func ExchangeBlobs(r *Runtime, peers distribution.Peers) (serve func(w http.ResponseWriter, request *http.Request, host string)) {
-	return r.images.ExchangeWith(peers)
+func UsePeers(r *Runtime, peers distribution.Peers) (serve func(w http.ResponseWriter, request *http.Request, host string)) {
+	return r.images.UsePeers(peers)
 }
 
 // Prefetch has a runtime pull images before a task needs them: see images.Prefetch.

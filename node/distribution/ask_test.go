@@ -47,7 +47,7 @@ func (nothingStored) ReaderAt(context.Context, digest.Digest) (ReaderAt, int64, 
 	return nil, 0, blob.ErrNotHere
 }
 
-func openAsked(t *testing.T, tracker *askedTracker) *Exchange {
+func openAsked(t *testing.T, tracker *askedTracker) *BlobPeer {
 	t.Helper()
 	x, err := Open(Config{Store: nothingStored{}, Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -72,7 +72,7 @@ func TestATrackerThatFailsIsNotAskedAllTheTime(t *testing.T) {
 // Blobs that go while the tracker is being told of them are not left with it.
 func TestWhatGoesWhileItIsToldIsToldAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var x *Exchange
+		var x *BlobPeer
 		opened := make(chan struct{})
 		tracker := &askedTracker{}
 		tracker.answer = func(n int) error {

@@ -20,7 +20,7 @@ const compareBuffer = 256 << 10
 type corruptBlob struct {
 	pieceFile
 	digest  digest.Digest
-	x       *Exchange
+	x       *BlobPeer
 	from    Registry
 	ranges  bool                   // the registry gives parts of it
 	sources map[int]string         // of the pieces: a host or the registry
@@ -60,9 +60,9 @@ func (r *corruptBlob) run(ctx context.Context) error {
 }
 
 // blame keeps this host from asking another one that gave wrong bytes.
-func (x *Exchange) blame(host string, d digest.Digest) {
+func (x *BlobPeer) blame(host string, d digest.Digest) {
 	x.avoid.add(host, liedFor)
-	x.config.Log.Warn("a host gave wrong bytes of a blob: check its disk and its memory, or whether somebody else is on it", "host", host, "blob", d)
+	x.config.Log.Warn("a host gave wrong bytes of a blob: check its disk and its memory, or whether somebody else is on it", "hostId", host, "blob", d)
 }
 
 // suspects are the hosts that gave pieces.
@@ -107,7 +107,7 @@ func (r *corruptBlob) openRegistry(ctx context.Context, offset, length int64) (i
 	if r.ranges {
 		return r.from.Range(ctx, offset, length)
 	}
-	return r.from.Whole(ctx, offset)
+	return r.from.OpenFrom(ctx, offset)
 }
 
 // replaceFromPeers fetches the pieces of a host from the others that have them.

@@ -21,7 +21,7 @@ const (
 // Document reads a small blob, such as a manifest, of which nothing but its digest is known, from a host that has it: at most so many
 // bytes, which were checked. It waits until a new tracker has been told by all hosts what they have. The error wraps blob.ErrNotHere if
 // no host gives it.
-func (x *Exchange) Document(ctx context.Context, d digest.Digest, most int64) ([]byte, error) {
+func (x *BlobPeer) Document(ctx context.Context, d digest.Digest, most int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, documentTimeout)
 	defer cancel()
 	for {
@@ -45,20 +45,20 @@ func (x *Exchange) Document(ctx context.Context, d digest.Digest, most int64) ([
 }
 
 // documentFrom reads a document from the hosts that an answer names; nil: none gives it.
-func (x *Exchange) documentFrom(ctx context.Context, answer blob.Answer, d digest.Digest, most int64) []byte {
+func (x *BlobPeer) documentFrom(ctx context.Context, answer blob.Answer, d digest.Digest, most int64) []byte {
 	for _, g := range answer.Grants {
 		for _, p := range g.Peers {
 			text, err := x.readDocument(ctx, p.Host, d, most)
 			if err == nil {
 				return text
 			}
-			x.config.Log.Debug("a host does not give a document", "host", p.Host, "blob", d, "error", err)
+			x.config.Log.Debug("a host does not give a document", "hostId", p.Host, "blob", d, "error", err)
 		}
 	}
 	return nil
 }
 
-func (x *Exchange) readDocument(ctx context.Context, host string, d digest.Digest, most int64) ([]byte, error) {
+func (x *BlobPeer) readDocument(ctx context.Context, host string, d digest.Digest, most int64) ([]byte, error) {
 	first, size, err := x.readPeer(ctx, host, d.String(), 0, 1)
 	if err != nil {
 		return nil, err

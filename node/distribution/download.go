@@ -26,7 +26,7 @@ const (
 // Download is one blob on its way to this host.
 type Download struct {
 	pieceFile
-	x        *Exchange
+	x        *BlobPeer
 	digest   digest.Digest
 	from     Registry
 	received func(int64)
@@ -36,7 +36,7 @@ type Download struct {
 	cancel  context.CancelFunc // ends the fetches; nil: nobody reads
 	ctx     context.Context    // of the fetches
 	pieces  pieces
-	granted blob.Grant
+	granted blob.Sources
 	peers   peers
 	tries   map[int]int // failed fetches of a piece from the registry
 	state   state
@@ -59,7 +59,7 @@ type state struct {
 // fromRegistry is the source of pieces that no host gave.
 const fromRegistry = ""
 
-func newDownload(x *Exchange, d digest.Digest, size int64, from Registry, received func(int64)) (*Download, error) {
+func newDownload(x *BlobPeer, d digest.Digest, size int64, from Registry, received func(int64)) (*Download, error) {
 	if size <= 0 || size > blob.MaxSize {
 		return nil, fmt.Errorf("blob %s is said to have %d bytes", d, size)
 	}

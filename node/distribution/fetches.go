@@ -18,7 +18,7 @@ var ErrNoRanges = errors.New("the registry gives no parts of blobs")
 
 // grant takes in where the tracker says that pieces are. What neither a host nor the registry gives cannot be had, unless other hosts may have it after all: known
 // is false while there is no tracker, or one that not all hosts have told yet what they have. That is waited for as long as for a document.
-func (d *Download) grant(g blob.Grant, known bool) {
+func (d *Download) grant(g blob.Sources, known bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	g.Take = append(d.granted.Take, g.Take...)
@@ -179,7 +179,7 @@ func (d *Download) peerFailed(host string, err error) {
 	default:
 		d.peers.lacking[host] = time.Now().Add(unreachableFor)
 		d.x.avoid.add(host, unreachableFor)
-		d.x.config.Log.Info("a host does not give a blob that it has; it comes from elsewhere", "host", host, "blob", d.digest, "error", err)
+		d.x.config.Log.Info("a host does not give a blob that it has; it comes from elsewhere", "hostId", host, "blob", d.digest, "error", err)
 	}
 }
 
@@ -194,7 +194,7 @@ func (d *Download) fromRegistry(ctx context.Context, piece int) error {
 	offset, length := d.bounds(piece)
 	open := func() (io.ReadCloser, error) { return d.from.Range(ctx, offset, length) }
 	if d.count == 1 {
-		open = func() (io.ReadCloser, error) { return d.from.Whole(ctx, 0) }
+		open = func() (io.ReadCloser, error) { return d.from.OpenFrom(ctx, 0) }
 	}
 	body, err := open()
 	if err != nil {

@@ -16,7 +16,7 @@ type promises struct{ *testHost }
 func (promises) Ask(_ context.Context, r blob.Request) (blob.Answer, error) {
 	answer := blob.Answer{Epoch: "one", AgainMillis: 3000}
 	for range r.Wants {
-		answer.Grants = append(answer.Grants, blob.Grant{Coming: true})
+		answer.Grants = append(answer.Grants, blob.Sources{Coming: true})
 	}
 	return answer, nil
 }

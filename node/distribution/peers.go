@@ -73,7 +73,7 @@ func (p peers) isBusy(host string) bool {
 var errPeerSlow = errors.New("it sends too little")
 
 // readPeer is Peers.Read from a host that has to send enough.
-func (x *Exchange) readPeer(ctx context.Context, host, digest string, offset, length int64) (io.ReadCloser, int64, error) {
+func (x *BlobPeer) readPeer(ctx context.Context, host, digest string, offset, length int64) (io.ReadCloser, int64, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	slow := func() { cancel(errPeerSlow) }
 	end := time.AfterFunc(firstByte+time.Duration(length)*time.Second/leastRate, slow)

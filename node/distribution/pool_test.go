@@ -43,7 +43,7 @@ type testPool struct {
 type testHost struct {
 	p      *testPool
 	id     string
-	x      *Exchange
+	x      *BlobPeer
 	store  sync.Map // digest -> []byte
 	tamper func(w http.ResponseWriter, r *http.Request) http.ResponseWriter
 	reads  atomic.Int64
@@ -109,7 +109,7 @@ func (h *testHost) fetch(ctx context.Context) error {
 			h.p.t.Errorf("%s has got wrong bytes", h.id)
 		}
 		h.store.Store(h.p.digest, got)
-		h.x.Whole(h.p.digest)
+		h.x.MarkComplete(h.p.digest)
 		return nil
 	}
 }
@@ -144,7 +144,7 @@ func (h *testHost) Ask(_ context.Context, r blob.Request) (blob.Answer, error) {
 	return answer, nil
 }
 
-func (p *testPool) grant(host string, w blob.Want) (g blob.Grant) {
+func (p *testPool) grant(host string, w blob.Want) (g blob.Sources) {
 	if p.shares[host] == nil || w.Share.Len() > p.shares[host].Len() {
 		p.shares[host] = w.Share
 	}
@@ -267,7 +267,7 @@ func (g *testRegistry) Range(ctx context.Context, offset, length int64) (io.Read
 	return g.readRange(offset, length)
 }
 
-func (g *testRegistry) Whole(ctx context.Context, offset int64) (io.ReadCloser, error) {
+func (g *testRegistry) OpenFrom(ctx context.Context, offset int64) (io.ReadCloser, error) {
 	return g.readRange(offset, int64(len(g.data))-offset)
 }
 

@@ -27,7 +27,7 @@ const (
 // Serve answers another host of the pool, which the caller has authenticated, with bytes of the blob that the path's wildcard "digest"
 // names: those of its Range header, "bytes=FIRST-LAST", which it must have. It answers 404 when the blob is not here, or not yet, and
 // 429 when others get as much as they may.
-func (x *Exchange) Serve(w http.ResponseWriter, r *http.Request, host string) {
+func (x *BlobPeer) Serve(w http.ResponseWriter, r *http.Request, host string) {
 	name, err := digest.Parse(r.PathValue("digest"))
 	if err != nil {
 		http.Error(w, "the path names no digest: "+err.Error(), http.StatusBadRequest)
@@ -59,12 +59,12 @@ func (x *Exchange) Serve(w http.ResponseWriter, r *http.Request, host string) {
 	w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", offset, offset+length-1, size))
 	w.WriteHeader(http.StatusPartialContent)
 	if err := x.send(r.Context(), w, io.NewSectionReader(from, offset, length)); err != nil {
-		x.config.Log.Debug("a host did not get all that it asked for", "host", host, "blob", name, "error", err)
+		x.config.Log.Debug("a host did not get all that it asked for", "hostId", host, "blob", name, "error", err)
 	}
 }
 
 // openLocal opens a blob on this host: in the store, or the pieces of one that is arriving.
-func (x *Exchange) openLocal(ctx context.Context, name digest.Digest, offset, length int64) (ReaderAt, int64, error) {
+func (x *BlobPeer) openLocal(ctx context.Context, name digest.Digest, offset, length int64) (ReaderAt, int64, error) {
 	if d := x.shared(name); d != nil && d.serve(offset, length) {
 		return arriving{d.file, d.served}, d.size, nil
 	}
@@ -93,7 +93,7 @@ func (a arriving) Close() error {
 }
 
 // send writes at the rate of this host. A host that takes nothing is given up.
-func (x *Exchange) send(ctx context.Context, w http.ResponseWriter, from io.Reader) error {
+func (x *BlobPeer) send(ctx context.Context, w http.ResponseWriter, from io.Reader) error {
 	out := http.NewResponseController(w)
 	buffer := make([]byte, uploadBurst)
 	for {

@@ -37,7 +37,7 @@ func (s stream) pieces(ctx context.Context) error {
 		return nil
 	}
 	offset, _ := d.bounds(first)
-	body, err := d.from.Whole(ctx, offset)
+	body, err := d.from.OpenFrom(ctx, offset)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ const (
 )
 
 // askLoop tells the tracker which blobs this host has, and asks for sources of those that it lacks.
-func (x *Exchange) askLoop() {
+func (x *BlobPeer) askLoop() {
 	for x.ctx.Err() == nil {
 		changed := x.trackerChanged()
 		again := x.ask()
@@ -40,7 +40,7 @@ func (x *Exchange) askLoop() {
 }
 
 // trackerChanged is closed when there is another tracker; nil without hosts to ask.
-func (x *Exchange) trackerChanged() <-chan struct{} {
+func (x *BlobPeer) trackerChanged() <-chan struct{} {
 	if p := x.peers.Load(); p != nil {
 		return (*p).Changed()
 	}
@@ -48,7 +48,7 @@ func (x *Exchange) trackerChanged() <-chan struct{} {
 }
 
 // ask asks once, and returns when to ask again at the latest.
-func (x *Exchange) ask() time.Duration {
+func (x *BlobPeer) ask() time.Duration {
 	request, asking, told := x.request()
 	request.Images = x.images()
 	ctx, cancel := context.WithTimeout(x.ctx, askTimeout)
@@ -69,7 +69,7 @@ func (x *Exchange) ask() time.Duration {
 			x.tellImages()
 		}
 		for _, d := range asking {
-			d.grant(blob.Grant{Whole: true}, errors.Is(err, errNoPeers))
+			d.grant(blob.Sources{Whole: true}, errors.Is(err, errNoPeers))
 		}
 		return askTimeout
 	}
@@ -92,15 +92,15 @@ func (x *Exchange) ask() time.Duration {
 	return time.Duration(answer.AgainMillis) * time.Millisecond
 }
 
-// telling is the part of a request that reports blobs: how many were added, and the generation of what the tracker knows.
-type telling struct{ added, generation int }
+// blobReport is the part of a request that reports blobs: how many were added, and the generation of what the tracker knows.
+type blobReport struct{ added, generation int }
 
 // request makes the next request to the tracker; asking are its downloads, told is what it reports.
-func (x *Exchange) request() (r blob.Request, asking []*Download, told telling) {
+func (x *BlobPeer) request() (r blob.Request, asking []*Download, told blobReport) {
 	avoid := x.avoid.list()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	r.Epoch, told = x.epoch, telling{len(x.added), x.generation}
+	r.Epoch, told = x.epoch, blobReport{len(x.added), x.generation}
 	r.Held = slices.Clone(x.added)
 	for _, d := range x.downloads {
 		if want, asks := d.want(avoid); asks && len(asking) < blob.MaxWants {
@@ -115,7 +115,7 @@ func (x *Exchange) request() (r blob.Request, asking []*Download, told telling) 
 }
 
 // images are the images of this host, nil when the tracker knows them or they cannot be listed.
-func (x *Exchange) images() *blob.Images {
+func (x *BlobPeer) images() *blob.Images {
 	x.mu.Lock()
 	known := x.named || x.peers.Load() == nil
 	x.named = x.named || !known // what comes from now on is told the next time
@@ -133,7 +133,7 @@ func (x *Exchange) images() *blob.Images {
 }
 
 // held are the digests of all blobs that are whole here, as many as the tracker takes.
-func (x *Exchange) held() (held []string) {
+func (x *BlobPeer) held() (held []string) {
 	digests, err := x.config.Store.Digests(x.ctx)
 	if err != nil {
 		x.config.Log.Warn("the blobs on this host cannot be listed, so other hosts fetch them elsewhere", "error", err)
@@ -145,7 +145,7 @@ func (x *Exchange) held() (held []string) {
 }
 
 // noteTracker says once that the tracker does not answer, and once that it does again.
-func (x *Exchange) noteTracker(err error, asking int) {
+func (x *BlobPeer) noteTracker(err error, asking int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	switch {
@@ -159,14 +159,14 @@ func (x *Exchange) noteTracker(err error, asking int) {
 }
 
 // shared returns an arriving blob.
-func (x *Exchange) shared(d digest.Digest) *Download {
+func (x *BlobPeer) shared(d digest.Digest) *Download {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.downloads[d]
 }
 
 // forgetTold has the tracker told all: it may have heard nothing yet.
-func (x *Exchange) forgetTold() {
+func (x *BlobPeer) forgetTold() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.epoch, x.named = "", false
@@ -174,7 +174,7 @@ func (x *Exchange) forgetTold() {
 }
 
 // tellImages has the images told again with the next request.
-func (x *Exchange) tellImages() {
+func (x *BlobPeer) tellImages() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.named = false

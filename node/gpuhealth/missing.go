@@ -90,7 +90,7 @@ func (f *inventoryFile) remember(listed []gpu.Device, now time.Time) (returned m
 		}
 		exchanged := func(d gpu.Device) bool { return d.UUID != uuid && d.PCI != "" && d.PCI == known.Device.PCI }
 		if !lists(listed, uuid) && slices.ContainsFunc(added, exchanged) {
-			f.log.Info("a GPU was exchanged for another one", "gpu", uuid, "pci", known.Device.PCI)
+			f.log.Info("a GPU was replaced", "gpu", uuid, "pci", known.Device.PCI)
 			delete(f.GPUs, uuid)
 		}
 	}

@@ -103,7 +103,7 @@ func (r *Record) AddFault(f gpu.Fault, all []gpu.Device, now time.Time) {
 		r.log.Warn("the driver reports a problem of a GPU", "gpu", f.UUID, "problem", f.Text)
 		return
 	}
-	what := xid.Of(f.Xid)
+	what := xid.Lookup(f.Xid)
 	r.log.Warn("the driver reports an error of a GPU", "gpu", f.UUID, "error", what, "health", what.Health)
 	text := fmt.Sprintf("%s, at %s", what, now.UTC().Format(time.RFC3339))
 	if action := what.Health.RecoveryAction(); action != "" {

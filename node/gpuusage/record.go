@@ -53,7 +53,7 @@ func (r *Record) Add(at time.Time, usages []gpu.Usage, devices []gpu.Device) map
 		d := &devices[i]
 		s := r.gpus[d.UUID]
 		if n := slices.IndexFunc(usages, func(u gpu.Usage) bool { return u.UUID == d.UUID }); n >= 0 {
-			usage, implausible := usages[n].Plausible(d)
+			usage, implausible := usages[n].DropImplausible(d)
 			r.doubt(d, implausible)
 			if s == nil {
 				s = &series{}
@@ -77,7 +77,7 @@ func (r *Record) doubt(d *gpu.Device, implausible []string) {
 	}
 	if !r.said[d.UUID] {
 		r.said[d.UUID] = true
-		r.log.Warn("the driver tells of a GPU what no GPU does: that is left out", "gpu", d.UUID, "values", strings.Join(implausible, ", "))
+		r.log.Warn("the driver reported impossible usage values for a GPU: they are dropped", "gpu", d.UUID, "values", strings.Join(implausible, ", "))
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 // fluentd writes lines as version 1 of the forward protocol has them, in its forward mode: one message with the entries of a batch, whose members are
 // those of Docker's driver.
 type fluentd struct {
-	note      *note
+	note      *forwardRecord
 	tag       string
 	subSecond bool // times with nanoseconds, as an extension of MessagePack
 }

@@ -133,7 +133,7 @@ func TestMessagePack(t *testing.T) {
 	for _, n := range []int{0, 15, 16, 1000} {
 		lines := slices.Repeat([]logs.StreamLine{{Time: time.Unix(1, 0), Text: "x", Partial: true}}, n)
 		var got []any
-		m := fluentd{note: &note{}, tag: "t"}.message(lines, "")
+		m := fluentd{note: &forwardRecord{}, tag: "t"}.message(lines, "")
 		if err := codec.NewDecoder(bytes.NewReader(m), &codec.MsgpackHandle{}).Decode(&got); err != nil || len(got) != 3 || len(got[1].([]any)) != n {
 			t.Errorf("%d entries: %v", n, err)
 		}

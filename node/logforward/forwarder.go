@@ -41,8 +41,8 @@ type rejectedError struct{ error }
 // forwarder sends the log of one container.
 type forwarder struct {
 	all  *Forwarders
-	of   logs.Forwarded
-	note note
+	of   logs.ForwardedLog
+	note forwardRecord
 	log  *slog.Logger
 	over atomic.Bool // no more is written when the logger has ended
 	gone atomic.Bool // the containers of its task have ended for good
@@ -204,7 +204,7 @@ type position struct {
 }
 
 // open takes over the position that was kept. What is no position is none.
-func (p *position) open(store *logs.Store, of logs.Forwarded) error {
+func (p *position) open(store *logs.Store, of logs.ForwardedLog) error {
 	file, err := store.OpenPosition(of)
 	if err != nil {
 		return err

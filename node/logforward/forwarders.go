@@ -46,25 +46,25 @@ type Forwarders struct {
 	group  sync.WaitGroup
 
 	mu      sync.Mutex
-	running map[logs.Forwarded]*forwarder
+	running map[logs.ForwardedLog]*forwarder
 }
 
 // New makes the forwarders of a host, and goes on with the logs of containers that a previous run of the agent has left.
 func New(c Config) (*Forwarders, error) {
-	f := &Forwarders{config: c, dialer: newDialer(c.Allowed, c.Virtual), ended: make(chan struct{}, maxEnded), running: map[logs.Forwarded]*forwarder{}}
+	f := &Forwarders{config: c, dialer: newDialer(c.Allowed, c.Virtual), ended: make(chan struct{}, maxEnded), running: map[logs.ForwardedLog]*forwarder{}}
 	f.ctx, f.end = context.WithCancel(context.Background())
-	left, err := c.Store.AllForwarded()
+	left, err := c.Store.ForwardedLogs()
 	if err != nil {
 		return nil, err
 	}
 	for _, of := range left {
-		var n note
-		raw, err := c.Store.ForwardNote(of)
+		var n forwardRecord
+		raw, err := c.Store.ReadForwardRecord(of)
 		if err == nil {
 			err = json.Unmarshal(raw, &n)
 		}
 		if err != nil {
-			c.Log.Warn("the log of a container is not sent on: what says where to cannot be read", "task", of.Task, "container", of.Container, "error", err)
+			c.Log.Warn("the log of a container is not forwarded: its forwarding record cannot be read", "task", of.Task, "container", of.Container, "error", err)
 			continue
 		}
 		if _, err := f.begin(of, n, nil, false); err != nil {
@@ -83,13 +83,13 @@ func (f *Forwarders) Close() error {
 
 // begin is the forwarder of a container, which is started if there is none. With keep what it has to know is written beside the log first, less
 // the secrets; nil: it asks for them.
-func (f *Forwarders) begin(of logs.Forwarded, n note, secrets map[string]string, keep bool) (*forwarder, error) {
+func (f *Forwarders) begin(of logs.ForwardedLog, n forwardRecord, secrets map[string]string, keep bool) (*forwarder, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if keep {
 		raw, err := json.Marshal(n)
 		if err == nil {
-			err = f.config.Store.NoteForward(of, raw)
+			err = f.config.Store.WriteForwardRecord(of, raw)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("keeping where the log is sent: %w", err)
@@ -123,7 +123,7 @@ func (f *Forwarders) finish(ended *forwarder) bool {
 		return false
 	}
 	delete(f.running, ended.of)
-	if err := f.config.Store.ForgetForward(ended.of); err != nil {
+	if err := f.config.Store.RemoveForwardRecord(ended.of); err != nil {
 		ended.log.Warn("a log that is sent cannot be noted as such", "error", err)
 	}
 	return true

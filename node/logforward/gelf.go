@@ -23,7 +23,7 @@ const (
 
 // gelf writes messages of GELF 1.1, as Docker's driver does.
 type gelf struct {
-	note      *note
+	note      *forwardRecord
 	tag, host string
 	packets   bool // messages travel in packets, compressed, and cut into chunks
 	compress  func(io.Writer) (io.WriteCloser, error)

@@ -84,7 +84,7 @@ func TestALongLineOfGELFIsCut(t *testing.T) {
 	for len(text) < 100_000 {
 		text += rand.Text() + "\x01"
 	}
-	g := gelf{note: &note{Extra: map[string]string{"a": strings.Repeat("\x01", maxExtra)}}, packets: true, host: "h"}
+	g := gelf{note: &forwardRecord{Extra: map[string]string{"a": strings.Repeat("\x01", maxExtra)}}, packets: true, host: "h"}
 	var packets []string
 	for _, p := range g.encode([]logs.StreamLine{{Time: time.Unix(1, 0), Text: text}}) {
 		if len(p) > gelfChunk+12 || bytes.HasPrefix(p, []byte{0x1e, 0x0f}) && int(p[11]) > gelfChunks {

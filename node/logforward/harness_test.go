@@ -23,12 +23,12 @@ import (
 	"pinion/raftfsm/valuefrom"
 )
 
-var of = logs.Forwarded{Task: "0123456789abcdef", Container: "main"}
+var of = logs.ForwardedLog{Task: "0123456789abcdef", Container: "main"}
 
 // written is the log of a container, as its logger writes it.
 type written struct {
 	t       *testing.T
-	of      logs.Forwarded
+	of      logs.ForwardedLog
 	store   *logs.Store
 	file    *os.File
 	base    int64
@@ -38,7 +38,7 @@ type written struct {
 
 func newLog(t *testing.T) *written { t.Helper(); return newLogOf(t, of) }
 
-func newLogOf(t *testing.T, of logs.Forwarded) *written {
+func newLogOf(t *testing.T, of logs.ForwardedLog) *written {
 	t.Helper()
 	w := &written{t: t, of: of, store: logs.NewStore(filepath.Join(t.TempDir(), "logs"))}
 	if err := os.MkdirAll(filepath.Dir(w.path()), 0o700); err != nil {
@@ -115,7 +115,7 @@ func (w *written) forward(driver string, options map[string]string, allowed ...s
 func (w *written) forwardWith(log logdriver.Configuration, allowed ...string) *Forwarders {
 	w.t.Helper()
 	f := w.forwarders(allowed...)
-	n := note{Log: log, Cluster: "lab", ID: w.of.Task + ".main", Short: w.of.Task[:12] + ".main", Image: "alpine:3", Extra: map[string]string{"team": "a"}}
+	n := forwardRecord{Log: log, Cluster: "lab", ID: w.of.Task + ".main", Short: w.of.Task[:12] + ".main", Image: "alpine:3", Extra: map[string]string{"team": "a"}}
 	if _, err := f.begin(w.of, n, nil, true); err != nil {
 		w.t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func (w *written) said() string {
 
 // noted reports whether there is something left to send after a restart.
 func (w *written) noted() bool {
-	raw, err := w.store.ForwardNote(w.of)
+	raw, err := w.store.ReadForwardRecord(w.of)
 	return err == nil && json.Valid(raw)
 }
 

@@ -69,6 +69,6 @@ func (h *hook) begin(c *task.Container, secrets map[string]string) error {
 	if !sends(c.Def) {
 		return nil
 	}
-	_, err := h.all.begin(logs.ForwardedOf(h.taskID, c.Def.Name), noteOf(c, h.all.config.Region), secrets, true)
+	_, err := h.all.begin(logs.ForwardedLogOf(h.taskID, c.Def.Name), forwardRecordOf(c, h.all.config.Region), secrets, true)
 	return err
 }

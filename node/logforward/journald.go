@@ -12,7 +12,7 @@ import (
 
 // journald writes entries of systemd's native protocol with the fields of Docker's driver.
 type journald struct {
-	note *note
+	note *forwardRecord
 	tag  string
 }
 

@@ -36,7 +36,7 @@ func TestJournald(t *testing.T) {
 	packets := packetsOf(t, conn)
 	w := newLog(t)
 	f := w.forwarders()
-	forwarder := &forwarder{all: f, of: of, note: note{ID: "id", Short: "short", Image: "i", Extra: map[string]string{"_PID": "1", "com.example/team": "a\nPRIORITY=0", "1": "x"}}}
+	forwarder := &forwarder{all: f, of: of, note: forwardRecord{ID: "id", Short: "short", Image: "i", Extra: map[string]string{"_PID": "1", "com.example/team": "a\nPRIORITY=0", "1": "x"}}}
 	to := logdriver.Destination{Network: "unix", Where: conn.LocalAddr().String()}
 	s := &socket{dial: newDialer([]string{to.String()}, f.config.Virtual).dialing(to), to: to, encode: journald{&forwarder.note, "tag"}.encode}
 	defer s.close()

@@ -14,7 +14,7 @@ import (
 func TestAContainerWithALongName(t *testing.T) {
 	name := strings.Repeat("n", 255)
 	c, url, allowed := newEventCollector(t)
-	w := newLogOf(t, logs.ForwardedOf(of.Task, name))
+	w := newLogOf(t, logs.ForwardedLogOf(of.Task, name))
 	w.secrets = poolOf(name)
 	config := splunkTokenOf(url)
 	runner := task.New(task.Config{Log: slog.New(slog.DiscardHandler), Dir: t.TempDir()}, spec.Assignment{

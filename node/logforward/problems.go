@@ -74,7 +74,7 @@ func (p *problems) rejected(f *forwarder, err error) {
 // logProblem tells it in both logs.
 func (f *forwarder) logProblem(text string) {
 	f.log.Warn("forwarding the log of a container", "message", text)
-	if err := f.all.config.Store.SayForward(f.of, "pinion: "+f.note.Log.LogDriver+": "+text); err != nil {
+	if err := f.all.config.Store.AppendForwardMessage(f.of, "pinion: "+f.note.Log.LogDriver+": "+text); err != nil {
 		f.log.Warn("the log of the container cannot be written", "error", err)
 	}
 }

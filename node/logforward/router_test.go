@@ -105,7 +105,7 @@ func (r *logRouter) text() string {
 func (w *written) route(r *logRouter) *Forwarders {
 	w.t.Helper()
 	f := w.forwarders()
-	n := note{Log: logdriver.Configuration{LogDriver: logdriver.Firelens}, ID: of.Task + ".main", Short: firelens.Tag("main", of.Task), Router: r.dir}
+	n := forwardRecord{Log: logdriver.Configuration{LogDriver: logdriver.Firelens}, ID: of.Task + ".main", Short: firelens.Tag("main", of.Task), Router: r.dir}
 	if _, err := f.begin(of, n, nil, true); err != nil {
 		w.t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ import (
 
 // splunk sends lines to an HTTP Event Collector of Splunk, as Docker's driver does.
 type splunk struct {
-	note        *note
+	note        *forwardRecord
 	options     map[string]string
 	tag, host   string
 	url         string
@@ -30,7 +30,7 @@ type splunk struct {
 	splunkToken string
 }
 
-func newSplunk(n *note, to logdriver.Destination, d *dialer, token, host string) *splunk {
+func newSplunk(n *forwardRecord, to logdriver.Destination, d *dialer, token, host string) *splunk {
 	o, scheme := n.Log.Options, "http://"
 	if to.TLS {
 		scheme = "https://"

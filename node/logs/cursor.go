@@ -22,7 +22,7 @@ type cursor struct {
 	shown     string    // as its lines are
 	since     time.Time // where to begin to read
 	chosen    selection
-	records   *joiner // nil: each line is a record
+	records   *multilineAssembler // nil: each line is a record
 	f         *os.File
 	in        *bufio.Reader
 	partial   []byte        // the beginning of an incomplete last line
@@ -31,7 +31,7 @@ type cursor struct {
 
 // newCursor starts at the last tail lines, 0 at the beginning. Where lines are left out or put together, a tail is counted by the query.
 func newCursor(task *os.Root, container string, tail int, chosen selection) (*cursor, error) {
-	records, err := newJoiner(task, container)
+	records, err := newMultilineAssembler(task, container)
 	if err != nil {
 		return nil, err
 	}

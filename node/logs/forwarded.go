@@ -17,16 +17,16 @@ const (
 	positionSuffix = ".sent"
 )
 
-// Forwarded names a container whose lines are sent elsewhere, by the names of its files: those are what a restart of the agent finds.
-type Forwarded struct{ Task, Container string }
+// ForwardedLog names a container whose lines are sent elsewhere, by the names of its files: those are what a restart of the agent finds.
+type ForwardedLog struct{ Task, Container string }
 
-// ForwardedOf makes the Forwarded of a container, by its name.
-func ForwardedOf(task, container string) Forwarded {
-	return Forwarded{fileName(task), fileName(container)}
+// ForwardedLogOf makes the ForwardedLog of a container, by its name.
+func ForwardedLogOf(task, container string) ForwardedLog {
+	return ForwardedLog{fileName(task), fileName(container)}
 }
 
-// NoteForward keeps the destination of a container's lines, before its logger starts.
-func (s *Store) NoteForward(of Forwarded, note []byte) error {
+// WriteForwardRecord keeps the destination of a container's lines, before its logger starts.
+func (s *Store) WriteForwardRecord(of ForwardedLog, note []byte) error {
 	path := s.beside(of, forwardSuffix)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -34,23 +34,23 @@ func (s *Store) NoteForward(of Forwarded, note []byte) error {
 	return atomicfile.Replace(path, note, 0o600)
 }
 
-// ForwardNote reads the note that NoteForward kept.
-func (s *Store) ForwardNote(of Forwarded) ([]byte, error) {
+// ReadForwardRecord reads the note that WriteForwardRecord kept.
+func (s *Store) ReadForwardRecord(of ForwardedLog) ([]byte, error) {
 	return os.ReadFile(s.beside(of, forwardSuffix))
 }
 
-// ForgetForward removes the note that NoteForward kept: the log is sent to its end.
-func (s *Store) ForgetForward(of Forwarded) error {
+// RemoveForwardRecord removes the note that WriteForwardRecord kept: the log is sent to its end.
+func (s *Store) RemoveForwardRecord(of ForwardedLog) error {
 	return ignoreMissing(os.Remove(s.beside(of, forwardSuffix)))
 }
 
 // OpenPosition opens the file with the position up to which the lines of a container were sent.
-func (s *Store) OpenPosition(of Forwarded) (*os.File, error) {
+func (s *Store) OpenPosition(of ForwardedLog) (*os.File, error) {
 	return os.OpenFile(s.beside(of, positionSuffix), os.O_RDWR|os.O_CREATE, 0o600)
 }
 
-// AllForwarded are the containers with logs here whose lines are sent elsewhere.
-func (s *Store) AllForwarded() (all []Forwarded, err error) {
+// ForwardedLogs are the containers with logs here whose lines are sent elsewhere.
+func (s *Store) ForwardedLogs() (all []ForwardedLog, err error) {
 	tasks, err := os.ReadDir(s.dir)
 	if err != nil {
 		return nil, ignoreMissing(err)
@@ -59,7 +59,7 @@ func (s *Store) AllForwarded() (all []Forwarded, err error) {
 		files, _ := os.ReadDir(filepath.Join(s.dir, task.Name()))
 		for _, f := range files {
 			if container, is := strings.CutSuffix(f.Name(), forwardSuffix); is {
-				all = append(all, Forwarded{task.Name(), container})
+				all = append(all, ForwardedLog{task.Name(), container})
 			}
 		}
 	}
@@ -67,15 +67,15 @@ func (s *Store) AllForwarded() (all []Forwarded, err error) {
 }
 
 // beside is the path of a file beside the log of a container.
-func (s *Store) beside(of Forwarded, suffix string) string {
+func (s *Store) beside(of ForwardedLog, suffix string) string {
 	return strings.TrimSuffix(s.Path(of.Task, of.Container), ".log") + suffix
 }
 
 // maxSaid bounds one of the two files of a forwarder's own messages, in bytes.
 const maxSaid = 64 << 10
 
-// SayForward adds a line to the log of a container that its forwarder has to say: why lines are not sent, and which never will be.
-func (s *Store) SayForward(of Forwarded, text string) error {
+// AppendForwardMessage adds a line to the log of a container that its forwarder has to say: why lines are not sent, and which never will be.
+func (s *Store) AppendForwardMessage(of ForwardedLog, text string) error {
 	path := s.beside(of, forwardSuffix+".log")
 	if info, err := os.Stat(path); err == nil && info.Size() > maxSaid {
 		_ = os.Rename(path, path+".1")

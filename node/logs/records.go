@@ -41,8 +41,8 @@ const recordsSuffix = ".multiline"
 // one. Where no first line has come for as long, records may begin elsewhere than for another query.
 const recordLookback = 12 * logdriver.RecordFlush
 
-// joiner puts the lines of a container together to records. What is in one follows from the lines and their stamps alone.
-type joiner struct {
+// multilineAssembler puts the lines of a container together to records. What is in one follows from the lines and their stamps alone.
+type multilineAssembler struct {
 	first *regexp.Regexp
 	open  *spec.LogLine // the record that may take more lines, without its text; nil: none
 	text  strings.Builder
@@ -50,8 +50,8 @@ type joiner struct {
 	since time.Time // when open was read, by this process's clock
 }
 
-// newJoiner makes the joiner of a container whose logger has noted an expression; nil for any other.
-func newJoiner(task *os.Root, container string) (*joiner, error) {
+// newMultilineAssembler makes the joiner of a container whose logger has noted an expression; nil for any other.
+func newMultilineAssembler(task *os.Root, container string) (*multilineAssembler, error) {
 	pattern, err := fs.ReadFile(task.FS(), container+recordsSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -63,11 +63,11 @@ func newJoiner(task *os.Root, container string) (*joiner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &joiner{first: first}, nil
+	return &multilineAssembler{first: first}, nil
 }
 
 // add takes the next line, and returns the record that ended before it; nil when none did.
-func (j *joiner) add(line *spec.LogLine) (record *spec.LogLine) {
+func (j *multilineAssembler) add(line *spec.LogLine) (record *spec.LogLine) {
 	if j.open != nil && j.continues(line) {
 		j.text.WriteByte('\n')
 		j.text.WriteString(line.Text)
@@ -81,20 +81,20 @@ func (j *joiner) add(line *spec.LogLine) (record *spec.LogLine) {
 }
 
 // continues reports whether a line belongs to the open record.
-func (j *joiner) continues(line *spec.LogLine) bool {
+func (j *multilineAssembler) continues(line *spec.LogLine) bool {
 	return j.lines < logdriver.MaxRecordLines && j.text.Len()+1+len(line.Text) <= logdriver.MaxRecordBytes &&
 		line.Time.Sub(j.open.Time) <= logdriver.RecordFlush && !j.first.MatchString(line.Text)
 }
 
 // rest returns the open record when nothing more can continue it: the log is at its last line, or its time is over.
-func (j *joiner) rest(last bool) *spec.LogLine {
+func (j *multilineAssembler) rest(last bool) *spec.LogLine {
 	if j.open == nil || !last && time.Since(j.since) <= logdriver.RecordFlush {
 		return nil
 	}
 	return j.take()
 }
 
-func (j *joiner) take() *spec.LogLine {
+func (j *multilineAssembler) take() *spec.LogLine {
 	record := j.open
 	if record != nil {
 		record.Text = j.text.String()

@@ -82,7 +82,7 @@ func TestARecordIsBounded(t *testing.T) {
 
 // Whoever follows gets a record when the next one begins, or when its time is over; at the end of the task at once.
 func TestAFollowedRecordEndsInTime(t *testing.T) {
-	j := &joiner{}
+	j := &multilineAssembler{}
 	j.first, _ = logfilter.Compile(`^\[`)
 	synctest.Test(t, func(t *testing.T) {
 		line := func(text string) *spec.LogLine { return &spec.LogLine{Time: time.Now(), Text: text} }

@@ -142,13 +142,13 @@ func TestALogThatWasBegunAnewIsReadFromItsBeginning(t *testing.T) {
 // A forwarder's own lines stand among those of its container, and do not grow for ever.
 func TestWhatAForwarderSaysIsPartOfTheLog(t *testing.T) {
 	s := NewStore(t.TempDir())
-	of := Forwarded{"t", "c"}
-	if err := s.NoteForward(of, []byte("{}")); err != nil {
+	of := ForwardedLog{"t", "c"}
+	if err := s.WriteForwardRecord(of, []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
 	write(t, s.Path("t", "c"), 1, "of the container")
 	write(t, s.Path("t", "d"), 2, "of another")
-	if err := s.SayForward(of, "pinion: said"); err != nil {
+	if err := s.AppendForwardMessage(of, "pinion: said"); err != nil {
 		t.Fatal(err)
 	}
 	for container, want := range map[string][]string{"": {"c of the container", "d of another", "c pinion: said"}, "c": {"c of the container", "c pinion: said"}} {
@@ -162,7 +162,7 @@ func TestWhatAForwarderSaysIsPartOfTheLog(t *testing.T) {
 		}
 	}
 	for range 4000 {
-		if err := s.SayForward(of, "pinion: the same again, which takes some room"); err != nil {
+		if err := s.AppendForwardMessage(of, "pinion: the same again, which takes some room"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -175,7 +175,7 @@ func TestWhatAForwarderSaysIsPartOfTheLog(t *testing.T) {
 	if bytes > 3*maxSaid {
 		t.Errorf("%d bytes", bytes)
 	}
-	if all, err := s.AllForwarded(); err != nil || !slices.Equal(all, []Forwarded{of}) {
+	if all, err := s.ForwardedLogs(); err != nil || !slices.Equal(all, []ForwardedLog{of}) {
 		t.Errorf("%v, %v", all, err)
 	}
 }

@@ -60,7 +60,7 @@ func (s *sampler) scrape(ctx context.Context, task metric.SelectedTask, add func
 			value, ok = s.growth(task.ID+"/"+name, counter{value, now})
 		}
 		if ok && slices.Contains(task.Export.Names, name) {
-			add(task.ID, metric.Exported.Of(name), value)
+			add(task.ID, metric.Exported.WithPart(name), value)
 		}
 	}
 }

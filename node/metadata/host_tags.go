@@ -11,7 +11,7 @@ import (
 const (
 	// hostTagsAge is the time for which the tags of the host are answered from memory: all containers of a host ask together.
 	hostTagsAge = 10 * time.Second
-	// hostTagsTimeout bounds the wait of a container for them. The pool may not answer, and the tags of before are better than nothing.
+	// hostTagsTimeout bounds the wait of a container for them. The pool may not answer, and the previous tags are better than nothing.
 	hostTagsTimeout = time.Second
 )
 
@@ -22,7 +22,7 @@ type hostTags struct {
 	tags  []spec.Tag
 }
 
-// get is the tags, asked anew when they are old. Those of before when ask fails, none when it has never succeeded.
+// get is the tags, asked anew when they are old. The previous ones when ask fails, none when it has never succeeded.
 func (h *hostTags) get(ctx context.Context, now time.Time, ask func(context.Context) ([]spec.Tag, error)) []spec.Tag {
 	h.mu.Lock()
 	defer h.mu.Unlock()

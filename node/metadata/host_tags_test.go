@@ -9,7 +9,7 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Containers ask often, and the pool is asked seldom. While it does not answer, the tags of before are told, and nobody waits for it again and again.
+// Containers ask often, and the pool is asked seldom. While it does not answer, the previous tags are told, and nobody waits for it again and again.
 func TestThePoolIsAskedSeldomForTheTagsOfTheHost(t *testing.T) {
 	var h hostTags
 	asked := 0

@@ -14,11 +14,11 @@ const sampleInterval = time.Second
 // samples are the last two of each container.
 type samples struct {
 	mu   sync.Mutex
-	last map[string]*pair // by container id
+	last map[string]*usagePair // by container id
 }
 
-// pair is the usage of a container at two moments.
-type pair struct {
+// usagePair is the usage of a container at two moments.
+type usagePair struct {
 	mu          sync.Mutex
 	before, now runtime.Usage
 }
@@ -49,14 +49,14 @@ func beginning(now runtime.Usage) runtime.Usage {
 	return runtime.Usage{At: now.At.Add(-ago), CPUs: now.CPUs, MachineCPU: max(0, now.MachineCPU-ago*time.Duration(now.CPUs))}
 }
 
-func (s *samples) of(id string) *pair {
+func (s *samples) of(id string) *usagePair {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.last == nil {
-		s.last = map[string]*pair{}
+		s.last = map[string]*usagePair{}
 	}
 	if s.last[id] == nil {
-		s.last[id] = &pair{}
+		s.last[id] = &usagePair{}
 	}
 	return s.last[id]
 }

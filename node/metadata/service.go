@@ -48,16 +48,16 @@ type Service struct {
 	hostTags hostTags
 
 	mu        sync.Mutex
-	endpoints map[string]*endpoint // by the path of their network namespace; that of the host by ""
-	serves    map[string]served    // by the container's id
+	endpoints map[string]*endpoint       // by the path of their network namespace; that of the host by ""
+	serves    map[string]endpointAddress // by the container's id
 }
 
-// served is the endpoint that serves a container.
-type served struct{ namespace, id, address string }
+// endpointAddress is the endpoint that serves a container.
+type endpointAddress struct{ namespace, id, address string }
 
 // New makes the service of a host, which opens an endpoint with the first container that needs it.
 func New(c Config) *Service {
-	return &Service{config: c, endpoints: map[string]*endpoint{}, serves: map[string]served{}}
+	return &Service{config: c, endpoints: map[string]*endpoint{}, serves: map[string]endpointAddress{}}
 }
 
 // Close ends all endpoints. Containers that run on are served again by the next process.
@@ -83,7 +83,7 @@ func (s *Service) serve(namespace string, c *container, containerID string) erro
 		s.endpoints[namespace] = e
 	}
 	e.add(c)
-	s.serves[containerID] = served{namespace, c.id, c.address}
+	s.serves[containerID] = endpointAddress{namespace, c.id, c.address}
 	return nil
 }
 

@@ -88,7 +88,7 @@ func (t *table) services(reply *dns.Msg, e *record) {
 }
 
 // sample are the replicas of one answer: all, or as many as it has room for, from a random one on, so that each has its share.
-func (e *record) sample() []replica {
+func (e *record) sample() []backend {
 	if len(e.replicas) <= maxReplicas {
 		return e.replicas
 	}
@@ -98,7 +98,7 @@ func (e *record) sample() []replica {
 }
 
 // addresses is the one address of a replica, or none when its host goes by a name.
-func (r *replica) addresses() []netip.Addr {
+func (r *backend) addresses() []netip.Addr {
 	if a, err := netip.ParseAddr(r.host); err == nil {
 		return []netip.Addr{a}
 	}

@@ -19,11 +19,11 @@ type table struct {
 // record is one name: its virtual address, and the replicas behind it.
 type record struct {
 	address  netip.Addr
-	replicas []replica
+	replicas []backend
 }
 
-// replica is a port of a task that is healthy.
-type replica struct {
+// backend is a port of a task that is healthy.
+type backend struct {
 	label string // of a name of its own, below the service's: the task's id
 	host  string // address or name of its host
 	port  uint16
@@ -68,14 +68,14 @@ func (e *record) add(groups []traffic.Group, id string) {
 		if target.State != traffic.Healthy || err != nil || errPort != nil || !is {
 			continue
 		}
-		if r := (replica{label: task.Task, host: host, port: uint16(number)}); !slices.Contains(e.replicas, r) {
+		if r := (backend{label: task.Task, host: host, port: uint16(number)}); !slices.Contains(e.replicas, r) {
 			e.replicas = append(e.replicas, r)
 		}
 	}
 }
 
 // find is the record of a name, or that of the service whose replica it names, with that replica.
-func (t *table) find(name string) (e *record, of *replica) {
+func (t *table) find(name string) (e *record, of *backend) {
 	if e = t.names[name]; e != nil {
 		return e, nil
 	}

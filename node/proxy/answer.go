@@ -101,7 +101,7 @@ func flush(w http.ResponseWriter) {
 // answerBody is a target's answer on its way to the client.
 type answerBody struct {
 	io.ReadCloser
-	of     *exchange
+	of     *upstreamRequest
 	closed atomic.Bool
 }
 
@@ -150,7 +150,7 @@ func (b *answerBody) CloseWrite() error {
 var errNotAsked = errors.New("the target switched to a protocol that was not asked for")
 
 // upgrade has the client and its target talk past HTTP.
-func (x *exchange) upgrade(w http.ResponseWriter, r *http.Request, answer *http.Response) {
+func (x *upstreamRequest) upgrade(w http.ResponseWriter, r *http.Request, answer *http.Response) {
 	target := answer.Body.(*answerBody)
 	if asked := upgradeType(r.Header); asked == "" || !strings.EqualFold(asked, upgradeType(answer.Header)) {
 		x.fail(w, errNotAsked)

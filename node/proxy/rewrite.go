@@ -11,7 +11,7 @@ import (
 )
 
 // rewrite makes the request of a client one for a target, in place: the server has read from it what it needs.
-func (x *exchange) rewrite(r *http.Request) {
+func (x *upstreamRequest) rewrite(r *http.Request) {
 	h := r.Header
 	upgrade, trailers := upgradeType(h), httpguts.HeaderValuesContainsToken(h["Te"], "trailers")
 	by, host, client := h["Forwarded"], h["X-Forwarded-Host"], h["X-Forwarded-For"]
@@ -33,7 +33,7 @@ func (x *exchange) rewrite(r *http.Request) {
 }
 
 // setForwarded tells the target of the client, as ELB does. before is what the client said itself.
-func (x *exchange) setForwarded(h http.Header, before []string, client string) {
+func (x *upstreamRequest) setForwarded(h http.Header, before []string, client string) {
 	h["X-Forwarded-Proto"], h["X-Forwarded-Port"] = x.table.proto, x.table.port
 	switch x.table.config.XForwardedFor {
 	case traffic.XFFRemove:

@@ -45,12 +45,12 @@ func (l *listener) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	settings := c.group.settings()
-	x := exchange{call: c, table: t, settings: settings, upstream: l.proxy.upstream.of(settings.Version)}
+	x := upstreamRequest{call: c, table: t, settings: settings, upstream: l.proxy.upstream.of(settings.Version)}
 	x.serve(w, r)
 }
 
 // fail answers for a target that did not.
-func (x *exchange) fail(w http.ResponseWriter, err error) {
+func (x *upstreamRequest) fail(w http.ResponseWriter, err error) {
 	var unavailable *unavailableError
 	status, why := http.StatusBadGateway, fmt.Sprintf("no target of group %s answered", x.group.id)
 	code := grpcUnavailable
@@ -84,7 +84,7 @@ const (
 )
 
 // failGRPC says the same as a gRPC status, which a client of gRPC understands: headers that are trailers at once.
-func (x *exchange) failGRPC(w http.ResponseWriter, code, why string) {
+func (x *upstreamRequest) failGRPC(w http.ResponseWriter, code, why string) {
 	h := w.Header()
 	h.Set("Content-Type", "application/grpc")
 	h.Set("Grpc-Status", code)

@@ -5,7 +5,7 @@ import (
 	"io"
 	"net"
 
-	"pinion/raftfsm/execution"
+	"pinion/raftfsm/execcommand"
 )
 
 // Execer runs commands in running containers, for health checks and for people, and connects to their ports.
@@ -23,9 +23,9 @@ type Execer interface {
 type ExecRequest struct {
 	Cmd   []string // program and arguments
 	Stdio Stdio
-	TTY   bool                          // run it on a terminal; its output then comes on Stdout alone
-	Size  execution.TerminalSize        // of the terminal at first; zero: not known
-	Sizes <-chan execution.TerminalSize // of the terminal, as they change; nil: it stays as it is
+	TTY   bool                            // run it on a terminal; its output then comes on Stdout alone
+	Size  execcommand.TerminalSize        // of the terminal at first; zero: not known
+	Sizes <-chan execcommand.TerminalSize // of the terminal, as they change; nil: it stays as it is
 }
 
 // Stdio connects a command's streams. A nil stream is not connected: no input, output dropped.

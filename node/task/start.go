@@ -104,7 +104,7 @@ func (r *Runner) newStarts(containers []*Container) ([]*Start, error) {
 
 // checkIsolation holds an assignment against the options of this host for tasks. The scheduler has asked the same, but a host does not take its word.
 func checkIsolation(host spec.Host, a spec.Assignment) error {
-	if refusal := isolation.Of(a.Definition).Under(a.ClusterRules).RefusedBy(&host, a.Task.ByAdmin); refusal != "" {
+	if refusal := isolation.RequirementsOf(a.Definition).Under(a.ClusterRules).RefusedBy(&host, a.Task.ByAdmin); refusal != "" {
 		return startError(KindResource, nil, errors.New(refusal))
 	}
 	if refusal := spec.SharingRefusal(&host, a.Task, a.Definition); refusal != "" {

@@ -3,10 +3,10 @@ package clientnet
 
 import "net/netip"
 
-// Of is the network that counts as one address: an IPv4 address, or the /64 of an IPv6 address, all of which one client may
+// Prefix is the network that counts as one address: an IPv4 address, or the /64 of an IPv6 address, all of which one client may
 // have. remote is host:port, as net.Conn and http.Request have it. Whatever has no such address, such as a unix socket, counts
 // as one: the zero Prefix.
-func Of(remote string) netip.Prefix {
+func Prefix(remote string) netip.Prefix {
 	at, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return netip.Prefix{}

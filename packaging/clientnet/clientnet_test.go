@@ -14,7 +14,7 @@ func TestWhatCountsAsOneAddress(t *testing.T) {
 		"":                         "invalid Prefix",
 		"gpu-1:80":                 "invalid Prefix",
 	} {
-		if got := Of(remote).String(); got != want {
+		if got := Prefix(remote).String(); got != want {
 			t.Errorf("%q counts as %s, want %s", remote, got, want)
 		}
 	}

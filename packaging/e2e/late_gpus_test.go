@@ -11,7 +11,7 @@ import (
 
 var gpusLate = flag.Duration("gpus-late", 2*time.Second, "how long after the first work on a host its GPUs come")
 
-// A host reboots, and its GPUs are there only when the driver has loaded: tasks of before ended and are not run twice, work without GPUs
+// A host reboots, and its GPUs are there only when the driver has loaded: earlier tasks ended and are not run twice, work without GPUs
 // is placed meanwhile, work with GPUs waits in the queue or is refused for that reason, and gets them when they come.
 func TestARebootedHostGetsItsGPUsLate(t *testing.T) {
 	h := newHost(t, "--gpus", "sim:2xt4")

@@ -27,16 +27,16 @@ var figures = []struct {
 	{"at most 2,048 connections", map[string]string{"server/peer.maxClientsPerAddress": "2 << 10"}},
 	{"16 of the 64 slots for large bodies", map[string]string{"api/httpx.maxLargeBodies": "64", "api/httpx.maxLargeBodiesPerAddress": "16"}},
 	{"Of 16,384 open requests a host leaves 64 to root's socket, and an address has 2,048 at most", map[string]string{"api/httpx.maxOpen": "16 << 10", "api/httpx.openForRoot": "64", "api/httpx.maxOpenPerAddress": "2 << 10"}},
-	{"Of 8,192 streams one holder of keys has half at most, and of the 1,024 that one address may open likewise; of the 1,000 of events", map[string]string{
+	{"Of 8,192 streams one owner of keys has half at most, and of the 1,024 that one address may open likewise; of the 1,000 of events", map[string]string{
 		"api/httpx.maxStreams": "8 << 10", "api/httpx.maxStreamsPerAddress": "1 << 10", "api/events.maxStreams": "1000"}},
 	{"1,000,000 live tasks, 500,000 waiting, 10,000 revisions a family", map[string]string{
 		"raftfsm/spec.DefaultPoolLimits": "PoolLimits{Tasks: 1_000_000, Waiting: 500_000, Revisions: 100_000, RevisionsOfFamily: 10_000}"}},
 	{"hold 512 MiB of a host at most, 128 MiB for one address", map[string]string{"api/httpx.maxAnswers": "512 << 20", "api/httpx.maxAnswersPerAddress": "128 << 20"}},
-	{"put together 16 at once, at most half of what is free for one holder of keys, and pages of the history have 2 MiB", map[string]string{"api/httpx.maxLists": "16", "raftfsm/ended.MaxPageBytes": "2 << 20"}},
+	{"put together 16 at once, at most half of what is free for one owner of keys, and pages of the history have 2 MiB", map[string]string{"api/httpx.maxLists": "16", "raftfsm/ended.MaxPageBytes": "2 << 20"}},
 	{"A page of tasks is made by a look at 5,000 of them at most", map[string]string{"api/ecs/paging.MaxVisited": "5_000", "api/rest.maxVisitedTasks": "5_000"}},
 	{"64 at once for one host. One that", map[string]string{"api/httpx.maxAwaitingPerHost": "64"}},
 	{"that are worked on, 1,024, an address", map[string]string{"api/httpx.maxInFlight": "1024"}},
-	{"8 are searched with a pattern at once, 4 for one holder of keys", map[string]string{"api/rest.maxSearches": "8", "api/rest.maxSearchesPerHolder": "4"}},
+	{"8 are searched with a pattern at once, 4 for one owner of keys", map[string]string{"api/rest.maxSearches": "8", "api/rest.maxSearchesPerOwner": "4"}},
 	{"a server takes 8 MiB in 50,000 lines, and asks it once in a second", map[string]string{
 		"api/metrics.maxHostBytes": "8 << 20", "api/metrics.maxHostLines": "50_000", "api/metrics.answerFresh": "time.Second"}},
 	{"ends its streams within a second", map[string]string{"api.keyCheckInterval": "500 * time.Millisecond"}},

@@ -21,7 +21,7 @@ var documented = []string{
 
 // othersTerms are terms that are documented elsewhere.
 var othersTerms = map[string]string{
-	"arp": "RFC 826", "autopilot": "HashiCorp raft-autopilot", "bom": "CycloneDX", "cbor": "RFC 8949", "daily": "cron's @daily", "demo": "`pinion demo`", "doctor": "`brew doctor`, `flutter doctor`", "feasible": "Nomad's scheduler",
+	"arp": "RFC 826", "autopilot": "HashiCorp raft-autopilot", "bom": "CycloneDX", "cbor": "RFC 8949", "cron": "crontab(5)", "daily": "cron's @daily", "demo": "`pinion demo`", "doctor": "`brew doctor`, `flutter doctor`", "feasible": "Nomad's scheduler",
 	"fgd": "fragmentation gradient descent, USENIX ATC 2023", "idp": "OpenID Connect", "inventory": "Ansible", "ips": "IP addresses", "journal": "ext4, SQLite", "latch": "java.util.concurrent",
 	"ledger": "accounting", "licences": "SPDX", "nocgo": "Go's build constraints", "oidc": "OpenID Connect", "prewarm": "AWS Lambda, Elasticsearch",
 	"renew": "RFC 8555", "salvage": "Berkeley DB", "sdnotify": "sd_notify(3)", "smi": "nvidia-smi", "suspect": "a health of ECS's accelerated compute", "testbed": "networking research", "tier": "Parameter Store",

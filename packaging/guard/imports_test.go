@@ -12,7 +12,7 @@ import (
 var directories = map[string]string{
 	"api":     "raftfsm gpu packaging/atomicfile packaging/backoff packaging/clientnet packaging/signature",
 	"server":  "raftfsm gpu packaging/atomicfile packaging/backoff packaging/clientnet packaging/failpoint packaging/heap packaging/keystore packaging/tick",
-	"node":    "raftfsm/spec raftfsm/blob raftfsm/envfile raftfsm/execution raftfsm/filesystem raftfsm/firelens raftfsm/gpufault raftfsm/gpuuse raftfsm/hostport raftfsm/iam raftfsm/iplease raftfsm/isolation raftfsm/label raftfsm/linux raftfsm/logdriver raftfsm/logfilter raftfsm/metric raftfsm/partition raftfsm/rendezvous raftfsm/tasknetwork raftfsm/traffic raftfsm/valuefrom raftfsm/volumeroot raftfsm/lazyregexp gpu packaging/atomicfile packaging/backoff packaging/failpoint packaging/heap packaging/tick",
+	"node":    "raftfsm/spec raftfsm/blob raftfsm/envfile raftfsm/execcommand raftfsm/filesystem raftfsm/firelens raftfsm/gpufault raftfsm/gpuuse raftfsm/hostport raftfsm/iam raftfsm/iplease raftfsm/isolation raftfsm/label raftfsm/linux raftfsm/logdriver raftfsm/logfilter raftfsm/metric raftfsm/partition raftfsm/rendezvous raftfsm/tasknetwork raftfsm/traffic raftfsm/valuefrom raftfsm/volumeroot raftfsm/lazyregexp gpu packaging/atomicfile packaging/backoff packaging/failpoint packaging/heap packaging/tick",
 	"raftfsm": "gpu",
 	"gpu":     "packaging/backoff",
 }
@@ -82,7 +82,7 @@ var floors = map[string][]string{
 		"alarm loadbalancer loggroup jointoken capacityprovider accountsetting acme taskset virtualip secret image taskrole team ca",
 		"scaling",
 		"command",
-		"execution query tally ended taskupdate change snapshot table ledger",
+		"execcommand query tally ended taskupdate change snapshot table ledger",
 		"service teamusage accesskey isolation taskenv",
 		"codec spec metric changelog watch sortkey",
 		"logdriver iplease gpufault gpuchoice imagepolicy",
@@ -92,7 +92,7 @@ var floors = map[string][]string{
 		"lazyregexp re2 rendezvous iam tasknetwork",
 	},
 	"gpu": {
-		"nvml sim mps inside",
+		"nvml sim mps visible",
 		"nvml/protocol xid",
 		".",
 		"mig",

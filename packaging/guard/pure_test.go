@@ -11,7 +11,7 @@ import (
 var pure = []string{
 	"raftfsm",
 	"server/schedule",
-	"api/cli/upgrade/rollout", "api/ecs/types", "api/ecs/taskdef", "api/ecs/view", "api/ecs/arn", "api/ecs/tags", "api/ecs/field",
+	"api/cli/upgrade/rolling", "api/ecs/types", "api/ecs/taskdef", "api/ecs/view", "api/ecs/arn", "api/ecs/tags", "api/ecs/field",
 }
 
 // impure packages are below pure ones and are not.

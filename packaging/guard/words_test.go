@@ -40,7 +40,7 @@ var words = map[string]word{
 	"room": {
 		forms: []string{"rooms"},
 		packages: []string{"api/cli/tasklog/merge", "api/exec", "api/exec/datachannel", "api/rest/images", "node/containerd", "node/containerd/images",
-			"node/logs/pinion-logger", "node/proxy", "packaging/doctor", "raftfsm/service", "server/schedule", "server/schedule/pack", "server/schedule/rollout"},
+			"node/logs/pinion-logger", "node/proxy", "packaging/doctor", "server/schedule", "server/schedule/pack", "server/schedule/rollout"},
 	},
 	"round": {
 		forms:    []string{"rounds"},

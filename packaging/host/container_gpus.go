@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"io"
 
-	"pinion/gpu/inside"
+	"pinion/gpu/visible"
 )
 
 // ContainerGPUs prints the GPUs that the container of this process sees, as text or as JSON.
 func ContainerGPUs(out io.Writer, asJSON bool) error {
-	view, err := inside.Probe()
+	view, err := visible.Probe()
 	if err != nil {
 		return fmt.Errorf("looking for GPUs in this container: %w", err)
 	}

@@ -144,7 +144,7 @@ func (h *host) openDirectory(context.Context) (err error) {
 	}
 	h.onClose(h.dir.Close)
 	if had := h.dir.Listed; had != 0 {
-		h.log.Warn("others could list the data directory: they no longer can", "directory", h.dir.Path, "formerMode", fmt.Sprintf("%04o", had))
+		h.log.Warn("the data directory was readable by other users: its mode was restricted", "directory", h.dir.Path, "previousMode", fmt.Sprintf("%04o", had))
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ func Restartable(b Build) func(context.Context, cli.UpConfig) error {
 	}
 }
 
-// listenersWait bounds the time in which a ready host learns its listeners and takes the sockets of the program of before for them: they come apart
+// listenersWait bounds the time in which a ready host learns its listeners and takes the sockets of the previous program for them: they come apart
 // from its tasks. Clients of a listener that is gone by then wait as long.
 const listenersWait = 15 * time.Second
 

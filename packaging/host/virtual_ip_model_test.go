@@ -156,7 +156,7 @@ func withoutAssigner(c raftfsm.Command) raftfsm.Command {
 	case raftfsm.Wrapped[assigned.Assign]:
 		c.Command.Token = ""
 		return c
-	case raftfsm.Wrapped[assigned.Lead]:
+	case raftfsm.Wrapped[assigned.BecomeAssigner]:
 		c.Command.Token = ""
 		return c
 	}

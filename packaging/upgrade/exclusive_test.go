@@ -14,11 +14,11 @@ import (
 func TestAProgramThatDoesNotRunIsNotKept(t *testing.T) {
 	m := newMachine(t)
 	put(t, m.binary, "#!/bin/sh\necho pinion version C\n")
-	if err := exchange(m.dataDir, &m.attempt, m.staged); err == nil {
-		t.Error("another program has been put in its place since it was started, and was kept as the one of before")
+	if err := swapProgram(m.dataDir, &m.attempt, m.staged); err == nil {
+		t.Error("another program has been put in its place since it was started, and was kept as the previous one")
 	}
 	if _, err := os.Stat(m.binary + oldSuffix); err == nil {
-		t.Error("it has the name of the one of before")
+		t.Error("it has the name of the previous one")
 	}
 }
 
@@ -42,7 +42,7 @@ func TestUpgradesOfAHostBeginOneAfterTheOther(t *testing.T) {
 // A second `pinion up` beside a host that is not ready yet ends with an error of its own: it puts nothing back under the host.
 func TestASecondStartBesideAHostChangesNothing(t *testing.T) {
 	m := newMachine(t)
-	if err := exchange(m.dataDir, &m.attempt, m.staged); err != nil {
+	if err := swapProgram(m.dataDir, &m.attempt, m.staged); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := begin(m.dataDir, m.binary); err != nil { // that of the host

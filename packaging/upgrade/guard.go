@@ -13,7 +13,7 @@ import (
 	"pinion/api/upgrade"
 )
 
-// Guard restarts the host and waits until the new program has confirmed that it is ready. Otherwise it puts the program of before back and
+// Guard restarts the host and waits until the new program has confirmed that it is ready. Otherwise it puts the previous program back and
 // has it started. When the guard itself is killed, the new program goes on if it is ready, and its next start goes back if it is not.
 func (Host) Guard(ctx context.Context, dataDir string) error {
 	a, err := read(dataDir)
@@ -30,7 +30,7 @@ func (Host) Guard(ctx context.Context, dataDir string) error {
 	if host.pid == os.Getppid() {
 		return restartDetached()
 	}
-	host.binary = a.Binary // its process has the program of before still, under its other name
+	host.binary = a.Binary // its process has the previous program still, under its other name
 	stdout, stderr := host.output(1), host.output(2)
 	if err := unix.Kill(host.pid, restartSignal); err != nil {
 		return fmt.Errorf("restarting pinion (process %d): %w", host.pid, err)
@@ -49,7 +49,7 @@ func (Host) Guard(ctx context.Context, dataDir string) error {
 			reason = a.To.Version + " ended before the host was ready"
 		}
 		if reason != "" {
-			if err := putBack(dataDir, host, reason); err != nil || host.systemd || host.alive() {
+			if err := rollBack(dataDir, host, reason); err != nil || host.systemd || host.alive() {
 				return err
 			}
 			return host.start(stdout, stderr)
@@ -76,9 +76,9 @@ func restartDetached() error {
 	return cmd.Process.Release()
 }
 
-// putBack ends what runs of the new program, and restores the one of before unless the new one was ready at the last moment. After that the host has to
+// rollBack stops the new program and restores the previous one, unless the new one became ready meanwhile. After that the host has to
 // be started, which systemd does where it has started the host.
-func putBack(dataDir string, host *process, reason string) error {
+func rollBack(dataDir string, host *process, reason string) error {
 	a, err := read(dataDir)
 	if err != nil {
 		return err

@@ -69,7 +69,7 @@ func (Host) Upgrade(ctx context.Context, c upgrade.Config) (a upgrade.Attempt, e
 	if c.DryRun {
 		return a, nil
 	}
-	if err := exchange(c.DataDir, &a, staged); err != nil {
+	if err := swapProgram(c.DataDir, &a, staged); err != nil {
 		return a, err
 	}
 	c.Progress(fmt.Sprintf("%s is in place and is being started; %s stays at %s", a.To.Version, a.From.Version, a.Binary+oldSuffix))
@@ -101,7 +101,7 @@ func target(c upgrade.Config) (*process, error) {
 	case p == nil:
 		return nil, fmt.Errorf("no pinion runs from %s: put the new program in its place, and start it", c.DataDir)
 	case strings.HasSuffix(p.binary, " (deleted)"):
-		return nil, fmt.Errorf("%s was exchanged or removed since pinion was started: restart pinion first", strings.TrimSuffix(p.binary, " (deleted)"))
+		return nil, fmt.Errorf("%s was replaced or removed since pinion was started: restart pinion first", strings.TrimSuffix(p.binary, " (deleted)"))
 	case slices.ContainsFunc(p.args, readsInput):
 		return nil, fmt.Errorf("the pinion that runs has read a token or a secret from its terminal, which it cannot do again by itself: start it without `--token-file -` and `--unlock ask`, and upgrade it then")
 	}
@@ -198,8 +198,8 @@ func try(ctx context.Context, path, argument string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// exchange records the attempt, keeps the program of before, and puts the staged one in its place.
-func exchange(dataDir string, a *upgrade.Attempt, staged string) error {
+// swapProgram records the attempt, keeps the previous program, and puts the staged one in its place.
+func swapProgram(dataDir string, a *upgrade.Attempt, staged string) error {
 	if err := write(dataDir, a); err != nil {
 		return err
 	}
@@ -229,7 +229,7 @@ func keepOld(a *upgrade.Attempt) error {
 	return atomicfile.Rename(link, a.Binary+oldSuffix)
 }
 
-// startGuard starts the program of before beside the new one, in a session of its own: it outlives this command, its terminal, and the host.
+// startGuard starts the previous program beside the new one, in a session of its own: it outlives this command, its terminal, and the host.
 func startGuard(dataDir string, a *upgrade.Attempt) error {
 	log, err := os.OpenFile(filepath.Join(dataDir, logFile), os.O_CREATE|os.O_TRUNC|os.O_WRONLY|unix.O_NOFOLLOW, 0o600)
 	if err != nil {

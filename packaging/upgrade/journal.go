@@ -1,7 +1,7 @@
-// Package upgrade exchanges the program of a host under its tasks, and puts the one of before back unless the new one is ready in time.
+// Package upgrade replaces the pinion binary of a host while its tasks run, and rolls back unless the new one is ready in time.
 //
 // What is done stands in a journal in the data directory before it is done, so that whoever comes next, the guard beside the new program or the
-// next start of either program, knows how to go on. There are two files: the program, and the one of before with .old behind its name. Each
+// next start of either program, knows how to go on. There are two files: the program, and the previous one with .old behind its name. Each
 // is put in place by one rename, so at any moment the program is whole and is one of the two; its digest says which.
 package upgrade
 
@@ -26,7 +26,7 @@ import (
 // journalFile is the file of the data directory with the last attempt.
 const journalFile = "upgrade.json"
 
-// oldSuffix is the suffix of the program of before.
+// oldSuffix is the suffix of the previous program.
 const oldSuffix = ".old"
 
 // read reads the last attempt; nil when there was none.
@@ -102,10 +102,10 @@ func lock(dataDir string) (unlock func(), err error) {
 	return func() { f.Close() }, nil
 }
 
-// errNothingToRestore means that the program of before is not there any more.
-var errNothingToRestore = errors.New("the program of before is gone")
+// errNothingToRestore means that the previous program is not there any more.
+var errNothingToRestore = errors.New("the previous program is gone")
 
-// restore puts the program of before in place, if it is not, and records why. Doing it twice is doing it once.
+// restore puts the previous program in place, if it is not, and records why. Doing it twice is doing it once.
 func restore(dataDir string, a *upgrade.Attempt, reason string) error {
 	now, err := digestOf(a.Binary)
 	if err == nil && now == a.From.Digest {

@@ -59,7 +59,7 @@ func (r *Remote) Status() (s upgrade.Status, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	recorded, last, err := r.current()
-	if s.Last = last; err == nil && hasBefore(recorded) && recorded.To.Digest == s.Running.Digest {
+	if s.Last = last; err == nil && hasPrevious(recorded) && recorded.To.Digest == s.Running.Digest {
 		s.Before = &recorded.From
 	}
 	return s, err
@@ -75,8 +75,8 @@ func (r *Remote) current() (recorded, last *upgrade.Attempt, err error) {
 	return recorded, &asked, nil
 }
 
-// hasBefore reports whether there is a program of before for administrators of the pool to put back: doing that again is no way forward again.
-func hasBefore(recorded *upgrade.Attempt) bool {
+// hasPrevious reports whether there is a previous program for administrators of the pool to put back: doing that again is no way forward again.
+func hasPrevious(recorded *upgrade.Attempt) bool {
 	return recorded != nil && recorded.State == upgrade.Confirmed && !recorded.Rollback
 }
 
@@ -100,7 +100,7 @@ func (r *Remote) Begin(request upgrade.Request, back bool) error {
 	}
 	c := upgrade.Config{
 		DataDir: r.dataDir, ID: request.ID, Problems: append([]string{}, request.Problems...), MustSign: !back, Timeout: time.Duration(request.Timeout) * time.Second,
-		Progress: func(text string) { r.log.Info("upgrade: "+text, "id", request.ID) },
+		Progress: func(text string) { r.log.Info("upgrade: "+text, "upgradeId", request.ID) },
 	}
 	if back {
 		c.Want = recorded.From.Digest
@@ -108,22 +108,22 @@ func (r *Remote) Begin(request upgrade.Request, back bool) error {
 		c.Signature, c.Want = []byte(request.Signature), request.Program
 	}
 	r.last = &upgrade.Attempt{ID: request.ID, State: upgrade.Staging, Rollback: back, At: time.Now().UTC(), Timeout: c.Timeout, To: upgrade.Release{Digest: request.Program}, Problems: c.Problems}
-	r.log.Info("upgrade: a server of the pool asks for it, for an administrator", "id", request.ID, "program", request.Program, "rollback", back)
+	r.log.Info("upgrade: a server of the pool asks for it, for an administrator", "upgradeId", request.ID, "program", request.Program, "rollback", back)
 	go r.carryOut(request, c, back)
 	return nil
 }
 
 // checkBefore refuses a rollback to anything but what was there before the last upgrade.
 func checkBefore(recorded *upgrade.Attempt) error {
-	if !hasBefore(recorded) {
-		return upgrade.ErrNothingBefore
+	if !hasPrevious(recorded) {
+		return upgrade.ErrNoPrevious
 	}
 	digest, err := digestOf(recorded.Binary + oldSuffix)
 	if err == nil && digest != recorded.From.Digest {
 		err = errors.New("it is another program")
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %s: %w", upgrade.ErrNothingBefore, recorded.Binary+oldSuffix, err)
+		return fmt.Errorf("%w: %s: %w", upgrade.ErrNoPrevious, recorded.Binary+oldSuffix, err)
 	}
 	return nil
 }
@@ -135,7 +135,7 @@ func (r *Remote) carryOut(request upgrade.Request, c upgrade.Config, back bool) 
 	if err == nil {
 		return
 	}
-	r.log.Error("upgrade: it has failed", "id", request.ID, "error", err)
+	r.log.Error("upgrade: it has failed", "upgradeId", request.ID, "error", err)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.last.State, r.last.Reason = upgrade.Failed, err.Error()

@@ -162,7 +162,7 @@ func TestARollbackIsOneStepBack(t *testing.T) {
 	m, key := newMachine(t), newKey(t)
 	r := remote(t, m, &fakeImages{program: programB}, key.Public())
 	back := upgrade.Request{ID: "C1", Timeout: 60}
-	if err := r.Begin(back, true); !errors.Is(err, upgrade.ErrNothingBefore) {
+	if err := r.Begin(back, true); !errors.Is(err, upgrade.ErrNoPrevious) {
 		t.Errorf("no upgrade: %v", err)
 	}
 	if got := upgradeNow(t, r, requestOf(t, programB, key), false); got.State != upgrade.Confirmed {
@@ -173,7 +173,7 @@ func TestARollbackIsOneStepBack(t *testing.T) {
 	}
 	r.running = func() (upgrade.Release, error) { return m.attempt.To, nil } // it was started anew
 	put(t, m.binary+oldSuffix, programB)
-	if err := r.Begin(back, true); !errors.Is(err, upgrade.ErrNothingBefore) {
+	if err := r.Begin(back, true); !errors.Is(err, upgrade.ErrNoPrevious) {
 		t.Errorf("another program at its name: %v", err)
 	}
 	put(t, m.binary+oldSuffix, programA)
@@ -184,7 +184,7 @@ func TestARollbackIsOneStepBack(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	back.ID = "C2"
-	if err := r.Begin(back, true); !errors.Is(err, upgrade.ErrNothingBefore) {
+	if err := r.Begin(back, true); !errors.Is(err, upgrade.ErrNoPrevious) {
 		t.Errorf("twice: %v", err)
 	}
 	if status, err := r.Status(); err != nil || status.Before != nil {

@@ -28,7 +28,7 @@ type Sockets struct {
 // Another process that gets the variable, which has other files at the descriptors, takes none.
 const socketsVariable = "PINION_LISTENERS"
 
-// inherit takes the sockets over that the program of before has left in this process.
+// inherit takes the sockets over that the previous program has left in this process.
 func inherit() *Sockets {
 	s := &Sockets{inherited: map[int]int{}, open: map[int]int{}}
 	words := strings.Fields(os.Getenv(socketsVariable))
@@ -46,7 +46,7 @@ func inherit() *Sockets {
 	return s
 }
 
-// Listen is net.Listen at a port of all addresses, with the socket of the program of before if there is one.
+// Listen is net.Listen at a port of all addresses, with the socket of the previous program if there is one.
 func (s *Sockets) Listen(port int) (net.Listener, error) {
 	if s == nil {
 		return net.Listen("tcp", ":"+strconv.Itoa(port))
@@ -98,7 +98,7 @@ func duplicate(l *net.TCPListener) (fd int, err error) {
 	return fd, errors.Join(err, controlErr)
 }
 
-// CloseUnused closes the sockets of the program of before on which nobody listens, once the host has had the time to.
+// CloseUnused closes the sockets of the previous program on which nobody listens, once the host has had the time to.
 func (s *Sockets) CloseUnused() {
 	if s == nil {
 		return

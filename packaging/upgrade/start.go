@@ -18,7 +18,7 @@ const restartSignal = syscall.SIGUSR2
 var ErrRestart = errors.New("pinion is started anew")
 
 // Restartable runs a host whose program may be exchanged. A new program that starts for the second time without having been ready before is
-// replaced by the one of before. It returns when the host has ended; after restartSignal it does not return, unless the program cannot be started. What the host
+// replaced by the previous one. It returns when the host has ended; after restartSignal it does not return, unless the program cannot be started. What the host
 // listens on by the sockets stays open then, if the next program takes them over.
 func Restartable(ctx context.Context, dataDir string, up func(context.Context, *Sockets) error) error {
 	sockets := inherit()
@@ -59,7 +59,7 @@ func execute(path string, added []string) error {
 	return fmt.Errorf("starting %s: %w", path, syscall.Exec(path, os.Args, append(os.Environ(), added...)))
 }
 
-// begin is the start of the program self: it counts the starts of a new one, and puts the one of before in its place at the second. True: that is to
+// begin is the start of the program self: it counts the starts of a new one, and puts the previous one in its place at the second. True: that is to
 // be started instead.
 func begin(dataDir, self string) (back bool, err error) {
 	a, err := read(dataDir)

@@ -72,7 +72,7 @@ func TestAnUpgradeThatWasCutShortGoesOnOrBack(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		steps   []func(*machine) error
-		back    bool // the next start starts the program of before
+		back    bool // the next start starts the previous program
 		state   upgrade.State
 		program string
 	}{
@@ -83,7 +83,7 @@ func TestAnUpgradeThatWasCutShortGoesOnOrBack(t *testing.T) {
 		{"put back, not recorded", []func(*machine) error{record, keep, swap, start, putBack}, false, upgrade.RolledBack, programA},
 		{"put back by the guard", []func(*machine) error{record, keep, swap, start, fromGuard}, false, upgrade.RolledBack, programA},
 		{"put back twice", []func(*machine) error{record, keep, swap, start, fromGuard, fromGuard}, false, upgrade.RolledBack, programA},
-		{"the program of before is gone", []func(*machine) error{record, keep, swap, start, func(m *machine) error { return os.Remove(m.binary + oldSuffix) }}, false, upgrade.Abandoned, programB},
+		{"the previous program is gone", []func(*machine) error{record, keep, swap, start, func(m *machine) error { return os.Remove(m.binary + oldSuffix) }}, false, upgrade.Abandoned, programB},
 		{"a third program", []func(*machine) error{record, keep, swap, func(m *machine) error { return os.WriteFile(m.binary, []byte("C"), 0o755) }}, false, upgrade.Abandoned, "C"},
 	} {
 		m := newMachine(t)
@@ -100,10 +100,10 @@ func TestAnUpgradeThatWasCutShortGoesOnOrBack(t *testing.T) {
 	}
 }
 
-// A file at the name of the program of before that is another one is never started: somebody has put it there.
+// A file at the name of the previous program that is another one is never started: somebody has put it there.
 func TestOnlyTheProgramOfBeforeIsPutBack(t *testing.T) {
 	m := newMachine(t)
-	if err := exchange(m.dataDir, &m.attempt, m.staged); err != nil {
+	if err := swapProgram(m.dataDir, &m.attempt, m.staged); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Remove(m.binary + oldSuffix); err != nil {
@@ -126,7 +126,7 @@ func TestOtherStartsAreNoPartOfAnUpgrade(t *testing.T) {
 	if back, err := begin(m.dataDir, m.binary); back || err != nil {
 		t.Errorf("no upgrade: %t %v", back, err)
 	}
-	if err := exchange(m.dataDir, &m.attempt, m.staged); err != nil {
+	if err := swapProgram(m.dataDir, &m.attempt, m.staged); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
@@ -141,7 +141,7 @@ func TestOtherStartsAreNoPartOfAnUpgrade(t *testing.T) {
 	}
 }
 
-// Only the new program says of itself that it works: the one of before, which may be ready later than its upgrade began, says nothing.
+// Only the new program says of itself that it works: the previous one, which may be ready later than its upgrade began, says nothing.
 func TestOnlyTheNewProgramConfirms(t *testing.T) {
 	m := newMachine(t)
 	if err := write(m.dataDir, &m.attempt); err != nil {
@@ -226,7 +226,7 @@ func leaderless() {
 	syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0)
 }
 
-// A process lives until its last thread has ended: the guard would kill a host that is about to start the new program, and put the one of before back.
+// A process lives until its last thread has ended: the guard would kill a host that is about to start the new program, and put the previous one back.
 func TestAProcessThatStartsAnotherProgramIsAlive(t *testing.T) {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), phaseVariable+"=leaderless")

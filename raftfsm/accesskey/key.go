@@ -52,16 +52,16 @@ func (k *Key) Expired(now time.Time) bool {
 	return !k.Expires().IsZero() && !now.Before(k.Expires())
 }
 
-// PersonHolder begins the holder of a person's keys.
-const PersonHolder = "login/"
+// PersonOwner begins the owner of a person's keys.
+const PersonOwner = "login/"
 
-// Holder returns the holder for whom the limits of the key count: its person, who may have several keys one after another, its role, or the key itself.
-func (k *Key) Holder() string {
+// Owner returns the owner for whom the limits of the key count: its person, who may have several keys one after another, its role, or the key itself.
+func (k *Key) Owner() string {
 	switch {
 	case k.Login != nil:
-		return PersonHolder + k.Login.Person
+		return PersonOwner + k.Login.Person
 	case k.Assumed != nil:
-		return iam.RoleHolder + k.Assumed.Role
+		return iam.RoleOwner + k.Assumed.Role
 	}
 	return k.ID
 }
@@ -71,19 +71,19 @@ func (k *Key) ARN() string {
 	if k.Assumed != nil {
 		return k.Assumed.ARN()
 	}
-	return iam.HolderARN(k.Holder())
+	return iam.OwnerARN(k.Owner())
 }
 
 // Resealed is the secret of an access key, sealed with another key.
 type Resealed struct {
 	ID     string
-	From   string // the sealing key of before
+	From   string // the earlier sealing key
 	Sealed []byte
 	Seal   string
 }
 
-// Of is the key with its secret sealed anew; nil when it is gone, or its secret is not sealed with From.
-func (r Resealed) Of(known *Key) *Key {
+// ApplyTo is the key with its secret sealed anew; nil when it is gone, or its secret is not sealed with From.
+func (r Resealed) ApplyTo(known *Key) *Key {
 	if known == nil || known.Seal != r.From {
 		return nil
 	}

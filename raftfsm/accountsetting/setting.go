@@ -23,8 +23,8 @@ func Find(r table.Reader, principal, name string) *Setting {
 	return ByPrincipal.Get(r, sortkey.Key{First: principal, Second: name})
 }
 
-// Of lists the settings of the principal; the empty principal stands for everybody.
-func Of(r table.Reader, principal string) []*Setting {
+// ListOf lists the settings of the principal; the empty principal stands for everybody.
+func ListOf(r table.Reader, principal string) []*Setting {
 	return ByPrincipal.List(r, principal)
 }
 

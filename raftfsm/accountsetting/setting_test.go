@@ -12,10 +12,10 @@ func TestAccountSettingsAreChosenForOneOrForAll(t *testing.T) {
 	raftfsmtest.Change(s, accountsetting.Put{Setting: accountsetting.Setting{Name: "containerInsights", Value: "enabled"}})
 	raftfsmtest.Change(s, accountsetting.Put{Setting: accountsetting.Setting{Name: "containerInsights", Value: "disabled", Principal: "me"}})
 	raftfsmtest.Change(s, accountsetting.Put{Setting: accountsetting.Setting{Name: "awsvpcTrunking", Value: "enabled", Principal: "me"}})
-	if all := accountsetting.Of(s.View(), ""); len(all) != 1 || all[0].Value != "enabled" {
+	if all := accountsetting.ListOf(s.View(), ""); len(all) != 1 || all[0].Value != "enabled" {
 		t.Errorf("for all: %+v", all)
 	}
-	if mine := accountsetting.Of(s.View(), "me"); len(mine) != 2 {
+	if mine := accountsetting.ListOf(s.View(), "me"); len(mine) != 2 {
 		t.Errorf("for one: %+v", mine)
 	}
 	raftfsmtest.Change(s, accountsetting.Put{Setting: accountsetting.Setting{Name: "containerInsights", Value: "enhanced", Principal: "me"}})

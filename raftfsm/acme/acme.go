@@ -44,8 +44,8 @@ var ByKey = table.By(func(e *Item) string { return e.Key })
 // Find returns the item of a key; nil when there is none.
 func Find(r table.Reader, key string) *Item { return ByKey.Get(r, sortkey.Key{First: key}) }
 
-// SealedOtherwise lists the items that are not sealed with a sealing key.
-func SealedOtherwise(r table.Reader, seal string) []*Item {
+// NotSealedWith lists the items that are not sealed with a sealing key.
+func NotSealedWith(r table.Reader, seal string) []*Item {
 	return slices.Collect(ByKey.Matching(r, func(e *Item) bool { return e.Seal != seal }))
 }
 

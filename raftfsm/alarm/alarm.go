@@ -137,8 +137,8 @@ func (a *Alarm) Needed() int {
 // Length is that of a period.
 func (a *Alarm) Length() time.Duration { return time.Duration(a.Period) * time.Second }
 
-// Of are the actions of a state.
-func (a Actions) Of(state Value) []string {
+// ForState are the actions of a state.
+func (a Actions) ForState(state Value) []string {
 	switch state {
 	case OK:
 		return a.OK

@@ -41,7 +41,7 @@ type Want struct {
 type Answer struct {
 	Epoch string `json:"epoch"` // of this tracker: one that is not that of the request wants all of Held
 	// Grants are those for the request's Wants, in their order.
-	Grants []Grant `json:"grants,omitempty"`
+	Grants []Sources `json:"grants,omitempty"`
 	// AgainMillis is the time until the host asks again, in milliseconds.
 	AgainMillis int `json:"againMillis"`
 	// Settling says that the tracker is new, and has not been told by all hosts yet what they have.
@@ -50,8 +50,8 @@ type Answer struct {
 	Kept *Images `json:"kept,omitempty"`
 }
 
-// Grant says where a host gets a blob from.
-type Grant struct {
+// Sources says where a host gets a blob from.
+type Sources struct {
 	Peers []Peer `json:"peers,omitempty"` // have pieces that the host lacks; at most MaxPeers
 	Take  []int  `json:"take,omitempty"`  // pieces that this host is the one to fetch from the registry
 	Whole bool   `json:"whole,omitempty"` // it is the one to fetch all that is missing from the registry, which gives no ranges

@@ -62,8 +62,8 @@ func (p Pieces) Merge(other Pieces) {
 	}
 }
 
-// Of is a copy for a blob of so many pieces, without those past its end: a set that comes from elsewhere may have some.
-func (p Pieces) Of(count int) Pieces {
+// Truncate is a copy for a blob of so many pieces, without those past its end: a set that comes from elsewhere may have some.
+func (p Pieces) Truncate(count int) Pieces {
 	of := slices.Clone(p[:min(len(p), (count+7)/8)])
 	for i := count; i < 8*len(of); i++ {
 		of.Remove(i)

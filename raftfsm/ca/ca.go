@@ -68,7 +68,7 @@ func (c NarrowOverlap) Apply(tx command.Transaction) (any, error) {
 		return nil, nil
 	}
 	ca := *known
-	if ca.Overlap = known.Overlap.Narrowed(c.To); !command.Equal(&ca, known) {
+	if ca.Overlap = known.Overlap.Intersect(c.To); !command.Equal(&ca, known) {
 		tx.Put(&ca)
 	}
 	return &ca, nil

@@ -39,7 +39,7 @@ func rotated(t *testing.T) *raftfsmtest.State {
 	h := raftfsmtest.New(t)
 	raftfsmtest.Change(h, ca.Put{Authority: spec.CA{Certificate: []byte("first"), SealedKey: []byte("k"), Seal: "one"}})
 	for _, id := range []string{"a", "b"} {
-		h.Do(raftfsm.AdmitFounder{Admission: spec.Admission{HostID: id, PublicKeyHash: id, At: raftfsmtest.At(0)}})
+		h.Do(raftfsm.AdmitBootstrapHost{Admission: spec.Admission{HostID: id, PublicKeyHash: id, At: raftfsmtest.At(0)}})
 		h.Do(raftfsm.PutHost{Host: spec.Host{ID: id, Name: id, Cluster: spec.DefaultCluster}})
 	}
 	overlap := spec.CAOverlap{Previous: []byte("first"), Cross: []byte("x"), Trusted: true}
@@ -82,20 +82,20 @@ func TestTheRootBeforeGoesInStepsAndNeverComesBack(t *testing.T) {
 	}
 	dropped := first
 	dropped.Trusted = false
-	if got := narrow(dropped); got.Trusted || got.Over() {
+	if got := narrow(dropped); got.Trusted || got.IsEmpty() {
 		t.Errorf("hosts drop it: %+v", got)
 	}
 	if got := narrow(first); got.Trusted {
 		t.Error("hosts take it again")
 	}
 	raftfsmtest.Change(h, ca.NarrowOverlap{Certificate: []byte("first"), To: spec.CAOverlap{}}) // of a leader that has missed the rotation
-	if h.View().CA().Overlap.Over() {
+	if h.View().CA().Overlap.IsEmpty() {
 		t.Error("the overlap of another root ended")
 	}
-	if got := narrow(spec.CAOverlap{}); !got.Over() {
+	if got := narrow(spec.CAOverlap{}); !got.IsEmpty() {
 		t.Errorf("it is over: %+v", got)
 	}
-	if got := narrow(first); !got.Over() {
+	if got := narrow(first); !got.IsEmpty() {
 		t.Error("it came back")
 	}
 	if _, err := h.Try(raftfsm.RecordHostRoot{HostID: "unknown", Root: "second"}); !errors.Is(err, spec.ErrNotFound) {

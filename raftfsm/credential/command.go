@@ -57,7 +57,7 @@ type Reseal struct{ Keys []accesskey.Resealed }
 // Apply carries the command out.
 func (c Reseal) Apply(tx command.Transaction) (any, error) {
 	for _, again := range c.Keys {
-		if key := again.Of(Find(tx, again.ID)); key != nil {
+		if key := again.ApplyTo(Find(tx, again.ID)); key != nil {
 			tx.Put(key)
 		}
 	}

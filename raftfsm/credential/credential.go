@@ -45,12 +45,12 @@ func OfHost(r table.Reader, hostID string) *accesskey.Key {
 	return byHost.Get(r, sortkey.Key{First: hostID})
 }
 
-// OfHolder returns the access key whose limits count for a holder: of a person the one that lives longest. Nil when there is none.
-func OfHolder(v taskrole.View, holder string) *accesskey.Key {
-	if person, is := strings.CutPrefix(holder, accesskey.PersonHolder); is {
+// OfOwner returns the access key whose limits count for an owner: of a person the one that lives longest. Nil when there is none.
+func OfOwner(v taskrole.View, owner string) *accesskey.Key {
+	if person, is := strings.CutPrefix(owner, accesskey.PersonOwner); is {
 		return byPerson.Last(v, person)
 	}
-	return cmp.Or(taskrole.OfHolder(v, holder), Find(v, holder))
+	return cmp.Or(taskrole.OfOwner(v, owner), Find(v, owner))
 }
 
 // OfPerson lists the keys with which a person has logged in, the one that ends first at the beginning.
@@ -64,8 +64,8 @@ func Expired(r table.Reader, before time.Time) iter.Seq[*accesskey.Key] {
 	return byPerson.Matching(r, func(k *accesskey.Key) bool { return k.Expired(before) })
 }
 
-// SealedOtherwise lists the keys that are sealed with another sealing key than the named one.
-func SealedOtherwise(r table.Reader, name string) (keys []*accesskey.Key) {
+// NotSealedWith lists the keys that are sealed with another sealing key than the named one.
+func NotSealedWith(r table.Reader, name string) (keys []*accesskey.Key) {
 	for key := range byID.All(r) {
 		if key.Seal != "" && key.Seal != name {
 			keys = append(keys, key)

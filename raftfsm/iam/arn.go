@@ -9,8 +9,8 @@ import (
 // AccountID is the 12-digit account id in every ARN. There is one account in a Pinion cluster.
 const AccountID = "123456789012"
 
-// RoleHolder begins the holder of the keys that tasks have by a role.
-const RoleHolder = "role/"
+// RoleOwner begins the owner of the keys that tasks have by a role.
+const RoleOwner = "role/"
 
 // keyUser begins the ARN of a principal with an access key.
 const keyUser = "arn:aws:iam::" + AccountID + ":user/"
@@ -31,26 +31,26 @@ func (r *AssumedRole) ARN() string { return assumedRole + r.Role + "/" + r.Task 
 // RoleName is the name of the role that a taskRoleArn names: what stands behind the last slash of an ARN, or the text itself.
 func RoleName(arn string) string { return arn[strings.LastIndex(arn, "/")+1:] }
 
-// HolderARN is the ARN of the holder of an access key that is none of a role.
-func HolderARN(holder string) string { return keyUser + holder }
+// OwnerARN is the ARN of the owner of an access key that is none of a role.
+func OwnerARN(owner string) string { return keyUser + owner }
 
-// HolderOfARN is the holder of the access key of a principal; empty for root.
-func HolderOfARN(arn string) string {
+// OwnerOfARN is the owner of the access key of a principal; empty for root.
+func OwnerOfARN(arn string) string {
 	if session, is := strings.CutPrefix(arn, assumedRole); is {
 		role, _, _ := strings.Cut(session, "/")
-		return RoleHolder + role
+		return RoleOwner + role
 	}
-	holder, isKey := strings.CutPrefix(arn, keyUser)
+	owner, isKey := strings.CutPrefix(arn, keyUser)
 	if !isKey {
 		return ""
 	}
-	return holder
+	return owner
 }
 
-// PrincipalName is a principal as people know it: the holder of its access key, or the last word of its ARN.
+// PrincipalName is a principal as people know it: the owner of its access key, or the last word of its ARN.
 func PrincipalName(arn string) string {
-	if holder := HolderOfARN(arn); holder != "" {
-		return holder
+	if owner := OwnerOfARN(arn); owner != "" {
+		return owner
 	}
 	return arn[strings.LastIndex(arn, ":")+1:]
 }

@@ -25,33 +25,33 @@ func Allowable(word string) bool {
 // Requirements are the requests of a task definition that reach past its containers: powers, devices, buckets, directories, and the destinations of
 // logs. The scheduler checks them before it places a task, and the host again before it starts one.
 type Requirements struct {
-	powers []power
-	uses   []hostUse
-	shared []string // what user namespaces cannot share: who asks for what, in words
-	rules  spec.ClusterRules
+	privileges []privilege
+	uses       []hostUse
+	shared     []string // what user namespaces cannot share: who asks for what, in words
+	rules      spec.ClusterRules
 	// forbidden is an image of its containers that the rules do not allow; empty: they allow all.
 	forbidden  string
 	definition *spec.TaskDefinition
 }
 
-// power is one thing that a definition asks for and that a host has to allow.
-type power struct {
+// privilege is one thing that a definition asks for and that a host has to allow.
+type privilege struct {
 	allow   string // the word of `pinion up --allow`
 	asks    string // who asks for what, in words
 	devices bool   // a process that has it can open the GPUs of other tasks
 }
 
-// Of returns the requirements of a definition with its overrides merged.
-func Of(d *spec.TaskDefinition) Requirements {
+// RequirementsOf returns the requirements of a definition with its overrides merged.
+func RequirementsOf(d *spec.TaskDefinition) Requirements {
 	i := Requirements{definition: d}
 	if d.PIDMode == "host" {
-		i.powers = append(i.powers, power{spec.AllowHostPID, "the task has pidMode host", false})
+		i.privileges = append(i.privileges, privilege{spec.AllowHostPID, "the task has pidMode host", false})
 	}
 	if d.IPCMode == "host" {
-		i.powers = append(i.powers, power{spec.AllowHostIPC, "the task has ipcMode host", false})
+		i.privileges = append(i.privileges, privilege{spec.AllowHostIPC, "the task has ipcMode host", false})
 	}
 	for n := range d.Containers {
-		i.powers = append(i.powers, powersOf(&d.Containers[n])...)
+		i.privileges = append(i.privileges, privilegesOf(&d.Containers[n])...)
 		i.uses = append(i.uses, hostUses(&d.Containers[n])...)
 	}
 	i.uses = append(i.uses, hostVolumes(d)...)
@@ -59,13 +59,13 @@ func Of(d *spec.TaskDefinition) Requirements {
 	return i
 }
 
-func powersOf(c *spec.ContainerDefinition) (all []power) {
+func privilegesOf(c *spec.ContainerDefinition) (all []privilege) {
 	if c.Privileged != nil && *c.Privileged {
-		all = append(all, power{spec.AllowPrivileged, fmt.Sprintf("container %s is privileged", c.Name), true})
+		all = append(all, privilege{spec.AllowPrivileged, fmt.Sprintf("container %s is privileged", c.Name), true})
 	}
 	for _, u := range c.Ulimits {
 		if u.Name == "rtprio" && u.HardLimit != 0 {
-			all = append(all, power{"SYS_NICE", fmt.Sprintf("container %s has the ulimit rtprio", c.Name), false})
+			all = append(all, privilege{"SYS_NICE", fmt.Sprintf("container %s has the ulimit rtprio", c.Name), false})
 		}
 	}
 	if c.LinuxParameters == nil || c.LinuxParameters.Capabilities == nil {
@@ -74,7 +74,7 @@ func powersOf(c *spec.ContainerDefinition) (all []power) {
 	for _, added := range c.LinuxParameters.Capabilities.Add {
 		if name := strings.TrimPrefix(strings.ToUpper(added), "CAP_"); !linux.Contained(name) {
 			asks := fmt.Sprintf("container %s has the capability %s", c.Name, added)
-			all = append(all, power{name, asks, linux.OpensDevices(name)})
+			all = append(all, privilege{name, asks, linux.OpensDevices(name)})
 		}
 	}
 	return all
@@ -82,7 +82,7 @@ func powersOf(c *spec.ContainerDefinition) (all []power) {
 
 // Key is the same for questions that RefusedBy answers alike on every host.
 func (i Requirements) Key(byAdmin bool) string {
-	if len(i.powers) == 0 && len(i.uses) == 0 && len(i.shared) == 0 && !i.rules.UserNamespaces && i.forbidden == "" {
+	if len(i.privileges) == 0 && len(i.uses) == 0 && len(i.shared) == 0 && !i.rules.UserNamespaces && i.forbidden == "" {
 		return ""
 	}
 	key := strconv.AppendBool(strconv.AppendBool(nil, byAdmin), i.rules.UserNamespaces)
@@ -90,7 +90,7 @@ func (i Requirements) Key(byAdmin bool) string {
 	for _, asks := range i.shared {
 		key = fmt.Appendf(key, " shared %q", asks)
 	}
-	for _, p := range i.powers {
+	for _, p := range i.privileges {
 		key = fmt.Appendf(key, " power %q", p.asks)
 	}
 	for _, u := range i.uses {
@@ -108,7 +108,7 @@ func (i Requirements) RefusedBy(h *spec.Host, byAdmin bool) string {
 	if i.forbidden != "" {
 		return fmt.Sprintf("image %.200s is none of those that tasks of this cluster may have, which are of %s: name another one, or have the cluster's setting %s changed", i.forbidden, i.rules.AllowedImages, spec.SettingAllowedImages)
 	}
-	for _, p := range i.powers {
+	for _, p := range i.privileges {
 		switch {
 		case p.devices && h.MayHaveGPUs():
 			return p.asks + " and could reach every GPU of this host: remove that, or run it on a host without GPUs"
@@ -127,7 +127,7 @@ func (i Requirements) RefusedBy(h *spec.Host, byAdmin bool) string {
 }
 
 // NeedsAdmin reports whether there are hosts that run such a task for an access key of the role admin alone.
-func (i Requirements) NeedsAdmin() bool { return len(i.powers) > 0 }
+func (i Requirements) NeedsAdmin() bool { return len(i.privileges) > 0 }
 
 // outsideUserNamespaces lists the namespaces that the definition shares and that belong to the user namespace of the host: with its host, or among its containers, each of
 // which has a user namespace of its own.

@@ -95,7 +95,7 @@ func TestWhatAHostGivesIsTheWordOfItsOperator(t *testing.T) {
 		"the data directory by the name's own path": {asks.mount("/var/lib/pinion/volumes", false), generous, true, "--volume"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := Of(c.definition).RefusedBy(&c.host, c.byAdmin)
+			got := RequirementsOf(c.definition).RefusedBy(&c.host, c.byAdmin)
 			if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
@@ -110,10 +110,10 @@ func TestADeviceIsTheWordOfTheOperator(t *testing.T) {
 		"/dev/fuse": true, "/dev/infiniband/uverbs0": true, "/dev/kvm": false, "/dev/fuse2": false, "/dev/nvidia0": false, "/dev/nvidiactl": false, "/dev/infiniband/../nvidia0": false,
 	} {
 		d := asks.device(path)
-		if got := Of(d).RefusedBy(&generous, false); (got == "") != allowed || !allowed && (!strings.Contains(got, "pinion up --device "+path) || !strings.Contains(got, "host gpu-1") || !strings.Contains(got, "container c ")) {
+		if got := RequirementsOf(d).RefusedBy(&generous, false); (got == "") != allowed || !allowed && (!strings.Contains(got, "pinion up --device "+path) || !strings.Contains(got, "host gpu-1") || !strings.Contains(got, "container c ")) {
 			t.Errorf("%s: %q", path, got)
 		}
-		if got := Of(d).RefusedBy(&spec.Host{}, true); got == "" {
+		if got := RequirementsOf(d).RefusedBy(&spec.Host{}, true); got == "" {
 			t.Errorf("%s is given by a host that says nothing", path)
 		}
 	}
@@ -129,11 +129,11 @@ func TestWhereALogGoesIsTheWordOfTheOperator(t *testing.T) {
 	} {
 		d := spec.TaskDefinition{Containers: []spec.ContainerDefinition{{Name: "c", LogConfiguration: &logdriver.Configuration{LogDriver: "syslog", Options: map[string]string{"syslog-address": address}}}}}
 		for i, h := range []*spec.Host{&remote, &named} {
-			if got := Of(&d).RefusedBy(h, true); (got == "") != hosts[i] {
+			if got := RequirementsOf(&d).RefusedBy(h, true); (got == "") != hosts[i] {
 				t.Errorf("%q on a host that allows %v: %q", address, h.LogDestinations, got)
 			}
 		}
-		if got := Of(&d).RefusedBy(&spec.Host{}, true); got == "" {
+		if got := RequirementsOf(&d).RefusedBy(&spec.Host{}, true); got == "" {
 			t.Errorf("%q is reached from a host that says nothing", address)
 		}
 	}
@@ -142,16 +142,16 @@ func TestWhereALogGoesIsTheWordOfTheOperator(t *testing.T) {
 // Environment files are of the buckets that the operator names.
 func TestABucketIsTheWordOfTheOperator(t *testing.T) {
 	d := &spec.TaskDefinition{Containers: []spec.ContainerDefinition{{Name: "c", EnvironmentFiles: []envfile.File{{Type: "s3", Value: "arn:aws:s3:::team/a.env"}, {Type: "s3", Value: "arn:aws:s3:::other/a.env"}}}}}
-	if got := Of(d).RefusedBy(&spec.Host{Name: "gpu-1", Buckets: []string{"team", "other"}}, false); got != "" {
+	if got := RequirementsOf(d).RefusedBy(&spec.Host{Name: "gpu-1", Buckets: []string{"team", "other"}}, false); got != "" {
 		t.Error(got)
 	}
 	for _, buckets := range [][]string{nil, {"team"}, {"other.team"}} {
-		if got := Of(d).RefusedBy(&spec.Host{Name: "gpu-1", Buckets: buckets}, true); !strings.Contains(got, "pinion up --bucket ") || !strings.Contains(got, "host gpu-1") || !strings.Contains(got, "container c ") {
+		if got := RequirementsOf(d).RefusedBy(&spec.Host{Name: "gpu-1", Buckets: buckets}, true); !strings.Contains(got, "pinion up --bucket ") || !strings.Contains(got, "host gpu-1") || !strings.Contains(got, "container c ") {
 			t.Errorf("%q: %q", buckets, got)
 		}
 	}
 	override := spec.TaskOverride{Containers: []spec.ContainerOverride{{Name: "c", EnvironmentFiles: d.Containers[0].EnvironmentFiles[:1]}}}
-	if got := Of(spec.Effective(d, override)).RefusedBy(&spec.Host{Buckets: []string{"team"}}, false); got != "" {
+	if got := RequirementsOf(spec.Effective(d, override)).RefusedBy(&spec.Host{Buckets: []string{"team"}}, false); got != "" {
 		t.Errorf("an override has other files in their place: %s", got)
 	}
 }
@@ -167,15 +167,15 @@ func TestAFileSystemIsTheWordOfTheOperator(t *testing.T) {
 		"pinion up --file-system": {{Name: "model"}, {Name: "models2"}},
 		"container c writes":      {{Name: "models", ReadOnly: true}},
 	} {
-		got := Of(d).RefusedBy(&spec.Host{Name: "gpu-1", FileSystems: offers}, true)
+		got := RequirementsOf(d).RefusedBy(&spec.Host{Name: "gpu-1", FileSystems: offers}, true)
 		if (got == "") != (says == "") || !strings.Contains(got, says) {
 			t.Errorf("%v: %q", offers, got)
 		}
 	}
-	if got := Of(d).RefusedBy(&spec.Host{Name: "gpu-1", Volumes: []volumeroot.Root{{Name: "models", Path: "/models"}}}, true); got == "" {
+	if got := RequirementsOf(d).RefusedBy(&spec.Host{Name: "gpu-1", Volumes: []volumeroot.Root{{Name: "models", Path: "/models"}}}, true); got == "" {
 		t.Error("a directory of the host is no file system")
 	}
-	if a, b := Of(d).Key(false), Of(d).Key(false); a != b || a == "" {
+	if a, b := RequirementsOf(d).Key(false), RequirementsOf(d).Key(false); a != b || a == "" {
 		t.Errorf("the same question has two keys: %q, %q", a, b)
 	}
 }
@@ -202,7 +202,7 @@ func TestASharedVolumeNeedsAHostThatHasItOrMakesIt(t *testing.T) {
 		"one that goes with its task":   {&spec.TaskDefinition{Volumes: []spec.Volume{{Name: "x", Docker: &volumeroot.DockerConfiguration{}}}}, ""},
 		"one of a host without volumes": {shared("..", &no), "autoprovision"},
 	} {
-		if got := Of(c.asks).RefusedBy(&h, true); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
+		if got := RequirementsOf(c.asks).RefusedBy(&h, true); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
@@ -212,7 +212,7 @@ func TestASharedVolumeNeedsAHostThatHasItOrMakesIt(t *testing.T) {
 func TestACapabilityIsGivenByNameOnly(t *testing.T) {
 	given := 0
 	for _, name := range linux.CapabilityNames {
-		refused := Of(asks.capability(name)).RefusedBy(&spec.Host{}, true) != ""
+		refused := RequirementsOf(asks.capability(name)).RefusedBy(&spec.Host{}, true) != ""
 		if refused == Allowable(name) {
 			given++
 			continue
@@ -236,14 +236,14 @@ func TestQuestionsOfOneKeyHaveOneAnswer(t *testing.T) {
 		"privileged": asks.privileged, "pid": asks.hostPID, "net": asks.capability("NET_ADMIN"), "fuse": asks.device("/dev/fuse"), "files": {Containers: []spec.ContainerDefinition{{Name: "c", EnvironmentFiles: []envfile.File{{Type: "s3", Value: "arn:aws:s3:::team/a.env"}}}}}, "kvm": asks.device("/dev/kvm"), "data": asks.mount("/data", false), "data ro": asks.mount("/data", true),
 	} {
 		for _, byAdmin := range []bool{true, false} {
-			key := Of(d).Key(byAdmin)
+			key := RequirementsOf(d).Key(byAdmin)
 			if other, twice := keys[key]; twice || key == "" {
 				t.Errorf("%s, by an admin %t, has the key of %q", name, byAdmin, other)
 			}
 			keys[key] = name
 		}
 	}
-	if key := Of(asks.nothing).Key(true); key != "" {
+	if key := RequirementsOf(asks.nothing).Key(true); key != "" {
 		t.Errorf("a plain task has the key %q", key)
 	}
 }
@@ -286,10 +286,10 @@ func TestAVolumeIsFoundInItsRootOrNotAtAll(t *testing.T) {
 func TestRealTimePriorityIsTheHostsToGive(t *testing.T) {
 	for hard, power := range map[int64]bool{0: false, 1: true, 99: true, -1: true} {
 		d := &spec.TaskDefinition{Containers: []spec.ContainerDefinition{{Name: "c", Ulimits: []spec.Ulimit{{Name: "nofile", HardLimit: 9}, {Name: "rtprio", HardLimit: hard}}}}}
-		if why := Of(d).RefusedBy(&spec.Host{}, true); power != strings.Contains(why, "--allow SYS_NICE") {
+		if why := RequirementsOf(d).RefusedBy(&spec.Host{}, true); power != strings.Contains(why, "--allow SYS_NICE") {
 			t.Errorf("hard limit %d: %q", hard, why)
 		}
-		if why := Of(d).RefusedBy(&spec.Host{Allow: []string{"SYS_NICE"}}, false); why != "" {
+		if why := RequirementsOf(d).RefusedBy(&spec.Host{Allow: []string{"SYS_NICE"}}, false); why != "" {
 			t.Errorf("hard limit %d, where it is allowed: %q", hard, why)
 		}
 	}

@@ -32,7 +32,7 @@ func TestTheStricterOfClusterAndHostCounts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := &spec.Host{Allow: everyPower, Volumes: volumeRoots, UserNamespaces: c.host}
-			got := Of(c.definition).Under(spec.ClusterRules{UserNamespaces: c.cluster}).RefusedBy(h, true)
+			got := RequirementsOf(c.definition).Under(spec.ClusterRules{UserNamespaces: c.cluster}).RefusedBy(h, true)
 			if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
@@ -41,7 +41,7 @@ func TestTheStricterOfClusterAndHostCounts(t *testing.T) {
 	keys := map[string]bool{}
 	for _, d := range []*spec.TaskDefinition{asks.nothing, hostNetwork, privileged} {
 		for _, wanted := range []bool{true, false} {
-			keys[Of(d).Under(spec.ClusterRules{UserNamespaces: wanted}).Key(true)] = true
+			keys[RequirementsOf(d).Under(spec.ClusterRules{UserNamespaces: wanted}).Key(true)] = true
 		}
 	}
 	if len(keys) != 6 {
@@ -67,7 +67,7 @@ func TestATaskHasImagesThatItsClusterAllows(t *testing.T) {
 	keys := map[string]bool{}
 	for policy, refused := range map[string]bool{"": false, "any": false, "docker.io/library": true, "docker.io,evil.org": false, "evil.org": true} {
 		c := &spec.Cluster{Settings: []spec.Setting{{Name: spec.SettingAllowedImages, Value: policy}}}
-		asks := Of(d).Under(c.Rules())
+		asks := RequirementsOf(d).Under(c.Rules())
 		if got := asks.RefusedBy(&spec.Host{Allow: everyPower}, true); (got != "") != refused || refused && !strings.Contains(got, spec.SettingAllowedImages) {
 			t.Errorf("%s: %q", policy, got)
 		}

@@ -2,7 +2,7 @@
 //
 // A login is one entry. What the groups of a person give is decided when the entry is applied, so that it cannot race with a change of the
 // mapping. An ID token that was used is remembered until its age refuses it. A key that has expired is refused by the clock of the host that is
-// asked, and Reap deletes it an hour later. Limits count for the holder of a key, who may have several keys one after another.
+// asked, and Reap deletes it an hour later. Limits count for the owner of a key, who may have several keys one after another.
 package issuer
 
 import (

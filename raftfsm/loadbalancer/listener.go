@@ -153,7 +153,7 @@ func checkPort(tx command.Transaction, l *Listener) error {
 		}
 		return fmt.Errorf("port %d is that of a listener of load balancer %s: %w", l.Port, name, ErrPortTaken)
 	}
-	if holder := portHolder(tx, l.Port); holder != "" {
+	if holder := portUser(tx, l.Port); holder != "" {
 		return fmt.Errorf("port %d is that of %s: %w", l.Port, holder, ErrPortOfHost)
 	}
 	return nil

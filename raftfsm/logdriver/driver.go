@@ -155,5 +155,5 @@ func (l *Configuration) Awslogs() (group, streamPrefix string) {
 type Configuration struct {
 	LogDriver     string             `json:"logDriver"`
 	Options       map[string]string  `json:"options,omitempty"`
-	SecretOptions []valuefrom.Secret `json:"secretOptions,omitempty" level:"1"` // options whose values are secrets; see Driver.MaySecret
+	SecretOptions []valuefrom.Secret `json:"secretOptions,omitempty" level:"1"` // options whose values are secrets; see Driver.AllowsSecret
 }

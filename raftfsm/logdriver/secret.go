@@ -8,9 +8,9 @@ import (
 
 const optionSplunkToken = "splunk-token"
 
-// MaySecret reports whether the value of an option of the driver may be a secret of the pool: of a log router each may. Every other option
+// AllowsSecret reports whether the value of an option of the driver may be a secret of the pool: of a log router each may. Every other option
 // decides where a task runs, or is part of what everybody reads, so it stands in the definition.
-func (d Driver) MaySecret(option string) bool {
+func (d Driver) AllowsSecret(option string) bool {
 	return d.Name == Firelens || d.Name == Splunk && option == optionSplunkToken
 }
 

@@ -32,8 +32,8 @@ const Exported Name = "Exported"
 // QueueDepth is the tasks of the cluster that wait for a place, but for those of services. The leader counts them.
 const QueueDepth Name = "QueueDepth"
 
-// Of is the part of a metric that is of one thing, such as the requests of one target group.
-func (n Name) Of(part string) Name { return n + "/" + Name(part) }
+// WithPart returns the name of the part of a metric, such as the requests of one target group.
+func (n Name) WithPart(part string) Name { return n + "/" + Name(part) }
 
 // whole is the metric of which the name is a part, or itself.
 func (n Name) whole() Name {

@@ -23,7 +23,7 @@ func Candidates(inventory gpu.Inventory, list List) (all []Candidate) {
 	}
 	at := map[string]int{} // by the UUID of the GPU
 	for _, d := range inventory.Devices {
-		own := list.Of(d.GPU())
+		own := list.Find(d.GPU())
 		if mig.Profiles(d.Model) == nil || d.MIGDevice != nil && own == nil {
 			continue
 		}

@@ -22,8 +22,8 @@ type GPU struct {
 // List is the GPUs of a host that the pool partitions. Its methods change neither it nor the inventory that they are given.
 type List []GPU
 
-// Of is that of the GPU; nil when the pool does not partition it.
-func (l List) Of(uuid string) *GPU {
+// Find is that of the GPU; nil when the pool does not partition it.
+func (l List) Find(uuid string) *GPU {
 	at := slices.IndexFunc(l, func(g GPU) bool { return g.UUID == uuid })
 	if at < 0 {
 		return nil
@@ -44,7 +44,7 @@ func (l List) Removes(d *gpu.Device) bool {
 }
 
 // OfDevice is that of the GPU which the device is, or is a part of; nil when the pool does not partition it.
-func (l List) OfDevice(d *gpu.Device) *GPU { return l.Of(d.GPU()) }
+func (l List) OfDevice(d *gpu.Device) *GPU { return l.Find(d.GPU()) }
 
 // Hide is the inventory with the devices that go as unhealthy.
 func (l List) Hide(inventory gpu.Inventory) gpu.Inventory {

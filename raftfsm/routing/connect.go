@@ -20,7 +20,7 @@ const (
 )
 
 // connected are the listeners and the groups of Service Connect. What the deployments of a service have alike is as the newest of them says.
-func connected(v *raftfsm.View, targets map[string]ofServices) (listeners []traffic.Listener, groups []traffic.Group) {
+func connected(v *raftfsm.View, targets map[string]serviceTargets) (listeners []traffic.Listener, groups []traffic.Group) {
 	clusters := namespaces(v)
 	for _, s := range v.Services("") {
 		if s.Status == service.Inactive || len(s.Names) == 0 {
@@ -38,7 +38,7 @@ func connected(v *raftfsm.View, targets map[string]ofServices) (listeners []traf
 			}
 			for j := range c.Endpoints {
 				e := &c.Endpoints[j]
-				of := divisionOf(v, s, revision, e)
+				of := trafficSplitOf(v, s, revision, e)
 				if group := connectGroup(c, e, targets); !seenGroups[group.ID] {
 					seenGroups[group.ID] = true
 					groups = append(groups, group)
@@ -70,15 +70,15 @@ func namespaces(v *raftfsm.View) map[string][]string {
 	return all
 }
 
-// division is the division of the requests to an endpoint.
-type division struct {
+// trafficSplit is the division of the requests to an endpoint.
+type trafficSplit struct {
 	production []traffic.WeightedGroup
 	test       []traffic.WeightedGroup // nil: test traffic goes with the others
 }
 
-// divisionOf divides the requests to an endpoint of a revision: while the traffic of the service moves to the revision, between its group and that of the
+// trafficSplitOf divides the requests to an endpoint of a revision: while the traffic of the service moves to the revision, between its group and that of the
 // one which the traffic comes from.
-func divisionOf(v *raftfsm.View, s *service.Service, revision *service.Revision, e *service.Endpoint) (d division) {
+func trafficSplitOf(v *raftfsm.View, s *service.Service, revision *service.Revision, e *service.Endpoint) (d trafficSplit) {
 	own, from := traffic.WeightedGroup{Group: revision.Connect.Group(e), Weight: 1}, v.ServiceRevision(s.Shift.From)
 	if !s.Shift.IsOn() || revision.ID != s.Primary().ID || from == nil || !revision.Connect.Shares(e, from.Connect) {
 		d.production = []traffic.WeightedGroup{own}
@@ -93,7 +93,7 @@ func divisionOf(v *raftfsm.View, s *service.Service, revision *service.Revision,
 	return d
 }
 
-func connectListener(c *service.Connect, e *service.Endpoint, a service.Address, of division) traffic.Listener {
+func connectListener(c *service.Connect, e *service.Endpoint, a service.Address, of trafficSplit) traffic.Listener {
 	l := traffic.Listener{ID: join(a.Name, a.Port), Port: a.Port, Protocol: connectProtocol(e)}
 	if header := c.TestHeader(e, a); header != nil && of.test != nil {
 		l.Rules = append(l.Rules, traffic.Rule{ID: l.ID + " test", Conditions: []traffic.Condition{testCondition(header)}, Action: traffic.Action{Forward: of.test}})
@@ -113,7 +113,7 @@ func testCondition(h *service.TestHeader) traffic.Condition {
 	return traffic.Condition{Field: traffic.ExactHeader, Header: h.Name, Values: []string{*h.Exact}}
 }
 
-func connectGroup(c *service.Connect, e *service.Endpoint, targets map[string]ofServices) traffic.Group {
+func connectGroup(c *service.Connect, e *service.Endpoint, targets map[string]serviceTargets) traffic.Group {
 	of := targets[c.Group(e)]
 	g := traffic.Group{
 		ID: c.Group(e), Protocol: connectProtocol(e), DeregistrationDelay: connectDrainDelay, Targets: of.targets, Owner: of.owner,

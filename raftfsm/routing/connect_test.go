@@ -31,7 +31,7 @@ func withNames(t *testing.T, e service.Endpoint) *state {
 func TestNamesLeadToTasks(t *testing.T) {
 	s := withNames(t, service.Endpoint{Name: "llm", Protocol: "grpc", IdleSeconds: new(60), RequestSeconds: 5, Aliases: []service.Alias{{Name: "chat", Port: 80}}})
 	s.must(raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "other"}}, raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "beside", Namespace: "default"}})
-	r := routing.Of(s.View())
+	r := routing.Compute(s.View())
 	g := r.Groups[len(r.Groups)-1]
 	if g.ID != "llm.default" || g.Protocol != traffic.HTTP || g.Version != traffic.GRPC || len(g.Targets) != 1 || g.Targets[0].ID != "llm.default/u/web/8000" || g.Targets[0].Address != "[fd00::1]:32769" {
 		t.Errorf("%+v", g)
@@ -57,7 +57,7 @@ func TestNamesLeadToTasks(t *testing.T) {
 func TestNamesVanishWithTheirService(t *testing.T) {
 	s := withNames(t, service.Endpoint{})
 	isOurs := func(g traffic.Group) bool { return g.ID == "http.default" }
-	r := routing.Of(s.View())
+	r := routing.Compute(s.View())
 	if i := slices.IndexFunc(r.Groups, isOurs); i < 0 || r.Groups[i].Protocol != traffic.TCP || len(r.Listeners) != 1 || r.Listeners[0].Port != 8000 {
 		t.Errorf("%+v", r)
 	}
@@ -67,7 +67,7 @@ func TestNamesVanishWithTheirService(t *testing.T) {
 	}
 	known := s.View().ServiceByID("s")
 	s.must(raftfsm.StepService{ServiceID: "s", Version: known.Version, Service: *known})
-	if r := routing.Of(s.View()); len(r.Listeners) > 0 || slices.ContainsFunc(r.Groups, isOurs) {
+	if r := routing.Compute(s.View()); len(r.Listeners) > 0 || slices.ContainsFunc(r.Groups, isOurs) {
 		t.Errorf("%+v", r)
 	}
 }
@@ -80,7 +80,7 @@ func TestTheTrafficOfNamesMoves(t *testing.T) {
 	before := s.View().ServiceRevision("2").Connect
 	s.must(raftfsm.UpdateService{Cluster: "default", Name: "web", At: time.Unix(9, 0), Change: service.Change{
 		Settings: &service.Settings{Deployment: service.DeploymentConfiguration{Strategy: service.BlueGreen}},
-		Revision: &service.Revision{ID: "3", Definition: "d:1", Connect: before.Beside(before, true)}, Rollout: &service.Rollout{ID: "r3", CreatedAt: time.Unix(9, 0)}}})
+		Revision: &service.Revision{ID: "3", Definition: "d:1", Connect: before.SelectGroup(before, true)}, Rollout: &service.Rollout{ID: "r3", CreatedAt: time.Unix(9, 0)}}})
 	for _, c := range []struct {
 		shift       service.Shift
 		old, new    int
@@ -95,7 +95,7 @@ func TestTheTrafficOfNamesMoves(t *testing.T) {
 		version := web.Version
 		web.Shift = c.shift
 		s.must(raftfsm.StepService{ServiceID: web.ID, Version: version, Service: web, At: time.Unix(10, 0)})
-		for _, l := range routing.Of(s.View()).Listeners {
+		for _, l := range routing.Compute(s.View()).Listeners {
 			weights, test := map[string]int{}, l.Rules[0]
 			for _, w := range l.Rules[len(l.Rules)-1].Action.Forward {
 				weights[w.Group] = w.Weight
@@ -116,17 +116,17 @@ func TestTheTrafficOfNamesMoves(t *testing.T) {
 func TestNamesOfANamespaceThatTheClusterHasLeftLeadNowhere(t *testing.T) {
 	s := withNames(t, service.Endpoint{})
 	s.must(raftfsm.CreateCluster{Cluster: spec.Cluster{Name: "later", Namespace: "default"}})
-	if got := len(routing.Of(s.View()).For("later").Listeners); got != 1 {
+	if got := len(routing.Compute(s.View()).For("later").Listeners); got != 1 {
 		t.Fatalf("%d listeners while both have the namespace", got)
 	}
 	left := "elsewhere"
 	s.must(raftfsm.UpdateCluster{Name: "default", Namespace: &left})
-	if r := routing.Of(s.View()).For("later"); len(r.Listeners) > 0 {
+	if r := routing.Compute(s.View()).For("later"); len(r.Listeners) > 0 {
 		t.Errorf("%+v", r.Listeners)
 	}
 	left = ""
 	s.must(raftfsm.UpdateCluster{Name: "default", Namespace: &left})
-	if got := len(routing.Of(s.View()).For("later").Listeners); got != 1 {
+	if got := len(routing.Compute(s.View()).For("later").Listeners); got != 1 {
 		t.Errorf("%d listeners after it came back", got)
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"pinion/raftfsm/traffic"
 )
 
-// Of is the Routing of a state: its listeners by port, and its target groups by name with their targets; behind them those of Service Connect. All that it has follows from the
+// Compute is the Routing of a state: its listeners by port, and its target groups by name with their targets; behind them those of Service Connect. All that it has follows from the
 // state, and an equal state has an equal Routing.
-func Of(v *raftfsm.View) traffic.Routing {
+func Compute(v *raftfsm.View) traffic.Routing {
 	var r traffic.Routing
 	shares := sharesOf(v)
 	for _, l := range loadbalancer.AllListeners(v) {
@@ -71,7 +71,7 @@ func listenerOf(v *raftfsm.View, l *loadbalancer.Listener, shares map[string][]s
 
 // groupOf is a target group with its targets: those of tasks, and behind them those that are registered by address. Nobody checks the health of
 // these.
-func groupOf(g *loadbalancer.Group, of ofServices) traffic.Group {
+func groupOf(g *loadbalancer.Group, of serviceTargets) traffic.Group {
 	out := traffic.Group{
 		ID: g.ID, Name: g.Name, Protocol: g.Protocol, Version: g.Version, Algorithm: traffic.Algorithm(g.Attributes[loadbalancer.Algorithm]),
 		SlowStart: seconds(g.Attributes[loadbalancer.SlowStart]), Affinity: affinityOf(g), ProxyProtocol: g.Attributes[loadbalancer.ProxyProtocol] == "true",

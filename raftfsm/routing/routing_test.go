@@ -90,7 +90,7 @@ func TestTheHealthOfAGroupLooksAtItsServicesAlone(t *testing.T) {
 func TestTasksOfServicesAreTargets(t *testing.T) {
 	for mode, address := range map[string]string{"bridge": "[fd00::1]:32768", "host": "[fd00::1]:8000"} {
 		s := withService(t, mode)
-		g := routing.Of(s.View()).Groups[0]
+		g := routing.Compute(s.View()).Groups[0]
 		if len(g.Targets) < 2 || g.Targets[0].Address != address || g.Targets[0].ID != "g/t/web/8000" || g.Targets[0].State != traffic.Initial {
 			t.Fatalf("%s: %+v", mode, g.Targets)
 		}
@@ -99,15 +99,15 @@ func TestTasksOfServicesAreTargets(t *testing.T) {
 		}
 		found := traffic.TargetHealth{Group: "g", Container: "web", Port: 8000, State: traffic.Unhealthy, Since: time.Unix(8, 0)}
 		s.must(raftfsm.ReportTasks{HostID: "h", Reports: []spec.TaskReport{{TaskID: "t", Status: spec.Running, Targets: []traffic.TargetHealth{found}}}})
-		if g := routing.Of(s.View()).Groups[0]; g.Targets[0].State != traffic.Unhealthy || !g.Targets[0].Since.Equal(found.Since) {
+		if g := routing.Compute(s.View()).Groups[0]; g.Targets[0].State != traffic.Unhealthy || !g.Targets[0].Since.Equal(found.Since) {
 			t.Errorf("%s: its host found %+v, and the target is %+v", mode, found, g.Targets[0])
 		}
 		s.must(raftfsm.StopTask{ID: "t", Code: spec.StopUserInitiated, At: time.Unix(9, 0)})
-		if g := routing.Of(s.View()).Groups[0]; g.Targets[0].State != traffic.Draining {
+		if g := routing.Compute(s.View()).Groups[0]; g.Targets[0].State != traffic.Draining {
 			t.Errorf("%s: the task is asked to stop, and its target is %+v", mode, g.Targets[0])
 		}
 		s.must(raftfsm.ReportTasks{HostID: "h", Reports: []spec.TaskReport{{TaskID: "t", Status: spec.Stopped, Times: spec.TaskTimes{Stopped: time.Unix(10, 0)}}}})
-		if g := routing.Of(s.View()).Groups[0]; len(g.Targets) != 1 {
+		if g := routing.Compute(s.View()).Groups[0]; len(g.Targets) != 1 {
 			t.Errorf("%s: the task has stopped, and the targets are %+v", mode, g.Targets)
 		}
 	}
@@ -116,7 +116,7 @@ func TestTasksOfServicesAreTargets(t *testing.T) {
 // Proxies learn once whose a group is, and of each target where several services have the group.
 func TestWhoseARequestIs(t *testing.T) {
 	s := withService(t, "host")
-	if g := routing.Of(s.View()).Groups[0]; g.Owner != (traffic.Owner{Cluster: "default", Service: "web"}) || g.Targets[0].Owner != nil {
+	if g := routing.Compute(s.View()).Groups[0]; g.Owner != (traffic.Owner{Cluster: "default", Service: "web"}) || g.Targets[0].Owner != nil {
 		t.Errorf("of one service: %+v", g)
 	}
 	s.must(raftfsm.CreateService{
@@ -128,7 +128,7 @@ func TestWhoseARequestIs(t *testing.T) {
 		ID: "t2", Cluster: "default", Definition: "d:1", LastStatus: spec.Running, DesiredStatus: spec.Running, HostID: "h",
 		Service: &spec.ServiceMember{ID: "s2", Deployment: "2"}, Containers: []spec.Container{{ID: "c2", Name: "web", LastStatus: spec.Running}},
 	}}}}})
-	g := routing.Of(s.View()).Groups[0]
+	g := routing.Compute(s.View()).Groups[0]
 	if g.Owner != (traffic.Owner{}) {
 		t.Errorf("of two services: %+v", g.Owner)
 	}
@@ -154,7 +154,7 @@ func TestAttributesAndTagsReachTheProxies(t *testing.T) {
 		raftfsm.Wrap(loadbalancer.CreateRule{Rule: loadbalancer.Rule{ID: "r", Listener: "l", Priority: 1,
 			Conditions: []traffic.Condition{{Field: traffic.PathPattern, Values: []string{"/api/*"}}}, Action: traffic.Action{Forward: []traffic.WeightedGroup{{Group: "g", Weight: 1}}}}}),
 	)
-	r := routing.Of(s.View())
+	r := routing.Compute(s.View())
 	l, g := r.Listeners[0], r.Groups[0]
 	if l.IdleTimeout != time.Minute || l.XForwardedFor != traffic.XFFPreserve || !l.XFFClientPort || l.Certificates[0] != "example.org" {
 		t.Errorf("%+v", l)

@@ -29,8 +29,8 @@ func sharesOf(v *raftfsm.View) map[string][]share {
 		}
 		from := v.ServiceRevision(s.Shift.From)
 		for _, b := range revision.LoadBalancers {
-			moving := s.Shift.IsOn() && from != nil && slices.ContainsFunc(from.LoadBalancers, func(had service.LoadBalancer) bool { return had.Group == b.Other() })
-			at := share{groups: [2]string{b.Group, b.Other()}, perMille: service.AllTraffic}
+			moving := s.Shift.IsOn() && from != nil && slices.ContainsFunc(from.LoadBalancers, func(had service.LoadBalancer) bool { return had.Group == b.OtherGroup() })
+			at := share{groups: [2]string{b.Group, b.OtherGroup()}, perMille: service.AllTraffic}
 			if moving {
 				at.perMille = s.Shift.PerMille
 			}

@@ -30,7 +30,7 @@ func TestARuleFollowsTheTrafficOfItsService(t *testing.T) {
 	}
 	weights := func() map[string]int {
 		all := map[string]int{}
-		for _, l := range routing.Of(s.View()).Listeners {
+		for _, l := range routing.Compute(s.View()).Listeners {
 			for _, w := range l.Rules[0].Action.Forward {
 				all[l.ID+" "+w.Group] = w.Weight
 			}
@@ -89,7 +89,7 @@ func TestWeightsStayBoundedHoweverManyServicesDivideARule(t *testing.T) {
 			Revision: service.Revision{ID: id, Definition: "d:1", LoadBalancers: []service.LoadBalancer{balancer, balancer}}, Rollout: service.Rollout{ID: id}})
 	}
 	part := map[string]int{}
-	for _, w := range routing.Of(s.View()).Listeners[0].Rules[0].Action.Forward {
+	for _, w := range routing.Compute(s.View()).Listeners[0].Rules[0].Action.Forward {
 		if w.Weight < 0 || w.Weight > traffic.MaxWeight {
 			t.Errorf("%s has the weight %d", w.Group, w.Weight)
 		}

@@ -10,14 +10,14 @@ import (
 	"pinion/raftfsm/traffic"
 )
 
-// ofServices has the targets of services in one group.
-type ofServices struct {
+// serviceTargets has the targets of services in one group.
+type serviceTargets struct {
 	targets []traffic.Target // those of one service lie together, by the ids of its tasks
 	owner   traffic.Owner    // the only service; zero: there are several, and each target says its own
 }
 
 // targetsOf lists the targets that are tasks of services, by the group: of one group alone, or of all of them when its id is "".
-func targetsOf(v *raftfsm.View, group string) map[string]ofServices {
+func targetsOf(v *raftfsm.View, group string) map[string]serviceTargets {
 	all := map[string][]traffic.Target{}
 	owners := map[string][]*traffic.Owner{} // by the group
 	for _, s := range v.Services("") {
@@ -45,7 +45,7 @@ func targetsOf(v *raftfsm.View, group string) map[string]ofServices {
 			}
 		}
 	}
-	of := make(map[string]ofServices, len(owners))
+	of := make(map[string]serviceTargets, len(owners))
 	for group, services := range owners {
 		of[group] = ownedBy(services, all[group])
 	}
@@ -75,14 +75,14 @@ func ownerOf(s *service.Service) *traffic.Owner {
 }
 
 // ownedBy says of targets once whose they are where that is one service, as it nearly always is: each host gets the Routing.
-func ownedBy(services []*traffic.Owner, targets []traffic.Target) ofServices {
+func ownedBy(services []*traffic.Owner, targets []traffic.Target) serviceTargets {
 	if len(services) > 1 {
-		return ofServices{targets: targets}
+		return serviceTargets{targets: targets}
 	}
 	for i := range targets {
 		targets[i].Owner = nil
 	}
-	return ofServices{targets: targets, owner: *services[0]}
+	return serviceTargets{targets: targets, owner: *services[0]}
 }
 
 // TargetOf is the target that a task is for a port of its service that gets requests. It is none before it runs, when it has stopped, and when it has no

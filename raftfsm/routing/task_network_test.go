@@ -20,7 +20,7 @@ func TestATaskOfAwsvpcIsATargetAtItsOwnAddress(t *testing.T) {
 		t.Errorf("it is a target before it has an address: %+v", target)
 	}
 	s.must(raftfsm.ReportTasks{HostID: "h", Reports: []spec.TaskReport{{TaskID: "t", Status: spec.Running, Containers: []spec.ContainerReport{{Name: "web", Status: spec.Running, Address: "10.32.0.7"}}}}})
-	if got := routing.Of(s.View()).TaskNetworks; len(got) != 0 {
+	if got := routing.Compute(s.View()).TaskNetworks; len(got) != 0 {
 		t.Errorf("a host without a network has %+v", got)
 	}
 	host := *s.View().Host("h")
@@ -30,11 +30,11 @@ func TestATaskOfAwsvpcIsATargetAtItsOwnAddress(t *testing.T) {
 		t.Errorf("%+v", target)
 	}
 	want := []tasknetwork.Route{{Network: "lab", Range: "10.32.0.0/16", Subnet: "10.32.0.0/24", HostID: "h", Via: "fd00::1"}}
-	if got := routing.Of(s.View()).TaskNetworks; !slices.Equal(got, want) {
+	if got := routing.Compute(s.View()).TaskNetworks; !slices.Equal(got, want) {
 		t.Errorf("%+v", got)
 	}
 	s.must(raftfsm.MarkHostLost{ID: "h", At: time.Unix(1, 0)})
-	if got := routing.Of(s.View()).TaskNetworks; len(got) != 0 {
+	if got := routing.Compute(s.View()).TaskNetworks; len(got) != 0 {
 		t.Errorf("a lost host has %+v", got)
 	}
 }

@@ -18,7 +18,7 @@ import (
 func TestRequestsWaitForWhatIsAboutToStart(t *testing.T) {
 	const none, byDefault = -1, 0
 	waiting := func(s *state, id string) int {
-		for _, g := range routing.Of(s.View()).Groups {
+		for _, g := range routing.Compute(s.View()).Groups {
 			if g.ID == id {
 				return g.MaxWaiting
 			}

@@ -65,7 +65,7 @@ func (m *Metric) Source() (metric.Name, error) {
 		if !ok {
 			return "", fmt.Errorf("ResourceLabel of %s must be app/LOAD-BALANCER/ID/targetgroup/TARGET-GROUP/ID, not %q", m.Predefined, m.Label)
 		}
-		return metric.Requests.Of(group), nil
+		return metric.Requests.WithPart(group), nil
 	}
 	return "", fmt.Errorf("PredefinedMetricType %s is not supported: there are %s, %s and %s", m.Predefined, PredefinedCPU, PredefinedMemory, PredefinedRequests)
 }
@@ -95,7 +95,7 @@ func (m *Metric) customized() (metric.Name, error) {
 		if !exportedName.MatchString(m.Name) {
 			return "", fmt.Errorf("%q is no name of a Prometheus metric: it has to be of letters, digits, _ and :, at most 255", m.Name)
 		}
-		return metric.Exported.Of(m.Name), nil
+		return metric.Exported.WithPart(m.Name), nil
 	}
 	switch {
 	case slices.Contains(namesOfAWS[m.Namespace], source):
@@ -112,7 +112,7 @@ func (m *Metric) customized() (metric.Name, error) {
 	if !ok || !source.OfProxies() {
 		return "", fmt.Errorf("the dimension %s must be targetgroup/NAME/ID, not %q, and is of %s and %s only", DimensionGroup, group, metric.InFlight, metric.Requests)
 	}
-	return source.Of(id), nil
+	return source.WithPart(id), nil
 }
 
 // Dimension is the value of a dimension, empty when there is none of that name.

@@ -33,8 +33,8 @@ var Index = table.By(func(*Key) string { return "" })
 // Find returns the key that everything is to be sealed with, nil before the first rotation.
 func Find(r table.Reader) *Key { return Index.Get(r, sortkey.Key{}) }
 
-// Unsealed lists the objects that are not sealed with the sealing key yet.
-type Unsealed struct {
+// OutdatedSeals lists the objects that are not sealed with the sealing key yet.
+type OutdatedSeals struct {
 	CA         bool // the key of the pool's CA
 	AccessKeys []*accesskey.Key
 	ACME       []*acme.Item
@@ -42,23 +42,25 @@ type Unsealed struct {
 }
 
 // Empty reports whether everything is sealed with it.
-func (u Unsealed) Empty() bool { return !u.CA && len(u.AccessKeys)+len(u.ACME)+len(u.Secrets) == 0 }
+func (u OutdatedSeals) Empty() bool {
+	return !u.CA && len(u.AccessKeys)+len(u.ACME)+len(u.Secrets) == 0
+}
 
-// SealedOtherwise lists the objects that are not sealed with the sealing key yet: none before the first rotation.
-func SealedOtherwise(r table.Reader) (u Unsealed) {
+// Outdated lists the objects that are not sealed with the sealing key yet: none before the first rotation.
+func Outdated(r table.Reader) (u OutdatedSeals) {
 	key, authority := Find(r), ca.Find(r)
 	if key == nil {
 		return u
 	}
-	u.AccessKeys = credential.SealedOtherwise(r, key.Name)
-	u.CA, u.ACME, u.Secrets = authority != nil && authority.Seal != key.Name, acme.SealedOtherwise(r, key.Name), secret.SealedOtherwise(r, key.Name)
+	u.AccessKeys = credential.NotSealedWith(r, key.Name)
+	u.CA, u.ACME, u.Secrets = authority != nil && authority.Seal != key.Name, acme.NotSealedWith(r, key.Name), secret.NotSealedWith(r, key.Name)
 	return u
 }
 
 // Check refuses a secret that is sealed with a key that servers may have removed: spec.ErrUnavailable. The CA is sealed anew first.
 func Check(r table.Reader, name string) error {
 	if key, authority := Find(r), ca.Find(r); key.Retires(name) && authority != nil && authority.Seal == key.Name {
-		return spec.Unavailable("the keys that secrets are sealed with were exchanged meanwhile: try again")
+		return spec.Unavailable("the sealing key was rotated meanwhile: try again")
 	}
 	return nil
 }

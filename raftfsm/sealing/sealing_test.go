@@ -19,13 +19,13 @@ func TestASealingKeyIsReplacedInStepsThatAnyLeaderTakes(t *testing.T) {
 	for _, id := range []string{"a", "b", "gone"} {
 		raftfsmtest.Change(h, credential.Create{Key: accesskey.Key{ID: id, Sealed: []byte(id + "1"), Seal: "one"}})
 	}
-	if !sealing.SealedOtherwise(h.View()).Empty() {
+	if !sealing.Outdated(h.View()).Empty() {
 		t.Error("something is to be sealed anew before anybody asked for it")
 	}
 	raftfsmtest.Change(h, sealing.Rotate{Key: sealing.Key{Name: "two", Since: raftfsmtest.At(1), Retired: []string{"one"}}})
 	left := func(want int, wantCA bool) {
 		t.Helper()
-		if u := sealing.SealedOtherwise(h.View()); len(u.AccessKeys) != want || u.CA != wantCA {
+		if u := sealing.Outdated(h.View()); len(u.AccessKeys) != want || u.CA != wantCA {
 			t.Errorf("%d are left, the CA %t", len(u.AccessKeys), u.CA)
 		}
 	}

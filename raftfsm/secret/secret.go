@@ -127,8 +127,8 @@ func FindID(r table.Reader, id string) *Secret {
 	return Find(r, valuefrom.Store(store), name)
 }
 
-// SealedOtherwise lists those of which a version is not sealed with a sealing key.
-func SealedOtherwise(r table.Reader, seal string) []*Secret {
+// NotSealedWith lists those of which a version is not sealed with a sealing key.
+func NotSealedWith(r table.Reader, seal string) []*Secret {
 	return slices.Collect(byName.Matching(r, func(s *Secret) bool {
 		return slices.ContainsFunc(s.Versions, func(v Version) bool { return v.Seal != seal })
 	}))

@@ -107,7 +107,7 @@ func (s *Service) LastCompleted() *Deployment {
 func (s *Service) RollBack(r *Rollout, reason string, at time.Time) (*Rollout, error) {
 	last := s.LastCompleted()
 	switch {
-	case r.Over() || r.Rollback != nil || r.ID != s.Primary().Rollout:
+	case r.IsFinished() || r.Rollback != nil || r.ID != s.Primary().Rollout:
 		return nil, ErrRolloutOver
 	case last == nil:
 		return nil, ErrNoRollback

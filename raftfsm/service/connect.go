@@ -25,7 +25,7 @@ type Connect struct {
 	NamespaceName string     `json:"given,omitempty"`     // how the user named the namespace: empty, its name or its ARN
 	Endpoints     []Endpoint `json:"endpoints,omitempty"` // none: the service has no names of its own
 
-	Alternate bool `json:"alternate,omitempty" level:"1"` // its tasks are in the second group of each name: see Beside
+	Alternate bool `json:"alternate,omitempty" level:"1"` // its tasks are in the second group of each name: see SelectGroup
 }
 
 // Endpoint is a named port of each task of a revision; ECS calls it a Service Connect service.
@@ -96,9 +96,9 @@ func (c *Connect) Group(e *Endpoint) string {
 	return c.Discovery(e)
 }
 
-// Beside is the Service Connect, as it was asked for, of a revision that takes over the traffic of one with another, which may be nil: its tasks are in
+// SelectGroup is the Service Connect, as it was asked for, of a revision that takes over the traffic of one with another, which may be nil: its tasks are in
 // the other of the two groups of a name while traffic moves, and in the same one otherwise.
-func (c *Connect) Beside(before *Connect, shifts bool) *Connect {
+func (c *Connect) SelectGroup(before *Connect, shifts bool) *Connect {
 	if c == nil {
 		return nil
 	}
@@ -107,8 +107,8 @@ func (c *Connect) Beside(before *Connect, shifts bool) *Connect {
 	return &beside
 }
 
-// Asked is the Service Connect as it was asked for, whichever group the tasks of the revision are in.
-func (c *Connect) Asked() *Connect { return c.Beside(nil, false) }
+// AsRequested is the Service Connect as it was asked for, whichever group the tasks of the revision are in.
+func (c *Connect) AsRequested() *Connect { return c.SelectGroup(nil, false) }
 
 // Shares reports whether the tasks of another revision, which may be nil, are in the other group of an endpoint.
 func (c *Connect) Shares(e *Endpoint, other *Connect) bool {

@@ -151,7 +151,7 @@ func (r *Rollout) failPauses() {
 // Answer has a rollout of the service, which is the caller's own copy, go on from a pause, or rolls it back, and gives the rollout as it is then,
 // and what was answered. by is who has asked for it. ErrRolloutOver, ErrNotPaused, ErrNoRollback.
 func (s *Service) Answer(r *Rollout, hook string, action HookAction, by string, at time.Time) (*Rollout, Pause, error) {
-	if r.Over() || r.Rollback != nil || r.ID != s.Primary().Rollout {
+	if r.IsFinished() || r.Rollback != nil || r.ID != s.Primary().Rollout {
 		return nil, Pause{}, ErrRolloutOver
 	}
 	answered := *r

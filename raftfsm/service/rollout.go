@@ -59,8 +59,8 @@ type RevisionCount struct {
 	Pending   int    `json:"pending"`
 }
 
-// Over reports whether nothing will change any more.
-func (r *Rollout) Over() bool {
+// IsFinished reports whether nothing will change any more.
+func (r *Rollout) IsFinished() bool {
 	switch r.Status {
 	case RolloutSuccessful, RolloutStopped, RolloutRollbackSuccessful, RolloutRollbackFailed:
 		return true

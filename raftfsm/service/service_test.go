@@ -41,8 +41,8 @@ func TestHowManyTasksADaemonLeaves(t *testing.T) {
 	}{{8, 250, 6}, {9, 250, 7}, {3, 250, 2}, {1, 250, 0}, {0, 250, 0}, {8, 0, 7}, {8, 1000, 0}, {8, 125, 7}, {1000, 125, 875}} {
 		s := Service{Name: "daemon/agent", Strategy: Daemon, Desired: c.desired}
 		s.Settings.Deployment.DrainPerMille = &c.drain
-		if got := s.MinHealthy(); got != c.want || s.RoomPolicy() != Wait {
-			t.Errorf("%+v: %d, %s", c, got, s.RoomPolicy())
+		if got := s.MinHealthy(); got != c.want || s.NoCapacityPolicy() != Wait {
+			t.Errorf("%+v: %d, %s", c, got, s.NoCapacityPolicy())
 		}
 	}
 }
@@ -76,7 +76,7 @@ func TestTheNewestEventsStay(t *testing.T) {
 		before := *s
 		s.AddEvents(Event{Message: fmt.Sprint(n)})
 		if len(before.Events) > 0 && len(s.Events) == len(before.Events) && before.Events[0].Message != "0" {
-			t.Fatal("the record of before has changed")
+			t.Fatal("the previous record has changed")
 		}
 	}
 	if len(s.Events) != MaxEvents || s.Events[0].Message != "1" || s.Events[MaxEvents-1].Message != fmt.Sprint(MaxEvents) {

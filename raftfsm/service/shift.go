@@ -180,17 +180,17 @@ func (b LoadBalancer) GroupARN() string {
 	return b.ARN
 }
 
-// Asked is a load balancer as the user asked for it, whichever of its groups the tasks of a revision are registered with.
-func (b LoadBalancer) Asked() LoadBalancer {
+// AsRequested is a load balancer as the user asked for it, whichever of its groups the tasks of a revision are registered with.
+func (b LoadBalancer) AsRequested() LoadBalancer {
 	if b.Advanced.Group != "" {
 		b.Group = b.Advanced.Group
 	}
 	return b
 }
 
-// Beside are load balancers, as they were asked for, of a revision that takes over the traffic of one with others: its tasks are registered with
+// SelectGroup are load balancers, as they were asked for, of a revision that takes over the traffic of one with others: its tasks are registered with
 // the other of their two groups while traffic moves, and with the same one otherwise.
-func Beside(all, before []LoadBalancer, shifts bool) []LoadBalancer {
+func SelectTargetGroups(all, before []LoadBalancer, shifts bool) []LoadBalancer {
 	all = slices.Clone(all)
 	for i := range all {
 		b := &all[i]
@@ -199,7 +199,7 @@ func Beside(all, before []LoadBalancer, shifts bool) []LoadBalancer {
 				continue
 			}
 			if b.Group = had.Group; shifts {
-				b.Group = b.Other()
+				b.Group = b.OtherGroup()
 			}
 			break
 		}
@@ -207,8 +207,8 @@ func Beside(all, before []LoadBalancer, shifts bool) []LoadBalancer {
 	return all
 }
 
-// Other is the one of the two target groups that the tasks of the revision are not registered with.
-func (b LoadBalancer) Other() string {
+// OtherGroup is the one of the two target groups that the tasks of the revision are not registered with.
+func (b LoadBalancer) OtherGroup() string {
 	if b.Group == b.Advanced.Group {
 		return b.Advanced.Alternate
 	}

@@ -19,13 +19,13 @@ const (
 	MaxHealthyAfter     = 30 * time.Minute
 )
 
-// RoomPolicy returns the policy of a rollout whose new tasks find no room beside the old ones, and MinHealthy lets it stop none of these.
-type RoomPolicy string
+// NoCapacityPolicy says what a rollout does when new tasks do not fit beside the old ones and MinHealthy does not let it stop any.
+type NoCapacityPolicy string
 
 // Policies of TagRollout.
 const (
-	StopFirst RoomPolicy = "stop-first" // it goes a little below MinHealthy
-	Wait      RoomPolicy = "wait"       // it waits until there is room
+	StopFirst NoCapacityPolicy = "stop-first" // it goes a little below MinHealthy
+	Wait      NoCapacityPolicy = "wait"       // it waits until there is room
 )
 
 // CheckTags says which tag of a service has no meaning, and what it may be.
@@ -33,7 +33,7 @@ func CheckTags(tags []spec.Tag) error {
 	for _, tag := range tags {
 		switch tag.Key {
 		case TagRollout:
-			if p := RoomPolicy(tag.Value); p != StopFirst && p != Wait {
+			if p := NoCapacityPolicy(tag.Value); p != StopFirst && p != Wait {
 				return fmt.Errorf("the tag %s is %q: write %q or %q", tag.Key, tag.Value, StopFirst, Wait)
 			}
 		case TagHealthyAfter:
@@ -53,9 +53,9 @@ func (s *Service) HealthyAfter() time.Duration {
 	return DefaultHealthyAfter
 }
 
-// RoomPolicy is StopFirst when the tag says so, or says nothing and nobody has given a MinimumHealthyPercent.
-func (s *Service) RoomPolicy() RoomPolicy {
-	switch said := RoomPolicy(s.tag(TagRollout)); {
+// NoCapacityPolicy is StopFirst when the tag says so, or says nothing and nobody has given a MinimumHealthyPercent.
+func (s *Service) NoCapacityPolicy() NoCapacityPolicy {
+	switch said := NoCapacityPolicy(s.tag(TagRollout)); {
 	case said == StopFirst || said == Wait:
 		return said
 	case s.Settings.Deployment.MinimumHealthyPercent == nil && s.Settings.Deployment.DrainPerMille == nil:

@@ -20,7 +20,7 @@ type Capacity struct {
 	Ports     hostport.Set // TCP host ports that are taken; shared between copies, so no method writes to it
 	UDPPorts  hostport.Set
 
-	accounts gpu.Accounts // as Free has them; shared between copies, so no method writes to it
+	accounts gpu.Allocations // as Free has them; shared between copies, so no method writes to it
 }
 
 // CapacityOf returns the capacity of the host when no task runs on it. GPUs that are unhealthy at the moment count.
@@ -153,13 +153,13 @@ func (c *Capacity) returnGPUs(t *Task) {
 	c.accounts = c.accounts.Clone()
 	for i := range t.Containers {
 		for _, uuid := range t.Containers[i].GPUs {
-			account, share := c.accounts.Of(uuid), t.Containers[i].Share
+			account, share := c.accounts.Find(uuid), t.Containers[i].Share
 			switch {
 			case account == nil:
 			case share == nil:
-				account.ReturnWhole()
+				account.ReleaseWhole()
 			default:
-				account.ReturnShare(share.MemoryMiB)
+				account.ReleaseShare(share.MemoryMiB)
 				if account.Idle() {
 					c.GPUs++
 				}

@@ -102,8 +102,8 @@ func (s ClusterSet) Names() iter.Seq[string] {
 	return strings.SplitSeq(string(s), ",")
 }
 
-// One reports whether it is one cluster.
-func (s ClusterSet) One() bool { return s != "" && !strings.Contains(string(s), ",") }
+// IsSingle reports whether it is one cluster.
+func (s ClusterSet) IsSingle() bool { return s != "" && !strings.Contains(string(s), ",") }
 
 // Has reports whether a cluster is in the set.
 func (s ClusterSet) Has(cluster string) bool {
@@ -118,9 +118,9 @@ func (s ClusterSet) Has(cluster string) bool {
 	return false
 }
 
-// Owns reports whether what belongs to the owners belongs to clusters of this set alone, so that whoever is responsible for the set may
+// Contains reports whether what belongs to the owners belongs to clusters of this set alone, so that whoever is responsible for the set may
 // change it. What belongs to the whole pool is owned by the set of all clusters only.
-func (s ClusterSet) Owns(owners ClusterSet) bool {
+func (s ClusterSet) Contains(owners ClusterSet) bool {
 	if s == "" {
 		return true
 	}
@@ -132,8 +132,8 @@ func (s ClusterSet) Owns(owners ClusterSet) bool {
 	return owners != ""
 }
 
-// Meets reports whether what belongs to the owners belongs to one cluster of this set at least.
-func (s ClusterSet) Meets(owners ClusterSet) bool {
+// Intersects reports whether what belongs to the owners belongs to one cluster of this set at least.
+func (s ClusterSet) Intersects(owners ClusterSet) bool {
 	if s == "" {
 		return true
 	}
@@ -150,7 +150,7 @@ func (s ClusterSet) String() string {
 	switch {
 	case s == "":
 		return "all clusters"
-	case s.One():
+	case s.IsSingle():
 		return "the cluster " + string(s)
 	}
 	return "the clusters " + strings.ReplaceAll(string(s), ",", ", ")

@@ -18,11 +18,11 @@ type Free struct {
 	UDPPorts  hostport.Set // the same of UDP
 	GPUs      []string     // UUIDs of healthy devices nobody holds, by device index
 
-	accounts gpu.Accounts // of all devices; nil on a host that shares none
+	accounts gpu.Allocations // of all devices; nil on a host that shares none
 }
 
 // Accounts are the accounts of the host's GPUs, nil on a host that shares none. They are not to be changed.
-func (f *Free) Accounts() gpu.Accounts { return f.accounts }
+func (f *Free) Accounts() gpu.Allocations { return f.accounts }
 
 // NewFree derives what the tasks of a host leave of it. STOPPED tasks hold nothing; a lost host has nothing left.
 func NewFree(h *Host, tasks []*Task) Free {
@@ -50,7 +50,7 @@ func (f *Free) OnlyGPUs(devices []gpu.Device) Free {
 	}
 	only := *f
 	only.GPUs = slices.DeleteFunc(slices.Clone(f.GPUs), other)
-	only.accounts = slices.DeleteFunc(f.accounts.Clone(), func(a gpu.Account) bool { return other(a.UUID) })
+	only.accounts = slices.DeleteFunc(f.accounts.Clone(), func(a gpu.Allocation) bool { return other(a.UUID) })
 	return only
 }
 
@@ -75,19 +75,19 @@ func (f *Free) Subtract(t *Task) {
 			if at := slices.Index(f.GPUs, held); at >= 0 {
 				f.GPUs = slices.Delete(f.GPUs, at, at+1)
 			}
-			take(f.accounts.Of(held), t.Containers[i].Share)
+			take(f.accounts.Find(held), t.Containers[i].Share)
 		}
 	}
 }
 
 // take gives a GPU to a container that holds it, or the share of it; nil accounts are of GPUs that are not there.
-func take(account *gpu.Account, share *GPUShare) {
+func take(account *gpu.Allocation, share *GPUShare) {
 	switch {
 	case account == nil:
 	case share == nil:
-		account.TakeWhole()
+		account.AllocateWhole()
 	default:
-		account.TakeShare(share.MemoryMiB)
+		account.AllocateShare(share.MemoryMiB)
 	}
 }
 

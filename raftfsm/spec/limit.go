@@ -43,16 +43,16 @@ func (t *Task) Tally() Tally {
 	return Tally{Tasks: 1, GPUMilli: t.countedMilli()}
 }
 
-// TallyOf returns the sum of the tallies of the tasks of a run, and the holder of their access key: all of them have the same. GPUMilli is AllHostGPUs when tasks wait for all of
+// TallyOf returns the sum of the tallies of the tasks of a run, and the owner of their access key: all of them have the same. GPUMilli is AllHostGPUs when tasks wait for all of
 // their hosts.
-func TallyOf(tasks []*Task) (sum Tally, holder string) {
+func TallyOf(tasks []*Task) (sum Tally, owner string) {
 	for _, task := range tasks {
-		sum, holder = sum.Plus(task.Tally(), 1), task.KeyHolder()
+		sum, owner = sum.Plus(task.Tally(), 1), task.KeyOwner()
 	}
 	if sum.Waiting > 0 && tasks[0].Owner != nil && tasks[0].Owner.GPUs == AllHostGPUs {
 		sum.GPUMilli = AllHostGPUs
 	}
-	return sum, holder
+	return sum, owner
 }
 
 // ErrLimit refuses what would go beyond a limit; a LimitError says which.

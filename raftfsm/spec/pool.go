@@ -82,11 +82,11 @@ type CAOverlap struct {
 	Withdrawn bool   `json:"withdrawn,omitempty"` // hosts show Cross to one another alone: clients that know only the root before are not served
 }
 
-// Over reports whether nothing is left.
-func (o CAOverlap) Over() bool { return len(o.Previous) == 0 }
+// IsEmpty reports whether nothing is left.
+func (o CAOverlap) IsEmpty() bool { return len(o.Previous) == 0 }
 
-// Narrowed returns the overlap that is left of both.
-func (o CAOverlap) Narrowed(by CAOverlap) CAOverlap {
+// Intersect returns the overlap that is left of both.
+func (o CAOverlap) Intersect(by CAOverlap) CAOverlap {
 	if !bytes.Equal(o.Previous, by.Previous) {
 		return CAOverlap{}
 	}

@@ -9,7 +9,7 @@ import (
 // The caller has validated it; Overrides name only containers that exist.
 type RunRequest struct {
 	Cluster     string
-	Key         string   // holder of the caller's access key, whose limits count; empty: root
+	Key         string   // owner of the caller's access key, whose limits count; empty: root
 	Definition  string   // family:revision, ACTIVE
 	Count       int      // tasks wanted; ignored when Hosts is set
 	Hosts       []string // StartTask: one task on each of these hosts, no choice

@@ -134,7 +134,7 @@ func (h *TaskHold) String() string {
 // Held reports whether a task that waits is held.
 func (t *Task) Held() bool { return t.LastStatus == Provisioning && t.Hold != nil }
 
-// TaskOwner is the holder of the access key that ran a task.
+// TaskOwner is the owner of the access key that ran a task.
 type TaskOwner struct {
 	Key  string `json:"key"`            // as AccessKey.Holder has it
 	GPUs int    `json:"gpus,omitempty"` // that it asks for while it waits; AllHostGPUs: all of its host
@@ -145,8 +145,8 @@ type TaskOwner struct {
 // AllHostGPUs as TaskOwner.GPUs is every GPU of a host that is not known yet.
 const AllHostGPUs = -1
 
-// KeyHolder is the holder of the access key that ran the task; empty for root.
-func (t *Task) KeyHolder() string {
+// KeyOwner is the owner of the access key that ran the task; empty for root.
+func (t *Task) KeyOwner() string {
 	if t.Owner == nil {
 		return ""
 	}

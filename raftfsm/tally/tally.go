@@ -24,8 +24,8 @@ type Tallies struct {
 // OfPool returns the tally of the whole pool.
 func (t *Tallies) OfPool() spec.Tally { return t.pool }
 
-// OfKey returns the tally of the holder of an access key.
-func (t *Tallies) OfKey(holder string) spec.Tally { return of(&t.byKey, holder) }
+// OfKey returns the tally of the owner of an access key.
+func (t *Tallies) OfKey(owner string) spec.Tally { return of(&t.byKey, owner) }
 
 // OfFamily returns the tally of a family of task definitions.
 func (t *Tallies) OfFamily(family string) spec.Tally { return of(&t.byFamily, family) }
@@ -51,13 +51,13 @@ const raise = "It is half of what the pool may have, which an administrator rais
 
 func half(limit int) int { return (limit + 1) / 2 }
 
-// All has the tally of each holder that has anything: "pool", "key/KEY", "family/FAMILY" and "cluster/CLUSTER".
+// All has the tally of each owner that has anything: "pool", "key/KEY", "family/FAMILY" and "cluster/CLUSTER".
 func (t *Tallies) All() map[string]spec.Tally {
 	all := map[string]spec.Tally{}
 	if t.pool != (spec.Tally{}) {
 		all["pool"] = t.pool
 	}
-	t.byKey.Scan(func(holder string, has spec.Tally) bool { all["key/"+holder] = has; return true })
+	t.byKey.Scan(func(owner string, has spec.Tally) bool { all["key/"+owner] = has; return true })
 	t.byFamily.Scan(func(family string, has spec.Tally) bool { all["family/"+family] = has; return true })
 	t.byCluster.Scan(func(cluster string, has spec.Tally) bool { all["cluster/"+cluster] = has; return true })
 	return all
@@ -89,51 +89,51 @@ func Count(objects [][]any) *Tallies {
 	all := new(Tallies)
 	for _, ofTable := range objects {
 		for _, object := range ofTable {
-			counts, holders := counted(object)
-			all.add(holders, counts, 1)
+			counts, owners := counted(object)
+			all.add(owners, counts, 1)
 		}
 	}
 	return all
 }
 
-// holders are those that an object counts for, beside the pool; empty is none.
-type holders struct{ key, family, cluster string }
+// owners are those that an object counts for, beside the pool; empty is none.
+type owners struct{ key, family, cluster string }
 
-// counted returns what an object counts for, and its holders. Nothing counts for nobody.
-func counted(object any) (counts spec.Tally, of holders) {
+// counted returns what an object counts for, and its owners. Nothing counts for nobody.
+func counted(object any) (counts spec.Tally, of owners) {
 	switch o := object.(type) {
 	case *spec.Task:
 		if counts = o.Tally(); counts.Tasks > 0 {
-			of.key, of.cluster = o.KeyHolder(), o.Cluster
+			of.key, of.cluster = o.KeyOwner(), o.Cluster
 		}
 	case *spec.TaskDefinition:
 		counts.Revisions = 1
-		of.key, of.family = iam.HolderOfARN(o.RegisteredBy), o.Family
+		of.key, of.family = iam.OwnerOfARN(o.RegisteredBy), o.Family
 	}
 	return counts, of
 }
 
-// add adds counts to the pool and the holders, or takes them away with the sign -1.
-func (t *Tallies) add(to holders, counts spec.Tally, sign int) {
+// add adds counts to the pool and the owners, or takes them away with the sign -1.
+func (t *Tallies) add(to owners, counts spec.Tally, sign int) {
 	t.pool = t.pool.Plus(counts, sign)
 	add(&t.byKey, to.key, counts, sign)
 	add(&t.byFamily, to.family, counts, sign)
 	add(&t.byCluster, to.cluster, counts, sign)
 }
 
-func of(tallies *btree.Map[string, spec.Tally], holder string) spec.Tally {
-	known, _ := tallies.Get(holder)
+func of(tallies *btree.Map[string, spec.Tally], owner string) spec.Tally {
+	known, _ := tallies.Get(owner)
 	return known
 }
 
-// add changes the tally of a holder, if there is one. A holder of nothing is forgotten.
-func add(tallies *btree.Map[string, spec.Tally], holder string, counts spec.Tally, sign int) {
-	if holder == "" {
+// add changes the tally of an owner, if there is one. An owner of nothing is forgotten.
+func add(tallies *btree.Map[string, spec.Tally], owner string, counts spec.Tally, sign int) {
+	if owner == "" {
 		return
 	}
-	if sum := of(tallies, holder).Plus(counts, sign); sum == (spec.Tally{}) {
-		tallies.Delete(holder)
+	if sum := of(tallies, owner).Plus(counts, sign); sum == (spec.Tally{}) {
+		tallies.Delete(owner)
 	} else {
-		tallies.Set(holder, sum)
+		tallies.Set(owner, sum)
 	}
 }

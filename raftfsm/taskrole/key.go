@@ -91,9 +91,9 @@ func (r *Role) Key(id, taskID string, expires time.Time) *accesskey.Key {
 	}
 }
 
-// OfHolder is the access key whose limits count for what tasks of a role have made, all of them together; nil when the holder is no role, or it was removed.
-func OfHolder(r table.Reader, holder string) *accesskey.Key {
-	name, is := strings.CutPrefix(holder, iam.RoleHolder)
+// OfOwner is the access key whose limits count for what tasks of a role have made, all of them together; nil when the owner is no role, or it was removed.
+func OfOwner(r table.Reader, owner string) *accesskey.Key {
+	name, is := strings.CutPrefix(owner, iam.RoleOwner)
 	if !is {
 		return nil
 	}

@@ -28,7 +28,7 @@ func TestARoleKeepsItsIDUntilItIsRemoved(t *testing.T) {
 	if got := taskrole.Find(s.View(), "a"); got.ID != "1" || got.Rights.Role != accesskey.RoleSubmit {
 		t.Errorf("%+v", got)
 	}
-	if key := credential.OfHolder(s.View(), "role/a"); key == nil || key.Role != accesskey.RoleSubmit || key.Holder() != "role/a" {
+	if key := credential.OfOwner(s.View(), "role/a"); key == nil || key.Role != accesskey.RoleSubmit || key.Owner() != "role/a" {
 		t.Errorf("%+v", key)
 	}
 	raftfsmtest.Refuse(s, taskrole.Delete{Name: "b"}, spec.ErrNotFound)

@@ -14,7 +14,7 @@ import (
 func TestAVirtualIPIsAssignedUnderOneEpochAfterTheOther(t *testing.T) {
 	s := raftfsmtest.New(t)
 	raftfsmtest.Refuse(s, virtualip.Assign{IP: "10.0.0.100", Holder: "a", Epoch: 1}, spec.ErrInUse)
-	raftfsmtest.Change(s, virtualip.Lead{})
+	raftfsmtest.Change(s, virtualip.BecomeAssigner{})
 	raftfsmtest.Refuse(s, virtualip.Assign{IP: "10.0.0.100", Holder: "a", Epoch: 2}, spec.ErrInUse)
 	raftfsmtest.Change(s, virtualip.Assign{IP: "10.0.0.100", Holder: "a", Epoch: 1})
 	raftfsmtest.Refuse(s, virtualip.Assign{IP: "10.0.0.100", Holder: "b", Epoch: 1}, spec.ErrInUse)
@@ -30,16 +30,16 @@ func TestAVirtualIPIsAssignedUnderOneEpochAfterTheOther(t *testing.T) {
 // A leader that was replaced meanwhile does not know of leases that others have granted.
 func TestALeaderAssignsVirtualIPsUntilTheNextOne(t *testing.T) {
 	s := raftfsmtest.New(t)
-	raftfsmtest.Change(s, virtualip.Lead{Token: "first"})
+	raftfsmtest.Change(s, virtualip.BecomeAssigner{Token: "first"})
 	raftfsmtest.Change(s, virtualip.Assign{IP: "10.0.0.100", Holder: "a", Epoch: 1, Token: "first"})
-	raftfsmtest.Change(s, virtualip.Lead{Token: "second"})
+	raftfsmtest.Change(s, virtualip.BecomeAssigner{Token: "second"})
 	raftfsmtest.Refuse(s, virtualip.Assign{IP: "10.0.0.100", Holder: "b", Epoch: 2, Token: "first"}, spec.ErrInUse)
 	raftfsmtest.Change(s, virtualip.Assign{IP: "10.0.0.100", Holder: "b", Epoch: 2, Token: "second"})
 }
 
 func TestVirtualIPsAreBounded(t *testing.T) {
 	s := raftfsmtest.New(t)
-	raftfsmtest.Change(s, virtualip.Lead{})
+	raftfsmtest.Change(s, virtualip.BecomeAssigner{})
 	for i := range virtualip.Max {
 		raftfsmtest.Change(s, virtualip.Assign{IP: fmt.Sprint("10.0.0.", i), Epoch: 1})
 	}
@@ -52,7 +52,7 @@ func TestAVirtualIPIsForgottenWhenNoHostOffersIt(t *testing.T) {
 	s := raftfsmtest.New(t)
 	host := spec.Host{ID: "a", Address: "a:7400", VirtualIPs: []iplease.Offer{{IP: "10.0.0.2", Bits: 24}}}
 	s.Do(raftfsm.PutHost{Host: host})
-	raftfsmtest.Change(s, virtualip.Lead{})
+	raftfsmtest.Change(s, virtualip.BecomeAssigner{})
 	for _, ip := range []string{"10.0.0.1", "10.0.0.2"} {
 		raftfsmtest.Change(s, virtualip.Assign{IP: ip, Epoch: 1, At: raftfsmtest.At(1)})
 	}

@@ -8,12 +8,12 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Lead says who assigns virtual IPs from now on: a leader that has proposed it in its term, and knows all that was assigned before. What an earlier
-// one proposes is refused, however late it comes: a lease of another leader may be in force. Answer: nil.
-type Lead struct{ Token string } // of this term, as no other is
+// BecomeAssigner makes a leader the only assigner of virtual IPs. Its token fences off earlier leaders: their Assign commands are refused from then on,
+// however late they arrive. Answer: nil.
+type BecomeAssigner struct{ Token string } // of this term, as no other is
 
 // Apply carries the command out.
-func (c Lead) Apply(tx command.Transaction) (any, error) {
+func (c BecomeAssigner) Apply(tx command.Transaction) (any, error) {
 	tx.Put(&Assigner{Token: c.Token})
 	return nil, nil
 }

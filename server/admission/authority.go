@@ -87,7 +87,7 @@ func (a *Authority) AdmitHost(ctx context.Context, r JoinRequest) (JoinReply, er
 		return JoinReply{}, err
 	}
 	failpoint.Reached(failpoint.HostAdmitted)
-	a.Log.Info("a host was admitted", "id", r.HostID, "token", r.TokenID, "names", request.Names)
+	a.Log.Info("a host was admitted", "hostId", r.HostID, "token", r.TokenID, "names", request.Names)
 	return a.sign(r.HostID, r.CSR, request.Names)
 }
 
@@ -117,7 +117,7 @@ func (a *Authority) RenewCertificate(ctx context.Context, shown *x509.Certificat
 	}
 	reply, err := a.renew(ctx, hostID, csr)
 	if err != nil && !errors.Is(err, spec.ErrUnavailable) {
-		a.Log.Warn("a host asks for a certificate and is refused", "id", hostID, "reason", err)
+		a.Log.Warn("a host asks for a certificate and is refused", "hostId", hostID, "reason", err)
 		a.Refusals.Report(peer.Refusal{Operation: peer.OpRenew, HostID: hostID, Address: peer.CallerAddress(ctx), Reason: err})
 	}
 	return reply, err

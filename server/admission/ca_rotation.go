@@ -59,7 +59,7 @@ func (a *Authority) RotateCA(ctx context.Context, force bool) error {
 	}
 	_, err = a.Server.Propose(ctx, raftfsm.Wrap(ca.Rotate{CA: next, From: recorded.Certificate}))
 	if err == nil {
-		a.Log.Info("the pool's CA has a new root", "root", pki.FingerprintOf(next.Certificate), "before", pki.FingerprintOf(recorded.Certificate), "forced", force)
+		a.Log.Info("the pool's CA has a new root", "root", pki.FingerprintOf(next.Certificate), "previous", pki.FingerprintOf(recorded.Certificate), "forced", force)
 	}
 	return err
 }
@@ -77,7 +77,7 @@ func (a *Authority) KeepRotating(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		if err := a.dropRoot(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, spec.ErrUnavailable) {
-			a.Log.Warn("the root of the pool's CA before cannot be dropped yet", "error", err)
+			a.Log.Warn("the previous root of the pool's CA cannot be removed yet", "error", err)
 		}
 		select {
 		case <-tick.C:
@@ -91,7 +91,7 @@ func (a *Authority) KeepRotating(ctx context.Context) {
 func (a *Authority) dropRoot(ctx context.Context) error {
 	view := a.Server.State().View()
 	ca := view.CA()
-	if ca == nil || ca.Overlap.Over() {
+	if ca == nil || ca.Overlap.IsEmpty() {
 		return nil
 	}
 	age := a.Server.Now().Sub(ca.Since)
@@ -103,7 +103,7 @@ func (a *Authority) dropRoot(ctx context.Context) error {
 	}
 	err := a.narrow(ctx, ca, func(o *spec.CAOverlap) { o.Trusted = false })
 	if err == nil {
-		a.Log.Info("hosts have dropped the root of the pool's CA before", "root", pki.FingerprintOf(ca.Overlap.Previous))
+		a.Log.Info("all hosts have dropped the previous root of the pool's CA", "root", pki.FingerprintOf(ca.Overlap.Previous))
 	}
 	return err
 }

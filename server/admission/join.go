@@ -83,7 +83,7 @@ func JoinHandler(admit func(ctx context.Context, r JoinRequest) (JoinReply, erro
 	mux := http.NewServeMux()
 	limit := &refusalLimit{now: now}
 	mux.HandleFunc("POST "+PathJoin, func(w http.ResponseWriter, r *http.Request) {
-		from := clientnet.Of(r.RemoteAddr)
+		from := clientnet.Prefix(r.RemoteAddr)
 		if wait := limit.wait(from); wait > 0 {
 			err := fmt.Errorf("too many joins from %s were refused: try again in %s", from, wait.Round(time.Second))
 			refusals.Report(peer.Refusal{Operation: peer.OpJoin, Address: r.RemoteAddr, Reason: err})
@@ -94,7 +94,7 @@ func JoinHandler(admit func(ctx context.Context, r JoinRequest) (JoinReply, erro
 			reply, err := admit(ctx, in)
 			if err != nil && !errors.Is(err, spec.ErrUnavailable) {
 				limit.refused(from)
-				log.Warn("a host that wants to join is refused", "from", from, "id", clip(in.HostID), "token", clip(in.TokenID), "reason", err)
+				log.Warn("a host that wants to join is refused", "from", from, "hostId", clip(in.HostID), "token", clip(in.TokenID), "reason", err)
 				refusals.Report(peer.Refusal{Operation: peer.OpJoin, HostID: clip(in.HostID), Address: r.RemoteAddr, Reason: err})
 			}
 			return reply, err
@@ -107,7 +107,7 @@ func JoinHandler(admit func(ctx context.Context, r JoinRequest) (JoinReply, erro
 	calls := new(rpc.Limit)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Date", now().UTC().Format(http.TimeFormat)) // a host whose clock is off learns by how much
-		calls.Handle(w, clientnet.Of(r.RemoteAddr).String(), func() { mux.ServeHTTP(w, r) })
+		calls.Handle(w, clientnet.Prefix(r.RemoteAddr).String(), func() { mux.ServeHTTP(w, r) })
 	})
 }
 

@@ -40,7 +40,7 @@ func (a *AccessKeys) RotateSealingKey(ctx context.Context) error {
 	}
 	a.FetchKeyring(ctx)
 	known := sealing.Find(view)
-	if known != nil && !sealing.SealedOtherwise(view).Empty() && a.Keyring.Has(known.Name) {
+	if known != nil && !sealing.Outdated(view).Empty() && a.Keyring.Has(known.Name) {
 		return nil
 	}
 	name, err := a.Keyring.Generate()
@@ -117,7 +117,7 @@ func (a *AccessKeys) KeepSealed(ctx context.Context, log *slog.Logger) {
 func (a *AccessKeys) reseal(ctx context.Context) error {
 	for ctx.Err() == nil {
 		view := a.Server.State().View()
-		left := sealing.SealedOtherwise(view)
+		left := sealing.Outdated(view)
 		if left.Empty() {
 			return nil
 		}
@@ -229,7 +229,7 @@ func (a *AccessKeys) resealACME(ctx context.Context, items []*acme.Item, name st
 func (a *AccessKeys) DropRetired() error {
 	view := a.Server.State().View()
 	key := sealing.Find(view)
-	if key == nil || !sealing.SealedOtherwise(view).Empty() || view.CA() == nil || !a.Keyring.Has(key.Name) {
+	if key == nil || !sealing.Outdated(view).Empty() || view.CA() == nil || !a.Keyring.Has(key.Name) {
 		return nil
 	}
 	return a.Keyring.Remove(key.Retired...)

@@ -41,7 +41,7 @@ func TestTheMemoryOfRefusalsIsBounded(t *testing.T) {
 		t.Errorf("%d addresses are remembered", len(l.counts))
 	}
 	if l.wait(address(maxAddresses+200)) == 0 || l.wait(address(0)) != 0 {
-		t.Error("with a full memory a new address is heard, or one of before is not")
+		t.Error("with a full memory a new address is heard, or an earlier one is not")
 	}
 	now = now.Add(refusalWindow)
 	if l.wait(address(maxAddresses+200)) != 0 || len(l.counts) != 0 {
@@ -53,7 +53,7 @@ func TestAllAddressesOfOneNetworkOfIPv6CountTogether(t *testing.T) {
 	for at, want := range map[string]string{
 		"10.1.2.3:99": "10.1.2.3/32", "[::ffff:10.1.2.3]:99": "10.1.2.3/32", "[2001:db8::1]:99": "2001:db8::/64", "[2001:db8::ffff:1]:1": "2001:db8::/64", "pipe": "invalid Prefix",
 	} {
-		if got := fmt.Sprint(clientnet.Of(at)); got != want {
+		if got := fmt.Sprint(clientnet.Prefix(at)); got != want {
 			t.Errorf("%s: %s, want %s", at, got, want)
 		}
 	}

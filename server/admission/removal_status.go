@@ -41,7 +41,7 @@ func PeerClock(ctx context.Context, identity *pki.Identity, addresses []string) 
 	if err != nil {
 		return time.Time{}, "", err
 	}
-	client := peer.TimelessJoinClient(fingerprint)
+	client := peer.JoinClientIgnoringExpiry(fingerprint)
 	defer client.CloseIdleConnections()
 	for _, address := range addresses {
 		if now, err = dateOf(ctx, client, "https://"+address+PathRemovalStatus); err == nil {

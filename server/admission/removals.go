@@ -23,7 +23,7 @@ func (r Removals) Status(hostID string) RemovalStatus {
 	}
 	signature, err := authority.SignText(RemovalText(hostID))
 	if err != nil {
-		r.Log.Debug("the removal of a host cannot be signed here", "id", hostID, "error", err)
+		r.Log.Debug("the removal of a host cannot be signed here", "hostId", hostID, "error", err)
 	}
 	status.Signature, status.CA = signature, r.Roots()
 	return status

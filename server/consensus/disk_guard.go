@@ -42,7 +42,7 @@ func (g *diskGuard) check(c raftfsm.Command) error {
 func allowedWhenFull(c raftfsm.Command) bool {
 	switch c.(type) {
 	case raftfsm.StopTask, raftfsm.ReportTasks, raftfsm.Reap, raftfsm.CreatePool, raftfsm.PutHost, raftfsm.RetryTasks, raftfsm.ResolveDependencies,
-		raftfsm.Wrapped[virtualip.Lead], raftfsm.Wrapped[virtualip.Assign]:
+		raftfsm.Wrapped[virtualip.BecomeAssigner], raftfsm.Wrapped[virtualip.Assign]:
 		return true
 	}
 	return false

@@ -113,7 +113,7 @@ func (l *IncarnationLayer) checkStarts(hostID, address string, starts int64) err
 	}
 	l.Refusals.Report(peer.Refusal{Operation: peer.OpConnect, HostID: known.ID, Address: address, Reason: err})
 	if l.Logged.First(known.ID, "starts") {
-		l.Log.Warn("a server is not heard", "error", err)
+		l.Log.Warn("a Raft connection from another server is refused", "hostId", known.ID, "error", err)
 	}
 	return err
 }

@@ -44,7 +44,7 @@ func (n *Node) RecordLeader(ctx context.Context) {
 		return // an older server of the pool would not understand it
 	}
 	if _, err := n.Propose(ctx, record); err != nil && ctx.Err() == nil {
-		n.log.Warn("the events do not say that this server leads: it cannot be recorded", "error", err)
+		n.log.Warn("cannot record the leader change: event streams will lack it", "error", err)
 	}
 }
 

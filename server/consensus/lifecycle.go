@@ -11,7 +11,7 @@ type lifecycle struct {
 	end       context.CancelCauseFunc
 	answering context.Context // ends with a failure, or when Close is done: calls in progress are given up then
 	abandon   context.CancelCauseFunc
-	calls     drain // calls that Close waits for
+	calls     inFlightCalls // calls that Close waits for
 	loops     sync.WaitGroup
 	closeOnce sync.Once
 	failOnce  sync.Once

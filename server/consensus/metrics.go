@@ -90,7 +90,7 @@ func voters(n *Node) (voters float64) {
 	return voters
 }
 
-// lastContact is 0 of a server that has heard of none yet, too: has_leader says that.
+// lastContact is also 0 before the first contact; see has_leader.
 func lastContact(n *Node) float64 {
 	last := n.raft.LastContact()
 	if n.raft.State() == raft.Leader || last.IsZero() {

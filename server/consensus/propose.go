@@ -63,6 +63,6 @@ func (n *Node) propose(ctx context.Context, c raftfsm.Command) (any, error) {
 	}
 	failpoint.Reached(failpoint.EntryAcknowledged)
 	n.measures.commits.Observe(time.Since(begun).Seconds())
-	outcome := future.Response().(raftfsm.Outcome)
+	outcome := future.Response().(raftfsm.ApplyResult)
 	return outcome.Value, outcome.Err
 }

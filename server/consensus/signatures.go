@@ -40,7 +40,7 @@ const (
 func (l *signatureLog) Apply(entry *raft.Log) any {
 	answer := l.FSM.Apply(entry)
 	failpoint.Reached(failpoint.EntryApplied)
-	outcome, ok := answer.(raftfsm.Outcome)
+	outcome, ok := answer.(raftfsm.ApplyResult)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.restored {

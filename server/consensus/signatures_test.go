@@ -17,9 +17,9 @@ type fakeFSM struct{ raft.FSM }
 
 func (fakeFSM) Apply(entry *raft.Log) any {
 	if string(entry.Data) == "refused" {
-		return raftfsm.Outcome{Err: spec.ErrInUse}
+		return raftfsm.ApplyResult{Err: spec.ErrInUse}
 	}
-	return raftfsm.Outcome{}
+	return raftfsm.ApplyResult{}
 }
 
 func (fakeFSM) Restore(io.ReadCloser) error { return nil }

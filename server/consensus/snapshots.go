@@ -39,14 +39,14 @@ func (s privateSnapshots) Create(version raft.SnapshotVersion, index, term uint6
 	if err != nil {
 		return nil, errors.Join(err, sink.Cancel())
 	}
-	return reachedSink{sink}, nil
+	return failpointSink{sink}, nil
 }
 
-// reachedSink is a snapshot that tells when it is complete.
-type reachedSink struct{ raft.SnapshotSink }
+// failpointSink is a snapshot that tells when it is complete.
+type failpointSink struct{ raft.SnapshotSink }
 
 // Close completes the snapshot.
-func (s reachedSink) Close() error {
+func (s failpointSink) Close() error {
 	err := s.SnapshotSink.Close()
 	failpoint.Reached(failpoint.SnapshotWritten)
 	return err

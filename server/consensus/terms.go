@@ -79,7 +79,7 @@ func (t *termRunner) lead(ctx context.Context) {
 	t.current.Store(&term{ctx})
 	t.markReady()
 	t.leaderChanged()
-	t.node.log.Info("this server leads the pool", "host", t.node.cfg.HostID, "pool", t.node.cfg.PoolID)
+	t.node.log.Info("this server leads the pool", "hostId", t.node.cfg.HostID, "pool", t.node.cfg.PoolID)
 	var loops sync.WaitGroup
 	loops.Go(func() { t.stalls.watch(ctx, t.node.Now) })
 	for _, loop := range running {

@@ -31,11 +31,11 @@ const watermarkInterval = 5 * time.Second
 // directory at times and when the node is closed. No commit waits for any of it.
 type watermark struct {
 	cfg   Config
-	known marks
+	known watermarkFile
 }
 
-// marks are the file. All of its values only grow, or are new names.
-type marks struct {
+// watermarkFile are the file. All of its values only grow, or are new names.
+type watermarkFile struct {
 	Opened  string `json:"opened,omitempty"`  // the last opening; also in the directory
 	Opening string `json:"opening,omitempty"` // the one that was being written into the directory
 	Term    uint64 `json:"term"`
@@ -86,11 +86,11 @@ func (w *watermark) checkLog(term, last uint64) error {
 func (w *watermark) refuse(why string) error {
 	switch {
 	case w.cfg.Recover: // of a new incarnation: what is lost is known, and nobody of the old one is heard
-		w.known = marks{}
+		w.known = watermarkFile{}
 		return nil
 	case w.cfg.Alone:
 		w.cfg.Log.Warn("an older copy of the raft directory was put back: what was recorded after it was made is lost", "directory", w.cfg.Dir, "reason", why)
-		w.known = marks{}
+		w.known = watermarkFile{}
 		return nil
 	}
 	return fmt.Errorf("%s: %w: %s. A server that goes back to a copy forgets changes that it has acknowledged, so this one does not vote any more. "+

@@ -32,7 +32,7 @@ type Liveness interface {
 	Record(hostID string)
 	// Heard reports whether the leader has heard of the host lately.
 	Heard(hostID string) bool
-	CutOff() bool
+	LeaderUnreachable() bool
 	// RecordDrained takes the draining targets to which a host has no request in flight.
 	RecordDrained(hostID string, targets []string)
 	Clocks
@@ -74,7 +74,7 @@ type Backend struct {
 // register, metrics what they measure and leases which virtual IPs they ask for while this server leads.
 func NewBackend(server Server, liveness Liveness, poolInfo PoolInfo, client *rpc.Client, refusals peer.Refusals, metrics Metrics, leases Leases) *Backend {
 	b := &Backend{server: server, liveness: liveness, poolInfo: poolInfo, client: client, refusals: refusals, metrics: metrics, leases: leases}
-	b.routings.of = routing.Of
+	b.routings.of = routing.Compute
 	b.reports = rpc.Batcher[reportRequest, reportReply]{Handle: b.forwardReports, MaxBatch: maxReportBatch}
 	return b
 }
@@ -171,8 +171,8 @@ func (b *Backend) Heartbeat(ctx context.Context, hostID string, drained []string
 	return nil
 }
 
-// CutOff reports whether this server has reached no leader for too long: its hosts choose another.
-func (b *Backend) CutOff() bool { return b.liveness.CutOff() }
+// LeaderUnreachable reports whether this server has reached no leader for too long: its hosts choose another.
+func (b *Backend) LeaderUnreachable() bool { return b.liveness.LeaderUnreachable() }
 
 // Assignments waits until what the host must run differs from what index after stands for, and returns all of it with
 // the index to ask from next time; 0 asks for an answer at once. No answer is older than minIndex, which the host has

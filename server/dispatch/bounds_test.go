@@ -57,7 +57,7 @@ func (f *fakeHost) PoolInfo() spec.PoolInfo                     { return f.info 
 func (f *fakeHost) CheckIncarnation(int, *spec.PoolInfo) error  { return nil }
 func (f *fakeHost) Heartbeat(context.Context, string) error     { return nil }
 func (f *fakeHost) Record(string)                               {}
-func (f *fakeHost) CutOff() bool                                { return false }
+func (f *fakeHost) LeaderUnreachable() bool                     { return false }
 func (f *fakeHost) Heard(string) bool                           { return false }
 func (f *fakeHost) ClockOffset(string) time.Duration            { return 0 }
 func (f *fakeHost) RecordClock(string, time.Time) time.Duration { return 0 }

@@ -52,7 +52,7 @@ func (d *Dispatcher) ServeSession(w http.ResponseWriter, r *http.Request, from s
 	w.WriteHeader(http.StatusOK)
 	_ = s.control.Flush()
 	if err := s.serve(ctx, cancel); err != nil && ctx.Err() == nil {
-		d.log.Debug("a session ended", "host", from, "reason", err)
+		d.log.Debug("a session ended", "hostId", from, "reason", err)
 		_ = s.send(serverMessage{Error: rpc.ToWire(err)})
 	}
 }

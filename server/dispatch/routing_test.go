@@ -67,7 +67,7 @@ func TestAChangeOfTheRoutingWakesWhoWaits(t *testing.T) {
 		}
 	}
 	do(raftfsm.CreatePool{Pool: spec.Pool{ID: "p"}})
-	r := routings{of: routing.Of}
+	r := routings{of: routing.Compute}
 	empty, changed := r.current(state, "of none")
 	do(raftfsm.PutHost{Host: spec.Host{ID: "h", Address: "h:7400"}})
 	<-changed // it may be another one, and is not

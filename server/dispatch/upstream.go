@@ -87,7 +87,7 @@ func (u *Upstream) Join(ctx context.Context, host spec.Host, running []spec.Task
 	host.FeatureLevel = raftfsm.FeatureLevel
 	r := Registration{host, running}
 	var failed []error
-	if local := u.host.Backend(); local != nil && !local.CutOff() {
+	if local := u.host.Backend(); local != nil && !local.LeaderUnreachable() {
 		unknown, err := local.Join(ctx, host, running)
 		if err == nil {
 			u.set(local)
@@ -190,7 +190,7 @@ func (u *Upstream) set(e assignmentSource) {
 	u.refused.Store(0)
 	u.retire(u.current.Swap(&connection{e, make(chan struct{})}))
 	if s, ok := e.(*AgentSession); ok {
-		u.log.Info("this host is in touch with the pool", "server", s.Address)
+		u.log.Info("connected to the pool", "server", s.Address)
 	}
 }
 

@@ -24,8 +24,8 @@ const (
 
 // hosts counts hosts and their GPUs.
 func (c *count) hosts() {
-	byState, byFree := tally[[2]string]{}, tally[[2]string]{}
-	byModel := tally[[3]string]{}
+	byState, byFree := labelCounts[[2]string]{}, labelCounts[[2]string]{}
+	byModel := labelCounts[[3]string]{}
 	for _, host := range c.view.Hosts("") {
 		state := c.stateOf(host)
 		byState.add([2]string{host.Cluster, state}, 1)
@@ -33,7 +33,7 @@ func (c *count) hosts() {
 		if len(host.GPUs.Devices) == 0 {
 			continue
 		}
-		own := tally[string]{}
+		own := labelCounts[string]{}
 		for uuid, is := range c.gpusOf(host, state) {
 			own[is]++
 			device, _ := host.GPUs.Device(uuid)

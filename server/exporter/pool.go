@@ -109,11 +109,11 @@ func (c *count) gauge(desc *prometheus.Desc, value float64, labels ...string) {
 	c.metrics = append(c.metrics, prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...))
 }
 
-// tally counts by labels, with a bound.
-type tally[K comparable] map[K]float64
+// labelCounts counts by labels, with a bound.
+type labelCounts[K comparable] map[K]float64
 
 // add adds to the count of a key, unless there are too many keys: then it says how many samples are left out.
-func (t tally[K]) add(key K, n float64) (left int) {
+func (t labelCounts[K]) add(key K, n float64) (left int) {
 	if _, known := t[key]; !known && len(t) >= maxSeries {
 		return 1
 	}

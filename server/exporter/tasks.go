@@ -11,10 +11,10 @@ import (
 
 // taskCounts are the tasks of the pool, counted in one pass.
 type taskCounts struct {
-	byStatus  tally[[3]string] // cluster, team, status
-	stopped   tally[[3]string] // cluster, team, cause
-	allocated tally[[2]string] // cluster, team: thousandths of GPUs
-	queued    tally[[3]string] // cluster, team, reason
+	byStatus  labelCounts[[3]string] // cluster, team, status
+	stopped   labelCounts[[3]string] // cluster, team, cause
+	allocated labelCounts[[2]string] // cluster, team: thousandths of GPUs
+	queued    labelCounts[[3]string] // cluster, team, reason
 	oldest    map[[2]string]time.Time
 	services  map[string]*serviceCount // by id
 }
@@ -45,7 +45,7 @@ const (
 
 // tasks counts tasks, and what they say of the queue, of teams and of services.
 func (c *count) tasks() {
-	n := &taskCounts{tally[[3]string]{}, tally[[3]string]{}, tally[[2]string]{}, tally[[3]string]{}, map[[2]string]time.Time{}, map[string]*serviceCount{}}
+	n := &taskCounts{labelCounts[[3]string]{}, labelCounts[[3]string]{}, labelCounts[[2]string]{}, labelCounts[[3]string]{}, map[[2]string]time.Time{}, map[string]*serviceCount{}}
 	for _, cluster := range c.view.Clusters() {
 		for task := range c.view.TasksAfter(cluster.Name, "") {
 			if task.LastStatus != spec.Stopped {
@@ -144,7 +144,7 @@ func (c *count) services(found map[string]*serviceCount) {
 		c.gauge(serviceTasks, float64(s.Desired), s.Cluster, options.Team, s.Name, "desired")
 		c.gauge(serviceTasks, of.running, s.Cluster, options.Team, s.Name, "running")
 		c.gauge(serviceTasks, of.pending, s.Cluster, options.Team, s.Name, "pending")
-		states := tally[string]{}
+		states := labelCounts[string]{}
 		for i := range s.Deployments {
 			states[string(s.Deployments[i].State)]++
 		}

@@ -66,7 +66,7 @@ func (f facet) hash(value string) uint16 {
 }
 
 func facetsOf(t *ended.Task) []uint16 {
-	return []uint16{facetOutcome.hash(string(t.Outcome)), facetTeam.hash(t.Team()), facetKey.hash(t.Task.KeyHolder()),
+	return []uint16{facetOutcome.hash(string(t.Outcome)), facetTeam.hash(t.Team()), facetKey.hash(t.Task.KeyOwner()),
 		facetFamily.hash(t.Family()), facetGroup.hash(t.Task.Group), facetCluster.hash(t.Task.Cluster)}
 }
 

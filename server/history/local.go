@@ -10,15 +10,15 @@ import (
 // File is the name of the file of the history in a data directory.
 const File = "history.db"
 
-// Local is the history of the server on this host. Its methods are those of History, and fail with the error of Of where there is none.
+// Local forwards to the History of the server on this host. Where the host is no server its methods return the error of Get.
 type Local struct {
-	Of func() (*History, error)
+	Get func() (*History, error)
 }
 
 // Handler gives a part of the history to another server.
 func (l Local) Handler() rpc.HandlerFunc {
 	return rpc.ServerJSON(func(_ context.Context, _ string, r Request) (Transfer, error) {
-		h, err := l.Of()
+		h, err := l.Get()
 		if err != nil {
 			return Transfer{}, err
 		}
@@ -35,7 +35,7 @@ func ReadFrom(servers *rpc.Client) func(ctx context.Context, address string, r R
 
 // Find is History.Find.
 func (l Local) Find(q ended.Query) (ended.Page, error) {
-	h, err := l.Of()
+	h, err := l.Get()
 	if err != nil {
 		return ended.Page{}, err
 	}
@@ -44,7 +44,7 @@ func (l Local) Find(q ended.Query) (ended.Page, error) {
 
 // Task is History.Task.
 func (l Local) Task(id string) (*ended.Task, error) {
-	h, err := l.Of()
+	h, err := l.Get()
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (l Local) Task(id string) (*ended.Task, error) {
 
 // IDs is History.IDs.
 func (l Local) IDs(prefix string, limit int) ([]string, error) {
-	h, err := l.Of()
+	h, err := l.Get()
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (l Local) IDs(prefix string, limit int) ([]string, error) {
 
 // Usage is History.Usage.
 func (l Local) Usage(q ended.UsageQuery) (ended.Usage, error) {
-	h, err := l.Of()
+	h, err := l.Get()
 	if err != nil {
 		return ended.Usage{}, err
 	}

@@ -140,7 +140,7 @@ func (f *search) searchBlock(block []byte) (full bool, err error) {
 
 // matches reports whether the fields of a task are those that are asked for.
 func matches(q ended.Query, t *ended.Task) bool {
-	return (q.Outcome == "" || q.Outcome == t.Outcome) && (q.Team == "" || q.Team == t.Team()) && (q.Key == "" || q.Key == t.Task.KeyHolder()) &&
+	return (q.Outcome == "" || q.Outcome == t.Outcome) && (q.Team == "" || q.Team == t.Team()) && (q.Key == "" || q.Key == t.Task.KeyOwner()) &&
 		(q.Family == "" || q.Family == t.Family()) && (q.Group == "" || q.Group == t.Task.Group) &&
 		(q.Cluster == "" || q.Cluster == t.Task.Cluster) && (q.Allowed == nil || q.Allowed(t.Task.Cluster, t.Team()))
 }

@@ -70,7 +70,7 @@ func (u usageSums) countRunning(t *spec.Task, now time.Time) {
 
 // countGPUTime adds the GPU time of a task up to a moment. It returns the key of the task on the day of that.
 func (u usageSums) countGPUTime(t *ended.Task, to int64) usageKey {
-	k := usageKey{cluster: t.Task.Cluster, team: t.Team(), key: t.Task.KeyHolder(), family: t.Family()}
+	k := usageKey{cluster: t.Task.Cluster, team: t.Team(), key: t.Task.KeyOwner(), family: t.Family()}
 	if milli := int64(t.Task.GPUMilli()); milli > 0 && !t.Task.Times.Started.IsZero() {
 		start := max(t.Task.Times.Started.Unix(), to-maxUsageDays*daySeconds)
 		totals := t.Task.GPUTotals().Bounded(gpuuse.Seconds(milli, max(0, to-start)))

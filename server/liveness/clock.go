@@ -30,9 +30,9 @@ func (m *Monitor) recordClock(hostID string, offset time.Duration) time.Duration
 		name = host.Name
 	}
 	if offset == 0 {
-		m.log.Info("the clock of a host is right again", "host", name, "id", hostID)
+		m.log.Info("the clock of a host is right again", "host", name, "hostId", hostID)
 	} else {
-		m.log.Warn("the clock of a host is off", "host", name, "id", hostID, slog.String("clock", DescribeOffset(offset)+" the leader's"), "action", "set the clock of the machine that is wrong, for example with `timedatectl set-ntp true`")
+		m.log.Warn("the clock of a host is off", "host", name, "hostId", hostID, slog.String("clock", DescribeOffset(offset)+" the leader's"), "action", "set the clock of the machine that is wrong, for example with `timedatectl set-ntp true`")
 	}
 	return offset
 }

@@ -42,19 +42,19 @@ func (r *connectionRecorder) record(ctx context.Context, p Proposer) (next time.
 	}
 	for _, heard := range record.Hosts {
 		if heard.Silent {
-			r.monitor.log.Warn("host is silent: no heartbeats", "host", view.Host(heard.ID).Name, "id", heard.ID, "lastHeartbeat", heard.Heard)
+			r.monitor.log.Warn("host is silent: no heartbeats", "host", view.Host(heard.ID).Name, "hostId", heard.ID, "lastHeartbeat", heard.Heard)
 		} else {
-			r.monitor.log.Info("host is back", "host", view.Host(heard.ID).Name, "id", heard.ID)
+			r.monitor.log.Info("host is back", "host", view.Host(heard.ID).Name, "hostId", heard.ID)
 		}
 	}
 	return lossCheckInterval
 }
 
 // due lists the hosts whose record is not what this leader hears. A lease makes no host silent, and brings none back.
-func (r *connectionRecorder) due(view *raftfsm.View, now time.Time) (due []raftfsm.HeardHost) {
+func (r *connectionRecorder) due(view *raftfsm.View, now time.Time) (due []raftfsm.HostConnectivity) {
 	back := map[string]time.Time{}
 	for _, host := range view.Hosts("") {
-		silence, heard := r.monitor.table.silence(host.ID, now), raftfsm.HeardHost{ID: host.ID}
+		silence, heard := r.monitor.table.silence(host.ID, now), raftfsm.HostConnectivity{ID: host.ID}
 		if host.Silent() {
 			if now.Sub(r.monitor.table.heard(host.ID)) >= r.monitor.missedAfter() {
 				continue
@@ -69,7 +69,7 @@ func (r *connectionRecorder) due(view *raftfsm.View, now time.Time) (due []raftf
 		} else if heard.Silent, heard.Heard = true, now.Add(-silence).Round(0); silence < r.monitor.disconnectedAfter {
 			continue
 		}
-		if spaced(host, now) && len(due) < maxRecorded {
+		if isRecordDue(host, now) && len(due) < maxRecorded {
 			due = append(due, heard)
 		}
 	}
@@ -77,8 +77,8 @@ func (r *connectionRecorder) due(view *raftfsm.View, now time.Time) (due []raftf
 	return due
 }
 
-// spaced says whether the record of a host is old enough for another. The clock of the leader that made it may have been another.
-func spaced(host *spec.Host, now time.Time) bool {
+// isRecordDue says whether the record of a host is old enough for another. The clock of the leader that made it may have been another.
+func isRecordDue(host *spec.Host, now time.Time) bool {
 	if host.Connection == nil {
 		return true
 	}

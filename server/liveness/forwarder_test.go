@@ -66,12 +66,12 @@ func TestAnElectionCutsNoServerOff(t *testing.T) {
 			m := New(f, slog.New(slog.DiscardHandler), rpc.NewLeaderTracker(func() (string, bool) { return leader, false }), &rpc.Client{HTTP: &http.Client{Transport: f}}, 4*time.Second)
 			m.forwardOnce(t.Context(), f.now)
 			f.now = f.now.Add(2 * leaderlessTimeout)
-			if !m.CutOff() {
+			if !m.LeaderUnreachable() {
 				t.Fatal("a server without a leader is to be cut off")
 			}
 			leader = "leader:7400"
 			end(m, f)
-			if m.CutOff() {
+			if m.LeaderUnreachable() {
 				t.Error("it is cut off")
 			}
 		})

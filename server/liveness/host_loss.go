@@ -13,8 +13,8 @@ import (
 const (
 	// lossCheckInterval is how often the leader looks at least for hosts to give up; it looks in the moment that one is due.
 	lossCheckInterval = 400 * time.Millisecond
-	// pauseThreshold is how much longer than that it takes when the process was stopped meanwhile.
-	pauseThreshold = 3 * time.Second
+	// stallThreshold is how much longer than that it takes when the process was stopped meanwhile.
+	stallThreshold = 3 * time.Second
 )
 
 // Proposer records a command. It is the leader's.
@@ -22,44 +22,44 @@ type Proposer interface {
 	Propose(ctx context.Context, c raftfsm.Command) (any, error)
 }
 
-// GiveUpSilentHosts is the leader's reconciler of silent hosts, until ctx ends. A host that was silent for the pool's
+// MarkLostHosts is the leader's reconciler of silent hosts, until ctx ends. A host that was silent for the pool's
 // TaskLostAfter is lost: its tasks become STOPPED, but for those that were promised more time (see spec.Task.LostAfter),
 // whose turn comes later. It never hurries: no host was silent for longer than this server can know, so a new leader counts
 // anew. When an earlier one gave the host up (spec.Host.LostAt) says nothing here: that was by another machine's clock. The
 // same loop has the state know which hosts are silent, see connectionRecorder.
-func (m *Monitor) GiveUpSilentHosts(ctx context.Context, p Proposer) {
+func (m *Monitor) MarkLostHosts(ctx context.Context, p Proposer) {
 	timer := time.NewTimer(lossCheckInterval)
 	defer timer.Stop()
-	pauses, connections := newPauseDetector(), &connectionRecorder{monitor: m}
+	pauses, connections := newStallDetector(), &connectionRecorder{monitor: m}
 	for {
 		select {
 		case <-timer.C:
-			if pauses.paused() { // heartbeats that came meanwhile were not heard
+			if pauses.stalled() { // heartbeats that came meanwhile were not heard
 				now := m.server.Now()
 				m.table.resetLeases(now, now)
 			}
-			timer.Reset(min(m.giveUpOnce(ctx, p), connections.record(ctx, p)))
+			timer.Reset(min(m.markLostOnce(ctx, p), connections.record(ctx, p)))
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// pauseDetector notices that this process was stopped. It reads the process's own monotonic clock: a pause is about the
+// stallDetector notices that this process was stopped. It reads the process's own monotonic clock: a pause is about the
 // process, while every silence is measured by the pool's clock (Server.Now).
-type pauseDetector struct{ checked time.Time }
+type stallDetector struct{ checked time.Time }
 
-func newPauseDetector() *pauseDetector { return &pauseDetector{time.Now()} }
+func newStallDetector() *stallDetector { return &stallDetector{time.Now()} }
 
-// paused reports whether the process was stopped since the call before.
-func (d *pauseDetector) paused() bool {
+// stalled reports whether the process was stopped since the call before.
+func (d *stallDetector) stalled() bool {
 	before := d.checked
 	d.checked = time.Now()
-	return d.checked.Sub(before) > pauseThreshold
+	return d.checked.Sub(before) > stallThreshold
 }
 
-// giveUpOnce marks the hosts and tasks that are due as lost, and returns when to look again.
-func (m *Monitor) giveUpOnce(ctx context.Context, p Proposer) time.Duration {
+// markLostOnce marks the hosts and tasks that are due as lost, and returns when to look again.
+func (m *Monitor) markLostOnce(ctx context.Context, p Proposer) time.Duration {
 	view, now, next := m.server.State().View(), m.server.Now(), tick.Until(lossCheckInterval)
 	after := view.Settings().TaskLostAfter
 	for _, host := range view.Hosts("") {
@@ -75,7 +75,7 @@ func (m *Monitor) giveUpOnce(ctx context.Context, p Proposer) time.Duration {
 				m.log.Warn("cannot record the loss of a host; retrying", "host", host.Name, "error", err)
 				return lossCheckInterval
 			}
-			m.log.Warn("host lost: no heartbeats; its tasks are marked STOPPED", "host", host.Name, "id", host.ID, "silence", silence, "tasksKept", len(l.keep))
+			m.log.Warn("host lost: no heartbeats; its tasks are marked STOPPED", "host", host.Name, "hostId", host.ID, "silence", silence, "tasksKept", len(l.keep))
 		}
 		next = min(next, l.next)
 	}

@@ -184,14 +184,14 @@ func TestANewLeaderGrantsOneLeaseFromTheLastWordOfTheOneBefore(t *testing.T) {
 		if got := b.silence("near", day0); got != c.silence {
 			t.Errorf("%s: a silence of %v", c.name, got)
 		}
-		if _, missed := b.silenceAndMissed("far", day0); missed != 0 {
+		if _, missed := b.silenceAndLastHeartbeat("far", day0); missed != 0 {
 			t.Errorf("%s: a host that may be with another server has missed beats", c.name)
 		}
 	}
 	var b table
 	b.record("near", day0.Add(-2*time.Second))
 	b.startTerm(day0, time.Second, 2200*time.Millisecond)
-	if _, missed := b.silenceAndMissed("near", day0); missed != 2*time.Second {
+	if _, missed := b.silenceAndLastHeartbeat("near", day0); missed != 2*time.Second {
 		t.Error("a host that was with this server has missed nothing")
 	}
 }

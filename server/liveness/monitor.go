@@ -89,9 +89,9 @@ func (m *Monitor) LeaderFailed() { m.forwarding.leaderFailed() }
 // LeaderAnswered notes that the leader was reached.
 func (m *Monitor) LeaderAnswered() { m.forwarding.leaderAnswered() }
 
-// CutOff reports whether this server has reached no leader for so long that its hosts choose another one. The leader itself never is, whatever
+// LeaderUnreachable reports whether this server has reached no leader for so long that its hosts choose another one. The leader itself never is, whatever
 // it failed to reach before it was elected.
-func (m *Monitor) CutOff() bool { return !m.server.Leads() && m.forwarding.isCutOff() }
+func (m *Monitor) LeaderUnreachable() bool { return !m.server.Leads() && m.forwarding.isCutOff() }
 
 // missedAfter is the silence after which a host gets no new tasks: two heartbeats are missing then.
 func (m *Monitor) missedAfter() time.Duration { return m.disconnectedAfter * 11 / 20 }
@@ -132,6 +132,6 @@ func (m *Monitor) Silence(hostID string) time.Duration {
 // Schedulable reports whether new tasks may be placed on the host: it is connected and has not missed two heartbeats. A
 // host that only an earlier leader has heard of has missed none.
 func (m *Monitor) Schedulable(hostID string) bool {
-	silence, missed := m.table.silenceAndMissed(hostID, m.server.Now())
+	silence, missed := m.table.silenceAndLastHeartbeat(hostID, m.server.Now())
 	return silence < m.disconnectedAfter && missed < m.missedAfter()
 }

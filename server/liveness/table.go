@@ -65,13 +65,13 @@ func (t *table) resetLeases(grant, before time.Time) {
 
 // silence is for how long nothing was heard of the host, at most since the lease was granted.
 func (t *table) silence(host string, now time.Time) time.Duration {
-	silence, _ := t.silenceAndMissed(host, now)
+	silence, _ := t.silenceAndLastHeartbeat(host, now)
 	return silence
 }
 
-// silenceAndMissed is the silence, and for how long nothing was heard of the host without regard to the lease: zero for a
+// silenceAndLastHeartbeat is the silence, and for how long nothing was heard of the host without regard to the lease: zero for a
 // host of which nothing is known.
-func (t *table) silenceAndMissed(host string, now time.Time) (silence, missed time.Duration) {
+func (t *table) silenceAndLastHeartbeat(host string, now time.Time) (silence, missed time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	last, known := t.last[host]

@@ -65,7 +65,7 @@ func NewVirtualIPs(leader Leader) *VirtualIPs { return &VirtualIPs{leader: leade
 // at most. When Raft's term is another one already, none is granted until the next StartTerm.
 func (v *VirtualIPs) StartTerm(ctx context.Context, token string) error {
 	term := &leaseTerm{number: v.leader.CurrentTerm(), leases: map[string]*lease{}, asked: map[string]map[string]time.Time{}}
-	if _, err := v.leader.Propose(ctx, raftfsm.Wrap(virtualip.Lead{Token: token})); err != nil {
+	if _, err := v.leader.Propose(ctx, raftfsm.Wrap(virtualip.BecomeAssigner{Token: token})); err != nil {
 		return err
 	}
 	v.mu.Lock()

@@ -61,7 +61,7 @@ func (v *voteReconciler) converged() bool {
 
 // startAutopilot starts autopilot for one term; the caller stops it.
 func (s *Servers) startAutopilot(ctx context.Context) *autopilot.Autopilot {
-	p := autopilot.New(GuardedRaft{s.consensus.Raft(), s}, &autopilotDelegate{hostID: s.hostID, view: s.view, configured: s.Configured, heard: s.liveness.Heard, stats: s.FetchStats},
+	p := autopilot.New(AutopilotRaft{s.consensus.Raft(), s}, &autopilotDelegate{hostID: s.hostID, view: s.view, configured: s.Configured, heard: s.liveness.Heard, stats: s.FetchStats},
 		autopilot.WithPromoter(&cappedPromoter{now: s.consensus.Now}),
 		autopilot.WithTimeProvider(s.consensus), // since when a server is healthy
 		autopilot.WithLogger(s.raftLog),

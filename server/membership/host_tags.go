@@ -15,12 +15,12 @@ const PathHostTags = "/peer/leader/host-tags"
 // HostTags are the tags that the pool has of this host, which it asks the leader for, and of the hosts that ask this one while it leads.
 type HostTags struct {
 	Leader rpc.Leadership
-	HostID string                 // of this host
-	Server func() (Viewer, error) // the server here, while it leads
+	HostID string                             // of this host
+	Server func() (LinearizableReader, error) // the server here, while it leads
 }
 
-// Viewer has linearizable views of the state.
-type Viewer interface {
+// LinearizableReader has linearizable views of the state.
+type LinearizableReader interface {
 	View(ctx context.Context) (*raftfsm.View, error)
 }
 

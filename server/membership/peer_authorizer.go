@@ -46,7 +46,7 @@ func (a *PeerAuthorizer) AuthorizeAny(hostID, key, _ string) error {
 	}
 	if a.Logged.First(hostID, "key") {
 		a.Log.Warn("a host shows a certificate for a key that it was not admitted with, and is refused each time: if this host is not new, "+
-			"somebody may have the key of the CA", "id", hostID)
+			"somebody may have the key of the CA", "hostId", hostID)
 	}
 	return fmt.Errorf("host %s was not admitted to the pool with the key that it shows", hostID)
 }
@@ -66,7 +66,7 @@ func (a *PeerAuthorizer) AuthorizePeer(hostID, key, protocol string) error {
 		return nil
 	}
 	if a.Logged.First(hostID, "protocol") {
-		a.Log.Warn("a host that is no server wants to speak Raft with this one, and is turned away each time", "id", hostID)
+		a.Log.Warn("a host that is no server wants to speak Raft with this one, and is turned away each time", "hostId", hostID)
 	}
 	return fmt.Errorf("host %s is no server of the pool", hostID)
 }

@@ -40,11 +40,11 @@ func TestTheNewestListOfServersIsRemembered(t *testing.T) {
 		"a later one":                  {list(1, 21, "b", "c"), true},
 		"one after a recovery":         {list(2, 3, "c"), true},
 	} {
-		if _, ok := cache.Proven(c.list, signed); ok != c.want {
+		if _, ok := cache.VerifiedPoolInfo(c.list, signed); ok != c.want {
 			t.Errorf("%s: %t", name, ok)
 		}
 	}
-	if _, ok := update(list(2, 3, "c")).Proven(list(2, 4, "d"), signed); !ok {
+	if _, ok := update(list(2, 3, "c")).VerifiedPoolInfo(list(2, 4, "d"), signed); !ok {
 		t.Error("indexes from before a recovery count after it")
 	}
 }

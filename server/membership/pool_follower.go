@@ -65,9 +65,9 @@ func (f *PoolFollower) IsSigned(o spec.PoolInfo) bool {
 	return pki.VerifyText(f.Identity, ServerListText(o), o.Signature, o.CA)
 }
 
-// Proven is PoolCache.Proven of this host, with what the CA of its pool has signed.
-func (f *PoolFollower) Proven(o spec.PoolInfo) (info spec.PoolInfo, ok bool) {
-	return f.Cache.Proven(o, func(text, signature []byte) bool { return pki.VerifyText(f.Identity, text, signature, o.CA) })
+// VerifiedPoolInfo is PoolCache.VerifiedPoolInfo of this host, with what the CA of its pool has signed.
+func (f *PoolFollower) VerifiedPoolInfo(o spec.PoolInfo) (info spec.PoolInfo, ok bool) {
+	return f.Cache.VerifiedPoolInfo(o, func(text, signature []byte) bool { return pki.VerifyText(f.Identity, text, signature, o.CA) })
 }
 
 // FindServers asks the hosts that this one knows who the servers of the pool are, and believes what the CA has signed. It reports whether
@@ -79,7 +79,7 @@ func (f *PoolFollower) FindServers(ctx context.Context) bool {
 			continue
 		}
 		before := f.Cache.PoolInfo()
-		if proven, ok := f.Proven(told); ok && !reflect.DeepEqual(before, proven) {
+		if proven, ok := f.VerifiedPoolInfo(told); ok && !reflect.DeepEqual(before, proven) {
 			f.UpdatePoolInfo(proven, false)
 			return true
 		}
@@ -95,7 +95,7 @@ func (f *PoolFollower) CheckIncarnation(incarnation int, proof *spec.PoolInfo) e
 		return nil
 	}
 	if proof != nil && proof.Incarnation == incarnation {
-		if _, ok := f.Proven(*proof); ok {
+		if _, ok := f.VerifiedPoolInfo(*proof); ok {
 			return f.CheckServerIncarnation(incarnation)
 		}
 	}

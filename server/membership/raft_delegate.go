@@ -11,16 +11,16 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// GuardedRaft is Raft as autopilot sees it. Autopilot decides by what it saw up to some seconds ago; a server that was
+// AutopilotRaft is Raft as autopilot sees it. Autopilot decides by what it saw up to some seconds ago; a server that was
 // removed since must not come back by that, or the pool would count on the vote of a host that is gone for ever.
-type GuardedRaft struct {
+type AutopilotRaft struct {
 	*raft.Raft
 	Servers *Servers
 }
 
 // AddVoter gives a vote to a host that stands in Raft's configuration and is wanted as a server. Raft tells nobody the index of its
 // configuration (GetConfiguration has 0), so a removal in the same moment is not noticed here: the reconciler does it again.
-func (b GuardedRaft) AddVoter(id raft.ServerID, address raft.ServerAddress, _ uint64, timeout time.Duration) raft.IndexFuture {
+func (b AutopilotRaft) AddVoter(id raft.ServerID, address raft.ServerAddress, _ uint64, timeout time.Duration) raft.IndexFuture {
 	host := b.Servers.view().Host(string(id))
 	if _, configured := b.Servers.Configured()[id]; !configured || host == nil || !host.Server {
 		return voteRefused{id}

@@ -110,7 +110,7 @@ func (s *Servers) chooseServers(ctx context.Context) error {
 			return err
 		}
 		failpoint.Reached(failpoint.RoleRecorded)
-		s.log.Info("the pool's servers change", "host", c.host.Name, "id", c.host.ID, "server", wanted, "reason", c.why())
+		s.log.Info("the pool's servers change", "host", c.host.Name, "hostId", c.host.ID, "isServer", wanted, "reason", c.why())
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func (s *Servers) reconcileRaftConfig(ctx context.Context) error {
 }
 
 func (s *Servers) updateAddress(server raft.Server, address string) error {
-	s.log.Info("a server has moved", "id", server.ID, "from", server.Address, "to", address)
+	s.log.Info("a server has moved", "hostId", server.ID, "from", server.Address, "to", address)
 	if server.Suffrage == raft.Voter {
 		return s.consensus.Raft().AddVoter(server.ID, raft.ServerAddress(address), 0, 0).Error()
 	}

@@ -151,7 +151,7 @@ func (s *Servers) TransferOnShutdown() {
 	go func() {
 		defer close(given)
 		if err := s.consensus.Raft().LeadershipTransfer().Error(); err != nil {
-			s.log.Debug("the leadership was not given to another server", "error", err)
+			s.log.Debug("leadership transfer failed", "error", err)
 		}
 	}()
 	select {

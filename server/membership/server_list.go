@@ -11,7 +11,7 @@ import (
 	"pinion/server/rpc"
 )
 
-// PathPoolInfo is the path at any host of the pool for its pool info. The host that asks believes the signed part alone: see PoolCache.Proven.
+// PathPoolInfo is the path at any host of the pool for its pool info. The host that asks believes the signed part alone: see PoolCache.VerifiedPoolInfo.
 const PathPoolInfo = "/peer/pool"
 
 // Handler tells other hosts what this one knows of the pool.
@@ -32,10 +32,10 @@ func ServerListText(o spec.PoolInfo) []byte {
 	return fmt.Appendf(nil, "the servers of pool %q in incarnation %d at index %d: %q with the keys %q", o.Pool, o.Incarnation, o.Index, o.ServerIDs, keys)
 }
 
-// Proven is the part of a pool info that this host may believe though it did not come from a server that it knows: which hosts are servers, as it is
+// VerifiedPoolInfo is the part of a pool info that this host may believe though it did not come from a server that it knows: which hosts are servers, as it is
 // signed, and their addresses as worth a try. ok is false when it is not signed, or of another pool or an earlier incarnation, or older than
 // one that this host has heard of: an agent that was a server once cannot bring that back.
-func (b *PoolCache) Proven(o spec.PoolInfo, verify func(text, signature []byte) bool) (info spec.PoolInfo, ok bool) {
+func (b *PoolCache) VerifiedPoolInfo(o spec.PoolInfo, verify func(text, signature []byte) bool) (info spec.PoolInfo, ok bool) {
 	info = b.PoolInfo()
 	if isOlder(o, info) || o.Pool != info.Pool || o.Incarnation < info.Incarnation || len(o.ServerIDs) == 0 || !verify(ServerListText(o), o.Signature) {
 		return info, false

@@ -79,7 +79,7 @@ func (s *Store) Sums(now time.Time) Sums {
 			if m.Value >= 0 { // a host may say anything
 				sums.Of[Key{m.TaskID, m.Name}] += m.Value
 				if m.Group != "" {
-					sums.Of[Key{m.TaskID, m.Name.Of(m.Group)}] += m.Value
+					sums.Of[Key{m.TaskID, m.Name.WithPart(m.Group)}] += m.Value
 				}
 			}
 		}

@@ -56,7 +56,7 @@ func (a *Autoscaler) trigger(known *alarm.Alarm, v autoscale.Verdict) {
 		return
 	}
 	t := autoscale.Trigger{Alarm: known, Samples: v.Last}
-	for _, arn := range known.Actions.Of(v.Value) {
+	for _, arn := range known.Actions.ForState(v.Value) {
 		if policy, ok := scaling.ParsePolicyARN(arn); ok {
 			t.Policies = append(t.Policies, policy.ID)
 		}

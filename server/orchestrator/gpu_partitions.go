@@ -77,9 +77,9 @@ func (g *GPUPartitions) Reconcile(ctx context.Context) error {
 		case ctx.Err() != nil, errors.Is(err, spec.ErrUnavailable):
 			return err
 		case err != nil: // the state has changed meanwhile
-			g.Log.Debug("a GPU is not partitioned", "host", c.HostID, "gpu", c.UUID, "error", err)
+			g.Log.Debug("a GPU is not partitioned", "hostId", c.HostID, "gpu", c.UUID, "error", err)
 		default:
-			g.Log.Info("a GPU is to be partitioned", "host", c.HostID, "gpu", c.UUID, "layout", c.Layout.String())
+			g.Log.Info("a GPU is to be partitioned", "hostId", c.HostID, "gpu", c.UUID, "layout", c.Layout.String())
 		}
 	}
 	return nil
@@ -170,7 +170,7 @@ func (g *GPUPartitions) abandonOverdue(view *raftfsm.View, now time.Time) (chang
 				g.paused = map[hostGPU]time.Time{}
 			}
 			g.paused[key] = now.Add(partitionPause)
-			g.Log.Warn("a host does not partition its GPU, which is left alone for a while", "host", host.Name, "gpu", p.UUID, "wanted", p.Layout.String(), "has", has.String())
+			g.Log.Warn("a host does not partition its GPU, which is left alone for a while", "host", host.Name, "gpu", p.UUID, "wantedLayout", p.Layout.String(), "layout", has.String())
 			changes = append(changes, repartition.Change{HostID: host.ID, UUID: p.UUID, Layout: has})
 		}
 	}

@@ -13,24 +13,24 @@ const maxDueActions = 500
 // scheduledActions finds the scheduled actions that are due. A pass has bounds, and so has each target in it, so that the actions of one service hold up no
 // other: the target at which a pass ends comes first in the next one.
 type scheduledActions struct {
-	ticks *scaling.Ticks
+	ticks *scaling.CronCache
 	next  string // id of the service of the first target of the next pass
 }
 
 func newScheduledActions() *scheduledActions {
-	return &scheduledActions{ticks: scaling.NewTicks(time.Now)}
+	return &scheduledActions{ticks: scaling.NewCronCache(time.Now)}
 }
 
 // due lists for each target the names of its actions that are due, by the times for which they are.
 func (s *scheduledActions) due(targets []*scaling.Target, now time.Time) [][]string {
 	all := make([][]string, len(targets))
-	s.ticks.Begin()
+	s.ticks.StartPass()
 	first := max(0, slices.IndexFunc(targets, func(t *scaling.Target) bool { return t.ServiceID == s.next }))
 	left := maxDueActions
 	for n := range targets {
 		i := (first + n) % len(targets)
 		var names []string
-		inTime := s.ticks.Turn()
+		inTime := s.ticks.StartTarget()
 		if inTime {
 			names = s.dueOf(targets[i], now)
 		}

@@ -82,7 +82,7 @@ func (v *VirtualIPs) Reconcile(ctx context.Context) error {
 		}
 		holds[a.Holder]++
 	}
-	if len(candidates) == 0 || view.MayWrite(raftfsm.Wrap(virtualip.Lead{})) != nil { // an older server of the pool would not understand it
+	if len(candidates) == 0 || view.MayWrite(raftfsm.Wrap(virtualip.BecomeAssigner{})) != nil { // an older server of the pool would not understand it
 		return nil
 	}
 	if v.assigner == "" {
@@ -108,7 +108,7 @@ func (v *VirtualIPs) Reconcile(ctx context.Context) error {
 		}
 		holds[a.Holder]--
 		holds[chosen]++
-		v.Log.Info("a virtual IP is assigned", "ip", ip, "host", nameOf(view, chosen), "before", nameOf(view, a.Holder))
+		v.Log.Info("a virtual IP is assigned", "ip", ip, "host", nameOf(view, chosen), "previousHost", nameOf(view, a.Holder))
 	}
 	return errors.Join(failed...)
 }

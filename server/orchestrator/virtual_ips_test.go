@@ -51,7 +51,7 @@ func TestAVirtualIPGoesToAHostThatServes(t *testing.T) {
 		do(raftfsm.PutHost{Host: h})
 	}
 	do(raftfsm.CreatePool{Pool: spec.Pool{ID: "p"}})
-	do(raftfsm.Wrap(virtualip.Lead{Token: "mine"}))
+	do(raftfsm.Wrap(virtualip.BecomeAssigner{Token: "mine"}))
 	put("a", nil)
 	put("b", nil)
 	do(raftfsm.PutHost{Host: spec.Host{ID: "0", Name: "offers nothing"}})
@@ -101,7 +101,7 @@ func TestVirtualIPsGoBackToAHostWithFewer(t *testing.T) {
 		p.do(t, raftfsm.PutHost{Host: h})
 	}
 	p.do(t, raftfsm.CreatePool{Pool: spec.Pool{ID: "p"}})
-	p.do(t, raftfsm.Wrap(virtualip.Lead{Token: "mine"}))
+	p.do(t, raftfsm.Wrap(virtualip.BecomeAssigner{Token: "mine"}))
 	host("a")
 	after := func(wait time.Duration) (holds string) {
 		p.now = p.now.Add(wait)

@@ -51,9 +51,9 @@ func JoinClient(fingerprint []byte, now func() time.Time, trusts func(hostID str
 	})
 }
 
-// TimelessJoinClient is JoinClient for a host that does not know what time it is: when the server's certificate is valid does
+// JoinClientIgnoringExpiry is JoinClient for a host that does not know what time it is: when the server's certificate is valid does
 // not count.
-func TimelessJoinClient(fingerprint []byte) *http.Client {
+func JoinClientIgnoringExpiry(fingerprint []byte) *http.Client {
 	return newHTTP2Client(func(ctx context.Context, _, address string) (net.Conn, error) {
 		return dial(ctx, nil, address, &tls.Config{
 			MinVersion: tls.VersionTLS13, NextProtos: []string{Join},

@@ -38,7 +38,7 @@ func (p *Port) track(raw net.Conn) *conn {
 	}
 	c := &conn{Conn: raw, port: p}
 	p.conns[c] = ""
-	if from := clientnet.Of(raw.RemoteAddr().String()); !p.clients.add(from) {
+	if from := clientnet.Prefix(raw.RemoteAddr().String()); !p.clients.add(from) {
 		p.clients.warn(p.log, from)
 		p.reserve(c)
 	}
@@ -91,7 +91,7 @@ func (p *Port) forget(c *conn, hostID string) {
 		c.reserved = false
 		p.reserved = slices.DeleteFunc(p.reserved, func(r *conn) bool { return r == c })
 	} else if hostID == "" {
-		p.clients.remove(clientnet.Of(c.RemoteAddr().String()))
+		p.clients.remove(clientnet.Prefix(c.RemoteAddr().String()))
 	} else if p.hosts[hostID]--; p.hosts[hostID] == 0 {
 		delete(p.hosts, hostID)
 	}

@@ -11,45 +11,45 @@ import (
 // BindRaft returns the transport with every request bound to the server that it is for. Raft dials addresses, and an
 // address can change hands: without the binding, a server that came back under the address of a dead one would ask "it"
 // for its vote, reach itself, and count its own vote twice. The layer under the transport must be a RaftLayer.
-func BindRaft(t *raft.NetworkTransport) raft.Transport { return boundTransport{t} }
+func BindRaft(t *raft.NetworkTransport) raft.Transport { return perServerTransport{t} }
 
-// boundTransport names the server in the address that the RaftLayer dials. Connections are pooled by that address, so
+// perServerTransport names the server in the address that the RaftLayer dials. Connections are pooled by that address, so
 // one that was made for a server is used for no other.
-type boundTransport struct{ *raft.NetworkTransport }
+type perServerTransport struct{ *raft.NetworkTransport }
 
 var (
-	_ raft.Transport   = boundTransport{}
-	_ raft.WithPreVote = boundTransport{}
-	_ raft.WithClose   = boundTransport{}
+	_ raft.Transport   = perServerTransport{}
+	_ raft.WithPreVote = perServerTransport{}
+	_ raft.WithClose   = perServerTransport{}
 )
 
 // AppendEntriesPipeline opens a pipeline to the server.
-func (t boundTransport) AppendEntriesPipeline(id raft.ServerID, target raft.ServerAddress) (raft.AppendPipeline, error) {
+func (t perServerTransport) AppendEntriesPipeline(id raft.ServerID, target raft.ServerAddress) (raft.AppendPipeline, error) {
 	return t.NetworkTransport.AppendEntriesPipeline(id, boundAddress(id, target))
 }
 
 // AppendEntries sends entries, or a heartbeat, to the server.
-func (t boundTransport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+func (t perServerTransport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
 	return t.NetworkTransport.AppendEntries(id, boundAddress(id, target), args, resp)
 }
 
 // RequestVote asks the server for its vote.
-func (t boundTransport) RequestVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
+func (t perServerTransport) RequestVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
 	return t.NetworkTransport.RequestVote(id, boundAddress(id, target), args, resp)
 }
 
 // RequestPreVote asks the server whether it would give its vote.
-func (t boundTransport) RequestPreVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
+func (t perServerTransport) RequestPreVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
 	return t.NetworkTransport.RequestPreVote(id, boundAddress(id, target), args, resp)
 }
 
 // InstallSnapshot sends a snapshot to the server.
-func (t boundTransport) InstallSnapshot(id raft.ServerID, target raft.ServerAddress, args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, data io.Reader) error {
+func (t perServerTransport) InstallSnapshot(id raft.ServerID, target raft.ServerAddress, args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, data io.Reader) error {
 	return t.NetworkTransport.InstallSnapshot(id, boundAddress(id, target), args, resp, data)
 }
 
 // TimeoutNow makes the server call an election.
-func (t boundTransport) TimeoutNow(id raft.ServerID, target raft.ServerAddress, args *raft.TimeoutNowRequest, resp *raft.TimeoutNowResponse) error {
+func (t perServerTransport) TimeoutNow(id raft.ServerID, target raft.ServerAddress, args *raft.TimeoutNowRequest, resp *raft.TimeoutNowResponse) error {
 	return t.NetworkTransport.TimeoutNow(id, boundAddress(id, target), args, resp)
 }
 

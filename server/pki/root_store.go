@@ -70,7 +70,7 @@ func (s RootStore) Join(cert []byte, told spec.CARoots, samePool bool) error {
 // setRoots has a host trust roots, and writes them down. The key of another root goes.
 func setRoots(id *Identity, r roots) error {
 	first, same := id.roots.newest == nil, id.roots.newest != nil && id.roots.newest.Equal(r.newest)
-	if (!first || !r.overlap.Over()) && !(same && equalOverlap(id.roots.overlap, r.overlap)) {
+	if (!first || !r.overlap.IsEmpty()) && !(same && equalOverlap(id.roots.overlap, r.overlap)) {
 		if err := writeRoots(id.file(rootsFile), r); err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ func parseRoots(told spec.CARoots) (r roots, err error) {
 	if r.newest, err = parseCert(told.Newest); err != nil {
 		return roots{}, fmt.Errorf("the certificate of the pool's CA: %w", err)
 	}
-	if told.Overlap.Over() {
+	if told.Overlap.IsEmpty() {
 		return r, nil
 	}
 	if r.previous, err = parseCert(told.Overlap.Previous); err == nil {
@@ -95,8 +95,8 @@ func (r roots) after(told spec.CARoots) (roots, error) {
 	case err != nil || r.newest == nil:
 		return given, err
 	case given.newest.Equal(r.newest):
-		r.overlap = r.overlap.Narrowed(given.overlap)
-		if r.overlap.Over() {
+		r.overlap = r.overlap.Intersect(given.overlap)
+		if r.overlap.IsEmpty() {
 			r.previous, r.cross = nil, nil
 		}
 		return r, nil

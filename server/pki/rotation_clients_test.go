@@ -73,7 +73,7 @@ func TestATokenOfBeforeIsGoodWhileTheOldRootIsShown(t *testing.T) {
 	fingerprint, _ := hex.DecodeString(FingerprintOf(r.before.Certificate))
 	r.rotateServer()
 	fresh, _ := hex.DecodeString(r.server.Fingerprint())
-	for name, token := range map[string][]byte{"of before": fingerprint[:16], "fresh": fresh[:16]} {
+	for name, token := range map[string][]byte{"previous": fingerprint[:16], "fresh": fresh[:16]} {
 		if hostID, err := VerifyFingerprint(chain(t, r.server), token, r.clock.now); hostID != "host-1" || err != nil {
 			t.Errorf("a token %s: %v", name, err)
 		}

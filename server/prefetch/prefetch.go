@@ -107,7 +107,7 @@ func (p *Prefetcher) notifyHosts(ctx context.Context, now time.Time, told map[st
 				return nil
 			}
 			told[id] = told[id].afterFailure(images[id], now)
-			p.Log.Debug("a host was not told which images to fetch", "host", id, "error", err)
+			p.Log.Debug("a host was not told which images to fetch", "hostId", id, "error", err)
 			return nil
 		})
 	}

@@ -41,7 +41,7 @@ func DaemonRequest(view *raftfsm.View, s *service.Service) (Request, bool) {
 	return Request{Run: run, Definition: definition, Rules: view.Cluster(s.Cluster).Rules()}, true
 }
 
-// setCriticalDaemons has the hosts wait for the critical daemons of a view, in place of those of before.
+// setCriticalDaemons has the hosts wait for the critical daemons of a view, in place of the previous ones.
 func (f *HostSet) setCriticalDaemons(view *raftfsm.View) {
 	before := f.daemons
 	if f.daemons = criticalDaemonsOf(view); len(before)+len(f.daemons) == 0 {

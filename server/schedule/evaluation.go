@@ -44,7 +44,7 @@ func newEvaluation(r Request) *evaluation {
 	a.gpuConstraints.wholeOnly = a.wantsGPUs && !AsksForMIG(r)
 	a.group = cmp.Or(r.Run.Group, "family:"+r.Definition.Family)
 	a.attributes = slices.Concat(r.Definition.RequiredAttributes(), platform(r.Definition))
-	a.isolation = isolation.Of(r.Definition).Under(r.Rules)
+	a.isolation = isolation.RequirementsOf(r.Definition).Under(r.Rules)
 	a.options, _ = spec.ParseSchedulingOptions(r.Run.Tags) // validated by the api
 	return a
 }

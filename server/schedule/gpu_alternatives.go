@@ -58,7 +58,7 @@ func modelConstraint(r *Request) []spec.PlacementConstraint {
 	return []spec.PlacementConstraint{{Type: spec.MemberOf, Expression: query.GPUModels(r.gpuModel)}}
 }
 
-// ofAlternatives is what is said of a request whose alternatives are all refused: what is said of the first, with the details of each.
+// mergeRefusals combines the refusals of all alternatives of a request: the reason of the first, the details of each.
 func ofAlternatives(r Request, refusals []spec.Failure) spec.Failure {
 	whole := refusals[0]
 	if !slices.ContainsFunc(refusals, func(f spec.Failure) bool { return f.Detail != whole.Detail }) {

@@ -57,7 +57,7 @@ func (f *HostSet) PutHost(host *spec.Host, connected bool) {
 	c.markChanged(known)
 }
 
-// SetListenerPorts takes the ports of the pool's listeners off every host, in place of those of before.
+// SetListenerPorts takes the ports of the pool's listeners off every host, in place of the previous ones.
 func (f *HostSet) SetListenerPorts(ports []int) {
 	if slices.Equal(ports, f.listenerPorts) {
 		return

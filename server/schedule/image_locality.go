@@ -17,13 +17,13 @@ const maxImageNames = 10_000
 // imageIndex knows which hosts of a cluster have which images. A tag means every image that a host has under it: hosts that start later
 // tasks of a run have the image by its digest alone.
 type imageIndex struct {
-	digests map[string]map[string]int // name -> digest -> number of hosts that have it under this name
-	holders map[string]int            // digest -> number of hosts that have it
-	names   map[string]string         // as task definitions have them -> in full
+	digests    map[string]map[string]int // name -> digest -> number of hosts that have it under this name
+	hostCounts map[string]int            // digest -> number of hosts that have it
+	names      map[string]string         // as task definitions have them -> in full
 }
 
 func newImageIndex() imageIndex {
-	return imageIndex{digests: map[string]map[string]int{}, holders: map[string]int{}, names: map[string]string{}}
+	return imageIndex{digests: map[string]map[string]int{}, hostCounts: map[string]int{}, names: map[string]string{}}
 }
 
 // SetImages records which images a host has; nil: it is not known. The list is not changed afterwards. An unknown host is ignored.
@@ -54,7 +54,7 @@ func (x *imageIndex) add(h *Host, images *blob.Images) {
 	slices.Sort(h.imageDigests)
 	h.imageDigests = slices.Compact(h.imageDigests)
 	for _, digest := range h.imageDigests {
-		x.holders[digest]++
+		x.hostCounts[digest]++
 	}
 }
 
@@ -69,7 +69,7 @@ func (x *imageIndex) forget(h *Host) {
 		}
 	}
 	for _, digest := range h.imageDigests {
-		decrement(x.holders, digest)
+		decrement(x.hostCounts, digest)
 	}
 	h.images, h.imageDigests = nil, nil
 }
@@ -99,13 +99,13 @@ func (x *imageIndex) fullName(image string) string {
 // localImages are the images of a task definition that some of so many hosts have and others lack. What all of them have, or none, decides
 // nothing.
 func (x *imageIndex) localImages(d *spec.TaskDefinition, hosts int) (images wantedImages) {
-	if len(x.holders) == 0 {
+	if len(x.hostCounts) == 0 {
 		return nil
 	}
 	for i := range d.Containers {
 		digests, holders := x.digestsOf(d.Containers[i].Image), 0
 		for _, digest := range digests {
-			holders = max(holders, x.holders[digest]) // hosts may have several
+			holders = max(holders, x.hostCounts[digest]) // hosts may have several
 		}
 		if holders > 0 && holders < hosts {
 			images = append(images, digests)

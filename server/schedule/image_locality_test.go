@@ -142,7 +142,7 @@ func TestOnlyWhatHostsHaveNowCounts(t *testing.T) {
 		for _, id := range hosts {
 			f.SetImages(id, nil)
 		}
-		if x := f.cluster(spec.DefaultCluster).images; len(x.digests)+len(x.holders) > 0 {
+		if x := f.cluster(spec.DefaultCluster).images; len(x.digests)+len(x.hostCounts) > 0 {
 			t.Fatalf("what nobody has is still known: %v", x)
 		}
 	})

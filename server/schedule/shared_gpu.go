@@ -57,9 +57,9 @@ func (g *gpuGrant) addShares(h *Host, containers []spec.ContainerDefinition, mib
 
 // shareOn is the GPU of the host that a share of that size goes to: the fullest shared one on which it fits, or else the idle one that a
 // container with one GPU would get of those that are large enough. Nil: it fits on none.
-func (h *Host) shareOn(mib int64) *gpu.Account {
+func (h *Host) shareOn(mib int64) *gpu.Allocation {
 	accounts := h.Free.Accounts()
-	if shared := accounts.Fullest(mib); shared != nil {
+	if shared := accounts.MostAllocated(mib); shared != nil {
 		return shared
 	}
 	var idle []string
@@ -72,7 +72,7 @@ func (h *Host) shareOn(mib int64) *gpu.Account {
 	if len(picked) == 0 {
 		return nil
 	}
-	return accounts.Of(picked[0])
+	return accounts.Find(picked[0])
 }
 
 // sharedFirst is what a host with a shared GPU on which a share fits is ahead of any host that has to open another one, in thousandths of a
@@ -82,7 +82,7 @@ const sharedFirst = 1e6
 // shareWaste is the waste of a task with so much CPU that shares a GPU of the host, where it fits: of a shared GPU what stays of it, so that
 // the fullest is filled, and the GPUs whose CPU it takes; of an idle one what a task loses the pool that takes it whole.
 func shareWaste(common *pack.FragmentationScorer, h *Host, cpu, mib int64) float64 {
-	shared := h.Free.Accounts().Fullest(mib)
+	shared := h.Free.Accounts().MostAllocated(mib)
 	if shared == nil {
 		return gpuLoss(common, h, shapeOf(spec.Demand{CPU: cpu, GPUs: []int{1}}))
 	}

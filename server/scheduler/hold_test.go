@@ -17,7 +17,7 @@ func TestAHeldTaskWaitsForItsRelease(t *testing.T) {
 	first := s.run(queued(s.request(1))).Tasks[0]
 	s.until(func() bool { return placed(first.ID) })
 	held, other := s.run(queued(s.request(1))).Tasks[0], s.run(queued(s.request(1))).Tasks[0]
-	s.apply(raftfsm.EditTasks{IDs: []string{held.ID}, Edit: taskupdate.Update{Hold: &spec.TaskHold{By: iam.HolderARN("anna"), At: epoch, Reason: "data"}}})
+	s.apply(raftfsm.EditTasks{IDs: []string{held.ID}, Edit: taskupdate.Update{Hold: &spec.TaskHold{By: iam.OwnerARN("anna"), At: epoch, Reason: "data"}}})
 	s.apply(raftfsm.EditTasks{IDs: []string{held.ID}, Edit: taskupdate.Update{Priority: new(90)}})
 	list, err := s.Queue(t.Context(), "")
 	if err != nil || len(list) != 2 || list[0].TaskID != other.ID || list[1].Position != 0 || !strings.HasPrefix(list[1].WaitReason, "its release: data (held by anna") {

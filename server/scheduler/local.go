@@ -6,15 +6,14 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// Local is the scheduler of the server on this host. Its methods are those of Scheduler, and fail with spec.ErrNotLeader where this host
-// does not lead.
+// Local forwards to the Scheduler of the server on this host. Where the host does not lead its methods return spec.ErrNotLeader.
 type Local struct {
-	Of func() (*Scheduler, error)
+	Get func() (*Scheduler, error)
 }
 
 // Queue is Scheduler.Queue.
 func (l Local) Queue(ctx context.Context, cluster string) ([]spec.QueueItem, error) {
-	s, err := l.Of()
+	s, err := l.Get()
 	if err != nil {
 		return nil, err
 	}
@@ -23,7 +22,7 @@ func (l Local) Queue(ctx context.Context, cluster string) ([]spec.QueueItem, err
 
 // Explain is Scheduler.Explain.
 func (l Local) Explain(ctx context.Context, task string) (spec.Explanation, error) {
-	s, err := l.Of()
+	s, err := l.Get()
 	if err != nil {
 		return spec.Explanation{}, err
 	}
@@ -32,7 +31,7 @@ func (l Local) Explain(ctx context.Context, task string) (spec.Explanation, erro
 
 // ExplainBriefly is Scheduler.ExplainBriefly.
 func (l Local) ExplainBriefly(ctx context.Context, task string) (spec.Explanation, error) {
-	s, err := l.Of()
+	s, err := l.Get()
 	if err != nil {
 		return spec.Explanation{}, err
 	}

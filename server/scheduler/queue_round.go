@@ -164,7 +164,7 @@ func (w *queueController) requeueRefused(r *queueRound) {
 			continue
 		}
 		refused++
-		w.queue.Unplace(p.item, now)
+		w.queue.UndoPlacement(p.item, now)
 		for _, id := range p.item.Tasks {
 			delete(w.placed, id)
 		}

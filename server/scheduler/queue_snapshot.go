@@ -23,7 +23,7 @@ type queueSnapshot struct {
 	committing []map[string]bool   // tasks whose placement is in flight
 	infeasible *infeasibilityCache // of the hosts as they are
 
-	// Of the task that was asked for.
+	// Get the task that was asked for.
 	item  *queue.Item // nil: it is not in the queue
 	quota quotaUse    // of its team
 }
@@ -133,7 +133,7 @@ func (q *queueSnapshot) isCommitting(task string) bool {
 func (q *queueSnapshot) queuedTask(t *spec.Task, item, head *queue.Item) queuedTask {
 	options := t.SchedulingOptions()
 	e := queuedTask{view: q.view, infeasible: q.infeasible, task: t, item: item}
-	e.QueueItem = spec.QueueItem{TaskID: t.ID, Tasks: 1, Cluster: t.Cluster, Group: t.Group, Definition: t.Definition, Team: options.Team, Key: t.KeyHolder(), Priority: options.Priority,
+	e.QueueItem = spec.QueueItem{TaskID: t.ID, Tasks: 1, Cluster: t.Cluster, Group: t.Group, Definition: t.Definition, Team: options.Team, Key: t.KeyOwner(), Priority: options.Priority,
 		CPU: t.CPU, MemoryMiB: t.MemoryMiB, GPUChoices: schedule.GPUChoices(options), Since: t.CreatedAt}
 	if t.Gang != nil {
 		e.Tasks = t.Gang.Size

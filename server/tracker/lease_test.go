@@ -9,9 +9,9 @@ import (
 
 // asks has a host say for a while what a function of the seconds says, beside two others which fetch and share at once what they are to fetch, but
 // nothing from one another. It returns how long these took for the blob.
-func (s *simulation) asks(evil string, says func(second int, granted blob.Grant) blob.Want) (whole time.Duration) {
+func (s *simulation) asks(evil string, says func(second int, granted blob.Sources) blob.Want) (whole time.Duration) {
 	began := s.now
-	var granted blob.Grant
+	var granted blob.Sources
 	count := blob.Count(s.size)
 	for second := range 3600 {
 		w := says(second, granted)
@@ -46,19 +46,19 @@ func TestAHostThatBringsNothingKeepsNoPieceFromOthers(t *testing.T) {
 	pastTheEnd := func(second int) blob.Pieces {
 		return append(blob.NewPieces(pieces), byte(second), byte(second>>8))
 	}
-	for name, says := range map[string]func(second int, granted blob.Grant) blob.Want{
-		"takes all that it can":   func(int, blob.Grant) blob.Want { return blob.Want{Take: 1000} },
-		"has pieces past the end": func(second int, _ blob.Grant) blob.Want { return blob.Want{Take: 16, Have: pastTheEnd(second)} },
-		"has pieces in the last byte": func(second int, _ blob.Grant) blob.Want {
+	for name, says := range map[string]func(second int, granted blob.Sources) blob.Want{
+		"takes all that it can":   func(int, blob.Sources) blob.Want { return blob.Want{Take: 1000} },
+		"has pieces past the end": func(second int, _ blob.Sources) blob.Want { return blob.Want{Take: 16, Have: pastTheEnd(second)} },
+		"has pieces in the last byte": func(second int, _ blob.Sources) blob.Want {
 			return blob.Want{Take: 16, Have: append(make(blob.Pieces, 25), byte(second)<<3)}
 		},
-		"has what nobody was to fetch": func(second int, _ blob.Grant) blob.Want {
+		"has what nobody was to fetch": func(second int, _ blob.Sources) blob.Want {
 			return blob.Want{Take: 16, Have: append(make(blob.Pieces, 24), byte(second))}
 		},
-		"gives up, and takes again":      func(second int, _ blob.Grant) blob.Want { return blob.Want{Take: 16, NoRegistry: second%50 == 49} },
-		"says that there are no ranges":  func(int, blob.Grant) blob.Want { return blob.Want{NoRanges: true} },
-		"is to fetch all, has past ends": func(second int, _ blob.Grant) blob.Want { return blob.Want{NoRanges: true, Have: pastTheEnd(second)} },
-		"gives up all, and takes again": func(second int, _ blob.Grant) blob.Want {
+		"gives up, and takes again":      func(second int, _ blob.Sources) blob.Want { return blob.Want{Take: 16, NoRegistry: second%50 == 49} },
+		"says that there are no ranges":  func(int, blob.Sources) blob.Want { return blob.Want{NoRanges: true} },
+		"is to fetch all, has past ends": func(second int, _ blob.Sources) blob.Want { return blob.Want{NoRanges: true, Have: pastTheEnd(second)} },
+		"gives up all, and takes again": func(second int, _ blob.Sources) blob.Want {
 			return blob.Want{NoRanges: true, NoRegistry: second%50 == 49}
 		},
 	} {
@@ -85,7 +85,7 @@ func TestAHostHasABoundedNumberOfLeases(t *testing.T) {
 // A host that lets a lease run out fetches by itself, and has none of the blob again, also when it was away meanwhile.
 func TestAHostThatLetsALeaseRunOutGetsNone(t *testing.T) {
 	s := newSimulation(203, 2)
-	ask := func(id string, take int) blob.Grant {
+	ask := func(id string, take int) blob.Sources {
 		return s.tracker.AnswerHost(id, s.now, blob.Request{Wants: []blob.Want{{Digest: digest, Size: s.size, Take: take}}}).Grants[0]
 	}
 	ask("host-0", 16)

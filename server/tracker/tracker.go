@@ -39,12 +39,12 @@ type Tracker struct {
 
 	mu    sync.Mutex
 	blobs map[string]*transfer       // by digest: those that hosts fetch
-	hosts map[string]*holder         // by id
+	hosts map[string]*hostBlobs      // by id
 	held  map[string]map[string]bool // digest -> ids of the hosts that have it whole
 }
 
-// holder is a host that has said what it has.
-type holder struct {
+// hostBlobs is a host that has said what it has.
+type hostBlobs struct {
 	told   bool // since this tracker began
 	seen   time.Time
 	held   map[string]bool
@@ -65,7 +65,7 @@ type Config struct {
 func New(c Config) *Tracker {
 	return &Tracker{
 		config: c, epoch: rand.Text(),
-		blobs: map[string]*transfer{}, hosts: map[string]*holder{}, held: map[string]map[string]bool{},
+		blobs: map[string]*transfer{}, hosts: map[string]*hostBlobs{}, held: map[string]map[string]bool{},
 	}
 }
 
@@ -74,7 +74,7 @@ func (t *Tracker) Restart() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.epoch, t.began = rand.Text(), time.Time{}
-	t.blobs, t.hosts, t.held = map[string]*transfer{}, map[string]*holder{}, map[string]map[string]bool{}
+	t.blobs, t.hosts, t.held = map[string]*transfer{}, map[string]*hostBlobs{}, map[string]map[string]bool{}
 }
 
 // AnswerHost takes in what a host tells, and answers it. Nothing of it is remembered for a host that says nothing for three minutes. The
@@ -84,7 +84,7 @@ func (t *Tracker) AnswerHost(host string, now time.Time, r blob.Request) blob.An
 	defer t.mu.Unlock()
 	t.forget(now)
 	t.recordBlobs(host, now, r)
-	answer := blob.Answer{Epoch: t.epoch, Settling: t.settling(now), Grants: make([]blob.Grant, 0, len(r.Wants))}
+	answer := blob.Answer{Epoch: t.epoch, Settling: t.settling(now), Grants: make([]blob.Sources, 0, len(r.Wants))}
 	for _, w := range r.Wants[:min(len(r.Wants), blob.MaxWants)] {
 		answer.Grants = append(answer.Grants, t.grant(host, now, w))
 	}
@@ -119,7 +119,7 @@ func (t *Tracker) pace(r blob.Request) int {
 func (t *Tracker) recordBlobs(host string, now time.Time, r blob.Request) {
 	h := t.hosts[host]
 	if h == nil {
-		h = &holder{held: map[string]bool{}}
+		h = &hostBlobs{held: map[string]bool{}}
 		t.hosts[host] = h
 	}
 	h.seen = now
@@ -148,7 +148,7 @@ func (t *Tracker) recordBlobs(host string, now time.Time, r blob.Request) {
 	}
 }
 
-func (t *Tracker) dropHeld(host string, h *holder) {
+func (t *Tracker) dropHeld(host string, h *hostBlobs) {
 	for digest := range h.held {
 		delete(t.held[digest], host)
 		if len(t.held[digest]) == 0 {
@@ -175,20 +175,20 @@ func (t *Tracker) forget(now time.Time) {
 }
 
 // grant says where a host gets one blob from.
-func (t *Tracker) grant(host string, now time.Time, w blob.Want) blob.Grant {
+func (t *Tracker) grant(host string, now time.Time, w blob.Want) blob.Sources {
 	count := blob.Count(w.Size)
 	b := t.blobs[w.Digest]
 	if w.Size == 0 {
 		peers, _ := t.peers(host, new(transfer), w, count)
-		return blob.Grant{Peers: peers}
+		return blob.Sources{Peers: peers}
 	}
 	if w.Size < 0 || w.Size > blob.MaxSize || !blob.ValidDigest(w.Digest) {
-		return blob.Grant{Whole: true} // by itself, as if there were no tracker
+		return blob.Sources{Whole: true} // by itself, as if there were no tracker
 	}
 	if b == nil && len(t.blobs) >= maxBlobs || b != nil && b.size != w.Size {
 		// Of the sizes that two manifests name one is a lie, which the digest will tell; it keeps no host from those that have the blob.
 		peers, _ := t.peers(host, new(transfer), w, count)
-		return blob.Grant{Whole: true, Peers: peers}
+		return blob.Sources{Whole: true, Peers: peers}
 	}
 	if b == nil {
 		b = &transfer{size: w.Size, hosts: map[string]*fetch{}, barred: map[string]bool{}}
@@ -197,9 +197,9 @@ func (t *Tracker) grant(host string, now time.Time, w blob.Want) blob.Grant {
 	f := b.record(host, now, w, count)
 	peers, available := t.peers(host, b, w, count)
 	if b.barred[host] {
-		return blob.Grant{Whole: true, Peers: peers, Coming: b.coming(host, now, w)} // by itself, and nobody waits for it
+		return blob.Sources{Whole: true, Peers: peers, Coming: b.coming(host, now, w)} // by itself, and nobody waits for it
 	}
-	return blob.Grant{Peers: peers, Take: b.take(f, now, w, count, available), Whole: b.takeWhole(host, now, w, count, available), Coming: b.coming(host, now, w)}
+	return blob.Sources{Peers: peers, Take: b.take(f, now, w, count, available), Whole: b.takeWhole(host, now, w, count, available), Coming: b.coming(host, now, w)}
 }
 
 // peers are hosts with pieces that this one lacks, at random, and all the pieces that any host has which it can reach.

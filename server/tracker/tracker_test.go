@@ -57,7 +57,7 @@ func TestASetOfPiecesIsNoLongerThanItsBlob(t *testing.T) {
 }
 
 // step has one host ask, fetch what it is to fetch but for one piece, and copy what others have.
-func (s *simulation) step(id string, r *rand.Rand) blob.Grant {
+func (s *simulation) step(id string, r *rand.Rand) blob.Sources {
 	h := s.hosts[id]
 	want := blob.Want{Digest: digest, Size: s.size, Have: h.have, Share: h.share, Take: max(0, 4-len(h.taking))}
 	request := blob.Request{Epoch: h.epoch, Full: h.epoch == "", Wants: []blob.Want{want}}
@@ -153,7 +153,7 @@ func TestWhatAVanishedHostWasToFetchIsGivenToOthers(t *testing.T) {
 
 func TestAHostThatStallsKeepsNoPieceFromOthers(t *testing.T) {
 	s := newSimulation(4, 2)
-	ask := func(id string, take int) blob.Grant {
+	ask := func(id string, take int) blob.Sources {
 		h := s.hosts[id]
 		return s.tracker.AnswerHost(id, s.now, blob.Request{Full: true, Wants: []blob.Want{{Digest: digest, Size: s.size, Have: h.have, Take: take}}}).Grants[0]
 	}

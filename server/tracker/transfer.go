@@ -72,7 +72,7 @@ func (b *transfer) record(host string, now time.Time, w blob.Want, count int) *f
 		f = &fetch{grew: now, leased: map[int]time.Time{}, given: map[int]bool{}}
 		b.hosts[host] = f
 	}
-	f.seen, f.have, f.share, f.noRanges = now, w.Have.Of(count), w.Share.Of(count), w.NoRanges
+	f.seen, f.have, f.share, f.noRanges = now, w.Have.Truncate(count), w.Share.Truncate(count), w.NoRanges
 	b.advance(host, f, now)
 	if w.NoRegistry && (len(f.leased) > 0 || b.whole == host) {
 		b.bar(host)

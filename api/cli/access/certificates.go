@@ -20,7 +20,7 @@ func Certificates(system invocation.System) *cli.Command {
 	list := certificateListCommand(system)
 	return &cli.Command{
 		Name: "certificate", Aliases: []string{"certificates"},
-		Usage: "List and drop the certificates by ACME of listeners",
+		Usage: "List and remove the ACME certificates of listeners",
 		Description: `Hosts order them by themselves for listeners with the certificate acme/DNSNAME (pinion up --acme), share them, and renew them.
 
 Examples:
@@ -34,7 +34,7 @@ Examples:
 func certificateListCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name: "ls", Aliases: []string{"list"},
-		Usage: "List the certificates by ACME that the pool keeps, and its account at the CA",
+		Usage: "List the pool's ACME certificates and its ACME account",
 		Description: `KIND is "certificate", "account", or "challenge", which is the answer to the CA while a certificate is being ordered.
 
 Examples:
@@ -44,7 +44,7 @@ Examples:
 		Action: listing.Action(system, func(ctx context.Context, c *cli.Context, inv *invocation.Invocation) (listing.List[client.Certificate], error) {
 			all, err := client.Certificates[listing.Item[client.Certificate]](ctx, inv.Client)
 			return listing.List[client.Certificate]{Items: all, ID: func(v client.Certificate) string { return v.Name }, Table: func(shown []client.Certificate) (*table.Table, error) {
-				t := &table.Table{Header: []string{"NAME", "KIND", "SINCE"}, Empty: "no certificates by ACME; a listener with the certificate acme/DNSNAME has one ordered"}
+				t := &table.Table{Header: []string{"NAME", "KIND", "SINCE"}, Empty: "no ACME certificates; a listener with the certificate acme/DNSNAME has one ordered"}
 				for _, v := range shown {
 					t.Add(format.Plain(v.Name), v.Kind, v.PutAt.Local().Format(time.DateTime))
 				}
@@ -57,7 +57,7 @@ Examples:
 func certificateRemoveCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:      "rm",
-		Usage:     "Drop certificates by ACME, or the account: hosts order others",
+		Usage:     "Remove ACME certificates or the account; hosts order new ones",
 		ArgsUsage: "NAME...",
 		Description: `For a certificate that is not from your CA, or whose key may be in wrong hands. Hosts that have it show it until they are started again, which
 tasks do not notice, or until it is due; revoke it at the CA. "account" is the account at the CA.

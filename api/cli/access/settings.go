@@ -10,8 +10,8 @@ import (
 	"pinion/api/cli/exit"
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
+	"pinion/api/cli/suggest"
 	"pinion/api/cli/table"
-	"pinion/api/cli/words"
 )
 
 // settingsDocument are the settings of the pool that change while it runs.
@@ -87,8 +87,8 @@ func parseSettings(given []string) (map[string]any, error) {
 		name, value, found := strings.Cut(word, "=")
 		member, known := settingNames[name]
 		switch {
-		case !known && words.Nearest(name, names) != "":
-			return nil, exit.Usagef("the pool has no setting %q; did you mean %q?", name, words.Nearest(name, names))
+		case !known && suggest.Nearest(name, names) != "":
+			return nil, exit.Usagef("the pool has no setting %q; did you mean %q?", name, suggest.Nearest(name, names))
 		case !known:
 			return nil, exit.Usagef("the pool has no setting %q; there are %s", name, strings.Join(names, ", "))
 		case !found || value == "":

@@ -9,7 +9,7 @@ import (
 
 	"pinion/api/cli/exit"
 	"pinion/api/cli/format"
-	"pinion/api/cli/words"
+	"pinion/api/cli/suggest"
 )
 
 // CheckValue checks the form of a value, and says what the flag takes.
@@ -78,7 +78,7 @@ func (r *reader) unknown(word string) error {
 }
 
 // nearest is the flag that was probably meant by a name; empty when none is near.
-func (r *reader) nearest(name string) string { return words.Nearest(name, r.names()) }
+func (r *reader) nearest(name string) string { return suggest.Nearest(name, r.names()) }
 
 // names are the long names of the flags that the help shows.
 func (r *reader) names() (names []string) {

@@ -15,7 +15,7 @@ import (
 
 	"pinion/api/cli/arguments"
 	"pinion/api/cli/exit"
-	"pinion/api/cli/words"
+	"pinion/api/cli/suggest"
 )
 
 // Default is the file that is read when none is named. It may not exist.
@@ -26,7 +26,7 @@ const maxBytes = 64 << 10
 
 // Flag is the option that names the file.
 func Flag() cli.Flag {
-	return &cli.StringFlag{Name: "config", Value: Default, EnvVars: []string{"PINION_CONFIG"}, Usage: "`FILE` with these options in YAML; what the command line or the environment gives goes first"}
+	return &cli.StringFlag{Name: "config", Value: Default, EnvVars: []string{"PINION_CONFIG"}, Usage: "`FILE` with these options in YAML; the command line and the environment take precedence"}
 }
 
 // elsewhere are flags that a file cannot have, with what to do instead.
@@ -195,7 +195,7 @@ func nearest(name string, flags []cli.Flag) string {
 			names = append(names, flag.Names()[0])
 		}
 	}
-	if near := words.Nearest(name, names); near != "" {
+	if near := suggest.Nearest(name, names); near != "" {
 		return fmt.Sprintf(" (did you mean %s?)", near)
 	}
 	return ""

@@ -185,7 +185,7 @@ func Options(text string) string {
 var cpuUnits = lazyregexp.New(`needs (\d+) CPU units, (\d+) free`)
 
 // principals are the ARNs by which hosts name access keys and people.
-var principals = strings.NewReplacer(iam.HolderARN(accesskey.PersonHolder), "", iam.HolderARN(""), "key ")
+var principals = strings.NewReplacer(iam.OwnerARN(accesskey.PersonOwner), "", iam.OwnerARN(""), "key ")
 
 // Principals names access keys by their ids and people by their names, instead of by ARNs, in a text of a host.
 func Principals(text string) string { return principals.Replace(text) }

@@ -17,7 +17,7 @@ import (
 func checkCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:      "check",
-		Usage:     "Check GPUs, and give those that pass to tasks again",
+		Usage:     "Check GPUs and return the healthy ones to service",
 		ArgsUsage: "GPU...",
 		Description: `The host of the GPU asks the driver what it holds against it, and tests all of its memory. Tasks that have the GPU run on: the check waits until
 they have ended, and the GPU gets no others until it has passed. Sick GPUs are checked without this command too, less and less often; one that needs a

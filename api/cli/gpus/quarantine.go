@@ -17,7 +17,7 @@ import (
 func quarantineCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:      "quarantine",
-		Usage:     "Keep GPUs from new tasks",
+		Usage:     "Quarantine GPUs: no new tasks get them",
 		ArgsUsage: "GPU...",
 		Description: `Tasks that have a GPU keep it; the other GPUs of its host go on as before. It stays in quarantine until it is released, also over restarts of its host.
 GPU is HOST/IDX as 'pinion gpus' lists them, a UUID, or the first characters of a UUID.
@@ -46,7 +46,7 @@ Examples:
 func releaseCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:      "release",
-		Usage:     "Give GPUs to tasks again that were in quarantine",
+		Usage:     "Release GPUs from quarantine",
 		ArgsUsage: "GPU...",
 		Description: `A GPU that its host calls unhealthy stays so. GPU is HOST/IDX as 'pinion gpus' lists them, a UUID, or the first characters of a UUID; of one that
 has left its host the whole UUID.

@@ -35,7 +35,7 @@ const (
 func Command() *cli.Command {
 	return &cli.Command{
 		Name:  "hello",
-		Usage: "Answer HTTP requests with the task that answers, to try services with",
+		Usage: "Serve HTTP and answer with the id of the serving task, to try out services",
 		Description: `Answers every request with 200, its host name, its task and the path, and prints a line for each. It is a command of the built-in image
 pinion/self, so that services, load balancers and health checks can be tried without a registry. After SIGTERM it finishes the
 requests in flight.

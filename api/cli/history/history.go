@@ -117,7 +117,7 @@ func (s *selector) onlyMine(q *client.HistoryQuery) (err error) {
 	if q.Key != "" {
 		return exit.Usagef("give --mine or --key, one of the two")
 	}
-	q.Key, err = s.inv.Holder(s.c.Context)
+	q.Key, err = s.inv.Owner(s.c.Context)
 	s.root = q.Key == ""
 	return err
 }

@@ -17,7 +17,7 @@ import (
 func pinCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:      "pin",
-		Usage:     "Have hosts keep an image, whatever their disks",
+		Usage:     "Pin an image: hosts pull it and do not prune it",
 		ArgsUsage: "IMAGE",
 		Description: `The hosts pull the image if they do not have it, and do not remove it until 'pinion image unpin'. Those that join later get it too. What is
 pinned is the image that the name has now; pin it again when its tag has moved.
@@ -73,7 +73,7 @@ func digestOf(c *cli.Context, inv *invocation.Invocation, name string) (string, 
 func unpinCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:      "unpin",
-		Usage:     "End that hosts keep an image; they remove it when they need the room",
+		Usage:     "Unpin an image: hosts may prune it when they need disk space",
 		ArgsUsage: "IMAGE",
 		Description: `Examples:
    pinion image unpin vllm/vllm-openai:v0.8`,

@@ -93,8 +93,8 @@ func DryRunFlag(what string) cli.Flag {
 	return &cli.BoolFlag{Name: DryRun, Usage: "show what would be " + what + ", and change nothing"}
 }
 
-// MineFlag is the flag of commands that can leave out the tasks of others.
-func MineFlag(does string) cli.Flag {
+// OwnTasksFlag is the flag of commands that can leave out the tasks of others.
+func OwnTasksFlag(does string) cli.Flag {
 	return &cli.BoolFlag{Name: "mine", Usage: does + " only tasks that your access key or your login ran (as root: those that no key ran)"}
 }
 

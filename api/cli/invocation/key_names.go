@@ -20,20 +20,20 @@ func KeyNames(ctx context.Context, c *client.Client) (func(id string) string, er
 			return nil, err
 		}
 	}
-	names, holders := map[string]string{}, map[string]int{}
+	names, owners := map[string]string{}, map[string]int{}
 	for _, key := range keys {
 		name := key.Name
 		if key.HostID != "" {
 			name = fmt.Sprintf("host %.8s", key.HostID)
 		}
 		names[key.ID] = name
-		holders[name]++
+		owners[name]++
 	}
 	return func(id string) string {
 		switch name := names[id]; {
 		case name == "":
 			return id
-		case holders[name] > 1:
+		case owners[name] > 1:
 			return fmt.Sprintf("%s (%s)", name, id)
 		default:
 			return name

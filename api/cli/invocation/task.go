@@ -27,8 +27,8 @@ func StopOrder(tasks []client.Task) []client.Task {
 	return slices.SortedStableFunc(slices.Values(tasks), func(a, b client.Task) int { return placed(a) - placed(b) })
 }
 
-// Holder is who sends the requests, as tasks record it: the holder of the access key; empty for root.
-func (inv *Invocation) Holder(ctx context.Context) (string, error) {
+// Owner is who sends the requests, as tasks record it: the holder of the access key; empty for root.
+func (inv *Invocation) Owner(ctx context.Context) (string, error) {
 	caller, err := client.CallerOf(ctx, inv.Client)
-	return iam.HolderOfARN(caller.ARN), err
+	return iam.OwnerOfARN(caller.ARN), err
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"pinion/api/cli/invocation"
-	"pinion/api/cli/words"
+	"pinion/api/cli/suggest"
 	"pinion/api/client"
 )
 
@@ -27,7 +27,7 @@ func (r *request) warnOfTeam(ctx context.Context, inv *invocation.Invocation) {
 		}
 	}
 	meant := ""
-	if near := words.Nearest(name, names); near != "" {
+	if near := suggest.Nearest(name, names); near != "" {
 		meant = "; did you mean " + near + "?"
 	}
 	inv.Notef("no team %s is set (`pinion team ls`)%s", name, meant)

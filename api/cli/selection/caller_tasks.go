@@ -13,25 +13,25 @@ import (
 	"pinion/api/client"
 )
 
-// Mine are those of some tasks that the caller ran, with --mine; without it all of them.
-func Mine(ctx context.Context, c *cli.Context, inv *invocation.Invocation, tasks []client.Task) ([]client.Task, error) {
+// FilterOwn are those of some tasks that the caller ran, with --mine; without it all of them.
+func FilterOwn(ctx context.Context, c *cli.Context, inv *invocation.Invocation, tasks []client.Task) ([]client.Task, error) {
 	if !c.Bool("mine") {
 		return tasks, nil
 	}
-	holder, err := inv.Holder(ctx)
+	owner, err := inv.Owner(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(tasks, func(t client.Task) bool { return format.Key(t) != cmp.Or(holder, format.Root) }), nil
+	return slices.DeleteFunc(tasks, func(t client.Task) bool { return format.Key(t) != cmp.Or(owner, format.Root) }), nil
 }
 
-// ActiveOfMine are the ids of the tasks of the caller that have not stopped, at least one, in stop order. Those of services are left out: their
+// ActiveOwnTasks are the ids of the tasks of the caller that have not stopped, at least one, in stop order. Those of services are left out: their
 // services would replace them.
-func ActiveOfMine(ctx context.Context, c *cli.Context, inv *invocation.Invocation) ([]string, error) {
+func ActiveOwnTasks(ctx context.Context, c *cli.Context, inv *invocation.Invocation) ([]string, error) {
 	cluster := c.String("cluster")
 	tasks, err := client.ListedTasks(ctx, inv.Client, cluster)
 	if err == nil {
-		tasks, err = Mine(ctx, c, inv, tasks)
+		tasks, err = FilterOwn(ctx, c, inv, tasks)
 	}
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 func continueCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name:      "continue",
-		Usage:     "Have a rollout go on that waits at a hook",
+		Usage:     "Continue a rollout that is paused at a hook",
 		ArgsUsage: "SERVICE",
 		Description: `Lifecycle hooks of the deployment configuration with the targetType PAUSE have a rollout wait at their stages, until this command or
 ContinueServiceDeployment answers each of them. With --rollback the service goes back to what it ran before.
@@ -26,7 +26,7 @@ Examples:
    pinion service continue web --rollback
    pinion service continue web --hook ecs-pause-41fc8dd0 -d`,
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "rollback", Usage: "go back in place of going on"},
+			&cli.BoolFlag{Name: "rollback", Usage: "roll back instead"},
 			&cli.StringFlag{Name: "hook", DefaultText: "all that wait", Usage: "answer the hook `ID` alone"},
 			detachFlag(), invocation.ClusterFlag(),
 		},

@@ -111,7 +111,7 @@ func (r *reader) ofHost(host *client.Host, text []byte, now map[string]reading) 
 	containers := map[string]*containerUse{}
 	for metric, take := range takers {
 		for _, sample := range families[metric].GetMetric() {
-			if u := r.of(containers, host, sample); u != nil {
+			if u := r.containerOf(containers, host, sample); u != nil {
 				take(u, sample.GetGauge().GetValue()+sample.GetCounter().GetValue())
 			}
 		}
@@ -145,8 +145,8 @@ func (r *reader) rate(key string, cpu, at float64) reading {
 	return is
 }
 
-// of is the container of a sample; nil of a sample that is of none, or of one that nobody has asked for.
-func (r *reader) of(containers map[string]*containerUse, host *client.Host, sample *dto.Metric) *containerUse {
+// containerOf returns the container that a sample belongs to; nil if it belongs to none, or to one that was not requested.
+func (r *reader) containerOf(containers map[string]*containerUse, host *client.Host, sample *dto.Metric) *containerUse {
 	labels := map[string]string{}
 	for _, l := range sample.Label {
 		labels[l.GetName()] = l.GetValue()

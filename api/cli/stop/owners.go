@@ -13,13 +13,13 @@ import (
 
 // noteOwners tells which of the stopped tasks somebody else had run. It is a courtesy: where the pool does not say who asks, nothing is told.
 func noteOwners(ctx context.Context, inv *invocation.Invocation, stopped []client.Task) {
-	holder, err := inv.Holder(ctx)
+	owner, err := inv.Owner(ctx)
 	if err != nil {
 		return
 	}
 	others := map[string][]string{}
 	for _, task := range stopped {
-		if key := format.Key(task); key != cmp.Or(holder, format.Root) {
+		if key := format.Key(task); key != cmp.Or(owner, format.Root) {
 			others[key] = append(others[key], format.ID(task.ID()))
 		}
 	}

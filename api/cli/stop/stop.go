@@ -38,7 +38,7 @@ Examples:
 			&cli.StringFlag{Name: "reason", Value: "stopped with pinion stop", Usage: "stopped reason, `TEXT`"},
 			&cli.BoolFlag{Name: "no-wait", Usage: "return as soon as the request is recorded"},
 			&cli.BoolFlag{Name: "force", Usage: "kill the containers at once, without their stop timeouts"},
-			selection.GroupFlag("stop all tasks of"), invocation.MineFlag("stop"),
+			selection.GroupFlag("stop all tasks of"), invocation.OwnTasksFlag("stop"),
 			invocation.DryRunFlag("stopped"), invocation.ClusterFlag(),
 		},
 		Action: func(c *cli.Context) error {
@@ -69,7 +69,7 @@ Examples:
 // taskIDsToStop are the tasks that a command line names.
 func taskIDsToStop(inv *invocation.Invocation, c *cli.Context) ([]string, error) {
 	if c.Bool("mine") {
-		return selection.ActiveOfMine(c.Context, c, inv)
+		return selection.ActiveOwnTasks(c.Context, c, inv)
 	}
 	if group := c.String("group"); group != "" {
 		return selection.ActiveOfGroup(c.Context, inv, c.String("cluster"), group)

@@ -11,7 +11,7 @@ type Position struct{ cursor }
 
 // NewPosition is the beginning of a log. Of one container lines come in the order of time; of several, nearly.
 func NewPosition(one bool) *Position {
-	p := &Position{cursor{containers: map[string]*reached{}, slack: writeSlack}}
+	p := &Position{cursor{containers: map[string]*containerPosition{}, slack: writeSlack}}
 	if one {
 		p.slack = 0
 	}
@@ -37,12 +37,12 @@ const resumeSlack = 10 * time.Second
 // cursor is a position in the log of a task: how far each container's own lines were taken, whose times never decrease.
 type cursor struct {
 	first, newest time.Time
-	containers    map[string]*reached
+	containers    map[string]*containerPosition
 	slack         time.Duration // how far before the newest line the log is read again
 }
 
-// reached is a position in the log of a container.
-type reached struct {
+// containerPosition is a position in the log of a container.
+type containerPosition struct {
 	at    time.Time // of the newest line
 	lines int       // with that time
 	skip  int       // of these, those that come again after resuming
@@ -72,7 +72,7 @@ func (c *cursor) advance(line client.LogLine) bool {
 	r := c.containers[line.Container]
 	switch {
 	case r == nil:
-		r = &reached{}
+		r = &containerPosition{}
 		c.containers[line.Container] = r
 	case line.Time.Before(r.at):
 		return false

@@ -32,7 +32,7 @@ func drawLog(t *rapid.T) (lines []client.LogLine) {
 func TestAnInterruptedLogIsResumedWithoutAGapOrARepeatedLine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lines := drawLog(t)
-		c := cursor{containers: map[string]*reached{}, slack: resumeSlack}
+		c := cursor{containers: map[string]*containerPosition{}, slack: resumeSlack}
 		got, written := map[string][]client.LogLine{}, 0
 		for done := false; !done; {
 			since := c.resume(client.LogQuery{}).Since

@@ -16,7 +16,7 @@ func Follow(ctx context.Context, inv *invocation.Invocation, q client.LogQuery, 
 	if !q.Follow {
 		return inv.Client.Logs(ctx, q, emit)
 	}
-	position := cursor{containers: map[string]*reached{}, slack: resumeSlack}
+	position := cursor{containers: map[string]*containerPosition{}, slack: resumeSlack}
 	for {
 		progressed, interrupted := false, false
 		err := inv.RetryUnavailable(ctx, func() error {

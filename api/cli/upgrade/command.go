@@ -13,7 +13,7 @@ import (
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
 	"pinion/api/cli/table"
-	"pinion/api/cli/upgrade/rollout"
+	"pinion/api/cli/upgrade/rolling"
 	"pinion/api/upgrade"
 )
 
@@ -43,7 +43,7 @@ func newPool(c *cli.Context, system invocation.System, program *program) (*pool,
 	if err != nil {
 		return nil, err
 	}
-	p := &pool{servers: newServers(inv), inv: inv, program: program, pace: rollout.Pace{Step: c.Int("step"), Dwell: c.Duration("dwell")}, timeout: c.Duration("timeout")}
+	p := &pool{servers: newServers(inv), inv: inv, program: program, pace: rolling.Pace{Step: c.Int("step"), Dwell: c.Duration("dwell")}, timeout: c.Duration("timeout")}
 	return p, p.find(c.Context, only)
 }
 
@@ -81,7 +81,7 @@ func upgradePool(c *cli.Context, system invocation.System, file string, signed [
 		return p.printOrder()
 	}
 	return p.interruptible(c.Context, system, func(ctx context.Context) error {
-		if p.count(rollout.Pending) > 0 {
+		if p.count(rolling.Pending) > 0 {
 			if err := p.bring(ctx); err != nil {
 				return err
 			}
@@ -151,13 +151,13 @@ func (p *pool) printOrder() error {
 	}
 	p.inv.Notef("a step begins when the hosts of the one before have been well for %s and every server has caught up with the leader", p.pace.Dwell)
 	for range len(hosts) {
-		decision := rollout.Next(hosts, p.pace)
-		if decision.Verdict != rollout.Start {
+		decision := rolling.Next(hosts, p.pace)
+		if decision.Verdict != rolling.Start {
 			break
 		}
 		for i := range hosts {
 			if slices.Contains(decision.Start, hosts[i].ID) {
-				hosts[i].State = rollout.Done
+				hosts[i].State = rolling.Done
 				p.printStep(p.host(hosts[i].ID), "next", "its program would be "+p.program.digest)
 			}
 		}

@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"pinion/api/cli/format"
-	"pinion/api/cli/upgrade/rollout"
+	"pinion/api/cli/upgrade/rolling"
 	"pinion/api/client"
 	"pinion/api/upgrade"
 )
 
 // member is a host of the pool.
 type member struct {
-	rollout.Host
+	rolling.Host
 	before  []string // problems that it had before its upgrade began
 	now     []string // problems that it has
 	arch    string   // its processor, as GOARCH has it
@@ -64,11 +64,11 @@ func (m *member) learn(h client.Host) {
 	}
 	switch h.Role {
 	case "leader":
-		m.Role = rollout.Leader
+		m.Role = rolling.Leader
 	case "agent":
-		m.Role = rollout.Agent
+		m.Role = rolling.Agent
 	default:
-		m.Role = rollout.Server
+		m.Role = rolling.Server
 	}
 	m.findProblem()
 }
@@ -83,12 +83,12 @@ func (m *member) findProblem() {
 	}
 }
 
-// recall takes the problems of before from the host's record, when an earlier command has begun its last upgrade: what is not among them may have come with the
+// recall takes the earlier problems from the host's record, when an earlier command has begun its last upgrade: what is not among them may have come with the
 // new program. Without a record that says so, as of an earlier version, every problem counts as one of those. What root has upgraded on the machine, or nobody, is
 // none of this upgrade's doing.
 func (m *member) recall() {
 	last := m.status.Last
-	if m.State != rollout.Pending && last != nil && last.ID != "" {
+	if m.State != rolling.Pending && last != nil && last.ID != "" {
 		m.before = last.Problems
 	}
 	m.findProblem()
@@ -100,10 +100,10 @@ func (m *member) classify(program *program, leaving string) {
 	ours := last != nil && last.ID != "" && last.Rollback == (program == nil) && (program == nil || last.To.Digest == program.digest)
 	switch {
 	case ours && (last.State == upgrade.Staging || last.State == upgrade.Checking):
-		m.State, m.attempt, m.asked = rollout.UnderWay, last.ID, true
+		m.State, m.attempt, m.asked = rolling.UnderWay, last.ID, true
 	case program == nil && m.status.Before != nil && m.status.Running.Digest == leaving, program != nil && m.status.Running.Digest != program.digest:
-		m.State = rollout.Pending
+		m.State = rolling.Pending
 	case program != nil || last != nil && last.State == upgrade.Confirmed:
-		m.State, m.ran = rollout.Done, m.status.Running.Digest
+		m.State, m.ran = rolling.Done, m.status.Running.Digest
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"pinion/api/cli/exit"
 	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
-	"pinion/api/cli/upgrade/rollout"
+	"pinion/api/cli/upgrade/rolling"
 	"pinion/api/client"
 	"pinion/api/upgrade"
 	"pinion/packaging/signature"
@@ -26,8 +26,8 @@ import (
 type pool struct {
 	*servers
 	inv     *invocation.Invocation
-	program *program // nil: the program of before
-	pace    rollout.Pace
+	program *program // nil: the previous program
+	pace    rolling.Pace
 	timeout time.Duration // in which a host has to be ready
 	hosts   []*member
 	image   client.PinnedImage // with the program, once it is in the pool
@@ -52,7 +52,7 @@ func (p *pool) find(ctx context.Context, only []string) error {
 	names := invocation.NamesOf(hosts)
 	asked := make([]bool, len(hosts))
 	for i, h := range hosts {
-		m := &member{Host: rollout.Host{ID: h.ID, Name: format.Plain(names[h.ID]), State: rollout.Left}}
+		m := &member{Host: rolling.Host{ID: h.ID, Name: format.Plain(names[h.ID]), State: rolling.Left}}
 		m.learn(h)
 		m.before = m.now
 		p.hosts = append(p.hosts, m)
@@ -122,10 +122,10 @@ func selected(hosts []client.Host, only []string) ([]client.Host, error) {
 func (p *pool) check() error {
 	verified := map[string]error{}
 	for _, m := range p.hosts {
-		if m.Role != rollout.Agent && !m.Connected {
+		if m.Role != rolling.Agent && !m.Connected {
 			return exit.Errorf(exit.Failure, "nothing was changed: the server %s is not in contact with the pool. Bring it back, or remove it (pinion hosts rm), and try again", m.Name)
 		}
-		if m.State != rollout.Pending || p.program == nil {
+		if m.State != rolling.Pending || p.program == nil {
 			continue
 		}
 		if m.arch != p.program.architecture {

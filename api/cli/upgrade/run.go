@@ -8,7 +8,7 @@ import (
 
 	"pinion/api/cli/exit"
 	"pinion/api/cli/format"
-	"pinion/api/cli/upgrade/rollout"
+	"pinion/api/cli/upgrade/rolling"
 	"pinion/api/client"
 	"pinion/api/upgrade"
 )
@@ -26,13 +26,13 @@ func (p *pool) run(ctx context.Context) error {
 		return err
 	}
 	for since, told := p.inv.Now(), ""; ; {
-		decision := rollout.Next(p.states(), p.pace)
+		decision := rolling.Next(p.states(), p.pace)
 		switch decision.Verdict {
-		case rollout.Finish:
+		case rolling.Finish:
 			return nil
-		case rollout.Stop:
+		case rolling.Stop:
 			return p.stopped(decision)
-		case rollout.Start:
+		case rolling.Start:
 			for _, id := range decision.Start {
 				p.start(p.host(id))
 			}
@@ -56,7 +56,7 @@ func (p *pool) run(ctx context.Context) error {
 }
 
 // states are the hosts as a decision takes them.
-func (p *pool) states() (all []rollout.Host) {
+func (p *pool) states() (all []rolling.Host) {
 	for _, m := range p.hosts {
 		all = append(all, m.Host)
 	}
@@ -72,7 +72,7 @@ func (p *pool) host(id string) *member {
 	return nil
 }
 
-func (p *pool) count(state rollout.State) (n int) {
+func (p *pool) count(state rolling.State) (n int) {
 	for _, m := range p.hosts {
 		if m.State == state {
 			n++
@@ -81,16 +81,16 @@ func (p *pool) count(state rollout.State) (n int) {
 	return n
 }
 
-func (p *pool) underWay() int { return p.count(rollout.UnderWay) }
+func (p *pool) underWay() int { return p.count(rolling.UnderWay) }
 
 // progress is how many of the hosts have the program, for people.
 func (p *pool) progress() string {
-	return fmt.Sprintf("%d of %s", p.count(rollout.Done), format.Plural(len(p.hosts)-p.count(rollout.Left), "host"))
+	return fmt.Sprintf("%d of %s", p.count(rolling.Done), format.Plural(len(p.hosts)-p.count(rolling.Left), "host"))
 }
 
 // start makes a host one that is under way; look asks it to begin.
 func (p *pool) start(m *member) {
-	m.State, m.attempt, m.asked, m.heard, m.phase = rollout.UnderWay, rand.Text(), false, p.inv.Now(), ""
+	m.State, m.attempt, m.asked, m.heard, m.phase = rolling.UnderWay, rand.Text(), false, p.inv.Now(), ""
 	m.before = m.now
 	p.goal, p.asked = nil, false
 	p.printStep(m, "begun", "")
@@ -99,7 +99,7 @@ func (p *pool) start(m *member) {
 // poll reads what the pool and the hosts that are under way say.
 func (p *pool) poll(ctx context.Context) error {
 	for _, m := range p.hosts {
-		if m.State != rollout.UnderWay {
+		if m.State != rolling.UnderWay {
 			continue
 		}
 		status, err := p.ask(ctx, m)
@@ -116,7 +116,7 @@ func (p *pool) poll(ctx context.Context) error {
 	for _, h := range hosts {
 		m := p.host(h.ID)
 		if m == nil {
-			m = &member{Host: rollout.Host{ID: h.ID, Name: format.Plain(h.Name), State: rollout.Left}}
+			m = &member{Host: rolling.Host{ID: h.ID, Name: format.Plain(h.Name), State: rolling.Left}}
 		}
 		m.learn(h)
 		now = append(now, m)
@@ -164,7 +164,7 @@ func (p *pool) record(m *member, err error) {
 			failed = fmt.Sprintf("it is %s for %s: its guard may be gone. `sudo pinion upgrade status` there says more, and a start anew of the host goes back", last.State, took.Round(time.Second))
 		}
 	case last.State == upgrade.Confirmed && last.To.Digest == m.status.Running.Digest:
-		m.State, m.unwell, m.ran = rollout.Done, p.inv.Now(), m.status.Running.Digest
+		m.State, m.unwell, m.ran = rolling.Done, p.inv.Now(), m.status.Running.Digest
 		p.printStep(m, "done", "")
 	case last.State == upgrade.Confirmed:
 		failed = "another program was started since"
@@ -177,12 +177,12 @@ func (p *pool) record(m *member, err error) {
 }
 
 func (p *pool) fail(m *member, reason string) {
-	m.State, m.Reason = rollout.Failed, format.Plain(reason)
+	m.State, m.Reason = rolling.Failed, format.Plain(reason)
 	p.printStep(m, "failed", m.Reason)
 }
 
 // stopped is the error of an upgrade that a host has ended.
-func (p *pool) stopped(d rollout.Decision) error {
+func (p *pool) stopped(d rolling.Decision) error {
 	m := p.host(d.Failed)
 	return exit.Errorf(exit.Failure, "stopped: %s: %s. It runs %s; %s have the program. Its log says more (journalctl -u pinion, and upgrade.log of its data directory). The same command goes on when that is mended; `pinion upgrade rollback --all` puts the others back",
 		m.Name, m.Reason, format.Plain(m.status.Running.Version), p.progress())

@@ -30,10 +30,10 @@ const DefaultTimeout = time.Minute
 func Command(system invocation.System, host upgrade.Host, here func(*cli.Context) error) *cli.Command {
 	return &cli.Command{
 		Name:  "upgrade",
-		Usage: "Exchange the program of this host, or of all hosts; their tasks run on",
-		Description: `The file is tried, its signature is checked if it has one, and it is put in the place of the program that runs here. That one stays beside it, with .old behind its name, and pinion is started anew in its
-process: containers, their logs and their GPUs stay as they are. When the host has not joined its pool and taken up its tasks after --timeout, or pinion ends before, also
-by a power cut, the program of before is put back and started, and the command fails with the reason.
+		Usage: "Upgrade pinion on this host, or on all hosts; tasks keep running",
+		Description: `The file is tested and its signature, if any, is verified. Then it replaces the running program, which is kept as NAME.old, and pinion restarts in the same
+process: containers, their logs and their GPUs stay as they are. If the host has not joined its pool and taken up its tasks after --timeout, or pinion ends before that, also
+by a power cut, the previous program is restored and started, and the command fails with the reason.
 
 With --all, or --on-host, it is about the pool, from any machine with an admin key of all clusters. The program goes to the pool once, and from host to host; it has to have a signature
 that every host trusts (pinion up --release-key). Agents get it first, --step at a time, then the servers one by one, the leader last; a step begins when all hosts of the one
@@ -77,7 +77,7 @@ func timeoutFlag() cli.Flag {
 func rollbackCommand(system invocation.System, host upgrade.Host, here func(*cli.Context) error) *cli.Command {
 	return &cli.Command{
 		Name:  "rollback",
-		Usage: "Put the program back that was there before the last upgrade",
+		Usage: "Roll back to the program before the last upgrade",
 		Description: `It is an upgrade itself, to the program that the last one has left beside that of this host: it is put back likewise if it is not ready in time.
 With --all, or --on-host, it is about the pool, in the order of an upgrade; hosts that were put back already are passed over.
 
@@ -197,7 +197,7 @@ func statusCommand(system invocation.System, host upgrade.Host, here func(*cli.C
 	}
 }
 
-// InheritsCommand is the hidden command that answers the program of before.
+// InheritsCommand is the hidden command that answers the previous program.
 func InheritsCommand() *cli.Command {
 	return &cli.Command{
 		Name: upgrade.InheritsName, Hidden: true, Usage: "Say that this program takes listening sockets over",
@@ -213,7 +213,7 @@ func InheritsCommand() *cli.Command {
 // GuardCommand is the hidden command that waits beside a new program.
 func GuardCommand(host upgrade.Host) *cli.Command {
 	return &cli.Command{
-		Name: upgrade.GuardName, Hidden: true, Usage: "Wait until a new program is ready, and put the one of before back otherwise",
+		Name: upgrade.GuardName, Hidden: true, Usage: "Wait until the new program is ready, or restore the previous one",
 		Description: `Examples:
    sudo pinion ` + upgrade.GuardName,
 		Action: func(c *cli.Context) error {

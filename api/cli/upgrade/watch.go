@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"pinion/api/cli/format"
-	"pinion/api/cli/upgrade/rollout"
+	"pinion/api/cli/upgrade/rolling"
 	"pinion/api/client"
 )
 
@@ -17,8 +17,8 @@ func (p *pool) watch(ctx context.Context) error {
 	}
 	applied := map[string]*uint64{} // of the servers that have answered, by id
 	for _, m := range p.hosts {
-		steady := m.State == rollout.Done && m.Steady >= p.pace.Dwell
-		if !m.Connected || m.Role == rollout.Agent && (m.State != rollout.Done || steady) {
+		steady := m.State == rolling.Done && m.Steady >= p.pace.Dwell
+		if !m.Connected || m.Role == rolling.Agent && (m.State != rolling.Done || steady) {
 			continue
 		}
 		status, err := p.servers.status(ctx, m.ID)
@@ -28,11 +28,11 @@ func (p *pool) watch(ctx context.Context) error {
 		case err != nil && client.IsUnavailable(err):
 			m.Connected = false
 			continue
-		case err != nil && m.State == rollout.Done:
+		case err != nil && m.State == rolling.Done:
 			m.Problem = format.Plain(err.Error())
 		}
 		applied[m.ID] = status.Applied
-		if m.State != rollout.Done || err != nil {
+		if m.State != rolling.Done || err != nil {
 			continue
 		}
 		if m.status, m.heard = status, p.inv.Now(); status.Running.Digest != m.ran {
@@ -50,7 +50,7 @@ func (p *pool) watch(ctx context.Context) error {
 func (p *pool) aim(applied map[string]*uint64) {
 	for _, m := range p.hosts {
 		index, answered := applied[m.ID]
-		if m.Role != rollout.Leader || !answered || p.asked {
+		if m.Role != rolling.Leader || !answered || p.asked {
 			continue
 		}
 		if p.goal, p.asked = index, true; index == nil {
@@ -61,13 +61,13 @@ func (p *pool) aim(applied map[string]*uint64) {
 
 // assess says for how long a host that has the program has been well, and how far a server is behind.
 func (m *member) assess(p *pool, applied map[string]*uint64) {
-	if m.Behind = 0; m.Role != rollout.Agent {
+	if m.Behind = 0; m.Role != rolling.Agent {
 		index, answered := applied[m.ID]
-		if m.Behind = rollout.Unknown; answered && p.asked {
-			m.Behind = rollout.Behind(index, p.goal)
+		if m.Behind = rolling.Unknown; answered && p.asked {
+			m.Behind = rolling.Behind(index, p.goal)
 		}
 	}
-	if m.State != rollout.Done {
+	if m.State != rolling.Done {
 		return
 	}
 	now := p.inv.Now()

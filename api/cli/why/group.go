@@ -52,32 +52,32 @@ func explainGroup(ctx context.Context, inv *invocation.Invocation, cluster, name
 	return nil
 }
 
-// alike are members of a group with the same text: how they failed, or what they wait for.
-type alike struct {
+// membersByText are members of a group with the same text: how they failed, or what they wait for.
+type membersByText struct {
 	text  string
 	tasks []client.Task
 }
 
 // failuresOf groups the failed tasks by how they failed, the largest group first.
-func failuresOf(tasks []client.Task) (failures []alike) {
+func failuresOf(tasks []client.Task) (failures []membersByText) {
 	for _, task := range tasks {
 		end := endOf(task)
 		if !task.Stopped() || !end.failed {
 			continue
 		}
-		at := slices.IndexFunc(failures, func(f alike) bool { return f.text == end.String() })
+		at := slices.IndexFunc(failures, func(f membersByText) bool { return f.text == end.String() })
 		if at < 0 {
 			at = len(failures)
-			failures = append(failures, alike{text: end.String()})
+			failures = append(failures, membersByText{text: end.String()})
 		}
 		failures[at].tasks = append(failures[at].tasks, task)
 	}
-	slices.SortStableFunc(failures, func(a, b alike) int { return len(b.tasks) - len(a.tasks) })
+	slices.SortStableFunc(failures, func(a, b membersByText) int { return len(b.tasks) - len(a.tasks) })
 	return failures
 }
 
 // mostTelling is the id of the task that says most about its group.
-func mostTelling(tasks []client.Task, failures []alike, pending string) string {
+func mostTelling(tasks []client.Task, failures []membersByText, pending string) string {
 	if len(failures) > 0 {
 		return failures[0].tasks[0].ID()
 	}
@@ -89,7 +89,7 @@ func mostTelling(tasks []client.Task, failures []alike, pending string) string {
 }
 
 // waitingOf groups the pending tasks by what they wait for, in the order of the queue.
-func waitingOf(ctx context.Context, inv *invocation.Invocation, cluster string, tasks []client.Task) (waiting []alike, err error) {
+func waitingOf(ctx context.Context, inv *invocation.Invocation, cluster string, tasks []client.Task) (waiting []membersByText, err error) {
 	list, err := inv.Client.Queue(ctx, cluster)
 	if err != nil {
 		return nil, err
@@ -103,10 +103,10 @@ func waitingOf(ctx context.Context, inv *invocation.Invocation, cluster string, 
 		if !member {
 			continue
 		}
-		at := slices.IndexFunc(waiting, func(w alike) bool { return w.text == item.WaitReason })
+		at := slices.IndexFunc(waiting, func(w membersByText) bool { return w.text == item.WaitReason })
 		if at < 0 {
 			at = len(waiting)
-			waiting = append(waiting, alike{text: item.WaitReason})
+			waiting = append(waiting, membersByText{text: item.WaitReason})
 		}
 		waiting[at].tasks = append(waiting[at].tasks, task)
 	}

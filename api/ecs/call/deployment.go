@@ -25,8 +25,8 @@ func NewService(r *Request, cluster, name string) service.Service {
 		ID: newHexID(), Cluster: cluster, Name: name, CreatedAt: r.Now(), CreatedBy: r.Principal, ByAdmin: r.Role == accesskey.RoleAdmin,
 		Settings: service.Settings{PropagateTags: servicedef.NoTags, Rebalancing: service.NotRebalanced},
 	}
-	if r.Holder != "" {
-		s.Owner = &spec.TaskOwner{Key: r.Holder}
+	if r.Owner != "" {
+		s.Owner = &spec.TaskOwner{Key: r.Owner}
 	}
 	return s
 }

@@ -39,9 +39,9 @@ func ServiceTags(r *Request, given []spec.Tag) ([]spec.Tag, error) {
 	return append(slices.Clone(given), granted[len(ofTasks):]...), nil
 }
 
-// CheckPowers refuses to have tasks that an administrator's service vouches for do what only an administrator may ask for.
-func CheckPowers(r *Request, s *service.Service, definition *spec.TaskDefinition) error {
-	if !s.ByAdmin || r.Role == accesskey.RoleAdmin || !isolation.Of(definition).NeedsAdmin() {
+// CheckPrivileges refuses to have tasks that an administrator's service vouches for do what only an administrator may ask for.
+func CheckPrivileges(r *Request, s *service.Service, definition *spec.TaskDefinition) error {
+	if !s.ByAdmin || r.Role == accesskey.RoleAdmin || !isolation.RequirementsOf(definition).NeedsAdmin() {
 		return nil
 	}
 	return wire.Errorf(wire.AccessDenied, "%s may not do this: an administrator created the %s, so that its tasks may have what only an administrator can ask for, and %s asks for that. Use a key of the role admin, or a service of your own.",

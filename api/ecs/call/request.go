@@ -38,7 +38,7 @@ type Request struct {
 	Region      string           // of every ARN in the output
 	Principal   string           // ARN of the caller, recorded as registeredBy
 	OnlyHost    string           // the only host that the caller may change; empty when its role is enough for all
-	Holder      string           // of the access key of the caller; empty: root
+	Owner       string           // of the access key of the caller; empty: root
 	Grant       accesskey.Grant  // what the caller's key may do within its role and scope
 	KeyClusters auth.KeyClusters // the only clusters that the caller's key is for
 	Role        accesskey.Role   // of the caller

@@ -54,7 +54,7 @@ func (in settings) change(r *call.Request, cluster *spec.Cluster, s *service.Ser
 	if revision.Critical, err = in.isCritical(r, s); err != nil {
 		return nil, nil, err
 	}
-	return revision, rollout, call.CheckPowers(r, s, definition)
+	return revision, rollout, call.CheckPrivileges(r, s, definition)
 }
 
 // isCritical is what the members say, or else what the daemon was before; a new one is critical, as on ECS. Who makes a daemon critical has the tasks of
@@ -144,7 +144,7 @@ func updateOnce(ctx context.Context, r *call.Request, in *types.UpdateDaemonInpu
 	after := *known
 	given := settings{in.DaemonTaskDefinitionARN, in.CapacityProviderARNs, in.Critical, in.DeploymentConfiguration, in.PropagateTags, in.EnableECSManagedTags, in.EnableExecuteCommand}
 	revision, rollout, err := given.change(r, cluster, &after)
-	if err = cmp.Or(err, auth.CheckAccount(r.Principal, r.Grant, r.Holder, known)); err != nil {
+	if err = cmp.Or(err, auth.CheckAccount(r.Principal, r.Grant, r.Owner, known)); err != nil {
 		return nil, err
 	}
 	rollout.Sources = r.Services().RevisionCounts(known)

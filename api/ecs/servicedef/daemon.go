@@ -23,7 +23,7 @@ func NewDaemonDeployment() service.DeploymentConfiguration {
 	}
 }
 
-// ParseDaemonDeployment reads the deployment configuration of a daemon over the one of before, whose members stay where the input has none.
+// ParseDaemonDeployment reads the deployment configuration of a daemon over the previous one, whose members stay where the input has none.
 func ParseDaemonDeployment(in *types.DaemonDeploymentConfigurationInput, before service.DeploymentConfiguration) (service.DeploymentConfiguration, error) {
 	after := before
 	switch {

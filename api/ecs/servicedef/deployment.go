@@ -14,7 +14,7 @@ const (
 	maxBake        = 1440 // minutes, a day: ECS's
 )
 
-// ParseDeployment reads a deployment configuration over the one of before, whose members stay where the input has none.
+// ParseDeployment reads a deployment configuration over the previous one, whose members stay where the input has none.
 func ParseDeployment(in *types.DeploymentConfigurationInput, before service.DeploymentConfiguration, strategy service.Strategy) (service.DeploymentConfiguration, error) {
 	if in == nil {
 		return before, nil

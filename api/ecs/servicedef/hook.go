@@ -14,7 +14,7 @@ const (
 	pauseTarget = "PAUSE"
 )
 
-// parseHooks reads the lifecycle hooks of deployments, over those of before, which stay where the input has none. An empty list removes them.
+// parseHooks reads the lifecycle hooks of deployments, over the previous ones, which stay where the input has none. An empty list removes them.
 func parseHooks(in []types.DeploymentLifecycleHookInput, before []service.Hook) (hooks []service.Hook, err error) {
 	if in == nil {
 		return before, nil

@@ -58,7 +58,7 @@ func checkSecretOptions(c container, driver logdriver.Driver) error {
 		}
 		_, inClear := c.LogConfiguration.Options[s.Name]
 		switch {
-		case !driver.MaySecret(s.Name):
+		case !driver.AllowsSecret(s.Name):
 			return c.errorf(field.Join(path, "name"), "logConfiguration.secretOptions: %s of %s is no secret: hosts and placement read it. Name it in options.", s.Name, driver.Name)
 		case inClear || slices.ContainsFunc(all[:i], func(other valuefrom.Secret) bool { return other.Name == s.Name }):
 			return c.errorf(field.Join(path, "name"), "logConfiguration.secretOptions: %s is there twice: an option stands once, in options or in secretOptions.", s.Name)

@@ -78,7 +78,7 @@ func (v *Services) DaemonDeployment(d *service.Rollout) types.DaemonDeployment {
 
 func (v *Services) daemonRevisionDetail(d *service.Rollout, n service.RevisionCount, counts map[string]revisionCount) types.DaemonDeploymentRevisionDetail {
 	running := n.Running
-	if !d.Over() {
+	if !d.IsFinished() {
 		running = counts[n.Revision].running
 	}
 	out := types.DaemonDeploymentRevisionDetail{

@@ -12,7 +12,7 @@ import (
 // ServiceDeployment renders a rollout. The counts of one that is under way follow from the tasks there are.
 func (v *Services) ServiceDeployment(d *service.Rollout) types.ServiceDeployment {
 	target := d.Target
-	if !d.Over() {
+	if !d.IsFinished() {
 		n := v.revisionCounts(d.ServiceID)[target.Revision]
 		target.Running, target.Pending = n.running, n.pending
 	}
@@ -52,7 +52,7 @@ func breakerStatus(d *service.Rollout) string {
 		return "DISABLED"
 	case d.Tripped:
 		return "TRIGGERED"
-	case d.Over():
+	case d.IsFinished():
 		return "MONITORING_COMPLETE"
 	}
 	return "MONITORING"

@@ -71,7 +71,7 @@ func advanced(a *service.Advanced) *types.AdvancedConfiguration {
 // lifecycle shows how far a rollout that is under way has moved the traffic of its service: its stage, and the share of each revision.
 func (v *Services) lifecycle(d *service.Rollout, out *types.ServiceDeployment) {
 	s := v.r.View.ServiceByID(d.ServiceID)
-	if s == nil || d.Over() || s.Primary().Rollout != d.ID {
+	if s == nil || d.IsFinished() || s.Primary().Rollout != d.ID {
 		return
 	}
 	if !d.Configuration.Shifts() { // it has stages where it is paused alone

@@ -132,7 +132,7 @@ func (d *Daemon) supervise(ctx context.Context) {
 			pause = 0
 			delays.Reset()
 		}
-		d.config.Log.Error("containerd died; starting it again, tasks run on", "pid", d.current.pid, "pause", pause)
+		d.config.Log.Error("containerd died; starting it again, tasks run on", "pid", d.current.pid, "retryIn", pause)
 		for {
 			select {
 			case <-ctx.Done():
@@ -148,7 +148,7 @@ func (d *Daemon) supervise(ctx context.Context) {
 				d.mu.Unlock()
 				break
 			}
-			d.config.Log.Error("containerd does not start; trying again", "error", err, "pause", pause)
+			d.config.Log.Error("containerd does not start; trying again", "error", err, "retryIn", pause)
 		}
 	}
 }

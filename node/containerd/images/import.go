@@ -60,7 +60,7 @@ func Import(ctx context.Context, s *Store, from io.Reader, name string) (importe
 	attempt.end(ctx)
 	for _, one := range found {
 		for _, d := range one.blobs {
-			s.exchange.Whole(d)
+			s.exchange.MarkComplete(d)
 		}
 	}
 	s.exchange.Named()

@@ -44,7 +44,7 @@ func (k *keeper) run(ctx context.Context) {
 			return
 		case all := <-k.wanted:
 			if err := k.apply(ctx, all); err != nil && ctx.Err() == nil {
-				k.store.config.Log.Warn("the images that the pool keeps are not all known to be kept here", "error", err)
+				k.store.config.Log.Warn("cannot tell whether this host has all pinned images", "error", err)
 			}
 		}
 	}

@@ -46,13 +46,13 @@ func share(ctx context.Context, store content.Store, d ocispec.Descriptor) error
 // maxAdmitted bounds the remembered pairs of credentials and image.
 const maxAdmitted = 4096
 
-// admitted remembers which credentials a registry has let have which image, as long as this process runs. Neither is kept: the sum of both is.
-type admitted struct {
+// verifiedCredentials caches which credentials a registry accepted for which image, for the life of the process. It stores only a SHA-256 of both.
+type verifiedCredentials struct {
 	mu   sync.Mutex
 	sums map[[sha256.Size]byte]bool
 }
 
-func admissionSum(name string, login *runtime.RegistryLogin) [sha256.Size]byte {
+func credentialsSum(name string, login *runtime.RegistryLogin) [sha256.Size]byte {
 	if login == nil {
 		return sha256.Sum256([]byte(name))
 	}
@@ -61,17 +61,17 @@ func admissionSum(name string, login *runtime.RegistryLogin) [sha256.Size]byte {
 }
 
 // has reports whether the credentials, or the host without any, were let have the image.
-func (a *admitted) has(name string, login *runtime.RegistryLogin) bool {
+func (a *verifiedCredentials) has(name string, login *runtime.RegistryLogin) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.sums[admissionSum(name, login)]
+	return a.sums[credentialsSum(name, login)]
 }
 
-func (a *admitted) add(name string, login *runtime.RegistryLogin) {
+func (a *verifiedCredentials) add(name string, login *runtime.RegistryLogin) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.sums == nil || len(a.sums) >= maxAdmitted {
 		a.sums = map[[sha256.Size]byte]bool{} // the registry is asked again
 	}
-	a.sums[admissionSum(name, login)] = true
+	a.sums[credentialsSum(name, login)] = true
 }

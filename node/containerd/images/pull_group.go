@@ -65,12 +65,12 @@ func (fs *pullGroup) join(ctx context.Context, name string, login *runtime.Regis
 func (fs *pullGroup) acquire(ctx context.Context, name string, login *runtime.RegistryLogin, pull func(context.Context, *sharedPull) (runtime.Image, error)) *sharedPull {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	f := fs.bySum[admissionSum(name, login)]
+	f := fs.bySum[credentialsSum(name, login)]
 	if f == nil {
 		pulling, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		f = &sharedPull{name: name, login: login, cancel: cancel, finished: make(chan struct{})}
 		before := fs.ofName(name)
-		fs.bySum[admissionSum(name, login)] = f
+		fs.bySum[credentialsSum(name, login)] = f
 		go func() {
 			if f.err = waitFor(pulling, before); f.err == nil {
 				f.image, f.err = pull(pulling, f)
@@ -112,7 +112,7 @@ func (fs *pullGroup) finish(f *sharedPull) {
 }
 
 func (fs *pullGroup) forget(f *sharedPull) {
-	if sum := admissionSum(f.name, f.login); fs.bySum[sum] == f {
+	if sum := credentialsSum(f.name, f.login); fs.bySum[sum] == f {
 		delete(fs.bySum, sum)
 	}
 }

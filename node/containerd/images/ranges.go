@@ -31,8 +31,8 @@ type registryBlob struct {
 	descriptor ocispec.Descriptor
 }
 
-// Whole reads from a byte to the end, as containerd's own client does.
-func (b registryBlob) Whole(ctx context.Context, offset int64) (io.ReadCloser, error) {
+// OpenFrom reads from a byte to the end, as containerd's own client does.
+func (b registryBlob) OpenFrom(ctx context.Context, offset int64) (io.ReadCloser, error) {
 	body, err := b.fetcher.Fetch(ctx, b.descriptor)
 	if err != nil || offset == 0 {
 		return body, err

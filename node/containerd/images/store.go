@@ -45,13 +45,13 @@ type Config struct {
 // Store is the images of one containerd namespace.
 type Store struct {
 	config     Config
-	exchange   *distribution.Exchange
+	exchange   *distribution.BlobPeer
 	process    string // of random digits, tells this process from earlier ones
 	cache      *cache
 	pulls      *pullGroup
 	builtin    *builtinImage
 	uses       *uses
-	private    admitted
+	private    verifiedCredentials
 	keeper     *keeper
 	prefetcher *prefetcher
 	stop       context.CancelFunc // ends the keeper and the prefetcher
@@ -96,9 +96,9 @@ func (s *Store) Close() error {
 	return err
 }
 
-// ExchangeWith has the store exchange blobs with other hosts from now on, and returns what answers those: see
+// UsePeers has the store exchange blobs with other hosts from now on, and returns what answers those: see
 // distribution.Exchange.Serve.
-func (s *Store) ExchangeWith(peers distribution.Peers) (serve func(w http.ResponseWriter, r *http.Request, host string)) {
+func (s *Store) UsePeers(peers distribution.Peers) (serve func(w http.ResponseWriter, r *http.Request, host string)) {
 	s.exchange.SetPeers(peers)
 	return s.exchange.Serve
 }

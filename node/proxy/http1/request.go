@@ -101,7 +101,7 @@ func (e *bodyError) Unwrap() error { return e.error }
 var pieces = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
 // writeBody sends each piece of the body as it comes, the first with the head.
-func (e *exchange) writeBody() error {
+func (e *roundTrip) writeBody() error {
 	buffer := pieces.Get().(*[32 << 10]byte)
 	defer pieces.Put(buffer)
 	w, length := e.writer, e.request.ContentLength

@@ -40,7 +40,7 @@ func (t *Transport) Send(r *http.Request, o Options) (*http.Response, error) {
 			closeBody(r)
 			return nil, err
 		}
-		e := &exchange{conn: c, request: r, Options: o, pool: &t.idle}
+		e := &roundTrip{conn: c, request: r, Options: o, pool: &t.idle}
 		answer, err := e.send()
 		if err == nil {
 			return answer, nil

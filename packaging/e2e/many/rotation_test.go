@@ -43,7 +43,7 @@ func (p *pool) testRootRotated(t *testing.T) {
 	recordCount(fmt.Sprintf("tasks accepted over %d rotations of the CA with a killed leader and a host that was away, each run once", *rotations), accepted)
 }
 
-// rotateAndWait replaces the root while clients that know the root of before run tasks. The leader is killed as soon as there is another
+// rotateAndWait replaces the root while clients that know the previous root run tasks. The leader is killed as soon as there is another
 // root, and a host that is off renews its certificate by itself when it is back.
 func (p *pool) rotateAndWait(t *testing.T, family string) (accepted int) {
 	t.Helper()

@@ -130,7 +130,7 @@ func (p *upgradedPool) programsAre(t *testing.T, word string) {
 	})
 }
 
-// tryFailing has a program put back that works nowhere: by one agent, in its process of before, with the tasks as they were.
+// tryFailing has a program put back that works nowhere: by one agent, in its previous process, with the tasks as they were.
 func (p *upgradedPool) tryFailing(t *testing.T, running map[string]task) {
 	t.Helper()
 	p.build(t, "failing")

@@ -73,7 +73,7 @@ func larger(a, b scaling.Decision) scaling.Decision {
 }
 
 // most is the vote for the largest number among those of some policies.
-func (f *Facts) most(of func(*scaling.Policy) vote, among func(*scaling.Policy) bool) (largest vote) {
+func (f *Facts) most(of func(*scaling.Policy) recommendation, among func(*scaling.Policy) bool) (largest recommendation) {
 	for i := range f.Target.Policies {
 		if p := &f.Target.Policies[i]; p.Step == nil && among(p) {
 			if v := of(p); v.known() && (!largest.known() || v.want > largest.want) {
@@ -84,18 +84,18 @@ func (f *Facts) most(of func(*scaling.Policy) vote, among func(*scaling.Policy) 
 	return largest
 }
 
-// vote is how many tasks one policy wants, and why; without a policy it does not know.
-type vote struct {
+// recommendation is how many tasks one policy wants, and why; without a policy it does not know.
+type recommendation struct {
 	policy *scaling.Policy
 	want   int
 	each   float64 // the measure of a replica
 	step   string  // the cause, when it is a step of an alarm
 }
 
-func (v vote) known() bool { return v.policy != nil }
+func (v recommendation) known() bool { return v.policy != nil }
 
 // cause is the arithmetic of the vote, in words.
-func (v vote) cause() string {
+func (v recommendation) cause() string {
 	if v.step != "" {
 		return v.step
 	}
@@ -104,30 +104,30 @@ func (v vote) cause() string {
 }
 
 // out is what a policy wants by the average over OutWindow.
-func (f *Facts) out(p *scaling.Policy) vote {
+func (f *Facts) out(p *scaling.Policy) recommendation {
 	var sum, replicas float64
 	n := 0
 	for _, s := range f.since(p, OutWindow) {
 		sum, replicas, n = sum+s.Total, replicas+float64(s.Count), n+1
 	}
 	if n == 0 {
-		return vote{}
+		return recommendation{}
 	}
-	return f.vote(p, sum/float64(n), replicas/float64(n), 0)
+	return f.recommend(p, sum/float64(n), replicas/float64(n), 0)
 }
 
 // in is what the busiest moment of a policy's window wants, when the series covers it.
-func (f *Facts) in(p *scaling.Policy) (busiest vote) {
+func (f *Facts) in(p *scaling.Policy) (busiest recommendation) {
 	window := InWindow(&p.Tracking)
 	samples := f.since(p, window)
 	if len(samples) == 0 || samples[0].At.After(f.Now.Add(-window+OutWindow)) || samples[len(samples)-1].At.Before(f.Now.Add(-OutWindow)) {
-		return vote{}
+		return recommendation{}
 	}
 	for i, s := range samples {
 		if s.Partial {
-			return vote{}
+			return recommendation{}
 		}
-		if v := f.vote(p, s.Total, float64(s.Count), max(0, f.Desired-s.Count)); i == 0 || v.want > busiest.want {
+		if v := f.recommend(p, s.Total, float64(s.Count), max(0, f.Desired-s.Count)); i == 0 || v.want > busiest.want {
 			busiest = v
 		}
 	}
@@ -148,16 +148,16 @@ func (f *Facts) since(p *scaling.Policy, span time.Duration) []Sample {
 	return all[from:]
 }
 
-// vote is what a total over measured replicas wants beside those that were not measured.
-func (f *Facts) vote(p *scaling.Policy, total, replicas float64, unmeasured int) vote {
+// recommendation is what a total over measured replicas wants beside those that were not measured.
+func (f *Facts) recommend(p *scaling.Policy, total, replicas float64, unmeasured int) recommendation {
 	const tolerance = 1e-9 // of a quotient that is whole but for its last bits
 	target := p.Tracking.Target.Float()
 	needed := math.Ceil(total/target - tolerance)
 	want := int(min(max(needed, 0), math.MaxInt32)) + unmeasured
-	return vote{policy: p, want: want, each: total / max(replicas, 1)}
+	return recommendation{policy: p, want: want, each: total / max(replicas, 1)}
 }
 
-func (f *Facts) scaleOut(v vote) (scaling.Decision, bool) {
+func (f *Facts) scaleOut(v recommendation) (scaling.Decision, bool) {
 	to := f.Target.Within(v.want)
 	if !v.known() || to <= f.Desired || f.Target.Suspended.Out {
 		return scaling.Decision{}, false
@@ -173,7 +173,7 @@ func (f *Facts) coolingOut(cooldown time.Duration) bool {
 	return f.Desired > 0 && f.Now.Before(f.Target.Out.At.Add(cooldown))
 }
 
-func (f *Facts) scaleIn(out vote) (scaling.Decision, bool) {
+func (f *Facts) scaleIn(out recommendation) (scaling.Decision, bool) {
 	mayScaleIn := func(p *scaling.Policy) bool { return !p.Tracking.NoScaleIn }
 	v := f.most(f.in, mayScaleIn)
 	for i := range f.Target.Policies {
@@ -201,7 +201,7 @@ func (f *Facts) coolingIn(cooldown time.Duration) bool {
 	return f.Now.Before(f.Target.In.At.Add(cooldown)) || f.Now.Before(f.Target.Out.At.Add(cooldown))
 }
 
-func (f *Facts) move(v vote, to int) scaling.Decision {
+func (f *Facts) move(v recommendation, to int) scaling.Decision {
 	return scaling.Decision{From: f.Desired, To: to, Cause: fmt.Sprintf("%s: %d -> %d%s, policy %s", v.cause(), f.Desired, to, f.limit(v.want), v.policy.Name)}
 }
 

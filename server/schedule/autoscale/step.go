@@ -37,7 +37,7 @@ func (f *Facts) stepOut() (largest scaling.Decision) {
 }
 
 // stepIn is the move to the largest number that a triggered policy takes tasks away to, not below what another policy needs now.
-func (f *Facts) stepIn(out vote) (largest scaling.Decision) {
+func (f *Facts) stepIn(out recommendation) (largest scaling.Decision) {
 	if !f.mayScaleIn() {
 		return scaling.Decision{}
 	}
@@ -67,7 +67,7 @@ func (f *Facts) triggered(visit func(*scaling.Policy, Trigger)) {
 
 // step is what a policy makes of so many tasks by how far the metric is from the alarm's threshold, without a policy when it has no step for it.
 // Without data, that is the threshold itself.
-func (f *Facts) step(p *scaling.Policy, t Trigger, from int) vote {
+func (f *Facts) step(p *scaling.Policy, t Trigger, from int) recommendation {
 	distance, says := 0.0, "no data"
 	if len(t.Samples) > 0 {
 		value := aggregate(p.Step.Aggregation, t.Samples)
@@ -76,9 +76,9 @@ func (f *Facts) step(p *scaling.Policy, t Trigger, from int) vote {
 	}
 	want, step, ok := p.Step.Capacity(from, distance, t.Alarm.Comparison.Above())
 	if !ok {
-		return vote{}
+		return recommendation{}
 	}
-	return vote{policy: p, want: want, step: fmt.Sprintf("alarm %s: %s %s: %s", t.Alarm.Name, words(t.Alarm), says, adjustment(p.Step, step))}
+	return recommendation{policy: p, want: want, step: fmt.Sprintf("alarm %s: %s %s: %s", t.Alarm.Name, words(t.Alarm), says, adjustment(p.Step, step))}
 }
 
 // adjustment is a step in words.

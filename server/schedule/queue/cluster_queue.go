@@ -47,8 +47,8 @@ func (q *Queue) MarkPlaced(item *Item, now time.Time) {
 	}
 }
 
-// Unplace ends the usage of an item whose placement was not recorded.
-func (q *Queue) Unplace(item *Item, now time.Time) {
+// UndoPlacement ends the usage of an item whose placement was not recorded.
+func (q *Queue) UndoPlacement(item *Item, now time.Time) {
 	for _, id := range item.Tasks {
 		q.Teams.EndUsage(id, now, now)
 	}

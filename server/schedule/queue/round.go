@@ -14,7 +14,7 @@ type Placer interface {
 }
 
 // Round places the next items in queue order until they have `most` tasks, and returns them. A refused item is blocked until
-// RetryRefused reports a change that could help it. Returned items count as placed until Unplace.
+// RetryRefused reports a change that could help it. Returned items count as placed until UndoPlacement.
 //
 // The first refused item of a cluster is its head and has a reservation. A later item is placed by backfill: only where it
 // cannot delay the head, because it ends before the shadow time or uses no reserved capacity.

@@ -27,11 +27,11 @@ type Zone struct {
 // a time: a task is started in a zone with at least two fewer than another one has, and when it is healthy one of the other zone is stopped. So each move
 // makes the zones more equal, and an end comes. Nothing is moved while a deployment is in progress, and none that is protected.
 type balance struct {
-	was, s  *service.Service // before and after the step
-	f       Facts
-	starts  templates
-	stops   *stops
-	journal *journal
+	was, s *service.Service // before and after the step
+	f      Facts
+	starts templates
+	stops  *stops
+	events *eventRecorder
 }
 
 // follow takes note of what has become of the task that was started for a zone, before the step counts the tasks.
@@ -68,7 +68,7 @@ func (b balance) finish(r *replica) {
 	for _, other := range b.stops.live.stopOrder(isCurrent) {
 		if tasks[other.zone] > tasks[r.zone] && b.stops.stop(other, b.reason(), false) {
 			b.s.Conditions.Balance.Stuck, other.told = false, true
-			b.journal.addEvent(service.ActionTasksStopped, "has stopped 1 running tasks in %s due to AZ rebalancing: (task %s).", other.zone, other.ID)
+			b.events.addEvent(service.ActionTasksStopped, "has stopped 1 running tasks in %s due to AZ rebalancing: (task %s).", other.zone, other.ID)
 			return
 		}
 	}
@@ -100,7 +100,7 @@ func (b balance) begin() {
 		}
 	}
 	if said.On {
-		b.journal.addEvent(service.ActionRebalanced, "is AZ balanced with %s.", inZones(b.f.Zones, tasks))
+		b.events.addEvent(service.ActionRebalanced, "is AZ balanced with %s.", inZones(b.f.Zones, tasks))
 	}
 	said.On, said.Stuck = false, false
 }
@@ -141,21 +141,21 @@ func (b balance) move(zones []Zone, least string, tasks map[string]int) {
 func (b balance) start(zone string, tasks map[string]int) {
 	said := &b.s.Conditions.Balance
 	if !said.On {
-		b.journal.addEvent(service.ActionRebalancing, "is not AZ balanced with %s. AZ Rebalancing in progress.", inZones(b.f.Zones, tasks))
+		b.events.addEvent(service.ActionRebalancing, "is not AZ balanced with %s. AZ Rebalancing in progress.", inZones(b.f.Zones, tasks))
 	}
 	task := b.starts.of(b.s.Primary()).taskIn(zone, b.f.NewID, b.stops.now)
 	said.On, said.Task, said.Zone = true, task.ID, zone
 	b.stops.step.Starts = append(b.stops.step.Starts, task)
 	b.s.Conditions.Steady = time.Time{}
-	b.journal.addEvent(service.ActionTasksStarted, "has started 1 tasks in %s to AZ Rebalance: (task %s).", zone, task.ID)
+	b.events.addEvent(service.ActionTasksStarted, "has started 1 tasks in %s to AZ Rebalance: (task %s).", zone, task.ID)
 }
 
 // stuck says once why no task is moved, though the zones differ, and has the service look again.
 func (b balance) stuck(action service.Action, format string, a ...any) {
 	said := &b.s.Conditions.Balance
-	b.journal.once(&said.Stuck, true, action, format, a...)
+	b.events.once(&said.Stuck, true, action, format, a...)
 	if said.On {
-		b.journal.addEvent(service.ActionRebalanceStopped, "stopped AZ Rebalancing.")
+		b.events.addEvent(service.ActionRebalanceStopped, "stopped AZ Rebalancing.")
 	}
 	said.On = false
 	b.stops.rules.wakeAt(b.stops.now.Add(zoneRetry))

@@ -12,11 +12,11 @@ import (
 
 // rollouts reads and records the rollouts of a service in a step.
 type rollouts struct {
-	v       *raftfsm.View
-	s       *service.Service
-	now     time.Time
-	step    *raftfsm.StepService
-	journal *journal
+	v      *raftfsm.View
+	s      *service.Service
+	now    time.Time
+	step   *raftfsm.StepService
+	events *eventRecorder
 }
 
 // current is the rollout that the PRIMARY deployment belongs to, as it is after the step so far; nil when it is forgotten.
@@ -41,7 +41,7 @@ func (o *rollouts) put(r *service.Rollout) {
 func (o *rollouts) tripBreaker() {
 	d, r := o.s.Primary(), o.current()
 	threshold := o.s.Threshold()
-	if threshold == 0 || d.State != service.InProgress || d.Failures < threshold || r == nil || r.Over() {
+	if threshold == 0 || d.State != service.InProgress || d.Failures < threshold || r == nil || r.IsFinished() {
 		return
 	}
 	tripped := *r
@@ -51,7 +51,7 @@ func (o *rollouts) tripBreaker() {
 		o.put(tripped.End(service.RolloutRollbackFailed, reason, o.now))
 		return
 	}
-	o.journal.failed(d)
+	o.events.failed(d)
 	o.end(&tripped, o.s.Settings.Deployment.Breaker.Rollback, reason)
 }
 
@@ -62,7 +62,7 @@ func (o *rollouts) end(r *service.Rollout, back bool, reason string) {
 	if back {
 		if rolled, err := o.s.RollBack(r, reason, o.now); err == nil {
 			o.put(rolled)
-			o.journal.addEvent("", "%s rolling back to %s.", deployment(d.ID), deployment(o.s.Primary().ID))
+			o.events.addEvent("", "%s rolling back to %s.", deployment(d.ID), deployment(o.s.Primary().ID))
 			return
 		}
 	}
@@ -80,10 +80,10 @@ func (p *planner) complete() {
 	d.State, d.WasCompleted, d.UpdatedAt = service.Completed, true, p.now
 	d.Reason = fmt.Sprintf("ECS deployment %s completed.", service.DeploymentName(d.ID))
 	d.Failures = 0
-	p.journal.addEvent("", "%s deployment completed.", deployment(d.ID))
+	p.events.addEvent("", "%s deployment completed.", deployment(d.ID))
 	r := p.rollouts.current()
 	switch {
-	case r == nil || r.Over():
+	case r == nil || r.IsFinished():
 	case r.Rollback != nil:
 		p.rollouts.put(r.End(service.RolloutRollbackSuccessful, r.Reason, p.now))
 	default:

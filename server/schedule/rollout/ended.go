@@ -70,7 +70,7 @@ func (p *planner) noteFailure(d *service.Deployment, t *spec.Task) {
 	}
 	if d.Waves >= impairedFrom && !d.Impaired {
 		d.Impaired = true
-		p.journal.impaired()
+		p.events.impaired()
 	}
 }
 

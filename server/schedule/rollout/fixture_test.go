@@ -198,7 +198,7 @@ func (p *pool) checkStep(step raftfsm.StepService, s *service.Service, healthy, 
 		p.t.Fatalf("%d tasks, of at most %d", len(p.live()), most)
 	}
 	least := min(s.MinHealthy(), s.Desired)
-	if s.RoomPolicy() == service.StopFirst {
+	if s.NoCapacityPolicy() == service.StopFirst {
 		least -= max(1, s.Desired/slowest)
 	}
 	if left := len(p.healthy()); s.Strategy == service.Replica && s.Status == service.Active && left < min(healthy, least) {
@@ -209,7 +209,7 @@ func (p *pool) checkStep(step raftfsm.StepService, s *service.Service, healthy, 
 			p.t.Fatalf("the step stops task %s, which is protected until %s", t.ID, t.ProtectedUntil.Get())
 		}
 	}
-	going := slices.DeleteFunc(p.View().ServiceRollouts("svc"), (*service.Rollout).Over)
+	going := slices.DeleteFunc(p.View().ServiceRollouts("svc"), (*service.Rollout).IsFinished)
 	if len(going) > 1 {
 		p.t.Fatalf("%d rollouts go on", len(going))
 	}

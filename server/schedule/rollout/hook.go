@@ -18,7 +18,7 @@ type lifecycleHooks struct {
 func (h lifecycleHooks) begin(r *service.Rollout, stage service.Stage) {
 	o, paused := h.rollouts, r.Pause(stage, h.newID, h.rollouts.now)
 	for _, pause := range paused.Pauses {
-		o.journal.addEvent("", "%s is paused at %s by %s. ContinueServiceDeployment or `pinion service continue %s` has it go on; without an answer by %s it %s.",
+		o.events.addEvent("", "%s is paused at %s by %s. ContinueServiceDeployment or `pinion service continue %s` has it go on; without an answer by %s it %s.",
 			deployment(o.s.Primary().ID), stage, pause.ID, o.s.Name, pause.ExpiresAt.UTC().Format(time.RFC3339), becomes(pause.Action))
 		h.rules.wakeAt(pause.ExpiresAt)
 	}
@@ -36,7 +36,7 @@ func becomes(action service.HookAction) string {
 // expire does what is to be done about pauses that nobody has answered in time.
 func (h lifecycleHooks) expire() {
 	o, r := h.rollouts, h.rollouts.current()
-	if r == nil || r.Over() {
+	if r == nil || r.IsFinished() {
 		return
 	}
 	for _, pause := range r.Pauses {
@@ -50,7 +50,7 @@ func (h lifecycleHooks) expire() {
 	}
 	o.put(expired)
 	for _, pause := range over {
-		o.journal.addEvent("", "%s was not answered at %s in time: %s %s.", pause.ID, pause.Stage, deployment(o.s.Primary().ID), becomes(pause.Action))
+		o.events.addEvent("", "%s was not answered at %s in time: %s %s.", pause.ID, pause.Stage, deployment(o.s.Primary().ID), becomes(pause.Action))
 		if pause.Action == service.HookRollback {
 			o.end(expired, true, fmt.Sprintf("Service deployment rolled back because it was not continued at %s in time.", pause.Stage))
 			return
@@ -61,13 +61,13 @@ func (h lifecycleHooks) expire() {
 // wait reports whether the rollout waits for an answer.
 func (h lifecycleHooks) wait() bool {
 	r := h.rollouts.current()
-	return r != nil && !r.Over() && r.Paused()
+	return r != nil && !r.IsFinished() && r.Paused()
 }
 
 // areAt reports whether the rollout is to be paused at a stage. One that goes back is not.
 func (h lifecycleHooks) areAt(stage service.Stage) bool {
 	r := h.rollouts.current()
-	return r != nil && !r.Over() && r.Rollback == nil && len(r.Configuration.HooksAt(stage)) > 0
+	return r != nil && !r.IsFinished() && r.Rollback == nil && len(r.Configuration.HooksAt(stage)) > 0
 }
 
 // reconcile has a rollout that took the place of one under way wait for the hooks of RECONCILE_SERVICE, once; for others it is no stage to wait at.

@@ -55,18 +55,18 @@ func Next(v *raftfsm.View, s *service.Service, f Facts) (step raftfsm.StepServic
 		p.hooks().expire()
 		p.rollouts.tripBreaker()
 		p.readTasks()
-		trafficMove{p.rollouts, p.hooks(), p.rules, p.live}.advance()
+		trafficShift{p.rollouts, p.hooks(), p.rules, p.live}.advance()
 		p.balance().follow()
 		p.start()
 		p.startKept()
 		p.stopKept()
 		p.stopReplaced()
 		p.makeRoom()
-		p.journal.unhealthy(p.live, p.rules)
-		p.journal.stopped(p.live)
-		p.sayUnplaced()
+		p.events.unhealthy(p.live, p.rules)
+		p.events.stopped(p.live)
+		p.recordUnplaced()
 		p.complete()
-		p.saySteady()
+		p.recordSteady()
 		p.balance().begin()
 	}
 	p.dropReplaced()
@@ -76,7 +76,7 @@ func Next(v *raftfsm.View, s *service.Service, f Facts) (step raftfsm.StepServic
 // result is the step, when there may be something to do without it, and whether it is worth an entry.
 func (p *planner) result() (step raftfsm.StepService, wake time.Time, changes bool) {
 	p.step.Service = *p.s
-	p.step.Events = p.journal.events
+	p.step.Events = p.events.events
 	return p.step, p.rules.wake, p.changes()
 }
 
@@ -95,7 +95,7 @@ type planner struct {
 	stops     *stops // of live, once that is read
 
 	tasks     []*spec.Task // that the step is about, as View.ServiceTasks lists them
-	journal   journal
+	events    eventRecorder
 	live      replicas
 	stopping  int // tasks that were asked to stop and still hold what they have
 	displaced int // tasks that ended through no fault of theirs since the last step, and are replaced at once
@@ -109,9 +109,9 @@ func newPlanner(v *raftfsm.View, s *service.Service, f Facts) *planner {
 		after.Desired = len(f.Hosts)
 	}
 	p := &planner{v: v, f: f, now: f.Now, was: s, s: &after, tasks: v.ServiceTasks(s.ID), rules: &rules{v: v, s: &after, now: f.Now}}
-	p.journal = journal{of: s.Title(), now: f.Now, newID: f.NewID, steady: service.ActionSteadyState}
+	p.events = eventRecorder{of: s.Title(), now: f.Now, newID: f.NewID, steady: service.ActionSteadyState}
 	p.step.ServiceID, p.step.Version, p.step.At = s.ID, s.Version, f.Now
-	p.rollouts = &rollouts{v: v, s: p.s, now: p.now, step: &p.step, journal: &p.journal}
+	p.rollouts = &rollouts{v: v, s: p.s, now: p.now, step: &p.step, events: &p.events}
 	p.templates = templates{v: v, s: p.s, zones: len(f.Zones)}
 	return p
 }
@@ -119,7 +119,7 @@ func newPlanner(v *raftfsm.View, s *service.Service, f Facts) *planner {
 func (p *planner) hooks() lifecycleHooks { return lifecycleHooks{p.rollouts, p.rules, p.f.NewID} }
 
 func (p *planner) balance() balance {
-	return balance{was: p.was, s: p.s, f: p.f, starts: p.templates, stops: p.stops, journal: &p.journal}
+	return balance{was: p.was, s: p.s, f: p.f, starts: p.templates, stops: p.stops, events: &p.events}
 }
 
 // changes reports whether the step is worth an entry.
@@ -134,5 +134,5 @@ func (p *planner) end() {
 	for _, r := range p.live {
 		p.stops.stop(r, "The service was deleted", false)
 	}
-	p.journal.stopped(p.live)
+	p.events.stopped(p.live)
 }

@@ -13,8 +13,8 @@ import (
 // maxNamed is how many tasks an event names.
 const maxNamed = 10
 
-// journal is the events of a step.
-type journal struct {
+// eventRecorder is the events of a step.
+type eventRecorder struct {
 	of     string // "service NAME", and for one of its task sets ", taskSet ecs-svc/ID"
 	now    time.Time
 	newID  func() string
@@ -23,14 +23,14 @@ type journal struct {
 }
 
 // addEvent adds an event in ECS's form: "(service NAME) ...".
-func (j *journal) addEvent(action service.Action, format string, a ...any) {
+func (j *eventRecorder) addEvent(action service.Action, format string, a ...any) {
 	j.events = append(j.events, service.Event{
 		ID: uuid(j.newID()), At: j.now, Action: action, Message: fmt.Sprintf("(%s) ", j.of) + fmt.Sprintf(format, a...),
 	})
 }
 
 // once says something when it begins to be so, and remembers whether it is.
-func (j *journal) once(said *bool, is bool, action service.Action, format string, a ...any) {
+func (j *eventRecorder) once(said *bool, is bool, action service.Action, format string, a ...any) {
 	if is && !*said {
 		j.addEvent(action, format, a...)
 	}
@@ -57,7 +57,7 @@ func named(ids []string) string {
 	return text.String()
 }
 
-func (j *journal) started(tasks []*spec.Task) {
+func (j *eventRecorder) started(tasks []*spec.Task) {
 	var ids []string
 	for _, t := range tasks {
 		ids = append(ids, t.ID)
@@ -66,7 +66,7 @@ func (j *journal) started(tasks []*spec.Task) {
 }
 
 // stopped tells which tasks the step stops, those that run and the others.
-func (j *journal) stopped(all replicas) {
+func (j *eventRecorder) stopped(all replicas) {
 	var running, others []string
 	for _, r := range all {
 		switch {
@@ -86,7 +86,7 @@ func (j *journal) stopped(all replicas) {
 }
 
 // unhealthy tells why the step stops tasks whose targets are unhealthy, each reason once and maxNamed at most.
-func (j *journal) unhealthy(all replicas, rules *rules) {
+func (j *eventRecorder) unhealthy(all replicas, rules *rules) {
 	said := map[string]bool{}
 	for _, r := range all {
 		if !r.stopped || !r.unhealthy || len(said) == maxNamed {
@@ -102,16 +102,16 @@ func (j *journal) unhealthy(all replicas, rules *rules) {
 	}
 }
 
-func (j *journal) impaired() {
+func (j *eventRecorder) impaired() {
 	j.addEvent(service.ActionStartImpaired, "is unable to consistently start tasks successfully. For more information, see the Troubleshooting section of the Amazon ECS Developer Guide.")
 }
 
-func (j *journal) failed(d *service.Deployment) {
+func (j *eventRecorder) failed(d *service.Deployment) {
 	j.addEvent("", "%s deployment failed: tasks failed to start.", deployment(d.ID))
 }
 
-// sayUnplaced says why a task has no place, unless the service makes room for it.
-func (p *planner) sayUnplaced() {
+// recordUnplaced says why a task has no place, unless the service makes room for it.
+func (p *planner) recordUnplaced() {
 	first, why := p.live.firstWithoutPlace(), ""
 	if !p.s.Conditions.Unplaced && first != nil {
 		if p.live.count(p.isReplaced)+len(p.step.Stops)+p.stopping > 0 && p.isMoving() {
@@ -119,20 +119,20 @@ func (p *planner) sayUnplaced() {
 		}
 		why = p.f.NoPlace(first)
 	}
-	p.journal.once(&p.s.Conditions.Unplaced, first != nil, service.ActionNotPlaced,
+	p.events.once(&p.s.Conditions.Unplaced, first != nil, service.ActionNotPlaced,
 		"was unable to place a task because no container instance met all of its requirements. %s", why)
 }
 
-// sayBlocked says that the rollout waits for room, and what makes it go on.
-func (p *planner) sayBlocked(blocked bool) {
-	p.journal.once(&p.s.Conditions.Blocked, blocked, service.ActionNotPlaced,
+// recordBlocked says that the rollout waits for room, and what makes it go on.
+func (p *planner) recordBlocked(blocked bool) {
+	p.events.once(&p.s.Conditions.Blocked, blocked, service.ActionNotPlaced,
 		"%s waits for room: its tasks find none beside the %d that are healthy, and minimumHealthyPercent lets it stop none of these. "+
 			"It goes on when there is room, with a lower minimumHealthyPercent, or with the tag %s=%s, which stops %d of them at a time.",
 		deployment(p.s.Primary().ID), p.live.count(isHealthy), service.TagRollout, service.StopFirst, max(1, p.s.Desired/slowest))
 }
 
-// saySteady says that the service is what it is to be: when it is so again, and from time to time.
-func (p *planner) saySteady() {
+// recordSteady says that the service is what it is to be: when it is so again, and from time to time.
+func (p *planner) recordSteady() {
 	said := &p.s.Conditions.Steady
 	steady := p.s.Primary().State == service.Completed && p.isAtRest() && p.live.count(isCurrentHealthy) == p.s.Desired
 	switch {
@@ -141,7 +141,7 @@ func (p *planner) saySteady() {
 		return
 	case said.IsZero() || !p.now.Before(said.Add(steadyInterval)):
 		*said = p.now
-		p.journal.addEvent(p.journal.steady, "has reached a steady state.")
+		p.events.addEvent(p.events.steady, "has reached a steady state.")
 	}
 	p.rules.wakeAt(said.Add(steadyInterval))
 }

@@ -8,8 +8,8 @@ import (
 	"pinion/raftfsm/service"
 )
 
-// trafficMove is the part of a step that moves traffic.
-type trafficMove struct {
+// trafficShift is the part of a step that moves traffic.
+type trafficShift struct {
 	rollouts *rollouts
 	hooks    lifecycleHooks
 	rules    *rules
@@ -18,7 +18,7 @@ type trafficMove struct {
 
 // advance takes the move of traffic to the PRIMARY deployment one stage, or one step of traffic, on. The tasks that the traffic comes from are
 // kept until it is over, so that it can go back at any moment; it goes on only while all tasks of the PRIMARY deployment are healthy.
-func (m trafficMove) advance() {
+func (m trafficShift) advance() {
 	s, shift := m.rollouts.s, &m.rollouts.s.Shift
 	if shift.IsFirst() {
 		m.advanceFirst()
@@ -45,10 +45,10 @@ func (m trafficMove) advance() {
 
 // advanceFirst takes the first deployment of a service to the next stage that has a hook: before its first task, or when all are healthy and serve
 // already, as nothing else does.
-func (m trafficMove) advanceFirst() {
+func (m trafficShift) advanceFirst() {
 	s, shift, r := m.rollouts.s, &m.rollouts.s.Shift, m.rollouts.current()
 	switch {
-	case r == nil || r.Over() || r.Rollback != nil:
+	case r == nil || r.IsFinished() || r.Rollback != nil:
 		*shift = service.Shift{}
 	case m.hooks.wait():
 	case shift.StartsNothing(), m.live.count(isCurrentHealthy) >= s.Desired:
@@ -69,13 +69,13 @@ var firstStages = []service.Stage{
 
 // takeBack has all of the traffic be that of the deployment that it came from: no task of the PRIMARY one is healthy. A pause is over then: its stage
 // comes again.
-func (m trafficMove) takeBack() {
+func (m trafficShift) takeBack() {
 	s, shift := m.rollouts.s, &m.rollouts.s.Shift
 	if shift.Stage == service.StageScaleUp {
 		return
 	}
 	if shift.PerMille > 0 {
-		m.rollouts.journal.addEvent("", "%s has all of the production traffic again: %s has no healthy task.", deployment(shift.From), deployment(s.Primary().ID))
+		m.rollouts.events.addEvent("", "%s has all of the production traffic again: %s has no healthy task.", deployment(shift.From), deployment(s.Primary().ID))
 	}
 	m.enter(service.StageScaleUp, 0)
 	if m.hooks.wait() {
@@ -86,7 +86,7 @@ func (m trafficMove) takeBack() {
 }
 
 // enter begins a stage, and the pauses of its hooks.
-func (m trafficMove) enter(stage service.Stage, perMille int) {
+func (m trafficShift) enter(stage service.Stage, perMille int) {
 	m.rollouts.s.Shift.Stage, m.rollouts.s.Shift.PerMille, m.rollouts.s.Shift.Since = stage, perMille, m.rollouts.now
 	if m.hooks.areAt(stage) {
 		m.hooks.begin(m.rollouts.current(), stage)
@@ -94,7 +94,7 @@ func (m trafficMove) enter(stage service.Stage, perMille int) {
 }
 
 // nextStage is what comes after a stage whose tasks are ready, once its hooks have let the rollout go on.
-func (m trafficMove) nextStage(from *service.Deployment) {
+func (m trafficShift) nextStage(from *service.Deployment) {
 	shift, how := &m.rollouts.s.Shift, &m.rollouts.s.Settings.Deployment
 	after := shift.Stage
 	switch {
@@ -115,7 +115,7 @@ func (m trafficMove) nextStage(from *service.Deployment) {
 }
 
 // following is the stage behind another one. Those at which nothing happens are stages only with hooks.
-func (m trafficMove) following(after service.Stage) service.Stage {
+func (m trafficShift) following(after service.Stage) service.Stage {
 	order := []service.Stage{
 		service.StageReconcile, service.StagePreScaleUp, service.StageScaleUp, service.StagePostScaleUp, service.StageTestTraffic, service.StagePostTestTraffic,
 		service.StagePreProduction, service.StageProduction, service.StagePostProduction, service.StageBake,
@@ -129,33 +129,33 @@ func (m trafficMove) following(after service.Stage) service.Stage {
 }
 
 // begin enters a stage and tells what begins with it. A ROLLING deployment has moved nothing: with its first tasks begins what it always does.
-func (m trafficMove) begin(stage service.Stage, from *service.Deployment) {
-	s, journal := m.rollouts.s, m.rollouts.journal
+func (m trafficShift) begin(stage service.Stage, from *service.Deployment) {
+	s, events := m.rollouts.s, m.rollouts.events
 	shift, how := &s.Shift, &s.Settings.Deployment
 	switch {
 	case stage == service.StageScaleUp && !m.isOn():
 		*shift = service.Shift{}
 	case stage == service.StageScaleUp:
-		journal.addEvent("", "%s starts its %d tasks beside those of %s, which serve until all of the traffic has moved (%s): both need their room at once.",
+		events.addEvent("", "%s starts its %d tasks beside those of %s, which serve until all of the traffic has moved (%s): both need their room at once.",
 			deployment(s.Primary().ID), s.Desired, deployment(from.ID), how.StrategyName())
 		m.enter(stage, 0)
 	case stage == service.StageProduction:
 		m.enter(stage, how.NextTraffic(shift.PerMille))
 		percent := strconv.FormatFloat(float64(shift.PerMille)/10, 'f', -1, 64)
-		journal.addEvent("", "%s has %s %% of the production traffic.", deployment(s.Primary().ID), percent)
+		events.addEvent("", "%s has %s %% of the production traffic.", deployment(s.Primary().ID), percent)
 	default:
 		m.enter(stage, shift.PerMille)
 	}
 }
 
 // isOn reports whether the rollout moves traffic, as it was to when it began.
-func (m trafficMove) isOn() bool {
+func (m trafficShift) isOn() bool {
 	r := m.rollouts.current()
 	return r == nil || r.Configuration.Shifts()
 }
 
 // isAfter reports whether the stage or step goes on for so long already.
-func (m trafficMove) isAfter(pause time.Duration) bool {
+func (m trafficShift) isAfter(pause time.Duration) bool {
 	ends := m.rollouts.s.Shift.Since.Add(pause)
 	m.rules.wakeAt(ends)
 	return !m.rollouts.now.Before(ends)

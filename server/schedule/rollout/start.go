@@ -23,7 +23,7 @@ func (p *planner) start() {
 		n = p.f.StartAtMost
 		p.rules.wakeAt(p.now.Add(limitRetry))
 	}
-	p.journal.once(&p.s.Conditions.Limited, limited, service.ActionStartImpaired, "was unable to start a task: %s", p.f.Limit)
+	p.events.once(&p.s.Conditions.Limited, limited, service.ActionStartImpaired, "was unable to start a task: %s", p.f.Limit)
 	p.startTasks(p.s.Primary(), n)
 }
 
@@ -43,5 +43,5 @@ func (p *planner) startTasks(of *service.Deployment, n int) {
 		started = append(started, template.task(host, p.f.NewID, p.now))
 	}
 	p.step.Starts = append(p.step.Starts, started...)
-	p.journal.started(started)
+	p.events.started(started)
 }

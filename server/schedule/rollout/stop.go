@@ -89,7 +89,7 @@ func (u *rules) reason(r *replica, otherwise string) string {
 func (p *planner) makeRoom() {
 	wanted := max(p.short, p.waiting()-p.stopping) - len(p.step.Stops)
 	spare, below := p.live.count(isHealthy)-p.stops.minHealthy(), 0
-	if p.s.RoomPolicy() == service.StopFirst {
+	if p.s.NoCapacityPolicy() == service.StopFirst {
 		below = max(1, p.s.Desired/slowest)
 	}
 	blocked := false
@@ -104,7 +104,7 @@ func (p *planner) makeRoom() {
 			}
 		}
 	}
-	p.sayBlocked(blocked)
+	p.recordBlocked(blocked)
 }
 
 // isMoving reports whether something changes by itself: tasks start or stop, or have a place and are not healthy yet.

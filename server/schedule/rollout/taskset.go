@@ -32,18 +32,18 @@ func nextOfTaskSet(v *raftfsm.View, s *service.Service, i int, f Facts) (step ra
 	alone.Deployments[0].Status = service.Primary
 	p := newPlanner(v, &alone, f)
 	p.tasks = slices.DeleteFunc(p.tasks, func(t *spec.Task) bool { return t.Service.Deployment != set.ID })
-	p.journal.of += ", taskSet " + service.DeploymentName(set.ID)
-	p.journal.steady = service.ActionTaskSetSteady
+	p.events.of += ", taskSet " + service.DeploymentName(set.ID)
+	p.events.steady = service.ActionTaskSetSteady
 	p.noteEnds()
 	p.readTasks()
 	p.start()
 	p.stopReplaced()
 	p.makeRoom()
-	p.journal.stopped(p.live)
-	p.sayUnplaced()
+	p.events.stopped(p.live)
+	p.recordUnplaced()
 	if set.Status != service.DrainingSet {
 		p.recordStability()
-		p.saySteady()
+		p.recordSteady()
 	}
 	step, wake, changes = p.result()
 	step.Service = *s

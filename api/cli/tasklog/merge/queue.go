@@ -125,18 +125,18 @@ func (all *queues) follows(q *queue) bool {
 	return q.phase == followed
 }
 
-// verdict is what a look at all queues has found.
-type verdict int
+// takeResult is what a look at all queues has found.
+type takeResult int
 
 const (
-	taken verdict = iota
-	wait          // for a change, or for as long as is said
-	over          // nothing comes any more
+	taken takeResult = iota
+	wait             // for a change, or for as long as is said
+	over             // nothing comes any more
 )
 
 // take takes the oldest line of all queues; of lines of one time that of the task that was added first. While a task whose log is still read
 // has none, it waits, and while one that is followed has none, for what is left of window. With peek the line stays.
-func (all *queues) take(peek bool) (from *queue, line client.LogLine, found verdict, pause time.Duration) {
+func (all *queues) take(peek bool) (from *queue, line client.LogLine, found takeResult, pause time.Duration) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	all.forget()

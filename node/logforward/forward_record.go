@@ -9,9 +9,9 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// note describes the container of a forwarder. It is kept beside the log, because the container may be gone before its log is sent. Of secrets it has
+// forwardRecord describes the container of a forwarder. It is kept beside the log, because the container may be gone before its log is sent. Of secrets it has
 // the references.
-type note struct {
+type forwardRecord struct {
 	Log     logdriver.Configuration `json:"log"`
 	Name    string                  `json:"name"`  // of the container
 	ID      string                  `json:"id"`    // of the container
@@ -25,14 +25,14 @@ type note struct {
 // shortID is the number of digits of a short task id, as Docker has them.
 const shortID = 12
 
-// noteOf makes the note of a container whose log driver sends lines elsewhere.
-func noteOf(c *task.Container, region string) note {
+// forwardRecordOf makes the note of a container whose log driver sends lines elsewhere.
+func forwardRecordOf(c *task.Container, region string) forwardRecord {
 	d := task.Describe(c)
 	short := d.Task.ID[:min(shortID, len(d.Task.ID))] + "." + c.Def.Name
 	if c.Def.LogConfiguration.Routed() {
-		return note{Log: logdriver.Configuration{LogDriver: logdriver.Firelens}, Name: c.Def.Name, ID: c.ID, Short: firelens.Tag(c.Def.Name, d.Task.ID), Router: routerDir(d)}
+		return forwardRecord{Log: logdriver.Configuration{LogDriver: logdriver.Firelens}, Name: c.Def.Name, ID: c.ID, Short: firelens.Tag(c.Def.Name, d.Task.ID), Router: routerDir(d)}
 	}
-	return note{Log: *c.Def.LogConfiguration, Name: c.Def.Name, ID: c.ID, Short: short, Image: c.Def.Image, Cluster: d.Task.Cluster, Extra: extra(d, c.Def, region)}
+	return forwardRecord{Log: *c.Def.LogConfiguration, Name: c.Def.Name, ID: c.ID, Short: short, Image: c.Def.Image, Cluster: d.Task.Cluster, Extra: extra(d, c.Def, region)}
 }
 
 // routerDir is the directory of the files of the log router of a task; empty: it has none.
@@ -84,7 +84,7 @@ func extra(d task.Description, def *spec.ContainerDefinition, region string) map
 }
 
 // tag is the tag of the container's lines: the one of an option, or else the short id, as with Docker's drivers.
-func (n *note) tag() string {
+func (n *forwardRecord) tag() string {
 	if text := n.Log.Tag(n.Short, n.ID, n.ID, n.Image); text != "" {
 		return text
 	}

@@ -1,4 +1,4 @@
-package inside
+package visible
 
 import (
 	"bytes"

@@ -11,8 +11,8 @@ import (
 	"pinion/raftfsm/traffic"
 )
 
-// exchange carries one request to a target of a group and its answer back.
-type exchange struct {
+// upstreamRequest carries one request to a target of a group and its answer back.
+type upstreamRequest struct {
 	*call
 	upstream sender
 	table    *table
@@ -22,7 +22,7 @@ type exchange struct {
 
 const maxAttempts = 3
 
-func (x *exchange) serve(w http.ResponseWriter, r *http.Request) {
+func (x *upstreamRequest) serve(w http.ResponseWriter, r *http.Request) {
 	var err error
 	if x.prefer, err = preferenceOf(x.settings.Affinity, r); err != nil {
 		x.fail(w, err)
@@ -52,9 +52,9 @@ func (x *exchange) serve(w http.ResponseWriter, r *http.Request) {
 	forwardAnswer(w, answer)
 }
 
-// exchange sends the request to a target, and to another one when the first cannot have acted on it or has no room. When there is no other, what the
+// upstreamRequest sends the request to a target, and to another one when the first cannot have acted on it or has no room. When there is no other, what the
 // first one said is the answer.
-func (x *exchange) exchange(w http.ResponseWriter, r *http.Request) (*http.Response, error) {
+func (x *upstreamRequest) exchange(w http.ResponseWriter, r *http.Request) (*http.Response, error) {
 	t, err := x.group.acquire(r.Context(), x.prefer, nil)
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func mayRepeat(r *http.Request, answer *http.Response, err error) bool {
 var errBadBody = errors.New("the body of the request is malformed or ends too early")
 
 // send tries one target. What it returns without an error is in flight until its body is closed.
-func (x *exchange) send(w http.ResponseWriter, r *http.Request, t *target) (*http.Response, error) {
+func (x *upstreamRequest) send(w http.ResponseWriter, r *http.Request, t *target) (*http.Response, error) {
 	r.URL.Host = t.address
 	answer, err := x.upstream.Send(r, http1.Options{Patience: x.table.idleTimeout, Informed: func(status int, h http.Header) { inform(w, status, h) }})
 	if err != nil {

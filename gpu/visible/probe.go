@@ -1,6 +1,6 @@
 // Package inside reports which GPUs the current container can use: its device nodes and whether the kernel lets it open
 // them, its environment, and the output of nvidia-smi. It does not know which GPUs were assigned to the container.
-package inside
+package visible
 
 import (
 	"errors"

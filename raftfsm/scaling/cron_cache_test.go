@@ -13,7 +13,7 @@ func TestTicksTellWhatTheSchedulesTell(t *testing.T) {
 	schedules := []string{"cron(0 22 * * ? *)", "cron(*/5 * * * ? *)", "cron(30 2 * * ? *)", "cron(0 9 ? * 6#5 *)", "cron(0 0 30 2 ? *)", "rate(7 minutes)", "at(2026-03-29T03:10:00)"}
 	rapid.Check(t, func(t *rapid.T) {
 		begin := time.Date(2026, 3, 29, 0, 0, 0, 0, time.UTC) // clocks change in Berlin
-		ticks, now := NewTicks(time.Now), begin
+		ticks, now := NewCronCache(time.Now), begin
 		a := &ScheduledAction{CreatedAt: begin.Add(-48 * time.Hour)}
 		a.Schedule = rapid.SampledFrom(schedules).Draw(t, "schedule")
 		a.Timezone = rapid.SampledFrom([]string{"", "Europe/Berlin", "America/St_Johns"}).Draw(t, "zone")
@@ -21,8 +21,8 @@ func TestTicksTellWhatTheSchedulesTell(t *testing.T) {
 			a.End = begin.Add(5 * time.Hour)
 		}
 		for range 20 {
-			ticks.Begin()
-			ticks.Turn()
+			ticks.StartPass()
+			ticks.StartTarget()
 			now = now.Add(time.Duration(rapid.IntRange(-300, 3000).Draw(t, "seconds")) * time.Second)
 			got, ok := ticks.Due(a, now)
 			if want := a.Due(now); !ok || !got.Equal(want) {
@@ -39,7 +39,7 @@ func TestTicksTellWhatTheSchedulesTell(t *testing.T) {
 func TestAPassSpendsABoundedTimeOnSchedules(t *testing.T) {
 	now := time.Date(2026, 3, 29, 12, 0, 0, 0, time.UTC)
 	clock := time.Time{}
-	ticks := NewTicks(func() time.Time {
+	ticks := NewCronCache(func() time.Time {
 		clock = clock.Add(time.Millisecond) // each expression takes so long
 		return clock
 	})
@@ -48,10 +48,10 @@ func TestAPassSpendsABoundedTimeOnSchedules(t *testing.T) {
 	}
 	const targets, actions = 20, 30
 	for pass, want := range []struct{ turns, known int }{{10, 10 * 20}, {15, 10*30 + 5*20}, {20, 15*30 + 5*20}} { // of 20 ms each, 10 ms for what is left of one
-		ticks.Begin()
+		ticks.StartPass()
 		turns, known := 0, 0
 		for target := range targets {
-			if !ticks.Turn() {
+			if !ticks.StartTarget() {
 				break
 			}
 			turns++

@@ -19,11 +19,11 @@ import (
 	"pinion/raftfsm/blob"
 )
 
-// Config is the configuration of an Exchange. All fields but UploadRate and Keep are required.
+// Config is the configuration of an BlobPeer. All fields but UploadRate and Keep are required.
 type Config struct {
 	// Store holds the whole blobs of this host.
 	Store Store
-	// Dir is the directory of arriving blobs, of the Exchange alone; Open empties it.
+	// Dir is the directory of arriving blobs, of the BlobPeer alone; Open empties it.
 	Dir string
 	// UploadRate bounds the bytes a second that other hosts get from this one; 0: no bound.
 	UploadRate int64
@@ -63,18 +63,18 @@ type ReaderAt interface {
 type Registry interface {
 	// Range reads bytes of it. ErrNoRanges: it gives no parts.
 	Range(ctx context.Context, offset, length int64) (io.ReadCloser, error)
-	// Whole reads from a byte to its end.
-	Whole(ctx context.Context, offset int64) (io.ReadCloser, error)
+	// OpenFrom reads from a byte to its end.
+	OpenFrom(ctx context.Context, offset int64) (io.ReadCloser, error)
 }
 
-// Exchange is this host's part. It is safe for concurrent use.
-type Exchange struct {
+// BlobPeer is this host's part. It is safe for concurrent use.
+type BlobPeer struct {
 	config  Config
 	peers   atomic.Pointer[Peers] // nil: there are none yet
 	upload  *rate.Limiter         // nil: no limit
 	uploads uploads
 	slots   chan struct{} // one for each piece that comes from a registry
-	avoid   avoidance
+	avoid   peerBackoff
 
 	mu         sync.Mutex
 	downloads  map[digest.Digest]*Download
@@ -98,14 +98,14 @@ const (
 )
 
 // Open returns an exchange without other hosts, which SetPeers gives it: until then blobs come from registries alone.
-func Open(c Config) (*Exchange, error) {
+func Open(c Config) (*BlobPeer, error) {
 	if err := os.RemoveAll(c.Dir); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
 		return nil, err
 	}
-	x := &Exchange{config: c, slots: make(chan struct{}, maxRegistryFetches), downloads: map[digest.Digest]*Download{}, wake: make(chan struct{}, 1)}
+	x := &BlobPeer{config: c, slots: make(chan struct{}, maxRegistryFetches), downloads: map[digest.Digest]*Download{}, wake: make(chan struct{}, 1)}
 	if c.UploadRate > 0 {
 		x.upload = rate.NewLimiter(rate.Limit(c.UploadRate), int(max(uploadBurst, c.UploadRate/10)))
 	}
@@ -115,7 +115,7 @@ func Open(c Config) (*Exchange, error) {
 }
 
 // SetPeers begins to exchange blobs with other hosts.
-func (x *Exchange) SetPeers(p Peers) {
+func (x *BlobPeer) SetPeers(p Peers) {
 	x.peers.Store(&p)
 	x.wakeUp()
 }
@@ -124,7 +124,7 @@ func (x *Exchange) SetPeers(p Peers) {
 var errNoPeers = errors.New("this host is in touch with no other one")
 
 // askTracker asks the tracker.
-func (x *Exchange) askTracker(ctx context.Context, r blob.Request) (blob.Answer, error) {
+func (x *BlobPeer) askTracker(ctx context.Context, r blob.Request) (blob.Answer, error) {
 	if p := x.peers.Load(); p != nil {
 		return (*p).Ask(ctx, r)
 	}
@@ -132,7 +132,7 @@ func (x *Exchange) askTracker(ctx context.Context, r blob.Request) (blob.Answer,
 }
 
 // Close ends the exchange. Readers that are open fail.
-func (x *Exchange) Close() error {
+func (x *BlobPeer) Close() error {
 	x.cancel()
 	x.loop.Wait()
 	x.mu.Lock()
@@ -147,7 +147,7 @@ func (x *Exchange) Close() error {
 // Fetch returns a reader of a blob that comes from other hosts and from the registry; pieces arrive in any order, and are read in
 // theirs. received is told how many bytes have come from other hosts. The last bytes are given after all of them were checked against
 // the digest, of an algorithm that is available. ErrRestart: some were wrong and have been replaced; what was read of them is to be forgotten, and Fetch called again.
-func (x *Exchange) Fetch(ctx context.Context, d digest.Digest, size int64, from Registry, received func(n int64)) (*Reader, error) {
+func (x *BlobPeer) Fetch(ctx context.Context, d digest.Digest, size int64, from Registry, received func(n int64)) (*Reader, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	download := x.downloads[d]
@@ -164,8 +164,8 @@ func (x *Exchange) Fetch(ctx context.Context, d digest.Digest, size int64, from 
 	return &Reader{ctx: ctx, d: download, hash: d.Algorithm().Hash()}, nil
 }
 
-// Whole notes that the store has a blob: other hosts get it from there, and the file of its download goes.
-func (x *Exchange) Whole(d digest.Digest) {
+// OpenFrom notes that the store has a blob: other hosts get it from there, and the file of its download goes.
+func (x *BlobPeer) MarkComplete(d digest.Digest) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if download := x.downloads[d]; download != nil && !download.isOpen() {
@@ -179,19 +179,19 @@ func (x *Exchange) Whole(d digest.Digest) {
 }
 
 // Removed notes that blobs have gone from the store.
-func (x *Exchange) Removed() {
+func (x *BlobPeer) Removed() {
 	x.forgetTold()
 	x.wakeUp()
 }
 
 // Named notes that an image has come, or has another name.
-func (x *Exchange) Named() {
+func (x *BlobPeer) Named() {
 	x.tellImages()
 	x.wakeUp()
 }
 
 // drop forgets a download that nobody reads any more and that will not be whole.
-func (x *Exchange) drop(d *Download) {
+func (x *BlobPeer) drop(d *Download) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.downloads[d.digest] == d {
@@ -200,21 +200,21 @@ func (x *Exchange) drop(d *Download) {
 	d.close()
 }
 
-func (x *Exchange) wakeUp() {
+func (x *BlobPeer) wakeUp() {
 	select {
 	case x.wake <- struct{}{}:
 	default:
 	}
 }
 
-// avoidance is the hosts that are not asked for a while, because of what they did.
-type avoidance struct {
+// peerBackoff is the hosts that are not asked for a while, because of what they did.
+type peerBackoff struct {
 	mu    sync.Mutex
 	until map[string]time.Time
 }
 
 // add has a host avoided for a time at least.
-func (a *avoidance) add(host string, d time.Duration) {
+func (a *peerBackoff) add(host string, d time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.until == nil {
@@ -226,7 +226,7 @@ func (a *avoidance) add(host string, d time.Duration) {
 }
 
 // list are the hosts to avoid now.
-func (a *avoidance) list() (hosts []string) {
+func (a *peerBackoff) list() (hosts []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for host, until := range a.until {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// AskOnce has each host asked once in a while, however many requests are about it. The zero value is ready, and it is safe for concurrent use.
-type AskOnce[T any] struct {
+// HostAnswerCache has each host asked once in a while, however many requests are about it. The zero value is ready, and it is safe for concurrent use.
+type HostAnswerCache[T any] struct {
 	flights singleflight.Group
 	mu      sync.Mutex
 	hosts   map[string]T // what is still given to others, by the host's id
@@ -16,7 +16,7 @@ type AskOnce[T any] struct {
 
 // Get is the answer of a host: the last one, or that of ask, which is given to others for as long as fresh says. Who comes while ask runs waits for it
 // too, so it does not end with one request.
-func (c *AskOnce[T]) Get(hostID string, ask func() (answer T, fresh time.Duration)) T {
+func (c *HostAnswerCache[T]) Get(hostID string, ask func() (answer T, fresh time.Duration)) T {
 	if last, ok := c.last(hostID); ok {
 		return last
 	}
@@ -32,14 +32,14 @@ func (c *AskOnce[T]) Get(hostID string, ask func() (answer T, fresh time.Duratio
 	return answer.(T)
 }
 
-func (c *AskOnce[T]) last(hostID string) (T, bool) {
+func (c *HostAnswerCache[T]) last(hostID string) (T, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	last, ok := c.hosts[hostID]
 	return last, ok
 }
 
-func (c *AskOnce[T]) keep(hostID string, answer T) {
+func (c *HostAnswerCache[T]) keep(hostID string, answer T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.hosts == nil {
@@ -48,7 +48,7 @@ func (c *AskOnce[T]) keep(hostID string, answer T) {
 	c.hosts[hostID] = answer
 }
 
-func (c *AskOnce[T]) forget(hostID string) {
+func (c *HostAnswerCache[T]) forget(hostID string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.hosts, hostID)

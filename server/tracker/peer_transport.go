@@ -27,16 +27,16 @@ const (
 	PathBlobs = "/peer/blobs/"
 )
 
-// Exchange exchanges blobs of images with other hosts: it asks the tracker and them, and answers them. It is safe for concurrent use.
-type Exchange struct {
-	config    ExchangeConfig
+// PeerTransport exchanges blobs of images with other hosts: it asks the tracker and them, and answers them. It is safe for concurrent use.
+type PeerTransport struct {
+	config    PeerTransportConfig
 	client    *http.Client // its own: what streams over it delays no call
 	addresses sync.Map     // id -> address, as the tracker last said
 	blobs     atomic.Pointer[BlobHandler]
 }
 
-// ExchangeConfig is the configuration of an Exchange. All fields are required.
-type ExchangeConfig struct {
+// PeerTransportConfig is the configuration of an PeerTransport. All fields are required.
+type PeerTransportConfig struct {
 	Leader  rpc.Leadership
 	HostID  string                   // of this host
 	Dialer  peer.Dialer              // to other hosts; the exchange knows their addresses itself
@@ -47,28 +47,28 @@ type ExchangeConfig struct {
 // BlobHandler answers a host of the pool, by its id, that reads a blob; the wildcard "digest" of the request's path names it.
 type BlobHandler func(w http.ResponseWriter, r *http.Request, host string)
 
-// NewExchange returns the exchange of a host; Close ends its connections.
-func NewExchange(c ExchangeConfig) *Exchange {
-	e := &Exchange{config: c}
+// NewPeerTransport returns the exchange of a host; Close ends its connections.
+func NewPeerTransport(c PeerTransportConfig) *PeerTransport {
+	e := &PeerTransport{config: c}
 	c.Dialer.Address = e.addressOf
 	e.client = c.Dialer.HTTPClient()
 	return e
 }
 
-func (e *Exchange) addressOf(host string) string {
+func (e *PeerTransport) addressOf(host string) string {
 	address, _ := e.addresses.Load(host)
 	text, _ := address.(string)
 	return text
 }
 
 // Close ends the connections to other hosts.
-func (e *Exchange) Close() { e.client.CloseIdleConnections() }
+func (e *PeerTransport) Close() { e.client.CloseIdleConnections() }
 
 // HandleBlobs sets the handler for other hosts that read blobs.
-func (e *Exchange) HandleBlobs(h BlobHandler) { e.blobs.Store(&h) }
+func (e *PeerTransport) HandleBlobs(h BlobHandler) { e.blobs.Store(&h) }
 
 // Ask tells the leader's tracker what this host has, and asks where to get what it lacks.
-func (e *Exchange) Ask(ctx context.Context, in blob.Request) (blob.Answer, error) {
+func (e *PeerTransport) Ask(ctx context.Context, in blob.Request) (blob.Answer, error) {
 	answer, err := e.call().Do(ctx, e.config.Leader, e.config.HostID, in)
 	for _, g := range answer.Grants {
 		for _, p := range g.Peers {
@@ -79,11 +79,11 @@ func (e *Exchange) Ask(ctx context.Context, in blob.Request) (blob.Answer, error
 }
 
 // Changed is closed when another host leads, whose tracker knows nothing yet.
-func (e *Exchange) Changed() <-chan struct{} { return e.config.Leader.Changed() }
+func (e *PeerTransport) Changed() <-chan struct{} { return e.config.Leader.Changed() }
 
 // Read reads bytes of a blob from a host that an answer of Ask has named; size is that of the whole blob. Errors wrap blob.ErrNotHere or blob.ErrBusy if the host says so.
 // Nobody has checked what comes: see the digest.
-func (e *Exchange) Read(ctx context.Context, host, digest string, offset, length int64) (body io.ReadCloser, size int64, err error) {
+func (e *PeerTransport) Read(ctx context.Context, host, digest string, offset, length int64) (body io.ReadCloser, size int64, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+host+":0"+PathBlobs+digest, nil)
 	if err != nil {
 		return nil, 0, err
@@ -111,11 +111,11 @@ func (e *Exchange) Read(ctx context.Context, host, digest string, offset, length
 }
 
 // Routes answers other hosts that call the tracker here, by the path of the call.
-func (e *Exchange) Routes() map[string]rpc.HandlerFunc {
+func (e *PeerTransport) Routes() map[string]rpc.HandlerFunc {
 	return map[string]rpc.HandlerFunc{PathRequest: e.call().Handler()}
 }
 
-func (e *Exchange) call() rpc.LeaderCall[blob.Request, blob.Answer] {
+func (e *PeerTransport) call() rpc.LeaderCall[blob.Request, blob.Answer] {
 	return rpc.LeaderCall[blob.Request, blob.Answer]{Path: PathRequest, MaxBytes: maxRequest, Answer: func(_ context.Context, from string, in blob.Request) (blob.Answer, error) {
 		tracker, err := e.config.Tracker()
 		if err != nil {
@@ -126,7 +126,7 @@ func (e *Exchange) call() rpc.LeaderCall[blob.Request, blob.Answer] {
 }
 
 // ServeBlob gives another host of the pool what this one has, at PathBlobs.
-func (e *Exchange) ServeBlob(w http.ResponseWriter, r *http.Request, from string) {
+func (e *PeerTransport) ServeBlob(w http.ResponseWriter, r *http.Request, from string) {
 	if serve := e.blobs.Load(); serve != nil {
 		(*serve)(w, r, from)
 		return

@@ -11,9 +11,9 @@ import (
 	"pinion/server/seal"
 )
 
-// Founding makes the first entries of a pool, which a leader records before it answers anybody: the pool's CA, and the admission of the leader
+// Bootstrap makes the first entries of a pool, which a leader records before it answers anybody: the pool's CA, and the admission of the leader
 // itself, which needed no token if it began the pool or restored it.
-type Founding struct {
+type Bootstrap struct {
 	HostID   string
 	Identity *pki.Identity // of this host
 	Keyring  *seal.Keyring
@@ -21,7 +21,7 @@ type Founding struct {
 }
 
 // Commands lists the entries that the state lacks.
-func (f Founding) Commands(view *raftfsm.View) (commands []raftfsm.Command, err error) {
+func (f Bootstrap) Commands(view *raftfsm.View) (commands []raftfsm.Command, err error) {
 	held, err := f.sealHeldCA(view.CA())
 	if err != nil {
 		return nil, err
@@ -41,14 +41,14 @@ func (f Founding) Commands(view *raftfsm.View) (commands []raftfsm.Command, err 
 		root = known.Root
 	}
 	if key != "" && (known == nil || known.TokenID == "" && known.PublicKeyHash == key && !slices.Equal(known.Names, names)) {
-		commands = append(commands, raftfsm.AdmitFounder{Admission: spec.Admission{HostID: f.HostID, PublicKeyHash: key, At: f.Now(), Names: names, Root: root}})
+		commands = append(commands, raftfsm.AdmitBootstrapHost{Admission: spec.Admission{HostID: f.HostID, PublicKeyHash: key, At: f.Now(), Names: names, Root: root}})
 	}
 	return commands, nil
 }
 
 // restoredCA puts the root that this server signs with in the place of the recorded one, when that was replaced after the snapshot that the
 // pool was restored from: hosts do not trust it any more. Nil when there is nothing to do.
-func (f Founding) restoredCA(recorded *spec.CA) (raftfsm.Command, error) {
+func (f Bootstrap) restoredCA(recorded *spec.CA) (raftfsm.Command, error) {
 	held, is := f.Identity.CA()
 	if !is || recorded == nil || !pki.IsNewer(held.Certificate, recorded.Certificate) {
 		return nil, nil
@@ -60,7 +60,7 @@ func (f Founding) restoredCA(recorded *spec.CA) (raftfsm.Command, error) {
 
 // sealHeldCA returns the pool's CA for the state when it is not there, or its key is sealed so that this server cannot read
 // it: the first server's begins the pool, and one that has lost its keyring still has the key on its disk.
-func (f Founding) sealHeldCA(recorded *spec.CA) (*spec.CA, error) {
+func (f Bootstrap) sealHeldCA(recorded *spec.CA) (*spec.CA, error) {
 	held, is := f.Identity.CA()
 	if !is || recorded != nil && f.Keyring.Has(recorded.Seal) {
 		return nil, nil

@@ -2,9 +2,9 @@ package consensus
 
 import "sync"
 
-// drain counts the calls in progress, so that shutdown can let them finish. After close it admits no call, and a call
+// inFlightCalls counts the calls in progress, so that shutdown can let them finish. After close it admits no call, and a call
 // that asks is never kept waiting. The zero value is open.
-type drain struct {
+type inFlightCalls struct {
 	mu     sync.Mutex
 	calls  int
 	closed bool
@@ -12,7 +12,7 @@ type drain struct {
 }
 
 // acquire admits a call, which ends with release; false after close.
-func (d *drain) acquire() bool {
+func (d *inFlightCalls) acquire() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
@@ -22,7 +22,7 @@ func (d *drain) acquire() bool {
 	return true
 }
 
-func (d *drain) release() {
+func (d *inFlightCalls) release() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.calls--
@@ -32,7 +32,7 @@ func (d *drain) release() {
 }
 
 // close admits no call any more. The channel is closed when the calls in progress have ended. It is called once.
-func (d *drain) close() (idle <-chan struct{}) {
+func (d *inFlightCalls) close() (idle <-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.closed, d.idle = true, make(chan struct{})

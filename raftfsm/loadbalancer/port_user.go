@@ -8,8 +8,8 @@ import (
 	"pinion/raftfsm/spec"
 )
 
-// portHolder says what has a TCP port of a host, for people: a host itself, or a task that is not STOPPED; empty: nothing does.
-func portHolder(p command.View, port int) string {
+// portUser says what has a TCP port of a host, for people: a host itself, or a task that is not STOPPED; empty: nothing does.
+func portUser(p command.View, port int) string {
 	for _, h := range p.Hosts("") {
 		if !h.Lost() && slices.Contains(h.Ports, port) {
 			return "host " + h.Name + " itself, such as SSH or Pinion"

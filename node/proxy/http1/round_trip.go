@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// exchange is one request over one connection, and its answer.
-type exchange struct {
+// roundTrip is one request over one connection, and its answer.
+type roundTrip struct {
 	*conn
 	Options
 	pool    *pool
@@ -28,7 +28,7 @@ type exchange struct {
 }
 
 // send returns the head of the answer. After an error the connection is closed.
-func (e *exchange) send() (*http.Response, error) {
+func (e *roundTrip) send() (*http.Response, error) {
 	e.stop = context.AfterFunc(e.request.Context(), e.conn.abort)
 	err := e.start()
 	var answer *http.Response
@@ -52,7 +52,7 @@ func (e *exchange) send() (*http.Response, error) {
 }
 
 // start sends the request. Its body goes on being sent beside what follows: the server may answer before it has all of it.
-func (e *exchange) start() error {
+func (e *roundTrip) start() error {
 	e.wait()
 	if err := writeHead(e.writer, e.request); err != nil {
 		closeBody(e.request)
@@ -67,7 +67,7 @@ func (e *exchange) start() error {
 }
 
 // sendBody closes the connection when the body cannot be read. When it cannot be written, the server may have answered already.
-func (e *exchange) sendBody() {
+func (e *roundTrip) sendBody() {
 	defer closeBody(e.request)
 	err := e.writeBody()
 	if errors.As(err, new(*bodyError)) {
@@ -77,7 +77,7 @@ func (e *exchange) sendBody() {
 }
 
 // wait gives the server its whole patience again.
-func (e *exchange) wait() {
+func (e *roundTrip) wait() {
 	if e.Patience == 0 {
 		return
 	}
@@ -88,7 +88,7 @@ func (e *exchange) wait() {
 	}
 }
 
-func (e *exchange) stopWaiting() {
+func (e *roundTrip) stopWaiting() {
 	if e.Patience == 0 {
 		return
 	}
@@ -99,7 +99,7 @@ func (e *exchange) stopWaiting() {
 }
 
 // readHead passes on what comes before the answer, too.
-func (e *exchange) readHead() (*http.Response, error) {
+func (e *roundTrip) readHead() (*http.Response, error) {
 	e.left = maxHeadBytes + bufferBytes // what is read ahead counts
 	if _, err := e.reader.Peek(1); err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (e *exchange) readHead() (*http.Response, error) {
 
 // end gives the connection back, or closes it: when the answer was not whole, when the server has sent more than an answer, or when the body was
 // not all sent.
-func (e *exchange) end(keep bool) {
+func (e *roundTrip) end(keep bool) {
 	if !e.stop() || !keep || e.request.Close || e.reader.Buffered() > 0 {
 		e.conn.Close()
 		return
@@ -138,7 +138,7 @@ func (e *exchange) end(keep bool) {
 // sendTime bounds the last piece of a body whose answer has come: the server has read it, but the goroutine that sent it was not told yet.
 const sendTime = 50 * time.Millisecond
 
-func (e *exchange) isSent() bool {
+func (e *roundTrip) isSent() bool {
 	select {
 	case err := <-e.sent:
 		return err == nil
@@ -159,7 +159,7 @@ func (e *exchange) isSent() bool {
 
 // body is the body of an answer. At its end the connection is free for the next request.
 type body struct {
-	of    *exchange
+	of    *roundTrip
 	from  io.Reader
 	keep  bool
 	ended error
@@ -200,7 +200,7 @@ func (b *body) Close() error {
 }
 
 // upgraded is a connection that is no HTTP any more.
-type upgraded struct{ of *exchange }
+type upgraded struct{ of *roundTrip }
 
 func (u *upgraded) Read(p []byte) (int, error)  { return u.of.reader.Read(p) }
 func (u *upgraded) Write(p []byte) (int, error) { return u.of.conn.Write(p) }

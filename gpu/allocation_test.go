@@ -43,25 +43,25 @@ func TestNoGPUIsOverCommittedOrInTwoModes(t *testing.T) {
 	}
 }
 
-func take(accounts gpu.Accounts, random *rand.Rand) (h holding, given bool) {
+func take(accounts gpu.Allocations, random *rand.Rand) (h holding, given bool) {
 	a := &accounts[random.IntN(len(accounts))]
 	if random.IntN(3) == 0 {
-		return holding{uuid: a.UUID}, a.TakeWhole()
+		return holding{uuid: a.UUID}, a.AllocateWhole()
 	}
 	h = holding{a.UUID, 1 + random.Int64N(600)}
-	return h, a.Shares(h.mib, 1) == 1 && a.TakeShare(h.mib)
+	return h, a.Shares(h.mib, 1) == 1 && a.AllocateShare(h.mib)
 }
 
-func giveBack(accounts gpu.Accounts, h holding) {
-	if a := accounts.Of(h.uuid); h.mib == 0 {
-		a.ReturnWhole()
+func giveBack(accounts gpu.Allocations, h holding) {
+	if a := accounts.Find(h.uuid); h.mib == 0 {
+		a.ReleaseWhole()
 	} else {
-		a.ReturnShare(h.mib)
+		a.ReleaseShare(h.mib)
 	}
 }
 
 // checkAccounts compares the accounts with what the containers have.
-func checkAccounts(t *testing.T, accounts gpu.Accounts, held []holding) {
+func checkAccounts(t *testing.T, accounts gpu.Allocations, held []holding) {
 	t.Helper()
 	whole, shares, mib := map[string]int{}, map[string]int{}, map[string]int64{}
 	for _, h := range held {
@@ -94,7 +94,7 @@ func TestSharesAreOfferedWhereTheyAreEnforced(t *testing.T) {
 	sick, sliced, unified := devicesOf(1, 1000), devicesOf(1, 1000), devicesOf(1, 0)
 	sick[0].Health, sliced[0].MIGDevice = gpu.Unhealthy, &gpu.MIGDevice{Profile: "1g.10gb"}
 	for name, c := range map[string]struct {
-		accounts     gpu.Accounts
+		accounts     gpu.Allocations
 		shares, idle int
 	}{
 		"healthy GPUs":                 {gpu.NewAccounts(devicesOf(2, 1000), true, false), 6, 2},
@@ -112,18 +112,18 @@ func TestSharesAreOfferedWhereTheyAreEnforced(t *testing.T) {
 
 func TestShareGoesToTheFullestSharedGPU(t *testing.T) {
 	accounts := gpu.NewAccounts(devicesOf(4, 1000), true, false)
-	if accounts.Fullest(100) != nil {
+	if accounts.MostAllocated(100) != nil {
 		t.Error("an idle GPU is no shared one")
 	}
-	accounts[0].TakeShare(200)
-	accounts[1].TakeShare(700)
-	accounts[2].TakeWhole()
+	accounts[0].AllocateShare(200)
+	accounts[1].AllocateShare(700)
+	accounts[2].AllocateWhole()
 	for mib, want := range map[int64]string{300: "GPU-1", 301: "GPU-0"} {
-		if a := accounts.Fullest(mib); a == nil || a.UUID != want {
+		if a := accounts.MostAllocated(mib); a == nil || a.UUID != want {
 			t.Errorf("%d MiB go to %+v, want %s", mib, a, want)
 		}
 	}
-	if a := accounts.Fullest(900); a != nil {
+	if a := accounts.MostAllocated(900); a != nil {
 		t.Errorf("900 MiB go to %+v, and fit on no shared GPU", a)
 	}
 	if largest := accounts.LargestShareMiB(); largest != 1000 {

@@ -1,6 +1,6 @@
 // Package rollout decides which hosts of a pool get another program next. It is pure: what is known of the hosts goes in, what to do comes out, and
 // whoever carries it out may end at any time and ask anew, with what the hosts say then.
-package rollout
+package rolling
 
 import (
 	"fmt"
@@ -49,7 +49,7 @@ type Host struct {
 // Unknown is the Behind of a server that is yet to say how far it is.
 const Unknown = -1
 
-// Behind is that of a server that has applied what it says, of what the leader had applied; nil is of a version that does not say.
+// Behind returns how many entries a server lags behind the leader's applied index. nil means a version that does not report its index.
 func Behind(applied, leader *uint64) int64 {
 	if applied == nil || leader == nil || *applied >= *leader {
 		return 0

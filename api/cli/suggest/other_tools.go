@@ -1,4 +1,4 @@
-package words
+package suggest
 
 // otherTools answers the commands of Docker, Slurm, Kubernetes, Nomad and the AWS CLI with Pinion's.
 var otherTools = map[string]string{

@@ -76,7 +76,7 @@ func (s storedBlobs) ReaderAt(ctx context.Context, d digest.Digest) (distributio
 // poolResolver has the blobs of an image come from other hosts of the pool too.
 type poolResolver struct {
 	remotes.Resolver // of the registry, which alone says what a name means
-	exchange         *distribution.Exchange
+	exchange         *distribution.BlobPeer
 	hosts            docker.RegistryHosts
 	named            reference.Named
 	private          bool // it asks with the credentials of a task
@@ -187,12 +187,12 @@ func (s *Store) exchanged(next images.Handler, from poolResolver, login *runtime
 			return nil, err
 		}
 		if d.Size > maxDocument {
-			s.exchange.Whole(d.Digest)
+			s.exchange.MarkComplete(d.Digest)
 		} else if login == nil {
 			if err := share(ctx, s.config.Client.ContentStore(), d); err != nil {
 				return nil, err
 			}
-			s.exchange.Whole(d.Digest)
+			s.exchange.MarkComplete(d.Digest)
 		}
 		return children, nil
 	})

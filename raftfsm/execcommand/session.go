@@ -1,5 +1,5 @@
 // Package execution is about commands that are run in containers of running tasks: what is asked for, and who may ask.
-package execution
+package execcommand
 
 import (
 	"errors"
@@ -40,7 +40,7 @@ func Refusal(t *spec.Task, definition *spec.TaskDefinition, admin bool) string {
 		return ""
 	case !t.Exec:
 		return "the task was run without enableExecuteCommand, which `pinion run` sets unless --no-exec"
-	case isolation.Of(definition).NeedsAdmin():
+	case isolation.RequirementsOf(definition).NeedsAdmin():
 		return "its containers have what only an administrator can ask for"
 	}
 	return ""

@@ -1,6 +1,6 @@
 // Package words helps with a command that does not exist: it knows what other tools call Pinion's commands, and which of
 // Pinion's commands a mistyped word is near to.
-package words
+package suggest
 
 import (
 	"fmt"
@@ -25,8 +25,8 @@ func Hint(word string, commands []string) string {
 	return ""
 }
 
-// Foreign returns the commands of other tools with what to do instead.
-func Foreign() map[string]string { return maps.Clone(otherTools) }
+// OtherTools returns the commands of other tools with what to do instead.
+func OtherTools() map[string]string { return maps.Clone(otherTools) }
 
 // Nearest is the candidate that differs from the word by the fewest edits, at most two and at most one for each two letters of the word;
 // empty when there is none, or when a word that is never suggested is as near: that is what was meant.

@@ -1,4 +1,4 @@
-package rollout
+package rolling
 
 import (
 	"fmt"
@@ -66,7 +66,7 @@ func TestWhatComesNext(t *testing.T) {
 		{"one that has it is not well", "d:a. c:a+p a:l.", 1, Wait, ""},
 		{"the last one is not well", "c:a+ a:l+p", 1, Wait, ""},
 		{"one that waits is away", "d:a.x c:a. a:l.", 1, Wait, ""},
-		{"a problem of before, or of one that has not begun, is no reason", "d:a.p c:a+ a:l.", 1, Start, "d"},
+		{"a earlier problem, or of one that has not begun, is no reason", "d:a.p c:a+ a:l.", 1, Start, "d"},
 		{"a server is away", "d:a. c:a+ s:s.x a:l.", 1, Wait, ""},
 		{"a server that is left out is away", "d:a. c:a+ s:s-x a:l.", 1, Wait, ""},
 		{"a server that has the program lacks entries", "c:a+ s1:s+b s2:s. a:l.", 1, Wait, ""},
