@@ -120,6 +120,7 @@ fuzz: ## every fuzz target with a million inputs, and the properties of requests
 	$(fuzz) -fuzz '^FuzzVariables$$' ./raftfsm/envfile
 	$(fuzz) -fuzz '^FuzzRootDirectory$$' ./raftfsm/filesystem
 	$(fuzz) -fuzz '^FuzzRead$$' ./raftfsm/compact
+	$(fuzz) -fuzz '^FuzzCheck$$' ./packaging/jsonshape
 	go test -timeout 0 -run '^TestNoChangedRequestIsAccepted$$' ./api/auth/sigv4 -rapid.checks 200000
 	go test -timeout 0 -run '^TestTaskDefinitions$$' ./api/ecs -rapid.checks 100000
 

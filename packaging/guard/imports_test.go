@@ -10,9 +10,9 @@ import (
 
 // directories are what a host is put together from, each with those that it may import. They meet in packaging/host.
 var directories = map[string]string{
-	"api":     "raftfsm gpu packaging/atomicfile packaging/backoff packaging/clientnet packaging/signature",
-	"server":  "raftfsm gpu packaging/atomicfile packaging/backoff packaging/clientnet packaging/failpoint packaging/heap packaging/keystore packaging/tick",
-	"node":    "raftfsm/spec raftfsm/blob raftfsm/envfile raftfsm/execcommand raftfsm/filesystem raftfsm/firelens raftfsm/gpufault raftfsm/gpuuse raftfsm/hostport raftfsm/iam raftfsm/iplease raftfsm/isolation raftfsm/label raftfsm/linux raftfsm/logdriver raftfsm/logfilter raftfsm/metric raftfsm/partition raftfsm/rendezvous raftfsm/tasknetwork raftfsm/traffic raftfsm/valuefrom raftfsm/volumeroot raftfsm/lazyregexp gpu packaging/atomicfile packaging/backoff packaging/failpoint packaging/heap packaging/tick",
+	"api":     "raftfsm gpu packaging/atomicfile packaging/backoff packaging/clientnet packaging/jsonshape packaging/signature",
+	"server":  "raftfsm gpu packaging/atomicfile packaging/backoff packaging/clientnet packaging/failpoint packaging/heap packaging/jsonshape packaging/keystore packaging/tick",
+	"node":    "raftfsm/spec raftfsm/blob raftfsm/envfile raftfsm/execcommand raftfsm/filesystem raftfsm/firelens raftfsm/gpufault raftfsm/gpuuse raftfsm/hostport raftfsm/iam raftfsm/iplease raftfsm/isolation raftfsm/label raftfsm/linux raftfsm/logdriver raftfsm/logfilter raftfsm/metric raftfsm/partition raftfsm/rendezvous raftfsm/tasknetwork raftfsm/traffic raftfsm/valuefrom raftfsm/volumeroot raftfsm/lazyregexp gpu packaging/atomicfile packaging/backoff packaging/failpoint packaging/heap packaging/jsonshape packaging/tick",
 	"raftfsm": "gpu",
 	"gpu":     "packaging/backoff",
 }
