@@ -74,6 +74,24 @@ func TestAScheduledActionChangesTheCapacities(t *testing.T) {
 	}
 }
 
+// A scheduled action that would put the least capacity above the largest one has failed, for this time: it is not tried again.
+func TestAScheduledActionWithoutRoomBetweenTheCapacitiesFails(t *testing.T) {
+	h := newHistory(t)
+	h.create(t, 3)
+	h.do(t, scaled("a", 0, between(1, 4)))
+	ten := 10
+	h.do(t, scaled("b", 1, scaling.Change{PutAction: &scaling.ScheduledAction{ID: "1", Name: "day", Schedule: "cron(0 8 * * ? *)", Min: &ten}}))
+	version := h.web().Version
+	target := h.do(t, scaled("c", 2, scaling.Change{Run: &scaling.Run{Action: "day"}})).(*scaling.Target)
+	failed := scaling.Activity{ID: "c", At: at(2), To: 3, Cause: "scheduled action day was due", Failed: "the least capacity is above the largest one: 10 and 4"}
+	if got := target.Activity("c"); got == nil || *got != failed || !target.Action("day").Done.Equal(at(2)) {
+		t.Errorf("%+v, %+v", got, target.Actions)
+	}
+	if s := h.web(); s.Version != version || target.Min != 1 || target.Max != 4 {
+		t.Errorf("it has changed %+v, %+v", s, target)
+	}
+}
+
 func TestTheRecordOfAScalableTargetIsBounded(t *testing.T) {
 	h := newHistory(t)
 	h.create(t, 1)

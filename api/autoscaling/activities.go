@@ -30,7 +30,7 @@ type describeActivitiesOutput struct {
 	NextToken         string            `json:"NextToken,omitempty"`
 }
 
-// describeScalingActivities lists what has changed desired counts, the newest first.
+// describeScalingActivities lists what has changed desired counts, and what failed to, the newest first.
 func (r *Request) describeScalingActivities(_ context.Context, in *describeActivitiesInput) (*describeActivitiesOutput, error) {
 	targets, err := in.of(r)
 	if err != nil {
@@ -40,10 +40,14 @@ func (r *Request) describeScalingActivities(_ context.Context, in *describeActiv
 	for _, t := range targets {
 		for _, a := range t.Activities {
 			at := wire.NewTime(a.At)
-			all = append(all, scalingActivity{
+			one := scalingActivity{
 				named: nameOf(t), ActivityID: a.ID, Description: fmt.Sprintf("Setting desired count to %d.", a.To), Cause: a.Cause, StartTime: at, EndTime: at,
 				StatusCode: "Successful", StatusMessage: fmt.Sprintf("Successfully set desired count to %d.", a.To),
-			})
+			}
+			if a.Failed != "" {
+				one.Description, one.StatusCode, one.StatusMessage = "Setting the capacities.", "Failed", "Failed to set the capacities: "+a.Failed+"."
+			}
+			all = append(all, one)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b scalingActivity) int { return b.StartTime.Compare(a.StartTime.Time) })

@@ -52,7 +52,7 @@ type Decision struct {
 }
 
 // Apply makes the change to a target, nil where there is none, of a service with so many desired tasks. After is nil when there is none any
-// more; an activity of after with the id is what has changed the desired count. Errors are those above.
+// more; an activity of after with the id has changed the desired count, or has failed. Errors are those above.
 func (c *Change) Apply(known *Target, fresh Target, desired int, id string, at time.Time) (after *Target, err error) {
 	if known == nil && c.Register == nil {
 		return nil, ErrNoTarget
@@ -117,15 +117,17 @@ func (t *Target) register(r *Registration, first bool, desired int, id string, a
 
 // bound sets the capacities that are given, and brings the desired count between them.
 func (t *Target) bound(least, most *int, by string, desired int, id string, at time.Time) error {
+	lower, upper := t.Min, t.Max
 	if least != nil {
-		t.Min = *least
+		lower = *least
 	}
 	if most != nil {
-		t.Max = *most
+		upper = *most
 	}
-	if t.Min > t.Max {
-		return ErrRange
+	if lower > upper {
+		return fmt.Errorf("%w: %d and %d", ErrRange, lower, upper)
 	}
+	t.Min, t.Max = lower, upper
 	switch {
 	case desired < t.Min:
 		t.recordActivity(id, t.Min, fmt.Sprintf("minimum capacity was set to %d%s: %d -> %d", t.Min, by, desired, t.Min), at)
@@ -135,7 +137,8 @@ func (t *Target) bound(least, most *int, by string, desired int, id string, at t
 	return nil
 }
 
-// run carries out a scheduled action.
+// run carries out a scheduled action. One that would leave no desired count between the capacities has failed, and this time of it is over all the
+// same: the capacities were not known when it was put, and would be the same at the next attempt.
 func (t *Target) run(name string, desired int, id string, at time.Time) error {
 	known := t.Action(name)
 	if known == nil {
@@ -144,7 +147,12 @@ func (t *Target) run(name string, desired int, id string, at time.Time) error {
 	action := *known
 	action.Done = at
 	t.Actions, _ = put(t.Actions, action, name, byActionName, MaxActions, nil)
-	return t.bound(action.Min, action.Max, " by scheduled action "+name, desired, id, at)
+	err := t.bound(action.Min, action.Max, " by scheduled action "+name, desired, id, at)
+	if errors.Is(err, ErrRange) {
+		t.record(Activity{ID: id, At: at, To: desired, Cause: "scheduled action " + name + " was due", Failed: err.Error()})
+		return nil
+	}
+	return err
 }
 
 func (t *Target) scale(m *Decision, desired int, id string, at time.Time) error {
@@ -161,7 +169,11 @@ func (t *Target) scale(m *Decision, desired int, id string, at time.Time) error 
 }
 
 func (t *Target) recordActivity(id string, to int, cause string, at time.Time) {
-	all := append(slices.Clone(t.Activities), Activity{ID: id, At: at, To: to, Cause: cause})
+	t.record(Activity{ID: id, At: at, To: to, Cause: cause})
+}
+
+func (t *Target) record(a Activity) {
+	all := append(slices.Clone(t.Activities), a)
 	t.Activities = all[max(0, len(all)-MaxActivities):]
 }
 

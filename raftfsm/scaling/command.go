@@ -49,7 +49,7 @@ func (c ChangeTarget) Apply(tx command.Transaction) (any, error) {
 		tx.Remove(known)
 		return (*Target)(nil), nil
 	}
-	if moved := after.Activity(c.ID); moved != nil {
+	if moved := after.Activity(c.ID); moved != nil && moved.Failed == "" {
 		s.Desired = moved.To
 		s.AddEvents(service.Event{ID: c.ID, At: c.At, Message: fmt.Sprintf("(service %s) has set its desired count to %d: %s.", s.Name, moved.To, moved.Cause)})
 		tx.Put(s)

@@ -50,12 +50,13 @@ type Step struct {
 	By int       `json:"by"`
 }
 
-// Activity is a change of the desired count and its cause.
+// Activity is a change of the desired count and its cause, or one that failed and changed nothing.
 type Activity struct {
-	ID    string    `json:"id"` // UUID, that of the service's event too
-	At    time.Time `json:"at"`
-	To    int       `json:"to"`
-	Cause string    `json:"cause"`
+	ID     string    `json:"id"` // UUID, that of the service's event too
+	At     time.Time `json:"at"`
+	To     int       `json:"to"` // the desired count from then on
+	Cause  string    `json:"cause"`
+	Failed string    `json:"failed,omitempty" level:"1"` // why it failed; empty: it did not
 }
 
 // Policy has a service follow a metric, or go by steps when alarms say so.

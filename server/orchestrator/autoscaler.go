@@ -173,21 +173,15 @@ func queueDepth(v *raftfsm.View, cluster string) (n int) {
 	return n
 }
 
-// Scale carries out the scheduled actions that are due, and the decisions of the policies.
+// Scale carries out the scheduled actions that are due, and then the decisions of the policies, by the capacities that these have left.
 func (a *Autoscaler) Scale(ctx context.Context) {
-	now, view := a.proposer.Now(), a.proposer.State().View()
+	now := a.proposer.Now()
+	a.runScheduled(ctx, now)
+	view := a.proposer.State().View()
 	waiting := a.metrics.Sums(now).Waiting
 	triggers := a.triggers
 	a.triggers = nil // what they start is decided once
-	targets := scaling.All(view)
-	due := a.scheduled.due(targets, now)
-	for i, t := range targets {
-		for _, name := range due[i] {
-			a.change(ctx, t, scaling.Change{Run: &scaling.Run{Action: name}})
-		}
-		if len(due[i]) > 0 {
-			continue // what they have changed decides at the next interval
-		}
+	for _, t := range scaling.All(view) {
 		s := view.ServiceByID(t.ServiceID)
 		rollout := view.ServiceRollout(s.Primary().Rollout)
 		facts := autoscale.Facts{
@@ -201,8 +195,25 @@ func (a *Autoscaler) Scale(ctx context.Context) {
 	}
 }
 
+// runScheduled carries out the scheduled actions that are due.
+func (a *Autoscaler) runScheduled(ctx context.Context, now time.Time) {
+	targets := scaling.All(a.proposer.State().View())
+	due := a.scheduled.due(targets, now)
+	for i, t := range targets {
+		for _, name := range due[i] {
+			a.change(ctx, t, scaling.Change{Run: &scaling.Run{Action: name}})
+		}
+	}
+}
+
 func (a *Autoscaler) change(ctx context.Context, t *scaling.Target, change scaling.Change) {
-	_, err := a.proposer.Propose(ctx, raftfsm.Wrap(scaling.ChangeTarget{Cluster: t.Cluster, Service: t.Service, Change: change, ID: id.NewUUID(), At: a.proposer.Now()}))
+	activityID := id.NewUUID()
+	answer, err := a.proposer.Propose(ctx, raftfsm.Wrap(scaling.ChangeTarget{Cluster: t.Cluster, Service: t.Service, Change: change, ID: activityID, At: a.proposer.Now()}))
+	if after, _ := answer.(*scaling.Target); after != nil && err == nil {
+		if activity := after.Activity(activityID); activity != nil && activity.Failed != "" {
+			a.log.Warn("cannot carry out a scheduled action", "service", t.Service, "cluster", t.Cluster, "cause", activity.Cause, "error", activity.Failed)
+		}
+	}
 	if err != nil && !errors.Is(err, scaling.ErrMoved) && ctx.Err() == nil {
 		a.log.Warn("cannot scale a service, will try again", "service", t.Service, "cluster", t.Cluster, "error", err)
 	}
