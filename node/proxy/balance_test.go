@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -106,6 +107,35 @@ func TestATargetThatKeepsFailingIsEjectedButNeverTheLast(t *testing.T) {
 	s.apply(toGroup(group("web", s.server(broken), s.server(broken))))
 	if counts := s.counted(50, nil); counts["broken"] != 50 {
 		t.Errorf("%v: the last one was ejected", counts)
+	}
+}
+
+// A healthy target that is ejected gets requests again as soon as there is no other, those that may not wait too.
+func TestAnEjectedTargetIsBackWhenItIsTheOnlyOne(t *testing.T) {
+	for _, maxWaiting := range []int{-1, 10} {
+		s := newSite(t)
+		var well atomic.Bool
+		a := s.server(func(w http.ResponseWriter, _ *http.Request) {
+			if !well.Load() {
+				w.WriteHeader(http.StatusBadGateway)
+			}
+			_, _ = io.WriteString(w, "a")
+		})
+		b := s.named("b")
+		apply := func(targets ...traffic.Target) {
+			g := group("web", targets...)
+			g.Algorithm, g.MaxWaiting, g.WaitTimeout = traffic.RoundRobin, maxWaiting, time.Second
+			s.apply(toGroup(g))
+		}
+		apply(a, b)
+		if counts := s.counted(20, nil); counts["a"] != 5 {
+			t.Fatalf("%v: it was not ejected", counts)
+		}
+		well.Store(true)
+		apply(a, in(b, traffic.Draining))
+		if status, body := s.get(80, "/"); status != http.StatusOK || body != "a" {
+			t.Errorf("%d may wait: %d %q", maxWaiting, status, body)
+		}
 	}
 }
 

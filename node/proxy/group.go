@@ -108,17 +108,28 @@ func (g *group) stopWaiting() {
 	g.rebuild(time.Now())
 }
 
-// rebuild lists the eligible targets, in the order of their IDs, and wakes requests that wait for one. g.mu is held.
+// rebuild lists the eligible targets, in the order of their IDs, and wakes requests that wait for one. When the others have gone, those that are ejected
+// come back before their time: while a target is healthy no request waits for one. g.mu is held.
 func (g *group) rebuild(now time.Time) {
+	var ejected []*target
 	g.eligible, g.rejoins = nil, time.Time{}
 	for _, t := range g.targets {
 		switch {
 		case t.state != traffic.Healthy:
 		case !now.Before(t.ejectedUntil):
 			g.eligible = append(g.eligible, t)
-		case g.rejoins.IsZero() || t.ejectedUntil.Before(g.rejoins):
-			g.rejoins = t.ejectedUntil
+		default:
+			ejected = append(ejected, t)
+			if g.rejoins.IsZero() || t.ejectedUntil.Before(g.rejoins) {
+				g.rejoins = t.ejectedUntil
+			}
 		}
+	}
+	if len(g.eligible) == 0 {
+		for _, t := range ejected {
+			t.ejectedUntil = time.Time{}
+		}
+		g.eligible, g.rejoins = ejected, time.Time{}
 	}
 	slices.SortFunc(g.eligible, func(a, b *target) int { return cmp.Compare(a.id, b.id) })
 	if len(g.eligible) > 0 || g.closed {
