@@ -136,6 +136,33 @@ func TestARolloutStopsNothingWhileNoHostTakesTasks(t *testing.T) {
 	}
 }
 
+// A rollout that was looked at while its only host was not connected goes on when the host is back, though nothing in the state has changed.
+func TestARolloutGoesOnWhenItsHostIsHeardOfAgain(t *testing.T) {
+	p := serviceHistory(t, 1, nil, 1)
+	connected := true
+	s := NewServices(p, func(string) bool { return connected }, slog.New(slog.DiscardHandler))
+	p.reconcileAll(t, s)
+	old := p.state.View().ServiceTasks("s0")[0]
+	p.do(t, raftfsm.PlaceTasks{Groups: [][]spec.Placement{{{TaskID: old.ID, HostID: "h"}}}})
+	p.do(t, raftfsm.ReportTasks{HostID: "h", Reports: []spec.TaskReport{{TaskID: old.ID, Status: spec.Running, Times: spec.TaskTimes{Started: p.now}}}})
+	pass := func(d time.Duration) {
+		p.now = p.now.Add(d)
+		s.follower.CatchUp()
+		s.touchDue()
+		p.reconcileAll(t, s)
+	}
+	pass(time.Minute)
+	revision, rollout := &service.Revision{ID: "2", Definition: "f:1"}, &service.Rollout{ID: "2", CreatedAt: p.now}
+	p.do(t, raftfsm.UpdateService{Cluster: spec.DefaultCluster, Name: "s0", Change: service.Change{Revision: revision, Rollout: rollout}, At: p.now})
+	pass(0)
+	connected = false
+	pass(6 * time.Second)
+	connected = true
+	if pass(time.Minute); p.state.View().Task(old.ID).DesiredStatus != spec.Stopped {
+		t.Errorf("the old task still has its place, and the service is looked at again at %v", s.wakes)
+	}
+}
+
 // A host in another availability zone that comes, or gets a GPU free, is one that a service moves a task to; a host that could not run it is none.
 func TestAServiceMovesATaskToAZoneThatHasCome(t *testing.T) {
 	p := serviceHistory(t, 0, nil, 0)

@@ -14,6 +14,8 @@ const (
 	noPlaceAfter = 5 * time.Second
 	// limitRetry is when tasks are tried again that a limit has refused: nothing of the service tells that there is room.
 	limitRetry = 10 * time.Second
+	// hostRetry is when a rollout is looked at again whose tasks no host could run: that a host is heard of again is no change of the state.
+	hostRetry = 10 * time.Second
 	// steadyInterval is how often a steady service says so.
 	steadyInterval = 6 * time.Hour
 	// maxStepTasks is the number of tasks that one step starts, and that it stops, so that its entry stays below a megabyte.

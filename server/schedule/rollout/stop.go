@@ -115,7 +115,11 @@ func (p *planner) isMoving() bool {
 // waiting is the number of current tasks that wait without a place, though there is a host that could run them with more room.
 func (p *planner) waiting() int {
 	waiting := p.live.count(func(r *replica) bool { return r.current && r.noPlace })
-	if waiting == 0 || p.f.Infeasible(p.live.firstWithoutPlace()) != "" {
+	if waiting == 0 || p.live.count(p.isReplaced) == 0 { // nothing could make room
+		return 0
+	}
+	if p.f.Infeasible(p.live.firstWithoutPlace()) != "" {
+		p.rules.wakeAt(p.now.Add(hostRetry))
 		return 0
 	}
 	return waiting
