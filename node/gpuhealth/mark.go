@@ -1,6 +1,7 @@
 package gpuhealth
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -16,7 +17,8 @@ func (r *Record) Mark(inventory gpu.Inventory, now time.Time) gpu.Inventory {
 	shown := inventory
 	shown.Devices = slices.Clone(inventory.Devices)
 	clear(r.present)
-	if inventory.Problem == "" || len(inventory.Devices) > 0 { // a driver that cannot be asked lists nothing, which does not make its GPUs missing
+	listed := inventory.Problem == "" || len(inventory.Devices) > 0 // a driver that cannot be asked lists nothing, which does not make its GPUs missing
+	if listed {
 		r.addMissing(&shown, inventory.Devices, now)
 	}
 	for i := range inventory.Devices {
@@ -32,8 +34,21 @@ func (r *Record) Mark(inventory gpu.Inventory, now time.Time) gpu.Inventory {
 			d.Health, d.Problem = c.Health, c.text()
 		}
 	}
+	if listed {
+		r.answerGone(shown)
+	}
 	maps.DeleteFunc(r.lastXid, func(uuid string, _ uint64) bool { _, has := shown.Device(uuid); return !has })
 	return shown
+}
+
+// answerGone answers who has asked for a check of a GPU that is gone: it cannot be checked any more.
+func (r *Record) answerGone(shown gpu.Inventory) {
+	for uuid, outcome := range r.requested {
+		d, has := shown.Device(uuid)
+		if !outcome.Done && (!has || d.Health == gpu.Lost && !r.present[uuid]) {
+			r.requested[uuid] = gpu.CheckOutcome{Done: true, Problem: cmp.Or(d.Problem, "this host does not have it any more")}
+		}
+	}
 }
 
 // LastXid is the number of the last error that the driver has told of a GPU since the agent was started; 0: of none.

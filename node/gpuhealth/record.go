@@ -152,7 +152,7 @@ func (r *Record) forgetGone() {
 // severity orders states: a GPU is in the worst one that is known of it.
 var severity = []gpu.Health{gpu.Suspect, gpu.NeedsReset, gpu.NeedsReboot, gpu.Lost, gpu.Replace}
 
-// add records a condition, unless a worse one is known. Called with the lock held.
+// add records a condition, unless a worse one is known. What operators have asked for stays asked for. Called with the lock held.
 func (r *Record) add(uuid string, c condition) {
 	c.Boot = r.boot
 	old := r.sick[uuid]
@@ -160,7 +160,10 @@ func (r *Record) add(uuid string, c condition) {
 		old.fromEvent, old.Reset, old.lastCheck = old.fromEvent || c.fromEvent, false, time.Time{}
 		return
 	}
-	c.inInventory = c.inInventory || old != nil && old.inInventory
+	if old != nil {
+		c.inInventory = c.inInventory || old.inInventory
+		c.checkRequested, c.resetRequested = old.checkRequested, old.resetRequested
+	}
 	r.sick[uuid] = &c
 	r.forgetGone()
 	r.save()

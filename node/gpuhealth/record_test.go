@@ -196,6 +196,38 @@ func TestAnOperatorHasAnyGPUChecked(t *testing.T) {
 	}
 }
 
+// What an operator has asked for is carried out and answered, whatever else happens to the GPU before.
+func TestAFaultForgetsNoRequest(t *testing.T) {
+	r := newRecord(t)
+	r.Mark(said(gpu.Healthy, gpu.Healthy), start)
+	r.Request("GPU-0", true, start)
+	r.AddFault(gpu.Fault{UUID: "GPU-0", Xid: 48}, both, start.Add(time.Second))
+	if wantDue(t, r, start.Add(time.Second), "GPU-0"); !r.WantsReset("GPU-0") {
+		t.Error("the reset is forgotten")
+	}
+	r.Checked("GPU-0", nil, start.Add(time.Minute))
+	if got, _ := r.Outcome("GPU-0"); got != (gpu.CheckOutcome{Done: true}) {
+		t.Errorf("who has asked is told %+v", got)
+	}
+}
+
+// A GPU that goes before the check that was asked for is not waited for.
+func TestACheckOfAGPUThatIsGoneIsAnswered(t *testing.T) {
+	r := newRecord(t)
+	r.Mark(said(gpu.Healthy, gpu.Healthy), start)
+	r.Request("GPU-1", false, start)
+	one := gpu.Inventory{Devices: said(gpu.Healthy, gpu.Healthy).Devices[:1]}
+	r.Mark(one, start.Add(time.Second))
+	r.Mark(gpu.Inventory{Problem: "the driver hangs"}, start.Add(time.Hour))
+	if got, _ := r.Outcome("GPU-1"); got.Done {
+		t.Errorf("it may come back: %+v", got)
+	}
+	r.Mark(one, start.Add(time.Hour))
+	if got, _ := r.Outcome("GPU-1"); !got.Done || !strings.Contains(got.Problem, "has not listed it") {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestTasksEndWithTheGPUAlone(t *testing.T) {
 	r := newRecord(t)
 	ends := func(uuid string) <-chan error {
