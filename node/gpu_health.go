@@ -103,7 +103,7 @@ func (h gpuHealth) runsElsewhere(end gpuhealth.TaskEnd) bool {
 func (g *GPUs) checkSick(ctx context.Context) {
 	var checks sync.WaitGroup
 	defer checks.Wait()
-	running := runningChecks{uuids: map[string]bool{}}
+	running := runningChecks{uuids: map[string]bool{}, ended: make(chan struct{}, 1)}
 	for {
 		changed := g.record.Changed()
 		g.publish()
@@ -116,14 +116,14 @@ func (g *GPUs) checkSick(ctx context.Context) {
 				})
 			}
 		}
-		if !waitUntil(ctx, changed, next) {
+		if !waitUntil(ctx, changed, running.ended, next) {
 			return
 		}
 	}
 }
 
-// waitUntil waits for the change or the time, if there is one. It reports whether ctx goes on.
-func waitUntil(ctx context.Context, changed <-chan struct{}, next time.Time) bool {
+// waitUntil waits for a change, the end of a check or the time, if there is one. It reports whether ctx goes on.
+func waitUntil(ctx context.Context, changed, ended <-chan struct{}, next time.Time) bool {
 	var due <-chan time.Time
 	if !next.IsZero() {
 		timer := time.NewTimer(time.Until(next))
@@ -132,6 +132,7 @@ func waitUntil(ctx context.Context, changed <-chan struct{}, next time.Time) boo
 	}
 	select {
 	case <-changed:
+	case <-ended:
 	case <-due:
 	case <-ctx.Done():
 	}
@@ -142,6 +143,7 @@ func waitUntil(ctx context.Context, changed <-chan struct{}, next time.Time) boo
 type runningChecks struct {
 	mu    sync.Mutex
 	uuids map[string]bool
+	ended chan struct{} // holds a value when one has ended since it was looked at: its GPU may be due again already
 }
 
 func (c *runningChecks) begin(uuid string) bool {
@@ -158,6 +160,10 @@ func (c *runningChecks) end(uuid string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.uuids, uuid)
+	select {
+	case c.ended <- struct{}{}:
+	default:
+	}
 }
 
 // checkOne checks a GPU once no task has it.
@@ -168,7 +174,7 @@ func (g *GPUs) checkOne(ctx context.Context, uuid string) {
 	defer g.locks.Abandon(checkOwner + uuid)
 	call, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	found := g.try(call, uuid)
+	found := g.try(call, uuid, g.record.StartCheck(uuid))
 	if ctx.Err() == nil {
 		g.record.Checked(uuid, found, time.Now())
 	}
@@ -180,8 +186,8 @@ func (g *GPUs) reserve(ctx context.Context, uuid string) error {
 	return err
 }
 
-// try checks a GPU that no task has; its error says what is wrong.
-func (g *GPUs) try(ctx context.Context, uuid string) error {
+// try checks a GPU that no task has, and resets it before if it is to be; its error says what is wrong.
+func (g *GPUs) try(ctx context.Context, uuid string, reset bool) error {
 	checker, ok := g.source.(gpu.Checker)
 	if !ok {
 		return errors.New("this host has no way to check a GPU")
@@ -189,7 +195,7 @@ func (g *GPUs) try(ctx context.Context, uuid string) error {
 	if err := g.waitIdle(ctx, uuid); err != nil {
 		return err
 	}
-	if g.record.WantsReset(uuid) {
+	if reset {
 		if err := g.reset(ctx, uuid); err != nil {
 			return err
 		}

@@ -86,6 +86,25 @@ func TestAGPUThatNeedsAResetLetsItsTaskEndAndIsCheckedAfterIt(t *testing.T) {
 	})
 }
 
+// A fault that comes during a check is no less than one before it, also when the check takes longer than the driver's own record of the fault.
+func TestAGPUWithAFaultDuringItsCheckIsCheckedAgain(t *testing.T) {
+	for _, longer := range []time.Duration{0, time.Minute} {
+		simulate(t, func(w *simHost) {
+			w.boot()
+			w.gpus.duringCheck = func() {
+				w.gpus.fault("GPU-0", 79)
+				time.Sleep(longer)
+			}
+			w.gpus.fault("GPU-0", 48)
+			w.advance(31 * time.Second)
+			w.wantGPUHealth(gpu.Lost, gpu.Healthy)
+			w.advance(2 * time.Minute)
+			w.want("checks", w.gpus.checks, 2)
+			w.wantGPUHealth(gpu.Healthy, gpu.Healthy)
+		})
+	}
+}
+
 func TestAContainedErrorEndsItsTaskAndTheGPUGoesOn(t *testing.T) {
 	simulate(t, func(w *simHost) {
 		w.boot()

@@ -145,6 +145,7 @@ type fakeGPUs struct {
 	faults       []gpu.Fault
 	wrong        map[string]error     // by UUID: what a check finds
 	checks       int                  // how many were made
+	duringCheck  func()               // what happens during the next one, if anything
 	usage        map[string]gpu.Usage // by UUID
 	usageErr     error
 	err          error
@@ -229,8 +230,15 @@ func (g *fakeGPUs) setWrong(uuid string, found error) {
 
 func (g *fakeGPUs) Check(_ context.Context, uuid string, _ bool) error {
 	g.mu.Lock()
-	defer g.mu.Unlock()
+	during := g.duringCheck
+	g.duringCheck = nil
 	g.checks++
+	g.mu.Unlock()
+	if during != nil {
+		during()
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	return g.wrong[uuid]
 }
 

@@ -1,6 +1,7 @@
 package gpuhealth
 
 import (
+	"errors"
 	"time"
 
 	"pinion/gpu"
@@ -92,12 +93,18 @@ func (r *Record) Request(uuid string, reset bool, now time.Time) {
 	r.wake()
 }
 
-// WantsReset reports whether the GPU is to be reset before its check.
-func (r *Record) WantsReset(uuid string) bool {
+// StartCheck begins a check of a GPU, which ends with Checked, and reports whether the GPU is to be reset before. Faults and requests that come
+// from here on are for another check.
+func (r *Record) StartCheck(uuid string) (reset bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := r.sick[uuid]
-	return c != nil && c.resetRequested
+	if c == nil {
+		return false
+	}
+	reset = c.resetRequested
+	c.checkState = checkState{checking: true, answers: c.checkRequested}
+	return reset
 }
 
 // MarkReset records that the GPU was reset.
@@ -110,7 +117,10 @@ func (r *Record) MarkReset(uuid string) {
 	}
 }
 
-// Checked records the finding of a check: nil, and the GPU is well.
+// errOutdated is the finding of a check that says nothing of what has happened since it began.
+var errOutdated = errors.New("there was another fault during the check, so that the GPU is checked again")
+
+// Checked records the finding of a check: nil, and the GPU is well, unless something has happened since the check began.
 func (r *Record) Checked(uuid string, found error, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -118,13 +128,18 @@ func (r *Record) Checked(uuid string, found error, now time.Time) {
 	if c == nil {
 		return
 	}
-	if _, ok := r.requested[uuid]; ok && c.checkRequested {
+	check := c.checkState
+	c.checking, c.answers, c.outdated = false, false, false
+	if found == nil && check.outdated {
+		found = errOutdated
+	}
+	if check.answers && !check.checkRequested {
 		r.requested[uuid] = gpu.CheckOutcome{Done: true}
 		if found != nil {
 			r.requested[uuid] = gpu.CheckOutcome{Done: true, Problem: found.Error()}
 		}
 	}
-	if found == nil {
+	if found == nil && !check.checkRequested {
 		r.log.Info("a GPU has passed its check and may get work again", "gpu", uuid, "previous", c.Health, "since", c.Since)
 		delete(r.sick, uuid)
 		delete(r.failures, uuid)
@@ -132,7 +147,12 @@ func (r *Record) Checked(uuid string, found error, now time.Time) {
 		r.wake()
 		return
 	}
-	r.log.Warn("a GPU has not passed its check", "gpu", uuid, "health", c.Health, "error", found)
-	c.failed, c.lastCheck, c.result, c.checkRequested, c.resetRequested = c.failed+1, now, found.Error(), false, false
+	if found != nil {
+		r.log.Warn("a GPU has not passed its check", "gpu", uuid, "health", c.Health, "error", found)
+		c.failed, c.result = c.failed+1, found.Error()
+	}
+	if !check.outdated { // else the next check waits for the driver's record of the fault
+		c.lastCheck = now
+	}
 	r.wake()
 }

@@ -32,13 +32,21 @@ type condition struct {
 	EndsTasks bool       `json:"endsTasks,omitempty"` // what computes on the GPU is lost
 	Reset     bool       `json:"reset,omitempty"`     // the GPU was reset since
 
-	fromEvent      bool      // an event told of it: the driver's own record may say so later
-	inInventory    bool      // the source says so too
-	checkRequested bool      // an operator asks for a check
-	resetRequested bool      // and for a reset before it
-	failed         int       // checks that did not pass
-	lastCheck      time.Time // zero: none
-	result         string    // what the last check has found
+	fromEvent   bool      // an event told of it: the driver's own record may say so later
+	inInventory bool      // the source says so too
+	failed      int       // checks that did not pass
+	lastCheck   time.Time // zero: none
+	result      string    // what the last check has found
+	checkState
+}
+
+// checkState is what is asked for and done about a GPU. It stays when another condition takes the place of the one that is known.
+type checkState struct {
+	checkRequested bool // an operator asks for a check that has not begun
+	resetRequested bool // and for a reset before it
+	checking       bool // a check is under way
+	answers        bool // it is the one that an operator has asked for
+	outdated       bool // since it began there was another fault, of which it says nothing
 }
 
 // Record is the health of this host's GPUs. It is safe for concurrent use.
@@ -157,12 +165,13 @@ func (r *Record) add(uuid string, c condition) {
 	c.Boot = r.boot
 	old := r.sick[uuid]
 	if old != nil && slices.Index(severity, old.Health) > slices.Index(severity, c.Health) {
-		old.fromEvent, old.Reset, old.lastCheck = old.fromEvent || c.fromEvent, false, time.Time{}
+		old.fromEvent, old.Reset, old.lastCheck, old.outdated = old.fromEvent || c.fromEvent, false, time.Time{}, old.checking
 		return
 	}
 	if old != nil {
 		c.inInventory = c.inInventory || old.inInventory
-		c.checkRequested, c.resetRequested = old.checkRequested, old.resetRequested
+		c.checkState = old.checkState
+		c.outdated = c.checking
 	}
 	r.sick[uuid] = &c
 	r.forgetGone()

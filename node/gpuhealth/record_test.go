@@ -75,18 +75,6 @@ func TestAnErrorOfTheDriverTakesItsGPUOutOfUseUntilACheckPasses(t *testing.T) {
 	wantDue(t, r, start.Add(time.Hour))
 }
 
-func TestChecksThatFailBecomeRare(t *testing.T) {
-	r := newRecord(t)
-	r.Mark(said(gpu.Lost, gpu.Healthy), start)
-	now := start
-	for range 40 {
-		r.Checked("GPU-0", errors.New("no answer"), now)
-	}
-	if _, next := r.Due(now); !next.Equal(now.Add(10 * time.Minute)) {
-		t.Errorf("after 40 checks the next is in %v", next.Sub(now))
-	}
-}
-
 func TestAGPUThatIsLostEndsTheTasksOfOtherGPUsToo(t *testing.T) {
 	r := newRecord(t)
 	ended := make(chan error, 1)
@@ -165,67 +153,6 @@ func TestAGPUOfWhichTheSourceSaysThatItIsWellAgainIsCheckedAtOnce(t *testing.T) 
 	wantDue(t, r, start)
 	wantHealth(t, r, gpu.Lost, gpu.Healthy) // the source says that it is well: that alone is not enough
 	wantDue(t, r, start, "GPU-0")
-}
-
-func TestAnOperatorHasAnyGPUChecked(t *testing.T) {
-	r := newRecord(t)
-	r.Mark(said(gpu.Replace, gpu.Healthy), start)
-	r.Request("GPU-0", true, start)
-	r.Request("GPU-1", false, start)
-	wantHealth(t, r, gpu.Replace, gpu.Suspect)
-	wantDue(t, r, start, "GPU-0", "GPU-1")
-	if !r.WantsReset("GPU-0") || r.WantsReset("GPU-1") {
-		t.Error("the wrong GPU is reset")
-	}
-	wantOutcome := func(uuid string, want gpu.CheckOutcome, asked bool) {
-		t.Helper()
-		if got, ok := r.Outcome(uuid); got != want || ok != asked {
-			t.Errorf("outcome for %s: %+v %v, want %+v %v", uuid, got, ok, want, asked)
-		}
-	}
-	wantOutcome("GPU-0", gpu.CheckOutcome{}, true)
-	wantOutcome("GPU-2", gpu.CheckOutcome{}, false)
-	r.Checked("GPU-0", errors.New("no answer"), start)
-	r.Checked("GPU-1", nil, start)
-	wantOutcome("GPU-0", gpu.CheckOutcome{Done: true, Problem: "no answer"}, true)
-	wantOutcome("GPU-1", gpu.CheckOutcome{Done: true}, true)
-	wantHealth(t, r, gpu.Replace, gpu.Healthy)
-	wantDue(t, r, start.Add(time.Minute)) // once
-	if r.WantsReset("GPU-0") {
-		t.Error("a reset that did not help is made again")
-	}
-}
-
-// What an operator has asked for is carried out and answered, whatever else happens to the GPU before.
-func TestAFaultForgetsNoRequest(t *testing.T) {
-	r := newRecord(t)
-	r.Mark(said(gpu.Healthy, gpu.Healthy), start)
-	r.Request("GPU-0", true, start)
-	r.AddFault(gpu.Fault{UUID: "GPU-0", Xid: 48}, both, start.Add(time.Second))
-	if wantDue(t, r, start.Add(time.Second), "GPU-0"); !r.WantsReset("GPU-0") {
-		t.Error("the reset is forgotten")
-	}
-	r.Checked("GPU-0", nil, start.Add(time.Minute))
-	if got, _ := r.Outcome("GPU-0"); got != (gpu.CheckOutcome{Done: true}) {
-		t.Errorf("who has asked is told %+v", got)
-	}
-}
-
-// A GPU that goes before the check that was asked for is not waited for.
-func TestACheckOfAGPUThatIsGoneIsAnswered(t *testing.T) {
-	r := newRecord(t)
-	r.Mark(said(gpu.Healthy, gpu.Healthy), start)
-	r.Request("GPU-1", false, start)
-	one := gpu.Inventory{Devices: said(gpu.Healthy, gpu.Healthy).Devices[:1]}
-	r.Mark(one, start.Add(time.Second))
-	r.Mark(gpu.Inventory{Problem: "the driver hangs"}, start.Add(time.Hour))
-	if got, _ := r.Outcome("GPU-1"); got.Done {
-		t.Errorf("it may come back: %+v", got)
-	}
-	r.Mark(one, start.Add(time.Hour))
-	if got, _ := r.Outcome("GPU-1"); !got.Done || !strings.Contains(got.Problem, "has not listed it") {
-		t.Errorf("%+v", got)
-	}
 }
 
 func TestTasksEndWithTheGPUAlone(t *testing.T) {
