@@ -64,7 +64,7 @@ func (c Control) waitServing(ctx context.Context, exited <-chan error) error {
 	defer cancel()
 	for {
 		found, why := c.Probe(ctx)
-		if found == Serving && c.process() != nil {
+		if found == Serving && c.daemonPID() != 0 {
 			return nil
 		}
 		if found == Wedged {
@@ -92,21 +92,18 @@ func (c Control) exitReason(exit error) error {
 	return fmt.Errorf("the control daemon has ended: %v: %.300s", exit, bytes.TrimSpace(output))
 }
 
-// process is the daemon, whichever process started it; nil when none runs. Its environment tells it from a later process with the same id.
-func (c Control) process() *os.Process {
+// daemonPID is the process id of the daemon, whichever process started it; 0 when none runs. Its environment tells it from a later process with the same
+// id.
+func (c Control) daemonPID() int {
 	text, err := os.ReadFile(filepath.Join(c.PipeDir(), pidFile))
 	if err != nil {
-		return nil
+		return 0
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		return nil
-	}
-	found, err := os.FindProcess(pid) // signals reach this process from here on, and no later one
 	if err != nil || !c.ownedBy(pid) {
-		return nil
+		return 0
 	}
-	return found
+	return pid
 }
 
 // ownedBy reports whether the process is the daemon of this directory, or one that it has started. A process that has ended and was not waited for has no
@@ -137,8 +134,8 @@ func sharesNamespaces(pid int) bool {
 }
 
 // servers are the process ids of the servers that the daemon has started and that run.
-func servers(daemon *os.Process) (pids []int, err error) {
-	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", daemon.Pid))
+func servers(daemon int) (pids []int, err error) {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", daemon))
 	if err != nil || len(threads) == 0 {
 		return nil, errors.Join(err, errors.New("the control daemon has ended"))
 	}
@@ -165,7 +162,7 @@ func runs(pid int) bool {
 
 // stop ends the daemon and its servers, those of a daemon that is gone too: they are asked to quit, and killed when they do not.
 func (c Control) stop(ctx context.Context) error {
-	if daemon := c.process(); daemon != nil {
+	if c.daemonPID() != 0 {
 		quit := c
 		quit.Timeout = min(quitTimeout, c.timeout())
 		if _, err := quit.Do(ctx, "quit"); err == nil {
@@ -173,8 +170,10 @@ func (c Control) stop(ctx context.Context) error {
 		}
 	}
 	for _, pid := range c.processes() {
-		if process, err := os.FindProcess(pid); err == nil && c.ownedBy(pid) {
+		process, err := os.FindProcess(pid) // the signal reaches this process from here on, and no later one
+		if err == nil && c.ownedBy(pid) {
 			_ = process.Kill()
+			_ = process.Release()
 		}
 	}
 	if !c.waitExit(ctx, killTimeout) {

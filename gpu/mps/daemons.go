@@ -85,7 +85,7 @@ func (d *Daemons) Share(ctx context.Context, uuid string, mib int64) (pipes stri
 	if s.failed != nil {
 		return "", fmt.Errorf("GPU %s is not shared until the containers that have shares of it have ended: %w", uuid, s.failed)
 	}
-	if s.process() == nil {
+	if s.daemonPID() == 0 {
 		if _, err := os.Stat(s.Dir); err == nil {
 			return "", s.fail(d.config.Log, errors.New("the control daemon has ended"))
 		}
@@ -160,7 +160,7 @@ func (d *Daemons) Check(uuid string) error {
 	s := d.of(uuid)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.failed == nil && s.process() == nil {
+	if s.failed == nil && s.daemonPID() == 0 {
 		return s.fail(d.config.Log, errors.New("the control daemon has ended"))
 	}
 	return s.failed
@@ -190,8 +190,8 @@ func (s *state) check(ctx context.Context, log *slog.Logger) error {
 	if s.failed != nil {
 		return s.failed
 	}
-	daemon := s.process()
-	if daemon == nil {
+	daemon := s.daemonPID()
+	if daemon == 0 {
 		return s.fail(log, errors.New("the control daemon has ended"))
 	}
 	found, err := servers(daemon)

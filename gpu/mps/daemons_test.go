@@ -28,14 +28,14 @@ func TestAGPUIsSharedUntilItsEnd(t *testing.T) {
 	if !slices.Equal(m.modes, []string{uuid + " exclusive"}) {
 		t.Errorf("the compute modes were %v", m.modes)
 	}
-	daemon := d.of(uuid).process()
+	daemon := d.of(uuid).daemonPID()
 	if _, err := d.Share(t.Context(), uuid, 100); err != nil || d.Check(uuid) != nil {
 		t.Errorf("a second share: %v, %v", err, d.Check(uuid))
 	}
-	if again := d.of(uuid).process(); again == nil || again.Pid != daemon.Pid {
+	if again := d.of(uuid).daemonPID(); again == 0 || again != daemon {
 		t.Error("the second share has a daemon of its own")
 	}
-	if err := d.End(t.Context(), uuid); err != nil || d.of(uuid).ownedBy(daemon.Pid) {
+	if err := d.End(t.Context(), uuid); err != nil || d.of(uuid).ownedBy(daemon) {
 		t.Errorf("the daemon runs on, %v", err)
 	}
 	m.wantNothingLeft(t)
@@ -111,13 +111,13 @@ func TestNoContainerStartsWithoutADaemonThatServes(t *testing.T) {
 func TestWhatEndsTheClientsIsTold(t *testing.T) {
 	for name, harm := range map[string]func(*testing.T, *machine, *Daemons){
 		"the server ends": func(t *testing.T, m *machine, d *Daemons) {
-			pids, err := servers(d.of(uuid).process())
+			pids, err := servers(d.of(uuid).daemonPID())
 			if err != nil || len(pids) != 1 {
 				t.Fatal(pids, err)
 			}
 			kill(t, pids[0])
 		},
-		"the daemon ends": func(t *testing.T, m *machine, d *Daemons) { kill(t, d.of(uuid).process().Pid) },
+		"the daemon ends": func(t *testing.T, m *machine, d *Daemons) { kill(t, d.of(uuid).daemonPID()) },
 		"the daemon hangs": func(t *testing.T, m *machine, d *Daemons) {
 			d.of(uuid).Timeout, d.of(uuid).probed = 50*time.Millisecond, time.Time{}
 			m.setMode(t, "hangs")
@@ -177,12 +177,12 @@ func TestTheNextAgentFindsTheDaemons(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	daemon := d.of(uuid).process()
+	daemon := d.of(uuid).daemonPID()
 	next := m.daemons()
 	if err := next.EndOthers(t.Context(), []string{uuid}); err != nil || next.Check(uuid) != nil {
 		t.Errorf("a GPU that containers share: %v, %v", err, next.Check(uuid))
 	}
-	if err := m.daemons().EndOthers(t.Context(), nil); err != nil || d.of(uuid).ownedBy(daemon.Pid) {
+	if err := m.daemons().EndOthers(t.Context(), nil); err != nil || d.of(uuid).ownedBy(daemon) {
 		t.Errorf("the daemon of a GPU that nobody shares runs on, %v", err)
 	}
 	m.wantNothingLeft(t)
@@ -197,8 +197,8 @@ func TestAnotherProcessIsNoDaemon(t *testing.T) {
 	}
 	real := m.read(t, filepath.Join("pipe", pidFile))[0]
 	m.write(t, filepath.Join("pipe", pidFile), "1")
-	if found := d.of(uuid).process(); found != nil {
-		t.Errorf("process %d is taken for the daemon", found.Pid)
+	if found := d.of(uuid).daemonPID(); found != 0 {
+		t.Errorf("process %d is taken for the daemon", found)
 	}
 	m.write(t, filepath.Join("pipe", pidFile), real)
 }
@@ -269,11 +269,11 @@ func TestNVIDIAsOwnDaemon(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	daemon := d.of(uuid).process()
-	if daemon == nil || d.of(uuid).check(t.Context(), d.config.Log) != nil {
+	daemon := d.of(uuid).daemonPID()
+	if daemon == 0 || d.of(uuid).check(t.Context(), d.config.Log) != nil {
 		t.Fatal("the daemon is not found")
 	}
-	if err := d.End(t.Context(), uuid); err != nil || d.of(uuid).ownedBy(daemon.Pid) {
+	if err := d.End(t.Context(), uuid); err != nil || d.of(uuid).ownedBy(daemon) {
 		t.Errorf("it runs on, %v", err)
 	}
 	d.mu.Lock()

@@ -92,7 +92,7 @@ func (m *machine) share(t *testing.T, mode string) (*Daemons, error) {
 	if mode == "hangs" {
 		d.of(uuid).Timeout = 50 * time.Millisecond
 	}
-	if d.of(uuid).process() == nil {
+	if d.of(uuid).daemonPID() == 0 {
 		if err := m.begin(d, t); err != nil {
 			return d, err
 		}
