@@ -81,21 +81,26 @@ func (l *timeLimit) left() (left, limit time.Duration, changed <-chan struct{}) 
 func (r *Runner) waitStop(ctx context.Context) {
 	for !r.isStopping() && ctx.Err() == nil {
 		left, limit, changed := r.timeLimit.left()
-		var due <-chan time.Time
-		if limit > 0 {
-			if left <= 0 {
-				r.beginStop(spec.StopScheduler, spec.TimeLimitReason(limit))
-				return
-			}
-			timer := time.NewTimer(min(left, limitCheckInterval))
-			defer timer.Stop()
-			due = timer.C
+		if limit > 0 && left <= 0 {
+			r.beginStop(spec.StopScheduler, spec.TimeLimitReason(limit))
+			return
 		}
-		select {
-		case <-r.stopping:
-		case <-ctx.Done():
-		case <-changed:
-		case <-due:
-		}
+		r.waitLimit(ctx, left, limit > 0, changed)
+	}
+}
+
+// waitLimit waits until there may be a reason to stop: with a time limit for limitCheckInterval at most.
+func (r *Runner) waitLimit(ctx context.Context, left time.Duration, limited bool, changed <-chan struct{}) {
+	var due <-chan time.Time
+	if limited {
+		timer := time.NewTimer(min(left, limitCheckInterval))
+		defer timer.Stop()
+		due = timer.C
+	}
+	select {
+	case <-r.stopping:
+	case <-ctx.Done():
+	case <-changed:
+	case <-due:
 	}
 }
