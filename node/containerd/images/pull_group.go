@@ -19,10 +19,15 @@ import (
 // progressInterval is the interval between two reports of a pull's progress.
 const progressInterval = 200 * time.Millisecond
 
-// pullGroup holds the pulls in flight, by image name and credentials. Pulls of one name with other credentials come one after the other.
+// pullGroup holds the pulls in flight. Those of one image name come one after the other.
 type pullGroup struct {
-	mu    sync.Mutex
-	bySum map[[sha256.Size]byte]*sharedPull
+	mu       sync.Mutex
+	bySum    map[[sha256.Size]byte]*sharedPull // that may be joined, by image name and credentials
+	underWay map[*sharedPull]struct{}          // these, and those that were cancelled and have not ended
+}
+
+func newPullGroup() *pullGroup {
+	return &pullGroup{bySum: map[[sha256.Size]byte]*sharedPull{}, underWay: map[*sharedPull]struct{}{}}
 }
 
 // sharedPull is one pull with any number of waiting callers. It is cancelled when the last one leaves.
@@ -70,7 +75,7 @@ func (fs *pullGroup) acquire(ctx context.Context, name string, login *runtime.Re
 		pulling, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		f = &sharedPull{name: name, login: login, cancel: cancel, finished: make(chan struct{})}
 		before := fs.ofName(name)
-		fs.bySum[credentialsSum(name, login)] = f
+		fs.bySum[credentialsSum(name, login)], fs.underWay[f] = f, struct{}{}
 		go func() {
 			if f.err = waitFor(pulling, before); f.err == nil {
 				f.image, f.err = pull(pulling, f)
@@ -82,9 +87,9 @@ func (fs *pullGroup) acquire(ctx context.Context, name string, login *runtime.Re
 	return f
 }
 
-// ofName are the pulls of a name that are under way.
+// ofName are the pulls of a name that are under way: one that was cancelled is until what it has left is gone.
 func (fs *pullGroup) ofName(name string) (all []*sharedPull) {
-	for _, f := range fs.bySum {
+	for f := range fs.underWay {
 		if f.name == name {
 			all = append(all, f)
 		}
@@ -107,11 +112,13 @@ func waitFor(ctx context.Context, pulls []*sharedPull) error {
 func (fs *pullGroup) finish(f *sharedPull) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	fs.forget(f)
+	fs.endJoining(f)
+	delete(fs.underWay, f)
 	close(f.finished)
 }
 
-func (fs *pullGroup) forget(f *sharedPull) {
+// endJoining lets nobody join the pull any more.
+func (fs *pullGroup) endJoining(f *sharedPull) {
 	if sum := credentialsSum(f.name, f.login); fs.bySum[sum] == f {
 		delete(fs.bySum, sum)
 	}
@@ -123,7 +130,7 @@ func (fs *pullGroup) release(f *sharedPull) {
 	defer fs.mu.Unlock()
 	if f.waiters--; f.waiters == 0 {
 		f.cancel()
-		fs.forget(f)
+		fs.endJoining(f)
 	}
 }
 

@@ -5,7 +5,6 @@ package images
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -67,7 +66,7 @@ func Open(c Config) (*Store, error) {
 		config:  c,
 		process: rand.Text(),
 		cache:   &cache{client: c.Client, snapshotter: c.Snapshotter, byDigest: map[string]*Unpacked{}},
-		pulls:   &pullGroup{bySum: map[[sha256.Size]byte]*sharedPull{}},
+		pulls:   newPullGroup(),
 		builtin: &builtinImage{path: c.BuiltinBinary},
 		uses:    newUses(),
 	}
