@@ -45,7 +45,7 @@ func newHandler(config Config, stop httpx.Stop) http.Handler {
 	mux.Handle("GET "+web.Path, c.limited("GET "+web.Path, func(r *request) error { return web.Serve(r.Exchange) }))
 	mux.Handle("GET /{$}", c.limited("GET /", func(r *request) error { return web.Redirect(r.Exchange) }))
 	mux.Handle("/", serve(httpx.JSON, "", notFound))
-	return httpx.AccessLog(config.Log, config.Audit, config.Shared.Metrics.Observe, httpx.PeerHeaders(config.FromPeer, mux))
+	return httpx.AccessLog(config.Log, config.Audit, config.Shared.Metrics.Observe, httpx.PeerHeaders(config.FromPeer, httpx.QueryBound(mux)))
 }
 
 func newChain(config Config, peers *httpx.Peers) *chain {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"mime"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -294,7 +293,7 @@ func (s followerStore) Connected(hostID string) bool {
 var errNoTarget = wire.Errorf(wire.UnknownOperation, "The X-Amz-Target header is missing. It names the operation: AmazonEC2ContainerServiceV20141113.RunTask. Without an AWS client, POST to /v1/RunTask.")
 
 // errNoAction refuses the query protocol of another service.
-func errNoAction(form url.Values) error {
+func errNoAction(action, version string) error {
 	return wire.Errorf("InvalidAction", "pinion: action %q (API version %q) is not supported: Pinion answers Amazon ECS only. "+
-		"Where a CloudFormation stack makes the cluster and its hosts, start hosts with `pinion up` and name the cluster instead: export cluster=default", form.Get("Action"), form.Get("Version"))
+		"Where a CloudFormation stack makes the cluster and its hosts, start hosts with `pinion up` and name the cluster instead: export cluster=default", action, version)
 }

@@ -5,13 +5,13 @@ import (
 	"encoding/xml"
 	"mime"
 	"net/http"
-	"net/url"
 
 	"pinion/api/auth"
 	"pinion/api/cloudwatch"
 	"pinion/api/elb"
 	"pinion/api/httpx"
 	"pinion/api/leader"
+	"pinion/api/query"
 	"pinion/raftfsm/accesskey"
 )
 
@@ -31,8 +31,7 @@ const (
 // queryService is the service that a request in the query protocol must be signed for, by the version of the protocol in its body: what is found
 // for the body and what the signature is for are the same service.
 func queryService(body []byte) string {
-	form, _ := url.ParseQuery(string(body)) // what cannot be read names no version
-	switch form.Get("Version") {
+	switch query.First(body, "Version") {
 	case elb.Version:
 		return elb.Service
 	case cloudwatch.Version:
@@ -46,8 +45,7 @@ func queryService(body []byte) string {
 // byAction finds the operation of a request in the query protocol.
 func (o *operationEndpoints) byAction(r *request) (*endpoint, error) {
 	r.Format = httpx.QueryXML
-	form, _ := url.ParseQuery(string(r.Body)) // what cannot be read names no action
-	action := form.Get("Action")
+	action := query.First(r.Body, "Action")
 	switch service := queryService(r.Body); {
 	case service == elb.Service:
 		return o.loadBalancing(action), nil
@@ -58,7 +56,7 @@ func (o *operationEndpoints) byAction(r *request) (*endpoint, error) {
 	case service == stsService && action == "GetCallerIdentity":
 		return &identity, nil
 	}
-	return nil, errNoAction(form)
+	return nil, errNoAction(action, query.First(r.Body, "Version"))
 }
 
 // loadBalancing is the endpoint of an operation of Elastic Load Balancing. Load balancers are of the pool, so who changes them is an administrator

@@ -12,6 +12,7 @@ import (
 	"pinion/api/leader"
 	"pinion/api/rest"
 	"pinion/api/rest/images"
+	"pinion/api/wire"
 )
 
 // routes are the tables of everything beside the operations of ECS and CloudWatch Logs.
@@ -62,10 +63,16 @@ func (c *chain) mount(mux *http.ServeMux, t routes) {
 // nameOf is the pattern of a route in the mux, and its name in the access log.
 func nameOf(route rest.Route) string { return route.Method + " " + route.Path }
 
+// maxAnonymousBody is the size in bytes of what anybody may send at most: an ID token is some thousands.
+const maxAnonymousBody = 16 << 10
+
 // anonymous serves a route of the leader to callers without an access key. Every change that one asks for is audited.
 func (c *chain) anonymous(route rest.Route) handler {
 	return func(r *request) error {
 		r.Audited = route.Method != http.MethodGet
+		if len(r.Body) > maxAnonymousBody {
+			return wire.Errorf(httpx.TooLarge, "The body has %d bytes; without an access key it can have %d.", len(r.Body), maxAnonymousBody)
+		}
 		res, answered, err := c.router.Anonymous(r.Exchange, r.Audited)
 		if err != nil || answered {
 			return err

@@ -29,6 +29,13 @@ func (l *Limits) Admit(x *Exchange) error {
 	if err != nil {
 		return err
 	}
+	if len(body) > wire.SmallInput || x.Request.Header.Get("Content-Encoding") != "" {
+		release, free := l.LargeInputs.TryAcquire(x.LimitAddress())
+		if !free {
+			return ErrThrottled("requests with large inputs")
+		}
+		x.onHeader = append(x.onHeader, release)
+	}
 	release, free := l.InFlight.TryAcquire(x.LimitAddress())
 	if !free {
 		return ErrThrottled("requests")
@@ -123,7 +130,11 @@ func Decompress(x *Exchange) error {
 	if err != nil {
 		return wire.Errorf(wire.Serialization, "The body is not gzip, as its Content-Encoding says: %v", err)
 	}
-	content, err := readAtMost(in, MaxBody)
+	var content []byte
+	err = wire.Bounded(MaxBody, func() (err error) {
+		content, err = readAtMost(in, MaxBody)
+		return err
+	})
 	if err != nil {
 		return wire.Errorf(wire.Serialization, "The gzip body is damaged: %v", err)
 	}

@@ -46,6 +46,9 @@ const (
 	maxLargeBodies = 64
 	// maxLargeBodiesPerAddress is how many of them may come from one address. Who sends them is not known before they are here.
 	maxLargeBodiesPerAddress = 16
+	// maxLargeInputs is how many requests with inputs larger than wire.SmallInput are worked on at once. They are parsed one after another, see wire.Bounded.
+	maxLargeInputs           = 512
+	maxLargeInputsPerAddress = 128
 	// maxAnswers is how many bytes of answers larger than SmallBody wait at once for clients that read them slowly, or not at all. No
 	// answer counts for more than the part of its address.
 	maxAnswers           = 512 << 20
@@ -66,6 +69,7 @@ type Limits struct {
 	Awaiting    HostSemaphore    // requests that wait for another host, see Await
 	Bodies      AddressSemaphore // bodies that have not arrived whole
 	LargeBodies AddressSemaphore // bodies larger than SmallBody
+	LargeInputs AddressSemaphore // requests that are worked on whose input takes long to parse
 	Answers     AddressSemaphore // bytes of answers larger than SmallBody that are on their way to the client
 	Lists       OwnerSemaphore   // lists without a bound of their own that are put together, see HoldList
 }
@@ -79,6 +83,7 @@ func NewLimits() *Limits {
 		Awaiting:    HostSemaphore{Size: maxAwaiting, PerHost: maxAwaitingPerHost},
 		Bodies:      AddressSemaphore{Size: maxBodies, PerAddress: maxBodiesPerAddress},
 		LargeBodies: AddressSemaphore{Size: maxLargeBodies, PerAddress: maxLargeBodiesPerAddress},
+		LargeInputs: AddressSemaphore{Size: maxLargeInputs, PerAddress: maxLargeInputsPerAddress, Shared: true},
 		Answers:     AddressSemaphore{Size: maxAnswers, PerAddress: maxAnswersPerAddress},
 		Lists:       OwnerSemaphore{Size: maxLists},
 	}

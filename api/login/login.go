@@ -91,12 +91,12 @@ func (h *Handler) Begin(x *httpx.Exchange, res leader.Resolution) error {
 // IDToken answers whether the person has logged in.
 func (h *Handler) IDToken(x *httpx.Exchange, res leader.Resolution) error {
 	x.Audited, x.Writes = false, false
-	var in IDTokenRequest
-	if err := wire.DecodeJSON(x.Body, &in, wire.Strict); err != nil {
-		return err
-	}
 	from, err := IssuerOf(res)
 	if err != nil {
+		return err
+	}
+	var in IDTokenRequest
+	if err := wire.DecodeJSON(x.Body, &in, wire.Strict); err != nil {
 		return err
 	}
 	token, wait, err := h.Devices.IDToken(x.Context(), from, in.ID, h.Now())

@@ -2,6 +2,7 @@
 package query
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/url"
 	"reflect"
@@ -13,8 +14,9 @@ import (
 // Bounds of a request.
 const (
 	maxParameters = 5_000
-	maxMembers    = 1_000 // of a list
-	maxKey        = 500   // bytes of the name of a parameter, each part of which is looked at
+	maxMembers    = 1_000  // of a list
+	maxParts      = 50_000 // of the names of all parameters, with those that values have
+	maxKey        = 500    // bytes of the name of a parameter, each part of which is looked at
 )
 
 // Form is the parameters of a request.
@@ -25,12 +27,24 @@ type Form struct {
 
 // Parse reads the form of a request.
 func Parse(body []byte) (Form, error) {
+	if count := bytes.Count(body, []byte("&")) + 1; count > maxParameters {
+		return Form{}, invalid("A request can have %d parameters, not %d.", maxParameters, count)
+	}
+	if bytes.Count(body, []byte(".")) > maxParts {
+		return Form{}, invalid("The names and values of a request can have %d points: send it in parts.", maxParts)
+	}
+	var form Form
+	err := wire.Bounded(len(body), func() (err error) {
+		form, err = parse(body)
+		return err
+	})
+	return form, err
+}
+
+func parse(body []byte) (Form, error) {
 	values, err := url.ParseQuery(string(body))
 	if err != nil {
 		return Form{}, invalid("The body is not a form: %v.", err)
-	}
-	if len(values) > maxParameters {
-		return Form{}, invalid("A request can have %d parameters, not %d.", maxParameters, len(values))
 	}
 	f := Form{values, map[string]bool{}}
 	for key, given := range values {
@@ -47,6 +61,18 @@ func Parse(body []byte) (Form, error) {
 		}
 	}
 	return f, nil
+}
+
+// First returns the first value of a parameter without parsing the rest of the form: of a request whose sender is not known yet. A name that is written
+// with escapes is not found.
+func First(body []byte, name string) string {
+	for pair := range bytes.SplitSeq(body, []byte("&")) {
+		if value, is := bytes.CutPrefix(pair, []byte(name+"=")); is {
+			text, _ := url.QueryUnescape(string(value)) // what cannot be read names nothing
+			return text
+		}
+	}
+	return ""
 }
 
 // Has reports whether the parameter is there, or a structure or list of the name.

@@ -85,12 +85,12 @@ func (l logins) loginIssuer(x *httpx.Exchange, res leader.Resolution) error {
 
 // login gives a person an access key. The token is verified before anything is recorded, and the rights are decided when it is.
 func (l logins) login(x *httpx.Exchange, res leader.Resolution) error {
-	var in loginInput
-	if err := decode(x, &in); err != nil {
+	from, err := login.IssuerOf(res) // first: a pool without one reads nothing of what anybody sends
+	if err != nil {
 		return err
 	}
-	from, err := login.IssuerOf(res)
-	if err != nil {
+	var in loginInput
+	if err := decode(x, &in); err != nil {
 		return err
 	}
 	if l.keys == nil {

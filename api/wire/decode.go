@@ -36,12 +36,14 @@ func DecodeYAML(body []byte, into any, strict Strictness) error {
 }
 
 func decodeObject(body []byte, into any, strict Strictness, parse func([]byte) (map[string]any, error)) error {
-	object, err := parse(body)
-	if err != nil {
-		return err
-	}
-	d := decoder{strict: strict == Strict}
-	return d.structure("", object, reflect.ValueOf(into).Elem())
+	return Bounded(len(body), func() error {
+		object, err := parse(body)
+		if err != nil {
+			return err
+		}
+		d := decoder{strict: strict == Strict}
+		return d.structure("", object, reflect.ValueOf(into).Elem())
+	})
 }
 
 type decoder struct {

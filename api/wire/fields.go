@@ -28,8 +28,14 @@ func Fields(t reflect.Type) map[string]reflect.StructField {
 	return fields
 }
 
+// maxMistyped is the length in bytes of a name that can be a known one, mistyped.
+const maxMistyped = 128
+
 // nearest is the known name closest to a mistyped one, empty when none is close.
 func nearest(name string, fields map[string]reflect.StructField) string {
+	if len(name) > maxMistyped {
+		return ""
+	}
 	best, least := "", 1+max(2, len(name)/3)
 	for _, known := range sortedKeys(fields) {
 		if d := editDistance(strings.ToLower(name), strings.ToLower(known)); d < least {

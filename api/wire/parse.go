@@ -8,6 +8,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"pinion/packaging/jsonshape"
 	"pinion/raftfsm/lazyregexp"
 )
 
@@ -16,6 +17,9 @@ import (
 func parseJSON(body []byte) (map[string]any, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return map[string]any{}, nil
+	}
+	if jsonshape.Check(body, maxElements) != nil {
+		return nil, errTooManyElements()
 	}
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.UseNumber()
@@ -67,6 +71,9 @@ func hasContent(body []byte, offset int) bool {
 
 // parseYAML reads one YAML mapping. Duplicate keys and a second document are errors: neither is dropped in silence.
 func parseYAML(body []byte) (map[string]any, error) {
+	if err := checkYAML(body); err != nil {
+		return nil, err
+	}
 	if starts := secondDocument.FindAllIndex(bytes.TrimSpace(body), -1); len(starts) > 1 || len(starts) == 1 && starts[0][0] > 0 && hasContent(body, starts[0][0]) {
 		return nil, Errorf(Serialization, "the YAML body holds more than one document (---): send them one by one")
 	}
