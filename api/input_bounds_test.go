@@ -12,7 +12,7 @@ import (
 )
 
 // What somebody without an access key sends costs little: a query, a form and a login are not parsed for them.
-func TestInputsOfStrangersAreNotParsed(t *testing.T) {
+func TestInputsOfUnknownSendersAreNotParsed(t *testing.T) {
 	var parameters strings.Builder
 	for i := range 9_990 {
 		parameters.WriteString(strconv.Itoa(i) + "=&")
