@@ -49,9 +49,12 @@ func (d *targetDialer) dial(ctx context.Context, address string) (net.Conn, erro
 		return nil, &dialError{err}
 	}
 	if socket, ok := conn.(*net.TCPConn); ok {
-		err = socket.SetLinger(-1)
+		if err := socket.SetLinger(-1); err != nil {
+			conn.Close()
+			return nil, &dialError{err}
+		}
 	}
-	return conn, err
+	return conn, nil
 }
 
 // control looks at the address that a name has been resolved to. Until the connection is used its end resets it: one that nobody waits for any more

@@ -58,7 +58,7 @@ func (x *upstreamRequest) fail(w http.ResponseWriter, err error) {
 	case x.request.Context().Err() != nil || errors.Is(err, context.Canceled):
 		x.status = clientGone
 		panic(http.ErrAbortHandler)
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, errRequestTimeout):
 		status, why = http.StatusGatewayTimeout, fmt.Sprintf("the request was not answered in %v", x.table.config.RequestTimeout)
 		code = grpcDeadlineExceeded
 	case errors.As(err, &unavailable):

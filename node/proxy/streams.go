@@ -86,7 +86,9 @@ func (s *streams) connect(c *call, client net.Conn) (net.Conn, error) {
 		}
 		conn, err := s.of.proxy.dialer.dial(s.ctx, t.address)
 		if err == nil && settings.ProxyProtocol {
-			_, err = conn.Write(proxyHeader(client.RemoteAddr(), client.LocalAddr()))
+			if _, err = conn.Write(proxyHeader(client.RemoteAddr(), client.LocalAddr())); err != nil {
+				conn.Close()
+			}
 		}
 		c.target = t
 		c.attempts++

@@ -22,6 +22,9 @@ type upstreamRequest struct {
 
 const maxAttempts = 3
 
+// errRequestTimeout is the error of a request whose time is over. That of a target which could not be connected to in time is another one.
+var errRequestTimeout = errors.New("the request was not answered in its time")
+
 func (x *upstreamRequest) serve(w http.ResponseWriter, r *http.Request) {
 	var err error
 	if x.prefer, err = preferenceOf(x.settings.Affinity, r); err != nil {
@@ -41,6 +44,9 @@ func (x *upstreamRequest) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	answer, err := x.exchange(w, r)
 	if err != nil {
+		if errors.Is(r.Context().Err(), context.DeadlineExceeded) {
+			err = errRequestTimeout
+		}
 		x.fail(w, err)
 		return
 	}
