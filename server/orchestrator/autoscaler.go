@@ -185,7 +185,7 @@ func (a *Autoscaler) Scale(ctx context.Context) {
 		s := view.ServiceByID(t.ServiceID)
 		rollout := view.ServiceRollout(s.Primary().Rollout)
 		facts := autoscale.Facts{
-			Target: t, Desired: s.Desired, Deploying: rollout != nil && rollout.Status == service.RolloutInProgress, Waiting: waitingFor(view, s, waiting), Now: now,
+			Target: t, Desired: s.Desired, Deploying: rollout != nil && !rollout.IsFinished(), Waiting: waitingFor(view, s, waiting), Now: now,
 			Series:   func(source metric.Name) []autoscale.Sample { return a.series[seriesKey{t.ServiceID, source}].Samples },
 			Triggers: triggers,
 		}

@@ -89,25 +89,25 @@ func TestAServiceFollowsTheQueue(t *testing.T) {
 	}
 }
 
-// A scheduled action that cannot be carried out holds up no policy of its target, and is not tried again before its next time.
-func TestAScheduledActionThatFailsHoldsUpNoPolicy(t *testing.T) {
+// A service that is rolled back keeps its tasks, as one that is rolled out.
+func TestARollbackTakesNothingAway(t *testing.T) {
 	p, a := scaledService(t)
 	p.change(t, scaling.Change{PutPolicy: &byQueue})
-	p.change(t, scaling.Change{PutAction: &scaling.ScheduledAction{ID: "x", Name: "night", Schedule: "rate(1 hour)", Min: ptr(10), CreatedAt: p.now}})
-	p.now = p.now.Add(time.Hour)
-	p.queue(t, 7)
-	if got := p.pass(t, a, scaleInterval); got != 4 {
-		t.Errorf("%d tasks for a queue of 7", got)
+	revision, rollout := &service.Revision{ID: "2", Definition: "f:1"}, &service.Rollout{ID: "2", CreatedAt: p.now}
+	p.do(t, raftfsm.UpdateService{Cluster: spec.DefaultCluster, Name: "s0", Change: service.Change{Desired: ptr(4), Revision: revision, Rollout: rollout}, At: p.now})
+	rolled := *p.state.View().ServiceRollout("2")
+	rolled.Status = service.RolloutRollbackInProgress
+	step := func(r service.Rollout) {
+		s := *p.state.View().ServiceByID("s0")
+		p.do(t, raftfsm.StepService{ServiceID: "s0", Version: s.Version, Service: s, Rollouts: []service.Rollout{r}})
 	}
-	p.pass(t, a, time.Minute)
-	failed := 0
-	for _, activity := range scaling.Find(p.state.View(), "s0").Activities {
-		if activity.Failed != "" {
-			failed++
-		}
+	step(rolled)
+	if got := p.pass(t, a, 20*time.Minute); got != 4 {
+		t.Errorf("%d tasks during the rollback", got)
 	}
-	if failed != 1 {
-		t.Errorf("%d attempts at what cannot be done", failed)
+	step(*rolled.End(service.RolloutRollbackSuccessful, "", p.now))
+	if got := p.pass(t, a, 20*time.Minute); got != 0 {
+		t.Errorf("%d tasks with nothing to do", got)
 	}
 }
 

@@ -36,7 +36,7 @@ type Sample struct {
 type Facts struct {
 	Target    *scaling.Target
 	Desired   int
-	Deploying bool                       // a rollout is in progress: nothing is taken away meanwhile
+	Deploying bool                       // a rollout or rollback is in progress: nothing is taken away meanwhile
 	Waiting   int                        // requests that wait because no task serves them
 	Series    func(metric.Name) []Sample // the oldest first
 	Triggers  []Trigger
