@@ -12,6 +12,7 @@ import (
 	"pinion/raftfsm/hostport"
 	"pinion/raftfsm/logdriver"
 	"pinion/raftfsm/spec"
+	"pinion/raftfsm/tasknetwork"
 )
 
 // container is a container that an endpoint serves.
@@ -115,6 +116,9 @@ func (c *container) describe(of *task.Container) containerDocument {
 	network := networkDocument{NetworkMode: cmp.Or(definition.NetworkMode, runtime.NetworkBridge)}
 	if address := c.service.addressOf(of.ID); address != "" {
 		network.IPv4Addresses = []string{address}
+		if network.NetworkMode == runtime.NetworkAwsvpc {
+			network.subnetDocument = c.service.taskSubnet()
+		}
 	}
 	document.Networks = []networkDocument{network}
 	return document
@@ -142,4 +146,17 @@ func volumesOf(def *spec.ContainerDefinition) (all []volumeDocument) {
 		all = append(all, volumeDocument{DockerName: m.SourceVolume, Destination: m.ContainerPath})
 	}
 	return all
+}
+
+// taskSubnet describes the subnet of tasks with an address of their own, whose gateway is this host; nil when it has none.
+func (s *Service) taskSubnet() *subnetDocument {
+	if s.config.TaskSubnet == nil {
+		return nil
+	}
+	subnet := s.config.TaskSubnet()
+	gateway, err := tasknetwork.Gateway(subnet)
+	if err != nil {
+		return nil
+	}
+	return &subnetDocument{IPv4SubnetCIDRBlock: subnet, SubnetGatewayIpv4Address: gateway.String()}
 }

@@ -93,6 +93,14 @@ type volumeDocument struct {
 type networkDocument struct {
 	NetworkMode   string
 	IPv4Addresses []string `json:",omitempty"`
+	*subnetDocument
+}
+
+// subnetDocument tells a task with an address of its own what that is in.
+type subnetDocument struct {
+	AttachmentIndex          int // a task has one
+	IPv4SubnetCIDRBlock      string
+	SubnetGatewayIpv4Address string
 }
 
 // taskLimits are the limits of a whole task; nil when it has none.

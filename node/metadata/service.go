@@ -34,6 +34,8 @@ type Config struct {
 	Protection func(ctx context.Context, taskID string, until *time.Time) (protected time.Time, refusal string, err error)
 	// Credentials makes an access key of a task of this host that has a role of the pool.
 	Credentials func(ctx context.Context, taskID string) (Credentials, error)
+	// TaskSubnet is the subnet of the tasks of this host that have an address of their own, empty while there is none; nil: there never is.
+	TaskSubnet func() string
 	// HostTags are the tags that the pool has of this host; nil: containers are told of none.
 	HostTags func(ctx context.Context) ([]spec.Tag, error)
 	Log      *slog.Logger

@@ -88,6 +88,14 @@ func (b *Bridge) reportSubnet() error {
 // tasksDir has the state of the network of tasks, in that of a host's networks.
 func tasksDir(dir string) string { return filepath.Join(dir, "tasks") }
 
+// TaskSubnet is the subnet of the tasks of this host that have an address of their own, empty while there is none.
+func (h *Host) TaskSubnet() string {
+	if h.Tasks == nil {
+		return ""
+	}
+	return h.Tasks.bridge.subnet()
+}
+
 // Problem explains which network features this host lacks, and the remedy; empty when there is no problem.
 func (h *Host) Problem() string { return h.Bridge.Problem() }
 

@@ -232,7 +232,7 @@ func taskHooks(h *host, zone string) (func(spec.Assignment) []task.Hook, error) 
 	own := h.member.TaskSecrets
 	source := secrets.Source{Pool: own.Secrets, Logins: own.RegistryLogins, Logs: own.LogOptions, Commands: h.config.Containers.SecretCommands, Printed: recordPrinted(h.audit), Log: h.log}
 	h.metadata = metadata.New(metadata.Config{
-		Region: api.DefaultRegion, Zone: zone, Network: h.network, Usage: containerd.NewMeter(h.runtime).Container,
+		Region: api.DefaultRegion, Zone: zone, Network: h.network, TaskSubnet: h.network.TaskSubnet, Usage: containerd.NewMeter(h.runtime).Container,
 		Protection: func(ctx context.Context, taskID string, until *time.Time) (time.Time, string, error) {
 			is, err := h.member.Protection.Protection(ctx, taskID, until)
 			return is.Until, is.Refusal, err

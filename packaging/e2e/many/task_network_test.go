@@ -1,6 +1,7 @@
 package many
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -49,6 +50,7 @@ func TestTasksHaveAddressesOfTheirOwn(t *testing.T) {
 	n := &taskNetwork{pool: up(t, slices.Clone(with), slices.Clone(with), []string{"--gpus", "none"})}
 	n.serve(t)
 	t.Run("each has another address, out of the subnet of its host", n.testAddresses)
+	t.Run("containers are told their address", n.testMetadata)
 	t.Run("containers of a task share one network", func(t *testing.T) {
 		for _, web := range n.webs {
 			eventually(t, "the one gets an answer of the other", func() bool { return strings.Contains(n.note("beside-"+web.id()[:12]), web.id()[:12]) })
@@ -124,6 +126,43 @@ func (n *taskNetwork) testAddresses(t *testing.T) {
 	for _, web := range n.webs {
 		if a, err := netip.ParseAddr(web.address()); err != nil || !subnets[web.host()].Contains(a) {
 			t.Errorf("%s has %q, its host %v", web, web.address(), subnets[web.host()])
+		}
+	}
+}
+
+// testMetadata asks the task metadata endpoint from each container of the tasks.
+func (n *taskNetwork) testMetadata(t *testing.T) {
+	for _, web := range n.webs {
+		for _, name := range []string{"web", "beside"} {
+			out, err := n.sh(t, n.Hosts()[0], fmt.Sprintf(`pinion exec --container %s %s -- sh -c 'wget -qO- $ECS_CONTAINER_METADATA_URI_V4'`, name, web.id()))
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			var told struct {
+				Name     string
+				Networks []struct {
+					NetworkMode                                   string
+					IPv4Addresses                                 []string
+					AttachmentIndex                               *int
+					IPv4SubnetCIDRBlock, SubnetGatewayIpv4Address string
+				}
+			}
+			must(t, json.Unmarshal([]byte(out), &told))
+			if told.Name != name || len(told.Networks) != 1 {
+				t.Fatalf("%s of %s is told %s", name, web, out)
+			}
+			in := told.Networks[0]
+			subnet, err := netip.ParsePrefix(in.IPv4SubnetCIDRBlock)
+			must(t, err)
+			address := netip.MustParseAddr(web.address())
+			if in.NetworkMode != "awsvpc" || !slices.Equal(in.IPv4Addresses, []string{web.address()}) || in.AttachmentIndex == nil || *in.AttachmentIndex != 0 ||
+				!subnet.Contains(address) || in.SubnetGatewayIpv4Address != netip.PrefixFrom(subnet.Addr().Next(), subnet.Bits()).String() {
+				t.Errorf("%s of %s is told %+v", name, web, in)
+			}
+			out, err = n.sh(t, n.Hosts()[0], fmt.Sprintf(`pinion exec --container %s %s -- ip route show default`, name, web.id()))
+			if gateway, _, _ := strings.Cut(in.SubnetGatewayIpv4Address, "/"); err != nil || !strings.Contains(out, "via "+gateway+" ") {
+				t.Errorf("its way out is %q, %v", out, err)
+			}
 		}
 	}
 }
