@@ -12,7 +12,7 @@ export GOFLAGS := -mod=readonly
 
 # What the tests use: a C compiler for the race detector and the tools, iptables and busybox for real containers, Amazon's
 # own clients, and the shells that complete command lines.
-packages := gcc libc6-dev pkg-config libseccomp-dev ip:iproute2 iptables busybox-static /usr/bin/aws:awscli mkfs.ext4:e2fsprogs zsh fish mandoc minisign /usr/sbin/sshd:openssh-server ssh:openssh-client /usr/bin/chromium:chromium
+packages := gcc libc6-dev pkg-config libseccomp-dev ip:iproute2 iptables busybox-static /usr/bin/aws:awscli mkfs.ext4:e2fsprogs zsh fish mandoc minisign /usr/sbin/sshd:openssh-server ssh:openssh-client /usr/bin/chromium:chromium s3fs:s3fs
 
 # Packages that compute and touch no container: the race detector takes them seconds.
 pure := ./raftfsm/... ./server/schedule/... ./api/ecs/taskdef ./api/ecs/view ./gpu ./gpu/sim ./gpu/nvml ./api/auth/sigv4/... ./node/logs/...
