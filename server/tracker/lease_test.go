@@ -132,3 +132,22 @@ func TestASlowHostKeepsItsLeases(t *testing.T) {
 		s.now = s.now.Add(time.Second)
 	}
 }
+
+// A host that has lost what it had, because the image was removed or the pull failed, is to fetch it again at once, and nobody waits for it.
+func TestAHostThatBeginsAnewIsGivenItsPiecesAgain(t *testing.T) {
+	const pieces = 5
+	s := newSimulation(pieces, 2)
+	ask := func(id string, have blob.Pieces) blob.Sources {
+		return s.tracker.AnswerHost(id, s.now, blob.Request{Wants: []blob.Want{{Digest: digest, Size: s.size, Have: have, Take: 16}}}).Grants[0]
+	}
+	if got := ask("host-0", nil); len(got.Take) != pieces {
+		t.Fatalf("at first it is to fetch %v", got.Take)
+	}
+	ask("host-0", blob.AllPieces(pieces))
+	if got := ask("host-0", nil); len(got.Take) != pieces {
+		t.Errorf("then it is to fetch %v", got.Take)
+	}
+	if got := ask("host-1", nil); len(got.Take) != pieces || got.Coming {
+		t.Errorf("the other host is to fetch %v and to wait: %t", got.Take, got.Coming)
+	}
+}

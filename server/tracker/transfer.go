@@ -102,7 +102,8 @@ func (b *transfer) advance(host string, f *fetch, now time.Time) {
 	}
 }
 
-// take are pieces that no host has, and that this one is to fetch: at most as many as it can.
+// take are pieces that no host has, and that this one is to fetch: at most as many as it can. One that it was given before, and has lost since, it gets
+// without a lease: nobody waits for it again.
 func (b *transfer) take(f *fetch, now time.Time, w blob.Want, count int, available blob.Pieces) (take []int) {
 	if b.single() || w.NoRegistry {
 		return nil
@@ -112,10 +113,12 @@ func (b *transfer) take(f *fetch, now time.Time, w blob.Want, count int, availab
 		f.grew = now // it has kept nobody waiting until now
 	}
 	for i := 0; i < count && len(take) < want; i++ {
-		if f.given[i] || f.have.Has(i) || available.Has(i) || b.leased(i, now) {
+		if f.have.Has(i) || available.Has(i) || b.leased(i, now) {
 			continue
 		}
-		f.leased[i], f.given[i] = now, true
+		if !f.given[i] {
+			f.leased[i], f.given[i] = now, true
+		}
 		take = append(take, i)
 	}
 	return take

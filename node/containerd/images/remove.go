@@ -49,6 +49,7 @@ func collectSoon(ctx context.Context, s *Store) {
 		if err := s.collectGarbage(ctx); err != nil {
 			s.config.Log.Warn("what was removed takes space until containerd collects it", "error", err)
 		}
+		s.exchange.Removed() // until now other hosts were told of its blobs
 	})
 }
 
