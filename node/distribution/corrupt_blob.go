@@ -3,10 +3,12 @@ package distribution
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/opencontainers/go-digest"
 
@@ -59,6 +61,27 @@ func (r *corruptBlob) run(ctx context.Context) error {
 	return fmt.Errorf("blob %s from the hosts %v: %w", r.digest, suspects, ErrDigest)
 }
 
+// dropGiver forgets what the host gave that gave most of a blob which does not match its digest. It comes as at first, from the registry or from other hosts, so that
+// the registry gives it once more however many hosts were lied to. False: no host gave any, or that was tried already and was not enough.
+func (r *corruptBlob) dropGiver(d *Download) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	suspects := r.suspects()
+	if len(suspects) == 0 || d.state.retried {
+		d.state.dropped = ""
+		return false
+	}
+	giver := slices.MaxFunc(suspects, func(a, b string) int { return len(r.piecesOf(a)) - len(r.piecesOf(b)) })
+	d.state.retried, d.state.dropped, d.state.started = true, giver, false // what this reader asked for would end with it
+	d.peers.lacking[giver] = time.Now().Add(liedFor)
+	for _, piece := range r.piecesOf(giver) {
+		d.pieces.have.Remove(piece)
+		delete(d.pieces.sources, piece)
+	}
+	d.x.config.Log.Warn("a blob is not what its digest says: what another host gave of it is fetched again", "blob", d.digest, "host", giver)
+	return true
+}
+
 // blame keeps this host from asking another one that gave wrong bytes.
 func (x *BlobPeer) blame(host string, d digest.Digest) {
 	x.avoid.add(host, liedFor)
@@ -105,7 +128,11 @@ func (r *corruptBlob) replaceFromRegistry(ctx context.Context) (wrong []string, 
 // openRegistry opens a piece, with or without ranges.
 func (r *corruptBlob) openRegistry(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
 	if r.ranges {
-		return r.from.Range(ctx, offset, length)
+		body, err := r.from.Range(ctx, offset, length)
+		if !errors.Is(err, ErrNoRanges) {
+			return body, err
+		}
+		r.ranges = false
 	}
 	return r.from.OpenFrom(ctx, offset)
 }

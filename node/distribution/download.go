@@ -46,7 +46,7 @@ type Download struct {
 
 // state is the progress of a download.
 type state struct {
-	started    bool      // something was read
+	started    bool      // its pieces are asked for
 	noRanges   bool      // the registry gives the blob as a whole alone
 	streaming  bool      // it is doing so
 	verified   bool      // all of it was checked against the digest
@@ -54,6 +54,8 @@ type state struct {
 	registryAt time.Time // since when
 	progressAt time.Time // when a piece came last, or the download began
 	alone      bool      // it has waited long enough for other hosts
+	retried    bool      // it was wrong, and what one host gave was dropped
+	dropped    string    // that host, until the blob is right, or is wrong again
 }
 
 // fromRegistry is the source of pieces that no host gave.
@@ -96,7 +98,7 @@ func (d *Download) release() {
 	d.mu.Lock()
 	d.cancel()
 	d.cancel = nil
-	keep := d.state.verified
+	keep := d.state.verified || d.state.dropped != ""
 	d.mu.Unlock()
 	if !keep {
 		d.x.drop(d)

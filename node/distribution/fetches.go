@@ -55,7 +55,7 @@ func (d *Download) fail(err error) {
 
 // dispatch starts as many fetches as the bounds allow, of the pieces that can be had.
 func (d *Download) dispatch() {
-	if d.cancel == nil || d.err != nil || d.pieces.complete() {
+	if d.cancel == nil || !d.state.started || d.err != nil || d.pieces.complete() {
 		return
 	}
 	for d.pieces.fetchesFrom(fromRegistry) < registryFetches && d.state.registry == nil {

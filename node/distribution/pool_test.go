@@ -256,6 +256,7 @@ func (h *testHost) ReaderAt(_ context.Context, d digest.Digest) (ReaderAt, int64
 type testRegistry struct {
 	data     []byte
 	noRanges bool
+	opened   chan struct{} // nil, or closed when it may give the blob
 	bytes    atomic.Int64
 	fail     atomic.Pointer[error]
 }
@@ -264,14 +265,21 @@ func (g *testRegistry) Range(ctx context.Context, offset, length int64) (io.Read
 	if g.noRanges {
 		return nil, ErrNoRanges
 	}
-	return g.readRange(offset, length)
+	return g.readRange(ctx, offset, length)
 }
 
 func (g *testRegistry) OpenFrom(ctx context.Context, offset int64) (io.ReadCloser, error) {
-	return g.readRange(offset, int64(len(g.data))-offset)
+	return g.readRange(ctx, offset, int64(len(g.data))-offset)
 }
 
-func (g *testRegistry) readRange(offset, length int64) (io.ReadCloser, error) {
+func (g *testRegistry) readRange(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
+	if g.opened != nil {
+		select {
+		case <-g.opened:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 	if err := g.fail.Load(); err != nil {
 		return nil, *err
 	}

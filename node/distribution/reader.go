@@ -13,8 +13,8 @@ import (
 )
 
 var (
-	// ErrRestart is the error of a blob of which wrong bytes were read: it is right now, and is to be fetched again from its beginning.
-	ErrRestart = errors.New("some of the blob was wrong and has been replaced")
+	// ErrRestart is the error of a blob of which wrong bytes were read: they are replaced, and it is to be fetched again from its beginning.
+	ErrRestart = errors.New("some of the blob was wrong and is replaced")
 	// ErrDigest is the error of a blob that nobody has as its digest says.
 	ErrDigest = errors.New("what comes is not what the digest says")
 )
@@ -60,7 +60,11 @@ func (r *Reader) verify() error {
 		r.d.setVerified()
 		return nil
 	}
-	if err := newCorruptBlob(r.d).run(r.ctx); err != nil {
+	corrupt := newCorruptBlob(r.d)
+	if corrupt.dropGiver(r.d) {
+		return fmt.Errorf("blob %s: %w", r.d.digest, ErrRestart)
+	}
+	if err := corrupt.run(r.ctx); err != nil {
 		return err
 	}
 	r.d.setVerified() // other hosts get what is right now
@@ -98,6 +102,10 @@ func (r *Reader) Close() error {
 func (d *Download) setVerified() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.state.dropped != "" {
+		d.x.blame(d.state.dropped, d.digest)
+		d.state.dropped = ""
+	}
 	d.state.verified = true
 	d.pieces.share = blob.AllPieces(d.count)
 	d.x.wakeUp()
