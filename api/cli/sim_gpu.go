@@ -17,7 +17,11 @@ type SimulatedGPUs interface {
 	Xid(dataDir string, index int, code uint64) error
 	// Break breaks a GPU until Mend, for a reason in words for people. One that begins with "Xid N" breaks it as that error does.
 	Break(dataDir string, index int, reason string) error
-	// Mend mends a GPU. Nil when it was not broken.
+	// SetNVLinksDown has so many NVLinks of a GPU be down until Mend.
+	SetNVLinksDown(dataDir string, index int, down string) error
+	// SetFabricState sets the state of the NVLink fabric of a GPU until Mend.
+	SetFabricState(dataDir string, index int, state string) error
+	// Mend mends whatever is wrong with a GPU. Nil when nothing was.
 	Mend(dataDir string, index int) error
 	// Unplug takes a GPU out of the machine until Plug.
 	Unplug(dataDir string, index int) error
@@ -64,7 +68,9 @@ Examples:
    sudo pinion sim-gpu xid 3 94               # the driver tells of a contained error of memory
    sudo pinion sim-gpu break 3 "Xid 79, the GPU has fallen off the bus"
    sudo pinion sim-gpu break 4 "Xid 119"      # 'pinion gpus reset' helps
-   sudo pinion sim-gpu mend 3
+   sudo pinion sim-gpu nvlink 5 2             # two of its NVLinks are down
+   sudo pinion sim-gpu fabric 6 in-progress   # it has not joined its NVLink fabric
+   sudo pinion sim-gpu mend 3                 # whatever is wrong with it
    sudo pinion sim-gpu unplug 5               # the driver does not list it any more
    sudo pinion sim-gpu plug 5
    sudo pinion sim-gpu utilization 0 95
@@ -78,7 +84,9 @@ Examples:
 				return gpus.Xid(dir, index, code)
 			}),
 			change("break", "Break a GPU until it is mended", "INDEX REASON", 2, gpus.Break),
-			change("mend", "Mend a GPU", "INDEX", 1, func(dir string, index int, _ string) error { return gpus.Mend(dir, index) }),
+			change("nvlink", "Have some of a GPU's NVLinks be down until it is mended", "INDEX COUNT", 2, gpus.SetNVLinksDown),
+			change("fabric", "Have a GPU be unable to use its NVLink fabric until it is mended: in-progress, failed, misconfigured, recovering, unhealthy", "INDEX STATE", 2, gpus.SetFabricState),
+			change("mend", "Mend whatever is wrong with a GPU", "INDEX", 1, func(dir string, index int, _ string) error { return gpus.Mend(dir, index) }),
 			change("unplug", "Take a GPU out of the machine", "INDEX", 1, func(dir string, index int, _ string) error { return gpus.Unplug(dir, index) }),
 			change("plug", "Put a GPU back", "INDEX", 1, func(dir string, index int, _ string) error { return gpus.Plug(dir, index) }),
 			change("utilization", "Set for how much of the time a GPU computes: a percentage, or a curve that repeats", "INDEX LOAD", 2, gpus.SetUtilization),

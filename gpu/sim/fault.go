@@ -37,16 +37,54 @@ func WriteFault(dir string, index int, code uint64) error {
 // Break breaks a GPU of the simulated machine in the directory, until Mend. The reason is for people; one that begins with "Xid N" breaks it as that
 // error does.
 func Break(dir string, index int, reason string) error {
-	path := filepath.Join(dir, "broken", strconv.Itoa(index))
-	if err := os.WriteFile(path, []byte(reason), 0o644); err != nil {
+	return writeFault(dir, brokenDir, index, reason)
+}
+
+// SetNVLinksDown has so many NVLinks of a GPU of the simulated machine in the directory be down, until Mend.
+func SetNVLinksDown(dir string, index int, down string) error {
+	return setFault(dir, nvlinkDir, index, down)
+}
+
+// SetFabricState has the NVLink fabric of a GPU of the simulated machine in the directory be in one of gpu.FabricStates, until Mend.
+func SetFabricState(dir string, index int, state string) error {
+	return setFault(dir, fabricDir, index, state)
+}
+
+// setFault is writeFault of a text that the GPU can have.
+func setFault(dir, kind string, index int, text string) error {
+	m, err := modelAt(dir, index)
+	if err != nil {
+		return err
+	}
+	if _, err := findingOf(kind, text, m); err != nil {
+		return err
+	}
+	return writeFault(dir, kind, index, text)
+}
+
+// writeFault writes the file that says what is wrong with a GPU.
+func writeFault(dir, kind string, index int, text string) error {
+	path := faultFile(dir, kind, index)
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	if err == nil {
+		err = os.WriteFile(path, []byte(text), 0o644)
+	}
+	if err != nil {
 		return fmt.Errorf("simulated GPUs: %w", err)
 	}
 	return nil
 }
 
-// Mend mends a GPU of the simulated machine in the directory. Nil when it was not broken.
-func Mend(dir string, index int) error {
-	return remove(filepath.Join(dir, "broken", strconv.Itoa(index)))
+func faultFile(dir, kind string, index int) string {
+	return filepath.Join(dir, kind, strconv.Itoa(index))
+}
+
+// Mend mends whatever is wrong with a GPU of the simulated machine in the directory. Nil when nothing was.
+func Mend(dir string, index int) (err error) {
+	for _, kind := range faultDirs {
+		err = errors.Join(err, remove(faultFile(dir, kind, index)))
+	}
+	return err
 }
 
 // remove removes a file. Nil when it was not there.
@@ -128,38 +166,38 @@ func (s *source) Faults() []gpu.Fault {
 	return faults
 }
 
-// Check is of gpu.Checker: a device whose GPU is not broken works.
+// Check is of gpu.Checker: a device works when nothing is wrong with its GPU.
 func (s *source) Check(_ context.Context, uuid string, _ bool) error {
-	broken, err := readBroken(s.broken, len(s.cards))
-	if err != nil {
-		return err
+	_, found, err := s.findingOf(uuid)
+	if err == nil && found.Problem != "" {
+		err = errors.New(found.Problem)
 	}
-	device, _, err := s.find(uuid)
-	if err != nil {
-		return err
-	}
-	index := device.Index
-	if why, ok := broken[index]; ok {
-		return errors.New(why)
-	}
-	return nil
+	return err
 }
 
-// Reset is of gpu.Resetter: it mends a GPU that is broken by an error after which a reset helps.
+// Reset is of gpu.Resetter: it mends a GPU that needs a reset.
 func (s *source) Reset(_ context.Context, uuid string) error {
-	broken, err := readBroken(s.broken, len(s.cards))
+	index, found, err := s.findingOf(uuid)
 	if err != nil {
 		return err
+	}
+	if found.Problem != "" && found.Health != gpu.NeedsReset {
+		return fmt.Errorf("a reset does not help: %s", found.Problem)
+	}
+	return Mend(s.Dir, index)
+}
+
+// findingOf is what is wrong with the GPU of a device, and its index.
+func (s *source) findingOf(uuid string) (index int, found gpu.Finding, err error) {
+	files, err := readFaultFiles(s.Dir, len(s.cards))
+	if err != nil {
+		return 0, found, err
 	}
 	device, _, err := s.find(uuid)
 	if err != nil {
-		return err
+		return 0, found, err
 	}
-	index := device.Index
-	if why, ok := broken[index]; ok && healthOf(why) != gpu.NeedsReset {
-		return fmt.Errorf("a reset does not help: %s", why)
-	}
-	return Mend(s.Dir, index)
+	return device.Index, files.finding(device.Index, &groupAt(s.groups, device.Index).model), nil
 }
 
 // find is the device with the UUID, and its node.

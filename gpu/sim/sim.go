@@ -26,7 +26,6 @@ type source struct {
 	cards  []gpu.Device // its GPUs, all of them healthy
 	self   string       // path of the binary that containers get as nvidia-smi
 	major  int          // of the device nodes
-	broken string       // directory of health, see readBroken
 	busy   string       // directory of utilization, see Utilization
 	absent string       // file that says why there are no GPUs yet, see readAbsent
 	shares bool         // it says that its GPUs can be shared, see Open
@@ -60,7 +59,7 @@ var (
 )
 
 // Open simulates the machine that spec describes, "8xh100", "4xh100+2xt4" with GPUs of several models, or "1xh100/7x1g.10gb" with MIG devices. It keeps its seed, its device nodes (dir/dev) and its health
-// (dir/broken/INDEX holds why that GPU is broken, with dir/unplugged/INDEX it is not listed, a file in dir/events the index and the Xid of an error to tell of, dir/absent why there are none yet) and utilization (dir/utilization/INDEX) under dir, so a restart finds the same GPUs and two hosts have different
+// (dir/broken/INDEX holds why that GPU is broken, dir/nvlink/INDEX how many of its NVLinks are down, dir/fabric/INDEX the state of its NVLink fabric, with dir/unplugged/INDEX it is not listed, a file in dir/events the index and the Xid of an error to tell of, dir/absent why there are none yet) and utilization (dir/utilization/INDEX) under dir, so a restart finds the same GPUs and two hosts have different
 // ones. self is the absolute path of the pinion binary, which containers get as nvidia-smi; with an empty self they get
 // none. With ",mps" behind the spec the machine says that it keeps containers to shares of a GPU, so that sharing can be tried:
 // nothing is there to enforce, and nothing is enforced. Open requires root. The device nodes outlive Close, because containers do.
@@ -76,8 +75,8 @@ func Open(spec, dir string, self string) (gpu.Source, error) {
 	if err := checkSelf(self); err != nil {
 		return nil, err
 	}
-	s := &source{groups: groups, shares: shares, ComputeModes: ComputeModes{Dir: dir}, broken: filepath.Join(dir, "broken"), busy: filepath.Join(dir, "utilization"), absent: filepath.Join(dir, "absent"), changed: make(chan struct{}, 1), done: make(chan struct{})}
-	if err := s.createFiles(dir, self); err != nil {
+	s := &source{groups: groups, shares: shares, ComputeModes: ComputeModes{Dir: dir}, busy: filepath.Join(dir, "utilization"), absent: filepath.Join(dir, "absent"), changed: make(chan struct{}, 1), done: make(chan struct{})}
+	if err := s.createFiles(spec, dir, self); err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -100,8 +99,11 @@ func checkSelf(self string) error {
 }
 
 // createFiles creates the machine's files on disk.
-func (s *source) createFiles(dir string, self string) error {
-	if err := os.MkdirAll(s.broken, 0o755); err != nil {
+func (s *source) createFiles(spec, dir, self string) error {
+	if err := os.MkdirAll(filepath.Join(dir, brokenDir), 0o755); err != nil {
+		return fmt.Errorf("simulated GPUs: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, specFile), []byte(spec), 0o644); err != nil {
 		return fmt.Errorf("simulated GPUs: %w", err)
 	}
 	seed, err := readSeed(dir)
@@ -146,12 +148,12 @@ func (s *source) Inventory(context.Context) (gpu.Inventory, error) {
 	if why := readAbsent(s.absent); why != "" {
 		return gpu.Inventory{Simulated: true, Problem: why}, nil
 	}
-	broken, err := readBroken(s.broken, len(s.cards))
+	files, err := readFaultFiles(s.Dir, len(s.cards))
 	if err != nil {
 		return gpu.Inventory{}, err
 	}
 	inventory := gpu.Inventory{
-		Devices:   s.plugged(withHealth(s.machine.Load().devices, broken)),
+		Devices:   s.plugged(s.withHealth(s.machine.Load().devices, files)),
 		Driver:    s.groups[0].driver,
 		CUDA:      s.groups[0].cuda,
 		Simulated: true,
@@ -213,6 +215,6 @@ func (s *source) watchHealth(ctx context.Context, last string) {
 
 // health returns the health of all devices in a comparable form.
 func (s *source) health() string {
-	broken, err := readBroken(s.broken, len(s.cards))
-	return fmt.Sprint(broken, err, readAbsent(s.absent), len(s.plugged(s.machine.Load().devices)))
+	files, err := readFaultFiles(s.Dir, len(s.cards))
+	return fmt.Sprint(files, err, readAbsent(s.absent), len(s.plugged(s.machine.Load().devices)))
 }

@@ -2,6 +2,8 @@ package sim
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,6 +51,25 @@ func parseMachine(spec string) (groups []group, err error) {
 		}
 	}
 	return groups, nil
+}
+
+// specFile names the file with the text of which the machine was made: who changes it from outside learns of its models from that.
+const specFile = "machine"
+
+// modelAt is the model of a GPU of the simulated machine in the directory.
+func modelAt(dir string, index int) (*model, error) {
+	spec, err := os.ReadFile(filepath.Join(dir, specFile))
+	if err != nil {
+		return nil, fmt.Errorf("simulated GPUs: %w", err)
+	}
+	groups, err := parseMachine(string(spec))
+	if err != nil {
+		return nil, err
+	}
+	if index < 0 || index >= slots(groups) {
+		return nil, fmt.Errorf("the simulated machine has no GPU %d", index)
+	}
+	return &groupAt(groups, index).model, nil
 }
 
 // groupsOf are the groups of a model.

@@ -20,14 +20,14 @@ func (s *source) Usage(context.Context) ([]gpu.Usage, error) {
 	if why := readAbsent(s.absent); why != "" {
 		return nil, fmt.Errorf("no simulated GPU: %s", why)
 	}
-	broken, err := readBroken(s.broken, len(s.cards))
+	files, err := readFaultFiles(s.Dir, len(s.cards))
 	if err != nil {
 		return nil, err
 	}
 	var all []gpu.Usage
 	var failed error
 	for _, d := range s.machine.Load().devices {
-		if _, ok := broken[d.Index]; ok || s.isUnplugged(d.Index) {
+		if _, ok := files[brokenDir][d.Index]; ok || s.isUnplugged(d.Index) {
 			continue
 		}
 		percent, err := readLoad(filepath.Join(s.busy, strconv.Itoa(d.Index)), time.Now())

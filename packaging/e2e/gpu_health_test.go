@@ -107,6 +107,43 @@ func TestAGPUIsResetAfterItsTask(t *testing.T) {
 	h.waitGPU(t, 0, "NEEDS_RESET")
 }
 
+// NVLinks that are down, and a fabric that a GPU has not joined, keep new tasks from that GPU alone. Each place that tells of GPUs has the reason.
+func TestAGPUWithoutItsNVLinksGetsNoTask(t *testing.T) {
+	h := newHost(t, "--gpus", "sim:2xh100")
+	h.registry = startDockerHub(t)
+	t.Cleanup(func() { h.down(t) })
+	h.start(t)
+	h.registerShell(t, "two", 2, "trap 'exit 0' TERM; while :; do sleep 0.1; done")
+	running := h.runTask(t, "two")
+	h.waitStatus(t, running, "RUNNING")
+	h.pinion(t, "sim-gpu", "nvlink", "0", "2")
+	h.pinion(t, "sim-gpu", "fabric", "1", "in-progress")
+	h.waitGPU(t, 0, "NEEDS_RESET")
+	h.waitGPU(t, 1, "UNHEALTHY")
+	instance := h.mustCall(t, "DescribeContainerInstances", object{"containerInstances": []string{h.describe(t, running).text("containerInstanceArn")}, "include": []string{"CONTAINER_INSTANCE_HEALTH"}})
+	for source, text := range map[string]string{"DescribeContainerInstances": fmt.Sprint(instance["containerInstances"]), "gpus": h.pinion(t, "gpus", "-o", "wide"), "hosts": h.pinion(t, "hosts", "-o", "wide")} {
+		for _, words := range []string{"2 of its 18 NVLinks are down: reset it with `pinion gpus reset`", "has not joined its NVLink fabric yet"} {
+			if !strings.Contains(text, words) {
+				t.Errorf("%s does not say %q: %s", source, words, text)
+			}
+		}
+	}
+	if task := h.describe(t, running); task.text("lastStatus") != "RUNNING" {
+		t.Errorf("a task that has them: %v", task)
+	}
+	if a := h.mustCall(t, "RunTask", object{"taskDefinition": "two"}); !strings.Contains(fmt.Sprint(a["failures"]), "RESOURCE:GPU") {
+		t.Errorf("a task for sick GPUs: %v", a)
+	}
+	if _, err := h.tryPinion("sim-gpu", "nvlink", "0", "19"); err == nil || !strings.Contains(err.Error(), "18 NVLinks") {
+		t.Errorf("more links than there are: %v", err)
+	}
+	h.pinion(t, "sim-gpu", "mend", "1")
+	h.waitGPU(t, 1, "HEALTHY") // as soon as it can be used
+	h.stop(t, running)
+	h.pinion(t, "gpus", "reset", h.gpu(t, 0).text("uuid"))
+	h.waitGPU(t, 0, "HEALTHY")
+}
+
 // A GPU that is not there after a restart is missed, until it is there again or somebody says that it was taken out.
 func TestAGPUThatIsMissingIsMissed(t *testing.T) {
 	h := newHost(t, "--gpus", "sim:2xh100")

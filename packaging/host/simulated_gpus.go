@@ -29,6 +29,16 @@ func (SimulatedGPUs) Mend(dataDir string, index int) error {
 	return withSimulator(dataDir, index, func(dir string) error { return sim.Mend(dir, index) })
 }
 
+// SetNVLinksDown has NVLinks of a GPU be down.
+func (SimulatedGPUs) SetNVLinksDown(dataDir string, index int, down string) error {
+	return withSimulator(dataDir, index, func(dir string) error { return sim.SetNVLinksDown(dir, index, down) })
+}
+
+// SetFabricState sets the state of the NVLink fabric of a GPU.
+func (SimulatedGPUs) SetFabricState(dataDir string, index int, state string) error {
+	return withSimulator(dataDir, index, func(dir string) error { return sim.SetFabricState(dir, index, state) })
+}
+
 // Unplug takes a GPU out.
 func (SimulatedGPUs) Unplug(dataDir string, index int) error {
 	return withSimulator(dataDir, index, func(dir string) error { return sim.Unplug(dir, index) })

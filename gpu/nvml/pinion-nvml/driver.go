@@ -18,7 +18,11 @@ type driver struct {
 	self  string               // path of this program, for hooks
 	event func(protocol.Event) // called for each event of the driver
 
+	// fabric reads the state of a device in its NVLink fabric; nil: nothing is known of that.
+	fabric func(nvml.Device) (nvml.GpuFabricInfo_v2, nvml.Return)
+
 	meters map[string]*meter // by UUID
+	links  linkHealth
 
 	ready bool // the library is loaded and connected to the kernel module
 }

@@ -55,5 +55,9 @@ func (d *driver) record(uuid string) (*protocol.DriverRecord, error) {
 	var failed problem
 	read(&failed, "memory", handle.GetMemoryInfo)
 	complete := d.checkHealth(&failed, handle)
+	d.inventory() // looks at its links
+	if card, ret := handle.GetUUID(); ret == nvml.SUCCESS && d.links.findings[card].Problem != "" {
+		failed.add(d.links.findings[card].Health, "%s", d.links.findings[card].Problem)
+	}
 	return &protocol.DriverRecord{Problem: failed.text, Complete: complete}, nil
 }

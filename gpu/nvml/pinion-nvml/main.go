@@ -42,7 +42,7 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	d := &driver{lib: nvml.New(), root: "/", self: self}
+	d := &driver{lib: nvml.New(), root: "/", self: self, fabric: fabricInfo}
 	return serve(os.Stdin, out, d)
 }
 
