@@ -14,6 +14,7 @@ type Usage struct {
 	PowerWatts    *float64 `json:"powerWatts,omitempty"`
 	Celsius       *float64 `json:"celsius,omitempty"`
 	ClockMHz      *float64 `json:"clockMHz,omitempty"` // of the streaming multiprocessors
+	Slowdown      Slowdown `json:"slowdown,omitempty"` // why its hardware holds the clocks down; empty: it does not, or that is not known
 
 	// Traffic over the links since the usage was read last, in 10^6 bytes a second.
 	PCIeReceived   *float64 `json:"pcieReceivedMBps,omitempty"`
@@ -76,6 +77,9 @@ func (u Usage) DropImplausible(d *Device) (plausible Usage, implausible []string
 				implausible = append(implausible, m.name)
 			}
 		}
+	}
+	if u.Slowdown != "" && !slices.Contains(Slowdowns(), u.Slowdown) {
+		u.Slowdown, implausible = "", append(implausible, "slow-down")
 	}
 	return u, implausible
 }

@@ -17,6 +17,8 @@ func TestWhatNoGPUDoesIsNotKnown(t *testing.T) {
 		"nothing is known":   {Usage{}, nil},
 		"more than there is": {Usage{Utilization: is(101), MemoryUsedMiB: is(2000)}, []string{"utilization", "memory"}},
 		"less than nothing":  {Usage{PowerWatts: is(-1), PCIeReceived: is(-5), PCIeSent: is(-5)}, []string{"power", "PCIe"}},
+		"it is slow":         {Usage{Slowdown: SlowPower}, nil},
+		"it is tired":        {Usage{Slowdown: "tired"}, []string{"slow-down"}},
 		"no number":          {Usage{Celsius: is(math.NaN()), ClockMHz: is(math.Inf(1)), NVLinkSent: is(math.NaN())}, []string{"temperature", "clock", "NVLink"}},
 	} {
 		t.Run(name, func(t *testing.T) {

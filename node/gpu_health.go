@@ -200,7 +200,10 @@ func (g *GPUs) try(ctx context.Context, uuid string, reset bool) error {
 			return err
 		}
 	}
-	return checker.Check(ctx, uuid, g.record.Repaired(uuid))
+	if err := checker.Check(ctx, uuid, g.record.Repaired(uuid)); err != nil {
+		return err
+	}
+	return g.record.Slow(uuid)
 }
 
 func (g *GPUs) waitIdle(ctx context.Context, uuid string) error {

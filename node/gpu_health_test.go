@@ -24,6 +24,15 @@ func (w *simHost) wantGPUHealth(zero, one gpu.Health) {
 	}
 }
 
+// gpuProblem is what the pool knows to be wrong with a GPU of the host.
+func (w *simHost) gpuProblem(uuid string) string {
+	w.waitIdle()
+	w.control.mu.Lock()
+	defer w.control.mu.Unlock()
+	device, _ := w.control.hosts[hostID].GPUs.Device(uuid)
+	return device.Problem
+}
+
 func TestALostGPUEndsItsTaskAndNoOther(t *testing.T) {
 	simulate(t, func(w *simHost) {
 		w.boot()
@@ -116,6 +125,57 @@ func TestAContainedErrorEndsItsTaskAndTheGPUGoesOn(t *testing.T) {
 		next := w.control.run("t2", withGPUs("a", "GPU-0"))
 		w.waitIdle()
 		w.wantRunning(id(next, "a"))
+	})
+}
+
+// A GPU that slows itself down for a minute gets no more tasks. Its task runs on. It comes back when it has not for a minute and has passed a check;
+// that it passes one while it does nothing says nothing.
+func TestAGPUThatSlowsItselfDownIsSuspect(t *testing.T) {
+	simulate(t, func(w *simHost) {
+		w.boot()
+		w.gpus.setUsage("GPU-0", 90, 500)
+		w.gpus.setUsage("GPU-1", 90, 500)
+		task := w.control.run("t1", withGPUs("a", "GPU-0"))
+		w.waitIdle()
+		w.gpus.setSlowdown("GPU-0", gpu.SlowThermal)
+		w.advance(50 * time.Second)
+		w.wantGPUHealth(gpu.Healthy, gpu.Healthy)
+		w.advance(15 * time.Second)
+		w.wantGPUHealth(gpu.Suspect, gpu.Healthy)
+		if problem := w.gpuProblem("GPU-0"); !strings.HasPrefix(problem, "it has slowed itself down since ") || !strings.Contains(problem, "too hot: see to the fans") {
+			w.Errorf("the problem is %q", problem)
+		}
+		w.wantRunning(id(task, "a"))
+		w.control.stop(task, "enough")
+		w.advance(time.Hour)
+		w.want("checks while it is slow", w.gpus.checks, 0)
+		if err := w.node.GPUs.Check("GPU-0", false); err != nil {
+			w.Fatal(err)
+		}
+		w.waitIdle()
+		if outcome, err := w.node.GPUs.CheckOutcome("GPU-0"); err != nil || !outcome.Done || !strings.Contains(outcome.Problem, "slowed itself down") {
+			w.Errorf("a check that was asked for: %+v, %v", outcome, err)
+		}
+		w.gpus.setSlowdown("GPU-0", "")
+		w.advance(30 * time.Second)
+		w.wantGPUHealth(gpu.Suspect, gpu.Healthy)
+		w.advance(40 * time.Second)
+		w.wantGPUHealth(gpu.Healthy, gpu.Healthy)
+	})
+}
+
+// A few samples in which a GPU is slow are how GPUs work.
+func TestAGPUThatIsSlowNowAndThenIsWell(t *testing.T) {
+	simulate(t, func(w *simHost) {
+		w.boot()
+		w.gpus.setUsage("GPU-0", 90, 500)
+		for range 30 {
+			w.gpus.setSlowdown("GPU-0", gpu.SlowPower)
+			w.advance(15 * time.Second)
+			w.gpus.setSlowdown("GPU-0", "")
+			w.advance(15 * time.Second)
+		}
+		w.wantGPUHealth(gpu.Healthy, gpu.Healthy)
 	})
 }
 

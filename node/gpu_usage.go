@@ -39,7 +39,9 @@ func (g *GPUs) sample(ctx context.Context) {
 			continue
 		}
 		last = now
-		g.count(g.usage.Add(now, usages, devices), passed, now)
+		added := g.usage.Add(now, usages, devices)
+		g.record.AddUsage(added, now)
+		g.count(added, passed, now)
 	}
 }
 

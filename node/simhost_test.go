@@ -193,6 +193,15 @@ func (g *fakeGPUs) setUsage(uuid string, percent, watts float64) {
 	}
 }
 
+// setSlowdown has a device that is used slow itself down for the reason from now on; "": it does not.
+func (g *fakeGPUs) setSlowdown(uuid string, reason gpu.Slowdown) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	usage := g.usage[uuid]
+	usage.Slowdown = reason
+	g.usage[uuid] = usage
+}
+
 // failUsage has the driver not tell how its GPUs are used; nil: it does again.
 func (g *fakeGPUs) failUsage(err error) {
 	g.mu.Lock()

@@ -21,6 +21,8 @@ type SimulatedGPUs interface {
 	SetNVLinksDown(dataDir string, index int, down string) error
 	// SetFabricState sets the state of the NVLink fabric of a GPU until Mend.
 	SetFabricState(dataDir string, index int, state string) error
+	// SetSlowdown has a GPU slow itself down until Mend, as it does when it is too hot (thermal), or gets too little power (power-brake).
+	SetSlowdown(dataDir string, index int, reason string) error
 	// Mend mends whatever is wrong with a GPU. Nil when nothing was.
 	Mend(dataDir string, index int) error
 	// Unplug takes a GPU out of the machine until Plug.
@@ -70,6 +72,7 @@ Examples:
    sudo pinion sim-gpu break 4 "Xid 119"      # 'pinion gpus reset' helps
    sudo pinion sim-gpu nvlink 5 2             # two of its NVLinks are down
    sudo pinion sim-gpu fabric 6 in-progress   # it has not joined its NVLink fabric
+   sudo pinion sim-gpu slow 7 thermal         # it is too hot; or power-brake
    sudo pinion sim-gpu mend 3                 # whatever is wrong with it
    sudo pinion sim-gpu unplug 5               # the driver does not list it any more
    sudo pinion sim-gpu plug 5
@@ -86,6 +89,7 @@ Examples:
 			change("break", "Break a GPU until it is mended", "INDEX REASON", 2, gpus.Break),
 			change("nvlink", "Have some of a GPU's NVLinks be down until it is mended", "INDEX COUNT", 2, gpus.SetNVLinksDown),
 			change("fabric", "Have a GPU be unable to use its NVLink fabric until it is mended: in-progress, failed, misconfigured, recovering, unhealthy", "INDEX STATE", 2, gpus.SetFabricState),
+			change("slow", "Have a GPU slow itself down until it is mended: thermal, power-brake", "INDEX REASON", 2, gpus.SetSlowdown),
 			change("mend", "Mend whatever is wrong with a GPU", "INDEX", 1, func(dir string, index int, _ string) error { return gpus.Mend(dir, index) }),
 			change("unplug", "Take a GPU out of the machine", "INDEX", 1, func(dir string, index int, _ string) error { return gpus.Unplug(dir, index) }),
 			change("plug", "Put a GPU back", "INDEX", 1, func(dir string, index int, _ string) error { return gpus.Plug(dir, index) }),

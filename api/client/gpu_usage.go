@@ -16,6 +16,7 @@ type GPUUsage struct {
 	PowerWatts     *float64  `json:"powerWatts"`
 	Celsius        *float64  `json:"celsius"`
 	ClockMHz       *float64  `json:"clockMHz"`
+	Slowdown       string    `json:"slowdown"`         // why its hardware holds the clocks down: thermal or power-brake
 	PCIeReceived   *float64  `json:"pcieReceivedMBps"` // 10^6 bytes a second, as the others
 	PCIeSent       *float64  `json:"pcieSentMBps"`
 	NVLinkReceived *float64  `json:"nvlinkReceivedMBps"`

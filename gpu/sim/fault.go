@@ -50,6 +50,14 @@ func SetFabricState(dir string, index int, state string) error {
 	return setFault(dir, fabricDir, index, state)
 }
 
+// SetSlowdown has a GPU of the simulated machine in the directory slow itself down for one of gpu.Slowdowns, until Mend.
+func SetSlowdown(dir string, index int, reason string) error {
+	if !slices.Contains(gpu.Slowdowns(), gpu.Slowdown(reason)) {
+		return fmt.Errorf("%q is no reason for which a GPU slows itself down: it is %s or %s", reason, gpu.SlowThermal, gpu.SlowPower)
+	}
+	return writeFault(dir, slowDir, index, reason)
+}
+
 // setFault is writeFault of a text that the GPU can have.
 func setFault(dir, kind string, index int, text string) error {
 	m, err := modelAt(dir, index)
@@ -81,7 +89,7 @@ func faultFile(dir, kind string, index int) string {
 
 // Mend mends whatever is wrong with a GPU of the simulated machine in the directory. Nil when nothing was.
 func Mend(dir string, index int) (err error) {
-	for _, kind := range faultDirs {
+	for _, kind := range append(slices.Clone(faultDirs), slowDir) {
 		err = errors.Join(err, remove(faultFile(dir, kind, index)))
 	}
 	return err

@@ -22,9 +22,10 @@ const (
 	brokenDir = "broken" // why it is broken; with the text "Xid N" it has the health of that error
 	nvlinkDir = "nvlink" // how many of its NVLinks are down
 	fabricDir = "fabric" // its gpu.FabricState
+	slowDir   = "slow"   // the gpu.Slowdown for which it slows itself down, which shows in its usage alone
 )
 
-// faultDirs are the directories in the order in which they count: a GPU is as ill as the first says.
+// faultDirs are those that give health, in the order in which they count: a GPU is as ill as the first says.
 var faultDirs = []string{brokenDir, fabricDir, nvlinkDir}
 
 // faultFiles are the texts of the files, by directory and index.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,6 +25,10 @@ func (s *source) Usage(context.Context) ([]gpu.Usage, error) {
 	if err != nil {
 		return nil, err
 	}
+	slow, err := readIndexed(filepath.Join(s.Dir, slowDir), len(s.cards))
+	if err != nil {
+		return nil, fmt.Errorf("usage of the simulated GPUs: %w", err)
+	}
 	var all []gpu.Usage
 	var failed error
 	for _, d := range s.machine.Load().devices {
@@ -35,12 +40,27 @@ func (s *source) Usage(context.Context) ([]gpu.Usage, error) {
 			failed = err
 			continue
 		}
-		all = append(all, s.usageOf(&d, percent))
+		usage := s.usageOf(&d, percent)
+		if reason := gpu.Slowdown(slow[d.Index]); slices.Contains(gpu.Slowdowns(), reason) {
+			slowDown(&usage, reason)
+		}
+		all = append(all, usage)
 	}
 	if len(all) == 0 && failed != nil {
 		return nil, failed
 	}
 	return all, nil
+}
+
+// slowDown has a device be slow for the reason.
+func slowDown(u *gpu.Usage, reason gpu.Slowdown) {
+	u.Slowdown = reason
+	if u.ClockMHz != nil {
+		*u.ClockMHz /= 2
+	}
+	if u.Celsius != nil && reason == gpu.SlowThermal {
+		*u.Celsius = 93
+	}
 }
 
 // usageOf is the usage of a device whose GPU computes for so many percent of the time. Of a MIG device a driver measures the memory alone.

@@ -55,6 +55,32 @@ func TestASimulatedGPUIsAsBusyAsItsFileSays(t *testing.T) {
 	}
 }
 
+func TestASimulatedGPUSlowsItselfDown(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, "2xh100", dir)
+	must(t, SetUtilization(dir, 1, "100"))
+	usage := func() gpu.Usage {
+		t.Helper()
+		all, err := s.(gpu.Meter).Usage(t.Context())
+		must(t, err)
+		return all[1]
+	}
+	before := usage()
+	for _, reason := range gpu.Slowdowns() {
+		must(t, SetSlowdown(dir, 1, string(reason)))
+		if slow := usage(); slow.Slowdown != reason || *slow.ClockMHz >= *before.ClockMHz || (*slow.Celsius > *before.Celsius) != (reason == gpu.SlowThermal) {
+			t.Errorf("%s: %+v", reason, slow)
+		}
+	}
+	if err := SetSlowdown(dir, 1, "tired"); err == nil {
+		t.Error("a GPU may be tired")
+	}
+	must(t, Mend(dir, 1))
+	if usage().Slowdown != "" {
+		t.Error("a GPU that was mended slows itself down")
+	}
+}
+
 func TestALoadFollowsItsCurveAgainAndAgain(t *testing.T) {
 	curve, err := parseLoad("10s:0, 30s:100, 40s:50")
 	if err != nil {

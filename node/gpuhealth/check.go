@@ -26,6 +26,9 @@ func (r *Record) Due(now time.Time) (uuids []string, next time.Time) {
 			continue
 		}
 		at := c.due(r.boot)
+		if s := r.slow[uuid]; s != nil && s.suspect && !c.checkRequested {
+			continue
+		}
 		switch {
 		case at.IsZero():
 		case !at.After(now):

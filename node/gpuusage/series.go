@@ -3,6 +3,7 @@ package gpuusage
 import (
 	"iter"
 	"math"
+	"slices"
 	"time"
 
 	"pinion/gpu"
@@ -26,6 +27,7 @@ const (
 type point struct {
 	at     time.Time
 	values [valueCount]float32
+	slow   uint8 // the place of the reason in gpu.Slowdowns, from 1; 0: none
 }
 
 // members are the members of a usage in the order of the values.
@@ -40,6 +42,9 @@ func (p *point) usage(uuid string) gpu.Usage {
 			*member = &v
 		}
 	}
+	if p.slow > 0 {
+		u.Slowdown = gpu.Slowdowns()[p.slow-1]
+	}
 	return u
 }
 
@@ -50,7 +55,7 @@ type series struct {
 }
 
 func (s *series) add(at time.Time, u *gpu.Usage) {
-	p := point{at: at}
+	p := point{at: at, slow: uint8(slices.Index(gpu.Slowdowns(), u.Slowdown) + 1)}
 	for i, member := range members(u) {
 		p.values[i] = float32(math.NaN())
 		if *member != nil {

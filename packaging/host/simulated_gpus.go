@@ -39,6 +39,11 @@ func (SimulatedGPUs) SetFabricState(dataDir string, index int, state string) err
 	return withSimulator(dataDir, index, func(dir string) error { return sim.SetFabricState(dir, index, state) })
 }
 
+// SetSlowdown has a GPU slow itself down.
+func (SimulatedGPUs) SetSlowdown(dataDir string, index int, reason string) error {
+	return withSimulator(dataDir, index, func(dir string) error { return sim.SetSlowdown(dir, index, reason) })
+}
+
 // Unplug takes a GPU out.
 func (SimulatedGPUs) Unplug(dataDir string, index int) error {
 	return withSimulator(dataDir, index, func(dir string) error { return sim.Unplug(dir, index) })

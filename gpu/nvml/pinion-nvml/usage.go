@@ -69,6 +69,7 @@ func (d *driver) usageOf(uuid string, handle nvml.Device, m *meter) gpu.Usage {
 	if megahertz, ret := handle.GetClockInfo(nvml.CLOCK_SM); ret == nvml.SUCCESS {
 		u.ClockMHz = known(float64(megahertz))
 	}
+	u.Slowdown = slowdown(handle, d.hasFunction)
 	m.traffic(handle, &u, time.Now())
 	return u
 }
@@ -84,6 +85,26 @@ func (d *driver) memoryUsed(handle nvml.Device) *float64 {
 		return known(float64(memory.Used) / (1 << 20))
 	}
 	return nil
+}
+
+// slowdown is why the hardware of a device holds its clocks down.
+func slowdown(handle nvml.Device, hasFunction func(string) bool) gpu.Slowdown {
+	var reasons uint64
+	ret := nvml.ERROR_FUNCTION_NOT_FOUND
+	switch {
+	case hasFunction("nvmlDeviceGetCurrentClocksEventReasons"): // R535
+		reasons, ret = handle.GetCurrentClocksEventReasons()
+	case hasFunction("nvmlDeviceGetCurrentClocksThrottleReasons"):
+		reasons, ret = handle.GetCurrentClocksThrottleReasons()
+	}
+	switch {
+	case ret != nvml.SUCCESS:
+	case reasons&nvml.ClocksThrottleReasonHwThermalSlowdown != 0:
+		return gpu.SlowThermal
+	case reasons&nvml.ClocksThrottleReasonHwPowerBrakeSlowdown != 0:
+		return gpu.SlowPower
+	}
+	return ""
 }
 
 func known(v float64) *float64 { return &v }

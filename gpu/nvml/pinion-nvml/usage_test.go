@@ -18,6 +18,19 @@ type noSymbol struct{ nvml.ExtendedInterface }
 
 func (noSymbol) LookupSymbol(string) error { return errors.New("undefined symbol") }
 
+// oneSymbol is a driver's library with one function of those that are asked for.
+type oneSymbol struct {
+	nvml.ExtendedInterface
+	name string
+}
+
+func (o oneSymbol) LookupSymbol(name string) error {
+	if name != o.name {
+		return errors.New("undefined symbol")
+	}
+	return nil
+}
+
 type allSymbols struct{ nvml.ExtendedInterface }
 
 func (allSymbols) LookupSymbol(string) error { return nil }
@@ -123,6 +136,29 @@ func TestUsageIsWhatEachDeviceMeasures(t *testing.T) {
 	delete(counts, nvml.FI_DEV_PCIE_COUNT_RX_BYTES)
 	if next := usage(); next.PCIeReceived != nil {
 		t.Errorf("a counter that is not there: %+v", next)
+	}
+}
+
+// The hardware's own reasons count, by either name of the driver's function; a power limit that the driver keeps is none.
+func TestAGPUThatItsHardwareSlowsDown(t *testing.T) {
+	const limit, thermal, brake = 4, 64, 128
+	var reasons uint64
+	answer := func() (uint64, nvml.Return) { return reasons, nvml.SUCCESS }
+	device := &mock.Device{GetCurrentClocksEventReasonsFunc: answer, GetCurrentClocksThrottleReasonsFunc: answer}
+	for _, symbols := range []nvml.ExtendedInterface{allSymbols{}, oneSymbol{name: "nvmlDeviceGetCurrentClocksThrottleReasons"}} {
+		d := &driver{lib: &mock.Interface{ExtensionsFunc: func() nvml.ExtendedInterface { return symbols }}, ready: true}
+		for set, want := range map[uint64]gpu.Slowdown{0: "", limit: "", limit | thermal: gpu.SlowThermal, brake: gpu.SlowPower, thermal | brake: gpu.SlowThermal} {
+			if reasons = set; slowdown(device, d.hasFunction) != want {
+				t.Errorf("%T, reasons %d: %q", symbols, set, slowdown(device, d.hasFunction))
+			}
+		}
+	}
+	device.GetCurrentClocksEventReasonsFunc = func() (uint64, nvml.Return) { return thermal, nvml.ERROR_NOT_SUPPORTED }
+	for _, symbols := range []nvml.ExtendedInterface{allSymbols{}, noSymbol{}} {
+		d := &driver{lib: &mock.Interface{ExtensionsFunc: func() nvml.ExtendedInterface { return symbols }}, ready: true}
+		if got := slowdown(device, d.hasFunction); got != "" {
+			t.Errorf("%T: what the driver does not know is %q", symbols, got)
+		}
 	}
 }
 
