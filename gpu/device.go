@@ -14,6 +14,7 @@ const (
 	NeedsReboot Health = "NEEDS_REBOOT" // after one that ends with a reboot of the host
 	Lost        Health = "LOST"         // the driver does not reach it any more
 	Replace     Health = "REPLACE"      // it is broken
+	Hung        Health = "HUNG"         // the driver does not answer about it; a source's word: its host shows it as UNHEALTHY, and later as NEEDS_REBOOT
 	Quarantined Health = "QUARANTINED"  // an operator keeps it from new tasks, whatever its host says of it; the pool's word, never a host's
 )
 

@@ -128,6 +128,35 @@ func TestAContainedErrorEndsItsTaskAndTheGPUGoesOn(t *testing.T) {
 	})
 }
 
+// While the driver hangs, no GPU gets new tasks, and those that run go on: they may compute all the same. A hang of more than a minute is one that a reboot ends;
+// if the driver answers again all the same, the GPUs come back after a check.
+func TestADriverThatHangsEndsNoTask(t *testing.T) {
+	simulate(t, func(w *simHost) {
+		w.boot()
+		task := w.control.run("t1", withGPUs("a", "GPU-0"))
+		w.waitIdle()
+		w.gpus.hang(true)
+		w.advance(55 * time.Second)
+		w.wantGPUHealth(gpu.Unhealthy, gpu.Unhealthy)
+		if problem := w.gpuProblem("GPU-0"); !strings.HasPrefix(problem, "the driver has not answered about it since ") {
+			w.Errorf("the problem is %q", problem)
+		}
+		w.advance(90 * time.Second)
+		w.wantGPUHealth(gpu.NeedsReboot, gpu.NeedsReboot)
+		if problem := w.gpuProblem("GPU-1"); !strings.Contains(problem, "it hangs: reboot the host") {
+			w.Errorf("the problem is %q", problem)
+		}
+		w.wantRunning(id(task, "a"))
+		w.gpus.hang(false)
+		w.advance(time.Hour)
+		w.wantGPUHealth(gpu.NeedsReboot, gpu.Healthy) // a check waits until no task has the GPU
+		w.wantRunning(id(task, "a"))
+		w.control.stop(task, "enough")
+		w.advance(time.Minute)
+		w.wantGPUHealth(gpu.Healthy, gpu.Healthy)
+	})
+}
+
 // A GPU that slows itself down for a minute gets no more tasks. Its task runs on. It comes back when it has not for a minute and has passed a check;
 // that it passes one while it does nothing says nothing.
 func TestAGPUThatSlowsItselfDownIsSuspect(t *testing.T) {

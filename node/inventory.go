@@ -2,6 +2,8 @@ package node
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"reflect"
 	"slices"
@@ -125,12 +127,17 @@ func (g *GPUs) publish() {
 }
 
 // markUnhealthy returns the last inventory with every GPU unhealthy, for a source that cannot be read: the GPUs stay known,
-// and get no new work.
+// and get no new work. A driver that has not answered in time hangs for all of them.
 func markUnhealthy(last gpu.Inventory, err error) gpu.Inventory {
+	health, problem := gpu.Unhealthy, "its state cannot be read: "+err.Error()
 	last.Problem = err.Error()
+	if errors.Is(err, context.DeadlineExceeded) {
+		health, problem = gpu.Hung, err.Error()
+		last.Problem = fmt.Sprintf("the driver of the GPUs has not answered within %v: it hangs, `dmesg` may say why; reboot the host if it does not end", inventoryTimeout)
+	}
 	last.Devices = slices.Clone(last.Devices)
 	for i := range last.Devices {
-		last.Devices[i].Health, last.Devices[i].Problem = gpu.Unhealthy, "its state cannot be read: "+err.Error()
+		last.Devices[i].Health, last.Devices[i].Problem = health, problem
 	}
 	return last
 }

@@ -148,6 +148,7 @@ type fakeGPUs struct {
 	duringCheck  func()               // what happens during the next one, if anything
 	usage        map[string]gpu.Usage // by UUID
 	usageErr     error
+	hangs        bool // an inventory is not answered
 	err          error
 	changed      chan struct{}
 }
@@ -251,9 +252,22 @@ func (g *fakeGPUs) Check(_ context.Context, uuid string, _ bool) error {
 	return g.wrong[uuid]
 }
 
-func (g *fakeGPUs) Inventory(context.Context) (gpu.Inventory, error) {
+// hang has the driver answer no inventory, or answer again.
+func (g *fakeGPUs) hang(hangs bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.hangs = hangs
+}
+
+func (g *fakeGPUs) Inventory(ctx context.Context) (gpu.Inventory, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.hangs {
+		g.mu.Unlock()
+		<-ctx.Done()
+		g.mu.Lock()
+		return gpu.Inventory{}, ctx.Err()
+	}
 	inventory := gpu.Inventory{Devices: slices.Clone(g.devices)}
 	if g.shares {
 		inventory.VRAMEnforcement = gpu.EnforcedByMPS

@@ -23,6 +23,10 @@ type SimulatedGPUs interface {
 	SetFabricState(dataDir string, index int, state string) error
 	// SetSlowdown has a GPU slow itself down until Mend, as it does when it is too hot (thermal), or gets too little power (power-brake).
 	SetSlowdown(dataDir string, index int, reason string) error
+	// Hang has the driver not answer about a GPU until Mend.
+	Hang(dataDir string, index int) error
+	// HangDriver has the driver answer nothing, or with false answer again.
+	HangDriver(dataDir string, hang bool) error
 	// Mend mends whatever is wrong with a GPU. Nil when nothing was.
 	Mend(dataDir string, index int) error
 	// Unplug takes a GPU out of the machine until Plug.
@@ -47,18 +51,16 @@ func simulationCommands(p Program) (commands []*cli.Command) {
 func simGPUCommand(gpus SimulatedGPUs) *cli.Command {
 	change := func(name, usage, arguments string, count int, f func(dir string, index int, argument string) error) *cli.Command {
 		return &cli.Command{Name: name, Usage: usage, ArgsUsage: arguments, Action: func(c *cli.Context) error {
-			if c.NArg() != count {
-				return exit.Usagef("give %s", arguments)
+			return simulatedGPU(c, arguments, count, f)
+		}}
+	}
+	// orDriver is change of what can be done to the driver, too.
+	orDriver := func(name, usage string, hang bool, f func(dir string, index int) error) *cli.Command {
+		return &cli.Command{Name: name, Usage: usage, ArgsUsage: "INDEX|driver", Action: func(c *cli.Context) error {
+			if dir, err := filepath.Abs(invocation.DataDir(c)); err == nil && c.NArg() == 1 && c.Args().First() == "driver" {
+				return gpus.HangDriver(dir, hang)
 			}
-			index, err := strconv.Atoi(c.Args().First())
-			if err != nil || index < 0 {
-				return exit.Usagef("%q is no index of a GPU: `pinion gpus` lists them", c.Args().First())
-			}
-			dir, err := filepath.Abs(invocation.DataDir(c))
-			if err != nil {
-				return fmt.Errorf("--data-dir: %w", err)
-			}
-			return f(dir, index, c.Args().Get(1))
+			return simulatedGPU(c, "INDEX|driver", 1, func(dir string, index int, _ string) error { return f(dir, index) })
 		}}
 	}
 	return &cli.Command{
@@ -73,6 +75,8 @@ Examples:
    sudo pinion sim-gpu nvlink 5 2             # two of its NVLinks are down
    sudo pinion sim-gpu fabric 6 in-progress   # it has not joined its NVLink fabric
    sudo pinion sim-gpu slow 7 thermal         # it is too hot; or power-brake
+   sudo pinion sim-gpu hang 2                 # the driver does not answer about it
+   sudo pinion sim-gpu hang driver            # it answers nothing; mend driver ends that
    sudo pinion sim-gpu mend 3                 # whatever is wrong with it
    sudo pinion sim-gpu unplug 5               # the driver does not list it any more
    sudo pinion sim-gpu plug 5
@@ -90,10 +94,27 @@ Examples:
 			change("nvlink", "Have some of a GPU's NVLinks be down until it is mended", "INDEX COUNT", 2, gpus.SetNVLinksDown),
 			change("fabric", "Have a GPU be unable to use its NVLink fabric until it is mended: in-progress, failed, misconfigured, recovering, unhealthy", "INDEX STATE", 2, gpus.SetFabricState),
 			change("slow", "Have a GPU slow itself down until it is mended: thermal, power-brake", "INDEX REASON", 2, gpus.SetSlowdown),
-			change("mend", "Mend whatever is wrong with a GPU", "INDEX", 1, func(dir string, index int, _ string) error { return gpus.Mend(dir, index) }),
+			orDriver("hang", "Have the driver not answer about a GPU, or answer nothing at all, until it is mended", true, gpus.Hang),
+			orDriver("mend", "Mend whatever is wrong with a GPU, or have the driver answer again", false, gpus.Mend),
 			change("unplug", "Take a GPU out of the machine", "INDEX", 1, func(dir string, index int, _ string) error { return gpus.Unplug(dir, index) }),
 			change("plug", "Put a GPU back", "INDEX", 1, func(dir string, index int, _ string) error { return gpus.Plug(dir, index) }),
 			change("utilization", "Set for how much of the time a GPU computes: a percentage, or a curve that repeats", "INDEX LOAD", 2, gpus.SetUtilization),
 		},
 	}
+}
+
+// simulatedGPU calls f with the index and the argument of a command about a simulated GPU.
+func simulatedGPU(c *cli.Context, arguments string, count int, f func(dir string, index int, argument string) error) error {
+	if c.NArg() != count {
+		return exit.Usagef("give %s", arguments)
+	}
+	index, err := strconv.Atoi(c.Args().First())
+	if err != nil || index < 0 {
+		return exit.Usagef("%q is no index of a GPU: `pinion gpus` lists them", c.Args().First())
+	}
+	dir, err := filepath.Abs(invocation.DataDir(c))
+	if err != nil {
+		return fmt.Errorf("--data-dir: %w", err)
+	}
+	return f(dir, index, c.Args().Get(1))
 }

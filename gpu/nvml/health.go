@@ -10,14 +10,17 @@ import (
 	"pinion/gpu/nvml/protocol"
 )
 
-// keepKnown adds the known devices that a driver in trouble does not list: they are lost, or unhealthy when the driver could not be asked at all.
+// keepKnown adds the known devices that a driver in trouble does not list: they are lost, unhealthy when the driver could not be asked at all, or hung.
 // One that a driver without trouble lists no more is not its matter: node/gpuhealth notices it.
-func keepKnown(listed, known []gpu.Device, problem string) []gpu.Device {
+func keepKnown(listed, known []gpu.Device, problem string, hangs bool) []gpu.Device {
 	if problem == "" {
 		return listed
 	}
 	health := gpu.Lost
-	if len(listed) == 0 {
+	switch {
+	case hangs:
+		health = gpu.Hung
+	case len(listed) == 0:
 		health = gpu.Unhealthy
 	}
 	there := gpu.Inventory{Devices: listed}

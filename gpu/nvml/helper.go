@@ -41,6 +41,7 @@ type helper struct {
 var (
 	errClosed    = errors.New("the source of GPUs is closed")
 	errResetting = errors.New("a GPU of this host is being reset")
+	errHangs     = errors.New("the NVIDIA driver hangs")
 )
 
 // call sends one request and waits for its response.

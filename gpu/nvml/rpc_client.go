@@ -48,7 +48,7 @@ func (c *rpcClient) register(request protocol.Request, patience time.Duration) <
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	limit := time.AfterFunc(patience, func() {
-		c.fail(fmt.Errorf("pinion-nvml did not answer %q within %v and was ended: the NVIDIA driver hangs; see `dmesg`", request.Kind, patience))
+		c.fail(fmt.Errorf("pinion-nvml did not answer %q within %v and was ended: %w; see `dmesg`", request.Kind, patience, errHangs))
 	})
 	w := pendingCall{request.Kind, make(chan protocol.Message, 1), limit}
 	c.pending[request.ID] = w

@@ -110,14 +110,14 @@ func (s *Source) Inventory(ctx context.Context) (gpu.Inventory, error) {
 	if !s.shares {
 		seen.VRAMEnforcement = ""
 	}
-	return s.mergeKnown(seen), nil
+	return s.mergeKnown(seen, errors.Is(err, errHangs)), nil
 }
 
-// mergeKnown adds the devices that the source remembers and a driver in trouble does not list.
-func (s *Source) mergeKnown(seen gpu.Inventory) gpu.Inventory {
+// mergeKnown adds the devices that the source remembers and a driver in trouble does not list. hangs: it did not answer.
+func (s *Source) mergeKnown(seen gpu.Inventory, hangs bool) gpu.Inventory {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	seen.Devices = keepKnown(seen.Devices, s.lastDevices, seen.Problem)
+	seen.Devices = keepKnown(seen.Devices, s.lastDevices, seen.Problem, hangs)
 	if seen.Driver != s.lastDriver || !reflect.DeepEqual(seen.Devices, s.lastDevices) {
 		s.cdi.drop()
 	}

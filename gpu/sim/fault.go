@@ -72,7 +72,10 @@ func setFault(dir, kind string, index int, text string) error {
 
 // writeFault writes the file that says what is wrong with a GPU.
 func writeFault(dir, kind string, index int, text string) error {
-	path := faultFile(dir, kind, index)
+	return writeFile(faultFile(dir, kind, index), text)
+}
+
+func writeFile(path, text string) error {
 	err := os.MkdirAll(filepath.Dir(path), 0o755)
 	if err == nil {
 		err = os.WriteFile(path, []byte(text), 0o644)
@@ -89,7 +92,7 @@ func faultFile(dir, kind string, index int) string {
 
 // Mend mends whatever is wrong with a GPU of the simulated machine in the directory. Nil when nothing was.
 func Mend(dir string, index int) (err error) {
-	for _, kind := range append(slices.Clone(faultDirs), slowDir) {
+	for _, kind := range append(slices.Clone(faultDirs), slowDir, hungDir) {
 		err = errors.Join(err, remove(faultFile(dir, kind, index)))
 	}
 	return err
@@ -175,7 +178,10 @@ func (s *source) Faults() []gpu.Fault {
 }
 
 // Check is of gpu.Checker: a device works when nothing is wrong with its GPU.
-func (s *source) Check(_ context.Context, uuid string, _ bool) error {
+func (s *source) Check(ctx context.Context, uuid string, _ bool) error {
+	if err := s.await(ctx, uuid); err != nil {
+		return err
+	}
 	_, found, err := s.findingOf(uuid)
 	if err == nil && found.Problem != "" {
 		err = errors.New(found.Problem)
@@ -184,7 +190,10 @@ func (s *source) Check(_ context.Context, uuid string, _ bool) error {
 }
 
 // Reset is of gpu.Resetter: it mends a GPU that needs a reset.
-func (s *source) Reset(_ context.Context, uuid string) error {
+func (s *source) Reset(ctx context.Context, uuid string) error {
+	if err := s.await(ctx, uuid); err != nil {
+		return err
+	}
 	index, found, err := s.findingOf(uuid)
 	if err != nil {
 		return err

@@ -59,7 +59,7 @@ var (
 )
 
 // Open simulates the machine that spec describes, "8xh100", "4xh100+2xt4" with GPUs of several models, or "1xh100/7x1g.10gb" with MIG devices. It keeps its seed, its device nodes (dir/dev) and its health
-// (dir/broken/INDEX holds why that GPU is broken, dir/nvlink/INDEX how many of its NVLinks are down, dir/fabric/INDEX the state of its NVLink fabric, with dir/unplugged/INDEX it is not listed, a file in dir/events the index and the Xid of an error to tell of, dir/absent why there are none yet) and utilization (dir/utilization/INDEX) under dir, so a restart finds the same GPUs and two hosts have different
+// (dir/broken/INDEX holds why that GPU is broken, dir/nvlink/INDEX how many of its NVLinks are down, dir/fabric/INDEX the state of its NVLink fabric, with dir/hung/INDEX the driver does not answer about it, with dir/hung/driver it answers nothing, with dir/unplugged/INDEX it is not listed, a file in dir/events the index and the Xid of an error to tell of, dir/absent why there are none yet) and utilization (dir/utilization/INDEX) under dir, so a restart finds the same GPUs and two hosts have different
 // ones. self is the absolute path of the pinion binary, which containers get as nvidia-smi; with an empty self they get
 // none. With ",mps" behind the spec the machine says that it keeps containers to shares of a GPU, so that sharing can be tried:
 // nothing is there to enforce, and nothing is enforced. Open requires root. The device nodes outlive Close, because containers do.
@@ -144,7 +144,10 @@ func (s *source) assemble() (err error) {
 }
 
 // Inventory returns the machine with its present health.
-func (s *source) Inventory(context.Context) (gpu.Inventory, error) {
+func (s *source) Inventory(ctx context.Context) (gpu.Inventory, error) {
+	if err := s.await(ctx, ""); err != nil {
+		return gpu.Inventory{}, err
+	}
 	if why := readAbsent(s.absent); why != "" {
 		return gpu.Inventory{Simulated: true, Problem: why}, nil
 	}
@@ -152,8 +155,12 @@ func (s *source) Inventory(context.Context) (gpu.Inventory, error) {
 	if err != nil {
 		return gpu.Inventory{}, err
 	}
+	hung, _, err := s.hung()
+	if err != nil {
+		return gpu.Inventory{}, err
+	}
 	inventory := gpu.Inventory{
-		Devices:   s.plugged(s.withHealth(s.machine.Load().devices, files)),
+		Devices:   s.plugged(withHung(s.withHealth(s.machine.Load().devices, files), hung)),
 		Driver:    s.groups[0].driver,
 		CUDA:      s.groups[0].cuda,
 		Simulated: true,
@@ -166,7 +173,10 @@ func (s *source) Inventory(context.Context) (gpu.Inventory, error) {
 
 func (s *source) Changed() <-chan struct{} { return s.changed }
 
-func (s *source) CDI(context.Context) (string, []byte, error) {
+func (s *source) CDI(ctx context.Context) (string, []byte, error) {
+	if err := s.await(ctx, ""); err != nil {
+		return "", nil, err
+	}
 	return Kind, s.machine.Load().spec, nil
 }
 
@@ -175,6 +185,9 @@ func (s *source) CDI(context.Context) (string, []byte, error) {
 func (s *source) Processes(ctx context.Context, uuid string) ([]int, error) {
 	if why := readAbsent(s.absent); why != "" {
 		return nil, errors.New(why)
+	}
+	if err := s.await(ctx, uuid); err != nil {
+		return nil, err
 	}
 	_, own, err := s.find(uuid)
 	if err != nil {
@@ -216,5 +229,6 @@ func (s *source) watchHealth(ctx context.Context, last string) {
 // health returns the health of all devices in a comparable form.
 func (s *source) health() string {
 	files, err := readFaultFiles(s.Dir, len(s.cards))
-	return fmt.Sprint(files, err, readAbsent(s.absent), len(s.plugged(s.machine.Load().devices)))
+	hung, hangs, _ := s.hung()
+	return fmt.Sprint(files, err, hung, hangs, readAbsent(s.absent), len(s.plugged(s.machine.Load().devices)))
 }

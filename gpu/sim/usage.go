@@ -17,11 +17,18 @@ import (
 
 // Usage is of gpu.Meter. How busy a device is the file named by its index says, see parseLoad; one without a file is idle, because nothing computes
 // here. Memory, power, temperature and clock follow from that. A broken device, or one whose file is wrong, is left out.
-func (s *source) Usage(context.Context) ([]gpu.Usage, error) {
+func (s *source) Usage(ctx context.Context) ([]gpu.Usage, error) {
+	if err := s.await(ctx, ""); err != nil {
+		return nil, err
+	}
 	if why := readAbsent(s.absent); why != "" {
 		return nil, fmt.Errorf("no simulated GPU: %s", why)
 	}
 	files, err := readFaultFiles(s.Dir, len(s.cards))
+	if err != nil {
+		return nil, err
+	}
+	hung, _, err := s.hung()
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +39,7 @@ func (s *source) Usage(context.Context) ([]gpu.Usage, error) {
 	var all []gpu.Usage
 	var failed error
 	for _, d := range s.machine.Load().devices {
-		if _, ok := files[brokenDir][d.Index]; ok || s.isUnplugged(d.Index) {
+		if has(files[brokenDir], d.Index) || has(hung, d.Index) || s.isUnplugged(d.Index) {
 			continue
 		}
 		percent, err := readLoad(filepath.Join(s.busy, strconv.Itoa(d.Index)), time.Now())

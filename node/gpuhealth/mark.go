@@ -24,19 +24,21 @@ func (r *Record) Mark(inventory gpu.Inventory, now time.Time) gpu.Inventory {
 	for i := range inventory.Devices {
 		d := &shown.Devices[i]
 		r.present[d.UUID] = true
+		r.markHung(d, now)
 		if slices.Contains(severity, d.Health) {
 			r.recordHealth(d, now)
 		} else if c := r.sick[d.UUID]; c != nil && c.inInventory {
 			c.inInventory, c.failed, c.lastCheck = false, 0, time.Time{} // it looks well again: check it now
 			r.wake()
 		}
-		if c := r.sick[d.UUID]; c != nil && d.Health != gpu.Unhealthy {
+		if c := r.sick[d.UUID]; c != nil && (d.Health != gpu.Unhealthy || r.isHung(d.UUID)) {
 			d.Health, d.Problem = c.Health, c.text()
 		}
 	}
 	if listed {
 		r.answerGone(shown)
 	}
+	maps.DeleteFunc(r.hung, func(uuid string, _ time.Time) bool { return !r.present[uuid] })
 	maps.DeleteFunc(r.lastXid, func(uuid string, _ uint64) bool { _, has := shown.Device(uuid); return !has })
 	return shown
 }

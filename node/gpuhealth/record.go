@@ -63,6 +63,7 @@ type Record struct {
 	requested map[string]gpu.CheckOutcome // by UUID: of checks that operators have asked for last
 	watchers  map[string][]chan<- error   // by UUID: of tasks that end when the GPU is lost
 	slow      map[string]*slowGPU         // by UUID: that slow themselves down
+	hung      map[string]time.Time        // by UUID: since when the driver does not answer about it
 	lastXid   map[string]uint64           // by UUID, since the agent was started; of GPUs that are present
 	changed   chan struct{}               // closed and replaced at a change
 }
@@ -83,7 +84,7 @@ func Open(c Config) (*Record, error) {
 	}
 	path := filepath.Join(c.Dir, "gpu-health.json")
 	r := &Record{
-		path: path, boot: c.Boot, log: c.Log, known: known, present: map[string]bool{}, sick: map[string]*condition{}, failures: map[string][]failure{}, requested: map[string]gpu.CheckOutcome{}, watchers: map[string][]chan<- error{}, slow: map[string]*slowGPU{}, lastXid: map[string]uint64{}, changed: make(chan struct{}),
+		path: path, boot: c.Boot, log: c.Log, known: known, present: map[string]bool{}, sick: map[string]*condition{}, failures: map[string][]failure{}, requested: map[string]gpu.CheckOutcome{}, watchers: map[string][]chan<- error{}, slow: map[string]*slowGPU{}, hung: map[string]time.Time{}, lastXid: map[string]uint64{}, changed: make(chan struct{}),
 	}
 	content, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -144,6 +144,42 @@ func TestAGPUWithoutItsNVLinksGetsNoTask(t *testing.T) {
 	h.waitGPU(t, 0, "HEALTHY")
 }
 
+// A driver that hangs for a GPU keeps new tasks from that one, and one that hangs for all keeps them from all. Tasks run on; when it answers again, all is well.
+func TestADriverThatHangs(t *testing.T) {
+	h := newHost(t, "--gpus", "sim:2xh100")
+	h.registry = startDockerHub(t)
+	t.Cleanup(func() { h.down(t) })
+	h.start(t)
+	h.registerShell(t, "one", 1, "trap 'exit 0' TERM; while :; do sleep 0.1; done")
+	h.pinion(t, "sim-gpu", "hang", "1")
+	sick := h.waitGPU(t, 1, "UNHEALTHY")
+	if !strings.HasPrefix(sick.text("problem"), "the driver has not answered about it since 20") {
+		t.Errorf("%v", sick)
+	}
+	running := h.runTask(t, "one")
+	h.waitStatus(t, running, "RUNNING")
+	if a := h.mustCall(t, "RunTask", object{"taskDefinition": "one"}); !strings.Contains(fmt.Sprint(a["failures"]), "RESOURCE:GPU") {
+		t.Errorf("a task for the other GPU: %v", a)
+	}
+	h.pinion(t, "sim-gpu", "mend", "1")
+	h.waitGPU(t, 1, "HEALTHY")
+
+	h.pinion(t, "sim-gpu", "hang", "driver")
+	h.waitGPU(t, 0, "UNHEALTHY")
+	instance := h.mustCall(t, "DescribeContainerInstances", object{"containerInstances": []string{h.describe(t, running).text("containerInstanceArn")}, "include": []string{"CONTAINER_INSTANCE_HEALTH"}})
+	for source, text := range map[string]string{"DescribeContainerInstances": fmt.Sprint(instance["containerInstances"]), "hosts": h.pinion(t, "hosts", "-o", "wide"), "gpus": h.pinion(t, "gpus", "-o", "wide")} {
+		if !strings.Contains(text, "the driver has not answered about it since") {
+			t.Errorf("%s: %s", source, text)
+		}
+	}
+	if task := h.describe(t, running); task.text("lastStatus") != "RUNNING" {
+		t.Errorf("its task: %v", task)
+	}
+	h.pinion(t, "sim-gpu", "mend", "driver")
+	h.waitGPU(t, 0, "HEALTHY")
+	h.waitStatus(t, h.runTask(t, "one"), "RUNNING")
+}
+
 // A GPU that is not there after a restart is missed, until it is there again or somebody says that it was taken out.
 func TestAGPUThatIsMissingIsMissed(t *testing.T) {
 	h := newHost(t, "--gpus", "sim:2xh100")

@@ -44,6 +44,16 @@ func (SimulatedGPUs) SetSlowdown(dataDir string, index int, reason string) error
 	return withSimulator(dataDir, index, func(dir string) error { return sim.SetSlowdown(dir, index, reason) })
 }
 
+// Hang has the driver not answer about a GPU.
+func (SimulatedGPUs) Hang(dataDir string, index int) error {
+	return withSimulator(dataDir, index, func(dir string) error { return sim.Hang(dir, index) })
+}
+
+// HangDriver has the driver answer nothing.
+func (SimulatedGPUs) HangDriver(dataDir string, hang bool) error {
+	return withSimulator(dataDir, 0, func(dir string) error { return sim.HangDriver(dir, hang) })
+}
+
 // Unplug takes a GPU out.
 func (SimulatedGPUs) Unplug(dataDir string, index int) error {
 	return withSimulator(dataDir, index, func(dir string) error { return sim.Unplug(dir, index) })

@@ -10,6 +10,7 @@ import (
 	"github.com/NVIDIA/nvidia-container-toolkit/pkg/nvcdi"
 	"github.com/sirupsen/logrus"
 
+	"pinion/gpu"
 	"pinion/gpu/nvml/protocol"
 )
 
@@ -23,7 +24,9 @@ func (d *driver) cdi() (*protocol.Spec, error) {
 	inventory := d.inventory()
 	var names []string
 	for _, device := range inventory.Devices {
-		names = append(names, device.UUID)
+		if device.Health != gpu.Hung {
+			names = append(names, device.UUID)
+		}
 	}
 	if len(names) == 0 {
 		return nil, fmt.Errorf("there is no GPU to describe: %s", inventory.Problem)

@@ -14,11 +14,44 @@ import (
 	"pinion/gpu"
 )
 
+// reading is what the driver tells of one device.
+type reading struct {
+	handle nvml.Device
+	device gpu.Device
+	parts  []gpu.Device // its MIG devices, of one in MIG mode
+	up     lanes
+	fabric fabricState
+	joined bool // it has joined a fabric
+	err    error
+}
+
+// readDevice reads the device with the index.
+func (d *driver) readDevice(index int) (r reading) {
+	handle, ret := d.lib.DeviceGetHandleByIndex(index)
+	if ret != nvml.SUCCESS {
+		return reading{err: ret}
+	}
+	r.handle = handle
+	if r.device, r.err = d.device(index, handle); r.err != nil {
+		return r
+	}
+	if d.isPartitioned(handle) {
+		if r.parts = d.migDevices(&r.device, handle); len(r.parts) > 0 {
+			return r
+		}
+		r.device.EmptyMIG = r.device.Health == gpu.Healthy
+		r.device.Health, r.device.Problem = gpu.Unhealthy, "it is in MIG mode and has no MIG device: make some with `nvidia-smi mig -cgi PROFILE -C`, or turn MIG off with `nvidia-smi -mig 0`"
+	}
+	r.up = d.lanesUp(handle)
+	r.fabric, r.joined = d.fabricState(handle)
+	return r
+}
+
 // device reads one device, without its links. It fails only when the device has no readable UUID.
 func (d *driver) device(index int, handle nvml.Device) (gpu.Device, error) {
 	uuid, ret := handle.GetUUID()
 	if ret != nvml.SUCCESS {
-		return gpu.Device{}, fmt.Errorf("GPU %d cannot be read: %w", index, ret)
+		return gpu.Device{}, ret
 	}
 	var failed problem
 	device := gpu.Device{UUID: uuid, Index: index, Minor: -1, Health: gpu.Healthy}
@@ -52,6 +85,12 @@ type problem struct {
 func (t *problem) add(health gpu.Health, format string, args ...any) {
 	if t.text == "" {
 		*t = problem{health, fmt.Sprintf(format, args...)}
+	}
+}
+
+func (t *problem) addFinding(found gpu.Finding) {
+	if found.Problem != "" {
+		t.add(found.Health, "%s", found.Problem)
 	}
 }
 

@@ -3,7 +3,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 
@@ -21,7 +23,8 @@ type driver struct {
 	// fabric reads the state of a device in its NVLink fabric; nil: nothing is known of that.
 	fabric func(nvml.Device) (nvml.GpuFabricInfo_v2, nvml.Return)
 
-	meters map[string]*meter // by UUID
+	hangs  hangs
+	meters map[int]*meter // by index
 	links  linkHealth
 
 	ready bool // the library is loaded and connected to the kernel module
@@ -81,36 +84,32 @@ func (d *driver) inventory() gpu.Inventory {
 	if version, ret := d.lib.SystemGetCudaDriverVersion(); ret == nvml.SUCCESS {
 		inventory.CUDA = fmt.Sprintf("%d.%d", version/1000, version%1000/10)
 	}
-	var handles []nvml.Device
-	var partitioned []gpu.Device
+	var readings []reading
+	var whole, partitioned, hung []gpu.Device
 	for index := range count {
-		handle, ret := d.lib.DeviceGetHandleByIndex(index)
-		if ret != nvml.SUCCESS {
-			inventory.Problem = fmt.Sprintf("GPU %d cannot be read: %v", index, ret)
+		r, err := ask(d, index, func() reading { return d.readDevice(index) })
+		if err != nil && len(d.hangs.known[index]) > 0 {
+			hung = append(hung, d.hangs.devices(index, err)...)
 			continue
 		}
-		device, err := d.device(index, handle)
-		if err != nil {
-			inventory.Problem = err.Error()
+		if err = cmp.Or(err, r.err); err != nil {
+			inventory.Problem = fmt.Sprintf("GPU %d cannot be read: %v", index, err)
 			continue
 		}
-		if d.isPartitioned(handle) {
-			parts := d.migDevices(&device, handle)
-			partitioned = append(partitioned, parts...)
-			if len(parts) > 0 {
-				continue
-			}
-			device.EmptyMIG = device.Health == gpu.Healthy
-			device.Health, device.Problem = gpu.Unhealthy, "it is in MIG mode and has no MIG device: make some with `nvidia-smi mig -cgi PROFILE -C`, or turn MIG off with `nvidia-smi -mig 0`"
+		if len(r.parts) > 0 {
+			partitioned = append(partitioned, r.parts...)
+			continue
 		}
-		inventory.Devices = append(inventory.Devices, device)
-		handles = append(handles, handle)
+		whole, readings = append(whole, r.device), append(readings, r)
 	}
-	d.link(inventory.Devices, handles)
-	inventory.Devices = append(inventory.Devices, partitioned...)
-	if d.sharesByMPS(handles) {
+	d.link(whole, readings)
+	d.hangs.remember(slices.Concat(whole, partitioned))
+	if d.sharesByMPS(readings) {
 		inventory.VRAMEnforcement = gpu.EnforcedByMPS
 	}
+	inventory.Devices = append(whole, hung...)
+	slices.SortStableFunc(inventory.Devices, func(a, b gpu.Device) int { return a.Index - b.Index })
+	inventory.Devices = append(inventory.Devices, partitioned...)
 	return inventory
 }
 
@@ -120,16 +119,26 @@ func (d *driver) processes(uuid string) ([]int, error) {
 	if err := d.open(); err != nil {
 		return nil, err
 	}
-	handle, ret := d.lib.DeviceGetHandleByUUID(uuid)
-	if ret != nvml.SUCCESS {
-		return nil, fmt.Errorf("GPU %s: %w", uuid, ret)
+	type answer struct {
+		infos []nvml.ProcessInfo
+		err   error
 	}
-	infos, ret := handle.GetComputeRunningProcesses()
-	if ret != nvml.SUCCESS && !notSupported(ret) {
-		return nil, fmt.Errorf("processes of GPU %s: %w", uuid, ret)
+	found, err := ask(d, d.hangs.indexOf(uuid), func() answer {
+		handle, ret := d.lib.DeviceGetHandleByUUID(uuid)
+		if ret != nvml.SUCCESS {
+			return answer{err: ret}
+		}
+		infos, ret := handle.GetComputeRunningProcesses()
+		if ret != nvml.SUCCESS && !notSupported(ret) {
+			return answer{err: fmt.Errorf("its processes: %w", ret)}
+		}
+		return answer{infos: infos}
+	})
+	if err = cmp.Or(err, found.err); err != nil {
+		return nil, fmt.Errorf("GPU %s: %w", uuid, err)
 	}
 	var pids []int
-	for _, info := range infos {
+	for _, info := range found.infos {
 		pids = append(pids, int(info.Pid))
 	}
 	return pids, nil

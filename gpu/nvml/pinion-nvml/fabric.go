@@ -15,38 +15,29 @@ func fabricInfo(handle nvml.Device) (nvml.GpuFabricInfo_v2, nvml.Return) {
 	return handle.GetGpuFabricInfoV().V2()
 }
 
-// fabricState is the state of a device in its fabric.
+// fabricState is what is wrong with a device in its fabric.
 type fabricState struct {
-	gpu.FabricState        // empty: nothing is wrong
+	gpu.FabricState        // empty: nothing
 	detail          string // the driver's reason
-	shared          bool   // another device of the machine has joined a fabric
 }
 
-// matters reports whether the state is a problem. Where a machine has no fabric, such as a virtual one with a single GPU of a board, the registration
-// is in progress for ever, and CUDA starts all the same.
-func (s fabricState) matters(up lanes) bool {
-	return s.FabricState != "" && (s.FabricState != gpu.FabricInProgress || s.shared || up.to(nvswitch) > 0)
+// matters reports whether the state of a device with the lanes is a problem. Where a machine has no fabric, such as a virtual one with a single GPU of a
+// board, the registration is in progress for ever, and CUDA starts all the same: there no lane is up, and no device of the machine has joined one.
+func (s fabricState) matters(up lanes, joined bool) bool {
+	return s.FabricState != "" && (s.FabricState != gpu.FabricInProgress || joined || up.to(nvswitch) > 0)
 }
 
-// fabricStates are the states of the devices in their fabrics.
-func (d *driver) fabricStates(handles []nvml.Device) []fabricState {
-	states := make([]fabricState, len(handles))
+// fabricState is the state of a device in its fabric. joined reports whether it is in one.
+func (d *driver) fabricState(handle nvml.Device) (state fabricState, joined bool) {
 	if d.fabric == nil || !d.hasFunction("nvmlDeviceGetGpuFabricInfoV") {
-		return states
+		return state, false
 	}
-	joined := false
-	for i, handle := range handles {
-		info, ret := d.fabric(handle)
-		if ret != nvml.SUCCESS {
-			continue
-		}
-		joined = joined || info.State == nvml.GPU_FABRIC_STATE_COMPLETED
-		states[i].FabricState, states[i].detail = stateOf(info)
+	info, ret := d.fabric(handle)
+	if ret != nvml.SUCCESS {
+		return state, false
 	}
-	for i := range states {
-		states[i].shared = joined
-	}
-	return states
+	state.FabricState, state.detail = stateOf(info)
+	return state, info.State == nvml.GPU_FABRIC_STATE_COMPLETED
 }
 
 // misconfigurations are the driver's reasons for a configuration that is incorrect.

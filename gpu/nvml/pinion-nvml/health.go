@@ -48,16 +48,31 @@ func (d *driver) record(uuid string) (*protocol.DriverRecord, error) {
 	if err := d.open(); err != nil {
 		return nil, err
 	}
-	handle, ret := d.cardOf(uuid)
-	if ret != nvml.SUCCESS {
-		return nil, fmt.Errorf("GPU %s: %w", uuid, ret)
-	}
-	var failed problem
-	read(&failed, "memory", handle.GetMemoryInfo)
-	complete := d.checkHealth(&failed, handle)
 	d.inventory() // looks at its links
-	if card, ret := handle.GetUUID(); ret == nvml.SUCCESS && d.links.findings[card].Problem != "" {
-		failed.add(d.links.findings[card].Health, "%s", d.links.findings[card].Problem)
+	findings := d.links.findings
+	type answer struct {
+		record protocol.DriverRecord
+		ret    nvml.Return
 	}
-	return &protocol.DriverRecord{Problem: failed.text, Complete: complete}, nil
+	found, err := ask(d, d.hangs.indexOf(uuid), func() (a answer) {
+		handle, ret := d.cardOf(uuid)
+		if ret != nvml.SUCCESS {
+			return answer{ret: ret}
+		}
+		var failed problem
+		read(&failed, "memory", handle.GetMemoryInfo)
+		a.record.Complete = d.checkHealth(&failed, handle)
+		if card, ret := handle.GetUUID(); ret == nvml.SUCCESS {
+			failed.addFinding(findings[card])
+		}
+		a.record.Problem = failed.text
+		return a
+	})
+	if err == nil && found.ret != nvml.SUCCESS {
+		err = found.ret
+	}
+	if err != nil {
+		return nil, fmt.Errorf("GPU %s: %w", uuid, err)
+	}
+	return &found.record, nil
 }

@@ -27,25 +27,21 @@ func (l lanes) to(end string) (n int) {
 	return n
 }
 
-// link fills in the links between the devices, and finds those that are down. handles[i] belongs to devices[i].
-func (d *driver) link(devices []gpu.Device, handles []nvml.Device) {
-	up := make([]lanes, len(devices))
-	for i := range devices {
-		up[i] = d.lanesUp(handles[i])
-	}
+// link fills in the links between the devices, and finds those that are down. readings[i] belongs to devices[i].
+func (d *driver) link(devices []gpu.Device, readings []reading) {
 	for i := range devices {
 		for j := range devices {
 			if i == j {
 				continue
 			}
-			if kind, n := nvlinkLanes(up[i], up[j], devices[j].PCI); n > 0 {
+			if kind, n := nvlinkLanes(readings[i].up, readings[j].up, devices[j].PCI); n > 0 {
 				devices[i].Links += gpu.PackLinks(gpu.Link{Peer: devices[j].UUID, Kind: kind, Lanes: n})
-			} else if kind, ok := pciePath(handles[i], handles[j]); ok {
+			} else if kind, ok := pciePath(readings[i].handle, readings[j].handle); ok {
 				devices[i].Links += gpu.PackLinks(gpu.Link{Peer: devices[j].UUID, Kind: kind})
 			}
 		}
 	}
-	d.links.check(devices, up, d.fabricStates(handles))
+	d.links.check(devices, readings)
 }
 
 // lanesUp reads the state of every NVLink of a device.
@@ -79,15 +75,16 @@ type linkHealth struct {
 	findings map[string]gpu.Finding // by UUID: what the last check has found
 }
 
-// check finds the devices with lanes that are down, and those that cannot use their fabric. up[i] and states[i] belong to devices[i].
-func (h *linkHealth) check(devices []gpu.Device, up []lanes, states []fabricState) {
+// check finds the devices with lanes that are down, and those that cannot use their fabric. readings[i] belongs to devices[i].
+func (h *linkHealth) check(devices []gpu.Device, readings []reading) {
 	h.findings = map[string]gpu.Finding{}
+	joined := slices.ContainsFunc(readings, func(r reading) bool { return r.joined })
 	for i := range devices {
-		device := &devices[i]
-		down := max(h.lost(device, up[i], devices), mostIntoSwitches(device.Model, devices, up)-up[i].to(nvswitch))
-		found := gpu.NVLinksDown(down, len(up[i])+down)
-		if states[i].matters(up[i]) {
-			found = states[i].Finding(states[i].detail)
+		device, up, fabric := &devices[i], readings[i].up, readings[i].fabric
+		down := max(h.lost(device, up, devices), mostIntoSwitches(device.Model, readings)-up.to(nvswitch))
+		found := gpu.NVLinksDown(down, len(up)+down)
+		if fabric.matters(up, joined) {
+			found = fabric.Finding(fabric.detail)
 		}
 		if found.Problem == "" {
 			continue
@@ -122,10 +119,10 @@ func (h *linkHealth) lost(device *gpu.Device, up lanes, devices []gpu.Device) (n
 }
 
 // mostIntoSwitches is the most lanes into NVSwitch that a device of the model has: all devices of a baseboard have as many.
-func mostIntoSwitches(model string, devices []gpu.Device, up []lanes) (most int) {
-	for i := range devices {
-		if devices[i].Model == model {
-			most = max(most, up[i].to(nvswitch))
+func mostIntoSwitches(model string, readings []reading) (most int) {
+	for i := range readings {
+		if readings[i].device.Model == model {
+			most = max(most, readings[i].up.to(nvswitch))
 		}
 	}
 	return most

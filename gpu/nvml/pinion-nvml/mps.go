@@ -5,6 +5,8 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
@@ -13,10 +15,11 @@ import (
 const volta = 7
 
 // sharesByMPS reports whether MPS can keep clients to their memory on all of the devices.
-func (d *driver) sharesByMPS(devices []nvml.Device) bool {
-	return len(devices) > 0 && !slices.ContainsFunc(devices, func(device nvml.Device) bool {
-		major, _, ret := device.GetCudaComputeCapability()
-		return ret != nvml.SUCCESS || major < volta
+func (d *driver) sharesByMPS(devices []reading) bool {
+	return len(devices) > 0 && !slices.ContainsFunc(devices, func(r reading) bool {
+		major, _, _ := strings.Cut(r.device.ComputeCapability, ".")
+		number, err := strconv.Atoi(major)
+		return err != nil || number < volta
 	})
 }
 
@@ -25,12 +28,18 @@ func (d *driver) setComputeMode(uuid string, mode nvml.ComputeMode) error {
 	if err := d.open(); err != nil {
 		return err
 	}
-	handle, ret := d.lib.DeviceGetHandleByUUID(uuid)
-	if ret != nvml.SUCCESS {
-		return fmt.Errorf("GPU %s: %w", uuid, ret)
+	ret, err := ask(d, d.hangs.indexOf(uuid), func() nvml.Return {
+		handle, ret := d.lib.DeviceGetHandleByUUID(uuid)
+		if ret != nvml.SUCCESS {
+			return ret
+		}
+		return handle.SetComputeMode(mode)
+	})
+	if err == nil && ret != nvml.SUCCESS {
+		err = ret
 	}
-	if ret := handle.SetComputeMode(mode); ret != nvml.SUCCESS {
-		return fmt.Errorf("compute mode of GPU %s: %w", uuid, ret)
+	if err != nil {
+		return fmt.Errorf("compute mode of GPU %s: %w", uuid, err)
 	}
 	return nil
 }

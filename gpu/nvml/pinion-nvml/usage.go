@@ -28,33 +28,42 @@ func (d *driver) usage() ([]gpu.Usage, error) {
 	if ret != nvml.SUCCESS {
 		return nil, driverError(ret)
 	}
-	all, meters := []gpu.Usage{}, map[string]*meter{}
+	if d.meters == nil {
+		d.meters = map[int]*meter{}
+	}
+	all := []gpu.Usage{}
 	for i := range count {
-		handle, ret := d.lib.DeviceGetHandleByIndex(i)
-		if ret != nvml.SUCCESS {
-			continue
-		}
-		uuid, ret := handle.GetUUID()
-		if ret != nvml.SUCCESS {
-			continue
-		}
-		if d.isPartitioned(handle) { // the driver counts for the whole GPU, which many may have
-			for _, child := range migHandles(handle) {
-				if own, ret := child.GetUUID(); ret == nvml.SUCCESS {
-					all = append(all, gpu.Usage{UUID: own, MemoryUsedMiB: d.memoryUsed(child)})
-				}
-			}
-			continue
-		}
-		m := d.meters[uuid]
+		m := d.meters[i]
 		if m == nil {
 			m = &meter{}
+			d.meters[i] = m
 		}
-		meters[uuid] = m
-		all = append(all, d.usageOf(uuid, handle, m))
+		if usages, err := ask(d, i, func() []gpu.Usage { return d.usagesOf(i, m) }); err == nil {
+			all = append(all, usages...)
+		}
 	}
-	d.meters = meters
 	return all, nil
+}
+
+// usagesOf is the usage of the device with the index, or of its MIG devices.
+func (d *driver) usagesOf(index int, m *meter) (all []gpu.Usage) {
+	handle, ret := d.lib.DeviceGetHandleByIndex(index)
+	if ret != nvml.SUCCESS {
+		return nil
+	}
+	uuid, ret := handle.GetUUID()
+	if ret != nvml.SUCCESS {
+		return nil
+	}
+	if !d.isPartitioned(handle) {
+		return []gpu.Usage{d.usageOf(uuid, handle, m)}
+	}
+	for _, child := range migHandles(handle) { // the driver counts for the whole GPU, which many may have
+		if own, ret := child.GetUUID(); ret == nvml.SUCCESS {
+			all = append(all, gpu.Usage{UUID: own, MemoryUsedMiB: d.memoryUsed(child)})
+		}
+	}
+	return all
 }
 
 func (d *driver) usageOf(uuid string, handle nvml.Device, m *meter) gpu.Usage {
