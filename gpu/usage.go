@@ -10,6 +10,7 @@ import (
 type Usage struct {
 	UUID          string   `json:"uuid"`
 	Utilization   *float64 `json:"utilization,omitempty"` // percent of the time in which something computed, since the usage was read last, as far back as the driver knows
+	SMActivity    *float64 `json:"smActivity,omitempty"`  // percent of the streaming multiprocessors that computed, since the usage was read last
 	MemoryUsedMiB *float64 `json:"memoryUsedMiB,omitempty"`
 	PowerWatts    *float64 `json:"powerWatts,omitempty"`
 	Celsius       *float64 `json:"celsius,omitempty"`
@@ -67,7 +68,7 @@ func (u Usage) DropImplausible(d *Device) (plausible Usage, implausible []string
 		value **float64
 		most  float64
 	}{
-		{"utilization", &u.Utilization, 100}, {"memory", &u.MemoryUsedMiB, memoryMargin * float64(d.MemoryMiB)}, {"power", &u.PowerWatts, maxWatts},
+		{"utilization", &u.Utilization, 100}, {"SM activity", &u.SMActivity, 100}, {"memory", &u.MemoryUsedMiB, memoryMargin * float64(d.MemoryMiB)}, {"power", &u.PowerWatts, maxWatts},
 		{"temperature", &u.Celsius, maxCelsius}, {"clock", &u.ClockMHz, maxClockMHz}, {"PCIe", &u.PCIeReceived, maxLinkMBps}, {"PCIe", &u.PCIeSent, maxLinkMBps},
 		{"NVLink", &u.NVLinkReceived, maxLinkMBps}, {"NVLink", &u.NVLinkSent, maxLinkMBps},
 	} {

@@ -15,7 +15,7 @@ func TestWhatNoGPUDoesIsNotKnown(t *testing.T) {
 	}{
 		"all is well":        {Usage{Utilization: is(100), MemoryUsedMiB: is(1000), PowerWatts: is(700), Celsius: is(90), ClockMHz: is(1980), PCIeSent: is(60_000)}, nil},
 		"nothing is known":   {Usage{}, nil},
-		"more than there is": {Usage{Utilization: is(101), MemoryUsedMiB: is(2000)}, []string{"utilization", "memory"}},
+		"more than there is": {Usage{Utilization: is(101), SMActivity: is(101), MemoryUsedMiB: is(2000)}, []string{"utilization", "SM activity", "memory"}},
 		"less than nothing":  {Usage{PowerWatts: is(-1), PCIeReceived: is(-5), PCIeSent: is(-5)}, []string{"power", "PCIe"}},
 		"it is slow":         {Usage{Slowdown: SlowPower}, nil},
 		"it is tired":        {Usage{Slowdown: "tired"}, []string{"slow-down"}},

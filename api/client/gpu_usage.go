@@ -12,6 +12,7 @@ type GPUUsage struct {
 	At     time.Time `json:"at"` // when that was measured
 
 	Utilization    *float64  `json:"utilization"` // percent of the time in which something computed
+	SMActivity     *float64  `json:"smActivity"`  // percent of the streaming multiprocessors that computed
 	MemoryUsedMiB  *float64  `json:"memoryUsedMiB"`
 	PowerWatts     *float64  `json:"powerWatts"`
 	Celsius        *float64  `json:"celsius"`

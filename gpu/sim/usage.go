@@ -87,6 +87,9 @@ func (m *model) usage(uuid string, percent float64) gpu.Usage {
 	}
 	u := gpu.Usage{UUID: uuid, Utilization: &percent, PowerWatts: between(m.watts/10, m.watts), Celsius: between(30, 75), ClockMHz: between(345, 1980),
 		PCIeReceived: between(0, 2000), PCIeSent: between(0, 1000)}
+	if major, _, _ := strings.Cut(m.compute, "."); len(major) > 1 || major >= "9" { // Hopper and later have a performance monitor
+		u.SMActivity = between(0, 60)
+	}
 	if m.memoryMiB > 0 {
 		u.MemoryUsedMiB = between(0, 0.9*float64(m.memoryMiB))
 	}

@@ -44,7 +44,7 @@ func TestASimulatedGPUIsAsBusyAsItsFileSays(t *testing.T) {
 	if err := SetUtilization(dir, 1, "100"); err != nil {
 		t.Fatal(err)
 	}
-	if full := usage(); *full.PowerWatts != 700 || *full.ClockMHz <= *idle.ClockMHz || *full.MemoryUsedMiB < 70_000 {
+	if full := usage(); full.SMActivity == nil || *full.SMActivity != 60 || *full.PowerWatts != 700 || *full.ClockMHz <= *idle.ClockMHz || *full.MemoryUsedMiB < 70_000 {
 		t.Errorf("a busy GPU: %+v", full)
 	}
 	if err := Break(dir, 1, "Xid 79"); err != nil {

@@ -22,6 +22,7 @@ var measured = []struct {
 	factor     float64
 }{
 	{"DCGM_FI_DEV_GPU_UTIL", "GPU utilization (in %).", func(u *gpu.Usage, _ *gpu.Device) *float64 { return u.Utilization }, 1},
+	{"DCGM_FI_PROF_SM_ACTIVE", "The ratio of cycles an SM has at least 1 warp assigned.", func(u *gpu.Usage, _ *gpu.Device) *float64 { return u.SMActivity }, 0.01},
 	{"DCGM_FI_DEV_FB_USED", "Framebuffer memory used (in MiB).", func(u *gpu.Usage, _ *gpu.Device) *float64 { return u.MemoryUsedMiB }, 1},
 	{"DCGM_FI_DEV_FB_FREE", "Framebuffer memory free (in MiB).", freeMemory, 1},
 	{"DCGM_FI_DEV_POWER_USAGE", "Power draw (in W).", func(u *gpu.Usage, _ *gpu.Device) *float64 { return u.PowerWatts }, 1},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"math"
+	"reflect"
 	"testing"
 	"time"
 
@@ -82,5 +83,17 @@ func TestALyingDriverIsDoubtedOnce(t *testing.T) {
 	}
 	if lines := bytes.Count(log.Bytes(), []byte("\n")); lines != 1 {
 		t.Errorf("said %d times: %s", lines, &log)
+	}
+}
+
+func TestEveryValueOfASampleIsKept(t *testing.T) {
+	r, at, is := New(slog.New(slog.DiscardHandler)), time.Unix(1000, 0), func(v float64) *float64 { return &v }
+	full := gpu.Usage{UUID: "GPU-a", Utilization: is(1), SMActivity: is(2), MemoryUsedMiB: is(3), PowerWatts: is(4), Celsius: is(5), ClockMHz: is(6), Slowdown: gpu.SlowPower,
+		PCIeReceived: is(7), PCIeSent: is(8), NVLinkReceived: is(9), NVLinkSent: is(10)}
+	r.Add(at, []gpu.Usage{full, {UUID: "GPU-b"}}, devices)
+	for uuid, want := range map[string]gpu.Usage{"GPU-a": full, "GPU-b": {UUID: "GPU-b"}} {
+		if got := r.Samples(uuid, time.Time{})[0].Usage; !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v, not %+v", got, want)
+		}
 	}
 }

@@ -20,6 +20,7 @@ const (
 	pcieSent
 	nvlinkReceived
 	nvlinkSent
+	smActivity
 	valueCount
 )
 
@@ -32,7 +33,7 @@ type point struct {
 
 // members are the members of a usage in the order of the values.
 func members(u *gpu.Usage) [valueCount]**float64 {
-	return [valueCount]**float64{&u.Utilization, &u.MemoryUsedMiB, &u.PowerWatts, &u.Celsius, &u.ClockMHz, &u.PCIeReceived, &u.PCIeSent, &u.NVLinkReceived, &u.NVLinkSent}
+	return [valueCount]**float64{&u.Utilization, &u.MemoryUsedMiB, &u.PowerWatts, &u.Celsius, &u.ClockMHz, &u.PCIeReceived, &u.PCIeSent, &u.NVLinkReceived, &u.NVLinkSent, &u.SMActivity}
 }
 
 func (p *point) usage(uuid string) gpu.Usage {

@@ -20,7 +20,7 @@ func gpuTable(inv *invocation.Invocation) func([]gpuUsage) (*table.Table, error)
 			Optional: []string{"MODEL", "TEMP", "RECENT", "TEAM"}, Empty: "no host has GPUs, or none with these properties", Footer: summary(gpus)}
 		wide := inv.Output == invocation.Wide
 		if wide {
-			t.Header = append(t.Header, "CLOCK", "PCIE", "NVLINK", "UUID")
+			t.Header = append(t.Header, "SM", "CLOCK", "PCIE", "NVLINK", "UUID")
 		}
 		plain := make([]client.GPU, len(gpus))
 		for i := range gpus {
@@ -38,7 +38,7 @@ func gpuTable(inv *invocation.Invocation) func([]gpuUsage) (*table.Table, error)
 				row := []string{names[g.HostID] + "/" + g.Number(), format.GPUModel(g.Model, g.Profile(), g.Simulated), number(u.Utilization, "%"), sparkline(u.Recent),
 					memory(u.MemoryUsedMiB, g.MemoryMiB), number(u.PowerWatts, " W"), number(u.Celsius, " °C"), cmp.Or(id, "-"), cmp.Or(holder.Definition, "-"), cmp.Or(holder.Team, "-")}
 				if wide {
-					row = append(row, strings.TrimSpace(number(u.ClockMHz, " MHz")+" "+u.Slowdown), traffic(u.PCIeReceived, u.PCIeSent), traffic(u.NVLinkReceived, u.NVLinkSent), g.UUID)
+					row = append(row, number(u.SMActivity, "%"), strings.TrimSpace(number(u.ClockMHz, " MHz")+" "+u.Slowdown), traffic(u.PCIeReceived, u.PCIeSent), traffic(u.NVLinkReceived, u.NVLinkSent), g.UUID)
 				}
 				t.Add(row...)
 			}

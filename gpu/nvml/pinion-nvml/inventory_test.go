@@ -55,6 +55,7 @@ func complete(d *server.Device, pci string) {
 	d.GetNvLinkRemoteDeviceTypeFunc = func(int) (nvml.IntNvLinkDeviceType, nvml.Return) {
 		return nvml.NVLINK_DEVICE_TYPE_SWITCH, nvml.SUCCESS
 	}
+	d.GpmQueryDeviceSupportFunc = func() (nvml.GpmSupport, nvml.Return) { return nvml.GpmSupport{}, nvml.ERROR_NOT_SUPPORTED }
 	d.GetMaxMigDeviceCountFunc = func() (int, nvml.Return) { return 7, nvml.SUCCESS }
 }
 

@@ -17,6 +17,7 @@ type meter struct {
 	sampled uint64            // the driver's time of the last sample of utilization
 	read    time.Time         // when the counters were read
 	bytes   map[uint32]uint64 // counters, by field; one that could not be read is missing
+	monitor nvml.GpmSample    // the last one of the performance monitor; nil: none
 }
 
 // usage measures all devices. A device that the driver does not reach is left out.
@@ -79,6 +80,7 @@ func (d *driver) usageOf(uuid string, handle nvml.Device, m *meter) gpu.Usage {
 		u.ClockMHz = known(float64(megahertz))
 	}
 	u.Slowdown = slowdown(handle, d.hasFunction)
+	u.SMActivity = m.smActivity(d.lib, handle, d.hasFunction)
 	m.traffic(handle, &u, time.Now())
 	return u
 }
