@@ -22,7 +22,7 @@ import (
 // limited allows so many requests in flight, and so many large bodies.
 func limited(inFlight, largeBodies int64) *Shared {
 	shared := NewShared()
-	shared.limits = &httpx.Limits{Open: httpx.AddressSemaphore{Size: 1000}, Streams: httpx.HostSemaphore{Size: 1000, PerHost: 1000}, InFlight: httpx.AddressSemaphore{Size: inFlight}, Awaiting: httpx.HostSemaphore{Size: 100, PerHost: 2}, Bodies: httpx.AddressSemaphore{Size: 100}, LargeBodies: httpx.AddressSemaphore{Size: largeBodies},
+	shared.limits = &httpx.Limits{Open: httpx.AddressSemaphore{Size: 1000}, Streams: httpx.HostSemaphore{Size: 1000, PerHost: 1000}, InFlight: httpx.AddressSemaphore{Size: inFlight}, Awaiting: httpx.HostSemaphore{Size: 100, PerHost: 2}, Bodies: httpx.AddressSemaphore{Size: 100}, LargeBodies: httpx.AddressSemaphore{Size: largeBodies}, LargeInputs: httpx.AddressSemaphore{Size: 1000},
 		Answers: httpx.AddressSemaphore{Size: 1 << 20, PerAddress: 1 << 20}, Lists: httpx.OwnerSemaphore{Size: 3}}
 	return shared
 }
