@@ -1,6 +1,7 @@
 package tracker
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -149,5 +150,33 @@ func TestAHostThatBeginsAnewIsGivenItsPiecesAgain(t *testing.T) {
 	}
 	if got := ask("host-1", nil); len(got.Take) != pieces || got.Coming {
 		t.Errorf("the other host is to fetch %v and to wait: %t", got.Take, got.Coming)
+	}
+}
+
+// However many hosts fetch a blob, the registry is asked for as many of its pieces at a time as by one of them: over one link, many at once all come late.
+func TestManyHostsAskARegistryForNoMoreAtOnce(t *testing.T) {
+	const pieces, hosts = 203, 16
+	s := newSimulation(pieces, hosts)
+	taken := map[string][]int{}
+	ask := func() (all int) {
+		for i := range hosts {
+			id := fmt.Sprintf("host-%d", i)
+			have := blob.NewPieces(pieces)
+			for _, piece := range taken[id] {
+				have.Add(piece)
+			}
+			taken[id] = append(taken[id], s.tracker.AnswerHost(id, s.now, blob.Request{Wants: []blob.Want{{Digest: digest, Size: s.size, Have: have, Share: have, Take: 16}}}).Grants[0].Take...)
+			all += len(taken[id])
+		}
+		s.now = s.now.Add(time.Second)
+		return all
+	}
+	before := 0
+	for before < pieces {
+		now := ask()
+		if now-before > maxLeases || now == before {
+			t.Fatalf("%d pieces are fetched, then %d", before, now)
+		}
+		before = now
 	}
 }

@@ -27,8 +27,9 @@ const (
 	maxBlobs = 10000
 	// maxTake bounds the pieces that one call gives a host to fetch.
 	maxTake = 16
-	// maxLeases bounds the pieces of one blob that a host is to fetch and has not brought.
-	maxLeases = 32
+	// maxLeases bounds the pieces of one blob that hosts are to fetch and have not brought, all of them together: the more are on their way over one link, the
+	// later comes the first.
+	maxLeases = 16
 )
 
 // Tracker is safe for concurrent use.

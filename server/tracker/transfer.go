@@ -108,7 +108,7 @@ func (b *transfer) take(f *fetch, now time.Time, w blob.Want, count int, availab
 	if b.single() || w.NoRegistry {
 		return nil
 	}
-	want := min(w.Take, maxTake, maxLeases-len(f.leased))
+	want := min(w.Take, maxTake, maxLeases-b.underWay(f, now))
 	if len(f.leased) == 0 {
 		f.grew = now // it has kept nobody waiting until now
 	}
@@ -137,6 +137,16 @@ func (b *transfer) coming(host string, now time.Time, w blob.Want) bool {
 		}
 	}
 	return false
+}
+
+// underWay counts the pieces that hosts are to fetch and are getting on with, and all that one of them is to fetch.
+func (b *transfer) underWay(one *fetch, now time.Time) (n int) {
+	for _, f := range b.hosts {
+		if f == one || now.Sub(f.grew) <= b.scaled(stall) {
+			n += len(f.leased)
+		}
+	}
+	return n
 }
 
 // leased reports whether a host is fetching the piece, and is getting on.
