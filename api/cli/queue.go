@@ -108,6 +108,9 @@ func queuedName(q client.QueueItem) string {
 // ofEach is what a task asks for, or "8x1" what each of the tasks of a gang does.
 func ofEach(q client.QueueItem, amount string) string {
 	if q.Tasks > 1 {
+		if strings.Contains(amount, "/") { // alternatives for each
+			amount = "(" + amount + ")"
+		}
 		return fmt.Sprintf("%dx%s", q.Tasks, amount)
 	}
 	return amount

@@ -84,11 +84,17 @@ func repeat(n int, document func(int) string) string {
 	return strings.Join(all, ",")
 }
 
+// sampleGPUChoices are alternatives of GPUs that tasks ask for, most of which ask for a number.
+var sampleGPUChoices = []string{"", "H200:1/H100:2", "", "", "", "B200:4/H200:8/H100:8/A100:16"}
+
 // sampleTask is a task that runs, waits or has ended, in turn.
 func sampleTask(n int, id string) string {
 	fields := fmt.Sprintf(`%s","group":"family:%s","createdAt":%d,"attributes":[`, pick(sampleFamilies, n/3), family(n/3), 1748779200-60*n)
 	if n%3 == 1 {
 		fields += fmt.Sprintf(`{"name":"pinion.gpus","value":"%d"},`, n/3%9)
+		if choices := sampleGPUChoices[n/3%len(sampleGPUChoices)]; choices != "" {
+			fields += `{"name":"pinion.gpu-alternatives","value":"` + choices + `"},`
+		}
 	}
 	if n%5 == 3 {
 		fields += fmt.Sprintf(`{"name":"pinion.array-index","value":"%d"},`, n)
@@ -192,8 +198,8 @@ func sampleGPUUsage(n int) string {
 
 func sampleQueueItem(n int) string {
 	reason := []string{"room on a host", "task " + taskOne + ", which comes before it", "group:prepare to end (pinion.after)", "another host: no host is large enough: the largest is gpu-1 (23 GiB, needs 64 GiB)"}[n%4]
-	return fmt.Sprintf(`{"place":%d,"taskId":"%s","tasks":%d,"group":"family:%s","definition":"%s","index":"%s","team":"%s","priority":%d,"cpu":4096,"memoryMiB":%d,"gpus":%d,"since":"2025-06-01T11:%02d:00Z","waitsFor":"%s"}`,
-		n+1, sampleID("3f", 3*n+1), 1+n%4/3*7, family(n), pick(sampleFamilies, n), []string{"", "", strconv.Itoa(n)}[n%3], pick(sampleTeams, n), n%3*50, 2048<<(n%6), n%9, n%60, reason)
+	return fmt.Sprintf(`{"place":%d,"taskId":"%s","tasks":%d,"group":"family:%s","definition":"%s","index":"%s","team":"%s","priority":%d,"cpu":4096,"memoryMiB":%d,"gpus":%d,"gpuAlternatives":"%s","since":"2025-06-01T11:%02d:00Z","waitsFor":"%s"}`,
+		n+1, sampleID("3f", 3*n+1), 1+n%4/3*7, family(n), pick(sampleFamilies, n), []string{"", "", strconv.Itoa(n)}[n%3], pick(sampleTeams, n), n%3*50, 2048<<(n%6), n%9, sampleGPUChoices[n%len(sampleGPUChoices)], n%60, reason)
 }
 
 func sampleSecret(n int) string {
