@@ -44,12 +44,14 @@ func checkPool(ctx context.Context, h *Host) (all []Finding) {
 			all = append(all, warning(fmt.Sprintf("GPUs of host %s: %s", host.Name, host.GPUs.Problem), "run pinion doctor there"))
 		}
 		for _, device := range host.GPUs.Devices {
-			remedy := "`pinion gpus`; a reset of the GPU or a reboot mends most Xid errors"
-			switch device.Health {
-			case client.Healthy:
+			remedy := fmt.Sprintf("as it says, then `pinion gpus check %s/%s`", host.Name, device.Number())
+			switch {
+			case device.Health == client.Healthy:
 				continue
-			case client.Quarantined:
+			case device.Health == client.Quarantined:
 				remedy = fmt.Sprintf("`pinion gpus release %s/%s` when it is well again", host.Name, device.Number())
+			case strings.Contains(device.Problem, "Xid"):
+				remedy = "`pinion gpus`; a reset of the GPU or a reboot mends most Xid errors"
 			}
 			all = append(all, warning(fmt.Sprintf("GPU %s of host %s is %s: %s", device.Number(), host.Name, device.Health, device.Problem), remedy))
 		}
