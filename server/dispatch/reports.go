@@ -138,13 +138,14 @@ func (b *Backend) applyReports(batch []reportRequest) []reportReply {
 	return all
 }
 
-// onlyOf keeps the ids that this call reported.
+// onlyOf keeps the ids that this call reported. A host with many tasks may report all of them, and none may be known.
 func (r reportRequest) onlyOf(ids []string) []string {
-	var mine []string
-	for _, id := range ids {
-		if slices.ContainsFunc(r.Reports, func(report spec.TaskReport) bool { return report.TaskID == id }) {
-			mine = append(mine, id)
-		}
+	if len(ids) == 0 {
+		return nil
 	}
-	return mine
+	reported := make(map[string]bool, len(r.Reports))
+	for _, report := range r.Reports {
+		reported[report.TaskID] = true
+	}
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !reported[id] })
 }
