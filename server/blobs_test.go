@@ -1,11 +1,14 @@
 package server
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"pinion/raftfsm/blob"
@@ -69,9 +72,39 @@ func TestAHostTellsOfAllItsBlobsAndImages(t *testing.T) {
 	for i := range blob.MaxImages {
 		all.Images.List = append(all.Images.List, blob.Image{Name: fmt.Sprintf("registry.example.com/team/research/trainer:v%d", i), Digest: all.Held[i], Size: 1 << 40})
 	}
+	for i := range blob.MaxWants {
+		pieces := blob.AllPieces(blob.Count(blob.MaxSize))
+		want := blob.Want{Digest: fmt.Sprintf("sha256:%063xa", i), Size: blob.MaxSize, Have: pieces, Share: pieces, Take: 8, NoRanges: true, NoRegistry: true}
+		for n := range blob.MaxAvoid {
+			want.Avoid = append(want.Avoid, fmt.Sprintf("%032x", n))
+		}
+		all.Wants = append(all.Wants, want)
+	}
 	for name, m := range map[string]*Member{"an agent": r.a.member, "another": r.b.member} {
 		if _, err := m.Blobs.Ask(t.Context(), all); err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// 4 MiB of empty elements would stand for hundreds of MiB of the leader, and of any host that does not even lead. They are refused as text.
+func TestACallOfAHostTakesNoMoreMemoryThanItsText(t *testing.T) {
+	r := newRights(t)
+	for list, element := range map[string]string{`"wants":[`: "{}", `"held":[`: `""`, `"images":{"list":[`: "{}"} {
+		text := "{" + list + strings.Repeat(element+",", 4_000_000/(len(element)+1)) + element + "]" + strings.Repeat("}", strings.Count(list, "{")+1)
+		for name, at := range map[string]*testHost{"the leader": r.server, "an agent": r.b} {
+			var before, after runtime.MemStats
+			c := caller{at.where, certOf(t, r.a)}
+			runtime.ReadMemStats(&before)
+			status, answer := c.post(t, peer.Peer, tracker.PathRequest, json.RawMessage(text))
+			runtime.ReadMemStats(&after)
+			if status != http.StatusConflict {
+				t.Errorf("%s answers %d to %s", name, status, list)
+			}
+			t.Logf("%s: %d MiB for %d KiB: %d %s", name, (after.TotalAlloc-before.TotalAlloc)>>20, len(text)>>10, status, answer)
+			if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 64 {
+				t.Errorf("%s allocates %d MiB for %d KiB of %s", name, took, len(text)>>10, list)
+			}
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"pinion/server/admission"
 	"pinion/server/membership"
 	"pinion/server/peer"
+	"pinion/server/tracker"
 )
 
 // callsPerConnection is below what any listener allows.
@@ -76,7 +77,7 @@ func (c caller) unending(t *testing.T, alpn, path string, calls, refused int) (e
 // Anybody may ask to join, and every host may make calls, over as many connections as it likes: of one caller few are read at once, so that calls
 // that never end hold little of a server's memory. Other hosts are heard meanwhile.
 func TestCallsThatNeverEndHoldFewPlaces(t *testing.T) {
-	const calls, most = 100, 64
+	const calls, most, mostLarge = 100, 64, 2
 	r := newRights(t)
 	anybody := caller{at: r.server.where}
 	hosts := map[*testHost]caller{}
@@ -86,12 +87,13 @@ func TestCallsThatNeverEndHoldFewPlaces(t *testing.T) {
 	for name, k := range map[string]struct {
 		caller     caller
 		alpn, path string
+		most       int
 	}{
-		"a stranger": {anybody, peer.Join, admission.PathJoin}, "a stranger who asks for a removal": {anybody, peer.Join, admission.PathRemovalStatus},
-		"an agent": {hosts[r.a], peer.Peer, membership.PathRole},
+		"a stranger": {anybody, peer.Join, admission.PathJoin, most}, "a stranger who asks for a removal": {anybody, peer.Join, admission.PathRemovalStatus, most},
+		"an agent": {hosts[r.a], peer.Peer, membership.PathRole, most}, "an agent whose calls may be large": {hosts[r.a], peer.Peer, tracker.PathRequest, mostLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
-			end := k.caller.unending(t, k.alpn, k.path, calls, calls-most)
+			end := k.caller.unending(t, k.alpn, k.path, calls, calls-k.most)
 			if status, text := hosts[r.b].post(t, peer.Peer, membership.PathRole, struct{}{}); status != http.StatusOK {
 				t.Errorf("another host is answered %d %s", status, text)
 			}

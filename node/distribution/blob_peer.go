@@ -225,7 +225,7 @@ func (a *peerBackoff) add(host string, d time.Duration) {
 	}
 }
 
-// list are the hosts to avoid now.
+// list are the hosts to avoid now, as many as the tracker takes.
 func (a *peerBackoff) list() (hosts []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -236,5 +236,5 @@ func (a *peerBackoff) list() (hosts []string) {
 		}
 		hosts = append(hosts, host)
 	}
-	return hosts
+	return hosts[:min(len(hosts), blob.MaxAvoid)]
 }

@@ -175,10 +175,11 @@ func (d *Download) want(avoid []string) (w blob.Want, asks bool) {
 		return w, false
 	}
 	w = blob.Want{
-		Digest: d.digest.String(), Size: d.size, Have: slices.Clone(d.pieces.have), Share: slices.Clone(d.pieces.share), Avoid: slices.Clone(avoid),
+		Digest: d.digest.String(), Size: d.size, Have: slices.Clone(d.pieces.have), Share: slices.Clone(d.pieces.share),
 		Take: max(0, 2*registryFetches-len(d.granted.Take)-d.pieces.fetchesFrom(fromRegistry)), NoRanges: d.state.noRanges, NoRegistry: d.state.registry != nil,
 	}
-	w.Avoid = append(w.Avoid, d.peers.avoided()...)
+	w.Avoid = append(d.peers.avoided(), avoid...)
+	w.Avoid = w.Avoid[:min(len(w.Avoid), blob.MaxAvoid)]
 	return w, true
 }
 

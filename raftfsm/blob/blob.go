@@ -10,6 +10,11 @@ const (
 	MaxHeld = 20000
 	// MaxPeers bounds the hosts that the tracker names for one blob.
 	MaxPeers = 16
+	// MaxAvoid bounds the hosts that a host names for one blob because they did not give it.
+	MaxAvoid = 256
+	// MaxElements bounds the elements of all lists and objects of a Request as JSON: of itself, of an image four, and of a blob that it asks for
+	// those that it avoids and ten.
+	MaxElements = 10 + MaxHeld + 4*MaxImages + MaxWants*(MaxAvoid+10)
 )
 
 // Request is a host's message to the tracker: what it has, and what it asks for.
@@ -30,7 +35,7 @@ type Want struct {
 	Have   Pieces `json:"have,omitempty"`  // that the host has
 	Share  Pieces `json:"share,omitempty"` // of these, that it gives others: those from a registry, whose digest nobody has checked yet
 	Take   int    `json:"take,omitempty"`  // how many more pieces it can fetch from the registry now
-	// Avoid are ids of hosts that did not give the pieces that they have.
+	// Avoid are ids of hosts that did not give the pieces that they have, at most MaxAvoid.
 	Avoid []string `json:"avoid,omitempty"`
 	// NoRanges says that the registry gives the blob as a whole alone, NoRegistry that this host cannot get it from there at all.
 	NoRanges   bool `json:"noRanges,omitempty"`

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"time"
 
+	"pinion/packaging/jsonshape"
 	"pinion/raftfsm/spec"
 )
 
@@ -24,6 +25,9 @@ const (
 
 // maxReplyOfAnyHost is the size of a reply at most where any host may answer, which may be in the wrong hands: what is asked there has some kilobytes.
 const maxReplyOfAnyHost = 1 << 20
+
+// maxElementsOfAnyHost is how many elements such a reply has at most: the longest names the hosts that were removed from the pool.
+const maxElementsOfAnyHost = 50_000
 
 // Client calls other hosts. Its errors wrap spec.ErrUnavailable when the other host gave no reply; otherwise they are
 // the other host's own (see WireError).
@@ -60,6 +64,11 @@ func (c *Client) Call(ctx context.Context, address, path string, in, out any) er
 	}
 	if int64(len(text)) > most {
 		return &noReplyError{fmt.Sprintf("host %s answered with more than %d bytes", address, most), true, nil}
+	}
+	if c.most > 0 {
+		if err := jsonshape.Check(text, maxElementsOfAnyHost); err != nil {
+			return &noReplyError{fmt.Sprintf("host %s answered with what no host answers: %v", address, err), true, err}
+		}
 	}
 	return decodeReply(address, answer.StatusCode, text, out)
 }

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"sync"
@@ -9,7 +10,8 @@ import (
 )
 
 const (
-	// maxCalls is how many calls of callers that may be anybody's are read and answered at once. Each holds some 200 KiB while it arrives.
+	// maxCalls is how many calls of callers that may be anybody's are read and answered at once. Each holds some 200 KiB while it arrives, unless it is large,
+	// which LeaderCall bounds.
 	maxCalls = 1024
 	// maxCallsPerCaller is how many of them are of one caller. A connection brings many, and a caller has many connections.
 	maxCallsPerCaller = 64
@@ -18,6 +20,9 @@ const (
 // Limit bounds the calls that are read and answered at once, in all and of one caller: who sends them slowly, or not to the end, holds memory of
 // this host. The zero value is ready. It is safe for concurrent use.
 type Limit struct {
+	Calls          int // in all [1024]
+	CallsPerCaller int // [64]
+
 	mu       sync.Mutex
 	all      int
 	byCaller map[string]int
@@ -36,7 +41,7 @@ func (l *Limit) Handle(w http.ResponseWriter, caller string, handle func()) {
 func (l *Limit) take(caller string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.all >= maxCalls || l.byCaller[caller] >= maxCallsPerCaller {
+	if l.all >= cmp.Or(l.Calls, maxCalls) || l.byCaller[caller] >= cmp.Or(l.CallsPerCaller, maxCallsPerCaller) {
 		return false
 	}
 	if l.byCaller == nil {

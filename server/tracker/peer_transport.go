@@ -116,13 +116,20 @@ func (e *PeerTransport) Routes() map[string]rpc.HandlerFunc {
 }
 
 func (e *PeerTransport) call() rpc.LeaderCall[blob.Request, blob.Answer] {
-	return rpc.LeaderCall[blob.Request, blob.Answer]{Path: PathRequest, MaxBytes: maxRequest, Answer: func(_ context.Context, from string, in blob.Request) (blob.Answer, error) {
-		tracker, err := e.config.Tracker()
-		if err != nil {
-			return blob.Answer{}, err
-		}
-		return tracker.AnswerHost(from, e.config.Now(), in), nil
-	}}
+	return rpc.LeaderCall[blob.Request, blob.Answer]{
+		Path: PathRequest, MaxBytes: maxRequest, MaxElements: blob.MaxElements,
+		Leads: func() error {
+			_, err := e.config.Tracker()
+			return err
+		},
+		Answer: func(_ context.Context, from string, in blob.Request) (blob.Answer, error) {
+			tracker, err := e.config.Tracker()
+			if err != nil {
+				return blob.Answer{}, err
+			}
+			return tracker.AnswerHost(from, e.config.Now(), in), nil
+		},
+	}
 }
 
 // ServeBlob gives another host of the pool what this one has, at PathBlobs.

@@ -85,8 +85,9 @@ func (t *Tracker) AnswerHost(host string, now time.Time, r blob.Request) blob.An
 	defer t.mu.Unlock()
 	t.forget(now)
 	t.recordBlobs(host, now, r)
+	r.Wants = r.Wants[:min(len(r.Wants), blob.MaxWants)]
 	answer := blob.Answer{Epoch: t.epoch, Settling: t.settling(now), Grants: make([]blob.Sources, 0, len(r.Wants))}
-	for _, w := range r.Wants[:min(len(r.Wants), blob.MaxWants)] {
+	for _, w := range r.Wants {
 		answer.Grants = append(answer.Grants, t.grant(host, now, w))
 	}
 	answer.AgainMillis = t.pace(r)
