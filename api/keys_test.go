@@ -19,8 +19,9 @@ import (
 // fakeKeyStore stands in for the server's keys: it seals by writing backwards.
 type fakeKeyStore struct {
 	*fakeStore
-	made  int
-	clock func() time.Time // of logins; nil: it stands at epoch
+	made     int
+	clock    func() time.Time // of logins; nil: it stands at epoch
+	lacksKey bool             // it opens no login
 }
 
 func backwards(text string) string {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -43,8 +44,16 @@ func (l *browserLogin) begin(t *testing.T) {
 // asks asks for the ID token until the issuer has been asked once more.
 func (l *browserLogin) asks() reply {
 	l.later += time.Second
-	return l.b.rest("login/device/token", `{"id":"`+l.ID+`"}`)
+	return l.asksWith(l.ID)
 }
+
+func (l *browserLogin) asksWith(id string) reply {
+	body, _ := json.Marshal(map[string]string{"id": id})
+	return l.b.rest("login/device/token", string(body))
+}
+
+// nextLeads has a host lead that has heard of no login.
+func (l *browserLogin) nextLeads() { l.b.config.Shared = NewShared() }
 
 // idToken is the ID token, which the issuer gives at the second question.
 func (l *browserLogin) idToken(t *testing.T) string {
@@ -92,6 +101,37 @@ func TestAPersonLogsInWithABrowserAndOut(t *testing.T) {
 	want := []string{"done login/alice@example.com POST /v1/login", "done login/alice@example.com POST /v1/logout", "refused  POST /v1/ListTasks"}
 	if len(lines) != 3 || !slices.Equal(lines[:2], want[:2]) || !strings.HasPrefix(lines[2], "refused") {
 		t.Errorf("%q", lines)
+	}
+}
+
+// A person who has begun to log in ends it at the next leader, which has heard of it by what the browser keeps alone.
+func TestALoginGoesOnAtTheNextLeader(t *testing.T) {
+	l, idp := newBrowserLogin(t)
+	l.begin(t)
+	l.asks()
+	l.nextLeads()
+	keys := l.b.config.Admin.Logins.(*fakeKeyStore)
+	keys.lacksKey = true
+	if got := l.asks(); got.Header().Get("X-Amzn-ErrorType") != wire.Server {
+		t.Errorf("a leader that lacks the sealing key: %d %s", got.Code, got.Body)
+	}
+	keys.lacksKey = false
+	id, sealed, _ := strings.Cut(l.ID, ".")
+	for what, other := range map[string]string{"without what is sealed": id, "of another login": "OTHER." + sealed, "changed": l.ID + "x"} {
+		if got := l.asksWith(other); got.Header().Get("X-Amzn-ErrorType") != httpx.NotFound {
+			t.Errorf("%s: %d %s", what, got.Code, got.Body)
+		}
+	}
+	idp.LogsIn(openidtest.Claims{"email": "alice@example.com", "groups": "lab"})
+	for range 2 {
+		if got := l.asks(); got.Code != http.StatusOK || got.Body.String() != `{"interval":1}` {
+			t.Fatalf("%d %s", got.Code, got.Body)
+		}
+	}
+	var answer struct{ IDToken string }
+	l.asks().decode(t, &answer)
+	if got := l.b.logIn(answer.IDToken); got.Code != http.StatusOK {
+		t.Errorf("%d %s", got.Code, got.Body)
 	}
 }
 

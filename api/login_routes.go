@@ -12,10 +12,7 @@ import (
 
 // loginRoutes are those of people who log in: without a key, and with the key of a login.
 func loginRoutes(a *rest.API, config Config) (open, keyed []rest.Route) {
-	h := &login.Handler{Devices: &config.Shared.devices, Now: config.Now}
-	if config.Admin.Keys != nil {
-		h.Keys = config.Admin.Keys
-	}
+	h := &login.Handler{Devices: &config.Shared.devices, Keys: config.Admin.Logins, Now: config.Now}
 	const path = "/v1/login/device"
 	open = append(rest.LoginRoutes(a), []rest.Route{
 		{Method: http.MethodGet, Path: path, Summary: "whether people log in with a browser, and at which issuer", Out: reflect.TypeFor[login.Offer](), Serve: h.Offer},

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -18,6 +19,7 @@ import (
 	"pinion/raftfsm/accesskey"
 	"pinion/raftfsm/iam"
 	"pinion/raftfsm/issuer"
+	"pinion/raftfsm/spec"
 )
 
 func (s *fakeKeyStore) Login(ctx context.Context, login issuer.Login) (accesskey.Key, error) {
@@ -33,6 +35,21 @@ func (s *fakeKeyStore) Login(ctx context.Context, login issuer.Login) (accesskey
 	return key, nil
 }
 
+func (s *fakeKeyStore) SealLogin(_ context.Context, id, login string) (string, error) {
+	return backwards(id + " " + login), nil
+}
+
+func (s *fakeKeyStore) OpenLogin(_ context.Context, id, sealed string) (string, error) {
+	if s.lacksKey {
+		return "", spec.Unavailable("this server does not have the sealing key yet")
+	}
+	login, is := strings.CutPrefix(backwards(sealed), id+" ")
+	if !is {
+		return "", errors.New("what is sealed was changed")
+	}
+	return login, nil
+}
+
 func (s *fakeKeyStore) now() time.Time {
 	if s.clock != nil {
 		return s.clock()
@@ -43,7 +60,8 @@ func (s *fakeKeyStore) now() time.Time {
 // newLoginFixture is a host whose people log in at an issuer: of them the group lab may submit in the default cluster.
 func newLoginFixture(t testing.TB) (*fixture, *openidtest.Issuer) {
 	b, idp := newFixture(t), openidtest.New(t)
-	b.config.Admin.Keys = &fakeKeyStore{fakeStore: b.fakeStore}
+	keys := &fakeKeyStore{fakeStore: b.fakeStore}
+	b.config.Admin.Keys, b.config.Admin.Logins = keys, keys
 	b.config.Shared = NewShared()
 	for path, body := range map[string]string{
 		"admin/oidc": `{"issuer":"` + idp.URL + `","clientId":"` + openidtest.ClientID + `"}`,

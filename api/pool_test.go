@@ -73,7 +73,7 @@ type twoHosts struct {
 func newTwoHosts(t testing.TB) *twoHosts {
 	p := &twoHosts{leader: newFixture(t), other: newFixture(t)}
 	p.leader.config.Trusted, p.leader.config.Now = false, time.Now
-	p.leader.config.Leader = fakeLeadership(selfLeads)
+	p.leader.config.Leader, p.leader.config.Admin.Logins = fakeLeadership(selfLeads), &fakeKeyStore{fakeStore: p.leader.fakeStore}
 	p.other.fakeStore.viewErr = errors.New("a follower read its state")
 	p.other.config.Store, p.other.config.HostID = p.other.fakeStore, followerID
 

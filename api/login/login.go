@@ -4,8 +4,10 @@ package login
 
 import (
 	"context"
+	"errors"
 	"math"
 	"net/http"
+	"strings"
 	"time"
 
 	"pinion/api/httpx"
@@ -13,6 +15,7 @@ import (
 	"pinion/api/openid"
 	"pinion/api/wire"
 	"pinion/raftfsm/issuer"
+	"pinion/raftfsm/spec"
 )
 
 // Handler answers those who log in. It is safe for concurrent use, and its answers are the leader's.
@@ -22,10 +25,14 @@ type Handler struct {
 	Now     func() time.Time
 }
 
-// Keys ends access keys.
+// Keys ends access keys, and seals logins.
 type Keys interface {
 	// RemoveKey ends a key at once. spec.ErrNotFound.
 	RemoveKey(ctx context.Context, id string) error
+	// SealLogin seals what the next leader has to know of a login: no key but those of the servers opens it, and for this id alone. spec.ErrUnavailable.
+	SealLogin(ctx context.Context, id, login string) (sealed string, err error)
+	// OpenLogin opens what SealLogin has sealed, here or on another server. spec.ErrUnavailable while this host cannot; any other error is final.
+	OpenLogin(ctx context.Context, id, sealed string) (login string, err error)
 }
 
 // Offer says whether people log in with a browser, and where.
@@ -35,7 +42,7 @@ type Offer struct {
 
 // Begun is a login that has begun. The person opens url and enters the code there, or opens completeUrl.
 type Begun struct {
-	ID          string `json:"id"` // of the login, for its only browser
+	ID          string `json:"id"` // of the login, for its only browser; behind the first dot, what the next leader goes on from, sealed
 	URL         string `json:"url"`
 	CompleteURL string `json:"completeUrl,omitempty"` // has the code in it
 	Code        string `json:"code"`
@@ -74,7 +81,7 @@ func (h *Handler) Offer(x *httpx.Exchange, res leader.Resolution) error {
 // Begin has the issuer begin a login.
 func (h *Handler) Begin(x *httpx.Exchange, res leader.Resolution) error {
 	x.Audited, x.Writes = false, false // nothing of the pool changes: POST /v1/login does that, and is recorded
-	from, err := IssuerOf(res)
+	from, err := h.issuerOf(res)
 	if err != nil {
 		return err
 	}
@@ -83,15 +90,19 @@ func (h *Handler) Begin(x *httpx.Exchange, res leader.Resolution) error {
 	if err != nil {
 		return err
 	}
+	sealed, err := h.Keys.SealLogin(x.Context(), id, device.Save())
+	if err != nil {
+		return err
+	}
 	return reply(x, Begun{
-		ID: id, URL: device.Prompt.URL, CompleteURL: device.Prompt.Complete, Code: device.Prompt.Code, Interval: seconds(device.Interval), ExpiresIn: seconds(device.Expires.Sub(now)),
+		ID: id + "." + sealed, URL: device.Prompt.URL, CompleteURL: device.Prompt.Complete, Code: device.Prompt.Code, Interval: seconds(device.Interval), ExpiresIn: seconds(device.Expires.Sub(now)),
 	})
 }
 
 // IDToken answers whether the person has logged in.
 func (h *Handler) IDToken(x *httpx.Exchange, res leader.Resolution) error {
 	x.Audited, x.Writes = false, false
-	from, err := IssuerOf(res)
+	from, err := h.issuerOf(res)
 	if err != nil {
 		return err
 	}
@@ -99,11 +110,37 @@ func (h *Handler) IDToken(x *httpx.Exchange, res leader.Resolution) error {
 	if err := wire.DecodeJSON(x.Body, &in, wire.Strict); err != nil {
 		return err
 	}
-	token, wait, err := h.Devices.IDToken(x.Context(), from, in.ID, h.Now())
+	id, sealed, _ := strings.Cut(in.ID, ".")
+	if !h.Devices.Known(id) {
+		if err := h.resume(x, from, id, sealed); err != nil {
+			return err
+		}
+	}
+	token, wait, err := h.Devices.IDToken(x.Context(), from, id, h.Now())
 	if err != nil {
 		return err
 	}
 	return reply(x, IDToken{IDToken: token, Interval: seconds(wait)})
+}
+
+// resume goes on with a login that another leader has begun.
+func (h *Handler) resume(x *httpx.Exchange, from *issuer.Issuer, id, sealed string) error {
+	saved, err := h.Keys.OpenLogin(x.Context(), id, sealed)
+	switch {
+	case errors.Is(err, spec.ErrUnavailable):
+		return err
+	case err != nil:
+		return openid.ErrUnknown
+	}
+	return h.Devices.Resume(from, id, saved, x.LimitAddress(), h.Now())
+}
+
+// issuerOf is IssuerOf, where this host can seal logins.
+func (h *Handler) issuerOf(res leader.Resolution) (*issuer.Issuer, error) {
+	if h.Keys == nil {
+		return nil, wire.Errorf(wire.Client, "Nobody logs in with a browser here: this pinion serves one host that is not part of a pool.")
+	}
+	return IssuerOf(res)
 }
 
 // LogOut ends the access key of the caller, if a login has made it.

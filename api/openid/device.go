@@ -30,7 +30,7 @@ const (
 	maxInterval     = 5 * time.Minute // between two questions
 	maxLife         = 30 * time.Minute
 	maxUserCode     = 64      // bytes
-	maxPromptURL    = 2 << 10 // bytes
+	maxURL          = 2 << 10 // bytes
 	maxDeviceCode   = 4 << 10 // bytes
 )
 
@@ -94,6 +94,9 @@ func Start(ctx context.Context, at *issuer.Issuer, now time.Time) (*Device, erro
 	if flow.Endpoint.DeviceAuthURL == "" {
 		return nil, errNoDevice
 	}
+	if len(flow.Endpoint.TokenURL) > maxURL {
+		return nil, fmt.Errorf("the issuer %s: the address of its token endpoint is longer than %d bytes", at.URL, maxURL)
+	}
 	answer, err := flow.DeviceAuth(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("the issuer %s: %w", at.URL, briefly(err))
@@ -145,7 +148,7 @@ func (p Prompt) check(at *issuer.Issuer) error {
 // the way may change. An issuer of this machine may name addresses of this machine without TLS.
 func checkPromptURL(text string, at *issuer.Issuer) error {
 	u, err := url.Parse(text)
-	if err != nil || len(text) > maxPromptURL || u.Host == "" || u.User != nil || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if err != nil || len(text) > maxURL || u.Host == "" || u.User != nil || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return fmt.Errorf("it has people log in at %.100q, which is not the address of a page", text)
 	}
 	own, _ := url.Parse(at.URL) // issuer.CheckURL has passed

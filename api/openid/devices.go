@@ -25,8 +25,8 @@ const (
 )
 
 // Devices are the device flows that a host carries out for browsers, which cannot ask the issuer themselves. The host remembers the device code, and
-// the browser gets an id: nobody makes the host ask the issuer but about logins that it has begun, and not more often than the issuer wants to
-// be asked. The zero value is ready, and it is safe for concurrent use. It waits for the issuer in the goroutine of the request that needs it, and
+// the browser gets an id: nobody makes the host ask the issuer but about logins that it has begun, or goes on with, and not more often than the issuer
+// wants to be asked. The zero value is ready, and it is safe for concurrent use. It waits for the issuer in the goroutine of the request that needs it, and
 // holds no lock meanwhile.
 type Devices struct {
 	mu     sync.Mutex
@@ -63,10 +63,50 @@ func (d *Devices) Start(ctx context.Context, from *issuer.Issuer, address string
 	return id, device, nil
 }
 
+// Known reports whether this host remembers a login.
+func (d *Devices) Known(id string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.begun[id] != nil
+}
+
+// Resume has this host go on with a login that another one has begun, for a browser at an address. saved is Device.Save of then. The issuer is asked
+// after its interval at the earliest, as if the other host had just asked.
+func (d *Devices) Resume(from *issuer.Issuer, id, saved, address string, now time.Time) error {
+	device, err := restore(from, saved)
+	if err != nil || !now.Before(device.Expires) {
+		return ErrUnknown
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.begun[id] != nil {
+		return nil
+	}
+	return d.remember(id, &login{
+		network: clientnet.Prefix(address), issuer: from.URL, clientID: from.ClientID, begun: now, seen: now, next: now.Add(device.Interval), wait: device.Interval, device: device,
+	}, now)
+}
+
+// ErrUnknown refuses what is asked about a login that this host has not begun and cannot go on with.
+var ErrUnknown = wire.Errorf(httpx.NotFound, "There is no such login: it is over. Begin anew.")
+
 // admit remembers a login that begins, or refuses it.
 func (d *Devices) admit(l *login, now time.Time) (id string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.asking >= maxAsking {
+		return "", errBusy(l.issuer)
+	}
+	id = rand.Text()
+	if err := d.remember(id, l, now); err != nil {
+		return "", err
+	}
+	d.asking++
+	return id, nil
+}
+
+// remember remembers a login where there is room for it. mu is held.
+func (d *Devices) remember(id string, l *login, now time.Time) error {
 	maps.DeleteFunc(d.begun, func(_ string, known *login) bool { return known.forgotten(now) })
 	ofAddress := 0
 	for _, known := range d.begun {
@@ -75,20 +115,16 @@ func (d *Devices) admit(l *login, now time.Time) (id string, err error) {
 		}
 	}
 	switch {
-	case d.asking >= maxAsking:
-		return "", errBusy(l.issuer)
 	case ofAddress >= maxDevicesPerAddress:
-		return "", wire.Errorf(httpx.Throttled, "Nothing was done: %d logins of your address are under way. Try again in a few minutes, or use `pinion login`.", ofAddress)
+		return wire.Errorf(httpx.Throttled, "Nothing was done: %d logins of your address are under way. Try again in a few minutes, or use `pinion login`.", ofAddress)
 	case len(d.begun) >= maxDevices:
-		return "", wire.Errorf(httpx.Throttled, "Nothing was done: %d logins are under way. Try again in a few minutes, or use `pinion login`.", len(d.begun))
+		return wire.Errorf(httpx.Throttled, "Nothing was done: %d logins are under way. Try again in a few minutes, or use `pinion login`.", len(d.begun))
 	}
 	if d.begun == nil {
 		d.begun = map[string]*login{}
 	}
-	id = rand.Text()
 	d.begun[id] = l
-	d.asking++
-	return id, nil
+	return nil
 }
 
 func (d *Devices) release() {
@@ -138,7 +174,7 @@ func (d *Devices) due(from *issuer.Issuer, id string, now time.Time) (*login, ti
 	defer d.mu.Unlock()
 	l := d.begun[id]
 	if l == nil || l.device == nil || !now.Before(l.device.Expires) || l.issuer != from.URL || l.clientID != from.ClientID {
-		return nil, 0, wire.Errorf(httpx.NotFound, "There is no such login: it is over, or another host leads the pool now. Begin anew.")
+		return nil, 0, ErrUnknown
 	}
 	l.seen = now
 	switch {

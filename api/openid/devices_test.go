@@ -144,6 +144,59 @@ func TestAnUnknownLoginIsNotAskedFor(t *testing.T) {
 	}
 }
 
+// The next leader goes on with a login that the one before has begun: at the issuer's pace from then on, until its code expires, and at its own issuer.
+func TestTheNextLeaderGoesOnWithALogin(t *testing.T) {
+	idp := openidtest.New(t)
+	asked := idTokenEndpoint(idp, says("authorization_pending"))
+	var first, next openid.Devices
+	id, device, err := first.Start(t.Context(), pool(idp), browser, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved := device.Save()
+	another := *pool(idp)
+	another.ClientID = "another"
+	for what, err := range map[string]error{
+		"another client of the issuer": next.Resume(&another, id, saved, browser, now),
+		"another issuer":               next.Resume(pool(openidtest.New(t)), id, saved, browser, now),
+		"its code has expired":         next.Resume(pool(idp), id, saved, browser, now.Add(2*time.Minute)),
+		"cut short":                    next.Resume(pool(idp), id, saved[1:], browser, now),
+	} {
+		if typeOf(err) != httpx.NotFound || next.Known(id) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for range 2 { // the second time it is known
+		if err := next.Resume(pool(idp), id, saved, browser, now.Add(10*time.Second)); err != nil || !next.Known(id) {
+			t.Fatal(err)
+		}
+	}
+	for _, step := range []struct{ after, wait, asked int }{{10, 1, 0}, {11, 1, 1}} { // in seconds
+		token, wait, err := next.IDToken(t.Context(), pool(idp), id, now.Add(time.Duration(step.after)*time.Second))
+		if token != "" || err != nil || wait != time.Duration(step.wait)*time.Second || asked() != step.asked {
+			t.Errorf("after %d s: %q, %v, %v; asked %d times", step.after, token, wait, err, asked())
+		}
+	}
+	if token, _, err := next.IDToken(t.Context(), pool(idp), id, now.Add(12*time.Second)); token == "" || err != nil {
+		t.Error(err)
+	}
+}
+
+// Logins that others have begun take the same places as those that begin here.
+func TestAnybodyHasABoundedNumberOfLoginsGoneOnWith(t *testing.T) {
+	idp := openidtest.New(t)
+	var first, next openid.Devices
+	for n := range 17 {
+		id, device, err := first.Start(t.Context(), pool(idp), fmt.Sprintf("192.0.2.%d:1", n), now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := next.Resume(pool(idp), id, device.Save(), browser, now); (typeOf(err) == httpx.Throttled) != (n == 16) {
+			t.Errorf("the %dth: %v", n+1, err)
+		}
+	}
+}
+
 // Anybody may begin a login, so that one address begins few of them, and all together not many: also where the issuer refuses them. Those that nobody
 // asks for any more make room.
 func TestAnybodyBeginsABoundedNumberOfLogins(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"pinion/api/exec"
 	"pinion/api/httpx"
 	"pinion/api/leader"
+	"pinion/api/login"
 	"pinion/api/openid"
 	"pinion/api/secrets"
 	"pinion/api/upgrade"
@@ -116,6 +117,7 @@ type Queue interface {
 type Admin struct {
 	JoinTokens JoinTokenStore
 	Keys       KeyStore // nil: keys have their secrets in clear, and there are no others
+	Logins     login.Keys
 	Hosts      HostAdmin
 	Snapshots  Snapshotter
 	Secrets    secrets.Sealer

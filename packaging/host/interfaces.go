@@ -4,6 +4,7 @@ import (
 	"pinion/api"
 	"pinion/api/events"
 	"pinion/api/leader"
+	"pinion/api/login"
 	"pinion/api/rest"
 	"pinion/node"
 	"pinion/server"
@@ -26,6 +27,7 @@ var (
 	_ rest.HostAdmin      = membership.HostAdmin{}
 	_ rest.Snapshotter    = backup.Saver{}
 	_ rest.KeyStore       = admission.KeyStore{}
+	_ login.Keys          = admission.KeyStore{}
 	_ rest.TaskHost       = (*node.Node)(nil)
 	_ rest.GPUHost        = (*node.GPUs)(nil)
 	_ node.Control        = (*dispatch.Upstream)(nil)

@@ -73,7 +73,7 @@ func (h *host) apiConfig() api.Config {
 		Agent: rest.Agent{Tasks: h.agent, GPUs: h.agent.GPUs, Images: images, Volumes: node.NewVolumes(h.agent.Node), Doctor: machineDoctor{h.config}, Upgrades: upgrade.NewRemote(h.dir.Path, h.Version, images, h.log)}, Log: h.log, Version: h.Version, Now: time.Now,
 		Leader: h.member.Leadership, Forward: h.member.Forwarder, Local: h.member, History: h.member, Queue: h.member.Queue, Services: h.member.Services, Ended: h.member.Ended,
 		SignatureUsed: h.member.SignatureUsed,
-		Admin:         rest.Admin{JoinTokens: h.member.JoinTokens, Keys: h.member.Keys, Hosts: h.member.Hosts, Snapshots: h.member.Snapshots, Secrets: h.member.Secrets, Images: h.member.Images},
+		Admin:         rest.Admin{JoinTokens: h.member.JoinTokens, Keys: h.member.Keys, Logins: h.member.Keys, Hosts: h.member.Hosts, Snapshots: h.member.Snapshots, Secrets: h.member.Secrets, Images: h.member.Images},
 		Shared:        sharedOf(h),
 	}
 }

@@ -50,6 +50,24 @@ func (k KeyStore) KeySecret(key *accesskey.Key) (string, error) {
 	return keys.KeySecret(key)
 }
 
+// SealLogin is AccessKeys.SealLogin.
+func (k KeyStore) SealLogin(ctx context.Context, id, login string) (sealed string, err error) {
+	keys, err := k.Keys()
+	if err != nil {
+		return "", err
+	}
+	return keys.SealLogin(ctx, id, login)
+}
+
+// OpenLogin is AccessKeys.OpenLogin.
+func (k KeyStore) OpenLogin(ctx context.Context, id, sealed string) (login string, err error) {
+	keys, err := k.Keys()
+	if err != nil {
+		return "", err
+	}
+	return keys.OpenLogin(ctx, id, sealed)
+}
+
 // RotateSealingKey is AccessKeys.RotateSealingKey.
 func (k KeyStore) RotateSealingKey(ctx context.Context) error {
 	keys, err := k.Keys()

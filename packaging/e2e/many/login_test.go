@@ -31,8 +31,8 @@ import (
 // issuerPort is where the switch has the issuer of people.
 const issuerPort = 5001
 
-// testLoginOverLeaders has a person begin to log in while one host leads and end it while another does: the key works at every host,
-// and its ID token gives no second key after the next change of the leader.
+// testLoginOverLeaders has a person begin to log in while one host leads and end it while another does, with `pinion login` and with a browser: the key
+// works at every host, and its ID token gives no second key after the next change of the leader.
 func (p *pool) testLoginOverLeaders(t *testing.T) {
 	idp, asked, ca := p.startIssuer(t)
 	at := p.agent(t)
@@ -45,10 +45,13 @@ func (p *pool) testLoginOverLeaders(t *testing.T) {
 		_, err := p.as(at, home, "login", "--host", at.Address(), "--ca", filepath.Join(at.Dir, "pki", "ca.crt"))
 		return err
 	})
+	browser := p.beginsWithBrowser(t, at)
 	eventually(t, "the person is asked for", func() bool { return asked.Load() > 0 })
 	p.replaceLeader(t)
 	idp.LogsIn(openidtest.Claims{"email": "alice@example.com", "groups": "everybody"})
 	must(t, login.Wait())
+	idp.LogsIn(openidtest.Claims{"email": "bob@example.com", "groups": "everybody"})
+	p.endsWithBrowser(t, at, browser)
 	text, err := p.as(at, home, "login", "--print")
 	must(t, err)
 	var key struct{ AccessKeyID, SecretAccessKey string }
@@ -78,6 +81,32 @@ func (p *pool) testLoginOverLeaders(t *testing.T) {
 		t.Errorf("one ID token: %d, and after a change of the leader %d", first, again)
 	}
 	p.untilDone(t, func() *testbed.Host { return p.leader(t) }, "oidc", "rm")
+}
+
+// beginsWithBrowser begins a login as the web page does, and returns the id of it.
+func (p *pool) beginsWithBrowser(t *testing.T, h *testbed.Host) (id string) {
+	t.Helper()
+	var begun struct{ ID string }
+	p.mustCall(t, h, "login/device", object{}, &begun)
+	return begun.ID
+}
+
+// endsWithBrowser asks for the ID token of such a login until the person has logged in, as the web page does, and exchanges it.
+func (p *pool) endsWithBrowser(t *testing.T, h *testbed.Host, id string) {
+	t.Helper()
+	var token struct{ IDToken string }
+	eventually(t, "the login goes on at the leader that has not begun it", func() bool {
+		status, err := p.call(h, "login/device/token", object{"id": id}, &token)
+		if err == nil && status != http.StatusOK && status < 500 {
+			t.Fatalf("the login is over: %d", status)
+		}
+		return token.IDToken != ""
+	})
+	var key struct{ AccessKeyID string }
+	p.mustCall(t, h, "login", object{"idToken": token.IDToken}, &key)
+	if key.AccessKeyID == "" {
+		t.Error("the login has given no key")
+	}
 }
 
 // replaceLeader ends the leader, and starts its host again when another one leads.
