@@ -10,7 +10,9 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/hex"
+	"errors"
 	"io"
+	"io/fs"
 	"log"
 	"math/big"
 	"net"
@@ -149,6 +151,61 @@ func TestAConnectionStringIsALogin(t *testing.T) {
 	if _, _, err := typed("", "context", "use", "../../etc"); err == nil {
 		t.Error("a context may lie outside of its directory")
 	}
+}
+
+// A context takes its access key with it: no file of the user has the secret any more, and what is left of the key in the pool is said.
+func TestAContextTakesItsAccessKeyWithIt(t *testing.T) {
+	config := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", config)
+	ca := newAuthority(t)
+	h := newTLSHost(t, ca, ca, "127.0.0.1")
+	secretOf := map[string]string{"default": "secret-of-default", "lab": "secret-of-lab"}
+	for name, secret := range secretOf {
+		if _, _, err := logInWith(client.ConnectionString{Host: h.address, CA: ca.fingerprint(), KeyID: "AKIAGOOD", Secret: secret}, "--context", name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, secret := range secretOf {
+		if files := holding(t, config, secret); len(files) != 1 {
+			t.Errorf("%s: %v hold its secret", name, files)
+		}
+		out, stderr, err := typed("", "context", "rm", name)
+		if err != nil || out != name+"\n" || !strings.Contains(stderr, "AKIAGOOD is deleted here") || !strings.Contains(stderr, "pinion key rm AKIAGOOD") {
+			t.Errorf("%s: %q %q %v", name, out, stderr, err)
+		}
+		if files := holding(t, config, secret); len(files) != 0 {
+			t.Errorf("%s was removed, and %v hold its secret", name, files)
+		}
+		if _, _, err := typed("", "context", "rm", name); err == nil {
+			t.Errorf("%s was removed twice", name)
+		}
+	}
+	broken := filepath.Join(config, "pinion/contexts/broken")
+	if err := errors.Join(os.MkdirAll(broken, 0o700), os.WriteFile(filepath.Join(broken, "login.json"), []byte("{"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := typed("", "context", "rm", "broken"); err != nil {
+		t.Errorf("a context whose login cannot be read stays: %v", err)
+	}
+}
+
+// holding are the files below a directory that have a text in them.
+func holding(t *testing.T, dir, text string) (files []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if strings.Contains(string(content), text) {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
 }
 
 // Who stands at the address of a host and is not of its pool is sent nothing, and nothing is kept.

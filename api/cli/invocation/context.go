@@ -108,20 +108,23 @@ func Contexts() ([]string, error) {
 	return names, nil
 }
 
-// RemoveContext forgets a context: its login and its CA. The key lives until it is removed or expires.
+// RemoveContext forgets a context: its login with the access key, and its CA. The key lives until it is removed or expires.
 func RemoveContext(name string) error {
-	if err := NeedContext(name); err != nil {
-		return err
-	}
 	dir, err := contextDir(name)
 	if err != nil {
 		return err
 	}
-	if name != DefaultContext {
-		return os.RemoveAll(dir)
+	paths := []string{dir}
+	if name == DefaultContext { // the others lie in its directory
+		paths = []string{filepath.Join(dir, loginFile), filepath.Join(dir, "ca.pem")}
 	}
-	if err := os.Remove(filepath.Join(dir, "ca.pem")); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	if _, err := os.Stat(paths[0]); err != nil {
+		return NeedContext(name)
 	}
-	return os.Remove(filepath.Join(dir, loginFile))
+	for _, path := range paths {
+		if err := os.RemoveAll(path); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -3,10 +3,12 @@ package login
 import (
 	"cmp"
 	"fmt"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"pinion/api/cli/exit"
+	"pinion/api/cli/format"
 	"pinion/api/cli/invocation"
 	"pinion/api/cli/table"
 )
@@ -23,7 +25,7 @@ Examples:
    pinion context ls
    pinion context use lab
    pinion --context lab ps`,
-		Subcommands: []*cli.Command{listCommand(system), useCommand(), removeCommand(), showCommand()},
+		Subcommands: []*cli.Command{listCommand(system), useCommand(), removeCommand(system), showCommand()},
 	}
 }
 
@@ -112,23 +114,40 @@ func useCommand() *cli.Command {
 	}
 }
 
-func removeCommand() *cli.Command {
+func removeCommand(system invocation.System) *cli.Command {
 	return &cli.Command{
 		Name: "rm", Usage: "Forget contexts and the keys in them", ArgsUsage: "NAME...",
-		Description: `The access key itself lives on: 'pinion key rm ID' ends it for everybody.
+		Description: `The access key of the context is deleted from this machine. In the pool it lives on, which is said: 'pinion key rm ID' ends it for
+everybody.
 
 Examples:
    pinion context rm lab`,
 		Action: func(c *cli.Context) error {
 			for _, name := range c.Args().Slice() {
+				login, unreadable := invocation.ReadLogin(name)
 				if err := invocation.RemoveContext(name); err != nil {
 					return err
 				}
 				fmt.Fprintln(c.App.Writer, name)
+				if unreadable == nil && login != nil {
+					fmt.Fprintln(c.App.ErrWriter, format.Plain(keyLeft(login, system.Clock())))
+				}
 			}
 			return nil
 		},
 	}
+}
+
+// keyLeft says what is left of the access key of a context that was removed.
+func keyLeft(login *invocation.Login, now time.Time) string {
+	const gone = "the access key %s is deleted here"
+	switch {
+	case login.Check(now) != nil:
+		return fmt.Sprintf(gone+", and has expired", login.KeyID)
+	case !login.Expires.IsZero():
+		return fmt.Sprintf(gone+"; at %s it lives until %s, or until an administrator ends it: pinion key rm %[1]s", login.KeyID, login.Host, login.Expires.Local().Format(time.DateTime))
+	}
+	return fmt.Sprintf(gone+"; at %s it lives on until an administrator ends it: pinion key rm %[1]s", login.KeyID, login.Host)
 }
 
 func showCommand() *cli.Command {
