@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -158,6 +159,33 @@ func TestALogThatBreaksOffBreaksTheConnection(t *testing.T) {
 	}
 	defer response.Body.Close()
 	if _, err := io.ReadAll(response.Body); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("the stream ended with %v", err)
+	}
+}
+
+// A host that stops ends the contexts of the requests of other hosts: what they follow here has not ended, and must not look like it.
+func TestALogBreaksOffWhenItsHostStops(t *testing.T) {
+	b := newLogFixture(t, func(ctx context.Context, _ spec.LogQuery, emit func(spec.LogLine) error) error {
+		err := emit(line("one"))
+		<-ctx.Done()
+		return errors.Join(err, ctx.Err())
+	})
+	stopping, stop := context.WithCancel(t.Context())
+	server := httptest.NewUnstartedServer(NewHandler(b.config))
+	server.EnableHTTP2, server.Config.BaseContext = true, func(net.Listener) context.Context { return stopping }
+	server.StartTLS()
+	defer server.Close()
+	response, err := server.Client().Get(server.URL + logPath + "?follow=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	lines := bufio.NewReader(response.Body)
+	if _, err := lines.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	if _, err := lines.ReadString('\n'); err == nil || err == io.EOF {
 		t.Errorf("the stream ended with %v", err)
 	}
 }

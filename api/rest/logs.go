@@ -85,9 +85,11 @@ func (a *API) logs(x *httpx.Exchange, taskID string) error {
 		stream.start()
 	case !x.Wrote():
 		return err
-	case x.Context().Err() == nil, httpx.KeyRemoved(x.Context()):
+	default:
+		if x.Context().Err() == nil || httpx.KeyRemoved(x.Context()) { // else the client is gone, or this host stops
+			x.Log.Warn("a log stream broke off", "requestId", x.ID, "task", query.Task, "error", err)
+		}
 		// The status is sent: only a broken connection can still tell the client that lines are missing.
-		x.Log.Warn("a log stream broke off", "requestId", x.ID, "task", query.Task, "error", err)
 		panic(http.ErrAbortHandler)
 	}
 	return nil
