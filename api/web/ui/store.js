@@ -76,7 +76,7 @@ export class Store {
       } catch (problem) {
         if (this.end.signal.aborted) return
         this.problem = problem.message
-        if (problem instanceof Refused) this.last = {} // too old to go on from, maybe
+        if (problem instanceof Refused && problem.status < 500) this.last = {} // too old to go on from, maybe
         if (problem instanceof Refused && unknown.includes(problem.kind)) {
           this.refused = problem
           this.stop()

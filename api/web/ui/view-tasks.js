@@ -1,8 +1,9 @@
 // Tasks, and one task.
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { Refused, now } from './api.js'
+import { now } from './api.js'
 import { age, attribute, clock, idOf, millis, nameOf, shortID, span } from './format.js'
 import { Action, Facts, Problem, Status, Table, html, useAnswer } from './parts.js'
+import { follow } from './log.js'
 import { gpuWord } from './view-pool.js'
 import { Terminal, Terminals } from './view-terminal.js'
 
@@ -61,32 +62,6 @@ function Life({ task }) {
 
 const maxLines = 5000 // of a log that are kept
 const maxText = 10000 // characters of a line that are shown
-
-// follow reads the log of a task as it is written, until the task has ended and all is read, or signal says so. A stream that breaks off goes on after
-// the last line.
-async function follow(store, id, take, told, signal) {
-  for (let since, wait = 1000; !signal.aborted; wait = Math.min(2 * wait, 30000)) {
-    try {
-      let skip = since
-      await store.client.lines(`/v1/tasks/${id}/logs`, since ? { since, follow: 1 } : { tail: 1000, follow: 1 }, text => {
-        if (!text) return
-        const line = JSON.parse(text)
-        if (skip && line.time <= skip) return
-        skip = undefined
-        since = line.time
-        wait = 1000
-        take(line)
-      }, signal)
-      const task = store.tasks.get(id)
-      if (!task || task.lastStatus === 'STOPPED') return
-    } catch (problem) {
-      if (signal.aborted) return
-      told(problem)
-      if (problem instanceof Refused) return
-    }
-    await new Promise(resolve => setTimeout(resolve, wait))
-  }
-}
 
 // Log follows the log of a task. Lines say of which container they are where there are several.
 function Log({ store, id, several }) {
