@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -250,6 +251,34 @@ func TestAnAgentCarriesASession(t *testing.T) {
 	s := p.opened(t)
 	if err := p.dial(t.Context(), clients, s.ID, s.Token, nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// A session that a host on its way cuts off says so, and not only that the connection is gone.
+func TestAClientIsToldWhichHostCutsItsSessionOff(t *testing.T) {
+	for want, cut := range map[string]func(p *execPool, stop chan struct{}){
+		"the host that you talk to is stopping":     func(_ *execPool, stop chan struct{}) { close(stop) },
+		"a host on the way to the task is stopping": func(p *execPool, _ chan struct{}) { p.otherPeer.CloseClientConnections() },
+	} {
+		p, stop := newExecPool(t), make(chan struct{})
+		p.clients = httptest.NewTLSServer(newHandler(p.leader.config, stop))
+		t.Cleanup(p.clients.Close)
+		c := p.withKey(t, accesskey.Key{ID: "AKIASUBMIT", Role: accesskey.RoleSubmit})
+		in, keys := io.Pipe()
+		shown, screen := io.Pipe()
+		ended := make(chan error, 1)
+		go func() {
+			_, err := c.Exec(t.Context(), p.task, client.ExecRequest{Command: []string{"cat"}, Stdin: in, Stdout: screen})
+			ended <- err
+		}()
+		fmt.Fprint(keys, "hello")
+		if _, err := io.ReadFull(shown, make([]byte, 5)); err != nil {
+			t.Fatal(err)
+		}
+		cut(p, stop)
+		if err := <-ended; !errors.Is(err, client.ErrExecInterrupted) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
 	}
 }
 

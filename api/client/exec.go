@@ -157,7 +157,7 @@ func (s execSession) receive(ctx context.Context, r ExecRequest) (int, error) {
 			return 0, fmt.Errorf("%w: %s", ErrExecInterrupted, refused.Reason)
 		}
 		if err != nil {
-			return 0, fmt.Errorf("%w: %w", ErrExecInterrupted, err)
+			return 0, fmt.Errorf("%w: the connection to the host was cut: %w", ErrExecInterrupted, err)
 		}
 		if len(message) == 0 {
 			continue

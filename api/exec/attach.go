@@ -37,15 +37,25 @@ func (s *Service) ServeClient(x *httpx.Exchange) error {
 		return nil // it has answered
 	}
 	accepted.SetReadLimit(maxMessage)
-	ctx, cancel := s.Peers.Stop.Context(context.WithoutCancel(x.Context())) // the request's own context is over when the connection is taken over
+	ctx, cancel := context.WithCancel(context.WithoutCancel(x.Context())) // the request's own context is over when the connection is taken over
 	defer cancel()
 	client := webSocket{accepted}
+	defer s.Peers.Stop.AfterFunc(ctx, func() {
+		client.Close(hostStops) // before it is broken off, which cannot tell why
+		cancel()
+	})()
 	if err := s.carryClient(ctx, session, client); err != nil {
 		_ = accepted.Close(websocket.StatusPolicyViolation, shorten(err))
 	}
 	_ = accepted.CloseNow() // it is closed by now
 	return nil
 }
+
+// What the client of a session is told that is cut off on its way to the host of the task.
+const (
+	hostStops = "the host that you talk to is stopping, for an upgrade maybe"
+	hostGone  = "a host on the way to the task is stopping, or does not answer any more"
+)
 
 func shorten(err error) string {
 	text := err.Error()

@@ -150,7 +150,7 @@ func relay(ctx context.Context, client, host Conn) {
 	fromHost.Go(func() {
 		defer cancel()
 		carry(ctx, host, client)
-		client.Close("")
+		client.Close(hostGone) // which a client does not wait for that has the last message
 	})
 	carry(ctx, client, host)
 	host.Close("")

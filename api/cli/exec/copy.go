@@ -81,6 +81,8 @@ func (c container) run(ctx context.Context, in io.Reader, out io.Writer, command
 	var said headBuffer
 	code, err := c.client.Exec(ctx, c.task, client.ExecRequest{Container: c.name, Command: command, Stdin: in, Stdout: out, Stderr: &said})
 	switch {
+	case errors.Is(err, client.ErrExecInterrupted):
+		return fmt.Errorf("%w. What was copied so far is not whole: copy it again in a moment", err)
 	case err != nil:
 		return err
 	case code == notFound:

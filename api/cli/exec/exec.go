@@ -3,6 +3,8 @@ package exec
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 
 	"github.com/urfave/cli/v2"
@@ -64,6 +66,9 @@ func Run(ctx context.Context, inv *invocation.Invocation, task string, r client.
 		r.Stdin = os.Stdin
 	}
 	code, err := onTerminal(ctx, inv, task, r)
+	if errors.Is(err, client.ErrExecInterrupted) {
+		return fmt.Errorf("%w. The task runs on; a session cannot go on, and its command ends with it: run it again in a moment", err)
+	}
 	if err != nil || code == 0 {
 		return err
 	}
