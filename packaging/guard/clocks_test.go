@@ -30,7 +30,7 @@ var ownClocks = map[string]string{
 }
 
 func TestServersDecideByTheClockThatTheyAreGiven(t *testing.T) {
-	found := offences{}
+	found := violations{}
 	eachFile(t, func(f file) {
 		if !within("server", f.pkg) || f.isTest() {
 			return
@@ -39,7 +39,7 @@ func TestServersDecideByTheClockThatTheyAreGiven(t *testing.T) {
 			found[f.path] = f.at(use) + " uses time.Now: take the clock of the part that it belongs to, or list the file in clocks_test.go with a reason"
 		}
 	})
-	found.check(t, slices.Collect(maps.Keys(ownClocks)))
+	found.check(t, slices.Collect(maps.Keys(ownClocks))...)
 }
 
 // A clock that is read is found, and what measures a duration or sets a deadline of a connection is none.

@@ -12,7 +12,7 @@ import (
 // is paid on every run. A test waits for a channel, a context's end or a condition. Inside a synctest bubble, where the clock
 // stands until all goroutines wait, both are exact and take no time.
 func TestTestsWaitForWhatHappens(t *testing.T) {
-	found := offences{}
+	found := violations{}
 	for _, files := range testFiles(t) {
 		bubble := newBubble(files)
 		for _, f := range files {
@@ -23,7 +23,7 @@ func TestTestsWaitForWhatHappens(t *testing.T) {
 			})
 		}
 	}
-	found.check(t, pendingWaits)
+	found.check(t)
 }
 
 // testFiles are the project's test files by their folder.
