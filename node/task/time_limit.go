@@ -77,30 +77,30 @@ func (l *timeLimit) left() (left, limit time.Duration, changed <-chan struct{}) 
 	return l.since + l.limit - l.clock.Since(), l.limit, l.changed
 }
 
-// waitStop is the step of a running task: it waits for a reason to stop, which may be its time limit.
-func (r *Runner) waitStop(ctx context.Context) {
-	for !r.isStopping() && ctx.Err() == nil {
-		left, limit, changed := r.timeLimit.left()
-		if limit > 0 && left <= 0 {
-			r.beginStop(spec.StopScheduler, spec.TimeLimitReason(limit))
-			return
-		}
-		r.waitLimit(ctx, left, limit > 0, changed)
-	}
-}
-
-// waitLimit waits until there may be a reason to stop: with a time limit for limitCheckInterval at most.
-func (r *Runner) waitLimit(ctx context.Context, left time.Duration, limited bool, changed <-chan struct{}) {
+// wait waits until the task may have to stop: when something stops it, or the limit changes, and with a limit for limitCheckInterval at most.
+func (l *timeLimit) wait(ctx context.Context, stopping <-chan struct{}) {
+	left, limit, changed := l.left()
 	var due <-chan time.Time
-	if limited {
+	if limit > 0 {
 		timer := time.NewTimer(min(left, limitCheckInterval))
 		defer timer.Stop()
 		due = timer.C
 	}
 	select {
-	case <-r.stopping:
+	case <-stopping:
 	case <-ctx.Done():
 	case <-changed:
 	case <-due:
+	}
+}
+
+// waitStop is the step of a running task: it waits for a reason to stop, which may be its time limit.
+func (r *Runner) waitStop(ctx context.Context) {
+	for !r.isStopping() && ctx.Err() == nil {
+		if left, limit, _ := r.timeLimit.left(); limit > 0 && left <= 0 {
+			r.beginStop(spec.StopScheduler, spec.TimeLimitReason(limit))
+			return
+		}
+		r.timeLimit.wait(ctx, r.stopping)
 	}
 }
