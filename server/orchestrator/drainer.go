@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"time"
 
 	"pinion/packaging/backoff"
@@ -54,6 +55,7 @@ func (d *Drainer) Loop(ctx context.Context) {
 func (d *Drainer) Reconcile(ctx context.Context) error {
 	view := d.proposer.State().View()
 	withDaemons := clustersWithDaemons(view)
+	maps.DeleteFunc(d.seen, func(hostID string, _ seenDrain) bool { return view.Host(hostID) == nil })
 	for _, host := range view.Hosts("") {
 		stops := d.due(view, host)
 		if withDaemons[host.Cluster] {

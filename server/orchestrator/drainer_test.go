@@ -100,6 +100,19 @@ func TestADrainWithoutADeadlineLeavesTasksTheirStopTimeouts(t *testing.T) {
 	}
 }
 
+func TestTheDrainOfARemovedHostIsForgotten(t *testing.T) {
+	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	p := drainHistory(t, &spec.HostDrain{At: began})
+	d := NewDrainer(p, slog.New(slog.DiscardHandler))
+	p.reconcile(t, d, began, 0)
+	if _, err := p.Propose(t.Context(), raftfsm.RemoveHost{ID: "h", Force: true, At: began}); err != nil || len(d.seen) != 1 {
+		t.Fatal(err, d.seen)
+	}
+	if p.reconcile(t, d, began, time.Second); len(d.seen) > 0 {
+		t.Errorf("%v", d.seen)
+	}
+}
+
 // The deadline is the administrator's word: neither a drain without one takes it back, nor what the host says of itself.
 func TestADrainIsNotForgotten(t *testing.T) {
 	p := drainHistory(t, &spec.HostDrain{At: time.Unix(1, 0)})
