@@ -25,6 +25,9 @@ func (r *Record) Due(now time.Time) (uuids []string, next time.Time) {
 		if !r.present[uuid] {
 			continue
 		}
+		if c.Since.After(now) { // the clock was set back: it would wait for as long
+			c.Since = now
+		}
 		at := c.due(r.boot)
 		if s := r.slow[uuid]; s != nil && s.suspect && !c.checkRequested {
 			continue

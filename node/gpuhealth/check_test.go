@@ -9,6 +9,15 @@ import (
 	"pinion/gpu"
 )
 
+// A machine whose clock was ahead, and is right after a boot, checks its GPUs now and not at the time that it had thought it was.
+func TestAClockThatWasAheadDelaysNoCheck(t *testing.T) {
+	dir := t.TempDir()
+	openRecord(t, dir, "boot-1").AddFault(gpu.Fault{UUID: "GPU-0", Xid: 119}, both, start.Add(365*24*time.Hour))
+	r := openRecord(t, dir, "boot-2")
+	r.Mark(said(gpu.Healthy, gpu.Healthy), start)
+	wantDue(t, r, start, "GPU-0")
+}
+
 func TestChecksThatFailBecomeRare(t *testing.T) {
 	r := newRecord(t)
 	r.Mark(said(gpu.Lost, gpu.Healthy), start)
