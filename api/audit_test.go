@@ -2,10 +2,14 @@ package api
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +57,7 @@ func TestRefusalsAndAdministrationAreRecorded(t *testing.T) {
 		{read, "POST", "/v1/ListTasks", `{"cluster":"other"}`, "refused AKIAREAD ListTasks AccessDeniedException"},
 		{read, "GET", "/v1/admin/snapshot", "", "refused AKIAREAD GET /v1/admin/snapshot AccessDeniedException"},
 		{"Bearer AKIAREAD:guess", "POST", "/v1/MadeUp", `{}`, "refused  (unknown operation) UnrecognizedClientException"},
+		{"", "POST", "/v1/login", `{"idToken":"made up"}`, "refused  POST /v1/login NotFoundException"},
 		{read, "POST", "/v1/ListTasks", `{}`, ""},
 		{admin, "POST", "/v1/ListTasks", `{}`, ""},
 		{admin, "GET", "/v1/admin/keys", "", "done AKIAADMIN GET /v1/admin/keys "},
@@ -84,6 +89,50 @@ func TestRefusalsAndAdministrationAreRecorded(t *testing.T) {
 		}
 		if line != c.want || e.RequestID != got.Header().Get("x-amzn-RequestId") || e.Address != r.RemoteAddr || e.Status != got.Code {
 			t.Errorf("%s %s: %q, %+v", c.method, c.path, line, e)
+		}
+	}
+}
+
+// Neither a stranger nor a key that is no administrator's writes into the files of what administrators did, or more than a line and a count for
+// what is wrong.
+func TestOnlyAdministratorsWriteTheirAuditLog(t *testing.T) {
+	b, _ := newAdminFixture(t)
+	dir := t.TempDir()
+	log, err := audit.Open(dir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.config.Audit, b.config.Trusted = log, false
+	submit, admin := b.withKey(t, accesskey.Key{ID: "AKIASUBMIT", Role: accesskey.RoleSubmit}), b.withKey(t, accesskey.Key{ID: "AKIAADMIN", Role: accesskey.RoleAdmin})
+	long := `{"` + strings.Repeat("<", 500) + `":1}`
+	for range 100 {
+		b.rest("login", long)
+		b.as(submit, restRequest("PutParameter", long))
+	}
+	b.as(admin, restRequest("CreateCluster", `{"clusterName":"lab"}`))
+	b.as(admin, restRequest("PutParameter", long))
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][]string{
+		"audit.jsonl":   {"done CreateCluster 0", "failed ssm:PutParameter 0"},
+		"users.jsonl":   {"failed ssm:PutParameter 0", "failed ssm:PutParameter 99"},
+		"refused.jsonl": {"refused POST /v1/login 0", "refused POST /v1/login 99"},
+	} {
+		written, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		for text := range strings.Lines(string(written)) {
+			var e audit.Line
+			if err := json.Unmarshal([]byte(text), &e); err != nil || len(text) > 1200 {
+				t.Errorf("%d bytes, %v", len(text), err)
+			}
+			lines = append(lines, fmt.Sprintf("%s %s %d", e.Outcome, e.Operation, e.Repeats))
+		}
+		if !slices.Equal(lines, want) {
+			t.Errorf("%s has %q", name, lines)
 		}
 	}
 }

@@ -151,7 +151,8 @@ func (find finder) stage(r *request, next handler) (err error) {
 
 func (c *chain) resolve(r *request, next handler) error {
 	resolution, answered, err := c.router.Resolve(r.Exchange, r.endpoint.mode, r.endpoint.writes)
-	r.Exchange.Principal, r.Exchange.KeyName = resolution.Principal.ARN, resolution.Principal.KeyName
+	principal := resolution.Principal
+	r.Exchange.Principal, r.Exchange.KeyName, r.Administrator = principal.ARN, principal.KeyName, principal.Role == accesskey.RoleAdmin
 	if err != nil || answered {
 		return err
 	}

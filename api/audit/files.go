@@ -8,9 +8,12 @@ import (
 )
 
 const (
-	// changesName is the file that is written with what was not refused; older ones have a number, 1 the youngest.
-	changesName = "audit.jsonl"
-	// refusedName is that of refusals; earlier versions wrote them into the other one.
+	// administrationName is the file of what administrators did; older ones have a number, 1 the youngest. Earlier versions wrote the lines of
+	// others into it too.
+	administrationName = "audit.jsonl"
+	// usersName is the file of what all others did.
+	usersName = "users.jsonl"
+	// refusedName is the file of refusals.
 	refusedName = "refused.jsonl"
 	// MaxFile bounds each file; the oldest of its name is removed.
 	MaxFile = 16 << 20

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"time"
+	"unicode/utf8"
 )
 
 // Outcome is what became of a request.
@@ -15,7 +16,7 @@ type Outcome string
 // The outcomes.
 const (
 	Done    Outcome = "done"
-	Refused Outcome = "refused" // not allowed: credentials, role, cluster, team or a limit
+	Refused Outcome = "refused" // not allowed: credentials, role, cluster, team or a limit; or nobody known asked for it, and it went wrong
 	Failed  Outcome = "failed"  // allowed, and went wrong or was wrong
 )
 
@@ -35,9 +36,11 @@ type Line struct {
 	Command   string    `json:"command,omitempty"` // that was run in a task; a longer one than 4 KiB ends with its length and its SHA-256
 	Repeats   int       `json:"repeats,omitempty"` // so many more like it since, up to Until; they have no lines of their own
 	Until     time.Time `json:"until,omitzero"`
+
+	Administrator bool `json:"-"` // the caller's role is admin: the line stays apart from those that others cause
 }
 
-// What a caller's input may have found its way into has a bound, whoever calls.
+// What a caller's input may have found its way into has a bound, whoever calls: in bytes of JSON, where one letter can be six of them.
 const (
 	maxMessage = 512
 	maxField   = 256
@@ -47,15 +50,32 @@ const (
 // bound cuts what is longer.
 func (e *Line) bound() {
 	for _, field := range []*string{&e.Principal, &e.KeyName, &e.Address, &e.Via, &e.Operation, &e.Error} {
-		*field = (*field)[:min(len(*field), maxField)]
+		*field = cut(*field, maxField)
 	}
-	e.Message = e.Message[:min(len(e.Message), maxMessage)]
-	if len(e.Command) > maxCommand {
-		e.Command = fmt.Sprintf("%s... (%d bytes, SHA-256 %x)", e.Command[:maxCommand], len(e.Command), sha256.Sum256([]byte(e.Command)))
+	e.Message = cut(e.Message, maxMessage)
+	if shown := cut(e.Command, maxCommand); len(shown) < len(e.Command) {
+		e.Command = fmt.Sprintf("%s... (%d bytes, SHA-256 %x)", shown, len(e.Command), sha256.Sum256([]byte(e.Command)))
 	}
 }
 
-// source is what makes refusals alike: the same one again and again is counted.
+// cut returns the beginning of a text that takes so many bytes in a JSON string.
+func cut(text string, most int) string {
+	for i, letter := range text {
+		_, size := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case letter == '"', letter == '\\':
+			size = 2
+		case letter < ' ', letter == '<', letter == '>', letter == '&', letter == '\u2028', letter == '\u2029', letter == utf8.RuneError:
+			size = 6
+		}
+		if most -= size; most < 0 {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+// source is what makes refusals and failures alike: the same one again and again is counted.
 type source struct{ principal, address, operation, err string }
 
 func (e *Line) source() source {

@@ -1,10 +1,12 @@
 package audit
 
 import (
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -111,7 +113,7 @@ func TestFilesRotateWithinTheirBound(t *testing.T) {
 		l.Record(e)
 	}
 	files, err := os.ReadDir(dir)
-	if err != nil || len(files) != MaxFiles+1 { // and one for refusals
+	if err != nil || len(files) != MaxFiles+2 { // and one each for administrators and refusals
 		t.Fatalf("%d files, %v", len(files), err)
 	}
 	for _, file := range files {
@@ -138,15 +140,17 @@ func TestFilesRotateWithinTheirBound(t *testing.T) {
 func TestRefusalsPushOutNothingThatWasDone(t *testing.T) {
 	l, dir, now := newLog(t)
 	l.Record(Line{Outcome: Done, Operation: "CreateCluster"})
-	for i := range MaxFiles * MaxFile / (6 * maxMessage) {
+	long := strings.Repeat("x", maxField)
+	for i := range MaxFiles * MaxFile / (3 * maxMessage) {
 		if i%maxSources == 0 {
 			*now = now.Add(repeatWindow)
 		}
 		e := refusal("192.0.2.1:1")
 		e.Operation, e.Message = fmt.Sprint(i, strings.Repeat("x", 4*maxField)), strings.Repeat("<", 2*maxMessage)
+		e.KeyName, e.Via, e.Principal = long, long, long
 		l.Record(e)
 	}
-	for from := range l.repeats {
+	for from := range l.refused.repeats {
 		if len(from.operation) > maxField {
 			t.Fatalf("%d bytes of an operation are remembered", len(from.operation))
 		}
@@ -159,13 +163,71 @@ func TestRefusalsPushOutNothingThatWasDone(t *testing.T) {
 	}
 }
 
+// What others may do, and do wrong, takes no place of what an administrator did, and no count of theirs.
+func TestWhoIsNoAdministratorPushesOutNothingOfOne(t *testing.T) {
+	l, dir, now := newLog(t)
+	l.Record(Line{Outcome: Done, Operation: "CreateCluster", Administrator: true})
+	long := strings.Repeat("x", maxCommand)
+	for i := range MaxFiles * MaxFile / maxCommand {
+		l.Record(Line{Outcome: Done, Principal: "submit", Operation: "exec session begins", Command: long})
+		l.Record(Line{Outcome: Failed, Principal: "submit", Operation: fmt.Sprint("exec", i)})
+	}
+	l.Record(Line{Outcome: Failed, Operation: "DeleteCluster", Administrator: true})
+	*now = now.Add(repeatWindow)
+	l.Record(Line{Outcome: Done, Operation: "PutParameter"})
+	all := readAll(t, dir, time.Time{})
+	if all[0].Operation != "CreateCluster" {
+		t.Errorf("the first of %d lines is %+v", len(all), all[0])
+	}
+	if !slices.ContainsFunc(all, func(e Line) bool { return e.Operation == "DeleteCluster" && e.Repeats == 0 }) {
+		t.Error("an administrator's failure is counted with those of others")
+	}
+}
+
+func TestFailuresThatRepeatAreCounted(t *testing.T) {
+	l, dir, now := newLog(t)
+	failure := Line{Outcome: Failed, Principal: "submit", Address: "192.0.2.1:1", Operation: "PutParameter", Error: "ValidationException"}
+	for range 1000 {
+		l.Record(failure)
+	}
+	session := Line{Outcome: Failed, Principal: "submit", Operation: "exec session ends", Command: "true"}
+	l.Record(session)
+	l.Record(session) // each says what was run
+	if all := readAll(t, dir, time.Time{}); len(all) != 3 {
+		t.Errorf("%d lines", len(all))
+	}
+	*now = now.Add(repeatWindow)
+	l.Record(failure)
+	if all := readAll(t, dir, time.Time{}); len(all) != 5 || !slices.ContainsFunc(all, func(e Line) bool { return e.Repeats == 999 && e.Outcome == Failed }) {
+		t.Errorf("%+v", all)
+	}
+}
+
+// A letter may take six bytes in JSON: a line has its bound as it is written.
+func TestALineIsBoundedAsItIsWritten(t *testing.T) {
+	for _, letter := range []string{"x", "<", "\x00", "\"", "\xff", "é", "\u2028", "😀"} {
+		long := strings.Repeat(letter, maxCommand+1)
+		e := Line{Principal: long, KeyName: long, Address: long, Via: long, Operation: long, Error: long, Message: long, Command: long}
+		e.bound()
+		written, err := json.Marshal(e)
+		if most := 6*maxField + maxMessage + maxCommand + 512; err != nil || len(written) > most || len(written) < most-600 {
+			t.Errorf("%q: %d bytes, %v", letter, len(written), err)
+		}
+	}
+	for text, want := range map[string]string{"short": "short", strings.Repeat("x", maxMessage): strings.Repeat("x", maxMessage), strings.Repeat("x", maxMessage-1) + "é": strings.Repeat("x", maxMessage-1)} {
+		if got := cut(text, maxMessage); got != want {
+			t.Errorf("%d bytes became %d", len(text), len(got))
+		}
+	}
+}
+
 func TestALineThatWasCutShortIsLeftOut(t *testing.T) {
 	l, dir, now := newLog(t)
 	l.Record(Line{Outcome: Done, Operation: "one"})
 	start := *now
 	*now = now.Add(time.Hour)
 	l.Record(Line{Outcome: Done, Operation: "two"})
-	file, err := os.OpenFile(filepath.Join(dir, changesName), os.O_APPEND|os.O_WRONLY, 0)
+	file, err := os.OpenFile(filepath.Join(dir, usersName), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

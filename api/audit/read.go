@@ -13,29 +13,49 @@ import (
 
 // Read calls emit for the lines in a directory since a time, the oldest first. A line that is cut short or damaged is skipped and counted.
 func Read(dir string, since time.Time, emit func(Line) error) (damaged int, err error) {
-	changed, stop := iter.Pull2(lines(filepath.Join(dir, changesName), since, &damaged))
-	defer stop()
-	refused, stop := iter.Pull2(lines(filepath.Join(dir, refusedName), since, &damaged))
-	defer stop()
-	change, changeErr, more := changed()
-	refusal, refusalErr, others := refused()
-	for more || others {
-		e, err := change, changeErr
-		if first := more && (!others || !refusal.Time.Before(change.Time)); first {
-			change, changeErr, more = changed()
-		} else {
-			e, err = refusal, refusalErr
-			refusal, refusalErr, others = refused()
+	var all []*reader
+	for _, name := range []string{administrationName, usersName, refusedName} {
+		r := newReader(filepath.Join(dir, name), since, &damaged)
+		defer r.stop()
+		all = append(all, r)
+	}
+	for {
+		var first *reader
+		for _, r := range all {
+			if r.more && (first == nil || r.line.Time.Before(first.line.Time)) {
+				first = r
+			}
 		}
-		if err == nil {
-			err = emit(e)
+		if first == nil {
+			return damaged, nil
 		}
-		if err != nil {
+		if first.err != nil {
+			return damaged, first.err
+		}
+		if err := emit(first.line); err != nil {
 			return damaged, err
 		}
+		first.advance()
 	}
-	return damaged, nil
 }
+
+// reader reads the files of one name.
+type reader struct {
+	next func() (Line, error, bool)
+	stop func()
+	line Line
+	err  error // beside it there is no line, and it is the last
+	more bool  // line or err is to be taken
+}
+
+func newReader(path string, since time.Time, damaged *int) *reader {
+	r := &reader{}
+	r.next, r.stop = iter.Pull2(lines(path, since, damaged))
+	r.advance()
+	return r
+}
+
+func (r *reader) advance() { r.line, r.err, r.more = r.next() }
 
 // lines are those of a file and of the older ones of its name. Beside an error, which is the last, there is no line.
 func lines(path string, since time.Time, damaged *int) iter.Seq2[Line, error] {

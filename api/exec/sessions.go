@@ -174,7 +174,7 @@ func (s *session) outcome(code int) string {
 func (s *Sessions) record(of *session, ended string, cause error) {
 	entry := audit.Line{
 		Outcome: audit.Done, Principal: of.request.Principal, KeyName: of.request.KeyName, Address: of.request.Address, Operation: "exec session begins", RequestID: of.id,
-		Status: http.StatusOK, Command: of.request.what(), Message: fmt.Sprintf("task %s, container %s", of.request.Task, of.request.Container),
+		Administrator: of.request.Admin, Status: http.StatusOK, Command: of.request.what(), Message: fmt.Sprintf("task %s, container %s", of.request.Task, of.request.Container),
 	}
 	if ended != "" {
 		entry.Operation, entry.Message = "exec session ends", ended+": "+entry.Message

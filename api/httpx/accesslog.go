@@ -80,14 +80,16 @@ var refusals = []string{
 	"UnrecognizedClientException", "InvalidSignatureException", wire.ExpiredSecurityToken,
 }
 
-// audit records a refusal, and whatever is audited in any case.
+// audit records a refusal, and whatever is audited in any case. What is wrong in a request of nobody known is a refusal, whatever its type:
+// strangers decide how much of it there is.
 func (x *Exchange) audit(record *audit.Log) {
-	refused := x.refusal != nil && slices.Contains(refusals, x.refusal.Type)
+	refused := x.refusal != nil && (slices.Contains(refusals, x.refusal.Type) || x.Audited && x.Principal == "")
 	if record == nil || x.Forwarded || !refused && !x.Audited {
 		return
 	}
 	e := audit.Line{
 		Outcome: audit.Done, Principal: x.Principal, KeyName: x.KeyName, Address: x.ClientAddress(), Via: x.Origin.Peer.HostID, Operation: x.Operation, RequestID: x.ID, Status: x.status,
+		Administrator: x.Administrator,
 	}
 	if x.refusal != nil {
 		e.Outcome, e.Error, e.Message = audit.Failed, x.refusal.Type, x.refusal.Message

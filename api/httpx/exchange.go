@@ -54,9 +54,10 @@ type held struct {
 
 // Auditing is what the audit log has to know of a request.
 type Auditing struct {
-	KeyName   string // what the access key is for, as its name says
-	Audited   bool   // whatever becomes of it: the operation is an administrator's, or a login
-	Forwarded bool   // another host has decided on it, and records it
+	KeyName       string // what the access key is for, as its name says
+	Administrator bool   // the role of the access key is admin
+	Audited       bool   // whatever becomes of it: the operation is an administrator's, or a login
+	Forwarded     bool   // another host has decided on it, and records it
 }
 
 // exchangeKey is the key of the Exchange in a request's context.
