@@ -59,7 +59,7 @@ func TestLogQueriesReachTheHost(t *testing.T) {
 	if got := b.get(logPath + "?follow=1&container=tensorflow-gpu&tail=5&since=10m"); got.Code != http.StatusOK || got.Body.Len() != 0 {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
-	want := spec.LogQuery{Task: firstTask, Container: "tensorflow-gpu", Since: epoch.Add(-10 * time.Minute), Tail: 5, Follow: true}
+	want := spec.LogQuery{Task: firstTask, Container: "tensorflow-gpu", Since: epoch.Add(-10 * time.Minute), Tail: 5, Follow: true, Mark: true} // the mark ends the search
 	if asked != want {
 		t.Errorf("got %+v\nwant %+v", asked, want)
 	}

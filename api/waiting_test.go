@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -263,4 +264,41 @@ func TestSearchesOfLogsAreFewAtOnce(t *testing.T) {
 		end()
 		all.Wait()
 	})
+}
+
+// Not only a pattern makes a host read a whole log for a line: so does an end, and a tail of lines that continue others.
+func TestWhateverSearchesALogTakesAPlace(t *testing.T) {
+	for _, query := range []string{"grep=x", "until=2099-01-01T00:00:00Z", "tail=1", "tail=1&until=2099-01-01T00:00:00Z", "tail=1&follow=1"} {
+		synctest.Test(t, func(t *testing.T) {
+			var running atomic.Int32
+			read := make(chan struct{})
+			b := newLogFixture(t, func(ctx context.Context, q spec.LogQuery, emit func(spec.LogLine) error) error {
+				running.Add(1)
+				<-read
+				return emit(line("found"))
+			})
+			b.config.Shared = NewShared()
+			handler := peerHandler(b, selfLeads)
+			var all sync.WaitGroup
+			for range 20 {
+				all.Go(func() {
+					w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), "GET", logPath+"?"+query, nil)
+					r.Header.Set(httpx.HeaderAuthorizedBy, followerID)
+					r.Header.Set(httpx.HeaderOwner, "one")
+					if handler.ServeHTTP(w, r); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "found") {
+						t.Errorf("%s: %d %q", query, w.Code, w.Body)
+					}
+				})
+			}
+			synctest.Wait()
+			if n := running.Load(); n != 4 {
+				t.Errorf("%s: %d at once for one owner", query, n)
+			}
+			close(read)
+			all.Wait()
+			if n := running.Load(); n != 20 {
+				t.Errorf("%s: %d were answered", query, n)
+			}
+		})
+	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// maxSearches is how many logs of this host are searched at once with a pattern; more wait. A search takes a processor for as long as the log is.
+	// maxSearches is how many logs of this host are searched at once; more wait. A search takes a processor for as long as the log is.
 	maxSearches = 8
 	// maxSearchesPerOwner is how many of them are for one owner of access keys.
 	maxSearchesPerOwner = 4
@@ -63,7 +63,7 @@ func (a *API) logs(x *httpx.Exchange, taskID string) error {
 	}
 	ctx, cancel := a.Peers.Stop.Context(x.Context())
 	defer cancel()
-	if query.Grep != "" {
+	if isSearch(query) {
 		stream.search = a.Searches.Slot(cmp.Or(x.Origin.Owner, x.Principal))
 		defer stream.search.Close()
 		query.Mark = query.Follow // what comes later is little work
@@ -94,6 +94,10 @@ func (a *API) logs(x *httpx.Exchange, taskID string) error {
 	}
 	return nil
 }
+
+// isSearch reports whether a query may read far more than it answers with: lines are left out, or counted for the tail. Lines that continue others
+// (awslogs-multiline-pattern) have a tail counted from the first; which log has them is known to the host of the task alone.
+func isSearch(q spec.LogQuery) bool { return !q.Filter.IsZero() || q.Tail > 0 }
 
 func isPlainText(r *http.Request) bool {
 	return strings.HasPrefix(r.Header.Get("Accept"), "text/plain")

@@ -36,7 +36,7 @@ var figures = []struct {
 	{"A page of tasks is made by a look at 5,000 of them at most", map[string]string{"api/ecs/paging.MaxVisited": "5_000", "api/rest.maxVisitedTasks": "5_000"}},
 	{"64 at once for one host. One that", map[string]string{"api/httpx.maxAwaitingPerHost": "64"}},
 	{"that are worked on, 1,024, an address", map[string]string{"api/httpx.maxInFlight": "1024"}},
-	{"8 are searched with a pattern at once, 4 for one owner of keys", map[string]string{"api/rest.maxSearches": "8", "api/rest.maxSearchesPerOwner": "4"}},
+	{"8 are searched at once, with a pattern, until a moment or for a tail, 4 for one owner of keys", map[string]string{"api/rest.maxSearches": "8", "api/rest.maxSearchesPerOwner": "4"}},
 	{"a server takes 8 MiB in 50,000 lines, and asks it once in a second", map[string]string{
 		"api/metrics.maxHostBytes": "8 << 20", "api/metrics.maxHostLines": "50_000", "api/metrics.answerFresh": "time.Second"}},
 	{"ends its streams within a second", map[string]string{"api.keyCheckInterval": "500 * time.Millisecond"}},
