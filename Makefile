@@ -72,6 +72,8 @@ soak: build packages ## hours of faults on five hosts: leaders killed 200 times,
 		./packaging/e2e/many -leaderships 20 -pace 20ms -crashes 500 -change-crashes 50 -voter-changes 200
 	go test -count=1 -v -timeout 0 -run '^TestKillsLoseNoEndedTask$$' ./packaging/e2e/many -targets -ended-kills 300
 	go test -count=1 -v -timeout 0 -run '^TestAPoolIsUpgradedUnderItsTasks$$' ./packaging/e2e/many -upgrades 10
+	go test -count=1 -v -timeout 0 -run '^TestImagesComeFromTheRegistryOnce$$' ./packaging/e2e/many -targets \
+		-image-hosts 16 -image-layers 8 -image-layer $$((64 << 20)) -image-link $$((12 << 20))
 	go test -count=1 -v -timeout 0 -run '^(TestContainerdAndShimsAreKilled|TestARebootedHostGetsItsGPUsLate)$$' ./packaging/e2e -containerd-kills 100 -shim-kills 50 -gpus-late 60s
 	go test -count=1 -v -timeout 0 -run '^TestTheWebPageOfALargePool$$' ./packaging/e2e -page-targets -page-time 10m
 	go test -count=1 -timeout 0 -run '^TestNoGPUIsGivenTwice$$' ./server/orchestrator -gpu-histories 500

@@ -1,10 +1,15 @@
 package containerdtest
 
 import (
+	"context"
+	"errors"
 	"io"
+	"io/fs"
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -26,7 +31,7 @@ func Registry(t testing.TB, images map[string]v1.Image) (addr string) {
 // Serve is Registry with guard around its handler: after the images are in place, guard sees every request.
 func Serve(t testing.TB, guard func(http.Handler) http.Handler, images map[string]v1.Image) (addr string) {
 	t.Helper()
-	var handler http.Handler = registry.New(registry.Logger(log.New(io.Discard, "", 0)))
+	var handler http.Handler = registry.New(registry.Logger(log.New(io.Discard, "", 0)), registry.WithBlobHandler(newBlobFiles(t.TempDir())))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
 	t.Cleanup(server.CloseClientConnections)
 	t.Cleanup(server.Close)
@@ -44,4 +49,29 @@ func Serve(t testing.TB, guard func(http.Handler) http.Handler, images map[strin
 		handler = guard(handler)
 	}
 	return addr
+}
+
+// blobFiles keeps blobs in files, so that large images take no memory. Unlike registry.NewDiskBlobHandler it reads none to the end for each part of it that
+// is asked for.
+type blobFiles struct {
+	registry.BlobHandler
+	registry.BlobPutHandler
+	dir string
+}
+
+func newBlobFiles(dir string) blobFiles {
+	files := registry.NewDiskBlobHandler(dir)
+	return blobFiles{files, files.(registry.BlobPutHandler), dir}
+}
+
+// Stat is the size of a blob.
+func (b blobFiles) Stat(_ context.Context, _ string, h v1.Hash) (int64, error) {
+	info, err := os.Stat(filepath.Join(b.dir, h.Algorithm, h.Hex))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, registry.ErrNotFound
+	}
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
 }

@@ -119,7 +119,9 @@ type task struct {
 	Reason     string `json:"stoppedReason"`
 	StopCode   string `json:"stopCode"`
 	StartedAt  any    `json:"startedAt"`
-	Containers []struct {
+	// PullStoppedAt is in seconds since 1970.
+	PullStoppedAt float64 `json:"pullStoppedAt"`
+	Containers    []struct {
 		RuntimeID string   `json:"runtimeId"`
 		ExitCode  *int     `json:"exitCode"`
 		GPUs      []string `json:"gpuIds"`

@@ -21,14 +21,19 @@ type poolImage struct {
 	} `json:"kept"`
 }
 
-// image is an image of the pool by its name; nil: no host has it.
-func (p *imagePool) image(t *testing.T, h *testbed.Host, named string) *poolImage {
+// images are the images of the pool.
+func (p *imagePool) images(t *testing.T, h *testbed.Host) (all []poolImage) {
 	t.Helper()
 	out, err := p.sh(t, h, "pinion image ls -o json")
 	must(t, err)
-	var all []poolImage
 	must(t, json.Unmarshal([]byte(out), &all))
-	for _, i := range all {
+	return all
+}
+
+// image is an image of the pool by its name; nil: no host has it.
+func (p *imagePool) image(t *testing.T, h *testbed.Host, named string) *poolImage {
+	t.Helper()
+	for _, i := range p.images(t, h) {
 		if i.Name == named {
 			return &i
 		}

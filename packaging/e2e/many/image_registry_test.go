@@ -2,7 +2,7 @@ package many
 
 import (
 	"archive/tar"
-	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -87,10 +87,11 @@ func randomImage(t *testing.T, seed byte, layers, size int) (image v1.Image, sum
 	image = containerdtest.Busybox(t)
 	all := sha256.New()
 	for i := range layers {
-		data := make([]byte, size)
-		rand.NewChaCha8([32]byte{seed, byte(i)}).Read(data)
-		all.Write(data)
-		layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return fileLayer(fmt.Sprintf("data-%02d", i), data) })
+		file := func() io.Reader { return io.LimitReader(rand.NewChaCha8([32]byte{seed, byte(i)}), int64(size)) }
+		_, err := io.Copy(all, file())
+		must(t, err)
+		open := func() (io.ReadCloser, error) { return fileLayer(fmt.Sprintf("data-%02d", i), file(), size), nil }
+		layer, err := tarball.LayerFromOpener(open, tarball.WithCompressionLevel(gzip.NoCompression)) // nothing compresses it
 		must(t, err)
 		image, err = mutate.AppendLayers(image, layer)
 		must(t, err)
@@ -105,16 +106,21 @@ func randomImage(t *testing.T, seed byte, layers, size int) (image v1.Image, sum
 	return image, fmt.Sprintf("%x", all.Sum(nil)), total
 }
 
-func fileLayer(name string, data []byte) (io.ReadCloser, error) {
-	var archive bytes.Buffer
-	w := tar.NewWriter(&archive)
-	if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(data))}); err != nil {
-		return nil, err
-	}
-	if _, err := w.Write(data); err != nil {
-		return nil, err
-	}
-	return io.NopCloser(&archive), w.Close()
+// fileLayer is an archive of one file, which is read as the archive is.
+func fileLayer(name string, file io.Reader, size int) io.ReadCloser {
+	archive, to := io.Pipe()
+	go func() {
+		w := tar.NewWriter(to)
+		err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(size)})
+		if err == nil {
+			_, err = io.Copy(w, file)
+		}
+		if err == nil {
+			err = w.Close()
+		}
+		to.CloseWithError(err)
+	}()
+	return archive
 }
 
 // spoilBlobs changes a byte in the middle of every large blob that a host has on its disk, and returns how many there were.
