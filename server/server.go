@@ -110,7 +110,7 @@ func newServer(cfg Config, node *consensus.Node, keyring *seal.Keyring) *Server 
 	s.liveness = liveness.New(node, s.log, s.leader, cfg.peers, cfg.DisconnectedAfter)
 	s.leases = liveness.NewVirtualIPs(node)
 	kept := tracker.NewKeptImages(node, s.liveness.Connected)
-	s.tracker = tracker.New(tracker.Config{Address: s.liveness.ConnectedAddress, Connected: s.liveness.ConnectedHosts, Kept: kept.ImagesOf})
+	s.tracker = tracker.New(tracker.Config{Address: s.liveness.ConnectedAddress, Connected: s.liveness.ConnectedHosts, Kept: kept.ImagesOf, Cluster: s.clusterOf})
 	s.servers = membership.NewServers(node, s.liveness, cfg.peers, cfg.HostID, s.log, consensus.Logger(s.log))
 	s.authority = &admission.Authority{Server: node, Keyring: keyring, PoolInfo: func() spec.PoolInfo { return s.publisher.Build() }, Connected: s.liveness.Connected, Refusals: cfg.refusals, Log: s.log}
 	s.publisher = membership.NewPublisher(cfg.PoolID, s.servers, s.leader, s.authority.SignText)
@@ -126,6 +126,15 @@ func newServer(cfg Config, node *consensus.Node, keyring *seal.Keyring) *Server 
 	}
 	s.scheduler = scheduler.New(node, scheduler.HostFacts{Schedulable: s.liveness.Schedulable, Images: s.tracker.ImagesOf}, s.log)
 	return s
+}
+
+// clusterOf is the cluster of a host, nil when one of them is not known.
+func (s *Server) clusterOf(hostID string) *spec.Cluster {
+	view := s.state.View()
+	if h := view.Host(hostID); h != nil {
+		return view.Cluster(h.Cluster)
+	}
+	return nil
 }
 
 // agentServer is the server as the backend of agents uses it.

@@ -209,9 +209,10 @@ func checkProtections(r *Request, change raftfsm.UpdateCluster) error {
 
 // clusterSettings are the values of each setting of a cluster: ECS's, and those of Pinion.
 var clusterSettings = map[string][]string{
-	view.ContainerInsights:     account.ContainerInsightsValues,
-	spec.SettingUserNamespaces: spec.UserNamespaceSettings,
-	gpufault.Setting:           gpufault.Policies,
+	view.ContainerInsights:          account.ContainerInsightsValues,
+	spec.SettingUserNamespaces:      spec.UserNamespaceSettings,
+	gpufault.Setting:                gpufault.Policies,
+	spec.SettingTagsWithoutRegistry: spec.TagsWithoutRegistrySettings,
 }
 
 func checkClusterSettings(settings []spec.Setting) error {
@@ -228,7 +229,7 @@ func checkClusterSettings(settings []spec.Setting) error {
 		}
 		values, known := clusterSettings[s.Name]
 		if !known {
-			return field.Errorf(path+".name", "settings.name must be one of %s, %s, %s, %s, not %q", view.ContainerInsights, spec.SettingUserNamespaces, spec.SettingAllowedImages, gpufault.Setting, s.Name)
+			return field.Errorf(path+".name", "settings.name must be one of %s, %s, %s, %s, %s, not %q", view.ContainerInsights, spec.SettingUserNamespaces, spec.SettingAllowedImages, gpufault.Setting, spec.SettingTagsWithoutRegistry, s.Name)
 		}
 		if err := field.Choice(path+".value", "settings.value of "+s.Name, s.Value, values...); err != nil {
 			return err

@@ -56,9 +56,10 @@ func TestAClusterThatIsUsedIsNotDeleted(t *testing.T) {
 func TestWhatAClusterCannotBeSetTo(t *testing.T) {
 	b := newFixture(t)
 	for body, message := range map[string]string{
-		`{"settings":[{"name":"color","value":"red"}]}`:                                               `settings.name must be one of containerInsights, userNamespaces, allowedImages, gpuFaults, not "color"`,
+		`{"settings":[{"name":"color","value":"red"}]}`:                                               `settings.name must be one of containerInsights, userNamespaces, allowedImages, gpuFaults, tagsWithoutRegistry, not "color"`,
 		`{"settings":[{"name":"allowedImages","value":"library"}]}`:                                   `settings.value of allowedImages: "library" is no registry or repository written in full, such as registry.example.com:5000/team or docker.io/library`,
 		`{"settings":[{"name":"gpuFaults","value":"reset"}]}`:                                         `settings.value of gpuFaults must hold only end, keep, move, not "reset"`,
+		`{"settings":[{"name":"tagsWithoutRegistry","value":"yes"}]}`:                                 `settings.value of tagsWithoutRegistry must hold only disabled, enabled, not "yes"`,
 		`{"settings":[{"name":"userNamespaces","value":"on"}]}`:                                       `settings.value of userNamespaces must hold only disabled, enabled, not "on"`,
 		`{"settings":[{"value":"enabled"}]}`:                                                          "settings.name must not be empty",
 		`{"settings":[{"name":"containerInsights","value":"on"}]}`:                                    `settings.value of containerInsights must hold only disabled, enabled, enhanced, not "on"`,

@@ -91,3 +91,46 @@ func TestWhatGoesWhileItIsToldIsToldAgain(t *testing.T) {
 		}
 	})
 }
+
+// meantTracker is a tracker that was told by no host yet, and then by one after the other what a tag meant.
+type meantTracker struct {
+	nothingAsked
+	answers []blob.Answer
+}
+
+// nothingAsked is peers that have nothing.
+type nothingAsked struct{}
+
+func (nothingAsked) Changed() <-chan struct{} { return nil }
+
+func (nothingAsked) Read(context.Context, string, string, int64, int64) (io.ReadCloser, int64, error) {
+	return nil, 0, blob.ErrNotHere
+}
+
+func (m *meantTracker) Ask(_ context.Context, r blob.Request) (blob.Answer, error) {
+	if r.Tag == "" {
+		return blob.Answer{}, nil
+	}
+	next := m.answers[0]
+	m.answers = m.answers[1:]
+	return next, nil
+}
+
+// What one host says of a tag is not the last word while others have said nothing.
+func TestWhatATagMeantIsKnownWhenAllHostsHaveTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracker := &meantTracker{answers: []blob.Answer{{Settling: true}, {Settling: true, Meant: &blob.Meant{Digest: "sha256:old"}}, {Meant: &blob.Meant{Digest: "sha256:new"}}, {}}}
+		x, err := Open(Config{Store: nothingStored{}, Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.SetPeers(tracker)
+		defer x.Close()
+		if got, err := x.Meant(t.Context(), "a:1"); err != nil || got.Digest != "sha256:new" {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if got, err := x.Meant(t.Context(), "b:1"); !errors.Is(err, blob.ErrNotHere) {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}

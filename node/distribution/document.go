@@ -22,23 +22,48 @@ const (
 // bytes, which were checked. It waits until a new tracker has been told by all hosts what they have. The error wraps blob.ErrNotHere if
 // no host gives it.
 func (x *BlobPeer) Document(ctx context.Context, d digest.Digest, most int64) ([]byte, error) {
+	var text []byte
+	err := x.askAboutOne(ctx, "blob "+d.String(), func(ctx context.Context) (found, settling bool, err error) {
+		answer, err := x.askTracker(ctx, blob.Request{Wants: []blob.Want{{Digest: d.String(), Avoid: x.avoid.list()}}})
+		if err == nil {
+			text = x.documentFrom(ctx, answer, d, most)
+		}
+		return text != nil, answer.Settling, err
+	})
+	return text, err
+}
+
+// Meant is what a tag meant to another host of the cluster when that asked its registry last. It waits as Document does. The error wraps
+// blob.ErrNotHere if no host knows.
+func (x *BlobPeer) Meant(ctx context.Context, tag string) (m blob.Meant, err error) {
+	err = x.askAboutOne(ctx, "tag "+tag, func(ctx context.Context) (found, settling bool, err error) {
+		answer, err := x.askTracker(ctx, blob.Request{Tag: tag})
+		if answer.Meant != nil {
+			m = *answer.Meant
+		}
+		return answer.Meant != nil && !answer.Settling, answer.Settling, err // until then it may have meant something else later
+	})
+	return m, err
+}
+
+// askAboutOne asks until something is found, or a tracker that was told by all hosts knows none that has it.
+func (x *BlobPeer) askAboutOne(ctx context.Context, what string, ask func(context.Context) (found, settling bool, err error)) error {
 	ctx, cancel := context.WithTimeout(ctx, documentTimeout)
 	defer cancel()
 	for {
-		answer, err := x.askTracker(ctx, blob.Request{Wants: []blob.Want{{Digest: d.String(), Avoid: x.avoid.list()}}})
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", blob.ErrNotHere, err)
-		}
-		if text := x.documentFrom(ctx, answer, d, most); text != nil {
-			return text, nil
-		}
-		if !answer.Settling {
-			return nil, fmt.Errorf("blob %s: %w", d, blob.ErrNotHere)
+		found, settling, err := ask(ctx)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%w: %w", blob.ErrNotHere, err)
+		case found:
+			return nil
+		case !settling:
+			return fmt.Errorf("%s: %w", what, blob.ErrNotHere)
 		}
 		x.wakeUp() // this host may be one that has told nothing
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("blob %s: %w", d, blob.ErrNotHere)
+			return fmt.Errorf("%s: %w", what, blob.ErrNotHere)
 		case <-time.After(settlePause):
 		}
 	}

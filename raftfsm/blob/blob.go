@@ -26,6 +26,7 @@ type Request struct {
 	Full   bool     `json:"full,omitempty"`
 	Images *Images  `json:"images,omitempty"` // that are here; nil: those that it named last
 	Wants  []Want   `json:"wants,omitempty"`  // at most MaxWants
+	Tag    string   `json:"tag,omitempty"`    // name of an image, in full, of which the host cannot ask the registry what it means
 }
 
 // Want is a blob that a host fetches.
@@ -53,6 +54,8 @@ type Answer struct {
 	Settling bool `json:"settling,omitempty"`
 	// Kept lists the images that the host is to keep, for one that wants nothing; nil: as it was told last.
 	Kept *Images `json:"kept,omitempty"`
+	// Meant is what the request's Tag meant last, as another host of the cluster knows; nil: none does.
+	Meant *Meant `json:"meant,omitempty"`
 }
 
 // Sources says where a host gets a blob from.

@@ -12,6 +12,9 @@ type Image struct {
 	Name   string `json:"name"`   // registry/repository:tag, or @digest
 	Digest string `json:"digest"` // of its manifest or index
 	Size   int64  `json:"size"`   // of its blobs on this host in bytes, as they are stored
+	// Resolved is when a registry said last that the name, a tag, means this, in seconds since 1970; 0: none did, or to a task with its own
+	// credentials alone.
+	Resolved int64 `json:"resolved,omitempty"`
 }
 
 // maxDigest is the length of the longest digest that images have: sha512 and 128 hex digits.

@@ -196,6 +196,17 @@ var UserNamespaceSettings = []string{"disabled", "enabled"}
 // SettingAllowedImages is the setting of a cluster that says which images its tasks may have: an imagepolicy.Policy.
 const SettingAllowedImages = "allowedImages"
 
+// SettingTagsWithoutRegistry is the setting of a cluster whose hosts use, while the registry of a tag cannot be reached, what it meant last to another of them.
+const SettingTagsWithoutRegistry = "tagsWithoutRegistry"
+
+// TagsWithoutRegistrySettings are the values of SettingTagsWithoutRegistry, the default first.
+var TagsWithoutRegistrySettings = []string{"disabled", "enabled"}
+
+// TagsWithoutRegistry reports whether SettingTagsWithoutRegistry of the cluster is enabled.
+func (c *Cluster) TagsWithoutRegistry() bool {
+	return slices.Contains(c.Settings, Setting{Name: SettingTagsWithoutRegistry, Value: TagsWithoutRegistrySettings[1]})
+}
+
 // ClusterRules are the rules of a cluster for all of its tasks, whoever runs them.
 type ClusterRules struct {
 	UserNamespaces bool               `json:",omitempty"` // their containers run in user namespaces

@@ -25,7 +25,7 @@ func (t *Tracker) Images(now time.Time) []blob.HeldImage {
 			if found[k] == nil {
 				found[k] = &blob.HeldImage{Image: i}
 			}
-			found[k].Size = max(found[k].Size, i.Size)
+			found[k].Size, found[k].Resolved = max(found[k].Size, i.Size), max(found[k].Resolved, i.Resolved)
 			found[k].Hosts = append(found[k].Hosts, id)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"pinion/raftfsm/blob"
+	"pinion/raftfsm/spec"
 )
 
 const (
@@ -60,6 +61,8 @@ type Config struct {
 	Connected func() []string
 	// Kept lists the images that a host is to keep; nil: the tracker does not say.
 	Kept func(host string) *blob.Images
+	// Cluster is the cluster of a host; nil: it is not known.
+	Cluster func(host string) *spec.Cluster
 }
 
 // New returns a tracker that knows nothing yet.
@@ -93,6 +96,9 @@ func (t *Tracker) AnswerHost(host string, now time.Time, r blob.Request) blob.An
 	answer.AgainMillis = t.pace(r)
 	if len(r.Wants) == 0 {
 		answer.Kept = t.config.Kept(host)
+	}
+	if r.Tag != "" {
+		answer.Meant = t.meant(host, now, r.Tag)
 	}
 	return answer
 }

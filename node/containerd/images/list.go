@@ -19,6 +19,10 @@ func List(ctx context.Context, s *Store) ([]blob.Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the images: %w", err)
 	}
+	resolved := map[string]int64{}
+	for _, i := range stored {
+		resolved[i.Name] = resolvedAt(i)
+	}
 	var all []blob.Image
 	for _, group := range groupByDigest(stored) {
 		if slices.Contains(group.names, builtinName) {
@@ -26,7 +30,7 @@ func List(ctx context.Context, s *Store) ([]blob.Image, error) {
 		}
 		size := sizeOf(ctx, s, group)
 		for _, name := range namesToShow(group.names) {
-			all = append(all, blob.Image{Name: name, Digest: group.digest, Size: size})
+			all = append(all, blob.Image{Name: name, Digest: group.digest, Size: size, Resolved: resolved[name]})
 		}
 	}
 	slices.SortFunc(all, func(a, b blob.Image) int { return strings.Compare(a.Name, b.Name) })

@@ -35,7 +35,7 @@ const (
 
 // Pull makes an image present and unpacked. A local image is used when it cannot have changed: by digest, or by a tag other
 // than latest. For latest the registry is asked; when it cannot be reached, the local image is used and a warning is
-// logged. Concurrent pulls of one image are one pull.
+// logged. Without a local one it may be that of other hosts, see pullMeant. Concurrent pulls of one image are one pull.
 func (s *Store) Pull(ctx context.Context, ref string, progress func(spec.Pull)) (runtime.Image, error) {
 	for attempt := 1; ; attempt++ {
 		image, err := s.tryPull(ctx, ref, progress)
@@ -77,6 +77,9 @@ func (s *Store) tryPull(ctx context.Context, ref string, progress func(spec.Pull
 	if err != nil && local != nil && mayUse && isUnreachable(err) {
 		s.config.Log.Warn("the registry cannot be reached; using the image that is here", "image", name, "digest", local.Target.Digest, "error", err)
 		return toImage(*local), nil
+	}
+	if err != nil && local == nil && login == nil && !isDigested(named) && isUnreachable(err) {
+		return pullMeant(ctx, s, named, progress, err)
 	}
 	return pulled, err
 }
@@ -166,7 +169,7 @@ func (s *Store) fetchInto(ctx context.Context, named reference.Named, resolver p
 		containerd.WithResolver(resolver),
 		containerd.WithPullUnpack,
 		containerd.WithPullSnapshotter(s.config.Snapshotter),
-		containerd.WithPullLabels(privateLabels(f.login)),
+		containerd.WithPullLabels(pullLabels(named, f.login)),
 		containerd.WithMaxConcurrentDownloads(parallelDownloads),
 		containerd.WithUnpackOpts([]containerd.UnpackOpt{containerd.WithUnpackLimiter(semaphore.NewWeighted(parallelUnpacks))}),
 		containerd.WithImageHandlerWrapper(func(next images.Handler) images.Handler {

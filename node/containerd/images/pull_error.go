@@ -166,7 +166,7 @@ func isNetworkError(err error) bool {
 	var lookup *net.DNSError
 	var request *url.Error
 	return errors.As(err, &operation) || errors.As(err, &lookup) ||
-		errors.As(err, &request) && request.Timeout()
+		errors.As(err, &request) && (request.Timeout() || errors.Is(request.Err, io.EOF)) // it hung up instead of an answer
 }
 
 // innermostError returns the innermost text of a network error, without the wrapping prefixes.

@@ -147,6 +147,7 @@ func TestImagesComeFromTheRegistryOnce(t *testing.T) {
 		p.pullEverywhere(t, "off", first)
 		p.registry.off.Store(true)
 		defer p.registry.off.Store(false)
+		p.testTagWithoutRegistry(t, "off", others[0])
 		p.define(t, "off", "images.test/big@"+p.digests["off"])
 		p.pullEverywhere(t, "off", others...)
 		p.remove(t, "off")
@@ -177,4 +178,23 @@ func TestImagesComeFromTheRegistryOnce(t *testing.T) {
 		p.remove(t, "killed")
 	})
 	t.Run("an archive and no registry", p.testWithoutARegistry)
+}
+
+// testTagWithoutRegistry has a host run a tag that another one has, while the registry is off: it does if the cluster lets it, and says so.
+func (p *imagePool) testTagWithoutRegistry(t *testing.T, tag string, h *testbed.Host) {
+	refused := p.run(t, tag, h)[0].id()
+	if ended := p.wait(t, p.leader(t), refused, "STOPPED"); !strings.Contains(ended.Reason, p.digests[tag]) || !strings.Contains(ended.Reason, "tagsWithoutRegistry") {
+		t.Errorf("it does not say what would help: %v", ended)
+	}
+	set := func(value string) {
+		p.mustCall(t, p.leader(t), "UpdateClusterSettings", object{"cluster": "default", "settings": []object{{"name": "tagsWithoutRegistry", "value": value}}}, &object{})
+	}
+	set("enabled")
+	defer set("disabled")
+	p.pullEverywhere(t, tag, h)
+	text, err := os.ReadFile(h.LogFile())
+	must(t, err)
+	if !strings.Contains(string(text), "using what the tag meant last to another host of the cluster") {
+		t.Error("its log does not say that the registry was not asked")
+	}
 }
