@@ -47,8 +47,8 @@ var documentFaults = []struct {
 		o.serveManifest(o.manifest)
 	}},
 	{"thousands of manifests for other machines", refused, func(o *origin) { o.serveIndex(o.thousands("riscv64")) }},
-	{"thousands of manifests, one of them right", pulled, func(o *origin) {
-		all := o.thousands("riscv64")
+	{"hundreds of manifests, one of them right", pulled, func(o *origin) {
+		all := o.thousands("riscv64")[:100+o.random.IntN(900)]
 		all[o.random.IntN(len(all))] = o.platformed("amd64")
 		o.serveIndex(all)
 	}},
@@ -123,6 +123,12 @@ var documentFaults = []struct {
 		o.serveManifest(o.manifest)
 	}},
 	{"a manifest of tens of thousands of layers", refused, func(o *origin) { o.repeat(o.layerDoc, 15_000); o.serveManifest(o.manifest) }},
+	{"a manifest of 300,000 layers that are nothing", refused, func(o *origin) { o.repeat(map[string]any{}, 300_000); o.serveManifest(o.manifest) }},
+	{"an index of 300,000 manifests that are nothing", refused, func(o *origin) { o.serveIndex(repeated(map[string]any{}, 300_000)) }},
+	{"a configuration of a million steps that are nothing", refused, func(o *origin) {
+		o.config["history"] = repeated(map[string]any{}, 1_000_000)
+		o.serveConfig(raw(o.config))
+	}},
 	{"a manifest that is an index too", refused, func(o *origin) {
 		o.manifest["manifests"] = []any{o.platformed("amd64")}
 		o.serveManifest(o.manifest)

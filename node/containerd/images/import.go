@@ -87,8 +87,8 @@ func readArchive(ctx context.Context, store content.Store, from io.Reader, name 
 	if err != nil {
 		return nil, err
 	}
-	if top.Size > maxDocument {
-		return nil, fmt.Errorf("%w: its index has %d MiB", ErrArchive, top.Size>>20)
+	if top.Size > maxManifest {
+		return nil, fmt.Errorf("%w: its index has %d KiB", ErrArchive, top.Size>>10)
 	}
 	entries, err := images.Children(ctx, store, top)
 	if err != nil {
@@ -162,6 +162,11 @@ func checkContent(ctx context.Context, store content.Store, target ocispec.Descr
 			return nil, err
 		}
 		blobs = append(blobs, d.Digest)
+		if isDocument(d) {
+			if err := checkDocument(ctx, store, d); err != nil {
+				return nil, err
+			}
+		}
 		children, err := images.Children(ctx, store, d)
 		if err == nil {
 			err = limits.checkChildren(children)

@@ -87,7 +87,7 @@ type poolResolver struct {
 // let have the image the registry says alone.
 func (r poolResolver) Resolve(ctx context.Context, ref string) (string, ocispec.Descriptor, error) {
 	if digested, ok := r.named.(reference.Digested); ok && ref == r.named.String() && !r.private {
-		if text, err := r.exchange.Document(ctx, digested.Digest(), maxDocument); err == nil {
+		if text, err := r.exchange.Document(ctx, digested.Digest(), maxManifest); err == nil && checkElements("manifest", text) == nil {
 			return ref, ocispec.Descriptor{MediaType: mediaTypeOf(text), Digest: digested.Digest(), Size: int64(len(text))}, nil
 		}
 	}
@@ -175,8 +175,14 @@ func (s *Store) exchanged(next images.Handler, from poolResolver, login *runtime
 		if err := from.letIn(ctx, s.config.Client.ContentStore(), d); err != nil {
 			return nil, err
 		}
+		handle := next.Handle
+		if isDocument(d) {
+			handle = func(ctx context.Context, d ocispec.Descriptor) ([]ocispec.Descriptor, error) {
+				return handleDocument(ctx, s, next, from, d)
+			}
+		}
 		for range restarts {
-			if children, err = next.Handle(ctx, d); !errors.Is(err, distribution.ErrRestart) {
+			if children, err = handle(ctx, d); !errors.Is(err, distribution.ErrRestart) {
 				break
 			}
 			if abortErr := abort(ctx, s.config.Client.ContentStore(), d); abortErr != nil {

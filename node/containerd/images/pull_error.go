@@ -151,7 +151,11 @@ func readBlob(ctx context.Context, fetcher remotes.Fetcher, d ocispec.Descriptor
 		return nil, err
 	}
 	defer blob.Close()
-	return io.ReadAll(io.LimitReader(blob, maxDocument))
+	text, err := io.ReadAll(io.LimitReader(blob, maxManifest))
+	if err == nil {
+		err = checkElements(d.MediaType, text)
+	}
+	return text, err
 }
 
 // isPlainHTTP reports whether the registry answered without TLS.

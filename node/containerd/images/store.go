@@ -13,6 +13,8 @@ import (
 
 	containerd "github.com/containerd/containerd/v2/client"
 
+	"golang.org/x/sync/semaphore"
+
 	"pinion/node/distribution"
 	"pinion/node/runtime"
 	"pinion/raftfsm/blob"
@@ -51,6 +53,7 @@ type Store struct {
 	builtin    *builtinImage
 	uses       *uses
 	private    verifiedCredentials
+	decoding   *semaphore.Weighted // documents, see maxDecoding
 	keeper     *keeper
 	prefetcher *prefetcher
 	stop       context.CancelFunc // ends the keeper and the prefetcher
@@ -69,6 +72,8 @@ func Open(c Config) (*Store, error) {
 		pulls:   newPullGroup(),
 		builtin: &builtinImage{path: c.BuiltinBinary},
 		uses:    newUses(),
+
+		decoding: semaphore.NewWeighted(maxDecoding),
 	}
 	s.keeper = &keeper{store: s, wanted: make(chan []blob.Image, 1), failed: map[string]bool{}}
 	s.prefetcher = &prefetcher{store: s, wake: make(chan struct{}, 1)}
