@@ -166,6 +166,39 @@ func TestReadsAndClientTokensMayBeRepeated(t *testing.T) {
 	}
 }
 
+// A client token is no way around that: what it has made may be gone, or was nothing. With a signature of its own it is repeated as on ECS.
+func TestACopiedRequestWithAClientTokenChangesNothing(t *testing.T) {
+	b := newSignedFixture(t)
+	b.mustApply(t, registerCommand(t))
+	create := `{"serviceName":"web","taskDefinition":"f","desiredCount":1,"clientToken":"t"}`
+	first := b.serve(signed(t, "CreateService", create, epoch))
+	if first.Code != 200 {
+		t.Fatalf("%d %s", first.Code, first.Body)
+	}
+	if got := b.serve(signed(t, "CreateService", create, epoch)); got.Body.String() != first.Body.String() {
+		t.Errorf("before anything else is changed: %d %s", got.Code, got.Body)
+	}
+	if got := b.serve(signed(t, "CreateService", create, epoch.Add(time.Second))); got.Code != 200 {
+		t.Errorf("signed anew: %d %s", got.Code, got.Body)
+	}
+	if got := b.serve(signed(t, "DeleteService", `{"service":"web","force":true}`, epoch)); got.Code != 200 {
+		t.Fatalf("%d %s", got.Code, got.Body)
+	}
+	b.serve(signed(t, "CreateService", create, epoch)).wantError(t, 400, httpx.Replayed, repeated)
+
+	nowhere := `{"taskDefinition":"f","clientToken":"t","placementConstraints":[{"type":"memberOf","expression":"attribute:rack == 7"}]}`
+	if got := b.serve(signed(t, "RunTask", nowhere, epoch)); got.Code != 200 {
+		t.Fatalf("%d %s", got.Code, got.Body)
+	}
+	b.serve(signed(t, "CreateCluster", `{"clusterName":"lab"}`, epoch))
+	b.serve(signed(t, "RunTask", nowhere, epoch)).wantError(t, 400, httpx.Replayed, repeated)
+	for range 2 {
+		if got := b.serve(signed(t, "RunTask", `{"taskDefinition":"f","clientToken":"u"}`, epoch.Add(time.Second))); got.Code != 200 {
+			t.Errorf("%d %s", got.Code, got.Body)
+		}
+	}
+}
+
 // SDKs repeat a request that failed within the second, which gives it the same signature.
 func TestAFailedRequestMayBeRepeated(t *testing.T) {
 	b := newSignedFixture(t)

@@ -55,7 +55,7 @@ type keptAnswer struct {
 // Change is one request that changes something.
 type Change struct {
 	Principal   Principal
-	ClientToken string // with the same one, doing it twice is doing it once
+	ClientToken string // with the same one, doing it twice is doing it once: it is Repeatable
 	// Repeatable: nobody who asks for it twice at once wants more than who asks for it once. So the second of two equal
 	// requests gets the answer of the first. A request to start a task, or for a new secret, is not.
 	Repeatable bool
@@ -69,10 +69,12 @@ type Change struct {
 // a cluster, deletes it and creates it again means to have it. In every other case the refusal is of a type that SDKs answer by
 // signing anew after a pause: an intended call goes through then, and a copied one never does.
 //
-// A principal without a signature (the socket, a bearer key) passes, and so does a request with a client token: repeating that is
-// what the token is for. repeated is nil when the change was made.
+// A client token excuses no signature: it is remembered only as long as what it has made, so a copy could make a service again that was deleted since.
+// Who repeats a request in earnest signs it anew, and the token has it done once. A principal without a signature (the socket, a bearer key) passes.
+// repeated is nil when the change was made.
 func (c *ReplayCache) Do(ctx context.Context, now time.Time, change Change) (repeated *httpx.Answer, err error) {
-	if change.Principal.Signature == "" || change.ClientToken != "" {
+	change.Repeatable = change.Repeatable || change.ClientToken != ""
+	if change.Principal.Signature == "" {
 		defer c.supersede(change.Principal.KeyID)
 		_, err := change.Make(spec.Signature{})
 		return nil, err
