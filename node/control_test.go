@@ -140,6 +140,26 @@ func TestHeartbeatsGoOut(t *testing.T) {
 	})
 }
 
+// A host that cannot tell the pool of a change of its GPUs is there all the same.
+func TestHeartbeatsGoOnWhileAJoinFails(t *testing.T) {
+	simulate(t, func(w *simHost) {
+		w.boot()
+		w.control.mu.Lock()
+		w.control.failJoins = true
+		w.control.mu.Unlock()
+		w.gpus.removeDevice("GPU-1")
+		w.advance(time.Minute)
+		if ago := time.Since(w.control.lastHeartbeat); ago > time.Second {
+			w.Errorf("last heartbeat was %v ago", ago)
+		}
+		w.control.mu.Lock()
+		w.control.failJoins = false
+		w.control.mu.Unlock()
+		w.advance(5 * time.Second)
+		w.want("its health", w.control.hosts[hostID].GPUs.Devices[1].Health, gpu.Lost)
+	})
+}
+
 func TestTheHostDescribesItsGPUsAndTellsOfChanges(t *testing.T) {
 	simulate(t, func(w *simHost) {
 		w.boot()

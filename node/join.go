@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"pinion/gpu"
@@ -46,7 +47,7 @@ func (n *Node) rejoinAndWait(ctx context.Context, why error) {
 	n.config.Log.Debug("agent: what runs here is not reported", "error", why)
 	reportedCh := n.reportedCh
 	n.mu.Unlock()
-	n.requestRejoin()
+	n.rejoin.request()
 	select {
 	case <-reportedCh:
 	case <-ctx.Done():
@@ -61,8 +62,22 @@ func (n *Node) currentHost() spec.Host {
 	return host
 }
 
-// heartbeatLoop sends a heartbeat every second, and joins again when the pool does not know this host or the host's
-// description has changed.
+// rejoinLoop joins again when the pool does not know this host or the host's description has changed. A join may take many attempts; heartbeats go on
+// meanwhile, so that nobody takes the host for lost.
+func (n *Node) rejoinLoop(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-n.rejoin.requested:
+			n.rejoin.running.Store(true)
+			_ = n.join(ctx)
+			n.rejoin.running.Store(false)
+		}
+	}
+}
+
+// heartbeatLoop sends a heartbeat every second.
 func (n *Node) heartbeatLoop(ctx context.Context) {
 	ticker := tick.New(heartbeatInterval)
 	defer ticker.Stop()
@@ -71,8 +86,6 @@ func (n *Node) heartbeatLoop(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-n.rejoinCh:
-			_ = n.join(ctx)
 		case <-n.Routes.kick:
 			_ = n.sendHeartbeat(ctx)
 		case <-ticker.C:
@@ -89,28 +102,34 @@ func (n *Node) sendHeartbeat(ctx context.Context) error {
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	err := n.config.Control.Heartbeat(call, n.config.Host.ID, n.Routes.drainedTargets())
-	n.rejoinIfNotFound(err)
+	n.rejoin.requestIfNotFound(err)
 	return err
 }
 
-// rejoinIfNotFound requests a join when the pool answered that it does not know this host.
-func (n *Node) rejoinIfNotFound(err error) {
-	if errors.Is(err, spec.ErrNotFound) {
-		n.requestRejoin()
+// rejoin is the request to join again.
+type rejoin struct {
+	requested chan struct{} // holds a value while the host has to join again
+	running   atomic.Bool   // it joins
+}
+
+func (r *rejoin) request() {
+	select {
+	case r.requested <- struct{}{}:
+	default:
 	}
 }
 
-func (n *Node) requestRejoin() {
-	select {
-	case n.rejoinCh <- struct{}{}:
-	default:
+// requestIfNotFound requests a join when the pool answered that it does not know this host, unless one is under way already.
+func (r *rejoin) requestIfNotFound(err error) {
+	if errors.Is(err, spec.ErrNotFound) && !r.running.Load() {
+		r.request()
 	}
 }
 
 // sendReports sends one batch of the reporter's.
 func (n *Node) sendReports(ctx context.Context, reports []spec.TaskReport) error {
 	unknown, err := n.config.Control.Report(ctx, n.config.Host.ID, reports)
-	n.rejoinIfNotFound(err)
+	n.rejoin.requestIfNotFound(err)
 	if err == nil {
 		n.stopUnknown(unknown)
 	}

@@ -23,7 +23,7 @@ type Node struct {
 	reporter *reporter
 	Routes   *Routes       // what Config.Proxy tells of
 	joined   chan struct{} // closed when the pool knows this host
-	rejoinCh chan struct{} // holds a value when the host has to join again
+	rejoin   rejoin
 	Assigned chan struct{} // closed when the first assignments have their runners, and these their hooks
 
 	mu           sync.Mutex // guards what follows
@@ -47,14 +47,14 @@ func New(c Config) *Node {
 		c.Boot = machine.Boot()
 	}
 	n := &Node{
-		config: c, host: c.Host, gpuLocks: gpulock.New(c.GPUs, c.Log), joined: make(chan struct{}), rejoinCh: make(chan struct{}, 1),
+		config: c, host: c.Host, gpuLocks: gpulock.New(c.GPUs, c.Log), joined: make(chan struct{}), rejoin: rejoin{requested: make(chan struct{}, 1)},
 		Assigned: make(chan struct{}),
 		runners:  map[string]*runningTask{}, existing: map[string][]runtime.ExistingContainer{},
 		runnersAdded: make(chan struct{}), reportedCh: make(chan struct{}),
 	}
-	n.GPUs = &GPUs{source: c.GPUs, record: c.GPUHealth, usage: c.GPUUsage, locks: n.gpuLocks, log: c.Log, rejoin: n.requestRejoin, count: n.countGPUUsage, recordedCh: make(chan struct{}),
+	n.GPUs = &GPUs{source: c.GPUs, record: c.GPUHealth, usage: c.GPUUsage, locks: n.gpuLocks, log: c.Log, rejoin: n.rejoin.request, count: n.countGPUUsage, recordedCh: make(chan struct{}),
 		partitions: c.Partitions, hostID: c.Host.ID, failedPartitions: map[string]failedPartition{}}
-	c.Volumes.OnShared(n.requestRejoin)
+	c.Volumes.OnShared(n.rejoin.request)
 	n.Routes = newRoutes(n)
 	n.reporter = newReporter(c.Log, n.sendReports)
 	n.tasks = task.Config{
@@ -80,7 +80,7 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	close(n.joined)
 	var loops sync.WaitGroup
-	for _, loop := range []func(context.Context){n.reporter.run, n.heartbeatLoop, n.GPUs.watch, n.GPUs.checkSick, n.GPUs.sample, n.GPUs.partitionLoop, n.watchAssignments, n.Routes.watch, n.pruneImages, NewVolumes(n).sweep} {
+	for _, loop := range []func(context.Context){n.reporter.run, n.heartbeatLoop, n.rejoinLoop, n.GPUs.watch, n.GPUs.checkSick, n.GPUs.sample, n.GPUs.partitionLoop, n.watchAssignments, n.Routes.watch, n.pruneImages, NewVolumes(n).sweep} {
 		loops.Go(func() { loop(ctx) })
 	}
 	loops.Wait()

@@ -87,7 +87,7 @@ func (r *Routes) SetListenerProblems(all []traffic.ListenerProblem) {
 	n.mu.Lock()
 	n.host.ListenerProblems = all[:min(len(all), maxListenerProblems)]
 	n.mu.Unlock()
-	n.requestRejoin()
+	n.rejoin.request()
 }
 
 func (r *Routes) current() *traffic.Routing {

@@ -14,5 +14,5 @@ func (n *Node) SetVirtualIPProblem(ip, problem string) {
 	}
 	n.host.VirtualIPs = offered
 	n.mu.Unlock()
-	n.requestRejoin()
+	n.rejoin.request()
 }
