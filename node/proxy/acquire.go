@@ -19,16 +19,29 @@ func (e *unavailableError) Error() string { return e.reason }
 func (g *group) acquire(ctx context.Context, prefer preference, tried []*target) (*target, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if t, err := g.takeNow(prefer, tried); t != nil || err != nil {
+		return t, err
+	}
+	return g.wait(ctx, prefer)
+}
+
+// acquireNow is acquire for who does not wait: nil without an error where acquire would.
+func (g *group) acquireNow(prefer preference, tried []*target) (*target, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.takeNow(prefer, tried)
+}
+
+// takeNow is nil without an error when the request has to wait. g.mu is held.
+func (g *group) takeNow(prefer preference, tried []*target) (*target, error) {
 	if err := g.isFull(); err != nil {
 		return nil, err
 	}
-	if t := g.take(prefer, tried); t != nil {
-		return t, nil
-	}
-	if len(tried) > 0 {
+	t := g.take(prefer, tried)
+	if t == nil && len(tried) > 0 {
 		return nil, &unavailableError{fmt.Sprintf("target group %s has no other healthy target", g.name())}
 	}
-	return g.wait(ctx, prefer)
+	return t, nil
 }
 
 // isFull says when the group has as many requests in flight as it may have; those that wait count. g.mu is held.

@@ -80,7 +80,7 @@ func (s *streams) connect(c *call, client net.Conn) (net.Conn, error) {
 	}
 	var tried []*target
 	for {
-		t, err := c.group.acquire(s.ctx, prefer, tried)
+		t, err := s.acquire(c.group, client, prefer, tried)
 		if err != nil {
 			return nil, err
 		}
@@ -103,6 +103,17 @@ func (s *streams) connect(c *call, client net.Conn) (net.Conn, error) {
 			return nil, err
 		}
 	}
+}
+
+// acquire is group.acquire; a client that leaves waits no more.
+func (s *streams) acquire(g *group, client net.Conn, prefer preference, tried []*target) (*target, error) {
+	t, err := g.acquireNow(prefer, tried)
+	if t != nil || err != nil {
+		return t, err
+	}
+	ctx, stop := whileConnected(s.ctx, client)
+	defer stop()
+	return g.acquire(ctx, prefer, tried)
 }
 
 // join copies both ways, and returns how much the client got, until both ends have said that nothing more comes, or one of them is closed.

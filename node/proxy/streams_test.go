@@ -112,3 +112,38 @@ func TestWeightsThatCannotBeAddedUpEndNoProxy(t *testing.T) {
 		t.Errorf("%q, %v", all, err)
 	}
 }
+
+// A client that leaves while it waits for a target makes room for others, and starts no task of a service at zero any more. One that has sent
+// something and has said that nothing more comes waits on, and loses nothing by it.
+func TestAClientOfTCPThatLeavesWaitsNoMore(t *testing.T) {
+	s := newSite(t)
+	g := group("db")
+	g.MaxWaiting = 2
+	s.apply(overTCP(g))
+	waiting := func(n int) func() bool { return func() bool { return s.metrics("db", "").Waiting == n } }
+	for range 3 {
+		leaves, breaks := s.dial(90), s.dial(90)
+		s.eventually(waiting(2))
+		leaves.Close()
+		_ = breaks.(*net.TCPConn).SetLinger(0)
+		breaks.Close()
+		s.eventually(waiting(0))
+	}
+	conn := s.dial(90)
+	_, _ = io.WriteString(conn, "hello")
+	_ = conn.(*net.TCPConn).CloseWrite()
+	silent := s.dial(90)
+	s.eventually(waiting(2))
+	s.apply(overTCP(group("db", s.tcpServer(func(c net.Conn) {
+		all, _ := io.ReadAll(c)
+		_, _ = c.Write(bytes.ToUpper(all))
+	}))))
+	if all, err := io.ReadAll(conn); string(all) != "HELLO" || err != nil {
+		t.Errorf("%q, %v", all, err)
+	}
+	_, _ = io.WriteString(silent, "later")
+	_ = silent.(*net.TCPConn).CloseWrite()
+	if all, err := io.ReadAll(silent); string(all) != "LATER" || err != nil {
+		t.Errorf("%q, %v", all, err)
+	}
+}
