@@ -111,8 +111,7 @@ func (g *GPUs) checkSick(ctx context.Context) {
 		for _, uuid := range due {
 			if running.begin(uuid) {
 				checks.Go(func() {
-					defer running.end(uuid)
-					g.checkOne(ctx, uuid)
+					running.end(uuid, g.checkOne(ctx, uuid))
 				})
 			}
 		}
@@ -122,7 +121,7 @@ func (g *GPUs) checkSick(ctx context.Context) {
 	}
 }
 
-// waitUntil waits for a change, the end of a check or the time, if there is one. It reports whether ctx goes on.
+// waitUntil waits for a change, the end of a check that is to be repeated, or the time, if there is one. It reports whether ctx goes on.
 func waitUntil(ctx context.Context, changed, ended <-chan struct{}, next time.Time) bool {
 	var due <-chan time.Time
 	if !next.IsZero() {
@@ -143,7 +142,7 @@ func waitUntil(ctx context.Context, changed, ended <-chan struct{}, next time.Ti
 type runningChecks struct {
 	mu    sync.Mutex
 	uuids map[string]bool
-	ended chan struct{} // holds a value when one has ended since it was looked at: its GPU may be due again already
+	ended chan struct{} // holds a value when one has ended whose GPU may be due again already
 }
 
 func (c *runningChecks) begin(uuid string) bool {
@@ -156,28 +155,29 @@ func (c *runningChecks) begin(uuid string) bool {
 	return true
 }
 
-func (c *runningChecks) end(uuid string) {
+func (c *runningChecks) end(uuid string, again bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.uuids, uuid)
+	if !again {
+		return
+	}
 	select {
 	case c.ended <- struct{}{}:
 	default:
 	}
 }
 
-// checkOne checks a GPU once no task has it.
-func (g *GPUs) checkOne(ctx context.Context, uuid string) {
+// checkOne checks a GPU once no task has it, and reports whether it needs another check.
+func (g *GPUs) checkOne(ctx context.Context, uuid string) (again bool) {
 	if g.reserve(ctx, uuid) != nil {
-		return
+		return false
 	}
 	defer g.locks.Abandon(checkOwner + uuid)
 	call, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	found := g.try(call, uuid, g.record.StartCheck(uuid))
-	if ctx.Err() == nil {
-		g.record.Checked(uuid, found, time.Now())
-	}
+	return ctx.Err() == nil && g.record.Checked(uuid, found, time.Now())
 }
 
 // reserve waits until no task has the GPU, and keeps it from tasks until it is abandoned.

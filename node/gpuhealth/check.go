@@ -126,13 +126,13 @@ func (r *Record) MarkReset(uuid string) {
 // errOutdated is the finding of a check that says nothing of what has happened since it began.
 var errOutdated = errors.New("there was another fault during the check, so that the GPU is checked again")
 
-// Checked records the finding of a check: nil, and the GPU is well, unless something has happened since the check began.
-func (r *Record) Checked(uuid string, found error, now time.Time) {
+// Checked records the finding of a check: nil, and the GPU is well, unless there was a fault or a request since the check began. Then it needs another one.
+func (r *Record) Checked(uuid string, found error, now time.Time) (again bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := r.sick[uuid]
 	if c == nil {
-		return
+		return false
 	}
 	check := c.checkState
 	c.checking, c.answers, c.outdated = false, false, false
@@ -145,13 +145,17 @@ func (r *Record) Checked(uuid string, found error, now time.Time) {
 			r.requested[uuid] = gpu.CheckOutcome{Done: true, Problem: found.Error()}
 		}
 	}
+	if found == nil && c.inInventory { // the source has said otherwise when it was asked last: once it says that the GPU is well, it is checked again
+		c.lastCheck = now
+		return check.checkRequested
+	}
 	if found == nil && !check.checkRequested {
 		r.log.Info("a GPU has passed its check and may get work again", "gpu", uuid, "previous", c.Health, "since", c.Since)
 		delete(r.sick, uuid)
 		delete(r.failures, uuid)
 		r.save()
 		r.wake()
-		return
+		return false
 	}
 	if found != nil {
 		r.log.Warn("a GPU has not passed its check", "gpu", uuid, "health", c.Health, "error", found)
@@ -161,4 +165,5 @@ func (r *Record) Checked(uuid string, found error, now time.Time) {
 		c.lastCheck = now
 	}
 	r.wake()
+	return check.outdated || check.checkRequested
 }
