@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"pinion/raftfsm/spec"
@@ -103,5 +104,30 @@ func TestCallsThatNeverEndHoldFewPlaces(t *testing.T) {
 				return len(text) > 0 && !strings.Contains(string(text), spec.ErrUnavailable.Error())
 			})
 		})
+	}
+}
+
+// The answer to a host that asks for its role stands behind an entry in the log of every server. Whoever asks together shares one, so that root of one
+// agent does not fill the logs.
+func TestHostsThatAskForTheirRolesShareABarrier(t *testing.T) {
+	const together, times, most = 32, 20, 100
+	r := newRights(t)
+	agent := caller{r.server.where, certOf(t, r.a)}
+	var asking sync.WaitGroup
+	before := r.server.member.localServer().node.Raft().LastIndex()
+	for range together {
+		asking.Go(func() {
+			for range times {
+				if status, text := agent.post(t, peer.Peer, membership.PathRole, struct{}{}); status != http.StatusOK || !strings.Contains(string(text), `"Server":false`) {
+					t.Errorf("it is answered %d %s", status, text)
+				}
+			}
+		})
+	}
+	asking.Wait()
+	if grown := r.server.member.localServer().node.Raft().LastIndex() - before; grown > most {
+		t.Errorf("the log has %d more entries for %d questions", grown, together*times)
+	} else {
+		t.Logf("%d entries for %d questions", grown, together*times)
 	}
 }

@@ -1,7 +1,12 @@
 package membership
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/raft"
 
 	"pinion/raftfsm/spec"
 	"pinion/server/rpc"
@@ -20,7 +25,7 @@ type RoleReply struct {
 // it.
 func (s *Servers) ConfirmRole(ctx context.Context, hostID string) (RoleReply, error) {
 	configured := s.Configured()
-	if err := s.barrier(ctx); err != nil { // the configuration that was read is committed then
+	if err := s.barrier.wait(ctx); err != nil { // the configuration that was read is committed then
 		return RoleReply{}, err
 	}
 	view := s.view()
@@ -42,14 +47,38 @@ func RoleHandler(servers func() (*Servers, error)) rpc.HandlerFunc {
 	})
 }
 
-// barrier returns when every entry before the call is committed and in the state.
-func (s *Servers) barrier(ctx context.Context) error {
-	reached := make(chan error, 1)
-	go func() { reached <- s.consensus.Raft().Barrier(0).Error() }()
-	select {
-	case err := <-reached:
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
+const (
+	// barrierPause is the time from one barrier to the next: each is an entry in the log of every server, and any host may ask for its role.
+	barrierPause = 50 * time.Millisecond
+	// maxBarrierBatch is how many hosts one barrier answers at most.
+	maxBarrierBatch = 4096
+)
+
+// barrier is one that those who wait together share.
+type barrier struct {
+	raft    func() *raft.Raft
+	waiting rpc.Batcher[struct{}, error]
+	pause   *time.Timer // since the last one; nil: there was none
+}
+
+func newBarrier(raft func() *raft.Raft) *barrier {
+	b := &barrier{raft: raft}
+	b.waiting = rpc.Batcher[struct{}, error]{Handle: b.pass, MaxBatch: maxBarrierBatch}
+	return b
+}
+
+// wait returns when every entry before the call is committed and in the state.
+func (b *barrier) wait(ctx context.Context) error {
+	verdict, err := b.waiting.Do(ctx, struct{}{})
+	return cmp.Or(err, verdict)
+}
+
+// pass is called for one batch at a time.
+func (b *barrier) pass(waiting []struct{}) []error {
+	if b.pause != nil {
+		<-b.pause.C
 	}
+	err := b.raft().Barrier(0).Error()
+	b.pause = time.NewTimer(barrierPause)
+	return slices.Repeat([]error{err}, len(waiting))
 }

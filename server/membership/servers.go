@@ -46,11 +46,13 @@ type Servers struct {
 	// choosing is held while it is recorded who ought to be a server. A change is several entries, and in between there is a server too
 	// many, which another change would take back.
 	choosing sync.Mutex
+
+	barrier *barrier
 }
 
 // NewServers returns the servers as the one on this host sees them; client is nil in a pool of one server.
 func NewServers(consensus Consensus, liveness Liveness, client *rpc.Client, hostID string, log *slog.Logger, raftLog hclog.Logger) *Servers {
-	return &Servers{consensus: consensus, liveness: liveness, client: client, hostID: hostID, log: log, raftLog: raftLog}
+	return &Servers{consensus: consensus, liveness: liveness, client: client, hostID: hostID, log: log, raftLog: raftLog, barrier: newBarrier(consensus.Raft)}
 }
 
 func (s *Servers) view() *raftfsm.View { return s.consensus.State().View() }
