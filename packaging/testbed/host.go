@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -143,6 +144,23 @@ func (h *Host) Output() string {
 	defer log.Close()
 	raw, _ := io.ReadAll(io.NewSectionReader(log, from, math.MaxInt64-from))
 	return string(raw)
+}
+
+// Adopt takes the pinion that has the lock of the data directory for the host's: one that another process has started, as the guard of an upgrade does.
+func (h *Host) Adopt() error {
+	text, err := os.ReadFile(filepath.Join(h.Dir, "lock"))
+	if err != nil {
+		return err
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return err
+	}
+	p, ok := findProcess(pid)
+	if !ok {
+		return fmt.Errorf("no pinion runs on %s", h.Name)
+	}
+	return writeFile(h.pidFile(), []byte(p.String()+"\n"))
 }
 
 // process returns the running pinion, or false.

@@ -32,6 +32,11 @@ func (Host) Guard(ctx context.Context, dataDir string) error {
 	}
 	host.binary = a.Binary // its process has the previous program still, under its other name
 	stdout, stderr := host.output(1), host.output(2)
+	sockets, err := keep(dataDir)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "the listening sockets of the host are not kept, and clients are refused if the upgrade fails: %v\n", err)
+	}
+	defer sockets.close()
 	if err := unix.Kill(host.pid, restartSignal); err != nil {
 		return fmt.Errorf("restarting pinion (process %d): %w", host.pid, err)
 	}
@@ -49,10 +54,14 @@ func (Host) Guard(ctx context.Context, dataDir string) error {
 			reason = a.To.Version + " ended before the host was ready"
 		}
 		if reason != "" {
-			if err := rollBack(dataDir, host, reason); err != nil || host.systemd || host.alive() {
+			if err := rollBack(dataDir, host, reason); err != nil || !host.systemd && host.alive() {
 				return err
 			}
-			return host.start(stdout, stderr)
+			if !host.systemd {
+				err = host.start(stdout, stderr)
+			}
+			sockets.awaitFetch(grace)
+			return err
 		}
 		select {
 		case <-ticks.C:

@@ -15,9 +15,11 @@ import (
 )
 
 // Sockets are the listening sockets of a host that stay open while its program is exchanged in its process. Clients that connect meanwhile wait in the queue of the
-// kernel until the new program accepts them; without that they are refused. A process that is started anew in another way, by the guard say, has none of them. It is safe
-// for concurrent use; nil opens every port by itself.
+// kernel until the new program accepts them; without that they are refused. A process that the guard or systemd has started has those of the guard. It is safe for
+// concurrent use; nil opens every port by itself.
 type Sockets struct {
+	dataDir string
+
 	mu        sync.Mutex
 	inherited map[int]int // descriptors by port, until somebody listens there
 	open      map[int]int // second descriptors of the sockets that somebody listens on, by port
@@ -28,12 +30,15 @@ type Sockets struct {
 // Another process that gets the variable, which has other files at the descriptors, takes none.
 const socketsVariable = "PINION_LISTENERS"
 
-// inherit takes the sockets over that the previous program has left in this process.
-func inherit() *Sockets {
-	s := &Sockets{inherited: map[int]int{}, open: map[int]int{}}
+// inherit takes the sockets over that the previous program has left in this process, or with the guard of the data directory.
+func inherit(dataDir string) *Sockets {
+	s := &Sockets{dataDir: dataDir, inherited: map[int]int{}, open: map[int]int{}}
 	words := strings.Fields(os.Getenv(socketsVariable))
 	os.Unsetenv(socketsVariable)
 	if len(words) == 0 || words[0] != strconv.Itoa(os.Getpid()) {
+		if kept, err := fetchKept(dataDir); err == nil { // else there is no guard
+			s.inherited = kept
+		}
 		return s
 	}
 	for _, word := range words[1:] {
@@ -105,10 +110,7 @@ func (s *Sockets) CloseUnused() {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, fd := range s.inherited {
-		unix.Close(fd)
-	}
-	clear(s.inherited)
+	closeAll(s.inherited)
 }
 
 // persist has the sockets that are open now stay so, whoever closes their listeners, until the next program is started.
@@ -118,18 +120,37 @@ func (s *Sockets) persist() {
 	s.keeping = true
 }
 
-// pass makes the sockets ones of the next program in this process, and returns what its environment has to say of them; nothing when there are none.
+// pass makes the sockets ones of the next program in this process, and returns what its environment has to say of them; nothing when there are none. The guard
+// gets them, too, for the case that the next program does not come to be ready.
 func (s *Sockets) pass() (environment []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.keeping || len(s.open) == 0 {
 		return nil
 	}
+	if err := handOver(s.dataDir, s.open); err != nil {
+		fmt.Fprintf(os.Stderr, "the guard of the upgrade does not keep the listening sockets, and clients are refused if it fails: %v\n", err)
+	}
+	return inheritance(s.open)
+}
+
+// forward is pass for the sockets that this process has inherited and does not listen on, as the previous program is started in its stead.
+func (s *Sockets) forward() (environment []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return inheritance(s.inherited)
+}
+
+// inheritance leaves sockets open for the next program in this process, and is what its environment has to say of them.
+func inheritance(sockets map[int]int) (environment []string) {
 	words := []string{strconv.Itoa(os.Getpid())}
-	for _, port := range slices.Sorted(maps.Keys(s.open)) {
-		if _, err := unix.FcntlInt(uintptr(s.open[port]), unix.F_SETFD, 0); err == nil {
-			words = append(words, fmt.Sprintf("%d=%d", port, s.open[port]))
+	for _, port := range slices.Sorted(maps.Keys(sockets)) {
+		if _, err := unix.FcntlInt(uintptr(sockets[port]), unix.F_SETFD, 0); err == nil {
+			words = append(words, fmt.Sprintf("%d=%d", port, sockets[port]))
 		}
+	}
+	if len(words) == 1 {
+		return nil
 	}
 	return []string{socketsVariable + "=" + strings.Join(words, " ")}
 }

@@ -17,8 +17,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// phaseVariable makes this test a host: "before" listens at the port behind it until it is told to go on, and is "after" then; "keeps" keeps the socket.
+// phaseVariable makes this test a host: "before" listens at the port behind it until it is told to go on, and is "after" then; "keeps" keeps the socket, and "loses" does and is "hangs" then, which accepts nobody.
 const phaseVariable = "PINION_TEST_SOCKETS"
+
+// dirVariable names the data directory of such a host.
+const dirVariable = "PINION_TEST_SOCKETS_DIR"
 
 func TestMain(m *testing.M) {
 	phase, port, _ := strings.Cut(os.Getenv(phaseVariable), " ")
@@ -27,7 +30,13 @@ func TestMain(m *testing.M) {
 	case "":
 		os.Exit(m.Run())
 	case "before", "keeps":
-		exit(before(number, phase == "keeps"))
+		exit(before(number, phase == "keeps", "after"))
+	case "loses":
+		exit(before(number, true, "hangs"))
+	case "hangs":
+		fmt.Println(phase)
+		_, err := io.ReadAll(os.Stdin) // until it is killed
+		exit(err)
 	case "after":
 		exit(after(number))
 	case "leaderless":
@@ -46,9 +55,9 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// before is a host whose program is exchanged.
-func before(port int, keeps bool) error {
-	sockets, lines := inherit(), bufio.NewReader(os.Stdin)
+// before is a host whose program is exchanged for the next one.
+func before(port int, keeps bool, next string) error {
+	sockets, lines := inherit(os.Getenv(dirVariable)), bufio.NewReader(os.Stdin)
 	opened, err := sockets.Listen(port)
 	if err != nil {
 		return err
@@ -63,13 +72,13 @@ func before(port int, keeps bool) error {
 	if _, err := lines.ReadString('\n'); err != nil {
 		return err
 	}
-	os.Setenv(phaseVariable, fmt.Sprint("after ", port))
+	os.Setenv(phaseVariable, fmt.Sprint(next, " ", port))
 	return execute("/proc/self/exe", sockets.pass())
 }
 
 // after is the next program: it answers one client.
 func after(port int) error {
-	opened, err := inherit().Listen(port)
+	opened, err := inherit(os.Getenv(dirVariable)).Listen(port)
 	if err != nil {
 		return err
 	}
@@ -149,7 +158,7 @@ func TestOnlySocketsOfThisProcessAreInherited(t *testing.T) {
 		"no numbers":               fmt.Sprintf("%d a=b = 1", os.Getpid()),
 	} {
 		t.Setenv(socketsVariable, value)
-		s := inherit()
+		s := inherit(t.TempDir())
 		if os.Getenv(socketsVariable) != "" {
 			t.Errorf("%s: programs that this one starts get the variable", name)
 		}
@@ -201,7 +210,7 @@ func TestASocketThatNobodyWantsIsClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv(socketsVariable, fmt.Sprintf("%d %d=%d", os.Getpid(), port, descriptor(t, l)))
-	s := inherit()
+	s := inherit(t.TempDir())
 	l.Close()
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	conn, err := net.Dial("tcp", address)

@@ -21,7 +21,7 @@ var ErrRestart = errors.New("pinion is started anew")
 // replaced by the previous one. It returns when the host has ended; after restartSignal it does not return, unless the program cannot be started. What the host
 // listens on by the sockets stays open then, if the next program takes them over.
 func Restartable(ctx context.Context, dataDir string, up func(context.Context, *Sockets) error) error {
-	sockets := inherit()
+	sockets := inherit(dataDir)
 	self, err := os.Executable() // as it was when this process started, wherever the file is now
 	if err != nil {
 		return fmt.Errorf("finding this program: %w", err)
@@ -31,7 +31,7 @@ func Restartable(ctx context.Context, dataDir string, up func(context.Context, *
 		return err
 	}
 	if back {
-		return execute(self, nil)
+		return execute(self, sockets.forward())
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
