@@ -56,7 +56,7 @@ type session struct {
 var (
 	errNoClient  = errors.New("its client was away for too long")
 	errKilled    = errors.New("it was terminated")
-	errHostStops = errors.New("Pinion on the host of the task is stopping, for an upgrade maybe: the task runs on; run the command again in a moment")
+	errHostStops = errors.New("the Pinion of the task's host is stopping, for an upgrade maybe: the task runs on; run the command again in a moment")
 )
 
 func newSession(ctx context.Context, id string, r Request) *session {
