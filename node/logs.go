@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
+	"pinion/packaging/backoff"
 	"pinion/raftfsm/spec"
 )
 
@@ -33,16 +35,18 @@ func (n *Node) logsDone(taskID string) <-chan struct{} {
 	return none
 }
 
-// waitAssigned waits for the runner of a task that is assigned to this host and has none yet: a client that follows a task
-// right after RunTask must not get the end of a log that has not begun.
+// assignmentsTimeout is how long a client that follows a log waits for a host that is not connected to the pool.
+const assignmentsTimeout = 30 * time.Second
+
+// waitAssigned waits for the runner of a task that is assigned to this host and has none yet: a client that follows a task right after RunTask, or right
+// after the restart of the host, must not get the end of a log that goes on.
 func (n *Node) waitAssigned(ctx context.Context, taskID string) error {
 	if n.runner(taskID) != nil {
 		return nil
 	}
-	assigned, _, err := n.config.Control.Assignments(ctx, n.config.Host.ID, 0)
+	assigned, err := n.readAssignments(ctx)
 	if err != nil {
-		n.config.Log.Warn("assignments cannot be read; a followed task may be still to come", "task", taskID, "error", err)
-		return ctx.Err()
+		return fmt.Errorf("whether the log of task %s goes on is not known, as this host is not connected to the pool: %w", taskID, err)
 	}
 	if !slices.ContainsFunc(assigned, func(a spec.Assignment) bool { return a.Task.ID == taskID }) {
 		return nil
@@ -59,6 +63,18 @@ func (n *Node) waitAssigned(ctx context.Context, taskID string) error {
 		case <-arrived:
 		case <-ctx.Done():
 			return ctx.Err()
+		}
+	}
+}
+
+// readAssignments returns the assignments of this host. It waits for a host that is not connected, as one that has just started, for a time.
+func (n *Node) readAssignments(ctx context.Context) (assigned []spec.Assignment, err error) {
+	ctx, cancel := context.WithTimeout(ctx, assignmentsTimeout)
+	defer cancel()
+	for delays := backoff.Poll(); ; {
+		assigned, _, err = n.config.Control.Assignments(ctx, n.config.Host.ID, 0)
+		if err == nil || delays.Wait(ctx) != nil {
+			return assigned, err
 		}
 	}
 }
