@@ -95,8 +95,18 @@ type reply struct {
 
 func (b *fixture) serve(r *http.Request) reply {
 	w := httptest.NewRecorder()
-	NewHandler(b.config).ServeHTTP(w, r)
+	serveHTTP(NewHandler(b.config), w, r)
 	return reply{w}
+}
+
+// serveHTTP serves a request as net/http does: a handler may break its response off.
+func serveHTTP(handler http.Handler, w http.ResponseWriter, r *http.Request) {
+	defer func() {
+		if reason := recover(); reason != nil && reason != http.ErrAbortHandler {
+			panic(reason)
+		}
+	}()
+	handler.ServeHTTP(w, r)
 }
 
 // aws sends an operation by AWS's JSON protocol.

@@ -39,7 +39,7 @@ func (b *fixture) forwardedBy(host httpx.Peer, address string) func(r *http.Requ
 		r.Header.Set(httpx.HeaderForwarded, host.HostID)
 		r.Header.Set(httpx.HeaderClient, client)
 		w := httptest.NewRecorder()
-		handler.ServeHTTP(w, r)
+		serveHTTP(handler, w, r)
 		return reply{w}
 	}
 }
@@ -123,7 +123,7 @@ func TestStreamsAtTheHostOfATaskCountForWhoeverFollows(t *testing.T) {
 				r.Header.Set(httpx.HeaderAuthorizedBy, followerID)
 				r.Header.Set(httpx.HeaderOwner, owner)
 				r.Header.Set(httpx.HeaderClient, client)
-				handler.ServeHTTP(w, r)
+				serveHTTP(handler, w, r)
 				codes <- w.Code
 			})
 		}

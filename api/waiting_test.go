@@ -57,7 +57,7 @@ func TestAHostThatIsSilentKeepsNobodyElseOut(t *testing.T) {
 				all.Go(func() {
 					w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", path, nil)
 					r.Header.Set("Authorization", one)
-					handler.ServeHTTP(w, r)
+					serveHTTP(handler, w, r)
 					codes <- w.Code
 				})
 			}
@@ -166,7 +166,7 @@ func TestAHostIsAskedOnceForItsMetrics(t *testing.T) {
 		ask := func(bearer string) reply {
 			w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "/v1/hosts/"+hostID+"/metrics", nil)
 			r.Header.Set("Authorization", bearer)
-			handler.ServeHTTP(w, r)
+			serveHTTP(handler, w, r)
 			return reply{w}
 		}
 		var asking sync.WaitGroup
@@ -201,7 +201,7 @@ func searchAs(ctx context.Context, handler http.Handler, owner, query string) re
 	w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", logPath+"?grep="+owner+query, nil)
 	r.Header.Set(httpx.HeaderAuthorizedBy, followerID)
 	r.Header.Set(httpx.HeaderOwner, owner)
-	handler.ServeHTTP(w, r)
+	serveHTTP(handler, w, r)
 	return reply{w}
 }
 
