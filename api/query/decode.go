@@ -66,13 +66,16 @@ func parse(body []byte) (Form, error) {
 // First returns the first value of a parameter without parsing the rest of the form: of a request whose sender is not known yet. A name that is written
 // with escapes is not found.
 func First(body []byte, name string) string {
-	for pair := range bytes.SplitSeq(body, []byte("&")) {
-		if value, is := bytes.CutPrefix(pair, []byte(name+"=")); is {
-			text, _ := url.QueryUnescape(string(value)) // what cannot be read names nothing
-			return text
-		}
+	value, is := bytes.CutPrefix(body, []byte(name+"="))
+	if !is {
+		_, value, is = bytes.Cut(body, []byte("&"+name+"="))
 	}
-	return ""
+	if !is {
+		return ""
+	}
+	value, _, _ = bytes.Cut(value, []byte("&"))
+	text, _ := url.QueryUnescape(string(value)) // what cannot be read names nothing
+	return text
 }
 
 // Has reports whether the parameter is there, or a structure or list of the name.

@@ -79,3 +79,14 @@ func TestAnAnswerHasItsEnvelope(t *testing.T) {
 		}
 	}
 }
+
+func TestTheFirstValueOfAParameterIsFoundWithoutParsing(t *testing.T) {
+	for body, want := range map[string]string{
+		"": "", "Action": "", "Action=": "", "Action=A": "A", "Action=A%20b+c&Action=D": "A b c", "x=1&Action=A&y=2": "A", "xAction=A": "", "x=Action=A": "",
+		"x=1&Actions=A": "", "x=1;Action=A": "", "x=%26Action=A": "", "%41ction=A": "", "Action=%zz": "", "&Action=A": "A",
+	} {
+		if got := First([]byte(body), "Action"); got != want {
+			t.Errorf("%q: %q, want %q", body, got, want)
+		}
+	}
+}
