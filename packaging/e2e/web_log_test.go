@@ -59,7 +59,7 @@ func TestALogOnTheWebPageGoesOnWhileItsHostStartsAnew(t *testing.T) {
 			t.Errorf("%s: the page has %d lines, the log %d; the first that differs: %s", name, len(got), len(want), firstDifference(got, want))
 		}
 	}
-	p.checkBut("ERR_CONNECTION", "ERR_HTTP2_PROTOCOL_ERROR", "status of 500", "status of 503")
+	p.checkBut("ERR_CONNECTION", "ERR_HTTP2_PROTOCOL_ERROR", "ERR_SSL_PROTOCOL_ERROR", "status of 500", "status of 503")
 }
 
 // scriptedLogs has the page read logs that break off, cannot be read for a moment, and go on: with lines that it has had, and with two of one container that
