@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -25,17 +23,7 @@ import (
 func TestASessionEndsWithItsKey(t *testing.T) {
 	p := newExecPool(t)
 	c := p.withKey(t, accesskey.Key{ID: "AKIASUBMIT", Role: accesskey.RoleSubmit})
-	in, keys := io.Pipe()
-	shown, screen := io.Pipe()
-	ended := make(chan error, 1)
-	go func() {
-		_, err := c.Exec(t.Context(), p.task, client.ExecRequest{Command: []string{"cat"}, Stdin: in, Stdout: screen})
-		ended <- err
-	}()
-	fmt.Fprint(keys, "hello")
-	if _, err := io.ReadFull(shown, make([]byte, 5)); err != nil {
-		t.Fatal(err)
-	}
+	ended := p.runCat(t, c)
 	p.leader.mustApply(t, raftfsm.Wrap(credential.Delete{ID: "AKIASUBMIT"}))
 	if err := <-ended; !errors.Is(err, client.ErrExecInterrupted) || !strings.Contains(err.Error(), "was removed") {
 		t.Errorf("it ends with %v", err)

@@ -80,3 +80,20 @@ func (p *execPool) withKey(t *testing.T, like accesskey.Key) *client.Client {
 	p.leader.withKey(t, like)
 	return p.client(t, like.ID)
 }
+
+// runCat begins a command that answers with its input, and returns when it has: its error comes when it ends.
+func (p *execPool) runCat(t *testing.T, c *client.Client) (ended chan error) {
+	t.Helper()
+	in, keys := io.Pipe()
+	shown, screen := io.Pipe()
+	ended = make(chan error, 1)
+	go func() {
+		_, err := c.Exec(t.Context(), p.task, client.ExecRequest{Command: []string{"cat"}, Stdin: in, Stdout: screen})
+		ended <- err
+	}()
+	fmt.Fprint(keys, "hello")
+	if _, err := io.ReadFull(shown, make([]byte, 5)); err != nil {
+		t.Fatal(err)
+	}
+	return ended
+}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -264,17 +263,7 @@ func TestAClientIsToldWhichHostCutsItsSessionOff(t *testing.T) {
 		p.clients = httptest.NewTLSServer(newHandler(p.leader.config, stop))
 		t.Cleanup(p.clients.Close)
 		c := p.withKey(t, accesskey.Key{ID: "AKIASUBMIT", Role: accesskey.RoleSubmit})
-		in, keys := io.Pipe()
-		shown, screen := io.Pipe()
-		ended := make(chan error, 1)
-		go func() {
-			_, err := c.Exec(t.Context(), p.task, client.ExecRequest{Command: []string{"cat"}, Stdin: in, Stdout: screen})
-			ended <- err
-		}()
-		fmt.Fprint(keys, "hello")
-		if _, err := io.ReadFull(shown, make([]byte, 5)); err != nil {
-			t.Fatal(err)
-		}
+		ended := p.runCat(t, c)
 		cut(p, stop)
 		if err := <-ended; !errors.Is(err, client.ErrExecInterrupted) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)

@@ -104,9 +104,14 @@ func (a *AccessKeys) sealSecret(ctx context.Context, id, secret string) (sealed 
 	a.FetchKeyring(ctx)
 	sealed, name, err = a.Keyring.Seal(id, secret, with)
 	if errors.Is(err, seal.ErrNoKey) {
-		err = spec.Unavailable(fmt.Sprintf("this server does not have sealing key %s yet: try again in a moment", with))
+		err = errLacksSealingKey(with)
 	}
 	return sealed, name, err
+}
+
+// errLacksSealingKey refuses what needs a key that other servers have.
+func errLacksSealingKey(name string) error {
+	return spec.Unavailable(fmt.Sprintf("this server does not have sealing key %s yet: try again in a moment", name))
 }
 
 // RemoveKey ends an access key: requests signed with it are refused from now on. spec.ErrNotFound.

@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"strings"
 
-	"pinion/raftfsm/spec"
 	"pinion/server/seal"
 )
 
@@ -21,8 +19,8 @@ func (a *AccessKeys) SealLogin(ctx context.Context, id, login string) (sealed st
 	return name + "." + base64.RawURLEncoding.EncodeToString(raw), err
 }
 
-// OpenLogin opens what SealLogin has sealed. spec.ErrUnavailable while this server lacks the key that is in use; that of before is gone after
-// `pinion keys rotate`, and the login with it.
+// OpenLogin opens what SealLogin has sealed. spec.ErrUnavailable while this server lacks the key that is in use. `pinion keys rotate` removes the key
+// before it, and ends the logins that are sealed with that.
 func (a *AccessKeys) OpenLogin(ctx context.Context, id, sealed string) (login string, err error) {
 	name, text, _ := strings.Cut(sealed, ".")
 	raw, err := base64.RawURLEncoding.DecodeString(text)
@@ -36,7 +34,7 @@ func (a *AccessKeys) OpenLogin(ctx context.Context, id, sealed string) (login st
 	}
 	login, err = a.Keyring.Open(loginSealID+id, raw, name)
 	if inUse && errors.Is(err, seal.ErrNoKey) {
-		err = spec.Unavailable(fmt.Sprintf("this server does not have sealing key %s yet: try again in a moment", name))
+		err = errLacksSealingKey(name)
 	}
 	return login, err
 }
